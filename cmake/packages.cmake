@@ -1,0 +1,20 @@
+# Libraries, each as one target. deps/debian.txt lists the packages.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+
+pkg_check_modules(AMRNB REQUIRED IMPORTED_TARGET opencore-amrnb)
+pkg_check_modules(AMRWB_DEC REQUIRED IMPORTED_TARGET opencore-amrwb)
+pkg_check_modules(AMRWB_ENC REQUIRED IMPORTED_TARGET vo-amrwbenc)
+pkg_check_modules(SPEEXDSP REQUIRED IMPORTED_TARGET speexdsp)
+pkg_check_modules(EVENT REQUIRED IMPORTED_TARGET libevent_core libevent_extra
+                  libevent_pthreads)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(CYAML REQUIRED IMPORTED_TARGET libcyaml)
+pkg_check_modules(URCU REQUIRED IMPORTED_TARGET liburcu liburcu-cds)
+pkg_check_modules(USRSCTP REQUIRED IMPORTED_TARGET usrsctp)
+pkg_check_modules(LIBBSD REQUIRED IMPORTED_TARGET libbsd)
+pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
+# G.723.1 only; the codec is left out without it.
+pkg_check_modules(AVCODEC IMPORTED_TARGET libavcodec libavutil)
+
+find_library(SCTP_LIBRARY sctp REQUIRED)

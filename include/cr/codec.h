@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Codec plug-in interface.
+ *
+ * A codec turns PCM (native-endian int16, mono) into frames and back. It knows
+ * nothing of RTP: how frames are packed into payloads is src/media/payload.
+ * Encoder and decoder states are opaque, owned by one call and used by one
+ * thread at a time (the worker that runs the call's job); no locks inside.
+ */
+#ifndef CR_CODEC_H
+#define CR_CODEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cr/error.h"
+#include "cr/time.h"
+
+/** Largest frame of any codec, bytes (L16 at 16 kHz, 60 ms). */
+#define CR_FRAME_MAX 1920u
+/** Largest frame of any codec, samples (16 kHz, 60 ms). */
+#define CR_FRAME_SAMPLES_MAX 960u
+
+enum cr_frame_kind {
+	CR_FRAME_SPEECH,
+	CR_FRAME_SID,	  /**< comfort-noise parameters                    */
+	CR_FRAME_NO_DATA, /**< nothing to send or nothing received         */
+	CR_FRAME_BAD	  /**< received damaged or lost: decoder conceals  */
+};
+
+/** One codec frame, outside any packet. */
+struct cr_frame {
+	enum cr_frame_kind kind;
+	uint8_t mode;	/**< codec mode (AMR frame type); 0 where none  */
+	uint16_t bytes; /**< length of data                             */
+	uint8_t data[CR_FRAME_MAX];
+};
+
+/** One operating mode (bit rate). */
+struct cr_codec_mode {
+	const char *name;  /**< "12.2"                     */
+	uint32_t bit_rate; /**< bit/s                     */
+	uint16_t bytes;	   /**< of a speech frame's data   */
+};
+
+/** How a call uses a codec. Zero-initialise, then set what matters. */
+struct cr_codec_cfg {
+	unsigned mode;	      /**< index into modes[]                         */
+	unsigned sample_rate; /**< 0: the codec's own; L16: 8000 or 16000     */
+	unsigned samples;     /**< per frame; 0: the codec's own; PCM: ptime  */
+	bool dtx;	      /**< discontinuous transmission, where known    */
+	cr_ns spin;	      /**< CPU time per frame; codec "spin" only      */
+};
+
+/**
+ * struct cr_codec - one codec
+ *
+ * The registry (codecs/registry.c) lists them. An encoder or decoder may be
+ * missing (NULL open): the codec then works in one direction only.
+ */
+struct cr_codec {
+	const char *name;     /**< "amr": control protocol, campaigns       */
+	const char *rtp_name; /**< "AMR": SDP encoding name                 */
+	const char *help;     /**< one line: what, standard, library        */
+	int static_pt;	      /**< RFC 3551 payload type, or -1: dynamic    */
+	unsigned sample_rate; /**< Hz, of the PCM side                      */
+	unsigned rtp_clock;   /**< Hz, of RTP timestamps at sample_rate     */
+	unsigned samples;     /**< per frame at sample_rate                 */
+	bool any_length;      /**< PCM: a frame may have any length         */
+	bool any_rate;	      /**< sample rate free (8000, 16000), clock same */
+	const struct cr_codec_mode *modes; /**< [nmodes], nmodes >= 1       */
+	unsigned nmodes, default_mode;
+
+	/**
+	 * Make an encoder. @cfg is copied. Returns 0 and sets *@enc, or
+	 * -EINVAL (mode, rate or length the codec lacks), -ENOMEM, with @e.
+	 */
+	int (*encoder_open)(void **enc, const struct cr_codec_cfg *cfg,
+			    struct cr_err *e);
+	/**
+	 * Encode @pcm[samples] into @out. @mode may change with every frame.
+	 * Returns 0, or -EINVAL for a mode the codec lacks.
+	 */
+	int (*encode)(void *enc, unsigned mode, const int16_t *pcm,
+		      struct cr_frame *out);
+	void (*encoder_close)(void *enc); /**< NULL is fine */
+
+	int (*decoder_open)(void **dec, const struct cr_codec_cfg *cfg,
+			    struct cr_err *e);
+	/**
+	 * Decode @in into @pcm. A frame that does not fit the codec (length,
+	 * mode) is concealed, never an error: input is from the network.
+	 * Returns the number of samples written (<= CR_FRAME_SAMPLES_MAX).
+	 */
+	unsigned (*decode)(void *dec, const struct cr_frame *in, int16_t *pcm);
+	void (*decoder_close)(void *dec); /**< NULL is fine */
+};
+
+/** All built-in codecs, NULL-terminated, in the order they are shown. */
+extern const struct cr_codec *const cr_codecs[];
+
+/** The codec called @name, or NULL. */
+const struct cr_codec *cr_codec_find(const char *name);
+
+/** Index of the mode called @name in @c ("12.2"), or -1. */
+int cr_codec_mode_find(const struct cr_codec *c, const char *name);
+
+/** Nominal frame duration of @c under @cfg, in ns. */
+cr_ns cr_codec_frame_ns(const struct cr_codec *c,
+			const struct cr_codec_cfg *cfg);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The frame ring of one call: lock-free, single producer, single consumer,
+ * and when it is full the OLDEST frame goes.
+ *
+ * Producer: the rx thread; wait-free. Consumer: whoever holds the call's
+ * run-queue lock (peek, claim), then the one worker that runs its job (reads
+ * the claimed frame). Order is kept, no frame is torn or seen twice, under a
+ * consumer that is arbitrarily slow.
+ *
+ *   slot[seq % slots]  an atomic word: sequence | full bit | buffer index
+ *   buffers            slots + 2: one per slot, the producer's spare, and the
+ *                      one the consumer holds
+ *
+ * The producer fills its spare buffer, exchanges it into the slot of its
+ * sequence and gets the slot's former buffer as the new spare; if that one was
+ * still full, its frame is dropped (and its metadata is still readable, so the
+ * drop can be traced). The consumer compare-and-swaps on the exact word it
+ * expects; when it fails it was lapped and skips ahead.
+ */
+#ifndef CR_RING_H
+#define CR_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cr/time.h"
+
+/** What the engine must know of a frame without touching its bytes. */
+struct cr_frame_meta {
+	uint64_t seq;	 /**< producer's count, from 0, no gaps            */
+	cr_ns arrival;	 /**< kernel receive time, monotonic               */
+	cr_ns eligible;	 /**< logical arrival by the release model         */
+	cr_ns deadline;	 /**< absolute; CR_NEVER: none                     */
+	uint32_t rtp_ts; /**< the packet's RTP timestamp                   */
+	uint16_t rtp_seq;
+	uint16_t bytes; /**< payload length                                */
+	uint8_t marker;
+};
+
+struct cr_ring;
+
+/**
+ * Make a ring of @slots frames (2..4096) of at most @frame_bytes each.
+ * Returns NULL when out of memory. cr_ring_free(NULL) is fine; nobody else may
+ * use the ring then.
+ */
+struct cr_ring *cr_ring_new(unsigned slots, size_t frame_bytes);
+void cr_ring_free(struct cr_ring *r);
+
+/** Bytes of memory that the ring takes. */
+size_t cr_ring_bytes(const struct cr_ring *r);
+
+/** Producer: the buffer to fill next, frame_bytes long. */
+uint8_t *cr_ring_reserve(struct cr_ring *r);
+
+/**
+ * Producer: publish the reserved buffer with @meta (seq is filled in here and
+ * returned in *@meta). Returns true if the oldest frame was dropped for it;
+ * *@dropped then holds the lost frame's metadata.
+ */
+bool cr_ring_push(struct cr_ring *r, struct cr_frame_meta *meta,
+		  struct cr_frame_meta *dropped);
+
+/**
+ * Consumer: metadata of the oldest waiting frame. False: empty. The frame may
+ * be dropped right after; only cr_ring_claim() settles it.
+ */
+bool cr_ring_peek(struct cr_ring *r, struct cr_frame_meta *meta);
+
+/**
+ * Consumer: take frame @seq, which must be the oldest one. Returns its bytes
+ * (valid until the next claim; meta->bytes says how many) and *@meta, or NULL
+ * when the frame is gone.
+ */
+const uint8_t *cr_ring_claim(struct cr_ring *r, uint64_t seq,
+			     struct cr_frame_meta *meta);
+
+/** Any thread: frames waiting now (a snapshot), and dropped so far. */
+unsigned cr_ring_waiting(const struct cr_ring *r);
+uint64_t cr_ring_dropped(const struct cr_ring *r);
+
+#endif

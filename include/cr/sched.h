@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Scheduler plug-in interface.
+ *
+ * A policy is a const table of callbacks (struct cr_sched_ops). It is a pure
+ * state machine: it gets events and the current time as arguments, keeps its
+ * state in memory that the core allocates for it, and answers through return
+ * values and the run queue's mailbox. It never reads a clock, takes a lock,
+ * allocates, blocks, logs or starts a thread, so the same object file runs
+ * under pinned worker threads and under the discrete-event simulator.
+ *
+ * The schedulable thing is a task: one direction of one call. It has one
+ * visible job, its oldest waiting frame; the call's own buffer is the backlog.
+ *
+ * The core guarantees, for one run queue (rq):
+ *  - callbacks that take the rq are serialised (rq lock held, or one thread);
+ *  - @now never decreases from one callback to the next;
+ *  - a task is handed over only in the states of this diagram, and one task
+ *    never runs on two CPUs:
+ *
+ *         enqueue(RELEASE)         pick              stop(DONE|DROP)
+ *   IDLE ----------------> QUEUED ------> RUNNING ----------------------> IDLE
+ *     ^                     |  ^ ^           | |
+ *     +------ dequeue ------+  | +-----------+ +--> enqueue(NEXT) when more
+ *                              |  stop(SLICE|PREEMPT),         frames wait
+ *                              |  enqueue(REQUEUE)
+ *
+ *  - at one instant it delivers all stops, then all enqueues, then the tick,
+ *    then the picks (simulator: always; live: per worker);
+ *  - ticks may come late, never early; next_tick is CR_NEVER when tick() is
+ *    called, so a policy that wants another must set it again.
+ *
+ * Every comparison of a policy must end in the task id: same input, same
+ * schedule.
+ */
+#ifndef CR_SCHED_H
+#define CR_SCHED_H
+
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cr/time.h"
+
+/** Raised with every incompatible change of this header. */
+#define CR_SCHED_ABI 1u
+/** Most CPUs (live workers or simulated processors) of one engine. */
+#define CR_MAX_CPUS 256u
+/** Room for a policy's private state in every task, bytes. */
+#define CR_TASK_PRIV 256u
+/** 1.0 in parts per million: how policies count utilisation. */
+#define CR_PPM INT64_C(1000000)
+
+/** A set of CPUs; bit n % 64 of word n / 64. */
+struct cr_cpus {
+	uint64_t word[CR_MAX_CPUS / 64];
+};
+
+static inline bool cr_cpus_has(const struct cr_cpus *set, unsigned cpu)
+{
+	return set->word[cpu / 64] >> (cpu % 64) & 1;
+}
+
+static inline void cr_cpus_add(struct cr_cpus *set, unsigned cpu)
+{
+	set->word[cpu / 64] |= UINT64_C(1) << (cpu % 64);
+}
+
+static inline void cr_cpus_del(struct cr_cpus *set, unsigned cpu)
+{
+	set->word[cpu / 64] &= ~(UINT64_C(1) << (cpu % 64));
+}
+
+/** Service class, most important first. */
+enum cr_class {
+	CR_HARD, /**< guaranteed: admission-tested by the worst case  */
+	CR_SOFT, /**< statistical: has a deadline, lateness is counted */
+	CR_BE	 /**< best effort: job.deadline is CR_NEVER            */
+};
+
+#define CR_NCLASSES 3u
+
+enum cr_state { CR_IDLE, CR_QUEUED, CR_RUNNING };
+
+/** Why a task is enqueued. */
+enum cr_enq {
+	CR_ENQ_RELEASE, /**< the task slept; a frame woke it           */
+	CR_ENQ_NEXT,	/**< it did not sleep: its next frame waited   */
+	CR_ENQ_REQUEUE, /**< same job, after stop(SLICE|PREEMPT)       */
+	CR_ENQ_MIGRATE	/**< same job; other rq, policy or parameters  */
+};
+
+/** Why a task left its CPU. */
+enum cr_stop {
+	CR_STOP_DONE,	/**< job complete                               */
+	CR_STOP_DROP,	/**< job abandoned (frame dropped, stale, gone) */
+	CR_STOP_SLICE,	/**< task->slice used up (simulator only)       */
+	CR_STOP_PREEMPT /**< policy kicked this CPU (simulator only)    */
+};
+
+/** What one job costs, in CPU time. */
+struct cr_cost {
+	cr_ns mean, p99;
+	uint64_t variance_ns2;
+};
+
+/**
+ * What a task promises to send: enough for LBAP (rate, burst) and TSpec
+ * (rate, burst, peak, largest) arrival curves. All zero: nothing promised.
+ */
+struct cr_contract {
+	uint32_t jobs;		    /**< x of the rate (x, y): jobs ... */
+	cr_ns per;		    /**< y: ... in every window of this */
+	uint32_t burst;		    /**< jobs beyond the rate, >= 0     */
+	uint32_t peak_jobs_per_sec; /**< 0: unbounded                   */
+	cr_ns largest;		    /**< cost of the largest job        */
+};
+
+/** One frame to transcode. Written by the core only. */
+struct cr_job {
+	uint64_t seq;	/**< per task, from 0; gaps where frames were dropped */
+	cr_ns arrival;	/**< the frame reached the machine                    */
+	cr_ns release;	/**< it became the task's visible job                 */
+	cr_ns eligible; /**< logical arrival by the release model             */
+	cr_ns deadline; /**< absolute; CR_NEVER for CR_BE                     */
+	cr_ns cost;	/**< estimate; the truth is known only at stop        */
+	cr_ns ran;	/**< service so far, updated before each stop()       */
+};
+
+struct cr_rq;
+
+/** A recurring source of jobs: one direction of one call. */
+struct cr_task {
+	/* constant between task_add() and task_del() */
+	uint32_t id; /**< unique; the last tie-break of every policy */
+	enum cr_class cls;
+	cr_ns period;	    /**< > 0, between two jobs at the nominal rate  */
+	cr_ns rel_deadline; /**< > 0, from eligible to deadline             */
+	struct cr_cost cost;
+	int nice;	 /**< -20..19, 0 is neutral                         */
+	uint32_t weight; /**< share; 1024 is neutral, as Linux counts       */
+	struct cr_contract contract;
+	struct cr_cpus cpus; /**< engine CPU numbers it may run on          */
+
+	/* written by the core under the rq lock; policies read */
+	enum cr_state state;
+	int cpu; /**< rq->cpu[] index: running on, else last ran on, else -1 */
+	struct cr_rq *rq;
+	struct cr_job job;
+
+	/** Written by pick(): longest service before stop(SLICE), or CR_NEVER.
+	 * Live mode looks at it only when the frame has ended. */
+	cr_ns slice;
+
+	/** The policy's own; ops->task_size bytes, zeroed before task_add(). */
+	alignas(max_align_t) unsigned char priv[CR_TASK_PRIV];
+};
+
+struct cr_cpu {
+	struct cr_task *running; /**< NULL: idle                   */
+	cr_ns since;		 /**< when running started here    */
+};
+
+struct cr_sched;
+
+/** Dispatch domain: one for global, one per CPU for partitioned, or between. */
+struct cr_rq {
+	const struct cr_sched *sched;
+	unsigned id;
+	unsigned first_cpu; /**< engine number of cpu[0]            */
+	unsigned ncpu;
+	unsigned nqueued;
+	int64_t load_ppm;   /**< mean cost / period over added tasks; the core's
+			     */
+	struct cr_cpu *cpu; /**< [ncpu]                             */
+
+	/* mailbox: the policy writes, the core reads after every callback */
+	cr_ns next_tick;     /**< call tick() at or after this; CR_NEVER: not */
+	struct cr_cpus kick; /**< rq->cpu[] indexes: should pick again        */
+
+	/** The policy's own; ops->rq_size bytes, zeroed before rq_init(). */
+	void *priv;
+};
+
+/** How an option's value is written and shown. */
+enum cr_opt_kind {
+	CR_OPT_INT,  /**< 42                                   */
+	CR_OPT_TIME, /**< 10ms, 750us, 5.12s; stored as ns     */
+	CR_OPT_PPM,  /**< 97%, 0.97; stored as ppm             */
+	CR_OPT_BOOL, /**< yes, no                              */
+	CR_OPT_ENUM  /**< one of names[]; stored as the index  */
+};
+
+/** One row of an option table: command line, control protocol, campaign. */
+struct cr_opt {
+	const char *name; /**< NULL ends the table */
+	const char *help;
+	enum cr_opt_kind kind;
+	size_t offset; /**< of an int64_t in the policy's option struct */
+	int64_t min, max, dflt;
+	const char *const *names; /**< CR_OPT_ENUM: NULL-terminated */
+};
+
+/** A number a policy shows about a task; the core does all formatting. */
+struct cr_kv {
+	const char *key;
+	int64_t value;
+};
+
+/** Why admit() said no (or how much room is left after a yes). */
+struct cr_verdict {
+	int64_t need_ppm, free_ppm, bound_ppm;
+	const char
+		*rule; /**< static text: the test applied, e.g. "sum U <= M" */
+};
+
+enum {
+	CR_F_SLICED = 1, /**< needs preemption to differ from its base order */
+	CR_F_GUARANTEE =
+		2,     /**< an admitted CR_HARD task is never late (in sim) */
+	CR_F_IDLES = 4 /**< not work-conserving: pick() may leave CPUs idle */
+};
+
+struct cr_sched_ops;
+
+/** A policy in use. */
+struct cr_sched {
+	const struct cr_sched_ops *ops;
+	unsigned nrq;
+	struct cr_rq *rq; /**< [nrq] */
+	bool preemptible; /**< false: slices and kicks wait for the job's end */
+	const void *opts; /**< parsed per ops->opts; NULL when there are none */
+};
+
+/**
+ * struct cr_sched_ops - a scheduling policy
+ *
+ * enqueue, dequeue, pick and stop are mandatory; any other may be NULL.
+ */
+struct cr_sched_ops {
+	uint32_t abi;		 /**< CR_SCHED_ABI */
+	uint32_t flags;		 /**< CR_F_* */
+	const char *name, *help; /**< "edf", one line */
+	size_t rq_size,
+		task_size; /**< private bytes; task_size <= CR_TASK_PRIV */
+	size_t opts_size;
+	const struct cr_opt *opts; /**< may be NULL */
+
+	/** Set up @rq->priv. Return 0 or -errno (the policy is not started). */
+	int (*rq_init)(struct cr_rq *rq);
+
+	/**
+	 * May @t join, and where? Called with every rq locked; must not change
+	 * any state: sums over admitted tasks are kept in @rq->priv by
+	 * task_add() and task_del(), in the policy's own rounding. Fill @v.
+	 * Return an rq index, or -ENOSPC (would break a guarantee), or -EINVAL
+	 * (task model not supported). NULL: worst fit by load_ppm, refused
+	 * above the engine's capacity bound.
+	 */
+	int (*admit)(const struct cr_sched *s, const struct cr_task *t,
+		     struct cr_verdict *v);
+
+	/** @t joined or leaves @rq; it is CR_IDLE and has no job. */
+	void (*task_add)(struct cr_rq *rq, struct cr_task *t, cr_ns now);
+	void (*task_del)(struct cr_rq *rq, struct cr_task *t, cr_ns now);
+
+	/** @t has a job to run. May set kick bits of CPUs it should displace;
+	 * idle CPUs are kicked by the core. */
+	void (*enqueue)(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
+			cr_ns now);
+
+	/** Take back a queued @t (cancel, drop, migrate). Must find it. */
+	void (*dequeue)(struct cr_rq *rq, struct cr_task *t, cr_ns now);
+
+	/**
+	 * Remove and return the task cpu[@cpu] runs next, with its slice set.
+	 * NULL: leave the CPU idle; with tasks queued that is legal only if
+	 * next_tick is armed. Must not return a task that may not run there
+	 * (cr_may_run()).
+	 */
+	struct cr_task *(*pick)(struct cr_rq *rq, unsigned cpu, cr_ns now);
+
+	/** @t left cpu[@cpu] after @ran ns of service this time. */
+	void (*stop)(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
+		     cr_ns ran, enum cr_stop why, cr_ns now);
+
+	/** now >= next_tick, which the core reset to CR_NEVER before. */
+	void (*tick)(struct cr_rq *rq, cr_ns now);
+
+	/** Both locked; take one queued task off @from for idle cpu[@cpu] of
+	 * @to, or NULL. The core then enqueues it there (MIGRATE). */
+	struct cr_task *(*steal)(struct cr_rq *from, struct cr_rq *to,
+				 unsigned cpu, cr_ns now);
+
+	/** Fill @kv with up to @max numbers about @t; return how many. */
+	unsigned (*explain)(const struct cr_task *t, struct cr_kv *kv,
+			    unsigned max);
+
+	/** Debug builds: do the invariants hold? Run after each callback. */
+	bool (*check)(const struct cr_rq *rq);
+};
+
+/** Private areas; T must match task_size / rq_size. */
+#define CR_TASK(t, T) ((T *)(void *)(t)->priv)
+#define CR_TASK_CONST(t, T) ((const T *)(const void *)(t)->priv)
+#define CR_RQ(rq, T) ((T *)(rq)->priv)
+#define CR_OPTS(rq, T) ((const T *)(rq)->sched->opts)
+
+/** The task that owns a private area. */
+static inline struct cr_task *cr_task_of(void *priv)
+{
+	return (struct cr_task *)(void *)((unsigned char *)priv -
+					  offsetof(struct cr_task, priv));
+}
+
+/** May @t run on cpu[@cpu] of @rq? */
+static inline bool cr_may_run(const struct cr_rq *rq, const struct cr_task *t,
+			      unsigned cpu)
+{
+	return cr_cpus_has(&t->cpus, rq->first_cpu + cpu);
+}
+
+/** Service of @t's job, including the run in progress. */
+static inline cr_ns cr_task_ran(const struct cr_task *t, cr_ns now)
+{
+	if (t->state != CR_RUNNING)
+		return t->job.ran;
+	return t->job.ran + (now - t->rq->cpu[t->cpu].since);
+}
+
+/**
+ * Kick the busy CPU whose task is the worst by @before, if @t is before it.
+ * Nothing when some CPU that @t may use is idle (the core kicks that one).
+ */
+static inline void cr_kick_worst(struct cr_rq *rq, const struct cr_task *t,
+				 bool (*before)(const struct cr_task *,
+						const struct cr_task *, cr_ns),
+				 cr_ns now)
+{
+	int worst = -1;
+
+	if (!rq->sched->preemptible)
+		return;
+	for (unsigned c = 0; c < rq->ncpu; c++) {
+		const struct cr_task *r = rq->cpu[c].running;
+
+		if (!cr_may_run(rq, t, c) || cr_cpus_has(&rq->kick, c))
+			continue;
+		if (!r)
+			return;
+		if (worst < 0 || before(rq->cpu[worst].running, r, now))
+			worst = (int)c;
+	}
+	if (worst >= 0 && before(t, rq->cpu[worst].running, now))
+		cr_cpus_add(&rq->kick, (unsigned)worst);
+}
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The per-job trace: one fixed-size record for every frame, live or simulated.
+ *
+ * A trace file is a struct cr_trace_header, then header.json_bytes of a JSON
+ * object (program, version, machine, scheduler, options, seed, calls), then
+ * records until the end of the file; all little-endian. The JSON is padded
+ * with spaces to a multiple of 8. Call descriptions that come later are
+ * records of kind CR_TRACE_CALL. codec-report reads this; so may you.
+ */
+#ifndef CR_TRACE_H
+#define CR_TRACE_H
+
+#include <stdint.h>
+
+#include "cr/time.h"
+
+#define CR_TRACE_MAGIC "CRTRACE1"
+
+struct cr_trace_header {
+	char magic[8];	       /**< CR_TRACE_MAGIC                           */
+	uint32_t record_bytes; /**< sizeof(struct cr_trace_record)           */
+	uint32_t json_bytes;   /**< of the JSON that follows                 */
+	int64_t realtime_offset; /**< CLOCK_REALTIME - CLOCK_MONOTONIC, ns;
+				     0 in the simulator                      */
+};
+
+enum cr_trace_kind {
+	CR_TRACE_JOB = 1,  /**< a frame's life                              */
+	CR_TRACE_CALL = 2, /**< a call begins: union member call            */
+	CR_TRACE_NOTE = 3  /**< scheduler switch, overload, lost records    */
+};
+
+/** How a job ended. */
+enum cr_outcome {
+	CR_OUT_DONE,	    /**< transcoded and sent (or nothing to send)     */
+	CR_OUT_OVERWRITTEN, /**< dropped as oldest of a full ring           */
+	CR_OUT_STALE,	    /**< too old when picked (max_age): shed          */
+	CR_OUT_CONCEALED,   /**< too old: concealed or sent as NO_DATA        */
+	CR_OUT_CANCELLED,   /**< call ended before the frame was done         */
+	CR_OUT_BAD,	    /**< payload could not be parsed                  */
+	CR_OUT_SEND_FAILED  /**< transcoded, but the socket refused it       */
+};
+
+#define CR_NOUTCOMES 7u
+
+/** What a call is; written once, when it starts. Strings end in NUL. */
+struct cr_trace_call {
+	uint8_t kind;		   /**< CR_TRACE_CALL */
+	uint8_t cls;		   /**< enum cr_class */
+	uint16_t ptime_us_div_250; /**< frame duration in units of 250 us */
+	uint32_t call;
+	int64_t start;	      /**< ns                             */
+	int64_t rel_deadline; /**< ns                             */
+	char codec_in[16], mode_in[8];
+	char codec_out[16], mode_out[8];
+	uint32_t weight;
+	uint32_t pad;
+	uint64_t reserved;
+};
+
+/** One job. Times in ns, 0 where the job never came so far. */
+struct cr_trace_job {
+	uint8_t kind;	 /**< CR_TRACE_JOB                             */
+	uint8_t outcome; /**< enum cr_outcome                       */
+	uint16_t worker; /**< engine CPU number; 0xffff: none       */
+	uint32_t call;
+	uint32_t seq; /**< frame of the call, from 0             */
+	uint16_t bytes_in, bytes_out; /**< payload lengths          */
+	int64_t arrival, release, pick, start, end, sent, deadline;
+	uint32_t rtp_ts;   /**< of the input packet                   */
+	uint32_t codec_ns; /**< inside decode and encode            */
+	uint64_t reserved;
+};
+
+/** Notes: counts lost records (code 0), scheduler switches (code 1), ... */
+struct cr_trace_note {
+	uint8_t kind; /**< CR_TRACE_NOTE */
+	uint8_t code; /**< 0 records lost, 1 scheduler switched, 2 drained */
+	uint16_t worker;
+	uint32_t count;
+	int64_t at;
+	char text[72];
+};
+
+union cr_trace_record {
+	uint8_t kind;
+	struct cr_trace_job job;
+	struct cr_trace_call call;
+	struct cr_trace_note note;
+};
+
+_Static_assert(sizeof(union cr_trace_record) == 88, "trace format");
+_Static_assert(sizeof(struct cr_trace_job) == 88, "trace format");
+_Static_assert(sizeof(struct cr_trace_call) == 88, "trace format");
+_Static_assert(sizeof(struct cr_trace_note) == 88, "trace format");
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JSON-RPC 2.0 over SCTP, the server's side: one message per SCTP user
+ * message, one association per peer, one libevent thread.
+ *
+ * It knows framing, errors, batches, ids and associations; what methods do is
+ * in the table its owner passes. All of it runs on the event base's thread.
+ */
+#ifndef CONTROL_RPC_SERVER_H
+#define CONTROL_RPC_SERVER_H
+
+#include <event2/event.h>
+#include <jansson.h>
+
+#include "control/transport.h"
+#include "cr/error.h"
+#include "cr/time.h"
+
+struct rpc_server;
+
+/** One association. Zero-initialised private memory for the owner. */
+struct rpc_peer {
+	struct rpc_server *server;
+	uint64_t id;	  /**< unique over the server's life     */
+	char address[64]; /**< "127.0.0.1:40100", for logs      */
+	void *owner;	  /**< the owner's state of this peer    */
+};
+
+/** An error reply. code 0: none. */
+struct rpc_error {
+	int code;
+	struct cr_err why;
+	json_t *data; /**< owned; may be NULL */
+};
+
+/** JSON-RPC 2.0 section 5.1, and ours. */
+enum rpc_code {
+	RPC_PARSE_ERROR = -32700,
+	RPC_INVALID_REQUEST = -32600,
+	RPC_NO_METHOD = -32601,
+	RPC_INVALID_PARAMS = -32602,
+	RPC_INTERNAL = -32603,
+	RPC_NO_CAPACITY = 1, /**< admission refused                        */
+	RPC_NO_SUCH_CALL = 2,
+	RPC_UNSUPPORTED = 3, /**< codec, mode, scheduler not known         */
+	RPC_DRAINING = 4,    /**< no new calls                             */
+	RPC_CONFLICT = 5     /**< SSRC or port in use, state does not fit  */
+};
+
+/** One method. Return the result (owned by the caller), or NULL with @err. */
+struct rpc_method {
+	const char *name, *help;
+	json_t *(*handle)(void *arg, struct rpc_peer *peer,
+			  const json_t *params, struct rpc_error *err);
+};
+
+struct rpc_server_config {
+	struct event_base *base;
+	struct transport_addr listen; /**< address, SCTP port, UDP port      */
+	enum transport_kind kind;     /**< auto, kernel, user                */
+	const struct rpc_method *methods; /**< ends with name NULL           */
+	void *arg;
+	/** An association came up / has gone (for good: RESTART is gone + up).
+	 * @reason: "bye", "shutdown", "lost", "restart". May be NULL. */
+	void (*peer_up)(void *arg, struct rpc_peer *peer);
+	void (*peer_gone)(void *arg, struct rpc_peer *peer, const char *reason);
+	size_t message_max; /**< bytes; 0: 64 KiB */
+};
+
+int rpc_server_open(struct rpc_server **s, const struct rpc_server_config *cfg,
+		    struct cr_err *e);
+/** Graceful shutdown of every association (deadline 1 s, then ABORT), then
+ * free. Runs the event base meanwhile. NULL is fine. */
+void rpc_server_close(struct rpc_server *s);
+
+/** Send a notification to @peer; takes over @params. Never blocks; a peer that
+ * does not read loses notifications (counted), never memory. */
+void rpc_notify(struct rpc_peer *peer, const char *method, json_t *params);
+
+/** Which back-end is in use: "kernel" or "user". */
+const char *rpc_server_transport(const struct rpc_server *s);
+
+/** Counters: messages in and out, errors by code, dropped notifications. */
+json_t *rpc_server_stats(const struct rpc_server *s);
+
+#endif

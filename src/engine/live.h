@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The live driver: the core under pinned worker threads, a lock per run queue
+ * and a clock. It contains no scheduling logic and knows no codec: what a job
+ * does is the client's run().
+ *
+ * A worker makes one lock round per job: stop the previous, pick the next.
+ * Idle workers sleep (or poll, by option) and are woken by live_release().
+ */
+#ifndef ENGINE_LIVE_H
+#define ENGINE_LIVE_H
+
+#include <stdatomic.h>
+
+#include "engine/core.h"
+
+struct live;
+
+/** A task under the live driver. Embed it; zero before live_add(). */
+struct live_task {
+	struct core_task core;
+	/** 1 while the task is queued, running, or about to be released.
+	 * Exchanged by the rx thread after it has pushed a frame, cleared by
+	 * the worker before it looks at the backlog a last time. */
+	atomic_bool active;
+	bool leaving; /**< live_remove() was called; under the rq lock */
+};
+
+/** What the worker knows about the job it runs. */
+struct live_run {
+	unsigned worker;
+	cr_ns picked; /**< when the policy chose the job, under the lock */
+	bool stale;   /**< too old: conceal instead of transcoding       */
+};
+
+/** The client: who owns tasks and does the work. */
+struct live_client {
+	struct core_backlog backlog;
+	/** Do the claimed job of @t; called on its worker, no lock held. The
+	 * job is t->core.task.job. Must send its output before it returns. */
+	void (*run)(void *arg, struct live_task *t, const struct live_run *run);
+	/** @t has left the engine after live_remove(); free it. Called with no
+	 * lock held, on a worker or on the thread that called live_remove(). */
+	void (*gone)(void *arg, struct live_task *t);
+	/** A worker thread starts (name it, prepare buffers). May be NULL. */
+	void (*worker_up)(void *arg, unsigned worker);
+	void *arg;
+};
+
+struct live_config {
+	struct core_config core;
+	const unsigned
+		*pin;	 /**< [core.ncpu] OS CPU numbers; NULL: not pinned */
+	bool poll;	 /**< idle workers spin instead of sleeping        */
+	int rt_priority; /**< SCHED_FIFO priority of workers; 0: none      */
+	struct live_client client;
+};
+
+/** Counters of one worker since the start. */
+struct live_worker_stats {
+	cr_ns busy; /**< inside run()                    */
+	cr_ns cpu;  /**< thread CPU time                 */
+	uint64_t jobs, picks, drops, wakeups, steals;
+};
+
+/**
+ * Start an engine. Returns 0 and sets *@l, or -errno with @e (bad options, no
+ * such CPU, no memory). Lost privileges (real-time priority) are not fatal:
+ * the return is still 0 and @warn says what was not granted.
+ */
+int live_open(struct live **l, const struct live_config *cfg,
+	      struct cr_err *warn, struct cr_err *e);
+
+/** Stop and join the workers. All tasks must have gone. NULL is fine. */
+void live_close(struct live *l);
+
+/**
+ * Admit @t and let it join. Returns 0; -ENOSPC or -EINVAL with @v filled when
+ * the policy (or the capacity guard) refuses; nothing has changed then.
+ * Control thread only.
+ */
+int live_add(struct live *l, struct live_task *t, struct cr_verdict *v);
+
+/**
+ * Make @t leave: a queued job is cancelled, a running one finishes, then
+ * client.gone(). The caller guarantees that nobody releases @t any more.
+ * Control thread or an RCU callback.
+ */
+void live_remove(struct live *l, struct live_task *t);
+
+/** rx thread, after pushing a frame: must @t go into the release batch? */
+static inline bool live_task_wake(struct live_task *t)
+{
+	return !atomic_exchange_explicit(&t->active, true,
+					 memory_order_seq_cst);
+}
+
+/**
+ * Release tasks for which live_task_wake() said true: one lock round per run
+ * queue for the whole batch, then idle workers are woken. rx thread.
+ */
+void live_release(struct live *l, struct live_task *const *tasks, unsigned n);
+
+/**
+ * Replace the policy under live tasks; no job is lost. Returns 0, or -errno
+ * with @e (unknown option, or the new policy cannot take the tasks: nothing
+ * has changed then). Control thread.
+ */
+int live_switch(struct live *l, const struct cr_sched_ops *ops,
+		const char *opts, struct cr_err *e);
+
+/** Change options of the running policy ("quantum=5ms"). As live_switch(). */
+int live_tune(struct live *l, const char *opts, struct cr_err *e);
+
+/** The policy in use, and its options as "key=value,..." text. */
+const struct cr_sched_ops *live_policy(const struct live *l);
+void live_policy_opts(struct live *l, char *buf, size_t size);
+
+/** The policy's numbers about @t (see cr_sched_ops.explain). */
+unsigned live_explain(struct live *l, struct live_task *t, struct cr_kv *kv,
+		      unsigned max);
+
+unsigned live_nworkers(const struct live *l);
+void live_worker_stats(struct live *l, unsigned worker,
+		       struct live_worker_stats *out);
+
+/** Sum over run queues: queued tasks now, load of added tasks in ppm, and the
+ * bound that admission holds it to. Any thread. */
+struct live_load {
+	unsigned queued, tasks;
+	int64_t load_ppm, bound_ppm;
+};
+void live_load(struct live *l, struct live_load *out);
+
+#endif

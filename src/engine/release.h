@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Release models: from the arrivals of a task's frames to eligible times and
+ * deadlines (thesis chapter 4, the 1996 paper for LBAP). One small state per
+ * task, owned by whoever sees the arrivals (the rx thread, the simulator).
+ */
+#ifndef ENGINE_RELEASE_H
+#define ENGINE_RELEASE_H
+
+#include "cr/error.h"
+#include "cr/time.h"
+
+enum release_kind {
+	RELEASE_SPORADIC, /**< eligible = arrival, at least a period apart   */
+	RELEASE_PERIODIC, /**< eligible = first arrival + i * period, held to
+			       the arrival when the frame comes late          */
+	RELEASE_RATE,	  /**< rate-based (x, y, d), thesis 4.2              */
+	RELEASE_LBAP	  /**< l(i) = max(arrival, l(i-1) + 1/R), burst B    */
+};
+
+#define RELEASE_MAX_X 64u
+
+struct release_cfg {
+	enum release_kind kind;
+	cr_ns period;	    /**< > 0 */
+	cr_ns rel_deadline; /**< > 0; d of the rate-based model              */
+	unsigned x;	    /**< rate-based: jobs ... 1..RELEASE_MAX_X       */
+	cr_ns y;	    /**< ... in a window of this length              */
+	unsigned burst;	    /**< LBAP: jobs that may come ahead of time      */
+};
+
+/** Per-task state. Zero, then release_init(). */
+struct release {
+	struct release_cfg cfg;
+	uint64_t count; /**< arrivals so far                              */
+	cr_ns last;	/**< eligible time of the previous one            */
+	cr_ns deadline[RELEASE_MAX_X]; /**< of the last x arrivals           */
+	uint64_t violations; /**< LBAP: arrivals beyond the burst            */
+};
+
+struct release_times {
+	cr_ns eligible, deadline;
+};
+
+/** -EINVAL with @e when @cfg makes no sense. */
+int release_init(struct release *r, const struct release_cfg *cfg,
+		 struct cr_err *e);
+
+/** A frame arrived at @arrival (never going back). */
+struct release_times release_arrival(struct release *r, cr_ns arrival);
+
+/** The kind called @name ("rate"), or -1. */
+int release_kind_find(const char *name);
+
+#endif
