@@ -41,6 +41,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cr/option.h"
 #include "cr/time.h"
 
 /** Raised with every incompatible change of this header. */
@@ -181,25 +182,6 @@ struct cr_rq {
 
 	/** The policy's own; ops->rq_size bytes, zeroed before rq_init(). */
 	void *priv;
-};
-
-/** How an option's value is written and shown. */
-enum cr_opt_kind {
-	CR_OPT_INT,  /**< 42                                   */
-	CR_OPT_TIME, /**< 10ms, 750us, 5.12s; stored as ns     */
-	CR_OPT_PPM,  /**< 97%, 0.97; stored as ppm             */
-	CR_OPT_BOOL, /**< yes, no                              */
-	CR_OPT_ENUM  /**< one of names[]; stored as the index  */
-};
-
-/** One row of an option table: command line, control protocol, campaign. */
-struct cr_opt {
-	const char *name; /**< NULL ends the table */
-	const char *help;
-	enum cr_opt_kind kind;
-	size_t offset; /**< of an int64_t in the policy's option struct */
-	int64_t min, max, dflt;
-	const char *const *names; /**< CR_OPT_ENUM: NULL-terminated */
 };
 
 /** A number a policy shows about a task; the core does all formatting. */
