@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * AMR wide-band (3GPP TS 26.171, ITU-T G.722.2): encoder libvo-amrwbenc,
+ * decoder libopencore-amrwb.
+ *
+ * Frames as in amr.c: what follows the ToC octet of the storage format; the
+ * mode is the frame type. The decoder gets lost and bad frames as frame type
+ * 14 (SPEECH_LOST), which it conceals, and NO_DATA as 15, which lets comfort
+ * noise go on.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <opencore-amrwb/dec_if.h>
+#include <vo-amrwbenc/enc_if.h>
+
+#include "codecs/common.h"
+#include "codecs/registry.h"
+
+enum {
+	SAMPLES = 320,
+	FT_SID = 9,
+	FT_SPEECH_LOST = 14,
+	FT_NO_DATA = 15,
+	SID_BYTES = 5,
+	NMODES = 9,
+	FRAME_BYTES = 1 + 60, /* ToC and the frame of the highest mode */
+	TOC_FT_SHIFT = 3,
+	TOC_QUALITY = 1 << 2,
+};
+
+struct encoder {
+	void *lib;
+	bool dtx;
+};
+
+static const struct cr_codec_mode modes[NMODES] = {
+	{ .name = "6.60", .bit_rate = 6600, .bytes = 17 },
+	{ .name = "8.85", .bit_rate = 8850, .bytes = 23 },
+	{ .name = "12.65", .bit_rate = 12650, .bytes = 32 },
+	{ .name = "14.25", .bit_rate = 14250, .bytes = 36 },
+	{ .name = "15.85", .bit_rate = 15850, .bytes = 40 },
+	{ .name = "18.25", .bit_rate = 18250, .bytes = 46 },
+	{ .name = "19.85", .bit_rate = 19850, .bytes = 50 },
+	{ .name = "23.05", .bit_rate = 23050, .bytes = 58 },
+	{ .name = "23.85", .bit_rate = 23850, .bytes = 60 },
+};
+
+static int encoder_open(void **enc, const struct cr_codec_cfg *cfg,
+			struct cr_err *e)
+{
+	int ret = codec_check(&codec_amr_wb, cfg, e);
+	struct encoder *s;
+
+	if (ret)
+		return ret;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return codec_no_memory(&codec_amr_wb, e);
+	s->dtx = cfg->dtx;
+	s->lib = E_IF_init();
+	if (!s->lib) {
+		free(s);
+		return codec_no_memory(&codec_amr_wb, e);
+	}
+	*enc = s;
+	return 0;
+}
+
+static int encode(void *enc, unsigned mode, const int16_t *pcm,
+		  struct cr_frame *out)
+{
+	const struct encoder *s = enc;
+	int16_t speech[SAMPLES];
+	uint8_t buf[FRAME_BYTES];
+	unsigned ft;
+	int bytes;
+
+	if (mode >= NMODES)
+		return -EINVAL;
+	/* The library clears the lowest two bits of its input in place. */
+	memcpy(speech, pcm, sizeof(speech));
+	bytes = E_IF_encode(s->lib, (int)mode, speech, buf, s->dtx);
+	ft = buf[0] >> TOC_FT_SHIFT & 0xf;
+	if (bytes <= 1 || ft == FT_NO_DATA) {
+		*out = (struct cr_frame){ .kind = CR_FRAME_NO_DATA,
+					  .mode = FT_NO_DATA };
+		return 0;
+	}
+	codec_speech(out, ft, (unsigned)bytes - 1);
+	if (ft == FT_SID)
+		out->kind = CR_FRAME_SID;
+	memcpy(out->data, buf + 1, out->bytes);
+	return 0;
+}
+
+static void encoder_close(void *enc)
+{
+	struct encoder *s = enc;
+
+	if (!s)
+		return;
+	E_IF_exit(s->lib);
+	free(s);
+}
+
+static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
+			struct cr_err *e)
+{
+	int ret = codec_check(&codec_amr_wb, cfg, e);
+	void *state;
+
+	if (ret)
+		return ret;
+	state = D_IF_init();
+	if (!state)
+		return codec_no_memory(&codec_amr_wb, e);
+	*dec = state;
+	return 0;
+}
+
+/* The frame type under which the library may see @in: it knows what to do with
+ * 0..9, 14 and 15 only. */
+static unsigned type_of(const struct cr_frame *in)
+{
+	if (in->kind == CR_FRAME_SPEECH && in->mode < NMODES &&
+	    in->bytes == modes[in->mode].bytes)
+		return in->mode;
+	if (in->kind == CR_FRAME_SID && in->bytes == SID_BYTES)
+		return FT_SID;
+	if (in->kind == CR_FRAME_NO_DATA)
+		return FT_NO_DATA;
+	return FT_SPEECH_LOST;
+}
+
+static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
+{
+	uint8_t buf[FRAME_BYTES] = { 0 };
+	unsigned ft = type_of(in);
+
+	buf[0] = (uint8_t)(ft << TOC_FT_SHIFT | TOC_QUALITY);
+	if (ft <= FT_SID)
+		memcpy(buf + 1, in->data, in->bytes);
+	D_IF_decode(dec, buf, pcm, 0);
+	return SAMPLES;
+}
+
+static void decoder_close(void *dec)
+{
+	if (dec)
+		D_IF_exit(dec);
+}
+
+const struct cr_codec codec_amr_wb = {
+	.name = "amr-wb",
+	.rtp_name = "AMR-WB",
+	.help = "AMR wide-band, 9 modes, DTX (3GPP TS 26.171, libvo-amrwbenc, "
+		"libopencore-amrwb)",
+	.static_pt = -1,
+	.sample_rate = 16000,
+	.rtp_clock = 16000,
+	.samples = SAMPLES,
+	.modes = modes,
+	.nmodes = NMODES,
+	.default_mode = 2,
+	.encoder_open = encoder_open,
+	.encode = encode,
+	.encoder_close = encoder_close,
+	.decoder_open = decoder_open,
+	.decode = decode,
+	.decoder_close = decoder_close,
+};

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the codecs share: checks of the configuration, concealment of PCM.
+ */
+#include "codecs/common.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Half as loud with every lost frame; after these the rest is inaudible. */
+enum { SILENT_AFTER = 6 };
+
+unsigned codec_rate(const struct cr_codec *c, const struct cr_codec_cfg *cfg)
+{
+	return cfg->sample_rate ? cfg->sample_rate : c->sample_rate;
+}
+
+unsigned codec_samples(const struct cr_codec *c, const struct cr_codec_cfg *cfg)
+{
+	if (cfg->samples)
+		return cfg->samples;
+	return (unsigned)((uint64_t)c->samples * codec_rate(c, cfg) /
+			  c->sample_rate);
+}
+
+static int check_rate(const struct cr_codec *c, unsigned rate, struct cr_err *e)
+{
+	if (rate == c->sample_rate)
+		return 0;
+	if (!c->any_rate)
+		return cr_fail(e, -EINVAL,
+			       "codec %s: sample rate %u; it has only %u Hz",
+			       c->name, rate, c->sample_rate);
+	if (rate != 8000 && rate != 16000)
+		return cr_fail(e, -EINVAL,
+			       "codec %s: sample rate %u; use 8000 or 16000",
+			       c->name, rate);
+	return 0;
+}
+
+int codec_check(const struct cr_codec *c, const struct cr_codec_cfg *cfg,
+		struct cr_err *e)
+{
+	unsigned samples = codec_samples(c, cfg);
+	int ret;
+
+	if (cfg->mode >= c->nmodes)
+		return cr_fail(e, -EINVAL,
+			       "codec %s: mode index %u; it has 0..%u", c->name,
+			       cfg->mode, c->nmodes - 1);
+	ret = check_rate(c, codec_rate(c, cfg), e);
+	if (ret)
+		return ret;
+	if (!c->any_length && samples != c->samples)
+		return cr_fail(e, -EINVAL,
+			       "codec %s: %u samples per frame; it has only %u",
+			       c->name, samples, c->samples);
+	if (samples > CR_FRAME_SAMPLES_MAX)
+		return cr_fail(e, -EINVAL,
+			       "codec %s: %u samples per frame; use 1..%u",
+			       c->name, samples, CR_FRAME_SAMPLES_MAX);
+	return 0;
+}
+
+int codec_no_memory(const struct cr_codec *c, struct cr_err *e)
+{
+	return cr_fail(e, -ENOMEM, "codec %s: no memory for one more state",
+		       c->name);
+}
+
+void conceal_init(struct conceal *c, unsigned samples)
+{
+	memset(c, 0, sizeof(*c));
+	c->samples = samples;
+	c->lost = SILENT_AFTER;
+}
+
+void conceal_good(struct conceal *c, const int16_t *pcm, unsigned samples)
+{
+	memcpy(c->last, pcm, samples * sizeof(*pcm));
+	c->samples = samples;
+	c->lost = 0;
+}
+
+unsigned conceal_lost(struct conceal *c, int16_t *pcm)
+{
+	unsigned n = c->samples;
+
+	if (c->lost >= SILENT_AFTER) {
+		memset(pcm, 0, n * sizeof(*pcm));
+		return n;
+	}
+	/* The gain falls from 1 to 1/2 over the frame, so that no step is
+	 * heard; the frame stays in last[] at the gain it ended with. */
+	for (unsigned i = 0; i < n; i++) {
+		pcm[i] =
+			(int16_t)(c->last[i] * (int)(2 * n - i) / (int)(2 * n));
+		c->last[i] = (int16_t)(c->last[i] / 2);
+	}
+	c->lost++;
+	return n;
+}

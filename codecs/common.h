@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the codecs share: checking how they are opened, and hiding lost frames
+ * of those that have no concealment of their own. Only for codecs/.
+ */
+#ifndef CODECS_COMMON_H
+#define CODECS_COMMON_H
+
+#include "cr/codec.h"
+
+/** Sample rate of @c under @cfg, Hz. Pure. */
+unsigned codec_rate(const struct cr_codec *c, const struct cr_codec_cfg *cfg);
+
+/** Samples per frame of @c under @cfg. Pure. */
+unsigned codec_samples(const struct cr_codec *c,
+		       const struct cr_codec_cfg *cfg);
+
+/**
+ * Can @c be opened with @cfg? Returns 0, or -EINVAL with @e: mode, sample
+ * rate, frame length or spin time that it lacks. Pure.
+ */
+int codec_check(const struct cr_codec *c, const struct cr_codec_cfg *cfg,
+		struct cr_err *e);
+
+/** -ENOMEM with the message that all codecs give. */
+int codec_no_memory(const struct cr_codec *c, struct cr_err *e);
+
+/** Describe the speech frame of @bytes whose data is already in @out. */
+static inline void codec_speech(struct cr_frame *out, unsigned mode,
+				unsigned bytes)
+{
+	out->kind = CR_FRAME_SPEECH;
+	out->mode = (uint8_t)mode;
+	out->bytes = (uint16_t)bytes;
+}
+
+/** The last good frame of a PCM stream, to be repeated while frames are lost.
+ * Owned by one decoder. */
+struct conceal {
+	unsigned samples; /**< of a frame                         */
+	unsigned lost;	  /**< frames in a row, until it is silent */
+	int16_t last[CR_FRAME_SAMPLES_MAX];
+};
+
+/** Start in silence with frames of @samples. */
+void conceal_init(struct conceal *c, unsigned samples);
+
+/** A good frame was decoded: remember it (1..CR_FRAME_SAMPLES_MAX samples). */
+void conceal_good(struct conceal *c, const int16_t *pcm, unsigned samples);
+
+/**
+ * A frame was lost: write the last good one, half as loud with every further
+ * loss, silence in the end. Returns the number of samples.
+ */
+unsigned conceal_lost(struct conceal *c, int16_t *pcm);
+
+#endif

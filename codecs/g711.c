@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PCMU and PCMA: ITU-T G.711 as RFC 3551 carries it, one octet a sample.
+ *
+ * Both laws are eight segments of sixteen steps; each segment has steps twice
+ * as large as the one before. A code is sign, segment (3 bits), step (4 bits),
+ * then inverted (u-law: all bits; A-law: the even ones).
+ */
+#include "codecs/g711.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "codecs/common.h"
+#include "codecs/registry.h"
+
+enum {
+	ULAW_BIAS = 33,	 /* makes segments start at powers of two */
+	ULAW_TOP = 8191, /* largest biased magnitude, 14 bits     */
+	ALAW_INVERT = 0x55,
+};
+
+/* An encoder needs to know no more than how long a frame is. */
+struct encoder {
+	unsigned samples;
+};
+
+struct decoder {
+	struct conceal conceal;
+};
+
+/* The segment of @magnitude: how far its top bit is above bit @base. */
+static unsigned segment_of(unsigned magnitude, unsigned base)
+{
+	unsigned top = 31 - (unsigned)__builtin_clz(magnitude | 1u << base);
+
+	return top - base;
+}
+
+/* Magnitude of @linear in units of 1 << @shift. Negative values count from -1,
+ * so that the two halves have equally many codes. */
+static unsigned magnitude_of(int linear, unsigned shift)
+{
+	return (unsigned)(linear < 0 ? ~linear : linear) >> shift;
+}
+
+uint8_t ulaw_encode(int16_t linear)
+{
+	unsigned m = magnitude_of(linear, 2) + ULAW_BIAS;
+	unsigned segment, code;
+
+	if (m > ULAW_TOP)
+		m = ULAW_TOP;
+	segment = segment_of(m, 5);
+	code = segment << 4 | (m >> (segment + 1) & 0xf);
+	if (linear < 0)
+		code |= 0x80;
+	return (uint8_t)~code;
+}
+
+int16_t ulaw_decode(uint8_t code)
+{
+	unsigned c = (uint8_t)~code;
+	unsigned segment = c >> 4 & 7;
+	int m = (int)(((c & 0xf) * 2 + ULAW_BIAS) << segment) - ULAW_BIAS;
+
+	return (int16_t)((c & 0x80 ? -m : m) * 4);
+}
+
+uint8_t alaw_encode(int16_t linear)
+{
+	unsigned m = magnitude_of(linear, 4);
+	unsigned segment = segment_of(m, 3);
+	unsigned step = segment ? m >> (segment - 1) : m;
+	unsigned code = segment << 4 | (step & 0xf);
+
+	if (linear >= 0)
+		code |= 0x80;
+	return (uint8_t)(code ^ ALAW_INVERT);
+}
+
+int16_t alaw_decode(uint8_t code)
+{
+	unsigned c = code ^ ALAW_INVERT;
+	unsigned segment = c >> 4 & 7;
+	/* Twice the 12-bit magnitude, to hold the middle of a step. */
+	unsigned m = (c & 0xf) * 2 + 1;
+
+	if (segment)
+		m = (m + 32) << (segment - 1);
+	return (int16_t)((c & 0x80 ? (int)m : -(int)m) * 8);
+}
+
+static int open_encoder(const struct cr_codec *codec, void **enc,
+			const struct cr_codec_cfg *cfg, struct cr_err *e)
+{
+	int ret = codec_check(codec, cfg, e);
+	struct encoder *s;
+
+	if (ret)
+		return ret;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return codec_no_memory(codec, e);
+	s->samples = codec_samples(codec, cfg);
+	*enc = s;
+	return 0;
+}
+
+static int open_decoder(const struct cr_codec *codec, void **dec,
+			const struct cr_codec_cfg *cfg, struct cr_err *e)
+{
+	int ret = codec_check(codec, cfg, e);
+	struct decoder *s;
+
+	if (ret)
+		return ret;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return codec_no_memory(codec, e);
+	conceal_init(&s->conceal, codec_samples(codec, cfg));
+	*dec = s;
+	return 0;
+}
+
+static bool fits(const struct cr_frame *in)
+{
+	return in->kind == CR_FRAME_SPEECH && in->bytes > 0 &&
+	       in->bytes <= CR_FRAME_SAMPLES_MAX;
+}
+
+static int pcmu_encoder_open(void **enc, const struct cr_codec_cfg *cfg,
+			     struct cr_err *e)
+{
+	return open_encoder(&codec_pcmu, enc, cfg, e);
+}
+
+static int pcma_encoder_open(void **enc, const struct cr_codec_cfg *cfg,
+			     struct cr_err *e)
+{
+	return open_encoder(&codec_pcma, enc, cfg, e);
+}
+
+static int pcmu_decoder_open(void **dec, const struct cr_codec_cfg *cfg,
+			     struct cr_err *e)
+{
+	return open_decoder(&codec_pcmu, dec, cfg, e);
+}
+
+static int pcma_decoder_open(void **dec, const struct cr_codec_cfg *cfg,
+			     struct cr_err *e)
+{
+	return open_decoder(&codec_pcma, dec, cfg, e);
+}
+
+/* The loops are written out for each law so that the compiler inlines them. */
+static int pcmu_encode(void *enc, unsigned mode, const int16_t *pcm,
+		       struct cr_frame *out)
+{
+	const struct encoder *s = enc;
+
+	if (mode)
+		return -EINVAL;
+	for (unsigned i = 0; i < s->samples; i++)
+		out->data[i] = ulaw_encode(pcm[i]);
+	codec_speech(out, mode, s->samples);
+	return 0;
+}
+
+static int pcma_encode(void *enc, unsigned mode, const int16_t *pcm,
+		       struct cr_frame *out)
+{
+	const struct encoder *s = enc;
+
+	if (mode)
+		return -EINVAL;
+	for (unsigned i = 0; i < s->samples; i++)
+		out->data[i] = alaw_encode(pcm[i]);
+	codec_speech(out, mode, s->samples);
+	return 0;
+}
+
+static unsigned pcmu_decode(void *dec, const struct cr_frame *in, int16_t *pcm)
+{
+	struct decoder *s = dec;
+
+	if (!fits(in))
+		return conceal_lost(&s->conceal, pcm);
+	for (unsigned i = 0; i < in->bytes; i++)
+		pcm[i] = ulaw_decode(in->data[i]);
+	conceal_good(&s->conceal, pcm, in->bytes);
+	return in->bytes;
+}
+
+static unsigned pcma_decode(void *dec, const struct cr_frame *in, int16_t *pcm)
+{
+	struct decoder *s = dec;
+
+	if (!fits(in))
+		return conceal_lost(&s->conceal, pcm);
+	for (unsigned i = 0; i < in->bytes; i++)
+		pcm[i] = alaw_decode(in->data[i]);
+	conceal_good(&s->conceal, pcm, in->bytes);
+	return in->bytes;
+}
+
+static const struct cr_codec_mode modes[] = {
+	{ .name = "64", .bit_rate = 64000, .bytes = 160 },
+};
+
+const struct cr_codec codec_pcmu = {
+	.name = "pcmu",
+	.rtp_name = "PCMU",
+	.help = "G.711 u-law, 64 kbit/s (ITU-T G.711, RFC 3551)",
+	.static_pt = 0,
+	.sample_rate = 8000,
+	.rtp_clock = 8000,
+	.samples = 160,
+	.any_length = true,
+	.modes = modes,
+	.nmodes = 1,
+	.encoder_open = pcmu_encoder_open,
+	.encode = pcmu_encode,
+	.encoder_close = free,
+	.decoder_open = pcmu_decoder_open,
+	.decode = pcmu_decode,
+	.decoder_close = free,
+};
+
+const struct cr_codec codec_pcma = {
+	.name = "pcma",
+	.rtp_name = "PCMA",
+	.help = "G.711 A-law, 64 kbit/s (ITU-T G.711, RFC 3551)",
+	.static_pt = 8,
+	.sample_rate = 8000,
+	.rtp_clock = 8000,
+	.samples = 160,
+	.any_length = true,
+	.modes = modes,
+	.nmodes = 1,
+	.encoder_open = pcma_encoder_open,
+	.encode = pcma_encode,
+	.encoder_close = free,
+	.decoder_open = pcma_decoder_open,
+	.decode = pcma_decode,
+	.decoder_close = free,
+};

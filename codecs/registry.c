@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which codecs there are. A new codec is one line in the table and one in
+ * registry.h.
+ */
+#include "codecs/registry.h"
+
+#include <string.h>
+
+#include "codecs/common.h"
+
+const struct cr_codec *const cr_codecs[] = {
+	&codec_pcmu,   &codec_pcma, &codec_l16, &codec_amr, &codec_amr_wb,
+#ifdef CR_HAVE_AVCODEC
+	&codec_g723_1,
+#endif
+	&codec_spin,   NULL,
+};
+
+const struct cr_codec *cr_codec_find(const char *name)
+{
+	for (const struct cr_codec *const *c = cr_codecs; *c; c++) {
+		if (!strcmp((*c)->name, name))
+			return *c;
+	}
+	return NULL;
+}
+
+int cr_codec_mode_find(const struct cr_codec *c, const char *name)
+{
+	for (unsigned i = 0; i < c->nmodes; i++) {
+		if (!strcmp(c->modes[i].name, name))
+			return (int)i;
+	}
+	return -1;
+}
+
+cr_ns cr_codec_frame_ns(const struct cr_codec *c,
+			const struct cr_codec_cfg *cfg)
+{
+	return (cr_ns)codec_samples(c, cfg) * CR_SEC / codec_rate(c, cfg);
+}

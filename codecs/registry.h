@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The built-in codecs, one line each. Only registry.c and tests need this;
+ * everyone else asks cr_codec_find().
+ */
+#ifndef CODECS_REGISTRY_H
+#define CODECS_REGISTRY_H
+
+#include "cr/codec.h"
+
+extern const struct cr_codec codec_pcmu;
+extern const struct cr_codec codec_pcma;
+extern const struct cr_codec codec_l16;
+extern const struct cr_codec codec_amr;
+extern const struct cr_codec codec_amr_wb;
+extern const struct cr_codec codec_g723_1; /* only with CR_HAVE_AVCODEC */
+extern const struct cr_codec codec_spin;
+
+#endif
