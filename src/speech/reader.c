@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Endless speech for one call. A call walks round the corpus in steps that
+ * have no divisor in common with the number of clips: it meets every clip, in
+ * an order that depends on the step, and needs no memory for it.
+ */
+#include "speech/speech.h"
+
+#include <string.h>
+
+/* The n-th output of SplitMix64 (Steele, Lea, Flood 2014): a good mixer. */
+static uint64_t mix(uint64_t x)
+{
+	x += UINT64_C(0x9e3779b97f4a7c15);
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+static size_t common_divisor(size_t a, size_t b)
+{
+	while (b) {
+		size_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+void speech_reader_init(struct speech_reader *r,
+			const struct speech_corpus *corpus, uint64_t seed,
+			uint64_t call)
+{
+	size_t count = speech_count(corpus);
+	uint64_t random = mix(mix(seed) + call);
+
+	r->corpus = corpus;
+	r->clip = random % count;
+	random = mix(random);
+	r->step = 1 + random % count;
+	while (common_divisor(r->step, count) != 1)
+		r->step++;
+	random = mix(random);
+	r->pos = random % speech_clip(corpus, r->clip)->n;
+}
+
+void speech_read(struct speech_reader *r, int16_t *pcm, size_t n)
+{
+	while (n) {
+		const struct speech_clip *clip =
+			speech_clip(r->corpus, r->clip);
+		size_t part = clip->n - r->pos;
+
+		if (part > n)
+			part = n;
+		memcpy(pcm, clip->pcm + r->pos, part * sizeof(*pcm));
+		pcm += part;
+		n -= part;
+		r->pos += part;
+		if (r->pos < clip->n)
+			continue;
+		r->pos = 0;
+		r->clip = (r->clip + r->step) % speech_count(r->corpus);
+	}
+}

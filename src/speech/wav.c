@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading WAV files. The image comes from anywhere: no length in it is
+ * believed.
+ */
+#include "speech/wav.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum {
+	RIFF_HEADER = 12, /* "RIFF", size, "WAVE" */
+	CHUNK_HEADER = 8, /* tag, size            */
+	FMT_BYTES = 16,	  /* of the PCM form      */
+	FORMAT_PCM = 1,
+	FORMAT_EXTENSIBLE = 0xfffe,
+};
+
+struct chunk {
+	const uint8_t *tag;
+	size_t offset; /* of the content            */
+	size_t size;   /* as claimed                */
+	size_t room;   /* from offset to file's end */
+};
+
+static unsigned get16(const uint8_t *p)
+{
+	return (unsigned)p[0] | (unsigned)p[1] << 8;
+}
+
+static uint32_t get32(const uint8_t *p)
+{
+	return (uint32_t)get16(p) | (uint32_t)get16(p + 2) << 16;
+}
+
+/* The chunk at *@at; moves *@at behind it. False: no room for a header. */
+static bool next_chunk(const uint8_t *data, size_t size, size_t *at,
+		       struct chunk *c)
+{
+	if (*at > size || size - *at < CHUNK_HEADER)
+		return false;
+	c->tag = data + *at;
+	c->size = get32(data + *at + 4);
+	c->offset = *at + CHUNK_HEADER;
+	c->room = size - c->offset;
+	/* Chunks are padded to even lengths. */
+	*at = c->size >= c->room ? size : c->offset + c->size + (c->size & 1);
+	return true;
+}
+
+static int check_format(const uint8_t *fmt, unsigned *rate, struct cr_err *e)
+{
+	unsigned format = get16(fmt), channels = get16(fmt + 2);
+	unsigned bits = get16(fmt + 14);
+	uint32_t hz = get32(fmt + 4);
+
+	if (format != FORMAT_PCM && format != FORMAT_EXTENSIBLE)
+		return cr_fail(e, -EINVAL,
+			       "WAV format %u; only PCM (1) is read", format);
+	if (channels != 1)
+		return cr_fail(e, -EINVAL, "%u channels; only mono is read",
+			       channels);
+	if (bits != 16)
+		return cr_fail(e, -EINVAL,
+			       "%u bits per sample; only 16 are read", bits);
+	if (hz < 1000 || hz > 384000)
+		return cr_fail(e, -EINVAL, "impossible sample rate %lu Hz",
+			       (unsigned long)hz);
+	*rate = hz;
+	return 0;
+}
+
+static int take_data(const struct chunk *c, struct wav_info *info,
+		     struct cr_err *e)
+{
+	bool streamed = c->size == 0 || c->size == UINT32_MAX;
+
+	if (!streamed && c->size > c->room)
+		return cr_fail(e, -EINVAL,
+			       "cut off: the data chunk claims %zu bytes, "
+			       "%zu are there",
+			       c->size, c->room);
+	info->offset = c->offset;
+	info->samples = (streamed ? c->room : c->size) / 2;
+	return 0;
+}
+
+int wav_parse(const uint8_t *data, size_t size, struct wav_info *info,
+	      struct cr_err *e)
+{
+	struct wav_info found = { 0 };
+	size_t at = RIFF_HEADER;
+	struct chunk c;
+	int ret;
+
+	if (size < RIFF_HEADER || memcmp(data, "RIFF", 4) != 0 ||
+	    memcmp(data + 8, "WAVE", 4) != 0)
+		return cr_fail(e, -EINVAL, "not a RIFF/WAVE file");
+	while (next_chunk(data, size, &at, &c)) {
+		if (!memcmp(c.tag, "fmt ", 4)) {
+			if (c.size < FMT_BYTES || c.room < FMT_BYTES)
+				return cr_fail(e, -EINVAL,
+					       "fmt chunk too short");
+			ret = check_format(data + c.offset, &found.sample_rate,
+					   e);
+			if (ret)
+				return ret;
+		} else if (!memcmp(c.tag, "data", 4)) {
+			if (!found.sample_rate)
+				return cr_fail(e, -EINVAL,
+					       "data before the fmt chunk");
+			ret = take_data(&c, &found, e);
+			if (!ret)
+				*info = found;
+			return ret;
+		}
+	}
+	return cr_fail(e, -EINVAL, "no data chunk");
+}
+
+void wav_copy(const uint8_t *bytes, size_t n, int16_t *pcm)
+{
+	for (size_t i = 0; i < n; i++)
+		pcm[i] = (int16_t)(uint16_t)get16(bytes + 2 * i);
+}
