@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parsing of command lines by a table of rows. Printing of help and man page
+ * is in cli_help.c and cli_man.c.
+ */
+#include "base/cli.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/nearest.h"
+#include "base/units.h"
+
+/* getopt_long()'s return values: a row is ROW_BASE + its index. */
+enum { ASK_HELP = 256, ASK_VERSION, ASK_MAN, ROW_BASE };
+
+struct table {
+	struct option longs[CLI_MAX_OPTS + 4];
+	char shorts[2 * CLI_MAX_OPTS + 4];
+};
+
+static bool is_end(const struct cli_opt *o)
+{
+	return !o->name && !o->help;
+}
+
+static bool takes_argument(const struct cli_opt *o)
+{
+	return o->kind >= CLI_STRING;
+}
+
+static void build_table(const struct cli *c, struct table *t)
+{
+	size_t n = 0, s = 0;
+
+	memset(t, 0, sizeof(*t));
+	t->shorts[s++] = ':'; /* tell a missing argument from a bad option */
+	for (int i = 0; !is_end(&c->opts[i]); i++) {
+		const struct cli_opt *o = &c->opts[i];
+
+		if (o->kind == CLI_SECTION)
+			continue;
+		CR_ASSERT(n < CLI_MAX_OPTS);
+		t->longs[n++] = (struct option){
+			.name = o->name,
+			.has_arg = takes_argument(o) ? required_argument
+						     : no_argument,
+			.val = ROW_BASE + i,
+		};
+		if (o->letter)
+			t->shorts[s++] = o->letter;
+		if (o->letter && takes_argument(o))
+			t->shorts[s++] = ':';
+	}
+	t->shorts[s] = 'h';
+	t->longs[n++] = (struct option){ .name = "help", .val = ASK_HELP };
+	t->longs[n++] =
+		(struct option){ .name = "version", .val = ASK_VERSION };
+	t->longs[n] = (struct option){ .name = "man", .val = ASK_MAN };
+}
+
+static const struct cli_opt *row_of(const struct cli *c, int val)
+{
+	if (val >= ROW_BASE)
+		return &c->opts[val - ROW_BASE];
+	for (const struct cli_opt *o = c->opts; !is_end(o); o++)
+		if (o->letter == val && o->kind != CLI_SECTION)
+			return o;
+	return NULL;
+}
+
+static int next_option(struct table *t, int argc, char **argv)
+{
+	return getopt_long(argc, argv, t->shorts, t->longs, NULL);
+}
+
+static void restart_getopt(void)
+{
+	opterr = 0;
+	optind = 0; /* GNU: also forgets the place inside a cluster */
+}
+
+static bool answer_question(const struct cli *c, struct table *t, int argc,
+			    char **argv)
+{
+	int val;
+
+	restart_getopt();
+	while ((val = next_option(t, argc, argv)) != -1) {
+		if (val == ASK_HELP || val == 'h')
+			cli_help(c, stdout);
+		else if (val == ASK_VERSION)
+			printf("%s (codec-runner) %s\n", c->program,
+			       CR_VERSION);
+		else if (val == ASK_MAN)
+			cli_man(c, stdout);
+		else
+			continue;
+		return true;
+	}
+	return false;
+}
+
+/* Help shows the defaults, so it must come before any value is stored; and
+ * getopt_long() reorders what it looks at, so it looks at a copy. */
+static bool asked(const struct cli *c, struct table *t, int argc, char **argv)
+{
+	char **copy = calloc((size_t)argc + 1, sizeof(*copy));
+	bool answered;
+
+	CR_ASSERT(copy);
+	memcpy(copy, argv, (size_t)argc * sizeof(*copy));
+	answered = answer_question(c, t, argc, copy);
+	free(copy);
+	return answered;
+}
+
+static int unknown_option(const struct table *t, char **argv, struct cr_err *e)
+{
+	const char *names[CLI_MAX_OPTS + 4], *word;
+	char typed[64], hint[256];
+	size_t n = 0;
+
+	if (optopt > 0 && optopt < 256)
+		return cr_fail(e, -EINVAL, "unknown option -%c", optopt);
+	word = argv[optind - 1];
+	if (optopt >= 256)
+		return cr_fail(e, -EINVAL, "option %s takes no argument", word);
+	word += strspn(word, "-");
+	(void)snprintf(typed, sizeof(typed), "%s", word);
+	typed[strcspn(typed, "=")] = '\0';
+	for (; t->longs[n].name; n++) {
+		names[n] = t->longs[n].name;
+		if (*typed && !strncmp(names[n], typed, strlen(typed)))
+			return cr_fail(e, -EINVAL,
+				       "option --%s could be several: write "
+				       "--%s in full",
+				       typed, names[n]);
+	}
+	names[n] = NULL;
+	return cr_fail(e, -EINVAL, "unknown option --%s; %s", typed,
+		       nearest_hint(typed, names, hint, sizeof(hint)));
+}
+
+static const char *format_number(const struct cli_opt *o, int64_t v, char *buf,
+				 size_t size)
+{
+	if (o->kind == CLI_TIME)
+		return units_format_time(v, buf, size);
+	if (o->kind == CLI_PPM)
+		return units_format_ppm(v, buf, size);
+	(void)snprintf(buf, size, "%" PRId64, v);
+	return buf;
+}
+
+static int parse_enum(const struct cli_opt *o, const char *text,
+		      struct cr_err *e)
+{
+	char hint[256];
+
+	for (int64_t i = 0; o->names[i]; i++) {
+		if (strcmp(text, o->names[i]))
+			continue;
+		*o->number = i;
+		return 0;
+	}
+	return cr_fail(e, -EINVAL, "--%s: unknown value \"%s\"; %s", o->name,
+		       text, nearest_hint(text, o->names, hint, sizeof(hint)));
+}
+
+static int parse_number(const struct cli_opt *o, const char *text,
+			struct cr_err *e)
+{
+	static const char *const want[] = {
+		[CLI_INT] = "a whole number such as 42",
+		[CLI_TIME] = "a time with its unit such as 20ms or 1.5s",
+		[CLI_PPM] = "a share such as 97% or 0.97",
+	};
+	char lo[UNITS_TEXT], hi[UNITS_TEXT];
+	int64_t v;
+	int rc;
+
+	rc = o->kind == CLI_INT	   ? units_parse_int(text, &v)
+	     : o->kind == CLI_TIME ? units_parse_time(text, &v)
+				   : units_parse_ppm(text, &v);
+	if (rc)
+		return cr_fail(e, -EINVAL, "--%s: \"%s\" is not %s%s", o->name,
+			       text, want[o->kind],
+			       rc == -ERANGE ? " (too large)" : "");
+	if ((o->min || o->max) && (v < o->min || v > o->max))
+		return cr_fail(e, -EINVAL,
+			       "--%s: %s is out of bounds (%s to %s)", o->name,
+			       text, format_number(o, o->min, lo, sizeof(lo)),
+			       format_number(o, o->max, hi, sizeof(hi)));
+	*o->number = v;
+	return 0;
+}
+
+static int apply_row(const struct cli_opt *o, const char *text,
+		     struct cr_err *e)
+{
+	switch (o->kind) {
+	case CLI_FLAG:
+	case CLI_FLAG_OFF:
+		*o->flag = o->kind == CLI_FLAG;
+		return 0;
+	case CLI_STRING:
+		*o->text = text;
+		return 0;
+	case CLI_LIST:
+		if (o->list->count == CLI_MAX_LIST)
+			return cr_fail(e, -EINVAL,
+				       "--%s: given more than %u times",
+				       o->name, CLI_MAX_LIST);
+		o->list->item[o->list->count++] = text;
+		return 0;
+	case CLI_ENUM:
+		return parse_enum(o, text, e);
+	case CLI_INT:
+	case CLI_TIME:
+	case CLI_PPM:
+		return parse_number(o, text, e);
+	case CLI_SECTION:
+		break;
+	}
+	abort();
+}
+
+static int check_operands(const struct cli *c, int argc, char **argv,
+			  struct cr_err *e)
+{
+	int given = argc - optind;
+
+	if (given < c->min_args)
+		return cr_fail(e, -EINVAL, "missing operand; usage: %s %.*s",
+			       c->program, (int)strcspn(c->synopsis, "\n"),
+			       c->synopsis);
+	if (c->max_args >= 0 && given > c->max_args)
+		return cr_fail(e, -EINVAL, "unexpected operand \"%s\"",
+			       argv[optind + c->max_args]);
+	return optind;
+}
+
+int cli_parse(const struct cli *c, int argc, char **argv, struct cr_err *e)
+{
+	struct table t;
+	int val, rc;
+
+	build_table(c, &t);
+	if (asked(c, &t, argc, argv))
+		return 0;
+	restart_getopt();
+	while ((val = next_option(&t, argc, argv)) != -1) {
+		if (val == ':')
+			return cr_fail(e, -EINVAL,
+				       "option %s needs an argument",
+				       argv[optind - 1]);
+		if (val == '?')
+			return unknown_option(&t, argv, e);
+		rc = apply_row(row_of(c, val), optarg, e);
+		if (rc)
+			return rc;
+	}
+	return check_operands(c, argc, argv, e);
+}
+
+int cli_parse_or_exit(const struct cli *c, int argc, char **argv)
+{
+	struct cr_err e = { "" };
+	int first = cli_parse(c, argc, argv, &e);
+
+	if (first > 0)
+		return first;
+	if (!first)
+		exit(fflush(stdout) ? 1 : 0);
+	(void)fprintf(stderr, "%s: %s\nTry '%s --help'.\n", c->program, e.text,
+		      c->program);
+	exit(2);
+}
+
+const char *cli_argument(const struct cli_opt *o, char *buf, size_t size)
+{
+	static const char *const words[] = {
+		[CLI_STRING] = "TEXT", [CLI_LIST] = "TEXT",   [CLI_INT] = "N",
+		[CLI_TIME] = "TIME",   [CLI_PPM] = "PERCENT",
+	};
+	size_t len = 0;
+
+	if (!takes_argument(o))
+		return NULL;
+	if (o->arg || o->kind != CLI_ENUM) {
+		(void)snprintf(buf, size, "%s",
+			       o->arg ? o->arg : words[o->kind]);
+		return buf;
+	}
+	for (size_t i = 0; o->names[i] && len < size; i++)
+		len += (size_t)snprintf(buf + len, size - len, "%s%s",
+					i ? "|" : "", o->names[i]);
+	return buf;
+}
+
+const char *cli_default(const struct cli_opt *o, char *buf, size_t size)
+{
+	buf[0] = '\0';
+	if (o->dflt)
+		(void)snprintf(buf, size, "%s", o->dflt);
+	else if (o->kind == CLI_STRING && *o->text)
+		(void)snprintf(buf, size, "%s", *o->text);
+	else if (o->kind == CLI_ENUM)
+		(void)snprintf(buf, size, "%s", o->names[*o->number]);
+	else if (o->kind >= CLI_INT)
+		(void)format_number(o, *o->number, buf, size);
+	return buf;
+}

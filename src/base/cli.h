@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Command lines from one table: parsing, --help, --version and the man page
+ * (hidden option --man) all come from the same rows.
+ *
+ * A program declares its variables with their defaults, points a const
+ * struct cli at them and calls cli_parse() first thing in main(). Uses
+ * getopt_long(3), so options and operands may be mixed, long names may be
+ * shortened, and "--" ends the options. Main thread only.
+ */
+#ifndef BASE_CLI_H
+#define BASE_CLI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "cr/error.h"
+
+/** Most options of one program. */
+#define CLI_MAX_OPTS 64u
+/** Most values of one CLI_LIST. */
+#define CLI_MAX_LIST 32u
+
+/** What an option takes, and which pointer of its row it writes. */
+enum cli_kind {
+	CLI_SECTION,  /**< no option: a heading; help is its text        */
+	CLI_FLAG,     /**< no argument; *flag becomes true               */
+	CLI_FLAG_OFF, /**< no argument; *flag becomes false ("--no-...") */
+	CLI_STRING,   /**< *text points into argv                        */
+	CLI_LIST,     /**< may be repeated; appended to *list            */
+	CLI_INT,      /**< "42"; *number                                 */
+	CLI_TIME,     /**< "20ms"; *number in ns                         */
+	CLI_PPM,      /**< "97%" or "0.97"; *number in ppm               */
+	CLI_ENUM      /**< one of names[]; *number is its index          */
+};
+
+/** The values of a repeatable option, in order. */
+struct cli_list {
+	const char *item[CLI_MAX_LIST];
+	unsigned count;
+};
+
+/** One row. Ends with a row whose name and help are NULL. */
+struct cli_opt {
+	enum cli_kind kind;
+	const char *name; /**< without the dashes; NULL in a CLI_SECTION  */
+	char letter;	  /**< 0: no short form                           */
+	const char *arg;  /**< "FILE"; NULL: a word that fits the kind    */
+	const char *help; /**< sentences; wrapped when printed; NULL: works
+			       but is not shown                           */
+	union {
+		bool *flag;
+		const char **text;
+		struct cli_list *list;
+		int64_t *number;
+	};
+	int64_t min, max;	  /**< inclusive; both 0: any               */
+	const char *const *names; /**< CLI_ENUM: NULL-terminated            */
+	const char *dflt; /**< shown as the default instead of the value the
+			       variable has when cli_parse() is called; ""
+			       shows none                                   */
+};
+
+/** A line of the examples or of the exit codes. Ends with a NULL left. */
+struct cli_line {
+	const char *left, *right;
+};
+
+/** A program's command line. */
+struct cli {
+	const char *program;  /**< "codec-feeder"                         */
+	const char *synopsis; /**< "[OPTION]... CAMPAIGN"; one per line   */
+	const char *summary;  /**< one line, no full stop: NAME of the man
+				   page                                   */
+	const char *text;     /**< paragraphs, '\n' between them; or NULL */
+	const struct cli_opt *opts;
+	const struct cli_line *operands; /**< "CAMPAIGN", what it is; or NULL */
+	const struct cli_line *examples; /**< command, what it does; or NULL  */
+	const struct cli_line *exits;	 /**< "0", when; or NULL              */
+	const char *see_also;		 /**< man page references; or NULL    */
+	int min_args, max_args;		 /**< operands; max -1: any number    */
+};
+
+/**
+ * Parse @argv (getopt_long may reorder it) into the variables of @c's rows.
+ *
+ * Returns the index of the first operand (argc when there is none), 0 when
+ * --help, --version or --man was asked for and has been printed to stdout, or
+ * -EINVAL with @e: unknown option (with the nearest name), bad value, value
+ * out of bounds, wrong number of operands. Rows before the bad one have been
+ * written then.
+ */
+int cli_parse(const struct cli *c, int argc, char **argv, struct cr_err *e);
+
+/** As cli_parse(), for the first line of main(): exits with 0 after help, and
+ * with 2 after printing the error to stderr. Returns the first operand. */
+int cli_parse_or_exit(const struct cli *c, int argc, char **argv);
+
+/** Print the help text, at most 80 columns wide. */
+void cli_help(const struct cli *c, FILE *out);
+
+/** Print the man page (troff, man macros, section 1). */
+void cli_man(const struct cli *c, FILE *out);
+
+/**
+ * The row's default as text: dflt, or the variable's present value. Returns
+ * @buf, empty when nothing is worth showing. For cli_help() and cli_man().
+ */
+const char *cli_default(const struct cli_opt *o, char *buf, size_t size);
+
+/** The word for @o's argument ("N", "TIME", "a|b|c"); NULL: takes none. */
+const char *cli_argument(const struct cli_opt *o, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Command lines by table: values, errors, help and man page agree. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cli.h"
+#include "cmocka_cr.h"
+
+static struct values {
+	bool verbose, admission;
+	const char *output;
+	struct cli_list set;
+	int64_t port, limit, load, colour;
+} v;
+
+static const struct values start = {
+	.admission = true,
+	.port = 5004,
+	.limit = 20000000,
+	.load = 970000,
+	.colour = 1,
+};
+
+static const char *const colours[] = { "never", "auto", "always", NULL };
+
+static const struct cli_opt rows[] = {
+	{ CLI_SECTION, .help = "Network" },
+	{ CLI_INT, "port", 'p', "PORT", .number = &v.port, .min = 1,
+	  .max = 65535, .help = "UDP port to listen on" },
+	{ CLI_TIME, "limit", .number = &v.limit, .min = 0, .max = 1000000000,
+	  .help = "longest wait" },
+	{ CLI_SECTION, .help = "Work" },
+	{ CLI_PPM, "load", .number = &v.load, .help = "share of the capacity" },
+	{ CLI_ENUM, "colour", .number = &v.colour, .names = colours,
+	  .help = "when to use colours, which is a matter of taste and of the "
+		  "terminal and needs a text that is longer than one line" },
+	{ CLI_FLAG, "verbose", 'v', .flag = &v.verbose, .help = "say more" },
+	{ CLI_FLAG_OFF, "no-admission", .flag = &v.admission,
+	  .help = "accept everything" },
+	{ CLI_STRING, "output", 'o', "FILE", .text = &v.output,
+	  .help = "where to write" },
+	{ CLI_LIST, "set", 's', "KEY=VALUE", .list = &v.set,
+	  .help = "set a key; may be repeated" },
+	{ 0 },
+};
+
+static const struct cli_line examples[] = {
+	{ "thing -v a", "the usual" },
+	{ 0 },
+};
+
+static const struct cli_line exits[] = { { "0", "all well" }, { 0 } };
+
+static const struct cli cli = {
+	.program = "thing",
+	.synopsis = "[OPTION]... OPERAND [OPERAND]",
+	.summary = "do a thing",
+	.text = ".A text that starts with a dot\nand a -second paragraph",
+	.opts = rows,
+	.examples = examples,
+	.exits = exits,
+	.min_args = 1,
+	.max_args = 2,
+};
+
+/* Parses words into v, whose values start anew. */
+static int parse(const char *const *words, struct cr_err *e)
+{
+	static char copy[16][64];
+	char *argv[17];
+	int argc = 0;
+
+	v = start;
+	for (; words[argc]; argc++) {
+		(void)snprintf(copy[argc], sizeof(copy[argc]), "%s",
+			       words[argc]);
+		argv[argc] = copy[argc];
+	}
+	argv[argc] = NULL;
+	return cli_parse(&cli, argc, argv, e);
+}
+
+#define PARSE(...)                                                             \
+	parse((const char *const[]){ "thing", __VA_ARGS__, NULL }, &e)
+
+static void every_kind_is_read_among_operands(void **state)
+{
+	struct cr_err e = { "" };
+	int first = PARSE("a", "-vp", "99", "--limit=1.5ms", "--load=103%",
+			  "--colour=always", "--no-admission", "-ofile",
+			  "--set=x=1", "-s", "y=2", "--", "-b");
+
+	(void)state;
+	assert_int_equal(first, 12);
+	assert_true(v.verbose);
+	assert_false(v.admission);
+	assert_int_equal(v.port, 99);
+	assert_int_equal(v.limit, 1500000);
+	assert_int_equal(v.load, 1030000);
+	assert_int_equal(v.colour, 2);
+	assert_string_equal(v.output, "file");
+	assert_int_equal(v.set.count, 2);
+	assert_string_equal(v.set.item[0], "x=1");
+	assert_string_equal(v.set.item[1], "y=2");
+}
+
+static void what_is_not_given_keeps_its_default(void **state)
+{
+	struct cr_err e = { "" };
+
+	(void)state;
+	assert_int_equal(PARSE("a"), 1);
+	assert_memory_equal(&v, &start, sizeof(v));
+}
+
+static void expect_error(const char *want, const char *const *words)
+{
+	struct cr_err e = { "" };
+
+	assert_int_equal(parse(words, &e), -EINVAL);
+	if (!strstr(e.text, want))
+		fail_msg("\"%s\" is not in \"%s\"", want, e.text);
+}
+
+#define EXPECT_ERROR(want, ...)                                                \
+	expect_error(want, (const char *const[]){ "thing", __VA_ARGS__, NULL })
+
+static void errors_name_the_option_and_the_way_out(void **state)
+{
+	(void)state;
+	EXPECT_ERROR("unknown option --limt; did you mean 'limit'", "--limt=3",
+		     "a");
+	EXPECT_ERROR("unknown option -x", "-vx", "a");
+	EXPECT_ERROR("--port: 70000 is out of bounds (1 to 65535)", "-p70000",
+		     "a");
+	EXPECT_ERROR("--limit: 2s is out of bounds (0 to 1s)", "--limit=2s",
+		     "a");
+	EXPECT_ERROR("such as 20ms", "--limit=20", "a");
+	EXPECT_ERROR("--port: \"x\" is not a whole number", "--port=x", "a");
+	EXPECT_ERROR("did you mean 'always'", "--colour=allways", "a");
+	EXPECT_ERROR("needs an argument", "a", "--port");
+	EXPECT_ERROR("needs an argument", "a", "-p");
+	EXPECT_ERROR("takes no argument", "--verbose=3", "a");
+	EXPECT_ERROR("missing operand; usage: thing [OPTION]", "-v");
+	EXPECT_ERROR("unexpected operand \"c\"", "a", "b", "c");
+	EXPECT_ERROR("could be several", "--l=1", "a");
+}
+
+static void a_list_has_an_end(void **state)
+{
+	static char thing[] = "thing", operand[] = "a", set[] = "--set=x";
+	char *argv[3 + CLI_MAX_LIST + 1] = { thing, operand };
+	struct cr_err e = { "" };
+	int argc = 2;
+
+	(void)state;
+	v = start;
+	for (unsigned i = 0; i <= CLI_MAX_LIST; i++)
+		argv[argc++] = set;
+	assert_int_equal(cli_parse(&cli, argc, argv, &e), -EINVAL);
+	assert_int_equal(v.set.count, CLI_MAX_LIST);
+}
+
+static char *print_with(void (*print)(const struct cli *, FILE *))
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	assert_non_null(f);
+	v = start;
+	print(&cli, f);
+	assert_int_equal(fclose(f), 0);
+	return text;
+}
+
+static void help_shows_every_row_within_80_columns(void **state)
+{
+	char *text = print_with(cli_help);
+
+	(void)state;
+	assert_non_null(strstr(text, "-p, --port=PORT"));
+	assert_non_null(strstr(text, "(default: 5004)"));
+	assert_non_null(strstr(text, "(default: 20ms)"));
+	assert_non_null(strstr(text, "(default: 97%)"));
+	assert_non_null(strstr(text, "--colour=never|auto|always"));
+	assert_non_null(strstr(text, "\nNetwork:\n"));
+	assert_non_null(strstr(text, "Exit codes:"));
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+		assert_in_range(strlen(line), 0, 80);
+	free(text);
+}
+
+static void the_man_page_escapes_what_troff_would_take(void **state)
+{
+	char *text = print_with(cli_man);
+
+	(void)state;
+	assert_non_null(strstr(text, ".TH THING 1"));
+	assert_non_null(strstr(text, "\n\\&.A text"));
+	assert_non_null(strstr(text, "\\-second"));
+	assert_non_null(strstr(text, "\\fB\\-p\\fR, \\fB\\-\\-port\\fR="));
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_kind_is_read_among_operands),
+		cmocka_unit_test(what_is_not_given_keeps_its_default),
+		cmocka_unit_test(errors_name_the_option_and_the_way_out),
+		cmocka_unit_test(a_list_has_an_end),
+		cmocka_unit_test(help_shows_every_row_within_80_columns),
+		cmocka_unit_test(the_man_page_escapes_what_troff_would_take),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
