@@ -82,12 +82,12 @@ static void put_option(FILE *out, const struct cli_opt *o)
 	}
 	(void)fprintf(out, "\n");
 	put_text(out, o->help);
-	(void)fprintf(out, "\n");
 	if (*cli_default(o, dflt, sizeof(dflt))) {
-		(void)fprintf(out, "Default: ");
+		(void)fprintf(out, " (default: ");
 		put_text(out, dflt);
-		(void)fprintf(out, ".\n");
+		(void)fprintf(out, ")");
 	}
+	(void)fprintf(out, "\n");
 }
 
 static void put_options(FILE *out, const struct cli_opt *o)

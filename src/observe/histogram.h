@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A histogram of times: 64 linear steps per power of two, so that every value
+ * up to 68.7 s (2^36 ns) is kept with a relative error below 1 % (values below
+ * 128 ns exactly); longer ones count as the longest, but the maximum is exact.
+ *
+ * One writer, any readers: counters are relaxed atomics, no lock, no
+ * read-modify-write. A reader may see a value half counted (in the buckets
+ * but not yet in the sum), never a torn number.
+ */
+#ifndef OBSERVE_HISTOGRAM_H
+#define OBSERVE_HISTOGRAM_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "cr/time.h"
+
+enum {
+	HISTOGRAM_STEP_BITS = 6,
+	HISTOGRAM_TOP_BIT = 35, /**< of the longest value kept apart */
+	HISTOGRAM_BUCKETS = (HISTOGRAM_TOP_BIT - HISTOGRAM_STEP_BITS + 2)
+			    << HISTOGRAM_STEP_BITS
+};
+
+/** 15.5 KiB. Zero is empty. */
+struct histogram {
+	atomic_uint_fast64_t bucket[HISTOGRAM_BUCKETS];
+	atomic_uint_fast64_t sum; /**< ns, of all values */
+	_Atomic int64_t max;	  /**< ns; 0 when empty  */
+};
+
+/** Count @value (ns; negative counts as 0). The writer only. */
+void histogram_add(struct histogram *h, cr_ns value);
+
+/** Add @from to @to. The writer of @to only; @from may be written meanwhile. */
+void histogram_merge(struct histogram *to, const struct histogram *from);
+
+/** Number of values. Any thread. */
+uint64_t histogram_count(const struct histogram *h);
+
+/** Mean in ns, 0 when empty. Any thread. */
+cr_ns histogram_mean(const struct histogram *h);
+
+/** Largest value in ns, exact, 0 when empty. Any thread. */
+cr_ns histogram_max(const struct histogram *h);
+
+/**
+ * The value of rank ceil(@ppm / 1e6 * count) (nearest rank; 500000: median,
+ * 1000000: the maximum), within 1 %; 0 when empty. Any thread.
+ */
+cr_ns histogram_quantile(const struct histogram *h, uint32_t ppm);
+
+/**
+ * {"count", "mean_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns"}; the
+ * caller owns it. NULL: no memory. Any thread.
+ */
+json_t *histogram_json(const struct histogram *h);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The log: events with key=value pairs, one line each.
+ *
+ *   2024-05-01T12:00:00.123Z warn  admit-refused task=12 why=util
+ *
+ * Levels: error = someone must act, warn = degraded, info = life cycle, debug
+ * = off. Every call site has its own rate limit; the first line after a
+ * silence says suppressed=N. Any thread; a line is one write(2), so lines do
+ * not mix. Never under a run-queue lock, never on the data path unless rare.
+ */
+#ifndef OBSERVE_LOG_H
+#define OBSERVE_LOG_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cr/error.h"
+#include "cr/time.h"
+
+enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+
+/** Names of the levels, NULL-terminated, for option tables. */
+extern const char *const log_level_names[];
+
+enum log_colour { LOG_COLOUR_AUTO, LOG_COLOUR_NEVER, LOG_COLOUR_ALWAYS };
+
+/** How to log. Zero: errors only, to stderr, colours on terminals, default
+ * rate limit. */
+struct log_config {
+	enum log_level level;	/**< this and more important ones        */
+	const char *path;	/**< NULL: stderr; else appended to      */
+	enum log_colour colour; /**< AUTO: terminals only, unless NO_COLOR */
+	unsigned per_second;	/**< lines of one call site; 0: 10       */
+	/** Monotonic ns for the rate limit; NULL: the machine's clock. */
+	cr_ns (*clock)(void);
+};
+
+/** A call site's rate limit. Made by log_event(); zero is fresh. */
+struct log_site {
+	_Atomic int64_t second; /**< of the lines counted below */
+	atomic_uint lines;	/**< in that second             */
+	atomic_uint suppressed; /**< since the last line        */
+};
+
+/**
+ * Configure the process's log; without it, info and above go to stderr.
+ * Returns 0, or -errno with @e (the file cannot be opened; nothing changes).
+ * While no other thread logs.
+ */
+int log_open(const struct log_config *config, struct cr_err *e);
+
+/** Back to stderr; closes the file. While no other thread logs. */
+void log_close(void);
+
+/** Change the level. Any thread. */
+void log_set_level(enum log_level level);
+
+/** Would @level be written? */
+bool log_wants(enum log_level level);
+
+/** Write a line unless @site says too many. For log_event(). */
+__attribute__((format(printf, 4, 5))) void log_write(struct log_site *site,
+						     enum log_level level,
+						     const char *event,
+						     const char *fmt, ...);
+
+/**
+ * log_event(LOG_WARN, "admit-refused", "task=%u why=%s", id, why);
+ * Control characters in the line become '?'.
+ */
+#define log_event(level, event, ...)                                           \
+	do {                                                                   \
+		static struct log_site log_site_;                              \
+                                                                               \
+		if (log_wants(level))                                          \
+			log_write(&log_site_, level, event, __VA_ARGS__);      \
+	} while (0)
+
+/** An event without values: log_plain(LOG_INFO, "drained"); */
+#define log_plain(level, event) log_event(level, event, "%s", "")
+
+#endif

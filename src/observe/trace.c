@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Trace rings and the thread that drains them. The file itself is
+ * trace_file.c.
+ *
+ * The drain thread polls: waking it would cost the producers a system call.
+ * At 20 ms a ring of 4096 records carries 200,000 records a second.
+ */
+#include "observe/trace.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "observe/trace_file.h"
+
+#define DRAIN_INTERVAL (20 * CR_MS)
+/* A crash loses at most this much of the trace. */
+#define FLUSH_INTERVAL CR_SEC
+
+struct trace {
+	unsigned nrings;
+	struct trace_ring *ring; /* [nrings] */
+	bool overwrite;
+	void (*on_error)(void *arg, int err);
+	void *error_arg;
+
+	/* the control thread's */
+	bool running;
+	pthread_t thread;
+
+	/* the drain thread's while running, else the control thread's */
+	struct trace_file file;
+	uint64_t notes, lost;
+	bool error_told;
+
+	pthread_mutex_t lock; /* protects stopping */
+	pthread_cond_t wake;
+	bool stopping;
+};
+
+static uint_fast64_t power_of_two(unsigned n)
+{
+	uint_fast64_t size = 2;
+
+	while (size < n)
+		size *= 2;
+	return size;
+}
+
+static int open_rings(struct trace *t, unsigned records)
+{
+	uint_fast64_t size = power_of_two(records);
+
+	t->ring = aligned_alloc(alignof(struct trace_ring),
+				t->nrings * sizeof(*t->ring));
+	if (!t->ring)
+		return -ENOMEM;
+	memset(t->ring, 0, t->nrings * sizeof(*t->ring));
+	for (unsigned i = 0; i < t->nrings; i++) {
+		t->ring[i].mask = size - 1;
+		t->ring[i].slot = calloc(size, sizeof(*t->ring[i].slot));
+		if (!t->ring[i].slot)
+			return -ENOMEM;
+		/* Touch the pages now: a producer must not fault them in. */
+		memset(t->ring[i].slot, 0xff, size * sizeof(*t->ring[i].slot));
+	}
+	return 0;
+}
+
+int trace_open(struct trace **out, unsigned nrings, unsigned records)
+{
+	struct trace *t;
+	pthread_condattr_t attr;
+	int rc;
+
+	if (!nrings || !records || records > 1u << 28)
+		return -EINVAL;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	(void)pthread_mutex_init(&t->lock, NULL);
+	(void)pthread_condattr_init(&attr);
+	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&t->wake, &attr);
+	(void)pthread_condattr_destroy(&attr);
+	t->nrings = nrings;
+	rc = open_rings(t, records);
+	if (rc)
+		trace_close(t);
+	else
+		*out = t;
+	return rc;
+}
+
+void trace_close(struct trace *t)
+{
+	if (!t)
+		return;
+	(void)trace_stop(t, NULL);
+	for (unsigned i = 0; t->ring && i < t->nrings; i++)
+		free(t->ring[i].slot);
+	free(t->ring);
+	(void)pthread_cond_destroy(&t->wake);
+	(void)pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+struct trace_ring *trace_ring(struct trace *t, unsigned i)
+{
+	CR_ASSERT(i < t->nrings);
+	return &t->ring[i];
+}
+
+void trace_set_overwrite(struct trace *t, bool overwrite)
+{
+	t->overwrite = overwrite;
+}
+
+void trace_on_error(struct trace *t, void (*fn)(void *arg, int err), void *arg)
+{
+	t->on_error = fn;
+	t->error_arg = arg;
+}
+
+void trace_push(struct trace_ring *r, const union cr_trace_record *rec)
+{
+	uint_fast64_t head =
+		atomic_load_explicit(&r->head, memory_order_relaxed);
+
+	if (head - r->tail_seen > r->mask) {
+		/* acquire, pairs with drain_ring(): the slot has been read */
+		r->tail_seen =
+			atomic_load_explicit(&r->tail, memory_order_acquire);
+		if (head - r->tail_seen > r->mask) {
+			uint_fast64_t lost = atomic_load_explicit(
+				&r->lost, memory_order_relaxed);
+
+			/* release, pairs with note_losses(): what was put
+			 * before a loss is in the file before its note */
+			atomic_store_explicit(&r->lost, lost + 1,
+					      memory_order_release);
+			return;
+		}
+	}
+	r->slot[head & r->mask] = *rec;
+	atomic_store_explicit(&r->head, head + 1, memory_order_release);
+}
+
+static void drain_ring(struct trace *t, struct trace_ring *r)
+{
+	uint_fast64_t tail =
+		atomic_load_explicit(&r->tail, memory_order_relaxed);
+	/* acquire, pairs with trace_push(): the slots are filled */
+	uint_fast64_t head =
+		atomic_load_explicit(&r->head, memory_order_acquire);
+
+	for (; tail != head; tail++) {
+		trace_file_put(&t->file, &r->slot[tail & r->mask]);
+		/* Often, so that a slow disk does not hold a whole ring. */
+		if (!(tail & 63))
+			atomic_store_explicit(&r->tail, tail + 1,
+					      memory_order_release);
+	}
+	atomic_store_explicit(&r->tail, tail, memory_order_release);
+}
+
+static void note_losses(struct trace *t, unsigned i)
+{
+	struct trace_ring *r = &t->ring[i];
+	uint_fast64_t lost =
+		atomic_load_explicit(&r->lost, memory_order_acquire);
+	uint_fast64_t fresh = lost - r->lost_noted;
+	union cr_trace_record rec;
+
+	if (!fresh)
+		return;
+	memset(&rec, 0, sizeof(rec));
+	rec.note = (struct cr_trace_note){
+		.kind = CR_TRACE_NOTE,
+		.worker = (uint16_t)i,
+		.count = fresh > UINT32_MAX ? UINT32_MAX : (uint32_t)fresh,
+		.at = clock_now(),
+		.text = "trace ring full",
+	};
+	r->lost_noted += rec.note.count;
+	t->lost += rec.note.count;
+	t->notes++;
+	trace_file_put(&t->file, &rec);
+}
+
+static void tell_error(struct trace *t)
+{
+	if (!t->file.error || t->error_told)
+		return;
+	t->error_told = true;
+	if (t->on_error)
+		t->on_error(t->error_arg, t->file.error);
+}
+
+static void drain_all(struct trace *t)
+{
+	for (unsigned i = 0; i < t->nrings; i++) {
+		drain_ring(t, &t->ring[i]);
+		note_losses(t, i);
+	}
+	tell_error(t);
+}
+
+/* Sleeps for a drain interval; false: the trace is being stopped. */
+static bool sleep_a_while(struct trace *t)
+{
+	cr_ns until = clock_now() + DRAIN_INTERVAL;
+	struct timespec ts = { .tv_sec = (time_t)(until / CR_SEC),
+			       .tv_nsec = (long)(until % CR_SEC) };
+	bool go_on;
+	int rc = 0;
+
+	(void)pthread_mutex_lock(&t->lock);
+	while (!t->stopping && rc != ETIMEDOUT)
+		rc = pthread_cond_timedwait(&t->wake, &t->lock, &ts);
+	go_on = !t->stopping;
+	(void)pthread_mutex_unlock(&t->lock);
+	return go_on;
+}
+
+static void *drain_thread(void *arg)
+{
+	struct trace *t = arg;
+	cr_ns flushed = clock_now();
+
+	while (sleep_a_while(t)) {
+		drain_all(t);
+		if (clock_now() - flushed < FLUSH_INTERVAL)
+			continue;
+		trace_file_flush(&t->file);
+		flushed = clock_now();
+	}
+	drain_all(t);
+	trace_file_close(&t->file);
+	tell_error(t);
+	return NULL;
+}
+
+/* Forgets what a put that met the last stop may have left behind. */
+static void reset_rings(struct trace *t)
+{
+	for (unsigned i = 0; i < t->nrings; i++) {
+		struct trace_ring *r = &t->ring[i];
+
+		atomic_store_explicit(
+			&r->tail,
+			atomic_load_explicit(&r->head, memory_order_acquire),
+			memory_order_release);
+		r->lost_noted =
+			atomic_load_explicit(&r->lost, memory_order_acquire);
+	}
+	t->notes = t->lost = 0;
+	t->error_told = false;
+	t->stopping = false;
+}
+
+static void switch_rings(struct trace *t, bool on)
+{
+	for (unsigned i = 0; i < t->nrings; i++)
+		atomic_store_explicit(&t->ring[i].on, on, memory_order_relaxed);
+}
+
+int trace_start(struct trace *t, const char *path, const json_t *header,
+		struct cr_err *e)
+{
+	int rc;
+
+	if (t->running)
+		return cr_fail(e, -EBUSY,
+			       "a trace is already being written; stop it "
+			       "first");
+	rc = trace_file_create(&t->file, path, t->overwrite, e);
+	if (rc)
+		return rc;
+	rc = trace_file_header(&t->file, header,
+			       clock_read(CLOCK_REALTIME) - clock_now(), e);
+	reset_rings(t);
+	if (!rc) {
+		rc = -pthread_create(&t->thread, NULL, drain_thread, t);
+		if (rc)
+			(void)cr_fail(e, rc, "no thread for the trace: %s",
+				      strerror(-rc));
+	}
+	if (rc) {
+		trace_file_close(&t->file);
+		if (!t->overwrite) /* then it is ours, and no trace */
+			(void)unlink(path);
+		return rc;
+	}
+	t->running = true;
+	switch_rings(t, true);
+	return 0;
+}
+
+int trace_stop(struct trace *t, struct trace_totals *totals)
+{
+	if (!t->running)
+		return -EALREADY;
+	switch_rings(t, false);
+	(void)pthread_mutex_lock(&t->lock);
+	t->stopping = true;
+	(void)pthread_cond_signal(&t->wake);
+	(void)pthread_mutex_unlock(&t->lock);
+	(void)pthread_join(t->thread, NULL);
+	t->running = false;
+	if (totals)
+		*totals = (struct trace_totals){
+			.written = t->file.written,
+			.notes = t->notes,
+			.lost = t->lost,
+			.unwritten = t->file.unwritten,
+			.bytes = t->file.bytes,
+			.error = t->file.error,
+		};
+	return 0;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The trace of a running daemon: a ring per producing thread, one thread that
+ * drains them into a file (cr/trace.h), started and stopped at any time.
+ *
+ * Every ring has one producer at a time. Producers never wait and make no
+ * system call; a record that finds its ring full is lost and counted, and the
+ * file gets a CR_TRACE_NOTE with code 0 and the count. A disk that is full or
+ * slow never stalls anybody.
+ */
+#ifndef OBSERVE_TRACE_H
+#define OBSERVE_TRACE_H
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "cr/error.h"
+#include "cr/trace.h"
+
+struct trace;
+
+/** One producer's ring. Use it through the functions only. */
+struct trace_ring {
+	/* the producer's line */
+	alignas(64) atomic_bool on; /**< written by start and stop   */
+	atomic_uint_fast64_t head;  /**< release, pairs with drain   */
+	uint_fast64_t tail_seen;    /**< the tail when last looked at */
+	atomic_uint_fast64_t lost;  /**< since the start; relaxed    */
+	/* the drain thread's line */
+	alignas(64) atomic_uint_fast64_t tail; /**< release, pairs with put */
+	uint_fast64_t lost_noted;	       /**< already in the file     */
+	/* constant */
+	alignas(64) union cr_trace_record *slot;
+	uint_fast64_t mask; /**< number of slots - 1 */
+};
+
+/** What became of the records of one start..stop. */
+struct trace_totals {
+	uint64_t written;   /**< in the file, notes about losses included */
+	uint64_t notes;	    /**< those notes                              */
+	uint64_t lost;	    /**< a ring was full                          */
+	uint64_t unwritten; /**< the file refused them                    */
+	int64_t bytes;	    /**< length of the file                       */
+	int error;	    /**< first write error, errno; 0: none        */
+};
+
+/**
+ * Allocate @nrings rings of @records (rounded up to a power of two, 2 at
+ * least) each. Returns 0 and sets *@t, -EINVAL or -ENOMEM. Tracing is off.
+ */
+int trace_open(struct trace **t, unsigned nrings, unsigned records);
+
+/** Stop if running, and free. All producers must have ended. NULL is fine. */
+void trace_close(struct trace *t);
+
+/** Ring @i, for one producer. Valid until trace_close(). */
+struct trace_ring *trace_ring(struct trace *t, unsigned i);
+
+/** May trace_start() replace an existing file? Not unless this says so. */
+void trace_set_overwrite(struct trace *t, bool overwrite);
+
+/** Call @fn(@arg, errno) once per trace file when it cannot be written any
+ * more; on the drain thread. Set it while tracing is off. */
+void trace_on_error(struct trace *t, void (*fn)(void *arg, int err), void *arg);
+
+/**
+ * Create @path with @header (borrowed) and start tracing. Returns 0, or with
+ * @e: -EBUSY (already running), -EEXIST, -errno. Control thread.
+ */
+int trace_start(struct trace *t, const char *path, const json_t *header,
+		struct cr_err *e);
+
+/**
+ * Stop tracing: what was put before this call is written and synced when it
+ * returns; what is put at the same time may be missing, uncounted. Returns 0
+ * with @totals (may be NULL), or -EALREADY when tracing was off. Waits for
+ * the disk. Control thread.
+ */
+int trace_stop(struct trace *t, struct trace_totals *totals);
+
+/** Is tracing on? Saves building a record. One relaxed load. */
+static inline bool trace_is_on(const struct trace_ring *r)
+{
+	return atomic_load_explicit(&r->on, memory_order_relaxed);
+}
+
+/** Copy @rec into @r, or count it as lost. Wait-free. For trace_put(). */
+void trace_push(struct trace_ring *r, const union cr_trace_record *rec);
+
+/** Trace @rec when tracing is on. Wait-free; the ring's producer only. */
+static inline void trace_put(struct trace_ring *r,
+			     const union cr_trace_record *rec)
+{
+	if (trace_is_on(r))
+		trace_push(r, rec);
+}
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The trace file writer: a buffer, a file descriptor and what went wrong.
+ */
+#include "observe/trace_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Returns 0 or -errno; *@done says how much was written either way. */
+static int write_all(int fd, const void *data, size_t size, size_t *done)
+{
+	const char *at = data;
+	ssize_t n;
+
+	for (*done = 0; *done < size; *done += (size_t)n) {
+		n = write(fd, at + *done, size - *done);
+		if (n < 0 && errno == EINTR)
+			n = 0;
+		else if (n < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+int trace_file_create(struct trace_file *f, const char *path, bool overwrite,
+		      struct cr_err *e)
+{
+	int flags =
+		O_WRONLY | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL);
+	int fd, err;
+
+	memset(f, 0, sizeof(*f));
+	fd = open(path, flags, 0644);
+	if (fd < 0 && errno == EEXIST)
+		return cr_fail(e, -EEXIST,
+			       "%s: exists; move it away, choose another name, "
+			       "or ask for it to be overwritten",
+			       path);
+	if (fd < 0) {
+		err = errno;
+		return cr_fail(e, -err, "%s: cannot create: %s", path,
+			       strerror(err));
+	}
+	f->buf = calloc(TRACE_FILE_BUFFER, sizeof(*f->buf));
+	if (!f->buf) {
+		(void)close(fd);
+		return cr_fail(e, -ENOMEM, "no memory for the trace buffer");
+	}
+	f->fd = fd;
+	return 0;
+}
+
+/* The JSON text padded with spaces to a multiple of 8; the caller frees. */
+static char *padded_json(const json_t *json, size_t *size)
+{
+	char *text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS);
+	size_t len = text ? strlen(text) : 0;
+	char *padded = NULL;
+
+	*size = (len + 7) / 8 * 8;
+	if (text)
+		padded = malloc(*size + 1);
+	if (padded) {
+		memset(padded, ' ', *size);
+		memcpy(padded, text, len);
+	}
+	free(text);
+	return padded;
+}
+
+int trace_file_header(struct trace_file *f, const json_t *json,
+		      cr_ns realtime_offset, struct cr_err *e)
+{
+	struct cr_trace_header h = {
+		.record_bytes = sizeof(union cr_trace_record),
+		.realtime_offset = realtime_offset,
+	};
+	size_t size, done;
+	char *text = padded_json(json, &size);
+	int rc;
+
+	if (!text || size > UINT32_MAX) {
+		free(text);
+		return cr_fail(
+			e, -EINVAL,
+			"the trace header is no JSON object or too long");
+	}
+	memcpy(h.magic, CR_TRACE_MAGIC, sizeof(h.magic));
+	h.json_bytes = (uint32_t)size;
+	rc = write_all(f->fd, &h, sizeof(h), &done);
+	if (!rc)
+		rc = write_all(f->fd, text, size, &done);
+	free(text);
+	if (rc)
+		return cr_fail(e, rc, "cannot write the trace header: %s",
+			       strerror(-rc));
+	f->bytes = (int64_t)(sizeof(h) + size);
+	return 0;
+}
+
+void trace_file_flush(struct trace_file *f)
+{
+	size_t done = 0, whole;
+
+	if (!f->error && f->used)
+		f->error = -write_all(f->fd, f->buf, f->used * sizeof(*f->buf),
+				      &done);
+	whole = done / sizeof(*f->buf);
+	f->bytes += (int64_t)(whole * sizeof(*f->buf));
+	/* Best effort: without it the reader finds a cut record at the end. */
+	if (done % sizeof(*f->buf) && ftruncate(f->fd, f->bytes))
+		f->bytes += (int64_t)(done % sizeof(*f->buf));
+	f->written += whole;
+	f->unwritten += f->used - whole;
+	f->used = 0;
+}
+
+void trace_file_put(struct trace_file *f, const union cr_trace_record *r)
+{
+	f->buf[f->used++] = *r;
+	if (f->used == TRACE_FILE_BUFFER)
+		trace_file_flush(f);
+}
+
+void trace_file_close(struct trace_file *f)
+{
+	if (!f->buf)
+		return;
+	trace_file_flush(f);
+	/* Pipes and /dev/full know no fsync; that is no loss. */
+	if (fsync(f->fd) && errno != EINVAL && errno != EROFS && !f->error)
+		f->error = errno;
+	if (close(f->fd) && !f->error)
+		f->error = errno;
+	free(f->buf);
+	f->buf = NULL;
+}

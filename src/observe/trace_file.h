@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writing a trace file (cr/trace.h): header, then records through one large
+ * buffer. Knows no rings and no threads; the simulator uses it directly.
+ *
+ * The file has its final name from the start and only grows, so that after a
+ * crash everything but the last buffer can be read; readers tolerate a last
+ * record that is cut short. One thread at a time.
+ */
+#ifndef OBSERVE_TRACE_FILE_H
+#define OBSERVE_TRACE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "cr/error.h"
+#include "cr/time.h"
+#include "cr/trace.h"
+
+/** An open trace file. Zero is "closed". */
+struct trace_file {
+	int fd;			     /**< valid while @buf is set          */
+	int error;		     /**< first write error, errno; 0: none */
+	union cr_trace_record *buf;  /**< [TRACE_FILE_BUFFER]              */
+	size_t used;		     /**< records in @buf                  */
+	uint64_t written, unwritten; /**< records in the file; refused     */
+	int64_t bytes;		     /**< length of the file               */
+};
+
+/** Records collected before a write: 352 KiB. */
+#define TRACE_FILE_BUFFER 4096u
+
+/**
+ * Create @path. @overwrite: false: an existing file is -EEXIST and stays as it
+ * is. Returns 0, or -errno with @e; @f is closed then.
+ */
+int trace_file_create(struct trace_file *f, const char *path, bool overwrite,
+		      struct cr_err *e);
+
+/**
+ * Write the header with @json (borrowed); first thing after creation.
+ *
+ * @realtime_offset: CLOCK_REALTIME - CLOCK_MONOTONIC in ns; 0 in the simulator.
+ * Returns 0, or -errno with @e; the caller closes @f then.
+ */
+int trace_file_header(struct trace_file *f, const json_t *json,
+		      cr_ns realtime_offset, struct cr_err *e);
+
+/**
+ * Append a record. Never fails: after a write error (disk full) records are
+ * counted in @f->unwritten, and what did reach the file stays readable.
+ */
+void trace_file_put(struct trace_file *f, const union cr_trace_record *r);
+
+/** Hand the buffer to the kernel. */
+void trace_file_flush(struct trace_file *f);
+
+/** Flush, fsync and close. The counters stay. Closing twice is fine. */
+void trace_file_close(struct trace_file *f);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The log: one line per event, levels, a rate limit per call site.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmocka_cr.h"
+#include "observe/log.h"
+
+enum { THREADS = 4, LINES = 5000 };
+
+static char path[64];
+static cr_ns now;
+
+static cr_ns fake_clock(void)
+{
+	return now;
+}
+
+static int set_up(void **state)
+{
+	int fd;
+
+	(void)state;
+	(void)snprintf(path, sizeof(path), "/tmp/cr-log-XXXXXX");
+	fd = mkstemp(path);
+	now = 0;
+	return fd < 0 ? -1 : close(fd);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	log_close();
+	return unlink(path);
+}
+
+static void open_log(enum log_level level, unsigned per_second)
+{
+	const struct log_config config = { .level = level,
+					   .path = path,
+					   .per_second = per_second,
+					   .clock = fake_clock };
+	struct cr_err e;
+
+	assert_int_equal(log_open(&config, &e), 0);
+}
+
+/* The log file's text, lines without their time stamps. */
+static char *read_log(void)
+{
+	static char text[1 << 16];
+	char line[2048];
+	FILE *f = fopen(path, "r");
+
+	assert_non_null(f);
+	text[0] = '\0';
+	while (fgets(line, sizeof(line), f)) {
+		/* 2024-05-01T12:00:00.123Z and a space */
+		assert_int_equal(line[10], 'T');
+		assert_int_equal(line[23], 'Z');
+		assert_true(strlen(text) + strlen(line) < sizeof(text));
+		strcat(text, line + 25);
+	}
+	assert_int_equal(fclose(f), 0);
+	return text;
+}
+
+static void an_event_is_one_line(void **state)
+{
+	(void)state;
+	open_log(LOG_INFO, 0);
+	log_event(LOG_WARN, "admit-refused", "task=%u why=%s", 12u, "util");
+	log_plain(LOG_ERROR, "out-of-ports");
+	log_event(LOG_DEBUG, "noise", "n=%d", 1);
+	log_set_level(LOG_DEBUG);
+	log_event(LOG_DEBUG, "noise", "n=%d", 2);
+	assert_string_equal(read_log(), "warn  admit-refused task=12 why=util\n"
+					"error out-of-ports\n"
+					"debug noise n=2\n");
+}
+
+static void a_peer_cannot_forge_lines(void **state)
+{
+	char longer[4000];
+
+	(void)state;
+	open_log(LOG_INFO, 0);
+	log_event(LOG_INFO, "peer", "name=%s", "x\nerror fire\033[31m");
+	assert_string_equal(read_log(), "info  peer name=x?error fire?[31m\n");
+	memset(longer, 'a', sizeof(longer));
+	longer[sizeof(longer) - 1] = '\0';
+	log_event(LOG_INFO, "peer", "name=%s", longer);
+	assert_true(strlen(read_log()) < 1200);
+}
+
+static void flood(unsigned lines)
+{
+	for (unsigned i = 0; i < lines; i++)
+		log_event(LOG_INFO, "flood", "i=%u", i);
+}
+
+static void a_flood_is_suppressed_and_counted(void **state)
+{
+	(void)state;
+	open_log(LOG_INFO, 2);
+	flood(100);
+	log_event(LOG_INFO, "other", "site=%d", 1);
+	now = CR_SEC;
+	flood(1);
+	now = 2 * CR_SEC;
+	flood(1);
+	assert_string_equal(read_log(), "info  flood i=0\n"
+					"info  flood i=1\n"
+					"info  other site=1\n"
+					"info  flood suppressed=98 i=0\n"
+					"info  flood i=0\n");
+}
+
+static void *log_lines(void *arg)
+{
+	for (unsigned i = 0; i < LINES; i++)
+		log_event(LOG_INFO, "line", "%s", (const char *)arg);
+	return NULL;
+}
+
+static void lines_of_threads_do_not_mix(void **state)
+{
+	static char words[THREADS][9] = { "aaaaaaaa", "bbbbbbbb", "cccccccc",
+					  "dddddddd" };
+	unsigned seen[THREADS] = { 0 };
+	pthread_t thread[THREADS];
+	char line[256];
+	FILE *f;
+
+	(void)state;
+	open_log(LOG_INFO, THREADS * LINES);
+	for (unsigned i = 0; i < THREADS; i++)
+		assert_int_equal(
+			pthread_create(&thread[i], NULL, log_lines, words[i]),
+			0);
+	for (unsigned i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_join(thread[i], NULL), 0);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		unsigned i = (unsigned)(line[36] - 'a');
+
+		assert_in_range(i, 0, THREADS - 1);
+		assert_memory_equal(line + 36, words[i], 8);
+		assert_int_equal(line[44], '\n');
+		seen[i]++;
+	}
+	assert_int_equal(fclose(f), 0);
+	for (unsigned i = 0; i < THREADS; i++)
+		assert_int_equal(seen[i], LINES);
+}
+
+static void a_log_that_cannot_be_opened_is_an_error(void **state)
+{
+	const struct log_config config = { .path = "/nowhere/log" };
+	struct cr_err e;
+
+	(void)state;
+	assert_int_equal(log_open(&config, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "/nowhere/log"));
+}
+
+static void colours_are_only_used_when_asked_in_a_file(void **state)
+{
+	struct log_config config = { .level = LOG_INFO, .path = path };
+	struct cr_err e;
+
+	(void)state;
+	assert_int_equal(log_open(&config, &e), 0);
+	log_plain(LOG_ERROR, "plain");
+	config.colour = LOG_COLOUR_ALWAYS;
+	assert_int_equal(log_open(&config, &e), 0);
+	log_plain(LOG_ERROR, "red");
+	assert_string_equal(read_log(), "error plain\n"
+					"\033[31merror\033[0m red\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(an_event_is_one_line, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_peer_cannot_forge_lines,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_flood_is_suppressed_and_counted, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(lines_of_threads_do_not_mix,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_log_that_cannot_be_opened_is_an_error, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			colours_are_only_used_when_asked_in_a_file, set_up,
+			tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
