@@ -6,9 +6,10 @@
  * octet, then the speech bits padded to octets. A struct cr_frame holds what
  * follows the ToC; its mode is the ToC's frame type.
  *
- * The library ignores its bad-frame flag, so a bad frame is decoded as frame
- * type 15 (NO_DATA): after speech the library then repeats and fades the last
- * frame, after SID it goes on with comfort noise.
+ * Bad and lost frames are decoded as frame type 15 (NO_DATA), which is also
+ * what the library makes of its bad-frame flag: after speech it fades the last
+ * frame out, after SID it goes on with comfort noise. Types 9 to 14 leave its
+ * output unwritten, so they never get there.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -60,13 +61,16 @@ static int encoder_open(void **enc, const struct cr_codec_cfg *cfg,
 static int encode(void *enc, unsigned mode, const int16_t *pcm,
 		  struct cr_frame *out)
 {
+	int16_t speech[SAMPLES];
 	uint8_t buf[FRAME_BYTES];
 	unsigned ft;
 	int bytes;
 
 	if (mode >= NMODES)
 		return -EINVAL;
-	bytes = Encoder_Interface_Encode(enc, (enum Mode)mode, pcm, buf, 0);
+	/* The library clears the lowest three bits of its input in place. */
+	memcpy(speech, pcm, sizeof(speech));
+	bytes = Encoder_Interface_Encode(enc, (enum Mode)mode, speech, buf, 0);
 	ft = buf[0] >> TOC_FT_SHIFT & 0xf;
 	if (bytes <= 1 || ft == FT_NO_DATA) {
 		*out = (struct cr_frame){ .kind = CR_FRAME_NO_DATA,

@@ -5,8 +5,8 @@
  *
  * Frames as in amr.c: what follows the ToC octet of the storage format; the
  * mode is the frame type. The decoder gets lost and bad frames as frame type
- * 14 (SPEECH_LOST), which it conceals, and NO_DATA as 15, which lets comfort
- * noise go on.
+ * 14 (SPEECH_LOST) and NO_DATA as 15; it conceals both after speech and goes on
+ * with comfort noise after SID.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -72,16 +72,13 @@ static int encode(void *enc, unsigned mode, const int16_t *pcm,
 		  struct cr_frame *out)
 {
 	const struct encoder *s = enc;
-	int16_t speech[SAMPLES];
 	uint8_t buf[FRAME_BYTES];
 	unsigned ft;
 	int bytes;
 
 	if (mode >= NMODES)
 		return -EINVAL;
-	/* The library clears the lowest two bits of its input in place. */
-	memcpy(speech, pcm, sizeof(speech));
-	bytes = E_IF_encode(s->lib, (int)mode, speech, buf, s->dtx);
+	bytes = E_IF_encode(s->lib, (int)mode, pcm, buf, s->dtx);
 	ft = buf[0] >> TOC_FT_SHIFT & 0xf;
 	if (bytes <= 1 || ft == FT_NO_DATA) {
 		*out = (struct cr_frame){ .kind = CR_FRAME_NO_DATA,

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * G.723.1 (ITU-T) through libavcodec: encodes at 6.3 kbit/s, decodes 6.3, 5.3
+ * and SID frames. The two lowest bits of a frame's first octet say which it is
+ * (RFC 3551, 4.5.3), so a frame's length can be checked against them.
+ *
+ * libavcodec is told of a lost frame by a code that the recommendation forbids;
+ * it then extrapolates. From the third loss in a row on, where the
+ * recommendation wants silence, its output grows louder instead, so silence is
+ * made here.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codecs/common.h"
+#include "codecs/lav.h"
+#include "codecs/registry.h"
+
+enum {
+	SAMPLES = 240,
+	BYTES_63 = 24,
+	MAX_EXTRAPOLATED = 2, /* lost frames in a row */
+};
+
+struct decoder {
+	struct lav *lav;
+	unsigned lost; /* frames in a row */
+};
+
+/* Octets of a frame by the two lowest bits of its first one: 6.3, 5.3, SID,
+ * untransmitted. */
+static const uint8_t size_of[4] = { BYTES_63, 20, 4, 1 };
+
+/* A 6.3 frame whose first pitch lag (7 bits from bit 26) is a forbidden code.
+ */
+static const uint8_t erased[BYTES_63] = { [3] = 0xfc, [4] = 0x01 };
+/* An untransmitted frame: comfort noise goes on. */
+static const uint8_t untransmitted[1] = { 3 };
+
+static const struct cr_codec_mode modes[] = {
+	{ .name = "6.3", .bit_rate = 6300, .bytes = BYTES_63 },
+};
+
+static int encoder_open(void **enc, const struct cr_codec_cfg *cfg,
+			struct cr_err *e)
+{
+	static const struct lav_spec spec = {
+		.name = "g723_1",
+		.sample_rate = 8000,
+		.bit_rate = 6300,
+	};
+	int ret = codec_check(&codec_g723_1, cfg, e);
+	struct lav *lav;
+
+	if (!ret)
+		ret = lav_encoder_open(&lav, &spec, e);
+	if (!ret)
+		*enc = lav;
+	return ret;
+}
+
+static int encode(void *enc, unsigned mode, const int16_t *pcm,
+		  struct cr_frame *out)
+{
+	int bytes;
+
+	if (mode)
+		return -EINVAL;
+	bytes = lav_encode(enc, pcm, out->data, sizeof(out->data));
+	/* It fails only when memory runs out: the frame is then not sent. */
+	codec_speech(out, mode, bytes > 0 ? (unsigned)bytes : 0);
+	if (bytes <= 0)
+		out->kind = CR_FRAME_NO_DATA;
+	return 0;
+}
+
+static void encoder_close(void *enc)
+{
+	lav_close(enc);
+}
+
+static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
+			struct cr_err *e)
+{
+	static const struct lav_spec spec = {
+		.name = "g723_1",
+		.sample_rate = 8000,
+		.packet_max = BYTES_63,
+	};
+	int ret = codec_check(&codec_g723_1, cfg, e);
+	struct decoder *s;
+
+	if (ret)
+		return ret;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return codec_no_memory(&codec_g723_1, e);
+	ret = lav_decoder_open(&s->lav, &spec, e);
+	if (ret)
+		free(s);
+	else
+		*dec = s;
+	return ret;
+}
+
+static bool fits(const struct cr_frame *in)
+{
+	return (in->kind == CR_FRAME_SPEECH || in->kind == CR_FRAME_SID) &&
+	       in->bytes && in->bytes == size_of[in->data[0] & 3];
+}
+
+static void run(struct decoder *s, const uint8_t *data, size_t bytes,
+		int16_t *pcm)
+{
+	if (lav_decode(s->lav, data, bytes, pcm, SAMPLES) != SAMPLES)
+		memset(pcm, 0, SAMPLES * sizeof(*pcm));
+}
+
+static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
+{
+	struct decoder *s = dec;
+
+	if (in->kind == CR_FRAME_NO_DATA) {
+		run(s, untransmitted, sizeof(untransmitted), pcm);
+	} else if (fits(in)) {
+		s->lost = 0;
+		run(s, in->data, in->bytes, pcm);
+	} else if (s->lost < MAX_EXTRAPOLATED) {
+		s->lost++;
+		run(s, erased, sizeof(erased), pcm);
+	} else {
+		memset(pcm, 0, SAMPLES * sizeof(*pcm));
+	}
+	return SAMPLES;
+}
+
+static void decoder_close(void *dec)
+{
+	struct decoder *s = dec;
+
+	if (!s)
+		return;
+	lav_close(s->lav);
+	free(s);
+}
+
+const struct cr_codec codec_g723_1 = {
+	.name = "g723_1",
+	.rtp_name = "G723",
+	.help = "G.723.1, 6.3 kbit/s, 30 ms frames (ITU-T G.723.1, libavcodec)",
+	.static_pt = 4,
+	.sample_rate = 8000,
+	.rtp_clock = 8000,
+	.samples = SAMPLES,
+	.modes = modes,
+	.nmodes = 1,
+	.encoder_open = encoder_open,
+	.encode = encode,
+	.encoder_close = encoder_close,
+	.decoder_open = decoder_open,
+	.decode = decode,
+	.decoder_close = decoder_close,
+};
