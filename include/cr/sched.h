@@ -28,7 +28,19 @@
  *  - at one instant it delivers all stops, then all enqueues, then the tick,
  *    then the picks (simulator: always; live: per worker);
  *  - ticks may come late, never early; next_tick is CR_NEVER when tick() is
- *    called, so a policy that wants another must set it again.
+ *    called, so a policy that wants another must set it again;
+ *  - after an enqueue or a tick, idle CPUs pick again without being kicked;
+ *  - stop() is called only for a task that this policy has picked.
+ *
+ * A policy can be replaced under live tasks. The old one is not told: its
+ * memory is discarded (it is pure, so there is nothing else to give back), and
+ * kept untouched if the new one cannot take over. The new one sees, at one
+ * instant, rq_init() for every rq, task_add() for every task, and
+ * enqueue(MIGRATE) for the tasks that wait, longest-waiting job first. A frame
+ * under way is finished in live mode: its CPU shows a running task that the
+ * new policy was given by task_add() but did not pick, and it gets no stop()
+ * for it; the next it hears of that task is enqueue() or task_del(). Changed
+ * options are such a replacement by the policy itself.
  *
  * Every comparison of a policy must end in the task id: same input, same
  * schedule.
@@ -167,7 +179,7 @@ struct cr_sched;
 
 /** Dispatch domain: one for global, one per CPU for partitioned, or between. */
 struct cr_rq {
-	const struct cr_sched *sched;
+	alignas(64) const struct cr_sched *sched; /**< cache line: one lock */
 	unsigned id;
 	unsigned first_cpu; /**< engine number of cpu[0]            */
 	unsigned ncpu;
@@ -243,7 +255,8 @@ struct cr_sched_ops {
 	int (*admit)(const struct cr_sched *s, const struct cr_task *t,
 		     struct cr_verdict *v);
 
-	/** @t joined or leaves @rq; it is CR_IDLE and has no job. */
+	/** @t joined or leaves @rq; nothing of it is queued there. In a
+	 * replacement of the policy it may be running (see above). */
 	void (*task_add)(struct cr_rq *rq, struct cr_task *t, cr_ns now);
 	void (*task_del)(struct cr_rq *rq, struct cr_task *t, cr_ns now);
 
@@ -271,7 +284,8 @@ struct cr_sched_ops {
 	void (*tick)(struct cr_rq *rq, cr_ns now);
 
 	/** Both locked; take one queued task off @from for idle cpu[@cpu] of
-	 * @to, or NULL. The core then enqueues it there (MIGRATE). */
+	 * @to, or NULL. The task stays in @to: sums that task_add() made are
+	 * moved here. The core then enqueues it there (MIGRATE). */
 	struct cr_task *(*steal)(struct cr_rq *from, struct cr_rq *to,
 				 unsigned cpu, cr_ns now);
 

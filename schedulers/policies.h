@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tables of the built-in policies; registry.c lists them.
+ */
+#ifndef SCHEDULERS_POLICIES_H
+#define SCHEDULERS_POLICIES_H
+
+#include "cr/sched.h"
+
+extern const struct cr_sched_ops cr_sched_fifo;
+extern const struct cr_sched_ops cr_sched_rr;
+extern const struct cr_sched_ops cr_sched_edf;
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Round robin: runnable calls form a ring, each gets at most a quantum of CPU
+ * time a turn (thesis 5.1).
+ *
+ * A turn belongs to the call, not to the frame: while its service in this turn
+ * is below the quantum, its next frame goes back to the head of the ring. So
+ * n backlogged calls get 1/n each of the CPU *time*, whatever a frame costs,
+ * where fifo gives them 1/n of the *frames*. A call that sleeps ends its turn.
+ *
+ * Good: a costly codec cannot take more than its share. Bad: blind to
+ * deadlines; bursts of one call delay the others by up to a quantum each.
+ * Live mode: no frame is cut, so a turn ends with the first frame that reaches
+ * the quantum, and may be longer by that frame. With a quantum below the
+ * cheapest frame rr is fifo.
+ */
+#include "schedulers/list.h"
+#include "schedulers/policies.h"
+
+struct rr_opts {
+	int64_t quantum;
+};
+
+struct rr_task {
+	struct list_node node; /* first: list.h sees a list_node */
+	cr_ns used;	       /* service in this turn */
+};
+
+static const struct cr_opt rr_options[] = {
+	{ .name = "quantum",
+	  .help = "CPU time of one turn",
+	  .kind = CR_OPT_TIME,
+	  .offset = offsetof(struct rr_opts, quantum),
+	  .min = 1000,
+	  .max = 10 * CR_SEC,
+	  .dflt = CR_MS },
+	{ .name = NULL },
+};
+
+static cr_ns quantum_of(const struct cr_rq *rq)
+{
+	return CR_OPTS(rq, struct rr_opts)->quantum;
+}
+
+static int rr_rq_init(struct cr_rq *rq)
+{
+	TAILQ_INIT(CR_RQ(rq, struct list_head));
+	return 0;
+}
+
+static void rr_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
+		       cr_ns now)
+{
+	struct list_head *list = CR_RQ(rq, struct list_head);
+	struct rr_task *r = CR_TASK(t, struct rr_task);
+	bool goes_on = why == CR_ENQ_NEXT || why == CR_ENQ_REQUEUE;
+
+	(void)now;
+	if (goes_on && r->used < quantum_of(rq)) {
+		TAILQ_INSERT_HEAD(list, &r->node, link);
+		return;
+	}
+	r->used = 0;
+	TAILQ_INSERT_TAIL(list, &r->node, link);
+}
+
+static void rr_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
+{
+	(void)now;
+	TAILQ_REMOVE(CR_RQ(rq, struct list_head),
+		     &CR_TASK(t, struct rr_task)->node, link);
+}
+
+static struct cr_task *rr_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
+{
+	struct cr_task *t = list_first(rq, CR_RQ(rq, struct list_head), cpu);
+
+	if (!t)
+		return NULL;
+	rr_dequeue(rq, t, now);
+	t->slice = quantum_of(rq) - CR_TASK(t, struct rr_task)->used;
+	return t;
+}
+
+static void rr_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
+		    cr_ns ran, enum cr_stop why, cr_ns now)
+{
+	(void)rq, (void)cpu, (void)why, (void)now;
+	CR_TASK(t, struct rr_task)->used += ran;
+}
+
+static unsigned rr_explain(const struct cr_task *t, struct cr_kv *kv,
+			   unsigned max)
+{
+	if (!max)
+		return 0;
+	kv[0] = (struct cr_kv){ "turn_used_ns",
+				CR_TASK_CONST(t, struct rr_task)->used };
+	return 1;
+}
+
+static bool rr_check(const struct cr_rq *rq)
+{
+	struct list_head *list = CR_RQ(rq, struct list_head);
+	struct list_node *n;
+
+	TAILQ_FOREACH (n, list, link) {
+		const struct rr_task *r = (const struct rr_task *)(void *)n;
+
+		if (r->used < 0 || r->used >= quantum_of(rq))
+			return false;
+	}
+	return list_check(rq, list);
+}
+
+const struct cr_sched_ops cr_sched_rr = {
+	.abi = CR_SCHED_ABI,
+	.flags = CR_F_SLICED,
+	.name = "rr",
+	.help = "ring of runnable calls, at most a quantum a turn",
+	.rq_size = sizeof(struct list_head),
+	.task_size = sizeof(struct rr_task),
+	.opts_size = sizeof(struct rr_opts),
+	.opts = rr_options,
+	.rq_init = rr_rq_init,
+	.enqueue = rr_enqueue,
+	.dequeue = rr_dequeue,
+	.pick = rr_pick,
+	.stop = rr_stop,
+	.explain = rr_explain,
+	.check = rr_check,
+};
