@@ -13,10 +13,14 @@
 #ifndef ENGINE_CORE_H
 #define ENGINE_CORE_H
 
+#include <stdatomic.h>
+#include <sys/queue.h>
+
 #include "cr/error.h"
 #include "cr/sched.h"
 #include "cr/trace.h"
 
+struct core;
 struct core_task;
 
 /** What to do with a frame that is too old when its turn comes. */
@@ -26,10 +30,14 @@ enum core_stale {
 				sends NO_DATA or concealment instead          */
 };
 
-/** The backlog of a task, as its owner (a call, a workload model) sees it. */
+/**
+ * The backlog of a task, as its owner (a call, a workload model) sees it.
+ * Called with the lock of the task's run queue held: no system call, no malloc.
+ */
 struct core_backlog {
 	/** Describe the oldest waiting frame: seq, arrival, eligible and
-	 * deadline of @job. False: nothing waits. */
+	 * deadline of @job. False: nothing waits, and the task goes to sleep
+	 * until core_release(). */
 	bool (*peek)(struct core_task *t, struct cr_job *job);
 	/** Take frame @seq out, which was the oldest. False: it is gone. */
 	bool (*claim)(struct core_task *t, uint64_t seq);
@@ -44,6 +52,17 @@ struct core_task {
 	struct cr_task task; /**< owner fills the constant part */
 	const struct core_backlog *backlog;
 	bool stale; /**< the running job is too old (CORE_STALE_CONCEAL) */
+
+	/* the core's; under the lock of the task's run queue */
+	bool claimed;	   /**< the job's frame is out of the backlog   */
+	bool foreign;	   /**< running, picked by the former policy    */
+	enum cr_stop left; /**< why it last left a CPU                  */
+	int64_t load_ppm;  /**< its part of rq->load_ppm                */
+	TAILQ_ENTRY(core_task) link;
+	/** Index of its run queue. Written with the locks of the old and the
+	 * new one held; read by any thread to know which lock to take, and
+	 * again under that lock (relaxed: the lock orders it). */
+	atomic_uint home;
 };
 
 static inline struct core_task *core_task_of(struct cr_task *t)
@@ -66,5 +85,130 @@ struct core_config {
 	cr_ns max_age[CR_NCLASSES]; /**< 0: frames never get too old          */
 	enum core_stale stale[CR_NCLASSES];
 };
+
+/**
+ * Build the run queues and start the policy. Returns 0 and sets *@c, or -EINVAL
+ * (options, CPUs), -ENOMEM, or what the policy's rq_init() said, with @e.
+ * @now: the first instant of every run queue.
+ */
+int core_open(struct core **c, const struct core_config *cfg, cr_ns now,
+	      struct cr_err *e);
+
+/** All tasks must have been deleted. NULL is fine. */
+void core_close(struct core *c);
+
+/** Constant after core_open(); any thread, no lock. */
+unsigned core_nrq(const struct core *c);
+struct cr_rq *core_rq(struct core *c, unsigned i);
+/** The run queue that engine CPU @cpu belongs to. */
+struct cr_rq *core_rq_of(struct core *c, unsigned cpu);
+
+/** The policy in use, its options; any lock held, or the one thread that
+ * switches. */
+const struct cr_sched *core_sched(const struct core *c);
+
+/* --- tasks; core_admit() and what follows it need all locks --------------- */
+
+/**
+ * Where may @t join? Returns an rq index, or -ENOSPC or -EINVAL; @v is filled
+ * either way. Nothing changes. Without core_config.admission only -EINVAL is
+ * possible. All locks held (or none, when no other thread adds or switches and
+ * the figures of a moment are good enough).
+ */
+int core_admit(const struct core *c, const struct cr_task *t,
+	       struct cr_verdict *v);
+
+/** "no-capacity: need 0.0035, free 0.0012 of 1.00 under edf (rule)". */
+void core_refusal(const struct core *c, int code, const struct cr_verdict *v,
+		  char *buf, size_t size);
+
+/** @t joins run queue @rq, where core_admit() said. Lock of that rq held. */
+void core_add(struct core *c, struct core_task *t, unsigned rq, cr_ns now);
+
+/** @t leaves for good; not running. A queued job and everything that waits
+ * behind it is shed as CR_OUT_CANCELLED. Lock of its rq held. */
+void core_del(struct core *c, struct core_task *t, cr_ns now);
+
+/* --- events of one run queue; its lock held, @now never goes back ----------
+ */
+
+/** A frame woke idle @t: make its oldest frame the job and enqueue it. False:
+ * nothing waits after all. */
+bool core_release(struct core *c, struct core_task *t, cr_ns now);
+
+/**
+ * Choose, and take out of its backlog, what cpu[@cpu] of @rq runs next. Jobs
+ * whose frames are gone or too old are taken from the policy again on the way.
+ * NULL: nothing for this CPU.
+ */
+struct core_task *core_pick(struct core *c, struct cr_rq *rq, unsigned cpu,
+			    cr_ns now);
+
+/** The task of cpu[@cpu] leaves it after @ran ns of service; returns it. Call
+ * core_again() for it (in the simulator: after all stops of the instant), or
+ * core_del(). */
+struct core_task *core_stop(struct core *c, struct cr_rq *rq, unsigned cpu,
+			    cr_ns ran, enum cr_stop why, cr_ns now);
+
+/** After core_stop(): enqueue the rest of the job, or the next one. False:
+ * nothing waits, the task sleeps. */
+bool core_again(struct core *c, struct core_task *t, cr_ns now);
+
+/** Is the policy's tick due, and if so, deliver it. */
+bool core_tick(struct core *c, struct cr_rq *rq, cr_ns now);
+
+/** Move a queued task from @from to @to for its idle cpu[@cpu], if the policy
+ * steals. Both locks held. The task is queued in @to then; NULL: none. */
+struct core_task *core_steal(struct core *c, struct cr_rq *from,
+			     struct cr_rq *to, unsigned cpu, cr_ns now);
+
+/**
+ * CPUs of @rq that should pick now, as far as @idle (rq->cpu[] indexes) has
+ * them: kicked by the policy, or as many as tasks were enqueued and may run
+ * there since the last call. They are taken out of @idle and put in @wake.
+ * Returns how many tasks found no idle CPU.
+ */
+unsigned core_wakes(struct core *c, struct cr_rq *rq, struct cr_cpus *idle,
+		    struct cr_cpus *wake);
+
+/** What core_pick() met in one run queue; under its lock. */
+struct core_counts {
+	uint64_t picks; /**< jobs handed out                              */
+	uint64_t gone;	/**< jobs whose frame was dropped meanwhile       */
+	uint64_t shed;	/**< jobs shed because too old                    */
+	uint64_t stale; /**< jobs too old, but handed out (concealed)     */
+};
+struct core_counts core_counts(const struct core *c, const struct cr_rq *rq);
+
+/** Load that the guard admits up to, over all CPUs; constant. */
+int64_t core_bound_ppm(const struct core *c);
+
+/** Tasks that belong to @rq; under its lock. */
+unsigned core_ntasks(const struct core *c, const struct cr_rq *rq);
+
+/* --- replacing the policy ---------------------------------------------------
+ */
+
+struct core_switch;
+
+/**
+ * Get ready to replace the policy: parse options, allocate for up to @room
+ * tasks. No lock needed. Returns 0 and sets *@sw, or -EINVAL, -ENOMEM with @e.
+ */
+int core_switch_prepare(struct core_switch **sw, struct core *c, unsigned room,
+			const struct cr_sched_ops *ops, const char *opts,
+			struct cr_err *e);
+
+/**
+ * Replace it: all or nothing. All locks held, @now not before any of them.
+ * Returns 0; -ENOSPC, -EINVAL (the new policy refuses a task), -EAGAIN (more
+ * than @room tasks) or what rq_init() said, with @e, and then nothing has
+ * changed.
+ */
+int core_switch_commit(struct core_switch *sw, cr_ns now, struct cr_err *e);
+
+/** Free what is not in use: the former policy's memory, or all after a
+ * failure. No lock needed. NULL is fine. */
+void core_switch_finish(struct core_switch *sw);
 
 #endif

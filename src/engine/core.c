@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The life cycle of a job, with its states checked:
+ *
+ *            release/again        pick: claim        stop
+ *   IDLE -------------------> QUEUED -----> RUNNING ------> IDLE
+ *     ^      oldest frame       ^              |
+ *     |      becomes the job    +-- the frame is gone, or too old to be
+ *     +-- nothing waits --------+-- worth it: stop(DROP), next frame
+ *
+ * Every callback of the policy is made here (or in core_switch.c), so this is
+ * where its promises are verified and where the counts come from.
+ */
+#include "engine/core.h"
+
+#include <string.h>
+
+#include "engine/core_state.h"
+
+/* Time per run queue never goes back: policies rely on it. */
+static void advance(struct core *c, struct cr_rq *rq, cr_ns now)
+{
+	struct core_rq *a = aux_of(c, rq);
+
+	CR_ASSERT(now >= a->now);
+	a->now = now;
+}
+
+static bool fetch_job(struct core_task *t, cr_ns now)
+{
+	struct cr_job job = { .deadline = CR_NEVER };
+
+	if (!t->backlog->peek(t, &job))
+		return false;
+	if (t->task.cls == CR_BE)
+		job.deadline = CR_NEVER;
+	job.release = now;
+	job.cost = t->task.cost.mean;
+	job.ran = 0;
+	t->task.job = job;
+	t->claimed = false;
+	t->stale = false;
+	return true;
+}
+
+static void want(struct core_rq *a, const struct cr_cpus *cpus)
+{
+	a->fresh++;
+	for (unsigned i = 0; i < CR_MAX_CPUS / 64; i++)
+		a->fresh_cpus.word[i] |= cpus->word[i];
+}
+
+void core_enqueue(struct core *c, struct core_task *t, enum cr_enq why,
+		  cr_ns now)
+{
+	struct cr_rq *rq = t->task.rq;
+
+	CR_ASSERT(t->task.state == CR_IDLE);
+	t->task.state = CR_QUEUED;
+	rq->nqueued++;
+	c->sched.ops->enqueue(rq, &t->task, why, now);
+	want(aux_of(c, rq), &t->task.cpus);
+	core_check(c, rq);
+}
+
+void core_join(struct core *c, struct core_task *t, struct cr_rq *rq, cr_ns now)
+{
+	t->task.rq = rq;
+	atomic_store_explicit(&t->home, rq->id, memory_order_relaxed);
+	rq->load_ppm += t->load_ppm;
+	TAILQ_INSERT_TAIL(&aux_of(c, rq)->tasks, t, link);
+	aux_of(c, rq)->ntasks++;
+	memset(t->task.priv, 0, c->sched.ops->task_size);
+	if (c->sched.ops->task_add)
+		c->sched.ops->task_add(rq, &t->task, now);
+	core_check(c, rq);
+}
+
+static void part(struct core *c, struct core_task *t)
+{
+	struct cr_rq *rq = t->task.rq;
+
+	rq->load_ppm -= t->load_ppm;
+	TAILQ_REMOVE(&aux_of(c, rq)->tasks, t, link);
+	aux_of(c, rq)->ntasks--;
+}
+
+void core_add(struct core *c, struct core_task *t, unsigned rq, cr_ns now)
+{
+	advance(c, &c->rq[rq], now);
+	t->task.state = CR_IDLE;
+	t->task.cpu = -1;
+	t->foreign = false;
+	t->claimed = false;
+	t->load_ppm = t->task.cost.mean * CR_PPM / t->task.period;
+	core_join(c, t, &c->rq[rq], now);
+}
+
+static void shed(struct core_task *t, enum cr_outcome why, cr_ns now)
+{
+	if (t->backlog->shed)
+		t->backlog->shed(t, &t->task.job, why, now);
+}
+
+/* The frame of the job that was queued (maybe claimed and preempted before),
+ * then all that wait behind it. */
+static void cancel_backlog(struct core_task *t, bool had_job, cr_ns now)
+{
+	if (had_job && t->claimed)
+		shed(t, CR_OUT_CANCELLED, now);
+	while (fetch_job(t, now))
+		if (t->backlog->claim(t, t->task.job.seq))
+			shed(t, CR_OUT_CANCELLED, now);
+}
+
+void core_del(struct core *c, struct core_task *t, cr_ns now)
+{
+	struct cr_rq *rq = t->task.rq;
+	bool queued = t->task.state == CR_QUEUED;
+
+	CR_ASSERT(t->task.state != CR_RUNNING);
+	advance(c, rq, now);
+	if (queued) {
+		c->sched.ops->dequeue(rq, &t->task, now);
+		t->task.state = CR_IDLE;
+		rq->nqueued--;
+		core_check(c, rq);
+	}
+	cancel_backlog(t, queued, now);
+	if (c->sched.ops->task_del)
+		c->sched.ops->task_del(rq, &t->task, now);
+	part(c, t);
+	core_check(c, rq);
+	t->task.rq = NULL;
+}
+
+bool core_release(struct core *c, struct core_task *t, cr_ns now)
+{
+	advance(c, t->task.rq, now);
+	if (!fetch_job(t, now))
+		return false;
+	core_enqueue(c, t, CR_ENQ_RELEASE, now);
+	return true;
+}
+
+bool core_again(struct core *c, struct core_task *t, cr_ns now)
+{
+	bool same = t->left == CR_STOP_SLICE || t->left == CR_STOP_PREEMPT;
+	enum cr_enq why = same ? CR_ENQ_REQUEUE : CR_ENQ_NEXT;
+
+	advance(c, t->task.rq, now);
+	if (!same && !fetch_job(t, now)) {
+		t->foreign = false;
+		return false;
+	}
+	if (same && t->foreign) /* the policy does not know this job */
+		why = CR_ENQ_MIGRATE;
+	t->foreign = false;
+	core_enqueue(c, t, why, now);
+	return true;
+}
+
+static void leave_cpu(struct core *c, struct cr_rq *rq, unsigned cpu,
+		      enum cr_stop why, cr_ns ran, cr_ns now)
+{
+	struct core_task *t = core_task_of(rq->cpu[cpu].running);
+
+	CR_ASSERT(t->task.state == CR_RUNNING && t->task.rq == rq &&
+		  t->task.cpu == (int)cpu);
+	rq->cpu[cpu].running = NULL;
+	t->task.state = CR_IDLE;
+	t->task.job.ran += ran;
+	t->left = why;
+	if (!t->foreign)
+		c->sched.ops->stop(rq, cpu, &t->task, ran, why, now);
+	core_check(c, rq);
+}
+
+struct core_task *core_stop(struct core *c, struct cr_rq *rq, unsigned cpu,
+			    cr_ns ran, enum cr_stop why, cr_ns now)
+{
+	struct core_task *t;
+
+	CR_ASSERT(cpu < rq->ncpu && rq->cpu[cpu].running);
+	advance(c, rq, now);
+	t = core_task_of(rq->cpu[cpu].running);
+	leave_cpu(c, rq, cpu, why, ran, now);
+	return t;
+}
+
+static bool too_old(const struct core *c, const struct cr_task *t, cr_ns now)
+{
+	cr_ns limit = c->cfg.max_age[t->cls];
+
+	return limit && now - t->job.arrival > limit;
+}
+
+/* Take the frame of the job just picked. False: there is nothing to run. */
+static bool take_frame(struct core *c, struct core_task *t, cr_ns now)
+{
+	struct core_rq *a = aux_of(c, t->task.rq);
+
+	if (t->claimed)
+		return true;
+	if (!t->backlog->claim(t, t->task.job.seq)) {
+		a->counts.gone++;
+		return false;
+	}
+	t->claimed = true;
+	if (!too_old(c, &t->task, now))
+		return true;
+	if (c->cfg.stale[t->task.cls] == CORE_STALE_CONCEAL) {
+		a->counts.stale++;
+		t->stale = true;
+		return true;
+	}
+	a->counts.shed++;
+	shed(t, CR_OUT_STALE, now);
+	return false;
+}
+
+/* May a policy leave cpu[@cpu] idle without a tick to come? */
+static bool nothing_for(const struct core *c, const struct cr_rq *rq,
+			unsigned cpu)
+{
+	const struct core_task *t;
+
+	TAILQ_FOREACH (t, &aux_of(c, rq)->tasks, link)
+		if (t->task.state == CR_QUEUED && cr_may_run(rq, &t->task, cpu))
+			return false;
+	return true;
+}
+
+static struct core_task *ask_policy(struct core *c, struct cr_rq *rq,
+				    unsigned cpu, cr_ns now)
+{
+	struct core_rq *a = aux_of(c, rq);
+	struct cr_task *t = c->sched.ops->pick(rq, cpu, now);
+
+	if (!t) {
+		CR_DEBUG_ASSERT(rq->next_tick != CR_NEVER ||
+				nothing_for(c, rq, cpu));
+		return NULL;
+	}
+	CR_ASSERT(t->state == CR_QUEUED && t->rq == rq &&
+		  cr_may_run(rq, t, cpu));
+	rq->nqueued--;
+	t->state = CR_RUNNING;
+	t->cpu = (int)cpu;
+	rq->cpu[cpu] = (struct cr_cpu){ .running = t, .since = now };
+	if (a->fresh)
+		a->fresh--;
+	core_check(c, rq);
+	return core_task_of(t);
+}
+
+struct core_task *core_pick(struct core *c, struct cr_rq *rq, unsigned cpu,
+			    cr_ns now)
+{
+	struct core_task *t;
+
+	CR_ASSERT(cpu < rq->ncpu && !rq->cpu[cpu].running);
+	advance(c, rq, now);
+	cr_cpus_del(&rq->kick, cpu);
+	while (rq->nqueued) {
+		t = ask_policy(c, rq, cpu, now);
+		if (!t)
+			return NULL;
+		if (take_frame(c, t, now)) {
+			aux_of(c, rq)->counts.picks++;
+			return t;
+		}
+		leave_cpu(c, rq, cpu, CR_STOP_DROP, 0, now);
+		(void)core_again(c, t, now);
+	}
+	return NULL;
+}
+
+bool core_tick(struct core *c, struct cr_rq *rq, cr_ns now)
+{
+	struct core_rq *a = aux_of(c, rq);
+
+	if (now < rq->next_tick)
+		return false;
+	advance(c, rq, now);
+	rq->next_tick = CR_NEVER;
+	if (c->sched.ops->tick)
+		c->sched.ops->tick(rq, now);
+	core_check(c, rq);
+	/* what was held back may be ready now, on any CPU */
+	a->fresh = rq->nqueued;
+	memset(&a->fresh_cpus, 0xff, sizeof(a->fresh_cpus));
+	return true;
+}
+
+struct core_task *core_steal(struct core *c, struct cr_rq *from,
+			     struct cr_rq *to, unsigned cpu, cr_ns now)
+{
+	struct cr_task *found;
+	struct core_task *t;
+
+	if (!c->sched.ops->steal || !from->nqueued)
+		return NULL;
+	advance(c, from, now);
+	advance(c, to, now);
+	found = c->sched.ops->steal(from, to, cpu, now);
+	if (!found)
+		return NULL;
+	CR_ASSERT(found->state == CR_QUEUED && found->rq == from &&
+		  cr_may_run(to, found, cpu));
+	t = core_task_of(found);
+	from->nqueued--;
+	found->state = CR_IDLE;
+	part(c, t);
+	core_check(c, from);
+	found->rq = to;
+	atomic_store_explicit(&t->home, to->id, memory_order_relaxed);
+	to->load_ppm += t->load_ppm;
+	TAILQ_INSERT_TAIL(&aux_of(c, to)->tasks, t, link);
+	aux_of(c, to)->ntasks++;
+	core_enqueue(c, t, CR_ENQ_MIGRATE, now);
+	return t;
+}
+
+static bool any(const struct cr_cpus *set)
+{
+	uint64_t bits = 0;
+
+	for (unsigned i = 0; i < CR_MAX_CPUS / 64; i++)
+		bits |= set->word[i];
+	return bits != 0;
+}
+
+unsigned core_wakes(struct core *c, struct cr_rq *rq, struct cr_cpus *idle,
+		    struct cr_cpus *wake)
+{
+	struct core_rq *a = aux_of(c, rq);
+	unsigned left = a->fresh < rq->nqueued ? a->fresh : rq->nqueued;
+
+	if (!a->fresh && !any(&rq->kick))
+		return 0;
+	for (unsigned i = 0; any(idle) && i < rq->ncpu; i++) {
+		bool kicked = cr_cpus_has(&rq->kick, i);
+
+		if (!cr_cpus_has(idle, i))
+			continue;
+		if (left && cr_cpus_has(&a->fresh_cpus, rq->first_cpu + i))
+			left--;
+		else if (!kicked)
+			continue;
+		cr_cpus_del(idle, i);
+		cr_cpus_add(wake, i);
+	}
+	rq->kick = (struct cr_cpus){ 0 };
+	a->fresh = 0;
+	a->fresh_cpus = (struct cr_cpus){ 0 };
+	return left;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * May a task join, and where: the policy's own test, or the guard for policies
+ * that have none (worst fit by load, bounded by the capacity of the CPUs).
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "engine/core.h"
+#include "engine/core_state.h"
+
+static bool touches(const struct cr_rq *rq, const struct cr_task *t)
+{
+	for (unsigned i = 0; i < rq->ncpu; i++)
+		if (cr_may_run(rq, t, i))
+			return true;
+	return false;
+}
+
+/* So that a cost in ppm of something never overflows. */
+static bool sensible(cr_ns cost)
+{
+	return cost >= 0 && cost <= 3600 * CR_SEC;
+}
+
+/* What is wrong with the task's own numbers, or NULL. */
+static const char *nonsense(const struct cr_task *t)
+{
+	if (t->period <= 0)
+		return "period > 0";
+	if (t->rel_deadline <= 0)
+		return "relative deadline > 0";
+	if (!sensible(t->cost.mean) || !sensible(t->cost.p99) ||
+	    !sensible(t->contract.largest))
+		return "costs from 0 to an hour";
+	if (t->weight == 0)
+		return "weight > 0";
+	if (t->nice < -20 || t->nice > 19)
+		return "nice from -20 to 19";
+	return NULL;
+}
+
+/* Least loaded per CPU; the lower index when equal. -1: its mask fits none. */
+static int worst_fit(const struct core *c, const struct cr_task *t)
+{
+	int best = -1;
+
+	for (unsigned i = 0; i < c->sched.nrq; i++) {
+		const struct cr_rq *rq = &c->rq[i];
+
+		if (!touches(rq, t))
+			continue;
+		if (best < 0 || rq->load_ppm * c->rq[best].ncpu <
+					c->rq[best].load_ppm * rq->ncpu)
+			best = (int)i;
+	}
+	return best;
+}
+
+static int guard(const struct core *c, const struct cr_task *t,
+		 struct cr_verdict *v)
+{
+	int i = worst_fit(c, t);
+
+	v->need_ppm = t->cost.mean * CR_PPM / t->period;
+	if (i < 0) {
+		v->rule = "its CPU mask has a CPU of a run queue";
+		return -EINVAL;
+	}
+	v->bound_ppm = c->cfg.capacity_ppm * c->rq[i].ncpu;
+	v->free_ppm = v->bound_ppm - c->rq[i].load_ppm;
+	v->rule = "sum of mean cost / period <= capacity";
+	return v->need_ppm <= v->free_ppm ? i : -ENOSPC;
+}
+
+int core_admit(const struct core *c, const struct cr_task *t,
+	       struct cr_verdict *v)
+{
+	int rc;
+
+	*v = (struct cr_verdict){ .rule = nonsense(t) };
+	if (v->rule)
+		return -EINVAL;
+	rc = c->sched.ops->admit ? c->sched.ops->admit(&c->sched, t, v)
+				 : guard(c, t, v);
+	if (rc == -ENOSPC && !c->cfg.admission)
+		rc = worst_fit(c, t);
+	CR_ASSERT(rc < (int)c->sched.nrq);
+	return rc < 0 && rc != -ENOSPC ? -EINVAL : rc;
+}
+
+/* "0.0035", exact, rounded away from zero so that need > free stays visible. */
+static const char *share(int64_t ppm, char *buf, size_t size)
+{
+	uint64_t mag = ppm < 0 ? 0 - (uint64_t)ppm : (uint64_t)ppm;
+	uint64_t tenth = (mag + 99) / 100; /* of a thousandth */
+
+	(void)snprintf(buf, size, "%s%llu.%04llu", ppm < 0 ? "-" : "",
+		       (unsigned long long)(tenth / 10000),
+		       (unsigned long long)(tenth % 10000));
+	return buf;
+}
+
+void core_refusal(const struct core *c, int code, const struct cr_verdict *v,
+		  char *buf, size_t size)
+{
+	char need[32], left[32];
+
+	if (code == -ENOSPC)
+		(void)snprintf(buf, size,
+			       "no-capacity: need %s, free %s of %lld.%02lld "
+			       "under %s (%s)",
+			       share(v->need_ppm, need, sizeof(need)),
+			       share(v->free_ppm, left, sizeof(left)),
+			       (long long)(v->bound_ppm / CR_PPM),
+			       (long long)(v->bound_ppm % CR_PPM / 10000),
+			       c->sched.ops->name, v->rule ? v->rule : "?");
+	else
+		(void)snprintf(buf, size, "not a task for %s: needs %s",
+			       c->sched.ops->name, v->rule ? v->rule : "?");
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The core's memory: run queues over the CPUs, the policy's options and
+ * private areas. Everything is allocated here, nothing while jobs run.
+ */
+#include "engine/core.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "engine/core_state.h"
+
+static size_t round_up(size_t size, size_t to)
+{
+	return (size + to - 1) / to * to;
+}
+
+/* Zeroed, on its own cache lines. */
+static void *zalloc(size_t size)
+{
+	size_t bytes = round_up(size ? size : 1, 64);
+	void *p = aligned_alloc(64, bytes);
+
+	if (p)
+		memset(p, 0, bytes);
+	return p;
+}
+
+void core_policy_fini(struct core_policy *p, unsigned nrq)
+{
+	for (unsigned i = 0; p->priv && i < nrq; i++)
+		free(p->priv[i]);
+	free(p->priv);
+	free(p->opts);
+	*p = (struct core_policy){ 0 };
+}
+
+static int alloc_policy(struct core_policy *p, unsigned nrq)
+{
+	p->priv = calloc(nrq, sizeof(*p->priv));
+	if (p->ops->opts_size)
+		p->opts = zalloc(p->ops->opts_size);
+	if (!p->priv || (p->ops->opts_size && !p->opts))
+		return -ENOMEM;
+	for (unsigned i = 0; i < nrq; i++) {
+		p->priv[i] = zalloc(p->ops->rq_size);
+		if (!p->priv[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int core_policy_init(struct core_policy *p, unsigned nrq,
+		     const struct cr_sched_ops *ops, const char *opts,
+		     struct cr_err *e)
+{
+	struct cr_err why;
+	int rc;
+
+	*p = (struct core_policy){ .ops = ops };
+	rc = alloc_policy(p, nrq);
+	if (rc) {
+		core_policy_fini(p, nrq);
+		return cr_fail(e, rc, "scheduler %s: out of memory", ops->name);
+	}
+	options_defaults(ops->opts, p->opts);
+	rc = options_parse(ops->opts, p->opts, opts, &why);
+	if (rc) {
+		core_policy_fini(p, nrq);
+		return cr_fail(e, rc, "scheduler %s: %s", ops->name, why.text);
+	}
+	return 0;
+}
+
+int core_policy_start(struct core *c, const struct core_policy *p)
+{
+	int rc = 0;
+
+	c->policy = *p;
+	c->sched.ops = p->ops;
+	c->sched.opts = p->opts;
+	for (unsigned i = 0; i < c->sched.nrq; i++) {
+		c->rq[i].priv = p->priv[i];
+		c->rq[i].next_tick = CR_NEVER;
+		c->rq[i].kick = (struct cr_cpus){ 0 };
+	}
+	for (unsigned i = 0; i < c->sched.nrq && !rc; i++)
+		if (p->ops->rq_init)
+			rc = p->ops->rq_init(&c->rq[i]);
+	return rc;
+}
+
+static void share_out_cpus(struct core *c, unsigned per_rq, cr_ns now)
+{
+	for (unsigned i = 0; i < c->sched.nrq; i++) {
+		unsigned first = i * per_rq, left = c->cfg.ncpu - first;
+
+		c->rq[i].sched = &c->sched;
+		c->rq[i].id = i;
+		c->rq[i].first_cpu = first;
+		c->rq[i].ncpu = left < per_rq ? left : per_rq;
+		c->rq[i].cpu = &c->cpu[first];
+		c->aux[i].now = now;
+		TAILQ_INIT(&c->aux[i].tasks);
+	}
+}
+
+static int check_config(const struct core_config *cfg, struct cr_err *e)
+{
+	if (cfg->ncpu < 1 || cfg->ncpu > CR_MAX_CPUS)
+		return cr_fail(e, -EINVAL, "%u CPUs: give 1 to %u", cfg->ncpu,
+			       CR_MAX_CPUS);
+	if (cfg->cpus_per_rq > cfg->ncpu)
+		return cr_fail(e, -EINVAL,
+			       "%u CPUs per run queue, but there are only %u",
+			       cfg->cpus_per_rq, cfg->ncpu);
+	if (cfg->capacity_ppm < 0)
+		return cr_fail(e, -EINVAL, "capacity is negative");
+	return 0;
+}
+
+static int alloc_queues(struct core *c, cr_ns now)
+{
+	unsigned per_rq = c->cfg.cpus_per_rq ? c->cfg.cpus_per_rq : c->cfg.ncpu;
+	unsigned nrq = (c->cfg.ncpu + per_rq - 1) / per_rq;
+
+	c->rq = zalloc(nrq * sizeof(*c->rq));
+	c->aux = zalloc(nrq * sizeof(*c->aux));
+	c->cpu = zalloc(c->cfg.ncpu * sizeof(*c->cpu));
+	if (!c->rq || !c->aux || !c->cpu)
+		return -ENOMEM;
+	c->sched.rq = c->rq;
+	c->sched.nrq = nrq;
+	c->sched.preemptible = c->cfg.preemptible;
+	share_out_cpus(c, per_rq, now);
+	return 0;
+}
+
+static int start(struct core *c, cr_ns now, struct cr_err *e)
+{
+	struct core_policy p;
+	int rc = alloc_queues(c, now);
+
+	if (rc)
+		return cr_fail(e, rc, "out of memory for %u CPUs", c->cfg.ncpu);
+	rc = core_policy_init(&p, c->sched.nrq, c->cfg.ops, c->cfg.opts, e);
+	if (rc)
+		return rc;
+	rc = core_policy_start(c, &p);
+	if (rc)
+		(void)cr_fail(e, rc, "scheduler %s does not start: %s",
+			      c->cfg.ops->name, strerror(-rc));
+	return rc;
+}
+
+int core_open(struct core **out, const struct core_config *cfg, cr_ns now,
+	      struct cr_err *e)
+{
+	struct core *c;
+	int rc = check_config(cfg, e);
+
+	if (rc)
+		return rc;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	c->cfg = *cfg;
+	if (!c->cfg.capacity_ppm)
+		c->cfg.capacity_ppm = CR_PPM;
+	rc = start(c, now, e);
+	if (rc) {
+		core_close(c);
+		return rc;
+	}
+	c->cfg.opts = NULL; /* the caller's string; parsed by now */
+	*out = c;
+	return 0;
+}
+
+void core_close(struct core *c)
+{
+	if (!c)
+		return;
+	for (unsigned i = 0; c->aux && i < c->sched.nrq; i++)
+		CR_ASSERT(TAILQ_EMPTY(&c->aux[i].tasks));
+	core_policy_fini(&c->policy, c->sched.nrq);
+	free(c->cpu);
+	free(c->aux);
+	free(c->rq);
+	free(c);
+}
+
+unsigned core_nrq(const struct core *c)
+{
+	return c->sched.nrq;
+}
+
+struct cr_rq *core_rq(struct core *c, unsigned i)
+{
+	return &c->rq[i];
+}
+
+struct cr_rq *core_rq_of(struct core *c, unsigned cpu)
+{
+	return &c->rq[cpu / c->rq[0].ncpu];
+}
+
+const struct cr_sched *core_sched(const struct core *c)
+{
+	return &c->sched;
+}
+
+struct core_counts core_counts(const struct core *c, const struct cr_rq *rq)
+{
+	return aux_of(c, rq)->counts;
+}
+
+unsigned core_ntasks(const struct core *c, const struct cr_rq *rq)
+{
+	return aux_of(c, rq)->ntasks;
+}
+
+int64_t core_bound_ppm(const struct core *c)
+{
+	return c->cfg.capacity_ppm * c->cfg.ncpu;
+}
