@@ -58,9 +58,13 @@ struct live_config {
 
 /** Counters of one worker since the start. */
 struct live_worker_stats {
-	cr_ns busy; /**< inside run()                    */
-	cr_ns cpu;  /**< thread CPU time                 */
-	uint64_t jobs, picks, drops, wakeups, steals;
+	cr_ns busy;	  /**< inside run()                    */
+	cr_ns cpu;	  /**< thread CPU time                 */
+	uint64_t jobs;	  /**< run() calls                                */
+	uint64_t picks;	  /**< jobs handed out by the policy              */
+	uint64_t drops;	  /**< jobs met whose frame was gone or too old   */
+	uint64_t wakeups; /**< times it was woken from being idle         */
+	uint64_t steals;  /**< jobs taken from other run queues           */
 };
 
 /**
@@ -80,6 +84,10 @@ void live_close(struct live *l);
  * Control thread only.
  */
 int live_add(struct live *l, struct live_task *t, struct cr_verdict *v);
+
+/** The refusal of live_add() as text for a person. Control thread. */
+void live_refusal(const struct live *l, int code, const struct cr_verdict *v,
+		  char *buf, size_t size);
 
 /**
  * Make @t leave: a queued job is cancelled, a running one finishes, then
@@ -104,7 +112,8 @@ void live_release(struct live *l, struct live_task *const *tasks, unsigned n);
 /**
  * Replace the policy under live tasks; no job is lost. Returns 0, or -errno
  * with @e (unknown option, or the new policy cannot take the tasks: nothing
- * has changed then). Control thread.
+ * has changed then). Control thread; all workers wait meanwhile (about a
+ * microsecond per task).
  */
 int live_switch(struct live *l, const struct cr_sched_ops *ops,
 		const char *opts, struct cr_err *e);
@@ -112,7 +121,7 @@ int live_switch(struct live *l, const struct cr_sched_ops *ops,
 /** Change options of the running policy ("quantum=5ms"). As live_switch(). */
 int live_tune(struct live *l, const char *opts, struct cr_err *e);
 
-/** The policy in use, and its options as "key=value,..." text. */
+/** The policy in use, and its options as "key=value,..." text. Any thread. */
 const struct cr_sched_ops *live_policy(const struct live *l);
 void live_policy_opts(struct live *l, char *buf, size_t size);
 

@@ -33,6 +33,7 @@ struct release_cfg {
 struct release {
 	struct release_cfg cfg;
 	uint64_t count; /**< arrivals so far                              */
+	cr_ns first;	/**< arrival of the first                         */
 	cr_ns last;	/**< eligible time of the previous one            */
 	cr_ns deadline[RELEASE_MAX_X]; /**< of the last x arrivals           */
 	uint64_t violations; /**< LBAP: arrivals beyond the burst            */
@@ -46,7 +47,8 @@ struct release_times {
 int release_init(struct release *r, const struct release_cfg *cfg,
 		 struct cr_err *e);
 
-/** A frame arrived at @arrival (never going back). */
+/** A frame arrived at @arrival (never going back): when it counts as arrived,
+ * and when it must be done. The thread that owns @r. */
 struct release_times release_arrival(struct release *r, cr_ns arrival);
 
 /** The kind called @name ("rate"), or -1. */

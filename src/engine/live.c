@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The live driver as its clients see it: tasks come and go, frames are
+ * released, the policy is replaced. Threads start in live_open.c, work in
+ * live_worker.c.
+ */
+#include "engine/live.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "engine/live_state.h"
+
+static void lock_all(struct live *l)
+{
+	for (unsigned i = 0; i < l->nrq; i++)
+		(void)pthread_mutex_lock(&l->rq[i].lock);
+}
+
+static void unlock_all(struct live *l)
+{
+	for (unsigned i = l->nrq; i-- > 0;)
+		(void)pthread_mutex_unlock(&l->rq[i].lock);
+}
+
+static unsigned home_of(struct live_task *t)
+{
+	return atomic_load_explicit(&t->core.home, memory_order_relaxed);
+}
+
+/* A task may move between reading where it is and locking that. */
+static struct live_rq *lock_home(struct live *l, struct live_task *t)
+{
+	for (;;) {
+		struct live_rq *q = &l->rq[home_of(t)];
+
+		(void)pthread_mutex_lock(&q->lock);
+		if (q == &l->rq[home_of(t)])
+			return q;
+		(void)pthread_mutex_unlock(&q->lock);
+	}
+}
+
+int live_add(struct live *l, struct live_task *t, struct cr_verdict *v)
+{
+	int rc;
+
+	t->core.backlog = &l->backlog.core;
+	t->leaving = false;
+	atomic_store_explicit(&t->active, false, memory_order_relaxed);
+	lock_all(l);
+	rc = core_admit(l->core, &t->core.task, v);
+	if (rc >= 0)
+		core_add(l->core, &t->core, (unsigned)rc, clock_now());
+	unlock_all(l);
+	return rc < 0 ? rc : 0;
+}
+
+void live_refusal(const struct live *l, int code, const struct cr_verdict *v,
+		  char *buf, size_t size)
+{
+	core_refusal(l->core, code, v, buf, size);
+}
+
+void live_remove(struct live *l, struct live_task *t)
+{
+	struct live_rq *q = lock_home(l, t);
+	bool running = t->core.task.state == CR_RUNNING;
+
+	if (running)
+		t->leaving = true;
+	else
+		core_del(l->core, &t->core, clock_now());
+	(void)pthread_mutex_unlock(&q->lock);
+	if (!running)
+		l->cfg.client.gone(l->cfg.client.arg, t);
+}
+
+/* Release those of @todo (bits of @tasks) that live where its first does. */
+static uint64_t release_one_rq(struct live *l, struct live_task *const *tasks,
+			       uint64_t todo)
+{
+	struct live_rq *q = &l->rq[home_of(tasks[__builtin_ctzll(todo)])];
+	unsigned id = q->rq->id;
+	struct live_wakes wakes;
+	cr_ns now;
+
+	(void)pthread_mutex_lock(&q->lock);
+	now = clock_now();
+	for (uint64_t left = todo; left; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(left);
+
+		if (home_of(tasks[i]) != id)
+			continue;
+		(void)core_release(l->core, &tasks[i]->core, now);
+		todo &= ~(UINT64_C(1) << i);
+	}
+	(void)core_tick(l->core, q->rq, now);
+	live_settle(l, q, &wakes);
+	(void)pthread_mutex_unlock(&q->lock);
+	live_signal(l, q, &wakes);
+	return todo;
+}
+
+void live_release(struct live *l, struct live_task *const *tasks, unsigned n)
+{
+	for (unsigned done = 0; done < n; done += 64) {
+		unsigned part = n - done < 64 ? n - done : 64;
+		uint64_t todo = UINT64_MAX >> (64 - part);
+
+		while (todo)
+			todo = release_one_rq(l, tasks + done, todo);
+	}
+}
+
+static unsigned count_tasks(struct live *l)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < l->nrq; i++) {
+		(void)pthread_mutex_lock(&l->rq[i].lock);
+		n += core_ntasks(l->core, l->rq[i].rq);
+		(void)pthread_mutex_unlock(&l->rq[i].lock);
+	}
+	return n;
+}
+
+/* All locks held before, none after. */
+static void wake_all_rqs(struct live *l)
+{
+	for (unsigned i = l->nrq; i-- > 0;) {
+		struct live_wakes wakes;
+
+		live_settle(l, &l->rq[i], &wakes);
+		(void)pthread_mutex_unlock(&l->rq[i].lock);
+		wakes.surplus = 0; /* thieves look again by themselves */
+		live_signal(l, &l->rq[i], &wakes);
+	}
+}
+
+int live_switch(struct live *l, const struct cr_sched_ops *ops,
+		const char *opts, struct cr_err *e)
+{
+	struct core_switch *sw;
+	int rc =
+		core_switch_prepare(&sw, l->core, count_tasks(l), ops, opts, e);
+
+	if (rc)
+		return rc;
+	lock_all(l);
+	rc = core_switch_commit(sw, clock_now(), e);
+	wake_all_rqs(l);
+	core_switch_finish(sw);
+	return rc;
+}
+
+int live_tune(struct live *l, const char *opts, struct cr_err *e)
+{
+	/* the control thread alone replaces the policy: no lock to read it */
+	const struct cr_sched *s = core_sched(l->core);
+	size_t size = s->ops->opts_size;
+	void *vals = malloc(size ? size : 1);
+	char text[1024];
+	struct cr_err why;
+	int rc;
+
+	if (!vals)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	if (size)
+		memcpy(vals, s->opts, size);
+	rc = options_parse(s->ops->opts, vals, opts, &why);
+	if (rc)
+		(void)cr_fail(e, rc, "scheduler %s: %s", s->ops->name,
+			      why.text);
+	else
+		options_format(s->ops->opts, vals, text, sizeof(text));
+	free(vals);
+	return rc ? rc : live_switch(l, s->ops, text, e);
+}
+
+const struct cr_sched_ops *live_policy(const struct live *l)
+{
+	const struct cr_sched_ops *ops;
+
+	(void)pthread_mutex_lock(&l->rq[0].lock);
+	ops = core_sched(l->core)->ops;
+	(void)pthread_mutex_unlock(&l->rq[0].lock);
+	return ops;
+}
+
+void live_policy_opts(struct live *l, char *buf, size_t size)
+{
+	(void)pthread_mutex_lock(&l->rq[0].lock);
+	options_format(core_sched(l->core)->ops->opts,
+		       core_sched(l->core)->opts, buf, size);
+	(void)pthread_mutex_unlock(&l->rq[0].lock);
+}
+
+unsigned live_explain(struct live *l, struct live_task *t, struct cr_kv *kv,
+		      unsigned max)
+{
+	struct live_rq *q = lock_home(l, t);
+	const struct cr_sched_ops *ops = core_sched(l->core)->ops;
+	unsigned n = ops->explain ? ops->explain(&t->core.task, kv, max) : 0;
+
+	(void)pthread_mutex_unlock(&q->lock);
+	return n;
+}
+
+unsigned live_nworkers(const struct live *l)
+{
+	return l->nworkers;
+}
+
+static uint64_t read_count(const atomic_uint_fast64_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+void live_worker_stats(struct live *l, unsigned worker,
+		       struct live_worker_stats *out)
+{
+	const struct live_worker *w = &l->worker[worker];
+
+	*out = (struct live_worker_stats){
+		.busy = atomic_load_explicit(&w->busy, memory_order_relaxed),
+		.cpu = clock_read(w->cpu_clock),
+		.jobs = read_count(&w->jobs),
+		.picks = read_count(&w->picks),
+		.drops = read_count(&w->drops),
+		.wakeups = read_count(&w->wakeups),
+		.steals = read_count(&w->steals),
+	};
+}
+
+void live_load(struct live *l, struct live_load *out)
+{
+	struct live_load sum = { .bound_ppm = core_bound_ppm(l->core) };
+
+	for (unsigned i = 0; i < l->nrq; i++) {
+		struct live_rq *q = &l->rq[i];
+
+		(void)pthread_mutex_lock(&q->lock);
+		sum.queued += q->rq->nqueued;
+		sum.tasks += core_ntasks(l->core, q->rq);
+		sum.load_ppm += q->rq->load_ppm;
+		(void)pthread_mutex_unlock(&q->lock);
+	}
+	*out = sum;
+}

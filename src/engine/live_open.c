@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Starting and stopping the live driver: locks, threads, pinning, real-time
+ * priority, and the backlog with the sleep protocol that the core sees.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/live.h"
+#include "engine/live_state.h"
+
+/* --- the sleep protocol ------------------------------------------------------
+ */
+
+static const struct core_backlog *client_of(const struct core_task *t)
+{
+	const struct live_backlog *b =
+		(const struct live_backlog *)(const void *)t->backlog;
+
+	return &b->client;
+}
+
+/*
+ * Nothing waits: the task goes to sleep, unless a frame has come at the last
+ * moment. The rx thread pushes, then exchanges active to true (and releases if
+ * it was false); we exchange it to false, then look again. Whichever exchange
+ * comes second sees what was done before the first: either the rx thread reads
+ * our false and releases, or we read its true and our second look finds the
+ * frame, and then the exchange in live_task_wake() settles who goes on.
+ */
+static bool peek(struct core_task *t, struct cr_job *job)
+{
+	struct live_task *lt = live_task_of(t);
+
+	if (client_of(t)->peek(t, job))
+		return true;
+	(void)atomic_exchange_explicit(&lt->active, false,
+				       memory_order_seq_cst);
+	return client_of(t)->peek(t, job) && live_task_wake(lt);
+}
+
+static bool claim(struct core_task *t, uint64_t seq)
+{
+	return client_of(t)->claim(t, seq);
+}
+
+static void shed(struct core_task *t, const struct cr_job *job,
+		 enum cr_outcome why, cr_ns now)
+{
+	if (client_of(t)->shed)
+		client_of(t)->shed(t, job, why, now);
+}
+
+/* --- threads -----------------------------------------------------------------
+ */
+
+static int start_thread(struct live *l, struct live_worker *w, struct cr_err *e)
+{
+	pthread_attr_t attr;
+	sigset_t all, old;
+	cpu_set_t cpus;
+	int rc;
+
+	(void)pthread_attr_init(&attr);
+	if (l->cfg.pin) {
+		CPU_ZERO(&cpus);
+		if (l->cfg.pin[w->cpu] < CPU_SETSIZE)
+			CPU_SET(l->cfg.pin[w->cpu], &cpus);
+		(void)pthread_attr_setaffinity_np(&attr, sizeof(cpus), &cpus);
+	}
+	/* signals are for the threads that wait for them */
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
+	rc = pthread_create(&w->thread, &attr, live_work, w);
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	(void)pthread_attr_destroy(&attr);
+	if (rc && l->cfg.pin)
+		return cr_fail(e, -rc, "worker %u does not start on CPU %u: %s",
+			       w->cpu, l->cfg.pin[w->cpu], strerror(rc));
+	if (rc)
+		return cr_fail(e, -rc, "worker %u does not start: %s", w->cpu,
+			       strerror(rc));
+	(void)pthread_getcpuclockid(w->thread, &w->cpu_clock);
+	l->nworkers++;
+	return 0;
+}
+
+static void raise_priority(struct live *l, struct cr_err *warn)
+{
+	struct sched_param p = { .sched_priority = l->cfg.rt_priority };
+
+	for (unsigned i = 0; i < l->nworkers; i++) {
+		int rc = pthread_setschedparam(l->worker[i].thread, SCHED_FIFO,
+					       &p);
+
+		if (!rc)
+			continue;
+		(void)cr_fail(warn, rc,
+			      "workers run without real-time priority %d (%s): "
+			      "grant CAP_SYS_NICE or raise the rtprio limit",
+			      l->cfg.rt_priority, strerror(rc));
+		return;
+	}
+	if (l->cfg.poll)
+		(void)cr_fail(warn, 0,
+			      "real-time workers that poll never sleep: the "
+			      "kernel's real-time throttling "
+			      "(/proc/sys/kernel/sched_rt_runtime_us, usually "
+			      "950 ms of every second) will stop them; poll "
+			      "without real-time priority, or sleep");
+}
+
+static void init_rq(struct live *l, unsigned i)
+{
+	struct live_rq *q = &l->rq[i];
+
+	(void)pthread_mutex_init(&q->lock, NULL);
+	q->rq = core_rq(l->core, i);
+	q->keeper = -1;
+	q->until = CR_NEVER;
+}
+
+static void init_worker(struct live *l, unsigned cpu)
+{
+	struct live_worker *w = &l->worker[cpu];
+	pthread_condattr_t attr;
+
+	w->live = l;
+	w->cpu = cpu;
+	w->home = &l->rq[core_rq_of(l->core, cpu)->id];
+	w->index = cpu - w->home->rq->first_cpu;
+	(void)pthread_condattr_init(&attr);
+	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&w->wake, &attr);
+	(void)pthread_condattr_destroy(&attr);
+}
+
+static int start_all(struct live *l, struct cr_err *e)
+{
+	unsigned ncpu = l->cfg.core.ncpu;
+	int rc = 0;
+
+	l->nrq = core_nrq(l->core);
+	l->rq = aligned_alloc(64, l->nrq * sizeof(*l->rq));
+	l->worker = aligned_alloc(64, ncpu * sizeof(*l->worker));
+	if (!l->rq || !l->worker)
+		return cr_fail(e, -ENOMEM, "out of memory for %u workers",
+			       ncpu);
+	memset(l->rq, 0, l->nrq * sizeof(*l->rq));
+	memset(l->worker, 0, ncpu * sizeof(*l->worker));
+	for (unsigned i = 0; i < l->nrq; i++)
+		init_rq(l, i);
+	for (unsigned i = 0; i < ncpu; i++)
+		init_worker(l, i);
+	for (unsigned i = 0; i < ncpu && !rc; i++)
+		rc = start_thread(l, &l->worker[i], e);
+	return rc;
+}
+
+int live_open(struct live **out, const struct live_config *cfg,
+	      struct cr_err *warn, struct cr_err *e)
+{
+	struct live *l = calloc(1, sizeof(*l));
+	int rc;
+
+	if (!l)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	l->cfg = *cfg;
+	l->cfg.core.preemptible = false;
+	l->backlog.core = (struct core_backlog){ peek, claim, shed };
+	l->backlog.client = cfg->client.backlog;
+	rc = core_open(&l->core, &l->cfg.core, clock_now(), e);
+	if (!rc)
+		rc = start_all(l, e);
+	if (rc) {
+		live_close(l);
+		return rc;
+	}
+	l->cfg.pin = NULL; /* the caller's; no longer needed */
+	if (cfg->rt_priority)
+		raise_priority(l, warn);
+	*out = l;
+	return 0;
+}
+
+static void stop_all(struct live *l)
+{
+	for (unsigned i = 0; i < l->nrq; i++) {
+		(void)pthread_mutex_lock(&l->rq[i].lock);
+		l->rq[i].stopping = true;
+		(void)pthread_mutex_unlock(&l->rq[i].lock);
+	}
+	for (unsigned i = 0; i < l->nworkers; i++) {
+		struct live_worker *w = &l->worker[i];
+
+		(void)pthread_mutex_lock(&w->home->lock);
+		atomic_store_explicit(&w->poked, true, memory_order_release);
+		(void)pthread_mutex_unlock(&w->home->lock);
+		(void)pthread_cond_signal(&w->wake);
+	}
+	for (unsigned i = 0; i < l->nworkers; i++)
+		(void)pthread_join(l->worker[i].thread, NULL);
+}
+
+void live_close(struct live *l)
+{
+	if (!l)
+		return;
+	if (l->rq && l->worker) {
+		stop_all(l);
+		for (unsigned i = 0; i < l->cfg.core.ncpu; i++)
+			(void)pthread_cond_destroy(&l->worker[i].wake);
+		for (unsigned i = 0; i < l->nrq; i++)
+			(void)pthread_mutex_destroy(&l->rq[i].lock);
+	}
+	free(l->worker);
+	free(l->rq);
+	core_close(l->core);
+	free(l);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the live driver is made of; for src/engine/live*.c only.
+ */
+#ifndef ENGINE_LIVE_STATE_H
+#define ENGINE_LIVE_STATE_H
+
+#include <pthread.h>
+#include <stdalign.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "engine/live.h"
+
+/** A run queue with its lock, and who of its workers is idle. */
+struct live_rq {
+	alignas(64) pthread_mutex_t lock;
+	/* under the lock */
+	struct cr_rq *rq;
+	struct cr_cpus idle; /**< rq->cpu[] indexes: idle, not yet poked    */
+	int keeper;	     /**< idle index that waits for until; -1: none */
+	cr_ns until;	     /**< CR_NEVER without a keeper                 */
+	bool stopping;
+	/** For thieves and their wakers: written under the lock, read without.
+	 * Sequentially consistent: who enqueues stores queued and then looks
+	 * at idlers, who goes idle stores idlers and then looks at queued. */
+	atomic_uint queued, idlers;
+};
+
+struct live_worker {
+	alignas(64) struct live *live;
+	struct live_rq *home;
+	unsigned cpu;	/**< engine number                     */
+	unsigned index; /**< in home->rq->cpu[]                */
+	pthread_t thread;
+	pthread_cond_t wake; /**< with home->lock            */
+	/** Taken out of home->idle: look for work. Written under home->lock;
+	 * a polling worker reads it without (acquire, pairs with poke()). */
+	atomic_bool poked;
+	clockid_t cpu_clock;
+	/* written by the worker, read by any thread (relaxed: only counts) */
+	_Atomic cr_ns busy;
+	atomic_uint_fast64_t jobs, picks, drops, wakeups, steals;
+};
+
+/** The client's backlog with the sleep protocol around it: the core's. */
+struct live_backlog {
+	struct core_backlog core;
+	struct core_backlog client;
+};
+
+struct live {
+	struct live_config cfg;
+	struct core *core;
+	struct live_backlog backlog;
+	unsigned nrq, nworkers;
+	struct live_rq *rq;	    /**< [nrq]           */
+	struct live_worker *worker; /**< [cfg.core.ncpu] */
+};
+
+/** Whom to wake, and how, after the lock has been released. */
+struct live_wakes {
+	struct cr_cpus cpus; /**< indexes in the run queue            */
+	unsigned surplus;    /**< tasks no idle worker here can take  */
+};
+
+/** Take idle workers out of @q->idle for what has happened; lock held. */
+void live_settle(struct live *l, struct live_rq *q, struct live_wakes *w);
+
+/** Signal them; no lock held. */
+void live_signal(struct live *l, struct live_rq *q, const struct live_wakes *w);
+
+/** The thread: a struct live_worker *. */
+void *live_work(void *worker);
+
+static inline struct live_task *live_task_of(struct core_task *t)
+{
+	return (struct live_task *)(void *)((unsigned char *)t -
+					    offsetof(struct live_task, core));
+}
+
+#endif

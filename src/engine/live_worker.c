@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A worker: one lock round per job (stop the previous, pick the next), asleep
+ * or spinning when there is nothing, stealing when the policy does.
+ *
+ *        +------------ lock: stop, tick, pick ------------+
+ *        |                    | NULL                      | a job
+ *        |                    v                           v
+ *        |   idle: in q->idle, then steal, then wait    unlock, wake others,
+ *        |                    | poked, or tick due      client.run()
+ *        +--------------------+---------------------------+
+ *
+ * Wake-ups: whoever changes a run queue takes as many workers out of q->idle
+ * as there is work for (live_settle), unlocks, then signals those. A worker
+ * that is not in q->idle looks at the queue before it goes idle, under the
+ * lock, so no wake-up is lost. One idle worker, the keeper, waits no longer
+ * than the policy's next tick.
+ */
+#include "engine/live_state.h"
+
+static int lowest(const struct cr_cpus *set)
+{
+	for (unsigned i = 0; i < CR_MAX_CPUS / 64; i++)
+		if (set->word[i])
+			return (int)(i * 64) + __builtin_ctzll(set->word[i]);
+	return -1;
+}
+
+static unsigned count(const struct cr_cpus *set)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < CR_MAX_CPUS / 64; i++)
+		n += (unsigned)__builtin_popcountll(set->word[i]);
+	return n;
+}
+
+static struct live_worker *worker_of(struct live *l, const struct live_rq *q,
+				     unsigned index)
+{
+	return &l->worker[q->rq->first_cpu + index];
+}
+
+static void poke(struct live_worker *w)
+{
+	atomic_store_explicit(&w->poked, true, memory_order_release);
+}
+
+static bool steals(const struct live *l)
+{
+	return l->nrq > 1 && core_sched(l->core)->ops->steal;
+}
+
+/* A tick before the keeper's time needs a new look at the clock. */
+static void settle_keeper(struct live_rq *q, struct cr_cpus *wake)
+{
+	int who = q->keeper;
+
+	if (q->rq->next_tick >= q->until)
+		return;
+	if (who < 0 || !cr_cpus_has(&q->idle, (unsigned)who))
+		who = lowest(&q->idle);
+	if (who < 0)
+		return; /* all are busy: they tick at their job's end */
+	cr_cpus_del(&q->idle, (unsigned)who);
+	cr_cpus_add(wake, (unsigned)who);
+}
+
+static void settle(struct live *l, struct live_rq *q, struct live_wakes *w)
+{
+	for (struct cr_cpus left = w->cpus; lowest(&left) >= 0;) {
+		unsigned i = (unsigned)lowest(&left);
+
+		cr_cpus_del(&left, i);
+		poke(worker_of(l, q, i));
+	}
+	if (!steals(l)) {
+		w->surplus = 0;
+		return;
+	}
+	atomic_store_explicit(&q->queued, q->rq->nqueued, memory_order_seq_cst);
+	atomic_store_explicit(&q->idlers, count(&q->idle),
+			      memory_order_seq_cst);
+}
+
+/* Idle workers of other run queues may want to steal what @q cannot run. */
+static void nudge_thieves(struct live *l, const struct live_rq *q, unsigned n)
+{
+	for (unsigned i = 0; i < l->nrq && n; i++) {
+		struct live_rq *other = &l->rq[i];
+		int who;
+
+		if (other == q ||
+		    !atomic_load_explicit(&other->idlers, memory_order_seq_cst))
+			continue;
+		(void)pthread_mutex_lock(&other->lock);
+		who = lowest(&other->idle);
+		if (who >= 0) {
+			cr_cpus_del(&other->idle, (unsigned)who);
+			atomic_store_explicit(&other->idlers,
+					      count(&other->idle),
+					      memory_order_seq_cst);
+			poke(worker_of(l, other, (unsigned)who));
+			n--;
+		}
+		(void)pthread_mutex_unlock(&other->lock);
+		if (who >= 0 && !l->cfg.poll)
+			(void)pthread_cond_signal(
+				&worker_of(l, other, (unsigned)who)->wake);
+	}
+}
+
+void live_settle(struct live *l, struct live_rq *q, struct live_wakes *w)
+{
+	w->cpus = (struct cr_cpus){ 0 };
+	w->surplus = core_wakes(l->core, q->rq, &q->idle, &w->cpus);
+	settle_keeper(q, &w->cpus);
+	settle(l, q, w);
+}
+
+void live_signal(struct live *l, struct live_rq *q, const struct live_wakes *w)
+{
+	struct cr_cpus left = w->cpus;
+	int i;
+
+	while (!l->cfg.poll && (i = lowest(&left)) >= 0) {
+		cr_cpus_del(&left, (unsigned)i);
+		(void)pthread_cond_signal(&worker_of(l, q, (unsigned)i)->wake);
+	}
+	if (w->surplus)
+		nudge_thieves(l, q, w->surplus);
+}
+
+/* --- one job -----------------------------------------------------------------
+ */
+
+static void add(atomic_uint_fast64_t *counter, uint64_t n)
+{
+	/* one writer: no need for an atomic addition */
+	uint64_t old = atomic_load_explicit(counter, memory_order_relaxed);
+
+	atomic_store_explicit(counter, old + n, memory_order_relaxed);
+}
+
+static struct core_task *pick(struct live_worker *w, cr_ns now)
+{
+	struct core *c = w->live->core;
+	struct cr_rq *rq = w->home->rq;
+	struct core_counts before = core_counts(c, rq), after;
+	struct core_task *t;
+
+	(void)core_tick(c, rq, now);
+	t = core_pick(c, rq, w->index, now);
+	after = core_counts(c, rq);
+	add(&w->picks, after.picks - before.picks);
+	add(&w->drops, after.gone + after.shed - before.gone - before.shed);
+	return t;
+}
+
+/* No lock held. Returns when the job's service ended. */
+static cr_ns run(struct live_worker *w, struct core_task *t, cr_ns picked)
+{
+	const struct live_client *client = &w->live->cfg.client;
+	struct live_run r = { .worker = w->cpu,
+			      .picked = picked,
+			      .stale = t->stale };
+	cr_ns end, busy;
+
+	client->run(client->arg, live_task_of(t), &r);
+	end = clock_now();
+	busy = atomic_load_explicit(&w->busy, memory_order_relaxed);
+	atomic_store_explicit(&w->busy, busy + (end - picked),
+			      memory_order_relaxed);
+	add(&w->jobs, 1);
+	return end;
+}
+
+/* Lock held. A task that is leaving is returned, out of the engine. */
+static struct live_task *finish(struct live_worker *w, cr_ns ran, cr_ns now)
+{
+	struct core *c = w->live->core;
+	struct core_task *t =
+		core_stop(c, w->home->rq, w->index, ran, CR_STOP_DONE, now);
+
+	if (live_task_of(t)->leaving) {
+		core_del(c, t, now);
+		return live_task_of(t);
+	}
+	(void)core_again(c, t, now);
+	return NULL;
+}
+
+/* --- idle --------------------------------------------------------------------
+ */
+
+static void lock_both(struct live_rq *a, struct live_rq *b)
+{
+	struct live_rq *first = a->rq->id < b->rq->id ? a : b;
+
+	(void)pthread_mutex_lock(&first->lock);
+	(void)pthread_mutex_lock(first == a ? &b->lock : &a->lock);
+}
+
+/* No lock held, and none after. */
+static bool steal_from(struct live_worker *w, struct live_rq *from)
+{
+	struct live_wakes wakes;
+	bool got = false;
+
+	lock_both(w->home, from);
+	if (steals(w->live))
+		got = core_steal(w->live->core, from->rq, w->home->rq, w->index,
+				 clock_now()) != NULL;
+	live_settle(w->live, from, &wakes);
+	(void)pthread_mutex_unlock(&from->lock);
+	(void)pthread_mutex_unlock(&w->home->lock);
+	live_signal(w->live, from, &wakes);
+	return got;
+}
+
+/* Home lock held before and after, not between. */
+static bool steal(struct live_worker *w)
+{
+	struct live *l = w->live;
+	bool got = false;
+
+	(void)pthread_mutex_unlock(&w->home->lock);
+	for (unsigned i = 1; i < l->nrq && !got; i++) {
+		struct live_rq *from = &l->rq[(w->home->rq->id + i) % l->nrq];
+
+		if (atomic_load_explicit(&from->queued, memory_order_seq_cst))
+			got = steal_from(w, from);
+	}
+	(void)pthread_mutex_lock(&w->home->lock);
+	if (got)
+		add(&w->steals, 1);
+	return got;
+}
+
+static bool poked(const struct live_worker *w)
+{
+	return atomic_load_explicit(&w->poked, memory_order_acquire);
+}
+
+/* Tell the core's other thread, and the memory bus, that this is a spin. */
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#endif
+}
+
+static void spin(struct live_worker *w, cr_ns until)
+{
+	(void)pthread_mutex_unlock(&w->home->lock);
+	while (!poked(w) && (until == CR_NEVER || clock_now() < until))
+		relax();
+	(void)pthread_mutex_lock(&w->home->lock);
+}
+
+static void sleep_until(struct live_worker *w, cr_ns until)
+{
+	struct timespec at = { .tv_sec = until / CR_SEC,
+			       .tv_nsec = until % CR_SEC };
+
+	while (!poked(w) && (until == CR_NEVER || clock_now() < until)) {
+		if (until == CR_NEVER)
+			(void)pthread_cond_wait(&w->wake, &w->home->lock);
+		else
+			(void)pthread_cond_timedwait(&w->wake, &w->home->lock,
+						     &at);
+	}
+}
+
+/* Wait until poked or, as the keeper, until the policy's tick is due. */
+static void wait(struct live_worker *w)
+{
+	struct live_rq *q = w->home;
+	cr_ns until = CR_NEVER;
+
+	if (q->rq->next_tick < q->until) {
+		q->keeper = (int)w->index;
+		q->until = q->rq->next_tick;
+		until = q->until;
+	}
+	if (w->live->cfg.poll)
+		spin(w, until);
+	else
+		sleep_until(w, until);
+	if (q->keeper == (int)w->index) {
+		q->keeper = -1;
+		q->until = CR_NEVER;
+	}
+}
+
+/* Lock held. Returns when there may be something to do. */
+static void idle(struct live_worker *w)
+{
+	struct live_rq *q = w->home;
+	bool got = false;
+
+	atomic_store_explicit(&w->poked, false, memory_order_relaxed);
+	cr_cpus_add(&q->idle, w->index);
+	if (steals(w->live)) {
+		atomic_store_explicit(&q->idlers, count(&q->idle),
+				      memory_order_seq_cst);
+		got = steal(w);
+	}
+	if (!got && !q->stopping) {
+		wait(w);
+		add(&w->wakeups, 1);
+	}
+	cr_cpus_del(&q->idle, w->index);
+}
+
+/* Lock held. NULL: the engine stops. */
+static struct core_task *next(struct live_worker *w, cr_ns *now)
+{
+	struct core_task *t;
+
+	while (!(t = pick(w, *now))) {
+		struct live_wakes wakes;
+
+		if (w->home->stopping)
+			return NULL;
+		/* a tick may have found work for others; the next tick is
+		 * this worker's own to wait for */
+		wakes.cpus = (struct cr_cpus){ 0 };
+		wakes.surplus = core_wakes(w->live->core, w->home->rq,
+					   &w->home->idle, &wakes.cpus);
+		settle(w->live, w->home, &wakes);
+		if (lowest(&wakes.cpus) >= 0) {
+			(void)pthread_mutex_unlock(&w->home->lock);
+			live_signal(w->live, w->home, &wakes);
+			(void)pthread_mutex_lock(&w->home->lock);
+		} else {
+			idle(w);
+		}
+		*now = clock_now();
+	}
+	return t;
+}
+
+void *live_work(void *worker)
+{
+	struct live_worker *w = worker;
+	const struct live_client *client = &w->live->cfg.client;
+	struct live_wakes wakes;
+	struct live_task *gone;
+	struct core_task *t;
+	cr_ns now, end;
+
+	if (client->worker_up)
+		client->worker_up(client->arg, w->cpu);
+	(void)pthread_mutex_lock(&w->home->lock);
+	now = clock_now();
+	while ((t = next(w, &now))) {
+		live_settle(w->live, w->home, &wakes);
+		(void)pthread_mutex_unlock(&w->home->lock);
+		live_signal(w->live, w->home, &wakes);
+		end = run(w, t, now);
+		(void)pthread_mutex_lock(&w->home->lock);
+		end -= now;
+		now = clock_now();
+		gone = finish(w, end, now);
+		if (!gone)
+			continue;
+		(void)pthread_mutex_unlock(&w->home->lock);
+		client->gone(client->arg, gone);
+		(void)pthread_mutex_lock(&w->home->lock);
+		now = clock_now();
+	}
+	(void)pthread_mutex_unlock(&w->home->lock);
+	return NULL;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The release models: plain arithmetic on arrivals, no clock.
+ */
+#include "engine/release.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+static const char *const names[] = {
+	[RELEASE_SPORADIC] = "sporadic",
+	[RELEASE_PERIODIC] = "periodic",
+	[RELEASE_RATE] = "rate",
+	[RELEASE_LBAP] = "lbap",
+};
+
+#define NKINDS ((int)(sizeof(names) / sizeof(names[0])))
+
+int release_kind_find(const char *name)
+{
+	for (int i = 0; i < NKINDS; i++)
+		if (strcmp(name, names[i]) == 0)
+			return i;
+	return -1;
+}
+
+int release_init(struct release *r, const struct release_cfg *cfg,
+		 struct cr_err *e)
+{
+	if ((int)cfg->kind < 0 || (int)cfg->kind >= NKINDS)
+		return cr_fail(e, -EINVAL, "no release model %d",
+			       (int)cfg->kind);
+	if (cfg->period <= 0)
+		return cr_fail(e, -EINVAL, "release model %s: period > 0",
+			       names[cfg->kind]);
+	if (cfg->rel_deadline <= 0)
+		return cr_fail(e, -EINVAL,
+			       "release model %s: relative deadline > 0",
+			       names[cfg->kind]);
+	if (cfg->kind == RELEASE_RATE &&
+	    (cfg->x < 1 || cfg->x > RELEASE_MAX_X || cfg->y <= 0))
+		return cr_fail(e, -EINVAL,
+			       "release model rate: x from 1 to %u and y > 0",
+			       RELEASE_MAX_X);
+	*r = (struct release){ .cfg = *cfg };
+	return 0;
+}
+
+/* max(arrival, previous + period): at least a period apart. */
+static cr_ns spaced(const struct release *r, cr_ns arrival)
+{
+	if (!r->count)
+		return arrival;
+	return cr_ns_max(arrival, cr_ns_add(r->last, r->cfg.period));
+}
+
+/* The grid that the first arrival laid; a late frame counts from itself. */
+static cr_ns on_grid(const struct release *r, cr_ns arrival)
+{
+	cr_ns offset;
+
+	if (__builtin_mul_overflow((int64_t)r->count, r->cfg.period, &offset))
+		return CR_NEVER;
+	return cr_ns_max(arrival, cr_ns_add(r->first, offset));
+}
+
+/* D(i) = max(t(i) + d, D(i - x) + y); deadline[] is a ring of the last x. */
+static cr_ns rate_deadline(struct release *r, cr_ns arrival)
+{
+	cr_ns *slot = &r->deadline[r->count % r->cfg.x];
+	cr_ns due = cr_ns_add(arrival, r->cfg.rel_deadline);
+
+	if (r->count >= r->cfg.x)
+		due = cr_ns_max(due, cr_ns_add(*slot, r->cfg.y));
+	*slot = due;
+	return due;
+}
+
+/* Jobs ahead of their logical arrival, beyond what the burst allows? */
+static bool violates(const struct release *r, cr_ns arrival, cr_ns logical)
+{
+	return (logical - arrival + r->cfg.period - 1) / r->cfg.period >
+	       (int64_t)r->cfg.burst;
+}
+
+struct release_times release_arrival(struct release *r, cr_ns arrival)
+{
+	struct release_times t = { .eligible = arrival };
+
+	if (!r->count)
+		r->first = arrival;
+	switch (r->cfg.kind) {
+	case RELEASE_PERIODIC:
+		t.eligible = on_grid(r, arrival);
+		break;
+	case RELEASE_SPORADIC:
+	case RELEASE_LBAP:
+		t.eligible = spaced(r, arrival);
+		break;
+	case RELEASE_RATE:
+		break;
+	}
+	if (r->cfg.kind == RELEASE_LBAP && violates(r, arrival, t.eligible))
+		r->violations++;
+	t.deadline = r->cfg.kind == RELEASE_RATE
+			     ? rate_deadline(r, arrival)
+			     : cr_ns_add(t.eligible, r->cfg.rel_deadline);
+	r->last = t.eligible;
+	r->count++;
+	return t;
+}

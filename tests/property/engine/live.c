@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The live driver under load from a producer thread: every frame is done,
+ * dropped or cancelled exactly once and in order, whatever the domains, the
+ * policy, the way of idling, and whoever leaves or switches meanwhile.
+ */
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cmocka_cr.h"
+#include "engine_source.h"
+#include "schedulers/policies.h"
+#include "seed.h"
+
+enum { TASKS = 40, WORKERS = 4, FRAMES = 400 };
+
+struct rig {
+	struct live *live;
+	struct source *source;
+	unsigned spin; /* iterations of work per job */
+};
+
+static void run(void *arg, struct live_task *t, const struct live_run *r)
+{
+	struct rig *g = arg;
+	struct source *s = source_of(&t->core);
+	uint64_t seq = t->core.task.job.seq;
+
+	/* one task never runs twice at once, and its frames are in order */
+	assert_int_equal(atomic_fetch_add(&s->running, 1), 0);
+	assert_true(seq + 1 > atomic_load(&s->last_seq));
+	assert_true(r->worker < WORKERS);
+	atomic_store(&s->last_seq, seq + 1);
+	for (unsigned i = 0; i < g->spin; i++)
+		__asm__ volatile("" ::: "memory");
+	if (r->stale)
+		atomic_fetch_add(&s->stale, 1);
+	atomic_fetch_add(&s->done, 1);
+	atomic_fetch_sub(&s->running, 1);
+}
+
+static void gone(void *arg, struct live_task *t)
+{
+	(void)arg;
+	atomic_store(&source_of(&t->core)->gone, 1);
+}
+
+static void rig_open(struct rig *g, const struct cr_sched_ops *ops,
+		     unsigned cpus_per_rq, bool poll)
+{
+	struct live_config cfg = {
+		.core = { .ops = ops,
+			  .ncpu = WORKERS,
+			  .cpus_per_rq = cpus_per_rq },
+		.poll = poll,
+		.client = { .backlog = source_backlog,
+			    .run = run,
+			    .gone = gone,
+			    .arg = g },
+	};
+	struct cr_err e = { "" };
+	struct cr_verdict v;
+
+	*g = (struct rig){ .spin = 200 };
+	g->source = calloc(TASKS, sizeof(*g->source));
+	assert_non_null(g->source);
+	assert_int_equal(live_open(&g->live, &cfg, NULL, &e), 0);
+	for (unsigned i = 0; i < TASKS; i++) {
+		source_init(&g->source[i], i, 8, WORKERS);
+		assert_int_equal(live_add(g->live, &g->source[i].task, &v), 0);
+	}
+}
+
+/* Push one frame to each of the sources that @mask lets through. */
+static void push_round(struct rig *g, unsigned step, unsigned first)
+{
+	struct live_task *batch[TASKS];
+	unsigned n = 0;
+
+	for (unsigned i = first; i < TASKS; i += step) {
+		(void)source_push(&g->source[i], clock_now());
+		if (live_task_wake(&g->source[i].task))
+			batch[n++] = &g->source[i].task;
+	}
+	live_release(g->live, batch, n);
+}
+
+/* Until every frame pushed so far has ended. */
+static void wait_until_idle(struct rig *g)
+{
+	for (unsigned i = 0; i < TASKS; i++) {
+		struct source *s = &g->source[i];
+
+		while (!s->gone && s->dropped + s->done < s->tail)
+			(void)sched_yield();
+	}
+}
+
+static void remove_all(struct rig *g)
+{
+	for (unsigned i = 0; i < TASKS; i++)
+		if (!g->source[i].gone)
+			live_remove(g->live, &g->source[i].task);
+	for (unsigned i = 0; i < TASKS; i++)
+		while (!g->source[i].gone)
+			(void)sched_yield();
+}
+
+static void rig_close(struct rig *g)
+{
+	remove_all(g);
+	live_close(g->live);
+	free(g->source);
+}
+
+static void check_counts(struct rig *g, uint64_t frames)
+{
+	uint64_t jobs = 0, done = 0;
+
+	for (unsigned i = 0; i < TASKS; i++) {
+		struct source *s = &g->source[i];
+
+		assert_int_equal(s->tail, frames);
+		assert_int_equal(s->head, s->tail);
+		assert_int_equal(source_accounted(s), frames);
+		done += s->done;
+	}
+	for (unsigned w = 0; w < live_nworkers(g->live); w++) {
+		struct live_worker_stats st;
+
+		live_worker_stats(g->live, w, &st);
+		assert_int_equal(st.jobs, st.picks);
+		assert_true(st.busy >= 0 && st.cpu > 0);
+		jobs += st.jobs;
+	}
+	/* a run may have counted its frame but not yet itself */
+	assert_true(jobs <= done && jobs + WORKERS >= done);
+}
+
+static void every_frame_ends_once(const struct cr_sched_ops *ops,
+				  unsigned cpus_per_rq, bool poll)
+{
+	struct rig g;
+
+	rig_open(&g, ops, cpus_per_rq, poll);
+	for (unsigned f = 0; f < FRAMES; f++)
+		push_round(&g, 1, 0);
+	wait_until_idle(&g);
+	check_counts(&g, FRAMES);
+	rig_close(&g);
+}
+
+static void every_frame_ends_once_in_every_domain(void **state)
+{
+	static const unsigned domains[] = { 0, 1, 2, 3 };
+
+	(void)state;
+	for (unsigned d = 0; d < 4; d++) {
+		every_frame_ends_once(&cr_sched_fifo, domains[d], false);
+		every_frame_ends_once(&cr_sched_rr, domains[d], false);
+		every_frame_ends_once(&cr_sched_edf, domains[d], false);
+	}
+}
+
+static void polling_workers_do_the_same(void **state)
+{
+	(void)state;
+	every_frame_ends_once(&cr_sched_fifo, 0, true);
+	every_frame_ends_once(&cr_sched_edf, 1, true);
+}
+
+/* Few frames, so that workers sleep and tasks fall asleep all the time. */
+static void no_wake_up_is_lost(void **state)
+{
+	struct rig g;
+
+	(void)state;
+	rig_open(&g, &cr_sched_fifo, 0, false);
+	g.spin = 0;
+	for (unsigned f = 0; f < 3000; f++) {
+		push_round(&g, TASKS, f % TASKS);
+		if (f % 3 == 0)
+			wait_until_idle(&g);
+	}
+	wait_until_idle(&g);
+	for (unsigned i = 0; i < TASKS; i++)
+		assert_int_equal(g.source[i].dropped + g.source[i].done, 75);
+	rig_close(&g);
+}
+
+static struct cr_task *take_first(struct cr_rq *from, struct cr_rq *to,
+				  unsigned cpu, cr_ns now)
+{
+	(void)to, (void)cpu;
+	return cr_sched_fifo.pick(from, 0, now);
+}
+
+/* Released tasks all belong to one of the queues; the others must help. */
+static void idle_workers_steal(void **state)
+{
+	struct cr_sched_ops stealing = cr_sched_fifo;
+	struct live_worker_stats st;
+	uint64_t steals = 0;
+	struct rig g;
+
+	(void)state;
+	stealing.steal = take_first;
+	rig_open(&g, &stealing, 1, false);
+	g.spin = 2000;
+	for (unsigned f = 0; f < FRAMES; f++)
+		push_round(&g, 1, 0);
+	wait_until_idle(&g);
+	check_counts(&g, FRAMES);
+	for (unsigned w = 0; w < WORKERS; w++) {
+		live_worker_stats(g.live, w, &st);
+		steals += st.steals;
+	}
+	assert_true(steals > 0);
+	rig_close(&g);
+}
+
+static void tasks_leave_under_load(void **state)
+{
+	uint64_t seed = test_seed();
+	struct rig g;
+
+	(void)state;
+	for (unsigned domain = 0; domain < 3; domain++) {
+		rig_open(&g, &cr_sched_edf, domain, false);
+		for (unsigned f = 0; f < FRAMES; f++) {
+			/* only even ones are released once odd ones go */
+			push_round(&g, f < 50 ? 1 : 2, 0);
+			if (f >= 50 && f % 8 == 0) {
+				unsigned i =
+					2 * test_below(&seed, TASKS / 2) + 1;
+
+				if (!g.source[i].task.leaving &&
+				    !g.source[i].gone)
+					live_remove(g.live, &g.source[i].task);
+			}
+		}
+		wait_until_idle(&g);
+		remove_all(&g);
+		for (unsigned i = 0; i < TASKS; i++)
+			assert_int_equal(source_accounted(&g.source[i]),
+					 g.source[i].tail);
+		rig_close(&g);
+	}
+}
+
+static void the_policy_changes_under_load(void **state)
+{
+	static const struct cr_sched_ops *const ops[] = { &cr_sched_edf,
+							  &cr_sched_rr,
+							  &cr_sched_fifo };
+	struct cr_err e = { "" };
+	char opts[64];
+	struct rig g;
+
+	(void)state;
+	for (unsigned domain = 0; domain < 3; domain++) {
+		rig_open(&g, &cr_sched_fifo, domain, false);
+		for (unsigned f = 0; f < FRAMES; f++) {
+			push_round(&g, 1, 0);
+			if (f % 4)
+				continue;
+			assert_int_equal(
+				live_switch(g.live, ops[f / 4 % 3], "", &e), 0);
+			assert_ptr_equal(live_policy(g.live), ops[f / 4 % 3]);
+		}
+		assert_int_equal(live_switch(g.live, &cr_sched_rr, NULL, &e),
+				 0);
+		assert_int_equal(live_tune(g.live, "quantum=3ms", &e), 0);
+		live_policy_opts(g.live, opts, sizeof(opts));
+		assert_string_equal(opts, "quantum=3ms");
+		assert_true(live_tune(g.live, "quantum=3", &e) < 0);
+		assert_non_null(strstr(e.text, "scheduler rr: quantum=3:"));
+		wait_until_idle(&g);
+		check_counts(&g, FRAMES);
+		rig_close(&g);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_frame_ends_once_in_every_domain),
+		cmocka_unit_test(polling_workers_do_the_same),
+		cmocka_unit_test(no_wake_up_is_lost),
+		cmocka_unit_test(idle_workers_steal),
+		cmocka_unit_test(tasks_leave_under_load),
+		cmocka_unit_test(the_policy_changes_under_load),
+	};
+
+	return cmocka_run_group_tests_name("live", tests, NULL, NULL);
+}
