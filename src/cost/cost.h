@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What codecs cost on this machine: CPU time per frame, measured over varied
+ * speech with many states taking turns, as a server has it.
+ *
+ * Measuring runs on the calling thread and takes the CPU time it is given.
+ */
+#ifndef COST_COST_H
+#define COST_COST_H
+
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "cr/codec.h"
+#include "cr/sched.h"
+#include "speech/speech.h"
+
+/** How to measure. Zero-initialise, then set what matters. */
+struct cost_plan {
+	/** CPU time for one codec and mode, both directions, warm-up included;
+	 * 0: 400 ms. At least one frame of every state is always measured. */
+	cr_ns budget;
+	unsigned states; /**< encoders and decoders taking turns; 0: 16  */
+	uint64_t seed;	 /**< of the speech                             */
+	/** Speech at the codec's rate; NULL: synthetic. Not owned. */
+	const struct speech_corpus *corpus;
+};
+
+/** What one direction costs. */
+struct cost_result {
+	struct cr_cost cost; /**< per frame                              */
+	cr_ns frame;	     /**< duration of a frame                    */
+	uint64_t frames;     /**< measured                               */
+	bool synthetic;	     /**< over synthetic speech                  */
+};
+
+/**
+ * Measure @codec under @cfg. Returns 0 and fills *@enc and *@dec; -EINVAL (the
+ * codec refuses @cfg, or plan->corpus has another sample rate), -ENOMEM, with
+ * @e. Any thread; several at once disturb each other's caches.
+ */
+int cost_measure(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
+		 const struct cost_plan *plan, struct cost_result *enc,
+		 struct cost_result *dec, struct cr_err *e);
+
+/**
+ * The same within about 20 ms of CPU time, for admission: means are good to a
+ * few percent, p99 is little more than the largest. @corpus may be NULL.
+ */
+int cost_quick(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
+	       const struct speech_corpus *corpus, struct cost_result *enc,
+	       struct cost_result *dec, struct cr_err *e);
+
+/** Calls that one core serves at most: frame / mean. */
+double cost_calls_per_core(const struct cost_result *r);
+
+/** Cores for 12 million simultaneous calls: the weight of the thesis, 6.1. */
+double cost_weight(const struct cost_result *r);
+
+/** The cost matrix: every codec, mode and direction. */
+struct cost_table;
+
+/**
+ * Measure all built-in codecs in all modes in about @seconds (0: 10) of CPU
+ * time. Recordings are those that are installed; where there are none, speech
+ * is synthetic and the table says so. "spin" is left out: it costs what one
+ * asks for. Returns 0 and sets *@t, or -ENOMEM, -EINVAL with @e.
+ */
+int cost_table_open(struct cost_table **t, double seconds, struct cr_err *e);
+
+/** NULL is fine. */
+void cost_table_close(struct cost_table *t);
+
+/** Print it for a person. */
+void cost_print(FILE *out, const struct cost_table *t);
+
+/**
+ * The same as a JSON object: "narrow_speech" and "wide_speech" ("recorded" or
+ * "synthetic"), and "rows": codec, mode, sample_rate, direction, frame_ms,
+ * mean_us, p99_us, stddev_us, frames, calls_per_core, weight. A new reference;
+ * NULL when out of memory.
+ */
+json_t *cost_json(const struct cost_table *t);
+
+#endif

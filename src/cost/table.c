@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The cost matrix: measuring all codecs, printing them.
+ */
+#include "cost/cost.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* CPU time of the whole table unless asked otherwise, seconds. */
+static const double default_seconds = 10;
+/* Calls whose cores make a weight of the thesis. */
+static const double weight_calls = 12e6;
+
+enum direction { ENCODE, DECODE };
+
+static const char *const direction_name[] = { "encode", "decode" };
+
+/* One codec, mode and sample rate; both directions. */
+struct row {
+	const struct cr_codec *codec;
+	unsigned mode, sample_rate;
+	struct cost_result result[2];
+};
+
+struct cost_table {
+	bool synthetic[2]; /* narrow, wide */
+	struct row *rows;
+	size_t n;
+};
+
+double cost_calls_per_core(const struct cost_result *r)
+{
+	return (double)r->frame / (double)(r->cost.mean ? r->cost.mean : 1);
+}
+
+double cost_weight(const struct cost_result *r)
+{
+	return weight_calls * (double)r->cost.mean / (double)r->frame;
+}
+
+/* Write the rows of @c to @rows, or only count them when that is NULL. */
+static size_t rows_of(const struct cr_codec *c, struct row *rows)
+{
+	size_t n = 0;
+
+	for (unsigned rate = 8000; rate <= 16000; rate += 8000) {
+		if (rate != c->sample_rate && !c->any_rate)
+			continue;
+		for (unsigned mode = 0; mode < c->nmodes; mode++) {
+			if (rows)
+				rows[n] = (struct row){ .codec = c,
+							.mode = mode,
+							.sample_rate = rate };
+			n++;
+		}
+	}
+	return n;
+}
+
+/* "spin" costs what one asks for; a codec of one direction has no row. */
+static bool listed(const struct cr_codec *c)
+{
+	return strcmp(c->name, "spin") != 0 && c->encoder_open &&
+	       c->decoder_open;
+}
+
+static int list_rows(struct cost_table *t)
+{
+	size_t n = 0;
+
+	for (const struct cr_codec *const *c = cr_codecs; *c; c++)
+		n += listed(*c) ? rows_of(*c, NULL) : 0;
+	t->rows = calloc(n, sizeof(*t->rows));
+	if (!t->rows)
+		return -ENOMEM;
+	for (const struct cr_codec *const *c = cr_codecs; *c; c++)
+		t->n += listed(*c) ? rows_of(*c, t->rows + t->n) : 0;
+	return 0;
+}
+
+static int measure_rows(struct cost_table *t, struct speech_corpus *corpus[2],
+			cr_ns budget, struct cr_err *e)
+{
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < t->n; i++) {
+		struct row *r = &t->rows[i];
+		struct cr_codec_cfg cfg = { .mode = r->mode,
+					    .sample_rate = r->sample_rate };
+		struct cost_plan plan = {
+			.budget = budget,
+			.corpus = corpus[r->sample_rate == 16000],
+		};
+
+		ret = cost_measure(r->codec, &cfg, &plan, &r->result[ENCODE],
+				   &r->result[DECODE], e);
+	}
+	return ret;
+}
+
+int cost_table_open(struct cost_table **out, double seconds, struct cr_err *e)
+{
+	struct speech_corpus *corpus[2] = { NULL, NULL };
+	struct cost_table *t = calloc(1, sizeof(*t));
+	cr_ns budget;
+	int ret;
+
+	if (!t || list_rows(t)) {
+		cost_table_close(t);
+		return cr_fail(e, -ENOMEM, "cost: out of memory");
+	}
+	if (!(seconds > 0))
+		seconds = default_seconds;
+	budget = (cr_ns)(fmin(seconds, 1e6) * 1e9 / (double)t->n);
+	/* Without recordings the table is synthetic, and says so. */
+	t->synthetic[0] = speech_open(&corpus[0], 8000, NULL, NULL) != 0;
+	t->synthetic[1] = speech_open(&corpus[1], 16000, NULL, NULL) != 0;
+	ret = measure_rows(t, corpus, budget > 0 ? budget : 1, e);
+	speech_close(corpus[0]);
+	speech_close(corpus[1]);
+	if (ret) {
+		cost_table_close(t);
+		return ret;
+	}
+	*out = t;
+	return 0;
+}
+
+void cost_table_close(struct cost_table *t)
+{
+	if (!t)
+		return;
+	free(t->rows);
+	free(t);
+}
+
+static const char *source_of(const struct cost_table *t, bool wide)
+{
+	return t->synthetic[wide] ? "synthetic" : "recorded";
+}
+
+static void print_row(FILE *out, const struct row *r, enum direction d)
+{
+	const struct cost_result *c = &r->result[d];
+
+	(void)fprintf(out,
+		      "%-8s %-6s %5u %4.0f ms  %s %9.2f %9.2f %8.2f %10.0f "
+		      "%9.0f\n",
+		      r->codec->name, r->codec->modes[r->mode].name,
+		      r->sample_rate, (double)c->frame / 1e6, direction_name[d],
+		      (double)c->cost.mean / 1e3, (double)c->cost.p99 / 1e3,
+		      sqrt((double)c->cost.variance_ns2) / 1e3,
+		      cost_calls_per_core(c), cost_weight(c));
+}
+
+void cost_print(FILE *out, const struct cost_table *t)
+{
+	(void)fprintf(out,
+		      "CPU time per frame on this machine, over %s speech at 8 "
+		      "kHz and %s at 16 kHz.\n"
+		      "weight: cores for 12 million simultaneous calls.\n\n"
+		      "codec    mode      Hz   frame  dir     us/frame       "
+		      "p99   stddev calls/core    weight\n",
+		      source_of(t, false), source_of(t, true));
+	for (size_t i = 0; i < t->n; i++) {
+		print_row(out, &t->rows[i], ENCODE);
+		print_row(out, &t->rows[i], DECODE);
+	}
+}
+
+static json_t *row_json(const struct row *r, enum direction d)
+{
+	const struct cost_result *c = &r->result[d];
+
+	return json_pack(
+		"{s:s, s:s, s:i, s:s, s:f, s:f, s:f, s:f, s:I, s:f, s:f}",
+		"codec", r->codec->name, "mode", r->codec->modes[r->mode].name,
+		"sample_rate", (int)r->sample_rate, "direction",
+		direction_name[d], "frame_ms", (double)c->frame / 1e6,
+		"mean_us", (double)c->cost.mean / 1e3, "p99_us",
+		(double)c->cost.p99 / 1e3, "stddev_us",
+		sqrt((double)c->cost.variance_ns2) / 1e3, "frames",
+		(json_int_t)c->frames, "calls_per_core", cost_calls_per_core(c),
+		"weight", cost_weight(c));
+}
+
+json_t *cost_json(const struct cost_table *t)
+{
+	json_t *rows = json_array();
+	int failed = !rows;
+
+	for (size_t i = 0; i < t->n; i++) {
+		failed |= json_array_append_new(rows,
+						row_json(&t->rows[i], ENCODE));
+		failed |= json_array_append_new(rows,
+						row_json(&t->rows[i], DECODE));
+	}
+	if (failed) {
+		json_decref(rows);
+		return NULL;
+	}
+	return json_pack("{s:s, s:s, s:o}", "narrow_speech",
+			 source_of(t, false), "wide_speech", source_of(t, true),
+			 "rows", rows);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Payload formats: RTP payloads into codec frames (struct cr_frame) and back.
+ *
+ *   amr, amr-wb  RFC 4867, bandwidth-efficient and octet-aligned, mono; without
+ *                CRC, robust sorting and interleaving (a call that asks for
+ *                them must be refused before it comes here)
+ *   pcmu, pcma   RFC 3551, one octet a sample
+ *   l16          RFC 3551, 16 bits a sample, network byte order, mono
+ *   g723_1       RFC 3551, frames of 24, 20 or 4 octets
+ *
+ * What a frame holds:
+ *
+ *   AMR          mode = frame type: speech 0..7 (WB 0..8), SID 8 (WB 9),
+ *                NO_DATA 15, WB SPEECH_LOST 14. data = the speech bits in the
+ *                order of RFC 4867 (by class), first bit in the MSB, the last
+ *                octet filled with zeros: a frame of the storage format
+ *                without its ToC octet. A frame with Q = 0 is CR_FRAME_BAD and
+ *                keeps mode and data; SPEECH_LOST is CR_FRAME_BAD, empty.
+ *   PCMU, PCMA   the octets
+ *   L16          the octets as on the wire, high one first: the codec swaps
+ *   G.723.1      the octets; mode = the two low bits of the first one: 0 6.3
+ *                kbit/s, 1 5.3 kbit/s, 2 SID
+ *
+ * Pure functions over the caller's memory: any thread, no allocation.
+ */
+#ifndef MEDIA_PAYLOAD_H
+#define MEDIA_PAYLOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cr/codec.h"
+
+/** Most frames in one packet (240 ms of AMR). */
+#define PAYLOAD_FRAMES_MAX 12u
+/** CMR: no mode requested (RFC 4867, 4.3.1). */
+#define PAYLOAD_NO_CMR 15u
+/** AMR frame types without speech bits (3GPP TS 26.101, 26.201). */
+#define PAYLOAD_FT_LOST 14u
+#define PAYLOAD_FT_NO_DATA 15u
+
+enum payload_kind {
+	PAYLOAD_AMR,
+	PAYLOAD_AMR_WB,
+	PAYLOAD_PCMU,
+	PAYLOAD_PCMA,
+	PAYLOAD_L16,
+	PAYLOAD_G723
+};
+
+#define PAYLOAD_NKINDS 6u
+
+/** How one stream packs its frames. Zero means the format's defaults. */
+struct payload_cfg {
+	enum payload_kind kind;
+	bool octet_align;     /**< AMR: RFC 4867, 8.1; default no            */
+	uint16_t mode_set;    /**< AMR: bit m: mode m allowed; 0: all        */
+	unsigned sample_rate; /**< Hz; says nothing about the layout         */
+	unsigned samples;     /**< PCM: per frame; 0: a packet is one frame  */
+};
+
+/** Why a payload was refused; negative, so that -reason counts from 1. */
+enum payload_reason {
+	PAYLOAD_OK = 0,
+	PAYLOAD_EMPTY = -1,    /**< nothing at all                         */
+	PAYLOAD_SHORT = -2,    /**< ends within a table or a frame         */
+	PAYLOAD_SURPLUS = -3,  /**< octets beyond what the table announces */
+	PAYLOAD_TOO_MANY = -4, /**< more than PAYLOAD_FRAMES_MAX           */
+	PAYLOAD_BAD_TYPE = -5, /**< reserved or foreign frame type         */
+	PAYLOAD_MODE_SET = -6, /**< a mode outside mode_set                */
+	PAYLOAD_ODD = -7,      /**< half a sample                          */
+	PAYLOAD_TOO_LONG = -8  /**< a PCM frame beyond any codec's         */
+};
+
+/** One more than the largest -reason: the size of a table of counters. */
+#define PAYLOAD_NREASONS 9u
+
+/** Name of @reason for counters and logs ("bad-type"); never NULL. */
+const char *payload_reason_name(int reason);
+
+/** What a payload says as a whole. */
+struct payload_info {
+	uint8_t cmr;	  /**< AMR: mode requested of us, or PAYLOAD_NO_CMR */
+	unsigned nframes; /**< 1..PAYLOAD_FRAMES_MAX                    */
+};
+
+/** A validated payload being read. Only info is for callers. */
+struct payload_iter {
+	struct payload_info info;
+	const struct payload_cfg *cfg;
+	const uint8_t *p;
+	size_t n;
+	unsigned next; /**< frames read so far                             */
+	size_t at;     /**< of the next frame: bits (AMR), octets (others) */
+};
+
+/**
+ * Check the whole payload of @n bytes at @p and begin to read it. @cfg and @p
+ * must outlive @it. Returns 0, or a negative enum payload_reason; *@it is
+ * written only with 0. A CMR that is reserved or outside mode_set is ignored
+ * (RFC 4867, 4.3.1); a packet with a reserved or foreign frame type is refused
+ * as a whole (4.3.2), so is one with a mode outside mode_set (8.1).
+ */
+int payload_open(const struct payload_cfg *cfg, const uint8_t *p, size_t n,
+		 struct payload_iter *it);
+
+/** The next frame, oldest first, copied to *@frame (of data only the frame's
+ * bytes are written). False, and *@frame untouched: that was all. */
+bool payload_next(struct payload_iter *it, struct cr_frame *frame);
+
+/**
+ * Pack @n frames (1..PAYLOAD_FRAMES_MAX) into @buf of @cap bytes.
+ *
+ * @cmr: AMR: mode we request of the other side, or PAYLOAD_NO_CMR.
+ * Returns the payload's bytes; 0: nothing to send (only NO_DATA frames in a
+ * format that has no sign for them); -EINVAL: a frame, mode, CMR or count that
+ * the format or mode_set has no place for; -ENOSPC: @cap is too small.
+ */
+int payload_pack(const struct payload_cfg *cfg, uint8_t cmr,
+		 const struct cr_frame *frames, unsigned n, uint8_t *buf,
+		 size_t cap);
+
+/** Largest payload of one frame under @cfg, bytes. */
+size_t payload_max_bytes(const struct payload_cfg *cfg);
+
+/** The payload format of the codec called @name, or -1: enum payload_kind. The
+ * codec "spin" travels as l16. */
+int payload_kind_find(const char *name);
+
+#endif

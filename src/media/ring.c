@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The drop-oldest frame ring of cr/ring.h. It moves buffers, not bytes, and
+ * knows nothing of RTP or of what the frames hold.
+ *
+ * A slot is one atomic word: sequence << 16 | full << 15 | buffer index. Every
+ * buffer index is at any time in exactly one place: a slot, the producer's
+ * spare, or the consumer's held. A sequence never comes twice, so a word never
+ * comes twice, and compare-and-swap has no ABA.
+ *
+ *   producer   fill spare; head++; word = exchange(slot, mine)
+ *                 word full:  its frame is dropped  } its buffer is the
+ *                 word empty: nothing lost          } new spare
+ *   consumer   word = load(slot[tail])
+ *                 empty:               nothing waits
+ *                 full, seq == tail:   the oldest; CAS (seq, empty, held)
+ *                 full, seq >  tail:   lapped; tail = head - slots, again
+ *
+ * No fences (ThreadSanitizer does not model them); the pairs are:
+ *  A  exchange in push() releases bytes and metadata; the CAS in claim() and
+ *     the load in peek() acquire them.
+ *  B  the CAS in claim() releases the consumer's reads of the buffer that it
+ *     hands back; a later exchange in push() acquires it as the new spare.
+ *  C  metadata is stored with release and loaded with acquire: a reader that
+ *     sees one field of a recycled buffer sees, when it looks at the slot
+ *     again, the exchange that recycled it.
+ *  D  head is stored before the exchange: who sees a word sees its head.
+ */
+#include "cr/ring.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+
+#define CACHE_LINE 64u
+#define MIN_SLOTS 2u
+#define MAX_SLOTS 4096u
+
+#define SEQ_SHIFT 16
+#define FULL (UINT64_C(1) << 15)
+#define INDEX (FULL - 1)
+
+/* Lives at the head of its buffer. Atomic because peek() may read it while the
+ * producer refills the buffer; peek() then notices and does not use it. */
+struct meta {
+	_Atomic cr_ns arrival, eligible, deadline;
+	_Atomic uint32_t rtp_ts;
+	_Atomic uint16_t rtp_seq, bytes;
+	_Atomic uint8_t marker;
+};
+
+struct cr_ring {
+	/* constant */
+	unsigned slots;
+	size_t frame_bytes;
+	size_t stride; /* of one buffer */
+	uint8_t *buffers;
+	_Atomic uint64_t *slot;
+	size_t total;
+
+	/* the producer's; the two counters are read by any thread */
+	_Alignas(CACHE_LINE) _Atomic uint64_t head; /* frames ever pushed */
+	_Atomic uint64_t dropped;
+	unsigned head_slot; /* head % slots */
+	unsigned spare;
+
+	/* the consumer's; claimed is read by any thread */
+	_Alignas(CACHE_LINE) _Atomic uint64_t claimed;
+	uint64_t tail;	    /* oldest frame that may wait */
+	unsigned tail_slot; /* tail % slots */
+	unsigned held;
+};
+
+static uint64_t word_seq(uint64_t word)
+{
+	return word >> SEQ_SHIFT;
+}
+
+static uint64_t word_make(uint64_t seq, uint64_t full, unsigned index)
+{
+	return seq << SEQ_SHIFT | full | index;
+}
+
+static unsigned word_index(uint64_t word)
+{
+	return (unsigned)(word & INDEX);
+}
+
+static struct meta *meta_of(const struct cr_ring *r, unsigned index)
+{
+	return (struct meta *)(void *)(r->buffers + index * r->stride);
+}
+
+static uint8_t *bytes_of(const struct cr_ring *r, unsigned index)
+{
+	return r->buffers + index * r->stride + sizeof(struct meta);
+}
+
+static void meta_store(struct meta *m, const struct cr_frame_meta *from)
+{
+	const memory_order mo = memory_order_release; /* C */
+
+	atomic_store_explicit(&m->arrival, from->arrival, mo);
+	atomic_store_explicit(&m->eligible, from->eligible, mo);
+	atomic_store_explicit(&m->deadline, from->deadline, mo);
+	atomic_store_explicit(&m->rtp_ts, from->rtp_ts, mo);
+	atomic_store_explicit(&m->rtp_seq, from->rtp_seq, mo);
+	atomic_store_explicit(&m->bytes, from->bytes, mo);
+	atomic_store_explicit(&m->marker, from->marker, mo);
+}
+
+static void meta_load(struct meta *m, uint64_t seq, struct cr_frame_meta *to)
+{
+	const memory_order mo = memory_order_acquire; /* C */
+
+	to->seq = seq;
+	to->arrival = atomic_load_explicit(&m->arrival, mo);
+	to->eligible = atomic_load_explicit(&m->eligible, mo);
+	to->deadline = atomic_load_explicit(&m->deadline, mo);
+	to->rtp_ts = atomic_load_explicit(&m->rtp_ts, mo);
+	to->rtp_seq = atomic_load_explicit(&m->rtp_seq, mo);
+	to->bytes = atomic_load_explicit(&m->bytes, mo);
+	to->marker = atomic_load_explicit(&m->marker, mo);
+}
+
+static size_t round_up(size_t bytes)
+{
+	return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+}
+
+/* Buffers 0..slots-1 start in the slots, then the spare, then the held one. */
+static void ring_init(struct cr_ring *r)
+{
+	for (unsigned i = 0; i < r->slots; i++)
+		atomic_init(&r->slot[i], word_make(0, 0, i));
+	r->spare = r->slots;
+	r->held = r->slots + 1;
+}
+
+struct cr_ring *cr_ring_new(unsigned slots, size_t frame_bytes)
+{
+	size_t words = round_up(slots * sizeof(_Atomic uint64_t));
+	size_t stride = round_up(sizeof(struct meta) + frame_bytes);
+	size_t total = sizeof(struct cr_ring) + words + (slots + 2) * stride;
+	struct cr_ring *r;
+
+	CR_ASSERT(slots >= MIN_SLOTS && slots <= MAX_SLOTS);
+	CR_ASSERT(frame_bytes <= UINT16_MAX);
+	r = aligned_alloc(CACHE_LINE, total);
+	if (!r)
+		return NULL;
+	memset(r, 0, total); /* also: no page fault on the data path */
+	r->slots = slots;
+	r->frame_bytes = frame_bytes;
+	r->stride = stride;
+	r->total = total;
+	r->slot = (_Atomic uint64_t *)(void *)(r + 1);
+	r->buffers = (uint8_t *)(r + 1) + words;
+	ring_init(r);
+	return r;
+}
+
+void cr_ring_free(struct cr_ring *r)
+{
+	free(r);
+}
+
+size_t cr_ring_bytes(const struct cr_ring *r)
+{
+	return r->total;
+}
+
+uint8_t *cr_ring_reserve(struct cr_ring *r)
+{
+	return bytes_of(r, r->spare);
+}
+
+bool cr_ring_push(struct cr_ring *r, struct cr_frame_meta *meta,
+		  struct cr_frame_meta *dropped)
+{
+	uint64_t seq = atomic_load_explicit(&r->head, memory_order_relaxed);
+	uint64_t lost, old;
+
+	CR_DEBUG_ASSERT(meta->bytes <= r->frame_bytes);
+	meta->seq = seq;
+	meta_store(meta_of(r, r->spare), meta);
+	/* D: release, pairs with skip_lapped() and cr_ring_waiting(). */
+	atomic_store_explicit(&r->head, seq + 1, memory_order_release);
+	/* A: release the frame; B: acquire the buffer that comes back. */
+	old = atomic_exchange_explicit(&r->slot[r->head_slot],
+				       word_make(seq, FULL, r->spare),
+				       memory_order_acq_rel);
+	r->head_slot = r->head_slot + 1 < r->slots ? r->head_slot + 1 : 0;
+	r->spare = word_index(old);
+	if (!(old & FULL))
+		return false;
+	meta_load(meta_of(r, r->spare), word_seq(old), dropped);
+	lost = atomic_load_explicit(&r->dropped, memory_order_relaxed);
+	/* Release, pairs with cr_ring_waiting(). */
+	atomic_store_explicit(&r->dropped, lost + 1, memory_order_release);
+	return true;
+}
+
+/* The producer overwrote tail: what may still wait is the last @slots. */
+static void skip_lapped(struct cr_ring *r)
+{
+	uint64_t head = atomic_load_explicit(&r->head, memory_order_acquire);
+
+	r->tail = head - r->slots;
+	r->tail_slot = (unsigned)(r->tail % r->slots);
+}
+
+bool cr_ring_peek(struct cr_ring *r, struct cr_frame_meta *meta)
+{
+	struct cr_frame_meta seen;
+
+	for (;;) {
+		_Atomic uint64_t *slot = &r->slot[r->tail_slot];
+		uint64_t word = atomic_load_explicit(
+			slot, memory_order_acquire); /* A */
+
+		if (!(word & FULL))
+			return false;
+		if (word_seq(word) != r->tail) {
+			skip_lapped(r);
+			continue;
+		}
+		meta_load(meta_of(r, word_index(word)), r->tail, &seen);
+		/* C: the same word still: nothing was recycled meanwhile. */
+		if (atomic_load_explicit(slot, memory_order_relaxed) == word)
+			break;
+	}
+	*meta = seen;
+	return true;
+}
+
+const uint8_t *cr_ring_claim(struct cr_ring *r, uint64_t seq,
+			     struct cr_frame_meta *meta)
+{
+	_Atomic uint64_t *slot = &r->slot[r->tail_slot];
+	uint64_t word = atomic_load_explicit(slot, memory_order_relaxed);
+	uint64_t claimed;
+
+	if (seq != r->tail || !(word & FULL) || word_seq(word) != seq)
+		return NULL;
+	/* A: acquire the frame; B: release the buffer held so far. */
+	if (!atomic_compare_exchange_strong_explicit(
+		    slot, &word, word_make(seq, 0, r->held),
+		    memory_order_acq_rel, memory_order_relaxed))
+		return NULL;
+	r->held = word_index(word);
+	r->tail++;
+	r->tail_slot = r->tail_slot + 1 < r->slots ? r->tail_slot + 1 : 0;
+	claimed = atomic_load_explicit(&r->claimed, memory_order_relaxed);
+	/* Release, pairs with cr_ring_waiting(). */
+	atomic_store_explicit(&r->claimed, claimed + 1, memory_order_release);
+	meta_load(meta_of(r, r->held), seq, meta);
+	return bytes_of(r, r->held);
+}
+
+unsigned cr_ring_waiting(const struct cr_ring *r)
+{
+	/* head last: every frame that was claimed or dropped is in it. */
+	uint64_t claimed =
+		atomic_load_explicit(&r->claimed, memory_order_acquire);
+	uint64_t dropped =
+		atomic_load_explicit(&r->dropped, memory_order_acquire);
+	uint64_t head = atomic_load_explicit(&r->head, memory_order_acquire);
+	uint64_t waiting = head - claimed - dropped;
+
+	/* More only between two steps of the producer. */
+	return waiting < r->slots ? (unsigned)waiting : r->slots;
+}
+
+uint64_t cr_ring_dropped(const struct cr_ring *r)
+{
+	return atomic_load_explicit(&r->dropped, memory_order_relaxed);
+}

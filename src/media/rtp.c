@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * RTP headers and source statistics (RFC 3550). Payloads are payload.c's; who
+ * may send is the call's business.
+ */
+#include "media/rtp.h"
+
+/* RFC 3550 A.1 suggests 3000 and 100; the second is the width of our window
+ * here, so that whatever is accepted as reordered is known to be no duplicate.
+ */
+#define MAX_DROPOUT 3000u
+#define WINDOW 64u
+
+#define FLAG_PADDING 0x20u
+#define FLAG_EXTENSION 0x10u
+#define CSRC_COUNT 0x0fu
+
+static uint16_t get16(const uint8_t *p)
+{
+	return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+static uint32_t get32(const uint8_t *p)
+{
+	return (uint32_t)get16(p) << 16 | get16(p + 2);
+}
+
+static void put16(uint8_t *p, uint16_t v)
+{
+	p[0] = (uint8_t)(v >> 8);
+	p[1] = (uint8_t)v;
+}
+
+static void put32(uint8_t *p, uint32_t v)
+{
+	put16(p, (uint16_t)(v >> 16));
+	put16(p + 2, (uint16_t)v);
+}
+
+const char *rtp_reason_name(int reason)
+{
+	static const char *const names[RTP_NREASONS] = {
+		[-RTP_OK] = "ok",
+		[-RTP_TOO_SHORT] = "too-short",
+		[-RTP_BAD_VERSION] = "bad-version",
+		[-RTP_IS_RTCP] = "rtcp",
+		[-RTP_CSRC_OVERRUN] = "csrc-overrun",
+		[-RTP_EXTENSION_OVERRUN] = "extension-overrun",
+		[-RTP_BAD_PADDING] = "bad-padding",
+	};
+
+	if (reason > 0 || reason <= -(int)RTP_NREASONS)
+		return "unknown";
+	return names[-reason];
+}
+
+/* Length of everything before the payload, or a reason. */
+static int header_bytes(const uint8_t *p, size_t n, size_t *bytes)
+{
+	size_t at = RTP_HEADER_BYTES + 4u * (p[0] & CSRC_COUNT);
+
+	if (at > n)
+		return RTP_CSRC_OVERRUN;
+	if (p[0] & FLAG_EXTENSION) {
+		if (n - at < 4)
+			return RTP_EXTENSION_OVERRUN;
+		at += 4 + 4u * (size_t)get16(p + at + 2);
+		if (at > n)
+			return RTP_EXTENSION_OVERRUN;
+	}
+	*bytes = at;
+	return RTP_OK;
+}
+
+int rtp_parse(const uint8_t *p, size_t n, struct rtp_packet *out)
+{
+	size_t at, padding = 0;
+	int reason;
+
+	if (n < RTP_HEADER_BYTES)
+		return RTP_TOO_SHORT;
+	if (p[0] >> 6 != 2)
+		return RTP_BAD_VERSION;
+	if (p[1] >= 192 && p[1] <= 223)
+		return RTP_IS_RTCP;
+	reason = header_bytes(p, n, &at);
+	if (reason)
+		return reason;
+	if (p[0] & FLAG_PADDING) {
+		padding = p[n - 1];
+		if (!padding || padding > n - at)
+			return RTP_BAD_PADDING;
+	}
+	*out = (struct rtp_packet){
+		.pt = p[1] & 0x7f,
+		.marker = p[1] >> 7,
+		.seq = get16(p + 2),
+		.ts = get32(p + 4),
+		.ssrc = get32(p + 8),
+		.payload = p + at,
+		.payload_bytes = n - at - padding,
+	};
+	return RTP_OK;
+}
+
+size_t rtp_build(uint8_t *buf, const struct rtp_header *h)
+{
+	buf[0] = 2u << 6;
+	buf[1] = (uint8_t)((h->marker ? 0x80u : 0u) | (h->pt & 0x7fu));
+	put16(buf + 2, h->seq);
+	put32(buf + 4, h->ts);
+	put32(buf + 8, h->ssrc);
+	return RTP_HEADER_BYTES;
+}
+
+/* A run of numbers begins at the extended number @ext. */
+static void begin(struct rtp_source *s, uint64_t ext)
+{
+	s->ext = ext;
+	s->base = ext;
+	s->window = 1;
+	s->restart = 0;
+	s->timed = false;
+	s->started = true;
+	s->received++;
+}
+
+static enum rtp_arrival ahead(struct rtp_source *s, unsigned by)
+{
+	s->ext += by;
+	s->window = by < WINDOW ? s->window << by | 1 : 1;
+	s->restart = 0;
+	s->received++;
+	return RTP_NEW;
+}
+
+static enum rtp_arrival behind(struct rtp_source *s, unsigned by)
+{
+	uint64_t bit = UINT64_C(1) << by;
+
+	if (s->window & bit) {
+		s->duplicates++;
+		return RTP_DUPLICATE;
+	}
+	s->window |= bit;
+	/* Sent before the first packet that reached us. */
+	if (s->ext - by < s->base)
+		s->base = s->ext - by;
+	s->reordered++;
+	s->received++;
+	return RTP_REORDERED;
+}
+
+static enum rtp_arrival jump(struct rtp_source *s, uint16_t seq)
+{
+	if (s->restart != 1u + seq) {
+		s->restart = 1u + (uint16_t)(seq + 1u);
+		s->strays++;
+		return RTP_STRAY;
+	}
+	s->past += s->ext - s->base + 1;
+	s->restarts++;
+	begin(s, ((s->ext >> 16) + 1) << 16 | seq);
+	return RTP_RESTART;
+}
+
+enum rtp_arrival rtp_source_update(struct rtp_source *s, uint16_t seq)
+{
+	uint16_t delta = (uint16_t)(seq - (uint16_t)s->ext);
+	uint16_t back = (uint16_t)-delta;
+
+	if (!s->started) {
+		/* One cycle up: numbers before the first one stay positive. */
+		begin(s, UINT64_C(1) << 16 | seq);
+		return RTP_NEW;
+	}
+	if (delta && delta < MAX_DROPOUT)
+		return ahead(s, delta);
+	if (back < WINDOW)
+		return behind(s, back);
+	return jump(s, seq);
+}
+
+uint64_t rtp_source_lost(const struct rtp_source *s)
+{
+	if (!s->started)
+		return 0;
+	return s->past + (s->ext - s->base + 1) - s->received;
+}
+
+void rtp_source_time(struct rtp_source *s, uint32_t arrival, uint32_t ts)
+{
+	uint32_t transit = arrival - ts;
+	uint32_t d = transit - s->transit;
+
+	s->transit = transit;
+	if (!s->timed) {
+		s->timed = true;
+		return;
+	}
+	if (d > INT32_MAX)
+		d = -d;
+	s->jitter_16 += d - ((s->jitter_16 + 8) >> 4);
+}
+
+uint32_t rtp_source_jitter(const struct rtp_source *s)
+{
+	return (uint32_t)(s->jitter_16 >> 4);
+}
+
+uint32_t rtp_clock(cr_ns t, unsigned hz)
+{
+	uint64_t whole = (uint64_t)(t / CR_SEC) * hz;
+	uint64_t part = (uint64_t)(t % CR_SEC) * hz / (uint64_t)CR_SEC;
+
+	return (uint32_t)(whole + part);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * RTP packets (RFC 3550): the fixed header in and out, and what a receiver
+ * knows of one source: its sequence, losses, duplicates and jitter.
+ *
+ * Pure functions over the caller's memory: any thread, no allocation. A struct
+ * rtp_source belongs to one thread at a time. RTCP is not parsed here, only
+ * told apart.
+ */
+#ifndef MEDIA_RTP_H
+#define MEDIA_RTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cr/time.h"
+
+/** Bytes of a header without CSRC list and extension. */
+#define RTP_HEADER_BYTES 12u
+
+/** Why a packet was refused; negative, so that -reason counts from 1. */
+enum rtp_reason {
+	RTP_OK = 0,
+	RTP_TOO_SHORT = -1,	    /**< less than a fixed header            */
+	RTP_BAD_VERSION = -2,	    /**< not version 2                       */
+	RTP_IS_RTCP = -3,	    /**< second octet 192..223 (RFC 5761, 4) */
+	RTP_CSRC_OVERRUN = -4,	    /**< CSRC list longer than the packet    */
+	RTP_EXTENSION_OVERRUN = -5, /**< extension longer than the packet    */
+	RTP_BAD_PADDING = -6	    /**< count 0 or more than the payload    */
+};
+
+/** One more than the largest -reason: the size of a table of counters. */
+#define RTP_NREASONS 7u
+
+/** Name of @reason for counters and logs ("csrc-overrun"); never NULL. */
+const char *rtp_reason_name(int reason);
+
+/** The fields that a sender chooses. */
+struct rtp_header {
+	uint8_t pt; /**< payload type, 0..127 */
+	bool marker;
+	uint16_t seq;
+	uint32_t ts; /**< in units of the payload's RTP clock */
+	uint32_t ssrc;
+};
+
+/** A parsed packet; payload points into the packet. */
+struct rtp_packet {
+	uint8_t pt;
+	bool marker;
+	uint16_t seq;
+	uint32_t ts;
+	uint32_t ssrc;
+	const uint8_t *payload; /**< after CSRC list and extension       */
+	size_t payload_bytes;	/**< without padding; may be 0           */
+};
+
+/**
+ * Parse the @n bytes at @p (RFC 3550, 5.1 and 5.3.1; padding per 5.1).
+ * Returns 0, or a negative enum rtp_reason; *@out is written only with 0.
+ */
+int rtp_parse(const uint8_t *p, size_t n, struct rtp_packet *out);
+
+/**
+ * Write the fixed header of @h: version 2, no padding, extension or CSRC.
+ * @buf: at least RTP_HEADER_BYTES. Returns RTP_HEADER_BYTES.
+ */
+size_t rtp_build(uint8_t *buf, const struct rtp_header *h);
+
+/** What a sequence number means to its receiver. */
+enum rtp_arrival {
+	RTP_NEW,       /**< follows what came before, perhaps after a gap  */
+	RTP_DUPLICATE, /**< seen already: discard                          */
+	RTP_REORDERED, /**< older than the newest, but not seen before     */
+	RTP_RESTART,   /**< the sender began again: forget its timestamps  */
+	RTP_STRAY      /**< far off, not (yet) a restart: discard          */
+};
+
+/**
+ * The receiver's view of one SSRC (RFC 3550, A.1 and A.8), without A.1's
+ * probation: our SSRCs are announced by signalling. Zero is "nothing received
+ * yet". Read the counters; the rest is private.
+ */
+struct rtp_source {
+	uint64_t received;   /**< new and reordered packets, restarts      */
+	uint64_t duplicates; /**< discarded: seen before                   */
+	uint64_t reordered;  /**< of received: came late                   */
+	uint64_t restarts;
+	uint64_t strays; /**< discarded: far off the sequence             */
+
+	uint64_t ext;	    /**< newest extended sequence number           */
+	uint64_t base;	    /**< extended number this run began with       */
+	uint64_t past;	    /**< packets expected in earlier runs          */
+	uint64_t window;    /**< bit i: ext - i was received               */
+	uint32_t restart;   /**< 1 + number that proves a restart; 0: none */
+	uint32_t transit;   /**< of the packet before, if timed            */
+	uint64_t jitter_16; /**< jitter estimate times 16                  */
+	bool started, timed;
+};
+
+/**
+ * Account for @seq. Reorder and duplicates are told apart within the newest 64
+ * numbers; a number 3000 or more ahead or 64 or more behind is a stray, and two
+ * strays in sequence are a restart (RFC 3550, A.1).
+ */
+enum rtp_arrival rtp_source_update(struct rtp_source *s, uint16_t seq);
+
+/** Packets that never came (so far): expected less received (RFC 3550, A.3;
+ * unlike there, duplicates are not counted as received). */
+uint64_t rtp_source_lost(const struct rtp_source *s);
+
+/**
+ * Account for the transit time of an accepted packet (RFC 3550, A.8).
+ * @arrival: receive time in timestamp units, any offset, see rtp_clock();
+ * @ts: the packet's timestamp.
+ */
+void rtp_source_time(struct rtp_source *s, uint32_t arrival, uint32_t ts);
+
+/** Interarrival jitter in timestamp units (RFC 3550, 6.4.1). */
+uint32_t rtp_source_jitter(const struct rtp_source *s);
+
+/** Time @t >= 0 in units of a clock of @hz, modulo 2^32. */
+uint32_t rtp_clock(cr_ns t, unsigned hz);
+
+#endif

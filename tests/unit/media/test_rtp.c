@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * RTP headers, sequence tracking, jitter: each test is named by what it shows.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "media/rtp.h"
+
+static void built_header_has_the_bits_of_rfc3550(void **state)
+{
+	static const uint8_t want[RTP_HEADER_BYTES] = {
+		0x80, 0xe1, 0x12, 0x34, 0xde, 0xad,
+		0xbe, 0xef, 0x01, 0x02, 0x03, 0x04
+	};
+	const struct rtp_header h = { .pt = 97,
+				      .marker = true,
+				      .seq = 0x1234,
+				      .ts = 0xdeadbeef,
+				      .ssrc = 0x01020304 };
+	uint8_t got[RTP_HEADER_BYTES];
+
+	(void)state;
+	assert_int_equal(rtp_build(got, &h), RTP_HEADER_BYTES);
+	assert_memory_equal(got, want, sizeof(want));
+}
+
+static void built_header_parses_back(void **state)
+{
+	const struct rtp_header h = {
+		.pt = 8, .seq = 65535, .ts = 7, .ssrc = 9
+	};
+	uint8_t buf[RTP_HEADER_BYTES + 3] = { 0 };
+	struct rtp_packet p;
+
+	(void)state;
+	(void)rtp_build(buf, &h);
+	assert_int_equal(rtp_parse(buf, sizeof(buf), &p), 0);
+	assert_int_equal(p.pt, 8);
+	assert_false(p.marker);
+	assert_int_equal(p.seq, 65535);
+	assert_int_equal(p.ts, 7);
+	assert_int_equal(p.ssrc, 9);
+	assert_ptr_equal(p.payload, buf + RTP_HEADER_BYTES);
+	assert_int_equal(p.payload_bytes, 3);
+}
+
+/* Two CSRCs, an extension of one word, two octets of padding. */
+static const uint8_t full[] = {
+	0xb2, 0x80, 0x00, 0x01, 0,   0, 0, 2, 0, 0, 0, 3, /* header         */
+	1,    1,    1,	  1,	2,   2, 2, 2,		  /* CSRC           */
+	0xbe, 0xde, 0x00, 0x01, 9,   9, 9, 9,		  /* extension      */
+	0xaa, 0xbb, 0xcc, 0x00, 0x02			  /* payload, padding */
+};
+
+static void csrc_extension_and_padding_are_taken_off(void **state)
+{
+	struct rtp_packet p;
+
+	(void)state;
+	assert_int_equal(rtp_parse(full, sizeof(full), &p), 0);
+	assert_true(p.marker);
+	assert_int_equal(p.pt, 0);
+	assert_int_equal(p.ssrc, 3);
+	assert_int_equal(p.payload_bytes, 3);
+	assert_int_equal(p.payload[0], 0xaa);
+	assert_int_equal(p.payload[2], 0xcc);
+}
+
+static int parse_changed(size_t n, size_t at, uint8_t value)
+{
+	struct rtp_packet p = { .ssrc = 0x5a5a5a5a };
+	uint8_t buf[sizeof(full)];
+	int reason;
+
+	memcpy(buf, full, sizeof(full));
+	buf[at] = value;
+	reason = rtp_parse(buf, n, &p);
+	if (reason) /* written only on success */
+		assert_int_equal(p.ssrc, 0x5a5a5a5a);
+	return reason;
+}
+
+static void every_malformed_packet_has_its_reason(void **state)
+{
+	const size_t n = sizeof(full);
+
+	(void)state;
+	for (size_t i = 0; i < RTP_HEADER_BYTES; i++)
+		assert_int_equal(parse_changed(i, 0, 0xb2), RTP_TOO_SHORT);
+	for (size_t i = RTP_HEADER_BYTES; i < 20; i++)
+		assert_int_equal(parse_changed(i, 0, 0xb2), RTP_CSRC_OVERRUN);
+	for (size_t i = 20; i < 28; i++)
+		assert_int_equal(parse_changed(i, 0, 0xb2),
+				 RTP_EXTENSION_OVERRUN);
+	assert_int_equal(parse_changed(n, 0, 0x72), RTP_BAD_VERSION);
+	assert_int_equal(parse_changed(n, 0, 0xbf), RTP_CSRC_OVERRUN);
+	assert_int_equal(parse_changed(n, 23, 3), RTP_EXTENSION_OVERRUN);
+	assert_int_equal(parse_changed(n, 22, 0xff), RTP_EXTENSION_OVERRUN);
+	assert_int_equal(parse_changed(n, n - 1, 0), RTP_BAD_PADDING);
+	assert_int_equal(parse_changed(n, n - 1, 6), RTP_BAD_PADDING);
+	assert_int_equal(parse_changed(n, n - 1, 5), 0);
+	assert_int_equal(parse_changed(28, 0, 0xb2), RTP_BAD_PADDING);
+	assert_int_equal(parse_changed(n, 1, 191), 0);
+	assert_int_equal(parse_changed(n, 1, 192), RTP_IS_RTCP);
+	assert_int_equal(parse_changed(n, 1, 223), RTP_IS_RTCP);
+	assert_int_equal(parse_changed(n, 1, 224), 0);
+}
+
+static void every_reason_has_a_name_of_its_own(void **state)
+{
+	(void)state;
+	for (int i = 0; i < (int)RTP_NREASONS; i++) {
+		assert_string_not_equal(rtp_reason_name(-i), "unknown");
+		for (int j = 0; j < i; j++)
+			assert_string_not_equal(rtp_reason_name(-i),
+						rtp_reason_name(-j));
+	}
+	assert_string_equal(rtp_reason_name(1), "unknown");
+	assert_string_equal(rtp_reason_name(-(int)RTP_NREASONS), "unknown");
+}
+
+static void sequence_wraps_and_extends(void **state)
+{
+	struct rtp_source s = { 0 };
+	uint64_t first;
+
+	(void)state;
+	assert_int_equal(rtp_source_update(&s, 65000), RTP_NEW);
+	first = s.ext;
+	for (unsigned i = 1; i < 200000; i++)
+		assert_int_equal(rtp_source_update(&s, (uint16_t)(65000 + i)),
+				 RTP_NEW);
+	assert_int_equal(s.ext - first, 199999);
+	assert_int_equal(s.received, 200000);
+	assert_int_equal(rtp_source_lost(&s), 0);
+}
+
+static void gaps_count_as_lost_until_filled(void **state)
+{
+	struct rtp_source s = { 0 };
+
+	(void)state;
+	assert_int_equal(rtp_source_lost(&s), 0);
+	assert_int_equal(rtp_source_update(&s, 65534), RTP_NEW);
+	assert_int_equal(rtp_source_update(&s, 2), RTP_NEW);
+	assert_int_equal(rtp_source_lost(&s), 3);
+	assert_int_equal(rtp_source_update(&s, 0), RTP_REORDERED);
+	assert_int_equal(rtp_source_update(&s, 65535), RTP_REORDERED);
+	assert_int_equal(rtp_source_lost(&s), 1);
+	assert_int_equal(s.reordered, 2);
+}
+
+static void duplicates_are_told_from_late_ones(void **state)
+{
+	struct rtp_source s = { 0 };
+
+	(void)state;
+	(void)rtp_source_update(&s, 100);
+	assert_int_equal(rtp_source_update(&s, 100), RTP_DUPLICATE);
+	(void)rtp_source_update(&s, 163);
+	assert_int_equal(rtp_source_update(&s, 100), RTP_DUPLICATE);
+	assert_int_equal(rtp_source_update(&s, 101), RTP_REORDERED);
+	assert_int_equal(rtp_source_update(&s, 101), RTP_DUPLICATE);
+	assert_int_equal(s.duplicates, 3);
+	assert_int_equal(s.received, 3);
+	(void)rtp_source_update(&s, 164);
+	/* Out of the window: nobody can tell, so it is no frame for us. */
+	assert_int_equal(rtp_source_update(&s, 100), RTP_STRAY);
+}
+
+static void one_before_the_first_is_late_not_negative(void **state)
+{
+	struct rtp_source s = { 0 };
+
+	(void)state;
+	(void)rtp_source_update(&s, 0);
+	assert_int_equal(rtp_source_update(&s, 65534), RTP_REORDERED);
+	assert_int_equal(rtp_source_lost(&s), 1);
+	assert_int_equal(rtp_source_update(&s, 65535), RTP_REORDERED);
+	assert_int_equal(rtp_source_lost(&s), 0);
+}
+
+static void two_strays_in_sequence_are_a_restart(void **state)
+{
+	struct rtp_source s = { 0 };
+	uint64_t before;
+
+	(void)state;
+	(void)rtp_source_update(&s, 10);
+	(void)rtp_source_update(&s, 12);
+	before = s.ext;
+	assert_int_equal(rtp_source_update(&s, 30000), RTP_STRAY);
+	assert_int_equal(rtp_source_update(&s, 40000), RTP_STRAY);
+	assert_int_equal(rtp_source_update(&s, 40001), RTP_RESTART);
+	assert_true(s.ext > before);
+	assert_int_equal(rtp_source_update(&s, 40002), RTP_NEW);
+	assert_int_equal(rtp_source_lost(&s), 1);
+	assert_int_equal(s.strays, 2);
+	assert_int_equal(s.restarts, 1);
+}
+
+static void a_lone_stray_does_not_disturb(void **state)
+{
+	struct rtp_source s = { 0 };
+
+	(void)state;
+	(void)rtp_source_update(&s, 10);
+	assert_int_equal(rtp_source_update(&s, 3010), RTP_STRAY);
+	assert_int_equal(rtp_source_update(&s, 11), RTP_NEW);
+	assert_int_equal(rtp_source_update(&s, 3011), RTP_STRAY);
+	assert_int_equal(rtp_source_update(&s, 12), RTP_NEW);
+	assert_int_equal(rtp_source_update(&s, 3011), RTP_NEW);
+	assert_int_equal(s.restarts, 0);
+}
+
+static void a_restart_across_the_wrap_is_seen(void **state)
+{
+	struct rtp_source s = { 0 };
+
+	(void)state;
+	(void)rtp_source_update(&s, 30000);
+	assert_int_equal(rtp_source_update(&s, 65535), RTP_STRAY);
+	assert_int_equal(rtp_source_update(&s, 0), RTP_RESTART);
+}
+
+static void steady_packets_have_no_jitter(void **state)
+{
+	struct rtp_source s = { 0 };
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++)
+		rtp_source_time(&s, 0xfffff000 + 160 * i, 77 + 160 * i);
+	assert_int_equal(rtp_source_jitter(&s), 0);
+}
+
+/* J += (|D| - J) / 16 by hand: every |D| is 16, so J runs up to 16. */
+static void jitter_follows_the_formula_of_rfc3550(void **state)
+{
+	struct rtp_source s = { 0 };
+
+	(void)state;
+	rtp_source_time(&s, 0, 0);
+	rtp_source_time(&s, 160 + 16, 160);
+	assert_int_equal(s.jitter_16, 16);
+	assert_int_equal(rtp_source_jitter(&s), 1);
+	rtp_source_time(&s, 320, 320);
+	assert_int_equal(s.jitter_16, 31);
+	for (uint32_t i = 3; i < 2000; i++)
+		rtp_source_time(&s, 160 * i + 16 * (i % 2), 160 * i);
+	assert_in_range(rtp_source_jitter(&s), 15, 16);
+}
+
+static void hostile_timestamps_keep_jitter_bounded(void **state)
+{
+	struct rtp_source s = { 0 };
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++)
+		rtp_source_time(&s, 0, i % 2 ? 0x80000000u : 0);
+	assert_in_range(rtp_source_jitter(&s), 0x7ffffff0u, 0x80000000u);
+}
+
+static void clock_units_of_any_time_fit(void **state)
+{
+	(void)state;
+	assert_int_equal(rtp_clock(0, 8000), 0);
+	assert_int_equal(rtp_clock(20 * CR_MS, 8000), 160);
+	assert_int_equal(rtp_clock(20 * CR_MS, 16000), 320);
+	assert_int_equal(rtp_clock(125 * CR_US - 1, 8000), 0);
+	assert_int_equal(rtp_clock(125 * CR_US, 8000), 1);
+	assert_int_equal(rtp_clock(536871 * CR_SEC, 8000),
+			 (uint32_t)(UINT64_C(536871) * 8000));
+	assert_int_equal(rtp_clock(INT64_MAX, 48000),
+			 (uint32_t)(UINT64_C(9223372036) * 48000 +
+				    UINT64_C(854775807) * 48 / 1000000));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(built_header_has_the_bits_of_rfc3550),
+		cmocka_unit_test(built_header_parses_back),
+		cmocka_unit_test(csrc_extension_and_padding_are_taken_off),
+		cmocka_unit_test(every_malformed_packet_has_its_reason),
+		cmocka_unit_test(every_reason_has_a_name_of_its_own),
+		cmocka_unit_test(sequence_wraps_and_extends),
+		cmocka_unit_test(gaps_count_as_lost_until_filled),
+		cmocka_unit_test(duplicates_are_told_from_late_ones),
+		cmocka_unit_test(one_before_the_first_is_late_not_negative),
+		cmocka_unit_test(two_strays_in_sequence_are_a_restart),
+		cmocka_unit_test(a_lone_stray_does_not_disturb),
+		cmocka_unit_test(a_restart_across_the_wrap_is_seen),
+		cmocka_unit_test(steady_packets_have_no_jitter),
+		cmocka_unit_test(jitter_follows_the_formula_of_rfc3550),
+		cmocka_unit_test(hostile_timestamps_keep_jitter_bounded),
+		cmocka_unit_test(clock_units_of_any_time_fit),
+	};
+
+	return cmocka_run_group_tests_name("rtp", tests, NULL, NULL);
+}
