@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables out of traces: which scheduler is better, and by how much.
+
+codec_report.trace    reads trace files (include/cr/trace.h)
+codec_report.run      puts a run together: trace, feeder's files
+codec_report.metrics  what is computed, and its definitions
+codec_report.table    text, CSV and JSON
+codec_report.cli      the program codec-report
+"""
+
+
+class ReportError(Exception):
+    """Input that cannot be reported on; the text says what, where and why."""

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program codec-report: arguments, and what is printed where."""
+import argparse
+import os
+import re
+import shutil
+import sys
+
+from codec_report import ReportError, metrics, table
+from codec_report.run import Window, load_run, sections
+
+DESCRIPTION = """\
+Compare schedulers by the traces of runs.
+
+RUN is a trace file (of codec-runner or codec-sim) or a folder that holds
+trace.bin and, from codec-feeder, run.json and calls.csv; parts that are
+missing are noted. Every scheduler of every run becomes a column, every codec
+pair a table; the best of a row is marked with '*'. A run whose scheduler was
+switched becomes a column per scheduler.
+"""
+
+EPILOG = """\
+examples:
+  codec-report out/fifo out/edf
+      two runs side by side
+  codec-report --warm-up 5 --by class trace.bin
+      without the first five seconds, by service class
+  codec-report --csv out/* > runs.csv
+      one line per run, scheduler and codec pair, for a spreadsheet
+  codec-report --json out/edf | jq '.runs[0].schedulers[0].groups[0].lost'
+      one number, for a script
+
+exit codes:
+  0  all well
+  2  wrong arguments, or a run that cannot be read; the message says why
+
+definitions:
+"""
+
+
+def seconds(text):
+    """Seconds: a number, or one with the unit ms, s or min."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|min)?", text)
+    if not match:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a time such as 5, 1.5s or 200ms")
+    return float(match[1]) * {"ms": 1e-3, "s": 1, "min": 60,
+                              None: 1}[match[2]]
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="codec-report", description=DESCRIPTION,
+        epilog=EPILOG + metrics.__doc__.split("\n\n", 1)[1],
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", metavar="RUN", nargs="+",
+                        help="trace file or run folder")
+    parser.add_argument("--by", choices=("codec", "class", "flow"),
+                        default="codec", help="what makes a table: codec pair "
+                        "(the default), service class, or flow of the "
+                        "campaign (needs calls.csv)")
+    parser.add_argument("--since", metavar="TIME", type=seconds, default=0.0,
+                        help="leave out what arrived before, counted from the "
+                        "first arrival of the run")
+    parser.add_argument("--until", metavar="TIME", type=seconds,
+                        default=float("inf"), help="leave out what arrived "
+                        "from then on")
+    parser.add_argument("--warm-up", metavar="TIME", type=seconds,
+                        default=0.0, help="leave out so much after the start "
+                        "and after each switch of the scheduler (default: 0)")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true",
+                      help="print one JSON object; shares are 0..1")
+    form.add_argument("--csv", action="store_true",
+                      help="print CSV, a line per run, scheduler and group")
+    parser.add_argument("--version", action="version",
+                        version="codec-report (codec-runner) "
+                        + os.environ.get("CR_VERSION", "from source"))
+    return parser
+
+
+def report(run, by, window):
+    """A run as what --json prints of it."""
+    measured = sections(run, by, window)
+    notes = list(run.notes)
+    if run.trace is not None and not measured:
+        notes.append("no frame arrived in the time looked at")
+    if by == "flow" and not run.calls:
+        notes.append("no calls.csv: flows are not known")
+    return {
+        "run": run.name,
+        "program": str(run.trace.header.get("program", "")) if run.trace
+        else "",
+        "notes": notes,
+        "schedulers": [{
+            "scheduler": s.scheduler,
+            "options": s.options,
+            "begin_s": s.begin_s,
+            "end_s": s.end_s,
+            "workers": {str(i): share for i, share in s.workers.items()},
+            "groups": [{"group": label, **values}
+                       for label, values in s.groups],
+        } for s in measured],
+        "feeder": run.feeder,
+    }
+
+
+def _group_order(reports):
+    """Labels as they first come; the sum over all first."""
+    labels = [group["group"] for r in reports for s in r["schedulers"]
+              for group in s["groups"]]
+    return sorted(dict.fromkeys(labels), key=lambda label: label != "all")
+
+
+def _columns(reports, label):
+    return [table.Column(r["run"], s["scheduler"], group)
+            for r in reports for s in r["schedulers"]
+            for group in s["groups"] if group["group"] == label]
+
+
+def _unique_names(reports):
+    """Runs of one name are told apart by number."""
+    seen = {}
+    for r in reports:
+        seen[r["run"]] = seen.get(r["run"], 0) + 1
+        if seen[r["run"]] > 1:
+            r["run"] += f"#{seen[r['run']]}"
+
+
+def _print_text(reports, out):
+    colour = out.isatty() and not os.environ.get("NO_COLOR")
+    width = shutil.get_terminal_size((80, 24)).columns if out.isatty() else 80
+    for label in _group_order(reports):
+        lines = table.table(label, _columns(reports, label), width, colour)
+        out.write("\n".join(lines) + "\n")
+    for r in reports:
+        for note in r["notes"]:
+            out.write(f"note: {r['run']}: {note}\n")
+
+
+def _run(args, out):
+    if args.until <= args.since:
+        raise ReportError("--until must be later than --since")
+    window = Window(args.since, args.until, args.warm_up)
+    reports = [report(load_run(path), args.by, window)
+               for path in args.runs]
+    _unique_names(reports)
+    if args.json:
+        out.write(table.as_json(reports))
+    elif args.csv:
+        out.write(table.as_csv(reports))
+    else:
+        _print_text(reports, out)
+    out.flush()
+
+
+def main(argv=None):
+    """Run codec-report; returns the exit code."""
+    args = _parser().parse_args(argv)
+    try:
+        _run(args, sys.stdout)
+    except ReportError as error:
+        print(f"codec-report: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader has seen enough; Python must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

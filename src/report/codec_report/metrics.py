@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is measured, and how it is defined.
+
+A job is one frame of a call. Times come from its trace record.
+
+lost         jobs that ended overwritten (dropped as the oldest of a full
+             buffer), stale (too old when picked), concealed (too old, NO_DATA
+             or concealment sent instead) or send_failed. Bad payloads and
+             frames of calls that ended meanwhile (cancelled) are the peers'
+             doing: they are jobs, but not losses.
+delay        arrival at the machine to the socket's acceptance of the output
+             (sent - arrival), of the jobs done.
+jitter       |sent(i) - sent(i-1) - frame duration| over frames i-1, i of a
+             call that follow each other and were both sent: what a jitter
+             buffer behind us has to even out.
+sched jitter |pick(i) - pick(j) - frame duration| where j is the frame of the
+             call that was worked on before i, whatever was lost between: the
+             thesis (6.1, 6.3) stamps each frame when its task is scheduled,
+             before the work, and its histograms show the intervals of
+             these stamps around the frame duration. A lost frame therefore
+             shows as a deviation of about one frame duration here, and not
+             in "jitter".
+late share   of the jobs done that have a deadline: sent after it.
+call loss    per call: lost / (lost + done), over the calls with either.
+             Jain's index over these shares (Jain, Chiu, Hawe 1984):
+             (sum x)^2 / (n sum x^2) is 1 when all calls lose alike and 1/n
+             when one call bears all; not defined without losses.
+busy share   time inside jobs (start to the end of sending) per worker and
+             second.
+codec share  part of that inside decode and encode.
+
+Pairs of frames across a pause of the talker (the RTP timestamps show it) say
+nothing about scheduling and are left out of both jitters. Quantiles are
+nearest-rank: a value that occurred. Rates are per second between the first
+and the last arrival.
+"""
+from dataclasses import dataclass
+
+import numpy as np
+
+from codec_report.trace import NEVER, NO_WORKER, OUTCOMES
+
+LOST = ("overwritten", "stale", "concealed", "send_failed")
+QUANTILES = (("p50", 0.5), ("p99", 0.99), ("p999", 0.999), ("max", 1.0))
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A column of every output. better: -1 less is better, 1 more, 0 neither.
+    shown: how the table writes it: count, rate, ms, share, index."""
+    key: str
+    title: str
+    shown: str
+    better: int = 0
+    optional: bool = False  # left out of the table when zero everywhere
+
+
+def _quantile_metrics(key, title):
+    names = {"p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
+    return [Metric(f"{key}_{q}_ms", f"{title} {names[q]}, ms", "ms", -1)
+            for q, _ in QUANTILES]
+
+
+METRICS = (
+    [Metric("calls", "calls", "count"),
+     Metric("jobs", "jobs", "count"),
+     Metric("done", "done", "count"),
+     Metric("lost", "lost", "count", -1),
+     Metric("lost_per_s", "lost per second", "rate", -1)]
+    + [Metric(f"drop_{name}", f"  {name.replace('_', ' ')}", "count",
+              optional=True) for name in OUTCOMES[1:]]
+    + _quantile_metrics("delay", "delay")
+    + _quantile_metrics("jitter", "jitter")
+    + _quantile_metrics("sched_jitter", "sched jitter")
+    + [Metric("late_share", "late", "share", -1),
+       Metric("call_loss_min", "call loss min", "share"),
+       Metric("call_loss_median", "call loss median", "share", -1),
+       Metric("call_loss_max", "call loss max", "share", -1),
+       Metric("call_loss_sd", "call loss sd", "share", -1),
+       Metric("call_loss_jain", "call loss Jain index", "index", 1),
+       Metric("busy_share", "workers busy", "share"),
+       Metric("codec_share", "  of it in codecs", "share")])
+
+
+def quantiles(values, scale=1.0):
+    """{"p50": ..., "p99", "p999", "max"} of an array by nearest rank, times
+    scale; None each when it is empty."""
+    n = len(values)
+    if not n:
+        return {name: None for name, _ in QUANTILES}
+    at = [max(int(np.ceil(round(q * n, 6))), 1) - 1 for _, q in QUANTILES]
+    part = np.partition(values, sorted(set(at)))
+    return {name: float(part[k]) * scale
+            for (name, _), k in zip(QUANTILES, at)}
+
+
+def jain(shares):
+    """Jain's fairness index of an array, None when all are zero."""
+    squares = float(np.square(shares).sum())
+    if not squares:
+        return None
+    return float(shares.sum()) ** 2 / (len(shares) * squares)
+
+
+def by_call(jobs):
+    """jobs sorted by call and frame, and the index of each call's first."""
+    order = np.argsort(jobs["call"].astype(np.uint64) << np.uint64(32)
+                       | jobs["seq"], kind="stable")
+    jobs = {name: column[order] for name, column in jobs.items()}
+    return jobs, call_starts(jobs)
+
+
+def call_starts(jobs):
+    call = jobs["call"]
+    if not len(call):
+        return np.empty(0, np.intp)
+    return np.flatnonzero(np.concatenate(([True], call[1:] != call[:-1])))
+
+
+def _in_step(jobs, starts, earlier, later):
+    """Which pairs of frames follow each other in the media, too: the RTP
+    timestamps moved by the call's smallest step per frame."""
+    if not len(later):
+        return np.empty(0, bool)
+    step = (jobs["rtp_ts"][1:] - jobs["rtp_ts"][:-1]).astype(np.int64)
+    follows = jobs["seq"][1:] - jobs["seq"][:-1] == 1
+    follows &= jobs["call"][1:] == jobs["call"][:-1]
+    unknown = np.iinfo(np.int64).max
+    step[~follows | (step == 0) | (step >= 1 << 31)] = unknown
+    smallest = np.minimum.reduceat(np.append(step, unknown), starts)
+    of_job = np.repeat(smallest, np.diff(np.append(starts,
+                                                   len(jobs["call"]))))
+    want = of_job[later]
+    moved = (jobs["rtp_ts"][later] - jobs["rtp_ts"][earlier]).astype(np.int64)
+    frames = (jobs["seq"][later] - jobs["seq"][earlier]).astype(np.int64)
+    return (want == unknown) | (moved // np.maximum(want, 1) <= frames)
+
+
+def _deviations(jobs, starts, frame, stamp, worked, adjacent):
+    """|interval - frame duration| between successive worked jobs of a call.
+
+    frame: frame duration of each job in ns, 0: unknown. adjacent: only frames
+    that follow each other.
+    """
+    at = np.flatnonzero(worked)
+    earlier, later = at[:-1], at[1:]
+    keep = jobs["call"][earlier] == jobs["call"][later]
+    keep &= frame[later] > 0
+    if adjacent:
+        keep &= jobs["seq"][later] - jobs["seq"][earlier] == 1
+    earlier, later = earlier[keep], later[keep]
+    keep = _in_step(jobs, starts, earlier, later)
+    earlier, later = earlier[keep], later[keep]
+    return np.abs(stamp[later] - stamp[earlier] - frame[later])
+
+
+def _jitters(jobs, starts, frame):
+    sent = (jobs["sent"] > 0) & (jobs["outcome"] == 0)
+    picked = jobs["pick"] > 0
+    picked &= (jobs["outcome"] == 0) | (jobs["start"] > 0)
+    return (_deviations(jobs, starts, frame, jobs["sent"], sent, True),
+            _deviations(jobs, starts, frame, jobs["pick"], picked, False))
+
+
+def _call_losses(lost, done, starts):
+    if not len(starts):
+        return {}
+    losses = np.add.reduceat(lost.astype(np.int64), starts)
+    served = np.add.reduceat(done.astype(np.int64), starts)
+    some = losses + served > 0
+    shares = losses[some] / (losses[some] + served[some])
+    if not len(shares):
+        return {}
+    return {"call_loss_min": float(shares.min()),
+            "call_loss_median": float(np.median(shares)),
+            "call_loss_max": float(shares.max()),
+            "call_loss_sd": float(shares.std()),
+            "call_loss_jain": jain(shares)}
+
+
+def busy_ns(jobs):
+    """Time each job kept its worker, ns (float64: sums do not overflow)."""
+    end = np.maximum(jobs["end"], jobs["sent"])
+    worked = (jobs["start"] > 0) & (end >= jobs["start"])
+    worked &= jobs["worker"] != NO_WORKER
+    return np.where(worked, (end - jobs["start"]).astype(np.float64), 0.0)
+
+
+def _busy(jobs, seconds, workers):
+    busy = float(busy_ns(jobs).sum())
+    out = {"codec_share": None, "busy_share": None}
+    if busy:
+        codec = jobs["codec_ns"].sum(dtype=np.uint64)
+        out["codec_share"] = float(codec) / busy
+    if seconds and workers:
+        out["busy_share"] = busy / 1e9 / seconds / workers
+    return out
+
+
+def measure(jobs, frame, seconds, workers):
+    """Every metric of METRICS over jobs, as a dict; None: not defined.
+
+    jobs: columns sorted by call and frame (by_call()); frame: frame duration
+    of each in ns, 0 where unknown; seconds: between the first and the last
+    arrival; workers: how many there were.
+    """
+    out = {metric.key: None for metric in METRICS}
+    starts = call_starts(jobs)
+    counts = np.bincount(jobs["outcome"], minlength=len(OUTCOMES))
+    by_name = dict(zip(OUTCOMES, (int(n) for n in counts)))
+    lost_codes = [OUTCOMES.index(name) for name in LOST]
+    done = jobs["outcome"] == 0
+    lost = np.isin(jobs["outcome"], lost_codes)
+    out.update({f"drop_{name}": by_name[name] for name in OUTCOMES[1:]})
+    out.update(calls=len(starts), jobs=len(done), done=by_name["done"],
+               lost=sum(by_name[name] for name in LOST))
+    if seconds:
+        out["lost_per_s"] = out["lost"] / seconds
+
+    sent = done & (jobs["sent"] > 0)
+    jitter, sched_jitter = _jitters(jobs, starts, frame)
+    for key, values in (("delay", (jobs["sent"] - jobs["arrival"])[sent]),
+                        ("jitter", jitter), ("sched_jitter", sched_jitter)):
+        out.update({f"{key}_{name}_ms": value for name, value
+                    in quantiles(values, 1e-6).items()})
+
+    due = done & (jobs["deadline"] > 0) & (jobs["deadline"] != NEVER)
+    if due.any():
+        finished = np.maximum(jobs["sent"], jobs["end"])
+        late = (finished > jobs["deadline"]) & due
+        out["late_share"] = float(late.sum()) / float(due.sum())
+    out.update(_call_losses(lost, done, starts))
+    out.update(_busy(jobs, seconds, workers))
+    return out

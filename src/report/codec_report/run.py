@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run: a trace file, or a folder with trace.bin, run.json and calls.csv.
+
+The trace is the daemon's (or the simulator's); run.json and calls.csv are the
+feeder's. A folder may lack any of them: what is missing is noted.
+"""
+import csv
+import json
+import os
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from codec_report import ReportError, metrics
+from codec_report.trace import (CLASSES, NO_WORKER,
+                                NOTE_SWITCHED, Trace, clean, read_trace)
+
+TRACE, FEEDER, CALLS = "trace.bin", "run.json", "calls.csv"
+
+
+@dataclass
+class Window:
+    """Which part of a run counts, in seconds. since, until: from its first
+    arrival; warm_up: left out after the start and after each switch."""
+    since: float = 0.0
+    until: float = float("inf")
+    warm_up: float = 0.0
+
+
+@dataclass
+class Run:
+    """What was found. trace, feeder (run.json) and calls (rows of calls.csv
+    as dicts) are None where the run has none."""
+    name: str
+    trace: Trace = None
+    feeder: dict = None
+    calls: list = None
+    notes: list = field(default_factory=list)
+
+
+@dataclass
+class Section:
+    """A stretch of a run under one scheduler, measured.
+
+    groups: list of (label, metrics dict), the sum over all first when there
+    are several. workers: busy share of each worker by its number.
+    """
+    scheduler: str
+    options: str
+    begin_s: float
+    end_s: float
+    groups: list
+    workers: dict
+
+
+def _read_text(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace", newline="") as f:
+            return f.read()
+    except OSError as error:
+        raise ReportError(f"{path}: {error.strerror}") from None
+
+
+def _load_feeder(path):
+    try:
+        value = json.loads(_read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise ReportError(f"{path}: not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise ReportError(f"{path}: no JSON object")
+    return value
+
+
+def _load_calls(path):
+    try:
+        return list(csv.DictReader(_read_text(path).splitlines(),
+                                   restval=""))
+    except csv.Error as error:
+        raise ReportError(f"{path}: not CSV: {error}") from None
+
+
+def _load_folder(path):
+    run = Run(os.path.basename(os.path.normpath(path)) or path)
+    present = [name for name in (TRACE, FEEDER, CALLS)
+               if os.path.exists(os.path.join(path, name))]
+    if not present:
+        raise ReportError(f"{path}: no run: it holds neither {TRACE} nor "
+                          f"{FEEDER} nor {CALLS}")
+    if TRACE in present:
+        run.trace = read_trace(os.path.join(path, TRACE))
+        run.notes += run.trace.warnings
+    else:
+        run.notes.append(f"no {TRACE}: nothing from inside the daemon")
+    if FEEDER in present:
+        run.feeder = _load_feeder(os.path.join(path, FEEDER))
+    if CALLS in present:
+        run.calls = _load_calls(os.path.join(path, CALLS))
+    else:
+        run.notes.append(f"no {CALLS}: nothing from the feeder's side")
+    return run
+
+
+def load_run(path):
+    """Load a trace file or a run folder; ReportError when it is neither."""
+    if os.path.isdir(path):
+        return _load_folder(path)
+    trace = read_trace(path)
+    return Run(os.path.basename(path), trace, notes=list(trace.warnings))
+
+
+def _text(record, *names):
+    return "/".join(filter(None, (clean(bytes(record[n])) for n in names)))
+
+
+def _call_labels(trace, by, flows):
+    """{call id: (label, frame duration ns)} of the trace's calls."""
+    labels = {}
+    for record in trace.calls:
+        call = int(record["call"])
+        codec = (f"{_text(record, 'codec_in', 'mode_in')} -> "
+                 f"{_text(record, 'codec_out', 'mode_out')}")
+        if by == "class":
+            cls = int(record["cls"])
+            label = CLASSES[cls] if cls < len(CLASSES) else f"class {cls}"
+        elif by == "flow":
+            label = flows.get(call, "unknown flow")
+        else:
+            label = codec
+        labels[call] = (label, int(record["ptime"]) * 250000)
+    return labels
+
+
+def _spread(jobs, starts, labels):
+    """Per job: index of its label, and frame duration; and the labels."""
+    names = sorted({label for label, _ in labels.values()})
+    index = {name: i for i, name in enumerate(names)}
+    ids = np.array(sorted(labels), np.uint64)
+    group = np.array([index[labels[int(i)][0]] for i in ids], np.int64)
+    frame = np.array([labels[int(i)][1] for i in ids], np.int64)
+    calls = jobs["call"][starts].astype(np.uint64)
+    at = np.searchsorted(ids, calls)
+    known = at < len(ids)
+    known[known] = ids[at[known]] == calls[known]
+    call_group = np.full(len(calls), len(names))
+    call_frame = np.zeros(len(calls), np.int64)
+    call_group[known] = group[at[known]]
+    call_frame[known] = frame[at[known]]
+    if not known.all():
+        names.append("unknown")
+    length = np.diff(np.append(starts, len(jobs["call"])))
+    return np.repeat(call_group, length), np.repeat(call_frame, length), names
+
+
+def _stretches(trace, first):
+    """[(scheduler, options, from ns)], by time, of the run and its switches."""
+    header = trace.header
+    name = str(header.get("scheduler", "unknown"))
+    switches = trace.notes[trace.notes["code"] == NOTE_SWITCHED]
+    out = [(name, str(header.get("options", name)), first)]
+    for note in switches[np.argsort(switches["at"], kind="stable")]:
+        text = clean(bytes(note["text"])) or "unknown"
+        out.append((text.split(",")[0], text, int(note["at"])))
+    return out
+
+
+def _pick(jobs, index):
+    return {name: column[index] for name, column in jobs.items()}
+
+
+def _workers(jobs, seconds):
+    """Busy share of each worker that did something."""
+    worker = jobs["worker"]
+    busy = np.bincount(worker, metrics.busy_ns(jobs))
+    ids = np.unique(worker[worker != NO_WORKER])
+    if not seconds:
+        return {}
+    return {int(i): float(busy[i]) / 1e9 / seconds for i in ids}
+
+
+def _worker_count(trace, jobs):
+    claimed = trace.header.get("workers")
+    if isinstance(claimed, int) and 0 < claimed < NO_WORKER:
+        return claimed
+    worker = jobs["worker"]
+    return len(np.unique(worker[worker != NO_WORKER]))
+
+
+def _measure_section(jobs, frame, group, names, workers):
+    arrival = jobs["arrival"]
+    span = float(arrival.max()) - float(arrival.min()) if len(arrival) else 0
+    seconds = span / 1e9
+    present = np.unique(group)
+    groups = []
+    if len(present) != 1:
+        groups.append(("all", metrics.measure(jobs, frame, seconds, workers)))
+    for i in present:
+        mine = slice(None) if len(present) == 1 else \
+            np.flatnonzero(group == i)
+        groups.append((names[i], metrics.measure(
+            _pick(jobs, mine), frame[mine], seconds, workers)))
+    return groups, _workers(jobs, seconds)
+
+
+def sections(run, by="codec", window=Window()):
+    """Measure a run: a Section per scheduler, in time order.
+
+    by: "codec" (pair), "class" or "flow" (needs calls.csv). A job belongs to
+    the scheduler under which it arrived.
+    """
+    trace = run.trace
+    if trace is None or not len(trace.jobs["call"]):
+        return []
+    jobs = trace.jobs
+    first = int(jobs["arrival"].min())
+    jobs, starts = metrics.by_call(jobs)
+    labels = _call_labels(trace, by, flows_of(run) if by == "flow" else {})
+    group, frame, names = _spread(jobs, starts, labels)
+    stretches = _stretches(trace, first)
+    ends = [at for _, _, at in stretches[1:]] + [None]
+    out = []
+    for (scheduler, options, begin), end in zip(stretches, ends):
+        begin_s = max((begin - first) / 1e9 + window.warm_up, window.since)
+        end_s = window.until if end is None else \
+            min((end - first) / 1e9, window.until)
+        at = (jobs["arrival"] - first) / 1e9
+        inside = (at >= begin_s) & (at < end_s)
+        if not inside.any():
+            continue
+        index = slice(None) if inside.all() else np.flatnonzero(inside)
+        mine = _pick(jobs, index)
+        groups, workers = _measure_section(
+            mine, frame[index], group[index], names,
+            _worker_count(trace, mine))
+        out.append(Section(scheduler, options, max(begin_s, 0.0),
+                           float(at[inside].max()), groups, workers))
+    return out
+
+
+def flows_of(run):
+    """{daemon's call id: flow name} as calls.csv tells."""
+    flows = {}
+    for row in run.calls or []:
+        call, flow = row.get("call", ""), row.get("flow")
+        if flow and call.isascii() and call.isdigit():
+            flows[int(call)] = flow
+    return flows
+
+

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writing results: a table for people, CSV and JSON for programs."""
+import csv
+import io
+import json
+
+from codec_report.metrics import METRICS
+
+BOLD, GREEN, RESET = "\033[1m", "\033[32m", "\033[0m"
+NONE = "-"
+
+
+def show(metric, value):
+    """A value as the table writes it."""
+    if value is None:
+        return NONE
+    if metric.shown == "count":
+        return f"{int(value)}"
+    if metric.shown == "share":
+        return f"{value * 100:.2f} %"
+    if metric.shown == "ms":
+        return f"{value:.3f}" if value < 100 else f"{value:.1f}"
+    return f"{value:.3f}" if metric.shown == "index" else f"{value:.1f}"
+
+
+def best_of(metric, values):
+    """Indexes of the best values; none when they do not differ."""
+    known = [v for v in values if v is not None]
+    if not metric.better or len(known) < 2 or len(set(known)) == 1:
+        return set()
+    best = max(known) if metric.better > 0 else min(known)
+    return {i for i, v in enumerate(values) if v == best}
+
+
+class Column:
+    """One scheduler of one run in a comparison."""
+
+    def __init__(self, run, heading, values):
+        self.run, self.heading, self.values = run, heading, values
+
+
+def _rows(columns):
+    for metric in METRICS:
+        values = [c.values.get(metric.key) for c in columns]
+        if all(v is None for v in values):
+            continue
+        if metric.optional and not any(values):
+            continue
+        best = best_of(metric, values)
+        yield metric.title, [(show(metric, v), i in best)
+                             for i, v in enumerate(values)]
+
+
+def _cell(text, best, width, colour):
+    mark = "*" if best else " "
+    padded = f"{text + mark:>{width}}"
+    return f"{GREEN}{BOLD}{padded}{RESET}" if best and colour else padded
+
+
+def table(title, columns, width=80, colour=False):
+    """Lines of a comparison: metrics down, columns across, best marked '*'.
+
+    Columns that do not fit into width follow below, as a table of their own.
+    """
+    rows = list(_rows(columns))
+    left = max([len(name) for name, _ in rows] + [len(title)])
+    cell = max([len(text) for _, cells in rows for text, _ in cells]
+               + [len(c.heading) for c in columns]
+               + [len(c.run) for c in columns]) + 3
+    fit = max((width - left) // cell, 1)
+    lines = []
+    several = len({c.run for c in columns}) > 1
+    for begin in range(0, len(columns), fit):
+        part = columns[begin:begin + fit]
+        heads = [f"{c.heading} " for c in part]
+        lines.append(f"{title:<{left}}"
+                     + "".join(f"{h:>{cell}}" for h in heads))
+        if colour:
+            lines[-1] = f"{BOLD}{lines[-1]}{RESET}"
+        if several:
+            lines.append(" " * left + "".join(f"{c.run + ' ':>{cell}}"
+                                              for c in part))
+        for name, cells in rows:
+            lines.append(f"{name:<{left}}"
+                         + "".join(_cell(text, best, cell, colour)
+                                   for text, best
+                                   in cells[begin:begin + fit]))
+        lines.append("")
+    return [line.rstrip() for line in lines]
+
+
+def as_csv(reports):
+    """CSV: a line per run, scheduler and group; columns are the metrics."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["run", "scheduler", "begin_s", "end_s", "group"]
+                    + [metric.key for metric in METRICS])
+    for report in reports:
+        for section in report["schedulers"]:
+            for group in section["groups"]:
+                writer.writerow(
+                    [report["run"], section["scheduler"], section["begin_s"],
+                     section["end_s"], group["group"]]
+                    + ["" if group[metric.key] is None else group[metric.key]
+                       for metric in METRICS])
+    return out.getvalue()
+
+
+def as_json(reports):
+    """JSON: {"runs": [...]}, keys and units as in CSV, times in seconds."""
+    return json.dumps({"runs": reports}, indent=2, allow_nan=False) + "\n"

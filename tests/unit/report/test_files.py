@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files as they come: cut, foreign, empty, random; and the three outputs."""
+import csv
+import io
+import json
+import os
+import random
+import struct
+import subprocess
+
+import pytest
+from conftest import DONE, MS, STALE, call, header, job, note
+
+AMR = "pcmu -> amr/12.2"
+
+
+def small(lost=0, scheduler="edf"):
+    return [header(scheduler), call(1)] + [
+        job(1, i, MS + 20 * MS * i, MS + 20 * MS * i + MS,
+            STALE if i < lost else DONE) for i in range(10)]
+
+
+def fails(result, *words):
+    assert result.returncode == 2
+    assert "Traceback" not in result.stderr
+    assert result.stderr.startswith("codec-report: ")
+    assert result.stdout == ""
+    for word in words:
+        assert word in result.stderr
+
+
+@pytest.mark.skipif("SAMPLE_TRACE" not in os.environ, reason="run by ctest")
+def test_every_member_is_where_the_c_writer_puts_it(tmp_path):
+    from codec_report.trace import read_trace
+    path = str(tmp_path / "c.bin")
+    subprocess.run([os.environ["SAMPLE_TRACE"], path], check=True)
+    t = read_trace(path)
+    assert t.header == {"scheduler": "edf", "workers": 4}
+    assert {k: int(v[0]) for k, v in t.jobs.items()} == {
+        "outcome": 0, "worker": 3, "call": 5, "seq": 17, "arrival": MS,
+        "pick": 3 * MS, "start": 4 * MS, "end": 5 * MS, "sent": 6 * MS,
+        "deadline": 7 * MS, "rtp_ts": 2 ** 32 - 1, "codec_ns": 900000}
+    assert t.calls[0].item() == (2, 1, 80, 5, 11, 12, b"pcmu", b"64k", b"amr",
+                                 b"12.2", 13, 0, 0)
+    assert t.notes[0].item() == (3, 2, 4, 19, 21, b"drained")
+
+
+def test_a_cut_last_record_is_noted_and_the_rest_counts(write, codec_report):
+    whole = b"".join(small())
+    result = codec_report("--json", write(whole[:-1]))
+    run = json.loads(result.stdout)["runs"][0]
+    assert run["schedulers"][0]["groups"][0]["jobs"] == 9
+    assert any("cut short" in n for n in run["notes"])
+
+
+def test_lost_records_are_noted(write, codec_report):
+    result = codec_report(write(*small(), note(0, count=40), note(0, count=2)))
+    assert "42 trace records were lost" in result.stdout
+
+
+def test_foreign_files_are_refused(write, codec_report, tmp_path):
+    fails(codec_report(write(b"RIFF" * 30)), "not a trace file")
+    fails(codec_report(write(b"")), "not a trace file")
+    fails(codec_report(write(header()[:30])), "ends inside its header")
+    fails(codec_report(str(tmp_path / "none")), "No such file")
+    fails(codec_report(str(tmp_path)), "no run")
+    bad = struct.pack("<8sIIq", b"CRTRACE1", 88, 8, 0)
+    fails(codec_report(write(bad + b"[1,2,3] ")), "no JSON object")
+    fails(codec_report(write(bad + b"\xff" * 8)), "not JSON")
+    bad = struct.pack("<8sIIq", b"CRTRACE1", 96, 8, 0)
+    fails(codec_report(write(bad + b"{}      ")), "records of 96 bytes")
+    fails(codec_report(write(header(), call(1), bytes(88))), "record 1:")
+
+
+def test_a_run_without_frames_is_reported_as_such(write, codec_report):
+    for parts in ((header(),), (header(), call(1)), (header(), call(1)[:50])):
+        result = codec_report(write(*parts))
+        assert result.returncode == 0
+        assert "no frame arrived" in result.stdout
+        for form in ("--json", "--csv"):
+            assert codec_report(form, write(*parts)).returncode == 0
+    result = codec_report("--since", "1min", write(*small()))
+    assert "no frame arrived" in result.stdout
+
+
+def test_random_bytes_never_trace_back(write):
+    """In this process: a traceback would be the test's failure."""
+    from codec_report import ReportError
+    from codec_report.cli import report
+    from codec_report.run import Window, load_run
+    seed = random.randrange(1 << 32)
+    print("seed", seed)
+    rng = random.Random(seed)
+    good = b"".join(small(3) + [note(1, 5, text="rr")])
+    for _ in range(400):
+        data = bytearray(good)
+        for _ in range(rng.randrange(1, 60)):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+        data = data[:rng.randrange(len(data) + 1)]
+        try:
+            r = report(load_run(write(bytes(data))), "codec", Window())
+            json.dumps(r, allow_nan=False)
+        except ReportError:
+            pass
+    for _ in range(200):  # records of random members but known kinds
+        records = []
+        for _ in range(30):
+            record = bytearray(rng.randbytes(88))
+            record[0] = rng.randrange(1, 4)
+            record[1] %= 7
+            records.append(bytes(record))
+        r = report(load_run(write(header(), *records)), "class", Window())
+        json.dumps(r, allow_nan=False)
+
+
+def test_two_runs_side_by_side_mark_the_better(write, codec_report):
+    a = write(*small(1, "fifo"), name="a/trace.bin")
+    b = write(*small(4, "edf"), name="b/trace.bin")
+    result = codec_report(os.path.dirname(a), os.path.dirname(b))
+    lines = result.stdout.splitlines()
+    assert lines[0].split() == [*AMR.split(), "fifo", "edf"]
+    assert lines[1].split() == ["a", "b"]
+    lost = next(line for line in lines if line.startswith("lost "))
+    assert lost.split() == ["lost", "1*", "4"]
+    jobs = next(line for line in lines if line.startswith("jobs "))
+    assert jobs.split() == ["jobs", "10", "10"]
+    assert "\033" not in result.stdout
+    assert max(map(len, lines)) <= 80 or "note" in max(lines, key=len)
+    assert "a: no calls.csv" in result.stdout
+
+
+def test_many_runs_stay_within_80_columns(write, codec_report):
+    paths = [write(*small(i, f"policy{i}"), name=f"run{i}.bin")
+             for i in range(9)]
+    result = codec_report(*paths)
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    for i in range(9):
+        assert f"policy{i}" in result.stdout
+
+
+def test_csv_and_json_agree(write, codec_report):
+    path = write(*small(2))
+    group = json.loads(codec_report("--json", path).stdout)[
+        "runs"][0]["schedulers"][0]["groups"][0]
+    rows = list(csv.DictReader(io.StringIO(codec_report("--csv",
+                                                        path).stdout)))
+    assert len(rows) == 1
+    assert rows[0]["run"] == "t.bin"
+    assert rows[0]["scheduler"] == "edf"
+    for key, value in group.items():
+        text = rows[0][key]
+        if value is None:
+            assert text == ""
+        elif isinstance(value, str):
+            assert text == value
+        else:
+            assert float(text) == value
+    assert group["lost"] == 2
+
+
+def test_wrong_arguments_are_exit_code_2(write, codec_report):
+    path = write(*small())
+    assert codec_report().returncode == 2
+    assert codec_report("--by", "moon", path).returncode == 2
+    assert codec_report("--since", "x", path).returncode == 2
+    fails(codec_report("--since", "5", "--until", "5", path), "--until")
+    assert codec_report("--help").returncode == 0
+    assert codec_report("--version").stdout.startswith("codec-report ")
+
+
+def test_names_from_the_file_cannot_drive_the_terminal(write, codec_report):
+    parts = small()
+    parts[1] = call(1, codec_in="\033[31mx")
+    assert "\033" not in codec_report(write(*parts)).stdout

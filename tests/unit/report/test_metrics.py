@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traces with known answers; the answers are worked out here, by hand or in
+plain Python, never by the code under test."""
+import math
+import random
+
+import pytest
+from conftest import (BAD, CANCELLED, CONCEALED, DONE, MS, OVERWRITTEN,
+                      SEND_FAILED, STALE, call, header, job, note)
+
+AMR = "pcmu -> amr/12.2"
+
+
+def frames(number, count, delay_ms=5, begin=MS):
+    """count frames of a call, 20 ms apart, each sent delay_ms later."""
+    return [job(number, i, begin + i * 20 * MS,
+                begin + i * 20 * MS + delay_ms * MS) for i in range(count)]
+
+
+def test_a_perfect_call_has_a_delay_and_no_jitter(write, groups):
+    g = groups(write(header(), call(1), *frames(1, 51)))["edf", AMR]
+    assert (g["calls"], g["jobs"], g["done"], g["lost"]) == (1, 51, 51, 0)
+    for q in ("p50", "p99", "p999", "max"):
+        assert g[f"delay_{q}_ms"] == pytest.approx(5)
+        assert g[f"jitter_{q}_ms"] == 0
+        assert g[f"sched_jitter_{q}_ms"] == 0
+    assert g["late_share"] == 0
+    assert g["call_loss_max"] == 0
+    assert g["call_loss_jain"] is None
+    # 51 jobs of 1 ms in the 1 s between first and last arrival, 2 workers
+    assert g["busy_share"] == pytest.approx(0.051 / 2)
+
+
+def test_every_outcome_is_counted_under_its_name(write, groups):
+    outcomes = [DONE] * 4 + [OVERWRITTEN] * 3 + [STALE] * 2 + [CONCEALED] \
+        + [CANCELLED] * 5 + [BAD] * 6 + [SEND_FAILED] * 7
+    random.Random(1).shuffle(outcomes)
+    records = [job(1, i, MS + i * 100 * MS, MS + i * 100 * MS + MS, o)
+               for i, o in enumerate(outcomes)]
+    g = groups(write(header(), call(1), *records))["edf", AMR]
+    assert g["jobs"] == 28
+    assert g["done"] == 4
+    assert g["lost"] == 3 + 2 + 1 + 7
+    assert [g[f"drop_{k}"] for k in (
+        "overwritten", "stale", "concealed", "cancelled", "bad",
+        "send_failed")] == [3, 2, 1, 5, 6, 7]
+    assert g["lost_per_s"] == pytest.approx(13 / 2.7)
+
+
+def test_quantiles_are_nearest_rank(write, groups):
+    rng = random.Random(2)
+    delays = [rng.randrange(1, 50 * MS) for _ in range(2500)]
+    records = [job(1, i, 10 * MS * i + MS, 10 * MS * i + MS + d)
+               for i, d in enumerate(delays)]
+    rng.shuffle(records)  # workers' rings mix in the file
+    g = groups(write(header(), call(1), *records))["edf", AMR]
+    delays.sort()
+    for name, q in (("p50", .5), ("p99", .99), ("p999", .999), ("max", 1)):
+        want = delays[math.ceil(len(delays) * q - 1e-9) - 1]
+        assert g[f"delay_{name}_ms"] == pytest.approx(want / MS, abs=1e-9)
+    late = sum(d > 20 * MS for d in delays)
+    assert g["late_share"] == pytest.approx(late / 2500)
+
+
+def test_jitter_is_between_frames_that_follow_each_other(write, groups):
+    # sent at 5, 28 (3 late), 45 (so 3 early), frame 3 lost, 85, 105
+    arrivals = [MS + 20 * MS * i for i in range(6)]
+    sent = [5, 28, 45, None, 85, 105]
+    records = [job(1, i, a, 0 if s is None else MS + s * MS,
+                   STALE if s is None else DONE)
+               for i, (a, s) in enumerate(zip(arrivals, sent))]
+    g = groups(write(header(), call(1), *records))["edf", AMR]
+    # deviations 3, -3, (none across the loss), 0
+    assert g["jitter_max_ms"] == pytest.approx(3)
+    assert g["jitter_p50_ms"] == pytest.approx(3)
+    # picks are 1 ms before: 3, -3, then 40 - 20 across the loss, 0
+    assert g["sched_jitter_max_ms"] == pytest.approx(20)
+    assert g["sched_jitter_p50_ms"] == pytest.approx(3)
+
+
+def test_a_pause_of_the_talker_is_no_jitter(write, groups):
+    records = []
+    for i in range(20):
+        pause = 400 if i >= 10 else 0  # 20 frames of silence, not sent
+        at = MS + (20 * i + pause) * MS
+        records.append(job(1, i, at, at + 2 * MS,
+                           rtp_ts=(0xFFFFFF00 + 160 * i + 8 * pause)
+                           % 2 ** 32))
+    g = groups(write(header(), call(1), *records))["edf", AMR]
+    assert g["jitter_max_ms"] == 0
+    assert g["sched_jitter_max_ms"] == 0
+
+
+def test_loss_spread_over_calls(write, groups):
+    # losses of 10: 0, 1, 5; the fourth call has only cancelled frames
+    records = []
+    for number, lost in ((1, 0), (2, 1), (7, 5)):
+        records += [job(number, i, MS + 20 * MS * i, MS + 20 * MS * i + MS,
+                        OVERWRITTEN if i < lost else DONE)
+                    for i in range(10)]
+    records += [job(9, 0, MS, 0, CANCELLED)]
+    calls = [call(n) for n in (1, 2, 7, 9)]
+    g = groups(write(header(), *calls, *records))["edf", AMR]
+    assert g["calls"] == 4
+    assert g["call_loss_min"] == 0
+    assert g["call_loss_median"] == pytest.approx(0.1)
+    assert g["call_loss_max"] == pytest.approx(0.5)
+    mean = 0.2
+    var = (mean ** 2 + (mean - .1) ** 2 + (mean - .5) ** 2) / 3
+    assert g["call_loss_sd"] == pytest.approx(math.sqrt(var))
+    assert g["call_loss_jain"] == pytest.approx(.6 ** 2 / (3 * (.01 + .25)))
+
+
+def test_codecs_have_tables_of_their_own_and_one_for_all(write, groups):
+    path = write(header(), call(1), call(2, 30, "l16", "g723_1", "6.3k"),
+                 *frames(1, 11), *[job(2, i, MS + 30 * MS * i,
+                                       MS + 30 * MS * i + 7 * MS, rtp_ts=0)
+                                   for i in range(7)])
+    g = groups(path)
+    assert {k for _, k in g} == {"all", AMR, "l16 -> g723_1/6.3k"}
+    assert g["edf", "all"]["jobs"] == 18
+    assert g["edf", "all"]["jitter_max_ms"] == 0
+    assert g["edf", "l16 -> g723_1/6.3k"]["jobs"] == 7
+    assert g["edf", "l16 -> g723_1/6.3k"]["jitter_max_ms"] == 0
+    assert g["edf", "l16 -> g723_1/6.3k"]["delay_p50_ms"] == pytest.approx(7)
+
+
+def test_classes_and_calls_without_a_description(write, groups):
+    path = write(header(), call(1, cls=0), call(2, cls=2), *frames(1, 3),
+                 *frames(2, 4), *frames(3, 5))
+    g = groups(path, "--by", "class")
+    assert {k: m["jobs"] for (_, k), m in g.items()} == {
+        "all": 12, "hard": 3, "best-effort": 4, "unknown": 5}
+    assert g["edf", "unknown"]["jitter_p50_ms"] is None
+
+
+def test_a_switch_of_the_scheduler_splits_the_run(write, groups):
+    records = frames(1, 100)  # arrivals at 1 ms + 0, 20, ... 1980 ms
+    path = write(header("fifo"), call(1), *records[:50],
+                 note(1, MS + 1000 * MS, text="edf,x=1"), *records[50:])
+    g = groups(path)
+    assert g["fifo", AMR]["jobs"] == 50
+    assert g["edf", AMR]["jobs"] == 50
+    g = groups("--warm-up", "0.5", path)
+    assert g["fifo", AMR]["jobs"] == 25
+    assert g["edf", AMR]["jobs"] == 25
+
+
+def test_a_window_counts_from_the_first_arrival(write, groups):
+    path = write(header(), call(1), *frames(1, 100, begin=77777 * MS))
+    g = groups("--since", "200ms", "--until", "1s", path)["edf", AMR]
+    assert g["jobs"] == 40
+    assert g["busy_share"] == pytest.approx(.040 / .78 / 2)
+
+
+def test_worker_busy_shares(write, codec_report):
+    import json
+    records = [job(1, i, MS + 10 * MS * i, MS + 10 * MS * i + 4 * MS,
+                   start=MS + 10 * MS * i + 2 * MS, worker=i % 4 // 3,
+                   codec_ns=1500000) for i in range(101)]
+    path = write(header(), call(1), *records)
+    result = json.loads(codec_report("--json", path).stdout)
+    section = result["runs"][0]["schedulers"][0]
+    assert section["workers"] == {"0": pytest.approx(76 * .002),
+                                  "1": pytest.approx(25 * .002)}
+    assert section["groups"][0]["busy_share"] == pytest.approx(.202 / 2)
+    assert section["groups"][0]["codec_share"] == pytest.approx(.75)
