@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Campaign files: what calls, when, with which speech, over what network, and
+ * what must hold in the end. campaigns/README.md describes the file; this is
+ * its content, checked and in our units (ns, ppm).
+ *
+ * Two users: the feeder (live) and the simulator. Neither of them changes a
+ * campaign; what they make of it is campaign/plan.h.
+ */
+#ifndef CAMPAIGN_CAMPAIGN_H
+#define CAMPAIGN_CAMPAIGN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cr/codec.h"
+#include "cr/error.h"
+#include "cr/sched.h"
+#include "cr/time.h"
+#include "engine/release.h"
+
+#define CAMPAIGN_NAME_MAX 32u
+
+/** One side of a flow's calls. */
+struct campaign_leg {
+	const struct cr_codec *codec;
+	struct cr_codec_cfg cfg; /**< mode, rate, samples, DTX, spin set    */
+	bool octet_align;	 /**< AMR, AMR-WB: RFC 4867 payload format  */
+};
+
+/** How frames become jobs; see engine/release.h. */
+struct campaign_release {
+	int64_t kind;  /**< enum release_kind                              */
+	int64_t x;     /**< rate: jobs ...                                 */
+	int64_t y;     /**< rate: ... in this time, ns                     */
+	int64_t burst; /**< lbap: jobs that may come ahead of time         */
+};
+
+/** When calls begin. */
+struct campaign_start {
+	int64_t at;	/**< ns from the campaign's begin                   */
+	int64_t spread; /**< calls begin evenly over this time, ns          */
+	int64_t poisson_ppm; /**< Poisson arrivals, calls per second * 10^6;
+				  0: by spread                              */
+};
+
+/** How long calls last. */
+struct campaign_hold {
+	int64_t exponential; /**< 1: exponentially distributed, 0: constant   */
+	int64_t mean;	     /**< ns; CR_NEVER: to the campaign's end         */
+};
+
+/** What the network in front of the daemon does to packets. */
+struct campaign_network {
+	int64_t jitter;	   /**< delay, uniform from 0 to this, order kept, ns */
+	int64_t loss;	   /**< share of packets lost, ppm                    */
+	int64_t burst;	   /**< mean number lost in a row (Gilbert), >= 1     */
+	int64_t reorder;   /**< share held back behind their successor, ppm   */
+	int64_t duplicate; /**< share sent twice, ppm                         */
+};
+
+/** Talk spurts: exponentially distributed; both 0: speech without pauses. */
+struct campaign_talk {
+	int64_t spurt, pause; /**< means, ns */
+};
+
+/** What can be asked of a run. */
+enum campaign_metric {
+	METRIC_LOSS,	   /**< sent frames that never came back, ppm     */
+	METRIC_LATE,	   /**< received frames behind the deadline, ppm  */
+	METRIC_ADMITTED,   /**< calls the daemon accepted, ppm            */
+	METRIC_P50_DELAY,  /**< send to receive, ns                       */
+	METRIC_P99_DELAY,  /**< ns                                        */
+	METRIC_P999_DELAY, /**< ns                                        */
+	METRIC_MAX_DELAY,  /**< ns                                        */
+	METRIC_P99_JITTER, /**< inter-arrival time less its nominal, ns   */
+	NMETRICS
+};
+
+/** One expectation: the metric must be <= (or >=) bound. */
+struct campaign_expect {
+	bool given, at_least, strict; /**< strict: < or > */
+	int64_t bound;		      /**< ppm or ns */
+	unsigned line;
+	char text[24]; /**< as written: "<= 0.1%" */
+};
+
+struct campaign_flow {
+	char name[CAMPAIGN_NAME_MAX];
+	unsigned line;	  /**< where it begins in the file                  */
+	int64_t count;	  /**< calls; 0: as the load says, or as many as the
+			       Poisson process brings                      */
+	int64_t load_ppm; /**< of the capacity calibrated here; 0: count    */
+	struct campaign_leg in, out;
+	cr_ns ptime;  /**< one packet's speech                              */
+	char **input; /**< files and globs; none: installed recordings    */
+	unsigned input_count;
+	enum cr_class cls;
+	cr_ns deadline; /**< relative; CR_NEVER: best effort               */
+	struct campaign_release release;
+	struct campaign_start start;
+	struct campaign_hold hold;
+	struct campaign_network network;
+	struct campaign_talk talk;
+	struct campaign_expect expect[NMETRICS];
+};
+
+/** What the daemon is to be started with: campaigns/run does it. */
+struct campaign_platform {
+	int64_t cpus;	    /**< workers                                   */
+	int64_t run_queues; /**< 1: global, cpus: partitioned, else clustered */
+	int64_t admission;  /**< 1: calls are refused when full            */
+	int64_t max_age;    /**< ns, older frames are shed; CR_NEVER: none  */
+};
+
+struct campaign {
+	char *path; /**< as given, for messages */
+	char *text; /**< the file itself, for the run folder */
+	size_t text_bytes;
+	int64_t seed;
+	cr_ns duration;
+	struct campaign_platform platform;
+	char **schedulers; /**< "fifo", "rr,quantum=5ms", "./mine.so" */
+	unsigned scheduler_count;
+	struct campaign_flow *flows;
+	unsigned flow_count; /**< >= 1 */
+	struct campaign_expect expect[NMETRICS];
+};
+
+/**
+ * Read and check the file @path. Returns 0 and sets *@c (owned by the caller,
+ * campaign_free()); -errno with @e otherwise. Messages read
+ * "file:line: what; nearest valid name". Any thread.
+ */
+int campaign_load(const char *path, struct campaign **c, struct cr_err *e);
+
+/** The same for @n bytes of @text; @path is only for messages. */
+int campaign_parse(const char *text, size_t n, const char *path,
+		   struct campaign **c, struct cr_err *e);
+
+/** Free a campaign. NULL is fine. */
+void campaign_free(struct campaign *c);
+
+/** Name of a metric as in the file: "p99-delay". */
+const char *campaign_metric_name(enum campaign_metric m);
+
+/** Whether @m is a time (ns) and not a share (ppm). */
+bool campaign_metric_is_time(enum campaign_metric m);
+
+/** Whether @value satisfies @x. */
+bool campaign_expect_met(const struct campaign_expect *x, int64_t value);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the texts of raw.h to the numbers of campaign.h: what every section of
+ * the loader shares. Private to src/campaign.
+ */
+#ifndef CAMPAIGN_CONVERT_H
+#define CAMPAIGN_CONVERT_H
+
+#include <stddef.h>
+
+#include "campaign/places.h"
+#include "campaign/raw.h"
+#include "cr/error.h"
+#include "cr/option.h"
+
+/** The loader at work. */
+struct loader {
+	struct places places;
+	struct cr_err *err;
+};
+
+/** A value: its option row (offset into the result) and its raw text. */
+struct key_row {
+	struct cr_opt opt; /**< name NULL ends a table */
+	size_t raw;	   /**< offset of the text's pointer */
+};
+
+/** Rows of a key list whose members have the same names in both structs. */
+#define KEY_ROW(raw_type, out_type, member, key, kind, min, max, dflt, names,  \
+		help)                                                          \
+	{ { key, help, kind, offsetof(out_type, member), min, max, dflt,       \
+	    names },                                                           \
+	  offsetof(raw_type, member) },
+#define KEY_SKIP(member, key, help)
+
+/** Values of sections whose public struct has another shape. */
+#define VALUE_ROW(member, key, kind, min, max, dflt, names, help)              \
+	int64_t member;
+
+/**
+ * Convert every row of @rows from @raw to @out, taking defaults for absent
+ * keys. @path names the section. -EINVAL with the loader's error.
+ */
+int convert_rows(struct loader *l, const struct key_row *rows, const char *path,
+		 const void *raw, void *out);
+
+/**
+ * "file:line: path: message" about @key (may be NULL) of section @path (may be
+ * ""). Returns -EINVAL.
+ */
+__attribute__((format(printf, 4, 5))) int convert_fail(struct loader *l,
+						       const char *path,
+						       const char *key,
+						       const char *fmt, ...);
+
+/** Copy of @text; -ENOMEM. */
+int convert_copy(struct loader *l, const char *text, char **out);
+
+/** Copy of the list @from; @to and @count are written as it grows, so that
+ * the campaign can free a half-made one. */
+int convert_list(struct loader *l, char *const *from, unsigned n, char ***to,
+		 unsigned *count);
+
+/** Read the expectations of section @path into @out[NMETRICS]. */
+struct campaign_expect;
+int convert_expect(struct loader *l, const char *path,
+		   const struct raw_expect *raw, struct campaign_expect *out);
+
+/** Read flow number @i. */
+struct campaign_flow;
+int convert_flow(struct loader *l, unsigned i, const struct raw_flow *raw,
+		 struct campaign_flow *out);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Expectations: "<= 0.1%" against a metric, read and judged.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "campaign/campaign.h"
+#include "campaign/convert.h"
+
+#define SHARE                                                                  \
+	{                                                                      \
+		.kind = CR_OPT_PPM, .min = 0, .max = 1000000                   \
+	}
+#define TIME                                                                   \
+	{                                                                      \
+		.kind = CR_OPT_TIME, .min = 0, .max = 3600 * CR_SEC            \
+	}
+
+static const struct {
+	const char *name;
+	size_t raw;
+	struct cr_opt opt;
+} metrics[NMETRICS] = {
+	[METRIC_LOSS] = { "loss", offsetof(struct raw_expect, loss), SHARE },
+	[METRIC_LATE] = { "late", offsetof(struct raw_expect, late), SHARE },
+	[METRIC_ADMITTED] = { "admitted", offsetof(struct raw_expect, admitted),
+			      SHARE },
+	[METRIC_P50_DELAY] = { "p50-delay",
+			       offsetof(struct raw_expect, p50_delay), TIME },
+	[METRIC_P99_DELAY] = { "p99-delay",
+			       offsetof(struct raw_expect, p99_delay), TIME },
+	[METRIC_P999_DELAY] = { "p99.9-delay",
+				offsetof(struct raw_expect, p999_delay), TIME },
+	[METRIC_MAX_DELAY] = { "max-delay",
+			       offsetof(struct raw_expect, max_delay), TIME },
+	[METRIC_P99_JITTER] = { "p99-jitter",
+				offsetof(struct raw_expect, p99_jitter), TIME },
+};
+
+const char *campaign_metric_name(enum campaign_metric m)
+{
+	return metrics[m].name;
+}
+
+bool campaign_metric_is_time(enum campaign_metric m)
+{
+	return metrics[m].opt.kind == CR_OPT_TIME;
+}
+
+bool campaign_expect_met(const struct campaign_expect *x, int64_t value)
+{
+	if (value == x->bound)
+		return !x->strict;
+	return x->at_least == (value > x->bound);
+}
+
+/* "<=", "<", ">=" or ">" and blanks; a bare value means <=, for admitted >=. */
+static const char *operator(const char *text, enum campaign_metric m,
+			    struct campaign_expect *x)
+{
+	x->at_least = m == METRIC_ADMITTED;
+	x->strict = false;
+	if (*text == '<' || *text == '>') {
+		x->at_least = *text++ == '>';
+		x->strict = *text != '=';
+		text += !x->strict;
+	}
+	return text + strspn(text, " ");
+}
+
+static int read_one(struct loader *l, const char *path, enum campaign_metric m,
+		    const char *text, struct campaign_expect *x)
+{
+	struct cr_opt opt = metrics[m].opt;
+	const char *value = operator(text, m, x);
+	char place[PLACE_MAX];
+	struct cr_err e;
+
+	opt.name = metrics[m].name;
+	if (option_parse(&opt, value, &x->bound, &e))
+		return convert_fail(l, path, opt.name,
+				    "%.300s, after <= or >=", e.text);
+	(void)snprintf(place, sizeof(place), "%.60s.%s", path, opt.name);
+	x->line = places_line(&l->places, place);
+	x->given = true;
+	(void)snprintf(x->text, sizeof(x->text), "%s%s %.16s",
+		       x->at_least ? ">" : "<", x->strict ? "" : "=", value);
+	return 0;
+}
+
+int convert_expect(struct loader *l, const char *path,
+		   const struct raw_expect *raw, struct campaign_expect *out)
+{
+	for (unsigned m = 0; m < NMETRICS; m++) {
+		const unsigned char *base = (const unsigned char *)raw;
+		const char *text =
+			*(char *const *)(const void *)(base + metrics[m].raw);
+		int rc = text ? read_one(l, path, (enum campaign_metric)m, text,
+					 &out[m])
+			      : 0;
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}

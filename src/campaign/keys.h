@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The keys of a campaign file, each once: from these lists come the libcyaml
+ * schema, the structs it loads into (all texts) and the option tables that
+ * check and convert the values. Private to src/campaign.
+ *
+ * ROW(member, key, kind, min, max, default, names, help) is a value that an
+ * option table can express; TEXT(member, key, help) one that code checks.
+ */
+#ifndef CAMPAIGN_KEYS_H
+#define CAMPAIGN_KEYS_H
+
+#define KEYS_DAY (86400 * CR_SEC)
+
+#define TOP_KEYS(ROW, TEXT)                                                    \
+	ROW(seed, "seed", CR_OPT_INT, 0, INT64_MAX, 1, NULL,                   \
+	    "of every random choice")                                          \
+	ROW(duration, "duration", CR_OPT_TIME, CR_MS, 30 * KEYS_DAY, 0, NULL,  \
+	    "length of the campaign")
+
+#define PLATFORM_KEYS(ROW, TEXT)                                               \
+	ROW(cpus, "cpus", CR_OPT_INT, 1, CR_MAX_CPUS, 1, NULL,                 \
+	    "workers of the daemon, processors of the simulator")              \
+	TEXT(run_queues, "run-queues", "global, partitioned, or a number")
+
+#define DAEMON_KEYS(ROW, TEXT)                                                 \
+	ROW(admission, "admission", CR_OPT_BOOL, 0, 1, 1, NULL,                \
+	    "refuse calls beyond the policy's bound")                          \
+	ROW(max_age, "max-age", CR_OPT_TIME, CR_MS, CR_NEVER, CR_NEVER, NULL,  \
+	    "shed frames older than this")
+
+#define FLOW_KEYS(ROW, TEXT)                                                   \
+	TEXT(name, "name", "of the flow, unique")                              \
+	ROW(count, "count", CR_OPT_INT, 1, 1000000, 0, NULL, "calls")          \
+	ROW(load_ppm, "load", CR_OPT_PPM, 1000, 100000000, 0, NULL,            \
+	    "in place of count: share of the capacity calibrated here")        \
+	ROW(ptime, "ptime", CR_OPT_TIME, CR_MS, 120 * CR_MS, 0, NULL,          \
+	    "speech in one packet (the input codec's frame)")                  \
+	ROW(cls, "class", CR_OPT_ENUM, 0, 2, 1, key_classes, "service class")  \
+	ROW(deadline, "deadline", CR_OPT_TIME, CR_US, 10 * CR_SEC, 0, NULL,    \
+	    "from arrival to answer (ptime)")
+
+#define LEG_KEYS(ROW, TEXT)                                                    \
+	TEXT(codec, "codec", "name; codec-runner --codecs lists them")         \
+	TEXT(mode, "mode", "bit rate of the codec: 12.2")                      \
+	ROW(rate, "rate", CR_OPT_INT, 8000, 48000, 0, NULL,                    \
+	    "Hz; codecs with a free rate")                                     \
+	ROW(octet_align, "octet-align", CR_OPT_BOOL, 0, 1, 0, NULL,            \
+	    "AMR, AMR-WB: octet-aligned payloads (RFC 4867)")                  \
+	ROW(dtx, "dtx", CR_OPT_BOOL, 0, 1, 0, NULL,                            \
+	    "AMR, AMR-WB: discontinuous transmission")                         \
+	ROW(spin, "spin", CR_OPT_TIME, CR_US, CR_SEC, 0, NULL,                 \
+	    "codec spin: CPU time of a frame")
+
+#define RELEASE_KEYS(ROW, TEXT)                                                \
+	ROW(kind, "model", CR_OPT_ENUM, 0, 3, 0, key_releases,                 \
+	    "release model")                                                   \
+	ROW(x, "x", CR_OPT_INT, 1, RELEASE_MAX_X, 0, NULL,                     \
+	    "rate: jobs in every y")                                           \
+	ROW(y, "y", CR_OPT_TIME, CR_US, 10 * CR_SEC, 0, NULL,                  \
+	    "rate: time in which x jobs come")                                 \
+	ROW(burst, "burst", CR_OPT_INT, 1, 1000, 0, NULL,                      \
+	    "lbap: jobs that may come ahead of time")
+
+#define START_KEYS(ROW, TEXT)                                                  \
+	ROW(at, "at", CR_OPT_TIME, 0, 30 * KEYS_DAY, 0, NULL,                  \
+	    "the first call, from the campaign's begin")                       \
+	ROW(spread, "spread", CR_OPT_TIME, 0, 30 * KEYS_DAY, 0, NULL,          \
+	    "calls begin evenly over this time")                               \
+	TEXT(poisson, "poisson", "or at random: mean calls per second, 5/s")
+
+#define HOLD_KEYS(ROW, TEXT)                                                   \
+	ROW(exponential, "model", CR_OPT_ENUM, 0, 1, 0, key_holds,             \
+	    "distribution of holding times")                                   \
+	ROW(mean, "mean", CR_OPT_TIME, CR_MS, 30 * KEYS_DAY, CR_NEVER, NULL,   \
+	    "holding time (to the end)")
+
+#define NETWORK_KEYS(ROW, TEXT)                                                \
+	ROW(jitter, "jitter", CR_OPT_TIME, 0, CR_SEC, 0, NULL,                 \
+	    "delay, uniform from 0 to this; order is kept")                    \
+	ROW(loss, "loss", CR_OPT_PPM, 0, 990000, 0, NULL, "share lost")        \
+	ROW(burst, "burst", CR_OPT_INT, 1, 1000, 1, NULL,                      \
+	    "mean number lost in a row")                                       \
+	ROW(reorder, "reorder", CR_OPT_PPM, 0, 500000, 0, NULL,                \
+	    "share that comes behind its successor")                           \
+	ROW(duplicate, "duplicate", CR_OPT_PPM, 0, 1000000, 0, NULL,           \
+	    "share that comes twice")
+
+#define TALK_KEYS(ROW, TEXT)                                                   \
+	ROW(spurt, "spurt", CR_OPT_TIME, CR_MS, 600 * CR_SEC, 0, NULL,         \
+	    "mean talk spurt")                                                 \
+	ROW(pause, "pause", CR_OPT_TIME, CR_MS, 600 * CR_SEC, 0, NULL,         \
+	    "mean pause; nothing is sent in it")
+
+#define EXPECT_KEYS(ROW, TEXT)                                                 \
+	TEXT(loss, "loss", "sent frames that never came back: <= 0.1%")        \
+	TEXT(late, "late", "received frames behind the deadline: <= 1%")       \
+	TEXT(admitted, "admitted", "calls accepted: >= 100%")                  \
+	TEXT(p50_delay, "p50-delay", "send to receive: <= 5ms")                \
+	TEXT(p99_delay, "p99-delay", "send to receive: <= 20ms")               \
+	TEXT(p999_delay, "p99.9-delay", "send to receive: <= 40ms")            \
+	TEXT(max_delay, "max-delay", "send to receive: <= 100ms")              \
+	TEXT(p99_jitter, "p99-jitter", "inter-arrival jitter: <= 10ms")
+
+#endif

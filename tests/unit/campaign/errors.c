@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every kind of mistake in a campaign file is refused with file, line, what,
+ * and the nearest valid name where there is one.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+#include "campaign/campaign.h"
+
+#define OK_TOP "seed: 3\nduration: 10s\n"
+#define OK_FLOW                                                                \
+	"flows:\n  - count: 2\n    in: {codec: pcmu}\n    out: {codec: amr}\n"
+#define LEGS "    in: {codec: pcmu}\n    out: {codec: amr}\n"
+
+static const struct {
+	const char *text, *says;
+} cases[] = {
+	/* not YAML, or of another shape */
+	{ "", "c.yaml:1: the file is empty" },
+	{ "seed: \"1\n", "not YAML" },
+	{ "- a\n", "c.yaml:1: the file: needs a mapping" },
+	{ OK_TOP OK_FLOW "---\nseed: 2\n", "second document" },
+	{ "seed: &x 1\nduration: *x\n", "c.yaml:2: aliases" },
+	{ "seed: {a: 1}\n", "c.yaml:1: seed: needs a single value" },
+	{ "flows: 3\n", "c.yaml:1: flows: needs a list" },
+	{ OK_TOP "flows: []\n", "c.yaml:3: flows: needs at least 1" },
+	{ "[a]: 1\n", "a key must be a word" },
+	/* keys */
+	{ "sed: 3\n", "c.yaml:1: unknown key 'sed'; did you mean 'seed'?" },
+	{ OK_TOP "flows:\n  - cuont: 2\n",
+	  "c.yaml:4: flows[0]: unknown key 'cuont'; did you mean 'count'?" },
+	{ OK_TOP OK_FLOW "    network: {los: 1%}\n",
+	  "c.yaml:7: flows[0].network: unknown key 'los'; did you mean "
+	  "'loss'?" },
+	{ OK_TOP "flows:\n  - count: 2\n    count: 3\n",
+	  "c.yaml:5: flows[0]: 'count' given twice" },
+	{ OK_TOP "flows:\n  - count: 2\n    in: {codec: pcmu}\n",
+	  "c.yaml:4: flows[0]: 'out' is missing" },
+	{ "seed: 3\n" OK_FLOW, "'duration' is missing" },
+	{ "seed: 3\nduration: 10s\n", "'flows' is missing" },
+	{ OK_TOP "flows:\n  - name: a\n" LEGS, "c.yaml:4: flows[0]: needs count" },
+	/* units and bounds */
+	{ "seed: 3\nduration: 10\n" OK_FLOW,
+	  "c.yaml:2: duration=10: needs a time with its unit" },
+	{ "seed: -1\nduration: 10s\n" OK_FLOW, "c.yaml:1: seed=-1: needs" },
+	{ OK_TOP OK_FLOW "    network:\n      jitter: 5\n",
+	  "c.yaml:8: flows[0].network: jitter=5: needs a time" },
+	{ OK_TOP OK_FLOW "    network:\n      loss: 100%\n",
+	  "c.yaml:8: flows[0].network: loss=100%: needs a share" },
+	{ OK_TOP OK_FLOW "    network: {burst: 2}\n", "burst needs loss" },
+	{ OK_TOP OK_FLOW "    class: sotf\n",
+	  "c.yaml:7: flows[0]: class=sotf: no such name; did you mean 'soft'" },
+	{ OK_TOP OK_FLOW "    class: best-effort\n    deadline: 5ms\n",
+	  "c.yaml:8: flows[0]: class best-effort has no deadline" },
+	{ OK_TOP "platform: {cpus: 0}\n" OK_FLOW,
+	  "c.yaml:3: platform: cpus=0: needs" },
+	{ OK_TOP "platform: {cpus: 2, run-queues: 3}\n" OK_FLOW,
+	  "run-queues=3: needs global, partitioned or a number from 1 to" },
+	/* codecs */
+	{ OK_TOP "flows:\n  - count: 1\n    in: {codec: pcmx}\n"
+		 "    out: {codec: amr}\n",
+	  "c.yaml:5: flows[0].in: codec=pcmx: no such codec; did you mean" },
+	{ OK_TOP "flows:\n  - count: 1\n    in: {mode: 1}\n"
+		 "    out: {codec: amr}\n",
+	  "c.yaml:5: flows[0].in: 'codec' is missing" },
+	{ OK_TOP "flows:\n  - count: 1\n    in: {codec: pcmu}\n"
+		 "    out: {codec: amr, mode: 12.3}\n",
+	  "c.yaml:6: flows[0].out: mode=12.3: amr has no such mode; did you "
+	  "mean '12.2'?" },
+	{ OK_TOP "flows:\n  - count: 1\n    in: {codec: pcmu, dtx: yes}\n"
+		 "    out: {codec: amr}\n",
+	  "c.yaml:5: flows[0].in: dtx: does not apply to codec pcmu" },
+	{ OK_TOP "flows:\n  - count: 1\n    in: {codec: l16, rate: 11025}\n"
+		 "    out: {codec: amr}\n",
+	  "rate=11025: needs 8000 or 16000" },
+	{ OK_TOP "flows:\n  - count: 1\n    ptime: 30ms\n"
+		 "    in: {codec: amr}\n    out: {codec: pcmu}\n",
+	  "c.yaml:5: flows[0]: ptime: frames of amr last 20ms" },
+	/* one value against another */
+	{ OK_TOP OK_FLOW "    load: 90%\n",
+	  "c.yaml:7: flows[0]: count and load exclude each other" },
+	{ OK_TOP OK_FLOW "    name: a b\n", "name=a b: needs 1 to 31 letters" },
+	{ OK_TOP "flows:\n  - name: a\n    count: 1\n" LEGS
+		 "  - name: a\n    count: 1\n" LEGS,
+	  "c.yaml:8: flows[1]: name=a: flow of line 4 has it" },
+	{ OK_TOP OK_FLOW "    start: {at: 10s}\n", "has ended by then" },
+	{ OK_TOP OK_FLOW "    start: {at: 5s, spread: 6s}\n",
+	  "spread: reaches beyond" },
+	{ OK_TOP OK_FLOW "    start: {spread: 1s, poisson: 1/s}\n",
+	  "spread and poisson exclude" },
+	{ OK_TOP OK_FLOW "    start: {poisson: 5}\n",
+	  "poisson=5: needs calls per second" },
+	{ OK_TOP OK_FLOW "    hold: {model: exponential}\n",
+	  "flows[0].hold: 'mean' is missing" },
+	{ OK_TOP OK_FLOW "    talk: {spurt: 1s}\n", "needs both spurt" },
+	{ OK_TOP OK_FLOW "    release: {model: rate}\n", "needs x" },
+	{ OK_TOP OK_FLOW "    release: {x: 3}\n", "belong to model=rate" },
+	{ OK_TOP OK_FLOW "    release: {burst: 3}\n", "belongs to model=lbap" },
+	/* expectations */
+	{ OK_TOP OK_FLOW "expect:\n  loss: <= 20ms\n",
+	  "c.yaml:8: expect: loss=20ms: needs a share" },
+	{ OK_TOP OK_FLOW "expect:\n  p99-delay: <= 3%\n",
+	  "c.yaml:8: expect: p99-delay=3%: needs a time" },
+	{ OK_TOP OK_FLOW "    expect: {lost: 1%}\n",
+	  "c.yaml:7: flows[0].expect: unknown key 'lost'; did you mean" },
+	/* schedulers */
+	{ OK_TOP "schedulers: [\"rr,quantm=5ms\"]\n" OK_FLOW,
+	  "c.yaml:3: schedulers[0]: " },
+	{ OK_TOP "schedulers: [fifo, efd]\n" OK_FLOW,
+	  "c.yaml:3: schedulers[1]: " },
+};
+
+static void mistakes_are_refused_with_place_and_reason(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct campaign *c = NULL;
+		struct cr_err e = { "" };
+		int rc = campaign_parse(cases[i].text, strlen(cases[i].text),
+					"c.yaml", &c, &e);
+
+		if (rc != -EINVAL || c || !strstr(e.text, cases[i].says) ||
+		    strncmp(e.text, "c.yaml:", 7) != 0) {
+			print_error("case %zu:\n%s\nrc %d, said: %s\nwanted: "
+				    "%s\n",
+				    i, cases[i].text, rc, e.text,
+				    cases[i].says);
+			fail();
+		}
+	}
+}
+
+static void a_missing_file_is_named(void **state)
+{
+	struct campaign *c = NULL;
+	struct cr_err e;
+
+	(void)state;
+	assert_int_equal(campaign_load("/nonexistent/c.yaml", &c, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "/nonexistent/c.yaml: No such file"));
+	assert_true(campaign_load("/", &c, &e) < 0);
+	assert_null(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(mistakes_are_refused_with_place_and_reason),
+		cmocka_unit_test(a_missing_file_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a campaign file says is what the loader gives, in ns and ppm, with the
+ * documented defaults.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "campaign/campaign.h"
+
+static struct campaign *parse(const char *text)
+{
+	struct campaign *c = NULL;
+	struct cr_err e = { "" };
+
+	if (campaign_parse(text, strlen(text), "c.yaml", &c, &e))
+		fail_msg("%s", e.text);
+	return c;
+}
+
+static void defaults_are_as_documented(void **state)
+{
+	struct campaign *c = parse("duration: 10s\nflows:\n  - count: 2\n"
+				   "    in: {codec: pcmu}\n"
+				   "    out: {codec: amr}\n");
+	const struct campaign_flow *f = &c->flows[0];
+
+	(void)state;
+	assert_int_equal(c->seed, 1);
+	assert_int_equal(c->duration, 10 * CR_SEC);
+	assert_int_equal(c->platform.cpus, 1);
+	assert_int_equal(c->platform.run_queues, 1);
+	assert_int_equal(c->platform.admission, 1);
+	assert_true(c->platform.max_age == CR_NEVER);
+	assert_string_equal(f->name, "flow1");
+	assert_int_equal(f->ptime, 20 * CR_MS);
+	assert_int_equal(f->deadline, 20 * CR_MS);
+	assert_int_equal(f->cls, CR_SOFT);
+	assert_int_equal(f->out.cfg.mode, f->out.codec->default_mode);
+	assert_true(f->hold.mean == CR_NEVER);
+	assert_int_equal(f->network.burst, 1);
+	assert_false(f->expect[METRIC_LOSS].given);
+	campaign_free(c);
+}
+
+static void every_value_arrives(void **state)
+{
+	struct campaign *c = parse(
+		"seed: 9\nduration: 1.5s\n"
+		"platform: {cpus: 4, run-queues: partitioned}\n"
+		"daemon: {admission: off, max-age: 80ms}\n"
+		"schedulers: [fifo, \"rr,quantum=5ms\", ./mine.so]\n"
+		"flows:\n"
+		"  - name: a\n    load: 97%\n    ptime: 10ms\n"
+		"    class: hard\n    deadline: 7ms\n"
+		"    in: {codec: l16, rate: 16000}\n"
+		"    out: {codec: amr-wb, mode: 12.65, octet-align: yes, "
+		"dtx: yes}\n"
+		"    input: [x.wav, y/*.wav]\n"
+		"    release: {model: rate, x: 3, y: 30ms}\n"
+		"    start: {at: 100ms, poisson: 2.5/s}\n"
+		"    hold: {model: exponential, mean: 1s}\n"
+		"    network: {jitter: 3ms, loss: 1%, burst: 4, reorder: 2%, "
+		"duplicate: 0.5%}\n"
+		"    talk: {spurt: 1.2s, pause: 1.8s}\n"
+		"    expect: {loss: <= 0.1%, p99-delay: < 20ms}\n"
+		"expect: {admitted: 100%}\n");
+	const struct campaign_flow *f = &c->flows[0];
+
+	(void)state;
+	assert_int_equal(c->platform.run_queues, 4);
+	assert_int_equal(c->platform.admission, 0);
+	assert_int_equal(c->platform.max_age, 80 * CR_MS);
+	assert_int_equal(c->scheduler_count, 3);
+	assert_string_equal(c->schedulers[1], "rr,quantum=5ms");
+	assert_int_equal(f->load_ppm, 970000);
+	assert_int_equal(f->ptime, 10 * CR_MS);
+	assert_int_equal(f->in.cfg.samples, 160);
+	assert_int_equal(f->in.cfg.sample_rate, 16000);
+	assert_true(f->out.octet_align && f->out.cfg.dtx);
+	assert_string_equal(f->out.codec->modes[f->out.cfg.mode].name, "12.65");
+	assert_int_equal(f->cls, CR_HARD);
+	assert_int_equal(f->input_count, 2);
+	assert_int_equal(f->release.kind, RELEASE_RATE);
+	assert_int_equal(f->release.y, 30 * CR_MS);
+	assert_int_equal(f->start.poisson_ppm, 2500000);
+	assert_int_equal(f->hold.exponential, 1);
+	assert_int_equal(f->network.reorder, 20000);
+	assert_int_equal(f->network.burst, 4);
+	assert_int_equal(f->talk.pause, 1800 * CR_MS);
+	assert_int_equal(f->expect[METRIC_LOSS].bound, 1000);
+	assert_true(f->expect[METRIC_P99_DELAY].strict);
+	assert_true(c->expect[METRIC_ADMITTED].at_least);
+	campaign_free(c);
+}
+
+static void expectations_judge_their_bound(void **state)
+{
+	struct campaign_expect le = { .bound = 10 }, lt = le, ge = le, gt = le;
+
+	(void)state;
+	lt.strict = gt.strict = true;
+	ge.at_least = gt.at_least = true;
+	assert_true(campaign_expect_met(&le, 10));
+	assert_false(campaign_expect_met(&lt, 10));
+	assert_true(campaign_expect_met(&ge, 10));
+	assert_false(campaign_expect_met(&gt, 10));
+	assert_true(campaign_expect_met(&lt, 9));
+	assert_false(campaign_expect_met(&le, 11));
+	assert_true(campaign_expect_met(&gt, 11));
+	assert_false(campaign_expect_met(&ge, 9));
+}
+
+static void the_demo_campaign_loads(void **state)
+{
+	struct campaign *c = NULL;
+	struct cr_err e = { "" };
+
+	(void)state;
+	if (campaign_load(CAMPAIGNS "/demo.yaml", &c, &e))
+		fail_msg("%s", e.text);
+	assert_int_equal(c->scheduler_count, 3);
+	assert_true(c->flow_count >= 2);
+	campaign_free(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults_are_as_documented),
+		cmocka_unit_test(every_value_arrives),
+		cmocka_unit_test(expectations_judge_their_bound),
+		cmocka_unit_test(the_demo_campaign_loads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
