@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Golden schedules: what fifo, rr and edf do, slot by slot.
+ */
+#include "schedulers/policies.h"
+#include "steps.h"
+
+static struct steps *new_steps(const struct cr_sched_ops *ops, const char *opts,
+			       unsigned ncpu, bool preemptible)
+{
+	struct steps *s = calloc(1, sizeof(*s));
+
+	assert_non_null(s);
+	s->ops = ops;
+	s->opts = opts;
+	s->ncpu = ncpu;
+	s->preemptible = preemptible;
+	return s;
+}
+
+static void expect(struct steps *s, const char *cpu0, const char *cpu1)
+{
+	steps_run(s, (cr_ns)strlen(cpu0));
+	assert_string_equal(s->line[0], cpu0);
+	if (cpu1)
+		assert_string_equal(s->line[1], cpu1);
+	free(s);
+}
+
+#define ADD(s, cls, ...)                                                       \
+	steps_add((s), (cls), (const struct step_job[]){ __VA_ARGS__ },        \
+		  sizeof((const struct step_job[]){ __VA_ARGS__ }) /           \
+			  sizeof(struct step_job))
+
+static void fifo_serves_in_order_of_release(void **state)
+{
+	struct steps *s = new_steps(&cr_sched_fifo, NULL, 1, true);
+
+	(void)state;
+	ADD(s, CR_SOFT, { 2, 2, 99 });
+	ADD(s, CR_SOFT, { 0, 4, 99 });
+	ADD(s, CR_SOFT, { 1, 1, 5 }, { 9, 1, 99 });
+	expect(s, "BBBBCAA..C.", NULL);
+}
+
+/* A call with more frames goes to the tail after each of them. */
+static void fifo_takes_one_frame_a_turn(void **state)
+{
+	struct steps *s = new_steps(&cr_sched_fifo, NULL, 1, true);
+
+	(void)state;
+	ADD(s, CR_SOFT, { 0, 1, 99 }, { 0, 1, 99 }, { 0, 1, 99 });
+	ADD(s, CR_SOFT, { 0, 3, 99 }, { 0, 3, 99 });
+	expect(s, "ABBBABBBA.", NULL);
+}
+
+static void fifo_on_two_cpus(void **state)
+{
+	struct steps *s = new_steps(&cr_sched_fifo, NULL, 2, true);
+
+	(void)state;
+	ADD(s, CR_SOFT, { 0, 3, 99 });
+	ADD(s, CR_SOFT, { 0, 1, 99 });
+	ADD(s, CR_SOFT, { 0, 2, 99 });
+	expect(s, "AAA.", "BCC.");
+}
+
+static void a_mask_is_kept(void **state)
+{
+	struct steps *s = new_steps(&cr_sched_fifo, NULL, 2, true);
+
+	(void)state;
+	cr_cpus_del(&ADD(s, CR_SOFT, { 0, 2, 99 })->core.task.cpus, 0);
+	cr_cpus_del(&ADD(s, CR_SOFT, { 0, 2, 99 })->core.task.cpus, 0);
+	cr_cpus_del(&ADD(s, CR_SOFT, { 1, 1, 99 })->core.task.cpus, 1);
+	expect(s, ".C...", "AABB.");
+}
+
+/* A slot is 1 ns, the least quantum 1 us: a turn is a thousand slots. */
+static void rr_turns_last_a_quantum(void **state)
+{
+	struct steps *s = new_steps(&cr_sched_rr, "quantum=1us", 1, true);
+	char want[STEPS_SLOTS + 1] = "";
+
+	(void)state;
+	ADD(s, CR_SOFT, { 0, 1500, 9999 });
+	ADD(s, CR_SOFT, { 0, 1000, 9999 });
+	ADD(s, CR_SOFT, { 500, 700, 9999 });
+	/* A 1000, B 1000, C 700 (ends its turn early), A 500 */
+	memset(want, 'A', 1000);
+	memset(want + 1000, 'B', 1000);
+	memset(want + 2000, 'C', 700);
+	memset(want + 2700, 'A', 500);
+	memset(want + 3200, '.', 100);
+	expect(s, want, NULL);
+}
+
+/* Without preemption a turn is as many frames as fit below the quantum: equal
+ * time for cheap and costly frames, where fifo gives equal counts. */
+static void rr_without_preemption_shares_time(void **state)
+{
+	static const struct step_job cheap[] = {
+		{ 0, 400, 9999 }, { 0, 400, 9999 }, { 0, 400, 9999 },
+		{ 0, 400, 9999 }, { 0, 400, 9999 },
+	};
+	static const struct step_job costly[] = { { 0, 1200, 9999 },
+						  { 0, 1200, 9999 } };
+	struct steps *s = new_steps(&cr_sched_rr, "quantum=1us", 1, false);
+	char want[STEPS_SLOTS + 1] = "";
+
+	(void)state;
+	steps_add(s, CR_SOFT, cheap, 5);
+	steps_add(s, CR_SOFT, costly, 2);
+	/* three cheap ones reach the quantum at 1200, then one costly */
+	memset(want, 'A', 1200);
+	memset(want + 1200, 'B', 1200);
+	memset(want + 2400, 'A', 800);
+	memset(want + 3200, 'B', 800);
+	expect(s, want, NULL);
+}
+
+/* Each of n backlogged calls has 1/n of the time, within one quantum. */
+static void rr_divides_time_equally(void **state)
+{
+	static const struct step_job endless[] = { { 0, 9999, 99999 } };
+	struct steps *s = new_steps(&cr_sched_rr, "quantum=1us", 1, true);
+	int got[3] = { 0, 0, 0 };
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++)
+		steps_add(s, CR_SOFT, endless, 1);
+	steps_run(s, 4000);
+	for (int t = 0; t < 4000; t++) {
+		got[s->line[0][t] - 'A']++;
+		for (unsigned i = 0; i < 3; i++)
+			assert_true(abs(3 * got[i] - (t + 1)) <= 3000);
+	}
+	free(s);
+}
+
+static void edf_runs_the_earliest_deadline_and_preempts(void **state)
+{
+	struct steps *s = new_steps(&cr_sched_edf, NULL, 1, true);
+
+	(void)state;
+	ADD(s, CR_SOFT, { 0, 4, 20 });
+	ADD(s, CR_SOFT, { 1, 2, 10 });
+	ADD(s, CR_SOFT, { 2, 1, 15 }, { 3, 1, 5 });
+	/* B preempts A at 1; C's second frame waits behind its first */
+	expect(s, "ABBCCAAA.", NULL);
+}
+
+static void edf_without_preemption_waits_for_the_frame(void **state)
+{
+	struct steps *s = new_steps(&cr_sched_edf, NULL, 1, false);
+
+	(void)state;
+	ADD(s, CR_SOFT, { 0, 4, 20 });
+	ADD(s, CR_SOFT, { 1, 2, 10 });
+	ADD(s, CR_SOFT, { 2, 1, 9 });
+	expect(s, "AAAACBB.", NULL);
+}
+
+static void edf_ties_go_to_the_smaller_id(void **state)
+{
+	struct steps *s = new_steps(&cr_sched_edf, NULL, 1, true);
+
+	(void)state;
+	ADD(s, CR_SOFT, { 1, 1, 10 });
+	ADD(s, CR_SOFT, { 0, 3, 10 });
+	ADD(s, CR_SOFT, { 0, 1, 10 });
+	expect(s, "BABBC.", NULL);
+}
+
+static void edf_puts_best_effort_last(void **state)
+{
+	struct steps *s = new_steps(&cr_sched_edf, NULL, 1, true);
+
+	(void)state;
+	ADD(s, CR_BE, { 0, 3, 1 });
+	ADD(s, CR_SOFT, { 1, 2, 1000 });
+	ADD(s, CR_BE, { 0, 1, 1 });
+	expect(s, "ABBAAC.", NULL);
+}
+
+static void edf_preempts_the_worst_of_two_cpus(void **state)
+{
+	struct steps *s = new_steps(&cr_sched_edf, NULL, 2, true);
+
+	(void)state;
+	ADD(s, CR_SOFT, { 0, 3, 10 });
+	ADD(s, CR_SOFT, { 0, 3, 20 });
+	ADD(s, CR_SOFT, { 1, 2, 15 });
+	expect(s, "AAABB.", "BCC...");
+}
+
+/* Dhall: little load, but the two light tasks keep both CPUs from the heavy
+ * one for a moment too long. */
+static void edf_misses_on_dhalls_set(void **state)
+{
+	struct steps *s = new_steps(&cr_sched_edf, NULL, 2, true);
+
+	(void)state;
+	ADD(s, CR_SOFT, { 0, 2, 20 });
+	ADD(s, CR_SOFT, { 0, 2, 20 });
+	ADD(s, CR_SOFT, { 0, 20, 21 });
+	steps_run(s, 30);
+	assert_int_equal(s->completed, 3);
+	assert_int_equal(s->misses, 1);
+	free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fifo_serves_in_order_of_release),
+		cmocka_unit_test(fifo_takes_one_frame_a_turn),
+		cmocka_unit_test(fifo_on_two_cpus),
+		cmocka_unit_test(a_mask_is_kept),
+		cmocka_unit_test(rr_turns_last_a_quantum),
+		cmocka_unit_test(rr_without_preemption_shares_time),
+		cmocka_unit_test(rr_divides_time_equally),
+		cmocka_unit_test(edf_runs_the_earliest_deadline_and_preempts),
+		cmocka_unit_test(edf_without_preemption_waits_for_the_frame),
+		cmocka_unit_test(edf_ties_go_to_the_smaller_id),
+		cmocka_unit_test(edf_puts_best_effort_last),
+		cmocka_unit_test(edf_preempts_the_worst_of_two_cpus),
+		cmocka_unit_test(edf_misses_on_dhalls_set),
+	};
+
+	return cmocka_run_group_tests_name("golden", tests, NULL, NULL);
+}

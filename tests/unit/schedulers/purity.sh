@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Policies are pure: their objects need nothing from outside but helpers that
+# the compiler may call for copying memory (and what a sanitizer adds).
+# Usage: purity.sh NM OBJECT...
+set -eu
+nm=$1
+shift
+checked=0
+for object in "$@"; do
+	case $object in
+	*registry.c.o) continue ;; # loads policies; is none
+	esac
+	impure=$("$nm" -u "$object" | sed 's/^ *[UwV] *//' |
+		grep -Ev '^(mem(cpy|move|set|cmp)|__(asan|ubsan|tsan|sanitizer)_.*|_GLOBAL_OFFSET_TABLE_)$' || true)
+	if [ -n "$impure" ]; then
+		echo "$object is not pure, it uses:" "$impure"
+		exit 1
+	fi
+	checked=$((checked + 1))
+done
+[ "$checked" -ge 3 ] || {
+	echo "only $checked objects to check"
+	exit 1
+}
+echo "$checked policies are pure"
