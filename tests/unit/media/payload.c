@@ -4,15 +4,10 @@
  * RFC 3551.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "media/payload.h"
+#include "cmocka_cr.h"
 
 static const struct payload_cfg nb_be = { .kind = PAYLOAD_AMR };
 static const struct payload_cfg nb_oa = { .kind = PAYLOAD_AMR,

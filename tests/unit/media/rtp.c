@@ -2,15 +2,10 @@
 /*
  * RTP headers, sequence tracking, jitter: each test is named by what it shows.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "media/rtp.h"
+#include "cmocka_cr.h"
 
 static void built_header_has_the_bits_of_rfc3550(void **state)
 {
