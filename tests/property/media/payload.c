@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Payload formats: what was packed is unpacked, bit by bit, for every format,
+ * mode and number of frames; and a payload cut or lengthened anywhere is
+ * refused as a whole.
+ */
+#include <string.h>
+
+#include "media/payload.h"
+#include "cmocka_cr.h"
+#include "seed.h"
+
+#define ROUNDS 20000u
+#define ROOM (PAYLOAD_FRAMES_MAX * CR_FRAME_MAX)
+
+/* Speech bits by mode; the one behind the last mode is the SID's. */
+static const unsigned nb_bits[] = { 95, 103, 118, 134, 148, 159, 204, 244, 39 };
+static const unsigned wb_bits[] = { 132, 177, 253, 285, 317,
+				    365, 397, 461, 477, 40 };
+
+static struct cr_frame in[PAYLOAD_FRAMES_MAX];
+static uint8_t packed[ROOM + 1], again[ROOM];
+
+static void random_bytes(uint64_t *s, struct cr_frame *f)
+{
+	for (unsigned i = 0; i < f->bytes; i++)
+		f->data[i] = (uint8_t)test_random(s);
+}
+
+static void random_amr(uint64_t *s, const struct payload_cfg *cfg,
+		       struct cr_frame *f)
+{
+	bool wide = cfg->kind == PAYLOAD_AMR_WB;
+	const unsigned *bits = wide ? wb_bits : nb_bits;
+	unsigned sid = wide ? 9 : 8, mode = test_below(s, sid + 2);
+
+	if (mode > sid) {
+		*f = (struct cr_frame){ .kind = CR_FRAME_NO_DATA,
+					.mode = PAYLOAD_FT_NO_DATA };
+		return;
+	}
+	f->kind = mode == sid ? CR_FRAME_SID : CR_FRAME_SPEECH;
+	if (test_below(s, 4) == 0)
+		f->kind = CR_FRAME_BAD;
+	f->mode = (uint8_t)mode;
+	f->bytes = (uint16_t)((bits[mode] + 7) / 8);
+	random_bytes(s, f);
+	if (bits[mode] % 8)
+		f->data[f->bytes - 1] &= (uint8_t)(0xff00u >> bits[mode] % 8);
+}
+
+static void random_g723(uint64_t *s, struct cr_frame *f)
+{
+	static const uint8_t bytes[] = { 24, 20, 4 };
+
+	f->mode = (uint8_t)test_below(s, 3);
+	f->kind = f->mode == 2 ? CR_FRAME_SID : CR_FRAME_SPEECH;
+	f->bytes = bytes[f->mode];
+	random_bytes(s, f);
+	f->data[0] = (uint8_t)((f->data[0] & 0xfcu) | f->mode);
+}
+
+static void random_pcm(uint64_t *s, const struct payload_cfg *cfg,
+		       struct cr_frame *f)
+{
+	unsigned each = cfg->kind == PAYLOAD_L16 ? 2 : 1;
+
+	f->kind = CR_FRAME_SPEECH;
+	f->mode = 0;
+	f->bytes = (uint16_t)(cfg->samples * each);
+	random_bytes(s, f);
+}
+
+static void random_frame(uint64_t *s, const struct payload_cfg *cfg,
+			 struct cr_frame *f)
+{
+	switch (cfg->kind) {
+	case PAYLOAD_AMR:
+	case PAYLOAD_AMR_WB:
+		random_amr(s, cfg, f);
+		return;
+	case PAYLOAD_G723:
+		random_g723(s, f);
+		return;
+	default:
+		random_pcm(s, cfg, f);
+	}
+}
+
+static void assert_same_frames(struct payload_iter *it, unsigned n)
+{
+	struct cr_frame out;
+
+	for (unsigned i = 0; i < n; i++) {
+		assert_true(payload_next(it, &out));
+		assert_int_equal(out.kind, in[i].kind);
+		assert_int_equal(out.mode, in[i].mode);
+		assert_int_equal(out.bytes, in[i].bytes);
+		assert_memory_equal(out.data, in[i].data, out.bytes);
+	}
+	assert_false(payload_next(it, &out));
+}
+
+static bool is_amr(const struct payload_cfg *cfg)
+{
+	return cfg->kind == PAYLOAD_AMR || cfg->kind == PAYLOAD_AMR_WB;
+}
+
+static void one_round(uint64_t *s, const struct payload_cfg *cfg)
+{
+	unsigned n = 1 + test_below(s, PAYLOAD_FRAMES_MAX);
+	unsigned cmr = test_below(s, 9);
+	struct payload_iter it;
+	int bytes;
+
+	for (unsigned i = 0; i < n; i++)
+		random_frame(s, cfg, &in[i]);
+	if (cmr == 8 || !is_amr(cfg))
+		cmr = PAYLOAD_NO_CMR;
+	bytes = payload_pack(cfg, (uint8_t)cmr, in, n, packed, ROOM);
+	assert_true(bytes > 0);
+	assert_true((size_t)bytes <= n * payload_max_bytes(cfg));
+	assert_int_equal(payload_open(cfg, packed, (size_t)bytes, &it), 0);
+	assert_int_equal(it.info.nframes, n);
+	assert_int_equal(it.info.cmr, cmr);
+	assert_same_frames(&it, n);
+	assert_int_equal(payload_pack(cfg, (uint8_t)cmr, in, n, again, ROOM),
+			 bytes);
+	assert_memory_equal(packed, again, (size_t)bytes);
+	if (!is_amr(cfg))
+		return;
+	for (int cut = 1; cut < bytes; cut++)
+		assert_int_equal(payload_open(cfg, packed, (size_t)cut, &it),
+				 PAYLOAD_SHORT);
+	assert_int_equal(payload_open(cfg, packed, (size_t)bytes + 1, &it),
+			 PAYLOAD_SURPLUS);
+}
+
+static void what_was_packed_is_unpacked(void **state)
+{
+	uint64_t s = test_seed();
+
+	(void)state;
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		const struct payload_cfg cfg = {
+			.kind = (enum payload_kind)(round % PAYLOAD_NKINDS),
+			.octet_align = test_below(&s, 2),
+			.samples = 1 + test_below(&s, CR_FRAME_SAMPLES_MAX),
+		};
+
+		one_round(&s, &cfg);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_packed_is_unpacked),
+	};
+
+	return cmocka_run_group_tests_name("payload round trip", tests, NULL,
+					   NULL);
+}
