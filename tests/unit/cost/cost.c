@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Costs are measured in order: more work costs more, the table has a row for
+ * every codec, mode and direction, and its derived figures fit together.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmocka_cr.h"
+#include "cost/cost.h"
+#include "cost/synth.h"
+
+static void spin_costs_what_it_burns(void **state)
+{
+	struct cr_codec_cfg cfg = { .spin = 300 * CR_US };
+	struct cost_result enc, dec;
+
+	(void)state;
+	assert_int_equal(
+		cost_quick(cr_codec_find("spin"), &cfg, NULL, &enc, &dec, NULL),
+		0);
+	/* Never less, but for the clock's own cost, which is taken off. */
+	assert_true(enc.cost.mean > 290 * CR_US);
+	assert_true(dec.cost.mean > 290 * CR_US);
+	assert_true(enc.cost.p99 >= enc.cost.mean / 2);
+	assert_int_equal(enc.frame, 20 * CR_MS);
+	assert_true(enc.synthetic);
+	assert_true(enc.frames > 0);
+}
+
+/* Both sides are in the library: a sanitizer slows neither. */
+static void encoding_amr_costs_more_than_decoding_it(void **state)
+{
+	struct cr_codec_cfg cfg = { 0 };
+	struct cost_result enc, dec;
+
+	(void)state;
+	assert_int_equal(
+		cost_quick(cr_codec_find("amr"), &cfg, NULL, &enc, &dec, NULL),
+		0);
+	assert_true(enc.cost.mean > 2 * dec.cost.mean);
+	assert_true(dec.cost.mean > 0);
+}
+
+static void what_cannot_be_measured_is_refused(void **state)
+{
+	struct cr_codec_cfg bad = { .mode = 99 }, fine = { 0 };
+	struct cost_result enc = { .frames = 7 }, dec;
+	struct speech_corpus *wide = NULL;
+	struct cr_err e = { 0 };
+
+	(void)state;
+	assert_int_equal(
+		cost_quick(cr_codec_find("amr"), &bad, NULL, &enc, &dec, &e),
+		-EINVAL);
+	assert_non_null(strstr(e.text, "amr"));
+	if (speech_open(&wide, 16000, NULL, &e))
+		fail_msg("%s", e.text);
+	assert_int_equal(
+		cost_quick(cr_codec_find("amr"), &fine, wide, &enc, &dec, &e),
+		-EINVAL);
+	assert_non_null(strstr(e.text, "16000"));
+	assert_int_equal(enc.frames, 7);
+	speech_close(wide);
+}
+
+/* The row of codec, mode, rate and direction. */
+static const json_t *find_row(const json_t *rows, const char *codec,
+			      const char *mode, int rate, const char *dir)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (rows, i, row) {
+		const char *c = NULL, *m = NULL, *d = NULL;
+		int r = 0;
+
+		assert_int_equal(json_unpack((json_t *)(uintptr_t)row,
+					     "{s:s, s:s, s:i, s:s}", "codec",
+					     &c, "mode", &m, "sample_rate", &r,
+					     "direction", &d),
+				 0);
+		if (!strcmp(c, codec) && !strcmp(m, mode) && r == rate &&
+		    !strcmp(d, dir))
+			return row;
+	}
+	return NULL;
+}
+
+static void check_row(const json_t *row)
+{
+	double mean, p99, calls, weight, frame;
+
+	assert_int_equal(json_unpack((json_t *)(uintptr_t)row,
+				     "{s:F, s:F, s:F, s:F, s:F}", "mean_us",
+				     &mean, "p99_us", &p99, "calls_per_core",
+				     &calls, "weight", &weight, "frame_ms",
+				     &frame),
+			 0);
+	assert_true(mean >= 0 && p99 >= 0);
+	if (mean < 0.01)
+		return;
+	assert_true(fabs(calls * mean / (frame * 1e3) - 1) < 1e-6);
+	assert_true(fabs(weight * calls / 12e6 - 1) < 1e-6);
+}
+
+static void the_table_has_every_codec_mode_and_direction(void **state)
+{
+	struct cost_table *t = NULL;
+	const json_t *rows;
+	char text[16384] = "";
+	json_t *json;
+	FILE *out;
+
+	(void)state;
+	assert_int_equal(cost_table_open(&t, 0.05, NULL), 0);
+	json = cost_json(t);
+	assert_non_null(json);
+	rows = json_object_get(json, "rows");
+	for (const struct cr_codec *const *c = cr_codecs; *c; c++) {
+		for (unsigned m = 0; m < (*c)->nmodes; m++) {
+			const char *name = (*c)->name,
+				   *mode = (*c)->modes[m].name;
+			int rate = (int)(*c)->sample_rate;
+
+			if (!strcmp(name, "spin"))
+				continue;
+			check_row(find_row(rows, name, mode, rate, "encode"));
+			check_row(find_row(rows, name, mode, rate, "decode"));
+		}
+	}
+	assert_non_null(find_row(rows, "l16", "pcm", 16000, "encode"));
+	assert_null(find_row(rows, "spin", "pcm", 8000, "encode"));
+	json_decref(json);
+
+	out = fmemopen(text, sizeof(text), "w");
+	assert_non_null(out);
+	cost_print(out, t);
+	assert_int_equal(fclose(out), 0);
+	assert_non_null(strstr(text, "speech at 8 kHz"));
+	assert_non_null(strstr(text, "amr-wb   12.65"));
+	assert_non_null(strstr(text, "calls/core"));
+	cost_table_close(t);
+}
+
+static void synthetic_speech_is_seeded_and_loud(void **state)
+{
+	static int16_t one[32000], two[32000], other[32000];
+	struct synth a, b, c;
+	double sum = 0;
+
+	(void)state;
+	synth_init(&a, 16000, 1);
+	synth_init(&b, 16000, 1);
+	synth_init(&c, 16000, 2);
+	synth_read(&a, one, 32000);
+	synth_read(&b, two, 16000);
+	synth_read(&b, two + 16000, 16000);
+	synth_read(&c, other, 32000);
+	assert_memory_equal(one, two, sizeof(one));
+	assert_memory_not_equal(one, other, sizeof(one));
+	for (unsigned i = 0; i < 32000; i++)
+		sum += (double)one[i] * one[i];
+	/* Somewhere where speech is: -40 to -6 dB of full scale. */
+	assert_in_range((unsigned)sqrt(sum / 32000), 328, 16000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(spin_costs_what_it_burns),
+		cmocka_unit_test(encoding_amr_costs_more_than_decoding_it),
+		cmocka_unit_test(what_cannot_be_measured_is_refused),
+		cmocka_unit_test(the_table_has_every_codec_mode_and_direction),
+		cmocka_unit_test(synthetic_speech_is_seeded_and_loud),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
