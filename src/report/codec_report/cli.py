@@ -5,8 +5,9 @@ import os
 import re
 import shutil
 import sys
+import textwrap
 
-from codec_report import ReportError, metrics, table
+from codec_report import ReportError, feeder, man, metrics, table
 from codec_report.run import Window, load_run, sections
 
 DESCRIPTION = """\
@@ -19,23 +20,36 @@ pair a table; the best of a row is marked with '*'. A run whose scheduler was
 switched becomes a column per scheduler.
 """
 
-EPILOG = """\
-examples:
-  codec-report out/fifo out/edf
-      two runs side by side
-  codec-report --warm-up 5 --by class trace.bin
-      without the first five seconds, by service class
-  codec-report --csv out/* > runs.csv
-      one line per run, scheduler and codec pair, for a spreadsheet
-  codec-report --json out/edf | jq '.runs[0].schedulers[0].groups[0].lost'
-      one number, for a script
-
-exit codes:
-  0  all well
-  2  wrong arguments, or a run that cannot be read; the message says why
-
-definitions:
+EXAMPLES = """\
+codec-report out/fifo out/edf
+    two runs side by side
+codec-report --warm-up 5 --by class trace.bin
+    without the first five seconds, by service class
+codec-report --csv out/* > runs.csv
+    one line per run, scheduler and codec pair, for a spreadsheet
+codec-report --json out/edf | jq '.runs[0].schedulers[0].groups[0].lost'
+    one number, for a script
 """
+
+EXITS = """\
+0  all well
+2  wrong arguments, or a run that cannot be read; the message says why
+"""
+
+SECTIONS = [("examples", EXAMPLES), ("exit codes", EXITS),
+            ("definitions", metrics.__doc__.split("\n\n", 1)[1]),
+            ("files", feeder.__doc__.split("\n\n", 1)[1])]
+VERSION = os.environ.get("CR_VERSION", "(from source)")
+
+
+class _Man(argparse.Action):
+    """--man: print the man page, which is made of the parser's own texts."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        shown = [a for a in parser._actions if a.help != argparse.SUPPRESS]
+        print(man.page(parser, shown, "compare schedulers by the traces of "
+                       "runs", VERSION, SECTIONS), end="")
+        parser.exit()
 
 
 def seconds(text):
@@ -51,7 +65,8 @@ def seconds(text):
 def _parser():
     parser = argparse.ArgumentParser(
         prog="codec-report", description=DESCRIPTION,
-        epilog=EPILOG + metrics.__doc__.split("\n\n", 1)[1],
+        epilog="\n".join(f"{title}:\n{textwrap.indent(text, '  ')}"
+                         for title, text in SECTIONS),
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", metavar="RUN", nargs="+",
                         help="trace file or run folder")
@@ -74,8 +89,9 @@ def _parser():
     form.add_argument("--csv", action="store_true",
                       help="print CSV, a line per run, scheduler and group")
     parser.add_argument("--version", action="version",
-                        version="codec-report (codec-runner) "
-                        + os.environ.get("CR_VERSION", "from source"))
+                        version=f"codec-report (codec-runner) {VERSION}")
+    parser.add_argument("--man", action=_Man, nargs=0,
+                        help=argparse.SUPPRESS)
     return parser
 
 

@@ -28,6 +28,9 @@ call loss    per call: lost / (lost + done), over the calls with either.
 busy share   time inside jobs (start to the end of sending) per worker and
              second.
 codec share  part of that inside decode and encode.
+feeder       what codec-feeder counted (calls.csv): frames sent to the daemon,
+             received back, lost, late; and the 99th percentile of the delay
+             from send to receive, of the median call and of the worst call.
 
 Pairs of frames across a pause of the talker (the RTP timestamps show it) say
 nothing about scheduling and are left out of both jitters. Quantiles are
@@ -81,6 +84,16 @@ METRICS = (
        Metric("busy_share", "workers busy", "share"),
        Metric("codec_share", "  of it in codecs", "share")])
 
+#: Counts that calls.csv may have.
+FEEDER_COUNTS = ("sent", "received", "lost", "late")
+FEEDER_METRICS = (
+    [Metric(f"feeder_{name}", f"feeder {name}", "count",
+            -1 if name in ("lost", "late") else 0) for name in FEEDER_COUNTS]
+    + [Metric("feeder_delay_p99_median_ms", "feeder delay p99, ms", "ms", -1),
+       Metric("feeder_delay_p99_worst_ms", "  of the worst call, ms", "ms",
+              -1)])
+METRICS += FEEDER_METRICS
+
 
 def quantiles(values, scale=1.0):
     """{"p50": ..., "p99", "p999", "max"} of an array by nearest rank, times
@@ -102,64 +115,68 @@ def jain(shares):
     return float(shares.sum()) ** 2 / (len(shares) * squares)
 
 
-def by_call(jobs):
-    """jobs sorted by call and frame, and the index of each call's first."""
+def sort_by_call(jobs):
+    """Sort the columns of jobs by call and frame, in place and one at a time,
+    so that a long trace is not in memory twice."""
     order = np.argsort(jobs["call"].astype(np.uint64) << np.uint64(32)
                        | jobs["seq"], kind="stable")
-    jobs = {name: column[order] for name, column in jobs.items()}
-    return jobs, call_starts(jobs)
+    for name in jobs:
+        jobs[name] = jobs[name][order]
 
 
 def call_starts(jobs):
+    """The index of each call's first job in sorted columns."""
     call = jobs["call"]
     if not len(call):
         return np.empty(0, np.intp)
     return np.flatnonzero(np.concatenate(([True], call[1:] != call[:-1])))
 
 
-def _in_step(jobs, starts, earlier, later):
-    """Which pairs of frames follow each other in the media, too: the RTP
-    timestamps moved by the call's smallest step per frame."""
-    if not len(later):
-        return np.empty(0, bool)
+def media_step(jobs, starts):
+    """Per job: by how much its call's RTP timestamp moves per frame (the
+    smallest step seen between frames that follow each other), 0: unknown.
+
+    jobs: columns sorted by call and frame; starts: call_starts(jobs).
+    """
+    if not len(starts):
+        return np.empty(0, np.int64)
+    unknown = np.int64(1 << 31)  # and beyond: the timestamp went back
     step = (jobs["rtp_ts"][1:] - jobs["rtp_ts"][:-1]).astype(np.int64)
     follows = jobs["seq"][1:] - jobs["seq"][:-1] == 1
     follows &= jobs["call"][1:] == jobs["call"][:-1]
-    unknown = np.iinfo(np.int64).max
-    step[~follows | (step == 0) | (step >= 1 << 31)] = unknown
+    step[~follows | (step == 0)] = unknown
     smallest = np.minimum.reduceat(np.append(step, unknown), starts)
-    of_job = np.repeat(smallest, np.diff(np.append(starts,
-                                                   len(jobs["call"]))))
-    want = of_job[later]
-    moved = (jobs["rtp_ts"][later] - jobs["rtp_ts"][earlier]).astype(np.int64)
-    frames = (jobs["seq"][later] - jobs["seq"][earlier]).astype(np.int64)
-    return (want == unknown) | (moved // np.maximum(want, 1) <= frames)
+    smallest[smallest >= unknown] = 0
+    return np.repeat(smallest, np.diff(np.append(starts, len(step) + 1)))
 
 
-def _deviations(jobs, starts, frame, stamp, worked, adjacent):
+def _deviations(jobs, stamp, worked, adjacent):
     """|interval - frame duration| between successive worked jobs of a call.
 
-    frame: frame duration of each job in ns, 0: unknown. adjacent: only frames
-    that follow each other.
+    adjacent: only frames that follow each other. Left out: unknown frame
+    durations, and pairs whose RTP timestamps moved by more than the frames
+    between them account for.
     """
     at = np.flatnonzero(worked)
     earlier, later = at[:-1], at[1:]
+    frames = jobs["seq"][later] - jobs["seq"][earlier]
     keep = jobs["call"][earlier] == jobs["call"][later]
-    keep &= frame[later] > 0
+    keep &= jobs["frame"][later] > 0
     if adjacent:
-        keep &= jobs["seq"][later] - jobs["seq"][earlier] == 1
+        keep &= frames == 1
+    step = jobs["media_step"][later]
+    moved = jobs["rtp_ts"][later] - jobs["rtp_ts"][earlier]
+    keep &= (step == 0) | (moved <= step * frames)
     earlier, later = earlier[keep], later[keep]
-    keep = _in_step(jobs, starts, earlier, later)
-    earlier, later = earlier[keep], later[keep]
-    return np.abs(stamp[later] - stamp[earlier] - frame[later])
+    return np.abs(stamp[later] - stamp[earlier] - jobs["frame"][later])
 
 
-def _jitters(jobs, starts, frame):
+def _jitters(jobs):
     sent = (jobs["sent"] > 0) & (jobs["outcome"] == 0)
     picked = jobs["pick"] > 0
     picked &= (jobs["outcome"] == 0) | (jobs["start"] > 0)
-    return (_deviations(jobs, starts, frame, jobs["sent"], sent, True),
-            _deviations(jobs, starts, frame, jobs["pick"], picked, False))
+    return (_deviations(jobs, jobs["sent"], sent, True),
+            _deviations(jobs, jobs["pick"], picked, False))
 
 
 def _call_losses(lost, done, starts):
@@ -197,12 +214,13 @@ def _busy(jobs, seconds, workers):
     return out
 
 
-def measure(jobs, frame, seconds, workers):
+def measure(jobs, seconds, workers):
     """Every metric of METRICS over jobs, as a dict; None: not defined.
 
-    jobs: columns sorted by call and frame (by_call()); frame: frame duration
-    of each in ns, 0 where unknown; seconds: between the first and the last
-    arrival; workers: how many there were.
+    jobs: columns sorted by call and frame (sort_by_call()), with two more: "frame",
+    the frame duration in ns, 0 where unknown, and "media_step"
+    (media_step()). seconds: between the first and the last arrival; workers:
+    how many there were.
     """
     out = {metric.key: None for metric in METRICS}
     starts = call_starts(jobs)
@@ -218,7 +236,7 @@ def measure(jobs, frame, seconds, workers):
         out["lost_per_s"] = out["lost"] / seconds
 
     sent = done & (jobs["sent"] > 0)
-    jitter, sched_jitter = _jitters(jobs, starts, frame)
+    jitter, sched_jitter = _jitters(jobs)
     for key, values in (("delay", (jobs["sent"] - jobs["arrival"])[sent]),
                         ("jitter", jitter), ("sched_jitter", sched_jitter)):
         out.update({f"{key}_{name}_ms": value for name, value

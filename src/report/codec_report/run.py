@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from codec_report import ReportError, metrics
+from codec_report import ReportError, feeder, metrics
 from codec_report.trace import (CLASSES, NO_WORKER,
                                 NOTE_SWITCHED, Trace, clean, read_trace)
 
@@ -61,9 +61,13 @@ def _read_text(path):
         raise ReportError(f"{path}: {error.strerror}") from None
 
 
+def _refuse(constant):
+    raise ValueError(f"{constant} is no number of JSON")
+
+
 def _load_feeder(path):
     try:
-        value = json.loads(_read_text(path))
+        value = json.loads(_read_text(path), parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise ReportError(f"{path}: not JSON: {error}") from None
     if not isinstance(value, dict):
@@ -185,36 +189,30 @@ def _worker_count(trace, jobs):
     return len(np.unique(worker[worker != NO_WORKER]))
 
 
-def _measure_section(jobs, frame, group, names, workers):
+def _measure_section(jobs, names, workers):
     arrival = jobs["arrival"]
     span = float(arrival.max()) - float(arrival.min()) if len(arrival) else 0
     seconds = span / 1e9
-    present = np.unique(group)
+    present = np.unique(jobs["group"])
     groups = []
     if len(present) != 1:
-        groups.append(("all", metrics.measure(jobs, frame, seconds, workers)))
+        groups.append(("all", metrics.measure(jobs, seconds, workers)))
     for i in present:
-        mine = slice(None) if len(present) == 1 else \
-            np.flatnonzero(group == i)
-        groups.append((names[i], metrics.measure(
-            _pick(jobs, mine), frame[mine], seconds, workers)))
+        mine = jobs if len(present) == 1 else \
+            _pick(jobs, np.flatnonzero(jobs["group"] == i))
+        groups.append((names[i], metrics.measure(mine, seconds, workers)))
     return groups, _workers(jobs, seconds)
 
 
-def sections(run, by="codec", window=Window()):
-    """Measure a run: a Section per scheduler, in time order.
-
-    by: "codec" (pair), "class" or "flow" (needs calls.csv). A job belongs to
-    the scheduler under which it arrived.
-    """
-    trace = run.trace
-    if trace is None or not len(trace.jobs["call"]):
+def _trace_sections(trace, labels, window):
+    if not len(trace.jobs["call"]):
         return []
     jobs = trace.jobs
     first = int(jobs["arrival"].min())
-    jobs, starts = metrics.by_call(jobs)
-    labels = _call_labels(trace, by, flows_of(run) if by == "flow" else {})
-    group, frame, names = _spread(jobs, starts, labels)
+    metrics.sort_by_call(jobs)
+    starts = metrics.call_starts(jobs)
+    jobs["group"], jobs["frame"], names = _spread(jobs, starts, labels)
+    jobs["media_step"] = metrics.media_step(jobs, starts)
     stretches = _stretches(trace, first)
     ends = [at for _, _, at in stretches[1:]] + [None]
     out = []
@@ -226,23 +224,44 @@ def sections(run, by="codec", window=Window()):
         inside = (at >= begin_s) & (at < end_s)
         if not inside.any():
             continue
-        index = slice(None) if inside.all() else np.flatnonzero(inside)
-        mine = _pick(jobs, index)
-        groups, workers = _measure_section(
-            mine, frame[index], group[index], names,
-            _worker_count(trace, mine))
+        mine = jobs if inside.all() else _pick(jobs, np.flatnonzero(inside))
+        groups, workers = _measure_section(mine, names,
+                                           _worker_count(trace, mine))
         out.append(Section(scheduler, options, max(begin_s, 0.0),
                            float(at[inside].max()), groups, workers))
     return out
 
 
-def flows_of(run):
-    """{daemon's call id: flow name} as calls.csv tells."""
-    flows = {}
-    for row in run.calls or []:
-        call, flow = row.get("call", ""), row.get("flow")
-        if flow and call.isascii() and call.isdigit():
-            flows[int(call)] = flow
-    return flows
+def _add_feeder(out, run, by, labels):
+    """The feeder's numbers into the groups of the run's only section; those of
+    groups that the trace lacks make groups of their own."""
+    if not out:
+        told = run.feeder or {}
+        name = clean(str(told.get("scheduler", "unknown")).encode())
+        out.append(Section(name, name, 0.0, 0.0, [], {}))
+    names = {call: label for call, (label, _) in labels.items()}
+    groups = dict(out[0].groups)
+    for label, values in feeder.measure(run.calls, by, names).items():
+        label = clean(label.encode())
+        if label not in groups:
+            groups[label] = dict.fromkeys(m.key for m in metrics.METRICS)
+        groups[label].update(values)
+    out[0].groups = sorted(groups.items(), key=lambda g: g[0] != "all")
 
 
+def sections(run, by="codec", window=Window()):
+    """Measure a run: a Section per scheduler, in time order.
+
+    by: "codec" (pair), "class" or "flow" (needs calls.csv). A job belongs to
+    the scheduler under which it arrived. What the feeder saw cannot be split
+    in time: it is added when the whole run is one section.
+    """
+    labels = _call_labels(run.trace, by, feeder.flows(run.calls)) \
+        if run.trace else {}
+    out = _trace_sections(run.trace, labels, window) if run.trace else []
+    if run.calls and window == Window() and len(out) < 2:
+        _add_feeder(out, run, by, labels)
+    elif run.calls:
+        run.notes.append("the feeder's numbers are of the whole run and left "
+                         "out here")
+    return out

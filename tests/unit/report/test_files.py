@@ -172,3 +172,41 @@ def test_names_from_the_file_cannot_drive_the_terminal(write, codec_report):
     parts = small()
     parts[1] = call(1, codec_in="\033[31mx")
     assert "\033" not in codec_report(write(*parts)).stdout
+
+
+def test_the_feeder_numbers_join_the_trace(write, codec_report):
+    trace = write(*small(2), name="r/trace.bin")
+    write(b'{"scheduler": "edf"}', name="r/run.json")
+    write(b"call,flow,sent,received,lost,late,delay_p99_us,extra\n"
+          b"1,talk,10,8,2,1,7500,x\n"
+          b"9,talk,20,20,0,,2500,y\n"
+          b",talk,30,29,1,0,9500,z\n", name="r/calls.csv")
+    run = json.loads(codec_report("--json", "--by", "flow",
+                                  os.path.dirname(trace)).stdout)["runs"][0]
+    (talk,) = run["schedulers"][0]["groups"]
+    assert talk["group"] == "talk"
+    assert talk["jobs"] == 10
+    assert [talk[f"feeder_{k}"] for k in (
+        "sent", "received", "lost", "late", "delay_p99_median_ms",
+        "delay_p99_worst_ms")] == [60, 57, 3, 1, 7.5, 9.5]
+    text = codec_report(os.path.dirname(trace)).stdout
+    assert "feeder received" in text
+    assert "note" not in text
+    text = codec_report("--warm-up", "0.1", os.path.dirname(trace)).stdout
+    assert "feeder received" not in text
+
+
+def test_a_run_without_a_trace_shows_the_feeder_side(write, codec_report):
+    path = write(b"call,codec_in,codec_out,sent,received,lost\n"
+                 b"1,pcmu,amr,5,4,1\n2,pcmu,amr,5,5,0\nx,\xff,,nan,-\n",
+                 name="r/calls.csv")
+    write(b'{"scheduler": "rr"}', name="r/run.json")
+    result = codec_report("--json", os.path.dirname(path))
+    run = json.loads(result.stdout)["runs"][0]
+    assert run["schedulers"][0]["scheduler"] == "rr"
+    groups = {g["group"]: g for g in run["schedulers"][0]["groups"]}
+    assert groups["pcmu -> amr"]["feeder_received"] == 9
+    assert groups["pcmu -> amr"]["jobs"] is None
+    assert "no trace.bin" in " ".join(run["notes"])
+    write(b'{"scheduler": NaN}', name="r/run.json")
+    fails(codec_report(os.path.dirname(path)), "run.json: not JSON")
