@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lists of CPU numbers: "1,4-7", and the ones this process may use.
+ */
+#ifndef BASE_CPU_LIST_H
+#define BASE_CPU_LIST_H
+
+#include "cr/error.h"
+
+#define CPU_LIST_MAX 256u
+
+/** CPU numbers as the operating system counts, in the order given. */
+struct cpu_list {
+	unsigned cpu[CPU_LIST_MAX];
+	unsigned count;
+};
+
+/** Read "1,4-7". 0, or -EINVAL with @e (syntax, twice the same, too many). */
+int cpu_list_parse(struct cpu_list *list, const char *text, struct cr_err *e);
+
+/** The CPUs that this thread may run on, rising. */
+void cpu_list_allowed(struct cpu_list *list);
+
+#endif
