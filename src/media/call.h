@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One direction of one call: where it listens, its ring, its release model,
+ * its pipeline, where it sends, and its counters. A call is a task of the
+ * engine.
+ *
+ * Three threads meet here, each with its own members:
+ *   control  makes it, puts it into the table, takes it out, reads counters
+ *   rx       everything under "rx": source tracking, ring's producer side
+ *   worker   everything under "worker", while it runs the call's job
+ * Reclaim: out of the table -> RCU grace period -> live_remove() -> gone() ->
+ * call_free(), so that neither rx nor a worker can hold a dead call.
+ */
+#ifndef MEDIA_CALL_H
+#define MEDIA_CALL_H
+
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+#include <urcu.h>
+#include <urcu/rculfhash.h>
+
+#include "cr/ring.h"
+#include "engine/live.h"
+#include "engine/release.h"
+#include "media/pipeline.h"
+#include "media/rtp.h"
+
+/** Counters of a call; name, help. Each has one writing thread. */
+#define CALL_RX_COUNTERS(X)                                                    \
+	X(packets_in, "packets accepted into the ring")                        \
+	X(octets_in, "payload octets accepted")                                \
+	X(overwritten, "oldest frames dropped for newer ones")                 \
+	X(duplicates, "packets seen before")                                   \
+	X(reordered, "packets behind a newer one")                             \
+	X(strays, "packets far off the sequence")                              \
+	X(too_big, "packets larger than the ring's frames")                    \
+	X(wrong_source, "packets from a foreign address")                      \
+	X(wrong_pt, "packets with another payload type")
+#define CALL_WORKER_COUNTERS(X)                                                \
+	X(done, "frames transcoded")                                           \
+	X(stale, "frames too old when their turn came")                        \
+	X(concealed, "frames replaced by concealment")                         \
+	X(malformed, "payloads that could not be parsed")                      \
+	X(cancelled, "frames waiting when the call ended")                     \
+	X(send_failed, "packets the socket refused")                           \
+	X(packets_out, "packets sent")                                         \
+	X(octets_out, "payload octets sent")                                   \
+	X(late, "frames sent after their deadline")                            \
+	X(codec_ns, "time inside the codecs, ns")                              \
+	X(busy_ns, "time of a worker, sending included, ns")                   \
+	X(delay_max, "longest time from arrival to sending, ns")
+
+#define CALL_COUNTERS(X) CALL_RX_COUNTERS(X) CALL_WORKER_COUNTERS(X)
+
+struct call_counters {
+#define CALL_MEMBER(name, help) atomic_ullong name;
+	CALL_COUNTERS(CALL_MEMBER)
+#undef CALL_MEMBER
+};
+
+#define CALL_ONE(name, help) +1
+/** How many counters a call has. */
+#define CALL_NCOUNTERS (0u CALL_COUNTERS(CALL_ONE))
+
+/** Add to a counter that only this thread writes. */
+static inline void call_count(atomic_ullong *counter, unsigned long long n)
+{
+	unsigned long long old =
+		atomic_load_explicit(counter, memory_order_relaxed);
+
+	atomic_store_explicit(counter, old + n, memory_order_relaxed);
+}
+
+/** What a call is to be. Zero-initialise. */
+struct call_cfg {
+	uint32_t id;
+	struct pipeline_cfg media;
+	struct release_cfg release;
+	enum cr_class cls;
+	uint32_t weight; /**< 1024 is neutral */
+	int nice;
+	struct cr_cost cost; /**< expected CPU time per packet */
+	struct cr_contract contract;
+
+	uint32_t ssrc_in, ssrc_out;
+	uint8_t pt_in, pt_out;
+	uint32_t ts_out; /**< output timestamp of the first input packet */
+	uint16_t seq_out;
+	bool ts_first_known;
+	uint32_t ts_first;
+
+	struct sockaddr_storage source; /**< ss_family 0: the first sender  */
+	struct sockaddr_storage to;
+	int port_fd; /**< the call's own socket, or -1: the shared one      */
+	unsigned ring_frames;
+};
+
+struct call {
+	struct live_task lt; /**< the engine's part */
+	struct call_cfg cfg; /**< constant */
+	size_t slot_bytes;   /**< largest payload accepted; constant */
+
+	/* table */
+	struct cds_lfht_node node;
+	struct rcu_head rcu;
+	/** The SSRC again, stored (release) when the call is complete and read
+	 * (acquire) by every look-up: orders the construction before the use,
+	 * in a way that TSan sees (it cannot see inside liburcu). */
+	atomic_uint key;
+
+	/* rx */
+	struct release release;
+	struct rtp_source seen;
+	bool source_known, first_seen;
+	cr_ns last_arrival;
+	struct sockaddr_storage source;
+	struct cr_ring *ring;
+
+	/* worker */
+	struct pipeline *pipeline;
+	const uint8_t *claimed; /**< payload of the running job */
+	struct cr_frame_meta meta;
+	uint16_t seq_out;
+
+	struct call_counters count;
+
+	void *owner;  /**< control: the session it belongs to */
+	void *record; /**< control: its entry in the owner's books */
+};
+
+static inline struct call *call_of(struct live_task *lt)
+{
+	return (struct call *)(void *)((unsigned char *)lt -
+				       offsetof(struct call, lt));
+}
+
+static inline struct call *call_of_core(struct core_task *t)
+{
+	return call_of(
+		(struct live_task *)(void *)((unsigned char *)t -
+					     offsetof(struct live_task, core)));
+}
+
+/** Make a call. Returns 0 and sets *@c, or -EINVAL or -ENOMEM with @e. */
+int call_new(struct call **c, const struct call_cfg *cfg, struct cr_err *e);
+
+/** Free a call that no thread can see any more. NULL is fine. */
+void call_free(struct call *c);
+
+/** Memory of the call without the codecs' own states, bytes. */
+size_t call_bytes(const struct call *c);
+
+/** The engine's view of the call's ring (see core_backlog). */
+bool call_peek(struct core_task *t, struct cr_job *job);
+bool call_claim(struct core_task *t, uint64_t seq);
+
+#endif

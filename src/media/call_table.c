@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The calls by SSRC. SSRCs are random numbers that peers may choose, so they
+ * are mixed before they select a bucket.
+ */
+#include "media/call_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/assert.h"
+
+struct call_table {
+	struct cds_lfht *ht;
+};
+
+static unsigned long mix(uint32_t ssrc)
+{
+	uint64_t h = ssrc;
+
+	/* finaliser of splitmix64: every input bit reaches every output bit */
+	h = (h ^ (h >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	h = (h ^ (h >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return (unsigned long)(h ^ (h >> 31));
+}
+
+static int match(struct cds_lfht_node *node, const void *key)
+{
+	struct call *c = caa_container_of(node, struct call, node);
+
+	/* acquire, pairs with call_table_add() */
+	return atomic_load_explicit(&c->key, memory_order_acquire) ==
+	       *(const uint32_t *)key;
+}
+
+struct call_table *call_table_new(void)
+{
+	struct call_table *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->ht = cds_lfht_new(1024, 1024, 0,
+			     CDS_LFHT_AUTO_RESIZE | CDS_LFHT_ACCOUNTING, NULL);
+	if (!t->ht) {
+		free(t);
+		return NULL;
+	}
+	return t;
+}
+
+void call_table_free(struct call_table *t)
+{
+	if (!t)
+		return;
+	CR_ASSERT(!cds_lfht_destroy(t->ht, NULL));
+	free(t);
+}
+
+int call_table_add(struct call_table *t, struct call *c)
+{
+	struct cds_lfht_node *found;
+
+	cds_lfht_node_init(&c->node);
+	/* release, pairs with match() */
+	atomic_store_explicit(&c->key, c->cfg.ssrc_in, memory_order_release);
+	rcu_read_lock();
+	found = cds_lfht_add_unique(t->ht, mix(c->cfg.ssrc_in), match,
+				    &c->cfg.ssrc_in, &c->node);
+	rcu_read_unlock();
+	return found == &c->node ? 0 : -EEXIST;
+}
+
+void call_table_del(struct call_table *t, struct call *c)
+{
+	rcu_read_lock();
+	CR_ASSERT(!cds_lfht_del(t->ht, &c->node));
+	rcu_read_unlock();
+}
+
+struct call *call_table_find(struct call_table *t, uint32_t ssrc)
+{
+	struct cds_lfht_iter iter;
+	struct cds_lfht_node *node;
+
+	cds_lfht_lookup(t->ht, mix(ssrc), match, &ssrc, &iter);
+	node = cds_lfht_iter_get_node(&iter);
+	return node ? caa_container_of(node, struct call, node) : NULL;
+}

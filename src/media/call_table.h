@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The calls by SSRC: lock-free look-ups by the rx thread while the control
+ * thread adds and removes (liburcu's cds_lfht).
+ *
+ * Readers hold rcu_read_lock() from look-up to last use; threads that call
+ * anything here are registered with liburcu.
+ */
+#ifndef MEDIA_CALL_TABLE_H
+#define MEDIA_CALL_TABLE_H
+
+#include "media/call.h"
+
+struct call_table;
+
+struct call_table *call_table_new(void);    /**< NULL: out of memory */
+void call_table_free(struct call_table *t); /**< must be empty; NULL is fine */
+
+/** Add @c under its SSRC. -EEXIST when the SSRC is taken. Control thread. */
+int call_table_add(struct call_table *t, struct call *c);
+
+/** Take @c out; rx may still hold it until a grace period has passed. */
+void call_table_del(struct call_table *t, struct call *c);
+
+/** Under rcu_read_lock(): the call that @ssrc names, or NULL. */
+struct call *call_table_find(struct call_table *t, uint32_t ssrc);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One received datagram on its way into a call's ring.
+ *
+ * Order is kept by dropping: a packet behind a newer one is counted and goes,
+ * for the codec's state has already passed it.
+ */
+#include "media/packet.h"
+
+#include <string.h>
+
+static bool same_address(const struct sockaddr_storage *a,
+			 const struct sockaddr_storage *b)
+{
+	const struct sockaddr_in *a4 = (const void *)a, *b4 = (const void *)b;
+	const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
+
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET)
+		return a4->sin_port == b4->sin_port &&
+		       a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+	return a6->sin6_port == b6->sin6_port &&
+	       !memcmp(&a6->sin6_addr, &b6->sin6_addr, sizeof(a6->sin6_addr));
+}
+
+/* The address signalling has told, else the first one that sends. */
+static bool from_source(struct call *c, const struct sockaddr_storage *from)
+{
+	if (!c->source_known) {
+		c->source = *from;
+		c->source_known = true;
+		return true;
+	}
+	return same_address(&c->source, from);
+}
+
+/* Everything that may speak against a packet of a known call. */
+static bool acceptable(struct call *c, const struct rtp_packet *p,
+		       const struct sockaddr_storage *from)
+{
+	if (p->pt != c->cfg.pt_in) {
+		call_count(&c->count.wrong_pt, 1);
+		return false;
+	}
+	if (!from_source(c, from)) {
+		call_count(&c->count.wrong_source, 1);
+		return false;
+	}
+	if (p->payload_bytes > c->slot_bytes) {
+		call_count(&c->count.too_big, 1);
+		return false;
+	}
+	switch (rtp_source_update(&c->seen, p->seq)) {
+	case RTP_NEW:
+	case RTP_RESTART:
+		return true;
+	case RTP_DUPLICATE:
+		call_count(&c->count.duplicates, 1);
+		return false;
+	case RTP_REORDERED:
+		call_count(&c->count.reordered, 1);
+		return false;
+	case RTP_STRAY:
+		call_count(&c->count.strays, 1);
+		return false;
+	}
+	return false;
+}
+
+static void trace_overwritten(struct packet_path *path, const struct call *c,
+			      const struct cr_frame_meta *lost)
+{
+	union cr_trace_record r = {
+		.job = {
+			.kind = CR_TRACE_JOB,
+			.outcome = CR_OUT_OVERWRITTEN,
+			.worker = 0xffff,
+			.call = c->cfg.id,
+			.seq = (uint32_t)lost->seq,
+			.bytes_in = lost->bytes,
+			.arrival = lost->arrival,
+			.deadline = lost->deadline,
+			.rtp_ts = lost->rtp_ts,
+		},
+	};
+
+	trace_put(path->trace, &r);
+}
+
+static void push(struct packet_path *path, struct call *c,
+		 const struct rtp_packet *p, cr_ns arrival)
+{
+	struct cr_frame_meta meta, lost;
+	struct release_times when;
+
+	/* the release models want a time that never goes back; the kernel's
+	 * real-time stamps may */
+	c->last_arrival = cr_ns_max(c->last_arrival, arrival);
+	when = release_arrival(&c->release, c->last_arrival);
+	meta = (struct cr_frame_meta){
+		.arrival = c->last_arrival,
+		.eligible = when.eligible,
+		.deadline = c->cfg.cls == CR_BE ? CR_NEVER : when.deadline,
+		.rtp_ts = p->ts,
+		.rtp_seq = p->seq,
+		.bytes = (uint16_t)p->payload_bytes,
+		.marker = p->marker,
+	};
+	/* the first packet counts, even if no worker ever sees it; the ring's
+	 * first push hands this to the worker */
+	if (!c->first_seen && !c->cfg.ts_first_known)
+		pipeline_first_ts(c->pipeline, p->ts);
+	c->first_seen = true;
+	memcpy(cr_ring_reserve(c->ring), p->payload, p->payload_bytes);
+	call_count(&c->count.packets_in, 1);
+	call_count(&c->count.octets_in, p->payload_bytes);
+	if (cr_ring_push(c->ring, &meta, &lost)) {
+		call_count(&c->count.overwritten, 1);
+		trace_overwritten(path, c, &lost);
+	}
+}
+
+struct call *packet_take(struct packet_path *path,
+			 const struct packet_datagram *d, struct call *only)
+{
+	struct rtp_packet p;
+	struct call *c;
+
+	call_count(&path->count.packets, 1);
+	if (d->truncated) {
+		call_count(&path->count.truncated, 1);
+		return NULL;
+	}
+	if (rtp_parse(d->data, d->bytes, &p)) {
+		call_count(&path->count.malformed, 1);
+		return NULL;
+	}
+	c = call_table_find(path->table, p.ssrc);
+	/* a call with its own port is not reachable through another one */
+	if (!c || (only ? c != only : c->cfg.port_fd >= 0)) {
+		call_count(&path->count.unknown_ssrc, 1);
+		return NULL;
+	}
+	if (!acceptable(c, &p, d->from))
+		return NULL;
+	push(path, c, &p, d->arrival);
+	return live_task_wake(&c->lt) ? c : NULL;
+}

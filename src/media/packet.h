@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One received datagram on its way into a call's ring: parse, find the call,
+ * check source, payload type and sequence, apply the release model, push.
+ * Hostile input ends in a counted drop. rx thread, under rcu_read_lock().
+ */
+#ifndef MEDIA_PACKET_H
+#define MEDIA_PACKET_H
+
+#include "media/call_table.h"
+#include "observe/trace.h"
+
+/** Datagrams that no call could be charged with. */
+#define PACKET_COUNTERS(X)                                                     \
+	X(packets, "datagrams received")                                       \
+	X(malformed, "not RTP")                                                \
+	X(unknown_ssrc, "RTP for no call here")                                \
+	X(truncated, "datagrams larger than any packet")
+
+struct packet_counters {
+#define PACKET_MEMBER(name, help) atomic_ullong name;
+	PACKET_COUNTERS(PACKET_MEMBER)
+#undef PACKET_MEMBER
+};
+
+struct packet_path {
+	struct call_table *table;
+	struct trace_ring *trace;
+	struct packet_counters count;
+};
+
+struct packet_datagram {
+	const uint8_t *data;
+	size_t bytes;
+	bool truncated;
+	const struct sockaddr_storage *from;
+	cr_ns arrival; /**< monotonic */
+};
+
+/**
+ * Take one datagram. Returns the call whose task must be released (see
+ * live_task_wake()), or NULL when it was dropped or needs no release.
+ * @only: the call whose own port it came in on, or NULL for the shared port.
+ */
+struct call *packet_take(struct packet_path *path,
+			 const struct packet_datagram *d, struct call *only);
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The transcoding of one call.
+ *
+ * Time runs in samples of the output: `left` holds decoded speech that did not
+ * fill an output frame yet (20 ms frames into 30 ms ones), and an output
+ * packet's timestamp is the input's, moved by what was left over.
+ */
+#include "media/pipeline.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "resample/resample.h"
+
+struct pipeline {
+	struct pipeline_cfg cfg;
+	void *decoder, *encoder;
+	struct resample *resample; /* NULL: same rate */
+	unsigned in_rate, out_rate, in_clock, out_clock;
+	unsigned frame;	  /* samples of an output frame */
+	atomic_uint mode; /* relaxed: any thread asks, the worker looks */
+
+	bool started;
+	uint32_t last_ts;
+	int64_t at;   /* timestamp units since the first input packet */
+	int64_t next; /* where a packet without a gap would start */
+
+	unsigned nleft;
+	int16_t left[]; /* [frame] */
+};
+
+/* One run: what the helpers below pass along. */
+struct run {
+	struct pipeline *p;
+	struct pipeline_scratch *s;
+	pipeline_emit *emit;
+	void *arg;
+	int64_t out_at; /* samples of the output since the first packet */
+};
+
+static unsigned frame_samples(const struct pipeline_side *s)
+{
+	return s->cfg.samples ? s->cfg.samples : s->codec->samples;
+}
+
+static int open_codecs(struct pipeline *p, struct cr_err *e)
+{
+	const struct pipeline_side *in = &p->cfg.in, *out = &p->cfg.out;
+	int err;
+
+	if (!in->codec->decoder_open)
+		return cr_fail(e, -EINVAL, "%s cannot be decoded here",
+			       in->codec->name);
+	if (!out->codec->encoder_open)
+		return cr_fail(e, -EINVAL, "%s cannot be encoded here",
+			       out->codec->name);
+	err = in->codec->decoder_open(&p->decoder, &in->cfg, e);
+	if (!err)
+		err = out->codec->encoder_open(&p->encoder, &out->cfg, e);
+	if (!err && p->in_rate != p->out_rate)
+		err = resample_open(&p->resample, p->in_rate, p->out_rate, e);
+	return err;
+}
+
+int pipeline_open(struct pipeline **out, const struct pipeline_cfg *cfg,
+		  struct cr_err *e)
+{
+	unsigned frame = frame_samples(&cfg->out);
+	struct pipeline *p;
+	int err;
+
+	if (!frame || frame > CR_FRAME_SAMPLES_MAX)
+		return cr_fail(e, -EINVAL, "%s: frames of %u samples",
+			       cfg->out.codec->name, frame);
+	p = calloc(1, sizeof(*p) + frame * sizeof(p->left[0]));
+	if (!p)
+		return cr_fail(e, -ENOMEM, "out of memory for a pipeline");
+	p->cfg = *cfg;
+	p->in_rate = pipeline_side_rate(&cfg->in);
+	p->out_rate = pipeline_side_rate(&cfg->out);
+	p->in_clock = pipeline_side_clock(&cfg->in);
+	p->out_clock = pipeline_side_clock(&cfg->out);
+	p->frame = frame;
+	atomic_init(&p->mode, cfg->out.cfg.mode);
+	err = open_codecs(p, e);
+	if (err) {
+		pipeline_close(p);
+		return err;
+	}
+	*out = p;
+	return 0;
+}
+
+void pipeline_close(struct pipeline *p)
+{
+	if (!p)
+		return;
+	if (p->encoder)
+		p->cfg.out.codec->encoder_close(p->encoder);
+	if (p->decoder)
+		p->cfg.in.codec->decoder_close(p->decoder);
+	resample_close(p->resample);
+	free(p);
+}
+
+size_t pipeline_bytes(const struct pipeline *p)
+{
+	return sizeof(*p) + p->frame * sizeof(p->left[0]);
+}
+
+void pipeline_first_ts(struct pipeline *p, uint32_t ts)
+{
+	p->started = true;
+	p->last_ts = ts;
+}
+
+void pipeline_set_mode(struct pipeline *p, unsigned mode)
+{
+	atomic_store_explicit(&p->mode, mode, memory_order_relaxed);
+}
+
+/* Where this packet belongs; after a gap what was left over has no place. */
+static struct run begin(struct pipeline *p, struct pipeline_scratch *s,
+			pipeline_emit *emit, void *arg, uint32_t ts)
+{
+	if (p->started)
+		p->at += (int32_t)(ts - p->last_ts);
+	p->started = true;
+	p->last_ts = ts;
+	if (p->at != p->next)
+		p->nleft = 0;
+	p->next = p->at;
+	return (struct run){
+		.p = p,
+		.s = s,
+		.emit = emit,
+		.arg = arg,
+		.out_at = p->at * p->out_rate / p->in_clock - p->nleft,
+	};
+}
+
+static void put(struct run *r, const struct cr_frame *frame, bool silent)
+{
+	struct pipeline *p = r->p;
+	struct pipeline_packet packet = {
+		.payload = r->s->packet + PIPELINE_HEADROOM,
+		.ts = (uint32_t)(r->out_at * p->out_clock / p->out_rate),
+		.silent = silent,
+	};
+	int n = payload_pack(&p->cfg.out.payload, PAYLOAD_NO_CMR, frame, 1,
+			     packet.payload,
+			     sizeof(r->s->packet) - PIPELINE_HEADROOM);
+
+	/* our own encoder's frame always fits its own format */
+	CR_ASSERT(n >= 0);
+	packet.bytes = (size_t)n;
+	if (!n)
+		packet.silent = true;
+	r->emit(r->arg, &packet);
+	r->out_at += p->frame;
+}
+
+/* Encode all whole frames of pcm[n] (which begins with what was left over) and
+ * keep the rest. */
+static void encode(struct run *r, const int16_t *pcm, unsigned n)
+{
+	struct pipeline *p = r->p;
+	unsigned mode = atomic_load_explicit(&p->mode, memory_order_relaxed);
+
+	for (; n >= p->frame; n -= p->frame, pcm += p->frame) {
+		CR_ASSERT(!p->cfg.out.codec->encode(p->encoder, mode, pcm,
+						    &r->s->frame));
+		put(r, &r->s->frame, r->s->frame.kind == CR_FRAME_NO_DATA);
+	}
+	memcpy(p->left, pcm, n * sizeof(*pcm));
+	p->nleft = n;
+}
+
+/* One decoded frame of @n samples in scratch->decoded. */
+static void feed(struct run *r, unsigned n)
+{
+	struct pipeline *p = r->p;
+	struct pipeline_scratch *s = r->s;
+	const int16_t *pcm = s->decoded;
+	int16_t *joined = s->resampled;
+
+	p->next += (int64_t)n * p->in_clock / p->in_rate;
+	if (!p->resample && !p->nleft) {
+		encode(r, pcm, n);
+		return;
+	}
+	memcpy(joined, p->left, p->nleft * sizeof(*joined));
+	if (p->resample)
+		n = resample_run(p->resample, pcm, n, joined + p->nleft,
+				 2 * CR_FRAME_SAMPLES_MAX);
+	else
+		memcpy(joined + p->nleft, pcm, n * sizeof(*pcm));
+	encode(r, joined, p->nleft + n);
+}
+
+int pipeline_run(struct pipeline *p, struct pipeline_scratch *s,
+		 const struct pipeline_input *in, pipeline_emit *emit,
+		 void *arg)
+{
+	struct payload_iter it;
+	struct run r;
+	int err = payload_open(&p->cfg.in.payload, in->payload, in->bytes, &it);
+
+	if (err)
+		return err;
+	r = begin(p, s, emit, arg, in->ts);
+	while (payload_next(&it, &s->frame))
+		feed(&r, p->cfg.in.codec->decode(p->decoder, &s->frame,
+						 s->decoded));
+	return 0;
+}
+
+static bool has_no_data(const struct pipeline *p)
+{
+	enum payload_kind kind = p->cfg.out.payload.kind;
+
+	return kind == PAYLOAD_AMR || kind == PAYLOAD_AMR_WB;
+}
+
+/* NO_DATA for as many output frames as @n input samples make. The codecs'
+ * states stay where they are: that is what is saved. */
+static void skip(struct run *r, unsigned n)
+{
+	static const struct cr_frame no_data = { .kind = CR_FRAME_NO_DATA,
+						 .mode = PAYLOAD_FT_NO_DATA };
+	struct pipeline *p = r->p;
+	unsigned samples =
+		p->nleft + (unsigned)((uint64_t)n * p->out_rate / p->in_rate);
+
+	p->next += (int64_t)n * p->in_clock / p->in_rate;
+	for (; samples >= p->frame; samples -= p->frame)
+		put(r, &no_data, false);
+	memset(p->left, 0, samples * sizeof(p->left[0]));
+	p->nleft = samples;
+}
+
+static unsigned sample_octets(const struct pipeline_side *side)
+{
+	return side->payload.kind == PAYLOAD_L16 ? 2 : 1;
+}
+
+int pipeline_conceal(struct pipeline *p, struct pipeline_scratch *s,
+		     const struct pipeline_input *in, pipeline_emit *emit,
+		     void *arg)
+{
+	const struct pipeline_side *side = &p->cfg.in;
+	struct payload_iter it;
+	struct run r;
+	unsigned n;
+	int err = payload_open(&side->payload, in->payload, in->bytes, &it);
+
+	if (err)
+		return err;
+	r = begin(p, s, emit, arg, in->ts);
+	while (payload_next(&it, &s->frame)) {
+		if (has_no_data(p)) {
+			n = side->codec->any_length
+				    ? s->frame.bytes / sample_octets(side)
+				    : side->codec->samples;
+			skip(&r, n);
+			continue;
+		}
+		s->frame.kind = CR_FRAME_BAD;
+		feed(&r,
+		     side->codec->decode(p->decoder, &s->frame, s->decoded));
+	}
+	return 0;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The transcoding of one call: payload in, payloads out.
+ *
+ * unpack -> decode -> resample -> cut into the output codec's frames -> encode
+ * -> pack. It knows RTP timestamps (they say where speech belongs) but neither
+ * sockets nor headers, threads nor clocks. One input packet gives no, one or
+ * several output packets; nothing is delayed but what the output codec's frame
+ * length demands. A gap in the input's timestamps stays a gap in the output.
+ *
+ * Thread rule: one thread at a time (the worker that runs the call's job).
+ */
+#ifndef MEDIA_PIPELINE_H
+#define MEDIA_PIPELINE_H
+
+#include "cr/codec.h"
+#include "cr/error.h"
+#include "media/payload.h"
+
+struct pipeline;
+
+/** One side of a call: a codec, how it is used, and its payload format. */
+struct pipeline_side {
+	const struct cr_codec *codec;
+	struct cr_codec_cfg cfg;
+	struct payload_cfg payload;
+};
+
+/** Sampling rate of a side's PCM, Hz. */
+static inline unsigned pipeline_side_rate(const struct pipeline_side *s)
+{
+	return s->cfg.sample_rate ? s->cfg.sample_rate : s->codec->sample_rate;
+}
+
+/** Rate of a side's RTP timestamps, Hz. */
+static inline unsigned pipeline_side_clock(const struct pipeline_side *s)
+{
+	return s->codec->any_rate ? pipeline_side_rate(s) : s->codec->rtp_clock;
+}
+
+struct pipeline_cfg {
+	struct pipeline_side in, out;
+};
+
+/** Working memory that calls on one worker share; about 12 KiB. */
+struct pipeline_scratch {
+	int16_t decoded[CR_FRAME_SAMPLES_MAX];
+	/** twice: 8 -> 16 kHz; and what an earlier packet left over */
+	int16_t resampled[3 * CR_FRAME_SAMPLES_MAX];
+	struct cr_frame frame;
+	/** an output packet; the payload starts at PIPELINE_HEADROOM */
+	uint8_t packet[2048];
+};
+
+/** Bytes that emit() may use in front of the payload (an RTP header). */
+#define PIPELINE_HEADROOM 12u
+
+/** An output packet. */
+struct pipeline_packet {
+	uint8_t *payload; /**< PIPELINE_HEADROOM bytes lie before it       */
+	size_t bytes;
+	uint32_t ts; /**< timestamp units of the output's clock, counted from
+			  the call's first input packet                     */
+	bool silent; /**< NO_DATA: need not be sent                         */
+};
+
+/** An input packet without its RTP header. */
+struct pipeline_input {
+	const uint8_t *payload;
+	size_t bytes;
+	uint32_t ts; /**< RTP timestamp */
+};
+
+typedef void pipeline_emit(void *arg, const struct pipeline_packet *packet);
+
+/** Returns 0 and sets *@p, or -EINVAL or -ENOMEM with @e. @cfg is copied. */
+int pipeline_open(struct pipeline **p, const struct pipeline_cfg *cfg,
+		  struct cr_err *e);
+void pipeline_close(struct pipeline *p); /**< NULL is fine */
+
+/** Bytes this call takes beside the codecs' own states. */
+size_t pipeline_bytes(const struct pipeline *p);
+
+/** The input timestamp that counts as zero; otherwise the first run's. Before
+ * the first run. */
+void pipeline_first_ts(struct pipeline *p, uint32_t ts);
+
+/**
+ * Transcode one input payload. Returns 0, or a negative enum payload_reason
+ * when it is malformed (nothing was emitted then).
+ */
+int pipeline_run(struct pipeline *p, struct pipeline_scratch *s,
+		 const struct pipeline_input *in, pipeline_emit *emit,
+		 void *arg);
+
+/**
+ * In place of a packet that came too late to be worth transcoding: NO_DATA
+ * where the output codec has it, else the decoder's concealment, encoded.
+ */
+int pipeline_conceal(struct pipeline *p, struct pipeline_scratch *s,
+		     const struct pipeline_input *in, pipeline_emit *emit,
+		     void *arg);
+
+/** Ask the encoder for another mode from the next frame on (CMR). Any thread.
+ */
+void pipeline_set_mode(struct pipeline *p, unsigned mode);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The receiving thread: datagrams in batches, with the kernel's timestamps,
+ * through packet_take() into the rings, and one release per batch.
+ *
+ * After a batch it sleeps `coalesce` before it looks again, so that under load
+ * it wakes a bounded number of times a second, whatever the packet rate; an
+ * idle socket wakes it at once.
+ */
+#ifndef MEDIA_RX_H
+#define MEDIA_RX_H
+
+#include "media/packet.h"
+
+struct rx;
+
+struct rx_config {
+	int fd; /**< the shared UDP socket, borrowed               */
+	struct call_table *table;
+	struct live *live;
+	struct trace_ring *trace;
+	cr_ns coalesce;	 /**< 0: wake for every datagram                    */
+	int rt_priority; /**< SCHED_FIFO; 0: none                           */
+	int cpu;	 /**< OS CPU to pin to; -1: none                    */
+};
+
+/** Start the thread. 0, or -errno with @e. @warn says what was not granted
+ * (real-time priority); it stays empty otherwise. */
+int rx_open(struct rx **rx, const struct rx_config *cfg, struct cr_err *warn,
+	    struct cr_err *e);
+/** Stop and join. NULL is fine. */
+void rx_close(struct rx *rx);
+
+/** Receive for @c on its own socket cfg.port_fd, too. Control thread. */
+int rx_add_port(struct rx *rx, struct call *c, struct cr_err *e);
+/** Stop that. The socket may be closed after a grace period. */
+void rx_del_port(struct rx *rx, struct call *c);
+
+/** After a grace period: what the rx thread did to calls that are out of the
+ * table happened before what follows. Any thread. */
+void rx_forget(struct rx *rx);
+
+const struct packet_counters *rx_counters(const struct rx *rx);
+/** CPU time of the thread so far, ns. */
+cr_ns rx_cpu(const struct rx *rx);
+
+/** Make a UDP socket for RTP bound to @addr: timestamps on, buffer large.
+ * Returns the descriptor, or -errno with @e. */
+int rx_socket(const struct sockaddr_storage *addr, struct cr_err *e);
+
+#endif
