@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the parameters of call.start to a call's configuration.
+ */
+#ifndef NODE_CALL_PARAMS_H
+#define NODE_CALL_PARAMS_H
+
+#include <jansson.h>
+
+#include "media/call.h"
+
+/** What call.start asks for beside the call itself. */
+struct call_request {
+	struct call_cfg cfg;
+	bool own_port;
+};
+
+/**
+ * Read call.start's @params. 0, -EINVAL with @e naming the member, or -ENOTSUP
+ * with @e when a codec or mode is not there.
+ */
+int call_params(struct call_request *out, const json_t *params,
+		struct cr_err *e);
+
+/** Names of enum cr_class, as the protocol writes them; NULL-terminated. */
+extern const char *const call_class_names[];
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a packet of each codec pair costs on this machine.
+ *
+ * The first guess is a quick measurement of decoder and encoder on synthetic
+ * speech; later the mean follows the calls, their sending included: an average
+ * that forgets with a time constant of LEARN_FRAMES frames.
+ */
+#include "node/costs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cost/cost.h"
+
+/* Frames after which an old measurement counts a third (e^-1). */
+#define LEARN_FRAMES 5000u
+
+struct costs {
+	struct cost_entry *first;
+};
+
+struct costs *costs_new(void)
+{
+	return calloc(1, sizeof(struct costs));
+}
+
+void costs_free(struct costs *c)
+{
+	struct cost_entry *e, *next;
+
+	for (e = c ? c->first : NULL; e; e = next) {
+		next = e->next;
+		free(e);
+	}
+	free(c);
+}
+
+static void side_name(const struct pipeline_side *s, char *buf, size_t size)
+{
+	const struct cr_codec *c = s->codec;
+
+	if (c->nmodes > 1)
+		(void)snprintf(buf, size, "%s/%s", c->name,
+			       c->modes[s->cfg.mode].name);
+	else if (c->any_rate)
+		(void)snprintf(buf, size, "%s/%u", c->name,
+			       pipeline_side_rate(s));
+	else
+		(void)snprintf(buf, size, "%s", c->name);
+}
+
+static void pair_name(const struct pipeline_cfg *m, cr_ns period, char *buf,
+		      size_t size)
+{
+	char in[40], out[40];
+
+	side_name(&m->in, in, sizeof(in));
+	side_name(&m->out, out, sizeof(out));
+	(void)snprintf(buf, size, "%s>%s@%gms", in, out,
+		       (double)period / (double)CR_MS);
+	/* spin costs what the call says, so each cost is its own pair */
+	if (m->in.cfg.spin || m->out.cfg.spin)
+		(void)snprintf(buf + strlen(buf), size - strlen(buf), "+%gus",
+			       (double)(m->in.cfg.spin + m->out.cfg.spin) /
+				       (double)CR_US);
+}
+
+/* @r's cost of as many frames as a packet of @period holds, added to @sum. */
+static void add_frames(struct cr_cost *sum, const struct cost_result *r,
+		       cr_ns period)
+{
+	double frames = (double)period / (double)r->frame;
+
+	sum->mean += (cr_ns)((double)r->cost.mean * frames);
+	sum->p99 += (cr_ns)((double)r->cost.p99 * frames);
+	sum->variance_ns2 += (uint64_t)((double)r->cost.variance_ns2 * frames);
+}
+
+static int measure(const struct pipeline_cfg *media, cr_ns period,
+		   struct cr_cost *cost, struct cr_err *e)
+{
+	const struct pipeline_side *in = &media->in, *out = &media->out;
+	struct cost_result enc, dec, unused;
+	int err = cost_quick(in->codec, &in->cfg, NULL, &unused, &dec, e);
+
+	if (!err)
+		err = cost_quick(out->codec, &out->cfg, NULL, &enc, &unused, e);
+	if (err)
+		return err;
+	memset(cost, 0, sizeof(*cost));
+	add_frames(cost, &dec, period);
+	add_frames(cost, &enc, period);
+	return 0;
+}
+
+struct cost_entry *costs_get(struct costs *c, const struct pipeline_cfg *media,
+			     cr_ns period, struct cr_err *e)
+{
+	char name[sizeof(((struct cost_entry *)0)->name)];
+	struct cost_entry *entry;
+	struct cr_cost cost;
+
+	pair_name(media, period, name, sizeof(name));
+	for (entry = c->first; entry; entry = entry->next)
+		if (!strcmp(entry->name, name))
+			return entry;
+	if (measure(media, period, &cost, e))
+		return NULL;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry) {
+		(void)cr_fail(e, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	(void)snprintf(entry->name, sizeof(entry->name), "%s", name);
+	entry->cost = cost;
+	entry->period = period;
+	entry->next = c->first;
+	c->first = entry;
+	return entry;
+}
+
+void costs_learn(struct cost_entry *entry, uint64_t frames, cr_ns ns)
+{
+	uint64_t old =
+		entry->learned < LEARN_FRAMES ? entry->learned : LEARN_FRAMES;
+
+	if (!frames)
+		return;
+	entry->cost.mean =
+		(cr_ns)(((double)entry->cost.mean * (double)old + (double)ns) /
+			(double)(old + frames));
+	entry->learned += frames;
+}
+
+int64_t costs_load_ppm(const struct costs *c)
+{
+	int64_t ppm = 0;
+
+	for (const struct cost_entry *e = c->first; e; e = e->next)
+		ppm += e->calls * e->cost.mean * CR_PPM / e->period;
+	return ppm;
+}
+
+json_t *costs_json(const struct costs *c)
+{
+	json_t *list = json_array();
+
+	for (const struct cost_entry *e = c->first; e; e = e->next) {
+		json_t *o = json_pack(
+			"{s:s,s:i,s:f,s:f,s:I,s:f}", "pair", e->name, "calls",
+			e->calls, "mean_us", (double)e->cost.mean / 1e3,
+			"p99_us", (double)e->cost.p99 / 1e3, "learned_frames",
+			(json_int_t)e->learned, "calls_per_core",
+			(double)e->period / (double)e->cost.mean);
+
+		(void)json_array_append_new(list, o);
+	}
+	return list;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is built in, as JSON: codecs and schedulers.
+ */
+#include "node/describe.h"
+
+#include "base/options.h"
+#include "cr/codec.h"
+#include "schedulers/registry.h"
+
+static json_t *describe_modes(const struct cr_codec *c)
+{
+	json_t *modes = json_array();
+
+	for (unsigned m = 0; m < c->nmodes; m++)
+		(void)json_array_append_new(
+			modes,
+			json_pack("{s:s,s:i,s:i}", "name", c->modes[m].name,
+				  "bit_rate", (int)c->modes[m].bit_rate,
+				  "bytes", (int)c->modes[m].bytes));
+	return modes;
+}
+
+json_t *describe_codecs(void)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; cr_codecs[i]; i++) {
+		const struct cr_codec *c = cr_codecs[i];
+
+		(void)json_array_append_new(
+			list,
+			json_pack("{s:s,s:s,s:s,s:i,s:i,s:f,s:b,s:b,s:s,s:o}",
+				  "name", c->name, "rtp_name", c->rtp_name,
+				  "help", c->help, "rate", (int)c->sample_rate,
+				  "clock", (int)c->rtp_clock, "frame_ms",
+				  1e3 * c->samples / c->sample_rate, "decodes",
+				  c->decoder_open != NULL, "encodes",
+				  c->encoder_open != NULL, "default_mode",
+				  c->modes[c->default_mode].name, "modes",
+				  describe_modes(c)));
+	}
+	return list;
+}
+
+static json_t *describe_options(const struct cr_sched_ops *ops)
+{
+	json_t *list = json_array();
+	char line[256];
+
+	for (const struct cr_opt *o = ops->opts; o && o->name; o++) {
+		option_describe(o, line, sizeof(line));
+		(void)json_array_append_new(
+			list,
+			json_pack("{s:s,s:s}", "name", o->name, "help", line));
+	}
+	return list;
+}
+
+json_t *describe_schedulers(void)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; cr_schedulers[i]; i++)
+		(void)json_array_append_new(
+			list, json_pack("{s:s,s:s,s:o}", "name",
+					cr_schedulers[i]->name, "help",
+					cr_schedulers[i]->help, "options",
+					describe_options(cr_schedulers[i])));
+	return list;
+}

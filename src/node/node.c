@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One transcoding node: making and unmaking it, the engine's callbacks, the
+ * scheduler and the trace. Calls are in node_call.c, figures in node_stats.c.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "node/node_impl.h"
+#include "schedulers/registry.h"
+
+/* Real-time priorities: rx above workers, both below the kernel's watchdogs.
+ * Workers that never sleep would meet real-time throttling, so they get none;
+ * the rx thread is the one that must win. */
+#define RX_RT_PRIORITY 20
+
+/* Which trace ring belongs to this thread: its worker number, or none. */
+static _Thread_local struct trace_ring *my_ring;
+
+static void worker_up(void *arg, unsigned worker)
+{
+	struct node *n = arg;
+
+	my_ring = n->workers[worker].trace;
+}
+
+static void run(void *arg, struct live_task *lt, const struct live_run *run_)
+{
+	struct node *n = arg;
+
+	turn_run(&n->workers[run_->worker], call_of(lt), run_);
+}
+
+/* A worker sheds while it picks; liburcu's one thread cancels. */
+static void shed(struct core_task *t, const struct cr_job *job,
+		 enum cr_outcome why, cr_ns now)
+{
+	struct call *c = call_of_core(t);
+	struct node_call *nc = c->owner;
+	struct node *n = nc->node;
+
+	turn_shed(my_ring ? my_ring
+			  : trace_ring(n->trace, node_ring_reclaim(n)),
+		  c, job, why, now);
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd, (void)what;
+	node_learn(arg);
+}
+
+static int open_events(struct node *n, struct cr_err *e)
+{
+	const struct timeval second = { 1, 0 };
+
+	n->gone_event = event_new(n->cfg.base, -1, EV_PERSIST, node_reap, n);
+	n->tick = event_new(n->cfg.base, -1, EV_PERSIST, on_tick, n);
+	if (!n->gone_event || !n->tick || event_add(n->gone_event, NULL) ||
+	    event_add(n->tick, &second))
+		return cr_fail(e, -ENOMEM, "out of memory for events");
+	return 0;
+}
+
+static int open_trace(struct node *n, struct cr_err *e)
+{
+	int err = trace_open(&n->trace, node_rings(n), n->cfg.trace_records);
+
+	if (err)
+		return cr_fail(e, err, "trace: %s", strerror(-err));
+	for (unsigned w = 0; w < n->cfg.workers; w++) {
+		n->workers[w].fd = n->fd;
+		n->workers[w].trace = trace_ring(n->trace, w);
+	}
+	return 0;
+}
+
+static int open_live(struct node *n, struct cr_err *warn, struct cr_err *e)
+{
+	const struct node_config *cfg = &n->cfg;
+	struct live_config live = {
+		.core = {
+			.ncpu = cfg->workers,
+			.cpus_per_rq = cfg->cpus_per_rq,
+			.admission = cfg->admission,
+			.capacity_ppm = cfg->capacity_ppm,
+		},
+		.pin = cfg->pin,
+		.poll = cfg->poll,
+		.client = {
+			.backlog = { call_peek, call_claim, shed },
+			.run = run,
+			.gone = node_gone,
+			.worker_up = worker_up,
+			.arg = n,
+		},
+	};
+	int err = cr_scheduler_find(cfg->scheduler, &live.core.ops,
+				    &live.core.opts, e);
+
+	for (unsigned c = 0; c < CR_NCLASSES; c++) {
+		live.core.max_age[c] = cfg->max_age;
+		live.core.stale[c] = cfg->stale;
+	}
+	return err ? err : live_open(&n->live, &live, warn, e);
+}
+
+static int open_rx(struct node *n, struct cr_err *warn, struct cr_err *e)
+{
+	struct rx_config rx = {
+		.fd = n->fd,
+		.table = n->table,
+		.live = n->live,
+		.trace = trace_ring(n->trace, node_ring_rx(n)),
+		.coalesce = n->cfg.coalesce,
+		.rt_priority = n->cfg.realtime ? RX_RT_PRIORITY : 0,
+		.cpu = n->cfg.rx_cpu,
+	};
+
+	return rx_open(&n->rx, &rx, warn, e);
+}
+
+static int open_parts(struct node *n, struct cr_err *warn, struct cr_err *e)
+{
+	int err;
+
+	n->fd = rx_socket(&n->cfg.rtp, e);
+	if (n->fd < 0)
+		return n->fd;
+	n->table = call_table_new();
+	n->costs = costs_new();
+	n->past = calloc(CALL_NCOUNTERS, sizeof(*n->past));
+	n->workers = calloc(n->cfg.workers, sizeof(*n->workers));
+	if (!n->table || !n->costs || !n->past || !n->workers)
+		return cr_fail(e, -ENOMEM, "out of memory for the node");
+	err = open_trace(n, e);
+	if (!err)
+		err = open_events(n, e);
+	if (!err)
+		err = open_live(n, warn, e);
+	return err ? err : open_rx(n, warn, e);
+}
+
+int node_open(struct node **out, const struct node_config *cfg,
+	      struct cr_err *warn, struct cr_err *e)
+{
+	struct node *n = calloc(1, sizeof(*n));
+	int err;
+
+	if (!n)
+		return cr_fail(e, -ENOMEM, "out of memory for the node");
+	n->cfg = *cfg;
+	n->fd = -1;
+	n->started = clock_now();
+	pthread_mutex_init(&n->gone_lock, NULL);
+	err = open_parts(n, warn, e);
+	if (err) {
+		node_close(n);
+		return err;
+	}
+	*out = n;
+	return 0;
+}
+
+void node_end_calls(struct node *n)
+{
+	struct node_call *nc;
+
+	if (!n)
+		return;
+	RB_FOREACH (nc, node_tree, &n->calls)
+		node_call_stop(nc, NODE_END_DRAINED);
+	while (n->ncalls)
+		(void)event_base_loop(n->cfg.base, EVLOOP_ONCE);
+}
+
+void node_close(struct node *n)
+{
+	if (!n)
+		return;
+	node_end_calls(n);
+	rx_close(n->rx);
+	live_close(n->live);
+	if (n->trace)
+		json_decref(node_trace_stop(n));
+	trace_close(n->trace);
+	if (n->gone_event)
+		event_free(n->gone_event);
+	if (n->tick)
+		event_free(n->tick);
+	free(n->workers);
+	free(n->past);
+	costs_free(n->costs);
+	call_table_free(n->table);
+	if (n->fd >= 0)
+		(void)close(n->fd);
+	pthread_mutex_destroy(&n->gone_lock);
+	free(n);
+}
+
+unsigned node_calls(const struct node *n)
+{
+	return n->ncalls;
+}
+
+void node_scheduler(const struct node *n, char *buf, size_t size)
+{
+	char opts[256];
+
+	live_policy_opts(n->live, opts, sizeof(opts));
+	(void)snprintf(buf, size, "%s%s%s", live_policy(n->live)->name,
+		       *opts ? "," : "", opts);
+}
+
+static void trace_switch(struct node *n)
+{
+	union cr_trace_record r = {
+		.note = { .kind = CR_TRACE_NOTE,
+			  .code = 1,
+			  .worker = 0xffff,
+			  .at = clock_now() },
+	};
+
+	node_scheduler(n, r.note.text, sizeof(r.note.text));
+	trace_put(trace_ring(n->trace, node_ring_control(n)), &r);
+}
+
+int node_scheduler_set(struct node *n, const char *spec, struct cr_err *e)
+{
+	const struct cr_sched_ops *ops;
+	const char *opts;
+	int err = cr_scheduler_find(spec, &ops, &opts, e);
+
+	if (!err)
+		err = live_switch(n->live, ops, opts, e);
+	if (!err)
+		trace_switch(n);
+	return err;
+}
+
+int node_scheduler_tune(struct node *n, const char *opts, struct cr_err *e)
+{
+	int err = live_tune(n->live, opts, e);
+
+	if (!err)
+		trace_switch(n);
+	return err;
+}

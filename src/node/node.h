@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One transcoding node: engine, receiving thread, calls, costs and trace wired
+ * together. It speaks no protocol: methods.c (JSON-RPC) is one of its users,
+ * tests and benchmarks are others.
+ *
+ * Thread rule: everything here belongs to the event base's thread ("control").
+ */
+#ifndef NODE_NODE_H
+#define NODE_NODE_H
+
+#include <bsd/sys/tree.h>
+#include <event2/event.h>
+#include <jansson.h>
+
+#include "media/call.h"
+#include "node/costs.h"
+
+struct node;
+
+/** Why a call ended; shown to people. */
+enum node_end {
+	NODE_END_STOPPED, /**< call.stop                               */
+	NODE_END_LOST,	  /**< its association was lost, grace is over */
+	NODE_END_BYE,	  /**< its owner said bye                      */
+	NODE_END_DRAINED  /**< the node stopped                        */
+};
+
+const char *node_end_name(enum node_end why);
+
+/** A call as the control thread sees it. */
+struct node_call {
+	struct call *call; /**< owned */
+	struct cost_entry *cost;
+	void *owner;	   /**< the session; the user's               */
+	enum node_end why; /**< once ending                           */
+	bool ending;
+	uint64_t learned_frames; /**< already told to costs_learn()   */
+	uint64_t learned_ns;
+	cr_ns started;
+	struct node *node;
+	RB_ENTRY(node_call) by_id;
+	struct node_call *next_gone; /**< under the node's gone_lock   */
+};
+
+struct node_config {
+	struct event_base *base;
+	struct sockaddr_storage rtp; /**< shared RTP socket; port 0: any      */
+	unsigned workers;	     /**< 1..CR_MAX_CPUS                      */
+	const unsigned *pin;	     /**< [workers] OS CPUs, or NULL          */
+	int rx_cpu;		     /**< OS CPU, or -1                       */
+	unsigned cpus_per_rq;	     /**< 0: one run queue for all            */
+	bool poll, realtime, admission;
+	int64_t capacity_ppm;  /**< admission bound per worker                */
+	unsigned ring_frames;  /**< per call                                  */
+	cr_ns max_age;	       /**< 0: frames never get too old               */
+	enum core_stale stale; /**< what happens to those that do             */
+	cr_ns coalesce;	       /**< see media/rx.h                            */
+	unsigned trace_records; /**< per thread's ring                        */
+	unsigned max_calls;
+	const char *scheduler; /**< "rr,quantum=2ms" or "./mine.so"           */
+	/** The last thread has let go of @nc; it is freed when this returns. */
+	void (*ended)(void *arg, struct node_call *nc);
+	void *arg;
+};
+
+/** Start. 0, or -errno with @e. @warn: what was not granted, or empty. */
+int node_open(struct node **n, const struct node_config *cfg,
+	      struct cr_err *warn, struct cr_err *e);
+
+/** End all calls and wait until they have gone; runs the event base meanwhile.
+ * NULL is fine. */
+void node_end_calls(struct node *n);
+
+/** End all calls, wait for them, stop threads, flush the trace. Runs the event
+ * base meanwhile. NULL is fine. */
+void node_close(struct node *n);
+
+/**
+ * Start a call. @cfg: members that the node chooses (id, SSRCs left 0, first
+ * timestamps, ring size, cost) are filled in. Returns 0 and *@nc; -ENOSPC with
+ * @v and @e when there is no capacity; -EEXIST when the SSRC is taken; -EINVAL,
+ * -ENOMEM, -EMFILE with @e.
+ */
+int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
+		    struct node_call **nc, struct cr_err *e);
+
+/** Let a call end; cfg.ended() follows. Does nothing when it is ending. */
+void node_call_stop(struct node_call *nc, enum node_end why);
+
+/** The call with this id that is not ending, or NULL. */
+struct node_call *node_call_find(struct node *n, uint32_t id);
+/** The first one with an id above @id, or NULL: walks in order of id. */
+struct node_call *node_call_after(struct node *n, uint32_t id);
+
+/** The shared RTP address: "127.0.0.1:40000". */
+void node_address(const struct node *n, char *buf, size_t size);
+
+/** Where this call's packets go to: "127.0.0.1:40000". */
+void node_call_address(const struct node_call *nc, char *buf, size_t size);
+
+unsigned node_calls(const struct node *n); /**< all, ending ones too */
+
+/** Switch or tune the policy; see engine/live.h. */
+int node_scheduler_set(struct node *n, const char *spec, struct cr_err *e);
+int node_scheduler_tune(struct node *n, const char *opts, struct cr_err *e);
+
+int node_trace_start(struct node *n, const char *path, bool overwrite,
+		     struct cr_err *e);
+/** Returns the totals as JSON, or NULL when no trace was running. */
+json_t *node_trace_stop(struct node *n);
+
+/** Counters and state of the whole node. */
+json_t *node_stats(struct node *n);
+/** Capacity: workers, measured and admitted load, bound, free, costs. */
+json_t *node_capacity(struct node *n);
+/** Frames that running calls have lost so far (overwritten or stale). */
+unsigned long long node_lost(struct node *n);
+/** One call: parameters, counters, the policy's own numbers. */
+json_t *node_call_json(struct node_call *nc);
+
+/** The scheduler as "name" or "name,key=value,...". */
+void node_scheduler(const struct node *n, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls of a node: from the request to the table, and from call.stop to free
+ * memory.
+ *
+ *   start:  cost -> SSRCs -> (own port) -> admission -> table
+ *   stop:   out of the table -> grace period (rx lets go) -> out of the engine
+ *           (a worker lets go) -> node_gone() -> node_reap() on this thread
+ */
+#include <errno.h>
+#include <event2/util.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/address.h"
+#include "base/assert.h"
+#include "base/clock.h"
+#include "node/node_impl.h"
+
+int node_call_cmp(struct node_call *a, struct node_call *b)
+{
+	uint32_t x = a->call->cfg.id, y = b->call->cfg.id;
+
+	return (x > y) - (x < y);
+}
+
+RB_GENERATE(node_tree, node_call, by_id, node_call_cmp)
+
+const char *node_end_name(enum node_end why)
+{
+	static const char *const names[] = { "stopped", "lost", "bye",
+					     "drained" };
+
+	return names[why];
+}
+
+static uint32_t random_ssrc(void)
+{
+	uint32_t ssrc = 0;
+
+	while (!ssrc)
+		evutil_secure_rng_get_bytes(&ssrc, sizeof(ssrc));
+	return ssrc;
+}
+
+static bool ssrc_free(struct node *n, uint32_t ssrc)
+{
+	bool free_;
+
+	rcu_read_lock();
+	free_ = !call_table_find(n->table, ssrc);
+	rcu_read_unlock();
+	return free_;
+}
+
+static int choose_numbers(struct node *n, struct call_cfg *cfg,
+			  struct cr_err *e)
+{
+	if (!cfg->ssrc_in)
+		do
+			cfg->ssrc_in = random_ssrc();
+		while (!ssrc_free(n, cfg->ssrc_in));
+	else if (!ssrc_free(n, cfg->ssrc_in))
+		return cr_fail(e, -EEXIST,
+			       "ssrc: %" PRIu32 " is another call's; leave it "
+			       "out and one is chosen",
+			       cfg->ssrc_in);
+	if (!cfg->ssrc_out)
+		cfg->ssrc_out = random_ssrc();
+	/* RFC 3550 5.1: random first values */
+	evutil_secure_rng_get_bytes(&cfg->ts_out, sizeof(cfg->ts_out));
+	evutil_secure_rng_get_bytes(&cfg->seq_out, sizeof(cfg->seq_out));
+	cfg->id = ++n->last_id;
+	cfg->ring_frames = n->cfg.ring_frames;
+	return 0;
+}
+
+static int open_port(struct node *n, struct call_cfg *cfg, struct cr_err *e)
+{
+	struct sockaddr_storage a = n->cfg.rtp;
+	int fd;
+
+	((struct sockaddr_in *)(void *)&a)->sin_port = 0; /* v6: same place */
+	fd = rx_socket(&a, e);
+	if (fd < 0)
+		return fd;
+	cfg->port_fd = fd;
+	return 0;
+}
+
+/* The policy looks at what the calls promised; this at what they measure. */
+static int measured_admit(struct node *n, const struct cost_entry *cost,
+			  struct cr_verdict *v)
+{
+	struct live_load load;
+	int64_t now = costs_load_ppm(n->costs);
+	int64_t need = cost->cost.mean * CR_PPM / cost->period;
+
+	live_load(n->live, &load);
+	if (!n->cfg.admission || now + need <= load.bound_ppm)
+		return 0;
+	*v = (struct cr_verdict){ .need_ppm = need,
+				  .free_ppm = load.bound_ppm - now,
+				  .bound_ppm = load.bound_ppm,
+				  .rule = "measured load" };
+	return -ENOSPC;
+}
+
+static int refuse(struct node *n, int err, const struct cr_verdict *v,
+		  struct cr_err *e)
+{
+	n->calls_refused++;
+	if (err != -ENOSPC)
+		return cr_fail(e, err,
+			       "the %s scheduler does not take this "
+			       "call (%s)",
+			       live_policy(n->live)->name,
+			       v->rule ? v->rule : "its task model");
+	return cr_fail(
+		e, err,
+		"no-capacity: need %.4f, free %.4f of %.2f under %s (%s)",
+		(double)v->need_ppm / 1e6,
+		(double)(v->free_ppm > 0 ? v->free_ppm : 0) / 1e6,
+		(double)v->bound_ppm / 1e6, live_policy(n->live)->name,
+		v->rule ? v->rule : "load");
+}
+
+/* The port is watched first: what can fail comes before what takes effect. */
+static int join(struct node *n, struct node_call *nc, struct cr_err *e)
+{
+	struct cr_verdict v = { 0 };
+	bool own_port = nc->call->cfg.port_fd >= 0;
+	int err = own_port ? rx_add_port(n->rx, nc->call, e) : 0;
+
+	if (err)
+		return err;
+	err = measured_admit(n, nc->cost, &v);
+	if (!err)
+		err = live_add(n->live, &nc->call->lt, &v);
+	if (err) {
+		if (own_port)
+			rx_del_port(n->rx, nc->call);
+		return refuse(n, err, &v, e);
+	}
+	/* from here on packets find it; choose_numbers() saw the SSRC free,
+	 * and only this thread adds */
+	CR_ASSERT(!call_table_add(n->table, nc->call));
+	return 0;
+}
+
+int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
+		    struct node_call **out, struct cr_err *e)
+{
+	struct node_call *nc;
+	int err;
+
+	if (n->ncalls >= n->cfg.max_calls)
+		return cr_fail(e, -ENOSPC,
+			       "no-capacity: %u calls are the most this node "
+			       "takes (--max-calls)",
+			       n->cfg.max_calls);
+	nc = calloc(1, sizeof(*nc));
+	if (!nc)
+		return cr_fail(e, -ENOMEM, "out of memory for a call");
+	nc->node = n;
+	nc->started = clock_now();
+	nc->cost = costs_get(n->costs, &cfg->media, cfg->release.period, e);
+	err = nc->cost ? choose_numbers(n, cfg, e) : -EINVAL;
+	if (!err && own_port)
+		err = open_port(n, cfg, e);
+	if (!err) {
+		cfg->cost = nc->cost->cost;
+		err = call_new(&nc->call, cfg, e);
+	}
+	if (!err) {
+		nc->call->owner = nc;
+		err = join(n, nc, e);
+	}
+	if (err) {
+		if (cfg->port_fd >= 0)
+			(void)close(cfg->port_fd);
+		call_free(nc->call);
+		free(nc);
+		return err;
+	}
+	nc->cost->calls++;
+	RB_INSERT(node_tree, &n->calls, nc);
+	n->ncalls++;
+	n->calls_started++;
+	node_trace_call(nc);
+	*out = nc;
+	return 0;
+}
+
+/* On liburcu's thread: rx can no longer hold the call. */
+static void after_grace(struct rcu_head *head)
+{
+	struct call *c = caa_container_of(head, struct call, rcu);
+	struct node_call *nc = c->owner;
+
+	rx_forget(nc->node->rx);
+	live_remove(nc->node->live, &c->lt);
+}
+
+void node_call_stop(struct node_call *nc, enum node_end why)
+{
+	if (nc->ending)
+		return;
+	nc->ending = true;
+	nc->why = why;
+	nc->cost->calls--;
+	if (nc->call->cfg.port_fd >= 0)
+		rx_del_port(nc->node->rx, nc->call);
+	call_table_del(nc->node->table, nc->call);
+	call_rcu(&nc->call->rcu, after_grace);
+}
+
+void node_gone(void *arg, struct live_task *lt)
+{
+	struct node *n = arg;
+	struct node_call *nc = call_of(lt)->owner;
+	bool first;
+
+	pthread_mutex_lock(&n->gone_lock);
+	first = !n->gone;
+	nc->next_gone = n->gone;
+	n->gone = nc;
+	pthread_mutex_unlock(&n->gone_lock);
+	if (first)
+		event_active(n->gone_event, EV_READ, 0);
+}
+
+static void keep_sums(struct node *n, const struct call_counters *count)
+{
+	unsigned i = 0;
+
+#define ADD(name, help)                                                        \
+	n->past[i++] +=                                                        \
+		atomic_load_explicit(&count->name, memory_order_relaxed);
+	CALL_COUNTERS(ADD)
+#undef ADD
+}
+
+static void bury(struct node *n, struct node_call *nc)
+{
+	n->cfg.ended(n->cfg.arg, nc);
+	keep_sums(n, &nc->call->count);
+	RB_REMOVE(node_tree, &n->calls, nc);
+	n->ncalls--;
+	if (nc->call->cfg.port_fd >= 0)
+		(void)close(nc->call->cfg.port_fd);
+	call_free(nc->call);
+	free(nc);
+}
+
+void node_reap(evutil_socket_t fd, short what, void *arg)
+{
+	struct node *n = arg;
+	struct node_call *nc, *next;
+
+	(void)fd, (void)what;
+	pthread_mutex_lock(&n->gone_lock);
+	nc = n->gone;
+	n->gone = NULL;
+	pthread_mutex_unlock(&n->gone_lock);
+	for (; nc; nc = next) {
+		next = nc->next_gone;
+		bury(n, nc);
+	}
+}
+
+struct node_call *node_call_after(struct node *n, uint32_t id)
+{
+	struct node_call *nc = RB_ROOT(&n->calls), *best = NULL;
+
+	while (nc) {
+		if (nc->call->cfg.id > id) {
+			best = nc;
+			nc = RB_LEFT(nc, by_id);
+		} else {
+			nc = RB_RIGHT(nc, by_id);
+		}
+	}
+	return best;
+}
+
+struct node_call *node_call_find(struct node *n, uint32_t id)
+{
+	struct node_call *nc = id ? node_call_after(n, id - 1) : NULL;
+
+	return nc && nc->call->cfg.id == id && !nc->ending ? nc : NULL;
+}
+
+static void local_address(int fd, char *buf, size_t size)
+{
+	struct sockaddr_storage a = { .ss_family = AF_UNSPEC };
+	socklen_t len = sizeof(a);
+
+	(void)getsockname(fd, (struct sockaddr *)&a, &len);
+	(void)address_text(&a, buf, size);
+}
+
+void node_address(const struct node *n, char *buf, size_t size)
+{
+	local_address(n->fd, buf, size);
+}
+
+void node_call_address(const struct node_call *nc, char *buf, size_t size)
+{
+	int fd = nc->call->cfg.port_fd;
+
+	local_address(fd >= 0 ? fd : nc->node->fd, buf, size);
+}
+
+void node_learn(struct node *n)
+{
+	struct node_call *nc;
+
+	RB_FOREACH (nc, node_tree, &n->calls) {
+		const struct call_counters *k = &nc->call->count;
+		uint64_t frames =
+			atomic_load_explicit(&k->done, memory_order_relaxed);
+		uint64_t ns =
+			atomic_load_explicit(&k->busy_ns, memory_order_relaxed);
+
+		/* read in this order the pair may be one frame apart; over
+		 * a second's frames that does not matter */
+		costs_learn(nc->cost, frames - nc->learned_frames,
+			    (cr_ns)(ns - nc->learned_ns));
+		nc->learned_frames = frames;
+		nc->learned_ns = ns;
+	}
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The node's insides, shared by its own files only.
+ */
+#ifndef NODE_NODE_IMPL_H
+#define NODE_NODE_IMPL_H
+
+#include <pthread.h>
+
+#include "media/call_table.h"
+#include "media/rx.h"
+#include "media/turn.h"
+#include "node/node.h"
+
+RB_HEAD(node_tree, node_call);
+
+struct node {
+	struct node_config cfg;
+	int fd; /**< the shared RTP socket */
+	struct call_table *table;
+	struct costs *costs;
+	struct live *live;
+	struct rx *rx;
+	struct trace *trace;
+	struct turn_worker *workers; /**< [cfg.workers] */
+	struct event *gone_event, *tick;
+
+	struct node_tree calls; /**< by id, ending ones too */
+	unsigned ncalls;
+	uint32_t last_id;
+	cr_ns started;
+	uint64_t calls_started, calls_refused;
+	/** Sums over calls that have gone, in the order of CALL_COUNTERS. */
+	unsigned long long *past;
+
+	/* calls whose last thread has let go; under gone_lock */
+	pthread_mutex_t gone_lock;
+	struct node_call *gone;
+};
+
+int node_call_cmp(struct node_call *a, struct node_call *b);
+RB_PROTOTYPE(node_tree, node_call, by_id, node_call_cmp)
+
+/* Trace rings have one writer each: the workers, rx, this thread, and
+ * liburcu's, which cancels the frames of calls that leave. */
+static inline unsigned node_ring_rx(const struct node *n)
+{
+	return n->cfg.workers;
+}
+
+static inline unsigned node_ring_control(const struct node *n)
+{
+	return n->cfg.workers + 1;
+}
+
+static inline unsigned node_ring_reclaim(const struct node *n)
+{
+	return n->cfg.workers + 2;
+}
+
+static inline unsigned node_rings(const struct node *n)
+{
+	return n->cfg.workers + 3;
+}
+
+/** Describe @nc in the trace. */
+void node_trace_call(const struct node_call *nc);
+
+/** engine callback: @lt has left; any thread. */
+void node_gone(void *arg, struct live_task *lt);
+/** event callback: finish the calls that have gone. */
+void node_reap(evutil_socket_t fd, short what, void *arg);
+/** Tell the cost book what the calls have measured since the last time. */
+void node_learn(struct node *n);
+
+#endif

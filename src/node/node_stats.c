@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a node tells about itself, as JSON.
+ */
+#include <string.h>
+
+#include "base/address.h"
+#include "base/clock.h"
+#include "node/call_params.h"
+#include "node/node_impl.h"
+
+#define KV_MAX 16u
+
+static json_t *integer(unsigned long long n)
+{
+	return json_integer((json_int_t)n);
+}
+
+static unsigned long long relaxed(const atomic_ullong *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static json_t *call_counters_json(const struct call_counters *count)
+{
+	json_t *o = json_object();
+
+#define SHOW(name, help)                                                       \
+	(void)json_object_set_new(o, #name, integer(relaxed(&count->name)));
+	CALL_COUNTERS(SHOW)
+#undef SHOW
+	return o;
+}
+
+static json_t *rx_json(const struct node *n)
+{
+	const struct packet_counters *count = rx_counters(n->rx);
+	json_t *o = json_object();
+
+#define SHOW(name, help)                                                       \
+	(void)json_object_set_new(o, #name, integer(relaxed(&count->name)));
+	PACKET_COUNTERS(SHOW)
+#undef SHOW
+	(void)json_object_set_new(o, "cpu_ns",
+				  integer((unsigned long long)rx_cpu(n->rx)));
+	return o;
+}
+
+/* Past calls and present ones together. */
+static json_t *totals_json(struct node *n)
+{
+	unsigned long long sum[CALL_NCOUNTERS];
+	json_t *o = json_object();
+	struct node_call *nc;
+	unsigned i;
+
+	memcpy(sum, n->past, sizeof(sum));
+	RB_FOREACH (nc, node_tree, &n->calls) {
+		const struct call_counters *count = &nc->call->count;
+
+		i = 0;
+#define ADD(name, help) sum[i++] += relaxed(&count->name);
+		CALL_COUNTERS(ADD)
+#undef ADD
+	}
+	i = 0;
+#define SHOW(name, help)                                                       \
+	if (strcmp(#name, "delay_max"))                                        \
+		(void)json_object_set_new(o, #name, integer(sum[i]));          \
+	i++;
+	CALL_COUNTERS(SHOW)
+#undef SHOW
+	return o;
+}
+
+unsigned long long node_lost(struct node *n)
+{
+	struct node_call *nc;
+	unsigned long long sum = 0;
+
+	RB_FOREACH (nc, node_tree, &n->calls)
+		sum += relaxed(&nc->call->count.overwritten) +
+		       relaxed(&nc->call->count.stale);
+	return sum;
+}
+
+static json_t *workers_json(struct node *n)
+{
+	json_t *list = json_array();
+	struct live_worker_stats s;
+
+	for (unsigned w = 0; w < n->cfg.workers; w++) {
+		live_worker_stats(n->live, w, &s);
+		(void)json_array_append_new(
+			list,
+			json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "busy_ns",
+				  (json_int_t)s.busy, "cpu_ns",
+				  (json_int_t)s.cpu, "jobs", (json_int_t)s.jobs,
+				  "picks", (json_int_t)s.picks, "drops",
+				  (json_int_t)s.drops, "wakeups",
+				  (json_int_t)s.wakeups, "steals",
+				  (json_int_t)s.steals));
+	}
+	return list;
+}
+
+static json_t *delay_json(struct node *n)
+{
+	static struct histogram all; /* 15 KiB: not for the stack */
+
+	memset(&all, 0, sizeof(all));
+	for (unsigned w = 0; w < n->cfg.workers; w++)
+		histogram_merge(&all, &n->workers[w].delay);
+	return histogram_json(&all);
+}
+
+json_t *node_stats(struct node *n)
+{
+	struct live_load load;
+	char spec[320];
+
+	node_learn(n);
+	node_scheduler(n, spec, sizeof(spec));
+	live_load(n->live, &load);
+	return json_pack(
+		"{s:f,s:s,s:i,s:I,s:I,s:i,s:f,s:f,s:f,s:I,s:o,s:o,s:o,s:o}",
+		"uptime_s", (double)(clock_now() - n->started) / 1e9,
+		"scheduler", spec, "calls", (int)n->ncalls, "calls_started",
+		(json_int_t)n->calls_started, "calls_refused",
+		(json_int_t)n->calls_refused, "queued", (int)load.queued,
+		"load", (double)load.load_ppm / 1e6, "measured_load",
+		(double)costs_load_ppm(n->costs) / 1e6, "bound",
+		(double)load.bound_ppm / 1e6, "cpu_ns",
+		(json_int_t)clock_read(CLOCK_PROCESS_CPUTIME_ID), "totals",
+		totals_json(n), "rx", rx_json(n), "workers", workers_json(n),
+		"delay", delay_json(n));
+}
+
+json_t *node_capacity(struct node *n)
+{
+	struct live_load load;
+	int64_t used, free_ppm;
+
+	live_load(n->live, &load);
+	used = costs_load_ppm(n->costs);
+	if (load.load_ppm > used)
+		used = load.load_ppm;
+	free_ppm = load.bound_ppm - used;
+	return json_pack(
+		"{s:i,s:f,s:f,s:f,s:i,s:i,s:b,s:o}", "workers",
+		(int)n->cfg.workers, "bound", (double)load.bound_ppm / 1e6,
+		"used", (double)used / 1e6, "free",
+		free_ppm > 0 ? (double)free_ppm / 1e6 : 0.0, "calls",
+		(int)n->ncalls, "max_calls", (int)n->cfg.max_calls, "admission",
+		(int)n->cfg.admission, "costs", costs_json(n->costs));
+}
+
+static json_t *side_json(const struct pipeline_side *s, unsigned pt)
+{
+	return json_pack("{s:s,s:s,s:i,s:i,s:b,s:b}", "codec", s->codec->name,
+			 "mode", s->codec->modes[s->cfg.mode].name, "pt",
+			 (int)pt, "rate", (int)pipeline_side_rate(s),
+			 "octet_align", (int)s->payload.octet_align, "dtx",
+			 (int)s->cfg.dtx);
+}
+
+static json_t *policy_json(struct node_call *nc)
+{
+	struct cr_kv kv[KV_MAX];
+	unsigned n = nc->ending ? 0
+				: live_explain(nc->node->live, &nc->call->lt,
+					       kv, KV_MAX);
+	json_t *o = json_object();
+
+	for (unsigned i = 0; i < n; i++)
+		(void)json_object_set_new(o, kv[i].key,
+					  json_integer(kv[i].value));
+	return o;
+}
+
+json_t *node_call_json(struct node_call *nc)
+{
+	const struct call_cfg *cfg = &nc->call->cfg;
+	char to[64], here[64];
+
+	node_call_address(nc, here, sizeof(here));
+	return json_pack(
+		"{s:I,s:s,s:f,s:f,s:s,s:o,s:o,s:s,s:s,s:I,s:I,s:i,s:I,s:o,s:o}",
+		"call", (json_int_t)cfg->id, "class",
+		call_class_names[cfg->cls], "age_s",
+		(double)(clock_now() - nc->started) / 1e9, "ptime",
+		(double)cfg->release.period / 1e6, "pair", nc->cost->name, "in",
+		side_json(&cfg->media.in, cfg->pt_in), "out",
+		side_json(&cfg->media.out, cfg->pt_out), "rtp", here, "to",
+		address_text(&cfg->to, to, sizeof(to)), "ssrc",
+		(json_int_t)cfg->ssrc_in, "out_ssrc", (json_int_t)cfg->ssrc_out,
+		"waiting", (int)cr_ring_waiting(nc->call->ring), "bytes",
+		(json_int_t)call_bytes(nc->call), "count",
+		call_counters_json(&nc->call->count), "policy",
+		policy_json(nc));
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A node on loopback and a peer's UDP socket, in one process.
+ */
+#define _GNU_SOURCE
+#include "rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <event2/thread.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <urcu.h>
+
+#include "base/address.h"
+#include "base/clock.h"
+#include "node/call_params.h"
+
+#define PATIENCE (10 * CR_SEC)
+
+static void ended(void *arg, struct node_call *nc)
+{
+	struct rig *r = arg;
+	unsigned i = 0;
+
+	r->ended++;
+	r->why = nc->why;
+#define KEEP(name, help)                                                       \
+	r->last[i++] = atomic_load_explicit(&nc->call->count.name,             \
+					    memory_order_relaxed);
+	CALL_COUNTERS(KEEP)
+#undef KEEP
+}
+
+static unsigned port_of(int fd)
+{
+	struct sockaddr_storage a;
+	socklen_t len = sizeof(a);
+
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &len), 0);
+	return address_port(&a);
+}
+
+void rig_open(struct rig *r, const struct rig_options *o)
+{
+	struct node_config cfg = {
+		.workers = o->workers ? o->workers : 2,
+		.rx_cpu = -1,
+		.cpus_per_rq = o->cpus_per_rq,
+		.admission = o->admission,
+		.capacity_ppm = 970000,
+		.ring_frames = o->ring_frames ? o->ring_frames : 16,
+		.max_age = o->max_age,
+		.stale = o->stale,
+		.trace_records = 1024,
+		.max_calls = 100000,
+		.scheduler = o->scheduler ? o->scheduler : "fifo",
+		.ended = ended,
+		.arg = r,
+	};
+	struct cr_err warn = { "" }, e = { "" };
+	struct sockaddr_storage any;
+
+	memset(r, 0, sizeof(*r));
+	(void)evthread_use_pthreads();
+	rcu_register_thread();
+	assert_int_equal(address_parse("127.0.0.1:0", &any), 0);
+	r->base = event_base_new();
+	r->fd = rx_socket(&any, &e);
+	assert_true(r->base && r->fd >= 0);
+	r->port = port_of(r->fd);
+	cfg.base = r->base;
+	cfg.rtp = any;
+	if (node_open(&r->node, &cfg, &warn, &e))
+		fail_msg("node_open: %s", e.text);
+}
+
+void rig_close(struct rig *r)
+{
+	node_close(r->node);
+	event_base_free(r->base);
+	(void)close(r->fd);
+	rcu_barrier();
+	rcu_unregister_thread();
+}
+
+int rig_try(struct rig *r, const char *json, struct node_call **nc,
+	    struct cr_err *e)
+{
+	struct call_request request;
+	char text[1024], to[64];
+	json_t *params, *out;
+	int err;
+
+	(void)snprintf(text, sizeof(text), "%s", json);
+	for (char *c = text; *c; c++)
+		if (*c == '\'')
+			*c = '"';
+	params = json_loads(text, 0, NULL);
+	assert_non_null(params);
+	(void)snprintf(to, sizeof(to), "127.0.0.1:%u", r->port);
+	out = json_object_get(params, "out");
+	if (out && !json_object_get(out, "address"))
+		(void)json_object_set_new(out, "address", json_string(to));
+	err = call_params(&request, params, e);
+	if (!err)
+		err = node_call_start(r->node, &request.cfg, request.own_port,
+				      nc, e);
+	json_decref(params);
+	return err;
+}
+
+struct node_call *rig_call(struct rig *r, const char *json)
+{
+	struct node_call *nc = NULL;
+	struct cr_err e = { "" };
+
+	if (rig_try(r, json, &nc, &e))
+		fail_msg("call: %s", e.text);
+	return nc;
+}
+
+struct rig_sender rig_sender(struct rig *r, struct node_call *nc, unsigned step)
+{
+	struct rig_sender s = { .rig = r, .step = step };
+	char text[64];
+
+	node_call_address(nc, text, sizeof(text));
+	assert_int_equal(address_parse(text, &s.to), 0);
+	s.next = (struct rtp_header){ .pt = nc->call->cfg.pt_in,
+				      .ssrc = nc->call->cfg.ssrc_in,
+				      .seq = 65530, /* wraps early */
+				      .ts = UINT32_MAX - 500 };
+	return s;
+}
+
+void rig_send(struct rig_sender *s, const void *payload, size_t bytes)
+{
+	uint8_t packet[2048];
+
+	(void)rtp_build(packet, &s->next);
+	memcpy(packet + RTP_HEADER_BYTES, payload, bytes);
+	assert_true(sendto(s->rig->fd, packet, RTP_HEADER_BYTES + bytes, 0,
+			   (struct sockaddr *)&s->to,
+			   address_length(&s->to)) > 0);
+	s->next.seq++;
+	s->next.ts += s->step;
+}
+
+bool rig_receive(struct rig *r, uint8_t *buf, struct rtp_packet *p)
+{
+	struct pollfd pfd = { .fd = r->fd, .events = POLLIN };
+	ssize_t n;
+
+	if (poll(&pfd, 1, (int)(PATIENCE / CR_MS)) != 1)
+		return false;
+	n = recv(r->fd, buf, 2048, 0);
+	return n > 0 && !rtp_parse(buf, (size_t)n, p);
+}
+
+bool rig_wait(struct rig *r, bool (*done)(void *arg), void *arg)
+{
+	cr_ns end = clock_now() + PATIENCE;
+	const struct timeval soon = { 0, 2000 };
+
+	while (!done(arg)) {
+		if (clock_now() > end)
+			return false;
+		(void)event_base_loopexit(r->base, &soon);
+		(void)event_base_dispatch(r->base);
+	}
+	return true;
+}
+
+struct end_wait {
+	struct rig *rig;
+	unsigned before;
+};
+
+static bool one_more_ended(void *arg)
+{
+	const struct end_wait *w = arg;
+
+	return w->rig->ended > w->before;
+}
+
+void rig_end(struct rig *r, struct node_call *nc)
+{
+	struct end_wait w = { r, r->ended };
+
+	node_call_stop(nc, NODE_END_STOPPED);
+	assert_true(rig_wait(r, one_more_ended, &w));
+}

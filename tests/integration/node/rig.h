@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A node on loopback and a peer's UDP socket, in one process: what the tests
+ * of the frame path stand on. One thread (the test's) is the control thread.
+ */
+#ifndef TESTS_NODE_RIG_H
+#define TESTS_NODE_RIG_H
+
+#include "media/rtp.h"
+#include "media/rx.h"
+#include "node/node.h"
+
+struct rig {
+	struct event_base *base;
+	struct node *node;
+	int fd;	       /**< the peer's socket */
+	unsigned port; /**< its port         */
+	unsigned ended;
+	/** counters of the call that ended last */
+	unsigned long long last[CALL_NCOUNTERS];
+	enum node_end why;
+};
+
+/** What a rig may differ in; zero takes the defaults. */
+struct rig_options {
+	const char *scheduler;
+	unsigned workers, ring_frames, cpus_per_rq;
+	bool admission;
+	cr_ns max_age;
+	enum core_stale stale;
+};
+
+void rig_open(struct rig *r, const struct rig_options *o);
+void rig_close(struct rig *r);
+
+/** Start a call from call.start's JSON (single quotes stand for double ones),
+ * output to the rig's socket unless it says otherwise. Fails the test when it
+ * is refused. */
+struct node_call *rig_call(struct rig *r, const char *json);
+/** The same, but returns the error code; *@nc only with 0. */
+int rig_try(struct rig *r, const char *json, struct node_call **nc,
+	    struct cr_err *e);
+
+/** A sender of RTP for one call, from the rig's socket. */
+struct rig_sender {
+	struct rig *rig;
+	struct sockaddr_storage to;
+	struct rtp_header next;
+	unsigned step; /**< timestamp units per packet */
+};
+struct rig_sender rig_sender(struct rig *r, struct node_call *nc,
+			     unsigned step);
+/** Send one payload; the header advances. */
+void rig_send(struct rig_sender *s, const void *payload, size_t bytes);
+
+/** Receive one packet within 10 s; false: none came. @buf: 2048 bytes, holds
+ * what *@p points into. */
+bool rig_receive(struct rig *r, uint8_t *buf, struct rtp_packet *p);
+
+/** Let control-thread events happen until @done(@arg), 10 s at most. */
+bool rig_wait(struct rig *r, bool (*done)(void *arg), void *arg);
+/** Stop @nc and wait until it has gone; its counters are in r->last. */
+void rig_end(struct rig *r, struct node_call *nc);
+
+/** Index of a counter in last[]. */
+enum {
+#define RIG_INDEX(name, help) RIG_##name,
+	CALL_COUNTERS(RIG_INDEX)
+#undef RIG_INDEX
+};
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls that come and go while frames are on their way: nothing is lost
+ * track of. Every packet that was accepted ends in exactly one counter.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "rig.h"
+
+#define NB 160u
+#define STARTS 10000u
+#define UP 64u
+
+static const uint8_t silence[NB] = { 0xff };
+
+static unsigned seed(void)
+{
+	const char *text = getenv("CR_SEED");
+	unsigned n = text ? (unsigned)atoi(text) : 1;
+
+	printf("CR_SEED=%u\n", n);
+	return n;
+}
+
+static void drain_socket(struct rig *r)
+{
+	uint8_t buf[2048];
+
+	while (recv(r->fd, buf, sizeof(buf), MSG_DONTWAIT) > 0)
+		;
+}
+
+static bool all_gone(void *arg)
+{
+	struct rig *r = arg;
+
+	return node_calls(r->node) == 0;
+}
+
+static unsigned long long sum(const struct rig *r, const char *name)
+{
+	json_t *o = node_stats(r->node);
+	unsigned long long n = (unsigned long long)json_integer_value(
+		json_object_get(json_object_get(o, "totals"), name));
+
+	json_decref(o);
+	return n;
+}
+
+static void assert_books_balance(struct rig *r)
+{
+	assert_int_equal(sum(r, "packets_in"),
+			 sum(r, "done") + sum(r, "overwritten") +
+				 sum(r, "stale") + sum(r, "concealed") +
+				 sum(r, "malformed") + sum(r, "cancelled"));
+}
+
+static void ten_thousand_calls_start_and_stop_under_load(void **state)
+{
+	struct node_call *up[UP] = { NULL };
+	struct rig_sender s[UP];
+	struct rig r;
+
+	(void)state;
+	srand(seed());
+	rig_open(&r,
+		 &(struct rig_options){ .scheduler = "edf", .ring_frames = 4 });
+	for (unsigned i = 0; i < STARTS; i++) {
+		unsigned k = (unsigned)rand() % UP;
+
+		if (up[k])
+			node_call_stop(up[k], NODE_END_STOPPED);
+		up[k] = rig_call(&r, "{'in': {'codec': 'pcmu'}, "
+				     "'out': {'codec': 'pcma'}}");
+		s[k] = rig_sender(&r, up[k], NB);
+		for (unsigned n = (unsigned)rand() % 8; n; n--) {
+			k = (unsigned)rand() % UP;
+			if (up[k])
+				rig_send(&s[k], silence, NB);
+		}
+		drain_socket(&r);
+		(void)event_base_loop(r.base, EVLOOP_NONBLOCK);
+	}
+	for (unsigned k = 0; k < UP; k++)
+		if (up[k])
+			node_call_stop(up[k], NODE_END_STOPPED);
+	assert_true(rig_wait(&r, all_gone, &r));
+	assert_int_equal(r.ended, STARTS);
+	assert_true(sum(&r, "done") > 0);
+	assert_books_balance(&r);
+	rig_close(&r);
+}
+
+/* The worker is inside a frame of 30 ms when the call is stopped. */
+static void a_call_stops_while_its_frame_is_being_encoded(void **state)
+{
+	struct rig_sender s;
+	struct node_call *nc;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ .workers = 1 });
+	for (unsigned i = 0; i < 10; i++) {
+		nc = rig_call(&r, "{'in': {'codec': 'pcmu'}, 'out': {'codec': "
+				  "'spin', 'spin': '30ms'}}");
+		s = rig_sender(&r, nc, NB);
+		for (unsigned n = 0; n < 3; n++)
+			rig_send(&s, silence, NB);
+		while (cr_ring_waiting(nc->call->ring) == 0 &&
+		       !atomic_load_explicit(&nc->call->count.packets_in,
+					     memory_order_relaxed))
+			; /* until rx has seen the first one */
+		rig_end(&r, nc);
+		assert_true(r.last[RIG_done] <= 3);
+		assert_int_equal(r.last[RIG_packets_in],
+				 r.last[RIG_done] + r.last[RIG_cancelled]);
+	}
+	assert_books_balance(&r);
+	rig_close(&r);
+}
+
+static void the_scheduler_switches_under_load_without_loss(void **state)
+{
+	static const char *const specs[] = { "fifo", "rr,quantum=1ms", "edf" };
+	struct node_call *up[UP];
+	struct rig_sender s[UP];
+	struct cr_err e = { "" };
+	unsigned sent = 0, got = 0;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ .ring_frames = 64 });
+	for (unsigned k = 0; k < UP; k++) {
+		up[k] = rig_call(&r, "{'in': {'codec': 'pcmu'}, "
+				     "'out': {'codec': 'pcma'}}");
+		s[k] = rig_sender(&r, up[k], NB);
+	}
+	for (unsigned round = 0; round < 60; round++) {
+		for (unsigned k = 0; k < UP; k++, sent++)
+			rig_send(&s[k], silence, NB);
+		if (node_scheduler_set(r.node, specs[round % 3], &e))
+			fail_msg("%s", e.text);
+		for (unsigned k = 0; k < UP; k++, got++) {
+			uint8_t buf[2048];
+			struct rtp_packet p;
+
+			assert_true(rig_receive(&r, buf, &p));
+		}
+	}
+	assert_int_equal(got, sent);
+	assert_int_equal(sum(&r, "done"), sent);
+	assert_int_equal(sum(&r, "overwritten"), 0);
+	rig_close(&r);
+}
+
+/* A full ring loses its oldest frames, and says so exactly. */
+static void overload_drops_the_oldest_and_counts_each(void **state)
+{
+	struct rig_sender s;
+	struct node_call *nc;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ .workers = 1, .ring_frames = 4 });
+	nc = rig_call(&r, "{'in': {'codec': 'pcmu'}, "
+			  "'out': {'codec': 'spin', 'spin': '20ms'}}");
+	s = rig_sender(&r, nc, NB);
+	for (unsigned i = 0; i < 100; i++)
+		rig_send(&s, silence, NB);
+	for (bool more = true; more;) {
+		uint8_t buf[2048];
+		struct rtp_packet p;
+
+		assert_true(rig_receive(&r, buf, &p));
+		more = p.ts - nc->call->cfg.ts_out != 99 * NB;
+	}
+	rig_end(&r, nc);
+	assert_int_equal(r.last[RIG_packets_in], 100);
+	assert_int_equal(r.last[RIG_done] + r.last[RIG_overwritten], 100);
+	assert_true(r.last[RIG_overwritten] > 0);
+	rig_close(&r);
+}
+
+static void old_frames_are_replaced_by_no_data(void **state)
+{
+	struct rig_sender s;
+	struct node_call *nc;
+	unsigned speech = 0, no_data = 0;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ .workers = 1,
+					    .ring_frames = 32,
+					    .max_age = 1,
+					    .stale = CORE_STALE_CONCEAL });
+	nc = rig_call(&r, "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'amr', "
+			  "'octet_align': true}}");
+	s = rig_sender(&r, nc, NB);
+	for (unsigned i = 0; i < 20; i++)
+		rig_send(&s, silence, NB);
+	for (unsigned i = 0; i < 20; i++) {
+		uint8_t buf[2048];
+		struct rtp_packet p;
+
+		assert_true(rig_receive(&r, buf, &p));
+		assert_int_equal(p.ts - nc->call->cfg.ts_out, i * NB);
+		if (p.payload_bytes == 2) /* CMR and a ToC that says 15 */
+			no_data += p.payload[1] >> 3 == 15;
+		else
+			speech++;
+	}
+	rig_end(&r, nc);
+	/* every frame is older than 1 ns when its turn comes */
+	assert_int_equal(no_data, 20);
+	assert_int_equal(speech, 0);
+	assert_int_equal(r.last[RIG_concealed], 20);
+	rig_close(&r);
+}
+
+static void calls_beyond_the_capacity_are_refused_with_a_reason(void **state)
+{
+	struct node_call *nc;
+	struct cr_err e = { "" };
+	unsigned n = 0;
+	struct rig r;
+	int err;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ .admission = true, .workers = 1 });
+	while (!(err = rig_try(&r,
+			       "{'in': {'codec': 'pcmu'}, 'out': {'codec': "
+			       "'spin', 'spin': '5ms'}}",
+			       &nc, &e)))
+		n++;
+	assert_int_equal(err, -28); /* -ENOSPC */
+	/* 20 ms / 5 ms and a little beside: three fit into 0.97 */
+	assert_int_equal(n, 3);
+	assert_non_null(strstr(e.text, "no-capacity: need 0.25"));
+	assert_non_null(strstr(e.text, "under fifo"));
+	rig_close(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ten_thousand_calls_start_and_stop_under_load),
+		cmocka_unit_test(a_call_stops_while_its_frame_is_being_encoded),
+		cmocka_unit_test(
+			the_scheduler_switches_under_load_without_loss),
+		cmocka_unit_test(overload_drops_the_oldest_and_counts_each),
+		cmocka_unit_test(old_frames_are_replaced_by_no_data),
+		cmocka_unit_test(
+			calls_beyond_the_capacity_are_refused_with_a_reason),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

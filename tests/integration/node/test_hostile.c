@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the network may do to a node: foreign senders, wrong types, duplicates,
+ * late packets, garbage. Everything is counted, nothing disturbs the call.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/address.h"
+#include "rig.h"
+
+#define NB 160u
+
+static const uint8_t silence[1600] = { 0xff };
+
+/* Send and see it come back: a barrier behind everything sent before. */
+static void pass(struct rig_sender *s)
+{
+	uint8_t buf[2048];
+	struct rtp_packet p;
+
+	rig_send(s, silence, NB);
+	assert_true(rig_receive(s->rig, buf, &p));
+}
+
+static unsigned long long total(struct rig *r, const char *part,
+				const char *name)
+{
+	json_t *o = node_stats(r->node);
+	unsigned long long n = (unsigned long long)json_integer_value(
+		json_object_get(json_object_get(o, part), name));
+
+	json_decref(o);
+	return n;
+}
+
+static struct node_call *plain_call(struct rig *r)
+{
+	return rig_call(r, "{'in': {'codec': 'pcmu'}, "
+			   "'out': {'codec': 'pcma'}}");
+}
+
+static void every_unwanted_packet_is_counted_once(void **state)
+{
+	struct rig_sender s;
+	struct node_call *nc;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ 0 });
+	nc = plain_call(&r);
+	s = rig_sender(&r, nc, NB);
+	pass(&s);
+
+	s.next.pt = 77; /* another payload type */
+	rig_send(&s, silence, NB);
+	s.next.pt = 0;
+	s.next.seq--;
+	pass(&s);
+
+	s.next.seq--; /* a duplicate */
+	rig_send(&s, silence, NB);
+	s.next.seq += 3; /* three lost; then one of them comes after all */
+	pass(&s);
+	s.next.seq -= 3;
+	rig_send(&s, silence, NB);
+	s.next.seq += 2;
+	rig_send(&s, silence, sizeof(silence)); /* 200 ms in one packet */
+	pass(&s);
+
+	s.next.ssrc ^= 1; /* nobody's */
+	rig_send(&s, silence, NB);
+	s.next.ssrc ^= 1;
+	pass(&s);
+
+	assert_int_equal(total(&r, "rx", "unknown_ssrc"), 1);
+	rig_end(&r, nc);
+	assert_int_equal(r.last[RIG_wrong_pt], 1);
+	assert_int_equal(r.last[RIG_duplicates], 1);
+	assert_int_equal(r.last[RIG_reordered], 1);
+	assert_int_equal(r.last[RIG_too_big], 1);
+	assert_int_equal(r.last[RIG_done], 5);
+	assert_int_equal(r.last[RIG_packets_in], 5);
+	rig_close(&r);
+}
+
+static void a_foreign_sender_is_not_heard(void **state)
+{
+	struct rig_sender s;
+	struct node_call *nc;
+	struct sockaddr_storage any;
+	struct rig r;
+	int own;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ 0 });
+	nc = plain_call(&r);
+	s = rig_sender(&r, nc, NB);
+	pass(&s); /* the first sender is the call's */
+	own = r.fd;
+	assert_int_equal(address_parse("127.0.0.1:0", &any), 0);
+	r.fd = rx_socket(&any, NULL);
+	rig_send(&s, silence, NB);
+	(void)close(r.fd);
+	r.fd = own;
+	pass(&s);
+	rig_end(&r, nc);
+	assert_int_equal(r.last[RIG_wrong_source], 1);
+	assert_int_equal(r.last[RIG_done], 2);
+	rig_close(&r);
+}
+
+static void a_call_with_its_own_port_hears_only_that(void **state)
+{
+	struct rig_sender s, shared;
+	struct node_call *nc, *other;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ 0 });
+	nc = rig_call(&r, "{'in': {'codec': 'pcmu'}, 'port': 'own', "
+			  "'out': {'codec': 'pcma'}}");
+	other = plain_call(&r);
+	s = rig_sender(&r, nc, NB);
+	shared = rig_sender(&r, other, NB);
+	assert_int_not_equal(address_port(&s.to), address_port(&shared.to));
+	pass(&s);
+	pass(&shared);
+	shared.next.ssrc = s.next.ssrc; /* right call, wrong port */
+	rig_send(&shared, silence, NB);
+	shared.next.ssrc = other->call->cfg.ssrc_in;
+	pass(&shared);
+	assert_int_equal(total(&r, "rx", "unknown_ssrc"), 1);
+	rig_end(&r, nc);
+	assert_int_equal(r.last[RIG_done], 1);
+	rig_close(&r);
+}
+
+static void malformed_payloads_are_counted_and_the_call_lives(void **state)
+{
+	static const uint8_t reserved[] = { 0xf0, 13 << 3 | 4, 0, 0 };
+	uint8_t good[14] = { 0xf0, 0 << 3 | 4 };
+	struct rig_sender s;
+	struct node_call *nc;
+	struct rtp_packet p;
+	uint8_t buf[2048];
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ 0 });
+	nc = rig_call(&r, "{'in': {'codec': 'amr', 'octet_align': true}, "
+			  "'out': {'codec': 'pcmu'}}");
+	s = rig_sender(&r, nc, NB);
+	rig_send(&s, reserved, sizeof(reserved));
+	rig_send(&s, good, 1); /* ends in the table */
+	rig_send(&s, good, 9); /* ends in the frame */
+	rig_send(&s, good, sizeof(good));
+	assert_true(rig_receive(&r, buf, &p));
+	assert_int_equal(p.payload_bytes, NB);
+	rig_end(&r, nc);
+	assert_int_equal(r.last[RIG_malformed], 3);
+	assert_int_equal(r.last[RIG_done], 1);
+	rig_close(&r);
+}
+
+static void garbage_on_the_port_changes_nothing(void **state)
+{
+	const char *text = getenv("CR_SEED");
+	unsigned seed = text ? (unsigned)atoi(text) : 1;
+	struct rig_sender s;
+	struct node_call *nc;
+	struct rig r;
+
+	(void)state;
+	printf("CR_SEED=%u\n", seed);
+	srand(seed);
+	rig_open(&r, &(struct rig_options){ 0 });
+	nc = plain_call(&r);
+	s = rig_sender(&r, nc, NB);
+	for (unsigned i = 0; i < 2000; i++) {
+		uint8_t noise[300];
+		size_t n = (size_t)rand() % sizeof(noise);
+
+		for (size_t k = 0; k < n; k++)
+			noise[k] = (uint8_t)rand();
+		if (n > 12 && i % 2) { /* looks like our RTP */
+			noise[0] &= 0xbf;
+			noise[0] |= 0x80;
+			noise[1] = 0;
+			for (unsigned b = 0; b < 4; b++)
+				noise[8 + b] =
+					(uint8_t)(s.next.ssrc >> (24 - 8 * b));
+		}
+		(void)sendto(r.fd, noise, n, 0, (struct sockaddr *)&s.to,
+			     address_length(&s.to));
+	}
+	s.next.seq = 1; /* two in a row: the sender began anew */
+	rig_send(&s, silence, NB);
+	rig_send(&s, silence, NB);
+	rig_send(&s, silence, NB);
+	rig_end(&r, nc);
+	assert_true(r.last[RIG_done] >= 1);
+	assert_int_equal(r.last[RIG_packets_in],
+			 r.last[RIG_done] + r.last[RIG_malformed] +
+				 r.last[RIG_overwritten] +
+				 r.last[RIG_cancelled]);
+	rig_close(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_unwanted_packet_is_counted_once),
+		cmocka_unit_test(a_foreign_sender_is_not_heard),
+		cmocka_unit_test(a_call_with_its_own_port_hears_only_that),
+		cmocka_unit_test(
+			malformed_payloads_are_counted_and_the_call_lives),
+		cmocka_unit_test(garbage_on_the_port_changes_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
