@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The codec's raw limit: one thread, pinned, loops over as many codec states
+ * as there would be calls, each with its own recorded speech, and does nothing
+ * else. Prints one JSON object. Used by tests/bench/capacity.
+ */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cli.h"
+#include "base/clock.h"
+#include "cr/codec.h"
+#include "speech/speech.h"
+
+/* Distinct encoded frames per state when decoding: 2 s of 20 ms frames. */
+#define ENCODED 100u
+
+struct state {
+	struct speech_reader speech;
+	void *codec;
+	struct cr_frame *frames; /* decoding: [ENCODED] */
+	unsigned next;
+};
+
+static struct {
+	const char *codec, *mode;
+	int64_t direction, states, seconds, cpu;
+} opt = { .codec = "amr", .states = 200, .seconds = 3 * CR_SEC, .cpu = -1 };
+
+static const char *const directions[] = { "encode", "decode", NULL };
+
+static const struct cli_opt rows[] = {
+	{ .kind = CLI_STRING,
+	  .name = "codec",
+	  .help = "Codec.",
+	  .text = &opt.codec },
+	{ .kind = CLI_STRING,
+	  .name = "mode",
+	  .help = "Its mode.",
+	  .text = &opt.mode,
+	  .dflt = "" },
+	{ .kind = CLI_ENUM,
+	  .name = "direction",
+	  .help = "What to measure.",
+	  .number = &opt.direction,
+	  .names = directions },
+	{ .kind = CLI_INT,
+	  .name = "states",
+	  .help = "Codec states.",
+	  .number = &opt.states,
+	  .min = 1,
+	  .max = 100000 },
+	{ .kind = CLI_TIME,
+	  .name = "seconds",
+	  .help = "How long.",
+	  .number = &opt.seconds,
+	  .min = CR_MS,
+	  .max = 600 * CR_SEC },
+	{ .kind = CLI_INT,
+	  .name = "cpu",
+	  .help = "CPU to pin to.",
+	  .number = &opt.cpu,
+	  .min = -1,
+	  .max = 4095 },
+	{ .name = NULL },
+};
+
+static const struct cli cli = {
+	.program = "bench-raw",
+	.synopsis = "[OPTION]...",
+	.summary = "measure a codec alone",
+	.opts = rows,
+};
+
+_Noreturn static void die(const char *what, const struct cr_err *e)
+{
+	(void)fprintf(stderr, "bench-raw: %s: %s\n", what, e->text);
+	exit(1);
+}
+
+static void pin(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((size_t)opt.cpu, &set);
+	if (opt.cpu >= 0 && sched_setaffinity(0, sizeof(set), &set)) {
+		perror("bench-raw: pin");
+		exit(1);
+	}
+}
+
+static void encode_ahead(const struct cr_codec *c,
+			 const struct cr_codec_cfg *cfg, struct state *s)
+{
+	int16_t pcm[CR_FRAME_SAMPLES_MAX];
+	struct cr_err e;
+	void *enc;
+
+	s->frames = calloc(ENCODED, sizeof(*s->frames));
+	if (!s->frames || c->encoder_open(&enc, cfg, &e))
+		die("encoder", &e);
+	for (unsigned i = 0; i < ENCODED; i++) {
+		speech_read(&s->speech, pcm, c->samples);
+		(void)c->encode(enc, cfg->mode, pcm, &s->frames[i]);
+	}
+	c->encoder_close(enc);
+}
+
+static void open_state(const struct cr_codec *c, const struct cr_codec_cfg *cfg,
+		       const struct speech_corpus *corpus, struct state *s,
+		       uint64_t call)
+{
+	struct cr_err e;
+	bool decode = opt.direction == 1;
+
+	speech_reader_init(&s->speech, corpus, 1, call);
+	if (decode)
+		encode_ahead(c, cfg, s);
+	if (decode ? c->decoder_open(&s->codec, cfg, &e)
+		   : c->encoder_open(&s->codec, cfg, &e))
+		die(c->name, &e);
+}
+
+/* One frame of one state; returns the codec's time. */
+static cr_ns one(const struct cr_codec *c, unsigned mode, struct state *s)
+{
+	static int16_t pcm[CR_FRAME_SAMPLES_MAX];
+	static struct cr_frame frame;
+	cr_ns start;
+
+	if (opt.direction == 1) {
+		start = clock_now();
+		(void)c->decode(s->codec, &s->frames[s->next], pcm);
+		s->next = (s->next + 1) % ENCODED;
+	} else {
+		speech_read(&s->speech, pcm, c->samples);
+		start = clock_now();
+		(void)c->encode(s->codec, mode, pcm, &frame);
+	}
+	return clock_now() - start;
+}
+
+int main(int argc, char **argv)
+{
+	struct cr_codec_cfg cfg = { 0 };
+	struct speech_corpus *corpus;
+	const struct cr_codec *c;
+	struct state *states;
+	struct cr_err e = { "unknown" };
+	cr_ns spent = 0, end;
+	uint64_t frames = 0;
+
+	(void)cli_parse_or_exit(&cli, argc, argv);
+	pin();
+	c = cr_codec_find(opt.codec);
+	if (!c)
+		die(opt.codec, &e);
+	cfg.mode = c->default_mode;
+	if (opt.mode && cr_codec_mode_find(c, opt.mode) < 0)
+		die(opt.mode, &e);
+	if (opt.mode)
+		cfg.mode = (unsigned)cr_codec_mode_find(c, opt.mode);
+	if (speech_open(&corpus, c->sample_rate, NULL, &e))
+		die("speech", &e);
+	states = calloc((size_t)opt.states, sizeof(*states));
+	if (!states)
+		return 1;
+	for (int64_t i = 0; i < opt.states; i++)
+		open_state(c, &cfg, corpus, &states[i], (uint64_t)i);
+	end = clock_now() + opt.seconds;
+	while (clock_now() < end)
+		for (int64_t i = 0; i < opt.states; i++, frames++)
+			spent += one(c, cfg.mode, &states[i]);
+	printf("{\"codec\": \"%s\", \"mode\": \"%s\", \"direction\": \"%s\", "
+	       "\"frames\": %" PRIu64 ", \"ns_per_frame\": %.1f, "
+	       "\"calls_per_core\": %.2f}\n",
+	       c->name, c->modes[cfg.mode].name, directions[opt.direction],
+	       frames, (double)spent / (double)frames,
+	       (double)cr_codec_frame_ns(c, &cfg) * (double)frames /
+		       (double)spent);
+	return 0;
+}
