@@ -18,7 +18,7 @@
  *
  * No fences (ThreadSanitizer does not model them); the pairs are:
  *  A  exchange in push() releases bytes and metadata; the CAS in claim() and
- *     the load in peek() acquire them.
+ *     the load in oldest() acquire them.
  *  B  the CAS in claim() releases the consumer's reads of the buffer that it
  *     hands back; a later exchange in push() acquires it as the new spare.
  *  C  metadata is stored with release and loaded with acquire: a reader that
@@ -212,26 +212,35 @@ static void skip_lapped(struct cr_ring *r)
 	r->tail_slot = (unsigned)(r->tail % r->slots);
 }
 
+/* The word of the oldest waiting frame, which is then at tail; 0: empty. */
+static uint64_t oldest(struct cr_ring *r)
+{
+	for (;;) {
+		uint64_t word = atomic_load_explicit(
+			&r->slot[r->tail_slot], memory_order_acquire); /* A */
+
+		if (!(word & FULL))
+			return 0;
+		if (word_seq(word) == r->tail)
+			return word;
+		skip_lapped(r);
+	}
+}
+
 bool cr_ring_peek(struct cr_ring *r, struct cr_frame_meta *meta)
 {
 	struct cr_frame_meta seen;
+	uint64_t word, again;
 
-	for (;;) {
-		_Atomic uint64_t *slot = &r->slot[r->tail_slot];
-		uint64_t word = atomic_load_explicit(
-			slot, memory_order_acquire); /* A */
-
-		if (!(word & FULL))
+	do {
+		word = oldest(r);
+		if (!word)
 			return false;
-		if (word_seq(word) != r->tail) {
-			skip_lapped(r);
-			continue;
-		}
 		meta_load(meta_of(r, word_index(word)), r->tail, &seen);
 		/* C: the same word still: nothing was recycled meanwhile. */
-		if (atomic_load_explicit(slot, memory_order_relaxed) == word)
-			break;
-	}
+		again = atomic_load_explicit(&r->slot[r->tail_slot],
+					     memory_order_relaxed);
+	} while (again != word);
 	*meta = seen;
 	return true;
 }
@@ -239,15 +248,14 @@ bool cr_ring_peek(struct cr_ring *r, struct cr_frame_meta *meta)
 const uint8_t *cr_ring_claim(struct cr_ring *r, uint64_t seq,
 			     struct cr_frame_meta *meta)
 {
-	_Atomic uint64_t *slot = &r->slot[r->tail_slot];
-	uint64_t word = atomic_load_explicit(slot, memory_order_relaxed);
+	uint64_t word = oldest(r);
 	uint64_t claimed;
 
-	if (seq != r->tail || !(word & FULL) || word_seq(word) != seq)
+	if (!word || seq != r->tail)
 		return NULL;
 	/* A: acquire the frame; B: release the buffer held so far. */
 	if (!atomic_compare_exchange_strong_explicit(
-		    slot, &word, word_make(seq, 0, r->held),
+		    &r->slot[r->tail_slot], &word, word_make(seq, 0, r->held),
 		    memory_order_acq_rel, memory_order_relaxed))
 		return NULL;
 	r->held = word_index(word);
