@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Flows to calls: how many, when each begins and how long it lasts.
+ */
+#include "campaign/plan.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+cr_ns random_exponential(struct random *r, cr_ns mean)
+{
+	double t = -log(1.0 - random_unit(r)) * (double)mean;
+
+	/* 2^62 ns: far beyond any campaign, and safe to convert */
+	if (t >= 0x1p62)
+		return INT64_C(1) << 62;
+	return t < 1 ? 1 : (cr_ns)t;
+}
+
+/* The plan being made, and what a flow needs of it. */
+struct maker {
+	struct plan *plan;
+	const struct plan_options *o;
+	size_t room;
+	struct cr_err *err;
+};
+
+/*
+ * Where call number @n begins within its frame period: multiples of the golden
+ * ratio, so that any number of calls is spread evenly.
+ */
+static cr_ns phase(uint64_t n, uint64_t seed, cr_ns ptime)
+{
+	uint64_t turn = n * UINT64_C(0x9e3779b97f4a7c15) + seed;
+
+	return (cr_ns)((turn >> 32) * (uint64_t)ptime >> 32);
+}
+
+static struct plan_call *add_call(struct maker *m)
+{
+	struct plan *p = m->plan;
+	size_t room = m->room ? 2 * m->room : 256;
+	struct plan_call *grown;
+
+	if (p->count == PLAN_CALLS_MAX) {
+		(void)cr_fail(m->err, -E2BIG, "%s: more than %u calls",
+			      p->campaign->path, PLAN_CALLS_MAX);
+		return NULL;
+	}
+	if (p->count == m->room) {
+		grown = realloc(p->calls, room * sizeof(*grown));
+		if (!grown) {
+			(void)cr_fail(m->err, -ENOMEM, "out of memory");
+			return NULL;
+		}
+		p->calls = grown;
+		m->room = room;
+	}
+	return &p->calls[p->count++];
+}
+
+static cr_ns holding_time(const struct campaign_hold *h, struct random *r)
+{
+	if (!h->exponential || h->mean == CR_NEVER)
+		return h->mean;
+	return random_exponential(r, h->mean);
+}
+
+/* Whole frames between @start and the call's or the campaign's end. */
+static uint64_t frames_of(const struct maker *m, const struct campaign_flow *f,
+			  cr_ns start, struct random *r)
+{
+	cr_ns end = cr_ns_min(cr_ns_add(start, holding_time(&f->hold, r)),
+			      m->o->duration);
+
+	return end > start ? (uint64_t)((end - start) / f->ptime) : 0;
+}
+
+/* One call that begins at @at, before its phase; calls too short to send a
+ * frame are left out. */
+static int place_call(struct maker *m, unsigned flow, unsigned index, cr_ns at)
+{
+	const struct campaign_flow *f = &m->plan->campaign->flows[flow];
+	struct random r = random_fork(m->o->seed, (uint64_t)flow << 32 | index);
+	uint64_t seed = random_next(&r);
+	struct plan_call *c;
+	uint64_t frames;
+
+	at += phase(m->plan->count, m->o->seed, f->ptime);
+	frames = frames_of(m, f, at, &r);
+	if (!frames)
+		return 0;
+	c = add_call(m);
+	if (!c)
+		return m->plan->count == PLAN_CALLS_MAX ? -E2BIG : -ENOMEM;
+	*c = (struct plan_call){ .flow = flow,
+				 .index = index,
+				 .seed = seed,
+				 .start = at,
+				 .frames = frames };
+	return 0;
+}
+
+static int place_spread(struct maker *m, unsigned flow)
+{
+	const struct campaign_start *s = &m->plan->campaign->flows[flow].start;
+	uint64_t n = m->o->counts[flow];
+	int rc = 0;
+
+	for (uint64_t i = 0; i < n && !rc; i++)
+		rc = place_call(m, flow, (unsigned)i,
+				s->at + (cr_ns)((double)s->spread * (double)i /
+						(double)n));
+	return rc;
+}
+
+static int place_poisson(struct maker *m, unsigned flow)
+{
+	const struct campaign_start *s = &m->plan->campaign->flows[flow].start;
+	struct random r = random_fork(m->o->seed, ~(uint64_t)flow);
+	cr_ns mean = (cr_ns)(1e15 / (double)s->poisson_ppm);
+	uint64_t n = m->o->counts[flow];
+	cr_ns at = s->at;
+	int rc = 0;
+
+	for (unsigned i = 0; !rc && (!n || i < n); i++) {
+		at = cr_ns_add(at, random_exponential(&r, mean));
+		if (at >= m->o->duration)
+			break;
+		rc = place_call(m, flow, i, at);
+	}
+	return rc;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct plan_call *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->flow != y->flow)
+		return x->flow < y->flow ? -1 : 1;
+	return x->index < y->index ? -1 : 1;
+}
+
+int plan_make(struct plan *p, const struct campaign *c,
+	      const struct plan_options *o, struct cr_err *e)
+{
+	struct plan made = { .campaign = c };
+	struct maker m = { .plan = &made, .o = o, .err = e };
+	int rc = 0;
+
+	for (unsigned f = 0; f < c->flow_count && !rc; f++)
+		rc = c->flows[f].start.poisson_ppm ? place_poisson(&m, f)
+						   : place_spread(&m, f);
+	if (!rc && !made.count)
+		rc = cr_fail(e, -EINVAL,
+			     "%s: no call sends a frame before the "
+			     "campaign ends; make duration longer",
+			     c->path);
+	if (rc) {
+		plan_fini(&made);
+		return rc;
+	}
+	qsort(made.calls, made.count, sizeof(*made.calls), by_start);
+	*p = made;
+	return 0;
+}
+
+void plan_fini(struct plan *p)
+{
+	free(p->calls);
+	p->calls = NULL;
+	p->count = 0;
+}

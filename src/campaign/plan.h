@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a campaign comes to: which calls, when they begin and end, and which
+ * packet of each arrives when. Pure functions of the campaign, the seed and
+ * the options below: the feeder plays a plan live, the simulator in virtual
+ * time, and two runs of it are the same, packet by packet.
+ *
+ * Times are relative to the campaign's begin.
+ */
+#ifndef CAMPAIGN_PLAN_H
+#define CAMPAIGN_PLAN_H
+
+#include <stddef.h>
+
+#include "campaign/campaign.h"
+#include "campaign/random.h"
+
+/** One call. */
+struct plan_call {
+	unsigned flow;	 /**< index into the campaign's flows          */
+	unsigned index;	 /**< of the call in its flow                  */
+	uint64_t seed;	 /**< of everything random in this call        */
+	cr_ns start;	 /**< its first frame; phases are spread over ptime */
+	uint64_t frames; /**< media frames until it ends, >= 1         */
+};
+
+struct plan {
+	const struct campaign *campaign;
+	struct plan_call *calls; /**< in order of start */
+	size_t count;
+};
+
+/** What the user may change without touching the file. */
+struct plan_options {
+	uint64_t seed;
+	cr_ns duration;
+	const uint64_t *counts; /**< [flow_count] calls of each flow; the caller
+				     has turned loads into counts; 0 of a
+				     Poisson flow: as many as come         */
+};
+
+/** Most calls of one plan. */
+#define PLAN_CALLS_MAX 1000000u
+
+/**
+ * Make the plan of @c, which must outlive it. Returns 0 and fills @p (caller:
+ * plan_fini()), -E2BIG, -EINVAL (nothing to do) or -ENOMEM with @e.
+ */
+int plan_make(struct plan *p, const struct campaign *c,
+	      const struct plan_options *o, struct cr_err *e);
+void plan_fini(struct plan *p);
+
+/** One packet of a call, as the network delivers it to the daemon. */
+struct plan_packet {
+	cr_ns at;	/**< when it is to be sent                          */
+	uint64_t frame; /**< media frame: timestamp = frame * samples       */
+	uint64_t seq;	/**< packet number of the call, from 0              */
+	bool marker;	/**< first packet of a talk spurt (RFC 3551, 4.1)   */
+	bool lost;	/**< the network loses it: not to be sent           */
+	bool copy;	/**< the network's duplicate of the packet before   */
+};
+
+/** A call's packets in the order of sending. Plain data; one thread. */
+struct plan_stream {
+	const struct campaign_flow *flow;
+	const struct plan_call *call;
+	struct random network, talk;
+	uint64_t frame, seq; /**< next ones                              */
+	uint64_t turn;	     /**< frame at which spurt or pause ends     */
+	cr_ns last;	     /**< nothing is sent before this            */
+	bool pausing, losing, marker, holding;
+	struct plan_packet held; /**< reordered: comes after its successor */
+	struct plan_packet ready[4];
+	unsigned nready, taken;
+	/** Tells whether a frame is silent (DTX: nothing is sent). NULL: none.
+	 * Set after plan_stream_init(). */
+	bool (*silent)(const void *arg, uint64_t frame);
+	const void *silent_arg;
+};
+
+void plan_stream_init(struct plan_stream *s, const struct plan *p,
+		      const struct plan_call *call);
+
+/** The next packet. False, and *@out untouched: the call is over. */
+bool plan_stream_next(struct plan_stream *s, struct plan_packet *out);
+
+/** FNV-1a of every packet of every call: two plans are equal when it is. */
+uint64_t plan_hash(const struct plan *p);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Seeded random numbers for plans: splitmix64 (Steele, Lea, Flood 2014), small
+ * enough to give every call several of its own. The same seed gives the same
+ * numbers on every machine.
+ */
+#ifndef CAMPAIGN_RANDOM_H
+#define CAMPAIGN_RANDOM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cr/time.h"
+
+struct random {
+	uint64_t state;
+};
+
+static inline uint64_t random_next(struct random *r)
+{
+	uint64_t z = r->state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+/** A generator of its own for the thing number @index below @seed. */
+static inline struct random random_fork(uint64_t seed, uint64_t index)
+{
+	struct random r = { seed };
+	uint64_t a = random_next(&r);
+
+	r.state = a ^ (index * UINT64_C(0xd1342543de82ef95));
+	(void)random_next(&r);
+	return r;
+}
+
+/** Uniform in [0, 1), 53 bits. */
+static inline double random_unit(struct random *r)
+{
+	return (double)(random_next(r) >> 11) * 0x1p-53;
+}
+
+/** Uniform in 0..limit. @limit >= 0, below 2^53. */
+static inline cr_ns random_time(struct random *r, cr_ns limit)
+{
+	return (cr_ns)(random_unit(r) * ((double)limit + 1));
+}
+
+/** True with a probability of @ppm / 10^6. */
+static inline bool random_chance(struct random *r, int64_t ppm)
+{
+	return (int64_t)(random_unit(r) * 1e6) < ppm;
+}
+
+/** Exponentially distributed with @mean, at least 1 ns. */
+cr_ns random_exponential(struct random *r, cr_ns mean);
+
+#endif

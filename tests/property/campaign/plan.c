@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A plan is a pure function of campaign and seed, and its packets have the
+ * statistics that the campaign asks for.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "campaign/plan.h"
+
+#define LEGS "    in: {codec: pcmu}\n    out: {codec: amr}\n"
+
+static struct campaign *parse(const char *flow)
+{
+	struct campaign *c = NULL;
+	struct cr_err e = { "" };
+	char text[1024];
+
+	(void)snprintf(text, sizeof(text), "duration: 60s\nflows:\n%s", flow);
+	if (campaign_parse(text, strlen(text), "c.yaml", &c, &e))
+		fail_msg("%s", e.text);
+	return c;
+}
+
+static struct plan make(const struct campaign *c, uint64_t seed)
+{
+	uint64_t counts[8];
+	struct plan_options o = { .seed = seed, .duration = c->duration };
+	struct cr_err e = { "" };
+	struct plan p;
+
+	for (unsigned i = 0; i < c->flow_count; i++)
+		counts[i] = (uint64_t)c->flows[i].count;
+	o.counts = counts;
+	if (plan_make(&p, c, &o, &e))
+		fail_msg("%s", e.text);
+	return p;
+}
+
+static uint64_t hash_of(const struct campaign *c, uint64_t seed)
+{
+	struct plan p = make(c, seed);
+	uint64_t hash = plan_hash(&p);
+
+	plan_fini(&p);
+	return hash;
+}
+
+static const char all_models[] =
+	"  - count: 20\n" LEGS
+	"    network: {jitter: 15ms, loss: 2%, burst: 3, reorder: 1%, "
+	"duplicate: 1%}\n"
+	"    talk: {spurt: 1.2s, pause: 1.8s}\n"
+	"    hold: {model: exponential, mean: 20s}\n"
+	"    start: {poisson: 2/s}\n";
+
+static void the_same_seed_gives_the_same_packets(void **state)
+{
+	struct campaign *a = parse(all_models), *b = parse(all_models);
+
+	(void)state;
+	assert_true(hash_of(a, 5) == hash_of(b, 5));
+	assert_true(hash_of(a, 5) != hash_of(a, 6));
+	campaign_free(a);
+	campaign_free(b);
+}
+
+static void a_clean_stream_is_every_frame_on_time(void **state)
+{
+	struct campaign *c = parse("  - count: 3\n" LEGS);
+	struct plan p = make(c, 1);
+	struct plan_stream s;
+	struct plan_packet k;
+
+	(void)state;
+	assert_int_equal(p.count, 3);
+	for (size_t i = 0; i < p.count; i++) {
+		uint64_t n = 0;
+
+		plan_stream_init(&s, &p, &p.calls[i]);
+		for (; plan_stream_next(&s, &k); n++) {
+			assert_int_equal(k.frame, n);
+			assert_int_equal(k.seq, n);
+			assert_int_equal(k.marker, n == 0);
+			assert_false(k.lost || k.copy);
+			assert_int_equal(k.at, p.calls[i].start +
+						       (cr_ns)n * 20 * CR_MS);
+		}
+		assert_int_equal(n, p.calls[i].frames);
+		assert_true(n == 3000 || n == 2999);
+	}
+	plan_fini(&p);
+	campaign_free(c);
+}
+
+struct tally {
+	uint64_t sent, lost, runs, copies, behind, late_ns, numbers;
+};
+
+static struct tally count_packets(const struct plan *p)
+{
+	struct tally t = { 0 };
+	struct plan_packet k;
+	struct plan_stream s;
+
+	for (size_t i = 0; i < p->count; i++) {
+		cr_ns last = 0;
+		uint64_t top = 0;
+		bool was_lost = false;
+
+		plan_stream_init(&s, p, &p->calls[i]);
+		while (plan_stream_next(&s, &k)) {
+			assert_true(k.at >= last); /* in order of sending */
+			last = k.at;
+			t.sent += !k.copy && !k.lost;
+			t.copies += k.copy;
+			t.lost += k.lost;
+			t.runs += k.lost && !was_lost;
+			was_lost = k.lost;
+			t.behind += !k.copy && k.seq < top;
+			top = k.seq > top ? k.seq : top;
+		}
+		t.numbers += top + 1;
+	}
+	return t;
+}
+
+static void the_network_model_has_its_shares(void **state)
+{
+	struct campaign *c =
+		parse("  - count: 50\n" LEGS
+		      "    network: {jitter: 5ms, loss: 5%, burst: 4, "
+		      "reorder: 2%, duplicate: 3%}\n");
+	struct plan p = make(c, 11);
+	struct tally t = count_packets(&p);
+	double all = (double)t.numbers;
+
+	(void)state;
+	/* nothing appears or vanishes beside the model */
+	assert_int_equal(t.sent + t.lost, t.numbers);
+	/* 150,000 packets: bounds are five standard deviations and more */
+	assert_true((double)t.lost / all > 0.04 && (double)t.lost / all < 0.06);
+	assert_true((double)t.lost / (double)t.runs > 3.5 &&
+		    (double)t.lost / (double)t.runs < 4.5);
+	assert_true((double)t.copies / all > 0.025 &&
+		    (double)t.copies / all < 0.032);
+	assert_true((double)t.behind / all > 0.015 &&
+		    (double)t.behind / all < 0.022);
+	plan_fini(&p);
+	campaign_free(c);
+}
+
+static void pauses_leave_gaps_and_spurts_begin_marked(void **state)
+{
+	struct campaign *c = parse("  - count: 50\n" LEGS
+				   "    talk: {spurt: 1s, pause: 1s}\n");
+	struct plan p = make(c, 3);
+	uint64_t speech = 0, all = 0;
+	struct plan_stream s;
+	struct plan_packet k;
+
+	(void)state;
+	for (size_t i = 0; i < p.count; i++) {
+		uint64_t last = 0, n = 0;
+
+		all += p.calls[i].frames;
+		plan_stream_init(&s, &p, &p.calls[i]);
+		for (; plan_stream_next(&s, &k); n++) {
+			assert_int_equal(k.seq, n); /* numbers have no gaps */
+			assert_int_equal(k.marker,
+					 n == 0 || k.frame != last + 1);
+			last = k.frame;
+			speech++;
+		}
+	}
+	assert_true(speech > all * 4 / 10 && speech < all * 6 / 10);
+	plan_fini(&p);
+	campaign_free(c);
+}
+
+static void phases_are_spread_over_the_frame_period(void **state)
+{
+	struct campaign *c = parse("  - count: 200\n" LEGS);
+	struct plan p = make(c, 77);
+	unsigned slot[20] = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < p.count; i++)
+		slot[p.calls[i].start / CR_MS]++;
+	for (unsigned i = 0; i < 20; i++)
+		assert_in_range(slot[i], 8, 12);
+	plan_fini(&p);
+	campaign_free(c);
+}
+
+static void calls_begin_and_end_when_they_should(void **state)
+{
+	struct campaign *c = parse(
+		"  - count: 10\n" LEGS
+		"    start: {at: 10s, spread: 20s}\n    hold: {mean: 5s}\n"
+		"  - name: p\n" LEGS "    start: {at: 30s, poisson: 10/s}\n");
+	struct plan p = make(c, 4);
+	unsigned poisson = 0;
+
+	(void)state;
+	for (size_t i = 0; i < p.count; i++) {
+		const struct plan_call *k = &p.calls[i];
+
+		assert_true(i == 0 || k->start >= p.calls[i - 1].start);
+		if (k->flow == 1) {
+			poisson++;
+			assert_true(k->start >= 30 * CR_SEC);
+			continue;
+		}
+		assert_int_equal(k->frames, 250);
+		assert_in_range(k->start, (10 + 2 * k->index) * CR_SEC,
+				(10 + 2 * k->index) * CR_SEC + 20 * CR_MS);
+	}
+	assert_in_range(poisson, 220, 380); /* 300, 17 standard deviation */
+	plan_fini(&p);
+	campaign_free(c);
+}
+
+static bool every_third(const void *arg, uint64_t frame)
+{
+	(void)arg;
+	return frame % 3 == 0;
+}
+
+static void silent_frames_take_no_sequence_number(void **state)
+{
+	struct campaign *c =
+		parse("  - count: 1\n" LEGS "    network: {reorder: 10%}\n");
+	struct plan p = make(c, 8);
+	struct plan_stream s;
+	struct plan_packet k;
+	uint64_t n = 0;
+
+	(void)state;
+	plan_stream_init(&s, &p, &p.calls[0]);
+	s.silent = every_third;
+	for (; plan_stream_next(&s, &k); n++) {
+		assert_true(k.frame % 3 != 0);
+		assert_int_equal(k.seq, k.frame - k.frame / 3 - 1);
+	}
+	assert_true(n > 1900 && n <= 2000);
+	plan_fini(&p);
+	campaign_free(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_same_seed_gives_the_same_packets),
+		cmocka_unit_test(a_clean_stream_is_every_frame_on_time),
+		cmocka_unit_test(the_network_model_has_its_shares),
+		cmocka_unit_test(pauses_leave_gaps_and_spurts_begin_marked),
+		cmocka_unit_test(phases_are_spread_over_the_frame_period),
+		cmocka_unit_test(calls_begin_and_end_when_they_should),
+		cmocka_unit_test(silent_frames_take_no_sequence_number),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
