@@ -1,48 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Option text <-> values. Decimals are exact integers throughout: 5.12s is
- * 5120000000 ns, and a digit finer than the unit of storage is refused.
+ * Option text <-> values, by a table. Numbers and their units are units.c.
  */
 #include "base/options.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/nearest.h"
-#include "cr/time.h"
+#include "base/units.h"
 
 #define MAX_ROWS 64u /* of one table: the set of keys already seen */
 #define MAX_TEXT 96u /* of one key or value */
 
-struct unit {
-	const char *suffix;
-	int64_t size;
-};
-
-static const struct unit int_units[] = { { "", 1 }, { NULL, 0 } };
-static const struct unit time_units[] = { { "s", CR_SEC },
-					  { "ms", CR_MS },
-					  { "us", CR_US },
-					  { "ns", 1 },
-					  { NULL, 0 } };
-static const struct unit ppm_units[] = { { "%", 10000 },
-					 { "", 1000000 },
-					 { NULL, 0 } };
-
-static const struct unit percent[] = { { "%", 10000 }, { NULL, 0 } };
-
 static const struct {
 	const char *name;
-	const struct unit *units;
 	const char *form;
 } kinds[] = {
-	[CR_OPT_INT] = { "INT", int_units, "a whole number" },
-	[CR_OPT_TIME] = { "TIME", time_units,
-			  "a time with its unit (ns, us, ms, s)" },
-	[CR_OPT_PPM] = { "SHARE", ppm_units, "a share, such as 97% or 0.97" },
-	[CR_OPT_BOOL] = { "yes|no", NULL, "yes or no" },
-	[CR_OPT_ENUM] = { "NAME", NULL, "a name" },
+	[CR_OPT_INT] = { "INT", "a whole number" },
+	[CR_OPT_TIME] = { "TIME", "a time with its unit (ns, us, ms, s)" },
+	[CR_OPT_PPM] = { "SHARE", "a share, such as 97% or 0.97" },
+	[CR_OPT_BOOL] = { "yes|no", "yes or no" },
+	[CR_OPT_ENUM] = { "NAME", "a name" },
 };
 
 static int64_t *slot(const struct cr_opt *row, void *vals)
@@ -56,67 +37,13 @@ int64_t option_get(const struct cr_opt *row, const void *vals)
 						row->offset);
 }
 
-static bool add_digit(int64_t *sum, int64_t weight, char digit)
-{
-	int64_t part;
-
-	return !__builtin_mul_overflow(weight, (int64_t)(digit - '0'), &part) &&
-	       !__builtin_add_overflow(*sum, part, sum);
-}
-
-/* "-12.5" in units of @unit; the text ends at @end. */
-static bool decimal(const char *s, const char *end, int64_t unit, int64_t *out)
-{
-	bool negative = *s == '-';
-	int64_t whole = 0, frac = 0, sum;
-	const char *p = s + negative;
-
-	if (p == end || *p == '.' || end[-1] == '.')
-		return false;
-	for (; p < end && *p != '.'; p++)
-		if (__builtin_mul_overflow(whole, 10, &whole) ||
-		    !add_digit(&whole, 1, *p))
-			return false;
-	if (__builtin_mul_overflow(whole, unit, &sum))
-		return false;
-	if (p < end)
-		p++;
-	for (; p < end; p++) {
-		if (*p == '.' || unit % 10)
-			return false;
-		unit /= 10;
-		if (!add_digit(&frac, unit, *p))
-			return false;
-	}
-	if (__builtin_add_overflow(sum, frac, &sum))
-		return false;
-	*out = negative ? -sum : sum;
-	return true;
-}
-
-static bool number(const struct unit *units, const char *text, int64_t *out)
-{
-	size_t n = strspn(text, "-0123456789.");
-
-	if (!n || strrchr(text, '-') > text)
-		return false;
-	for (; units->suffix; units++)
-		if (strcmp(text + n, units->suffix) == 0)
-			return decimal(text, text + n, units->size, out);
-	return false;
-}
-
 static bool time_value(const char *text, int64_t *out)
 {
 	if (strcmp(text, "never") == 0) {
 		*out = CR_NEVER;
 		return true;
 	}
-	if (strcmp(text, "0") == 0) {
-		*out = 0;
-		return true;
-	}
-	return number(time_units, text, out);
+	return !units_parse_time(text, out);
 }
 
 static bool bool_value(const char *text, int64_t *out)
@@ -164,8 +91,10 @@ int option_parse(const struct cr_opt *row, const char *text, int64_t *out,
 		ok = bool_value(text, &v);
 	else if (row->kind == CR_OPT_TIME)
 		ok = time_value(text, &v);
+	else if (row->kind == CR_OPT_PPM)
+		ok = !units_parse_ppm(text, &v);
 	else
-		ok = number(kinds[row->kind].units, text, &v);
+		ok = !units_parse_int(text, &v);
 	if (!has_bounds(row)) {
 		if (!ok)
 			return cr_fail(e, -EINVAL, "%s=%s: needs %s", row->name,
@@ -265,31 +194,6 @@ int options_parse(const struct cr_opt *table, void *vals, const char *text,
 	return rc;
 }
 
-/* The largest unit that is not above @value, with as few decimals as needed. */
-static void format_number(const struct unit *u, int64_t value, char *buf,
-			  size_t size)
-{
-	uint64_t mag = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-	uint64_t unit, frac;
-	size_t n;
-
-	while (u[1].suffix && (uint64_t)u->size > mag)
-		u++;
-	unit = (uint64_t)u->size;
-	frac = mag % unit;
-	(void)snprintf(buf, size, "%s%llu%s", value < 0 ? "-" : "",
-		       (unsigned long long)(mag / unit), frac ? "." : "");
-	while (frac) {
-		unit /= 10;
-		n = strlen(buf);
-		(void)snprintf(buf + n, size - n, "%llu",
-			       (unsigned long long)(frac / unit));
-		frac %= unit;
-	}
-	n = strlen(buf);
-	(void)snprintf(buf + n, size - n, "%s", u->suffix);
-}
-
 void option_format(const struct cr_opt *row, int64_t value, char *buf,
 		   size_t size)
 {
@@ -297,14 +201,12 @@ void option_format(const struct cr_opt *row, int64_t value, char *buf,
 		(void)snprintf(buf, size, "%s", value ? "yes" : "no");
 	else if (row->kind == CR_OPT_ENUM)
 		(void)snprintf(buf, size, "%s", row->names[value]);
-	else if (row->kind == CR_OPT_TIME && value == CR_NEVER)
-		(void)snprintf(buf, size, "never");
-	else if (row->kind == CR_OPT_TIME && value == 0)
-		(void)snprintf(buf, size, "0");
-	else if (row->kind == CR_OPT_PPM) /* always in percent */
-		format_number(percent, value, buf, size);
+	else if (row->kind == CR_OPT_TIME)
+		(void)units_format_time(value, buf, size);
+	else if (row->kind == CR_OPT_PPM)
+		(void)units_format_ppm(value, buf, size);
 	else
-		format_number(kinds[row->kind].units, value, buf, size);
+		(void)snprintf(buf, size, "%" PRId64, value);
 }
 
 void options_format(const struct cr_opt *table, const void *vals, char *buf,

@@ -165,8 +165,7 @@ const char *units_format_time(cr_ns t, char *buf, size_t size)
 	}
 	if (sign)
 		buf[0] = '-';
-	while (down[i].size > 1 && (value < (uint64_t)down[i].size ||
-				    value % (uint64_t)(down[i].size / 1000)))
+	while (value < (uint64_t)down[i].size)
 		i++;
 	print_scaled(value, (uint64_t)down[i].size, down[i].name, buf + sign,
 		     size - sign);

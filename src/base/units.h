@@ -33,8 +33,9 @@ int units_parse_ppm(const char *text, int64_t *out);
 /** Read a decimal integer: "42", "-1". Returns 0, -EINVAL or -ERANGE. */
 int units_parse_int(const char *text, int64_t *out);
 
-/** Write @t in the largest unit that needs at most three decimals ("1.5s");
- * CR_NEVER is "never". Returns @buf, which has UNITS_TEXT bytes or more. */
+/** Write @t exactly, in the largest unit (of ns, us, ms, s) that is not above
+ * it: "1.5s"; CR_NEVER is "never". Returns @buf, of UNITS_TEXT bytes or more.
+ */
 const char *units_format_time(cr_ns t, char *buf, size_t size);
 
 /** Write @ppm as a percentage ("97%", "0.35%"). Returns @buf. */
