@@ -219,18 +219,6 @@ static bool take_frame(struct core *c, struct core_task *t, cr_ns now)
 	return false;
 }
 
-/* May a policy leave cpu[@cpu] idle without a tick to come? */
-static bool nothing_for(const struct core *c, const struct cr_rq *rq,
-			unsigned cpu)
-{
-	const struct core_task *t;
-
-	TAILQ_FOREACH (t, &aux_of(c, rq)->tasks, link)
-		if (t->task.state == CR_QUEUED && cr_may_run(rq, &t->task, cpu))
-			return false;
-	return true;
-}
-
 static struct core_task *ask_policy(struct core *c, struct cr_rq *rq,
 				    unsigned cpu, cr_ns now)
 {
@@ -239,7 +227,7 @@ static struct core_task *ask_policy(struct core *c, struct cr_rq *rq,
 
 	if (!t) {
 		CR_DEBUG_ASSERT(rq->next_tick != CR_NEVER ||
-				nothing_for(c, rq, cpu));
+				core_may_idle(c, rq, cpu));
 		return NULL;
 	}
 	CR_ASSERT(t->state == CR_QUEUED && t->rq == rq &&

@@ -48,6 +48,18 @@ static inline void core_check(const struct core *c, const struct cr_rq *rq)
 	CR_DEBUG_ASSERT(!c->sched.ops->check || c->sched.ops->check(rq));
 }
 
+/** May the policy leave cpu[@cpu] idle without a tick to come? */
+static inline bool core_may_idle(const struct core *c, const struct cr_rq *rq,
+				 unsigned cpu)
+{
+	const struct core_task *t;
+
+	TAILQ_FOREACH (t, &aux_of(c, rq)->tasks, link)
+		if (t->task.state == CR_QUEUED && cr_may_run(rq, &t->task, cpu))
+			return false;
+	return true;
+}
+
 /** Parse options and allocate private memory. -EINVAL, -ENOMEM with @e. */
 int core_policy_init(struct core_policy *p, unsigned nrq,
 		     const struct cr_sched_ops *ops, const char *opts,
