@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Random legal streams of events through every registered policy, over every
+ * kind of domain, preemptible and not: no task and no frame is lost or
+ * doubled, no CPU idles while it has something to do, masks are kept, and the
+ * policy's own check() holds (debug builds: after every callback).
+ */
+#include <stdlib.h>
+
+#include "cmocka_cr.h"
+#include "engine_source.h"
+#include "schedulers/registry.h"
+#include "seed.h"
+
+enum { TASKS = 24, CPUS = 5, STEPS = 4000 };
+
+struct world {
+	struct core *core;
+	struct source *s; /* [TASKS] */
+	cr_ns now;
+	uint64_t seed;
+	bool preemptible;
+};
+
+static struct cr_task *task_of(struct world *w, unsigned i)
+{
+	return &w->s[i].task.core.task;
+}
+
+static bool joined(struct world *w, unsigned i)
+{
+	return task_of(w, i)->rq != NULL;
+}
+
+/* A new personality for a task that is outside. */
+static void dress(struct world *w, unsigned i)
+{
+	struct cr_task *t = task_of(w, i);
+	unsigned cls = test_below(&w->seed, 3);
+
+	t->cls = (enum cr_class)cls;
+	t->period = 1000 * (1 + (cr_ns)test_below(&w->seed, 30));
+	t->rel_deadline = t->period;
+	t->cost.mean = 1 + (cr_ns)test_below(&w->seed, 900);
+	t->cost.p99 = 2 * t->cost.mean;
+	t->nice = (int)test_below(&w->seed, 40) - 20;
+	t->weight = 1 + test_below(&w->seed, 4096);
+	t->cpus = (struct cr_cpus){ 0 };
+	cr_cpus_add(&t->cpus, test_below(&w->seed, CPUS));
+	for (unsigned c = 0; c < CPUS; c++)
+		if (test_below(&w->seed, 4))
+			cr_cpus_add(&t->cpus, c);
+	w->s[i].rel_deadline = t->rel_deadline;
+}
+
+static void enter(struct world *w, unsigned i)
+{
+	struct cr_verdict v;
+	int rq;
+
+	dress(w, i);
+	rq = core_admit(w->core, task_of(w, i), &v);
+	assert_true(rq >= 0); /* admission is off */
+	core_add(w->core, &w->s[i].task.core, (unsigned)rq, w->now);
+}
+
+static void frame(struct world *w, unsigned i)
+{
+	(void)source_push(&w->s[i], w->now);
+	if (joined(w, i) && task_of(w, i)->state == CR_IDLE)
+		assert_true(core_release(w->core, &w->s[i].task.core, w->now));
+}
+
+static struct cr_rq *rq_of(struct world *w, unsigned cpu, unsigned *index)
+{
+	struct cr_rq *rq = core_rq_of(w->core, cpu);
+
+	*index = cpu - rq->first_cpu;
+	return rq;
+}
+
+static void stop(struct world *w, unsigned cpu)
+{
+	static const enum cr_stop why[] = { CR_STOP_DONE, CR_STOP_SLICE,
+					    CR_STOP_PREEMPT };
+	unsigned i, way = w->preemptible ? test_below(&w->seed, 3) : 0;
+	struct cr_rq *rq = rq_of(w, cpu, &i);
+	struct core_task *t;
+
+	if (!rq->cpu[i].running)
+		return;
+	t = core_stop(w->core, rq, i, w->now - rq->cpu[i].since, why[way],
+		      w->now);
+	if (why[way] == CR_STOP_DONE)
+		source_of(t)->done++;
+	(void)core_again(w->core, t, w->now);
+}
+
+static bool someone_waits_for(struct world *w, struct cr_rq *rq, unsigned i)
+{
+	for (unsigned k = 0; k < TASKS; k++) {
+		struct cr_task *t = task_of(w, k);
+
+		if (t->rq == rq && t->state == CR_QUEUED &&
+		    cr_may_run(rq, t, i))
+			return true;
+	}
+	return false;
+}
+
+static void pick(struct world *w, unsigned cpu)
+{
+	unsigned i;
+	struct cr_rq *rq = rq_of(w, cpu, &i);
+	bool conserving = !(core_sched(w->core)->ops->flags & CR_F_IDLES);
+	struct core_task *t;
+
+	if (rq->cpu[i].running)
+		return;
+	t = core_pick(w->core, rq, i, w->now);
+	if (!t) {
+		assert_false(conserving && someone_waits_for(w, rq, i));
+		return;
+	}
+	assert_ptr_equal(rq->cpu[i].running, &t->task);
+	assert_true(cr_cpus_has(&t->task.cpus, cpu));
+	assert_true(t->task.slice > 0);
+}
+
+static void leave(struct world *w, unsigned i)
+{
+	if (!joined(w, i) || task_of(w, i)->state == CR_RUNNING)
+		return;
+	core_del(w->core, &w->s[i].task.core, w->now);
+	enter(w, i);
+}
+
+static void change_policy(struct world *w)
+{
+	struct core_switch *sw;
+	unsigned n = 0;
+
+	while (cr_schedulers[n])
+		n++;
+	assert_int_equal(
+		core_switch_prepare(&sw, w->core, TASKS,
+				    cr_schedulers[test_below(&w->seed, n)],
+				    NULL, NULL),
+		0);
+	assert_int_equal(core_switch_commit(sw, w->now, NULL), 0);
+	core_switch_finish(sw);
+}
+
+/* Every task is in one state, and the queues count the queued ones. */
+static void check_states(struct world *w)
+{
+	unsigned queued = 0, running = 0, in_queues = 0, on_cpus = 0;
+
+	for (unsigned i = 0; i < TASKS; i++) {
+		queued += task_of(w, i)->state == CR_QUEUED;
+		running += task_of(w, i)->state == CR_RUNNING;
+	}
+	for (unsigned q = 0; q < core_nrq(w->core); q++) {
+		struct cr_rq *rq = core_rq(w->core, q);
+
+		in_queues += rq->nqueued;
+		for (unsigned c = 0; c < rq->ncpu; c++)
+			on_cpus += rq->cpu[c].running != NULL;
+	}
+	assert_int_equal(queued, in_queues);
+	assert_int_equal(running, on_cpus);
+}
+
+static void one_event(struct world *w, bool switching)
+{
+	unsigned dice = test_below(&w->seed, 100);
+	unsigned i = test_below(&w->seed, TASKS);
+	unsigned cpu = test_below(&w->seed, CPUS);
+
+	w->now += test_below(&w->seed, 60);
+	if (dice < 45)
+		frame(w, i);
+	else if (dice < 70)
+		stop(w, cpu);
+	else if (dice < 95)
+		pick(w, cpu);
+	else if (dice < 98 || !switching)
+		leave(w, i);
+	else
+		change_policy(w);
+	for (unsigned q = 0; q < core_nrq(w->core); q++)
+		(void)core_tick(w->core, core_rq(w->core, q), w->now);
+	check_states(w);
+}
+
+static void run_dry(struct world *w)
+{
+	w->preemptible = false; /* stop() means done from now on */
+	for (unsigned round = 0; round < 100 * TASKS; round++)
+		for (unsigned cpu = 0; cpu < CPUS; cpu++) {
+			w->now += 1000;
+			stop(w, cpu);
+			(void)core_tick(w->core, core_rq_of(w->core, cpu),
+					w->now);
+			pick(w, cpu);
+		}
+	for (unsigned i = 0; i < TASKS; i++) {
+		struct source *s = &w->s[i];
+
+		assert_int_equal(task_of(w, i)->state, CR_IDLE);
+		assert_int_equal(s->head, s->tail);
+		assert_int_equal(source_accounted(s), s->tail);
+	}
+}
+
+static void stream(const struct cr_sched_ops *ops, unsigned per_rq,
+		   bool preemptible, bool switching, uint64_t seed)
+{
+	struct core_config cfg = { .ops = ops,
+				   .ncpu = CPUS,
+				   .cpus_per_rq = per_rq,
+				   .preemptible = preemptible };
+	struct world w = { .seed = seed, .preemptible = preemptible };
+	struct cr_err e = { "" };
+
+	cfg.max_age[CR_BE] = 20000;
+	if (core_open(&w.core, &cfg, 0, &e))
+		fail_msg("%s", e.text);
+	w.s = calloc(TASKS, sizeof(*w.s));
+	assert_non_null(w.s);
+	for (unsigned i = 0; i < TASKS; i++) {
+		source_init(&w.s[i], i, 3, CPUS);
+		w.s[i].task.core.backlog = &source_backlog;
+		enter(&w, i);
+	}
+	for (unsigned k = 0; k < STEPS; k++)
+		one_event(&w, switching);
+	run_dry(&w);
+	for (unsigned i = 0; i < TASKS; i++)
+		core_del(w.core, &w.s[i].task.core, w.now);
+	for (unsigned q = 0; q < core_nrq(w.core); q++)
+		assert_int_equal(core_rq(w.core, q)->load_ppm, 0);
+	core_close(w.core);
+	free(w.s);
+}
+
+static void streams(bool switching)
+{
+	static const unsigned domains[] = { 0, 1, 2 };
+	uint64_t seed = test_seed();
+
+	for (unsigned p = 0; cr_schedulers[p]; p++)
+		for (unsigned d = 0; d < 3; d++)
+			for (unsigned pre = 0; pre < 2; pre++)
+				stream(cr_schedulers[p], domains[d], pre,
+				       switching, test_random(&seed));
+}
+
+static void nothing_is_lost_under_any_policy(void **state)
+{
+	(void)state;
+	streams(false);
+}
+
+static void nothing_is_lost_between_any_two_policies(void **state)
+{
+	(void)state;
+	streams(true);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_is_lost_under_any_policy),
+		cmocka_unit_test(nothing_is_lost_between_any_two_policies),
+	};
+
+	return cmocka_run_group_tests_name("policies", tests, NULL, NULL);
+}
