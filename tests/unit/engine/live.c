@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Corners of the live driver: ticks that only sleeping workers can honour, a
+ * task that leaves while it runs, refusals, priorities that are not granted.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cmocka_cr.h"
+#include "engine_source.h"
+#include "schedulers/policies.h"
+
+enum { N = 4 };
+
+struct rig {
+	struct live *live;
+	struct source *s; /* [N] */
+	atomic_int hold;  /* run() waits while it is 1 */
+	atomic_uint workers;
+};
+
+static void run(void *arg, struct live_task *t, const struct live_run *r)
+{
+	struct rig *g = arg;
+	struct source *s = source_of(&t->core);
+
+	(void)r;
+	atomic_store(&s->running, 1);
+	while (atomic_load(&g->hold))
+		(void)sched_yield();
+	atomic_store(&s->running, 0);
+	atomic_fetch_add(&s->done, 1);
+}
+
+static void gone(void *arg, struct live_task *t)
+{
+	(void)arg;
+	atomic_store(&source_of(&t->core)->gone, 1);
+}
+
+static void worker_up(void *arg, unsigned worker)
+{
+	atomic_fetch_or(&((struct rig *)arg)->workers, 1u << worker);
+}
+
+static struct live_config config(struct rig *g, const struct cr_sched_ops *ops)
+{
+	*g = (struct rig){ .s = calloc(N, sizeof(*g->s)) };
+	assert_non_null(g->s);
+	for (unsigned i = 0; i < N; i++)
+		source_init(&g->s[i], i, 8, 2);
+	return (struct live_config){
+		.core = { .ops = ops, .ncpu = 2 },
+		.client = { .backlog = source_backlog,
+			    .run = run,
+			    .gone = gone,
+			    .worker_up = worker_up,
+			    .arg = g },
+	};
+}
+
+static void start(struct rig *g, const struct live_config *cfg)
+{
+	struct cr_err e = { "" };
+	struct cr_verdict v;
+
+	if (live_open(&g->live, cfg, NULL, &e))
+		fail_msg("%s", e.text);
+	for (unsigned i = 0; i < N; i++)
+		assert_int_equal(live_add(g->live, &g->s[i].task, &v), 0);
+}
+
+static void finish(struct rig *g)
+{
+	for (unsigned i = 0; i < N; i++) {
+		if (!g->s[i].gone)
+			live_remove(g->live, &g->s[i].task);
+		while (!g->s[i].gone)
+			(void)sched_yield();
+	}
+	live_close(g->live);
+	free(g->s);
+}
+
+static void frame(struct rig *g, unsigned i)
+{
+	struct live_task *t = &g->s[i].task;
+
+	(void)source_push(&g->s[i], clock_now());
+	if (live_task_wake(t))
+		live_release(g->live, &t, 1);
+}
+
+static void wait_done(struct source *s, uint64_t n)
+{
+	while (atomic_load(&s->done) < n)
+		(void)sched_yield();
+}
+
+/* --- a policy that holds every task back until a tick
+ * ------------------------- */
+
+struct hold_rq {
+	void *fifo[2]; /* the list head that fifo's callbacks see */
+	cr_ns open;    /* the last tick: picks of this instant get something */
+};
+
+static void hold_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
+			 cr_ns now)
+{
+	cr_sched_fifo.enqueue(rq, t, why, now);
+	if (rq->next_tick == CR_NEVER)
+		rq->next_tick = now + CR_MS;
+}
+
+static struct cr_task *hold_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
+{
+	struct cr_task *t;
+
+	if (CR_RQ(rq, struct hold_rq)->open != now) {
+		if (rq->next_tick == CR_NEVER)
+			rq->next_tick = now + CR_MS;
+		return NULL;
+	}
+	t = cr_sched_fifo.pick(rq, cpu, now);
+	if (rq->nqueued > 1 && rq->next_tick == CR_NEVER)
+		rq->next_tick = now + CR_MS;
+	return t;
+}
+
+static void hold_tick(struct cr_rq *rq, cr_ns now)
+{
+	CR_RQ(rq, struct hold_rq)->open = now;
+}
+
+static struct cr_sched_ops holding(void)
+{
+	struct cr_sched_ops ops = cr_sched_fifo;
+
+	ops.name = "hold";
+	ops.flags = CR_F_IDLES;
+	assert_int_equal(ops.rq_size, sizeof(void *[2]));
+	ops.rq_size = sizeof(struct hold_rq);
+	ops.enqueue = hold_enqueue;
+	ops.pick = hold_pick;
+	ops.tick = hold_tick;
+	return ops;
+}
+
+static void frames_held_until(bool poll)
+{
+	struct cr_sched_ops ops = holding();
+	struct rig g;
+	struct live_config cfg = config(&g, &ops);
+
+	cfg.poll = poll;
+	start(&g, &cfg);
+	for (unsigned k = 1; k <= 20; k++) {
+		for (unsigned i = 0; i < N; i++)
+			frame(&g, i);
+		for (unsigned i = 0; i < N; i++)
+			wait_done(&g.s[i], k);
+	}
+	finish(&g);
+}
+
+static void idle_workers_honour_ticks(void **state)
+{
+	(void)state;
+	frames_held_until(false);
+	frames_held_until(true);
+}
+
+/* --- leaving
+ * ------------------------------------------------------------------- */
+
+static void a_running_task_finishes_its_frame_and_then_leaves(void **state)
+{
+	struct rig g;
+	struct live_config cfg = config(&g, &cr_sched_fifo);
+
+	(void)state;
+	start(&g, &cfg);
+	atomic_store(&g.hold, 1);
+	frame(&g, 0);
+	while (!g.s[0].running)
+		(void)sched_yield();
+	frame(&g, 0);
+	live_remove(g.live, &g.s[0].task);
+	assert_int_equal(g.s[0].gone, 0);
+	atomic_store(&g.hold, 0);
+	while (!g.s[0].gone)
+		(void)sched_yield();
+	assert_int_equal(g.s[0].done, 1);
+	assert_int_equal(g.s[0].shed[CR_OUT_CANCELLED], 1);
+	finish(&g);
+}
+
+static void a_queued_task_leaves_at_once(void **state)
+{
+	struct live_load load;
+	struct rig g;
+	struct live_config cfg = config(&g, &cr_sched_rr);
+
+	(void)state;
+	start(&g, &cfg);
+	atomic_store(&g.hold, 1);
+	frame(&g, 0);
+	frame(&g, 1);
+	while (!g.s[0].running || !g.s[1].running)
+		(void)sched_yield();
+	frame(&g, 2); /* both workers are busy */
+	frame(&g, 2);
+	live_load(g.live, &load);
+	assert_int_equal(load.queued, 1);
+	assert_int_equal(load.tasks, N);
+	assert_int_equal(load.load_ppm, N * 5000);
+	assert_int_equal(load.bound_ppm, 2 * CR_PPM);
+	live_remove(g.live, &g.s[2].task);
+	assert_int_equal(g.s[2].gone, 1);
+	assert_int_equal(g.s[2].shed[CR_OUT_CANCELLED], 2);
+	atomic_store(&g.hold, 0);
+	wait_done(&g.s[0], 1);
+	wait_done(&g.s[1], 1);
+	finish(&g);
+}
+
+/* The new policy never picked the running task, and never hears of its stop. */
+static void a_switch_under_a_running_frame(void **state)
+{
+	struct cr_kv kv[4];
+	struct rig g;
+	struct live_config cfg = config(&g, &cr_sched_edf);
+
+	(void)state;
+	start(&g, &cfg);
+	atomic_store(&g.hold, 1);
+	frame(&g, 0);
+	while (!g.s[0].running)
+		(void)sched_yield();
+	frame(&g, 0);
+	assert_int_equal(live_switch(g.live, &cr_sched_rr, "quantum=2ms", NULL),
+			 0);
+	atomic_store(&g.hold, 0);
+	wait_done(&g.s[0], 2);
+	assert_int_equal(live_explain(g.live, &g.s[0].task, kv, 4), 1);
+	assert_string_equal(kv[0].key, "turn_used_ns");
+	finish(&g);
+}
+
+static void a_masked_task_wakes_the_worker_that_may_run_it(void **state)
+{
+	struct rig g;
+	struct live_config cfg = config(&g, &cr_sched_fifo);
+
+	(void)state;
+	for (unsigned i = 0; i < N; i++)
+		cr_cpus_del(&g.s[i].task.core.task.cpus, 0);
+	start(&g, &cfg);
+	for (uint64_t k = 1; k <= 50; k++) {
+		frame(&g, 3);
+		wait_done(&g.s[3], k);
+	}
+	finish(&g);
+}
+
+/* --- refusals
+ * -------------------------------------------------------------------- */
+
+static void a_full_engine_says_why(void **state)
+{
+	struct cr_verdict v;
+	char text[200];
+	struct rig g;
+	struct live_config cfg = config(&g, &cr_sched_fifo);
+	struct source extra = { .room = 2 };
+	int rc;
+
+	(void)state;
+	cfg.core.admission = true;
+	cfg.core.capacity_ppm = 10000;
+	start(&g, &cfg); /* 4 * 0.005 on 2 * 0.01: full */
+	source_init(&extra, 9, 2, 2);
+	rc = live_add(g.live, &extra.task, &v);
+	assert_int_equal(rc, -ENOSPC);
+	live_refusal(g.live, rc, &v, text, sizeof(text));
+	assert_non_null(strstr(text, "no-capacity: need 0.0050, free 0.0000 of "
+				     "0.02 under fifo"));
+	finish(&g);
+}
+
+static void what_cannot_start_says_why(void **state)
+{
+	static const unsigned nowhere[2] = { 0, 1000000 };
+	struct live *l = NULL;
+	struct cr_err e = { "" };
+	struct rig g;
+	struct live_config cfg = config(&g, &cr_sched_fifo);
+
+	(void)state;
+	cfg.pin = nowhere;
+	assert_true(live_open(&l, &cfg, NULL, &e) < 0);
+	assert_non_null(strstr(e.text, "worker 1 does not start on CPU "
+				       "1000000"));
+	cfg.pin = NULL;
+	cfg.core.opts = "x=1";
+	assert_int_equal(live_open(&l, &cfg, NULL, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "scheduler fifo: 'x'"));
+	assert_null(l);
+	free(g.s);
+}
+
+/* Granted or not, the engine runs; what is lost or risky is said. */
+static void real_time_priority_is_not_needed(void **state)
+{
+	struct cr_err warn = { "" }, e = { "" };
+	struct rig g;
+	struct live_config cfg = config(&g, &cr_sched_fifo);
+
+	(void)state;
+	cfg.core.ncpu = 1; /* leave a CPU to whoever runs this test */
+	cfg.rt_priority = 10;
+	cfg.poll = true;
+	assert_int_equal(live_open(&g.live, &cfg, &warn, &e), 0);
+	assert_true(strstr(warn.text, "without real-time priority 10") ||
+		    strstr(warn.text, "real-time throttling"));
+	live_close(g.live);
+	free(g.s);
+}
+
+static void every_worker_reports_for_work(void **state)
+{
+	struct rig g;
+	struct live_config cfg = config(&g, &cr_sched_fifo);
+
+	(void)state;
+	start(&g, &cfg);
+	while (atomic_load(&g.workers) != 3)
+		(void)sched_yield();
+	assert_int_equal(live_nworkers(g.live), 2);
+	finish(&g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(idle_workers_honour_ticks),
+		cmocka_unit_test(
+			a_running_task_finishes_its_frame_and_then_leaves),
+		cmocka_unit_test(a_queued_task_leaves_at_once),
+		cmocka_unit_test(a_switch_under_a_running_frame),
+		cmocka_unit_test(
+			a_masked_task_wakes_the_worker_that_may_run_it),
+		cmocka_unit_test(a_full_engine_says_why),
+		cmocka_unit_test(what_cannot_start_says_why),
+		cmocka_unit_test(real_time_priority_is_not_needed),
+		cmocka_unit_test(every_worker_reports_for_work),
+	};
+
+	return cmocka_run_group_tests_name("live", tests, NULL, NULL);
+}
