@@ -128,8 +128,15 @@ def _group_order(reports):
     return sorted(dict.fromkeys(labels), key=lambda label: label != "all")
 
 
+def _heading(run, section):
+    """The scheduler; with its options where the run used several of it."""
+    name = section["scheduler"]
+    same = [s["options"] for s in run["schedulers"] if s["scheduler"] == name]
+    return section["options"] if len(set(same)) > 1 else name
+
+
 def _columns(reports, label):
-    return [table.Column(r["run"], s["scheduler"], group)
+    return [table.Column(r["run"], _heading(r, s), group)
             for r in reports for s in r["schedulers"]
             for group in s["groups"] if group["group"] == label]
 

@@ -109,7 +109,10 @@ def load_run(path):
     if os.path.isdir(path):
         return _load_folder(path)
     trace = read_trace(path)
-    return Run(os.path.basename(path), trace, notes=list(trace.warnings))
+    folder, name = os.path.split(os.path.abspath(path))
+    if name == TRACE:  # says nothing; its folder may
+        name = os.path.basename(folder) or name
+    return Run(name, trace, notes=list(trace.warnings))
 
 
 def _text(record, *names):

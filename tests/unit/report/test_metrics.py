@@ -146,6 +146,14 @@ def test_a_switch_of_the_scheduler_splits_the_run(write, groups):
     assert g["edf", AMR]["jobs"] == 25
 
 
+def test_tuning_shows_in_the_headings(write, codec_report):
+    records = frames(1, 100)
+    path = write(header("rr", options="rr,quantum=1ms"), call(1),
+                 *records, note(1, MS + 999 * MS, text="rr,quantum=5ms"))
+    heads = codec_report(path).stdout.splitlines()[0].split()
+    assert heads[-2:] == ["rr,quantum=1ms", "rr,quantum=5ms"]
+
+
 def test_a_window_counts_from_the_first_arrival(write, groups):
     path = write(header(), call(1), *frames(1, 100, begin=77777 * MS))
     g = groups("--since", "200ms", "--until", "1s", path)["edf", AMR]
