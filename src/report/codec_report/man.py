@@ -25,13 +25,12 @@ def _verbatim(text):
 def page(parser, actions, summary, version, sections):
     """The page as text. sections: [(title, text as it is)]."""
     name = parser.prog
-    usage = parser.format_usage().split(name, 1)[1]
     return "".join([
         f'.TH {name.upper()} 1 "" "codec\\-runner {version}" '
         '"User Commands"\n',
         f".SH NAME\n{escape(name)} \\- {escape(summary)}\n",
         f".SH SYNOPSIS\n.B {escape(name)}\n",
-        escape(" ".join(usage.split())) + "\n",
+        "[\\fIOPTION\\fR]... \\fIRUN\\fR...\n",
         ".SH DESCRIPTION\n",
         "".join(f".PP\n{escape(p.strip())}\n"
                 for p in parser.description.split("\n\n")),

@@ -9,7 +9,7 @@ import struct
 import subprocess
 
 import pytest
-from conftest import DONE, MS, STALE, call, header, job, note
+from conftest import DONE, MS, ROOT, STALE, call, header, job, note
 
 AMR = "pcmu -> amr/12.2"
 
@@ -210,3 +210,11 @@ def test_a_run_without_a_trace_shows_the_feeder_side(write, codec_report):
     assert "no trace.bin" in " ".join(run["notes"])
     write(b'{"scheduler": NaN}', name="r/run.json")
     fails(codec_report(os.path.dirname(path)), "run.json: not JSON")
+
+
+@pytest.mark.skipif("CODEC_REPORT" not in os.environ, reason="run by ctest")
+def test_the_man_page_in_docs_is_the_program_s(codec_report):
+    with open(ROOT / "docs" / "man" / "codec-report.1",
+              encoding="utf-8") as f:
+        # else: build/release/codec-report --man > docs/man/codec-report.1
+        assert f.read() == codec_report("--man").stdout
