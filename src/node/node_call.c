@@ -198,8 +198,10 @@ int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
 static void after_grace(struct rcu_head *head)
 {
 	struct call *c = caa_container_of(head, struct call, rcu);
-	struct node_call *nc = c->owner;
+	struct node_call *nc;
 
+	(void)atomic_load_explicit(&c->leaving, memory_order_acquire);
+	nc = c->owner;
 	rx_forget(nc->node->rx);
 	live_remove(nc->node->live, &c->lt);
 }
@@ -214,6 +216,8 @@ void node_call_stop(struct node_call *nc, enum node_end why)
 	if (nc->call->cfg.port_fd >= 0)
 		rx_del_port(nc->node->rx, nc->call);
 	call_table_del(nc->node->table, nc->call);
+	/* release, pairs with after_grace() */
+	atomic_store_explicit(&nc->call->leaving, true, memory_order_release);
 	call_rcu(&nc->call->rcu, after_grace);
 }
 
