@@ -35,22 +35,34 @@ struct cost_result {
 	bool synthetic;	     /**< over synthetic speech                  */
 };
 
+/** Both directions of a codec. */
+struct cost_pair {
+	struct cost_result enc, dec;
+};
+
 /**
- * Measure @codec under @cfg. Returns 0 and fills *@enc and *@dec; -EINVAL (the
- * codec refuses @cfg, or plan->corpus has another sample rate), -ENOMEM, with
- * @e. Any thread; several at once disturb each other's caches.
+ * Measure @codec under @cfg. Returns 0 and fills *@out; -EINVAL (the codec
+ * refuses @cfg, or plan->corpus has another sample rate), -ENOMEM, with @e.
+ * Any thread; several at once disturb each other's caches.
  */
 int cost_measure(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
-		 const struct cost_plan *plan, struct cost_result *enc,
-		 struct cost_result *dec, struct cr_err *e);
+		 const struct cost_plan *plan, struct cost_pair *out,
+		 struct cr_err *e);
 
 /**
  * The same within about 20 ms of CPU time, for admission: means are good to a
  * few percent, p99 is little more than the largest. @corpus may be NULL.
  */
 int cost_quick(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
-	       const struct speech_corpus *corpus, struct cost_result *enc,
-	       struct cost_result *dec, struct cr_err *e);
+	       const struct speech_corpus *corpus, struct cost_pair *out,
+	       struct cr_err *e);
+
+/**
+ * Measure conversion of 20 ms frames between @from and @to Hz (8000 and 16000
+ * in either order). Returns 0 and fills *@out; -EINVAL, -ENOMEM with @e.
+ */
+int cost_resample(unsigned from, unsigned to, struct cost_result *out,
+		  struct cr_err *e);
 
 /** Calls that one core serves at most: frame / mean. */
 double cost_calls_per_core(const struct cost_result *r);
@@ -58,7 +70,7 @@ double cost_calls_per_core(const struct cost_result *r);
 /** Cores for 12 million simultaneous calls: the weight of the thesis, 6.1. */
 double cost_weight(const struct cost_result *r);
 
-/** The cost matrix: every codec, mode and direction. */
+/** The cost matrix: every codec, mode and direction, and resampling. */
 struct cost_table;
 
 /**
@@ -77,9 +89,10 @@ void cost_print(FILE *out, const struct cost_table *t);
 
 /**
  * The same as a JSON object: "narrow_speech" and "wide_speech" ("recorded" or
- * "synthetic"), and "rows": codec, mode, sample_rate, direction, frame_ms,
- * mean_us, p99_us, stddev_us, frames, calls_per_core, weight. A new reference;
- * NULL when out of memory.
+ * "synthetic"), and "rows": codec, mode, sample_rate, direction ("encode",
+ * "decode"; of codec "resample": "up", "down"), frame_ms, mean_us, p99_us,
+ * stddev_us, frames, calls_per_core, weight. A new reference; NULL when out of
+ * memory.
  */
 json_t *cost_json(const struct cost_table *t);
 

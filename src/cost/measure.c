@@ -2,18 +2,16 @@
 /*
  * Measuring one codec in one mode.
  *
- * Each frame is timed by the thread's CPU clock, so that other programs do not
- * count; what reading the clock costs is measured first and taken off. States
- * take turns, so each finds the caches as the others left them.
+ * Every frame is timed. States take turns, so each finds the caches as the
+ * others left them.
  */
 #include "cost/cost.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "cost/synth.h"
+#include "cost/times.h"
 
 #define DEFAULT_BUDGET (400 * CR_MS)
 #define QUICK_BUDGET (18 * CR_MS)
@@ -21,8 +19,6 @@
 enum {
 	DEFAULT_STATES = 16,
 	QUICK_STATES = 3,
-	MAX_FRAMES = 20000, /* per direction */
-	CLOCK_PAIRS = 501,
 };
 
 /* One call: its speech, its encoder and the decoder that hears it. */
@@ -32,12 +28,6 @@ struct lane {
 	void *enc, *dec;
 };
 
-/* Times of one direction. */
-struct times {
-	cr_ns *ns; /* [MAX_FRAMES] */
-	size_t n;
-};
-
 struct bench {
 	const struct cr_codec *codec;
 	const struct cr_codec_cfg *cfg;
@@ -45,34 +35,7 @@ struct bench {
 	unsigned rate, samples, nlanes;
 	struct lane *lanes;
 	struct times enc, dec;
-	cr_ns clock_cost;
 };
-
-static int by_time(const void *a, const void *b)
-{
-	const cr_ns *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-/* The median of what an empty interval seems to take. */
-static cr_ns measure_clock(void)
-{
-	cr_ns took[CLOCK_PAIRS];
-
-	for (unsigned i = 0; i < CLOCK_PAIRS; i++) {
-		cr_ns start = clock_thread_cpu();
-
-		took[i] = clock_thread_cpu() - start;
-	}
-	qsort(took, CLOCK_PAIRS, sizeof(*took), by_time);
-	return took[CLOCK_PAIRS / 2];
-}
-
-static void record(struct times *t, cr_ns took, cr_ns clock_cost)
-{
-	t->ns[t->n++] = took > clock_cost ? took - clock_cost : 0;
-}
 
 static void read_speech(const struct bench *b, struct lane *lane, int16_t *pcm)
 {
@@ -92,12 +55,12 @@ static int step(struct bench *b, struct lane *lane, struct cr_frame *frame)
 	read_speech(b, lane, pcm);
 	start = clock_thread_cpu();
 	ret = b->codec->encode(lane->enc, b->cfg->mode, pcm, frame);
-	record(&b->enc, clock_thread_cpu() - start, b->clock_cost);
+	times_add(&b->enc, start);
 	if (ret)
 		return ret;
 	start = clock_thread_cpu();
 	(void)b->codec->decode(lane->dec, frame, pcm);
-	record(&b->dec, clock_thread_cpu() - start, b->clock_cost);
+	times_add(&b->dec, start);
 	return 0;
 }
 
@@ -124,7 +87,7 @@ static int run(struct bench *b)
 		if (!ret)
 			ret = round_of_lanes(b, &frame);
 	} while (!ret && clock_thread_cpu() < end &&
-		 b->enc.n + b->nlanes <= MAX_FRAMES);
+		 b->enc.n + b->nlanes <= TIMES_MAX);
 	return ret;
 }
 
@@ -155,8 +118,8 @@ static void bench_fini(struct bench *b)
 		b->codec->decoder_close(b->lanes[i].dec);
 	}
 	free(b->lanes);
-	free(b->enc.ns);
-	free(b->dec.ns);
+	times_fini(&b->enc);
+	times_fini(&b->dec);
 }
 
 static int bench_init(struct bench *b, struct cr_err *e)
@@ -166,11 +129,11 @@ static int bench_init(struct bench *b, struct cr_err *e)
 	b->samples = (unsigned)(cr_codec_frame_ns(b->codec, b->cfg) * b->rate /
 				CR_SEC);
 	b->nlanes = b->plan->states ? b->plan->states : DEFAULT_STATES;
-	if (b->nlanes > MAX_FRAMES || b->samples > CR_FRAME_SAMPLES_MAX)
+	if (b->nlanes > TIMES_MAX || b->samples > CR_FRAME_SAMPLES_MAX)
 		return cr_fail(e, -EINVAL,
 			       "cost: %u states, %u samples a frame; use at "
 			       "most %u, %u",
-			       b->nlanes, b->samples, (unsigned)MAX_FRAMES,
+			       b->nlanes, b->samples, (unsigned)TIMES_MAX,
 			       CR_FRAME_SAMPLES_MAX);
 	if (b->plan->corpus && speech_rate(b->plan->corpus) != b->rate)
 		return cr_fail(e, -EINVAL,
@@ -178,33 +141,15 @@ static int bench_init(struct bench *b, struct cr_err *e)
 			       speech_rate(b->plan->corpus), b->codec->name,
 			       b->rate);
 	b->lanes = calloc(b->nlanes, sizeof(*b->lanes));
-	b->enc.ns = malloc(MAX_FRAMES * sizeof(*b->enc.ns));
-	b->dec.ns = malloc(MAX_FRAMES * sizeof(*b->dec.ns));
-	if (!b->lanes || !b->enc.ns || !b->dec.ns)
+	if (!b->lanes || times_init(&b->enc) || times_init(&b->dec))
 		return cr_fail(e, -ENOMEM, "cost: out of memory");
-	b->clock_cost = measure_clock();
 	return open_lanes(b, e);
 }
 
-/* Sorts the times. */
-static void summarise(const struct bench *b, struct times *t,
-		      struct cost_result *out)
+static struct cost_result result_of(const struct bench *b, struct times *t)
 {
-	double sum = 0, squares = 0, mean;
-
-	for (size_t i = 0; i < t->n; i++)
-		sum += (double)t->ns[i];
-	mean = sum / (double)t->n;
-	for (size_t i = 0; i < t->n; i++) {
-		double d = (double)t->ns[i] - mean;
-
-		squares += d * d;
-	}
-	qsort(t->ns, t->n, sizeof(*t->ns), by_time);
-	*out = (struct cost_result){
-		.cost = { .mean = (cr_ns)(mean + 0.5),
-			  .p99 = t->ns[(t->n * 99 + 99) / 100 - 1],
-			  .variance_ns2 = (uint64_t)(squares / (double)t->n) },
+	return (struct cost_result){
+		.cost = times_cost(t),
 		.frame = cr_codec_frame_ns(b->codec, b->cfg),
 		.frames = t->n,
 		.synthetic = !b->plan->corpus,
@@ -212,8 +157,8 @@ static void summarise(const struct bench *b, struct times *t,
 }
 
 int cost_measure(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
-		 const struct cost_plan *plan, struct cost_result *enc,
-		 struct cost_result *dec, struct cr_err *e)
+		 const struct cost_plan *plan, struct cost_pair *out,
+		 struct cr_err *e)
 {
 	struct bench b = { .codec = codec, .cfg = cfg, .plan = plan };
 	int ret = bench_init(&b, e);
@@ -225,16 +170,16 @@ int cost_measure(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
 				      codec->name);
 	}
 	if (!ret) {
-		summarise(&b, &b.enc, enc);
-		summarise(&b, &b.dec, dec);
+		out->enc = result_of(&b, &b.enc);
+		out->dec = result_of(&b, &b.dec);
 	}
 	bench_fini(&b);
 	return ret;
 }
 
 int cost_quick(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
-	       const struct speech_corpus *corpus, struct cost_result *enc,
-	       struct cost_result *dec, struct cr_err *e)
+	       const struct speech_corpus *corpus, struct cost_pair *out,
+	       struct cr_err *e)
 {
 	struct cost_plan plan = {
 		.budget = QUICK_BUDGET,
@@ -242,5 +187,5 @@ int cost_quick(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
 		.corpus = corpus,
 	};
 
-	return cost_measure(codec, cfg, &plan, enc, dec, e);
+	return cost_measure(codec, cfg, &plan, out, e);
 }

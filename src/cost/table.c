@@ -14,21 +14,25 @@ static const double default_seconds = 10;
 /* Calls whose cores make a weight of the thesis. */
 static const double weight_calls = 12e6;
 
-enum direction { ENCODE, DECODE };
-
-static const char *const direction_name[] = { "encode", "decode" };
-
-/* One codec, mode and sample rate; both directions. */
+/* Both directions of one codec, mode and sample rate. */
 struct row {
 	const struct cr_codec *codec;
 	unsigned mode, sample_rate;
-	struct cost_result result[2];
+	struct cost_pair cost;
+};
+
+/* One line of the table. */
+struct line {
+	const char *codec, *mode, *direction;
+	unsigned sample_rate;
+	const struct cost_result *result;
 };
 
 struct cost_table {
 	bool synthetic[2]; /* narrow, wide */
 	struct row *rows;
 	size_t n;
+	struct cost_result up, down; /* resampling */
 };
 
 double cost_calls_per_core(const struct cost_result *r)
@@ -95,8 +99,7 @@ static int measure_rows(struct cost_table *t, struct speech_corpus *corpus[2],
 			.corpus = corpus[r->sample_rate == 16000],
 		};
 
-		ret = cost_measure(r->codec, &cfg, &plan, &r->result[ENCODE],
-				   &r->result[DECODE], e);
+		ret = cost_measure(r->codec, &cfg, &plan, &r->cost, e);
 	}
 	return ret;
 }
@@ -121,6 +124,10 @@ int cost_table_open(struct cost_table **out, double seconds, struct cr_err *e)
 	ret = measure_rows(t, corpus, budget > 0 ? budget : 1, e);
 	speech_close(corpus[0]);
 	speech_close(corpus[1]);
+	if (!ret)
+		ret = cost_resample(8000, 16000, &t->up, e);
+	if (!ret)
+		ret = cost_resample(16000, 8000, &t->down, e);
 	if (ret) {
 		cost_table_close(t);
 		return ret;
@@ -142,18 +149,47 @@ static const char *source_of(const struct cost_table *t, bool wide)
 	return t->synthetic[wide] ? "synthetic" : "recorded";
 }
 
-static void print_row(FILE *out, const struct row *r, enum direction d)
+/* How many lines the table has. */
+static size_t count_lines(const struct cost_table *t)
 {
-	const struct cost_result *c = &r->result[d];
+	return 2 * t->n + 2;
+}
+
+/* Line @i: codecs, encoding before decoding, then resampling up and down. */
+static struct line line_of(const struct cost_table *t, size_t i)
+{
+	const struct row *r = &t->rows[i / 2];
+	bool second = i % 2;
+
+	if (i >= 2 * t->n)
+		return (struct line){
+			.codec = "resample",
+			.mode = "-",
+			.sample_rate = second ? 16000 : 8000,
+			.direction = second ? "down" : "up",
+			.result = second ? &t->down : &t->up,
+		};
+	return (struct line){
+		.codec = r->codec->name,
+		.mode = r->codec->modes[r->mode].name,
+		.sample_rate = r->sample_rate,
+		.direction = second ? "decode" : "encode",
+		.result = second ? &r->cost.dec : &r->cost.enc,
+	};
+}
+
+static void print_line(FILE *out, const struct line *l)
+{
+	const struct cost_result *r = l->result;
 
 	(void)fprintf(out,
-		      "%-8s %-6s %5u %4.0f ms  %s %9.2f %9.2f %8.2f %10.0f "
+		      "%-8s %-6s %5u %4.0f ms  %-6s %9.2f %9.2f %8.2f %10.0f "
 		      "%9.0f\n",
-		      r->codec->name, r->codec->modes[r->mode].name,
-		      r->sample_rate, (double)c->frame / 1e6, direction_name[d],
-		      (double)c->cost.mean / 1e3, (double)c->cost.p99 / 1e3,
-		      sqrt((double)c->cost.variance_ns2) / 1e3,
-		      cost_calls_per_core(c), cost_weight(c));
+		      l->codec, l->mode, l->sample_rate, (double)r->frame / 1e6,
+		      l->direction, (double)r->cost.mean / 1e3,
+		      (double)r->cost.p99 / 1e3,
+		      sqrt((double)r->cost.variance_ns2) / 1e3,
+		      cost_calls_per_core(r), cost_weight(r));
 }
 
 void cost_print(FILE *out, const struct cost_table *t)
@@ -165,26 +201,26 @@ void cost_print(FILE *out, const struct cost_table *t)
 		      "codec    mode      Hz   frame  dir     us/frame       "
 		      "p99   stddev calls/core    weight\n",
 		      source_of(t, false), source_of(t, true));
-	for (size_t i = 0; i < t->n; i++) {
-		print_row(out, &t->rows[i], ENCODE);
-		print_row(out, &t->rows[i], DECODE);
+	for (size_t i = 0; i < count_lines(t); i++) {
+		struct line l = line_of(t, i);
+
+		print_line(out, &l);
 	}
 }
 
-static json_t *row_json(const struct row *r, enum direction d)
+static json_t *line_json(const struct line *l)
 {
-	const struct cost_result *c = &r->result[d];
+	const struct cost_result *r = l->result;
 
 	return json_pack(
 		"{s:s, s:s, s:i, s:s, s:f, s:f, s:f, s:f, s:I, s:f, s:f}",
-		"codec", r->codec->name, "mode", r->codec->modes[r->mode].name,
-		"sample_rate", (int)r->sample_rate, "direction",
-		direction_name[d], "frame_ms", (double)c->frame / 1e6,
-		"mean_us", (double)c->cost.mean / 1e3, "p99_us",
-		(double)c->cost.p99 / 1e3, "stddev_us",
-		sqrt((double)c->cost.variance_ns2) / 1e3, "frames",
-		(json_int_t)c->frames, "calls_per_core", cost_calls_per_core(c),
-		"weight", cost_weight(c));
+		"codec", l->codec, "mode", l->mode, "sample_rate",
+		(int)l->sample_rate, "direction", l->direction, "frame_ms",
+		(double)r->frame / 1e6, "mean_us", (double)r->cost.mean / 1e3,
+		"p99_us", (double)r->cost.p99 / 1e3, "stddev_us",
+		sqrt((double)r->cost.variance_ns2) / 1e3, "frames",
+		(json_int_t)r->frames, "calls_per_core", cost_calls_per_core(r),
+		"weight", cost_weight(r));
 }
 
 json_t *cost_json(const struct cost_table *t)
@@ -192,11 +228,10 @@ json_t *cost_json(const struct cost_table *t)
 	json_t *rows = json_array();
 	int failed = !rows;
 
-	for (size_t i = 0; i < t->n; i++) {
-		failed |= json_array_append_new(rows,
-						row_json(&t->rows[i], ENCODE));
-		failed |= json_array_append_new(rows,
-						row_json(&t->rows[i], DECODE));
+	for (size_t i = 0; i < count_lines(t); i++) {
+		struct line l = line_of(t, i);
+
+		failed |= json_array_append_new(rows, line_json(&l));
 	}
 	if (failed) {
 		json_decref(rows);

@@ -82,16 +82,22 @@ static int measure(const struct pipeline_cfg *media, cr_ns period,
 		   struct cr_cost *cost, struct cr_err *e)
 {
 	const struct pipeline_side *in = &media->in, *out = &media->out;
-	struct cost_result enc, dec, unused;
-	int err = cost_quick(in->codec, &in->cfg, NULL, &unused, &dec, e);
+	unsigned from = pipeline_side_rate(in), to = pipeline_side_rate(out);
+	struct cost_result convert;
+	struct cost_pair heard, sent;
+	int err = cost_quick(in->codec, &in->cfg, NULL, &heard, e);
 
 	if (!err)
-		err = cost_quick(out->codec, &out->cfg, NULL, &enc, &unused, e);
+		err = cost_quick(out->codec, &out->cfg, NULL, &sent, e);
+	if (!err && from != to)
+		err = cost_resample(from, to, &convert, e);
 	if (err)
 		return err;
 	memset(cost, 0, sizeof(*cost));
-	add_frames(cost, &dec, period);
-	add_frames(cost, &enc, period);
+	add_frames(cost, &heard.dec, period);
+	add_frames(cost, &sent.enc, period);
+	if (from != to)
+		add_frames(cost, &convert, period);
 	return 0;
 }
 

@@ -16,54 +16,64 @@
 static void spin_costs_what_it_burns(void **state)
 {
 	struct cr_codec_cfg cfg = { .spin = 300 * CR_US };
-	struct cost_result enc, dec;
+	struct cost_pair cost;
 
 	(void)state;
 	assert_int_equal(
-		cost_quick(cr_codec_find("spin"), &cfg, NULL, &enc, &dec, NULL),
-		0);
+		cost_quick(cr_codec_find("spin"), &cfg, NULL, &cost, NULL), 0);
 	/* Never less, but for the clock's own cost, which is taken off. */
-	assert_true(enc.cost.mean > 290 * CR_US);
-	assert_true(dec.cost.mean > 290 * CR_US);
-	assert_true(enc.cost.p99 >= enc.cost.mean / 2);
-	assert_int_equal(enc.frame, 20 * CR_MS);
-	assert_true(enc.synthetic);
-	assert_true(enc.frames > 0);
+	assert_true(cost.enc.cost.mean > 290 * CR_US);
+	assert_true(cost.dec.cost.mean > 290 * CR_US);
+	assert_true(cost.enc.cost.p99 >= cost.enc.cost.mean / 2);
+	assert_int_equal(cost.enc.frame, 20 * CR_MS);
+	assert_true(cost.enc.synthetic);
+	assert_true(cost.enc.frames > 0);
 }
 
 /* Both sides are in the library: a sanitizer slows neither. */
 static void encoding_amr_costs_more_than_decoding_it(void **state)
 {
 	struct cr_codec_cfg cfg = { 0 };
-	struct cost_result enc, dec;
+	struct cost_pair cost;
 
 	(void)state;
 	assert_int_equal(
-		cost_quick(cr_codec_find("amr"), &cfg, NULL, &enc, &dec, NULL),
-		0);
-	assert_true(enc.cost.mean > 2 * dec.cost.mean);
-	assert_true(dec.cost.mean > 0);
+		cost_quick(cr_codec_find("amr"), &cfg, NULL, &cost, NULL), 0);
+	assert_true(cost.enc.cost.mean > 2 * cost.dec.cost.mean);
+	assert_true(cost.dec.cost.mean > 0);
+}
+
+static void resampling_is_measured_too(void **state)
+{
+	struct cost_result up = { 0 }, down = { 0 };
+
+	(void)state;
+	assert_int_equal(cost_resample(8000, 16000, &up, NULL), 0);
+	assert_int_equal(cost_resample(16000, 8000, &down, NULL), 0);
+	assert_true(up.cost.mean > 0 && down.cost.mean > 0);
+	assert_int_equal(up.frame, 20 * CR_MS);
+	assert_int_equal(cost_resample(8000, 8000, &up, NULL), -EINVAL);
 }
 
 static void what_cannot_be_measured_is_refused(void **state)
 {
 	struct cr_codec_cfg bad = { .mode = 99 }, fine = { 0 };
-	struct cost_result enc = { .frames = 7 }, dec;
+	struct cost_pair cost = { .enc.frames = 7 };
 	struct speech_corpus *wide = NULL;
 	struct cr_err e = { 0 };
 
 	(void)state;
 	assert_int_equal(
-		cost_quick(cr_codec_find("amr"), &bad, NULL, &enc, &dec, &e),
+		cost_quick(cr_codec_find("amr"), &bad, NULL, &cost, &e),
 		-EINVAL);
 	assert_non_null(strstr(e.text, "amr"));
 	if (speech_open(&wide, 16000, NULL, &e))
 		fail_msg("%s", e.text);
 	assert_int_equal(
-		cost_quick(cr_codec_find("amr"), &fine, wide, &enc, &dec, &e),
+		cost_quick(cr_codec_find("amr"), &fine, wide, &cost, &e),
 		-EINVAL);
 	assert_non_null(strstr(e.text, "16000"));
-	assert_int_equal(enc.frames, 7);
+	assert_int_equal(cost.enc.frames, 7);
 	speech_close(wide);
 }
 
@@ -133,6 +143,8 @@ static void the_table_has_every_codec_mode_and_direction(void **state)
 		}
 	}
 	assert_non_null(find_row(rows, "l16", "pcm", 16000, "encode"));
+	check_row(find_row(rows, "resample", "-", 8000, "up"));
+	check_row(find_row(rows, "resample", "-", 16000, "down"));
 	assert_null(find_row(rows, "spin", "pcm", 8000, "encode"));
 	json_decref(json);
 
@@ -173,6 +185,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(spin_costs_what_it_burns),
 		cmocka_unit_test(encoding_amr_costs_more_than_decoding_it),
+		cmocka_unit_test(resampling_is_measured_too),
 		cmocka_unit_test(what_cannot_be_measured_is_refused),
 		cmocka_unit_test(the_table_has_every_codec_mode_and_direction),
 		cmocka_unit_test(synthetic_speech_is_seeded_and_loud),
