@@ -6,6 +6,7 @@
  * The drain thread polls: waking it would cost the producers a system call.
  * At 20 ms a ring of 4096 records carries 200,000 records a second.
  */
+#define _GNU_SOURCE /* pthread_setname_np() */
 #include "observe/trace.h"
 
 #include <errno.h>
@@ -233,6 +234,7 @@ static void *drain_thread(void *arg)
 	struct trace *t = arg;
 	cr_ns flushed = clock_now();
 
+	(void)pthread_setname_np(pthread_self(), "cr-trace");
 	while (sleep_a_while(t)) {
 		drain_all(t);
 		if (clock_now() - flushed < FLUSH_INTERVAL)
