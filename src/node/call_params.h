@@ -13,6 +13,7 @@
 struct call_request {
 	struct call_cfg cfg;
 	bool own_port;
+	bool keep; /**< the call belongs to no session: only call.stop ends it */
 };
 
 /**

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * codec-runner: the daemon. Reads the command line, starts the service, waits
+ * for signals. What it does is in src/node.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <event2/event.h>
+#include <event2/thread.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <urcu.h>
+
+#include "app/runner_options.h"
+#include "app/runner_tables.h"
+#include "base/address.h"
+#include "service/service.h"
+#include "observe/log.h"
+
+/* A running daemon. */
+struct daemon {
+	struct runner_options opt;
+	struct event_base *base;
+	struct service *service;
+	struct event *term, *intr;
+	unsigned signals;
+	int exit_code;
+};
+
+static void drained(void *arg)
+{
+	struct daemon *d = arg;
+
+	(void)event_base_loopbreak(d->base);
+}
+
+/* First signal: drain. Second one: end now. */
+static void on_signal(evutil_socket_t sig, short what, void *arg)
+{
+	struct daemon *d = arg;
+
+	(void)what;
+	log_event(LOG_INFO, "signal", "number=%d", (int)sig);
+	service_drain(d->service, d->signals++ ? 0 : d->opt.drain_timeout);
+}
+
+/* Only this thread handles signals; the others inherit the blocked set. */
+static void block_signals(sigset_t *old)
+{
+	sigset_t all;
+
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_BLOCK, &all, old);
+}
+
+static int open_signals(struct daemon *d)
+{
+	d->term = evsignal_new(d->base, SIGTERM, on_signal, d);
+	d->intr = evsignal_new(d->base, SIGINT, on_signal, d);
+	return d->term && d->intr && !event_add(d->term, NULL) &&
+			       !event_add(d->intr, NULL)
+		       ? 0
+		       : -ENOMEM;
+}
+
+static void announce(struct daemon *d)
+{
+	struct node *n = service_node(d->service);
+	char rtp[64], spec[320];
+
+	node_address(n, rtp, sizeof(rtp));
+	node_scheduler(n, spec, sizeof(spec));
+	/* scripts wait for this line */
+	printf("ready rtp=%s control=%s sctp=%s scheduler=%s workers=%u\n", rtp,
+	       d->opt.control, service_transport(d->service), spec,
+	       d->opt.service.node.workers);
+	(void)fflush(stdout);
+	log_event(LOG_INFO, "ready", "rtp=%s control=%s sctp=%s scheduler=%s",
+		  rtp, d->opt.control, service_transport(d->service), spec);
+}
+
+static int start(struct daemon *d, struct cr_err *e)
+{
+	struct cr_err warn = { "" };
+	sigset_t old;
+	int err;
+
+	block_signals(&old);
+	d->opt.service.base = d->base;
+	d->opt.service.drained = drained;
+	d->opt.service.arg = d;
+	err = service_open(&d->service, &d->opt.service, &warn, e);
+	if (*warn.text)
+		log_event(LOG_WARN, "not-granted", "why=\"%s\"", warn.text);
+	if (!err && d->opt.trace)
+		err = node_trace_start(service_node(d->service), d->opt.trace,
+				       d->opt.trace_overwrite, e);
+	if (!err)
+		err = open_signals(d);
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return err;
+}
+
+static void stop(struct daemon *d)
+{
+	service_close(d->service);
+	if (d->term)
+		event_free(d->term);
+	if (d->intr)
+		event_free(d->intr);
+	if (d->base)
+		event_base_free(d->base);
+	libevent_global_shutdown();
+}
+
+static int serve(struct daemon *d)
+{
+	struct cr_err e = { "" };
+	int err;
+
+	if (evthread_use_pthreads())
+		return 1;
+	rcu_register_thread();
+	d->base = event_base_new();
+	err = d->base ? start(d, &e) : -ENOMEM;
+	if (err) {
+		(void)fprintf(stderr, "codec-runner: %s\n",
+			      *e.text ? e.text : strerror(-err));
+		d->exit_code = 1;
+	} else {
+		announce(d);
+		(void)event_base_dispatch(d->base);
+	}
+	stop(d);
+	rcu_barrier();
+	rcu_unregister_thread();
+	log_event(LOG_INFO, "exit", "code=%d", d->exit_code);
+	return d->exit_code;
+}
+
+int main(int argc, char **argv)
+{
+	static struct daemon d;
+	struct log_config log = { 0 };
+	struct cr_err e = { "" };
+
+	runner_options_parse(&d.opt, argc, argv);
+	if (d.opt.show_schedulers)
+		return runner_show_schedulers(stdout, d.opt.json);
+	if (d.opt.show_codecs)
+		return runner_show_codecs(stdout, &d.opt);
+	log.path = d.opt.log_file;
+	log.level = (enum log_level)d.opt.log_level;
+	if (log_open(&log, &e)) {
+		(void)fprintf(stderr, "codec-runner: %s\n", e.text);
+		return 1;
+	}
+	return serve(&d);
+}

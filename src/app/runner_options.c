@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * codec-runner's command line: the table, and what follows from the machine.
+ */
+#include "app/runner_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/address.h"
+#include "base/cli.h"
+#include "base/units.h"
+#include "cr/sched.h"
+#include "observe/log.h"
+
+/* Raw values, as the table writes them. */
+static struct {
+	const char *rtp, *control, *scheduler, *pin, *rx_cpu, *run_queues;
+	const char *trace, *trace_dir, *log_file;
+	int64_t udp_port, sctp, workers, ring, max_age, stale, capacity;
+	int64_t coalesce, trace_records, max_calls, grace, drain_timeout;
+	int64_t log_level, seconds;
+	bool poll, realtime, admission, overwrite, codecs, schedulers, json;
+} raw = {
+	.rtp = "127.0.0.1:40000",
+	.control = "127.0.0.1:9900",
+	.scheduler = "edf",
+	.run_queues = "global",
+	.udp_port = 9899,
+	.ring = 8,
+	.capacity = 970000,
+	.coalesce = 500 * CR_US,
+	.trace_records = 65536,
+	.max_calls = 100000,
+	.grace = 5 * CR_SEC,
+	.drain_timeout = 10 * CR_SEC,
+	.log_level = 2,
+	.seconds = 10 * CR_SEC,
+	.admission = true,
+};
+
+static const char *const sctp_names[] = { "auto", "kernel", "user", NULL };
+static const char *const stale_names[] = { "shed", "conceal", NULL };
+
+#define ROW(k, n, a, h, m, ...)                                                \
+	{                                                                      \
+		.kind = k, .name = n, .arg = a, .help = h, m, __VA_ARGS__      \
+	}
+
+static const struct cli_opt rows[] = {
+	ROW(CLI_SECTION, NULL, NULL, "Network", .flag = NULL),
+	ROW(CLI_STRING, "rtp", "ADDR:PORT",
+	    "UDP address that speech frames come to; port 0 takes any free "
+	    "one.",
+	    .text = &raw.rtp),
+	ROW(CLI_STRING, "control", "ADDR:PORT",
+	    "SCTP address of the control protocol.", .text = &raw.control),
+	ROW(CLI_ENUM, "sctp", NULL,
+	    "SCTP stack: the kernel's, the built-in one over UDP (RFC 6951), "
+	    "or the first that works.",
+	    .number = &raw.sctp, .names = sctp_names),
+	ROW(CLI_INT, "udp-port", "PORT",
+	    "UDP port that carries SCTP when the built-in stack is used.",
+	    .number = &raw.udp_port, .min = 1, .max = 65535),
+	ROW(CLI_TIME, "rx-coalesce", NULL,
+	    "After a batch of datagrams the receiver sleeps so long: fewer "
+	    "wake-ups, at most so much more delay. 0 wakes for each.",
+	    .number = &raw.coalesce, .min = 0, .max = 10 * CR_MS),
+
+	ROW(CLI_SECTION, NULL, NULL, "Scheduling", .flag = NULL),
+	{ .kind = CLI_STRING,
+	  .name = "scheduler",
+	  .letter = 's',
+	  .arg = "NAME[,KEY=VALUE...]",
+	  .help = "Scheduling policy, or the path of one as a shared object "
+		  "(./mine.so). See --schedulers.",
+	  .text = &raw.scheduler },
+	{ .kind = CLI_INT,
+	  .name = "workers",
+	  .letter = 'w',
+	  .arg = "N",
+	  .help = "Worker threads. Default: one per CPU but the first, which "
+		  "receives.",
+	  .number = &raw.workers,
+	  .min = 1,
+	  .max = CR_MAX_CPUS,
+	  .dflt = "" },
+	ROW(CLI_STRING, "pin", "LIST",
+	    "CPUs that the workers are pinned to, as 1,4-7; or none.",
+	    .text = &raw.pin, .dflt = ""),
+	ROW(CLI_STRING, "rx-cpu", "N",
+	    "CPU that the receiver is pinned to; or none.", .text = &raw.rx_cpu,
+	    .dflt = ""),
+	ROW(CLI_STRING, "run-queues", "DOMAINS",
+	    "global: one run queue for all workers; partitioned: one each; a "
+	    "number: so many workers share one.",
+	    .text = &raw.run_queues),
+	ROW(CLI_FLAG, "poll", NULL,
+	    "Idle workers spin instead of sleeping: less delay, a busy CPU.",
+	    .flag = &raw.poll),
+	ROW(CLI_FLAG, "realtime", NULL,
+	    "Give the receiver real-time priority (needs CAP_SYS_NICE), so "
+	    "that workers cannot starve it.",
+	    .flag = &raw.realtime),
+
+	ROW(CLI_SECTION, NULL, NULL, "Calls", .flag = NULL),
+	ROW(CLI_FLAG_OFF, "no-admission", NULL,
+	    "Take every call, even beyond the capacity (overload "
+	    "experiments).",
+	    .flag = &raw.admission),
+	ROW(CLI_PPM, "capacity", "SHARE",
+	    "Share of each worker that admission may fill.",
+	    .number = &raw.capacity, .min = 1, .max = CR_PPM),
+	ROW(CLI_INT, "max-calls", "N", "Most calls at a time.",
+	    .number = &raw.max_calls, .min = 1, .max = 10000000),
+	ROW(CLI_INT, "ring", "FRAMES",
+	    "Frames that wait per call; a newer one then replaces the oldest.",
+	    .number = &raw.ring, .min = 2, .max = 4096),
+	ROW(CLI_TIME, "max-age", NULL,
+	    "Frames older than this when their turn comes are not worth "
+	    "transcoding; 0: all are.",
+	    .number = &raw.max_age, .min = 0, .max = 60 * CR_SEC),
+	ROW(CLI_ENUM, "stale", NULL,
+	    "What happens to those: dropped, or replaced by NO_DATA or "
+	    "concealment.",
+	    .number = &raw.stale, .names = stale_names),
+	ROW(CLI_TIME, "grace", NULL,
+	    "Calls outlive the loss of their control association so long.",
+	    .number = &raw.grace, .min = 0, .max = 3600 * CR_SEC),
+	ROW(CLI_TIME, "drain-timeout", NULL,
+	    "After SIGTERM or SIGINT running calls get so long to end; a "
+	    "second signal ends them at once.",
+	    .number = &raw.drain_timeout, .min = 0, .max = 86400 * CR_SEC),
+
+	ROW(CLI_SECTION, NULL, NULL, "What it tells", .flag = NULL),
+	ROW(CLI_STRING, "trace", "FILE", "Write a record of every frame.",
+	    .text = &raw.trace),
+	ROW(CLI_STRING, "trace-dir", "DIR",
+	    "Folder that trace.start of the control protocol may write to.",
+	    .text = &raw.trace_dir),
+	ROW(CLI_FLAG, "overwrite", NULL, "Replace an existing trace file.",
+	    .flag = &raw.overwrite),
+	ROW(CLI_INT, "trace-records", "N",
+	    "Records that wait per thread for the trace's writer.",
+	    .number = &raw.trace_records, .min = 1024, .max = 1 << 24),
+	ROW(CLI_STRING, "log-file", "FILE", "Log there instead of stderr.",
+	    .text = &raw.log_file),
+	ROW(CLI_ENUM, "log-level", NULL, "How much to log.",
+	    .number = &raw.log_level, .names = log_level_names),
+	ROW(CLI_FLAG, "schedulers", NULL,
+	    "List the schedulers with their options, and exit.",
+	    .flag = &raw.schedulers),
+	ROW(CLI_FLAG, "codecs", NULL,
+	    "Measure and list what a frame of each codec costs on this "
+	    "machine, and exit.",
+	    .flag = &raw.codecs),
+	ROW(CLI_TIME, "seconds", NULL, "Time that --codecs may take.",
+	    .number = &raw.seconds, .min = 100 * CR_MS, .max = 3600 * CR_SEC),
+	ROW(CLI_FLAG, "json", NULL, "--codecs, --schedulers: as JSON.",
+	    .flag = &raw.json),
+	{ .name = NULL },
+};
+
+static const struct cli_line examples[] = {
+	{ "codec-runner", "serve on loopback with EDF on all CPUs but one" },
+	{ "codec-runner -s rr,quantum=2ms -w 1 --pin 1 --rx-cpu 0",
+	  "round robin on one worker, pinned to CPU 1" },
+	{ "codec-runner --trace run.trace --no-admission",
+	  "record every frame, refuse no call" },
+	{ "codec-runner --codecs", "what do codecs cost here?" },
+	{ NULL, NULL },
+};
+
+static const struct cli_line exits[] = {
+	{ "0", "drained after SIGTERM or SIGINT, traces flushed" },
+	{ "1", "could not start: address in use, no memory, no such file" },
+	{ "2", "wrong option" },
+	{ NULL, NULL },
+};
+
+static const struct cli cli = {
+	.program = "codec-runner",
+	.synopsis = "[OPTION]...",
+	.summary = "transcode speech calls under a scheduler of choice",
+	.text = "Receives speech frames in RTP over UDP, transcodes them on "
+		"pinned worker threads in the order that a scheduling policy "
+		"decides, and sends the result on. Calls are set up over SCTP "
+		"with JSON-RPC 2.0: see codec-ctl and codec-feeder.\n"
+		"When it serves it prints one line to stdout that begins with "
+		"\"ready\" and names its addresses.",
+	.opts = rows,
+	.examples = examples,
+	.exits = exits,
+	.see_also = "codec-feeder(1), codec-ctl(1), codec-report(1)",
+};
+
+_Noreturn static void die(const char *option, const char *why)
+{
+	(void)fprintf(stderr,
+		      "codec-runner: --%s: %s\nTry 'codec-runner --help'.\n",
+		      option, why);
+	exit(2);
+}
+
+static void address(const char *option, const char *text,
+		    struct sockaddr_storage *out)
+{
+	if (address_parse(text, out))
+		die(option, "must be a numeric address with a port, such as "
+			    "127.0.0.1:40000 or [::1]:40000");
+}
+
+static void control_address(struct runner_options *o)
+{
+	struct transport_addr *to = &o->service.listen;
+	struct sockaddr_storage a;
+	char *colon;
+
+	address("control", raw.control, &a);
+	(void)snprintf(o->control, sizeof(o->control), "%s", raw.control);
+	(void)snprintf(to->host, sizeof(to->host), "%s",
+		       raw.control + (raw.control[0] == '['));
+	colon = strrchr(to->host, ':');
+	*colon = '\0';
+	if (colon > to->host && colon[-1] == ']')
+		colon[-1] = '\0';
+	to->sctp_port = (uint16_t)address_port(&a);
+	to->udp_port = (uint16_t)raw.udp_port;
+	if (!to->sctp_port)
+		die("control", "needs a port");
+}
+
+static unsigned run_queues(void)
+{
+	int64_t n;
+
+	if (!strcmp(raw.run_queues, "global"))
+		return 0;
+	if (!strcmp(raw.run_queues, "partitioned"))
+		return 1;
+	if (units_parse_int(raw.run_queues, &n) || n < 1 || n > CR_MAX_CPUS)
+		die("run-queues", "must be global, partitioned, or the number "
+				  "of workers that share a run queue");
+	return (unsigned)n;
+}
+
+/* The receiver takes the first CPU and the workers the others, if any. */
+static void place(struct runner_options *o)
+{
+	struct node_config *node = &o->service.node;
+	struct cpu_list have;
+	struct cr_err e;
+	unsigned skip;
+	int64_t cpu;
+
+	cpu_list_allowed(&have);
+	skip = have.count > 1;
+	node->rx_cpu = skip ? (int)have.cpu[0] : -1;
+	if (raw.rx_cpu && !strcmp(raw.rx_cpu, "none"))
+		node->rx_cpu = -1;
+	else if (raw.rx_cpu) {
+		if (units_parse_int(raw.rx_cpu, &cpu) || cpu < 0 || cpu > 4095)
+			die("rx-cpu", "must be a CPU number or none");
+		node->rx_cpu = (int)cpu;
+	}
+	if (raw.pin && !strcmp(raw.pin, "none")) {
+		node->workers =
+			raw.workers ? (unsigned)raw.workers : have.count - skip;
+		return;
+	}
+	if (raw.pin && cpu_list_parse(&o->pin, raw.pin, &e))
+		die("pin", e.text);
+	for (unsigned i = skip; !raw.pin && i < have.count; i++)
+		o->pin.cpu[o->pin.count++] = have.cpu[i];
+	node->workers = raw.workers ? (unsigned)raw.workers : o->pin.count;
+	if (node->workers > o->pin.count)
+		die("workers", "more than CPUs to pin them to; name the CPUs "
+			       "with --pin, or --pin none");
+	node->pin = o->pin.cpu;
+}
+
+static void fill(struct runner_options *o)
+{
+	struct service_config *s = &o->service;
+
+	address("rtp", raw.rtp, &s->node.rtp);
+	control_address(o);
+	s->transport = (enum transport_kind)raw.sctp;
+	s->grace = raw.grace;
+	s->drain_limit = raw.drain_timeout;
+	s->trace_dir = raw.trace_dir;
+	s->node.cpus_per_rq = run_queues();
+	s->node.poll = raw.poll;
+	s->node.realtime = raw.realtime;
+	s->node.admission = raw.admission;
+	s->node.capacity_ppm = raw.capacity;
+	s->node.ring_frames = (unsigned)raw.ring;
+	s->node.max_age = raw.max_age;
+	s->node.stale = (enum core_stale)raw.stale;
+	s->node.coalesce = raw.coalesce;
+	s->node.trace_records = (unsigned)raw.trace_records;
+	s->node.max_calls = (unsigned)raw.max_calls;
+	s->node.scheduler = raw.scheduler;
+	place(o);
+}
+
+void runner_options_parse(struct runner_options *o, int argc, char **argv)
+{
+	(void)cli_parse_or_exit(&cli, argc, argv);
+	fill(o);
+	o->trace = raw.trace;
+	o->trace_overwrite = raw.overwrite;
+	o->log_file = raw.log_file;
+	o->log_level = raw.log_level;
+	o->drain_timeout = raw.drain_timeout;
+	o->show_codecs = raw.codecs;
+	o->show_schedulers = raw.schedulers;
+	o->json = raw.json;
+	o->seconds = raw.seconds;
+}

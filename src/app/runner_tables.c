@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What codec-runner prints instead of serving.
+ */
+#include "app/runner_tables.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "cost/cost.h"
+#include "node/describe.h"
+#include "schedulers/registry.h"
+
+static int show_json(FILE *out, json_t *o)
+{
+	int bad = !o || json_dumpf(o, out, JSON_INDENT(2)) ||
+		  fputc('\n', out) == EOF;
+
+	json_decref(o);
+	return bad;
+}
+
+int runner_show_schedulers(FILE *out, bool json)
+{
+	char line[256];
+
+	if (json)
+		return show_json(out, describe_schedulers());
+	for (unsigned i = 0; cr_schedulers[i]; i++) {
+		const struct cr_sched_ops *ops = cr_schedulers[i];
+
+		(void)fprintf(out, "%-10s %s\n", ops->name, ops->help);
+		for (const struct cr_opt *o = ops->opts; o && o->name; o++) {
+			option_describe(o, line, sizeof(line));
+			(void)fprintf(out, "           %s\n", line);
+		}
+	}
+	return 0;
+}
+
+int runner_show_codecs(FILE *out, const struct runner_options *o)
+{
+	struct cost_table *t;
+	struct cr_err e = { "" };
+	int err;
+
+	if (!o->json)
+		(void)fprintf(stderr,
+			      "measuring every codec and mode, %.0f s ...\n",
+			      (double)o->seconds / 1e9);
+	err = cost_table_open(&t, (double)o->seconds / 1e9, &e);
+	if (err) {
+		(void)fprintf(stderr, "codec-runner: %s\n", e.text);
+		return 1;
+	}
+	if (o->json)
+		err = show_json(out, cost_json(t));
+	else
+		cost_print(out, t);
+	cost_table_close(t);
+	return err;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The node as a JSON-RPC service: methods, sessions, draining.
+ *
+ * A session is who owns calls. It begins with an association and outlives its
+ * loss by a grace time, in which a new association may take it over (hello
+ * with "resume"); then its calls end.
+ *
+ * Thread rule: the event base's thread.
+ */
+#ifndef SERVICE_SERVICE_H
+#define SERVICE_SERVICE_H
+
+#include "control/rpc_server.h"
+#include "node/node.h"
+
+struct service;
+
+struct service_config {
+	struct event_base *base;
+	struct node_config node; /**< ended and arg are the service's    */
+	struct transport_addr listen;
+	enum transport_kind transport;
+	const char
+		*trace_dir; /**< where trace.start may write; NULL: nowhere */
+	cr_ns grace;	    /**< calls outlive their association so long  */
+	cr_ns drain_limit;  /**< SIGTERM: running calls get so long       */
+	/** The drain is over: nothing runs any more, or the limit has passed.
+	 * May be called from service_drain(). */
+	void (*drained)(void *arg);
+	void *arg;
+};
+
+int service_open(struct service **s, const struct service_config *cfg,
+		 struct cr_err *warn, struct cr_err *e);
+/** Ends all calls, tells the peers, flushes the trace. NULL is fine. */
+void service_close(struct service *s);
+
+/** No new calls; drained() when the last one has ended or @limit has passed.
+ * A second drain only shortens the limit. */
+void service_drain(struct service *s, cr_ns limit);
+
+struct node *service_node(struct service *s);
+/** "kernel" or "user": the SCTP stack in use. */
+const char *service_transport(const struct service *s);
+
+#endif

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The real programs on loopback: start a daemon, drive it, look at the result.
+
+CR_BUILD names the build directory (ctest sets it).
+"""
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
+PATIENCE = 60  # seconds until a step counts as hung, sanitizers included
+
+
+def free_port(kind=socket.SOCK_DGRAM):
+    """A UDP port of 127.0.0.1 that nobody has at the moment."""
+    with socket.socket(socket.AF_INET, kind) as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Daemon:
+    """A running codec-runner and the addresses it serves on."""
+
+    def __init__(self, *options, log):
+        self.udp = free_port()
+        self.sctp = 1024 + free_port() % 60000
+        self.log = open(log, "w+")
+        self.process = subprocess.Popen(
+            [BUILD / "codec-runner", "--rtp", "127.0.0.1:0", "--control",
+             f"127.0.0.1:{self.sctp}", "--udp-port", str(self.udp), "--sctp",
+             "user", "--workers", "1", "--pin", "none", "--rx-cpu", "none",
+             *options],
+            stdout=subprocess.PIPE, stderr=self.log, text=True)
+        ready = self.process.stdout.readline().split()
+        if not ready or ready[0] != "ready":
+            self.log.seek(0)
+            raise RuntimeError(f"no daemon: {ready} {self.log.read()}")
+        self.ready = dict(word.split("=", 1) for word in ready[1:])
+
+    def where(self):
+        return ["--to", f"127.0.0.1:{self.sctp}", "--udp-port", str(self.udp),
+                "--sctp", "user"]
+
+    def ctl(self, *words, code=0):
+        """Run codec-ctl; the result as JSON, or stderr when it must fail."""
+        done = subprocess.run([BUILD / "codec-ctl", *self.where(), "--json",
+                               *words], capture_output=True, text=True,
+                              timeout=PATIENCE)
+        assert done.returncode == code, done.stderr + done.stdout
+        return json.loads(done.stdout) if code == 0 else done.stderr
+
+    def feed(self, campaign, *options, code=0):
+        """Run codec-feeder; its --json result."""
+        done = subprocess.run([BUILD / "codec-feeder", str(campaign),
+                               *self.where(), "--quiet", "--json", *options],
+                              capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == code, done.stderr + done.stdout
+        return json.loads(done.stdout)
+
+    def stop(self, number=signal.SIGTERM):
+        """End the daemon; its exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        try:
+            return self.process.wait(timeout=PATIENCE)
+        finally:
+            if self.process.poll() is None:
+                self.process.kill()
+                self.process.wait()
+            self.process.stdout.close()
+            self.log.close()
+
+
+@pytest.fixture
+def daemon(tmp_path):
+    """Start daemons with options; all are drained and checked at the end."""
+    running = []
+
+    def start(*options):
+        d = Daemon(*options, log=tmp_path / f"runner-{len(running)}.log")
+        running.append(d)
+        return d
+
+    yield start
+    codes = [d.stop() for d in running if d.process.poll() is None]
+    assert all(code == 0 for code in codes), codes
+
+
+@pytest.fixture
+def campaign(tmp_path):
+    """Write a campaign file; returns its path."""
+
+    def write(text, name="campaign.yaml"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write

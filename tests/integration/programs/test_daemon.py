@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""codec-runner and codec-ctl: life, death, refusals, files."""
+import signal
+import socket
+import struct
+import subprocess
+
+import pytest
+
+from conftest import BUILD, PATIENCE, free_port
+
+
+def rtp(seq, ts, ssrc, payload, pt=0):
+    return struct.pack("!BBHII", 0x80, pt, seq & 0xffff, ts & 0xffffffff,
+                       ssrc) + payload
+
+
+def start_call(d, sock, **more):
+    words = {"in.codec": "pcmu", "out.codec": "pcma",
+             "out.address": "127.0.0.1:%d" % sock.getsockname()[1]}
+    words.update(more)
+    return d.ctl("call", "start", *(f"{k}={v}" for k, v in words.items()))
+
+
+@pytest.fixture
+def sock():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.bind(("127.0.0.1", 0))
+        s.settimeout(PATIENCE)
+        yield s
+
+
+def test_a_frame_comes_back_and_is_counted(daemon, sock):
+    d = daemon("--grace", "1h")
+    call = start_call(d, sock)
+    host, port = call["rtp"]["address"].split(":")
+    for i in range(10):
+        sock.sendto(rtp(i, i * 160, call["rtp"]["ssrc"], b"\xff" * 160),
+                    (host, int(port)))
+        packet = sock.recv(2048)
+        assert len(packet) == 172
+        _, pt, _, ts, ssrc = struct.unpack("!BBHII", packet[:12])
+        assert (pt, ssrc) == (8, call["out"]["ssrc"])
+        assert ts == (call["out"]["ts_base"] + i * 160) % 2**32
+    assert d.ctl("call", "query", str(call["call"]))["count"]["done"] == 10
+    assert len(d.ctl("list")["calls"]) == 1
+    assert d.ctl("call", "stop", str(call["call"]))["count"]["packets_out"] == 10
+    assert d.ctl("list")["calls"] == []
+
+
+@pytest.mark.parametrize("words,reason", [
+    (("in.codec=pcmuu",), "did you mean 'pcmu'"),
+    (("out.mode=12.3",), "12.2"),
+    (("out.address=nowhere",), "not an address"),
+    (("out.codec=g729",), "unknown 'g729'"),
+    (("ptime=7",), "ptime"),
+    (("deadlin=20ms",), "did you mean 'deadline'"),
+    (("in.rate=44100",), "rate"),
+])
+def test_a_bad_call_is_refused_with_a_reason(daemon, sock, words, reason):
+    d = daemon()
+    defaults = ["in.codec=pcmu", "out.codec=amr",
+                "out.address=127.0.0.1:%d" % sock.getsockname()[1]]
+    keys = {w.split("=")[0] for w in words}
+    given = [w for w in defaults if w.split("=")[0] not in keys] + list(words)
+    assert reason in d.ctl("call", "start", *given, code=1)
+
+
+def test_calls_end_after_the_grace_time_of_a_lost_client(daemon, sock):
+    d = daemon("--grace", "0")
+    # every codec-ctl is an association of its own; without --keep its calls
+    # end with it
+    call = start_call(d, sock)
+    for _ in range(200):
+        if not d.ctl("list")["calls"]:
+            break
+    refusal = d.ctl("call", "query", str(call["call"]), code=1)
+    assert "there is no call" in refusal
+
+
+def test_sigterm_drains_and_flushes_the_trace(daemon, sock, tmp_path):
+    trace = tmp_path / "run.trace"
+    d = daemon("--trace", str(trace), "--grace", "1h", "--drain-timeout", "0")
+    call = start_call(d, sock)
+    host, port = call["rtp"]["address"].split(":")
+    for i in range(5):
+        sock.sendto(rtp(i, i * 160, call["rtp"]["ssrc"], b"\xff" * 160),
+                    (host, int(port)))
+        sock.recv(2048)
+    assert d.stop(signal.SIGTERM) == 0
+    data = trace.read_bytes()
+    assert data[:8] == b"CRTRACE1"
+    size, json_bytes = struct.unpack("<II", data[8:16])
+    records = data[24 + json_bytes:]
+    assert len(records) % size == 0
+    kinds = [records[i] for i in range(0, len(records), size)]
+    assert kinds.count(1) == 5 and kinds.count(2) == 1
+
+
+def test_a_draining_node_takes_no_call_but_lets_calls_finish(daemon, sock):
+    d = daemon("--grace", "1h", "--drain-timeout", "1h")
+    call = start_call(d, sock)
+    d.ctl("drain")
+    refusal = d.ctl("call", "start", "in.codec=pcmu", "out.codec=pcma",
+                    "out.address=127.0.0.1:9", code=1)
+    assert "draining" in refusal
+    d.ctl("call", "stop", str(call["call"]))
+    assert d.process.wait(timeout=PATIENCE) == 0
+
+
+def test_the_scheduler_can_be_switched_and_tuned(daemon):
+    d = daemon("--scheduler", "fifo")
+    assert d.ctl("scheduler", "rr,quantum=2ms")["scheduler"] == "rr,quantum=2ms"
+    assert d.ctl("tune", "quantum=5ms")["scheduler"] == "rr,quantum=5ms"
+    assert "quantum" in d.ctl("tune", "quantom=5ms", code=1)
+    assert "edf" in d.ctl("scheduler", "edff", code=1)
+    assert d.ctl("stats")["scheduler"] == "rr,quantum=5ms"
+
+
+def test_a_second_daemon_on_the_same_port_says_so(daemon):
+    d = daemon()
+    done = subprocess.run(
+        [BUILD / "codec-runner", "--rtp", d.ready["rtp"], "--control",
+         f"127.0.0.1:{d.sctp}", "--udp-port", str(free_port())],
+        capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 1
+    assert "in use" in done.stderr
+
+
+@pytest.mark.parametrize("options,message", [
+    (("--schedular", "fifo"), "--scheduler"),
+    (("--scheduler", "fif"), "fifo"),
+    (("--workers", "0"), "workers"),
+    (("--max-age", "5"), "max-age"),
+    (("--rtp", "localhost"), "numeric address"),
+    (("--run-queues", "some"), "partitioned"),
+])
+def test_a_wrong_option_is_explained(options, message):
+    done = subprocess.run([BUILD / "codec-runner", *options],
+                          capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode in (1, 2)
+    assert message in done.stderr

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * call.start's parameters: what they become, and how a wrong one is refused.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "node/call_params.h"
+
+static int parse(const char *json, struct call_request *r, struct cr_err *e)
+{
+	char text[1024];
+	json_t *params;
+	int err;
+
+	(void)snprintf(text, sizeof(text), "%s", json);
+	for (char *c = text; *c; c++)
+		if (*c == '\'')
+			*c = '"';
+	params = json_loads(text, 0, NULL);
+	assert_non_null(params);
+	err = call_params(r, params, e);
+	json_decref(params);
+	return err;
+}
+
+#define TO "'address': '127.0.0.1:5004'"
+
+static void defaults_are_what_sdp_would_mean(void **state)
+{
+	struct call_request r;
+	struct cr_err e = { "" };
+
+	(void)state;
+	assert_int_equal(parse("{'in': {'codec': 'pcmu'}, 'out': {'codec': "
+			       "'amr', " TO "}}",
+			       &r, &e),
+			 0);
+	assert_string_equal(r.cfg.media.in.codec->name, "pcmu");
+	assert_int_equal(r.cfg.pt_in, 0);
+	assert_int_equal(r.cfg.pt_out, 96);
+	assert_int_equal(r.cfg.release.period, 20 * CR_MS);
+	assert_int_equal(r.cfg.release.rel_deadline, 20 * CR_MS);
+	assert_int_equal(r.cfg.media.in.cfg.samples, 160);
+	assert_int_equal(r.cfg.cls, CR_SOFT);
+	assert_false(r.cfg.media.out.payload.octet_align);
+	assert_false(r.own_port);
+	assert_false(r.keep);
+}
+
+static void pcm_follows_the_frame_of_the_other_side(void **state)
+{
+	struct call_request r;
+	struct cr_err e = { "" };
+
+	(void)state;
+	if (!cr_codec_find("g723_1"))
+		skip();
+	assert_int_equal(parse("{'in': {'codec': 'pcma'}, 'out': {'codec': "
+			       "'g723_1', " TO "}}",
+			       &r, &e),
+			 0);
+	assert_int_equal(r.cfg.release.period, 30 * CR_MS);
+	assert_int_equal(r.cfg.media.in.cfg.samples, 240);
+}
+
+static void times_have_units_or_are_milliseconds(void **state)
+{
+	struct call_request r;
+	struct cr_err e = { "" };
+
+	(void)state;
+	assert_int_equal(parse("{'in': {'codec': 'pcmu'}, 'out': {'codec': "
+			       "'pcma', " TO "}, 'ptime': 10, 'deadline': "
+			       "'15ms', 'release': {'model': 'rate', 'x': 3, "
+			       "'y': '60ms'}}",
+			       &r, &e),
+			 0);
+	assert_int_equal(r.cfg.release.period, 10 * CR_MS);
+	assert_int_equal(r.cfg.release.rel_deadline, 15 * CR_MS);
+	assert_int_equal(r.cfg.release.kind, RELEASE_RATE);
+	assert_int_equal(r.cfg.release.x, 3);
+	assert_int_equal(r.cfg.release.y, 60 * CR_MS);
+}
+
+static void a_wrong_member_is_named_with_the_way_out(void **state)
+{
+	static const struct {
+		const char *json, *where, *way_out;
+	} wrong[] = {
+		{ "[]", "params", "object" },
+		{ "{}", "in.codec", "missing" },
+		{ "{'in': {'codec': 'pcmuu'}, 'out': {}}", "in.codec",
+		  "'pcmu'" },
+		{ "{'in': {'codec': 5}, 'out': {}}", "in.codec", "string" },
+		{ "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'amr'}}",
+		  "out.address", "missing" },
+		{ "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'amr', "
+		  "'address': '127.0.0.1'}}",
+		  "out.address", "127.0.0.1:5004" },
+		{ "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'amr', 'mode': "
+		  "'12.3', " TO "}}",
+		  "out.mode", "12.2" },
+		{ "{'in': {'codec': 'amr', 'rate': 16000}, 'out': {'codec': "
+		  "'pcmu', " TO "}}",
+		  "in.rate", "8000" },
+		{ "{'in': {'codec': 'amr'}, 'ptime': 30, 'out': {'codec': "
+		  "'pcmu', " TO "}}",
+		  "ptime", "20 ms" },
+		{ "{'in': {'codec': 'pcmu', 'pt': 128}, 'out': {'codec': "
+		  "'amr', " TO "}}",
+		  "in.pt", "0..127" },
+		{ "{'in': {'codec': 'pcmu'}, 'class': 'sofd', 'out': {'codec': "
+		  "'amr', " TO "}}",
+		  "class", "'soft'" },
+		{ "{'in': {'codec': 'pcmu'}, 'deadlin': 1, 'out': {'codec': "
+		  "'amr', " TO "}}",
+		  "deadlin", "'deadline'" },
+		{ "{'in': {'codec': 'pcmu'}, 'release': {'model': 'rate', "
+		  "'x': 100}, 'out': {'codec': 'amr', " TO "}}",
+		  "release.x", "1..64" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct call_request r;
+		struct cr_err e = { "" };
+
+		assert_int_equal(parse(wrong[i].json, &r, &e), -22);
+		if (!strstr(e.text, wrong[i].where) ||
+		    !strstr(e.text, wrong[i].way_out))
+			fail_msg("%s: '%s' lacks '%s' or '%s'", wrong[i].json,
+				 e.text, wrong[i].where, wrong[i].way_out);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults_are_what_sdp_would_mean),
+		cmocka_unit_test(pcm_follows_the_frame_of_the_other_side),
+		cmocka_unit_test(times_have_units_or_are_milliseconds),
+		cmocka_unit_test(a_wrong_member_is_named_with_the_way_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
