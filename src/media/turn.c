@@ -20,6 +20,7 @@ struct turn {
 	cr_ns coded;   /* when the codec handed over its last packet */
 	cr_ns sent;    /* when the socket had taken it; 0: nothing sent */
 	cr_ns sending; /* time inside the socket so far */
+	cr_ns busy;    /* from the start to the last of the two above */
 	size_t bytes_out;
 	bool failed;
 };
@@ -81,12 +82,18 @@ static void count_delay(struct turn *t)
 	histogram_add(&t->worker->delay, delay);
 }
 
-static enum cr_outcome account(struct turn *t, int err, bool stale, cr_ns busy)
+/* Everything of a turn but the socket is the codec's. */
+static cr_ns codec_time(const struct turn *t)
+{
+	return t->busy - t->sending;
+}
+
+static enum cr_outcome account(struct turn *t, int err, bool stale)
 {
 	struct call *c = t->call;
 
-	call_count(&c->count.busy_ns, (unsigned long long)busy);
-	call_count(&c->count.codec_ns, (unsigned long long)(busy - t->sending));
+	call_count(&c->count.busy_ns, (unsigned long long)t->busy);
+	call_count(&c->count.codec_ns, (unsigned long long)codec_time(t));
 	if (err) {
 		call_count(&c->count.malformed, 1);
 		return CR_OUT_BAD;
@@ -122,7 +129,7 @@ static void trace_turn(const struct turn *t, const struct live_run *run,
 			.sent = t->sent,
 			.deadline = job->deadline,
 			.rtp_ts = c->meta.rtp_ts,
-			.codec_ns = (uint32_t)(t->coded - start - t->sending),
+			.codec_ns = (uint32_t)codec_time(t),
 		},
 	};
 
@@ -138,7 +145,7 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 		.ts = c->meta.rtp_ts,
 	};
 	enum cr_outcome outcome;
-	cr_ns start = clock_now(), end;
+	cr_ns start = clock_now();
 	int err;
 
 	err = run->stale
@@ -147,8 +154,8 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 		      : pipeline_run(c->pipeline, &w->scratch, &in, emit, &t);
 	if (!t.coded)
 		t.coded = clock_now(); /* nothing came out of this packet */
-	end = t.sent ? t.sent : t.coded;
-	outcome = account(&t, err, run->stale, end - start);
+	t.busy = cr_ns_max(t.coded, t.sent) - start;
+	outcome = account(&t, err, run->stale);
 	trace_turn(&t, run, start, outcome);
 }
 
