@@ -73,8 +73,7 @@ static int encode(void *enc, unsigned mode, const int16_t *pcm,
 	bytes = Encoder_Interface_Encode(enc, (enum Mode)mode, speech, buf, 0);
 	ft = buf[0] >> TOC_FT_SHIFT & 0xf;
 	if (bytes <= 1 || ft == FT_NO_DATA) {
-		*out = (struct cr_frame){ .kind = CR_FRAME_NO_DATA,
-					  .mode = FT_NO_DATA };
+		codec_no_data(out, FT_NO_DATA);
 		return 0;
 	}
 	codec_speech(out, ft, (unsigned)bytes - 1);

@@ -6,7 +6,8 @@
  * Frames as in amr.c: what follows the ToC octet of the storage format; the
  * mode is the frame type. The decoder gets lost and bad frames as frame type
  * 14 (SPEECH_LOST) and NO_DATA as 15; it conceals both after speech and goes on
- * with comfort noise after SID.
+ * with comfort noise after SID. Before the first speech frame it would do so
+ * from memory that it has not set, so there is silence until then.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,6 +34,11 @@ enum {
 struct encoder {
 	void *lib;
 	bool dtx;
+};
+
+struct decoder {
+	void *lib;
+	bool started; /* a speech frame has been decoded */
 };
 
 static const struct cr_codec_mode modes[NMODES] = {
@@ -81,8 +87,7 @@ static int encode(void *enc, unsigned mode, const int16_t *pcm,
 	bytes = E_IF_encode(s->lib, (int)mode, pcm, buf, s->dtx);
 	ft = buf[0] >> TOC_FT_SHIFT & 0xf;
 	if (bytes <= 1 || ft == FT_NO_DATA) {
-		*out = (struct cr_frame){ .kind = CR_FRAME_NO_DATA,
-					  .mode = FT_NO_DATA };
+		codec_no_data(out, FT_NO_DATA);
 		return 0;
 	}
 	codec_speech(out, ft, (unsigned)bytes - 1);
@@ -106,14 +111,19 @@ static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 			struct cr_err *e)
 {
 	int ret = codec_check(&codec_amr_wb, cfg, e);
-	void *state;
+	struct decoder *s;
 
 	if (ret)
 		return ret;
-	state = D_IF_init();
-	if (!state)
+	s = calloc(1, sizeof(*s));
+	if (!s)
 		return codec_no_memory(&codec_amr_wb, e);
-	*dec = state;
+	s->lib = D_IF_init();
+	if (!s->lib) {
+		free(s);
+		return codec_no_memory(&codec_amr_wb, e);
+	}
+	*dec = s;
 	return 0;
 }
 
@@ -133,20 +143,30 @@ static unsigned type_of(const struct cr_frame *in)
 
 static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
 {
+	struct decoder *s = dec;
 	uint8_t buf[FRAME_BYTES] = { 0 };
 	unsigned ft = type_of(in);
 
+	s->started |= ft < NMODES;
+	if (!s->started) {
+		memset(pcm, 0, SAMPLES * sizeof(*pcm));
+		return SAMPLES;
+	}
 	buf[0] = (uint8_t)(ft << TOC_FT_SHIFT | TOC_QUALITY);
 	if (ft <= FT_SID)
 		memcpy(buf + 1, in->data, in->bytes);
-	D_IF_decode(dec, buf, pcm, 0);
+	D_IF_decode(s->lib, buf, pcm, 0);
 	return SAMPLES;
 }
 
 static void decoder_close(void *dec)
 {
-	if (dec)
-		D_IF_exit(dec);
+	struct decoder *s = dec;
+
+	if (!s)
+		return;
+	D_IF_exit(s->lib);
+	free(s);
 }
 
 const struct cr_codec codec_amr_wb = {

@@ -25,6 +25,14 @@ int codec_check(const struct cr_codec *c, const struct cr_codec_cfg *cfg,
 /** -ENOMEM with the message that all codecs give. */
 int codec_no_memory(const struct cr_codec *c, struct cr_err *e);
 
+/** Describe a frame that is not sent, @mode being its frame type. */
+static inline void codec_no_data(struct cr_frame *out, unsigned mode)
+{
+	out->kind = CR_FRAME_NO_DATA;
+	out->mode = (uint8_t)mode;
+	out->bytes = 0;
+}
+
 /** Describe the speech frame of @bytes whose data is already in @out. */
 static inline void codec_speech(struct cr_frame *out, unsigned mode,
 				unsigned bytes)

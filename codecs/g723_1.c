@@ -69,9 +69,10 @@ static int encode(void *enc, unsigned mode, const int16_t *pcm,
 		return -EINVAL;
 	bytes = lav_encode(enc, pcm, out->data, sizeof(out->data));
 	/* It fails only when memory runs out: the frame is then not sent. */
-	codec_speech(out, mode, bytes > 0 ? (unsigned)bytes : 0);
-	if (bytes <= 0)
-		out->kind = CR_FRAME_NO_DATA;
+	if (bytes > 0)
+		codec_speech(out, mode, (unsigned)bytes);
+	else
+		codec_no_data(out, mode);
 	return 0;
 }
 

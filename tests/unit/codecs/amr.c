@@ -315,6 +315,32 @@ static void bad_frames_are_concealed_by_the_library(void **state)
 	conceal(&wide);
 }
 
+/* The AMR-WB library would look at memory that it has not set. */
+static void before_the_first_speech_frame_there_is_silence(void **state)
+{
+	static const int16_t zeros[SAMPLES_MAX];
+	struct cr_frame f = { .kind = CR_FRAME_SID, .bytes = 5 };
+	int16_t heard[CR_FRAME_SAMPLES_MAX];
+	struct rig r;
+
+	(void)state;
+	memset(f.data, 0x5a, 5);
+	rig_open(&r, &wide, false);
+	for (unsigned i = 0; i < 9; i++) {
+		f.kind = (enum cr_frame_kind)(CR_FRAME_SID + i % 3);
+		assert_int_equal(r.codec->decode(r.dec, &f, heard), 320);
+		assert_memory_equal(heard, zeros, sizeof(zeros));
+	}
+	/* And then all is as ever. */
+	for (unsigned i = 0; i < 10; i++) {
+		int16_t pcm[SAMPLES_MAX];
+
+		speech_read(&r.reader, pcm, r.codec->samples);
+		(void)rig_step(&r, 2, pcm);
+	}
+	rig_close(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -325,6 +351,8 @@ int main(void)
 		cmocka_unit_test(
 			silence_is_sid_first_then_an_update_every_eight),
 		cmocka_unit_test(bad_frames_are_concealed_by_the_library),
+		cmocka_unit_test(
+			before_the_first_speech_frame_there_is_silence),
 	};
 
 	return cmocka_run_group_tests(tests, load_speech, free_speech);
