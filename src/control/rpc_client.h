@@ -9,6 +9,7 @@
 #include <event2/event.h>
 #include <jansson.h>
 
+#include "control/jsonrpc.h"
 #include "control/transport.h"
 #include "cr/error.h"
 
@@ -22,6 +23,7 @@ typedef void rpc_reply_fn(void *arg, const json_t *result, const json_t *error);
 struct rpc_client_config {
 	struct event_base *base;
 	struct transport_addr to;
+	struct transport_addr from; /**< local address; zero: chosen */
 	enum transport_kind kind;
 	void *arg;
 	void (*up)(void *arg);
@@ -33,13 +35,21 @@ struct rpc_client_config {
 
 int rpc_client_open(struct rpc_client **c, const struct rpc_client_config *cfg,
 		    struct cr_err *e);
-/** Close gracefully; pending requests get "connection lost". NULL is fine. */
+/** Close gracefully (deadline 1 s, running the base), or at once from inside
+ * a callback; pending requests get "connection lost". NULL is fine. */
 void rpc_client_close(struct rpc_client *c);
 
 /** Send a request; takes over @params (may be NULL). Requests queue inside
- * until the transport takes them. Returns 0 or -errno. */
+ * until the transport takes them. Returns 0 or -errno (@reply is not called
+ * then; -ENOTCONN once the client is down: close it and open another). */
 int rpc_client_call(struct rpc_client *c, const char *method, json_t *params,
 		    rpc_reply_fn *reply, void *arg);
+
+/** Which back-end is in use: "kernel" or "user". */
+const char *rpc_client_transport(const struct rpc_client *c);
+
+/** Where it sends from, once connected. */
+void rpc_client_local(const struct rpc_client *c, struct transport_addr *addr);
 
 /**
  * Blocking convenience for command-line tools: run the base until the reply

@@ -4,7 +4,10 @@
  * message, one association per peer, one libevent thread.
  *
  * It knows framing, errors, batches, ids and associations; what methods do is
- * in the table its owner passes. All of it runs on the event base's thread.
+ * in the table its owner passes. The method "bye" is its own: it replies,
+ * closes the association, and peer_gone() gets "bye". A reply longer than
+ * TRANSPORT_MESSAGE_MAX becomes an error, so long lists should be paged.
+ * All of it runs on the event base's thread.
  */
 #ifndef CONTROL_RPC_SERVER_H
 #define CONTROL_RPC_SERVER_H
@@ -12,6 +15,7 @@
 #include <event2/event.h>
 #include <jansson.h>
 
+#include "control/jsonrpc.h"
 #include "control/transport.h"
 #include "cr/error.h"
 #include "cr/time.h"
@@ -26,25 +30,11 @@ struct rpc_peer {
 	void *owner;	  /**< the owner's state of this peer    */
 };
 
-/** An error reply. code 0: none. */
+/** An error reply; @code as enum rpc_code. code 0: none. */
 struct rpc_error {
 	int code;
 	struct cr_err why;
 	json_t *data; /**< owned; may be NULL */
-};
-
-/** JSON-RPC 2.0 section 5.1, and ours. */
-enum rpc_code {
-	RPC_PARSE_ERROR = -32700,
-	RPC_INVALID_REQUEST = -32600,
-	RPC_NO_METHOD = -32601,
-	RPC_INVALID_PARAMS = -32602,
-	RPC_INTERNAL = -32603,
-	RPC_NO_CAPACITY = 1, /**< admission refused                        */
-	RPC_NO_SUCH_CALL = 2,
-	RPC_UNSUPPORTED = 3, /**< codec, mode, scheduler not known         */
-	RPC_DRAINING = 4,    /**< no new calls                             */
-	RPC_CONFLICT = 5     /**< SSRC or port in use, state does not fit  */
 };
 
 /** One method. Return the result (owned by the caller), or NULL with @err. */
@@ -61,10 +51,15 @@ struct rpc_server_config {
 	const struct rpc_method *methods; /**< ends with name NULL           */
 	void *arg;
 	/** An association came up / has gone (for good: RESTART is gone + up).
-	 * @reason: "bye", "shutdown", "lost", "restart". May be NULL. */
+	 * @reason: "bye", "shutdown", "lost", "restart", or "not reading" (its
+	 * replies passed queue_max). The callbacks may notify any peer, but not
+	 * close the server. May be NULL. */
 	void (*peer_up)(void *arg, struct rpc_peer *peer);
 	void (*peer_gone)(void *arg, struct rpc_peer *peer, const char *reason);
-	size_t message_max; /**< bytes; 0: 64 KiB */
+	size_t message_max; /**< longest request, bytes; 0: 64 KiB */
+	/** Bytes queued for a peer that does not read; 0: 8 MiB. Over it a
+	 * reply ends the association; notifications are dropped at half. */
+	size_t queue_max;
 };
 
 int rpc_server_open(struct rpc_server **s, const struct rpc_server_config *cfg,
@@ -76,6 +71,9 @@ void rpc_server_close(struct rpc_server *s);
 /** Send a notification to @peer; takes over @params. Never blocks; a peer that
  * does not read loses notifications (counted), never memory. */
 void rpc_notify(struct rpc_peer *peer, const char *method, json_t *params);
+
+/** Where it listens, with the ports chosen by port 0 filled in. */
+void rpc_server_local(const struct rpc_server *s, struct transport_addr *addr);
 
 /** Which back-end is in use: "kernel" or "user". */
 const char *rpc_server_transport(const struct rpc_server *s);

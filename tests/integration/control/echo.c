@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The test server's methods and record. Checks nothing itself.
+ */
+#include "echo.h"
+
+#include <string.h>
+
+static json_t *echo(void *arg, struct rpc_peer *peer, const json_t *params,
+		    struct rpc_error *err)
+{
+	(void)arg;
+	(void)peer;
+	(void)err;
+	return params ? json_deep_copy(params) : json_null();
+}
+
+static unsigned count_in(const json_t *params)
+{
+	return (unsigned)json_integer_value(json_object_get(params, "count"));
+}
+
+json_t *echo_item(unsigned i)
+{
+	char pad[161];
+
+	memset(pad, 'a' + (int)(i % 26), sizeof(pad) - 1);
+	pad[sizeof(pad) - 1] = '\0';
+	return json_pack("{s:i, s:s}", "call", (int)i, "pad", pad);
+}
+
+static json_t *list(void *arg, struct rpc_peer *peer, const json_t *params,
+		    struct rpc_error *err)
+{
+	json_t *items = json_array();
+
+	(void)arg;
+	(void)peer;
+	(void)err;
+	for (unsigned i = 0; i < count_in(params); i++)
+		(void)json_array_append_new(items, echo_item(i));
+	return items;
+}
+
+static json_t *fail(void *arg, struct rpc_peer *peer, const json_t *params,
+		    struct rpc_error *err)
+{
+	(void)arg;
+	(void)peer;
+	(void)params;
+	err->code = RPC_NO_CAPACITY;
+	(void)cr_fail(&err->why, 0, "no-capacity: need 0.0035, free 0.0012");
+	err->data = json_pack("{s:f}", "free", 0.0012);
+	return NULL;
+}
+
+static json_t *notify(void *arg, struct rpc_peer *peer, const json_t *params,
+		      struct rpc_error *err)
+{
+	(void)arg;
+	(void)err;
+	for (unsigned i = 0; i < count_in(params); i++)
+		rpc_notify(peer, "tick", json_pack("{s:i}", "n", (int)i));
+	return json_object();
+}
+
+static json_t *stats(void *arg, struct rpc_peer *peer, const json_t *params,
+		     struct rpc_error *err)
+{
+	const struct echo *s = arg;
+
+	(void)peer;
+	(void)params;
+	(void)err;
+	return rpc_server_stats(s->server);
+}
+
+static const struct rpc_method methods[] = {
+	{ "echo", "return the parameters", echo },
+	{ "list", "return many items", list },
+	{ "fail", "refuse", fail },
+	{ "notify", "send notifications", notify },
+	{ "stats", "counters of the server", stats },
+	{ NULL, NULL, NULL },
+};
+
+static void peer_up(void *arg, struct rpc_peer *peer)
+{
+	struct echo *s = arg;
+
+	s->up++;
+	s->up_id = peer->id;
+	s->last = peer;
+	(void)snprintf(s->up_address, sizeof(s->up_address), "%s",
+		       peer->address);
+}
+
+static void peer_gone(void *arg, struct rpc_peer *peer, const char *reason)
+{
+	struct echo *s = arg;
+
+	s->gone++;
+	s->gone_id = peer->id;
+	if (s->last == peer)
+		s->last = NULL;
+	(void)snprintf(s->gone_reason, sizeof(s->gone_reason), "%s", reason);
+}
+
+int echo_open(struct echo *s, struct event_base *base, enum transport_kind kind,
+	      const struct transport_addr *at, size_t queue_max,
+	      struct cr_err *e)
+{
+	const struct rpc_server_config cfg = {
+		.base = base,
+		.listen = *at,
+		.kind = kind,
+		.methods = methods,
+		.arg = s,
+		.peer_up = peer_up,
+		.peer_gone = peer_gone,
+		.queue_max = queue_max,
+	};
+
+	*s = (struct echo){ .base = base };
+	return rpc_server_open(&s->server, &cfg, e);
+}
+
+static void on_patience(evutil_socket_t fd, short what, void *arg)
+{
+	bool *late = arg;
+
+	(void)fd;
+	(void)what;
+	*late = true;
+}
+
+bool echo_wait(struct event_base *base, const unsigned *count,
+	       unsigned at_least)
+{
+	const struct timeval limit = { .tv_sec = ECHO_PATIENCE_S };
+	bool late = false;
+	struct event *timer = evtimer_new(base, on_patience, &late);
+
+	(void)evtimer_add(timer, &limit);
+	while (*count < at_least && !late)
+		(void)event_base_loop(base, EVLOOP_ONCE);
+	event_free(timer);
+	return *count >= at_least;
+}

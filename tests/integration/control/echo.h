@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A small RPC server for tests: methods that echo, fail, list and notify, a
+ * record of who came and went, and waiting for a state with a bound.
+ */
+#ifndef TESTS_CONTROL_ECHO_H
+#define TESTS_CONTROL_ECHO_H
+
+#include <stdbool.h>
+
+#include "control/rpc_client.h"
+#include "control/rpc_server.h"
+
+/** Longest wait for anything, seconds: a hang, not a measure. */
+enum { ECHO_PATIENCE_S = 60 };
+
+struct echo {
+	struct event_base *base;
+	struct rpc_server *server;
+	unsigned up, gone;	 /**< events so far                       */
+	uint64_t up_id, gone_id; /**< peer of the last one             */
+	char gone_reason[32], up_address[64];
+	struct rpc_peer *last; /**< of the last peer_up              */
+};
+
+/**
+ * Open the server at @at. Methods: echo (its params), list {"count": n} (n
+ * objects of about 200 bytes), fail (code 1, "no-capacity: ...", data), notify
+ * {"count": n} (that many "tick" notifications, then {}), stats.
+ */
+int echo_open(struct echo *s, struct event_base *base, enum transport_kind kind,
+	      const struct transport_addr *at, size_t queue_max,
+	      struct cr_err *e);
+
+/** Run @base until *@count >= @at_least. False: out of patience. */
+bool echo_wait(struct event_base *base, const unsigned *count,
+	       unsigned at_least);
+
+/** Element @i of the reply to "list". */
+json_t *echo_item(unsigned i);
+
+#endif
