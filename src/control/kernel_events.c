@@ -54,7 +54,7 @@ static void peer_text(const struct kernel *k, sctp_assoc_t id, char *buf,
 					    : sizeof(struct sockaddr_in);
 	memcpy(&a.sa, list, a.len);
 	sctp_freepaddrs(list);
-	address_text(&a, buf, size);
+	endpoint_text(&a, buf, size);
 }
 
 static void assoc_up(struct kernel *k, sctp_assoc_t id,

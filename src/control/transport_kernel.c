@@ -89,8 +89,8 @@ static int bind_to(struct kernel *k, struct address *local, struct cr_err *e)
 {
 	char name[80];
 
-	address_set_port(local, k->cfg.local.sctp_port);
-	address_text(local, name, sizeof(name));
+	endpoint_set_port(local, k->cfg.local.sctp_port);
+	endpoint_text(local, name, sizeof(name));
 	if (bind(k->fd, (const struct sockaddr *)&local->sa, local->len))
 		return cr_fail(e, -errno, "bind SCTP %s: %s", name,
 			       strerror(errno));
@@ -108,7 +108,7 @@ static int kernel_listen(struct transport *t, struct cr_err *e)
 
 	if (!k->cfg.local.sctp_port)
 		return cr_fail(e, -EINVAL, "an SCTP port is needed to listen");
-	rc = address_resolve(&local, k->cfg.local.host, 0, e);
+	rc = endpoint_resolve(&local, k->cfg.local.host, 0, e);
 	if (!rc)
 		rc = kernel_socket(k, local.sa.ss_family, e);
 	if (!rc)
@@ -124,12 +124,12 @@ static int kernel_connect(struct transport *t, const struct transport_addr *to,
 {
 	struct kernel *k = (struct kernel *)t;
 	struct address server, local;
-	int rc = address_resolve(&server, to->host, to->sctp_port, e);
+	int rc = endpoint_resolve(&server, to->host, to->sctp_port, e);
 
 	if (!rc)
 		rc = k->cfg.local.host[0]
-			     ? address_resolve(&local, k->cfg.local.host, 0, e)
-			     : address_towards(&local, &server, e);
+			     ? endpoint_resolve(&local, k->cfg.local.host, 0, e)
+			     : endpoint_towards(&local, &server, e);
 	if (!rc)
 		rc = kernel_socket(k, server.sa.ss_family, e);
 	if (!rc)
@@ -211,8 +211,8 @@ static void kernel_local(const struct transport *t, struct transport_addr *addr)
 	*addr = k->cfg.local;
 	if (!k->local.len)
 		return;
-	address_host(&k->local, addr->host, sizeof(addr->host));
-	addr->sctp_port = address_port(&k->local);
+	endpoint_host(&k->local, addr->host, sizeof(addr->host));
+	addr->sctp_port = endpoint_port(&k->local);
 }
 
 const struct transport_ops transport_kernel_ops = {

@@ -207,7 +207,7 @@ static int open_udp(struct user *u, const struct address *local,
 	char name[80];
 	int rc;
 
-	address_text(local, name, sizeof(name));
+	endpoint_text(local, name, sizeof(name));
 	u->fd = socket(local->sa.ss_family,
 		       SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (u->fd < 0)
@@ -315,8 +315,8 @@ static int user_listen(struct transport *t, struct cr_err *e)
 
 	if (!u->cfg.local.sctp_port)
 		return cr_fail(e, -EINVAL, "an SCTP port is needed to listen");
-	rc = address_resolve(&local, u->cfg.local.host, u->cfg.local.udp_port,
-			     e);
+	rc = endpoint_resolve(&local, u->cfg.local.host, u->cfg.local.udp_port,
+			      e);
 	if (!rc)
 		rc = bind_sctp(u, e);
 	if (!rc)
@@ -339,13 +339,13 @@ static int open_towards(struct user *u, const struct address *server,
 	int rc;
 
 	if (u->cfg.local.host[0])
-		rc = address_resolve(&local, u->cfg.local.host,
-				     u->cfg.local.udp_port, e);
+		rc = endpoint_resolve(&local, u->cfg.local.host,
+				      u->cfg.local.udp_port, e);
 	else
-		rc = address_towards(&local, server, e);
+		rc = endpoint_towards(&local, server, e);
 	if (rc)
 		return rc;
-	address_set_port(&local, u->cfg.local.udp_port);
+	endpoint_set_port(&local, u->cfg.local.udp_port);
 	rc = open_udp(u, &local, e);
 	if (rc)
 		return rc;
@@ -362,7 +362,7 @@ static int user_connect(struct transport *t, const struct transport_addr *to,
 				    .sconn_port = htons(to->sctp_port) };
 	struct address server;
 	bool fresh;
-	int rc = address_resolve(&server, to->host, to->udp_port, e);
+	int rc = endpoint_resolve(&server, to->host, to->udp_port, e);
 
 	if (!rc)
 		rc = open_towards(u, &server, e);
@@ -432,8 +432,8 @@ static void user_local(const struct transport *t, struct transport_addr *addr)
 	*addr = u->cfg.local;
 	if (u->fd < 0)
 		return;
-	address_host(&u->local, addr->host, sizeof(addr->host));
-	addr->udp_port = address_port(&u->local);
+	endpoint_host(&u->local, addr->host, sizeof(addr->host));
+	addr->udp_port = endpoint_port(&u->local);
 }
 
 const struct transport_ops transport_user_ops = {

@@ -45,7 +45,7 @@ static struct peer_chain *bucket_of(const struct address *addr)
 	bool v6 = addr->sa.ss_family == AF_INET6;
 	const unsigned char *p =
 		v6 ? (const void *)&a6->sin6_addr : (const void *)&a4->sin_addr;
-	uint32_t h = UINT32_C(2166136261) ^ address_port(addr);
+	uint32_t h = UINT32_C(2166136261) ^ endpoint_port(addr);
 
 	for (unsigned i = 0; i < (v6 ? 16u : 4u); i++)
 		h = (h ^ p[i]) * UINT32_C(16777619);

@@ -10,8 +10,8 @@
 
 #include "control/transport_ops.h"
 
-int address_resolve(struct address *a, const char *host, uint16_t port,
-		    struct cr_err *e)
+int endpoint_resolve(struct address *a, const char *host, uint16_t port,
+		     struct cr_err *e)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_DGRAM }, *list = NULL;
 	char service[8];
@@ -29,8 +29,8 @@ int address_resolve(struct address *a, const char *host, uint16_t port,
 	return 0;
 }
 
-int address_towards(struct address *a, const struct address *to,
-		    struct cr_err *e)
+int endpoint_towards(struct address *a, const struct address *to,
+		     struct cr_err *e)
 {
 	struct address found = { .len = sizeof(found.sa) }, probe = *to;
 	int fd = socket(to->sa.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -38,8 +38,8 @@ int address_towards(struct address *a, const struct address *to,
 
 	if (fd < 0)
 		return cr_fail(e, -errno, "UDP socket: %s", strerror(errno));
-	if (!address_port(&probe))
-		address_set_port(&probe, TRANSPORT_UDP_PORT);
+	if (!endpoint_port(&probe))
+		endpoint_set_port(&probe, TRANSPORT_UDP_PORT);
 	if (connect(fd, (const struct sockaddr *)&probe.sa, probe.len) ||
 	    getsockname(fd, (struct sockaddr *)&found.sa, &found.len))
 		rc = cr_fail(e, -errno, "no way to the server: %s",
@@ -47,19 +47,19 @@ int address_towards(struct address *a, const struct address *to,
 	(void)close(fd);
 	if (rc)
 		return rc;
-	address_set_port(&found, 0);
+	endpoint_set_port(&found, 0);
 	*a = found;
 	return 0;
 }
 
-uint16_t address_port(const struct address *a)
+uint16_t endpoint_port(const struct address *a)
 {
 	if (a->sa.ss_family == AF_INET6)
 		return ntohs(((const struct sockaddr_in6 *)&a->sa)->sin6_port);
 	return ntohs(((const struct sockaddr_in *)&a->sa)->sin_port);
 }
 
-void address_set_port(struct address *a, uint16_t port)
+void endpoint_set_port(struct address *a, uint16_t port)
 {
 	if (a->sa.ss_family == AF_INET6)
 		((struct sockaddr_in6 *)&a->sa)->sin6_port = htons(port);
@@ -67,19 +67,19 @@ void address_set_port(struct address *a, uint16_t port)
 		((struct sockaddr_in *)&a->sa)->sin_port = htons(port);
 }
 
-void address_host(const struct address *a, char *buf, size_t size)
+void endpoint_host(const struct address *a, char *buf, size_t size)
 {
 	if (getnameinfo((const struct sockaddr *)&a->sa, a->len, buf,
 			(socklen_t)size, NULL, 0, NI_NUMERICHOST))
 		(void)snprintf(buf, size, "?");
 }
 
-void address_text(const struct address *a, char *buf, size_t size)
+void endpoint_text(const struct address *a, char *buf, size_t size)
 {
 	char host[64];
 
-	address_host(a, host, sizeof(host));
+	endpoint_host(a, host, sizeof(host));
 	(void)snprintf(buf, size,
 		       a->sa.ss_family == AF_INET6 ? "[%s]:%u" : "%s:%u", host,
-		       (unsigned)address_port(a));
+		       (unsigned)endpoint_port(a));
 }
