@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One call as the feeder plays it.
+ *
+ * Threads: the main thread makes it, hands it to the receiver (by SSRC) and
+ * then to the pacer, and reads its counters; what is below "constant" does not
+ * change once it is handed over.
+ */
+#ifndef FEEDER_CALL_H
+#define FEEDER_CALL_H
+
+#include <jansson.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+
+#include "campaign/plan.h"
+#include "feeder/match.h"
+#include "feeder/source.h"
+
+struct dump;
+
+/*
+ * PLANNED -> STARTING -> ACTIVE -> STOPPING -> ENDED
+ *                    \-> REFUSED
+ */
+enum feeder_call_state {
+	CALL_PLANNED,
+	CALL_STARTING, /**< call.start is on its way                       */
+	CALL_ACTIVE,
+	CALL_STOPPING, /**< call.stop is on its way                        */
+	CALL_ENDED,
+	CALL_REFUSED
+};
+
+struct feeder_call {
+	/* main */
+	enum feeder_call_state state;
+	int64_t id;	/**< the daemon's number of the call */
+	cr_ns stop_at;	/**< absolute; 0: not yet known */
+	json_t *counts; /**< the daemon's counters, owned; NULL: not told */
+
+	/* constant */
+	const struct plan_call *plan;
+	const struct campaign_flow *flow;
+	uint32_t ssrc, ts_first, ts_units;
+	uint16_t seq_first;
+	uint8_t pt;
+	struct sockaddr_storage to;
+	socklen_t to_bytes;
+	uint32_t ssrc_out;
+	struct match *match; /**< owned */
+	struct dump *dump;   /**< owned; NULL: not dumped; receiver writes */
+
+	/* pacer */
+	struct source_voice voice;
+	struct plan_stream stream;
+	struct plan_packet next;
+	atomic_bool done; /**< last packet sent; release, pairs with main */
+};
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Received payloads by frame number, and three file formats.
+ */
+#include "feeder/dump.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "feeder/source.h"
+#include "media/payload.h"
+
+#define MAX_FRAMES (UINT64_C(1) << 24) /* 93 hours of 20 ms */
+#define WAV_HEADER 44u
+#define G723_UNTRANSMITTED 3u /* two low bits of the first octet */
+
+struct kept {
+	uint8_t *data; /* NULL: lost */
+	size_t bytes;
+};
+
+struct dump {
+	struct campaign_leg leg;
+	struct payload_cfg payload;
+	unsigned samples;
+	struct kept *frames;
+	uint64_t count, room;
+};
+
+struct dump *dump_new(const struct campaign_leg *out, unsigned samples)
+{
+	struct dump *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->leg = *out;
+	d->samples = samples;
+	if (source_payload_cfg(out, &d->payload)) {
+		free(d);
+		return NULL;
+	}
+	return d;
+}
+
+static bool make_room(struct dump *d, uint64_t index)
+{
+	uint64_t room = d->room ? d->room : 256;
+	struct kept *grown;
+
+	while (room <= index)
+		room *= 2;
+	if (room == d->room)
+		return true;
+	grown = realloc(d->frames, room * sizeof(*grown));
+	if (!grown)
+		return false;
+	memset(grown + d->room, 0, (room - d->room) * sizeof(*grown));
+	d->frames = grown;
+	d->room = room;
+	return true;
+}
+
+void dump_put(struct dump *d, uint64_t index, const uint8_t *payload,
+	      size_t bytes)
+{
+	struct kept *k;
+
+	if (index >= MAX_FRAMES || !make_room(d, index))
+		return;
+	k = &d->frames[index];
+	if (k->data)
+		return;
+	k->data = malloc(bytes ? bytes : 1);
+	if (!k->data)
+		return;
+	memcpy(k->data, payload, bytes);
+	k->bytes = bytes;
+	if (index >= d->count)
+		d->count = index + 1;
+}
+
+/* The first frame of a payload; false when it is lost or broken. */
+static bool read_frame(const struct dump *d, uint64_t i, struct cr_frame *f)
+{
+	const struct kept *k = &d->frames[i];
+	struct payload_iter it;
+
+	return k->data &&
+	       payload_open(&d->payload, k->data, k->bytes, &it) == 0 &&
+	       payload_next(&it, f);
+}
+
+/* ToC octet: F=0, FT, Q, two zeros (RFC 4867, 5.3). */
+static void write_amr(const struct dump *d, FILE *f)
+{
+	struct cr_frame frame;
+
+	(void)fputs(d->payload.kind == PAYLOAD_AMR ? "#!AMR\n" : "#!AMR-WB\n",
+		    f);
+	for (uint64_t i = 0; i < d->count; i++) {
+		bool quality = true;
+
+		if (!read_frame(d, i, &frame))
+			frame = (struct cr_frame){ .mode = PAYLOAD_FT_NO_DATA };
+		else
+			quality = frame.kind != CR_FRAME_BAD;
+		(void)fputc(frame.mode << 3 | quality << 2, f);
+		(void)fwrite(frame.data, 1, frame.bytes, f);
+	}
+}
+
+static void write_g723(const struct dump *d, FILE *f)
+{
+	struct cr_frame frame;
+
+	for (uint64_t i = 0; i < d->count; i++)
+		if (read_frame(d, i, &frame))
+			(void)fwrite(frame.data, 1, frame.bytes, f);
+		else
+			(void)fputc(G723_UNTRANSMITTED, f);
+}
+
+static void put_le(uint8_t *p, uint32_t value, unsigned bytes)
+{
+	for (unsigned i = 0; i < bytes; i++)
+		p[i] = (uint8_t)(value >> (8 * i));
+}
+
+static void wav_header(uint8_t h[WAV_HEADER], unsigned rate, uint64_t samples)
+{
+	uint32_t bytes = (uint32_t)(samples * 2);
+
+	memcpy(h, "RIFF....WAVEfmt ", 16);
+	put_le(h + 4, bytes + WAV_HEADER - 8, 4);
+	put_le(h + 16, 16, 4);
+	put_le(h + 20, 1, 2); /* PCM */
+	put_le(h + 22, 1, 2); /* mono */
+	put_le(h + 24, rate, 4);
+	put_le(h + 28, rate * 2, 4);
+	put_le(h + 32, 2, 2);
+	put_le(h + 34, 16, 2);
+	memcpy(h + 36, "data", 4);
+	put_le(h + 40, bytes, 4);
+}
+
+static int write_wav(const struct dump *d, FILE *f, struct cr_err *e)
+{
+	const struct cr_codec *c = d->leg.codec;
+	int16_t pcm[CR_FRAME_SAMPLES_MAX];
+	uint8_t head[WAV_HEADER], raw[2 * CR_FRAME_SAMPLES_MAX];
+	struct cr_frame frame;
+	void *dec = NULL;
+	int rc = c->decoder_open(&dec, &d->leg.cfg, e);
+
+	if (rc)
+		return rc;
+	wav_header(head, d->payload.sample_rate, d->count * d->samples);
+	(void)fwrite(head, 1, sizeof(head), f);
+	for (uint64_t i = 0; i < d->count; i++) {
+		memset(pcm, 0, sizeof(pcm));
+		if (read_frame(d, i, &frame))
+			(void)c->decode(dec, &frame, pcm);
+		for (unsigned k = 0; k < d->samples; k++)
+			put_le(raw + 2 * k, (uint16_t)pcm[k], 2);
+		(void)fwrite(raw, 2, d->samples, f);
+	}
+	c->decoder_close(dec);
+	return 0;
+}
+
+static const char *ending(enum payload_kind kind)
+{
+	static const char *const names[PAYLOAD_NKINDS] = {
+		[PAYLOAD_AMR] = "amr",	[PAYLOAD_AMR_WB] = "awb",
+		[PAYLOAD_PCMU] = "wav", [PAYLOAD_PCMA] = "wav",
+		[PAYLOAD_L16] = "wav",	[PAYLOAD_G723] = "g723_1",
+	};
+
+	return names[kind];
+}
+
+int dump_write(const struct dump *d, const char *dir, const char *name,
+	       struct cr_err *e)
+{
+	char path[4096];
+	int rc = 0;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "%s/%s.%s", dir, name,
+		       ending(d->payload.kind));
+	f = fopen(path, "wb");
+	if (!f)
+		return cr_fail(e, -errno, "%s: %s", path, strerror(errno));
+	if (d->payload.kind == PAYLOAD_AMR || d->payload.kind == PAYLOAD_AMR_WB)
+		write_amr(d, f);
+	else if (d->payload.kind == PAYLOAD_G723)
+		write_g723(d, f);
+	else
+		rc = write_wav(d, f, e);
+	if (!rc && ferror(f))
+		rc = cr_fail(e, -EIO, "%s: cannot be written", path);
+	if (fclose(f) && !rc)
+		rc = cr_fail(e, -errno, "%s: %s", path, strerror(errno));
+	return rc;
+}
+
+void dump_free(struct dump *d)
+{
+	if (!d)
+		return;
+	for (uint64_t i = 0; i < d->count; i++)
+		free(d->frames[i].data);
+	free(d->frames);
+	free(d);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Timestamps are extended to 64 bits from the base, with 2^32 added so that
+ * packets from before the base stay positive (and become strays).
+ */
+#include "feeder/match.h"
+
+#define TS_OFFSET (UINT64_C(1) << 32)
+
+void match_init(struct match *m, const struct match_cfg *cfg)
+{
+	m->cfg = *cfg;
+	m->ts_last = TS_OFFSET;
+}
+
+void match_sent(struct match *m, uint64_t frame, cr_ns now)
+{
+	struct match_slot *s = &m->slots[frame % MATCH_WINDOW];
+
+	atomic_store_explicit(&s->key, 0, memory_order_relaxed);
+	atomic_store_explicit(&s->sent, now, memory_order_release);
+	atomic_store_explicit(&s->key, frame + 1, memory_order_release);
+	match_count(&m->sent, 1);
+}
+
+static uint64_t extend(struct match *m, uint32_t ts)
+{
+	int32_t step = (int32_t)(ts - m->cfg.ts_base - (uint32_t)m->ts_last);
+	uint64_t ext = m->ts_last + (uint64_t)(int64_t)step;
+
+	if (step > 0)
+		m->ts_last = ext;
+	return ext;
+}
+
+/* The input frame whose speech completes the output frame at @units. */
+static uint64_t input_frame(const struct match *m, uint64_t units)
+{
+	unsigned __int128 end =
+		(unsigned __int128)(units + m->cfg.out_units) * CR_SEC;
+
+	return (uint64_t)((end - 1) / m->cfg.out_clock /
+			  (uint64_t)m->cfg.in_frame);
+}
+
+/* Read the sending time; false when the frame is not in the window. The key
+ * is read twice: the slot may be on its way to the next frame. */
+static bool sent_at(const struct match *m, uint64_t frame, cr_ns *at)
+{
+	const struct match_slot *s = &m->slots[frame % MATCH_WINDOW];
+
+	if (atomic_load_explicit(&s->key, memory_order_acquire) != frame + 1)
+		return false;
+	*at = atomic_load_explicit(&s->sent, memory_order_acquire);
+	return atomic_load_explicit(&s->key, memory_order_relaxed) == frame + 1;
+}
+
+static void note_jitter(struct match *m, uint64_t ts, cr_ns now)
+{
+	if (m->timed) {
+		cr_ns nominal = (int64_t)(ts - m->arrival_ts) * CR_SEC /
+				(int64_t)m->cfg.out_clock;
+		cr_ns off = now - m->arrival - nominal;
+
+		histogram_add(&m->jitter, off < 0 ? -off : off);
+	}
+	m->timed = true;
+	m->arrival = now;
+	m->arrival_ts = ts;
+}
+
+static void note_delay(struct match *m, cr_ns delay)
+{
+	histogram_add(&m->delay, delay);
+	if (delay > m->cfg.deadline)
+		match_count(&m->late, 1);
+}
+
+bool match_received(struct match *m, const struct rtp_packet *p, cr_ns now,
+		    uint64_t *index)
+{
+	enum rtp_arrival what = rtp_source_update(&m->source, p->seq);
+	uint64_t ts = extend(m, p->ts);
+	uint64_t out = (ts - TS_OFFSET) / m->cfg.out_units;
+	cr_ns sent;
+
+	if (what == RTP_DUPLICATE || m->seen[out % MATCH_WINDOW] == out + 1) {
+		match_count(&m->duplicates, 1);
+		return false;
+	}
+	if (ts < TS_OFFSET ||
+	    !sent_at(m, input_frame(m, ts - TS_OFFSET), &sent)) {
+		match_count(&m->strays, 1);
+		return false;
+	}
+	if (what == RTP_REORDERED)
+		match_count(&m->reordered, 1);
+	m->seen[out % MATCH_WINDOW] = out + 1;
+	match_count(&m->received, 1);
+	match_count(&m->octets_received, p->payload_bytes);
+	atomic_store_explicit(&m->gaps, rtp_source_lost(&m->source),
+			      memory_order_relaxed);
+	note_delay(m, now - sent);
+	note_jitter(m, ts, now);
+	*index = out;
+	return true;
+}
+
+uint64_t match_expected(const struct match *m)
+{
+	uint64_t sent = atomic_load_explicit(&m->sent, memory_order_relaxed);
+	unsigned __int128 speech =
+		(unsigned __int128)sent * (uint64_t)m->cfg.in_frame;
+
+	return (uint64_t)(speech * m->cfg.out_clock / CR_SEC /
+			  m->cfg.out_units);
+}
+
+uint64_t match_lost(const struct match *m)
+{
+	uint64_t got = atomic_load_explicit(&m->received, memory_order_relaxed);
+	uint64_t want = match_expected(m);
+
+	if (m->cfg.dtx)
+		return atomic_load_explicit(&m->gaps, memory_order_relaxed);
+	return want > got ? want - got : 0;
+}

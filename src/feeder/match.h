@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What was sent against what came back, for one call: by RTP timestamp, which
+ * the daemon maps one to one (scaled by the two clocks) from a base that it
+ * tells when the call starts.
+ *
+ * Two threads: the pacer calls match_sent(), the receiver match_received();
+ * counters may be read by any thread. The window between them is a ring of
+ * atomics: no lock, no allocation.
+ */
+#ifndef FEEDER_MATCH_H
+#define FEEDER_MATCH_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cr/time.h"
+#include "media/rtp.h"
+#include "observe/histogram.h"
+
+/** Frames that may be under way at once (10 s of 20 ms). */
+#define MATCH_WINDOW 512u
+
+struct match_cfg {
+	cr_ns in_frame;	    /**< speech in a packet sent, ns                */
+	unsigned out_clock; /**< Hz of output timestamps                    */
+	unsigned out_units; /**< timestamp units of one packet received     */
+	uint32_t ts_base;   /**< output timestamp of input frame 0          */
+	cr_ns deadline;	    /**< later frames are late; CR_NEVER: none      */
+	bool dtx;	    /**< silence is not sent: losses by sequence    */
+};
+
+/** A frame under way. */
+struct match_slot {
+	atomic_uint_fast64_t key; /**< frame + 1; release, pairs with the
+				       acquire of match_received()          */
+	_Atomic int64_t sent;	  /**< ns */
+};
+
+struct match {
+	struct match_cfg cfg;
+	/* pacer */
+	atomic_uint_fast64_t sent, copies, octets_sent, withheld, missed;
+	struct match_slot slots[MATCH_WINDOW];
+	/* receiver */
+	atomic_uint_fast64_t received, late, duplicates, reordered, strays,
+		gaps, octets_received;
+	uint64_t seen[MATCH_WINDOW]; /**< output frame + 1                  */
+	struct rtp_source source;
+	uint64_t ts_last; /**< extended, from the base; offset by 2^32      */
+	bool timed;
+	cr_ns arrival; /**< of the packet before                           */
+	uint64_t arrival_ts;
+	struct histogram delay;	 /**< sending to receiving                  */
+	struct histogram jitter; /**< inter-arrival time less nominal, abs. */
+};
+
+/** Begin; @m is zeroed memory. */
+void match_init(struct match *m, const struct match_cfg *cfg);
+
+/** Frame @frame leaves at @now. Pacer. */
+void match_sent(struct match *m, uint64_t frame, cr_ns now);
+
+/**
+ * A packet arrived at @now. Receiver. Returns true and the output frame's
+ * number in *@index when it is a new frame; false for duplicates, strays.
+ */
+bool match_received(struct match *m, const struct rtp_packet *p, cr_ns now,
+		    uint64_t *index);
+
+/** Output packets that the frames sent so far should bring. */
+uint64_t match_expected(const struct match *m);
+
+/** Of these, how many have not come. */
+uint64_t match_lost(const struct match *m);
+
+/** A counter that one thread writes. */
+static inline void match_count(atomic_uint_fast64_t *counter, uint64_t n)
+{
+	atomic_store_explicit(
+		counter,
+		atomic_load_explicit(counter, memory_order_relaxed) + n,
+		memory_order_relaxed);
+}
+
+#endif

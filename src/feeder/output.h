@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a run leaves behind: run.json and calls.csv in a run folder, dumped
+ * speech, and the table for people. Main thread.
+ */
+#ifndef FEEDER_OUTPUT_H
+#define FEEDER_OUTPUT_H
+
+#include "feeder/session.h"
+
+/** Everything that is written down of a run. */
+struct output {
+	const struct session_cfg *cfg;
+	const struct session_result *result;
+	const struct verdict *verdicts;
+	int nverdicts;
+	int argc; /**< the command line */
+	char *const *argv;
+	const char *failure; /**< why the run broke off, or NULL */
+};
+
+/** The content of run.json; owned by the caller, NULL: no memory. */
+json_t *output_json(const struct output *o);
+
+/** Make @dir when it is not there (one level). 0, or -errno with @e. */
+int output_folder(const char *dir, struct cr_err *e);
+
+/** Write @dir/run.json and @dir/calls.csv. 0, or -errno with @e. */
+int output_run(const struct output *o, const char *dir, struct cr_err *e);
+
+/** Write what every call received into @dir. 0, or -errno with @e. */
+int output_dump(const struct output *o, const char *dir, struct cr_err *e);
+
+/** The summary: a line per flow, the sum, the expectations. */
+void output_table(const struct output *o, FILE *f);
+
+#endif

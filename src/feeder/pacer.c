@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The pacing thread. The heap is its own; calls come in through a small queue
+ * under a lock that is taken once per wake-up.
+ */
+#define _GNU_SOURCE
+#include "feeder/pacer.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "feeder/thread.h"
+#include "media/rtp.h"
+
+#define BATCH 64u
+#define NAP                                                                    \
+	(2 * CR_MS) /* new calls and the end are seen after at most this       \
+		     */
+
+/* A packet on its way into the kernel. */
+struct outgoing {
+	struct feeder_call *call;
+	struct plan_packet packet;
+	uint8_t header[RTP_HEADER_BYTES];
+	struct iovec iov[2];
+};
+
+struct pacer {
+	struct pacer_cfg cfg;
+	pthread_t thread;
+	bool running;
+	atomic_bool stop; /* release, pairs with run()'s acquire */
+
+	pthread_mutex_t lock; /* of inbox */
+	struct feeder_call **inbox;
+	size_t waiting;
+
+	/* thread */
+	struct feeder_call **heap;
+	size_t count;
+	struct outgoing out[BATCH];
+	struct mmsghdr msgs[BATCH];
+	unsigned filled;
+	struct pacer_stats stats;
+};
+
+/* Earlier packet first; ties by the plan's order, so that it is total. */
+static bool before(const struct feeder_call *a, const struct feeder_call *b)
+{
+	if (a->next.at != b->next.at)
+		return a->next.at < b->next.at;
+	return a->plan < b->plan;
+}
+
+static void sift_down(struct pacer *p, size_t i)
+{
+	struct feeder_call *c = p->heap[i];
+
+	for (;;) {
+		size_t kid = 2 * i + 1;
+
+		if (kid >= p->count)
+			break;
+		if (kid + 1 < p->count &&
+		    before(p->heap[kid + 1], p->heap[kid]))
+			kid++;
+		if (!before(p->heap[kid], c))
+			break;
+		p->heap[i] = p->heap[kid];
+		i = kid;
+	}
+	p->heap[i] = c;
+}
+
+static void push(struct pacer *p, struct feeder_call *c)
+{
+	size_t i = p->count++;
+
+	while (i && before(c, p->heap[(i - 1) / 2])) {
+		p->heap[i] = p->heap[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	p->heap[i] = c;
+}
+
+static void finish(struct feeder_call *c)
+{
+	atomic_store_explicit(&c->done, true, memory_order_release);
+}
+
+/* The first call of the heap goes on to its next packet or leaves. */
+static void advance_first(struct pacer *p)
+{
+	struct feeder_call *c = p->heap[0];
+
+	if (!plan_stream_next(&c->stream, &c->next)) {
+		finish(c);
+		p->heap[0] = p->heap[--p->count];
+	}
+	if (p->count)
+		sift_down(p, 0);
+}
+
+/* A call whose set-up took longer than planned begins in the middle. */
+static void take_in(struct pacer *p, struct feeder_call *c, cr_ns now)
+{
+	while (plan_stream_next(&c->stream, &c->next)) {
+		if (c->next.at >= now) {
+			push(p, c);
+			return;
+		}
+		if (!c->next.copy)
+			match_count(&c->match->missed, 1);
+	}
+	finish(c);
+}
+
+static void read_inbox(struct pacer *p)
+{
+	cr_ns now = clock_now() - p->cfg.epoch;
+
+	(void)pthread_mutex_lock(&p->lock);
+	for (size_t i = 0; i < p->waiting; i++)
+		take_in(p, p->inbox[i], now);
+	p->waiting = 0;
+	(void)pthread_mutex_unlock(&p->lock);
+}
+
+static void account(struct pacer *p, unsigned from, cr_ns now)
+{
+	for (unsigned i = from; i < p->filled; i++) {
+		const struct outgoing *o = &p->out[i];
+		cr_ns behind = now - p->cfg.epoch - o->packet.at;
+
+		p->stats.late_max = cr_ns_max(p->stats.late_max, behind);
+		match_count(&o->call->match->octets_sent, o->iov[1].iov_len);
+		if (o->packet.copy)
+			match_count(&o->call->match->copies, 1);
+		else
+			match_sent(o->call->match, o->packet.frame, now);
+	}
+}
+
+/* Frames count as sent before the kernel has them: the answer may be faster
+ * than the return from the system call. */
+static void flush(struct pacer *p)
+{
+	unsigned done = 0;
+
+	account(p, 0, clock_now());
+	while (done < p->filled) {
+		int n = sendmmsg(p->cfg.fd, p->msgs + done, p->filled - done,
+				 0);
+
+		if (n > 0) {
+			done += (unsigned)n;
+		} else if (n < 0 && errno != EINTR) {
+			p->stats.failed++; /* this one is lost */
+			done++;
+		}
+	}
+	p->stats.batches += p->filled > 0;
+	p->stats.packets += p->filled;
+	p->filled = 0;
+}
+
+static void put_packet(struct pacer *p, struct feeder_call *c)
+{
+	struct outgoing *o = &p->out[p->filled];
+	struct msghdr *m = &p->msgs[p->filled].msg_hdr;
+	struct rtp_header h = {
+		.pt = c->pt,
+		.marker = c->next.marker,
+		.seq = (uint16_t)(c->seq_first + c->next.seq),
+		.ts = c->ts_first + (uint32_t)c->next.frame * c->ts_units,
+		.ssrc = c->ssrc,
+	};
+	size_t bytes;
+
+	o->call = c;
+	o->packet = c->next;
+	(void)rtp_build(o->header, &h);
+	o->iov[0] = (struct iovec){ o->header, RTP_HEADER_BYTES };
+	o->iov[1].iov_base = (void *)(uintptr_t)source_payload(
+		&c->voice, c->next.frame, &bytes);
+	o->iov[1].iov_len = bytes;
+	*m = (struct msghdr){ .msg_name = &c->to,
+			      .msg_namelen = c->to_bytes,
+			      .msg_iov = o->iov,
+			      .msg_iovlen = 2 };
+	p->filled++;
+}
+
+/* Everything that is due at @now, relative to the epoch. */
+static void send_due(struct pacer *p, cr_ns now)
+{
+	while (p->count && p->heap[0]->next.at <= now) {
+		struct feeder_call *c = p->heap[0];
+
+		if (c->next.lost)
+			match_count(&c->match->withheld, 1);
+		else
+			put_packet(p, c);
+		advance_first(p);
+		if (p->filled == BATCH)
+			flush(p);
+	}
+	if (p->filled)
+		flush(p);
+}
+
+static void sleep_until(cr_ns t)
+{
+	struct timespec ts = { .tv_sec = t / CR_SEC, .tv_nsec = t % CR_SEC };
+
+	(void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+}
+
+static void *run(void *arg)
+{
+	struct pacer *p = arg;
+
+	while (!atomic_load_explicit(&p->stop, memory_order_acquire)) {
+		cr_ns now, due;
+
+		read_inbox(p);
+		now = clock_now();
+		due = now + NAP;
+		if (p->count)
+			due = cr_ns_min(due, p->cfg.epoch +
+						     p->heap[0]->next.at +
+						     PACER_SLACK);
+		if (due > now)
+			sleep_until(due);
+		p->stats.wakeups++;
+		send_due(p, clock_now() - p->cfg.epoch);
+	}
+	read_inbox(p);
+	for (size_t i = 0; i < p->count; i++)
+		finish(p->heap[i]);
+	p->count = 0;
+	p->stats.cpu = clock_thread_cpu();
+	return NULL;
+}
+
+int pacer_open(struct pacer **out, const struct pacer_cfg *cfg,
+	       struct cr_err *e)
+{
+	struct pacer *p = calloc(1, sizeof(*p));
+	int rc;
+
+	if (!p)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	p->cfg = *cfg;
+	(void)pthread_mutex_init(&p->lock, NULL);
+	p->inbox = calloc(cfg->calls + 1, sizeof(struct feeder_call *));
+	p->heap = calloc(cfg->calls + 1, sizeof(struct feeder_call *));
+	rc = p->inbox && p->heap ? thread_start(&p->thread, run, p, cfg->cpu)
+				 : -ENOMEM;
+	if (rc) {
+		pacer_close(p);
+		return cr_fail(e, rc, "pacing thread: %s", strerror(-rc));
+	}
+	p->running = true;
+	*out = p;
+	return 0;
+}
+
+void pacer_add(struct pacer *p, struct feeder_call *call)
+{
+	(void)pthread_mutex_lock(&p->lock);
+	CR_ASSERT(p->waiting < p->cfg.calls);
+	p->inbox[p->waiting++] = call;
+	(void)pthread_mutex_unlock(&p->lock);
+}
+
+void pacer_stop(struct pacer *p)
+{
+	if (!p->running)
+		return;
+	atomic_store_explicit(&p->stop, true, memory_order_release);
+	(void)pthread_join(p->thread, NULL);
+	p->running = false;
+}
+
+void pacer_stats(const struct pacer *p, struct pacer_stats *out)
+{
+	*out = p->stats;
+}
+
+void pacer_close(struct pacer *p)
+{
+	if (!p)
+		return;
+	pacer_stop(p);
+	(void)pthread_mutex_destroy(&p->lock);
+	free(p->inbox);
+	free(p->heap);
+	free(p);
+}

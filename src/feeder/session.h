@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A campaign played against a daemon: speech encoded, calls started over SCTP,
+ * packets paced and received, calls stopped, everything counted. Prints
+ * nothing; progress goes to a callback.
+ *
+ * Main thread only.
+ */
+#ifndef FEEDER_SESSION_H
+#define FEEDER_SESSION_H
+
+#include "campaign/plan.h"
+#include "control/transport.h"
+#include "feeder/pacer.h"
+#include "feeder/receiver.h"
+#include "feeder/tally.h"
+
+/** How it goes, every 10 ms or so. */
+struct session_progress {
+	const char *phase;    /**< "encoding", "calling", "draining" */
+	unsigned done, total; /**< encoding: segments                  */
+	unsigned up, refused; /**< calls                               */
+	uint64_t sent, received, lost;
+	cr_ns left; /**< until the campaign ends */
+};
+
+struct session_cfg {
+	const struct campaign *campaign;
+	struct transport_addr to;
+	enum transport_kind kind;
+	uint64_t seed;
+	cr_ns duration;
+	int64_t scale_ppm;	/**< counts and loads times this            */
+	const uint64_t *counts; /**< [flow_count] overrides; 0: the file's  */
+	int cpu;		/**< pin pacer and receiver; -1: no         */
+	bool dump;		/**< keep what is received                  */
+	bool bye;		/**< say it at the end                      */
+	const char *trace; /**< name in the daemon's trace folder, or NULL  */
+	void (*progress)(void *arg, const struct session_progress *p);
+	void *arg;
+};
+
+struct session;
+
+/** What a finished session knows; all owned by it. */
+struct session_result {
+	const struct plan *plan;
+	const struct feeder_call *calls; /**< [plan->count] */
+	const struct tally *flows, *total;
+	const uint64_t *counts; /**< [flow_count] calls planned per flow  */
+	json_t *hello, *stats;	/**< the daemon's words; NULL: none       */
+	struct pacer_stats pacer;
+	struct receiver_stats receiver;
+	cr_ns cpu;		/**< of this process while calls were up      */
+	int64_t epoch_realtime; /**< CLOCK_REALTIME of the plan's zero, ns  */
+	bool interrupted;	/**< by a signal */
+	char refusal[256];	/**< first reason for a refused call, or ""   */
+};
+
+/** Connect and encode. 0 and *@s, or -errno with @e. */
+int session_open(struct session **s, const struct session_cfg *cfg,
+		 struct cr_err *e);
+
+/** Play the campaign. 0, or -errno with @e (daemon lost or unfit); a result is
+ * there in either case. SIGINT and SIGTERM end it early, with 0. */
+int session_play(struct session *s, struct cr_err *e);
+
+void session_result(struct session *s, struct session_result *out);
+
+void session_close(struct session *s); /**< NULL is fine */
+
+#endif

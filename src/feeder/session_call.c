@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One call's dealings with the daemon:
+ *
+ *   call.start {in {codec, mode, ts_first, ...}, out {codec, mode, address,
+ *               ...}, ptime, class, deadline, release}
+ *     -> {call, rtp {address, ssrc, pt}, out {ssrc, pt, ts_base}, load}
+ *   call.stop {call} -> {count {...}}
+ *
+ * The daemon maps timestamps from in.ts_first to out.ts_base.
+ */
+#include "feeder/session_impl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/address.h"
+#include "control/rpc_server.h"
+#include "feeder/dump.h"
+#include "media/payload.h"
+
+/* A pending reply's context; the call knows its session by it. */
+struct pending {
+	struct session *session;
+	struct feeder_call *call;
+};
+
+static void put(json_t *o, const char *key, json_t *value)
+{
+	(void)json_object_set_new(o, key, value);
+}
+
+static json_t *leg_json(const struct campaign_leg *leg)
+{
+	json_t *o = json_object();
+
+	put(o, "codec", json_string(leg->codec->name));
+	put(o, "mode", json_string(leg->codec->modes[leg->cfg.mode].name));
+	if (leg->cfg.sample_rate)
+		put(o, "rate", json_integer(leg->cfg.sample_rate));
+	if (leg->octet_align)
+		put(o, "octet_align", json_true());
+	if (leg->cfg.dtx)
+		put(o, "dtx", json_true());
+	if (leg->cfg.spin)
+		put(o, "spin", json_real((double)leg->cfg.spin / CR_MS));
+	return o;
+}
+
+static json_t *release_json(const struct campaign_release *r)
+{
+	static const char *const names[] = { "sporadic", "periodic", "rate",
+					     "lbap" };
+	json_t *o = json_object();
+
+	put(o, "model", json_string(names[r->kind]));
+	if (r->kind == RELEASE_RATE) {
+		put(o, "x", json_integer(r->x));
+		put(o, "y", json_real((double)r->y / CR_MS));
+	}
+	if (r->burst)
+		put(o, "burst", json_integer(r->burst));
+	return o;
+}
+
+json_t *session_call_params(const struct session *s,
+			    const struct campaign_flow *flow, uint32_t ts_first)
+{
+	static const char *const classes[] = { "hard", "soft", "best-effort" };
+	json_t *o = json_object(), *in = leg_json(&flow->in),
+	       *out = leg_json(&flow->out);
+
+	put(in, "ts_first", json_integer(ts_first));
+	put(in, "source", json_string(s->address));
+	put(out, "address", json_string(s->address));
+	put(o, "in", in);
+	put(o, "out", out);
+	put(o, "ptime", json_real((double)flow->ptime / CR_MS));
+	put(o, "class", json_string(classes[flow->cls]));
+	if (flow->deadline != CR_NEVER)
+		put(o, "deadline", json_real((double)flow->deadline / CR_MS));
+	put(o, "release", release_json(&flow->release));
+	return o;
+}
+
+static unsigned leg_clock(const struct campaign_leg *leg)
+{
+	if (leg->codec->any_rate && leg->cfg.sample_rate)
+		return leg->cfg.sample_rate;
+	return leg->codec->rtp_clock;
+}
+
+/* Speech in one packet of the daemon's: PCM comes in our ptime. */
+static cr_ns out_frame(const struct campaign_flow *f)
+{
+	return f->out.codec->any_length
+		       ? f->ptime
+		       : cr_codec_frame_ns(f->out.codec, &f->out.cfg);
+}
+
+static bool integer(const json_t *o, const char *key, int64_t max, int64_t *out)
+{
+	const json_t *v = json_object_get(o, key);
+
+	if (!json_is_integer(v) || json_integer_value(v) < 0 ||
+	    json_integer_value(v) > max)
+		return false;
+	*out = json_integer_value(v);
+	return true;
+}
+
+/* The reply's numbers into the call; false when one is missing. */
+static bool read_reply(struct feeder_call *c, const json_t *r,
+		       struct match_cfg *m)
+{
+	const json_t *out = json_object_get(r, "out");
+	const json_t *rtp = json_object_get(r, "rtp");
+	const char *address =
+		json_string_value(json_object_get(rtp, "address"));
+	int64_t ssrc, ssrc_out, base, pt;
+
+	if (!integer(r, "call", INT64_MAX, &c->id) ||
+	    !integer(rtp, "ssrc", UINT32_MAX, &ssrc) ||
+	    !integer(rtp, "pt", 127, &pt) ||
+	    !integer(out, "ssrc", UINT32_MAX, &ssrc_out) ||
+	    !integer(out, "ts_base", UINT32_MAX, &base) || !address ||
+	    address_parse(address, &c->to))
+		return false;
+	c->to_bytes = address_length(&c->to);
+	c->pt = (uint8_t)pt;
+	c->ssrc = (uint32_t)ssrc;
+	c->ssrc_out = (uint32_t)ssrc_out;
+	m->ts_base = (uint32_t)base;
+	return true;
+}
+
+static int make_parts(struct session *s, struct feeder_call *c,
+		      const struct match_cfg *m)
+{
+	c->match = calloc(1, sizeof(*c->match));
+	if (!c->match)
+		return -ENOMEM;
+	match_init(c->match, m);
+	if (!s->cfg.dump)
+		return 0;
+	c->dump = dump_new(
+		&c->flow->out,
+		(unsigned)(out_frame(c->flow) *
+			   (c->flow->out.cfg.sample_rate
+				    ? c->flow->out.cfg.sample_rate
+				    : c->flow->out.codec->sample_rate) /
+			   CR_SEC));
+	return c->dump ? 0 : -ENOMEM;
+}
+
+/* The daemon has acknowledged: let it run. */
+static void admitted(struct session *s, struct feeder_call *c, const json_t *r)
+{
+	const struct campaign_flow *f = c->flow;
+	struct match_cfg m = {
+		.in_frame = f->ptime,
+		.out_clock = leg_clock(&f->out),
+		.deadline = f->deadline,
+		.dtx = f->out.cfg.dtx,
+	};
+	int rc;
+
+	m.out_units = (unsigned)(out_frame(f) * m.out_clock / CR_SEC);
+	if (!read_reply(c, r, &m)) {
+		session_fail(s, -EPROTO,
+			     "the daemon's reply to call.start "
+			     "lacks call, ssrc, rtp, out.ssrc or "
+			     "out.ts_base");
+		return;
+	}
+	rc = make_parts(s, c, &m);
+	if (!rc)
+		rc = receiver_add(s->receiver, c);
+	if (rc) {
+		session_fail(s, rc, "call %lld: %s", (long long)c->id,
+			     strerror(-rc));
+		return;
+	}
+	source_voice_init(&c->voice, s->sources[c->plan->flow], c->plan->seed);
+	plan_stream_init(&c->stream, &s->plan, c->plan);
+	c->stream.silent = source_silent;
+	c->stream.silent_arg = &c->voice;
+	c->state = CALL_ACTIVE;
+	s->active++;
+	pacer_add(s->pacer, c);
+}
+
+static void refused(struct session *s, struct feeder_call *c, const json_t *e)
+{
+	const char *why = json_string_value(json_object_get(e, "message"));
+	json_int_t code = json_integer_value(json_object_get(e, "code"));
+
+	c->state = CALL_REFUSED;
+	s->open--;
+	s->refused++;
+	if (!s->refusal[0])
+		(void)snprintf(s->refusal, sizeof(s->refusal), "%.250s",
+			       why ? why : "?");
+	if (code != RPC_NO_CAPACITY && code != RPC_DRAINING)
+		session_fail(s, -EPROTO, "call.start (flow %s): %s",
+			     c->flow->name, why ? why : "error without reason");
+}
+
+static void on_started(void *arg, const json_t *result, const json_t *error)
+{
+	struct pending *p = arg;
+
+	if (p->session->failed)
+		p->call->state = CALL_REFUSED;
+	else if (result)
+		admitted(p->session, p->call, result);
+	else
+		refused(p->session, p->call, error);
+	free(p);
+}
+
+static int request(struct session *s, struct feeder_call *c, const char *method,
+		   json_t *params, rpc_reply_fn *reply)
+{
+	struct pending *p = malloc(sizeof(*p));
+	int rc;
+
+	if (!p) {
+		json_decref(params);
+		return -ENOMEM;
+	}
+	*p = (struct pending){ s, c };
+	rc = rpc_client_call(s->rpc, method, params, reply, p);
+	if (rc)
+		free(p);
+	return rc;
+}
+
+void session_call_start(struct session *s, struct feeder_call *c)
+{
+	struct random r = random_fork(c->plan->seed, 4);
+	const struct campaign_leg *in = &c->flow->in;
+	int rc;
+
+	/* RFC 3550, 5.1: random first values, here from the seed */
+	c->ts_first = (uint32_t)random_next(&r);
+	c->seq_first = (uint16_t)random_next(&r);
+	c->ts_units = (uint32_t)(c->flow->ptime * leg_clock(in) / CR_SEC);
+	c->state = CALL_STARTING;
+	s->open++;
+	rc = request(s, c, "call.start",
+		     session_call_params(s, c->flow, c->ts_first), on_started);
+	if (rc)
+		session_fail(s, rc, "call.start: %s", strerror(-rc));
+}
+
+static void on_stopped(void *arg, const json_t *result, const json_t *error)
+{
+	struct pending *p = arg;
+
+	(void)error; /* it has ended already: as good */
+	p->call->counts = json_incref(json_object_get(result, "count"));
+	p->call->state = CALL_ENDED;
+	p->session->open--;
+	p->session->active--;
+	free(p);
+}
+
+void session_call_stop(struct session *s, struct feeder_call *c)
+{
+	int rc;
+
+	c->state = CALL_STOPPING;
+	rc = request(s, c, "call.stop",
+		     json_pack("{s:I}", "call", (json_int_t)c->id), on_stopped);
+	if (rc)
+		session_fail(s, rc, "call.stop: %s", strerror(-rc));
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What comes before the first call: speech, socket, connection, and from the
+ * daemon's capacity and the campaign's loads the plan.
+ */
+#include "feeder/session_impl.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/address.h"
+
+#define ASK_MS 5000u
+
+/* ---- speech ---- */
+
+static void on_segment(void *arg, unsigned done, unsigned total)
+{
+	struct session_progress p = { .phase = "encoding",
+				      .done = done,
+				      .total = total };
+
+	session_show(arg, &p);
+}
+
+static int open_sources(struct session *s, struct cr_err *e)
+{
+	const struct campaign *c = s->cfg.campaign;
+	int rc = 0;
+
+	for (unsigned f = 0; f < c->flow_count && !rc; f++) {
+		struct source_cfg cfg = {
+			.flow = &c->flows[f],
+			.base = c->path,
+			.seed = s->cfg.seed,
+			.progress = on_segment,
+			.arg = s,
+		};
+		unsigned k = 0;
+
+		while (k < f && !source_fits(&c->flows[k], &c->flows[f]))
+			k++;
+		if (k < f)
+			s->sources[f] = s->sources[k];
+		else
+			rc = source_open(&s->sources[f], &cfg, e);
+	}
+	return rc;
+}
+
+/* ---- connection ---- */
+
+static void on_up(void *arg)
+{
+	struct session *s = arg;
+
+	s->up = true;
+}
+
+static void on_down(void *arg, const char *reason)
+{
+	struct session *s = arg;
+
+	session_fail(s, -ECONNRESET, "the daemon at %s is gone: %s",
+		     s->cfg.to.host, reason);
+}
+
+static int connect_daemon(struct session *s, struct cr_err *e)
+{
+	struct rpc_client_config cfg = { .base = s->base,
+					 .to = s->cfg.to,
+					 .kind = s->cfg.kind,
+					 .arg = s,
+					 .up = on_up,
+					 .down = on_down };
+
+	return rpc_client_open(&s->rpc, &cfg, e);
+}
+
+int session_ask(struct session *s, const char *method, json_t *params,
+		json_t **result, struct cr_err *e)
+{
+	json_t *refusal = NULL;
+	struct cr_err inner = { "" };
+	int rc = rpc_client_ask(s->rpc, method, params, ASK_MS, result,
+				&refusal, &inner);
+
+	if (s->failed)
+		return cr_fail(e, s->failed, "%s", s->why.text);
+	if (rc < 0)
+		return cr_fail(e, rc,
+			       "%s: %.400s; is codec-runner listening "
+			       "at %s?",
+			       method, inner.text, s->cfg.to.host);
+	if (rc > 0) {
+		const char *why =
+			json_string_value(json_object_get(refusal, "message"));
+
+		(void)cr_fail(e, -EPROTO, "%s: %.400s", method,
+			      why ? why : "refused");
+		json_decref(refusal);
+		return -EPROTO;
+	}
+	return 0;
+}
+
+/* Our address as the daemon will see it: what the kernel would use. */
+static int find_local(struct session *s, struct cr_err *e)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_DGRAM }, *ai = NULL;
+	socklen_t n = sizeof(s->local);
+	int rc = getaddrinfo(s->cfg.to.host, "9", &hints, &ai);
+	int fd = -1;
+
+	if (rc)
+		return cr_fail(e, -EHOSTUNREACH, "%s: %s", s->cfg.to.host,
+			       gai_strerror(rc));
+	fd = socket(ai->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || connect(fd, ai->ai_addr, ai->ai_addrlen) ||
+	    getsockname(fd, (struct sockaddr *)&s->local, &n))
+		rc = cr_fail(e, -errno, "%s: %s", s->cfg.to.host,
+			     strerror(errno));
+	if (fd >= 0)
+		(void)close(fd);
+	freeaddrinfo(ai);
+	((struct sockaddr_in *)(void *)&s->local)->sin_port = 0; /* v6 too */
+	return rc;
+}
+
+static int open_socket(struct session *s, struct cr_err *e)
+{
+	socklen_t n = sizeof(s->local);
+	int rc = find_local(s, e);
+
+	if (rc)
+		return rc;
+	s->fd = receiver_socket(&s->local, e);
+	if (s->fd < 0)
+		return s->fd;
+	(void)getsockname(s->fd, (struct sockaddr *)&s->local, &n);
+	(void)address_text(&s->local, s->address, sizeof(s->address));
+	return 0;
+}
+
+/* ---- loads ---- */
+
+/* What one call of @f takes of one worker: the daemon says it in its reply to
+ * call.start, from costs measured on its machine. */
+static int probe(struct session *s, const struct campaign_flow *f, double *load,
+		 struct cr_err *e)
+{
+	json_t *r = NULL, *stopped = NULL;
+	int rc = session_ask(s, "call.start", session_call_params(s, f, 0), &r,
+			     e);
+
+	if (rc)
+		return rc;
+	*load = json_number_value(json_object_get(r, "load"));
+	rc = session_ask(s, "call.stop",
+			 json_pack("{s:O}", "call", json_object_get(r, "call")),
+			 &stopped, e);
+	json_decref(stopped);
+	json_decref(r);
+	if (!rc && !(*load > 0))
+		rc = cr_fail(e, -EPROTO,
+			     "the daemon does not tell a call's "
+			     "load; give flow %s a count",
+			     f->name);
+	return rc;
+}
+
+static int count_by_load(struct session *s, const struct campaign_flow *f,
+			 uint64_t *count, struct cr_err *e)
+{
+	json_t *capacity = json_object_get(s->hello, "capacity");
+	json_int_t workers =
+		json_integer_value(json_object_get(capacity, "workers"));
+	double load, n;
+	int rc = probe(s, f, &load, e);
+
+	if (rc)
+		return rc;
+	if (workers < 1)
+		return cr_fail(e, -EPROTO,
+			       "the daemon does not tell its "
+			       "workers; give flow %s a count",
+			       f->name);
+	n = (double)f->load_ppm / 1e6 * (double)s->cfg.scale_ppm / 1e6 *
+	    (double)workers / load;
+	if (n > PLAN_CALLS_MAX)
+		return cr_fail(e, -E2BIG, "flow %s: load means %.0f calls",
+			       f->name, n);
+	*count = n < 1 ? 1 : (uint64_t)n;
+	return 0;
+}
+
+static int find_counts(struct session *s, struct cr_err *e)
+{
+	const struct campaign *c = s->cfg.campaign;
+	int rc = 0;
+
+	for (unsigned f = 0; f < c->flow_count && !rc; f++) {
+		const struct campaign_flow *flow = &c->flows[f];
+		double n = (double)flow->count * (double)s->cfg.scale_ppm / 1e6;
+
+		if (s->cfg.counts && s->cfg.counts[f])
+			s->counts[f] = s->cfg.counts[f];
+		else if (flow->load_ppm)
+			rc = count_by_load(s, flow, &s->counts[f], e);
+		else
+			s->counts[f] = flow->count && n < 1 ? 1 : (uint64_t)n;
+	}
+	return rc;
+}
+
+static int make_plan(struct session *s, struct cr_err *e)
+{
+	struct plan_options o = { .seed = s->cfg.seed,
+				  .duration = s->cfg.duration,
+				  .counts = s->counts };
+	int rc = plan_make(&s->plan, s->cfg.campaign, &o, e);
+
+	if (rc)
+		return rc;
+	s->calls = calloc(s->plan.count, sizeof(*s->calls));
+	if (!s->calls)
+		return cr_fail(e, -ENOMEM, "out of memory for %zu calls",
+			       s->plan.count);
+	for (size_t i = 0; i < s->plan.count; i++) {
+		s->calls[i].plan = &s->plan.calls[i];
+		s->calls[i].flow =
+			&s->cfg.campaign->flows[s->plan.calls[i].flow];
+	}
+	return 0;
+}
+
+int session_prepare(struct session *s, struct cr_err *e)
+{
+	int rc = open_sources(s, e);
+
+	if (!rc)
+		rc = open_socket(s, e);
+	if (!rc)
+		rc = connect_daemon(s, e);
+	if (!rc)
+		rc = session_ask(s, "hello",
+				 json_pack("{s:s}", "client", "codec-feeder"),
+				 &s->hello, e);
+	if (!rc)
+		rc = find_counts(s, e);
+	if (!rc)
+		rc = make_plan(s, e);
+	return rc;
+}

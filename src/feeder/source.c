@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Speech -> codec frames -> payloads, in a pool of fixed slots.
+ */
+#include "feeder/source.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "campaign/random.h"
+#include "media/payload.h"
+#include "speech/speech.h"
+
+#define SEGMENT_TIME (10 * CR_SEC)
+#define POOL_BYTES (16u << 20) /* PCM needs no codec time: as many as fit */
+#define CODED_SEGMENTS 64u
+#define MIN_SEGMENTS 16u
+#define MAX_SEGMENTS 256u
+#define MAX_PATTERNS 256u
+
+struct source {
+	unsigned segments;
+	unsigned frames; /* of a segment */
+	size_t slot;	 /* bytes of one payload's place */
+	uint8_t *pool;
+	uint16_t *bytes; /* [segments * frames] */
+};
+
+/* Tools of one encoding. */
+struct encoder {
+	const struct campaign_leg *leg;
+	struct payload_cfg payload;
+	struct speech_corpus *corpus;
+	unsigned samples; /* of a frame */
+	uint64_t seed;
+};
+
+int source_payload_cfg(const struct campaign_leg *leg, struct payload_cfg *out)
+{
+	int kind = payload_kind_find(leg->codec->name);
+
+	if (kind < 0)
+		return -EINVAL;
+	*out = (struct payload_cfg){
+		.kind = (enum payload_kind)kind,
+		.octet_align = leg->octet_align,
+		.sample_rate = leg->cfg.sample_rate ? leg->cfg.sample_rate
+						    : leg->codec->sample_rate,
+	};
+	return 0;
+}
+
+static unsigned leg_rate(const struct campaign_leg *leg)
+{
+	return leg->cfg.sample_rate ? leg->cfg.sample_rate
+				    : leg->codec->sample_rate;
+}
+
+/* Where an input is: relative names are meant from the campaign's folder. */
+static char *resolve(const char *base, const char *name)
+{
+	const char *slash = strrchr(base, '/');
+	size_t n = slash && name[0] != '/' ? (size_t)(slash - base) + 1 : 0;
+	char *path = malloc(n + strlen(name) + 1);
+
+	if (!path)
+		return NULL;
+	memcpy(path, base, n);
+	memcpy(path + n, name, strlen(name) + 1);
+	return path;
+}
+
+static int open_corpus(struct encoder *enc, const struct source_cfg *cfg,
+		       struct cr_err *e)
+{
+	const char *patterns[MAX_PATTERNS + 1] = { NULL };
+	const struct campaign_flow *f = cfg->flow;
+	unsigned n = 0;
+	int rc = 0;
+
+	for (; n < f->input_count && n < MAX_PATTERNS && !rc; n++) {
+		patterns[n] = resolve(cfg->base, f->input[n]);
+		if (!patterns[n])
+			rc = cr_fail(e, -ENOMEM, "out of memory");
+	}
+	if (!rc)
+		rc = speech_open(&enc->corpus, leg_rate(enc->leg),
+				 n ? patterns : NULL, e);
+	for (unsigned i = 0; i < n; i++)
+		free((char *)(uintptr_t)patterns[i]);
+	return rc;
+}
+
+static int size_pool(struct source *s, const struct encoder *enc,
+		     const struct campaign_flow *f, struct cr_err *e)
+{
+	size_t segment;
+
+	s->frames = (unsigned)(SEGMENT_TIME / f->ptime);
+	if (enc->leg->codec->any_length)
+		s->slot = (size_t)enc->samples * 2;
+	else
+		s->slot = payload_max_bytes(&enc->payload);
+	segment = s->slot * s->frames;
+	s->segments = (unsigned)(POOL_BYTES / segment);
+	if (s->segments < MIN_SEGMENTS)
+		s->segments = MIN_SEGMENTS;
+	if (s->segments > MAX_SEGMENTS)
+		s->segments = MAX_SEGMENTS;
+	if (!enc->leg->codec->any_length && s->segments > CODED_SEGMENTS)
+		s->segments = CODED_SEGMENTS;
+	s->pool = calloc(s->segments, segment);
+	s->bytes = calloc((size_t)s->segments * s->frames, sizeof(*s->bytes));
+	if (!s->pool || !s->bytes)
+		return cr_fail(e, -ENOMEM, "out of memory for speech");
+	return 0;
+}
+
+static int encode_frame(struct source *s, const struct encoder *enc,
+			void *state, const int16_t *pcm, size_t at)
+{
+	struct cr_frame frame;
+	int n = enc->leg->codec->encode(state, enc->leg->cfg.mode, pcm, &frame);
+
+	if (n)
+		return n;
+	if (frame.kind == CR_FRAME_NO_DATA)
+		return 0; /* DTX: not sent */
+	n = payload_pack(&enc->payload, PAYLOAD_NO_CMR, &frame, 1,
+			 s->pool + at * s->slot, s->slot);
+	if (n < 0)
+		return n;
+	s->bytes[at] = (uint16_t)n;
+	return 0;
+}
+
+static int encode_segment(struct source *s, const struct encoder *enc,
+			  unsigned i, struct cr_err *e)
+{
+	int16_t pcm[CR_FRAME_SAMPLES_MAX];
+	struct speech_reader reader;
+	void *state = NULL;
+	int rc = enc->leg->codec->encoder_open(&state, &enc->leg->cfg, e);
+
+	if (rc)
+		return rc;
+	speech_reader_init(&reader, enc->corpus, enc->seed, i);
+	for (unsigned k = 0; k < s->frames && !rc; k++) {
+		speech_read(&reader, pcm, enc->samples);
+		rc = encode_frame(s, enc, state, pcm,
+				  (size_t)i * s->frames + k);
+	}
+	enc->leg->codec->encoder_close(state);
+	if (rc)
+		return cr_fail(e, rc, "speech cannot be packed as %s",
+			       enc->leg->codec->name);
+	return 0;
+}
+
+static int fill(struct source *s, struct encoder *enc,
+		const struct source_cfg *cfg, struct cr_err *e)
+{
+	int rc = size_pool(s, enc, cfg->flow, e);
+
+	for (unsigned i = 0; i < s->segments && !rc; i++) {
+		rc = encode_segment(s, enc, i, e);
+		if (!rc && cfg->progress)
+			cfg->progress(cfg->arg, i + 1, s->segments);
+	}
+	return rc;
+}
+
+int source_open(struct source **out, const struct source_cfg *cfg,
+		struct cr_err *e)
+{
+	const struct campaign_flow *f = cfg->flow;
+	struct encoder enc = { .leg = &f->in, .seed = cfg->seed };
+	struct source *s;
+	int rc = source_payload_cfg(&f->in, &enc.payload);
+
+	if (rc)
+		return cr_fail(e, rc, "%s has no RTP payload format",
+			       f->in.codec->name);
+	enc.samples = (unsigned)(f->ptime * leg_rate(&f->in) / CR_SEC);
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return cr_fail(e, -ENOMEM, "out of memory for speech");
+	rc = open_corpus(&enc, cfg, e);
+	if (!rc)
+		rc = fill(s, &enc, cfg, e);
+	speech_close(enc.corpus);
+	if (rc) {
+		source_close(s);
+		return rc;
+	}
+	*out = s;
+	return 0;
+}
+
+void source_close(struct source *s)
+{
+	if (!s)
+		return;
+	free(s->pool);
+	free(s->bytes);
+	free(s);
+}
+
+bool source_fits(const struct campaign_flow *a, const struct campaign_flow *b)
+{
+	if (a->in.codec != b->in.codec || a->ptime != b->ptime ||
+	    a->in.octet_align != b->in.octet_align ||
+	    a->in.cfg.mode != b->in.cfg.mode ||
+	    a->in.cfg.dtx != b->in.cfg.dtx ||
+	    leg_rate(&a->in) != leg_rate(&b->in) ||
+	    a->input_count != b->input_count)
+		return false;
+	for (unsigned i = 0; i < a->input_count; i++)
+		if (strcmp(a->input[i], b->input[i]) != 0)
+			return false;
+	return true;
+}
+
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+	while (b) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+void source_voice_init(struct source_voice *v, const struct source *s,
+		       uint64_t seed)
+{
+	struct random r = random_fork(seed, 3);
+
+	v->source = s;
+	v->first = random_next(&r) % s->segments;
+	v->offset = random_next(&r) % s->frames;
+	/* a step without common divisor visits every segment */
+	do
+		v->step = 1 + random_next(&r) % (s->segments - 1);
+	while (common_divisor(v->step, s->segments) != 1);
+}
+
+const uint8_t *source_payload(const struct source_voice *v, uint64_t frame,
+			      size_t *bytes)
+{
+	const struct source *s = v->source;
+	uint64_t pos = v->offset + frame;
+	uint64_t segment = (v->first + pos / s->frames * v->step) % s->segments;
+	size_t at = (size_t)(segment * s->frames + pos % s->frames);
+
+	*bytes = s->bytes[at];
+	return s->pool + at * s->slot;
+}
+
+bool source_silent(const void *voice, uint64_t frame)
+{
+	size_t bytes;
+
+	(void)source_payload(voice, frame, &bytes);
+	return bytes == 0;
+}

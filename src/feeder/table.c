@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The summary for people.
+ */
+#include <inttypes.h>
+
+#include "base/units.h"
+#include "feeder/output.h"
+
+static void line(FILE *f, const char *name, const struct tally *t)
+{
+	char loss[UNITS_TEXT], late[UNITS_TEXT];
+
+	(void)fprintf(f,
+		      "%-14s %6" PRIu64 " %6" PRIu64 " %9" PRIu64 " %9" PRIu64
+		      " %8s %8s %8.2f %8.2f %8.2f %8.2f %8.2f\n",
+		      name, t->admitted, t->refused, t->sent, t->received,
+		      units_format_ppm(tally_metric(t, METRIC_LOSS), loss,
+				       sizeof(loss)),
+		      units_format_ppm(tally_metric(t, METRIC_LATE), late,
+				       sizeof(late)),
+		      (double)tally_metric(t, METRIC_P50_DELAY) / 1e6,
+		      (double)tally_metric(t, METRIC_P99_DELAY) / 1e6,
+		      (double)tally_metric(t, METRIC_P999_DELAY) / 1e6,
+		      (double)tally_metric(t, METRIC_MAX_DELAY) / 1e6,
+		      (double)tally_metric(t, METRIC_P99_JITTER) / 1e6);
+}
+
+static void verdict_line(FILE *f, const struct output *o,
+			 const struct verdict *v)
+{
+	char value[UNITS_TEXT];
+
+	if (campaign_metric_is_time(v->metric))
+		(void)units_format_time(v->value / 1000 * 1000, value,
+					sizeof(value));
+	else
+		(void)units_format_ppm(v->value, value, sizeof(value));
+	(void)fprintf(f, "%s %s:%u: %s %s, is %s%s%s%s\n",
+		      v->met ? "met   " : "MISSED", o->cfg->campaign->path,
+		      v->expect->line, campaign_metric_name(v->metric),
+		      v->expect->text, value, v->flow ? " (flow " : "",
+		      v->flow ? v->flow : "", v->flow ? ")" : "");
+}
+
+/* Things that spoil a measurement, and whose fault they are. */
+static void warnings(const struct session_result *r, FILE *f)
+{
+	if (r->refusal[0])
+		(void)fprintf(f, "refused: %s\n", r->refusal);
+	if (r->total->missed)
+		(void)fprintf(f,
+			      "%" PRIu64 " frames not sent: the daemon took "
+			      "more than a second to start their calls\n",
+			      r->total->missed);
+	if (r->receiver.kernel_drops)
+		(void)fprintf(f,
+			      "%" PRIu64 " packets dropped in the feeder's own "
+			      "socket; raise net.core.rmem_max\n",
+			      r->receiver.kernel_drops);
+	if (r->pacer.failed)
+		(void)fprintf(f,
+			      "%" PRIu64 " packets refused by the feeder's own "
+			      "socket\n",
+			      r->pacer.failed);
+}
+
+void output_table(const struct output *o, FILE *f)
+{
+	const struct session_result *r = o->result;
+	const struct campaign *c = o->cfg->campaign;
+
+	(void)fprintf(f, "%-14s %6s %6s %9s %9s %8s %8s %8s %8s %8s %8s %8s\n",
+		      "flow", "calls", "refus.", "sent", "received", "lost",
+		      "late", "p50 ms", "p99 ms", "p99.9", "max ms",
+		      "jit. p99");
+	for (unsigned i = 0; i < c->flow_count; i++)
+		line(f, c->flows[i].name, &r->flows[i]);
+	if (c->flow_count > 1)
+		line(f, "all", r->total);
+	for (int i = 0; i < o->nverdicts; i++)
+		verdict_line(f, o, &o->verdicts[i]);
+	warnings(r, f);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sums, shares and judgements.
+ */
+#include "feeder/tally.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static uint64_t read_count(const atomic_uint_fast64_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static void add_frames(struct tally *t, const struct match *m)
+{
+	t->sent += read_count(&m->sent);
+	t->withheld += read_count(&m->withheld);
+	t->copies += read_count(&m->copies);
+	t->missed += read_count(&m->missed);
+	t->received += read_count(&m->received);
+	t->late += read_count(&m->late);
+	t->duplicates += read_count(&m->duplicates);
+	t->reordered += read_count(&m->reordered);
+	t->strays += read_count(&m->strays);
+	t->octets_sent += read_count(&m->octets_sent);
+	t->octets_received += read_count(&m->octets_received);
+	t->lost += match_lost(m);
+	/* with DTX, silence is not expected: what came and what is missing */
+	t->expected += m->cfg.dtx ? read_count(&m->received) + match_lost(m)
+				  : match_expected(m);
+	histogram_merge(&t->delay, &m->delay);
+	histogram_merge(&t->jitter, &m->jitter);
+}
+
+void tally_call(struct tally *t, const struct feeder_call *c)
+{
+	t->planned++;
+	t->refused += c->state == CALL_REFUSED;
+	t->admitted += c->match != NULL;
+	if (c->match)
+		add_frames(t, c->match);
+}
+
+void tally_merge(struct tally *to, const struct tally *from)
+{
+#define ADD(name, help) to->name += from->name;
+	TALLY_COUNTS(ADD)
+#undef ADD
+	histogram_merge(&to->delay, &from->delay);
+	histogram_merge(&to->jitter, &from->jitter);
+}
+
+/* Parts per million, rounded up so that one lost frame is never nothing;
+ * nothing of nothing is 0. */
+static int64_t share(uint64_t part, uint64_t whole)
+{
+	return whole ? (int64_t)((part * UINT64_C(1000000) + whole - 1) / whole)
+		     : 0;
+}
+
+int64_t tally_metric(const struct tally *t, enum campaign_metric m)
+{
+	switch (m) {
+	case METRIC_LOSS:
+		return share(t->lost, t->expected);
+	case METRIC_LATE:
+		return share(t->late, t->received);
+	case METRIC_ADMITTED: /* rounded down: one refused is not all */
+		return t->planned ? (int64_t)(t->admitted * UINT64_C(1000000) /
+					      t->planned)
+				  : 0;
+	case METRIC_P50_DELAY:
+		return histogram_quantile(&t->delay, 500000);
+	case METRIC_P99_DELAY:
+		return histogram_quantile(&t->delay, 990000);
+	case METRIC_P999_DELAY:
+		return histogram_quantile(&t->delay, 999000);
+	case METRIC_MAX_DELAY:
+		return histogram_max(&t->delay);
+	case METRIC_P99_JITTER:
+		return histogram_quantile(&t->jitter, 990000);
+	case NMETRICS:
+		break;
+	}
+	abort();
+}
+
+json_t *tally_json(const struct tally *t)
+{
+	json_t *o = json_object();
+
+#define PUT(name, help)                                                        \
+	(void)json_object_set_new(o, #name, json_integer((json_int_t)t->name));
+	TALLY_COUNTS(PUT)
+#undef PUT
+	(void)json_object_set_new(
+		o, "loss",
+		json_real((double)tally_metric(t, METRIC_LOSS) / 1e6));
+	(void)json_object_set_new(
+		o, "late_share",
+		json_real((double)tally_metric(t, METRIC_LATE) / 1e6));
+	(void)json_object_set_new(o, "delay", histogram_json(&t->delay));
+	(void)json_object_set_new(o, "jitter", histogram_json(&t->jitter));
+	return o;
+}
+
+static int judge(const struct campaign_expect *x, const char *flow,
+		 const struct tally *t, struct verdict *out)
+{
+	int n = 0;
+
+	for (unsigned m = 0; m < NMETRICS; m++) {
+		int64_t value = tally_metric(t, (enum campaign_metric)m);
+
+		if (!x[m].given)
+			continue;
+		out[n++] = (struct verdict){
+			.flow = flow,
+			.metric = (enum campaign_metric)m,
+			.expect = &x[m],
+			.value = value,
+			.met = campaign_expect_met(&x[m], value),
+		};
+	}
+	return n;
+}
+
+int tally_judge(const struct campaign *c, const struct tally *flows,
+		const struct tally *total, struct verdict **out)
+{
+	struct verdict *v =
+		calloc(((size_t)c->flow_count + 1) * NMETRICS, sizeof(*v));
+	int n;
+
+	if (!v)
+		return -ENOMEM;
+	n = judge(c->expect, NULL, total, v);
+	for (unsigned f = 0; f < c->flow_count; f++)
+		n += judge(c->flows[f].expect, c->flows[f].name, &flows[f],
+			   v + n);
+	*out = v;
+	return n;
+}

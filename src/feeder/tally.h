@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a run came to: sums over calls, and the campaign's expectations judged.
+ * Main thread, after pacer and receiver have stopped.
+ */
+#ifndef FEEDER_TALLY_H
+#define FEEDER_TALLY_H
+
+#include <jansson.h>
+
+#include "feeder/call.h"
+
+/** Counts of one flow, or of all; name, help. */
+#define TALLY_COUNTS(X)                                                        \
+	X(planned, "calls of the plan")                                        \
+	X(admitted, "calls the daemon accepted")                               \
+	X(refused, "calls it refused")                                         \
+	X(sent, "frames sent, copies not counted")                             \
+	X(withheld, "frames the network model lost")                           \
+	X(copies, "frames the network model sent twice")                       \
+	X(missed, "frames not sent because the set-up took too long")          \
+	X(expected, "frames that should have come back")                       \
+	X(received, "frames that came back")                                   \
+	X(lost, "frames that did not")                                         \
+	X(late, "frames behind their deadline")                                \
+	X(duplicates, "frames that came more than once")                       \
+	X(reordered, "frames behind a newer one")                              \
+	X(strays, "packets that answer no frame under way")                    \
+	X(octets_sent, "payload octets sent")                                  \
+	X(octets_received, "payload octets received")
+
+/** 31 KiB: two histograms. */
+struct tally {
+#define TALLY_MEMBER(name, help) uint64_t name;
+	TALLY_COUNTS(TALLY_MEMBER)
+#undef TALLY_MEMBER
+	struct histogram delay, jitter;
+};
+
+/** Add one call. */
+void tally_call(struct tally *t, const struct feeder_call *c);
+
+/** Add @from to @to. */
+void tally_merge(struct tally *to, const struct tally *from);
+
+/** The value of a metric: ppm or ns. */
+int64_t tally_metric(const struct tally *t, enum campaign_metric m);
+
+/** Counts, shares and histograms; owned by the caller. */
+json_t *tally_json(const struct tally *t);
+
+/** A judged expectation. */
+struct verdict {
+	const char *flow; /**< NULL: the campaign's own */
+	enum campaign_metric metric;
+	const struct campaign_expect *expect;
+	int64_t value;
+	bool met;
+};
+
+/**
+ * Judge all expectations of @c. @flows: [flow_count] tallies. Returns their
+ * number and *@out (owned by the caller), or -ENOMEM.
+ */
+int tally_judge(const struct campaign *c, const struct tally *flows,
+		const struct tally *total, struct verdict **out);
+
+#endif

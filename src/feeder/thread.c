@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Threads and CPUs.
+ */
+#define _GNU_SOURCE
+#include "feeder/thread.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+
+static int cpu_set(int cpu, cpu_set_t *set)
+{
+	if (cpu < 0 || cpu >= CPU_SETSIZE)
+		return -EINVAL;
+	CPU_ZERO(set);
+	CPU_SET((unsigned)cpu, set);
+	return 0;
+}
+
+int thread_pin(int cpu)
+{
+	cpu_set_t set;
+	int rc = cpu_set(cpu, &set);
+
+	return rc ? rc
+		  : -pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+}
+
+int thread_start(pthread_t *t, void *(*run)(void *), void *arg, int cpu)
+{
+	sigset_t all, old;
+	pthread_attr_t attr;
+	cpu_set_t set;
+	int rc = -pthread_attr_init(&attr);
+
+	if (rc)
+		return rc;
+	if (cpu != -1)
+		rc = cpu_set(cpu, &set);
+	if (!rc && cpu != -1)
+		rc = -pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
+	if (!rc) {
+		(void)sigfillset(&all);
+		(void)pthread_sigmask(SIG_SETMASK, &all, &old);
+		rc = -pthread_create(t, &attr, run, arg);
+		(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	}
+	(void)pthread_attr_destroy(&attr);
+	return rc;
+}

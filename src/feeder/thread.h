@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The feeder's threads: signals stay with the main thread, a CPU may be named.
+ */
+#ifndef FEEDER_THREAD_H
+#define FEEDER_THREAD_H
+
+#include <pthread.h>
+
+/** Start @run(@arg) with all signals blocked, pinned to @cpu unless it is -1.
+ * 0, or -errno (-EINVAL: no such CPU). */
+int thread_start(pthread_t *t, void *(*run)(void *), void *arg, int cpu);
+
+/** Pin the calling thread. 0 or -errno. */
+int thread_pin(int cpu);
+
+#endif
