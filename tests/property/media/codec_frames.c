@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the real encoders put out travels through every payload format
+ * unchanged, bit by bit, in every mode: codecs and payload formats mean the
+ * same by a frame.
+ */
+#include <string.h>
+
+#include "cr/codec.h"
+#include "media/payload.h"
+#include "cmocka_cr.h"
+#include "seed.h"
+
+#define FRAMES 60u
+#define PER_PACKET 3u
+
+/* Frames of the packet being filled, and where it goes. */
+static struct cr_frame frames[PER_PACKET];
+static uint8_t packed[PER_PACKET * CR_FRAME_MAX];
+static int16_t pcm[CR_FRAME_SAMPLES_MAX];
+
+/* Noise that swells and fades: all bits of a frame get used. */
+static void make_speech(uint64_t *s, unsigned samples, unsigned frame)
+{
+	int level = 1 + (int)(frame % 20) * 600;
+
+	for (unsigned i = 0; i < samples; i++)
+		pcm[i] = (int16_t)((int)test_below(s, 2 * (unsigned)level) -
+				   level);
+}
+
+static void assert_travels(const struct payload_cfg *cfg)
+{
+	struct payload_iter it;
+	struct cr_frame out;
+	int bytes = payload_pack(cfg, PAYLOAD_NO_CMR, frames, PER_PACKET,
+				 packed, sizeof(packed));
+
+	assert_true(bytes > 0);
+	assert_int_equal(payload_open(cfg, packed, (size_t)bytes, &it), 0);
+	assert_int_equal(it.info.nframes, PER_PACKET);
+	for (unsigned i = 0; i < PER_PACKET; i++) {
+		assert_true(payload_next(&it, &out));
+		assert_int_equal(out.kind, frames[i].kind);
+		assert_int_equal(out.bytes, frames[i].bytes);
+		assert_memory_equal(out.data, frames[i].data, out.bytes);
+		if (out.kind == CR_FRAME_SPEECH)
+			assert_int_equal(out.mode, frames[i].mode);
+	}
+}
+
+static void mode_travels(const struct cr_codec *c, unsigned mode)
+{
+	struct payload_cfg cfg = {
+		.kind = (enum payload_kind)payload_kind_find(c->name),
+		.samples = c->samples,
+	};
+	const struct cr_codec_cfg codec_cfg = { .mode = mode };
+	uint64_t s = mode + 1;
+	struct cr_err e;
+	void *enc;
+
+	assert_int_equal(c->encoder_open(&enc, &codec_cfg, &e), 0);
+	for (unsigned i = 0; i < FRAMES; i++) {
+		make_speech(&s, c->samples, i);
+		memset(&frames[i % PER_PACKET], 0x5a, sizeof(frames[0]));
+		assert_int_equal(
+			c->encode(enc, mode, pcm, &frames[i % PER_PACKET]), 0);
+		if (i % PER_PACKET != PER_PACKET - 1)
+			continue;
+		cfg.octet_align = false;
+		assert_travels(&cfg);
+		cfg.octet_align = true;
+		assert_travels(&cfg);
+	}
+	c->encoder_close(enc);
+}
+
+static void frames_of_every_codec_and_mode_travel(void **state)
+{
+	(void)state;
+	for (size_t i = 0; cr_codecs[i]; i++) {
+		const struct cr_codec *c = cr_codecs[i];
+
+		assert_true(payload_kind_find(c->name) >= 0);
+		for (unsigned m = 0; c->encoder_open && m < c->nmodes; m++)
+			mode_travels(c, m);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(frames_of_every_codec_and_mode_travel),
+	};
+
+	return cmocka_run_group_tests_name("codec frames", tests, NULL, NULL);
+}
