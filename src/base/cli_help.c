@@ -4,6 +4,7 @@
  */
 #include "base/cli.h"
 
+#include <ctype.h>
 #include <string.h>
 
 enum { COLUMNS = 80, HELP_COLUMN = 28 };
@@ -135,10 +136,14 @@ static void put_usage(struct page *p, const struct cli *c)
 void cli_help(const struct cli *c, FILE *out)
 {
 	struct page p = { .out = out };
+	char summary[256];
 
 	put_usage(&p, c);
 	(void)fprintf(out, "\n");
-	put_text(&p, c->summary);
+	(void)snprintf(summary, sizeof(summary), "%s", c->summary);
+	/* In the man page it follows a dash: there it begins small. */
+	summary[0] = (char)toupper((unsigned char)summary[0]);
+	put_text(&p, summary);
 	(void)fprintf(out, ".\n");
 	p.column = 0;
 	if (c->text) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The feeder's side of a run: what came back, per call, from calls.csv.
+"""The feeder's side of a run: what came back, from calls.csv and run.json.
 
 calls.csv has a header line and a line per call. Columns that are used, all
 optional and in any order; others are ignored:
@@ -8,15 +8,16 @@ optional and in any order; others are ignored:
   flow                       its flow in the campaign
   codec_in, codec_out        as in the trace; used for calls it lacks
   sent, received, lost, late frames
-  delay_p99_ms               send to receive (also _us and _ns)
+  delay_p99_ms, delay_max_ms send to receive
+
+run.json has what calls.csv cannot give: quantiles over all frames, in "total"
+and in "flows" (objects with "flow", and "delay" and "jitter" with "p99_ns").
+They are shown for groups that are a flow, or the whole run; and "scheduler",
+for runs without a trace.
 """
 import math
 
 from codec_report.metrics import FEEDER_COUNTS, FEEDER_METRICS
-
-#: A column by its units: {suffix: factor to ms}.
-TIMES = (("_ms", 1.0), ("_us", 1e-3), ("_ns", 1e-6))
-
 
 def number(text):
     """A cell as a finite number, None when it is none."""
@@ -39,14 +40,6 @@ def flows(rows):
             if row.get("flow") and call_number(row) is not None}
 
 
-def _time_ms(row, name):
-    for suffix, factor in TIMES:
-        value = number(row.get(name + suffix))
-        if value is not None:
-            return value * factor
-    return None
-
-
 def _label(row, by, labels):
     call = call_number(row)
     if by == "flow":
@@ -58,29 +51,59 @@ def _label(row, by, labels):
     return "unknown"
 
 
+def _largest(rows, name):
+    known = [n for n in (number(row.get(name)) for row in rows)
+             if n is not None]
+    return max(known, default=None)
+
+
 def _sum(rows):
-    out = dict.fromkeys((m.key for m in FEEDER_METRICS))
+    out = dict.fromkeys(m.key for m in FEEDER_METRICS)
     for name in FEEDER_COUNTS:
         known = [n for n in (number(row.get(name)) for row in rows)
                  if n is not None]
         if known:
             out[f"feeder_{name}"] = int(sum(known))
-    delays = sorted(d for d in (_time_ms(row, "delay_p99") for row in rows)
-                    if d is not None)
-    if delays:
-        out["feeder_delay_p99_median_ms"] = delays[(len(delays) - 1) // 2]
-        out["feeder_delay_p99_worst_ms"] = delays[-1]
+    out["feeder_delay_p99_worst_ms"] = _largest(rows, "delay_p99_ms")
+    out["feeder_delay_max_ms"] = _largest(rows, "delay_max_ms")
     return out
 
 
-def measure(rows, by, labels):
+def _tally(told, rows, everything):
+    """What run.json says about exactly these rows; {} when nothing."""
+    if len(rows) == len(everything):
+        tally = told.get("total")
+    else:
+        names = {row.get("flow") for row in rows}
+        whole = sum(row.get("flow") in names for row in everything)
+        flows_told = told.get("flows")
+        if len(names) > 1 or whole != len(rows) or \
+                not isinstance(flows_told, list):
+            return {}
+        tally = next((f for f in flows_told if isinstance(f, dict)
+                      and f.get("flow") in names), None)
+    return tally if isinstance(tally, dict) else {}
+
+
+def _quantiles(tally):
+    out = {}
+    for name in ("delay", "jitter"):
+        histogram = tally.get(name)
+        if isinstance(histogram, dict):
+            value = number(histogram.get("p99_ns"))
+            out[f"feeder_{name}_p99_ms"] = value and value / 1e6
+    return out
+
+
+def measure(rows, told, by, labels):
     """{label: {feeder_*: value}}, with "all" first when there are several.
 
-    labels: {call number: label} as the trace has them.
+    told: run.json. labels: {call number: label} as the trace has them.
     """
     groups = {}
     for row in rows:
         groups.setdefault(_label(row, by, labels), []).append(row)
-    out = {"all": _sum(rows)} if len(groups) > 1 else {}
-    out.update((label, _sum(groups[label])) for label in sorted(groups))
-    return out
+    parts = [("all", rows)] if len(groups) > 1 else []
+    parts += sorted(groups.items())
+    return {label: _sum(part) | _quantiles(_tally(told, part, rows))
+            for label, part in parts}

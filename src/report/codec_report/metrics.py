@@ -28,9 +28,9 @@ call loss    per call: lost / (lost + done), over the calls with either.
 busy share   time inside jobs (start to the end of sending) per worker and
              second.
 codec share  part of that inside decode and encode.
-feeder       what codec-feeder counted (calls.csv): frames sent to the daemon,
-             received back, lost, late; and the 99th percentile of the delay
-             from send to receive, of the median call and of the worst call.
+feeder       what codec-feeder counted: frames sent to the daemon, received
+             back, lost, late; delay from send to receive and jitter of the
+             frames that came back, over all calls and of the worst call.
 
 Pairs of frames across a pause of the talker (the RTP timestamps show it) say
 nothing about scheduling and are left out of both jitters. Quantiles are
@@ -89,9 +89,11 @@ FEEDER_COUNTS = ("sent", "received", "lost", "late")
 FEEDER_METRICS = (
     [Metric(f"feeder_{name}", f"feeder {name}", "count",
             -1 if name in ("lost", "late") else 0) for name in FEEDER_COUNTS]
-    + [Metric("feeder_delay_p99_median_ms", "feeder delay p99, ms", "ms", -1),
+    + [Metric("feeder_delay_p99_ms", "feeder delay p99, ms", "ms", -1),
        Metric("feeder_delay_p99_worst_ms", "  of the worst call, ms", "ms",
-              -1)])
+              -1),
+       Metric("feeder_delay_max_ms", "feeder delay max, ms", "ms", -1),
+       Metric("feeder_jitter_p99_ms", "feeder jitter p99, ms", "ms", -1)])
 METRICS += FEEDER_METRICS
 
 

@@ -238,13 +238,14 @@ def _trace_sections(trace, labels, window):
 def _add_feeder(out, run, by, labels):
     """The feeder's numbers into the groups of the run's only section; those of
     groups that the trace lacks make groups of their own."""
+    told = run.feeder or {}
     if not out:
-        told = run.feeder or {}
-        name = clean(str(told.get("scheduler", "unknown")).encode())
-        out.append(Section(name, name, 0.0, 0.0, [], {}))
+        options = clean(str(told.get("scheduler") or "unknown").encode())
+        out.append(Section(options.split(",")[0], options, 0.0, 0.0, [], {}))
     names = {call: label for call, (label, _) in labels.items()}
     groups = dict(out[0].groups)
-    for label, values in feeder.measure(run.calls, by, names).items():
+    seen = feeder.measure(run.calls, told, by, names)
+    for label, values in seen.items():
         label = clean(label.encode())
         if label not in groups:
             groups[label] = dict.fromkeys(m.key for m in metrics.METRICS)

@@ -366,6 +366,19 @@ static void g723_frames_tell_their_length(void **state)
 			 PAYLOAD_BAD_TYPE);
 }
 
+static void g723_packets_have_twelve_frames_at_most(void **state)
+{
+	uint8_t p[13 * 4];
+	struct payload_iter it;
+
+	(void)state;
+	memset(p, 0x02, sizeof(p));
+	assert_int_equal(payload_open(&g723, p, sizeof(p) - 4, &it), 0);
+	assert_int_equal(it.info.nframes, PAYLOAD_FRAMES_MAX);
+	assert_int_equal(payload_open(&g723, p, sizeof(p), &it),
+			 PAYLOAD_TOO_MANY);
+}
+
 static void silence_without_a_sign_is_not_sent(void **state)
 {
 	struct cr_frame f[2] = { { .kind = CR_FRAME_NO_DATA },
@@ -421,6 +434,7 @@ int main(void)
 		cmocka_unit_test(pcm_is_cut_into_frames),
 		cmocka_unit_test(pcm_without_a_length_is_one_bounded_frame),
 		cmocka_unit_test(g723_frames_tell_their_length),
+		cmocka_unit_test(g723_packets_have_twelve_frames_at_most),
 		cmocka_unit_test(silence_without_a_sign_is_not_sent),
 		cmocka_unit_test(names_are_found_and_differ),
 	};

@@ -159,10 +159,11 @@ static void duplicates_are_told_from_late_ones(void **state)
 	(void)rtp_source_update(&s, 100);
 	assert_int_equal(rtp_source_update(&s, 100), RTP_DUPLICATE);
 	(void)rtp_source_update(&s, 163);
+	assert_int_equal(rtp_source_update(&s, 163), RTP_DUPLICATE);
 	assert_int_equal(rtp_source_update(&s, 100), RTP_DUPLICATE);
 	assert_int_equal(rtp_source_update(&s, 101), RTP_REORDERED);
 	assert_int_equal(rtp_source_update(&s, 101), RTP_DUPLICATE);
-	assert_int_equal(s.duplicates, 3);
+	assert_int_equal(s.duplicates, 4);
 	assert_int_equal(s.received, 3);
 	(void)rtp_source_update(&s, 164);
 	/* Out of the window: nobody can tell, so it is no frame for us. */
@@ -246,7 +247,9 @@ static void jitter_follows_the_formula_of_rfc3550(void **state)
 	assert_int_equal(rtp_source_jitter(&s), 1);
 	rtp_source_time(&s, 320, 320);
 	assert_int_equal(s.jitter_16, 31);
-	for (uint32_t i = 3; i < 2000; i++)
+	rtp_source_time(&s, 480, 480);
+	assert_int_equal(s.jitter_16, 29); /* rounded: 31 - (31 + 8) / 16 */
+	for (uint32_t i = 4; i < 2000; i++)
 		rtp_source_time(&s, 160 * i + 16 * (i % 2), 160 * i);
 	assert_in_range(rtp_source_jitter(&s), 15, 16);
 }

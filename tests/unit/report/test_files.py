@@ -176,19 +176,28 @@ def test_names_from_the_file_cannot_drive_the_terminal(write, codec_report):
 
 def test_the_feeder_numbers_join_the_trace(write, codec_report):
     trace = write(*small(2), name="r/trace.bin")
-    write(b'{"scheduler": "edf"}', name="r/run.json")
-    write(b"call,flow,sent,received,lost,late,delay_p99_us,extra\n"
-          b"1,talk,10,8,2,1,7500,x\n"
-          b"9,talk,20,20,0,,2500,y\n"
-          b",talk,30,29,1,0,9500,z\n", name="r/calls.csv")
+    write(json.dumps({
+        "scheduler": "edf", "total": {"delay": {"p99_ns": 9000000}},
+        "flows": [{"flow": "talk", "delay": {"p99_ns": 8000000},
+                   "jitter": {"p99_ns": 1500000}}, {"flow": "x"}, 5],
+    }).encode(), name="r/run.json")
+    write(b"call,flow,sent,received,lost,late,delay_p99_ms,extra\n"
+          b"1,talk,10,8,2,1,7.5,x\n"
+          b"9,talk,20,20,0,,2.5,y\n"
+          b",other,30,29,1,0,9.5,z\n", name="r/calls.csv")
     run = json.loads(codec_report("--json", "--by", "flow",
                                   os.path.dirname(trace)).stdout)["runs"][0]
-    (talk,) = run["schedulers"][0]["groups"]
-    assert talk["group"] == "talk"
-    assert talk["jobs"] == 10
-    assert [talk[f"feeder_{k}"] for k in (
-        "sent", "received", "lost", "late", "delay_p99_median_ms",
-        "delay_p99_worst_ms")] == [60, 57, 3, 1, 7.5, 9.5]
+    groups = {g["group"]: g for g in run["schedulers"][0]["groups"]}
+    assert list(groups) == ["all", "talk", "other"]
+
+    def feeder(group):
+        return [groups[group][f"feeder_{k}"] for k in (
+            "sent", "received", "lost", "late", "delay_p99_ms",
+            "delay_p99_worst_ms", "jitter_p99_ms")]
+    assert groups["talk"]["jobs"] == 10
+    assert feeder("talk") == [30, 28, 2, 1, 8, 7.5, 1.5]
+    assert feeder("all") == [60, 57, 3, 1, 9, 9.5, None]
+    assert feeder("other") == [30, 29, 1, 0, None, 9.5, None]
     text = codec_report(os.path.dirname(trace)).stdout
     assert "feeder received" in text
     assert "note" not in text
@@ -200,7 +209,7 @@ def test_a_run_without_a_trace_shows_the_feeder_side(write, codec_report):
     path = write(b"call,codec_in,codec_out,sent,received,lost\n"
                  b"1,pcmu,amr,5,4,1\n2,pcmu,amr,5,5,0\nx,\xff,,nan,-\n",
                  name="r/calls.csv")
-    write(b'{"scheduler": "rr"}', name="r/run.json")
+    write(b'{"scheduler": "rr,quantum=1ms"}', name="r/run.json")
     result = codec_report("--json", os.path.dirname(path))
     run = json.loads(result.stdout)["runs"][0]
     assert run["schedulers"][0]["scheduler"] == "rr"
