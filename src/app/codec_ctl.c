@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * codec-ctl: the operator's command line over the control protocol. One
+ * command, one connection; what it prints is made by control/ctl_*.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cli.h"
+#include "control/ctl_command.h"
+#include "control/ctl_show.h"
+#include "control/rpc_client.h"
+#include "cr/time.h"
+
+enum { EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_UNREACHABLE = 3 };
+
+enum { LIST_PAGE = 100 };
+
+static const char *to = "127.0.0.1:9900";
+static int64_t udp_port = TRANSPORT_UDP_PORT;
+static int64_t kind = TRANSPORT_AUTO;
+static int64_t timeout = 5 * CR_SEC;
+static bool as_json;
+
+static const char *const kinds[] = { "auto", "kernel", "user", NULL };
+
+static const struct cli_opt opts[] = {
+	{ CLI_STRING, "to", 't', "HOST[:PORT]", "SCTP address of codec-runner.",
+	  .text = &to },
+	{ CLI_INT, "udp-port", 'u', "PORT",
+	  "UDP port that carries SCTP when the built-in stack is used.",
+	  .number = &udp_port, .min = 1, .max = 65535 },
+	{ CLI_ENUM, "sctp", 0, NULL,
+	  "SCTP stack: the kernel's, the built-in one over UDP (RFC 6951), or "
+	  "the first that works. It has to be the server's.",
+	  .number = &kind, .names = kinds },
+	{ CLI_FLAG, "json", 'j', NULL, "Print the result as JSON.",
+	  .flag = &as_json },
+	{ CLI_TIME, "timeout", 0, NULL, "Wait so long for a reply.",
+	  .number = &timeout, .min = CR_MS, .max = 3600 * CR_SEC },
+	{ 0 },
+};
+
+static const struct cli_line commands[] = {
+	{ "hello", "Version, codecs, schedulers and capacity of the server." },
+	{ "list", "The calls." },
+	{ "stats", "Counters and state." },
+	{ "codecs", "The codecs and their modes." },
+	{ "schedulers", "The schedulers and their options." },
+	{ "scheduler NAME[,KEY=VALUE...]",
+	  "Switch the scheduler under live calls." },
+	{ "tune KEY=VALUE...", "Change options of the scheduler." },
+	{ "call start KEY=VALUE...",
+	  "Start a call; prints where to send. Keys are the parameters of "
+	  "call.start, dots for members: in.codec=pcmu. The call stays until "
+	  "call stop, unless keep=no." },
+	{ "call stop ID", "End a call; prints its counters." },
+	{ "call query ID", "One call's parameters and counters." },
+	{ "trace start NAME [overwrite]",
+	  "Write a trace file in the server's trace folder." },
+	{ "trace stop", "End the trace file." },
+	{ "drain [TIME]", "No new calls; exit when the last one has ended." },
+	{ "raw REQUEST | METHOD [PARAMS]",
+	  "Send a JSON-RPC request object, or a method and its parameters as "
+	  "JSON." },
+	{ 0 },
+};
+
+static const struct cli_line examples[] = {
+	{ "codec-ctl list", "what is going on" },
+	{ "codec-ctl call start in.codec=pcmu out.codec=amr out.mode=12.2 "
+	  "out.address=127.0.0.1:5004",
+	  "a call from G.711 to AMR" },
+	{ "codec-ctl --json stats | jq .totals", "for scripts" },
+	{ 0 },
+};
+
+static const struct cli_line exits[] = {
+	{ "0", "done" },
+	{ "1", "the server refused; its reason is on stderr" },
+	{ "2", "wrong usage" },
+	{ "3", "cannot connect, or no reply in time" },
+	{ 0 },
+};
+
+static const struct cli cli = {
+	.program = "codec-ctl",
+	.synopsis = "[OPTION]... COMMAND [ARGUMENT]...",
+	.summary = "look after a codec-runner",
+	.opts = opts,
+	.operands = commands,
+	.examples = examples,
+	.exits = exits,
+	.see_also = "codec-runner(1), codec-feeder(1)",
+	.min_args = 1,
+	.max_args = -1,
+};
+
+static const struct ctl_column call_columns[] = {
+	{ "CALL", "call" },
+	{ "IN", "in.codec" },
+	{ "MODE", "in.mode" },
+	{ "OUT", "out.codec" },
+	{ "MODE", "out.mode" },
+	{ "CLASS", "class" },
+	{ "AGE_S", "age_s" },
+	{ "RTP", "rtp" },
+	{ "TO", "to" },
+	{ "IN_PKTS", "count.packets_in" },
+	{ "OUT_PKTS", "count.packets_out" },
+	{ "LOST", "count.overwritten" },
+	{ "STALE", "count.stale" },
+	{ "LATE", "count.late" },
+	{ NULL, NULL },
+};
+
+static int complain(int code, const char *text)
+{
+	(void)fprintf(stderr, "codec-ctl: %s\n", text);
+	return code;
+}
+
+/* "host", "host:port", "::1" or "[::1]:port". */
+static int parse_to(struct transport_addr *a, const char *text)
+{
+	const char *end = strrchr(text, ']');
+	const char *colon = strrchr(text, ':');
+	size_t length = strlen(text);
+	long port = TRANSPORT_SCTP_PORT;
+	char *rest;
+
+	if (text[0] == '[' && end) {
+		colon = end[1] == ':' ? end + 1 : NULL;
+		text++;
+		length = (size_t)(end - text);
+	} else if (colon && strchr(text, ':') == colon) {
+		length = (size_t)(colon - text);
+	} else {
+		colon = NULL;
+	}
+	if (colon) {
+		port = strtol(colon + 1, &rest, 10);
+		if (*rest || rest == colon + 1 || port < 1 || port > 65535)
+			return -EINVAL;
+	}
+	if (!length || length >= sizeof(a->host))
+		return -EINVAL;
+	memcpy(a->host, text, length);
+	a->host[length] = '\0';
+	a->sctp_port = (uint16_t)port;
+	a->udp_port = (uint16_t)udp_port;
+	return 0;
+}
+
+/* Returns an exit code; on 0 *@result is the caller's. */
+static int ask(struct rpc_client *c, const char *method, json_t *params,
+	       json_t **result)
+{
+	json_t *error = NULL;
+	struct cr_err e = { 0 };
+	int rc = rpc_client_ask(c, method, params, (unsigned)(timeout / CR_MS),
+				result, &error, &e);
+	const char *why = json_string_value(json_object_get(error, "message"));
+
+	if (rc < 0) {
+		(void)fprintf(stderr,
+			      "codec-ctl: %s: %s; is codec-runner there, with "
+			      "UDP port %d for SCTP? See --to, --udp-port, "
+			      "--sctp\n",
+			      to, e.text, (int)udp_port);
+		return EXIT_UNREACHABLE;
+	}
+	if (rc)
+		(void)complain(0, why ? why : "refused");
+	json_decref(error);
+	return rc ? EXIT_REFUSED : 0;
+}
+
+/* Only this tells the server that we did not die. */
+static void say_bye(struct rpc_client *c)
+{
+	json_t *result = NULL, *error = NULL;
+
+	(void)rpc_client_ask(c, "bye", NULL, (unsigned)(timeout / CR_MS),
+			     &result, &error, NULL);
+	json_decref(result);
+	json_decref(error);
+}
+
+/* All pages of "list" as one result. */
+static int ask_list(struct rpc_client *c, json_t **result)
+{
+	json_t *calls = json_array(), *page = NULL;
+	json_int_t after = 0;
+	int rc = 0;
+	bool more = true;
+
+	while (!rc && more) {
+		json_t *part, *last;
+
+		rc = ask(c, "list",
+			 json_pack("{s:I, s:i}", "after", after, "limit",
+				   LIST_PAGE),
+			 &page);
+		if (rc)
+			break;
+		part = json_object_get(page, "calls");
+		last = json_array_get(part, json_array_size(part) - 1);
+		more = last && json_is_true(json_object_get(page, "more"));
+		after = json_integer_value(json_object_get(last, "call"));
+		(void)json_array_extend(calls, part);
+		json_decref(page);
+	}
+	if (rc)
+		json_decref(calls);
+	else
+		*result = json_pack("{s:o}", "calls", calls);
+	return rc;
+}
+
+static int show(const char *method, const json_t *result)
+{
+	if (as_json) {
+		(void)json_dumpf(result, stdout, JSON_INDENT(2));
+		(void)putchar('\n');
+	} else if (!strcmp(method, "list")) {
+		ctl_table(json_object_get(result, "calls"), call_columns,
+			  stdout);
+	} else {
+		ctl_show(result, stdout);
+	}
+	if (fflush(stdout))
+		return complain(EXIT_REFUSED, strerror(errno));
+	return 0;
+}
+
+static int run(struct event_base *base, const struct ctl_request *r)
+{
+	struct rpc_client_config cfg = { .base = base,
+					 .kind = (enum transport_kind)kind };
+	struct rpc_client *c = NULL;
+	json_t *result = NULL;
+	struct cr_err e = { 0 };
+	int rc;
+
+	if (parse_to(&cfg.to, to)) {
+		json_decref(r->params);
+		return complain(EXIT_USAGE, "--to: should be HOST, HOST:PORT "
+					    "or [IPV6]:PORT");
+	}
+	if (rpc_client_open(&c, &cfg, &e)) {
+		json_decref(r->params);
+		return complain(EXIT_UNREACHABLE, e.text);
+	}
+	if (!strcmp(r->method, "list") && !r->params)
+		rc = ask_list(c, &result);
+	else
+		rc = ask(c, r->method, r->params, &result);
+	if (rc != EXIT_UNREACHABLE)
+		say_bye(c);
+	rpc_client_close(c);
+	if (!rc)
+		rc = show(r->method, result);
+	json_decref(result);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	int first = cli_parse_or_exit(&cli, argc, argv);
+	struct ctl_request r = { 0 };
+	struct event_base *base;
+	struct cr_err e = { 0 };
+	int rc = ctl_request(&r, (const char *const *)argv + first,
+			     (unsigned)(argc - first), &e);
+
+	if (rc)
+		return complain(EXIT_USAGE, e.text);
+	base = event_base_new();
+	if (!base) {
+		json_decref(r.params);
+		return complain(EXIT_UNREACHABLE, "no event loop");
+	}
+	rc = run(base, &r);
+	event_base_free(base);
+	return rc;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * codec-ctl's commands, each a function from its words to a request. What the
+ * methods mean is the daemon's matter.
+ */
+#include "control/ctl_command.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "control/ctl_args.h"
+
+/* Words after the command's own, and what to do with them. */
+struct command {
+	const char *words; /* "call start" */
+	const char *method;
+	const char *usage; /* of the words that follow */
+	unsigned min, max;
+	int (*build)(struct ctl_request *r, const char *const *words,
+		     unsigned n, struct cr_err *e);
+};
+
+static int no_params(struct ctl_request *r, const char *const *words,
+		     unsigned n, struct cr_err *e)
+{
+	(void)r, (void)words, (void)n, (void)e;
+	return 0;
+}
+
+/* The call has to outlive us, so it is kept unless the words say otherwise. */
+static int call_start(struct ctl_request *r, const char *const *words,
+		      unsigned n, struct cr_err *e)
+{
+	int rc = ctl_object(&r->params, words, n, e);
+
+	if (!rc && !json_object_get(r->params, "keep"))
+		(void)json_object_set_new(r->params, "keep", json_true());
+	return rc;
+}
+
+static int call_id(struct ctl_request *r, const char *const *words, unsigned n,
+		   struct cr_err *e)
+{
+	char *end;
+	long id;
+
+	(void)n;
+	errno = 0;
+	id = strtol(words[0], &end, 10);
+	if (errno || *end || end == words[0] || id < 1)
+		return cr_fail(e, -EINVAL, "%s: not the number of a call",
+			       words[0]);
+	r->params = json_pack("{s:I}", "call", (json_int_t)id);
+	return 0;
+}
+
+static int scheduler(struct ctl_request *r, const char *const *words,
+		     unsigned n, struct cr_err *e)
+{
+	(void)n, (void)e;
+	r->params = json_pack("{s:s}", "scheduler", words[0]);
+	return 0;
+}
+
+/* KEY=VALUE words, joined by commas as the scheduler's options are written. */
+static int tune(struct ctl_request *r, const char *const *words, unsigned n,
+		struct cr_err *e)
+{
+	char text[512] = "";
+	size_t used = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		int more = snprintf(text + used, sizeof(text) - used, "%s%s",
+				    i ? "," : "", words[i]);
+
+		used += (size_t)more;
+		if (used >= sizeof(text))
+			return cr_fail(e, -EINVAL, "tune: too many options");
+	}
+	r->params = json_pack("{s:s}", "options", text);
+	return 0;
+}
+
+static int trace_start(struct ctl_request *r, const char *const *words,
+		       unsigned n, struct cr_err *e)
+{
+	if (n > 1 && strcmp(words[1], "overwrite") != 0)
+		return cr_fail(e, -EINVAL,
+			       "trace start: '%s' is not "
+			       "'overwrite'",
+			       words[1]);
+	r->params =
+		json_pack("{s:s, s:b}", "name", words[0], "overwrite", n > 1);
+	return 0;
+}
+
+static int drain(struct ctl_request *r, const char *const *words, unsigned n,
+		 struct cr_err *e)
+{
+	(void)e;
+	if (n)
+		r->params = json_pack("{s:s}", "limit", words[0]);
+	return 0;
+}
+
+/* A whole request object, or a method and its parameters as JSON. */
+static int raw(struct ctl_request *r, const char *const *words, unsigned n,
+	       struct cr_err *e)
+{
+	const char *text = n > 1 ? words[1] : words[0];
+	const char *method = words[0];
+	json_error_t error;
+	json_t *o = NULL;
+
+	if (n > 1 || words[0][0] == '{') {
+		o = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+		if (!o)
+			return cr_fail(e, -EINVAL, "raw: column %d: %s",
+				       error.column, error.text);
+	}
+	if (o && n == 1) {
+		method = json_string_value(json_object_get(o, "method"));
+		r->params = json_incref(json_object_get(o, "params"));
+	} else {
+		r->params = json_incref(o);
+	}
+	if (method)
+		(void)snprintf(r->method, sizeof(r->method), "%s", method);
+	json_decref(o);
+	return method ? 0
+		      : cr_fail(e, -EINVAL,
+				"raw: the object has no \"method\"");
+}
+
+static const struct command commands[] = {
+	{ "hello", "hello", "", 0, 0, no_params },
+	{ "list", "list", "", 0, 0, no_params },
+	{ "stats", "stats", "", 0, 0, no_params },
+	{ "codecs", "codecs", "", 0, 0, no_params },
+	{ "schedulers", "schedulers", "", 0, 0, no_params },
+	{ "scheduler", "scheduler.set", "NAME[,KEY=VALUE...]", 1, 1,
+	  scheduler },
+	{ "tune", "scheduler.tune", "KEY=VALUE...", 1, 64, tune },
+	{ "call start", "call.start", "KEY=VALUE...", 1, 64, call_start },
+	{ "call stop", "call.stop", "ID", 1, 1, call_id },
+	{ "call query", "call.query", "ID", 1, 1, call_id },
+	{ "trace start", "trace.start", "NAME [overwrite]", 1, 2, trace_start },
+	{ "trace stop", "trace.stop", "", 0, 0, no_params },
+	{ "drain", "drain", "[TIME]", 0, 1, drain },
+	{ "raw", "", "REQUEST | METHOD [PARAMS]", 1, 2, raw },
+};
+
+enum { NCOMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static int unknown(const char *words, struct cr_err *e)
+{
+	const char *names[NCOMMANDS + 1];
+	char hint[300];
+
+	for (unsigned i = 0; i < NCOMMANDS; i++)
+		names[i] = commands[i].words;
+	names[NCOMMANDS] = NULL;
+	return cr_fail(e, -EINVAL, "unknown command '%.100s'; %s", words,
+		       nearest_hint(words, names, hint, sizeof(hint)));
+}
+
+int ctl_request(struct ctl_request *r, const char *const *words, unsigned n,
+		struct cr_err *e)
+{
+	const struct command *c = commands;
+	char two[128];
+	unsigned own = 1, rest;
+	int rc;
+
+	(void)snprintf(two, sizeof(two), "%s%s%s", words[0], n > 1 ? " " : "",
+		       n > 1 ? words[1] : "");
+	for (; c < commands + NCOMMANDS; c++) {
+		own = strchr(c->words, ' ') ? 2 : 1;
+		if (!strcmp(c->words, own == 2 ? two : words[0]))
+			break;
+	}
+	if (c == commands + NCOMMANDS)
+		return unknown(strcmp(words[0], "call") &&
+					       strcmp(words[0], "trace")
+				       ? words[0]
+				       : two,
+			       e);
+	rest = n - own;
+	if (rest < c->min || rest > c->max)
+		return cr_fail(e, -EINVAL, "usage: codec-ctl %s %s", c->words,
+			       c->usage);
+	*r = (struct ctl_request){ 0 };
+	(void)snprintf(r->method, sizeof(r->method), "%s", c->method);
+	rc = c->build(r, words + own, rest, e);
+	if (rc) {
+		json_decref(r->params);
+		r->params = NULL;
+	}
+	return rc;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The commands of codec-ctl: from words to a request of the protocol. Pure.
+ */
+#ifndef CONTROL_CTL_COMMAND_H
+#define CONTROL_CTL_COMMAND_H
+
+#include <jansson.h>
+
+#include "cr/error.h"
+
+/** One request. */
+struct ctl_request {
+	char method[64];
+	json_t *params; /**< the caller's; NULL: none */
+};
+
+/** What @words ask for. Returns 0, or -EINVAL with @e: unknown command (with
+ * the nearest name), words missing or too many, a bad KEY=VALUE. */
+int ctl_request(struct ctl_request *r, const char *const *words, unsigned n,
+		struct cr_err *e);
+
+#endif
