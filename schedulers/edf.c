@@ -95,8 +95,7 @@ static int edf_cmp(struct edf_task *x, struct edf_task *y)
 
 CR_TREE(edf_tree, edf_task, node, edf_cmp)
 
-/* --- admission -------------------------------------------------------------
- */
+/* --- admission --- */
 
 static int64_t worst_case(const struct cr_task *t)
 {
@@ -230,8 +229,7 @@ static void edf_task_del(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 		RB_REMOVE(extremes, &e->densities, &x->density);
 }
 
-/* --- order ------------------------------------------------------------------
- */
+/* --- order --- */
 
 static void edf_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 			cr_ns now)

@@ -107,7 +107,7 @@ struct cr_rq *core_rq_of(struct core *c, unsigned cpu);
  * switches. */
 const struct cr_sched *core_sched(const struct core *c);
 
-/* --- tasks; core_admit() and what follows it need all locks --------------- */
+/* --- tasks; core_admit() and what follows it need all locks --- */
 
 /**
  * Where may @t join? Returns an rq index, or -ENOSPC or -EINVAL; @v is filled
@@ -129,8 +129,7 @@ void core_add(struct core *c, struct core_task *t, unsigned rq, cr_ns now);
  * behind it is shed as CR_OUT_CANCELLED. Lock of its rq held. */
 void core_del(struct core *c, struct core_task *t, cr_ns now);
 
-/* --- events of one run queue; its lock held, @now never goes back ----------
- */
+/* --- events of one run queue; its lock held, @now never goes back --- */
 
 /** A frame woke idle @t: make its oldest frame the job and enqueue it. False:
  * nothing waits after all. */
@@ -165,7 +164,9 @@ struct core_task *core_steal(struct core *c, struct cr_rq *from,
 /**
  * CPUs of @rq that should pick now, as far as @idle (rq->cpu[] indexes) has
  * them: kicked by the policy, or as many as tasks were enqueued and may run
- * there since the last call. They are taken out of @idle and put in @wake.
+ * there since the last call. They are taken out of @idle and put in @wake;
+ * kicks of busy CPUs are forgotten. For drivers that do not preempt: one that
+ * does reads rq->kick, and lets every idle CPU pick at every instant.
  * Returns how many tasks found no idle CPU.
  */
 unsigned core_wakes(struct core *c, struct cr_rq *rq, struct cr_cpus *idle,
@@ -186,8 +187,7 @@ int64_t core_bound_ppm(const struct core *c);
 /** Tasks that belong to @rq; under its lock. */
 unsigned core_ntasks(const struct core *c, const struct cr_rq *rq);
 
-/* --- replacing the policy ---------------------------------------------------
- */
+/* --- replacing the policy --- */
 
 struct core_switch;
 

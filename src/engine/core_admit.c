@@ -89,18 +89,19 @@ int core_admit(const struct core *c, const struct cr_task *t,
 	return rc < 0 && rc != -ENOSPC ? -EINVAL : rc;
 }
 
-/* "0.0035", exact, rounded away from zero so that need > free stays visible. */
+/* "0.0035": @ppm rounded down to four digits. */
 static const char *share(int64_t ppm, char *buf, size_t size)
 {
-	uint64_t mag = ppm < 0 ? 0 - (uint64_t)ppm : (uint64_t)ppm;
-	uint64_t tenth = (mag + 99) / 100; /* of a thousandth */
+	bool negative = ppm < 0;
+	uint64_t digits = (uint64_t)(negative ? 99 - ppm : ppm) / 100;
 
-	(void)snprintf(buf, size, "%s%llu.%04llu", ppm < 0 ? "-" : "",
-		       (unsigned long long)(tenth / 10000),
-		       (unsigned long long)(tenth % 10000));
+	(void)snprintf(buf, size, "%s%llu.%04llu", negative ? "-" : "",
+		       (unsigned long long)(digits / 10000),
+		       (unsigned long long)(digits % 10000));
 	return buf;
 }
 
+/* Need is rounded up, room down: a refusal never reads as if it fitted. */
 void core_refusal(const struct core *c, int code, const struct cr_verdict *v,
 		  char *buf, size_t size)
 {
@@ -110,7 +111,7 @@ void core_refusal(const struct core *c, int code, const struct cr_verdict *v,
 		(void)snprintf(buf, size,
 			       "no-capacity: need %s, free %s of %lld.%02lld "
 			       "under %s (%s)",
-			       share(v->need_ppm, need, sizeof(need)),
+			       share(v->need_ppm + 99, need, sizeof(need)),
 			       share(v->free_ppm, left, sizeof(left)),
 			       (long long)(v->bound_ppm / CR_PPM),
 			       (long long)(v->bound_ppm % CR_PPM / 10000),

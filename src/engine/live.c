@@ -97,7 +97,6 @@ static uint64_t release_one_rq(struct live *l, struct live_task *const *tasks,
 		(void)core_release(l->core, &tasks[i]->core, now);
 		todo &= ~(UINT64_C(1) << i);
 	}
-	(void)core_tick(l->core, q->rq, now);
 	live_settle(l, q, &wakes);
 	(void)pthread_mutex_unlock(&q->lock);
 	live_signal(l, q, &wakes);

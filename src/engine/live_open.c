@@ -13,8 +13,7 @@
 #include "engine/live.h"
 #include "engine/live_state.h"
 
-/* --- the sleep protocol ------------------------------------------------------
- */
+/* --- the sleep protocol --- */
 
 static const struct core_backlog *client_of(const struct core_task *t)
 {
@@ -55,8 +54,7 @@ static void shed(struct core_task *t, const struct cr_job *job,
 		client_of(t)->shed(t, job, why, now);
 }
 
-/* --- threads -----------------------------------------------------------------
- */
+/* --- threads --- */
 
 static int start_thread(struct live *l, struct live_worker *w, struct cr_err *e)
 {

@@ -131,8 +131,7 @@ void live_signal(struct live *l, struct live_rq *q, const struct live_wakes *w)
 		nudge_thieves(l, q, w->surplus);
 }
 
-/* --- one job -----------------------------------------------------------------
- */
+/* --- one job --- */
 
 static void add(atomic_uint_fast64_t *counter, uint64_t n)
 {
@@ -190,8 +189,7 @@ static struct live_task *finish(struct live_worker *w, cr_ns ran, cr_ns now)
 	return NULL;
 }
 
-/* --- idle --------------------------------------------------------------------
- */
+/* --- idle --- */
 
 static void lock_both(struct live_rq *a, struct live_rq *b)
 {

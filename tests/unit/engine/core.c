@@ -305,6 +305,14 @@ static void the_guard_fills_the_emptiest_queue_up_to_its_capacity(void **state)
 	assert_string_equal(text, "no-capacity: need 0.2000, free 0.1000 of "
 				  "0.50 under fifo (sum of mean cost / period "
 				  "<= capacity)");
+	/* rounding never makes a refusal look as if it fitted */
+	v.need_ppm = 3501;
+	v.free_ppm = 3500;
+	core_refusal(g.core, -ENOSPC, &v, text, sizeof(text));
+	assert_non_null(strstr(text, "need 0.0036, free 0.0035 of"));
+	v.free_ppm = -1;
+	core_refusal(g.core, -ENOSPC, &v, text, sizeof(text));
+	assert_non_null(strstr(text, "free -0.0001 of"));
 	/* room again when one leaves, on the queue that it left */
 	core_del(g.core, &g.s[1].task.core, 0);
 	assert_int_equal(core_admit(g.core, t, &v), 1);
@@ -340,8 +348,7 @@ static void without_admission_only_nonsense_is_refused(void **state)
 	close_rig(&g, 0);
 }
 
-/* --- replacing the policy ----------------------------------------------------
- */
+/* --- replacing the policy --- */
 
 static int switch_to(struct rig *g, const struct cr_sched_ops *ops,
 		     const char *opts, cr_ns now, struct cr_err *e)
@@ -358,16 +365,17 @@ static int switch_to(struct rig *g, const struct cr_sched_ops *ops,
 
 static void a_switch_keeps_every_waiting_job_in_order(void **state)
 {
+	static const unsigned order[N] = { 3, 1, 4, 0, 2, 5 };
 	struct core_config cfg = { .ops = &cr_sched_edf, .ncpu = 1 };
 	struct cr_err e = { "" };
 	struct rig g;
 
 	(void)state;
 	open_all(&g, cfg);
-	for (unsigned i = 0; i < N; i++) {
+	for (unsigned k = 0; k < N; k++) {
 		/* later released, earlier due */
-		g.s[i].rel_deadline = 1000 - 100 * (cr_ns)i;
-		(void)frame(&g, i, i);
+		g.s[order[k]].rel_deadline = 1000 - 100 * (cr_ns)k;
+		(void)frame(&g, order[k], k);
 	}
 	assert_int_equal(pick(&g, 0, 10), 5);
 	assert_int_equal(switch_to(&g, &cr_sched_fifo, NULL, 11, &e), 0);
@@ -375,7 +383,7 @@ static void a_switch_keeps_every_waiting_job_in_order(void **state)
 	(void)source_push(&g.s[5], 12);
 	assert_true(stop(&g, 0, 13));
 	for (unsigned i = 0; i < N; i++) {
-		assert_int_equal(pick(&g, 0, 14 + i), i);
+		assert_int_equal(pick(&g, 0, 14 + i), order[i]);
 		(void)stop(&g, 0, 14 + i);
 	}
 	assert_int_equal(pick(&g, 0, 30), -1);
@@ -387,12 +395,13 @@ static int never_starts(struct cr_rq *rq)
 	return rq->id == 1 ? -ENOTSUP : 0;
 }
 
-static int only_three(const struct cr_sched *s, const struct cr_task *t,
-		      struct cr_verdict *v)
+/* The last one to be handed over: all others have joined by then. */
+static int not_the_last(const struct cr_sched *s, const struct cr_task *t,
+			struct cr_verdict *v)
 {
 	(void)s;
-	v->rule = "ids below 3";
-	return t->id < 3 ? 0 : -EINVAL;
+	v->rule = "ids below 5";
+	return t->id < 5 ? (int)(t->id % 2) : -EINVAL;
 }
 
 static void a_refused_switch_changes_nothing(void **state)
@@ -408,7 +417,7 @@ static void a_refused_switch_changes_nothing(void **state)
 
 	(void)state;
 	bad_init.rq_init = never_starts;
-	picky.admit = only_three;
+	picky.admit = not_the_last;
 	open_all(&g, cfg);
 	open_all(&twin, cfg);
 	for (unsigned i = 0; i < N; i++) {
@@ -421,7 +430,7 @@ static void a_refused_switch_changes_nothing(void **state)
 	assert_int_equal(switch_to(&g, &bad_init, NULL, 11, &e), -ENOTSUP);
 	assert_non_null(strstr(e.text, "fifo does not start"));
 	assert_int_equal(switch_to(&g, &picky, NULL, 12, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "not a task for rr: needs ids below 3"));
+	assert_non_null(strstr(e.text, "not a task for rr: needs ids below 5"));
 	assert_int_equal(switch_to(&g, &cr_sched_rr, "quantum=0", 12, &e),
 			 -EINVAL);
 	assert_int_equal(
@@ -443,6 +452,65 @@ static void a_refused_switch_changes_nothing(void **state)
 	}
 	close_rig(&g, 30);
 	close_rig(&twin, 30);
+}
+
+/* --- a policy that knows whom it picked --- */
+
+static struct {
+	unsigned picked, stopped;
+	enum cr_enq last_why;
+} heard;
+
+static struct cr_task *hearing_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
+{
+	struct cr_task *t = cr_sched_fifo.pick(rq, cpu, now);
+
+	heard.picked += t != NULL;
+	return t;
+}
+
+static void hearing_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
+			 cr_ns ran, enum cr_stop why, cr_ns now)
+{
+	heard.stopped++;
+	cr_sched_fifo.stop(rq, cpu, t, ran, why, now);
+}
+
+static void hearing_enqueue(struct cr_rq *rq, struct cr_task *t,
+			    enum cr_enq why, cr_ns now)
+{
+	heard.last_why = why;
+	cr_sched_fifo.enqueue(rq, t, why, now);
+}
+
+static void a_policy_hears_no_stop_of_what_it_did_not_pick(void **state)
+{
+	struct core_config cfg = { .ops = &cr_sched_edf, .ncpu = 1 };
+	struct cr_sched_ops hearing = cr_sched_fifo;
+	struct cr_err e = { "" };
+	struct core_task *t;
+	struct rig g;
+
+	(void)state;
+	hearing.pick = hearing_pick;
+	hearing.stop = hearing_stop;
+	hearing.enqueue = hearing_enqueue;
+	open_all(&g, cfg);
+	(void)frame(&g, 0, 0);
+	assert_int_equal(pick(&g, 0, 1), 0);
+	assert_int_equal(switch_to(&g, &hearing, NULL, 2, &e), 0);
+	/* the job it did not pick comes back, as new to it */
+	t = core_stop(g.core, core_rq(g.core, 0), 0, 1, CR_STOP_PREEMPT, 3);
+	assert_int_equal(heard.stopped, 0);
+	assert_true(core_again(g.core, t, 3));
+	assert_int_equal(heard.last_why, CR_ENQ_MIGRATE);
+	/* from now on it is the policy's own */
+	assert_int_equal(pick(&g, 0, 4), 0);
+	t = core_stop(g.core, core_rq(g.core, 0), 0, 1, CR_STOP_PREEMPT, 5);
+	assert_int_equal(heard.stopped, 1);
+	assert_true(core_again(g.core, t, 5));
+	assert_int_equal(heard.last_why, CR_ENQ_REQUEUE);
+	close_rig(&g, 6);
 }
 
 static void edf_refuses_what_fifo_took(void **state)
@@ -483,6 +551,8 @@ int main(void)
 		cmocka_unit_test(without_admission_only_nonsense_is_refused),
 		cmocka_unit_test(a_switch_keeps_every_waiting_job_in_order),
 		cmocka_unit_test(a_refused_switch_changes_nothing),
+		cmocka_unit_test(
+			a_policy_hears_no_stop_of_what_it_did_not_pick),
 		cmocka_unit_test(edf_refuses_what_fifo_took),
 	};
 
