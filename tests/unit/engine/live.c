@@ -100,8 +100,7 @@ static void wait_done(struct source *s, uint64_t n)
 		(void)sched_yield();
 }
 
-/* --- a policy that holds every task back until a tick
- * ------------------------- */
+/* --- a policy that holds every task back until a tick --- */
 
 struct hold_rq {
 	void *fifo[2]; /* the list head that fifo's callbacks see */
@@ -174,8 +173,79 @@ static void idle_workers_honour_ticks(void **state)
 	frames_held_until(true);
 }
 
-/* --- leaving
- * ------------------------------------------------------------------- */
+/* --- the last moment --- */
+
+static atomic_int late_frames;
+
+/* The rx thread strikes between the worker's look and its going to sleep: it
+ * pushes, finds the task active, and so does not release it. */
+static bool late_peek(struct core_task *t, struct cr_job *job)
+{
+	if (source_peek(t, job))
+		return true;
+	if (atomic_load(&late_frames) > 0) {
+		atomic_fetch_sub(&late_frames, 1);
+		(void)source_push(source_of(t), 0);
+		assert_false(live_task_wake(&source_of(t)->task));
+	}
+	return false;
+}
+
+static void a_frame_at_the_last_moment_is_not_forgotten(void **state)
+{
+	struct rig g;
+	struct live_config cfg = config(&g, &cr_sched_fifo);
+
+	(void)state;
+	cfg.client.backlog.peek = late_peek;
+	start(&g, &cfg);
+	atomic_store(&late_frames, 1);
+	frame(&g, 0);
+	wait_done(&g.s[0], 2);
+	finish(&g);
+}
+
+/* --- stealing --- */
+
+static struct cr_task *take_first(struct cr_rq *from, struct cr_rq *to,
+				  unsigned cpu, cr_ns now)
+{
+	(void)to, (void)cpu;
+	return cr_sched_fifo.pick(from, 0, now);
+}
+
+/* Two tasks of one queue: its only worker is held by the first one, so the
+ * sleeping worker of the other queue has to be woken for the second. */
+static void a_sleeping_thief_is_woken(void **state)
+{
+	struct cr_sched_ops stealing = cr_sched_fifo;
+	struct live_worker_stats st[2];
+	struct rig g;
+	struct live_config cfg = config(&g, &stealing);
+
+	(void)state;
+	stealing.steal = take_first;
+	cfg.core.cpus_per_rq = 1;
+	start(&g, &cfg); /* 0 and 2 are in one queue, 1 and 3 in the other */
+	for (uint64_t k = 1; k <= 20; k++) {
+		atomic_store(&g.hold, 1);
+		frame(&g, 0);
+		while (!g.s[0].running)
+			(void)sched_yield();
+		frame(&g, 2);
+		while (!g.s[2].running) /* held, too, on the other worker */
+			(void)sched_yield();
+		atomic_store(&g.hold, 0);
+		wait_done(&g.s[0], k);
+		wait_done(&g.s[2], k);
+	}
+	for (unsigned w = 0; w < 2; w++)
+		live_worker_stats(g.live, w, &st[w]);
+	assert_true(st[0].steals + st[1].steals > 0);
+	finish(&g);
+}
+
+/* --- leaving --- */
 
 static void a_running_task_finishes_its_frame_and_then_leaves(void **state)
 {
@@ -267,8 +337,7 @@ static void a_masked_task_wakes_the_worker_that_may_run_it(void **state)
 	finish(&g);
 }
 
-/* --- refusals
- * -------------------------------------------------------------------- */
+/* --- refusals --- */
 
 static void a_full_engine_says_why(void **state)
 {
@@ -348,6 +417,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(idle_workers_honour_ticks),
+		cmocka_unit_test(a_frame_at_the_last_moment_is_not_forgotten),
+		cmocka_unit_test(a_sleeping_thief_is_woken),
 		cmocka_unit_test(
 			a_running_task_finishes_its_frame_and_then_leaves),
 		cmocka_unit_test(a_queued_task_leaves_at_once),

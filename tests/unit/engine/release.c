@@ -81,6 +81,23 @@ static void rate_based_bursts(void **state)
 	CHECK(&rate, w, 0);
 }
 
+/* The window moves by y, whatever the relative deadline is. */
+static void rate_based_short_deadlines(void **state)
+{
+	static const struct release_cfg cfg = { .kind = RELEASE_RATE,
+						.period = 5,
+						.rel_deadline = 3,
+						.x = 2,
+						.y = 10 };
+	static const struct want w[] = {
+		{ 0, 0, 3 },  { 0, 0, 3 },    { 0, 0, 13 },
+		{ 1, 1, 13 }, { 30, 30, 33 },
+	};
+
+	(void)state;
+	CHECK(&cfg, w, 0);
+}
+
 /* l(0) = a(0); l(i) = max(a(i), l(i-1) + 1/R). */
 static void lbap_smooths_to_the_rate(void **state)
 {
@@ -181,6 +198,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rate_based_even_releases),
 		cmocka_unit_test(rate_based_bursts),
+		cmocka_unit_test(rate_based_short_deadlines),
 		cmocka_unit_test(lbap_smooths_to_the_rate),
 		cmocka_unit_test(sporadic_keeps_a_period_apart),
 		cmocka_unit_test(periodic_stays_on_its_grid),

@@ -22,8 +22,7 @@ static struct steps *new_edf(unsigned ncpu)
 	return s;
 }
 
-/* --- the oracle
- * ---------------------------------------------------------------- */
+/* --- the oracle --- */
 
 struct oracle_task {
 	const struct step_job *job;
@@ -99,8 +98,7 @@ static void edf_decides_as_the_oracle_in_every_slot(void **state)
 	}
 }
 
-/* --- the promise: one CPU, U <= 1, deadlines at the period's end
- * ---------------- */
+/* --- the promise: one CPU, U <= 1, deadlines at the period's end --- */
 
 enum { HYPER = 2 * 2 * 2 * 3 * 5 * 2 }; /* 240; periods divide it */
 
@@ -143,8 +141,7 @@ static void edf_never_misses_on_one_cpu_up_to_full_load(void **state)
 	}
 }
 
-/* --- admission ---------------------------------------------------------------
- */
+/* --- admission --- */
 
 struct shop {
 	struct core *core;
@@ -223,6 +220,19 @@ static void admission_counts_the_longest_frame_of_anybody(void **state)
 	shop_close(&s);
 }
 
+static void admission_rounds_against_the_task(void **state)
+{
+	struct cr_verdict v;
+	struct shop s;
+
+	(void)state;
+	shop_open(&s, 1, 0, false);
+	assert_int_equal(ask(&s, CR_SOFT, 7, 30, &v), 0);
+	assert_int_equal(v.need_ppm, 233334);
+	assert_int_equal(v.free_ppm, 1000000 - 466667); /* 14/30 may block */
+	shop_close(&s);
+}
+
 static void preemptive_admission_has_no_blocking(void **state)
 {
 	struct cr_verdict v;
@@ -280,6 +290,7 @@ int main(void)
 		cmocka_unit_test(edf_decides_as_the_oracle_in_every_slot),
 		cmocka_unit_test(edf_never_misses_on_one_cpu_up_to_full_load),
 		cmocka_unit_test(admission_counts_the_longest_frame_of_anybody),
+		cmocka_unit_test(admission_rounds_against_the_task),
 		cmocka_unit_test(preemptive_admission_has_no_blocking),
 		cmocka_unit_test(hard_tasks_count_in_full_and_fear_dhall),
 		cmocka_unit_test(partitioned_queues_are_filled_evenly),

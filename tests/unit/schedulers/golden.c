@@ -95,6 +95,22 @@ static void rr_turns_last_a_quantum(void **state)
 	expect(s, want, NULL);
 }
 
+/* The rest of a turn is what its earlier frames have left of it. */
+static void rr_counts_all_frames_of_a_turn(void **state)
+{
+	struct steps *s = new_steps(&cr_sched_rr, "quantum=1us", 1, true);
+	char want[STEPS_SLOTS + 1] = "";
+
+	(void)state;
+	ADD(s, CR_SOFT, { 0, 600, 9999 }, { 0, 600, 9999 });
+	ADD(s, CR_SOFT, { 0, 500, 9999 });
+	memset(want, 'A', 1000);
+	memset(want + 1000, 'B', 500);
+	memset(want + 1500, 'A', 200);
+	memset(want + 1700, '.', 100);
+	expect(s, want, NULL);
+}
+
 /* Without preemption a turn is as many frames as fit below the quantum: equal
  * time for cheap and costly frames, where fifo gives equal counts. */
 static void rr_without_preemption_shares_time(void **state)
@@ -218,6 +234,7 @@ int main(void)
 		cmocka_unit_test(fifo_on_two_cpus),
 		cmocka_unit_test(a_mask_is_kept),
 		cmocka_unit_test(rr_turns_last_a_quantum),
+		cmocka_unit_test(rr_counts_all_frames_of_a_turn),
 		cmocka_unit_test(rr_without_preemption_shares_time),
 		cmocka_unit_test(rr_divides_time_equally),
 		cmocka_unit_test(edf_runs_the_earliest_deadline_and_preempts),
