@@ -11,14 +11,15 @@
 #include "base/clock.h"
 #include "cmocka_cr.h"
 #include "engine_source.h"
+#include "schedulers/list.h"
 #include "schedulers/policies.h"
 
-enum { N = 4 };
+enum { N = 4, ALL = 15 };
 
 struct rig {
 	struct live *live;
 	struct source *s; /* [N] */
-	atomic_int hold;  /* run() waits while it is 1 */
+	atomic_uint hold; /* run() of task i waits while bit i is set */
 	atomic_uint workers;
 };
 
@@ -29,7 +30,7 @@ static void run(void *arg, struct live_task *t, const struct live_run *r)
 
 	(void)r;
 	atomic_store(&s->running, 1);
-	while (atomic_load(&g->hold))
+	while (atomic_load(&g->hold) >> t->core.task.id & 1)
 		(void)sched_yield();
 	atomic_store(&s->running, 0);
 	atomic_fetch_add(&s->done, 1);
@@ -62,15 +63,21 @@ static struct live_config config(struct rig *g, const struct cr_sched_ops *ops)
 	};
 }
 
+static void join(struct rig *g, unsigned i)
+{
+	struct cr_verdict v;
+
+	assert_int_equal(live_add(g->live, &g->s[i].task, &v), 0);
+}
+
 static void start(struct rig *g, const struct live_config *cfg)
 {
 	struct cr_err e = { "" };
-	struct cr_verdict v;
 
 	if (live_open(&g->live, cfg, NULL, &e))
 		fail_msg("%s", e.text);
 	for (unsigned i = 0; i < N; i++)
-		assert_int_equal(live_add(g->live, &g->s[i].task, &v), 0);
+		join(g, i);
 }
 
 static void finish(struct rig *g)
@@ -100,11 +107,11 @@ static void wait_done(struct source *s, uint64_t n)
 		(void)sched_yield();
 }
 
-/* --- a policy that holds every task back until a tick --- */
+/* --- a policy that holds all tasks but the first back until a tick --- */
 
 struct hold_rq {
-	void *fifo[2]; /* the list head that fifo's callbacks see */
-	cr_ns open;    /* the last tick: picks of this instant get something */
+	struct list_head fifo; /* what fifo's callbacks see */
+	cr_ns open; /* the last tick: picks of this instant get something */
 };
 
 static void hold_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
@@ -115,6 +122,20 @@ static void hold_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 		rq->next_tick = now + CR_MS;
 }
 
+static struct cr_task *pick_the_first(struct cr_rq *rq, cr_ns now)
+{
+	struct list_node *n;
+
+	TAILQ_FOREACH (n, &CR_RQ(rq, struct hold_rq)->fifo, link)
+		if (cr_task_of(n)->id == 0)
+			break;
+	if (!n)
+		return NULL;
+	cr_sched_fifo.dequeue(rq, cr_task_of(n), now);
+	cr_task_of(n)->slice = CR_NEVER;
+	return cr_task_of(n);
+}
+
 static struct cr_task *hold_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 {
 	struct cr_task *t;
@@ -122,7 +143,7 @@ static struct cr_task *hold_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 	if (CR_RQ(rq, struct hold_rq)->open != now) {
 		if (rq->next_tick == CR_NEVER)
 			rq->next_tick = now + CR_MS;
-		return NULL;
+		return pick_the_first(rq, now);
 	}
 	t = cr_sched_fifo.pick(rq, cpu, now);
 	if (rq->nqueued > 1 && rq->next_tick == CR_NEVER)
@@ -141,7 +162,7 @@ static struct cr_sched_ops holding(void)
 
 	ops.name = "hold";
 	ops.flags = CR_F_IDLES;
-	assert_int_equal(ops.rq_size, sizeof(void *[2]));
+	assert_int_equal(ops.rq_size, sizeof(struct list_head));
 	ops.rq_size = sizeof(struct hold_rq);
 	ops.enqueue = hold_enqueue;
 	ops.pick = hold_pick;
@@ -171,6 +192,31 @@ static void idle_workers_honour_ticks(void **state)
 	(void)state;
 	frames_held_until(false);
 	frames_held_until(true);
+}
+
+/* The worker that waits for the tick is called away to a long frame; another
+ * one has to wait for the tick in its place. */
+static void a_busy_keeper_hands_over(void **state)
+{
+	struct cr_sched_ops ops = holding();
+	struct rig g;
+	struct live_config cfg = config(&g, &ops);
+
+	(void)state;
+	start(&g, &cfg);
+	for (uint64_t k = 1; k <= 50; k++) {
+		atomic_store(&g.hold, 1u << 0);
+		frame(&g, 1);
+		/* any moment from before it is the keeper to after the tick */
+		for (cr_ns until = clock_now() + (cr_ns)k * 25 * CR_US;
+		     clock_now() < until;)
+			(void)sched_yield();
+		frame(&g, 0);
+		wait_done(&g.s[1], k);
+		atomic_store(&g.hold, 0);
+		wait_done(&g.s[0], k);
+	}
+	finish(&g);
 }
 
 /* --- the last moment --- */
@@ -214,6 +260,13 @@ static struct cr_task *take_first(struct cr_rq *from, struct cr_rq *to,
 	return cr_sched_fifo.pick(from, 0, now);
 }
 
+static void leave(struct rig *g, unsigned i)
+{
+	live_remove(g->live, &g->s[i].task);
+	while (!atomic_exchange(&g->s[i].gone, 0))
+		(void)sched_yield();
+}
+
 /* Two tasks of one queue: its only worker is held by the first one, so the
  * sleeping worker of the other queue has to be woken for the second. */
 static void a_sleeping_thief_is_woken(void **state)
@@ -228,7 +281,7 @@ static void a_sleeping_thief_is_woken(void **state)
 	cfg.core.cpus_per_rq = 1;
 	start(&g, &cfg); /* 0 and 2 are in one queue, 1 and 3 in the other */
 	for (uint64_t k = 1; k <= 20; k++) {
-		atomic_store(&g.hold, 1);
+		atomic_store(&g.hold, ALL);
 		frame(&g, 0);
 		while (!g.s[0].running)
 			(void)sched_yield();
@@ -238,6 +291,11 @@ static void a_sleeping_thief_is_woken(void **state)
 		atomic_store(&g.hold, 0);
 		wait_done(&g.s[0], k);
 		wait_done(&g.s[2], k);
+		/* the stolen one has moved: back to where there is room */
+		leave(&g, 0);
+		leave(&g, 2);
+		join(&g, 0);
+		join(&g, 2);
 	}
 	for (unsigned w = 0; w < 2; w++)
 		live_worker_stats(g.live, w, &st[w]);
@@ -254,7 +312,7 @@ static void a_running_task_finishes_its_frame_and_then_leaves(void **state)
 
 	(void)state;
 	start(&g, &cfg);
-	atomic_store(&g.hold, 1);
+	atomic_store(&g.hold, ALL);
 	frame(&g, 0);
 	while (!g.s[0].running)
 		(void)sched_yield();
@@ -277,7 +335,7 @@ static void a_queued_task_leaves_at_once(void **state)
 
 	(void)state;
 	start(&g, &cfg);
-	atomic_store(&g.hold, 1);
+	atomic_store(&g.hold, ALL);
 	frame(&g, 0);
 	frame(&g, 1);
 	while (!g.s[0].running || !g.s[1].running)
@@ -307,7 +365,7 @@ static void a_switch_under_a_running_frame(void **state)
 
 	(void)state;
 	start(&g, &cfg);
-	atomic_store(&g.hold, 1);
+	atomic_store(&g.hold, ALL);
 	frame(&g, 0);
 	while (!g.s[0].running)
 		(void)sched_yield();
@@ -417,6 +475,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(idle_workers_honour_ticks),
+		cmocka_unit_test(a_busy_keeper_hands_over),
 		cmocka_unit_test(a_frame_at_the_last_moment_is_not_forgotten),
 		cmocka_unit_test(a_sleeping_thief_is_woken),
 		cmocka_unit_test(
