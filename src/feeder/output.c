@@ -90,24 +90,24 @@ static json_t *verdicts_json(const struct output *o)
 	return list;
 }
 
-/* What the feeder itself took: it shares the machine with the daemon. */
+/* What the feeder itself took, per frame sent and, mostly, received: it shares
+ * the machine with the daemon. */
 static json_t *feeder_json(const struct session_result *r)
 {
-	uint64_t frames = r->pacer.packets + r->receiver.packets;
+	uint64_t frames = r->pacer.packets;
 
-	return json_pack(
-		"{s:I,s:I,s:I,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "cpu_ns",
-		(json_int_t)r->cpu, "pacer_cpu_ns", (json_int_t)r->pacer.cpu,
-		"receiver_cpu_ns", (json_int_t)r->receiver.cpu,
-		"cpu_us_per_frame_sent_and_received",
-		frames ? (double)r->cpu / 1e3 * 2 / (double)frames : 0.0,
-		"packets_sent", (json_int_t)r->pacer.packets, "batches_sent",
-		(json_int_t)r->pacer.batches, "send_failed",
-		(json_int_t)r->pacer.failed, "late_max_ns",
-		(json_int_t)r->pacer.late_max, "packets_received",
-		(json_int_t)r->receiver.packets, "unknown_ssrc",
-		(json_int_t)r->receiver.unknown_ssrc, "socket_drops",
-		(json_int_t)r->receiver.kernel_drops);
+	return json_pack("{s:I,s:I,s:I,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I}",
+			 "cpu_ns", (json_int_t)r->cpu, "pacer_cpu_ns",
+			 (json_int_t)r->pacer.cpu, "receiver_cpu_ns",
+			 (json_int_t)r->receiver.cpu, "cpu_us_per_frame",
+			 frames ? (double)r->cpu / 1e3 / (double)frames : 0.0,
+			 "packets_sent", (json_int_t)r->pacer.packets,
+			 "batches_sent", (json_int_t)r->pacer.batches,
+			 "send_failed", (json_int_t)r->pacer.failed,
+			 "late_max_ns", (json_int_t)r->pacer.late_max,
+			 "packets_received", (json_int_t)r->receiver.packets,
+			 "unknown_ssrc", (json_int_t)r->receiver.unknown_ssrc,
+			 "socket_drops", (json_int_t)r->receiver.kernel_drops);
 }
 
 static json_t *command_json(const struct output *o)

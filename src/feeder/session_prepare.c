@@ -37,6 +37,7 @@ static int open_sources(struct session *s, struct cr_err *e)
 			.flow = &c->flows[f],
 			.base = c->path,
 			.seed = s->cfg.seed,
+			.duration = s->cfg.duration,
 			.progress = on_segment,
 			.arg = s,
 		};

@@ -12,7 +12,8 @@
 #include "media/payload.h"
 #include "speech/speech.h"
 
-#define SEGMENT_TIME (10 * CR_SEC)
+#define SEGMENT_MIN CR_SEC
+#define SEGMENT_MAX (10 * CR_SEC)
 #define POOL_BYTES (16u << 20) /* PCM needs no codec time: as many as fit */
 #define CODED_SEGMENTS 64u
 #define MIN_SEGMENTS 16u
@@ -93,11 +94,13 @@ static int open_corpus(struct encoder *enc, const struct source_cfg *cfg,
 }
 
 static int size_pool(struct source *s, const struct encoder *enc,
-		     const struct campaign_flow *f, struct cr_err *e)
+		     const struct source_cfg *cfg, struct cr_err *e)
 {
+	cr_ns time =
+		cr_ns_max(cr_ns_min(cfg->duration, SEGMENT_MAX), SEGMENT_MIN);
 	size_t segment;
 
-	s->frames = (unsigned)(SEGMENT_TIME / f->ptime);
+	s->frames = (unsigned)(time / cfg->flow->ptime);
 	if (enc->leg->codec->any_length)
 		s->slot = (size_t)enc->samples * 2;
 	else
@@ -161,7 +164,7 @@ static int encode_segment(struct source *s, const struct encoder *enc,
 static int fill(struct source *s, struct encoder *enc,
 		const struct source_cfg *cfg, struct cr_err *e)
 {
-	int rc = size_pool(s, enc, cfg->flow, e);
+	int rc = size_pool(s, enc, cfg, e);
 
 	for (unsigned i = 0; i < s->segments && !rc; i++) {
 		rc = encode_segment(s, enc, i, e);

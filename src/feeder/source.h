@@ -27,6 +27,7 @@ struct source_cfg {
 	const char
 		*base; /**< the campaign file: relative inputs are beside it */
 	uint64_t seed;
+	cr_ns duration; /**< of the campaign: segments need not be longer  */
 	source_progress *progress; /**< may be NULL */
 	void *arg;
 };

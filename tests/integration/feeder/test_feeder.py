@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""codec-feeder against the real daemon: exact counts, files, exit codes.
+
+Counts and content only: no test depends on how fast the machine is. Loads are
+a few calls, so that even under a sanitizer nothing has to be dropped.
+"""
+import csv
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
+FEEDER = BUILD / "codec-feeder"
+
+PAIRS = """
+seed: 5
+duration: 2s
+flows:
+  - name: enc
+    count: 2
+    in: {codec: pcmu}
+    out: {codec: amr, mode: 12.2}
+  - name: dec
+    count: 2
+    in: {codec: amr, mode: 7.95, octet-align: yes}
+    out: {codec: pcma}
+  - name: wide
+    count: 1
+    in: {codec: amr-wb, mode: 12.65}
+    out: {codec: l16, rate: 16000}
+  - name: wb
+    count: 1
+    in: {codec: l16, rate: 16000}
+    out: {codec: amr-wb, mode: 23.85, octet-align: yes}
+  - name: long
+    count: 1
+    in: {codec: pcmu}
+    ptime: 30ms
+    out: {codec: g723_1}
+"""
+
+
+def simple(**keys):
+    """A campaign of PCMU -> PCMA with extra lines in its flow."""
+    extra = "".join(f"    {k.replace('_', '-')}: {v}\n"
+                    for k, v in keys.items())
+    return ("seed: 2\nduration: 2s\nflows:\n  - name: a\n"
+            "    in: {codec: pcmu}\n    out: {codec: pcma}\n" + extra)
+
+
+def feed(*args):
+    return subprocess.run([FEEDER, *map(str, args)], capture_output=True,
+                          text=True, timeout=120)
+
+
+def frames_in(path, *options):
+    """Samples that ffmpeg decodes from a file; it must not complain."""
+    done = subprocess.run(
+        ["ffmpeg", "-v", "error", "-nostdin", *options, "-i", str(path), "-f",
+         "s16le", "-"], capture_output=True, timeout=60, check=True)
+    assert done.stderr == b"", done.stderr
+    return len(done.stdout) // 2
+
+
+def test_every_frame_of_every_codec_pair_comes_back(daemon, campaign,
+                                                    tmp_path):
+    d = daemon("--no-admission", "--ring", "64")
+    run = tmp_path / "run"
+    r = d.feed(campaign(PAIRS), "--out", run, "--dump", tmp_path / "dump")
+    total = r["total"]
+    assert total["admitted"] == 7 and total["refused"] == 0
+    assert total["lost"] == 0 and total["strays"] == 0
+    assert total["duplicates"] == 0 and total["reordered"] == 0
+    # 2 s less the phase: 99 or 100 frames of 20 ms, 66 of 30 ms
+    with open(run / "calls.csv", encoding="utf-8") as f:
+        rows = list(csv.DictReader(f))
+    assert len(rows) == 7
+    for row in rows:
+        assert 65 <= int(row["sent"]) <= 100
+        assert int(row["missed"]) == 0
+        assert row["sent"] == row["received"] == row["daemon_packets_in"]
+        assert row["daemon_done"] == row["sent"]
+        assert row["daemon_packets_out"] == row["received"]
+    assert json.load(open(run / "run.json", encoding="utf-8")) == r
+    assert r["campaign"]["text"] == PAIRS
+    assert r["scheduler"].startswith("edf")
+    sent = {(row["flow"], row["index"]): int(row["sent"]) for row in rows}
+    dump = tmp_path / "dump"
+    assert frames_in(dump / "enc-0.amr") == 160 * sent["enc", "0"]
+    assert frames_in(dump / "dec-1.wav") == 160 * sent["dec", "1"]
+    assert frames_in(dump / "wide-0.wav") == 320 * sent["wide", "0"]
+    assert frames_in(dump / "wb-0.awb") == 320 * sent["wb", "0"]
+    assert frames_in(dump / "long-0.g723_1", "-f", "g723_1") == \
+        240 * sent["long", "0"]
+    assert len(list(dump.iterdir())) == 7
+
+
+def test_the_network_model_loses_what_the_plan_says(daemon, campaign):
+    text = simple(count=3, network="{loss: 20%, duplicate: 10%, reorder: 5%}")
+    path = campaign(text)
+    plan = feed(path, "--print-schedule").stdout.splitlines()[:-1]
+    lost = sum(line.endswith(" lost") for line in plan)
+    copies = sum(line.endswith(" copy") for line in plan)
+    assert lost > 0 and copies > 0
+    total = daemon("--ring", "64").feed(path)["total"]
+    assert total["withheld"] == lost and total["copies"] == copies
+    assert total["sent"] == len(plan) - lost - copies
+    # the daemon's answers: a frame that comes behind its successor may be
+    # refused by its pipeline, but nothing is invented
+    assert total["received"] <= total["sent"]
+    assert total["duplicates"] == 0
+
+
+def test_talk_spurts_leave_gaps_and_nothing_is_lost(daemon, campaign):
+    path = campaign(simple(count=4, talk="{spurt: 200ms, pause: 200ms}"))
+    plan = feed(path, "--print-schedule").stdout
+    total = daemon("--ring", "64").feed(path)["total"]
+    assert total["sent"] == plan.count("frame=") < 4 * 99
+    assert plan.count("marker") > 4
+    assert total["lost"] == 0 and total["received"] == total["sent"]
+
+
+def test_a_load_becomes_calls(daemon, campaign):
+    d = daemon("--no-admission", "--ring", "64")
+    path = campaign("seed: 1\nduration: 1s\nflows:\n  - load: 30%\n"
+                    "    in: {codec: pcmu}\n"
+                    "    out: {codec: spin, spin: 2ms}\n")
+    flows = d.feed(path)["flows"]
+    # one worker, 2 ms of every 20 ms: 10 % a call, and a little for decoding
+    assert flows[0]["admitted"] in (2, 3)
+    assert d.feed(path, "--load-scale", "200%")["flows"][0]["admitted"] \
+        in (5, 6)
+    assert d.feed(path, "--count", "1")["flows"][0]["admitted"] == 1
+
+
+def test_refused_calls_are_counted_and_explained(daemon, campaign):
+    d = daemon("--ring", "64")
+    path = campaign("seed: 1\nduration: 1s\nexpect: {admitted: 100%}\n"
+                    "flows:\n  - count: 20\n    in: {codec: pcmu}\n"
+                    "    out: {codec: spin, spin: 4ms}\n")
+    r = d.feed(path, code=3)
+    assert 0 < r["total"]["admitted"] < 6
+    assert r["total"]["refused"] == 20 - r["total"]["admitted"]
+    assert "no-capacity" in r["refusal"]
+    assert r["expectations"][0]["metric"] == "admitted"
+    assert r["expectations"][0]["met"] is False
+
+
+def test_expectations_decide_the_exit_code(daemon, campaign):
+    d = daemon("--ring", "64")
+    good = campaign(simple(count=1, expect="{loss: <= 0%, max-delay: <= 60s}"))
+    assert all(x["met"] for x in d.feed(good)["expectations"])
+    bad = campaign(simple(count=1, expect="{p50-delay: <= 1us}"), "bad.yaml")
+    r = d.feed(bad, code=3)
+    assert [x["met"] for x in r["expectations"]] == [False]
+    table = feed(bad, *d.where(), "--quiet")
+    assert table.returncode == 3 and "MISSED" in table.stdout
+
+
+def wait_for(condition):
+    """Poll until a state is reached; the limit only ends a hung test."""
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end, "hung"
+        time.sleep(0.02)
+
+
+def started(process):
+    """Read progress until calls are up."""
+    for line in process.stderr:
+        if " calls up" in line:
+            return
+    pytest.fail("the feeder ended before a call was up")
+
+
+def long_run(d, path, *options):
+    return subprocess.Popen([FEEDER, path, *d.where(), *options],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True)
+
+
+def test_interrupted_it_stops_its_calls_and_writes_results(daemon, campaign,
+                                                           tmp_path):
+    d = daemon()
+    path = campaign(simple(count=3).replace("duration: 2s", "duration: 600s"))
+    p = long_run(d, path, "--out", tmp_path / "run")
+    started(p)
+    p.send_signal(signal.SIGINT)
+    p.communicate(timeout=60)
+    assert p.returncode == 130
+    r = json.load(open(tmp_path / "run" / "run.json", encoding="utf-8"))
+    assert r["interrupted"] is True and r["total"]["admitted"] == 3
+    assert r["daemon"]["stats"]["calls_started"] == 3
+    wait_for(lambda: json.loads(subprocess.run(
+        [BUILD / "codec-ctl", *d.where(), "--json", "stats"],
+        capture_output=True, text=True, check=True,
+        timeout=60).stdout)["calls"] == 0
+        if (BUILD / "codec-ctl").exists() else True)
+
+
+def test_a_killed_daemon_ends_the_run_with_a_reason(daemon, campaign,
+                                                    tmp_path):
+    d = daemon()
+    path = campaign(simple(count=2).replace("duration: 2s", "duration: 600s"))
+    p = long_run(d, path, "--out", tmp_path / "run")
+    started(p)
+    d.stop(signal.SIGKILL)
+    _, err = p.communicate(timeout=90)
+    assert p.returncode == 1
+    assert "is gone" in err
+    r = json.load(open(tmp_path / "run" / "run.json", encoding="utf-8"))
+    assert "is gone" in r["failure"]
+
+
+def test_without_a_daemon_it_says_where_it_looked(campaign):
+    done = feed(campaign(simple(count=1)), "--to", "127.0.0.1:9", "--udp-port",
+                9, "--sctp", "user", "--quiet")
+    assert done.returncode == 1
+    assert "127.0.0.1" in done.stderr
+
+
+def test_the_schedule_depends_on_the_seed_alone(campaign):
+    path = campaign(simple(
+        count=5, network="{jitter: 10ms, loss: 3%, reorder: 2%}",
+        talk="{spurt: 300ms, pause: 200ms}"))
+    first, again = (feed(path, "--print-schedule").stdout for _ in range(2))
+    assert first == again and "hash=" in first
+    assert feed(path, "--print-schedule", "--seed", 3).stdout != first
+
+
+def test_it_tells_how_to_start_the_daemon(campaign):
+    path = campaign("duration: 1s\nplatform: {cpus: 4, run-queues: 2}\n"
+                    "daemon: {admission: off, max-age: 80ms}\n"
+                    "schedulers: [fifo, \"rr,quantum=2ms\"]\n"
+                    "flows:\n  - count: 1\n    in: {codec: pcmu}\n"
+                    "    out: {codec: pcma}\n")
+    assert feed("--print", "daemon", path).stdout.split() == [
+        "--workers=4", "--run-queues=2", "--no-admission", "--max-age=80000us"]
+    assert feed("--print", "schedulers", path).stdout.split("\n") == [
+        "fifo", "rr,quantum=2ms", ""]
+
+
+@pytest.mark.parametrize("args, says", [
+    (["--count", "b=3"], "no flow 'b'"),
+    (["--count", "0"], "needs [FLOW=]N"),
+    (["--to", "host:port"], "the port must be"),
+])
+def test_wrong_options_are_explained(campaign, args, says):
+    done = feed(campaign(simple(count=1)), *args)
+    assert done.returncode == 2 and says in done.stderr
+
+
+def test_a_wrong_campaign_is_refused_with_its_line(campaign):
+    path = campaign(simple(count=1, deadlin="5ms"))
+    done = feed(path)
+    assert done.returncode == 2
+    assert f"{path}:8: flows[0]: unknown key 'deadlin'" in done.stderr

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What comes back is matched to what was sent by timestamp: exact counts of
+ * received, lost, late, duplicate, reordered and stray frames.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "feeder/match.h"
+
+#define FRAME (20 * CR_MS)
+
+static struct match *make(uint32_t ts_base)
+{
+	const struct match_cfg cfg = { .in_frame = FRAME,
+				       .out_clock = 8000,
+				       .out_units = 160,
+				       .ts_base = ts_base,
+				       .deadline = 5 * CR_MS };
+	struct match *m = calloc(1, sizeof(*m));
+
+	assert_non_null(m);
+	match_init(m, &cfg);
+	return m;
+}
+
+static bool back(struct match *m, unsigned frame, unsigned seq, cr_ns now)
+{
+	struct rtp_packet p = { .seq = (uint16_t)seq,
+				.ts = m->cfg.ts_base + frame * m->cfg.out_units,
+				.payload_bytes = 32 };
+	uint64_t index = 12345;
+	bool is_new = match_received(m, &p, now, &index);
+
+	if (is_new)
+		assert_int_equal(index, frame);
+	return is_new;
+}
+
+static void every_frame_is_counted_once(void **state)
+{
+	/* base near the end: timestamps and sequence numbers wrap */
+	struct match *m = make(UINT32_MAX - 1000);
+
+	(void)state;
+	for (unsigned i = 0; i < 1000; i++) {
+		match_sent(m, i, i * FRAME);
+		assert_true(back(m, i, 65000 + i, i * FRAME + CR_MS));
+		assert_false(back(m, i, 65000 + i, i * FRAME + 2 * CR_MS));
+	}
+	assert_int_equal(m->received, 1000);
+	assert_int_equal(m->duplicates, 1000);
+	assert_int_equal(m->late + m->strays + m->reordered, 0);
+	assert_int_equal(match_lost(m), 0);
+	assert_int_equal(histogram_max(&m->delay), CR_MS);
+	assert_int_equal(histogram_max(&m->jitter), 0);
+	free(m);
+}
+
+static void lost_late_and_reordered_are_told_apart(void **state)
+{
+	struct match *m = make(77);
+
+	(void)state;
+	for (unsigned i = 0; i < 10; i++)
+		match_sent(m, i, i * FRAME);
+	assert_true(back(m, 0, 0, CR_MS));
+	assert_true(back(m, 2, 2, 2 * FRAME + 6 * CR_MS)); /* late */
+	assert_true(back(m, 1, 1, FRAME + 27 * CR_MS));	   /* behind, late */
+	assert_true(back(m, 9, 9, 9 * FRAME + 5 * CR_MS)); /* just in time */
+	assert_int_equal(m->received, 4);
+	assert_int_equal(m->late, 2);
+	assert_int_equal(m->reordered, 1);
+	assert_int_equal(match_lost(m), 6);
+	free(m);
+}
+
+static void answers_to_nothing_are_strays(void **state)
+{
+	struct match *m = make(5000);
+	struct rtp_packet before = { .seq = 1, .ts = 4000 };
+	uint64_t index;
+
+	(void)state;
+	match_sent(m, 0, 0);
+	assert_false(back(m, 3, 0, CR_MS)); /* not yet sent */
+	assert_false(match_received(m, &before, CR_MS, &index)); /* < base */
+	for (unsigned i = 1; i <= MATCH_WINDOW; i++)
+		match_sent(m, i, i * FRAME);
+	assert_false(back(m, 0, 2, 600 * FRAME)); /* out of the window */
+	assert_int_equal(m->strays, 3);
+	assert_int_equal(m->received, 0);
+	free(m);
+}
+
+/* 30 ms in, 20 ms out: frame k of the output ends at (k + 1) * 20 ms and is
+ * complete with the input frame that holds its last sample. */
+static void frames_of_other_lengths_match_what_completes_them(void **state)
+{
+	struct match *m = make(0);
+
+	(void)state;
+	m->cfg.in_frame = 30 * CR_MS;
+	for (unsigned i = 0; i < 4; i++)
+		match_sent(m, i, i * 30 * CR_MS);
+	assert_true(back(m, 0, 0, CR_MS));		    /* input 0 */
+	assert_true(back(m, 1, 1, 30 * CR_MS + 2 * CR_MS)); /* input 1 */
+	assert_true(back(m, 2, 2, 30 * CR_MS + 3 * CR_MS)); /* input 1 */
+	assert_true(back(m, 3, 3, 60 * CR_MS + 4 * CR_MS)); /* input 2 */
+	assert_int_equal(histogram_max(&m->delay), 4 * CR_MS);
+	assert_int_equal(match_expected(m), 6);
+	assert_int_equal(match_lost(m), 2);
+	free(m);
+}
+
+static void silence_of_dtx_is_not_a_loss(void **state)
+{
+	struct match *m = make(0);
+
+	(void)state;
+	m->cfg.dtx = true;
+	for (unsigned i = 0; i < 100; i++)
+		match_sent(m, i, i * FRAME);
+	assert_true(back(m, 0, 10, CR_MS));
+	assert_true(back(m, 50, 11, 50 * FRAME + CR_MS)); /* a pause between */
+	assert_int_equal(match_lost(m), 0);
+	assert_true(back(m, 60, 14, 60 * FRAME + CR_MS)); /* 12, 13 missing */
+	assert_int_equal(match_lost(m), 2);
+	free(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_frame_is_counted_once),
+		cmocka_unit_test(lost_late_and_reordered_are_told_apart),
+		cmocka_unit_test(answers_to_nothing_are_strays),
+		cmocka_unit_test(
+			frames_of_other_lengths_match_what_completes_them),
+		cmocka_unit_test(silence_of_dtx_is_not_a_loss),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
