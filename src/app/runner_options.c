@@ -17,7 +17,7 @@
 /* Raw values, as the table writes them. */
 static struct {
 	const char *rtp, *control, *scheduler, *pin, *rx_cpu, *run_queues;
-	const char *trace, *trace_dir, *log_file;
+	const char *trace, *trace_dir, *plugin_dir, *log_file;
 	int64_t udp_port, sctp, workers, ring, max_age, stale, capacity;
 	int64_t coalesce, trace_records, max_calls, grace, drain_timeout;
 	int64_t log_level, seconds;
@@ -76,6 +76,10 @@ static const struct cli_opt rows[] = {
 	  .help = "Scheduling policy, or the path of one as a shared object "
 		  "(./mine.so). See --schedulers.",
 	  .text = &raw.scheduler },
+	ROW(CLI_STRING, "plugin-dir", "DIR",
+	    "Folder whose shared objects scheduler.set of the control protocol "
+	    "may load, by name (mine.so).",
+	    .text = &raw.plugin_dir),
 	{ .kind = CLI_INT,
 	  .name = "workers",
 	  .letter = 'w',
@@ -290,6 +294,7 @@ static void fill(struct runner_options *o)
 	s->grace = raw.grace;
 	s->drain_limit = raw.drain_timeout;
 	s->trace_dir = raw.trace_dir;
+	s->plugin_dir = raw.plugin_dir;
 	s->node.cpus_per_rq = run_queues();
 	s->node.poll = raw.poll;
 	s->node.realtime = raw.realtime;

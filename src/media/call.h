@@ -59,9 +59,13 @@ struct call_counters {
 #undef CALL_MEMBER
 };
 
-#define CALL_ONE(name, help) +1
-/** How many counters a call has. */
-#define CALL_NCOUNTERS (0u CALL_COUNTERS(CALL_ONE))
+/** Their places in an array of all. */
+enum call_counter {
+#define CALL_PLACE(name, help) CALL_COUNTER_##name,
+	CALL_COUNTERS(CALL_PLACE)
+#undef CALL_PLACE
+		CALL_NCOUNTERS
+};
 
 /** Add to a counter that only this thread writes. */
 static inline void call_count(atomic_ullong *counter, unsigned long long n)

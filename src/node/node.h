@@ -78,9 +78,9 @@ void node_close(struct node *n);
 
 /**
  * Start a call. @cfg: members that the node chooses (id, SSRCs left 0, first
- * timestamps, ring size, cost) are filled in. Returns 0 and *@nc; -ENOSPC with
- * @v and @e when there is no capacity; -EEXIST when the SSRC is taken; -EINVAL,
- * -ENOMEM, -EMFILE with @e.
+ * timestamps, ring size, cost) are filled in. Returns 0 and *@nc; -ENOSPC when
+ * there is no capacity; -EEXIST when the SSRC is taken; -EINVAL, -ENOMEM,
+ * -EMFILE; each with @e.
  */
 int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
 		    struct node_call **nc, struct cr_err *e);
@@ -114,7 +114,7 @@ json_t *node_trace_stop(struct node *n);
 json_t *node_stats(struct node *n);
 /** Capacity: workers, measured and admitted load, bound, free, costs. */
 json_t *node_capacity(struct node *n);
-/** Frames that running calls have lost so far (overwritten or stale). */
+/** Frames lost for want of time so far: overwritten, stale or concealed. */
 unsigned long long node_lost(struct node *n);
 /** One call: parameters, counters, the policy's own numbers. */
 json_t *node_call_json(struct node_call *nc);

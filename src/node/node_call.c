@@ -150,17 +150,39 @@ static int join(struct node *n, struct node_call *nc, struct cr_err *e)
 	return 0;
 }
 
+/* What the node's sockets can neither send to nor hear from. */
+static int check_families(const struct node *n, const struct call_cfg *cfg,
+			  struct cr_err *e)
+{
+	sa_family_t mine = n->cfg.rtp.ss_family;
+	const char *which = mine == AF_INET ? "IPv4" : "IPv6";
+
+	if (cfg->to.ss_family != mine)
+		return cr_fail(e, -EINVAL,
+			       "out.address: this node's RTP is %s only",
+			       which);
+	if (cfg->source.ss_family && cfg->source.ss_family != mine)
+		return cr_fail(e, -EINVAL,
+			       "in.source: this node's RTP is %s only", which);
+	return 0;
+}
+
 int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
 		    struct node_call **out, struct cr_err *e)
 {
 	struct node_call *nc;
 	int err;
 
-	if (n->ncalls >= n->cfg.max_calls)
+	if (n->ncalls >= n->cfg.max_calls) {
+		n->calls_refused++;
 		return cr_fail(e, -ENOSPC,
 			       "no-capacity: %u calls are the most this node "
 			       "takes (--max-calls)",
 			       n->cfg.max_calls);
+	}
+	err = check_families(n, cfg, e);
+	if (err)
+		return err;
 	nc = calloc(1, sizeof(*nc));
 	if (!nc)
 		return cr_fail(e, -ENOMEM, "out of memory for a call");
@@ -238,10 +260,8 @@ void node_gone(void *arg, struct live_task *lt)
 
 static void keep_sums(struct node *n, const struct call_counters *count)
 {
-	unsigned i = 0;
-
 #define ADD(name, help)                                                        \
-	n->past[i++] +=                                                        \
+	n->past[CALL_COUNTER_##name] +=                                        \
 		atomic_load_explicit(&count->name, memory_order_relaxed);
 	CALL_COUNTERS(ADD)
 #undef ADD

@@ -47,23 +47,27 @@ static json_t *rx_json(const struct node *n)
 }
 
 /* Past calls and present ones together. */
+static void sum_counters(struct node *n, unsigned long long *sum)
+{
+	struct node_call *nc;
+
+	memcpy(sum, n->past, CALL_NCOUNTERS * sizeof(*sum));
+	RB_FOREACH (nc, node_tree, &n->calls) {
+		const struct call_counters *count = &nc->call->count;
+
+#define ADD(name, help) sum[CALL_COUNTER_##name] += relaxed(&count->name);
+		CALL_COUNTERS(ADD)
+#undef ADD
+	}
+}
+
 static json_t *totals_json(struct node *n)
 {
 	unsigned long long sum[CALL_NCOUNTERS];
 	json_t *o = json_object();
-	struct node_call *nc;
-	unsigned i;
+	unsigned i = 0;
 
-	memcpy(sum, n->past, sizeof(sum));
-	RB_FOREACH (nc, node_tree, &n->calls) {
-		const struct call_counters *count = &nc->call->count;
-
-		i = 0;
-#define ADD(name, help) sum[i++] += relaxed(&count->name);
-		CALL_COUNTERS(ADD)
-#undef ADD
-	}
-	i = 0;
+	sum_counters(n, sum);
 #define SHOW(name, help)                                                       \
 	if (strcmp(#name, "delay_max"))                                        \
 		(void)json_object_set_new(o, #name, integer(sum[i]));          \
@@ -75,13 +79,11 @@ static json_t *totals_json(struct node *n)
 
 unsigned long long node_lost(struct node *n)
 {
-	struct node_call *nc;
-	unsigned long long sum = 0;
+	unsigned long long sum[CALL_NCOUNTERS];
 
-	RB_FOREACH (nc, node_tree, &n->calls)
-		sum += relaxed(&nc->call->count.overwritten) +
-		       relaxed(&nc->call->count.stale);
-	return sum;
+	sum_counters(n, sum);
+	return sum[CALL_COUNTER_overwritten] + sum[CALL_COUNTER_stale] +
+	       sum[CALL_COUNTER_concealed];
 }
 
 static json_t *workers_json(struct node *n)

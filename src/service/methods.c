@@ -15,8 +15,6 @@
 
 #define LIST_MAX 200
 
-static const char *const nothing_known[] = { NULL };
-
 /* Refuse with @code; e->why has been filled. */
 static json_t *refuse(struct rpc_error *err, int code)
 {
@@ -24,13 +22,27 @@ static json_t *refuse(struct rpc_error *err, int code)
 	return NULL;
 }
 
+/* For methods without parameters: fills @err when @params says anything. */
+static bool has_members(const json_t *params, struct rpc_error *err)
+{
+	static const char *const none[] = { NULL };
+	struct args a = args_of(params, "", none, &err->why);
+
+	if (a.failed)
+		err->code = RPC_INVALID_PARAMS;
+	return a.failed;
+}
+
 /* -errno of the node as a code of the protocol. */
 static int code_of(int err)
 {
 	switch (err) {
 	case -EINVAL:
+		return RPC_INVALID_PARAMS;
 	case -EEXIST:
-		return err == -EEXIST ? RPC_CONFLICT : RPC_INVALID_PARAMS;
+		return RPC_CONFLICT;
+	case -ESRCH:
+		return RPC_NO_SUCH_CALL;
 	case -ENOSPC:
 		return RPC_NO_CAPACITY;
 	case -ENOENT:
@@ -46,8 +58,9 @@ static struct session *session_of(struct rpc_peer *peer, struct rpc_error *err)
 {
 	if (!peer->owner)
 		(void)cr_fail(&err->why, 0,
-			      "no session: out of memory when "
-			      "this association came up");
+			      "no session: it was taken over by another "
+			      "association (hello with \"resume\"); connect "
+			      "anew");
 	return peer->owner;
 }
 
@@ -65,10 +78,10 @@ static json_t *hello(void *arg, struct rpc_peer *peer, const json_t *params,
 	if (a.failed)
 		return refuse(err, RPC_INVALID_PARAMS);
 	if (!s)
-		return refuse(err, RPC_INTERNAL);
+		return refuse(err, RPC_CONFLICT);
 	if (resume && !session_resume(s, resume)) {
 		(void)cr_fail(&err->why, 0,
-			      "resume: no session '%s' is waiting; its grace "
+			      "resume: there is no session '%s'; its grace "
 			      "time may be over",
 			      resume);
 		return refuse(err, RPC_CONFLICT);
@@ -112,7 +125,7 @@ static json_t *call_start(void *arg, struct rpc_peer *peer,
 	int ret;
 
 	if (!s)
-		return refuse(err, RPC_INTERNAL);
+		return refuse(err, RPC_CONFLICT);
 	if (sv->draining) {
 		(void)cr_fail(&err->why, 0,
 			      "draining: this node takes no new calls");
@@ -181,6 +194,16 @@ static json_t *call_query(void *arg, struct rpc_peer *peer,
 	return nc ? node_call_json(nc) : NULL;
 }
 
+/* The first call above @after that call.query would find, or NULL. */
+static struct node_call *living_after(struct node *n, uint32_t after)
+{
+	struct node_call *nc = node_call_after(n, after);
+
+	while (nc && nc->ending)
+		nc = node_call_after(n, nc->call->cfg.id);
+	return nc;
+}
+
 static json_t *list(void *arg, struct rpc_peer *peer, const json_t *params,
 		    struct rpc_error *err)
 {
@@ -196,24 +219,23 @@ static json_t *list(void *arg, struct rpc_peer *peer, const json_t *params,
 	if (a.failed)
 		return refuse(err, RPC_INVALID_PARAMS);
 	calls = json_array();
-	for (; limit && (nc = node_call_after(sv->node, after)); limit--) {
+	for (; limit && (nc = living_after(sv->node, after)); limit--) {
 		after = nc->call->cfg.id;
 		(void)json_array_append_new(calls, node_call_json(nc));
 	}
 	return json_pack("{s:o,s:b}", "calls", calls, "more",
-			 node_call_after(sv->node, after) != NULL);
+			 living_after(sv->node, after) != NULL);
 }
 
 static json_t *stats(void *arg, struct rpc_peer *peer, const json_t *params,
 		     struct rpc_error *err)
 {
 	struct service *sv = arg;
-	struct args a = args_of(params, "", nothing_known, &err->why);
 	json_t *o;
 
 	(void)peer;
-	if (a.failed)
-		return refuse(err, RPC_INVALID_PARAMS);
+	if (has_members(params, err))
+		return NULL;
 	o = node_stats(sv->node);
 	(void)json_object_set_new(o, "draining", json_boolean(sv->draining));
 	(void)json_object_set_new(o, "control", rpc_server_stats(sv->server));
@@ -224,7 +246,9 @@ static json_t *stats(void *arg, struct rpc_peer *peer, const json_t *params,
 static json_t *codecs(void *arg, struct rpc_peer *peer, const json_t *params,
 		      struct rpc_error *err)
 {
-	(void)arg, (void)peer, (void)params, (void)err;
+	(void)arg, (void)peer;
+	if (has_members(params, err))
+		return NULL;
 	return json_pack("{s:o}", "codecs", describe_codecs());
 }
 
@@ -234,7 +258,9 @@ static json_t *schedulers(void *arg, struct rpc_peer *peer,
 	struct service *sv = arg;
 	char spec[320];
 
-	(void)peer, (void)params, (void)err;
+	(void)peer;
+	if (has_members(params, err))
+		return NULL;
 	node_scheduler(sv->node, spec, sizeof(spec));
 	return json_pack("{s:s,s:o}", "scheduler", spec, "schedulers",
 			 describe_schedulers());
@@ -243,7 +269,7 @@ static json_t *schedulers(void *arg, struct rpc_peer *peer,
 /* scheduler.set and scheduler.tune: one string in, the new scheduler out. */
 static json_t *change(struct service *sv, const json_t *params,
 		      const char *member,
-		      int (*apply)(struct node *, const char *,
+		      int (*apply)(struct service *, const char *,
 				   struct cr_err *),
 		      struct rpc_error *err)
 {
@@ -257,7 +283,7 @@ static json_t *change(struct service *sv, const json_t *params,
 		(void)args_fail(&a, member, "is missing");
 	if (a.failed)
 		return refuse(err, RPC_INVALID_PARAMS);
-	ret = apply(sv->node, text, &err->why);
+	ret = apply(sv, text, &err->why);
 	if (ret)
 		return refuse(err, code_of(ret));
 	node_scheduler(sv->node, spec, sizeof(spec));
@@ -265,18 +291,49 @@ static json_t *change(struct service *sv, const json_t *params,
 	return json_pack("{s:s}", "scheduler", spec);
 }
 
+/* To load a shared object is to run its code: peers name files of one folder,
+ * never paths. */
+static int set_scheduler(struct service *sv, const char *spec, struct cr_err *e)
+{
+	size_t name = strcspn(spec, ",");
+	const char *dir = sv->cfg.plugin_dir;
+	char path[4096];
+
+	if (memchr(spec, '/', name))
+		return cr_fail(e, -EINVAL,
+			       "scheduler: name one, without a path; files are "
+			       "taken from the node's --plugin-dir");
+	if (name < 3 || strncmp(spec + name - 3, ".so", 3))
+		return node_scheduler_set(sv->node, spec, e);
+	if (!dir)
+		return cr_fail(e, -EINVAL,
+			       "scheduler: this node was started without "
+			       "--plugin-dir, so it loads none");
+	if (snprintf(path, sizeof(path), "%s%s/%s",
+		     strchr(dir, '/') ? "" : "./", dir,
+		     spec) >= (int)sizeof(path))
+		return cr_fail(e, -EINVAL, "scheduler: too long");
+	return node_scheduler_set(sv->node, path, e);
+}
+
+static int tune_scheduler(struct service *sv, const char *opts,
+			  struct cr_err *e)
+{
+	return node_scheduler_tune(sv->node, opts, e);
+}
+
 static json_t *scheduler_set(void *arg, struct rpc_peer *peer,
 			     const json_t *params, struct rpc_error *err)
 {
 	(void)peer;
-	return change(arg, params, "scheduler", node_scheduler_set, err);
+	return change(arg, params, "scheduler", set_scheduler, err);
 }
 
 static json_t *scheduler_tune(void *arg, struct rpc_peer *peer,
 			      const json_t *params, struct rpc_error *err)
 {
 	(void)peer;
-	return change(arg, params, "options", node_scheduler_tune, err);
+	return change(arg, params, "options", tune_scheduler, err);
 }
 
 /* Peers name files, not paths: what they may write is one folder. */
@@ -325,9 +382,12 @@ static json_t *trace_end(void *arg, struct rpc_peer *peer, const json_t *params,
 			 struct rpc_error *err)
 {
 	struct service *sv = arg;
-	json_t *totals = node_trace_stop(sv->node);
+	json_t *totals;
 
-	(void)peer, (void)params;
+	(void)peer;
+	if (has_members(params, err))
+		return NULL;
+	totals = node_trace_stop(sv->node);
 	if (totals)
 		return totals;
 	(void)cr_fail(&err->why, 0, "no trace is running");

@@ -103,18 +103,29 @@ static void peer_gone(void *arg, struct rpc_peer *peer, const char *reason)
 		(void)evtimer_add(s->grace, &grace);
 }
 
+/* The session that may be taken over: waiting, or still held by an association
+ * whose death has not been noticed yet. Its id is a secret. */
+static struct session *session_named(struct service *sv, const char *id)
+{
+	struct session *s;
+
+	LIST_FOREACH(s, &sv->sessions, link)
+	if (!s->over && !strcmp(s->id, id))
+		return s;
+	return NULL;
+}
+
 bool session_resume(struct session *to, const char *id)
 {
 	struct service *sv = to->service;
-	struct session *old;
+	struct session *old = session_named(sv, id);
 	struct node_call *nc;
 	uint32_t after = 0;
 
-	LIST_FOREACH(old, &sv->sessions, link)
-	if (!old->peer && !old->over && !strcmp(old->id, id))
-		break;
-	if (!old)
-		return false;
+	if (!old || old == to)
+		return old;
+	if (old->peer)
+		old->peer->owner = NULL;
 	while ((nc = node_call_after(sv->node, after))) {
 		after = nc->call->cfg.id;
 		if (nc->owner == old)
@@ -169,7 +180,11 @@ static void on_limit(evutil_socket_t fd, short what, void *arg)
 void service_drain(struct service *sv, cr_ns limit)
 {
 	struct timeval t = timeval_of(limit);
+	cr_ns end = clock_now() + limit;
 
+	if (sv->draining && end >= sv->drain_end)
+		return;
+	sv->drain_end = end;
 	log_event(LOG_INFO, "drain", "calls=%u limit_ms=%lld",
 		  node_calls(sv->node), (long long)(limit / CR_MS));
 	sv->draining = true;
@@ -275,4 +290,9 @@ struct node *service_node(struct service *sv)
 const char *service_transport(const struct service *sv)
 {
 	return rpc_server_transport(sv->server);
+}
+
+void service_local(const struct service *sv, struct transport_addr *addr)
+{
+	rpc_server_local(sv->server, addr);
 }

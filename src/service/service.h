@@ -23,8 +23,11 @@ struct service_config {
 	enum transport_kind transport;
 	const char
 		*trace_dir; /**< where trace.start may write; NULL: nowhere */
-	cr_ns grace;	    /**< calls outlive their association so long  */
-	cr_ns drain_limit;  /**< SIGTERM: running calls get so long       */
+	/** Where scheduler.set may load policies from; NULL: built-in ones
+	 * only. Loading one runs its code. */
+	const char *plugin_dir;
+	cr_ns grace;	   /**< calls outlive their association so long  */
+	cr_ns drain_limit; /**< SIGTERM: running calls get so long       */
 	/** The drain is over: nothing runs any more, or the limit has passed.
 	 * May be called from service_drain(). */
 	void (*drained)(void *arg);
@@ -43,5 +46,7 @@ void service_drain(struct service *s, cr_ns limit);
 struct node *service_node(struct service *s);
 /** "kernel" or "user": the SCTP stack in use. */
 const char *service_transport(const struct service *s);
+/** Where control listens, with the UDP port chosen by port 0 filled in. */
+void service_local(const struct service *s, struct transport_addr *addr);
 
 #endif

@@ -28,13 +28,15 @@ struct service {
 	LIST_HEAD(, session) sessions;
 	struct event *tick, *limit;
 	bool draining, drained;
+	cr_ns drain_end;	 /**< when the limit is over */
 	unsigned long long lost; /**< node_lost() at the last tick */
 };
 
 extern const struct rpc_method service_methods[];
 
 /** Move the calls and the identity of session @id to @to, whose association
- * has just said hello. False: there is no such session waiting. */
+ * has just said hello. An association that still held it has no session any
+ * more. False: there is no such session. */
 bool session_resume(struct session *to, const char *id);
 
 #endif

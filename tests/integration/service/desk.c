@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A service on loopback and clients of it, in one process.
+ */
+#define _GNU_SOURCE
+#include "cmocka_cr.h"
+#include "desk.h"
+
+#include <event2/thread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <urcu.h>
+
+#include "base/address.h"
+#include "base/clock.h"
+
+#define PATIENCE (60 * CR_SEC)
+#define SCTP_PORT 5201
+
+static void drained(void *arg)
+{
+	((struct desk *)arg)->drained++;
+}
+
+static void open_socket(struct rig *r)
+{
+	struct sockaddr_storage a;
+	socklen_t len = sizeof(a);
+	struct cr_err e;
+
+	assert_int_equal(address_parse("127.0.0.1:0", &a), 0);
+	r->fd = rx_socket(&a, &e);
+	assert_true(r->fd >= 0);
+	assert_int_equal(getsockname(r->fd, (struct sockaddr *)&a, &len), 0);
+	r->port = address_port(&a);
+}
+
+void desk_open(struct desk *d, const struct desk_options *o)
+{
+	struct service_config cfg = {
+		.node = {
+			.workers = o->workers ? o->workers : 1,
+			.rx_cpu = -1,
+			.admission = o->admission,
+			.capacity_ppm = 970000,
+			.ring_frames = o->ring_frames ? o->ring_frames : 16,
+			.max_age = o->max_age,
+			.trace_records = 4096,
+			.max_calls = o->max_calls ? o->max_calls : 100000,
+			.scheduler = o->scheduler ? o->scheduler : "edf",
+		},
+		.listen = { .host = "127.0.0.1", .sctp_port = SCTP_PORT },
+		.transport = TRANSPORT_USER,
+		.trace_dir = o->trace_dir,
+		.plugin_dir = o->plugin_dir,
+		.grace = o->grace ? o->grace : 3600 * CR_SEC,
+		.drain_limit = 3600 * CR_SEC,
+		.drained = drained,
+		.arg = d,
+	};
+	struct cr_err warn = { "" }, e = { "" };
+
+	*d = (struct desk){ 0 };
+	(void)evthread_use_pthreads();
+	rcu_register_thread();
+	d->rig.base = event_base_new();
+	assert_non_null(d->rig.base);
+	open_socket(&d->rig);
+	cfg.base = d->rig.base;
+	assert_int_equal(address_parse("127.0.0.1:0", &cfg.node.rtp), 0);
+	if (service_open(&d->service, &cfg, &warn, &e))
+		fail_msg("service_open: %s", e.text);
+	d->rig.node = service_node(d->service);
+	service_local(d->service, &d->at);
+}
+
+void desk_close(struct desk *d)
+{
+	service_close(d->service);
+	event_base_free(d->rig.base);
+	(void)close(d->rig.fd);
+	rcu_barrier();
+	rcu_unregister_thread();
+}
+
+void desk_wait(struct desk *d, bool (*done)(void *arg), void *arg)
+{
+	const struct timeval soon = { 0, 2000 };
+	cr_ns end = clock_now() + PATIENCE;
+
+	while (!done(arg)) {
+		if (clock_now() > end)
+			fail_msg("waited for a minute in vain");
+		(void)event_base_loopexit(d->rig.base, &soon);
+		(void)event_base_dispatch(d->rig.base);
+	}
+}
+
+struct count_wait {
+	const unsigned *counter;
+	unsigned n;
+};
+
+static bool reached(void *arg)
+{
+	const struct count_wait *w = arg;
+
+	return *w->counter >= w->n;
+}
+
+void desk_wait_for(struct desk *d, const unsigned *counter, unsigned n)
+{
+	struct count_wait w = { counter, n };
+
+	desk_wait(d, reached, &w);
+}
+
+struct calls_wait {
+	struct desk *desk;
+	unsigned n;
+};
+
+static bool that_many_calls(void *arg)
+{
+	const struct calls_wait *w = arg;
+
+	return node_calls(w->desk->rig.node) == w->n;
+}
+
+void desk_wait_calls(struct desk *d, unsigned n)
+{
+	struct calls_wait w = { d, n };
+
+	desk_wait(d, that_many_calls, &w);
+}
+
+static void on_up(void *arg)
+{
+	((struct client *)arg)->up++;
+}
+
+static void on_down(void *arg, const char *reason)
+{
+	(void)reason;
+	((struct client *)arg)->down++;
+}
+
+static void keep(json_t **slot, const json_t *params)
+{
+	json_decref(*slot);
+	*slot = json_deep_copy(params);
+}
+
+static void on_notified(void *arg, const char *method, const json_t *params)
+{
+	struct client *c = arg;
+
+	if (!strcmp(method, "call.ended")) {
+		keep(&c->last_ended, params);
+		c->ended++;
+	} else {
+		assert_string_equal(method, "congestion");
+		keep(&c->last_congestion, params);
+		c->congestion++;
+	}
+}
+
+void client_open(struct client *c, struct desk *d, const char *resume)
+{
+	const struct rpc_client_config cfg = { .base = d->rig.base,
+					       .to = d->at,
+					       .kind = TRANSPORT_USER,
+					       .arg = c,
+					       .up = on_up,
+					       .down = on_down,
+					       .notified = on_notified };
+	char params[100] = "{}";
+	struct cr_err e = { "" };
+	json_t *hello;
+
+	*c = (struct client){ .desk = d };
+	if (rpc_client_open(&c->rpc, &cfg, &e))
+		fail_msg("%s", e.text);
+	if (resume)
+		(void)snprintf(params, sizeof(params), "{'resume': '%s'}",
+			       resume);
+	hello = client_ask(c, "hello", params);
+	(void)snprintf(c->session, sizeof(c->session), "%s",
+		       json_string_value(json_object_get(hello, "session")));
+	json_decref(hello);
+}
+
+void client_close(struct client *c)
+{
+	rpc_client_close(c->rpc);
+	json_decref(c->last_ended);
+	json_decref(c->last_congestion);
+	c->rpc = NULL;
+	c->last_ended = c->last_congestion = NULL;
+}
+
+json_t *desk_json(const char *text)
+{
+	char *copy = text ? strdup(text) : NULL;
+	json_t *o;
+
+	if (!copy)
+		return NULL;
+	for (char *q = strchr(copy, '\''); q; q = strchr(q, '\''))
+		*q = '"';
+	o = json_loads(copy, JSON_DECODE_ANY, NULL);
+	if (!o)
+		fail_msg("not JSON: %s", copy);
+	free(copy);
+	return o;
+}
+
+long long desk_number(const json_t *o, const char *path)
+{
+	const char *dot = strchr(path, '.');
+	char name[64];
+
+	(void)snprintf(name, sizeof(name), "%.*s",
+		       dot ? (int)(dot - path) : (int)strlen(path), path);
+	o = json_object_get(o, name);
+	if (!o)
+		fail_msg("no member %s", path);
+	return dot ? desk_number(o, dot + 1) : json_integer_value(o);
+}
+
+static int ask(struct client *c, const char *method, const char *json,
+	       json_t **result, json_t **error)
+{
+	struct cr_err e = { "" };
+	int rc;
+
+	*result = *error = NULL;
+	rc = rpc_client_ask(c->rpc, method, desk_json(json),
+			    (unsigned)(PATIENCE / CR_MS), result, error, &e);
+	if (rc < 0)
+		fail_msg("%s: %s", method, e.text);
+	return rc;
+}
+
+json_t *client_ask(struct client *c, const char *method, const char *json)
+{
+	json_t *result, *error;
+
+	if (ask(c, method, json, &result, &error))
+		fail_msg("%s: %s", method,
+			 json_string_value(json_object_get(error, "message")));
+	return result;
+}
+
+void client_do(struct client *c, const char *method, const char *json)
+{
+	json_decref(client_ask(c, method, json));
+}
+
+void client_refused(struct client *c, const char *method, const char *json,
+		    int code, const char *why)
+{
+	json_t *result, *error;
+	const char *text;
+
+	if (!ask(c, method, json, &result, &error))
+		fail_msg("%s %s was not refused", method, json ? json : "");
+	text = json_string_value(json_object_get(error, "message"));
+	if (desk_number(error, "code") != code || !strstr(text, why))
+		fail_msg("%s %s: %lld %s", method, json ? json : "",
+			 desk_number(error, "code"), text);
+	json_decref(error);
+}
+
+unsigned client_start(struct client *c, const char *more)
+{
+	char json[400];
+	json_t *o;
+	unsigned id;
+
+	(void)snprintf(json, sizeof(json),
+		       "{%s 'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma', "
+		       "'address': '127.0.0.1:%u'}}",
+		       more, c->desk->rig.port);
+	o = client_ask(c, "call.start", json);
+	id = (unsigned)desk_number(o, "call");
+	json_decref(o);
+	return id;
+}

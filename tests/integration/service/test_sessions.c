@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who owns calls, and what becomes of them when the owner goes: bye, loss,
+ * grace, takeover, keep; what owners are told; and how a node drains.
+ */
+#define _GNU_SOURCE
+#include "cmocka_cr.h"
+#include "desk.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define NB 160u
+#define SOON (50 * CR_MS)
+
+static const uint8_t silence[NB] = { 0xff };
+
+static void a_bye_ends_the_sessions_calls(void **state)
+{
+	struct client c, other;
+	struct desk d;
+
+	(void)state;
+	desk_open(&d, &(struct desk_options){ 0 });
+	client_open(&c, &d, NULL);
+	client_open(&other, &d, NULL);
+	(void)client_start(&c, "");
+	(void)client_start(&c, "");
+	(void)client_start(&other, "");
+	client_do(&c, "bye", NULL);
+	desk_wait_calls(&d, 1); /* the other's */
+	assert_int_equal(other.ended, 0);
+	client_close(&c);
+	client_close(&other);
+	desk_close(&d);
+}
+
+static void a_lost_clients_calls_end_when_grace_is_over(void **state)
+{
+	struct client c;
+	struct desk d;
+
+	(void)state;
+	desk_open(&d, &(struct desk_options){ .grace = SOON });
+	client_open(&c, &d, NULL);
+	(void)client_start(&c, "");
+	(void)client_start(&c, "'keep': true,");
+	client_close(&c);
+	desk_wait_calls(&d, 1); /* the kept one */
+	client_open(&c, &d, NULL);
+	client_do(&c, "call.stop", "{'call': 2}");
+	desk_wait_calls(&d, 0);
+	client_close(&c);
+	desk_close(&d);
+}
+
+struct line {
+	int fd;
+	size_t n;
+	char text[4096];
+};
+
+/* One octet at a time: what the event base does meanwhile is the point. */
+static bool line_is_whole(void *arg)
+{
+	struct line *l = arg;
+
+	while (l->n < sizeof(l->text) - 1 &&
+	       read(l->fd, l->text + l->n, 1) == 1)
+		if (l->text[l->n++] == '\n')
+			return true;
+	return false;
+}
+
+/* Start the peer and let it start a call; it then waits to be killed. */
+static pid_t spawn_peer(struct desk *d, const char *params)
+{
+	char sctp[8], udp[8],
+		*argv[] = { (char *)PEER,	  d->at.host,	  sctp, udp,
+			    (char *)"call.start", (char *)params, NULL };
+	posix_spawn_file_actions_t to;
+	struct line line = { .n = 0 };
+	int ends[2];
+	json_t *reply;
+	pid_t pid;
+
+	(void)snprintf(sctp, sizeof(sctp), "%u", d->at.sctp_port);
+	(void)snprintf(udp, sizeof(udp), "%u", d->at.udp_port);
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(posix_spawn_file_actions_init(&to), 0);
+	assert_int_equal(posix_spawn_file_actions_adddup2(&to, ends[1], 1), 0);
+	assert_int_equal(posix_spawn(&pid, PEER, &to, NULL, argv, environ), 0);
+	(void)posix_spawn_file_actions_destroy(&to);
+	(void)close(ends[1]);
+	line.fd = ends[0];
+	desk_wait(d, line_is_whole, &line);
+	(void)close(ends[0]);
+	reply = json_loads(line.text, 0, NULL);
+	assert_int_equal(desk_number(reply, "call"), 1);
+	json_decref(reply);
+	return pid;
+}
+
+static void a_killed_clients_calls_end_too(void **state)
+{
+	struct client watcher;
+	struct desk d;
+	pid_t pid;
+
+	(void)state;
+	desk_open(&d, &(struct desk_options){ .grace = SOON });
+	client_open(&watcher, &d, NULL);
+	pid = spawn_peer(&d, "{\"in\": {\"codec\": \"pcmu\"}, \"out\": "
+			     "{\"codec\": \"pcma\", \"address\": "
+			     "\"127.0.0.1:9\"}}");
+	(void)client_start(&watcher, "");
+	assert_int_equal(node_calls(d.rig.node), 2);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	desk_wait_calls(&d, 1);
+	assert_int_equal(watcher.ended, 0); /* its own goes on */
+	client_close(&watcher);
+	desk_close(&d);
+}
+
+static void a_session_is_taken_over_within_its_grace_time(void **state)
+{
+	struct client c, next;
+	struct desk d;
+	unsigned id;
+	json_t *o;
+
+	(void)state;
+	desk_open(&d, &(struct desk_options){ 0 });
+	client_open(&c, &d, NULL);
+	id = client_start(&c, "");
+	client_close(&c);
+	client_open(&next, &d, c.session);
+	assert_string_equal(next.session, c.session);
+	o = client_ask(&next, "hello", NULL);
+	assert_int_equal(desk_number(o, "calls"), 1);
+	json_decref(o);
+	/* now they are its own: it is told of their ends */
+	(void)client_start(&next, "");
+	client_do(&next, "call.stop", "{'call': 1}");
+	assert_int_equal(id, 1);
+	desk_wait_for(&d, &next.ended, 1);
+	client_do(&next, "bye", NULL);
+	desk_wait_calls(&d, 0);
+	client_close(&next);
+	desk_close(&d);
+}
+
+/* A client that crashed and came back before its loss was noticed. */
+static void a_session_is_taken_over_from_a_dead_association(void **state)
+{
+	struct client c, next;
+	struct desk d;
+
+	(void)state;
+	desk_open(&d, &(struct desk_options){ 0 });
+	client_open(&c, &d, NULL);
+	(void)client_start(&c, "");
+	client_open(&next, &d, c.session);
+	client_refused(&c, "call.start", NULL, RPC_CONFLICT, "taken over");
+	client_close(&c); /* its loss ends nothing */
+	client_do(&next, "call.stop", "{'call': 1}");
+	desk_wait_for(&d, &next.ended, 1);
+	client_close(&next);
+	desk_close(&d);
+}
+
+static void a_session_that_is_over_cannot_be_taken_over(void **state)
+{
+	struct client c, next;
+	struct desk d;
+	char json[64];
+
+	(void)state;
+	desk_open(&d, &(struct desk_options){ .grace = SOON });
+	client_open(&c, &d, NULL);
+	(void)client_start(&c, "");
+	client_close(&c);
+	desk_wait_calls(&d, 0);
+	client_open(&next, &d, NULL);
+	(void)snprintf(json, sizeof(json), "{'resume': '%s'}", c.session);
+	client_refused(&next, "hello", json, RPC_CONFLICT, "no session");
+	client_close(&next);
+	desk_close(&d);
+}
+
+static void the_end_of_a_call_is_told_with_its_last_figures(void **state)
+{
+	struct rig_sender s;
+	struct client c;
+	struct desk d;
+	unsigned id;
+
+	(void)state;
+	desk_open(&d, &(struct desk_options){ 0 });
+	client_open(&c, &d, NULL);
+	id = client_start(&c, "");
+	s = rig_sender(&d.rig, node_call_find(d.rig.node, id), NB);
+	for (unsigned i = 0; i < 10; i++) {
+		uint8_t buf[2048];
+		struct rtp_packet p;
+
+		rig_send(&s, silence, NB);
+		assert_true(rig_receive(&d.rig, buf, &p));
+	}
+	client_do(&c, "call.stop", "{'call': 1}");
+	desk_wait_for(&d, &c.ended, 1);
+	assert_int_equal(desk_number(c.last_ended, "call"), id);
+	assert_string_equal(
+		json_string_value(json_object_get(c.last_ended, "reason")),
+		"stopped");
+	assert_int_equal(desk_number(c.last_ended, "count.packets_in"), 10);
+	assert_int_equal(desk_number(c.last_ended, "count.done"), 10);
+	assert_int_equal(desk_number(c.last_ended, "count.packets_out"), 10);
+	client_close(&c);
+	desk_close(&d);
+}
+
+static void overload_is_told_to_every_session(void **state)
+{
+	struct client c, other;
+	struct rig_sender s;
+	struct desk d;
+
+	(void)state;
+	desk_open(&d, &(struct desk_options){ .ring_frames = 2 });
+	client_open(&c, &d, NULL);
+	client_open(&other, &d, NULL);
+	client_do(&c, "call.start",
+		  "{'ssrc': 1, 'in': {'codec': 'pcmu'}, 'out': {'codec': "
+		  "'spin', 'spin': '20ms', 'address': '127.0.0.1:9'}}");
+	s = rig_sender(&d.rig, node_call_find(d.rig.node, 1), NB);
+	for (unsigned i = 0; i < 50; i++)
+		rig_send(&s, silence, NB);
+	desk_wait_for(&d, &c.congestion, 1);
+	desk_wait_for(&d, &other.congestion, 1);
+	assert_true(desk_number(c.last_congestion, "lost_per_second") >= 1);
+	assert_int_equal(desk_number(c.last_congestion, "capacity.calls"), 1);
+	client_close(&c);
+	client_close(&other);
+	desk_close(&d);
+}
+
+static void a_draining_node_takes_no_call_and_waits_for_the_last(void **state)
+{
+	struct client c;
+	struct desk d;
+	json_t *o;
+
+	(void)state;
+	desk_open(&d, &(struct desk_options){ 0 });
+	client_open(&c, &d, NULL);
+	(void)client_start(&c, "");
+	(void)client_start(&c, "");
+	o = client_ask(&c, "drain", NULL);
+	assert_int_equal(desk_number(o, "calls"), 2);
+	json_decref(o);
+	client_refused(&c, "call.start", NULL, RPC_DRAINING, "draining");
+	client_do(&c, "call.stop", "{'call': 1}");
+	desk_wait_calls(&d, 1);
+	assert_int_equal(d.drained, 0);
+	client_do(&c, "call.stop", "{'call': 2}");
+	desk_wait_for(&d, &d.drained, 1);
+	assert_int_equal(node_calls(d.rig.node), 0);
+	client_close(&c);
+	desk_close(&d);
+	assert_int_equal(d.drained, 1);
+}
+
+static void an_idle_node_has_drained_at_once(void **state)
+{
+	struct desk d;
+
+	(void)state;
+	desk_open(&d, &(struct desk_options){ 0 });
+	service_drain(d.service, CR_SEC);
+	assert_int_equal(d.drained, 1);
+	desk_close(&d);
+}
+
+static void a_second_drain_only_shortens_the_limit(void **state)
+{
+	struct client c;
+	struct desk d;
+
+	(void)state;
+	desk_open(&d, &(struct desk_options){ 0 });
+	client_open(&c, &d, NULL);
+	(void)client_start(&c, "");
+	client_do(&c, "drain", "{'limit': '1h'}");
+	client_do(&c, "drain", "{'limit': '50ms'}");
+	client_do(&c, "drain", "{'limit': '1h'}"); /* longer: no effect */
+	desk_wait_for(&d, &d.drained, 1);
+	assert_int_equal(node_calls(d.rig.node), 1);
+	client_close(&c);
+	desk_close(&d);
+}
+
+static void closing_tells_the_owners(void **state)
+{
+	struct client c;
+	struct desk d;
+
+	(void)state;
+	desk_open(&d, &(struct desk_options){ 0 });
+	client_open(&c, &d, NULL);
+	(void)client_start(&c, "");
+	(void)client_start(&c, "");
+	service_close(d.service);
+	d.service = NULL;
+	desk_wait_for(&d, &c.ended, 2);
+	assert_string_equal(
+		json_string_value(json_object_get(c.last_ended, "reason")),
+		"drained");
+	client_close(&c);
+	desk_close(&d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_bye_ends_the_sessions_calls),
+		cmocka_unit_test(a_lost_clients_calls_end_when_grace_is_over),
+		cmocka_unit_test(a_killed_clients_calls_end_too),
+		cmocka_unit_test(a_session_is_taken_over_within_its_grace_time),
+		cmocka_unit_test(
+			a_session_is_taken_over_from_a_dead_association),
+		cmocka_unit_test(a_session_that_is_over_cannot_be_taken_over),
+		cmocka_unit_test(
+			the_end_of_a_call_is_told_with_its_last_figures),
+		cmocka_unit_test(overload_is_told_to_every_session),
+		cmocka_unit_test(
+			a_draining_node_takes_no_call_and_waits_for_the_last),
+		cmocka_unit_test(an_idle_node_has_drained_at_once),
+		cmocka_unit_test(a_second_drain_only_shortens_the_limit),
+		cmocka_unit_test(closing_tells_the_owners),
+	};
+
+	return cmocka_run_group_tests_name("sessions", tests, NULL, NULL);
+}
