@@ -2,6 +2,8 @@
 /*
  * The kernel back-end's socket: made, tuned, encapsulated. Moves no data.
  */
+#define _GNU_SOURCE /* SO_SNDBUFFORCE */
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -47,15 +49,21 @@ static int set_timing(const struct kernel *k)
 static int set_options(const struct kernel *k)
 {
 	const int on = 1, buffer = (int)TRANSPORT_MESSAGE_MAX;
+	/* A message longer than the receive window would wait for its own end
+	 * for ever unless it may be handed over in parts. */
+	const uint32_t part = 32 << 10;
 	const struct linger kill = { .l_onoff = 1, .l_linger = 0 };
 	const struct sctp_event_subscribe events = {
 		.sctp_association_event = 1,
 		.sctp_sender_dry_event = 1,
 	};
 
-	/* Capped by net.core.wmem_max, and that is fine: the kernel takes a
-	 * whole message as long as there is any room. */
-	(void)setsockopt(k->fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
+	/* Beyond net.core.wmem_max only for the privileged; the rest get what
+	 * there is, and message_max tells. */
+	if (setsockopt(k->fd, SOL_SOCKET, SO_SNDBUFFORCE, &buffer,
+		       sizeof(buffer)))
+		(void)setsockopt(k->fd, SOL_SOCKET, SO_SNDBUF, &buffer,
+				 sizeof(buffer));
 	(void)setsockopt(k->fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
 	if (setsockopt(k->fd, SOL_SOCKET, SO_LINGER, &kill, sizeof(kill)) ||
 	    (k->family == AF_INET6 &&
@@ -64,7 +72,21 @@ static int set_options(const struct kernel *k)
 	return set(k, SCTP_NODELAY, &on, sizeof(on)) ||
 	       set(k, SCTP_RECVRCVINFO, &on, sizeof(on)) ||
 	       set(k, SCTP_FRAGMENT_INTERLEAVE, &on, sizeof(on)) ||
+	       set(k, SCTP_PARTIAL_DELIVERY_POINT, &part, sizeof(part)) ||
 	       set(k, SCTP_EVENTS, &events, sizeof(events)) || set_timing(k);
+}
+
+static int learn_message_max(struct kernel *k)
+{
+	int granted = 0;
+	socklen_t size = sizeof(granted);
+
+	if (getsockopt(k->fd, SOL_SOCKET, SO_SNDBUF, &granted, &size))
+		return -1;
+	k->message_max = (size_t)granted < TRANSPORT_MESSAGE_MAX
+				 ? (size_t)granted
+				 : TRANSPORT_MESSAGE_MAX;
+	return 0;
 }
 
 int kernel_socket(struct kernel *k, int family, struct cr_err *e)
@@ -83,7 +105,7 @@ int kernel_socket(struct kernel *k, int family, struct cr_err *e)
 		return cr_fail(e, rc, "no SCTP in this kernel: %s",
 			       strerror(errno));
 	}
-	if (set_options(k)) {
+	if (set_options(k) || learn_message_max(k)) {
 		rc = -errno;
 		return cr_fail(e, rc, "SCTP socket options: %s",
 			       strerror(errno));

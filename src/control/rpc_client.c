@@ -249,7 +249,9 @@ static int transmit(struct rpc_client *c, json_t *message)
 
 	if (!text)
 		return -ENOMEM;
-	if (c->state == CLIENT_UP)
+	if (bytes > transport_message_max(c->transport))
+		rc = -EMSGSIZE;
+	else if (c->state == CLIENT_UP)
 		rc = outbox_send(&c->out, c->transport, c->assoc, text, bytes);
 	else
 		rc = outbox_keep(&c->out, text, bytes);

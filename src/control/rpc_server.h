@@ -6,7 +6,7 @@
  * It knows framing, errors, batches, ids and associations; what methods do is
  * in the table its owner passes. The method "bye" is its own: it replies,
  * closes the association, and peer_gone() gets "bye". A reply longer than
- * TRANSPORT_MESSAGE_MAX becomes an error, so long lists should be paged.
+ * transport_message_max() becomes an error, so long lists should be paged.
  * All of it runs on the event base's thread.
  */
 #ifndef CONTROL_RPC_SERVER_H

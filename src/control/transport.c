@@ -47,7 +47,7 @@ int transport_connect(struct transport *t, const struct transport_addr *to,
 int transport_send(struct transport *t, uint32_t assoc, uint16_t stream,
 		   uint32_t ppid, const void *data, size_t bytes)
 {
-	if (bytes > TRANSPORT_MESSAGE_MAX)
+	if (bytes > transport_message_max(t))
 		return -EMSGSIZE;
 	return t->ops->send(t, assoc, stream, ppid, data, bytes);
 }
@@ -65,6 +65,11 @@ int transport_shutdown(struct transport *t, uint32_t assoc)
 void transport_local(const struct transport *t, struct transport_addr *addr)
 {
 	t->ops->local(t, addr);
+}
+
+size_t transport_message_max(const struct transport *t)
+{
+	return t->ops->message_max(t);
 }
 
 const char *transport_name(const struct transport *t)

@@ -25,8 +25,8 @@
 #define TRANSPORT_SCTP_PORT 9900
 #define TRANSPORT_UDP_PORT 9899
 
-/** Largest message that can be sent, bytes. Both stacks take a message whole
- * or not at all, so it must fit their send buffers. */
+/** Largest message, bytes. Both stacks take a message whole or not at all, so
+ * it must fit their send buffers; see transport_message_max(). */
 #define TRANSPORT_MESSAGE_MAX ((size_t)4 << 20)
 
 enum transport_kind { TRANSPORT_AUTO, TRANSPORT_KERNEL, TRANSPORT_USER };
@@ -107,6 +107,11 @@ int transport_shutdown(struct transport *t, uint32_t assoc);
 
 /** Address in use: ports chosen by port 0 filled in. */
 void transport_local(const struct transport *t, struct transport_addr *addr);
+
+/** Longest message that transport_send() takes. TRANSPORT_MESSAGE_MAX, but
+ * less for the kernel back-end when net.core.wmem_max is small (Debian: 416
+ * KiB) and the process has no CAP_NET_ADMIN. */
+size_t transport_message_max(const struct transport *t);
 
 /** "kernel" or "user". */
 const char *transport_name(const struct transport *t);

@@ -204,6 +204,13 @@ static int kernel_shutdown(struct transport *t, uint32_t assoc)
 	return transmit((struct kernel *)t, &info, NULL, 0);
 }
 
+static size_t kernel_message_max(const struct transport *t)
+{
+	const struct kernel *k = (const struct kernel *)t;
+
+	return k->message_max;
+}
+
 static void kernel_local(const struct transport *t, struct transport_addr *addr)
 {
 	const struct kernel *k = (const struct kernel *)t;
@@ -223,6 +230,7 @@ const struct transport_ops transport_kernel_ops = {
 	.send = kernel_send,
 	.abort = kernel_abort,
 	.shutdown = kernel_shutdown,
+	.message_max = kernel_message_max,
 	.local = kernel_local,
 	.close = kernel_close,
 };

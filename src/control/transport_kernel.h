@@ -31,6 +31,7 @@ struct kernel {
 	struct address local; /**< once bound */
 	int family;
 	int fd;
+	size_t message_max; /**< of the send buffer that was granted */
 	struct event *readable, *retry;
 
 	bool refused;	 /**< a send got -EAGAIN: say ROOM     */

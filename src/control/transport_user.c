@@ -425,6 +425,12 @@ static int user_shutdown(struct transport *t, uint32_t assoc)
 	return send_flags((struct user *)t, assoc, SCTP_EOF);
 }
 
+static size_t user_message_max(const struct transport *t)
+{
+	(void)t;
+	return TRANSPORT_MESSAGE_MAX; /* set_options() got such a buffer */
+}
+
 static void user_local(const struct transport *t, struct transport_addr *addr)
 {
 	const struct user *u = (const struct user *)t;
@@ -444,6 +450,7 @@ const struct transport_ops transport_user_ops = {
 	.send = user_send,
 	.abort = user_abort,
 	.shutdown = user_shutdown,
+	.message_max = user_message_max,
 	.local = user_local,
 	.close = user_close,
 };
