@@ -115,8 +115,15 @@ static void raise_priority(struct live *l, struct cr_err *warn)
 static void init_rq(struct live *l, unsigned i)
 {
 	struct live_rq *q = &l->rq[i];
+	pthread_mutexattr_t attr;
 
-	(void)pthread_mutex_init(&q->lock, NULL);
+	/* a real-time rx thread must not wait for a worker that the kernel has
+	 * taken off its CPU in the middle of a lock round */
+	(void)pthread_mutexattr_init(&attr);
+	(void)pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	if (pthread_mutex_init(&q->lock, &attr)) /* not on this kernel */
+		(void)pthread_mutex_init(&q->lock, NULL);
+	(void)pthread_mutexattr_destroy(&attr);
 	q->rq = core_rq(l->core, i);
 	q->keeper = -1;
 	q->until = CR_NEVER;

@@ -131,7 +131,8 @@ static void check_counts(struct rig *g, uint64_t frames)
 		struct live_worker_stats st;
 
 		live_worker_stats(g->live, w, &st);
-		assert_int_equal(st.jobs, st.picks);
+		/* picked before, counted after it has run */
+		assert_true(st.picks - st.jobs <= 1);
 		assert_true(!st.jobs || (st.busy > 0 && st.cpu > 0));
 		jobs += st.jobs;
 	}
