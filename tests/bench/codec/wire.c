@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The wire's floor: what the kernel charges for one datagram of an encoded
+ * frame sent over loopback and one received in a batch, with nothing else
+ * done. Prints one JSON object. Used by tests/bench/capacity.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/address.h"
+#include "base/clock.h"
+
+#define BATCH 64u
+#define ROUNDS 3000u
+#define BYTES 45u /* RTP header and an octet-aligned frame of AMR 12.2 */
+
+int main(void)
+{
+	static uint8_t in[BATCH][2048];
+	struct mmsghdr msg[BATCH];
+	struct iovec iov[BATCH];
+	struct sockaddr_storage to;
+	socklen_t len = sizeof(to);
+	uint8_t packet[BYTES] = { 0 };
+	cr_ns sending = 0, receiving = 0;
+	int from = socket(AF_INET, SOCK_DGRAM, 0);
+	int at = socket(AF_INET, SOCK_DGRAM, 0);
+
+	(void)address_parse("127.0.0.1:0", &to);
+	if (from < 0 || at < 0 ||
+	    bind(at, (struct sockaddr *)&to, address_length(&to)) ||
+	    getsockname(at, (struct sockaddr *)&to, &len)) {
+		perror("bench-wire");
+		return 1;
+	}
+	memset(msg, 0, sizeof(msg));
+	for (unsigned i = 0; i < BATCH; i++) {
+		iov[i] = (struct iovec){ in[i], sizeof(in[i]) };
+		msg[i].msg_hdr.msg_iov = &iov[i];
+		msg[i].msg_hdr.msg_iovlen = 1;
+	}
+	for (unsigned r = 0; r < ROUNDS; r++) {
+		cr_ns start = clock_thread_cpu(), sent;
+
+		for (unsigned i = 0; i < BATCH; i++)
+			(void)sendto(from, packet, BYTES, MSG_DONTWAIT,
+				     (struct sockaddr *)&to, len);
+		sent = clock_thread_cpu();
+		(void)recvmmsg(at, msg, BATCH, MSG_DONTWAIT, NULL);
+		receiving += clock_thread_cpu() - sent;
+		sending += sent - start;
+	}
+	printf("{\"send_ns\": %.1f, \"receive_ns\": %.1f}\n",
+	       (double)sending / (ROUNDS * BATCH),
+	       (double)receiving / (ROUNDS * BATCH));
+	return 0;
+}
