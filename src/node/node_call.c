@@ -36,12 +36,15 @@ const char *node_end_name(enum node_end why)
 	return names[why];
 }
 
+/* 31 bits: ffmpeg's -ssrc is a signed number. */
 static uint32_t random_ssrc(void)
 {
 	uint32_t ssrc = 0;
 
-	while (!ssrc)
+	while (!ssrc) {
 		evutil_secure_rng_get_bytes(&ssrc, sizeof(ssrc));
+		ssrc &= INT32_MAX;
+	}
 	return ssrc;
 }
 

@@ -31,7 +31,7 @@ def sock():
 
 
 def test_a_frame_comes_back_and_is_counted(daemon, sock):
-    d = daemon("--grace", "1h")
+    d = daemon()
     call = start_call(d, sock)
     host, port = call["rtp"]["address"].split(":")
     for i in range(10):
@@ -66,21 +66,22 @@ def test_a_bad_call_is_refused_with_a_reason(daemon, sock, words, reason):
     assert reason in d.ctl("call", "start", *given, code=1)
 
 
-def test_calls_end_after_the_grace_time_of_a_lost_client(daemon, sock):
-    d = daemon("--grace", "0")
-    # every codec-ctl is an association of its own; without --keep its calls
-    # end with it
-    call = start_call(d, sock)
+def test_calls_end_with_their_client_unless_kept(daemon, sock):
+    d = daemon()
+    kept = start_call(d, sock)
+    # every codec-ctl is an association of its own
+    call = start_call(d, sock, keep="no")
     for _ in range(200):
-        if not d.ctl("list")["calls"]:
+        if len(d.ctl("list")["calls"]) == 1:
             break
     refusal = d.ctl("call", "query", str(call["call"]), code=1)
     assert "there is no call" in refusal
+    d.ctl("call", "stop", str(kept["call"]))
 
 
 def test_sigterm_drains_and_flushes_the_trace(daemon, sock, tmp_path):
     trace = tmp_path / "run.trace"
-    d = daemon("--trace", str(trace), "--grace", "1h", "--drain-timeout", "0")
+    d = daemon("--trace", str(trace), "--drain-timeout", "0")
     call = start_call(d, sock)
     host, port = call["rtp"]["address"].split(":")
     for i in range(5):
@@ -98,7 +99,7 @@ def test_sigterm_drains_and_flushes_the_trace(daemon, sock, tmp_path):
 
 
 def test_a_draining_node_takes_no_call_but_lets_calls_finish(daemon, sock):
-    d = daemon("--grace", "1h", "--drain-timeout", "1h")
+    d = daemon("--drain-timeout", "1h")
     call = start_call(d, sock)
     d.ctl("drain")
     refusal = d.ctl("call", "start", "in.codec=pcmu", "out.codec=pcma",
@@ -128,7 +129,7 @@ def test_a_second_daemon_on_the_same_port_says_so(daemon):
 
 
 @pytest.mark.parametrize("options,message", [
-    (("--schedular", "fifo"), "--scheduler"),
+    (("--schedular", "fifo"), "did you mean 'scheduler'"),
     (("--scheduler", "fif"), "fifo"),
     (("--workers", "0"), "workers"),
     (("--max-age", "5"), "max-age"),
