@@ -341,8 +341,9 @@ static int conclude(struct session *s, struct output *o)
 	rc = write_out(o, &e);
 	if (rc)
 		(void)complain(EXIT_BROKEN, &e);
+	rc = rc ? EXIT_BROKEN : exit_code(o);
 	free(verdicts);
-	return rc ? EXIT_BROKEN : exit_code(o);
+	return rc;
 }
 
 static int play(struct session_cfg *cfg, int argc, char **argv)
