@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# ctl.sh CODEC_RUNNER CODEC_CTL: every command of codec-ctl against a daemon,
+# and the exit codes: 0 done, 1 refused, 2 usage, 3 no connection.
+set -u
+runner=$1 ctl=$2
+work=$(mktemp -d) || exit 1
+udp=$((20000 + $$ % 20000))
+failed=0
+
+"$runner" --rtp=127.0.0.1:0 --control=127.0.0.1:9900 --udp-port=$udp \
+	--sctp=user --trace-dir="$work" >"$work/out" 2>"$work/log" &
+daemon=$!
+trap 'kill $daemon 2>/dev/null; wait $daemon; rm -rf "$work"' EXIT
+until grep -q '^ready' "$work/out"; do
+	kill -0 $daemon || { cat "$work/log"; exit 1; }
+	sleep 0.05
+done
+
+# expect CODE PATTERN WORDS...: the exit code, and a line of either output
+expect() {
+	local code=$1 pattern=$2 said is
+	shift 2
+	said=$("$ctl" --sctp=user --udp-port=$udp "$@" 2>&1)
+	is=$?
+	if [ $is != "$code" ] || ! grep -q -- "$pattern" <<<"$said"; then
+		echo "FAIL: $*: code $is (want $code), no '$pattern' in:"
+		echo "$said"
+		failed=1
+	fi
+}
+
+expect 0 '^program: *codec-runner' hello
+expect 0 '^amr ' codecs
+expect 0 '^edf ' schedulers
+expect 0 '^CALL' list
+expect 0 '^call: *1$' call start in.codec=pcmu out.codec=amr out.mode=12.2 \
+	out.address=127.0.0.1:5004
+expect 0 '^ *1  pcmu .*amr *12.2' list
+expect 0 '^out.mode: *12.2' call query 1
+expect 0 '"calls": 1,' --json stats
+expect 0 '^calls: *1$' stats
+expect 0 '^scheduler: *rr,quantum=2ms' scheduler rr,quantum=2ms
+expect 0 '^scheduler: *rr,quantum=5ms' tune quantum=5ms
+expect 0 "^path: *$work/a.trace" trace start a.trace
+expect 0 '^bytes:' trace stop
+expect 0 '"more": false' --json raw list '{"limit": 5}'
+expect 0 '"call": 1' --json raw '{"method": "list"}'
+expect 0 '^call: *1$' call stop 1
+expect 1 'there is no call 1' call stop 1
+expect 1 'Method not found' raw no.such.method
+expect 1 "unknown 'amrr'; did you mean 'amr'" call start in.codec=pcmu \
+	out.codec=amrr out.address=127.0.0.1:5004
+expect 2 "did you mean 'call stop'" call stpo 1
+expect 2 'usage: codec-ctl call query ID' call query
+expect 2 'HOST' --to=127.0.0.1:99999 list
+expect 3 'nothing listens at the SCTP port' --to=127.0.0.1:9999 list
+expect 0 '^draining: *yes' drain
+expect 3 'nothing listens' --timeout=1s list
+exit $failed
