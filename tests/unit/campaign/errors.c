@@ -43,7 +43,8 @@ static const struct {
 	  "c.yaml:4: flows[0]: 'out' is missing" },
 	{ "seed: 3\n" OK_FLOW, "'duration' is missing" },
 	{ "seed: 3\nduration: 10s\n", "'flows' is missing" },
-	{ OK_TOP "flows:\n  - name: a\n" LEGS, "c.yaml:4: flows[0]: needs count" },
+	{ OK_TOP "flows:\n  - name: a\n" LEGS,
+	  "c.yaml:4: flows[0]: needs count" },
 	/* units and bounds */
 	{ "seed: 3\nduration: 10\n" OK_FLOW,
 	  "c.yaml:2: duration=10: needs a time with its unit" },
