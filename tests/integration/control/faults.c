@@ -273,8 +273,7 @@ static void malformed_messages_get_error_replies(void **state)
 		"{}",
 		"{\"jsonrpc\": \"1.0\", \"method\": \"echo\", \"id\": 1}",
 		"{\"jsonrpc\": \"2.0\", \"method\": 7, \"id\": 1}",
-		"{\"jsonrpc\": \"2.0\", \"method\": \"echo\", \"params\": 1,"
-		" \"id\": 1}",
+		"{\"jsonrpc\": \"2.0\", \"method\": \"m\", \"params\": 1}",
 		"{\"jsonrpc\": \"2.0\", \"method\": \"echo\", \"id\": {}}",
 		"[1]",
 	};
