@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Half as much again as a worker can do, for some seconds, and back: what
+ * cannot be done is lost evenly, nothing gets old, and afterwards every call
+ * has every frame again.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "rig.h"
+
+#define NB 160u
+#define PTIME (20 * CR_MS)
+#define CALLS 30u /* of 1 ms each: 1.5 times a worker */
+#define OVER 150u /* rounds of 20 ms */
+#define CALM 50u
+#define RING 8u
+
+static const uint8_t silence[NB] = { 0xff };
+
+struct crowd {
+	struct rig rig;
+	struct node_call *call[CALLS];
+	struct rig_sender sender[CALLS];
+	unsigned sent[CALLS];
+	unsigned oldest; /* most frames that were newer than one sent out */
+};
+
+static unsigned long long get(const atomic_ullong *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static unsigned long long lost(const struct node_call *nc)
+{
+	return get(&nc->call->count.overwritten) + get(&nc->call->count.stale);
+}
+
+static void open_crowd(struct crowd *c, const char *scheduler)
+{
+	rig_open(&c->rig, &(struct rig_options){ .workers = 1,
+						 .ring_frames = RING,
+						 .scheduler = scheduler });
+	for (unsigned i = 0; i < CALLS; i++) {
+		c->call[i] = rig_call(&c->rig, "{'in': {'codec': 'pcmu'}, "
+					       "'out': {'codec': 'spin', "
+					       "'spin': '1ms'}}");
+		c->sender[i] = rig_sender(&c->rig, c->call[i], NB);
+	}
+}
+
+/* What has come out so far: how many newer frames had its call by then? */
+static void look(struct crowd *c)
+{
+	uint8_t buf[2048];
+	struct rtp_packet p;
+	ssize_t n;
+
+	while ((n = recv(c->rig.fd, buf, sizeof(buf), MSG_DONTWAIT)) > 0) {
+		unsigned i = 0, newer;
+
+		assert_int_equal(rtp_parse(buf, (size_t)n, &p), 0);
+		while (c->call[i]->call->cfg.ssrc_out != p.ssrc)
+			assert_true(++i < CALLS);
+		newer = c->sent[i] - 1 -
+			(p.ts - c->call[i]->call->cfg.ts_out) / NB;
+		c->oldest = newer > c->oldest ? newer : c->oldest;
+	}
+}
+
+static void sleep_until(cr_ns t)
+{
+	const struct timespec ts = { t / CR_SEC, t % CR_SEC };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL))
+		;
+}
+
+/* Each call sends at its own point of the 20 ms, by absolute time. */
+static void overload(struct crowd *c)
+{
+	cr_ns begin = clock_now();
+
+	for (unsigned k = 0; k < OVER * CALLS; k++) {
+		sleep_until(begin + k * PTIME / CALLS);
+		look(c);
+		rig_send(&c->sender[k % CALLS], silence, NB);
+		c->sent[k % CALLS]++;
+	}
+}
+
+/* Every packet has met its fate. */
+static bool settled(void *arg)
+{
+	const struct crowd *c = arg;
+
+	for (unsigned i = 0; i < CALLS; i++) {
+		const struct call_counters *n = &c->call[i]->call->count;
+
+		if (get(&n->packets_in) != get(&n->done) + lost(c->call[i]))
+			return false;
+	}
+	return true;
+}
+
+static void check_losses(const struct crowd *c, const char *scheduler)
+{
+	unsigned long long least = OVER, most = 0, delay = 0;
+
+	for (unsigned i = 0; i < CALLS; i++) {
+		const struct call_counters *n = &c->call[i]->call->count;
+		unsigned long long l = lost(c->call[i]);
+
+		assert_int_equal(get(&n->packets_in), OVER);
+		least = l < least ? l : least;
+		most = l > most ? l : most;
+		if (get(&n->delay_max) > delay)
+			delay = get(&n->delay_max);
+	}
+	print_message("%s: %llu to %llu of %u frames lost, delay up to %.0f ms "
+		      "or %u frames\n",
+		      scheduler, least, most, OVER, (double)delay / 1e6,
+		      c->oldest);
+	assert_true(least > 0);
+	/* EDF prefers early senders of a round, the others lose up to twice as
+	 * much; fifo and rr lose evenly */
+	assert_true(most <= 3 * least);
+	/* The ring's length bounds it, whatever the length of the overload:
+	 * in frames, for ours may be late. Twice that, for the receiver may
+	 * be. A queue without bound would have reached 50. */
+	assert_true(c->oldest <= 2 * RING);
+}
+
+/* One frame of every call in, one of every call out. */
+static void calm(struct crowd *c)
+{
+	unsigned long long before[CALLS];
+
+	look(c);
+	for (unsigned i = 0; i < CALLS; i++)
+		before[i] = get(&c->call[i]->call->count.done);
+	for (unsigned k = 0; k < CALM; k++) {
+		for (unsigned i = 0; i < CALLS; i++)
+			rig_send(&c->sender[i], silence, NB);
+		for (unsigned i = 0; i < CALLS; i++) {
+			uint8_t buf[2048];
+			struct rtp_packet p;
+
+			assert_true(rig_receive(&c->rig, buf, &p));
+		}
+	}
+	assert_true(rig_wait(&c->rig, settled, c));
+	for (unsigned i = 0; i < CALLS; i++)
+		assert_int_equal(get(&c->call[i]->call->count.done) - before[i],
+				 CALM);
+}
+
+static void survive(const char *scheduler)
+{
+	struct crowd c = { .oldest = 0 };
+
+	open_crowd(&c, scheduler);
+	overload(&c);
+	assert_true(rig_wait(&c.rig, settled, &c));
+	check_losses(&c, scheduler);
+	calm(&c);
+	rig_close(&c.rig);
+}
+
+static void overload_passes_under_fifo(void **state)
+{
+	(void)state;
+	survive("fifo");
+}
+
+static void overload_passes_under_rr(void **state)
+{
+	(void)state;
+	survive("rr");
+}
+
+static void overload_passes_under_edf(void **state)
+{
+	(void)state;
+	survive("edf");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(overload_passes_under_fifo),
+		cmocka_unit_test(overload_passes_under_rr),
+		cmocka_unit_test(overload_passes_under_edf),
+	};
+
+	return cmocka_run_group_tests_name("overload", tests, NULL, NULL);
+}
