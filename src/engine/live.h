@@ -44,6 +44,8 @@ struct live_client {
 	void (*gone)(void *arg, struct live_task *t);
 	/** A worker thread starts (name it, prepare buffers). May be NULL. */
 	void (*worker_up)(void *arg, unsigned worker);
+	/** The same thread, before it ends. May be NULL. */
+	void (*worker_down)(void *arg, unsigned worker);
 	void *arg;
 };
 

@@ -369,5 +369,7 @@ void *live_work(void *worker)
 		now = clock_now();
 	}
 	(void)pthread_mutex_unlock(&w->home->lock);
+	if (client->worker_down)
+		client->worker_down(client->arg, w->cpu);
 	return NULL;
 }

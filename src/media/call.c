@@ -112,3 +112,17 @@ bool call_claim(struct core_task *t, uint64_t seq)
 	c->claimed = cr_ring_claim(c->ring, seq, &c->meta);
 	return c->claimed != NULL;
 }
+
+static bool is_amr(const struct pipeline_side *s)
+{
+	return s->payload.kind == PAYLOAD_AMR ||
+	       s->payload.kind == PAYLOAD_AMR_WB;
+}
+
+bool call_takes_cmr(const struct call_cfg *heard, const struct call_cfg *sent)
+{
+	const struct pipeline_side *in = &heard->media.in;
+	const struct pipeline_side *out = &sent->media.out;
+
+	return is_amr(in) && in->payload.kind == out->payload.kind;
+}

@@ -47,6 +47,7 @@
 	X(packets_out, "packets sent")                                         \
 	X(octets_out, "payload octets sent")                                   \
 	X(late, "frames sent after their deadline")                            \
+	X(cmr, "packets that asked for a codec mode (CMR)")                    \
 	X(codec_ns, "time inside the codecs, ns")                              \
 	X(busy_ns, "time of a worker, sending included, ns")                   \
 	X(delay_max, "longest time from arrival to sending, ns")
@@ -79,6 +80,7 @@ static inline void call_count(atomic_ullong *counter, unsigned long long n)
 /** What a call is to be. Zero-initialise. */
 struct call_cfg {
 	uint32_t id;
+	uint32_t pair; /**< id of the other direction's call, or 0 */
 	struct pipeline_cfg media;
 	struct release_cfg release;
 	enum cr_class cls;
@@ -132,9 +134,34 @@ struct call {
 
 	struct call_counters count;
 
+	/** The other direction of the same conversation, whose encoder obeys
+	 * the CMRs received here: its id and SSRC, see call_pair(); 0: none. A
+	 * name, not a pointer: it may end first. Set by control, read by the
+	 * worker (relaxed: nothing hangs on it). */
+	_Atomic uint64_t pair;
+
 	void *owner;  /**< control: the session it belongs to */
 	void *record; /**< control: its entry in the owner's books */
 };
+
+/** The value of call.pair that names the call @c. */
+static inline uint64_t call_pair(const struct call_cfg *c)
+{
+	return (uint64_t)c->id << 32 | c->ssrc_in;
+}
+
+static inline uint32_t call_pair_id(uint64_t pair)
+{
+	return (uint32_t)(pair >> 32);
+}
+
+static inline uint32_t call_pair_ssrc(uint64_t pair)
+{
+	return (uint32_t)pair;
+}
+
+/** Can CMRs received by a call as @heard change the mode of one as @sent? */
+bool call_takes_cmr(const struct call_cfg *heard, const struct call_cfg *sent);
 
 static inline struct call *call_of(struct live_task *lt)
 {

@@ -23,6 +23,7 @@ struct pipeline {
 	unsigned in_rate, out_rate, in_clock, out_clock;
 	unsigned frame;	  /* samples of an output frame */
 	atomic_uint mode; /* relaxed: any thread asks, the worker looks */
+	uint8_t cmr;	  /* of the last packet */
 
 	bool started;
 	uint32_t last_ts;
@@ -86,6 +87,7 @@ int pipeline_open(struct pipeline **out, const struct pipeline_cfg *cfg,
 	p->out_clock = pipeline_side_clock(&cfg->out);
 	p->frame = frame;
 	atomic_init(&p->mode, cfg->out.cfg.mode);
+	p->cmr = PAYLOAD_NO_CMR;
 	err = open_codecs(p, e);
 	if (err) {
 		pipeline_close(p);
@@ -120,7 +122,38 @@ void pipeline_first_ts(struct pipeline *p, uint32_t ts)
 
 void pipeline_set_mode(struct pipeline *p, unsigned mode)
 {
-	atomic_store_explicit(&p->mode, mode, memory_order_relaxed);
+	const struct pipeline_side *out = &p->cfg.out;
+	unsigned set = out->payload.mode_set;
+
+	if (mode < out->codec->nmodes && (!set || set >> mode & 1))
+		atomic_store_explicit(&p->mode, mode, memory_order_relaxed);
+}
+
+unsigned pipeline_mode(const struct pipeline *p)
+{
+	return atomic_load_explicit(&p->mode, memory_order_relaxed);
+}
+
+uint8_t pipeline_cmr(const struct pipeline *p)
+{
+	return p->cmr;
+}
+
+static int open_payload(struct pipeline *p, const struct pipeline_input *in,
+			struct payload_iter *it)
+{
+	int err = payload_open(&p->cfg.in.payload, in->payload, in->bytes, it);
+
+	p->cmr = err ? PAYLOAD_NO_CMR : it->info.cmr;
+	return err;
+}
+
+/* Output timestamps are taken modulo 2^32, so the way from the first packet may
+ * be taken modulo this: 2^32 seconds. Hostile timestamps, which leap by up to
+ * 2^31 a packet, would overflow the products below otherwise. */
+static int64_t wrap(const struct pipeline *p, int64_t at)
+{
+	return at % ((int64_t)p->in_clock << 32);
 }
 
 /* Where this packet belongs; after a gap what was left over has no place. */
@@ -128,10 +161,10 @@ static struct run begin(struct pipeline *p, struct pipeline_scratch *s,
 			pipeline_emit *emit, void *arg, uint32_t ts)
 {
 	if (p->started)
-		p->at += (int32_t)(ts - p->last_ts);
+		p->at = wrap(p, p->at + (int32_t)(ts - p->last_ts));
 	p->started = true;
 	p->last_ts = ts;
-	if (p->at != p->next)
+	if (p->at != wrap(p, p->next))
 		p->nleft = 0;
 	p->next = p->at;
 	return (struct run){
@@ -208,7 +241,7 @@ int pipeline_run(struct pipeline *p, struct pipeline_scratch *s,
 {
 	struct payload_iter it;
 	struct run r;
-	int err = payload_open(&p->cfg.in.payload, in->payload, in->bytes, &it);
+	int err = open_payload(p, in, &it);
 
 	if (err)
 		return err;
@@ -256,7 +289,7 @@ int pipeline_conceal(struct pipeline *p, struct pipeline_scratch *s,
 	struct payload_iter it;
 	struct run r;
 	unsigned n;
-	int err = payload_open(&side->payload, in->payload, in->bytes, &it);
+	int err = open_payload(p, in, &it);
 
 	if (err)
 		return err;

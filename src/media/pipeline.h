@@ -101,8 +101,14 @@ int pipeline_conceal(struct pipeline *p, struct pipeline_scratch *s,
 		     const struct pipeline_input *in, pipeline_emit *emit,
 		     void *arg);
 
-/** Ask the encoder for another mode from the next frame on (CMR). Any thread.
- */
+/** Ask the encoder for another mode from the next frame on (CMR); one that the
+ * codec or the payload's mode_set does not have is ignored. Any thread. */
 void pipeline_set_mode(struct pipeline *p, unsigned mode);
+/** The mode that the encoder was last told to use. Any thread. */
+unsigned pipeline_mode(const struct pipeline *p);
+
+/** The mode that the last packet run or concealed asked of its receiver, or
+ * PAYLOAD_NO_CMR. The thread that runs it. */
+uint8_t pipeline_cmr(const struct pipeline *p);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "base/address.h"
 #include "base/clock.h"
+#include "media/call_table.h"
 
 /* The turn in progress. */
 struct turn {
@@ -80,6 +81,35 @@ static void count_delay(struct turn *t)
 				      (unsigned long long)delay,
 				      memory_order_relaxed);
 	histogram_add(&t->worker->delay, delay);
+}
+
+/* The peer asks for another mode of what is sent to it: that is the encoder of
+ * the paired call, which may end at any moment (RFC 4867, 4.3.1). */
+static void pass_cmr(struct turn_worker *w, struct call *c)
+{
+	uint64_t pair = atomic_load_explicit(&c->pair, memory_order_relaxed);
+	unsigned cmr = pipeline_cmr(c->pipeline);
+	struct call *other;
+
+	if (cmr == PAYLOAD_NO_CMR)
+		return;
+	call_count(&c->count.cmr, 1);
+	if (!pair)
+		return;
+	rcu_read_lock();
+	other = call_table_find(w->table, call_pair_ssrc(pair));
+	if (other && other->cfg.id == call_pair_id(pair) &&
+	    call_takes_cmr(&c->cfg, &other->cfg))
+		pipeline_set_mode(other->pipeline, cmr);
+	rcu_read_unlock();
+	/* release, pairs with turn_forget() */
+	atomic_fetch_add_explicit(&w->passed, 1, memory_order_release);
+}
+
+void turn_forget(struct turn_worker *w)
+{
+	/* acquire, pairs with pass_cmr() */
+	(void)atomic_load_explicit(&w->passed, memory_order_acquire);
 }
 
 /* Everything of a turn but the socket is the codec's. */
@@ -152,6 +182,8 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 		      ? pipeline_conceal(c->pipeline, &w->scratch, &in, emit,
 					 &t)
 		      : pipeline_run(c->pipeline, &w->scratch, &in, emit, &t);
+	if (!err)
+		pass_cmr(w, c);
 	if (!t.coded)
 		t.coded = clock_now(); /* nothing came out of this packet */
 	t.busy = cr_ns_max(t.coded, t.sent) - start;

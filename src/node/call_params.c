@@ -15,10 +15,10 @@
 
 const char *const call_class_names[] = { "hard", "soft", "best-effort", NULL };
 
-static const char *const call_known[] = { "in",	   "out",      "ptime",
-					  "class", "deadline", "release",
-					  "port",  "ssrc",     "weight",
-					  "nice",  "keep",     NULL };
+static const char *const call_known[] = {
+	"in",	"out",	  "ptime", "class", "deadline", "release", "port",
+	"ssrc", "weight", "nice",  "keep",  "pair",	NULL
+};
 static const char *const in_known[] = { "codec",  "mode",	 "pt",
 					"rate",	  "octet_align", "dtx",
 					"source", "ts_first",	 "spin",
@@ -218,6 +218,7 @@ int call_params(struct call_request *out, const json_t *params,
 	r.cfg.weight = (uint32_t)args_int(&a, "weight", 1, 100000, 1024);
 	r.cfg.nice = (int)args_int(&a, "nice", -20, 19, 0);
 	r.cfg.ssrc_in = (uint32_t)args_int(&a, "ssrc", 1, UINT32_MAX, 0);
+	r.cfg.pair = (uint32_t)args_int(&a, "pair", 1, UINT32_MAX, 0);
 	r.keep = args_bool(&a, "keep", false);
 	r.own_port = args_enum(&a, "port", ports, 0) == 1;
 	ptime_of(&a, &r.cfg);

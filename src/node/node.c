@@ -26,6 +26,13 @@ static void worker_up(void *arg, unsigned worker)
 	struct node *n = arg;
 
 	my_ring = n->workers[worker].trace;
+	rcu_register_thread(); /* it looks up the calls that CMRs are for */
+}
+
+static void worker_down(void *arg, unsigned worker)
+{
+	(void)arg, (void)worker;
+	rcu_unregister_thread();
 }
 
 static void run(void *arg, struct live_task *lt, const struct live_run *run_)
@@ -74,6 +81,7 @@ static int open_trace(struct node *n, struct cr_err *e)
 		return cr_fail(e, err, "trace: %s", strerror(-err));
 	for (unsigned w = 0; w < n->cfg.workers; w++) {
 		n->workers[w].fd = n->fd;
+		n->workers[w].table = n->table;
 		n->workers[w].trace = trace_ring(n->trace, w);
 	}
 	return 0;
@@ -96,6 +104,7 @@ static int open_live(struct node *n, struct cr_err *warn, struct cr_err *e)
 			.run = run,
 			.gone = node_gone,
 			.worker_up = worker_up,
+			.worker_down = worker_down,
 			.arg = n,
 		},
 	};

@@ -170,6 +170,47 @@ static int check_families(const struct node *n, const struct call_cfg *cfg,
 	return 0;
 }
 
+struct node_call *node_call_pair(const struct node_call *nc)
+{
+	uint64_t pair =
+		atomic_load_explicit(&nc->call->pair, memory_order_relaxed);
+
+	return node_call_find(nc->node, call_pair_id(pair));
+}
+
+static int check_pair(struct node *n, const struct call_cfg *cfg,
+		      struct cr_err *e)
+{
+	struct node_call *other = node_call_find(n, cfg->pair);
+	struct node_call *third;
+
+	if (!cfg->pair)
+		return 0;
+	if (!other)
+		return cr_fail(e, -ESRCH, "pair: there is no call %" PRIu32,
+			       cfg->pair);
+	third = node_call_pair(other);
+	if (third)
+		return cr_fail(e, -EEXIST,
+			       "pair: call %" PRIu32 " is paired with call "
+			       "%" PRIu32 " already",
+			       cfg->pair, third->call->cfg.id);
+	if (call_takes_cmr(cfg, &other->call->cfg) ||
+	    call_takes_cmr(&other->call->cfg, cfg))
+		return 0;
+	return cr_fail(e, -EINVAL,
+		       "pair: neither call sends the AMR or AMR-WB that the "
+		       "other receives, so no mode request can pass");
+}
+
+static void join_pair(struct node_call *a, struct node_call *b)
+{
+	atomic_store_explicit(&a->call->pair, call_pair(&b->call->cfg),
+			      memory_order_relaxed);
+	atomic_store_explicit(&b->call->pair, call_pair(&a->call->cfg),
+			      memory_order_relaxed);
+}
+
 int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
 		    struct node_call **out, struct cr_err *e)
 {
@@ -184,6 +225,9 @@ int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
 			       n->cfg.max_calls);
 	}
 	err = check_families(n, cfg, e);
+	if (err)
+		return err;
+	err = check_pair(n, cfg, e);
 	if (err)
 		return err;
 	nc = calloc(1, sizeof(*nc));
@@ -210,6 +254,8 @@ int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
 		free(nc);
 		return err;
 	}
+	if (cfg->pair)
+		join_pair(nc, node_call_find(n, cfg->pair));
 	nc->cost->calls++;
 	RB_INSERT(node_tree, &n->calls, nc);
 	n->ncalls++;
@@ -228,6 +274,8 @@ static void after_grace(struct rcu_head *head)
 	(void)atomic_load_explicit(&c->leaving, memory_order_acquire);
 	nc = c->owner;
 	rx_forget(nc->node->rx);
+	for (unsigned w = 0; w < nc->node->cfg.workers; w++)
+		turn_forget(&nc->node->workers[w]);
 	live_remove(nc->node->live, &c->lt);
 }
 

@@ -63,6 +63,8 @@ static inline unsigned node_rings(const struct node *n)
 	return n->cfg.workers + 3;
 }
 
+/** The living call that @nc is paired with, or NULL. */
+struct node_call *node_call_pair(const struct node_call *nc);
 /** Describe @nc in the trace. */
 void node_trace_call(const struct node_call *nc);
 

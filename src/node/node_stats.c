@@ -157,13 +157,13 @@ json_t *node_capacity(struct node *n)
 		(int)n->cfg.admission, "costs", costs_json(n->costs));
 }
 
-static json_t *side_json(const struct pipeline_side *s, unsigned pt)
+static json_t *side_json(const struct pipeline_side *s, unsigned pt,
+			 unsigned mode)
 {
 	return json_pack("{s:s,s:s,s:i,s:i,s:b,s:b}", "codec", s->codec->name,
-			 "mode", s->codec->modes[s->cfg.mode].name, "pt",
-			 (int)pt, "rate", (int)pipeline_side_rate(s),
-			 "octet_align", (int)s->payload.octet_align, "dtx",
-			 (int)s->cfg.dtx);
+			 "mode", s->codec->modes[mode].name, "pt", (int)pt,
+			 "rate", (int)pipeline_side_rate(s), "octet_align",
+			 (int)s->payload.octet_align, "dtx", (int)s->cfg.dtx);
 }
 
 static json_t *policy_json(struct node_call *nc)
@@ -183,21 +183,26 @@ static json_t *policy_json(struct node_call *nc)
 json_t *node_call_json(struct node_call *nc)
 {
 	const struct call_cfg *cfg = &nc->call->cfg;
+	const struct node_call *other = node_call_pair(nc);
 	char to[64], here[64];
 
 	node_call_address(nc, here, sizeof(here));
 	return json_pack(
-		"{s:I,s:s,s:f,s:f,s:s,s:o,s:o,s:s,s:s,s:I,s:I,s:i,s:I,s:o,s:o}",
+		"{s:I,s:s,s:f,s:f,s:s,s:o,s:o,s:s,s:s,s:I,s:I,s:i,s:I,s:o,s:o,"
+		"s:I}",
 		"call", (json_int_t)cfg->id, "class",
 		call_class_names[cfg->cls], "age_s",
 		(double)(clock_now() - nc->started) / 1e9, "ptime",
 		(double)cfg->release.period / 1e6, "pair", nc->cost->name, "in",
-		side_json(&cfg->media.in, cfg->pt_in), "out",
-		side_json(&cfg->media.out, cfg->pt_out), "rtp", here, "to",
-		address_text(&cfg->to, to, sizeof(to)), "ssrc",
-		(json_int_t)cfg->ssrc_in, "out_ssrc", (json_int_t)cfg->ssrc_out,
-		"waiting", (int)cr_ring_waiting(nc->call->ring), "bytes",
+		side_json(&cfg->media.in, cfg->pt_in, cfg->media.in.cfg.mode),
+		"out",
+		side_json(&cfg->media.out, cfg->pt_out,
+			  pipeline_mode(nc->call->pipeline)),
+		"rtp", here, "to", address_text(&cfg->to, to, sizeof(to)),
+		"ssrc", (json_int_t)cfg->ssrc_in, "out_ssrc",
+		(json_int_t)cfg->ssrc_out, "waiting",
+		(int)cr_ring_waiting(nc->call->ring), "bytes",
 		(json_int_t)call_bytes(nc->call), "count",
-		call_counters_json(&nc->call->count), "policy",
-		policy_json(nc));
+		call_counters_json(&nc->call->count), "policy", policy_json(nc),
+		"paired_with", (json_int_t)(other ? other->call->cfg.id : 0));
 }

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Codec mode requests (RFC 4867): what a peer asks for in what it sends
+ * changes the encoder of the other direction, whoever ends first.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "rig.h"
+
+#define NB 160u
+#define NO_DATA (15u << 3 | 4u)
+
+static const uint8_t silence[NB] = { 0xff };
+
+static unsigned long long requests(const struct node_call *nc)
+{
+	return atomic_load_explicit(&nc->call->count.cmr, memory_order_relaxed);
+}
+
+/* What the peer hears, AMR, and what it sends, asking for modes. */
+struct talk {
+	struct rig *rig;
+	struct node_call *from, *to;
+	struct rig_sender amr, pcmu;
+};
+
+static struct talk open_talk(struct rig *r)
+{
+	struct talk t = { .rig = r };
+	char json[200];
+
+	t.from = rig_call(r, "{'in': {'codec': 'amr', 'octet_align': true}, "
+			     "'out': {'codec': 'pcmu'}}");
+	(void)snprintf(json, sizeof(json),
+		       "{'pair': %u, 'in': {'codec': 'pcmu'}, 'out': {'codec': "
+		       "'amr', 'mode': '12.2', 'octet_align': true}}",
+		       t.from->call->cfg.id);
+	t.to = rig_call(r, json);
+	t.amr = rig_sender(r, t.from, NB);
+	t.pcmu = rig_sender(r, t.to, NB);
+	return t;
+}
+
+struct wait {
+	const struct node_call *nc;
+	unsigned long long n;
+};
+
+static bool asked(void *arg)
+{
+	const struct wait *w = arg;
+
+	return requests(w->nc) >= w->n;
+}
+
+static void ask(struct talk *t, unsigned cmr)
+{
+	const uint8_t payload[] = { (uint8_t)(cmr << 4), NO_DATA };
+	struct wait w = { t->from, requests(t->from) + 1 };
+
+	rig_send(&t->amr, payload, sizeof(payload));
+	assert_true(rig_wait(t->rig, asked, &w));
+}
+
+/* Frame type of the next frame that call @to sends. */
+static unsigned hear(struct talk *t)
+{
+	struct rtp_packet p;
+	uint8_t buf[2048];
+
+	rig_send(&t->pcmu, silence, NB);
+	do
+		assert_true(rig_receive(t->rig, buf, &p));
+	while (p.ssrc != t->to->call->cfg.ssrc_out);
+	return p.payload[1] >> 3 & 0xf;
+}
+
+static void a_request_changes_the_other_directions_mode(void **state)
+{
+	struct talk t;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ 0 });
+	t = open_talk(&r);
+	assert_int_equal(hear(&t), 7);
+	for (unsigned mode = 0; mode < 8; mode++) {
+		ask(&t, mode);
+		assert_int_equal(hear(&t), mode);
+	}
+	ask(&t, 3);
+	assert_int_equal(hear(&t), 3);
+	assert_int_equal(hear(&t), 3); /* it stays */
+	assert_int_equal(requests(t.from), 9);
+	assert_int_equal(requests(t.to), 0);
+	rig_close(&r);
+}
+
+static void no_request_and_reserved_ones_change_nothing(void **state)
+{
+	static const uint8_t none[] = { 0xf0, NO_DATA },
+			     reserved[] = { 0x90, NO_DATA };
+	struct talk t;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ .workers = 1 });
+	t = open_talk(&r);
+	rig_send(&t.amr, none, sizeof(none));
+	rig_send(&t.amr, reserved, sizeof(reserved));
+	assert_int_equal(hear(&t), 7);
+	rig_end(&r, t.from);
+	assert_int_equal(r.last[RIG_cmr], 0);
+	assert_int_equal(r.last[RIG_malformed], 0);
+	rig_close(&r);
+}
+
+static void a_request_for_a_call_that_has_ended_is_counted_only(void **state)
+{
+	struct talk t;
+	struct rig r;
+	char json[200];
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ 0 });
+	t = open_talk(&r);
+	(void)snprintf(json, sizeof(json),
+		       "{'ssrc': %u, 'in': {'codec': 'pcmu'}, 'out': {'codec': "
+		       "'amr', 'octet_align': true}}",
+		       t.to->call->cfg.ssrc_in);
+	rig_end(&r, t.to);
+	ask(&t, 0);
+	/* another call has the name of the one that ended, but not its id */
+	t.to = rig_call(&r, json);
+	t.pcmu = rig_sender(&r, t.to, NB);
+	ask(&t, 0);
+	assert_int_equal(hear(&t), 7);
+	rig_close(&r);
+}
+
+static void a_wrong_pair_is_refused_with_a_reason(void **state)
+{
+	static const struct {
+		const char *json;
+		int code;
+		const char *why;
+	} wrong[] = {
+		{ "{'pair': 77, 'in': {'codec': 'pcmu'}, 'out': {'codec': "
+		  "'amr'}}",
+		  -ESRCH, "pair: there is no call 77" },
+		{ "{'pair': 1, 'in': {'codec': 'pcmu'}, 'out': {'codec': "
+		  "'amr'}}",
+		  -EEXIST, "paired with call 2 already" },
+		{ "{'pair': 3, 'in': {'codec': 'pcmu'}, 'out': {'codec': "
+		  "'amr-wb'}}",
+		  -EINVAL, "no mode request can pass" },
+		{ "{'pair': 0, 'in': {'codec': 'pcmu'}, 'out': {'codec': "
+		  "'amr'}}",
+		  -EINVAL, "pair" },
+	};
+	struct node_call *nc;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ 0 });
+	(void)open_talk(&r);
+	(void)rig_call(&r,
+		       "{'in': {'codec': 'amr'}, 'out': {'codec': 'pcmu'}}");
+	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct cr_err e = { "" };
+
+		assert_int_equal(rig_try(&r, wrong[i].json, &nc, &e),
+				 wrong[i].code);
+		assert_non_null(strstr(e.text, wrong[i].why));
+	}
+	assert_int_equal(node_calls(r.node), 3);
+	rig_close(&r);
+}
+
+/* Sanitizers look on. */
+static void pairs_come_and_go_while_requests_pour_in(void **state)
+{
+	const char *text = getenv("CR_SEED");
+	unsigned seed = text ? (unsigned)atoi(text) : 1;
+	struct talk t[8];
+	bool up[8] = { false };
+	struct rig r;
+
+	(void)state;
+	printf("CR_SEED=%u\n", seed);
+	srand(seed);
+	rig_open(&r, &(struct rig_options){ .scheduler = "fifo" });
+	for (unsigned i = 0; i < 4000; i++) {
+		unsigned k = (unsigned)rand() % 8;
+		const uint8_t payload[] = { (uint8_t)(i % 8 << 4), NO_DATA };
+		uint8_t buf[2048];
+
+		if (!up[k]) {
+			t[k] = open_talk(&r);
+			up[k] = true;
+		}
+		rig_send(&t[k].amr, payload, sizeof(payload));
+		rig_send(&t[k].pcmu, silence, NB);
+		if (rand() % 4 == 0) {
+			/* the one that is asked, and the one that asks */
+			node_call_stop(t[k].to, NODE_END_STOPPED);
+			rig_send(&t[k].amr, payload, sizeof(payload));
+			node_call_stop(t[k].from, NODE_END_STOPPED);
+			up[k] = false;
+		}
+		while (recv(r.fd, buf, sizeof(buf), MSG_DONTWAIT) > 0)
+			;
+		(void)event_base_loop(r.base, EVLOOP_NONBLOCK);
+	}
+	rig_close(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_request_changes_the_other_directions_mode),
+		cmocka_unit_test(no_request_and_reserved_ones_change_nothing),
+		cmocka_unit_test(
+			a_request_for_a_call_that_has_ended_is_counted_only),
+		cmocka_unit_test(a_wrong_pair_is_refused_with_a_reason),
+		cmocka_unit_test(pairs_come_and_go_while_requests_pour_in),
+	};
+
+	return cmocka_run_group_tests_name("cmr", tests, NULL, NULL);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The pipeline's time: output timestamps follow the input's, however they
+ * leap. What the codecs make of speech is tested with the node.
+ */
+#include "cmocka_cr.h"
+#include "media/pipeline.h"
+
+#define FRAME 40u /* 5 ms */
+
+struct heard {
+	unsigned packets;
+	uint32_t ts;
+};
+
+static void emit(void *arg, const struct pipeline_packet *packet)
+{
+	struct heard *h = arg;
+
+	h->packets++;
+	h->ts = packet->ts;
+}
+
+static struct pipeline_side side(const char *codec, unsigned rate)
+{
+	struct pipeline_side s = { .codec = cr_codec_find(codec) };
+
+	s.cfg.mode = s.codec->default_mode;
+	s.cfg.sample_rate = rate;
+	s.cfg.samples = FRAME * rate / 8000;
+	s.payload.kind = payload_kind_find(codec);
+	s.payload.sample_rate = rate;
+	s.payload.samples = s.cfg.samples;
+	return s;
+}
+
+/* Every packet leaps as far as a timestamp can; 300,000 of them go beyond what
+ * 64 bits hold of samples times rates. */
+static void timestamps_may_leap_for_ever(void **state)
+{
+	static struct pipeline_scratch scratch;
+	static const uint8_t silence[FRAME] = { 0xff };
+	const struct pipeline_cfg cfg = { side("pcmu", 8000),
+					  side("l16", 16000) };
+	const uint32_t leaps[] = { INT32_MAX, (uint32_t)INT32_MIN };
+	struct cr_err e = { "" };
+
+	(void)state;
+	for (unsigned way = 0; way < 2; way++) {
+		struct pipeline_input in = { silence, FRAME, 0 };
+		struct heard h = { 0 };
+		struct pipeline *p;
+
+		assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
+		for (unsigned i = 0; i < 300000; i++, in.ts += leaps[way]) {
+			assert_int_equal(
+				pipeline_run(p, &scratch, &in, emit, &h), 0);
+			assert_int_equal(h.packets, i + 1);
+			assert_int_equal(h.ts, 2 * in.ts);
+		}
+		pipeline_close(p);
+	}
+}
+
+static void a_mode_that_is_not_there_is_not_taken(void **state)
+{
+	struct pipeline_cfg cfg = { side("pcmu", 8000), side("amr", 8000) };
+	struct cr_err e = { "" };
+	struct pipeline *p;
+
+	(void)state;
+	cfg.out.cfg.samples = cfg.out.payload.samples = 0;
+	cfg.out.cfg.mode = 7;
+	cfg.out.payload.mode_set = 1u << 7 | 1u << 2;
+	assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
+	pipeline_set_mode(p, 8);
+	assert_int_equal(pipeline_mode(p), 7);
+	pipeline_set_mode(p, 3); /* outside mode_set */
+	assert_int_equal(pipeline_mode(p), 7);
+	pipeline_set_mode(p, 2);
+	assert_int_equal(pipeline_mode(p), 2);
+	pipeline_close(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(timestamps_may_leap_for_ever),
+		cmocka_unit_test(a_mode_that_is_not_there_is_not_taken),
+	};
+
+	return cmocka_run_group_tests_name("pipeline", tests, NULL, NULL);
+}
