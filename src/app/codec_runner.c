@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <urcu.h>
 
 #include "app/runner_options.h"
@@ -115,6 +116,17 @@ static void stop(struct daemon *d)
 	libevent_global_shutdown();
 }
 
+/* Calls may have a socket each: take as many as the administrator allows. */
+static void raise_file_limit(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files.rlim_cur = files.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
 static int serve(struct daemon *d)
 {
 	struct cr_err e = { "" };
@@ -157,5 +169,8 @@ int main(int argc, char **argv)
 		(void)fprintf(stderr, "codec-runner: %s\n", e.text);
 		return 1;
 	}
+	/* whoever reads the log may go away */
+	(void)signal(SIGPIPE, SIG_IGN);
+	raise_file_limit();
 	return serve(&d);
 }

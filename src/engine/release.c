@@ -65,6 +65,15 @@ static cr_ns on_grid(const struct release *r, cr_ns arrival)
 	return cr_ns_max(arrival, cr_ns_add(r->first, offset));
 }
 
+/* The later one, but ahead_max after @due at most. */
+static cr_ns hold_deadline(const struct release *r, cr_ns due, cr_ns spread)
+{
+	cr_ns most =
+		r->cfg.ahead_max ? cr_ns_add(due, r->cfg.ahead_max) : CR_NEVER;
+
+	return cr_ns_min(cr_ns_max(due, spread), most);
+}
+
 /* D(i) = max(t(i) + d, D(i - x) + y); deadline[] is a ring of the last x. */
 static cr_ns rate_deadline(struct release *r, cr_ns arrival)
 {
@@ -72,7 +81,7 @@ static cr_ns rate_deadline(struct release *r, cr_ns arrival)
 	cr_ns due = cr_ns_add(arrival, r->cfg.rel_deadline);
 
 	if (r->count >= r->cfg.x)
-		due = cr_ns_max(due, cr_ns_add(*slot, r->cfg.y));
+		due = hold_deadline(r, due, cr_ns_add(*slot, r->cfg.y));
 	*slot = due;
 	return due;
 }
@@ -82,6 +91,20 @@ static bool violates(const struct release *r, cr_ns arrival, cr_ns logical)
 {
 	return (logical - arrival + r->cfg.period - 1) / r->cfg.period >
 	       (int64_t)r->cfg.burst;
+}
+
+/* No further ahead than ahead_max; a grid that leads by more is laid anew. */
+static void hold(struct release *r, cr_ns arrival, struct release_times *t)
+{
+	cr_ns most = cr_ns_add(arrival, r->cfg.ahead_max);
+
+	if (!r->cfg.ahead_max || t->eligible <= most)
+		return;
+	t->eligible = most;
+	if (r->cfg.kind == RELEASE_PERIODIC) {
+		r->first = most;
+		r->count = 0; /* this arrival is the grid's first */
+	}
 }
 
 struct release_times release_arrival(struct release *r, cr_ns arrival)
@@ -103,6 +126,7 @@ struct release_times release_arrival(struct release *r, cr_ns arrival)
 	}
 	if (r->cfg.kind == RELEASE_LBAP && violates(r, arrival, t.eligible))
 		r->violations++;
+	hold(r, arrival, &t);
 	t.deadline = r->cfg.kind == RELEASE_RATE
 			     ? rate_deadline(r, arrival)
 			     : cr_ns_add(t.eligible, r->cfg.rel_deadline);

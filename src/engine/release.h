@@ -27,12 +27,17 @@ struct release_cfg {
 	unsigned x;	    /**< rate-based: jobs ... 1..RELEASE_MAX_X       */
 	cr_ns y;	    /**< ... in a window of this length              */
 	unsigned burst;	    /**< LBAP: jobs that may come ahead of time      */
+	/** Logical arrivals lead real ones by no more; 0: as the models say,
+	 * without end. A sender whose clock is fast by 50 ppm would otherwise
+	 * be four seconds behind everybody after a day, and one that once
+	 * flooded for ever. */
+	cr_ns ahead_max;
 };
 
 /** Per-task state. Zero, then release_init(). */
 struct release {
 	struct release_cfg cfg;
-	uint64_t count; /**< arrivals so far                              */
+	uint64_t count; /**< arrivals so far, or since the grid was laid  */
 	cr_ns first;	/**< arrival of the first                         */
 	cr_ns last;	/**< eligible time of the previous one            */
 	cr_ns deadline[RELEASE_MAX_X]; /**< of the last x arrivals           */

@@ -53,11 +53,13 @@ int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 	if (!c)
 		return cr_fail(e, -ENOMEM, "out of memory for a call");
 	c->cfg = *cfg;
+	/* more than the ring holds cannot wait for its turn */
+	c->cfg.release.ahead_max = cfg->ring_frames * cfg->release.period;
 	c->seq_out = cfg->seq_out;
 	c->source = cfg->source;
 	c->source_known = cfg->source.ss_family != 0;
 	fill_task(c);
-	err = release_init(&c->release, &cfg->release, e);
+	err = release_init(&c->release, &c->cfg.release, e);
 	if (!err)
 		err = pipeline_open(&c->pipeline, &cfg->media, e);
 	if (err) {

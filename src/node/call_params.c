@@ -12,6 +12,8 @@
 #include "node/args.h"
 
 #define FIRST_DYNAMIC_PT 96
+/* Each is measured by running it, on the thread that serves all peers. */
+#define SPIN_MAX (100 * CR_MS)
 
 const char *const call_class_names[] = { "hard", "soft", "best-effort", NULL };
 
@@ -90,7 +92,7 @@ static int side_of(struct pipeline_side *s, uint8_t *pt, struct args *a)
 		(void)args_fail(a, "rate", "%s runs at %u Hz only", codec->name,
 				codec->sample_rate);
 	s->cfg.sample_rate = (unsigned)rate;
-	s->cfg.spin = args_time(a, "spin", 0, CR_SEC, 0);
+	s->cfg.spin = args_time(a, "spin", 0, SPIN_MAX, 0);
 	*pt = (uint8_t)args_int(a, "pt", 0, 127,
 				codec->static_pt >= 0 ? codec->static_pt
 						      : FIRST_DYNAMIC_PT);

@@ -24,8 +24,12 @@
 #define SEND_ROUNDS 9u
 /* Frames after which an old measurement counts a third (e^-1). */
 #define LEARN_FRAMES 5000u
+/* Codecs and modes make a few hundred pairs; a peer that asks for ever other
+ * spin times shall not fill the memory. */
+#define ENTRIES_MAX 4096u
 
 struct costs {
+	unsigned n; /* entries */
 	struct cost_entry *first;
 	cr_ns send; /* CPU time of sending one packet on loopback */
 };
@@ -171,6 +175,13 @@ struct cost_entry *costs_get(struct costs *c, const struct pipeline_cfg *media,
 	for (entry = c->first; entry; entry = entry->next)
 		if (!strcmp(entry->name, name))
 			return entry;
+	if (c->n >= ENTRIES_MAX) {
+		(void)cr_fail(e, -ENOSPC,
+			      "spin: more than %u different loads; use ones "
+			      "that were there before",
+			      ENTRIES_MAX);
+		return NULL;
+	}
 	if (measure(media, period, &cost, e))
 		return NULL;
 	entry = calloc(1, sizeof(*entry));
@@ -185,6 +196,7 @@ struct cost_entry *costs_get(struct costs *c, const struct pipeline_cfg *media,
 	entry->period = period;
 	entry->next = c->first;
 	c->first = entry;
+	c->n++;
 	return entry;
 }
 

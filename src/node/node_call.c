@@ -19,6 +19,8 @@
 #include "base/clock.h"
 #include "node/node_impl.h"
 
+#define PORT_BUFFER (128 << 10)
+
 int node_call_cmp(struct node_call *a, struct node_call *b)
 {
 	uint32_t x = a->call->cfg.id, y = b->call->cfg.id;
@@ -83,12 +85,16 @@ static int choose_numbers(struct node *n, struct call_cfg *cfg,
 static int open_port(struct node *n, struct call_cfg *cfg, struct cr_err *e)
 {
 	struct sockaddr_storage a = n->cfg.rtp;
-	int fd;
+	int fd, size = PORT_BUFFER;
 
 	((struct sockaddr_in *)(void *)&a)->sin_port = 0; /* v6: same place */
 	fd = rx_socket(&a, e);
 	if (fd < 0)
 		return fd;
+	/* the shared socket's buffers are for all calls; a flood on this one
+	 * shall not take as much memory */
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	cfg->port_fd = fd;
 	return 0;
 }

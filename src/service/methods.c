@@ -44,6 +44,8 @@ static int code_of(int err)
 	case -ESRCH:
 		return RPC_NO_SUCH_CALL;
 	case -ENOSPC:
+	case -EMFILE:
+	case -ENFILE:
 		return RPC_NO_CAPACITY;
 	case -ENOENT:
 	case -ENOEXEC:

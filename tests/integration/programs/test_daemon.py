@@ -141,3 +141,26 @@ def test_a_wrong_option_is_explained(options, message):
                           capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode in (1, 2)
     assert message in done.stderr
+
+
+def test_it_outlives_the_reader_of_its_log(tmp_path):
+    udp, sctp = free_port(), 1024 + free_port() % 60000
+    p = subprocess.Popen(
+        [BUILD / "codec-runner", "--rtp", "127.0.0.1:0", "--control",
+         f"127.0.0.1:{sctp}", "--udp-port", str(udp), "--sctp", "user",
+         "--workers", "1", "--pin", "none", "--rx-cpu", "none"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        assert p.stdout.readline().startswith(b"ready")
+        p.stdout.close()
+        p.stderr.close()
+        for _ in range(2):  # each is logged
+            subprocess.run([BUILD / "codec-ctl", "--to", f"127.0.0.1:{sctp}",
+                            "--udp-port", str(udp), "--sctp", "user", "hello"],
+                           check=True, capture_output=True, timeout=PATIENCE)
+        p.send_signal(signal.SIGTERM)
+        assert p.wait(timeout=PATIENCE) == 0
+    finally:
+        if p.poll() is None:
+            p.kill()
+            p.wait()

@@ -193,6 +193,39 @@ static void kinds_have_names(void **state)
 	assert_int_equal(release_kind_find("rated"), -1);
 }
 
+/* A thousand frames at once, then the agreed rate again: what was ahead stays
+ * within bounds, and is made up for as soon as there is time. */
+static void a_flood_is_forgotten(void **state)
+{
+	static const enum release_kind kinds[] = { RELEASE_SPORADIC,
+						   RELEASE_PERIODIC,
+						   RELEASE_LBAP, RELEASE_RATE };
+
+	(void)state;
+	for (unsigned k = 0; k < 4; k++) {
+		const struct release_cfg cfg = { .kind = kinds[k],
+						 .period = 20,
+						 .rel_deadline = 20,
+						 .x = 1,
+						 .y = 20,
+						 .ahead_max = 160 };
+		struct release_times t;
+		struct cr_err e = { "" };
+		struct release r;
+
+		assert_int_equal(release_init(&r, &cfg, &e), 0);
+		for (unsigned i = 0; i < 1000; i++)
+			t = release_arrival(&r, 1000);
+		assert_int_equal(t.deadline, 1000 + 160 + 20);
+		t = release_arrival(&r, 1020);
+		assert_int_equal(t.deadline, 1020 + 160 + 20);
+		t = release_arrival(&r, 1200);
+		assert_int_equal(t.deadline, 1200 + 20);
+		t = release_arrival(&r, 2000);
+		assert_int_equal(t.deadline, 2000 + 20);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +237,7 @@ int main(void)
 		cmocka_unit_test(periodic_stays_on_its_grid),
 		cmocka_unit_test(nonsense_is_refused),
 		cmocka_unit_test(kinds_have_names),
+		cmocka_unit_test(a_flood_is_forgotten),
 	};
 
 	return cmocka_run_group_tests_name("release", tests, NULL, NULL);
