@@ -25,6 +25,8 @@ struct pipeline {
 	atomic_uint mode; /* relaxed: any thread asks, the worker looks */
 	uint8_t cmr;	  /* of the last packet */
 
+	bool talking; /* within a talk spurt of the output */
+	bool marked;  /* an input packet had the marker, its output has not */
 	bool started;
 	uint32_t last_ts;
 	int64_t at;   /* timestamp units since the first input packet */
@@ -158,14 +160,19 @@ static int64_t wrap(const struct pipeline *p, int64_t at)
 
 /* Where this packet belongs; after a gap what was left over has no place. */
 static struct run begin(struct pipeline *p, struct pipeline_scratch *s,
-			pipeline_emit *emit, void *arg, uint32_t ts)
+			const struct pipeline_input *in, pipeline_emit *emit,
+			void *arg)
 {
 	if (p->started)
-		p->at = wrap(p, p->at + (int32_t)(ts - p->last_ts));
+		p->at = wrap(p, p->at + (int32_t)(in->ts - p->last_ts));
 	p->started = true;
-	p->last_ts = ts;
+	p->last_ts = in->ts;
 	if (p->at != wrap(p, p->next))
 		p->nleft = 0;
+	if (in->marker) {
+		p->marked = true;
+		p->talking = false;
+	}
 	p->next = p->at;
 	return (struct run){
 		.p = p,
@@ -174,6 +181,33 @@ static struct run begin(struct pipeline *p, struct pipeline_scratch *s,
 		.arg = arg,
 		.out_at = p->at * p->out_rate / p->in_clock - p->nleft,
 	};
+}
+
+static bool has_no_data(const struct pipeline *p)
+{
+	enum payload_kind kind = p->cfg.out.payload.kind;
+
+	return kind == PAYLOAD_AMR || kind == PAYLOAD_AMR_WB;
+}
+
+/* In AMR the marker goes with the first speech after silence, so our encoder's
+ * own silence counts (RFC 4867, 4.1); of others only the input knows (RFC 3551,
+ * 4.1). NO_DATA that is sent stands for a frame without time, not silence. */
+static bool take_marker(struct pipeline *p, enum cr_frame_kind kind,
+			bool silent)
+{
+	bool begins = kind == CR_FRAME_SPEECH && !p->talking;
+	bool marked = p->marked;
+
+	if (kind == CR_FRAME_SPEECH)
+		p->talking = true;
+	else if (silent || kind == CR_FRAME_SID)
+		p->talking = false;
+	if (has_no_data(p))
+		return begins;
+	if (!silent)
+		p->marked = false;
+	return marked;
 }
 
 static void put(struct run *r, const struct cr_frame *frame, bool silent)
@@ -193,6 +227,7 @@ static void put(struct run *r, const struct cr_frame *frame, bool silent)
 	packet.bytes = (size_t)n;
 	if (!n)
 		packet.silent = true;
+	packet.marker = take_marker(p, frame->kind, packet.silent);
 	r->emit(r->arg, &packet);
 	r->out_at += p->frame;
 }
@@ -245,18 +280,11 @@ int pipeline_run(struct pipeline *p, struct pipeline_scratch *s,
 
 	if (err)
 		return err;
-	r = begin(p, s, emit, arg, in->ts);
+	r = begin(p, s, in, emit, arg);
 	while (payload_next(&it, &s->frame))
 		feed(&r, p->cfg.in.codec->decode(p->decoder, &s->frame,
 						 s->decoded));
 	return 0;
-}
-
-static bool has_no_data(const struct pipeline *p)
-{
-	enum payload_kind kind = p->cfg.out.payload.kind;
-
-	return kind == PAYLOAD_AMR || kind == PAYLOAD_AMR_WB;
 }
 
 /* NO_DATA for as many output frames as @n input samples make. The codecs'
@@ -293,7 +321,7 @@ int pipeline_conceal(struct pipeline *p, struct pipeline_scratch *s,
 
 	if (err)
 		return err;
-	r = begin(p, s, emit, arg, in->ts);
+	r = begin(p, s, in, emit, arg);
 	while (payload_next(&it, &s->frame)) {
 		if (has_no_data(p)) {
 			n = side->codec->any_length

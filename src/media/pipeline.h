@@ -62,6 +62,7 @@ struct pipeline_packet {
 	uint32_t ts; /**< timestamp units of the output's clock, counted from
 			  the call's first input packet                     */
 	bool silent; /**< NO_DATA: need not be sent                         */
+	bool marker; /**< RTP's marker: a talk spurt begins                  */
 };
 
 /** An input packet without its RTP header. */
@@ -69,6 +70,7 @@ struct pipeline_input {
 	const uint8_t *payload;
 	size_t bytes;
 	uint32_t ts; /**< RTP timestamp */
+	bool marker; /**< RTP's marker  */
 };
 
 typedef void pipeline_emit(void *arg, const struct pipeline_packet *packet);

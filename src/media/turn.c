@@ -31,7 +31,7 @@ static void send_packet(struct turn *t, const struct pipeline_packet *p)
 	struct call *c = t->call;
 	const struct rtp_header header = {
 		.pt = c->cfg.pt_out,
-		.marker = c->meta.marker,
+		.marker = p->marker,
 		.seq = c->seq_out++,
 		.ts = c->cfg.ts_out + p->ts,
 		.ssrc = c->cfg.ssrc_out,
@@ -173,6 +173,7 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 		.payload = c->claimed,
 		.bytes = c->meta.bytes,
 		.ts = c->meta.rtp_ts,
+		.marker = c->meta.marker,
 	};
 	enum cr_outcome outcome;
 	cr_ns start = clock_now();

@@ -166,6 +166,8 @@ def test_rtp_and_amr_are_sound(recorded, name):
     if "dtx" not in name:
         assert len(packets) == FRAMES
     assert {p.split("\t")[2] for p in packets} == call["types"]
+    # every call is one talk spurt
+    assert len(tshark(path, *options, show=f"{mine} && rtp.marker == 1")) == 1
     # nothing left over, nothing missing, padding zero, no reserved bits
     assert tshark(path, *options, show=f"{mine} && ({ERRORS})") == []
     assert tshark(path, *options, show=f"{mine} && (amr.superfluous_data || "

@@ -9,7 +9,7 @@
 #define FRAME 40u /* 5 ms */
 
 struct heard {
-	unsigned packets;
+	unsigned packets, marked;
 	uint32_t ts;
 };
 
@@ -19,6 +19,7 @@ static void emit(void *arg, const struct pipeline_packet *packet)
 
 	h->packets++;
 	h->ts = packet->ts;
+	h->marked += packet->marker;
 }
 
 static struct pipeline_side side(const char *codec, unsigned rate)
@@ -47,7 +48,7 @@ static void timestamps_may_leap_for_ever(void **state)
 
 	(void)state;
 	for (unsigned way = 0; way < 2; way++) {
-		struct pipeline_input in = { silence, FRAME, 0 };
+		struct pipeline_input in = { silence, FRAME, 0, false };
 		struct heard h = { 0 };
 		struct pipeline *p;
 
@@ -82,11 +83,78 @@ static void a_mode_that_is_not_there_is_not_taken(void **state)
 	pipeline_close(p);
 }
 
+/* Four packets make a frame of AMR. */
+static void run_frame(struct pipeline *p, struct heard *h, uint8_t octet,
+		      bool marker)
+{
+	static struct pipeline_scratch scratch;
+	static uint32_t ts;
+	uint8_t speech[FRAME];
+
+	for (unsigned i = 0; i < 4; i++, ts += FRAME, marker = false) {
+		const struct pipeline_input in = { speech, FRAME, ts, marker };
+
+		/* @octet 0: a noise that no encoder takes for silence */
+		for (unsigned k = 0; k < FRAME; k++)
+			speech[k] =
+				octet ? octet
+				      : (uint8_t)((ts + k) * 2654435761u >> 24);
+		assert_int_equal(pipeline_run(p, &scratch, &in, emit, h), 0);
+	}
+}
+
+static void the_marker_survives_cutting(void **state)
+{
+	struct pipeline_cfg cfg = { side("pcmu", 8000), side("amr", 8000) };
+	struct heard h = { 0 };
+	struct cr_err e = { "" };
+	struct pipeline *p;
+
+	(void)state;
+	cfg.out.cfg.samples = cfg.out.payload.samples = 0;
+	assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
+	run_frame(p, &h, 0, true); /* on a packet that fills no frame */
+	assert_int_equal(h.packets, 1);
+	assert_int_equal(h.marked, 1);
+	run_frame(p, &h, 0, false);
+	assert_int_equal(h.marked, 1);
+	run_frame(p, &h, 0, true);
+	assert_int_equal(h.packets, 3);
+	assert_int_equal(h.marked, 2);
+	pipeline_close(p);
+}
+
+/* The input is one talk spurt; our encoder finds silence in it. */
+static void speech_after_our_silence_is_marked(void **state)
+{
+	struct pipeline_cfg cfg = { side("pcmu", 8000), side("amr", 8000) };
+	struct heard h = { 0 };
+	struct cr_err e = { "" };
+	struct pipeline *p;
+
+	(void)state;
+	cfg.out.cfg.samples = cfg.out.payload.samples = 0;
+	cfg.out.cfg.dtx = true;
+	assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
+	for (unsigned i = 0; i < 20; i++)
+		run_frame(p, &h, 0, false);
+	assert_int_equal(h.marked, 1); /* the first of all */
+	for (unsigned i = 0; i < 50; i++)
+		run_frame(p, &h, 0xff, false);
+	assert_int_equal(h.marked, 1);
+	for (unsigned i = 0; i < 20; i++)
+		run_frame(p, &h, 0, false);
+	assert_int_equal(h.marked, 2);
+	pipeline_close(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(timestamps_may_leap_for_ever),
 		cmocka_unit_test(a_mode_that_is_not_there_is_not_taken),
+		cmocka_unit_test(the_marker_survives_cutting),
+		cmocka_unit_test(speech_after_our_silence_is_marked),
 	};
 
 	return cmocka_run_group_tests_name("pipeline", tests, NULL, NULL);
