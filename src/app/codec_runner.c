@@ -171,6 +171,8 @@ int main(int argc, char **argv)
 	}
 	/* whoever reads the log may go away */
 	(void)signal(SIGPIPE, SIG_IGN);
+	/* and a trace may grow too large */
+	(void)signal(SIGXFSZ, SIG_IGN);
 	raise_file_limit();
 	return serve(&d);
 }

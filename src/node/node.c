@@ -11,6 +11,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "node/node_impl.h"
+#include "observe/log.h"
 #include "schedulers/registry.h"
 
 /* Real-time priorities: rx above workers, both below the kernel's watchdogs.
@@ -73,12 +74,20 @@ static int open_events(struct node *n, struct cr_err *e)
 	return 0;
 }
 
+/* On the drain thread, once per file. */
+static void trace_failed(void *arg, int err)
+{
+	(void)arg;
+	log_event(LOG_ERROR, "trace-failed", "why=\"%s\"", strerror(err));
+}
+
 static int open_trace(struct node *n, struct cr_err *e)
 {
 	int err = trace_open(&n->trace, node_rings(n), n->cfg.trace_records);
 
 	if (err)
 		return cr_fail(e, err, "trace: %s", strerror(-err));
+	trace_on_error(n->trace, trace_failed, NULL);
 	for (unsigned w = 0; w < n->cfg.workers; w++) {
 		n->workers[w].fd = n->fd;
 		n->workers[w].table = n->table;

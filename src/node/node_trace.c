@@ -83,7 +83,9 @@ json_t *node_trace_stop(struct node *n)
 
 	if (trace_stop(n->trace, &t))
 		return NULL;
-	return json_pack("{s:I,s:I,s:I,s:I}", "records", (json_int_t)t.written,
-			 "lost", (json_int_t)t.lost, "unwritten",
-			 (json_int_t)t.unwritten, "bytes", (json_int_t)t.bytes);
+	return json_pack("{s:I,s:I,s:I,s:I,s:s*}", "records",
+			 (json_int_t)t.written, "lost", (json_int_t)t.lost,
+			 "unwritten", (json_int_t)t.unwritten, "bytes",
+			 (json_int_t)t.bytes, "error",
+			 t.error ? strerror(t.error) : NULL);
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """codec-runner and codec-ctl: life, death, refusals, files."""
+import resource
 import signal
 import socket
 import struct
@@ -141,6 +142,23 @@ def test_a_wrong_option_is_explained(options, message):
                           capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode in (1, 2)
     assert message in done.stderr
+
+
+def test_a_trace_that_grows_too_large_is_told(daemon, sock, tmp_path):
+    d = daemon("--trace-dir", str(tmp_path))
+    resource.prlimit(d.process.pid, resource.RLIMIT_FSIZE, (1 << 14, 1 << 14))
+    call = start_call(d, sock)
+    host, port = call["rtp"]["address"].split(":")
+    d.ctl("trace", "start", "run.trace")
+    for i in range(300):
+        sock.sendto(rtp(i, i * 160, call["rtp"]["ssrc"], b"\xff" * 160),
+                    (host, int(port)))
+        sock.recv(2048)
+    totals = d.ctl("trace", "stop")
+    assert totals["unwritten"] > 0
+    assert totals["records"] + totals["unwritten"] == 301  # and the call's
+    assert "too large" in totals["error"]
+    assert d.ctl("call", "stop", str(call["call"]))["count"]["done"] == 300
 
 
 def test_it_outlives_the_reader_of_its_log(tmp_path):
