@@ -109,10 +109,9 @@ def run_call(d, name, call):
                      (host, int(to)))
             if "dtx" not in name:  # whose silence is not sent
                 s.recv(2048)
-            else:
-                while d.ctl("call", "query",
-                            str(started["call"]))["count"]["done"] <= i:
-                    pass
+        while d.ctl("call", "query",
+                    str(started["call"]))["count"]["done"] < FRAMES:
+            pass
         d.ctl("call", "stop", str(started["call"]))
         return port
 
@@ -126,7 +125,7 @@ def recorded(tmp_path_factory):
         pytest.skip("no tshark")
     folder = tmp_path_factory.mktemp("wire")
     capture = Capture(folder / "wire.pcap")
-    d = Daemon(log=folder / "runner.log")
+    d = Daemon("--ring", str(2 * FRAMES), log=folder / "runner.log")
     try:
         ports = {name: run_call(d, name, call) for name, call in CALLS.items()}
     finally:
