@@ -17,7 +17,7 @@ enum { EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_UNREACHABLE = 3 };
 
 enum { LIST_PAGE = 100 };
 
-static const char *to = "127.0.0.1:9900";
+static const char *to = "127.0.0.1:5555";
 static int64_t udp_port = TRANSPORT_UDP_PORT;
 static int64_t kind = TRANSPORT_AUTO;
 static int64_t timeout = 5 * CR_SEC;

@@ -45,7 +45,7 @@ static const struct cli_opt rows[] = {
 	ROW(CLI_SECTION, NULL, NULL, "Daemon", .flag = NULL),
 	ROW(CLI_STRING, "to", "HOST[:PORT]",
 	    "Where codec-runner listens for control; PORT is the SCTP port "
-	    "(9900).",
+	    "(5555).",
 	    .text = &raw.to),
 	ROW(CLI_INT, "udp-port", "PORT",
 	    "UDP port of the daemon that carries SCTP when the built-in stack "

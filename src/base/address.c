@@ -25,6 +25,21 @@ unsigned address_port(const struct sockaddr_storage *a)
 	return ntohs(((const struct sockaddr_in *)(const void *)a)->sin_port);
 }
 
+bool address_equal(const struct sockaddr_storage *a,
+		   const struct sockaddr_storage *b)
+{
+	const struct sockaddr_in *a4 = (const void *)a, *b4 = (const void *)b;
+	const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
+
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET)
+		return a4->sin_port == b4->sin_port &&
+		       a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+	return a6->sin6_port == b6->sin6_port &&
+	       !memcmp(&a6->sin6_addr, &b6->sin6_addr, sizeof(a6->sin6_addr));
+}
+
 const char *address_text(const struct sockaddr_storage *a, char *buf,
 			 size_t size)
 {

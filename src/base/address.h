@@ -5,6 +5,7 @@
 #ifndef BASE_ADDRESS_H
 #define BASE_ADDRESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
 
@@ -17,6 +18,10 @@ int address_parse(const char *text, struct sockaddr_storage *out);
 
 /** Bytes of @a that the kernel wants. */
 socklen_t address_length(const struct sockaddr_storage *a);
+
+/** Same family, address and port? */
+bool address_equal(const struct sockaddr_storage *a,
+		   const struct sockaddr_storage *b);
 
 /** Its port in host order. */
 unsigned address_port(const struct sockaddr_storage *a);

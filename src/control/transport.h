@@ -22,7 +22,7 @@
 #include "cr/error.h"
 
 /** Defaults of the programs. */
-#define TRANSPORT_SCTP_PORT 9900
+#define TRANSPORT_SCTP_PORT 5555
 #define TRANSPORT_UDP_PORT 9899
 
 /** Largest message, bytes. Both stacks take a message whole or not at all, so

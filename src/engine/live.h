@@ -42,6 +42,9 @@ struct live_client {
 	/** @t has left the engine after live_remove(); free it. Called with no
 	 * lock held, on a worker or on the thread that called live_remove(). */
 	void (*gone)(void *arg, struct live_task *t);
+	/** The worker has nothing to do and is about to wait; no lock held. May
+	 * be NULL. */
+	void (*idle)(void *arg, unsigned worker);
 	/** A worker thread starts (name it, prepare buffers). May be NULL. */
 	void (*worker_up)(void *arg, unsigned worker);
 	/** The same thread, before it ends. May be NULL. */

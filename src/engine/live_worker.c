@@ -314,6 +314,8 @@ static void idle(struct live_worker *w)
 /* Lock held. NULL: the engine stops. */
 static struct core_task *next(struct live_worker *w, cr_ns *now)
 {
+	const struct live_client *client = &w->live->cfg.client;
+	bool told = !client->idle;
 	struct core_task *t;
 
 	while (!(t = pick(w, *now))) {
@@ -331,6 +333,11 @@ static struct core_task *next(struct live_worker *w, cr_ns *now)
 			(void)pthread_mutex_unlock(&w->home->lock);
 			live_signal(w->live, w->home, &wakes);
 			(void)pthread_mutex_lock(&w->home->lock);
+		} else if (!told) {
+			(void)pthread_mutex_unlock(&w->home->lock);
+			client->idle(client->arg, w->cpu);
+			(void)pthread_mutex_lock(&w->home->lock);
+			told = true; /* and look once more before waiting */
 		} else {
 			idle(w);
 		}

@@ -126,6 +126,10 @@ struct call {
 	struct sockaddr_storage source;
 	struct cr_ring *ring;
 
+	/** Turns whose packets wait in a worker's burst. The call must not be
+	 * freed before it is zero (call_unposted()). */
+	atomic_uint pending;
+
 	/* worker */
 	struct pipeline *pipeline;
 	const uint8_t *claimed; /**< payload of the running job */
@@ -178,6 +182,13 @@ static inline struct call *call_of_core(struct core_task *t)
 
 /** Make a call. Returns 0 and sets *@c, or -EINVAL or -ENOMEM with @e. */
 int call_new(struct call **c, const struct call_cfg *cfg, struct cr_err *e);
+
+/** Have all its packets left? Once it has gone from the engine, true stays
+ * true, and the worker's last touch of it has happened. Any thread. */
+static inline bool call_unposted(struct call *c)
+{
+	return !atomic_load_explicit(&c->pending, memory_order_acquire);
+}
 
 /** Free a call that no thread can see any more. NULL is fine. */
 void call_free(struct call *c);

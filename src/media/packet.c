@@ -9,20 +9,7 @@
 
 #include <string.h>
 
-static bool same_address(const struct sockaddr_storage *a,
-			 const struct sockaddr_storage *b)
-{
-	const struct sockaddr_in *a4 = (const void *)a, *b4 = (const void *)b;
-	const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
-
-	if (a->ss_family != b->ss_family)
-		return false;
-	if (a->ss_family == AF_INET)
-		return a4->sin_port == b4->sin_port &&
-		       a4->sin_addr.s_addr == b4->sin_addr.s_addr;
-	return a6->sin6_port == b6->sin6_port &&
-	       !memcmp(&a6->sin6_addr, &b6->sin6_addr, sizeof(a6->sin6_addr));
-}
+#include "base/address.h"
 
 /* The address signalling has told, else the first one that sends. */
 static bool from_source(struct call *c, const struct sockaddr_storage *from)
@@ -32,7 +19,7 @@ static bool from_source(struct call *c, const struct sockaddr_storage *from)
 		c->source_known = true;
 		return true;
 	}
-	return same_address(&c->source, from);
+	return address_equal(&c->source, from);
 }
 
 /* Everything that may speak against a packet of a known call. */

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One turn of a call on a worker.
- *
- * The packet is sent before the job is stopped, so the frames of a call leave
- * in order without a reorder queue.
  */
 #include "media/turn.h"
 
-#include <errno.h>
 #include <string.h>
 
-#include "base/address.h"
 #include "base/clock.h"
 #include "media/call_table.h"
 
@@ -18,69 +13,118 @@
 struct turn {
 	struct turn_worker *worker;
 	struct call *call;
+	struct turn_letter *letter;
 	cr_ns coded;   /* when the codec handed over its last packet */
-	cr_ns sent;    /* when the socket had taken it; 0: nothing sent */
-	cr_ns sending; /* time inside the socket so far */
-	cr_ns busy;    /* from the start to the last of the two above */
-	size_t bytes_out;
-	bool failed;
+	cr_ns sending; /* time inside the socket, if the burst overflowed */
 };
 
-static void send_packet(struct turn *t, const struct pipeline_packet *p)
+/* Send the burst; a packet's tag is its letter's number. */
+static cr_ns send_all(struct turn_worker *w)
 {
-	struct call *c = t->call;
-	const struct rtp_header header = {
-		.pt = c->cfg.pt_out,
-		.marker = p->marker,
-		.seq = c->seq_out++,
-		.ts = c->cfg.ts_out + p->ts,
-		.ssrc = c->cfg.ssrc_out,
-	};
-	uint8_t *packet = p->payload - PIPELINE_HEADROOM;
-	int fd = c->cfg.port_fd >= 0 ? c->cfg.port_fd : t->worker->fd;
-	ssize_t n;
+	cr_ns start = clock_now();
 
-	(void)rtp_build(packet, &header);
-	n = sendto(fd, packet, PIPELINE_HEADROOM + p->bytes,
-		   MSG_DONTWAIT | MSG_NOSIGNAL,
-		   (const struct sockaddr *)&c->cfg.to,
-		   address_length(&c->cfg.to));
-	if (n < 0) {
-		call_count(&c->count.send_failed, 1);
-		t->failed = true;
-		return;
-	}
-	call_count(&c->count.packets_out, 1);
-	call_count(&c->count.octets_out, p->bytes);
-	t->bytes_out += p->bytes;
+	burst_send(&w->burst);
+	for (unsigned i = 0; i < w->burst.count; i++)
+		if (w->burst.packet[i].failed)
+			w->letter[w->burst.packet[i].tag].failed = true;
+	burst_clear(&w->burst);
+	return clock_now() - start;
 }
 
 static void emit(void *arg, const struct pipeline_packet *p)
 {
 	struct turn *t = arg;
+	struct turn_worker *w = t->worker;
+	struct call *c = t->call;
+	const struct rtp_header header = {
+		.pt = c->cfg.pt_out,
+		.marker = p->marker,
+		.seq = c->seq_out,
+		.ts = c->cfg.ts_out + p->ts,
+		.ssrc = c->cfg.ssrc_out,
+	};
+	uint8_t *packet = p->payload - PIPELINE_HEADROOM;
 
 	t->coded = clock_now();
 	if (p->silent)
 		return;
-	send_packet(t, p);
-	t->sent = clock_now();
-	t->sending += t->sent - t->coded;
+	if (burst_full(&w->burst))
+		t->sending += send_all(w);
+	c->seq_out++;
+	(void)rtp_build(packet, &header);
+	burst_put(&w->burst, c->cfg.port_fd >= 0 ? c->cfg.port_fd : w->fd,
+		  &c->cfg.to, w->nletters, packet,
+		  PIPELINE_HEADROOM + p->bytes);
+	t->letter->packets++;
+	t->letter->record.job.bytes_out =
+		(uint16_t)(t->letter->record.job.bytes_out + p->bytes);
 }
 
-static void count_delay(struct turn *t)
+static void count_delay(struct turn_worker *w, struct call *c,
+			const struct cr_trace_job *job)
 {
-	struct call *c = t->call;
-	cr_ns done = t->sent ? t->sent : t->coded;
-	cr_ns delay = done - c->meta.arrival;
+	cr_ns done = job->sent ? job->sent : job->end;
+	cr_ns delay = done - job->arrival;
 
-	if (done > c->meta.deadline)
+	if (done > job->deadline)
 		call_count(&c->count.late, 1);
 	if (delay > (cr_ns)atomic_load_explicit(&c->count.delay_max,
 						memory_order_relaxed))
 		atomic_store_explicit(&c->count.delay_max,
 				      (unsigned long long)delay,
 				      memory_order_relaxed);
-	histogram_add(&t->worker->delay, delay);
+	histogram_add(&w->delay, delay);
+}
+
+static void count_packets(struct call *c, const struct turn_letter *letter)
+{
+	if (letter->failed) {
+		call_count(&c->count.send_failed, letter->packets);
+		return;
+	}
+	call_count(&c->count.packets_out, letter->packets);
+	call_count(&c->count.octets_out, letter->record.job.bytes_out);
+}
+
+/* The letter's packets are on their way, or refused; @sending is its share of
+ * the time that took. */
+static void finish(struct turn_worker *w, struct turn_letter *letter, cr_ns now,
+		   cr_ns sending)
+{
+	struct call *c = letter->call;
+	struct cr_trace_job *job = &letter->record.job;
+
+	call_count(&c->count.codec_ns, job->codec_ns);
+	call_count(&c->count.busy_ns,
+		   job->codec_ns + (unsigned long long)sending);
+	job->sent = letter->packets ? now : 0;
+	count_packets(c, letter);
+	if (job->outcome == CR_OUT_DONE) {
+		count_delay(w, c, job);
+		call_count(&c->count.done, 1);
+		if (letter->failed)
+			job->outcome = CR_OUT_SEND_FAILED;
+	} else {
+		call_count(job->outcome == CR_OUT_BAD ? &c->count.malformed
+						      : &c->count.concealed,
+			   1);
+	}
+	trace_put(w->trace, &letter->record);
+	/* release, pairs with call_unposted(): the last touch of the call */
+	atomic_fetch_sub_explicit(&c->pending, 1, memory_order_release);
+}
+
+void turn_flush(struct turn_worker *w)
+{
+	cr_ns share, now;
+
+	if (!w->nletters)
+		return;
+	share = send_all(w) / w->nletters;
+	now = clock_now();
+	for (unsigned i = 0; i < w->nletters; i++)
+		finish(w, &w->letter[i], now, share);
+	w->nletters = 0;
 }
 
 /* The peer asks for another mode of what is sent to it: that is the encoder of
@@ -112,73 +156,58 @@ void turn_forget(struct turn_worker *w)
 	(void)atomic_load_explicit(&w->passed, memory_order_acquire);
 }
 
-/* Everything of a turn but the socket is the codec's. */
-static cr_ns codec_time(const struct turn *t)
+/* A letter for the turn that begins. */
+static void open_letter(struct turn_letter *letter, struct call *c,
+			const struct live_run *run, cr_ns start)
 {
-	return t->busy - t->sending;
-}
-
-static enum cr_outcome account(struct turn *t, int err, bool stale)
-{
-	struct call *c = t->call;
-
-	call_count(&c->count.busy_ns, (unsigned long long)t->busy);
-	call_count(&c->count.codec_ns, (unsigned long long)codec_time(t));
-	if (err) {
-		call_count(&c->count.malformed, 1);
-		return CR_OUT_BAD;
-	}
-	if (stale) {
-		call_count(&c->count.concealed, 1);
-		return CR_OUT_CONCEALED;
-	}
-	count_delay(t);
-	call_count(&c->count.done, 1);
-	return t->failed ? CR_OUT_SEND_FAILED : CR_OUT_DONE;
-}
-
-static void trace_turn(const struct turn *t, const struct live_run *run,
-		       cr_ns start, enum cr_outcome outcome)
-{
-	const struct call *c = t->call;
 	const struct cr_job *job = &c->lt.core.task.job;
-	const union cr_trace_record r = {
-		.job = {
-			.kind = CR_TRACE_JOB,
-			.outcome = (uint8_t)outcome,
-			.worker = (uint16_t)run->worker,
-			.call = c->cfg.id,
-			.seq = (uint32_t)job->seq,
-			.bytes_in = c->meta.bytes,
-			.bytes_out = (uint16_t)t->bytes_out,
-			.arrival = job->arrival,
-			.release = job->release,
-			.pick = run->picked,
-			.start = start,
-			.end = t->coded,
-			.sent = t->sent,
-			.deadline = job->deadline,
-			.rtp_ts = c->meta.rtp_ts,
-			.codec_ns = (uint32_t)codec_time(t),
-		},
-	};
 
-	trace_put(t->worker->trace, &r);
+	atomic_fetch_add_explicit(&c->pending, 1, memory_order_relaxed);
+	letter->call = c;
+	letter->packets = 0;
+	letter->failed = false;
+	letter->record.job = (struct cr_trace_job){
+		.kind = CR_TRACE_JOB,
+		.worker = (uint16_t)run->worker,
+		.call = c->cfg.id,
+		.seq = (uint32_t)job->seq,
+		.bytes_in = c->meta.bytes,
+		.arrival = job->arrival,
+		.release = job->release,
+		.pick = run->picked,
+		.start = start,
+		.deadline = job->deadline,
+		.rtp_ts = c->meta.rtp_ts,
+	};
+}
+
+static bool must_flush(const struct turn_worker *w, cr_ns now)
+{
+	return !atomic_load_explicit(&w->together, memory_order_relaxed) ||
+	       w->nletters == TURN_BATCH || now - w->oldest >= TURN_WAIT;
+}
+
+static enum cr_outcome outcome_of(int err, bool stale)
+{
+	if (err)
+		return CR_OUT_BAD;
+	return stale ? CR_OUT_CONCEALED : CR_OUT_DONE;
 }
 
 void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 {
-	struct turn t = { .worker = w, .call = c };
+	struct turn_letter *letter = &w->letter[w->nletters];
+	struct turn t = { .worker = w, .call = c, .letter = letter };
 	const struct pipeline_input in = {
 		.payload = c->claimed,
 		.bytes = c->meta.bytes,
 		.ts = c->meta.rtp_ts,
 		.marker = c->meta.marker,
 	};
-	enum cr_outcome outcome;
 	cr_ns start = clock_now();
 	int err;
 
+	open_letter(letter, c, run, start);
 	err = run->stale
 		      ? pipeline_conceal(c->pipeline, &w->scratch, &in, emit,
 					 &t)
@@ -187,9 +216,13 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 		pass_cmr(w, c);
 	if (!t.coded)
 		t.coded = clock_now(); /* nothing came out of this packet */
-	t.busy = cr_ns_max(t.coded, t.sent) - start;
-	outcome = account(&t, err, run->stale);
-	trace_turn(&t, run, start, outcome);
+	letter->record.job.outcome = (uint8_t)outcome_of(err, run->stale);
+	letter->record.job.end = t.coded;
+	letter->record.job.codec_ns = (uint32_t)(t.coded - start - t.sending);
+	if (!w->nletters++)
+		w->oldest = t.coded;
+	if (must_flush(w, t.coded))
+		turn_flush(w);
 }
 
 void turn_shed(struct trace_ring *trace, struct call *c,

@@ -13,7 +13,8 @@
 struct call_request {
 	struct call_cfg cfg;
 	bool own_port;
-	bool keep; /**< the call belongs to no session: only call.stop ends it */
+	bool keep; /**< the call belongs to no session: only call.stop ends it
+		    */
 };
 
 /**

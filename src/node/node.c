@@ -43,6 +43,25 @@ static void run(void *arg, struct live_task *lt, const struct live_run *run_)
 	turn_run(&n->workers[run_->worker], call_of(lt), run_);
 }
 
+static void idle(void *arg, unsigned worker)
+{
+	struct node *n = arg;
+
+	turn_flush(&n->workers[worker]);
+}
+
+/* Packets may wait for each other where one worker serves a call (turn.h). */
+static void allow_together(struct node *n)
+{
+	bool alone = n->cfg.workers == 1 ||
+		     (n->cfg.cpus_per_rq == 1 && !live_policy(n->live)->steal);
+
+	for (unsigned w = 0; w < n->cfg.workers; w++)
+		atomic_store_explicit(&n->workers[w].together,
+				      alone && !n->cfg.send_each,
+				      memory_order_relaxed);
+}
+
 /* A worker sheds while it picks; liburcu's one thread cancels. */
 static void shed(struct core_task *t, const struct cr_job *job,
 		 enum cr_outcome why, cr_ns now)
@@ -66,10 +85,9 @@ static int open_events(struct node *n, struct cr_err *e)
 {
 	const struct timeval second = { 1, 0 };
 
-	n->gone_event = event_new(n->cfg.base, -1, EV_PERSIST, node_reap, n);
+	n->gone_event = event_new(n->cfg.base, -1, 0, node_reap, n);
 	n->tick = event_new(n->cfg.base, -1, EV_PERSIST, on_tick, n);
-	if (!n->gone_event || !n->tick || event_add(n->gone_event, NULL) ||
-	    event_add(n->tick, &second))
+	if (!n->gone_event || !n->tick || event_add(n->tick, &second))
 		return cr_fail(e, -ENOMEM, "out of memory for events");
 	return 0;
 }
@@ -112,6 +130,7 @@ static int open_live(struct node *n, struct cr_err *warn, struct cr_err *e)
 			.backlog = { call_peek, call_claim, shed },
 			.run = run,
 			.gone = node_gone,
+			.idle = idle,
 			.worker_up = worker_up,
 			.worker_down = worker_down,
 			.arg = n,
@@ -124,7 +143,11 @@ static int open_live(struct node *n, struct cr_err *warn, struct cr_err *e)
 		live.core.max_age[c] = cfg->max_age;
 		live.core.stale[c] = cfg->stale;
 	}
-	return err ? err : live_open(&n->live, &live, warn, e);
+	if (!err)
+		err = live_open(&n->live, &live, warn, e);
+	if (!err)
+		allow_together(n);
+	return err;
 }
 
 static int open_rx(struct node *n, struct cr_err *warn, struct cr_err *e)
@@ -255,8 +278,10 @@ int node_scheduler_set(struct node *n, const char *spec, struct cr_err *e)
 
 	if (!err)
 		err = live_switch(n->live, ops, opts, e);
-	if (!err)
+	if (!err) {
+		allow_together(n);
 		trace_switch(n);
+	}
 	return err;
 }
 

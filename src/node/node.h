@@ -56,6 +56,7 @@ struct node_config {
 	cr_ns max_age;	       /**< 0: frames never get too old               */
 	enum core_stale stale; /**< what happens to those that do             */
 	cr_ns coalesce;	       /**< see media/rx.h                            */
+	bool send_each;	       /**< packets never wait for each other         */
 	unsigned trace_records; /**< per thread's ring                        */
 	unsigned max_calls;
 	const char *scheduler; /**< "rr,quantum=2ms" or "./mine.so"           */

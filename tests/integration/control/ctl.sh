@@ -9,7 +9,7 @@ work=$(mktemp -d) || exit 1
 udp=$((20000 + $$ % 20000))
 failed=0
 
-"$runner" --rtp=127.0.0.1:0 --control=127.0.0.1:9900 --udp-port=$udp \
+"$runner" --rtp=127.0.0.1:0 --control=127.0.0.1:5555 --udp-port=$udp \
 	--sctp=user --trace-dir="$work" >"$work/out" 2>"$work/log" &
 daemon=$!
 trap 'kill $daemon 2>/dev/null; wait $daemon; rm -rf "$work"' EXIT
