@@ -7,6 +7,15 @@
 peer=$1
 failed=0
 
+# Wait up to 10 s for the server to say that its peer has gone.
+gone() {
+	for _ in $(seq 200); do
+		grep -q "peer gone" "$log" && return
+		sleep 0.05
+	done
+	return 1
+}
+
 # pair SERVER_KIND SERVER_UDP CLIENT_KIND CLIENT_UDP: over IPv4 and IPv6
 pair() {
 	for host in 127.0.0.1 ::1; do
@@ -18,7 +27,8 @@ pair() {
 			kill -0 $server || break
 			sleep 0.05
 		done
-		if "$peer" client "$3" $host $port "$4" 300 &&
+		# the client may be done before the server has seen it leave
+		if "$peer" client "$3" $host $port "$4" 300 && gone &&
 			kill $server && wait $server &&
 			grep -q "served 1, gone 1, last by bye" "$log"; then
 			echo "ok: $3 client, $1 server, $host, UDP port $4"

@@ -29,7 +29,10 @@ struct state {
 static struct {
 	const char *codec, *mode;
 	int64_t direction, states, seconds, cpu;
-} opt = { .codec = "amr", .states = 200, .seconds = 3 * CR_SEC, .cpu = -1 };
+	bool pcmu;
+	int64_t seed;
+} opt = { .codec = "amr", .states = 200, .seconds = 3 * CR_SEC, .cpu = -1,
+	  .seed = 1 };
 
 static const char *const directions[] = { "encode", "decode", NULL };
 
@@ -60,6 +63,16 @@ static const struct cli_opt rows[] = {
 	  .number = &opt.seconds,
 	  .min = CR_MS,
 	  .max = 600 * CR_SEC },
+	{ .kind = CLI_INT,
+	  .name = "seed",
+	  .help = "Which speech.",
+	  .number = &opt.seed,
+	  .min = 0,
+	  .max = INT64_MAX },
+	{ .kind = CLI_FLAG,
+	  .name = "pcmu",
+	  .help = "The speech comes as PCMU, as a call's does.",
+	  .flag = &opt.pcmu },
 	{ .kind = CLI_INT,
 	  .name = "cpu",
 	  .help = "CPU to pin to.",
@@ -118,12 +131,31 @@ static void open_state(const struct cr_codec *c, const struct cr_codec_cfg *cfg,
 	struct cr_err e;
 	bool decode = opt.direction == 1;
 
-	speech_reader_init(&s->speech, corpus, 1, call);
+	speech_reader_init(&s->speech, corpus, (uint64_t)opt.seed, call);
 	if (decode)
 		encode_ahead(c, cfg, s);
 	if (decode ? c->decoder_open(&s->codec, cfg, &e)
 		   : c->encoder_open(&s->codec, cfg, &e))
 		die(c->name, &e);
+}
+
+/* What a call's encoder sees: speech that came as PCMU, where it does. */
+static void hear(struct state *s, int16_t *pcm, unsigned n)
+{
+	static struct cr_frame frame;
+	static void *enc, *dec;
+	const struct cr_codec *pcmu = cr_codec_find("pcmu");
+	const struct cr_codec_cfg cfg = { .samples = n };
+	struct cr_err e;
+
+	speech_read(&s->speech, pcm, n);
+	if (!opt.pcmu)
+		return;
+	if (!enc && (pcmu->encoder_open(&enc, &cfg, &e) ||
+		     pcmu->decoder_open(&dec, &cfg, &e)))
+		die("pcmu", &e);
+	(void)pcmu->encode(enc, 0, pcm, &frame);
+	(void)pcmu->decode(dec, &frame, pcm);
 }
 
 /* One frame of one state; returns the codec's time. */
@@ -138,7 +170,7 @@ static cr_ns one(const struct cr_codec *c, unsigned mode, struct state *s)
 		(void)c->decode(s->codec, &s->frames[s->next], pcm);
 		s->next = (s->next + 1) % ENCODED;
 	} else {
-		speech_read(&s->speech, pcm, c->samples);
+		hear(s, pcm, c->samples);
 		start = clock_now();
 		(void)c->encode(s->codec, mode, pcm, &frame);
 	}

@@ -45,19 +45,35 @@ static void on_signal(evutil_socket_t fd, short what, void *arg)
 	(void)event_base_loopbreak(arg);
 }
 
+/* Say when a peer has gone, for scripts that wait for it. */
+static void on_look(evutil_socket_t fd, short what, void *arg)
+{
+	static unsigned told;
+	const struct echo *s = arg;
+
+	(void)fd;
+	(void)what;
+	for (; told < s->gone; told++)
+		say("peer gone");
+}
+
 static int serve(struct event_base *base, enum transport_kind kind,
 		 const struct transport_addr *at)
 {
+	const struct timeval often = { 0, 20000 };
 	struct event *term = evsignal_new(base, SIGTERM, on_signal, base);
 	struct cr_err e = { 0 };
 	struct echo s;
+	struct event *look = event_new(base, -1, EV_PERSIST, on_look, &s);
 
 	(void)event_add(term, NULL);
 	if (echo_open(&s, base, kind, at, 0, &e))
 		return complain("server", e.text);
 	(void)printf("listening %s\n", rpc_server_transport(s.server));
 	(void)fflush(stdout);
+	(void)event_add(look, &often);
 	(void)event_base_dispatch(base);
+	event_free(look);
 	rpc_server_close(s.server);
 	(void)printf("served %u, gone %u, last by %s\n", s.up, s.gone,
 		     s.gone_reason);
