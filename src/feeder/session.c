@@ -238,6 +238,7 @@ static void say_goodbye(struct session *s)
 	json_decref(r);
 	r = NULL;
 	(void)session_ask(s, "stats", NULL, &s->stats, NULL);
+	s->leaving = true; /* the daemon closes when it has answered */
 	if (s->cfg.bye)
 		(void)session_ask(s, "bye", NULL, &r, NULL);
 	json_decref(r);

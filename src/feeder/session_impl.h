@@ -22,6 +22,7 @@ struct session {
 	struct event_base *base;
 	struct rpc_client *rpc;
 	struct event *tick, *sigint, *sigterm;
+	bool leaving; /**< bye is said: losing the daemon is expected */
 	bool up, interrupted;
 	int failed; /* -errno: the run is over, why says it */
 	struct cr_err why;

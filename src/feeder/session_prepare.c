@@ -66,6 +66,8 @@ static void on_down(void *arg, const char *reason)
 {
 	struct session *s = arg;
 
+	if (s->leaving)
+		return;
 	session_fail(s, -ECONNRESET, "the daemon at %s is gone: %s",
 		     s->cfg.to.host, reason);
 }
