@@ -6,6 +6,13 @@
  * Good: optimal on one CPU, keeps delay within the deadline and jitter small
  * up to full load. Bad: in overload it does not choose whom to fail, and on
  * several CPUs a few heavy tasks can be late at low load (Dhall's effect).
+ *
+ * A dropped frame gives up its place: its task is ordered by the next one. But
+ * a task that lost two in a row keeps the place of the second, until a frame
+ * of it is done. By the rule alone it would go behind frames as old as the age
+ * limit, meet that limit again a period later, and so on: in lasting overload
+ * the same calls would lose every frame.
+ *
  * Live mode: no frame is cut, so a longer frame of anybody may block.
  *
  * Admission, per run queue of M CPUs, all in ppm and rounded against the task:
@@ -29,6 +36,9 @@
 #include "schedulers/policies.h"
 #include "schedulers/tree.h"
 
+/* So many drops without a frame done, and a task keeps its place. */
+#define LOST_IN_A_ROW 2u
+
 /* One task's entry in a tree that knows the largest of some value. */
 struct extreme {
 	RB_ENTRY(extreme) node;
@@ -44,6 +54,8 @@ struct edf_task {
 	struct extreme deadline; /* minus relative deadline  */
 	struct extreme density;	 /* hard tasks: C / min(D,T) */
 	int64_t util;		 /* its part of edf_rq.util  */
+	cr_ns place;		 /* the deadline that orders it */
+	unsigned lost;		 /* frames dropped since one was done */
 };
 
 RB_HEAD(edf_tree, edf_task);
@@ -80,10 +92,11 @@ CR_TREE(extremes, extreme, node, extreme_cmp)
 static bool edf_before(const struct cr_task *a, const struct cr_task *b,
 		       cr_ns now)
 {
+	cr_ns x = CR_TASK_CONST(a, struct edf_task)->place;
+	cr_ns y = CR_TASK_CONST(b, struct edf_task)->place;
+
 	(void)now;
-	if (a->job.deadline != b->job.deadline)
-		return a->job.deadline < b->job.deadline;
-	return a->id < b->id;
+	return x != y ? x < y : a->id < b->id;
 }
 
 static int edf_cmp(struct edf_task *x, struct edf_task *y)
@@ -234,8 +247,13 @@ static void edf_task_del(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 static void edf_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 			cr_ns now)
 {
-	RB_INSERT(edf_tree, &CR_RQ(rq, struct edf_rq)->queue,
-		  CR_TASK(t, struct edf_task));
+	struct edf_task *x = CR_TASK(t, struct edf_task);
+
+	if (why == CR_ENQ_NEXT && x->lost >= LOST_IN_A_ROW)
+		x->place = cr_ns_min(x->place, t->job.deadline);
+	else if (why != CR_ENQ_REQUEUE)
+		x->place = t->job.deadline;
+	RB_INSERT(edf_tree, &CR_RQ(rq, struct edf_rq)->queue, x);
 	if (why != CR_ENQ_REQUEUE)
 		cr_kick_worst(rq, t, edf_before, now);
 }
@@ -266,7 +284,11 @@ static struct cr_task *edf_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 static void edf_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 		     cr_ns ran, enum cr_stop why, cr_ns now)
 {
-	(void)rq, (void)cpu, (void)t, (void)ran, (void)why, (void)now;
+	(void)rq, (void)cpu, (void)ran, (void)now;
+	if (why == CR_STOP_DROP)
+		CR_TASK(t, struct edf_task)->lost++;
+	else if (why == CR_STOP_DONE)
+		CR_TASK(t, struct edf_task)->lost = 0;
 }
 
 static unsigned edf_explain(const struct cr_task *t, struct cr_kv *kv,

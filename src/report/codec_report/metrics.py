@@ -25,8 +25,8 @@ call loss    per call: lost / (lost + done), over the calls with either.
              Jain's index over these shares (Jain, Chiu, Hawe 1984):
              (sum x)^2 / (n sum x^2) is 1 when all calls lose alike and 1/n
              when one call bears all; not defined without losses.
-busy share   time inside jobs (start to the end of sending) per worker and
-             second.
+busy share   time inside jobs (start to the codec's end) per worker and
+             second; sending, which several jobs may share, is not in it.
 codec share  part of that inside decode and encode.
 feeder       what codec-feeder counted: frames sent to the daemon, received
              back, lost, late; delay from send to receive and jitter of the
@@ -198,8 +198,11 @@ def _call_losses(lost, done, starts):
 
 
 def busy_ns(jobs):
-    """Time each job kept its worker, ns (float64: sums do not overflow)."""
-    end = np.maximum(jobs["end"], jobs["sent"])
+    """Time each job kept its worker, ns (float64: sums do not overflow).
+
+    Without sending: packets of several jobs may leave together, later.
+    """
+    end = jobs["end"]
     worked = (jobs["start"] > 0) & (end >= jobs["start"])
     worked &= jobs["worker"] != NO_WORKER
     return np.where(worked, (end - jobs["start"]).astype(np.float64), 0.0)
