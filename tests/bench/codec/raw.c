@@ -31,7 +31,10 @@ static struct {
 	int64_t direction, states, seconds, cpu;
 	bool pcmu;
 	int64_t seed;
-} opt = { .codec = "amr", .states = 200, .seconds = 3 * CR_SEC, .cpu = -1,
+} opt = { .codec = "amr",
+	  .states = 200,
+	  .seconds = 3 * CR_SEC,
+	  .cpu = -1,
 	  .seed = 1 };
 
 static const char *const directions[] = { "encode", "decode", NULL };

@@ -74,8 +74,8 @@ int main(int argc, char **argv)
 {
 	struct trace_file f;
 	struct cr_err e = { "" };
-	json_t *header = json_pack("{s:s, s:i}", "scheduler", "edf", "workers",
-				   4);
+	json_t *header =
+		json_pack("{s:s, s:i}", "scheduler", "edf", "workers", 4);
 
 	if (argc != 2 || trace_file_create(&f, argv[1], false, &e) ||
 	    trace_file_header(&f, header, 23, &e)) {
