@@ -32,6 +32,7 @@ struct steps {
 	const char *opts;
 	unsigned ncpu, ntasks;
 	bool preemptible;
+	cr_ns max_age; /* older jobs are shed; 0: none */
 	struct step_task task[STEPS_TASKS];
 	/* results */
 	char line[STEPS_CPUS][STEPS_SLOTS + 1];
@@ -159,7 +160,9 @@ static inline void steps_run(struct steps *s, cr_ns slots)
 	struct core_config cfg = { .ops = s->ops,
 				   .opts = s->opts,
 				   .ncpu = s->ncpu,
-				   .preemptible = s->preemptible };
+				   .preemptible = s->preemptible,
+				   .max_age = { s->max_age, s->max_age,
+						s->max_age } };
 	struct core *c;
 	struct cr_err e = { "" };
 

@@ -226,6 +226,45 @@ static void edf_misses_on_dhalls_set(void **state)
 	free(s);
 }
 
+/* Slots between two of @letter, or to the end, at the most. */
+static unsigned longest_gap(const char *line, char letter)
+{
+	unsigned gap = 0, worst = 0;
+
+	for (; *line; line++) {
+		gap = *line == letter ? 0 : gap + 1;
+		worst = gap > worst ? gap : worst;
+	}
+	return worst;
+}
+
+/* Load 1.5 and an age limit: by deadline alone the task that meets the limit
+ * once would meet it every period. */
+static void edf_in_overload_leaves_nobody_without_service(void **state)
+{
+	enum { JOBS = 30, PERIOD = 40, COST = 20, LIMIT = 100 };
+	static const cr_ns phase[3] = { 0, 13, 27 };
+	static struct step_job job[3][JOBS];
+	struct steps *s = new_steps(&cr_sched_edf, NULL, 1, false);
+
+	(void)state;
+	s->max_age = LIMIT;
+	for (unsigned t = 0; t < 3; t++) {
+		for (unsigned i = 0; i < JOBS; i++) {
+			cr_ns at = phase[t] + PERIOD * (cr_ns)i;
+
+			job[t][i] = (struct step_job){ at, COST, at + PERIOD };
+		}
+		(void)steps_add(s, CR_SOFT, job[t], JOBS);
+	}
+	steps_run(s, PERIOD * JOBS);
+	/* two frames in a row lost, then served: within the limit and a frame
+	 */
+	for (char letter = 'A'; letter <= 'C'; letter++)
+		assert_true(longest_gap(s->line[0], letter) <= LIMIT + COST);
+	free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +282,7 @@ int main(void)
 		cmocka_unit_test(edf_puts_best_effort_last),
 		cmocka_unit_test(edf_preempts_the_worst_of_two_cpus),
 		cmocka_unit_test(edf_misses_on_dhalls_set),
+		cmocka_unit_test(edf_in_overload_leaves_nobody_without_service),
 	};
 
 	return cmocka_run_group_tests_name("golden", tests, NULL, NULL);
