@@ -2,8 +2,8 @@
 /*
  * Packets on their way out of one worker, sent together: neighbours of equal
  * size to the same peer in one system call that the kernel cuts apart (UDP
- * segmentation offload), the others one by one. A packet alone costs about
- * five times as much as one of sixteen (tests/bench/capacity shows the price).
+ * segmentation offload), the others one by one. bench-wire measures the price
+ * of a packet alone and of one of sixteen.
  *
  * Order is kept. Thread rule: one thread, the worker.
  */

@@ -144,8 +144,7 @@ struct call {
 	 * worker (relaxed: nothing hangs on it). */
 	_Atomic uint64_t pair;
 
-	void *owner;  /**< control: the session it belongs to */
-	void *record; /**< control: its entry in the owner's books */
+	void *owner; /**< control: the session it belongs to */
 };
 
 /** The value of call.pair that names the call @c. */

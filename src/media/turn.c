@@ -24,9 +24,15 @@ static cr_ns send_all(struct turn_worker *w)
 	cr_ns start = clock_now();
 
 	burst_send(&w->burst);
-	for (unsigned i = 0; i < w->burst.count; i++)
-		if (w->burst.packet[i].failed)
-			w->letter[w->burst.packet[i].tag].failed = true;
+	for (unsigned i = 0; i < w->burst.count; i++) {
+		const struct burst_packet *p = &w->burst.packet[i];
+		struct turn_letter *letter = &w->letter[p->tag];
+
+		if (!p->failed)
+			continue;
+		letter->failed++;
+		letter->failed_octets += p->bytes - PIPELINE_HEADROOM;
+	}
 	burst_clear(&w->burst);
 	return clock_now() - start;
 }
@@ -78,12 +84,10 @@ static void count_delay(struct turn_worker *w, struct call *c,
 
 static void count_packets(struct call *c, const struct turn_letter *letter)
 {
-	if (letter->failed) {
-		call_count(&c->count.send_failed, letter->packets);
-		return;
-	}
-	call_count(&c->count.packets_out, letter->packets);
-	call_count(&c->count.octets_out, letter->record.job.bytes_out);
+	call_count(&c->count.send_failed, letter->failed);
+	call_count(&c->count.packets_out, letter->packets - letter->failed);
+	call_count(&c->count.octets_out,
+		   letter->record.job.bytes_out - letter->failed_octets);
 }
 
 /* The letter's packets are on their way, or refused; @sending is its share of
@@ -165,7 +169,8 @@ static void open_letter(struct turn_letter *letter, struct call *c,
 	atomic_fetch_add_explicit(&c->pending, 1, memory_order_relaxed);
 	letter->call = c;
 	letter->packets = 0;
-	letter->failed = false;
+	letter->failed = 0;
+	letter->failed_octets = 0;
 	letter->record.job = (struct cr_trace_job){
 		.kind = CR_TRACE_JOB,
 		.worker = (uint16_t)run->worker,

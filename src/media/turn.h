@@ -29,7 +29,8 @@ struct turn_letter {
 	struct call *call; /**< kept alive by its count of pending letters */
 	union cr_trace_record record;
 	unsigned packets;
-	bool failed; /**< the socket refused one of them */
+	unsigned failed;      /**< of them: the socket refused  */
+	size_t failed_octets; /**< their payloads          */
 };
 
 /** What a worker brings along. One per worker, used by it alone. */

@@ -18,8 +18,8 @@ struct call_request {
 };
 
 /**
- * Read call.start's @params. 0, -EINVAL with @e naming the member, or -ENOTSUP
- * with @e when a codec or mode is not there.
+ * Read call.start's @params. 0, or -EINVAL with @e naming the member and the
+ * way out.
  */
 int call_params(struct call_request *out, const json_t *params,
 		struct cr_err *e);
