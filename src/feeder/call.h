@@ -46,7 +46,6 @@ struct feeder_call {
 	uint16_t seq_first;
 	uint8_t pt;
 	struct sockaddr_storage to;
-	socklen_t to_bytes;
 	uint32_t ssrc_out;
 	struct match *match; /**< owned */
 	struct dump *dump;   /**< owned; NULL: not dumped; receiver writes */

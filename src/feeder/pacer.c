@@ -3,24 +3,21 @@
  * The pacing thread. The heap is its own; calls come in through a small queue
  * under a lock that is taken once per wake-up.
  */
-#define _GNU_SOURCE
 #include "feeder/pacer.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 
 #include "base/assert.h"
 #include "base/clock.h"
 #include "feeder/thread.h"
 #include "media/rtp.h"
+#include "udp/burst.h"
 
-#define BATCH 64u
 #define NAP                                                                    \
 	(2 * CR_MS) /* new calls and the end are seen after at most this       \
 		     */
@@ -29,8 +26,7 @@
 struct outgoing {
 	struct feeder_call *call;
 	struct plan_packet packet;
-	uint8_t header[RTP_HEADER_BYTES];
-	struct iovec iov[2];
+	size_t octets; /* of payload */
 };
 
 struct pacer {
@@ -46,9 +42,8 @@ struct pacer {
 	/* thread */
 	struct feeder_call **heap;
 	size_t count;
-	struct outgoing out[BATCH];
-	struct mmsghdr msgs[BATCH];
-	unsigned filled;
+	struct outgoing out[BURST_PACKETS]; /* what is in the burst */
+	struct burst burst;
 	struct pacer_stats stats;
 };
 
@@ -134,48 +129,40 @@ static void read_inbox(struct pacer *p)
 	(void)pthread_mutex_unlock(&p->lock);
 }
 
-static void account(struct pacer *p, unsigned from, cr_ns now)
+static void account(struct pacer *p, const struct outgoing *o, cr_ns now)
 {
-	for (unsigned i = from; i < p->filled; i++) {
-		const struct outgoing *o = &p->out[i];
-		cr_ns behind = now - p->cfg.epoch - o->packet.at;
+	cr_ns behind = now - p->cfg.epoch - o->packet.at;
 
-		p->stats.late_max = cr_ns_max(p->stats.late_max, behind);
-		match_count(&o->call->match->octets_sent, o->iov[1].iov_len);
-		if (o->packet.copy)
-			match_count(&o->call->match->copies, 1);
-		else
-			match_sent(o->call->match, o->packet.frame, now);
-	}
+	p->stats.late_max = cr_ns_max(p->stats.late_max, behind);
+	match_count(&o->call->match->octets_sent, o->octets);
+	if (o->packet.copy)
+		match_count(&o->call->match->copies, 1);
+	else
+		match_sent(o->call->match, o->packet.frame, now);
 }
 
 /* Frames count as sent before the kernel has them: the answer may be faster
  * than the return from the system call. */
 static void flush(struct pacer *p)
 {
-	unsigned done = 0;
+	unsigned n = p->burst.count;
+	cr_ns now = clock_now();
 
-	account(p, 0, clock_now());
-	while (done < p->filled) {
-		int n = sendmmsg(p->cfg.fd, p->msgs + done, p->filled - done,
-				 0);
-
-		if (n > 0) {
-			done += (unsigned)n;
-		} else if (n < 0 && errno != EINTR) {
-			p->stats.failed++; /* this one is lost */
-			done++;
-		}
-	}
-	p->stats.batches += p->filled > 0;
-	p->stats.packets += p->filled;
-	p->filled = 0;
+	if (!n)
+		return;
+	for (unsigned i = 0; i < n; i++)
+		account(p, &p->out[i], now);
+	burst_send(&p->burst);
+	for (unsigned i = 0; i < n; i++)
+		p->stats.failed += p->burst.packet[i].failed; /* lost */
+	burst_clear(&p->burst);
+	p->stats.batches++;
+	p->stats.packets += n;
 }
 
 static void put_packet(struct pacer *p, struct feeder_call *c)
 {
-	struct outgoing *o = &p->out[p->filled];
-	struct msghdr *m = &p->msgs[p->filled].msg_hdr;
+	struct outgoing *o = &p->out[p->burst.count];
 	struct rtp_header h = {
 		.pt = c->pt,
 		.marker = c->next.marker,
@@ -183,20 +170,17 @@ static void put_packet(struct pacer *p, struct feeder_call *c)
 		.ts = c->ts_first + (uint32_t)c->next.frame * c->ts_units,
 		.ssrc = c->ssrc,
 	};
-	size_t bytes;
+	uint8_t packet[BURST_BYTES];
+	const uint8_t *payload =
+		source_payload(&c->voice, c->next.frame, &o->octets);
 
 	o->call = c;
 	o->packet = c->next;
-	(void)rtp_build(o->header, &h);
-	o->iov[0] = (struct iovec){ o->header, RTP_HEADER_BYTES };
-	o->iov[1].iov_base = (void *)(uintptr_t)source_payload(
-		&c->voice, c->next.frame, &bytes);
-	o->iov[1].iov_len = bytes;
-	*m = (struct msghdr){ .msg_name = &c->to,
-			      .msg_namelen = c->to_bytes,
-			      .msg_iov = o->iov,
-			      .msg_iovlen = 2 };
-	p->filled++;
+	(void)rtp_build(packet, &h);
+	CR_ASSERT(o->octets <= sizeof(packet) - RTP_HEADER_BYTES);
+	memcpy(packet + RTP_HEADER_BYTES, payload, o->octets);
+	burst_put(&p->burst, p->cfg.fd, &c->to, 0, packet,
+		  RTP_HEADER_BYTES + o->octets);
 }
 
 /* Everything that is due at @now, relative to the epoch. */
@@ -210,11 +194,10 @@ static void send_due(struct pacer *p, cr_ns now)
 		else
 			put_packet(p, c);
 		advance_first(p);
-		if (p->filled == BATCH)
+		if (burst_full(&p->burst))
 			flush(p);
 	}
-	if (p->filled)
-		flush(p);
+	flush(p);
 }
 
 static void sleep_until(cr_ns t)

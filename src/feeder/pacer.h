@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sends every packet of every call when it is due: one thread, a heap by due
- * time, absolute sleeps, sendmmsg() for what is due together. A packet leaves
+ * time, absolute sleeps, one burst (udp/burst.h) for what is due
+ * together. A packet leaves
  * at its time or at most PACER_SLACK later while the CPU is there.
  */
 #ifndef FEEDER_PACER_H
@@ -23,7 +24,8 @@ struct pacer_cfg {
 };
 
 struct pacer_stats {
-	uint64_t packets, batches, wakeups, failed; /**< failed: sendmmsg() */
+	uint64_t packets, batches, wakeups,
+		failed;	     /**< failed: the socket refused */
 	cr_ns cpu, late_max; /**< late_max: behind a packet's due time      */
 };
 

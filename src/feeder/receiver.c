@@ -3,25 +3,20 @@
  * The receiving thread and its table of SSRCs: open addressing, written by the
  * main thread only, read without a lock; entries are never removed.
  */
-#define _GNU_SOURCE
 #include "feeder/receiver.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "feeder/dump.h"
 #include "feeder/thread.h"
+#include "udp/intake.h"
 
-#define BATCH 64u
-#define PACKET_BYTES 2048u
 #define NAP (2 * CR_MS)
-#define SOCKET_BYTES (8 << 20)
 
 struct receiver {
 	int fd;
@@ -34,11 +29,7 @@ struct receiver {
 
 	/* thread */
 	struct receiver_stats stats;
-	cr_ns realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
-	struct mmsghdr msgs[BATCH];
-	struct iovec iov[BATCH];
-	uint8_t data[BATCH][PACKET_BYTES];
-	_Alignas(struct cmsghdr) uint8_t control[BATCH][128];
+	struct intake *in;
 };
 
 static size_t place_of(const struct receiver *r, uint32_t ssrc)
@@ -69,14 +60,14 @@ int receiver_add(struct receiver *r, struct feeder_call *call)
 	return 0;
 }
 
-static void take(struct receiver *r, const uint8_t *data, size_t n, cr_ns at)
+static void take(struct receiver *r, const struct intake_packet *in)
 {
 	struct rtp_packet p;
 	struct feeder_call *c;
 	uint64_t index;
 
 	r->stats.packets++;
-	if (rtp_parse(data, n, &p)) {
+	if (rtp_parse(in->data, in->bytes, &p)) {
 		r->stats.malformed++;
 		return;
 	}
@@ -85,59 +76,23 @@ static void take(struct receiver *r, const uint8_t *data, size_t n, cr_ns at)
 		r->stats.unknown_ssrc++;
 		return;
 	}
-	if (match_received(c->match, &p, at, &index) && c->dump)
+	if (match_received(c->match, &p, in->arrival, &index) && c->dump)
 		dump_put(c->dump, index, p.payload, p.payload_bytes);
-}
-
-/* When the packet came, on the monotonic clock; @now without a timestamp. */
-static cr_ns arrival(struct receiver *r, struct msghdr *m, cr_ns now)
-{
-	cr_ns at = now;
-
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
-		if (c->cmsg_level != SOL_SOCKET)
-			continue;
-		if (c->cmsg_type == SCM_TIMESTAMPNS) {
-			struct timespec t;
-
-			memcpy(&t, CMSG_DATA(c), sizeof(t));
-			at = (cr_ns)t.tv_sec * CR_SEC + t.tv_nsec -
-			     r->realtime_offset;
-		} else if (c->cmsg_type == SO_RXQ_OVFL) {
-			uint32_t drops;
-
-			memcpy(&drops, CMSG_DATA(c), sizeof(drops));
-			r->stats.kernel_drops = drops;
-		}
-	}
-	return at;
 }
 
 /* One batch; false when the socket is empty. */
 static bool read_batch(struct receiver *r)
 {
-	cr_ns now;
-	int n;
+	struct intake_packet p;
 
-	for (unsigned i = 0; i < BATCH; i++) {
-		r->iov[i] = (struct iovec){ r->data[i], PACKET_BYTES };
-		r->msgs[i].msg_hdr = (struct msghdr){
-			.msg_iov = &r->iov[i],
-			.msg_iovlen = 1,
-			.msg_control = r->control[i],
-			.msg_controllen = sizeof(r->control[i]),
-		};
-	}
-	n = recvmmsg(r->fd, r->msgs, BATCH, MSG_DONTWAIT, NULL);
-	if (n <= 0)
+	if (!intake_receive(r->in, r->fd))
 		return false; /* empty, or an ICMP error of a dead daemon */
-	now = clock_now();
-	r->realtime_offset = clock_read(CLOCK_REALTIME) - now;
 	r->stats.batches++;
-	for (unsigned i = 0; i < (unsigned)n; i++)
-		take(r, r->data[i], r->msgs[i].msg_len,
-		     arrival(r, &r->msgs[i].msg_hdr, now));
-	return (unsigned)n == BATCH;
+	while (intake_next(r->in, &p))
+		take(r, &p);
+	if (intake_drops(r->in))
+		r->stats.kernel_drops = intake_drops(r->in);
+	return intake_full(r->in);
 }
 
 static void *run(void *arg)
@@ -168,9 +123,12 @@ int receiver_open(struct receiver **out, int fd, size_t calls, int cpu,
 	while (room < 2 * calls)
 		room *= 2;
 	r->fd = fd;
+	intake_take_trains(fd);
 	r->mask = room - 1;
 	r->table = calloc(room, sizeof(*r->table));
-	rc = r->table ? thread_start(&r->thread, run, r, cpu) : -ENOMEM;
+	r->in = intake_open();
+	rc = r->table && r->in ? thread_start(&r->thread, run, r, cpu)
+			       : -ENOMEM;
 	if (rc) {
 		receiver_close(r);
 		return cr_fail(e, rc, "receiving thread: %s", strerror(-rc));
@@ -199,31 +157,7 @@ void receiver_close(struct receiver *r)
 	if (!r)
 		return;
 	receiver_stop(r);
+	intake_close(r->in);
 	free((void *)r->table);
 	free(r);
-}
-
-int receiver_socket(const struct sockaddr_storage *local, struct cr_err *e)
-{
-	socklen_t n = local->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-						   : sizeof(struct sockaddr_in);
-	int fd = socket(local->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	int on = 1, bytes = SOCKET_BYTES;
-
-	if (fd < 0)
-		return cr_fail(e, -errno, "UDP socket: %s", strerror(errno));
-	/* the first needs a privilege and passes the system's limit */
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)))
-		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes,
-				 sizeof(bytes));
-	(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
-	(void)setsockopt(fd, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof(on));
-	if (setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) ||
-	    bind(fd, (const struct sockaddr *)local, n)) {
-		int rc = cr_fail(e, -errno, "UDP socket: %s", strerror(errno));
-
-		(void)close(fd);
-		return rc;
-	}
-	return fd;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Receives what the daemon sends back: one thread, recvmmsg() with kernel
- * timestamps, demultiplexed by SSRC. It polls every millisecond or two: the
- * kernel's timestamp says when a packet came, so being woken for each would
- * cost CPU and tell nothing.
+ * Receives what the daemon sends back: one thread, packets with the
+ * kernel's timestamps (udp/intake.h), demultiplexed by SSRC. It polls every
+ * millisecond or two: the kernel's timestamp says when a packet came, so being
+ * woken for each would cost CPU and tell nothing.
  */
 #ifndef FEEDER_RECEIVER_H
 #define FEEDER_RECEIVER_H
@@ -19,7 +19,7 @@ struct receiver_stats {
 	cr_ns cpu;
 };
 
-/** @fd: a UDP socket, borrowed; @calls: most calls; @cpu: pin, or -1. */
+/** @fd: udp_socket(), borrowed; @calls: most calls; @cpu: pin, or -1. */
 int receiver_open(struct receiver **r, int fd, size_t calls, int cpu,
 		  struct cr_err *e);
 
@@ -34,9 +34,5 @@ void receiver_stop(struct receiver *r);
 void receiver_stats(const struct receiver *r, struct receiver_stats *out);
 
 void receiver_close(struct receiver *r); /**< stops it too; NULL is fine */
-
-/** A UDP socket bound to @local (port 0: any), ready for a receiver: large
- * buffer, kernel timestamps, drop counter. Returns it or -errno with @e. */
-int receiver_socket(const struct sockaddr_storage *local, struct cr_err *e);
 
 #endif

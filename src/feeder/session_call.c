@@ -127,7 +127,6 @@ static bool read_reply(struct feeder_call *c, const json_t *r,
 	    !integer(out, "ts_base", UINT32_MAX, &base) || !address ||
 	    address_parse(address, &c->to))
 		return false;
-	c->to_bytes = address_length(&c->to);
 	c->pt = (uint8_t)pt;
 	c->ssrc = (uint32_t)ssrc;
 	c->ssrc_out = (uint32_t)ssrc_out;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/address.h"
+#include "udp/socket.h"
 
 #define ASK_MS 5000u
 
@@ -141,7 +142,7 @@ static int open_socket(struct session *s, struct cr_err *e)
 
 	if (rc)
 		return rc;
-	s->fd = receiver_socket(&s->local, e);
+	s->fd = udp_socket(&s->local, e);
 	if (s->fd < 0)
 		return s->fd;
 	(void)getsockname(s->fd, (struct sockaddr *)&s->local, &n);

@@ -11,6 +11,9 @@
 
 #include "base/address.h"
 
+/* Larger than any packet that fits a ring. */
+#define PACKET_BYTES_MAX 2048u
+
 /* The address signalling has told, else the first one that sends. */
 static bool from_source(struct call *c, const struct sockaddr_storage *from)
 {
@@ -109,17 +112,17 @@ static void push(struct packet_path *path, struct call *c,
 }
 
 struct call *packet_take(struct packet_path *path,
-			 const struct packet_datagram *d, struct call *only)
+			 const struct intake_packet *in, struct call *only)
 {
 	struct rtp_packet p;
 	struct call *c;
 
 	call_count(&path->count.packets, 1);
-	if (d->truncated) {
-		call_count(&path->count.truncated, 1);
+	if (in->bytes > PACKET_BYTES_MAX) {
+		call_count(&path->count.oversized, 1);
 		return NULL;
 	}
-	if (rtp_parse(d->data, d->bytes, &p)) {
+	if (rtp_parse(in->data, in->bytes, &p)) {
 		call_count(&path->count.malformed, 1);
 		return NULL;
 	}
@@ -129,8 +132,8 @@ struct call *packet_take(struct packet_path *path,
 		call_count(&path->count.unknown_ssrc, 1);
 		return NULL;
 	}
-	if (!acceptable(c, &p, d->from))
+	if (!acceptable(c, &p, in->from))
 		return NULL;
-	push(path, c, &p, d->arrival);
+	push(path, c, &p, in->arrival);
 	return live_task_wake(&c->lt) ? c : NULL;
 }

@@ -9,13 +9,15 @@
 
 #include "media/call_table.h"
 #include "observe/trace.h"
+#include "udp/intake.h"
 
 /** Datagrams that no call could be charged with. */
 #define PACKET_COUNTERS(X)                                                     \
 	X(packets, "datagrams received")                                       \
 	X(malformed, "not RTP")                                                \
 	X(unknown_ssrc, "RTP for no call here")                                \
-	X(truncated, "datagrams larger than any packet")
+	X(oversized, "datagrams larger than any packet")                       \
+	X(socket_drops, "lost before we saw them: the shared socket was full")
 
 struct packet_counters {
 #define PACKET_MEMBER(name, help) atomic_ullong name;
@@ -29,20 +31,12 @@ struct packet_path {
 	struct packet_counters count;
 };
 
-struct packet_datagram {
-	const uint8_t *data;
-	size_t bytes;
-	bool truncated;
-	const struct sockaddr_storage *from;
-	cr_ns arrival; /**< monotonic */
-};
-
 /**
- * Take one datagram. Returns the call whose task must be released (see
+ * Take one packet. Returns the call whose task must be released (see
  * live_task_wake()), or NULL when it was dropped or needs no release.
  * @only: the call whose own port it came in on, or NULL for the shared port.
  */
 struct call *packet_take(struct packet_path *path,
-			 const struct packet_datagram *d, struct call *only);
+			 const struct intake_packet *in, struct call *only);
 
 #endif

@@ -18,153 +18,89 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "base/address.h"
 #include "base/clock.h"
+#include "udp/intake.h"
 
-#define BATCH 64u
-/* Larger than any packet that fits a ring; more is counted as truncated. */
-#define DATAGRAM_MAX 2048u
+/* Calls released under one lock. */
+#define RELEASES 64u
 /* Full batches from one socket before the others (and stop) get a look. */
 #define ROUNDS_MAX 16u
-#define SOCKET_BUFFER (8 << 20)
-
-struct batch {
-	struct mmsghdr msg[BATCH];
-	struct iovec iov[BATCH];
-	struct sockaddr_storage from[BATCH];
-	union {
-		char bytes[CMSG_SPACE(sizeof(struct timespec))];
-		struct cmsghdr align;
-	} control[BATCH];
-	uint8_t data[BATCH][DATAGRAM_MAX];
-	struct live_task *release[BATCH];
-};
 
 struct rx {
 	struct rx_config cfg;
 	struct packet_path path;
 	int epoll, stop;
 	pthread_t thread;
-	struct batch batch;
+	struct intake *in;
+	uint32_t drops; /* of the shared socket, counted so far */
+	struct live_task *release[RELEASES];
+	unsigned nrelease;
 	/* Orders what this thread did to a call before its reclaim; released
 	 * after every batch, acquired by rx_forget(). TSan cannot see the
 	 * grace period itself. */
 	atomic_ullong batches;
 };
 
-int rx_socket(const struct sockaddr_storage *addr, struct cr_err *e)
+static void release(struct rx *rx)
 {
-	int on = 1, size = SOCKET_BUFFER, err;
-	int fd = socket(addr->ss_family,
-			SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		return cr_fail(e, -errno, "UDP socket: %s", strerror(errno));
-	(void)setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on));
-	/* beyond the administrator's limit only with the privilege */
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)))
-		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size,
-				 sizeof(size));
-	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)))
-		(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size,
-				 sizeof(size));
-	if (!bind(fd, (const struct sockaddr *)addr, address_length(addr)))
-		return fd;
-	err = errno;
-	(void)close(fd);
-	return cr_fail(e, -err, "UDP socket: bind: %s", strerror(err));
+	if (rx->nrelease)
+		live_release(rx->cfg.live, rx->release, rx->nrelease);
+	rx->nrelease = 0;
 }
 
-static void batch_init(struct batch *b)
+static void take_batch(struct rx *rx, struct call *only)
 {
-	for (unsigned i = 0; i < BATCH; i++) {
-		b->iov[i] = (struct iovec){ b->data[i], DATAGRAM_MAX };
-		b->msg[i].msg_hdr = (struct msghdr){
-			.msg_name = &b->from[i],
-			.msg_iov = &b->iov[i],
-			.msg_iovlen = 1,
-			.msg_control = b->control[i].bytes,
-		};
+	struct intake_packet p;
+
+	while (intake_next(rx->in, &p)) {
+		struct call *c = packet_take(&rx->path, &p, only);
+
+		if (!c)
+			continue;
+		rx->release[rx->nrelease++] = &c->lt;
+		if (rx->nrelease == RELEASES)
+			release(rx);
 	}
+	release(rx);
 }
 
-/* Kernel receive time in monotonic time; @skew is real-time - monotonic. */
-static cr_ns arrival_of(struct msghdr *hdr, cr_ns skew, cr_ns now)
+/* One batch from @fd. Returns whether there may be more. */
+static bool receive(struct rx *rx, int fd, struct call *only)
 {
-	struct cmsghdr *c = CMSG_FIRSTHDR(hdr);
-	struct timespec t;
+	uint32_t drops;
 
-	if (!c || c->cmsg_level != SOL_SOCKET ||
-	    c->cmsg_type != SCM_TIMESTAMPNS)
-		return now;
-	memcpy(&t, CMSG_DATA(c), sizeof(t));
-	return cr_ns_min((cr_ns)t.tv_sec * CR_SEC + t.tv_nsec - skew, now);
-}
-
-static void take_batch(struct rx *rx, unsigned n, struct call *only)
-{
-	struct batch *b = &rx->batch;
-	cr_ns now = clock_now(), skew = clock_read(CLOCK_REALTIME) - now;
-	unsigned nrelease = 0;
-
-	for (unsigned i = 0; i < n; i++) {
-		struct msghdr *hdr = &b->msg[i].msg_hdr;
-		struct packet_datagram d = {
-			.data = b->data[i],
-			.bytes = b->msg[i].msg_len,
-			.truncated = hdr->msg_flags & MSG_TRUNC,
-			.from = &b->from[i],
-			.arrival = arrival_of(hdr, skew, now),
-		};
-		struct call *c = packet_take(&rx->path, &d, only);
-
-		if (c)
-			b->release[nrelease++] = &c->lt;
+	if (!intake_receive(rx->in, fd))
+		return false;
+	take_batch(rx, only);
+	drops = intake_drops(rx->in);
+	if (!only && drops) {
+		call_count(&rx->path.count.socket_drops, drops - rx->drops);
+		rx->drops = drops;
 	}
-	if (nrelease)
-		live_release(rx->cfg.live, b->release, nrelease);
-}
-
-/* One batch from @fd. Returns how many datagrams there were. */
-static unsigned receive(struct rx *rx, int fd, struct call *only)
-{
-	struct batch *b = &rx->batch;
-	int n;
-
-	for (unsigned i = 0; i < BATCH; i++) {
-		b->msg[i].msg_hdr.msg_namelen = sizeof(b->from[i]);
-		b->msg[i].msg_hdr.msg_controllen = sizeof(b->control[i]);
-	}
-	n = recvmmsg(fd, b->msg, BATCH, MSG_DONTWAIT, NULL);
-	if (n <= 0)
-		return 0;
-	take_batch(rx, (unsigned)n, only);
-	return (unsigned)n;
+	return intake_full(rx->in);
 }
 
 /* Events carry an SSRC, not a pointer: the call is looked up afresh, so that a
  * stale event cannot reach a dead call. */
-static unsigned receive_event(struct rx *rx, const struct epoll_event *ev)
+static bool receive_event(struct rx *rx, const struct epoll_event *ev)
 {
 	struct call *c;
 
 	if (ev->data.u64 >> 32 == 0)
 		return receive(rx, rx->cfg.fd, NULL);
 	c = call_table_find(rx->path.table, (uint32_t)ev->data.u64);
-	return c && c->cfg.port_fd >= 0 ? receive(rx, c->cfg.port_fd, c) : 0;
+	return c && c->cfg.port_fd >= 0 && receive(rx, c->cfg.port_fd, c);
 }
 
 enum { EVENT_SHARED = 0, EVENT_PORT = 1, EVENT_STOP = 2 };
 
-static uint64_t event_key(unsigned kind, uint32_t ssrc)
+static int watch(struct rx *rx, int fd, unsigned kind, uint32_t ssrc)
 {
-	return (uint64_t)kind << 32 | ssrc;
-}
+	struct epoll_event ev = { .events = EPOLLIN,
+				  .data.u64 = (uint64_t)kind << 32 | ssrc };
 
-static int watch(struct rx *rx, int fd, uint64_t key)
-{
-	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = key };
-
+	if (kind != EVENT_STOP)
+		intake_take_trains(fd);
 	return epoll_ctl(rx->epoll, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
 }
 
@@ -185,7 +121,7 @@ static bool receive_ready(struct rx *rx, const struct epoll_event *ev, int n)
 	rcu_read_lock();
 	for (int i = 0; i < n; i++)
 		for (unsigned more = ROUNDS_MAX; more; more--)
-			if (receive_event(rx, &ev[i]) < BATCH)
+			if (!receive_event(rx, &ev[i]))
 				break;
 	rcu_read_unlock();
 	/* release, pairs with rx_forget() */
@@ -242,6 +178,14 @@ static void place(struct rx *rx, struct cr_err *warn)
 			      rx->cfg.rt_priority, strerror(err));
 }
 
+static void rx_free(struct rx *rx)
+{
+	(void)close(rx->epoll);
+	(void)close(rx->stop);
+	intake_close(rx->in);
+	free(rx);
+}
+
 int rx_open(struct rx **out, const struct rx_config *cfg, struct cr_err *warn,
 	    struct cr_err *e)
 {
@@ -253,20 +197,20 @@ int rx_open(struct rx **out, const struct rx_config *cfg, struct cr_err *warn,
 	rx->cfg = *cfg;
 	rx->path.table = cfg->table;
 	rx->path.trace = cfg->trace;
-	batch_init(&rx->batch);
+	rx->in = intake_open();
 	rx->epoll = epoll_create1(EPOLL_CLOEXEC);
 	rx->stop = eventfd(0, EFD_CLOEXEC);
 	err = rx->epoll < 0 || rx->stop < 0 ? -errno : 0;
+	if (!rx->in)
+		err = -ENOMEM;
 	if (!err)
-		err = watch(rx, rx->stop, event_key(EVENT_STOP, 0));
+		err = watch(rx, rx->stop, EVENT_STOP, 0);
 	if (!err)
-		err = watch(rx, cfg->fd, event_key(EVENT_SHARED, 0));
+		err = watch(rx, cfg->fd, EVENT_SHARED, 0);
 	if (!err)
 		err = -pthread_create(&rx->thread, NULL, rx_main, rx);
 	if (err) {
-		(void)close(rx->epoll);
-		(void)close(rx->stop);
-		free(rx);
+		rx_free(rx);
 		return cr_fail(e, err, "rx thread: %s", strerror(-err));
 	}
 	place(rx, warn);
@@ -282,15 +226,12 @@ void rx_close(struct rx *rx)
 		return;
 	if (write(rx->stop, &one, sizeof(one)) == sizeof(one))
 		(void)pthread_join(rx->thread, NULL);
-	(void)close(rx->epoll);
-	(void)close(rx->stop);
-	free(rx);
+	rx_free(rx);
 }
 
 int rx_add_port(struct rx *rx, struct call *c, struct cr_err *e)
 {
-	int err = watch(rx, c->cfg.port_fd,
-			event_key(EVENT_PORT, c->cfg.ssrc_in));
+	int err = watch(rx, c->cfg.port_fd, EVENT_PORT, c->cfg.ssrc_in);
 
 	return err ? cr_fail(e, err, "cannot watch the call's port: %s",
 			     strerror(-err))

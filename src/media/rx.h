@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The receiving thread: datagrams in batches, with the kernel's timestamps,
- * through packet_take() into the rings, and one release per batch.
+ * The receiving thread: batches of packets (udp/intake.h) through packet_take()
+ * into the rings, and one release per batch.
  *
  * After a batch it sleeps `coalesce` before it looks again, so that under load
  * it wakes a bounded number of times a second, whatever the packet rate; an
@@ -15,7 +15,7 @@
 struct rx;
 
 struct rx_config {
-	int fd; /**< the shared UDP socket, borrowed               */
+	int fd; /**< the shared UDP socket (udp_socket()), borrowed */
 	struct call_table *table;
 	struct live *live;
 	struct trace_ring *trace;
@@ -43,9 +43,5 @@ void rx_forget(struct rx *rx);
 const struct packet_counters *rx_counters(const struct rx *rx);
 /** CPU time of the thread so far, ns. */
 cr_ns rx_cpu(const struct rx *rx);
-
-/** Make a UDP socket for RTP bound to @addr: timestamps on, buffer large.
- * Returns the descriptor, or -errno with @e. */
-int rx_socket(const struct sockaddr_storage *addr, struct cr_err *e);
 
 #endif

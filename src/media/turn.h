@@ -15,7 +15,7 @@
 #define MEDIA_TURN_H
 
 #include "media/call.h"
-#include "media/burst.h"
+#include "udp/burst.h"
 #include "observe/histogram.h"
 #include "observe/trace.h"
 

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "cost/cost.h"
 #include "media/rx.h"
+#include "udp/socket.h"
 
 /* Sends per round, and rounds: some 0.5 ms of CPU time together. */
 #define SEND_PACKETS 16u
@@ -60,8 +61,8 @@ static cr_ns measure_send(void)
 	int from, to;
 
 	(void)address_parse("127.0.0.1:0", &any);
-	from = rx_socket(&any, NULL);
-	to = rx_socket(&any, NULL);
+	from = udp_socket(&any, NULL);
+	to = udp_socket(&any, NULL);
 	if (from < 0 || to < 0 ||
 	    getsockname(to, (struct sockaddr *)&any, &len)) {
 		close_both(from, to);

@@ -13,6 +13,7 @@
 #include "node/node_impl.h"
 #include "observe/log.h"
 #include "schedulers/registry.h"
+#include "udp/socket.h"
 
 /* Real-time priorities: rx above workers, both below the kernel's watchdogs.
  * Workers that never sleep would meet real-time throttling, so they get none;
@@ -169,7 +170,7 @@ static int open_parts(struct node *n, struct cr_err *warn, struct cr_err *e)
 {
 	int err;
 
-	n->fd = rx_socket(&n->cfg.rtp, e);
+	n->fd = udp_socket(&n->cfg.rtp, e);
 	if (n->fd < 0)
 		return n->fd;
 	n->table = call_table_new();

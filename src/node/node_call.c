@@ -18,6 +18,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "node/node_impl.h"
+#include "udp/socket.h"
 
 #define PORT_BUFFER (128 << 10)
 
@@ -88,7 +89,7 @@ static int open_port(struct node *n, struct call_cfg *cfg, struct cr_err *e)
 	int fd, size = PORT_BUFFER;
 
 	((struct sockaddr_in *)(void *)&a)->sin_port = 0; /* v6: same place */
-	fd = rx_socket(&a, e);
+	fd = udp_socket(&a, e);
 	if (fd < 0)
 		return fd;
 	/* the shared socket's buffers are for all calls; a flood on this one

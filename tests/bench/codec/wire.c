@@ -11,7 +11,7 @@
 
 #include "base/address.h"
 #include "base/clock.h"
-#include "media/burst.h"
+#include "udp/burst.h"
 
 #define BATCH 64u
 #define ROUNDS 3000u

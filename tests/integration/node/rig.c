@@ -22,6 +22,7 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "node/call_params.h"
+#include "udp/socket.h"
 
 #define PATIENCE (10 * CR_SEC)
 
@@ -73,7 +74,7 @@ void rig_open(struct rig *r, const struct rig_options *o)
 	rcu_register_thread();
 	assert_int_equal(address_parse("127.0.0.1:0", &any), 0);
 	r->base = event_base_new();
-	r->fd = rx_socket(&any, &e);
+	r->fd = udp_socket(&any, &e);
 	assert_true(r->base && r->fd >= 0);
 	r->port = port_of(r->fd);
 	cfg.base = r->base;

@@ -16,6 +16,8 @@
 
 #include "base/address.h"
 #include "rig.h"
+#include "udp/burst.h"
+#include "udp/socket.h"
 
 #define NB 160u
 
@@ -50,6 +52,7 @@ static struct node_call *plain_call(struct rig *r)
 
 static void every_unwanted_packet_is_counted_once(void **state)
 {
+	static const uint8_t huge[4000] = { 0x80 };
 	struct rig_sender s;
 	struct node_call *nc;
 	struct rig r;
@@ -81,14 +84,61 @@ static void every_unwanted_packet_is_counted_once(void **state)
 	s.next.ssrc ^= 1;
 	pass(&s);
 
+	/* more than any packet may have, and for no ring's eyes */
+	assert_int_equal(sendto(r.fd, huge, sizeof(huge), 0,
+				(struct sockaddr *)&s.to,
+				address_length(&s.to)),
+			 sizeof(huge));
+	pass(&s);
+
 	assert_int_equal(total(&r, "rx", "unknown_ssrc"), 1);
+	assert_int_equal(total(&r, "rx", "oversized"), 1);
+	assert_int_equal(total(&r, "rx", "socket_drops"), 0);
 	rig_end(&r, nc);
 	assert_int_equal(r.last[RIG_wrong_pt], 1);
 	assert_int_equal(r.last[RIG_duplicates], 1);
 	assert_int_equal(r.last[RIG_reordered], 1);
 	assert_int_equal(r.last[RIG_too_big], 1);
-	assert_int_equal(r.last[RIG_done], 5);
-	assert_int_equal(r.last[RIG_packets_in], 5);
+	assert_int_equal(r.last[RIG_done], 6);
+	assert_int_equal(r.last[RIG_packets_in], 6);
+	rig_close(&r);
+}
+
+/* One system call of the peer's, one of ours; a stranger's train counts as
+ * many packets. */
+static void a_train_is_as_good_as_its_packets(void **state)
+{
+	static struct burst train;
+	const unsigned n = 8;
+	struct rig_sender s;
+	struct node_call *nc;
+	struct rtp_packet p;
+	uint8_t buf[2048];
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ .ring_frames = 16 });
+	nc = plain_call(&r);
+	s = rig_sender(&r, nc, NB);
+	pass(&s);
+	for (unsigned i = 0; i < 2 * n; i++) {
+		struct rtp_header h = s.next;
+
+		h.ssrc ^= i >= n; /* the second half is nobody's */
+		(void)rtp_build(buf, &h);
+		memcpy(buf + RTP_HEADER_BYTES, silence, NB);
+		burst_put(&train, r.fd, &s.to, 0, buf, RTP_HEADER_BYTES + NB);
+		s.next.seq++;
+		s.next.ts += NB;
+	}
+	burst_send(&train);
+	assert_false(train.plain);
+	for (unsigned i = 0; i < n; i++)
+		assert_true(rig_receive(&r, buf, &p));
+	rig_end(&r, nc);
+	assert_int_equal(r.last[RIG_done], 1 + n);
+	assert_int_equal(total(&r, "rx", "unknown_ssrc"), n);
+	assert_int_equal(total(&r, "rx", "packets"), 1 + 2 * n);
 	rig_close(&r);
 }
 
@@ -107,7 +157,7 @@ static void a_foreign_sender_is_not_heard(void **state)
 	pass(&s); /* the first sender is the call's */
 	own = r.fd;
 	assert_int_equal(address_parse("127.0.0.1:0", &any), 0);
-	r.fd = rx_socket(&any, NULL);
+	r.fd = udp_socket(&any, NULL);
 	rig_send(&s, silence, NB);
 	(void)close(r.fd);
 	r.fd = own;
@@ -223,6 +273,7 @@ int main(void)
 		cmocka_unit_test(a_call_with_its_own_port_hears_only_that),
 		cmocka_unit_test(
 			malformed_payloads_are_counted_and_the_call_lives),
+		cmocka_unit_test(a_train_is_as_good_as_its_packets),
 		cmocka_unit_test(garbage_on_the_port_changes_nothing),
 	};
 

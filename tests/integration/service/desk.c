@@ -14,6 +14,7 @@
 
 #include "base/address.h"
 #include "base/clock.h"
+#include "udp/socket.h"
 
 #define PATIENCE (60 * CR_SEC)
 #define SCTP_PORT 5201
@@ -30,7 +31,7 @@ static void open_socket(struct rig *r)
 	struct cr_err e;
 
 	assert_int_equal(address_parse("127.0.0.1:0", &a), 0);
-	r->fd = rx_socket(&a, &e);
+	r->fd = udp_socket(&a, &e);
 	assert_true(r->fd >= 0);
 	assert_int_equal(getsockname(r->fd, (struct sockaddr *)&a, &len), 0);
 	r->port = address_port(&a);

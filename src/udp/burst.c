@@ -3,7 +3,7 @@
  * Packets on their way out of one worker, sent together.
  */
 #define _GNU_SOURCE
-#include "media/burst.h"
+#include "udp/burst.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -40,9 +40,14 @@ static void send_one(struct burst_packet *p)
 		       address_length(p->to)) < 0;
 }
 
+/* A train is cut by size: an empty packet would vanish, and one that does not
+ * fit the path (Ethernet's 1500 octets less the headers) spoils the train. */
+#define CARRIAGE_BYTES 1400u
+
 static bool together(const struct burst_packet *a, const struct burst_packet *b)
 {
-	return a->fd == b->fd && a->bytes == b->bytes &&
+	return a->fd == b->fd && a->bytes == b->bytes && a->bytes &&
+	       a->bytes <= CARRIAGE_BYTES &&
 	       (a->to == b->to || address_equal(a->to, b->to));
 }
 

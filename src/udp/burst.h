@@ -7,8 +7,8 @@
  *
  * Order is kept. Thread rule: one thread, the worker.
  */
-#ifndef MEDIA_BURST_H
-#define MEDIA_BURST_H
+#ifndef UDP_BURST_H
+#define UDP_BURST_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/address.h"
-#include "media/burst.h"
+#include "udp/burst.h"
 
 #define PEERS 2
 

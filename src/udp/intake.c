@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "udp/intake.h"
+
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+#ifndef UDP_GRO
+#define UDP_GRO 104 /* linux/udp.h, since 5.0 */
+#endif
+
+#define MESSAGES 64u
+/* The longest datagram or train; a slot more than a power of two apart, or all
+ * would compete for the same lines of the cache. */
+#define TRAIN_BYTES 65536u
+#define SLOT_BYTES (TRAIN_BYTES + 192u)
+
+struct intake {
+	unsigned count; /* messages in the batch */
+	unsigned next;	/* the one after that being handed out */
+	uint32_t drops;
+	cr_ns now, skew; /* skew: real-time - monotonic */
+
+	/* the message being handed out */
+	struct intake_packet packet;
+	size_t left;   /* octets not handed out */
+	size_t stride; /* octets of a packet, the last may have less */
+
+	struct mmsghdr msg[MESSAGES];
+	struct iovec iov[MESSAGES];
+	struct sockaddr_storage from[MESSAGES];
+	union {
+		char bytes[CMSG_SPACE(sizeof(struct timespec)) +
+			   CMSG_SPACE(sizeof(uint32_t)) +
+			   CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control[MESSAGES];
+	uint8_t data[MESSAGES][SLOT_BYTES];
+};
+
+struct intake *intake_open(void)
+{
+	/* not touched before it is used: a slot costs a page, not sixteen */
+	struct intake *in = calloc(1, sizeof(*in));
+
+	for (unsigned i = 0; in && i < MESSAGES; i++) {
+		in->iov[i] = (struct iovec){ in->data[i], TRAIN_BYTES };
+		in->msg[i].msg_hdr = (struct msghdr){
+			.msg_name = &in->from[i],
+			.msg_namelen = sizeof(in->from[i]),
+			.msg_iov = &in->iov[i],
+			.msg_iovlen = 1,
+			.msg_control = in->control[i].bytes,
+			.msg_controllen = sizeof(in->control[i]),
+		};
+	}
+	return in;
+}
+
+void intake_close(struct intake *in)
+{
+	free(in);
+}
+
+void intake_take_trains(int fd)
+{
+	int on = 1;
+
+	(void)setsockopt(fd, SOL_UDP, UDP_GRO, &on, sizeof(on));
+}
+
+bool intake_receive(struct intake *in, int fd)
+{
+	int n;
+
+	/* the kernel wrote into those it used */
+	for (unsigned i = 0; i < in->count; i++) {
+		in->msg[i].msg_hdr.msg_namelen = sizeof(in->from[i]);
+		in->msg[i].msg_hdr.msg_controllen = sizeof(in->control[i]);
+	}
+	n = recvmmsg(fd, in->msg, MESSAGES, MSG_DONTWAIT, NULL);
+	in->count = n > 0 ? (unsigned)n : 0;
+	in->next = 0;
+	in->left = 0;
+	in->drops = 0;
+	in->now = clock_now();
+	in->skew = clock_read(CLOCK_REALTIME) - in->now;
+	return in->count > 0;
+}
+
+static void read_control(struct intake *in, const struct cmsghdr *c)
+{
+	struct timespec t;
+	int size;
+
+	if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
+		memcpy(&t, CMSG_DATA(c), sizeof(t));
+		in->packet.arrival = cr_ns_min((cr_ns)t.tv_sec * CR_SEC +
+						       t.tv_nsec - in->skew,
+					       in->now);
+	} else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_RXQ_OVFL) {
+		memcpy(&in->drops, CMSG_DATA(c), sizeof(in->drops));
+	} else if (c->cmsg_level == SOL_UDP && c->cmsg_type == UDP_GRO) {
+		memcpy(&size, CMSG_DATA(c), sizeof(size));
+		if (size > 0)
+			in->stride = (size_t)size;
+	}
+}
+
+/* Begin to hand out the next message. */
+static void open_message(struct intake *in)
+{
+	struct mmsghdr *m = &in->msg[in->next];
+
+	in->packet = (struct intake_packet){ .data = in->data[in->next],
+					     .from = &in->from[in->next],
+					     .arrival = in->now };
+	in->left = m->msg_len;
+	in->stride = TRAIN_BYTES;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m->msg_hdr); c;
+	     c = CMSG_NXTHDR(&m->msg_hdr, c))
+		read_control(in, c);
+	in->next++;
+}
+
+bool intake_next(struct intake *in, struct intake_packet *p)
+{
+	if (in->left) {
+		in->packet.data += in->packet.bytes;
+	} else {
+		if (in->next == in->count)
+			return false;
+		open_message(in); /* an empty datagram is a packet, too */
+	}
+	in->packet.bytes = in->left < in->stride ? in->left : in->stride;
+	in->left -= in->packet.bytes;
+	*p = in->packet;
+	return true;
+}
+
+bool intake_full(const struct intake *in)
+{
+	return in->count == MESSAGES;
+}
+
+uint32_t intake_drops(const struct intake *in)
+{
+	return in->drops;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "udp/socket.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/address.h"
+
+#define BUFFER_BYTES (8 << 20)
+
+/* Beyond the administrator's limit only with the privilege. */
+static void enlarge(int fd, int forced, int plain)
+{
+	int size = BUFFER_BYTES;
+
+	if (setsockopt(fd, SOL_SOCKET, forced, &size, sizeof(size)))
+		(void)setsockopt(fd, SOL_SOCKET, plain, &size, sizeof(size));
+}
+
+int udp_socket(const struct sockaddr_storage *local, struct cr_err *e)
+{
+	int on = 1, err;
+	int fd = socket(local->ss_family,
+			SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return cr_fail(e, -errno, "UDP socket: %s", strerror(errno));
+	enlarge(fd, SO_RCVBUFFORCE, SO_RCVBUF);
+	enlarge(fd, SO_SNDBUFFORCE, SO_SNDBUF);
+	(void)setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on));
+	(void)setsockopt(fd, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof(on));
+	if (!bind(fd, (const struct sockaddr *)local, address_length(local)))
+		return fd;
+	err = errno;
+	(void)close(fd);
+	return cr_fail(e, -err, "UDP socket: bind: %s", strerror(err));
+}

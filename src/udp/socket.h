@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * UDP sockets for media: large buffers, kernel arrival times, drop counter.
+ */
+#ifndef UDP_SOCKET_H
+#define UDP_SOCKET_H
+
+#include <sys/socket.h>
+
+#include "cr/error.h"
+
+/** A non-blocking socket bound to @local (port 0: any). Returns the descriptor,
+ * or -errno with @e. */
+int udp_socket(const struct sockaddr_storage *local, struct cr_err *e);
+
+#endif
