@@ -31,7 +31,7 @@ static struct {
 	.udp_port = 9899,
 	.ring = 8,
 	.capacity = 970000,
-	.coalesce = 2 * CR_MS,
+	.coalesce = 4 * CR_MS,
 	.trace_records = 65536,
 	.max_calls = 100000,
 	.grace = 5 * CR_SEC,

@@ -47,11 +47,12 @@ static void fill_task(struct call *c)
 
 int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 {
-	struct call *c = calloc(1, sizeof(*c));
+	struct call *c = aligned_alloc(CALL_LINE, sizeof(*c));
 	int err;
 
 	if (!c)
 		return cr_fail(e, -ENOMEM, "out of memory for a call");
+	memset(c, 0, sizeof(*c));
 	c->cfg = *cfg;
 	/* more than the ring holds cannot wait for its turn */
 	c->cfg.release.ahead_max = cfg->ring_frames * cfg->release.period;

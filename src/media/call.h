@@ -26,6 +26,10 @@
 #include "media/pipeline.h"
 #include "media/rtp.h"
 
+/** What two threads write shares no cache line: each would wait for the other
+ * core's copy at every packet. */
+#define CALL_LINE 64
+
 /** Counters of a call; name, help. Each has one writing thread. */
 #define CALL_RX_COUNTERS(X)                                                    \
 	X(packets_in, "packets accepted into the ring")                        \
@@ -56,7 +60,12 @@
 
 struct call_counters {
 #define CALL_MEMBER(name, help) atomic_ullong name;
-	CALL_COUNTERS(CALL_MEMBER)
+	_Alignas(CALL_LINE) struct {
+		CALL_RX_COUNTERS(CALL_MEMBER)
+	};
+	_Alignas(CALL_LINE) struct {
+		CALL_WORKER_COUNTERS(CALL_MEMBER)
+	};
 #undef CALL_MEMBER
 };
 
@@ -119,16 +128,16 @@ struct call {
 	atomic_uint key;
 
 	/* rx */
-	struct release release;
-	struct rtp_source seen;
+	_Alignas(CALL_LINE) struct rtp_source seen;
 	bool source_known, first_seen;
 	cr_ns last_arrival;
+	struct cr_ring *ring; /* constant */
 	struct sockaddr_storage source;
-	struct cr_ring *ring;
+	struct release release;
 
 	/** Turns whose packets wait in a worker's burst. The call must not be
 	 * freed before it is zero (call_unposted()). */
-	atomic_uint pending;
+	_Alignas(CALL_LINE) atomic_uint pending;
 
 	/* worker */
 	struct pipeline *pipeline;
