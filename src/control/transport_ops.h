@@ -45,7 +45,8 @@ enum transport_timing {
 	TIMING_RTO_MAX_MS = 2000,
 	TIMING_HEARTBEAT_MS = 1000,
 	TIMING_RETRANSMISSIONS = 3,
-	TIMING_TICK_MS = 10
+	TIMING_RETRY_MS = 10, /* of what the kernel could not take */
+	TIMING_TICK_MS = 40   /* a fifth of the shortest time-out */
 };
 
 /** Streams asked for each way; one is used, the rest is for later versions. */
