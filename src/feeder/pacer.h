@@ -12,7 +12,7 @@
 #include "feeder/call.h"
 
 /** How long a due packet may wait for others to share its system call. */
-#define PACER_SLACK (250 * CR_US)
+#define PACER_SLACK (500 * CR_US)
 
 struct pacer;
 
