@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The simulated driver.
+ *
+ * A lane is a run queue with its events. Owners of events: the lane's CPUs
+ * (the job there ends, or its slice), then its tasks (the client's arrive()).
+ * The policy's tick and the preemption grid are two times beside the heap.
+ *
+ *   instant(now):  stop   CPUs whose event is due, slices first come to an end
+ *                  again  what was stopped;  arrive  tasks whose time has come
+ *                  tick   if due
+ *                  kick   stop and enqueue again what the policy displaces
+ *                  pick   on every idle CPU while something is queued
+ */
+#include "engine/sim.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/assert.h"
+#include "engine/event_heap.h"
+
+struct sim_cpu {
+	const struct sim_task *last; /* ran here before; may be gone: only
+					compared */
+	uint32_t last_id;
+	cr_ns overhead; /* at the begin of the turn in progress */
+	struct sim_cpu_stats stats;
+};
+
+struct lane {
+	struct cr_rq *rq;
+	struct event_heap events;
+	struct sim_cpu *cpu;	/* [rq->ncpu] */
+	struct sim_task **task; /* [slots], NULL: free */
+	uint32_t *vacant;	/* [nvacant] slots to be used again */
+	uint32_t slots, nvacant, room;
+	cr_ns now;
+	cr_ns grid;		 /* next time kicks are honoured; CR_NEVER */
+	struct cr_cpus idle;	 /* rq->cpu[] indexes */
+	struct core_task **todo; /* [rq->ncpu] stopped, to be enqueued again */
+	unsigned ntodo;
+};
+
+struct sim {
+	struct sim_config cfg;
+	struct core *core;
+	struct lane *lane; /* [nlanes] */
+	unsigned nlanes;
+	struct sim_cpu *cpus; /* [core.ncpu], shared out to the lanes */
+	cr_ns now;
+};
+
+static struct sim_task *sim_task_of(struct core_task *t)
+{
+	return (struct sim_task *)(void *)((unsigned char *)t -
+					   offsetof(struct sim_task, core));
+}
+
+/* --- events --- */
+
+static uint32_t owner_of(const struct lane *l, const struct sim_task *t)
+{
+	return l->rq->ncpu + t->slot;
+}
+
+static bool owner_is_cpu(const struct lane *l, uint32_t owner)
+{
+	return owner < l->rq->ncpu;
+}
+
+static cr_ns next_of(const struct lane *l)
+{
+	return cr_ns_min(event_heap_next(&l->events),
+			 cr_ns_min(l->rq->next_tick, l->grid));
+}
+
+/* --- leaving a CPU --- */
+
+static void forget(struct sim *s, struct lane *l, struct sim_task *t)
+{
+	event_heap_set(&l->events, owner_of(l, t), CR_NEVER);
+	l->task[t->slot] = NULL;
+	l->vacant[l->nvacant++] = t->slot;
+	core_del(s->core, &t->core, l->now);
+	s->cfg.client.gone(s->cfg.client.arg, t);
+}
+
+static void complete(struct sim *s, struct lane *l, unsigned cpu,
+		     struct sim_task *t)
+{
+	const struct sim_client *client = &s->cfg.client;
+
+	t->started = false;
+	client->done(client->arg, t, l->rq->first_cpu + cpu, l->now);
+}
+
+/* The turn of cpu[@cpu] ends; the task is kept to be enqueued again. */
+static void stop(struct sim *s, struct lane *l, unsigned cpu, enum cr_stop why)
+{
+	struct sim_cpu *c = &l->cpu[cpu];
+	struct sim_task *t = sim_task_of(core_task_of(l->rq->cpu[cpu].running));
+	cr_ns ran = l->now - l->rq->cpu[cpu].since;
+	cr_ns served = cr_ns_max(ran - c->overhead, 0);
+
+	event_heap_set(&l->events, cpu, CR_NEVER);
+	(void)core_stop(s->core, l->rq, cpu, ran, why, l->now);
+	cr_cpus_add(&l->idle, cpu);
+	c->stats.busy += ran;
+	c->stats.overhead += ran - served;
+	t->left -= served;
+	if (why == CR_STOP_DONE) {
+		complete(s, l, cpu, t);
+	} else {
+		t->splits++;
+		c->stats.preemptions++;
+	}
+	l->todo[l->ntodo++] = &t->core;
+}
+
+static void stop_due(struct sim *s, struct lane *l)
+{
+	while (event_heap_next(&l->events) == l->now &&
+	       owner_is_cpu(l, l->events.event[0].owner)) {
+		unsigned cpu = event_heap_pop(&l->events);
+		const struct cr_cpu *c = &l->rq->cpu[cpu];
+		const struct sim_task *t =
+			sim_task_of(core_task_of(c->running));
+		bool done = l->now - c->since == l->cpu[cpu].overhead + t->left;
+
+		stop(s, l, cpu, done ? CR_STOP_DONE : CR_STOP_SLICE);
+	}
+}
+
+static void enqueue_stopped(struct sim *s, struct lane *l)
+{
+	for (unsigned i = 0; i < l->ntodo; i++) {
+		struct sim_task *t = sim_task_of(l->todo[i]);
+
+		if (t->leaving && !t->started)
+			forget(s, l, t);
+		else if (core_again(s->core, &t->core, l->now))
+			t->pending += t->started ? 0 : s->cfg.overhead.release;
+	}
+	l->ntodo = 0;
+}
+
+/* --- arrivals --- */
+
+static void arrive_due(struct sim *s, struct lane *l)
+{
+	const struct sim_client *client = &s->cfg.client;
+
+	while (event_heap_next(&l->events) == l->now) {
+		uint32_t owner = l->events.event[0].owner;
+		struct sim_task *t = l->task[owner - l->rq->ncpu];
+		cr_ns next = client->arrive(client->arg, t, l->now);
+
+		CR_ASSERT(next > l->now);
+		event_heap_set(&l->events, owner, next);
+		if (t->core.task.state == CR_IDLE &&
+		    core_release(s->core, &t->core, l->now))
+			t->pending += s->cfg.overhead.release;
+	}
+}
+
+/* --- preemption --- */
+
+static bool any(const struct cr_cpus *set)
+{
+	uint64_t bits = 0;
+
+	for (unsigned i = 0; i < CR_MAX_CPUS / 64; i++)
+		bits |= set->word[i];
+	return bits != 0;
+}
+
+/* Kicks wait for the grid: the next point of it, if one is pending. */
+static bool may_preempt(const struct sim *s, struct lane *l)
+{
+	cr_ns q = s->cfg.quantum;
+
+	if (s->cfg.preempt == SIM_FRAME || !any(&l->rq->kick))
+		return false;
+	if (s->cfg.preempt == SIM_FULL || l->now % q == 0)
+		return true;
+	l->grid = (l->now / q + 1) * q;
+	return false;
+}
+
+/* A task enqueued again may displace another one; each displacement is by a
+ * task that is before the one displaced, so this ends. */
+static void preempt(struct sim *s, struct lane *l)
+{
+	while (may_preempt(s, l)) {
+		for (unsigned cpu = 0; cpu < l->rq->ncpu; cpu++) {
+			if (!cr_cpus_has(&l->rq->kick, cpu))
+				continue;
+			cr_cpus_del(&l->rq->kick, cpu);
+			if (l->rq->cpu[cpu].running)
+				stop(s, l, cpu, CR_STOP_PREEMPT);
+		}
+		enqueue_stopped(s, l);
+	}
+}
+
+/* --- dispatching --- */
+
+/* What the machine takes before @t goes on on cpu[@cpu]. */
+static cr_ns charge(struct sim *s, struct lane *l, unsigned cpu,
+		    struct sim_task *t)
+{
+	const struct sim_overhead *o = &s->cfg.overhead;
+	struct sim_cpu *c = &l->cpu[cpu];
+	cr_ns sum = o->decision + t->pending;
+
+	t->pending = 0;
+	c->stats.picks++;
+	if (c->last != t || c->last_id != t->core.task.id) {
+		sum += o->context;
+		c->stats.switches++;
+	}
+	if (t->cpu >= 0 && t->cpu != (int)cpu) {
+		sum += o->migration;
+		c->stats.migrations++;
+		t->moves += t->started;
+	}
+	t->cpu = (int)cpu;
+	c->last = t;
+	c->last_id = t->core.task.id;
+	return sum;
+}
+
+/* When the turn ends unless a kick comes before. */
+static cr_ns end_of_turn(const struct sim *s, const struct lane *l,
+			 const struct sim_task *t, cr_ns overhead)
+{
+	cr_ns done = l->now + overhead + t->left, slice, q = s->cfg.quantum;
+
+	if (s->cfg.preempt == SIM_FRAME)
+		return done;
+	slice = cr_ns_add(l->now, t->core.task.slice);
+	if (s->cfg.preempt == SIM_QUANTUM && slice != CR_NEVER)
+		slice = (slice + q - 1) / q * q;
+	return cr_ns_min(done, slice);
+}
+
+static void dispatch(struct sim *s, struct lane *l, unsigned cpu,
+		     struct sim_task *t)
+{
+	const struct sim_client *client = &s->cfg.client;
+	cr_ns overhead = charge(s, l, cpu, t);
+
+	if (!t->started) {
+		t->left = client->cost(client->arg, t);
+		CR_ASSERT(t->left > 0);
+		t->first = l->now;
+		t->moves = t->splits = 0;
+		t->started = true;
+	}
+	l->cpu[cpu].overhead = overhead;
+	cr_cpus_del(&l->idle, cpu);
+	event_heap_set(&l->events, cpu, end_of_turn(s, l, t, overhead));
+}
+
+static int lowest(const struct cr_cpus *set)
+{
+	for (unsigned i = 0; i < CR_MAX_CPUS / 64; i++)
+		if (set->word[i])
+			return (int)(i * 64) + __builtin_ctzll(set->word[i]);
+	return -1;
+}
+
+static void pick(struct sim *s, struct lane *l)
+{
+	struct cr_cpus left = l->idle;
+	int cpu;
+
+	while (l->rq->nqueued && (cpu = lowest(&left)) >= 0) {
+		struct core_task *t =
+			core_pick(s->core, l->rq, (unsigned)cpu, l->now);
+
+		cr_cpus_del(&left, (unsigned)cpu);
+		if (t)
+			dispatch(s, l, (unsigned)cpu, sim_task_of(t));
+	}
+}
+
+static void instant(struct sim *s, struct lane *l)
+{
+	if (l->grid == l->now)
+		l->grid = CR_NEVER;
+	stop_due(s, l);
+	enqueue_stopped(s, l);
+	arrive_due(s, l);
+	(void)core_tick(s->core, l->rq, l->now);
+	preempt(s, l);
+	pick(s, l);
+}
+
+/* --- what the client sees --- */
+
+static int lane_init(struct sim *s, unsigned i, cr_ns now)
+{
+	struct lane *l = &s->lane[i];
+
+	l->rq = core_rq(s->core, i);
+	l->cpu = &s->cpus[l->rq->first_cpu];
+	l->now = now;
+	l->grid = CR_NEVER;
+	for (unsigned c = 0; c < l->rq->ncpu; c++)
+		cr_cpus_add(&l->idle, c);
+	l->todo = calloc(l->rq->ncpu, sizeof(*l->todo));
+	return l->todo ? event_heap_grow(&l->events, l->rq->ncpu) : -ENOMEM;
+}
+
+int sim_open(struct sim **out, const struct sim_config *cfg, cr_ns now,
+	     struct cr_err *e)
+{
+	struct sim *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	s->cfg = *cfg;
+	s->cfg.core.preemptible = cfg->preempt != SIM_FRAME;
+	s->now = now;
+	err = core_open(&s->core, &s->cfg.core, now, e);
+	if (err) {
+		sim_close(s);
+		return err;
+	}
+	s->nlanes = core_nrq(s->core);
+	s->lane = calloc(s->nlanes, sizeof(*s->lane));
+	s->cpus = calloc(cfg->core.ncpu, sizeof(*s->cpus));
+	err = s->lane && s->cpus ? 0 : -ENOMEM;
+	for (unsigned i = 0; i < s->nlanes && !err; i++)
+		err = lane_init(s, i, now);
+	if (err) {
+		sim_close(s);
+		return cr_fail(e, err, "out of memory for the simulator");
+	}
+	*out = s;
+	return 0;
+}
+
+static void lane_fini(struct lane *l)
+{
+	event_heap_fini(&l->events);
+	free(l->task);
+	free(l->vacant);
+	free(l->todo);
+}
+
+void sim_close(struct sim *s)
+{
+	if (!s)
+		return;
+	for (unsigned i = 0; s->lane && i < s->nlanes; i++)
+		lane_fini(&s->lane[i]);
+	free(s->lane);
+	free(s->cpus);
+	core_close(s->core);
+	free(s);
+}
+
+/* Room for one more task in @l. 0 or -ENOMEM. */
+static int make_room(struct lane *l)
+{
+	uint32_t room = l->room ? 2 * l->room : 64;
+	struct sim_task **task;
+	uint32_t *vacant;
+
+	if (l->nvacant || l->slots < l->room)
+		return 0;
+	if (event_heap_grow(&l->events, l->rq->ncpu + room))
+		return -ENOMEM;
+	task = realloc(l->task, room * sizeof(struct sim_task *));
+	if (!task)
+		return -ENOMEM;
+	l->task = task;
+	vacant = realloc(l->vacant, room * sizeof(*vacant));
+	if (!vacant)
+		return -ENOMEM;
+	l->vacant = vacant;
+	l->room = room;
+	return 0;
+}
+
+int sim_add(struct sim *s, struct sim_task *t, struct cr_verdict *v)
+{
+	int rq = core_admit(s->core, &t->core.task, v);
+	struct lane *l;
+
+	if (rq < 0)
+		return rq;
+	l = &s->lane[rq];
+	if (make_room(l))
+		return -ENOMEM;
+	t->core.backlog = &s->cfg.client.backlog;
+	t->lane = (uint32_t)rq;
+	t->slot = l->nvacant ? l->vacant[--l->nvacant] : l->slots++;
+	t->cpu = -1;
+	t->started = t->leaving = false;
+	t->pending = 0;
+	l->task[t->slot] = t;
+	core_add(s->core, &t->core, (unsigned)rq, s->now);
+	return 0;
+}
+
+void sim_remove(struct sim *s, struct sim_task *t)
+{
+	struct lane *l = &s->lane[t->lane];
+
+	sim_arrive_at(s, t, CR_NEVER);
+	if (t->core.task.state == CR_RUNNING)
+		t->leaving = true;
+	else
+		forget(s, l, t);
+}
+
+void sim_abandon(struct sim *s, struct sim_task *t)
+{
+	struct lane *l = &s->lane[t->lane];
+	const struct cr_task *task = &t->core.task;
+
+	CR_ASSERT(l->now == s->now);
+	if (task->state == CR_RUNNING) {
+		stop(s, l, (unsigned)task->cpu, CR_STOP_DROP);
+		l->ntodo--;
+	}
+	forget(s, l, t);
+}
+
+void sim_arrive_at(struct sim *s, struct sim_task *t, cr_ns at)
+{
+	struct lane *l = &s->lane[t->lane];
+
+	CR_ASSERT(at >= l->now);
+	event_heap_set(&l->events, owner_of(l, t), at);
+}
+
+void sim_run(struct sim *s, cr_ns until)
+{
+	CR_ASSERT(until >= s->now);
+	for (unsigned i = 0; i < s->nlanes; i++) {
+		struct lane *l = &s->lane[i];
+		cr_ns next;
+
+		while ((next = next_of(l)) < until) {
+			l->now = cr_ns_max(next, l->now);
+			instant(s, l);
+		}
+		l->now = until;
+	}
+	s->now = until;
+}
+
+cr_ns sim_now(const struct sim *s)
+{
+	return s->now;
+}
+
+int sim_switch(struct sim *s, const struct cr_sched_ops *ops, const char *opts,
+	       struct cr_err *e)
+{
+	struct core_switch *sw;
+	unsigned n = 0;
+	int rc;
+
+	for (unsigned i = 0; i < s->nlanes; i++)
+		n += core_ntasks(s->core, s->lane[i].rq);
+	rc = core_switch_prepare(&sw, s->core, n, ops, opts, e);
+	if (rc)
+		return rc;
+	rc = core_switch_commit(sw, s->now, e);
+	core_switch_finish(sw);
+	for (unsigned i = 0; i < s->nlanes && !rc; i++) {
+		preempt(s, &s->lane[i]);
+		pick(s, &s->lane[i]);
+	}
+	return rc;
+}
+
+struct core *sim_core(struct sim *s)
+{
+	return s->core;
+}
+
+struct sim_cpu_stats sim_cpu_stats(const struct sim *s, unsigned cpu)
+{
+	return s->cpus[cpu].stats;
+}

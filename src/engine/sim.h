@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The simulated driver: the core under a virtual clock, with preemption and
+ * with the overheads of a machine. No workload in here: when frames come, what
+ * they cost and what becomes of them is the client's.
+ *
+ * Every run queue has its own events and its own course of time between two
+ * calls of sim_run(): nothing one does reaches another (a policy that steals
+ * would; see sim_run()). At one instant of a run queue happen, in this order:
+ * all stops, all enqueues (those stopped, then arrivals by task), the tick,
+ * preemptions, and the picks by rising CPU.
+ *
+ * Overheads lengthen the turn in which they occur and count as its service,
+ * as on a machine.
+ *
+ * Thread rule: one thread.
+ */
+#ifndef ENGINE_SIM_H
+#define ENGINE_SIM_H
+
+#include "engine/core.h"
+
+struct sim;
+
+/** When a running job can be interrupted. */
+enum sim_preempt {
+	SIM_FRAME,   /**< never: as live workers do                           */
+	SIM_QUANTUM, /**< on a grid of sim_config.quantum                     */
+	SIM_FULL     /**< at any instant                                      */
+};
+
+/** A task under the simulator. Embed it; zero before sim_add(). */
+struct sim_task {
+	struct core_task core;
+
+	/* the simulator's */
+	uint32_t slot;	 /**< its number in its run queue                 */
+	uint32_t lane;	 /**< index of its run queue                      */
+	cr_ns left;	 /**< CPU time its claimed job still needs        */
+	cr_ns first;	 /**< when that job was first picked              */
+	cr_ns pending;	 /**< release overhead not yet charged            */
+	int cpu;	 /**< rq->cpu[] index where it last ran, or -1    */
+	unsigned moves;	 /**< times that job changed the CPU              */
+	unsigned splits; /**< times it was interrupted                    */
+	bool started;	 /**< @left is known                              */
+	bool leaving;	 /**< sim_remove() while it ran                   */
+};
+
+/** CPU time that the machine takes for itself, ns each. */
+struct sim_overhead {
+	cr_ns decision;	 /**< one pick                                    */
+	cr_ns context;	 /**< the CPU goes over to another task           */
+	cr_ns migration; /**< the task comes from another CPU             */
+	cr_ns release;	 /**< a job becomes ready                         */
+};
+
+/** The client: the workload. */
+struct sim_client {
+	struct core_backlog backlog;
+	/** The time that was set for @t has come: put what arrives into its
+	 * backlog, and return when it is to be called next (> @now), or
+	 * CR_NEVER. */
+	cr_ns (*arrive)(void *arg, struct sim_task *t, cr_ns now);
+	/** CPU time that the claimed job of @t takes in all, > 0. */
+	cr_ns (*cost)(void *arg, struct sim_task *t);
+	/** The job of @t is complete; it was last on engine CPU @cpu. The
+	 * client may sim_arrive_at(). */
+	void (*done)(void *arg, struct sim_task *t, unsigned cpu, cr_ns now);
+	/** @t has left after sim_remove(). */
+	void (*gone)(void *arg, struct sim_task *t);
+	void *arg;
+};
+
+struct sim_config {
+	struct core_config core; /**< preemptible is set by @preempt     */
+	enum sim_preempt preempt;
+	cr_ns quantum; /**< SIM_QUANTUM: grid, > 0                       */
+	struct sim_overhead overhead;
+	struct sim_client client;
+};
+
+/** What one CPU did. */
+struct sim_cpu_stats {
+	cr_ns busy;	   /**< running jobs, overheads included            */
+	cr_ns overhead;	   /**< of it                                       */
+	uint64_t picks;	   /**< turns                                       */
+	uint64_t switches; /**< turns of another task than the last one's   */
+	uint64_t migrations;
+	uint64_t preemptions; /**< turns ended before the job               */
+};
+
+/** Start at time @now (>= 0). 0 and *@s; -EINVAL or -ENOMEM with @e. */
+int sim_open(struct sim **s, const struct sim_config *cfg, cr_ns now,
+	     struct cr_err *e);
+/** All tasks must have gone. NULL is fine. */
+void sim_close(struct sim *s);
+
+/** Admit @t, whose constant part the caller has filled, at sim_now(). Returns
+ * 0, or -ENOSPC, -EINVAL, -ENOMEM with @v as core_admit() filled it. */
+int sim_add(struct sim *s, struct sim_task *t, struct cr_verdict *v);
+
+/** @t leaves, at once or at the end of the job it runs; gone() tells. */
+void sim_remove(struct sim *s, struct sim_task *t);
+
+/** @t leaves at once, between two calls of sim_run(). A job under way stays
+ * undone (t->started is true in gone()), what waits is shed as
+ * CR_OUT_CANCELLED. For the end of a simulation. */
+void sim_abandon(struct sim *s, struct sim_task *t);
+
+/** Call arrive() for @t at @at (>= now of its run queue), not at the time set
+ * before; CR_NEVER: not at all. */
+void sim_arrive_at(struct sim *s, struct sim_task *t, cr_ns at);
+
+/**
+ * Let everything happen that is due before @until (excluded), run queue after
+ * run queue, and set every clock to @until.
+ */
+void sim_run(struct sim *s, cr_ns until);
+
+/** The time reached by the last sim_run(). */
+cr_ns sim_now(const struct sim *s);
+
+/** Replace the policy now; see core_switch_commit(). */
+int sim_switch(struct sim *s, const struct cr_sched_ops *ops, const char *opts,
+	       struct cr_err *e);
+
+/** The core in it, to look at. */
+struct core *sim_core(struct sim *s);
+
+/** Of engine CPU @cpu, up to the last event. */
+struct sim_cpu_stats sim_cpu_stats(const struct sim *s, unsigned cpu);
+
+#endif
