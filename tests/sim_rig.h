@@ -42,6 +42,7 @@ struct sim_rig {
 	struct sim *sim;
 	struct rig_task *task; /* [ntasks] */
 	unsigned ntasks, room;
+	const void *user; /* the test's, for rig_add_with()'s @change */
 };
 
 static inline struct rig_task *rig_task_of(struct core_task *t)
