@@ -10,5 +10,7 @@
 extern const struct cr_sched_ops cr_sched_fifo;
 extern const struct cr_sched_ops cr_sched_rr;
 extern const struct cr_sched_ops cr_sched_edf;
+extern const struct cr_sched_ops cr_sched_staircase;
+extern const struct cr_sched_ops cr_sched_rsdl;
 
 #endif
