@@ -36,6 +36,7 @@ struct lane {
 	uint32_t *vacant;	/* [nvacant] slots to be used again */
 	uint32_t slots, nvacant, room;
 	cr_ns now;
+	cr_ns unlocked;		 /* the lock is held until then */
 	cr_ns grid;		 /* next time kicks are honoured; CR_NEVER */
 	struct cr_cpus idle;	 /* rq->cpu[] indexes */
 	struct core_task **todo; /* [rq->ncpu] stopped, to be enqueued again */
@@ -206,13 +207,20 @@ static void preempt(struct sim *s, struct lane *l)
 
 /* --- dispatching --- */
 
+/* Wait for the lock, and hold it: how long that takes from now on. */
+static cr_ns hold_lock(struct lane *l, cr_ns hold)
+{
+	l->unlocked = cr_ns_max(l->unlocked, l->now) + hold;
+	return l->unlocked - l->now;
+}
+
 /* What the machine takes before @t goes on on cpu[@cpu]. */
 static cr_ns charge(struct sim *s, struct lane *l, unsigned cpu,
 		    struct sim_task *t)
 {
 	const struct sim_overhead *o = &s->cfg.overhead;
 	struct sim_cpu *c = &l->cpu[cpu];
-	cr_ns sum = o->decision + t->pending;
+	cr_ns sum = o->decision + t->pending + hold_lock(l, o->lock);
 
 	t->pending = 0;
 	c->stats.picks++;

@@ -52,6 +52,8 @@ struct sim_overhead {
 	cr_ns context;	 /**< the CPU goes over to another task           */
 	cr_ns migration; /**< the task comes from another CPU             */
 	cr_ns release;	 /**< a job becomes ready                         */
+	cr_ns lock;	 /**< a pick holds its run queue's lock so long;
+			      CPUs that want it meanwhile wait their turn  */
 };
 
 /** The client: the workload. */

@@ -162,6 +162,22 @@ static void a_move_is_charged(void **state)
 	rig_free(rig);
 }
 
+/* Three CPUs pick at one instant: they wait for the lock in turn. */
+static void a_lock_is_held_by_one(void **state)
+{
+	struct sim_rig *rig = rig_new(&cr_sched_fifo, NULL, 3, 3);
+
+	(void)state;
+	rig->cfg.overhead.lock = 4;
+	for (unsigned i = 0; i < 3; i++)
+		rig_add(rig, 1000, 100);
+	sim_run(rig->sim, 500);
+	assert_int_equal(rig->task[0].response, 104);
+	assert_int_equal(rig->task[1].response, 108);
+	assert_int_equal(rig->task[2].response, 112);
+	rig_free(rig);
+}
+
 static void a_task_leaves_after_its_frame(void **state)
 {
 	struct sim_rig *rig = rig_new(&cr_sched_fifo, NULL, 1, 2);
@@ -228,6 +244,7 @@ int main(void)
 		cmocka_unit_test(a_slice_ends_a_turn),
 		cmocka_unit_test(overheads_lengthen_turns),
 		cmocka_unit_test(a_move_is_charged),
+		cmocka_unit_test(a_lock_is_held_by_one),
 		cmocka_unit_test(a_task_leaves_after_its_frame),
 		cmocka_unit_test(a_switch_keeps_every_job),
 		cmocka_unit_test(two_runs_are_one),
