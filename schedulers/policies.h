@@ -10,6 +10,8 @@
 extern const struct cr_sched_ops cr_sched_fifo;
 extern const struct cr_sched_ops cr_sched_rr;
 extern const struct cr_sched_ops cr_sched_edf;
+extern const struct cr_sched_ops cr_sched_cfs;
+extern const struct cr_sched_ops cr_sched_bfs;
 extern const struct cr_sched_ops cr_sched_staircase;
 extern const struct cr_sched_ops cr_sched_rsdl;
 
