@@ -1,248 +1,254 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one scheduling decision costs: ns for stop + enqueue + pick (with claim)
- * per policy and number of runnable tasks, through the core alone and through
- * a live worker (lock, clock, empty job). Prints a table, or JSON:
+ * What one scheduling decision costs: ns for stop + enqueue + pick through the
+ * core on one run queue, frame claimed, for every registered policy at 10 to
+ * 100,000 waiting tasks, and how it grows per decade.
  *
- *     decision [--json] [--scheduler NAME] [--max-tasks N] [--pin CPU]
+ *     decision [--json] [--scheduler NAME] [--max-tasks N] [--repeats N]
+ *              [--scatter]
+ *
+ * Medians of several repeats; a repeat visits every policy and number once, so
+ * that drift of the machine reaches all alike. Every job takes a turn of 1 ms
+ * and time goes on with it: each decision is about another task. Tasks lie in
+ * memory in the order of their first release, so what a policy without a tree
+ * shows is its work and not cache misses; --scatter releases them in another
+ * order, so it is both.
  *
  * Not a test: it asserts nothing about time.
  */
-#include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "engine/live.h"
+#include "endless.h"
 #include "schedulers/registry.h"
 
-#define ROUNDS 2000000u
-
-/* A call whose next frame always waits. */
-struct endless {
-	struct live_task task;
-	uint64_t next;
-	cr_ns phase;
+enum {
+	DECADES = 5,   /* 10 .. 100,000 tasks */
+	POLICIES = 32, /* registered, at most */
+	REPEATS = 31,  /* at most */
+	ROUNDS = 200000,
 };
 
-static struct endless *endless_of(struct core_task *t)
-{
-	return (struct endless *)(void *)((unsigned char *)t -
-					  offsetof(struct endless, task.core));
-}
-
-/* A measurement ends by nothing waiting any more. */
-static atomic_bool draining;
-
-static bool peek(struct core_task *t, struct cr_job *job)
-{
-	struct endless *x = endless_of(t);
-
-	if (atomic_load_explicit(&draining, memory_order_relaxed))
-		return false;
-	job->seq = x->next;
-	job->arrival = x->phase + (cr_ns)x->next * t->task.period;
-	job->eligible = job->arrival;
-	job->deadline = job->arrival + t->task.rel_deadline;
-	return true;
-}
-
-static bool claim(struct core_task *t, uint64_t seq)
-{
-	endless_of(t)->next = seq + 1;
-	return true;
-}
-
-static const struct core_backlog backlog = { peek, claim, NULL };
-
-static struct endless *make_tasks(unsigned n)
-{
-	struct endless *x = calloc(n, sizeof(*x));
-
-	for (unsigned i = 0; x && i < n; i++) {
-		struct cr_task *t = &x[i].task.core.task;
-
-		t->id = i;
-		t->cls = CR_SOFT;
-		t->period = t->rel_deadline = 20 * CR_MS;
-		t->cost.mean = t->cost.p99 = CR_US;
-		t->weight = 1024;
-		cr_cpus_add(&t->cpus, 0);
-		x[i].phase = (cr_ns)(i * UINT64_C(2654435761) % 20000000);
-	}
-	return x;
-}
-
-static void close_core(struct core *c, struct endless *x, unsigned n)
-{
-	atomic_store(&draining, true);
-	for (unsigned i = 0; i < n; i++)
-		core_del(c, &x[i].task.core, ROUNDS);
-	core_close(c);
-	free(x);
-}
-
-/* ns per decision through the core, or -1. */
-static double core_cost(const struct cr_sched_ops *ops, unsigned n)
-{
-	struct core_config cfg = { .ops = ops, .ncpu = 1 };
-	struct endless *x = make_tasks(n);
-	struct core *c;
-	cr_ns begin, end;
-
-	if (!x || core_open(&c, &cfg, 0, NULL))
-		return -1;
-	atomic_store(&draining, false);
-	for (unsigned i = 0; i < n; i++) {
-		x[i].task.core.backlog = &backlog;
-		core_add(c, &x[i].task.core, 0, 0);
-		(void)core_release(c, &x[i].task.core, 0);
-	}
-	begin = clock_now();
-	for (unsigned k = 1; k <= ROUNDS; k++) {
-		struct core_task *t = core_pick(c, core_rq(c, 0), 0, k);
-
-		(void)core_stop(c, core_rq(c, 0), 0, CR_US, CR_STOP_DONE, k);
-		(void)core_again(c, t, k);
-	}
-	end = clock_now();
-	close_core(c, x, n);
-	return (double)(end - begin) / ROUNDS;
-}
-
-static void run_nothing(void *arg, struct live_task *t,
-			const struct live_run *r)
-{
-	(void)arg, (void)t, (void)r;
-}
-
-static void gone(void *arg, struct live_task *t)
-{
-	(void)t;
-	atomic_fetch_add((atomic_uint *)arg, 1);
-}
-
-static uint64_t jobs_of(struct live *l)
-{
-	struct live_worker_stats st;
-
-	live_worker_stats(l, 0, &st);
-	return st.jobs;
-}
-
-/* ns of wall clock per empty job on one live worker, or -1. */
-static double live_cost(const struct cr_sched_ops *ops, unsigned n,
-			const unsigned *pin)
-{
-	atomic_uint left = 0;
-	struct live_config cfg = { .core = { .ops = ops, .ncpu = 1 },
-				   .pin = pin,
-				   .client = { .backlog = backlog,
-					       .run = run_nothing,
-					       .gone = gone,
-					       .arg = &left } };
-	struct endless *x = make_tasks(n);
-	struct timespec pause = { .tv_nsec = 500000000 };
-	struct cr_verdict v;
-	struct live *l;
-	uint64_t jobs;
-	cr_ns begin, end;
-
-	atomic_store(&draining, false);
-	if (!x || live_open(&l, &cfg, NULL, NULL))
-		return -1;
-	for (unsigned i = 0; i < n; i++) {
-		struct live_task *t = &x[i].task;
-
-		if (live_add(l, t, &v) || !live_task_wake(t))
-			return -1;
-		live_release(l, &t, 1);
-	}
-	begin = clock_now();
-	jobs = jobs_of(l);
-	(void)nanosleep(&pause, NULL);
-	jobs = jobs_of(l) - jobs;
-	end = clock_now();
-	atomic_store(&draining, true);
-	for (unsigned i = 0; i < n; i++)
-		live_remove(l, &x[i].task);
-	live_close(l);
-	free(x);
-	return jobs ? (double)(end - begin) / (double)jobs : -1;
-}
-
-static void report(bool json, const char *path, const char *name, unsigned n,
-		   double ns)
-{
-	static bool more;
-
-	if (json)
-		(void)printf("%s{\"path\":\"%s\",\"scheduler\":\"%s\","
-			     "\"tasks\":%u,\"ns\":%.1f}",
-			     more ? ",\n " : "[", path, name, n, ns);
-	else
-		(void)printf("%-5s %-10s %8u tasks %9.1f ns\n", path, name, n,
-			     ns);
-	more = true;
-	(void)fflush(stdout);
-}
-
-static void measure(const struct cr_sched_ops *ops, unsigned most, bool json,
-		    const unsigned *pin)
-{
-	for (unsigned n = 10; n <= most; n *= 10)
-		report(json, "core", ops->name, n, core_cost(ops, n));
-	for (unsigned n = 10; n <= most && n <= 1000; n *= 10)
-		report(json, "live", ops->name, n, live_cost(ops, n, pin));
-}
+struct bench {
+	struct core *core;
+	struct cr_rq *rq;
+	struct endless *x; /* [n] */
+	unsigned n;
+	struct endless_clock clock;
+};
 
 struct choice {
 	const char *only; /* scheduler; NULL: all */
-	unsigned most, cpu;
-	bool json, pinned;
+	unsigned most, repeats;
+	bool json, scatter;
 };
+
+/* ns of every repeat. */
+struct figures {
+	double ns[POLICIES][DECADES][REPEATS];
+};
+
+/* A permutation of 0..n-1: the step has no factor in common with 10^k. */
+static unsigned order(unsigned i, unsigned n, bool scatter)
+{
+	return scatter ? (unsigned)(i * UINT64_C(61803) % n) : i;
+}
+
+static bool bench_open(struct bench *b, const struct cr_sched_ops *ops,
+		       unsigned n, bool scatter)
+{
+	struct core_config cfg = { .ops = ops, .ncpu = 1 };
+
+	*b = (struct bench){ .n = n };
+	b->x = endless_tasks(n, &b->clock);
+	if (!b->x || core_open(&b->core, &cfg, 0, NULL)) {
+		free(b->x);
+		return false;
+	}
+	b->rq = core_rq(b->core, 0);
+	for (unsigned i = 0; i < n; i++) {
+		struct core_task *t = &b->x[order(i, n, scatter)].task.core;
+
+		core_add(b->core, t, 0, 0);
+		(void)core_release(b->core, t, 0);
+	}
+	return true;
+}
+
+static void bench_close(struct bench *b)
+{
+	atomic_store(&b->clock.dry, true);
+	for (unsigned i = 0; i < b->n; i++)
+		core_del(b->core, &b->x[i].task.core, b->clock.now);
+	core_close(b->core);
+	free(b->x);
+}
+
+/* A policy may hold tasks back until its tick. */
+static struct core_task *pick(struct bench *b)
+{
+	struct core_task *t;
+
+	(void)core_tick(b->core, b->rq, b->clock.now);
+	while (!(t = core_pick(b->core, b->rq, 0, b->clock.now))) {
+		b->clock.now = cr_ns_max(b->clock.now, b->rq->next_tick);
+		(void)core_tick(b->core, b->rq, b->clock.now);
+	}
+	return t;
+}
+
+static void decide(struct bench *b, unsigned rounds)
+{
+	for (unsigned k = 0; k < rounds; k++) {
+		struct core_task *t = pick(b);
+
+		b->clock.now += ENDLESS_JOB;
+		(void)core_stop(b->core, b->rq, 0, ENDLESS_JOB, CR_STOP_DONE,
+				b->clock.now);
+		(void)core_again(b->core, t, b->clock.now);
+	}
+}
+
+/* ns per decision, or -1. */
+static double measure(const struct cr_sched_ops *ops, unsigned n, bool scatter)
+{
+	struct bench b;
+	cr_ns begin, end;
+
+	if (!bench_open(&b, ops, n, scatter))
+		return -1;
+	decide(&b, n); /* every task once: memory is there */
+	begin = clock_now();
+	decide(&b, ROUNDS);
+	end = clock_now();
+	bench_close(&b);
+	return (double)(end - begin) / ROUNDS;
+}
+
+static bool wanted(const struct choice *c, unsigned policy)
+{
+	return !c->only || strcmp(c->only, cr_schedulers[policy]->name) == 0;
+}
+
+static void run(const struct choice *c, struct figures *f)
+{
+	for (unsigned r = 0; r < c->repeats; r++)
+		for (unsigned d = 0, n = 10; n <= c->most; d++, n *= 10)
+			for (unsigned p = 0; cr_schedulers[p]; p++)
+				if (wanted(c, p))
+					f->ns[p][d][r] =
+						measure(cr_schedulers[p], n,
+							c->scatter);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *v, unsigned n)
+{
+	qsort(v, n, sizeof(*v), by_value);
+	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+static void print_json(const struct choice *c, struct figures *f)
+{
+	const char *sep = "[";
+
+	for (unsigned p = 0; cr_schedulers[p]; p++)
+		for (unsigned d = 0, n = 10; n <= c->most; d++, n *= 10) {
+			if (!wanted(c, p))
+				continue;
+			(void)printf("%s{\"scheduler\": \"%s\", \"tasks\": %u, "
+				     "\"ns\": %.1f}",
+				     sep, cr_schedulers[p]->name, n,
+				     median(f->ns[p][d], c->repeats));
+			sep = ",\n ";
+		}
+	(void)printf("]\n");
+}
+
+/* ns at each number of tasks, then the factor from each to the next. */
+static void print_row(const char *name, const double *ns, unsigned decades)
+{
+	(void)printf("%-10s", name);
+	for (unsigned d = 0; d < decades; d++)
+		(void)printf("%9.1f", ns[d]);
+	(void)printf("   ");
+	for (unsigned d = 1; d < decades; d++)
+		(void)printf("  x%.2f", ns[d] / ns[d - 1]);
+	(void)printf("\n");
+}
+
+static void print_table(const struct choice *c, struct figures *f)
+{
+	unsigned decades = 0;
+
+	(void)printf("%-10s", "ns, tasks");
+	for (unsigned n = 10; n <= c->most; n *= 10, decades++)
+		(void)printf("%9u", n);
+	(void)printf("     growth per decade\n");
+	for (unsigned p = 0; cr_schedulers[p]; p++) {
+		double ns[DECADES];
+
+		if (!wanted(c, p))
+			continue;
+		for (unsigned d = 0; d < decades; d++)
+			ns[d] = median(f->ns[p][d], c->repeats);
+		print_row(cr_schedulers[p]->name, ns, decades);
+	}
+}
+
+static unsigned number(const char *text, unsigned most)
+{
+	unsigned long n = strtoul(text, NULL, 10);
+
+	return n < 1 ? 1 : n > most ? most : (unsigned)n;
+}
 
 /* False: not understood. */
 static bool parse(struct choice *c, int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
-		const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-
-		if (strcmp(argv[i], "--json") == 0) {
+		if (strcmp(argv[i], "--json") == 0)
 			c->json = true;
-			continue;
-		}
-		if (!value)
+		else if (strcmp(argv[i], "--scatter") == 0)
+			c->scatter = true;
+		else if (i + 1 == argc)
 			return false;
-		if (strcmp(argv[i], "--scheduler") == 0)
-			c->only = value;
+		else if (strcmp(argv[i], "--scheduler") == 0)
+			c->only = argv[++i];
 		else if (strcmp(argv[i], "--max-tasks") == 0)
-			c->most = (unsigned)strtoul(value, NULL, 10);
-		else if (strcmp(argv[i], "--pin") == 0)
-			c->cpu = (unsigned)strtoul(value, NULL, 10);
+			c->most = number(argv[++i], 100000);
+		else if (strcmp(argv[i], "--repeats") == 0)
+			c->repeats = number(argv[++i], REPEATS);
 		else
 			return false;
-		c->pinned |= strcmp(argv[i], "--pin") == 0;
-		i++;
 	}
 	return true;
 }
 
 int main(int argc, char **argv)
 {
-	struct choice c = { .most = 100000 };
+	static struct figures f;
+	struct choice c = { .most = 100000, .repeats = 5 };
+	unsigned policies = 0;
 
 	if (!parse(&c, argc, argv)) {
 		(void)fprintf(stderr, "usage: decision [--json] [--scheduler "
-				      "NAME] [--max-tasks N] [--pin CPU]\n");
+				      "NAME] [--max-tasks N] [--repeats N] "
+				      "[--scatter]\n");
 		return 2;
 	}
-	for (unsigned i = 0; cr_schedulers[i]; i++)
-		if (!c.only || strcmp(c.only, cr_schedulers[i]->name) == 0)
-			measure(cr_schedulers[i], c.most, c.json,
-				c.pinned ? &c.cpu : NULL);
-	if (c.json)
-		(void)printf("]\n");
+	while (cr_schedulers[policies])
+		policies++;
+	if (policies > POLICIES)
+		return 1;
+	run(&c, &f);
+	(c.json ? print_json : print_table)(&c, &f);
 	return 0;
 }
