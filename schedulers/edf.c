@@ -50,11 +50,12 @@ RB_HEAD(extremes, extreme);
 
 struct edf_task {
 	RB_ENTRY(edf_task) node;
+	cr_ns place;		 /* the deadline that orders it; beside node,
+				  * as a walk reads both */
 	struct extreme frame;	 /* longest frame            */
 	struct extreme deadline; /* minus relative deadline  */
 	struct extreme density;	 /* hard tasks: C / min(D,T) */
 	int64_t util;		 /* its part of edf_rq.util  */
-	cr_ns place;		 /* the deadline that orders it */
 	unsigned lost;		 /* frames dropped since one was done */
 };
 
