@@ -9,13 +9,15 @@
  *     +-- nothing waits --------+-- worth it: stop(DROP), next frame
  *
  * Every callback of the policy is made here (or in core_switch.c), so this is
- * where its promises are verified and where the counts come from.
+ * where its promises are verified (core_guard.c) and where the counts come
+ * from.
  */
 #include "engine/core.h"
 
 #include <string.h>
 
 #include "engine/core_state.h"
+#include "engine/cpus.h"
 
 /* Time per run queue never goes back: policies rely on it. */
 static void advance(struct core *c, struct cr_rq *rq, cr_ns now)
@@ -58,7 +60,7 @@ void core_enqueue(struct core *c, struct core_task *t, enum cr_enq why,
 	CR_ASSERT(t->task.state == CR_IDLE);
 	t->task.state = CR_QUEUED;
 	rq->nqueued++;
-	c->sched.ops->enqueue(rq, &t->task, why, now);
+	rq->sched->ops->enqueue(rq, &t->task, why, now);
 	want(aux_of(c, rq), &t->task.cpus);
 	core_check(c, rq);
 }
@@ -70,9 +72,10 @@ void core_join(struct core *c, struct core_task *t, struct cr_rq *rq, cr_ns now)
 	rq->load_ppm += t->load_ppm;
 	TAILQ_INSERT_TAIL(&aux_of(c, rq)->tasks, t, link);
 	aux_of(c, rq)->ntasks++;
-	memset(t->task.priv, 0, c->sched.ops->task_size);
-	if (c->sched.ops->task_add)
-		c->sched.ops->task_add(rq, &t->task, now);
+	t->core = c;
+	memset(t->task.priv, 0, rq->sched->ops->task_size);
+	if (rq->sched->ops->task_add)
+		rq->sched->ops->task_add(rq, &t->task, now);
 	core_check(c, rq);
 }
 
@@ -121,17 +124,18 @@ void core_del(struct core *c, struct core_task *t, cr_ns now)
 	CR_ASSERT(t->task.state != CR_RUNNING);
 	advance(c, rq, now);
 	if (queued) {
-		c->sched.ops->dequeue(rq, &t->task, now);
+		rq->sched->ops->dequeue(rq, &t->task, now);
 		t->task.state = CR_IDLE;
 		rq->nqueued--;
 		core_check(c, rq);
 	}
 	cancel_backlog(t, queued, now);
-	if (c->sched.ops->task_del)
-		c->sched.ops->task_del(rq, &t->task, now);
+	if (rq->sched->ops->task_del)
+		rq->sched->ops->task_del(rq, &t->task, now);
 	part(c, t);
 	core_check(c, rq);
 	t->task.rq = NULL;
+	t->core = NULL;
 }
 
 bool core_release(struct core *c, struct core_task *t, cr_ns now)
@@ -172,7 +176,7 @@ static void leave_cpu(struct core *c, struct cr_rq *rq, unsigned cpu,
 	t->task.job.ran += ran;
 	t->left = why;
 	if (!t->foreign)
-		c->sched.ops->stop(rq, cpu, &t->task, ran, why, now);
+		rq->sched->ops->stop(rq, cpu, &t->task, ran, why, now);
 	core_check(c, rq);
 }
 
@@ -219,19 +223,40 @@ static bool take_frame(struct core *c, struct core_task *t, cr_ns now)
 	return false;
 }
 
+/* What is true of nearly every answer; core_pick_flaw() knows the rest. */
+static bool good_pick(const struct core *c, const struct cr_rq *rq,
+		      unsigned cpu, struct cr_task *t)
+{
+	if (!t)
+		return rq->next_tick != CR_NEVER;
+	return core_task_of(t)->core == c && t->state == CR_QUEUED &&
+	       t->rq == rq && cr_may_run(rq, t, cpu) &&
+	       (t->slice > 0 || !c->cfg.preemptible);
+}
+
+static struct cr_task *checked_pick(struct core *c, struct cr_rq *rq,
+				    unsigned cpu, cr_ns now)
+{
+	struct cr_task *t = rq->sched->ops->pick(rq, cpu, now);
+	struct core_flaw flaw;
+
+	if (__builtin_expect(good_pick(c, rq, cpu, t), 1))
+		return t;
+	flaw = core_pick_flaw(c, rq, cpu, t);
+	if (!flaw.what)
+		return t;
+	core_blame(c, rq, &flaw, now);
+	return rq->sched->ops->pick(rq, cpu, now);
+}
+
 static struct core_task *ask_policy(struct core *c, struct cr_rq *rq,
 				    unsigned cpu, cr_ns now)
 {
 	struct core_rq *a = aux_of(c, rq);
-	struct cr_task *t = c->sched.ops->pick(rq, cpu, now);
+	struct cr_task *t = checked_pick(c, rq, cpu, now);
 
-	if (!t) {
-		CR_DEBUG_ASSERT(rq->next_tick != CR_NEVER ||
-				core_may_idle(c, rq, cpu));
+	if (!t)
 		return NULL;
-	}
-	CR_ASSERT(t->state == CR_QUEUED && t->rq == rq &&
-		  cr_may_run(rq, t, cpu));
 	rq->nqueued--;
 	t->state = CR_RUNNING;
 	t->cpu = (int)cpu;
@@ -267,13 +292,21 @@ struct core_task *core_pick(struct core *c, struct cr_rq *rq, unsigned cpu,
 bool core_tick(struct core *c, struct cr_rq *rq, cr_ns now)
 {
 	struct core_rq *a = aux_of(c, rq);
+	const struct core_flaw again = {
+		.callback = "tick",
+		.what = "armed the tick that was due once more",
+		.cpu = -1,
+	};
+	cr_ns due = rq->next_tick;
 
-	if (now < rq->next_tick)
+	if (now < due)
 		return false;
 	advance(c, rq, now);
 	rq->next_tick = CR_NEVER;
-	if (c->sched.ops->tick)
-		c->sched.ops->tick(rq, now);
+	if (rq->sched->ops->tick)
+		rq->sched->ops->tick(rq, now);
+	if (rq->next_tick <= due)
+		core_blame(c, rq, &again, now);
 	core_check(c, rq);
 	/* what was held back may be ready now, on any CPU */
 	a->fresh = rq->nqueued;
@@ -286,16 +319,23 @@ struct core_task *core_steal(struct core *c, struct cr_rq *from,
 {
 	struct cr_task *found;
 	struct core_task *t;
+	struct core_flaw flaw;
 
-	if (!c->sched.ops->steal || !from->nqueued)
+	if (!c->sched.ops->steal || !from->nqueued ||
+	    from->sched != &c->sched || to->sched != &c->sched)
 		return NULL;
 	advance(c, from, now);
 	advance(c, to, now);
 	found = c->sched.ops->steal(from, to, cpu, now);
 	if (!found)
 		return NULL;
-	CR_ASSERT(found->state == CR_QUEUED && found->rq == from &&
-		  cr_may_run(to, found, cpu));
+	flaw = core_steal_flaw(c, from, to, cpu, found);
+	if (flaw.what) {
+		/* it may have changed sums on both sides */
+		core_blame(c, from, &flaw, now);
+		core_stand_in(c, to, now);
+		return NULL;
+	}
 	t = core_task_of(found);
 	from->nqueued--;
 	found->state = CR_IDLE;
@@ -310,24 +350,15 @@ struct core_task *core_steal(struct core *c, struct cr_rq *from,
 	return t;
 }
 
-static bool any(const struct cr_cpus *set)
-{
-	uint64_t bits = 0;
-
-	for (unsigned i = 0; i < CR_MAX_CPUS / 64; i++)
-		bits |= set->word[i];
-	return bits != 0;
-}
-
 unsigned core_wakes(struct core *c, struct cr_rq *rq, struct cr_cpus *idle,
 		    struct cr_cpus *wake)
 {
 	struct core_rq *a = aux_of(c, rq);
 	unsigned left = a->fresh < rq->nqueued ? a->fresh : rq->nqueued;
 
-	if (!a->fresh && !any(&rq->kick))
+	if (!a->fresh && !cpus_any(&rq->kick))
 		return 0;
-	for (unsigned i = 0; any(idle) && i < rq->ncpu; i++) {
+	for (unsigned i = 0; cpus_any(idle) && i < rq->ncpu; i++) {
 		bool kicked = cr_cpus_has(&rq->kick, i);
 
 		if (!cr_cpus_has(idle, i))

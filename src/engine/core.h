@@ -56,6 +56,7 @@ struct core_task {
 	/* the core's; under the lock of the task's run queue */
 	bool claimed;	   /**< the job's frame is out of the backlog   */
 	bool foreign;	   /**< running, picked by the former policy    */
+	struct core *core; /**< whose it is: what no policy can make up */
 	enum cr_stop left; /**< why it last left a CPU                  */
 	int64_t load_ppm;  /**< its part of rq->load_ppm                */
 	TAILQ_ENTRY(core_task) link;
@@ -84,6 +85,9 @@ struct core_config {
 				   0: CR_PPM                               */
 	cr_ns max_age[CR_NCLASSES]; /**< 0: frames never get too old          */
 	enum core_stale stale[CR_NCLASSES];
+	/** Replace a policy that breaks its contract in debug builds, too,
+	 * where it aborts otherwise: for tests of the replacement. */
+	bool lenient;
 };
 
 /**
@@ -174,10 +178,11 @@ unsigned core_wakes(struct core *c, struct cr_rq *rq, struct cr_cpus *idle,
 
 /** What core_pick() met in one run queue; under its lock. */
 struct core_counts {
-	uint64_t picks; /**< jobs handed out                              */
-	uint64_t gone;	/**< jobs whose frame was dropped meanwhile       */
-	uint64_t shed;	/**< jobs shed because too old                    */
-	uint64_t stale; /**< jobs too old, but handed out (concealed)     */
+	uint64_t picks;	 /**< jobs handed out                              */
+	uint64_t gone;	 /**< jobs whose frame was dropped meanwhile       */
+	uint64_t shed;	 /**< jobs shed because too old                    */
+	uint64_t stale;	 /**< jobs too old, but handed out (concealed)     */
+	uint64_t faults; /**< times its policy broke the contract         */
 };
 struct core_counts core_counts(const struct core *c, const struct cr_rq *rq);
 
@@ -186,6 +191,38 @@ int64_t core_bound_ppm(const struct core *c);
 
 /** Tasks that belong to @rq; under its lock. */
 unsigned core_ntasks(const struct core *c, const struct cr_rq *rq);
+
+/* --- policies that break the contract (core_guard.c) --- */
+
+enum { CORE_FAULT_KV = 12 };
+
+/** What a policy did that it must not, and what it says about the task. */
+struct core_fault {
+	const char *policy, *callback, *what; /**< static text            */
+	unsigned rq;
+	int64_t cpu;  /**< engine number; -1: none                        */
+	int64_t task; /**< id; -1: none                                   */
+	unsigned nkv; /**< of kv[], from explain()                        */
+	struct cr_kv kv[CORE_FAULT_KV];
+};
+
+/** Is there a fault to take? Under the lock of @rq. */
+bool core_faulty(const struct core *c, const struct cr_rq *rq);
+
+/**
+ * The fault of @rq's policy that nobody has asked for yet, once. By then fifo
+ * serves that run queue, with every task and job it had; core_switch_commit()
+ * makes it the policy of all. Under the lock of @rq.
+ */
+bool core_take_fault(struct core *c, const struct cr_rq *rq,
+		     struct core_fault *f);
+
+/** "policy=edf callback=pick what=\"...\" rq=0 task=3 deadline=20": for logs.
+ */
+void core_fault_text(const struct core_fault *f, char *buf, size_t size);
+
+/** Does fifo stand in for the policy of some run queue? All locks held. */
+bool core_replaced(const struct core *c);
 
 /* --- replacing the policy --- */
 

@@ -81,11 +81,16 @@ int core_admit(const struct core *c, const struct cr_task *t,
 	*v = (struct cr_verdict){ .rule = nonsense(t) };
 	if (v->rule)
 		return -EINVAL;
-	rc = c->sched.ops->admit ? c->sched.ops->admit(&c->sched, t, v)
-				 : guard(c, t, v);
+	/* its sums are gone where fifo stands in for it */
+	rc = c->sched.ops->admit && !core_replaced(c)
+		     ? c->sched.ops->admit(&c->sched, t, v)
+		     : guard(c, t, v);
 	if (rc == -ENOSPC && !c->cfg.admission)
 		rc = worst_fit(c, t);
-	CR_ASSERT(rc < (int)c->sched.nrq);
+	if (rc >= 0 && (rc >= (int)c->sched.nrq || !touches(&c->rq[rc], t))) {
+		v->rule = "a run queue to join: its admit() names none";
+		return -EINVAL;
+	}
 	return rc < 0 && rc != -ENOSPC ? -EINVAL : rc;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/options.h"
 #include "engine/core_state.h"
+#include "schedulers/policies.h"
 
 static size_t round_up(size_t size, size_t to)
 {
@@ -82,6 +83,7 @@ int core_policy_start(struct core *c, const struct core_policy *p)
 	c->sched.ops = p->ops;
 	c->sched.opts = p->opts;
 	for (unsigned i = 0; i < c->sched.nrq; i++) {
+		c->rq[i].sched = &c->sched;
 		c->rq[i].priv = p->priv[i];
 		c->rq[i].next_tick = CR_NEVER;
 		c->rq[i].kick = (struct cr_cpus){ 0 };
@@ -97,7 +99,6 @@ static void share_out_cpus(struct core *c, unsigned per_rq, cr_ns now)
 	for (unsigned i = 0; i < c->sched.nrq; i++) {
 		unsigned first = i * per_rq, left = c->cfg.ncpu - first;
 
-		c->rq[i].sched = &c->sched;
 		c->rq[i].id = i;
 		c->rq[i].first_cpu = first;
 		c->rq[i].ncpu = left < per_rq ? left : per_rq;
@@ -145,6 +146,12 @@ static int start(struct core *c, cr_ns now, struct cr_err *e)
 
 	if (rc)
 		return cr_fail(e, rc, "out of memory for %u CPUs", c->cfg.ncpu);
+	rc = core_policy_init(&c->spare_policy, c->sched.nrq, &cr_sched_fifo,
+			      NULL, e);
+	if (rc)
+		return rc;
+	c->spare = c->sched;
+	c->spare.ops = &cr_sched_fifo;
 	rc = core_policy_init(&p, c->sched.nrq, c->cfg.ops, c->cfg.opts, e);
 	if (rc)
 		return rc;
@@ -186,6 +193,7 @@ void core_close(struct core *c)
 	for (unsigned i = 0; c->aux && i < c->sched.nrq; i++)
 		CR_ASSERT(TAILQ_EMPTY(&c->aux[i].tasks));
 	core_policy_fini(&c->policy, c->sched.nrq);
+	core_policy_fini(&c->spare_policy, c->sched.nrq);
 	free(c->cpu);
 	free(c->aux);
 	free(c->rq);

@@ -18,6 +18,8 @@ struct core_rq {
 	unsigned fresh; /**< enqueued since core_wakes(), not yet picked    */
 	struct cr_cpus fresh_cpus; /**< engine CPUs that they may run on    */
 	struct core_counts counts;
+	bool untold; /**< fault has not been taken yet */
+	struct core_fault fault;
 };
 
 /** The parts that a switch replaces. */
@@ -31,6 +33,9 @@ struct core {
 	struct core_config cfg;
 	struct cr_sched sched;
 	struct core_policy policy;
+	/* fifo, for run queues whose policy broke the contract */
+	struct cr_sched spare;
+	struct core_policy spare_policy;
 	struct cr_rq *rq;    /**< [nrq] */
 	struct core_rq *aux; /**< [nrq] */
 	struct cr_cpu *cpu;  /**< [cfg.ncpu], shared out to the rqs */
@@ -45,20 +50,33 @@ static inline struct core_rq *aux_of(const struct core *c,
 /** Run after every callback of the policy. */
 static inline void core_check(const struct core *c, const struct cr_rq *rq)
 {
-	CR_DEBUG_ASSERT(!c->sched.ops->check || c->sched.ops->check(rq));
+	(void)c;
+	CR_DEBUG_ASSERT(!rq->sched->ops->check || rq->sched->ops->check(rq));
 }
 
-/** May the policy leave cpu[@cpu] idle without a tick to come? */
-static inline bool core_may_idle(const struct core *c, const struct cr_rq *rq,
-				 unsigned cpu)
-{
-	const struct core_task *t;
+/** A promise that a policy has broken. */
+struct core_flaw {
+	const char *callback, *what; /**< what NULL: none is broken      */
+	int cpu;		     /**< of the run queue; -1: none     */
+	const struct cr_task *task;  /**< one of the core's, or NULL     */
+};
 
-	TAILQ_FOREACH (t, &aux_of(c, rq)->tasks, link)
-		if (t->task.state == CR_QUEUED && cr_may_run(rq, &t->task, cpu))
-			return false;
-	return true;
-}
+/** The flaw of @t as the answer of pick() for cpu[@cpu] of @rq. */
+struct core_flaw core_pick_flaw(const struct core *c, const struct cr_rq *rq,
+				unsigned cpu, const struct cr_task *t);
+
+/** The flaw of @t, not NULL, as the answer of steal() for cpu[@cpu] of @to. */
+struct core_flaw core_steal_flaw(const struct core *c, const struct cr_rq *from,
+				 const struct cr_rq *to, unsigned cpu,
+				 const struct cr_task *t);
+
+/** Let fifo take @rq over, with all its tasks. */
+void core_stand_in(struct core *c, struct cr_rq *rq, cr_ns now);
+
+/** Note @flaw of the policy of @rq and let fifo take over the run queue.
+ * Aborts in debug builds, see core_config.lenient. */
+void core_blame(struct core *c, struct cr_rq *rq, const struct core_flaw *flaw,
+		cr_ns now);
 
 /** Parse options and allocate private memory. -EINVAL, -ENOMEM with @e. */
 int core_policy_init(struct core_policy *p, unsigned nrq,

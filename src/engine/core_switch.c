@@ -28,6 +28,8 @@ struct saved_rq {
 	unsigned nqueued, fresh;
 	cr_ns next_tick;
 	struct cr_cpus kick, fresh_cpus;
+	const struct cr_sched *sched; /* the policy's, or fifo stood in */
+	void *priv;
 };
 
 struct core_switch {
@@ -78,6 +80,8 @@ static void save_rq(struct core_switch *sw, unsigned i)
 		.next_tick = c->rq[i].next_tick,
 		.kick = c->rq[i].kick,
 		.fresh_cpus = c->aux[i].fresh_cpus,
+		.sched = c->rq[i].sched,
+		.priv = c->rq[i].priv,
 	};
 	TAILQ_FOREACH (t, &c->aux[i].tasks, link) {
 		struct saved_task *s = &sw->task[sw->ntasks++];
@@ -140,7 +144,8 @@ static void put_back(struct core_switch *sw)
 	c->sched.ops = sw->old.ops;
 	c->sched.opts = sw->old.opts;
 	for (unsigned i = 0; i < c->sched.nrq; i++) {
-		c->rq[i].priv = sw->old.priv[i];
+		c->rq[i].sched = sw->rq[i].sched;
+		c->rq[i].priv = sw->rq[i].priv;
 		c->rq[i].nqueued = sw->rq[i].nqueued;
 		c->rq[i].next_tick = sw->rq[i].next_tick;
 		c->rq[i].kick = sw->rq[i].kick;

@@ -12,6 +12,7 @@
 
 #include "base/options.h"
 #include "engine/live_state.h"
+#include "schedulers/policies.h"
 
 static void lock_all(struct live *l)
 {
@@ -155,6 +156,20 @@ int live_switch(struct live *l, const struct cr_sched_ops *ops,
 	return rc;
 }
 
+int live_recover(struct live *l, struct cr_err *e)
+{
+	bool replaced;
+	int rc;
+
+	lock_all(l);
+	replaced = core_replaced(l->core);
+	unlock_all(l);
+	if (!replaced)
+		return 0; /* or by another policy meanwhile */
+	rc = live_switch(l, &cr_sched_fifo, NULL, e);
+	return rc ? rc : 1;
+}
+
 int live_tune(struct live *l, const char *opts, struct cr_err *e)
 {
 	/* the control thread alone replaces the policy: no lock to read it */
@@ -201,11 +216,11 @@ unsigned live_explain(struct live *l, struct live_task *t, struct cr_kv *kv,
 		      unsigned max)
 {
 	struct live_rq *q = lock_home(l, t);
-	const struct cr_sched_ops *ops = core_sched(l->core)->ops;
+	const struct cr_sched_ops *ops = q->rq->sched->ops;
 	unsigned n = ops->explain ? ops->explain(&t->core.task, kv, max) : 0;
 
 	(void)pthread_mutex_unlock(&q->lock);
-	return n;
+	return n < max ? n : max;
 }
 
 unsigned live_nworkers(const struct live *l)
@@ -245,6 +260,7 @@ void live_load(struct live *l, struct live_load *out)
 		sum.queued += q->rq->nqueued;
 		sum.tasks += core_ntasks(l->core, q->rq);
 		sum.load_ppm += q->rq->load_ppm;
+		sum.faults += core_counts(l->core, q->rq).faults;
 		(void)pthread_mutex_unlock(&q->lock);
 	}
 	*out = sum;

@@ -49,6 +49,10 @@ struct live_client {
 	void (*worker_up)(void *arg, unsigned worker);
 	/** The same thread, before it ends. May be NULL. */
 	void (*worker_down)(void *arg, unsigned worker);
+	/** The policy broke its contract; fifo stands in for it on that run
+	 * queue, and live_recover() should follow. Any thread, no lock held.
+	 * May be NULL. */
+	void (*faulty)(void *arg, const struct core_fault *fault);
 	void *arg;
 };
 
@@ -126,6 +130,13 @@ int live_switch(struct live *l, const struct cr_sched_ops *ops,
 /** Change options of the running policy ("quantum=5ms"). As live_switch(). */
 int live_tune(struct live *l, const char *opts, struct cr_err *e);
 
+/**
+ * When fifo stands in for a policy that broke its contract on some run queue,
+ * make it the policy of all. 1: done; 0: nothing to do; or -errno with @e.
+ * Control thread.
+ */
+int live_recover(struct live *l, struct cr_err *e);
+
 /** The policy in use, and its options as "key=value,..." text. Any thread. */
 const struct cr_sched_ops *live_policy(const struct live *l);
 void live_policy_opts(struct live *l, char *buf, size_t size);
@@ -143,6 +154,7 @@ void live_worker_stats(struct live *l, unsigned worker,
 struct live_load {
 	unsigned queued, tasks;
 	int64_t load_ppm, bound_ppm;
+	uint64_t faults; /**< times a policy broke the contract */
 };
 void live_load(struct live *l, struct live_load *out);
 

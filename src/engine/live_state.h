@@ -62,6 +62,7 @@ struct live {
 struct live_wakes {
 	struct cr_cpus cpus; /**< indexes in the run queue            */
 	unsigned surplus;    /**< tasks no idle worker here can take  */
+	bool faulty;	     /**< the policy broke the contract       */
 };
 
 /** Take idle workers out of @q->idle for what has happened; lock held. */

@@ -16,24 +16,8 @@
  * lock, so no wake-up is lost. One idle worker, the keeper, waits no longer
  * than the policy's next tick.
  */
+#include "engine/cpus.h"
 #include "engine/live_state.h"
-
-static int lowest(const struct cr_cpus *set)
-{
-	for (unsigned i = 0; i < CR_MAX_CPUS / 64; i++)
-		if (set->word[i])
-			return (int)(i * 64) + __builtin_ctzll(set->word[i]);
-	return -1;
-}
-
-static unsigned count(const struct cr_cpus *set)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < CR_MAX_CPUS / 64; i++)
-		n += (unsigned)__builtin_popcountll(set->word[i]);
-	return n;
-}
 
 static struct live_worker *worker_of(struct live *l, const struct live_rq *q,
 				     unsigned index)
@@ -59,7 +43,7 @@ static void settle_keeper(struct live_rq *q, struct cr_cpus *wake)
 	if (q->rq->next_tick >= q->until)
 		return;
 	if (who < 0 || !cr_cpus_has(&q->idle, (unsigned)who))
-		who = lowest(&q->idle);
+		who = cpus_lowest(&q->idle);
 	if (who < 0)
 		return; /* all are busy: they tick at their job's end */
 	cr_cpus_del(&q->idle, (unsigned)who);
@@ -68,8 +52,8 @@ static void settle_keeper(struct live_rq *q, struct cr_cpus *wake)
 
 static void settle(struct live *l, struct live_rq *q, struct live_wakes *w)
 {
-	for (struct cr_cpus left = w->cpus; lowest(&left) >= 0;) {
-		unsigned i = (unsigned)lowest(&left);
+	for (struct cr_cpus left = w->cpus; cpus_lowest(&left) >= 0;) {
+		unsigned i = (unsigned)cpus_lowest(&left);
 
 		cr_cpus_del(&left, i);
 		poke(worker_of(l, q, i));
@@ -79,7 +63,7 @@ static void settle(struct live *l, struct live_rq *q, struct live_wakes *w)
 		return;
 	}
 	atomic_store_explicit(&q->queued, q->rq->nqueued, memory_order_seq_cst);
-	atomic_store_explicit(&q->idlers, count(&q->idle),
+	atomic_store_explicit(&q->idlers, cpus_count(&q->idle),
 			      memory_order_seq_cst);
 }
 
@@ -94,11 +78,11 @@ static void nudge_thieves(struct live *l, const struct live_rq *q, unsigned n)
 		    !atomic_load_explicit(&other->idlers, memory_order_seq_cst))
 			continue;
 		(void)pthread_mutex_lock(&other->lock);
-		who = lowest(&other->idle);
+		who = cpus_lowest(&other->idle);
 		if (who >= 0) {
 			cr_cpus_del(&other->idle, (unsigned)who);
 			atomic_store_explicit(&other->idlers,
-					      count(&other->idle),
+					      cpus_count(&other->idle),
 					      memory_order_seq_cst);
 			poke(worker_of(l, other, (unsigned)who));
 			n--;
@@ -110,12 +94,32 @@ static void nudge_thieves(struct live *l, const struct live_rq *q, unsigned n)
 	}
 }
 
-void live_settle(struct live *l, struct live_rq *q, struct live_wakes *w)
+/* Whom the events so far want to pick; lock held. */
+static void collect(struct live *l, struct live_rq *q, struct live_wakes *w)
 {
 	w->cpus = (struct cr_cpus){ 0 };
 	w->surplus = core_wakes(l->core, q->rq, &q->idle, &w->cpus);
+	w->faulty = core_faulty(l->core, q->rq);
+}
+
+void live_settle(struct live *l, struct live_rq *q, struct live_wakes *w)
+{
+	collect(l, q, w);
 	settle_keeper(q, &w->cpus);
 	settle(l, q, w);
+}
+
+static void tell_fault(struct live *l, struct live_rq *q)
+{
+	const struct live_client *client = &l->cfg.client;
+	struct core_fault fault;
+	bool got;
+
+	(void)pthread_mutex_lock(&q->lock);
+	got = core_take_fault(l->core, q->rq, &fault);
+	(void)pthread_mutex_unlock(&q->lock);
+	if (got && client->faulty)
+		client->faulty(client->arg, &fault);
 }
 
 void live_signal(struct live *l, struct live_rq *q, const struct live_wakes *w)
@@ -123,12 +127,14 @@ void live_signal(struct live *l, struct live_rq *q, const struct live_wakes *w)
 	struct cr_cpus left = w->cpus;
 	int i;
 
-	while (!l->cfg.poll && (i = lowest(&left)) >= 0) {
+	while (!l->cfg.poll && (i = cpus_lowest(&left)) >= 0) {
 		cr_cpus_del(&left, (unsigned)i);
 		(void)pthread_cond_signal(&worker_of(l, q, (unsigned)i)->wake);
 	}
 	if (w->surplus)
 		nudge_thieves(l, q, w->surplus);
+	if (w->faulty)
+		tell_fault(l, q);
 }
 
 /* --- one job --- */
@@ -300,7 +306,7 @@ static void idle(struct live_worker *w)
 	atomic_store_explicit(&w->poked, false, memory_order_relaxed);
 	cr_cpus_add(&q->idle, w->index);
 	if (steals(w->live)) {
-		atomic_store_explicit(&q->idlers, count(&q->idle),
+		atomic_store_explicit(&q->idlers, cpus_count(&q->idle),
 				      memory_order_seq_cst);
 		got = steal(w);
 	}
@@ -325,11 +331,9 @@ static struct core_task *next(struct live_worker *w, cr_ns *now)
 			return NULL;
 		/* a tick may have found work for others; the next tick is
 		 * this worker's own to wait for */
-		wakes.cpus = (struct cr_cpus){ 0 };
-		wakes.surplus = core_wakes(w->live->core, w->home->rq,
-					   &w->home->idle, &wakes.cpus);
+		collect(w->live, w->home, &wakes);
 		settle(w->live, w->home, &wakes);
-		if (lowest(&wakes.cpus) >= 0) {
+		if (cpus_lowest(&wakes.cpus) >= 0 || wakes.faulty) {
 			(void)pthread_mutex_unlock(&w->home->lock);
 			live_signal(w->live, w->home, &wakes);
 			(void)pthread_mutex_lock(&w->home->lock);

@@ -18,7 +18,9 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
+#include "engine/cpus.h"
 #include "engine/event_heap.h"
+#include "schedulers/policies.h"
 
 struct sim_cpu {
 	const struct sim_task *last; /* ran here before; may be gone: only
@@ -167,21 +169,12 @@ static void arrive_due(struct sim *s, struct lane *l)
 
 /* --- preemption --- */
 
-static bool any(const struct cr_cpus *set)
-{
-	uint64_t bits = 0;
-
-	for (unsigned i = 0; i < CR_MAX_CPUS / 64; i++)
-		bits |= set->word[i];
-	return bits != 0;
-}
-
 /* Kicks wait for the grid: the next point of it, if one is pending. */
 static bool may_preempt(const struct sim *s, struct lane *l)
 {
 	cr_ns q = s->cfg.quantum;
 
-	if (s->cfg.preempt == SIM_FRAME || !any(&l->rq->kick))
+	if (s->cfg.preempt == SIM_FRAME || !cpus_any(&l->rq->kick))
 		return false;
 	if (s->cfg.preempt == SIM_FULL || l->now % q == 0)
 		return true;
@@ -271,20 +264,12 @@ static void dispatch(struct sim *s, struct lane *l, unsigned cpu,
 	event_heap_set(&l->events, cpu, end_of_turn(s, l, t, overhead));
 }
 
-static int lowest(const struct cr_cpus *set)
-{
-	for (unsigned i = 0; i < CR_MAX_CPUS / 64; i++)
-		if (set->word[i])
-			return (int)(i * 64) + __builtin_ctzll(set->word[i]);
-	return -1;
-}
-
 static void pick(struct sim *s, struct lane *l)
 {
 	struct cr_cpus left = l->idle;
 	int cpu;
 
-	while (l->rq->nqueued && (cpu = lowest(&left)) >= 0) {
+	while (l->rq->nqueued && (cpu = cpus_lowest(&left)) >= 0) {
 		struct core_task *t =
 			core_pick(s->core, l->rq, (unsigned)cpu, l->now);
 
@@ -292,6 +277,17 @@ static void pick(struct sim *s, struct lane *l)
 		if (t)
 			dispatch(s, l, (unsigned)cpu, sim_task_of(t));
 	}
+}
+
+/* The policy broke its contract: fifo may have work for CPUs it left idle. */
+static void recover(struct sim *s, struct lane *l)
+{
+	const struct sim_client *client = &s->cfg.client;
+	struct core_fault fault;
+
+	if (core_take_fault(s->core, l->rq, &fault) && client->faulty)
+		client->faulty(client->arg, &fault, l->now);
+	pick(s, l);
 }
 
 static void instant(struct sim *s, struct lane *l)
@@ -304,6 +300,8 @@ static void instant(struct sim *s, struct lane *l)
 	(void)core_tick(s->core, l->rq, l->now);
 	preempt(s, l);
 	pick(s, l);
+	if (core_faulty(s->core, l->rq))
+		recover(s, l);
 }
 
 /* --- what the client sees --- */
@@ -462,6 +460,8 @@ void sim_run(struct sim *s, cr_ns until)
 		l->now = until;
 	}
 	s->now = until;
+	if (core_replaced(s->core))
+		(void)sim_switch(s, &cr_sched_fifo, NULL, NULL);
 }
 
 cr_ns sim_now(const struct sim *s)

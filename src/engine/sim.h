@@ -70,6 +70,9 @@ struct sim_client {
 	void (*done)(void *arg, struct sim_task *t, unsigned cpu, cr_ns now);
 	/** @t has left after sim_remove(). */
 	void (*gone)(void *arg, struct sim_task *t);
+	/** The policy broke its contract at @now: fifo goes on in that run
+	 * queue, and in all of them when sim_run() returns. May be NULL. */
+	void (*faulty)(void *arg, const struct core_fault *fault, cr_ns now);
 	void *arg;
 };
 
