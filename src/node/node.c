@@ -78,8 +78,8 @@ static void shed(struct core_task *t, const struct cr_job *job,
 
 static void on_tick(evutil_socket_t fd, short what, void *arg)
 {
-	(void)fd, (void)what;
 	node_learn(arg);
+	node_recover(fd, what, arg); /* when memory was short */
 }
 
 static int open_events(struct node *n, struct cr_err *e)
@@ -87,8 +87,10 @@ static int open_events(struct node *n, struct cr_err *e)
 	const struct timeval second = { 1, 0 };
 
 	n->gone_event = event_new(n->cfg.base, -1, 0, node_reap, n);
+	n->fault_event = event_new(n->cfg.base, -1, 0, node_recover, n);
 	n->tick = event_new(n->cfg.base, -1, EV_PERSIST, on_tick, n);
-	if (!n->gone_event || !n->tick || event_add(n->tick, &second))
+	if (!n->gone_event || !n->fault_event || !n->tick ||
+	    event_add(n->tick, &second))
 		return cr_fail(e, -ENOMEM, "out of memory for events");
 	return 0;
 }
@@ -134,6 +136,7 @@ static int open_live(struct node *n, struct cr_err *warn, struct cr_err *e)
 			.idle = idle,
 			.worker_up = worker_up,
 			.worker_down = worker_down,
+			.faulty = node_faulty,
 			.arg = n,
 		},
 	};
@@ -232,6 +235,8 @@ void node_close(struct node *n)
 	trace_close(n->trace);
 	if (n->gone_event)
 		event_free(n->gone_event);
+	if (n->fault_event)
+		event_free(n->fault_event);
 	if (n->tick)
 		event_free(n->tick);
 	free(n->workers);
@@ -293,4 +298,34 @@ int node_scheduler_tune(struct node *n, const char *opts, struct cr_err *e)
 	if (!err)
 		trace_switch(n);
 	return err;
+}
+
+void node_faulty(void *arg, const struct core_fault *fault)
+{
+	struct node *n = arg;
+	char text[sizeof(n->fault)];
+
+	core_fault_text(fault, text, sizeof(text));
+	log_event(LOG_ERROR, "scheduler-fault", "%s", text);
+	(void)pthread_mutex_lock(&n->gone_lock);
+	memcpy(n->fault, text, sizeof(text));
+	(void)pthread_mutex_unlock(&n->gone_lock);
+	event_active(n->fault_event, 0, 0);
+}
+
+void node_recover(evutil_socket_t fd, short what, void *arg)
+{
+	struct node *n = arg;
+	struct cr_err e = { "" };
+	int rc = live_recover(n->live, &e);
+
+	(void)fd, (void)what;
+	if (rc < 0)
+		log_event(LOG_ERROR, "scheduler-stuck", "why=\"%s\"", e.text);
+	if (rc <= 0)
+		return;
+	log_event(LOG_WARN, "scheduler-replaced", "now=%s",
+		  live_policy(n->live)->name);
+	allow_together(n);
+	trace_switch(n);
 }

@@ -23,7 +23,7 @@ struct node {
 	struct rx *rx;
 	struct trace *trace;
 	struct turn_worker *workers; /**< [cfg.workers] */
-	struct event *gone_event, *tick;
+	struct event *gone_event, *fault_event, *tick;
 
 	struct node_tree calls; /**< by id, ending ones too */
 	unsigned ncalls;
@@ -36,6 +36,7 @@ struct node {
 	/* calls whose last thread has let go; under gone_lock */
 	pthread_mutex_t gone_lock;
 	struct node_call *gone;
+	char fault[512]; /**< the policy's last one; also under gone_lock */
 };
 
 int node_call_cmp(struct node_call *a, struct node_call *b);
@@ -70,6 +71,10 @@ void node_trace_call(const struct node_call *nc);
 
 /** engine callback: @lt has left; any thread. */
 void node_gone(void *arg, struct live_task *lt);
+/** engine callback: the policy broke its contract; any thread. */
+void node_faulty(void *arg, const struct core_fault *fault);
+/** event callback: make fifo the policy where it stands in for a broken one. */
+void node_recover(evutil_socket_t fd, short what, void *arg);
 /** event callback: finish the calls that have gone. */
 void node_reap(evutil_socket_t fd, short what, void *arg);
 /** Tell the cost book what the calls have measured since the last time. */

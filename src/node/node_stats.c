@@ -116,6 +116,17 @@ static json_t *delay_json(struct node *n)
 	return histogram_json(&all);
 }
 
+/* How often a policy broke its contract, and what it did last. */
+static json_t *faults_json(struct node *n, uint64_t count)
+{
+	char text[sizeof(n->fault)];
+
+	(void)pthread_mutex_lock(&n->gone_lock);
+	memcpy(text, n->fault, sizeof(text));
+	(void)pthread_mutex_unlock(&n->gone_lock);
+	return json_pack("{s:I,s:s}", "count", (json_int_t)count, "last", text);
+}
+
 json_t *node_stats(struct node *n)
 {
 	struct live_load load;
@@ -125,10 +136,11 @@ json_t *node_stats(struct node *n)
 	node_scheduler(n, spec, sizeof(spec));
 	live_load(n->live, &load);
 	return json_pack(
-		"{s:f,s:s,s:i,s:I,s:I,s:i,s:f,s:f,s:f,s:I,s:o,s:o,s:o,s:o}",
+		"{s:f,s:s,s:o,s:i,s:I,s:I,s:i,s:f,s:f,s:f,s:I,s:o,s:o,s:o,s:o}",
 		"uptime_s", (double)(clock_now() - n->started) / 1e9,
-		"scheduler", spec, "calls", (int)n->ncalls, "calls_started",
-		(json_int_t)n->calls_started, "calls_refused",
+		"scheduler", spec, "scheduler_faults",
+		faults_json(n, load.faults), "calls", (int)n->ncalls,
+		"calls_started", (json_int_t)n->calls_started, "calls_refused",
 		(json_int_t)n->calls_refused, "queued", (int)load.queued,
 		"load", (double)load.load_ppm / 1e6, "measured_load",
 		(double)costs_load_ppm(n->costs) / 1e6, "bound",
