@@ -28,18 +28,19 @@ static void advance(struct core *c, struct cr_rq *rq, cr_ns now)
 	a->now = now;
 }
 
+/* In place: a copy would read in wide words what peek() has just written in
+ * narrow ones, and wait for the stores. */
 static bool fetch_job(struct core_task *t, cr_ns now)
 {
-	struct cr_job job = { .deadline = CR_NEVER };
+	struct cr_job *job = &t->task.job;
 
-	if (!t->backlog->peek(t, &job))
+	if (!t->backlog->peek(t, job))
 		return false;
 	if (t->task.cls == CR_BE)
-		job.deadline = CR_NEVER;
-	job.release = now;
-	job.cost = t->task.cost.mean;
-	job.ran = 0;
-	t->task.job = job;
+		job->deadline = CR_NEVER;
+	job->release = now;
+	job->cost = t->task.cost.mean;
+	job->ran = 0;
 	t->claimed = false;
 	t->stale = false;
 	return true;

@@ -35,7 +35,7 @@ enum core_stale {
  * Called with the lock of the task's run queue held: no system call, no malloc.
  */
 struct core_backlog {
-	/** Describe the oldest waiting frame: seq, arrival, eligible and
+	/** Describe the oldest waiting frame: all of seq, arrival, eligible and
 	 * deadline of @job. False: nothing waits, and the task goes to sleep
 	 * until core_release(). */
 	bool (*peek)(struct core_task *t, struct cr_job *job);
