@@ -14,5 +14,7 @@ extern const struct cr_sched_ops cr_sched_cfs;
 extern const struct cr_sched_ops cr_sched_bfs;
 extern const struct cr_sched_ops cr_sched_staircase;
 extern const struct cr_sched_ops cr_sched_rsdl;
+extern const struct cr_sched_ops cr_sched_best;
+extern const struct cr_sched_ops cr_sched_goodness;
 
 #endif

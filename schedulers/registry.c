@@ -23,6 +23,8 @@ const struct cr_sched_ops *const cr_schedulers[] = {
 	&cr_sched_bfs,
 	&cr_sched_staircase,
 	&cr_sched_rsdl,
+	&cr_sched_best,
+	&cr_sched_goodness,
 	NULL,
 };
 
