@@ -401,6 +401,8 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 		return print_schedulers(c);
 	if (raw.schedule)
 		return print_schedule(&cfg, counts);
+	if (campaign_check_live(c, &e))
+		return complain(EXIT_USAGE, &e);
 	return play(&cfg, argc, argv);
 }
 

@@ -15,6 +15,8 @@
 
 #define MAX_FILE (1u << 20)
 
+static const char *const key_preempts[] = { "frame", "quantum", "full", NULL };
+
 struct top_values {
 	TOP_KEYS(VALUE_ROW, KEY_SKIP)
 };
@@ -29,6 +31,8 @@ struct daemon_values {
 	KEY_ROW(struct raw_campaign, struct top_values, __VA_ARGS__)
 #define PLATFORM_ROW(...)                                                      \
 	KEY_ROW(struct raw_platform, struct platform_values, __VA_ARGS__)
+#define OVERHEAD_ROW(...)                                                      \
+	KEY_ROW(struct raw_overhead, struct campaign_overhead, __VA_ARGS__)
 #define DAEMON_ROW(...)                                                        \
 	KEY_ROW(struct raw_daemon, struct daemon_values, __VA_ARGS__)
 #define END_ROW                                                                \
@@ -40,6 +44,8 @@ static const struct key_row top_rows[] = { TOP_KEYS(TOP_ROW, KEY_SKIP)
 						   END_ROW };
 static const struct key_row platform_rows[] = { PLATFORM_KEYS(
 	PLATFORM_ROW, KEY_SKIP) END_ROW };
+static const struct key_row overhead_rows[] = { OVERHEAD_KEYS(
+	OVERHEAD_ROW, KEY_SKIP) END_ROW };
 static const struct key_row daemon_rows[] = { DAEMON_KEYS(DAEMON_ROW, KEY_SKIP)
 						      END_ROW };
 
@@ -82,10 +88,15 @@ static int convert_platform(struct loader *l, const struct raw_campaign *raw,
 		convert_rows(l, platform_rows, "platform", &raw->platform, &pv);
 
 	if (!rc)
+		rc = convert_rows(l, overhead_rows, "platform.overhead",
+				  &raw->platform.overhead, &p->overhead);
+	if (!rc)
 		rc = convert_rows(l, daemon_rows, "daemon", &raw->daemon, &dv);
 	if (rc)
 		return rc;
 	p->cpus = pv.cpus;
+	p->preempt = pv.preempt;
+	p->quantum = pv.quantum;
 	p->admission = dv.admission;
 	p->max_age = dv.max_age;
 	return run_queues(l, raw->platform.run_queues, p);
@@ -270,6 +281,28 @@ int campaign_load(const char *path, struct campaign **c, struct cr_err *e)
 	return rc;
 }
 
+int campaign_check_live(const struct campaign *c, struct cr_err *e)
+{
+	for (unsigned i = 0; i < c->flow_count; i++) {
+		const struct campaign_flow *f = &c->flows[i];
+
+		if (f->synthetic)
+			return cr_fail(e, -EINVAL,
+				       "%s:%u: flow %s has no codecs ('in' and "
+				       "'out'): it can only be simulated, with "
+				       "codec-sim",
+				       c->path, f->line, f->name);
+		if (f->arrival.kind != ARRIVAL_PLAN)
+			return cr_fail(e, -EINVAL,
+				       "%s:%u: flow %s has an arrival model: "
+				       "it can only be simulated, with "
+				       "codec-sim; live flows have network and "
+				       "talk",
+				       c->path, f->line, f->name);
+	}
+	return 0;
+}
+
 static void free_list(char **list, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
@@ -281,8 +314,11 @@ void campaign_free(struct campaign *c)
 {
 	if (!c)
 		return;
-	for (unsigned i = 0; i < c->flow_count; i++)
+	for (unsigned i = 0; i < c->flow_count; i++) {
 		free_list(c->flows[i].input, c->flows[i].input_count);
+		free(c->flows[i].cost.file);
+		free(c->flows[i].arrival.file);
+	}
 	free_list(c->schedulers, c->scheduler_count);
 	free(c->flows);
 	free(c->text);

@@ -65,10 +65,53 @@ struct campaign_talk {
 	int64_t spurt, pause; /**< means, ns */
 };
 
+/** What a job costs; simulator only. */
+enum campaign_cost_kind {
+	COST_MEASURED, /**< the codecs, measured on this machine: the default of
+			    flows with codecs */
+	COST_CONSTANT,
+	COST_NORMAL,
+	COST_LOGNORMAL,
+	COST_EXPONENTIAL,
+	COST_HISTOGRAM, /**< from a file: lines of a cost and a count       */
+	COST_TRACE	/**< jobs of a trace file, one after the other      */
+};
+
+struct campaign_cost {
+	int64_t kind;	  /**< enum campaign_cost_kind                    */
+	int64_t mean, sd; /**< ns, before the bounds                      */
+	int64_t min, max; /**< ns                                         */
+	char *file;	  /**< as in the campaign, or NULL                */
+};
+
+/** When jobs come; simulator only. */
+enum campaign_arrival_kind {
+	ARRIVAL_PLAN, /**< as the feeder would send them: network and talk */
+	ARRIVAL_PERIODIC,
+	ARRIVAL_JITTERED,
+	ARRIVAL_POISSON,
+	ARRIVAL_BURSTY,
+	ARRIVAL_CLOSED, /**< after a late job the next period begins       */
+	ARRIVAL_LOOP,	/**< one job that never ends                       */
+	ARRIVAL_TSPEC,	/**< as early as the TSpec allows                  */
+	ARRIVAL_TRACE	/**< as in a trace file                            */
+};
+
+struct campaign_arrival {
+	int64_t kind;		    /**< enum campaign_arrival_kind        */
+	int64_t jitter;		    /**< ns                                */
+	int64_t burst;		    /**< jobs                              */
+	int64_t spacing;	    /**< ns                                */
+	int64_t rate_ppm, peak_ppm; /**< jobs per second * 10^6; 0: no bound */
+	int64_t bucket;		    /**< jobs                              */
+	char *file;		    /**< as in the campaign, or NULL       */
+};
+
 /** What can be asked of a run. */
 enum campaign_metric {
 	METRIC_LOSS,	   /**< sent frames that never came back, ppm     */
 	METRIC_LATE,	   /**< received frames behind the deadline, ppm  */
+	METRIC_MISSED,	   /**< due frames late or never done, ppm        */
 	METRIC_ADMITTED,   /**< calls the daemon accepted, ppm            */
 	METRIC_P50_DELAY,  /**< send to receive, ns                       */
 	METRIC_P99_DELAY,  /**< ns                                        */
@@ -92,12 +135,18 @@ struct campaign_flow {
 	int64_t count;	  /**< calls; 0: as the load says, or as many as the
 			       Poisson process brings                      */
 	int64_t load_ppm; /**< of the capacity calibrated here; 0: count    */
+	/** Without codecs: for the simulator only; in and out are empty. */
+	bool synthetic;
 	struct campaign_leg in, out;
-	cr_ns ptime;  /**< one packet's speech                              */
+	cr_ns ptime;  /**< one packet's speech; synthetic: the period       */
 	char **input; /**< files and globs; none: installed recordings    */
 	unsigned input_count;
 	enum cr_class cls;
 	cr_ns deadline; /**< relative; CR_NEVER: best effort               */
+	int64_t nice, weight;
+	int64_t ring; /**< jobs that may wait; 0: synthetic: any number      */
+	struct campaign_cost cost;
+	struct campaign_arrival arrival;
 	struct campaign_release release;
 	struct campaign_start start;
 	struct campaign_hold hold;
@@ -106,12 +155,21 @@ struct campaign_flow {
 	struct campaign_expect expect[NMETRICS];
 };
 
+/** CPU time that a simulated machine takes for itself, ns each. */
+struct campaign_overhead {
+	int64_t decision, context, migration, release;
+};
+
 /** What the daemon is to be started with: campaigns/run does it. */
 struct campaign_platform {
 	int64_t cpus;	    /**< workers                                   */
 	int64_t run_queues; /**< 1: global, cpus: partitioned, else clustered */
 	int64_t admission;  /**< 1: calls are refused when full            */
 	int64_t max_age;    /**< ns, older frames are shed; CR_NEVER: none  */
+	/* simulator only */
+	int64_t preempt; /**< enum sim_preempt */
+	int64_t quantum; /**< ns */
+	struct campaign_overhead overhead;
 };
 
 struct campaign {
@@ -138,6 +196,10 @@ int campaign_load(const char *path, struct campaign **c, struct cr_err *e);
 /** The same for @n bytes of @text; @path is only for messages. */
 int campaign_parse(const char *text, size_t n, const char *path,
 		   struct campaign **c, struct cr_err *e);
+
+/** Can it be played live? Returns -EINVAL with @e, which names the line, when a
+ * flow is for the simulator only. */
+int campaign_check_live(const struct campaign *c, struct cr_err *e);
 
 /** Free a campaign. NULL is fine. */
 void campaign_free(struct campaign *c);

@@ -28,6 +28,36 @@ int convert_fail(struct loader *l, const char *path, const char *key,
 		       text);
 }
 
+const char *convert_below(char *buf, const char *path, const char *section)
+{
+	(void)snprintf(buf, PLACE_MAX, "%.40s.%s", path, section);
+	return buf;
+}
+
+/* "5/s": option_parse knows the digits, this the unit. */
+int convert_rate(struct loader *l, const char *path, const char *key,
+		 const char *text, int64_t *ppm)
+{
+	static const struct cr_opt opt = { .name = "rate",
+					   .kind = CR_OPT_PPM,
+					   .min = 1000,
+					   .max = INT64_C(100000000000) };
+	size_t n = strlen(text);
+	char digits[32];
+
+	if (n < 3 || n > sizeof(digits) || strcmp(text + n - 2, "/s") != 0 ||
+	    strspn(text, "0123456789.") != n - 2)
+		goto out;
+	(void)snprintf(digits, sizeof(digits), "%.*s", (int)n - 2, text);
+	if (option_parse(&opt, digits, ppm, NULL) == 0)
+		return 0;
+out:
+	return convert_fail(l, path, key,
+			    "%s=%.64s: needs a number per second, such as "
+			    "5/s or 0.5/s, from 0.001/s to 100000/s",
+			    key, text);
+}
+
 static const char *raw_text(const void *raw, size_t offset)
 {
 	const unsigned char *base = raw;

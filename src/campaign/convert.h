@@ -33,6 +33,9 @@ struct key_row {
 	  offsetof(raw_type, member) },
 #define KEY_SKIP(member, key, help)
 
+/** Path of @section below @path, in @buf[PLACE_MAX], which is returned. */
+const char *convert_below(char *buf, const char *path, const char *section);
+
 /** Values of sections whose public struct has another shape. */
 #define VALUE_ROW(member, key, kind, min, max, dflt, names, help)              \
 	int64_t member;
@@ -66,8 +69,17 @@ struct campaign_expect;
 int convert_expect(struct loader *l, const char *path,
 		   const struct raw_expect *raw, struct campaign_expect *out);
 
-/** Read flow number @i. */
+/** Read cost and arrival models of the flow at @path, of which the rest is
+ * there; without codecs they make it a synthetic one. */
 struct campaign_flow;
+int convert_models(struct loader *l, const char *path,
+		   const struct raw_flow *raw, struct campaign_flow *f);
+
+/** Read "5/s" of @key in section @path into @ppm (per second * 10^6). */
+int convert_rate(struct loader *l, const char *path, const char *key,
+		 const char *text, int64_t *ppm);
+
+/** Read flow number @i. */
 int convert_flow(struct loader *l, unsigned i, const struct raw_flow *raw,
 		 struct campaign_flow *out);
 

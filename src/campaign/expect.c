@@ -25,6 +25,8 @@ static const struct {
 } metrics[NMETRICS] = {
 	[METRIC_LOSS] = { "loss", offsetof(struct raw_expect, loss), SHARE },
 	[METRIC_LATE] = { "late", offsetof(struct raw_expect, late), SHARE },
+	[METRIC_MISSED] = { "missed", offsetof(struct raw_expect, missed),
+			    SHARE },
 	[METRIC_ADMITTED] = { "admitted", offsetof(struct raw_expect, admitted),
 			      SHARE },
 	[METRIC_P50_DELAY] = { "p50-delay",

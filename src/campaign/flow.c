@@ -58,13 +58,6 @@ static const struct key_row network_rows[] = { NETWORK_KEYS(NETWORK_ROW,
 static const struct key_row talk_rows[] = { TALK_KEYS(TALK_ROW, KEY_SKIP)
 						    END_ROW };
 
-/* A section of flow number i: its path in the file. */
-static const char *below(char *buf, const char *path, const char *section)
-{
-	(void)snprintf(buf, PLACE_MAX, "%.40s.%s", path, section);
-	return buf;
-}
-
 static int check_name(struct loader *l, const char *path, unsigned i,
 		      const char *text, char *out)
 {
@@ -235,8 +228,8 @@ static int check_release(struct loader *l, const char *path,
 			 struct campaign_release *r)
 {
 	char buf[PLACE_MAX];
-	int rc = convert_rows(l, release_rows, below(buf, path, "release"), raw,
-			      r);
+	int rc = convert_rows(l, release_rows,
+			      convert_below(buf, path, "release"), raw, r);
 
 	if (rc)
 		return rc;
@@ -252,49 +245,27 @@ static int check_release(struct loader *l, const char *path,
 	return 0;
 }
 
-/* "5/s": option_parse knows the digits, this the unit. */
-static int poisson_rate(struct loader *l, const char *path, const char *text,
-			int64_t *ppm)
-{
-	static const struct cr_opt opt = { .name = "poisson",
-					   .kind = CR_OPT_PPM,
-					   .min = 1000,
-					   .max = INT64_C(100000000000) };
-	size_t n = strlen(text);
-	char digits[32];
-
-	if (n < 3 || n > sizeof(digits) || strcmp(text + n - 2, "/s") != 0 ||
-	    strspn(text, "0123456789.") != n - 2)
-		goto out;
-	(void)snprintf(digits, sizeof(digits), "%.*s", (int)n - 2, text);
-	if (option_parse(&opt, digits, ppm, NULL) == 0)
-		return 0;
-out:
-	return convert_fail(l, path, "poisson",
-			    "poisson=%.64s: needs calls per second, such as "
-			    "5/s or 0.5/s, from 0.001/s to 100000/s",
-			    text);
-}
-
 static int check_start(struct loader *l, const char *path,
 		       const struct raw_start *raw, struct campaign_start *s)
 {
 	char buf[PLACE_MAX];
-	int rc = convert_rows(l, start_rows, below(buf, path, "start"), raw, s);
+	int rc = convert_rows(l, start_rows, convert_below(buf, path, "start"),
+			      raw, s);
 
 	if (rc || !raw->poisson)
 		return rc;
 	if (raw->spread)
 		return convert_fail(l, buf, "spread",
 				    "spread and poisson exclude each other");
-	return poisson_rate(l, buf, raw->poisson, &s->poisson_ppm);
+	return convert_rate(l, buf, "poisson", raw->poisson, &s->poisson_ppm);
 }
 
 static int check_hold(struct loader *l, const char *path,
 		      const struct raw_hold *raw, struct campaign_hold *h)
 {
 	char buf[PLACE_MAX];
-	int rc = convert_rows(l, hold_rows, below(buf, path, "hold"), raw, h);
+	int rc = convert_rows(l, hold_rows, convert_below(buf, path, "hold"),
+			      raw, h);
 
 	if (!rc && raw->exponential && !raw->mean)
 		return convert_fail(l, buf, "model", "'mean' is missing");
@@ -306,8 +277,8 @@ static int check_network(struct loader *l, const char *path,
 			 struct campaign_network *n)
 {
 	char buf[PLACE_MAX];
-	int rc = convert_rows(l, network_rows, below(buf, path, "network"), raw,
-			      n);
+	int rc = convert_rows(l, network_rows,
+			      convert_below(buf, path, "network"), raw, n);
 
 	if (!rc && raw->burst && !n->loss)
 		return convert_fail(l, buf, "burst", "burst needs loss");
@@ -318,12 +289,24 @@ static int check_talk(struct loader *l, const char *path,
 		      const struct raw_talk *raw, struct campaign_talk *t)
 {
 	char buf[PLACE_MAX];
-	int rc = convert_rows(l, talk_rows, below(buf, path, "talk"), raw, t);
+	int rc = convert_rows(l, talk_rows, convert_below(buf, path, "talk"),
+			      raw, t);
 
 	if (!rc && !raw->spurt != !raw->pause)
 		return convert_fail(l, buf, raw->spurt ? "spurt" : "pause",
 				    "needs both spurt and pause");
 	return rc;
+}
+
+static bool leg_given(const struct raw_leg *raw)
+{
+	return raw->codec || raw->mode || raw->rate || raw->octet_align ||
+	       raw->dtx || raw->spin;
+}
+
+static bool is_synthetic(const struct raw_flow *raw)
+{
+	return !leg_given(&raw->in) && !leg_given(&raw->out);
 }
 
 static int check_count(struct loader *l, const char *path,
@@ -332,7 +315,8 @@ static int check_count(struct loader *l, const char *path,
 	if (raw->count && raw->load_ppm)
 		return convert_fail(l, path, "load",
 				    "count and load exclude each other");
-	if (!raw->count && !raw->load_ppm && !raw->start.poisson)
+	if (!raw->count && !raw->load_ppm && !raw->start.poisson &&
+	    !is_synthetic(raw))
 		return convert_fail(l, path, NULL,
 				    "needs count (calls), load (share of the "
 				    "capacity) or start.poisson");
@@ -352,6 +336,15 @@ static int convert_values(struct loader *l, const char *path,
 	f->ptime = v.ptime;
 	f->cls = (enum cr_class)v.cls;
 	f->deadline = v.deadline;
+	f->nice = v.nice;
+	f->weight = v.weight;
+	f->ring = v.ring;
+	f->synthetic = is_synthetic(raw);
+	if (f->synthetic)
+		f->ptime = v.period;
+	if (f->synthetic && !raw->count && !raw->load_ppm &&
+	    !raw->start.poisson)
+		f->count = 1;
 	if (f->cls == CR_BE && raw->deadline)
 		return convert_fail(l, path, "deadline",
 				    "class best-effort has no deadline");
@@ -362,18 +355,18 @@ static int convert_legs(struct loader *l, const char *path,
 			const struct raw_flow *raw, struct campaign_flow *f)
 {
 	char buf[PLACE_MAX];
-	int rc = convert_leg(l, below(buf, path, "in"), &raw->in, &f->in);
+	int rc;
 
+	if (!leg_given(&raw->in) || !leg_given(&raw->out))
+		return convert_fail(l, path, NULL, "'%s' is missing",
+				    leg_given(&raw->in) ? "out" : "in");
+	rc = convert_leg(l, convert_below(buf, path, "in"), &raw->in, &f->in);
 	if (!rc)
-		rc = convert_leg(l, below(buf, path, "out"), &raw->out,
+		rc = convert_leg(l, convert_below(buf, path, "out"), &raw->out,
 				 &f->out);
 	if (!rc)
 		rc = check_directions(l, path, f);
-	if (!rc)
-		rc = check_ptime(l, path, f);
-	if (!rc && !f->deadline)
-		f->deadline = f->cls == CR_BE ? CR_NEVER : f->ptime;
-	return rc;
+	return rc ? rc : check_ptime(l, path, f);
 }
 
 int convert_flow(struct loader *l, unsigned i, const struct raw_flow *raw,
@@ -389,8 +382,12 @@ int convert_flow(struct loader *l, unsigned i, const struct raw_flow *raw,
 		rc = check_count(l, path, raw);
 	if (!rc)
 		rc = convert_values(l, path, raw, f);
-	if (!rc)
+	if (!rc && !f->synthetic)
 		rc = convert_legs(l, path, raw, f);
+	if (!rc)
+		rc = convert_models(l, path, raw, f);
+	if (!rc && !f->deadline)
+		f->deadline = f->cls == CR_BE ? CR_NEVER : f->ptime;
 	if (!rc)
 		rc = check_release(l, path, &raw->release, &f->release);
 	if (!rc)
@@ -402,8 +399,8 @@ int convert_flow(struct loader *l, unsigned i, const struct raw_flow *raw,
 	if (!rc)
 		rc = check_talk(l, path, &raw->talk, &f->talk);
 	if (!rc)
-		rc = convert_expect(l, below(buf, path, "expect"), &raw->expect,
-				    f->expect);
+		rc = convert_expect(l, convert_below(buf, path, "expect"),
+				    &raw->expect, f->expect);
 	if (!rc && raw->input_count)
 		rc = convert_list(l, raw->input, raw->input_count, &f->input,
 				  &f->input_count);

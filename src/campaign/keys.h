@@ -21,7 +21,21 @@
 #define PLATFORM_KEYS(ROW, TEXT)                                               \
 	ROW(cpus, "cpus", CR_OPT_INT, 1, CR_MAX_CPUS, 1, NULL,                 \
 	    "workers of the daemon, processors of the simulator")              \
-	TEXT(run_queues, "run-queues", "global, partitioned, or a number")
+	TEXT(run_queues, "run-queues", "global, partitioned, or a number")     \
+	ROW(preempt, "preempt", CR_OPT_ENUM, 0, 2, 0, key_preempts,            \
+	    "simulator: when a job can be interrupted")                        \
+	ROW(quantum, "quantum", CR_OPT_TIME, CR_US, 10 * CR_SEC, CR_MS, NULL,  \
+	    "simulator: grid of preempt: quantum")
+
+#define OVERHEAD_KEYS(ROW, TEXT)                                               \
+	ROW(decision, "decision", CR_OPT_TIME, 0, CR_SEC, 0, NULL,             \
+	    "one choice of the scheduler")                                     \
+	ROW(context, "context", CR_OPT_TIME, 0, CR_SEC, 0, NULL,               \
+	    "a CPU goes over to another call")                                 \
+	ROW(migration, "migration", CR_OPT_TIME, 0, CR_SEC, 0, NULL,           \
+	    "a call comes from another CPU")                                   \
+	ROW(release, "release", CR_OPT_TIME, 0, CR_SEC, 0, NULL,               \
+	    "a job becomes ready")
 
 #define DAEMON_KEYS(ROW, TEXT)                                                 \
 	ROW(admission, "admission", CR_OPT_BOOL, 0, 1, 1, NULL,                \
@@ -38,7 +52,43 @@
 	    "speech in one packet (the input codec's frame)")                  \
 	ROW(cls, "class", CR_OPT_ENUM, 0, 2, 1, key_classes, "service class")  \
 	ROW(deadline, "deadline", CR_OPT_TIME, CR_US, 10 * CR_SEC, 0, NULL,    \
-	    "from arrival to answer (ptime)")
+	    "from arrival to answer (ptime, period)")                          \
+	ROW(period, "period", CR_OPT_TIME, CR_US, 3600 * CR_SEC, 0, NULL,      \
+	    "synthetic flows: between two jobs")                               \
+	ROW(share_ppm, "share", CR_OPT_PPM, 1, 100 * 1000000, 0, NULL,         \
+	    "synthetic flows: constant cost as a share of the period")         \
+	ROW(nice, "nice", CR_OPT_INT, -20, 19, 0, NULL, "niceness of a call")  \
+	ROW(weight, "weight", CR_OPT_INT, 1, 100000, 1024, NULL,               \
+	    "share of a call; 1024 is neutral")                                \
+	ROW(ring, "ring", CR_OPT_INT, 1, 1000000, 0, NULL,                     \
+	    "simulator: jobs that may wait; the oldest is dropped")
+
+#define COST_KEYS(ROW, TEXT)                                                   \
+	ROW(kind, "model", CR_OPT_ENUM, 0, 6, 0, key_costs, "cost model")      \
+	ROW(mean, "mean", CR_OPT_TIME, 1, 1000 * CR_SEC, 0, NULL,              \
+	    "CPU time of a job")                                               \
+	ROW(sd, "sd", CR_OPT_TIME, 0, 1000 * CR_SEC, 0, NULL,                  \
+	    "standard deviation")                                              \
+	ROW(min, "min", CR_OPT_TIME, 1, 1000 * CR_SEC, 1, NULL,                \
+	    "smaller costs are set to this")                                   \
+	ROW(max, "max", CR_OPT_TIME, 1, 1000 * CR_SEC, 1000 * CR_SEC, NULL,    \
+	    "larger costs are set to this")                                    \
+	TEXT(file, "file", "histogram or trace")
+
+#define ARRIVAL_KEYS(ROW, TEXT)                                                \
+	ROW(kind, "model", CR_OPT_ENUM, 0, 8, 0, key_arrivals,                 \
+	    "arrival model")                                                   \
+	ROW(jitter, "jitter", CR_OPT_TIME, 0, 1000 * CR_SEC, 0, NULL,          \
+	    "jittered: delay, uniform from 0 to this; order is kept")          \
+	ROW(burst, "burst", CR_OPT_INT, 1, 100000, 0, NULL,                    \
+	    "bursty: jobs in a burst")                                         \
+	ROW(spacing, "spacing", CR_OPT_TIME, 0, 1000 * CR_SEC, 0, NULL,        \
+	    "bursty: between jobs of a burst")                                 \
+	TEXT(rate, "rate", "tspec: jobs per second, 50/s (one per period)")    \
+	TEXT(peak, "peak", "tspec: most jobs per second, 500/s (no bound)")    \
+	ROW(bucket, "bucket", CR_OPT_INT, 1, 1000000, 1, NULL,                 \
+	    "tspec: jobs beyond the rate")                                     \
+	TEXT(file, "file", "trace")
 
 #define LEG_KEYS(ROW, TEXT)                                                    \
 	TEXT(codec, "codec", "name; codec-runner --codecs lists them")         \
@@ -95,6 +145,7 @@
 #define EXPECT_KEYS(ROW, TEXT)                                                 \
 	TEXT(loss, "loss", "sent frames that never came back: <= 0.1%")        \
 	TEXT(late, "late", "received frames behind the deadline: <= 1%")       \
+	TEXT(missed, "missed", "due frames late or never done: <= 0%")         \
 	TEXT(admitted, "admitted", "calls accepted: >= 100%")                  \
 	TEXT(p50_delay, "p50-delay", "send to receive: <= 5ms")                \
 	TEXT(p99_delay, "p99-delay", "send to receive: <= 20ms")               \

@@ -87,7 +87,9 @@ static int place_call(struct maker *m, unsigned flow, unsigned index, cr_ns at)
 	struct plan_call *c;
 	uint64_t frames;
 
-	at += phase(m->plan->count, m->o->seed, f->ptime);
+	/* the textbook's tasks begin together unless told otherwise */
+	if (!f->synthetic)
+		at += phase(m->plan->count, m->o->seed, f->ptime);
 	frames = frames_of(m, f, at, &r);
 	if (!frames)
 		return 0;

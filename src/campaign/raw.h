@@ -13,8 +13,12 @@
 #define RAW_ROW(member, key, kind, min, max, dflt, names, help) char *member;
 #define RAW_TEXT(member, key, help) char *member;
 
+struct raw_overhead {
+	OVERHEAD_KEYS(RAW_ROW, RAW_TEXT)
+};
 struct raw_platform {
 	PLATFORM_KEYS(RAW_ROW, RAW_TEXT)
+	struct raw_overhead overhead;
 };
 struct raw_daemon {
 	DAEMON_KEYS(RAW_ROW, RAW_TEXT)
@@ -37,6 +41,12 @@ struct raw_network {
 struct raw_talk {
 	TALK_KEYS(RAW_ROW, RAW_TEXT)
 };
+struct raw_cost {
+	COST_KEYS(RAW_ROW, RAW_TEXT)
+};
+struct raw_arrival {
+	ARRIVAL_KEYS(RAW_ROW, RAW_TEXT)
+};
 struct raw_expect {
 	EXPECT_KEYS(RAW_ROW, RAW_TEXT)
 };
@@ -51,6 +61,8 @@ struct raw_flow {
 	struct raw_hold hold;
 	struct raw_network network;
 	struct raw_talk talk;
+	struct raw_cost cost;
+	struct raw_arrival arrival;
 	struct raw_expect expect;
 };
 

@@ -17,9 +17,18 @@
 #define MAX_FLOWS 256
 #define MAX_LIST 256
 
-#define RAW raw_platform
-static const cyaml_schema_field_t platform_fields[] = { PLATFORM_KEYS(
+#define OPT CYAML_FLAG_OPTIONAL
+#define RAW raw_overhead
+static const cyaml_schema_field_t overhead_fields[] = { OVERHEAD_KEYS(
 	ROW_FIELD, TEXT_FIELD) CYAML_FIELD_END };
+#undef RAW
+#define RAW raw_platform
+static const cyaml_schema_field_t platform_fields[] = {
+	PLATFORM_KEYS(ROW_FIELD, TEXT_FIELD)
+		CYAML_FIELD_MAPPING("overhead", OPT, struct raw_platform,
+				    overhead, overhead_fields),
+	CYAML_FIELD_END
+};
 #undef RAW
 #define RAW raw_daemon
 static const cyaml_schema_field_t daemon_fields[] = { DAEMON_KEYS(
@@ -49,6 +58,14 @@ static const cyaml_schema_field_t network_fields[] = { NETWORK_KEYS(
 static const cyaml_schema_field_t talk_fields[] = { TALK_KEYS(
 	ROW_FIELD, TEXT_FIELD) CYAML_FIELD_END };
 #undef RAW
+#define RAW raw_cost
+static const cyaml_schema_field_t cost_fields[] = { COST_KEYS(
+	ROW_FIELD, TEXT_FIELD) CYAML_FIELD_END };
+#undef RAW
+#define RAW raw_arrival
+static const cyaml_schema_field_t arrival_fields[] = { ARRIVAL_KEYS(
+	ROW_FIELD, TEXT_FIELD) CYAML_FIELD_END };
+#undef RAW
 #define RAW raw_expect
 static const cyaml_schema_field_t expect_fields[] = { EXPECT_KEYS(
 	ROW_FIELD, TEXT_FIELD) CYAML_FIELD_END };
@@ -57,12 +74,11 @@ static const cyaml_schema_field_t expect_fields[] = { EXPECT_KEYS(
 static const cyaml_schema_value_t text_entry = { CYAML_VALUE_STRING(
 	CYAML_FLAG_POINTER, char *, 0, 1024) };
 
-#define OPT CYAML_FLAG_OPTIONAL
 #define RAW raw_flow
 static const cyaml_schema_field_t flow_fields[] = {
 	FLOW_KEYS(ROW_FIELD, TEXT_FIELD)
-		CYAML_FIELD_MAPPING("in", 0, struct raw_flow, in, leg_fields),
-	CYAML_FIELD_MAPPING("out", 0, struct raw_flow, out, leg_fields),
+		CYAML_FIELD_MAPPING("in", OPT, struct raw_flow, in, leg_fields),
+	CYAML_FIELD_MAPPING("out", OPT, struct raw_flow, out, leg_fields),
 	CYAML_FIELD_SEQUENCE("input", OPT | CYAML_FLAG_POINTER, struct raw_flow,
 			     input, &text_entry, 1, MAX_LIST),
 	CYAML_FIELD_MAPPING("release", OPT, struct raw_flow, release,
@@ -72,6 +88,9 @@ static const cyaml_schema_field_t flow_fields[] = {
 	CYAML_FIELD_MAPPING("network", OPT, struct raw_flow, network,
 			    network_fields),
 	CYAML_FIELD_MAPPING("talk", OPT, struct raw_flow, talk, talk_fields),
+	CYAML_FIELD_MAPPING("cost", OPT, struct raw_flow, cost, cost_fields),
+	CYAML_FIELD_MAPPING("arrival", OPT, struct raw_flow, arrival,
+			    arrival_fields),
 	CYAML_FIELD_MAPPING("expect", OPT, struct raw_flow, expect,
 			    expect_fields),
 	CYAML_FIELD_END

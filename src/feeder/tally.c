@@ -66,6 +66,8 @@ int64_t tally_metric(const struct tally *t, enum campaign_metric m)
 		return share(t->lost, t->expected);
 	case METRIC_LATE:
 		return share(t->late, t->received);
+	case METRIC_MISSED:
+		return share(t->lost + t->late, t->expected);
 	case METRIC_ADMITTED: /* rounded down: one refused is not all */
 		return t->planned ? (int64_t)(t->admitted * UINT64_C(1000000) /
 					      t->planned)

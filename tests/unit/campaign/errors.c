@@ -95,7 +95,7 @@ static const struct {
 	{ OK_TOP OK_FLOW "    start: {spread: 1s, poisson: 1/s}\n",
 	  "spread and poisson exclude" },
 	{ OK_TOP OK_FLOW "    start: {poisson: 5}\n",
-	  "poisson=5: needs calls per second" },
+	  "poisson=5: needs a number per second" },
 	{ OK_TOP OK_FLOW "    hold: {model: exponential}\n",
 	  "flows[0].hold: 'mean' is missing" },
 	{ OK_TOP OK_FLOW "    talk: {spurt: 1s}\n", "needs both spurt" },
@@ -127,7 +127,7 @@ static void mistakes_are_refused_with_place_and_reason(void **state)
 
 		if (rc != -EINVAL || c || !strstr(e.text, cases[i].says) ||
 		    strncmp(e.text, "c.yaml:", 7) != 0) {
-			print_error("case %zu:\n%s\nrc %d, said: %s\nwanted: "
+			print_error("case %zu:\n%s\nrc %d, said: %s\n"
 				    "%s\n",
 				    i, cases[i].text, rc, e.text,
 				    cases[i].says);

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The arrival models.
+ */
+#include "sim/arrival.h"
+
+/* These have no number of jobs, but go on until the call's end. */
+static bool is_bounded_by_time(int64_t kind)
+{
+	return kind == ARRIVAL_POISSON || kind == ARRIVAL_TSPEC ||
+	       kind == ARRIVAL_CLOSED || kind == ARRIVAL_TRACE;
+}
+
+void arrival_init(struct arrival *a, const struct plan *p,
+		  const struct plan_call *call)
+{
+	*a = (struct arrival){
+		.flow = &p->campaign->flows[call->flow],
+		.start = call->start,
+		.jobs = call->frames,
+		.random = random_fork(call->seed, 3),
+		.closed = call->start,
+		.end = call->start +
+		       (cr_ns)call->frames *
+			       p->campaign->flows[call->flow].ptime,
+	};
+	if (a->flow->arrival.kind == ARRIVAL_PLAN)
+		plan_stream_init(&a->stream, p, call);
+	if (a->flow->arrival.kind == ARRIVAL_LOOP)
+		a->jobs = 1;
+	if (is_bounded_by_time(a->flow->arrival.kind))
+		a->jobs = UINT64_MAX;
+}
+
+/* What is lost never comes, and a receiver takes no copies. */
+static bool next_packet(struct arrival *a, struct arrival_job *out)
+{
+	struct plan_packet k;
+
+	do {
+		if (!plan_stream_next(&a->stream, &k))
+			return false;
+	} while (k.lost || k.copy);
+	*out = (struct arrival_job){ .at = k.at, .frame = k.frame };
+	return true;
+}
+
+static cr_ns on_grid(const struct arrival *a)
+{
+	return a->start + (cr_ns)a->next * a->flow->ptime;
+}
+
+/* Bursts of @burst jobs every @burst periods: one per period on average. */
+static cr_ns in_burst(const struct arrival *a)
+{
+	const struct campaign_arrival *m = &a->flow->arrival;
+	uint64_t burst = (uint64_t)m->burst;
+	uint64_t within = a->next % burst;
+
+	return a->start + (cr_ns)(a->next - within) * a->flow->ptime +
+	       (cr_ns)within * m->spacing;
+}
+
+/* Time in which @jobs come at @ppm / 10^6 a second, rounded up: never early. */
+static cr_ns time_for(uint64_t jobs, int64_t ppm)
+{
+	__int128 ns = (__int128)jobs * CR_SEC * CR_PPM;
+
+	return (cr_ns)((ns + ppm - 1) / ppm);
+}
+
+/*
+ * Greedy within min(1 + peak t, bucket + rate t) jobs in every t (RFC 2215,
+ * with jobs for bytes): number k comes when both allow k + 1.
+ */
+static cr_ns by_tspec(const struct arrival *a)
+{
+	const struct campaign_arrival *m = &a->flow->arrival;
+	uint64_t bucket = (uint64_t)m->bucket;
+	cr_ns at = 0;
+
+	if (a->next >= bucket)
+		at = time_for(a->next + 1 - bucket, m->rate_ppm);
+	if (m->peak_ppm)
+		at = cr_ns_max(at, time_for(a->next, m->peak_ppm));
+	return a->start + at;
+}
+
+static cr_ns at_random(struct arrival *a)
+{
+	if (!a->next)
+		return a->start;
+	return a->last + random_exponential(&a->random, a->flow->ptime);
+}
+
+static cr_ns time_of_next(struct arrival *a)
+{
+	switch ((enum campaign_arrival_kind)a->flow->arrival.kind) {
+	case ARRIVAL_JITTERED:
+		return on_grid(a) +
+		       random_time(&a->random, a->flow->arrival.jitter);
+	case ARRIVAL_POISSON:
+		return at_random(a);
+	case ARRIVAL_BURSTY:
+		return in_burst(a);
+	case ARRIVAL_TSPEC:
+		return by_tspec(a);
+	case ARRIVAL_CLOSED:
+		return a->closed;
+	case ARRIVAL_PLAN:
+	case ARRIVAL_TRACE:
+	case ARRIVAL_PERIODIC:
+	case ARRIVAL_LOOP:
+		break;
+	}
+	return on_grid(a);
+}
+
+bool arrival_next(struct arrival *a, struct arrival_job *out)
+{
+	cr_ns at;
+
+	if (a->flow->arrival.kind == ARRIVAL_PLAN)
+		return next_packet(a, out);
+	if (a->next == a->jobs || a->closed == CR_NEVER)
+		return false;
+	at = cr_ns_max(time_of_next(a), a->last);
+	if (at >= a->end && is_bounded_by_time(a->flow->arrival.kind))
+		return false;
+	out->at = a->last = at;
+	out->frame = a->next++;
+	if (a->flow->arrival.kind == ARRIVAL_CLOSED)
+		a->closed = CR_NEVER;
+	return true;
+}
+
+bool arrival_done(struct arrival *a, cr_ns came, cr_ns now)
+{
+	cr_ns next = came + a->flow->ptime;
+
+	a->closed = cr_ns_max(next, now);
+	return now > next;
+}

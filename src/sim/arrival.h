@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When the jobs of one call come: the plan's packets, or one of the models of
+ * campaigns/README.md. Random numbers are the call's own, so that a call's
+ * jobs do not depend on what other calls or the scheduler do; only "closed"
+ * looks at when jobs end.
+ *
+ * Thread rule: one thread.
+ */
+#ifndef SIM_ARRIVAL_H
+#define SIM_ARRIVAL_H
+
+#include "campaign/plan.h"
+
+/** One job to come. */
+struct arrival_job {
+	cr_ns at;
+	uint64_t frame; /**< number in the call; gaps where packets are lost */
+};
+
+/** Zero, then arrival_init(). */
+struct arrival {
+	const struct campaign_flow *flow;
+	cr_ns start, end; /**< of the call: the first job; no job from then  */
+	uint64_t next, jobs; /**< number of the next one; how many there are */
+	struct random random;
+	cr_ns last;		   /**< when the last one came              */
+	cr_ns closed;		   /**< closed: when the next one comes     */
+	struct plan_stream stream; /**< plan                                */
+};
+
+/** The arrivals of @call, which must outlive @a, as @p is. */
+void arrival_init(struct arrival *a, const struct plan *p,
+		  const struct plan_call *call);
+
+/** The next job; times never go back. False: none, or (closed) none until
+ * arrival_done(). */
+bool arrival_next(struct arrival *a, struct arrival_job *out);
+
+/** Of the closed model: the job that came at @came ended at @now. True: it was
+ * late for the next period, which begins at once. */
+bool arrival_done(struct arrival *a, cr_ns came, cr_ns now);
+
+#endif

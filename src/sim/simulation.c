@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The course of a simulation:
+ *
+ *   open -> every 10 ms: calls join, calls leave, time goes on -> end, sums
+ */
+#include "sim/simulation.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/assert.h"
+#include "sim/workload.h"
+
+/* How far time goes between two looks at calls and at the user. */
+#define STEP (10 * CR_MS)
+/* A call leaves so long after its last job, as under codec-feeder. */
+#define DRAIN (500 * CR_MS)
+
+struct simulation {
+	const struct simulation_cfg *cfg;
+	struct workload w;
+	struct sim *sim;
+	struct sim_call *calls; /* [plan->count] */
+	size_t joined;		/* calls before it have been asked in */
+	uint32_t *leavers;	/* [plan->count] calls by the time they leave */
+	size_t nleavers, left;	/* before left: gone */
+	struct simulation_result *result;
+};
+
+/* --- leaving --- */
+
+static cr_ns leave_time(const struct plan_call *c, const struct plan *p)
+{
+	const struct campaign_flow *f = &p->campaign->flows[c->flow];
+
+	return c->start + (cr_ns)c->frames * f->ptime + DRAIN;
+}
+
+struct leaver {
+	cr_ns at;
+	uint32_t call;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct leaver *x = a, *y = b;
+
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return x->call < y->call ? -1 : x->call > y->call;
+}
+
+/* Calls of flows with holding times that are over before the campaign is, in
+ * the order of leaving. */
+static int find_leavers(struct simulation *s)
+{
+	const struct plan *p = s->cfg->plan;
+	struct leaver *l = calloc(p->count, sizeof(*l));
+	size_t n = 0;
+
+	if (!l)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->count; i++) {
+		const struct plan_call *c = &p->calls[i];
+		cr_ns at = leave_time(c, p);
+
+		if (p->campaign->flows[c->flow].hold.mean != CR_NEVER &&
+		    at < s->cfg->duration)
+			l[n++] = (struct leaver){ at, (uint32_t)i };
+	}
+	qsort(l, n, sizeof(*l), by_time);
+	for (size_t i = 0; i < n; i++)
+		s->leavers[i] = l[i].call;
+	s->nleavers = n;
+	free(l);
+	return 0;
+}
+
+static void leave_calls(struct simulation *s, cr_ns now)
+{
+	const struct plan *p = s->cfg->plan;
+
+	for (; s->left < s->nleavers; s->left++) {
+		uint32_t i = s->leavers[s->left];
+
+		if (leave_time(&p->calls[i], p) > now)
+			break;
+		if (s->calls[i].here)
+			workload_end(&s->calls[i]);
+		workload_fini(&s->calls[i]);
+	}
+}
+
+/* --- joining --- */
+
+static void refuse(struct simulation *s, size_t i, int code,
+		   const struct cr_verdict *v)
+{
+	struct simulation_result *r = s->result;
+
+	r->flows[s->cfg->plan->calls[i].flow].refused++;
+	if (!r->refusal[0])
+		core_refusal(sim_core(s->sim), code, v, r->refusal,
+			     sizeof(r->refusal));
+}
+
+/* Calls that begin before @until. 0 or -ENOMEM. */
+static int join_calls(struct simulation *s, cr_ns until)
+{
+	const struct plan *p = s->cfg->plan;
+	struct cr_verdict v = { 0 };
+
+	for (; s->joined < p->count; s->joined++) {
+		const struct plan_call *c = &p->calls[s->joined];
+		struct flow_stats *stats = &s->result->flows[c->flow];
+		int rc;
+
+		if (c->start >= until)
+			break;
+		stats->planned++;
+		rc = workload_begin(&s->w, &s->calls[s->joined], c,
+				    (uint32_t)s->joined + 1, &v);
+		if (rc == -ENOMEM)
+			return rc;
+		if (rc)
+			refuse(s, s->joined, rc, &v);
+		else
+			stats->admitted++;
+	}
+	return 0;
+}
+
+/* --- from begin to end --- */
+
+static bool go_on(struct simulation *s, cr_ns now)
+{
+	const struct simulation_progress p = {
+		.now = now,
+		.end = s->cfg->duration,
+		.jobs = s->w.jobs,
+	};
+
+	if (s->cfg->progress && !s->cfg->progress(s->cfg->arg, &p))
+		s->result->interrupted = true;
+	return !s->result->interrupted && !s->w.failed;
+}
+
+/* What ends at the very end of the campaign still counts: time goes on for
+ * one ns more, in which nothing arrives. */
+static int play(struct simulation *s)
+{
+	cr_ns end = s->cfg->duration, now = 0;
+	int rc = 0;
+
+	while (now < end && !rc && go_on(s, now)) {
+		cr_ns next = cr_ns_min(now + STEP, end);
+
+		leave_calls(s, now);
+		rc = join_calls(s, next);
+		now = next;
+		if (!rc)
+			sim_run(s->sim, now == end ? end + 1 : now);
+	}
+	s->result->end = now;
+	if (s->w.failed)
+		rc = -ENOMEM;
+	return rc;
+}
+
+static void conclude(struct simulation *s)
+{
+	struct simulation_result *r = s->result;
+
+	for (size_t i = 0; i < s->joined; i++) {
+		if (s->calls[i].here)
+			workload_end(&s->calls[i]);
+		workload_fini(&s->calls[i]);
+	}
+	for (unsigned f = 0; f < s->cfg->plan->campaign->flow_count; f++)
+		flow_stats_merge(r->total, &r->flows[f]);
+	for (unsigned c = 0; c < r->ncpu; c++)
+		r->cpu[c] = sim_cpu_stats(s->sim, c);
+}
+
+static struct sim_config config_of(struct simulation *s)
+{
+	const struct campaign_platform *p = &s->cfg->platform;
+	struct sim_config cfg = {
+		.core = { .ops = s->cfg->ops,
+			  .opts = s->cfg->opts,
+			  .ncpu = (unsigned)p->cpus,
+			  .cpus_per_rq =
+				  (unsigned)((p->cpus + p->run_queues - 1) /
+					     p->run_queues),
+			  .admission = p->admission },
+		.preempt = (enum sim_preempt)p->preempt,
+		.quantum = p->quantum,
+		.overhead = { p->overhead.decision, p->overhead.context,
+			      p->overhead.migration, p->overhead.release },
+		.client = workload_client(&s->w),
+	};
+
+	for (unsigned c = 0; c < CR_NCLASSES; c++)
+		cfg.core.max_age[c] = p->max_age == CR_NEVER ? 0 : p->max_age;
+	return cfg;
+}
+
+static int open_all(struct simulation *s, struct cr_err *e)
+{
+	const struct plan *p = s->cfg->plan;
+	struct simulation_result *r = s->result;
+	struct sim_config cfg = config_of(s);
+
+	s->calls = calloc(p->count, sizeof(*s->calls));
+	s->leavers = calloc(p->count, sizeof(*s->leavers));
+	r->flows = calloc(p->campaign->flow_count, sizeof(*r->flows));
+	r->total = calloc(1, sizeof(*r->total));
+	if (!s->calls || !s->leavers || !r->flows || !r->total ||
+	    find_leavers(s))
+		return cr_fail(e, -ENOMEM, "out of memory for %zu calls",
+			       p->count);
+	r->ncpu = cfg.core.ncpu;
+	s->w = (struct workload){ .plan = p,
+				  .costs = s->cfg->costs,
+				  .stats = r->flows,
+				  .trace = s->cfg->trace,
+				  .end = s->cfg->duration };
+	return sim_open(&s->sim, &cfg, 0, e);
+}
+
+int simulation_run(const struct simulation_cfg *cfg,
+		   struct simulation_result *out, struct cr_err *e)
+{
+	struct simulation_result r = { 0 };
+	struct simulation s = { .cfg = cfg, .result = &r };
+	int rc = open_all(&s, e);
+
+	if (!rc) {
+		s.w.sim = s.sim;
+		rc = play(&s);
+		conclude(&s);
+		if (rc)
+			(void)cr_fail(e, rc, "out of memory after %.3f s",
+				      (double)r.end / 1e9);
+	}
+	sim_close(s.sim);
+	free(s.calls);
+	free(s.leavers);
+	if (rc)
+		simulation_result_fini(&r);
+	else
+		*out = r;
+	return rc;
+}
+
+void simulation_result_fini(struct simulation_result *r)
+{
+	free(r->flows);
+	free(r->total);
+	r->flows = r->total = NULL;
+}

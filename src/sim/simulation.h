@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A campaign in virtual time under one scheduler: plan and platform in,
+ * statistics and a trace out. Prints nothing.
+ *
+ * Calls join up to 10 ms before their first job, in the order of the plan, and
+ * those that end before the campaign leave half a second after their last one,
+ * as codec-feeder has it.
+ *
+ * Thread rule: one thread.
+ */
+#ifndef SIM_SIMULATION_H
+#define SIM_SIMULATION_H
+
+#include "campaign/plan.h"
+#include "engine/sim.h"
+#include "observe/trace_file.h"
+#include "sim/cost_model.h"
+#include "sim/stats.h"
+
+/** How it goes, every 10 ms of virtual time. */
+struct simulation_progress {
+	cr_ns now, end;
+	uint64_t jobs; /**< done */
+};
+
+struct simulation_cfg {
+	const struct plan *plan;
+	const struct cost_model *costs; /**< [flow_count]                   */
+	const struct cr_sched_ops *ops;
+	const char *opts; /**< of the scheduler, or ""                      */
+	struct campaign_platform platform;
+	cr_ns duration;
+	struct trace_file *trace; /**< its header written; NULL: none       */
+	/** Go on? False ends the simulation. May be NULL. */
+	bool (*progress)(void *arg, const struct simulation_progress *p);
+	void *arg;
+};
+
+/** What came of it. */
+struct simulation_result {
+	struct flow_stats *flows; /**< [flow_count] */
+	struct flow_stats *total;
+	struct sim_cpu_stats cpu[CR_MAX_CPUS];
+	unsigned ncpu;
+	cr_ns end; /**< reached; the campaign's duration unless interrupted  */
+	bool interrupted;
+	char refusal[256]; /**< first reason for a refused call, or ""       */
+};
+
+/**
+ * Run it. 0 and *@out (simulation_result_fini()), or with @e: -EINVAL (the
+ * scheduler or the platform cannot do it), -ENOMEM.
+ */
+int simulation_run(const struct simulation_cfg *cfg,
+		   struct simulation_result *out, struct cr_err *e);
+void simulation_result_fini(struct simulation_result *r);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What became of the jobs of a flow, and of all flows.
+ */
+#ifndef SIM_STATS_H
+#define SIM_STATS_H
+
+#include <jansson.h>
+
+#include "campaign/campaign.h"
+#include "observe/histogram.h"
+
+/** Counts of one flow, or of all; name, help. */
+#define FLOW_COUNTS(X)                                                         \
+	X(planned, "calls of the plan")                                        \
+	X(admitted, "calls that were taken")                                   \
+	X(refused, "calls that were not")                                      \
+	X(jobs, "jobs that came")                                              \
+	X(done, "jobs done")                                                   \
+	X(late, "of them behind their deadline")                               \
+	X(overwritten, "jobs dropped as the oldest of a full queue")           \
+	X(stale, "jobs shed because too old")                                  \
+	X(left, "jobs not done when the call or the campaign ended")           \
+	X(due, "jobs whose deadline was within the campaign")                  \
+	X(missed, "of them late or never done")                                \
+	X(moves, "times a job went on on another CPU")                         \
+	X(splits, "times a job was interrupted")
+
+struct flow_stats {
+#define FLOW_COUNT(name, help) uint64_t name;
+	FLOW_COUNTS(FLOW_COUNT)
+#undef FLOW_COUNT
+	cr_ns service;		 /**< CPU time of the jobs done or under way */
+	struct histogram delay;	 /**< arrival to end, of the jobs done       */
+	struct histogram jitter; /**< |distance of two ends - period|        */
+};
+
+/** Add @from to @to. */
+void flow_stats_merge(struct flow_stats *to, const struct flow_stats *from);
+
+/** One metric, in ppm or ns. */
+int64_t flow_stats_metric(const struct flow_stats *s, enum campaign_metric m);
+
+/** All of it as a JSON object; owned by the caller. */
+json_t *flow_stats_json(const struct flow_stats *s);
+
+#endif

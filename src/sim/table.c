@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The result for people.
+ */
+#include <inttypes.h>
+
+#include "base/units.h"
+#include "sim/report.h"
+
+/* CPUs that get a line of their own. */
+#define CPU_LINES 16u
+
+static double ms(cr_ns t)
+{
+	return (double)t / 1e6;
+}
+
+static void flow_line(FILE *f, const char *name, const struct flow_stats *s)
+{
+	char late[UNITS_TEXT], missed[UNITS_TEXT];
+
+	(void)fprintf(f,
+		      "%-14s %6" PRIu64 " %6" PRIu64 " %9" PRIu64 " %9" PRIu64
+		      " %8s %8s %7" PRIu64 " %9.3f %9.3f %9.3f\n",
+		      name, s->admitted, s->refused, s->jobs, s->done,
+		      units_format_ppm(flow_stats_metric(s, METRIC_LATE), late,
+				       sizeof(late)),
+		      units_format_ppm(flow_stats_metric(s, METRIC_MISSED),
+				       missed, sizeof(missed)),
+		      s->overwritten + s->stale, ms(histogram_mean(&s->delay)),
+		      ms(histogram_quantile(&s->delay, 990000)),
+		      ms(histogram_max(&s->delay)));
+}
+
+static void cpu_line(FILE *f, const char *name, const struct sim_cpu_stats *c,
+		     cr_ns time)
+{
+	double whole = time ? (double)time : 1;
+
+	(void)fprintf(f,
+		      "%-14s %6.2f%% %8.2f%% %10" PRIu64 " %10" PRIu64
+		      " %10" PRIu64 " %11" PRIu64 "\n",
+		      name, 100 * (double)c->busy / whole,
+		      100 * (double)c->overhead / whole, c->picks, c->switches,
+		      c->migrations, c->preemptions);
+}
+
+static void cpu_lines(const struct simulation_result *r, FILE *f)
+{
+	struct sim_cpu_stats sum = { 0 };
+	char name[16];
+
+	(void)fprintf(f, "%-14s %7s %9s %10s %10s %10s %11s\n", "cpu", "busy",
+		      "overhead", "picks", "switches", "migrations",
+		      "preemptions");
+	for (unsigned i = 0; i < r->ncpu; i++) {
+		const struct sim_cpu_stats *c = &r->cpu[i];
+
+		sum.busy += c->busy;
+		sum.overhead += c->overhead;
+		sum.picks += c->picks;
+		sum.switches += c->switches;
+		sum.migrations += c->migrations;
+		sum.preemptions += c->preemptions;
+		(void)snprintf(name, sizeof(name), "%u", i);
+		if (r->ncpu <= CPU_LINES)
+			cpu_line(f, name, c, r->end);
+	}
+	if (r->ncpu > 1)
+		cpu_line(f, "all", &sum, r->end * r->ncpu);
+}
+
+static void verdict_line(FILE *f, const struct sim_report *r,
+			 const struct sim_verdict *v)
+{
+	char value[UNITS_TEXT];
+
+	if (campaign_metric_is_time(v->metric))
+		(void)units_format_time(v->value / 1000 * 1000, value,
+					sizeof(value));
+	else
+		(void)units_format_ppm(v->value, value, sizeof(value));
+	(void)fprintf(f, "%s %s:%u: %s %s, is %s%s%s%s\n",
+		      v->met ? "met   " : "MISSED",
+		      r->cfg->plan->campaign->path, v->expect->line,
+		      campaign_metric_name(v->metric), v->expect->text, value,
+		      v->flow ? " (flow " : "", v->flow ? v->flow : "",
+		      v->flow ? ")" : "");
+}
+
+void sim_report_table(const struct sim_report *r, FILE *f)
+{
+	const struct campaign *c = r->cfg->plan->campaign;
+	const struct simulation_result *result = r->result;
+
+	(void)fprintf(f, "%s: %.3f s%s\n", r->scheduler,
+		      (double)result->end / 1e9,
+		      result->interrupted ? ", interrupted" : "");
+	(void)fprintf(f, "%-14s %6s %6s %9s %9s %8s %8s %7s %9s %9s %9s\n",
+		      "flow", "calls", "refus.", "jobs", "done", "late",
+		      "missed", "lost", "mean ms", "p99 ms", "max ms");
+	for (unsigned i = 0; i < c->flow_count; i++)
+		flow_line(f, c->flows[i].name, &result->flows[i]);
+	if (c->flow_count > 1)
+		flow_line(f, "all", result->total);
+	cpu_lines(result, f);
+	for (unsigned i = 0; i < r->nverdicts; i++)
+		verdict_line(f, r, &r->verdicts[i]);
+	if (result->refusal[0])
+		(void)fprintf(f, "refused: %s\n", result->refusal);
+}

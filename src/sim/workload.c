@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A call in the simulator:
+ *
+ *   arrive -> release model -> backlog -> claim -> cost -> done
+ *                                 |         |              |
+ *                              dropped    shed      statistics, trace
+ */
+#include "sim/workload.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/assert.h"
+
+/* Frames that may wait in a flow with codecs: codec-runner's default. */
+#define LIVE_RING 8u
+
+static struct sim_call *call_of(struct core_task *t)
+{
+	return (struct sim_call *)(void *)((unsigned char *)t -
+					   offsetof(struct sim_call, st.core));
+}
+
+/* --- what became of a job --- */
+
+static void put_record(struct sim_call *c, const struct backlog_entry *job,
+		       struct cr_trace_job r)
+{
+	union cr_trace_record record;
+
+	if (!c->w->trace)
+		return;
+	r.kind = CR_TRACE_JOB;
+	r.call = c->st.core.task.id;
+	r.seq = (uint32_t)job->frame;
+	r.arrival = job->arrival;
+	r.deadline = job->deadline;
+	r.rtp_ts = (uint32_t)job->frame * c->rtp_step;
+	memset(&record, 0, sizeof(record));
+	record.job = r;
+	trace_file_put(c->w->trace, &record);
+}
+
+/* A job that was not done. */
+static void count_undone(struct sim_call *c, const struct backlog_entry *job,
+			 enum cr_outcome why, cr_ns now)
+{
+	struct flow_stats *s = c->stats;
+
+	s->overwritten += why == CR_OUT_OVERWRITTEN;
+	s->stale += why == CR_OUT_STALE;
+	s->left += why == CR_OUT_CANCELLED;
+	if (job->deadline <= c->w->end) {
+		s->due++;
+		s->missed++;
+	}
+	put_record(c, job,
+		   (struct cr_trace_job){ .outcome = (uint8_t)why,
+					  .worker = UINT16_MAX,
+					  .pick = now });
+}
+
+static cr_ns distance(cr_ns a, cr_ns b)
+{
+	return a > b ? a - b : b - a;
+}
+
+static void count_done(struct sim_call *c, cr_ns now)
+{
+	struct flow_stats *s = c->stats;
+	const struct backlog_entry *job = &c->job;
+
+	s->done++;
+	s->late += now > job->deadline;
+	if (job->deadline <= c->w->end) {
+		s->due++;
+		s->missed += now > job->deadline;
+	}
+	s->moves += c->st.moves;
+	s->splits += c->st.splits;
+	s->service += c->total;
+	histogram_add(&s->delay, now - job->arrival);
+	if (c->worked && job->frame == c->last_frame + 1)
+		histogram_add(&s->jitter,
+			      distance(now - c->last_end, c->flow->ptime));
+	c->worked = true;
+	c->last_end = now;
+	c->last_frame = job->frame;
+	c->w->jobs++;
+}
+
+/* --- arrivals --- */
+
+static void job_comes(struct sim_call *c, struct arrival_job j)
+{
+	struct release_times t = release_arrival(&c->release, j.at);
+	struct backlog_entry e = { .frame = j.frame,
+				   .arrival = j.at,
+				   .eligible = t.eligible,
+				   .deadline = t.deadline };
+	struct backlog_entry dropped;
+	int rc;
+
+	if (c->flow->cls == CR_BE)
+		e.deadline = CR_NEVER;
+	rc = backlog_put(&c->backlog, &e, &dropped);
+	c->w->failed |= rc < 0;
+	c->stats->jobs += rc >= 0;
+	if (rc > 0)
+		count_undone(c, &dropped, CR_OUT_OVERWRITTEN, j.at);
+}
+
+/* Look for the next arrival within the campaign; returns when. */
+static cr_ns look_ahead(struct sim_call *c)
+{
+	if (!arrival_next(&c->arrival, &c->next) || c->next.at >= c->w->end)
+		c->next.at = CR_NEVER;
+	return c->next.at;
+}
+
+static cr_ns arrive(void *arg, struct sim_task *t, cr_ns now)
+{
+	struct sim_call *c = call_of(&t->core);
+
+	(void)arg;
+	do
+		job_comes(c, c->next);
+	while (look_ahead(c) <= now);
+	return c->next.at;
+}
+
+/* --- the backlog as the core sees it --- */
+
+static bool peek(struct core_task *t, struct cr_job *job)
+{
+	const struct backlog_entry *e = backlog_head(&call_of(t)->backlog);
+
+	if (!e)
+		return false;
+	job->seq = e->frame;
+	job->arrival = e->arrival;
+	job->eligible = e->eligible;
+	job->deadline = e->deadline;
+	return true;
+}
+
+static bool claim(struct core_task *t, uint64_t seq)
+{
+	struct sim_call *c = call_of(t);
+	const struct backlog_entry *e = backlog_head(&c->backlog);
+
+	if (!e || e->frame != seq)
+		return false;
+	c->job = *e;
+	backlog_drop(&c->backlog);
+	return true;
+}
+
+static void shed(struct core_task *t, const struct cr_job *job,
+		 enum cr_outcome why, cr_ns now)
+{
+	struct sim_call *c = call_of(t);
+
+	(void)job; /* it is the one claimed last */
+	count_undone(c, &c->job, why, now);
+}
+
+static cr_ns cost(void *arg, struct sim_task *t)
+{
+	struct sim_call *c = call_of(&t->core);
+
+	(void)arg;
+	c->total = cost_model_draw(c->cost, &c->random);
+	return c->total;
+}
+
+/* The closed model: a process that ends late does not sleep, it goes on. */
+static void close_loop(struct sim_call *c, cr_ns now)
+{
+	bool at_once = arrival_done(&c->arrival, c->job.arrival, now);
+
+	if (look_ahead(c) == CR_NEVER)
+		return;
+	if (at_once) {
+		job_comes(c, c->next);
+		c->next.at = CR_NEVER;
+	} else {
+		sim_arrive_at(c->w->sim, &c->st, c->next.at);
+	}
+}
+
+static void done(void *arg, struct sim_task *t, unsigned cpu, cr_ns now)
+{
+	struct sim_call *c = call_of(&t->core);
+
+	(void)arg;
+	count_done(c, now);
+	put_record(
+		c, &c->job,
+		(struct cr_trace_job){
+			.outcome = CR_OUT_DONE,
+			.worker = (uint16_t)cpu,
+			.release = t->core.task.job.release,
+			.pick = t->first,
+			.start = t->first,
+			.end = now,
+			.sent = now,
+			.codec_ns = (uint32_t)cr_ns_min(c->total, UINT32_MAX),
+		});
+	if (c->flow->arrival.kind == ARRIVAL_CLOSED)
+		close_loop(c, now);
+}
+
+static void gone(void *arg, struct sim_task *t)
+{
+	struct sim_call *c = call_of(&t->core);
+
+	(void)arg;
+	c->here = false;
+}
+
+struct sim_client workload_client(struct workload *w)
+{
+	return (struct sim_client){
+		.backlog = { peek, claim, shed },
+		.arrive = arrive,
+		.cost = cost,
+		.done = done,
+		.gone = gone,
+		.arg = w,
+	};
+}
+
+/* --- a call's life --- */
+
+static void fill_task(struct sim_call *c, uint32_t id)
+{
+	const struct campaign_flow *f = c->flow;
+	struct cr_task *t = &c->st.core.task;
+
+	t->id = id;
+	t->cls = f->cls;
+	t->period = f->ptime;
+	t->rel_deadline = f->cls == CR_BE ? f->ptime : f->deadline;
+	t->cost = c->cost->estimate;
+	t->nice = (int)f->nice;
+	t->weight = (uint32_t)f->weight;
+	memset(&t->cpus, 0xff, sizeof(t->cpus));
+}
+
+static void set_text(char *to, size_t size, const char *text)
+{
+	size_t n = strlen(text);
+
+	n = n < size ? n : size - 1;
+	memcpy(to, text, n);
+	to[n] = '\0';
+}
+
+static void set_codecs(struct cr_trace_call *r, const struct campaign_flow *f)
+{
+	const struct campaign_leg *in = &f->in, *out = &f->out;
+
+	if (f->synthetic) {
+		set_text(r->codec_in, sizeof(r->codec_in), f->name);
+		set_text(r->codec_out, sizeof(r->codec_out), "synthetic");
+		return;
+	}
+	set_text(r->codec_in, sizeof(r->codec_in), in->codec->name);
+	set_text(r->mode_in, sizeof(r->mode_in),
+		 in->codec->modes[in->cfg.mode].name);
+	set_text(r->codec_out, sizeof(r->codec_out), out->codec->name);
+	set_text(r->mode_out, sizeof(r->mode_out),
+		 out->codec->modes[out->cfg.mode].name);
+}
+
+static void trace_call(const struct sim_call *c, cr_ns now)
+{
+	const struct cr_task *t = &c->st.core.task;
+	union cr_trace_record r;
+	cr_ns units = t->period / (250 * CR_US);
+
+	if (!c->w->trace)
+		return;
+	memset(&r, 0, sizeof(r));
+	r.call.kind = CR_TRACE_CALL;
+	r.call.cls = (uint8_t)t->cls;
+	/* 0, unknown: what the field cannot say */
+	if (units <= UINT16_MAX && t->period % (250 * CR_US) == 0)
+		r.call.ptime_us_div_250 = (uint16_t)units;
+	r.call.call = t->id;
+	r.call.start = now;
+	r.call.rel_deadline = t->rel_deadline;
+	r.call.weight = t->weight;
+	set_codecs(&r.call, c->flow);
+	trace_file_put(c->w->trace, &r);
+}
+
+static int set_up(struct sim_call *c, uint32_t id)
+{
+	const struct campaign_flow *f = c->flow;
+	struct release_cfg cfg = {
+		.kind = (enum release_kind)f->release.kind,
+		.period = f->ptime,
+		.rel_deadline = f->cls == CR_BE ? f->ptime : f->deadline,
+		.x = (unsigned)f->release.x,
+		.y = f->release.y,
+		.burst = (unsigned)f->release.burst,
+	};
+	cr_ns samples = f->ptime / (125 * CR_US);
+
+	c->random = random_fork(c->plan->seed, 4);
+	c->rtp_step = f->synthetic ? 1 : (uint32_t)samples;
+	c->backlog.most = (uint32_t)f->ring;
+	if (!f->ring && !f->synthetic)
+		c->backlog.most = LIVE_RING;
+	arrival_init(&c->arrival, c->w->plan, c->plan);
+	fill_task(c, id);
+	return release_init(&c->release, &cfg, NULL);
+}
+
+int workload_begin(struct workload *w, struct sim_call *c,
+		   const struct plan_call *call, uint32_t id,
+		   struct cr_verdict *v)
+{
+	int rc;
+
+	c->w = w;
+	c->plan = call;
+	c->flow = &w->plan->campaign->flows[call->flow];
+	c->cost = &w->costs[call->flow];
+	c->stats = &w->stats[call->flow];
+	rc = set_up(c, id);
+	CR_ASSERT(!rc); /* the campaign's loader has checked it */
+	rc = sim_add(w->sim, &c->st, v);
+	if (rc)
+		return rc;
+	c->here = true;
+	trace_call(c, sim_now(w->sim));
+	sim_arrive_at(w->sim, &c->st, look_ahead(c));
+	return 0;
+}
+
+void workload_end(struct sim_call *c)
+{
+	bool running = c->st.core.task.state == CR_RUNNING;
+	bool begun = c->st.started;
+	struct backlog_entry job = c->job;
+
+	/* sheds what waits, and a job that was interrupted */
+	sim_abandon(c->w->sim, &c->st);
+	if (begun)
+		c->stats->service += c->total - c->st.left;
+	if (running)
+		count_undone(c, &job, CR_OUT_CANCELLED, sim_now(c->w->sim));
+}
+
+void workload_fini(struct sim_call *c)
+{
+	backlog_fini(&c->backlog);
+}
