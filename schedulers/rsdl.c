@@ -8,14 +8,16 @@
  * rotation, which begins when no runnable call has anything left, and gives
  * all quotas anew. A level has a quota of its own per rotation, whoever uses
  * it. When that has run out, the level is closed: all calls that are left there
- * go down to the next open one, and get its quantum.
+ * go down to the next open one, ahead of those that had their turn above it,
+ * and get its quantum.
  *
- * So however many calls come and go above it, the lowest level is reached
- * after (levels - 1) * quota of CPU time, and everybody on it gets a turn
- * before the next rotation. The lowest level is never closed, as there is
- * nothing below: its own quota, said by the thesis to be one of all, would
- * only send calls into the next rotation that have had nothing in this one.
- * As long as no level closes, backlogged calls share as (levels - base).
+ * So whatever happens above it, the lowest level is reached after at most
+ * (levels - 1) * quota of CPU time, and everybody on it gets a turn before the
+ * next rotation: n calls wait at most twice (levels - 1) * quota + n * quantum
+ * for one. The lowest level is never closed, as there is nothing below: its own
+ * quota, said by the thesis to be one of all, would only send calls into the
+ * next rotation that have had nothing in this one. As long as no level closes,
+ * backlogged calls share as (levels - base).
  *
  * A call that sleeps and wakes within a rotation finds what it left. A
  * rotation in which nobody can run is over.
@@ -138,7 +140,8 @@ static cr_ns spent_on(const struct rsdl_rq *q, unsigned level)
 	return q->touched >> level & 1 ? q->spent[level] : 0;
 }
 
-/* No more of @level in this rotation: all who wait there go down. */
+/* No more of @level in this rotation: all who wait there go down, to the head
+ * of the next open one. */
 static void close_level(struct rsdl_rq *q, unsigned level)
 {
 	struct flight *f = stairs_flight(&q->stairs, q->stairs.round);
@@ -148,6 +151,7 @@ static void close_level(struct rsdl_rq *q, unsigned level)
 	if (!(f->occupied >> level & 1))
 		return;
 	below = open_level(q, level);
+	TAILQ_CONCAT(&f->level[level], &f->level[below], link);
 	TAILQ_CONCAT(&f->level[below], &f->level[level], link);
 	f->occupied &= ~(UINT64_C(1) << level);
 	f->occupied |= UINT64_C(1) << below;
