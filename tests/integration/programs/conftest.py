@@ -93,6 +93,15 @@ def daemon(tmp_path):
 
 
 @pytest.fixture
+def sock():
+    """A UDP socket of 127.0.0.1 that never waits forever."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.bind(("127.0.0.1", 0))
+        s.settimeout(PATIENCE)
+        yield s
+
+
+@pytest.fixture
 def campaign(tmp_path):
     """Write a campaign file; returns its path."""
 

@@ -2,7 +2,6 @@
 """codec-runner and codec-ctl: life, death, refusals, files."""
 import resource
 import signal
-import socket
 import struct
 import subprocess
 
@@ -21,14 +20,6 @@ def start_call(d, sock, **more):
              "out.address": "127.0.0.1:%d" % sock.getsockname()[1]}
     words.update(more)
     return d.ctl("call", "start", *(f"{k}={v}" for k, v in words.items()))
-
-
-@pytest.fixture
-def sock():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-        s.bind(("127.0.0.1", 0))
-        s.settimeout(PATIENCE)
-        yield s
 
 
 def test_a_frame_comes_back_and_is_counted(daemon, sock):

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A scheduler from outside breaks its contract under 200 calls. The node says
+ * so, counts it, goes on with fifo, and no call loses a frame; a debug build
+ * aborts. SABOTEUR is the path of the policy's object.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "traffic.h"
+
+enum { CALLS = 200 };
+
+static bool is_fifo(void *arg)
+{
+	struct rig *r = arg;
+	char spec[320];
+
+	node_scheduler(r->node, spec, sizeof(spec));
+	return !strcmp(spec, "fifo");
+}
+
+static void set(struct rig *r, const char *mischief)
+{
+	char spec[4096];
+	struct cr_err e = { "" };
+
+	(void)snprintf(spec, sizeof(spec), SABOTEUR ",mischief=%s,after=300",
+		       mischief);
+	if (node_scheduler_set(r->node, spec, &e))
+		fail_msg("%s", e.text);
+}
+
+/* What stats tell about faults: how many, and the last one. */
+static unsigned faults(struct rig *r, char *last, size_t size)
+{
+	json_t *o = node_stats(r->node);
+	const json_t *f = json_object_get(o, "scheduler_faults");
+	unsigned n = (unsigned)json_integer_value(json_object_get(f, "count"));
+
+	(void)snprintf(last, size, "%s",
+		       json_string_value(json_object_get(f, "last")));
+	json_decref(o);
+	return n;
+}
+
+/* One run queue: exactly one fault a mischief. More: each may commit one. */
+static void sabotage(unsigned workers, unsigned cpus_per_rq)
+{
+	static const struct {
+		const char *mischief, *says;
+	} acts[] = {
+		{ "lose", "what=\"nothing, with a task waiting" },
+		{ "stall", "what=\"nothing, with a task waiting" },
+		{ "sleeper", "what=\"a task that " },
+		{ "twice", "what=\"a task that " },
+	};
+	const struct rig_options o = { .scheduler = "edf",
+				       .workers = workers,
+				       .cpus_per_rq = cpus_per_rq };
+	unsigned nrq = cpus_per_rq ? workers / cpus_per_rq : 1, before = 0;
+	char last[512];
+	struct traffic t;
+	struct rig r;
+
+	rig_open(&r, &o);
+	assert_int_equal(faults(&r, last, sizeof(last)), 0);
+	assert_string_equal(last, "");
+	traffic_begin(&t, &r, CALLS);
+	for (unsigned i = 0; i < sizeof(acts) / sizeof(acts[0]); i++) {
+		unsigned n;
+
+		set(&r, acts[i].mischief);
+		assert_true(rig_wait(&r, is_fifo, &r));
+		traffic_flows(&t, CALLS);
+		n = faults(&r, last, sizeof(last));
+		assert_in_range(n, before + 1, before + nrq);
+		before = n;
+		if (!strstr(last, acts[i].says) ||
+		    !strstr(last, "policy=saboteur callback=pick") ||
+		    !strstr(last, "alibi="))
+			fail_msg("%s: '%s'", acts[i].mischief, last);
+	}
+	traffic_end(&t);
+	traffic_balance(&t);
+	rig_close(&r);
+}
+
+#ifdef CR_DEBUG
+
+static void a_debug_build_aborts(void **state)
+{
+	pid_t pid = fork();
+	int status;
+
+	(void)state;
+	if (!pid) {
+		(void)signal(SIGABRT, SIG_DFL);
+		sabotage(1, 0);
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+#else
+
+static void no_frame_is_lost_with_one_run_queue(void **state)
+{
+	(void)state;
+	sabotage(1, 0);
+	sabotage(2, 0);
+}
+
+static void no_frame_is_lost_with_several(void **state)
+{
+	(void)state;
+	sabotage(2, 1);
+}
+
+#endif
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#ifdef CR_DEBUG
+		cmocka_unit_test(a_debug_build_aborts),
+#else
+		cmocka_unit_test(no_frame_is_lost_with_one_run_queue),
+		cmocka_unit_test(no_frame_is_lost_with_several),
+#endif
+	};
+
+	return cmocka_run_group_tests_name("fault", tests, NULL, NULL);
+}
