@@ -16,5 +16,8 @@ extern const struct cr_sched_ops cr_sched_staircase;
 extern const struct cr_sched_ops cr_sched_rsdl;
 extern const struct cr_sched_ops cr_sched_best;
 extern const struct cr_sched_ops cr_sched_goodness;
+extern const struct cr_sched_ops cr_sched_pf;
+extern const struct cr_sched_ops cr_sched_pd;
+extern const struct cr_sched_ops cr_sched_pd2;
 
 #endif

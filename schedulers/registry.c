@@ -25,6 +25,9 @@ const struct cr_sched_ops *const cr_schedulers[] = {
 	&cr_sched_rsdl,
 	&cr_sched_best,
 	&cr_sched_goodness,
+	&cr_sched_pf,
+	&cr_sched_pd,
+	&cr_sched_pd2,
 	NULL,
 };
 
