@@ -327,13 +327,15 @@ static inline cr_ns cr_task_ran(const struct cr_task *t, cr_ns now)
 
 /**
  * Kick the busy CPU whose task is the worst by @before, if @t is before it.
- * Nothing when some CPU that @t may use is idle (the core kicks that one).
+ * Nothing when the idle CPUs that @t may use are enough for all that wait (the
+ * core kicks those).
  */
 static inline void cr_kick_worst(struct cr_rq *rq, const struct cr_task *t,
 				 bool (*before)(const struct cr_task *,
 						const struct cr_task *, cr_ns),
 				 cr_ns now)
 {
+	unsigned idle = 0;
 	int worst = -1;
 
 	if (!rq->sched->preemptible)
@@ -343,8 +345,11 @@ static inline void cr_kick_worst(struct cr_rq *rq, const struct cr_task *t,
 
 		if (!cr_may_run(rq, t, c) || cr_cpus_has(&rq->kick, c))
 			continue;
-		if (!r)
-			return;
+		if (!r) {
+			if (++idle >= rq->nqueued)
+				return;
+			continue;
+		}
 		if (worst < 0 || before(rq->cpu[worst].running, r, now))
 			worst = (int)c;
 	}
