@@ -15,80 +15,33 @@
  *
  * Live mode: no frame is cut, so a longer frame of anybody may block.
  *
- * Admission, per run queue of M CPUs, all in ppm and rounded against the task:
- *
- *     sum of C / min(D, T)  +  B / Dmin  <=  room
- *
- *   C     hard tasks: the worst case (contract.largest, else p99, else mean);
- *         soft tasks: the mean; best effort: 0
- *   B     the longest frame of anybody, 0 where frames are preempted
- *   Dmin  the shortest relative deadline of a hard or soft task
- *   room  M * bound; with hard tasks at most M - (M - 1) * umax, where umax is
- *         the largest C / min(D, T) of one of them (Goossens, Funk, Baruah)
- *
- * For one CPU this is sufficient (Liu and Layland's sum by density, with the
- * blocking of non-preemptive jobs charged to the tightest deadline). Global
- * EDF keeps hard deadlines by the second bound, soft ones late by at most a
- * constant (Devi and Anderson).
+ * Admission: by density and blocking (deadline_admit.h).
  */
-#include <errno.h>
-
+#include "schedulers/deadline_admit.h"
 #include "schedulers/policies.h"
-#include "schedulers/tree.h"
 
 /* So many drops without a frame done, and a task keeps its place. */
 #define LOST_IN_A_ROW 2u
 
-/* One task's entry in a tree that knows the largest of some value. */
-struct extreme {
-	RB_ENTRY(extreme) node;
-	int64_t value;
-	uint32_t id;
-};
-
-RB_HEAD(extremes, extreme);
-
 struct edf_task {
 	RB_ENTRY(edf_task) node;
-	cr_ns place;		 /* the deadline that orders it; beside node,
-				  * as a walk reads both */
-	struct extreme frame;	 /* longest frame            */
-	struct extreme deadline; /* minus relative deadline  */
-	struct extreme density;	 /* hard tasks: C / min(D,T) */
-	int64_t util;		 /* its part of edf_rq.util  */
-	unsigned lost;		 /* frames dropped since one was done */
+	cr_ns place; /* the deadline that orders it; beside node, as a walk
+		      * reads both */
+	struct deadline_task admitted;
+	unsigned lost; /* frames dropped since one was done */
 };
 
 RB_HEAD(edf_tree, edf_task);
 
 struct edf_rq {
+	struct deadline_rq admitted; /* first: see deadline_admit.h */
 	struct edf_tree queue;
-	struct extremes frames, deadlines, densities;
-	int64_t util;
-};
-
-struct edf_opts {
-	int64_t bound;
 };
 
 static const struct cr_opt edf_options[] = {
-	{ .name = "bound",
-	  .help = "admit up to this share of every CPU",
-	  .kind = CR_OPT_PPM,
-	  .offset = offsetof(struct edf_opts, bound),
-	  .min = 0,
-	  .max = CR_PPM,
-	  .dflt = CR_PPM },
+	DEADLINE_OPT_BOUND,
 	{ .name = NULL },
 };
-
-static int extreme_cmp(const struct extreme *a, const struct extreme *b)
-{
-	return a->value != b->value ? cr_cmp(a->value, b->value)
-				    : cr_cmp(a->id, b->id);
-}
-
-CR_TREE(extremes, extreme, node, extreme_cmp)
 
 static bool edf_before(const struct cr_task *a, const struct cr_task *b,
 		       cr_ns now)
@@ -109,141 +62,19 @@ static int edf_cmp(struct edf_task *x, struct edf_task *y)
 
 CR_TREE(edf_tree, edf_task, node, edf_cmp)
 
-/* --- admission --- */
-
-static int64_t worst_case(const struct cr_task *t)
-{
-	if (t->contract.largest > 0)
-		return t->contract.largest;
-	return cr_ns_max(t->cost.p99, t->cost.mean);
-}
-
-static int64_t ppm_up(int64_t part, int64_t whole)
-{
-	return (part * CR_PPM + whole - 1) / whole;
-}
-
-static int64_t density(const struct cr_task *t)
-{
-	if (t->cls == CR_BE)
-		return 0;
-	return ppm_up(t->cls == CR_HARD ? worst_case(t) : t->cost.mean,
-		      cr_ns_min(t->period, t->rel_deadline));
-}
-
-static int64_t largest(const struct extremes *tree, int64_t none)
-{
-	const struct extreme *x = RB_MAX(extremes, (struct extremes *)tree);
-
-	return x ? x->value : none;
-}
-
-/* What is left of @rq's room after @t has joined; below 0: it does not fit. */
-static int64_t room_with(const struct cr_rq *rq, const struct cr_task *t)
-{
-	const struct edf_rq *e = CR_RQ(rq, struct edf_rq);
-	int64_t m = rq->ncpu;
-	int64_t room = m * CR_OPTS(rq, struct edf_opts)->bound;
-	int64_t frame = cr_ns_max(largest(&e->frames, 0), worst_case(t));
-	int64_t dmin = -largest(&e->deadlines, -CR_NEVER);
-	int64_t umax = largest(&e->densities, 0);
-
-	if (t->cls == CR_HARD)
-		umax = cr_ns_max(umax, density(t));
-	if (umax)
-		room = cr_ns_min(room, m * CR_PPM - (m - 1) * umax);
-	if (t->cls != CR_BE)
-		dmin = cr_ns_min(dmin, t->rel_deadline);
-	if (!rq->sched->preemptible && dmin != CR_NEVER)
-		room -= ppm_up(frame, dmin);
-	return room - e->util - density(t);
-}
-
-static bool allowed(const struct cr_rq *rq, const struct cr_task *t)
-{
-	for (unsigned i = 0; i < rq->ncpu; i++)
-		if (cr_may_run(rq, t, i))
-			return true;
-	return false;
-}
-
-/* A best-effort task in a queue without deadlines breaks nothing. */
-static bool nothing_to_guard(const struct cr_rq *rq, const struct cr_task *t)
-{
-	return t->cls == CR_BE &&
-	       RB_EMPTY(&CR_RQ(rq, struct edf_rq)->deadlines);
-}
-
-/* Worst fit: the run queue that has most room left per CPU. */
-static int edf_admit(const struct cr_sched *s, const struct cr_task *t,
-		     struct cr_verdict *v)
-{
-	int64_t best_room = 0;
-	int best = -1;
-
-	v->need_ppm = density(t);
-	v->rule = "its CPU mask has a CPU of a run queue";
-	for (unsigned i = 0; i < s->nrq; i++) {
-		const struct cr_rq *rq = &s->rq[i];
-		int64_t room = room_with(rq, t);
-
-		if (!allowed(rq, t))
-			continue;
-		if (nothing_to_guard(rq, t) && room < 0)
-			room = 0;
-		if (best >= 0 &&
-		    room * s->rq[best].ncpu <= best_room * rq->ncpu)
-			continue;
-		best = (int)i;
-		best_room = room;
-	}
-	if (best < 0)
-		return -EINVAL;
-	v->rule = "sum C / min(D, T) + longest frame / shortest D <= bound";
-	v->bound_ppm = s->rq[best].ncpu *
-		       CR_OPTS(&s->rq[best], struct edf_opts)->bound;
-	v->free_ppm = best_room + v->need_ppm;
-	return best_room >= 0 ? best : -ENOSPC;
-}
-
-static void remember(struct extremes *tree, struct extreme *x, uint32_t id,
-		     int64_t value)
-{
-	x->value = value;
-	x->id = id;
-	RB_INSERT(extremes, tree, x);
-}
-
 static void edf_task_add(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
-	struct edf_rq *e = CR_RQ(rq, struct edf_rq);
-	struct edf_task *x = CR_TASK(t, struct edf_task);
-
 	(void)now;
-	x->util = density(t);
-	e->util += x->util;
-	remember(&e->frames, &x->frame, t->id, worst_case(t));
-	if (t->cls != CR_BE)
-		remember(&e->deadlines, &x->deadline, t->id, -t->rel_deadline);
-	if (t->cls == CR_HARD)
-		remember(&e->densities, &x->density, t->id, x->util);
+	deadline_add(&CR_RQ(rq, struct edf_rq)->admitted, t,
+		     &CR_TASK(t, struct edf_task)->admitted);
 }
 
 static void edf_task_del(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
-	struct edf_rq *e = CR_RQ(rq, struct edf_rq);
-	struct edf_task *x = CR_TASK(t, struct edf_task);
-
 	(void)now;
-	e->util -= x->util;
-	RB_REMOVE(extremes, &e->frames, &x->frame);
-	if (t->cls != CR_BE)
-		RB_REMOVE(extremes, &e->deadlines, &x->deadline);
-	if (t->cls == CR_HARD)
-		RB_REMOVE(extremes, &e->densities, &x->density);
+	deadline_del(&CR_RQ(rq, struct edf_rq)->admitted, t,
+		     &CR_TASK(t, struct edf_task)->admitted);
 }
-
-/* --- order --- */
 
 static void edf_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 			cr_ns now)
@@ -297,7 +128,8 @@ static unsigned edf_explain(const struct cr_task *t, struct cr_kv *kv,
 {
 	const struct cr_kv all[] = {
 		{ "deadline_ns", t->job.deadline },
-		{ "density_ppm", CR_TASK_CONST(t, struct edf_task)->util },
+		{ "density_ppm",
+		  CR_TASK_CONST(t, struct edf_task)->admitted.util },
 	};
 	unsigned n = 0;
 
@@ -319,11 +151,11 @@ static bool edf_check(const struct cr_rq *rq)
 			return false;
 		if (cr_task_of(x)->state != CR_QUEUED)
 			return false;
-		util += x->util;
+		util += x->admitted.util;
 		before = x;
 		n++;
 	}
-	return n == rq->nqueued && util <= e->util && e->util >= 0;
+	return n == rq->nqueued && util <= e->admitted.util;
 }
 
 const struct cr_sched_ops cr_sched_edf = {
@@ -333,9 +165,9 @@ const struct cr_sched_ops cr_sched_edf = {
 	.help = "earliest deadline first",
 	.rq_size = sizeof(struct edf_rq),
 	.task_size = sizeof(struct edf_task),
-	.opts_size = sizeof(struct edf_opts),
+	.opts_size = sizeof(struct deadline_opts),
 	.opts = edf_options,
-	.admit = edf_admit,
+	.admit = deadline_admit,
 	.task_add = edf_task_add,
 	.task_del = edf_task_del,
 	.enqueue = edf_enqueue,

@@ -260,10 +260,10 @@ static void hard_tasks_count_in_full_and_fear_dhall(void **state)
 	shop_open(&s, 2, 0, true);
 	assert_int_equal(ask(&s, CR_HARD, 40, 100, &v), 0); /* p99: 0.8 */
 	assert_int_equal(v.need_ppm, 800000);
-	/* room is 2 - 0.8 = 1.2, 0.4 are left */
-	assert_int_equal(ask(&s, CR_SOFT, 41, 100, &v), -ENOSPC);
-	assert_int_equal(v.free_ppm, 400000);
-	assert_int_equal(ask(&s, CR_SOFT, 40, 100, &v), 0);
+	/* room is 2 - 0.8 = 1.2, 0.4 are left, for two worst cases of 0.2 */
+	assert_int_equal(ask(&s, CR_SOFT, 21, 100, &v), -ENOSPC);
+	assert_int_equal(ask(&s, CR_SOFT, 20, 100, &v), 0);
+	assert_int_equal(ask(&s, CR_SOFT, 1, 100, &v), -ENOSPC);
 	shop_close(&s);
 }
 

@@ -1,18 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Policies are pure: their objects need nothing from outside but helpers that
-# the compiler may call for copying memory (and what a sanitizer adds).
+# Policies are pure: their objects need nothing from outside but each other,
+# helpers that the compiler may call for copying memory, and what a sanitizer
+# adds.
 # Usage: purity.sh NM OBJECT...
 set -eu
 nm=$1
 shift
 checked=0
+ours=$("$nm" --defined-only "$@" | awk '$2 == "T" { print $3 }')
 for object in "$@"; do
 	case $object in
 	*registry.c.o) continue ;; # loads policies; is none
 	esac
 	impure=$("$nm" -u "$object" | sed 's/^ *[UwV] *//' |
-		grep -Ev '^(mem(cpy|move|set|cmp)|__(asan|ubsan|tsan|sanitizer)_.*|_GLOBAL_OFFSET_TABLE_)$' || true)
+		grep -Ev '^(mem(cpy|move|set|cmp)|__(asan|ubsan|tsan|sanitizer)_.*|_GLOBAL_OFFSET_TABLE_)$' |
+		grep -Fxv -- "$ours" || true)
 	if [ -n "$impure" ]; then
 		echo "$object is not pure, it uses:" "$impure"
 		exit 1

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sums of deadline_admit.h, and the test over them.
+ */
+#include "schedulers/deadline_admit.h"
+
+#include <errno.h>
+
+static int extreme_cmp(const struct extreme *a, const struct extreme *b)
+{
+	return a->value != b->value ? cr_cmp(a->value, b->value)
+				    : cr_cmp(a->id, b->id);
+}
+
+CR_TREE(extremes, extreme, node, extreme_cmp)
+
+cr_ns deadline_worst_case(const struct cr_task *t)
+{
+	if (t->contract.largest > 0)
+		return t->contract.largest;
+	return cr_ns_max(t->cost.p99, t->cost.mean);
+}
+
+/* Rounded up; at most what keeps sums of them from overflow. */
+static int64_t ppm_up(int64_t part, int64_t whole)
+{
+	int64_t share = (part * CR_PPM + whole - 1) / whole;
+
+	return cr_ns_min(share, CR_PPM * CR_PPM);
+}
+
+static cr_ns full_window(const struct cr_task *t)
+{
+	return cr_ns_min(t->period, t->rel_deadline);
+}
+
+static cr_ns window(const struct deadline_rq *d, const struct cr_task *t)
+{
+	cr_ns before = d->to_start ? deadline_worst_case(t) : 0;
+
+	return cr_ns_max(full_window(t) - before, 1);
+}
+
+static int64_t density(const struct cr_task *t)
+{
+	cr_ns c = t->cls == CR_HARD ? deadline_worst_case(t) : t->cost.mean;
+
+	return t->cls == CR_BE ? 0 : ppm_up(c, full_window(t));
+}
+
+static int64_t worst_density(const struct deadline_rq *d,
+			     const struct cr_task *t)
+{
+	if (t->cls == CR_BE)
+		return 0;
+	return ppm_up(deadline_worst_case(t), window(d, t));
+}
+
+static int64_t largest(const struct extremes *tree, int64_t none)
+{
+	const struct extreme *x = RB_MAX(extremes, (struct extremes *)tree);
+
+	return x ? x->value : none;
+}
+
+/* Share of a CPU that the longest frame of anybody blocks, with @t. */
+static int64_t blocking(const struct cr_rq *rq, const struct cr_task *t)
+{
+	const struct deadline_rq *d = CR_RQ(rq, struct deadline_rq);
+	cr_ns frame = cr_ns_max(largest(&d->frames, 0), deadline_worst_case(t));
+	cr_ns shortest = -largest(&d->windows, -CR_NEVER);
+
+	if (t->cls != CR_BE)
+		shortest = cr_ns_min(shortest, window(d, t));
+	if (rq->sched->preemptible || shortest == CR_NEVER)
+		return 0;
+	return ppm_up(frame, shortest);
+}
+
+/* What is left by the sum of what each class counts as. */
+static int64_t room_by_load(const struct cr_rq *rq, const struct cr_task *t)
+{
+	const struct deadline_rq *d = CR_RQ(rq, struct deadline_rq);
+
+	return rq->ncpu * CR_OPTS(rq, struct deadline_opts)->bound - d->util -
+	       density(t) - blocking(rq, t);
+}
+
+/* What is left by the sum of worst cases. */
+static int64_t room_by_worst(const struct cr_rq *rq, const struct cr_task *t)
+{
+	const struct deadline_rq *d = CR_RQ(rq, struct deadline_rq);
+	int64_t m = rq->ncpu, own = worst_density(d, t);
+	int64_t umax = cr_ns_max(largest(&d->densities, 0), own);
+	int64_t most = m * CR_OPTS(rq, struct deadline_opts)->bound;
+
+	return cr_ns_min(most, m * CR_PPM - (m - 1) * umax) - d->worst - own -
+	       m * blocking(rq, t);
+}
+
+/* What is left of @rq's room after @t has joined; below 0: it does not fit. */
+static int64_t room_with(const struct cr_rq *rq, const struct cr_task *t)
+{
+	const struct deadline_rq *d = CR_RQ(rq, struct deadline_rq);
+	int64_t room = room_by_load(rq, t);
+
+	if (!d->nhard && t->cls != CR_HARD)
+		return room;
+	return cr_ns_min(room, room_by_worst(rq, t));
+}
+
+static bool allowed(const struct cr_rq *rq, const struct cr_task *t)
+{
+	for (unsigned i = 0; i < rq->ncpu; i++)
+		if (cr_may_run(rq, t, i))
+			return true;
+	return false;
+}
+
+/* A best-effort task in a queue without deadlines breaks nothing. */
+static bool nothing_to_guard(const struct cr_rq *rq, const struct cr_task *t)
+{
+	return t->cls == CR_BE &&
+	       RB_EMPTY(&CR_RQ(rq, struct deadline_rq)->windows);
+}
+
+/* Worst fit: the run queue that has most room left per CPU. */
+int deadline_admit(const struct cr_sched *s, const struct cr_task *t,
+		   struct cr_verdict *v)
+{
+	int64_t best_room = 0;
+	int best = -1;
+
+	v->need_ppm = density(t);
+	v->rule = "its CPU mask has a CPU of a run queue";
+	for (unsigned i = 0; i < s->nrq; i++) {
+		const struct cr_rq *rq = &s->rq[i];
+		int64_t room = room_with(rq, t);
+
+		if (!allowed(rq, t))
+			continue;
+		if (nothing_to_guard(rq, t) && room < 0)
+			room = 0;
+		if (best >= 0 &&
+		    room * s->rq[best].ncpu <= best_room * rq->ncpu)
+			continue;
+		best = (int)i;
+		best_room = room;
+	}
+	if (best < 0)
+		return -EINVAL;
+	v->rule = "sum C / min(D, T) + longest frame / shortest D <= bound";
+	v->bound_ppm = s->rq[best].ncpu *
+		       CR_OPTS(&s->rq[best], struct deadline_opts)->bound;
+	v->free_ppm = best_room + v->need_ppm;
+	return best_room >= 0 ? best : -ENOSPC;
+}
+
+static void remember(struct extremes *tree, struct extreme *x, uint32_t id,
+		     int64_t value)
+{
+	x->value = value;
+	x->id = id;
+	RB_INSERT(extremes, tree, x);
+}
+
+void deadline_add(struct deadline_rq *rq, const struct cr_task *t,
+		  struct deadline_task *x)
+{
+	x->util = density(t);
+	rq->util += x->util;
+	rq->worst += worst_density(rq, t);
+	rq->nhard += t->cls == CR_HARD;
+	remember(&rq->frames, &x->frame, t->id, deadline_worst_case(t));
+	if (t->cls == CR_BE)
+		return;
+	remember(&rq->windows, &x->window, t->id, -window(rq, t));
+	remember(&rq->densities, &x->density, t->id, worst_density(rq, t));
+}
+
+void deadline_del(struct deadline_rq *rq, const struct cr_task *t,
+		  struct deadline_task *x)
+{
+	rq->util -= x->util;
+	rq->worst -= worst_density(rq, t);
+	rq->nhard -= t->cls == CR_HARD;
+	RB_REMOVE(extremes, &rq->frames, &x->frame);
+	if (t->cls == CR_BE)
+		return;
+	RB_REMOVE(extremes, &rq->windows, &x->window);
+	RB_REMOVE(extremes, &rq->densities, &x->density);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Admission by density and blocking, for the policies that order by deadlines
+ * (edf, llf). Per run queue of M CPUs, in ppm and rounded against the task:
+ *
+ *     sum of C / W  +  B / Wmin  <=  M * bound
+ *
+ *   W     the window min(D, T); Wmin is the shortest of hard and soft tasks
+ *   C     hard tasks: the worst case (contract.largest, else p99, else mean);
+ *         soft tasks: the mean; best effort: 0
+ *   B     the longest frame of anybody, 0 where frames are preempted
+ *
+ * For one CPU this is sufficient (Liu and Layland's sum by density, with the
+ * blocking of non-preemptive jobs charged to the tightest window). On several
+ * CPUs, soft tasks are late by at most a constant (Devi and Anderson).
+ *
+ * As soon as there is a hard task, soft ones count by the worst case too, for
+ * nothing else keeps them from taking what was promised, and several CPUs need
+ *
+ *     sum of C / W  +  (M - 1) * umax  +  M * B / Wmin  <=  M
+ *
+ * umax being the largest C / W: Goossens, Funk and Baruah's bound, and its
+ * non-preemptive form (Baruah 2006: windows are shorter by B, which makes each
+ * density larger by at most Wmin / (Wmin - B)).
+ *
+ * A policy embeds the structs below as the first members of its run queue's
+ * and its options' memory; they start zeroed.
+ */
+#ifndef SCHEDULERS_DEADLINE_ADMIT_H
+#define SCHEDULERS_DEADLINE_ADMIT_H
+
+#include "cr/sched.h"
+#include "schedulers/tree.h"
+
+/** One task's entry in a tree that knows the largest of some value. */
+struct extreme {
+	RB_ENTRY(extreme) node;
+	int64_t value;
+	uint32_t id;
+};
+
+RB_HEAD(extremes, extreme);
+
+/** A task's part of the sums. */
+struct deadline_task {
+	struct extreme frame;	/**< longest frame               */
+	struct extreme window;	/**< minus its window */
+	struct extreme density; /**< C / that window, worst case */
+	int64_t util;		/**< C / W, as its class counts  */
+};
+
+/** The sums of a run queue. */
+struct deadline_rq {
+	struct extremes frames, windows, densities;
+	int64_t util, worst;
+	unsigned nhard;
+	bool to_start; /**< the policy orders by the latest start: windows are W
+			  - C, except in the sum that is not by worst cases */
+};
+
+struct deadline_opts {
+	int64_t bound;
+};
+
+/** The row of an option table for deadline_opts. */
+#define DEADLINE_OPT_BOUND                                                     \
+	{                                                                      \
+		.name = "bound",                                               \
+		.help = "admit up to this share of every CPU",                 \
+		.kind = CR_OPT_PPM,                                            \
+		.offset = offsetof(struct deadline_opts, bound), .min = 0,     \
+		.max = CR_PPM, .dflt = CR_PPM                                  \
+	}
+
+/** The longest that a job of @t may take, as far as its numbers say. */
+cr_ns deadline_worst_case(const struct cr_task *t);
+
+/** An admit() callback: worst fit. */
+int deadline_admit(const struct cr_sched *s, const struct cr_task *t,
+		   struct cr_verdict *v);
+
+/** For task_add() and task_del(); @x is in @t's private memory. */
+void deadline_add(struct deadline_rq *rq, const struct cr_task *t,
+		  struct deadline_task *x);
+void deadline_del(struct deadline_rq *rq, const struct cr_task *t,
+		  struct deadline_task *x);
+
+#endif
