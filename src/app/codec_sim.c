@@ -25,7 +25,7 @@ static struct {
 	struct cli_list schedulers;
 	const char *run_queues, *out, *trace;
 	int64_t cpus, preempt, quantum, seed, duration;
-	int64_t decision, context, migration, release;
+	int64_t decision, context, migration, release, lock;
 	bool json, quiet;
 } raw = {
 	.cpus = UNSET,
@@ -37,6 +37,7 @@ static struct {
 	.context = UNSET,
 	.migration = UNSET,
 	.release = UNSET,
+	.lock = UNSET,
 };
 
 static const char *const preempt_names[] = { "frame", "quantum", "full", NULL };
@@ -80,6 +81,11 @@ static const struct cli_opt rows[] = {
 	OVERHEAD("migration", "CPU time when a call comes from another CPU.",
 		 migration),
 	OVERHEAD("release", "CPU time when a job becomes ready.", release),
+	OVERHEAD("lock",
+		 "A scheduling decision holds its run queue's lock so long; "
+		 "CPUs that want it meanwhile wait. See tests/bench/engine, "
+		 "contention.",
+		 lock),
 
 	ROW(CLI_SECTION, NULL, NULL, "Load", .flag = NULL),
 	ROW(CLI_INT, "seed", "N", "In place of the campaign's seed.",
@@ -268,6 +274,7 @@ static int set_platform(const struct campaign *c, struct campaign_platform *p,
 	override(&p->overhead.context, raw.context);
 	override(&p->overhead.migration, raw.migration);
 	override(&p->overhead.release, raw.release);
+	override(&p->overhead.lock, raw.lock);
 	if (raw.quantum != UNSET && p->preempt != SIM_QUANTUM)
 		return cr_fail(e, -EINVAL,
 			       "--quantum has no effect without --preempt "

@@ -157,7 +157,7 @@ struct campaign_flow {
 
 /** CPU time that a simulated machine takes for itself, ns each. */
 struct campaign_overhead {
-	int64_t decision, context, migration, release;
+	int64_t decision, context, migration, release, lock;
 };
 
 /** What the daemon is to be started with: campaigns/run does it. */

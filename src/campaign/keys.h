@@ -35,7 +35,9 @@
 	ROW(migration, "migration", CR_OPT_TIME, 0, CR_SEC, 0, NULL,           \
 	    "a call comes from another CPU")                                   \
 	ROW(release, "release", CR_OPT_TIME, 0, CR_SEC, 0, NULL,               \
-	    "a job becomes ready")
+	    "a job becomes ready")                                             \
+	ROW(lock, "lock", CR_OPT_TIME, 0, CR_SEC, 0, NULL,                     \
+	    "a choice holds the run queue's lock, others wait")
 
 #define DAEMON_KEYS(ROW, TEXT)                                                 \
 	ROW(admission, "admission", CR_OPT_BOOL, 0, 1, 1, NULL,                \

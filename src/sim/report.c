@@ -74,14 +74,15 @@ static json_t *text(const char *s)
 static json_t *platform_json(const struct campaign_platform *p)
 {
 	return json_pack(
-		"{s:I,s:I,s:s,s:I,s:b,s:{s:I,s:I,s:I,s:I}}", "cpus",
+		"{s:I,s:I,s:s,s:I,s:b,s:{s:I,s:I,s:I,s:I,s:I}}", "cpus",
 		(json_int_t)p->cpus, "run_queues", (json_int_t)p->run_queues,
 		"preempt", preempt_names[p->preempt], "quantum_ns",
 		(json_int_t)p->quantum, "admission", (int)p->admission,
 		"overhead_ns", "decision", (json_int_t)p->overhead.decision,
 		"context", (json_int_t)p->overhead.context, "migration",
 		(json_int_t)p->overhead.migration, "release",
-		(json_int_t)p->overhead.release);
+		(json_int_t)p->overhead.release, "lock",
+		(json_int_t)p->overhead.lock);
 }
 
 json_t *sim_report_trace_header(const struct simulation_cfg *cfg,

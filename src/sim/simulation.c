@@ -197,7 +197,8 @@ static struct sim_config config_of(struct simulation *s)
 		.preempt = (enum sim_preempt)p->preempt,
 		.quantum = p->quantum,
 		.overhead = { p->overhead.decision, p->overhead.context,
-			      p->overhead.migration, p->overhead.release },
+			      p->overhead.migration, p->overhead.release,
+			      p->overhead.lock },
 		.client = workload_client(&s->w),
 	};
 
