@@ -15,9 +15,11 @@
  *               the deadline now + max-period + offset: behind all who have a
  *               period, in turns with its like.
  *
- * A task without a history is taken to have the quantum as its period. The
- * first interval seen replaces that; the paper leaves it open and starts
- * processes as if they were periodic. Equal deadlines: smaller id.
+ * A task without a history is taken to have first-period, until an interval
+ * has been seen: the paper starts processes as if they were periodic, without
+ * a number. It must be long enough for a first job (a task that is put behind
+ * before it ever slept shows no period), and short enough that the first jobs
+ * of fast tasks are in time. Equal deadlines: smaller id.
  *
  * Good: periodic work is served like edf as long as it fits, without being
  * told anything, and nobody starves. Bad: a task that is late does not sleep,
@@ -51,6 +53,7 @@ RB_HEAD(best_tree, best_task);
 
 struct best_opts {
 	int64_t max_period, offset, weight, threshold, quantum, hold;
+	int64_t first_period;
 };
 
 static const struct cr_opt best_options[] = {
@@ -96,6 +99,13 @@ static const struct cr_opt best_options[] = {
 	  .min = 0,
 	  .max = 10 * CR_SEC,
 	  .dflt = 10 * CR_MS },
+	{ .name = "first-period",
+	  .help = "period of a task until one has been seen",
+	  .kind = CR_OPT_TIME,
+	  .offset = offsetof(struct best_opts, first_period),
+	  .min = 1000,
+	  .max = 3600 * CR_SEC,
+	  .dflt = 300 * CR_MS },
 	{ .name = NULL },
 };
 
@@ -148,7 +158,7 @@ static void learn(struct cr_task *t, cr_ns seen)
 static void place(struct cr_task *t, cr_ns now)
 {
 	struct best_task *x = CR_TASK(t, struct best_task);
-	cr_ns period = x->period ? x->period : quantum_of(t);
+	cr_ns period = x->period ? x->period : opts_of(t)->first_period;
 	bool behaved = !x->period || x->confidence >= opts_of(t)->threshold;
 
 	x->deadline = cr_ns_add(now, period);
