@@ -8,16 +8,19 @@
  * rotation, which begins when no runnable call has anything left, and gives
  * all quotas anew. A level has a quota of its own per rotation, whoever uses
  * it. When that has run out, the level is closed: all calls that are left there
- * go down to the next open one, ahead of those that had their turn above it,
- * and get its quantum.
+ * go down to the next open one, with what they have left of their quantum.
  *
- * So whatever happens above it, the lowest level is reached after at most
+ * The thesis does not say where in the line there. Here ahead of those that
+ * have had a turn above it, so that closing does not disturb whose turn it is:
+ * equal calls go round in a ring, and a higher one never gets less than a lower
+ * one. As long as no level closes, backlogged calls share as (levels - base).
+ *
+ * Whatever happens above it, the lowest level is reached after at most
  * (levels - 1) * quota of CPU time, and everybody on it gets a turn before the
  * next rotation: n calls wait at most twice (levels - 1) * quota + n * quantum
  * for one. The lowest level is never closed, as there is nothing below: its own
  * quota, said by the thesis to be one of all, would only send calls into the
- * next rotation that have had nothing in this one. As long as no level closes,
- * backlogged calls share as (levels - base).
+ * next rotation that have had nothing in this one.
  *
  * A call that sleeps and wakes within a rotation finds what it left. A
  * rotation in which nobody can run is over.
@@ -187,16 +190,6 @@ static void deal(struct rsdl_task *x, uint64_t rotation)
 	x->stairs.turn_over = true;
 }
 
-/* @x goes on where it is by now, with that level's quantum. */
-static void settle(struct rsdl_task *x, unsigned level)
-{
-	if (x->level == level)
-		return;
-	x->level = level;
-	x->used = 0;
-	x->stairs.turn_over = true;
-}
-
 static void rsdl_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 			 cr_ns now)
 {
@@ -210,7 +203,7 @@ static void rsdl_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 		deal(x, q->rotation);
 	if (x->stairs.round > q->rotation) /* ran ahead, where masks let it */
 		x->stairs.round = q->rotation + 1;
-	settle(x, level_of(t));
+	x->level = level_of(t);
 	stairs_put(&q->stairs, &x->stairs, x->level,
 		   stairs_goes_on(&x->stairs, why));
 	if (why != CR_ENQ_REQUEUE)
@@ -236,7 +229,7 @@ static struct cr_task *rsdl_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 	rsdl_dequeue(rq, t, now);
 	q->stairs.running++;
 	x = CR_TASK(t, struct rsdl_task);
-	settle(x, level_of(t));
+	x->level = level_of(t);
 	t->slice = opts_of(rq)->quantum - x->used;
 	if (x->stairs.round == q->rotation)
 		t->slice = cr_ns_min(t->slice, room_on(rq, x->level));
@@ -270,11 +263,10 @@ static unsigned rsdl_explain(const struct cr_task *t, struct cr_kv *kv,
 {
 	const struct rsdl_task *x = CR_TASK_CONST(t, struct rsdl_task);
 	unsigned level = level_of(t);
-	cr_ns used = level == x->level ? x->used : 0;
 	const struct cr_kv all[] = {
 		{ "level", level },
 		{ "base_level", x->stairs.base },
-		{ "quantum_left_ns", opts_of(t->rq)->quantum - used },
+		{ "quantum_left_ns", opts_of(t->rq)->quantum - x->used },
 		{ "level_spent_ns",
 		  spent_on(CR_RQ(t->rq, struct rsdl_rq), level) },
 		{ "rotation", (int64_t)x->stairs.round },

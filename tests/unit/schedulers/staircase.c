@@ -282,8 +282,9 @@ static void a_closed_level_sends_all_down(void **state)
 	rig_free(rig);
 }
 
-/* A quota that is no multiple of the quantum ends in a turn cut short. */
-static void a_turn_ends_with_the_levels_quota(void **state)
+/* A quota that is no multiple of the quantum ends in the middle of B's turn,
+ * which goes on one level down; in the next rotation of A's. */
+static void a_turn_goes_on_below_a_closed_level(void **state)
 {
 	struct sim_rig *rig = rig_new(RSDL("2", "1500us"), 1, TASKS);
 	char out[1][128];
@@ -291,8 +292,9 @@ static void a_turn_ends_with_the_levels_quota(void **state)
 	(void)state;
 	(void)hog(rig, TOP);
 	(void)hog(rig, TOP);
-	rig_trace(rig, CR_MS / 2, 1, out, 7);
-	assert_string_equal(out[0], "AABAABB");
+	rig_trace(rig, CR_MS / 2, 1, out, 12);
+	assert_string_equal(out[0], "AABBAA"
+				    "BBAABB");
 	rig_free(rig);
 }
 
@@ -387,7 +389,7 @@ int main(void)
 		cmocka_unit_test(neighbours_share_from_1_2_to_39_40),
 		cmocka_unit_test(rsdl_goes_down_a_level_each_quantum),
 		cmocka_unit_test(a_closed_level_sends_all_down),
-		cmocka_unit_test(a_turn_ends_with_the_levels_quota),
+		cmocka_unit_test(a_turn_goes_on_below_a_closed_level),
 		cmocka_unit_test(quotas_bound_the_wait_at_the_bottom),
 		cmocka_unit_test(rsdl_neighbours_share_by_level),
 		cmocka_unit_test(rsdl_without_preemption_charges_whole_frames),
