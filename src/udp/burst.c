@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packets on their way out of one worker, sent together.
+ * Packets on their way out, sent together.
  */
 #define _GNU_SOURCE
 #include "udp/burst.h"
@@ -95,16 +95,18 @@ static bool send_run(struct burst_packet *p, unsigned n)
 void burst_send(struct burst *o)
 {
 	unsigned n;
+	bool full;
 
 	for (unsigned i = 0; i < o->count; i += n) {
 		n = run_length(o, i);
 		if (n > 1 && send_run(&o->packet[i], n))
 			continue;
-		/* EIO, EINVAL: no segmentation on this route; a full socket
-		 * would refuse the single packets as well */
-		if (n > 1 && errno != EAGAIN && errno != ENOBUFS)
-			o->plain = true;
+		full = errno == EAGAIN || errno == ENOBUFS;
 		for (unsigned k = 0; k < n; k++)
 			send_one(&o->packet[i + k]);
+		/* no segmentation on this route, unless the socket was full or
+		 * the peer is one that nothing can be sent to */
+		if (n > 1 && !full && !o->packet[i].failed)
+			o->plain = true;
 	}
 }

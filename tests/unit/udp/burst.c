@@ -150,6 +150,20 @@ static void a_refused_packet_is_marked_and_the_others_leave(void **state)
 	burst_clear(&burst);
 }
 
+/* One unreachable peer does not cost the others their trains. */
+static void a_refused_train_says_nothing_about_the_kernel(void **state)
+{
+	struct sockaddr_storage nowhere = { .ss_family = AF_INET6 };
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++)
+		burst_put(&burst, from, &nowhere, i, (const uint8_t *)"x", 1);
+	burst_send(&burst);
+	for (unsigned i = 0; i < 3; i++)
+		assert_true(burst.packet[i].failed);
+	assert_false(burst.plain);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -162,6 +176,9 @@ int main(void)
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			a_refused_packet_is_marked_and_the_others_leave, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			a_refused_train_says_nothing_about_the_kernel, setup,
 			teardown),
 	};
 
