@@ -112,9 +112,10 @@ struct call_cfg {
 };
 
 struct call {
-	struct live_task lt; /**< the engine's part */
-	struct call_cfg cfg; /**< constant */
-	size_t slot_bytes;   /**< largest payload accepted; constant */
+	struct live_task lt;  /**< the engine's part */
+	struct call_cfg cfg;  /**< constant */
+	size_t slot_bytes;    /**< largest payload accepted; constant */
+	struct cr_ring *ring; /**< constant; rx fills, the worker empties */
 
 	/* table */
 	struct cds_lfht_node node;
@@ -131,7 +132,6 @@ struct call {
 	_Alignas(CALL_LINE) struct rtp_source seen;
 	bool source_known, first_seen;
 	cr_ns last_arrival;
-	struct cr_ring *ring; /* constant */
 	struct sockaddr_storage source;
 	struct release release;
 
