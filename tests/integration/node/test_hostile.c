@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/address.h"
+#include "node/node_impl.h"
 #include "rig.h"
 #include "udp/burst.h"
 #include "udp/socket.h"
@@ -139,6 +140,39 @@ static void a_train_is_as_good_as_its_packets(void **state)
 	assert_int_equal(r.last[RIG_done], 1 + n);
 	assert_int_equal(total(&r, "rx", "unknown_ssrc"), n);
 	assert_int_equal(total(&r, "rx", "packets"), 1 + 2 * n);
+	rig_close(&r);
+}
+
+/* Every packet was seen or was dropped, and each drop counts once however
+ * many batches tell of it. */
+static void what_the_full_socket_dropped_is_counted(void **state)
+{
+	int least = 1, enough = 1 << 20; /* least: the kernel makes it so */
+	unsigned long long sent = 0, drops, seen;
+	struct rig_sender s, stranger;
+	struct node_call *nc;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ 0 });
+	nc = plain_call(&r);
+	stranger = s = rig_sender(&r, nc, NB);
+	stranger.next.ssrc ^= 1;
+	for (unsigned round = 0; round < 10; round++, sent += 502) {
+		(void)setsockopt(r.node->fd, SOL_SOCKET, SO_RCVBUF, &least,
+				 sizeof(least));
+		for (unsigned i = 0; i < 500; i++)
+			rig_send(&stranger, silence, NB);
+		(void)setsockopt(r.node->fd, SOL_SOCKET, SO_RCVBUF, &enough,
+				 sizeof(enough));
+		pass(&s); /* carries the count */
+		pass(&s); /* the batch with the first is done */
+	}
+	drops = total(&r, "rx", "socket_drops");
+	seen = total(&r, "rx", "packets");
+	assert_true(drops > 0);
+	assert_int_equal(drops + seen, sent);
+	rig_end(&r, nc);
 	rig_close(&r);
 }
 
@@ -274,6 +308,7 @@ int main(void)
 		cmocka_unit_test(
 			malformed_payloads_are_counted_and_the_call_lives),
 		cmocka_unit_test(a_train_is_as_good_as_its_packets),
+		cmocka_unit_test(what_the_full_socket_dropped_is_counted),
 		cmocka_unit_test(garbage_on_the_port_changes_nothing),
 	};
 

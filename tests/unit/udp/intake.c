@@ -20,29 +20,43 @@
 
 static struct burst burst; /* 64 KiB: not for the stack */
 static struct intake *in;
-static int from, to;
+static int from, to; /* negative: this machine has no IPv6 */
 static struct sockaddr_storage at, sender;
 
-static int open_socket(struct sockaddr_storage *local)
+static int open_socket(const char *host, struct sockaddr_storage *local)
 {
 	socklen_t len = sizeof(*local);
 	int fd;
 
-	assert_int_equal(address_parse("127.0.0.1:0", local), 0);
+	assert_int_equal(address_parse(host, local), 0);
 	fd = udp_socket(local, NULL);
-	assert_true(fd >= 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)local, &len), 0);
+	if (fd >= 0)
+		assert_int_equal(
+			getsockname(fd, (struct sockaddr *)local, &len), 0);
 	return fd;
+}
+
+static void open_all(const char *host)
+{
+	memset(&burst, 0, sizeof(burst));
+	from = open_socket(host, &sender);
+	to = open_socket(host, &at);
+	in = intake_open();
+	assert_non_null(in);
 }
 
 static int setup(void **state)
 {
 	(void)state;
-	memset(&burst, 0, sizeof(burst));
-	from = open_socket(&sender);
-	to = open_socket(&at);
-	in = intake_open();
-	assert_non_null(in);
+	open_all("127.0.0.1:0");
+	assert_true(from >= 0 && to >= 0);
+	return 0;
+}
+
+static int setup_v6(void **state)
+{
+	(void)state;
+	open_all("[::1]:0");
 	return 0;
 }
 
@@ -132,7 +146,34 @@ static void trains_are_taken_apart(void **state)
 	send_and_expect();
 }
 
-/* More than one system call's worth, either way. */
+static void trains_of_ipv6_are_taken_apart(void **state)
+{
+	if (from < 0 || to < 0)
+		skip();
+	trains_are_taken_apart(state);
+}
+
+/* More packets than a batch has places. */
+static void a_train_takes_one_place(void **state)
+{
+	struct intake_packet p;
+	unsigned n = 0;
+
+	(void)state;
+	intake_take_trains(to);
+	for (unsigned i = 0; i < 200; i++)
+		put(i, 45);
+	leave();
+	assert_false(burst.plain);
+	assert_true(intake_receive(in, to));
+	assert_false(intake_full(in));
+	for (; intake_next(in, &p); n++)
+		assert_int_equal(p.data[0], n);
+	assert_int_equal(n, 200);
+	expect_no_more();
+}
+
+/* More than one system call's worth. */
 static void a_full_batch_says_so(void **state)
 {
 	struct intake_packet p;
@@ -189,6 +230,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(datagrams_come_one_by_one),
 		TEST(trains_are_taken_apart),
+		cmocka_unit_test_setup_teardown(trains_of_ipv6_are_taken_apart,
+						setup_v6, teardown),
+		TEST(a_train_takes_one_place),
 		TEST(a_full_batch_says_so),
 		TEST(what_the_kernel_dropped_is_told),
 	};
