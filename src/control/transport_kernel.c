@@ -163,8 +163,7 @@ static int transmit(const struct kernel *k, struct sctp_sndinfo *info,
 static int kernel_send(struct transport *t, uint32_t assoc, uint16_t stream,
 		       uint32_t ppid, const void *data, size_t bytes)
 {
-	static const struct timeval soon = { .tv_usec =
-						     TIMING_RETRY_MS * 1000 };
+	static const struct timeval soon = { 0, TIMING_RETRY_MS * 1000 };
 	struct kernel *k = (struct kernel *)t;
 	struct kernel_assoc *a = kernel_find(k, (sctp_assoc_t)assoc);
 	struct sctp_sndinfo info = { .snd_sid = stream,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sends every packet of every call when it is due: one thread, a heap by due
- * time, absolute sleeps, one burst (udp/burst.h) for what is due
- * together. A packet leaves
- * at its time or at most PACER_SLACK later while the CPU is there.
+ * time, absolute sleeps, one burst (udp/burst.h) for what is due together. A
+ * packet leaves at its time or at most PACER_SLACK later while the CPU is
+ * there.
  */
 #ifndef FEEDER_PACER_H
 #define FEEDER_PACER_H
@@ -24,8 +24,8 @@ struct pacer_cfg {
 };
 
 struct pacer_stats {
-	uint64_t packets, batches, wakeups,
-		failed;	     /**< failed: the socket refused */
+	uint64_t packets, batches, wakeups;
+	uint64_t failed;     /**< packets that the socket refused           */
 	cr_ns cpu, late_max; /**< late_max: behind a packet's due time      */
 };
 

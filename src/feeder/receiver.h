@@ -15,7 +15,7 @@ struct receiver;
 
 struct receiver_stats {
 	uint64_t packets, malformed, unknown_ssrc, batches;
-	uint64_t kernel_drops; /**< socket buffer full: our own loss       */
+	uint64_t kernel_drops; /**< see intake_drops(): our own loss       */
 	cr_ns cpu;
 };
 

@@ -17,7 +17,8 @@
 	X(malformed, "not RTP")                                                \
 	X(unknown_ssrc, "RTP for no call here")                                \
 	X(oversized, "datagrams larger than any packet")                       \
-	X(socket_drops, "lost before we saw them: the shared socket was full")
+	X(socket_drops, "datagrams or trains lost: the shared socket was "     \
+			"full")
 
 struct packet_counters {
 #define PACKET_MEMBER(name, help) atomic_ullong name;

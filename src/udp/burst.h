@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packets on their way out of one worker, sent together: neighbours of equal
- * size to the same peer in one system call that the kernel cuts apart (UDP
- * segmentation offload), the others one by one. bench-wire measures the price
- * of a packet alone and of one of sixteen.
+ * Packets on their way out, sent together: neighbours of equal size to the same
+ * peer in one system call that the kernel cuts apart (UDP segmentation
+ * offload), the others one by one. bench-wire measures the price of a packet
+ * alone and of one of sixteen.
  *
- * Order is kept. Thread rule: one thread, the worker.
+ * Order is kept. Thread rule: one thread.
  */
 #ifndef UDP_BURST_H
 #define UDP_BURST_H

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A batch of messages from recvmmsg(), cut into packets as they are asked for.
+ */
 #define _GNU_SOURCE
 #include "udp/intake.h"
 

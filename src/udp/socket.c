@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sockets for media. What the kernel does not know of is left out: only bind()
+ * must succeed.
+ */
 #define _GNU_SOURCE
 #include "udp/socket.h"
 
