@@ -16,9 +16,10 @@
  *        (Baruah, Cohen, Plaxton, Varvel). pfair_naive() is the definition,
  *        pfair_compare() the same in logarithmic time.
  *
- * Errata of the thesis, 5.2.1: in both listings the second task has to step by
- * a1, not by a0. The one of Compare also lacks its ends (a task whose next
- * window is disjoint), without which it divides by 0.
+ * Errata of the thesis, 5.2.1: the second task has to step by a1, not by a0.
+ * Compare as printed also lacks the end that NaiveCompare has, a state of 0:
+ * it divides by 0 (2/3 against 2/3, both in their first windows) or answers the
+ * opposite (5/7, second, against 3/5, second: the latter goes first).
  */
 #ifndef SCHEDULERS_PFAIR_ORDER_H
 #define SCHEDULERS_PFAIR_ORDER_H
