@@ -4,12 +4,15 @@
  * command, one connection; what it prints is made by control/ctl_*.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/ctl_page.h"
 #include "base/cli.h"
 #include "control/ctl_command.h"
 #include "control/ctl_show.h"
+#include "control/ctl_watch.h"
 #include "control/rpc_client.h"
 #include "cr/time.h"
 
@@ -48,6 +51,7 @@ static const struct cli_line commands[] = {
 	{ "stats", "Counters and state." },
 	{ "codecs", "The codecs and their modes." },
 	{ "schedulers", "The schedulers and their options." },
+	{ "scheduler", "The scheduler in use, and its options." },
 	{ "scheduler NAME[,KEY=VALUE...]",
 	  "Switch the scheduler under live calls." },
 	{ "tune KEY=VALUE...", "Change options of the scheduler." },
@@ -56,7 +60,14 @@ static const struct cli_line commands[] = {
 	  "call.start, dots for members: in.codec=pcmu. The call stays until "
 	  "call stop, unless keep=no." },
 	{ "call stop ID", "End a call; prints its counters." },
+	{ "call ID", "One call for people: what it is, what it lost, and the "
+		     "scheduler's own numbers about it, with units." },
 	{ "call query ID", "One call's parameters and counters." },
+	{ "watch [INTERVAL [TIMES]]",
+	  "A table of rates, made anew every second or INTERVAL until "
+	  "interrupted, or TIMES times: totals, how busy workers are, calls by "
+	  "class and codecs, and those that lose most frames. Lines of JSON "
+	  "with --json." },
 	{ "trace start NAME [overwrite]",
 	  "Write a trace file in the server's trace folder." },
 	{ "trace stop", "End the trace file." },
@@ -69,6 +80,7 @@ static const struct cli_line commands[] = {
 
 static const struct cli_line examples[] = {
 	{ "codec-ctl list", "what is going on" },
+	{ "codec-ctl watch 2s", "and what goes on" },
 	{ "codec-ctl call start in.codec=pcmu out.codec=amr out.mode=12.2 "
 	  "out.address=127.0.0.1:5004",
 	  "a call from G.711 to AMR" },
@@ -219,12 +231,14 @@ static int ask_list(struct rpc_client *c, json_t **result)
 	return rc;
 }
 
-static int show(const char *method, const json_t *result)
+static int show(const struct ctl_request *r, const json_t *result)
 {
 	if (as_json) {
 		(void)json_dumpf(result, stdout, JSON_INDENT(2));
 		(void)putchar('\n');
-	} else if (!strcmp(method, "list")) {
+	} else if (r->view) {
+		r->view(result, stdout);
+	} else if (!strcmp(r->method, "list")) {
 		ctl_table(json_object_get(result, "calls"), call_columns,
 			  stdout);
 	} else {
@@ -234,6 +248,128 @@ static int show(const char *method, const json_t *result)
 		return complain(EXIT_REFUSED, strerror(errno));
 	return 0;
 }
+
+/* --- watch --- */
+
+struct watch {
+	struct event_base *base;
+	struct rpc_client *client;
+	const struct ctl_request *request;
+	struct event *interrupt, *terminate, *timer;
+	bool stop;
+};
+
+static void on_signal(evutil_socket_t sig, short what, void *arg)
+{
+	struct watch *w = arg;
+
+	(void)sig, (void)what;
+	w->stop = true;
+	(void)event_base_loopbreak(w->base);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct watch *w = arg;
+
+	(void)fd, (void)what;
+	(void)event_base_loopbreak(w->base);
+}
+
+static int sample(struct watch *w, struct ctl_sample *s)
+{
+	json_t *list = NULL;
+	int rc = ask(w->client, "stats", NULL, &s->stats);
+
+	if (!rc)
+		rc = ask_list(w->client, &list);
+	if (!rc)
+		s->calls = json_incref(json_object_get(list, "calls"));
+	json_decref(list);
+	return rc;
+}
+
+static int show_sample(const struct ctl_sample *before,
+		       const struct ctl_sample *now, bool first)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f;
+	int rc;
+
+	if (as_json) {
+		(void)json_dumpf(now->stats, stdout, JSON_COMPACT);
+		(void)putchar('\n');
+		return fflush(stdout) ? -errno : 0;
+	}
+	f = open_memstream(&text, &size);
+	if (!f)
+		return -ENOMEM;
+	ctl_watch_page(before, now, f);
+	rc = fclose(f) ? -ENOMEM : ctl_page(text, first);
+	free(text);
+	return rc;
+}
+
+static void wait_interval(struct watch *w)
+{
+	const cr_ns t = w->request->interval;
+	const struct timeval tv = { t / CR_SEC, t % CR_SEC / CR_US };
+
+	(void)evtimer_add(w->timer, &tv);
+	(void)event_base_dispatch(w->base);
+	(void)evtimer_del(w->timer);
+}
+
+/* Returns an exit code. */
+static int watch(struct watch *w)
+{
+	struct ctl_sample before = { 0 }, now = { 0 };
+	int rc = sample(w, &before), err = 0;
+
+	for (unsigned n = 0; !rc && !err; n++) {
+		if (w->request->times && n == w->request->times)
+			break;
+		wait_interval(w);
+		if (w->stop)
+			break;
+		rc = sample(w, &now);
+		if (rc)
+			break;
+		err = show_sample(&before, &now, n == 0);
+		ctl_sample_free(&before);
+		before = now;
+		now = (struct ctl_sample){ 0 };
+	}
+	ctl_sample_free(&before);
+	ctl_sample_free(&now);
+	if (w->stop && rc == EXIT_UNREACHABLE)
+		rc = 0; /* interrupted while it asked */
+	return err ? complain(EXIT_REFUSED, strerror(-err)) : rc;
+}
+
+static int run_watch(struct event_base *base, struct rpc_client *c,
+		     const struct ctl_request *r)
+{
+	struct watch w = { .base = base, .client = c, .request = r };
+	int rc = EXIT_UNREACHABLE;
+
+	w.interrupt = evsignal_new(base, SIGINT, on_signal, &w);
+	w.terminate = evsignal_new(base, SIGTERM, on_signal, &w);
+	w.timer = evtimer_new(base, on_timer, &w);
+	if (w.interrupt && w.terminate && w.timer &&
+	    !event_add(w.interrupt, NULL) && !event_add(w.terminate, NULL))
+		rc = watch(&w);
+	if (w.timer)
+		event_free(w.timer);
+	if (w.interrupt)
+		event_free(w.interrupt);
+	if (w.terminate)
+		event_free(w.terminate);
+	return rc;
+}
+
+/* --- */
 
 static int run(struct event_base *base, const struct ctl_request *r)
 {
@@ -253,15 +389,17 @@ static int run(struct event_base *base, const struct ctl_request *r)
 		json_decref(r->params);
 		return complain(EXIT_UNREACHABLE, e.text);
 	}
-	if (!strcmp(r->method, "list") && !r->params)
+	if (r->interval)
+		rc = run_watch(base, c, r);
+	else if (!strcmp(r->method, "list") && !r->params)
 		rc = ask_list(c, &result);
 	else
 		rc = ask(c, r->method, r->params, &result);
 	if (rc != EXIT_UNREACHABLE)
 		say_bye(c);
 	rpc_client_close(c);
-	if (!rc)
-		rc = show(r->method, result);
+	if (!rc && !r->interval)
+		rc = show(r, result);
 	json_decref(result);
 	return rc;
 }

@@ -22,20 +22,36 @@ static int show_json(FILE *out, json_t *o)
 	return bad;
 }
 
-int runner_show_schedulers(FILE *out, bool json)
+/* "quantum=TIME  a turn (...)" in two columns: "admits by" and "quantum=TIME"
+ * are of one width for all policies. */
+static void show_row(const char *left, const char *right, FILE *out)
+{
+	(void)fprintf(out, "  %-18s %s\n", left, right);
+}
+
+static void show_option(const struct cr_opt *o, FILE *out)
 {
 	char line[256];
+	char *gap;
 
+	option_describe(o, line, sizeof(line));
+	gap = strstr(line, "  ");
+	*gap = '\0';
+	show_row(line, gap + 2, out);
+}
+
+int runner_show_schedulers(FILE *out, bool json)
+{
 	if (json)
 		return show_json(out, describe_schedulers());
 	for (unsigned i = 0; cr_schedulers[i]; i++) {
 		const struct cr_sched_ops *ops = cr_schedulers[i];
 
-		(void)fprintf(out, "%-10s %s\n", ops->name, ops->help);
-		for (const struct cr_opt *o = ops->opts; o && o->name; o++) {
-			option_describe(o, line, sizeof(line));
-			(void)fprintf(out, "           %s\n", line);
-		}
+		(void)fprintf(out, "%s%-20s %s\n", i ? "\n" : "", ops->name,
+			      ops->help);
+		for (const struct cr_opt *o = ops->opts; o && o->name; o++)
+			show_option(o, out);
+		show_row("admits by", describe_admission(ops), out);
 	}
 	return 0;
 }

@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/units.h"
 #include "control/ctl_args.h"
+#include "control/ctl_views.h"
 
 /* Words after the command's own, and what to do with them. */
 struct command {
@@ -20,6 +22,7 @@ struct command {
 	unsigned min, max;
 	int (*build)(struct ctl_request *r, const char *const *words,
 		     unsigned n, struct cr_err *e);
+	void (*view)(const json_t *result, FILE *out);
 };
 
 static int no_params(struct ctl_request *r, const char *const *words,
@@ -56,10 +59,16 @@ static int call_id(struct ctl_request *r, const char *const *words, unsigned n,
 	return 0;
 }
 
+/* Without a name: which is in use? */
 static int scheduler(struct ctl_request *r, const char *const *words,
 		     unsigned n, struct cr_err *e)
 {
-	(void)n, (void)e;
+	(void)e;
+	if (!n) {
+		(void)snprintf(r->method, sizeof(r->method), "schedulers");
+		r->view = ctl_view_scheduler;
+		return 0;
+	}
 	r->params = json_pack("{s:s}", "scheduler", words[0]);
 	return 0;
 }
@@ -93,6 +102,25 @@ static int trace_start(struct ctl_request *r, const char *const *words,
 			       words[1]);
 	r->params =
 		json_pack("{s:s, s:b}", "name", words[0], "overwrite", n > 1);
+	return 0;
+}
+
+static int watch(struct ctl_request *r, const char *const *words, unsigned n,
+		 struct cr_err *e)
+{
+	int64_t times = 0;
+
+	r->interval = CR_SEC;
+	if (n > 0 && (units_parse_time(words[0], &r->interval) ||
+		      r->interval < 10 * CR_MS || r->interval > 3600 * CR_SEC))
+		return cr_fail(e, -EINVAL,
+			       "watch: '%s' is no time from 10ms to 1h",
+			       words[0]);
+	if (n > 1 && (units_parse_int(words[1], &times) || times < 1 ||
+		      times > UINT32_MAX))
+		return cr_fail(e, -EINVAL, "watch: '%s' is no number of times",
+			       words[1]);
+	r->times = (unsigned)times;
 	return 0;
 }
 
@@ -135,21 +163,25 @@ static int raw(struct ctl_request *r, const char *const *words, unsigned n,
 }
 
 static const struct command commands[] = {
-	{ "hello", "hello", "", 0, 0, no_params },
-	{ "list", "list", "", 0, 0, no_params },
-	{ "stats", "stats", "", 0, 0, no_params },
-	{ "codecs", "codecs", "", 0, 0, no_params },
-	{ "schedulers", "schedulers", "", 0, 0, no_params },
-	{ "scheduler", "scheduler.set", "NAME[,KEY=VALUE...]", 1, 1,
-	  scheduler },
-	{ "tune", "scheduler.tune", "KEY=VALUE...", 1, 64, tune },
-	{ "call start", "call.start", "KEY=VALUE...", 1, 64, call_start },
-	{ "call stop", "call.stop", "ID", 1, 1, call_id },
-	{ "call query", "call.query", "ID", 1, 1, call_id },
-	{ "trace start", "trace.start", "NAME [overwrite]", 1, 2, trace_start },
-	{ "trace stop", "trace.stop", "", 0, 0, no_params },
-	{ "drain", "drain", "[TIME]", 0, 1, drain },
-	{ "raw", "", "REQUEST | METHOD [PARAMS]", 1, 2, raw },
+	{ "hello", "hello", "", 0, 0, no_params, NULL },
+	{ "list", "list", "", 0, 0, no_params, NULL },
+	{ "stats", "stats", "", 0, 0, no_params, NULL },
+	{ "codecs", "codecs", "", 0, 0, no_params, NULL },
+	{ "schedulers", "schedulers", "", 0, 0, no_params,
+	  ctl_view_schedulers },
+	{ "scheduler", "scheduler.set", "[NAME[,KEY=VALUE...]]", 0, 1,
+	  scheduler, NULL },
+	{ "tune", "scheduler.tune", "KEY=VALUE...", 1, 64, tune, NULL },
+	{ "call start", "call.start", "KEY=VALUE...", 1, 64, call_start, NULL },
+	{ "call stop", "call.stop", "ID", 1, 1, call_id, NULL },
+	{ "call query", "call.query", "ID", 1, 1, call_id, NULL },
+	{ "call", "call.query", "ID", 1, 1, call_id, ctl_view_call },
+	{ "watch", "", "[INTERVAL [TIMES]]", 0, 2, watch, NULL },
+	{ "trace start", "trace.start", "NAME [overwrite]", 1, 2, trace_start,
+	  NULL },
+	{ "trace stop", "trace.stop", "", 0, 0, no_params, NULL },
+	{ "drain", "drain", "[TIME]", 0, 1, drain, NULL },
+	{ "raw", "", "REQUEST | METHOD [PARAMS]", 1, 2, raw, NULL },
 };
 
 enum { NCOMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -166,21 +198,34 @@ static int unknown(const char *words, struct cr_err *e)
 		       nearest_hint(words, names, hint, sizeof(hint)));
 }
 
+/* How many of @words are the name of @c; 0: it is another command. */
+static unsigned own_words(const struct command *c, const char *const *words,
+			  unsigned n)
+{
+	size_t first = strcspn(c->words, " ");
+
+	if (strlen(words[0]) != first || strncmp(c->words, words[0], first))
+		return 0;
+	if (c->words[first])
+		return n > 1 && !strcmp(c->words + first + 1, words[1]) ? 2 : 0;
+	/* "call 7", but "call stpo" is a slip */
+	if (!strcmp(c->words, "call"))
+		return n < 2 || (words[1][0] >= '0' && words[1][0] <= '9');
+	return 1;
+}
+
 int ctl_request(struct ctl_request *r, const char *const *words, unsigned n,
 		struct cr_err *e)
 {
 	const struct command *c = commands;
 	char two[128];
-	unsigned own = 1, rest;
+	unsigned own = 0, rest;
 	int rc;
 
 	(void)snprintf(two, sizeof(two), "%s%s%s", words[0], n > 1 ? " " : "",
 		       n > 1 ? words[1] : "");
-	for (; c < commands + NCOMMANDS; c++) {
-		own = strchr(c->words, ' ') ? 2 : 1;
-		if (!strcmp(c->words, own == 2 ? two : words[0]))
-			break;
-	}
+	while (c < commands + NCOMMANDS && !(own = own_words(c, words, n)))
+		c++;
 	if (c == commands + NCOMMANDS)
 		return unknown(strcmp(words[0], "call") &&
 					       strcmp(words[0], "trace")
@@ -191,7 +236,7 @@ int ctl_request(struct ctl_request *r, const char *const *words, unsigned n,
 	if (rest < c->min || rest > c->max)
 		return cr_fail(e, -EINVAL, "usage: codec-ctl %s %s", c->words,
 			       c->usage);
-	*r = (struct ctl_request){ 0 };
+	*r = (struct ctl_request){ .view = c->view };
 	(void)snprintf(r->method, sizeof(r->method), "%s", c->method);
 	rc = c->build(r, words + own, rest, e);
 	if (rc) {

@@ -6,13 +6,21 @@
 #define CONTROL_CTL_COMMAND_H
 
 #include <jansson.h>
+#include <stdio.h>
 
 #include "cr/error.h"
+#include "cr/time.h"
 
 /** One request. */
 struct ctl_request {
 	char method[64];
 	json_t *params; /**< the caller's; NULL: none */
+	/** Prints the result; NULL: ctl_show(). */
+	void (*view)(const json_t *result, FILE *out);
+	/** Not one request, but a table made anew this often, so many times (0:
+	 * until interrupted). 0: one request. */
+	cr_ns interval;
+	unsigned times;
 };
 
 /** What @words ask for. Returns 0, or -EINVAL with @e: unknown command (with

@@ -6,6 +6,7 @@
 
 #include "base/options.h"
 #include "cr/codec.h"
+#include "engine/core.h"
 #include "schedulers/registry.h"
 
 static json_t *describe_modes(const struct cr_codec *c)
@@ -57,15 +58,38 @@ static json_t *describe_options(const struct cr_sched_ops *ops)
 	return list;
 }
 
+const char *describe_admission(const struct cr_sched_ops *ops)
+{
+	const struct core_config cfg = { .ops = ops,
+					 .ncpu = 1,
+					 .admission = true };
+	struct cr_task probe = { .cls = CR_HARD,
+				 .period = 20 * CR_MS,
+				 .rel_deadline = 20 * CR_MS,
+				 .cost = { .mean = CR_US, .p99 = CR_US },
+				 .weight = 1024 };
+	struct cr_verdict v = { 0 };
+	struct core *c;
+
+	cr_cpus_add(&probe.cpus, 0);
+	if (core_open(&c, &cfg, 0, NULL))
+		return "?";
+	(void)core_admit(c, &probe, &v);
+	core_close(c);
+	return v.rule ? v.rule : "?";
+}
+
 json_t *describe_schedulers(void)
 {
 	json_t *list = json_array();
 
 	for (unsigned i = 0; cr_schedulers[i]; i++)
 		(void)json_array_append_new(
-			list, json_pack("{s:s,s:s,s:o}", "name",
+			list, json_pack("{s:s,s:s,s:s,s:o}", "name",
 					cr_schedulers[i]->name, "help",
-					cr_schedulers[i]->help, "options",
+					cr_schedulers[i]->help, "admission",
+					describe_admission(cr_schedulers[i]),
+					"options",
 					describe_options(cr_schedulers[i])));
 	return list;
 }

@@ -7,7 +7,13 @@
 
 #include <jansson.h>
 
+#include "cr/sched.h"
+
 json_t *describe_codecs(void);
 json_t *describe_schedulers(void);
+
+/** The test that @ops admits tasks by, as it says in a verdict; the guard's
+ * where it has none. Static text. */
+const char *describe_admission(const struct cr_sched_ops *ops);
 
 #endif

@@ -200,8 +200,8 @@ json_t *node_call_json(struct node_call *nc)
 
 	node_call_address(nc, here, sizeof(here));
 	return json_pack(
-		"{s:I,s:s,s:f,s:f,s:s,s:o,s:o,s:s,s:s,s:I,s:I,s:i,s:I,s:o,s:o,"
-		"s:I}",
+		"{s:I,s:s,s:f,s:f,s:s,s:o,s:o,s:s,s:s,s:I,s:I,s:i,s:I,s:o,s:s,"
+		"s:o,s:I,s:I}",
 		"call", (json_int_t)cfg->id, "class",
 		call_class_names[cfg->cls], "age_s",
 		(double)(clock_now() - nc->started) / 1e9, "ptime",
@@ -215,6 +215,8 @@ json_t *node_call_json(struct node_call *nc)
 		(json_int_t)cfg->ssrc_out, "waiting",
 		(int)cr_ring_waiting(nc->call->ring), "bytes",
 		(json_int_t)call_bytes(nc->call), "count",
-		call_counters_json(&nc->call->count), "policy", policy_json(nc),
-		"paired_with", (json_int_t)(other ? other->call->cfg.id : 0));
+		call_counters_json(&nc->call->count), "scheduler",
+		live_policy(nc->node->live)->name, "policy", policy_json(nc),
+		"now_ns", (json_int_t)clock_now(), "paired_with",
+		(json_int_t)(other ? other->call->cfg.id : 0));
 }

@@ -39,10 +39,23 @@ expect 0 '^call: *1$' call start in.codec=pcmu out.codec=amr out.mode=12.2 \
 	out.address=127.0.0.1:5004
 expect 0 '^ *1  pcmu .*amr *12.2' list
 expect 0 '^out.mode: *12.2' call query 1
+expect 0 '^call  *1, soft, pcmu>amr/12.2@20ms' call 1
+expect 0 '^  density  *0\.[0-9]* %' call 1
+expect 0 '"density_ppm": ' --json call 1
+expect 0 '^WORKER  BUSY_%' watch 50ms 2
+expect 0 '^soft   pcmu/64  amr/12.2  *1 ' watch 50ms 1
+expect 0 '^{"uptime_s":' --json watch 50ms 1
 expect 0 '"calls": 1,' --json stats
 expect 0 '^calls: *1$' stats
 expect 0 '^scheduler: *rr,quantum=2ms' scheduler rr,quantum=2ms
 expect 0 '^scheduler: *rr,quantum=5ms' tune quantum=5ms
+expect 0 '^scheduler: rr,quantum=5ms$' scheduler
+expect 0 '^  *quantum=TIME .*(1us..10s, 1ms)' scheduler
+expect 0 '^  turn used  *0 ns' call 1
+expect 0 '^scheduler: *fifo' scheduler fifo
+expect 0 'no numbers of its own' call 1
+expect 0 '^  *admits by: sum of mean cost' scheduler
+expect 0 '^in use: fifo' schedulers
 expect 0 "^path: *$work/a.trace" trace start a.trace
 expect 0 '^bytes:' trace stop
 expect 0 '"more": false' --json raw list '{"limit": 5}'
@@ -53,9 +66,35 @@ expect 1 'Method not found' raw no.such.method
 expect 1 "unknown 'amrr'; did you mean 'amr'" call start in.codec=pcmu \
 	out.codec=amrr out.address=127.0.0.1:5004
 expect 2 "did you mean 'call stop'" call stpo 1
+expect 2 'usage: codec-ctl call ID' call
+expect 2 'no time from 10ms' watch 1ms
+expect 2 'no number of times' watch 1s 0
+expect 1 'there is no call 77' call 77
 expect 2 'usage: codec-ctl call query ID' call query
 expect 2 'HOST' --to=127.0.0.1:99999 list
 expect 3 'nothing listens at the SCTP port' --to=127.0.0.1:9999 list
+
+# interrupted, watch ends well and says bye; at a terminal it redraws in place
+watched=$(timeout --preserve-status -s INT 2 "$ctl" --sctp=user \
+	--udp-port=$udp watch 100ms)
+if [ $? != 0 ] || [ "$(grep -c '^WORKER' <<<"$watched")" -lt 2 ]; then
+	echo "FAIL: watch, interrupted: $watched"
+	failed=1
+fi
+if grep -q "peer-gone.*reason=[^b]" "$work/log"; then
+	echo "FAIL: somebody left without bye:"
+	grep peer-gone "$work/log"
+	failed=1
+fi
+if command -v script >/dev/null; then
+	script -qec "'$ctl' --sctp=user --udp-port=$udp watch 50ms 3" \
+		"$work/tty" >/dev/null
+	if [ "$(grep -c $'\033\[2J' "$work/tty")" != 1 ] ||
+		[ "$(grep -c $'\033\[H' "$work/tty")" != 3 ]; then
+		echo "FAIL: watch does not redraw in place"
+		failed=1
+	fi
+fi
 expect 0 '^draining: *yes' drain
 expect 3 'nothing listens' --timeout=1s list
 exit $failed

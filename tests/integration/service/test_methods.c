@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "schedulers/registry.h"
 
 #define NB 160u
 
@@ -303,6 +304,94 @@ static void the_scheduler_is_set_and_tuned_by_name(void **state)
 	desk_close(&d);
 }
 
+static void one_frame(struct rig_sender *s)
+{
+	struct rtp_packet p;
+	uint8_t buf[2048];
+
+	rig_send(s, silence, NB);
+	assert_true(rig_receive(s->rig, buf, &p));
+}
+
+/* Each member is one of explain()'s keys, and all of them are there. */
+static void shows_what_it_explains(struct client *c, const char *query,
+				   const struct cr_sched_ops *ops)
+{
+	json_t *o = client_ask(c, "call.query", query);
+	const json_t *policy = json_object_get(o, "policy"), *v;
+	const char *key;
+
+	assert_string_equal(json_string_value(json_object_get(o, "scheduler")),
+			    ops->name);
+	if ((json_object_size(policy) > 0) != (ops->explain != NULL))
+		fail_msg("%s: %u numbers", ops->name,
+			 (unsigned)json_object_size(policy));
+	json_object_foreach ((json_t *)policy, key, v) {
+		assert_true(json_is_integer(v));
+		assert_true(*key);
+	}
+	assert_true(desk_number(o, "now_ns") > 0);
+	json_decref(o);
+}
+
+static void a_query_shows_every_policys_own_numbers(void **state)
+{
+	struct rig_sender s;
+	struct client c;
+	struct desk d;
+	char query[64], set[64];
+	unsigned id, explained = 0;
+
+	(void)state;
+	desk_open(&d, &(struct desk_options){ 0 });
+	client_open(&c, &d, NULL);
+	id = client_start(&c, "");
+	s = rig_sender(&d.rig, node_call_find(d.rig.node, id), NB);
+	(void)snprintf(query, sizeof(query), "{'call': %u}", id);
+	for (unsigned i = 0; cr_schedulers[i]; i++) {
+		(void)snprintf(set, sizeof(set), "{'scheduler': '%s'}",
+			       cr_schedulers[i]->name);
+		client_do(&c, "scheduler.set", set);
+		one_frame(&s);
+		shows_what_it_explains(&c, query, cr_schedulers[i]);
+		explained += cr_schedulers[i]->explain != NULL;
+	}
+	assert_true(explained > 0);
+	client_close(&c);
+	desk_close(&d);
+}
+
+static void every_scheduler_says_how_it_admits(void **state)
+{
+	struct client c;
+	struct desk d;
+	json_t *o, *list, *s;
+	size_t i;
+
+	(void)state;
+	desk_open(&d, &(struct desk_options){ 0 });
+	client_open(&c, &d, NULL);
+	o = client_ask(&c, "schedulers", NULL);
+	list = json_object_get(o, "schedulers");
+	json_array_foreach (list, i, s) {
+		const char *rule =
+			json_string_value(json_object_get(s, "admission"));
+
+		assert_string_equal(
+			json_string_value(json_object_get(s, "name")),
+			cr_schedulers[i]->name);
+		assert_non_null(rule);
+		assert_true(strlen(rule) > 1);
+		if (!cr_schedulers[i]->admit)
+			assert_string_equal(rule, "sum of mean cost / period "
+						  "<= capacity");
+	}
+	assert_null(cr_schedulers[i]);
+	json_decref(o);
+	client_close(&c);
+	desk_close(&d);
+}
+
 /* Loading a file is running its code. */
 static void peers_cannot_make_the_node_load_any_file(void **state)
 {
@@ -474,6 +563,8 @@ int main(void)
 		cmocka_unit_test(the_most_calls_are_a_limit_too),
 		cmocka_unit_test(a_list_of_500_comes_page_by_page),
 		cmocka_unit_test(the_scheduler_is_set_and_tuned_by_name),
+		cmocka_unit_test(a_query_shows_every_policys_own_numbers),
+		cmocka_unit_test(every_scheduler_says_how_it_admits),
 		cmocka_unit_test(peers_cannot_make_the_node_load_any_file),
 		cmocka_unit_test(a_trace_goes_into_its_folder_only),
 		cmocka_unit_test(without_a_folder_there_is_no_trace),

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pages that replace each other on a terminal, and follow each other in a
+ * file or pipe.
+ */
+#ifndef APP_CTL_PAGE_H
+#define APP_CTL_PAGE_H
+
+#include <stdbool.h>
+
+/** Show @text (lines) on standard output, in place of the page before where
+ * that is a terminal; @first: there is none. 0, or -errno when it cannot be
+ * written. */
+int ctl_page(const char *text, bool first);
+
+#endif
