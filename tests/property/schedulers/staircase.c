@@ -101,7 +101,7 @@ static bool shares_are_wrong(const struct task_set *set, void *arg)
 
 	for (unsigned i = 0; i < set->n; i++)
 		all += slices_of(s, &rig->task[i]) * s->quantum;
-	for (unsigned round = 1; round <= 10; round++) {
+	for (unsigned round = 1; round <= 5; round++) {
 		sim_run(rig->sim, round * all);
 		for (unsigned i = 0; i < set->n; i++)
 			wrong |= service(&rig->task[i]) !=
@@ -153,7 +153,7 @@ static bool the_lower_gets_more(const struct task_set *set, void *arg)
 	struct sim_rig *rig = hogs(s, set, opts, sizeof(opts));
 	bool wrong = false;
 
-	for (unsigned step = 1; step <= 100; step++) {
+	for (unsigned step = 1; step <= 50; step++) {
 		sim_run(rig->sim, step * 7 * s->quantum);
 		for (unsigned i = 0; i < set->n; i++)
 			for (unsigned k = 0; k < set->n; k++)
@@ -211,8 +211,8 @@ static bool the_bottom_waits_too_long(const struct task_set *set, void *arg)
 	for (unsigned i = 0; i < set->n; i++)
 		(void)add(rig, nice_of(&set->task[i]),
 			  set->task[i].period * UNIT, set->task[i].cost * UNIT);
-	sim_run(rig->sim, 20 * (2 * bound + UNIT));
-	wrong = low->done < 19 || low->response > bound;
+	sim_run(rig->sim, 8 * (2 * bound + UNIT));
+	wrong = low->done < 7 || low->response > bound;
 	rig_free(rig);
 	return wrong;
 }
@@ -269,7 +269,7 @@ static bool somebody_starves(const struct task_set *set, void *arg)
 	uint64_t done[TASK_SET_MAX] = { 0 };
 	bool wrong = false;
 
-	for (unsigned window = 1; window <= 5; window++) {
+	for (unsigned window = 1; window <= 2; window++) {
 		sim_run(rig->sim, window * 3 * round);
 		for (unsigned i = 0; i < set->n; i++) {
 			wrong |= rig->task[i].done == done[i];
