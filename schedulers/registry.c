@@ -20,6 +20,7 @@ const struct cr_sched_ops *const cr_schedulers[] = {
 	&cr_sched_rr,
 	&cr_sched_edf,
 	&cr_sched_llf,
+	&cr_sched_rm,
 	&cr_sched_cfs,
 	&cr_sched_bfs,
 	&cr_sched_staircase,

@@ -108,6 +108,143 @@ static void llf_meets_every_deadline_on_one_cpu_up_to_full_load(void **state)
 					     .opts = grains[i] });
 }
 
+/* n (2^(1/n) - 1), rounded down, from n = 1. */
+static void rm_meets_every_deadline_up_to_liu_and_laylands_bound(void **state)
+{
+	static const int64_t bound[] = { 1000000, 828427, 779763,
+					 756828,  743491, 734772 };
+
+	(void)state;
+	for (unsigned n = 1; n <= 6; n++) {
+		struct task_set_shape shape = { .tasks = { n, n },
+						.util_ppm = bound[n - 1],
+						.period = { 2, 60 },
+						.hyper = HYPER };
+
+		never_late("rm, U <= n(2^(1/n) - 1)", &shape,
+			   (struct setting){ .ops = &cr_sched_rm });
+	}
+}
+
+static void rm_meets_every_harmonic_deadline_up_to_full_load(void **state)
+{
+	static const struct task_set_shape shape = { .tasks = { 1, 12 },
+						     .util_ppm = CR_PPM,
+						     .period = { 4, 300 },
+						     .harmonic = true,
+						     .full = true };
+
+	(void)state;
+	never_late("rm, harmonic, U = 1", &shape,
+		   (struct setting){ .ops = &cr_sched_rm });
+}
+
+/* --- rm: the exact test is exact, and the bounds never say more --- */
+
+static unsigned admitted(const struct task_set *set, const char *opts)
+{
+	struct sim_rig *rig = rig_of(&(struct setting){ .ops = &cr_sched_rm,
+							.opts = opts,
+							.ncpu = 1,
+							.preempt = SIM_FULL,
+							.admission = true });
+	unsigned n = rig_add_set(rig, set);
+
+	rig_free(rig);
+	return n;
+}
+
+/* All released together, as bad as it gets: the first jobs tell. */
+static bool first_jobs_are_in_time(const struct task_set *set)
+{
+	struct sim_rig *rig = rig_of(&(struct setting){
+		.ops = &cr_sched_rm, .ncpu = 1, .preempt = SIM_FULL });
+	uint64_t late;
+
+	(void)rig_add_set(rig, set);
+	late = rig_late(rig, 200);
+	rig_free(rig);
+	return late == 0;
+}
+
+static bool exact_test_errs(const struct task_set *set, void *arg)
+{
+	(void)arg;
+	return (admitted(set, NULL) == set->n) != first_jobs_are_in_time(set);
+}
+
+static bool bound_says_more(const struct task_set *set, void *arg)
+{
+	unsigned exact = admitted(set, NULL);
+	unsigned hyperbolic = admitted(set, "test=hyperbolic");
+	unsigned liu_layland = admitted(set, "test=liu-layland");
+
+	(void)arg;
+	return (hyperbolic == set->n && exact < set->n) ||
+	       (liu_layland == set->n && hyperbolic < set->n);
+}
+
+static void rm_admits_exactly_what_is_in_time(void **state)
+{
+	struct task_set_shape shape = { .tasks = { 2, 8 },
+					.period = { 4, 100 } };
+	struct task_set_property exact = { "rm's exact test", exact_test_errs,
+					   NULL };
+
+	(void)state;
+	for (unsigned tight = 0; tight < 2; tight++)
+		for (shape.util_ppm = 700000; shape.util_ppm <= 1000000;
+		     shape.util_ppm += 100000) {
+			shape.constrained = tight;
+			shape.cls = tight ? CR_SOFT : CR_HARD;
+			task_set_try(SETS, &shape, &exact);
+		}
+}
+
+static void rms_bounds_admit_no_more_than_the_exact_test(void **state)
+{
+	static const struct task_set_shape shape = { .tasks = { 2, 6 },
+						     .util_ppm = 800000,
+						     .period = { 4, 100 } };
+	struct task_set_property p = { "liu-layland <= hyperbolic <= exact",
+				       bound_says_more, NULL };
+
+	(void)state;
+	task_set_try(SETS, &shape, &p);
+}
+
+/* Experiment 6 of the BEST paper: U = 0.92, not harmonic. */
+static void rm_beyond_its_bound_fails_where_the_paper_does(void **state)
+{
+	static const struct task_set set = {
+		3,
+		{ { 610 * CR_MS, 1891 * CR_MS / 10, 610 * CR_MS, CR_HARD },
+		  { 430 * CR_MS, 129 * CR_MS, 430 * CR_MS, CR_HARD },
+		  { 130 * CR_MS, 403 * CR_MS / 10, 130 * CR_MS, CR_HARD } }
+	};
+	struct setting s = { .ops = &cr_sched_rm,
+			     .ncpu = 1,
+			     .preempt = SIM_FULL };
+	struct sim_rig *rig = rig_of(&s);
+
+	(void)state;
+	(void)rig_add_set(rig, &set);
+	assert_true(rig_late(rig, 60 * CR_SEC) > 0);
+	assert_true(rig->task[0].missed > 0);
+	assert_int_equal(rig->task[1].missed, 0);
+	assert_int_equal(rig->task[2].missed, 0);
+	rig_free(rig);
+	s.admission = true;
+	rig = rig_of(&s);
+	assert_int_equal(rig_add_set(rig, &set), 2);
+	rig_free(rig);
+	s.ops = &cr_sched_edf;
+	rig = rig_of(&s);
+	assert_int_equal(rig_add_set(rig, &set), 3);
+	assert_int_equal(rig_late(rig, 60 * CR_SEC), 0);
+	rig_free(rig);
+}
+
 /* --- several CPUs: what edf and fifo cannot do, and llf can --- */
 
 /* Late jobs of @set within @until on two CPUs. */
@@ -219,6 +356,14 @@ static void llf_is_never_late_with_a_hard_task_it_admitted(void **state)
 	admitted_means_in_time(&cr_sched_llf, "granularity=7ns");
 }
 
+static void rm_is_never_late_with_a_hard_task_it_admitted(void **state)
+{
+	(void)state;
+	admitted_means_in_time(&cr_sched_rm, NULL);
+	admitted_means_in_time(&cr_sched_rm, "test=liu-layland");
+	admitted_means_in_time(&cr_sched_rm, "test=hyperbolic");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -233,6 +378,15 @@ int main(void)
 			edf_is_never_late_with_a_hard_task_it_admitted),
 		cmocka_unit_test(
 			llf_is_never_late_with_a_hard_task_it_admitted),
+		cmocka_unit_test(rm_is_never_late_with_a_hard_task_it_admitted),
+		cmocka_unit_test(
+			rm_meets_every_deadline_up_to_liu_and_laylands_bound),
+		cmocka_unit_test(
+			rm_meets_every_harmonic_deadline_up_to_full_load),
+		cmocka_unit_test(rm_admits_exactly_what_is_in_time),
+		cmocka_unit_test(rms_bounds_admit_no_more_than_the_exact_test),
+		cmocka_unit_test(
+			rm_beyond_its_bound_fails_where_the_paper_does),
 	};
 
 	return cmocka_run_group_tests_name("guarantees", tests, NULL, NULL);
