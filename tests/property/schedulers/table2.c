@@ -108,14 +108,23 @@ static cr_ns start_of(unsigned start, unsigned i)
 	return i * 2 * CR_SEC + start * step[i] % 1000 * CR_MS;
 }
 
+/* A scheduler, on a machine that takes so much for a context switch. */
+struct subject {
+	const char *name;
+	cr_ns context;
+	unsigned (*column)(const struct periodic *);
+	const struct cr_sched_ops *ops;
+};
+
 /* Run experiment @x once; add the shares of misses, in ppm, to @ppm. */
-static void run(const struct experiment *x, const struct cr_sched_ops *ops,
+static void run(const struct experiment *x, const struct subject *subject,
 		unsigned start, int64_t ppm[3])
 {
-	struct sim_rig *rig = rig_new(ops, NULL, 1, TASKS);
+	struct sim_rig *rig = rig_new(subject->ops, NULL, 1, TASKS);
 	unsigned i;
 
 	rig->cfg.client.done = closed_done;
+	rig->cfg.overhead.context = subject->context;
 	if (x->loop)
 		add(rig, 0, CR_SEC, CR_SEC, endless);
 	for (i = 0; i < x->n; i++)
@@ -132,12 +141,12 @@ static void run(const struct experiment *x, const struct cr_sched_ops *ops,
 }
 
 /* The mean of experiment @e over all starts, ppm. */
-static void mean(unsigned e, const struct cr_sched_ops *ops, int64_t ppm[3])
+static void mean(unsigned e, const struct subject *subject, int64_t ppm[3])
 {
 	for (unsigned i = 0; i < 3; i++)
 		ppm[i] = 0;
 	for (unsigned start = 0; start < STARTS; start++)
-		run(&table[e], ops, start, ppm);
+		run(&table[e], subject, start, ppm);
 	for (unsigned i = 0; i < 3; i++)
 		ppm[i] /= STARTS;
 }
@@ -171,40 +180,42 @@ static void expect(unsigned e, unsigned i, unsigned paper, int64_t ppm)
 			 e + 1, (int)p->ms, p->share, (int)ppm, paper);
 }
 
-static void compare(const char *name,
-		    unsigned (*column)(const struct periodic *))
+static void compare(struct subject subject)
 {
-	const struct cr_sched_ops *ops;
 	const char *opts;
 	int64_t ppm[3];
 
-	if (cr_scheduler_find(name, &ops, &opts, NULL)) {
-		skip();
-		return;
-	}
+	assert_int_equal(
+		cr_scheduler_find(subject.name, &subject.ops, &opts, NULL), 0);
 	for (unsigned e = 0; e < EXPERIMENTS; e++) {
-		mean(e, ops, ppm);
+		mean(e, &subject, ppm);
+		(void)printf("%s, experiment %u, ppm:", subject.name, e + 1);
 		for (unsigned i = 0; i < table[e].n; i++)
-			expect(e, i, column(&table[e].p[i]), ppm[i]);
+			(void)printf(" %d", (int)ppm[i]);
+		(void)printf("\n");
+		for (unsigned i = 0; i < table[e].n; i++)
+			expect(e, i, subject.column(&table[e].p[i]), ppm[i]);
 	}
 }
 
 static void goodness_misses_what_linux_missed(void **state)
 {
 	(void)state;
-	compare("goodness", goodness_column);
+	compare((struct subject){ "goodness", 0, goodness_column, NULL });
 }
 
 static void best_misses_what_it_missed_in_the_paper(void **state)
 {
 	(void)state;
-	compare("best", best_column);
+	compare((struct subject){ "best", 0, best_column, NULL });
 }
 
+/* Experiment 6 is at the border of what rm can do: 15.5 % without overhead, a
+ * third with 0.2 ms a context switch, 27 % in the paper. */
 static void rm_misses_what_it_missed_in_the_paper(void **state)
 {
 	(void)state;
-	compare("rm", rm_column);
+	compare((struct subject){ "rm", 200 * CR_US, rm_column, NULL });
 }
 
 /* Columns: goodness is never better than best. Rows, in each column: the
@@ -212,18 +223,21 @@ static void rm_misses_what_it_missed_in_the_paper(void **state)
  * misses nearly all. */
 static void the_order_of_schedulers_and_tasks_is_kept(void **state)
 {
-	const struct cr_sched_ops *ops[2];
+	struct subject subject[] = { { .name = "goodness" },
+				     { .name = "best" } };
 	const char *opts;
 
 	(void)state;
-	assert_int_equal(cr_scheduler_find("goodness", &ops[0], &opts, NULL),
-			 0);
-	assert_int_equal(cr_scheduler_find("best", &ops[1], &opts, NULL), 0);
+	for (unsigned k = 0; k < 2; k++)
+		assert_int_equal(cr_scheduler_find(subject[k].name,
+						   &subject[k].ops, &opts,
+						   NULL),
+				 0);
 	for (unsigned e = 0; e < EXPERIMENTS; e++) {
 		int64_t ppm[2][3];
 
-		mean(e, ops[0], ppm[0]);
-		mean(e, ops[1], ppm[1]);
+		mean(e, &subject[0], ppm[0]);
+		mean(e, &subject[1], ppm[1]);
 		for (unsigned i = 0; i < table[e].n; i++) {
 			assert_true(ppm[0][i] >= ppm[1][i]);
 			if (i && e != 3) /* 3: 0 and 6, the other way round */
