@@ -42,6 +42,10 @@
  * for it; the next it hears of that task is enqueue() or task_del(). Changed
  * options are such a replacement by the policy itself.
  *
+ * The core checks what pick(), steal(), tick() and admit() answer. Where one
+ * breaks its contract a debug build aborts; others log it with explain()'s
+ * numbers and let fifo take the run queue over, without losing a job.
+ *
  * Every comparison of a policy must end in the task id: same input, same
  * schedule.
  */
@@ -272,7 +276,7 @@ struct cr_sched_ops {
 	 * Remove and return the task cpu[@cpu] runs next, with its slice set.
 	 * NULL: leave the CPU idle; with tasks queued that is legal only if
 	 * next_tick is armed. Must not return a task that may not run there
-	 * (cr_may_run()).
+	 * (cr_may_run()), nor, where the policy may preempt, a slice <= 0.
 	 */
 	struct cr_task *(*pick)(struct cr_rq *rq, unsigned cpu, cr_ns now);
 
@@ -280,7 +284,8 @@ struct cr_sched_ops {
 	void (*stop)(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 		     cr_ns ran, enum cr_stop why, cr_ns now);
 
-	/** now >= next_tick, which the core reset to CR_NEVER before. */
+	/** now >= next_tick, which the core reset to CR_NEVER before. A new one
+	 * must be later than the one that was due. */
 	void (*tick)(struct cr_rq *rq, cr_ns now);
 
 	/** Both locked; take one queued task off @from for idle cpu[@cpu] of

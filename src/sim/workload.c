@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "observe/log.h"
 
 /* Frames that may wait in a flow with codecs: codec-runner's default. */
 #define LIVE_RING 8u
@@ -220,6 +221,16 @@ static void gone(void *arg, struct sim_task *t)
 	c->here = false;
 }
 
+static void faulty(void *arg, const struct core_fault *fault, cr_ns now)
+{
+	char text[512];
+
+	(void)arg;
+	core_fault_text(fault, text, sizeof(text));
+	log_event(LOG_ERROR, "scheduler-fault", "%s at_ns=%lld goes-on=fifo",
+		  text, (long long)now);
+}
+
 struct sim_client workload_client(struct workload *w)
 {
 	return (struct sim_client){
@@ -228,6 +239,7 @@ struct sim_client workload_client(struct workload *w)
 		.cost = cost,
 		.done = done,
 		.gone = gone,
+		.faulty = faulty,
 		.arg = w,
 	};
 }
