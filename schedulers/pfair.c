@@ -31,9 +31,7 @@
  * rounded up and the period (or the deadline, if shorter) down to whole quanta,
  * so a coarse quantum wastes capacity, and a fine one time for decisions. A
  * job released between two slots counts from the next, and may end that part
- * of a quantum late. A task that was served ahead of its windows (erfair) and
- * leaves gives its weight back at once, not at the end of its window: others
- * that join right then may be late once by as much as it was ahead.
+ * of a quantum late.
  *
  * Live mode: no frame is cut, so windows order the frames, and no more: a
  * frame starts when a CPU is free, slot or not, runs to its end, and is
@@ -44,7 +42,10 @@
  * Admission, per run queue of M CPUs: sum of weights <= M, exact; how, and how
  * it stays sound, see pfair_share.h. Hard tasks count their worst case, soft
  * ones their mean. The proofs need every CPU for every task, so a mask has to
- * hold all CPUs of the run queue or the task is not taken there.
+ * hold all CPUs of the run queue or the task is not taken there. The weight of
+ * a task that leaves counts until the window of its last quantum is over
+ * (light tasks, one slot more if b is 1) or its group deadline (heavy ones):
+ * Srinivasan and Anderson's rule for dynamic task systems.
  */
 #include <errno.h>
 
@@ -231,11 +232,16 @@ static void pd2_task_add(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 	join(rq, t, PFAIR_PD2, now);
 }
 
+/* A task that was served ahead of its fluid share is not forgotten before the
+ * others have caught up; all that leave by the last of them. */
 static void pfair_task_del(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
-	(void)now;
-	CR_RQ(rq, struct pfair_rq)->total.parts -=
-		CR_TASK(t, struct pfair_task)->share.parts;
+	struct pfair_rq *p = CR_RQ(rq, struct pfair_rq);
+	const struct pfair_task *x = CR_TASK(t, struct pfair_task);
+
+	p->leaving.parts += x->share.parts;
+	p->gone = cr_ns_max(p->gone, x->bound);
+	queue_forget(rq, now);
 }
 
 /* --- order --- */
@@ -289,14 +295,20 @@ static void pfair_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 {
 	struct pfair_task *x = CR_TASK(t, struct pfair_task);
 
+	int64_t n = served(rq, ran, now);
+
 	(void)cpu, (void)why;
-	if (t->cls != CR_BE)
-		pfair_advance(&x->chain, x->w, served(rq, ran, now));
+	if (t->cls == CR_BE || !n)
+		return;
+	x->bound = x->key.group ? x->key.group
+				: x->key.end + (x->key.overlap != 0);
+	pfair_advance(&x->chain, x->w, n);
 }
 
 static void pfair_tick(struct cr_rq *rq, cr_ns now)
 {
 	queue_promote(rq, now);
+	queue_forget(rq, now);
 }
 
 /* --- to look at --- */

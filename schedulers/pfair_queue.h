@@ -24,6 +24,7 @@ struct pfair_task {
 	struct pfair_chain chain; /* of the subtask it has next */
 	struct pfair_key key;	  /* of that subtask            */
 	int64_t begin;		  /* first slot of its window   */
+	int64_t bound;		  /* first slot it may leave at */
 	enum pfair_rule rule;
 	bool held;
 };
@@ -37,6 +38,8 @@ struct pfair_rq {
 	struct held_tree held;
 	struct background background; /* best effort */
 	struct pfair_share total;
+	struct pfair_share leaving; /* of total: of tasks that have gone */
+	int64_t gone;		    /* the slot when they are forgotten  */
 };
 
 struct pfair_opts {
@@ -127,6 +130,22 @@ static inline void queue_place(struct cr_rq *rq, struct pfair_task *x,
 	}
 	RB_INSERT(held_tree, &p->held, x);
 	rq->next_tick = cr_ns_min(rq->next_tick, at);
+}
+
+/* Weights whose time has come are given back; a tick for those that wait. */
+static inline void queue_forget(struct cr_rq *rq, cr_ns now)
+{
+	struct pfair_rq *p = CR_RQ(rq, struct pfair_rq);
+	cr_ns at = slot_time(rq, p->gone);
+
+	if (!p->leaving.parts)
+		return;
+	if (now < at) {
+		rq->next_tick = cr_ns_min(rq->next_tick, at);
+		return;
+	}
+	p->total.parts -= p->leaving.parts;
+	p->leaving.parts = 0;
 }
 
 /* Windows that have begun; the tick for the first that has not. */
@@ -221,7 +240,8 @@ static inline bool queue_check(const struct cr_rq *rq)
 	}
 	TAILQ_FOREACH (x, &p->background, link)
 		n++;
-	return n == rq->nqueued && sum.parts <= p->total.parts;
+	return n == rq->nqueued &&
+	       sum.parts + p->leaving.parts <= p->total.parts;
 }
 
 #endif

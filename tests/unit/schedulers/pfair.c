@@ -295,6 +295,33 @@ static void who_leaves_gives_back_all_of_his_weight(void **state)
 	rig_free(rig);
 }
 
+static void comes_now(struct rig_task *r)
+{
+	r->offset = sim_now(r->rig->sim);
+}
+
+/* It had its quantum of ten slots in the first of them. */
+static void who_leaves_ahead_counts_until_his_window_is_over(void **state)
+{
+	struct sim_rig *rig = rig_new(&cr_sched_pd2, PFAIR, 1, 8);
+	struct rig_task *r;
+
+	(void)state;
+	rig->cfg.core.admission = true;
+	r = rig_add(rig, 10 * CR_MS, CR_MS);
+	sim_run(rig->sim, CR_MS + 1);
+	assert_int_equal(r->done, 1);
+	sim_remove(rig->sim, &r->st);
+	assert_null(rig_add_with(rig, CR_MS, CR_MS, comes_now));
+	assert_non_null(rig_add_with(rig, 10 * CR_MS, 9 * CR_MS, comes_now));
+	sim_run(rig->sim, 10 * CR_MS);
+	assert_null(rig_add_with(rig, 10 * CR_MS, CR_MS, comes_now));
+	sim_run(rig->sim, 10 * CR_MS + 1);
+	assert_non_null(rig_add_with(rig, 10 * CR_MS, CR_MS, comes_now));
+	assert_true(next_tick(rig) == CR_NEVER);
+	rig_free(rig);
+}
+
 static void the_window_is_explained(void **state)
 {
 	struct sim_rig *rig = rig_new(&cr_sched_pd2, PFAIR, 1, 1);
@@ -329,6 +356,8 @@ int main(void)
 		cmocka_unit_test(extremes_are_served),
 		cmocka_unit_test(what_does_not_fit_is_refused),
 		cmocka_unit_test(who_leaves_gives_back_all_of_his_weight),
+		cmocka_unit_test(
+			who_leaves_ahead_counts_until_his_window_is_over),
 		cmocka_unit_test(the_window_is_explained),
 	};
 
