@@ -70,7 +70,8 @@ struct cr_trace_job {
 	int64_t arrival, release, pick, start, end, sent, deadline;
 	uint32_t rtp_ts;   /**< of the input packet                   */
 	uint32_t codec_ns; /**< inside decode and encode            */
-	uint64_t reserved;
+	int64_t away;	   /**< from pick to end, but off the CPU: the simulator
+				preempts, live mode never does      */
 };
 
 /** Notes: counts lost records (code 0), scheduler switches (code 1), ... */

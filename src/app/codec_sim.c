@@ -99,7 +99,8 @@ static const struct cli_opt rows[] = {
 	  .name = "out",
 	  .letter = 'o',
 	  .arg = "DIR",
-	  .help = "Run folder: run.json and trace.bin are written there; with "
+	  .help = "Run folder: run.json, calls.csv and trace.bin are written "
+		  "there; with "
 		  "several schedulers a folder in it for each.",
 	  .text = &raw.out },
 	ROW(CLI_STRING, "trace", "FILE",
@@ -258,6 +259,23 @@ static int set_run_queues(struct campaign_platform *p, struct cr_err *e)
 	return 0;
 }
 
+/* What can never come to anything. */
+static int check_platform(const struct campaign *c,
+			  const struct campaign_platform *p, struct cr_err *e)
+{
+	for (unsigned i = 0; i < c->flow_count; i++)
+		if (c->flows[i].arrival.kind == ARRIVAL_LOOP &&
+		    p->preempt == SIM_FRAME)
+			return cr_fail(e, -EINVAL,
+				       "%s:%u: the job of flow %s never ends "
+				       "and, with preempt: frame, never gives "
+				       "the CPU back; use --preempt full or "
+				       "quantum",
+				       c->path, c->flows[i].line,
+				       c->flows[i].name);
+	return 0;
+}
+
 static int set_platform(const struct campaign *c, struct campaign_platform *p,
 			struct cr_err *e)
 {
@@ -279,17 +297,54 @@ static int set_platform(const struct campaign *c, struct campaign_platform *p,
 		return cr_fail(e, -EINVAL,
 			       "--quantum has no effect without --preempt "
 			       "quantum");
-	return set_run_queues(p, e);
+	return set_run_queues(p, e) ? -EINVAL : check_platform(c, p, e);
 }
 
-static int open_costs(const struct campaign *c, struct cost_model *costs,
-		      struct cr_err *e)
-{
-	int rc = 0;
+/* What comes from files and measurements. */
+struct models {
+	struct cost_model *costs; /* [flow_count] */
+	struct replay *replays;	  /* [flow_count] */
+	uint64_t *counts;	  /* [flow_count] */
+};
 
-	for (unsigned f = 0; f < c->flow_count && !rc; f++)
-		rc = cost_model_open(&costs[f], &c->flows[f], e);
+static int open_models(const struct campaign *c, struct models *m,
+		       struct cr_err *e)
+{
+	char path[4096];
+	int rc = cost_models_open(m->costs, c, e);
+
+	for (unsigned f = 0; f < c->flow_count && !rc; f++) {
+		const char *file = c->flows[f].arrival.file;
+
+		if (file)
+			rc = replay_open(&m->replays[f],
+					 cost_model_path(path, sizeof(path),
+							 c->path, file),
+					 e);
+	}
 	return rc;
+}
+
+static int models_init(struct models *m, const struct campaign *c,
+		       struct cr_err *e)
+{
+	m->costs = calloc(c->flow_count, sizeof(*m->costs));
+	m->replays = calloc(c->flow_count, sizeof(*m->replays));
+	m->counts = calloc(c->flow_count, sizeof(*m->counts));
+	if (!m->costs || !m->replays || !m->counts)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static void models_fini(struct models *m, const struct campaign *c)
+{
+	if (m->costs)
+		cost_models_close(m->costs, c);
+	for (unsigned f = 0; m->replays && f < c->flow_count; f++)
+		replay_close(&m->replays[f]);
+	free(m->costs);
+	free(m->replays);
+	free(m->counts);
 }
 
 /* Calls of each flow: what load means follows from the cost. */
@@ -502,8 +557,8 @@ static int run_all(struct job *j)
 	return worst;
 }
 
-static int run(const struct campaign *c, struct cost_model *costs,
-	       uint64_t *counts, int argc, char **argv)
+static int run(const struct campaign *c, struct models *m, int argc,
+	       char **argv)
 {
 	struct job j = { .campaign = c, .argc = argc, .argv = argv };
 	struct plan plan;
@@ -514,16 +569,17 @@ static int run(const struct campaign *c, struct cost_model *costs,
 	j.seed = (uint64_t)(raw.seed == UNSET ? c->seed : raw.seed);
 	j.cfg.duration = raw.duration == UNSET ? c->duration : raw.duration;
 	if (!rc)
-		rc = open_costs(c, costs, &e);
+		rc = open_models(c, m, &e);
 	if (!rc)
-		rc = find_counts(c, costs, &j.cfg.platform, counts, &e);
-	o = (struct plan_options){ j.seed, j.cfg.duration, counts };
+		rc = find_counts(c, m->costs, &j.cfg.platform, m->counts, &e);
+	o = (struct plan_options){ j.seed, j.cfg.duration, m->counts };
 	if (!rc)
 		rc = plan_make(&plan, c, &o, &e);
 	if (rc)
 		return complain(EXIT_USAGE, &e);
 	j.cfg.plan = &plan;
-	j.cfg.costs = costs;
+	j.cfg.costs = m->costs;
+	j.cfg.replays = m->replays;
 	rc = run_all(&j);
 	plan_fini(&plan);
 	return rc;
@@ -532,27 +588,19 @@ static int run(const struct campaign *c, struct cost_model *costs,
 int main(int argc, char **argv)
 {
 	int first = cli_parse_or_exit(&cli, argc, argv);
-	struct cost_model *costs;
+	struct models m = { 0 };
 	struct campaign *c;
 	struct cr_err e;
-	uint64_t *counts;
 	int rc;
 
 	if (campaign_load(argv[first], &c, &e))
 		return complain(EXIT_USAGE, &e);
 	catch_signals();
-	counts = calloc(c->flow_count, sizeof(*counts));
-	costs = calloc(c->flow_count, sizeof(*costs));
-	if (!counts || !costs) {
-		(void)cr_fail(&e, 0, "out of memory");
+	if (models_init(&m, c, &e))
 		rc = complain(EXIT_BROKEN, &e);
-	} else {
-		rc = run(c, costs, counts, argc, argv);
-	}
-	for (unsigned f = 0; costs && f < c->flow_count; f++)
-		cost_model_close(&costs[f]);
-	free(costs);
-	free(counts);
+	else
+		rc = run(c, &m, argc, argv);
+	models_fini(&m, c);
 	campaign_free(c);
 	return rc;
 }

@@ -77,6 +77,9 @@ static int check_cost(struct loader *l, const char *path,
 	};
 	int rc = check_keys(l, path, key_costs[c->kind], keys);
 
+	if (!rc && c->sd > 1000 * c->mean)
+		return convert_fail(l, path, "sd",
+				    "sd is more than 1000 times the mean");
 	if (!rc && c->min > c->max)
 		return convert_fail(l, path, "min", "min is above max");
 	return rc;

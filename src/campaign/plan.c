@@ -5,18 +5,7 @@
 #include "campaign/plan.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
-
-cr_ns random_exponential(struct random *r, cr_ns mean)
-{
-	double t = -log(1.0 - random_unit(r)) * (double)mean;
-
-	/* 2^62 ns: far beyond any campaign, and safe to convert */
-	if (t >= 0x1p62)
-		return INT64_C(1) << 62;
-	return t < 1 ? 1 : (cr_ns)t;
-}
 
 /* The plan being made, and what a flow needs of it. */
 struct maker {

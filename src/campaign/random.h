@@ -2,7 +2,8 @@
 /*
  * Seeded random numbers for plans: splitmix64 (Steele, Lea, Flood 2014), small
  * enough to give every call several of its own. The same seed gives the same
- * numbers on every machine.
+ * numbers on every machine: no mathematical library takes part, whose last
+ * digits differ, only integers and single IEEE operations.
  */
 #ifndef CAMPAIGN_RANDOM_H
 #define CAMPAIGN_RANDOM_H
@@ -54,7 +55,13 @@ static inline bool random_chance(struct random *r, int64_t ppm)
 	return (int64_t)(random_unit(r) * 1e6) < ppm;
 }
 
-/** Exponentially distributed with @mean, at least 1 ns. */
+/** Exponentially distributed with mean 1; in units of 2^-32. */
+uint64_t random_exponential_q32(struct random *r);
+
+/** Standard normal; in units of 2^-32. */
+int64_t random_normal_q32(struct random *r);
+
+/** Exponentially distributed with @mean, from 1 ns to 2^62 ns. */
 cr_ns random_exponential(struct random *r, cr_ns mean);
 
 #endif

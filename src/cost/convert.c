@@ -56,6 +56,7 @@ int cost_resample(unsigned from, unsigned to, struct cost_result *out,
 			.frames = t.n,
 			.synthetic = true,
 		};
+		times_quantiles(&t, out->quantile, COST_QUANTILES);
 	}
 	for (unsigned i = 0; i < STATES; i++)
 		resample_close(states[i]);

@@ -27,12 +27,17 @@ struct cost_plan {
 	const struct speech_corpus *corpus;
 };
 
+/** Points of a measured distribution. */
+#define COST_QUANTILES 256u
+
 /** What one direction costs. */
 struct cost_result {
 	struct cr_cost cost; /**< per frame                              */
 	cr_ns frame;	     /**< duration of a frame                    */
 	uint64_t frames;     /**< measured                               */
-	bool synthetic;	     /**< over synthetic speech                  */
+	/** Of the costs of a frame, each standing for as many of them. */
+	cr_ns quantile[COST_QUANTILES];
+	bool synthetic; /**< over synthetic speech                  */
 };
 
 /** Both directions of a codec. */

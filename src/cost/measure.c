@@ -148,12 +148,15 @@ static int bench_init(struct bench *b, struct cr_err *e)
 
 static struct cost_result result_of(const struct bench *b, struct times *t)
 {
-	return (struct cost_result){
+	struct cost_result r = {
 		.cost = times_cost(t),
 		.frame = cr_codec_frame_ns(b->codec, b->cfg),
 		.frames = t->n,
 		.synthetic = !b->plan->corpus,
 	};
+
+	times_quantiles(t, r.quantile, COST_QUANTILES);
+	return r;
 }
 
 int cost_measure(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,

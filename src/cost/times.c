@@ -64,3 +64,9 @@ struct cr_cost times_cost(struct times *t)
 		.variance_ns2 = (uint64_t)(squares / (double)t->n),
 	};
 }
+
+void times_quantiles(const struct times *t, cr_ns *out, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		out[i] = t->ns[(2 * i + 1) * t->n / (2 * n)];
+}

@@ -35,6 +35,10 @@ static inline void times_add(struct times *t, cr_ns start)
 	t->ns[t->n++] = took > t->clock_cost ? took - t->clock_cost : 0;
 }
 
+/** @n points of the distribution of n > 0 times, sorted by times_cost(): the
+ * middle of each of @n equal parts. */
+void times_quantiles(const struct times *t, cr_ns *out, size_t n);
+
 /** Mean, variance and 99th percentile of n > 0 times. Sorts them. */
 struct cr_cost times_cost(struct times *t);
 

@@ -12,7 +12,7 @@ static bool is_bounded_by_time(int64_t kind)
 }
 
 void arrival_init(struct arrival *a, const struct plan *p,
-		  const struct plan_call *call)
+		  const struct plan_call *call, const struct replay *trace)
 {
 	*a = (struct arrival){
 		.flow = &p->campaign->flows[call->flow],
@@ -30,6 +30,10 @@ void arrival_init(struct arrival *a, const struct plan *p,
 		a->jobs = 1;
 	if (is_bounded_by_time(a->flow->arrival.kind))
 		a->jobs = UINT64_MAX;
+	if (a->flow->arrival.kind == ARRIVAL_TRACE) {
+		a->replay = replay_call(trace, call->index, &a->replay_count);
+		a->jobs = a->replay_count;
+	}
 }
 
 /* What is lost never comes, and a receiver takes no copies. */
@@ -61,29 +65,36 @@ static cr_ns in_burst(const struct arrival *a)
 	       (cr_ns)within * m->spacing;
 }
 
-/* Time in which @jobs come at @ppm / 10^6 a second, rounded up: never early. */
-static cr_ns time_for(uint64_t jobs, int64_t ppm)
-{
-	__int128 ns = (__int128)jobs * CR_SEC * CR_PPM;
+/* A job in the units of the token bucket: parts per million of a nanosecond at
+ * one job a second. */
+#define JOB ((__int128)CR_SEC * CR_PPM)
 
-	return (cr_ns)((ns + ppm - 1) / ppm);
+static cr_ns round_up(__int128 a, int64_t b)
+{
+	return a > 0 ? (cr_ns)((a + b - 1) / b) : 0;
 }
 
 /*
  * Greedy within min(1 + peak t, bucket + rate t) jobs in every t (RFC 2215,
- * with jobs for bytes): number k comes when both allow k + 1.
+ * with jobs for bytes): as soon as the token bucket and the peak allow. Full
+ * nanoseconds, never early; what rounding up leaves stays in the bucket.
  */
-static cr_ns by_tspec(const struct arrival *a)
+static cr_ns by_tspec(struct arrival *a)
 {
 	const struct campaign_arrival *m = &a->flow->arrival;
-	uint64_t bucket = (uint64_t)m->bucket;
-	cr_ns at = 0;
+	__int128 most = m->bucket * JOB;
+	cr_ns wait;
 
-	if (a->next >= bucket)
-		at = time_for(a->next + 1 - bucket, m->rate_ppm);
+	if (!a->next) {
+		a->tokens = most - JOB;
+		return a->start;
+	}
+	wait = round_up(JOB - a->tokens, m->rate_ppm);
 	if (m->peak_ppm)
-		at = cr_ns_max(at, time_for(a->next, m->peak_ppm));
-	return a->start + at;
+		wait = cr_ns_max(wait, round_up(JOB, m->peak_ppm));
+	a->tokens += (__int128)wait * m->rate_ppm;
+	a->tokens = (a->tokens < most ? a->tokens : most) - JOB;
+	return a->last + wait;
 }
 
 static cr_ns at_random(struct arrival *a)
@@ -107,8 +118,9 @@ static cr_ns time_of_next(struct arrival *a)
 		return by_tspec(a);
 	case ARRIVAL_CLOSED:
 		return a->closed;
-	case ARRIVAL_PLAN:
 	case ARRIVAL_TRACE:
+		return a->start + a->replay[a->next].at;
+	case ARRIVAL_PLAN:
 	case ARRIVAL_PERIODIC:
 	case ARRIVAL_LOOP:
 		break;

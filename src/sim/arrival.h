@@ -11,6 +11,7 @@
 #define SIM_ARRIVAL_H
 
 #include "campaign/plan.h"
+#include "sim/replay.h"
 
 /** One job to come. */
 struct arrival_job {
@@ -24,14 +25,18 @@ struct arrival {
 	cr_ns start, end; /**< of the call: the first job; no job from then  */
 	uint64_t next, jobs; /**< number of the next one; how many there are */
 	struct random random;
-	cr_ns last;		   /**< when the last one came              */
-	cr_ns closed;		   /**< closed: when the next one comes     */
+	cr_ns last;	 /**< when the last one came              */
+	__int128 tokens; /**< tspec: in the bucket after the last one       */
+	cr_ns closed;	 /**< closed: when the next one comes     */
 	struct plan_stream stream; /**< plan                                */
+	const struct replay_job *replay; /**< trace: [replay_count]         */
+	size_t replay_count;
 };
 
-/** The arrivals of @call, which must outlive @a, as @p is. */
+/** The arrivals of @call, which must outlive @a, as @p and @trace must (the
+ * trace model's; others do not look at it). */
 void arrival_init(struct arrival *a, const struct plan *p,
-		  const struct plan_call *call);
+		  const struct plan_call *call, const struct replay *trace);
 
 /** The next job; times never go back. False: none, or (closed) none until
  * arrival_done(). */

@@ -1,34 +1,267 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cost models.
+ * The cost models. Normal and lognormal ones follow from the normal variate of
+ * campaign/random.h, the lognormal's parameters from mean m and deviation s:
+ * sigma^2 = ln(1 + s^2 / m^2), and the mean of e^(sigma n) is e^(sigma^2 / 2).
  */
 #include "sim/cost_model.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
-cr_ns cost_model_draw(const struct cost_model *m, struct random *r)
+#include "sim/fixed.h"
+
+/* Jobs drawn for the estimate. */
+#define SAMPLE 20000u
+
+static cr_ns times_q32(cr_ns t, int64_t q32)
 {
-	(void)r;
-	return m->endless ? COST_MODEL_ENDLESS : m->cfg->mean;
+	const __int128 most = INT64_C(1) << 60;
+	__int128 v = ((__int128)t * q32) / FIXED_ONE;
+
+	v = v > most ? most : v;
+	return v < -most ? (cr_ns)-most : (cr_ns)v;
+}
+
+static cr_ns draw_lognormal(const struct cost_model *m, struct random *r)
+{
+	__int128 n = random_normal_q32(r);
+	int64_t x = (int64_t)(n * m->sigma / FIXED_ONE) - m->shift;
+
+	return times_q32(m->cfg->mean, fixed_exp(x));
+}
+
+static cr_ns draw_parts(const struct cost_model *m, struct random *r)
+{
+	cr_ns sum = 0;
+
+	for (unsigned i = 0; i < COST_MODEL_PARTS; i++)
+		sum += cost_values_draw(&m->part[i], r);
+	return sum;
+}
+
+/* Jobs that were not worked on count as the estimate says. */
+static cr_ns draw_trace(const struct cost_model *m, struct cost_source *s)
+{
+	const struct replay_job *job;
+	size_t n;
+
+	job = replay_call(&m->replay, s->call, &n);
+	job += s->next++ % n;
+	return job->cost ? job->cost : m->estimate.mean;
+}
+
+static cr_ns draw(const struct cost_model *m, struct cost_source *s)
+{
+	const struct campaign_cost *c = m->cfg;
+	struct random *r = &s->random;
+
+	switch ((enum campaign_cost_kind)c->kind) {
+	case COST_CONSTANT:
+		return c->mean;
+	case COST_NORMAL:
+		return c->mean + times_q32(c->sd, random_normal_q32(r));
+	case COST_LOGNORMAL:
+		return draw_lognormal(m, r);
+	case COST_EXPONENTIAL:
+		return random_exponential(r, c->mean);
+	case COST_TRACE:
+		return draw_trace(m, s);
+	case COST_MEASURED:
+	case COST_HISTOGRAM:
+		return draw_parts(m, r);
+	}
+	abort();
+}
+
+static cr_ns bounded(const struct cost_model *m, cr_ns cost)
+{
+	return cr_ns_min(cr_ns_max(cost, m->cfg->min), m->cfg->max);
+}
+
+cr_ns cost_model_draw(const struct cost_model *m, struct cost_source *s)
+{
+	if (m->endless)
+		return COST_MODEL_ENDLESS;
+	return bounded(m, draw(m, s));
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const cr_ns *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Mean, variance and 99th percentile of @n costs, which are sorted. */
+static struct cr_cost summary(cr_ns *cost, size_t n)
+{
+	struct cr_cost out;
+	unsigned __int128 squares = 0;
+	__int128 sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += cost[i];
+	out.mean = (cr_ns)((sum + (__int128)n / 2) / (__int128)n);
+	for (size_t i = 0; i < n; i++) {
+		__int128 d = cost[i] - out.mean;
+
+		squares += (unsigned __int128)(d * d);
+	}
+	squares /= n;
+	out.variance_ns2 =
+		squares > UINT64_MAX ? UINT64_MAX : (uint64_t)squares;
+	qsort(cost, n, sizeof(*cost), by_value);
+	out.p99 = cost[(n * 99 + 99) / 100 - 1];
+	return out;
+}
+
+/* Up to SAMPLE jobs all over the trace that were worked on; 1 at least. */
+static size_t sample_replay(const struct cost_model *m, cr_ns *cost)
+{
+	const struct replay *r = &m->replay;
+	size_t n = r->njobs < SAMPLE ? r->njobs : SAMPLE, used = 0;
+
+	cost[0] = bounded(m, 1);
+	for (size_t i = 0; i < n; i++) {
+		cr_ns c = r->job[i * (r->njobs / n)].cost;
+
+		if (c)
+			cost[used++] = bounded(m, c);
+	}
+	return used ? used : 1;
+}
+
+void cost_model_estimate(struct cost_model *m)
+{
+	static cr_ns cost[SAMPLE];
+	struct cost_source s = { .random = { 1 } };
+
+	if (m->endless || m->cfg->kind == COST_CONSTANT) {
+		/* an endless job has no right to any share */
+		m->estimate.mean = m->endless ? 1 : m->cfg->mean;
+		m->estimate.p99 = m->estimate.mean;
+		return;
+	}
+	if (m->replay.njobs) {
+		m->estimate = summary(cost, sample_replay(m, cost));
+		return;
+	}
+	for (size_t i = 0; i < SAMPLE; i++)
+		cost[i] = cost_model_draw(m, &s);
+	m->estimate = summary(cost, SAMPLE);
+}
+
+const char *cost_model_path(char *buf, size_t size, const char *base,
+			    const char *file)
+{
+	const char *slash = strrchr(base, '/');
+
+	if (file[0] == '/' || !slash)
+		(void)snprintf(buf, size, "%s", file);
+	else
+		(void)snprintf(buf, size, "%.*s/%s", (int)(slash - base), base,
+			       file);
+	return buf;
+}
+
+static void set_lognormal(struct cost_model *m)
+{
+	const struct campaign_cost *c = m->cfg;
+	__int128 ratio =
+		((__int128)c->sd * c->sd << 32) / ((__int128)c->mean * c->mean);
+	int64_t square = fixed_log(FIXED_ONE + (int64_t)ratio);
+
+	m->sigma = fixed_sqrt(square);
+	m->shift = square / 2;
 }
 
 int cost_model_open(struct cost_model *m, const struct campaign_flow *f,
-		    struct cr_err *e)
+		    const char *base, struct cr_err *e)
 {
+	char path[4096];
+	int rc = 0;
+
 	*m = (struct cost_model){ .cfg = &f->cost };
 	m->endless = f->arrival.kind == ARRIVAL_LOOP;
-	if (!m->endless && f->cost.kind != COST_CONSTANT)
-		return cr_fail(e, -ENOTSUP,
-			       "flow %s: only constant costs so far", f->name);
-	if (f->arrival.kind == ARRIVAL_TRACE)
-		return cr_fail(e, -ENOTSUP, "flow %s: no trace arrivals so far",
-			       f->name);
-	/* an endless job has no right to any share: it counts as nothing */
-	m->estimate.mean = m->estimate.p99 = m->endless ? 1 : f->cost.mean;
-	return 0;
+	if (f->cost.file)
+		(void)cost_model_path(path, sizeof(path), base, f->cost.file);
+	if (f->cost.kind == COST_LOGNORMAL)
+		set_lognormal(m);
+	else if (f->cost.kind == COST_HISTOGRAM)
+		rc = cost_values_read(&m->part[0], path, e);
+	else if (f->cost.kind == COST_TRACE)
+		rc = replay_open(&m->replay, path, e);
+	else if (f->cost.kind == COST_MEASURED && !m->endless)
+		rc = cost_model_measure(m, f, e);
+	if (!rc)
+		cost_model_estimate(m);
+	return rc;
 }
 
 void cost_model_close(struct cost_model *m)
 {
+	for (unsigned i = 0; i < COST_MODEL_PARTS; i++)
+		cost_values_fini(&m->part[i]);
+	replay_close(&m->replay);
 	*m = (struct cost_model){ 0 };
+}
+
+static bool same_leg(const struct campaign_leg *a, const struct campaign_leg *b)
+{
+	return a->codec == b->codec && a->cfg.mode == b->cfg.mode &&
+	       a->cfg.sample_rate == b->cfg.sample_rate &&
+	       a->cfg.samples == b->cfg.samples && a->cfg.dtx == b->cfg.dtx &&
+	       a->cfg.spin == b->cfg.spin;
+}
+
+/* Measured twice, equal codecs would not cost the same. */
+static bool same_codecs(const struct campaign_flow *a,
+			const struct campaign_flow *b)
+{
+	return !a->synthetic && !b->synthetic &&
+	       a->cost.kind == COST_MEASURED && b->cost.kind == COST_MEASURED &&
+	       a->ptime == b->ptime && same_leg(&a->in, &b->in) &&
+	       same_leg(&a->out, &b->out);
+}
+
+static int copy_measured(struct cost_model *to, const struct cost_model *from,
+			 const struct campaign_flow *f, struct cr_err *e)
+{
+	int rc = 0;
+
+	*to = (struct cost_model){ .cfg = &f->cost };
+	for (unsigned p = 0; p < COST_MODEL_PARTS && !rc; p++)
+		for (size_t i = 0; i < from->part[p].count && !rc; i++)
+			rc = cost_values_add(&to->part[p],
+					     from->part[p].value[i], 1);
+	if (rc)
+		return cr_fail(e, rc, "out of memory");
+	cost_model_estimate(to);
+	return 0;
+}
+
+int cost_models_open(struct cost_model *m, const struct campaign *c,
+		     struct cr_err *e)
+{
+	int rc = 0;
+
+	for (unsigned f = 0; f < c->flow_count && !rc; f++) {
+		unsigned k = 0;
+
+		while (k < f && !same_codecs(&c->flows[k], &c->flows[f]))
+			k++;
+		if (k < f)
+			rc = copy_measured(&m[f], &m[k], &c->flows[f], e);
+		else
+			rc = cost_model_open(&m[f], &c->flows[f], c->path, e);
+	}
+	return rc;
+}
+
+void cost_models_close(struct cost_model *m, const struct campaign *c)
+{
+	for (unsigned f = 0; f < c->flow_count; f++)
+		cost_model_close(&m[f]);
 }

@@ -12,22 +12,56 @@
 #include "campaign/campaign.h"
 #include "campaign/random.h"
 #include "cr/sched.h"
+#include "sim/cost_values.h"
+#include "sim/replay.h"
 
 /** A job that never ends: longer than any campaign, and safe to add to. */
 #define COST_MODEL_ENDLESS (INT64_C(1) << 61)
+/** Measured: decoding, conversion, encoding. */
+#define COST_MODEL_PARTS 3u
 
 struct cost_model {
 	const struct campaign_cost *cfg;
 	bool endless;
 	struct cr_cost estimate; /**< what a scheduler is told               */
+	int64_t sigma, shift;	 /**< lognormal: mean * e^(sigma n - shift)   */
+	struct cost_values part[COST_MODEL_PARTS]; /**< summed               */
+	struct replay replay;
 };
 
-/** The model of @f, which must outlive it. 0, or -errno with @e. */
+/** The call that draws. */
+struct cost_source {
+	struct random random;
+	size_t call, next; /**< its number in the flow; trace: the next job  */
+};
+
+/**
+ * The models of all flows of @c, which must outlive them. Measures codecs where
+ * a flow has no cost, each pair once. 0, or -errno with @e; either way
+ * cost_models_close().
+ */
+int cost_models_open(struct cost_model *m, const struct campaign *c,
+		     struct cr_err *e);
+void cost_models_close(struct cost_model *m, const struct campaign *c);
+
+/** The model of one flow with a cost. @base: files are named from the folder
+ * of this one. 0, or -errno with @e; either way cost_model_close(). */
 int cost_model_open(struct cost_model *m, const struct campaign_flow *f,
-		    struct cr_err *e);
+		    const char *base, struct cr_err *e);
 void cost_model_close(struct cost_model *m);
 
 /** The cost of a job, > 0. */
-cr_ns cost_model_draw(const struct cost_model *m, struct random *r);
+cr_ns cost_model_draw(const struct cost_model *m, struct cost_source *s);
+
+/** Tell a scheduler what jobs cost: of a sample. For cost_measured.c. */
+void cost_model_estimate(struct cost_model *m);
+
+/** Measure the codecs of @f into @m->part. 0, or -errno with @e. */
+int cost_model_measure(struct cost_model *m, const struct campaign_flow *f,
+		       struct cr_err *e);
+
+/** @file as named in the campaign file @base, in @buf, which is returned. */
+const char *cost_model_path(char *buf, size_t size, const char *base,
+			    const char *file);
 
 #endif

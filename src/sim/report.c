@@ -6,8 +6,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 static const char *const preempt_names[] = { "frame", "quantum", "full" };
 
@@ -196,28 +194,4 @@ json_t *sim_report_json(const struct sim_report *r)
 	put(j, "expectations", verdicts_json(r));
 	put(j, "seconds", json_real(r->seconds));
 	return j;
-}
-
-int sim_report_write(const struct sim_report *r, const char *dir,
-		     struct cr_err *e)
-{
-	char path[4096];
-	json_t *j = sim_report_json(r);
-	FILE *f;
-	int bad;
-
-	(void)snprintf(path, sizeof(path), "%s/run.json", dir);
-	f = fopen(path, "w");
-	if (!f) {
-		json_decref(j);
-		return cr_fail(e, -errno, "%s: %s", path, strerror(errno));
-	}
-	(void)json_dumpf(j, f, JSON_INDENT(1));
-	(void)fputc('\n', f);
-	json_decref(j);
-	bad = ferror(f);
-	if (fclose(f) || bad)
-		return cr_fail(e, -EIO, "%s: cannot be written (disk full?)",
-			       path);
-	return 0;
 }

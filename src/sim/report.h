@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a simulation leaves behind: the table for people, run.json and
- * calls.csv are for a run folder, the header of its trace.
+ * calls.csv in a run folder, the header of its trace.
  */
 #ifndef SIM_REPORT_H
 #define SIM_REPORT_H
@@ -51,7 +51,7 @@ json_t *sim_report_json(const struct sim_report *r);
 json_t *sim_report_trace_header(const struct simulation_cfg *cfg,
 				const char *scheduler, uint64_t seed);
 
-/** Make @dir when it is not there and write @dir/run.json. 0, or -errno. */
+/** Write @dir/run.json and @dir/calls.csv. 0, or -errno with @e. */
 int sim_report_write(const struct sim_report *r, const char *dir,
 		     struct cr_err *e);
 

@@ -176,6 +176,7 @@ static void conclude(struct simulation *s)
 		if (s->calls[i].here)
 			workload_end(&s->calls[i]);
 		workload_fini(&s->calls[i]);
+		r->calls[i] = s->calls[i].sum;
 	}
 	for (unsigned f = 0; f < s->cfg->plan->campaign->flow_count; f++)
 		flow_stats_merge(r->total, &r->flows[f]);
@@ -217,13 +218,15 @@ static int open_all(struct simulation *s, struct cr_err *e)
 	s->leavers = calloc(p->count, sizeof(*s->leavers));
 	r->flows = calloc(p->campaign->flow_count, sizeof(*r->flows));
 	r->total = calloc(1, sizeof(*r->total));
-	if (!s->calls || !s->leavers || !r->flows || !r->total ||
+	r->calls = calloc(p->count, sizeof(*r->calls));
+	if (!s->calls || !s->leavers || !r->calls || !r->flows || !r->total ||
 	    find_leavers(s))
 		return cr_fail(e, -ENOMEM, "out of memory for %zu calls",
 			       p->count);
 	r->ncpu = cfg.core.ncpu;
 	s->w = (struct workload){ .plan = p,
 				  .costs = s->cfg->costs,
+				  .replays = s->cfg->replays,
 				  .stats = r->flows,
 				  .trace = s->cfg->trace,
 				  .end = s->cfg->duration };
@@ -259,5 +262,6 @@ void simulation_result_fini(struct simulation_result *r)
 {
 	free(r->flows);
 	free(r->total);
-	r->flows = r->total = NULL;
+	free(r->calls);
+	*r = (struct simulation_result){ 0 };
 }

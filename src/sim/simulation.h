@@ -27,6 +27,7 @@ struct simulation_progress {
 struct simulation_cfg {
 	const struct plan *plan;
 	const struct cost_model *costs; /**< [flow_count]                   */
+	const struct replay *replays; /**< [flow_count] arrivals from a trace */
 	const struct cr_sched_ops *ops;
 	const char *opts; /**< of the scheduler, or ""                      */
 	struct campaign_platform platform;
@@ -41,6 +42,7 @@ struct simulation_cfg {
 struct simulation_result {
 	struct flow_stats *flows; /**< [flow_count] */
 	struct flow_stats *total;
+	struct call_sum *calls; /**< [plan->count] in the plan's order      */
 	struct sim_cpu_stats cpu[CR_MAX_CPUS];
 	unsigned ncpu;
 	cr_ns end; /**< reached; the campaign's duration unless interrupted  */

@@ -35,6 +35,13 @@ struct flow_stats {
 	struct histogram jitter; /**< |distance of two ends - period|        */
 };
 
+/** What became of one call's jobs; names as above. */
+struct call_sum {
+	bool admitted;
+	uint64_t jobs, done, late, overwritten, stale, left, missed;
+	cr_ns delay, delay_max; /**< of all jobs done; of the slowest       */
+};
+
 /** Add @from to @to. */
 void flow_stats_merge(struct flow_stats *to, const struct flow_stats *from);
 

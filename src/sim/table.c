@@ -88,6 +88,29 @@ static void verdict_line(FILE *f, const struct sim_report *r,
 		      v->flow ? ")" : "");
 }
 
+/* Settings that are legal and seldom meant. */
+static void notes(const struct sim_report *r, FILE *f)
+{
+	const struct campaign *c = r->cfg->plan->campaign;
+	const struct campaign_platform *p = &r->cfg->platform;
+	char quantum[UNITS_TEXT], period[UNITS_TEXT];
+
+	if (r->result->refusal[0])
+		(void)fprintf(f, "refused: %s\n", r->result->refusal);
+	for (unsigned i = 0; i < c->flow_count; i++)
+		if (p->preempt == SIM_QUANTUM && p->quantum > c->flows[i].ptime)
+			(void)fprintf(f,
+				      "note: quantum %s is longer than the "
+				      "period of flow %s, %s: its calls wait "
+				      "for whole jobs of others\n",
+				      units_format_time(p->quantum, quantum,
+							sizeof(quantum)),
+				      c->flows[i].name,
+				      units_format_time(c->flows[i].ptime,
+							period,
+							sizeof(period)));
+}
+
 void sim_report_table(const struct sim_report *r, FILE *f)
 {
 	const struct campaign *c = r->cfg->plan->campaign;
@@ -106,6 +129,5 @@ void sim_report_table(const struct sim_report *r, FILE *f)
 	cpu_lines(result, f);
 	for (unsigned i = 0; i < r->nverdicts; i++)
 		verdict_line(f, r, &r->verdicts[i]);
-	if (result->refusal[0])
-		(void)fprintf(f, "refused: %s\n", result->refusal);
+	notes(r, f);
 }

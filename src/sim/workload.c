@@ -25,6 +25,12 @@ static struct sim_call *call_of(struct core_task *t)
 
 /* --- what became of a job --- */
 
+/* In a trace, 0 means never. */
+static int64_t stamp(cr_ns t)
+{
+	return cr_ns_add(t, WORKLOAD_EPOCH);
+}
+
 static void put_record(struct sim_call *c, const struct backlog_entry *job,
 		       struct cr_trace_job r)
 {
@@ -35,8 +41,8 @@ static void put_record(struct sim_call *c, const struct backlog_entry *job,
 	r.kind = CR_TRACE_JOB;
 	r.call = c->st.core.task.id;
 	r.seq = (uint32_t)job->frame;
-	r.arrival = job->arrival;
-	r.deadline = job->deadline;
+	r.arrival = stamp(job->arrival);
+	r.deadline = stamp(job->deadline);
 	r.rtp_ts = (uint32_t)job->frame * c->rtp_step;
 	memset(&record, 0, sizeof(record));
 	record.job = r;
@@ -52,14 +58,18 @@ static void count_undone(struct sim_call *c, const struct backlog_entry *job,
 	s->overwritten += why == CR_OUT_OVERWRITTEN;
 	s->stale += why == CR_OUT_STALE;
 	s->left += why == CR_OUT_CANCELLED;
+	c->sum.overwritten += why == CR_OUT_OVERWRITTEN;
+	c->sum.stale += why == CR_OUT_STALE;
+	c->sum.left += why == CR_OUT_CANCELLED;
 	if (job->deadline <= c->w->end) {
 		s->due++;
 		s->missed++;
+		c->sum.missed++;
 	}
 	put_record(c, job,
 		   (struct cr_trace_job){ .outcome = (uint8_t)why,
 					  .worker = UINT16_MAX,
-					  .pick = now });
+					  .pick = stamp(now) });
 }
 
 static cr_ns distance(cr_ns a, cr_ns b)
@@ -77,7 +87,12 @@ static void count_done(struct sim_call *c, cr_ns now)
 	if (job->deadline <= c->w->end) {
 		s->due++;
 		s->missed += now > job->deadline;
+		c->sum.missed += now > job->deadline;
 	}
+	c->sum.done++;
+	c->sum.late += now > job->deadline;
+	c->sum.delay += now - job->arrival;
+	c->sum.delay_max = cr_ns_max(c->sum.delay_max, now - job->arrival);
 	s->moves += c->st.moves;
 	s->splits += c->st.splits;
 	s->service += c->total;
@@ -108,6 +123,7 @@ static void job_comes(struct sim_call *c, struct arrival_job j)
 	rc = backlog_put(&c->backlog, &e, &dropped);
 	c->w->failed |= rc < 0;
 	c->stats->jobs += rc >= 0;
+	c->sum.jobs += rc >= 0;
 	if (rc > 0)
 		count_undone(c, &dropped, CR_OUT_OVERWRITTEN, j.at);
 }
@@ -172,7 +188,7 @@ static cr_ns cost(void *arg, struct sim_task *t)
 	struct sim_call *c = call_of(&t->core);
 
 	(void)arg;
-	c->total = cost_model_draw(c->cost, &c->random);
+	c->total = cost_model_draw(c->cost, &c->draws);
 	return c->total;
 }
 
@@ -202,11 +218,12 @@ static void done(void *arg, struct sim_task *t, unsigned cpu, cr_ns now)
 		(struct cr_trace_job){
 			.outcome = CR_OUT_DONE,
 			.worker = (uint16_t)cpu,
-			.release = t->core.task.job.release,
-			.pick = t->first,
-			.start = t->first,
-			.end = now,
-			.sent = now,
+			.release = stamp(t->core.task.job.release),
+			.pick = stamp(t->first),
+			.start = stamp(t->first),
+			.end = stamp(now),
+			.sent = stamp(now),
+			.away = now - t->first - t->core.task.job.ran,
 			.codec_ns = (uint32_t)cr_ns_min(c->total, UINT32_MAX),
 		});
 	if (c->flow->arrival.kind == ARRIVAL_CLOSED)
@@ -302,7 +319,7 @@ static void trace_call(const struct sim_call *c, cr_ns now)
 	if (units <= UINT16_MAX && t->period % (250 * CR_US) == 0)
 		r.call.ptime_us_div_250 = (uint16_t)units;
 	r.call.call = t->id;
-	r.call.start = now;
+	r.call.start = stamp(now);
 	r.call.rel_deadline = t->rel_deadline;
 	r.call.weight = t->weight;
 	set_codecs(&r.call, c->flow);
@@ -322,12 +339,16 @@ static int set_up(struct sim_call *c, uint32_t id)
 	};
 	cr_ns samples = f->ptime / (125 * CR_US);
 
-	c->random = random_fork(c->plan->seed, 4);
+	c->draws = (struct cost_source){
+		.random = random_fork(c->plan->seed, 4),
+		.call = c->plan->index,
+	};
 	c->rtp_step = f->synthetic ? 1 : (uint32_t)samples;
 	c->backlog.most = (uint32_t)f->ring;
 	if (!f->ring && !f->synthetic)
 		c->backlog.most = LIVE_RING;
-	arrival_init(&c->arrival, c->w->plan, c->plan);
+	arrival_init(&c->arrival, c->w->plan, c->plan,
+		     &c->w->replays[c->plan->flow]);
 	fill_task(c, id);
 	return release_init(&c->release, &cfg, NULL);
 }
@@ -348,7 +369,7 @@ int workload_begin(struct workload *w, struct sim_call *c,
 	rc = sim_add(w->sim, &c->st, v);
 	if (rc)
 		return rc;
-	c->here = true;
+	c->here = c->sum.admitted = true;
 	trace_call(c, sim_now(w->sim));
 	sim_arrive_at(w->sim, &c->st, look_ahead(c));
 	return 0;

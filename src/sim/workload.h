@@ -17,12 +17,16 @@
 #include "sim/cost_model.h"
 #include "sim/stats.h"
 
+/** The campaign's begin in a trace. */
+#define WORKLOAD_EPOCH CR_SEC
+
 /** What all calls share. */
 struct workload {
 	const struct plan *plan;
 	const struct cost_model *costs; /**< [flow_count]                   */
-	struct flow_stats *stats;	/**< [flow_count]                   */
-	struct trace_file *trace;	/**< NULL: none                     */
+	const struct replay *replays; /**< [flow_count] arrivals from a trace */
+	struct flow_stats *stats;     /**< [flow_count]                   */
+	struct trace_file *trace;     /**< NULL: none                     */
 	struct sim *sim;
 	cr_ns end; /**< of the campaign: nothing comes from then on          */
 	uint64_t jobs; /**< ended so far                                     */
@@ -32,6 +36,7 @@ struct workload {
 /** One call. Zero, then workload_begin(). */
 struct sim_call {
 	struct sim_task st;
+	struct call_sum sum;
 	struct workload *w;
 	const struct plan_call *plan;
 	const struct campaign_flow *flow;
@@ -42,7 +47,7 @@ struct sim_call {
 	struct release release;
 	struct backlog backlog;
 	struct backlog_entry job; /**< claimed                              */
-	struct random random;	  /**< of the costs                         */
+	struct cost_source draws; /**< of the costs                         */
 	cr_ns total;		  /**< cost of the claimed job              */
 	cr_ns last_end;
 	uint64_t last_frame;

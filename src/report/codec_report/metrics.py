@@ -25,8 +25,9 @@ call loss    per call: lost / (lost + done), over the calls with either.
              Jain's index over these shares (Jain, Chiu, Hawe 1984):
              (sum x)^2 / (n sum x^2) is 1 when all calls lose alike and 1/n
              when one call bears all; not defined without losses.
-busy share   time a job had its worker (picked to coded) per worker and
-             second; sending, which several jobs may share, is not in it.
+busy share   time a job had its worker (picked to coded, less what it was
+             interrupted in the simulator) per worker and second; sending,
+             which several jobs may share, is not in it.
 codec share  part of that inside decode and encode.
 feeder       what codec-feeder counted: frames sent to the daemon, received
              back, lost, late; delay from send to receive and jitter of the
@@ -205,7 +206,8 @@ def busy_ns(jobs):
     end = jobs["end"]
     worked = (jobs["start"] > 0) & (end >= jobs["pick"])
     worked &= jobs["worker"] != NO_WORKER
-    return np.where(worked, (end - jobs["pick"]).astype(np.float64), 0.0)
+    held = end - jobs["pick"] - jobs["away"]
+    return np.where(worked, held.astype(np.float64), 0.0)
 
 
 def _busy(jobs, seconds, workers):

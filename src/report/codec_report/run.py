@@ -263,7 +263,10 @@ def sections(run, by="codec", window=Window()):
     labels = _call_labels(run.trace, by, feeder.flows(run.calls)) \
         if run.trace else {}
     out = _trace_sections(run.trace, labels, window) if run.trace else []
-    if run.calls and window == Window() and len(out) < 2:
+    simulated = (run.feeder or {}).get("program") == "codec-sim"
+    if run.calls and simulated:
+        pass  # the same jobs as in the trace
+    elif run.calls and window == Window() and len(out) < 2:
         _add_feeder(out, run, by, labels)
     elif run.calls:
         run.notes.append("the feeder's numbers are of the whole run and left "

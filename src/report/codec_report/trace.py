@@ -29,7 +29,7 @@ JOB_RECORD = np.dtype([
     ("seq", "<u4"), ("bytes_in", "<u2"), ("bytes_out", "<u2"),
     ("arrival", "<i8"), ("release", "<i8"), ("pick", "<i8"), ("start", "<i8"),
     ("end", "<i8"), ("sent", "<i8"), ("deadline", "<i8"), ("rtp_ts", "<u4"),
-    ("codec_ns", "<u4"), ("reserved", "<u8")])
+    ("codec_ns", "<u4"), ("away", "<i8")])
 CALL_RECORD = np.dtype([
     ("kind", "u1"), ("cls", "u1"), ("ptime", "<u2"), ("call", "<u4"),
     ("start", "<i8"), ("rel_deadline", "<i8"), ("codec_in", "S16"),
@@ -41,7 +41,7 @@ NOTE_RECORD = np.dtype([
 
 #: What the metrics need of a job; the rest is not kept.
 JOB_COLUMNS = ("outcome", "worker", "call", "seq", "arrival", "pick", "start",
-               "end", "sent", "deadline", "rtp_ts", "codec_ns")
+               "end", "sent", "deadline", "rtp_ts", "codec_ns", "away")
 BLOCK = 1 << 15
 
 

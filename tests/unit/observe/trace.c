@@ -59,7 +59,7 @@ static union cr_trace_record job(uint32_t call, uint32_t seq)
 				       .call = call,
 				       .seq = seq,
 				       .arrival = (int64_t)seq * 3,
-				       .reserved = UINT64_MAX };
+				       .away = INT64_MAX };
 	return r;
 }
 

@@ -26,10 +26,10 @@ def job(call, seq, arrival, sent=0, outcome=DONE, **more):
     """A job record; the work takes the last millisecond before sent."""
     start = more.get("start", sent - MS if sent else 0)
     return struct.pack(
-        "<BBHIIHHqqqqqqqIIQ", 1, outcome, more.get("worker", 0), call, seq,
+        "<BBHIIHHqqqqqqqIIq", 1, outcome, more.get("worker", 0), call, seq,
         160, 32, arrival, arrival, more.get("pick", start), start, sent, sent,
         more.get("deadline", arrival + 20 * MS), more.get("rtp_ts", seq * 160),
-        more.get("codec_ns", 0), 0)
+        more.get("codec_ns", 0), more.get("away", 0))
 
 
 def call(number, ptime_ms=20, codec_in="pcmu", codec_out="amr",

@@ -50,6 +50,7 @@ static void put_job(struct trace_file *f)
 		.deadline = 7000000,
 		.rtp_ts = 4294967295,
 		.codec_ns = 900000,
+		.away = 14,
 	};
 	trace_file_put(f, &r);
 }

@@ -173,3 +173,12 @@ def test_worker_busy_shares(write, codec_report):
                                   "1": pytest.approx(25 * .002)}
     assert section["groups"][0]["busy_share"] == pytest.approx(.202 / 2)
     assert section["groups"][0]["codec_share"] == pytest.approx(.75)
+
+
+def test_time_off_the_cpu_is_not_busy(write, groups):
+    records = [job(1, i, MS + 10 * MS * i, MS + 10 * MS * i + 8 * MS,
+                   start=MS + 10 * MS * i + 2 * MS, away=5 * MS)
+               for i in range(101)]
+    path = write(header(), call(1), *records)
+    assert groups(path)["edf", AMR]["busy_share"] == \
+        pytest.approx(.101 / 2)

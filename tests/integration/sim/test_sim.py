@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: Apache-2.0
+"""codec-sim end to end: exact schedules, equal traces, files, exit codes."""
+import csv
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
+SIM, REPORT, FEEDER = (BUILD / name for name in
+                       ("codec-sim", "codec-report", "codec-feeder"))
+MS = 1000000
+
+
+def run(*args):
+    return subprocess.run([SIM, *map(str, args)], capture_output=True,
+                          text=True, timeout=200)
+
+
+@pytest.fixture
+def campaign(tmp_path):
+    """Write a campaign of flow lines, return its path."""
+    def write(*flows, platform="{cpus: 1}", duration="1s", more=""):
+        path = tmp_path / "c.yaml"
+        path.write_text(f"seed: 3\nduration: {duration}\n"
+                        f"platform: {platform}\n{more}flows:\n" +
+                        "".join(f"  - {{{flow}}}\n" for flow in flows))
+        return path
+    return write
+
+
+def result(*args):
+    """run.json of one run and its exit code."""
+    done = run(*args, "--json")
+    assert done.stdout, done.stderr
+    return json.loads(done.stdout), done.returncode
+
+
+def flows(told):
+    return {f["flow"]: f for f in told["flows"]}
+
+
+NO_ADMISSION = "daemon: {admission: off}\n"
+LAB = ("name: per, count: 5, period: 10ms, cost: {mean: 300us}",
+       "name: jit, count: 5, period: 20ms, arrival: {model: jittered, "
+       "jitter: 7ms}, cost: {model: normal, mean: 1ms, sd: 200us}",
+       "name: poi, count: 5, period: 30ms, arrival: {model: poisson}, "
+       "cost: {model: exponential, mean: 1ms, max: 9ms}, ring: 4",
+       "name: bur, count: 5, period: 40ms, arrival: {model: bursty, burst: 4},"
+       " cost: {model: lognormal, mean: 1ms, sd: 1ms}",
+       "name: tsp, count: 5, period: 50ms, arrival: {model: tspec, bucket: 3},"
+       " cost: {mean: 1ms}",
+       "name: clo, period: 60ms, share: 30%, arrival: {model: closed}",
+       "name: tlk, count: 5, period: 20ms, cost: {mean: 200us}, talk: "
+       "{spurt: 200ms, pause: 300ms}, network: {jitter: 3ms, loss: 5%}, "
+       "hold: {mean: 500ms, model: exponential}, start: {poisson: 20/s}",
+       "name: loop, arrival: {model: loop}")
+
+
+def test_one_call_is_served_in_its_cost(campaign):
+    told, code = result(campaign("period: 10ms, cost: {mean: 3ms}"))
+    flow = flows(told)["flow1"]
+    assert code == 0
+    assert (flow["jobs"], flow["done"], flow["missed"]) == (100, 100, 0)
+    assert flow["delay"]["max_ns"] == 3 * MS
+    assert told["cpus"][0]["busy_ns"] == 300 * MS
+
+
+def test_the_last_job_due_at_the_end_counts(campaign):
+    told, _ = result(campaign("period: 10ms, share: 100%",
+                              more=NO_ADMISSION))
+    flow = flows(told)["flow1"]
+    assert (flow["due"], flow["missed"], flow["done"]) == (100, 0, 100)
+
+
+def test_dhalls_set_misses_under_edf_and_not_under_llf(campaign):
+    """Two light tasks with earlier deadlines, one heavy: two CPUs."""
+    path = campaign("name: light, count: 2, period: 10ms, cost: {mean: 1ms}",
+                    "name: heavy, period: 10500us, cost: {mean: 10ms}",
+                    platform="{cpus: 2, preempt: full}", more=NO_ADMISSION)
+    told, _ = result(path, "-s", "edf")
+    assert flows(told)["heavy"]["missed"] > 0
+    assert flows(told)["light"]["missed"] == 0
+
+
+def test_preemption_decides_who_waits(campaign):
+    path = campaign("name: long, period: 100ms, cost: {mean: 50ms}",
+                    "name: short, period: 10ms, cost: {mean: 1ms}, "
+                    "start: {at: 1ms}", duration="100ms",
+                    more=NO_ADMISSION)
+    told, _ = result(path, "--preempt", "frame")
+    assert flows(told)["short"]["delay"]["max_ns"] == 50 * MS
+    told, _ = result(path, "--preempt", "full")
+    assert flows(told)["short"]["delay"]["max_ns"] == 1 * MS
+    assert flows(told)["long"]["delay"]["max_ns"] == 55 * MS
+    told, _ = result(path, "--preempt", "quantum", "--quantum", "4ms")
+    # arrivals at 1, 11, ...: kicks at 4, 12, ... on the grid
+    assert flows(told)["short"]["delay"]["max_ns"] == 4 * MS
+
+
+def test_overheads_are_charged(campaign):
+    path = campaign("count: 2, period: 10ms, cost: {mean: 1ms}")
+    told, _ = result(path, "--overhead-decision", "10us", "--overhead-context",
+                     "100us", "--overhead-release", "1us")
+    # 200 turns, each a decision, a switch and a release
+    assert told["cpus"][0]["overhead_ns"] == 200 * 111000
+    assert told["cpus"][0]["busy_ns"] == 200 * 1111000
+
+
+def test_closed_goes_on_late_and_loop_takes_the_rest(campaign):
+    """Under fifo the loop hogs the CPU; edf gives it what is left."""
+    path = campaign("name: loop, arrival: {model: loop}",
+                    "name: a, period: 100ms, share: 70%, "
+                    "arrival: {model: closed}",
+                    platform="{cpus: 1, preempt: full}")
+    told, _ = result(path, "-s", "edf")
+    assert flows(told)["a"]["missed"] == 0
+    # a nanosecond more: what ends with the campaign still counts
+    assert flows(told)["loop"]["service_ns"] == 300 * MS + 1
+    over = campaign("name: a, period: 100ms, share: 125%, "
+                    "arrival: {model: closed}", more=NO_ADMISSION)
+    told, _ = result(over, "-s", "edf")
+    flow = flows(told)["a"]
+    # ends at 125, 250, ..., 1000, each 25 late; the next begins at once
+    assert (flow["done"], flow["late"]) == (8, 8)
+    assert flow["delay"]["max_ns"] == 125 * MS
+
+
+def test_a_bounded_queue_drops_its_oldest(campaign):
+    told, _ = result(campaign("period: 10ms, cost: {mean: 20ms}, ring: 3",
+                              more=NO_ADMISSION))
+    flow = flows(told)["flow1"]
+    assert flow["jobs"] == 100
+    # the job begun at 980 ends with the campaign
+    assert flow["done"] == 50
+    assert flow["overwritten"] + flow["left"] == 50
+
+
+def test_calls_beyond_capacity_are_refused_with_the_reason(campaign):
+    path = campaign("count: 10, period: 10ms, cost: {mean: 2ms}, "
+                    "expect: {admitted: '>= 100%'}")
+    told, code = result(path, "-s", "fifo")
+    flow = flows(told)["flow1"]
+    assert (flow["admitted"], flow["refused"], code) == (5, 5, 3)
+    assert "need" in told["refusal"]
+
+
+def test_load_is_turned_into_calls(campaign):
+    told, _ = result(campaign("load: 50%, period: 10ms, cost: {mean: 1ms}",
+                              platform="{cpus: 4}"))
+    assert flows(told)["flow1"]["planned"] == 20
+
+
+def test_expectations_decide_the_exit_code(campaign):
+    path = campaign("period: 10ms, cost: {mean: 2ms}, "
+                    "expect: {missed: <= 0%, max-delay: <= 2ms}")
+    assert run(path).returncode == 0
+    path = campaign("period: 10ms, cost: {mean: 2ms}, deadline: 1ms",
+                    more=NO_ADMISSION + "expect: {missed: <= 99%}\n")
+    done = run(path)
+    assert done.returncode == 3
+    assert "MISSED" in done.stdout and "c.yaml:5: missed" in done.stdout
+
+
+def schedulers():
+    text = subprocess.run([BUILD / "codec-runner", "--schedulers"],
+                          capture_output=True, text=True, check=True).stdout
+    return [line.split()[0] for line in text.splitlines()
+            if line and not line[0].isspace()]
+
+
+@pytest.mark.parametrize("platform", [
+    "{cpus: 1, preempt: full}", "{cpus: 3, preempt: full}",
+    "{cpus: 4, preempt: quantum, quantum: 1ms, run-queues: partitioned}",
+    "{cpus: 4, preempt: full, run-queues: 2, overhead: {decision: 100ns, "
+    "context: 1us, migration: 3us, release: 50ns}}"])
+def test_same_seed_same_trace_byte_for_byte(campaign, tmp_path, platform):
+    """Every scheduler, in two orders, each a process of its own."""
+    path = campaign(*LAB, platform=platform, duration="2s", more=NO_ADMISSION)
+    names = schedulers()
+    assert "edf" in names
+    for out, order in (("a", names), ("b", names[::-1])):
+        args = [word for name in order for word in ("-s", name)]
+        done = run(path, "--out", tmp_path / out, *args)
+        assert done.returncode == 0, done.stderr
+    seen = {}
+    for name in names:
+        a, b = ((tmp_path / out / name / "trace.bin").read_bytes()
+                for out in "ab")
+        assert a == b, name
+        seen[a] = name
+    if len(names) > 2:
+        assert len(seen) > 2  # they differ from each other
+    done = run(path, "--trace", tmp_path / "edf.bin", "-s", "edf")
+    assert (tmp_path / "edf.bin").read_bytes() == \
+        (tmp_path / "a" / "edf" / "trace.bin").read_bytes()
+    run(path, "--trace", tmp_path / "s.bin", "-s", "edf", "--seed", 4)
+    assert (tmp_path / "s.bin").read_bytes() != \
+        (tmp_path / "edf.bin").read_bytes()
+
+
+def test_arrivals_and_costs_do_not_depend_on_the_scheduler(campaign):
+    path = campaign(*LAB[:5], duration="3s", more=NO_ADMISSION)
+    counts = set()
+    for name in ("fifo", "rr", "edf"):
+        told, _ = result(path, "-s", name)
+        counts.add(tuple((f["jobs"], f["service_ns"] if not f["left"] and
+                          not f["overwritten"] else None)
+                         for f in told["flows"]))
+    assert len(counts) == 1
+
+
+def test_codec_report_reads_run_folders(campaign, tmp_path):
+    path = campaign("name: a, count: 3, period: 20ms, cost: {mean: 1ms}",
+                    "name: b, count: 2, period: 40ms, cost: {mean: 2ms}, "
+                    "class: best-effort", duration="2s",
+                    platform="{cpus: 1, preempt: full}")
+    assert run(path, "--out", tmp_path / "o").returncode == 0
+    done = subprocess.run([REPORT, "--json", "--by", "flow", tmp_path / "o"],
+                          capture_output=True, text=True, check=True)
+    told = json.loads(done.stdout)["runs"][0]
+    groups = {g["group"]: g for g in told["schedulers"][0]["groups"]}
+    assert told["program"] == "codec-sim" and told["notes"] == []
+    assert groups["a"]["done"] == 300 and groups["b"]["done"] == 100
+    assert groups["all"]["lost"] == 0 and groups["a"]["late_share"] == 0
+    assert groups["all"]["busy_share"] == pytest.approx(.25, abs=.01)
+    assert groups["all"]["codec_share"] == pytest.approx(1)
+    with open(tmp_path / "o" / "calls.csv", encoding="utf-8") as f:
+        rows = list(csv.DictReader(f))
+    assert [row["flow"] for row in rows].count("a") == 3
+    assert all(row["jobs"] == row["done"] for row in rows)
+    stored = json.loads((tmp_path / "o" / "run.json").read_text())
+    assert stored["program"] == "codec-sim" and stored["seed"] == 3
+
+
+def test_a_trace_played_again_gives_the_same_schedule(campaign, tmp_path):
+    """Arrivals and costs of a run, replayed: picks and ends are the same."""
+    first, again = tmp_path / "first.bin", tmp_path / "again.bin"
+    path = campaign(*LAB[:5], duration="2s", more=NO_ADMISSION)
+    assert run(path, "--trace", first, "-s", "fifo").returncode == 0
+    path = campaign("count: 25, period: 20ms, arrival: {model: trace, "
+                    "file: first.bin}, cost: {model: trace, file: first.bin}",
+                    duration="2s", more=NO_ADMISSION)
+    assert run(path, "--trace", again, "-s", "fifo").returncode == 0
+    sys.path.insert(0, str(ROOT / "src" / "report"))
+    from codec_report.trace import read_trace
+    a, b = read_trace(first).jobs, read_trace(again).jobs
+    done = a["outcome"] == 0
+    shift = int(a["arrival"].min() - b["arrival"].min())
+    assert done.sum() > 1000
+    # ties at one instant may be broken by other call numbers
+    assert sorted(a["arrival"][done]) == \
+        sorted(b["arrival"][b["outcome"] == 0] + shift)
+    assert abs(int(a["codec_ns"][done].sum()) -
+               int(b["codec_ns"][b["outcome"] == 0].sum())) == 0
+
+
+def test_flows_with_codecs_are_measured(campaign):
+    told, code = result(campaign(
+        "count: 4, in: {codec: pcmu}, out: {codec: pcma}", duration="2s"))
+    flow = flows(told)["flow1"]
+    # phases are spread: a call's last frame may lie beyond the end
+    assert code == 0 and 396 <= flow["jobs"] <= 400
+    assert flow["done"] + flow["left"] == flow["jobs"]
+    assert flow["service_ns"] > 0
+
+
+def test_one_task_on_256_cpus(campaign):
+    for queues in ("global", "partitioned", "7"):
+        told, code = result(campaign("period: 10ms, cost: {mean: 3ms}"),
+                            "--cpus", 256, "--run-queues", queues)
+        assert code == 0 and flows(told)["flow1"]["done"] == 100
+        assert sum(c["busy_ns"] for c in told["cpus"]) == 300 * MS
+
+
+def test_live_programs_refuse_what_only_the_simulator_can(campaign):
+    for flow in ("name: x, period: 10ms, cost: {mean: 1ms}",
+                 "name: x, count: 1, in: {codec: pcmu}, out: {codec: pcma}, "
+                 "arrival: {model: poisson}"):
+        done = subprocess.run([FEEDER, campaign(flow)], capture_output=True,
+                              text=True)
+        assert done.returncode == 2
+        assert "c.yaml:5: flow x" in done.stderr
+        assert "codec-sim" in done.stderr
+
+
+P = "period: 10ms, cost: {mean: 1ms}"
+
+
+@pytest.mark.parametrize("flow, args, says", [
+    (P, ["--cpus", "0"], "--cpus"),
+    (P, ["--cpus", "257"], "--cpus"),
+    (P, ["--cpus", "2", "--run-queues", "3"], "from 1 to the number of CPUs"),
+    (P, ["--run-queues", "blobal"], "global, partitioned"),
+    (P, ["--quantum", "1ms"], "--preempt quantum"),
+    (P, ["--preempt", "ful"], "full"),
+    (P, ["-s", "efd"], "did you mean 'edf'"),
+    (P, ["-s", "rr,quantum=5"], "quantum"),
+    (P, ["--overhead-context", "-1us"], "overhead-context"),
+    (P, ["--trace", "/nowhere/x"], "/nowhere/x"),
+    ("name: l, arrival: {model: loop}", [], "never ends"),
+    ("period: 10ms", [], "needs cost"),
+    ("name: z, cost: {mean: 1ms}", [], "period"),
+    ("period: 10ms, share: 0.00001%", [], "share"),
+    ("period: 2s, cost: {mean: 1ms}", [], "make duration longer"),
+    ("period: 10ms, cost: {mean: 1}", [], "needs a time"),
+    ("period: 10ms, cost: {model: normal, mean: 1ms}", [], "needs 'sd'"),
+    ("period: 10ms, cost: {mean: 1ms, sd: 1ms}", [], "does not belong"),
+    ("period: 10ms, cost: {model: histogram, file: no.txt}", [], "no.txt"),
+    ("period: 10ms, cost: {model: gaussian, mean: 1ms}", [], "c.yaml:5"),
+    (P + ", arrival: {model: bursty, burst: 3, spacing: 15ms}", [],
+     "must end before"),
+    (P + ", arrival: {model: tspec, rate: 50}", [], "per second"),
+    (P + ", arrival: {model: tspec, rate: 50/s, peak: 5/s}", [], "below"),
+    (P + ", arrival: {model: periodic, jitter: 1ms}", [], "does not belong"),
+    (P + ", arrival: {model: periodic}, network: {loss: 1%}", [], "network"),
+    (P + ", nice: 20", [], "nice"),
+    (P + ", share: 10%", [], "exclude each other"),
+])
+def test_nonsense_is_refused_with_the_reason(campaign, flow, args, says):
+    done = run(campaign(flow), *args)
+    assert done.returncode in (1, 2), done.stdout
+    assert says in done.stderr, done.stderr
+
+
+def test_cost_above_the_period_is_refused_or_overload(campaign):
+    path = campaign("period: 10ms, cost: {mean: 15ms}")
+    told, _ = result(path)
+    assert flows(told)["flow1"]["refused"] == 1
+    path = campaign("period: 10ms, cost: {mean: 15ms}", more=NO_ADMISSION)
+    told, _ = result(path)
+    flow = flows(told)["flow1"]
+    assert (flow["done"], flow["late"], flow["due"]) == (66, 66, 100)
+    assert flow["missed"] == 100
+
+
+def test_a_quantum_longer_than_the_period_is_noted(campaign):
+    done = run(campaign(P), "--preempt", "quantum", "--quantum", "1s")
+    assert done.returncode == 0
+    assert "quantum 1s is longer than the period of flow flow1" in done.stdout
+
+
+def test_ctrl_c_keeps_what_was_done(campaign, tmp_path):
+    path = campaign("count: 300, period: 20ms, cost: {mean: 60us}",
+                    duration="100000s")
+    p = subprocess.Popen([SIM, path, "--out", tmp_path / "o"],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                         text=True)
+    while not (tmp_path / "o" / "trace.bin").exists() or \
+            not (tmp_path / "o" / "trace.bin").stat().st_size:
+        assert p.poll() is None
+        time.sleep(0.01)
+    p.send_signal(signal.SIGINT)
+    out, _ = p.communicate(timeout=60)
+    assert p.returncode == 130
+    assert "interrupted" in out
+    told = json.loads((tmp_path / "o" / "run.json").read_text())
+    assert told["interrupted"] and told["end_ns"] < 100000 * 1000 * MS
+
+
+def test_a_full_disk_is_told(campaign):
+    done = run(campaign(P, duration="100s"), "--trace", "/dev/full")
+    assert done.returncode == 1
+    assert "No space left" in done.stderr

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Arrival models: shapes exact where there is no chance, bounds where there is.
+ */
+#include "cmocka_cr.h"
+#include "sim/arrival.h"
+
+static struct campaign_flow flow;
+static struct campaign campaign;
+static struct plan_call call;
+static struct plan plan;
+
+/* Arrivals of a call of @frames periods of 10 ms from @start. */
+static struct arrival begin(struct campaign_arrival model, cr_ns start,
+			    uint64_t frames)
+{
+	struct arrival a;
+
+	flow = (struct campaign_flow){ .synthetic = true,
+				       .ptime = 10 * CR_MS,
+				       .arrival = model };
+	campaign = (struct campaign){ .flows = &flow, .flow_count = 1 };
+	call = (struct plan_call){ .seed = 99,
+				   .start = start,
+				   .frames = frames };
+	plan = (struct plan){ .campaign = &campaign,
+			      .calls = &call,
+			      .count = 1 };
+	arrival_init(&a, &plan, &call, NULL);
+	return a;
+}
+
+static void expect(struct arrival *a, const cr_ns *at, unsigned n)
+{
+	struct arrival_job j;
+
+	for (unsigned i = 0; i < n; i++) {
+		assert_true(arrival_next(a, &j));
+		assert_int_equal(j.at, at[i] * CR_MS);
+		assert_int_equal(j.frame, i);
+	}
+	assert_false(arrival_next(a, &j));
+}
+
+static void periodic_is_the_grid(void **state)
+{
+	struct arrival a =
+		begin((struct campaign_arrival){ .kind = ARRIVAL_PERIODIC },
+		      3 * CR_MS, 4);
+
+	(void)state;
+	expect(&a, (const cr_ns[]){ 3, 13, 23, 33 }, 4);
+}
+
+static void bursts_have_length_and_spacing_and_the_nominal_rate(void **state)
+{
+	struct arrival a =
+		begin((struct campaign_arrival){ .kind = ARRIVAL_BURSTY,
+						 .burst = 3,
+						 .spacing = 2 * CR_MS },
+		      CR_MS, 8);
+
+	(void)state;
+	expect(&a, (const cr_ns[]){ 1, 3, 5, 31, 33, 35, 61, 63 }, 8);
+}
+
+static void jitter_is_bounded_and_keeps_order(void **state)
+{
+	struct arrival a =
+		begin((struct campaign_arrival){ .kind = ARRIVAL_JITTERED,
+						 .jitter = 25 * CR_MS },
+		      0, 10000);
+	cr_ns last = 0, least = CR_NEVER, most = 0;
+	struct arrival_job j;
+
+	(void)state;
+	for (uint64_t i = 0; arrival_next(&a, &j); i++) {
+		cr_ns delay = j.at - (cr_ns)i * 10 * CR_MS;
+
+		assert_true(j.at >= last && delay >= 0);
+		assert_true(delay <= 25 * CR_MS);
+		least = cr_ns_min(least, delay);
+		most = cr_ns_max(most, delay);
+		last = j.at;
+	}
+	assert_int_equal(a.next, 10000);
+	assert_true(most > 24 * CR_MS);
+	assert_true(least < CR_MS);
+}
+
+/* 10,000 jobs are expected; five standard deviations are 500. */
+static void poisson_has_the_nominal_rate_and_exponential_gaps(void **state)
+{
+	struct arrival a = begin(
+		(struct campaign_arrival){ .kind = ARRIVAL_POISSON }, 0, 10000);
+	uint64_t jobs = 0, long_gaps = 0;
+	cr_ns last = 0;
+	struct arrival_job j;
+
+	(void)state;
+	for (; arrival_next(&a, &j); jobs++) {
+		assert_true(j.at >= last && j.at < 100 * CR_SEC);
+		long_gaps += j.at - last > 10 * CR_MS;
+		last = j.at;
+	}
+	assert_in_range(jobs, 9500, 10500);
+	/* e^-1 of them are longer than the mean */
+	assert_in_range(long_gaps, 3679 - 240, 3679 + 240);
+}
+
+struct tspec {
+	int64_t rate, peak, bucket; /* per second; peak 0: none */
+};
+
+/* May @n jobs come within @t? */
+static bool conforms(const struct tspec *s, int n, cr_ns t)
+{
+	__int128 jobs = (__int128)n * CR_SEC;
+
+	return jobs <= s->bucket * CR_SEC + (__int128)s->rate * t &&
+	       (!s->peak || jobs <= CR_SEC + (__int128)s->peak * t);
+}
+
+/* In every window no more than min(1 + peak t, bucket + rate t) jobs; a job
+ * that came a nanosecond earlier would be too much in some window, or come
+ * before the one before it. */
+static void check_tspec(const struct tspec *s)
+{
+	enum { JOBS = 400 };
+	static cr_ns at[JOBS];
+	struct arrival_job j;
+	struct arrival a =
+		begin((struct campaign_arrival){ .kind = ARRIVAL_TSPEC,
+						 .rate_ppm = s->rate * 1000000,
+						 .peak_ppm = s->peak * 1000000,
+						 .bucket = s->bucket },
+		      7, 100000000);
+
+	for (int k = 0; k < JOBS; k++) {
+		bool earliest = k == 0;
+
+		assert_true(arrival_next(&a, &j));
+		at[k] = j.at;
+		for (int i = 0; i < k; i++) {
+			cr_ns t = at[k] - at[i];
+
+			assert_true(conforms(s, k - i + 1, t));
+			earliest |= !t || !conforms(s, k - i + 1, t - 1);
+		}
+		assert_true(earliest);
+	}
+	assert_int_equal(at[0], 7);
+}
+
+static void tspec_is_never_exceeded_and_used_up(void **state)
+{
+	static const struct tspec cases[] = { { 100, 0, 1 },   { 100, 0, 5 },
+					      { 50, 500, 5 },  { 3, 7, 100 },
+					      { 333, 334, 2 }, { 1, 0, 1000 },
+					      { 100, 100, 9 } };
+
+	(void)state;
+	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++)
+		check_tspec(&cases[c]);
+}
+
+static void closed_waits_for_the_end_and_then_for_the_period(void **state)
+{
+	struct arrival a = begin(
+		(struct campaign_arrival){ .kind = ARRIVAL_CLOSED }, 0, 10);
+	struct arrival_job j;
+
+	(void)state;
+	assert_true(arrival_next(&a, &j));
+	assert_int_equal(j.at, 0);
+	assert_false(arrival_next(&a, &j));
+	assert_false(arrival_done(&a, 0, 4 * CR_MS)); /* in time */
+	assert_true(arrival_next(&a, &j));
+	assert_int_equal(j.at, 10 * CR_MS);
+	assert_false(arrival_done(&a, 10 * CR_MS, 20 * CR_MS)); /* just */
+	assert_true(arrival_next(&a, &j));
+	assert_int_equal(j.at, 20 * CR_MS);
+	assert_true(arrival_done(&a, 20 * CR_MS, 33 * CR_MS)); /* late */
+	assert_true(arrival_next(&a, &j));
+	assert_int_equal(j.at, 33 * CR_MS);
+	assert_true(arrival_done(&a, 33 * CR_MS, 100 * CR_MS));
+	assert_false(arrival_next(&a, &j)); /* the call is over */
+}
+
+static void a_loop_is_one_job(void **state)
+{
+	struct arrival a =
+		begin((struct campaign_arrival){ .kind = ARRIVAL_LOOP },
+		      5 * CR_MS, 100);
+
+	(void)state;
+	expect(&a, (const cr_ns[]){ 5 }, 1);
+}
+
+static void trace_arrivals_follow_the_trace(void **state)
+{
+	struct replay_job job[] = { { 0, 1, 0, 0 },
+				    { 7 * CR_MS, 1, 0, 1 },
+				    { 8 * CR_MS, 1, 1, 0 } };
+	size_t first[] = { 0, 2, 3 };
+	const struct replay trace = { job, 3, first, 2 };
+	struct arrival a = begin(
+		(struct campaign_arrival){ .kind = ARRIVAL_PLAN }, CR_MS, 100);
+
+	(void)state;
+	flow.arrival.kind = ARRIVAL_TRACE;
+	arrival_init(&a, &plan, &call, &trace);
+	expect(&a, (const cr_ns[]){ 1, 8 }, 2);
+	call.index = 1;
+	arrival_init(&a, &plan, &call, &trace);
+	expect(&a, (const cr_ns[]){ 9 }, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(periodic_is_the_grid),
+		cmocka_unit_test(
+			bursts_have_length_and_spacing_and_the_nominal_rate),
+		cmocka_unit_test(jitter_is_bounded_and_keeps_order),
+		cmocka_unit_test(
+			poisson_has_the_nominal_rate_and_exponential_gaps),
+		cmocka_unit_test(tspec_is_never_exceeded_and_used_up),
+		cmocka_unit_test(
+			closed_waits_for_the_end_and_then_for_the_period),
+		cmocka_unit_test(a_loop_is_one_job),
+		cmocka_unit_test(trace_arrivals_follow_the_trace),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

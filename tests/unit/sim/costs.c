@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cost models: moments for a fixed seed, bounds kept, files read or refused
+ * with their line, what a scheduler is told.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmocka_cr.h"
+#include "observe/trace_file.h"
+#include "sim/cost_model.h"
+
+#define N 200000
+
+static struct campaign_flow flow(int64_t kind, cr_ns mean, cr_ns sd)
+{
+	return (struct campaign_flow){
+		.name = "f",
+		.synthetic = true,
+		.ptime = 20 * CR_MS,
+		.cost = { .kind = kind,
+			  .mean = mean,
+			  .sd = sd,
+			  .min = 1,
+			  .max = 1000 * CR_SEC },
+	};
+}
+
+struct sample {
+	double mean, sd;
+	cr_ns least, most;
+};
+
+static struct sample sample(const struct cost_model *m)
+{
+	struct cost_source s = { .random = { 7 } };
+	struct sample out = { .least = CR_NEVER };
+	double sum = 0, squares = 0;
+
+	for (int i = 0; i < N; i++) {
+		cr_ns c = cost_model_draw(m, &s);
+
+		assert_true(c > 0);
+		sum += (double)c;
+		squares += (double)c * (double)c;
+		out.least = cr_ns_min(out.least, c);
+		out.most = cr_ns_max(out.most, c);
+	}
+	out.mean = sum / N;
+	out.sd = sqrt(squares / N - out.mean * out.mean);
+	return out;
+}
+
+static struct cost_model opened(const struct campaign_flow *f, const char *base)
+{
+	struct cost_model m;
+	struct cr_err e;
+
+	if (cost_model_open(&m, f, base, &e))
+		fail_msg("%s", e.text);
+	return m;
+}
+
+static void near(double got, double want, double tolerance)
+{
+	if (fabs(got - want) > tolerance)
+		fail_msg("is %f, wants %f", got, want);
+}
+
+/* Five standard errors of mean and deviation; lognormal tails are heavy. */
+static void drawn_costs_have_mean_and_deviation(void **state)
+{
+	static const struct {
+		int64_t kind;
+		cr_ns mean, sd;
+		double sd_error; /* of the sample's deviation, in sd / sqrt(N)
+				  */
+	} cases[] = {
+		{ COST_CONSTANT, 70000, 0, 0 },
+		{ COST_NORMAL, 70000, 5000, 0.71 },
+		{ COST_LOGNORMAL, 70000, 35000, 1.7 },
+		{ COST_LOGNORMAL, 14490000, 5190000, 1.2 },
+		{ COST_EXPONENTIAL, 70000, 70000, 1.42 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct campaign_flow f =
+			flow(cases[i].kind, cases[i].mean, cases[i].sd);
+		struct cost_model m = opened(&f, "c.yaml");
+		struct sample s = sample(&m);
+		double sd = (double)cases[i].sd, error = 5 * sd / sqrt(N);
+
+		near(s.mean, (double)cases[i].mean, error + 1);
+		near(s.sd, sd, error * cases[i].sd_error + 1);
+		near((double)m.estimate.mean, (double)cases[i].mean,
+		     5 * sd / sqrt(20000) + 1);
+		assert_true(m.estimate.p99 >= m.estimate.mean);
+		cost_model_close(&m);
+	}
+}
+
+static void bounds_are_kept_and_reached(void **state)
+{
+	static const int64_t kinds[] = { COST_NORMAL, COST_LOGNORMAL,
+					 COST_EXPONENTIAL };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct campaign_flow f = flow(kinds[i], 100000, 50000);
+		struct cost_model m;
+		struct sample s;
+
+		f.cost.min = 60000;
+		f.cost.max = 200000;
+		m = opened(&f, "c.yaml");
+		s = sample(&m);
+		assert_int_equal(s.least, 60000);
+		assert_int_equal(s.most, 200000);
+		cost_model_close(&m);
+	}
+}
+
+static void a_normal_cost_is_never_below_one_nanosecond(void **state)
+{
+	struct campaign_flow f = flow(COST_NORMAL, 10, 1000);
+	struct cost_model m = opened(&f, "c.yaml");
+
+	(void)state;
+	assert_int_equal(sample(&m).least, 1);
+	cost_model_close(&m);
+}
+
+static const char *temporary(char *path)
+{
+	int fd;
+
+	(void)snprintf(path, 64, "/tmp/cr-costs-XXXXXX");
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	(void)close(fd);
+	return path;
+}
+
+static void write_text(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	(void)fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void a_histogram_is_drawn_as_often_as_it_says(void **state)
+{
+	struct campaign_flow f = flow(COST_HISTOGRAM, 0, 0);
+	uint64_t count[3] = { 0 };
+	struct cost_source s = { .random = { 3 } };
+	struct cost_model m;
+	char path[64];
+
+	(void)state;
+	f.cost.file = path;
+	write_text(temporary(path), "# made up\n10us 1\n\n20us 2 # twice\n"
+				    "30us\n");
+	m = opened(&f, "ignored.yaml");
+	for (int i = 0; i < N; i++) {
+		cr_ns c = cost_model_draw(&m, &s);
+
+		assert_true(c == 10000 || c == 20000 || c == 30000);
+		count[c / 10000 - 1]++;
+	}
+	near((double)count[0] / N, 0.25, 0.005);
+	near((double)count[1] / N, 0.5, 0.0056);
+	near((double)count[2] / N, 0.25, 0.005);
+	cost_model_close(&m);
+	(void)unlink(path);
+}
+
+static void bad_histograms_are_refused_with_their_line(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} cases[] = {
+		{ "10us 1\n10\n", ":2: needs a cost and a count" },
+		{ "10us x\n", ":1: needs" },
+		{ "10us 0\n", ":1: needs" },
+		{ "10us -3\n", ":1: needs" },
+		{ "0 4\n", ":1: needs" },
+		{ "10us 1 2\n", ":1: needs" },
+		{ "# nothing\n", "no costs in it" },
+	};
+	struct campaign_flow f = flow(COST_HISTOGRAM, 0, 0);
+	struct cost_model m;
+	struct cr_err e;
+	char path[64];
+
+	(void)state;
+	f.cost.file = path;
+	(void)temporary(path);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		write_text(path, cases[i].text);
+		assert_true(cost_model_open(&m, &f, "c.yaml", &e) < 0);
+		if (!strstr(e.text, cases[i].says))
+			fail_msg("'%s' lacks '%s'", e.text, cases[i].says);
+		cost_model_close(&m);
+	}
+	(void)unlink(path);
+	assert_int_equal(cost_model_open(&m, &f, "c.yaml", &e), -ENOENT);
+	assert_non_null(strstr(e.text, path));
+	cost_model_close(&m);
+}
+
+static void files_are_named_from_the_campaigns_folder(void **state)
+{
+	char buf[100];
+
+	(void)state;
+	assert_string_equal(cost_model_path(buf, 100, "a/b/c.yaml", "d.txt"),
+			    "a/b/d.txt");
+	assert_string_equal(cost_model_path(buf, 100, "c.yaml", "d.txt"),
+			    "d.txt");
+	assert_string_equal(cost_model_path(buf, 100, "a/c.yaml", "/d.txt"),
+			    "/d.txt");
+}
+
+static void put_job(struct trace_file *t, uint32_t call, uint32_t seq, cr_ns at,
+		    uint32_t cost)
+{
+	union cr_trace_record r = { .job = { .kind = CR_TRACE_JOB,
+					     .call = call,
+					     .seq = seq,
+					     .arrival = at,
+					     .codec_ns = cost } };
+
+	trace_file_put(t, &r);
+}
+
+/* Calls in order of their first arrival, jobs in order of theirs, whatever
+ * the order of the file; what was not worked on counts as the mean. */
+static void a_trace_is_played_again_call_by_call(void **state)
+{
+	struct campaign_flow f = flow(COST_TRACE, 0, 0);
+	json_t *head = json_object();
+	struct trace_file t;
+	struct cost_model m;
+	struct cr_err e;
+	char path[64];
+
+	(void)state;
+	f.cost.file = path;
+	assert_int_equal(trace_file_create(&t, temporary(path), true, &e), 0);
+	assert_int_equal(trace_file_header(&t, head, 0, &e), 0);
+	json_decref(head);
+	put_job(&t, 5, 1, 2500, 11);
+	put_job(&t, 9, 0, 1000, 31);
+	put_job(&t, 5, 0, 1500, 10);
+	put_job(&t, 9, 1, 2000, 0);
+	trace_file_close(&t);
+	m = opened(&f, "c.yaml");
+	for (size_t call = 0; call < 4; call++) {
+		struct cost_source s = { .call = call };
+		cr_ns first = call % 2 ? 10 : 31;
+		cr_ns second = call % 2 ? 11 : 17; /* (10 + 11 + 31) / 3 */
+
+		assert_int_equal(cost_model_draw(&m, &s), first);
+		assert_int_equal(cost_model_draw(&m, &s), second);
+		assert_int_equal(cost_model_draw(&m, &s), first);
+	}
+	assert_int_equal(m.replay.job[0].at, 0);
+	assert_int_equal(m.replay.job[2].at, 500);
+	cost_model_close(&m);
+	(void)unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(drawn_costs_have_mean_and_deviation),
+		cmocka_unit_test(bounds_are_kept_and_reached),
+		cmocka_unit_test(a_normal_cost_is_never_below_one_nanosecond),
+		cmocka_unit_test(a_histogram_is_drawn_as_often_as_it_says),
+		cmocka_unit_test(bad_histograms_are_refused_with_their_line),
+		cmocka_unit_test(files_are_named_from_the_campaigns_folder),
+		cmocka_unit_test(a_trace_is_played_again_call_by_call),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
