@@ -37,10 +37,12 @@
 #include "schedulers/policies.h"
 
 struct llf_task {
-	RB_ENTRY(llf_task) by_zero, by_deadline;
-	struct deadline_task admitted;
-	cr_ns zero;    /* while queued: when its laxity is 0 */
+	RB_ENTRY(llf_task) by_zero;
+	cr_ns zero; /* while queued: when its laxity is 0; beside the links, as
+		     * walks read both */
 	cr_ns soonest; /* least zero below it in the tree by deadline */
+	RB_ENTRY(llf_task) by_deadline;
+	struct deadline_task admitted;
 };
 
 _Static_assert(sizeof(struct llf_task) <= CR_TASK_PRIV, "room in a task");
