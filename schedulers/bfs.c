@@ -22,8 +22,8 @@
  * on a CPU, a call queues at most its offset and n - 1 intervals. Bad: the
  * ratio of two shares is 1.1^d, d levels apart, only where the intervals of
  * all calls just fit their offsets, sum 1.1^-(nice + 20) = 1. With fewer calls
- * the turns come earlier for all by the same time and the ratio is greater,
- * with more it shrinks, and when n intervals exceed the longest offset all
+ * the turns come earlier for all by about the same time, the ratio is greater;
+ * with more it shrinks, and when n - 1 intervals exceed the longest offset all
  * deadlines pass and bfs is a plain ring. Offsets are long: 40 ms at nice 0.
  *
  * Live mode: no frame is cut, so a turn may be longer by one frame. A call of
@@ -178,6 +178,8 @@ static struct bfs_task *scan(const struct cr_rq *rq, unsigned cpu, cr_ns now)
 
 /* --- the callbacks --- */
 
+/* Among running calls, the larger id is the first to go; but nobody goes for
+ * his equal. */
 static bool bfs_before(const struct cr_task *a, const struct cr_task *b,
 		       cr_ns now)
 {
@@ -185,7 +187,7 @@ static bool bfs_before(const struct cr_task *a, const struct cr_task *b,
 	cr_ns y = CR_TASK_CONST(b, struct bfs_task)->deadline;
 
 	(void)now;
-	return x != y ? x < y : a->id < b->id;
+	return x != y ? x < y : a->state == b->state && a->id < b->id;
 }
 
 static void renew(const struct cr_rq *rq, struct cr_task *t, cr_ns now)

@@ -155,6 +155,33 @@ static void cfs_task_add(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 	x->vruntime = CR_RQ(rq, struct cfs_rq)->least;
 }
 
+static void raise_least(struct cfs_rq *c, uint64_t vruntime)
+{
+	if (lead(vruntime, c->least) > 0)
+		c->least = vruntime;
+}
+
+/* For a call that comes from sleep: the least of all that are runnable, those
+ * that run included as far as they have come. */
+static void catch_up(struct cr_rq *rq, cr_ns now)
+{
+	struct cfs_rq *c = CR_RQ(rq, struct cfs_rq);
+	struct cfs_task *x = RB_MIN(cfs_tree, &c->queue);
+	uint64_t least = x ? x->vruntime : 0;
+	bool any = x != NULL;
+
+	for (unsigned i = 0; i < rq->ncpu; i++) {
+		const struct cr_task *r = rq->cpu[i].running;
+		uint64_t v = r ? standing(r, now) : 0;
+
+		if (r && (!any || lead(v, least) < 0))
+			least = v;
+		any |= r != NULL;
+	}
+	if (any)
+		raise_least(c, least);
+}
+
 /*
  * Without masks pick() takes the first of the queue and makes its virtual
  * runtime the least, unless it was greater already. So whoever ran is at most
@@ -179,12 +206,15 @@ static void cfs_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 {
 	struct cfs_rq *c = CR_RQ(rq, struct cfs_rq);
 	struct cfs_task *x = CR_TASK(t, struct cfs_task);
+	bool comes = why == CR_ENQ_RELEASE || why == CR_ENQ_MIGRATE;
 
+	if (comes)
+		catch_up(rq, now);
 	bound(rq, x);
 	RB_INSERT(cfs_tree, &c->queue, x);
 	c->weight += x->weight;
 	c->runnable++;
-	if (why == CR_ENQ_RELEASE || why == CR_ENQ_MIGRATE)
+	if (comes)
 		cr_kick_worst(rq, t, cfs_before, now);
 }
 
@@ -225,8 +255,8 @@ static struct cr_task *cfs_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 	struct cfs_task *x = RB_MIN(cfs_tree, &c->queue);
 
 	(void)now;
-	if (x && lead(x->vruntime, c->least) > 0)
-		c->least = x->vruntime;
+	if (x)
+		raise_least(c, x->vruntime);
 	while (x && !cr_may_run(rq, cr_task_of(x), cpu))
 		x = RB_NEXT(cfs_tree, &c->queue, x);
 	if (!x)
@@ -239,6 +269,7 @@ static struct cr_task *cfs_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 static void cfs_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 		     cr_ns ran, enum cr_stop why, cr_ns now)
 {
+	struct cfs_rq *c = CR_RQ(rq, struct cfs_rq);
 	struct cfs_task *x = CR_TASK(t, struct cfs_task);
 	uint64_t sum = product(ran) + x->rest;
 
@@ -246,7 +277,9 @@ static void cfs_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 	x->turn = sum / x->weight;
 	x->rest = sum % x->weight;
 	x->vruntime += x->turn;
-	leave(CR_RQ(rq, struct cfs_rq), x);
+	leave(c, x);
+	if (!c->runnable)
+		raise_least(c, x->vruntime);
 }
 
 static unsigned cfs_explain(const struct cr_task *t, struct cr_kv *kv,

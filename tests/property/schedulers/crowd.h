@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Random crowds of callers for the fair policies, and the smallest crowd that
+ * still fails.
+ */
+#ifndef TESTS_CROWD_H
+#define TESTS_CROWD_H
+
+#include "seed.h"
+#include "sim_rig.h"
+
+enum { CROWD_MAX = 48 };
+
+/** From @start on: a frame every @period; without one, always a frame. */
+struct caller {
+	int nice;
+	cr_ns frame;  /* cost of each; 0: one frame without end */
+	cr_ns period; /* 0: half a frame */
+	cr_ns start;
+};
+
+struct crowd {
+	unsigned n, ncpu;
+	struct caller c[CROWD_MAX];
+};
+
+/** What should hold for every crowd. */
+struct crowd_property {
+	const char *what; /* in words */
+	/** False: not one that the property speaks about. */
+	bool (*draw)(struct crowd *c, uint64_t *seed);
+	bool (*fails)(const struct crowd *c);
+};
+
+static inline cr_ns crowd_between(uint64_t *seed, cr_ns least, cr_ns most)
+{
+	return least + (cr_ns)(test_random(seed) >> 1) % (most - least + 1);
+}
+
+/** @least to @most callers with nice levels from a random range. */
+static inline void crowd_draw(struct crowd *c, uint64_t *seed, unsigned least,
+			      unsigned most)
+{
+	unsigned span = 1 + test_below(seed, 40);
+	int from = (int)test_below(seed, 41 - span) - 20;
+
+	*c = (struct crowd){ .ncpu = 1 };
+	c->n = (unsigned)crowd_between(seed, least, most);
+	for (unsigned i = 0; i < c->n; i++)
+		c->c[i].nice = from + (int)test_below(seed, span);
+}
+
+/* --- in the simulator --- */
+
+static const struct crowd *crowd_dressing;
+
+static inline void crowd_dress(struct rig_task *r)
+{
+	const struct caller *c = &crowd_dressing->c[r->rig->ntasks];
+	struct cr_task *t = &r->st.core.task;
+
+	t->nice = c->nice;
+	t->cost = (struct cr_cost){ .mean = CR_MS, .p99 = CR_MS };
+	r->offset = c->start;
+	if (c->frame)
+		t->period = t->rel_deadline =
+			c->period ? c->period : c->frame / 2 + 1;
+}
+
+/** @c under @ops; frames are cut or not. */
+static inline struct sim_rig *crowd_rig(const struct crowd *c,
+					const struct cr_sched_ops *ops,
+					const char *opts,
+					enum sim_preempt preempt)
+{
+	struct sim_rig *rig = rig_new(ops, opts, c->ncpu, c->n);
+
+	rig->cfg.preempt = preempt;
+	crowd_dressing = c;
+	for (unsigned i = 0; i < c->n; i++) {
+		cr_ns frame = c->c[i].frame ? c->c[i].frame : 3600 * CR_SEC;
+
+		assert_non_null(
+			rig_add_with(rig, 7200 * CR_SEC, frame, crowd_dress));
+	}
+	return rig;
+}
+
+/** CPU time that caller @i has had by now. */
+static inline cr_ns crowd_service(const struct sim_rig *rig, unsigned i)
+{
+	const struct rig_task *r = &rig->task[i];
+	cr_ns done = (cr_ns)r->done * r->cost;
+
+	return r->st.started
+		       ? done + cr_task_ran(&r->st.core.task, sim_now(rig->sim))
+		       : done;
+}
+
+/* --- the smallest that fails --- */
+
+static inline bool crowd_drop_one(struct crowd *c,
+				  const struct crowd_property *p)
+{
+	for (unsigned i = 0; i < c->n && c->n > 1; i++) {
+		struct crowd next = *c;
+
+		memmove(&next.c[i], &next.c[i + 1],
+			(next.n - i - 1) * sizeof(next.c[0]));
+		next.n--;
+		if (p->fails(&next)) {
+			*c = next;
+			return true;
+		}
+	}
+	return false;
+}
+
+static inline bool crowd_calm_one(struct crowd *c,
+				  const struct crowd_property *p)
+{
+	for (unsigned i = 0; i < c->n; i++) {
+		struct crowd next = *c;
+
+		next.c[i].nice = 0;
+		if (c->c[i].nice && p->fails(&next)) {
+			*c = next;
+			return true;
+		}
+	}
+	return false;
+}
+
+static inline void crowd_print(const struct crowd *c)
+{
+	for (unsigned i = 0; i < c->n; i++)
+		(void)printf("%snice %d", i ? ", " : "", c->c[i].nice);
+	for (unsigned i = 0; i < c->n; i++)
+		if (c->c[i].frame || c->c[i].start)
+			(void)printf("\n  %u: frames of %lld ns from %lld", i,
+				     (long long)c->c[i].frame,
+				     (long long)c->c[i].start);
+	(void)printf("\n");
+}
+
+/** Draw until @crowds of them fit @p; the first that breaks it is shrunk,
+ * printed, and fails the test. */
+static inline void crowd_try(unsigned crowds, const struct crowd_property *p)
+{
+	uint64_t seed = test_seed();
+	struct crowd c;
+
+	for (unsigned k = 0; k < crowds;) {
+		if (!p->draw(&c, &seed))
+			continue;
+		k++;
+		if (!p->fails(&c))
+			continue;
+		while (crowd_drop_one(&c, p) || crowd_calm_one(&c, p))
+			;
+		(void)printf("not so: %s; crowd %u shrunk to %u CPU(s):\n  ",
+			     p->what, k, c.ncpu);
+		crowd_print(&c);
+		fail();
+	}
+}
+
+#endif
