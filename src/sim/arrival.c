@@ -5,10 +5,22 @@
 #include "sim/arrival.h"
 
 /* These have no number of jobs, but go on until the call's end. */
-static bool is_bounded_by_time(int64_t kind)
+static bool is_bounded_by_time(enum campaign_arrival_kind kind)
 {
 	return kind == ARRIVAL_POISSON || kind == ARRIVAL_TSPEC ||
 	       kind == ARRIVAL_CLOSED || kind == ARRIVAL_TRACE;
+}
+
+/* A plan in which nothing happens to packets is the grid: the same arrivals
+ * for less work. */
+static enum campaign_arrival_kind kind_of(const struct campaign_flow *f)
+{
+	const struct campaign_network *n = &f->network;
+
+	if (f->arrival.kind == ARRIVAL_PLAN && !n->jitter && !n->loss &&
+	    !n->reorder && !f->talk.spurt)
+		return ARRIVAL_PERIODIC;
+	return (enum campaign_arrival_kind)f->arrival.kind;
 }
 
 void arrival_init(struct arrival *a, const struct plan *p,
@@ -24,13 +36,14 @@ void arrival_init(struct arrival *a, const struct plan *p,
 		       (cr_ns)call->frames *
 			       p->campaign->flows[call->flow].ptime,
 	};
-	if (a->flow->arrival.kind == ARRIVAL_PLAN)
+	a->kind = kind_of(a->flow);
+	if (a->kind == ARRIVAL_PLAN)
 		plan_stream_init(&a->stream, p, call);
-	if (a->flow->arrival.kind == ARRIVAL_LOOP)
+	if (a->kind == ARRIVAL_LOOP)
 		a->jobs = 1;
-	if (is_bounded_by_time(a->flow->arrival.kind))
+	if (is_bounded_by_time(a->kind))
 		a->jobs = UINT64_MAX;
-	if (a->flow->arrival.kind == ARRIVAL_TRACE) {
+	if (a->kind == ARRIVAL_TRACE) {
 		a->replay = replay_call(trace, call->index, &a->replay_count);
 		a->jobs = a->replay_count;
 	}
@@ -106,7 +119,7 @@ static cr_ns at_random(struct arrival *a)
 
 static cr_ns time_of_next(struct arrival *a)
 {
-	switch ((enum campaign_arrival_kind)a->flow->arrival.kind) {
+	switch (a->kind) {
 	case ARRIVAL_JITTERED:
 		return on_grid(a) +
 		       random_time(&a->random, a->flow->arrival.jitter);
@@ -132,16 +145,16 @@ bool arrival_next(struct arrival *a, struct arrival_job *out)
 {
 	cr_ns at;
 
-	if (a->flow->arrival.kind == ARRIVAL_PLAN)
+	if (a->kind == ARRIVAL_PLAN)
 		return next_packet(a, out);
 	if (a->next == a->jobs || a->closed == CR_NEVER)
 		return false;
 	at = cr_ns_max(time_of_next(a), a->last);
-	if (at >= a->end && is_bounded_by_time(a->flow->arrival.kind))
+	if (at >= a->end && is_bounded_by_time(a->kind))
 		return false;
 	out->at = a->last = at;
 	out->frame = a->next++;
-	if (a->flow->arrival.kind == ARRIVAL_CLOSED)
+	if (a->kind == ARRIVAL_CLOSED)
 		a->closed = CR_NEVER;
 	return true;
 }

@@ -22,6 +22,7 @@ struct arrival_job {
 /** Zero, then arrival_init(). */
 struct arrival {
 	const struct campaign_flow *flow;
+	enum campaign_arrival_kind kind;
 	cr_ns start, end; /**< of the call: the first job; no job from then  */
 	uint64_t next, jobs; /**< number of the next one; how many there are */
 	struct random random;

@@ -52,6 +52,23 @@ static void periodic_is_the_grid(void **state)
 	expect(&a, (const cr_ns[]){ 3, 13, 23, 33 }, 4);
 }
 
+/* With a loss that never strikes, the plan's own packets are taken. */
+static void a_plan_without_network_is_the_grid(void **state)
+{
+	struct arrival a =
+		begin((struct campaign_arrival){ .kind = ARRIVAL_PLAN },
+		      3 * CR_MS, 4);
+	struct arrival b;
+
+	(void)state;
+	flow.network.reorder = 1;
+	arrival_init(&b, &plan, &call, NULL);
+	assert_int_equal(a.kind, ARRIVAL_PERIODIC);
+	assert_int_equal(b.kind, ARRIVAL_PLAN);
+	expect(&a, (const cr_ns[]){ 3, 13, 23, 33 }, 4);
+	expect(&b, (const cr_ns[]){ 3, 13, 23, 33 }, 4);
+}
+
 static void bursts_have_length_and_spacing_and_the_nominal_rate(void **state)
 {
 	struct arrival a =
@@ -220,6 +237,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(periodic_is_the_grid),
+		cmocka_unit_test(a_plan_without_network_is_the_grid),
 		cmocka_unit_test(
 			bursts_have_length_and_spacing_and_the_nominal_rate),
 		cmocka_unit_test(jitter_is_bounded_and_keeps_order),
