@@ -7,9 +7,10 @@
 peer=$1
 failed=0
 
-# Wait up to 10 s for the server to say that its peer has gone.
+# Wait up to a minute for the server to say that its peer has gone: a busy host
+# lends the guest little time.
 gone() {
-	for _ in $(seq 200); do
+	for _ in $(seq 1200); do
 		grep -q "peer gone" "$log" && return
 		sleep 0.05
 	done
@@ -33,8 +34,9 @@ pair() {
 			grep -q "served 1, gone 1, last by bye" "$log"; then
 			echo "ok: $3 client, $1 server, $host, UDP port $4"
 		else
-			echo "FAIL: $3 client, $1 server, $host"
-			kill $server
+			echo "FAIL: $3 client, $1 server, $host; the server said:"
+			kill $server 2>/dev/null
+			cat "$log"
 			failed=1
 		fi
 	done
