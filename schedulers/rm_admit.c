@@ -382,8 +382,8 @@ static const char *rule_of(const struct cr_rq *rq)
 				   "(2^(1/n) - 1), "
 				   "D >= T",
 		[RM_HYPERBOLIC] =
-			"product of U + 1, times 1 + longest frame / shortest "
-			"T, <= 2, D >= T",
+			("product of U + 1, times 1 + longest frame / shortest "
+			 "T, <= 2, D >= T"),
 	};
 
 	if (rq->ncpu > 1)
