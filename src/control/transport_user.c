@@ -153,9 +153,8 @@ static struct user_peer *sender(struct user *u, const struct address *from,
 
 	if (bytes < sizeof(struct sctp_common_header) + 4)
 		return NULL;
-	p = peers_find(u, from);
-	if (p || packet[sizeof(struct sctp_common_header)] != SCTP_INITIATION)
-		return p;
+	if (packet[sizeof(struct sctp_common_header)] != SCTP_INITIATION)
+		return peers_find(u, from);
 	p = peers_get(u, from, &fresh);
 	if (p && fresh)
 		usrsctp_register_address((void *)(uintptr_t)p->slot);

@@ -76,6 +76,15 @@ static void idle_del(struct user_peer *p)
 	nidle--;
 }
 
+/* It shakes hands again: not the next one to lose its slot. */
+static void touch(struct user_peer *p)
+{
+	if (p->held)
+		return;
+	idle_del(p);
+	idle_add(p);
+}
+
 static struct user_peer *new_slot(void)
 {
 	struct user_peer *p = calloc(1, sizeof(*p));
@@ -96,8 +105,10 @@ struct user_peer *peers_get(void *owner, const struct address *addr,
 				used == PEERS_MAX);
 
 	*fresh = false;
-	if (p)
+	if (p) {
+		touch(p);
 		return p;
+	}
 	if (!reuse && used == PEERS_MAX)
 		return NULL;
 	p = reuse ? oldest : new_slot();

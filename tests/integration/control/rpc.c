@@ -332,13 +332,18 @@ static void many_clients_come_and_go(void **state)
 	enum { CLIENTS = 100, ROUNDS = 3 };
 	struct rpc_client *c[CLIENTS];
 	struct pair p;
+	bool all_up;
 
 	(void)state;
 	open_pair(&p, "127.0.0.1");
 	for (unsigned r = 0; r < ROUNDS; r++) {
 		for (unsigned i = 0; i < CLIENTS; i++)
 			c[i] = connect_to(&p, &p.at);
-		assert_true(echo_wait(p.base, &p.up, 1 + (r + 1) * CLIENTS));
+		all_up = echo_wait(p.base, &p.up, 1 + (r + 1) * CLIENTS);
+		if (!all_up)
+			fail_msg("round %u: %u up, %u of them at the server, "
+				 "%u down (%s)",
+				 r, p.up, p.server.up, p.down, p.down_reason);
 		for (unsigned i = 0; i < CLIENTS; i++)
 			rpc_client_close(c[i]);
 		assert_true(

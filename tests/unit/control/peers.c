@@ -64,6 +64,23 @@ static void a_flood_takes_few_slots_and_no_held_one(void **state)
 	peers_disown(&me);
 }
 
+/* Its handshake would go to another's slot, and never be answered. */
+static void an_address_that_comes_again_is_the_last_to_lose_its_slot(
+	void **state)
+{
+	int me;
+	struct user_peer *p = get(&me, 0);
+
+	(void)state;
+	for (unsigned n = 1; n < PEERS_IDLE_MAX; n++)
+		(void)get(&me, n);
+	assert_ptr_equal(get(&me, 0), p);
+	for (unsigned n = 1; n < PEERS_IDLE_MAX; n++)
+		assert_ptr_not_equal(get(&me, PEERS_IDLE_MAX + n), p);
+	assert_ptr_equal(get(&me, 0), p);
+	peers_disown(&me);
+}
+
 static void held_slots_end_at_the_limit(void **state)
 {
 	int me;
@@ -88,6 +105,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_address_keeps_its_slot),
 		cmocka_unit_test(a_flood_takes_few_slots_and_no_held_one),
+		cmocka_unit_test(
+			an_address_that_comes_again_is_the_last_to_lose_its_slot),
 		cmocka_unit_test(held_slots_end_at_the_limit),
 	};
 
