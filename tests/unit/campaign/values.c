@@ -122,7 +122,7 @@ static void the_demo_campaign_loads(void **state)
 	(void)state;
 	if (campaign_load(CAMPAIGNS "/demo.yaml", &c, &e))
 		fail_msg("%s", e.text);
-	assert_int_equal(c->scheduler_count, 3);
+	assert_int_equal(c->scheduler_count, 6);
 	assert_true(c->flow_count >= 2);
 	campaign_free(c);
 }
