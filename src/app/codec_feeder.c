@@ -6,13 +6,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "app/feeder_progress.h"
 #include "base/cli.h"
 #include "base/nearest.h"
 #include "feeder/output.h"
+#include "run/folder.h"
+#include "run/json.h"
 
 /* Exit codes; codec-feeder --help tells them. */
 enum { EXIT_BROKEN = 1, EXIT_USAGE = 2, EXIT_MISSED = 3, EXIT_SIGNAL = 130 };
@@ -304,8 +305,7 @@ static int write_out(const struct output *o, struct cr_err *e)
 		return rc;
 	}
 	j = output_json(o);
-	(void)json_dumpf(j, stdout, JSON_INDENT(1));
-	(void)fputc('\n', stdout);
+	run_json_print(j, stdout);
 	json_decref(j);
 	return rc;
 }
@@ -316,33 +316,24 @@ static int exit_code(const struct output *o)
 		return EXIT_BROKEN;
 	if (o->result->interrupted)
 		return EXIT_SIGNAL;
-	for (int i = 0; i < o->nverdicts; i++)
-		if (!o->verdicts[i].met)
-			return EXIT_MISSED;
-	return 0;
+	return verdicts_met(&o->verdicts) ? 0 : EXIT_MISSED;
 }
 
 /* After the run, whether it broke off or not: judge, write, show. */
 static int conclude(struct session *s, struct output *o)
 {
 	struct session_result r;
-	struct verdict *verdicts = NULL;
 	struct cr_err e = { "" };
-	int rc;
+	int rc = 0;
 
 	session_result(s, &r);
 	o->result = &r;
-	if (!r.interrupted && !o->failure)
-		o->nverdicts = tally_judge(o->cfg->campaign, r.flows, r.total,
-					   &verdicts);
-	if (o->nverdicts < 0)
-		o->nverdicts = 0;
-	o->verdicts = verdicts;
-	rc = write_out(o, &e);
-	if (rc)
-		(void)complain(EXIT_BROKEN, &e);
-	rc = rc ? EXIT_BROKEN : exit_code(o);
-	free(verdicts);
+	if (!r.interrupted && !o->failure) /* half a run cannot be judged */
+		rc = output_judge(o, &e);
+	if (!rc)
+		rc = write_out(o, &e);
+	rc = rc ? complain(EXIT_BROKEN, &e) : exit_code(o);
+	verdicts_fini(&o->verdicts);
 	return rc;
 }
 
@@ -359,8 +350,8 @@ static int play(struct session_cfg *cfg, int argc, char **argv)
 		cfg->progress = feeder_progress_show;
 		cfg->arg = &progress;
 	}
-	if ((raw.out && output_folder(raw.out, &e)) ||
-	    (raw.dump && output_folder(raw.dump, &e)))
+	if ((raw.out && run_folder_make(raw.out, &e)) ||
+	    (raw.dump && run_folder_make(raw.dump, &e)))
 		return complain(EXIT_BROKEN, &e);
 	rc = session_open(&s, cfg, &e);
 	feeder_progress_end(&progress);

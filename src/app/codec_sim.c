@@ -7,12 +7,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cli.h"
 #include "base/clock.h"
 #include "base/options.h"
+#include "run/folder.h"
 #include "schedulers/registry.h"
 #include "sim/report.h"
 
@@ -381,13 +381,6 @@ struct job {
 	bool several; /* schedulers */
 };
 
-static int make_folder(const char *dir, struct cr_err *e)
-{
-	if (mkdir(dir, 0777) && errno != EEXIST)
-		return cr_fail(e, -errno, "%s: %s", dir, strerror(errno));
-	return 0;
-}
-
 /* The run folder of @spec; "" without --out. */
 static int find_folder(const struct job *j, const char *spec, char *buf,
 		       size_t size, struct cr_err *e)
@@ -397,7 +390,7 @@ static int find_folder(const struct job *j, const char *spec, char *buf,
 	buf[0] = '\0';
 	if (!raw.out)
 		return 0;
-	rc = make_folder(raw.out, e);
+	rc = run_folder_make(raw.out, e);
 	(void)snprintf(buf, size, "%s", raw.out);
 	if (rc || !j->several)
 		return rc;
@@ -407,7 +400,7 @@ static int find_folder(const struct job *j, const char *spec, char *buf,
 			    "XYZ0123456789=._-",
 			    *at))
 			*at = '_';
-	return make_folder(buf, e);
+	return run_folder_make(buf, e);
 }
 
 static int open_trace(struct trace_file *t, const struct job *j,
@@ -444,10 +437,10 @@ static int close_trace(struct trace_file *t, struct cr_err *e)
 static int tell(struct sim_report *r, const char *dir, json_t *runs,
 		struct cr_err *e)
 {
-	int rc = sim_report_judge(r);
+	int rc = 0;
 
-	if (!rc && r->result->interrupted)
-		r->nverdicts = 0; /* half a run cannot be judged */
+	if (!r->result->interrupted) /* half a run cannot be judged */
+		rc = sim_report_judge(r, e);
 	if (!rc && *dir)
 		rc = sim_report_write(r, dir, e);
 	if (rc)
@@ -463,7 +456,7 @@ static int exit_code(const struct sim_report *r)
 {
 	if (r->result->interrupted)
 		return EXIT_SIGNAL;
-	return sim_report_met(r) ? 0 : EXIT_MISSED;
+	return verdicts_met(&r->verdicts) ? 0 : EXIT_MISSED;
 }
 
 static int simulate(struct job *j, const char *spec, const char *dir,
@@ -493,7 +486,7 @@ static int simulate(struct job *j, const char *spec, const char *dir,
 	if (!rc)
 		rc = tell(&r, dir, runs, e);
 	rc = rc ? complain(EXIT_BROKEN, e) : exit_code(&r);
-	free(r.verdicts);
+	verdicts_fini(&r.verdicts);
 	simulation_result_fini(&result);
 	return rc;
 }

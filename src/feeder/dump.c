@@ -11,6 +11,7 @@
 
 #include "feeder/source.h"
 #include "media/payload.h"
+#include "run/folder.h"
 
 #define MAX_FRAMES (UINT64_C(1) << 24) /* 93 hours of 20 ms */
 #define WAV_HEADER 44u
@@ -184,26 +185,23 @@ static const char *ending(enum payload_kind kind)
 int dump_write(const struct dump *d, const char *dir, const char *name,
 	       struct cr_err *e)
 {
-	char path[4096];
-	int rc = 0;
-	FILE *f;
+	char full[256];
+	struct run_file file;
+	int rc, closed;
 
-	(void)snprintf(path, sizeof(path), "%s/%s.%s", dir, name,
+	(void)snprintf(full, sizeof(full), "%s.%s", name,
 		       ending(d->payload.kind));
-	f = fopen(path, "wb");
-	if (!f)
-		return cr_fail(e, -errno, "%s: %s", path, strerror(errno));
+	rc = run_file_open(&file, dir, full, e);
+	if (rc)
+		return rc;
 	if (d->payload.kind == PAYLOAD_AMR || d->payload.kind == PAYLOAD_AMR_WB)
-		write_amr(d, f);
+		write_amr(d, file.f);
 	else if (d->payload.kind == PAYLOAD_G723)
-		write_g723(d, f);
+		write_g723(d, file.f);
 	else
-		rc = write_wav(d, f, e);
-	if (!rc && ferror(f))
-		rc = cr_fail(e, -EIO, "%s: cannot be written", path);
-	if (fclose(f) && !rc)
-		rc = cr_fail(e, -errno, "%s: %s", path, strerror(errno));
-	return rc;
+		rc = write_wav(d, file.f, e);
+	closed = run_file_close(&file, rc ? NULL : e);
+	return rc ? rc : closed;
 }
 
 void dump_free(struct dump *d)

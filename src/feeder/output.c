@@ -4,26 +4,27 @@
  */
 #include "feeder/output.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "feeder/dump.h"
+#include "run/folder.h"
+#include "run/json.h"
 
-static void put(json_t *o, const char *key, json_t *value)
+static int64_t metric(const void *arg, int flow, enum campaign_metric m)
 {
-	(void)json_object_set_new(o, key, value);
+	const struct session_result *r = arg;
+
+	return tally_metric(
+		flow == VERDICT_WHOLE_RUN ? r->total : &r->flows[flow], m);
 }
 
-/* Text from outside may be no UTF-8: then it is left out. */
-static json_t *text(const char *s)
+int output_judge(struct output *o, struct cr_err *e)
 {
-	json_t *v = json_string(s);
-
-	return v ? v : json_null();
+	return verdicts_judge(o->cfg->campaign, metric, o->result, &o->verdicts,
+			      e);
 }
 
 static json_t *machine_json(void)
@@ -41,13 +42,13 @@ static json_t *machine_json(void)
 				strchr(line, ':') + 2);
 	if (f)
 		(void)fclose(f);
-	put(o, "cpu", text(cpu));
-	put(o, "cpus", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
+	run_put_text(o, "cpu", cpu);
+	run_put_int(o, "cpus", sysconf(_SC_NPROCESSORS_ONLN));
 	if (uname(&u) == 0) {
-		put(o, "system", text(u.sysname));
-		put(o, "kernel", text(u.release));
-		put(o, "version", text(u.version));
-		put(o, "arch", text(u.machine));
+		run_put_text(o, "system", u.sysname);
+		run_put_text(o, "kernel", u.release);
+		run_put_text(o, "version", u.version);
+		run_put_text(o, "arch", u.machine);
 	}
 	return o;
 }
@@ -61,31 +62,11 @@ static json_t *flows_json(const struct output *o)
 		const struct campaign_flow *f = &c->flows[i];
 		json_t *t = tally_json(&o->result->flows[i]);
 
-		put(t, "flow", text(f->name));
-		put(t, "calls", json_integer((json_int_t)o->result->counts[i]));
-		put(t, "codec_in", text(f->in.codec->name));
-		put(t, "codec_out", text(f->out.codec->name));
+		run_put_text(t, "flow", f->name);
+		run_put_int(t, "calls", (int64_t)o->result->counts[i]);
+		run_put_text(t, "codec_in", f->in.codec->name);
+		run_put_text(t, "codec_out", f->out.codec->name);
 		(void)json_array_append_new(list, t);
-	}
-	return list;
-}
-
-static json_t *verdicts_json(const struct output *o)
-{
-	json_t *list = json_array();
-
-	for (int i = 0; i < o->nverdicts; i++) {
-		const struct verdict *v = &o->verdicts[i];
-
-		(void)json_array_append_new(
-			list,
-			json_pack("{s:s?,s:s,s:s,s:s,s:I,s:b}", "flow", v->flow,
-				  "metric", campaign_metric_name(v->metric),
-				  "expect", v->expect->text, "unit",
-				  campaign_metric_is_time(v->metric) ? "ns"
-								     : "ppm",
-				  "value", (json_int_t)v->value, "met",
-				  (int)v->met));
 	}
 	return list;
 }
@@ -110,72 +91,34 @@ static json_t *feeder_json(const struct session_result *r)
 			 "socket_drops", (json_int_t)r->receiver.kernel_drops);
 }
 
-static json_t *command_json(const struct output *o)
-{
-	json_t *list = json_array();
-
-	for (int i = 0; i < o->argc; i++)
-		(void)json_array_append_new(list, text(o->argv[i]));
-	return list;
-}
-
 json_t *output_json(const struct output *o)
 {
-	const struct campaign *c = o->cfg->campaign;
 	const struct session_result *r = o->result;
-	json_t *j = json_object();
 	json_t *scheduler = json_object_get(r->stats, "scheduler");
+	json_t *j = run_head_json(&(struct run_head){
+		.program = "codec-feeder",
+		.campaign = o->cfg->campaign,
+		.seed = o->cfg->seed,
+		.duration = o->cfg->duration,
+		.argc = o->argc,
+		.argv = o->argv,
+	});
 
-	put(j, "program", text("codec-feeder"));
-	put(j, "version", text(CR_VERSION));
-	put(j, "command", command_json(o));
-	put(j, "campaign",
-	    json_pack("{s:o,s:o}", "path", text(c->path), "text",
-		      text(c->text)));
-	put(j, "seed", json_integer((json_int_t)o->cfg->seed));
-	put(j, "duration_ns", json_integer(o->cfg->duration));
-	put(j, "begin_realtime_ns", json_integer(r->epoch_realtime));
-	put(j, "interrupted", json_boolean(r->interrupted));
-	put(j, "failure", o->failure ? text(o->failure) : json_null());
-	put(j, "refusal", r->refusal[0] ? text(r->refusal) : json_null());
-	put(j, "machine", machine_json());
-	put(j, "scheduler",
-	    json_is_string(scheduler) ? json_incref(scheduler) : json_null());
-	put(j, "flows", flows_json(o));
-	put(j, "total", tally_json(r->total));
-	put(j, "expectations", verdicts_json(o));
-	put(j, "feeder", feeder_json(r));
-	put(j, "daemon",
-	    json_pack("{s:O?,s:O?}", "hello", r->hello, "stats", r->stats));
+	run_put_int(j, "begin_realtime_ns", r->epoch_realtime);
+	run_put(j, "interrupted", json_boolean(r->interrupted));
+	run_put_text(j, "failure", o->failure);
+	run_put_text(j, "refusal", r->refusal[0] ? r->refusal : NULL);
+	run_put(j, "machine", machine_json());
+	run_put(j, "scheduler",
+		json_is_string(scheduler) ? json_incref(scheduler)
+					  : json_null());
+	run_put(j, "flows", flows_json(o));
+	run_put(j, "total", tally_json(r->total));
+	run_put(j, "expectations", verdicts_json(&o->verdicts));
+	run_put(j, "feeder", feeder_json(r));
+	run_put(j, "daemon",
+		json_pack("{s:O?,s:O?}", "hello", r->hello, "stats", r->stats));
 	return j;
-}
-
-int output_folder(const char *dir, struct cr_err *e)
-{
-	if (mkdir(dir, 0777) && errno != EEXIST)
-		return cr_fail(e, -errno, "%s: %s", dir, strerror(errno));
-	return 0;
-}
-
-static int open_in(const char *dir, const char *name, FILE **f,
-		   struct cr_err *e)
-{
-	char path[4096];
-
-	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
-	*f = fopen(path, "w");
-	return *f ? 0 : cr_fail(e, -errno, "%s: %s", path, strerror(errno));
-}
-
-static int close_in(FILE *f, const char *dir, const char *name,
-		    struct cr_err *e)
-{
-	int bad = ferror(f);
-
-	if (fclose(f) || bad)
-		return cr_fail(e, -EIO, "%s/%s: cannot be written (disk full?)",
-			       dir, name);
-	return 0;
 }
 
 static double ms(cr_ns t)
@@ -223,35 +166,30 @@ static void write_call(FILE *f, const struct feeder_call *c)
 static int write_calls(const struct output *o, const char *dir,
 		       struct cr_err *e)
 {
-	FILE *f;
-	int rc = open_in(dir, "calls.csv", &f, e);
+	struct run_file file;
+	int rc = run_file_open(&file, dir, "calls.csv", e);
 
 	if (rc)
 		return rc;
 	(void)fprintf(
-		f, "call,flow,index,codec_in,codec_out,start_s,sent,received,"
-		   "lost,late,duplicates,reordered,withheld,missed,"
-		   "delay_mean_ms,delay_p50_ms,delay_p99_ms,delay_p999_ms,"
-		   "delay_max_ms,jitter_mean_ms,jitter_p99_ms,"
-		   "daemon_packets_in,daemon_done,daemon_overwritten,"
-		   "daemon_stale,daemon_packets_out\n");
+		file.f,
+		"call,flow,index,codec_in,codec_out,start_s,sent,received,"
+		"lost,late,duplicates,reordered,withheld,missed,"
+		"delay_mean_ms,delay_p50_ms,delay_p99_ms,delay_p999_ms,"
+		"delay_max_ms,jitter_mean_ms,jitter_p99_ms,"
+		"daemon_packets_in,daemon_done,daemon_overwritten,"
+		"daemon_stale,daemon_packets_out\n");
 	for (size_t i = 0; i < o->result->plan->count; i++)
 		if (o->result->calls[i].match)
-			write_call(f, &o->result->calls[i]);
-	return close_in(f, dir, "calls.csv", e);
+			write_call(file.f, &o->result->calls[i]);
+	return run_file_close(&file, e);
 }
 
 int output_run(const struct output *o, const char *dir, struct cr_err *e)
 {
 	json_t *j = output_json(o);
-	FILE *f;
-	int rc = open_in(dir, "run.json", &f, e);
+	int rc = run_folder_write(dir, j, e);
 
-	if (!rc) {
-		(void)json_dumpf(j, f, JSON_INDENT(1));
-		(void)fputc('\n', f);
-		rc = close_in(f, dir, "run.json", e);
-	}
 	json_decref(j);
 	return rc ? rc : write_calls(o, dir, e);
 }
@@ -259,7 +197,7 @@ int output_run(const struct output *o, const char *dir, struct cr_err *e)
 int output_dump(const struct output *o, const char *dir, struct cr_err *e)
 {
 	char name[96];
-	int rc = output_folder(dir, e);
+	int rc = run_folder_make(dir, e);
 
 	for (size_t i = 0; i < o->result->plan->count && !rc; i++) {
 		const struct feeder_call *c = &o->result->calls[i];

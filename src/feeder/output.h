@@ -7,23 +7,24 @@
 #define FEEDER_OUTPUT_H
 
 #include "feeder/session.h"
+#include "run/verdict.h"
 
 /** Everything that is written down of a run. */
 struct output {
 	const struct session_cfg *cfg;
 	const struct session_result *result;
-	const struct verdict *verdicts;
-	int nverdicts;
-	int argc; /**< the command line */
+	struct verdicts verdicts; /**< none: not judged */
+	int argc;		  /**< the command line */
 	char *const *argv;
 	const char *failure; /**< why the run broke off, or NULL */
 };
 
+/** Judge the campaign's expectations into @o->verdicts (verdicts_fini()).
+ * 0, or -ENOMEM with @e. */
+int output_judge(struct output *o, struct cr_err *e);
+
 /** The content of run.json; owned by the caller, NULL: no memory. */
 json_t *output_json(const struct output *o);
-
-/** Make @dir when it is not there (one level). 0, or -errno with @e. */
-int output_folder(const char *dir, struct cr_err *e);
 
 /** Write @dir/run.json and @dir/calls.csv. 0, or -errno with @e. */
 int output_run(const struct output *o, const char *dir, struct cr_err *e);

@@ -26,23 +26,6 @@ static void line(FILE *f, const char *name, const struct tally *t)
 		      (double)tally_metric(t, METRIC_P99_JITTER) / 1e6);
 }
 
-static void verdict_line(FILE *f, const struct output *o,
-			 const struct verdict *v)
-{
-	char value[UNITS_TEXT];
-
-	if (campaign_metric_is_time(v->metric))
-		(void)units_format_time(v->value / 1000 * 1000, value,
-					sizeof(value));
-	else
-		(void)units_format_ppm(v->value, value, sizeof(value));
-	(void)fprintf(f, "%s %s:%u: %s %s, is %s%s%s%s\n",
-		      v->met ? "met   " : "MISSED", o->cfg->campaign->path,
-		      v->expect->line, campaign_metric_name(v->metric),
-		      v->expect->text, value, v->flow ? " (flow " : "",
-		      v->flow ? v->flow : "", v->flow ? ")" : "");
-}
-
 /* Things that spoil a measurement, and whose fault they are. */
 static void warnings(const struct session_result *r, FILE *f)
 {
@@ -78,7 +61,6 @@ void output_table(const struct output *o, FILE *f)
 		line(f, c->flows[i].name, &r->flows[i]);
 	if (c->flow_count > 1)
 		line(f, "all", r->total);
-	for (int i = 0; i < o->nverdicts; i++)
-		verdict_line(f, o, &o->verdicts[i]);
+	verdicts_print(&o->verdicts, c->path, f);
 	warnings(r, f);
 }

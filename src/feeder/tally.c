@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums, shares and judgements.
+ * Sums and shares.
  */
 #include "feeder/tally.h"
 
-#include <errno.h>
 #include <stdlib.h>
+
+#include "run/json.h"
 
 static uint64_t read_count(const atomic_uint_fast64_t *counter)
 {
@@ -92,55 +93,14 @@ json_t *tally_json(const struct tally *t)
 {
 	json_t *o = json_object();
 
-#define PUT(name, help)                                                        \
-	(void)json_object_set_new(o, #name, json_integer((json_int_t)t->name));
+#define PUT(name, help) run_put_int(o, #name, (int64_t)t->name);
 	TALLY_COUNTS(PUT)
 #undef PUT
-	(void)json_object_set_new(
-		o, "loss",
+	run_put(o, "loss",
 		json_real((double)tally_metric(t, METRIC_LOSS) / 1e6));
-	(void)json_object_set_new(
-		o, "late_share",
+	run_put(o, "late_share",
 		json_real((double)tally_metric(t, METRIC_LATE) / 1e6));
-	(void)json_object_set_new(o, "delay", histogram_json(&t->delay));
-	(void)json_object_set_new(o, "jitter", histogram_json(&t->jitter));
+	run_put(o, "delay", histogram_json(&t->delay));
+	run_put(o, "jitter", histogram_json(&t->jitter));
 	return o;
-}
-
-static int judge(const struct campaign_expect *x, const char *flow,
-		 const struct tally *t, struct verdict *out)
-{
-	int n = 0;
-
-	for (unsigned m = 0; m < NMETRICS; m++) {
-		int64_t value = tally_metric(t, (enum campaign_metric)m);
-
-		if (!x[m].given)
-			continue;
-		out[n++] = (struct verdict){
-			.flow = flow,
-			.metric = (enum campaign_metric)m,
-			.expect = &x[m],
-			.value = value,
-			.met = campaign_expect_met(&x[m], value),
-		};
-	}
-	return n;
-}
-
-int tally_judge(const struct campaign *c, const struct tally *flows,
-		const struct tally *total, struct verdict **out)
-{
-	struct verdict *v =
-		calloc(((size_t)c->flow_count + 1) * NMETRICS, sizeof(*v));
-	int n;
-
-	if (!v)
-		return -ENOMEM;
-	n = judge(c->expect, NULL, total, v);
-	for (unsigned f = 0; f < c->flow_count; f++)
-		n += judge(c->flows[f].expect, c->flows[f].name, &flows[f],
-			   v + n);
-	*out = v;
-	return n;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run came to: sums over calls, and the campaign's expectations judged.
- * Main thread, after pacer and receiver have stopped.
+ * What a run came to: sums over calls. Main thread, after pacer and receiver
+ * have stopped.
  */
 #ifndef FEEDER_TALLY_H
 #define FEEDER_TALLY_H
@@ -48,21 +48,5 @@ int64_t tally_metric(const struct tally *t, enum campaign_metric m);
 
 /** Counts, shares and histograms; owned by the caller. */
 json_t *tally_json(const struct tally *t);
-
-/** A judged expectation. */
-struct verdict {
-	const char *flow; /**< NULL: the campaign's own */
-	enum campaign_metric metric;
-	const struct campaign_expect *expect;
-	int64_t value;
-	bool met;
-};
-
-/**
- * Judge all expectations of @c. @flows: [flow_count] tallies. Returns their
- * number and *@out (owned by the caller), or -ENOMEM.
- */
-int tally_judge(const struct campaign *c, const struct tally *flows,
-		const struct tally *total, struct verdict **out);
 
 #endif

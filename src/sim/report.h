@@ -10,16 +10,8 @@
 
 #include <jansson.h>
 
+#include "run/verdict.h"
 #include "sim/simulation.h"
-
-/** One expectation and whether it was met. */
-struct sim_verdict {
-	const char *flow; /**< NULL: of the whole run */
-	enum campaign_metric metric;
-	const struct campaign_expect *expect;
-	int64_t value;
-	bool met;
-};
 
 /** Everything that is told about a run. */
 struct sim_report {
@@ -27,19 +19,15 @@ struct sim_report {
 	const struct simulation_result *result;
 	const char *scheduler; /**< as given: "rr,quantum=5ms" */
 	uint64_t seed;
-	struct sim_verdict *verdicts; /**< [nverdicts] */
-	unsigned nverdicts;
-	double seconds; /**< real time it took */
-	int argc;	/**< the command line */
+	struct verdicts verdicts; /**< none: not judged */
+	double seconds;		  /**< real time it took */
+	int argc;		  /**< the command line */
 	char *const *argv;
 };
 
-/** Judge the campaign's expectations into @r->verdicts (the caller frees).
- * Returns 0 or -ENOMEM. */
-int sim_report_judge(struct sim_report *r);
-
-/** All of them met? */
-bool sim_report_met(const struct sim_report *r);
+/** Judge the campaign's expectations into @r->verdicts (verdicts_fini()).
+ * 0, or -ENOMEM with @e. */
+int sim_report_judge(struct sim_report *r, struct cr_err *e);
 
 /** The table: a line per flow, the CPUs, the expectations. */
 void sim_report_table(const struct sim_report *r, FILE *f);

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "run/json.h"
+
 void flow_stats_merge(struct flow_stats *to, const struct flow_stats *from)
 {
 #define ADD(name, help) to->name += from->name;
@@ -59,14 +61,12 @@ json_t *flow_stats_json(const struct flow_stats *s)
 {
 	json_t *o = json_object();
 
-#define PUT(name, help)                                                        \
-	(void)json_object_set_new(o, #name, json_integer((json_int_t)s->name));
+#define PUT(name, help) run_put_int(o, #name, (int64_t)s->name);
 	FLOW_COUNTS(PUT)
 #undef PUT
-	(void)json_object_set_new(o, "service_ns", json_integer(s->service));
+	run_put_int(o, "service_ns", s->service);
 	for (unsigned m = 0; m <= METRIC_MISSED; m++)
-		(void)json_object_set_new(
-			o,
+		run_put(o,
 			m == METRIC_LATE ? "late_share"
 			: m == METRIC_MISSED
 				? "missed_share"
@@ -74,7 +74,7 @@ json_t *flow_stats_json(const struct flow_stats *s)
 			json_real((double)flow_stats_metric(
 					  s, (enum campaign_metric)m) /
 				  1e6));
-	(void)json_object_set_new(o, "delay", histogram_json(&s->delay));
-	(void)json_object_set_new(o, "jitter", histogram_json(&s->jitter));
+	run_put(o, "delay", histogram_json(&s->delay));
+	run_put(o, "jitter", histogram_json(&s->jitter));
 	return o;
 }

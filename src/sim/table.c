@@ -70,24 +70,6 @@ static void cpu_lines(const struct simulation_result *r, FILE *f)
 		cpu_line(f, "all", &sum, r->end * r->ncpu);
 }
 
-static void verdict_line(FILE *f, const struct sim_report *r,
-			 const struct sim_verdict *v)
-{
-	char value[UNITS_TEXT];
-
-	if (campaign_metric_is_time(v->metric))
-		(void)units_format_time(v->value / 1000 * 1000, value,
-					sizeof(value));
-	else
-		(void)units_format_ppm(v->value, value, sizeof(value));
-	(void)fprintf(f, "%s %s:%u: %s %s, is %s%s%s%s\n",
-		      v->met ? "met   " : "MISSED",
-		      r->cfg->plan->campaign->path, v->expect->line,
-		      campaign_metric_name(v->metric), v->expect->text, value,
-		      v->flow ? " (flow " : "", v->flow ? v->flow : "",
-		      v->flow ? ")" : "");
-}
-
 /* Settings that are legal and seldom meant. */
 static void notes(const struct sim_report *r, FILE *f)
 {
@@ -127,7 +109,6 @@ void sim_report_table(const struct sim_report *r, FILE *f)
 	if (c->flow_count > 1)
 		flow_line(f, "all", result->total);
 	cpu_lines(result, f);
-	for (unsigned i = 0; i < r->nverdicts; i++)
-		verdict_line(f, r, &r->verdicts[i]);
+	verdicts_print(&r->verdicts, c->path, f);
 	notes(r, f);
 }
