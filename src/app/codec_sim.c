@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/options.h"
 #include "run/folder.h"
+#include "run/json.h"
 #include "schedulers/registry.h"
 #include "sim/report.h"
 
@@ -541,11 +542,8 @@ static int run_all(struct job *j)
 		if (rc && (!worst || rc != EXIT_MISSED))
 			worst = rc;
 	}
-	if (raw.json) {
-		(void)json_dumpf(n == 1 ? json_array_get(runs, 0) : runs,
-				 stdout, JSON_INDENT(1));
-		(void)fputc('\n', stdout);
-	}
+	if (raw.json) /* nothing when the only run failed */
+		run_json_print(n == 1 ? json_array_get(runs, 0) : runs, stdout);
 	json_decref(runs);
 	return worst;
 }

@@ -331,6 +331,18 @@ def test_nonsense_is_refused_with_the_reason(campaign, flow, args, says):
     assert says in done.stderr, done.stderr
 
 
+def test_json_is_json_or_nothing(campaign, tmp_path):
+    """A run that failed is told on stderr; several runs are a list."""
+    path = campaign(P)
+    done = run(path, "-s", "efd", "--json")
+    assert (done.returncode, done.stdout) == (2, "")
+    done = run(path, "--json", "--out", tmp_path / "no" / "folder")
+    assert (done.returncode, done.stdout) == (1, "")
+    done = run(path, "-s", "efd", "-s", "edf", "--json")
+    assert done.returncode == 2
+    assert [told["scheduler"] for told in json.loads(done.stdout)] == ["edf"]
+
+
 def test_cost_above_the_period_is_refused_or_overload(campaign):
     path = campaign("period: 10ms, cost: {mean: 15ms}")
     told, _ = result(path)
