@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The run folder: run.json and calls.csv. The trace is written as it happens.
+ * The run folder: its name, run.json and calls.csv. The trace is written as it
+ * happens.
  */
+#include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "run/folder.h"
 #include "sim/report.h"
@@ -53,4 +56,31 @@ int sim_report_write(const struct sim_report *r, const char *dir,
 
 	json_decref(j);
 	return rc ? rc : write_calls(r, dir, e);
+}
+
+/* What a scheduler's options may be told with in a file name. */
+static void make_file_name(char *s)
+{
+	for (; *s; s++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVW"
+			    "XYZ0123456789=._-",
+			    *s))
+			*s = '_';
+}
+
+int sim_folder_make(const char *out, const char *scheduler,
+		    char dir[RUN_PATH_MAX], struct cr_err *e)
+{
+	int n = snprintf(dir, RUN_PATH_MAX, "%s%s%s", out, scheduler ? "/" : "",
+			 scheduler ? scheduler : "");
+	int rc;
+
+	if (n < 0 || n >= (int)RUN_PATH_MAX)
+		return cr_fail(e, -ENAMETOOLONG, "%s: %s", out,
+			       strerror(ENAMETOOLONG));
+	rc = run_folder_make(out, e);
+	if (rc || !scheduler)
+		return rc;
+	make_file_name(dir + strlen(out) + 1);
+	return run_folder_make(dir, e);
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Expectations judged, and the result as JSON.
+ * Expectations judged, the result as JSON, and the trace that is written on the
+ * way.
  */
 #include "sim/report.h"
+
+#include <string.h>
 
 #include "run/json.h"
 
@@ -36,24 +39,48 @@ static json_t *platform_json(const struct campaign_platform *p)
 		(json_int_t)p->overhead.lock);
 }
 
-json_t *sim_report_trace_header(const struct simulation_cfg *cfg,
-				const char *scheduler, uint64_t seed)
+static json_t *trace_header(const struct sim_report *r)
 {
-	const struct campaign_platform *p = &cfg->platform;
+	const struct campaign_platform *p = &r->cfg->platform;
 	json_t *o = json_object();
 
 	run_put_text(o, "program", "codec-sim");
 	run_put_text(o, "version", CR_VERSION);
-	run_put_text(o, "scheduler", cfg->ops->name);
-	run_put_text(o, "options", scheduler);
-	run_put_int(o, "seed", (int64_t)seed);
-	run_put_int(o, "duration_ns", cfg->duration);
+	run_put_text(o, "scheduler", r->cfg->ops->name);
+	run_put_text(o, "options", r->scheduler);
+	run_put_int(o, "seed", (int64_t)r->seed);
+	run_put_int(o, "duration_ns", r->cfg->duration);
 	run_put_int(o, "workers", p->cpus);
 	run_put_int(o, "cpus_per_rq",
 		    (p->cpus + p->run_queues - 1) / p->run_queues);
 	run_put(o, "platform", platform_json(p));
 	run_put(o, "live", json_false());
 	return o;
+}
+
+int sim_trace_open(const struct sim_report *r, const char *path,
+		   struct trace_file *t, struct cr_err *e)
+{
+	json_t *head;
+	int rc = trace_file_create(t, path, true, e);
+
+	if (rc)
+		return rc;
+	head = trace_header(r);
+	rc = trace_file_header(t, head, 0, e);
+	json_decref(head);
+	if (rc)
+		trace_file_close(t);
+	return rc;
+}
+
+int sim_trace_close(struct trace_file *t, struct cr_err *e)
+{
+	trace_file_close(t);
+	if (!t->error)
+		return 0;
+	return cr_fail(e, -t->error, "the trace cannot be written: %s",
+		       strerror(t->error));
 }
 
 static json_t *flows_json(const struct sim_report *r)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a simulation leaves behind: the table for people, run.json and
- * calls.csv in a run folder, the header of its trace.
+ * calls.csv in a run folder, its trace. Main thread.
  */
 #ifndef SIM_REPORT_H
 #define SIM_REPORT_H
@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 
+#include "run/folder.h"
 #include "run/verdict.h"
 #include "sim/simulation.h"
 
@@ -35,9 +36,19 @@ void sim_report_table(const struct sim_report *r, FILE *f);
 /** The content of run.json; owned by the caller. */
 json_t *sim_report_json(const struct sim_report *r);
 
-/** The header of a trace of @cfg under @scheduler; owned by the caller. */
-json_t *sim_report_trace_header(const struct simulation_cfg *cfg,
-				const char *scheduler, uint64_t seed);
+/** Create @path, or replace it, as the trace of the run that @r will tell of:
+ * its cfg, scheduler and seed are set. 0 and @t (sim_trace_close()), or -errno
+ * with @e. */
+int sim_trace_open(const struct sim_report *r, const char *path,
+		   struct trace_file *t, struct cr_err *e);
+
+/** Close it. 0, or -errno with @e when not all of it was written. */
+int sim_trace_close(struct trace_file *t, struct cr_err *e);
+
+/** Make the run folder @out, or, where several runs share @out, the one of
+ * @scheduler in it; else @scheduler is NULL. 0 and @dir, or -errno with @e. */
+int sim_folder_make(const char *out, const char *scheduler,
+		    char dir[RUN_PATH_MAX], struct cr_err *e);
 
 /** Write @dir/run.json and @dir/calls.csv. 0, or -errno with @e. */
 int sim_report_write(const struct sim_report *r, const char *dir,

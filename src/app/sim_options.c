@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * codec-sim's command line: the table, and what it puts in place of what the
+ * campaign says.
+ */
+#include "app/sim_options.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cli.h"
+#include "base/options.h"
+#include "engine/sim.h"
+
+#define UNSET INT64_C(-1)
+
+static struct {
+	struct cli_list schedulers;
+	const char *run_queues, *out, *trace;
+	int64_t cpus, preempt, quantum, seed, duration;
+	int64_t decision, context, migration, release, lock;
+	bool json, quiet;
+} raw = {
+	.cpus = UNSET,
+	.preempt = UNSET,
+	.quantum = UNSET,
+	.seed = UNSET,
+	.duration = UNSET,
+	.decision = UNSET,
+	.context = UNSET,
+	.migration = UNSET,
+	.release = UNSET,
+	.lock = UNSET,
+};
+
+static const char *const preempt_names[] = { "frame", "quantum", "full", NULL };
+
+#define ROW(k, n, a, h, m, ...)                                                \
+	{                                                                      \
+		.kind = k, .name = n, .arg = a, .help = h, m, __VA_ARGS__      \
+	}
+#define OVERHEAD(n, h, v)                                                      \
+	ROW(CLI_TIME, "overhead-" n, NULL, h, .number = &raw.v, .min = 0,      \
+	    .max = CR_SEC, .dflt = "")
+
+static const struct cli_opt rows[] = {
+	ROW(CLI_SECTION, NULL, NULL, "Scheduling", .flag = NULL),
+	{ .kind = CLI_LIST,
+	  .name = "scheduler",
+	  .letter = 's',
+	  .arg = "NAME[,OPTION=VALUE]...",
+	  .help = "Scheduler, in place of the campaign's list (edf where there "
+		  "is none); may be repeated: one run each. codec-runner "
+		  "--schedulers lists them; a name with a slash is a shared "
+		  "object.",
+	  .list = &raw.schedulers },
+	ROW(CLI_ENUM, "preempt", NULL,
+	    "When a job can be interrupted: never, as in live mode; on a grid "
+	    "of --quantum; at any moment.",
+	    .number = &raw.preempt, .names = preempt_names, .dflt = "frame"),
+	ROW(CLI_TIME, "quantum", NULL, "Grid of --preempt quantum.",
+	    .number = &raw.quantum, .min = CR_US, .max = 10 * CR_SEC,
+	    .dflt = "1ms"),
+
+	ROW(CLI_SECTION, NULL, NULL, "Machine", .flag = NULL),
+	ROW(CLI_INT, "cpus", "N", "Processors.", .number = &raw.cpus, .min = 1,
+	    .max = CR_MAX_CPUS, .dflt = "1"),
+	ROW(CLI_STRING, "run-queues", "global|partitioned|N",
+	    "One run queue for all CPUs, one for each, or so many.",
+	    .text = &raw.run_queues),
+	OVERHEAD("decision", "CPU time of a scheduling decision.", decision),
+	OVERHEAD("context", "CPU time when a CPU goes over to another call.",
+		 context),
+	OVERHEAD("migration", "CPU time when a call comes from another CPU.",
+		 migration),
+	OVERHEAD("release", "CPU time when a job becomes ready.", release),
+	OVERHEAD("lock",
+		 "A scheduling decision holds its run queue's lock so long; "
+		 "CPUs that want it meanwhile wait. See tests/bench/engine, "
+		 "contention.",
+		 lock),
+
+	ROW(CLI_SECTION, NULL, NULL, "Load", .flag = NULL),
+	ROW(CLI_INT, "seed", "N", "In place of the campaign's seed.",
+	    .number = &raw.seed, .min = 0, .max = INT64_MAX, .dflt = ""),
+	ROW(CLI_TIME, "duration", NULL, "In place of the campaign's duration.",
+	    .number = &raw.duration, .min = CR_MS, .max = 2592000 * CR_SEC,
+	    .dflt = ""),
+
+	ROW(CLI_SECTION, NULL, NULL, "What it tells", .flag = NULL),
+	{ .kind = CLI_STRING,
+	  .name = "out",
+	  .letter = 'o',
+	  .arg = "DIR",
+	  .help = "Run folder: run.json, calls.csv and trace.bin are written "
+		  "there; with "
+		  "several schedulers a folder in it for each.",
+	  .text = &raw.out },
+	ROW(CLI_STRING, "trace", "FILE",
+	    "Write the trace of every job there; codec-report reads it.",
+	    .text = &raw.trace),
+	ROW(CLI_FLAG, "json", NULL, "Print run.json in place of the table.",
+	    .flag = &raw.json),
+	{ .kind = CLI_FLAG,
+	  .name = "quiet",
+	  .letter = 'q',
+	  .help = "No progress.",
+	  .flag = &raw.quiet },
+	{ .kind = CLI_SECTION },
+};
+
+static const struct cli_line operands[] = {
+	{ "CAMPAIGN",
+	  "Campaign file (YAML); campaigns/README.md describes it." },
+	{ NULL, NULL }
+};
+static const struct cli_line examples[] = {
+	{ "codec-sim campaigns/best/exp7.yaml --scheduler best",
+	  "One experiment under one scheduler." },
+	{ "codec-sim lab.yaml -s edf -s rm --preempt full --out runs/lab",
+	  "Two schedulers, with preemption; then: codec-report runs/lab/*." },
+	{ "codec-sim lab.yaml --cpus 64 --run-queues partitioned "
+	  "--overhead-context 2us",
+	  "A machine that is not there." },
+	{ NULL, NULL }
+};
+static const struct cli_line exits[] = {
+	{ "0", "All went as expected." },
+	{ "1", "The run broke off: disk full, out of memory." },
+	{ "2", "Wrong command line or campaign." },
+	{ "3", "An expectation of the campaign was missed." },
+	{ "130", "Interrupted; results until then were written." },
+	{ NULL, NULL }
+};
+
+static const struct cli cli = {
+	.program = "codec-sim",
+	.synopsis = "[OPTION]... CAMPAIGN",
+	.summary = "play a campaign in virtual time",
+	.text = "Plays the calls of a campaign on a machine of any number of "
+		"CPUs that exists only as numbers, under the very schedulers "
+		"that codec-runner uses, and says what was late, lost and how "
+		"long it took. The same campaign, seed and options give the "
+		"same trace, byte for byte, unless costs are measured.\n"
+		"Flows may have codecs, and cost what the codecs cost on this "
+		"machine, or be synthetic: a period and a cost.",
+	.opts = rows,
+	.operands = operands,
+	.examples = examples,
+	.exits = exits,
+	.see_also = "codec-runner(1), codec-feeder(1), codec-report(1)",
+	.min_args = 1,
+	.max_args = 1,
+};
+
+static void override(int64_t *value, int64_t given)
+{
+	if (given != UNSET)
+		*value = given;
+}
+
+static int set_run_queues(struct campaign_platform *p, struct cr_err *e)
+{
+	struct cr_opt opt = { .name = "run-queues",
+			      .kind = CR_OPT_INT,
+			      .min = 1,
+			      .max = p->cpus };
+
+	if (!raw.run_queues) {
+		p->run_queues =
+			p->run_queues > p->cpus ? p->cpus : p->run_queues;
+		return 0;
+	}
+	if (strcmp(raw.run_queues, "global") == 0)
+		p->run_queues = 1;
+	else if (strcmp(raw.run_queues, "partitioned") == 0)
+		p->run_queues = p->cpus;
+	else if (option_parse(&opt, raw.run_queues, &p->run_queues, NULL))
+		return cr_fail(e, -EINVAL,
+			       "--run-queues %s: needs global, partitioned or "
+			       "a number from 1 to the number of CPUs (%lld)",
+			       raw.run_queues, (long long)p->cpus);
+	return 0;
+}
+
+/* What can never come to anything. */
+static int check_platform(const struct campaign *c,
+			  const struct campaign_platform *p, struct cr_err *e)
+{
+	for (unsigned i = 0; i < c->flow_count; i++)
+		if (c->flows[i].arrival.kind == ARRIVAL_LOOP &&
+		    p->preempt == SIM_FRAME)
+			return cr_fail(e, -EINVAL,
+				       "%s:%u: the job of flow %s never ends "
+				       "and, with preempt: frame, never gives "
+				       "the CPU back; use --preempt full or "
+				       "quantum",
+				       c->path, c->flows[i].line,
+				       c->flows[i].name);
+	return 0;
+}
+
+static int set_platform(const struct campaign *c, struct campaign_platform *p,
+			struct cr_err *e)
+{
+	bool partitioned = c->platform.run_queues == c->platform.cpus &&
+			   c->platform.cpus > 1;
+
+	*p = c->platform;
+	override(&p->cpus, raw.cpus);
+	if (partitioned)
+		p->run_queues = p->cpus;
+	override(&p->preempt, raw.preempt);
+	override(&p->quantum, raw.quantum);
+	override(&p->overhead.decision, raw.decision);
+	override(&p->overhead.context, raw.context);
+	override(&p->overhead.migration, raw.migration);
+	override(&p->overhead.release, raw.release);
+	override(&p->overhead.lock, raw.lock);
+	if (raw.quantum != UNSET && p->preempt != SIM_QUANTUM)
+		return cr_fail(e, -EINVAL,
+			       "--quantum has no effect without --preempt "
+			       "quantum");
+	return set_run_queues(p, e) ? -EINVAL : check_platform(c, p, e);
+}
+
+static int set_schedulers(const struct campaign *c, struct sim_settings *s,
+			  struct cr_err *e)
+{
+	static const char *const fallback[] = { "edf" };
+
+	s->schedulers = fallback;
+	s->nschedulers = 1;
+	if (raw.schedulers.count) {
+		s->schedulers = raw.schedulers.item;
+		s->nschedulers = raw.schedulers.count;
+	} else if (c->scheduler_count) {
+		s->schedulers = (const char *const *)c->schedulers;
+		s->nschedulers = c->scheduler_count;
+	}
+	if (raw.trace && s->nschedulers > 1)
+		return cr_fail(e, -EINVAL,
+			       "--trace with %u schedulers: use --out",
+			       s->nschedulers);
+	return 0;
+}
+
+int sim_options_apply(const struct campaign *c, struct sim_settings *s,
+		      struct cr_err *e)
+{
+	int64_t seed = c->seed;
+	int rc = set_platform(c, &s->platform, e);
+
+	s->duration = c->duration;
+	override(&seed, raw.seed);
+	override(&s->duration, raw.duration);
+	s->seed = (uint64_t)seed;
+	return rc ? rc : set_schedulers(c, s, e);
+}
+
+void sim_options_parse(struct sim_options *o, int argc, char **argv)
+{
+	int first = cli_parse_or_exit(&cli, argc, argv);
+
+	*o = (struct sim_options){
+		.campaign = argv[first],
+		.out = raw.out,
+		.trace = raw.trace,
+		.json = raw.json,
+		.quiet = raw.quiet,
+	};
+}

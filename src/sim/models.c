@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Models of all flows. What one costs is cost_model.c's.
+ */
+#include "sim/models.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "campaign/plan.h"
+
+static int allocate(struct sim_models *m, const struct campaign *c,
+		    struct cr_err *e)
+{
+	m->costs = calloc(c->flow_count, sizeof(*m->costs));
+	m->replays = calloc(c->flow_count, sizeof(*m->replays));
+	m->counts = calloc(c->flow_count, sizeof(*m->counts));
+	if (!m->costs || !m->replays || !m->counts)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static int open_files(struct sim_models *m, const struct campaign *c,
+		      struct cr_err *e)
+{
+	char path[4096];
+	int rc = cost_models_open(m->costs, c, e);
+
+	for (unsigned f = 0; f < c->flow_count && !rc; f++) {
+		const char *file = c->flows[f].arrival.file;
+
+		if (file)
+			rc = replay_open(&m->replays[f],
+					 cost_model_path(path, sizeof(path),
+							 c->path, file),
+					 e);
+	}
+	return rc;
+}
+
+/* Calls of each flow: what load means follows from the cost. */
+static int find_counts(struct sim_models *m, const struct campaign *c,
+		       int64_t cpus, struct cr_err *e)
+{
+	for (unsigned i = 0; i < c->flow_count; i++) {
+		const struct campaign_flow *f = &c->flows[i];
+		__int128 n = (__int128)f->load_ppm * cpus * f->ptime /
+			     ((__int128)m->costs[i].estimate.mean * CR_PPM);
+
+		m->counts[i] = (uint64_t)f->count;
+		if (!f->load_ppm)
+			continue;
+		if (n > PLAN_CALLS_MAX)
+			return cr_fail(e, -E2BIG,
+				       "flow %s: its load means more than %u "
+				       "calls",
+				       f->name, PLAN_CALLS_MAX);
+		m->counts[i] = n < 1 ? 1 : (uint64_t)n;
+	}
+	return 0;
+}
+
+int sim_models_open(struct sim_models *m, const struct campaign *c,
+		    int64_t cpus, struct cr_err *e)
+{
+	int rc = allocate(m, c, e);
+
+	if (!rc)
+		rc = open_files(m, c, e);
+	return rc ? rc : find_counts(m, c, cpus, e);
+}
+
+void sim_models_close(struct sim_models *m, const struct campaign *c)
+{
+	if (m->costs)
+		cost_models_close(m->costs, c);
+	for (unsigned f = 0; m->replays && f < c->flow_count; f++)
+		replay_close(&m->replays[f]);
+	free(m->costs);
+	free(m->replays);
+	free(m->counts);
+	*m = (struct sim_models){ 0 };
+}

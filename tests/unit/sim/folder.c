@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a simulation is written: one folder, or one for each scheduler in it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmocka_cr.h"
+#include "sim/report.h"
+
+static void alone_it_is_the_folder_given(void **state)
+{
+	char out[] = "/tmp/cr-sim-XXXXXX", dir[RUN_PATH_MAX];
+	struct cr_err e;
+
+	(void)state;
+	assert_non_null(mkdtemp(out));
+	assert_int_equal(sim_folder_make(out, NULL, dir, &e), 0);
+	assert_string_equal(dir, out);
+	assert_int_equal(rmdir(out), 0);
+}
+
+static void several_share_it_under_harmless_names(void **state)
+{
+	char top[] = "/tmp/cr-sim-XXXXXX", out[40];
+	char dir[RUN_PATH_MAX];
+	char want[80];
+	struct cr_err e;
+
+	(void)state;
+	assert_non_null(mkdtemp(top));
+	(void)snprintf(out, sizeof(out), "%s/o,p", top); /* kept as given */
+	(void)snprintf(want, sizeof(want), "%s/.._a-b.so_x=1.5ms", out);
+	assert_int_equal(sim_folder_make(out, "../a-b.so,x=1.5ms", dir, &e), 0);
+	assert_string_equal(dir, want);
+	assert_int_equal(rmdir(dir), 0);
+	assert_int_equal(rmdir(out), 0);
+	assert_int_equal(rmdir(top), 0);
+}
+
+static void a_name_too_long_is_told(void **state)
+{
+	char out[RUN_PATH_MAX - 3], dir[RUN_PATH_MAX];
+	struct cr_err e;
+
+	(void)state;
+	memset(out, '/', sizeof(out));
+	out[sizeof(out) - 1] = '\0';
+	assert_int_equal(sim_folder_make(out, "edf", dir, &e), -ENAMETOOLONG);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(alone_it_is_the_folder_given),
+		cmocka_unit_test(several_share_it_under_harmless_names),
+		cmocka_unit_test(a_name_too_long_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
