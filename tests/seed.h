@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random tests that can be repeated: the seed is printed, and CR_SEED sets it.
+ * Random tests that can be repeated: a process has one seed, which is printed,
+ * and which CR_SEED sets.
  */
 #ifndef TESTS_SEED_H
 #define TESTS_SEED_H
@@ -10,19 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-
-/** The seed of this run, never 0. */
-static inline uint64_t test_seed(void)
-{
-	const char *given = getenv("CR_SEED");
-	uint64_t seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
-
-	if (!seed)
-		seed = 1;
-	(void)printf("CR_SEED=%" PRIu64 "\n", seed);
-	(void)fflush(stdout);
-	return seed;
-}
+#include <unistd.h>
 
 /** The next random number (xorshift64*). */
 static inline uint64_t test_random(uint64_t *seed)
@@ -31,6 +20,38 @@ static inline uint64_t test_random(uint64_t *seed)
 	*seed ^= *seed << 25;
 	*seed ^= *seed >> 27;
 	return *seed * UINT64_C(2685821657736338717);
+}
+
+/** What CR_SEED must be to repeat this process; chosen and printed once. */
+static inline uint64_t test_run_seed(void)
+{
+	const char *given = getenv("CR_SEED");
+	static uint64_t seed;
+	struct timespec now;
+
+	if (seed)
+		return seed;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	seed = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	seed ^= (uint64_t)getpid() << 40;
+	if (given)
+		seed = strtoull(given, NULL, 0);
+	if (!seed)
+		seed = 1;
+	(void)printf("CR_SEED=%" PRIu64 "\n", seed);
+	(void)fflush(stdout);
+	return seed;
+}
+
+/** A seed of a sequence of its own, never 0: another one with every call, and
+ * the same ones again under the same CR_SEED. One thread. */
+static inline uint64_t test_seed(void)
+{
+	static uint64_t state;
+
+	if (!state)
+		state = test_run_seed();
+	return test_random(&state);
 }
 
 /** A random number in [0, n). */

@@ -324,24 +324,81 @@ static inline const char *task_set_text(const struct task_set *set, char *buf,
 	return buf;
 }
 
-/** Draw @sets sets; the first that breaks @p is shrunk, printed, and fails the
- * test. Prints the seed (CR_SEED). */
+/* --- trying --- */
+
+enum { SEEN_SLOTS = 4096, DRAWS = 100 };
+
+/* Hashes of the sets that were tried; 0: free. */
+struct sets_seen {
+	uint64_t hash[SEEN_SLOTS];
+};
+
+/* FNV-1a over the numbers of @set; never 0. */
+static inline uint64_t set_hash(const struct task_set *set)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (unsigned i = 0; i < set->n; i++) {
+		const struct set_task *t = &set->task[i];
+		const uint64_t part[] = { (uint64_t)t->period,
+					  (uint64_t)t->cost,
+					  (uint64_t)t->deadline,
+					  (uint64_t)t->cls };
+
+		for (unsigned k = 0; k < 4; k++)
+			hash = (hash ^ part[k]) * UINT64_C(0x100000001b3);
+	}
+	return hash ? hash : 1;
+}
+
+/* False: it has been noted before. */
+static inline bool set_note(struct sets_seen *seen, const struct task_set *set)
+{
+	uint64_t hash = set_hash(set);
+	unsigned at = hash % SEEN_SLOTS;
+
+	while (seen->hash[at] && seen->hash[at] != hash)
+		at = (at + 1) % SEEN_SLOTS;
+	if (seen->hash[at])
+		return false;
+	seen->hash[at] = hash;
+	return true;
+}
+
+/* A set that was not tried yet, unless the shape seems to have no more. */
+static inline struct task_set set_draw_new(const struct task_set_shape *shape,
+					   uint64_t *seed,
+					   struct sets_seen *seen)
+{
+	struct task_set set = task_set_draw(shape, seed);
+
+	for (unsigned k = 1; k < DRAWS && !set_note(seen, &set); k++)
+		set = task_set_draw(shape, seed);
+	return set;
+}
+
+/** Draw @sets sets, other ones with every call and no two alike as long as the
+ * shape has enough of them. The first that breaks @p is shrunk, printed with
+ * CR_SEED, and fails the test. */
 static inline void task_set_try(unsigned sets,
 				const struct task_set_shape *shape,
 				const struct task_set_property *p)
 {
+	struct sets_seen seen = { 0 };
 	uint64_t seed = test_seed();
 	char text[2048];
 
+	assert_true(sets < SEEN_SLOTS);
 	for (unsigned round = 0; round < sets; round++) {
-		struct task_set set = task_set_draw(shape, &seed);
+		struct task_set set = set_draw_new(shape, &seed, &seen);
 		unsigned n = set.n;
 
 		if (!p->fails(&set, p->arg))
 			continue;
 		task_set_shrink(&set, p);
-		fail_msg("%s: set %u, shrunk from %u to %u tasks: %s", p->what,
-			 round, n, set.n,
+		fail_msg("CR_SEED=%" PRIu64 ": %s: set %u, shrunk from %u to "
+			 "%u tasks: %s",
+			 test_run_seed(), p->what, round, n, set.n,
 			 task_set_text(&set, text, sizeof(text)));
 	}
 }

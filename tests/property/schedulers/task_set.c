@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The generator keeps its promises, and the shrinker ends at the smallest set.
+ * The generator keeps its promises, tries as many sets as it says, and the
+ * shrinker ends at the smallest set.
  */
 #include "task_set.h"
 
@@ -125,14 +126,132 @@ static void the_shrinker_ends_at_the_smallest_set(void **state)
 			    "(T 1 C 1) (T 3 C 3)");
 }
 
-int main(void)
+/* --- how many sets are tried --- */
+
+enum { TRIES = 1000, SETUPS = 20 };
+
+struct record {
+	uint64_t hash[2 * TRIES];
+	unsigned n;
+};
+
+static bool note(const struct task_set *set, void *arg)
+{
+	struct record *r = arg;
+
+	assert_in_range(r->n, 0, 2 * TRIES - 1);
+	r->hash[r->n++] = set_hash(set);
+	return false;
+}
+
+static int hash_cmp(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static unsigned different(struct record *r)
+{
+	unsigned n = 0;
+
+	qsort(r->hash, r->n, sizeof(r->hash[0]), hash_cmp);
+	for (unsigned i = 0; i < r->n; i++)
+		n += !i || r->hash[i] != r->hash[i - 1];
+	return n;
+}
+
+static const struct task_set_shape wide = { .tasks = { 2, 12 },
+					    .util_ppm = CR_PPM,
+					    .period = { 1000, 99999 } };
+
+/* Of the shape of edf's guarantee, which has few sets of one or two tasks. */
+static void a_thousand_tries_see_a_thousand_sets(void **state)
+{
+	static const struct task_set_shape narrow = { .tasks = { 1, 12 },
+						      .util_ppm = CR_PPM,
+						      .period = { 2, 60 },
+						      .hyper = 240,
+						      .full = true };
+	struct record r = { .n = 0 };
+	struct task_set_property p = { "", note, &r };
+
+	(void)state;
+	task_set_try(TRIES, &narrow, &p);
+	assert_int_equal(r.n, TRIES);
+	assert_int_equal(different(&r), TRIES);
+}
+
+/* Without a second between them. */
+static void every_setup_sees_sets_of_its_own(void **state)
+{
+	struct record r = { .n = 0 };
+	struct task_set_property p = { "", note, &r };
+
+	(void)state;
+	for (unsigned i = 0; i < SETUPS; i++)
+		task_set_try(TRIES / SETUPS, &wide, &p);
+	task_set_try(TRIES, &wide, &p);
+	assert_int_equal(different(&r), 2 * TRIES);
+}
+
+/* What a process of its own draws: this program, as "SELF print". */
+static uint64_t drawn_with(const char *seed)
+{
+	char self[4096], command[4200], line[64];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	uint64_t hash = 0;
+	FILE *f;
+
+	assert_true(n > 0);
+	self[n] = '\0';
+	(void)snprintf(command, sizeof(command), "%s '%s' print", seed, self);
+	f = popen(command, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		(void)sscanf(line, "hash=%" SCNu64, &hash);
+	assert_int_equal(pclose(f), 0);
+	return hash;
+}
+
+static int print_hash(void)
+{
+	struct record r = { .n = 0 };
+	struct task_set_property p = { "", note, &r };
+	uint64_t hash = 0;
+
+	task_set_try(10, &wide, &p);
+	task_set_try(10, &wide, &p);
+	for (unsigned i = 0; i < r.n; i++)
+		hash = hash * 31 + r.hash[i];
+	(void)printf("hash=%" PRIu64 "\n", hash);
+	return 0;
+}
+
+static void the_seed_repeats_a_process(void **state)
+{
+	uint64_t seven = drawn_with("CR_SEED=7");
+
+	(void)state;
+	assert_true(seven && seven == drawn_with("CR_SEED=7"));
+	assert_true(seven != drawn_with("CR_SEED=8"));
+	assert_true(drawn_with("unset CR_SEED;") !=
+		    drawn_with("unset CR_SEED;"));
+}
+
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(full_sets_have_exactly_the_load_asked_for),
 		cmocka_unit_test(sets_never_exceed_the_load_asked_for),
 		cmocka_unit_test(harmonic_periods_divide_each_other),
 		cmocka_unit_test(the_shrinker_ends_at_the_smallest_set),
+		cmocka_unit_test(a_thousand_tries_see_a_thousand_sets),
+		cmocka_unit_test(every_setup_sees_sets_of_its_own),
+		cmocka_unit_test(the_seed_repeats_a_process),
 	};
 
+	if (argc == 2 && strcmp(argv[1], "print") == 0)
+		return print_hash();
 	return cmocka_run_group_tests_name("task_set", tests, NULL, NULL);
 }
