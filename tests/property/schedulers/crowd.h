@@ -67,6 +67,18 @@ static inline void crowd_dress(struct rig_task *r)
 			c->period ? c->period : c->frame / 2 + 1;
 }
 
+/** Add all of @c. */
+static inline void crowd_join(struct sim_rig *rig, const struct crowd *c)
+{
+	crowd_dressing = c;
+	for (unsigned i = 0; i < c->n; i++) {
+		cr_ns frame = c->c[i].frame ? c->c[i].frame : 3600 * CR_SEC;
+
+		assert_non_null(
+			rig_add_with(rig, 7200 * CR_SEC, frame, crowd_dress));
+	}
+}
+
 /** @c under @ops; frames are cut or not. */
 static inline struct sim_rig *crowd_rig(const struct crowd *c,
 					const struct cr_sched_ops *ops,
@@ -76,13 +88,7 @@ static inline struct sim_rig *crowd_rig(const struct crowd *c,
 	struct sim_rig *rig = rig_new(ops, opts, c->ncpu, c->n);
 
 	rig->cfg.preempt = preempt;
-	crowd_dressing = c;
-	for (unsigned i = 0; i < c->n; i++) {
-		cr_ns frame = c->c[i].frame ? c->c[i].frame : 3600 * CR_SEC;
-
-		assert_non_null(
-			rig_add_with(rig, 7200 * CR_SEC, frame, crowd_dress));
-	}
+	crowd_join(rig, c);
 	return rig;
 }
 
@@ -158,8 +164,9 @@ static inline void crowd_try(unsigned crowds, const struct crowd_property *p)
 			continue;
 		while (crowd_drop_one(&c, p) || crowd_calm_one(&c, p))
 			;
-		(void)printf("not so: %s; crowd %u shrunk to %u CPU(s):\n  ",
-			     p->what, k, c.ncpu);
+		(void)printf("CR_SEED=%" PRIu64 ": not so: %s; crowd %u "
+			     "shrunk to %u CPU(s):\n  ",
+			     test_run_seed(), p->what, k, c.ncpu);
 		crowd_print(&c);
 		fail();
 	}
