@@ -6,13 +6,15 @@
  * policy's own check() holds (debug builds: after every callback).
  */
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/options.h"
 #include "cmocka_cr.h"
 #include "engine_source.h"
 #include "schedulers/registry.h"
 #include "seed.h"
 
-enum { TASKS = 24, CPUS = 5, STEPS = 4000 };
+enum { TASKS = 24, CPUS = 5, STEPS = 4000, DRAWS = 4 };
 
 struct world {
 	struct core *core;
@@ -20,7 +22,48 @@ struct world {
 	cr_ns now;
 	uint64_t seed;
 	bool preemptible;
+	bool drawn;	/* options by chance, else the defaults */
+	char opts[256]; /* of the policy in use                 */
 };
+
+/* Times are short here, so that turns end and windows pass; bounds, too. */
+static int64_t draw_value(const struct cr_opt *o, uint64_t *seed)
+{
+	uint64_t range = (uint64_t)(o->max - o->min) + 1;
+	unsigned dice = test_below(seed, 8);
+
+	if (o->kind == CR_OPT_ENUM)
+		for (range = 0; o->names[range];)
+			range++;
+	else if (dice < 2)
+		return dice ? o->min : o->max;
+	if (o->kind == CR_OPT_TIME && range > 8000)
+		range = 8000;
+	return o->min + (int64_t)(test_random(seed) % range);
+}
+
+static void draw_options(struct world *w, const struct cr_sched_ops *ops)
+{
+	size_t at = 0;
+	char value[64];
+
+	w->opts[0] = '\0';
+	for (const struct cr_opt *o = ops->opts; w->drawn && o && o->name;
+	     o++) {
+		option_format(o, draw_value(o, &w->seed), value, sizeof(value));
+		at += (size_t)snprintf(w->opts + at, sizeof(w->opts) - at,
+				       "%s%s=%s", at ? "," : "", o->name,
+				       value);
+		assert_true(at < sizeof(w->opts));
+	}
+}
+
+/* Pfair's policies idle by rule unless they release early. */
+static bool conserving(struct world *w)
+{
+	return !(core_sched(w->core)->ops->flags & CR_F_IDLES) ||
+	       strstr(w->opts, "mode=erfair");
+}
 
 static struct cr_task *task_of(struct world *w, unsigned i)
 {
@@ -112,14 +155,13 @@ static void pick(struct world *w, unsigned cpu)
 {
 	unsigned i;
 	struct cr_rq *rq = rq_of(w, cpu, &i);
-	bool conserving = !(core_sched(w->core)->ops->flags & CR_F_IDLES);
 	struct core_task *t;
 
 	if (rq->cpu[i].running)
 		return;
 	t = core_pick(w->core, rq, i, w->now);
 	if (!t) {
-		assert_false(conserving && someone_waits_for(w, rq, i));
+		assert_false(conserving(w) && someone_waits_for(w, rq, i));
 		return;
 	}
 	assert_ptr_equal(rq->cpu[i].running, &t->task);
@@ -137,17 +179,18 @@ static void leave(struct world *w, unsigned i)
 
 static void change_policy(struct world *w)
 {
+	const struct cr_sched_ops *ops;
 	struct core_switch *sw;
+	struct cr_err e = { "" };
 	unsigned n = 0;
 
 	while (cr_schedulers[n])
 		n++;
-	assert_int_equal(
-		core_switch_prepare(&sw, w->core, TASKS,
-				    cr_schedulers[test_below(&w->seed, n)],
-				    NULL, NULL),
-		0);
-	assert_int_equal(core_switch_commit(sw, w->now, NULL), 0);
+	ops = cr_schedulers[test_below(&w->seed, n)];
+	draw_options(w, ops);
+	if (core_switch_prepare(&sw, w->core, TASKS, ops, w->opts, &e) ||
+	    core_switch_commit(sw, w->now, &e))
+		fail_msg("%s,%s: %s", ops->name, w->opts, e.text);
 	core_switch_finish(sw);
 }
 
@@ -177,7 +220,7 @@ static void one_event(struct world *w, bool switching)
 	unsigned i = test_below(&w->seed, TASKS);
 	unsigned cpu = test_below(&w->seed, CPUS);
 
-	w->now += test_below(&w->seed, 60);
+	w->now += test_below(&w->seed, test_below(&w->seed, 16) ? 60 : 4000);
 	if (dice < 45)
 		frame(w, i);
 	else if (dice < 70)
@@ -231,19 +274,31 @@ static void run_dry(struct world *w)
 	}
 }
 
-static void stream(const struct cr_sched_ops *ops, unsigned per_rq,
-		   bool preemptible, bool switching, uint64_t seed)
+/* What kind of world a stream runs in. */
+struct kind {
+	unsigned per_rq;
+	bool preemptible, switching, drawn;
+};
+
+static void stream(const struct cr_sched_ops *ops, const struct kind *k,
+		   uint64_t seed)
 {
+	struct world w = { .seed = seed,
+			   .preemptible = k->preemptible,
+			   .drawn = k->drawn };
 	struct core_config cfg = { .ops = ops,
+				   .opts = w.opts,
 				   .ncpu = CPUS,
-				   .cpus_per_rq = per_rq,
-				   .preemptible = preemptible };
-	struct world w = { .seed = seed, .preemptible = preemptible };
+				   .cpus_per_rq = k->per_rq,
+				   .preemptible = k->preemptible };
 	struct cr_err e = { "" };
 
 	cfg.max_age[CR_BE] = 20000;
+	draw_options(&w, ops);
 	if (core_open(&w.core, &cfg, 0, &e))
-		fail_msg("%s", e.text);
+		fail_msg("%s,%s: %s", ops->name, w.opts, e.text);
+	print_message("CR_SEED=%" PRIu64 ": %s,%s\n", test_run_seed(),
+		      ops->name, w.opts);
 	w.s = calloc(TASKS, sizeof(*w.s));
 	assert_non_null(w.s);
 	for (unsigned i = 0; i < TASKS; i++) {
@@ -251,27 +306,37 @@ static void stream(const struct cr_sched_ops *ops, unsigned per_rq,
 		w.s[i].task.core.backlog = &source_backlog;
 		enter(&w, i);
 	}
-	for (unsigned k = 0; k < STEPS; k++)
-		one_event(&w, switching);
+	for (unsigned step = 0; step < STEPS; step++)
+		one_event(&w, k->switching);
 	run_dry(&w);
 	for (unsigned i = 0; i < TASKS; i++)
 		core_del(w.core, &w.s[i].task.core, w.now);
-	for (unsigned q = 0; q < core_nrq(w.core); q++)
-		assert_int_equal(core_rq(w.core, q)->load_ppm, 0);
+	for (unsigned q = 0; q < core_nrq(w.core); q++) {
+		struct cr_rq *rq = core_rq(w.core, q);
+
+		assert_int_equal(rq->load_ppm, 0);
+		assert_int_equal(core_counts(w.core, rq).faults, 0);
+	}
 	core_close(w.core);
 	free(w.s);
 }
 
+/* Every policy in every kind of world: once with its defaults, then with
+ * options by chance. */
 static void streams(bool switching)
 {
 	static const unsigned domains[] = { 0, 1, 2 };
 	uint64_t seed = test_seed();
 
 	for (unsigned p = 0; cr_schedulers[p]; p++)
-		for (unsigned d = 0; d < 3; d++)
-			for (unsigned pre = 0; pre < 2; pre++)
-				stream(cr_schedulers[p], domains[d], pre,
-				       switching, test_random(&seed));
+		for (unsigned i = 0; i < 6 * DRAWS; i++) {
+			struct kind k = { .per_rq = domains[i % 3],
+					  .preemptible = i / 3 % 2,
+					  .switching = switching,
+					  .drawn = i >= 6 };
+
+			stream(cr_schedulers[p], &k, test_random(&seed));
+		}
 }
 
 static void nothing_is_lost_under_any_policy(void **state)
