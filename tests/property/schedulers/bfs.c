@@ -100,7 +100,7 @@ static void at_balance_turns_come_every_offset(void **state)
 	};
 
 	(void)state;
-	crowd_try(CROWDS / 10, &p);
+	crowd_try(CROWDS, &p);
 }
 
 /* --- fewer: all are earlier than their offsets by the same time ---
@@ -141,7 +141,7 @@ static void a_thin_crowd_is_early_by_the_same_time(void **state)
 	};
 
 	(void)state;
-	crowd_try(CROWDS / 10, &p);
+	crowd_try(CROWDS, &p);
 }
 
 /* --- more: a ring --- */
@@ -174,7 +174,7 @@ static void a_dense_crowd_is_served_in_a_ring(void **state)
 	};
 
 	(void)state;
-	crowd_try(CROWDS / 10, &p);
+	crowd_try(CROWDS, &p);
 }
 
 /* --- always --- */
@@ -220,7 +220,7 @@ static void lower_nice_never_gets_less(void **state)
 	};
 
 	(void)state;
-	crowd_try(CROWDS / 10, &p);
+	crowd_try(CROWDS, &p);
 }
 
 /* --- the bound on waiting --- */

@@ -256,7 +256,7 @@ static void on_several_cpus_nobody_is_heavier_than_one(void **state)
 	};
 
 	(void)state;
-	crowd_try(CROWDS / 10, &p);
+	crowd_try(CROWDS, &p);
 }
 
 /* --- a clock that wraps --- */

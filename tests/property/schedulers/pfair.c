@@ -10,7 +10,7 @@
 #include "schedulers/policies.h"
 #include "task_set_rig.h"
 
-enum { SETS = 1000, HYPER = 120, MOST_CPUS = 8, JOBS = 64 };
+enum { SETS = 2000, HYPER = 120, MOST_CPUS = 8, JOBS = 64 };
 
 #define SLOT CR_MS
 
@@ -248,19 +248,22 @@ static void try_family(const struct task_set *set, struct world w,
 		if (!fails(set, &w))
 			continue;
 		task_set_shrink(&least, &p);
-		fail_msg("%s %s on %u CPUs, seed of releases %llu: %s",
-			 w.ops->name, w.early ? "erfair" : "pfair", w.ncpu,
+		fail_msg("CR_SEED=%" PRIu64 ": %s %s on %u CPUs, seed of "
+			 "releases %llu: %s",
+			 test_run_seed(), w.ops->name,
+			 w.early ? "erfair" : "pfair", w.ncpu,
 			 (unsigned long long)w.seed,
 			 task_set_text(&least, text, sizeof(text)));
 	}
 }
 
-/* @SETS sets, M = 1..8 by turns, half of them with sum U = M to the last
+/* @SETS sets, M = 1..8 by turns, a thousand with sum U = M to the last
  * quantum, half of them of mostly heavy tasks, each under all policies and
  * modes. */
 static void try_all(struct world w,
 		    bool (*fails)(const struct task_set *, void *))
 {
+	struct sets_seen seen = { 0 };
 	uint64_t seed = test_seed();
 
 	for (unsigned round = 0; round < SETS; round++) {
@@ -278,7 +281,7 @@ static void try_all(struct world w,
 			.full = full,
 			.cls = CR_HARD
 		};
-		struct task_set set = task_set_draw(&shape, &seed);
+		struct task_set set = set_draw_new(&shape, &seed, &seen);
 
 		w.ncpu = (unsigned)m;
 		w.seed = w.seed ? test_random(&seed) | 1 : 0;
