@@ -6,7 +6,7 @@
  * what the queue can give at best, the way of its cache lines from core to core
  * included. codec-sim takes it as --overhead-lock.
  *
- *     contention [--json]
+ *     contention [--json] [--scheduler NAME]
  *
  * Not a test: it asserts nothing about time.
  */
@@ -160,32 +160,67 @@ static double median(const struct cr_sched_ops *ops, unsigned ntasks,
 	return ns[REPEATS / 2];
 }
 
-int main(int argc, char **argv)
+static const struct cr_sched_ops *find(const char *name)
+{
+	for (unsigned s = 0; cr_schedulers[s]; s++)
+		if (strcmp(cr_schedulers[s]->name, name) == 0)
+			return cr_schedulers[s];
+	(void)fprintf(stderr,
+		      "contention: no scheduler %s; see codec-runner "
+		      "--schedulers\n",
+		      name);
+	exit(1);
+}
+
+static void show(bool json, const struct cr_sched_ops *ops, unsigned ntasks,
+		 unsigned threads)
+{
+	static bool more;
+
+	(void)printf(json ? "%s\n {\"scheduler\": \"%s\", \"tasks\": %u, "
+			    "\"threads\": %u, \"ns\": %.0f}"
+			  : "%s%-10s %8u %8u %10.0f\n",
+		     json && more ? "," : "", ops->name, ntasks, threads,
+		     median(ops, ntasks, threads));
+	(void)fflush(stdout);
+	more = true;
+}
+
+static void run(bool json, const struct cr_sched_ops *ops)
 {
 	static const unsigned tasks[] = { 300, 5000, 100000 };
-	bool json = argc > 1 && !strcmp(argv[1], "--json"), first = true;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned most = cpus > MAX_THREADS ? MAX_THREADS : (unsigned)cpus;
 
-	(void)printf(json ? "[" : "%-10s %8s %8s %10s\n", "scheduler", "tasks",
-		     "threads", "ns");
-	for (unsigned s = 0; cr_schedulers[s]; s++)
-		for (unsigned i = 0; i < 3; i++)
-			for (unsigned t = 1; t <= most; t *= 2) {
-				double ns =
-					median(cr_schedulers[s], tasks[i], t);
+	for (unsigned i = 0; i < 3; i++)
+		for (unsigned t = 1; t <= most; t *= 2)
+			show(json, ops, tasks[i], t);
+}
 
-				(void)printf(
-					json ? "%s\n {\"scheduler\": \"%s\", "
-					       "\"tasks\": %u, \"threads\": "
-					       "%u, \"ns\": %.0f}"
-					     : "%s%-10s %8u %8u %10.0f\n",
-					json && !first ? "," : "",
-					cr_schedulers[s]->name, tasks[i], t,
-					ns);
-				(void)fflush(stdout);
-				first = false;
-			}
+int main(int argc, char **argv)
+{
+	const struct cr_sched_ops *only = NULL;
+	bool json = false;
+
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--json") == 0) {
+			json = true;
+		} else if (strcmp(argv[i], "--scheduler") == 0 &&
+			   i + 1 < argc) {
+			only = find(argv[++i]);
+		} else {
+			(void)fprintf(stderr, "usage: contention [--json] "
+					      "[--scheduler NAME]\n");
+			return 2;
+		}
+	if (json)
+		(void)printf("[");
+	else
+		(void)printf("%-10s %8s %8s %10s\n", "scheduler", "tasks",
+			     "threads", "ns");
+	for (unsigned s = 0; cr_schedulers[s]; s++)
+		if (!only || only == cr_schedulers[s])
+			run(json, cr_schedulers[s]);
 	if (json)
 		(void)printf("\n]\n");
 	return 0;
