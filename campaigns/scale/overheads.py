@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the machine takes for itself: measured here, or read from a file.
+
+bench_contention: ns for which a decision holds its run queue's lock, by the
+number of tasks in it, alone ("alone", one thread) and where another CPU wants
+it all the time and its cache lines come from there ("shared", two threads).
+bench-moves: ns that a frame takes longer because its call's codec state is one
+of many ("context_ns"), and because another CPU had it last ("migration_ns").
+"""
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+
+# At a higher load per CPU of others the benchmarks measure these.
+QUIET = 0.5
+
+
+def run_json(command):
+    try:
+        run = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    except FileNotFoundError:
+        sys.exit(f"{command[0]}: missing; campaigns/run builds it, and "
+                 "--overheads FILE takes figures in place of it")
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"{command[0]}: exit code {error.returncode}")
+    return json.loads(run.stdout)
+
+
+def measure_lock(build, scheduler):
+    """{"alone": {tasks: ns}, "shared": {tasks: ns}}."""
+    bench = build / "tests" / "bench" / "engine" / "bench_contention"
+    rows = run_json([bench, "--json", "--scheduler", scheduler.split(",")[0]])
+    alone, shared = ({str(r["tasks"]): r["ns"] for r in rows
+                      if r["threads"] == n} for n in (1, 2))
+    if not shared:
+        sys.exit("scale: contention needs two CPUs to be measured; use "
+                 "--overheads FILE")
+    return {"alone": alone, "shared": shared}
+
+
+def processor():
+    """The CPU's name and how many there are."""
+    info = pathlib.Path("/proc/cpuinfo").read_text(errors="replace")
+    names = [line.split(":", 1)[1].strip() for line in info.splitlines()
+             if line.startswith("model name")]
+    return f"{len(os.sched_getaffinity(0))} x {(names or ['unknown'])[0]}"
+
+
+def measure(build, schedulers):
+    """All of it, and where it comes from. Takes about 20 s."""
+    load = os.getloadavg()[0]
+    if load > QUIET * os.cpu_count():
+        print(f"scale: others load this machine ({load:.1f}): overheads will "
+              "be measured too large", file=sys.stderr)
+    moves = run_json([build / "bench-moves", "--json"])
+    return {
+        "source": {"machine": processor(), "load_before": load,
+                   "lock": "bench_contention", "context_ns": "bench-moves",
+                   "migration_ns": "bench-moves", "moves": moves},
+        "lock": {name: measure_lock(build, name) for name in schedulers},
+        "context_ns": max(0, moves["context_ns"]),
+        "migration_ns": max(0, moves["migration_ns"]),
+    }
+
+
+def load(path, schedulers):
+    """What measure() returned once."""
+    try:
+        found = json.loads(path.read_text())
+        for name in schedulers:
+            for kind in ("alone", "shared"):
+                lock_ns(found, name, kind, 1)
+        return {**found, "context_ns": int(found["context_ns"]),
+                "migration_ns": int(found["migration_ns"]),
+                "source": {**found.get("source", {}), "file": str(path)}}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        sys.exit(f"scale: {path}: no overheads of {', '.join(schedulers)}: "
+                 f"{error!r}; use one that an earlier run left")
+
+
+def lock_ns(overheads, scheduler, kind, tasks):
+    """Between the numbers of tasks that were measured: linear over log(tasks);
+    beyond them: that of the nearest."""
+    points = sorted((int(n), ns) for n, ns in
+                    overheads["lock"][scheduler][kind].items())
+    below = [p for p in points if p[0] <= tasks] or points[:1]
+    above = [p for p in points if p[0] >= tasks] or points[-1:]
+    (n0, ns0), (n1, ns1) = below[-1], above[0]
+    if n0 == n1:
+        return round(ns0)
+    part = math.log(tasks / n0) / math.log(n1 / n0)
+    return round(ns0 + part * (ns1 - ns0))
+
+
+def options(overheads, scheduler, domain, tasks):
+    """codec-sim's, for a run queue of @domain CPUs and @tasks calls. Where
+    nobody else wants the lock it is no more than time of the decision."""
+    kind = "alone" if domain == 1 else "shared"
+    held = lock_ns(overheads, scheduler, kind, max(1, tasks))
+    return ["--overhead-decision" if domain == 1 else "--overhead-lock",
+            f"{held}ns",
+            "--overhead-context", f"{overheads['context_ns']}ns",
+            "--overhead-migration", f"{overheads['migration_ns']}ns"]

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""p99 delay over the size of a run queue: a panel for each load, a line for
+each machine and scheduler. What misses deadlines, or will, is an open circle.
+"""
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+from tables import fits, groups  # noqa: E402
+
+STYLES = ("-", "--", ":", "-.")
+
+
+def draw_line(axes, rows, style, colour, label):
+    rows = sorted(rows, key=lambda r: r["domain"])
+    x = [r["domain"] for r in rows]
+    y = [r["p99_ns"] / 1e6 for r in rows]
+    axes.plot(x, y, style, color=colour, label=label)
+    for r, at, delay in zip(rows, x, y):
+        axes.plot(at, delay, "o", color=colour,
+                  mfc=colour if fits(r) else "white")
+
+
+def draw(rows, path):
+    loads = groups(rows, "load")
+    schedulers = list(groups(rows, "scheduler"))
+    cpus = list(groups(rows, "cpus"))
+    figure, panels = plt.subplots(1, len(loads), sharey=True, squeeze=False,
+                                  figsize=(4 * len(loads) + 1, 4.5))
+    for axes, ((load,), some) in zip(panels[0], loads.items()):
+        for (name, n), line in groups(some, "scheduler", "cpus").items():
+            draw_line(axes, line, STYLES[schedulers.index((name,)) % 4],
+                      f"C{cpus.index((n,))}", f"{n} CPUs, {name}")
+        domains = sorted({r["domain"] for r in rows})
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.set_xticks(domains, [str(d) for d in domains])
+        axes.set_title(f"{load} % of the CPUs")
+        axes.set_xlabel("CPUs of a run queue")
+        axes.grid(alpha=0.3)
+    panels[0][0].set_ylabel("p99 delay, ms (open: more calls than fit)")
+    panels[0][-1].legend(fontsize="small")
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)

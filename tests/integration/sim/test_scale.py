@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""campaigns/scale in small: what its tables and its advice say."""
+import csv
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
+SCALE = ROOT / "campaigns" / "scale"
+
+# Made up, so that every machine says the same: a lock that 16 CPUs can just
+# share, and 4 easily.
+OVERHEADS = {
+    "lock": {"edf": {"alone": {"300": 100, "30000": 300},
+                     "shared": {"300": 2000, "30000": 4000}}},
+    "context_ns": 500, "migration_ns": 700,
+}
+
+
+def play(out, *args):
+    return subprocess.run(
+        ["/usr/bin/python3", "-B", SCALE / "run", "--build", BUILD, "--out",
+         out, "--scheduler", "edf", *map(str, args)],
+        capture_output=True, text=True, timeout=250)
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """A small run: its text, scale.json and folder."""
+    folder = tmp_path_factory.mktemp("scale")
+    given = folder / "given.json"
+    given.write_text(json.dumps(OVERHEADS))
+    done = play(folder, "--cpus", "4,16", "--loads", 90, "--duration",
+                "200ms", "--overheads", given)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, json.loads((folder / "scale.json").read_text()), folder
+
+
+def by_point(told):
+    return {(r["cpus"], r["domain"]): r for r in told[1]["rows"]}
+
+
+def test_every_size_of_queue_is_played(told):
+    assert list(by_point(told)) == [(4, 1), (4, 4), (16, 1), (16, 4), (16, 8),
+                                    (16, 16)]
+
+
+def test_calls_move_only_where_they_can(told):
+    rows = by_point(told)
+    assert rows[16, 1]["migrations"] == rows[4, 1]["migrations"] == 0
+    assert rows[16, 4]["migrations"] > 0
+    assert rows[16, 16]["moved_share"] > rows[16, 4]["moved_share"]
+
+
+def test_a_contended_lock_costs_more_on_more_cpus(told):
+    rows = by_point(told)
+    assert rows[16, 16]["overhead_share"] > 1.5 * rows[4, 4]["overhead_share"]
+    assert rows[16, 1]["overhead_share"] == pytest.approx(
+        rows[4, 1]["overhead_share"], rel=0.02)
+
+
+def test_overheads_are_those_given(told):
+    """300 calls: 2000 ns, 30000: 4000, in between by the logarithm; alone,
+    the decision is no lock."""
+    rows = by_point(told)
+    alone, all16 = rows[16, 1], rows[16, 16]
+    assert (alone["lock_ns"], all16["decision_ns"]) == (0, 0)
+    assert 100 < alone["decision_ns"] < 130
+    assert 3000 < all16["lock_ns"] < 3400
+    assert (alone["context_ns"], alone["migration_ns"]) == (500, 700)
+
+
+def test_the_load_is_that_of_the_campaign(told):
+    """Two that encode in 66.7 us for each one that decodes in 15.1 us."""
+    want_us = (2 * 66.7 + 15.1) / 3
+    for r in told[1]["rows"]:
+        assert r["calls"] == pytest.approx(
+            0.90 * r["cpus"] * 20000 / want_us, rel=0.005)
+        assert r["demand"] == pytest.approx(
+            0.90 * (1 + r["overhead_share"] / (r["busy_share"] -
+                                               r["overhead_share"])), rel=0.01)
+
+
+def test_a_row_can_be_played_again(told):
+    row = told[1]["rows"][-1]
+    again = subprocess.run(row["command"], shell=True, capture_output=True,
+                           text=True, timeout=100, check=False)
+    assert json.loads(again.stdout)["total"]["delay"]["p99_ns"] == \
+        row["p99_ns"]
+
+
+def test_advice_follows_the_rule(told):
+    text, found, _ = told
+    assert [(a["cpus"], a["load"]) for a in found["advice"]] == [(4, 90),
+                                                                 (16, 90)]
+    assert all(a["fits"] for a in found["advice"])
+    for a in found["advice"]:
+        row = by_point(told)[a["cpus"], a["domain"]]
+        assert row["missed_share"] == 0 and row["demand"] < 1
+    assert found["rule"] in text
+
+
+def test_csv_and_picture_are_left(told):
+    _, found, folder = told
+    with open(folder / "scale.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(r["p99_ns"]) for r in rows] == [r["p99_ns"]
+                                                for r in found["rows"]]
+    assert (folder / "scale.png").read_bytes().startswith(b"\x89PNG")
+
+
+def point(domain, p99, missed=0.0, demand=0.95):
+    return {"scheduler": "edf", "cpus": 16, "load": 90, "domain": domain,
+            "p99_ns": p99, "missed_share": missed, "demand": demand}
+
+
+@pytest.mark.parametrize("rows, domain, fits", [
+    ([point(1, 200), point(4, 100), point(16, 110)], 4, True),
+    ([point(1, 104), point(4, 100), point(16, 101)], 1, True),  # equal
+    ([point(1, 106), point(4, 100), point(16, 101)], 4, True),
+    ([point(1, 50, 1e-6), point(4, 100), point(16, 120)], 4, True),  # misses
+    ([point(1, 50, 0, 1.01), point(4, 100), point(16, 120)], 4, True),  # will
+    ([point(1, 9, .3, 1.2), point(4, 9, .2, 1.1), point(16, 5, .2, 1.3)], 4,
+     False),
+])
+def test_rule_of_the_advice(rows, domain, fits):
+    code = ("import json, sys, tables; print(json.dumps(tables.advise("
+            "json.load(sys.stdin))))")
+    done = subprocess.run(["/usr/bin/python3", "-B", "-c", code], cwd=SCALE,
+                          input=json.dumps(rows), capture_output=True,
+                          text=True, check=True)
+    assert [(a["domain"], a["fits"]) for a in json.loads(done.stdout)] == [
+        (domain, fits)]
+
+
+def test_wrong_files_and_loads_are_told(tmp_path):
+    empty = tmp_path / "empty.json"
+    empty.write_text("{}")
+    done = play(tmp_path, "--overheads", empty)
+    assert done.returncode != 0 and "no overheads of edf" in done.stderr
+    done = play(tmp_path, "--loads", "55")
+    assert done.returncode == 2 and "load-55.yaml" in done.stderr
