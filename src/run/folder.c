@@ -13,8 +13,15 @@
 
 int run_folder_make(const char *dir, struct cr_err *e)
 {
-	if (mkdir(dir, 0777) && errno != EEXIST)
+	struct stat is;
+
+	if (mkdir(dir, 0777) == 0)
+		return 0;
+	if (errno != EEXIST || stat(dir, &is))
 		return cr_fail(e, -errno, "%s: %s", dir, strerror(errno));
+	if (!S_ISDIR(is.st_mode))
+		return cr_fail(e, -ENOTDIR,
+			       "%s: is there and no folder; name another", dir);
 	return 0;
 }
 

@@ -74,6 +74,31 @@ static void one_level_only(void **state)
 	assert_non_null(strstr(e.text, p->inside));
 }
 
+static void a_file_of_that_name_is_told(void **state)
+{
+	struct place *p = *state;
+	FILE *f = fopen(p->dir, "w");
+	struct cr_err e;
+
+	assert_non_null(f);
+	(void)fclose(f);
+	assert_int_equal(run_folder_make(p->dir, &e), -ENOTDIR);
+	assert_non_null(strstr(e.text, p->dir));
+}
+
+/* What is behind a link counts. */
+static void a_link_to_a_folder_is_a_folder(void **state)
+{
+	struct place *p = *state;
+	struct cr_err e;
+
+	assert_int_equal(symlink("/tmp", p->dir), 0);
+	assert_int_equal(run_folder_make(p->dir, &e), 0);
+	assert_int_equal(unlink(p->dir), 0);
+	assert_int_equal(symlink("/nonexistent", p->dir), 0);
+	assert_int_equal(run_folder_make(p->dir, &e), -ENOENT);
+}
+
 static void run_json_is_written_and_replaced(void **state)
 {
 	struct place *p = *state;
@@ -154,6 +179,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IN_A_PLACE(made_when_it_is_not_there),
 		IN_A_PLACE(one_level_only),
+		IN_A_PLACE(a_file_of_that_name_is_told),
+		IN_A_PLACE(a_link_to_a_folder_is_a_folder),
 		IN_A_PLACE(run_json_is_written_and_replaced),
 		IN_A_PLACE(no_json_is_no_memory),
 		IN_A_PLACE(a_full_disk_is_told),
