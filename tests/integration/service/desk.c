@@ -18,6 +18,7 @@
 
 #define PATIENCE (60 * CR_SEC)
 #define SCTP_PORT 5201
+#define FRAME 160u /* samples and octets of 20 ms of PCMU */
 
 static void drained(void *arg)
 {
@@ -83,6 +84,29 @@ void desk_close(struct desk *d)
 	(void)close(d->rig.fd);
 	rcu_barrier();
 	rcu_unregister_thread();
+}
+
+struct rig_sender desk_sender(struct desk *d, unsigned id)
+{
+	return rig_sender(&d->rig, node_call_find(d->rig.node, id), FRAME);
+}
+
+void desk_send(struct rig_sender *s)
+{
+	static const uint8_t silence[FRAME] = { 0xff };
+
+	rig_send(s, silence, FRAME);
+}
+
+void desk_echo(struct rig_sender *s, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		uint8_t buf[2048];
+		struct rtp_packet p;
+
+		desk_send(s);
+		assert_true(rig_receive(s->rig, buf, &p));
+	}
 }
 
 void desk_wait(struct desk *d, bool (*done)(void *arg), void *arg)

@@ -36,6 +36,13 @@ void desk_wait_for(struct desk *d, const unsigned *counter, unsigned n);
 /** Wait until the node holds @n calls, ending ones included. */
 void desk_wait_calls(struct desk *d, unsigned n);
 
+/** Who speaks in the call @id, which takes 20 ms frames of PCMU. */
+struct rig_sender desk_sender(struct desk *d, unsigned id);
+/** Send one frame of silence. */
+void desk_send(struct rig_sender *s);
+/** Send @n, and wait each time for what becomes of it. */
+void desk_echo(struct rig_sender *s, unsigned n);
+
 /** One association and what it was told. */
 struct client {
 	struct desk *desk;

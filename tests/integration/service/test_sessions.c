@@ -17,10 +17,7 @@
 
 #include "base/clock.h"
 
-#define NB 160u
 #define SOON (50 * CR_MS)
-
-static const uint8_t silence[NB] = { 0xff };
 
 static void a_bye_ends_the_sessions_calls(void **state)
 {
@@ -208,14 +205,8 @@ static void the_end_of_a_call_is_told_with_its_last_figures(void **state)
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
 	id = client_start(&c, "");
-	s = rig_sender(&d.rig, node_call_find(d.rig.node, id), NB);
-	for (unsigned i = 0; i < 10; i++) {
-		uint8_t buf[2048];
-		struct rtp_packet p;
-
-		rig_send(&s, silence, NB);
-		assert_true(rig_receive(&d.rig, buf, &p));
-	}
+	s = desk_sender(&d, id);
+	desk_echo(&s, 10);
 	client_do(&c, "call.stop", "{'call': 1}");
 	desk_wait_for(&d, &c.ended, 1);
 	assert_int_equal(desk_number(c.last_ended, "call"), id);
@@ -242,9 +233,9 @@ static void overload_is_told_to_every_session(void **state)
 	client_do(&c, "call.start",
 		  "{'ssrc': 1, 'in': {'codec': 'pcmu'}, 'out': {'codec': "
 		  "'spin', 'spin': '20ms', 'address': '127.0.0.1:9'}}");
-	s = rig_sender(&d.rig, node_call_find(d.rig.node, 1), NB);
+	s = desk_sender(&d, 1);
 	for (unsigned i = 0; i < 50; i++)
-		rig_send(&s, silence, NB);
+		desk_send(&s);
 	desk_wait_for(&d, &c.congestion, 1);
 	desk_wait_for(&d, &other.congestion, 1);
 	assert_true(desk_number(c.last_congestion, "lost_per_second") >= 1);
