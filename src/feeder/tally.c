@@ -4,9 +4,8 @@
  */
 #include "feeder/tally.h"
 
-#include <stdlib.h>
-
 #include "run/json.h"
+#include "run/metric.h"
 
 static uint64_t read_count(const atomic_uint_fast64_t *counter)
 {
@@ -52,41 +51,18 @@ void tally_merge(struct tally *to, const struct tally *from)
 	histogram_merge(&to->jitter, &from->jitter);
 }
 
-/* Parts per million, rounded up so that one lost frame is never nothing;
- * nothing of nothing is 0. */
-static int64_t share(uint64_t part, uint64_t whole)
-{
-	return whole ? (int64_t)((part * UINT64_C(1000000) + whole - 1) / whole)
-		     : 0;
-}
-
 int64_t tally_metric(const struct tally *t, enum campaign_metric m)
 {
-	switch (m) {
-	case METRIC_LOSS:
-		return share(t->lost, t->expected);
-	case METRIC_LATE:
-		return share(t->late, t->received);
-	case METRIC_MISSED:
-		return share(t->lost + t->late, t->expected);
-	case METRIC_ADMITTED: /* rounded down: one refused is not all */
-		return t->planned ? (int64_t)(t->admitted * UINT64_C(1000000) /
-					      t->planned)
-				  : 0;
-	case METRIC_P50_DELAY:
-		return histogram_quantile(&t->delay, 500000);
-	case METRIC_P99_DELAY:
-		return histogram_quantile(&t->delay, 990000);
-	case METRIC_P999_DELAY:
-		return histogram_quantile(&t->delay, 999000);
-	case METRIC_MAX_DELAY:
-		return histogram_max(&t->delay);
-	case METRIC_P99_JITTER:
-		return histogram_quantile(&t->jitter, 990000);
-	case NMETRICS:
-		break;
-	}
-	abort();
+	const struct run_counts c = {
+		.lost = { t->lost, t->expected },
+		.late = { t->late, t->received },
+		.missed = { t->lost + t->late, t->expected },
+		.admitted = { t->admitted, t->planned },
+		.delay = &t->delay,
+		.jitter = &t->jitter,
+	};
+
+	return run_metric(&c, m);
 }
 
 json_t *tally_json(const struct tally *t)

@@ -4,9 +4,8 @@
  */
 #include "sim/stats.h"
 
-#include <stdlib.h>
-
 #include "run/json.h"
+#include "run/metric.h"
 
 void flow_stats_merge(struct flow_stats *to, const struct flow_stats *from)
 {
@@ -18,43 +17,19 @@ void flow_stats_merge(struct flow_stats *to, const struct flow_stats *from)
 	histogram_merge(&to->jitter, &from->jitter);
 }
 
-/* Parts per million, rounded up so that one lost job is never nothing; nothing
- * of nothing is 0. */
-static int64_t share(uint64_t part, uint64_t whole)
-{
-	return whole ? (int64_t)((part * UINT64_C(1000000) + whole - 1) / whole)
-		     : 0;
-}
-
 int64_t flow_stats_metric(const struct flow_stats *s, enum campaign_metric m)
 {
-	uint64_t lost = s->overwritten + s->stale;
+	const uint64_t lost = s->overwritten + s->stale;
+	const struct run_counts c = {
+		.lost = { lost, s->done + lost },
+		.late = { s->late, s->done },
+		.missed = { s->missed, s->due },
+		.admitted = { s->admitted, s->planned },
+		.delay = &s->delay,
+		.jitter = &s->jitter,
+	};
 
-	switch (m) {
-	case METRIC_LOSS:
-		return share(lost, s->done + lost);
-	case METRIC_LATE:
-		return share(s->late, s->done);
-	case METRIC_MISSED:
-		return share(s->missed, s->due);
-	case METRIC_ADMITTED: /* rounded down: one refused is not all */
-		return s->planned ? (int64_t)(s->admitted * UINT64_C(1000000) /
-					      s->planned)
-				  : 0;
-	case METRIC_P50_DELAY:
-		return histogram_quantile(&s->delay, 500000);
-	case METRIC_P99_DELAY:
-		return histogram_quantile(&s->delay, 990000);
-	case METRIC_P999_DELAY:
-		return histogram_quantile(&s->delay, 999000);
-	case METRIC_MAX_DELAY:
-		return histogram_max(&s->delay);
-	case METRIC_P99_JITTER:
-		return histogram_quantile(&s->jitter, 990000);
-	case NMETRICS:
-		break;
-	}
-	abort();
+	return run_metric(&c, m);
 }
 
 json_t *flow_stats_json(const struct flow_stats *s)
