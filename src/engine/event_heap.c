@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/assert.h"
-
 /* Four children lie in one cache line, and the tree is half as deep. */
 #define KIDS 4u
 
@@ -119,14 +117,4 @@ void event_heap_set(struct event_heap *h, uint32_t owner, cr_ns at)
 	} else {
 		sink(h, place - 1, e);
 	}
-}
-
-uint32_t event_heap_pop(struct event_heap *h)
-{
-	uint32_t owner;
-
-	CR_ASSERT(h->count);
-	owner = h->event[0].owner;
-	take_out(h, 0);
-	return owner;
 }

@@ -39,7 +39,4 @@ static inline cr_ns event_heap_next(const struct event_heap *h)
 	return h->count ? h->event[0].at : CR_NEVER;
 }
 
-/** Take out the first event, which there must be; returns its owner. */
-uint32_t event_heap_pop(struct event_heap *h);
-
 #endif

@@ -2,9 +2,9 @@
 /*
  * The simulated driver.
  *
- * A lane is a run queue with its events. Owners of events: the lane's CPUs
- * (the job there ends, or its slice), then its tasks (the client's arrive()).
- * The policy's tick and the preemption grid are two times beside the heap.
+ * A lane is a run queue with its events: its CPUs' (the job there ends, or its
+ * slice) and its tasks' (the client's arrive()). The policy's tick and the
+ * preemption grid are two times beside them.
  *
  *   instant(now):  stop   CPUs whose event is due, slices first come to an end
  *                  again  what was stopped;  arrive  tasks whose time has come
@@ -14,45 +14,10 @@
  */
 #include "engine/sim.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "base/assert.h"
 #include "engine/cpus.h"
-#include "engine/event_heap.h"
+#include "engine/sim_state.h"
 #include "schedulers/policies.h"
-
-struct sim_cpu {
-	const struct sim_task *last; /* ran here before; may be gone: only
-					compared */
-	uint32_t last_id;
-	cr_ns overhead; /* at the begin of the turn in progress */
-	struct sim_cpu_stats stats;
-};
-
-struct lane {
-	struct cr_rq *rq;
-	struct event_heap events;
-	struct sim_cpu *cpu;	/* [rq->ncpu] */
-	struct sim_task **task; /* [slots], NULL: free */
-	uint32_t *vacant;	/* [nvacant] slots to be used again */
-	uint32_t slots, nvacant, room;
-	cr_ns now;
-	cr_ns unlocked;		 /* the lock is held until then */
-	cr_ns grid;		 /* next time kicks are honoured; CR_NEVER */
-	struct cr_cpus idle;	 /* rq->cpu[] indexes */
-	struct core_task **todo; /* [rq->ncpu] stopped, to be enqueued again */
-	unsigned ntodo;
-};
-
-struct sim {
-	struct sim_config cfg;
-	struct core *core;
-	struct lane *lane; /* [nlanes] */
-	unsigned nlanes;
-	struct sim_cpu *cpus; /* [core.ncpu], shared out to the lanes */
-	cr_ns now;
-};
 
 static struct sim_task *sim_task_of(struct core_task *t)
 {
@@ -62,19 +27,10 @@ static struct sim_task *sim_task_of(struct core_task *t)
 
 /* --- events --- */
 
-static uint32_t owner_of(const struct lane *l, const struct sim_task *t)
-{
-	return l->rq->ncpu + t->slot;
-}
-
-static bool owner_is_cpu(const struct lane *l, uint32_t owner)
-{
-	return owner < l->rq->ncpu;
-}
-
 static cr_ns next_of(const struct lane *l)
 {
-	return cr_ns_min(event_heap_next(&l->events),
+	return cr_ns_min(cr_ns_min(event_heap_next(&l->ends),
+				   event_queue_next(&l->arrivals)),
 			 cr_ns_min(l->rq->next_tick, l->grid));
 }
 
@@ -82,7 +38,7 @@ static cr_ns next_of(const struct lane *l)
 
 static void forget(struct sim *s, struct lane *l, struct sim_task *t)
 {
-	event_heap_set(&l->events, owner_of(l, t), CR_NEVER);
+	event_queue_set(&l->arrivals, t->slot, CR_NEVER, l->now);
 	l->task[t->slot] = NULL;
 	l->vacant[l->nvacant++] = t->slot;
 	core_del(s->core, &t->core, l->now);
@@ -106,7 +62,7 @@ static void stop(struct sim *s, struct lane *l, unsigned cpu, enum cr_stop why)
 	cr_ns ran = l->now - l->rq->cpu[cpu].since;
 	cr_ns served = cr_ns_max(ran - c->overhead, 0);
 
-	event_heap_set(&l->events, cpu, CR_NEVER);
+	event_heap_set(&l->ends, cpu, CR_NEVER);
 	(void)core_stop(s->core, l->rq, cpu, ran, why, l->now);
 	cr_cpus_add(&l->idle, cpu);
 	c->stats.busy += ran;
@@ -123,9 +79,8 @@ static void stop(struct sim *s, struct lane *l, unsigned cpu, enum cr_stop why)
 
 static void stop_due(struct sim *s, struct lane *l)
 {
-	while (event_heap_next(&l->events) == l->now &&
-	       owner_is_cpu(l, l->events.event[0].owner)) {
-		unsigned cpu = event_heap_pop(&l->events);
+	while (event_heap_next(&l->ends) == l->now) {
+		unsigned cpu = l->ends.event[0].owner;
 		const struct cr_cpu *c = &l->rq->cpu[cpu];
 		const struct sim_task *t =
 			sim_task_of(core_task_of(c->running));
@@ -154,13 +109,13 @@ static void arrive_due(struct sim *s, struct lane *l)
 {
 	const struct sim_client *client = &s->cfg.client;
 
-	while (event_heap_next(&l->events) == l->now) {
-		uint32_t owner = l->events.event[0].owner;
-		struct sim_task *t = l->task[owner - l->rq->ncpu];
+	while (event_queue_next(&l->arrivals) == l->now) {
+		uint32_t slot = l->arrivals.first.owner;
+		struct sim_task *t = l->task[slot];
 		cr_ns next = client->arrive(client->arg, t, l->now);
 
 		CR_ASSERT(next > l->now);
-		event_heap_set(&l->events, owner, next);
+		event_queue_set(&l->arrivals, slot, next, l->now);
 		if (t->core.task.state == CR_IDLE &&
 		    core_release(s->core, &t->core, l->now))
 			t->pending += s->cfg.overhead.release;
@@ -261,7 +216,7 @@ static void dispatch(struct sim *s, struct lane *l, unsigned cpu,
 	}
 	l->cpu[cpu].overhead = overhead;
 	cr_cpus_del(&l->idle, cpu);
-	event_heap_set(&l->events, cpu, end_of_turn(s, l, t, overhead));
+	event_heap_set(&l->ends, cpu, end_of_turn(s, l, t, overhead));
 }
 
 static void pick(struct sim *s, struct lane *l)
@@ -306,114 +261,6 @@ static void instant(struct sim *s, struct lane *l)
 
 /* --- what the client sees --- */
 
-static int lane_init(struct sim *s, unsigned i, cr_ns now)
-{
-	struct lane *l = &s->lane[i];
-
-	l->rq = core_rq(s->core, i);
-	l->cpu = &s->cpus[l->rq->first_cpu];
-	l->now = now;
-	l->grid = CR_NEVER;
-	for (unsigned c = 0; c < l->rq->ncpu; c++)
-		cr_cpus_add(&l->idle, c);
-	l->todo = calloc(l->rq->ncpu, sizeof(*l->todo));
-	return l->todo ? event_heap_grow(&l->events, l->rq->ncpu) : -ENOMEM;
-}
-
-int sim_open(struct sim **out, const struct sim_config *cfg, cr_ns now,
-	     struct cr_err *e)
-{
-	struct sim *s = calloc(1, sizeof(*s));
-	int err;
-
-	if (!s)
-		return cr_fail(e, -ENOMEM, "out of memory");
-	s->cfg = *cfg;
-	s->cfg.core.preemptible = cfg->preempt != SIM_FRAME;
-	s->now = now;
-	err = core_open(&s->core, &s->cfg.core, now, e);
-	if (err) {
-		sim_close(s);
-		return err;
-	}
-	s->nlanes = core_nrq(s->core);
-	s->lane = calloc(s->nlanes, sizeof(*s->lane));
-	s->cpus = calloc(cfg->core.ncpu, sizeof(*s->cpus));
-	err = s->lane && s->cpus ? 0 : -ENOMEM;
-	for (unsigned i = 0; i < s->nlanes && !err; i++)
-		err = lane_init(s, i, now);
-	if (err) {
-		sim_close(s);
-		return cr_fail(e, err, "out of memory for the simulator");
-	}
-	*out = s;
-	return 0;
-}
-
-static void lane_fini(struct lane *l)
-{
-	event_heap_fini(&l->events);
-	free(l->task);
-	free(l->vacant);
-	free(l->todo);
-}
-
-void sim_close(struct sim *s)
-{
-	if (!s)
-		return;
-	for (unsigned i = 0; s->lane && i < s->nlanes; i++)
-		lane_fini(&s->lane[i]);
-	free(s->lane);
-	free(s->cpus);
-	core_close(s->core);
-	free(s);
-}
-
-/* Room for one more task in @l. 0 or -ENOMEM. */
-static int make_room(struct lane *l)
-{
-	uint32_t room = l->room ? 2 * l->room : 64;
-	struct sim_task **task;
-	uint32_t *vacant;
-
-	if (l->nvacant || l->slots < l->room)
-		return 0;
-	if (event_heap_grow(&l->events, l->rq->ncpu + room))
-		return -ENOMEM;
-	task = realloc(l->task, room * sizeof(struct sim_task *));
-	if (!task)
-		return -ENOMEM;
-	l->task = task;
-	vacant = realloc(l->vacant, room * sizeof(*vacant));
-	if (!vacant)
-		return -ENOMEM;
-	l->vacant = vacant;
-	l->room = room;
-	return 0;
-}
-
-int sim_add(struct sim *s, struct sim_task *t, struct cr_verdict *v)
-{
-	int rq = core_admit(s->core, &t->core.task, v);
-	struct lane *l;
-
-	if (rq < 0)
-		return rq;
-	l = &s->lane[rq];
-	if (make_room(l))
-		return -ENOMEM;
-	t->core.backlog = &s->cfg.client.backlog;
-	t->lane = (uint32_t)rq;
-	t->slot = l->nvacant ? l->vacant[--l->nvacant] : l->slots++;
-	t->cpu = -1;
-	t->started = t->leaving = false;
-	t->pending = 0;
-	l->task[t->slot] = t;
-	core_add(s->core, &t->core, (unsigned)rq, s->now);
-	return 0;
-}
-
 void sim_remove(struct sim *s, struct sim_task *t)
 {
 	struct lane *l = &s->lane[t->lane];
@@ -443,30 +290,38 @@ void sim_arrive_at(struct sim *s, struct sim_task *t, cr_ns at)
 	struct lane *l = &s->lane[t->lane];
 
 	CR_ASSERT(at >= l->now);
-	event_heap_set(&l->events, owner_of(l, t), at);
+	event_queue_set(&l->arrivals, t->slot, at, l->now);
+}
+
+static void run_lane(struct sim *s, struct lane *l)
+{
+	cr_ns next;
+
+	while ((next = next_of(l)) < s->until) {
+		l->now = cr_ns_max(next, l->now);
+		instant(s, l);
+	}
+	l->now = s->until;
+}
+
+/* The lanes of part @part. */
+static void run_part(void *arg, unsigned part)
+{
+	struct sim *s = arg;
+	unsigned i = (part * s->nlanes + s->nparts - 1) / s->nparts;
+
+	for (; i < s->nlanes && s->lane[i].part == part; i++)
+		run_lane(s, &s->lane[i]);
 }
 
 void sim_run(struct sim *s, cr_ns until)
 {
 	CR_ASSERT(until >= s->now);
-	for (unsigned i = 0; i < s->nlanes; i++) {
-		struct lane *l = &s->lane[i];
-		cr_ns next;
-
-		while ((next = next_of(l)) < until) {
-			l->now = cr_ns_max(next, l->now);
-			instant(s, l);
-		}
-		l->now = until;
-	}
+	s->until = until;
+	crew_run(s->crew, s->nparts, run_part, s);
 	s->now = until;
 	if (core_replaced(s->core))
 		(void)sim_switch(s, &cr_sched_fifo, NULL, NULL);
-}
-
-cr_ns sim_now(const struct sim *s)
-{
-	return s->now;
 }
 
 int sim_switch(struct sim *s, const struct cr_sched_ops *ops, const char *opts,
@@ -488,14 +343,4 @@ int sim_switch(struct sim *s, const struct cr_sched_ops *ops, const char *opts,
 		pick(s, &s->lane[i]);
 	}
 	return rc;
-}
-
-struct core *sim_core(struct sim *s)
-{
-	return s->core;
-}
-
-struct sim_cpu_stats sim_cpu_stats(const struct sim *s, unsigned cpu)
-{
-	return s->cpus[cpu].stats;
 }

@@ -6,14 +6,16 @@
  *
  * Every run queue has its own events and its own course of time between two
  * calls of sim_run(): nothing one does reaches another (a policy that steals
- * would; see sim_run()). At one instant of a run queue happen, in this order:
+ * would; it is not asked to here). So several threads may run them, and it
+ * makes no difference. At one instant of a run queue happen, in this order:
  * all stops, all enqueues (those stopped, then arrivals by task), the tick,
  * preemptions, and the picks by rising CPU.
  *
  * Overheads lengthen the turn in which they occur and count as its service,
  * as on a machine.
  *
- * Thread rule: one thread.
+ * Thread rule: one thread. In sim_run() callbacks of the client may come from
+ * several, those of one part (sim_part_of()) from one at a time.
  */
 #ifndef ENGINE_SIM_H
 #define ENGINE_SIM_H
@@ -82,6 +84,7 @@ struct sim_config {
 	cr_ns quantum; /**< SIM_QUANTUM: grid, > 0                       */
 	struct sim_overhead overhead;
 	struct sim_client client;
+	unsigned threads; /**< to run in, the caller's included; 0: 1        */
 };
 
 /** What one CPU did. */
@@ -117,10 +120,19 @@ void sim_abandon(struct sim *s, struct sim_task *t);
 void sim_arrive_at(struct sim *s, struct sim_task *t, cr_ns at);
 
 /**
- * Let everything happen that is due before @until (excluded), run queue after
- * run queue, and set every clock to @until.
+ * Let everything happen that is due before @until (excluded), in each run queue
+ * for itself, and set every clock to @until. The farther away @until, the
+ * longer a run queue's tasks stay in the cache.
  */
 void sim_run(struct sim *s, cr_ns until);
+
+/**
+ * The run queues, and so the tasks, are dealt out to parts, neighbours to the
+ * same one: what part a task that was added belongs to, and how many there are
+ * (64 at most, however many threads). Any thread.
+ */
+unsigned sim_parts(const struct sim *s);
+unsigned sim_part_of(const struct sim *s, const struct sim_task *t);
 
 /** The time reached by the last sim_run(). */
 cr_ns sim_now(const struct sim *s);

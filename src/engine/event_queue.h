@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What happens next, as event_heap.h, for many owners most of whom come again
+ * after the same time: whoever wants an event one period from now comes behind
+ * all who wanted that before, so that every period has a run, a ring of events
+ * in order that is appended to. What does not fit a run goes to a heap.
+ *
+ * Thread rule: one thread.
+ */
+#ifndef ENGINE_EVENT_QUEUE_H
+#define ENGINE_EVENT_QUEUE_H
+
+#include "engine/event_heap.h"
+
+/** Periods with a run of their own: the frame lengths of telephony. */
+#define EVENT_RUNS 4u
+
+/** A ring; indexes count on for ever. */
+struct event_run {
+	struct event *event; /**< [room], a power of two                    */
+	uint32_t room;
+	uint32_t head, behind; /**< of the first, no hole; behind the last  */
+	cr_ns period;
+};
+
+/** event_queue_init() first. */
+struct event_queue {
+	struct event first; /**< at CR_NEVER: none                          */
+	unsigned nruns;
+	uint32_t room;	 /**< for owners                                    */
+	uint32_t *place; /**< [room] owner's index in its run, see the code */
+	struct event_run run[EVENT_RUNS];
+	struct event_heap heap; /**< the others                             */
+};
+
+void event_queue_init(struct event_queue *q);
+/** Make room for owners 0..@owners - 1. 0, or -ENOMEM: nothing is lost. */
+int event_queue_grow(struct event_queue *q, uint32_t owners);
+void event_queue_fini(struct event_queue *q);
+
+/** Some owners will come every @period (> 0). 0, or -ENOMEM. */
+int event_queue_expect(struct event_queue *q, cr_ns period);
+
+/** @owner's event is at @at (>= @now) now, wherever it was before; CR_NEVER:
+ * none. */
+void event_queue_set(struct event_queue *q, uint32_t owner, cr_ns at,
+		     cr_ns now);
+
+/** When the first event is; CR_NEVER: there is none. */
+static inline cr_ns event_queue_next(const struct event_queue *q)
+{
+	return q->first.at;
+}
+
+#endif
