@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The course of a simulation:
+ * The course of a simulation, on a grid of 10 ms:
  *
- *   open -> every 10 ms: calls join, calls leave, time goes on -> end, sums
+ *   open -> calls leave, calls join, time goes on until more do -> end, sums
  */
 #include "sim/simulation.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/assert.h"
 #include "sim/workload.h"
 
-/* How far time goes between two looks at calls and at the user. */
+/* Calls join and leave on this grid. */
 #define STEP (10 * CR_MS)
+/* How far time goes between two looks at the user. A run queue goes so far at a
+ * time, and its calls stay in the cache; but a trace is put in order of time
+ * over all run queues, step by step. */
+#define STRIDE (20 * STEP)
 /* A call leaves so long after its last job, as under codec-feeder. */
 #define DRAIN (500 * CR_MS)
 
@@ -138,12 +143,30 @@ static bool go_on(struct simulation *s, cr_ns now)
 	const struct simulation_progress p = {
 		.now = now,
 		.end = s->cfg->duration,
-		.jobs = s->w.jobs,
+		.jobs = workload_jobs(&s->w),
 	};
 
 	if (s->cfg->progress && !s->cfg->progress(s->cfg->arg, &p))
 		s->result->interrupted = true;
-	return !s->result->interrupted && !s->w.failed;
+	return !s->result->interrupted;
+}
+
+/* When calls join or leave next, or the user is looked at: behind @now, on the
+ * grid. */
+static cr_ns next_look(const struct simulation *s, cr_ns now)
+{
+	const struct plan *p = s->cfg->plan;
+	cr_ns next = now + (s->cfg->trace ? STEP : STRIDE), at;
+
+	if (s->joined < p->count) {
+		at = p->calls[s->joined].start / STEP * STEP;
+		next = cr_ns_min(next, at);
+	}
+	if (s->left < s->nleavers) {
+		at = leave_time(&p->calls[s->leavers[s->left]], p);
+		next = cr_ns_min(next, (at + STEP - 1) / STEP * STEP);
+	}
+	return cr_ns_min(next, s->cfg->duration);
 }
 
 /* What ends at the very end of the campaign still counts: time goes on for
@@ -154,17 +177,13 @@ static int play(struct simulation *s)
 	int rc = 0;
 
 	while (now < end && !rc && go_on(s, now)) {
-		cr_ns next = cr_ns_min(now + STEP, end);
-
 		leave_calls(s, now);
-		rc = join_calls(s, next);
-		now = next;
+		rc = join_calls(s, cr_ns_min(now + STEP, end));
+		now = next_look(s, now);
 		if (!rc)
-			sim_run(s->sim, now == end ? end + 1 : now);
+			rc = workload_run(&s->w, now == end ? end + 1 : now);
 	}
 	s->result->end = now;
-	if (s->w.failed)
-		rc = -ENOMEM;
 	return rc;
 }
 
@@ -178,13 +197,15 @@ static void conclude(struct simulation *s)
 		workload_fini(&s->calls[i]);
 		r->calls[i] = s->calls[i].sum;
 	}
-	for (unsigned f = 0; f < s->cfg->plan->campaign->flow_count; f++)
+	for (unsigned f = 0; f < s->cfg->plan->campaign->flow_count; f++) {
+		workload_sum(&s->w, f, &r->flows[f]);
 		flow_stats_merge(r->total, &r->flows[f]);
+	}
 	for (unsigned c = 0; c < r->ncpu; c++)
 		r->cpu[c] = sim_cpu_stats(s->sim, c);
 }
 
-static struct sim_config config_of(struct simulation *s)
+static struct sim_config config_of(const struct simulation *s)
 {
 	const struct campaign_platform *p = &s->cfg->platform;
 	struct sim_config cfg = {
@@ -200,7 +221,8 @@ static struct sim_config config_of(struct simulation *s)
 		.overhead = { p->overhead.decision, p->overhead.context,
 			      p->overhead.migration, p->overhead.release,
 			      p->overhead.lock },
-		.client = workload_client(&s->w),
+		.client = workload_client(),
+		.threads = s->cfg->threads,
 	};
 
 	for (unsigned c = 0; c < CR_NCLASSES; c++)
@@ -208,29 +230,50 @@ static struct sim_config config_of(struct simulation *s)
 	return cfg;
 }
 
-static int open_all(struct simulation *s, struct cr_err *e)
+/* Zeroed. */
+static struct sim_call *make_calls(size_t n)
+{
+	struct sim_call *c =
+		aligned_alloc(alignof(struct sim_call), n * sizeof(*c));
+
+	if (c)
+		memset(c, 0, n * sizeof(*c));
+	return c;
+}
+
+static int allocate(struct simulation *s)
 {
 	const struct plan *p = s->cfg->plan;
 	struct simulation_result *r = s->result;
-	struct sim_config cfg = config_of(s);
 
-	s->calls = calloc(p->count, sizeof(*s->calls));
+	s->calls = make_calls(p->count);
 	s->leavers = calloc(p->count, sizeof(*s->leavers));
 	r->flows = calloc(p->campaign->flow_count, sizeof(*r->flows));
 	r->total = calloc(1, sizeof(*r->total));
 	r->calls = calloc(p->count, sizeof(*r->calls));
-	if (!s->calls || !s->leavers || !r->calls || !r->flows || !r->total ||
-	    find_leavers(s))
-		return cr_fail(e, -ENOMEM, "out of memory for %zu calls",
-			       p->count);
-	r->ncpu = cfg.core.ncpu;
+	if (!s->calls || !s->leavers || !r->calls || !r->flows || !r->total)
+		return -ENOMEM;
+	return find_leavers(s);
+}
+
+static int open_all(struct simulation *s, struct cr_err *e)
+{
+	const struct plan *p = s->cfg->plan;
+	struct sim_config cfg = config_of(s);
+	int rc = sim_open(&s->sim, &cfg, 0, e);
+
+	if (rc)
+		return rc;
+	s->result->ncpu = cfg.core.ncpu;
 	s->w = (struct workload){ .plan = p,
 				  .costs = s->cfg->costs,
 				  .replays = s->cfg->replays,
-				  .stats = r->flows,
 				  .trace = s->cfg->trace,
 				  .end = s->cfg->duration };
-	return sim_open(&s->sim, &cfg, 0, e);
+	if (workload_open(&s->w, s->sim) || allocate(s))
+		return cr_fail(e, -ENOMEM, "out of memory for %zu calls",
+			       p->count);
+	return 0;
 }
 
 int simulation_run(const struct simulation_cfg *cfg,
@@ -241,13 +284,13 @@ int simulation_run(const struct simulation_cfg *cfg,
 	int rc = open_all(&s, e);
 
 	if (!rc) {
-		s.w.sim = s.sim;
 		rc = play(&s);
 		conclude(&s);
 		if (rc)
 			(void)cr_fail(e, rc, "out of memory after %.3f s",
 				      (double)r.end / 1e9);
 	}
+	workload_close(&s.w);
 	sim_close(s.sim);
 	free(s.calls);
 	free(s.leavers);

@@ -7,7 +7,8 @@
  * those that end before the campaign leave half a second after their last one,
  * as codec-feeder has it.
  *
- * Thread rule: one thread.
+ * Thread rule: one thread, which may have others work for it; the result does
+ * not depend on how many.
  */
 #ifndef SIM_SIMULATION_H
 #define SIM_SIMULATION_H
@@ -18,7 +19,7 @@
 #include "sim/cost_model.h"
 #include "sim/stats.h"
 
-/** How it goes, every 10 ms of virtual time. */
+/** How it goes, every 200 ms of virtual time or oftener. */
 struct simulation_progress {
 	cr_ns now, end;
 	uint64_t jobs; /**< done */
@@ -32,6 +33,7 @@ struct simulation_cfg {
 	const char *opts; /**< of the scheduler, or ""                      */
 	struct campaign_platform platform;
 	cr_ns duration;
+	unsigned threads; /**< to run in, the caller's included; 0: 1       */
 	struct trace_file *trace; /**< its header written; NULL: none       */
 	/** Go on? False ends the simulation. May be NULL. */
 	bool (*progress)(void *arg, const struct simulation_progress *p);

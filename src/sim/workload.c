@@ -31,26 +31,26 @@ static int64_t stamp(cr_ns t)
 	return cr_ns_add(t, WORKLOAD_EPOCH);
 }
 
-static void put_record(struct sim_call *c, const struct backlog_entry *job,
+static void put_record(struct sim_call *c, const struct cr_job *job,
 		       struct cr_trace_job r)
 {
 	union cr_trace_record record;
 
-	if (!c->w->trace)
+	if (!c->part->w->trace)
 		return;
 	r.kind = CR_TRACE_JOB;
 	r.call = c->st.core.task.id;
-	r.seq = (uint32_t)job->frame;
+	r.seq = (uint32_t)job->seq;
 	r.arrival = stamp(job->arrival);
 	r.deadline = stamp(job->deadline);
-	r.rtp_ts = (uint32_t)job->frame * c->rtp_step;
+	r.rtp_ts = (uint32_t)job->seq * c->rtp_step;
 	memset(&record, 0, sizeof(record));
 	record.job = r;
-	trace_file_put(c->w->trace, &record);
+	workload_trace(c->part, &record);
 }
 
 /* A job that was not done. */
-static void count_undone(struct sim_call *c, const struct backlog_entry *job,
+static void count_undone(struct sim_call *c, const struct cr_job *job,
 			 enum cr_outcome why, cr_ns now)
 {
 	struct flow_stats *s = c->stats;
@@ -61,7 +61,7 @@ static void count_undone(struct sim_call *c, const struct backlog_entry *job,
 	c->sum.overwritten += why == CR_OUT_OVERWRITTEN;
 	c->sum.stale += why == CR_OUT_STALE;
 	c->sum.left += why == CR_OUT_CANCELLED;
-	if (job->deadline <= c->w->end) {
+	if (job->deadline <= c->part->w->end) {
 		s->due++;
 		s->missed++;
 		c->sum.missed++;
@@ -77,36 +77,52 @@ static cr_ns distance(cr_ns a, cr_ns b)
 	return a > b ? a - b : b - a;
 }
 
-static void count_done(struct sim_call *c, cr_ns now)
+static void count_delay(struct sim_call *c, const struct cr_job *job, cr_ns now)
 {
 	struct flow_stats *s = c->stats;
-	const struct backlog_entry *job = &c->job;
+	bool late = now > job->deadline;
+	cr_ns delay = now - job->arrival;
+
+	s->late += late;
+	c->sum.late += late;
+	if (job->deadline <= c->part->w->end) {
+		s->due++;
+		s->missed += late;
+		c->sum.missed += late;
+	}
+	c->sum.delay += delay;
+	c->sum.delay_max = cr_ns_max(c->sum.delay_max, delay);
+	histogram_add(&s->delay, delay);
+}
+
+static void count_done(struct sim_call *c, const struct cr_job *job, cr_ns now)
+{
+	struct flow_stats *s = c->stats;
 
 	s->done++;
-	s->late += now > job->deadline;
-	if (job->deadline <= c->w->end) {
-		s->due++;
-		s->missed += now > job->deadline;
-		c->sum.missed += now > job->deadline;
-	}
 	c->sum.done++;
-	c->sum.late += now > job->deadline;
-	c->sum.delay += now - job->arrival;
-	c->sum.delay_max = cr_ns_max(c->sum.delay_max, now - job->arrival);
 	s->moves += c->st.moves;
 	s->splits += c->st.splits;
 	s->service += c->total;
-	histogram_add(&s->delay, now - job->arrival);
-	if (c->worked && job->frame == c->last_frame + 1)
+	count_delay(c, job, now);
+	if (c->worked && job->seq == c->last_frame + 1)
 		histogram_add(&s->jitter,
 			      distance(now - c->last_end, c->flow->ptime));
 	c->worked = true;
 	c->last_end = now;
-	c->last_frame = job->frame;
-	c->w->jobs++;
+	c->last_frame = job->seq;
+	c->part->jobs++;
 }
 
 /* --- arrivals --- */
+
+static void describe(const struct backlog_entry *e, struct cr_job *job)
+{
+	job->seq = e->frame;
+	job->arrival = e->arrival;
+	job->eligible = e->eligible;
+	job->deadline = e->deadline;
+}
 
 static void job_comes(struct sim_call *c, struct arrival_job j)
 {
@@ -116,22 +132,26 @@ static void job_comes(struct sim_call *c, struct arrival_job j)
 				   .eligible = t.eligible,
 				   .deadline = t.deadline };
 	struct backlog_entry dropped;
+	struct cr_job lost = { 0 };
 	int rc;
 
 	if (c->flow->cls == CR_BE)
 		e.deadline = CR_NEVER;
 	rc = backlog_put(&c->backlog, &e, &dropped);
-	c->w->failed |= rc < 0;
+	c->part->failed |= rc < 0;
 	c->stats->jobs += rc >= 0;
 	c->sum.jobs += rc >= 0;
-	if (rc > 0)
-		count_undone(c, &dropped, CR_OUT_OVERWRITTEN, j.at);
+	if (rc <= 0)
+		return;
+	describe(&dropped, &lost);
+	count_undone(c, &lost, CR_OUT_OVERWRITTEN, j.at);
 }
 
 /* Look for the next arrival within the campaign; returns when. */
 static cr_ns look_ahead(struct sim_call *c)
 {
-	if (!arrival_next(&c->arrival, &c->next) || c->next.at >= c->w->end)
+	if (!arrival_next(&c->arrival, &c->next) ||
+	    c->next.at >= c->part->w->end)
 		c->next.at = CR_NEVER;
 	return c->next.at;
 }
@@ -155,10 +175,7 @@ static bool peek(struct core_task *t, struct cr_job *job)
 
 	if (!e)
 		return false;
-	job->seq = e->frame;
-	job->arrival = e->arrival;
-	job->eligible = e->eligible;
-	job->deadline = e->deadline;
+	describe(e, job);
 	return true;
 }
 
@@ -169,7 +186,6 @@ static bool claim(struct core_task *t, uint64_t seq)
 
 	if (!e || e->frame != seq)
 		return false;
-	c->job = *e;
 	backlog_drop(&c->backlog);
 	return true;
 }
@@ -177,10 +193,7 @@ static bool claim(struct core_task *t, uint64_t seq)
 static void shed(struct core_task *t, const struct cr_job *job,
 		 enum cr_outcome why, cr_ns now)
 {
-	struct sim_call *c = call_of(t);
-
-	(void)job; /* it is the one claimed last */
-	count_undone(c, &c->job, why, now);
+	count_undone(call_of(t), job, why, now);
 }
 
 static cr_ns cost(void *arg, struct sim_task *t)
@@ -195,7 +208,8 @@ static cr_ns cost(void *arg, struct sim_task *t)
 /* The closed model: a process that ends late does not sleep, it goes on. */
 static void close_loop(struct sim_call *c, cr_ns now)
 {
-	bool at_once = arrival_done(&c->arrival, c->job.arrival, now);
+	bool at_once =
+		arrival_done(&c->arrival, c->st.core.task.job.arrival, now);
 
 	if (look_ahead(c) == CR_NEVER)
 		return;
@@ -203,27 +217,28 @@ static void close_loop(struct sim_call *c, cr_ns now)
 		job_comes(c, c->next);
 		c->next.at = CR_NEVER;
 	} else {
-		sim_arrive_at(c->w->sim, &c->st, c->next.at);
+		sim_arrive_at(c->part->w->sim, &c->st, c->next.at);
 	}
 }
 
 static void done(void *arg, struct sim_task *t, unsigned cpu, cr_ns now)
 {
 	struct sim_call *c = call_of(&t->core);
+	const struct cr_job *job = &t->core.task.job;
 
 	(void)arg;
-	count_done(c, now);
+	count_done(c, job, now);
 	put_record(
-		c, &c->job,
+		c, job,
 		(struct cr_trace_job){
 			.outcome = CR_OUT_DONE,
 			.worker = (uint16_t)cpu,
-			.release = stamp(t->core.task.job.release),
+			.release = stamp(job->release),
 			.pick = stamp(t->first),
 			.start = stamp(t->first),
 			.end = stamp(now),
 			.sent = stamp(now),
-			.away = now - t->first - t->core.task.job.ran,
+			.away = now - t->first - job->ran,
 			.codec_ns = (uint32_t)cr_ns_min(c->total, UINT32_MAX),
 		});
 	if (c->flow->arrival.kind == ARRIVAL_CLOSED)
@@ -248,7 +263,7 @@ static void faulty(void *arg, const struct core_fault *fault, cr_ns now)
 		  text, (long long)now);
 }
 
-struct sim_client workload_client(struct workload *w)
+struct sim_client workload_client(void)
 {
 	return (struct sim_client){
 		.backlog = { peek, claim, shed },
@@ -257,7 +272,6 @@ struct sim_client workload_client(struct workload *w)
 		.done = done,
 		.gone = gone,
 		.faulty = faulty,
-		.arg = w,
 	};
 }
 
@@ -310,7 +324,7 @@ static void trace_call(const struct sim_call *c, cr_ns now)
 	union cr_trace_record r;
 	cr_ns units = t->period / (250 * CR_US);
 
-	if (!c->w->trace)
+	if (!c->part->w->trace)
 		return;
 	memset(&r, 0, sizeof(r));
 	r.call.kind = CR_TRACE_CALL;
@@ -323,10 +337,10 @@ static void trace_call(const struct sim_call *c, cr_ns now)
 	r.call.rel_deadline = t->rel_deadline;
 	r.call.weight = t->weight;
 	set_codecs(&r.call, c->flow);
-	trace_file_put(c->w->trace, &r);
+	workload_trace(c->part, &r);
 }
 
-static int set_up(struct sim_call *c, uint32_t id)
+static int set_up(struct sim_call *c, const struct workload *w, uint32_t id)
 {
 	const struct campaign_flow *f = c->flow;
 	struct release_cfg cfg = {
@@ -347,8 +361,7 @@ static int set_up(struct sim_call *c, uint32_t id)
 	c->backlog.most = (uint32_t)f->ring;
 	if (!f->ring && !f->synthetic)
 		c->backlog.most = LIVE_RING;
-	arrival_init(&c->arrival, c->w->plan, c->plan,
-		     &c->w->replays[c->plan->flow]);
+	arrival_init(&c->arrival, w->plan, c->plan, &w->replays[c->plan->flow]);
 	fill_task(c, id);
 	return release_init(&c->release, &cfg, NULL);
 }
@@ -359,16 +372,16 @@ int workload_begin(struct workload *w, struct sim_call *c,
 {
 	int rc;
 
-	c->w = w;
 	c->plan = call;
 	c->flow = &w->plan->campaign->flows[call->flow];
 	c->cost = &w->costs[call->flow];
-	c->stats = &w->stats[call->flow];
-	rc = set_up(c, id);
+	rc = set_up(c, w, id);
 	CR_ASSERT(!rc); /* the campaign's loader has checked it */
 	rc = sim_add(w->sim, &c->st, v);
 	if (rc)
 		return rc;
+	c->part = &w->part[sim_part_of(w->sim, &c->st)];
+	c->stats = &c->part->stats[call->flow];
 	c->here = c->sum.admitted = true;
 	trace_call(c, sim_now(w->sim));
 	sim_arrive_at(w->sim, &c->st, look_ahead(c));
@@ -379,14 +392,15 @@ void workload_end(struct sim_call *c)
 {
 	bool running = c->st.core.task.state == CR_RUNNING;
 	bool begun = c->st.started;
-	struct backlog_entry job = c->job;
+	struct cr_job job = c->st.core.task.job;
+	struct sim *sim = c->part->w->sim;
 
 	/* sheds what waits, and a job that was interrupted */
-	sim_abandon(c->w->sim, &c->st);
+	sim_abandon(sim, &c->st);
 	if (begun)
 		c->stats->service += c->total - c->st.left;
 	if (running)
-		count_undone(c, &job, CR_OUT_CANCELLED, sim_now(c->w->sim));
+		count_undone(c, &job, CR_OUT_CANCELLED, sim_now(sim));
 }
 
 void workload_fini(struct sim_call *c)

@@ -4,10 +4,13 @@
  * arrivals, its waiting jobs, what they cost and what became of them. The
  * client of engine/sim.h.
  *
- * Thread rule: one thread.
+ * Thread rule: one thread; in workload_run() the callbacks of one part (see
+ * engine/sim.h) are called by one thread at a time.
  */
 #ifndef SIM_WORKLOAD_H
 #define SIM_WORKLOAD_H
+
+#include <stdalign.h>
 
 #include "engine/release.h"
 #include "engine/sim.h"
@@ -20,44 +23,75 @@
 /** The campaign's begin in a trace. */
 #define WORKLOAD_EPOCH CR_SEC
 
+/** What the calls of one part of the run queues share: what threads write. */
+struct workload_part {
+	alignas(64) struct workload *w;
+	struct flow_stats *stats; /**< [flow_count]                         */
+	uint64_t jobs;		  /**< ended so far                         */
+	bool failed;		  /**< out of memory                        */
+	union cr_trace_record *record; /**< [records] of the workload_run()
+					    under way                       */
+	size_t records, room;
+};
+
 /** What all calls share. */
 struct workload {
 	const struct plan *plan;
 	const struct cost_model *costs; /**< [flow_count]                   */
 	const struct replay *replays; /**< [flow_count] arrivals from a trace */
-	struct flow_stats *stats;     /**< [flow_count]                   */
-	struct trace_file *trace;     /**< NULL: none                     */
-	struct sim *sim;
+	struct trace_file *trace;     /**< NULL: none                       */
 	cr_ns end; /**< of the campaign: nothing comes from then on          */
-	uint64_t jobs; /**< ended so far                                     */
-	bool failed; /**< out of memory                                      */
+
+	/* workload_open()'s */
+	struct sim *sim;
+	struct workload_part *part; /**< [sim_parts()]                      */
+	bool running;		    /**< in workload_run()                  */
 };
 
-/** One call. Zero, then workload_begin(). */
+/** One call. Zero, then workload_begin(). In the order in which a job needs
+ * it; aligned, for neighbours may belong to run queues of two threads. */
 struct sim_call {
-	struct sim_task st;
-	struct call_sum sum;
-	struct workload *w;
-	const struct plan_call *plan;
+	alignas(64) struct sim_task st;
+	struct workload_part *part;
 	const struct campaign_flow *flow;
-	const struct cost_model *cost;
 	struct flow_stats *stats;
-	struct arrival arrival;
+	const struct cost_model *cost;
 	struct arrival_job next; /**< next to come                          */
-	struct release release;
 	struct backlog backlog;
-	struct backlog_entry job; /**< claimed                              */
 	struct cost_source draws; /**< of the costs                         */
 	cr_ns total;		  /**< cost of the claimed job              */
 	cr_ns last_end;
 	uint64_t last_frame;
-	uint32_t rtp_step;
 	bool worked; /**< last_end and last_frame are set                    */
 	bool here;   /**< admitted and not gone                              */
+	uint32_t rtp_step;
+	struct call_sum sum;
+	const struct plan_call *plan;
+	struct arrival arrival;
+	struct release release;
 };
 
-/** What the simulated driver is to call; @w as its argument. */
-struct sim_client workload_client(struct workload *w);
+/** Make the parts of @w, whose @sim is open. 0 or -ENOMEM; either way
+ * workload_close(). */
+int workload_open(struct workload *w, struct sim *sim);
+void workload_close(struct workload *w);
+
+/** sim_run(), and what was traced goes to the trace. 0, or -ENOMEM. */
+int workload_run(struct workload *w, cr_ns until);
+
+/** Trace @r: at once, or when the workload_run() under way has ended. The
+ * thread that serves @p. */
+void workload_trace(struct workload_part *p, const union cr_trace_record *r);
+
+/** Jobs ended so far. */
+uint64_t workload_jobs(const struct workload *w);
+
+/** Add what the parts counted of flow @flow to @to. */
+void workload_sum(const struct workload *w, unsigned flow,
+		  struct flow_stats *to);
+
+/** What the simulated driver is to call. */
+struct sim_client workload_client(void);
 
 /**
  * Let @call join under the number @id at sim_now(), its arrivals set up. 0, or
