@@ -232,6 +232,7 @@ static int run(struct job *j, const struct campaign *c)
 	}
 	j->cfg.platform = s->platform;
 	j->cfg.duration = s->duration;
+	j->cfg.threads = j->options.threads;
 	j->cfg.plan = &plan;
 	j->cfg.costs = m.costs;
 	j->cfg.replays = m.replays;

@@ -13,6 +13,7 @@ struct sim_options {
 	const char *out;      /**< run folder, or NULL */
 	const char *trace;    /**< file, or NULL */
 	bool json, quiet;
+	unsigned threads; /**< to simulate in, >= 1 */
 };
 
 /** What is simulated: the campaign's settings, or the command line's. */
