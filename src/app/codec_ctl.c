@@ -133,38 +133,6 @@ static int complain(int code, const char *text)
 	return code;
 }
 
-/* "host", "host:port", "::1" or "[::1]:port". */
-static int parse_to(struct transport_addr *a, const char *text)
-{
-	const char *end = strrchr(text, ']');
-	const char *colon = strrchr(text, ':');
-	size_t length = strlen(text);
-	long port = TRANSPORT_SCTP_PORT;
-	char *rest;
-
-	if (text[0] == '[' && end) {
-		colon = end[1] == ':' ? end + 1 : NULL;
-		text++;
-		length = (size_t)(end - text);
-	} else if (colon && strchr(text, ':') == colon) {
-		length = (size_t)(colon - text);
-	} else {
-		colon = NULL;
-	}
-	if (colon) {
-		port = strtol(colon + 1, &rest, 10);
-		if (*rest || rest == colon + 1 || port < 1 || port > 65535)
-			return -EINVAL;
-	}
-	if (!length || length >= sizeof(a->host))
-		return -EINVAL;
-	memcpy(a->host, text, length);
-	a->host[length] = '\0';
-	a->sctp_port = (uint16_t)port;
-	a->udp_port = (uint16_t)udp_port;
-	return 0;
-}
-
 /* Returns an exit code; on 0 *@result is the caller's. */
 static int ask(struct rpc_client *c, const char *method, json_t *params,
 	       json_t **result)
@@ -380,7 +348,8 @@ static int run(struct event_base *base, const struct ctl_request *r)
 	struct cr_err e = { 0 };
 	int rc;
 
-	if (parse_to(&cfg.to, to)) {
+	cfg.to.udp_port = (uint16_t)udp_port;
+	if (transport_addr_parse(&cfg.to, to)) {
 		json_decref(r->params);
 		return complain(EXIT_USAGE, "--to: should be HOST, HOST:PORT "
 					    "or [IPV6]:PORT");

@@ -151,37 +151,15 @@ static int complain(int code, const struct cr_err *e)
 	return code;
 }
 
-/* "host", "host:port", "[::1]:port", "::1" */
 static int read_to(struct transport_addr *to, struct cr_err *e)
 {
-	const char *text = raw.to, *colon = strrchr(text, ':');
-	bool bracket = text[0] == '[', port;
-	const char *end = bracket ? strchr(text, ']') : NULL;
-	size_t n;
+	int rc = transport_addr_parse(to, raw.to);
 
-	port = bracket ? end && end[1] == ':'
-		       : colon && strchr(text, ':') == colon;
-	if (!end)
-		end = port ? colon : text + strlen(text);
-	text += bracket;
-	n = (size_t)(end - text);
-	if (!n || n >= sizeof(to->host))
-		return cr_fail(e, -EINVAL, "--to %s: needs HOST[:PORT]",
-			       raw.to);
-	(void)snprintf(to->host, sizeof(to->host), "%.*s", (int)n, text);
 	to->udp_port = (uint16_t)raw.udp_port;
-	to->sctp_port = TRANSPORT_SCTP_PORT;
-	if (port) {
-		char *rest;
-		long v = strtol(colon + 1, &rest, 10);
-
-		if (*rest || rest == colon + 1 || v < 1 || v > UINT16_MAX)
-			return cr_fail(e, -EINVAL,
-				       "--to %s: the port must be 1..65535",
-				       raw.to);
-		to->sctp_port = (uint16_t)v;
-	}
-	return 0;
+	if (rc == -ERANGE)
+		return cr_fail(e, rc, "--to %s: the port must be 1..65535",
+			       raw.to);
+	return rc ? cr_fail(e, rc, "--to %s: needs HOST[:PORT]", raw.to) : 0;
 }
 
 static int flow_unknown(const struct campaign *c, const char *name,

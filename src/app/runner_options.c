@@ -225,20 +225,12 @@ static void control_address(struct runner_options *o)
 {
 	struct transport_addr *to = &o->service.listen;
 	struct sockaddr_storage a;
-	char *colon;
 
 	address("control", raw.control, &a);
-	(void)snprintf(o->control, sizeof(o->control), "%s", raw.control);
-	(void)snprintf(to->host, sizeof(to->host), "%s",
-		       raw.control + (raw.control[0] == '['));
-	colon = strrchr(to->host, ':');
-	*colon = '\0';
-	if (colon > to->host && colon[-1] == ']')
-		colon[-1] = '\0';
-	to->sctp_port = (uint16_t)address_port(&a);
-	to->udp_port = (uint16_t)raw.udp_port;
-	if (!to->sctp_port)
+	if (transport_addr_parse(to, raw.control))
 		die("control", "needs a port");
+	to->udp_port = (uint16_t)raw.udp_port;
+	(void)snprintf(o->control, sizeof(o->control), "%s", raw.control);
 }
 
 static unsigned run_queues(void)

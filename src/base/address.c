@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,21 @@ unsigned address_port(const struct sockaddr_storage *a)
 	return ntohs(((const struct sockaddr_in *)(const void *)a)->sin_port);
 }
 
+void address_set_port(struct sockaddr_storage *a, unsigned port)
+{
+	if (a->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)(void *)a)->sin6_port =
+			htons((uint16_t)port);
+	else
+		((struct sockaddr_in *)(void *)a)->sin_port =
+			htons((uint16_t)port);
+}
+
+static bool same_link(uint32_t a, uint32_t b)
+{
+	return !a || !b || a == b;
+}
+
 bool address_equal(const struct sockaddr_storage *a,
 		   const struct sockaddr_storage *b)
 {
@@ -37,6 +53,7 @@ bool address_equal(const struct sockaddr_storage *a,
 		return a4->sin_port == b4->sin_port &&
 		       a4->sin_addr.s_addr == b4->sin_addr.s_addr;
 	return a6->sin6_port == b6->sin6_port &&
+	       same_link(a6->sin6_scope_id, b6->sin6_scope_id) &&
 	       !memcmp(&a6->sin6_addr, &b6->sin6_addr, sizeof(a6->sin6_addr));
 }
 
@@ -59,28 +76,39 @@ const char *address_text(const struct sockaddr_storage *a, char *buf,
 	return buf;
 }
 
-/* Cut "host:port" or "[host]:port" in two. */
-static int split(const char *text, char *host, size_t size, unsigned *port)
+static int read_port(const char *text, int *port)
 {
-	const char *colon = strrchr(text, ':');
-	size_t len = colon ? (size_t)(colon - text) : 0;
 	char *end;
-	unsigned long n;
+	unsigned long n = strtoul(text, &end, 10);
 
-	if (!colon || colon[1] < '0' || colon[1] > '9')
+	if (*text < '0' || *text > '9' || *end || n > UINT16_MAX)
+		return -ERANGE;
+	*port = (int)n;
+	return 0;
+}
+
+int address_split(const char *text, char *host, size_t size, int *port)
+{
+	bool bracket = *text == '[';
+	const char *end = strchr(text, bracket ? ']' : ':');
+	const char *after;
+	int given = -1;
+	size_t len;
+
+	text += bracket;
+	if (bracket && !end)
 		return -EINVAL;
-	n = strtoul(colon + 1, &end, 10);
-	if (*end || n > 65535)
+	if (!end || (!bracket && strchr(end + 1, ':')))
+		end = text + strlen(text);
+	after = end + bracket;
+	len = (size_t)(end - text);
+	if (!len || len >= size || (*after && *after != ':'))
 		return -EINVAL;
-	if (len >= 2 && text[0] == '[' && text[len - 1] == ']') {
-		text++;
-		len -= 2;
-	}
-	if (!len || len >= size)
-		return -EINVAL;
+	if (*after && read_port(after + 1, &given))
+		return -ERANGE;
 	memcpy(host, text, len);
 	host[len] = '\0';
-	*port = (unsigned)n;
+	*port = given;
 	return 0;
 }
 
@@ -89,9 +117,9 @@ int address_parse(const char *text, struct sockaddr_storage *out)
 	struct sockaddr_in a4 = { .sin_family = AF_INET };
 	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6 };
 	char host[INET6_ADDRSTRLEN];
-	unsigned port;
+	int port;
 
-	if (split(text, host, sizeof(host), &port))
+	if (address_split(text, host, sizeof(host), &port) || port < 0)
 		return -EINVAL;
 	a4.sin_port = htons((uint16_t)port);
 	a6.sin6_port = htons((uint16_t)port);

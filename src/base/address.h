@@ -13,17 +13,28 @@
 const char *address_text(const struct sockaddr_storage *a, char *buf,
 			 size_t size);
 
+/**
+ * Cut "host", "host:port" or "[host]:port" in two; the host may be a name. An
+ * IPv6 address without brackets has no port.
+ *
+ * Returns 0, @host and *@port (-1: none is given), -EINVAL: no host or one of
+ * @size octets or more, or -ERANGE: the port is no number from 0 to 65535.
+ */
+int address_split(const char *text, char *host, size_t size, int *port);
+
 /** Read a numeric address with a port (0 allowed). 0 or -EINVAL. */
 int address_parse(const char *text, struct sockaddr_storage *out);
 
 /** Bytes of @a that the kernel wants. */
 socklen_t address_length(const struct sockaddr_storage *a);
 
-/** Same family, address and port? */
+/** Same family, address and port? And the same link (scope), where both name
+ * one: a datagram's sender does, an address read from text does not. */
 bool address_equal(const struct sockaddr_storage *a,
 		   const struct sockaddr_storage *b);
 
 /** Its port in host order. */
 unsigned address_port(const struct sockaddr_storage *a);
+void address_set_port(struct sockaddr_storage *a, unsigned port);
 
 #endif

@@ -4,10 +4,10 @@
  */
 #include <errno.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "control/transport_ops.h"
 
 int endpoint_resolve(struct address *a, const char *host, uint16_t port,
@@ -38,8 +38,8 @@ int endpoint_towards(struct address *a, const struct address *to,
 
 	if (fd < 0)
 		return cr_fail(e, -errno, "UDP socket: %s", strerror(errno));
-	if (!endpoint_port(&probe))
-		endpoint_set_port(&probe, TRANSPORT_UDP_PORT);
+	if (!address_port(&probe.sa))
+		address_set_port(&probe.sa, TRANSPORT_UDP_PORT);
 	if (connect(fd, (const struct sockaddr *)&probe.sa, probe.len) ||
 	    getsockname(fd, (struct sockaddr *)&found.sa, &found.len))
 		rc = cr_fail(e, -errno, "no way to the server: %s",
@@ -47,24 +47,9 @@ int endpoint_towards(struct address *a, const struct address *to,
 	(void)close(fd);
 	if (rc)
 		return rc;
-	endpoint_set_port(&found, 0);
+	address_set_port(&found.sa, 0);
 	*a = found;
 	return 0;
-}
-
-uint16_t endpoint_port(const struct address *a)
-{
-	if (a->sa.ss_family == AF_INET6)
-		return ntohs(((const struct sockaddr_in6 *)&a->sa)->sin6_port);
-	return ntohs(((const struct sockaddr_in *)&a->sa)->sin_port);
-}
-
-void endpoint_set_port(struct address *a, uint16_t port)
-{
-	if (a->sa.ss_family == AF_INET6)
-		((struct sockaddr_in6 *)&a->sa)->sin6_port = htons(port);
-	else
-		((struct sockaddr_in *)&a->sa)->sin_port = htons(port);
 }
 
 void endpoint_host(const struct address *a, char *buf, size_t size)
@@ -81,5 +66,5 @@ void endpoint_text(const struct address *a, char *buf, size_t size)
 	endpoint_host(a, host, sizeof(host));
 	(void)snprintf(buf, size,
 		       a->sa.ss_family == AF_INET6 ? "[%s]:%u" : "%s:%u", host,
-		       (unsigned)endpoint_port(a));
+		       address_port(&a->sa));
 }

@@ -3,8 +3,24 @@
  * Chooses the SCTP stack and passes calls on to it. Knows neither of them.
  */
 #include <errno.h>
+#include <string.h>
 
+#include "base/address.h"
 #include "control/transport_ops.h"
+
+int transport_addr_parse(struct transport_addr *a, const char *text)
+{
+	char host[sizeof(a->host)];
+	int port, rc = address_split(text, host, sizeof(host), &port);
+
+	if (rc)
+		return rc;
+	if (!port)
+		return -ERANGE;
+	memcpy(a->host, host, sizeof(host));
+	a->sctp_port = port < 0 ? TRANSPORT_SCTP_PORT : (uint16_t)port;
+	return 0;
+}
 
 /* How a kernel without SCTP answers: depends on socket type and family. */
 static bool stack_missing(int rc)

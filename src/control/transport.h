@@ -38,6 +38,11 @@ struct transport_addr {
 	uint16_t udp_port;  /**< UDP encapsulation port of the server (9899)  */
 };
 
+/** Read "HOST", "HOST:PORT" or "[IPV6]:PORT" into @a's host and SCTP port
+ * (TRANSPORT_SCTP_PORT when none is given). 0, -EINVAL (no host, or too long),
+ * or -ERANGE (the port is not 1..65535). Any thread. */
+int transport_addr_parse(struct transport_addr *a, const char *text);
+
 enum transport_event_kind {
 	TRANSPORT_UP,	      /**< association ready; @peer is set         */
 	TRANSPORT_DATA,	      /**< a message or the next part of it        */

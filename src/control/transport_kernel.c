@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "control/transport_kernel.h"
 
 enum { BACKLOG = 64 };
@@ -89,7 +90,7 @@ static int bind_to(struct kernel *k, struct address *local, struct cr_err *e)
 {
 	char name[80];
 
-	endpoint_set_port(local, k->cfg.local.sctp_port);
+	address_set_port(&local->sa, k->cfg.local.sctp_port);
 	endpoint_text(local, name, sizeof(name));
 	if (bind(k->fd, (const struct sockaddr *)&local->sa, local->len))
 		return cr_fail(e, -errno, "bind SCTP %s: %s", name,
@@ -219,7 +220,7 @@ static void kernel_local(const struct transport *t, struct transport_addr *addr)
 	if (!k->local.len)
 		return;
 	endpoint_host(&k->local, addr->host, sizeof(addr->host));
-	addr->sctp_port = endpoint_port(&k->local);
+	addr->sctp_port = (uint16_t)address_port(&k->local.sa);
 }
 
 const struct transport_ops transport_kernel_ops = {

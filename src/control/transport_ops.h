@@ -67,9 +67,6 @@ int endpoint_resolve(struct address *a, const char *host, uint16_t port,
 int endpoint_towards(struct address *a, const struct address *to,
 		     struct cr_err *e);
 
-uint16_t endpoint_port(const struct address *a);
-void endpoint_set_port(struct address *a, uint16_t port);
-
 /** "127.0.0.1:40100", "[::1]:40100", into @buf. */
 void endpoint_text(const struct address *a, char *buf, size_t size);
 

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/clock.h"
 #include "control/transport_user.h"
 
@@ -344,7 +345,7 @@ static int open_towards(struct user *u, const struct address *server,
 		rc = endpoint_towards(&local, server, e);
 	if (rc)
 		return rc;
-	endpoint_set_port(&local, u->cfg.local.udp_port);
+	address_set_port(&local.sa, u->cfg.local.udp_port);
 	rc = open_udp(u, &local, e);
 	if (rc)
 		return rc;
@@ -438,7 +439,7 @@ static void user_local(const struct transport *t, struct transport_addr *addr)
 	if (u->fd < 0)
 		return;
 	endpoint_host(&u->local, addr->host, sizeof(addr->host));
-	addr->udp_port = endpoint_port(&u->local);
+	addr->udp_port = (uint16_t)address_port(&u->local.sa);
 }
 
 const struct transport_ops transport_user_ops = {

@@ -7,7 +7,8 @@
 
 #include <netinet/in.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "base/address.h"
 
 enum { BUCKETS = 1024 };
 
@@ -20,23 +21,6 @@ static struct peer_chain bucket[BUCKETS];
 static struct peer_queue idle = TAILQ_HEAD_INITIALIZER(idle);
 static unsigned nidle;
 
-static bool same_address(const struct address *a, const struct address *b)
-{
-	const struct sockaddr_in6 *a6 = (const void *)&a->sa;
-	const struct sockaddr_in6 *b6 = (const void *)&b->sa;
-	const struct sockaddr_in *a4 = (const void *)&a->sa;
-	const struct sockaddr_in *b4 = (const void *)&b->sa;
-
-	if (a->sa.ss_family != b->sa.ss_family)
-		return false;
-	if (a->sa.ss_family == AF_INET6)
-		return a6->sin6_port == b6->sin6_port &&
-		       a6->sin6_scope_id == b6->sin6_scope_id &&
-		       !memcmp(&a6->sin6_addr, &b6->sin6_addr, 16);
-	return a4->sin_port == b4->sin_port &&
-	       a4->sin_addr.s_addr == b4->sin_addr.s_addr;
-}
-
 /* FNV-1a over address and port. */
 static struct peer_chain *bucket_of(const struct address *addr)
 {
@@ -45,7 +29,7 @@ static struct peer_chain *bucket_of(const struct address *addr)
 	bool v6 = addr->sa.ss_family == AF_INET6;
 	const unsigned char *p =
 		v6 ? (const void *)&a6->sin6_addr : (const void *)&a4->sin_addr;
-	uint32_t h = UINT32_C(2166136261) ^ endpoint_port(addr);
+	uint32_t h = UINT32_C(2166136261) ^ address_port(&addr->sa);
 
 	for (unsigned i = 0; i < (v6 ? 16u : 4u); i++)
 		h = (h ^ p[i]) * UINT32_C(16777619);
@@ -58,7 +42,7 @@ struct user_peer *peers_find(const void *owner, const struct address *addr)
 
 	LIST_FOREACH(p, bucket_of(addr), chain)
 	{
-		if (p->owner == owner && same_address(&p->addr, addr))
+		if (p->owner == owner && address_equal(&p->addr.sa, &addr->sa))
 			return p;
 	}
 	return NULL;

@@ -2,14 +2,12 @@
 /*
  * Addresses and CPU lists as text, there and back.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include <errno.h>
+#include <netinet/in.h>
 
 #include "base/address.h"
 #include "base/cpu_list.h"
+#include "cmocka_cr.h"
 
 static void addresses_survive_the_round_trip(void **state)
 {
@@ -37,6 +35,8 @@ static void what_is_no_address_is_refused(void **state)
 					   "127.0.0.1:-1",
 					   "localhost:1",
 					   "[::1]",
+					   "::1:5004",
+					   "[::1:5004",
 					   "1.2.3:4",
 					   "127.0.0.1: 1" };
 	struct sockaddr_storage a;
@@ -44,6 +44,115 @@ static void what_is_no_address_is_refused(void **state)
 	(void)state;
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(address_parse(bad[i], &a), -22);
+}
+
+/* Names are hosts too; only brackets give an IPv6 address a port. */
+static void a_host_is_cut_from_its_port(void **state)
+{
+	static const struct {
+		const char *text, *host;
+		int port;
+	} good[] = {
+		{ "localhost", "localhost", -1 },
+		{ "localhost:0", "localhost", 0 },
+		{ "10.1.2.3:65535", "10.1.2.3", 65535 },
+		{ "::1", "::1", -1 },
+		{ "::1:5004", "::1:5004", -1 },
+		{ "[::1]", "::1", -1 },
+		{ "[::1]:5004", "::1", 5004 },
+	};
+	char host[16];
+	int port;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_int_equal(
+			address_split(good[i].text, host, sizeof(host), &port),
+			0);
+		assert_string_equal(host, good[i].host);
+		assert_int_equal(port, good[i].port);
+	}
+}
+
+static void a_bad_split_says_what_is_bad(void **state)
+{
+	static const char *const hosts[] = { "",
+					     ":1",
+					     "[]:1",
+					     "[::1",
+					     "[::1]1",
+					     "[::1]x:1",
+					     "0123456789abcdef" };
+	static const char *const ports[] = {
+		"a:",	"a:x",	   "a:-1",   "a: 1",	   "a:+1",
+		"a:1x", "a:65536", "[::1]:", "[::1]:70000"
+	};
+	char host[16] = "kept";
+	int port = 7;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
+		assert_int_equal(
+			address_split(hosts[i], host, sizeof(host), &port),
+			-EINVAL);
+	for (unsigned i = 0; i < sizeof(ports) / sizeof(ports[0]); i++)
+		assert_int_equal(
+			address_split(ports[i], host, sizeof(host), &port),
+			-ERANGE);
+	assert_string_equal(host, "kept");
+	assert_int_equal(port, 7);
+}
+
+static struct sockaddr_storage parsed(const char *text)
+{
+	struct sockaddr_storage a;
+
+	assert_int_equal(address_parse(text, &a), 0);
+	return a;
+}
+
+static void a_port_is_set_and_read(void **state)
+{
+	struct sockaddr_storage v4 = parsed("10.1.2.3:4");
+	struct sockaddr_storage v6 = parsed("[::1]:5");
+	char text[64];
+
+	(void)state;
+	assert_int_equal(address_port(&v4), 4);
+	assert_int_equal(address_port(&v6), 5);
+	address_set_port(&v4, 65535);
+	address_set_port(&v6, 256);
+	assert_string_equal(address_text(&v4, text, sizeof(text)),
+			    "10.1.2.3:65535");
+	assert_string_equal(address_text(&v6, text, sizeof(text)), "[::1]:256");
+}
+
+static void set_link(struct sockaddr_storage *a, uint32_t link)
+{
+	((struct sockaddr_in6 *)(void *)a)->sin6_scope_id = link;
+}
+
+static void equal_is_family_host_port_and_link(void **state)
+{
+	static const char *const all[] = { "10.1.2.3:4",  "10.1.2.4:4",
+					   "10.1.2.3:5",  "[fe80::1]:4",
+					   "[fe80::2]:4", "[fe80::1]:5" };
+	struct sockaddr_storage a, b;
+
+	(void)state;
+	for (unsigned i = 0; i < 6; i++)
+		for (unsigned k = 0; k < 6; k++) {
+			a = parsed(all[i]);
+			b = parsed(all[k]);
+			assert_int_equal(address_equal(&a, &b), i == k);
+		}
+	a = b = parsed("[fe80::1]:4");
+	set_link(&a, 2);
+	assert_true(address_equal(&a, &b)); /* b says nothing of it */
+	set_link(&b, 3);
+	assert_false(address_equal(&a, &b));
+	set_link(&b, 2);
+	assert_true(address_equal(&a, &b));
 }
 
 static void cpu_lists_keep_their_order(void **state)
@@ -76,6 +185,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(addresses_survive_the_round_trip),
 		cmocka_unit_test(what_is_no_address_is_refused),
+		cmocka_unit_test(a_host_is_cut_from_its_port),
+		cmocka_unit_test(a_bad_split_says_what_is_bad),
+		cmocka_unit_test(a_port_is_set_and_read),
+		cmocka_unit_test(equal_is_family_host_port_and_link),
 		cmocka_unit_test(cpu_lists_keep_their_order),
 		cmocka_unit_test(what_is_no_cpu_list_is_refused),
 	};
