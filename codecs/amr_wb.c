@@ -3,11 +3,11 @@
  * AMR wide-band (3GPP TS 26.171, ITU-T G.722.2): encoder libvo-amrwbenc,
  * decoder libopencore-amrwb.
  *
- * Frames as in amr.c: what follows the ToC octet of the storage format; the
- * mode is the frame type. The decoder gets lost and bad frames as frame type
- * 14 (SPEECH_LOST) and NO_DATA as 15; it conceals both after speech and goes on
- * with comfort noise after SID. Before the first speech frame it would do so
- * from memory that it has not set, so there is silence until then.
+ * The decoder knows what to do with frame types 0 to 9, 14 and 15 only. It gets
+ * lost and bad frames as 14 (SPEECH_LOST) and NO_DATA as 15; it conceals both
+ * after speech and goes on with comfort noise after SID. Before the first
+ * speech frame it would do so from memory that it has not set, so there is
+ * silence until then.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,19 +16,15 @@
 #include <opencore-amrwb/dec_if.h>
 #include <vo-amrwbenc/enc_if.h>
 
+#include "codecs/amr_frame.h"
 #include "codecs/common.h"
 #include "codecs/registry.h"
 
 enum {
 	SAMPLES = 320,
-	FT_SID = 9,
 	FT_SPEECH_LOST = 14,
-	FT_NO_DATA = 15,
-	SID_BYTES = 5,
 	NMODES = 9,
 	FRAME_BYTES = 1 + 60, /* ToC and the frame of the highest mode */
-	TOC_FT_SHIFT = 3,
-	TOC_QUALITY = 1 << 2,
 };
 
 struct encoder {
@@ -56,14 +52,13 @@ static const struct cr_codec_mode modes[NMODES] = {
 static int encoder_open(void **enc, const struct cr_codec_cfg *cfg,
 			struct cr_err *e)
 {
-	int ret = codec_check(&codec_amr_wb, cfg, e);
+	void *state;
 	struct encoder *s;
+	int ret = codec_new_state(&codec_amr_wb, cfg, sizeof(*s), &state, e);
 
 	if (ret)
 		return ret;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return codec_no_memory(&codec_amr_wb, e);
+	s = state;
 	s->dtx = cfg->dtx;
 	s->lib = E_IF_init();
 	if (!s->lib) {
@@ -79,21 +74,12 @@ static int encode(void *enc, unsigned mode, const int16_t *pcm,
 {
 	const struct encoder *s = enc;
 	uint8_t buf[FRAME_BYTES];
-	unsigned ft;
 	int bytes;
 
 	if (mode >= NMODES)
 		return -EINVAL;
 	bytes = E_IF_encode(s->lib, (int)mode, pcm, buf, s->dtx);
-	ft = buf[0] >> TOC_FT_SHIFT & 0xf;
-	if (bytes <= 1 || ft == FT_NO_DATA) {
-		codec_no_data(out, FT_NO_DATA);
-		return 0;
-	}
-	codec_speech(out, ft, (unsigned)bytes - 1);
-	if (ft == FT_SID)
-		out->kind = CR_FRAME_SID;
-	memcpy(out->data, buf + 1, out->bytes);
+	amr_frame_load(&codec_amr_wb, buf, bytes, out);
 	return 0;
 }
 
@@ -110,14 +96,13 @@ static void encoder_close(void *enc)
 static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 			struct cr_err *e)
 {
-	int ret = codec_check(&codec_amr_wb, cfg, e);
+	void *state;
 	struct decoder *s;
+	int ret = codec_new_state(&codec_amr_wb, cfg, sizeof(*s), &state, e);
 
 	if (ret)
 		return ret;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return codec_no_memory(&codec_amr_wb, e);
+	s = state;
 	s->lib = D_IF_init();
 	if (!s->lib) {
 		free(s);
@@ -127,34 +112,20 @@ static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 	return 0;
 }
 
-/* The frame type under which the library may see @in: it knows what to do with
- * 0..9, 14 and 15 only. */
-static unsigned type_of(const struct cr_frame *in)
-{
-	if (in->kind == CR_FRAME_SPEECH && in->mode < NMODES &&
-	    in->bytes == modes[in->mode].bytes)
-		return in->mode;
-	if (in->kind == CR_FRAME_SID && in->bytes == SID_BYTES)
-		return FT_SID;
-	if (in->kind == CR_FRAME_NO_DATA)
-		return FT_NO_DATA;
-	return FT_SPEECH_LOST;
-}
-
 static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
 {
 	struct decoder *s = dec;
 	uint8_t buf[FRAME_BYTES] = { 0 };
-	unsigned ft = type_of(in);
+	unsigned ft = amr_frame_store(
+		&codec_amr_wb, in,
+		in->kind == CR_FRAME_NO_DATA ? AMR_FT_NO_DATA : FT_SPEECH_LOST,
+		buf);
 
 	s->started |= ft < NMODES;
 	if (!s->started) {
 		memset(pcm, 0, SAMPLES * sizeof(*pcm));
 		return SAMPLES;
 	}
-	buf[0] = (uint8_t)(ft << TOC_FT_SHIFT | TOC_QUALITY);
-	if (ft <= FT_SID)
-		memcpy(buf + 1, in->data, in->bytes);
 	D_IF_decode(s->lib, buf, pcm, 0);
 	return SAMPLES;
 }

@@ -5,6 +5,7 @@
 #include "codecs/common.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Half as loud with every lost frame; after these the rest is inaudible. */
@@ -66,6 +67,21 @@ int codec_no_memory(const struct cr_codec *c, struct cr_err *e)
 {
 	return cr_fail(e, -ENOMEM, "codec %s: no memory for one more state",
 		       c->name);
+}
+
+int codec_new_state(const struct cr_codec *c, const struct cr_codec_cfg *cfg,
+		    size_t bytes, void **state, struct cr_err *e)
+{
+	int ret = codec_check(c, cfg, e);
+	void *s;
+
+	if (ret)
+		return ret;
+	s = calloc(1, bytes);
+	if (!s)
+		return codec_no_memory(c, e);
+	*state = s;
+	return 0;
 }
 
 void conceal_init(struct conceal *c, unsigned samples)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the codecs share: checking how they are opened, and hiding lost frames
- * of those that have no concealment of their own. Only for codecs/.
+ * What the codecs share: opening them, and hiding lost frames of those that
+ * have no concealment of their own. Only for codecs/.
  */
 #ifndef CODECS_COMMON_H
 #define CODECS_COMMON_H
@@ -21,6 +21,13 @@ unsigned codec_samples(const struct cr_codec *c,
  */
 int codec_check(const struct cr_codec *c, const struct cr_codec_cfg *cfg,
 		struct cr_err *e);
+
+/**
+ * Check @cfg as codec_check() does and make a state of @bytes, all zero. 0 and
+ * *@state (free(3)), or -EINVAL or -ENOMEM with @e. Any thread.
+ */
+int codec_new_state(const struct cr_codec *c, const struct cr_codec_cfg *cfg,
+		    size_t bytes, void **state, struct cr_err *e);
 
 /** -ENOMEM with the message that all codecs give. */
 int codec_no_memory(const struct cr_codec *c, struct cr_err *e);

@@ -94,32 +94,26 @@ int16_t alaw_decode(uint8_t code)
 static int open_encoder(const struct cr_codec *codec, void **enc,
 			const struct cr_codec_cfg *cfg, struct cr_err *e)
 {
-	int ret = codec_check(codec, cfg, e);
 	struct encoder *s;
+	int ret = codec_new_state(codec, cfg, sizeof(*s), enc, e);
 
 	if (ret)
 		return ret;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return codec_no_memory(codec, e);
+	s = *enc;
 	s->samples = codec_samples(codec, cfg);
-	*enc = s;
 	return 0;
 }
 
 static int open_decoder(const struct cr_codec *codec, void **dec,
 			const struct cr_codec_cfg *cfg, struct cr_err *e)
 {
-	int ret = codec_check(codec, cfg, e);
 	struct decoder *s;
+	int ret = codec_new_state(codec, cfg, sizeof(*s), dec, e);
 
 	if (ret)
 		return ret;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return codec_no_memory(codec, e);
+	s = *dec;
 	conceal_init(&s->conceal, codec_samples(codec, cfg));
-	*dec = s;
 	return 0;
 }
 

@@ -89,14 +89,13 @@ static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 		.sample_rate = 8000,
 		.packet_max = BYTES_63,
 	};
-	int ret = codec_check(&codec_g723_1, cfg, e);
+	void *state;
 	struct decoder *s;
+	int ret = codec_new_state(&codec_g723_1, cfg, sizeof(*s), &state, e);
 
 	if (ret)
 		return ret;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return codec_no_memory(&codec_g723_1, e);
+	s = state;
 	ret = lav_decoder_open(&s->lav, &spec, e);
 	if (ret)
 		free(s);

@@ -30,48 +30,46 @@ struct decoder {
 	struct conceal conceal;
 };
 
-static int check(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
-		 struct cr_err *e)
+static int check_spin(const struct cr_codec *codec,
+		      const struct cr_codec_cfg *cfg, struct cr_err *e)
 {
 	if (cfg->spin < 0 || cfg->spin > SPIN_MAX)
 		return cr_fail(e, -EINVAL,
 			       "codec %s: spin %lld ns a frame; use 0..%lld",
 			       codec->name, (long long)cfg->spin,
 			       (long long)SPIN_MAX);
-	return codec_check(codec, cfg, e);
+	return 0;
 }
 
 static int open_encoder(const struct cr_codec *codec, void **enc,
 			const struct cr_codec_cfg *cfg, struct cr_err *e)
 {
-	int ret = check(codec, cfg, e);
+	int ret = check_spin(codec, cfg, e);
 	struct encoder *s;
 
+	if (!ret)
+		ret = codec_new_state(codec, cfg, sizeof(*s), enc, e);
 	if (ret)
 		return ret;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return codec_no_memory(codec, e);
+	s = *enc;
 	s->samples = codec_samples(codec, cfg);
 	s->spin = cfg->spin;
-	*enc = s;
 	return 0;
 }
 
 static int open_decoder(const struct cr_codec *codec, void **dec,
 			const struct cr_codec_cfg *cfg, struct cr_err *e)
 {
-	int ret = check(codec, cfg, e);
+	int ret = check_spin(codec, cfg, e);
 	struct decoder *s;
 
+	if (!ret)
+		ret = codec_new_state(codec, cfg, sizeof(*s), dec, e);
 	if (ret)
 		return ret;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return codec_no_memory(codec, e);
+	s = *dec;
 	s->spin = cfg->spin;
 	conceal_init(&s->conceal, codec_samples(codec, cfg));
-	*dec = s;
 	return 0;
 }
 
