@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/divisor.h"
 #include "campaign/random.h"
 #include "media/payload.h"
 #include "speech/speech.h"
@@ -223,17 +224,6 @@ bool source_fits(const struct campaign_flow *a, const struct campaign_flow *b)
 		if (strcmp(a->input[i], b->input[i]) != 0)
 			return false;
 	return true;
-}
-
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-	while (b) {
-		uint64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
 }
 
 void source_voice_init(struct source_voice *v, const struct source *s,

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "base/divisor.h"
+
 /* The n-th output of SplitMix64 (Steele, Lea, Flood 2014): a good mixer. */
 static uint64_t mix(uint64_t x)
 {
@@ -15,17 +17,6 @@ static uint64_t mix(uint64_t x)
 	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
 	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
 	return x ^ x >> 31;
-}
-
-static size_t common_divisor(size_t a, size_t b)
-{
-	while (b) {
-		size_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
 }
 
 void speech_reader_init(struct speech_reader *r,
