@@ -205,6 +205,26 @@ static inline struct rig_task *rig_add(struct sim_rig *rig, cr_ns period,
 	return rig_add_with(rig, period, cost, NULL);
 }
 
+static inline void rig_set_nice(struct rig_task *r)
+{
+	const int *nice = r->rig->user;
+
+	r->st.core.task.nice = *nice;
+}
+
+/** As rig_add() with a nice value; a refusal fails the test. */
+static inline struct rig_task *rig_add_nice(struct sim_rig *rig, int nice,
+					    cr_ns period, cr_ns cost)
+{
+	struct rig_task *r;
+
+	rig->user = &nice;
+	r = rig_add_with(rig, period, cost, rig_set_nice);
+	rig->user = NULL;
+	assert_non_null(r);
+	return r;
+}
+
 /** A task with the jobs @job[@n], in order of arrival; they must outlive it. */
 static inline struct rig_task *rig_add_jobs(struct sim_rig *rig,
 					    const struct sim_job *job,

@@ -5,11 +5,7 @@
 #define _GNU_SOURCE
 #include "rig.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cmocka_cr.h"
 
 #include <event2/thread.h>
 #include <poll.h>
@@ -21,6 +17,7 @@
 
 #include "base/address.h"
 #include "base/clock.h"
+#include "json_text.h"
 #include "node/call_params.h"
 #include "udp/socket.h"
 
@@ -96,16 +93,10 @@ int rig_try(struct rig *r, const char *json, struct node_call **nc,
 	    struct cr_err *e)
 {
 	struct call_request request;
-	char text[1024], to[64];
-	json_t *params, *out;
+	json_t *params = json_text(json), *out;
+	char to[64];
 	int err;
 
-	(void)snprintf(text, sizeof(text), "%s", json);
-	for (char *c = text; *c; c++)
-		if (*c == '\'')
-			*c = '"';
-	params = json_loads(text, 0, NULL);
-	assert_non_null(params);
 	(void)snprintf(to, sizeof(to), "127.0.0.1:%u", r->port);
 	out = json_object_get(params, "out");
 	if (out && !json_object_get(out, "address"))

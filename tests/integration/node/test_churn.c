@@ -3,11 +3,7 @@
  * Calls that come and go while frames are on their way: nothing is lost
  * track of. Every packet that was accepted ends in exactly one counter.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cmocka_cr.h"
 
 #include <stdio.h>
 #include <stdlib.h>

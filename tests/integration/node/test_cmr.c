@@ -3,11 +3,7 @@
  * Codec mode requests (RFC 4867): what a peer asks for in what it sends
  * changes the encoder of the other direction, whoever ends first.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cmocka_cr.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,11 +4,7 @@
  * so, counts it, goes on with fifo, and no call loses a frame; a debug build
  * aborts. SABOTEUR is the path of the policy's object.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cmocka_cr.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -3,11 +3,7 @@
  * What the network may do to a node: foreign senders, wrong types, duplicates,
  * late packets, garbage. Everything is counted, nothing disturbs the call.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cmocka_cr.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,11 +4,7 @@
  * cannot be done is lost evenly, nothing gets old, and afterwards every call
  * has every frame again.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cmocka_cr.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,11 +3,7 @@
  * The way of a frame through a real node: sockets, rings, engine, codecs. What
  * comes back is compared with the codec libraries' own output, bit by bit.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cmocka_cr.h"
 
 #include <stdio.h>
 #include <string.h>

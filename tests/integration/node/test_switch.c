@@ -2,11 +2,7 @@
 /*
  * From any scheduler to any other under 200 calls: no frame is lost.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cmocka_cr.h"
 
 #include <stdio.h>
 #include <string.h>

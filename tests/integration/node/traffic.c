@@ -4,11 +4,7 @@
  */
 #include "traffic.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "cmocka_cr.h"
 
 #include <sched.h>
 #include <stdlib.h>

@@ -14,6 +14,7 @@
 
 #include "base/address.h"
 #include "base/clock.h"
+#include "json_text.h"
 #include "udp/socket.h"
 
 #define PATIENCE (60 * CR_SEC)
@@ -225,22 +226,6 @@ void client_close(struct client *c)
 	c->last_ended = c->last_congestion = NULL;
 }
 
-json_t *desk_json(const char *text)
-{
-	char *copy = text ? strdup(text) : NULL;
-	json_t *o;
-
-	if (!copy)
-		return NULL;
-	for (char *q = strchr(copy, '\''); q; q = strchr(q, '\''))
-		*q = '"';
-	o = json_loads(copy, JSON_DECODE_ANY, NULL);
-	if (!o)
-		fail_msg("not JSON: %s", copy);
-	free(copy);
-	return o;
-}
-
 long long desk_number(const json_t *o, const char *path)
 {
 	const char *dot = strchr(path, '.');
@@ -261,7 +246,7 @@ static int ask(struct client *c, const char *method, const char *json,
 	int rc;
 
 	*result = *error = NULL;
-	rc = rpc_client_ask(c->rpc, method, desk_json(json),
+	rc = rpc_client_ask(c->rpc, method, json_text(json),
 			    (unsigned)(PATIENCE / CR_MS), result, error, &e);
 	if (rc < 0)
 		fail_msg("%s: %s", method, e.text);

@@ -69,8 +69,6 @@ void client_refused(struct client *c, const char *method, const char *json,
  * output to the desk's socket. Returns its id. */
 unsigned client_start(struct client *c, const char *more);
 
-/** A JSON text with its single quotes made double ones. NULL stays NULL. */
-json_t *desk_json(const char *text);
 /** A member's number, by a path such as "count.done". */
 long long desk_number(const json_t *o, const char *path);
 

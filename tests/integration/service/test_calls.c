@@ -5,6 +5,7 @@
  */
 #include "cmocka_cr.h"
 #include "desk.h"
+#include "json_text.h"
 
 #include <stdio.h>
 
@@ -247,7 +248,7 @@ static void a_thousand_calls_start_without_waiting(void **state)
 	begin = clock_now();
 	for (unsigned i = 0; i < CALLS; i++)
 		assert_int_equal(rpc_client_call(c.rpc, "call.start",
-						 desk_json(json), count_reply,
+						 json_text(json), count_reply,
 						 &t),
 				 0);
 	desk_wait_for(&d, &t.replies, CALLS);

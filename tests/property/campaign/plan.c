@@ -3,13 +3,10 @@
  * A plan is a pure function of campaign and seed, and its packets have the
  * statistics that the campaign asks for.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <string.h>
 
 #include "campaign/plan.h"
+#include "cmocka_cr.h"
 
 #define LEGS "    in: {codec: pcmu}\n    out: {codec: amr}\n"
 

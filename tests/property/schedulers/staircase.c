@@ -28,24 +28,6 @@ static struct sim_rig *start(const struct setup *s, char *opts, size_t size)
 	return rig_new(s->ops, opts, s->ncpu, TASK_SET_MAX + 1);
 }
 
-static int next_nice;
-
-static void set_nice(struct rig_task *r)
-{
-	r->st.core.task.nice = next_nice;
-}
-
-static struct rig_task *add(struct sim_rig *rig, int nice, cr_ns period,
-			    cr_ns cost)
-{
-	struct rig_task *r;
-
-	next_nice = nice;
-	r = rig_add_with(rig, period, cost, set_nice);
-	assert_non_null(r);
-	return r;
-}
-
 static int nice_of(const struct set_task *t)
 {
 	return (int)(t->period % 40) - 20;
@@ -66,8 +48,8 @@ static struct sim_rig *hogs(const struct setup *s, const struct task_set *set,
 	struct sim_rig *rig = start(s, opts, size);
 
 	for (unsigned i = 0; i < set->n; i++)
-		(void)add(rig, nice_of(&set->task[i]), 10000 * CR_SEC,
-			  1000 * CR_SEC);
+		(void)rig_add_nice(rig, nice_of(&set->task[i]), 10000 * CR_SEC,
+				   1000 * CR_SEC);
 	return rig;
 }
 
@@ -205,12 +187,13 @@ static bool the_bottom_waits_too_long(const struct task_set *set, void *arg)
 	struct rig_task *low;
 	bool wrong;
 
-	low = add(rig, 19, 2 * bound + UNIT, s->quantum);
+	low = rig_add_nice(rig, 19, 2 * bound + UNIT, s->quantum);
 	low->offset = bound / 3;
 	sim_arrive_at(rig->sim, &low->st, low->offset);
 	for (unsigned i = 0; i < set->n; i++)
-		(void)add(rig, nice_of(&set->task[i]),
-			  set->task[i].period * UNIT, set->task[i].cost * UNIT);
+		(void)rig_add_nice(rig, nice_of(&set->task[i]),
+				   set->task[i].period * UNIT,
+				   set->task[i].cost * UNIT);
 	sim_run(rig->sim, 8 * (2 * bound + UNIT));
 	wrong = low->done < 7 || low->response > bound;
 	rig_free(rig);
@@ -251,7 +234,7 @@ static struct sim_rig *crowd(const struct setup *s, const struct task_set *set,
 		cr_ns cost = cr_ns_min(set->task[i].cost * UNIT, s->quantum);
 		unsigned mask = (unsigned)set->task[i].cost | 1u << i % s->ncpu;
 		struct rig_task *r =
-			add(rig, nice_of(&set->task[i]), cost, cost);
+			rig_add_nice(rig, nice_of(&set->task[i]), cost, cost);
 
 		for (unsigned c = 0; c < s->ncpu; c++)
 			if (!(mask >> c & 1))

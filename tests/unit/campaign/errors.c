@@ -3,14 +3,11 @@
  * Every kind of mistake in a campaign file is refused with file, line, what,
  * and the nearest valid name where there is one.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <string.h>
 
 #include "campaign/campaign.h"
+#include "cmocka_cr.h"
 
 #define OK_TOP "seed: 3\nduration: 10s\n"
 #define OK_FLOW                                                                \

@@ -3,13 +3,10 @@
  * What a campaign file says is what the loader gives, in ns and ppm, with the
  * documented defaults.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <string.h>
 
 #include "campaign/campaign.h"
+#include "cmocka_cr.h"
 
 static struct campaign *parse(const char *text)
 {

@@ -2,15 +2,12 @@
 /*
  * Dumped files are byte for byte what their formats say, lost frames included.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cmocka_cr.h"
 #include "feeder/dump.h"
 
 static char dir[] = "/tmp/cr-dump-XXXXXX";

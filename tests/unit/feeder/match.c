@@ -3,12 +3,9 @@
  * What comes back is matched to what was sent by timestamp: exact counts of
  * received, lost, late, duplicate, reordered and stray frames.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <stdlib.h>
 
+#include "cmocka_cr.h"
 #include "feeder/match.h"
 
 #define FRAME (20 * CR_MS)

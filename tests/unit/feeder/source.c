@@ -3,15 +3,12 @@
  * Every call says something else, the same seed says the same, and silence of
  * a DTX encoder is known as such.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "campaign/campaign.h"
+#include "cmocka_cr.h"
 #include "feeder/source.h"
 
 static char wav[64];

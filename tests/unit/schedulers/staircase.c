@@ -5,6 +5,7 @@
  */
 #include "schedulers/policies.h"
 #include "sim_rig.h"
+#include "wakeups.h"
 
 #define STAIRCASE(levels) &cr_sched_staircase, "quantum=1ms,levels=" levels
 #define RSDL(levels, quota)                                                    \
@@ -15,41 +16,10 @@ enum { TASKS = 32 };
 /* Of 5 levels these are the first, the third and the last. */
 enum { TOP = -20, MIDDLE = 0, BOTTOM = 19 };
 
-static int next_nice;
-
-static void set_nice(struct rig_task *r)
-{
-	r->st.core.task.nice = next_nice;
-}
-
-static struct rig_task *add(struct sim_rig *rig, int nice, cr_ns period,
-			    cr_ns cost)
-{
-	struct rig_task *r;
-
-	next_nice = nice;
-	r = rig_add_with(rig, period, cost, set_nice);
-	assert_non_null(r);
-	return r;
-}
-
 /* Never sleeps: one job without end. */
 static struct rig_task *hog(struct sim_rig *rig, int nice)
 {
-	return add(rig, nice, 10000 * CR_SEC, 1000 * CR_SEC);
-}
-
-static int64_t shown(const struct rig_task *r, const char *key)
-{
-	const struct cr_task *t = &r->st.core.task;
-	struct cr_kv kv[8];
-	unsigned n = t->rq->sched->ops->explain(t, kv, 8);
-
-	for (unsigned i = 0; i < n; i++)
-		if (strcmp(kv[i].key, key) == 0)
-			return kv[i].value;
-	fail_msg("%s is not explained", key);
-	return 0;
+	return rig_add_nice(rig, nice, 10000 * CR_SEC, 1000 * CR_SEC);
 }
 
 /* CPU 0's next milliseconds, then the end. */
@@ -203,8 +173,8 @@ static void staircase_without_preemption_charges_whole_frames(void **state)
 
 	(void)state;
 	rig->cfg.preempt = SIM_FRAME;
-	(void)add(rig, TOP, CR_MS / 4, 3 * CR_MS);
-	(void)add(rig, TOP, CR_MS / 4, CR_MS);
+	(void)rig_add_nice(rig, TOP, CR_MS / 4, 3 * CR_MS);
+	(void)rig_add_nice(rig, TOP, CR_MS / 4, CR_MS);
 	/* 1: A to level 3; B 0 1 2 3; A to 1 of the next round; B 4.
 	 * 2: A to 4; B 1 1 2 3; A to 2 of the next; B 4. */
 	expect(rig, "AAABBBAAABB"
@@ -341,8 +311,8 @@ static void rsdl_without_preemption_charges_whole_frames(void **state)
 
 	(void)state;
 	rig->cfg.preempt = SIM_FRAME;
-	(void)add(rig, TOP, CR_MS / 4, 3 * CR_MS);
-	(void)add(rig, TOP, CR_MS / 4, CR_MS);
+	(void)rig_add_nice(rig, TOP, CR_MS / 4, 3 * CR_MS);
+	(void)rig_add_nice(rig, TOP, CR_MS / 4, CR_MS);
 	/* 1: A on 0, closed; B on 1, 2; A on 3, closed, and then on 1 of the
 	 * next; B on 4. 2: B on 0; A on 1, closed; B on 2, 3; A on 4, then on 2
 	 * of the next; B on 4. 3: B on 0, 1; A on 2, closed; B on 3, 4. */

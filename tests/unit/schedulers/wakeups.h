@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the tests of best and goodness share: a process that never sleeps, and
- * a look at the numbers that a policy shows.
+ * What the tests of policies of processes share: one that never sleeps, and a
+ * look at the numbers that a policy shows.
  */
 #ifndef TESTS_WAKEUPS_H
 #define TESTS_WAKEUPS_H

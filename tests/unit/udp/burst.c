@@ -3,16 +3,11 @@
  * Packets sent together arrive as they were put: whole, in order, each at its
  * own peer.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 #include <unistd.h>
 
 #include "base/address.h"
+#include "cmocka_cr.h"
 #include "udp/burst.h"
 
 #define PEERS 2

@@ -3,17 +3,12 @@
  * Every packet comes out of an intake once, whole and in order, with its
  * sender and its time, however the kernel bundled them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 #include <unistd.h>
 
 #include "base/address.h"
 #include "base/clock.h"
+#include "cmocka_cr.h"
 #include "udp/burst.h"
 #include "udp/intake.h"
 #include "udp/socket.h"
