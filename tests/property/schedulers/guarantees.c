@@ -213,7 +213,8 @@ static void rms_bounds_admit_no_more_than_the_exact_test(void **state)
 	task_set_try(SETS, &shape, &p);
 }
 
-/* Experiment 6 of the BEST paper: U = 0.92, not harmonic. */
+/* Experiment 6 of the BEST paper: U = 0.92, not harmonic. By response time
+ * analysis the first job ends after 189.1 + 2 * 129 + 5 * 40.3 ms. */
 static void rm_beyond_its_bound_fails_where_the_paper_does(void **state)
 {
 	static const struct task_set set = {
@@ -229,8 +230,10 @@ static void rm_beyond_its_bound_fails_where_the_paper_does(void **state)
 
 	(void)state;
 	(void)rig_add_set(rig, &set);
-	assert_true(rig_late(rig, 60 * CR_SEC) > 0);
-	assert_true(rig->task[0].missed > 0);
+	sim_run(rig->sim, CR_SEC);
+	assert_int_equal(rig->task[0].response, 6486 * CR_MS / 10);
+	assert_int_equal(rig->task[0].missed, 1);
+	assert_true(rig_late(rig, 60 * CR_SEC) > 1);
 	assert_int_equal(rig->task[1].missed, 0);
 	assert_int_equal(rig->task[2].missed, 0);
 	rig_free(rig);
@@ -276,21 +279,44 @@ static const struct task_set two_thirds = {
 	  { 3 * CR_MS, 2 * CR_MS, 3 * CR_MS, CR_SOFT } }
 };
 
+/* @set on two CPUs for @until; the last of its three tasks is late @times
+ * times, by at most @by, and the other two never. */
+static void only_the_last_is_late(const struct cr_sched_ops *ops,
+				  const struct task_set *set, cr_ns until,
+				  uint64_t times, cr_ns by)
+{
+	struct sim_rig *rig = rig_of(&(struct setting){
+		.ops = ops, .ncpu = 2, .preempt = SIM_FULL });
+
+	assert_int_equal(rig_add_set(rig, set), 3);
+	sim_run(rig->sim, until);
+	assert_int_equal(rig->task[0].missed, 0);
+	assert_int_equal(rig->task[1].missed, 0);
+	assert_int_equal(rig->task[2].missed, times);
+	assert_int_equal(rig->task[2].tardiness, by);
+	rig_free(rig);
+}
+
+/* Twice in 110 ms the heavy one has to give up its CPU for 1 ms, with 0.5 ms to
+ * spare: when the three are released together, and 10 ms before, where the
+ * deadlines are equal and the lower number goes first. */
 static void dhalls_set_fails_under_edf_and_not_under_llf(void **state)
 {
 	(void)state;
-	assert_int_not_equal(late_on_two(&cr_sched_edf, NULL, &dhall, CR_SEC),
-			     0);
+	only_the_last_is_late(&cr_sched_edf, &dhall, 1101 * CR_MS, 20,
+			      CR_MS / 2);
 	assert_int_equal(late_on_two(&cr_sched_llf, NULL, &dhall, CR_SEC), 0);
 }
 
+/* The third waits for one of the others in every period, and ends at 4, 7, 10,
+ * ... ms, a millisecond late. */
 static void three_of_two_thirds_fail_under_fifo_and_not_under_llf(void **state)
 {
 	(void)state;
-	assert_int_not_equal(
-		late_on_two(&cr_sched_fifo, NULL, &two_thirds, CR_SEC), 0);
-	assert_int_not_equal(
-		late_on_two(&cr_sched_edf, NULL, &two_thirds, CR_SEC), 0);
+	only_the_last_is_late(&cr_sched_fifo, &two_thirds, 301 * CR_MS + 1, 100,
+			      CR_MS);
+	only_the_last_is_late(&cr_sched_edf, &two_thirds, 301 * CR_MS + 1, 100,
+			      CR_MS);
 	assert_int_equal(late_on_two(&cr_sched_llf, NULL, &two_thirds, CR_SEC),
 			 0);
 	assert_int_equal(late_on_two(&cr_sched_llf, "granularity=1ms",

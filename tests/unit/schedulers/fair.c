@@ -226,6 +226,40 @@ static void bfs_takes_the_earliest_of_the_unexpired(void **state)
 	      BFS_SLOT, "AAAAAAAAAACCBB.");
 }
 
+static void on_cpu_0(struct rig_task *r)
+{
+	dress(r);
+	r->st.core.task.cpus = (struct cr_cpus){ { 1 } };
+}
+
+static void on_cpu_1(struct rig_task *r)
+{
+	dress(r);
+	r->st.core.task.cpus = (struct cr_cpus){ { 2 } };
+}
+
+/* As above with A to C on CPU 0; before them in the list is E, whose deadline
+ * has passed, too, but who waits for CPU 1. */
+static void bfs_finds_the_first_expired_that_may_run(void **state)
+{
+	static const struct row row[] = {
+		{ 0, 1024, 0, 99 * CR_MS },
+		{ 5, 1024, 10 * CR_MS, 6 * CR_MS },
+		{ 0, 1024, 20 * CR_MS, 6 * CR_MS },
+		{ 0, 1024, 0, 200 * CR_MS },
+		{ 0, 1024, 5 * CR_MS, 6 * CR_MS },
+	};
+	struct sim_rig *rig = rig_new(&cr_sched_bfs, NULL, 2, 5);
+
+	(void)state;
+	rig->cfg.preempt = SIM_FRAME;
+	dressing = row;
+	for (unsigned i = 0; i < 5; i++)
+		assert_non_null(rig_add_with(rig, 3600 * CR_SEC, row[i].cost,
+					     i < 3 ? on_cpu_0 : on_cpu_1));
+	trace(rig, BFS_SLOT, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABBCC.");
+}
+
 /* B's deadline is earlier: it displaces A, who goes behind C in the list with
  * the deadline it had and half an interval. */
 static void bfs_keeps_deadline_and_interval_over_preemption(void **state)
@@ -305,6 +339,7 @@ int main(void)
 		cmocka_unit_test(bfs_renews_deadlines_by_nice_and_weight),
 		cmocka_unit_test(bfs_takes_the_first_expired_of_the_list),
 		cmocka_unit_test(bfs_takes_the_earliest_of_the_unexpired),
+		cmocka_unit_test(bfs_finds_the_first_expired_that_may_run),
 		cmocka_unit_test(
 			bfs_keeps_deadline_and_interval_over_preemption),
 		cmocka_unit_test(bfs_keeps_deadline_and_interval_over_sleep),
