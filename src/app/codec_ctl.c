@@ -57,7 +57,8 @@ static const struct cli_line commands[] = {
 	{ "tune KEY=VALUE...", "Change options of the scheduler." },
 	{ "call start KEY=VALUE...",
 	  "Start a call; prints where to send. Keys are the parameters of "
-	  "call.start, dots for members: in.codec=pcmu. The call stays until "
+	  "call.start, dots for members: in.codec=pcmu; weight=1..100000 and "
+	  "nice=-20..19 for schedulers that give shares. The call stays until "
 	  "call stop, unless keep=no." },
 	{ "call stop ID", "End a call; prints its counters." },
 	{ "call ID", "One call for people: what it is, what it lost, and the "

@@ -3,7 +3,7 @@
  * One call's dealings with the daemon:
  *
  *   call.start {in {codec, mode, ts_first, ...}, out {codec, mode, address,
- *               ...}, ptime, class, deadline, release}
+ *               ...}, ptime, class, deadline, release, nice, weight}
  *     -> {call, rtp {address, ssrc, pt}, out {ssrc, pt, ts_base}, load}
  *   call.stop {call} -> {count {...}}
  *
@@ -81,6 +81,8 @@ json_t *session_call_params(const struct session *s,
 	if (flow->deadline != CR_NEVER)
 		put(o, "deadline", json_real((double)flow->deadline / CR_MS));
 	put(o, "release", release_json(&flow->release));
+	put(o, "nice", json_integer(flow->nice));
+	put(o, "weight", json_integer(flow->weight));
 	return o;
 }
 

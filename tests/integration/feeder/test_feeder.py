@@ -204,6 +204,45 @@ def test_interrupted_it_stops_its_calls_and_writes_results(daemon, campaign,
         if (BUILD / "codec-ctl").exists() else True)
 
 
+def shown(d, call):
+    """What codec-ctl call ID tells people, as words per line."""
+    done = subprocess.run([BUILD / "codec-ctl", *d.where(), "call", str(call)],
+                          capture_output=True, text=True, check=True,
+                          timeout=60)
+    return [line.split() for line in done.stdout.splitlines()]
+
+
+def test_weight_and_nice_reach_the_scheduler(daemon, campaign):
+    """Under cfs nice -5 is 3121, times 3072/1024; beside it a neutral one."""
+    d = daemon("--scheduler", "cfs")
+    path = campaign(simple(count=1, weight=3072, nice=-5).replace(
+        "duration: 2s", "duration: 600s") +
+        "  - name: b\n    count: 1\n    in: {codec: pcmu}\n"
+        "    out: {codec: pcma}\n")
+    p = long_run(d, path)
+    wait_for(lambda: len(d.ctl("list")["calls"]) == 2)
+    calls = d.ctl("list")["calls"]
+    weights = sorted(c["policy"]["weight"] for c in calls)
+    assert weights == [1024, 3121 * 3072 // 1024]
+    heavy = next(c["call"] for c in calls if c["policy"]["weight"] != 1024)
+    assert ["weight", "9363"] in shown(d, heavy)
+    p.send_signal(signal.SIGINT)
+    p.communicate(timeout=60)
+    assert p.returncode == 130
+
+
+@pytest.mark.parametrize("key, value, says", [
+    ("weight", 0, "weight=0: needs a whole number from 1 to 100000"),
+    ("nice", -21, "nice=-21: needs a whole number from -20 to 19"),
+])
+def test_impossible_shares_are_refused_with_their_line(campaign, key, value,
+                                                       says):
+    path = campaign(simple(count=1, **{key: value}))
+    done = feed(path)
+    assert done.returncode == 2
+    assert f"{path}:8: flows[0]: {says}" in done.stderr
+
+
 def test_a_killed_daemon_ends_the_run_with_a_reason(daemon, campaign,
                                                     tmp_path):
     d = daemon()

@@ -41,6 +41,22 @@ static void defaults_are_what_sdp_would_mean(void **state)
 	assert_false(r.cfg.media.out.payload.octet_align);
 	assert_false(r.own_port);
 	assert_false(r.keep);
+	assert_int_equal(r.cfg.weight, 1024);
+	assert_int_equal(r.cfg.nice, 0);
+}
+
+static void weight_and_nice_are_taken(void **state)
+{
+	struct call_request r;
+	struct cr_err e = { "" };
+
+	(void)state;
+	assert_int_equal(parse("{'in': {'codec': 'pcmu'}, 'weight': 100000, "
+			       "'nice': -20, 'out': {'codec': 'pcma', " TO "}}",
+			       &r, &e),
+			 0);
+	assert_int_equal(r.cfg.weight, 100000);
+	assert_int_equal(r.cfg.nice, -20);
 }
 
 static void pcm_follows_the_frame_of_the_other_side(void **state)
@@ -114,6 +130,15 @@ static void a_wrong_member_is_named_with_the_way_out(void **state)
 		{ "{'in': {'codec': 'pcmu'}, 'release': {'model': 'rate', "
 		  "'x': 100}, 'out': {'codec': 'amr', " TO "}}",
 		  "release.x", "1..64" },
+		{ "{'in': {'codec': 'pcmu'}, 'weight': 0, 'out': {'codec': "
+		  "'amr', " TO "}}",
+		  "weight", "1..100000" },
+		{ "{'in': {'codec': 'pcmu'}, 'weight': 2.5, 'out': {'codec': "
+		  "'amr', " TO "}}",
+		  "weight", "whole number" },
+		{ "{'in': {'codec': 'pcmu'}, 'nice': 20, 'out': {'codec': "
+		  "'amr', " TO "}}",
+		  "nice", "-20..19" },
 	};
 
 	(void)state;
@@ -133,6 +158,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_what_sdp_would_mean),
+		cmocka_unit_test(weight_and_nice_are_taken),
 		cmocka_unit_test(pcm_follows_the_frame_of_the_other_side),
 		cmocka_unit_test(times_have_units_or_are_milliseconds),
 		cmocka_unit_test(a_wrong_member_is_named_with_the_way_out),
