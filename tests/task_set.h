@@ -51,6 +51,8 @@ struct task_set_shape {
 	bool full;	   /**< exactly util_ppm: one task more takes what is
 				left; @hyper or harmonic                */
 	bool constrained;  /**< deadlines from cost to period           */
+	bool dhall;	   /**< beyond @util_ppm comes one task more, of nearly
+				a CPU and a period a little above all   */
 	bool mixed;	   /**< classes by chance, else all are @cls    */
 	enum cr_class cls;
 };
@@ -163,6 +165,12 @@ static inline struct task_set task_set_draw(const struct task_set_shape *s,
 	for (; s->full && left > 0 && set.n < TASK_SET_MAX;
 	     left -= cr_ns_min(left, hyper))
 		set_join(&set, seed, s, hyper, cr_ns_min(left, hyper));
+	if (s->dhall) {
+		cr_ns p = set_between(seed, s->period[1] + 1,
+				      s->period[1] * 3 / 2);
+
+		set_join(&set, seed, s, p, set_between(seed, p * 9 / 10, p));
+	}
 	return set;
 }
 

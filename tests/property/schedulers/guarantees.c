@@ -340,7 +340,8 @@ static bool hard_one_is_late(const struct task_set *set, void *arg)
 	return late > 0;
 }
 
-/* More is asked for than fits, of all classes, tight deadlines among them. */
+/* More is asked for than fits, of all classes, tight deadlines among them; or
+ * less, in a way that several CPUs cannot serve by deadline or period. */
 static void admitted_means_in_time(const struct cr_sched_ops *ops,
 				   const char *opts)
 {
@@ -358,13 +359,18 @@ static void admitted_means_in_time(const struct cr_sched_ops *ops,
 		  .util_ppm = 2500000,
 		  .period = { 20, 600 },
 		  .cls = CR_HARD },
+		{ .tasks = { 2, 6 },
+		  .util_ppm = 400000,
+		  .period = { 20, 40 },
+		  .dhall = true,
+		  .cls = CR_HARD },
 	};
 	struct setting s = { .ops = ops, .opts = opts, .admission = true };
 	struct task_set_property p = { ops->name, hard_one_is_late, &s };
 
 	for (s.ncpu = 1; s.ncpu <= 3; s.ncpu++)
 		for (unsigned pre = 0; pre < 2; pre++)
-			for (unsigned i = 0; i < 3; i++) {
+			for (unsigned i = 0; i < 4; i++) {
 				s.preempt = pre ? SIM_FULL : SIM_FRAME;
 				task_set_try(SETS, &shapes[i], &p);
 			}

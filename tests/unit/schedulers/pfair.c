@@ -322,6 +322,28 @@ static void who_leaves_ahead_counts_until_his_window_is_over(void **state)
 	rig_free(rig);
 }
 
+/* A heavy one: its first window ends at 2 and overlaps the next, which ends the
+ * group at 3. */
+static void a_heavy_one_counts_until_its_group_deadline(void **state)
+{
+	struct sim_rig *rig = rig_new(&cr_sched_pd2, PFAIR, 1, 8);
+	struct rig_task *r;
+
+	(void)state;
+	rig->cfg.core.admission = true;
+	r = rig_add(rig, 3 * CR_MS, 2 * CR_MS);
+	r->cost = CR_MS; /* less than it said: it sleeps after a quantum */
+	sim_run(rig->sim, CR_MS + 1);
+	assert_int_equal(r->done, 1);
+	sim_remove(rig->sim, &r->st);
+	assert_non_null(rig_add_with(rig, 3 * CR_MS, CR_MS, comes_now));
+	sim_run(rig->sim, 3 * CR_MS);
+	assert_null(rig_add_with(rig, 3 * CR_MS, CR_MS, comes_now));
+	sim_run(rig->sim, 3 * CR_MS + 1);
+	assert_non_null(rig_add_with(rig, 3 * CR_MS, 2 * CR_MS, comes_now));
+	rig_free(rig);
+}
+
 static void the_window_is_explained(void **state)
 {
 	struct sim_rig *rig = rig_new(&cr_sched_pd2, PFAIR, 1, 1);
@@ -358,6 +380,7 @@ int main(void)
 		cmocka_unit_test(who_leaves_gives_back_all_of_his_weight),
 		cmocka_unit_test(
 			who_leaves_ahead_counts_until_his_window_is_over),
+		cmocka_unit_test(a_heavy_one_counts_until_its_group_deadline),
 		cmocka_unit_test(the_window_is_explained),
 	};
 
