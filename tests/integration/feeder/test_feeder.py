@@ -295,6 +295,17 @@ def test_wrong_options_are_explained(campaign, args, says):
     assert done.returncode == 2 and says in done.stderr
 
 
+@pytest.mark.parametrize("option", ["--out", "--dump"])
+def test_a_file_where_a_folder_should_be_is_refused_at_once(
+        campaign, tmp_path, option):
+    """Before the daemon is looked for: nothing listens there."""
+    (tmp_path / "file").write_text("")
+    done = feed(campaign(simple(count=1)), option, tmp_path / "file",
+                "--to", "127.0.0.1:9")
+    assert done.returncode == 1
+    assert "file: is there and no folder" in done.stderr
+
+
 def test_a_wrong_campaign_is_refused_with_its_line(campaign):
     path = campaign(simple(count=1, deadlin="5ms"))
     done = feed(path)

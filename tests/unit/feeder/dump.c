@@ -2,6 +2,7 @@
 /*
  * Dumped files are byte for byte what their formats say, lost frames included.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +106,29 @@ static void a_folder_that_is_not_there_is_named(void **state)
 	dump_free(d);
 }
 
+static void a_full_disk_is_told(void **state)
+{
+	static const char *const codecs[] = { "pcmu", "amr" };
+	static const char *const files[] = { "full.wav", "full.amr" };
+	uint8_t payload[33] = { 0xf0, 0x3c };
+	char path[64];
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct dump *d = make(codecs[i], 160, i == 1);
+		struct cr_err e = { "" };
+
+		(void)snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
+		assert_int_equal(symlink("/dev/full", path), 0);
+		dump_put(d, 0, payload, sizeof(payload));
+		assert_int_equal(dump_write(d, dir, "full", &e), -EIO);
+		assert_non_null(strstr(e.text, files[i]));
+		assert_non_null(strstr(e.text, "disk full?"));
+		assert_int_equal(unlink(path), 0);
+		dump_free(d);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -112,6 +136,7 @@ int main(void)
 			amr_is_the_storage_format_with_no_data_for_losses),
 		cmocka_unit_test(wav_has_silence_for_losses),
 		cmocka_unit_test(a_folder_that_is_not_there_is_named),
+		cmocka_unit_test(a_full_disk_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);
