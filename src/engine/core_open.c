@@ -94,6 +94,15 @@ int core_policy_start(struct core *c, const struct core_policy *p)
 	return rc;
 }
 
+/* Room for the CPUs of a run queue: whole cache lines, for what follows is
+ * written under another lock. */
+static size_t cpu_slots(unsigned per_rq)
+{
+	const size_t size = sizeof(struct cr_cpu);
+
+	return round_up(per_rq * size, 64) / size;
+}
+
 static void share_out_cpus(struct core *c, unsigned per_rq, cr_ns now)
 {
 	for (unsigned i = 0; i < c->sched.nrq; i++) {
@@ -102,7 +111,7 @@ static void share_out_cpus(struct core *c, unsigned per_rq, cr_ns now)
 		c->rq[i].id = i;
 		c->rq[i].first_cpu = first;
 		c->rq[i].ncpu = left < per_rq ? left : per_rq;
-		c->rq[i].cpu = &c->cpu[first];
+		c->rq[i].cpu = &c->cpu[i * cpu_slots(per_rq)];
 		c->aux[i].now = now;
 		TAILQ_INIT(&c->aux[i].tasks);
 	}
@@ -129,7 +138,7 @@ static int alloc_queues(struct core *c, cr_ns now)
 
 	c->rq = zalloc(nrq * sizeof(*c->rq));
 	c->aux = zalloc(nrq * sizeof(*c->aux));
-	c->cpu = zalloc(c->cfg.ncpu * sizeof(*c->cpu));
+	c->cpu = zalloc(nrq * cpu_slots(per_rq) * sizeof(*c->cpu));
 	if (!c->rq || !c->aux || !c->cpu)
 		return -ENOMEM;
 	c->sched.rq = c->rq;

@@ -38,7 +38,7 @@ struct core {
 	struct core_policy spare_policy;
 	struct cr_rq *rq;    /**< [nrq] */
 	struct core_rq *aux; /**< [nrq] */
-	struct cr_cpu *cpu;  /**< [cfg.ncpu], shared out to the rqs */
+	struct cr_cpu *cpu;  /**< [nrq * cpu_slots()], the rqs' */
 };
 
 static inline struct core_rq *aux_of(const struct core *c,
