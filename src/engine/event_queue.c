@@ -12,9 +12,6 @@
 
 #include "base/assert.h"
 
-/* A hole's owner. */
-#define NOBODY UINT32_MAX
-
 /* place[]: 0 is "in no run"; else run and index. */
 static uint32_t place_of(unsigned run, uint32_t index)
 {
@@ -51,7 +48,7 @@ static int grow_run(struct event_queue *q, unsigned i, uint32_t room)
 		return -ENOMEM;
 	for (uint32_t k = 0; k < n; k++) {
 		event[k] = r->event[(r->head + k) & (r->room - 1)];
-		if (event[k].owner != NOBODY)
+		if (event[k].owner != EVENT_NOBODY)
 			q->place[event[k].owner] = place_of(i, k);
 	}
 	free(r->event);
@@ -109,9 +106,9 @@ static void leave_run(struct event_queue *q, uint32_t owner)
 	struct event_run *r = &q->run[place % EVENT_RUNS];
 
 	q->place[owner] = 0;
-	r->event[place / EVENT_RUNS].owner = NOBODY;
+	r->event[place / EVENT_RUNS].owner = EVENT_NOBODY;
 	while (r->head != r->behind &&
-	       r->event[r->head & (r->room - 1)].owner == NOBODY)
+	       r->event[r->head & (r->room - 1)].owner == EVENT_NOBODY)
 		r->head++;
 }
 
@@ -138,20 +135,21 @@ static bool join_run(struct event_queue *q, struct event e, cr_ns now)
 	return false;
 }
 
-static struct event find_first(const struct event_queue *q)
+static void find_first(struct event_queue *q)
 {
-	struct event first = { .at = CR_NEVER };
-
+	q->first = (struct event){ .at = CR_NEVER };
+	q->run_of_first = NULL;
 	if (q->heap.count)
-		first = q->heap.event[0];
+		q->first = q->heap.event[0];
 	for (unsigned i = 0; i < q->nruns; i++) {
 		const struct event_run *r = &q->run[i];
-		const struct event *e = &r->event[r->head & (r->room - 1)];
+		struct event e = r->event[r->head & (r->room - 1)];
 
-		if (r->head != r->behind && before(*e, first))
-			first = *e;
+		if (r->head == r->behind || !before(e, q->first))
+			continue;
+		q->first = e;
+		q->run_of_first = r;
 	}
-	return first;
 }
 
 void event_queue_set(struct event_queue *q, uint32_t owner, cr_ns at, cr_ns now)
@@ -163,5 +161,5 @@ void event_queue_set(struct event_queue *q, uint32_t owner, cr_ns at, cr_ns now)
 	if (join_run(q, e, now))
 		at = CR_NEVER; /* out of the heap, if it was there */
 	event_heap_set(&q->heap, owner, at);
-	q->first = find_first(q);
+	find_first(q);
 }

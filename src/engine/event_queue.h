@@ -26,6 +26,7 @@ struct event_run {
 /** event_queue_init() first. */
 struct event_queue {
 	struct event first; /**< at CR_NEVER: none                          */
+	const struct event_run *run_of_first; /**< NULL: in the heap        */
 	unsigned nruns;
 	uint32_t room;	 /**< for owners                                    */
 	uint32_t *place; /**< [room] owner's index in its run, see the code */
@@ -45,6 +46,20 @@ int event_queue_expect(struct event_queue *q, cr_ns period);
  * none. */
 void event_queue_set(struct event_queue *q, uint32_t owner, cr_ns at,
 		     cr_ns now);
+
+/** No owner: a hole's. */
+#define EVENT_NOBODY UINT32_MAX
+
+/** The owner of an event @n places behind the first one, if they are in one run
+ * and that can be told at once; else EVENT_NOBODY. To look ahead. */
+static inline uint32_t event_queue_peek(const struct event_queue *q, uint32_t n)
+{
+	const struct event_run *r = q->run_of_first;
+
+	if (!r || r->behind - r->head <= n)
+		return EVENT_NOBODY;
+	return r->event[(r->head + n) & (r->room - 1)].owner;
+}
 
 /** When the first event is; CR_NEVER: there is none. */
 static inline cr_ns event_queue_next(const struct event_queue *q)

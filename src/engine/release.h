@@ -40,8 +40,8 @@ struct release {
 	uint64_t count; /**< arrivals so far, or since the grid was laid  */
 	cr_ns first;	/**< arrival of the first                         */
 	cr_ns last;	/**< eligible time of the previous one            */
-	cr_ns deadline[RELEASE_MAX_X]; /**< of the last x arrivals           */
 	uint64_t violations; /**< LBAP: arrivals beyond the burst            */
+	cr_ns deadline[RELEASE_MAX_X]; /**< rate: of the last x arrivals     */
 };
 
 struct release_times {

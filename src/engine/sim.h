@@ -76,6 +76,10 @@ struct sim_client {
 	 * queue, and in all of them when sim_run() returns. May be NULL. */
 	void (*faulty)(void *arg, const struct core_fault *fault, cr_ns now);
 	void *arg;
+	/** So many bytes from its struct sim_task on every job of a task
+	 * needs; 0: only those of it. The simulator fetches them into the
+	 * cache in good time. */
+	size_t footprint;
 };
 
 struct sim_config {

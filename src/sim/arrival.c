@@ -24,7 +24,8 @@ static enum campaign_arrival_kind kind_of(const struct campaign_flow *f)
 }
 
 void arrival_init(struct arrival *a, const struct plan *p,
-		  const struct plan_call *call, const struct replay *trace)
+		  const struct plan_call *call, const struct replay *trace,
+		  struct plan_stream *stream)
 {
 	*a = (struct arrival){
 		.flow = &p->campaign->flows[call->flow],
@@ -32,13 +33,14 @@ void arrival_init(struct arrival *a, const struct plan *p,
 		.jobs = call->frames,
 		.random = random_fork(call->seed, 3),
 		.closed = call->start,
+		.stream = stream,
 		.end = call->start +
 		       (cr_ns)call->frames *
 			       p->campaign->flows[call->flow].ptime,
 	};
 	a->kind = kind_of(a->flow);
 	if (a->kind == ARRIVAL_PLAN)
-		plan_stream_init(&a->stream, p, call);
+		plan_stream_init(stream, p, call);
 	if (a->kind == ARRIVAL_LOOP)
 		a->jobs = 1;
 	if (is_bounded_by_time(a->kind))
@@ -55,7 +57,7 @@ static bool next_packet(struct arrival *a, struct arrival_job *out)
 	struct plan_packet k;
 
 	do {
-		if (!plan_stream_next(&a->stream, &k))
+		if (!plan_stream_next(a->stream, &k))
 			return false;
 	} while (k.lost || k.copy);
 	*out = (struct arrival_job){ .at = k.at, .frame = k.frame };

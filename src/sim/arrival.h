@@ -19,25 +19,26 @@ struct arrival_job {
 	uint64_t frame; /**< number in the call; gaps where packets are lost */
 };
 
-/** Zero, then arrival_init(). */
+/** Zero, then arrival_init(). Small: it is in use at every job. */
 struct arrival {
 	const struct campaign_flow *flow;
 	enum campaign_arrival_kind kind;
 	cr_ns start, end; /**< of the call: the first job; no job from then  */
 	uint64_t next, jobs; /**< number of the next one; how many there are */
+	cr_ns last;	     /**< when the last one came                     */
+	cr_ns closed;	     /**< closed: when the next one comes            */
 	struct random random;
-	cr_ns last;	 /**< when the last one came              */
 	__int128 tokens; /**< tspec: in the bucket after the last one       */
-	cr_ns closed;	 /**< closed: when the next one comes     */
-	struct plan_stream stream; /**< plan                                */
+	struct plan_stream *stream; /**< plan: the owner's                  */
 	const struct replay_job *replay; /**< trace: [replay_count]         */
 	size_t replay_count;
 };
 
 /** The arrivals of @call, which must outlive @a, as @p and @trace must (the
- * trace model's; others do not look at it). */
+ * trace model's; others do not look at it), and @stream (the plan's). */
 void arrival_init(struct arrival *a, const struct plan *p,
-		  const struct plan_call *call, const struct replay *trace);
+		  const struct plan_call *call, const struct replay *trace,
+		  struct plan_stream *stream);
 
 /** The next job; times never go back. False: none, or (closed) none until
  * arrival_done(). */

@@ -9,21 +9,31 @@
 
 #include "base/assert.h"
 
+static struct backlog_entry *ring_of(struct backlog *b)
+{
+	return b->more ? b->more : b->few;
+}
+
+static uint32_t room_of(const struct backlog *b)
+{
+	return b->more ? b->room : BACKLOG_FEW;
+}
+
 static int grow(struct backlog *b)
 {
-	uint32_t room = b->room ? 2 * b->room : 2;
-	struct backlog_entry *entry;
+	uint32_t room = room_of(b);
+	struct backlog_entry *more, *ring = ring_of(b);
 
-	if (b->room > UINT32_MAX / 2)
+	if (room > UINT32_MAX / 2)
 		return -ENOMEM;
-	entry = malloc(room * sizeof(*entry));
-	if (!entry)
+	more = malloc(2 * (size_t)room * sizeof(*more));
+	if (!more)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < b->count; i++)
-		entry[i] = b->entry[(b->head + i) & (b->room - 1)];
-	free(b->entry);
-	b->entry = entry;
-	b->room = room;
+		more[i] = ring[(b->head + i) & (room - 1)];
+	free(b->more);
+	b->more = more;
+	b->room = 2 * room;
 	b->head = 0;
 	return 0;
 }
@@ -34,24 +44,24 @@ int backlog_put(struct backlog *b, const struct backlog_entry *e,
 	bool full = b->most && b->count == b->most;
 
 	if (full) {
-		*dropped = b->entry[b->head];
+		*dropped = ring_of(b)[b->head];
 		backlog_drop(b);
-	} else if (b->count == b->room && grow(b)) {
+	} else if (b->count == room_of(b) && grow(b)) {
 		return -ENOMEM;
 	}
-	b->entry[(b->head + b->count++) & (b->room - 1)] = *e;
+	ring_of(b)[(b->head + b->count++) & (room_of(b) - 1)] = *e;
 	return full;
 }
 
 void backlog_drop(struct backlog *b)
 {
 	CR_ASSERT(b->count);
-	b->head = (b->head + 1) & (b->room - 1);
+	b->head = (b->head + 1) & (room_of(b) - 1);
 	b->count--;
 }
 
 void backlog_fini(struct backlog *b)
 {
-	free(b->entry);
+	free(b->more);
 	*b = (struct backlog){ 0 };
 }

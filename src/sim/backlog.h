@@ -18,11 +18,16 @@ struct backlog_entry {
 	cr_ns arrival, eligible, deadline;
 };
 
-/** Zero is empty and unbounded. */
+/** So many wait without memory of their own: most calls never need more. */
+#define BACKLOG_FEW 2u
+
+/** A ring. Zero is empty and unbounded. */
 struct backlog {
-	struct backlog_entry *entry; /**< [room], a power of two            */
-	uint32_t room, head, count;
+	uint32_t head, count;
 	uint32_t most; /**< 0: unbounded                                    */
+	uint32_t room; /**< of @more, a power of two                        */
+	struct backlog_entry few[BACKLOG_FEW]; /**< the ring until ...      */
+	struct backlog_entry *more;	       /**< ... this is not NULL    */
 };
 
 /** Append @e. 1: the oldest was dropped for it and is in *@dropped; 0: it was
@@ -38,7 +43,9 @@ void backlog_fini(struct backlog *b);
 /** The oldest; NULL: none. */
 static inline const struct backlog_entry *backlog_head(const struct backlog *b)
 {
-	return b->count ? &b->entry[b->head] : 0;
+	const struct backlog_entry *ring = b->more ? b->more : b->few;
+
+	return b->count ? &ring[b->head] : 0;
 }
 
 #endif

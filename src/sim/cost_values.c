@@ -111,6 +111,8 @@ cr_ns cost_values_draw(const struct cost_values *v, struct random *r)
 		return 0;
 	all = v->upto[v->count - 1];
 	at = (uint64_t)((unsigned __int128)random_next(r) * all >> 64);
+	if (all == v->count) /* each came once: as measured */
+		return v->value[at];
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 

@@ -13,6 +13,7 @@
 
 #include "base/assert.h"
 #include "observe/log.h"
+#include "sim/call_trace.h"
 
 /* Frames that may wait in a flow with codecs: codec-runner's default. */
 #define LIVE_RING 8u
@@ -24,30 +25,6 @@ static struct sim_call *call_of(struct core_task *t)
 }
 
 /* --- what became of a job --- */
-
-/* In a trace, 0 means never. */
-static int64_t stamp(cr_ns t)
-{
-	return cr_ns_add(t, WORKLOAD_EPOCH);
-}
-
-static void put_record(struct sim_call *c, const struct cr_job *job,
-		       struct cr_trace_job r)
-{
-	union cr_trace_record record;
-
-	if (!c->part->w->trace)
-		return;
-	r.kind = CR_TRACE_JOB;
-	r.call = c->st.core.task.id;
-	r.seq = (uint32_t)job->seq;
-	r.arrival = stamp(job->arrival);
-	r.deadline = stamp(job->deadline);
-	r.rtp_ts = (uint32_t)job->seq * c->rtp_step;
-	memset(&record, 0, sizeof(record));
-	record.job = r;
-	workload_trace(c->part, &record);
-}
 
 /* A job that was not done. */
 static void count_undone(struct sim_call *c, const struct cr_job *job,
@@ -66,10 +43,8 @@ static void count_undone(struct sim_call *c, const struct cr_job *job,
 		s->missed++;
 		c->sum.missed++;
 	}
-	put_record(c, job,
-		   (struct cr_trace_job){ .outcome = (uint8_t)why,
-					  .worker = UINT16_MAX,
-					  .pick = stamp(now) });
+	if (c->part->w->trace)
+		call_trace_undone(c, job, why, now);
 }
 
 static cr_ns distance(cr_ns a, cr_ns b)
@@ -228,19 +203,8 @@ static void done(void *arg, struct sim_task *t, unsigned cpu, cr_ns now)
 
 	(void)arg;
 	count_done(c, job, now);
-	put_record(
-		c, job,
-		(struct cr_trace_job){
-			.outcome = CR_OUT_DONE,
-			.worker = (uint16_t)cpu,
-			.release = stamp(job->release),
-			.pick = stamp(t->first),
-			.start = stamp(t->first),
-			.end = stamp(now),
-			.sent = stamp(now),
-			.away = now - t->first - job->ran,
-			.codec_ns = (uint32_t)cr_ns_min(c->total, UINT32_MAX),
-		});
+	if (c->part->w->trace)
+		call_trace_done(c, job, cpu, now);
 	if (c->flow->arrival.kind == ARRIVAL_CLOSED)
 		close_loop(c, now);
 }
@@ -272,6 +236,8 @@ struct sim_client workload_client(void)
 		.done = done,
 		.gone = gone,
 		.faulty = faulty,
+		.footprint = offsetof(struct sim_call, release.violations) -
+			     offsetof(struct sim_call, st),
 	};
 }
 
@@ -290,54 +256,6 @@ static void fill_task(struct sim_call *c, uint32_t id)
 	t->nice = (int)f->nice;
 	t->weight = (uint32_t)f->weight;
 	memset(&t->cpus, 0xff, sizeof(t->cpus));
-}
-
-static void set_text(char *to, size_t size, const char *text)
-{
-	size_t n = strlen(text);
-
-	n = n < size ? n : size - 1;
-	memcpy(to, text, n);
-	to[n] = '\0';
-}
-
-static void set_codecs(struct cr_trace_call *r, const struct campaign_flow *f)
-{
-	const struct campaign_leg *in = &f->in, *out = &f->out;
-
-	if (f->synthetic) {
-		set_text(r->codec_in, sizeof(r->codec_in), f->name);
-		set_text(r->codec_out, sizeof(r->codec_out), "synthetic");
-		return;
-	}
-	set_text(r->codec_in, sizeof(r->codec_in), in->codec->name);
-	set_text(r->mode_in, sizeof(r->mode_in),
-		 in->codec->modes[in->cfg.mode].name);
-	set_text(r->codec_out, sizeof(r->codec_out), out->codec->name);
-	set_text(r->mode_out, sizeof(r->mode_out),
-		 out->codec->modes[out->cfg.mode].name);
-}
-
-static void trace_call(const struct sim_call *c, cr_ns now)
-{
-	const struct cr_task *t = &c->st.core.task;
-	union cr_trace_record r;
-	cr_ns units = t->period / (250 * CR_US);
-
-	if (!c->part->w->trace)
-		return;
-	memset(&r, 0, sizeof(r));
-	r.call.kind = CR_TRACE_CALL;
-	r.call.cls = (uint8_t)t->cls;
-	/* 0, unknown: what the field cannot say */
-	if (units <= UINT16_MAX && t->period % (250 * CR_US) == 0)
-		r.call.ptime_us_div_250 = (uint16_t)units;
-	r.call.call = t->id;
-	r.call.start = stamp(now);
-	r.call.rel_deadline = t->rel_deadline;
-	r.call.weight = t->weight;
-	set_codecs(&r.call, c->flow);
-	workload_trace(c->part, &r);
 }
 
 static int set_up(struct sim_call *c, const struct workload *w, uint32_t id)
@@ -361,7 +279,8 @@ static int set_up(struct sim_call *c, const struct workload *w, uint32_t id)
 	c->backlog.most = (uint32_t)f->ring;
 	if (!f->ring && !f->synthetic)
 		c->backlog.most = LIVE_RING;
-	arrival_init(&c->arrival, w->plan, c->plan, &w->replays[c->plan->flow]);
+	arrival_init(&c->arrival, w->plan, c->plan, &w->replays[c->plan->flow],
+		     &c->stream);
 	fill_task(c, id);
 	return release_init(&c->release, &cfg, NULL);
 }
@@ -383,7 +302,8 @@ int workload_begin(struct workload *w, struct sim_call *c,
 	c->part = &w->part[sim_part_of(w->sim, &c->st)];
 	c->stats = &c->part->stats[call->flow];
 	c->here = c->sum.admitted = true;
-	trace_call(c, sim_now(w->sim));
+	if (w->trace)
+		call_trace_begin(c, sim_now(w->sim));
 	sim_arrive_at(w->sim, &c->st, look_ahead(c));
 	return 0;
 }

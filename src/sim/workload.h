@@ -66,9 +66,10 @@ struct sim_call {
 	bool here;   /**< admitted and not gone                              */
 	uint32_t rtp_step;
 	struct call_sum sum;
-	const struct plan_call *plan;
 	struct arrival arrival;
-	struct release release;
+	struct release release; /**< from its violations on: rarely needed   */
+	const struct plan_call *plan;
+	struct plan_stream stream; /**< of @arrival                         */
 };
 
 /** Make the parts of @w, whose @sim is open. 0 or -ENOMEM; either way

@@ -9,6 +9,7 @@ static struct campaign_flow flow;
 static struct campaign campaign;
 static struct plan_call call;
 static struct plan plan;
+static struct plan_stream stream;
 
 /* Arrivals of a call of @frames periods of 10 ms from @start. */
 static struct arrival begin(struct campaign_arrival model, cr_ns start,
@@ -26,7 +27,7 @@ static struct arrival begin(struct campaign_arrival model, cr_ns start,
 	plan = (struct plan){ .campaign = &campaign,
 			      .calls = &call,
 			      .count = 1 };
-	arrival_init(&a, &plan, &call, NULL);
+	arrival_init(&a, &plan, &call, NULL, &stream);
 	return a;
 }
 
@@ -62,7 +63,7 @@ static void a_plan_without_network_is_the_grid(void **state)
 
 	(void)state;
 	flow.network.reorder = 1;
-	arrival_init(&b, &plan, &call, NULL);
+	arrival_init(&b, &plan, &call, NULL, &stream);
 	assert_int_equal(a.kind, ARRIVAL_PERIODIC);
 	assert_int_equal(b.kind, ARRIVAL_PLAN);
 	expect(&a, (const cr_ns[]){ 3, 13, 23, 33 }, 4);
@@ -226,10 +227,10 @@ static void trace_arrivals_follow_the_trace(void **state)
 
 	(void)state;
 	flow.arrival.kind = ARRIVAL_TRACE;
-	arrival_init(&a, &plan, &call, &trace);
+	arrival_init(&a, &plan, &call, &trace, &stream);
 	expect(&a, (const cr_ns[]){ 1, 8 }, 2);
 	call.index = 1;
-	arrival_init(&a, &plan, &call, &trace);
+	arrival_init(&a, &plan, &call, &trace, &stream);
 	expect(&a, (const cr_ns[]){ 9 }, 1);
 }
 
