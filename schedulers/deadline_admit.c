@@ -48,10 +48,16 @@ static int64_t density(const struct cr_task *t)
 	return t->cls == CR_BE ? 0 : ppm_up(c, full_window(t));
 }
 
+/* The last class that counts in the sum of worst cases. */
+static enum cr_class last_by_worst(const struct deadline_rq *d)
+{
+	return d->by_class ? CR_HARD : CR_SOFT;
+}
+
 static int64_t worst_density(const struct deadline_rq *d,
 			     const struct cr_task *t)
 {
-	if (t->cls == CR_BE)
+	if (t->cls > last_by_worst(d))
 		return 0;
 	return ppm_up(deadline_worst_case(t), window(d, t));
 }
@@ -63,15 +69,27 @@ static int64_t largest(const struct extremes *tree, int64_t none)
 	return x ? x->value : none;
 }
 
-/* Share of a CPU that the longest frame of anybody blocks, with @t. */
-static int64_t blocking(const struct cr_rq *rq, const struct cr_task *t)
+/* The shortest window of the classes up to @last, with @t. */
+static cr_ns shortest_window(const struct deadline_rq *d,
+			     const struct cr_task *t, enum cr_class last)
+{
+	cr_ns shortest = t->cls <= last ? window(d, t) : CR_NEVER;
+
+	for (unsigned cls = CR_HARD; cls <= (unsigned)last; cls++)
+		shortest = cr_ns_min(shortest,
+				     -largest(&d->windows[cls], -CR_NEVER));
+	return shortest;
+}
+
+/* Share of a CPU that the longest frame of anybody blocks, with @t, for the
+ * classes up to @last. */
+static int64_t blocking(const struct cr_rq *rq, const struct cr_task *t,
+			enum cr_class last)
 {
 	const struct deadline_rq *d = CR_RQ(rq, struct deadline_rq);
 	cr_ns frame = cr_ns_max(largest(&d->frames, 0), deadline_worst_case(t));
-	cr_ns shortest = -largest(&d->windows, -CR_NEVER);
+	cr_ns shortest = shortest_window(d, t, last);
 
-	if (t->cls != CR_BE)
-		shortest = cr_ns_min(shortest, window(d, t));
 	if (rq->sched->preemptible || shortest == CR_NEVER)
 		return 0;
 	return ppm_up(frame, shortest);
@@ -83,7 +101,7 @@ static int64_t room_by_load(const struct cr_rq *rq, const struct cr_task *t)
 	const struct deadline_rq *d = CR_RQ(rq, struct deadline_rq);
 
 	return rq->ncpu * CR_OPTS(rq, struct deadline_opts)->bound - d->util -
-	       density(t) - blocking(rq, t);
+	       density(t) - blocking(rq, t, CR_SOFT);
 }
 
 /* What is left by the sum of worst cases. */
@@ -95,7 +113,7 @@ static int64_t room_by_worst(const struct cr_rq *rq, const struct cr_task *t)
 	int64_t most = m * CR_OPTS(rq, struct deadline_opts)->bound;
 
 	return cr_ns_min(most, m * CR_PPM - (m - 1) * umax) - d->worst - own -
-	       m * blocking(rq, t);
+	       m * blocking(rq, t, last_by_worst(d));
 }
 
 /* What is left of @rq's room after @t has joined; below 0: it does not fit. */
@@ -120,8 +138,10 @@ static bool allowed(const struct cr_rq *rq, const struct cr_task *t)
 /* A best-effort task in a queue without deadlines breaks nothing. */
 static bool nothing_to_guard(const struct cr_rq *rq, const struct cr_task *t)
 {
-	return t->cls == CR_BE &&
-	       RB_EMPTY(&CR_RQ(rq, struct deadline_rq)->windows);
+	const struct deadline_rq *d = CR_RQ(rq, struct deadline_rq);
+
+	return t->cls == CR_BE && RB_EMPTY(&d->windows[CR_HARD]) &&
+	       RB_EMPTY(&d->windows[CR_SOFT]);
 }
 
 /* Worst fit: the run queue that has most room left per CPU. */
@@ -174,8 +194,10 @@ void deadline_add(struct deadline_rq *rq, const struct cr_task *t,
 	remember(&rq->frames, &x->frame, t->id, deadline_worst_case(t));
 	if (t->cls == CR_BE)
 		return;
-	remember(&rq->windows, &x->window, t->id, -window(rq, t));
-	remember(&rq->densities, &x->density, t->id, worst_density(rq, t));
+	remember(&rq->windows[t->cls], &x->window, t->id, -window(rq, t));
+	if (t->cls <= last_by_worst(rq))
+		remember(&rq->densities, &x->density, t->id,
+			 worst_density(rq, t));
 }
 
 void deadline_del(struct deadline_rq *rq, const struct cr_task *t,
@@ -187,6 +209,7 @@ void deadline_del(struct deadline_rq *rq, const struct cr_task *t,
 	RB_REMOVE(extremes, &rq->frames, &x->frame);
 	if (t->cls == CR_BE)
 		return;
-	RB_REMOVE(extremes, &rq->windows, &x->window);
-	RB_REMOVE(extremes, &rq->densities, &x->density);
+	RB_REMOVE(extremes, &rq->windows[t->cls], &x->window);
+	if (t->cls <= last_by_worst(rq))
+		RB_REMOVE(extremes, &rq->densities, &x->density);
 }

@@ -23,8 +23,13 @@
  * non-preemptive form (Baruah 2006: windows are shorter by B, which makes each
  * density larger by at most Wmin / (Wmin - B)).
  *
+ * A policy that serves hard tasks before soft ones (by_class) keeps that by
+ * itself: the second sum is over hard tasks alone, with their own Wmin, and
+ * soft ones stay with the first.
+ *
  * A policy embeds the structs below as the first members of its run queue's
- * and its options' memory; they start zeroed.
+ * and its options' memory; they start zeroed, the two flags are set by
+ * rq_init().
  */
 #ifndef SCHEDULERS_DEADLINE_ADMIT_H
 #define SCHEDULERS_DEADLINE_ADMIT_H
@@ -51,11 +56,13 @@ struct deadline_task {
 
 /** The sums of a run queue. */
 struct deadline_rq {
-	struct extremes frames, windows, densities;
+	struct extremes frames, densities;
+	struct extremes windows[2]; /**< of CR_HARD, of CR_SOFT */
 	int64_t util, worst;
 	unsigned nhard;
 	bool to_start; /**< the policy orders by the latest start: windows are W
 			  - C, except in the sum that is not by worst cases */
+	bool by_class; /**< the policy serves hard tasks before soft ones */
 };
 
 struct deadline_opts {
