@@ -12,6 +12,7 @@ extern const struct cr_sched_ops cr_sched_rr;
 extern const struct cr_sched_ops cr_sched_edf;
 extern const struct cr_sched_ops cr_sched_llf;
 extern const struct cr_sched_ops cr_sched_rm;
+extern const struct cr_sched_ops cr_sched_dwa;
 extern const struct cr_sched_ops cr_sched_cfs;
 extern const struct cr_sched_ops cr_sched_bfs;
 extern const struct cr_sched_ops cr_sched_staircase;
