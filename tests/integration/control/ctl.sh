@@ -6,7 +6,8 @@
 set -u
 runner=$1 ctl=$2
 work=$(mktemp -d) || exit 1
-udp=$((20000 + $$ % 20000))
+# below the ports that the kernel gives away
+udp=$((10000 + $$ % 20000))
 failed=0
 
 "$runner" --rtp=127.0.0.1:0 --control=127.0.0.1:5555 --udp-port=$udp \

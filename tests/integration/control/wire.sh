@@ -8,7 +8,8 @@ set -u
 peer=$1
 work=$(mktemp -d) || exit 1
 chmod 755 "$work"
-udp=$((20000 + $$ % 20000))
+# below the ports that the kernel gives away
+udp=$((10000 + $$ % 20000))
 capture='' server=''
 trap 'kill $capture $server 2>/dev/null; rm -rf "$work"' EXIT
 

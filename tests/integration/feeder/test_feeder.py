@@ -132,10 +132,10 @@ def test_a_load_becomes_calls(daemon, campaign):
                     "    in: {codec: pcmu}\n"
                     "    out: {codec: spin, spin: 2ms}\n")
     once = d.feed(path)["flows"][0]["admitted"]
-    twice = d.feed(path, "--load-scale", "200%")["flows"][0]["admitted"]
-    # one worker, 2 ms of every 20 ms: 10 % a call, and something (more under
-    # a sanitizer) for decoding
-    assert 1 <= once <= 3 and once < twice <= 6
+    much = d.feed(path, "--load-scale", "1000%")["flows"][0]["admitted"]
+    # one worker, 2 ms of every 20 ms: 10 % a call or, as the daemon measures
+    # it on a busy machine, more
+    assert 1 <= once <= 3 and once < much <= 30
     assert d.feed(path, "--count", "1")["flows"][0]["admitted"] == 1
 
 
