@@ -5,7 +5,8 @@
  *
  * Calls join up to 10 ms before their first job, in the order of the plan, and
  * those that end before the campaign leave half a second after their last one,
- * as codec-feeder has it.
+ * as codec-feeder has it. A scheduler that breaks its contract is replaced in
+ * its run queue at once, in the others within 200 ms (10 ms with a trace).
  *
  * Thread rule: one thread, which may have others work for it; the result does
  * not depend on how many.
