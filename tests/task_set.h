@@ -373,14 +373,15 @@ static inline bool set_note(struct sets_seen *seen, const struct task_set *set)
 	return true;
 }
 
-/* A set that was not tried yet, unless the shape seems to have no more. */
+/* A set that is not empty and was not tried yet, unless the shape seems to have
+ * no more. */
 static inline struct task_set set_draw_new(const struct task_set_shape *shape,
 					   uint64_t *seed,
 					   struct sets_seen *seen)
 {
 	struct task_set set = task_set_draw(shape, seed);
 
-	for (unsigned k = 1; k < DRAWS && !set_note(seen, &set); k++)
+	for (unsigned k = 1; k < DRAWS && !(set.n && set_note(seen, &set)); k++)
 		set = task_set_draw(shape, seed);
 	return set;
 }

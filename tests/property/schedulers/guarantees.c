@@ -18,6 +18,7 @@ struct setting {
 	bool admission;
 	int64_t util_ppm; /* the promise is for sets up to this */
 	bool harmonic;	  /* ... and for harmonic periods only  */
+	unsigned looked;  /* sets that it was kept or broken on */
 };
 
 static struct sim_rig *rig_of(const struct setting *s)
@@ -57,12 +58,13 @@ static bool fits(const struct task_set *set, int64_t ppm)
 /* Released together, over two hyperperiods: late although it must not be. */
 static bool misses(const struct task_set *set, void *arg)
 {
-	const struct setting *s = arg;
+	struct setting *s = arg;
 	struct sim_rig *rig;
 	uint64_t late;
 
 	if (!fits(set, s->util_ppm) || (s->harmonic && !is_harmonic(set)))
 		return false;
+	s->looked++;
 	rig = rig_of(s);
 	assert_int_equal(rig_add_set(rig, set), set->n);
 	late = rig_late(rig, 2 * task_set_hyper(set, HORIZON));
@@ -80,6 +82,7 @@ static void never_late(const char *what, const struct task_set_shape *shape,
 	s.util_ppm = shape->util_ppm;
 	s.harmonic = shape->harmonic;
 	task_set_try(SETS, shape, &p);
+	assert_int_equal(s.looked, SETS);
 }
 
 static const struct task_set_shape full_load = { .tasks = { 1, 12 },

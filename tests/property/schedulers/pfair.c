@@ -17,10 +17,10 @@ enum { SETS = 2000, HYPER = 120, MOST_CPUS = 8, JOBS = 64 };
 /* One policy on one set. */
 struct world {
 	const struct cr_sched_ops *ops;
-	bool early;    /* erfair */
-	unsigned ncpu; /* 0: as many as the set needs */
-	uint64_t seed; /* of releases and costs; 0: periodic, full cost */
-	bool short_jobs, best_effort;
+	bool early;	  /* erfair */
+	unsigned ncpu;	  /* 0: as many as the set needs */
+	uint64_t seed;	  /* of releases and costs; 0: periodic, full cost */
+	unsigned *looked; /* counts the runs that a promise covers */
 };
 
 struct promise {
@@ -217,6 +217,7 @@ static bool breaks_a_window(const struct task_set *set, void *arg)
 
 	if (!need || need > ncpu)
 		return false; /* no promise about this set */
+	++*w->looked;
 	c = start(set, w, ncpu);
 	if (!c)
 		return true;
@@ -265,7 +266,9 @@ static void try_all(struct world w,
 {
 	struct sets_seen seen = { 0 };
 	uint64_t seed = test_seed();
+	unsigned looked = 0;
 
+	w.looked = &looked;
 	for (unsigned round = 0; round < SETS; round++) {
 		int64_t m = 1 + round % MOST_CPUS;
 		bool full = round / MOST_CPUS % 2;
@@ -287,6 +290,7 @@ static void try_all(struct world w,
 		w.seed = w.seed ? test_random(&seed) | 1 : 0;
 		try_family(&set, w, fails);
 	}
+	assert_int_equal(looked, 6 * SETS);
 }
 
 /* Four CPUs, full: found by searching for sets on which PD2 without its group
@@ -320,10 +324,14 @@ static const struct task_set knots[] = {
 
 static void sets_that_need_every_tie_break_are_met(void **state)
 {
+	unsigned looked = 0;
+
 	(void)state;
 	for (unsigned i = 0; i < sizeof(knots) / sizeof(knots[0]); i++)
-		try_family(&knots[i], (struct world){ .ncpu = 4 },
+		try_family(&knots[i],
+			   (struct world){ .ncpu = 4, .looked = &looked },
 			   breaks_a_window);
+	assert_int_equal(looked, 6 * sizeof(knots) / sizeof(knots[0]));
 }
 
 static void every_quantum_is_within_its_window(void **state)
@@ -354,6 +362,7 @@ static bool is_late(const struct task_set *set, void *arg)
 
 	if (!need || need > ncpu)
 		return false;
+	++*w->looked;
 	c = start(set, w, ncpu);
 	if (!c)
 		return true;

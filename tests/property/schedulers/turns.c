@@ -154,7 +154,7 @@ static bool unequal(const struct crowd *c)
 	bool bad = false;
 
 	if (n < cpus)
-		return false; /* shrunk too far */
+		return crowd_mute();
 	rig = ring(c, NULL);
 	for (unsigned k = 0; k < LOOKS && !bad; k++) {
 		cr_ns now = sim_now(rig->sim) +
@@ -226,7 +226,7 @@ static bool turns_are_wrong(const struct crowd *c)
 	struct sim_rig *rig;
 
 	if (c->n < 2)
-		return false;
+		return crowd_mute();
 	memset(&ring_watch, 0, sizeof(ring_watch));
 	ring_watch.crowd = c;
 	rig = ring(c, watch_turn);
