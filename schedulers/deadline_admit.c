@@ -12,7 +12,7 @@ static int extreme_cmp(const struct extreme *a, const struct extreme *b)
 				    : cr_cmp(a->id, b->id);
 }
 
-CR_TREE(extremes, extreme, node, extreme_cmp)
+CR_TREE(extreme_tree, extreme, node, extreme_cmp)
 
 cr_ns deadline_worst_case(const struct cr_task *t)
 {
@@ -62,11 +62,9 @@ static int64_t worst_density(const struct deadline_rq *d,
 	return ppm_up(deadline_worst_case(t), window(d, t));
 }
 
-static int64_t largest(const struct extremes *tree, int64_t none)
+static int64_t largest(const struct extremes *e, int64_t none)
 {
-	const struct extreme *x = RB_MAX(extremes, (struct extremes *)tree);
-
-	return x ? x->value : none;
+	return e->top ? e->most : none;
 }
 
 /* The shortest window of the classes up to @last, with @t. */
@@ -140,8 +138,8 @@ static bool nothing_to_guard(const struct cr_rq *rq, const struct cr_task *t)
 {
 	const struct deadline_rq *d = CR_RQ(rq, struct deadline_rq);
 
-	return t->cls == CR_BE && RB_EMPTY(&d->windows[CR_HARD]) &&
-	       RB_EMPTY(&d->windows[CR_SOFT]);
+	return t->cls == CR_BE && !d->windows[CR_HARD].top &&
+	       !d->windows[CR_SOFT].top;
 }
 
 /* Worst fit: the run queue that has most room left per CPU. */
@@ -176,12 +174,27 @@ int deadline_admit(const struct cr_sched *s, const struct cr_task *t,
 	return best_room >= 0 ? best : -ENOSPC;
 }
 
-static void remember(struct extremes *tree, struct extreme *x, uint32_t id,
+static void set_top(struct extremes *e, struct extreme *x)
+{
+	e->top = x;
+	e->most = x ? x->value : 0;
+}
+
+static void remember(struct extremes *e, struct extreme *x, uint32_t id,
 		     int64_t value)
 {
 	x->value = value;
 	x->id = id;
-	RB_INSERT(extremes, tree, x);
+	RB_INSERT(extreme_tree, &e->tree, x);
+	if (!e->top || extreme_cmp(e->top, x) < 0)
+		set_top(e, x);
+}
+
+static void forget(struct extremes *e, struct extreme *x)
+{
+	if (e->top == x)
+		set_top(e, RB_PREV(extreme_tree, &e->tree, x));
+	RB_REMOVE(extreme_tree, &e->tree, x);
 }
 
 void deadline_add(struct deadline_rq *rq, const struct cr_task *t,
@@ -206,10 +219,10 @@ void deadline_del(struct deadline_rq *rq, const struct cr_task *t,
 	rq->util -= x->util;
 	rq->worst -= worst_density(rq, t);
 	rq->nhard -= t->cls == CR_HARD;
-	RB_REMOVE(extremes, &rq->frames, &x->frame);
+	forget(&rq->frames, &x->frame);
 	if (t->cls == CR_BE)
 		return;
-	RB_REMOVE(extremes, &rq->windows[t->cls], &x->window);
+	forget(&rq->windows[t->cls], &x->window);
 	if (t->cls <= last_by_worst(rq))
-		RB_REMOVE(extremes, &rq->densities, &x->density);
+		forget(&rq->densities, &x->density);
 }

@@ -44,7 +44,15 @@ struct extreme {
 	uint32_t id;
 };
 
-RB_HEAD(extremes, extreme);
+RB_HEAD(extreme_tree, extreme);
+
+/** The tree, and what admission asks of every run queue for every call: no walk
+ * through other calls' memory. */
+struct extremes {
+	struct extreme_tree tree;
+	struct extreme *top; /**< NULL: empty */
+	int64_t most;	     /**< top's value */
+};
 
 /** A task's part of the sums. */
 struct deadline_task {
