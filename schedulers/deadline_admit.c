@@ -67,6 +67,16 @@ static int64_t largest(const struct extremes *e, int64_t none)
 	return e->top ? e->most : none;
 }
 
+cr_ns deadline_longest(const struct deadline_rq *rq)
+{
+	return largest(&rq->frames, 0);
+}
+
+cr_ns deadline_shortest_be(const struct deadline_rq *rq)
+{
+	return -largest(&rq->spare, 0);
+}
+
 /* The shortest window of the classes up to @last, with @t. */
 static cr_ns shortest_window(const struct deadline_rq *d,
 			     const struct cr_task *t, enum cr_class last)
@@ -205,8 +215,10 @@ void deadline_add(struct deadline_rq *rq, const struct cr_task *t,
 	rq->worst += worst_density(rq, t);
 	rq->nhard += t->cls == CR_HARD;
 	remember(&rq->frames, &x->frame, t->id, deadline_worst_case(t));
-	if (t->cls == CR_BE)
+	if (t->cls == CR_BE) {
+		remember(&rq->spare, &x->window, t->id, -x->frame.value);
 		return;
+	}
 	remember(&rq->windows[t->cls], &x->window, t->id, -window(rq, t));
 	if (t->cls <= last_by_worst(rq))
 		remember(&rq->densities, &x->density, t->id,
@@ -220,8 +232,10 @@ void deadline_del(struct deadline_rq *rq, const struct cr_task *t,
 	rq->worst -= worst_density(rq, t);
 	rq->nhard -= t->cls == CR_HARD;
 	forget(&rq->frames, &x->frame);
-	if (t->cls == CR_BE)
+	if (t->cls == CR_BE) {
+		forget(&rq->spare, &x->window);
 		return;
+	}
 	forget(&rq->windows[t->cls], &x->window);
 	if (t->cls <= last_by_worst(rq))
 		forget(&rq->densities, &x->density);

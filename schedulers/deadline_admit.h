@@ -57,7 +57,7 @@ struct extremes {
 /** A task's part of the sums. */
 struct deadline_task {
 	struct extreme frame;	/**< longest frame               */
-	struct extreme window;	/**< minus its window */
+	struct extreme window;	/**< minus its window; best effort: its frame */
 	struct extreme density; /**< C / that window, worst case */
 	int64_t util;		/**< C / W, as its class counts  */
 };
@@ -66,6 +66,7 @@ struct deadline_task {
 struct deadline_rq {
 	struct extremes frames, densities;
 	struct extremes windows[2]; /**< of CR_HARD, of CR_SOFT */
+	struct extremes spare;	    /**< minus the frames of best effort */
 	int64_t util, worst;
 	unsigned nhard;
 	bool to_start; /**< the policy orders by the latest start: windows are W
@@ -89,6 +90,11 @@ struct deadline_opts {
 
 /** The longest that a job of @t may take, as far as its numbers say. */
 cr_ns deadline_worst_case(const struct cr_task *t);
+
+/** The longest frame of anybody, and the shortest of the tasks of best effort,
+ * each by its worst case; 0: there are none. */
+cr_ns deadline_longest(const struct deadline_rq *rq);
+cr_ns deadline_shortest_be(const struct deadline_rq *rq);
 
 /** An admit() callback: worst fit. */
 int deadline_admit(const struct cr_sched *s, const struct cr_task *t,

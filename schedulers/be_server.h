@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Deadlines for one flow of best-effort jobs, from the capacity that calls
+ * leave (residual.h): as early as they can be without making a call late. With
+ * w(n) the longest that job n may take and r(n) its arrival, rules differ in
+ * the curve e <= E they read (Chakraborty, Gries and Thiele, sections 3 and 4):
+ *
+ *     d(n) = max over i <= n of r(i) + e^-1(w(i) + ... + w(n))     Algorithm 1
+ *
+ * exact            e = E: no deadline can be earlier (their Theorem 3)
+ * two-line         a line through the origin, then a steeper one: Algorithm 2
+ * line             one line, from where E begins to rise: section 4.2
+ * tbs              one line through the origin, of slope U, where the maximum
+ *                  is w / U + max(r(n), d(n - 1)): the Total Bandwidth Server
+ *                  of Spuri and Buttazzo
+ * two-line-approx  as two-line, without history: the work before job n - 1 is
+ *                  taken to be all that e allows until d(n - 1)
+ *
+ * What a job costs is known when it is done, so w is the worst case of its
+ * task, and a line through the origin must hold for the shortest such w and all
+ * above: where frames are not cut, E is 0 up to smax and no line through the
+ * origin is below it everywhere.
+ *
+ * two-line-approx is section 4.3.1's idea, not its Algorithm 3, which takes
+ * w(n - 1) for all the work until d(n - 1): the third of three jobs that come
+ * at once would get the deadline of the second.
+ *
+ * History is bounded. Of jobs whose sum has reached the last piece of e, the
+ * one that asks for most is enough, for from there on all of them move alike,
+ * by w / slope. Of the others BE_SERVER_PAST are kept; when they are more, the
+ * two nearest count as one that came at the later time, for which deadlines are
+ * later, never earlier. After an instant at which nothing waited, all is
+ * forgotten.
+ *
+ * When calls join or leave, the next deadline is from the new curve; what was
+ * promised before was promised beside the calls that were there then. So a call
+ * that joins in the middle of best-effort work has its own promise from the
+ * next instant on at which nothing waits.
+ *
+ * One CPU: on several, no capacity of intervals is known that would do.
+ */
+#ifndef SCHEDULERS_BE_SERVER_H
+#define SCHEDULERS_BE_SERVER_H
+
+#include "schedulers/residual.h"
+
+#define BE_SERVER_PAST 64u
+
+/** The values of the option be. */
+enum be_rule {
+	BE_BACKGROUND, /**< no deadlines: after all who have one */
+	BE_TBS,
+	BE_LINE,
+	BE_TWO_LINE,
+	BE_TWO_LINE_APPROX,
+	BE_EXACT
+};
+
+/** A job that counts: all work promised from it on is since - before. */
+struct be_past {
+	cr_ns at, before;
+};
+
+/** What a refund needs to know. */
+struct be_undo {
+	cr_ns at, last, work;
+	struct be_past far;
+	bool busy, has_far;
+	bool moved; /**< past jobs have become far */
+	bool own;   /**< the job is past[npast - 1] */
+};
+
+/** Zero, with a rule, is a server that has promised nothing. */
+struct be_server {
+	enum be_rule rule;
+	struct curve curve;
+	bool busy;   /**< it has promised something since it was reset       */
+	cr_ns since; /**< all work promised */
+	cr_ns at;    /**< of the last job; arrivals never go back            */
+	cr_ns last;  /**< its deadline                                       */
+	struct be_past past[BE_SERVER_PAST];
+	unsigned npast;
+	bool has_far; /**< there are jobs on the last piece ...              */
+	struct be_past far;  /**< ... and this one asks for most              */
+	struct be_undo undo; /**< of the last promise                       */
+};
+
+/** The rule's curve for calls @r, frames of at most @smax that are not cut (or
+ * 0) and best-effort jobs of @least and more. */
+void be_server_curve(struct be_server *s, const struct residual *r, cr_ns smax,
+		     cr_ns least);
+
+/** A job came at @at that takes @work at most: its deadline. CR_NEVER: the
+ * calls leave nothing; then nothing was promised. */
+cr_ns be_server_promise(struct be_server *s, cr_ns at, cr_ns work);
+
+/** The job of the last promise was not run and will not be. */
+void be_server_refund(struct be_server *s);
+
+/** There was an instant, at @now at the latest, at which nothing waited. */
+void be_server_reset(struct be_server *s, cr_ns now);
+
+/** Do the invariants hold? */
+bool be_server_check(const struct be_server *s);
+
+#endif

@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Residual capacity and the deadlines made from it, against plain sums over
+ * every ns: the curves are right and tight, tbs is the published rule, exact is
+ * as early as can be, and each rule is where the paper puts it.
+ */
+#include <string.h>
+
+#include "cmocka_cr.h"
+#include "schedulers/be_server.h"
+#include "seed.h"
+
+enum { CALLS = 6, HORIZON = 40000, JOBS = 40 };
+
+static const enum be_rule rules[] = { BE_TBS, BE_LINE, BE_TWO_LINE,
+				      BE_TWO_LINE_APPROX, BE_EXACT };
+
+/* --- plain sums --- */
+
+struct world {
+	struct cr_task call[CALLS];
+	unsigned n;
+	cr_ns smax, least;
+	struct residual residual;
+	cr_ns e[HORIZON]; /* in units of 1 / SCALE */
+};
+
+/* Every period divides it, and so does a second of peaks. */
+#define SCALE INT64_C(11520)
+/* Rounding, in ns: of a piece's begin, and of steep ones' ends. */
+#define ROUNDING 8
+
+static struct cr_task call_of(cr_ns period, cr_ns deadline, cr_ns cost)
+{
+	return (struct cr_task){ .cls = CR_SOFT,
+				 .period = period,
+				 .rel_deadline = deadline,
+				 .cost = { .mean = cost, .p99 = cost } };
+}
+
+/* A(t) * SCALE of one call, t >= 0. */
+static int64_t arrivals(const struct cr_task *t, cr_ns at)
+{
+	const struct cr_contract *c = &t->contract;
+	int64_t jobs = c->jobs ? c->jobs : 1,
+		per = c->jobs ? c->per : t->period;
+	int64_t a = (jobs + c->burst) * SCALE + jobs * at * SCALE / per;
+	int64_t peak = SCALE +
+		       c->peak_jobs_per_sec / 100 * at * SCALE / (CR_SEC / 100);
+
+	if (c->peak_jobs_per_sec && peak < a)
+		a = peak;
+	return t->cost.p99 * a;
+}
+
+static void sum_up(struct world *w)
+{
+	int64_t least = INT64_MAX;
+
+	for (cr_ns at = HORIZON; at-- > 0;) {
+		int64_t r = (at - w->smax) * SCALE;
+
+		for (unsigned i = 0; i < w->n; i++)
+			if (at >= w->call[i].rel_deadline)
+				r -= arrivals(&w->call[i],
+					      at - w->call[i].rel_deadline);
+		least = cr_ns_min(least, r);
+		w->e[at] = least;
+	}
+}
+
+/* Calls that leave something: of periods that divide SCALE, some with bursts
+ * and peaks, together a share of at most 7/8. */
+static void draw_world(struct world *w, uint64_t *seed)
+{
+	static const cr_ns periods[] = {
+		192, 256, 320, 384, 480, 576, 640, 768
+	};
+	unsigned n = 1 + test_below(seed, CALLS);
+
+	*w = (struct world){ .least = 1 + test_below(seed, 99) };
+	w->smax = test_below(seed, 2) ? 99 : 0;
+	for (unsigned i = 0; i < n; i++) {
+		cr_ns t = periods[test_below(seed, 8)];
+		cr_ns most = 7 * t / 8 / (cr_ns)n;
+		struct cr_task c = call_of(t, 1 + test_below(seed, 1000), 1);
+
+		if (most < 1)
+			continue;
+		c.cost.p99 = 1 + test_below(seed, (unsigned)most);
+		if (test_below(seed, 2)) {
+			c.contract.jobs = 1;
+			c.contract.per = t;
+			c.contract.burst = test_below(seed, 4);
+			c.contract.peak_jobs_per_sec =
+				test_below(seed, 2) * 12500000;
+		}
+		w->call[w->n++] = c;
+	}
+	for (unsigned i = 0; i < w->n; i++)
+		assert_false(residual_add(&w->residual, &w->call[i]));
+	sum_up(w);
+}
+
+/* The least t with E(t) >= y. */
+static cr_ns plain_inverse(const struct world *w, cr_ns y)
+{
+	for (cr_ns t = 0; t < HORIZON; t++)
+		if (w->e[t] >= y * SCALE)
+			return t;
+	fail_msg("beyond the horizon");
+	return 0;
+}
+
+static struct be_server server_of(const struct world *w, enum be_rule rule)
+{
+	struct be_server s = { .rule = rule };
+
+	be_server_curve(&s, &w->residual, w->smax, w->least);
+	return s;
+}
+
+/* --- curves --- */
+
+/* Never above E; and below it by no more than rounding. */
+static void the_exact_curve_is_the_residual_capacity(void **state)
+{
+	static struct world w;
+	uint64_t seed = test_seed();
+
+	(void)state;
+	for (unsigned round = 0; round < 300; round++) {
+		struct be_server s;
+
+		draw_world(&w, &seed);
+		s = server_of(&w, BE_EXACT);
+		for (cr_ns y = 1; y < 1000; y += 7) {
+			cr_ns t = curve_inverse(&s.curve, y);
+
+			assert_true(t < HORIZON && w.e[t] >= y * SCALE);
+			assert_true(w.e[t - 1] < (y + ROUNDING) * SCALE);
+		}
+	}
+}
+
+static void every_line_is_below_the_residual_capacity(void **state)
+{
+	static struct world w;
+	uint64_t seed = test_seed();
+
+	(void)state;
+	for (unsigned round = 0; round < 300; round++) {
+		draw_world(&w, &seed);
+		for (unsigned i = 0; i < 4; i++) {
+			struct be_server s = server_of(&w, rules[i]);
+
+			for (cr_ns y = w.least; y < 1000; y += 3) {
+				cr_ns t = curve_inverse(&s.curve, y);
+
+				assert_true(t >= HORIZON ||
+					    w.e[t] >= y * SCALE);
+				assert_true(curve_at(&s.curve, t) >= y);
+			}
+		}
+	}
+}
+
+static struct residual_sum *sum_of(struct residual *r, cr_ns deadline)
+{
+	for (unsigned i = 0; i < r->nsums; i++)
+		if (r->sum[i].shape.deadline == deadline)
+			return &r->sum[i];
+	return NULL;
+}
+
+static void calls_of_one_shape_are_one_sum_and_leave_nothing(void **state)
+{
+	struct residual r = { .nsums = 0 };
+	struct cr_task a = call_of(20, 20, 3), b = call_of(20, 20, 4);
+	struct cr_task c = call_of(20, 10, 5);
+
+	(void)state;
+	(void)residual_add(&r, &a);
+	(void)residual_add(&r, &b);
+	(void)residual_add(&r, &c);
+	assert_int_equal(r.nsums, 2);
+	assert_int_equal(sum_of(&r, 20)->cost, 7);
+	residual_del(&r, &a, false);
+	residual_del(&r, &b, false);
+	assert_int_equal(r.nsums, 1);
+	assert_int_equal(sum_of(&r, 10)->cost, 5);
+	residual_del(&r, &c, false);
+	assert_int_equal(r.nsums, 0);
+}
+
+/* Forty shapes: never more capacity than there is, and all of it comes back. */
+static void shapes_beyond_the_table_only_take_capacity(void **state)
+{
+	enum { MANY = RESIDUAL_SHAPES + 8 };
+	static struct cr_task call[MANY];
+	static bool rest[MANY];
+	struct residual r = { .nsums = 0 };
+	unsigned others = 0;
+	struct curve e;
+
+	(void)state;
+	for (unsigned i = 0; i < MANY; i++) {
+		call[i] = call_of(1000000, 1000 + 10 * i, 5 * (1 + i));
+		rest[i] = residual_add(&r, &call[i]);
+		others += rest[i];
+	}
+	assert_int_equal(others, 8);
+	residual_curve(&r, 0, &e);
+	for (cr_ns y = 1; y < 5000; y += 7) {
+		cr_ns t = curve_inverse(&e, y), left = t;
+
+		for (unsigned i = 0; i < MANY; i++)
+			if (t >= call[i].rel_deadline)
+				left -= call[i].cost.p99;
+		assert_true(left >= y);
+	}
+	for (unsigned i = 0; i < MANY; i++)
+		residual_del(&r, &call[i], rest[i]);
+	assert_int_equal(r.nsums, 0);
+	assert_int_equal(r.rest.cost, 0);
+	assert_int_equal(r.rest.slope, 0);
+	residual_curve(&r, 0, &e);
+	assert_int_equal(curve_inverse(&e, 123456789), 123456789);
+}
+
+static void calls_that_need_everything_leave_nothing(void **state)
+{
+	static const cr_ns costs[] = { 10, 11 };
+
+	(void)state;
+	for (unsigned c = 0; c < 2; c++)
+		for (unsigned i = 0; i < 5; i++) {
+			struct cr_task call = call_of(10, 10, costs[c]);
+			struct be_server s = { .rule = rules[i] };
+			struct residual r = { .nsums = 0 };
+
+			(void)residual_add(&r, &call);
+			be_server_curve(&s, &r, 0, 1);
+			assert_int_equal(be_server_promise(&s, 5, 1000),
+					 CR_NEVER);
+			assert_false(s.busy);
+			residual_del(&r, &call, false);
+			be_server_curve(&s, &r, 0, 1);
+			assert_int_equal(be_server_promise(&s, 5, 1), 6);
+		}
+}
+
+/* --- deadlines --- */
+
+struct be_job {
+	cr_ns at, work;
+};
+
+static void draw_jobs(const struct world *w, uint64_t *seed,
+		      struct be_job job[JOBS])
+{
+	cr_ns at = 0;
+
+	for (unsigned i = 0; i < JOBS; i++) {
+		if (test_below(seed, 3))
+			at += test_below(seed, 400);
+		job[i] = (struct be_job){ at, w->least + test_below(seed, 40) };
+	}
+}
+
+/*
+ * Spuri and Buttazzo 1996: d(k) = max(r(k), d(k - 1)) + C(k) / Us, Us = 1 - Up.
+ * Shares are parts of 64 and works multiples of Us * 64, so that nothing has to
+ * be rounded.
+ */
+static void tbs_is_the_published_rule_step_by_step(void **state)
+{
+	uint64_t seed = test_seed();
+
+	(void)state;
+	for (unsigned round = 0; round < 300; round++) {
+		struct residual r = { .nsums = 0 };
+		struct be_server s = { .rule = BE_TBS };
+		cr_ns used = 0, at = 0, before = 0;
+
+		for (unsigned i = 0; i < 4; i++) {
+			cr_ns t = 64 << test_below(&seed, 4);
+			cr_ns parts = 1 + test_below(&seed, 14);
+			struct cr_task call = call_of(t, t, parts * t / 64);
+
+			used += parts;
+			(void)residual_add(&r, &call);
+		}
+		be_server_curve(&s, &r, 0, 1);
+		for (unsigned k = 0; k < 200; k++) {
+			cr_ns c = (64 - used) * (1 + test_below(&seed, 9));
+
+			at += test_below(&seed, 700);
+			before = cr_ns_max(at, before) + c * 64 / (64 - used);
+			assert_int_equal(be_server_promise(&s, at, c), before);
+		}
+	}
+}
+
+/* Section 4.2: d(n) = w / slope + max(r(n) + foot, d(n - 1)). */
+static void line_is_the_papers_formula(void **state)
+{
+	struct residual r = { .nsums = 0 };
+	struct be_server s = { .rule = BE_LINE };
+	struct cr_task call = call_of(100, 100, 50);
+	uint64_t seed = test_seed();
+	cr_ns at = 0, before = 0;
+
+	(void)state;
+	(void)residual_add(&r, &call);
+	be_server_curve(&s, &r, 20, 1);
+	/* from (20, 0) below (100, 30): 3/8; in the end E rises by 1/2 */
+	for (unsigned k = 0; k < 200; k++) {
+		cr_ns w = 3 * (1 + test_below(&seed, 20));
+
+		at += test_below(&seed, 200);
+		before = w * 8 / 3 + cr_ns_max(at + 20, before);
+		assert_int_equal(be_server_promise(&s, at, w), before);
+	}
+}
+
+/* Algorithm 1 as printed, over all history and every ns. */
+static cr_ns plain_deadline(const struct world *w, const struct be_job *job,
+			    unsigned n)
+{
+	cr_ns d = 0, sum = 0;
+
+	for (unsigned i = n + 1; i-- > 0;) {
+		sum += job[i].work;
+		d = cr_ns_max(d, job[i].at + plain_inverse(w, sum));
+	}
+	return d;
+}
+
+/* With d one ns and rounding earlier, more than E would be asked of some
+ * interval: then calls that send all their curves allow need more than the time
+ * there is, which no scheduler gives them. */
+static void exact_is_algorithm_1_and_no_deadline_can_be_earlier(void **state)
+{
+	static struct world w;
+	struct be_job job[JOBS];
+	uint64_t seed = test_seed();
+
+	(void)state;
+	for (unsigned round = 0; round < 200; round++) {
+		struct be_server s;
+
+		draw_world(&w, &seed);
+		draw_jobs(&w, &seed, job);
+		s = server_of(&w, BE_EXACT);
+		for (unsigned n = 0; n < JOBS; n++) {
+			cr_ns d = be_server_promise(&s, job[n].at, job[n].work);
+			bool tight = false;
+			cr_ns sum = 0;
+
+			assert_true(d >= plain_deadline(&w, job, n));
+			for (unsigned i = n + 1; i-- > 0 && !tight;) {
+				sum += job[i].work;
+				tight = w.e[d - 1 - job[i].at] <
+					(sum + ROUNDING) * SCALE;
+			}
+			assert_true(tight);
+		}
+	}
+}
+
+/* In every interval from an arrival to a deadline: not more than E allows. */
+static bool within_capacity(const struct world *w, const struct be_job *job,
+			    const cr_ns *d, unsigned n)
+{
+	cr_ns sum = 0;
+
+	for (unsigned i = n + 1; i-- > 0;) {
+		sum += job[i].work;
+		if (d[n] - job[i].at < HORIZON &&
+		    w->e[d[n] - job[i].at] < sum * SCALE)
+			return false;
+	}
+	return true;
+}
+
+static void no_rule_promises_more_than_there_is(void **state)
+{
+	static struct world w;
+	struct be_job job[JOBS];
+	uint64_t seed = test_seed();
+
+	(void)state;
+	for (unsigned round = 0; round < 200; round++) {
+		draw_world(&w, &seed);
+		draw_jobs(&w, &seed, job);
+		for (unsigned i = 0; i < 5; i++) {
+			struct be_server s = server_of(&w, rules[i]);
+			cr_ns d[JOBS];
+
+			for (unsigned n = 0; n < JOBS; n++) {
+				d[n] = be_server_promise(&s, job[n].at,
+							 job[n].work);
+				assert_true(within_capacity(&w, job, d, n));
+				assert_true(be_server_check(&s));
+			}
+		}
+	}
+}
+
+/* But for the rounding of a corner. */
+static void deadlines_are_ordered_as_the_curves(void **state)
+{
+	static struct world w;
+	struct be_job job[JOBS];
+	uint64_t seed = test_seed();
+
+	(void)state;
+	for (unsigned round = 0; round < 300; round++) {
+		struct be_server s[BE_EXACT + 1];
+
+		draw_world(&w, &seed);
+		draw_jobs(&w, &seed, job);
+		for (unsigned i = 0; i < 5; i++)
+			s[rules[i]] = server_of(&w, rules[i]);
+		for (unsigned n = 0; n < JOBS; n++) {
+			cr_ns d[BE_EXACT + 1], slack;
+
+			for (unsigned i = 0; i < 5; i++)
+				d[rules[i]] = be_server_promise(
+					&s[rules[i]], job[n].at, job[n].work);
+			slack = curve_inverse(&s[BE_TWO_LINE].curve, ROUNDING);
+			assert_true(d[BE_EXACT] <= d[BE_TWO_LINE] + slack);
+			assert_true(d[BE_TWO_LINE] <= d[BE_LINE] + slack);
+			assert_true(d[BE_TWO_LINE] <= d[BE_TBS] + slack);
+			assert_true(d[BE_TWO_LINE] <=
+				    d[BE_TWO_LINE_APPROX] + slack);
+		}
+	}
+}
+
+/* Hundreds of jobs before E's last piece: history is coarsened, and every
+ * promise still holds beside all the others. */
+static void a_full_history_is_coarsened_against_best_effort(void **state)
+{
+	enum { MANY = 400 };
+	struct residual r = { .nsums = 0 };
+	struct cr_task call = call_of(1000000, 1000000, 500000);
+	static struct be_job job[MANY];
+	struct be_server s = { .rule = BE_EXACT };
+	uint64_t seed = test_seed();
+	struct curve e;
+	cr_ns at = 0, late = 0, worst = 0;
+
+	(void)state;
+	(void)residual_add(&r, &call);
+	residual_curve(&r, 0, &e);
+	be_server_curve(&s, &r, 0, 1);
+	for (unsigned n = 0; n < MANY; n++) {
+		cr_ns d, sum = 0, best = 0;
+
+		at += test_below(&seed, 1500);
+		job[n] = (struct be_job){ at, 1 + test_below(&seed, 1000) };
+		d = be_server_promise(&s, at, job[n].work);
+		assert_true(be_server_check(&s));
+		for (unsigned i = n + 1; i-- > 0;) {
+			sum += job[i].work;
+			best = cr_ns_max(best,
+					 job[i].at + curve_inverse(&e, sum));
+		}
+		assert_true(d >= best);
+		late += d > best;
+		worst = cr_ns_max(worst, d - best);
+	}
+	assert_int_equal(s.npast, BE_SERVER_PAST);
+	assert_true(late > 0); /* else nothing was coarsened */
+	assert_true(worst < at / 5);
+}
+
+/* The third of three jobs that come at once is behind the second. */
+static void two_line_approx_counts_all_work_before(void **state)
+{
+	struct residual r = { .nsums = 0 };
+	struct be_server s = { .rule = BE_TWO_LINE_APPROX };
+	struct cr_task call = call_of(100, 100, 50);
+	cr_ns d[3];
+
+	(void)state;
+	(void)residual_add(&r, &call);
+	be_server_curve(&s, &r, 20, 20);
+	for (unsigned i = 0; i < 3; i++)
+		d[i] = be_server_promise(&s, 0, 20);
+	assert_true(d[0] < d[1] && d[1] < d[2]);
+}
+
+static void a_refund_and_a_reset_leave_no_trace(void **state)
+{
+	static struct world w;
+	struct be_job job[JOBS];
+	uint64_t seed = test_seed();
+
+	(void)state;
+	for (unsigned round = 0; round < 100; round++) {
+		draw_world(&w, &seed);
+		draw_jobs(&w, &seed, job);
+		for (unsigned i = 0; i < 5; i++) {
+			struct be_server a = server_of(&w, rules[i]), b = a;
+
+			for (unsigned n = 0; n < JOBS / 4; n++) {
+				cr_ns at = job[n].at, work = job[n].work;
+				cr_ns want = be_server_promise(&a, at, work);
+				bool moved;
+
+				(void)be_server_promise(&b, at, work + 1);
+				moved = b.undo.moved;
+				be_server_refund(&b);
+				if (moved) /* stays later */
+					break;
+				assert_int_equal(
+					be_server_promise(&b, at, work), want);
+			}
+			be_server_reset(&b, job[JOBS - 1].at);
+			a = server_of(&w, rules[i]);
+			assert_int_equal(
+				be_server_promise(&b, job[JOBS - 1].at, 9),
+				be_server_promise(&a, job[JOBS - 1].at, 9));
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_exact_curve_is_the_residual_capacity),
+		cmocka_unit_test(every_line_is_below_the_residual_capacity),
+		cmocka_unit_test(
+			calls_of_one_shape_are_one_sum_and_leave_nothing),
+		cmocka_unit_test(shapes_beyond_the_table_only_take_capacity),
+		cmocka_unit_test(calls_that_need_everything_leave_nothing),
+		cmocka_unit_test(tbs_is_the_published_rule_step_by_step),
+		cmocka_unit_test(line_is_the_papers_formula),
+		cmocka_unit_test(
+			exact_is_algorithm_1_and_no_deadline_can_be_earlier),
+		cmocka_unit_test(no_rule_promises_more_than_there_is),
+		cmocka_unit_test(deadlines_are_ordered_as_the_curves),
+		cmocka_unit_test(
+			a_full_history_is_coarsened_against_best_effort),
+		cmocka_unit_test(two_line_approx_counts_all_work_before),
+		cmocka_unit_test(a_refund_and_a_reset_leave_no_trace),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
