@@ -3,6 +3,13 @@
  * EDF: earliest absolute deadline first (thesis 5.1); best-effort calls, whose
  * deadline is CR_NEVER, after all others; ties go to the smaller task id.
  *
+ * With the option be, best-effort jobs get deadlines of their own, as early as
+ * what calls leave allows: they no longer wait for an instant without calls,
+ * and no call is late for it (be_server.h). One of them has a deadline at a
+ * time, the next of the weighted fair queue (be_share.h), counted from when its
+ * frame came; jobs for which calls leave nothing go last, as without the
+ * option. Only where a run queue is one CPU.
+ *
  * Good: optimal on one CPU, keeps delay within the deadline and jitter small
  * up to full load. Bad: in overload it does not choose whom to fail, and on
  * several CPUs a few heavy tasks can be late at low load (Dhall's effect).
@@ -17,6 +24,10 @@
  *
  * Admission: by density and blocking (deadline_admit.h).
  */
+#include <errno.h>
+
+#include "schedulers/be_server.h"
+#include "schedulers/be_share.h"
 #include "schedulers/deadline_admit.h"
 #include "schedulers/policies.h"
 
@@ -28,7 +39,9 @@ struct edf_task {
 	cr_ns place; /* the deadline that orders it; beside node, as a walk
 		      * reads both */
 	struct deadline_task admitted;
-	unsigned lost; /* frames dropped since one was done */
+	unsigned lost;	     /* frames dropped since one was done */
+	bool rest;	     /* residual_del() needs it */
+	struct be_flow flow; /* best effort: among its like */
 };
 
 RB_HEAD(edf_tree, edf_task);
@@ -36,10 +49,35 @@ RB_HEAD(edf_tree, edf_task);
 struct edf_rq {
 	struct deadline_rq admitted; /* first: see deadline_admit.h */
 	struct edf_tree queue;
+	/* best effort with deadlines */
+	struct edf_task *front; /* has one: in the queue, or running */
+	struct be_share share;	/* the others that wait */
+	struct residual left;
+	bool stale; /* calls have changed since the server's curve */
+	cr_ns stopped;
+	struct be_server server;
+};
+
+struct edf_opts {
+	struct deadline_opts admit; /* first: see deadline_admit.h */
+	int64_t be;
+};
+
+static const char *const be_rules[] = {
+	"background",	   "tbs",   "line", "two-line",
+	"two-line-approx", "exact", NULL
 };
 
 static const struct cr_opt edf_options[] = {
 	DEADLINE_OPT_BOUND,
+	{ .name = "be",
+	  .help = "deadlines of best-effort jobs, from what calls leave "
+		  "(run queues of one CPU)",
+	  .kind = CR_OPT_ENUM,
+	  .offset = offsetof(struct edf_opts, be),
+	  .max = BE_EXACT,
+	  .dflt = BE_BACKGROUND,
+	  .names = be_rules },
 	{ .name = NULL },
 };
 
@@ -62,51 +100,161 @@ static int edf_cmp(struct edf_task *x, struct edf_task *y)
 
 CR_TREE(edf_tree, edf_task, node, edf_cmp)
 
+static struct edf_task *edf_task_of(struct be_flow *f)
+{
+	return (struct edf_task *)(void *)((unsigned char *)f -
+					   offsetof(struct edf_task, flow));
+}
+
+/* No theory says what best-effort jobs may take of several CPUs at what time.
+ */
+static int edf_rq_init(struct cr_rq *rq)
+{
+	struct edf_rq *e = CR_RQ(rq, struct edf_rq);
+
+	e->server.rule = (enum be_rule)CR_OPTS(rq, struct edf_opts)->be;
+	return e->server.rule != BE_BACKGROUND && rq->ncpu > 1 ? -EINVAL : 0;
+}
+
 static void edf_task_add(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
+	struct edf_rq *e = CR_RQ(rq, struct edf_rq);
+	struct edf_task *x = CR_TASK(t, struct edf_task);
+
 	(void)now;
-	deadline_add(&CR_RQ(rq, struct edf_rq)->admitted, t,
-		     &CR_TASK(t, struct edf_task)->admitted);
+	deadline_add(&e->admitted, t, &x->admitted);
+	e->stale = true;
+	if (e->server.rule != BE_BACKGROUND && t->cls != CR_BE)
+		x->rest = residual_add(&e->left, t);
 }
 
 static void edf_task_del(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
+	struct edf_rq *e = CR_RQ(rq, struct edf_rq);
+	struct edf_task *x = CR_TASK(t, struct edf_task);
+
 	(void)now;
-	deadline_del(&CR_RQ(rq, struct edf_rq)->admitted, t,
-		     &CR_TASK(t, struct edf_task)->admitted);
+	deadline_del(&e->admitted, t, &x->admitted);
+	e->stale = true;
+	if (e->server.rule != BE_BACKGROUND && t->cls != CR_BE)
+		residual_del(&e->left, t, x->rest);
 }
+
+/* --- best effort with deadlines --- */
+
+static bool is_served(const struct edf_rq *e, const struct cr_task *t)
+{
+	return t->cls == CR_BE && e->server.rule != BE_BACKGROUND;
+}
+
+/* The first to come after an instant at which nothing waited? What came while
+ * the last job ran, or with its end, does not count as such. */
+static bool after_idle(const struct cr_rq *rq, enum cr_enq why, cr_ns now)
+{
+	return rq->nqueued == 1 && why == CR_ENQ_RELEASE &&
+	       !rq->cpu[0].running && now > CR_RQ(rq, struct edf_rq)->stopped;
+}
+
+/* The next best-effort job gets its deadline, if none has one. */
+static struct cr_task *promote(struct cr_rq *rq)
+{
+	struct edf_rq *e = CR_RQ(rq, struct edf_rq);
+	struct be_flow *f = e->front ? NULL : be_share_take(&e->share);
+	struct cr_task *t;
+
+	if (!f)
+		return NULL;
+	if (e->stale)
+		be_server_curve(&e->server, &e->left,
+				rq->sched->preemptible
+					? 0
+					: deadline_longest(&e->admitted),
+				deadline_shortest_be(&e->admitted));
+	e->stale = false;
+	e->front = edf_task_of(f);
+	t = cr_task_of(e->front);
+	e->front->place = be_server_promise(&e->server, t->job.arrival,
+					    deadline_worst_case(t));
+	RB_INSERT(edf_tree, &e->queue, e->front);
+	return t;
+}
+
+/* @t's job, which had the deadline, leaves; it may not have run at all. */
+static void leave_front(struct edf_rq *e, const struct cr_task *t)
+{
+	if (!t->job.ran && e->front->place != CR_NEVER)
+		be_server_refund(&e->server);
+	be_share_done(&e->front->flow, t->weight, t->job.ran);
+	e->front = NULL;
+}
+
+static void enqueue_served(struct cr_rq *rq, struct cr_task *t, cr_ns now)
+{
+	struct edf_rq *e = CR_RQ(rq, struct edf_rq);
+	struct edf_task *x = CR_TASK(t, struct edf_task);
+
+	if (x == e->front) { /* preempted */
+		RB_INSERT(edf_tree, &e->queue, x);
+		return;
+	}
+	be_share_put(&e->share, &x->flow, t->id);
+	t = promote(rq);
+	if (t)
+		cr_kick_worst(rq, t, edf_before, now);
+}
+
+/* --- the queue --- */
 
 static void edf_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 			cr_ns now)
 {
+	struct edf_rq *e = CR_RQ(rq, struct edf_rq);
 	struct edf_task *x = CR_TASK(t, struct edf_task);
 
+	if (e->server.rule != BE_BACKGROUND && after_idle(rq, why, now))
+		be_server_reset(&e->server, now);
+	if (is_served(e, t)) {
+		enqueue_served(rq, t, now);
+		return;
+	}
 	if (why == CR_ENQ_NEXT && x->lost >= LOST_IN_A_ROW)
 		x->place = cr_ns_min(x->place, t->job.deadline);
 	else if (why != CR_ENQ_REQUEUE)
 		x->place = t->job.deadline;
-	RB_INSERT(edf_tree, &CR_RQ(rq, struct edf_rq)->queue, x);
+	RB_INSERT(edf_tree, &e->queue, x);
 	if (why != CR_ENQ_REQUEUE)
 		cr_kick_worst(rq, t, edf_before, now);
 }
 
 static void edf_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
+	struct edf_rq *e = CR_RQ(rq, struct edf_rq);
+	struct edf_task *x = CR_TASK(t, struct edf_task);
+
 	(void)now;
-	RB_REMOVE(edf_tree, &CR_RQ(rq, struct edf_rq)->queue,
-		  CR_TASK(t, struct edf_task));
+	if (is_served(e, t) && x != e->front) {
+		be_share_remove(&e->share, &x->flow);
+		return;
+	}
+	RB_REMOVE(edf_tree, &e->queue, x);
+	if (x == e->front)
+		leave_front(e, t);
 }
 
 static struct cr_task *edf_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 {
+	struct edf_rq *e = CR_RQ(rq, struct edf_rq);
 	struct edf_task *x;
 
-	RB_FOREACH (x, edf_tree, &CR_RQ(rq, struct edf_rq)->queue) {
+	(void)now;
+	if (e->share.n)
+		(void)promote(rq);
+	RB_FOREACH (x, edf_tree, &e->queue) {
 		struct cr_task *t = cr_task_of(x);
 
 		if (!cr_may_run(rq, t, cpu))
 			continue;
-		edf_dequeue(rq, t, now);
+		RB_REMOVE(edf_tree, &e->queue, x);
 		t->slice = CR_NEVER;
 		return t;
 	}
@@ -116,20 +264,29 @@ static struct cr_task *edf_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 static void edf_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 		     cr_ns ran, enum cr_stop why, cr_ns now)
 {
-	(void)rq, (void)cpu, (void)ran, (void)now;
+	struct edf_rq *e = CR_RQ(rq, struct edf_rq);
+	struct edf_task *x = CR_TASK(t, struct edf_task);
+
+	(void)cpu, (void)ran;
+	e->stopped = now;
 	if (why == CR_STOP_DROP)
-		CR_TASK(t, struct edf_task)->lost++;
+		x->lost++;
 	else if (why == CR_STOP_DONE)
-		CR_TASK(t, struct edf_task)->lost = 0;
+		x->lost = 0;
+	if (x == e->front && (why == CR_STOP_DROP || why == CR_STOP_DONE))
+		leave_front(e, t);
 }
 
+/* Best effort: the deadline it was given, if it has one now. */
 static unsigned edf_explain(const struct cr_task *t, struct cr_kv *kv,
 			    unsigned max)
 {
+	const struct edf_task *x = CR_TASK_CONST(t, struct edf_task);
+	const struct edf_rq *e = t->rq ? CR_RQ(t->rq, struct edf_rq) : NULL;
+	bool front = e && x == e->front;
 	const struct cr_kv all[] = {
-		{ "deadline_ns", t->job.deadline },
-		{ "density_ppm",
-		  CR_TASK_CONST(t, struct edf_task)->admitted.util },
+		{ "deadline_ns", front ? x->place : t->job.deadline },
+		{ "density_ppm", x->admitted.util },
 	};
 	unsigned n = 0;
 
@@ -138,13 +295,29 @@ static unsigned edf_explain(const struct cr_task *t, struct cr_kv *kv,
 	return n;
 }
 
+/* One has a deadline, or it is about to get one from pick(). */
+static bool served_check(const struct edf_rq *e)
+{
+	const struct edf_task *x = e->front;
+	struct be_flow *f;
+	unsigned n = 0;
+
+	RB_FOREACH (f, be_flows, (struct be_flows *)&e->share.waiting) {
+		if (cr_task_of(edf_task_of(f))->state != CR_QUEUED ||
+		    edf_task_of(f) == x)
+			return false;
+		n++;
+	}
+	return n == e->share.n && be_server_check(&e->server);
+}
+
 /* Sorted, complete, and the sum is the sum of the parts of those queued. */
 static bool edf_check(const struct cr_rq *rq)
 {
 	struct edf_rq *e = CR_RQ(rq, struct edf_rq);
 	struct edf_task *x, *before = NULL;
 	int64_t util = 0;
-	unsigned n = 0;
+	unsigned n = e->share.n;
 
 	RB_FOREACH (x, edf_tree, &e->queue) {
 		if (before && edf_cmp(before, x) >= 0)
@@ -155,7 +328,7 @@ static bool edf_check(const struct cr_rq *rq)
 		before = x;
 		n++;
 	}
-	return n == rq->nqueued && util <= e->admitted.util;
+	return n == rq->nqueued && util <= e->admitted.util && served_check(e);
 }
 
 const struct cr_sched_ops cr_sched_edf = {
@@ -165,8 +338,9 @@ const struct cr_sched_ops cr_sched_edf = {
 	.help = "earliest deadline first",
 	.rq_size = sizeof(struct edf_rq),
 	.task_size = sizeof(struct edf_task),
-	.opts_size = sizeof(struct deadline_opts),
+	.opts_size = sizeof(struct edf_opts),
 	.opts = edf_options,
+	.rq_init = edf_rq_init,
 	.admit = deadline_admit,
 	.task_add = edf_task_add,
 	.task_del = edf_task_del,

@@ -166,8 +166,10 @@ static int start(struct core *c, cr_ns now, struct cr_err *e)
 		return rc;
 	rc = core_policy_start(c, &p);
 	if (rc)
-		(void)cr_fail(e, rc, "scheduler %s does not start: %s",
-			      c->cfg.ops->name, strerror(-rc));
+		(void)cr_fail(e, rc,
+			      "scheduler %s does not start on run queues of %u "
+			      "CPUs: %s",
+			      c->cfg.ops->name, c->rq[0].ncpu, strerror(-rc));
 	return rc;
 }
 

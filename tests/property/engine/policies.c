@@ -22,6 +22,7 @@ struct world {
 	cr_ns now;
 	uint64_t seed;
 	bool preemptible;
+	unsigned per_rq;
 	bool drawn;	/* options by chance, else the defaults */
 	char opts[256]; /* of the policy in use                 */
 };
@@ -50,6 +51,9 @@ static void draw_options(struct world *w, const struct cr_sched_ops *ops)
 	w->opts[0] = '\0';
 	for (const struct cr_opt *o = ops->opts; w->drawn && o && o->name;
 	     o++) {
+		/* best-effort servers are for run queues of one CPU */
+		if (!strcmp(o->name, "be") && w->per_rq != 1)
+			continue;
 		option_format(o, draw_value(o, &w->seed), value, sizeof(value));
 		at += (size_t)snprintf(w->opts + at, sizeof(w->opts) - at,
 				       "%s%s=%s", at ? "," : "", o->name,
@@ -285,6 +289,7 @@ static void stream(const struct cr_sched_ops *ops, const struct kind *k,
 {
 	struct world w = { .seed = seed,
 			   .preemptible = k->preemptible,
+			   .per_rq = k->per_rq,
 			   .drawn = k->drawn };
 	struct core_config cfg = { .ops = ops,
 				   .opts = w.opts,
