@@ -60,4 +60,12 @@ static inline unsigned test_below(uint64_t *seed, unsigned n)
 	return (unsigned)((test_random(seed) >> 33) % n);
 }
 
+/** How often to try what is tried @n times: a tenth under a sanitizer, which
+ * looks for something else, takes ten times as long, and sees other sets. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TEST_TRIES(n) ((n) / 10)
+#else
+#define TEST_TRIES(n) (n)
+#endif
+
 #endif

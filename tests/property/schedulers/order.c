@@ -6,7 +6,7 @@
 #include "schedulers/policies.h"
 #include "task_set_rig.h"
 
-enum { SETS = 1000, UNTIL = 200 };
+enum { SETS = TEST_TRIES(1000), UNTIL = 200 };
 
 struct rule {
 	const struct cr_sched_ops *ops;

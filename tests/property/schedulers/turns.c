@@ -6,7 +6,12 @@
 #include "schedulers/policies.h"
 #include "task_set_rig.h"
 
-enum { SETS = 1000, UNTIL = 1000, CROWDS = 1000, LOOKS = 50 };
+enum {
+	SETS = TEST_TRIES(1000),
+	UNTIL = 1000,
+	CROWDS = TEST_TRIES(1000),
+	LOOKS = 50
+};
 
 /* --- fifo: the order of starts is the order of releases --- */
 

@@ -13,7 +13,12 @@
 #include "schedulers/policies.h"
 #include "task_set_rig.h"
 
-enum { SETS = 1000, HYPER = 240, HORIZON = 2 * HYPER, JOBS = HORIZON };
+enum {
+	SETS = TEST_TRIES(1000),
+	HYPER = 240,
+	HORIZON = 2 * HYPER,
+	JOBS = HORIZON
+};
 
 struct setting {
 	const struct cr_sched_ops *ops;
