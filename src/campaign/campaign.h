@@ -77,6 +77,9 @@ enum campaign_cost_kind {
 	COST_TRACE	/**< jobs of a trace file, one after the other      */
 };
 
+/** A cost model's bound where the campaign gives none. */
+#define CAMPAIGN_COST_MAX (1000 * CR_SEC)
+
 struct campaign_cost {
 	int64_t kind;	  /**< enum campaign_cost_kind                    */
 	int64_t mean, sd; /**< ns, before the bounds                      */

@@ -73,8 +73,8 @@
 	    "standard deviation")                                              \
 	ROW(min, "min", CR_OPT_TIME, 1, 1000 * CR_SEC, 1, NULL,                \
 	    "smaller costs are set to this")                                   \
-	ROW(max, "max", CR_OPT_TIME, 1, 1000 * CR_SEC, 1000 * CR_SEC, NULL,    \
-	    "larger costs are set to this")                                    \
+	ROW(max, "max", CR_OPT_TIME, 1, CAMPAIGN_COST_MAX, CAMPAIGN_COST_MAX,  \
+	    NULL, "larger costs are set to this; declared as the worst case")  \
 	TEXT(file, "file", "histogram or trace")
 
 #define ARRIVAL_KEYS(ROW, TEXT)                                                \

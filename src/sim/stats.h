@@ -23,6 +23,7 @@
 	X(left, "jobs not done when the call or the campaign ended")           \
 	X(due, "jobs whose deadline was within the campaign")                  \
 	X(missed, "of them late or never done")                                \
+	X(violations, "jobs that came before their contract allowed it")       \
 	X(moves, "times a job went on on another CPU")                         \
 	X(splits, "times a job was interrupted")
 
@@ -38,7 +39,7 @@ struct flow_stats {
 /** What became of one call's jobs; names as above. */
 struct call_sum {
 	bool admitted;
-	uint64_t jobs, done, late, overwritten, stale, left, missed;
+	uint64_t jobs, done, late, overwritten, stale, left, missed, violations;
 	cr_ns delay, delay_max; /**< of all jobs done; of the slowest       */
 };
 

@@ -243,6 +243,20 @@ struct sim_client workload_client(void)
 
 /* --- a call's life --- */
 
+/* What the flow promises. A cost that is bounded by the campaign is declared;
+ * of others schedulers have the estimate alone. */
+static struct cr_contract contract_of(const struct campaign_flow *f)
+{
+	bool bounded = f->cost.max < CAMPAIGN_COST_MAX;
+
+	return (struct cr_contract){
+		.jobs = 1,
+		.per = f->ptime,
+		.burst = (uint32_t)f->release.burst,
+		.largest = bounded ? f->cost.max : 0,
+	};
+}
+
 static void fill_task(struct sim_call *c, uint32_t id)
 {
 	const struct campaign_flow *f = c->flow;
@@ -255,6 +269,7 @@ static void fill_task(struct sim_call *c, uint32_t id)
 	t->cost = c->cost->estimate;
 	t->nice = (int)f->nice;
 	t->weight = (uint32_t)f->weight;
+	t->contract = contract_of(f);
 	memset(&t->cpus, 0xff, sizeof(t->cpus));
 }
 
@@ -321,6 +336,8 @@ void workload_end(struct sim_call *c)
 		c->stats->service += c->total - c->st.left;
 	if (running)
 		count_undone(c, &job, CR_OUT_CANCELLED, sim_now(sim));
+	c->stats->violations += c->release.violations;
+	c->sum.violations = c->release.violations;
 }
 
 void workload_fini(struct sim_call *c)

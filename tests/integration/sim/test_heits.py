@@ -35,7 +35,9 @@ TIME_SHARING = {
 def play(name, scheduler, *args):
     """Flows of a campaign by name, the whole report, and the exit code."""
     done = subprocess.run(
-        [BUILD / "codec-sim", HEITS / f"{name}.yaml", "-s", scheduler,
+        [BUILD / "codec-sim",
+         name if isinstance(name, pathlib.Path) else HEITS / f"{name}.yaml",
+         "-s", scheduler,
          "--json", *args], capture_output=True, text=True, timeout=200)
     assert done.stdout, done.stderr
     told = json.loads(done.stdout)
@@ -109,6 +111,42 @@ def test_bursts_within_their_contract_delay_nobody_who_keeps_his(scheduler,
     if not fails:
         # nine of 5 % of a period of 33.333 ms, nobody else before them
         assert flows["even"]["delay"]["max_ns"] == 9 * 1666650
+
+
+def test_frames_beyond_the_burst_are_counted_and_harm_nobody(tmp_path):
+    """A burst of four is declared, twelve frames come: eight are too early."""
+    text = (HEITS / "burst.yaml").read_text()
+    assert "burst: 11}" in text
+    path = tmp_path / "liar.yaml"
+    path.write_text(text.replace("burst: 11}", "burst: 3}"))
+    _, honest, _ = play("burst", "dwa", "--out", tmp_path / "honest")
+    flows, _, code = play(path, "dwa", "--out", tmp_path / "liar")
+    assert code == 0
+    assert honest["total"]["violations"] == 0
+    assert flows["even"]["violations"] == 0
+    assert flows["disk"]["jobs"] % 12 == 0
+    assert flows["disk"]["violations"] == flows["disk"]["jobs"] // 12 * 8
+    with open(tmp_path / "liar" / "calls.csv", encoding="utf-8") as f:
+        for row in csv.DictReader(f):
+            late = int(row["jobs"]) // 12 * 8 if row["flow"] == "disk" else 0
+            assert int(row["violations"]) == late
+    assert flows["even"]["delay"]["max_ns"] == 9 * 1666650
+
+
+@pytest.mark.parametrize("cls, limits, admitted", [
+    ("hard", ", max: 5ms", 4),   # 4 x 5 ms of 20
+    ("hard", "", 7),             # by the 99th percentile, 2.6 ms
+    ("soft", ", max: 5ms", 22),  # by the mean
+    ("soft", "", 22)])
+def test_guaranteed_by_the_worst_case_statistical_by_the_average(
+        tmp_path, cls, limits, admitted):
+    path = tmp_path / "classes.yaml"
+    path.write_text(
+        "duration: 2s\nplatform: {cpus: 1, preempt: full}\nflows:\n"
+        f"  - {{count: 30, class: {cls}, period: 20ms, "
+        f"cost: {{model: lognormal, mean: 900us, sd: 500us{limits}}}}}\n")
+    flows, _, _ = play(path, "dwa")
+    assert flows["flow1"]["admitted"] == admitted
 
 
 def test_laxities_are_plotted(tmp_path):
