@@ -11,11 +11,14 @@ import json
 import math
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 
 # At a higher load per CPU of others the benchmarks measure these.
 QUIET = 0.5
+# Medians of so many runs of a benchmark.
+REPEATS = 3
 
 
 def run_json(command):
@@ -32,13 +35,27 @@ def run_json(command):
 def measure_lock(build, scheduler):
     """{"alone": {tasks: ns}, "shared": {tasks: ns}}."""
     bench = build / "tests" / "bench" / "engine" / "bench_contention"
-    rows = run_json([bench, "--json", "--scheduler", scheduler.split(",")[0]])
-    alone, shared = ({str(r["tasks"]): r["ns"] for r in rows
-                      if r["threads"] == n} for n in (1, 2))
-    if not shared:
+    found = {}
+    for _ in range(REPEATS):
+        for r in run_json([bench, "--json", "--scheduler",
+                           scheduler.split(",")[0]]):
+            found.setdefault((r["threads"], str(r["tasks"])),
+                             []).append(r["ns"])
+    if not any(threads == 2 for threads, _ in found):
         sys.exit("scale: contention needs two CPUs to be measured; use "
                  "--overheads FILE")
-    return {"alone": alone, "shared": shared}
+    return {kind: {tasks: statistics.median(ns)
+                   for (n, tasks), ns in found.items() if n == threads}
+            for kind, threads in (("alone", 1), ("shared", 2))}
+
+
+def measure_moves(build):
+    """What bench-moves tells, in the median."""
+    runs = [run_json([build / "bench-moves", "--json"])
+            for _ in range(REPEATS)]
+    return {**runs[0], **{key: statistics.median(r[key] for r in runs)
+                          for key in ("few_ns", "context_ns",
+                                      "migration_ns")}}
 
 
 def processor():
@@ -50,12 +67,12 @@ def processor():
 
 
 def measure(build, schedulers):
-    """All of it, and where it comes from. Takes about 20 s."""
+    """All of it, and where it comes from. Takes about a minute."""
     load = os.getloadavg()[0]
     if load > QUIET * os.cpu_count():
         print(f"scale: others load this machine ({load:.1f}): overheads will "
               "be measured too large", file=sys.stderr)
-    moves = run_json([build / "bench-moves", "--json"])
+    moves = measure_moves(build)
     return {
         "source": {"machine": processor(), "load_before": load,
                    "lock": "bench_contention", "context_ns": "bench-moves",

@@ -12,13 +12,15 @@ from tables import fits, groups  # noqa: E402
 STYLES = ("-", "--", ":", "-.")
 
 
-def draw_line(axes, rows, style, colour, label):
+def draw_line(axes, rows, style, machine, label):
+    """Markers shrink from machine to machine: none hides another."""
+    colour = f"C{machine}"
     rows = sorted(rows, key=lambda r: r["domain"])
     x = [r["domain"] for r in rows]
     y = [r["p99_ns"] / 1e6 for r in rows]
     axes.plot(x, y, style, color=colour, label=label)
     for r, at, delay in zip(rows, x, y):
-        axes.plot(at, delay, "o", color=colour,
+        axes.plot(at, delay, "o", color=colour, ms=max(3, 10 - 3 * machine),
                   mfc=colour if fits(r) else "white")
 
 
@@ -31,7 +33,7 @@ def draw(rows, path):
     for axes, ((load,), some) in zip(panels[0], loads.items()):
         for (name, n), line in groups(some, "scheduler", "cpus").items():
             draw_line(axes, line, STYLES[schedulers.index((name,)) % 4],
-                      f"C{cpus.index((n,))}", f"{n} CPUs, {name}")
+                      cpus.index((n,)), f"{n} CPUs, {name}")
         domains = sorted({r["domain"] for r in rows})
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
