@@ -137,6 +137,14 @@ def test_rule_of_the_advice(rows, domain, fits):
         (domain, fits)]
 
 
+def test_overheads_of_the_readme_can_be_played(tmp_path):
+    done = play(tmp_path, "--overheads", SCALE / "epyc.json", "--scheduler",
+                "fifo", "--cpus", 2, "--loads", 70, "--duration", "40ms")
+    assert done.returncode == 0, done.stderr
+    kept = json.loads((tmp_path / "overheads.json").read_text())
+    assert kept["source"]["file"].endswith("epyc.json")
+
+
 def test_wrong_files_and_loads_are_told(tmp_path):
     empty = tmp_path / "empty.json"
     empty.write_text("{}")
