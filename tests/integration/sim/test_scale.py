@@ -35,7 +35,7 @@ def told(tmp_path_factory):
     given = folder / "given.json"
     given.write_text(json.dumps(OVERHEADS))
     done = play(folder, "--cpus", "4,16", "--loads", 90, "--duration",
-                "200ms", "--overheads", given)
+                "100ms", "--overheads", given)
     assert done.returncode == 0, done.stderr
     return done.stdout, json.loads((folder / "scale.json").read_text()), folder
 
