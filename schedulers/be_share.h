@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Weighted fair queuing of best-effort tasks, in front of a server that gives
- * deadlines to one of their jobs at a time.
+ * Weighted fair queuing of best-effort tasks: in a queue of its own before a
+ * server that gives deadlines to one of their jobs at a time, or as the order
+ * of those that have none.
  *
  * The rule is start-time fair queuing (Goyal, Vin, Cheng 1996), which needs to
  * know neither a rate (what calls leave has none) nor a job's cost before it is
@@ -42,12 +43,24 @@ static inline int be_flow_cmp(const struct be_flow *a, const struct be_flow *b)
 
 CR_TREE(be_flows, be_flow, node, be_flow_cmp)
 
+/** A new job of part @f has its start. */
+static inline void be_share_start(const struct be_share *s, struct be_flow *f)
+{
+	f->start = cr_ns_max(f->start, s->now);
+}
+
+/** The job of part @f, which waits in no queue here, is served. */
+static inline void be_share_serve(struct be_share *s, const struct be_flow *f)
+{
+	s->now = cr_ns_max(s->now, f->start);
+}
+
 /** Task @id, whose part is @f, waits with a job. */
 static inline void be_share_put(struct be_share *s, struct be_flow *f,
 				uint32_t id)
 {
 	f->id = id;
-	f->start = cr_ns_max(f->start, s->now);
+	be_share_start(s, f);
 	RB_INSERT(be_flows, &s->waiting, f);
 	s->n++;
 }
@@ -67,11 +80,11 @@ static inline struct be_flow *be_share_take(struct be_share *s)
 	if (!f)
 		return NULL;
 	be_share_remove(s, f);
-	s->now = f->start;
+	be_share_serve(s, f);
 	return f;
 }
 
-/** The job of part @f that was taken is over after @ran of service. */
+/** The job of part @f that was served is over after @ran of service. */
 static inline void be_share_done(struct be_flow *f, uint32_t weight, cr_ns ran)
 {
 	f->start += (ran * 64 + weight - 1) / weight;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * EDF: earliest absolute deadline first (thesis 5.1); best-effort calls, whose
- * deadline is CR_NEVER, after all others; ties go to the smaller task id.
+ * deadline is CR_NEVER, after all others, where they share by weight
+ * (be_share.h); other ties go to the smaller task id.
  *
  * With the option be, best-effort jobs get deadlines of their own, as early as
  * what calls leave allows: they no longer wait for an instant without calls,
  * and no call is late for it (be_server.h). One of them has a deadline at a
- * time, the next of the weighted fair queue (be_share.h), counted from when its
- * frame came; jobs for which calls leave nothing go last, as without the
- * option. Only where a run queue is one CPU.
+ * time, the next of the weighted fair queue, counted from when its frame came;
+ * jobs for which calls leave nothing go last, as without the option. Only where
+ * a run queue is one CPU.
  *
  * Good: optimal on one CPU, keeps delay within the deadline and jitter small
  * up to full load. Bad: in overload it does not choose whom to fail, and on
@@ -88,6 +89,10 @@ static bool edf_before(const struct cr_task *a, const struct cr_task *b,
 	cr_ns y = CR_TASK_CONST(b, struct edf_task)->place;
 
 	(void)now;
+	if (x == y && x == CR_NEVER) {
+		x = CR_TASK_CONST(a, struct edf_task)->flow.start;
+		y = CR_TASK_CONST(b, struct edf_task)->flow.start;
+	}
 	return x != y ? x < y : a->id < b->id;
 }
 
@@ -184,7 +189,6 @@ static void leave_front(struct edf_rq *e, const struct cr_task *t)
 {
 	if (!t->job.ran && e->front->place != CR_NEVER)
 		be_server_refund(&e->server);
-	be_share_done(&e->front->flow, t->weight, t->job.ran);
 	e->front = NULL;
 }
 
@@ -217,6 +221,8 @@ static void edf_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 		enqueue_served(rq, t, now);
 		return;
 	}
+	if (t->cls == CR_BE && why != CR_ENQ_REQUEUE)
+		be_share_start(&e->share, &x->flow);
 	if (why == CR_ENQ_NEXT && x->lost >= LOST_IN_A_ROW)
 		x->place = cr_ns_min(x->place, t->job.deadline);
 	else if (why != CR_ENQ_REQUEUE)
@@ -255,6 +261,8 @@ static struct cr_task *edf_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 		if (!cr_may_run(rq, t, cpu))
 			continue;
 		RB_REMOVE(edf_tree, &e->queue, x);
+		if (x->place == CR_NEVER)
+			be_share_serve(&e->share, &x->flow);
 		t->slice = CR_NEVER;
 		return t;
 	}
@@ -273,8 +281,11 @@ static void edf_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 		x->lost++;
 	else if (why == CR_STOP_DONE)
 		x->lost = 0;
-	if (x == e->front && (why == CR_STOP_DROP || why == CR_STOP_DONE))
-		leave_front(e, t);
+	if (t->cls == CR_BE && (why == CR_STOP_DROP || why == CR_STOP_DONE)) {
+		be_share_done(&x->flow, t->weight, t->job.ran);
+		if (x == e->front)
+			leave_front(e, t);
+	}
 }
 
 /* Best effort: the deadline it was given, if it has one now. */

@@ -206,7 +206,7 @@ static void flows_share_by_weight(enum sim_preempt preempt, const char *rule)
 static void best_effort_flows_share_by_weight(void **state)
 {
 	(void)state;
-	for (unsigned i = 1; i < NRULES; i++) {
+	for (unsigned i = 0; i < NRULES; i++) {
 		flows_share_by_weight(SIM_FULL, rules[i]);
 		flows_share_by_weight(SIM_FRAME, rules[i]);
 	}

@@ -8,15 +8,22 @@
 
 enum { SETS = TEST_TRIES(1000), UNTIL = 200 };
 
+/* The oldest job of a task, its @k-th, and its start among best effort. */
+struct oldest {
+	const struct set_task *task;
+	uint64_t k;
+	int64_t start;
+};
+
 struct rule {
 	const struct cr_sched_ops *ops;
-	/* does @a's oldest job, its @ka-th, go before @b's? */
-	bool (*before)(const struct set_task *a, uint64_t ka,
-		       const struct set_task *b, uint64_t kb);
+	bool (*before)(const struct oldest *a, const struct oldest *b);
 	unsigned ncpu;
 };
 
 struct oracle {
+	int64_t start[TASK_SET_MAX], now; /* virtual time of best effort */
+	bool waits[TASK_SET_MAX];
 	uint64_t done[TASK_SET_MAX];
 	cr_ns ran[TASK_SET_MAX];
 	bool runs[TASK_SET_MAX];
@@ -27,10 +34,15 @@ static cr_ns due(const struct set_task *t, uint64_t k)
 	return t->cls == CR_BE ? CR_NEVER : (cr_ns)k * t->period + t->deadline;
 }
 
-static bool by_deadline(const struct set_task *a, uint64_t ka,
-			const struct set_task *b, uint64_t kb)
+static bool by_deadline(const struct oldest *a, const struct oldest *b)
 {
-	return due(a, ka) != due(b, kb) ? due(a, ka) < due(b, kb) : a < b;
+	cr_ns x = due(a->task, a->k), y = due(b->task, b->k);
+
+	if (x == CR_NEVER && y == CR_NEVER) {
+		x = a->start;
+		y = b->start;
+	}
+	return x != y ? x < y : a->task < b->task;
 }
 
 static cr_ns rank(const struct set_task *t, uint64_t k)
@@ -38,12 +50,19 @@ static cr_ns rank(const struct set_task *t, uint64_t k)
 	return t->cls == CR_BE ? (cr_ns)k * t->period : t->period;
 }
 
-static bool by_class_and_period(const struct set_task *a, uint64_t ka,
-				const struct set_task *b, uint64_t kb)
+static bool by_class_and_period(const struct oldest *a, const struct oldest *b)
 {
-	if (a->cls != b->cls)
-		return a->cls < b->cls;
-	return rank(a, ka) != rank(b, kb) ? rank(a, ka) < rank(b, kb) : a < b;
+	cr_ns x = rank(a->task, a->k), y = rank(b->task, b->k);
+
+	if (a->task->cls != b->task->cls)
+		return a->task->cls < b->task->cls;
+	return x != y ? x < y : a->task < b->task;
+}
+
+static struct oldest oldest(const struct oracle *o, const struct task_set *set,
+			    int i)
+{
+	return (struct oldest){ &set->task[i], o->done[i], o->start[i] };
 }
 
 /* The first that waits at @now and was not chosen; or -1. */
@@ -53,15 +72,28 @@ static int first(const struct oracle *o, const struct task_set *set,
 	int best = -1;
 
 	for (unsigned i = 0; i < set->n; i++) {
-		const struct set_task *t = &set->task[i];
+		const struct oldest x = oldest(o, set, (int)i);
+		const struct oldest y = oldest(o, set, best < 0 ? 0 : best);
 
-		if (o->runs[i] || (cr_ns)o->done[i] * t->period > now)
+		if (o->runs[i] || (cr_ns)x.k * x.task->period > now)
 			continue;
-		if (best < 0 || rule->before(t, o->done[i], &set->task[best],
-					     o->done[best]))
+		if (best < 0 || rule->before(&x, &y))
 			best = (int)i;
 	}
 	return best;
+}
+
+/* A job of best effort starts where the last one of its task ended, but not
+ * before the one that was served last (schedulers/be_share.h). */
+static void start_jobs(struct oracle *o, const struct task_set *set, cr_ns now)
+{
+	for (unsigned i = 0; i < set->n; i++) {
+		if (o->waits[i] ||
+		    (cr_ns)o->done[i] * set->task[i].period > now)
+			continue;
+		o->waits[i] = true;
+		o->start[i] = cr_ns_max(o->start[i], o->now);
+	}
 }
 
 /* Who runs from @now on for a slot. */
@@ -72,14 +104,20 @@ static void step(struct oracle *o, const struct task_set *set,
 		if (o->runs[i] && ++o->ran[i] == set->task[i].cost) {
 			o->ran[i] = 0;
 			o->done[i]++;
+			o->waits[i] = false;
+			o->start[i] += (set->task[i].cost * 64 + 1023) / 1024;
 		}
 		o->runs[i] = false;
 	}
+	start_jobs(o, set, now);
 	for (unsigned c = 0; c < rule->ncpu; c++) {
 		int i = first(o, set, rule, now);
 
-		if (i >= 0)
-			o->runs[i] = true;
+		if (i < 0)
+			continue;
+		o->runs[i] = true;
+		if (set->task[i].cls == CR_BE)
+			o->now = cr_ns_max(o->now, o->start[i]);
 	}
 }
 
