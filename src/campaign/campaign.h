@@ -94,20 +94,29 @@ enum campaign_arrival_kind {
 	ARRIVAL_JITTERED,
 	ARRIVAL_POISSON,
 	ARRIVAL_BURSTY,
-	ARRIVAL_CLOSED, /**< after a late job the next period begins       */
-	ARRIVAL_LOOP,	/**< one job that never ends                       */
-	ARRIVAL_TSPEC,	/**< as early as the TSpec allows                  */
-	ARRIVAL_TRACE	/**< as in a trace file                            */
+	ARRIVAL_CLOSED,	 /**< after a late job the next period begins       */
+	ARRIVAL_LOOP,	 /**< one job that never ends                       */
+	ARRIVAL_TSPEC,	 /**< as early as the TSpec allows                  */
+	ARRIVAL_TRACE,	 /**< as in a trace file                            */
+	ARRIVAL_ENVELOPE /**< work as early as the TSpec allows, in bursts  */
+};
+
+/** A time, evenly from least to most; both 0: none. */
+struct campaign_range {
+	cr_ns least, most;
 };
 
 struct campaign_arrival {
-	int64_t kind;		    /**< enum campaign_arrival_kind        */
-	int64_t jitter;		    /**< ns                                */
-	int64_t burst;		    /**< jobs                              */
-	int64_t spacing;	    /**< ns                                */
-	int64_t rate_ppm, peak_ppm; /**< jobs per second * 10^6; 0: no bound */
-	int64_t bucket;		    /**< jobs                              */
-	char *file;		    /**< as in the campaign, or NULL       */
+	int64_t kind;		       /**< enum campaign_arrival_kind        */
+	int64_t jitter;		       /**< ns                                */
+	int64_t burst;		       /**< jobs                              */
+	int64_t spacing;	       /**< ns                                */
+	int64_t rate_ppm, peak_ppm;    /**< jobs per second * 10^6; 0: no bound.
+					    envelope: of the CPU, ppm          */
+	int64_t bucket;		       /**< jobs                              */
+	int64_t depth;		       /**< of the envelope's bucket, ns      */
+	struct campaign_range on, off; /**< its bursts and pauses          */
+	char *file;		       /**< as in the campaign, or NULL       */
 };
 
 /** What can be asked of a run. */
@@ -116,6 +125,7 @@ enum campaign_metric {
 	METRIC_LATE,	   /**< received frames behind the deadline, ppm  */
 	METRIC_MISSED,	   /**< due frames late or never done, ppm        */
 	METRIC_ADMITTED,   /**< calls the daemon accepted, ppm            */
+	METRIC_MEAN_DELAY, /**< send to receive, ns                       */
 	METRIC_P50_DELAY,  /**< send to receive, ns                       */
 	METRIC_P99_DELAY,  /**< ns                                        */
 	METRIC_P999_DELAY, /**< ns                                        */

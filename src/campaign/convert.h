@@ -75,6 +75,11 @@ struct campaign_flow;
 int convert_models(struct loader *l, const char *path,
 		   const struct raw_flow *raw, struct campaign_flow *f);
 
+/** Read what only the arrival model "envelope" has, into @f, whose cost is
+ * there; @path is the arrival's. */
+int convert_envelope(struct loader *l, const char *path,
+		     const struct raw_flow *raw, struct campaign_flow *f);
+
 /** Read "5/s" of @key in section @path into @ppm (per second * 10^6). */
 int convert_rate(struct loader *l, const char *path, const char *key,
 		 const char *text, int64_t *ppm);

@@ -29,6 +29,8 @@ static const struct {
 			    SHARE },
 	[METRIC_ADMITTED] = { "admitted", offsetof(struct raw_expect, admitted),
 			      SHARE },
+	[METRIC_MEAN_DELAY] = { "mean-delay",
+				offsetof(struct raw_expect, mean_delay), TIME },
 	[METRIC_P50_DELAY] = { "p50-delay",
 			       offsetof(struct raw_expect, p50_delay), TIME },
 	[METRIC_P99_DELAY] = { "p99-delay",

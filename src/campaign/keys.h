@@ -78,7 +78,7 @@
 	TEXT(file, "file", "histogram or trace")
 
 #define ARRIVAL_KEYS(ROW, TEXT)                                                \
-	ROW(kind, "model", CR_OPT_ENUM, 0, 8, 0, key_arrivals,                 \
+	ROW(kind, "model", CR_OPT_ENUM, 0, 9, 0, key_arrivals,                 \
 	    "arrival model")                                                   \
 	ROW(jitter, "jitter", CR_OPT_TIME, 0, 1000 * CR_SEC, 0, NULL,          \
 	    "jittered: delay, uniform from 0 to this; order is kept")          \
@@ -86,10 +86,16 @@
 	    "bursty: jobs in a burst")                                         \
 	ROW(spacing, "spacing", CR_OPT_TIME, 0, 1000 * CR_SEC, 0, NULL,        \
 	    "bursty: between jobs of a burst")                                 \
-	TEXT(rate, "rate", "tspec: jobs per second, 50/s (one per period)")    \
-	TEXT(peak, "peak", "tspec: most jobs per second, 500/s (no bound)")    \
+	TEXT(rate, "rate",                                                     \
+	     "tspec: jobs per second, 50/s (one per period); "                 \
+	     "envelope: share of the CPU, 48%")                                \
+	TEXT(peak, "peak", "tspec, envelope: the most at any time (no bound)") \
 	ROW(bucket, "bucket", CR_OPT_INT, 1, 1000000, 1, NULL,                 \
 	    "tspec: jobs beyond the rate")                                     \
+	ROW(depth, "depth", CR_OPT_TIME, 1, 1000 * CR_SEC, 0, NULL,            \
+	    "envelope: work beyond the rate")                                  \
+	TEXT(on, "on", "envelope: a burst lasts, 50ms..100ms (no pauses)")     \
+	TEXT(off, "off", "envelope: a pause lasts, 10ms..20ms")                \
 	TEXT(file, "file", "trace")
 
 #define LEG_KEYS(ROW, TEXT)                                                    \
@@ -149,6 +155,7 @@
 	TEXT(late, "late", "received frames behind the deadline: <= 1%")       \
 	TEXT(missed, "missed", "due frames late or never done: <= 0%")         \
 	TEXT(admitted, "admitted", "calls accepted: >= 100%")                  \
+	TEXT(mean_delay, "mean-delay", "send to receive: <= 5ms")              \
 	TEXT(p50_delay, "p50-delay", "send to receive: <= 5ms")                \
 	TEXT(p99_delay, "p99-delay", "send to receive: <= 20ms")               \
 	TEXT(p999_delay, "p99.9-delay", "send to receive: <= 40ms")            \

@@ -13,10 +13,10 @@ static const char *const key_costs[] = { "measured",	"constant",
 					 "normal",	"lognormal",
 					 "exponential", "histogram",
 					 "trace",	NULL };
-static const char *const key_arrivals[] = { "plan",    "periodic", "jittered",
-					    "poisson", "bursty",   "closed",
-					    "loop",    "tspec",	   "trace",
-					    NULL };
+static const char *const key_arrivals[] = { "plan",	"periodic", "jittered",
+					    "poisson",	"bursty",   "closed",
+					    "loop",	"tspec",    "trace",
+					    "envelope", NULL };
 
 #define COST_ROW(...)                                                          \
 	KEY_ROW(struct raw_cost, struct campaign_cost, __VA_ARGS__)
@@ -147,13 +147,17 @@ static int check_arrival(struct loader *l, const char *path,
 	bool jittered = a->kind == ARRIVAL_JITTERED;
 	bool tspec = a->kind == ARRIVAL_TSPEC;
 	bool trace = a->kind == ARRIVAL_TRACE;
+	bool envelope = a->kind == ARRIVAL_ENVELOPE;
 	const struct key_check keys[] = {
 		{ "jitter", raw->jitter, jittered, jittered },
 		{ "burst", raw->burst, bursty, bursty },
 		{ "spacing", raw->spacing, bursty, false },
-		{ "rate", raw->rate, tspec, false },
-		{ "peak", raw->peak, tspec, false },
+		{ "rate", raw->rate, tspec || envelope, envelope },
+		{ "peak", raw->peak, tspec || envelope, false },
 		{ "bucket", raw->bucket, tspec, false },
+		{ "depth", raw->depth, envelope, envelope },
+		{ "on", raw->on, envelope, false },
+		{ "off", raw->off, envelope, false },
 		{ "file", raw->file, trace, trace },
 		{ NULL, NULL, false, false },
 	};
@@ -240,6 +244,7 @@ static int check_loop(struct loader *l, const char *path,
 int convert_models(struct loader *l, const char *path,
 		   const struct raw_flow *raw, struct campaign_flow *f)
 {
+	char buf[PLACE_MAX];
 	int rc;
 
 	if (!f->synthetic && raw->period)
@@ -255,5 +260,8 @@ int convert_models(struct loader *l, const char *path,
 		rc = convert_cost(l, path, raw, f);
 	if (!rc && f->arrival.kind == ARRIVAL_LOOP)
 		rc = check_loop(l, path, raw, f);
+	if (!rc && f->arrival.kind == ARRIVAL_ENVELOPE)
+		rc = convert_envelope(l, convert_below(buf, path, "arrival"),
+				      raw, f);
 	return rc;
 }

@@ -28,6 +28,8 @@ int64_t run_metric(const struct run_counts *c, enum campaign_metric m)
 		return rounded_up(c->missed);
 	case METRIC_ADMITTED:
 		return rounded_down(c->admitted);
+	case METRIC_MEAN_DELAY:
+		return histogram_mean(c->delay);
 	case METRIC_P50_DELAY:
 		return histogram_quantile(c->delay, 500000);
 	case METRIC_P99_DELAY:

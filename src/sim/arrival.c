@@ -8,7 +8,8 @@
 static bool is_bounded_by_time(enum campaign_arrival_kind kind)
 {
 	return kind == ARRIVAL_POISSON || kind == ARRIVAL_TSPEC ||
-	       kind == ARRIVAL_CLOSED || kind == ARRIVAL_TRACE;
+	       kind == ARRIVAL_ENVELOPE || kind == ARRIVAL_CLOSED ||
+	       kind == ARRIVAL_TRACE;
 }
 
 /* A plan in which nothing happens to packets is the grid: the same arrivals
@@ -49,6 +50,11 @@ void arrival_init(struct arrival *a, const struct plan *p,
 		a->replay = replay_call(trace, call->index, &a->replay_count);
 		a->jobs = a->replay_count;
 	}
+}
+
+void arrival_send(struct arrival *a, struct envelope *e)
+{
+	a->envelope = e;
 }
 
 /* What is lost never comes, and a receiver takes no copies. */
@@ -131,6 +137,8 @@ static cr_ns time_of_next(struct arrival *a)
 		return in_burst(a);
 	case ARRIVAL_TSPEC:
 		return by_tspec(a);
+	case ARRIVAL_ENVELOPE:
+		return envelope_next(a->envelope, &a->random);
 	case ARRIVAL_CLOSED:
 		return a->closed;
 	case ARRIVAL_TRACE:

@@ -11,6 +11,7 @@
 #define SIM_ARRIVAL_H
 
 #include "campaign/plan.h"
+#include "sim/envelope.h"
 #include "sim/replay.h"
 
 /** One job to come. */
@@ -30,6 +31,7 @@ struct arrival {
 	struct random random;
 	__int128 tokens; /**< tspec: in the bucket after the last one       */
 	struct plan_stream *stream; /**< plan: the owner's                  */
+	struct envelope *envelope;  /**< envelope: the owner's              */
 	const struct replay_job *replay; /**< trace: [replay_count]         */
 	size_t replay_count;
 };
@@ -39,6 +41,9 @@ struct arrival {
 void arrival_init(struct arrival *a, const struct plan *p,
 		  const struct plan_call *call, const struct replay *trace,
 		  struct plan_stream *stream);
+
+/** The envelope model's: @e, set up from @a's start on, goes with @a. */
+void arrival_send(struct arrival *a, struct envelope *e);
 
 /** The next job; times never go back. False: none, or (closed) none until
  * arrival_done(). */

@@ -243,18 +243,48 @@ struct sim_client workload_client(void)
 
 /* --- a call's life --- */
 
+/* Rounded up, as far as a contract counts. */
+static uint32_t quotient_up(int64_t a, int64_t b)
+{
+	return (uint32_t)cr_ns_min((a + b - 1) / b, UINT32_MAX);
+}
+
+/* What a flow of work by a TSpec promises, in jobs of the largest size. */
+static struct cr_contract contract_of_envelope(const struct campaign_flow *f)
+{
+	const struct campaign_arrival *m = &f->arrival;
+	cr_ns largest = envelope_largest(f);
+
+	return (struct cr_contract){
+		.jobs = 1,
+		.per = cr_ns_max(largest * CR_PPM / m->rate_ppm, 1),
+		.burst = quotient_up(m->depth, largest) - 1,
+		.peak_jobs_per_sec =
+			quotient_up(m->peak_ppm * (CR_SEC / CR_PPM), largest),
+		.largest = largest,
+	};
+}
+
 /* What the flow promises. A cost that is bounded by the campaign is declared;
  * of others schedulers have the estimate alone. */
 static struct cr_contract contract_of(const struct campaign_flow *f)
 {
 	bool bounded = f->cost.max < CAMPAIGN_COST_MAX;
-
-	return (struct cr_contract){
+	struct cr_contract c = {
 		.jobs = 1,
 		.per = f->ptime,
 		.burst = (uint32_t)f->release.burst,
 		.largest = bounded ? f->cost.max : 0,
 	};
+
+	if (f->arrival.kind == ARRIVAL_ENVELOPE)
+		return contract_of_envelope(f);
+	if (f->arrival.kind == ARRIVAL_TSPEC) {
+		c.per = CR_SEC * CR_PPM / f->arrival.rate_ppm;
+		c.burst = (uint32_t)f->arrival.bucket - 1;
+		c.peak_jobs_per_sec = quotient_up(f->arrival.peak_ppm, CR_PPM);
+	}
+	return c;
 }
 
 static void fill_task(struct sim_call *c, uint32_t id)
@@ -296,6 +326,11 @@ static int set_up(struct sim_call *c, const struct workload *w, uint32_t id)
 		c->backlog.most = LIVE_RING;
 	arrival_init(&c->arrival, w->plan, c->plan, &w->replays[c->plan->flow],
 		     &c->stream);
+	if (f->arrival.kind == ARRIVAL_ENVELOPE) {
+		envelope_init(&c->envelope, f, c->cost, c->draws,
+			      c->plan->start);
+		arrival_send(&c->arrival, &c->envelope);
+	}
 	fill_task(c, id);
 	return release_init(&c->release, &cfg, NULL);
 }

@@ -69,7 +69,10 @@ struct sim_call {
 	struct arrival arrival;
 	struct release release; /**< from its violations on: rarely needed   */
 	const struct plan_call *plan;
-	struct plan_stream stream; /**< of @arrival                         */
+	union { /* of @arrival, by its kind */
+		struct plan_stream stream;
+		struct envelope envelope;
+	};
 };
 
 /** Make the parts of @w, whose @sim is open. 0 or -ENOMEM; either way

@@ -13,6 +13,11 @@
 #define OK_FLOW                                                                \
 	"flows:\n  - count: 2\n    in: {codec: pcmu}\n    out: {codec: amr}\n"
 #define LEGS "    in: {codec: pcmu}\n    out: {codec: amr}\n"
+#define ENVELOPE(arrival, cost)                                                \
+	OK_TOP "flows:\n  - period: 10ms\n    cost: {model: normal, mean: "    \
+	       "1ms, "                                                         \
+	       "sd: 1ms, " cost                                                \
+	       "}\n    arrival: {model: envelope, rate: 5%, " arrival "}\n"
 
 static const struct {
 	const char *text, *says;
@@ -106,6 +111,21 @@ static const struct {
 	  "c.yaml:8: expect: p99-delay=3%: needs a time" },
 	{ OK_TOP OK_FLOW "    expect: {lost: 1%}\n",
 	  "c.yaml:7: flows[0].expect: unknown key 'lost'; did you mean" },
+	/* work by an envelope */
+	{ ENVELOPE("depth: 1ms", "max: 2ms"), "the longest job does not fit" },
+	{ ENVELOPE("depth: 1ms", "min: 1us"), "needs 'max' of the cost" },
+	{ ENVELOPE("depth: 1ms, on: 2ms", "max: 1ms"),
+	  "on and off belong together" },
+	{ ENVELOPE("depth: 1ms, on: 3ms..2ms, off: 1ms", "max: 1ms"),
+	  "on=3ms..2ms: needs a time or two" },
+	{ ENVELOPE("depth: 1ms, on: 3ms.., off: 1ms", "max: 1ms"),
+	  "on=3ms..: needs a time or two" },
+	{ ENVELOPE("depth: 1ms, peak: 3%", "max: 1ms"),
+	  "peak is below the rate" },
+	{ ENVELOPE("depth: 1ms, peak: 30/s", "max: 1ms"), "peak=30/s" },
+	{ ENVELOPE("depth: 1ms, bucket: 3", "max: 1ms"),
+	  "bucket does not belong to model=envelope" },
+	{ ENVELOPE("peak: 9%", "max: 1ms"), "model=envelope needs 'depth'" },
 	/* schedulers */
 	{ OK_TOP "schedulers: [\"rr,quantm=5ms\"]\n" OK_FLOW,
 	  "c.yaml:3: schedulers[0]: " },

@@ -68,6 +68,7 @@ static void times_are_of_their_rank(void **state)
 		histogram_add(&delay, t);
 		histogram_add(&jitter, t + 7);
 	}
+	assert_int_equal(run_metric(&c, METRIC_MEAN_DELAY), 50);
 	assert_int_equal(run_metric(&c, METRIC_P50_DELAY), 50);
 	assert_int_equal(run_metric(&c, METRIC_P99_DELAY), 99);
 	assert_int_equal(run_metric(&c, METRIC_P999_DELAY), 100);

@@ -182,6 +182,101 @@ static void tspec_is_never_exceeded_and_used_up(void **state)
 		check_tspec(&cases[c]);
 }
 
+/* --- envelope --- */
+
+enum { PACKETS = 3000 };
+
+struct sent {
+	cr_ns at[PACKETS], work[PACKETS];
+};
+
+/* A tenth of the CPU, a third at most, beyond it 3 ms; jobs of 20 to 500 us. */
+static void send(struct campaign_range on, struct campaign_range off,
+		 struct sent *s)
+{
+	struct arrival a =
+		begin((struct campaign_arrival){ .kind = ARRIVAL_ENVELOPE,
+						 .rate_ppm = 100000,
+						 .peak_ppm = 300000,
+						 .depth = 3 * CR_MS,
+						 .on = on,
+						 .off = off },
+		      CR_MS, 100000000);
+	struct cost_source draws = { .random = { 5 } };
+	static struct cost_model cost;
+	static struct envelope e;
+	struct arrival_job j;
+
+	flow.cost = (struct campaign_cost){ .kind = COST_NORMAL,
+					    .mean = 300 * CR_US,
+					    .sd = 150 * CR_US,
+					    .min = 20 * CR_US,
+					    .max = 500 * CR_US };
+	cost = (struct cost_model){ .cfg = &flow.cost };
+	envelope_init(&e, &flow, &cost, draws, CR_MS);
+	arrival_send(&a, &e);
+	for (unsigned k = 0; k < PACKETS; k++) {
+		assert_true(arrival_next(&a, &j));
+		s->at[k] = j.at;
+		s->work[k] = cost_model_draw(&cost, &draws);
+	}
+}
+
+static bool fits(const struct sent *s, unsigned i, unsigned k, cr_ns t)
+{
+	cr_ns work = 0;
+
+	for (unsigned n = i; n <= k; n++)
+		work += s->work[n];
+	return work * 10 <= 5 * CR_MS + 3 * t && work * 10 <= 30 * CR_MS + t;
+}
+
+/* As for tspec: never more, and not later than it must be. */
+static void an_envelope_is_never_exceeded_and_used_up(void **state)
+{
+	static struct sent s;
+
+	(void)state;
+	send((struct campaign_range){ 0 }, (struct campaign_range){ 0 }, &s);
+	assert_int_equal(s.at[0], CR_MS);
+	for (unsigned k = 1; k < 300; k++) {
+		bool earliest = false;
+
+		for (unsigned i = 0; i < k; i++) {
+			cr_ns t = s.at[k] - s.at[i];
+
+			assert_true(fits(&s, i, k, t));
+			earliest |= !fits(&s, i, k, t - 1);
+		}
+		assert_true(earliest);
+	}
+}
+
+/* Bursts of up to 7 ms, pauses of 20 to 30 ms. */
+static void an_envelope_has_bursts_and_pauses(void **state)
+{
+	static struct sent s;
+	unsigned pauses = 0;
+	cr_ns begin_of_burst;
+
+	(void)state;
+	send((struct campaign_range){ 5 * CR_MS, 7 * CR_MS },
+	     (struct campaign_range){ 20 * CR_MS, 30 * CR_MS }, &s);
+	begin_of_burst = s.at[0];
+	for (unsigned k = 1; k < PACKETS; k++) {
+		cr_ns gap = s.at[k] - s.at[k - 1];
+
+		for (unsigned i = k > 50 ? k - 50 : 0; i < k; i++)
+			assert_true(fits(&s, i, k, s.at[k] - s.at[i]));
+		if (gap > 20 * CR_MS) {
+			pauses++;
+			begin_of_burst = s.at[k];
+		}
+		assert_true(s.at[k] - begin_of_burst < 7 * CR_MS);
+	}
+	assert_true(pauses > 100);
+}
+
 static void closed_waits_for_the_end_and_then_for_the_period(void **state)
 {
 	struct arrival a = begin(
@@ -245,6 +340,8 @@ int main(void)
 		cmocka_unit_test(
 			poisson_has_the_nominal_rate_and_exponential_gaps),
 		cmocka_unit_test(tspec_is_never_exceeded_and_used_up),
+		cmocka_unit_test(an_envelope_is_never_exceeded_and_used_up),
+		cmocka_unit_test(an_envelope_has_bursts_and_pauses),
 		cmocka_unit_test(
 			closed_waits_for_the_end_and_then_for_the_period),
 		cmocka_unit_test(a_loop_is_one_job),
