@@ -363,9 +363,10 @@ void curve_two_lines(const struct curve *e, cr_ns least, struct curve *lines)
 	last = e->piece[e->n - 1].slope;
 	if (last > first)
 		append(lines, foot_of_last(e), last);
-	/* the corner is where the line could be above both */
+	/* the corner is where the line could be above both, by more than is
+	 * rounded */
 	if (line.piece[0].slope > first &&
-	    curve_inverse(&line, lines->piece[1].y) < lines->piece[1].t) {
+	    curve_inverse(&line, lines->piece[1].y + 2) < lines->piece[1].t) {
 		lines->n = 1;
 		append(lines, line.piece[0].t, line.piece[0].slope);
 	}
