@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""campaigns/low-delay: Tables 1 and 2 of the low-delay paper, in a shorter run."""
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
+LINK = ROOT / "campaigns" / "low-delay" / "link.yaml"
+SCHEDULERS = ("edf", "edf,be=line", "edf,be=two-line", "edf,be=exact")
+REAL_TIME = ("rt-transactions", "rt-video", "rt-voice")
+BEST_EFFORT = ("nrt-ftp", "nrt-http", "nrt-mail")
+
+
+def play(*args):
+    """Reports by scheduler, flows by name; and the exit code."""
+    done = subprocess.run([BUILD / "codec-sim", LINK, "--json", "--quiet", *args],
+                          capture_output=True, text=True, timeout=200)
+    assert done.stdout, done.stderr
+    told = json.loads(done.stdout)
+    told = told if isinstance(told, list) else [told]
+    return {r["scheduler"]: {f["flow"]: f for f in r["flows"]}
+            for r in told}, done.returncode
+
+
+@pytest.fixture(scope="module")
+def minute():
+    args = [a for s in SCHEDULERS for a in ("--scheduler", s)]
+    return play("--duration", "60s", *args)[0]
+
+
+def delay(flows, names, what="mean_ns"):
+    """Over all packets of some flows."""
+    if what == "max_ns":
+        return max(flows[n]["delay"][what] for n in names)
+    return (sum(flows[n]["delay"][what] * flows[n]["done"] for n in names) /
+            sum(flows[n]["done"] for n in names))
+
+
+def test_every_scheduler_has_the_same_packets(minute):
+    first, *others = minute.values()
+    for flows in others:
+        for name, flow in flows.items():
+            assert abs(flow["done"] - first[name]["done"]) <= 20
+            assert flow["jobs"] == first[name]["jobs"]
+    assert first["rt-video"]["jobs"] > 20000
+    assert first["nrt-mail"]["jobs"] > 500
+
+
+def test_no_real_time_deadline_is_missed(minute):
+    for flows in minute.values():
+        for name in REAL_TIME:
+            assert flows[name]["due"] > 1000
+            assert flows[name]["missed"] == 0
+
+
+def test_two_lines_take_a_quarter_to_nearly_half_of_the_delay(minute):
+    background = delay(minute["edf"], BEST_EFFORT)
+    gain = 1 - delay(minute["edf,be=two-line"], BEST_EFFORT) / background
+    assert 0.25 <= gain <= 0.45
+
+
+@pytest.mark.parametrize("name", BEST_EFFORT)
+def test_columns_are_ordered_as_printed(minute, name):
+    mean = [minute[s][name]["delay"]["mean_ns"] for s in SCHEDULERS]
+    assert mean == sorted(mean, reverse=True)
+    assert mean[1] < 0.9 * mean[0]
+    longest = [minute[s][name]["delay"]["max_ns"] for s in SCHEDULERS]
+    assert longest[2] <= longest[1] <= longest[0]
+
+
+@pytest.mark.parametrize("name", REAL_TIME)
+def test_real_time_flows_pay_within_their_deadlines(minute, name):
+    mean = [minute[s][name]["delay"]["mean_ns"] for s in SCHEDULERS]
+    assert mean[0] <= mean[1] <= mean[2] * 1.001
+
+
+def test_video_pays_most(minute):
+    """It has the loosest deadline; voice, the tightest, waits a packet more."""
+    def more(name):
+        return (minute["edf,be=two-line"][name]["delay"]["max_ns"] -
+                minute["edf"][name]["delay"]["max_ns"])
+    assert more("rt-video") > more("rt-transactions") > more("rt-voice")
+    assert more("rt-voice") <= 1228800
+
+
+@pytest.mark.parametrize("scheduler,code", [("edf", 3), ("edf,be=two-line", 0)])
+def test_expectations_tell_them_apart(scheduler, code):
+    assert play("--duration", "60s", "--scheduler", scheduler)[1] == code
