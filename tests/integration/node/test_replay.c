@@ -26,7 +26,7 @@ enum { CALLS = 24, ROUNDS = 25, NB = 160, JOBS = CALLS * ROUNDS };
 #define PTIME (20 * CR_MS)
 
 /* Their order depends on nothing but times in the trace. */
-static const char *const exact[] = { "fifo", "edf", "rm", NULL };
+static const char *const exact[] = { "fifo", "edf", "rm", "dwa", NULL };
 
 struct seen {
 	struct cr_trace_job job[JOBS]; /* by pick */
@@ -248,6 +248,16 @@ static void add_waker(struct sim_rig *rig, const struct seen *s)
 	sim_arrive_at(rig->sim, &r->st, at);
 }
 
+/* The trace has no logical arrivals, but deadlines are counted from them. */
+static bool peek_logical(struct core_task *t, struct cr_job *job)
+{
+	if (!rig_peek(t, job))
+		return false;
+	if (t->task.id != WAKER)
+		job->eligible = job->deadline - t->task.rel_deadline;
+	return true;
+}
+
 static void simulate(const struct seen *s, const struct cr_sched_ops *ops)
 {
 	cr_ns stopped[CALLS] = { 0 }, picked[CALLS] = { 0 };
@@ -257,6 +267,7 @@ static void simulate(const struct seen *s, const struct cr_sched_ops *ops)
 	replay.n = 0;
 	rig->cfg.preempt = SIM_FRAME;
 	rig->cfg.client.done = note_done;
+	rig->cfg.client.backlog.peek = peek_logical;
 	for (unsigned k = 0; k < s->n; k++)
 		note_job(s, k, stopped, picked);
 	rig_start(rig);
