@@ -38,6 +38,7 @@
 	X(duplicates, "packets seen before")                                   \
 	X(reordered, "packets behind a newer one")                             \
 	X(strays, "packets far off the sequence")                              \
+	X(violations, "packets earlier than the call's burst allows (lbap)")   \
 	X(too_big, "packets larger than the ring's frames")                    \
 	X(wrong_source, "packets from a foreign address")                      \
 	X(wrong_pt, "packets with another payload type")

@@ -78,16 +78,29 @@ static void trace_overwritten(struct packet_path *path, const struct call *c,
 	trace_put(path->trace, &r);
 }
 
-static void push(struct packet_path *path, struct call *c,
-		 const struct rtp_packet *p, cr_ns arrival)
+/* When a frame that came at @arrival counts as arrived, and must be done. */
+static struct release_times release_frame(struct call *c, cr_ns arrival)
 {
-	struct cr_frame_meta meta, lost;
 	struct release_times when;
+	uint64_t before;
 
 	/* the release models want a time that never goes back; the kernel's
 	 * real-time stamps may */
 	c->last_arrival = cr_ns_max(c->last_arrival, arrival);
+	if (c->release.cfg.kind != RELEASE_LBAP)
+		return release_arrival(&c->release, c->last_arrival);
+	before = c->release.violations;
 	when = release_arrival(&c->release, c->last_arrival);
+	call_count(&c->count.violations, c->release.violations - before);
+	return when;
+}
+
+static void push(struct packet_path *path, struct call *c,
+		 const struct rtp_packet *p, cr_ns arrival)
+{
+	struct release_times when = release_frame(c, arrival);
+	struct cr_frame_meta meta, lost;
+
 	meta = (struct cr_frame_meta){
 		.arrival = c->last_arrival,
 		.eligible = when.eligible,

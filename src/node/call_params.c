@@ -174,6 +174,16 @@ static void release_of(struct args *a, struct release_cfg *r, struct cr_err *e)
 	a->failed |= m.failed;
 }
 
+/* What such a call promises to send. */
+static struct cr_contract contract_of(const struct release_cfg *r)
+{
+	return (struct cr_contract){
+		.jobs = 1,
+		.per = r->period,
+		.burst = r->kind == RELEASE_LBAP ? r->burst : 0,
+	};
+}
+
 static int sides_of(struct call_cfg *cfg, const json_t *params,
 		    struct cr_err *e)
 {
@@ -226,6 +236,7 @@ int call_params(struct call_request *out, const json_t *params,
 	ptime_of(&a, &r.cfg);
 	if (!a.failed)
 		release_of(&a, &r.cfg.release, e);
+	r.cfg.contract = contract_of(&r.cfg.release);
 	if (a.failed)
 		return -EINVAL;
 	*out = r;

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A call that sends ahead of time, live: its frames are held until their
+ * logical arrival where that is wanted, all are served in order, and what is
+ * beyond its contract is counted.
+ */
+#include "cmocka_cr.h"
+
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/address.h"
+#include "base/clock.h"
+#include "rig.h"
+
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103 /* linux/udp.h, since 4.18 */
+#endif
+
+enum { NB = 160, FRAMES = 5, BURST = 2, PACKET = RTP_HEADER_BYTES + NB };
+
+static const cr_ns period = 20 * CR_MS;
+/* Between the kernel's clock for packets and ours. */
+static const cr_ns skew = CR_MS;
+
+/* One datagram for the network, FRAMES packets that have the same time of
+ * arrival for whoever receives them. */
+static void send_at_once(struct rig_sender *s)
+{
+	uint8_t all[FRAMES * PACKET] = { 0 };
+	int size = PACKET;
+
+	for (unsigned i = 0; i < FRAMES; i++) {
+		(void)rtp_build(all + (size_t)i * PACKET, &s->next);
+		s->next.seq++;
+		s->next.ts += s->step;
+	}
+	assert_int_equal(setsockopt(s->rig->fd, IPPROTO_UDP, UDP_SEGMENT, &size,
+				    sizeof(size)),
+			 0);
+	assert_int_equal(sendto(s->rig->fd, all, sizeof(all), 0,
+				(struct sockaddr *)&s->to,
+				address_length(&s->to)),
+			 sizeof(all));
+	size = 0;
+	assert_int_equal(setsockopt(s->rig->fd, IPPROTO_UDP, UDP_SEGMENT, &size,
+				    sizeof(size)),
+			 0);
+}
+
+/* All frames come back in order, the k-th @came[k] after they were sent.
+ * Returns the violations counted. */
+static unsigned long long play(const char *scheduler, const char *release,
+			       cr_ns *came)
+{
+	struct rig_options o = { .scheduler = scheduler, .workers = 1 };
+	struct rig_sender s;
+	struct node_call *nc;
+	struct rtp_packet p;
+	struct rig r;
+	uint8_t buf[2048];
+	char json[200];
+	uint16_t first = 0;
+	cr_ns sent;
+
+	rig_open(&r, &o);
+	(void)snprintf(json, sizeof(json),
+		       "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma'}, "
+		       "'release': %s}",
+		       release);
+	nc = rig_call(&r, json);
+	s = rig_sender(&r, nc, NB);
+	sent = clock_now();
+	send_at_once(&s);
+	for (unsigned i = 0; i < FRAMES; i++) {
+		assert_true(rig_receive(&r, buf, &p));
+		came[i] = clock_now() - sent;
+		first = i ? first : p.seq;
+		assert_int_equal((uint16_t)(p.seq - first), i);
+	}
+	rig_end(&r, nc);
+	assert_int_equal(r.last[RIG_done], FRAMES);
+	rig_close(&r);
+	return r.last[RIG_violations];
+}
+
+static void early_frames_are_held_until_their_logical_arrival(void **state)
+{
+	static const char *const held[] = { "dwa,workahead=hold",
+					    "rm,workahead=hold" };
+	cr_ns came[FRAMES];
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(
+			play(held[i], "{'model': 'lbap', 'burst': 2}", came),
+			FRAMES - 1 - BURST);
+		for (unsigned k = 0; k < FRAMES; k++)
+			assert_true(came[k] >= (cr_ns)k * period - skew);
+	}
+}
+
+static void a_contract_that_is_kept_has_no_violations(void **state)
+{
+	cr_ns came[FRAMES];
+
+	(void)state;
+	assert_int_equal(play("dwa", "{'model': 'lbap', 'burst': 4}", came), 0);
+	assert_int_equal(play("dwa", "{'model': 'sporadic'}", came), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			early_frames_are_held_until_their_logical_arrival),
+		cmocka_unit_test(a_contract_that_is_kept_has_no_violations),
+	};
+
+	return cmocka_run_group_tests_name("workahead", tests, NULL, NULL);
+}
