@@ -192,6 +192,17 @@ static int run_one(struct job *j, const char *scheduler)
 	return rc;
 }
 
+/* A result that nobody gets is none. */
+static int close_stdout(int code)
+{
+	struct cr_err e;
+
+	if (!fflush(stdout) && !ferror(stdout))
+		return code;
+	(void)cr_fail(&e, -EIO, "the result cannot be written (disk full?)");
+	return complain(EXIT_BROKEN, &e);
+}
+
 static int run_all(struct job *j)
 {
 	unsigned n = j->settings.nschedulers;
@@ -208,7 +219,7 @@ static int run_all(struct job *j)
 		run_json_print(n == 1 ? json_array_get(j->runs, 0) : j->runs,
 			       stdout);
 	json_decref(j->runs);
-	return worst;
+	return close_stdout(worst);
 }
 
 static int run(struct job *j, const struct campaign *c)

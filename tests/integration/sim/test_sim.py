@@ -378,6 +378,15 @@ def test_ctrl_c_keeps_what_was_done(campaign, tmp_path):
     assert told["interrupted"] and told["end_ns"] < 100000 * 1000 * MS
 
 
+@pytest.mark.parametrize("how", [[], ["--json"]])
+def test_a_result_that_cannot_be_printed_is_told(campaign, how):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([SIM, campaign(P), *how], stdout=full,
+                              stderr=subprocess.PIPE, text=True, timeout=200)
+    assert done.returncode == 1
+    assert "cannot be written" in done.stderr
+
+
 def test_a_full_disk_is_told(campaign):
     done = run(campaign(P, duration="100s"), "--trace", "/dev/full")
     assert done.returncode == 1
