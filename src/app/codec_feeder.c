@@ -253,8 +253,7 @@ static int print_daemon(const struct campaign *c)
 		(void)printf("--run-queues=partitioned\n");
 	else /* there, a number is workers per run queue */
 		(void)printf("--run-queues=%lld\n",
-			     (long long)((p->cpus + p->run_queues - 1) /
-					 p->run_queues));
+			     (long long)campaign_cpus_per_rq(p));
 	if (!p->admission)
 		(void)printf("--no-admission\n");
 	if (p->max_age != CR_NEVER)

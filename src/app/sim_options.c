@@ -8,10 +8,8 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <string.h>
 
 #include "base/cli.h"
-#include "base/options.h"
 #include "engine/sim.h"
 
 #define UNSET INT64_C(-1)
@@ -171,28 +169,14 @@ static void override(int64_t *value, int64_t given)
 		*value = given;
 }
 
+/* The campaign's are for the campaign's number of CPUs. */
 static int set_run_queues(struct campaign_platform *p, struct cr_err *e)
 {
-	struct cr_opt opt = { .name = "run-queues",
-			      .kind = CR_OPT_INT,
-			      .min = 1,
-			      .max = p->cpus };
-
-	if (!raw.run_queues) {
-		p->run_queues =
-			p->run_queues > p->cpus ? p->cpus : p->run_queues;
-		return 0;
-	}
-	if (strcmp(raw.run_queues, "global") == 0)
-		p->run_queues = 1;
-	else if (strcmp(raw.run_queues, "partitioned") == 0)
+	if (raw.run_queues)
+		return campaign_set_run_queues(p, raw.run_queues, e);
+	if (p->partitioned || p->run_queues > p->cpus)
 		p->run_queues = p->cpus;
-	else if (option_parse(&opt, raw.run_queues, &p->run_queues, NULL))
-		return cr_fail(e, -EINVAL,
-			       "--run-queues %s: needs global, partitioned or "
-			       "a number from 1 to the number of CPUs (%lld)",
-			       raw.run_queues, (long long)p->cpus);
-	return 0;
+	return campaign_check_run_queues(p, e);
 }
 
 /* What can never come to anything. */
@@ -215,13 +199,8 @@ static int check_platform(const struct campaign *c,
 static int set_platform(const struct campaign *c, struct campaign_platform *p,
 			struct cr_err *e)
 {
-	bool partitioned = c->platform.run_queues == c->platform.cpus &&
-			   c->platform.cpus > 1;
-
 	*p = c->platform;
 	override(&p->cpus, raw.cpus);
-	if (partitioned)
-		p->run_queues = p->cpus;
 	override(&p->preempt, raw.preempt);
 	override(&p->quantum, raw.quantum);
 	override(&p->overhead.decision, raw.decision);

@@ -58,25 +58,11 @@ static const cyaml_config_t yaml_config = {
 static int run_queues(struct loader *l, const char *text,
 		      struct campaign_platform *p)
 {
-	struct cr_opt opt = { .name = "run-queues",
-			      .kind = CR_OPT_INT,
-			      .min = 1,
-			      .max = p->cpus };
+	struct cr_err e;
 
-	p->run_queues = 1;
-	if (!text || strcmp(text, "global") == 0)
+	if (!campaign_set_run_queues(p, text ? text : "global", &e))
 		return 0;
-	if (strcmp(text, "partitioned") == 0) {
-		p->run_queues = p->cpus;
-		return 0;
-	}
-	if (option_parse(&opt, text, &p->run_queues, NULL))
-		return convert_fail(l, "platform", "run-queues",
-				    "run-queues=%.64s: needs global, "
-				    "partitioned or a number from 1 to cpus "
-				    "(%lld)",
-				    text, (long long)p->cpus);
-	return 0;
+	return convert_fail(l, "platform", "run-queues", "%.350s", e.text);
 }
 
 static int convert_platform(struct loader *l, const struct raw_campaign *raw,

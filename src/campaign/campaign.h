@@ -177,6 +177,7 @@ struct campaign_overhead {
 struct campaign_platform {
 	int64_t cpus;	    /**< workers                                   */
 	int64_t run_queues; /**< 1: global, cpus: partitioned, else clustered */
+	bool partitioned;   /**< one each, however many cpus become         */
 	int64_t admission;  /**< 1: calls are refused when full            */
 	int64_t max_age;    /**< ns, older frames are shed; CR_NEVER: none  */
 	/* simulator only */
@@ -213,6 +214,21 @@ int campaign_parse(const char *text, size_t n, const char *path,
 /** Can it be played live? Returns -EINVAL with @e, which names the line, when a
  * flow is for the simulator only. */
 int campaign_check_live(const struct campaign *c, struct cr_err *e);
+
+/**
+ * Set @p's run queues, its cpus being set, from "global", "partitioned" or a
+ * number. -EINVAL with @e: something else, or see below.
+ */
+int campaign_set_run_queues(struct campaign_platform *p, const char *text,
+			    struct cr_err *e);
+
+/** Can @p's CPUs be dealt out to just so many run queues? -EINVAL with @e,
+ * which names the numbers next to it that can be had. */
+int campaign_check_run_queues(const struct campaign_platform *p,
+			      struct cr_err *e);
+
+/** CPUs of one run queue; the last one may have fewer. */
+int64_t campaign_cpus_per_rq(const struct campaign_platform *p);
 
 /** Free a campaign. NULL is fine. */
 void campaign_free(struct campaign *c);

@@ -51,8 +51,7 @@ static json_t *trace_header(const struct sim_report *r)
 	run_put_int(o, "seed", (int64_t)r->seed);
 	run_put_int(o, "duration_ns", r->cfg->duration);
 	run_put_int(o, "workers", p->cpus);
-	run_put_int(o, "cpus_per_rq",
-		    (p->cpus + p->run_queues - 1) / p->run_queues);
+	run_put_int(o, "cpus_per_rq", campaign_cpus_per_rq(p));
 	run_put(o, "platform", platform_json(p));
 	run_put(o, "live", json_false());
 	return o;

@@ -212,9 +212,7 @@ static struct sim_config config_of(const struct simulation *s)
 		.core = { .ops = s->cfg->ops,
 			  .opts = s->cfg->opts,
 			  .ncpu = (unsigned)p->cpus,
-			  .cpus_per_rq =
-				  (unsigned)((p->cpus + p->run_queues - 1) /
-					     p->run_queues),
+			  .cpus_per_rq = (unsigned)campaign_cpus_per_rq(p),
 			  .admission = p->admission },
 		.preempt = (enum sim_preempt)p->preempt,
 		.quantum = p->quantum,

@@ -46,7 +46,8 @@ def flow(r, number):
 
 def campaign(r):
     cpus = r.choice([2, 3, 5, 8, 70])
-    queues = r.choice(["partitioned", r.randint(2, cpus)])
+    size = r.randint(1, (cpus + 1) // 2)
+    queues = r.choice(["partitioned", -(-cpus // size)])
     overhead = r.choice(["", ", overhead: {decision: 300ns, context: 1us, "
                          "migration: 3us, release: 50ns, lock: 200ns}"])
     preempt = r.choice(["full", "frame", "quantum, quantum: 1ms"])

@@ -298,7 +298,9 @@ P = "period: 10ms, cost: {mean: 1ms}"
 @pytest.mark.parametrize("flow, args, says", [
     (P, ["--cpus", "0"], "--cpus"),
     (P, ["--cpus", "257"], "--cpus"),
-    (P, ["--cpus", "2", "--run-queues", "3"], "from 1 to the number of CPUs"),
+    (P, ["--cpus", "2", "--run-queues", "3"], "a number from 1 to cpus (2)"),
+    (P, ["--cpus", "4", "--run-queues", "3"],
+     "4 CPUs make 2 run queues of 2, or 4 of 1"),
     (P, ["--run-queues", "blobal"], "global, partitioned"),
     (P, ["--quantum", "1ms"], "--preempt quantum"),
     (P, ["--preempt", "ful"], "full"),
@@ -352,6 +354,12 @@ def test_cost_above_the_period_is_refused_or_overload(campaign):
     flow = flows(told)["flow1"]
     assert (flow["done"], flow["late"], flow["due"]) == (66, 66, 100)
     assert flow["missed"] == 100
+
+
+def test_partitioned_means_a_run_queue_for_every_cpu_there_is(campaign):
+    path = campaign(P, platform="{cpus: 1, run-queues: partitioned}")
+    assert result(path)[0]["platform"]["run_queues"] == 1
+    assert result(path, "--cpus", 3)[0]["platform"]["run_queues"] == 3
 
 
 def test_a_quantum_longer_than_the_period_is_noted(campaign):

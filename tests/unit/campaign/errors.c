@@ -62,6 +62,8 @@ static const struct {
 	  "c.yaml:8: flows[0]: class best-effort has no deadline" },
 	{ OK_TOP "platform: {cpus: 0}\n" OK_FLOW,
 	  "c.yaml:3: platform: cpus=0: needs" },
+	{ OK_TOP "platform: {cpus: 10, run-queues: 6}\n" OK_FLOW,
+	  "run-queues=6: 10 CPUs make 5 run queues of 2, or 10 of 1" },
 	{ OK_TOP "platform: {cpus: 2, run-queues: 3}\n" OK_FLOW,
 	  "run-queues=3: needs global, partitioned or a number from 1 to" },
 	/* codecs */
