@@ -7,9 +7,11 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/options.h"
 #include "schedulers/policies.h"
 
 #define MAX_SPEC 512u /* of a name or a path */
@@ -112,4 +114,22 @@ int cr_scheduler_find(const char *spec, const struct cr_sched_ops **ops,
 	if (!rc)
 		*opts = spec[n] == ',' ? spec + n + 1 : spec + n;
 	return rc;
+}
+
+int cr_scheduler_check(const char *spec, struct cr_err *e)
+{
+	const struct cr_sched_ops *ops;
+	const char *opts;
+	struct cr_err why;
+	void *values;
+	int rc = cr_scheduler_find(spec, &ops, &opts, e);
+
+	if (rc)
+		return rc;
+	values = calloc(1, ops->opts_size + 1);
+	if (!values)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	rc = options_parse(ops->opts, values, opts, &why);
+	free(values);
+	return rc ? cr_fail(e, rc, "scheduler %s: %s", ops->name, why.text) : 0;
 }

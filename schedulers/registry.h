@@ -21,4 +21,8 @@ extern const struct cr_sched_ops *const cr_schedulers[];
 int cr_scheduler_find(const char *spec, const struct cr_sched_ops **ops,
 		      const char **opts, struct cr_err *e);
 
+/** Could @spec be used? Finds the policy and checks its options. 0; errors as
+ * cr_scheduler_find(), or -EINVAL or -ENOMEM, with @e. */
+int cr_scheduler_check(const char *spec, struct cr_err *e);
+
 #endif

@@ -8,9 +8,11 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <string.h>
 
 #include "base/cli.h"
 #include "engine/sim.h"
+#include "schedulers/registry.h"
 
 #define UNSET INT64_C(-1)
 
@@ -215,6 +217,23 @@ static int set_platform(const struct campaign *c, struct campaign_platform *p,
 	return set_run_queues(p, e) ? -EINVAL : check_platform(c, p, e);
 }
 
+/* The last one may be hours away. */
+static int check_schedulers(const struct sim_settings *s, struct cr_err *e)
+{
+	for (unsigned i = 0; i < s->nschedulers; i++) {
+		int rc = cr_scheduler_check(s->schedulers[i], e);
+
+		if (rc)
+			return rc;
+		for (unsigned k = 0; k < i; k++)
+			if (!strcmp(s->schedulers[k], s->schedulers[i]))
+				return cr_fail(e, -EINVAL,
+					       "scheduler %s is given twice",
+					       s->schedulers[i]);
+	}
+	return 0;
+}
+
 static int set_schedulers(const struct campaign *c, struct sim_settings *s,
 			  struct cr_err *e)
 {
@@ -233,7 +252,7 @@ static int set_schedulers(const struct campaign *c, struct sim_settings *s,
 		return cr_fail(e, -EINVAL,
 			       "--trace with %u schedulers: use --out",
 			       s->nschedulers);
-	return 0;
+	return check_schedulers(s, e);
 }
 
 int sim_options_apply(const struct campaign *c, struct sim_settings *s,

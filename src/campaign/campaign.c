@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/options.h"
 #include "campaign/convert.h"
 #include "schedulers/registry.h"
 
@@ -88,34 +87,19 @@ static int convert_platform(struct loader *l, const struct raw_campaign *raw,
 	return run_queues(l, raw->platform.run_queues, p);
 }
 
-static int check_options(const struct cr_sched_ops *ops, const char *opts,
-			 struct cr_err *e)
-{
-	void *vals = calloc(1, ops->opts_size + 1);
-	int rc;
-
-	if (!vals)
-		return cr_fail(e, -ENOMEM, "out of memory");
-	rc = options_parse(ops->opts, vals, *opts ? opts : NULL, e);
-	free(vals);
-	return rc;
-}
-
 /* Built-in policies and their options are checked here; outside ones, which
  * would have to be loaded, by the daemon. */
 static int check_schedulers(struct loader *l, const struct raw_campaign *raw)
 {
 	for (unsigned i = 0; i < raw->schedulers_count; i++) {
-		const struct cr_sched_ops *ops;
-		const char *opts, *spec = raw->schedulers[i];
+		const char *spec = raw->schedulers[i];
 		char place[PLACE_MAX];
 		struct cr_err e;
 
 		(void)snprintf(place, sizeof(place), "schedulers[%u]", i);
 		if (strchr(spec, '/'))
 			continue;
-		if (cr_scheduler_find(spec, &ops, &opts, &e) ||
-		    check_options(ops, opts, &e))
+		if (cr_scheduler_check(spec, &e))
 			return convert_fail(l, place, NULL, "%.350s", e.text);
 	}
 	return 0;

@@ -334,15 +334,24 @@ def test_nonsense_is_refused_with_the_reason(campaign, flow, args, says):
 
 
 def test_json_is_json_or_nothing(campaign, tmp_path):
-    """A run that failed is told on stderr; several runs are a list."""
+    """A run that failed is told on stderr."""
     path = campaign(P)
     done = run(path, "-s", "efd", "--json")
     assert (done.returncode, done.stdout) == (2, "")
     done = run(path, "--json", "--out", tmp_path / "no" / "folder")
     assert (done.returncode, done.stdout) == (1, "")
-    done = run(path, "-s", "efd", "-s", "edf", "--json")
-    assert done.returncode == 2
-    assert [told["scheduler"] for told in json.loads(done.stdout)] == ["edf"]
+
+
+@pytest.mark.parametrize("last, says", [
+    ("efd", "did you mean 'edf'"),
+    ("rr,quantum=0", "scheduler rr: quantum=0"),
+    ("./no.so", "cannot load scheduler"),
+    ("edf", "edf is given twice"),
+])
+def test_every_scheduler_is_checked_before_the_first_run(campaign, last, says):
+    done = run(campaign(P), "-s", "edf", "-s", last, "--json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert says in done.stderr
 
 
 def test_cost_above_the_period_is_refused_or_overload(campaign):
