@@ -3,8 +3,9 @@
  * Results that deserve more than ctl_show().
  *
  * The policy's numbers come as key and integer. A key that ends in _ns is a
- * time, in _ppm a share. A time of CR_NEVER is never; deadlines and the ends of
- * windows are points on the server's clock, shown as a distance from now.
+ * time, in _ppm a share. A time of CR_NEVER is never; deadlines, the ends of
+ * windows and what ends in _at_ns are points on the server's clock, shown as a
+ * distance from now.
  */
 #include "control/ctl_views.h"
 
@@ -62,9 +63,11 @@ static void print_instant(json_int_t at, json_int_t now, FILE *out)
 
 static bool is_instant(const char *key)
 {
-	static const char *const ends[] = { "deadline_ns", "deadline_found_ns",
-					    "window_begin_ns", "window_end_ns",
-					    NULL };
+	static const char *const ends[] = {
+		"deadline_ns",	   "deadline_found_ns",
+		"window_begin_ns", "window_end_ns",
+		"_at_ns",	   NULL
+	};
 	const char *const *e = ends;
 
 	while (*e && !ends_in(key, *e))

@@ -169,7 +169,8 @@ static void a_call_shows_the_policys_numbers_with_units(void **state)
 		"2500000}, \"scheduler\": \"edf\", \"now_ns\": 9000000000, "
 		"\"policy\": {\"deadline_ns\": 9004500000, "
 		"\"virtual_deadline_ns\": 8999000000, \"wake_ns\": "
-		"9223372036854775807, \"density_ppm\": 3488, \"lag\": -2, "
+		"9223372036854775807, \"laxity_zero_at_ns\": 9001000000, "
+		"\"density_ppm\": 3488, \"lag\": -2, "
 		"\"vruntime_ns\": 1500}}");
 
 	(void)state;
@@ -188,6 +189,7 @@ static void a_call_shows_the_policys_numbers_with_units(void **state)
 		      "  deadline            in 4.500 ms\n"
 		      "  virtual deadline    1.000 ms ago\n"
 		      "  wake                never\n"
+		      "  laxity zero at      in 1.000 ms\n"
 		      "  density             0.3488 %\n"
 		      "  lag                 -2\n"
 		      "  vruntime            1.500 us\n");
