@@ -27,6 +27,10 @@ static const struct ctl_column group_columns[] = {
 	{ "LOST/S", "lost_s" }, { "LATE/S", "late_s" }, { NULL, NULL },
 };
 
+/* Of a call or a group; not rounded before they are shown. */
+static const char *const rates[] = { "in_s", "out_s", "lost_s", "late_s",
+				     NULL };
+
 static const struct ctl_column top_columns[] = {
 	{ "CALL", "call" },
 	{ "CLASS", "class" },
@@ -68,13 +72,21 @@ static double lost_of(const json_t *count)
 	return n;
 }
 
-/* To one digit behind the point, as far as a table shows it. */
-static json_t *rate(double difference, double seconds)
+static double per_second(double difference, double seconds)
 {
-	double r = seconds > 0 ? difference / seconds : 0;
+	return seconds > 0 ? difference / seconds : 0;
+}
 
+/* To one digit behind the point, as far as a table shows it. */
+static json_t *rounded(double r)
+{
 	return json_real((double)(long long)(r * 10 + (r < 0 ? -0.5 : 0.5)) /
 			 10);
+}
+
+static json_t *rate(double difference, double seconds)
+{
+	return rounded(per_second(difference, seconds));
 }
 
 /* --- totals --- */
@@ -189,14 +201,17 @@ static json_t *row_of(const json_t *call, const json_t *index, double seconds)
 	side(call, "in", in, sizeof(in));
 	side(call, "out", out, sizeof(out));
 	return json_pack(
-		"{s:I,s:s,s:s,s:s,s:i,s:o,s:o,s:o,s:o,s:I,s:I,s:I,s:f}", "call",
+		"{s:I,s:s,s:s,s:s,s:i,s:f,s:f,s:f,s:f,s:I,s:I,s:I,s:f}", "call",
 		(json_int_t)real(call, "call"), "class", text(call, "class"),
 		"in", in, "out", out, "calls", 1, "in_s",
-		rate(real(n, "packets_in") - real(b, "packets_in"), seconds),
+		per_second(real(n, "packets_in") - real(b, "packets_in"),
+			   seconds),
 		"out_s",
-		rate(real(n, "packets_out") - real(b, "packets_out"), seconds),
-		"lost_s", rate(lost_of(n) - lost_of(b), seconds), "late_s",
-		rate(real(n, "late") - real(b, "late"), seconds), "lost",
+		per_second(real(n, "packets_out") - real(b, "packets_out"),
+			   seconds),
+		"lost_s", per_second(lost_of(n) - lost_of(b), seconds),
+		"late_s",
+		per_second(real(n, "late") - real(b, "late"), seconds), "lost",
 		(json_int_t)lost_of(n), "late", (json_int_t)real(n, "late"),
 		"packets_in", (json_int_t)real(n, "packets_in"), "delay_ms",
 		real(n, "delay_max") / 1e6);
@@ -205,15 +220,27 @@ static json_t *row_of(const json_t *call, const json_t *index, double seconds)
 /* Add the row of one call to that of its group. */
 static void add_to(json_t *group, const json_t *row)
 {
-	static const char *const sums[] = { "in_s", "out_s", "lost_s", "late_s",
-					    NULL };
-
 	(void)json_object_set_new(
 		group, "calls",
 		json_integer((json_int_t)real(group, "calls") + 1));
-	for (const char *const *s = sums; *s; s++)
+	for (const char *const *r = rates; *r; r++)
 		(void)json_object_set_new(
-			group, *s, rate(real(group, *s) + real(row, *s), 1));
+			group, *r, json_real(real(group, *r) + real(row, *r)));
+}
+
+/* @rows are not needed again. */
+static void print_rows(json_t *rows, const struct ctl_column *columns,
+		       FILE *out)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach (rows, i, row)
+		for (const char *const *r = rates; *r; r++)
+			(void)json_object_set_new(row, *r,
+						  rounded(real(row, *r)));
+	(void)fputc('\n', out);
+	ctl_table(rows, columns, out);
 }
 
 static void print_groups(const json_t *rows, FILE *out)
@@ -237,8 +264,7 @@ static void print_groups(const json_t *rows, FILE *out)
 		(void)json_object_set_new(by, key, group);
 		(void)json_array_append(list, group);
 	}
-	(void)fputc('\n', out);
-	ctl_table(list, group_columns, out);
+	print_rows(list, group_columns, out);
 	json_decref(list);
 	json_decref(by);
 }
@@ -267,10 +293,8 @@ static void print_top(const json_t *rows, FILE *out)
 	for (size_t i = 0; sorted && i < n && i < TOP; i++)
 		if (real(sorted[i], "lost") > 0)
 			(void)json_array_append(list, sorted[i]);
-	if (json_array_size(list)) {
-		(void)fputc('\n', out);
-		ctl_table(list, top_columns, out);
-	}
+	if (json_array_size(list))
+		print_rows(list, top_columns, out);
 	json_decref(list);
 	free(sorted);
 }

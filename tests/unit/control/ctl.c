@@ -282,6 +282,34 @@ static void watch_shows_rates_groups_and_who_loses(void **state)
 	ctl_sample_free(&b);
 }
 
+/* Thirty seconds apart, each of 40 calls has lost one frame more. */
+static void watch_does_not_round_before_it_sums(void **state)
+{
+	struct ctl_sample at[2] = { { NULL, NULL }, { NULL, NULL } };
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		at[i].stats = json_pack("{s:f}", "uptime_s", 30.0 * i);
+		at[i].calls = json_array();
+		for (int id = 0; id < 40; id++)
+			(void)json_array_append_new(
+				at[i].calls,
+				json_pack("{s:i,s:s,s:{s:i}}", "call", id,
+					  "class", "soft", "count", "stale",
+					  i));
+	}
+	ctl_watch_page(&at[0], &at[1], f);
+	(void)fclose(f);
+	assert_non_null(strstr(text, "soft   -/-  -/-     40     0      0     "
+				     "1.3       0\n"));
+	free(text);
+	ctl_sample_free(&at[0]);
+	ctl_sample_free(&at[1]);
+}
+
 static char *shown(const char *json)
 {
 	json_t *result = json_loads(json, 0, NULL);
@@ -327,6 +355,7 @@ int main(void)
 		cmocka_unit_test(a_call_shows_the_policys_numbers_with_units),
 		cmocka_unit_test(only_the_scheduler_in_use_is_shown),
 		cmocka_unit_test(watch_shows_rates_groups_and_who_loses),
+		cmocka_unit_test(watch_does_not_round_before_it_sums),
 	};
 
 	return cmocka_run_group_tests_name("ctl", tests, NULL, NULL);
