@@ -125,7 +125,7 @@ static size_t sample_replay(const struct cost_model *m, cr_ns *cost)
 
 	cost[0] = bounded(m, 1);
 	for (size_t i = 0; i < n; i++) {
-		cr_ns c = r->job[i * (r->njobs / n)].cost;
+		cr_ns c = r->job[i * r->njobs / n].cost;
 
 		if (c)
 			cost[used++] = bounded(m, c);

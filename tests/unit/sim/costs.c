@@ -276,6 +276,32 @@ static void a_trace_is_played_again_call_by_call(void **state)
 	(void)unlink(path);
 }
 
+/* More jobs than are sampled: the last call's count as well. */
+static void a_long_trace_is_estimated_from_all_of_it(void **state)
+{
+	struct campaign_flow f = flow(COST_TRACE, 0, 0);
+	json_t *head = json_object();
+	struct trace_file t;
+	struct cost_model m;
+	struct cr_err e;
+	char path[64];
+
+	(void)state;
+	f.cost.file = path;
+	assert_int_equal(trace_file_create(&t, temporary(path), true, &e), 0);
+	assert_int_equal(trace_file_header(&t, head, 0, &e), 0);
+	json_decref(head);
+	for (uint32_t i = 0; i < 38000; i++)
+		put_job(&t, i < 19000 ? 1 : 2, i, 1 + i,
+			i < 19000 ? 1000 : 3000);
+	trace_file_close(&t);
+	m = opened(&f, "c.yaml");
+	assert_int_equal(m.estimate.mean, 2000);
+	assert_int_equal(m.estimate.p99, 3000);
+	cost_model_close(&m);
+	(void)unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -286,6 +312,7 @@ int main(void)
 		cmocka_unit_test(bad_histograms_are_refused_with_their_line),
 		cmocka_unit_test(files_are_named_from_the_campaigns_folder),
 		cmocka_unit_test(a_trace_is_played_again_call_by_call),
+		cmocka_unit_test(a_long_trace_is_estimated_from_all_of_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
