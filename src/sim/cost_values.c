@@ -67,24 +67,37 @@ static bool parse_line(char *line, cr_ns *value, int64_t *times)
 	return !count || !strtok_r(NULL, " \t\r", &rest);
 }
 
+static int add_line(struct cost_values *v, const char *path, unsigned n,
+		    char *line, struct cr_err *e)
+{
+	int64_t times;
+	cr_ns value;
+	int rc;
+
+	if (!parse_line(line, &value, &times))
+		return cr_fail(e, -EINVAL,
+			       "%s:%u: needs a cost and a count, such as '70us "
+			       "120'",
+			       path, n);
+	rc = times ? cost_values_add(v, value, (uint64_t)times) : 0;
+	return rc ? cr_fail(e, rc, "%s:%u: %s", path, n, strerror(-rc)) : 0;
+}
+
 static int read_lines(struct cost_values *v, const char *path, FILE *f,
 		      struct cr_err *e)
 {
-	char line[256];
-	int64_t times;
-	cr_ns value;
+	char *line = NULL;
+	size_t room = 0;
+	int rc = 0;
 
-	for (unsigned n = 1; fgets(line, sizeof(line), f); n++) {
-		if (!parse_line(line, &value, &times))
-			return cr_fail(e, -EINVAL,
-				       "%s:%u: needs a cost and a count, such "
-				       "as '70us 120'",
-				       path, n);
-		if (times && cost_values_add(v, value, (uint64_t)times))
-			return cr_fail(e, -ENOMEM, "%s:%u: too much", path, n);
-	}
-	if (ferror(f))
-		return cr_fail(e, -EIO, "%s: cannot be read", path);
+	for (unsigned n = 1; !rc && getline(&line, &room, f) >= 0; n++)
+		rc = add_line(v, path, n, line, e);
+	free(line);
+	if (rc)
+		return rc;
+	if (!feof(f))
+		return cr_fail(e, -EIO, "%s: cannot be read: %s", path,
+			       strerror(errno));
 	if (!v->count)
 		return cr_fail(e, -ENODATA, "%s: no costs in it", path);
 	return 0;

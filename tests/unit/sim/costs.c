@@ -160,12 +160,14 @@ static void a_histogram_is_drawn_as_often_as_it_says(void **state)
 	uint64_t count[3] = { 0 };
 	struct cost_source s = { .random = { 3 } };
 	struct cost_model m;
-	char path[64];
+	char path[64], text[400];
 
 	(void)state;
 	f.cost.file = path;
-	write_text(temporary(path), "# made up\n10us 1\n\n20us 2 # twice\n"
-				    "30us\n");
+	(void)snprintf(text, sizeof(text),
+		       "# made up%300s\n10us 1\n\n20us 2 # twice\n30us\n",
+		       "words");
+	write_text(temporary(path), text);
 	m = opened(&f, "ignored.yaml");
 	for (int i = 0; i < N; i++) {
 		cr_ns c = cost_model_draw(&m, &s);
