@@ -40,7 +40,8 @@ static const char *flaw(const struct cr_sched_ops *ops)
 		return "opts and opts_size do not agree";
 	for (const struct cr_opt *o = ops->opts; o && o->name; o++)
 		if (o->offset % sizeof(int64_t) ||
-		    o->offset > ops->opts_size - sizeof(int64_t))
+		    o->offset >= ops->opts_size ||
+		    ops->opts_size - o->offset < sizeof(int64_t))
 			return "an option lies outside opts_size";
 	return NULL;
 }

@@ -36,7 +36,18 @@ static struct cr_task *pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 }
 #endif
 
+#ifdef BAD_OPTION
+static const struct cr_opt options[] = {
+	{ .name = "too-large", .help = "for opts_size", .max = 1 },
+	{ .name = NULL },
+};
+#endif
+
 const struct cr_sched_ops cr_sched_plugin = {
+#ifdef BAD_OPTION
+	.opts = options,
+	.opts_size = sizeof(int64_t) / 2,
+#endif
 #ifdef BAD_ABI
 	.abi = CR_SCHED_ABI + 1,
 #else

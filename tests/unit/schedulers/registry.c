@@ -63,6 +63,7 @@ static void what_is_no_policy_does_not_load(void **state)
 	check_error(PLUGINS "/bad_pick.so", -ENOEXEC,
 		    "enqueue, dequeue, pick and stop are mandatory");
 	check_error(PLUGINS "/bad_size.so", -ENOEXEC, "above CR_TASK_PRIV");
+	check_error(PLUGINS "/bad_option.so", -ENOEXEC, "outside opts_size");
 }
 
 static void the_example_loads_and_schedules(void **state)
