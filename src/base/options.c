@@ -225,18 +225,32 @@ void options_format(const struct cr_opt *table, const void *vals, char *buf,
 	}
 }
 
+/* What @row takes beyond what its kind says: "10us..1s, ", "edf|rm, ", "". */
+static void bounds_of(const struct cr_opt *row, char *buf, size_t size)
+{
+	char lo[MAX_TEXT], hi[MAX_TEXT];
+
+	buf[0] = '\0';
+	if (has_bounds(row)) {
+		option_format(row, row->min, lo, sizeof(lo));
+		option_format(row, row->max, hi, sizeof(hi));
+		(void)snprintf(buf, size, "%s..%s, ", lo, hi);
+	} else if (row->kind == CR_OPT_ENUM) {
+		for (const char *const *name = row->names; *name; name++) {
+			size_t n = strlen(buf);
+
+			(void)snprintf(buf + n, size - n, "%s%s", *name,
+				       name[1] ? "|" : ", ");
+		}
+	}
+}
+
 void option_describe(const struct cr_opt *row, char *buf, size_t size)
 {
-	char lo[MAX_TEXT], hi[MAX_TEXT], dflt[MAX_TEXT];
+	char bounds[256], dflt[MAX_TEXT];
 
+	bounds_of(row, bounds, sizeof(bounds));
 	option_format(row, row->dflt, dflt, sizeof(dflt));
-	if (!has_bounds(row)) {
-		(void)snprintf(buf, size, "%s=%s  %s (%s)", row->name,
-			       kinds[row->kind].name, row->help, dflt);
-		return;
-	}
-	option_format(row, row->min, lo, sizeof(lo));
-	option_format(row, row->max, hi, sizeof(hi));
-	(void)snprintf(buf, size, "%s=%s  %s (%s..%s, %s)", row->name,
-		       kinds[row->kind].name, row->help, lo, hi, dflt);
+	(void)snprintf(buf, size, "%s=%s  %s (%s%s)", row->name,
+		       kinds[row->kind].name, row->help, bounds, dflt);
 }

@@ -132,6 +132,8 @@ static void a_row_describes_itself(void **state)
 	assert_string_equal(buf, "quantum=TIME  one turn (10us..never, 1ms)");
 	option_describe(&table[3], buf, sizeof(buf));
 	assert_string_equal(buf, "hold=yes|no  a choice (no)");
+	option_describe(&table[4], buf, sizeof(buf));
+	assert_string_equal(buf, "mode=NAME  a way (pfair|erfair, pfair)");
 }
 
 int main(void)
