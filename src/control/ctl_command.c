@@ -127,7 +127,11 @@ static int watch(struct ctl_request *r, const char *const *words, unsigned n,
 static int drain(struct ctl_request *r, const char *const *words, unsigned n,
 		 struct cr_err *e)
 {
-	(void)e;
+	cr_ns limit;
+
+	if (n && units_parse_time(words[0], &limit))
+		return cr_fail(e, -EINVAL,
+			       "drain: '%s' is no time, such as 30s", words[0]);
 	if (n)
 		r->params = json_pack("{s:s}", "limit", words[0]);
 	return 0;

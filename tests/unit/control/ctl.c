@@ -109,6 +109,7 @@ static void mistakes_are_named(void **state)
 	refused("call", "usage: codec-ctl call ID");
 	refused("call 7 8", "usage: codec-ctl call ID");
 	refused("watch 1", "'1' is no time");
+	refused("drain 1", "'1' is no time");
 	refused("watch 1s x", "'x' is no number of times");
 	refused("watch 1s 1 1", "usage: codec-ctl watch");
 	refused("call stop seven", "seven");
