@@ -2,7 +2,11 @@
 /*
  * Constraints, budgets and bounds of analysis/hsb.h.
  *
- * Errata of the paper, each shown by tests/unit/analysis/hsb.c:
+ * Errata of the paper, shown by tests/unit/analysis/hsb.c:
+ *  - (1) holds for the servers with the largest budget only, as all the paper's
+ *    are: its term (m - c - 1) max b is (m - 1) max b - c b_k. As printed, the
+ *    bound of others is too low, even negative; with b_k it is 0 for EDF on one
+ *    CPU without hard tasks, as it should be.
  *  - Table 1 follows from Theorem 2 as printed, (1), plus Theorem 3, but not
  *    from the simplified formula of section 3: where that has 3m in the
  *    numerator, (1) gives m.
@@ -194,19 +198,20 @@ static struct hsb_constraint means_fit(const struct hsb_system *s)
 	return c;
 }
 
-/* Theorem 2 without b_k. */
-static double server_tardiness(const struct hsb_system *s,
-			       const struct hsb_report *r)
+double hsb_server_tardiness(const struct hsb_system *s,
+			    const struct hsb_report *r, double budget)
 {
-	double m = s->ncpu, c = r->capacity, yw = 0, above, rest;
+	double m = s->ncpu, yw = 0, above, rest;
 
+	if (!r->constraint[1].met || !r->constraint[2].met)
+		return INFINITY;
 	for (unsigned j = 0; j < s->ncpu; j++)
 		yw += (1 - r->partition.util[j]) * r->partition.demand[j];
 	above = sum_of_largest(s, budget_of, s->ncpu - 1) + 2 * yw +
-		(m - c - 1) * largest(s, budget_of);
-	rest = c - (m - 1) * largest(s, share_of) -
+		(m - 1) * largest(s, budget_of) - r->capacity * budget;
+	rest = r->capacity - (m - 1) * largest(s, share_of) -
 	       sum_of_largest(s, share_of, s->ncpu - 1);
-	return rest > 0 ? above / rest : INFINITY;
+	return budget + above / rest;
 }
 
 struct hsb_report hsb_analyse(const struct hsb_system *s)
@@ -224,7 +229,6 @@ struct hsb_report hsb_analyse(const struct hsb_system *s)
 	r.constraint[3] = means_fit(s);
 	r.schedulable = r.constraint[0].met && r.constraint[1].met &&
 			r.constraint[2].met && r.constraint[3].met;
-	r.server_tardiness = server_tardiness(s, &r);
 	r.be_throughput = be_share(s);
 	return r;
 }
@@ -245,10 +249,8 @@ struct hsb_bound hsb_bound_of(const struct hsb_system *s,
 			      const struct hsb_report *r, size_t i)
 {
 	const struct hsb_flow *f = &s->soft[i];
-	bool bounded = r->constraint[1].met && r->constraint[2].met;
 	struct hsb_bound b = {
-		.deterministic =
-			bounded ? f->budget + r->server_tardiness : INFINITY,
+		.deterministic = hsb_server_tardiness(s, r, f->budget),
 		.stochastic = stochastic_part(f),
 	};
 

@@ -67,10 +67,7 @@ struct hsb_report {
 	 * largest share of a server (limit: infinite on one CPU); 4: the
 	 * largest mean / budget. */
 	struct hsb_constraint constraint[4];
-	bool schedulable; /**< all four are met */
-	/** What (1) adds to a server's budget. Infinite where it says nothing;
-	 * a promise only if 2 and 3 are met. */
-	double server_tardiness;
+	bool schedulable;     /**< all four are met */
 	double be_throughput; /**< CPUs that best effort gets at least */
 };
 
@@ -101,6 +98,11 @@ struct hsb_partition hsb_partition_of(const struct hsb_system *s);
 
 /** Everything about the system; budgets are filled. */
 struct hsb_report hsb_analyse(const struct hsb_system *s);
+
+/** Theorem 2: a server of @budget is late by at most this. Infinite where
+ * constraint 2 or 3 is not met. */
+double hsb_server_tardiness(const struct hsb_system *s,
+			    const struct hsb_report *r, double budget);
 
 /** The bound of soft flow @i of @s, of which @r is the report. */
 struct hsb_bound hsb_bound_of(const struct hsb_system *s,
