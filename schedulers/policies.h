@@ -22,5 +22,6 @@ extern const struct cr_sched_ops cr_sched_goodness;
 extern const struct cr_sched_ops cr_sched_pf;
 extern const struct cr_sched_ops cr_sched_pd;
 extern const struct cr_sched_ops cr_sched_pd2;
+extern const struct cr_sched_ops cr_sched_edf_hsb;
 
 #endif
