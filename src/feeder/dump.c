@@ -12,10 +12,10 @@
 #include "feeder/source.h"
 #include "media/payload.h"
 #include "run/folder.h"
+#include "speech/wav.h"
 
 #define MAX_FRAMES (UINT64_C(1) << 24) /* 93 hours of 20 ms */
-#define WAV_HEADER 44u
-#define G723_UNTRANSMITTED 3u /* two low bits of the first octet */
+#define G723_UNTRANSMITTED 3u	       /* two low bits of the first octet */
 
 struct kept {
 	uint8_t *data; /* NULL: lost */
@@ -129,28 +129,11 @@ static void put_le(uint8_t *p, uint32_t value, unsigned bytes)
 		p[i] = (uint8_t)(value >> (8 * i));
 }
 
-static void wav_header(uint8_t h[WAV_HEADER], unsigned rate, uint64_t samples)
-{
-	uint32_t bytes = (uint32_t)(samples * 2);
-
-	memcpy(h, "RIFF....WAVEfmt ", 16);
-	put_le(h + 4, bytes + WAV_HEADER - 8, 4);
-	put_le(h + 16, 16, 4);
-	put_le(h + 20, 1, 2); /* PCM */
-	put_le(h + 22, 1, 2); /* mono */
-	put_le(h + 24, rate, 4);
-	put_le(h + 28, rate * 2, 4);
-	put_le(h + 32, 2, 2);
-	put_le(h + 34, 16, 2);
-	memcpy(h + 36, "data", 4);
-	put_le(h + 40, bytes, 4);
-}
-
 static int write_wav(const struct dump *d, FILE *f, struct cr_err *e)
 {
 	const struct cr_codec *c = d->leg.codec;
 	int16_t pcm[CR_FRAME_SAMPLES_MAX];
-	uint8_t head[WAV_HEADER], raw[2 * CR_FRAME_SAMPLES_MAX];
+	uint8_t head[WAV_HEADER_BYTES], raw[2 * CR_FRAME_SAMPLES_MAX];
 	struct cr_frame frame;
 	void *dec = NULL;
 	int rc = c->decoder_open(&dec, &d->leg.cfg, e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading WAV files. The image comes from anywhere: no length in it is
- * believed.
+ * Reading WAV files, and the header to write one. The image comes from
+ * anywhere: no length in it is believed.
  */
 #include "speech/wav.h"
 
@@ -20,8 +20,15 @@ enum {
 struct chunk {
 	const uint8_t *tag;
 	size_t offset; /* of the content            */
-	size_t size;   /* as claimed                */
-	size_t room;   /* from offset to file's end */
+	uint64_t size; /* as claimed                */
+	uint64_t room; /* from offset to file's end */
+};
+
+/* A file of which only the beginning is at hand. */
+struct image {
+	const uint8_t *data;
+	size_t have;
+	uint64_t size;
 };
 
 static unsigned get16(const uint8_t *p)
@@ -35,17 +42,17 @@ static uint32_t get32(const uint8_t *p)
 }
 
 /* The chunk at *@at; moves *@at behind it. False: no room for a header. */
-static bool next_chunk(const uint8_t *data, size_t size, size_t *at,
-		       struct chunk *c)
+static bool next_chunk(const struct image *im, uint64_t *at, struct chunk *c)
 {
-	if (*at > size || size - *at < CHUNK_HEADER)
+	if (*at > im->have || im->have - *at < CHUNK_HEADER)
 		return false;
-	c->tag = data + *at;
-	c->size = get32(data + *at + 4);
-	c->offset = *at + CHUNK_HEADER;
-	c->room = size - c->offset;
+	c->tag = im->data + *at;
+	c->size = get32(c->tag + 4);
+	c->offset = (size_t)*at + CHUNK_HEADER;
+	c->room = im->size - c->offset;
 	/* Chunks are padded to even lengths. */
-	*at = c->size >= c->room ? size : c->offset + c->size + (c->size & 1);
+	*at = c->size >= c->room ? im->size
+				 : c->offset + c->size + (c->size & 1);
 	return true;
 }
 
@@ -78,32 +85,39 @@ static int take_data(const struct chunk *c, struct wav_info *info,
 
 	if (!streamed && c->size > c->room)
 		return cr_fail(e, -EINVAL,
-			       "cut off: the data chunk claims %zu bytes, "
-			       "%zu are there",
-			       c->size, c->room);
+			       "cut off: the data chunk claims %llu bytes, "
+			       "%llu are there",
+			       (unsigned long long)c->size,
+			       (unsigned long long)c->room);
 	info->offset = c->offset;
-	info->samples = (streamed ? c->room : c->size) / 2;
+	info->samples = (size_t)((streamed ? c->room : c->size) / 2);
 	return 0;
 }
 
-int wav_parse(const uint8_t *data, size_t size, struct wav_info *info,
-	      struct cr_err *e)
+static int take_format(const struct image *im, const struct chunk *c,
+		       struct wav_info *info, struct cr_err *e)
 {
+	if (c->size < FMT_BYTES || c->room < FMT_BYTES ||
+	    im->have - c->offset < FMT_BYTES)
+		return cr_fail(e, -EINVAL, "fmt chunk too short");
+	return check_format(im->data + c->offset, &info->sample_rate, e);
+}
+
+int wav_parse_head(const uint8_t *data, size_t have, uint64_t size,
+		   struct wav_info *info, struct cr_err *e)
+{
+	const struct image im = { data, have, size };
 	struct wav_info found = { 0 };
-	size_t at = RIFF_HEADER;
+	uint64_t at = RIFF_HEADER;
 	struct chunk c;
 	int ret;
 
-	if (size < RIFF_HEADER || memcmp(data, "RIFF", 4) != 0 ||
+	if (have < RIFF_HEADER || memcmp(data, "RIFF", 4) != 0 ||
 	    memcmp(data + 8, "WAVE", 4) != 0)
 		return cr_fail(e, -EINVAL, "not a RIFF/WAVE file");
-	while (next_chunk(data, size, &at, &c)) {
+	while (next_chunk(&im, &at, &c)) {
 		if (!memcmp(c.tag, "fmt ", 4)) {
-			if (c.size < FMT_BYTES || c.room < FMT_BYTES)
-				return cr_fail(e, -EINVAL,
-					       "fmt chunk too short");
-			ret = check_format(data + c.offset, &found.sample_rate,
-					   e);
+			ret = take_format(&im, &c, &found, e);
 			if (ret)
 				return ret;
 		} else if (!memcmp(c.tag, "data", 4)) {
@@ -116,7 +130,37 @@ int wav_parse(const uint8_t *data, size_t size, struct wav_info *info,
 			return ret;
 		}
 	}
-	return cr_fail(e, -EINVAL, "no data chunk");
+	return cr_fail(e, -EINVAL, "no data chunk%s",
+		       have < size ? " near the beginning" : "");
+}
+
+int wav_parse(const uint8_t *data, size_t size, struct wav_info *info,
+	      struct cr_err *e)
+{
+	return wav_parse_head(data, size, size, info, e);
+}
+
+static void put_le(uint8_t *p, uint32_t value, unsigned bytes)
+{
+	for (unsigned i = 0; i < bytes; i++)
+		p[i] = (uint8_t)(value >> (8 * i));
+}
+
+void wav_header(uint8_t h[WAV_HEADER_BYTES], unsigned rate, uint64_t samples)
+{
+	uint32_t bytes = (uint32_t)(samples * 2);
+
+	memcpy(h, "RIFF....WAVEfmt ", 16);
+	put_le(h + 4, bytes + WAV_HEADER_BYTES - 8, 4);
+	put_le(h + 16, FMT_BYTES, 4);
+	put_le(h + 20, FORMAT_PCM, 2);
+	put_le(h + 22, 1, 2); /* mono */
+	put_le(h + 24, rate, 4);
+	put_le(h + 28, rate * 2, 4);
+	put_le(h + 32, 2, 2);
+	put_le(h + 34, 16, 2);
+	memcpy(h + 36, "data", 4);
+	put_le(h + 40, bytes, 4);
 }
 
 void wav_copy(const uint8_t *bytes, size_t n, int16_t *pcm)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading WAV files: RIFF/WAVE with PCM, 16 bits, mono. Nothing else.
+ * WAV files: RIFF/WAVE with PCM, 16 bits, mono. Nothing else.
  */
 #ifndef SPEECH_WAV_H
 #define SPEECH_WAV_H
@@ -26,6 +26,19 @@ struct wav_info {
  */
 int wav_parse(const uint8_t *data, size_t size, struct wav_info *info,
 	      struct cr_err *e);
+
+/** The same from the first @have bytes of a file of @size bytes; they must
+ * reach beyond the header of the data chunk. */
+int wav_parse_head(const uint8_t *data, size_t have, uint64_t size,
+		   struct wav_info *info, struct cr_err *e);
+
+/** Bytes in front of the samples, as wav_header() makes them. */
+#define WAV_HEADER_BYTES 44u
+/** Most samples that the header can tell: its lengths have 32 bits. */
+#define WAV_SAMPLES_MAX ((UINT32_MAX - WAV_HEADER_BYTES) / 2)
+
+/** The header of a file of @samples at @rate Hz. Pure. */
+void wav_header(uint8_t h[WAV_HEADER_BYTES], unsigned rate, uint64_t samples);
 
 /** Copy @n little-endian samples from @bytes to native @pcm. Pure. */
 void wav_copy(const uint8_t *bytes, size_t n, int16_t *pcm);
