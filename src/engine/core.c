@@ -193,11 +193,11 @@ struct core_task *core_stop(struct core *c, struct cr_rq *rq, unsigned cpu,
 	return t;
 }
 
-static bool too_old(const struct core *c, const struct cr_task *t, cr_ns now)
+static bool too_old(const struct core *c, const struct core_task *t, cr_ns now)
 {
-	cr_ns limit = c->cfg.max_age[t->cls];
+	cr_ns limit = c->cfg.max_age[t->task.cls];
 
-	return limit && now - t->job.arrival > limit;
+	return limit && !t->patient && now - t->task.job.arrival > limit;
 }
 
 /* Take the frame of the job just picked. False: there is nothing to run. */
@@ -212,7 +212,7 @@ static bool take_frame(struct core *c, struct core_task *t, cr_ns now)
 		return false;
 	}
 	t->claimed = true;
-	if (!too_old(c, &t->task, now))
+	if (!too_old(c, t, now))
 		return true;
 	if (c->cfg.stale[t->task.cls] == CORE_STALE_CONCEAL) {
 		a->counts.stale++;

@@ -51,7 +51,8 @@ struct core_backlog {
 struct core_task {
 	struct cr_task task; /**< owner fills the constant part */
 	const struct core_backlog *backlog;
-	bool stale; /**< the running job is too old (CORE_STALE_CONCEAL) */
+	bool patient; /**< owner: its frames never get too old */
+	bool stale;   /**< the running job is too old (CORE_STALE_CONCEAL) */
 
 	/* the core's; under the lock of the task's run queue */
 	bool claimed;	   /**< the job's frame is out of the backlog   */

@@ -23,7 +23,8 @@ struct live_task {
 	 * Exchanged by the rx thread after it has pushed a frame, cleared by
 	 * the worker before it looks at the backlog a last time. */
 	atomic_bool active;
-	bool leaving; /**< live_remove() was called; under the rq lock */
+	bool leaving;	    /**< live_remove() was called; under the rq lock */
+	unsigned char kind; /**< the client's: what embeds it; constant */
 };
 
 /** What the worker knows about the job it runs. */
@@ -105,7 +106,8 @@ void live_refusal(const struct live *l, int code, const struct cr_verdict *v,
  */
 void live_remove(struct live *l, struct live_task *t);
 
-/** rx thread, after pushing a frame: must @t go into the release batch? */
+/** Its producer (rx), after pushing a frame: must @t go into the release batch?
+ */
 static inline bool live_task_wake(struct live_task *t)
 {
 	return !atomic_exchange_explicit(&t->active, true,
@@ -114,7 +116,8 @@ static inline bool live_task_wake(struct live_task *t)
 
 /**
  * Release tasks for which live_task_wake() said true: one lock round per run
- * queue for the whole batch, then idle workers are woken. rx thread.
+ * queue for the whole batch, then idle workers are woken. Any thread that no
+ * worker waits for; each task has one producer.
  */
 void live_release(struct live *l, struct live_task *const *tasks, unsigned n);
 
