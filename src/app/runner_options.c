@@ -17,10 +17,11 @@
 /* Raw values, as the table writes them. */
 static struct {
 	const char *rtp, *control, *scheduler, *pin, *rx_cpu, *run_queues;
-	const char *trace, *trace_dir, *plugin_dir, *log_file;
+	const char *trace, *trace_dir, *plugin_dir, *log_file, *spool;
 	int64_t udp_port, sctp, workers, ring, max_age, stale, capacity;
 	int64_t coalesce, trace_records, max_calls, grace, drain_timeout;
 	int64_t log_level, seconds;
+	int64_t max_jobs, jobs, job_mib, job_floor;
 	bool poll, realtime, send_each, admission, overwrite, codecs,
 		schedulers, json;
 } raw = {
@@ -38,6 +39,9 @@ static struct {
 	.drain_timeout = 10 * CR_SEC,
 	.log_level = 2,
 	.seconds = 10 * CR_SEC,
+	.max_jobs = 1000,
+	.jobs = 32,
+	.job_mib = 1024,
 	.admission = true,
 };
 
@@ -142,6 +146,25 @@ static const struct cli_opt rows[] = {
 	    "After SIGTERM or SIGINT running calls get so long to end; a "
 	    "second signal ends them at once.",
 	    .number = &raw.drain_timeout, .min = 0, .max = 86400 * CR_SEC),
+
+	ROW(CLI_SECTION, NULL, NULL, "Jobs", .flag = NULL),
+	ROW(CLI_STRING, "spool", "DIR",
+	    "Folder whose files job.submit of the control protocol may convert "
+	    "(codec-ctl convert), as best-effort work under the same "
+	    "scheduler. One daemon has it at a time.",
+	    .text = &raw.spool),
+	ROW(CLI_INT, "max-jobs", "N", "Most jobs that wait or run.",
+	    .number = &raw.max_jobs, .min = 1, .max = 100000),
+	ROW(CLI_INT, "jobs", "N", "Most jobs that run at a time.",
+	    .number = &raw.jobs, .min = 1, .max = 1024),
+	ROW(CLI_INT, "job-max-mib", "MIB", "Largest file that a job may read.",
+	    .number = &raw.job_mib, .min = 1, .max = 1 << 20),
+	ROW(CLI_INT, "job-floor", "FRAMES",
+	    "Frames a second that each running job gets even when calls want "
+	    "the CPU, under schedulers by deadline: it is admitted as a soft "
+	    "task of that rate, and waits until there is room. 0: what calls "
+	    "leave.",
+	    .number = &raw.job_floor, .min = 0, .max = 1000),
 
 	ROW(CLI_SECTION, NULL, NULL, "What it tells", .flag = NULL),
 	ROW(CLI_STRING, "trace", "FILE", "Write a record of every frame.",
@@ -306,6 +329,13 @@ static void fill(struct runner_options *o)
 	s->node.trace_records = (unsigned)raw.trace_records;
 	s->node.max_calls = (unsigned)raw.max_calls;
 	s->node.scheduler = raw.scheduler;
+	s->node.jobs = (struct node_jobs){
+		.dir = raw.spool,
+		.max_bytes = (uint64_t)raw.job_mib << 20,
+		.max = (unsigned)raw.max_jobs,
+		.running = (unsigned)raw.jobs,
+		.floor = (unsigned)raw.job_floor,
+	};
 	place(o);
 }
 

@@ -170,6 +170,10 @@ const char *jsonrpc_code_text(int code)
 		return "not supported";
 	case RPC_DRAINING:
 		return "draining: no new calls";
+	case RPC_NO_SUCH_JOB:
+		return "No such job";
+	case RPC_BAD_FILE:
+		return "Bad file";
 	case RPC_CONFLICT:
 		return "conflict";
 	default:

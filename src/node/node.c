@@ -37,10 +37,49 @@ static void worker_down(void *arg, unsigned worker)
 	rcu_unregister_thread();
 }
 
+static bool is_job(const struct live_task *lt)
+{
+	return lt->kind == NODE_TASK_JOB;
+}
+
+static bool is_job_core(const struct core_task *t)
+{
+	return is_job(
+		(const struct live_task
+			 *)(const void *)((const unsigned char *)t -
+					  offsetof(struct live_task, core)));
+}
+
+static bool peek(struct core_task *t, struct cr_job *job)
+{
+	return is_job_core(t) ? job_peek(t, job) : call_peek(t, job);
+}
+
+static bool claim(struct core_task *t, uint64_t seq)
+{
+	return is_job_core(t) ? job_claim(t, seq) : call_claim(t, seq);
+}
+
+/* The calls' packets do not wait for a frame that no call waits for. */
+static void run_job(struct turn_worker *w, struct job *j,
+		    const struct live_run *run_)
+{
+	union cr_trace_record record;
+
+	turn_flush(w);
+	memset(&record, 0, sizeof(record));
+	job_run(j, &w->scratch, run_, &record);
+	trace_put(w->trace, &record);
+}
+
 static void run(void *arg, struct live_task *lt, const struct live_run *run_)
 {
 	struct node *n = arg;
 
+	if (is_job(lt)) {
+		run_job(&n->workers[run_->worker], job_of(lt), run_);
+		return;
+	}
 	turn_run(&n->workers[run_->worker], call_of(lt), run_);
 }
 
@@ -63,14 +102,27 @@ static void allow_together(struct node *n)
 				      memory_order_relaxed);
 }
 
-/* A worker sheds while it picks; liburcu's one thread cancels. */
+static void gone(void *arg, struct live_task *lt)
+{
+	if (is_job(lt))
+		jobs_gone(job_of(lt));
+	else
+		node_gone(arg, lt);
+}
+
+/* A worker sheds while it picks; liburcu's one thread cancels. A job's frames
+ * are never too old, and those of a cancelled one are nobody's loss. */
 static void shed(struct core_task *t, const struct cr_job *job,
 		 enum cr_outcome why, cr_ns now)
 {
 	struct call *c = call_of_core(t);
-	struct node_call *nc = c->owner;
-	struct node *n = nc->node;
+	struct node_call *nc;
+	struct node *n;
 
+	if (is_job_core(t))
+		return;
+	nc = c->owner;
+	n = nc->node;
 	turn_shed(my_ring ? my_ring
 			  : trace_ring(n->trace, node_ring_reclaim(n)),
 		  c, job, why, now);
@@ -78,8 +130,12 @@ static void shed(struct core_task *t, const struct cr_job *job,
 
 static void on_tick(evutil_socket_t fd, short what, void *arg)
 {
-	node_learn(arg);
-	node_recover(fd, what, arg); /* when memory was short */
+	struct node *n = arg;
+
+	node_learn(n);
+	node_recover(fd, what, n); /* when memory was short */
+	if (n->jobs)
+		jobs_tick(n->jobs);
 }
 
 static int open_events(struct node *n, struct cr_err *e)
@@ -130,9 +186,9 @@ static int open_live(struct node *n, struct cr_err *warn, struct cr_err *e)
 		.pin = cfg->pin,
 		.poll = cfg->poll,
 		.client = {
-			.backlog = { call_peek, call_claim, shed },
+			.backlog = { peek, claim, shed },
 			.run = run,
-			.gone = node_gone,
+			.gone = gone,
 			.idle = idle,
 			.worker_up = worker_up,
 			.worker_down = worker_down,
@@ -187,7 +243,9 @@ static int open_parts(struct node *n, struct cr_err *warn, struct cr_err *e)
 		err = open_events(n, e);
 	if (!err)
 		err = open_live(n, warn, e);
-	return err ? err : open_rx(n, warn, e);
+	if (!err)
+		err = open_rx(n, warn, e);
+	return err ? err : node_open_jobs(n, e);
 }
 
 int node_open(struct node **out, const struct node_config *cfg,
@@ -219,6 +277,7 @@ void node_end_calls(struct node *n)
 		return;
 	RB_FOREACH (nc, node_tree, &n->calls)
 		node_call_stop(nc, NODE_END_DRAINED);
+	jobs_end(n->jobs);
 	while (n->ncalls)
 		(void)event_base_loop(n->cfg.base, EVLOOP_ONCE);
 }
@@ -230,6 +289,7 @@ void node_close(struct node *n)
 	node_end_calls(n);
 	rx_close(n->rx);
 	live_close(n->live);
+	jobs_close(n->jobs);
 	if (n->trace)
 		json_decref(node_trace_stop(n));
 	trace_close(n->trace);

@@ -13,6 +13,7 @@
 #include <event2/event.h>
 #include <jansson.h>
 
+#include "job/jobs.h"
 #include "media/call.h"
 #include "node/costs.h"
 
@@ -43,6 +44,13 @@ struct node_call {
 	struct node_call *next_gone; /**< under the node's gone_lock   */
 };
 
+/** Conversion of files; see jobs_config. */
+struct node_jobs {
+	const char *dir; /**< the spool folder; NULL: no jobs */
+	uint64_t max_bytes;
+	unsigned max, running, floor;
+};
+
 struct node_config {
 	struct event_base *base;
 	struct sockaddr_storage rtp; /**< shared RTP socket; port 0: any      */
@@ -62,6 +70,9 @@ struct node_config {
 	const char *scheduler; /**< "rr,quantum=2ms" or "./mine.so"           */
 	/** The last thread has let go of @nc; it is freed when this returns. */
 	void (*ended)(void *arg, struct node_call *nc);
+	struct node_jobs jobs;
+	/** @j is over. May be NULL. */
+	void (*job_ended)(void *arg, const struct job *j);
 	void *arg;
 };
 
@@ -69,8 +80,8 @@ struct node_config {
 int node_open(struct node **n, const struct node_config *cfg,
 	      struct cr_err *warn, struct cr_err *e);
 
-/** End all calls and wait until they have gone; runs the event base meanwhile.
- * NULL is fine. */
+/** End all calls and jobs and wait until they have gone; runs the event base
+ * meanwhile. NULL is fine. */
 void node_end_calls(struct node *n);
 
 /** End all calls, wait for them, stop threads, flush the trace. Runs the event
@@ -101,6 +112,21 @@ void node_address(const struct node *n, char *buf, size_t size);
 void node_call_address(const struct node_call *nc, char *buf, size_t size);
 
 unsigned node_calls(const struct node *n); /**< all, ending ones too */
+
+/** Submit a job; its id is from the calls' numbers. As jobs_submit(), or
+ * -ENOTSUP: no spool folder was given. */
+int node_job_submit(struct node *n, struct job_cfg *cfg, const char *owner,
+		    struct job **j, struct cr_err *e);
+int node_job_cancel(struct node *n, struct job *j); /**< jobs_cancel()   */
+/** jobs_find() and jobs_after(); NULL, too, when there is no spool folder. */
+struct job *node_job_find(struct node *n, uint32_t id);
+struct job *node_job_after(struct node *n, uint32_t id);
+/** Jobs that wait or run. */
+unsigned node_jobs_active(const struct node *n);
+/** One job: what, state, progress. */
+json_t *node_job_json(const struct job *j);
+/** Counts of jobs; JSON null when there is no spool folder. */
+json_t *node_jobs_json(const struct node *n);
 
 /** Switch or tune the policy; see engine/live.h. */
 int node_scheduler_set(struct node *n, const char *spec, struct cr_err *e);

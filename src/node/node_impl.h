@@ -14,6 +14,9 @@
 
 RB_HEAD(node_tree, node_call);
 
+/** What a live_task of the node is embedded in. */
+enum node_task { NODE_TASK_CALL, NODE_TASK_JOB };
+
 struct node {
 	struct node_config cfg;
 	int fd; /**< the shared RTP socket */
@@ -21,6 +24,7 @@ struct node {
 	struct costs *costs;
 	struct live *live;
 	struct rx *rx;
+	struct jobs *jobs; /**< NULL: no spool folder */
 	struct trace *trace;
 	struct turn_worker *workers; /**< [cfg.workers] */
 	struct event *gone_event, *fault_event, *tick;
@@ -69,8 +73,11 @@ struct node_call *node_call_pair(const struct node_call *nc);
 /** Describe @nc in the trace. */
 void node_trace_call(const struct node_call *nc);
 
-/** engine callback: @lt has left; any thread. */
+/** engine callback: the call's @lt has left; any thread. */
 void node_gone(void *arg, struct live_task *lt);
+/** Open the spool, if there is one. 0, or -errno with @e. */
+int node_open_jobs(struct node *n, struct cr_err *e);
+
 /** engine callback: the policy broke its contract; any thread. */
 void node_faulty(void *arg, const struct core_fault *fault);
 /** event callback: make fifo the policy where it stands in for a broken one. */

@@ -240,6 +240,7 @@ static json_t *stats(void *arg, struct rpc_peer *peer, const json_t *params,
 		return NULL;
 	o = node_stats(sv->node);
 	(void)json_object_set_new(o, "draining", json_boolean(sv->draining));
+	(void)json_object_set_new(o, "jobs", node_jobs_json(sv->node));
 	(void)json_object_set_new(o, "control", rpc_server_stats(sv->server));
 	(void)json_object_set_new(o, "capacity", node_capacity(sv->node));
 	return o;
@@ -419,6 +420,10 @@ const struct rpc_method service_methods[] = {
 	{ "call.start", "start a call; tells where to send", call_start },
 	{ "call.stop", "end a call; tells its counters", call_stop },
 	{ "call.query", "one call's parameters and counters", call_query },
+	{ "job.submit", "convert a file of the spool folder", job_submit },
+	{ "job.query", "one job's state and progress", job_query },
+	{ "job.cancel", "give a job up; its output is removed", job_cancel },
+	{ "job.list", "the jobs, page by page", job_list },
 	{ "list", "the calls, page by page", list },
 	{ "stats", "counters and state of the node", stats },
 	{ "codecs", "the codecs and their modes", codecs },

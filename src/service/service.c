@@ -139,7 +139,8 @@ bool session_resume(struct session *to, const char *id)
 
 static void check_drained(struct service *sv)
 {
-	if (!sv->draining || sv->drained || node_calls(sv->node))
+	if (!sv->draining || sv->drained || node_calls(sv->node) ||
+	    node_jobs_active(sv->node))
 		return;
 	sv->drained = true;
 	sv->cfg.drained(sv->cfg.arg);
@@ -163,6 +164,18 @@ static void call_ended(void *arg, struct node_call *nc)
 	s->calls--;
 	if (s->over && !s->calls)
 		session_free(s);
+}
+
+/* A job outlives its session; whoever has it now is told. */
+static void job_ended(void *arg, const struct job *j)
+{
+	struct session *s = session_named(arg, j->owner);
+
+	log_event(j->state == JOB_FAILED ? LOG_WARN : LOG_INFO, "job-ended",
+		  "job=%u in=\"%s\" out=\"%s\" state=%s why=\"%s\"", j->cfg.id,
+		  j->cfg.in, j->cfg.out, job_state_name(j->state), j->why.text);
+	if (s && s->peer)
+		rpc_notify(s->peer, "job.ended", node_job_json(j));
 }
 
 static void on_limit(evutil_socket_t fd, short what, void *arg)
@@ -248,6 +261,7 @@ int service_open(struct service **out, const struct service_config *cfg,
 	sv->cfg = *cfg;
 	sv->cfg.node.base = cfg->base;
 	sv->cfg.node.ended = call_ended;
+	sv->cfg.node.job_ended = job_ended;
 	sv->cfg.node.arg = sv;
 	LIST_INIT(&sv->sessions);
 	err = node_open(&sv->node, &sv->cfg.node, warn, e);

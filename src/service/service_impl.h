@@ -34,6 +34,16 @@ struct service {
 
 extern const struct rpc_method service_methods[];
 
+/** Methods of jobs (job_methods.c). */
+json_t *job_submit(void *arg, struct rpc_peer *peer, const json_t *params,
+		   struct rpc_error *err);
+json_t *job_query(void *arg, struct rpc_peer *peer, const json_t *params,
+		  struct rpc_error *err);
+json_t *job_cancel(void *arg, struct rpc_peer *peer, const json_t *params,
+		   struct rpc_error *err);
+json_t *job_list(void *arg, struct rpc_peer *peer, const json_t *params,
+		 struct rpc_error *err);
+
 /** Move the calls and the identity of session @id to @to, whose association
  * has just said hello. An association that still held it has no session any
  * more. False: there is no such session. */

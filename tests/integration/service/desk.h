@@ -19,7 +19,8 @@ struct desk {
 
 /** What a desk may differ in; zero takes the defaults. */
 struct desk_options {
-	const char *scheduler, *trace_dir, *plugin_dir;
+	const char *scheduler, *trace_dir, *plugin_dir, *spool;
+	unsigned max_jobs, jobs, job_floor; /**< 0: 1000, 4, none */
 	unsigned workers, ring_frames, max_calls;
 	bool admission;
 	cr_ns grace; /**< 0: an hour */
@@ -48,8 +49,9 @@ struct client {
 	struct desk *desk;
 	struct rpc_client *rpc;
 	char session[32];
-	unsigned up, down, ended, congestion;
-	json_t *last_ended, *last_congestion; /**< params; owned */
+	unsigned up, down, ended, congestion, jobs_ended;
+	/** params; owned */
+	json_t *last_ended, *last_congestion, *last_job;
 };
 
 /** Connect and say hello; @resume: an earlier session, or NULL. */

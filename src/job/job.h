@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One best-effort job: a file's frames as a task of the engine.
+ *
+ * Its frames travel in two chunks of a second of speech each. The I/O thread
+ * fills one while a worker transcodes the other, so a worker never waits for
+ * the disk and nothing is read or written under a run-queue lock:
+ *
+ *            fill, then full = true (release), wake the task
+ *      I/O ------------------------------------------------> worker
+ *       ^                                                      |
+ *       +---- outputs written, then filled anew <--------------+
+ *                    full = false (release), poke the I/O thread
+ *
+ * A worker's turn is one frame, as with calls: that is the grain at which calls
+ * displace jobs. Reading in the worker's turn would be simpler, but a page that
+ * is not in memory costs milliseconds on a CPU that calls wait for.
+ */
+#ifndef JOB_JOB_H
+#define JOB_JOB_H
+
+#include <bsd/sys/tree.h>
+#include <stdatomic.h>
+#include <sys/queue.h>
+
+#include "cr/trace.h"
+#include "engine/live.h"
+#include "job/audio.h"
+#include "job/spool.h"
+
+enum { JOB_FRAMES = 50 };
+
+/** What a job is to do. */
+struct job_cfg {
+	uint32_t id;
+	char in[SPOOL_NAME], out[SPOOL_NAME];
+	struct audio from, to;
+	unsigned mode; /**< of AMR output, index */
+	bool dtx, overwrite;
+	struct cr_cost cost; /**< of a frame                           */
+	/** Frames a second that it is to get even when calls want the CPU; 0:
+	 * whatever they leave. */
+	unsigned floor;
+};
+
+enum job_state {
+	JOB_WAITING,  /**< for one of the running ones to end           */
+	JOB_RUNNING,  /**< a task of the engine                         */
+	JOB_ENDING,   /**< cancelled, but its last thread has not let go */
+	JOB_DONE,     /**< its output has its name                      */
+	JOB_FAILED,   /**< see why                                      */
+	JOB_CANCELLED /**< by job.cancel or the node's end              */
+};
+
+const char *job_state_name(enum job_state s);
+
+static inline bool job_is_over(enum job_state s)
+{
+	return s >= JOB_DONE;
+}
+
+/** Some frames, owned by the I/O thread or, while full, by the engine. */
+struct job_chunk {
+	atomic_bool full;
+	cr_ns filled;
+	unsigned frames, next; /**< read; the next one to be claimed   */
+	size_t in_used, out_used;
+	uint16_t bytes[JOB_FRAMES];
+	uint8_t in[JOB_FRAMES * AUDIO_PAYLOAD_MAX];
+	uint8_t out[JOB_FRAMES * AUDIO_FRAME_MAX];
+};
+
+struct job_io;
+
+struct job {
+	struct live_task lt;
+	struct job_cfg cfg; /**< constant */
+
+	/* control */
+	enum job_state state;
+	RB_ENTRY(job) by_id;
+	TAILQ_ENTRY(job) order; /**< among the waiting or the ended ones   */
+	cr_ns submitted, started, ended;
+	uint64_t bytes; /**< of the input when it was submitted   */
+	char owner[17]; /**< session that asked                   */
+	void *set;	/**< struct jobs                          */
+
+	/* while it runs */
+	struct job_chunk *chunk; /**< [2] */
+	struct pipeline *pipeline;
+	struct job_io *io;
+
+	/* I/O thread; control when that has let go */
+	struct job_file *file;
+	enum job_state result;
+	struct cr_err why;
+	struct job *next; /**< in one of the lists between threads      */
+
+	/* engine: whoever has the task */
+	unsigned current; /**< chunk */
+	uint64_t seq;	  /**< of the next frame to be claimed */
+	cr_ns ready;	  /**< when the last frame was done */
+	uint32_t ts;
+	const uint8_t *claimed;
+	uint16_t claimed_bytes;
+
+	/* relaxed: nothing hangs on them but figures and an early end */
+	atomic_ullong frames, read;
+	atomic_bool cancel;
+	/** The first payload that the pipeline refused; 0: none. Stored before
+	 * the chunk's release. */
+	atomic_int refused;
+};
+
+/** Make a job; nothing is opened. NULL: out of memory. */
+struct job *job_new(const struct job_cfg *cfg);
+/** Buffers and codecs; 0, or -errno with @e. */
+int job_prepare(struct job *j, struct cr_err *e);
+/** Give those back: no thread but this one can see it any more. */
+void job_release(struct job *j);
+void job_free(struct job *j); /**< NULL is fine */
+
+static inline struct job *job_of(struct live_task *lt)
+{
+	return (struct job *)(void *)((unsigned char *)lt -
+				      offsetof(struct job, lt));
+}
+
+static inline struct job *job_of_core(struct core_task *t)
+{
+	return job_of(
+		(struct live_task *)(void *)((unsigned char *)t -
+					     offsetof(struct live_task, core)));
+}
+
+/** The engine's view of its frames (see core_backlog). */
+bool job_peek(struct core_task *t, struct cr_job *job);
+bool job_claim(struct core_task *t, uint64_t seq);
+
+/** Transcode the claimed frame on a worker, with its scratch memory; describes
+ * that in @record. */
+void job_run(struct job *j, struct pipeline_scratch *s,
+	     const struct live_run *run, union cr_trace_record *record);
+
+#endif

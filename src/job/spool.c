@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The spool folder. The walk by openat(2) with O_NOFOLLOW does what openat2(2)
+ * would do with RESOLVE_BENEATH, on any kernel and under any seccomp filter.
+ */
+#define _GNU_SOURCE
+#include "job/spool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TEMPORARY ".codec-runner-job-"
+
+struct temporary {
+	char name[sizeof(TEMPORARY) + 16];
+};
+
+static struct temporary temporary(uint32_t id)
+{
+	struct temporary t;
+
+	(void)snprintf(t.name, sizeof(t.name), TEMPORARY "%" PRIu32, id);
+	return t;
+}
+
+static int clean(int dir)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+
+	if (!d) {
+		int err = -errno;
+
+		if (fd >= 0)
+			(void)close(fd);
+		return err;
+	}
+	while ((entry = readdir(d)))
+		if (!strncmp(entry->d_name, TEMPORARY, sizeof(TEMPORARY) - 1))
+			(void)unlinkat(dir, entry->d_name, 0);
+	(void)closedir(d);
+	return 0;
+}
+
+int spool_open(struct spool *s, const char *path, uint64_t max_bytes,
+	       struct cr_err *e)
+{
+	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int err;
+
+	if (dir < 0)
+		return cr_fail(e, -errno, "spool %s: %s", path,
+			       strerror(errno));
+	err = flock(dir, LOCK_EX | LOCK_NB) ? -errno : 0;
+	if (err == -EWOULDBLOCK)
+		err = cr_fail(e, -EBUSY,
+			      "spool %s: another codec-runner uses it; give "
+			      "each its own folder",
+			      path);
+	else if (!err)
+		err = clean(dir);
+	if (err && err != -EBUSY)
+		(void)cr_fail(e, err, "spool %s: %s", path, strerror(-err));
+	if (err)
+		(void)close(dir);
+	else
+		*s = (struct spool){ .dir = dir, .max_bytes = max_bytes };
+	return err;
+}
+
+void spool_close(struct spool *s)
+{
+	if (s->dir >= 0)
+		(void)close(s->dir);
+	s->dir = -1;
+}
+
+/* The reason that @name is none, or NULL. Names with a dot in front are
+ * refused too: so are ".", "..", and our temporaries. */
+static const char *bad_name(const char *name)
+{
+	if (!*name)
+		return "is empty";
+	if (strlen(name) >= SPOOL_NAME)
+		return "is too long";
+	if (*name == '/')
+		return "is absolute; names are relative to the spool folder";
+	for (const char *p = name; p; p = strchr(p, '/')) {
+		p += *p == '/';
+		if (*p == '.')
+			return "has a part that begins with a dot; names stay "
+			       "within the spool folder";
+		if (!*p || *p == '/')
+			return "has an empty part";
+	}
+	return NULL;
+}
+
+static int complain(const char *name, int err, struct cr_err *e)
+{
+	if (err == -ELOOP || err == -EMLINK)
+		return cr_fail(e, -ELOOP, "%s: symbolic links are not followed",
+			       name);
+	if (err == -ENOTDIR)
+		return cr_fail(e, err,
+			       "%s: a part of it is no folder (symbolic links "
+			       "are not followed)",
+			       name);
+	return cr_fail(e, err, "%s: %s", name, strerror(-err));
+}
+
+/* The folder that @name lies in, as a descriptor of its own; *@last is the
+ * file's name there. */
+static int walk(const struct spool *s, const char *name, const char **last,
+		struct cr_err *e)
+{
+	const char *why = bad_name(name), *slash;
+	char part[SPOOL_NAME];
+	int dir, next;
+
+	if (why)
+		return cr_fail(e, -EINVAL, "'%.100s' %s", name, why);
+	dir = fcntl(s->dir, F_DUPFD_CLOEXEC, 0);
+	*last = name;
+	while (dir >= 0 && (slash = strchr(*last, '/'))) {
+		size_t n = (size_t)(slash - *last);
+
+		memcpy(part, *last, n);
+		part[n] = '\0';
+		next = openat(dir, part,
+			      O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (next < 0)
+			next = -errno;
+		(void)close(dir);
+		if (next < 0)
+			return complain(name, next, e);
+		dir = next;
+		*last = slash + 1;
+	}
+	return dir < 0 ? complain(name, -errno, e) : dir;
+}
+
+static int check_readable(const struct spool *s, const char *name,
+			  const struct stat *is, struct cr_err *e)
+{
+	if (!S_ISREG(is->st_mode))
+		return cr_fail(e, -EINVAL, "%s: not a regular file", name);
+	if (!is->st_size)
+		return cr_fail(e, -EINVAL, "%s: is empty", name);
+	if ((uint64_t)is->st_size > s->max_bytes)
+		return cr_fail(e, -EFBIG,
+			       "%s: has %lld bytes, and %" PRIu64
+			       " are the most a job may read "
+			       "(--job-max-mib)",
+			       name, (long long)is->st_size, s->max_bytes);
+	return 0;
+}
+
+int spool_read(const struct spool *s, const char *name, uint64_t *bytes,
+	       struct cr_err *e)
+{
+	const char *last;
+	struct stat is;
+	int dir = walk(s, name, &last, e), fd, err;
+
+	if (dir < 0)
+		return dir;
+	/* O_NONBLOCK: a pipe with no writer shall not hold us */
+	fd = openat(dir, last,
+		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	err = fd < 0 || fstat(fd, &is) ? -errno : 0;
+	(void)close(dir);
+	if (err)
+		err = complain(name, err, e);
+	else
+		err = check_readable(s, name, &is, e);
+	if (err) {
+		if (fd >= 0)
+			(void)close(fd);
+		return err;
+	}
+	*bytes = (uint64_t)is.st_size;
+	return fd;
+}
+
+int spool_check(const struct spool *s, const char *name, bool overwrite,
+		struct cr_err *e)
+{
+	const char *last;
+	struct stat is;
+	int dir = walk(s, name, &last, e), err = 0;
+
+	if (dir < 0)
+		return dir;
+	if (!fstatat(dir, last, &is, AT_SYMLINK_NOFOLLOW)) {
+		if (!S_ISREG(is.st_mode))
+			err = cr_fail(e, -EINVAL,
+				      "%s: is there and not a regular file",
+				      name);
+		else if (!overwrite)
+			err = cr_fail(e, -EEXIST,
+				      "%s: is there already; name another, or "
+				      "say overwrite",
+				      name);
+	} else if (errno != ENOENT) {
+		err = complain(name, -errno, e);
+	}
+	(void)close(dir);
+	return err;
+}
+
+int spool_create(const struct spool *s, uint32_t id, struct cr_err *e)
+{
+	struct temporary t = temporary(id);
+	int fd = openat(s->dir, t.name,
+			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			0666);
+
+	return fd < 0 ? complain(t.name, -errno, e) : fd;
+}
+
+/* A link fails where a file is; a rename replaces it. Both are atomic. */
+static int give_name(const struct spool *s, const struct temporary *t, int dir,
+		     const char *last, bool overwrite)
+{
+	if (overwrite)
+		return renameat(s->dir, t->name, dir, last) ? -errno : 0;
+	if (linkat(s->dir, t->name, dir, last, 0))
+		return -errno;
+	(void)unlinkat(s->dir, t->name, 0);
+	return 0;
+}
+
+/* O_PATH descriptors cannot be synced. */
+static int sync_folder(int dir)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int err = fd < 0 || fsync(fd) ? -errno : 0;
+
+	if (fd >= 0)
+		(void)close(fd);
+	return err;
+}
+
+int spool_commit(const struct spool *s, uint32_t id, int fd, const char *name,
+		 bool overwrite, struct cr_err *e)
+{
+	struct temporary t = temporary(id);
+	const char *last;
+	int dir = walk(s, name, &last, e), err;
+
+	if (dir < 0)
+		return dir;
+	err = fsync(fd) ? -errno : 0;
+	if (!err)
+		err = give_name(s, &t, dir, last, overwrite);
+	if (!err)
+		err = sync_folder(dir);
+	(void)close(dir);
+	return err ? complain(name, err, e) : 0;
+}
+
+void spool_discard(const struct spool *s, uint32_t id)
+{
+	struct temporary t = temporary(id);
+
+	(void)unlinkat(s->dir, t.name, 0);
+}

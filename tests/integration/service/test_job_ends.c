@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How jobs end: cancelled in every state, by the node's end, and what a crash
+ * left is removed at the next start.
+ */
+#include "cmocka_cr.h"
+#include "desk.h"
+#include "spool.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "job/spool.h"
+
+enum { LONG = 20000 * 320 }; /* samples: 400 s of speech, seconds of work */
+
+static const char *text(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s ? s : "";
+}
+
+static void expect_state(struct client *c, const char *method, unsigned job,
+			 const char *expected)
+{
+	char params[40];
+	json_t *o;
+
+	(void)snprintf(params, sizeof(params), "{'job': %u}", job);
+	o = client_ask(c, method, params);
+	assert_string_equal(text(o, "state"), expected);
+	json_decref(o);
+}
+
+/* Until @job has transcoded something: then its temporary file is there. */
+static void wait_frames(struct client *c, unsigned job)
+{
+	char params[40];
+	json_t *o;
+	long long n;
+
+	(void)snprintf(params, sizeof(params), "{'job': %u}", job);
+	do {
+		o = client_ask(c, "job.query", params);
+		n = desk_number(o, "frames");
+		assert_string_not_equal(text(o, "state"), "done");
+		json_decref(o);
+	} while (n < 60);
+}
+
+static void a_job_is_cancelled_in_every_state(void **state)
+{
+	struct test_spool sp;
+	struct client c;
+	struct desk d;
+
+	(void)state;
+	test_spool_make(&sp);
+	test_spool_wav(&sp, "a.wav", 16000, LONG, 1);
+	test_spool_wav(&sp, "s.wav", 16000, 320, 1);
+	desk_open(&d, &(struct desk_options){ .spool = sp.dir, .jobs = 1 });
+	client_open(&c, &d, NULL);
+	client_do(&c, "job.submit", "{'in': 'a.wav', 'out': 'a.awb'}");
+	client_do(&c, "job.submit", "{'in': 'a.wav', 'out': 'b.awb'}");
+	client_do(&c, "job.submit", "{'in': 's.wav', 'out': 's.awb'}");
+	client_refused(&c, "job.submit", "{'in': 's.wav', 'out': 'b.awb'}",
+		       RPC_CONFLICT, "job 2 makes that file");
+	wait_frames(&c, 1);
+	assert_int_equal(test_spool_count(&sp), 3);
+	/* waiting */
+	expect_state(&c, "job.query", 2, "waiting");
+	expect_state(&c, "job.cancel", 2, "cancelled");
+	desk_wait_for(&d, &c.jobs_ended, 1);
+	client_refused(&c, "job.cancel", "{'job': 2}", RPC_CONFLICT,
+		       "cancelled already");
+	/* running, and a second time while it ends */
+	expect_state(&c, "job.cancel", 1, "ending");
+	desk_wait_for(&d, &c.jobs_ended, 2);
+	expect_state(&c, "job.query", 1, "cancelled");
+	client_refused(&c, "job.cancel", "{'job': 1}", RPC_CONFLICT,
+		       "cancelled already");
+	/* the one behind it goes on; and done */
+	desk_wait_for(&d, &c.jobs_ended, 3);
+	assert_string_equal(text(c.last_job, "state"), "done");
+	client_refused(&c, "job.cancel", "{'job': 4}", RPC_NO_SUCH_JOB,
+		       "no job 4");
+	client_refused(&c, "job.cancel", "{'job': 3}", RPC_CONFLICT,
+		       "done already");
+	assert_int_equal(test_spool_count(&sp), 3);
+	assert_true(test_spool_has(&sp, "s.awb"));
+	client_close(&c);
+	desk_close(&d);
+	test_spool_remove(&sp);
+}
+
+static void cancels_at_any_moment_leave_nothing(void **state)
+{
+	struct test_spool sp;
+	struct client c;
+	struct desk d;
+	char params[80];
+
+	(void)state;
+	test_spool_make(&sp);
+	test_spool_wav(&sp, "a.wav", 16000, LONG, 1);
+	desk_open(&d, &(struct desk_options){ .spool = sp.dir, .jobs = 3 });
+	client_open(&c, &d, NULL);
+	for (unsigned i = 1; i <= 60; i++) {
+		(void)snprintf(params, sizeof(params),
+			       "{'in': 'a.wav', 'out': '%u.awb'}", i);
+		client_do(&c, "job.submit", params);
+		for (unsigned k = 0; k < i % 5; k++)
+			client_do(&c, "stats", NULL);
+		(void)snprintf(params, sizeof(params), "{'job': %u}", i);
+		client_do(&c, "job.cancel", params);
+	}
+	desk_wait_for(&d, &c.jobs_ended, 60);
+	assert_int_equal(test_spool_count(&sp), 1);
+	client_close(&c);
+	desk_close(&d);
+	test_spool_remove(&sp);
+}
+
+static void the_nodes_end_cancels_all(void **state)
+{
+	struct test_spool sp;
+	struct client c;
+	struct desk d;
+	char params[80];
+
+	(void)state;
+	test_spool_make(&sp);
+	test_spool_wav(&sp, "a.wav", 16000, LONG, 1);
+	desk_open(&d, &(struct desk_options){ .spool = sp.dir, .jobs = 2 });
+	client_open(&c, &d, NULL);
+	for (unsigned i = 1; i <= 20; i++) {
+		(void)snprintf(params, sizeof(params),
+			       "{'in': 'a.wav', 'out': '%u.awb'}", i);
+		client_do(&c, "job.submit", params);
+	}
+	wait_frames(&c, 1);
+	client_do(&c, "drain", "{'limit': '1h'}");
+	client_refused(&c, "job.submit", "{'in': 'a.wav', 'out': 'z.awb'}",
+		       RPC_DRAINING, "no new jobs");
+	assert_int_equal(d.drained, 0); /* for the jobs */
+	client_close(&c);
+	desk_close(&d);
+	assert_int_equal(test_spool_count(&sp), 1);
+	test_spool_remove(&sp);
+}
+
+/* The submitter may go: a job outlives it. */
+static void a_job_outlives_its_session(void **state)
+{
+	struct test_spool sp;
+	struct client c, other;
+	struct desk d;
+	json_t *o;
+
+	(void)state;
+	test_spool_make(&sp);
+	test_spool_wav(&sp, "a.wav", 16000, 320 * 300, 1);
+	desk_open(&d, &(struct desk_options){ .spool = sp.dir, .grace = 1 });
+	client_open(&c, &d, NULL);
+	client_open(&other, &d, NULL);
+	client_do(&c, "job.submit", "{'in': 'a.wav', 'out': 'a.awb'}");
+	client_close(&c);
+	do {
+		o = client_ask(&other, "job.query", "{'job': 1}");
+		if (!strcmp(text(o, "state"), "done"))
+			break;
+		assert_string_not_equal(text(o, "state"), "cancelled");
+		json_decref(o);
+	} while (true);
+	json_decref(o);
+	assert_true(test_spool_has(&sp, "a.awb"));
+	client_close(&other);
+	desk_close(&d);
+	test_spool_remove(&sp);
+}
+
+static void opening_removes_what_a_crash_left(void **state)
+{
+	struct test_spool sp;
+	struct spool first, second;
+	struct cr_err e;
+
+	(void)state;
+	test_spool_make(&sp);
+	test_spool_write(&sp, ".codec-runner-job-7", "half", 4);
+	test_spool_write(&sp, "a.amr", "mine", 4);
+	assert_int_equal(spool_open(&first, sp.dir, 1000, &e), 0);
+	assert_int_equal(test_spool_count(&sp), 1);
+	assert_true(test_spool_has(&sp, "a.amr"));
+	/* not those of a daemon that runs */
+	test_spool_write(&sp, ".codec-runner-job-8", "half", 4);
+	assert_int_equal(spool_open(&second, sp.dir, 1000, &e), -EBUSY);
+	assert_non_null(strstr(e.text, "another codec-runner"));
+	assert_int_equal(test_spool_count(&sp), 2);
+	spool_close(&first);
+	spool_close(&first);
+	assert_int_equal(spool_open(&second, sp.dir, 1000, &e), 0);
+	assert_int_equal(test_spool_count(&sp), 1);
+	spool_close(&second);
+	test_spool_remove(&sp);
+	assert_int_equal(spool_open(&second, sp.dir, 1000, &e), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_job_is_cancelled_in_every_state),
+		cmocka_unit_test(cancels_at_any_moment_leave_nothing),
+		cmocka_unit_test(the_nodes_end_cancels_all),
+		cmocka_unit_test(a_job_outlives_its_session),
+		cmocka_unit_test(opening_removes_what_a_crash_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

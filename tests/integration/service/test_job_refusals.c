@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Jobs that must not be: names that leave the spool, files that are missing,
+ * broken, huge or no files, options that mean nothing, too many at a time. Each
+ * has its code and says the way out; nothing is left behind.
+ */
+#include "cmocka_cr.h"
+#include "desk.h"
+#include "spool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *text(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s ? s : "";
+}
+
+static void furnish(struct test_spool *sp)
+{
+	static const uint8_t stereo[] = "RIFF\0\0\0\0WAVEfmt \x10\0\0\0\1\0\2\0"
+					"\x40\x1f\0\0\0\x7d\0\0\4\0\x10\0"
+					"data\4\0\0\0\0\0\0";
+
+	test_spool_wav(sp, "a.wav", 8000, 1600, 1);
+	test_spool_wav(sp, "cd.wav", 44100, 1600, 1);
+	test_spool_wav(sp, "void.wav", 8000, 0, 1);
+	test_spool_write(sp, "empty.wav", "", 0);
+	test_spool_write(sp, "stereo.wav", stereo, sizeof(stereo) - 1);
+	test_spool_write(sp, "text.wav", "hello", 5);
+	test_spool_write(sp, "text.amr", "#!AMX\nhello", 11);
+	test_spool_write(sp, "wide.amr", "#!AMR-WB\n\x7c", 10);
+	test_spool_write(sp, "many.amr", "#!AMR_MC1.0\n\0\0\0\2", 16);
+	test_spool_write(sp, "notes.txt", "hello", 5);
+	test_spool_wav(sp, "huge.wav", 8000, 1600, 1);
+	assert_int_equal(
+		truncate(test_spool_path(sp, "huge.wav"), (64 << 20) + 1), 0);
+	test_spool_wav(sp, "cut.wav", 8000, 1600, 1);
+	assert_int_equal(truncate(test_spool_path(sp, "cut.wav"), 1000), 0);
+	assert_int_equal(mkdir(test_spool_path(sp, "sub"), 0777), 0);
+	assert_int_equal(mkdir(test_spool_path(sp, "dir.wav"), 0777), 0);
+	assert_int_equal(mkfifo(test_spool_path(sp, "pipe.wav"), 0777), 0);
+	assert_int_equal(symlink("a.wav", test_spool_path(sp, "link.wav")), 0);
+	assert_int_equal(symlink("/etc", test_spool_path(sp, "etc")), 0);
+	assert_int_equal(symlink("/tmp/x.amr", test_spool_path(sp, "l.amr")),
+			 0);
+}
+
+static const struct {
+	const char *params;
+	int code;
+	const char *why;
+} bad[] = {
+	{ NULL, RPC_INVALID_PARAMS, "in: is missing" },
+	{ "{'in': 'a.wav'}", RPC_INVALID_PARAMS, "out: is missing" },
+	{ "{'in': 7, 'out': 'a.amr'}", RPC_INVALID_PARAMS, "string" },
+	{ "{'in': 'a.wav', 'out': 'a.amr', 'modee': 1}", RPC_INVALID_PARAMS,
+	  "did you mean 'mode'" },
+	{ "{'in': 'a.wav', 'out': 'a.amr', 'mode': '12.3'}", RPC_INVALID_PARAMS,
+	  "12.2" },
+	{ "{'in': 'a.wav', 'out': 'b.wav', 'mode': '12.2'}", RPC_INVALID_PARAMS,
+	  "WAV output has none" },
+	{ "{'in': 'a.wav', 'out': 'a.amr', 'rate': 8000}", RPC_INVALID_PARAMS,
+	  "WAV output only" },
+	{ "{'in': 'a.wav', 'out': 'b.wav', 'rate': 9000}", RPC_INVALID_PARAMS,
+	  "8000 or 16000" },
+	/* ways out of the folder */
+	{ "{'in': '../a.wav', 'out': 'a.amr'}", RPC_INVALID_PARAMS,
+	  "begins with a dot" },
+	{ "{'in': 'sub/../../a.wav', 'out': 'a.amr'}", RPC_INVALID_PARAMS,
+	  "begins with a dot" },
+	{ "{'in': 'a.wav', 'out': '../a.amr'}", RPC_INVALID_PARAMS,
+	  "begins with a dot" },
+	{ "{'in': '/etc/a.wav', 'out': 'a.amr'}", RPC_INVALID_PARAMS,
+	  "absolute" },
+	{ "{'in': 'a.wav', 'out': '/tmp/a.amr'}", RPC_INVALID_PARAMS,
+	  "absolute" },
+	{ "{'in': 'sub//a.wav', 'out': 'a.amr'}", RPC_INVALID_PARAMS,
+	  "empty part" },
+	{ "{'in': '.codec-runner-job-1', 'out': 'a.amr'}", RPC_INVALID_PARAMS,
+	  "must end in" },
+	{ "{'in': 'link.wav', 'out': 'a.amr'}", RPC_BAD_FILE,
+	  "symbolic links are not followed" },
+	{ "{'in': 'etc/a.wav', 'out': 'a.amr'}", RPC_BAD_FILE,
+	  "symbolic links are not followed" },
+	{ "{'in': 'a.wav', 'out': 'etc/a.amr'}", RPC_BAD_FILE,
+	  "symbolic links are not followed" },
+	{ "{'in': 'a.wav', 'out': 'l.amr', 'overwrite': true}",
+	  RPC_INVALID_PARAMS, "not a regular file" },
+	/* files that are none, or not what they say */
+	{ "{'in': 'none.wav', 'out': 'a.amr'}", RPC_BAD_FILE, "No such file" },
+	{ "{'in': 'no/a.wav', 'out': 'a.amr'}", RPC_BAD_FILE, "No such file" },
+	{ "{'in': 'a.wav', 'out': 'no/a.amr'}", RPC_BAD_FILE, "No such file" },
+	{ "{'in': 'a.wav/b.wav', 'out': 'a.amr'}", RPC_BAD_FILE, "no folder" },
+	{ "{'in': 'dir.wav', 'out': 'a.amr'}", RPC_INVALID_PARAMS,
+	  "not a regular file" },
+	{ "{'in': 'pipe.wav', 'out': 'a.amr'}", RPC_INVALID_PARAMS,
+	  "not a regular file" },
+	{ "{'in': 'empty.wav', 'out': 'a.amr'}", RPC_INVALID_PARAMS,
+	  "is empty" },
+	{ "{'in': 'void.wav', 'out': 'a.amr'}", RPC_INVALID_PARAMS,
+	  "no speech" },
+	{ "{'in': 'huge.wav', 'out': 'a.amr'}", RPC_BAD_FILE, "--job-max-mib" },
+	{ "{'in': 'cut.wav', 'out': 'a.amr'}", RPC_INVALID_PARAMS, "cut off" },
+	{ "{'in': 'stereo.wav', 'out': 'a.amr'}", RPC_INVALID_PARAMS, "mono" },
+	{ "{'in': 'cd.wav', 'out': 'a.amr'}", RPC_INVALID_PARAMS,
+	  "resample it first" },
+	{ "{'in': 'text.wav', 'out': 'a.amr'}", RPC_INVALID_PARAMS,
+	  "not a RIFF" },
+	{ "{'in': 'text.amr', 'out': 'b.wav'}", RPC_INVALID_PARAMS,
+	  "not an AMR file" },
+	{ "{'in': 'wide.amr', 'out': 'b.wav'}", RPC_INVALID_PARAMS, ".awb" },
+	{ "{'in': 'many.amr', 'out': 'b.wav'}", RPC_INVALID_PARAMS, "mono" },
+	{ "{'in': 'notes.txt', 'out': 'b.wav'}", RPC_INVALID_PARAMS,
+	  ".wav, .amr or .awb" },
+	{ "{'in': 'a.wav', 'out': 'b.mp3'}", RPC_INVALID_PARAMS,
+	  ".wav, .amr or .awb" },
+	{ "{'in': 'a.wav', 'out': 'cd.wav'}", RPC_CONFLICT, "overwrite" },
+	{ "{'in': 'a.wav', 'out': 'a.wav', 'overwrite': true}",
+	  RPC_INVALID_PARAMS, "one file" },
+};
+
+static void a_bad_job_is_refused_and_leaves_nothing(void **state)
+{
+	struct test_spool sp;
+	struct client c;
+	struct desk d;
+	unsigned before;
+	json_t *o;
+
+	(void)state;
+	test_spool_make(&sp);
+	furnish(&sp);
+	before = test_spool_count(&sp);
+	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
+	client_open(&c, &d, NULL);
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		client_refused(&c, "job.submit", bad[i].params, bad[i].code,
+			       bad[i].why);
+	o = client_ask(&c, "job.list", NULL);
+	assert_int_equal(json_array_size(json_object_get(o, "jobs")), 0);
+	json_decref(o);
+	assert_int_equal(test_spool_count(&sp), before);
+	client_refused(&c, "job.query", NULL, RPC_INVALID_PARAMS, "which job?");
+	client_refused(&c, "job.query", "{'job': 1}", RPC_NO_SUCH_JOB,
+		       "no job 1");
+	client_refused(&c, "job.cancel", "{'job': 1}", RPC_NO_SUCH_JOB,
+		       "no job 1");
+	client_close(&c);
+	desk_close(&d);
+	test_spool_remove(&sp);
+}
+
+static void without_a_spool_there_are_no_jobs(void **state)
+{
+	struct client c;
+	struct desk d;
+
+	(void)state;
+	desk_open(&d, &(struct desk_options){ 0 });
+	client_open(&c, &d, NULL);
+	client_refused(&c, "job.submit", "{'in': 'a.wav', 'out': 'a.amr'}",
+		       RPC_UNSUPPORTED, "--spool");
+	client_refused(&c, "job.query", "{'job': 1}", RPC_NO_SUCH_JOB,
+		       "no job");
+	client_do(&c, "job.list", NULL);
+	client_close(&c);
+	desk_close(&d);
+}
+
+/* Broken behind the header: seen on the way, said with its place. */
+static void a_file_broken_in_the_middle_fails_and_leaves_nothing(void **state)
+{
+	static const struct {
+		uint8_t toc;
+		size_t cut;
+		const char *why;
+	} cases[] = {
+		{ 0x3c, 3, "cut off: the frame at byte 9606 has 32 bytes" },
+		{ 0x48, 0, "broken at byte 9606: AMR has no frame type 9" },
+		{ 0x74, 0, "broken at byte 9606: AMR has no frame type 14" },
+	};
+	uint8_t amr[6 + 32 * 301] = "#!AMR\n";
+	struct test_spool sp;
+	struct client c;
+	struct desk d;
+
+	(void)state;
+	test_spool_make(&sp);
+	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
+	client_open(&c, &d, NULL);
+	for (unsigned i = 0; i < 3; i++) {
+		for (unsigned k = 0; k < 301; k++)
+			amr[6 + 32 * k] = k < 300 ? 0x3c : cases[i].toc;
+		test_spool_write(&sp, "a.amr", amr, sizeof(amr) - cases[i].cut);
+		client_do(&c, "job.submit", "{'in': 'a.amr', 'out': 'a.wav'}");
+		desk_wait_for(&d, &c.jobs_ended, i + 1);
+		assert_string_equal(text(c.last_job, "state"), "failed");
+		if (!strstr(text(c.last_job, "why"), cases[i].why))
+			fail_msg("%s", text(c.last_job, "why"));
+		assert_int_equal(test_spool_count(&sp), 1);
+	}
+	client_close(&c);
+	desk_close(&d);
+	test_spool_remove(&sp);
+}
+
+/* Ten thousand at once: so many are taken, the others told why; all that were
+ * taken end, and the oldest are forgotten. */
+static void ten_thousand_jobs_get_an_answer_each(void **state)
+{
+	enum { JOBS = 10000, ROOM = 2000 };
+	struct test_spool sp;
+	struct client c;
+	struct desk d;
+	char params[100];
+	unsigned taken = 0;
+	json_t *o;
+
+	(void)state;
+	test_spool_make(&sp);
+	test_spool_wav(&sp, "a.wav", 8000, 160, 1);
+	desk_open(&d,
+		  &(struct desk_options){ .spool = sp.dir, .max_jobs = ROOM });
+	client_open(&c, &d, NULL);
+	for (unsigned i = 0; i < JOBS; i++) {
+		struct cr_err e = { "" };
+		json_t *result = NULL, *error = NULL;
+		int rc;
+
+		(void)snprintf(params, sizeof(params), "%u.amr", i);
+		rc = rpc_client_ask(
+			c.rpc, "job.submit",
+			json_pack("{s:s,s:s}", "in", "a.wav", "out", params),
+			60000, &result, &error, &e);
+		assert_true(rc >= 0);
+		taken += !rc;
+		if (rc && !strstr(text(error, "message"), "--max-jobs"))
+			fail_msg("%s", text(error, "message"));
+		json_decref(result);
+		json_decref(error);
+	}
+	assert_true(taken >= ROOM);
+	desk_wait_for(&d, &c.jobs_ended, taken);
+	o = client_ask(&c, "stats", NULL);
+	assert_int_equal(desk_number(o, "jobs.done"), taken);
+	assert_int_equal(desk_number(o, "jobs.refused"), JOBS - taken);
+	assert_int_equal(desk_number(o, "jobs.running"), 0);
+	json_decref(o);
+	assert_int_equal(test_spool_count(&sp), 1 + taken);
+	if (taken > 1000)
+		client_refused(&c, "job.query", "{'job': 1}", RPC_NO_SUCH_JOB,
+			       "the last 1000");
+	client_close(&c);
+	desk_close(&d);
+	test_spool_remove(&sp);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_bad_job_is_refused_and_leaves_nothing),
+		cmocka_unit_test(without_a_spool_there_are_no_jobs),
+		cmocka_unit_test(
+			a_file_broken_in_the_middle_fails_and_leaves_nothing),
+		cmocka_unit_test(ten_thousand_jobs_get_an_answer_each),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

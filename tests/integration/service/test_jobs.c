@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files converted by job.submit: what comes out is, bit by bit, what the codec
+ * libraries make of the same samples, from every format to every other, under
+ * every scheduler, beside calls.
+ */
+#include "cmocka_cr.h"
+#include "desk.h"
+#include "spool.h"
+
+#include <opencore-amrnb/interf_dec.h>
+#include <opencore-amrnb/interf_enc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cr/codec.h"
+#include "schedulers/registry.h"
+#include "speech/wav.h"
+
+enum { FRAME = 160, FRAMES = 137, WIDE = 320 };
+
+static const char *text(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s ? s : "";
+}
+
+/* Submit, wait for the notification; fails the test unless it is done. */
+static void convert(struct client *c, const char *params)
+{
+	unsigned before = c->jobs_ended;
+
+	client_do(c, "job.submit", params);
+	desk_wait_for(c->desk, &c->jobs_ended, before + 1);
+	if (strcmp(text(c->last_job, "state"), "done"))
+		fail_msg("%s: %s %s", params, text(c->last_job, "state"),
+			 text(c->last_job, "why"));
+}
+
+/* The AMR file that the library makes of the first test speech. */
+static size_t library_amr(uint8_t *file, size_t samples, enum Mode mode)
+{
+	int16_t *pcm = calloc(FRAMES + 1, FRAME * sizeof(*pcm));
+	void *enc = Encoder_Interface_init(0);
+	size_t n = 6;
+
+	assert_non_null(pcm);
+	test_speech(pcm, samples, 1);
+	memcpy(file, "#!AMR\n", n);
+	for (size_t i = 0; i < samples; i += FRAME)
+		n += (size_t)Encoder_Interface_Encode(enc, mode, pcm + i,
+						      file + n, 0);
+	Encoder_Interface_exit(enc);
+	free(pcm);
+	return n;
+}
+
+static void a_wav_file_becomes_the_librarys_own_amr(void **state)
+{
+	static const struct {
+		const char *name;
+		enum Mode mode;
+	} modes[] = { { "12.2", MR122 }, { "4.75", MR475 }, { "7.95", MR795 } };
+	size_t samples = FRAMES * FRAME - 33; /* the last one is filled up */
+	uint8_t expected[6 + 32 * FRAMES], *got;
+	struct test_spool sp;
+	struct client c;
+	struct desk d;
+	char params[128];
+	size_t n;
+
+	(void)state;
+	test_spool_make(&sp);
+	test_spool_wav(&sp, "a.wav", 8000, samples, 1);
+	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
+	client_open(&c, &d, NULL);
+	for (unsigned i = 0; i < 3; i++) {
+		(void)snprintf(params, sizeof(params),
+			       "{'in': 'a.wav', 'out': 'a%u.amr', 'mode': "
+			       "'%s'}",
+			       i, modes[i].name);
+		convert(&c, params);
+		assert_int_equal(desk_number(c.last_job, "frames"), FRAMES);
+		got = test_spool_read(&sp, text(c.last_job, "out"), &n);
+		assert_int_equal(n,
+				 library_amr(expected, samples, modes[i].mode));
+		assert_memory_equal(got, expected, n);
+		free(got);
+	}
+	assert_int_equal(test_spool_count(&sp), 4);
+	client_close(&c);
+	desk_close(&d);
+	test_spool_remove(&sp);
+}
+
+static void an_amr_file_becomes_what_the_library_decodes(void **state)
+{
+	uint8_t amr[6 + 32 * FRAMES], *got;
+	struct test_spool sp;
+	struct client c;
+	struct desk d;
+	struct wav_info info;
+	struct cr_err e;
+	int16_t pcm[FRAME], decoded[FRAME];
+	void *dec = Decoder_Interface_init();
+	size_t bytes, n;
+
+	(void)state;
+	test_spool_make(&sp);
+	bytes = library_amr(amr, FRAMES * FRAME, MR102);
+	test_spool_write(&sp, "a.amr", amr, bytes);
+	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
+	client_open(&c, &d, NULL);
+	convert(&c, "{'in': 'a.amr', 'out': 'a.wav'}");
+	got = test_spool_read(&sp, "a.wav", &n);
+	assert_int_equal(wav_parse(got, n, &info, &e), 0);
+	assert_int_equal(info.sample_rate, 8000);
+	assert_int_equal(info.samples, FRAMES * FRAME);
+	assert_int_equal(n, info.offset + 2 * info.samples);
+	for (unsigned i = 0; i < FRAMES; i++) {
+		Decoder_Interface_Decode(dec, amr + 6 + 27 * i, pcm, 0);
+		wav_copy(got + info.offset + 2 * FRAME * (size_t)i, FRAME,
+			 decoded);
+		assert_memory_equal(decoded, pcm, sizeof(pcm));
+	}
+	Decoder_Interface_exit(dec);
+	free(got);
+	client_close(&c);
+	desk_close(&d);
+	test_spool_remove(&sp);
+}
+
+static void a_wide_wav_file_becomes_the_codecs_own_awb(void **state)
+{
+	const struct cr_codec *wb = cr_codec_find("amr-wb");
+	const struct cr_codec_cfg cfg = { .mode = 2 };
+	static int16_t pcm[FRAMES * WIDE];
+	static struct cr_frame frame;
+	struct test_spool sp;
+	struct client c;
+	struct desk d;
+	struct cr_err e;
+	uint8_t *got;
+	size_t n, at = 9;
+	void *enc;
+
+	(void)state;
+	test_spool_make(&sp);
+	test_spool_wav(&sp, "a.wav", 16000, FRAMES * WIDE, 7);
+	test_speech(pcm, FRAMES * WIDE, 7);
+	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
+	client_open(&c, &d, NULL);
+	convert(&c, "{'in': 'a.wav', 'out': 'a.awb', 'mode': '12.65'}");
+	got = test_spool_read(&sp, "a.awb", &n);
+	assert_memory_equal(got, "#!AMR-WB\n", 9);
+	assert_int_equal(wb->encoder_open(&enc, &cfg, &e), 0);
+	for (unsigned i = 0; i < FRAMES; i++) {
+		assert_int_equal(wb->encode(enc, 2, pcm + i * WIDE, &frame), 0);
+		assert_true(at + 1 + frame.bytes <= n);
+		assert_int_equal(got[at], frame.mode << 3 | 4);
+		assert_memory_equal(got + at + 1, frame.data, frame.bytes);
+		at += 1 + (size_t)frame.bytes;
+	}
+	assert_int_equal(at, n);
+	wb->encoder_close(enc);
+	free(got);
+	client_close(&c);
+	desk_close(&d);
+	test_spool_remove(&sp);
+}
+
+/* Every format from every other, rates converted on the way: as many frames as
+ * there were, in a file that can be read again. */
+static void every_format_becomes_every_other(void **state)
+{
+	static const char *const names[] = { "n.wav", "w.wav", "a.amr",
+					     "a.awb" };
+	struct test_spool sp;
+	struct client c;
+	struct desk d;
+	char params[160];
+
+	(void)state;
+	test_spool_make(&sp);
+	test_spool_wav(&sp, "n.wav", 8000, FRAMES * FRAME, 1);
+	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
+	client_open(&c, &d, NULL);
+	convert(&c, "{'in': 'n.wav', 'out': 'w.wav', 'rate': 16000}");
+	convert(&c, "{'in': 'n.wav', 'out': 'a.amr', 'dtx': true}");
+	convert(&c, "{'in': 'n.wav', 'out': 'a.awb'}");
+	for (unsigned i = 0; i < 4; i++)
+		for (unsigned k = 0; k < 4; k++) {
+			(void)snprintf(params, sizeof(params),
+				       "{'in': '%s', 'out': '%u%u%s'}",
+				       names[i], i, k, names[k] + 1);
+			convert(&c, params);
+			assert_int_equal(desk_number(c.last_job, "frames"),
+					 FRAMES);
+			(void)snprintf(params, sizeof(params),
+				       "{'in': '%u%u%s', 'out': '%u%u.wav', "
+				       "'rate': 8000, 'overwrite': true}",
+				       i, k, names[k] + 1, i + 4, k);
+			convert(&c, params);
+			assert_int_equal(desk_number(c.last_job, "frames"),
+					 FRAMES);
+		}
+	client_close(&c);
+	desk_close(&d);
+	test_spool_remove(&sp);
+}
+
+/* Jobs are tasks like others: every policy takes them, switching keeps them. */
+static void every_scheduler_finishes_jobs(void **state)
+{
+	uint8_t expected[6 + 32 * FRAMES], *got;
+	struct test_spool sp;
+	struct client c;
+	struct desk d;
+	char params[160];
+	size_t n, bytes;
+
+	(void)state;
+	bytes = library_amr(expected, FRAMES * FRAME, MR122);
+	test_spool_make(&sp);
+	test_spool_wav(&sp, "a.wav", 8000, FRAMES * FRAME, 1);
+	desk_open(&d, &(struct desk_options){ .spool = sp.dir,
+					      .admission = true,
+					      .max_age = CR_US });
+	client_open(&c, &d, NULL);
+	for (unsigned s = 0; cr_schedulers[s]; s++) {
+		(void)snprintf(params, sizeof(params), "{'scheduler': '%s'}",
+			       cr_schedulers[s]->name);
+		client_do(&c, "job.submit",
+			  "{'in': 'a.wav', 'out': 'x.awb', 'overwrite': true}");
+		client_do(&c, "scheduler.set", params);
+		desk_wait_for(&d, &c.jobs_ended, 2 * s + 1);
+		assert_string_equal(text(c.last_job, "state"), "done");
+		convert(&c,
+			"{'in': 'a.wav', 'out': 'a.amr', 'overwrite': true}");
+		got = test_spool_read(&sp, "a.amr", &n);
+		assert_int_equal(n, bytes);
+		assert_memory_equal(got, expected, n);
+		free(got);
+	}
+	client_close(&c);
+	desk_close(&d);
+	test_spool_remove(&sp);
+}
+
+static void calls_and_jobs_share_a_worker(void **state)
+{
+	struct test_spool sp;
+	struct rig_sender s;
+	struct client c;
+	struct desk d;
+	char json[64];
+	long long done;
+	json_t *o;
+	unsigned id;
+
+	(void)state;
+	test_spool_make(&sp);
+	test_spool_wav(&sp, "a.wav", 16000, 2000 * WIDE, 1);
+	desk_open(&d,
+		  &(struct desk_options){ .spool = sp.dir, .admission = true });
+	client_open(&c, &d, NULL);
+	id = client_start(&c, "");
+	s = desk_sender(&d, id);
+	client_do(&c, "job.submit", "{'in': 'a.wav', 'out': 'a.awb'}");
+	client_do(&c, "job.submit", "{'in': 'a.wav', 'out': 'b.awb'}");
+	desk_echo(&s, 50);
+	(void)snprintf(json, sizeof(json), "{'call': %u}", id);
+	do { /* the last is counted after it was sent */
+		o = client_ask(&c, "call.query", json);
+		done = desk_number(o, "count.done");
+		json_decref(o);
+	} while (done < 50);
+	assert_int_equal(done, 50);
+	desk_wait_for(&d, &c.jobs_ended, 2);
+	assert_string_equal(text(c.last_job, "state"), "done");
+	client_close(&c);
+	desk_close(&d);
+	test_spool_remove(&sp);
+}
+
+/* A floor makes it a soft task: admitted by its rate, and done all the same. */
+static void a_floor_reserves_capacity(void **state)
+{
+	struct test_spool sp;
+	struct client c;
+	struct desk d;
+	json_t *o;
+
+	(void)state;
+	test_spool_make(&sp);
+	test_spool_wav(&sp, "a.wav", 16000, 4000 * WIDE, 1);
+	desk_open(&d, &(struct desk_options){ .spool = sp.dir,
+					      .admission = true,
+					      .job_floor = 50,
+					      .jobs = 1 });
+	client_open(&c, &d, NULL);
+	client_do(&c, "job.submit", "{'in': 'a.wav', 'out': 'a.awb'}");
+	do {
+		o = client_ask(&c, "job.query", "{'job': 1}");
+		assert_string_not_equal(text(o, "state"), "done");
+		json_decref(o);
+		o = client_ask(&c, "stats", NULL);
+		if (json_real_value(json_object_get(o, "load")) > 0)
+			break;
+		json_decref(o);
+	} while (true);
+	json_decref(o);
+	desk_wait_for(&d, &c.jobs_ended, 1);
+	assert_string_equal(text(c.last_job, "state"), "done");
+	client_close(&c);
+	desk_close(&d);
+	test_spool_remove(&sp);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_wav_file_becomes_the_librarys_own_amr),
+		cmocka_unit_test(an_amr_file_becomes_what_the_library_decodes),
+		cmocka_unit_test(a_wide_wav_file_becomes_the_codecs_own_awb),
+		cmocka_unit_test(every_format_becomes_every_other),
+		cmocka_unit_test(every_scheduler_finishes_jobs),
+		cmocka_unit_test(calls_and_jobs_share_a_worker),
+		cmocka_unit_test(a_floor_reserves_capacity),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
