@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/ctl_follow.h"
 #include "app/ctl_page.h"
 #include "base/cli.h"
 #include "control/ctl_command.h"
@@ -64,6 +65,14 @@ static const struct cli_line commands[] = {
 	{ "call ID", "One call for people: what it is, what it lost, and the "
 		     "scheduler's own numbers about it, with units." },
 	{ "call query ID", "One call's parameters and counters." },
+	{ "convert IN OUT [KEY=VALUE...]",
+	  "Convert a file of the server's spool folder; names are relative to "
+	  "it, and endings (.wav, .amr, .awb) say what they are. Keys: "
+	  "mode=12.2, dtx=yes, rate=16000 (of WAV), overwrite=yes. Shows how "
+	  "far it is and waits for its end; interrupting it cancels the job." },
+	{ "job list", "The jobs: waiting, running, and the last that ended." },
+	{ "job query ID", "One job's state and progress." },
+	{ "job cancel ID", "Give a job up; its output is removed." },
 	{ "watch [INTERVAL [TIMES]]",
 	  "A table of rates, made anew every second or INTERVAL until "
 	  "interrupted, or TIMES times: totals, how busy workers are, calls by "
@@ -85,13 +94,16 @@ static const struct cli_line examples[] = {
 	{ "codec-ctl call start in.codec=pcmu out.codec=amr out.mode=12.2 "
 	  "out.address=127.0.0.1:5004",
 	  "a call from G.711 to AMR" },
+	{ "codec-ctl convert prompt.wav prompt.amr mode=7.95",
+	  "a file from the spool folder, behind the calls" },
 	{ "codec-ctl --json stats | jq .totals", "for scripts" },
 	{ 0 },
 };
 
 static const struct cli_line exits[] = {
 	{ "0", "done" },
-	{ "1", "the server refused; its reason is on stderr" },
+	{ "1", "the server refused, or a job failed or was cancelled; the "
+	       "reason is on stderr" },
 	{ "2", "wrong usage" },
 	{ "3", "cannot connect, or no reply in time" },
 	{ 0 },
@@ -169,10 +181,11 @@ static void say_bye(struct rpc_client *c)
 	json_decref(error);
 }
 
-/* All pages of "list" as one result. */
-static int ask_list(struct rpc_client *c, json_t **result)
+/* All pages of @method, whose array is @many of @one, as one result. */
+static int ask_pages(struct rpc_client *c, const char *method, const char *many,
+		     const char *one, json_t **result)
 {
-	json_t *calls = json_array(), *page = NULL;
+	json_t *all = json_array(), *page = NULL;
 	json_int_t after = 0;
 	int rc = 0;
 	bool more = true;
@@ -180,24 +193,29 @@ static int ask_list(struct rpc_client *c, json_t **result)
 	while (!rc && more) {
 		json_t *part, *last;
 
-		rc = ask(c, "list",
+		rc = ask(c, method,
 			 json_pack("{s:I, s:i}", "after", after, "limit",
 				   LIST_PAGE),
 			 &page);
 		if (rc)
 			break;
-		part = json_object_get(page, "calls");
+		part = json_object_get(page, many);
 		last = json_array_get(part, json_array_size(part) - 1);
 		more = last && json_is_true(json_object_get(page, "more"));
-		after = json_integer_value(json_object_get(last, "call"));
-		(void)json_array_extend(calls, part);
+		after = json_integer_value(json_object_get(last, one));
+		(void)json_array_extend(all, part);
 		json_decref(page);
 	}
 	if (rc)
-		json_decref(calls);
+		json_decref(all);
 	else
-		*result = json_pack("{s:o}", "calls", calls);
+		*result = json_pack("{s:o}", many, all);
 	return rc;
+}
+
+static int ask_list(struct rpc_client *c, json_t **result)
+{
+	return ask_pages(c, "list", "calls", "call", result);
 }
 
 static int show(const struct ctl_request *r, const json_t *result)
@@ -363,13 +381,18 @@ static int run(struct event_base *base, const struct ctl_request *r)
 		rc = run_watch(base, c, r);
 	else if (!strcmp(r->method, "list") && !r->params)
 		rc = ask_list(c, &result);
+	else if (!strcmp(r->method, "job.list") && !r->params)
+		rc = ask_pages(c, "job.list", "jobs", "job", &result);
+	else if (r->follow)
+		rc = ctl_follow(&(struct ctl_follow){ base, c, ask }, r->params,
+				&result);
 	else
 		rc = ask(c, r->method, r->params, &result);
 	if (rc != EXIT_UNREACHABLE)
 		say_bye(c);
 	rpc_client_close(c);
-	if (!rc && !r->interval)
-		rc = show(r, result);
+	if (!r->interval && result)
+		rc = rc ? rc : show(r, result);
 	json_decref(result);
 	return rc;
 }

@@ -43,20 +43,47 @@ static int call_start(struct ctl_request *r, const char *const *words,
 	return rc;
 }
 
-static int call_id(struct ctl_request *r, const char *const *words, unsigned n,
+/* Files by name, then members of job.submit. */
+static int convert(struct ctl_request *r, const char *const *words, unsigned n,
 		   struct cr_err *e)
+{
+	int rc = ctl_object(&r->params, words + 2, n - 2, e);
+
+	if (rc)
+		return rc;
+	(void)json_object_set_new(r->params, "in", json_string(words[0]));
+	(void)json_object_set_new(r->params, "out", json_string(words[1]));
+	r->follow = true;
+	return 0;
+}
+
+static int number(struct ctl_request *r, const char *what, const char *word,
+		  struct cr_err *e)
 {
 	char *end;
 	long id;
 
-	(void)n;
 	errno = 0;
-	id = strtol(words[0], &end, 10);
-	if (errno || *end || end == words[0] || id < 1)
-		return cr_fail(e, -EINVAL, "%s: not the number of a call",
-			       words[0]);
-	r->params = json_pack("{s:I}", "call", (json_int_t)id);
+	id = strtol(word, &end, 10);
+	if (errno || *end || end == word || id < 1)
+		return cr_fail(e, -EINVAL, "%s: not the number of a %s", word,
+			       what);
+	r->params = json_pack("{s:I}", what, (json_int_t)id);
 	return 0;
+}
+
+static int job_id(struct ctl_request *r, const char *const *words, unsigned n,
+		  struct cr_err *e)
+{
+	(void)n;
+	return number(r, "job", words[0], e);
+}
+
+static int call_id(struct ctl_request *r, const char *const *words, unsigned n,
+		   struct cr_err *e)
+{
+	(void)n;
+	return number(r, "call", words[0], e);
 }
 
 /* Without a name: which is in use? */
@@ -180,6 +207,11 @@ static const struct command commands[] = {
 	{ "call stop", "call.stop", "ID", 1, 1, call_id, NULL },
 	{ "call query", "call.query", "ID", 1, 1, call_id, NULL },
 	{ "call", "call.query", "ID", 1, 1, call_id, ctl_view_call },
+	{ "convert", "job.submit", "IN OUT [KEY=VALUE...]", 2, 64, convert,
+	  NULL },
+	{ "job list", "job.list", "", 0, 0, no_params, NULL },
+	{ "job query", "job.query", "ID", 1, 1, job_id, NULL },
+	{ "job cancel", "job.cancel", "ID", 1, 1, job_id, NULL },
 	{ "watch", "", "[INTERVAL [TIMES]]", 0, 2, watch, NULL },
 	{ "trace start", "trace.start", "NAME [overwrite]", 1, 2, trace_start,
 	  NULL },
@@ -232,6 +264,7 @@ int ctl_request(struct ctl_request *r, const char *const *words, unsigned n,
 		c++;
 	if (c == commands + NCOMMANDS)
 		return unknown(strcmp(words[0], "call") &&
+					       strcmp(words[0], "job") &&
 					       strcmp(words[0], "trace")
 				       ? words[0]
 				       : two,

@@ -6,6 +6,7 @@
 #define CONTROL_CTL_COMMAND_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "cr/error.h"
@@ -21,6 +22,8 @@ struct ctl_request {
 	 * until interrupted). 0: one request. */
 	cr_ns interval;
 	unsigned times;
+	/** The result is a job: show how it goes until it is over. */
+	bool follow;
 };
 
 /** What @words ask for. Returns 0, or -EINVAL with @e: unknown command (with
