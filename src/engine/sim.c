@@ -3,8 +3,9 @@
  * The simulated driver.
  *
  * A lane is a run queue with its events: its CPUs' (the job there ends, or its
- * slice) and its tasks' (the client's arrive()). The policy's tick and the
- * preemption grid are two times beside them.
+ * slice) and its tasks' (the client's arrive()). The policy's tick and the next
+ * look at the CPUs without an event (a kick waits for the preemption grid, or a
+ * task was abandoned) are two times beside them.
  *
  *   instant(now):  stop   CPUs whose event is due, slices first come to an end
  *                  again  what was stopped;  arrive  tasks whose time has come
@@ -31,7 +32,7 @@ static cr_ns next_of(const struct lane *l)
 {
 	return cr_ns_min(cr_ns_min(event_heap_next(&l->ends),
 				   event_queue_next(&l->arrivals)),
-			 cr_ns_min(l->rq->next_tick, l->grid));
+			 cr_ns_min(l->rq->next_tick, l->look));
 }
 
 /* --- leaving a CPU --- */
@@ -166,7 +167,7 @@ static bool may_preempt(const struct sim *s, struct lane *l)
 		return false;
 	if (s->cfg.preempt == SIM_FULL || l->now % q == 0)
 		return true;
-	l->grid = (l->now / q + 1) * q;
+	l->look = (l->now / q + 1) * q;
 	return false;
 }
 
@@ -280,8 +281,8 @@ static void recover(struct sim *s, struct lane *l)
 
 static void instant(struct sim *s, struct lane *l)
 {
-	if (l->grid == l->now)
-		l->grid = CR_NEVER;
+	if (l->look == l->now)
+		l->look = CR_NEVER;
 	stop_due(s, l);
 	enqueue_stopped(s, l);
 	arrive_due(s, l);
@@ -314,6 +315,7 @@ void sim_abandon(struct sim *s, struct sim_task *t)
 	if (task->state == CR_RUNNING) {
 		stop(s, l, (unsigned)task->cpu, CR_STOP_DROP);
 		l->ntodo--;
+		l->look = l->now; /* somebody may wait for that CPU */
 	}
 	forget(s, l, t);
 }

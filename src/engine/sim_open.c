@@ -39,7 +39,7 @@ static int lane_init(struct sim *s, unsigned i, cr_ns now)
 	l->rq = core_rq(s->core, i);
 	l->cpu = &s->cpus[l->rq->first_cpu];
 	l->now = now;
-	l->grid = CR_NEVER;
+	l->look = CR_NEVER;
 	event_queue_init(&l->arrivals);
 	for (unsigned c = 0; c < l->rq->ncpu; c++)
 		cr_cpus_add(&l->idle, c);

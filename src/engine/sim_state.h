@@ -33,7 +33,7 @@ struct lane {
 	uint32_t slots, nvacant, room;
 	cr_ns now;
 	cr_ns unlocked;		 /**< the lock is held until then */
-	cr_ns grid;		 /**< next time kicks are honoured; CR_NEVER */
+	cr_ns look;		 /**< at kicks and idle CPUs; CR_NEVER */
 	struct cr_cpus idle;	 /**< rq->cpu[] indexes */
 	struct core_task **todo; /**< [rq->ncpu] stopped, to be enqueued
 				      again */

@@ -197,6 +197,20 @@ static void a_task_leaves_after_its_frame(void **state)
 	rig_free(rig);
 }
 
+static void an_abandoned_task_leaves_its_cpu_to_others(void **state)
+{
+	struct sim_rig *rig = rig_new(&cr_sched_fifo, NULL, 1, 2);
+
+	(void)state;
+	JOBS(rig, { 0, 100, 200 });
+	JOBS(rig, { 10, 20, 200 });
+	expect(rig, 10, "AAAAA", NULL);
+	sim_abandon(rig->sim, &rig->task[0].st);
+	expect(rig, 10, "BB..", NULL);
+	assert_int_equal(rig->task[1].response, 60);
+	rig_free(rig);
+}
+
 static void a_switch_keeps_every_job(void **state)
 {
 	struct sim_rig *rig = rig_new(&cr_sched_fifo, NULL, 1, 3);
@@ -246,6 +260,7 @@ int main(void)
 		cmocka_unit_test(a_move_is_charged),
 		cmocka_unit_test(a_lock_is_held_by_one),
 		cmocka_unit_test(a_task_leaves_after_its_frame),
+		cmocka_unit_test(an_abandoned_task_leaves_its_cpu_to_others),
 		cmocka_unit_test(a_switch_keeps_every_job),
 		cmocka_unit_test(two_runs_are_one),
 	};
