@@ -205,6 +205,31 @@ static void sort(struct core_switch *sw)
 	}
 }
 
+/* Those of @cpus that @rq has. */
+static struct cr_cpus within(const struct cr_rq *rq, const struct cr_cpus *cpus)
+{
+	struct cr_cpus some = { 0 };
+
+	for (unsigned i = 0; i < rq->ncpu; i++)
+		if (cr_cpus_has(cpus, rq->first_cpu + i))
+			cr_cpus_add(&some, rq->first_cpu + i);
+	return some;
+}
+
+/* A task that runs stays where it is: that is where it must fit. */
+static int admit(const struct core *c, struct saved_task *s,
+		 struct cr_verdict *v)
+{
+	struct cr_cpus all = s->t->task.cpus;
+	int rc;
+
+	if (s->state == CR_RUNNING)
+		s->t->task.cpus = within(s->rq, &all);
+	rc = core_admit(c, &s->t->task, v);
+	s->t->task.cpus = all;
+	return rc;
+}
+
 static int join(struct core_switch *sw, struct saved_task *s, cr_ns now,
 		struct cr_err *e)
 {
@@ -215,14 +240,14 @@ static int join(struct core_switch *sw, struct saved_task *s, cr_ns now,
 
 	/* the guard's sums do not change: nobody needs to move for it */
 	if (c->sched.ops->admit)
-		rc = core_admit(c, &s->t->task, &v);
+		rc = admit(c, s, &v);
 	if (rc < 0) {
 		core_refusal(c, rc, &v, why, sizeof(why));
 		return cr_fail(e, rc, "task %u: %s", s->t->task.id, why);
 	}
 	s->t->foreign = s->state == CR_RUNNING;
 	s->joined = true;
-	core_join(c, s->t, s->t->foreign ? s->rq : &c->rq[rc], now);
+	core_join(c, s->t, &c->rq[rc], now);
 	return 0;
 }
 

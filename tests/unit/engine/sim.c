@@ -3,6 +3,8 @@
  * The simulated driver: the order of things at one instant, preemption by kind,
  * overheads, run queues, tasks that come and go.
  */
+#include <errno.h>
+
 #include "schedulers/policies.h"
 #include "sim_rig.h"
 
@@ -227,6 +229,38 @@ static void a_switch_keeps_every_job(void **state)
 	rig_free(rig);
 }
 
+static void hard(struct rig_task *r)
+{
+	r->st.core.task.cls = CR_HARD;
+}
+
+/* Two run queues of two CPUs. A and B, 0.8 each, share the first: more than
+ * edf promises there, and while they run they cannot move. */
+static void a_switch_counts_a_running_task_where_it_runs(void **state)
+{
+	struct sim_rig *rig = rig_new(&cr_sched_fifo, NULL, 4, 3);
+	struct rig_task *c;
+	struct cr_err e;
+
+	(void)state;
+	rig->cfg.preempt = SIM_FULL;
+	rig->cfg.core.cpus_per_rq = 2;
+	rig->cfg.core.admission = true;
+	rig_add_with(rig, 100, 80, hard);
+	c = rig_add(rig, 100, 90);
+	rig_add_with(rig, 100, 80, hard);
+	sim_run(rig->sim, 10);
+	sim_abandon(rig->sim, &c->st);
+	assert_int_equal(sim_switch(rig->sim, &cr_sched_edf, NULL, &e),
+			 -ENOSPC);
+	assert_non_null(strstr(e.text, "task 3: no-capacity"));
+	sim_run(rig->sim, 90); /* nobody runs */
+	assert_int_equal(sim_switch(rig->sim, &cr_sched_edf, NULL, &e), 0);
+	assert_true(rig->task[0].st.core.task.rq !=
+		    rig->task[2].st.core.task.rq);
+	rig_free(rig);
+}
+
 /* Same input, same course, to the last counter. */
 static void two_runs_are_one(void **state)
 {
@@ -262,6 +296,7 @@ int main(void)
 		cmocka_unit_test(a_task_leaves_after_its_frame),
 		cmocka_unit_test(an_abandoned_task_leaves_its_cpu_to_others),
 		cmocka_unit_test(a_switch_keeps_every_job),
+		cmocka_unit_test(a_switch_counts_a_running_task_where_it_runs),
 		cmocka_unit_test(two_runs_are_one),
 	};
 
