@@ -10,7 +10,9 @@
 #include "app/sim_options.h"
 #include "base/clock.h"
 #include "run/json.h"
+#include "schedulers/policies.h"
 #include "schedulers/registry.h"
+#include "sim/analyse.h"
 #include "sim/models.h"
 #include "sim/report.h"
 
@@ -222,6 +224,45 @@ static int run_all(struct job *j)
 	return close_stdout(worst);
 }
 
+/* --- the analysis --- */
+
+/* The options that edf-hsb has in the list of schedulers. */
+static const char *hsb_options_in(const struct sim_settings *s)
+{
+	const struct cr_sched_ops *ops;
+	const char *opts;
+
+	for (unsigned i = 0; i < s->nschedulers; i++)
+		if (!cr_scheduler_find(s->schedulers[i], &ops, &opts, NULL) &&
+		    ops == &cr_sched_edf_hsb)
+			return opts;
+	return "";
+}
+
+static int analyse(const struct job *j, const struct campaign *c,
+		   const struct sim_models *m)
+{
+	const struct sim_settings *s = &j->settings;
+	struct analysis a;
+	struct cr_err e;
+	int rc = analysis_make(&a, c, &s->platform, m, hsb_options_in(s), &e);
+
+	if (rc) {
+		rc = complain(rc == -ENOMEM ? EXIT_BROKEN : EXIT_USAGE, &e);
+	} else if (j->options.json) {
+		json_t *o = analysis_json(&a);
+
+		run_json_print(o, stdout);
+		json_decref(o);
+	} else {
+		analysis_table(&a, stdout);
+	}
+	if (!rc)
+		rc = close_stdout(a.report.schedulable ? 0 : EXIT_MISSED);
+	analysis_fini(&a);
+	return rc;
+}
+
 static int run(struct job *j, const struct campaign *c)
 {
 	const struct sim_settings *s = &j->settings;
@@ -232,6 +273,11 @@ static int run(struct job *j, const struct campaign *c)
 
 	if (!rc)
 		rc = sim_models_open(&m, c, s->platform.cpus, &e);
+	if (!rc && j->options.analyse) {
+		rc = analyse(j, c, &m);
+		sim_models_close(&m, c);
+		return rc;
+	}
 	if (!rc)
 		rc = plan_make(&plan, c,
 			       &(struct plan_options){ s->seed, s->duration,

@@ -22,7 +22,7 @@ static struct {
 	int64_t cpus, preempt, quantum, seed, duration;
 	int64_t decision, context, migration, release, lock;
 	int64_t threads;
-	bool json, quiet;
+	bool json, quiet, analyse;
 } raw = {
 	.cpus = UNSET,
 	.preempt = UNSET,
@@ -113,6 +113,13 @@ static const struct cli_opt rows[] = {
 	    .text = &raw.trace),
 	ROW(CLI_FLAG, "json", NULL, "Print run.json in place of the table.",
 	    .flag = &raw.json),
+	ROW(CLI_FLAG, "analyse", NULL,
+	    "Do not play it: tell what is known beforehand about hard, soft "
+	    "and best-effort calls under edf-hsb (with the options it has in "
+	    "the list of schedulers): whether its constraints are met, "
+	    "budgets, how late a call can be and the play-out buffer it "
+	    "needs. With --json as JSON.",
+	    .flag = &raw.analyse),
 	{ .kind = CLI_FLAG,
 	  .name = "quiet",
 	  .letter = 'q',
@@ -134,13 +141,16 @@ static const struct cli_line examples[] = {
 	{ "codec-sim lab.yaml --cpus 64 --run-queues partitioned "
 	  "--overhead-context 2us",
 	  "A machine that is not there." },
+	{ "codec-sim calls.yaml --analyse -s edf-hsb,be-share=20%",
+	  "Deadlines, budgets and buffers by analysis." },
 	{ NULL, NULL }
 };
 static const struct cli_line exits[] = {
 	{ "0", "All went as expected." },
 	{ "1", "The run broke off: disk full, out of memory." },
 	{ "2", "Wrong command line or campaign." },
-	{ "3", "An expectation of the campaign was missed." },
+	{ "3", "An expectation of the campaign was missed; --analyse: a "
+	       "constraint was." },
 	{ "130", "Interrupted; results until then were written." },
 	{ NULL, NULL }
 };
@@ -288,6 +298,7 @@ void sim_options_parse(struct sim_options *o, int argc, char **argv)
 		.trace = raw.trace,
 		.json = raw.json,
 		.quiet = raw.quiet,
+		.analyse = raw.analyse,
 		.threads = raw.threads == UNSET ? usable_cpus()
 						: (unsigned)raw.threads,
 	};
