@@ -11,7 +11,7 @@
  * 1024 / weight later is its end.
  *
  * In virtual time 16 ns of weight 1024 are one: a task of weight 1 may be
- * served for four years before it ends.
+ * served for two years before it is 2^62.
  */
 #ifndef SCHEDULERS_BE_SHARE_H
 #define SCHEDULERS_BE_SHARE_H
@@ -43,10 +43,12 @@ static inline int be_flow_cmp(const struct be_flow *a, const struct be_flow *b)
 
 CR_TREE(be_flows, be_flow, node, be_flow_cmp)
 
-/** A new job of part @f has its start. */
-static inline void be_share_start(const struct be_share *s, struct be_flow *f)
+/** A new job of part @f has its start, which is returned. */
+static inline int64_t be_share_start(const struct be_share *s,
+				     struct be_flow *f)
 {
 	f->start = cr_ns_max(f->start, s->now);
+	return f->start;
 }
 
 /** The job of part @f, which waits in no queue here, is served. */
@@ -60,7 +62,7 @@ static inline void be_share_put(struct be_share *s, struct be_flow *f,
 				uint32_t id)
 {
 	f->id = id;
-	be_share_start(s, f);
+	(void)be_share_start(s, f);
 	RB_INSERT(be_flows, &s->waiting, f);
 	s->n++;
 }

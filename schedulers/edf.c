@@ -34,6 +34,9 @@
 
 /* So many drops without a frame done, and a task keeps its place. */
 #define LOST_IN_A_ROW 2u
+/* From here on are the places of best effort without a deadline: its start in
+ * virtual time, behind all deadlines. */
+#define BEHIND (INT64_C(1) << 62)
 
 struct edf_task {
 	RB_ENTRY(edf_task) node;
@@ -50,7 +53,7 @@ RB_HEAD(edf_tree, edf_task);
 struct edf_rq {
 	struct deadline_rq admitted; /* first: see deadline_admit.h */
 	struct edf_tree queue;
-	/* best effort with deadlines */
+	bool serves; /* best effort has deadlines: the rest is in use */
 	struct edf_task *front; /* has one: in the queue, or running */
 	struct be_share share;	/* the others that wait */
 	struct residual left;
@@ -82,6 +85,9 @@ static const struct cr_opt edf_options[] = {
 	{ .name = NULL },
 };
 
+/* Out of the way of the callbacks that run for every frame. */
+#define RARE __attribute__((noinline, cold))
+
 static bool edf_before(const struct cr_task *a, const struct cr_task *b,
 		       cr_ns now)
 {
@@ -89,10 +95,6 @@ static bool edf_before(const struct cr_task *a, const struct cr_task *b,
 	cr_ns y = CR_TASK_CONST(b, struct edf_task)->place;
 
 	(void)now;
-	if (x == y && x == CR_NEVER) {
-		x = CR_TASK_CONST(a, struct edf_task)->flow.start;
-		y = CR_TASK_CONST(b, struct edf_task)->flow.start;
-	}
 	return x != y ? x < y : a->id < b->id;
 }
 
@@ -118,7 +120,8 @@ static int edf_rq_init(struct cr_rq *rq)
 	struct edf_rq *e = CR_RQ(rq, struct edf_rq);
 
 	e->server.rule = (enum be_rule)CR_OPTS(rq, struct edf_opts)->be;
-	return e->server.rule != BE_BACKGROUND && rq->ncpu > 1 ? -EINVAL : 0;
+	e->serves = e->server.rule != BE_BACKGROUND;
+	return e->serves && rq->ncpu > 1 ? -EINVAL : 0;
 }
 
 static void edf_task_add(struct cr_rq *rq, struct cr_task *t, cr_ns now)
@@ -129,7 +132,7 @@ static void edf_task_add(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 	(void)now;
 	deadline_add(&e->admitted, t, &x->admitted);
 	e->stale = true;
-	if (e->server.rule != BE_BACKGROUND && t->cls != CR_BE)
+	if (e->serves && t->cls != CR_BE)
 		x->rest = residual_add(&e->left, t);
 }
 
@@ -141,16 +144,11 @@ static void edf_task_del(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 	(void)now;
 	deadline_del(&e->admitted, t, &x->admitted);
 	e->stale = true;
-	if (e->server.rule != BE_BACKGROUND && t->cls != CR_BE)
+	if (e->serves && t->cls != CR_BE)
 		residual_del(&e->left, t, x->rest);
 }
 
 /* --- best effort with deadlines --- */
-
-static bool is_served(const struct edf_rq *e, const struct cr_task *t)
-{
-	return t->cls == CR_BE && e->server.rule != BE_BACKGROUND;
-}
 
 /* The first to come after an instant at which nothing waited? What came while
  * the last job ran, or with its end, does not count as such. */
@@ -207,29 +205,75 @@ static void enqueue_served(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 		cr_kick_worst(rq, t, edf_before, now);
 }
 
-/* --- the queue --- */
-
-static void edf_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
-			cr_ns now)
+static void place_call(struct edf_task *x, const struct cr_task *t,
+		       enum cr_enq why)
 {
-	struct edf_rq *e = CR_RQ(rq, struct edf_rq);
-	struct edf_task *x = CR_TASK(t, struct edf_task);
-
-	if (e->server.rule != BE_BACKGROUND && after_idle(rq, why, now))
-		be_server_reset(&e->server, now);
-	if (is_served(e, t)) {
-		enqueue_served(rq, t, now);
-		return;
-	}
-	if (t->cls == CR_BE && why != CR_ENQ_REQUEUE)
-		be_share_start(&e->share, &x->flow);
 	if (why == CR_ENQ_NEXT && x->lost >= LOST_IN_A_ROW)
 		x->place = cr_ns_min(x->place, t->job.deadline);
 	else if (why != CR_ENQ_REQUEUE)
 		x->place = t->job.deadline;
-	RB_INSERT(edf_tree, &e->queue, x);
+}
+
+static void insert(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
+		   cr_ns now)
+{
+	RB_INSERT(edf_tree, &CR_RQ(rq, struct edf_rq)->queue,
+		  CR_TASK(t, struct edf_task));
 	if (why != CR_ENQ_REQUEUE)
 		cr_kick_worst(rq, t, edf_before, now);
+}
+
+/* Best effort, or a call beside best effort with deadlines. */
+RARE static void enqueue_other(struct cr_rq *rq, struct cr_task *t,
+			       enum cr_enq why, cr_ns now)
+{
+	struct edf_rq *e = CR_RQ(rq, struct edf_rq);
+	struct edf_task *x = CR_TASK(t, struct edf_task);
+
+	if (e->serves && after_idle(rq, why, now))
+		be_server_reset(&e->server, now);
+	if (t->cls == CR_BE && e->serves) {
+		enqueue_served(rq, t, now);
+		return;
+	}
+	if (t->cls != CR_BE)
+		place_call(x, t, why);
+	else if (why != CR_ENQ_REQUEUE)
+		x->place = BEHIND + be_share_start(&e->share, &x->flow);
+	insert(rq, t, why, now);
+}
+
+/* The same for a job that is over or has been interrupted. */
+RARE static void stop_more(struct edf_rq *e, struct cr_task *t,
+			   enum cr_stop why, cr_ns now)
+{
+	struct edf_task *x = CR_TASK(t, struct edf_task);
+
+	e->stopped = now;
+	if (t->cls != CR_BE || (why != CR_STOP_DROP && why != CR_STOP_DONE))
+		return;
+	be_share_done(&x->flow, t->weight, t->job.ran);
+	if (x == e->front)
+		leave_front(e, t);
+}
+
+/* --- the queue --- */
+
+/* Calls without best effort beside them are to pay for nothing of it. */
+static bool is_plain(const struct edf_rq *e, cr_ns deadline)
+{
+	return __builtin_expect(deadline < BEHIND && !e->serves, 1);
+}
+
+static void edf_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
+			cr_ns now)
+{
+	if (!is_plain(CR_RQ(rq, struct edf_rq), t->job.deadline)) {
+		enqueue_other(rq, t, why, now);
+		return;
+	}
+	place_call(CR_TASK(t, struct edf_task), t, why);
+	insert(rq, t, why, now);
 }
 
 static void edf_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
@@ -238,35 +282,46 @@ static void edf_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 	struct edf_task *x = CR_TASK(t, struct edf_task);
 
 	(void)now;
-	if (is_served(e, t) && x != e->front) {
+	if (t->cls == CR_BE && e->serves && x != e->front) {
 		be_share_remove(&e->share, &x->flow);
 		return;
 	}
 	RB_REMOVE(edf_tree, &e->queue, x);
-	if (x == e->front)
+	if (t->cls == CR_BE && x == e->front)
 		leave_front(e, t);
 }
 
-static struct cr_task *edf_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
+static struct cr_task *first_that_may(struct cr_rq *rq, unsigned cpu)
 {
 	struct edf_rq *e = CR_RQ(rq, struct edf_rq);
 	struct edf_task *x;
 
-	(void)now;
-	if (e->share.n)
-		(void)promote(rq);
 	RB_FOREACH (x, edf_tree, &e->queue) {
 		struct cr_task *t = cr_task_of(x);
 
 		if (!cr_may_run(rq, t, cpu))
 			continue;
 		RB_REMOVE(edf_tree, &e->queue, x);
-		if (x->place == CR_NEVER)
+		if (x->place >= BEHIND)
 			be_share_serve(&e->share, &x->flow);
 		t->slice = CR_NEVER;
 		return t;
 	}
 	return NULL;
+}
+
+RARE static struct cr_task *pick_served(struct cr_rq *rq, unsigned cpu)
+{
+	(void)promote(rq);
+	return first_that_may(rq, cpu);
+}
+
+static struct cr_task *edf_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
+{
+	(void)now;
+	if (CR_RQ(rq, struct edf_rq)->serves)
+		return pick_served(rq, cpu);
+	return first_that_may(rq, cpu);
 }
 
 static void edf_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
@@ -276,16 +331,12 @@ static void edf_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 	struct edf_task *x = CR_TASK(t, struct edf_task);
 
 	(void)cpu, (void)ran;
-	e->stopped = now;
 	if (why == CR_STOP_DROP)
 		x->lost++;
 	else if (why == CR_STOP_DONE)
 		x->lost = 0;
-	if (t->cls == CR_BE && (why == CR_STOP_DROP || why == CR_STOP_DONE)) {
-		be_share_done(&x->flow, t->weight, t->job.ran);
-		if (x == e->front)
-			leave_front(e, t);
-	}
+	if (!is_plain(e, x->place))
+		stop_more(e, t, why, now);
 }
 
 /* Best effort: the deadline it was given, if it has one now. */
