@@ -10,7 +10,7 @@
 #include "schedulers/policies.h"
 #include "task_set_rig.h"
 
-enum { SETS = 500, MAX_CPUS = 4, HORIZON = 96000 };
+enum { SETS = TEST_TRIES(500), MAX_CPUS = 4, HORIZON = 96000 };
 
 /* One server a CPU: 100 ns every us. */
 #define SERVERS "be-share=10%,be-period=1us,"

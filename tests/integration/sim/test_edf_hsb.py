@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""campaigns/edf-hsb has the shapes of the paper's Figure 3."""
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
+NS = "edf-hsb,reclaim=no,background=no"
+
+
+def play(name):
+    """Flows by scheduler and name; throughput in CPUs is added."""
+    path = ROOT / "campaigns" / "edf-hsb" / f"{name}.yaml"
+    done = subprocess.run([BUILD / "codec-sim", path, "--json", "--quiet"],
+                          capture_output=True, text=True, timeout=250)
+    assert done.returncode in (0, 3), done.stderr
+    runs = json.loads(done.stdout)
+    told = {}
+    for run in runs if isinstance(runs, list) else [runs]:
+        flows = {f["flow"]: f for f in run["flows"]}
+        for f in flows.values():
+            f["cpus"] = f["service_ns"] / 60e9
+        told[run["scheduler"]] = flows
+    return told
+
+
+def cpus(told, scheduler):
+    return told[scheduler]["generator"]["cpus"]
+
+
+def missed(told, scheduler, flow="decode"):
+    return told[scheduler][flow]["missed_share"]
+
+
+@pytest.mark.parametrize("name", ["v18-be36", "v22-be36"])
+def test_a_full_machine(name):
+    told = play(name)
+    nice5 = play(f"{name}-nice5")
+    for scheduler in ("edf-hsb", NS, "dwa"):
+        assert missed(told, scheduler, "display") == 0
+    assert missed(told, "edf-hsb") == 0
+    # both give best effort its share; one of them all that is left as well
+    assert cpus(told, NS) == pytest.approx(1.1, abs=0.003)
+    assert 1.1 <= cpus(told, "edf-hsb") < cpus(told, "cfs")
+    assert cpus(told, "edf-hsb") == pytest.approx(cpus(told, "dwa"), rel=0.01)
+    # what time sharing gives best effort more is what videos have less
+    assert cpus(told, "edf-hsb") < cpus(nice5, "cfs") < cpus(told, "cfs")
+    assert missed(told, "cfs") > missed(nice5, "cfs") > 0.5
+    assert missed(told, "fifo") > 0.5
+
+
+def test_slack_and_background_keep_22_videos_in_time():
+    told = play("v22-be36")
+    longest = {s: told[s]["decode"]["delay"]["max_ns"]
+               for s in ("edf-hsb", NS)}
+    assert missed(told, NS) > 0 == missed(told, "edf-hsb")
+    assert longest[NS] > 2 * longest["edf-hsb"]
+
+
+def test_best_effort_has_its_share_when_videos_are_too_many():
+    told = play("v23-be36")
+    assert cpus(told, "edf-hsb") >= 1.1 > cpus(told, "dwa")
+    assert missed(told, "edf-hsb", "display") == 0
+
+
+def test_with_room_for_all_schedulers_hardly_differ():
+    told = play("v11-be36")
+    assert all(missed(told, s) == 0 for s in told)
+    assert cpus(told, "edf-hsb") == pytest.approx(cpus(told, "cfs"), rel=0.01)
