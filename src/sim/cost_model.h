@@ -32,7 +32,8 @@ struct cost_model {
 /** The call that draws. */
 struct cost_source {
 	struct random random;
-	size_t call, next; /**< its number in the flow; trace: the next job  */
+	size_t call, next; /**< its number in the flow; trace: the job's, a
+				draw goes on to the next                     */
 };
 
 /**

@@ -176,6 +176,8 @@ static cr_ns cost(void *arg, struct sim_task *t)
 	struct sim_call *c = call_of(&t->core);
 
 	(void)arg;
+	/* a trace's costs are its frames', whichever are dropped here */
+	c->draws.next = (size_t)c->st.core.task.job.seq;
 	c->total = cost_model_draw(c->cost, &c->draws);
 	return c->total;
 }

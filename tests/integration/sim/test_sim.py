@@ -263,6 +263,32 @@ def test_a_trace_played_again_gives_the_same_schedule(campaign, tmp_path):
                int(b["codec_ns"][b["outcome"] == 0].sum())) == 0
 
 
+def test_in_a_replayed_overload_frames_keep_their_costs(campaign, tmp_path):
+    """A third of the frames is dropped, and the same ones again."""
+    first, again = tmp_path / "first.bin", tmp_path / "again.bin"
+    flow = "count: 3, period: 10ms, ring: 1, "
+    path = campaign(flow + "cost: {model: exponential, mean: 5ms}",
+                    duration="3s", more=NO_ADMISSION)
+    assert run(path, "--trace", first, "-s", "fifo").returncode == 0
+    path = campaign(flow + "arrival: {model: trace, file: first.bin}, "
+                    "cost: {model: trace, file: first.bin}",
+                    duration="3s", more=NO_ADMISSION)
+    assert run(path, "--trace", again, "-s", "fifo").returncode == 0
+    sys.path.insert(0, str(ROOT / "src" / "report"))
+    from codec_report.trace import read_trace
+
+    def turns(path):
+        jobs = read_trace(path).jobs
+        done = jobs["outcome"] == 0
+        return set(zip(*(jobs[column][done].tolist()
+                         for column in ("arrival", "start", "end"))))
+
+    a, b = turns(first), turns(again)
+    assert 400 < len(a) < 700
+    assert a <= b
+    assert len(b - a) <= 3  # what the end cut off had no cost to go by
+
+
 def test_flows_with_codecs_are_measured(campaign):
     told, code = result(campaign(
         "count: 4, in: {codec: pcmu}, out: {codec: pcma}", duration="2s"))
