@@ -116,7 +116,7 @@ void sim_remove(struct sim *s, struct sim_task *t);
 
 /** @t leaves at once, between two calls of sim_run(). A job under way stays
  * undone (t->started is true in gone()), what waits is shed as
- * CR_OUT_CANCELLED. For the end of a simulation. */
+ * CR_OUT_CANCELLED. Others get its CPU in the next sim_run(). */
 void sim_abandon(struct sim *s, struct sim_task *t);
 
 /** Call arrive() for @t at @at (>= now of its run queue), not at the time set
