@@ -257,8 +257,11 @@ static int take_over(struct core_switch *sw, cr_ns now, struct cr_err *e)
 	int rc = core_policy_start(c, &sw->policy);
 
 	if (rc)
-		return cr_fail(e, rc, "scheduler %s does not start: %s",
-			       sw->policy.ops->name, strerror(-rc));
+		return cr_fail(e, rc,
+			       "scheduler %s does not start on run queues of "
+			       "%u CPUs: %s",
+			       sw->policy.ops->name, c->rq[0].ncpu,
+			       strerror(-rc));
 	for (unsigned i = 0; i < sw->ntasks && !rc; i++)
 		rc = join(sw, sw->order[i], now, e);
 	for (unsigned i = 0; i < sw->ntasks && !rc; i++)
