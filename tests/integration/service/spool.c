@@ -85,6 +85,18 @@ void test_spool_wav(struct test_spool *s, const char *name, unsigned rate,
 	free(file);
 }
 
+void test_spool_endless(struct test_spool *s, const char *name)
+{
+	uint64_t samples = 16000 * 1800;
+	uint8_t head[WAV_HEADER_BYTES];
+
+	wav_header(head, 16000, samples);
+	test_spool_write(s, name, head, sizeof(head));
+	assert_int_equal(truncate(test_spool_path(s, name),
+				  (off_t)(sizeof(head) + 2 * samples)),
+			 0);
+}
+
 uint8_t *test_spool_read(struct test_spool *s, const char *name, size_t *n)
 {
 	FILE *f = fopen(test_spool_path(s, name), "r");

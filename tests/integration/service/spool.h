@@ -22,6 +22,9 @@ void test_speech(int16_t *pcm, size_t n, unsigned seed);
 /** Write @n samples of test_speech() at @rate as @name. */
 void test_spool_wav(struct test_spool *s, const char *name, unsigned rate,
 		    size_t n, unsigned seed);
+/** A sparse file of half an hour of silence at 16 kHz: many seconds of work.
+ */
+void test_spool_endless(struct test_spool *s, const char *name);
 void test_spool_write(struct test_spool *s, const char *name, const void *data,
 		      size_t n);
 /** The file's content, NUL behind it; free() it. Fails the test when there is

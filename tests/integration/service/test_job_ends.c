@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "job/spool.h"
@@ -90,6 +91,57 @@ static void a_job_is_cancelled_in_every_state(void **state)
 		       "done already");
 	assert_int_equal(test_spool_count(&sp), 3);
 	assert_true(test_spool_has(&sp, "s.awb"));
+	client_close(&c);
+	desk_close(&d);
+	test_spool_remove(&sp);
+}
+
+static void expect_failed(struct client *c, unsigned job, const char *why)
+{
+	char params[40];
+	json_t *o;
+
+	(void)snprintf(params, sizeof(params), "{'job': %u}", job);
+	o = client_ask(c, "job.query", params);
+	assert_string_equal(text(o, "state"), "failed");
+	if (!strstr(text(o, "why"), why))
+		fail_msg("%s", text(o, "why"));
+	json_decref(o);
+}
+
+/* What was true when a job was submitted is looked at again. */
+static void files_change_while_jobs_wait(void **state)
+{
+	struct test_spool sp;
+	struct client c;
+	struct desk d;
+	uint8_t *mine;
+	size_t n;
+
+	(void)state;
+	test_spool_make(&sp);
+	test_spool_wav(&sp, "long.wav", 16000, LONG, 1);
+	test_spool_wav(&sp, "s.wav", 16000, 320, 1);
+	test_spool_wav(&sp, "t.wav", 16000, 320, 1);
+	test_spool_wav(&sp, "u.wav", 16000, 320, 1);
+	desk_open(&d, &(struct desk_options){ .spool = sp.dir, .jobs = 1 });
+	client_open(&c, &d, NULL);
+	client_do(&c, "job.submit", "{'in': 'long.wav', 'out': 'long.awb'}");
+	client_do(&c, "job.submit", "{'in': 's.wav', 'out': 's.awb'}");
+	client_do(&c, "job.submit", "{'in': 't.wav', 'out': 't.awb'}");
+	client_do(&c, "job.submit", "{'in': 'u.wav', 'out': 'u.awb'}");
+	test_spool_write(&sp, "s.awb", "mine", 4);
+	test_spool_wav(&sp, "t.wav", 8000, 320, 1);
+	assert_int_equal(remove(test_spool_path(&sp, "u.wav")), 0);
+	client_do(&c, "job.cancel", "{'job': 1}");
+	desk_wait_for(&d, &c.jobs_ended, 4);
+	expect_failed(&c, 2, "s.awb: File exists");
+	expect_failed(&c, 3, "another sample rate");
+	expect_failed(&c, 4, "u.wav: No such file");
+	mine = test_spool_read(&sp, "s.awb", &n);
+	assert_string_equal((char *)mine, "mine");
+	free(mine);
+	assert_int_equal(test_spool_count(&sp), 4);
 	client_close(&c);
 	desk_close(&d);
 	test_spool_remove(&sp);
@@ -212,6 +264,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_job_is_cancelled_in_every_state),
+		cmocka_unit_test(files_change_while_jobs_wait),
 		cmocka_unit_test(cancels_at_any_moment_leave_nothing),
 		cmocka_unit_test(the_nodes_end_cancels_all),
 		cmocka_unit_test(a_job_outlives_its_session),

@@ -210,8 +210,8 @@ static void a_file_broken_in_the_middle_fails_and_leaves_nothing(void **state)
 	test_spool_remove(&sp);
 }
 
-/* Ten thousand at once: so many are taken, the others told why; all that were
- * taken end, and the oldest are forgotten. */
+/* Ten thousand behind one that takes long: so many are taken, the others told
+ * why; all that were taken end, and the oldest are forgotten. */
 static void ten_thousand_jobs_get_an_answer_each(void **state)
 {
 	enum { JOBS = 10000, ROOM = 2000 };
@@ -219,15 +219,17 @@ static void ten_thousand_jobs_get_an_answer_each(void **state)
 	struct client c;
 	struct desk d;
 	char params[100];
-	unsigned taken = 0;
+	unsigned taken = 1;
 	json_t *o;
 
 	(void)state;
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 8000, 160, 1);
-	desk_open(&d,
-		  &(struct desk_options){ .spool = sp.dir, .max_jobs = ROOM });
+	test_spool_endless(&sp, "endless.wav");
+	desk_open(&d, &(struct desk_options){
+			      .spool = sp.dir, .jobs = 1, .max_jobs = ROOM });
 	client_open(&c, &d, NULL);
+	client_do(&c, "job.submit", "{'in': 'endless.wav', 'out': 'e.awb'}");
 	for (unsigned i = 0; i < JOBS; i++) {
 		struct cr_err e = { "" };
 		json_t *result = NULL, *error = NULL;
@@ -245,17 +247,18 @@ static void ten_thousand_jobs_get_an_answer_each(void **state)
 		json_decref(result);
 		json_decref(error);
 	}
-	assert_true(taken >= ROOM);
+	assert_int_equal(taken, ROOM);
+	client_do(&c, "job.cancel", "{'job': 1}");
 	desk_wait_for(&d, &c.jobs_ended, taken);
 	o = client_ask(&c, "stats", NULL);
-	assert_int_equal(desk_number(o, "jobs.done"), taken);
-	assert_int_equal(desk_number(o, "jobs.refused"), JOBS - taken);
+	assert_int_equal(desk_number(o, "jobs.done"), ROOM - 1);
+	assert_int_equal(desk_number(o, "jobs.cancelled"), 1);
+	assert_int_equal(desk_number(o, "jobs.refused"), JOBS + 1 - ROOM);
 	assert_int_equal(desk_number(o, "jobs.running"), 0);
 	json_decref(o);
-	assert_int_equal(test_spool_count(&sp), 1 + taken);
-	if (taken > 1000)
-		client_refused(&c, "job.query", "{'job': 1}", RPC_NO_SUCH_JOB,
-			       "the last 1000");
+	assert_int_equal(test_spool_count(&sp), 2 + ROOM - 1);
+	client_refused(&c, "job.query", "{'job': 1}", RPC_NO_SUCH_JOB,
+		       "the last 1000");
 	client_close(&c);
 	desk_close(&d);
 	test_spool_remove(&sp);
