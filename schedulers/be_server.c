@@ -162,6 +162,8 @@ void be_server_refund(struct be_server *s)
 {
 	const struct be_undo *u = &s->undo;
 
+	if (u->spent)
+		return;
 	s->since -= u->work;
 	s->npast -= u->own;
 	s->at = u->at;
@@ -171,8 +173,13 @@ void be_server_refund(struct be_server *s)
 		s->far = u->far;
 		s->has_far = u->has_far;
 	}
-	s->undo.work = 0;
-	s->undo.own = false;
+	s->undo.spent = true;
+}
+
+void be_server_charge(struct be_server *s, cr_ns now, cr_ns over)
+{
+	(void)be_server_promise(s, now, over);
+	s->undo.spent = true;
 }
 
 void be_server_reset(struct be_server *s, cr_ns now)

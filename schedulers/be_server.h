@@ -37,6 +37,10 @@
  * that joins in the middle of best-effort work has its own promise from the
  * next instant on at which nothing waits.
  *
+ * A machine may be slower than it was when costs were measured. Whatever
+ * anybody runs beyond its worst case is charged as if best effort had asked for
+ * it.
+ *
  * One CPU: on several, no capacity of intervals is known that would do.
  */
 #ifndef SCHEDULERS_BE_SERVER_H
@@ -68,6 +72,7 @@ struct be_undo {
 	bool busy, has_far;
 	bool moved; /**< past jobs have become far */
 	bool own;   /**< the job is past[npast - 1] */
+	bool spent; /**< there is nothing to undo */
 };
 
 /** Zero, with a rule, is a server that has promised nothing. */
@@ -96,6 +101,10 @@ cr_ns be_server_promise(struct be_server *s, cr_ns at, cr_ns work);
 
 /** The job of the last promise was not run and will not be. */
 void be_server_refund(struct be_server *s);
+
+/** Somebody ran @over longer than its worst case until @now: that is taken
+ * from best effort, whose next promises are the later for it. */
+void be_server_charge(struct be_server *s, cr_ns now, cr_ns over);
 
 /** There was an instant, at @now at the latest, at which nothing waited. */
 void be_server_reset(struct be_server *s, cr_ns now);

@@ -248,8 +248,11 @@ RARE static void stop_more(struct edf_rq *e, struct cr_task *t,
 			   enum cr_stop why, cr_ns now)
 {
 	struct edf_task *x = CR_TASK(t, struct edf_task);
+	cr_ns over = t->job.ran - deadline_worst_case(t);
 
 	e->stopped = now;
+	if (e->serves && why == CR_STOP_DONE && over > 0)
+		be_server_charge(&e->server, now, over);
 	if (t->cls != CR_BE || (why != CR_STOP_DROP && why != CR_STOP_DONE))
 		return;
 	be_share_done(&x->flow, t->weight, t->job.ran);

@@ -288,6 +288,28 @@ static void a_refund_and_a_reset_leave_no_trace(void **state)
 	}
 }
 
+/* As if best effort had asked for what somebody ran too long; and that is not
+ * given back with a job that did not run. */
+static void overruns_are_taken_from_best_effort(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 5; i++) {
+		struct be_server a = { .rule = rules[i] }, b = a;
+		struct residual r = { .nsums = 0 };
+		struct cr_task call = call_of(100, 100, 50);
+
+		(void)residual_add(&r, &call);
+		be_server_curve(&a, &r, 0, 1);
+		be_server_curve(&b, &r, 0, 1);
+		be_server_charge(&a, 10, 50);
+		be_server_refund(&a);
+		(void)be_server_promise(&b, 10, 50);
+		assert_int_equal(be_server_promise(&a, 10, 20),
+				 be_server_promise(&b, 10, 20));
+		assert_true(be_server_check(&a));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +323,7 @@ int main(void)
 			a_full_history_is_coarsened_against_best_effort),
 		cmocka_unit_test(two_line_approx_counts_all_work_before),
 		cmocka_unit_test(a_refund_and_a_reset_leave_no_trace),
+		cmocka_unit_test(overruns_are_taken_from_best_effort),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
