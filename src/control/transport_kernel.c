@@ -148,17 +148,26 @@ static int kernel_connect(struct transport *t, const struct transport_addr *to,
 	return 0;
 }
 
-static int transmit(const struct kernel *k, struct sctp_sndinfo *info,
+/* Not sctp_sendv(), which forgets its flags: a message to an association that
+ * has just gone would be a SIGPIPE (RFC 6458 section 5.3.4). */
+static int transmit(const struct kernel *k, const struct sctp_sndinfo *info,
 		    const void *data, size_t bytes)
 {
+	_Alignas(struct cmsghdr) unsigned char
+		control[CMSG_SPACE(sizeof(struct sctp_sndinfo))] = { 0 };
 	struct iovec iov = { .iov_base = (void *)(uintptr_t)data,
 			     .iov_len = bytes };
+	struct msghdr m = { .msg_iov = &iov,
+			    .msg_iovlen = bytes ? 1 : 0,
+			    .msg_control = control,
+			    .msg_controllen = sizeof(control) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
 
-	return sctp_sendv(k->fd, &iov, bytes ? 1 : 0, NULL, 0, info,
-			  sizeof(*info), SCTP_SENDV_SNDINFO,
-			  MSG_NOSIGNAL | MSG_DONTWAIT) < 0
-		       ? -errno
-		       : 0;
+	c->cmsg_level = IPPROTO_SCTP;
+	c->cmsg_type = SCTP_SNDINFO;
+	c->cmsg_len = CMSG_LEN(sizeof(*info));
+	memcpy(CMSG_DATA(c), info, sizeof(*info));
+	return sendmsg(k->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
 static int kernel_send(struct transport *t, uint32_t assoc, uint16_t stream,

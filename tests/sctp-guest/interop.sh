@@ -12,6 +12,7 @@ failed=0
 gone() {
 	for _ in $(seq 1200); do
 		grep -q "peer gone" "$log" && return
+		kill -0 $server || return
 		sleep 0.05
 	done
 	return 1
@@ -35,8 +36,10 @@ pair() {
 			echo "ok: $3 client, $1 server, $host, UDP port $4"
 		else
 			echo "FAIL: $3 client, $1 server, $host; the server said:"
-			kill $server 2>/dev/null
 			cat "$log"
+			kill $server 2>/dev/null
+			wait $server
+			echo "and ended with $?"
 			failed=1
 		fi
 	done
