@@ -13,7 +13,7 @@ struct sim_options {
 	const char *out;      /**< run folder, or NULL */
 	const char *trace;    /**< file, or NULL */
 	bool json, quiet;
-	bool analyse; /**< do not play it */
+	bool analyse;	  /**< do not play it */
 	unsigned threads; /**< to simulate in, >= 1 */
 };
 
