@@ -21,7 +21,7 @@
 #include "schedulers/registry.h"
 #include "sim_rig.h"
 
-enum { CALLS = 24, ROUNDS = 25, NB = 160, JOBS = CALLS * ROUNDS };
+enum { CALLS = 24, ROUNDS = 15, NB = 160, JOBS = CALLS * ROUNDS };
 #define WAKER UINT32_MAX
 #define PTIME (20 * CR_MS)
 
