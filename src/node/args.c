@@ -168,3 +168,24 @@ int args_enum(struct args *a, const char *key, const char *const *names,
 			nearest_hint(text, names, hint, sizeof(hint)));
 	return dflt;
 }
+
+unsigned args_mode(struct args *a, const struct cr_codec *codec)
+{
+	const char *name = args_string(a, "mode", NULL);
+	const char *names[33];
+	char hint[200];
+	unsigned n;
+	int found;
+
+	if (!name)
+		return codec->default_mode;
+	found = cr_codec_mode_find(codec, name);
+	if (found >= 0)
+		return (unsigned)found;
+	for (n = 0; n < codec->nmodes && n < 32; n++)
+		names[n] = codec->modes[n].name;
+	names[n] = NULL;
+	(void)args_fail(a, "mode", "%s has no mode '%s'; %s", codec->name, name,
+			nearest_hint(name, names, hint, sizeof(hint)));
+	return codec->default_mode;
+}

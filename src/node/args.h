@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "cr/codec.h"
 #include "cr/error.h"
 #include "cr/time.h"
 
@@ -37,6 +38,8 @@ cr_ns args_time(struct args *a, const char *key, cr_ns min, cr_ns max,
 /** Index of the member in @names (NULL-terminated), or @dflt. */
 int args_enum(struct args *a, const char *key, const char *const *names,
 	      int dflt);
+/** Index of the mode of @codec that the member "mode" names, or its default. */
+unsigned args_mode(struct args *a, const struct cr_codec *codec);
 /** The member as it is, or NULL. */
 const json_t *args_member(const struct args *a, const char *key);
 bool args_has(const struct args *a, const char *key);

@@ -54,27 +54,6 @@ static const struct cr_codec *codec_of(struct args *a)
 	return NULL;
 }
 
-static unsigned mode_of(struct args *a, const struct cr_codec *codec)
-{
-	const char *names[33];
-	const char *name = args_string(a, "mode", NULL);
-	unsigned n;
-	int mode;
-	char hint[200];
-
-	if (!name)
-		return codec->default_mode;
-	mode = cr_codec_mode_find(codec, name);
-	if (mode >= 0)
-		return (unsigned)mode;
-	for (n = 0; n < codec->nmodes && n < 32; n++)
-		names[n] = codec->modes[n].name;
-	names[n] = NULL;
-	(void)args_fail(a, "mode", "%s has no mode '%s'; %s", codec->name, name,
-			nearest_hint(name, names, hint, sizeof(hint)));
-	return 0;
-}
-
 static int side_of(struct pipeline_side *s, uint8_t *pt, struct args *a)
 {
 	const struct cr_codec *codec = codec_of(a);
@@ -83,7 +62,7 @@ static int side_of(struct pipeline_side *s, uint8_t *pt, struct args *a)
 	if (!codec)
 		return -EINVAL;
 	s->codec = codec;
-	s->cfg.mode = mode_of(a, codec);
+	s->cfg.mode = args_mode(a, codec);
 	s->cfg.dtx = args_bool(a, "dtx", false);
 	rate = args_int(a, "rate", 8000, 16000, codec->sample_rate);
 	if (rate != 8000 && rate != 16000)
