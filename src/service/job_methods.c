@@ -4,62 +4,17 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
-#include "base/nearest.h"
 #include "node/args.h"
-#include "service/service_impl.h"
+#include "service/methods.h"
+#include "service/request.h"
 
-#define LIST_MAX 200
-
-static json_t *refuse(struct rpc_error *err, int code)
-{
-	err->code = code;
-	return NULL;
-}
-
+/* What is no other refusal is about a file. */
 static int code_of(int err)
 {
-	switch (err) {
-	case -EINVAL:
-		return RPC_INVALID_PARAMS;
-	case -EEXIST:
-	case -EBUSY:
-		return RPC_CONFLICT;
-	case -ENOSPC:
-	case -EMFILE:
-	case -ENFILE:
-		return RPC_NO_CAPACITY;
-	case -ENOTSUP:
-		return RPC_UNSUPPORTED;
-	case -ENOMEM:
-		return RPC_INTERNAL;
-	default:
-		return RPC_BAD_FILE;
-	}
-}
+	int code = request_code(err);
 
-static int mode_of(struct args *a, const struct cr_codec *codec, unsigned *mode)
-{
-	const char *name = args_string(a, "mode", NULL);
-	const char *names[33];
-	char hint[200];
-	unsigned n;
-	int found;
-
-	*mode = codec->default_mode;
-	if (!name)
-		return 0;
-	found = cr_codec_mode_find(codec, name);
-	if (found >= 0) {
-		*mode = (unsigned)found;
-		return 0;
-	}
-	for (n = 0; n < codec->nmodes && n < 32; n++)
-		names[n] = codec->modes[n].name;
-	names[n] = NULL;
-	return args_fail(a, "mode", "%s has no mode '%s'; %s", codec->name,
-			 name, nearest_hint(name, names, hint, sizeof(hint)));
+	return code == RPC_INTERNAL && err != -ENOMEM ? RPC_BAD_FILE : code;
 }
 
 static int name_of(struct args *a, const char *key, char *name)
@@ -97,7 +52,8 @@ static int options_of(struct args *a, struct job_cfg *cfg)
 		return args_fail(a, "dtx", "WAV output has none");
 	if (a->failed)
 		return -EINVAL;
-	return mode_of(a, audio_codec(cfg->to.kind), &cfg->mode);
+	cfg->mode = args_mode(a, audio_codec(cfg->to.kind));
+	return a->failed ? -EINVAL : 0;
 }
 
 static int job_params(struct job_cfg *cfg, const json_t *params,
@@ -126,32 +82,23 @@ json_t *job_submit(void *arg, struct rpc_peer *peer, const json_t *params,
 	if (sv->draining) {
 		(void)cr_fail(&err->why, 0,
 			      "draining: this node takes no new jobs");
-		return refuse(err, RPC_DRAINING);
+		return request_refuse(err, RPC_DRAINING);
 	}
 	ret = job_params(&cfg, params, &err->why);
 	if (!ret)
 		ret = node_job_submit(sv->node, &cfg, s ? s->id : "", &j,
 				      &err->why);
-	return ret ? refuse(err, code_of(ret)) : node_job_json(j);
+	return ret ? request_refuse(err, code_of(ret)) : node_job_json(j);
 }
 
 /* The job that the member "job" names, or NULL with @err. */
 static struct job *job_named(struct service *sv, const json_t *params,
 			     struct rpc_error *err)
 {
-	static const char *const known[] = { "job", NULL };
-	struct args a = args_of(params, "", known, &err->why);
-	uint32_t id = (uint32_t)args_int(&a, "job", 1, UINT32_MAX, 0);
-	struct job *j;
+	uint32_t id = request_id(params, "job", err);
+	struct job *j = id ? node_job_find(sv->node, id) : NULL;
 
-	if (!a.failed && !id)
-		(void)args_fail(&a, "job", "is missing: which job?");
-	if (a.failed) {
-		err->code = RPC_INVALID_PARAMS;
-		return NULL;
-	}
-	j = node_job_find(sv->node, id);
-	if (!j) {
+	if (id && !j) {
 		(void)cr_fail(&err->why, 0,
 			      "there is no job %" PRIu32
 			      "; of those that are over the last %d are kept",
@@ -182,7 +129,7 @@ json_t *job_cancel(void *arg, struct rpc_peer *peer, const json_t *params,
 	if (node_job_cancel(sv->node, j)) {
 		(void)cr_fail(&err->why, 0, "job %" PRIu32 " is %s already",
 			      j->cfg.id, job_state_name(j->state));
-		return refuse(err, RPC_CONFLICT);
+		return request_refuse(err, RPC_CONFLICT);
 	}
 	return node_job_json(j);
 }
@@ -190,22 +137,19 @@ json_t *job_cancel(void *arg, struct rpc_peer *peer, const json_t *params,
 json_t *job_list(void *arg, struct rpc_peer *peer, const json_t *params,
 		 struct rpc_error *err)
 {
-	static const char *const known[] = { "after", "limit", NULL };
 	struct service *sv = arg;
-	struct args a = args_of(params, "", known, &err->why);
-	uint32_t after = (uint32_t)args_int(&a, "after", 0, UINT32_MAX, 0);
-	int64_t limit = args_int(&a, "limit", 1, LIST_MAX, 50);
+	struct request_page page;
 	const struct job *j;
 	json_t *jobs;
 
 	(void)peer;
-	if (a.failed)
-		return refuse(err, RPC_INVALID_PARAMS);
+	if (!request_page(&page, params, err))
+		return NULL;
 	jobs = json_array();
-	for (; limit && (j = node_job_after(sv->node, after)); limit--) {
-		after = j->cfg.id;
+	while (page.limit-- && (j = node_job_after(sv->node, page.after))) {
+		page.after = j->cfg.id;
 		(void)json_array_append_new(jobs, node_job_json(j));
 	}
 	return json_pack("{s:o,s:b}", "jobs", jobs, "more",
-			 node_job_after(sv->node, after) != NULL);
+			 node_job_after(sv->node, page.after) != NULL);
 }

@@ -103,6 +103,16 @@ static void peer_gone(void *arg, struct rpc_peer *peer, const char *reason)
 		(void)evtimer_add(s->grace, &grace);
 }
 
+struct session *session_of(struct rpc_peer *peer, struct rpc_error *err)
+{
+	if (!peer->owner)
+		(void)cr_fail(&err->why, 0,
+			      "no session: it was taken over by another "
+			      "association (hello with \"resume\"); connect "
+			      "anew");
+	return peer->owner;
+}
+
 /* The session that may be taken over: waiting, or still held by an association
  * whose death has not been noticed yet. Its id is a secret. */
 static struct session *session_named(struct service *sv, const char *id)

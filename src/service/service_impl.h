@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The service's insides, shared by service.c and methods.c only.
+ * The service's insides, shared by service.c and the methods only.
  */
 #ifndef SERVICE_SERVICE_IMPL_H
 #define SERVICE_SERVICE_IMPL_H
@@ -34,15 +34,8 @@ struct service {
 
 extern const struct rpc_method service_methods[];
 
-/** Methods of jobs (job_methods.c). */
-json_t *job_submit(void *arg, struct rpc_peer *peer, const json_t *params,
-		   struct rpc_error *err);
-json_t *job_query(void *arg, struct rpc_peer *peer, const json_t *params,
-		  struct rpc_error *err);
-json_t *job_cancel(void *arg, struct rpc_peer *peer, const json_t *params,
-		   struct rpc_error *err);
-json_t *job_list(void *arg, struct rpc_peer *peer, const json_t *params,
-		 struct rpc_error *err);
+/** The session of @peer, or NULL with the reason in @err. */
+struct session *session_of(struct rpc_peer *peer, struct rpc_error *err);
 
 /** Move the calls and the identity of session @id to @to, whose association
  * has just said hello. An association that still held it has no session any

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the methods have in common: the parameters that several have, and
+ * refusals.
+ *
+ * Thread rule: the event base's thread.
+ */
+#ifndef SERVICE_REQUEST_H
+#define SERVICE_REQUEST_H
+
+#include "control/rpc_server.h"
+
+/** Refuse with @code; err->why has been filled. Always NULL. */
+json_t *request_refuse(struct rpc_error *err, int code);
+
+/** -errno of the node as a code of the protocol. */
+int request_code(int err);
+
+/** For methods without parameters: false, with @err, when @params says
+ * anything. */
+bool request_is_empty(const json_t *params, struct rpc_error *err);
+
+/** The number that the only member, @key, gives; 0, with @err: none. */
+uint32_t request_id(const json_t *params, const char *key,
+		    struct rpc_error *err);
+
+/** A part of a list: @limit entries with ids above @after. */
+struct request_page {
+	uint32_t after;
+	unsigned limit;
+};
+
+/** The page that @params asks for. False, with @err: nonsense. */
+bool request_page(struct request_page *page, const json_t *params,
+		  struct rpc_error *err);
+
+#endif
