@@ -24,6 +24,7 @@
 #include "engine/live.h"
 #include "engine/release.h"
 #include "media/pipeline.h"
+#include "media/recent.h"
 #include "media/rtp.h"
 
 /** What two threads write shares no cache line: each would wait for the other
@@ -147,6 +148,7 @@ struct call {
 	uint16_t seq_out;
 
 	struct call_counters count;
+	struct recent cost; /**< of frames done, sending included, ns */
 
 	/** The other direction of the same conversation, whose encoder obeys
 	 * the CMRs received here: its id and SSRC, see call_pair(); 0: none. A

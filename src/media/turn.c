@@ -106,6 +106,7 @@ static void finish(struct turn_worker *w, struct turn_letter *letter, cr_ns now,
 	if (job->outcome == CR_OUT_DONE) {
 		count_delay(w, c, job);
 		call_count(&c->count.done, 1);
+		recent_put(&c->cost, job->codec_ns + sending);
 		if (letter->failed)
 			job->outcome = CR_OUT_SEND_FAILED;
 	} else {

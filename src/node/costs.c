@@ -3,13 +3,14 @@
  * What a packet of each codec pair costs on this machine.
  *
  * The first guess is a quick measurement of decoder and encoder on synthetic
- * speech, and of sending; later the mean follows the calls, their sending
- * included: an average that forgets with a time constant of LEARN_FRAMES
- * frames.
+ * speech, and of sending; when enough frames have been transcoded it follows
+ * the calls, their sending included (cost/learner.h). Calls are timed by the
+ * clock on the wall: what takes the CPU from a worker counts, too.
  */
 #include "node/costs.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,8 +24,6 @@
 /* Sends per round, and rounds: some 0.5 ms of CPU time together. */
 #define SEND_PACKETS 16u
 #define SEND_ROUNDS 9u
-/* Frames after which an old measurement counts a third (e^-1). */
-#define LEARN_FRAMES 5000u
 /* Codecs and modes make a few hundred pairs; a peer that asks for ever other
  * spin times shall not fill the memory. */
 #define ENTRIES_MAX 4096u
@@ -201,17 +200,12 @@ struct cost_entry *costs_get(struct costs *c, const struct pipeline_cfg *media,
 	return entry;
 }
 
-void costs_learn(struct cost_entry *entry, uint64_t frames, cr_ns ns)
+void costs_learn(struct cost_entry *entry, const uint32_t *ns, unsigned n)
 {
-	uint64_t old =
-		entry->learned < LEARN_FRAMES ? entry->learned : LEARN_FRAMES;
-
-	if (!frames)
+	if (!n)
 		return;
-	entry->cost.mean =
-		(cr_ns)(((double)entry->cost.mean * (double)old + (double)ns) /
-			(double)(old + frames));
-	entry->learned += frames;
+	cost_learner_add(&entry->learner, ns, n);
+	(void)cost_learner_cost(&entry->learner, &entry->cost);
 }
 
 int64_t costs_load_ppm(const struct costs *c)
@@ -228,12 +222,14 @@ json_t *costs_json(const struct costs *c)
 	json_t *list = json_array();
 
 	for (const struct cost_entry *e = c->first; e; e = e->next) {
+		const struct cr_cost *cost = &e->cost;
 		json_t *o = json_pack(
-			"{s:s,s:i,s:f,s:f,s:I,s:f}", "pair", e->name, "calls",
-			e->calls, "mean_us", (double)e->cost.mean / 1e3,
-			"p99_us", (double)e->cost.p99 / 1e3, "learned_frames",
-			(json_int_t)e->learned, "calls_per_core",
-			(double)e->period / (double)e->cost.mean);
+			"{s:s,s:i,s:f,s:f,s:f,s:I,s:f}", "pair", e->name,
+			"calls", e->calls, "mean_us", (double)cost->mean / 1e3,
+			"stddev_us", sqrt((double)cost->variance_ns2) / 1e3,
+			"p99_us", (double)cost->p99 / 1e3, "learned_frames",
+			(json_int_t)e->learner.frames, "calls_per_core",
+			(double)e->period / (double)cost->mean);
 
 		(void)json_array_append_new(list, o);
 	}

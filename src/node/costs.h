@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a frame of each codec pair costs on this machine: measured once when
- * the pair is first asked for, then learned from the calls that run.
+ * What a frame of each codec pair costs on this machine (mean, variance, 99th
+ * percentile): measured once when the pair is first asked for, then learned
+ * from the calls that run.
  * Control thread.
  */
 #ifndef NODE_COSTS_H
@@ -9,6 +10,7 @@
 
 #include <jansson.h>
 
+#include "cost/learner.h"
 #include "media/pipeline.h"
 #include "cr/sched.h"
 
@@ -18,9 +20,9 @@ struct costs;
 struct cost_entry {
 	char name[96];	     /**< "pcmu>amr/12.2@20ms"              */
 	struct cr_cost cost; /**< CPU time per packet               */
-	uint64_t learned;    /**< frames that the mean rests on      */
-	unsigned calls;	     /**< running now                        */
-	cr_ns period;	     /**< between two packets                */
+	struct cost_learner learner;
+	unsigned calls; /**< running now                        */
+	cr_ns period;	/**< between two packets                */
 	struct cost_entry *next;
 };
 
@@ -35,8 +37,9 @@ void costs_free(struct costs *c); /**< NULL is fine */
 struct cost_entry *costs_get(struct costs *c, const struct pipeline_cfg *media,
 			     cr_ns period, struct cr_err *e);
 
-/** @frames more packets of @entry have taken @ns altogether. */
-void costs_learn(struct cost_entry *entry, uint64_t frames, cr_ns ns);
+/** @n more packets of @entry have taken @ns[] each. Its cost follows when there
+ * are LEARNER_ENOUGH of them. */
+void costs_learn(struct cost_entry *entry, const uint32_t *ns, unsigned n);
 
 /** Measured load of all running calls, ppm of one CPU. */
 int64_t costs_load_ppm(const struct costs *c);

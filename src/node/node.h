@@ -36,8 +36,7 @@ struct node_call {
 	void *owner;	   /**< the session; the user's               */
 	enum node_end why; /**< once ending                           */
 	bool ending;
-	uint64_t learned_frames; /**< already told to costs_learn()   */
-	uint64_t learned_ns;
+	unsigned learned; /**< of its recent costs, told to costs_learn() */
 	cr_ns started;
 	struct node *node;
 	RB_ENTRY(node_call) by_id;

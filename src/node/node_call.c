@@ -325,10 +325,21 @@ static void keep_sums(struct node *n, const struct call_counters *count)
 #undef ADD
 }
 
+/* Of a call that does more than RECENT_TIMES frames between two looks only the
+ * latest count. */
+static void learn_from(struct node_call *nc)
+{
+	uint32_t ns[RECENT_TIMES];
+	unsigned n = recent_take(&nc->call->cost, &nc->learned, ns);
+
+	costs_learn(nc->cost, ns, n);
+}
+
 static void bury(struct node *n, struct node_call *nc)
 {
 	n->cfg.ended(n->cfg.arg, nc);
 	keep_sums(n, &nc->call->count);
+	learn_from(nc);
 	RB_REMOVE(node_tree, &n->calls, nc);
 	n->ncalls--;
 	if (nc->call->cfg.port_fd >= 0)
@@ -415,18 +426,6 @@ void node_learn(struct node *n)
 {
 	struct node_call *nc;
 
-	RB_FOREACH (nc, node_tree, &n->calls) {
-		const struct call_counters *k = &nc->call->count;
-		uint64_t frames =
-			atomic_load_explicit(&k->done, memory_order_relaxed);
-		uint64_t ns =
-			atomic_load_explicit(&k->busy_ns, memory_order_relaxed);
-
-		/* read in this order the pair may be one frame apart; over
-		 * a second's frames that does not matter */
-		costs_learn(nc->cost, frames - nc->learned_frames,
-			    (cr_ns)(ns - nc->learned_ns));
-		nc->learned_frames = frames;
-		nc->learned_ns = ns;
-	}
+	RB_FOREACH (nc, node_tree, &n->calls)
+		learn_from(nc);
 }

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Costs learned from the frames of a real node: every frame done counts once,
+ * those of calls that have gone, too, and new calls are admitted with what was
+ * learned.
+ */
+#include "cmocka_cr.h"
+
+#include <string.h>
+
+#include "rig.h"
+
+enum { NB = 160 };
+
+static const uint8_t silence[NB] = { 0xff };
+
+#define CALL "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'amr'}}"
+
+static void look(struct rig *r)
+{
+	json_decref(node_stats(r->node));
+}
+
+/* With a look often enough to miss none. */
+static void echo(struct rig_sender *s, unsigned n)
+{
+	struct rtp_packet p;
+	uint8_t buf[2048];
+
+	while (n--) {
+		rig_send(s, silence, NB);
+		assert_true(rig_receive(s->rig, buf, &p));
+		if (n % 16 == 0)
+			look(s->rig);
+	}
+}
+
+struct book {
+	struct rig *rig;
+	unsigned want;
+	json_t *row;
+};
+
+/* The only row of the cost table, and whether all frames are in it: a packet
+ * leaves before its frame is counted. */
+static bool has_learned(void *arg)
+{
+	struct book *b = arg;
+	json_t *o;
+
+	look(b->rig);
+	o = node_capacity(b->rig->node);
+	json_decref(b->row);
+	b->row = json_incref(json_array_get(json_object_get(o, "costs"), 0));
+	json_decref(o);
+	return json_integer_value(json_object_get(b->row, "learned_frames")) >=
+	       b->want;
+}
+
+static void learned(struct rig *r, unsigned want, const struct cr_cost *cost)
+{
+	struct book b = { r, want, NULL };
+	double us;
+
+	assert_true(rig_wait(r, has_learned, &b));
+	assert_string_equal(json_string_value(json_object_get(b.row, "pair")),
+			    "pcmu>amr/12.2@20ms");
+	assert_int_equal(
+		json_integer_value(json_object_get(b.row, "learned_frames")),
+		want);
+	us = json_real_value(json_object_get(b.row, "mean_us"));
+	assert_int_equal((cr_ns)(us * 1e3 + .5), cost->mean);
+	us = json_real_value(json_object_get(b.row, "p99_us"));
+	assert_int_equal((cr_ns)(us * 1e3 + .5), cost->p99);
+	us = json_real_value(json_object_get(b.row, "stddev_us"));
+	assert_true(us > 0);
+	json_decref(b.row);
+}
+
+static void new_calls_are_admitted_with_what_was_learned(void **state)
+{
+	const struct rig_options o = { .workers = 1 };
+	struct cr_cost first, now;
+	struct node_call *nc;
+	struct rig_sender s;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &o);
+	nc = rig_call(&r, CALL);
+	first = nc->cost->cost;
+	s = rig_sender(&r, nc, NB);
+	echo(&s, LEARNER_ENOUGH - 1);
+	learned(&r, LEARNER_ENOUGH - 1, &first); /* the start measurement */
+	echo(&s, 1);
+	while (!memcmp(&first, &nc->cost->cost, sizeof(first)))
+		look(&r);
+	now = nc->cost->cost;
+	learned(&r, LEARNER_ENOUGH, &now);
+	assert_memory_equal(&nc->call->lt.core.task.cost, &first,
+			    sizeof(first));
+	rig_end(&r, nc);
+
+	nc = rig_call(&r, CALL);
+	assert_memory_equal(&nc->call->lt.core.task.cost, &now, sizeof(now));
+	rig_end(&r, nc);
+	rig_close(&r);
+}
+
+/* Nobody looks while they run: what a call has left is learned at its end. */
+static void short_calls_count(void **state)
+{
+	const struct rig_options o = { .workers = 2 };
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &o);
+	for (unsigned i = 1; i <= 5; i++) {
+		struct node_call *nc = rig_call(&r, CALL);
+		struct rig_sender s = rig_sender(&r, nc, NB);
+		const struct cost_entry *cost = nc->cost;
+
+		echo(&s, 7);
+		rig_end(&r, nc);
+		assert_int_equal(cost->learner.frames, 7 * i);
+	}
+	rig_close(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(new_calls_are_admitted_with_what_was_learned),
+		cmocka_unit_test(short_calls_count),
+	};
+
+	return cmocka_run_group_tests_name("learn", tests, NULL, NULL);
+}
