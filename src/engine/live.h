@@ -27,6 +27,13 @@ struct live_task {
 	unsigned char kind; /**< the client's: what embeds it; constant */
 };
 
+/** The live task that the core knows as @t. */
+static inline struct live_task *live_task_of(struct core_task *t)
+{
+	return (struct live_task *)(void *)((unsigned char *)t -
+					    offsetof(struct live_task, core));
+}
+
 /** What the worker knows about the job it runs. */
 struct live_run {
 	unsigned worker;

@@ -74,10 +74,4 @@ void live_signal(struct live *l, struct live_rq *q, const struct live_wakes *w);
 /** The thread: a struct live_worker *. */
 void *live_work(void *worker);
 
-static inline struct live_task *live_task_of(struct core_task *t)
-{
-	return (struct live_task *)(void *)((unsigned char *)t -
-					    offsetof(struct live_task, core));
-}
-
 #endif

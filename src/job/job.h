@@ -128,9 +128,7 @@ static inline struct job *job_of(struct live_task *lt)
 
 static inline struct job *job_of_core(struct core_task *t)
 {
-	return job_of(
-		(struct live_task *)(void *)((unsigned char *)t -
-					     offsetof(struct live_task, core)));
+	return job_of(live_task_of(t));
 }
 
 /** The engine's view of its frames (see core_backlog). */

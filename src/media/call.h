@@ -186,9 +186,7 @@ static inline struct call *call_of(struct live_task *lt)
 
 static inline struct call *call_of_core(struct core_task *t)
 {
-	return call_of(
-		(struct live_task *)(void *)((unsigned char *)t -
-					     offsetof(struct live_task, core)));
+	return call_of(live_task_of(t));
 }
 
 /** Make a call. Returns 0 and sets *@c, or -EINVAL or -ENOMEM with @e. */

@@ -42,12 +42,9 @@ static bool is_job(const struct live_task *lt)
 	return lt->kind == NODE_TASK_JOB;
 }
 
-static bool is_job_core(const struct core_task *t)
+static bool is_job_core(struct core_task *t)
 {
-	return is_job(
-		(const struct live_task
-			 *)(const void *)((const unsigned char *)t -
-					  offsetof(struct live_task, core)));
+	return is_job(live_task_of(t));
 }
 
 static bool peek(struct core_task *t, struct cr_job *job)
@@ -115,12 +112,13 @@ static void gone(void *arg, struct live_task *lt)
 static void shed(struct core_task *t, const struct cr_job *job,
 		 enum cr_outcome why, cr_ns now)
 {
-	struct call *c = call_of_core(t);
+	struct call *c;
 	struct node_call *nc;
 	struct node *n;
 
 	if (is_job_core(t))
 		return;
+	c = call_of_core(t);
 	nc = c->owner;
 	n = nc->node;
 	turn_shed(my_ring ? my_ring
