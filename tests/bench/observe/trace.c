@@ -5,12 +5,11 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "observe/trace.h"
+#include "scratch.h"
 
 enum { RECORDS = 1 << 20, OFF_ROUNDS = 100000000 };
 
@@ -57,16 +56,17 @@ static int measure(const char *what, const char *path, unsigned size,
 
 int main(void)
 {
-	char path[] = "/tmp/cr-bench-trace-XXXXXX";
-	int fd = mkstemp(path), failed;
+	char path[SCRATCH_MAX];
+	int failed;
 	struct trace *t = NULL;
 
-	if (fd < 0 || close(fd) || trace_open(&t, 1, 2))
+	if (trace_open(&t, 1, 2))
 		return 1;
 	printf("%-24s %6.2f ns\n", "tracing off",
 	       put_many(trace_ring(t, 0), OFF_ROUNDS));
 	trace_close(t);
+	(void)scratch_file(path);
 	failed = measure("into the ring", path, RECORDS, RECORDS);
 	failed |= measure("ring full", path, 64, RECORDS);
-	return unlink(path) || failed;
+	return failed;
 }

@@ -12,11 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "observe/trace_read.h"
 #include "rig.h"
+#include "scratch.h"
 #include "schedulers/policies.h"
 #include "schedulers/registry.h"
 #include "sim_rig.h"
@@ -93,15 +93,13 @@ static void play(struct rig *r, struct node_call *const *calls)
 
 static void live(struct seen *s, const char *scheduler)
 {
-	char path[] = "/tmp/cr-replay-XXXXXX", json[256];
-	int fd = mkstemp(path);
+	char path[SCRATCH_MAX], json[256];
 	struct node_call *calls[CALLS];
 	struct cr_err e = { "" };
 	json_t *totals;
 	struct rig r;
 
-	assert_true(fd >= 0);
-	(void)close(fd);
+	(void)scratch_file(path);
 	rig_open(&r, &(struct rig_options){ .scheduler = scheduler,
 					    .workers = 1,
 					    .ring_frames = 2 * ROUNDS });
@@ -130,7 +128,6 @@ static void live(struct seen *s, const char *scheduler)
 	json_decref(totals);
 	rig_close(&r);
 	read_trace(s, path);
-	(void)unlink(path);
 }
 
 /* --- the same in virtual time --- */

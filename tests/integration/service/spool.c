@@ -7,7 +7,6 @@
 #include "cmocka_cr.h"
 
 #include <dirent.h>
-#include <ftw.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,20 +17,7 @@
 
 void test_spool_make(struct test_spool *s)
 {
-	(void)snprintf(s->dir, sizeof(s->dir), "/tmp/cr-spool-XXXXXX");
-	assert_non_null(mkdtemp(s->dir));
-}
-
-static int remove_one(const char *path, const struct stat *is, int kind,
-		      struct FTW *where)
-{
-	(void)is, (void)kind, (void)where;
-	return remove(path);
-}
-
-void test_spool_remove(struct test_spool *s)
-{
-	assert_int_equal(nftw(s->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+	(void)scratch_folder(s->dir);
 }
 
 void test_speech(int16_t *pcm, size_t n, unsigned seed)

@@ -9,12 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "scratch.h"
+
 struct test_spool {
-	char dir[64];
+	char dir[SCRATCH_MAX];
 };
 
 void test_spool_make(struct test_spool *s);
-void test_spool_remove(struct test_spool *s);
 
 /** Samples of a sweep in noise; the same for the same arguments. */
 void test_speech(int16_t *pcm, size_t n, unsigned seed);

@@ -9,7 +9,6 @@
 #include "spool.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -153,7 +152,6 @@ static void a_bad_job_is_refused_and_leaves_nothing(void **state)
 		       "no job 1");
 	client_close(&c);
 	desk_close(&d);
-	test_spool_remove(&sp);
 }
 
 static void without_a_spool_there_are_no_jobs(void **state)
@@ -207,7 +205,6 @@ static void a_file_broken_in_the_middle_fails_and_leaves_nothing(void **state)
 	}
 	client_close(&c);
 	desk_close(&d);
-	test_spool_remove(&sp);
 }
 
 /* Ten thousand behind one that takes long: so many are taken, the others told
@@ -261,7 +258,6 @@ static void ten_thousand_jobs_get_an_answer_each(void **state)
 		       "the last 1000");
 	client_close(&c);
 	desk_close(&d);
-	test_spool_remove(&sp);
 }
 
 int main(void)

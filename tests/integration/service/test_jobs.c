@@ -92,7 +92,6 @@ static void a_wav_file_becomes_the_librarys_own_amr(void **state)
 	assert_int_equal(test_spool_count(&sp), 4);
 	client_close(&c);
 	desk_close(&d);
-	test_spool_remove(&sp);
 }
 
 static void an_amr_file_becomes_what_the_library_decodes(void **state)
@@ -129,7 +128,6 @@ static void an_amr_file_becomes_what_the_library_decodes(void **state)
 	free(got);
 	client_close(&c);
 	desk_close(&d);
-	test_spool_remove(&sp);
 }
 
 static void a_wide_wav_file_becomes_the_codecs_own_awb(void **state)
@@ -168,7 +166,6 @@ static void a_wide_wav_file_becomes_the_codecs_own_awb(void **state)
 	free(got);
 	client_close(&c);
 	desk_close(&d);
-	test_spool_remove(&sp);
 }
 
 /* Every format from every other, rates converted on the way: as many frames as
@@ -208,7 +205,6 @@ static void every_format_becomes_every_other(void **state)
 		}
 	client_close(&c);
 	desk_close(&d);
-	test_spool_remove(&sp);
 }
 
 /* Jobs are tasks like others: every policy takes them, switching keeps them. */
@@ -246,7 +242,6 @@ static void every_scheduler_finishes_jobs(void **state)
 	}
 	client_close(&c);
 	desk_close(&d);
-	test_spool_remove(&sp);
 }
 
 /* A call's packets do not wait for the jobs: every frame comes back while they
@@ -283,7 +278,6 @@ static void calls_and_jobs_share_a_worker(void **state)
 	assert_int_equal(c.jobs_ended, 0);
 	client_close(&c);
 	desk_close(&d);
-	test_spool_remove(&sp);
 }
 
 /* A floor makes it a soft task: admitted by its rate, and done all the same. */
@@ -317,7 +311,6 @@ static void a_floor_reserves_capacity(void **state)
 	assert_string_equal(text(c.last_job, "state"), "done");
 	client_close(&c);
 	desk_close(&d);
-	test_spool_remove(&sp);
 }
 
 /* A call whose frames take 20 ms each and may wait for ten seconds. */
@@ -394,7 +387,6 @@ static unsigned done_before_job(unsigned floor)
 	}
 	client_close(&c);
 	desk_close(&d);
-	test_spool_remove(&sp);
 	return done;
 }
 

@@ -5,12 +5,11 @@
  */
 #include "cmocka_cr.h"
 #include "desk.h"
+#include "scratch.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static void hello_tells_who_is_there(void **state)
 {
@@ -53,14 +52,14 @@ static void a_trace_goes_into_its_folder_only(void **state)
 		"{'name': '..'}",     "{'name': '.'}",	    "{'name': ''}",
 		"{'name': '.hidden'}"
 	};
-	char dir[] = "/tmp/cr-trace-XXXXXX", path[64];
+	char dir[SCRATCH_MAX], path[SCRATCH_MAX + 10];
 	struct client c;
 	struct stat st;
 	struct desk d;
 	json_t *o;
 
 	(void)state;
-	assert_non_null(mkdtemp(dir));
+	(void)scratch_folder(dir);
 	desk_open(&d, &(struct desk_options){ .trace_dir = dir });
 	client_open(&c, &d, NULL);
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -87,8 +86,6 @@ static void a_trace_goes_into_its_folder_only(void **state)
 	client_do(&c, "trace.stop", NULL);
 	client_close(&c);
 	desk_close(&d);
-	assert_int_equal(unlink(path), 0);
-	assert_int_equal(rmdir(dir), 0);
 }
 
 static void without_a_folder_there_is_no_trace(void **state)

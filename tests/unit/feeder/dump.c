@@ -4,25 +4,20 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cmocka_cr.h"
 #include "feeder/dump.h"
+#include "scratch.h"
 
-static char dir[] = "/tmp/cr-dump-XXXXXX";
+static char dir[SCRATCH_MAX];
 
 static int make_dir(void **state)
 {
 	(void)state;
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-	(void)state;
-	return rmdir(dir);
+	(void)scratch_folder(dir);
+	return 0;
 }
 
 static size_t read_back(const char *name, uint8_t *buf, size_t size)
@@ -111,7 +106,7 @@ static void a_full_disk_is_told(void **state)
 	static const char *const codecs[] = { "pcmu", "amr" };
 	static const char *const files[] = { "full.wav", "full.amr" };
 	uint8_t payload[33] = { 0xf0, 0x3c };
-	char path[64];
+	char path[SCRATCH_MAX + 16];
 
 	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
@@ -139,5 +134,5 @@ int main(void)
 		cmocka_unit_test(a_full_disk_is_told),
 	};
 
-	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+	return cmocka_run_group_tests(tests, make_dir, NULL);
 }

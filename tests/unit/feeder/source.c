@@ -5,13 +5,13 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "campaign/campaign.h"
 #include "cmocka_cr.h"
 #include "feeder/source.h"
+#include "scratch.h"
 
-static char wav[64];
+static char wav[SCRATCH_MAX];
 
 static void put_le(FILE *f, unsigned long v, unsigned bytes)
 {
@@ -28,9 +28,7 @@ static int write_speech(void **state)
 	FILE *f;
 
 	(void)state;
-	(void)snprintf(wav, sizeof(wav), "/tmp/cr-source-%ld.wav",
-		       (long)getpid());
-	f = fopen(wav, "wb");
+	f = fopen(scratch_file(wav), "wb");
 	if (!f)
 		return -1;
 	(void)fputs("RIFF", f);
@@ -52,12 +50,6 @@ static int write_speech(void **state)
 		       2);
 	}
 	return fclose(f);
-}
-
-static int remove_speech(void **state)
-{
-	(void)state;
-	return unlink(wav);
 }
 
 static struct campaign *parse(const char *in)
@@ -176,5 +168,5 @@ int main(void)
 		cmocka_unit_test(dtx_leaves_frames_out),
 	};
 
-	return cmocka_run_group_tests(tests, write_speech, remove_speech);
+	return cmocka_run_group_tests(tests, write_speech, NULL);
 }

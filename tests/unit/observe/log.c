@@ -4,16 +4,15 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmocka_cr.h"
 #include "observe/log.h"
+#include "scratch.h"
 
 enum { THREADS = 4, LINES = 5000 };
 
-static char path[64];
+static char path[SCRATCH_MAX];
 static cr_ns now;
 
 static cr_ns fake_clock(void)
@@ -23,20 +22,17 @@ static cr_ns fake_clock(void)
 
 static int set_up(void **state)
 {
-	int fd;
-
 	(void)state;
-	(void)snprintf(path, sizeof(path), "/tmp/cr-log-XXXXXX");
-	fd = mkstemp(path);
+	(void)scratch_file(path);
 	now = 0;
-	return fd < 0 ? -1 : close(fd);
+	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
 	log_close();
-	return unlink(path);
+	return 0;
 }
 
 static void open_log(enum log_level level, unsigned per_second)

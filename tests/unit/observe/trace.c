@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -17,12 +16,12 @@
 #include "observe/trace.h"
 #include "observe/trace_file.h"
 #include "observe/trace_read.h"
+#include "scratch.h"
 
 enum { PRODUCERS = 4, PUTS = 200000 };
 
 struct fixture {
-	char dir[32];
-	char path[64];
+	char path[SCRATCH_MAX + 8]; /* in a folder of its own */
 	json_t *header;
 	struct cr_err e;
 };
@@ -31,11 +30,11 @@ static struct fixture fx;
 
 static int set_up(void **state)
 {
+	char dir[SCRATCH_MAX];
+
 	(void)state;
-	(void)snprintf(fx.dir, sizeof(fx.dir), "/tmp/cr-trace-XXXXXX");
-	if (!mkdtemp(fx.dir))
-		return -1;
-	(void)snprintf(fx.path, sizeof(fx.path), "%s/t.bin", fx.dir);
+	(void)snprintf(fx.path, sizeof(fx.path), "%s/t.bin",
+		       scratch_folder(dir));
 	fx.header = json_pack("{s:s, s:i}", "scheduler", "edf", "seed", 7);
 	fx.e.text[0] = '\0';
 	return fx.header ? 0 : -1;
@@ -45,8 +44,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	json_decref(fx.header);
-	(void)unlink(fx.path);
-	return rmdir(fx.dir);
+	return 0;
 }
 
 static union cr_trace_record job(uint32_t call, uint32_t seq)

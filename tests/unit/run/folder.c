@@ -10,11 +10,12 @@
 
 #include "cmocka_cr.h"
 #include "run/folder.h"
+#include "scratch.h"
 
 struct place {
-	char top[64];	  /* a folder of this test's own */
-	char dir[80];	  /* top/run */
-	char inside[100]; /* top/run/run.json */
+	char top[SCRATCH_MAX];
+	char dir[SCRATCH_MAX + 8];     /* top/run */
+	char inside[SCRATCH_MAX + 24]; /* top/run/run.json */
 };
 
 static int set_up(void **state)
@@ -22,9 +23,8 @@ static int set_up(void **state)
 	struct place *p = calloc(1, sizeof(*p));
 
 	assert_non_null(p);
-	(void)snprintf(p->top, sizeof(p->top), "/tmp/cr-run-XXXXXX");
-	assert_non_null(mkdtemp(p->top));
-	(void)snprintf(p->dir, sizeof(p->dir), "%s/run", p->top);
+	(void)snprintf(p->dir, sizeof(p->dir), "%s/run",
+		       scratch_folder(p->top));
 	(void)snprintf(p->inside, sizeof(p->inside), "%s/run.json", p->dir);
 	*state = p;
 	return 0;
@@ -32,13 +32,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	struct place *p = *state;
-
-	(void)unlink(p->inside);
-	if (rmdir(p->dir))
-		(void)unlink(p->dir);
-	assert_int_equal(rmdir(p->top), 0);
-	free(p);
+	free(*state);
 	return 0;
 }
 

@@ -7,10 +7,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmocka_cr.h"
 #include "observe/trace_file.h"
+#include "scratch.h"
 #include "sim/cost_model.h"
 
 #define N 200000
@@ -134,17 +134,6 @@ static void a_normal_cost_is_never_below_one_nanosecond(void **state)
 	cost_model_close(&m);
 }
 
-static const char *temporary(char *path)
-{
-	int fd;
-
-	(void)snprintf(path, 64, "/tmp/cr-costs-XXXXXX");
-	fd = mkstemp(path);
-	assert_true(fd >= 0);
-	(void)close(fd);
-	return path;
-}
-
 static void write_text(const char *path, const char *text)
 {
 	FILE *f = fopen(path, "w");
@@ -160,14 +149,14 @@ static void a_histogram_is_drawn_as_often_as_it_says(void **state)
 	uint64_t count[3] = { 0 };
 	struct cost_source s = { .random = { 3 } };
 	struct cost_model m;
-	char path[64], text[400];
+	char path[SCRATCH_MAX], text[400];
 
 	(void)state;
 	f.cost.file = path;
 	(void)snprintf(text, sizeof(text),
 		       "# made up%300s\n10us 1\n\n20us 2 # twice\n30us\n",
 		       "words");
-	write_text(temporary(path), text);
+	write_text(scratch_file(path), text);
 	m = opened(&f, "ignored.yaml");
 	for (int i = 0; i < N; i++) {
 		cr_ns c = cost_model_draw(&m, &s);
@@ -179,7 +168,6 @@ static void a_histogram_is_drawn_as_often_as_it_says(void **state)
 	near((double)count[1] / N, 0.5, 0.0056);
 	near((double)count[2] / N, 0.25, 0.005);
 	cost_model_close(&m);
-	(void)unlink(path);
 }
 
 static void bad_histograms_are_refused_with_their_line(void **state)
@@ -198,11 +186,11 @@ static void bad_histograms_are_refused_with_their_line(void **state)
 	struct campaign_flow f = flow(COST_HISTOGRAM, 0, 0);
 	struct cost_model m;
 	struct cr_err e;
-	char path[64];
+	char path[SCRATCH_MAX];
 
 	(void)state;
 	f.cost.file = path;
-	(void)temporary(path);
+	(void)scratch_file(path);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		write_text(path, cases[i].text);
 		assert_true(cost_model_open(&m, &f, "c.yaml", &e) < 0);
@@ -210,7 +198,7 @@ static void bad_histograms_are_refused_with_their_line(void **state)
 			fail_msg("'%s' lacks '%s'", e.text, cases[i].says);
 		cost_model_close(&m);
 	}
-	(void)unlink(path);
+	assert_int_equal(remove(path), 0);
 	assert_int_equal(cost_model_open(&m, &f, "c.yaml", &e), -ENOENT);
 	assert_non_null(strstr(e.text, path));
 	cost_model_close(&m);
@@ -241,22 +229,28 @@ static void put_job(struct trace_file *t, uint32_t call, uint32_t seq, cr_ns at,
 	trace_file_put(t, &r);
 }
 
+static void start_trace(struct trace_file *t, const char *path)
+{
+	json_t *head = json_object();
+	struct cr_err e;
+
+	assert_int_equal(trace_file_create(t, path, true, &e), 0);
+	assert_int_equal(trace_file_header(t, head, 0, &e), 0);
+	json_decref(head);
+}
+
 /* Calls in order of their first arrival, jobs in order of theirs, whatever
  * the order of the file; what was not worked on counts as the mean. */
 static void a_trace_is_played_again_call_by_call(void **state)
 {
 	struct campaign_flow f = flow(COST_TRACE, 0, 0);
-	json_t *head = json_object();
 	struct trace_file t;
 	struct cost_model m;
-	struct cr_err e;
-	char path[64];
+	char path[SCRATCH_MAX];
 
 	(void)state;
 	f.cost.file = path;
-	assert_int_equal(trace_file_create(&t, temporary(path), true, &e), 0);
-	assert_int_equal(trace_file_header(&t, head, 0, &e), 0);
-	json_decref(head);
+	start_trace(&t, scratch_file(path));
 	put_job(&t, 5, 1, 2500, 11);
 	put_job(&t, 9, 0, 1000, 31);
 	put_job(&t, 5, 0, 1500, 10);
@@ -275,24 +269,19 @@ static void a_trace_is_played_again_call_by_call(void **state)
 	assert_int_equal(m.replay.job[0].at, 0);
 	assert_int_equal(m.replay.job[2].at, 500);
 	cost_model_close(&m);
-	(void)unlink(path);
 }
 
 /* More jobs than are sampled: the last call's count as well. */
 static void a_long_trace_is_estimated_from_all_of_it(void **state)
 {
 	struct campaign_flow f = flow(COST_TRACE, 0, 0);
-	json_t *head = json_object();
 	struct trace_file t;
 	struct cost_model m;
-	struct cr_err e;
-	char path[64];
+	char path[SCRATCH_MAX];
 
 	(void)state;
 	f.cost.file = path;
-	assert_int_equal(trace_file_create(&t, temporary(path), true, &e), 0);
-	assert_int_equal(trace_file_header(&t, head, 0, &e), 0);
-	json_decref(head);
+	start_trace(&t, scratch_file(path));
 	for (uint32_t i = 0; i < 38000; i++)
 		put_job(&t, i < 19000 ? 1 : 2, i, 1 + i,
 			i < 19000 ? 1000 : 3000);
@@ -301,7 +290,6 @@ static void a_long_trace_is_estimated_from_all_of_it(void **state)
 	assert_int_equal(m.estimate.mean, 2000);
 	assert_int_equal(m.estimate.p99, 3000);
 	cost_model_close(&m);
-	(void)unlink(path);
 }
 
 int main(void)

@@ -5,17 +5,16 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cmocka_cr.h"
+#include "scratch.h"
 #include "speech/speech.h"
 
 enum { RATE = 8000, LONG = 6000, SHORT = 3999 };
 
-static char folder[] = "/tmp/cr-speech-XXXXXX";
+static char folder[SCRATCH_MAX];
 
 static void path_of(char *path, size_t size, const char *name)
 {
@@ -58,16 +57,12 @@ static void write_text(const char *name, const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
-static const char *const made[] = { "b.wav",	 "a.wav",     "sub/c.WAV",
-				    "short.wav", "quiet.wav", "wide.wav",
-				    "notes.txt", "bad.riff",  "sub/d.wav" };
-
 static int make_files(void **state)
 {
 	char path[256];
 
 	(void)state;
-	assert_non_null(mkdtemp(folder));
+	(void)scratch_folder(folder);
 	path_of(path, sizeof(path), "sub");
 	assert_int_equal(mkdir(path, 0700), 0);
 	write_wav("b.wav", RATE, LONG, 2000);
@@ -80,20 +75,6 @@ static int make_files(void **state)
 	write_text("notes.txt", "no speech\n");
 	write_text("bad.riff", "RIFX....WAVE");
 	return 0;
-}
-
-static int remove_files(void **state)
-{
-	char path[256];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(made) / sizeof(*made); i++) {
-		path_of(path, sizeof(path), made[i]);
-		(void)unlink(path);
-	}
-	path_of(path, sizeof(path), "sub");
-	(void)rmdir(path);
-	return rmdir(folder);
 }
 
 static struct speech_corpus *open_folder(unsigned rate)
@@ -250,5 +231,5 @@ int main(void)
 		cmocka_unit_test(the_installed_recordings_are_found),
 	};
 
-	return cmocka_run_group_tests(tests, make_files, remove_files);
+	return cmocka_run_group_tests(tests, make_files, NULL);
 }
