@@ -16,7 +16,7 @@
 
 /* Exit codes; codec-feeder --help tells them. */
 enum { EXIT_BROKEN = 1, EXIT_USAGE = 2, EXIT_MISSED = 3, EXIT_SIGNAL = 130 };
-enum print { PRINT_NOTHING, PRINT_DAEMON, PRINT_SCHEDULERS };
+enum print { PRINT_NOTHING, PRINT_DAEMON, PRINT_SCHEDULERS, PRINT_COUNTS };
 
 static struct {
 	const char *to, *out, *dump, *trace;
@@ -34,7 +34,7 @@ static struct {
 
 static const char *const sctp_names[] = { "auto", "kernel", "user", NULL };
 static const char *const print_names[] = { "nothing", "daemon", "schedulers",
-					   NULL };
+					   "counts", NULL };
 
 #define ROW(k, n, a, h, m, ...)                                                \
 	{                                                                      \
@@ -100,7 +100,9 @@ static const struct cli_opt rows[] = {
 	    .flag = &raw.schedule),
 	ROW(CLI_ENUM, "print", NULL,
 	    "Print what the campaign asks of the daemon (options of "
-	    "codec-runner) or its schedulers, one a line, and send nothing.",
+	    "codec-runner), its schedulers, or how many calls its loads mean "
+	    "against the daemon (as --count takes them), one a line, and play "
+	    "nothing.",
 	    .number = &raw.print, .names = print_names),
 	{ .kind = CLI_SECTION },
 };
@@ -269,6 +271,39 @@ static int print_schedulers(const struct campaign *c)
 	return 0;
 }
 
+/* Flows whose load has still to become a count. */
+static unsigned count_loads(const struct campaign *c, const uint64_t *counts)
+{
+	unsigned n = 0;
+
+	for (unsigned f = 0; f < c->flow_count; f++)
+		n += c->flows[f].load_ppm && !counts[f];
+	return n;
+}
+
+/* For campaigns/run: every scheduler shall get the same calls. */
+static int print_counts(const struct session_cfg *cfg)
+{
+	const struct campaign *c = cfg->campaign;
+	struct cr_err e = { "" };
+	uint64_t *got;
+	int rc = 0;
+
+	if (!count_loads(c, cfg->counts))
+		return 0;
+	got = calloc(c->flow_count, sizeof(*got));
+	if (!got)
+		(void)cr_fail(&e, -ENOMEM, "out of memory");
+	if (!got || session_counts(cfg, got, &e))
+		rc = complain(EXIT_BROKEN, &e);
+	for (unsigned f = 0; !rc && f < c->flow_count; f++)
+		if (c->flows[f].load_ppm && !cfg->counts[f])
+			(void)printf("%s=%llu\n", c->flows[f].name,
+				     (unsigned long long)got[f]);
+	free(got);
+	return rc;
+}
+
 static int write_out(const struct output *o, struct cr_err *e)
 {
 	int rc = raw.out ? output_run(o, raw.out, e) : 0;
@@ -370,6 +405,8 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 		return print_schedule(&cfg, counts);
 	if (campaign_check_live(c, &e))
 		return complain(EXIT_USAGE, &e);
+	if (raw.print == PRINT_COUNTS)
+		return print_counts(&cfg);
 	return play(&cfg, argc, argv);
 }
 

@@ -53,15 +53,13 @@ static void close_sources(struct session *s)
 	free(s->sources);
 }
 
-int session_open(struct session **out, const struct session_cfg *cfg,
-		 struct cr_err *e)
+static struct session *session_new(const struct session_cfg *cfg)
 {
 	struct session *s = calloc(1, sizeof(*s));
 	unsigned n = cfg->campaign->flow_count;
-	int rc;
 
 	if (!s)
-		return cr_fail(e, -ENOMEM, "out of memory");
+		return NULL;
 	s->cfg = *cfg;
 	s->fd = -1;
 	s->base = event_base_new();
@@ -69,16 +67,43 @@ int session_open(struct session **out, const struct session_cfg *cfg,
 	s->counts = calloc(n, sizeof(*s->counts));
 	s->flows = calloc(n, sizeof(*s->flows));
 	s->total = calloc(1, sizeof(*s->total));
-	if (!s->base || !s->sources || !s->counts || !s->flows || !s->total)
-		rc = cr_fail(e, -ENOMEM, "out of memory");
-	else
-		rc = session_prepare(s, e);
+	if (s->base && s->sources && s->counts && s->flows && s->total)
+		return s;
+	session_close(s);
+	return NULL;
+}
+
+int session_open(struct session **out, const struct session_cfg *cfg,
+		 struct cr_err *e)
+{
+	struct session *s = session_new(cfg);
+	int rc;
+
+	if (!s)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	rc = session_prepare(s, e);
 	if (rc) {
 		session_close(s);
 		return rc;
 	}
 	*out = s;
 	return 0;
+}
+
+int session_counts(const struct session_cfg *cfg, uint64_t *counts,
+		   struct cr_err *e)
+{
+	struct session *s = session_new(cfg);
+	int rc;
+
+	if (!s)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	rc = session_size(s, e);
+	if (!rc)
+		memcpy(counts, s->counts,
+		       cfg->campaign->flow_count * sizeof(*counts));
+	session_close(s);
+	return rc;
 }
 
 /* ---- while it runs ---- */

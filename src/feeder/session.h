@@ -61,6 +61,12 @@ struct session_result {
 int session_open(struct session **s, const struct session_cfg *cfg,
 		 struct cr_err *e);
 
+/** How many calls each flow means against the daemon at cfg->to, which tells
+ * what one takes, into @counts [flow_count]; nothing is played. 0, or -errno
+ * with @e. */
+int session_counts(const struct session_cfg *cfg, uint64_t *counts,
+		   struct cr_err *e);
+
 /** Play the campaign. 0, or -errno with @e (daemon lost or unfit); a result is
  * there in either case. SIGINT and SIGTERM end it early, with 0. */
 int session_play(struct session *s, struct cr_err *e);

@@ -58,6 +58,8 @@ void session_show(struct session *s, const struct session_progress *p);
 
 /** Speech, socket, connection, hello, counts, plan. 0, or -errno with @e. */
 int session_prepare(struct session *s, struct cr_err *e);
+/** The part of it that asks the daemon: how many calls each flow means. */
+int session_size(struct session *s, struct cr_err *e);
 
 /** Ask and wait. 0 with *@result owned by the caller, or -errno with @e (may
  * be NULL); a refusal is -EPROTO. Takes over @params. */

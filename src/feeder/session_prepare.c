@@ -242,21 +242,24 @@ static int make_plan(struct session *s, struct cr_err *e)
 	return 0;
 }
 
-int session_prepare(struct session *s, struct cr_err *e)
+int session_size(struct session *s, struct cr_err *e)
 {
-	int rc = open_sources(s, e);
+	int rc = open_socket(s, e);
 
-	if (!rc)
-		rc = open_socket(s, e);
 	if (!rc)
 		rc = connect_daemon(s, e);
 	if (!rc)
 		rc = session_ask(s, "hello",
 				 json_pack("{s:s}", "client", "codec-feeder"),
 				 &s->hello, e);
+	return rc ? rc : find_counts(s, e);
+}
+
+int session_prepare(struct session *s, struct cr_err *e)
+{
+	int rc = open_sources(s, e);
+
 	if (!rc)
-		rc = find_counts(s, e);
-	if (!rc)
-		rc = make_plan(s, e);
-	return rc;
+		rc = session_size(s, e);
+	return rc ? rc : make_plan(s, e);
 }

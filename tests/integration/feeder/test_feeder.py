@@ -131,7 +131,10 @@ def test_a_load_becomes_calls(daemon, campaign):
     path = campaign("seed: 1\nduration: 1s\nflows:\n  - load: 30%\n"
                     "    in: {codec: pcmu}\n"
                     "    out: {codec: spin, spin: 2ms}\n")
+    told = feed("--print", "counts", path, *d.where()).stdout
     once = d.feed(path)["flows"][0]["admitted"]
+    assert told == f"flow1={once}\n"
+    assert feed("--print", "counts", "--count", "4", path).stdout == ""
     much = d.feed(path, "--load-scale", "1000%")["flows"][0]["admitted"]
     # one worker, 2 ms of every 20 ms: 10 % a call or, as the daemon measures
     # it on a busy machine, more
