@@ -126,7 +126,8 @@ static unsigned rm_explain(const struct cr_task *t, struct cr_kv *kv,
 	const struct level_task *x = &CR_TASK_CONST(t, struct rm_task)->place;
 	const struct cr_kv all[] = {
 		{ "level", (int64_t)x->level },
-		{ "rank_ns", x->rank },
+		{ t->cls == CR_BE ? "waits_since_at_ns" : "period_ns",
+		  x->rank },
 		{ "tested_cost_ns", rm_cost(t) },
 	};
 	unsigned n = 0;
