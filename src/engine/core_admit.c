@@ -17,19 +17,24 @@ static bool touches(const struct cr_rq *rq, const struct cr_task *t)
 	return false;
 }
 
-/* So that a cost in ppm of something never overflows. */
+/* So that a cost in ppm of something never overflows, nor a sum with a time. */
 static bool sensible(cr_ns cost)
 {
 	return cost >= 0 && cost <= 3600 * CR_SEC;
 }
 
+static bool sensible_time(cr_ns time)
+{
+	return time > 0 && time <= CR_NEVER / 4;
+}
+
 /* What is wrong with the task's own numbers, or NULL. */
 static const char *nonsense(const struct cr_task *t)
 {
-	if (t->period <= 0)
-		return "period > 0";
-	if (t->rel_deadline <= 0)
-		return "relative deadline > 0";
+	if (!sensible_time(t->period))
+		return "period > 0, up to 73 years";
+	if (!sensible_time(t->rel_deadline))
+		return "relative deadline > 0, up to 73 years";
 	if (!sensible(t->cost.mean) || !sensible(t->cost.p99) ||
 	    !sensible(t->contract.largest))
 		return "costs from 0 to an hour";
