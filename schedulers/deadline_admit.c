@@ -21,12 +21,13 @@ cr_ns deadline_worst_case(const struct cr_task *t)
 	return cr_ns_max(t->cost.p99, t->cost.mean);
 }
 
-/* Rounded up; at most what keeps sums of them from overflow. */
+/* Rounded up; at most more than all CPUs, so that sums of a million of them,
+ * times CPUs, do not overflow. */
 static int64_t ppm_up(int64_t part, int64_t whole)
 {
 	int64_t share = (part * CR_PPM + whole - 1) / whole;
 
-	return cr_ns_min(share, CR_PPM * CR_PPM);
+	return cr_ns_min(share, 4 * CR_MAX_CPUS * CR_PPM);
 }
 
 static cr_ns full_window(const struct cr_task *t)
@@ -103,16 +104,16 @@ static int64_t blocking(const struct cr_rq *rq, const struct cr_task *t,
 	return ppm_up(frame, shortest);
 }
 
-/* What is left by the sum of what each class counts as. */
+/* What is left by the sum of what each class counts as, before blocking. */
 static int64_t room_by_load(const struct cr_rq *rq, const struct cr_task *t)
 {
 	const struct deadline_rq *d = CR_RQ(rq, struct deadline_rq);
 
 	return rq->ncpu * CR_OPTS(rq, struct deadline_opts)->bound - d->util -
-	       density(t) - blocking(rq, t, CR_SOFT);
+	       density(t);
 }
 
-/* What is left by the sum of worst cases. */
+/* What is left by the sum of worst cases, before blocking. */
 static int64_t room_by_worst(const struct cr_rq *rq, const struct cr_task *t)
 {
 	const struct deadline_rq *d = CR_RQ(rq, struct deadline_rq);
@@ -120,28 +121,47 @@ static int64_t room_by_worst(const struct cr_rq *rq, const struct cr_task *t)
 	int64_t umax = cr_ns_max(largest(&d->densities, 0), own);
 	int64_t most = m * CR_OPTS(rq, struct deadline_opts)->bound;
 
-	return cr_ns_min(most, m * CR_PPM - (m - 1) * umax) - d->worst - own -
-	       m * blocking(rq, t, last_by_worst(d));
+	return cr_ns_min(most, m * CR_PPM - (m - 1) * umax) - d->worst - own;
 }
 
-/* What is left of @rq's room after @t has joined; below 0: it does not fit. */
-static int64_t room_with(const struct cr_rq *rq, const struct cr_task *t)
+/* --- CPU masks --- */
+
+static unsigned allowed(const struct cr_rq *rq, const struct cr_task *t)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < rq->ncpu; i++)
+		n += cr_may_run(rq, t, i);
+	return n;
+}
+
+/* Does @t take part in what is promised to hard tasks without running
+ * everywhere? */
+static bool is_bound(const struct cr_rq *rq, const struct cr_task *t)
 {
 	const struct deadline_rq *d = CR_RQ(rq, struct deadline_rq);
-	int64_t room = room_by_load(rq, t);
 
-	if (!d->nhard && t->cls != CR_HARD)
-		return room;
-	return cr_ns_min(room, room_by_worst(rq, t));
+	return t->cls <= last_by_worst(d) && allowed(rq, t) < rq->ncpu;
 }
 
-static bool allowed(const struct cr_rq *rq, const struct cr_task *t)
+static bool masks_fit(const struct cr_rq *rq, const struct cr_task *t)
 {
-	for (unsigned i = 0; i < rq->ncpu; i++)
-		if (cr_may_run(rq, t, i))
-			return true;
-	return false;
+	const struct deadline_rq *d = CR_RQ(rq, struct deadline_rq);
+
+	if (t->cls == CR_HARD)
+		return !d->nbound && !is_bound(rq, t);
+	return !d->nhard || !is_bound(rq, t);
 }
+
+/* --- the verdict --- */
+
+/* How @t fits into a run queue. */
+struct fit {
+	const struct cr_rq *rq; /* NULL: nowhere */
+	int64_t room; /* left after it has joined; below 0: too little       */
+	int64_t idle; /* the same without blocking: time that nobody has yet */
+	bool masks;   /* are as they must be                                 */
+};
 
 /* A best-effort task in a queue without deadlines breaks nothing. */
 static bool nothing_to_guard(const struct cr_rq *rq, const struct cr_task *t)
@@ -152,37 +172,80 @@ static bool nothing_to_guard(const struct cr_rq *rq, const struct cr_task *t)
 	       !d->windows[CR_SOFT].top;
 }
 
-/* Worst fit: the run queue that has most room left per CPU. */
+static struct fit fit_into(const struct cr_rq *rq, const struct cr_task *t)
+{
+	const struct deadline_rq *d = CR_RQ(rq, struct deadline_rq);
+	struct fit f = { .rq = rq, .masks = masks_fit(rq, t) };
+	int64_t worst;
+
+	f.idle = room_by_load(rq, t);
+	f.room = f.idle - blocking(rq, t, CR_SOFT);
+	if (d->nhard || t->cls == CR_HARD) {
+		worst = room_by_worst(rq, t);
+		f.idle = cr_ns_min(f.idle, worst);
+		worst -= rq->ncpu * blocking(rq, t, last_by_worst(d));
+		f.room = cr_ns_min(f.room, worst);
+	}
+	if (nothing_to_guard(rq, t))
+		f.room = cr_ns_max(f.room, 0);
+	if (t->cls == CR_BE) /* the sums do not know it */
+		f.idle = -rq->load_ppm;
+	return f;
+}
+
+static bool is_yes(const struct fit *f)
+{
+	return f->masks && f->room >= 0;
+}
+
+/* Is @a the better one? Where it is a yes, by the time that is left: a queue
+ * without long frames would else get short ones only, many more than others
+ * have, and nobody counts what every frame takes beside its cost. */
+static bool is_better(const struct fit *a, const struct fit *b)
+{
+	int64_t x = a->idle, y = b->idle;
+
+	if (!b->rq || is_yes(a) != is_yes(b))
+		return !b->rq || is_yes(a);
+	if (a->masks != b->masks)
+		return a->masks;
+	if (!is_yes(a)) {
+		x = a->room;
+		y = b->room;
+	}
+	return x * b->rq->ncpu > y * a->rq->ncpu;
+}
+
+/* Worst fit: of the run queues where it fits, the one with most time left per
+ * CPU. */
 int deadline_admit(const struct cr_sched *s, const struct cr_task *t,
 		   struct cr_verdict *v)
 {
-	int64_t best_room = 0;
-	int best = -1;
+	struct fit best = { .rq = NULL };
 
 	v->need_ppm = density(t);
 	v->rule = "its CPU mask has a CPU of a run queue";
 	for (unsigned i = 0; i < s->nrq; i++) {
-		const struct cr_rq *rq = &s->rq[i];
-		int64_t room = room_with(rq, t);
+		struct fit f = fit_into(&s->rq[i], t);
 
-		if (!allowed(rq, t))
-			continue;
-		if (nothing_to_guard(rq, t) && room < 0)
-			room = 0;
-		if (best >= 0 &&
-		    room * s->rq[best].ncpu <= best_room * rq->ncpu)
-			continue;
-		best = (int)i;
-		best_room = room;
+		if (allowed(&s->rq[i], t) && is_better(&f, &best))
+			best = f;
 	}
-	if (best < 0)
+	if (!best.rq)
 		return -EINVAL;
 	v->rule = "sum C / min(D, T) + longest frame / shortest D <= bound";
-	v->bound_ppm = s->rq[best].ncpu *
-		       CR_OPTS(&s->rq[best], struct deadline_opts)->bound;
-	v->free_ppm = best_room + v->need_ppm;
-	return best_room >= 0 ? best : -ENOSPC;
+	v->bound_ppm =
+		best.rq->ncpu * CR_OPTS(best.rq, struct deadline_opts)->bound;
+	v->free_ppm = best.room + v->need_ppm;
+	if (!best.masks) {
+		v->rule = "hard tasks, and who can make them late, may run on "
+			  "every CPU of their run queue";
+		v->free_ppm = 0;
+	}
+	return is_yes(&best) ? (int)best.rq->id : -ENOSPC;
 }
+
+/* --- joining and leaving --- */
 
 static void set_top(struct extremes *e, struct extreme *x)
 {
@@ -211,9 +274,11 @@ void deadline_add(struct deadline_rq *rq, const struct cr_task *t,
 		  struct deadline_task *x)
 {
 	x->util = density(t);
+	x->bound = is_bound(t->rq, t);
 	rq->util += x->util;
 	rq->worst += worst_density(rq, t);
 	rq->nhard += t->cls == CR_HARD;
+	rq->nbound += x->bound;
 	remember(&rq->frames, &x->frame, t->id, deadline_worst_case(t));
 	if (t->cls == CR_BE) {
 		remember(&rq->spare, &x->window, t->id, -x->frame.value);
@@ -231,6 +296,7 @@ void deadline_del(struct deadline_rq *rq, const struct cr_task *t,
 	rq->util -= x->util;
 	rq->worst -= worst_density(rq, t);
 	rq->nhard -= t->cls == CR_HARD;
+	rq->nbound -= x->bound;
 	forget(&rq->frames, &x->frame);
 	if (t->cls == CR_BE) {
 		forget(&rq->spare, &x->window);

@@ -27,6 +27,13 @@
  * itself: the second sum is over hard tasks alone, with their own Wmin, and
  * soft ones stay with the first.
  *
+ * Both bounds are about tasks that may run on every CPU of the run queue. So a
+ * hard task must, and all who count in the second sum beside it. Others may
+ * have any CPU mask: what is said of them is an average.
+ *
+ * Of the run queues where a task fits it joins the one whose CPUs have most
+ * time left; a best-effort task that whose mean load is least.
+ *
  * A policy embeds the structs below as the first members of its run queue's
  * and its options' memory; they start zeroed, the two flags are set by
  * rq_init().
@@ -60,6 +67,7 @@ struct deadline_task {
 	struct extreme window;	/**< minus its window; best effort: its frame */
 	struct extreme density; /**< C / that window, worst case */
 	int64_t util;		/**< C / W, as its class counts  */
+	bool bound;		/**< one of deadline_rq.nbound       */
 };
 
 /** The sums of a run queue. */
@@ -69,6 +77,8 @@ struct deadline_rq {
 	struct extremes spare;	    /**< minus the frames of best effort */
 	int64_t util, worst;
 	unsigned nhard;
+	unsigned nbound; /**< tasks in the second sum that may not run on every
+			    CPU */
 	bool to_start; /**< the policy orders by the latest start: windows are W
 			  - C, except in the sum that is not by worst cases */
 	bool by_class; /**< the policy serves hard tasks before soft ones */

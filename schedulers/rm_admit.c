@@ -392,6 +392,16 @@ static const char *rule_of(const struct cr_rq *rq)
 	return rule[CR_OPTS(rq, struct rm_admit_opts)->test];
 }
 
+/* In ppm, at most a million; rounded down, for comparisons. */
+static int64_t share_of(cr_ns cost, cr_ns period)
+{
+	cr_ns rest = cost % period;
+
+	rest = period < CR_PPM * CR_PPM ? rest * CR_PPM / period
+					: rest / (period / CR_PPM);
+	return cr_ns_min(cost / period, CR_PPM) * CR_PPM + rest;
+}
+
 static int64_t load_of(const struct cr_rq *rq)
 {
 	struct rm_admitted *a = CR_RQ(rq, struct rm_admitted);
@@ -399,19 +409,24 @@ static int64_t load_of(const struct cr_rq *rq)
 	int64_t ppm = 0;
 
 	RB_FOREACH (l, rm_levels, &a->levels)
-		ppm += cr_ns_min(l->cost / l->period * CR_PPM +
-					 l->cost % l->period * CR_PPM /
-						 l->period,
-				 CR_PPM * CR_PPM);
+		ppm += share_of(l->cost, l->period);
 	return ppm;
 }
 
-static bool allowed(const struct cr_rq *rq, const struct cr_task *t)
+static unsigned allowed(const struct cr_rq *rq, const struct cr_task *t)
 {
+	unsigned n = 0;
+
 	for (unsigned i = 0; i < rq->ncpu; i++)
-		if (cr_may_run(rq, t, i))
-			return true;
-	return false;
+		n += cr_may_run(rq, t, i);
+	return n;
+}
+
+/* The tests are about tasks that may run on every CPU. Others that count as no
+ * more than an average may have any mask. */
+static bool mask_fits(const struct cr_rq *rq, const struct cr_task *t)
+{
+	return t->cls != CR_HARD || allowed(rq, t) == rq->ncpu;
 }
 
 /* The least loaded of those that pass, or of all when none does. */
@@ -426,14 +441,15 @@ int rm_admit(const struct cr_sched *s, const struct cr_task *t,
 	v->need_ppm = rm_cost(t) * CR_PPM / t->period;
 	for (unsigned i = 0; i < s->nrq; i++) {
 		const struct cr_rq *rq = &s->rq[i];
-		int64_t load = load_of(rq);
+		/* the levels do not know what best effort costs */
+		int64_t load = t->cls == CR_BE ? rq->load_ppm : load_of(rq);
 		bool less =
 			best < 0 || load * s->rq[best].ncpu < least * rq->ncpu;
 		bool ok;
 
 		if (!allowed(rq, t) || (found && !less))
 			continue;
-		ok = passes(rq, t);
+		ok = mask_fits(rq, t) && passes(rq, t);
 		if (found ? !ok : !ok && !less)
 			continue;
 		best = (int)i;
@@ -444,6 +460,10 @@ int rm_admit(const struct cr_sched *s, const struct cr_task *t,
 		return -EINVAL;
 	v->rule = rule_of(&s->rq[best]);
 	v->bound_ppm = s->rq[best].ncpu * CR_PPM;
-	v->free_ppm = v->bound_ppm - least;
+	v->free_ppm = v->bound_ppm - load_of(&s->rq[best]);
+	if (!mask_fits(&s->rq[best], t)) {
+		v->rule = "a hard task may run on every CPU of its run queue";
+		v->free_ppm = 0;
+	}
 	return found ? best : -ENOSPC;
 }

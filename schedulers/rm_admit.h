@@ -20,6 +20,9 @@
  * as class comes first they are taken twice: over the hard tasks, with B the
  * longest of any other class, and over all. The second keeps soft tasks in
  * time when no hard one with a longer period is there.
+ *
+ * A hard task must be allowed on every CPU of its run queue, which the tests
+ * take for granted; of others they speak by averages, whatever their CPU mask.
  */
 #ifndef SCHEDULERS_RM_ADMIT_H
 #define SCHEDULERS_RM_ADMIT_H
