@@ -13,7 +13,8 @@
  *
  * workahead=run uses idle time. workahead=hold is the paper's standard: what a
  * call sends on is as even as its contract, but the frames of a sender whose
- * clock is fast wait ever longer, up to the engine's limit (release.h).
+ * clock is fast wait ever longer, until its buffer is full and drops one now
+ * and then.
  *
  * In lasting overload a task that lost two frames in a row keeps its place in
  * its level, for the reason told in edf.c.

@@ -31,7 +31,7 @@
 struct cr_frame_meta {
 	uint64_t seq;	 /**< producer's count, from 0, no gaps            */
 	cr_ns arrival;	 /**< kernel receive time, monotonic               */
-	cr_ns eligible;	 /**< logical arrival by the release model         */
+	cr_ns eligible;	 /**< logical arrival, counting all that came      */
 	cr_ns deadline;	 /**< absolute; CR_NEVER: none                     */
 	uint32_t rtp_ts; /**< the packet's RTP timestamp                   */
 	uint16_t rtp_seq;

@@ -60,30 +60,45 @@ static cr_ns on_grid(const struct release *r, cr_ns arrival)
 {
 	cr_ns offset;
 
+	if (!r->count)
+		return arrival;
 	if (__builtin_mul_overflow((int64_t)r->count, r->cfg.period, &offset))
 		return CR_NEVER;
 	return cr_ns_max(arrival, cr_ns_add(r->first, offset));
 }
 
-/* The later one, but ahead_max after @due at most. */
-static cr_ns hold_deadline(const struct release *r, cr_ns due, cr_ns spread)
+/* By the model alone: ahead of @arrival without end. */
+static cr_ns logical(const struct release *r, cr_ns arrival)
 {
-	cr_ns most =
-		r->cfg.ahead_max ? cr_ns_add(due, r->cfg.ahead_max) : CR_NEVER;
+	switch (r->cfg.kind) {
+	case RELEASE_PERIODIC:
+		return on_grid(r, arrival);
+	case RELEASE_SPORADIC:
+	case RELEASE_LBAP:
+		return spaced(r, arrival);
+	case RELEASE_RATE:
+		break;
+	}
+	return arrival;
+}
 
-	return cr_ns_min(cr_ns_max(due, spread), most);
+/* @at, but ahead_max after @from at most. */
+static cr_ns held(const struct release *r, cr_ns from, cr_ns at)
+{
+	if (!r->cfg.ahead_max)
+		return at;
+	return cr_ns_min(at, cr_ns_add(from, r->cfg.ahead_max));
 }
 
 /* D(i) = max(t(i) + d, D(i - x) + y); deadline[] is a ring of the last x. */
-static cr_ns rate_deadline(struct release *r, cr_ns arrival)
+static cr_ns rate_deadline(const struct release *r, cr_ns arrival)
 {
-	cr_ns *slot = &r->deadline[r->count % r->cfg.x];
-	cr_ns due = cr_ns_add(arrival, r->cfg.rel_deadline);
+	cr_ns due = cr_ns_add(arrival, r->cfg.rel_deadline), spread;
 
-	if (r->count >= r->cfg.x)
-		due = hold_deadline(r, due, cr_ns_add(*slot, r->cfg.y));
-	*slot = due;
-	return due;
+	if (r->count < r->cfg.x)
+		return due;
+	spread = cr_ns_add(r->deadline[r->count % r->cfg.x], r->cfg.y);
+	return held(r, due, cr_ns_max(due, spread));
 }
 
 /* Jobs ahead of their logical arrival, beyond what the burst allows? */
@@ -93,44 +108,39 @@ static bool violates(const struct release *r, cr_ns arrival, cr_ns logical)
 	       (int64_t)r->cfg.burst;
 }
 
-/* No further ahead than ahead_max; a grid that leads by more is laid anew. */
-static void hold(struct release *r, cr_ns arrival, struct release_times *t)
+struct release_times release_next(const struct release *r, cr_ns arrival)
 {
-	cr_ns most = cr_ns_add(arrival, r->cfg.ahead_max);
+	struct release_times t;
 
-	if (!r->cfg.ahead_max || t->eligible <= most)
-		return;
-	t->eligible = most;
-	if (r->cfg.kind == RELEASE_PERIODIC) {
-		r->first = most;
-		r->count = 0; /* this arrival is the grid's first */
+	t.eligible = held(r, arrival, logical(r, arrival));
+	t.deadline = r->cfg.kind == RELEASE_RATE
+			     ? rate_deadline(r, arrival)
+			     : cr_ns_add(t.eligible, r->cfg.rel_deadline);
+	return t;
+}
+
+void release_count(struct release *r, cr_ns arrival, struct release_times t)
+{
+	cr_ns unheld = logical(r, arrival);
+
+	if (r->cfg.kind == RELEASE_LBAP && violates(r, arrival, unheld))
+		r->violations++;
+	if (r->cfg.kind == RELEASE_RATE)
+		r->deadline[r->count % r->cfg.x] = t.deadline;
+	if (!r->count)
+		r->first = arrival;
+	if (r->cfg.kind == RELEASE_PERIODIC && t.eligible < unheld) {
+		r->first = t.eligible; /* a new grid begins with it */
+		r->count = 0;
 	}
+	r->last = t.eligible;
+	r->count++;
 }
 
 struct release_times release_arrival(struct release *r, cr_ns arrival)
 {
-	struct release_times t = { .eligible = arrival };
+	struct release_times t = release_next(r, arrival);
 
-	if (!r->count)
-		r->first = arrival;
-	switch (r->cfg.kind) {
-	case RELEASE_PERIODIC:
-		t.eligible = on_grid(r, arrival);
-		break;
-	case RELEASE_SPORADIC:
-	case RELEASE_LBAP:
-		t.eligible = spaced(r, arrival);
-		break;
-	case RELEASE_RATE:
-		break;
-	}
-	if (r->cfg.kind == RELEASE_LBAP && violates(r, arrival, t.eligible))
-		r->violations++;
-	hold(r, arrival, &t);
-	t.deadline = r->cfg.kind == RELEASE_RATE
-			     ? rate_deadline(r, arrival)
-			     : cr_ns_add(t.eligible, r->cfg.rel_deadline);
-	r->last = t.eligible;
-	r->count++;
+	release_count(r, arrival, t);
 	return t;
 }

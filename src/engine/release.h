@@ -3,6 +3,12 @@
  * Release models: from the arrivals of a task's frames to eligible times and
  * deadlines (thesis chapter 4, the 1996 paper for LBAP). One small state per
  * task, owned by whoever sees the arrivals (the rx thread, the simulator).
+ *
+ * A buffer that drops frames needs a state of its own for those that are
+ * served: a frame that is gone takes no time from the ones behind it. Counted
+ * with them, the logical arrivals of a call that once sent more than its buffer
+ * holds would stay as far ahead as the buffer is long, and where frames are
+ * held until then, every one of them would be dropped just before its time.
  */
 #ifndef ENGINE_RELEASE_H
 #define ENGINE_RELEASE_H
@@ -55,6 +61,11 @@ int release_init(struct release *r, const struct release_cfg *cfg,
 /** A frame arrived at @arrival (never going back): when it counts as arrived,
  * and when it must be done. The thread that owns @r. */
 struct release_times release_arrival(struct release *r, cr_ns arrival);
+
+/** The same in two steps: what the next frame's times are if it came at
+ * @arrival, and that it is counted with these times. */
+struct release_times release_next(const struct release *r, cr_ns arrival);
+void release_count(struct release *r, cr_ns arrival, struct release_times t);
 
 /** The kind called @name ("rate"), or -1. */
 int release_kind_find(const char *name);

@@ -54,13 +54,16 @@ int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 		return cr_fail(e, -ENOMEM, "out of memory for a call");
 	memset(c, 0, sizeof(*c));
 	c->cfg = *cfg;
-	/* more than the ring holds cannot wait for its turn */
+	/* more than the ring holds cannot wait for its turn: a flood is over
+	 * when the ring has forgotten it */
 	c->cfg.release.ahead_max = cfg->ring_frames * cfg->release.period;
 	c->seq_out = cfg->seq_out;
 	c->source = cfg->source;
 	c->source_known = cfg->source.ss_family != 0;
 	fill_task(c);
 	err = release_init(&c->release, &c->cfg.release, e);
+	if (!err)
+		err = release_init(&c->served, &cfg->release, e);
 	if (!err)
 		err = pipeline_open(&c->pipeline, &cfg->media, e);
 	if (err) {
@@ -97,14 +100,16 @@ size_t call_bytes(const struct call *c)
 bool call_peek(struct core_task *t, struct cr_job *job)
 {
 	struct call *c = call_of_core(t);
+	struct release_times when;
 	struct cr_frame_meta meta;
 
 	if (!cr_ring_peek(c->ring, &meta))
 		return false;
 	job->seq = meta.seq;
 	job->arrival = meta.arrival;
-	job->eligible = meta.eligible;
-	job->deadline = meta.deadline;
+	when = release_next(&c->served, meta.arrival);
+	job->eligible = when.eligible;
+	job->deadline = when.deadline;
 	return true;
 }
 
@@ -113,7 +118,11 @@ bool call_claim(struct core_task *t, uint64_t seq)
 	struct call *c = call_of_core(t);
 
 	c->claimed = cr_ring_claim(c->ring, seq, &c->meta);
-	return c->claimed != NULL;
+	if (!c->claimed)
+		return false;
+	release_count(&c->served, c->meta.arrival,
+		      release_next(&c->served, c->meta.arrival));
+	return true;
 }
 
 static bool is_amr(const struct pipeline_side *s)

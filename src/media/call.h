@@ -135,11 +135,15 @@ struct call {
 	bool source_known, first_seen;
 	cr_ns last_arrival;
 	struct sockaddr_storage source;
-	struct release release;
+	struct release
+		release; /**< by all frames: what violates the contract */
 
 	/** Turns whose packets wait in a worker's burst. The call must not be
 	 * freed before it is zero (call_unposted()). */
 	_Alignas(CALL_LINE) atomic_uint pending;
+
+	/* under the lock of the run queue */
+	struct release served; /**< by the frames that were claimed */
 
 	/* worker */
 	struct pipeline *pipeline;

@@ -102,6 +102,36 @@ static void early_frames_are_held_until_their_logical_arrival(void **state)
 	}
 }
 
+/* Twice what the ring holds at once, as after a pause of the network, then a
+ * frame every period. Those are to come back, all but what the clocks' phase
+ * may cost. */
+static void a_call_goes_on_after_a_burst(void **state)
+{
+	enum { LATER = 20 };
+	struct rig_options o = { .scheduler = "dwa,workahead=hold",
+				 .workers = 1 };
+	const struct timespec pause = { .tv_nsec = period };
+	const uint8_t payload[NB] = { 0 };
+	struct node_call *nc;
+	struct rig_sender s;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &o);
+	nc = rig_call(&r, "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma'}, "
+			  "'release': {'model': 'lbap'}}");
+	s = rig_sender(&r, nc, NB);
+	for (unsigned i = 0; i < 4; i++)
+		send_at_once(&s);
+	for (unsigned i = 0; i < LATER; i++) {
+		(void)nanosleep(&pause, NULL);
+		rig_send(&s, payload, NB);
+	}
+	rig_end(&r, nc);
+	assert_true(r.last[RIG_done] >= LATER - 2);
+	rig_close(&r);
+}
+
 static void a_contract_that_is_kept_has_no_violations(void **state)
 {
 	cr_ns came[FRAMES];
@@ -117,6 +147,7 @@ int main(void)
 		cmocka_unit_test(
 			early_frames_are_held_until_their_logical_arrival),
 		cmocka_unit_test(a_contract_that_is_kept_has_no_violations),
+		cmocka_unit_test(a_call_goes_on_after_a_burst),
 	};
 
 	return cmocka_run_group_tests_name("workahead", tests, NULL, NULL);

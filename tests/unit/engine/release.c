@@ -226,6 +226,107 @@ static void a_flood_is_forgotten(void **state)
 	}
 }
 
+/* --- a ring of frames that are held until their logical arrival --- */
+
+enum { RING = 8, PERIOD = 20000 };
+
+struct held {
+	struct release served;
+	cr_ns arrival[RING]; /* waiting, the oldest first */
+	unsigned waiting, done, lost;
+	cr_ns last; /* when the last one was served */
+};
+
+static struct held held_open(enum release_kind kind)
+{
+	struct release_cfg cfg = { .kind = kind,
+				   .period = PERIOD,
+				   .rel_deadline = PERIOD };
+	struct held h = { .last = -PERIOD };
+
+	assert_int_equal(release_init(&h.served, &cfg, NULL), 0);
+	return h;
+}
+
+static void held_drop(struct held *h)
+{
+	h->waiting--;
+	memmove(h->arrival, h->arrival + 1, h->waiting * sizeof(h->arrival[0]));
+}
+
+/* Serve all whose time comes up to @now. */
+static void held_serve(struct held *h, cr_ns now)
+{
+	while (h->waiting) {
+		struct release_times t =
+			release_next(&h->served, h->arrival[0]);
+
+		if (t.eligible > now)
+			return;
+		assert_true(t.eligible - h->last >= PERIOD);
+		h->last = t.eligible;
+		release_count(&h->served, h->arrival[0], t);
+		held_drop(h);
+		h->done++;
+	}
+}
+
+static void held_push(struct held *h, cr_ns now)
+{
+	held_serve(h, now);
+	if (h->waiting == RING) {
+		held_drop(h);
+		h->lost++;
+	}
+	h->arrival[h->waiting++] = now;
+	held_serve(h, now);
+}
+
+/* A network that stops for a moment costs what the ring does not hold. */
+static void after_a_burst_a_held_call_goes_on(void **state)
+{
+	static const enum release_kind kinds[] = { RELEASE_SPORADIC,
+						   RELEASE_PERIODIC,
+						   RELEASE_LBAP };
+
+	(void)state;
+	for (unsigned k = 0; k < 3; k++) {
+		struct held h = held_open(kinds[k]);
+
+		for (unsigned i = 0; i < 3 * RING; i++)
+			held_push(&h, 0);
+		for (cr_ns i = 1; i <= 1000; i++)
+			held_push(&h, i * PERIOD);
+		assert_int_equal(h.lost, 2 * RING - 1);
+		assert_int_equal(h.done + h.waiting + h.lost, 1000 + 3 * RING);
+	}
+}
+
+/* A day of a sender whose clock is fast by 50 ppm: a frame is lost for every
+ * period that it is ahead, once the ring is full. */
+static void a_fast_clock_costs_what_it_is_ahead(void **state)
+{
+	struct held h = held_open(RELEASE_SPORADIC);
+	unsigned n = 24 * 3600 * 50;
+
+	(void)state;
+	for (cr_ns i = 0; i < n; i++)
+		held_push(&h, i * (PERIOD - 1));
+	assert_int_equal(h.lost, n / PERIOD - RING);
+	assert_int_equal(h.done + h.waiting + h.lost, n);
+}
+
+/* Twice as much as agreed, and every other frame is served. */
+static void a_flood_is_served_at_its_rate(void **state)
+{
+	struct held h = held_open(RELEASE_LBAP);
+
+	(void)state;
+	for (cr_ns i = 0; i < 2000; i++)
+		held_push(&h, i * PERIOD / 2);
+	assert_int_equal(h.done, 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,6 +339,9 @@ int main(void)
 		cmocka_unit_test(nonsense_is_refused),
 		cmocka_unit_test(kinds_have_names),
 		cmocka_unit_test(a_flood_is_forgotten),
+		cmocka_unit_test(after_a_burst_a_held_call_goes_on),
+		cmocka_unit_test(a_fast_clock_costs_what_it_is_ahead),
+		cmocka_unit_test(a_flood_is_served_at_its_rate),
 	};
 
 	return cmocka_run_group_tests_name("release", tests, NULL, NULL);
