@@ -27,9 +27,12 @@ const char *job_state_name(enum job_state s)
 	return names[s];
 }
 
-/* With a floor of N the job is a soft task of N frames a second: admission
- * reserves that much, and a frame's deadline is 1/N after the one before it was
- * done. It overtakes a call only when it has waited nearly that long. */
+/* How far ahead of its floor a job may count as: no call's deadline is further
+ * away, so with this much what it is ahead by delays no call. */
+#define AHEAD_MAX (10 * CR_SEC)
+
+/* With a floor of N the job is a soft task of N frames a second, for which
+ * admission reserves that much. */
 static void fill_task(struct job *j)
 {
 	struct cr_task *t = &j->lt.core.task;
@@ -100,6 +103,27 @@ static cr_ns later(cr_ns a, cr_ns b)
 	return a > b ? a : b;
 }
 
+/*
+ * A frame's deadline is 1/N after the one before it had its own, or after it
+ * could begin where that is later. So a job that got more than its floor when
+ * nobody else wanted the CPU is ahead, and calls overtake it until the floor
+ * has caught up: any 1/N after that, one frame of it. Were the deadlines
+ * counted from the end of the frame before, its next frame would always be due
+ * within 1/N, and the job would run before every call that has longer.
+ */
+static cr_ns deadline_from(const struct job *j, cr_ns eligible)
+{
+	cr_ns last = cr_ns_min(j->due, eligible + AHEAD_MAX);
+
+	return later(eligible, last) + j->lt.core.task.rel_deadline;
+}
+
+/* The frame to be claimed next: when it could begin. */
+static cr_ns eligible_at(const struct job *j, const struct job_chunk *c)
+{
+	return later(c->filled, j->ready);
+}
+
 bool job_peek(struct core_task *t, struct cr_job *job)
 {
 	struct job *j = job_of_core(t);
@@ -109,10 +133,9 @@ bool job_peek(struct core_task *t, struct cr_job *job)
 		return false;
 	job->seq = j->seq;
 	job->arrival = c->filled;
-	job->eligible = later(c->filled, j->ready);
-	job->deadline = t->task.cls == CR_BE
-				? CR_NEVER
-				: job->eligible + t->task.rel_deadline;
+	job->eligible = eligible_at(j, c);
+	job->deadline = t->task.cls == CR_BE ? CR_NEVER
+					     : deadline_from(j, job->eligible);
 	return true;
 }
 
@@ -122,6 +145,7 @@ bool job_claim(struct core_task *t, uint64_t seq)
 	struct job_chunk *c = current(j);
 
 	CR_ASSERT(c && seq == j->seq);
+	j->due = deadline_from(j, eligible_at(j, c));
 	j->claimed = c->in + c->in_used;
 	j->claimed_bytes = c->bytes[c->next++];
 	c->in_used += j->claimed_bytes;

@@ -38,8 +38,8 @@ struct job_cfg {
 	unsigned mode; /**< of AMR output, index */
 	bool dtx, overwrite;
 	struct cr_cost cost; /**< of a frame                           */
-	/** Frames a second that it is to get even when calls want the CPU; 0:
-	 * whatever they leave. */
+	/** Frames a second that it is to get even when calls want the CPU, but
+	 * for what it is ahead by; 0: whatever they leave. */
 	unsigned floor;
 };
 
@@ -100,6 +100,7 @@ struct job {
 	unsigned current; /**< chunk */
 	uint64_t seq;	  /**< of the next frame to be claimed */
 	cr_ns ready;	  /**< when the last frame was done */
+	cr_ns due;	  /**< deadline of the last claimed, with a floor */
 	uint32_t ts;
 	const uint8_t *claimed;
 	uint16_t claimed_bytes;

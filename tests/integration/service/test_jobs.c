@@ -353,9 +353,9 @@ static void wait_packets(struct client *c, const unsigned *id, unsigned n,
 	}
 }
 
-/* Frames that wait in calls with patient deadlines while a job of ten frames
- * is converted: how many of them were done when it ended? */
-static unsigned done_before_job(unsigned floor)
+/* Frames that wait in calls with patient deadlines while a job of @frames is
+ * converted: how many of them were done when it ended? */
+static unsigned done_before_job(unsigned floor, unsigned frames)
 {
 	enum { CALLS = 4, EACH = 15 };
 	unsigned id[CALLS], done = 0;
@@ -365,7 +365,7 @@ static unsigned done_before_job(unsigned floor)
 	char json[64];
 
 	test_spool_make(&sp);
-	test_spool_wav(&sp, "a.wav", 8000, 10 * FRAME, 1);
+	test_spool_wav(&sp, "a.wav", 8000, frames * FRAME, 1);
 	desk_open(&d, &(struct desk_options){ .spool = sp.dir,
 					      .job_floor = floor });
 	client_open(&c, &d, NULL);
@@ -395,8 +395,16 @@ static unsigned done_before_job(unsigned floor)
 static void a_floor_is_kept_when_calls_want_the_cpu(void **state)
 {
 	(void)state;
-	assert_int_equal(done_before_job(0), 60);
-	assert_true(done_before_job(50) < 60);
+	assert_int_equal(done_before_job(0, 10), 60);
+	assert_true(done_before_job(50, 10) < 60);
+}
+
+/* The calls' deadlines are ten seconds away: in those a floor of one frame a
+ * second is ten frames, and what is behind them waits for the calls. */
+static void a_floor_is_no_more_when_calls_want_the_cpu(void **state)
+{
+	(void)state;
+	assert_int_equal(done_before_job(1, 40), 60);
 }
 
 int main(void)
@@ -410,6 +418,7 @@ int main(void)
 		cmocka_unit_test(calls_and_jobs_share_a_worker),
 		cmocka_unit_test(a_floor_reserves_capacity),
 		cmocka_unit_test(a_floor_is_kept_when_calls_want_the_cpu),
+		cmocka_unit_test(a_floor_is_no_more_when_calls_want_the_cpu),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
