@@ -19,7 +19,8 @@
 #define TOC_BITS 0x7cu /* frame type and quality; the others are padding */
 
 /* Bring @need bytes at r->at into the buffer. Returns how many are there; less
- * only at the file's end; or -errno with @e. */
+ * only at the file's end; or -errno with @e. What the file has grown by since
+ * it was opened is not there: headers were checked against its size then. */
 static ssize_t fetch(struct reader *r, size_t need, struct cr_err *e)
 {
 	if (r->have >= need)
@@ -27,9 +28,11 @@ static ssize_t fetch(struct reader *r, size_t need, struct cr_err *e)
 	memmove(r->buf, r->buf + r->first, r->have);
 	r->first = 0;
 	while (r->have < need) {
-		ssize_t n =
-			pread(r->fd, r->buf + r->have, sizeof(r->buf) - r->have,
-			      (off_t)(r->at + r->have));
+		uint64_t left = r->size - (r->at + r->have);
+		size_t room = sizeof(r->buf) - r->have;
+		ssize_t n = pread(r->fd, r->buf + r->have,
+				  left < room ? (size_t)left : room,
+				  (off_t)(r->at + r->have));
 
 		if (n < 0 && errno == EINTR)
 			continue;

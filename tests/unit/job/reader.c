@@ -154,6 +154,36 @@ static void a_file_that_shrinks_is_an_error(void **state)
 	(void)close(fd);
 }
 
+/* Grown between fstat() and the first read: what came later does not count. */
+static void what_a_file_grew_by_is_not_read(void **state)
+{
+	static uint8_t amr[6 + 32 * 3], wav[WAV_HEADER_BYTES + 320 * 3];
+	uint8_t payload[AUDIO_PAYLOAD_MAX];
+	struct cr_err e;
+	struct reader r;
+	int fd;
+
+	(void)state;
+	memcpy(amr, "#!AMR\n", 6);
+	for (unsigned i = 0; i < 3; i++)
+		amr[6 + 32 * i] = 0x3c;
+	fd = file_of(amr, sizeof(amr));
+	assert_int_equal(reader_open(&r, fd, AUDIO_AMR, 6 + 40, &e), 0);
+	assert_int_equal(reader_next(&r, payload, &e), 33);
+	assert_int_equal(reader_next(&r, payload, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "has 32 bytes, 8 are there"));
+	(void)close(fd);
+	wav_header(wav, 8000, 160 * 3);
+	fd = file_of(wav, sizeof(wav));
+	assert_int_equal(reader_open(&r, fd, AUDIO_WAV, 40, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "no data chunk"));
+	assert_int_equal(
+		reader_open(&r, fd, AUDIO_WAV, WAV_HEADER_BYTES + 320, &e),
+		-EINVAL);
+	assert_non_null(strstr(e.text, "cut off"));
+	(void)close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +191,7 @@ int main(void)
 		cmocka_unit_test(frames_cross_the_readers_buffer),
 		cmocka_unit_test(wav_samples_change_their_byte_order),
 		cmocka_unit_test(a_file_that_shrinks_is_an_error),
+		cmocka_unit_test(what_a_file_grew_by_is_not_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
