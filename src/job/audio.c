@@ -31,7 +31,7 @@ int audio_kind_of(const char *name, enum audio_kind *kind, struct cr_err *e)
 			return 0;
 		}
 	return cr_fail(e, -EINVAL,
-		       "'%.100s': must end in .wav, .amr or .awb, which says "
+		       "'%s': must end in .wav, .amr or .awb, which says "
 		       "what it is",
 		       name);
 }

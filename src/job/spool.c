@@ -83,7 +83,8 @@ void spool_close(struct spool *s)
 }
 
 /* The reason that @name is none, or NULL. Names with a dot in front are
- * refused too: so are ".", "..", and our temporaries. */
+ * refused too: so are ".", "..", and our temporaries. Control characters would
+ * get at the terminal of whoever lists the jobs. */
 static const char *bad_name(const char *name)
 {
 	if (!*name)
@@ -92,6 +93,9 @@ static const char *bad_name(const char *name)
 		return "is too long";
 	if (*name == '/')
 		return "is absolute; names are relative to the spool folder";
+	for (const char *p = name; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 127)
+			return "has a control character";
 	for (const char *p = name; p; p = strchr(p, '/')) {
 		p += *p == '/';
 		if (*p == '.')
@@ -126,7 +130,7 @@ static int walk(const struct spool *s, const char *name, const char **last,
 	int dir, next;
 
 	if (why)
-		return cr_fail(e, -EINVAL, "'%.100s' %s", name, why);
+		return cr_fail(e, -EINVAL, "'%s' %s", name, why);
 	dir = fcntl(s->dir, F_DUPFD_CLOEXEC, 0);
 	*last = name;
 	while (dir >= 0 && (slash = strchr(*last, '/'))) {

@@ -50,6 +50,9 @@ static void furnish(struct test_spool *sp)
 			 0);
 }
 
+/* Ten letters of two octets each. */
+#define U10 "\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4"
+
 static const struct {
 	const char *params;
 	int code;
@@ -81,6 +84,13 @@ static const struct {
 	  "absolute" },
 	{ "{'in': 'sub//a.wav', 'out': 'a.amr'}", RPC_INVALID_PARAMS,
 	  "empty part" },
+	{ "{'in': 'a.wav', 'out': '\\u001b]0;x\\u0007.amr'}",
+	  RPC_INVALID_PARAMS, "control character" },
+	{ "{'in': 'a.wav', 'out': 'a\\nb.amr'}", RPC_INVALID_PARAMS,
+	  "control character" },
+	/* cut short, this would be no UTF-8 and no reason at all */
+	{ "{'in': 'a" U10 U10 U10 U10 U10 U10 "', 'out': 'a.amr'}",
+	  RPC_INVALID_PARAMS, "must end in" },
 	{ "{'in': '.codec-runner-job-1', 'out': 'a.amr'}", RPC_INVALID_PARAMS,
 	  "must end in" },
 	{ "{'in': 'link.wav', 'out': 'a.amr'}", RPC_BAD_FILE,
