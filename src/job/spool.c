@@ -117,6 +117,8 @@ static int complain(const char *name, int err, struct cr_err *e)
 			       "%s: a part of it is no folder (symbolic links "
 			       "are not followed)",
 			       name);
+	if (err == -ENXIO)
+		return cr_fail(e, -EINVAL, "%s: not a regular file", name);
 	return cr_fail(e, err, "%s: %s", name, strerror(-err));
 }
 
@@ -151,11 +153,31 @@ static int walk(const struct spool *s, const char *name, const char **last,
 	return dir < 0 ? complain(name, -errno, e) : dir;
 }
 
-static int check_readable(const struct spool *s, const char *name,
-			  const struct stat *is, struct cr_err *e)
+/* To open a device or a pipe may have effects, so the file is looked at before.
+ * It may be another one by the time it is opened: hence O_NONBLOCK, and the
+ * look after. Returns a descriptor, or -errno; -ENXIO: not a regular file. */
+static int open_regular(int dir, const char *name, struct stat *is)
 {
-	if (!S_ISREG(is->st_mode))
-		return cr_fail(e, -EINVAL, "%s: not a regular file", name);
+	int fd, err;
+
+	if (fstatat(dir, name, is, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	if (!S_ISREG(is->st_mode) && !S_ISLNK(is->st_mode))
+		return -ENXIO;
+	fd = openat(dir, name,
+		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = fstat(fd, is) ? -errno : S_ISREG(is->st_mode) ? 0 : -ENXIO;
+	if (!err)
+		return fd;
+	(void)close(fd);
+	return err;
+}
+
+static int check_size(const struct spool *s, const char *name,
+		      const struct stat *is, struct cr_err *e)
+{
 	if (!is->st_size)
 		return cr_fail(e, -EINVAL, "%s: is empty", name);
 	if ((uint64_t)is->st_size > s->max_bytes)
@@ -176,18 +198,13 @@ int spool_read(const struct spool *s, const char *name, uint64_t *bytes,
 
 	if (dir < 0)
 		return dir;
-	/* O_NONBLOCK: a pipe with no writer shall not hold us */
-	fd = openat(dir, last,
-		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	err = fd < 0 || fstat(fd, &is) ? -errno : 0;
+	fd = open_regular(dir, last, &is);
 	(void)close(dir);
-	if (err)
-		err = complain(name, err, e);
-	else
-		err = check_readable(s, name, &is, e);
+	if (fd < 0)
+		return complain(name, fd, e);
+	err = check_size(s, name, &is, e);
 	if (err) {
-		if (fd >= 0)
-			(void)close(fd);
+		(void)close(fd);
 		return err;
 	}
 	*bytes = (uint64_t)is.st_size;

@@ -50,7 +50,8 @@ int spool_check(const struct spool *s, const char *name, bool overwrite,
 int spool_create(const struct spool *s, uint32_t id, struct cr_err *e);
 
 /** The temporary file of job @id, complete and open as @fd, becomes @name.
- * Returns 0, or -errno with @e: then it is still the temporary. */
+ * Returns 0, or -errno with @e: then it is still the temporary, or complete
+ * under a name that may not outlast a power cut. */
 int spool_commit(const struct spool *s, uint32_t id, int fd, const char *name,
 		 bool overwrite, struct cr_err *e);
 

@@ -8,8 +8,10 @@
 #include "desk.h"
 #include "spool.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -134,9 +136,31 @@ static const struct {
 	  RPC_INVALID_PARAMS, "one file" },
 };
 
+/* Tells of opens of the one file that must not be opened: of a device it may
+ * have effects. */
+static int watch_opens(struct test_spool *sp, const char *name)
+{
+	int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_true(inotify_add_watch(fd, test_spool_path(sp, name), IN_OPEN) >=
+		    0);
+	return fd;
+}
+
+static void assert_not_opened(int watch)
+{
+	char event[sizeof(struct inotify_event) + 256];
+
+	assert_int_equal(read(watch, event, sizeof(event)), -1);
+	assert_int_equal(errno, EAGAIN);
+	(void)close(watch);
+}
+
 static void a_bad_job_is_refused_and_leaves_nothing(void **state)
 {
 	struct test_spool sp;
+	int watch;
 	struct client c;
 	struct desk d;
 	unsigned before;
@@ -146,11 +170,13 @@ static void a_bad_job_is_refused_and_leaves_nothing(void **state)
 	test_spool_make(&sp);
 	furnish(&sp);
 	before = test_spool_count(&sp);
+	watch = watch_opens(&sp, "pipe.wav");
 	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
 	client_open(&c, &d, NULL);
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		client_refused(&c, "job.submit", bad[i].params, bad[i].code,
 			       bad[i].why);
+	assert_not_opened(watch);
 	o = client_ask(&c, "job.list", NULL);
 	assert_int_equal(json_array_size(json_object_get(o, "jobs")), 0);
 	json_decref(o);
