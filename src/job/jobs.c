@@ -117,6 +117,12 @@ static void end(struct jobs *js, struct job *j, enum job_state how)
 
 /* --- the beginning --- */
 
+/* Not even when nothing else runs. */
+static bool never_fits(int err, const struct cr_verdict *v)
+{
+	return err == -ENOSPC && v->bound_ppm > 0 && v->need_ppm > v->bound_ppm;
+}
+
 /* 0; -ENOSPC: not now; or -errno with j->why. */
 static int start(struct jobs *js, struct job *j)
 {
@@ -134,7 +140,7 @@ static int start(struct jobs *js, struct job *j)
 		return 0;
 	live_refusal(js->cfg.live, err, &v, j->why.text, sizeof(j->why.text));
 	job_release(j);
-	return err;
+	return never_fits(err, &v) ? -E2BIG : err;
 }
 
 static void start_some(struct jobs *js)

@@ -46,7 +46,8 @@ void desk_open(struct desk *d, const struct desk_options *o)
 			.workers = o->workers ? o->workers : 1,
 			.rx_cpu = -1,
 			.admission = o->admission,
-			.capacity_ppm = 970000,
+			.capacity_ppm = o->capacity_ppm ? o->capacity_ppm
+							: 970000,
 			.ring_frames = o->ring_frames ? o->ring_frames : 16,
 			.max_age = o->max_age,
 			.trace_records = 4096,

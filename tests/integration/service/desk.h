@@ -23,7 +23,8 @@ struct desk_options {
 	unsigned max_jobs, jobs, job_floor; /**< 0: 1000, 4, none */
 	unsigned workers, ring_frames, max_calls;
 	bool admission;
-	cr_ns grace; /**< 0: an hour */
+	unsigned capacity_ppm; /**< 0: 97 % */
+	cr_ns grace;	       /**< 0: an hour */
 	cr_ns max_age;
 };
 

@@ -228,6 +228,32 @@ static void a_job_outlives_its_session(void **state)
 	desk_close(&d);
 }
 
+/* A floor that no idle node has room for: said at once, not waited for, and
+ * those behind it are not kept waiting either. */
+static void what_can_never_have_room_fails(void **state)
+{
+	struct test_spool sp;
+	struct client c;
+	struct desk d;
+
+	(void)state;
+	test_spool_make(&sp);
+	test_spool_wav(&sp, "a.wav", 16000, 320, 1);
+	desk_open(&d, &(struct desk_options){ .spool = sp.dir,
+					      .scheduler = "fifo",
+					      .admission = true,
+					      .capacity_ppm = 100,
+					      .job_floor = 1000 });
+	client_open(&c, &d, NULL);
+	client_do(&c, "job.submit", "{'in': 'a.wav', 'out': 'a.awb'}");
+	client_do(&c, "job.submit", "{'in': 'a.wav', 'out': 'b.awb'}");
+	desk_wait_for(&d, &c.jobs_ended, 2);
+	expect_failed(&c, 1, "no-capacity: need");
+	expect_failed(&c, 2, "of 0.00");
+	client_close(&c);
+	desk_close(&d);
+}
+
 static void opening_removes_what_a_crash_left(void **state)
 {
 	struct test_spool sp;
@@ -264,6 +290,7 @@ int main(void)
 		cmocka_unit_test(cancels_at_any_moment_leave_nothing),
 		cmocka_unit_test(the_nodes_end_cancels_all),
 		cmocka_unit_test(a_job_outlives_its_session),
+		cmocka_unit_test(what_can_never_have_room_fails),
 		cmocka_unit_test(opening_removes_what_a_crash_left),
 	};
 
