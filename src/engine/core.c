@@ -19,15 +19,6 @@
 #include "engine/core_state.h"
 #include "engine/cpus.h"
 
-/* Time per run queue never goes back: policies rely on it. */
-static void advance(struct core *c, struct cr_rq *rq, cr_ns now)
-{
-	struct core_rq *a = aux_of(c, rq);
-
-	CR_ASSERT(now >= a->now);
-	a->now = now;
-}
-
 /* In place: a copy would read in wide words what peek() has just written in
  * narrow ones, and wait for the stores. */
 static bool fetch_job(struct core_task *t, cr_ns now)
@@ -91,7 +82,7 @@ static void part(struct core *c, struct core_task *t)
 
 void core_add(struct core *c, struct core_task *t, unsigned rq, cr_ns now)
 {
-	advance(c, &c->rq[rq], now);
+	core_advance(c, &c->rq[rq], now);
 	t->task.state = CR_IDLE;
 	t->task.cpu = -1;
 	t->foreign = false;
@@ -123,7 +114,7 @@ void core_del(struct core *c, struct core_task *t, cr_ns now)
 	bool queued = t->task.state == CR_QUEUED;
 
 	CR_ASSERT(t->task.state != CR_RUNNING);
-	advance(c, rq, now);
+	core_advance(c, rq, now);
 	if (queued) {
 		rq->sched->ops->dequeue(rq, &t->task, now);
 		t->task.state = CR_IDLE;
@@ -141,7 +132,7 @@ void core_del(struct core *c, struct core_task *t, cr_ns now)
 
 bool core_release(struct core *c, struct core_task *t, cr_ns now)
 {
-	advance(c, t->task.rq, now);
+	core_advance(c, t->task.rq, now);
 	if (!fetch_job(t, now))
 		return false;
 	core_enqueue(c, t, CR_ENQ_RELEASE, now);
@@ -153,7 +144,7 @@ bool core_again(struct core *c, struct core_task *t, cr_ns now)
 	bool same = t->left == CR_STOP_SLICE || t->left == CR_STOP_PREEMPT;
 	enum cr_enq why = same ? CR_ENQ_REQUEUE : CR_ENQ_NEXT;
 
-	advance(c, t->task.rq, now);
+	core_advance(c, t->task.rq, now);
 	if (!same && !fetch_job(t, now)) {
 		t->foreign = false;
 		return false;
@@ -187,7 +178,7 @@ struct core_task *core_stop(struct core *c, struct cr_rq *rq, unsigned cpu,
 	struct core_task *t;
 
 	CR_ASSERT(cpu < rq->ncpu && rq->cpu[cpu].running);
-	advance(c, rq, now);
+	core_advance(c, rq, now);
 	t = core_task_of(rq->cpu[cpu].running);
 	leave_cpu(c, rq, cpu, why, ran, now);
 	return t;
@@ -274,7 +265,7 @@ struct core_task *core_pick(struct core *c, struct cr_rq *rq, unsigned cpu,
 	struct core_task *t;
 
 	CR_ASSERT(cpu < rq->ncpu && !rq->cpu[cpu].running);
-	advance(c, rq, now);
+	core_advance(c, rq, now);
 	cr_cpus_del(&rq->kick, cpu);
 	while (rq->nqueued) {
 		t = ask_policy(c, rq, cpu, now);
@@ -292,7 +283,6 @@ struct core_task *core_pick(struct core *c, struct cr_rq *rq, unsigned cpu,
 
 bool core_tick(struct core *c, struct cr_rq *rq, cr_ns now)
 {
-	struct core_rq *a = aux_of(c, rq);
 	const struct core_flaw again = {
 		.callback = "tick",
 		.what = "armed the tick that was due once more",
@@ -302,16 +292,14 @@ bool core_tick(struct core *c, struct cr_rq *rq, cr_ns now)
 
 	if (now < due)
 		return false;
-	advance(c, rq, now);
+	core_advance(c, rq, now);
 	rq->next_tick = CR_NEVER;
 	if (rq->sched->ops->tick)
 		rq->sched->ops->tick(rq, now);
 	if (rq->next_tick <= due)
 		core_blame(c, rq, &again, now);
 	core_check(c, rq);
-	/* what was held back may be ready now, on any CPU */
-	a->fresh = rq->nqueued;
-	memset(&a->fresh_cpus, 0xff, sizeof(a->fresh_cpus));
+	core_relook(c, rq); /* what was held back may be ready now */
 	return true;
 }
 
@@ -325,8 +313,8 @@ struct core_task *core_steal(struct core *c, struct cr_rq *from,
 	if (!c->sched.ops->steal || !from->nqueued ||
 	    from->sched != &c->sched || to->sched != &c->sched)
 		return NULL;
-	advance(c, from, now);
-	advance(c, to, now);
+	core_advance(c, from, now);
+	core_advance(c, to, now);
 	found = c->sched.ops->steal(from, to, cpu, now);
 	if (!found)
 		return NULL;
@@ -349,6 +337,14 @@ struct core_task *core_steal(struct core *c, struct cr_rq *from,
 	aux_of(c, to)->ntasks++;
 	core_enqueue(c, t, CR_ENQ_MIGRATE, now);
 	return t;
+}
+
+void core_relook(struct core *c, struct cr_rq *rq)
+{
+	struct core_rq *a = aux_of(c, rq);
+
+	a->fresh = rq->nqueued;
+	memset(&a->fresh_cpus, 0xff, sizeof(a->fresh_cpus));
 }
 
 unsigned core_wakes(struct core *c, struct cr_rq *rq, struct cr_cpus *idle,

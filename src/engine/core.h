@@ -177,6 +177,10 @@ struct core_task *core_steal(struct core *c, struct cr_rq *from,
 unsigned core_wakes(struct core *c, struct cr_rq *rq, struct cr_cpus *idle,
 		    struct cr_cpus *wake);
 
+/** Let as many CPUs as tasks wait on @rq pick again: see core_wakes(). Lock of
+ * @rq held. */
+void core_relook(struct core *c, struct cr_rq *rq);
+
 /** What core_pick() met in one run queue; under its lock. */
 struct core_counts {
 	uint64_t picks;	 /**< jobs handed out                              */
@@ -217,6 +221,14 @@ bool core_faulty(const struct core *c, const struct cr_rq *rq);
  */
 bool core_take_fault(struct core *c, const struct cr_rq *rq,
 		     struct core_fault *f);
+
+/**
+ * Blame the policy that has left @t waiting while CPUs had nothing to do: no
+ * answer of pick() shows that, so whoever watches over time says it. As with
+ * the faults that the core finds, fifo takes the run queue over. False: @t does
+ * not wait, or fifo stands in there already. Lock of its rq held.
+ */
+bool core_accuse(struct core *c, struct core_task *t, cr_ns now);
 
 /** "policy=edf callback=pick what=\"...\" rq=0 task=3 deadline=20": for logs.
  */

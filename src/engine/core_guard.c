@@ -257,6 +257,23 @@ void core_blame(struct core *c, struct cr_rq *rq, const struct core_flaw *flaw,
 	core_stand_in(c, rq, now);
 }
 
+bool core_accuse(struct core *c, struct core_task *t, cr_ns now)
+{
+	const struct core_flaw flaw = {
+		.callback = "pick",
+		.what = "nothing while a task waited, for too long",
+		.cpu = -1,
+		.task = &t->task,
+	};
+	struct cr_rq *rq = t->task.rq;
+
+	if (t->task.state != CR_QUEUED || rq->sched == &c->spare)
+		return false;
+	core_advance(c, rq, now);
+	core_blame(c, rq, &flaw, now);
+	return true;
+}
+
 bool core_replaced(const struct core *c)
 {
 	for (unsigned i = 0; i < c->sched.nrq; i++)

@@ -47,6 +47,15 @@ static inline struct core_rq *aux_of(const struct core *c,
 	return &c->aux[rq->id];
 }
 
+/** Time per run queue never goes back: policies rely on it. */
+static inline void core_advance(struct core *c, struct cr_rq *rq, cr_ns now)
+{
+	struct core_rq *a = aux_of(c, rq);
+
+	CR_ASSERT(now >= a->now);
+	a->now = now;
+}
+
 /** Run after every callback of the policy. */
 static inline void core_check(const struct core *c, const struct cr_rq *rq)
 {

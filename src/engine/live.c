@@ -32,7 +32,7 @@ static unsigned home_of(struct live_task *t)
 }
 
 /* A task may move between reading where it is and locking that. */
-static struct live_rq *lock_home(struct live *l, struct live_task *t)
+struct live_rq *live_lock_home(struct live *l, struct live_task *t)
 {
 	for (;;) {
 		struct live_rq *q = &l->rq[home_of(t)];
@@ -50,6 +50,7 @@ int live_add(struct live *l, struct live_task *t, struct cr_verdict *v)
 
 	t->core.backlog = &l->backlog.core;
 	t->leaving = false;
+	t->astray = false;
 	atomic_store_explicit(&t->active, false, memory_order_relaxed);
 	lock_all(l);
 	rc = core_admit(l->core, &t->core.task, v);
@@ -67,15 +68,15 @@ void live_refusal(const struct live *l, int code, const struct cr_verdict *v,
 
 void live_remove(struct live *l, struct live_task *t)
 {
-	struct live_rq *q = lock_home(l, t);
-	bool running = t->core.task.state == CR_RUNNING;
+	struct live_rq *q = live_lock_home(l, t);
+	bool held = t->core.task.state == CR_RUNNING || t->astray;
 
-	if (running)
+	if (held)
 		t->leaving = true;
 	else
 		core_del(l->core, &t->core, clock_now());
 	(void)pthread_mutex_unlock(&q->lock);
-	if (!running)
+	if (!held)
 		l->cfg.client.gone(l->cfg.client.arg, t);
 }
 
@@ -95,7 +96,9 @@ static uint64_t release_one_rq(struct live *l, struct live_task *const *tasks,
 
 		if (home_of(tasks[i]) != id)
 			continue;
-		(void)core_release(l->core, &tasks[i]->core, now);
+		/* or live_rouse() was first */
+		if (tasks[i]->core.task.state == CR_IDLE)
+			(void)core_release(l->core, &tasks[i]->core, now);
 		todo &= ~(UINT64_C(1) << i);
 	}
 	live_settle(l, q, &wakes);
@@ -215,7 +218,7 @@ void live_policy_opts(struct live *l, char *buf, size_t size)
 unsigned live_explain(struct live *l, struct live_task *t, struct cr_kv *kv,
 		      unsigned max)
 {
-	struct live_rq *q = lock_home(l, t);
+	struct live_rq *q = live_lock_home(l, t);
 	const struct cr_sched_ops *ops = q->rq->sched->ops;
 	unsigned n = ops->explain ? ops->explain(&t->core.task, kv, max) : 0;
 
@@ -240,7 +243,8 @@ void live_worker_stats(struct live *l, unsigned worker,
 
 	*out = (struct live_worker_stats){
 		.busy = atomic_load_explicit(&w->busy, memory_order_relaxed),
-		.cpu = clock_read(w->cpu_clock),
+		.cpu = w->past_cpu +
+		       (w->hand ? clock_read(w->hand->cpu_clock) : 0),
 		.jobs = read_count(&w->jobs),
 		.picks = read_count(&w->picks),
 		.drops = read_count(&w->drops),

@@ -24,6 +24,7 @@ struct live_task {
 	 * the worker before it looks at the backlog a last time. */
 	atomic_bool active;
 	bool leaving;	    /**< live_remove() was called; under the rq lock */
+	bool astray;	    /**< with a retired thread; under the rq lock    */
 	unsigned char kind; /**< the client's: what embeds it; constant */
 };
 
@@ -57,6 +58,14 @@ struct live_client {
 	void (*worker_up)(void *arg, unsigned worker);
 	/** The same thread, before it ends. May be NULL. */
 	void (*worker_down)(void *arg, unsigned worker);
+	/** live_retire() is about to take the place of @worker from the thread
+	 * that runs @t. False: let it go on, it is about to end. Under the rq
+	 * lock: decide and return. NULL: always true. */
+	bool (*retire)(void *arg, struct live_task *t, unsigned worker);
+	/** The retired thread that had @t has let go of it, which was to leave
+	 * meanwhile: call live_remove() once more. On that thread, no lock
+	 * held. Needed by who calls live_retire(). */
+	void (*back)(void *arg, struct live_task *t);
 	/** The policy broke its contract; fifo stands in for it on that run
 	 * queue, and live_recover() should follow. Any thread, no lock held.
 	 * May be NULL. */
@@ -92,8 +101,12 @@ struct live_worker_stats {
 int live_open(struct live **l, const struct live_config *cfg,
 	      struct cr_err *warn, struct cr_err *e);
 
-/** Stop and join the workers. All tasks must have gone. NULL is fine. */
-void live_close(struct live *l);
+/**
+ * Stop and join the workers, free the engine. All tasks must have gone. NULL is
+ * fine. 0; or -EBUSY: a retired thread has not come back from run(), so what
+ * it may touch stays; call again, or let the process end.
+ */
+int live_close(struct live *l);
 
 /**
  * Admit @t and let it join. Returns 0; -ENOSPC or -EINVAL with @v filled when
@@ -127,6 +140,53 @@ static inline bool live_task_wake(struct live_task *t)
  * worker waits for; each task has one producer.
  */
 void live_release(struct live *l, struct live_task *const *tasks, unsigned n);
+
+/* --- what a watchdog needs; control thread only --- */
+
+/** A task and the run queue it belongs to, at one instant. */
+struct live_task_look {
+	enum cr_state state;
+	/** When its job was given to the policy, the last one's if it is idle:
+	 * changes whenever it is released or picked. */
+	cr_ns release;
+	cr_ns eligible; /**< of that job */
+	bool idle;	/**< a worker there has nothing to do now       */
+	uint64_t idles; /**< times that one of them had nothing to do   */
+};
+void live_look_task(struct live *l, struct live_task *t,
+		    struct live_task_look *look);
+
+/** What a worker is at. False: nothing. */
+struct live_worker_look {
+	struct live_task *task;
+	cr_ns picked; /**< when: names the job */
+};
+bool live_look_worker(struct live *l, unsigned worker,
+		      struct live_worker_look *look);
+
+/** Release @t, if it sleeps with frames waiting; wake idle workers, if it is
+ * queued. No harm when nothing was lost. */
+void live_rouse(struct live *l, struct live_task *t);
+
+/** See core_accuse(); client.faulty() follows. */
+bool live_accuse(struct live *l, struct live_task *t);
+
+/**
+ * Take @worker's place from the thread that is still at @look, and its task out
+ * of the schedule: the policy hears that the job was dropped and cost what was
+ * expected. The thread goes on at the lowest priority; when run() returns it
+ * ends. No more of the task's frames run; live_remove() it. False: it has come
+ * back, or client.retire() says no. True: live_hire() should follow.
+ */
+bool live_retire(struct live *l, unsigned worker,
+		 const struct live_worker_look *look);
+
+/** Start a thread at the place of @worker if it is vacant: client.worker_up()
+ * comes on it. 0, or -errno with @e. */
+int live_hire(struct live *l, unsigned worker, struct cr_err *e);
+
+/** Join retired threads that have come back. Returns how many have not. */
+unsigned live_reap(struct live *l);
 
 /**
  * Replace the policy under live tasks; no job is lost. Returns 0, or -errno

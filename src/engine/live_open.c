@@ -56,35 +56,51 @@ static void shed(struct core_task *t, const struct cr_job *job,
 
 /* --- threads --- */
 
-static int start_thread(struct live *l, struct live_worker *w, struct cr_err *e)
+static int create(struct live_hand *h)
 {
+	const struct live_worker *w = h->place;
 	pthread_attr_t attr;
 	sigset_t all, old;
 	cpu_set_t cpus;
 	int rc;
 
 	(void)pthread_attr_init(&attr);
-	if (l->cfg.pin) {
+	if (w->pin >= 0) {
 		CPU_ZERO(&cpus);
-		if (l->cfg.pin[w->cpu] < CPU_SETSIZE)
-			CPU_SET(l->cfg.pin[w->cpu], &cpus);
+		if (w->pin < CPU_SETSIZE)
+			CPU_SET((unsigned)w->pin, &cpus);
 		(void)pthread_attr_setaffinity_np(&attr, sizeof(cpus), &cpus);
 	}
 	/* signals are for the threads that wait for them */
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&w->thread, &attr, live_work, w);
+	rc = pthread_create(&h->thread, &attr, live_work, h);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	(void)pthread_attr_destroy(&attr);
-	if (rc && l->cfg.pin)
-		return cr_fail(e, -rc, "worker %u does not start on CPU %u: %s",
-			       w->cpu, l->cfg.pin[w->cpu], strerror(rc));
-	if (rc)
-		return cr_fail(e, -rc, "worker %u does not start: %s", w->cpu,
-			       strerror(rc));
-	(void)pthread_getcpuclockid(w->thread, &w->cpu_clock);
-	l->nworkers++;
-	return 0;
+	return rc;
+}
+
+int live_start_hand(struct live_worker *w, struct cr_err *e)
+{
+	struct live_hand *h = calloc(1, sizeof(*h));
+	int rc;
+
+	if (!h)
+		return cr_fail(e, -ENOMEM, "out of memory for worker %u",
+			       w->cpu);
+	h->place = w;
+	rc = create(h);
+	if (!rc) {
+		(void)pthread_getcpuclockid(h->thread, &h->cpu_clock);
+		w->hand = h;
+		return 0;
+	}
+	free(h);
+	if (w->pin >= 0)
+		return cr_fail(e, -rc, "worker %u does not start on CPU %d: %s",
+			       w->cpu, w->pin, strerror(rc));
+	return cr_fail(e, -rc, "worker %u does not start: %s", w->cpu,
+		       strerror(rc));
 }
 
 static void raise_priority(struct live *l, struct cr_err *warn)
@@ -92,8 +108,8 @@ static void raise_priority(struct live *l, struct cr_err *warn)
 	struct sched_param p = { .sched_priority = l->cfg.rt_priority };
 
 	for (unsigned i = 0; i < l->nworkers; i++) {
-		int rc = pthread_setschedparam(l->worker[i].thread, SCHED_FIFO,
-					       &p);
+		int rc = pthread_setschedparam(l->worker[i].hand->thread,
+					       SCHED_FIFO, &p);
 
 		if (!rc)
 			continue;
@@ -138,6 +154,7 @@ static void init_worker(struct live *l, unsigned cpu)
 	w->cpu = cpu;
 	w->home = &l->rq[core_rq_of(l->core, cpu)->id];
 	w->index = cpu - w->home->rq->first_cpu;
+	w->pin = l->cfg.pin ? (int)l->cfg.pin[cpu] : -1;
 	(void)pthread_condattr_init(&attr);
 	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	(void)pthread_cond_init(&w->wake, &attr);
@@ -161,8 +178,10 @@ static int start_all(struct live *l, struct cr_err *e)
 		init_rq(l, i);
 	for (unsigned i = 0; i < ncpu; i++)
 		init_worker(l, i);
-	for (unsigned i = 0; i < ncpu && !rc; i++)
-		rc = start_thread(l, &l->worker[i], e);
+	for (unsigned i = 0; i < ncpu && !rc; i++) {
+		rc = live_start_hand(&l->worker[i], e);
+		l->nworkers += !rc;
+	}
 	return rc;
 }
 
@@ -182,7 +201,7 @@ int live_open(struct live **out, const struct live_config *cfg,
 	if (!rc)
 		rc = start_all(l, e);
 	if (rc) {
-		live_close(l);
+		(void)live_close(l);
 		return rc;
 	}
 	l->cfg.pin = NULL; /* the caller's; no longer needed */
@@ -208,15 +227,21 @@ static void stop_all(struct live *l)
 		(void)pthread_cond_signal(&w->wake);
 	}
 	for (unsigned i = 0; i < l->nworkers; i++)
-		(void)pthread_join(l->worker[i].thread, NULL);
+		if (l->worker[i].hand) {
+			(void)pthread_join(l->worker[i].hand->thread, NULL);
+			free(l->worker[i].hand);
+			l->worker[i].hand = NULL;
+		}
 }
 
-void live_close(struct live *l)
+int live_close(struct live *l)
 {
 	if (!l)
-		return;
+		return 0;
 	if (l->rq && l->worker) {
 		stop_all(l);
+		if (live_reap(l))
+			return -EBUSY;
 		for (unsigned i = 0; i < l->cfg.core.ncpu; i++)
 			(void)pthread_cond_destroy(&l->worker[i].wake);
 		for (unsigned i = 0; i < l->nrq; i++)
@@ -226,4 +251,5 @@ void live_close(struct live *l)
 	free(l->rq);
 	core_close(l->core);
 	free(l);
+	return 0;
 }

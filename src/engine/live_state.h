@@ -27,18 +27,41 @@ struct live_rq {
 	atomic_uint queued, idlers;
 };
 
+/**
+ * A thread at a worker's place. Nearly always the place's one and only:
+ *
+ *            run() for too long,            run() returns
+ *            live_retire()                  after all
+ *   at work --------------------> retired -----------------> over --> joined,
+ *      ^                             place: vacant           live_reap() freed
+ *      +------- live_hire() ----------+
+ */
+struct live_hand {
+	struct live_worker *place;
+	pthread_t thread;
+	clockid_t cpu_clock;
+	bool retired; /**< place->home->lock: the place is another's  */
+	/** Release, pairs with live_reap(): it touches the engine no more. */
+	atomic_bool over;
+	struct live_hand *next; /**< control: among the retired         */
+};
+
+/** A worker: the place of a thread at a CPU of the engine. */
 struct live_worker {
 	alignas(64) struct live *live;
 	struct live_rq *home;
 	unsigned cpu;	/**< engine number                     */
 	unsigned index; /**< in home->rq->cpu[]                */
-	pthread_t thread;
-	pthread_cond_t wake; /**< with home->lock            */
+	int pin;	/**< OS CPU, or -1                     */
+	/* control */
+	struct live_hand *hand; /**< NULL: vacant                      */
+	cr_ns past_cpu;		/**< CPU time of those that retired    */
+	pthread_cond_t wake;	/**< with home->lock            */
 	/** Taken out of home->idle: look for work. Written under home->lock;
 	 * a polling worker reads it without (acquire, pairs with poke()). */
 	atomic_bool poked;
-	clockid_t cpu_clock;
-	/* written by the worker, read by any thread (relaxed: only counts) */
+	/* written by the thread at work, read by any thread (relaxed: only
+	 * counts) */
 	_Atomic cr_ns busy;
 	atomic_uint_fast64_t jobs, picks, drops, wakeups, steals;
 };
@@ -56,6 +79,7 @@ struct live {
 	unsigned nrq, nworkers;
 	struct live_rq *rq;	    /**< [nrq]           */
 	struct live_worker *worker; /**< [cfg.core.ncpu] */
+	struct live_hand *retired;  /**< control */
 };
 
 /** Whom to wake, and how, after the lock has been released. */
@@ -71,7 +95,16 @@ void live_settle(struct live *l, struct live_rq *q, struct live_wakes *w);
 /** Signal them; no lock held. */
 void live_signal(struct live *l, struct live_rq *q, const struct live_wakes *w);
 
-/** The thread: a struct live_worker *. */
-void *live_work(void *worker);
+/** The thread: a struct live_hand *. */
+void *live_work(void *hand);
+
+/** Start a thread at the vacant place @w. 0, or -errno with @e. */
+int live_start_hand(struct live_worker *w, struct cr_err *e);
+
+/** The run queue of @t, locked. */
+struct live_rq *live_lock_home(struct live *l, struct live_task *t);
+
+/** A retired thread has come back with @t. No lock held. */
+void live_come_back(struct live *l, struct live_task *t);
 
 #endif

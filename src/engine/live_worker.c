@@ -15,6 +15,9 @@
  * that is not in q->idle looks at the queue before it goes idle, under the
  * lock, so no wake-up is lost. One idle worker, the keeper, waits no longer
  * than the policy's next tick.
+ *
+ * What becomes of a thread that does not come back from run() is in
+ * live_watch.c.
  */
 #include "engine/cpus.h"
 #include "engine/live_state.h"
@@ -169,15 +172,9 @@ static cr_ns run(struct live_worker *w, struct core_task *t, cr_ns picked)
 	struct live_run r = { .worker = w->cpu,
 			      .picked = picked,
 			      .stale = t->stale };
-	cr_ns end, busy;
 
 	client->run(client->arg, live_task_of(t), &r);
-	end = clock_now();
-	busy = atomic_load_explicit(&w->busy, memory_order_relaxed);
-	atomic_store_explicit(&w->busy, busy + (end - picked),
-			      memory_order_relaxed);
-	add(&w->jobs, 1);
-	return end;
+	return clock_now();
 }
 
 /* Lock held. A task that is leaving is returned, out of the engine. */
@@ -186,7 +183,10 @@ static struct live_task *finish(struct live_worker *w, cr_ns ran, cr_ns now)
 	struct core *c = w->live->core;
 	struct core_task *t =
 		core_stop(c, w->home->rq, w->index, ran, CR_STOP_DONE, now);
+	cr_ns busy = atomic_load_explicit(&w->busy, memory_order_relaxed);
 
+	atomic_store_explicit(&w->busy, busy + ran, memory_order_relaxed);
+	add(&w->jobs, 1);
 	if (live_task_of(t)->leaving) {
 		core_del(c, t, now);
 		return live_task_of(t);
@@ -350,25 +350,25 @@ static struct core_task *next(struct live_worker *w, cr_ns *now)
 	return t;
 }
 
-void *live_work(void *worker)
+/* Until the engine stops (NULL), or until this thread has lost its place while
+ * it was in run(): then the task it ran. */
+static struct core_task *work(struct live_hand *h)
 {
-	struct live_worker *w = worker;
+	struct live_worker *w = h->place;
 	const struct live_client *client = &w->live->cfg.client;
 	struct live_wakes wakes;
 	struct live_task *gone;
 	struct core_task *t;
-	cr_ns now, end;
+	cr_ns now = clock_now(), end;
 
-	if (client->worker_up)
-		client->worker_up(client->arg, w->cpu);
-	(void)pthread_mutex_lock(&w->home->lock);
-	now = clock_now();
 	while ((t = next(w, &now))) {
 		live_settle(w->live, w->home, &wakes);
 		(void)pthread_mutex_unlock(&w->home->lock);
 		live_signal(w->live, w->home, &wakes);
 		end = run(w, t, now);
 		(void)pthread_mutex_lock(&w->home->lock);
+		if (h->retired)
+			break;
 		end -= now;
 		now = clock_now();
 		gone = finish(w, end, now);
@@ -379,8 +379,25 @@ void *live_work(void *worker)
 		(void)pthread_mutex_lock(&w->home->lock);
 		now = clock_now();
 	}
+	return t;
+}
+
+void *live_work(void *hand)
+{
+	struct live_hand *h = hand;
+	struct live_worker *w = h->place;
+	const struct live_client *client = &w->live->cfg.client;
+	struct core_task *astray;
+
+	if (client->worker_up)
+		client->worker_up(client->arg, w->cpu);
+	(void)pthread_mutex_lock(&w->home->lock);
+	astray = work(h);
 	(void)pthread_mutex_unlock(&w->home->lock);
+	if (astray)
+		live_come_back(w->live, live_task_of(astray));
 	if (client->worker_down)
 		client->worker_down(client->arg, w->cpu);
+	atomic_store_explicit(&h->over, true, memory_order_release);
 	return NULL;
 }

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The live driver for a watchdog: what tasks and workers are at, and what can
+ * be done when they do not advance. When to do it is the watchdog's business.
+ *
+ * A thread cannot be killed: it may hold the C library's locks. So one that
+ * does not return from run() loses its place, not its life:
+ *
+ *   live_retire()     under the place's lock: hand->retired, the CPU is free,
+ *                     the task is idle and astray; the policy knows of no job
+ *   live_hire()       a new thread at the place, with everything a worker has
+ *   live_remove()     the task is to leave, but the retired thread has it
+ *   run() returns     the thread sees retired under the place's lock, and lets
+ *                     go of the task: astray no more. If the task was to leave:
+ *                     client.back(), then live_remove() succeeds
+ *   live_reap()       it has ended: joined, freed
+ *
+ * A task that is astray is never released: nobody clears its active. What the
+ * retired thread and the new one share is the client's to keep apart; it is
+ * asked first (client.retire), under the same lock.
+ */
+#define _GNU_SOURCE /* SCHED_IDLE */
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "engine/cpus.h"
+#include "engine/live_state.h"
+
+void live_look_task(struct live *l, struct live_task *t,
+		    struct live_task_look *look)
+{
+	struct live_rq *q = live_lock_home(l, t);
+	const struct cr_task *task = &t->core.task;
+
+	*look = (struct live_task_look){ .state = task->state,
+					 .release = task->job.release,
+					 .eligible = task->job.eligible,
+					 .idle = cpus_any(&q->idle) };
+	for (unsigned i = 0; i < q->rq->ncpu; i++)
+		look->idles += atomic_load_explicit(
+			&l->worker[q->rq->first_cpu + i].wakeups,
+			memory_order_relaxed);
+	(void)pthread_mutex_unlock(&q->lock);
+}
+
+/* Of @w, under its home's lock. */
+static bool look_at(const struct live_worker *w, struct live_worker_look *look)
+{
+	const struct cr_cpu *cpu = &w->home->rq->cpu[w->index];
+
+	if (!cpu->running)
+		return false;
+	look->task = live_task_of(core_task_of(cpu->running));
+	look->picked = cpu->since;
+	return true;
+}
+
+bool live_look_worker(struct live *l, unsigned worker,
+		      struct live_worker_look *look)
+{
+	const struct live_worker *w = &l->worker[worker];
+	bool at_work;
+
+	(void)pthread_mutex_lock(&w->home->lock);
+	at_work = look_at(w, look);
+	(void)pthread_mutex_unlock(&w->home->lock);
+	return at_work;
+}
+
+static void settle_and_unlock(struct live *l, struct live_rq *q)
+{
+	struct live_wakes wakes;
+
+	live_settle(l, q, &wakes);
+	(void)pthread_mutex_unlock(&q->lock);
+	live_signal(l, q, &wakes);
+}
+
+void live_rouse(struct live *l, struct live_task *t)
+{
+	struct live_rq *q = live_lock_home(l, t);
+
+	if (t->core.task.state == CR_IDLE && !t->astray) {
+		(void)live_task_wake(t);
+		(void)core_release(l->core, &t->core, clock_now());
+	}
+	core_relook(l->core, q->rq);
+	settle_and_unlock(l, q);
+}
+
+bool live_accuse(struct live *l, struct live_task *t)
+{
+	struct live_rq *q = live_lock_home(l, t);
+	bool replaced = core_accuse(l->core, &t->core, clock_now());
+
+	core_relook(l->core, q->rq);
+	settle_and_unlock(l, q);
+	return replaced;
+}
+
+/* Whether it loops or waits: the CPU is for who took its place. */
+static void lower(pthread_t thread)
+{
+	const struct sched_param none = { 0 };
+
+	(void)pthread_setschedparam(thread, SCHED_IDLE, &none);
+}
+
+/* The place's lock held. */
+static void take_place(struct live_worker *w)
+{
+	struct core *c = w->live->core;
+	struct cr_rq *rq = w->home->rq;
+	/* what it really took is no fault of those who share its budget */
+	cr_ns ran = core_task_of(rq->cpu[w->index].running)->task.job.cost;
+	struct core_task *t =
+		core_stop(c, rq, w->index, ran, CR_STOP_DROP, clock_now());
+
+	live_task_of(t)->astray = true;
+	w->hand->retired = true;
+}
+
+bool live_retire(struct live *l, unsigned worker,
+		 const struct live_worker_look *look)
+{
+	const struct live_client *client = &l->cfg.client;
+	struct live_worker *w = &l->worker[worker];
+	struct live_worker_look now;
+	bool take;
+
+	(void)pthread_mutex_lock(&w->home->lock);
+	take = look_at(w, &now) && now.picked == look->picked &&
+	       now.task == look->task &&
+	       (!client->retire ||
+		client->retire(client->arg, now.task, worker));
+	if (take)
+		take_place(w);
+	settle_and_unlock(l, w->home);
+	if (!take)
+		return false;
+	w->past_cpu += clock_read(w->hand->cpu_clock);
+	lower(w->hand->thread);
+	w->hand->next = l->retired;
+	l->retired = w->hand;
+	w->hand = NULL;
+	return true;
+}
+
+int live_hire(struct live *l, unsigned worker, struct cr_err *e)
+{
+	const struct sched_param p = { .sched_priority = l->cfg.rt_priority };
+	struct live_worker *w = &l->worker[worker];
+	int err = w->hand ? 0 : live_start_hand(w, e);
+
+	if (!err && p.sched_priority) /* if it was granted: live_open() said */
+		(void)pthread_setschedparam(w->hand->thread, SCHED_FIFO, &p);
+	return err;
+}
+
+void live_come_back(struct live *l, struct live_task *t)
+{
+	const struct live_client *client = &l->cfg.client;
+	struct live_rq *q = live_lock_home(l, t);
+	bool leaving = t->leaving;
+
+	t->astray = false;
+	(void)pthread_mutex_unlock(&q->lock);
+	if (leaving)
+		client->back(client->arg, t);
+}
+
+unsigned live_reap(struct live *l)
+{
+	struct live_hand **link = &l->retired, *h;
+	unsigned away = 0;
+
+	while ((h = *link)) {
+		if (!atomic_load_explicit(&h->over, memory_order_acquire)) {
+			link = &h->next;
+			away++;
+			continue;
+		}
+		*link = h->next;
+		(void)pthread_join(h->thread, NULL);
+		free(h);
+	}
+	return away;
+}
