@@ -144,6 +144,20 @@ static bool is_bound(const struct cr_rq *rq, const struct cr_task *t)
 	return t->cls <= last_by_worst(d) && allowed(rq, t) < rq->ncpu;
 }
 
+/* Its own part is in the sum already. */
+bool deadline_in_time(const struct cr_task *t)
+{
+	const struct cr_rq *rq = t->rq;
+	const struct deadline_rq *d;
+
+	if (!rq)
+		return false;
+	d = CR_RQ(rq, struct deadline_rq);
+	return t->cls <= last_by_worst(d) && !d->nbound &&
+	       room_by_worst(rq, t) + worst_density(d, t) >=
+		       rq->ncpu * blocking(rq, t, last_by_worst(d));
+}
+
 static bool masks_fit(const struct cr_rq *rq, const struct cr_task *t)
 {
 	const struct deadline_rq *d = CR_RQ(rq, struct deadline_rq);

@@ -106,6 +106,11 @@ cr_ns deadline_worst_case(const struct cr_task *t);
 cr_ns deadline_longest(const struct deadline_rq *rq);
 cr_ns deadline_shortest_be(const struct deadline_rq *rq);
 
+/** Is no frame of @t late, as long as none takes longer than the worst case of
+ * its task? For explain(): of the tasks that are there now, whether they were
+ * admitted by this test or not. */
+bool deadline_in_time(const struct cr_task *t);
+
 /** An admit() callback: worst fit. */
 int deadline_admit(const struct cr_sched *s, const struct cr_task *t,
 		   struct cr_verdict *v);

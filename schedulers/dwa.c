@@ -141,10 +141,11 @@ static unsigned dwa_explain(const struct cr_task *t, struct cr_kv *kv,
 		{ "window_begin_ns", t->job.eligible },
 		{ "deadline_ns", t->job.deadline },
 		{ "density_ppm", x->admitted.util },
+		{ "in_time", deadline_in_time(t) },
 	};
 	unsigned n = 0;
 
-	for (; n < 4 && n < max; n++)
+	for (; n < 5 && n < max; n++)
 		kv[n] = all[n];
 	return n;
 }

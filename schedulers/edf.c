@@ -352,10 +352,11 @@ static unsigned edf_explain(const struct cr_task *t, struct cr_kv *kv,
 	const struct cr_kv all[] = {
 		{ "deadline_ns", front ? x->place : t->job.deadline },
 		{ "density_ppm", x->admitted.util },
+		{ "in_time", deadline_in_time(t) },
 	};
 	unsigned n = 0;
 
-	for (; n < 2 && n < max; n++)
+	for (; n < 3 && n < max; n++)
 		kv[n] = all[n];
 	return n;
 }

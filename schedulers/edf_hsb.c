@@ -404,10 +404,12 @@ static unsigned hsb_explain(const struct cr_task *t, struct cr_kv *kv,
 		{ "budget_left_ns", x->server.left },
 		{ "given_away_ns", x->server.slack },
 		{ "home_cpu", t->cls == CR_HARD ? (int64_t)x->home : -1 },
+		{ "longest_frame_ns", hsb_longest(t->rq) },
+		{ "in_time", hsb_in_time(t) },
 	};
 	unsigned n = 0;
 
-	for (; n < 6 && n < max; n++)
+	for (; n < 8 && n < max; n++)
 		kv[n] = all[n];
 	return n;
 }

@@ -185,6 +185,14 @@ int hsb_admit(const struct cr_sched *s, const struct cr_task *t,
 void hsb_join(struct cr_rq *rq, struct cr_task *t);
 void hsb_leave(struct cr_rq *rq, struct cr_task *t);
 
+/** Is no frame of @t late, as long as none takes longer than the worst case of
+ * its task? Only of hard tasks. */
+bool hsb_in_time(const struct cr_task *t);
+
+/** The longest frame of anybody in @rq, by its worst case; 0: nobody is there.
+ */
+cr_ns hsb_longest(const struct cr_rq *rq);
+
 /** The budget of @t's server in a period that begins now, > 0. */
 cr_ns hsb_budget_of(const struct cr_rq *rq, const struct cr_task *t);
 /** A best-effort server's: opts.be_share of opts.be_period. */

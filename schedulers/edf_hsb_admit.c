@@ -181,6 +181,18 @@ static int64_t room_on(const struct cr_rq *rq, unsigned c,
 	return room - ppm_up(frame, shortest);
 }
 
+cr_ns hsb_longest(const struct cr_rq *rq)
+{
+	return largest(&hsb_rq_of(rq)->frames, 0);
+}
+
+bool hsb_in_time(const struct cr_task *t)
+{
+	return t->rq && t->cls == CR_HARD &&
+	       room_on(t->rq, CR_TASK_CONST(t, struct hsb_task)->home, t, -1) >=
+		       0;
+}
+
 /* The least room that @t leaves on any CPU with hard tasks. */
 static int64_t room_1(const struct cr_rq *rq, const struct cr_task *t)
 {

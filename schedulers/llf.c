@@ -378,10 +378,11 @@ static unsigned llf_explain(const struct cr_task *t, struct cr_kv *kv,
 		{ "deadline_ns", t->job.deadline },
 		{ "laxity_zero_at_ns", x->zero },
 		{ "density_ppm", x->admitted.util },
+		{ "in_time", deadline_in_time(t) },
 	};
 	unsigned n = 0;
 
-	for (; n < 3 && n < max; n++)
+	for (; n < 4 && n < max; n++)
 		kv[n] = all[n];
 	return n;
 }

@@ -129,10 +129,11 @@ static unsigned rm_explain(const struct cr_task *t, struct cr_kv *kv,
 		{ t->cls == CR_BE ? "waits_since_at_ns" : "period_ns",
 		  x->rank },
 		{ "tested_cost_ns", rm_cost(t) },
+		{ "in_time", rm_in_time(t) },
 	};
 	unsigned n = 0;
 
-	for (; n < 3 && n < max; n++)
+	for (; n < 4 && n < max; n++)
 		kv[n] = all[n];
 	return n;
 }

@@ -288,6 +288,30 @@ static bool exact(const struct cr_rq *rq, const struct cr_task *extra)
 	return true;
 }
 
+/* What comes before @t in its level, and what it may find running. */
+static void look_around(struct suspect *s, const struct cr_task *t)
+{
+	struct rm_member *self = CR_TASK((struct cr_task *)t, struct rm_member);
+	struct rm_member *m = self;
+
+	while (same_level(m = RB_PREV(rm_members, NULL, m), t))
+		s->own += rm_cost(cr_task_of(m));
+	if (s->rq->sched->preemptible)
+		return;
+	for (m = self; (m = RB_NEXT(rm_members, NULL, m));)
+		s->block = cr_ns_max(s->block, worst_case(cr_task_of(m)) - 1);
+}
+
+bool rm_in_time(const struct cr_task *t)
+{
+	struct suspect s = { .rq = t->rq, .task = t, .extra = t };
+
+	if (!t->rq || t->cls != CR_HARD)
+		return false;
+	look_around(&s, t);
+	return in_time(&s);
+}
+
 /* --- the bounds --- */
 
 static uint64_t mul_up(uint64_t a, uint64_t b)
