@@ -160,6 +160,18 @@ double hsb_budgets(struct hsb_system *s, double epsilon)
 	return factor;
 }
 
+struct hsb_best_effort hsb_best_effort_of(const struct hsb_opts *o,
+					  unsigned ncpu)
+{
+	uint64_t servers = o->be_servers ? (uint64_t)o->be_servers : ncpu;
+
+	return (struct hsb_best_effort){
+		.servers = o->be_share ? servers : 0,
+		.period = (double)o->be_period,
+		.budget = (double)o->be_period * (double)o->be_share / 1e6,
+	};
+}
+
 /* --- constraints and bounds --- */
 
 static struct hsb_constraint at_most(double value, double limit)
@@ -198,6 +210,18 @@ static struct hsb_constraint means_fit(const struct hsb_system *s)
 	return c;
 }
 
+/* Ours, for frames that are not cut. Each CPU may be in the middle of one when
+ * it is wanted, and its hard tasks make up for one; and each server may have
+ * overrun its budget by a frame, which it pays back later. */
+static double uncut(const struct hsb_system *s)
+{
+	double sum = (2.0 * s->ncpu + (double)s->be.servers) * s->frame;
+
+	for (size_t i = 0; s->frame > 0 && i < s->nsoft; i++)
+		sum += (double)s->soft[i].count * s->soft[i].worst;
+	return sum;
+}
+
 double hsb_server_tardiness(const struct hsb_system *s,
 			    const struct hsb_report *r, double budget)
 {
@@ -208,7 +232,8 @@ double hsb_server_tardiness(const struct hsb_system *s,
 	for (unsigned j = 0; j < s->ncpu; j++)
 		yw += (1 - r->partition.util[j]) * r->partition.demand[j];
 	above = sum_of_largest(s, budget_of, s->ncpu - 1) + 2 * yw +
-		(m - 1) * largest(s, budget_of) - r->capacity * budget;
+		(m - 1) * largest(s, budget_of) + uncut(s) -
+		r->capacity * budget;
 	rest = r->capacity - (m - 1) * largest(s, share_of) -
 	       sum_of_largest(s, share_of, s->ncpu - 1);
 	return budget + above / rest;

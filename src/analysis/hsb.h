@@ -20,13 +20,14 @@
 #include <stdint.h>
 
 #include "cr/sched.h"
+#include "schedulers/edf_hsb_opts.h"
 
 /** So many equal tasks. */
 struct hsb_flow {
 	uint64_t count;	 /**< >= 1                                        */
 	double period;	 /**< > 0                                         */
 	double deadline; /**< relative, > 0                               */
-	double worst;	 /**< hard: the worst case of a job               */
+	double worst;	 /**< of a job; soft: only where frames are whole */
 	double mean, sd; /**< soft: of independent jobs                   */
 	double budget;	 /**< soft: of its servers; 0: hsb_budgets() says */
 };
@@ -44,6 +45,9 @@ struct hsb_system {
 	struct hsb_flow *soft; /**< [nsoft] */
 	size_t nsoft;
 	struct hsb_best_effort be;
+	/** The longest frame of anybody, where frames are not cut (live); 0:
+	 * they are, as in the paper. */
+	double frame;
 };
 
 /** One of the paper's constraints: value <= (3 and 4: <) limit. */
@@ -92,6 +96,10 @@ struct hsb_bound {
  */
 double hsb_budgets(struct hsb_system *s, double epsilon);
 
+/** The servers that the policy has with options @o on a run queue of @ncpu. */
+struct hsb_best_effort hsb_best_effort_of(const struct hsb_opts *o,
+					  unsigned ncpu);
+
 /** Lay the hard tasks out: each on the CPU with the least load so far, the
  * lowest of equals. Evenly for equal tasks, and as the policy does. */
 struct hsb_partition hsb_partition_of(const struct hsb_system *s);
@@ -99,8 +107,8 @@ struct hsb_partition hsb_partition_of(const struct hsb_system *s);
 /** Everything about the system; budgets are filled. */
 struct hsb_report hsb_analyse(const struct hsb_system *s);
 
-/** Theorem 2: a server of @budget is late by at most this. Infinite where
- * constraint 2 or 3 is not met. */
+/** Theorem 2: a server of @budget is late by at most this, whole frames
+ * counted. Infinite where constraint 2 or 3 is not met. */
 double hsb_server_tardiness(const struct hsb_system *s,
 			    const struct hsb_report *r, double budget);
 

@@ -112,18 +112,6 @@ static void set_budgets(struct analysis *a)
 			fmin(a->soft[i].mean * factor, a->soft[i].period);
 }
 
-static struct hsb_best_effort best_effort(const struct hsb_opts *o,
-					  unsigned ncpu)
-{
-	uint64_t servers = o->be_servers ? (uint64_t)o->be_servers : ncpu;
-
-	return (struct hsb_best_effort){
-		.servers = o->be_share ? servers : 0,
-		.period = (double)o->be_period,
-		.budget = (double)o->be_period * (double)o->be_share / 1e6,
-	};
-}
-
 int analysis_make(struct analysis *a, const struct campaign *c,
 		  const struct campaign_platform *p, const struct sim_models *m,
 		  const char *options, struct cr_err *e)
@@ -141,7 +129,7 @@ int analysis_make(struct analysis *a, const struct campaign *c,
 			       "has %lld: use --run-queues global",
 			       (long long)p->run_queues);
 	a->system.ncpu = (unsigned)p->cpus;
-	a->system.be = best_effort(&a->opts, a->system.ncpu);
+	a->system.be = hsb_best_effort_of(&a->opts, a->system.ncpu);
 	rc = take_flows(a, e);
 	if (rc)
 		return rc;
