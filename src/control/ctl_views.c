@@ -149,6 +149,23 @@ static void print_times(const json_t *count, FILE *out)
 	(void)fputs(" the longest delay\n", out);
 }
 
+/* What the server promises; older ones say nothing of it. */
+static void print_bound(const json_t *call, FILE *out)
+{
+	const json_t *b = json_object_get(call, "bound");
+
+	if (json_is_null(b))
+		(void)fprintf(out, "%-*s none: %s\n", HEAD, "bound",
+			      text(call, "bound_why"));
+	if (!json_is_object(b))
+		return;
+	(void)fprintf(out, "%-*s late by %.3f ms, play-out buffer %.3f ms\n",
+		      HEAD, "bound",
+		      json_number_value(json_object_get(b, "lateness_ms")),
+		      json_number_value(json_object_get(b, "buffer_ms")));
+	(void)fprintf(out, "%*s %s\n", HEAD, "", text(b, "rule"));
+}
+
 void ctl_view_call(const json_t *call, FILE *out)
 {
 	static const char *const frames[] = { "done", "late", "packets_in",
@@ -169,6 +186,7 @@ void ctl_view_call(const json_t *call, FILE *out)
 	print_times(count, out);
 	(void)fprintf(out, "%-*s %lld frames\n", HEAD, "waiting",
 		      (long long)number(call, "waiting"));
+	print_bound(call, out);
 	print_policy(call, out);
 }
 

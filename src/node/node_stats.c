@@ -6,6 +6,7 @@
 
 #include "base/address.h"
 #include "base/clock.h"
+#include "node/bounds.h"
 #include "node/call_params.h"
 #include "node/node_impl.h"
 
@@ -196,10 +197,12 @@ json_t *node_call_json(struct node_call *nc)
 {
 	const struct call_cfg *cfg = &nc->call->cfg;
 	const struct node_call *other = node_call_pair(nc);
+	const struct bound bound = bound_of(nc);
 	char to[64], here[64];
+	json_t *o;
 
 	node_call_address(nc, here, sizeof(here));
-	return json_pack(
+	o = json_pack(
 		"{s:I,s:s,s:f,s:f,s:s,s:o,s:o,s:s,s:s,s:I,s:I,s:i,s:I,s:o,s:s,"
 		"s:o,s:I,s:I}",
 		"call", (json_int_t)cfg->id, "class",
@@ -219,4 +222,6 @@ json_t *node_call_json(struct node_call *nc)
 		live_policy(nc->node->live)->name, "policy", policy_json(nc),
 		"now_ns", (json_int_t)clock_now(), "paired_with",
 		(json_int_t)(other ? other->call->cfg.id : 0));
+	bound_put(o, &bound);
+	return o;
 }

@@ -5,26 +5,31 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "node/bounds.h"
 #include "node/call_params.h"
 #include "observe/log.h"
 #include "service/methods.h"
 #include "service/request.h"
 
-static json_t *started(const struct node_call *nc)
+static json_t *started(struct node_call *nc)
 {
 	const struct call_cfg *cfg = &nc->call->cfg;
+	const struct bound bound = bound_of(nc);
 	char here[64];
+	json_t *o;
 
 	node_call_address(nc, here, sizeof(here));
-	return json_pack(
-		"{s:I,s:{s:s,s:I,s:i},s:{s:I,s:i,s:I,s:I,s:I},s:f}", "call",
-		(json_int_t)cfg->id, "rtp", "address", here, "ssrc",
-		(json_int_t)cfg->ssrc_in, "pt", (int)cfg->pt_in, "out", "ssrc",
-		(json_int_t)cfg->ssrc_out, "pt", (int)cfg->pt_out, "ts_base",
-		(json_int_t)cfg->ts_out, "clock",
-		(json_int_t)pipeline_side_clock(&cfg->media.out), "in_clock",
-		(json_int_t)pipeline_side_clock(&cfg->media.in), "load",
-		(double)nc->cost->cost.mean / (double)nc->cost->period);
+	o = json_pack("{s:I,s:{s:s,s:I,s:i},s:{s:I,s:i,s:I,s:I,s:I},s:f}",
+		      "call", (json_int_t)cfg->id, "rtp", "address", here,
+		      "ssrc", (json_int_t)cfg->ssrc_in, "pt", (int)cfg->pt_in,
+		      "out", "ssrc", (json_int_t)cfg->ssrc_out, "pt",
+		      (int)cfg->pt_out, "ts_base", (json_int_t)cfg->ts_out,
+		      "clock", (json_int_t)pipeline_side_clock(&cfg->media.out),
+		      "in_clock",
+		      (json_int_t)pipeline_side_clock(&cfg->media.in), "load",
+		      (double)nc->cost->cost.mean / (double)nc->cost->period);
+	bound_put(o, &bound);
+	return o;
 }
 
 json_t *call_start(void *arg, struct rpc_peer *peer, const json_t *params,

@@ -197,6 +197,24 @@ static void a_call_shows_the_policys_numbers_with_units(void **state)
 	free(text);
 }
 
+static void a_call_shows_what_is_promised_or_why_not(void **state)
+{
+	char *text = viewed(ctl_view_call,
+			    "{\"bound\": {\"rule\": \"so it is\", "
+			    "\"lateness_ms\": 1.25, \"buffer_ms\": 21.25}}");
+
+	(void)state;
+	assert_non_null(strstr(text,
+			       "\nbound        late by 1.250 ms, play-out "
+			       "buffer 21.250 ms\n             so it "
+			       "is\n"));
+	free(text);
+	text = viewed(ctl_view_call,
+		      "{\"bound\": null, \"bound_why\": \"it is late\"}");
+	assert_non_null(strstr(text, "\nbound        none: it is late\n"));
+	free(text);
+}
+
 static void only_the_scheduler_in_use_is_shown(void **state)
 {
 	char *text = viewed(
@@ -354,6 +372,7 @@ int main(void)
 		cmocka_unit_test(results_are_aligned),
 		cmocka_unit_test(watch_takes_how_often_and_how_many_times),
 		cmocka_unit_test(a_call_shows_the_policys_numbers_with_units),
+		cmocka_unit_test(a_call_shows_what_is_promised_or_why_not),
 		cmocka_unit_test(only_the_scheduler_in_use_is_shown),
 		cmocka_unit_test(watch_shows_rates_groups_and_who_loses),
 		cmocka_unit_test(watch_does_not_round_before_it_sums),

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bounds of the calls of a node: asked of the policy, or computed from what it
+ * says about budgets. Nothing is kept, for every call that comes or goes
+ * changes the bounds of all.
+ */
+#include "node/bounds.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/hsb.h"
+#include "base/options.h"
+#include "node/node_impl.h"
+#include "schedulers/deadline_admit.h"
+#include "schedulers/policies.h"
+
+#define KV_MAX 16u
+/* Calls that come one after the other are alike; of several kinds in turn, so
+ * many are recognised. */
+#define KINDS_IN_TURN 8u
+
+static const struct cr_task *task_of(const struct node_call *nc)
+{
+	return &nc->call->lt.core.task;
+}
+
+/* The policy's number @key about @nc, or @none. */
+static int64_t told(struct node_call *nc, const char *key, int64_t none)
+{
+	struct cr_kv kv[KV_MAX];
+	unsigned n = live_explain(nc->node->live, &nc->call->lt, kv, KV_MAX);
+
+	for (unsigned i = 0; i < n; i++)
+		if (!strcmp(kv[i].key, key))
+			return kv[i].value;
+	return none;
+}
+
+static struct bound nothing(const char *why)
+{
+	return (struct bound){ .why = why };
+}
+
+static struct bound in_time(const struct node_call *nc)
+{
+	const struct cr_task *t = task_of(nc);
+
+	return (struct bound){
+		.rule = "admission by the worst case: no frame is late",
+		.frames = 1,
+		.buffer = (double)t->rel_deadline,
+		.cost = (double)deadline_worst_case(t),
+	};
+}
+
+/* --- edf-hsb --- */
+
+/* The calls of one run queue, grouped, as the theory sees them. */
+struct crowd {
+	struct node_call *me;
+	size_t mine; /* which of soft[] */
+	struct hsb_flow *hard, *soft;
+	struct node_call **first; /* [nsoft]: one of each group, hard[]'s from
+				     the other end */
+	size_t room;
+	struct hsb_system system;
+};
+
+static bool are_alike(const struct cr_task *a, const struct cr_task *b)
+{
+	return a->period == b->period && a->rel_deadline == b->rel_deadline &&
+	       a->cost.mean == b->cost.mean && a->cost.p99 == b->cost.p99 &&
+	       a->cost.variance_ns2 == b->cost.variance_ns2 &&
+	       a->contract.largest == b->contract.largest;
+}
+
+static struct node_call **first_of(struct crowd *c, enum cr_class cls, size_t i)
+{
+	return &c->first[cls == CR_SOFT ? i : c->room - 1 - i];
+}
+
+/* The group among the last of @cls that @nc belongs to; @n: none of them. */
+static size_t group_of(struct crowd *c, const struct node_call *nc, size_t n)
+{
+	const struct cr_task *t = task_of(nc);
+	size_t oldest = n > KINDS_IN_TURN ? n - KINDS_IN_TURN : 0;
+
+	for (size_t i = n; i-- > oldest;)
+		if (are_alike(t, task_of(*first_of(c, t->cls, i))))
+			return i;
+	return n;
+}
+
+static struct hsb_flow flow_of(struct node_call *nc)
+{
+	const struct cr_task *t = task_of(nc);
+	bool soft = t->cls == CR_SOFT;
+
+	return (struct hsb_flow){
+		.period = (double)t->period,
+		.deadline = (double)t->rel_deadline,
+		.worst = (double)deadline_worst_case(t),
+		.mean = (double)t->cost.mean,
+		.sd = sqrt((double)t->cost.variance_ns2),
+		.budget = soft ? (double)told(nc, "budget_ns", 0) : 0,
+	};
+}
+
+static void count_call(struct crowd *c, struct node_call *nc)
+{
+	enum cr_class cls = task_of(nc)->cls;
+	struct hsb_flow *flow = cls == CR_HARD ? c->hard : c->soft;
+	size_t *n = cls == CR_HARD ? &c->system.nhard : &c->system.nsoft;
+	size_t i = group_of(c, nc, *n);
+
+	if (i == *n) {
+		flow[i] = flow_of(nc);
+		*first_of(c, cls, i) = nc;
+		++*n;
+	}
+	flow[i].count++;
+	if (nc == c->me)
+		c->mine = i;
+}
+
+/* Those that have left their sockets are still in the engine for a moment, but
+ * send no more. */
+static void count_calls(struct crowd *c)
+{
+	const struct cr_rq *rq = task_of(c->me)->rq;
+	struct node_call *nc;
+
+	RB_FOREACH (nc, node_tree, &c->me->node->calls)
+		if (!nc->ending && task_of(nc)->cls != CR_BE &&
+		    task_of(nc)->rq == rq)
+			count_call(c, nc);
+}
+
+static struct hsb_best_effort servers_of(const struct node *n, unsigned ncpu)
+{
+	struct hsb_opts opts;
+	char text[256];
+
+	options_defaults(hsb_options, &opts);
+	live_policy_opts(n->live, text, sizeof(text));
+	(void)options_parse(hsb_options, &opts, text, NULL);
+	return hsb_best_effort_of(&opts, ncpu);
+}
+
+static struct bound by_theory(struct crowd *c)
+{
+	const struct hsb_report r = hsb_analyse(&c->system);
+	const struct hsb_bound b = hsb_bound_of(&c->system, &r, c->mine);
+
+	if (!r.constraint[1].met)
+		return nothing("more is reserved than there is: hard calls, "
+			       "budgets and best effort's servers");
+	if (!r.constraint[2].met)
+		return nothing("a server has too large a share of a CPU for "
+			       "its run queue");
+	if (isinf(b.tardiness))
+		return nothing("its budget is not above its mean cost");
+	return (struct bound){
+		.rule = "edf-hsb, Corollary 1: on average over its frames",
+		.tardiness = b.tardiness,
+		.lateness = b.lateness,
+		.frames = b.frames,
+		.buffer = b.lateness + c->system.soft[c->mine].deadline,
+	};
+}
+
+static struct bound by_budgets(struct node_call *nc)
+{
+	struct node *n = nc->node;
+	const struct cr_rq *rq = task_of(nc)->rq;
+	struct crowd c = {
+		.me = nc,
+		.room = n->ncalls,
+		.hard = malloc(n->ncalls * sizeof(*c.hard)),
+		.soft = malloc(n->ncalls * sizeof(*c.soft)),
+		.first = malloc(n->ncalls * sizeof(*c.first)),
+		.system = { .ncpu = rq->ncpu,
+			    .be = servers_of(n, rq->ncpu),
+			    .frame = (double)told(nc, "longest_frame_ns", 0) },
+	};
+	struct bound b = nothing("out of memory");
+
+	if (c.hard && c.soft && c.first) {
+		c.system.hard = c.hard;
+		c.system.soft = c.soft;
+		count_calls(&c);
+		b = by_theory(&c);
+	}
+	free(c.hard);
+	free(c.soft);
+	free(c.first);
+	return b;
+}
+
+/* --- which it is --- */
+
+struct bound bound_of(struct node_call *nc)
+{
+	int64_t says;
+
+	if (nc->ending)
+		return nothing("it is ending");
+	if (task_of(nc)->cls == CR_BE)
+		return nothing("best effort has no deadline");
+	says = told(nc, "in_time", -1);
+	if (says > 0)
+		return in_time(nc);
+	if (task_of(nc)->cls == CR_SOFT &&
+	    live_policy(nc->node->live) == &cr_sched_edf_hsb)
+		return by_budgets(nc);
+	if (says < 0)
+		return nothing("this scheduler promises nothing");
+	if (task_of(nc)->cls == CR_SOFT)
+		return nothing("by the worst case there are too many calls; a "
+			       "soft one is admitted by its mean cost, class "
+			       "hard has a bound");
+	return nothing("there are more calls than its admission test allows");
+}
+
+static json_t *ms(double ns)
+{
+	return json_real(ns / 1e6);
+}
+
+void bound_put(json_t *o, const struct bound *b)
+{
+	json_t *x;
+
+	if (!b->rule) {
+		(void)json_object_set_new(o, "bound", json_null());
+		(void)json_object_set_new(o, "bound_why", json_string(b->why));
+		return;
+	}
+	x = json_pack("{s:s,s:o,s:o,s:o,s:i}", "rule", b->rule, "tardiness_ms",
+		      ms(b->tardiness), "lateness_ms", ms(b->lateness),
+		      "buffer_ms", ms(b->buffer), "frames", (int)b->frames);
+	if (b->cost > 0)
+		(void)json_object_set_new(x, "cost_ms", ms(b->cost));
+	(void)json_object_set_new(o, "bound", x);
+}
