@@ -7,7 +7,8 @@ import shutil
 import sys
 import textwrap
 
-from codec_report import ReportError, feeder, man, metrics, table
+from codec_report import (ReportError, delay, emodel, feeder, man, metrics,
+                          table)
 from codec_report.run import Window, load_run, sections
 
 DESCRIPTION = """\
@@ -36,9 +37,10 @@ EXITS = """\
 2  wrong arguments, or a run that cannot be read; the message says why
 """
 
-SECTIONS = [("examples", EXAMPLES), ("exit codes", EXITS),
-            ("definitions", metrics.__doc__.split("\n\n", 1)[1]),
-            ("files", feeder.__doc__.split("\n\n", 1)[1])]
+SECTIONS = [("examples", EXAMPLES), ("exit codes", EXITS)] + [
+    (title, module.__doc__.split("\n\n", 1)[1]) for title, module in (
+        ("definitions", metrics), ("delay", delay), ("E-model", emodel),
+        ("files", feeder))]
 VERSION = os.environ.get("CR_VERSION", "(from source)")
 
 
@@ -83,6 +85,14 @@ def _parser():
     parser.add_argument("--warm-up", metavar="TIME", type=seconds,
                         default=0.0, help="leave out so much after the start "
                         "and after each switch of the scheduler (default: 0)")
+    parser.add_argument("--playout", metavar="TIME", type=seconds,
+                        default=0.06, help="the listeners' play-out buffer, "
+                        "for the E-model (default: 60ms)")
+    parser.add_argument("--network", metavar="TIME", type=seconds,
+                        default=0.0, help="one-way delay of the network, for "
+                        "the E-model (default: 0)")
+    parser.add_argument("--no-plc", action="store_true",
+                        help="listeners to G.711 do not conceal losses")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true",
                       help="print one JSON object; shares are 0..1")
@@ -95,9 +105,9 @@ def _parser():
     return parser
 
 
-def report(run, by, window):
+def report(run, by, window, assumed=emodel.Assumptions()):
     """A run as what --json prints of it."""
-    measured = sections(run, by, window)
+    measured = sections(run, by, window, assumed)
     notes = list(run.notes)
     if run.trace is not None and not measured:
         notes.append("no frame arrived in the time looked at")
@@ -165,7 +175,9 @@ def _run(args, out):
     if args.until <= args.since:
         raise ReportError("--until must be later than --since")
     window = Window(args.since, args.until, args.warm_up)
-    reports = [report(load_run(path), args.by, window)
+    assumed = emodel.Assumptions(args.playout * 1e3, args.network * 1e3,
+                                 not args.no_plc)
+    reports = [report(load_run(path), args.by, window, assumed)
                for path in args.runs]
     _unique_names(reports)
     if args.json:

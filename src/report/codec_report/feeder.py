@@ -8,7 +8,8 @@ optional and in any order; others are ignored:
   flow                       its flow in the campaign
   codec_in, codec_out        as in the trace; used for calls it lacks
   sent, received, lost, late frames
-  delay_p99_ms, delay_max_ms send to receive
+  withheld                   frames that the network model lost on the way to us
+  delay_mean_ms, delay_p99_ms, delay_max_ms send to receive
 
 run.json has what calls.csv cannot give: quantiles over all frames, in "total"
 and in "flows" (objects with "flow", and "delay" and "jitter" with "p99_ns").
@@ -18,6 +19,7 @@ for runs without a trace.
 import math
 
 from codec_report.metrics import FEEDER_COUNTS, FEEDER_METRICS
+
 
 def number(text):
     """A cell as a finite number, None when it is none."""
@@ -40,6 +42,14 @@ def flows(rows):
             if row.get("flow") and call_number(row) is not None}
 
 
+def withheld(rows):
+    """{call number: frames the network model lost} of the rows that say."""
+    found = {call_number(row): number(row.get("withheld"))
+             for row in rows or []}
+    return {call: int(lost) for call, lost in found.items()
+            if call is not None and lost and lost > 0}
+
+
 def _label(row, by, labels):
     call = call_number(row)
     if by == "flow":
@@ -57,6 +67,15 @@ def _largest(rows, name):
     return max(known, default=None)
 
 
+def _mean_delay(rows):
+    """Over frames: the calls' means by what they received."""
+    known = [(number(row.get("delay_mean_ms")), number(row.get("received")))
+             for row in rows]
+    known = [(mean, n) for mean, n in known if mean is not None and n]
+    frames = sum(n for _, n in known)
+    return sum(mean * n for mean, n in known) / frames if frames else None
+
+
 def _sum(rows):
     out = dict.fromkeys(m.key for m in FEEDER_METRICS)
     for name in FEEDER_COUNTS:
@@ -64,6 +83,7 @@ def _sum(rows):
                  if n is not None]
         if known:
             out[f"feeder_{name}"] = int(sum(known))
+    out["feeder_delay_mean_ms"] = _mean_delay(rows)
     out["feeder_delay_p99_worst_ms"] = _largest(rows, "delay_p99_ms")
     out["feeder_delay_max_ms"] = _largest(rows, "delay_max_ms")
     return out

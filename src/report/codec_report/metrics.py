@@ -32,38 +32,21 @@ codec share  part of that inside decode and encode.
 feeder       what codec-feeder counted: frames sent to the daemon, received
              back, lost, late; delay from send to receive and jitter of the
              frames that came back, over all calls and of the worst call.
+delay in     where a frame's time goes: see "delay" below.
+E-model      what it would sound like: see "E-model" below.
 
 Pairs of frames across a pause of the talker (the RTP timestamps show it) say
 nothing about scheduling and are left out of both jitters. Quantiles are
 nearest-rank: a value that occurred. Rates are per second between the first
 and the last arrival.
 """
-from dataclasses import dataclass
-
 import numpy as np
 
+from codec_report import delay, emodel
+from codec_report.metric import Metric, quantile_metrics, quantiles
 from codec_report.trace import NEVER, NO_WORKER, OUTCOMES
 
 LOST = ("overwritten", "stale", "concealed", "send_failed")
-QUANTILES = (("p50", 0.5), ("p99", 0.99), ("p999", 0.999), ("max", 1.0))
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A column of every output. better: -1 less is better, 1 more, 0 neither.
-    shown: how the table writes it: count, rate, ms, share, index."""
-    key: str
-    title: str
-    shown: str
-    better: int = 0
-    optional: bool = False  # left out of the table when zero everywhere
-
-
-def _quantile_metrics(key, title):
-    names = {"p50": "p50", "p99": "p99", "p999": "p99.9", "max": "max"}
-    return [Metric(f"{key}_{q}_ms", f"{title} {names[q]}, ms", "ms", -1)
-            for q, _ in QUANTILES]
-
 
 METRICS = (
     [Metric("calls", "calls", "count"),
@@ -73,9 +56,9 @@ METRICS = (
      Metric("lost_per_s", "lost per second", "rate", -1)]
     + [Metric(f"drop_{name}", f"  {name.replace('_', ' ')}", "count",
               optional=True) for name in OUTCOMES[1:]]
-    + _quantile_metrics("delay", "delay")
-    + _quantile_metrics("jitter", "jitter")
-    + _quantile_metrics("sched_jitter", "sched jitter")
+    + quantile_metrics("delay", "delay") + delay.METRICS
+    + quantile_metrics("jitter", "jitter")
+    + quantile_metrics("sched_jitter", "sched jitter")
     + [Metric("late_share", "late", "share", -1),
        Metric("call_loss_min", "call loss min", "share"),
        Metric("call_loss_median", "call loss median", "share", -1),
@@ -90,24 +73,13 @@ FEEDER_COUNTS = ("sent", "received", "lost", "late")
 FEEDER_METRICS = (
     [Metric(f"feeder_{name}", f"feeder {name}", "count",
             -1 if name in ("lost", "late") else 0) for name in FEEDER_COUNTS]
-    + [Metric("feeder_delay_p99_ms", "feeder delay p99, ms", "ms", -1),
+    + [Metric("feeder_delay_mean_ms", "feeder delay mean, ms", "ms", -1),
+       Metric("feeder_delay_p99_ms", "feeder delay p99, ms", "ms", -1),
        Metric("feeder_delay_p99_worst_ms", "  of the worst call, ms", "ms",
               -1),
        Metric("feeder_delay_max_ms", "feeder delay max, ms", "ms", -1),
        Metric("feeder_jitter_p99_ms", "feeder jitter p99, ms", "ms", -1)])
-METRICS += FEEDER_METRICS
-
-
-def quantiles(values, scale=1.0):
-    """{"p50": ..., "p99", "p999", "max"} of an array by nearest rank, times
-    scale; None each when it is empty."""
-    n = len(values)
-    if not n:
-        return {name: None for name, _ in QUANTILES}
-    at = [max(int(np.ceil(round(q * n, 6))), 1) - 1 for _, q in QUANTILES]
-    part = np.partition(values, sorted(set(at)))
-    return {name: float(part[k]) * scale
-            for (name, _), k in zip(QUANTILES, at)}
+METRICS += emodel.METRICS + FEEDER_METRICS
 
 
 def jain(shares):
@@ -221,8 +193,13 @@ def _busy(jobs, seconds, workers):
     return out
 
 
+def lost_jobs(jobs):
+    """Mask of the jobs that are losses."""
+    return np.isin(jobs["outcome"], [OUTCOMES.index(name) for name in LOST])
+
+
 def measure(jobs, seconds, workers):
-    """Every metric of METRICS over jobs, as a dict; None: not defined.
+    """METRICS that the jobs alone give, as a dict; None: not defined.
 
     jobs: columns sorted by call and frame (sort_by_call()), with two more: "frame",
     the frame duration in ns, 0 where unknown, and "media_step"
@@ -233,9 +210,8 @@ def measure(jobs, seconds, workers):
     starts = call_starts(jobs)
     counts = np.bincount(jobs["outcome"], minlength=len(OUTCOMES))
     by_name = dict(zip(OUTCOMES, (int(n) for n in counts)))
-    lost_codes = [OUTCOMES.index(name) for name in LOST]
     done = jobs["outcome"] == 0
-    lost = np.isin(jobs["outcome"], lost_codes)
+    lost = lost_jobs(jobs)
     out.update({f"drop_{name}": by_name[name] for name in OUTCOMES[1:]})
     out.update(calls=len(starts), jobs=len(done), done=by_name["done"],
                lost=sum(by_name[name] for name in LOST))
@@ -249,6 +225,7 @@ def measure(jobs, seconds, workers):
         out.update({f"{key}_{name}_ms": value for name, value
                     in quantiles(values, 1e-6).items()})
 
+    out.update(delay.measure(jobs, sent))
     due = done & (jobs["deadline"] > 0) & (jobs["deadline"] != NEVER)
     if due.any():
         finished = np.maximum(jobs["sent"], jobs["end"])

@@ -7,11 +7,11 @@ feeder's. A folder may lack any of them: what is missing is noted.
 import csv
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from codec_report import ReportError, feeder, metrics
+from codec_report import ReportError, delay, emodel, feeder, metrics
 from codec_report.trace import (CLASSES, NO_WORKER,
                                 NOTE_SWITCHED, Trace, clean, read_trace)
 
@@ -192,22 +192,46 @@ def _worker_count(trace, jobs):
     return len(np.unique(worker[worker != NO_WORKER]))
 
 
-def _measure_section(jobs, names, workers):
+def _descriptions(trace):
+    """{call id: emodel.Description} of the trace's calls."""
+    return {int(record["call"]): emodel.Description(*(
+        _text(record, name) for name in ("codec_in", "mode_in", "codec_out",
+                                         "mode_out")))
+            for record in trace.calls}
+
+
+@dataclass
+class _Context:
+    """What measuring needs beside the jobs. assumed: emodel.Assumptions."""
+    workers: int
+    descriptions: dict
+    assumed: emodel.Assumptions
+
+
+def _measure_group(jobs, seconds, context):
+    ratings = emodel.ratings(jobs, metrics.lost_jobs(jobs),
+                             metrics.call_starts(jobs), context.descriptions,
+                             context.assumed)
+    return metrics.measure(jobs, seconds, context.workers) \
+        | emodel.measure(ratings)
+
+
+def _measure_section(jobs, names, context):
     arrival = jobs["arrival"]
     span = float(arrival.max()) - float(arrival.min()) if len(arrival) else 0
     seconds = span / 1e9
     present = np.unique(jobs["group"])
     groups = []
     if len(present) != 1:
-        groups.append(("all", metrics.measure(jobs, seconds, workers)))
+        groups.append(("all", _measure_group(jobs, seconds, context)))
     for i in present:
         mine = jobs if len(present) == 1 else \
             _pick(jobs, np.flatnonzero(jobs["group"] == i))
-        groups.append((names[i], metrics.measure(mine, seconds, workers)))
+        groups.append((names[i], _measure_group(mine, seconds, context)))
     return groups, _workers(jobs, seconds)
 
 
-def _trace_sections(trace, labels, window):
+def _trace_sections(trace, labels, window, assumed):
     if not len(trace.jobs["call"]):
         return []
     jobs = trace.jobs
@@ -216,6 +240,7 @@ def _trace_sections(trace, labels, window):
     starts = metrics.call_starts(jobs)
     jobs["group"], jobs["frame"], names = _spread(jobs, starts, labels)
     jobs["media_step"] = metrics.media_step(jobs, starts)
+    descriptions = _descriptions(trace)
     stretches = _stretches(trace, first)
     ends = [at for _, _, at in stretches[1:]] + [None]
     out = []
@@ -228,8 +253,8 @@ def _trace_sections(trace, labels, window):
         if not inside.any():
             continue
         mine = jobs if inside.all() else _pick(jobs, np.flatnonzero(inside))
-        groups, workers = _measure_section(mine, names,
-                                           _worker_count(trace, mine))
+        context = _Context(_worker_count(trace, mine), descriptions, assumed)
+        groups, workers = _measure_section(mine, names, context)
         out.append(Section(scheduler, options, max(begin_s, 0.0),
                            float(at[inside].max()), groups, workers))
     return out
@@ -250,19 +275,24 @@ def _add_feeder(out, run, by, labels):
         if label not in groups:
             groups[label] = dict.fromkeys(m.key for m in metrics.METRICS)
         groups[label].update(values)
+        delay.network(groups[label])
     out[0].groups = sorted(groups.items(), key=lambda g: g[0] != "all")
 
 
-def sections(run, by="codec", window=Window()):
+def sections(run, by="codec", window=Window(), assumed=emodel.Assumptions()):
     """Measure a run: a Section per scheduler, in time order.
 
     by: "codec" (pair), "class" or "flow" (needs calls.csv). A job belongs to
     the scheduler under which it arrived. What the feeder saw cannot be split
-    in time: it is added when the whole run is one section.
+    in time: it is added when the whole run is one section. assumed: of the
+    E-model; what the network lost is put in from calls.csv.
     """
+    if window == Window():
+        assumed = replace(assumed, withheld=feeder.withheld(run.calls))
     labels = _call_labels(run.trace, by, feeder.flows(run.calls)) \
         if run.trace else {}
-    out = _trace_sections(run.trace, labels, window) if run.trace else []
+    out = _trace_sections(run.trace, labels, window, assumed) \
+        if run.trace else []
     simulated = (run.feeder or {}).get("program") == "codec-sim"
     if run.calls and simulated:
         pass  # the same jobs as in the trace

@@ -20,6 +20,8 @@ def show(metric, value):
         return f"{value * 100:.2f} %"
     if metric.shown == "ms":
         return f"{value:.3f}" if value < 100 else f"{value:.1f}"
+    if metric.shown == "score":
+        return f"{value:.2f}"
     return f"{value:.3f}" if metric.shown == "index" else f"{value:.1f}"
 
 

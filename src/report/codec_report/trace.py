@@ -40,8 +40,9 @@ NOTE_RECORD = np.dtype([
     ("at", "<i8"), ("text", "S72")])
 
 #: What the metrics need of a job; the rest is not kept.
-JOB_COLUMNS = ("outcome", "worker", "call", "seq", "arrival", "pick", "start",
-               "end", "sent", "deadline", "rtp_ts", "codec_ns", "away")
+JOB_COLUMNS = ("outcome", "worker", "call", "seq", "arrival", "release", "pick",
+               "start", "end", "sent", "deadline", "rtp_ts", "codec_ns",
+               "away")
 BLOCK = 1 << 15
 
 

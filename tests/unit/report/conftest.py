@@ -32,6 +32,16 @@ def job(call, seq, arrival, sent=0, outcome=DONE, **more):
         more.get("codec_ns", 0), more.get("away", 0))
 
 
+def record(**member):
+    """A job record of these members, the others 0."""
+    names = ("kind", "outcome", "worker", "call", "seq", "bytes_in",
+             "bytes_out", "arrival", "release", "pick", "start", "end",
+             "sent", "deadline", "rtp_ts", "codec_ns", "away")
+    member["kind"] = 1
+    return struct.pack("<BBHIIHHqqqqqqqIIq",
+                       *(member.get(name, 0) for name in names))
+
+
 def call(number, ptime_ms=20, codec_in="pcmu", codec_out="amr",
          mode_out="12.2", cls=1):
     return struct.pack("<BBHIqq16s8s16s8sIIQ", 2, cls, ptime_ms * 4, number, 0,

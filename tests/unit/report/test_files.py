@@ -38,7 +38,7 @@ def test_every_member_is_where_the_c_writer_puts_it(tmp_path):
     assert t.header == {"scheduler": "edf", "workers": 4}
     assert {k: int(v[0]) for k, v in t.jobs.items()} == {
         "outcome": 0, "worker": 3, "call": 5, "seq": 17, "arrival": MS,
-        "pick": 3 * MS, "start": 4 * MS, "end": 5 * MS, "sent": 6 * MS,
+        "release": 2 * MS, "pick": 3 * MS, "start": 4 * MS, "end": 5 * MS, "sent": 6 * MS,
         "deadline": 7 * MS, "rtp_ts": 2 ** 32 - 1, "codec_ns": 900000,
         "away": 14}
     assert t.calls[0].item() == (2, 1, 80, 5, 11, 12, b"pcmu", b"64k", b"amr",

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the time of a frame goes.
+
+network      sending at the feeder to arrival at the machine, and from the
+             socket's acceptance of the output to receiving: the feeder's mean
+             delay less ours. Only from calls.csv, and only when the feeder
+             received as many frames as were done; a mean only, for the
+             feeder keeps a histogram per call and not every frame.
+buffer       arrival to release: behind earlier frames of its call, or held
+             back by the release model.
+queue        release to the start of the work, and interruptions of it: other
+             calls have the workers.
+codec        from start to end, on the CPU: parsing, decoding, encoding,
+             packing.
+send         end to the socket's acceptance: output waits to be sent together
+             with that of other frames.
+
+buffer + queue + codec + send is the delay of each frame, to the nanosecond:
+of jobs done, those whose output was sent.
+"""
+import numpy as np
+
+from codec_report.metric import Metric, nearest_rank
+
+PARTS = ("buffer", "queue", "codec", "send")
+METRICS = (
+    [Metric("delay_mean_ms", "delay mean, ms", "ms", -1),
+     Metric("delay_network_mean_ms", "delay in network mean, ms", "ms", -1)]
+    + [Metric(f"delay_{part}_{q}_ms", f"delay in {part} {q}, ms", "ms", -1)
+       for part in PARTS for q in ("mean", "p99")])
+
+
+def parts(jobs, sent):
+    """{part: int64 ns of each sent job}; the sum is sent - arrival.
+
+    jobs: columns of the trace; sent: which of them count (mask). Times out of
+    order (a damaged record) are moved to the nearest one in order.
+    """
+    arrival, release, start, end, left = (
+        jobs[name][sent] for name in ("arrival", "release", "start", "end",
+                                      "sent"))
+    started = np.clip(start, arrival, np.maximum(left, arrival))
+    ended = np.clip(end, started, np.maximum(left, started))
+    released = np.clip(release, arrival, started)
+    codec = ended - started
+    codec -= np.clip(jobs["away"][sent], 0, codec)
+    out = {"buffer": released - arrival, "codec": codec,
+           "send": left - ended}
+    out["queue"] = (left - arrival) - out["buffer"] - codec - out["send"]
+    return out
+
+
+def measure(jobs, sent):
+    """Mean and p99 of the parts, as of METRICS; {} without a sent job."""
+    if not sent.any():
+        return {}
+    whole = jobs["sent"][sent] - jobs["arrival"][sent]
+    out = {"delay_mean_ms": float(whole.mean()) / 1e6}
+    for part, values in parts(jobs, sent).items():
+        out[f"delay_{part}_mean_ms"] = float(values.mean()) / 1e6
+        out[f"delay_{part}_p99_ms"] = nearest_rank(values, [0.99])[0] / 1e6
+    return out
+
+
+def network(values):
+    """Set delay_network_mean_ms of a group that has the feeder's numbers."""
+    if values["done"] and values["done"] == values["feeder_received"] and \
+            values["delay_mean_ms"] is not None and \
+            values["feeder_delay_mean_ms"] is not None:
+        values["delay_network_mean_ms"] = \
+            values["feeder_delay_mean_ms"] - values["delay_mean_ms"]
