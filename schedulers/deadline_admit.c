@@ -14,13 +14,6 @@ static int extreme_cmp(const struct extreme *a, const struct extreme *b)
 
 CR_TREE(extreme_tree, extreme, node, extreme_cmp)
 
-cr_ns deadline_worst_case(const struct cr_task *t)
-{
-	if (t->contract.largest > 0)
-		return t->contract.largest;
-	return cr_ns_max(t->cost.p99, t->cost.mean);
-}
-
 /* Rounded up; at most more than all CPUs, so that sums of a million of them,
  * times CPUs, do not overflow. */
 static int64_t ppm_up(int64_t part, int64_t whole)
@@ -37,16 +30,14 @@ static cr_ns full_window(const struct cr_task *t)
 
 static cr_ns window(const struct deadline_rq *d, const struct cr_task *t)
 {
-	cr_ns before = d->to_start ? deadline_worst_case(t) : 0;
+	cr_ns before = d->to_start ? cr_task_worst(t) : 0;
 
 	return cr_ns_max(full_window(t) - before, 1);
 }
 
 static int64_t density(const struct cr_task *t)
 {
-	cr_ns c = t->cls == CR_HARD ? deadline_worst_case(t) : t->cost.mean;
-
-	return t->cls == CR_BE ? 0 : ppm_up(c, full_window(t));
+	return t->cls == CR_BE ? 0 : ppm_up(cr_task_demand(t), full_window(t));
 }
 
 /* The last class that counts in the sum of worst cases. */
@@ -60,7 +51,7 @@ static int64_t worst_density(const struct deadline_rq *d,
 {
 	if (t->cls > last_by_worst(d))
 		return 0;
-	return ppm_up(deadline_worst_case(t), window(d, t));
+	return ppm_up(cr_task_worst(t), window(d, t));
 }
 
 static int64_t largest(const struct extremes *e, int64_t none)
@@ -96,7 +87,7 @@ static int64_t blocking(const struct cr_rq *rq, const struct cr_task *t,
 			enum cr_class last)
 {
 	const struct deadline_rq *d = CR_RQ(rq, struct deadline_rq);
-	cr_ns frame = cr_ns_max(largest(&d->frames, 0), deadline_worst_case(t));
+	cr_ns frame = cr_ns_max(largest(&d->frames, 0), cr_task_worst(t));
 	cr_ns shortest = shortest_window(d, t, last);
 
 	if (rq->sched->preemptible || shortest == CR_NEVER)
@@ -293,7 +284,7 @@ void deadline_add(struct deadline_rq *rq, const struct cr_task *t,
 	rq->worst += worst_density(rq, t);
 	rq->nhard += t->cls == CR_HARD;
 	rq->nbound += x->bound;
-	remember(&rq->frames, &x->frame, t->id, deadline_worst_case(t));
+	remember(&rq->frames, &x->frame, t->id, cr_task_worst(t));
 	if (t->cls == CR_BE) {
 		remember(&rq->spare, &x->window, t->id, -x->frame.value);
 		return;

@@ -6,8 +6,8 @@
  *     sum of C / W  +  B / Wmin  <=  M * bound
  *
  *   W     the window min(D, T); Wmin is the shortest of hard and soft tasks
- *   C     hard tasks: the worst case (contract.largest, else p99, else mean);
- *         soft tasks: the mean; best effort: 0
+ *   C     cr_task_demand(): hard tasks by the worst case, soft ones by the
+ *         mean; best effort: 0
  *   B     the longest frame of anybody, 0 where frames are preempted
  *
  * For one CPU this is sufficient (Liu and Layland's sum by density, with the
@@ -97,9 +97,6 @@ struct deadline_opts {
 		.offset = offsetof(struct deadline_opts, bound), .min = 0,     \
 		.max = CR_PPM, .dflt = CR_PPM                                  \
 	}
-
-/** The longest that a job of @t may take, as far as its numbers say. */
-cr_ns deadline_worst_case(const struct cr_task *t);
 
 /** The longest frame of anybody, and the shortest of the tasks of best effort,
  * each by its worst case; 0: there are none. */

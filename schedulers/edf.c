@@ -176,8 +176,8 @@ static struct cr_task *promote(struct cr_rq *rq)
 	e->stale = false;
 	e->front = edf_task_of(f);
 	t = cr_task_of(e->front);
-	e->front->place = be_server_promise(&e->server, t->job.arrival,
-					    deadline_worst_case(t));
+	e->front->place =
+		be_server_promise(&e->server, t->job.arrival, cr_task_worst(t));
 	RB_INSERT(edf_tree, &e->queue, e->front);
 	return t;
 }
@@ -248,7 +248,7 @@ RARE static void stop_more(struct edf_rq *e, struct cr_task *t,
 			   enum cr_stop why, cr_ns now)
 {
 	struct edf_task *x = CR_TASK(t, struct edf_task);
-	cr_ns over = t->job.ran - deadline_worst_case(t);
+	cr_ns over = t->job.ran - cr_task_worst(t);
 
 	e->stopped = now;
 	if (e->serves && why == CR_STOP_DONE && over > 0)

@@ -10,8 +10,8 @@
  *   4  a soft server's budget is above the mean of its task; or equal to it,
  *      when the cost never varies
  *
- * A hard task counts by its worst case (contract.largest, else p99, else
- * mean) and is put on the CPU with the least hard load, the lowest of equals.
+ * Tasks count by cr_task_demand(). A hard one is put on the CPU with the least
+ * hard load, the lowest of equals.
  *
  * Soft budgets are the mean times the same factor for all: given by option, or
  * the largest that leaves 2 true and every share epsilon below 3's limit; never
@@ -53,13 +53,6 @@ static void remember(struct hsb_values *tree, struct hsb_value *x, uint32_t id,
 
 /* --- what a task counts as --- */
 
-static cr_ns worst_case(const struct cr_task *t)
-{
-	if (t->contract.largest > 0)
-		return t->contract.largest;
-	return cr_ns_max(t->cost.p99, t->cost.mean);
-}
-
 static cr_ns window(const struct cr_task *t)
 {
 	return cr_ns_min(t->period, t->rel_deadline);
@@ -76,8 +69,8 @@ static int64_t ppm_up(cr_ns part, cr_ns whole)
 static int64_t util_of(const struct cr_task *t)
 {
 	if (t->cls == CR_HARD)
-		return ppm_up(worst_case(t), window(t));
-	return t->cls == CR_SOFT ? ppm_up(t->cost.mean, t->period) : 0;
+		return ppm_up(cr_task_demand(t), window(t));
+	return t->cls == CR_SOFT ? ppm_up(cr_task_demand(t), t->period) : 0;
 }
 
 /* --- budgets --- */
@@ -130,7 +123,7 @@ cr_ns hsb_budget_of(const struct cr_rq *rq, const struct cr_task *t)
 {
 	struct sums s = sums_of(rq);
 	int64_t factor = cr_ns_max(factor_of(&s, hsb_opts_of(rq)), MIN_FACTOR);
-	cr_ns cost = t->cls == CR_HARD ? worst_case(t) : t->cost.mean;
+	cr_ns cost = cr_task_demand(t);
 	cr_ns least = t->period / CR_PPM + 1; /* debts are paid some day */
 
 	if (cost <= 0) /* not known: it gets what it asks for */
@@ -169,7 +162,7 @@ static int64_t room_on(const struct cr_rq *rq, unsigned c,
 {
 	const struct hsb_rq *q = hsb_rq_of(rq);
 	cr_ns shortest = -largest(&q->cpu[c].windows, -CR_NEVER);
-	cr_ns frame = cr_ns_max(largest(&q->frames, 0), worst_case(t));
+	cr_ns frame = cr_ns_max(largest(&q->frames, 0), cr_task_worst(t));
 	int64_t room = CR_PPM - q->cpu[c].load;
 
 	if ((int)c == home) {
@@ -326,7 +319,7 @@ void hsb_join(struct cr_rq *rq, struct cr_task *t)
 
 	x->util = util_of(t);
 	x->server.id = t->id;
-	remember(&q->frames, &x->frame, t->id, worst_case(t));
+	remember(&q->frames, &x->frame, t->id, cr_task_worst(t));
 	if (t->cls == CR_HARD) {
 		x->home = home < 0 ? 0 : (unsigned)home;
 		q->hard += x->util;

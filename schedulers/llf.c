@@ -77,7 +77,7 @@ static const struct cr_opt llf_options[] = {
 
 static cr_ns zero_of(const struct cr_task *t, cr_ns now)
 {
-	cr_ns need = t->cls == CR_HARD ? deadline_worst_case(t) : t->job.cost;
+	cr_ns need = t->cls == CR_HARD ? cr_task_worst(t) : t->job.cost;
 
 	if (t->job.deadline == CR_NEVER)
 		return CR_NEVER;

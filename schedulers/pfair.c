@@ -75,13 +75,10 @@ static const struct cr_opt pfair_options[] = {
 
 /* --- admission --- */
 
+/* Best effort has a weight, too: one that lets each of its jobs end in time. */
 static cr_ns cost_of(const struct cr_task *t)
 {
-	if (t->cls == CR_SOFT)
-		return t->cost.mean;
-	if (t->contract.largest > 0)
-		return t->contract.largest;
-	return cr_ns_max(t->cost.p99, t->cost.mean);
+	return t->cls == CR_BE ? cr_task_worst(t) : cr_task_demand(t);
 }
 
 /* Not limited to what can be served: see obstacle() and served_weight(). */

@@ -4,8 +4,6 @@
  */
 #include "schedulers/residual.h"
 
-#include "schedulers/deadline_admit.h"
-
 /* Beyond any sum of costs, and safe to add to. */
 #define FAR (INT64_C(1) << 61)
 /* A burst of this work (10 h) leaves nothing either, and sums of it hold. */
@@ -120,7 +118,7 @@ bool residual_add(struct residual *r, const struct cr_task *t)
 {
 	struct residual_shape s = shape_of(t);
 	struct residual_sum *sum = find(r, &s);
-	cr_ns cost = deadline_worst_case(t);
+	cr_ns cost = cr_task_worst(t);
 
 	if (!sum && r->nsums < RESIDUAL_SHAPES) {
 		sum = &r->sum[r->nsums++];
@@ -141,7 +139,7 @@ bool residual_add(struct residual *r, const struct cr_task *t)
 void residual_del(struct residual *r, const struct cr_task *t, bool rest)
 {
 	struct residual_shape s = shape_of(t);
-	cr_ns cost = deadline_worst_case(t);
+	cr_ns cost = cr_task_worst(t);
 	struct residual_sum *sum;
 
 	if (rest) {

@@ -14,18 +14,9 @@
 
 /* --- tasks and levels --- */
 
-static cr_ns worst_case(const struct cr_task *t)
-{
-	if (t->contract.largest > 0)
-		return t->contract.largest;
-	return cr_ns_max(t->cost.p99, t->cost.mean);
-}
-
 cr_ns rm_cost(const struct cr_task *t)
 {
-	return t->cls == CR_HARD   ? worst_case(t)
-	       : t->cls == CR_SOFT ? t->cost.mean
-				   : 0;
+	return t->cls == CR_BE ? 0 : cr_task_demand(t);
 }
 
 static cr_ns window(const struct cr_task *t)
@@ -281,7 +272,7 @@ static bool exact(const struct cr_rq *rq, const struct cr_task *extra)
 		if (t->cls != CR_BE && !in_time(&s))
 			return false;
 		if (!rq->sched->preemptible)
-			s.block = cr_ns_max(s.block, worst_case(t) - 1);
+			s.block = cr_ns_max(s.block, cr_task_worst(t) - 1);
 		else if (t == extra)
 			return true; /* those above do not feel it */
 	}
@@ -350,11 +341,11 @@ static void add_up(struct sums *s, const struct cr_task *t, enum cr_class last)
 	int64_t util = (rm_cost(t) * CR_PPM + t->period - 1) / t->period;
 
 	if (t->cls > last) {
-		s->block = cr_ns_max(s->block, worst_case(t));
+		s->block = cr_ns_max(s->block, cr_task_worst(t));
 		return;
 	}
 	util = cr_ns_min(util, 2 * CR_PPM);
-	s->block = cr_ns_max(s->block, worst_case(t));
+	s->block = cr_ns_max(s->block, cr_task_worst(t));
 	s->n++;
 	s->ppm += util;
 	s->shortest = cr_ns_min(s->shortest, t->period);

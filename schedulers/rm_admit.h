@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Admission for fixed priorities: class first, then period, then id; the
- * tests of rm. Hard tasks count by their worst case (contract.largest, else
- * p99, else mean), soft ones by their mean, best effort only as what blocks.
+ * tests of rm. Tasks count by cr_task_demand(), best effort only as what
+ * blocks.
  *
  * exact         Every task's longest response is at most min(D, T). One CPU:
  *               the critical instant (Joseph and Pandya 1986); where frames

@@ -188,8 +188,8 @@ struct cr_rq {
 	unsigned first_cpu; /**< engine number of cpu[0]            */
 	unsigned ncpu;
 	unsigned nqueued;
-	int64_t load_ppm;   /**< mean cost / period over added tasks; the core's
-			     */
+	int64_t load_ppm;   /**< cr_task_demand() / period over added tasks;
+				 the core's */
 	struct cr_cpu *cpu; /**< [ncpu]                             */
 
 	/* mailbox: the policy writes, the core reads after every callback */
@@ -328,6 +328,23 @@ static inline cr_ns cr_task_ran(const struct cr_task *t, cr_ns now)
 	if (t->state != CR_RUNNING)
 		return t->job.ran;
 	return t->job.ran + (now - t->rq->cpu[t->cpu].since);
+}
+
+/** The longest that a job of @t may take, as far as its numbers say: what its
+ * contract declares, else the 99th percentile, else the mean. */
+static inline cr_ns cr_task_worst(const struct cr_task *t)
+{
+	if (t->contract.largest > 0)
+		return t->contract.largest;
+	return cr_ns_max(t->cost.p99, t->cost.mean);
+}
+
+/** What a job of @t counts as where it is admitted: guaranteed tasks by the
+ * worst case, others by the average. Policies under which best effort takes
+ * nothing from others need not count it. */
+static inline cr_ns cr_task_demand(const struct cr_task *t)
+{
+	return t->cls == CR_HARD ? cr_task_worst(t) : t->cost.mean;
 }
 
 /**

@@ -87,7 +87,7 @@ void core_add(struct core *c, struct core_task *t, unsigned rq, cr_ns now)
 	t->task.cpu = -1;
 	t->foreign = false;
 	t->claimed = false;
-	t->load_ppm = t->task.cost.mean * CR_PPM / t->task.period;
+	t->load_ppm = core_load_of(&t->task);
 	core_join(c, t, &c->rq[rq], now);
 }
 

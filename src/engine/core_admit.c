@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * May a task join, and where: the policy's own test, or the guard for policies
- * that have none (worst fit by load, bounded by the capacity of the CPUs).
+ * that have none (worst fit by load, bounded by the capacity of the CPUs; load
+ * being cr_task_demand() / period).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -67,14 +68,14 @@ static int guard(const struct core *c, const struct cr_task *t,
 {
 	int i = worst_fit(c, t);
 
-	v->need_ppm = t->cost.mean * CR_PPM / t->period;
+	v->need_ppm = core_load_of(t);
 	if (i < 0) {
 		v->rule = "its CPU mask has a CPU of a run queue";
 		return -EINVAL;
 	}
 	v->bound_ppm = c->cfg.capacity_ppm * c->rq[i].ncpu;
 	v->free_ppm = v->bound_ppm - c->rq[i].load_ppm;
-	v->rule = "sum of mean cost / period <= capacity";
+	v->rule = "sum of cost / period <= capacity";
 	return v->need_ppm <= v->free_ppm ? i : -ENOSPC;
 }
 

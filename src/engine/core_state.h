@@ -56,6 +56,24 @@ static inline void core_advance(struct core *c, struct cr_rq *rq, cr_ns now)
 	a->now = now;
 }
 
+/** What @t, whose numbers are sensible, is of rq->load_ppm. */
+static inline int64_t core_load_of(const struct cr_task *t)
+{
+	return cr_task_demand(t) * CR_PPM / t->period;
+}
+
+/** Those of @cpus that @rq has. */
+static inline struct cr_cpus core_within(const struct cr_rq *rq,
+					 const struct cr_cpus *cpus)
+{
+	struct cr_cpus some = { 0 };
+
+	for (unsigned i = 0; i < rq->ncpu; i++)
+		if (cr_cpus_has(cpus, rq->first_cpu + i))
+			cr_cpus_add(&some, rq->first_cpu + i);
+	return some;
+}
+
 /** Run after every callback of the policy. */
 static inline void core_check(const struct core *c, const struct cr_rq *rq)
 {

@@ -119,7 +119,7 @@ static void every_scheduler_says_how_it_admits(void **state)
 		assert_non_null(rule);
 		assert_true(strlen(rule) > 1);
 		if (!cr_schedulers[i]->admit)
-			assert_string_equal(rule, "sum of mean cost / period "
+			assert_string_equal(rule, "sum of cost / period "
 						  "<= capacity");
 	}
 	assert_null(cr_schedulers[i]);

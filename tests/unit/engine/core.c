@@ -229,7 +229,7 @@ static void the_guard_fills_the_emptiest_queue_up_to_its_capacity(void **state)
 	assert_int_equal(core_admit(g.core, t, &v), -ENOSPC);
 	core_refusal(g.core, -ENOSPC, &v, text, sizeof(text));
 	assert_string_equal(text, "no-capacity: need 0.2000, free 0.1000 of "
-				  "0.50 under fifo (sum of mean cost / period "
+				  "0.50 under fifo (sum of cost / period "
 				  "<= capacity)");
 	/* rounding never makes a refusal look as if it fitted */
 	v.need_ppm = 3501;
