@@ -122,6 +122,13 @@ int units_parse_ppm(const char *text, int64_t *out)
 	return parse_with(text, share_units, out);
 }
 
+int units_parse_rate(const char *text, int64_t *out)
+{
+	static const struct unit rates[] = { { "/s", 1000000 }, { NULL, 0 } };
+
+	return parse_with(text, rates, out);
+}
+
 int units_parse_int(const char *text, int64_t *out)
 {
 	static const struct unit plain[] = { { "", 1 }, { NULL, 0 } };
@@ -172,13 +179,25 @@ const char *units_format_time(cr_ns t, char *buf, size_t size)
 	return buf;
 }
 
-const char *units_format_ppm(int64_t ppm, char *buf, size_t size)
+/* Writes @value / @unit with its sign. */
+static const char *format_scaled(int64_t value, uint64_t unit, const char *name,
+				 char *buf, size_t size)
 {
-	uint64_t value = ppm < 0 ? -(uint64_t)ppm : (uint64_t)ppm;
-	size_t sign = ppm < 0 && size > 1;
+	uint64_t amount = value < 0 ? -(uint64_t)value : (uint64_t)value;
+	size_t sign = value < 0 && size > 1;
 
 	if (sign)
 		buf[0] = '-';
-	print_scaled(value, 10000, "%", buf + sign, size - sign);
+	print_scaled(amount, unit, name, buf + sign, size - sign);
 	return buf;
+}
+
+const char *units_format_rate(int64_t ppm, char *buf, size_t size)
+{
+	return format_scaled(ppm, 1000000, "/s", buf, size);
+}
+
+const char *units_format_ppm(int64_t ppm, char *buf, size_t size)
+{
+	return format_scaled(ppm, 10000, "%", buf, size);
 }

@@ -30,6 +30,10 @@ int units_parse_time(const char *text, cr_ns *out);
  */
 int units_parse_ppm(const char *text, int64_t *out);
 
+/** Read a rate: "50/s", "0.5/s". Returns 0 and sets *@out (per second * 10^6),
+ * -EINVAL (no rate, or finer than 10^-6/s), -ERANGE. */
+int units_parse_rate(const char *text, int64_t *out);
+
 /** Read a decimal integer: "42", "-1". Returns 0, -EINVAL or -ERANGE. */
 int units_parse_int(const char *text, int64_t *out);
 
@@ -40,5 +44,8 @@ const char *units_format_time(cr_ns t, char *buf, size_t size);
 
 /** Write @ppm as a percentage ("97%", "0.35%"). Returns @buf. */
 const char *units_format_ppm(int64_t ppm, char *buf, size_t size);
+
+/** Write @ppm, per second * 10^6, as a rate ("50/s"). Returns @buf. */
+const char *units_format_rate(int64_t ppm, char *buf, size_t size);
 
 #endif

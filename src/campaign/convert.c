@@ -11,6 +11,11 @@
 #include <string.h>
 
 #include "base/options.h"
+#include "base/units.h"
+
+/* Per second * 10^6. */
+#define RATE_MIN INT64_C(1000)
+#define RATE_MAX INT64_C(100000000000)
 
 int convert_fail(struct loader *l, const char *path, const char *key,
 		 const char *fmt, ...)
@@ -34,28 +39,19 @@ const char *convert_below(char *buf, const char *path, const char *section)
 	return buf;
 }
 
-/* "5/s": option_parse knows the digits, this the unit. */
 int convert_rate(struct loader *l, const char *path, const char *key,
 		 const char *text, int64_t *ppm)
 {
-	static const struct cr_opt opt = { .name = "rate",
-					   .kind = CR_OPT_PPM,
-					   .min = 1000,
-					   .max = INT64_C(100000000000) };
-	size_t n = strlen(text);
-	char digits[32];
+	int64_t rate;
 
-	if (n < 3 || n > sizeof(digits) || strcmp(text + n - 2, "/s") != 0 ||
-	    strspn(text, "0123456789.") != n - 2)
-		goto out;
-	(void)snprintf(digits, sizeof(digits), "%.*s", (int)n - 2, text);
-	if (option_parse(&opt, digits, ppm, NULL) == 0)
-		return 0;
-out:
-	return convert_fail(l, path, key,
-			    "%s=%.64s: needs a number per second, such as "
-			    "5/s or 0.5/s, from 0.001/s to 100000/s",
-			    key, text);
+	if (units_parse_rate(text, &rate) || rate < RATE_MIN || rate > RATE_MAX)
+		return convert_fail(l, path, key,
+				    "%s=%.64s: needs a number per second, such "
+				    "as 5/s or 0.5/s, from 0.001/s to "
+				    "100000/s",
+				    key, text);
+	*ppm = rate;
+	return 0;
 }
 
 static const char *raw_text(const void *raw, size_t offset)
