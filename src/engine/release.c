@@ -34,6 +34,9 @@ int release_init(struct release *r, const struct release_cfg *cfg,
 	if (cfg->period <= 0)
 		return cr_fail(e, -EINVAL, "release model %s: period > 0",
 			       names[cfg->kind]);
+	if (cfg->spacing < 0)
+		return cr_fail(e, -EINVAL, "release model %s: spacing >= 0",
+			       names[cfg->kind]);
 	if (cfg->rel_deadline <= 0)
 		return cr_fail(e, -EINVAL,
 			       "release model %s: relative deadline > 0",
@@ -47,12 +50,25 @@ int release_init(struct release *r, const struct release_cfg *cfg,
 	return 0;
 }
 
-/* max(arrival, previous + period): at least a period apart. */
+void release_change(struct release *r, const struct release_cfg *cfg)
+{
+	r->cfg = *cfg;
+}
+
+/* How far logical arrivals are apart, at least. */
+static cr_ns spacing(const struct release *r)
+{
+	bool own = r->cfg.kind == RELEASE_LBAP && r->cfg.spacing;
+
+	return own ? r->cfg.spacing : r->cfg.period;
+}
+
+/* max(arrival, previous + spacing) */
 static cr_ns spaced(const struct release *r, cr_ns arrival)
 {
 	if (!r->count)
 		return arrival;
-	return cr_ns_max(arrival, cr_ns_add(r->last, r->cfg.period));
+	return cr_ns_max(arrival, cr_ns_add(r->last, spacing(r)));
 }
 
 /* The grid that the first arrival laid; a late frame counts from itself. */
@@ -104,8 +120,9 @@ static cr_ns rate_deadline(const struct release *r, cr_ns arrival)
 /* Jobs ahead of their logical arrival, beyond what the burst allows? */
 static bool violates(const struct release *r, cr_ns arrival, cr_ns logical)
 {
-	return (logical - arrival + r->cfg.period - 1) / r->cfg.period >
-	       (int64_t)r->cfg.burst;
+	cr_ns apart = spacing(r);
+
+	return (logical - arrival + apart - 1) / apart > (int64_t)r->cfg.burst;
 }
 
 struct release_times release_next(const struct release *r, cr_ns arrival)

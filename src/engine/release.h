@@ -33,6 +33,7 @@ struct release_cfg {
 	unsigned x;	    /**< rate-based: jobs ... 1..RELEASE_MAX_X       */
 	cr_ns y;	    /**< ... in a window of this length              */
 	unsigned burst;	    /**< LBAP: jobs that may come ahead of time      */
+	cr_ns spacing;	    /**< LBAP: 1/R; 0: the period                    */
 	/** Logical arrivals lead real ones by no more; 0: as the models say,
 	 * without end. A sender whose clock is fast by 50 ppm would otherwise
 	 * be four seconds behind everybody after a day, and one that once
@@ -66,6 +67,11 @@ struct release_times release_arrival(struct release *r, cr_ns arrival);
  * @arrival, and that it is counted with these times. */
 struct release_times release_next(const struct release *r, cr_ns arrival);
 void release_count(struct release *r, cr_ns arrival, struct release_times t);
+
+/** Go on by other terms: @cfg, which release_init() would take, has another
+ * rel_deadline, burst or spacing, or is of kind LBAP where @r was SPORADIC or
+ * the reverse. What came before still counts. The thread that owns @r. */
+void release_change(struct release *r, const struct release_cfg *cfg);
 
 /** The kind called @name ("rate"), or -1. */
 int release_kind_find(const char *name);
