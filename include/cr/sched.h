@@ -42,6 +42,13 @@
  * for it; the next it hears of that task is enqueue() or task_del(). Changed
  * options are such a replacement by the policy itself.
  *
+ * The parameters of a task can change while it has jobs: it leaves and joins
+ * again at one instant. The policy sees dequeue(), or stop(DROP) if it runs,
+ * task_del(), admit(), task_add() and, if its job waited, enqueue(MIGRATE). A
+ * running one goes on: as in a replacement, its CPU shows a task that the
+ * policy did not pick, and it gets no stop() for it. Where admit() refuses,
+ * what the policy had in its memory before is put back.
+ *
  * The core checks what pick(), steal(), tick() and admit() answer. Where one
  * breaks its contract a debug build aborts; others log it with explain()'s
  * numbers and let fifo take the run queue over, without losing a job.
@@ -259,8 +266,9 @@ struct cr_sched_ops {
 	int (*admit)(const struct cr_sched *s, const struct cr_task *t,
 		     struct cr_verdict *v);
 
-	/** @t joined or leaves @rq; nothing of it is queued there. In a
-	 * replacement of the policy it may be running (see above). */
+	/** @t joins or leaves @rq; nothing of it is queued there. Where the
+	 * policy or the task's parameters have changed, it may be running as
+	 * it joins (see above). */
 	void (*task_add)(struct cr_rq *rq, struct cr_task *t, cr_ns now);
 	void (*task_del)(struct cr_rq *rq, struct cr_task *t, cr_ns now);
 

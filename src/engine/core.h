@@ -134,6 +134,48 @@ void core_add(struct core *c, struct core_task *t, unsigned rq, cr_ns now);
  * behind it is shed as CR_OUT_CANCELLED. Lock of its rq held. */
 void core_del(struct core *c, struct core_task *t, cr_ns now);
 
+/* --- other terms for a task that is added (core_change.c) --- */
+
+/** What of a task can change while it is added. */
+struct core_terms {
+	enum cr_class cls;
+	cr_ns rel_deadline;
+	struct cr_cost cost;
+	int nice;
+	uint32_t weight;
+	struct cr_contract contract;
+};
+
+enum {
+	CORE_CHANGE_STAY = 1, /**< in its run queue                        */
+	CORE_CHANGE_FORCE = 2 /**< beyond the capacity, too                */
+};
+
+struct core_change;
+
+/** Get ready to change a task of a run queue of up to @room: allocate what it
+ * takes to undo that. @flags: CORE_CHANGE_*. No lock needed. Returns 0 and sets
+ * *@ch, or -ENOMEM. */
+int core_change_prepare(struct core_change **ch, struct core *c, unsigned room,
+			unsigned flags);
+
+/**
+ * Let @t go on by the terms @to. It is admitted anew, as if it had never been
+ * there; a change that asks for no more than before is never refused for
+ * capacity. Its frames stay: the job that runs ends, the one that waits is
+ * enqueued again (MIGRATE), maybe in another run queue. All locks held, @now
+ * not before any of them.
+ *
+ * Returns 0; 1 with @v: done by CORE_CHANGE_FORCE alone; -ENOSPC or -EINVAL
+ * with @v: refused, and the schedule goes on as if nobody had asked; -EAGAIN:
+ * more than @room tasks.
+ */
+int core_change(struct core_change *ch, struct core_task *t,
+		const struct core_terms *to, cr_ns now, struct cr_verdict *v);
+
+/** Free it. No lock needed. NULL is fine. */
+void core_change_finish(struct core_change *ch);
+
 /* --- events of one run queue; its lock held, @now never goes back --- */
 
 /** A frame woke idle @t: make its oldest frame the job and enqueue it. False:

@@ -205,17 +205,6 @@ static void sort(struct core_switch *sw)
 	}
 }
 
-/* Those of @cpus that @rq has. */
-static struct cr_cpus within(const struct cr_rq *rq, const struct cr_cpus *cpus)
-{
-	struct cr_cpus some = { 0 };
-
-	for (unsigned i = 0; i < rq->ncpu; i++)
-		if (cr_cpus_has(cpus, rq->first_cpu + i))
-			cr_cpus_add(&some, rq->first_cpu + i);
-	return some;
-}
-
 /* A task that runs stays where it is: that is where it must fit. */
 static int admit(const struct core *c, struct saved_task *s,
 		 struct cr_verdict *v)
@@ -224,7 +213,7 @@ static int admit(const struct core *c, struct saved_task *s,
 	int rc;
 
 	if (s->state == CR_RUNNING)
-		s->t->task.cpus = within(s->rq, &all);
+		s->t->task.cpus = core_within(s->rq, &all);
 	rc = core_admit(c, &s->t->task, v);
 	s->t->task.cpus = all;
 	return rc;

@@ -143,6 +143,23 @@ static void wake_all_rqs(struct live *l)
 	}
 }
 
+int live_change(struct live *l, struct live_task *t,
+		const struct core_terms *to, unsigned flags,
+		struct cr_verdict *v)
+{
+	struct core_change *ch;
+	/* only this thread adds tasks: there is room enough */
+	int rc = core_change_prepare(&ch, l->core, count_tasks(l), flags);
+
+	if (rc)
+		return rc;
+	lock_all(l);
+	rc = core_change(ch, &t->core, to, clock_now(), v);
+	wake_all_rqs(l);
+	core_change_finish(ch);
+	return rc;
+}
+
 int live_switch(struct live *l, const struct cr_sched_ops *ops,
 		const char *opts, struct cr_err *e)
 {

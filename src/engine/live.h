@@ -126,6 +126,17 @@ void live_refusal(const struct live *l, int code, const struct cr_verdict *v,
  */
 void live_remove(struct live *l, struct live_task *t);
 
+/**
+ * Let @t, which has been added and not removed, go on by other terms; see
+ * core_change(), which @flags are of. No frame is lost. Returns 0; 1 with @v:
+ * done by CORE_CHANGE_FORCE alone; -ENOSPC or -EINVAL with @v filled: refused,
+ * nothing has changed; -ENOMEM. Control thread; all workers wait meanwhile
+ * (about a microsecond per ten tasks).
+ */
+int live_change(struct live *l, struct live_task *t,
+		const struct core_terms *to, unsigned flags,
+		struct cr_verdict *v);
+
 /** Its producer (rx), after pushing a frame: must @t go into the release batch?
  */
 static inline bool live_task_wake(struct live_task *t)

@@ -379,3 +379,22 @@ int sim_switch(struct sim *s, const struct cr_sched_ops *ops, const char *opts,
 	}
 	return rc;
 }
+
+int sim_change(struct sim *s, struct sim_task *t, const struct core_terms *to,
+	       struct cr_verdict *v)
+{
+	struct lane *l = &s->lane[t->lane];
+	struct core_change *ch;
+	int rc = core_change_prepare(&ch, s->core, core_ntasks(s->core, l->rq),
+				     CORE_CHANGE_STAY);
+
+	if (rc)
+		return rc;
+	rc = core_change(ch, &t->core, to, s->now, v);
+	core_change_finish(ch);
+	if (rc >= 0) {
+		preempt(s, l);
+		pick(s, l);
+	}
+	return rc;
+}

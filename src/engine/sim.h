@@ -145,6 +145,11 @@ cr_ns sim_now(const struct sim *s);
 int sim_switch(struct sim *s, const struct cr_sched_ops *ops, const char *opts,
 	       struct cr_err *e);
 
+/** Let @t go on by other terms in its run queue; core_change(), between two
+ * calls of sim_run(). */
+int sim_change(struct sim *s, struct sim_task *t, const struct core_terms *to,
+	       struct cr_verdict *v);
+
 /** The core in it, to look at. */
 struct core *sim_core(struct sim *s);
 

@@ -181,6 +181,37 @@ static void leave(struct world *w, unsigned i)
 	enter(w, i);
 }
 
+/* Other terms for a task that is inside, whatever it does: it keeps its job. */
+static void alter(struct world *w, unsigned i)
+{
+	struct cr_task before = *task_of(w, i), *t = task_of(w, i);
+	struct core_terms to = {
+		.cls = (enum cr_class)test_below(&w->seed, 3),
+		.rel_deadline = t->period * (1 + test_below(&w->seed, 3)),
+		.cost.mean = 1 + (cr_ns)test_below(&w->seed, 900),
+		.nice = (int)test_below(&w->seed, 40) - 20,
+		.weight = 1 + test_below(&w->seed, 4096),
+		.contract.largest = (cr_ns)test_below(&w->seed, 2000),
+	};
+	struct core_change *ch;
+	struct cr_verdict v;
+
+	if (!joined(w, i))
+		return;
+	to.cost.p99 = 2 * to.cost.mean;
+	assert_int_equal(core_change_prepare(&ch, w->core, TASKS, 0), 0);
+	assert_int_equal(core_change(ch, &w->s[i].task.core, &to, w->now, &v),
+			 0);
+	core_change_finish(ch);
+	w->s[i].rel_deadline = to.rel_deadline;
+	assert_int_equal(t->state, before.state);
+	assert_int_equal(t->cls, to.cls);
+	if (t->state == CR_IDLE)
+		return;
+	assert_int_equal(t->job.seq, before.job.seq);
+	assert_int_equal(t->job.ran, before.job.ran);
+}
+
 static void change_policy(struct world *w)
 {
 	const struct cr_sched_ops *ops;
@@ -229,8 +260,10 @@ static void one_event(struct world *w, bool switching)
 		frame(w, i);
 	else if (dice < 70)
 		stop(w, cpu);
-	else if (dice < 95)
+	else if (dice < 92)
 		pick(w, cpu);
+	else if (dice < 95)
+		alter(w, i);
 	else if (dice < 98 || !switching)
 		leave(w, i);
 	else
