@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes traces byte by byte, from cr/trace.h and not from codec_report."""
+import contextlib
+import io
 import json
 import os
 import struct
@@ -65,15 +67,33 @@ def write(tmp_path):
 
 
 @pytest.fixture
-def codec_report():
-    """codec_report("--json", path) -> CompletedProcess of the program."""
-    program = os.environ.get("CODEC_REPORT")
-    argv = [program] if program else [sys.executable, "-m", "codec_report"]
+def program():
+    """program("--man") -> CompletedProcess of the program itself."""
+    path = os.environ.get("CODEC_REPORT")
+    argv = [path] if path else [sys.executable, "-m", "codec_report"]
     env = dict(os.environ, PYTHONPATH=str(ROOT / "src" / "report"))
 
     def run(*args):
         return subprocess.run(argv + list(args), env=env, text=True,
                               capture_output=True, check=False, timeout=60)
+    return run
+
+
+@pytest.fixture
+def codec_report():
+    """As program, but in this process: a start of Python costs more than most
+    tests."""
+    from codec_report.cli import main
+
+    def run(*args):
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                code = main(list(args))
+            except SystemExit as stop:
+                code = stop.code or 0
+        return subprocess.CompletedProcess(args, code, out.getvalue(),
+                                           err.getvalue())
     return run
 
 

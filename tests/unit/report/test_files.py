@@ -159,6 +159,14 @@ def test_csv_and_json_agree(write, codec_report):
     assert group["lost"] == 2
 
 
+def test_the_program_reports_and_fails_as_main_does(write, program):
+    result = program("--csv", write(*small(2)))
+    assert (result.returncode, result.stderr) == (0, "")
+    assert ",edf," in result.stdout
+    fails(program(write(b"RIFF" * 30)), "not a trace file")
+    assert program("--version").stdout.startswith("codec-report ")
+
+
 def test_wrong_arguments_are_exit_code_2(write, codec_report):
     path = write(*small())
     assert codec_report().returncode == 2
@@ -223,8 +231,8 @@ def test_a_run_without_a_trace_shows_the_feeder_side(write, codec_report):
 
 
 @pytest.mark.skipif("CODEC_REPORT" not in os.environ, reason="run by ctest")
-def test_the_man_page_in_docs_is_the_program_s(codec_report):
+def test_the_man_page_in_docs_is_the_program_s(program):
     with open(ROOT / "docs" / "man" / "codec-report.1",
               encoding="utf-8") as f:
         # else: build/release/codec-report --man > docs/man/codec-report.1
-        assert f.read() == codec_report("--man").stdout
+        assert f.read() == program("--man").stdout
