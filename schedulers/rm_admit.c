@@ -290,7 +290,8 @@ static void look_around(struct suspect *s, const struct cr_task *t)
 	if (s->rq->sched->preemptible)
 		return;
 	for (m = self; (m = RB_NEXT(rm_members, NULL, m));)
-		s->block = cr_ns_max(s->block, worst_case(cr_task_of(m)) - 1);
+		s->block =
+			cr_ns_max(s->block, cr_task_worst(cr_task_of(m)) - 1);
 }
 
 bool rm_in_time(const struct cr_task *t)

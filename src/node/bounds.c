@@ -51,7 +51,7 @@ static struct bound in_time(const struct node_call *nc)
 		.rule = "admission by the worst case: no frame is late",
 		.frames = 1,
 		.buffer = (double)t->rel_deadline,
-		.cost = (double)deadline_worst_case(t),
+		.cost = (double)cr_task_worst(t),
 	};
 }
 
@@ -101,7 +101,7 @@ static struct hsb_flow flow_of(struct node_call *nc)
 	return (struct hsb_flow){
 		.period = (double)t->period,
 		.deadline = (double)t->rel_deadline,
-		.worst = (double)deadline_worst_case(t),
+		.worst = (double)cr_task_worst(t),
 		.mean = (double)t->cost.mean,
 		.sd = sqrt((double)t->cost.variance_ns2),
 		.budget = soft ? (double)told(nc, "budget_ns", 0) : 0,
