@@ -126,7 +126,8 @@ def media_step(jobs, starts):
 
 
 def _deviations(jobs, stamp, worked, adjacent):
-    """|interval - frame duration| between successive worked jobs of a call.
+    """Interval - frame duration, ns, between successive worked jobs of a call;
+    and the index of the later job of each pair.
 
     adjacent: only frames that follow each other. Left out: unknown frame
     durations, and pairs whose RTP timestamps moved by more than the frames
@@ -143,24 +144,42 @@ def _deviations(jobs, stamp, worked, adjacent):
     moved = jobs["rtp_ts"][later] - jobs["rtp_ts"][earlier]
     keep &= (step == 0) | (moved <= step * frames)
     earlier, later = earlier[keep], later[keep]
-    return np.abs(stamp[later] - stamp[earlier] - jobs["frame"][later])
+    return stamp[later] - stamp[earlier] - jobs["frame"][later], later
+
+
+def sched_deviations(jobs):
+    """"sched jitter" with its sign, ns, and the index of each pair's later
+    job. jobs: as for measure()."""
+    picked = jobs["pick"] > 0
+    picked &= (jobs["outcome"] == 0) | (jobs["start"] > 0)
+    return _deviations(jobs, jobs["pick"], picked, False)
 
 
 def _jitters(jobs):
     sent = (jobs["sent"] > 0) & (jobs["outcome"] == 0)
-    picked = jobs["pick"] > 0
-    picked &= (jobs["outcome"] == 0) | (jobs["start"] > 0)
-    return (_deviations(jobs, jobs["sent"], sent, True),
-            _deviations(jobs, jobs["pick"], picked, False))
+    return (np.abs(_deviations(jobs, jobs["sent"], sent, True)[0]),
+            np.abs(sched_deviations(jobs)[0]))
 
 
-def _call_losses(lost, done, starts):
+def lost_jobs(jobs):
+    """Mask of the jobs that are losses."""
+    return np.isin(jobs["outcome"], [OUTCOMES.index(name) for name in LOST])
+
+
+def call_losses(jobs):
+    """The calls that lost or got a frame, and the share each lost. jobs:
+    sorted by call."""
+    starts = call_starts(jobs)
     if not len(starts):
-        return {}
-    losses = np.add.reduceat(lost.astype(np.int64), starts)
-    served = np.add.reduceat(done.astype(np.int64), starts)
+        return np.empty(0, jobs["call"].dtype), np.empty(0)
+    losses = np.add.reduceat(lost_jobs(jobs).astype(np.int64), starts)
+    served = np.add.reduceat((jobs["outcome"] == 0).astype(np.int64), starts)
     some = losses + served > 0
-    shares = losses[some] / (losses[some] + served[some])
+    return (jobs["call"][starts][some],
+            losses[some] / (losses[some] + served[some]))
+
+
+def _loss_spread(shares):
     if not len(shares):
         return {}
     return {"call_loss_min": float(shares.min()),
@@ -193,11 +212,6 @@ def _busy(jobs, seconds, workers):
     return out
 
 
-def lost_jobs(jobs):
-    """Mask of the jobs that are losses."""
-    return np.isin(jobs["outcome"], [OUTCOMES.index(name) for name in LOST])
-
-
 def measure(jobs, seconds, workers):
     """METRICS that the jobs alone give, as a dict; None: not defined.
 
@@ -211,7 +225,6 @@ def measure(jobs, seconds, workers):
     counts = np.bincount(jobs["outcome"], minlength=len(OUTCOMES))
     by_name = dict(zip(OUTCOMES, (int(n) for n in counts)))
     done = jobs["outcome"] == 0
-    lost = lost_jobs(jobs)
     out.update({f"drop_{name}": by_name[name] for name in OUTCOMES[1:]})
     out.update(calls=len(starts), jobs=len(done), done=by_name["done"],
                lost=sum(by_name[name] for name in LOST))
@@ -231,6 +244,6 @@ def measure(jobs, seconds, workers):
         finished = np.maximum(jobs["sent"], jobs["end"])
         late = (finished > jobs["deadline"]) & due
         out["late_share"] = float(late.sum()) / float(due.sum())
-    out.update(_call_losses(lost, done, starts))
+    out.update(_loss_spread(call_losses(jobs)[1]))
     out.update(_busy(jobs, seconds, workers))
     return out

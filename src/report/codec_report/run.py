@@ -39,11 +39,26 @@ class Run:
 
 
 @dataclass
+class Frames:
+    """What figures are made of: the jobs of a section.
+
+    jobs: columns as for metrics.measure(), and "group", an index into names.
+    workers: how many there were; first: the run's first arrival, ns, from
+    which figures count time.
+    """
+    jobs: dict
+    names: list
+    workers: int
+    first: int
+
+
+@dataclass
 class Section:
     """A stretch of a run under one scheduler, measured.
 
     groups: list of (label, metrics dict), the sum over all first when there
-    are several. workers: busy share of each worker by its number.
+    are several. workers: busy share of each worker by its number. frames: the
+    jobs it was measured from; None without a trace.
     """
     scheduler: str
     options: str
@@ -51,6 +66,7 @@ class Section:
     end_s: float
     groups: list
     workers: dict
+    frames: Frames = None
 
 
 def _read_text(path):
@@ -216,7 +232,8 @@ def _measure_group(jobs, seconds, context):
         | emodel.measure(ratings)
 
 
-def _measure_section(jobs, names, context):
+def _measure_section(frames, context):
+    jobs = frames.jobs
     arrival = jobs["arrival"]
     span = float(arrival.max()) - float(arrival.min()) if len(arrival) else 0
     seconds = span / 1e9
@@ -227,7 +244,8 @@ def _measure_section(jobs, names, context):
     for i in present:
         mine = jobs if len(present) == 1 else \
             _pick(jobs, np.flatnonzero(jobs["group"] == i))
-        groups.append((names[i], _measure_group(mine, seconds, context)))
+        groups.append((frames.names[i],
+                       _measure_group(mine, seconds, context)))
     return groups, _workers(jobs, seconds)
 
 
@@ -253,10 +271,11 @@ def _trace_sections(trace, labels, window, assumed):
         if not inside.any():
             continue
         mine = jobs if inside.all() else _pick(jobs, np.flatnonzero(inside))
-        context = _Context(_worker_count(trace, mine), descriptions, assumed)
-        groups, workers = _measure_section(mine, names, context)
+        frames = Frames(mine, names, _worker_count(trace, mine), first)
+        context = _Context(frames.workers, descriptions, assumed)
+        groups, workers = _measure_section(frames, context)
         out.append(Section(scheduler, options, max(begin_s, 0.0),
-                           float(at[inside].max()), groups, workers))
+                           float(at[inside].max()), groups, workers, frames))
     return out
 
 
