@@ -7,6 +7,9 @@ codec_report.metrics  what is computed, and its definitions
 codec_report.delay    where the time of a frame goes
 codec_report.emodel   what calls would sound like, by g107 (ITU-T G.107)
 codec_report.table    text, CSV and JSON
+codec_report.figures  figures, a module each
+codec_report.page     the web page
+codec_report.pictures from runs to figures, pages and files
 codec_report.cli      the program codec-report
 """
 

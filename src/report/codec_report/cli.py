@@ -8,7 +8,7 @@ import sys
 import textwrap
 
 from codec_report import (ReportError, delay, emodel, feeder, man, metrics,
-                          table)
+                          pictures, table)
 from codec_report.run import Window, load_run, sections
 
 DESCRIPTION = """\
@@ -28,6 +28,8 @@ codec-report --warm-up 5 --by class trace.bin
     without the first five seconds, by service class
 codec-report --csv out/* > runs.csv
     one line per run, scheduler and codec pair, for a spreadsheet
+codec-report --html report.html out/*
+    the same as one web page, with figures
 codec-report --json out/edf | jq '.runs[0].schedulers[0].groups[0].lost'
     one number, for a script
 """
@@ -98,6 +100,10 @@ def _parser():
                       help="print one JSON object; shares are 0..1")
     form.add_argument("--csv", action="store_true",
                       help="print CSV, a line per run, scheduler and group")
+    parser.add_argument("--html", metavar="FILE", help="write a web page with "
+                        "figures and the tables there; needs matplotlib")
+    parser.add_argument("--plots", metavar="DIR", help="write the figures "
+                        "there, each as SVG and as PNG; needs matplotlib")
     parser.add_argument("--version", action="version",
                         version=f"codec-report (codec-runner) {VERSION}")
     parser.add_argument("--man", action=_Man, nargs=0,
@@ -105,9 +111,8 @@ def _parser():
     return parser
 
 
-def report(run, by, window, assumed=emodel.Assumptions()):
-    """A run as what --json prints of it."""
-    measured = sections(run, by, window, assumed)
+def report(run, by, measured):
+    """A run, measured by sections(), as what --json prints of it."""
     notes = list(run.notes)
     if run.trace is not None and not measured:
         notes.append("no frame arrived in the time looked at")
@@ -160,15 +165,41 @@ def _unique_names(reports):
             r["run"] += f"#{seen[r['run']]}"
 
 
+def _notes(reports):
+    return [f"{r['run']}: {note}" for r in reports for note in r["notes"]]
+
+
 def _print_text(reports, out):
     colour = out.isatty() and not os.environ.get("NO_COLOR")
     width = shutil.get_terminal_size((80, 24)).columns if out.isatty() else 80
     for label in _group_order(reports):
         lines = table.table(label, _columns(reports, label), width, colour)
         out.write("\n".join(lines) + "\n")
-    for r in reports:
-        for note in r["notes"]:
-            out.write(f"note: {r['run']}: {note}\n")
+    for note in _notes(reports):
+        out.write(f"note: {note}\n")
+
+
+def _title(reports):
+    names = [_heading(r, s) for r in reports for s in r["schedulers"]]
+    return "Schedulers compared: " + ", ".join(dict.fromkeys(names))
+
+
+def _draw(album, args, reports):
+    """Write what --html and --plots ask for."""
+    album.draw([(r["run"], [_heading(r, s) for s in r["schedulers"]])
+                for r in reports])
+    if args.html:
+        album.write(args.html, _title(reports),
+                    [(label, _columns(reports, label))
+                     for label in _group_order(reports)], _notes(reports))
+    if args.plots:
+        album.save(args.plots)
+
+
+def _tell_written(args, out):
+    for path in (args.html, args.plots):
+        if path:
+            out.write(f"written: {path}\n")
 
 
 def _run(args, out):
@@ -177,15 +208,24 @@ def _run(args, out):
     window = Window(args.since, args.until, args.warm_up)
     assumed = emodel.Assumptions(args.playout * 1e3, args.network * 1e3,
                                  not args.no_plc)
-    reports = [report(load_run(path), args.by, window, assumed)
-               for path in args.runs]
+    album = pictures.Album() if args.html or args.plots else None
+    reports = []
+    for path in args.runs:
+        run = load_run(path)
+        measured = sections(run, args.by, window, assumed)
+        reports.append(report(run, args.by, measured))
+        if album:
+            album.add(run, measured)
     _unique_names(reports)
+    if album:
+        _draw(album, args, reports)
     if args.json:
         out.write(table.as_json(reports))
     elif args.csv:
         out.write(table.as_csv(reports))
     else:
         _print_text(reports, out)
+        _tell_written(args, out)
     out.flush()
 
 

@@ -41,7 +41,9 @@ class Column:
         self.run, self.heading, self.values = run, heading, values
 
 
-def _rows(columns):
+def rows(columns):
+    """The rows of a comparison: (metric, [(value, as text, is it the
+    best)])."""
     for metric in METRICS:
         values = [c.values.get(metric.key) for c in columns]
         if all(v is None for v in values):
@@ -49,8 +51,8 @@ def _rows(columns):
         if metric.optional and not any(values):
             continue
         best = best_of(metric, values)
-        yield metric.title, [(show(metric, v), i in best)
-                             for i, v in enumerate(values)]
+        yield metric, [(v, show(metric, v), i in best)
+                       for i, v in enumerate(values)]
 
 
 def _cell(text, best, width, colour):
@@ -64,9 +66,9 @@ def table(title, columns, width=80, colour=False):
 
     Columns that do not fit into width follow below, as a table of their own.
     """
-    rows = list(_rows(columns))
-    left = max([len(name) for name, _ in rows] + [len(title)])
-    cell = max([len(text) for _, cells in rows for text, _ in cells]
+    shown = [(metric.title, cells) for metric, cells in rows(columns)]
+    left = max([len(name) for name, _ in shown] + [len(title)])
+    cell = max([len(text) for _, cells in shown for _, text, _ in cells]
                + [len(c.heading) for c in columns]
                + [len(c.run) for c in columns]) + 3
     fit = max((width - left) // cell, 1)
@@ -82,10 +84,10 @@ def table(title, columns, width=80, colour=False):
         if several:
             lines.append(" " * left + "".join(f"{c.run + ' ':>{cell}}"
                                               for c in part))
-        for name, cells in rows:
+        for name, cells in shown:
             lines.append(f"{name:<{left}}"
                          + "".join(_cell(text, best, cell, colour)
-                                   for text, best
+                                   for _, text, best
                                    in cells[begin:begin + fit]))
         lines.append("")
     return [line.rstrip() for line in lines]

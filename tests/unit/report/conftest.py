@@ -68,12 +68,14 @@ def write(tmp_path):
 
 @pytest.fixture
 def program():
-    """program("--man") -> CompletedProcess of the program itself."""
+    """program("--man") -> CompletedProcess of the program itself; first: a
+    folder whose modules hide others of their name."""
     path = os.environ.get("CODEC_REPORT")
     argv = [path] if path else [sys.executable, "-m", "codec_report"]
-    env = dict(os.environ, PYTHONPATH=str(ROOT / "src" / "report"))
 
-    def run(*args):
+    def run(*args, first=""):
+        folders = [first] * bool(first) + [str(ROOT / "src" / "report")]
+        env = dict(os.environ, PYTHONPATH=os.pathsep.join(folders))
         return subprocess.run(argv + list(args), env=env, text=True,
                               capture_output=True, check=False, timeout=60)
     return run

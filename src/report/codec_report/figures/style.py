@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How figures look: colours for light and dark, line styles, numbers.
+
+Okabe and Ito's colours ("Color Universal Design", 2008), which people with any
+colour vision tell apart; without yellow, which vanishes on white, and with the
+text's colour for black. Their lightness is moved until each has a contrast of
+3:1 at least to the background (WCAG 2.1, 1.4.11). Line styles and markers say
+the same again.
+
+Figures are drawn in the colours of LIGHT; a web page puts variables in their
+place (svg.py).
+"""
+import contextlib
+import math
+
+BACKGROUND = {"light": "#ffffff", "dark": "#15181d"}
+LIGHT = {"text": "#1b1e23", "muted": "#6b7178", "grid": "#d9dce0",
+         "c0": "#0072b2", "c1": "#d55e00", "c2": "#008f68", "c3": "#b8578c",
+         "c4": "#a87400", "c5": "#3897d1"}
+DARK = {"text": "#e8eaed", "muted": "#9aa0a8", "grid": "#3a3f47",
+        "c0": "#3f9fdc", "c1": "#f0803c", "c2": "#22b98d", "c3": "#dc94bc",
+        "c4": "#e6a91f", "c5": "#9ad4f7"}
+#: In the order of use.
+SERIES = ("c0", "c1", "c2", "text", "c3", "c4", "c5")
+LINES = ("-", "--", "-.", ":", (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (9, 2)),
+         (0, (3, 1)))
+MARKERS = ("o", "s", "^", "D", "v", "X", "P")
+NBSP = "\u00a0"  # no line ends between a number and its unit
+WIDTH = 8.0  # inches, of every figure
+
+SETTINGS = {
+    "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 9, "axes.titlesize": 9.5, "axes.titleweight": "bold",
+    "axes.labelsize": 9, "legend.fontsize": 8.5, "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5, "legend.frameon": False,
+    "text.color": LIGHT["text"], "axes.labelcolor": LIGHT["text"],
+    "axes.titlecolor": LIGHT["text"], "axes.edgecolor": LIGHT["muted"],
+    "xtick.color": LIGHT["muted"], "ytick.color": LIGHT["muted"],
+    "xtick.labelcolor": LIGHT["text"], "ytick.labelcolor": LIGHT["text"],
+    "grid.color": LIGHT["grid"], "grid.linewidth": 0.6, "axes.grid": True,
+    "axes.axisbelow": True, "axes.spines.top": False,
+    "axes.spines.right": False, "lines.linewidth": 1.5,
+    "svg.fonttype": "none", "path.simplify": True,
+    "figure.constrained_layout.use": True,
+    "axes.facecolor": "none", "figure.facecolor": BACKGROUND["light"],
+}
+
+
+@contextlib.contextmanager
+def figure(height, **more):
+    """with figure(height in inches) as f: an empty matplotlib Figure, drawn
+    to with the settings above."""
+    import matplotlib
+    from matplotlib.figure import Figure
+    with matplotlib.rc_context({**SETTINGS, **more}):
+        yield Figure(figsize=(WIDTH, height))
+
+
+def colour(i):
+    """The colour of series number i."""
+    return LIGHT[SERIES[i % len(SERIES)]]
+
+
+def line(i):
+    """Colour and line style of series number i."""
+    return {"color": colour(i), "linestyle": LINES[i % len(LINES)]}
+
+
+def marker(i):
+    """Marker of series number i."""
+    return MARKERS[i % len(MARKERS)]
+
+
+def legend(fig, handles, labels):
+    """One legend for the whole figure, above the axes."""
+    columns = min(len(labels), 4)
+    inches = 0.2 * math.ceil(len(labels) / columns)
+    fig.get_layout_engine().set(
+        rect=(0, 0, 1, 1 - inches / fig.get_figheight()))
+    fig.legend(handles, labels, loc="upper center", ncol=columns,
+               borderaxespad=0.1)
+
+
+def panels(fig, count, across=3, **more):
+    """A grid of count axes with common x and y; a list, row by row."""
+    across = min(across, count)
+    down = -(-count // across)
+    grid = fig.subplots(down, across, sharex=True, sharey=True,
+                        squeeze=False, **more).ravel()
+    for axes in grid[count:]:
+        axes.remove()
+    for axes in grid[max(count - across, 0):count]:
+        axes.tick_params(labelbottom=True)
+    return list(grid[:count])
+
+
+def nice(least):
+    """The smallest of 1, 2, 5, 10, 20, ... (and 0.5, 0.2, ...) that is not
+    below least."""
+    if least <= 0:
+        return 1.0
+    scale = 10.0 ** math.floor(math.log10(least))
+    return next(scale * step for step in (1, 2, 5, 10)
+                if scale * step >= least * (1 - 1e-9))
+
+
+def number(value):
+    """A number as a sentence has it: three digits that matter."""
+    if value == 0 or abs(value) >= 100:
+        return f"{value:,.0f}"
+    text = f"{value:.3g}"
+    return f"{value:.6f}".rstrip("0") if "e" in text else text
+
+
+def ms(ns):
+    """A time in ns as text."""
+    if abs(ns) < 1e6:
+        return f"{number(ns / 1e3)}{NBSP}us"
+    return f"{number(ns / 1e6)}{NBSP}ms"
+
+
+def percent(share):
+    """A share as text."""
+    return f"{number(share * 100)}{NBSP}%"
+
+
+def names(labels):
+    """Labels as a list in a sentence."""
+    labels = list(labels)
+    return ", ".join(labels[:-1]) + " and " + labels[-1] \
+        if len(labels) > 1 else "".join(labels)

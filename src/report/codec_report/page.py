@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A comparison as one web page that needs nothing beside itself: findings,
+figures, tables, what was run. For screens, light and dark, and for paper."""
+from html import escape
+
+from codec_report import metrics, table
+from codec_report.figures import style, svg
+
+_CSS = """
+:root { color-scheme: light dark; %(light)s }
+@media screen and (prefers-color-scheme: dark) { :root { %(dark)s } }
+body { background: var(--background); color: var(--text); margin: 0 auto;
+  max-width: 60rem; padding: 1rem 1.25rem 4rem;
+  font: 1rem/1.5 system-ui, "DejaVu Sans", sans-serif; }
+h1 { font-size: 1.6rem; line-height: 1.25; margin: 1rem 0 .25rem; }
+h2 { font-size: 1.2rem; margin: 2.5rem 0 .5rem; }
+p, ul { max-width: 46rem; }
+a { color: var(--c0); }
+.muted, .alt { color: var(--muted); }
+figure { margin: 0; }
+figcaption { max-width: 46rem; }
+.alt { font-size: .85rem; margin: .15rem 0 .6rem; }
+svg { display: block; width: 100%%; height: auto; }
+.wide { overflow-x: auto; }
+.wide:focus-visible { outline: 2px solid var(--c0); }
+.wide > svg { min-width: 38rem; }
+table { border-collapse: collapse; font-size: .85rem; line-height: 1.35;
+  font-variant-numeric: tabular-nums; }
+caption { text-align: left; font-weight: 600; font-size: 1rem;
+  padding: .5rem 0; white-space: nowrap; }
+th, td { padding: .15rem .6rem; text-align: right; white-space: nowrap; }
+th[scope=row], .facts td, .facts th { text-align: left; }
+th[scope=row] { font-weight: normal; padding-left: 0; }
+th.part { padding-left: 1.2rem; }
+.facts td { white-space: normal; vertical-align: top; }
+thead th { border-bottom: 2px solid var(--muted); vertical-align: bottom; }
+tbody tr { border-bottom: 1px solid var(--grid); }
+thead .run { display: block; font-weight: normal; color: var(--muted); }
+.best { font-weight: 700; color: var(--c2); }
+details { margin-top: 2.5rem; }
+summary { font-weight: 600; cursor: pointer; }
+pre { white-space: pre-wrap; font-size: .8rem; }
+@media print {
+  @page { margin: 14mm; }
+  body { max-width: none; padding: 0; font-size: 10pt; }
+  figure, tr, li { break-inside: avoid; }
+  h2, caption { break-after: avoid; }
+  .wide { overflow: visible; }
+  .wide > svg { min-width: 0; }
+  table { font-size: 7.5pt; }
+  th, td { padding: .1rem .35rem; }
+  details { display: none; }
+  a { color: inherit; text-decoration: none; }
+}
+"""
+
+
+def _css():
+    def variables(theme, colours):
+        return " ".join(
+            [f"--background: {style.BACKGROUND[theme]};"]
+            + [f"--{name}: {value};" for name, value in colours.items()])
+    return _CSS % {"light": variables("light", style.LIGHT),
+                   "dark": variables("dark", style.DARK)}
+
+
+def _number(value, text, best):
+    """A cell: as the text report shows it, with the number behind it."""
+    if value is None:
+        return "<td>-</td>"
+    shown = f'<data value="{value!r}">{escape(text)}</data>'
+    if best:
+        return f'<td class="best">{shown}<span title="best">*</span></td>'
+    return f"<td>{shown}</td>"
+
+
+def _row_head(title):
+    part = ' class="part"' if title.startswith(" ") else ""
+    return f'<th scope="row"{part}>{escape(title.strip())}</th>'
+
+
+def _heads(columns):
+    several = len({c.run for c in columns}) > 1
+    for c in columns:
+        run = f'<span class="run">{escape(c.run)}</span>' \
+            if several and c.run != c.heading else ""
+        yield f'<th scope="col">{escape(c.heading)}{run}</th>'
+
+
+def _table(label, columns):
+    rows = "\n".join(
+        "<tr>" + _row_head(metric.title)
+        + "".join(_number(*cell) for cell in cells) + "</tr>"
+        for metric, cells in table.rows(columns))
+    title = escape("all frames" if label == "all" else label)
+    return (f'<div class="wide" tabindex="0" role="region" '
+            f'aria-label="Table: {title}"><table><caption>{title}</caption>\n'
+            f'<thead><tr><th scope="col">metric</th>'
+            f'{"".join(_heads(columns))}</tr></thead>\n'
+            f"<tbody>\n{rows}\n</tbody></table></div>\n")
+
+
+def _figure(drawn):
+    return (f'<section><h2 id="{drawn.name}">{escape(drawn.title)}</h2>\n'
+            f"<figure><figcaption>{escape(drawn.sentence)}"
+            f'<p class="alt">{escape(drawn.alt)}</p></figcaption>\n'
+            f'<div class="wide">{svg.inline(drawn)}</div></figure></section>'
+            "\n")
+
+
+def _findings(figures):
+    items = "\n".join(f'<li><a href="#{d.name}">{escape(d.title)}</a>: '
+                      f"{escape(d.sentence)}</li>" for d in figures)
+    return f"<h2>What to see</h2>\n<ul>\n{items}\n</ul>\n" if items else ""
+
+
+def _facts(runs):
+    """runs: [{what: value}], one for each."""
+    names = list(dict.fromkeys(name for facts in runs for name in facts))
+    head = "".join(f'<th scope="col">{escape(n)}</th>' for n in names)
+    rows = "\n".join(
+        "<tr>" + "".join(
+            f'<th scope="row">{escape(facts.get(n, ""))}</th>' if n == "run"
+            else f'<td>{escape(facts.get(n, ""))}</td>' for n in names)
+        + "</tr>" for facts in runs)
+    return ('<h2>What was run</h2>\n<div class="wide" tabindex="0" '
+            'role="region" aria-label="Table: what was run">'
+            f'<table class="facts">\n<thead><tr>{head}</tr></thead>\n'
+            f"<tbody>\n{rows}\n</tbody></table></div>\n")
+
+
+def _notes(notes):
+    items = "".join(f"<li>{escape(note)}</li>\n" for note in notes)
+    return f"<ul>\n{items}</ul>\n" if items else ""
+
+
+def _definitions():
+    text = escape(metrics.__doc__.split("\n\n", 1)[1])
+    return ("<details><summary>Definitions</summary>\n"
+            f"<pre>{text}</pre></details>\n")
+
+
+def page(title, tables, figures, runs, notes):
+    """The page as text.
+
+    tables: [(label of a group, [table.Column])]; figures: [figures.Drawn];
+    runs: [{what: value}] of each run; notes: what a reader should know.
+    """
+    body = "".join([
+        f"<header><h1>{escape(title)}</h1>\n"
+        '<p class="muted">Made by codec-report out of the traces of '
+        f"{len(runs)} run{'s' if len(runs) > 1 else ''}.</p></header>\n<main>\n",
+        _findings(figures),
+        *[_figure(drawn) for drawn in figures],
+        '<section><h2 id="tables">Tables</h2>\n'
+        "<p>The best of a row is marked *.</p>\n",
+        *[_table(label, columns) for label, columns in tables],
+        "</section>\n<section>", _facts(runs), _notes(notes), "</section>\n",
+        _definitions(), "</main>\n"])
+    return ('<!DOCTYPE html>\n<html lang="en">\n<head>\n'
+            '<meta charset="utf-8">\n<meta name="viewport" '
+            'content="width=device-width, initial-scale=1">\n'
+            f"<title>{escape(title)}</title>\n<style>{_css()}</style>\n"
+            f"</head>\n<body>\n{body}</body>\n</html>\n")

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--html and --plots: what is kept of each run for them, and their files."""
+import os
+
+from codec_report import ReportError, figures, page
+from codec_report.figures import svg
+
+
+def _object(told, name):
+    value = told.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def facts(run):
+    """{what: text} of a run, for the page's list of runs."""
+    header = run.trace.header if run.trace else {}
+    told = run.feeder or {}
+    campaign = _object(told, "campaign")
+    machine = {**_object(header, "machine"), **_object(told, "machine")}
+    found = {
+        "program": " ".join(str(header.get(k) or told.get(k) or "")
+                            for k in ("program", "version")).strip(),
+        "scheduler": header.get("options") or told.get("scheduler"),
+        "CPUs": header.get("workers"),
+        "campaign": os.path.basename(str(campaign.get("path", ""))),
+        "seed": told.get("seed"),
+        "machine": machine.get("cpu"),
+        "kernel": machine.get("kernel"),
+    }
+    return {name: "" if value is None else str(value)
+            for name, value in found.items()}
+
+
+class Album:
+    """Figures in the making: add() each run, then write() or save()."""
+
+    def __init__(self):
+        figures.require()
+        self.reduced = []  # a list per run of its sections' data
+        self.facts = []
+        self.drawn = None
+
+    def add(self, run, sections):
+        """Keep of a run what figures need; its jobs may go then."""
+        self.reduced.append([(i, figures.reduce(s.frames)) for i, s
+                             in enumerate(sections) if s.frames])
+        self.facts.append(facts(run))
+
+    def draw(self, headings):
+        """Draw; headings: per run (its name, [heading of each section])."""
+        columns = [(run, names[i], reduced)
+                   for (run, names), kept in zip(headings, self.reduced)
+                   for i, reduced in kept]
+        known = [heading for _, heading, _ in columns]
+        self.drawn = list(figures.draw(
+            [(heading if known.count(heading) == 1 else f"{heading}, {run}",
+              heading, reduced) for run, heading, reduced in columns]))
+        for told, (run, _) in zip(self.facts, headings):
+            told["run"] = run
+
+    def write(self, path, title, tables, notes):
+        """The page, at path."""
+        runs = [{"run": f["run"], **f} for f in self.facts]
+        try:
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(page.page(title, tables, self.drawn, runs, notes))
+        except OSError as error:
+            raise ReportError(f"{path}: {error.strerror}") from None
+
+    def save(self, folder):
+        """Every figure as SVG and PNG into folder, which is made."""
+        try:
+            os.makedirs(folder, exist_ok=True)
+            for drawn in self.drawn:
+                svg.save(drawn, os.path.join(folder, drawn.name))
+        except OSError as error:
+            raise ReportError(f"{folder}: {error.strerror}") from None

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The web page: well formed, self-contained, the same numbers as --json."""
+import contextlib
+import io
+import json
+import os
+import re
+from html.parser import HTMLParser
+
+import pytest
+from conftest import DONE, MS, OVERWRITTEN, call, header, job
+
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+pytest.importorskip("matplotlib")
+
+
+class Strict(HTMLParser):
+    """Refuses tags that do not nest, and ids that are used twice; keeps the
+    tables as rows of cells."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids, self.refs, self.tables = [], [], [], []
+        self.tags, self.cell = [], None
+
+    def handle_starttag(self, tag, attrs):
+        assert len({name for name, _ in attrs}) == len(attrs), (tag, attrs)
+        attrs = dict(attrs)
+        self.tags.append((tag, attrs))
+        if "id" in attrs:
+            self.ids.append(attrs["id"])
+        for value in attrs.values():
+            self.refs += re.findall(r"url\(#([^)]+)\)|^#(.+)$", value or "")
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.cell = [attrs, None, ""]
+            self.tables[-1][-1].append(self.cell)
+        elif tag == "data":
+            self.cell[1] = attrs["value"]
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open.pop() == tag, (tag, self.getpos())
+
+    def handle_data(self, text):
+        if self.cell is not None and "table" in self.open:
+            self.cell[2] += text
+
+
+def parse(text):
+    page = Strict()
+    page.feed(text)
+    page.close()
+    assert not page.open
+    assert len(set(page.ids)) == len(page.ids)
+    refs = {a or b for a, b in page.refs}
+    assert refs <= set(page.ids)
+    return page
+
+
+def runs(folder):
+    """Two runs of two codec pairs; in the second, call 2 loses a lot."""
+    for name, lost in (("fifo", 1), ("rr,<b>&\"", 12)):
+        frames = [job(c, i, MS + 20 * MS * i,
+                      MS + 20 * MS * i + (3 + i % (c + lost)) * MS,
+                      OVERWRITTEN if c == 2 and i < lost else DONE)
+                  for c in (1, 2) for i in range(30)]
+        run = folder / name[:2]
+        run.mkdir()
+        (run / "trace.bin").write_bytes(b"".join(
+            [header(name), call(1), call(2, codec_out="g723_1"), *frames]))
+        yield str(run)
+
+
+def report(*args):
+    """What codec-report prints, run in this process: matplotlib takes longer
+    to load than to draw."""
+    from codec_report.cli import main
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert main([str(arg) for arg in args]) == 0
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """(the page's text, what --json says of the same runs)."""
+    folder = tmp_path_factory.mktemp("page")
+    printed = report("--html", folder / "r.html", "--json", *runs(folder))
+    return ((folder / "r.html").read_text(encoding="utf-8"),
+            json.loads(printed)["runs"])
+
+
+def test_the_same_runs_give_the_same_bytes(page, program, tmp_path):
+    path = tmp_path / "r.html"
+    result = program("--html", str(path), *runs(tmp_path))
+    assert result.returncode == 0, result.stderr
+    assert path.read_text(encoding="utf-8") == page[0]
+
+
+def test_tables_have_the_numbers_of_json(page):
+    from codec_report.metrics import METRICS
+    keys = {m.title.strip(): m.key for m in METRICS}
+    text, reports = page
+    tables = parse(text).tables[:-1]  # the last tells what was run
+    groups = [[s["groups"] for s in r["schedulers"]][0] for r in reports]
+    assert len(tables) == 3
+    compared = 0
+    for at, table in enumerate(tables):
+        head, *rows = table
+        assert len(head) == 3
+        for title, *cells in rows:
+            assert title[0]["scope"] == "row"
+            for group, (attrs, value, shown) in zip(groups, cells):
+                number = group[at][keys[title[2]]]
+                if number is None:
+                    assert (value, shown) == (None, "-")
+                else:
+                    assert float(value) == number
+                compared += 1
+        lost = next(row for row in rows if row[0][2] == "lost")
+        best = [cell[2].endswith("*") for cell in lost[1:]]
+        assert best == [g[at]["lost"] < h[at]["lost"]
+                        for g, h in zip(groups, groups[::-1])]
+    assert compared > 100
+
+
+def test_the_page_needs_nothing_beside_itself(page):
+    text, _ = page
+    urls = set(re.findall(r"[a-z]+://[^\s\"'<)]*", text))
+    assert urls <= {"http://www.w3.org/2000/svg",
+                    "http://www.w3.org/1999/xlink"}
+    parsed = parse(text)
+    assert not {"script", "link", "img", "iframe", "object"} & \
+        {tag for tag, _ in parsed.tags}
+    assert "@import" not in text
+    assert re.findall(r"url\((?!#)", text) == []
+
+
+def test_figures_can_be_read_without_eyes(page):
+    text, _ = page
+    parsed = parse(text)
+    from codec_report.figures import FIGURES
+    pictures = [attrs for tag, attrs in parsed.tags if tag == "svg"]
+    assert len(pictures) == len(FIGURES)
+    for attrs, module in zip(pictures, FIGURES):
+        assert attrs["role"] == "img"
+        assert attrs["aria-label"] == f"{module.TITLE}. {module.ALT}"
+    tags = [tag for tag, _ in parsed.tags]
+    assert tags.count("figure") == tags.count("figcaption") == len(FIGURES)
+    assert all("scope" in attrs for tag, attrs in parsed.tags if tag == "th")
+
+
+def test_colours_follow_the_reader_and_nothing_is_left_fixed(page):
+    text, _ = page
+    svg = "".join(re.findall(r"<svg.*?</svg>", text, re.S))
+    assert re.findall(r"#[0-9a-f]{6}\b", svg) == []
+    used = set(re.findall(r"var\(--([a-z0-9]+)\)", text))
+    for block in re.findall(r":root \{([^}]*)\}", text):
+        assert used <= set(re.findall(r"--([a-z0-9]+):", block))
+    assert "@media screen and (prefers-color-scheme: dark)" in text
+
+
+def test_names_from_the_file_stay_text(page):
+    text, _ = page
+    assert "<b>" not in text
+    assert "rr,&lt;b&gt;&amp;" in text
+
+
+def luminance(colour):
+    parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    parts = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4
+             for p in parts]
+    return sum(w * p for w, p in zip((0.2126, 0.7152, 0.0722), parts))
+
+
+def test_every_colour_stands_out_from_its_background():
+    from codec_report.figures import style
+    for theme, colours in (("light", style.LIGHT), ("dark", style.DARK)):
+        back = luminance(style.BACKGROUND[theme])
+        for name, colour in colours.items():
+            low, high = sorted((back, luminance(colour)))
+            least = {"text": 7, "muted": 4.5, "grid": 1.2}.get(name, 3)
+            assert (high + 0.05) / (low + 0.05) >= least, (theme, name)
+
+
+def test_plots_are_files_of_both_kinds(tmp_path):
+    from codec_report.figures import FIGURES
+    folder = tmp_path / "a" / "plots"
+    report("--plots", folder, *runs(tmp_path))
+    assert sorted(os.listdir(folder)) == sorted(
+        f"{m.NAME}.{kind}" for m in FIGURES for kind in ("svg", "png"))
+    for module in FIGURES:
+        assert (folder / f"{module.NAME}.png").read_bytes()[1:4] == b"PNG"
+        text = (folder / f"{module.NAME}.svg").read_text()
+        assert "var(" not in text and "date" not in text
+        parse(text)
+
+
+def test_no_run_or_no_trace_makes_a_page_too(write, tmp_path):
+    path = tmp_path / "r.html"
+    write(b"call,sent,received,lost\n1,5,4,1\n", name="f/calls.csv")
+    for run in (write(header()), str(tmp_path / "f"),
+                write(header(), call(1), job(1, 0, MS, 2 * MS))):
+        report("--html", path, run)
+        parse(path.read_text(encoding="utf-8"))
+
+
+def test_a_page_that_cannot_be_written_is_an_error(write, codec_report):
+    path = write(header(), call(1), job(1, 0, MS, 2 * MS))
+    result = codec_report("--html", "/nowhere/r.html", path)
+    assert result.returncode == 2
+    assert "/nowhere/r.html: No such file" in result.stderr
+
+
+def test_without_matplotlib_tables_work_and_pages_say_what_to_install(
+        write, program, tmp_path):
+    (tmp_path / "no").mkdir()
+    (tmp_path / "no" / "matplotlib.py").write_text("raise ImportError('gone')")
+    path = write(header(), call(1), job(1, 0, MS, 2 * MS))
+    first = str(tmp_path / "no")
+    assert program(path, first=first).returncode == 0
+    result = program("--html", str(tmp_path / "r.html"), path, first=first)
+    assert result.returncode == 2
+    assert "install python3-matplotlib" in result.stderr
+    assert not (tmp_path / "r.html").exists()
