@@ -10,8 +10,8 @@
 
 #include "base/divisor.h"
 #include "campaign/random.h"
+#include "feeder/recordings.h"
 #include "media/payload.h"
-#include "speech/speech.h"
 
 #define SEGMENT_MIN CR_SEC
 #define SEGMENT_MAX (10 * CR_SEC)
@@ -19,7 +19,6 @@
 #define CODED_SEGMENTS 64u
 #define MIN_SEGMENTS 16u
 #define MAX_SEGMENTS 256u
-#define MAX_PATTERNS 256u
 
 struct source {
 	unsigned segments;
@@ -57,41 +56,6 @@ static unsigned leg_rate(const struct campaign_leg *leg)
 {
 	return leg->cfg.sample_rate ? leg->cfg.sample_rate
 				    : leg->codec->sample_rate;
-}
-
-/* Where an input is: relative names are meant from the campaign's folder. */
-static char *resolve(const char *base, const char *name)
-{
-	const char *slash = strrchr(base, '/');
-	size_t n = slash && name[0] != '/' ? (size_t)(slash - base) + 1 : 0;
-	char *path = malloc(n + strlen(name) + 1);
-
-	if (!path)
-		return NULL;
-	memcpy(path, base, n);
-	memcpy(path + n, name, strlen(name) + 1);
-	return path;
-}
-
-static int open_corpus(struct encoder *enc, const struct source_cfg *cfg,
-		       struct cr_err *e)
-{
-	const char *patterns[MAX_PATTERNS + 1] = { NULL };
-	const struct campaign_flow *f = cfg->flow;
-	unsigned n = 0;
-	int rc = 0;
-
-	for (; n < f->input_count && n < MAX_PATTERNS && !rc; n++) {
-		patterns[n] = resolve(cfg->base, f->input[n]);
-		if (!patterns[n])
-			rc = cr_fail(e, -ENOMEM, "out of memory");
-	}
-	if (!rc)
-		rc = speech_open(&enc->corpus, leg_rate(enc->leg),
-				 n ? patterns : NULL, e);
-	for (unsigned i = 0; i < n; i++)
-		free((char *)(uintptr_t)patterns[i]);
-	return rc;
 }
 
 static int size_pool(struct source *s, const struct encoder *enc,
@@ -179,6 +143,7 @@ int source_open(struct source **out, const struct source_cfg *cfg,
 		struct cr_err *e)
 {
 	const struct campaign_flow *f = cfg->flow;
+	const struct recordings said = { cfg->base, f->input, f->input_count };
 	struct encoder enc = { .leg = &f->in, .seed = cfg->seed };
 	struct source *s;
 	int rc = source_payload_cfg(&f->in, &enc.payload);
@@ -190,7 +155,7 @@ int source_open(struct source **out, const struct source_cfg *cfg,
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return cr_fail(e, -ENOMEM, "out of memory for speech");
-	rc = open_corpus(&enc, cfg, e);
+	rc = recordings_open(&enc.corpus, &said, leg_rate(&f->in), e);
 	if (!rc)
 		rc = fill(s, &enc, cfg, e);
 	speech_close(enc.corpus);
