@@ -269,8 +269,10 @@ static int run(struct job *j, const struct campaign *c)
 	struct sim_models m = { 0 };
 	struct plan plan;
 	struct cr_err e = { "" };
-	int rc = sim_options_apply(c, &j->settings, &e);
+	int rc = campaign_check_simulated(c, &e);
 
+	if (!rc)
+		rc = sim_options_apply(c, &j->settings, &e);
 	if (!rc)
 		rc = sim_models_open(&m, c, s->platform.cpus, &e);
 	if (!rc && j->options.analyse) {

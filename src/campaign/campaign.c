@@ -84,6 +84,7 @@ static int convert_platform(struct loader *l, const struct raw_campaign *raw,
 	p->quantum = pv.quantum;
 	p->admission = dv.admission;
 	p->max_age = dv.max_age;
+	p->job_floor = dv.job_floor;
 	return run_queues(l, raw->platform.run_queues, p);
 }
 
@@ -156,6 +157,9 @@ static int convert_campaign(struct loader *l, const struct raw_campaign *raw,
 {
 	int rc = convert_top(l, raw, c);
 
+	if (rc)
+		return rc;
+	rc = convert_conversions(l, &raw->conversions, c);
 	if (rc)
 		return rc;
 	c->flows = calloc(raw->flows_count, sizeof(*c->flows));
@@ -273,6 +277,17 @@ int campaign_check_live(const struct campaign *c, struct cr_err *e)
 	return 0;
 }
 
+int campaign_check_simulated(const struct campaign *c, struct cr_err *e)
+{
+	if (!c->conversions.count)
+		return 0;
+	return cr_fail(e, -EINVAL,
+		       "%s:%u: conversions are jobs of a daemon: they can only "
+		       "be played live, with codec-feeder; a flow of class "
+		       "best-effort stands in for them here",
+		       c->path, c->conversions.line);
+}
+
 static void free_list(char **list, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
@@ -289,6 +304,7 @@ void campaign_free(struct campaign *c)
 		free(c->flows[i].cost.file);
 		free(c->flows[i].arrival.file);
 	}
+	free_list(c->conversions.input, c->conversions.input_count);
 	free_list(c->schedulers, c->scheduler_count);
 	free(c->flows);
 	free(c->text);

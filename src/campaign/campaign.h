@@ -119,7 +119,7 @@ struct campaign_arrival {
 	char *file;		       /**< as in the campaign, or NULL       */
 };
 
-/** What can be asked of a run. */
+/** What can be asked of a run: of its calls, then of its conversions. */
 enum campaign_metric {
 	METRIC_LOSS,	   /**< sent frames that never came back, ppm     */
 	METRIC_LATE,	   /**< received frames behind the deadline, ppm  */
@@ -131,6 +131,10 @@ enum campaign_metric {
 	METRIC_P999_DELAY, /**< ns                                        */
 	METRIC_MAX_DELAY,  /**< ns                                        */
 	METRIC_P99_JITTER, /**< inter-arrival time less its nominal, ns   */
+	NCALL_METRICS,
+	METRIC_FINISHED = NCALL_METRICS, /**< conversions done, ppm       */
+	METRIC_MEAN_TURNAROUND, /**< of those, submission to end, ns      */
+	METRIC_MAX_TURNAROUND,	/**< ns                                   */
 	NMETRICS
 };
 
@@ -168,6 +172,19 @@ struct campaign_flow {
 	struct campaign_expect expect[NMETRICS];
 };
 
+/** Files of recorded speech, converted as jobs of the daemon beside the calls:
+ * work without deadlines. */
+struct campaign_conversions {
+	unsigned line; /**< where it begins in the file                    */
+	int64_t count; /**< files; 0: there are no conversions             */
+	cr_ns length;  /**< of the speech in each                          */
+	cr_ns at;      /**< all are submitted then                         */
+	char **input;  /**< as of flows                                    */
+	unsigned input_count;
+	struct campaign_leg out; /**< amr or amr-wb */
+	struct campaign_expect expect[NMETRICS];
+};
+
 /** CPU time that a simulated machine takes for itself, ns each. */
 struct campaign_overhead {
 	int64_t decision, context, migration, release, lock;
@@ -180,6 +197,7 @@ struct campaign_platform {
 	bool partitioned;   /**< one each, however many cpus become         */
 	int64_t admission;  /**< 1: calls are refused when full            */
 	int64_t max_age;    /**< ns, older frames are shed; CR_NEVER: none  */
+	int64_t job_floor;  /**< frames a second that conversions are to get */
 	/* simulator only */
 	int64_t preempt; /**< enum sim_preempt */
 	int64_t quantum; /**< ns */
@@ -197,6 +215,7 @@ struct campaign {
 	unsigned scheduler_count;
 	struct campaign_flow *flows;
 	unsigned flow_count; /**< >= 1 */
+	struct campaign_conversions conversions;
 	struct campaign_expect expect[NMETRICS];
 };
 
@@ -214,6 +233,10 @@ int campaign_parse(const char *text, size_t n, const char *path,
 /** Can it be played live? Returns -EINVAL with @e, which names the line, when a
  * flow is for the simulator only. */
 int campaign_check_live(const struct campaign *c, struct cr_err *e);
+
+/** Can it be simulated? Returns -EINVAL with @e, which names the line, when
+ * there are conversions. */
+int campaign_check_simulated(const struct campaign *c, struct cr_err *e);
 
 /**
  * Set @p's run queues, its cpus being set, from "global", "partitioned" or a

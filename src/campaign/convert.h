@@ -6,6 +6,7 @@
 #ifndef CAMPAIGN_CONVERT_H
 #define CAMPAIGN_CONVERT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "campaign/places.h"
@@ -64,10 +65,26 @@ int convert_copy(struct loader *l, const char *text, char **out);
 int convert_list(struct loader *l, char *const *from, unsigned n, char ***to,
 		 unsigned *count);
 
-/** Read the expectations of section @path into @out[NMETRICS]. */
+/** Read the expectations of section @path into @out[NMETRICS]: of calls, of
+ * conversions. */
 struct campaign_expect;
 int convert_expect(struct loader *l, const char *path,
 		   const struct raw_expect *raw, struct campaign_expect *out);
+int convert_conversions_expect(struct loader *l, const char *path,
+			       const struct raw_conversions_expect *raw,
+			       struct campaign_expect *out);
+
+/** Read one side of calls, or what conversions make. */
+struct campaign_leg;
+int convert_leg(struct loader *l, const char *path, const struct raw_leg *raw,
+		struct campaign_leg *leg);
+/** Whether any of its keys is there. */
+bool convert_leg_given(const struct raw_leg *raw);
+
+/** Read the conversions of a campaign whose duration is there. */
+struct campaign;
+int convert_conversions(struct loader *l, const struct raw_conversions *raw,
+			struct campaign *c);
 
 /** Read cost and arrival models of the flow at @path, of which the rest is
  * there; without codecs they make it a synthetic one. */

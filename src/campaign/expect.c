@@ -41,6 +41,17 @@ static const struct {
 			       offsetof(struct raw_expect, max_delay), TIME },
 	[METRIC_P99_JITTER] = { "p99-jitter",
 				offsetof(struct raw_expect, p99_jitter), TIME },
+	[METRIC_FINISHED] = { "finished",
+			      offsetof(struct raw_conversions_expect, finished),
+			      SHARE },
+	[METRIC_MEAN_TURNAROUND] = { "mean-turnaround",
+				     offsetof(struct raw_conversions_expect,
+					      mean_turnaround),
+				     TIME },
+	[METRIC_MAX_TURNAROUND] = { "max-turnaround",
+				    offsetof(struct raw_conversions_expect,
+					     max_turnaround),
+				    TIME },
 };
 
 const char *campaign_metric_name(enum campaign_metric m)
@@ -60,11 +71,12 @@ bool campaign_expect_met(const struct campaign_expect *x, int64_t value)
 	return x->at_least == (value > x->bound);
 }
 
-/* "<=", "<", ">=" or ">" and blanks; a bare value means <=, for admitted >=. */
+/* "<=", "<", ">=" or ">" and blanks; a bare value means <=, for admitted and
+ * finished >=. */
 static const char *operator(const char *text, enum campaign_metric m,
 			    struct campaign_expect *x)
 {
-	x->at_least = m == METRIC_ADMITTED;
+	x->at_least = m == METRIC_ADMITTED || m == METRIC_FINISHED;
 	x->strict = false;
 	if (*text == '<' || *text == '>') {
 		x->at_least = *text++ == '>';
@@ -94,19 +106,37 @@ static int read_one(struct loader *l, const char *path, enum campaign_metric m,
 	return 0;
 }
 
+/* The metrics in @range, its end excluded; their texts are in @raw. */
+static int read_some(struct loader *l, const char *path, const void *raw,
+		     const unsigned range[2], struct campaign_expect *out)
+{
+	const unsigned char *base = raw;
+	int rc = 0;
+
+	for (unsigned m = range[0]; m < range[1] && !rc; m++) {
+		const char *text =
+			*(char *const *)(const void *)(base + metrics[m].raw);
+
+		if (text)
+			rc = read_one(l, path, (enum campaign_metric)m, text,
+				      &out[m]);
+	}
+	return rc;
+}
+
 int convert_expect(struct loader *l, const char *path,
 		   const struct raw_expect *raw, struct campaign_expect *out)
 {
-	for (unsigned m = 0; m < NMETRICS; m++) {
-		const unsigned char *base = (const unsigned char *)raw;
-		const char *text =
-			*(char *const *)(const void *)(base + metrics[m].raw);
-		int rc = text ? read_one(l, path, (enum campaign_metric)m, text,
-					 &out[m])
-			      : 0;
+	static const unsigned calls[2] = { 0, NCALL_METRICS };
 
-		if (rc)
-			return rc;
-	}
-	return 0;
+	return read_some(l, path, raw, calls, out);
+}
+
+int convert_conversions_expect(struct loader *l, const char *path,
+			       const struct raw_conversions_expect *raw,
+			       struct campaign_expect *out)
+{
+	static const unsigned conversions[2] = { NCALL_METRICS, NMETRICS };
+
+	return read_some(l, path, raw, conversions, out);
 }

@@ -150,8 +150,8 @@ static int check_leg_keys(struct loader *l, const char *path,
 	return 0;
 }
 
-static int convert_leg(struct loader *l, const char *path,
-		       const struct raw_leg *raw, struct campaign_leg *leg)
+int convert_leg(struct loader *l, const char *path, const struct raw_leg *raw,
+		struct campaign_leg *leg)
 {
 	struct leg_values v;
 	int rc = find_codec(l, path, raw->codec, &leg->codec);
@@ -298,7 +298,7 @@ static int check_talk(struct loader *l, const char *path,
 	return rc;
 }
 
-static bool leg_given(const struct raw_leg *raw)
+bool convert_leg_given(const struct raw_leg *raw)
 {
 	return raw->codec || raw->mode || raw->rate || raw->octet_align ||
 	       raw->dtx || raw->spin;
@@ -306,7 +306,7 @@ static bool leg_given(const struct raw_leg *raw)
 
 static bool is_synthetic(const struct raw_flow *raw)
 {
-	return !leg_given(&raw->in) && !leg_given(&raw->out);
+	return !convert_leg_given(&raw->in) && !convert_leg_given(&raw->out);
 }
 
 static int check_count(struct loader *l, const char *path,
@@ -357,9 +357,9 @@ static int convert_legs(struct loader *l, const char *path,
 	char buf[PLACE_MAX];
 	int rc;
 
-	if (!leg_given(&raw->in) || !leg_given(&raw->out))
+	if (!convert_leg_given(&raw->in) || !convert_leg_given(&raw->out))
 		return convert_fail(l, path, NULL, "'%s' is missing",
-				    leg_given(&raw->in) ? "out" : "in");
+				    convert_leg_given(&raw->in) ? "out" : "in");
 	rc = convert_leg(l, convert_below(buf, path, "in"), &raw->in, &f->in);
 	if (!rc)
 		rc = convert_leg(l, convert_below(buf, path, "out"), &raw->out,

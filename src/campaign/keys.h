@@ -43,7 +43,17 @@
 	ROW(admission, "admission", CR_OPT_BOOL, 0, 1, 1, NULL,                \
 	    "refuse calls beyond the policy's bound")                          \
 	ROW(max_age, "max-age", CR_OPT_TIME, CR_MS, CR_NEVER, CR_NEVER, NULL,  \
-	    "shed frames older than this")
+	    "shed frames older than this")                                     \
+	ROW(job_floor, "job-floor", CR_OPT_INT, 0, 1000, 0, NULL,              \
+	    "frames a second that each conversion gets even when calls want "  \
+	    "the CPU")
+
+#define CONVERSIONS_KEYS(ROW, TEXT)                                            \
+	ROW(count, "count", CR_OPT_INT, 1, 10000, 0, NULL, "files")            \
+	ROW(length, "length", CR_OPT_TIME, CR_SEC, 3600 * CR_SEC, 60 * CR_SEC, \
+	    NULL, "speech in each file")                                       \
+	ROW(at, "at", CR_OPT_TIME, 0, 30 * KEYS_DAY, 0, NULL,                  \
+	    "all are submitted then, from the campaign's begin")
 
 #define FLOW_KEYS(ROW, TEXT)                                                   \
 	TEXT(name, "name", "of the flow, unique")                              \
@@ -161,5 +171,11 @@
 	TEXT(p999_delay, "p99.9-delay", "send to receive: <= 40ms")            \
 	TEXT(max_delay, "max-delay", "send to receive: <= 100ms")              \
 	TEXT(p99_jitter, "p99-jitter", "inter-arrival jitter: <= 10ms")
+
+#define CONVERSIONS_EXPECT_KEYS(ROW, TEXT)                                     \
+	TEXT(finished, "finished", "conversions done: >= 100%")                \
+	TEXT(mean_turnaround, "mean-turnaround",                               \
+	     "submission to end, of those done: <= 10s")                       \
+	TEXT(max_turnaround, "max-turnaround", "the longest of them: <= 20s")
 
 #endif

@@ -51,6 +51,18 @@ struct raw_expect {
 	EXPECT_KEYS(RAW_ROW, RAW_TEXT)
 };
 
+struct raw_conversions_expect {
+	CONVERSIONS_EXPECT_KEYS(RAW_ROW, RAW_TEXT)
+};
+
+struct raw_conversions {
+	CONVERSIONS_KEYS(RAW_ROW, RAW_TEXT)
+	struct raw_leg out;
+	char **input;
+	unsigned input_count;
+	struct raw_conversions_expect expect;
+};
+
 struct raw_flow {
 	FLOW_KEYS(RAW_ROW, RAW_TEXT)
 	struct raw_leg in, out;
@@ -74,6 +86,7 @@ struct raw_campaign {
 	unsigned schedulers_count;
 	struct raw_flow *flows;
 	unsigned flows_count;
+	struct raw_conversions conversions;
 	struct raw_expect expect;
 };
 

@@ -70,6 +70,11 @@ static const cyaml_schema_field_t arrival_fields[] = { ARRIVAL_KEYS(
 static const cyaml_schema_field_t expect_fields[] = { EXPECT_KEYS(
 	ROW_FIELD, TEXT_FIELD) CYAML_FIELD_END };
 #undef RAW
+#define RAW raw_conversions_expect
+static const cyaml_schema_field_t conversions_expect_fields[] = {
+	CONVERSIONS_EXPECT_KEYS(ROW_FIELD, TEXT_FIELD) CYAML_FIELD_END
+};
+#undef RAW
 
 static const cyaml_schema_value_t text_entry = { CYAML_VALUE_STRING(
 	CYAML_FLAG_POINTER, char *, 0, 1024) };
@@ -100,6 +105,19 @@ static const cyaml_schema_field_t flow_fields[] = {
 static const cyaml_schema_value_t flow_entry = { CYAML_VALUE_MAPPING(
 	CYAML_FLAG_DEFAULT, struct raw_flow, flow_fields) };
 
+#define RAW raw_conversions
+static const cyaml_schema_field_t conversions_fields[] = {
+	CONVERSIONS_KEYS(ROW_FIELD, TEXT_FIELD) CYAML_FIELD_MAPPING(
+		"out", OPT, struct raw_conversions, out, leg_fields),
+	CYAML_FIELD_SEQUENCE("input", OPT | CYAML_FLAG_POINTER,
+			     struct raw_conversions, input, &text_entry, 1,
+			     MAX_LIST),
+	CYAML_FIELD_MAPPING("expect", OPT, struct raw_conversions, expect,
+			    conversions_expect_fields),
+	CYAML_FIELD_END
+};
+#undef RAW
+
 #define RAW raw_campaign
 static const cyaml_schema_field_t top_fields[] = {
 	TOP_KEYS(ROW_FIELD, TEXT_FIELD)
@@ -112,6 +130,8 @@ static const cyaml_schema_field_t top_fields[] = {
 			     MAX_LIST),
 	CYAML_FIELD_SEQUENCE("flows", CYAML_FLAG_POINTER, struct raw_campaign,
 			     flows, &flow_entry, 1, MAX_FLOWS),
+	CYAML_FIELD_MAPPING("conversions", OPT, struct raw_campaign,
+			    conversions, conversions_fields),
 	CYAML_FIELD_MAPPING("expect", OPT, struct raw_campaign, expect,
 			    expect_fields),
 	CYAML_FIELD_END

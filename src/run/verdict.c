@@ -41,7 +41,7 @@ int verdicts_judge(const struct campaign *c, verdict_value_fn *value,
 {
 	const struct source from = { value, arg };
 	struct verdicts v = {
-		.item = calloc(((size_t)c->flow_count + 1) * NMETRICS,
+		.item = calloc(((size_t)c->flow_count + 2) * NMETRICS,
 			       sizeof(*v.item)),
 	};
 
@@ -53,6 +53,7 @@ int verdicts_judge(const struct campaign *c, verdict_value_fn *value,
 	judge(&v, c->expect, NULL, VERDICT_WHOLE_RUN, &from);
 	for (unsigned f = 0; f < c->flow_count; f++)
 		judge(&v, c->flows[f].expect, c->flows[f].name, (int)f, &from);
+	judge(&v, c->conversions.expect, NULL, VERDICT_CONVERSIONS, &from);
 	*out = v;
 	return 0;
 }

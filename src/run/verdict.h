@@ -16,24 +16,26 @@
 
 /** A judged expectation. The pointers belong to the campaign. */
 struct verdict {
-	const char *flow; /**< NULL: the campaign's own, of the whole run */
+	const char *flow; /**< NULL: of the whole run, or of conversions */
 	enum campaign_metric metric;
 	const struct campaign_expect *expect;
 	int64_t value; /**< what it came to, ppm or ns */
 	bool met;
 };
 
-/** All of a campaign: its own, then flow by flow. Zero is none. */
+/** All of a campaign: its own, flow by flow, then of the conversions. Zero is
+ * none. */
 struct verdicts {
 	struct verdict *item; /**< [count] */
 	unsigned count;
 };
 
-/** In place of a flow's index: all flows together. */
+/** In place of a flow's index: all flows together; the conversions. */
 #define VERDICT_WHOLE_RUN (-1)
+#define VERDICT_CONVERSIONS (-2)
 
-/** The value of @metric, ppm or ns, in flow number @flow of the campaign, or
- * in the whole run (VERDICT_WHOLE_RUN). */
+/** The value of @metric, ppm or ns, in flow number @flow of the campaign, in
+ * the whole run (VERDICT_WHOLE_RUN), or of the conversions. */
 typedef int64_t verdict_value_fn(const void *arg, int flow,
 				 enum campaign_metric metric);
 

@@ -128,6 +128,35 @@ static const struct {
 	{ ENVELOPE("depth: 1ms, bucket: 3", "max: 1ms"),
 	  "bucket does not belong to model=envelope" },
 	{ ENVELOPE("peak: 9%", "max: 1ms"), "model=envelope needs 'depth'" },
+	/* conversions */
+	{ OK_TOP OK_FLOW "conversions:\n  at: 1s\n",
+	  "c.yaml:8: conversions: needs count" },
+	{ OK_TOP OK_FLOW "conversions: {count: 2}\n",
+	  "c.yaml:7: conversions: 'out' is missing" },
+	{ OK_TOP OK_FLOW "conversions:\n  count: 0\n", "c.yaml:8: conversions: "
+						       "count=0: needs" },
+	{ OK_TOP OK_FLOW "conversions: {cuont: 2}\n",
+	  "unknown key 'cuont'; did you mean 'count'?" },
+	{ OK_TOP OK_FLOW
+	  "conversions: {count: 1, out: {codec: amr}, at: 10s}\n",
+	  "conversions: at: the campaign has ended by then" },
+	{ OK_TOP OK_FLOW "conversions:\n  count: 1\n  out: {codec: pcmu}\n",
+	  "c.yaml:9: conversions.out: codec=pcmu: files are converted to amr" },
+	{ OK_TOP OK_FLOW
+	  "conversions: {count: 1, out: {codec: amr, mode: 12.3}}\n",
+	  "conversions.out: mode=12.3: amr has no such mode" },
+	{ OK_TOP OK_FLOW
+	  "conversions: {count: 1, out: {codec: amr, octet-align: yes}}\n",
+	  "octet-align: is of packets" },
+	{ OK_TOP OK_FLOW "conversions:\n  count: 1\n  out: {codec: amr}\n"
+			 "  expect: {loss: 0%}\n",
+	  "c.yaml:10: conversions.expect: unknown key 'loss'" },
+	{ OK_TOP OK_FLOW "    expect: {finished: 100%}\n",
+	  "c.yaml:7: flows[0].expect: unknown key 'finished'" },
+	{ OK_TOP OK_FLOW "conversions:\n  count: 1\n  out: {codec: amr}\n"
+			 "  expect: {max-turnaround: 3}\n",
+	  "conversions.expect: max-turnaround=3: needs a time" },
+	{ OK_TOP "daemon: {job-floor: 1001}\n" OK_FLOW, "job-floor=1001" },
 	/* schedulers */
 	{ OK_TOP "schedulers: [\"rr,quantm=5ms\"]\n" OK_FLOW,
 	  "c.yaml:3: schedulers[0]: " },

@@ -3,6 +3,7 @@
  * What a campaign file says is what the loader gives, in ns and ppm, with the
  * documented defaults.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "campaign/campaign.h"
@@ -40,6 +41,8 @@ static void defaults_are_as_documented(void **state)
 	assert_true(f->hold.mean == CR_NEVER);
 	assert_int_equal(f->network.burst, 1);
 	assert_false(f->expect[METRIC_LOSS].given);
+	assert_int_equal(c->conversions.count, 0);
+	assert_int_equal(c->platform.job_floor, 0);
 	campaign_free(c);
 }
 
@@ -94,6 +97,48 @@ static void every_value_arrives(void **state)
 	campaign_free(c);
 }
 
+static void conversions_arrive(void **state)
+{
+	static const char text[] =
+		"duration: 9s\ndaemon: {job-floor: 25}\nflows:\n"
+		"  - {count: 1, in: {codec: pcmu}, out: {codec: amr}}\n"
+		"conversions:\n  count: 20\n%s"
+		"  out: {codec: amr-wb, mode: 12.65, dtx: yes}\n";
+	const struct campaign_conversions *v;
+	struct campaign *c;
+	char all[400];
+
+	(void)state;
+	(void)snprintf(all, sizeof(all), text, "");
+	c = parse(all);
+	v = &c->conversions;
+	assert_int_equal(v->line, 6);
+	assert_int_equal(v->count, 20);
+	assert_int_equal(v->length, 60 * CR_SEC);
+	assert_int_equal(v->at, 0);
+	assert_int_equal(v->input_count, 0);
+	assert_string_equal(v->out.codec->name, "amr-wb");
+	assert_string_equal(v->out.codec->modes[v->out.cfg.mode].name, "12.65");
+	assert_true(v->out.cfg.dtx);
+	assert_int_equal(c->platform.job_floor, 25);
+	assert_false(v->expect[METRIC_FINISHED].given);
+	campaign_free(c);
+	(void)snprintf(all, sizeof(all), text,
+		       "  length: 5s\n  at: 2s\n  input: [a.wav, b]\n"
+		       "  expect: {finished: 90%, mean-turnaround: 3s}\n");
+	c = parse(all);
+	v = &c->conversions;
+	assert_int_equal(v->length, 5 * CR_SEC);
+	assert_int_equal(v->at, 2 * CR_SEC);
+	assert_int_equal(v->input_count, 2);
+	assert_string_equal(v->input[1], "b");
+	assert_true(v->expect[METRIC_FINISHED].at_least);
+	assert_int_equal(v->expect[METRIC_FINISHED].bound, 900000);
+	assert_false(v->expect[METRIC_MEAN_TURNAROUND].at_least);
+	assert_int_equal(v->expect[METRIC_MEAN_TURNAROUND].bound, 3 * CR_SEC);
+	campaign_free(c);
+}
+
 static void expectations_judge_their_bound(void **state)
 {
 	struct campaign_expect le = { .bound = 10 }, lt = le, ge = le, gt = le;
@@ -129,6 +174,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_as_documented),
 		cmocka_unit_test(every_value_arrives),
+		cmocka_unit_test(conversions_arrive),
 		cmocka_unit_test(expectations_judge_their_bound),
 		cmocka_unit_test(the_demo_campaign_loads),
 	};

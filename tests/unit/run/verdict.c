@@ -27,7 +27,7 @@ static const char text[] = "duration: 1s\n"
 /* What a run came to. Values that nobody expects anything of stay unset; to ask
  * for one fails the test. */
 struct outcome {
-	int64_t whole[NMETRICS], flow[FLOWS][NMETRICS];
+	int64_t whole[NMETRICS], flow[FLOWS][NMETRICS], conversions[NMETRICS];
 };
 
 static int64_t value(const void *arg, int flow, enum campaign_metric m)
@@ -35,6 +35,8 @@ static int64_t value(const void *arg, int flow, enum campaign_metric m)
 	const struct outcome *o = arg;
 	int64_t v;
 
+	if (flow == VERDICT_CONVERSIONS)
+		return o->conversions[m];
 	assert_in_range(flow + 1, 0, FLOWS);
 	v = flow == VERDICT_WHOLE_RUN ? o->whole[m] : o->flow[flow][m];
 	assert_int_not_equal(v, 0);
@@ -180,6 +182,33 @@ static void people_read_line_expectation_and_value(void **state)
 	campaign_free(c);
 }
 
+static void conversions_are_judged_last(void **state)
+{
+	struct campaign *c =
+		campaign_of("duration: 1s\n"
+			    "conversions:\n  count: 3\n  out: {codec: amr}\n"
+			    "  expect: {finished: 100%, max-turnaround: 2s}\n"
+			    "flows:\n  - name: a\n    expect: {loss: 1%}\n"
+			    "    period: 10ms\n    cost: {mean: 1ms}\n");
+	struct outcome o = { .flow[0][METRIC_LOSS] = 1 };
+	struct verdicts v;
+	char *got;
+
+	(void)state;
+	o.conversions[METRIC_FINISHED] = 666666;
+	o.conversions[METRIC_MAX_TURNAROUND] = CR_SEC;
+	v = judged(c, o);
+	assert_false(verdicts_met(&v));
+	got = printed(&v);
+	assert_string_equal(got,
+			    "met    c.yaml:8: loss <= 1%, is 0.0001% (flow a)\n"
+			    "MISSED c.yaml:5: finished >= 100%, is 66.6666%\n"
+			    "met    c.yaml:5: max-turnaround <= 2s, is 1s\n");
+	free(got);
+	verdicts_fini(&v);
+	campaign_free(c);
+}
+
 static void nothing_expected_is_met_and_silent(void **state)
 {
 	struct campaign *c = campaign_of(
@@ -220,6 +249,7 @@ int main(void)
 		cmocka_unit_test(each_knows_its_flow_metric_and_value),
 		cmocka_unit_test(json_names_unit_and_expectation),
 		cmocka_unit_test(people_read_line_expectation_and_value),
+		cmocka_unit_test(conversions_are_judged_last),
 		cmocka_unit_test(nothing_expected_is_met_and_silent),
 		cmocka_unit_test(freed_twice_is_fine),
 	};
