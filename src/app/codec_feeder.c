@@ -16,10 +16,16 @@
 
 /* Exit codes; codec-feeder --help tells them. */
 enum { EXIT_BROKEN = 1, EXIT_USAGE = 2, EXIT_MISSED = 3, EXIT_SIGNAL = 130 };
-enum print { PRINT_NOTHING, PRINT_DAEMON, PRINT_SCHEDULERS, PRINT_COUNTS };
+enum print {
+	PRINT_NOTHING,
+	PRINT_DAEMON,
+	PRINT_SCHEDULERS,
+	PRINT_COUNTS,
+	PRINT_CONVERSIONS
+};
 
 static struct {
-	const char *to, *out, *dump, *trace;
+	const char *to, *out, *dump, *trace, *spool;
 	struct cli_list counts;
 	int64_t udp_port, sctp, cpu, seed, duration, scale, print;
 	bool json, quiet, bye, schedule;
@@ -33,8 +39,9 @@ static struct {
 };
 
 static const char *const sctp_names[] = { "auto", "kernel", "user", NULL };
-static const char *const print_names[] = { "nothing", "daemon", "schedulers",
-					   "counts", NULL };
+static const char *const print_names[] = { "nothing",	  "daemon",
+					   "schedulers",  "counts",
+					   "conversions", NULL };
 
 #define ROW(k, n, a, h, m, ...)                                                \
 	{                                                                      \
@@ -58,6 +65,10 @@ static const struct cli_opt rows[] = {
 	ROW(CLI_STRING, "trace", "NAME",
 	    "Let the daemon write its trace to this file of its trace folder.",
 	    .text = &raw.trace),
+	ROW(CLI_STRING, "spool", "DIR",
+	    "The daemon's spool folder, as seen from here: where a campaign's "
+	    "conversions read and write.",
+	    .text = &raw.spool),
 	ROW(CLI_FLAG_OFF, "no-bye", NULL,
 	    "Leave without a word: to the daemon it looks like a lost peer.",
 	    .flag = &raw.bye),
@@ -100,9 +111,9 @@ static const struct cli_opt rows[] = {
 	    .flag = &raw.schedule),
 	ROW(CLI_ENUM, "print", NULL,
 	    "Print what the campaign asks of the daemon (options of "
-	    "codec-runner), its schedulers, or how many calls its loads mean "
-	    "against the daemon (as --count takes them), one a line, and play "
-	    "nothing.",
+	    "codec-runner), its schedulers, how many calls its loads mean "
+	    "against the daemon (as --count takes them), or how many "
+	    "conversions it has, one a line, and play nothing.",
 	    .number = &raw.print, .names = print_names),
 	{ .kind = CLI_SECTION },
 };
@@ -261,6 +272,8 @@ static int print_daemon(const struct campaign *c)
 	if (p->max_age != CR_NEVER)
 		(void)printf("--max-age=%lldus\n",
 			     (long long)(p->max_age / CR_US));
+	if (p->job_floor)
+		(void)printf("--job-floor=%lld\n", (long long)p->job_floor);
 	return 0;
 }
 
@@ -302,6 +315,12 @@ static int print_counts(const struct session_cfg *cfg)
 				     (unsigned long long)got[f]);
 	free(got);
 	return rc;
+}
+
+static int print_conversions(const struct campaign *c)
+{
+	(void)printf("%lld\n", (long long)c->conversions.count);
+	return 0;
 }
 
 static int write_out(const struct output *o, struct cr_err *e)
@@ -379,6 +398,16 @@ static int play(struct session_cfg *cfg, int argc, char **argv)
 	return rc;
 }
 
+static int check_spool(const struct campaign *c, struct cr_err *e)
+{
+	if (!c->conversions.count || raw.spool)
+		return 0;
+	return cr_fail(e, -EINVAL,
+		       "%s:%u: conversions need --spool DIR, the daemon's "
+		       "spool folder as seen from here",
+		       c->path, c->conversions.line);
+}
+
 static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 {
 	struct session_cfg cfg = {
@@ -392,6 +421,7 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 		.dump = raw.dump != NULL,
 		.bye = raw.bye,
 		.trace = raw.trace,
+		.spool = raw.spool,
 	};
 	struct cr_err e;
 
@@ -401,12 +431,16 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 		return print_daemon(c);
 	if (raw.print == PRINT_SCHEDULERS)
 		return print_schedulers(c);
+	if (raw.print == PRINT_CONVERSIONS)
+		return print_conversions(c);
 	if (raw.schedule)
 		return print_schedule(&cfg, counts);
 	if (campaign_check_live(c, &e))
 		return complain(EXIT_USAGE, &e);
 	if (raw.print == PRINT_COUNTS)
 		return print_counts(&cfg);
+	if (check_spool(c, &e))
+		return complain(EXIT_USAGE, &e);
 	return play(&cfg, argc, argv);
 }
 

@@ -21,8 +21,7 @@ void feeder_progress_init(struct feeder_progress *p, FILE *out)
 static void write_line(FILE *f, const struct session_progress *s)
 {
 	if (s->total) {
-		(void)fprintf(f, "%s speech: %u of %u segments", s->phase,
-			      s->done, s->total);
+		(void)fprintf(f, "%s: %u of %u", s->phase, s->done, s->total);
 		return;
 	}
 	(void)fprintf(f,

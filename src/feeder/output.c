@@ -16,7 +16,12 @@
 static int64_t metric(const void *arg, int flow, enum campaign_metric m)
 {
 	const struct session_result *r = arg;
+	struct conversions_sum sum;
 
+	if (flow == VERDICT_CONVERSIONS) {
+		conversions_sum(r->conversions, &sum);
+		return conversions_metric(&sum, m);
+	}
 	return tally_metric(
 		flow == VERDICT_WHOLE_RUN ? r->total : &r->flows[flow], m);
 }
@@ -114,6 +119,8 @@ json_t *output_json(const struct output *o)
 					  : json_null());
 	run_put(j, "flows", flows_json(o));
 	run_put(j, "total", tally_json(r->total));
+	if (r->conversions)
+		run_put(j, "conversions", conversions_json(r->conversions));
 	run_put(j, "expectations", verdicts_json(&o->verdicts));
 	run_put(j, "feeder", feeder_json(r));
 	run_put(j, "daemon",

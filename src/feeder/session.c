@@ -151,6 +151,22 @@ static void stop_calls(struct session *s, cr_ns now)
 	}
 }
 
+/* Those that are not done by the campaign's end have had their time. */
+static void convert(struct session *s, cr_ns now)
+{
+	struct conversions *v = s->conversions;
+
+	if (!v || s->failed)
+		return;
+	if (!s->converting && !s->interrupted &&
+	    s->epoch + s->cfg.campaign->conversions.at <= now) {
+		s->converting = true;
+		conversions_submit(v, s->rpc, now);
+	}
+	if (s->interrupted || s->epoch + s->cfg.duration <= now)
+		conversions_cancel(v);
+}
+
 static void count_frames(const struct session *s, struct session_progress *p)
 {
 	for (size_t i = 0; i < s->next_start; i++) {
@@ -180,7 +196,8 @@ static void report_progress(struct session *s, cr_ns now)
 
 static bool is_over(const struct session *s)
 {
-	return !s->open && (s->interrupted || s->next_start == s->plan.count);
+	return !s->open && (s->interrupted || s->next_start == s->plan.count) &&
+	       (!s->conversions || conversions_over(s->conversions));
 }
 
 static void on_tick(evutil_socket_t fd, short what, void *arg)
@@ -191,6 +208,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	(void)fd, (void)what;
 	start_calls(s, now);
 	stop_calls(s, now);
+	convert(s, now);
 	report_progress(s, now);
 	if (is_over(s))
 		(void)event_base_loopbreak(s->base);
@@ -307,6 +325,7 @@ void session_result(struct session *s, struct session_result *out)
 		.flows = s->flows,
 		.total = s->total,
 		.counts = s->counts,
+		.conversions = s->conversions,
 		.hello = s->hello,
 		.stats = s->stats,
 		.cpu = s->cpu,
@@ -339,6 +358,7 @@ void session_close(struct session *s)
 	receiver_close(s->receiver);
 	s->failed = s->failed ? s->failed : -ECANCELED; /* late replies */
 	rpc_client_close(s->rpc);
+	conversions_close(s->conversions);
 	free_calls(s);
 	plan_fini(&s->plan);
 	close_sources(s);

@@ -11,14 +11,15 @@
 
 #include "campaign/plan.h"
 #include "control/transport.h"
+#include "feeder/conversions.h"
 #include "feeder/pacer.h"
 #include "feeder/receiver.h"
 #include "feeder/tally.h"
 
 /** How it goes, every 10 ms or so. */
 struct session_progress {
-	const char *phase;    /**< "encoding", "calling", "draining" */
-	unsigned done, total; /**< encoding: segments                  */
+	const char *phase;    /**< "encoding speech: segments"       */
+	unsigned done, total; /**< of what the phase says; 0: calling  */
 	unsigned up, refused; /**< calls                               */
 	uint64_t sent, received, lost;
 	cr_ns left; /**< until the campaign ends */
@@ -36,6 +37,7 @@ struct session_cfg {
 	bool dump;		/**< keep what is received                  */
 	bool bye;		/**< say it at the end                      */
 	const char *trace; /**< name in the daemon's trace folder, or NULL  */
+	const char *spool; /**< its spool folder; if there are conversions  */
 	void (*progress)(void *arg, const struct session_progress *p);
 	void *arg;
 };
@@ -48,7 +50,8 @@ struct session_result {
 	const struct feeder_call *calls; /**< [plan->count] */
 	const struct tally *flows, *total;
 	const uint64_t *counts; /**< [flow_count] calls planned per flow  */
-	json_t *hello, *stats;	/**< the daemon's words; NULL: none       */
+	const struct conversions *conversions; /**< NULL: none            */
+	json_t *hello, *stats; /**< the daemon's words; NULL: none       */
 	struct pacer_stats pacer;
 	struct receiver_stats receiver;
 	cr_ns cpu;		/**< of this process while calls were up      */

@@ -36,6 +36,9 @@ struct session {
 	unsigned refused;
 	char refusal[256];
 
+	struct conversions *conversions; /* NULL: none */
+	bool converting;		 /* they are submitted */
+
 	int fd;
 	struct sockaddr_storage local;
 	char address[64]; /* "127.0.0.1:40100": where answers come */

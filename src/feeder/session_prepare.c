@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/address.h"
+#include "base/clock.h"
 #include "udp/socket.h"
 
 #define ASK_MS 5000u
@@ -21,7 +22,7 @@
 
 static void on_segment(void *arg, unsigned done, unsigned total)
 {
-	struct session_progress p = { .phase = "encoding",
+	struct session_progress p = { .phase = "encoding speech: segments",
 				      .done = done,
 				      .total = total };
 
@@ -73,6 +74,14 @@ static void on_down(void *arg, const char *reason)
 		     s->cfg.to.host, reason);
 }
 
+static void on_notified(void *arg, const char *method, const json_t *params)
+{
+	struct session *s = arg;
+
+	if (s->conversions && !strcmp(method, "job.ended"))
+		conversions_ended(s->conversions, params, clock_now());
+}
+
 static int connect_daemon(struct session *s, struct cr_err *e)
 {
 	struct rpc_client_config cfg = { .base = s->base,
@@ -80,7 +89,8 @@ static int connect_daemon(struct session *s, struct cr_err *e)
 					 .kind = s->cfg.kind,
 					 .arg = s,
 					 .up = on_up,
-					 .down = on_down };
+					 .down = on_down,
+					 .notified = on_notified };
 
 	return rpc_client_open(&s->rpc, &cfg, e);
 }
@@ -221,6 +231,53 @@ static int find_counts(struct session *s, struct cr_err *e)
 	return rc;
 }
 
+/* ---- conversions ---- */
+
+static void on_file(void *arg, unsigned done, unsigned total)
+{
+	struct session_progress p = { .phase = "recordings to convert: files",
+				      .done = done,
+				      .total = total };
+
+	session_show(arg, &p);
+}
+
+static void on_failed(void *arg, int err, const char *why)
+{
+	session_fail(arg, err, "conversions: %s", why);
+}
+
+/* Does the daemon take jobs at all? Before files are made for it. */
+static int check_spool(struct session *s, struct cr_err *e)
+{
+	json_t *stats = NULL;
+	int rc = session_ask(s, "stats", NULL, &stats, e);
+
+	if (!rc && !json_is_object(json_object_get(stats, "jobs")))
+		rc = cr_fail(e, -ENOTSUP,
+			     "conversions: the daemon was started without "
+			     "--spool, so it converts no files");
+	json_decref(stats);
+	return rc;
+}
+
+static int open_conversions(struct session *s, struct cr_err *e)
+{
+	const struct campaign *c = s->cfg.campaign;
+	const struct conversions_config cfg = {
+		.spool = s->cfg.spool,
+		.speech = { c, s->cfg.seed, on_file, s },
+		.failed = on_failed,
+		.arg = s,
+	};
+	int rc;
+
+	if (!c->conversions.count)
+		return 0;
+	rc = check_spool(s, e);
+	return rc ? rc : conversions_open(&s->conversions, &cfg, e);
+}
+
 static int make_plan(struct session *s, struct cr_err *e)
 {
 	struct plan_options o = { .seed = s->cfg.seed,
@@ -261,5 +318,7 @@ int session_prepare(struct session *s, struct cr_err *e)
 
 	if (!rc)
 		rc = session_size(s, e);
-	return rc ? rc : make_plan(s, e);
+	if (!rc)
+		rc = make_plan(s, e);
+	return rc ? rc : open_conversions(s, e);
 }

@@ -26,6 +26,29 @@ static void line(FILE *f, const char *name, const struct tally *t)
 		      (double)tally_metric(t, METRIC_P99_JITTER) / 1e6);
 }
 
+static double seconds(cr_ns t)
+{
+	return (double)t / 1e9;
+}
+
+static void conversions(const struct conversions *v, FILE *f)
+{
+	struct conversions_sum s;
+
+	conversions_sum(v, &s);
+	(void)fprintf(f,
+		      "conversions    %lld of %lld done, turnaround mean %.2f "
+		      "s, p50 %.2f s, max %.2f s; %.1f x real time",
+		      (long long)s.done, (long long)s.count, seconds(s.mean),
+		      seconds(s.p50), seconds(s.max), conversions_speed(&s));
+	if (s.unfinished)
+		(void)fprintf(f, "; %lld unfinished", (long long)s.unfinished);
+	if (s.failed + s.refused)
+		(void)fprintf(f, "; %lld failed, %lld refused: %s",
+			      (long long)s.failed, (long long)s.refused, s.why);
+	(void)fputc('\n', f);
+}
+
 /* Things that spoil a measurement, and whose fault they are. */
 static void warnings(const struct session_result *r, FILE *f)
 {
@@ -61,6 +84,8 @@ void output_table(const struct output *o, FILE *f)
 		line(f, c->flows[i].name, &r->flows[i]);
 	if (c->flow_count > 1)
 		line(f, "all", r->total);
+	if (r->conversions)
+		conversions(r->conversions, f);
 	verdicts_print(&o->verdicts, c->path, f);
 	warnings(r, f);
 }

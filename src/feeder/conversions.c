@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The conversions of a campaign, as jobs of the daemon.
+ */
+#include "feeder/conversions.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "run/json.h"
+
+/* Speech in a frame of a job's input. */
+#define FRAME (20 * CR_MS)
+
+enum state { PLANNED, ASKED, RUNNING, REFUSED, DONE, FAILED, UNFINISHED };
+
+struct conversion {
+	struct conversions *set;
+	enum state state;
+	json_int_t job; /* the daemon's number */
+	uint64_t frames;
+	cr_ns turnaround;
+};
+
+struct conversions {
+	struct conversions_config cfg;
+	struct conversion_files files;
+	struct rpc_client *rpc;
+	struct conversion *item; /* [count] */
+	int64_t count, over;
+	bool cancelled;
+	cr_ns submitted, last;
+	char why[256];
+};
+
+int conversions_open(struct conversions **out,
+		     const struct conversions_config *cfg, struct cr_err *e)
+{
+	int64_t n = cfg->speech.campaign->conversions.count;
+	struct conversions *v = calloc(1, sizeof(*v));
+	int rc = 0;
+
+	if (v)
+		v->item = calloc((size_t)n, sizeof(*v->item));
+	if (!v || !v->item) {
+		free(v);
+		return cr_fail(e, -ENOMEM, "out of memory for conversions");
+	}
+	v->cfg = *cfg;
+	v->count = n;
+	for (int64_t i = 0; i < n; i++)
+		v->item[i].set = v;
+	rc = conversion_files_make(&v->files, cfg->spool, &cfg->speech, e);
+	if (rc) {
+		conversions_close(v);
+		return rc;
+	}
+	*out = v;
+	return 0;
+}
+
+void conversions_close(struct conversions *v)
+{
+	if (!v)
+		return;
+	conversion_files_remove(&v->files);
+	free(v->item);
+	free(v);
+}
+
+/* --- requests and their replies --- */
+
+static const char *text(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s ? s : "";
+}
+
+static void is_over(struct conversion *c, enum state how, const char *why)
+{
+	struct conversions *v = c->set;
+
+	c->state = how;
+	v->over++;
+	if ((how == FAILED || how == REFUSED) && !v->why[0])
+		(void)snprintf(v->why, sizeof(v->why), "%.250s",
+			       *why ? why : "no reason given");
+}
+
+static void fail(struct conversions *v, int err, const char *why)
+{
+	v->cfg.failed(v->cfg.arg, err, why);
+}
+
+/* It has ended already: as good. */
+static void on_cancelled(void *arg, const json_t *result, const json_t *error)
+{
+	(void)arg, (void)result, (void)error;
+}
+
+static void cancel(struct conversion *c)
+{
+	struct conversions *v = c->set;
+	int rc = rpc_client_call(v->rpc, "job.cancel",
+				 json_pack("{s:I}", "job", c->job),
+				 on_cancelled, NULL);
+
+	if (rc)
+		fail(v, rc, "job.cancel cannot be sent");
+}
+
+/* A full or leaving daemon is a result; whatever else is wrong will be with all
+ * of them. */
+static void refused(struct conversion *c, const json_t *error)
+{
+	json_int_t code = json_integer_value(json_object_get(error, "code"));
+	const char *why = text(error, "message");
+	char all[400];
+	int n;
+
+	is_over(c, REFUSED, why);
+	if (code == RPC_NO_CAPACITY || code == RPC_DRAINING ||
+	    code == RPC_CONNECTION_LOST)
+		return;
+	n = snprintf(all, sizeof(all), "job.submit: %.250s", why);
+	if (code == RPC_BAD_FILE)
+		(void)snprintf(all + n, sizeof(all) - (size_t)n,
+			       "; is %.60s (--spool) the daemon's spool "
+			       "folder?",
+			       c->set->cfg.spool);
+	fail(c->set, -EPROTO, all);
+}
+
+static void on_submitted(void *arg, const json_t *result, const json_t *error)
+{
+	struct conversion *c = arg;
+
+	if (!result) {
+		refused(c, error);
+		return;
+	}
+	c->job = json_integer_value(json_object_get(result, "job"));
+	c->state = RUNNING;
+	if (c->set->cancelled)
+		cancel(c);
+}
+
+static json_t *params_of(const struct conversions *v, int64_t i)
+{
+	const struct campaign_leg *leg =
+		&v->cfg.speech.campaign->conversions.out;
+	const char *ending = strcmp(leg->codec->name, "amr") ? "awb" : "amr";
+	char in[CONVERSION_NAME], out[CONVERSION_NAME];
+
+	return json_pack("{s:s,s:s,s:s,s:b}", "in",
+			 conversion_file(&v->files, i, "wav", in), "out",
+			 conversion_file(&v->files, i, ending, out), "mode",
+			 leg->codec->modes[leg->cfg.mode].name, "dtx",
+			 (int)leg->cfg.dtx);
+}
+
+void conversions_submit(struct conversions *v, struct rpc_client *rpc,
+			cr_ns now)
+{
+	int rc = 0;
+
+	v->rpc = rpc;
+	v->submitted = v->last = now;
+	for (int64_t i = 0; i < v->count && !rc; i++) {
+		v->item[i].state = ASKED;
+		rc = rpc_client_call(rpc, "job.submit", params_of(v, i),
+				     on_submitted, &v->item[i]);
+	}
+	if (rc)
+		fail(v, rc, "job.submit cannot be sent");
+}
+
+static struct conversion *find(struct conversions *v, json_int_t job)
+{
+	for (int64_t i = 0; i < v->count; i++)
+		if (v->item[i].state == RUNNING && v->item[i].job == job)
+			return &v->item[i];
+	return NULL;
+}
+
+void conversions_ended(struct conversions *v, const json_t *job, cr_ns now)
+{
+	struct conversion *c =
+		find(v, json_integer_value(json_object_get(job, "job")));
+	const char *state = text(job, "state");
+
+	if (!c)
+		return;
+	c->frames =
+		(uint64_t)json_integer_value(json_object_get(job, "frames"));
+	c->turnaround =
+		(cr_ns)(json_number_value(json_object_get(job, "age_s")) *
+			(double)CR_SEC);
+	v->last = now;
+	if (!strcmp(state, "done"))
+		is_over(c, DONE, "");
+	else if (!strcmp(state, "cancelled"))
+		is_over(c, UNFINISHED, "");
+	else
+		is_over(c, FAILED, text(job, "why"));
+}
+
+void conversions_cancel(struct conversions *v)
+{
+	if (v->cancelled)
+		return;
+	v->cancelled = true;
+	for (int64_t i = 0; i < v->count; i++) {
+		if (v->item[i].state == RUNNING)
+			cancel(&v->item[i]);
+		else if (v->item[i].state == PLANNED)
+			is_over(&v->item[i], UNFINISHED, "");
+	}
+}
+
+bool conversions_over(const struct conversions *v)
+{
+	return v->over == v->count;
+}
+
+/* --- what they came to --- */
+
+static int by_length(const void *a, const void *b)
+{
+	const cr_ns *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Without memory they stay 0. */
+static void sum_turnarounds(const struct conversions *v,
+			    struct conversions_sum *sum)
+{
+	cr_ns *sorted = calloc((size_t)v->count, sizeof(*sorted)), total = 0;
+	size_t n = 0;
+
+	for (int64_t i = 0; sorted && i < v->count; i++)
+		if (v->item[i].state == DONE) {
+			sorted[n++] = v->item[i].turnaround;
+			total += v->item[i].turnaround;
+		}
+	if (n) {
+		qsort(sorted, n, sizeof(*sorted), by_length);
+		sum->mean = total / (cr_ns)n;
+		sum->p50 = sorted[(n - 1) / 2];
+		sum->max = sorted[n - 1];
+	}
+	free(sorted);
+}
+
+void conversions_sum(const struct conversions *v, struct conversions_sum *sum)
+{
+	*sum = (struct conversions_sum){ .count = v->count,
+					 .span = v->last - v->submitted };
+	(void)snprintf(sum->why, sizeof(sum->why), "%s", v->why);
+	for (int64_t i = 0; i < v->count; i++) {
+		const struct conversion *c = &v->item[i];
+
+		sum->done += c->state == DONE;
+		sum->failed += c->state == FAILED;
+		sum->refused += c->state == REFUSED;
+		sum->frames += c->frames;
+	}
+	/* those whose end was not told are among them: the daemon is gone */
+	sum->unfinished = sum->count - sum->done - sum->failed - sum->refused;
+	sum_turnarounds(v, sum);
+}
+
+double conversions_speed(const struct conversions_sum *sum)
+{
+	return sum->span
+		       ? (double)sum->frames * (double)FRAME / (double)sum->span
+		       : 0;
+}
+
+int64_t conversions_metric(const struct conversions_sum *sum,
+			   enum campaign_metric m)
+{
+	switch (m) {
+	case METRIC_FINISHED:
+		return sum->count ? sum->done * CR_PPM / sum->count : 0;
+	case METRIC_MEAN_TURNAROUND:
+		return sum->mean;
+	case METRIC_MAX_TURNAROUND:
+		return sum->max;
+	default: /* of calls */
+		abort();
+	}
+}
+
+static json_t *jobs_json(const struct conversions *v)
+{
+	json_t *list = json_array();
+
+	for (int64_t i = 0; i < v->count; i++)
+		if (v->item[i].job)
+			(void)json_array_append_new(
+				list, json_integer(v->item[i].job));
+	return list;
+}
+
+json_t *conversions_json(const struct conversions *v)
+{
+	struct conversions_sum s;
+	json_t *o = json_object();
+
+	conversions_sum(v, &s);
+	run_put_int(o, "count", s.count);
+	run_put_int(o, "done", s.done);
+	run_put_int(o, "failed", s.failed);
+	run_put_int(o, "unfinished", s.unfinished);
+	run_put_int(o, "refused", s.refused);
+	run_put_text(o, "why", s.why[0] ? s.why : NULL);
+	run_put_int(o, "frames", (int64_t)s.frames);
+	run_put_int(o, "turnaround_mean_ns", s.mean);
+	run_put_int(o, "turnaround_p50_ns", s.p50);
+	run_put_int(o, "turnaround_max_ns", s.max);
+	run_put_int(o, "span_ns", s.span);
+	run_put(o, "times_real_time", json_real(conversions_speed(&s)));
+	run_put(o, "jobs", jobs_json(v));
+	return o;
+}

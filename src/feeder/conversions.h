@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The conversions of a campaign, as jobs of the daemon:
+ *
+ *   job.submit {in, out, mode, dtx} -> {job, ...}, all at one time
+ *   job.ended {job, state, frames, age_s, why}, a notification, of each
+ *   job.cancel {job}, of those that have not ended by the campaign's end
+ *
+ *   PLANNED -> ASKED -> RUNNING -> DONE | FAILED | UNFINISHED
+ *      |          \-> REFUSED          (UNFINISHED: cancelled)
+ *      \-> UNFINISHED
+ *
+ * Thread rule: the event base's thread.
+ */
+#ifndef FEEDER_CONVERSIONS_H
+#define FEEDER_CONVERSIONS_H
+
+#include <jansson.h>
+
+#include "control/rpc_client.h"
+#include "feeder/conversion_files.h"
+
+struct conversions;
+
+struct conversions_config {
+	const char *spool; /**< the daemon's spool folder, as seen from here */
+	struct conversion_speech speech;
+	/** Something is wrong with the daemon or the folder: -errno, and why.
+	 */
+	void (*failed)(void *arg, int err, const char *why);
+	void *arg;
+};
+
+/** Make the files. 0; or -errno with @e, and nothing is left behind. */
+int conversions_open(struct conversions **v,
+		     const struct conversions_config *cfg, struct cr_err *e);
+
+/** Ask for all of them through @rpc, which must outlive @v or be closed
+ * before. @now: monotonic. */
+void conversions_submit(struct conversions *v, struct rpc_client *rpc,
+			cr_ns now);
+
+/** The daemon has said that @job (params of job.ended) is over. */
+void conversions_ended(struct conversions *v, const json_t *job, cr_ns now);
+
+/** Give up those that are not over, now or as soon as they have an answer. */
+void conversions_cancel(struct conversions *v);
+
+/** Whether all are over. */
+bool conversions_over(const struct conversions *v);
+
+/** What they came to. */
+struct conversions_sum {
+	int64_t count, done, failed, unfinished, refused;
+	uint64_t frames;      /**< transcoded, of those not done too      */
+	cr_ns mean, p50, max; /**< submission to end, of those done       */
+	cr_ns span;	      /**< from submission to the last one's end  */
+	char why[256];	      /**< the first that failed or was refused   */
+};
+void conversions_sum(const struct conversions *v, struct conversions_sum *sum);
+
+/** Speech converted per time, of the whole span; 0: none. */
+double conversions_speed(const struct conversions_sum *sum);
+
+/** The value of a metric of conversions: ppm or ns. */
+int64_t conversions_metric(const struct conversions_sum *sum,
+			   enum campaign_metric m);
+
+/** "conversions" of run.json: the sum, and the daemon's numbers of the jobs;
+ * owned by the caller. */
+json_t *conversions_json(const struct conversions *v);
+
+/** Remove the inputs; what was converted stays in the folder. After @rpc is
+ * closed. NULL is fine. */
+void conversions_close(struct conversions *v);
+
+#endif

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Conversions beside calls, through the real daemon: counts, files, exit codes.
+"""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+
+BUILD = pathlib.Path(os.environ.get(
+    "CR_BUILD", pathlib.Path(__file__).resolve().parents[3] / "build/release"))
+FEEDER = BUILD / "codec-feeder"
+
+
+def mixed(count=3, length="2s", out="{codec: amr, mode: 12.2}", more="",
+          duration="1s"):
+    """One call and some conversions."""
+    return (f"seed: 3\nduration: {duration}\nflows:\n  - count: 1\n"
+            "    in: {codec: pcmu}\n    out: {codec: pcma}\n"
+            f"conversions:\n  count: {count}\n  length: {length}\n"
+            f"  out: {out}\n{more}")
+
+
+def feed(d, path, *options):
+    where = d.where() if d else []
+    return subprocess.run([FEEDER, path, *where, "--quiet", *options],
+                          capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture
+def spool(tmp_path):
+    path = tmp_path / "spool"
+    path.mkdir()
+    return path
+
+
+def left(spool):
+    """Endings of what is in the folder, temporary files included."""
+    return sorted(path.suffix for path in spool.iterdir())
+
+
+@pytest.mark.parametrize("out, ending, frame, rate", [
+    ("{codec: amr, mode: 12.2}", ".amr", 32, 8000),
+    ("{codec: amr-wb, mode: 23.85}", ".awb", 61, 16000)])
+def test_all_are_converted_while_calls_lose_nothing(
+        daemon, campaign, tmp_path, spool, out, ending, frame, rate):
+    d = daemon("--spool", spool, "--ring", "64", "--trace",
+               tmp_path / "trace.bin")
+    path = campaign(mixed(length="1s", out=out, duration="3s", more=(
+        "  expect: {finished: 100%, max-turnaround: <= 1h}\n")))
+    r = d.feed(path, "--spool", spool, "--out", tmp_path)
+    c = r["conversions"]
+    assert (c["done"], c["count"]) == (3, 3)
+    assert c["failed"] == c["unfinished"] == c["refused"] == 0
+    assert c["frames"] == 3 * 50 and c["why"] is None
+    assert len(set(c["jobs"])) == 3
+    assert 0 < c["turnaround_p50_ns"] <= c["turnaround_max_ns"]
+    assert r["total"]["lost"] == 0
+    assert [(x["metric"], x["met"]) for x in r["expectations"]] == [
+        ("finished", True), ("max-turnaround", True)]
+    assert left(spool) == 3 * [ending]
+    magic = {8000: 6, 16000: 9}[rate]
+    files = [f.read_bytes() for f in spool.iterdir()]
+    assert [len(f) for f in files] == 3 * [magic + 50 * frame]
+    assert len(set(files)) == 3  # each has speech of its own
+    assert d.ctl("stats")["jobs"]["done"] == 3
+    d.stop()
+    report = json.loads(subprocess.run(
+        [BUILD / "codec-report", "--json", tmp_path], capture_output=True,
+        text=True, check=True, timeout=60).stdout)
+    group = {g["group"]: g for g in
+             report["runs"][0]["schedulers"][0]["groups"]}["conversions"]
+    assert group["calls"] == group["conversions_done"] == 3
+    assert group["jobs"] == group["done"] == 150
+
+
+def test_what_is_not_done_by_the_end_is_given_up(daemon, campaign, spool):
+    d = daemon("--spool", spool)
+    path = campaign(mixed(length="600s",
+                          more="  expect: {finished: '> 0%'}\n"))
+    done = feed(d, path, "--spool", spool)
+    assert done.returncode == 3
+    assert "conversions    0 of 3 done" in done.stdout
+    assert "3 unfinished" in done.stdout
+    assert left(spool) == []
+    jobs = d.ctl("stats")["jobs"]
+    assert jobs["cancelled"] == 3 and jobs["running"] == jobs["waiting"] == 0
+
+
+def test_interrupted_it_cancels_its_jobs(daemon, campaign, spool, tmp_path):
+    d = daemon("--spool", spool, "--jobs", "1")
+    path = campaign(mixed(count=5, length="600s", duration="600s"))
+    p = subprocess.Popen([FEEDER, path, *d.where(), "--spool", spool, "--out",
+                          tmp_path / "run"], stdout=subprocess.DEVNULL,
+                         stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + 60
+    while d.ctl("stats")["jobs"]["running"] == 0:
+        assert time.monotonic() < end, "hung"
+    p.send_signal(signal.SIGINT)
+    p.communicate(timeout=60)
+    assert p.returncode == 130
+    r = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert r["interrupted"] is True
+    assert r["conversions"]["unfinished"] == 5
+    assert left(spool) == []
+    assert d.ctl("stats")["jobs"]["cancelled"] == 5
+
+
+def test_a_full_daemon_is_a_result(daemon, campaign, spool):
+    d = daemon("--spool", spool, "--max-jobs", "1", "--jobs", "1")
+    path = campaign(mixed(count=4, length="600s"))
+    c = d.feed(path, "--spool", spool)["conversions"]
+    assert c["refused"] == 3 and "--max-jobs" in c["why"]
+    assert c["unfinished"] == 1
+    assert left(spool) == []
+
+
+def test_without_a_spool_it_says_which_side_has_none(daemon, campaign, spool,
+                                                     tmp_path):
+    path = campaign(mixed())
+    done = feed(None, path)
+    assert done.returncode == 2
+    assert f"{path}:8: conversions need --spool DIR" in done.stderr
+    done = feed(daemon(), path, "--spool", spool)
+    assert done.returncode == 1
+    assert "daemon was started without --spool" in done.stderr
+    other = tmp_path / "other"
+    other.mkdir()
+    d = daemon("--spool", spool)
+    done = feed(d, path, "--spool", other)
+    assert done.returncode == 1
+    assert "No such file or directory; is " in done.stderr
+    assert left(spool) == left(other) == []
+    done = feed(d, path, "--spool", tmp_path / "no")
+    assert done.returncode == 1
+    assert "--spool: " in done.stderr and "No such file" in done.stderr
+
+
+def test_broken_recordings_are_named(daemon, campaign, spool, tmp_path):
+    d = daemon("--spool", spool)
+    (tmp_path / "bad.wav").write_bytes(b"RIFF nothing")
+    for name, says in (("bad.wav", "bad.wav: "), ("none.wav", "none.wav")):
+        path = campaign(mixed(more=f"  input: [{name}]\n"))
+        done = feed(d, path, "--spool", spool)
+        assert done.returncode == 1 and says in done.stderr, done.stderr
+    assert left(spool) == []
+
+
+def test_others_are_told_of_conversions(campaign):
+    path = campaign(mixed(more="daemon: {job-floor: 25}\n"))
+    assert feed(None, path, "--print", "conversions").stdout == "3\n"
+    assert "--job-floor=25\n" in feed(None, path, "--print", "daemon").stdout
+    done = subprocess.run([BUILD / "codec-sim", path], capture_output=True,
+                          text=True, timeout=60)
+    assert done.returncode == 2
+    assert f"{path}:8: conversions are jobs of a daemon" in done.stderr
