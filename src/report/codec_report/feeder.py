@@ -14,11 +14,16 @@ optional and in any order; others are ignored:
 run.json has what calls.csv cannot give: quantiles over all frames, in "total"
 and in "flows" (objects with "flow", and "delay" and "jitter" with "p99_ns").
 They are shown for groups that are a flow, or the whole run; and "scheduler",
-for runs without a trace.
+for runs without a trace. "conversions" has "count", "done",
+"turnaround_..._ns", "times_real_time" and "jobs", the daemon's numbers of
+them.
 """
 import math
 
 from codec_report.metrics import FEEDER_COUNTS, FEEDER_METRICS
+
+#: The group of a run's conversions.
+CONVERSIONS = "conversions"
 
 
 def number(text):
@@ -115,6 +120,29 @@ def _quantiles(tally):
     return out
 
 
+def _conversions(told):
+    value = (told or {}).get("conversions")
+    return value if isinstance(value, dict) else {}
+
+
+def conversion_jobs(told):
+    """The daemon's numbers of a run's conversions, a list."""
+    jobs = _conversions(told).get("jobs")
+    return [n for n in jobs if isinstance(n, int) and 0 < n < 1 << 32] \
+        if isinstance(jobs, list) else []
+
+
+def _conversion_group(told):
+    value = _conversions(told)
+    out = {"conversions": number(value.get("count")),
+           "conversions_done": number(value.get("done")),
+           "times_real_time": number(value.get("times_real_time"))}
+    for name in ("mean", "p50", "max"):
+        ns = number(value.get(f"turnaround_{name}_ns"))
+        out[f"turnaround_{name}_ms"] = ns / 1e6 if ns else None
+    return out
+
+
 def measure(rows, told, by, labels):
     """{label: {feeder_*: value}}, with "all" first when there are several.
 
@@ -125,5 +153,8 @@ def measure(rows, told, by, labels):
         groups.setdefault(_label(row, by, labels), []).append(row)
     parts = [("all", rows)] if len(groups) > 1 else []
     parts += sorted(groups.items())
-    return {label: _sum(part) | _quantiles(_tally(told, part, rows))
-            for label, part in parts}
+    out = {label: _sum(part) | _quantiles(_tally(told, part, rows))
+           for label, part in parts}
+    if _conversions(told):
+        out[CONVERSIONS] = _conversion_group(told)
+    return out

@@ -34,6 +34,11 @@ feeder       what codec-feeder counted: frames sent to the daemon, received
              frames that came back, over all calls and of the worst call.
 delay in     where a frame's time goes: see "delay" below.
 E-model      what it would sound like: see "E-model" below.
+conversions  files that codec-feeder let the daemon convert beside the calls,
+             and how many were done before the campaign's end; turnaround is
+             from submission to end, of those; speed is the speech converted,
+             of unfinished ones too, per time from the submission to the end
+             of the last. They are a group of their own, and have no jitter.
 
 Pairs of frames across a pause of the talker (the RTP timestamps show it) say
 nothing about scheduling and are left out of both jitters. Quantiles are
@@ -79,7 +84,13 @@ FEEDER_METRICS = (
               -1),
        Metric("feeder_delay_max_ms", "feeder delay max, ms", "ms", -1),
        Metric("feeder_jitter_p99_ms", "feeder jitter p99, ms", "ms", -1)])
-METRICS += emodel.METRICS + FEEDER_METRICS
+CONVERSION_METRICS = (
+    [Metric("conversions", "conversions", "count"),
+     Metric("conversions_done", "  done", "count", 1)]
+    + [Metric(f"turnaround_{q}_ms", f"turnaround {q}, ms", "ms", -1)
+       for q in ("mean", "p50", "max")]
+    + [Metric("times_real_time", "speed, x real time", "rate", 1)])
+METRICS += emodel.METRICS + FEEDER_METRICS + CONVERSION_METRICS
 
 
 def jain(shares):

@@ -310,6 +310,10 @@ def sections(run, by="codec", window=Window(), assumed=emodel.Assumptions()):
         assumed = replace(assumed, withheld=feeder.withheld(run.calls))
     labels = _call_labels(run.trace, by, feeder.flows(run.calls)) \
         if run.trace else {}
+    # frames of files come as fast as they are done: of no duration
+    labels.update((job, (feeder.CONVERSIONS, 0))
+                  for job in feeder.conversion_jobs(run.feeder)
+                  if job in labels)
     out = _trace_sections(run.trace, labels, window, assumed) \
         if run.trace else []
     simulated = (run.feeder or {}).get("program") == "codec-sim"

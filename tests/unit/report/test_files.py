@@ -185,6 +185,36 @@ def test_names_from_the_file_cannot_drive_the_terminal(write, codec_report):
     assert "\033" not in codec_report(write(*parts)).stdout
 
 
+def test_conversions_are_a_group_without_rhythm(write, codec_report):
+    trace = write(*small(), call(7, codec_in="l16"), *(
+        job(7, i, MS + i, MS + 3 * MS * i + MS) for i in range(4)),
+        name="c/trace.bin")
+    folder = os.path.dirname(trace)
+    calls = b"call,flow,sent\n1,talk,10\n"
+    write(calls, name="c/calls.csv")
+
+    def groups(conversions, *options):
+        write(json.dumps({"conversions": conversions}).encode(),
+              name="c/run.json")
+        run = json.loads(codec_report("--json", *options, folder).stdout)
+        return {g["group"]: g for g in
+                run["runs"][0]["schedulers"][0]["groups"]}
+    told = {"count": 3, "done": 2, "turnaround_mean_ns": 5000000,
+            "turnaround_p50_ns": 4000000, "turnaround_max_ns": 6000000,
+            "times_real_time": 12.5, "jobs": [7]}
+    for by in ("codec", "class", "flow"):
+        g = groups(told, "--by", by)["conversions"]
+        assert (g["calls"], g["jobs"], g["done"]) == (1, 4, 4)
+        assert g["sched_jitter_max_ms"] is None
+        assert [g[k] for k in ("conversions", "conversions_done",
+                               "turnaround_mean_ms", "turnaround_p50_ms",
+                               "turnaround_max_ms", "times_real_time")] == [
+            3, 2, 5, 4, 6, 12.5]
+    for odd in (5, [], {"jobs": 7}, {"jobs": ["7", -1, None, 1 << 40]},
+                {"count": "x", "jobs": {}}):
+        assert groups(odd)["l16 -> amr/12.2"]["jobs"] == 4
+
+
 def test_the_feeder_numbers_join_the_trace(write, codec_report):
     trace = write(*small(2), name="r/trace.bin")
     write(json.dumps({
