@@ -35,6 +35,8 @@ struct rpc_counters {
 	} error[RPC_ERROR_KINDS];
 };
 
+struct replies;
+
 struct rpc_server {
 	struct rpc_server_config cfg;
 	struct transport *transport;
@@ -44,6 +46,11 @@ struct rpc_server {
 	size_t npeers;
 	uint64_t last_id;
 	struct rpc_counters count;
+
+	/* the request whose method runs; rpc_answer.c's */
+	struct replies *asked;
+	const json_t *asked_id;
+	size_t nlater; /**< requests that wait for rpc_later_reply() */
 };
 
 /** Work on one whole message of @p: call methods, reply. */
@@ -51,6 +58,12 @@ void answer(struct peer *p, const char *text, size_t bytes);
 
 /** Tell @p that its message was longer than message_max. */
 void answer_too_long(struct peer *p);
+
+/** The peer with this id, unless it has gone or leaves; or NULL. */
+struct peer *peer_by_id(const struct rpc_server *s, uint64_t id);
+
+/** Free those that have gone. */
+void peers_reap(struct rpc_server *s);
 
 /** Send a reply; ends the association when @p does not read. */
 void peer_reply(struct peer *p, const char *text, size_t bytes);

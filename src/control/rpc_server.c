@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "control/rpc_answer.h"
 
 enum { CLOSE_DEADLINE_S = 1 };
@@ -28,6 +29,16 @@ static struct peer *find(const struct rpc_server *s, uint32_t assoc)
 	return NULL;
 }
 
+struct peer *peer_by_id(const struct rpc_server *s, uint64_t id)
+{
+	struct peer *p;
+
+	TAILQ_FOREACH (p, &s->peers, all)
+		if (p->pub.id == id && !p->gone && !p->leaving)
+			return p;
+	return NULL;
+}
+
 static void doom(struct peer *p, const char *reason)
 {
 	if (p->gone)
@@ -36,7 +47,7 @@ static void doom(struct peer *p, const char *reason)
 	TAILQ_INSERT_TAIL(&p->server->doomed, p, doomed);
 }
 
-static void reap(struct rpc_server *s)
+void peers_reap(struct rpc_server *s)
 {
 	struct peer *p;
 
@@ -178,7 +189,7 @@ static void on_event(void *arg, const struct transport_event *ev)
 		break;
 	case TRANSPORT_RESTART:
 		gone(s, ev->assoc, "restart");
-		reap(s);
+		peers_reap(s);
 		up(s, ev);
 		break;
 	case TRANSPORT_SHUTDOWN:
@@ -190,7 +201,7 @@ static void on_event(void *arg, const struct transport_event *ev)
 	case TRANSPORT_CANT_START:
 		break;
 	}
-	reap(s);
+	peers_reap(s);
 }
 
 int rpc_server_open(struct rpc_server **s, const struct rpc_server_config *cfg,
@@ -246,7 +257,7 @@ static void close_gracefully(struct rpc_server *s)
 		if (!p->leaving)
 			peer_leave(p);
 	}
-	reap(s);
+	peers_reap(s);
 	if (deadline && !evtimer_add(deadline, &limit)) {
 		while (s->npeers && !late &&
 		       event_base_loop(s->cfg.base, EVLOOP_ONCE) == 0)
@@ -262,12 +273,13 @@ void rpc_server_close(struct rpc_server *s)
 
 	if (!s)
 		return;
+	CR_ASSERT(!s->nlater);
 	close_gracefully(s);
 	TAILQ_FOREACH (p, &s->peers, all) {
 		doom(p, "shutdown");
 	}
 	transport_close(s->transport);
-	reap(s);
+	peers_reap(s);
 	free(s);
 }
 

@@ -35,14 +35,29 @@ struct rpc_error {
 	int code;
 	struct cr_err why;
 	json_t *data; /**< owned; may be NULL */
+	bool later;   /**< rpc_later()'s: neither result nor error yet */
 };
 
-/** One method. Return the result (owned by the caller), or NULL with @err. */
+/** One method. Return the result (owned by the caller), or NULL with @err, or
+ * NULL after rpc_later(). */
 struct rpc_method {
 	const char *name, *help;
 	json_t *(*handle)(void *arg, struct rpc_peer *peer,
 			  const json_t *params, struct rpc_error *err);
 };
+
+/** A request that is answered later. */
+struct rpc_later;
+
+/** For a method that cannot answer at once: it returns NULL after this, and
+ * rpc_later_reply() answers for it. NULL, with @err: out of memory. */
+struct rpc_later *rpc_later(struct rpc_peer *peer, struct rpc_error *err);
+
+/** Answer and free @later: with @result (taken over), or NULL with @err. Once,
+ * and before the server closes; the peer may have gone, then nobody is told.
+ */
+void rpc_later_reply(struct rpc_later *later, json_t *result,
+		     struct rpc_error *err);
 
 struct rpc_server_config {
 	struct event_base *base;

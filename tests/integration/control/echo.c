@@ -64,6 +64,26 @@ static json_t *notify(void *arg, struct rpc_peer *peer, const json_t *params,
 	return json_object();
 }
 
+static json_t *later(void *arg, struct rpc_peer *peer, const json_t *params,
+		     struct rpc_error *err)
+{
+	struct echo *s = arg;
+
+	(void)params;
+	s->later[s->nlater++] = rpc_later(peer, err);
+	return NULL;
+}
+
+void echo_answer(struct echo *s, unsigned i, bool refused)
+{
+	struct rpc_error err = { 0 };
+
+	if (refused)
+		err.code = RPC_NO_CAPACITY;
+	rpc_later_reply(s->later[i], refused ? NULL : json_integer((int)i),
+			&err);
+}
+
 static json_t *stats(void *arg, struct rpc_peer *peer, const json_t *params,
 		     struct rpc_error *err)
 {
@@ -80,6 +100,7 @@ static const struct rpc_method methods[] = {
 	{ "list", "return many items", list },
 	{ "fail", "refuse", fail },
 	{ "notify", "send notifications", notify },
+	{ "later", "answer when told to", later },
 	{ "stats", "counters of the server", stats },
 	{ NULL, NULL, NULL },
 };
