@@ -20,9 +20,9 @@
 
 const char *job_state_name(enum job_state s)
 {
-	static const char *const names[] = {
-		"waiting", "running", "ending", "done", "failed", "cancelled"
-	};
+	static const char *const names[] = { "asked",	 "waiting", "running",
+					     "ending",	 "done",    "failed",
+					     "cancelled" };
 
 	return names[s];
 }

@@ -44,6 +44,7 @@ struct job_cfg {
 };
 
 enum job_state {
+	JOB_ASKED,    /**< its files are being looked at                */
 	JOB_WAITING,  /**< for one of the running ones to end           */
 	JOB_RUNNING,  /**< a task of the engine                         */
 	JOB_ENDING,   /**< cancelled, but its last thread has not let go */
@@ -72,6 +73,17 @@ struct job_chunk {
 
 struct job_io;
 
+TAILQ_HEAD(job_list, job);
+
+/** Who submitted a job, and how to tell. */
+struct job_asker {
+	/** Once, on the event base's thread: @j waits for its turn; or NULL,
+	 * and @err (-errno) and @why say why not. */
+	void (*tell)(void *arg, const struct job *j, int err,
+		     const struct cr_err *why);
+	void *arg;
+};
+
 struct job {
 	struct live_task lt;
 	struct job_cfg cfg; /**< constant */
@@ -81,9 +93,10 @@ struct job {
 	RB_ENTRY(job) by_id;
 	TAILQ_ENTRY(job) order; /**< among the waiting or the ended ones   */
 	cr_ns submitted, started, ended;
-	uint64_t bytes; /**< of the input when it was submitted   */
+	uint64_t bytes; /**< of the input when it was looked at   */
 	char owner[17]; /**< session that asked                   */
-	void *set;	/**< struct jobs                          */
+	struct job_asker asker;
+	void *set; /**< struct jobs                          */
 
 	/* while it runs */
 	struct job_chunk *chunk; /**< [2] */
@@ -91,10 +104,11 @@ struct job {
 	struct job_io *io;
 
 	/* I/O thread; control when that has let go */
+	int looked; /**< what a look at its files said: 0 or -errno, with why */
 	struct job_file *file;
 	enum job_state result;
 	struct cr_err why;
-	struct job *next; /**< in one of the lists between threads      */
+	TAILQ_ENTRY(job) link; /**< in one of the lists between threads */
 
 	/* engine: whoever has the task */
 	unsigned current; /**< chunk */

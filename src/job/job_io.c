@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The files of running jobs, on one thread.
+ * The files of jobs, on one thread.
  *
- * It sleeps on a semaphore, which workers post without a lock. Each round looks
- * at every job, and moves each by at most one chunk, so that a fast one does
- * not hold the others up.
+ * It sleeps on a semaphore, which workers post without a lock. Each round moves
+ * every running job by at most one chunk, so that a fast one does not hold the
+ * others up, and looks at one that is asked for, so that many of those do not.
  */
 #define _GNU_SOURCE
 #include "job/job_io.h"
@@ -38,11 +38,11 @@ struct job_io {
 	struct job_io_config cfg;
 	pthread_t thread;
 	sem_t pokes;
-	struct job *running; /* the thread's */
+	struct job_list running; /* the thread's */
 
 	pthread_mutex_t lock;
-	struct job *fresh; /* under lock */
-	bool stopping;	   /* under lock */
+	struct job_list asked, fresh; /* under lock */
+	bool stopping;		      /* under lock */
 };
 
 /* --- one job --- */
@@ -200,18 +200,59 @@ static bool serve(struct job_io *io, struct job *j)
 	return true;
 }
 
+/* --- one that is asked for --- */
+
+static int look_at_input(struct job_io *io, struct job *j)
+{
+	struct cr_err why;
+	struct reader r;
+	int fd = spool_read(io->cfg.spool, j->cfg.in, &j->bytes, &j->why), err;
+
+	if (fd < 0)
+		return fd;
+	err = reader_open(&r, fd, j->cfg.from.kind, j->bytes, &why);
+	(void)close(fd);
+	if (err)
+		return cr_fail(&j->why, err, "%s: %s", j->cfg.in, why.text);
+	j->cfg.from.rate = r.audio.rate;
+	return 0;
+}
+
+static void look(struct job_io *io, struct job *j)
+{
+	j->looked = look_at_input(io, j);
+	if (!j->looked)
+		j->looked = spool_check(io->cfg.spool, j->cfg.out,
+					j->cfg.overwrite, &j->why);
+	io->cfg.looked(io->cfg.arg, j);
+}
+
 /* --- the thread --- */
+
+static void look_at_one(struct job_io *io)
+{
+	struct job *j;
+
+	(void)pthread_mutex_lock(&io->lock);
+	j = TAILQ_FIRST(&io->asked);
+	if (j)
+		TAILQ_REMOVE(&io->asked, j, link);
+	(void)pthread_mutex_unlock(&io->lock);
+	if (!j)
+		return;
+	job_io_poke(io); /* and the next one */
+	look(io, j);
+}
 
 static void serve_all(struct job_io *io)
 {
-	struct job **at = &io->running, *j;
+	struct job *j, *next;
 
-	while ((j = *at)) {
-		if (!serve(io, j)) {
-			at = &j->next;
+	for (j = TAILQ_FIRST(&io->running); j; j = next) {
+		next = TAILQ_NEXT(j, link);
+		if (!serve(io, j))
 			continue;
-		}
-		*at = j->next;
+		TAILQ_REMOVE(&io->running, j, link);
 		io->cfg.over(io->cfg.arg, j);
 	}
 }
@@ -219,14 +260,10 @@ static void serve_all(struct job_io *io)
 /* False: stop. */
 static bool take_fresh(struct job_io *io)
 {
-	struct job **end = &io->running;
 	bool stopping;
 
-	while (*end)
-		end = &(*end)->next;
 	(void)pthread_mutex_lock(&io->lock);
-	*end = io->fresh;
-	io->fresh = NULL;
+	TAILQ_CONCAT(&io->running, &io->fresh, link);
 	stopping = io->stopping;
 	(void)pthread_mutex_unlock(&io->lock);
 	return !stopping;
@@ -251,9 +288,10 @@ static void *work(void *arg)
 		wait_poke(io);
 		if (!take_fresh(io))
 			break;
+		look_at_one(io);
 		serve_all(io);
 	} while (true);
-	CR_ASSERT(!io->running);
+	CR_ASSERT(TAILQ_EMPTY(&io->running) && TAILQ_EMPTY(&io->asked));
 	return NULL;
 }
 
@@ -266,6 +304,9 @@ int job_io_open(struct job_io **out, const struct job_io_config *cfg,
 	if (!io)
 		return cr_fail(e, -ENOMEM, "out of memory for jobs");
 	io->cfg = *cfg;
+	TAILQ_INIT(&io->running);
+	TAILQ_INIT(&io->asked);
+	TAILQ_INIT(&io->fresh);
 	(void)sem_init(&io->pokes, 0, 0);
 	(void)pthread_mutex_init(&io->lock, NULL);
 	err = pthread_create(&io->thread, NULL, work, io);
@@ -293,17 +334,22 @@ void job_io_close(struct job_io *io)
 	free(io);
 }
 
-void job_io_add(struct job_io *io, struct job *j)
+static void append(struct job_io *io, struct job_list *list, struct job *j)
 {
-	struct job **end = &io->fresh;
-
 	(void)pthread_mutex_lock(&io->lock);
-	while (*end)
-		end = &(*end)->next;
-	j->next = NULL;
-	*end = j;
+	TAILQ_INSERT_TAIL(list, j, link);
 	(void)pthread_mutex_unlock(&io->lock);
 	job_io_poke(io);
+}
+
+void job_io_look(struct job_io *io, struct job *j)
+{
+	append(io, &io->asked, j);
+}
+
+void job_io_add(struct job_io *io, struct job *j)
+{
+	append(io, &io->fresh, j);
 }
 
 void job_io_poke(struct job_io *io)

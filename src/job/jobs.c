@@ -2,9 +2,10 @@
 /*
  * The jobs of a node.
  *
- * The way out of a running job crosses three threads: the I/O thread lets go
- * (over), control takes the task out of the engine, the worker that has it lets
- * go (gone), control ends it.
+ * A job that is asked for goes to the I/O thread and back (looked) before it is
+ * one. The way out of a running job crosses three threads: the I/O thread lets
+ * go (over), control takes the task out of the engine, the worker that has it
+ * lets go (gone), control ends it.
  */
 #include "job/jobs.h"
 
@@ -13,14 +14,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "job/job_io.h"
-#include "job/reader.h"
 
 RB_HEAD(job_tree, job);
-TAILQ_HEAD(job_list, job);
 
 struct jobs {
 	struct jobs_config cfg;
@@ -35,7 +33,7 @@ struct jobs {
 
 	/* between threads; under lock */
 	pthread_mutex_t lock;
-	struct job *over, *gone;
+	struct job_list looked, over, gone;
 };
 
 static int job_cmp(struct job *a, struct job *b)
@@ -48,25 +46,31 @@ RB_GENERATE(job_tree, job, by_id, job_cmp)
 
 /* --- between threads --- */
 
-static void push(struct jobs *js, struct job **list, struct job *j)
+static void push(struct jobs *js, struct job_list *list, struct job *j)
 {
 	(void)pthread_mutex_lock(&js->lock);
-	j->next = *list;
-	*list = j;
+	TAILQ_INSERT_TAIL(list, j, link);
 	(void)pthread_mutex_unlock(&js->lock);
 	event_active(js->wake, EV_READ, 0);
 }
 
-static struct job *take(struct jobs *js, struct job **list)
+static struct job *take(struct jobs *js, struct job_list *list)
 {
 	struct job *j;
 
 	(void)pthread_mutex_lock(&js->lock);
-	j = *list;
+	j = TAILQ_FIRST(list);
 	if (j)
-		*list = j->next;
+		TAILQ_REMOVE(list, j, link);
 	(void)pthread_mutex_unlock(&js->lock);
 	return j;
+}
+
+static void looked(void *arg, struct job *j)
+{
+	struct jobs *js = arg;
+
+	push(js, &js->looked, j);
 }
 
 static void over(void *arg, struct job *j)
@@ -168,12 +172,64 @@ static void start_some(struct jobs *js)
 	}
 }
 
+/* --- those that are asked for --- */
+
+/* Does another job make the file that @j is to make? */
+static int check_alone(struct jobs *js, struct job *j)
+{
+	struct job *other;
+
+	RB_FOREACH (other, job_tree, &js->all)
+		if (!job_is_over(other->state) &&
+		    !strcmp(other->cfg.out, j->cfg.out))
+			return cr_fail(&j->why, -EBUSY,
+				       "%s: job %" PRIu32 " makes that file",
+				       j->cfg.out, other->cfg.id);
+	return 0;
+}
+
+static void refuse(struct jobs *js, struct job *j, int err)
+{
+	js->count.waiting--;
+	js->count.refused++;
+	j->asker.tell(j->asker.arg, NULL, err, &j->why);
+	job_free(j);
+}
+
+/* Its files have been looked at: it waits from now on, or never was. */
+static void join(struct jobs *js, struct job *j)
+{
+	struct audio *to = &j->cfg.to;
+	int err = j->looked;
+
+	if (!err && js->closed)
+		err = cr_fail(&j->why, -ESHUTDOWN,
+			      "this node ends: it takes no new jobs");
+	if (!err)
+		err = check_alone(js, j);
+	if (err) {
+		refuse(js, j, err);
+		return;
+	}
+	if (to->kind != AUDIO_WAV)
+		to->rate = audio_codec(to->kind)->sample_rate;
+	else if (!to->rate)
+		to->rate = j->cfg.from.rate;
+	j->state = JOB_WAITING;
+	js->count.submitted++;
+	RB_INSERT(job_tree, &js->all, j);
+	TAILQ_INSERT_TAIL(&js->waiting, j, order);
+	j->asker.tell(j->asker.arg, j, 0, NULL);
+}
+
 static void on_wake(evutil_socket_t fd, short what, void *arg)
 {
 	struct jobs *js = arg;
 	struct job *j;
 
 	(void)fd, (void)what;
+	while ((j = take(js, &js->looked)))
+		join(js, j);
 	while ((j = take(js, &js->over)))
 		live_remove(js->cfg.live, &j->lt);
 	while ((j = take(js, &js->gone))) {
@@ -194,7 +250,11 @@ int jobs_open(struct jobs **out, const struct jobs_config *cfg,
 	      struct cr_err *e)
 {
 	struct jobs *js = calloc(1, sizeof(*js));
-	struct job_io_config io = { .live = cfg->live, .over = over };
+	struct job_io_config io = {
+		.live = cfg->live,
+		.looked = looked,
+		.over = over,
+	};
 	int err;
 
 	if (!js)
@@ -203,6 +263,9 @@ int jobs_open(struct jobs **out, const struct jobs_config *cfg,
 	js->spool.dir = -1;
 	TAILQ_INIT(&js->waiting);
 	TAILQ_INIT(&js->kept);
+	TAILQ_INIT(&js->looked);
+	TAILQ_INIT(&js->over);
+	TAILQ_INIT(&js->gone);
 	(void)pthread_mutex_init(&js->lock, NULL);
 	io.spool = &js->spool;
 	io.arg = js;
@@ -232,7 +295,7 @@ void jobs_end(struct jobs *js)
 		(void)jobs_cancel(js, j);
 		next = jobs_after(js, id);
 	}
-	while (js->count.running)
+	while (js->count.running || js->count.waiting)
 		(void)event_base_loop(js->cfg.base, EVLOOP_ONCE);
 }
 
@@ -252,88 +315,56 @@ void jobs_close(struct jobs *js)
 
 /* --- requests --- */
 
-static int look_at_input(struct jobs *js, struct job_cfg *cfg, uint64_t *bytes,
-			 struct cr_err *e)
+/* What can be told from the names alone. */
+static int check_names(struct job_cfg *cfg, struct cr_err *e)
 {
-	struct cr_err why;
-	struct reader r;
-	int fd, err;
-
-	err = audio_kind_of(cfg->in, &cfg->from.kind, e);
-	if (err)
-		return err;
-	fd = spool_read(&js->spool, cfg->in, bytes, e);
-	if (fd < 0)
-		return fd;
-	err = reader_open(&r, fd, cfg->from.kind, *bytes, &why);
-	(void)close(fd);
-	if (err)
-		return cr_fail(e, err, "%s: %s", cfg->in, why.text);
-	cfg->from.rate = r.audio.rate;
-	return 0;
-}
-
-static int look_at_output(struct jobs *js, struct job_cfg *cfg,
-			  struct cr_err *e)
-{
-	int err = audio_kind_of(cfg->out, &cfg->to.kind, e);
-	struct job *j;
+	int err = audio_kind_of(cfg->in, &cfg->from.kind, e);
 
 	if (!err)
-		err = spool_check(&js->spool, cfg->out, cfg->overwrite, e);
-	if (err)
-		return err;
-	if (!strcmp(cfg->in, cfg->out))
-		return cr_fail(e, -EINVAL, "%s: input and output are one file",
-			       cfg->in);
-	RB_FOREACH (j, job_tree, &js->all)
-		if (!job_is_over(j->state) && !strcmp(j->cfg.out, cfg->out))
-			return cr_fail(e, -EBUSY,
-				       "%s: job %" PRIu32 " makes that file",
-				       cfg->out, j->cfg.id);
-	if (cfg->to.kind != AUDIO_WAV)
-		cfg->to.rate = audio_codec(cfg->to.kind)->sample_rate;
-	else if (!cfg->to.rate)
-		cfg->to.rate = cfg->from.rate;
-	return 0;
+		err = audio_kind_of(cfg->out, &cfg->to.kind, e);
+	if (!err && !strcmp(cfg->in, cfg->out))
+		err = cr_fail(e, -EINVAL, "%s: input and output are one file",
+			      cfg->in);
+	return err;
 }
 
-int jobs_submit(struct jobs *js, const struct job_cfg *cfg, const char *owner,
-		struct job **out, struct cr_err *e)
+static int check_room(const struct jobs *js, struct cr_err *e)
 {
-	struct job_cfg full = *cfg;
-	uint64_t bytes = 0;
-	struct job *j;
-	int err;
+	unsigned active = js->count.waiting + js->count.running;
 
-	if (js->closed ||
-	    js->count.waiting + js->count.running >= js->cfg.max) {
-		js->count.refused++;
+	if (js->closed)
+		return cr_fail(e, -ESHUTDOWN,
+			       "this node ends: it takes no new jobs");
+	if (active >= js->cfg.max)
 		return cr_fail(e, -ENOSPC,
 			       "no-capacity: %u jobs wait or run, which is the "
 			       "most this node takes (--max-jobs): wait for "
 			       "some to end",
-			       js->count.waiting + js->count.running);
-	}
+			       active);
+	return 0;
+}
+
+int jobs_submit(struct jobs *js, const struct job_cfg *cfg, const char *owner,
+		const struct job_asker *asker, struct cr_err *e)
+{
+	struct job_cfg full = *cfg;
+	struct job *j = NULL;
+	int err = check_room(js, e);
+
 	full.floor = js->cfg.floor;
-	err = look_at_input(js, &full, &bytes, e);
 	if (!err)
-		err = look_at_output(js, &full, e);
-	j = err ? NULL : job_new(&full);
+		err = check_names(&full, e);
+	if (!err)
+		j = job_new(&full);
 	if (!j) {
 		js->count.refused++;
 		return err ? err : cr_fail(e, -ENOMEM, "out of memory");
 	}
-	j->bytes = bytes;
 	j->set = js;
+	j->asker = *asker;
 	(void)snprintf(j->owner, sizeof(j->owner), "%s", owner);
-	RB_INSERT(job_tree, &js->all, j);
-	TAILQ_INSERT_TAIL(&js->waiting, j, order);
 	js->count.waiting++;
-	js->count.submitted++;
-	/* not at once: the reply to its submission comes before its end */
-	event_active(js->wake, EV_READ, 0);
-	*out = j;
+	job_io_look(js->io, j);
 	return 0;
 }
 

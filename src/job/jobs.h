@@ -3,13 +3,14 @@
  * The jobs of a node: submitted, waiting for their turn, running, and for a
  * while after their end.
  *
- *   submit --> WAITING --> RUNNING --> DONE | FAILED
- *                 |           | cancel
- *                 |           v
- *                 |        ENDING --> CANCELLED (or DONE, if that was first)
- *                 +-------------------^ cancel
+ *   submit --> ASKED --> WAITING --> RUNNING --> DONE | FAILED
+ *                |          |           | cancel
+ *                v          |           v
+ *             refused       |        ENDING --> CANCELLED (or DONE, if that
+ *                           +-------------------^ cancel     was first)
  *
- * Few run at a time: a waiting one costs no file, buffer, codec or task.
+ * Few run at a time: a waiting one costs no file, buffer, codec or task. One
+ * that is asked is nobody's yet: it cannot be found.
  *
  * Thread rule: the event base's thread ("control"), but for jobs_gone().
  */
@@ -48,8 +49,8 @@ enum { JOBS_KEPT = 1000 };
 /** Open the spool and start the I/O thread. 0, or -errno with @e. */
 int jobs_open(struct jobs **js, const struct jobs_config *cfg,
 	      struct cr_err *e);
-/** Cancel all and wait until they have gone; runs the event base meanwhile. No
- * new ones after that. NULL is fine. */
+/** Cancel all, refuse those that are asked, and wait until they have gone; runs
+ * the event base meanwhile. No new ones after that. NULL is fine. */
 void jobs_end(struct jobs *js);
 /** Free, after jobs_end() and the end of the engine's workers. NULL is fine.
  */
@@ -57,13 +58,14 @@ void jobs_close(struct jobs *js);
 
 /**
  * Submit a job. Of @cfg the members in, out, mode, dtx, overwrite, id and
- * to.rate (0: the input's, or what the codec has) count. Looks at the input's
- * header. Returns 0 and *@j; -ENOSPC when too many wait; -EBUSY: another job
- * makes that file; what spool_read(), spool_check() and reader_open() say;
- * with @e.
+ * to.rate (0: the input's, or what the codec has) count. Returns 0: the asker
+ * will be told what has become of it, when its files have been looked at; or
+ * -EINVAL: names without a known ending, or the same twice; -ENOSPC when too
+ * many wait; -ESHUTDOWN after jobs_end(); -ENOMEM; with @e. Told are, besides,
+ * -EBUSY: another job makes that file; and what job_io_look() says.
  */
 int jobs_submit(struct jobs *js, const struct job_cfg *cfg, const char *owner,
-		struct job **j, struct cr_err *e);
+		const struct job_asker *asker, struct cr_err *e);
 
 /** Cancel @j. 0; or -EALREADY: it is over. */
 int jobs_cancel(struct jobs *js, struct job *j);
@@ -81,7 +83,8 @@ void jobs_gone(struct job *j);
 
 /** Figures. */
 struct jobs_counts {
-	unsigned waiting, running;
+	unsigned waiting; /**< asked ones too */
+	unsigned running;
 	uint64_t submitted, refused, done, failed, cancelled;
 	uint64_t frames; /**< of jobs that are over */
 };

@@ -114,8 +114,9 @@ unsigned node_calls(const struct node *n); /**< all, ending ones too */
 
 /** Submit a job; its id is from the calls' numbers. As jobs_submit(), or
  * -ENOTSUP: no spool folder was given. */
-int node_job_submit(struct node *n, struct job_cfg *cfg, const char *owner,
-		    struct job **j, struct cr_err *e);
+int node_job_submit(struct node *n, const struct job_cfg *cfg,
+		    const char *owner, const struct job_asker *asker,
+		    struct cr_err *e);
 int node_job_cancel(struct node *n, struct job *j); /**< jobs_cancel()   */
 /** jobs_find() and jobs_after(); NULL, too, when there is no spool folder. */
 struct job *node_job_find(struct node *n, uint32_t id);

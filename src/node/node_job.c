@@ -83,15 +83,18 @@ int node_open_jobs(struct node *n, struct cr_err *e)
 	return jobs->dir ? jobs_open(&n->jobs, &cfg, e) : 0;
 }
 
-int node_job_submit(struct node *n, struct job_cfg *cfg, const char *owner,
-		    struct job **j, struct cr_err *e)
+int node_job_submit(struct node *n, const struct job_cfg *cfg,
+		    const char *owner, const struct job_asker *asker,
+		    struct cr_err *e)
 {
+	struct job_cfg numbered = *cfg;
+
 	if (!n->jobs)
 		return cr_fail(e, -ENOTSUP,
 			       "this node was started without --spool, so it "
 			       "converts no files");
-	cfg->id = ++n->last_id;
-	return jobs_submit(n->jobs, cfg, owner, j, e);
+	numbered.id = ++n->last_id;
+	return jobs_submit(n->jobs, &numbered, owner, asker, e);
 }
 
 int node_job_cancel(struct node *n, struct job *j)

@@ -14,7 +14,9 @@ static int code_of(int err)
 {
 	int code = request_code(err);
 
-	return code == RPC_INTERNAL && err != -ENOMEM ? RPC_BAD_FILE : code;
+	if (err == -ENOMEM || code != RPC_INTERNAL)
+		return code;
+	return err == -ESHUTDOWN ? RPC_DRAINING : RPC_BAD_FILE;
 }
 
 static int name_of(struct args *a, const char *key, char *name)
@@ -70,13 +72,27 @@ static int job_params(struct job_cfg *cfg, const json_t *params,
 	return options_of(&a, cfg);
 }
 
+/* Answers job.submit: its files have been looked at, or need not be. */
+static void tell(void *arg, const struct job *j, int err,
+		 const struct cr_err *why)
+{
+	struct rpc_error e = { 0 };
+
+	if (!j) {
+		e.code = code_of(err);
+		e.why = *why;
+	}
+	rpc_later_reply(arg, j ? node_job_json(j) : NULL, &e);
+}
+
 json_t *job_submit(void *arg, struct rpc_peer *peer, const json_t *params,
 		   struct rpc_error *err)
 {
 	struct service *sv = arg;
 	const struct session *s = peer->owner;
+	struct job_asker asker = { .tell = tell };
 	struct job_cfg cfg = { 0 };
-	struct job *j = NULL;
+	struct cr_err why;
 	int ret;
 
 	if (sv->draining) {
@@ -84,11 +100,15 @@ json_t *job_submit(void *arg, struct rpc_peer *peer, const json_t *params,
 			      "draining: this node takes no new jobs");
 		return request_refuse(err, RPC_DRAINING);
 	}
-	ret = job_params(&cfg, params, &err->why);
-	if (!ret)
-		ret = node_job_submit(sv->node, &cfg, s ? s->id : "", &j,
-				      &err->why);
-	return ret ? request_refuse(err, code_of(ret)) : node_job_json(j);
+	if (job_params(&cfg, params, &err->why))
+		return request_refuse(err, RPC_INVALID_PARAMS);
+	asker.arg = rpc_later(peer, err);
+	if (!asker.arg)
+		return NULL;
+	ret = node_job_submit(sv->node, &cfg, s ? s->id : "", &asker, &why);
+	if (ret)
+		tell(asker.arg, NULL, ret, &why);
+	return NULL;
 }
 
 /* The job that the member "job" names, or NULL with @err. */
