@@ -17,6 +17,7 @@
 #include "app/runner_options.h"
 #include "app/runner_tables.h"
 #include "base/address.h"
+#include "http/http.h"
 #include "service/service.h"
 #include "observe/log.h"
 
@@ -25,6 +26,7 @@ struct daemon {
 	struct runner_options opt;
 	struct event_base *base;
 	struct service *service;
+	struct http *http;
 	struct event *term, *intr;
 	unsigned signals;
 	int exit_code;
@@ -69,17 +71,29 @@ static int open_signals(struct daemon *d)
 static void announce(struct daemon *d)
 {
 	struct node *n = service_node(d->service);
-	char rtp[64], spec[320];
+	char rtp[64], spec[320], http[64] = "";
 
 	node_address(n, rtp, sizeof(rtp));
 	node_scheduler(n, spec, sizeof(spec));
+	if (d->http)
+		http_local(d->http, http, sizeof(http));
 	/* scripts wait for this line */
-	printf("ready rtp=%s control=%s sctp=%s scheduler=%s workers=%u\n", rtp,
-	       d->opt.control, service_transport(d->service), spec,
-	       d->opt.service.node.workers);
+	printf("ready rtp=%s control=%s sctp=%s scheduler=%s workers=%u%s%s\n",
+	       rtp, d->opt.control, service_transport(d->service), spec,
+	       d->opt.service.node.workers, *http ? " http=" : "", http);
 	(void)fflush(stdout);
 	log_event(LOG_INFO, "ready", "rtp=%s control=%s sctp=%s scheduler=%s",
 		  rtp, d->opt.control, service_transport(d->service), spec);
+}
+
+static int open_http(struct daemon *d, struct cr_err *e)
+{
+	const struct http_config cfg = { .base = d->base,
+					 .service = d->service,
+					 .address = d->opt.http,
+					 .control = d->opt.http_control };
+
+	return d->opt.http ? http_open(&d->http, &cfg, e) : 0;
 }
 
 static int start(struct daemon *d, struct cr_err *e)
@@ -99,6 +113,8 @@ static int start(struct daemon *d, struct cr_err *e)
 		err = node_trace_start(service_node(d->service), d->opt.trace,
 				       d->opt.trace_overwrite, e);
 	if (!err)
+		err = open_http(d, e);
+	if (!err)
 		err = open_signals(d);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return err;
@@ -106,6 +122,7 @@ static int start(struct daemon *d, struct cr_err *e)
 
 static void stop(struct daemon *d)
 {
+	http_close(d->http);
 	service_close(d->service);
 	if (d->term)
 		event_free(d->term);

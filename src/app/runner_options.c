@@ -18,12 +18,13 @@
 static struct {
 	const char *rtp, *control, *scheduler, *pin, *rx_cpu, *run_queues;
 	const char *trace, *trace_dir, *plugin_dir, *log_file, *spool;
+	const char *http;
 	int64_t udp_port, sctp, workers, ring, max_age, stale, capacity;
 	int64_t coalesce, trace_records, max_calls, grace, drain_timeout;
 	int64_t log_level, seconds;
 	int64_t max_jobs, jobs, job_mib, job_floor;
-	bool poll, realtime, send_each, admission, overwrite, codecs,
-		schedulers, json;
+	bool http_control, poll, realtime, send_each, admission, overwrite,
+		codecs, schedulers, json;
 } raw = {
 	.rtp = "127.0.0.1:40000",
 	.control = "127.0.0.1:5555",
@@ -68,6 +69,15 @@ static const struct cli_opt rows[] = {
 	ROW(CLI_INT, "udp-port", "PORT",
 	    "UDP port that carries SCTP when the built-in stack is used.",
 	    .number = &raw.udp_port, .min = 1, .max = 65535),
+	ROW(CLI_STRING, "http", "ADDR:PORT",
+	    "Serve a live view at this address: a page, /state (JSON), "
+	    "/metrics "
+	    "(Prometheus), /healthz, /readyz. It has no password: use "
+	    "127.0.0.1 "
+	    "or a network you trust.",
+	    .text = &raw.http, .dflt = ""),
+	ROW(CLI_FLAG, "http-control", NULL,
+	    "The page may switch the scheduler.", .flag = &raw.http_control),
 	ROW(CLI_TIME, "rx-coalesce", NULL,
 	    "After a batch of datagrams the receiver sleeps so long: fewer "
 	    "wake-ups, at most so much more delay. 0 wakes for each.",
@@ -343,6 +353,8 @@ void runner_options_parse(struct runner_options *o, int argc, char **argv)
 {
 	(void)cli_parse_or_exit(&cli, argc, argv);
 	fill(o);
+	o->http = raw.http;
+	o->http_control = raw.http_control;
 	o->trace = raw.trace;
 	o->trace_overwrite = raw.overwrite;
 	o->log_file = raw.log_file;

@@ -12,6 +12,8 @@ struct runner_options {
 	struct service_config service; /**< without event base and callbacks */
 	struct cpu_list pin;
 	char control[96]; /**< as given, for people */
+	const char *http; /**< NULL: no live view */
+	bool http_control;
 	const char *trace;
 	bool trace_overwrite;
 	const char *log_file;

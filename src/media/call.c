@@ -58,6 +58,9 @@ int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 	 * when the ring has forgotten it */
 	c->cfg.release.ahead_max = cfg->ring_frames * cfg->release.period;
 	c->seq_out = cfg->seq_out;
+	c->ts_step =
+		(uint32_t)(cfg->release.period *
+			   (cr_ns)pipeline_side_clock(&cfg->media.in) / CR_SEC);
 	c->source = cfg->source;
 	c->source_known = cfg->source.ss_family != 0;
 	fill_task(c);

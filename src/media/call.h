@@ -150,6 +150,11 @@ struct call {
 	const uint8_t *claimed; /**< payload of the running job */
 	struct cr_frame_meta meta;
 	uint16_t seq_out;
+	uint32_t ts_step; /**< of the input from frame to frame; constant */
+	struct {
+		cr_ns at; /**< 0: none yet */
+		uint32_t rtp_ts;
+	} sent; /**< the last frame that was */
 
 	struct call_counters count;
 	struct recent cost; /**< of frames done, sending included, ns */

@@ -4,6 +4,7 @@
  */
 #include "media/turn.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -82,6 +83,16 @@ static void count_delay(struct turn_worker *w, struct call *c,
 	histogram_add(&w->delay, delay);
 }
 
+static void count_jitter(struct turn_worker *w, struct call *c,
+			 const struct cr_trace_job *job)
+{
+	if (c->sent.at && job->rtp_ts - c->sent.rtp_ts == c->ts_step)
+		histogram_add(&w->jitter, llabs(job->sent - c->sent.at -
+						c->cfg.release.period));
+	c->sent.at = job->sent;
+	c->sent.rtp_ts = job->rtp_ts;
+}
+
 static void count_packets(struct call *c, const struct turn_letter *letter)
 {
 	call_count(&c->count.send_failed, letter->failed);
@@ -105,6 +116,8 @@ static void finish(struct turn_worker *w, struct turn_letter *letter, cr_ns now,
 	count_packets(c, letter);
 	if (job->outcome == CR_OUT_DONE) {
 		count_delay(w, c, job);
+		if (job->sent)
+			count_jitter(w, c, job);
 		call_count(&c->count.done, 1);
 		recent_put(&c->cost, job->codec_ns + sending);
 		if (letter->failed)

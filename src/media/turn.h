@@ -40,6 +40,9 @@ struct turn_worker {
 	struct trace_ring *trace;
 	struct call_table *table; /**< where the calls of CMRs are found */
 	struct histogram delay;	  /**< arrival to sent, ns */
+	/** |time between two frames of a call that were sent - frame
+	 * duration|, ns; not across a pause of the talker. */
+	struct histogram jitter;
 	/** CMRs passed on. Orders what this worker did to a paired call before
 	 * its reclaim, for TSan cannot see the grace period. */
 	atomic_ullong passed;

@@ -15,6 +15,7 @@
 
 #include "job/jobs.h"
 #include "media/call.h"
+#include "observe/histogram.h"
 #include "node/costs.h"
 
 struct node;
@@ -136,6 +137,11 @@ int node_trace_start(struct node *n, const char *path, bool overwrite,
 		     struct cr_err *e);
 /** Returns the totals as JSON, or NULL when no trace was running. */
 json_t *node_trace_stop(struct node *n);
+
+/** Delay (arrival to sent) and jitter of all frames so far, into histograms
+ * whatever was in them; see turn_worker. */
+void node_histograms(const struct node *n, struct histogram *delay,
+		     struct histogram *jitter);
 
 /** Counters and state of the whole node. */
 json_t *node_stats(struct node *n);

@@ -107,14 +107,24 @@ static json_t *workers_json(struct node *n)
 	return list;
 }
 
-static json_t *delay_json(struct node *n)
+void node_histograms(const struct node *n, struct histogram *delay,
+		     struct histogram *jitter)
 {
-	static struct histogram all; /* 15 KiB: not for the stack */
+	memset(delay, 0, sizeof(*delay));
+	memset(jitter, 0, sizeof(*jitter));
+	for (unsigned w = 0; w < n->cfg.workers; w++) {
+		histogram_merge(delay, &n->workers[w].delay);
+		histogram_merge(jitter, &n->workers[w].jitter);
+	}
+}
 
-	memset(&all, 0, sizeof(all));
-	for (unsigned w = 0; w < n->cfg.workers; w++)
-		histogram_merge(&all, &n->workers[w].delay);
-	return histogram_json(&all);
+static json_t *histograms_json(struct node *n)
+{
+	static struct histogram delay, jitter; /* 15 KiB each: no stack's */
+
+	node_histograms(n, &delay, &jitter);
+	return json_pack("{s:o,s:o}", "delay", histogram_json(&delay), "jitter",
+			 histogram_json(&jitter));
 }
 
 /* How often a policy broke its contract, and what it did last. */
@@ -132,12 +142,13 @@ json_t *node_stats(struct node *n)
 {
 	struct live_load load;
 	char spec[320];
+	json_t *stats, *times;
 
 	node_learn(n);
 	node_scheduler(n, spec, sizeof(spec));
 	live_load(n->live, &load);
-	return json_pack(
-		"{s:f,s:s,s:o,s:i,s:I,s:I,s:i,s:f,s:f,s:f,s:I,s:o,s:o,s:o,s:o}",
+	stats = json_pack(
+		"{s:f,s:s,s:o,s:i,s:I,s:I,s:i,s:f,s:f,s:f,s:I,s:o,s:o,s:o}",
 		"uptime_s", (double)(clock_now() - n->started) / 1e9,
 		"scheduler", spec, "scheduler_faults",
 		faults_json(n, load.faults), "calls", (int)n->ncalls,
@@ -147,8 +158,11 @@ json_t *node_stats(struct node *n)
 		(double)costs_load_ppm(n->costs) / 1e6, "bound",
 		(double)load.bound_ppm / 1e6, "cpu_ns",
 		(json_int_t)clock_read(CLOCK_PROCESS_CPUTIME_ID), "totals",
-		totals_json(n), "rx", rx_json(n), "workers", workers_json(n),
-		"delay", delay_json(n));
+		totals_json(n), "rx", rx_json(n), "workers", workers_json(n));
+	times = histograms_json(n);
+	(void)json_object_update(stats, times);
+	json_decref(times);
+	return stats;
 }
 
 json_t *node_capacity(struct node *n)

@@ -78,6 +78,20 @@ uint64_t histogram_count(const struct histogram *h)
 	return n;
 }
 
+uint64_t histogram_sum(const struct histogram *h)
+{
+	return load(&h->sum);
+}
+
+uint64_t histogram_below(const struct histogram *h, cr_ns bound)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < HISTOGRAM_BUCKETS && value_of(i) <= bound; i++)
+		n += load(&h->bucket[i]);
+	return n;
+}
+
 cr_ns histogram_mean(const struct histogram *h)
 {
 	uint64_t n = histogram_count(h);

@@ -41,6 +41,13 @@ void histogram_merge(struct histogram *to, const struct histogram *from);
 /** Number of values. Any thread. */
 uint64_t histogram_count(const struct histogram *h);
 
+/** Sum of the values, ns. Any thread. */
+uint64_t histogram_sum(const struct histogram *h);
+
+/** Number of values up to @bound (ns), within 1 % of it: those of the bucket
+ * that @bound falls into count when its middle does. Any thread. */
+uint64_t histogram_below(const struct histogram *h, cr_ns bound);
+
 /** Mean in ns, 0 when empty. Any thread. */
 cr_ns histogram_mean(const struct histogram *h);
 

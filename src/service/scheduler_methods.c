@@ -53,13 +53,12 @@ static json_t *change(struct service *sv, const json_t *params,
 	if (ret)
 		return request_refuse(err, code_of(ret));
 	node_scheduler(sv->node, spec, sizeof(spec));
-	log_event(LOG_INFO, "scheduler", "now=%s", spec);
 	return json_pack("{s:s}", "scheduler", spec);
 }
 
 /* To load a shared object is to run its code: peers name files of one folder,
  * never paths. */
-static int set_scheduler(struct service *sv, const char *spec, struct cr_err *e)
+static int find_and_set(struct service *sv, const char *spec, struct cr_err *e)
 {
 	size_t name = strcspn(spec, ",");
 	const char *dir = sv->cfg.plugin_dir;
@@ -82,17 +81,35 @@ static int set_scheduler(struct service *sv, const char *spec, struct cr_err *e)
 	return node_scheduler_set(sv->node, path, e);
 }
 
+/* Into the log, if it was done; @ret is passed on. */
+static int tell(struct service *sv, int ret)
+{
+	char spec[320];
+
+	if (ret)
+		return ret;
+	node_scheduler(sv->node, spec, sizeof(spec));
+	log_event(LOG_INFO, "scheduler", "now=%s", spec);
+	return 0;
+}
+
+int service_scheduler_set(struct service *sv, const char *spec,
+			  struct cr_err *e)
+{
+	return tell(sv, find_and_set(sv, spec, e));
+}
+
 static int tune_scheduler(struct service *sv, const char *opts,
 			  struct cr_err *e)
 {
-	return node_scheduler_tune(sv->node, opts, e);
+	return tell(sv, node_scheduler_tune(sv->node, opts, e));
 }
 
 json_t *scheduler_set(void *arg, struct rpc_peer *peer, const json_t *params,
 		      struct rpc_error *err)
 {
 	(void)peer;
-	return change(arg, params, "scheduler", set_scheduler, err);
+	return change(arg, params, "scheduler", service_scheduler_set, err);
 }
 
 json_t *scheduler_tune(void *arg, struct rpc_peer *peer, const json_t *params,

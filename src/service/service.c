@@ -306,6 +306,11 @@ void service_close(struct service *sv)
 	free(sv);
 }
 
+bool service_draining(const struct service *sv)
+{
+	return sv->draining;
+}
+
 struct node *service_node(struct service *sv)
 {
 	return sv->node;

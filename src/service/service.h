@@ -43,6 +43,14 @@ void service_close(struct service *s);
  * A second drain only shortens the limit. */
 void service_drain(struct service *s, cr_ns limit);
 
+bool service_draining(const struct service *s);
+
+/** Switch the scheduler: a built-in one, or NAME.so of plugin_dir; with options
+ * behind a comma. 0, or -errno with @e: paths are refused, for to load a shared
+ * object is to run its code. */
+int service_scheduler_set(struct service *s, const char *spec,
+			  struct cr_err *e);
+
 struct node *service_node(struct service *s);
 /** "kernel" or "user": the SCTP stack in use. */
 const char *service_transport(const struct service *s);

@@ -64,6 +64,27 @@ static void check_quantiles(const struct histogram *h, const int64_t *sorted)
 	assert_int_equal(histogram_count(h), SAMPLES);
 }
 
+static unsigned count_up_to(const int64_t *sorted, double bound)
+{
+	unsigned n = 0;
+
+	while (n < SAMPLES && (double)sorted[n] <= bound)
+		n++;
+	return n;
+}
+
+/* Bounds may be off by the width of a bucket, counts may not. */
+static void check_below(const struct histogram *h, const int64_t *sorted)
+{
+	for (double bound = 1; bound < 1e11; bound *= 1.7) {
+		uint64_t got = histogram_below(h, (cr_ns)bound);
+
+		if (got < count_up_to(sorted, (double)(cr_ns)bound / 1.01) ||
+		    got > count_up_to(sorted, (double)(cr_ns)bound * 1.01))
+			fail_msg("%" PRIu64 " up to %.0f", got, bound);
+	}
+}
+
 static void quantiles_are_those_of_the_samples(void **state)
 {
 	static int64_t v[SAMPLES];
@@ -83,6 +104,8 @@ static void quantiles_are_those_of_the_samples(void **state)
 		histogram_merge(&h, &half);
 		qsort(v, SAMPLES, sizeof(v[0]), by_value);
 		check_quantiles(&h, v);
+		check_below(&h, v);
+		assert_int_equal(histogram_sum(&h), sum);
 		assert_int_equal(histogram_mean(&h), sum / SAMPLES);
 	}
 }

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Routes, and what keeps other sites out.
+ */
+#include "http/http.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <event2/buffer.h>
+#include <event2/http.h>
+#include <event2/keyvalq_struct.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/address.h"
+#include "http/metrics.h"
+#include "http/page.h"
+#include "node/describe.h"
+
+/* Nothing that is asked here is longer. */
+#define HEADERS_MAX 16384
+#define BODY_MAX 4096
+#define TIMEOUT_S 10
+
+struct http {
+	struct http_config cfg;
+	struct evhttp *server;
+	struct evhttp_bound_socket *bound;
+};
+
+static void answer(struct evhttp_request *req, int code, const char *type,
+		   struct evbuffer *body)
+{
+	struct evkeyvalq *out = evhttp_request_get_output_headers(req);
+
+	(void)evhttp_add_header(out, "Content-Type", type);
+	(void)evhttp_add_header(out, "Cache-Control", "no-store");
+	(void)evhttp_add_header(out, "X-Content-Type-Options", "nosniff");
+	(void)evhttp_add_header(out, "X-Frame-Options", "DENY");
+	evhttp_send_reply(req, code, NULL, body);
+}
+
+static void answer_text(struct evhttp_request *req, int code, const char *type,
+			const char *text)
+{
+	struct evbuffer *body = evbuffer_new();
+
+	if (body)
+		(void)evbuffer_add(body, text, strlen(text));
+	answer(req, body ? code : HTTP_INTERNAL, type, body);
+	if (body)
+		evbuffer_free(body);
+}
+
+/* Takes over @o. */
+static void answer_json(struct evhttp_request *req, int code, json_t *o)
+{
+	char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
+
+	json_decref(o);
+	answer_text(req, text ? code : HTTP_INTERNAL, "application/json",
+		    text ? text : "{\"error\": \"out of memory\"}");
+	free(text);
+}
+
+static void refuse(struct evhttp_request *req, int code, const char *why)
+{
+	answer_json(req, code, json_pack("{s:s}", "error", why));
+}
+
+/* --- what is told --- */
+
+static void get_page(struct http *h, struct evhttp_request *req)
+{
+	(void)h;
+	(void)evhttp_add_header(
+		evhttp_request_get_output_headers(req),
+		"Content-Security-Policy",
+		"default-src 'none'; style-src 'unsafe-inline'; "
+		"script-src 'unsafe-inline'; connect-src 'self'");
+	answer_text(req, HTTP_OK, "text/html; charset=utf-8", http_page);
+}
+
+static json_t *cumulated(const struct histogram *h)
+{
+	uint64_t below[METRICS_BOUNDS];
+	json_t *list = json_array();
+
+	metrics_cumulate(h, below);
+	for (unsigned i = 0; i < METRICS_BOUNDS; i++)
+		(void)json_array_append_new(list,
+					    json_integer((json_int_t)below[i]));
+	(void)json_array_append_new(
+		list, json_integer((json_int_t)histogram_count(h)));
+	return list;
+}
+
+static json_t *histograms_json(struct node *n)
+{
+	static struct histogram delay, jitter; /* 15 KiB each */
+	json_t *bounds = json_array();
+
+	node_histograms(n, &delay, &jitter);
+	for (unsigned i = 0; i < METRICS_BOUNDS; i++)
+		(void)json_array_append_new(
+			bounds, json_real((double)metrics_bounds[i] / 1e6));
+	return json_pack("{s:o,s:o,s:o}", "le_ms", bounds, "delay",
+			 cumulated(&delay), "jitter", cumulated(&jitter));
+}
+
+static json_t *scheduler_names(void)
+{
+	json_t *all = describe_schedulers(), *names = json_array();
+	json_t *one;
+	size_t i;
+
+	json_array_foreach (all, i, one)
+		(void)json_array_append(names, json_object_get(one, "name"));
+	json_decref(all);
+	return names;
+}
+
+static void get_state(struct http *h, struct evhttp_request *req)
+{
+	struct node *n = service_node(h->cfg.service);
+
+	answer_json(req, HTTP_OK,
+		    json_pack("{s:s,s:b,s:b,s:o,s:o,s:o}", "version",
+			      CR_VERSION, "control", (int)h->cfg.control,
+			      "draining", (int)service_draining(h->cfg.service),
+			      "schedulers", scheduler_names(), "stats",
+			      node_stats(n), "histograms", histograms_json(n)));
+}
+
+static void get_metrics(struct http *h, struct evhttp_request *req)
+{
+	struct node *n = service_node(h->cfg.service);
+	struct evbuffer *body = evbuffer_new();
+	json_t *stats = node_stats(n);
+
+	if (body && stats)
+		metrics_write(body, n, stats);
+	answer(req, body && stats ? HTTP_OK : HTTP_INTERNAL,
+	       "text/plain; version=0.0.4; charset=utf-8", body);
+	json_decref(stats);
+	if (body)
+		evbuffer_free(body);
+}
+
+static void get_healthz(struct http *h, struct evhttp_request *req)
+{
+	(void)h;
+	answer_text(req, HTTP_OK, "text/plain", "ok\n");
+}
+
+static void get_readyz(struct http *h, struct evhttp_request *req)
+{
+	bool draining = service_draining(h->cfg.service);
+
+	answer_text(req, draining ? HTTP_SERVUNAVAIL : HTTP_OK, "text/plain",
+		    draining ? "draining\n" : "ok\n");
+}
+
+/* --- what can be changed --- */
+
+static json_t *body_of(struct evhttp_request *req)
+{
+	struct evbuffer *in = evhttp_request_get_input_buffer(req);
+	size_t n = evbuffer_get_length(in);
+	const unsigned char *text = evbuffer_pullup(in, -1);
+
+	return text ? json_loadb((const char *)text, n, JSON_REJECT_DUPLICATES,
+				 NULL)
+		    : NULL;
+}
+
+static void post_scheduler(struct http *h, struct evhttp_request *req)
+{
+	json_t *params = body_of(req);
+	const char *spec =
+		json_string_value(json_object_get(params, "scheduler"));
+	char now[320];
+	struct cr_err e = { "" };
+
+	if (!spec)
+		refuse(req, HTTP_BADREQUEST,
+		       "needs a JSON object {\"scheduler\": NAME}");
+	else if (service_scheduler_set(h->cfg.service, spec, &e))
+		refuse(req, 409, e.text);
+	else {
+		node_scheduler(service_node(h->cfg.service), now, sizeof(now));
+		answer_json(req, HTTP_OK, json_pack("{s:s}", "scheduler", now));
+	}
+	json_decref(params);
+}
+
+/* --- who may ask --- */
+
+/* Is the host of the request an address, or localhost? */
+static bool host_is_plain(struct evhttp_request *req)
+{
+	const char *host = evhttp_find_header(
+		evhttp_request_get_input_headers(req), "Host");
+	char name[80];
+	unsigned char bits[16];
+	int port;
+
+	return host && !address_split(host, name, sizeof(name), &port) &&
+	       (strcmp(name, "localhost") == 0 ||
+		inet_pton(AF_INET, name, bits) == 1 ||
+		inet_pton(AF_INET6, name, bits) == 1);
+}
+
+static bool is_json(struct evhttp_request *req)
+{
+	const char *type = evhttp_find_header(
+		evhttp_request_get_input_headers(req), "Content-Type");
+	static const char json[] = "application/json";
+
+	return type && strncmp(type, json, sizeof(json) - 1) == 0 &&
+	       strchr("; ", type[sizeof(json) - 1]);
+}
+
+struct route {
+	const char *path;
+	void (*get)(struct http *h, struct evhttp_request *req);
+	void (*post)(struct http *h, struct evhttp_request *req);
+};
+
+static const struct route routes[] = {
+	{ "/", get_page, NULL },
+	{ "/state", get_state, NULL },
+	{ "/metrics", get_metrics, NULL },
+	{ "/healthz", get_healthz, NULL },
+	{ "/readyz", get_readyz, NULL },
+	{ "/scheduler", NULL, post_scheduler },
+};
+
+static const struct route *route_of(struct evhttp_request *req)
+{
+	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
+	const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
+
+	for (size_t i = 0; path && i < sizeof(routes) / sizeof(routes[0]); i++)
+		if (strcmp(path, routes[i].path) == 0)
+			return &routes[i];
+	return NULL;
+}
+
+static void on_post(struct http *h, struct evhttp_request *req,
+		    const struct route *r)
+{
+	if (!r->post)
+		refuse(req, HTTP_BADMETHOD, "this can only be read");
+	else if (!h->cfg.control)
+		refuse(req, 403,
+		       "this node was started without --http-control");
+	else if (!is_json(req))
+		refuse(req, 415, "needs Content-Type: application/json");
+	else
+		r->post(h, req);
+}
+
+static void on_request(struct evhttp_request *req, void *arg)
+{
+	struct http *h = arg;
+	const struct route *r = route_of(req);
+
+	if (!host_is_plain(req))
+		refuse(req, 403,
+		       "ask for it by address or as localhost, not by another "
+		       "name");
+	else if (!r)
+		refuse(req, HTTP_NOTFOUND,
+		       "there are /, /state, /metrics, /healthz and /readyz");
+	else if (evhttp_request_get_command(req) == EVHTTP_REQ_POST)
+		on_post(h, req, r);
+	else if (r->get)
+		r->get(h, req);
+	else
+		refuse(req, HTTP_BADMETHOD, "this takes POST only");
+}
+
+/* --- life --- */
+
+static int listen_at(struct http *h, const char *address, struct cr_err *e)
+{
+	struct sockaddr_storage a;
+	char host[80];
+	int port;
+
+	if (address_parse(address, &a) ||
+	    address_split(address, host, sizeof(host), &port))
+		return cr_fail(e, -EINVAL,
+			       "--http %s: needs an address with a port, such "
+			       "as 127.0.0.1:8080",
+			       address);
+	errno = 0;
+	h->bound = evhttp_bind_socket_with_handle(h->server, host,
+						  (ev_uint16_t)port);
+	if (!h->bound)
+		return cr_fail(e, errno ? -errno : -EIO, "--http %s: %s",
+			       address, strerror(errno ? errno : EIO));
+	return 0;
+}
+
+int http_open(struct http **out, const struct http_config *cfg,
+	      struct cr_err *e)
+{
+	struct http *h = calloc(1, sizeof(*h));
+	int rc;
+
+	if (!h)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	h->cfg = *cfg;
+	h->server = evhttp_new(cfg->base);
+	if (!h->server) {
+		http_close(h);
+		return cr_fail(e, -ENOMEM, "out of memory");
+	}
+	evhttp_set_allowed_methods(h->server, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD |
+						      EVHTTP_REQ_POST);
+	evhttp_set_max_headers_size(h->server, HEADERS_MAX);
+	evhttp_set_max_body_size(h->server, BODY_MAX);
+	evhttp_set_timeout(h->server, TIMEOUT_S);
+	evhttp_set_gencb(h->server, on_request, h);
+	rc = listen_at(h, cfg->address, e);
+	if (rc) {
+		http_close(h);
+		return rc;
+	}
+	*out = h;
+	return 0;
+}
+
+void http_close(struct http *h)
+{
+	if (!h)
+		return;
+	if (h->server)
+		evhttp_free(h->server);
+	free(h);
+}
+
+void http_local(const struct http *h, char *buf, size_t size)
+{
+	struct sockaddr_storage a = { .ss_family = AF_UNSPEC };
+	socklen_t n = sizeof(a);
+
+	(void)getsockname((int)evhttp_bound_socket_get_fd(h->bound),
+			  (struct sockaddr *)&a, &n);
+	(void)address_text(&a, buf, size);
+}

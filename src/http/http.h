@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The live view over HTTP:
+ *
+ *   GET  /           a page that draws what follows
+ *   GET  /state      the node as JSON, with its histograms
+ *   GET  /metrics    the same for Prometheus (text format 0.0.4)
+ *   GET  /healthz    200 while the process answers
+ *   GET  /readyz     200 while it takes new calls, 503 when it drains
+ *   POST /scheduler  {"scheduler": "edf"}; only with http_config.control
+ *
+ * What a browser sends can be another site's doing. So the Host header must be
+ * an address or "localhost" (no name that somebody can point here), and a POST
+ * must say that it is JSON, which no form of another site can.
+ *
+ * Thread rule: the event base's thread.
+ */
+#ifndef HTTP_HTTP_H
+#define HTTP_HTTP_H
+
+#include <stdbool.h>
+
+#include "service/service.h"
+
+struct http;
+
+struct http_config {
+	struct event_base *base;
+	struct service *service; /**< outlives it                    */
+	const char *address;	 /**< "127.0.0.1:8080"; port 0: any  */
+	bool control;		 /**< POST /scheduler is allowed     */
+};
+
+/** Listen. 0, or -EINVAL (address), -EADDRINUSE, -ENOMEM, ... with @e. */
+int http_open(struct http **h, const struct http_config *cfg, struct cr_err *e);
+void http_close(struct http *h); /**< NULL is fine */
+
+/** Where it listens: "127.0.0.1:8080". */
+void http_local(const struct http *h, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A node's figures in the text format of Prometheus (0.0.4): seconds, ratios
+ * and counts, no call ids, so that the number of series is constant.
+ */
+#ifndef HTTP_METRICS_H
+#define HTTP_METRICS_H
+
+#include <event2/buffer.h>
+
+#include "node/node.h"
+#include "observe/histogram.h"
+
+/** Upper bounds of the buckets that are told, ns, rising. */
+#define METRICS_BOUNDS 18u
+extern const cr_ns metrics_bounds[METRICS_BOUNDS];
+
+/** How many values of @h are at most each bound (cumulative). */
+void metrics_cumulate(const struct histogram *h,
+		      uint64_t below[METRICS_BOUNDS]);
+
+/** Append everything about @n to @out. @stats: node_stats(@n). */
+void metrics_write(struct evbuffer *out, struct node *n, const json_t *stats);
+
+#endif

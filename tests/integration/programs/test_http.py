@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The live view: metrics that Prometheus reads, a page that a browser draws,
+and what neither strangers nor other sites may do."""
+import json
+import os
+import pathlib
+import socket
+import threading
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+import browser
+from conftest import PATIENCE
+
+CAMPAIGN = """
+seed: 3
+duration: 3s
+flows:
+  - name: a
+    count: 4
+    in: {codec: pcmu}
+    out: {codec: amr, mode: 12.2}
+"""
+
+
+def ask(d, path, body=None, **headers):
+    """(status, text) of a request; a body makes it a POST."""
+    request = urllib.request.Request(
+        f"http://{d.ready['http']}{path}",
+        data=None if body is None else body.encode(),
+        headers={k.replace("_", "-"): v for k, v in headers.items()})
+    try:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def metrics(d):
+    """{(name, labels as a sorted tuple): value} as the parser reads them."""
+    status, text = ask(d, "/metrics")
+    assert status == 200
+    families = list(text_string_to_metric_families(text))
+    names = [f.name for f in families]
+    assert len(names) == len(set(names)), "a family is told twice"
+    assert all(f.documentation for f in families)
+    return {(s.name, tuple(sorted(s.labels.items()))): s.value
+            for f in families for s in f.samples}
+
+
+def test_metrics_are_the_counts_of_stats(daemon, campaign):
+    d = daemon("--http", "127.0.0.1:0", "--ring", "64")
+    r = d.feed(campaign(CAMPAIGN))
+    assert r["total"]["lost"] == 0
+    m = metrics(d)
+    done = r["total"]["sent"]
+    assert m["codec_runner_frames_total", (("outcome", "done"),)] == done
+    assert m["codec_runner_frames_total", (("outcome", "stale"),)] == 0
+    assert m["codec_runner_calls_started_total", ()] == 4
+    assert m["codec_runner_calls", ()] == 0
+    assert m["codec_runner_worker_frames_total", (("worker", "0"),)] == done
+    assert m["codec_runner_frame_delay_seconds_count", ()] == done
+    assert m["codec_runner_frame_jitter_seconds_count", ()] == done - 4
+    assert m["codec_runner_info", (("scheduler", "edf"),
+                                   ("version", "0.1.0"))] == 1
+    buckets = [v for (name, _), v in m.items()
+               if name == "codec_runner_frame_delay_seconds_bucket"]
+    assert buckets == sorted(buckets) and buckets[-1] == done
+    stats = d.ctl("stats")
+    total = m["codec_runner_frame_delay_seconds_sum", ()]
+    assert total / done == pytest.approx(stats["delay"]["mean_ns"] / 1e9,
+                                         abs=1.1e-9)
+
+
+def test_no_series_is_about_one_call(daemon, sock):
+    d = daemon("--http", "127.0.0.1:0")
+    before = set(metrics(d))
+    for _ in range(3):
+        d.ctl("call", "start", "in.codec=pcmu", "out.codec=pcma",
+              "out.address=127.0.0.1:%d" % sock.getsockname()[1])
+    assert set(metrics(d)) == before
+
+
+def test_health_and_readiness(daemon, sock):
+    d = daemon("--http", "127.0.0.1:0", "--drain-timeout", "60s")
+    assert ask(d, "/healthz") == (200, "ok\n")
+    assert ask(d, "/readyz") == (200, "ok\n")
+    call = d.ctl("call", "start", "keep=true", "in.codec=pcmu",
+                 "out.codec=pcma",
+                 "out.address=127.0.0.1:%d" % sock.getsockname()[1])
+    d.ctl("drain")
+    assert ask(d, "/healthz") == (200, "ok\n")
+    assert ask(d, "/readyz") == (503, "draining\n")
+    d.ctl("call", "stop", str(call["call"]))
+
+
+def test_the_scheduler_is_switched_with_leave_only(daemon):
+    switch = '{"scheduler": "rr,quantum=3ms"}'
+    json_type = {"Content_Type": "application/json"}
+    shut = daemon("--http", "127.0.0.1:0")
+    status, text = ask(shut, "/scheduler", switch, **json_type)
+    assert status == 403 and "--http-control" in text
+    d = daemon("--http", "127.0.0.1:0", "--http-control")
+    assert ask(d, "/scheduler", switch)[0] == 415  # as a form would send it
+    assert ask(d, "/scheduler", switch, **json_type) == \
+        (200, '{"scheduler":"rr,quantum=3ms"}')
+    assert d.ctl("schedulers")["scheduler"] == "rr,quantum=3ms"
+    for body, status, says in [("", 400, "JSON object"),
+                               ("[]", 400, "JSON object"),
+                               ('{"scheduler": "edff"}', 409, "edf"),
+                               ('{"scheduler": "/tmp/x.so"}', 409, "path")]:
+        got, text = ask(d, "/scheduler", body, **json_type)
+        assert got == status and says in json.loads(text)["error"]
+    assert d.ctl("schedulers")["scheduler"] == "rr,quantum=3ms"
+
+
+@pytest.mark.parametrize("path, headers, status", [
+    ("/nothing", {}, 404), ("/metrics/", {}, 404), ("/../etc", {}, 404),
+    ("/scheduler", {}, 405),
+    ("/state", {"Host": "evil.example"}, 403),
+    ("/state", {"Host": "127.0.0.1.evil.example:80"}, 403),
+    ("/state", {"Host": "localhost:8080"}, 200),
+    ("/state", {"Host": "[::1]:8080"}, 200),
+])
+def test_who_may_ask_for_what(daemon, path, headers, status):
+    d = daemon("--http", "127.0.0.1:0", "--http-control")
+    assert ask(d, path, **headers)[0] == status
+
+
+def test_a_wrong_address_ends_the_start(daemon):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = "127.0.0.1:%d" % other.getsockname()[1]
+        for address, says in [("here", "needs an address"),
+                              ("127.0.0.1", "needs an address"),
+                              (taken, f"{taken}: Address already in use")]:
+            with pytest.raises(RuntimeError, match=says):
+                daemon("--http", address)
+
+
+@pytest.mark.skipif(not browser.there(), reason="no chromium-driver here")
+def test_a_browser_draws_it(daemon, campaign, tmp_path):
+    d = daemon("--http", "127.0.0.1:0", "--http-control", "--ring", "64")
+    feeding = threading.Thread(target=d.feed, args=(campaign(
+        CAMPAIGN.replace("3s", "8s")),))
+    feeding.start()
+    with browser.Browser() as b:
+        b.open(f"http://{d.ready['http']}/")
+        seen = "return document.getElementById('%s').%s"
+        end = time.monotonic() + PATIENCE
+        while not b.run(seen % ("delay", "querySelectorAll('rect').length")):
+            assert time.monotonic() < end
+            time.sleep(0.2)
+        assert b.run(seen % ("figures", "textContent")).startswith("calls4")
+        assert b.run(seen % ("scheduler", "textContent")).startswith(
+            "under edf")
+        b.run("document.getElementById('choice').value = 'cfs';"
+              "document.querySelector('#control button').click()")
+        while not b.run(seen % ("scheduler", "textContent")).startswith(
+                "under cfs"):
+            assert time.monotonic() < end
+            time.sleep(0.2)
+        assert b.run(seen % ("message", "className")) == ""
+        keep = os.environ.get("CR_KEEP_SCREENSHOT")  # to look at
+        b.screenshot(pathlib.Path(keep or tmp_path / "page.png"))
+    feeding.join()
+    assert d.ctl("schedulers")["scheduler"].startswith("cfs")
