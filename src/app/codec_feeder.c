@@ -96,7 +96,8 @@ static const struct cli_opt rows[] = {
 	  .help = "Run folder: run.json and calls.csv are written there.",
 	  .text = &raw.out },
 	ROW(CLI_STRING, "dump", "DIR",
-	    "Write what every call received as .amr, .awb, .wav or .g723_1.",
+	    "Write what every call received as .amr, .awb, .wav or .g723_1, "
+	    "and what it said as .src.amr and so on.",
 	    .text = &raw.dump),
 	ROW(CLI_FLAG, "json", NULL, "Print run.json in place of the table.",
 	    .flag = &raw.json),

@@ -4,6 +4,7 @@
  */
 #include "feeder/output.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -201,19 +202,58 @@ int output_run(const struct output *o, const char *dir, struct cr_err *e)
 	return rc ? rc : write_calls(o, dir, e);
 }
 
-int output_dump(const struct output *o, const char *dir, struct cr_err *e)
+/* What the call said, in full: the network model's losses are in it, the
+ * talker's pauses are not. */
+static struct dump *said(const struct output *o, const struct feeder_call *c)
+{
+	const struct campaign_leg *in = &c->flow->in;
+	unsigned rate = in->cfg.sample_rate ? in->cfg.sample_rate
+					    : in->codec->sample_rate;
+	struct dump *d =
+		dump_new(in, (unsigned)(c->flow->ptime * rate / CR_SEC));
+	struct plan_stream stream;
+	struct plan_packet p;
+
+	if (!d)
+		return NULL;
+	plan_stream_init(&stream, o->result->plan, c->plan);
+	stream.silent = source_silent;
+	stream.silent_arg = &c->voice;
+	while (plan_stream_next(&stream, &p)) {
+		size_t bytes;
+		const uint8_t *payload =
+			source_payload(&c->voice, p.frame, &bytes);
+
+		dump_put(d, p.frame, payload, bytes);
+	}
+	return d;
+}
+
+static int dump_call(const struct output *o, const struct feeder_call *c,
+		     const char *dir, struct cr_err *e)
 {
 	char name[96];
+	struct dump *source = said(o, c);
+	int rc = -ENOMEM;
+
+	(void)snprintf(name, sizeof(name), "%s-%u.src", c->flow->name,
+		       c->plan->index);
+	if (source)
+		rc = dump_write(source, dir, name, e);
+	else
+		(void)cr_fail(e, rc, "out of memory for %s", name);
+	dump_free(source);
+	(void)snprintf(name, sizeof(name), "%s-%u", c->flow->name,
+		       c->plan->index);
+	return rc ? rc : dump_write(c->dump, dir, name, e);
+}
+
+int output_dump(const struct output *o, const char *dir, struct cr_err *e)
+{
 	int rc = run_folder_make(dir, e);
 
-	for (size_t i = 0; i < o->result->plan->count && !rc; i++) {
-		const struct feeder_call *c = &o->result->calls[i];
-
-		if (!c->dump)
-			continue;
-		(void)snprintf(name, sizeof(name), "%s-%u", c->flow->name,
-			       c->plan->index);
-		rc = dump_write(c->dump, dir, name, e);
-	}
+	for (size_t i = 0; i < o->result->plan->count && !rc; i++)
+		if (o->result->calls[i].dump)
+			rc = dump_call(o, &o->result->calls[i], dir, e);
 	return rc;
 }

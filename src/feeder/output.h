@@ -29,7 +29,8 @@ json_t *output_json(const struct output *o);
 /** Write @dir/run.json and @dir/calls.csv. 0, or -errno with @e. */
 int output_run(const struct output *o, const char *dir, struct cr_err *e);
 
-/** Write what every call received into @dir. 0, or -errno with @e. */
+/** Write what every call received, and what it said, into @dir. 0, or -errno
+ * with @e. */
 int output_dump(const struct output *o, const char *dir, struct cr_err *e);
 
 /** The summary: a line per flow, the sum, the expectations. */
