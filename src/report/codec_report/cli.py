@@ -7,8 +7,8 @@ import shutil
 import sys
 import textwrap
 
-from codec_report import (ReportError, delay, emodel, feeder, man, metrics,
-                          pictures, table)
+from codec_report import (ReportError, delay, emodel, feeder, listing, man,
+                          metrics, perfetto, pictures, table)
 from codec_report.run import Window, load_run, sections
 
 DESCRIPTION = """\
@@ -32,6 +32,10 @@ codec-report --html report.html out/*
     the same as one web page, with figures
 codec-report --json out/edf | jq '.runs[0].schedulers[0].groups[0].lost'
     one number, for a script
+codec-report --since 9 --until 9.5 --perfetto trace.json out/edf
+    half a second to look at in ui.perfetto.dev
+codec-report --jobs csv trace.bin > jobs.csv
+    response time, lateness and tardiness of every frame
 """
 
 EXITS = """\
@@ -42,7 +46,7 @@ EXITS = """\
 SECTIONS = [("examples", EXAMPLES), ("exit codes", EXITS)] + [
     (title, module.__doc__.split("\n\n", 1)[1]) for title, module in (
         ("definitions", metrics), ("delay", delay), ("E-model", emodel),
-        ("files", feeder))]
+        ("lists", listing), ("perfetto", perfetto), ("files", feeder))]
 VERSION = os.environ.get("CR_VERSION", "(from source)")
 
 
@@ -100,10 +104,19 @@ def _parser():
                       help="print one JSON object; shares are 0..1")
     form.add_argument("--csv", action="store_true",
                       help="print CSV, a line per run, scheduler and group")
+    form.add_argument("--jobs", choices=("csv",), help="print the job table "
+                      "of real-time tools, a line per frame")
+    form.add_argument("--calls", choices=("csv",), help="print what the "
+                      "E-model says, a line per call")
     parser.add_argument("--html", metavar="FILE", help="write a web page with "
                         "figures and the tables there; needs matplotlib")
     parser.add_argument("--plots", metavar="DIR", help="write the figures "
                         "there, each as SVG and as PNG; needs matplotlib")
+    parser.add_argument("--perfetto", metavar="FILE", help="write a trace for "
+                        "ui.perfetto.dev there")
+    parser.add_argument("--perfetto-frames", metavar="N", type=int,
+                        default=perfetto.FRAMES_MAX, help="refuse to write "
+                        f"more frames (default: {perfetto.FRAMES_MAX})")
     parser.add_argument("--version", action="version",
                         version=f"codec-report (codec-runner) {VERSION}")
     parser.add_argument("--man", action=_Man, nargs=0,
@@ -202,6 +215,14 @@ def _tell_written(args, out):
             out.write(f"written: {path}\n")
 
 
+def _write_perfetto(args, named):
+    try:
+        with open(args.perfetto, "w", encoding="utf-8") as f:
+            perfetto.write(f, named, args.perfetto_frames)
+    except OSError as error:
+        raise ReportError(f"{args.perfetto}: {error.strerror}") from None
+
+
 def _run(args, out):
     if args.until <= args.since:
         raise ReportError("--until must be later than --since")
@@ -209,20 +230,28 @@ def _run(args, out):
     assumed = emodel.Assumptions(args.playout * 1e3, args.network * 1e3,
                                  not args.no_plc)
     album = pictures.Album() if args.html or args.plots else None
-    reports = []
+    reports, parts = [], []
     for path in args.runs:
         run = load_run(path)
         measured = sections(run, args.by, window, assumed)
         reports.append(report(run, args.by, measured))
+        parts.append(measured)
         if album:
             album.add(run, measured)
     _unique_names(reports)
+    named = [(r["run"], measured) for r, measured in zip(reports, parts)]
     if album:
         _draw(album, args, reports)
+    if args.perfetto:
+        _write_perfetto(args, named)
     if args.json:
         out.write(table.as_json(reports))
     elif args.csv:
         out.write(table.as_csv(reports))
+    elif args.jobs:
+        listing.jobs(out, named)
+    elif args.calls:
+        listing.calls(out, named)
     else:
         _print_text(reports, out)
         _tell_written(args, out)

@@ -110,6 +110,7 @@ def codec_of(name, mode, plc=True):
 class Rating:
     """One call. r, mos: None when no published value covers it."""
     call: int
+    description: Description
     delay_ms: float
     loss: float
     burst_ratio: float
@@ -140,9 +141,9 @@ def _tandem(description, plc):
     return one, two, "wide" in (one.band, two.band)
 
 
-def rate(rating, description, plc):
+def rate(rating, plc):
     """Fill in r, mos and wide of a Rating."""
-    pair = _tandem(description, plc)
+    pair = _tandem(rating.description, plc)
     if pair is None:
         return rating
     one, two, rating.wide = pair
@@ -178,7 +179,8 @@ def _columns(jobs, lost, starts, playout_ns):
 
 
 def ratings(jobs, lost, starts, descriptions, assumed):
-    """A Rating per call that sent something, in the order of starts.
+    """A Rating per call in the order of starts, but for those without frames
+    that count and those of unknown frame duration (files).
 
     jobs: columns sorted by call and frame, with "frame" (ns); lost: mask of
     jobs; starts: each call's first job; descriptions: {call: Description}.
@@ -193,14 +195,15 @@ def ratings(jobs, lost, starts, descriptions, assumed):
         if missing >= frames and not late:
             fastest = 0  # nothing was sent: the loss says it all
         before = assumed.withheld.get(call, 0)
-        if not frames + before:
+        if not frames + before or not jobs["frame"][at]:
             continue
         delay = (int(jobs["frame"][at]) + max(fastest, 0)) / 1e6 \
             + assumed.network_ms + assumed.playout_ms
         out.append(rate(
-            Rating(call, delay, (missing + before) / (frames + before),
+            Rating(call, descriptions.get(call, Description()), delay,
+                   (missing + before) / (frames + before),
                    burst_ratio(runs, missing, frames), frames, late),
-            descriptions.get(call, Description()), assumed.plc))
+            assumed.plc))
     return out
 
 

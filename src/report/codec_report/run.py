@@ -58,7 +58,8 @@ class Section:
 
     groups: list of (label, metrics dict), the sum over all first when there
     are several. workers: busy share of each worker by its number. frames: the
-    jobs it was measured from; None without a trace.
+    jobs it was measured from; None without a trace. ratings: of its calls,
+    emodel.Rating.
     """
     scheduler: str
     options: str
@@ -67,6 +68,7 @@ class Section:
     groups: list
     workers: dict
     frames: Frames = None
+    ratings: list = field(default_factory=list)
 
 
 def _read_text(path):
@@ -224,15 +226,18 @@ class _Context:
     assumed: emodel.Assumptions
 
 
-def _measure_group(jobs, seconds, context):
-    ratings = emodel.ratings(jobs, metrics.lost_jobs(jobs),
-                             metrics.call_starts(jobs), context.descriptions,
-                             context.assumed)
+def _rate(jobs, context):
+    return emodel.ratings(jobs, metrics.lost_jobs(jobs),
+                          metrics.call_starts(jobs), context.descriptions,
+                          context.assumed)
+
+
+def _measure_group(jobs, ratings, seconds, context):
     return metrics.measure(jobs, seconds, context.workers) \
         | emodel.measure(ratings)
 
 
-def _measure_section(frames, context):
+def _measure_section(frames, ratings, context):
     jobs = frames.jobs
     arrival = jobs["arrival"]
     span = float(arrival.max()) - float(arrival.min()) if len(arrival) else 0
@@ -240,12 +245,15 @@ def _measure_section(frames, context):
     present = np.unique(jobs["group"])
     groups = []
     if len(present) != 1:
-        groups.append(("all", _measure_group(jobs, seconds, context)))
+        groups.append(("all", _measure_group(jobs, ratings, seconds,
+                                             context)))
     for i in present:
         mine = jobs if len(present) == 1 else \
             _pick(jobs, np.flatnonzero(jobs["group"] == i))
-        groups.append((frames.names[i],
-                       _measure_group(mine, seconds, context)))
+        calls = set(np.unique(mine["call"]).tolist())
+        groups.append((frames.names[i], _measure_group(
+            mine, [r for r in ratings if r.call in calls], seconds,
+            context)))
     return groups, _workers(jobs, seconds)
 
 
@@ -273,9 +281,11 @@ def _trace_sections(trace, labels, window, assumed):
         mine = jobs if inside.all() else _pick(jobs, np.flatnonzero(inside))
         frames = Frames(mine, names, _worker_count(trace, mine), first)
         context = _Context(frames.workers, descriptions, assumed)
-        groups, workers = _measure_section(frames, context)
+        ratings = _rate(mine, context)
+        groups, workers = _measure_section(frames, ratings, context)
         out.append(Section(scheduler, options, max(begin_s, 0.0),
-                           float(at[inside].max()), groups, workers, frames))
+                           float(at[inside].max()), groups, workers, frames,
+                           ratings))
     return out
 
 

@@ -64,8 +64,9 @@ def test_burst_ratio_is_1_for_random_losses():
 
 
 def one(description, loss, delay=100.0, plc=True):
-    return emodel.rate(emodel.Rating(1, delay, loss, 1.0, 100, 0),
-                       emodel.Description(*description), plc)
+    return emodel.rate(
+        emodel.Rating(1, emodel.Description(*description), delay, loss, 1.0,
+                      100, 0), plc)
 
 
 def test_codecs_have_published_values_or_none():

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One line per job, or per call, as CSV.
+
+--jobs csv   the table of real-time tools: a task is a call, a job a frame.
+             response  arrival to the end of sending
+             lateness  the end of sending less the deadline: negative is early
+             tardiness lateness, 0 when early
+             All times in ns; empty where the job was not done or has no
+             deadline. outcome is "done", or why it was not.
+--calls csv  what the E-model was given and says: one-way delay, ms, loss and
+             its burst ratio, R and MOS; empty where no value is published.
+"""
+import csv
+
+from codec_report.trace import NEVER, OUTCOMES
+
+JOBS = ("run", "scheduler", "task", "job", "period_ns", "arrival_ns",
+        "response_ns", "lateness_ns", "tardiness_ns", "outcome")
+CALLS = ("run", "scheduler", "call", "codecs", "frames", "delay_ms", "loss",
+         "burst_ratio", "late_for_playout", "r", "mos")
+
+
+def _job(task, job, period, arrival, end, sent, deadline, outcome):
+    finished = max(end, sent)
+    response = lateness = tardiness = ""
+    if OUTCOMES[outcome] == "done" and finished:
+        response = finished - arrival
+        if 0 < deadline < NEVER:
+            lateness = finished - deadline
+            tardiness = max(lateness, 0)
+    return (task, job, period or "", arrival, response, lateness, tardiness,
+            OUTCOMES[outcome])
+
+
+def jobs(out, runs):
+    """runs: [(name, sections)]; arrival_ns counts from the run's first."""
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(JOBS)
+    for name, sections in runs:
+        for section in sections:
+            if section.frames is None:
+                continue
+            columns = section.frames.jobs
+            for row in zip(*(columns[c].tolist() for c in (
+                    "call", "seq", "frame", "arrival", "end", "sent",
+                    "deadline", "outcome"))):
+                line = list(_job(*row))
+                line[3] -= section.frames.first
+                writer.writerow([name, section.scheduler] + line)
+
+
+def _pair(d):
+    return f"{d.codec_in}/{d.mode_in} -> {d.codec_out}/{d.mode_out}"
+
+
+def calls(out, runs):
+    """runs: [(name, sections)]."""
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(CALLS)
+    for name, sections in runs:
+        for section in sections:
+            for r in section.ratings:
+                writer.writerow(
+                    [name, section.scheduler, r.call, _pair(r.description),
+                     r.frames,
+                     r.delay_ms, r.loss, r.burst_ratio, r.late,
+                     "" if r.r is None else r.r,
+                     "" if r.mos is None else r.mos])
