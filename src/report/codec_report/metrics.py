@@ -86,7 +86,7 @@ FEEDER_METRICS = (
        Metric("feeder_jitter_p99_ms", "feeder jitter p99, ms", "ms", -1)])
 CONVERSION_METRICS = (
     [Metric("conversions", "conversions", "count"),
-     Metric("conversions_done", "  done", "count", 1)]
+     Metric("conversions_done", "  of them done", "count", 1)]
     + [Metric(f"turnaround_{q}_ms", f"turnaround {q}, ms", "ms", -1)
        for q in ("mean", "p50", "max")]
     + [Metric("times_real_time", "speed, x real time", "rate", 1)])
