@@ -73,6 +73,12 @@ struct node_call *node_call_pair(const struct node_call *nc);
 /** Describe @nc in the trace. */
 void node_trace_call(const struct node_call *nc);
 
+/** Start the engine. 0, or -errno with @e; @warn: what was not granted. */
+int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e);
+/** After a change of policy: packets may wait for each other where one worker
+ * serves a call (media/turn.h). */
+void node_allow_together(struct node *n);
+
 /** engine callback: the call's @lt has left; any thread. */
 void node_gone(void *arg, struct live_task *lt);
 /** Open the spool, if there is one. 0, or -errno with @e. */

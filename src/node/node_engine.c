@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the engine of a node calls: frames of calls and of jobs on its workers.
+ */
+#include <string.h>
+
+#include "node/node_impl.h"
+#include "schedulers/registry.h"
+
+/* Which trace ring belongs to this thread: its worker number, or none. */
+static _Thread_local struct trace_ring *my_ring;
+
+static void worker_up(void *arg, unsigned worker)
+{
+	struct node *n = arg;
+
+	my_ring = n->workers[worker].trace;
+	rcu_register_thread(); /* it looks up the calls that CMRs are for */
+}
+
+static void worker_down(void *arg, unsigned worker)
+{
+	(void)arg, (void)worker;
+	rcu_unregister_thread();
+}
+
+static bool is_job(const struct live_task *lt)
+{
+	return lt->kind == NODE_TASK_JOB;
+}
+
+static bool is_job_core(struct core_task *t)
+{
+	return is_job(live_task_of(t));
+}
+
+static bool peek(struct core_task *t, struct cr_job *job)
+{
+	return is_job_core(t) ? job_peek(t, job) : call_peek(t, job);
+}
+
+static bool claim(struct core_task *t, uint64_t seq)
+{
+	return is_job_core(t) ? job_claim(t, seq) : call_claim(t, seq);
+}
+
+/* The calls' packets do not wait for a frame that no call waits for. */
+static void run_job(struct turn_worker *w, struct job *j,
+		    const struct live_run *run_)
+{
+	union cr_trace_record record;
+
+	turn_flush(w);
+	memset(&record, 0, sizeof(record));
+	job_run(j, &w->scratch, run_, &record);
+	trace_put(w->trace, &record);
+}
+
+static void run(void *arg, struct live_task *lt, const struct live_run *run_)
+{
+	struct node *n = arg;
+
+	if (is_job(lt)) {
+		run_job(&n->workers[run_->worker], job_of(lt), run_);
+		return;
+	}
+	turn_run(&n->workers[run_->worker], call_of(lt), run_);
+}
+
+static void idle(void *arg, unsigned worker)
+{
+	struct node *n = arg;
+
+	turn_flush(&n->workers[worker]);
+}
+
+/* Packets may wait for each other where one worker serves a call (turn.h). */
+void node_allow_together(struct node *n)
+{
+	bool alone = n->cfg.workers == 1 ||
+		     (n->cfg.cpus_per_rq == 1 && !live_policy(n->live)->steal);
+
+	for (unsigned w = 0; w < n->cfg.workers; w++)
+		atomic_store_explicit(&n->workers[w].together,
+				      alone && !n->cfg.send_each,
+				      memory_order_relaxed);
+}
+
+static void gone(void *arg, struct live_task *lt)
+{
+	if (is_job(lt))
+		jobs_gone(job_of(lt));
+	else
+		node_gone(arg, lt);
+}
+
+/* A worker sheds while it picks; liburcu's one thread cancels. A job's frames
+ * are never too old, and those of a cancelled one are nobody's loss. */
+static void shed(struct core_task *t, const struct cr_job *job,
+		 enum cr_outcome why, cr_ns now)
+{
+	struct call *c;
+	struct node_call *nc;
+	struct node *n;
+
+	if (is_job_core(t))
+		return;
+	c = call_of_core(t);
+	nc = c->owner;
+	n = nc->node;
+	turn_shed(my_ring ? my_ring
+			  : trace_ring(n->trace, node_ring_reclaim(n)),
+		  c, job, why, now);
+}
+
+int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e)
+{
+	const struct node_config *cfg = &n->cfg;
+	struct live_config live = {
+		.core = {
+			.ncpu = cfg->workers,
+			.cpus_per_rq = cfg->cpus_per_rq,
+			.admission = cfg->admission,
+			.capacity_ppm = cfg->capacity_ppm,
+		},
+		.pin = cfg->pin,
+		.poll = cfg->poll,
+		.client = {
+			.backlog = { peek, claim, shed },
+			.run = run,
+			.gone = gone,
+			.idle = idle,
+			.worker_up = worker_up,
+			.worker_down = worker_down,
+			.faulty = node_faulty,
+			.arg = n,
+		},
+	};
+	int err = cr_scheduler_find(cfg->scheduler, &live.core.ops,
+				    &live.core.opts, e);
+
+	for (unsigned c = 0; c < CR_NCLASSES; c++) {
+		live.core.max_age[c] = cfg->max_age;
+		live.core.stale[c] = cfg->stale;
+	}
+	if (!err)
+		err = live_open(&n->live, &live, warn, e);
+	if (!err)
+		node_allow_together(n);
+	return err;
+}
