@@ -102,11 +102,15 @@ int live_open(struct live **l, const struct live_config *cfg,
 	      struct cr_err *warn, struct cr_err *e);
 
 /**
- * Stop and join the workers, free the engine. All tasks must have gone. NULL is
- * fine. 0; or -EBUSY: a retired thread has not come back from run(), so what
- * it may touch stays; call again, or let the process end.
+ * Stop and join the workers. NULL is fine. 0; or -EBUSY: a retired thread has
+ * not come back from run(), so all that it may touch must stay. Call again, or
+ * let the process end.
  */
-int live_close(struct live *l);
+int live_stop(struct live *l);
+
+/** Stop, if live_stop() has not, and free. All tasks must have gone, and no
+ * thread may be away. NULL is fine. */
+void live_close(struct live *l);
 
 /**
  * Admit @t and let it join. Returns 0; -ENOSPC or -EINVAL with @v filled when
@@ -192,8 +196,8 @@ bool live_accuse(struct live *l, struct live_task *t);
 bool live_retire(struct live *l, unsigned worker,
 		 const struct live_worker_look *look);
 
-/** Start a thread at the place of @worker if it is vacant: client.worker_up()
- * comes on it. 0, or -errno with @e. */
+/** Start a thread at the place of @worker if it is vacant, unless the engine
+ * stops: client.worker_up() comes on it. 0, or -errno with @e. */
 int live_hire(struct live *l, unsigned worker, struct cr_err *e);
 
 /** Join retired threads that have come back. Returns how many have not. */

@@ -201,7 +201,7 @@ int live_open(struct live **out, const struct live_config *cfg,
 	if (!rc)
 		rc = start_all(l, e);
 	if (rc) {
-		(void)live_close(l);
+		live_close(l);
 		return rc;
 	}
 	l->cfg.pin = NULL; /* the caller's; no longer needed */
@@ -234,14 +234,20 @@ static void stop_all(struct live *l)
 		}
 }
 
-int live_close(struct live *l)
+int live_stop(struct live *l)
+{
+	if (!l || !l->rq || !l->worker)
+		return 0;
+	stop_all(l);
+	return live_reap(l) ? -EBUSY : 0;
+}
+
+void live_close(struct live *l)
 {
 	if (!l)
-		return 0;
+		return;
+	CR_ASSERT(!live_stop(l));
 	if (l->rq && l->worker) {
-		stop_all(l);
-		if (live_reap(l))
-			return -EBUSY;
 		for (unsigned i = 0; i < l->cfg.core.ncpu; i++)
 			(void)pthread_cond_destroy(&l->worker[i].wake);
 		for (unsigned i = 0; i < l->nrq; i++)
@@ -251,5 +257,4 @@ int live_close(struct live *l)
 	free(l->rq);
 	core_close(l->core);
 	free(l);
-	return 0;
 }

@@ -151,8 +151,11 @@ int live_hire(struct live *l, unsigned worker, struct cr_err *e)
 {
 	const struct sched_param p = { .sched_priority = l->cfg.rt_priority };
 	struct live_worker *w = &l->worker[worker];
-	int err = w->hand ? 0 : live_start_hand(w, e);
+	int err;
 
+	if (w->hand || w->home->stopping)
+		return 0;
+	err = live_start_hand(w, e);
 	if (!err && p.sched_priority) /* if it was granted: live_open() said */
 		(void)pthread_setschedparam(w->hand->thread, SCHED_FIFO, &p);
 	return err;

@@ -79,7 +79,7 @@ static double measure(const struct cr_sched_ops *ops, unsigned n,
 	atomic_store(&clock.dry, true);
 	for (unsigned i = 0; i < n; i++)
 		live_remove(l, &x[i].task);
-	(void)live_close(l);
+	live_close(l);
 	free(x);
 	return ns;
 }

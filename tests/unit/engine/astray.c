@@ -126,7 +126,8 @@ static void finish(struct rig *g)
 	for (unsigned i = 0; i < N; i++)
 		if (!atomic_load(&g->s[i].gone))
 			leave(g, i);
-	assert_int_equal(live_close(g->live), 0);
+	assert_int_equal(live_stop(g->live), 0);
+	live_close(g->live);
 	assert_int_equal(g->up, g->down);
 	free(g->s);
 }
@@ -544,9 +545,9 @@ static void the_end_does_not_wait_for_the_lost(void **state)
 	live_remove(g.live, &g.s[0].task);
 	for (unsigned i = 1; i < N; i++)
 		leave(&g, i);
-	assert_int_equal(live_close(g.live), -EBUSY);
+	assert_int_equal(live_stop(g.live), -EBUSY);
 	assert_int_equal(g.up - g.down, 1);
-	assert_int_equal(live_close(g.live), -EBUSY);
+	assert_int_equal(live_stop(g.live), -EBUSY);
 	atomic_store(&g.hold, 0);
 	while (!atomic_load(&g.s[0].gone))
 		(void)sched_yield();
