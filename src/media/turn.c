@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "media/call_table.h"
 
@@ -53,7 +54,7 @@ static void emit(void *arg, const struct pipeline_packet *p)
 	uint8_t *packet = p->payload - PIPELINE_HEADROOM;
 
 	t->coded = clock_now();
-	if (p->silent)
+	if (p->silent || !turn_leave_codec(w))
 		return;
 	if (burst_full(&w->burst))
 		t->sending += send_all(w);
@@ -65,6 +66,7 @@ static void emit(void *arg, const struct pipeline_packet *p)
 	t->letter->packets++;
 	t->letter->record.job.bytes_out =
 		(uint16_t)(t->letter->record.job.bytes_out + p->bytes);
+	turn_enter_codec(w);
 }
 
 static void count_delay(struct turn_worker *w, struct call *c,
@@ -101,6 +103,13 @@ static void count_packets(struct call *c, const struct turn_letter *letter)
 		   letter->record.job.bytes_out - letter->failed_octets);
 }
 
+/* A turn's last touch of the call. */
+static void let_go(struct call *c)
+{
+	/* release, pairs with call_unposted() */
+	atomic_fetch_sub_explicit(&c->pending, 1, memory_order_release);
+}
+
 /* The letter's packets are on their way, or refused; @sending is its share of
  * the time that took. */
 static void finish(struct turn_worker *w, struct turn_letter *letter, cr_ns now,
@@ -128,8 +137,7 @@ static void finish(struct turn_worker *w, struct turn_letter *letter, cr_ns now,
 			   1);
 	}
 	trace_put(w->trace, &letter->record);
-	/* release, pairs with call_unposted(): the last touch of the call */
-	atomic_fetch_sub_explicit(&c->pending, 1, memory_order_release);
+	let_go(c);
 }
 
 void turn_flush(struct turn_worker *w)
@@ -227,10 +235,15 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 	int err;
 
 	open_letter(letter, c, run, start);
+	turn_enter_codec(w);
 	err = run->stale
 		      ? pipeline_conceal(c->pipeline, &w->scratch, &in, emit,
 					 &t)
 		      : pipeline_run(c->pipeline, &w->scratch, &in, emit, &t);
+	if (!turn_leave_codec(w)) {
+		let_go(c);
+		return;
+	}
 	if (!err)
 		pass_cmr(w, c);
 	if (!t.coded)
@@ -267,4 +280,42 @@ void turn_shed(struct trace_ring *trace, struct call *c,
 					   : &c->count.stale,
 		   1);
 	trace_put(trace, &r);
+}
+
+bool turn_take(struct turn_worker *w)
+{
+	int in_codec = TURN_IN_CODEC;
+
+	return atomic_compare_exchange_strong_explicit(
+		&w->state, &in_codec, TURN_TAKEN, memory_order_acq_rel,
+		memory_order_relaxed);
+}
+
+/* The letter that was being written. Its call's count of pending ones stays up:
+ * the thread has the call. */
+static void cancel(struct turn_letter *letter, struct trace_ring *trace)
+{
+	struct call *c = letter->call;
+
+	count_packets(c, letter); /* what the frame had to say so far */
+	call_count(&c->count.cancelled, 1);
+	letter->record.job.outcome = CR_OUT_CANCELLED;
+	letter->record.job.end = clock_now();
+	trace_put(trace, &letter->record);
+}
+
+void turn_rescue(struct turn_worker *w, struct call *stuck,
+		 struct trace_ring *trace)
+{
+	struct turn_letter *last = &w->letter[w->nletters];
+	cr_ns start = clock_now(), spent = send_all(w);
+
+	w->trace = trace;
+	if (stuck) {
+		CR_ASSERT(last->call == stuck);
+		cancel(last, trace);
+	}
+	for (unsigned i = 0; i < w->nletters; i++)
+		finish(w, &w->letter[i], start + spent, spent / w->nletters);
+	w->nletters = 0;
 }

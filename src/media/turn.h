@@ -10,6 +10,16 @@
  * while one worker serves it, so it is for run queues of one worker whose
  * policy does not steal; elsewhere every turn sends at its end, before the
  * engine learns that the job is done.
+ *
+ * A codec may never return. While one is at work the letters are at rest, so
+ * who watches over the workers can take them away; the thread finds out when it
+ * comes back, and touches nothing but the call's own pipeline any more:
+ *
+ *             turn_enter_codec()           turn_take()
+ *   AT_WORK -------------------> IN_CODEC -------------> TAKEN
+ *      ^                            |                      |
+ *      +----------------------------+                      v
+ *        turn_leave_codec(): true        turn_leave_codec(): false
  */
 #ifndef MEDIA_TURN_H
 #define MEDIA_TURN_H
@@ -33,10 +43,15 @@ struct turn_letter {
 	size_t failed_octets; /**< their payloads          */
 };
 
+/** Who may touch the letters, the burst, the trace: see above. */
+enum turn_state { TURN_AT_WORK, TURN_IN_CODEC, TURN_TAKEN };
+
 /** What a worker brings along. One per worker, used by it alone. */
 struct turn_worker {
 	int fd; /**< the shared UDP socket, for calls without their own */
 	atomic_bool together; /**< packets may wait; control writes     */
+	/** enum turn_state. Release and acquire: the letters change hands. */
+	atomic_int state;
 	struct trace_ring *trace;
 	struct call_table *table; /**< where the calls of CMRs are found */
 	struct histogram delay;	  /**< arrival to sent, ns */
@@ -63,6 +78,33 @@ void turn_forget(struct turn_worker *w);
 
 /** Send what waits. Worker thread, before it idles. */
 void turn_flush(struct turn_worker *w);
+
+/** Around what may not come back. turn_leave_codec() is false when the letters
+ * were taken: leave everything of @w alone. Worker thread. */
+static inline void turn_enter_codec(struct turn_worker *w)
+{
+	atomic_store_explicit(&w->state, TURN_IN_CODEC, memory_order_release);
+}
+
+static inline bool turn_leave_codec(struct turn_worker *w)
+{
+	int in_codec = TURN_IN_CODEC;
+
+	return atomic_compare_exchange_strong_explicit(
+		&w->state, &in_codec, TURN_AT_WORK, memory_order_acquire,
+		memory_order_relaxed);
+}
+
+/** Take the letters from a worker whose codec does not come back. False: it is
+ * not in a codec. Any thread; what was taken is that thread's. */
+bool turn_take(struct turn_worker *w);
+
+/** Send, count and trace to @trace what @w had ready when it was taken, and
+ * cancel the frame of call @stuck that it was at (NULL: it was none of a
+ * call's). The thread that has taken it, while no other worker serves these
+ * calls. */
+void turn_rescue(struct turn_worker *w, struct call *stuck,
+		 struct trace_ring *trace);
 
 /** A claimed frame is given up (@why: stale or cancelled): count and trace.
  * Any thread that holds the call's run-queue lock; @trace is that thread's. */
