@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 #include <urcu.h>
 
 #include "app/runner_options.h"
@@ -20,6 +21,8 @@
 #include "http/http.h"
 #include "service/service.h"
 #include "observe/log.h"
+
+enum { EXIT_STUCK = 3 };
 
 /* A running daemon. */
 struct daemon {
@@ -120,10 +123,22 @@ static int start(struct daemon *d, struct cr_err *e)
 	return err;
 }
 
+/* Threads cannot be killed; what they have in their hands cannot be freed. */
+_Noreturn static void leave_behind(void)
+{
+	log_event(LOG_ERROR, "exit",
+		  "code=%d why=\"a worker is stuck in a codec and was left "
+		  "behind; calls and trace are complete but for its own\"",
+		  EXIT_STUCK);
+	(void)fflush(NULL);
+	_exit(EXIT_STUCK);
+}
+
 static void stop(struct daemon *d)
 {
 	http_close(d->http);
-	service_close(d->service);
+	if (service_close(d->service))
+		leave_behind();
 	if (d->term)
 		event_free(d->term);
 	if (d->intr)

@@ -20,6 +20,7 @@ static struct {
 	const char *trace, *trace_dir, *plugin_dir, *log_file, *spool;
 	const char *http;
 	int64_t udp_port, sctp, workers, ring, max_age, stale, capacity;
+	int64_t watchdog;
 	int64_t coalesce, trace_records, max_calls, grace, drain_timeout;
 	int64_t log_level, seconds;
 	int64_t max_jobs, jobs, job_mib, job_floor;
@@ -33,6 +34,7 @@ static struct {
 	.udp_port = 9899,
 	.ring = 8,
 	.capacity = 970000,
+	.watchdog = 2 * CR_SEC,
 	.coalesce = 4 * CR_MS,
 	.trace_records = 65536,
 	.max_calls = 100000,
@@ -128,6 +130,13 @@ static const struct cli_opt rows[] = {
 	    "that workers cannot starve it.",
 	    .flag = &raw.realtime),
 
+	ROW(CLI_TIME, "watchdog", NULL,
+	    "A call whose frames wait so long while a worker has nothing to do "
+	    "is released anew; if that does not help, fifo replaces the "
+	    "scheduler. A worker that is in one frame for so long is "
+	    "replaced, and the call ended (reason \"hung\"). 0: neither.",
+	    .number = &raw.watchdog, .min = 0, .max = 3600 * CR_SEC),
+
 	ROW(CLI_SECTION, NULL, NULL, "Calls", .flag = NULL),
 	ROW(CLI_FLAG_OFF, "no-admission", NULL,
 	    "Take every call, even beyond the capacity (overload "
@@ -219,6 +228,7 @@ static const struct cli_line exits[] = {
 	{ "0", "drained after SIGTERM or SIGINT, traces flushed" },
 	{ "1", "could not start: address in use, no memory, no such file" },
 	{ "2", "wrong option" },
+	{ "3", "as 0, but a worker was stuck in a codec and was left behind" },
 	{ NULL, NULL },
 };
 
@@ -336,6 +346,7 @@ static void fill(struct runner_options *o)
 	s->node.max_age = raw.max_age;
 	s->node.stale = (enum core_stale)raw.stale;
 	s->node.coalesce = raw.coalesce;
+	s->node.watchdog = raw.watchdog;
 	s->node.trace_records = (unsigned)raw.trace_records;
 	s->node.max_calls = (unsigned)raw.max_calls;
 	s->node.scheduler = raw.scheduler;

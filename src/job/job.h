@@ -90,6 +90,7 @@ struct job {
 
 	/* control */
 	enum job_state state;
+	bool hung; /**< a stuck thread has it */
 	RB_ENTRY(job) by_id;
 	TAILQ_ENTRY(job) order; /**< among the waiting or the ended ones   */
 	cr_ns submitted, started, ended;

@@ -87,6 +87,11 @@ void jobs_gone(struct job *j)
 	push(js, &js->gone, j);
 }
 
+void jobs_back(struct job *j)
+{
+	over(j->set, j); /* once more */
+}
+
 /* --- the end --- */
 
 static void forget_oldest(struct jobs *js)
@@ -234,6 +239,7 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 		live_remove(js->cfg.live, &j->lt);
 	while ((j = take(js, &js->gone))) {
 		js->count.running--;
+		js->count.hung -= j->hung;
 		end(js, j, j->result);
 	}
 	start_some(js);
@@ -295,7 +301,13 @@ void jobs_end(struct jobs *js)
 		(void)jobs_cancel(js, j);
 		next = jobs_after(js, id);
 	}
-	while (js->count.running || js->count.waiting)
+	while (js->count.running > js->count.hung || js->count.waiting)
+		(void)event_base_loop(js->cfg.base, EVLOOP_ONCE);
+}
+
+void jobs_end_all(struct jobs *js)
+{
+	while (js && js->count.running)
 		(void)event_base_loop(js->cfg.base, EVLOOP_ONCE);
 }
 
@@ -382,6 +394,13 @@ int jobs_cancel(struct jobs *js, struct job *j)
 	atomic_store_explicit(&j->cancel, true, memory_order_relaxed);
 	job_io_poke(js->io);
 	return 0;
+}
+
+void jobs_hung(struct jobs *js, struct job *j)
+{
+	js->count.hung += !j->hung;
+	j->hung = true;
+	(void)jobs_cancel(js, j);
 }
 
 struct job *jobs_after(struct jobs *js, uint32_t id)

@@ -49,9 +49,12 @@ enum { JOBS_KEPT = 1000 };
 /** Open the spool and start the I/O thread. 0, or -errno with @e. */
 int jobs_open(struct jobs **js, const struct jobs_config *cfg,
 	      struct cr_err *e);
-/** Cancel all, refuse those that are asked, and wait until they have gone; runs
- * the event base meanwhile. No new ones after that. NULL is fine. */
+/** Cancel all, refuse those that are asked, and wait until they have gone, but
+ * for the hung ones; runs the event base meanwhile. No new ones after that.
+ * NULL is fine. */
 void jobs_end(struct jobs *js);
+/** Wait for those, too. */
+void jobs_end_all(struct jobs *js);
 /** Free, after jobs_end() and the end of the engine's workers. NULL is fine.
  */
 void jobs_close(struct jobs *js);
@@ -81,10 +84,17 @@ void jobs_tick(struct jobs *js);
 /** Its task has left the engine. Any thread. */
 void jobs_gone(struct job *j);
 
+/** Its worker does not come back from it: cancel it. It stays JOB_ENDING until
+ * it does. */
+void jobs_hung(struct jobs *js, struct job *j);
+/** It has come back and its task may leave (live_client.back). Any thread. */
+void jobs_back(struct job *j);
+
 /** Figures. */
 struct jobs_counts {
 	unsigned waiting; /**< asked ones too */
 	unsigned running;
+	unsigned hung; /**< of the running ones */
 	uint64_t submitted, refused, done, failed, cancelled;
 	uint64_t frames; /**< of jobs that are over */
 };

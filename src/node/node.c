@@ -57,11 +57,6 @@ static int open_trace(struct node *n, struct cr_err *e)
 	if (err)
 		return cr_fail(e, err, "trace: %s", strerror(-err));
 	trace_on_error(n->trace, trace_failed, NULL);
-	for (unsigned w = 0; w < n->cfg.workers; w++) {
-		n->workers[w].fd = n->fd;
-		n->workers[w].table = n->table;
-		n->workers[w].trace = trace_ring(n->trace, w);
-	}
 	return 0;
 }
 
@@ -90,12 +85,15 @@ static int open_parts(struct node *n, struct cr_err *warn, struct cr_err *e)
 	n->table = call_table_new();
 	n->costs = costs_new();
 	n->past = calloc(CALL_NCOUNTERS, sizeof(*n->past));
-	n->workers = calloc(n->cfg.workers, sizeof(*n->workers));
-	if (!n->table || !n->costs || !n->past || !n->workers)
+	if (!n->table || !n->costs || !n->past)
 		return cr_fail(e, -ENOMEM, "out of memory for the node");
 	err = open_trace(n, e);
 	if (!err)
+		err = node_open_hands(n, e);
+	if (!err)
 		err = open_events(n, e);
+	if (!err)
+		err = node_open_watch(n, e);
 	if (!err)
 		err = node_open_engine(n, warn, e);
 	if (!err)
@@ -117,7 +115,7 @@ int node_open(struct node **out, const struct node_config *cfg,
 	pthread_mutex_init(&n->gone_lock, NULL);
 	err = open_parts(n, warn, e);
 	if (err) {
-		node_close(n);
+		(void)node_close(n);
 		return err;
 	}
 	*out = n;
@@ -132,29 +130,24 @@ void node_end_calls(struct node *n)
 		return;
 	RB_FOREACH (nc, node_tree, &n->calls)
 		node_call_stop(nc, NODE_END_DRAINED);
+	node_watch_end(n);
 	jobs_end(n->jobs);
-	while (n->ncalls)
+	while (n->ncalls > n->nhung)
 		(void)event_base_loop(n->cfg.base, EVLOOP_ONCE);
 }
 
-void node_close(struct node *n)
+static void close_parts(struct node *n)
 {
-	if (!n)
-		return;
-	node_end_calls(n);
-	rx_close(n->rx);
-	live_close(n->live);
 	jobs_close(n->jobs);
-	if (n->trace)
-		json_decref(node_trace_stop(n));
 	trace_close(n->trace);
+	node_close_watch(n);
 	if (n->gone_event)
 		event_free(n->gone_event);
 	if (n->fault_event)
 		event_free(n->fault_event);
 	if (n->tick)
 		event_free(n->tick);
-	free(n->workers);
+	node_close_hands(n);
 	free(n->past);
 	costs_free(n->costs);
 	call_table_free(n->table);
@@ -164,9 +157,37 @@ void node_close(struct node *n)
 	free(n);
 }
 
+/* Threads that were stuck have come back: so do their calls and jobs. */
+static void end_returned(struct node *n)
+{
+	jobs_end_all(n->jobs);
+	while (n->ncalls)
+		(void)event_base_loop(n->cfg.base, EVLOOP_ONCE);
+}
+
+int node_close(struct node *n)
+{
+	int err;
+
+	if (!n)
+		return 0;
+	node_end_calls(n);
+	rx_close(n->rx);
+	n->rx = NULL;
+	if (n->trace)
+		json_decref(node_trace_stop(n));
+	err = live_stop(n->live);
+	if (err)
+		return err;
+	end_returned(n);
+	live_close(n->live);
+	close_parts(n);
+	return 0;
+}
+
 unsigned node_calls(const struct node *n)
 {
-	return n->ncalls;
+	return n->ncalls - n->nhung;
 }
 
 void node_scheduler(const struct node *n, char *buf, size_t size)

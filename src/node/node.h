@@ -17,6 +17,7 @@
 #include "media/call.h"
 #include "observe/histogram.h"
 #include "node/costs.h"
+#include "node/watchdog.h"
 
 struct node;
 
@@ -25,7 +26,8 @@ enum node_end {
 	NODE_END_STOPPED, /**< call.stop                               */
 	NODE_END_LOST,	  /**< its association was lost, grace is over */
 	NODE_END_BYE,	  /**< its owner said bye                      */
-	NODE_END_DRAINED  /**< the node stopped                        */
+	NODE_END_DRAINED, /**< the node stopped                        */
+	NODE_END_HUNG	  /**< its worker does not come back from it   */
 };
 
 const char *node_end_name(enum node_end why);
@@ -37,6 +39,8 @@ struct node_call {
 	void *owner;	   /**< the session; the user's               */
 	enum node_end why; /**< once ending                           */
 	bool ending;
+	bool hung; /**< told as ended, but a stuck thread has it       */
+	struct watch_call watch;
 	unsigned learned; /**< of its recent costs, told to costs_learn() */
 	cr_ns started;
 	struct node *node;
@@ -68,7 +72,9 @@ struct node_config {
 	unsigned trace_records; /**< per thread's ring                        */
 	unsigned max_calls;
 	const char *scheduler; /**< "rr,quantum=2ms" or "./mine.so"           */
-	/** The last thread has let go of @nc; it is freed when this returns. */
+	cr_ns watchdog;	       /**< see node/watchdog.h; 0: none */
+	/** @nc is over: the last thread has let go of it and it is freed when
+	 * this returns, or it is hung. Once for each call. */
 	void (*ended)(void *arg, struct node_call *nc);
 	struct node_jobs jobs;
 	/** @j is over. May be NULL. */
@@ -80,13 +86,17 @@ struct node_config {
 int node_open(struct node **n, const struct node_config *cfg,
 	      struct cr_err *warn, struct cr_err *e);
 
-/** End all calls and jobs and wait until they have gone; runs the event base
- * meanwhile. NULL is fine. */
+/** End all calls and jobs and wait until they have gone, but for those that a
+ * stuck thread has; runs the event base meanwhile. NULL is fine. */
 void node_end_calls(struct node *n);
 
-/** End all calls, wait for them, stop threads, flush the trace. Runs the event
- * base meanwhile. NULL is fine. */
-void node_close(struct node *n);
+/**
+ * End all calls, wait for them, flush the trace, stop threads, free the node.
+ * Runs the event base meanwhile. NULL is fine. 0; or -EBUSY: a thread has not
+ * come back from a codec, so what it may touch stays. Call this again when it
+ * has, or let the process end.
+ */
+int node_close(struct node *n);
 
 /**
  * Start a call. @cfg: members that the node chooses (id, SSRCs left 0, first
@@ -102,6 +112,8 @@ void node_call_stop(struct node_call *nc, enum node_end why);
 
 /** The call with this id that is not ending, or NULL. */
 struct node_call *node_call_find(struct node *n, uint32_t id);
+/** Was the call with this id ended as hung, and is a thread stuck in it? */
+bool node_call_hung(struct node *n, uint32_t id);
 /** The first one with an id above @id, or NULL: walks in order of id. */
 struct node_call *node_call_after(struct node *n, uint32_t id);
 
@@ -111,7 +123,8 @@ void node_address(const struct node *n, char *buf, size_t size);
 /** Where this call's packets go to: "127.0.0.1:40000". */
 void node_call_address(const struct node_call *nc, char *buf, size_t size);
 
-unsigned node_calls(const struct node *n); /**< all, ending ones too */
+/** All, ending ones too, but for the hung ones. */
+unsigned node_calls(const struct node *n);
 
 /** Submit a job; its id is from the calls' numbers. As jobs_submit(), or
  * -ENOTSUP: no spool folder was given. */

@@ -34,7 +34,7 @@ RB_GENERATE(node_tree, node_call, by_id, node_call_cmp)
 const char *node_end_name(enum node_end why)
 {
 	static const char *const names[] = { "stopped", "lost", "bye",
-					     "drained" };
+					     "drained", "hung" };
 
 	return names[why];
 }
@@ -281,9 +281,23 @@ static void after_grace(struct rcu_head *head)
 	(void)atomic_load_explicit(&c->leaving, memory_order_acquire);
 	nc = c->owner;
 	rx_forget(nc->node->rx);
-	for (unsigned w = 0; w < nc->node->cfg.workers; w++)
-		turn_forget(&nc->node->workers[w]);
+	node_forget_turns(nc->node);
 	live_remove(nc->node->live, &c->lt);
+}
+
+/* A thread that was stuck has let go: what after_grace() could not do. */
+static void after_return(struct rcu_head *head)
+{
+	struct call *c = caa_container_of(head, struct call, rcu);
+	const struct node_call *nc = c->owner;
+
+	live_remove(nc->node->live, &c->lt);
+}
+
+void node_back(void *arg, struct live_task *lt)
+{
+	(void)arg;
+	call_rcu(&call_of(lt)->rcu, after_return);
 }
 
 void node_call_stop(struct node_call *nc, enum node_end why)
@@ -337,7 +351,10 @@ static void learn_from(struct node_call *nc)
 
 static void bury(struct node *n, struct node_call *nc)
 {
-	n->cfg.ended(n->cfg.arg, nc);
+	if (nc->hung)
+		node_watch_returned(n, nc);
+	else
+		n->cfg.ended(n->cfg.arg, nc);
 	keep_sums(n, &nc->call->count);
 	learn_from(nc);
 	RB_REMOVE(node_tree, &n->calls, nc);
@@ -399,6 +416,13 @@ struct node_call *node_call_find(struct node *n, uint32_t id)
 	struct node_call *nc = id ? node_call_after(n, id - 1) : NULL;
 
 	return nc && nc->call->cfg.id == id && !nc->ending ? nc : NULL;
+}
+
+bool node_call_hung(struct node *n, uint32_t id)
+{
+	const struct node_call *nc = id ? node_call_after(n, id - 1) : NULL;
+
+	return nc && nc->call->cfg.id == id && nc->hung;
 }
 
 static void local_address(int fd, char *buf, size_t size)

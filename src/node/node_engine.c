@@ -7,14 +7,12 @@
 #include "node/node_impl.h"
 #include "schedulers/registry.h"
 
-/* Which trace ring belongs to this thread: its worker number, or none. */
-static _Thread_local struct trace_ring *my_ring;
+/* What this thread works with; NULL: it is no worker. */
+static _Thread_local struct node_hand *me;
 
 static void worker_up(void *arg, unsigned worker)
 {
-	struct node *n = arg;
-
-	my_ring = n->workers[worker].trace;
+	me = node_hand_at(arg, worker);
 	rcu_register_thread(); /* it looks up the calls that CMRs are for */
 }
 
@@ -22,16 +20,12 @@ static void worker_down(void *arg, unsigned worker)
 {
 	(void)arg, (void)worker;
 	rcu_unregister_thread();
-}
-
-static bool is_job(const struct live_task *lt)
-{
-	return lt->kind == NODE_TASK_JOB;
+	node_hand_free(me);
 }
 
 static bool is_job_core(struct core_task *t)
 {
-	return is_job(live_task_of(t));
+	return node_is_job(live_task_of(t));
 }
 
 static bool peek(struct core_task *t, struct cr_job *job)
@@ -52,26 +46,42 @@ static void run_job(struct turn_worker *w, struct job *j,
 
 	turn_flush(w);
 	memset(&record, 0, sizeof(record));
+	turn_enter_codec(w);
 	job_run(j, &w->scratch, run_, &record);
+	if (!turn_leave_codec(w))
+		return;
 	trace_put(w->trace, &record);
 }
 
 static void run(void *arg, struct live_task *lt, const struct live_run *run_)
 {
-	struct node *n = arg;
-
-	if (is_job(lt)) {
-		run_job(&n->workers[run_->worker], job_of(lt), run_);
-		return;
-	}
-	turn_run(&n->workers[run_->worker], call_of(lt), run_);
+	(void)arg;
+	if (node_is_job(lt))
+		run_job(&me->turn, job_of(lt), run_);
+	else
+		turn_run(&me->turn, call_of(lt), run_);
 }
 
 static void idle(void *arg, unsigned worker)
 {
-	struct node *n = arg;
+	(void)arg, (void)worker;
+	turn_flush(&me->turn);
+}
 
-	turn_flush(&n->workers[worker]);
+/* Only from a codec: anything else comes back by itself. */
+static bool retire(void *arg, struct live_task *lt, unsigned worker)
+{
+	(void)lt;
+	return turn_take(&node_hand_at(arg, worker)->turn);
+}
+
+/* A call on liburcu's thread, a job on control, as at their first attempt. */
+static void back(void *arg, struct live_task *lt)
+{
+	if (node_is_job(lt))
+		jobs_back(job_of(lt));
+	else
+		node_back(arg, lt);
 }
 
 /* Packets may wait for each other where one worker serves a call (turn.h). */
@@ -81,14 +91,14 @@ void node_allow_together(struct node *n)
 		     (n->cfg.cpus_per_rq == 1 && !live_policy(n->live)->steal);
 
 	for (unsigned w = 0; w < n->cfg.workers; w++)
-		atomic_store_explicit(&n->workers[w].together,
+		atomic_store_explicit(&node_hand_at(n, w)->turn.together,
 				      alone && !n->cfg.send_each,
 				      memory_order_relaxed);
 }
 
 static void gone(void *arg, struct live_task *lt)
 {
-	if (is_job(lt))
+	if (node_is_job(lt))
 		jobs_gone(job_of(lt));
 	else
 		node_gone(arg, lt);
@@ -108,8 +118,8 @@ static void shed(struct core_task *t, const struct cr_job *job,
 	c = call_of_core(t);
 	nc = c->owner;
 	n = nc->node;
-	turn_shed(my_ring ? my_ring
-			  : trace_ring(n->trace, node_ring_reclaim(n)),
+	turn_shed(me ? me->turn.trace
+		     : trace_ring(n->trace, node_ring_reclaim(n)),
 		  c, job, why, now);
 }
 
@@ -130,6 +140,8 @@ int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e)
 			.run = run,
 			.gone = gone,
 			.idle = idle,
+			.retire = retire,
+			.back = back,
 			.worker_up = worker_up,
 			.worker_down = worker_down,
 			.faulty = node_faulty,

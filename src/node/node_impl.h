@@ -11,11 +11,32 @@
 #include "media/rx.h"
 #include "media/turn.h"
 #include "node/node.h"
+#include "node/watchdog.h"
 
 RB_HEAD(node_tree, node_call);
 
 /** What a live_task of the node is embedded in. */
 enum node_task { NODE_TASK_CALL, NODE_TASK_JOB };
+
+/** What a thread at a worker's place works with (node_hands.c). */
+struct node_hand {
+	struct turn_worker turn;
+	atomic_bool busy; /**< a thread has it */
+};
+
+/** Threads that may be stuck at a time, beyond those at work. */
+enum { NODE_SPARES = 8 };
+
+/** The watchdog's findings (node_watch.c); control. */
+struct node_watch {
+	struct watchdog dog;
+	struct event *event;
+	struct watch_worker *worker; /**< [cfg.workers] */
+	unsigned starved;	     /**< calls, at the last look */
+	unsigned away;		     /**< threads that are stuck  */
+	uint64_t roused, accused, hung, returned;
+	char last[256]; /**< finding, as text */
+};
 
 struct node {
 	struct node_config cfg;
@@ -26,11 +47,15 @@ struct node {
 	struct rx *rx;
 	struct jobs *jobs; /**< NULL: no spool folder */
 	struct trace *trace;
-	struct turn_worker *workers; /**< [cfg.workers] */
+	struct node_hand *_Atomic *hand; /**< [nhands], some NULL */
+	unsigned nhands;
+	unsigned *at; /**< [cfg.workers] which of them is there; control,
+		       * and a thread that starts there */
+	struct node_watch watch;
 	struct event *gone_event, *fault_event, *tick;
 
 	struct node_tree calls; /**< by id, ending ones too */
-	unsigned ncalls;
+	unsigned ncalls, nhung; /**< of these, a stuck thread has so many */
 	uint32_t last_id;
 	cr_ns started;
 	uint64_t calls_started, calls_refused;
@@ -68,6 +93,34 @@ static inline unsigned node_rings(const struct node *n)
 	return n->cfg.workers + 3;
 }
 
+static inline bool node_is_job(const struct live_task *lt)
+{
+	return lt->kind == NODE_TASK_JOB;
+}
+
+/** One per worker. 0, or -errno with @e. */
+int node_open_hands(struct node *n, struct cr_err *e);
+void node_close_hands(struct node *n); /**< after the engine's end */
+/** Who is at the place of @worker. */
+struct node_hand *node_hand_at(struct node *n, unsigned worker);
+/** The thread's last touch. */
+void node_hand_free(struct node_hand *h);
+/** A hand that no thread has; -ENOMEM; -EAGAIN: NODE_SPARES are stuck. */
+int node_spare(struct node *n);
+/** Put @spare at the place of @worker. */
+void node_hand_over(struct node *n, unsigned worker, unsigned spare);
+/** turn_forget() for all. Any thread. */
+void node_forget_turns(struct node *n);
+
+/** Start to watch, if the configuration says so. 0, or -errno with @e. */
+int node_open_watch(struct node *n, struct cr_err *e);
+void node_close_watch(struct node *n);
+/** The node is to end: watch, whatever the configuration says. */
+void node_watch_end(struct node *n);
+/** @nc was hung and has gone. */
+void node_watch_returned(struct node *n, const struct node_call *nc);
+json_t *node_watch_json(const struct node *n);
+
 /** The living call that @nc is paired with, or NULL. */
 struct node_call *node_call_pair(const struct node_call *nc);
 /** Describe @nc in the trace. */
@@ -81,6 +134,8 @@ void node_allow_together(struct node *n);
 
 /** engine callback: the call's @lt has left; any thread. */
 void node_gone(void *arg, struct live_task *lt);
+/** engine callback: a retired thread has let go of the call's @lt. */
+void node_back(void *arg, struct live_task *lt);
 /** Open the spool, if there is one. 0, or -errno with @e. */
 int node_open_jobs(struct node *n, struct cr_err *e);
 

@@ -118,7 +118,7 @@ unsigned node_jobs_active(const struct node *n)
 
 	if (n->jobs)
 		count = jobs_counts(n->jobs);
-	return count.waiting + count.running;
+	return count.waiting + count.running - count.hung;
 }
 
 /* "amr/12.2", "wav/16000". */

@@ -107,17 +107,6 @@ static json_t *workers_json(struct node *n)
 	return list;
 }
 
-void node_histograms(const struct node *n, struct histogram *delay,
-		     struct histogram *jitter)
-{
-	memset(delay, 0, sizeof(*delay));
-	memset(jitter, 0, sizeof(*jitter));
-	for (unsigned w = 0; w < n->cfg.workers; w++) {
-		histogram_merge(delay, &n->workers[w].delay);
-		histogram_merge(jitter, &n->workers[w].jitter);
-	}
-}
-
 static json_t *histograms_json(struct node *n)
 {
 	static struct histogram delay, jitter; /* 15 KiB each: no stack's */
@@ -148,11 +137,12 @@ json_t *node_stats(struct node *n)
 	node_scheduler(n, spec, sizeof(spec));
 	live_load(n->live, &load);
 	stats = json_pack(
-		"{s:f,s:s,s:o,s:i,s:I,s:I,s:i,s:f,s:f,s:f,s:I,s:o,s:o,s:o}",
+		"{s:f,s:s,s:o,s:o,s:i,s:I,s:I,s:i,s:f,s:f,s:f,s:I,s:o,s:o,s:o}",
 		"uptime_s", (double)(clock_now() - n->started) / 1e9,
 		"scheduler", spec, "scheduler_faults",
-		faults_json(n, load.faults), "calls", (int)n->ncalls,
-		"calls_started", (json_int_t)n->calls_started, "calls_refused",
+		faults_json(n, load.faults), "watchdog", node_watch_json(n),
+		"calls", (int)node_calls(n), "calls_started",
+		(json_int_t)n->calls_started, "calls_refused",
 		(json_int_t)n->calls_refused, "queued", (int)load.queued,
 		"load", (double)load.load_ppm / 1e6, "measured_load",
 		(double)costs_load_ppm(n->costs) / 1e6, "bound",

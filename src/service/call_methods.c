@@ -73,7 +73,12 @@ static struct node_call *call_named(struct service *sv, const json_t *params,
 	struct node_call *nc = id ? node_call_find(sv->node, id) : NULL;
 
 	if (id && !nc) {
-		(void)cr_fail(&err->why, 0, "there is no call %" PRIu32, id);
+		(void)cr_fail(&err->why, 0, "there is no call %" PRIu32 "%s",
+			      id,
+			      node_call_hung(sv->node, id)
+				      ? " any more: hung, its worker does not "
+					"come back from its codec"
+				      : "");
 		err->code = RPC_NO_SUCH_CALL;
 	}
 	return nc;

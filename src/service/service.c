@@ -280,30 +280,33 @@ int service_open(struct service **out, const struct service_config *cfg,
 	if (!err)
 		err = open_timers(sv, e);
 	if (err) {
-		service_close(sv);
+		(void)service_close(sv);
 		return err;
 	}
 	*out = sv;
 	return 0;
 }
 
-void service_close(struct service *sv)
+int service_close(struct service *sv)
 {
 	struct session *s;
+	int err;
 
 	if (!sv)
-		return;
+		return 0;
 	/* calls first: their owners still hear call.ended */
 	node_end_calls(sv->node);
 	rpc_server_close(sv->server);
-	node_close(sv->node);
+	err = node_close(sv->node);
 	while ((s = LIST_FIRST(&sv->sessions)))
 		session_free(s);
 	if (sv->tick)
 		event_free(sv->tick);
 	if (sv->limit)
 		event_free(sv->limit);
-	free(sv);
+	if (!err) /* the node calls it */
+		free(sv);
+	return err;
 }
 
 bool service_draining(const struct service *sv)

@@ -36,8 +36,10 @@ struct service_config {
 
 int service_open(struct service **s, const struct service_config *cfg,
 		 struct cr_err *warn, struct cr_err *e);
-/** Ends all calls, tells the peers, flushes the trace. NULL is fine. */
-void service_close(struct service *s);
+/** Ends all calls, tells the peers, flushes the trace. NULL is fine. 0; or
+ * -EBUSY: the service is closed, but of its node some is left that a stuck
+ * thread may touch, see node_close(): let the process end. */
+int service_close(struct service *s);
 
 /** No new calls; drained() when the last one has ended or @limit has passed.
  * A second drain only shortens the limit. */

@@ -56,6 +56,7 @@ void rig_open(struct rig *r, const struct rig_options *o)
 		.capacity_ppm = 970000,
 		.ring_frames = o->ring_frames ? o->ring_frames : 16,
 		.max_age = o->max_age,
+		.watchdog = o->watchdog,
 		.stale = o->stale,
 		.trace_records = 1024,
 		.max_calls = 100000,
@@ -82,7 +83,7 @@ void rig_open(struct rig *r, const struct rig_options *o)
 
 void rig_close(struct rig *r)
 {
-	node_close(r->node);
+	assert_int_equal(node_close(r->node), 0);
 	event_base_free(r->base);
 	(void)close(r->fd);
 	rcu_barrier();

@@ -26,7 +26,7 @@ struct rig_options {
 	const char *scheduler;
 	unsigned workers, ring_frames, cpus_per_rq;
 	bool admission;
-	cr_ns max_age;
+	cr_ns max_age, watchdog;
 	enum core_stale stale;
 };
 

@@ -7,7 +7,7 @@
 
 #include "cr/sched.h"
 
-enum mischief { TWICE, LOSE, STALL, SLEEPER };
+enum mischief { TWICE, LOSE, STALL, SLEEPER, FORGET };
 
 struct options {
 	int64_t mischief, after;
@@ -63,13 +63,19 @@ static struct cr_task *pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 	struct queue *q = CR_RQ(rq, struct queue);
 	struct cr_task *before = q->last;
 
-	(void)cpu, (void)now;
+	(void)cpu;
 	if (q->picks++ < o->after)
 		return q->last = take(q);
 	switch (o->mischief) {
 	case TWICE: /* a task is picked, and once more by the next one */
 		return before ? before : (q->last = take(q));
 	case LOSE:
+		if (q->picks == o->after + 1)
+			(void)take(q);
+		return take(q);
+	case FORGET: /* as LOSE, and there is always a tick to come */
+		if (rq->next_tick == CR_NEVER)
+			rq->next_tick = now + CR_MS;
 		if (q->picks == o->after + 1)
 			(void)take(q);
 		return take(q);
@@ -94,12 +100,12 @@ static unsigned explain(const struct cr_task *t, struct cr_kv *kv, unsigned max)
 	return 1;
 }
 
-static const char *const mischiefs[] = { "twice", "lose", "stall", "sleeper",
-					 NULL };
+static const char *const mischiefs[] = { "twice",   "lose",   "stall",
+					 "sleeper", "forget", NULL };
 
 static const struct cr_opt opts[] = {
 	{ "mischief", "which promise to break", CR_OPT_ENUM,
-	  offsetof(struct options, mischief), 0, 3, TWICE, mischiefs },
+	  offsetof(struct options, mischief), 0, 4, TWICE, mischiefs },
 	{ "after", "picks that are honest", CR_OPT_INT,
 	  offsetof(struct options, after), 0, INT32_MAX, 100, NULL },
 	{ NULL, NULL, CR_OPT_INT, 0, 0, 0, 0, NULL },

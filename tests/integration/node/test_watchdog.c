@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A node whose codecs do not come back, whose calls are not woken, whose policy
+ * forgets: it is found and counted, the other calls lose no frame, and nothing
+ * is left behind when the codec comes back after all.
+ */
+#include "cmocka_cr.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json_text.h"
+#include "node/call_params.h"
+#include "traffic.h"
+
+enum { NB = 160, CALLS = 20 };
+/* Long enough that a worker of a busy machine gets its CPU meanwhile. */
+#define LIMIT (400 * CR_MS)
+
+static const uint8_t silence[NB] = { 0xff };
+
+/* --- a codec that does not come back while it is held --- */
+
+static const struct cr_codec *pcma;
+static struct cr_codec sticky;
+static atomic_bool hold;
+static atomic_uint inside;
+
+static int stick(void *enc, unsigned mode, const int16_t *pcm,
+		 struct cr_frame *out)
+{
+	atomic_fetch_add(&inside, 1);
+	while (atomic_load(&hold))
+		(void)sched_yield();
+	atomic_fetch_sub(&inside, 1);
+	return pcma->encode(enc, mode, pcm, out);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	pcma = cr_codec_find("pcma");
+	sticky = *pcma;
+	sticky.encode = stick;
+	return 0;
+}
+
+static struct node_call *sticky_call(struct rig *r)
+{
+	struct call_request request;
+	struct node_call *nc = NULL;
+	struct cr_err e = { "" };
+	char text[200];
+	json_t *params;
+
+	(void)snprintf(text, sizeof(text),
+		       "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma', "
+		       "'address': '127.0.0.1:9'}}");
+	params = json_text(text);
+	assert_int_equal(call_params(&request, params, &e), 0);
+	json_decref(params);
+	request.cfg.media.out.codec = &sticky;
+	if (node_call_start(r->node, &request.cfg, false, &nc, &e))
+		fail_msg("%s", e.text);
+	return nc;
+}
+
+/* --- what the watchdog tells --- */
+
+static long long told(struct rig *r, const char *key)
+{
+	json_t *o = node_stats(r->node);
+	long long v = json_integer_value(
+		json_object_get(json_object_get(o, "watchdog"), key));
+
+	json_decref(o);
+	return v;
+}
+
+static void said(struct rig *r, const char *what)
+{
+	json_t *o = node_stats(r->node);
+	const char *last = json_string_value(
+		json_object_get(json_object_get(o, "watchdog"), "last"));
+
+	if (!strstr(last, what))
+		fail_msg("'%s' says nothing of '%s'", last, what);
+	json_decref(o);
+}
+
+struct tell {
+	struct rig *rig;
+	const char *key;
+	long long want;
+};
+
+static bool tells(void *arg)
+{
+	const struct tell *t = arg;
+
+	return told(t->rig, t->key) == t->want;
+}
+
+static void wait_told(struct rig *r, const char *key, long long want)
+{
+	struct tell t = { r, key, want };
+
+	if (!rig_wait(r, tells, &t))
+		fail_msg("%s is %lld, not %lld", key, told(r, key), want);
+}
+
+/* A frame of @nc gets stuck, two wait behind it. */
+static void get_stuck(struct rig *r, struct node_call *nc)
+{
+	struct rig_sender s = rig_sender(r, nc, NB);
+
+	atomic_store(&hold, true);
+	rig_send(&s, silence, NB);
+	while (!atomic_load(&inside))
+		(void)sched_yield();
+	rig_send(&s, silence, NB);
+	rig_send(&s, silence, NB);
+	while (atomic_load(&nc->call->count.packets_in) < 3)
+		(void)sched_yield();
+}
+
+/* --- stuck workers --- */
+
+static void others_lose_nothing(unsigned workers, unsigned cpus_per_rq)
+{
+	const struct rig_options o = { .scheduler = "edf",
+				       .workers = workers,
+				       .cpus_per_rq = cpus_per_rq,
+				       .watchdog = LIMIT };
+	struct node_call *nc;
+	struct traffic t;
+	struct rig r;
+	uint32_t id;
+
+	rig_open(&r, &o);
+	traffic_begin(&t, &r, CALLS);
+	traffic_flows(&t, 10 * CALLS);
+	nc = sticky_call(&r);
+	id = nc->call->cfg.id;
+	assert_int_equal(told(&r, "hung"), 0);
+	assert_string_equal(node_end_name(NODE_END_HUNG), "hung");
+	get_stuck(&r, nc);
+	wait_told(&r, "hung", 1);
+	said(&r, "worker-stuck worker=");
+	assert_int_equal(r.ended, 1);
+	assert_int_equal(r.why, NODE_END_HUNG);
+	assert_int_equal(r.last[RIG_packets_in], 3);
+	assert_int_equal(r.last[RIG_done], 0);
+	assert_int_equal(r.last[RIG_cancelled], 1); /* two still wait */
+	assert_null(node_call_find(r.node, id));
+	assert_true(node_call_hung(r.node, id));
+	assert_int_equal(node_calls(r.node), CALLS);
+	assert_int_equal(told(&r, "stuck_now"), 1);
+
+	traffic_flows(&t, 50 * CALLS);
+	assert_int_equal(node_scheduler_set(r.node, "rr", NULL), 0);
+	traffic_flows(&t, 10 * CALLS);
+	assert_int_equal(told(&r, "returned"), 0);
+	atomic_store(&hold, false);
+	wait_told(&r, "returned", 1);
+	wait_told(&r, "stuck_now", 0);
+	assert_false(node_call_hung(r.node, id));
+	traffic_flows(&t, 10 * CALLS);
+	assert_int_equal(r.ended, 1); /* not a second time */
+	traffic_end(&t);
+	traffic_balance(&t);
+	assert_int_equal(told(&r, "hung"), 1);
+	assert_int_equal(told(&r, "roused") + told(&r, "accused"), 0);
+	rig_close(&r);
+}
+
+static void others_lose_nothing_with_one_worker(void **state)
+{
+	(void)state;
+	others_lose_nothing(1, 0);
+}
+
+static void others_lose_nothing_with_two(void **state)
+{
+	(void)state;
+	others_lose_nothing(2, 0);
+}
+
+static void others_lose_nothing_with_a_queue_each(void **state)
+{
+	(void)state;
+	others_lose_nothing(2, 1);
+}
+
+/* One after another, more than the node has to spare. */
+static void no_spare_is_said_and_nothing_done(void **state)
+{
+	enum { SPARES = 8 };
+	const struct rig_options o = { .workers = 1, .watchdog = LIMIT / 4 };
+	struct node_call *nc[SPARES + 1];
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &o);
+	for (unsigned i = 0; i <= SPARES; i++)
+		nc[i] = sticky_call(&r);
+	atomic_store(&hold, true);
+	for (unsigned i = 0; i <= SPARES; i++) {
+		struct rig_sender s = rig_sender(&r, nc[i], NB);
+
+		rig_send(&s, silence, NB);
+		if (i < SPARES)
+			wait_told(&r, "hung", i + 1);
+	}
+	while (atomic_load(&inside) <= SPARES)
+		(void)sched_yield();
+	for (;;) {
+		json_t *j = node_stats(r.node);
+		const char *last = json_string_value(json_object_get(
+			json_object_get(j, "watchdog"), "last"));
+		bool done = strstr(last, "replaced=no") != NULL;
+
+		json_decref(j);
+		if (done)
+			break;
+		(void)event_base_loop(r.base, EVLOOP_ONCE);
+	}
+	assert_int_equal(told(&r, "hung"), SPARES);
+	assert_int_equal(r.ended, SPARES);
+	assert_int_equal(node_calls(r.node), 1);
+	atomic_store(&hold, false);
+	wait_told(&r, "stuck_now", 0);
+	rig_end(&r, nc[SPARES]);
+	assert_int_equal(r.last[RIG_done], 1);
+	rig_close(&r);
+}
+
+/* --- the end --- */
+
+static void the_end_does_not_wait(void **state)
+{
+	const struct rig_options o = { .workers = 2, .watchdog = LIMIT };
+	struct traffic t;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &o);
+	traffic_begin(&t, &r, CALLS);
+	get_stuck(&r, sticky_call(&r));
+	traffic_end(&t);
+	assert_int_equal(node_close(r.node), -EBUSY);
+	assert_int_equal(r.ended, CALLS + 1);
+	assert_int_equal(node_close(r.node), -EBUSY);
+	atomic_store(&hold, false);
+	while (node_close(r.node))
+		(void)sched_yield();
+	r.node = NULL;
+	assert_int_equal(r.ended, CALLS + 1);
+	free(t.call);
+	free(t.sender);
+	rig_close(&r);
+}
+
+/* --- stalled calls --- */
+
+static void a_call_that_was_not_woken_is(void **state)
+{
+	const struct rig_options o = { .workers = 2, .watchdog = LIMIT };
+	struct rtp_packet p;
+	struct node_call *nc;
+	struct rig_sender s;
+	uint8_t buf[2048];
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &o);
+	nc = rig_call(&r, "{'in': {'codec': 'pcmu'}, "
+			  "'out': {'codec': 'pcma'}}");
+	s = rig_sender(&r, nc, NB);
+	/* the receiver believes that somebody has released it */
+	atomic_store(&nc->call->lt.active, true);
+	rig_send(&s, silence, NB);
+	wait_told(&r, "roused", 1);
+	said(&r, "call-stalled call=1 waiting=1 state=asleep");
+	assert_true(rig_receive(&r, buf, &p));
+	for (unsigned i = 0; i < 50; i++) { /* and now as ever */
+		rig_send(&s, silence, NB);
+		assert_true(rig_receive(&r, buf, &p));
+	}
+	rig_end(&r, nc);
+	assert_int_equal(r.last[RIG_done], 51);
+	assert_int_equal(r.why, NODE_END_STOPPED);
+	rig_close(&r);
+}
+
+#ifndef CR_DEBUG /* debug builds abort, see core_guard.c */
+
+static void a_policy_that_forgets_is_replaced(void **state)
+{
+	const struct rig_options o = { .workers = 2, .watchdog = LIMIT };
+	char spec[320];
+	struct traffic t;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &o);
+	traffic_begin(&t, &r, CALLS);
+	assert_int_equal(
+		node_scheduler_set(r.node,
+				   SABOTEUR ",mischief=forget,after=300", NULL),
+		0);
+	wait_told(&r, "accused", 1);
+	said(&r, "policy=saboteur");
+	assert_int_equal(told(&r, "roused"), 1);
+	traffic_flows(&t, 20 * CALLS);
+	node_scheduler(r.node, spec, sizeof(spec));
+	assert_string_equal(spec, "fifo");
+	traffic_end(&t);
+	traffic_balance(&t);
+	assert_int_equal(told(&r, "hung"), 0);
+	rig_close(&r);
+}
+
+#endif
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(others_lose_nothing_with_one_worker),
+		cmocka_unit_test(others_lose_nothing_with_two),
+		cmocka_unit_test(others_lose_nothing_with_a_queue_each),
+		cmocka_unit_test(no_spare_is_said_and_nothing_done),
+		cmocka_unit_test(the_end_does_not_wait),
+		cmocka_unit_test(a_call_that_was_not_woken_is),
+#ifndef CR_DEBUG
+		cmocka_unit_test(a_policy_that_forgets_is_replaced),
+#endif
+	};
+
+	return cmocka_run_group_tests_name("watchdog", tests, setup, NULL);
+}
