@@ -11,6 +11,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "engine/live.h"
+#include "engine/meter.h"
 
 /** A run queue with its lock, and who of its workers is idle. */
 struct live_rq {
@@ -40,7 +41,8 @@ struct live_hand {
 	struct live_worker *place;
 	pthread_t thread;
 	clockid_t cpu_clock;
-	bool retired; /**< place->home->lock: the place is another's  */
+	struct meter meter; /**< the thread's own */
+	bool retired;	    /**< place->home->lock: the place is another's  */
 	/** Release, pairs with live_reap(): it touches the engine no more. */
 	atomic_bool over;
 	struct live_hand *next; /**< control: among the retired         */

@@ -165,27 +165,46 @@ static struct core_task *pick(struct live_worker *w, cr_ns now)
 	return t;
 }
 
-/* No lock held. Returns when the job's service ended. */
-static cr_ns run(struct live_worker *w, struct core_task *t, cr_ns picked)
+/* The thread's CPU clock is worth a look only after a job like this. */
+static cr_ns service_of(struct live_hand *h, const struct core_task *t,
+			cr_ns took, cr_ns end)
 {
+	cr_ns plausible = meter_plausible(&t->task.cost);
+
+	if (__builtin_expect(took <= plausible, 1))
+		return took;
+	return meter_service(&h->meter, took, plausible, end,
+			     clock_thread_cpu());
+}
+
+/* No lock held. Returns how long the job took; @service: how much of that it
+ * had the CPU. */
+static cr_ns run(struct live_hand *h, struct core_task *t, cr_ns picked,
+		 cr_ns *service)
+{
+	const struct live_worker *w = h->place;
 	const struct live_client *client = &w->live->cfg.client;
 	struct live_run r = { .worker = w->cpu,
 			      .picked = picked,
 			      .stale = t->stale };
+	cr_ns end;
 
 	client->run(client->arg, live_task_of(t), &r);
-	return clock_now();
+	end = clock_now();
+	*service = service_of(h, t, end - picked, end);
+	return end - picked;
 }
 
 /* Lock held. A task that is leaving is returned, out of the engine. */
-static struct live_task *finish(struct live_worker *w, cr_ns ran, cr_ns now)
+static struct live_task *finish(struct live_worker *w, cr_ns took,
+				cr_ns service, cr_ns now)
 {
 	struct core *c = w->live->core;
 	struct core_task *t =
-		core_stop(c, w->home->rq, w->index, ran, CR_STOP_DONE, now);
+		core_stop(c, w->home->rq, w->index, service, CR_STOP_DONE, now);
 	cr_ns busy = atomic_load_explicit(&w->busy, memory_order_relaxed);
 
-	atomic_store_explicit(&w->busy, busy + ran, memory_order_relaxed);
+	atomic_store_explicit(&w->busy, busy + took, memory_order_relaxed);
 	add(&w->jobs, 1);
 	if (live_task_of(t)->leaving) {
 		core_del(c, t, now);
@@ -317,11 +336,37 @@ static void idle(struct live_worker *w)
 	cr_cpus_del(&q->idle, w->index);
 }
 
-/* Lock held. NULL: the engine stops. */
-static struct core_task *next(struct live_worker *w, cr_ns *now)
+/* There is nothing to do; no lock held. */
+static void before_idle(struct live_hand *h)
 {
+	const struct live_worker *w = h->place;
 	const struct live_client *client = &w->live->cfg.client;
-	bool told = !client->idle;
+	cr_ns now;
+
+	if (client->idle)
+		client->idle(client->arg, w->cpu);
+	now = clock_now();
+	if (now - h->meter.wall >= METER_AGE)
+		meter_read(&h->meter, now, clock_thread_cpu());
+}
+
+/* Lock held. Returns what time it is when there may be something to do. */
+static cr_ns idle_metered(struct live_hand *h)
+{
+	cr_ns since = clock_now(), now;
+
+	idle(h->place);
+	now = clock_now();
+	if (!h->place->live->cfg.poll)
+		h->meter.slept += now - since;
+	return now;
+}
+
+/* Lock held. NULL: the engine stops. */
+static struct core_task *next(struct live_hand *h, cr_ns *now)
+{
+	struct live_worker *w = h->place;
+	bool told = false;
 	struct core_task *t;
 
 	while (!(t = pick(w, *now))) {
@@ -339,11 +384,12 @@ static struct core_task *next(struct live_worker *w, cr_ns *now)
 			(void)pthread_mutex_lock(&w->home->lock);
 		} else if (!told) {
 			(void)pthread_mutex_unlock(&w->home->lock);
-			client->idle(client->arg, w->cpu);
+			before_idle(h);
 			(void)pthread_mutex_lock(&w->home->lock);
 			told = true; /* and look once more before waiting */
 		} else {
-			idle(w);
+			*now = idle_metered(h);
+			continue;
 		}
 		*now = clock_now();
 	}
@@ -359,19 +405,18 @@ static struct core_task *work(struct live_hand *h)
 	struct live_wakes wakes;
 	struct live_task *gone;
 	struct core_task *t;
-	cr_ns now = clock_now(), end;
+	cr_ns now = clock_now(), took, service;
 
-	while ((t = next(w, &now))) {
+	while ((t = next(h, &now))) {
 		live_settle(w->live, w->home, &wakes);
 		(void)pthread_mutex_unlock(&w->home->lock);
 		live_signal(w->live, w->home, &wakes);
-		end = run(w, t, now);
+		took = run(h, t, now, &service);
 		(void)pthread_mutex_lock(&w->home->lock);
 		if (h->retired)
 			break;
-		end -= now;
 		now = clock_now();
-		gone = finish(w, end, now);
+		gone = finish(w, took, service, now);
 		if (!gone)
 			continue;
 		(void)pthread_mutex_unlock(&w->home->lock);
@@ -391,6 +436,7 @@ void *live_work(void *hand)
 
 	if (client->worker_up)
 		client->worker_up(client->arg, w->cpu);
+	meter_read(&h->meter, clock_now(), clock_thread_cpu());
 	(void)pthread_mutex_lock(&w->home->lock);
 	astray = work(h);
 	(void)pthread_mutex_unlock(&w->home->lock);
