@@ -40,12 +40,13 @@
 
 struct edf_task {
 	RB_ENTRY(edf_task) node;
-	cr_ns place; /* the deadline that orders it; beside node, as a walk
-		      * reads both */
-	struct deadline_task admitted;
-	unsigned lost;	     /* frames dropped since one was done */
-	bool rest;	     /* residual_del() needs it */
+	cr_ns place;   /* the deadline that orders it; beside node, as a walk
+			* reads both */
+	unsigned lost; /* frames dropped since one was done */
+	bool rest;     /* residual_del() needs it */
+	/* what frames of calls do not need comes last */
 	struct be_flow flow; /* best effort: among its like */
+	struct deadline_task admitted;
 };
 
 RB_HEAD(edf_tree, edf_task);
