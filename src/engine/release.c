@@ -84,7 +84,7 @@ static cr_ns on_grid(const struct release *r, cr_ns arrival)
 }
 
 /* By the model alone: ahead of @arrival without end. */
-static cr_ns logical(const struct release *r, cr_ns arrival)
+static inline cr_ns logical(const struct release *r, cr_ns arrival)
 {
 	switch (r->cfg.kind) {
 	case RELEASE_PERIODIC:
@@ -125,20 +125,28 @@ static bool violates(const struct release *r, cr_ns arrival, cr_ns logical)
 	return (logical - arrival + apart - 1) / apart > (int64_t)r->cfg.burst;
 }
 
-struct release_times release_next(const struct release *r, cr_ns arrival)
+/* @unheld: the logical arrival. */
+static struct release_times times_of(const struct release *r, cr_ns arrival,
+				     cr_ns unheld)
 {
 	struct release_times t;
 
-	t.eligible = held(r, arrival, logical(r, arrival));
+	t.eligible = held(r, arrival, unheld);
 	t.deadline = r->cfg.kind == RELEASE_RATE
 			     ? rate_deadline(r, arrival)
 			     : cr_ns_add(t.eligible, r->cfg.rel_deadline);
 	return t;
 }
 
-void release_count(struct release *r, cr_ns arrival, struct release_times t)
+struct release_times release_next(const struct release *r, cr_ns arrival)
+{
+	return times_of(r, arrival, logical(r, arrival));
+}
+
+struct release_times release_arrival(struct release *r, cr_ns arrival)
 {
 	cr_ns unheld = logical(r, arrival);
+	struct release_times t = times_of(r, arrival, unheld);
 
 	if (r->cfg.kind == RELEASE_LBAP && violates(r, arrival, unheld))
 		r->violations++;
@@ -152,12 +160,5 @@ void release_count(struct release *r, cr_ns arrival, struct release_times t)
 	}
 	r->last = t.eligible;
 	r->count++;
-}
-
-struct release_times release_arrival(struct release *r, cr_ns arrival)
-{
-	struct release_times t = release_next(r, arrival);
-
-	release_count(r, arrival, t);
 	return t;
 }

@@ -63,10 +63,8 @@ int release_init(struct release *r, const struct release_cfg *cfg,
  * and when it must be done. The thread that owns @r. */
 struct release_times release_arrival(struct release *r, cr_ns arrival);
 
-/** The same in two steps: what the next frame's times are if it came at
- * @arrival, and that it is counted with these times. */
+/** What release_arrival() would say; nothing is counted. */
 struct release_times release_next(const struct release *r, cr_ns arrival);
-void release_count(struct release *r, cr_ns arrival, struct release_times t);
 
 /** Go on by other terms: @cfg, which release_init() would take, has another
  * rel_deadline, burst or spacing, or is of kind LBAP where @r was SPORADIC or

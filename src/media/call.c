@@ -123,8 +123,7 @@ bool call_claim(struct core_task *t, uint64_t seq)
 	c->claimed = cr_ring_claim(c->ring, seq, &c->meta);
 	if (!c->claimed)
 		return false;
-	release_count(&c->served, c->meta.arrival,
-		      release_next(&c->served, c->meta.arrival));
+	(void)release_arrival(&c->served, c->meta.arrival);
 	return true;
 }
 

@@ -265,7 +265,7 @@ static void held_serve(struct held *h, cr_ns now)
 			return;
 		assert_true(t.eligible - h->last >= PERIOD);
 		h->last = t.eligible;
-		release_count(&h->served, h->arrival[0], t);
+		(void)release_arrival(&h->served, h->arrival[0]);
 		held_drop(h);
 		h->done++;
 	}
