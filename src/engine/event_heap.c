@@ -64,14 +64,21 @@ static void rise(struct event_heap *h, uint32_t i, struct event e)
 	put(h, i, e);
 }
 
+static uint32_t first_of(const struct event_heap *h, uint32_t a, uint32_t b)
+{
+	return before(h->event[b], h->event[a]) ? b : a;
+}
+
 static uint32_t first_kid(const struct event_heap *h, uint32_t i)
 {
 	uint32_t first = KIDS * i + 1, best = first;
-	uint32_t end = first + KIDS < h->count ? first + KIDS : h->count;
 
-	for (uint32_t k = first + 1; k < end; k++)
-		if (before(h->event[k], h->event[best]))
-			best = k;
+	/* of four: two comparisons that do not wait for each other, then one */
+	if (first + KIDS <= h->count)
+		return first_of(h, first_of(h, first, first + 1),
+				first_of(h, first + 2, first + 3));
+	for (uint32_t k = first + 1; k < h->count; k++)
+		best = first_of(h, best, k);
 	return best;
 }
 

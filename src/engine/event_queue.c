@@ -12,7 +12,9 @@
 
 #include "base/assert.h"
 
-/* place[]: 0 is "in no run"; else run and index. */
+/* place[]: 0 is nowhere; else run and index, or this: in the heap. */
+#define IN_HEAP UINT32_MAX
+
 static uint32_t place_of(unsigned run, uint32_t index)
 {
 	return index * EVENT_RUNS + run + 1;
@@ -100,12 +102,10 @@ int event_queue_expect(struct event_queue *q, cr_ns period)
 	return 0;
 }
 
-static void leave_run(struct event_queue *q, uint32_t owner)
+static void leave_run(struct event_queue *q, uint32_t place)
 {
-	uint32_t place = q->place[owner] - 1;
 	struct event_run *r = &q->run[place % EVENT_RUNS];
 
-	q->place[owner] = 0;
 	r->event[place / EVENT_RUNS].owner = EVENT_NOBODY;
 	while (r->head != r->behind &&
 	       r->event[r->head & (r->room - 1)].owner == EVENT_NOBODY)
@@ -155,11 +155,15 @@ static void find_first(struct event_queue *q)
 void event_queue_set(struct event_queue *q, uint32_t owner, cr_ns at, cr_ns now)
 {
 	struct event e = { .at = at, .owner = owner };
+	uint32_t was = q->place[owner];
 
-	if (q->place[owner])
-		leave_run(q, owner);
+	if (was && was != IN_HEAP)
+		leave_run(q, was - 1);
 	if (join_run(q, e, now))
-		at = CR_NEVER; /* out of the heap, if it was there */
-	event_heap_set(&q->heap, owner, at);
+		at = CR_NEVER;
+	else
+		q->place[owner] = at == CR_NEVER ? 0 : IN_HEAP;
+	if (was == IN_HEAP || at != CR_NEVER)
+		event_heap_set(&q->heap, owner, at);
 	find_first(q);
 }

@@ -108,6 +108,9 @@ static void enqueue_stopped(struct sim *s, struct lane *l)
 
 /* Arrivals ahead: what is fetched is there in time and not yet gone again. */
 #define AHEAD 6u
+/* Bytes of a policy's part that every frame needs, as a rule. */
+#define HOT 112u
+_Static_assert(HOT <= CR_TASK_PRIV, "within the policy's part");
 
 /* Always inline: gcc takes a function that only prefetches for one without
  * effect and drops the call. */
@@ -131,8 +134,8 @@ __attribute__((always_inline)) static inline void fetch_ahead(
 		return;
 	t = l->task[slot];
 	begin = (const unsigned char *)t;
-	/* without what policies leave of their part */
-	fetch(begin, t->core.task.priv + l->rq->sched->ops->task_size);
+	/* of the policy's part what lies in front: its place in a queue */
+	fetch(begin, t->core.task.priv + HOT);
 	fetch((const unsigned char *)&t->core.backlog,
 	      begin + (size ? size : sizeof(*t)));
 }
