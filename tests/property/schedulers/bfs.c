@@ -232,7 +232,15 @@ static void lower_nice_never_gets_less(void **state)
 	crowd_try(CROWDS, &p);
 }
 
-/* --- the bound on waiting --- */
+/* --- the bound on waiting ---
+ *
+ * On M CPUs nobody queues longer than O(i) + (n - 1) intervals / M. Proof: i's
+ * deadline was given before it queued, so it passes within O(i). From then on
+ * pick() takes nobody who is behind i in the list. Each of the others may have
+ * the rest of one interval until then: it keeps a place before i only while its
+ * interval lasts, and comes behind i when it is renewed, displaced, or wakes.
+ * All CPUs serve these others as long as i waits.
+ */
 
 /* bfs with a look at every pick. */
 static struct {
@@ -254,10 +262,11 @@ static struct cr_task *watch_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 	struct cr_task *t = cr_sched_bfs.pick(rq, cpu, now);
 	const struct crowd *c = watch.crowd;
 
+	cr_ns turns = (c->n - 1) * (INTERVAL + watch.beyond) / c->ncpu;
+
 	if (t)
 		watch.late |= now - watch.queued[t->id] >
-			      offset(&c->c[t->id - 1]) + 1 +
-				      (c->n - 1) * (INTERVAL + watch.beyond);
+			      offset(&c->c[t->id - 1]) + 1 + turns;
 	return t;
 }
 
@@ -301,7 +310,7 @@ static bool waits_too_long_with_slices(const struct crowd *c)
 static void waiting_is_bounded(void **state)
 {
 	static const struct crowd_property p = {
-		"nobody queues longer than O(i) + (n - 1) intervals",
+		"nobody queues longer than O(i) + (n - 1) intervals / CPUs",
 		restless_crowd, waits_too_long_with_slices
 	};
 
