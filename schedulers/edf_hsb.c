@@ -17,6 +17,10 @@
  * background  A CPU that has nothing to serve runs whoever is out of budget,
  *             at nobody's expense. Off, both: the paper's EDF-HSB-NS.
  *
+ * Best effort's servers have 10 % of every CPU if nothing else is said, as in
+ * the paper: that it is never starved is what tells this policy from the
+ * others.
+ *
  * Good: hard tasks are never late, soft ones by a bound (analysis/hsb.h) that
  * holds whatever others do, best effort always gets its servers' share. Bad:
  * work that comes early waits for its server's next period unless a CPU is
@@ -48,8 +52,9 @@ const struct cr_opt hsb_options[] = {
 	  .max = CR_MAX_CPUS,
 	  .dflt = 0 },
 	{ .name = "be-share",
-	  .help = "budget of each, as a share of its period; 0: no servers, "
-		  "best effort runs in the background",
+	  .help = "budget of each, as a share of its period, which admission "
+		  "keeps from calls even while there is no best effort; 0: no "
+		  "servers, best effort runs in the background",
 	  .kind = CR_OPT_PPM,
 	  .offset = offsetof(struct hsb_opts, be_share),
 	  .min = 0,
