@@ -279,12 +279,24 @@ static bool allowed(const struct cr_rq *rq, const struct cr_task *t)
 	return home_for(rq, t) >= 0;
 }
 
+/* Is @rq with @room the better one, if @best leaves @most? Best effort, of
+ * which the constraints know no size, goes where the load is least. */
+static bool is_better(const struct cr_task *t, const struct cr_rq *rq,
+		      int64_t room, const struct cr_rq *best, int64_t most)
+{
+	if (!best || (room < 0) != (most < 0))
+		return !best || room >= 0;
+	if (t->cls == CR_BE)
+		return cr_lighter(rq, best);
+	return room * best->ncpu > most * rq->ncpu;
+}
+
 /* Worst fit: the run queue that has most room left per CPU. */
 int hsb_admit(const struct cr_sched *s, const struct cr_task *t,
 	      struct cr_verdict *v)
 {
+	const struct cr_rq *best = NULL;
 	int64_t most = 0;
-	int best = -1;
 
 	v->need_ppm = util_of(t);
 	v->rule = "its CPU mask has a CPU of a run queue";
@@ -295,18 +307,17 @@ int hsb_admit(const struct cr_sched *s, const struct cr_task *t,
 		if (!allowed(&s->rq[i], t))
 			continue;
 		room = room_with(&s->rq[i], t, &here);
-		if (best >= 0 &&
-		    room * s->rq[best].ncpu <= most * s->rq[i].ncpu)
+		if (!is_better(t, &s->rq[i], room, best, most))
 			continue;
-		best = (int)i;
+		best = &s->rq[i];
 		most = room;
 		v->bound_ppm = here.bound_ppm;
 		v->rule = here.rule;
 	}
-	if (best < 0)
+	if (!best)
 		return -EINVAL;
 	v->free_ppm = most + v->need_ppm;
-	return most >= 0 ? best : -ENOSPC;
+	return most >= 0 ? (int)best->id : -ENOSPC;
 }
 
 /* --- joining and leaving --- */

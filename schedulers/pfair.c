@@ -124,23 +124,27 @@ static struct pfair_share room_of(const struct cr_rq *rq)
 	return all;
 }
 
-/* The run queue with most room among those that @t may use; -1: none. */
+static bool is_roomier(const struct cr_rq *a, const struct cr_rq *b)
+{
+	return room_of(a).parts > room_of(b).parts;
+}
+
+/* Of those that @t may use the run queue with most room, or for best effort,
+ * which takes none, with least load; -1: none. */
 static int roomiest(const struct cr_sched *s, const struct cr_task *t)
 {
-	struct pfair_share most = { 0 };
+	bool be = t->cls == CR_BE;
 	int best = -1;
 
 	for (unsigned i = 0; i < s->nrq; i++) {
 		const struct cr_rq *rq = &s->rq[i];
-		struct pfair_share room = room_of(rq);
 		unsigned n = allowed(rq, t);
 
-		if (t->cls == CR_BE ? !n : n < rq->ncpu)
+		if (be ? !n : n < rq->ncpu)
 			continue;
-		if (best >= 0 && room.parts <= most.parts)
-			continue;
-		best = (int)i;
-		most = room;
+		if (best < 0 || (be ? cr_lighter(rq, &s->rq[best])
+				    : is_roomier(rq, &s->rq[best])))
+			best = (int)i;
 	}
 	return best;
 }

@@ -330,6 +330,13 @@ static inline bool cr_may_run(const struct cr_rq *rq, const struct cr_task *t,
 	return cr_cpus_has(&t->cpus, rq->first_cpu + cpu);
 }
 
+/** Has @a less load per CPU than @b? Tells where a task may go that a policy's
+ * own sums do not count, such as best effort. */
+static inline bool cr_lighter(const struct cr_rq *a, const struct cr_rq *b)
+{
+	return a->load_ppm * b->ncpu < b->load_ppm * a->ncpu;
+}
+
 /** Service of @t's job, including the run in progress. */
 static inline cr_ns cr_task_ran(const struct cr_task *t, cr_ns now)
 {

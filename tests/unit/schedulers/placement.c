@@ -10,9 +10,11 @@
 #include "sim_rig.h"
 
 static const struct cr_sched_ops *const policies[] = {
-	&cr_sched_edf, &cr_sched_llf, &cr_sched_dwa, &cr_sched_rm
+	&cr_sched_edf, &cr_sched_llf,	  &cr_sched_dwa,
+	&cr_sched_rm,  &cr_sched_edf_hsb, &cr_sched_pd2,
 };
-enum { POLICIES = 4, PERIOD = 1000, ALL = 3 };
+/* Those whose tests are about masks; all. */
+enum { POLICIES = 4, EVERY_POLICY = 6, PERIOD = 1000, ALL = 3 };
 
 /* Two CPUs, in one run queue or in two. */
 static struct sim_rig *market(const struct cr_sched_ops *ops, unsigned per_rq)
@@ -64,7 +66,7 @@ static void best_effort_alone_is_spread(void **state)
 	const struct wish some = { CR_BE, 100, ALL };
 
 	(void)state;
-	for (unsigned i = 0; i < POLICIES; i++) {
+	for (unsigned i = 0; i < EVERY_POLICY; i++) {
 		struct sim_rig *rig = market(policies[i], 1);
 
 		for (unsigned k = 0; k < 4; k++) {
