@@ -70,6 +70,15 @@ def seconds(text):
                               None: 1}[match[2]]
 
 
+def time_window(text):
+    """FROM..TO, in seconds."""
+    begin, _, end = text.partition("..")
+    if not end or seconds(begin) >= seconds(end):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a window such as 9.8s..9.86s")
+    return seconds(begin), seconds(end)
+
+
 def _parser():
     parser = argparse.ArgumentParser(
         prog="codec-report", description=DESCRIPTION,
@@ -112,6 +121,10 @@ def _parser():
                         "figures and the tables there; needs matplotlib")
     parser.add_argument("--plots", metavar="DIR", help="write the figures "
                         "there, each as SVG and as PNG; needs matplotlib")
+    parser.add_argument("--gantt", metavar="FROM..TO", type=time_window,
+                        help="what their chart of single frames shows, from "
+                        "the first arrival, as 9.8s..9.86s (default: around "
+                        "the worst moment of each)")
     parser.add_argument("--perfetto", metavar="FILE", help="write a trace for "
                         "ui.perfetto.dev there")
     parser.add_argument("--perfetto-frames", metavar="N", type=int,
@@ -229,7 +242,7 @@ def _run(args, out):
     window = Window(args.since, args.until, args.warm_up)
     assumed = emodel.Assumptions(args.playout * 1e3, args.network * 1e3,
                                  not args.no_plc)
-    album = pictures.Album() if args.html or args.plots else None
+    album = pictures.Album(args.gantt) if args.html or args.plots else None
     reports, parts = [], []
     for path in args.runs:
         run = load_run(path)

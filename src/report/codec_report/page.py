@@ -44,9 +44,11 @@ pre { white-space: pre-wrap; font-size: .8rem; }
   @page { margin: 14mm; }
   body { max-width: none; padding: 0; font-size: 10pt; }
   figure, tr, li { break-inside: avoid; }
-  h2, caption { break-after: avoid; }
+  h2, caption, section > p { break-after: avoid; }
+  h2 { margin-top: 1.2rem; }
+  .alt { margin-bottom: .3rem; }
   .wide { overflow: visible; }
-  .wide > svg { min-width: 0; }
+  .wide > svg { min-width: 0; width: 82%%; }
   table { font-size: 7.5pt; }
   th, td { padding: .1rem .35rem; }
   details { display: none; }

@@ -34,16 +34,25 @@ def facts(run):
 class Album:
     """Figures in the making: add() each run, then write() or save()."""
 
-    def __init__(self):
+    def __init__(self, window=None):
+        """window: of the Gantt chart, s since the first arrival; None: the
+        worst moment of each."""
         figures.require()
+        self.window = window
         self.reduced = []  # a list per run of its sections' data
         self.facts = []
         self.drawn = None
 
     def add(self, run, sections):
         """Keep of a run what figures need; its jobs may go then."""
-        self.reduced.append([(i, figures.reduce(s.frames)) for i, s
-                             in enumerate(sections) if s.frames])
+        kept = []
+        for i, section in enumerate(sections):
+            if section.frames:
+                network = section.groups[0][1].get("delay_network_mean_ms")
+                section.frames.network = network and network * 1e6
+                section.frames.window = self.window
+                kept.append((i, figures.reduce(section.frames)))
+        self.reduced.append(kept)
         self.facts.append(facts(run))
 
     def draw(self, headings):

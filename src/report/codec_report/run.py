@@ -44,12 +44,16 @@ class Frames:
 
     jobs: columns as for metrics.measure(), and "group", an index into names.
     workers: how many there were; first: the run's first arrival, ns, from
-    which figures count time.
+    which figures count time. network: mean time on the network, ns, where a
+    feeder told; window: (from, to) in s since first, to be shown in full,
+    None: the worst moment.
     """
     jobs: dict
     names: list
     workers: int
     first: int
+    network: float = None
+    window: tuple = None
 
 
 @dataclass

@@ -29,7 +29,8 @@ def job(call, seq, arrival, sent=0, outcome=DONE, **more):
     start = more.get("start", sent - MS if sent else 0)
     return struct.pack(
         "<BBHIIHHqqqqqqqIIq", 1, outcome, more.get("worker", 0), call, seq,
-        160, 32, arrival, arrival, more.get("pick", start), start, sent, sent,
+        160, 32, arrival, more.get("release", arrival),
+        more.get("pick", start), start, more.get("end", sent), sent,
         more.get("deadline", arrival + 20 * MS), more.get("rtp_ts", seq * 160),
         more.get("codec_ns", 0), more.get("away", 0))
 

@@ -11,9 +11,10 @@ draw() needs matplotlib: nothing here loads it before.
 from dataclasses import dataclass
 
 from codec_report import ReportError
-from codec_report.figures import jitter, loss
+from codec_report.figures import (delays, gantt, jitter, loss, overhead,
+                                  split, timeline)
 
-FIGURES = (jitter, loss)
+FIGURES = (jitter, loss, delays, timeline, split, overhead, gantt)
 
 
 @dataclass

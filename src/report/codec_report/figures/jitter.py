@@ -118,7 +118,7 @@ def draw(columns):
         grid = style.panels(fig, len(panels))
         for axes, (title, series) in zip(grid, panels.items()):
             axes.set_title(title)
-            axes.set_yscale("log")
+            style.log_scale(axes, "y")
             _draw_panel(axes, series, order, width, reach)
             axes.set_ylim(bottom=FLOOR)
         fig.supxlabel("interval between picks - frame duration, ms",

@@ -49,8 +49,7 @@ def draw(columns):
             axes.plot(ranks, 100 * c.data.shares[ranks - 1], label=c.label,
                       marker=style.marker(i), markevery=(i * 5, 40),
                       markersize=4, **style.line(i))
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(lambda v, _: f"{v:g}")
+        style.log_scale(axes, "x")
         axes.set_xlabel("calls, the one that lost most first (rank)")
         axes.set_ylabel("frames lost, % of the call's")
         axes.set_ylim(bottom=0)

@@ -41,6 +41,7 @@ SETTINGS = {
     "axes.axisbelow": True, "axes.spines.top": False,
     "axes.spines.right": False, "lines.linewidth": 1.5,
     "svg.fonttype": "none", "path.simplify": True,
+    "text.parse_math": False,  # a name with two dollar signs is a name
     "figure.constrained_layout.use": True,
     "axes.facecolor": "none", "figure.facecolor": BACKGROUND["light"],
 }
@@ -71,9 +72,9 @@ def marker(i):
     return MARKERS[i % len(MARKERS)]
 
 
-def legend(fig, handles, labels):
+def legend(fig, handles, labels, columns=4):
     """One legend for the whole figure, above the axes."""
-    columns = min(len(labels), 4)
+    columns = min(len(labels), columns)
     inches = 0.2 * math.ceil(len(labels) / columns)
     fig.get_layout_engine().set(
         rect=(0, 0, 1, 1 - inches / fig.get_figheight()))
@@ -92,6 +93,15 @@ def panels(fig, count, across=3, **more):
     for axes in grid[max(count - across, 0):count]:
         axes.tick_params(labelbottom=True)
     return list(grid[:count])
+
+
+def log_scale(axes, name):
+    """Make the axis "x" or "y" of axes logarithmic, with plain numbers."""
+    from matplotlib.ticker import NullFormatter
+    axes.set(**{f"{name}scale": "log"})
+    axis = getattr(axes, f"{name}axis")
+    axis.set_major_formatter(lambda value, _: f"{value:,.6g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def nice(least):
@@ -115,8 +125,13 @@ def number(value):
 def ms(ns):
     """A time in ns as text."""
     if abs(ns) < 1e6:
-        return f"{number(ns / 1e3)}{NBSP}us"
+        return us(ns)
     return f"{number(ns / 1e6)}{NBSP}ms"
+
+
+def us(ns):
+    """A short time in ns as text."""
+    return f"{number(ns / 1e3)}{NBSP}us"
 
 
 def percent(share):

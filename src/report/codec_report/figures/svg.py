@@ -8,7 +8,7 @@ import io
 import re
 from html import escape
 
-from codec_report.figures.style import BACKGROUND, LIGHT
+from codec_report.figures.style import BACKGROUND, LIGHT, SETTINGS
 
 PNG_DPI = 150
 
@@ -18,8 +18,7 @@ def text(drawn):
     other figure of a page, and only those that are referred to."""
     import matplotlib
     out = io.StringIO()
-    with matplotlib.rc_context({"svg.hashsalt": drawn.name,
-                                "svg.fonttype": "none"}):
+    with matplotlib.rc_context({**SETTINGS, "svg.hashsalt": drawn.name}):
         drawn.figure.savefig(out, format="svg", metadata={"Date": None})
     whole = out.getvalue()
     whole = whole[whole.index("<svg"):]
@@ -53,5 +52,7 @@ def save(drawn, path):
     OSError when they cannot be written."""
     with open(f"{path}.svg", "w", encoding="utf-8") as f:
         f.write(text(drawn))
-    drawn.figure.savefig(f"{path}.png", dpi=PNG_DPI,
-                         metadata={"Software": None})
+    import matplotlib
+    with matplotlib.rc_context(SETTINGS):
+        drawn.figure.savefig(f"{path}.png", dpi=PNG_DPI,
+                             metadata={"Software": None})

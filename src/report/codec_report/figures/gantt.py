@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A few milliseconds in full: calls as rows, workers as colours, deadlines
+and losses as marks. By default around each scheduler's worst moment."""
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from codec_report import metrics
+from codec_report.figures import style
+from codec_report.trace import NEVER, NO_WORKER
+
+NAME = "gantt"
+TITLE = "Frame by frame"
+ALT = ("A chart per scheduler, calls as rows, over the time since the first "
+       "arrival in seconds: a thin line while a frame waits, a bar in the "
+       "worker's colour while it is worked on, a triangle at its deadline, "
+       "full when it was missed, a cross where a frame was lost.")
+ROWS = 16
+FRAMES = 3  # frame durations in the window
+LONGEST = 12  # unless one frame waited longer: so many at most
+USUAL = 20_000_000  # ns: a frame duration where none is known
+
+
+@dataclass
+class Data:
+    """window: (from, to), s since the run's first arrival. frames, lost,
+    late: counts of jobs of any call that touch it. worst: the call that lost
+    most, or else was late most, there; None when none did. calls: the rows'.
+    Of the rows, in s: waits (row, from, to), bars (row, from, to, worker),
+    deadlines (row, at, missed), losses (row, at)."""
+    window: tuple
+    frames: int
+    lost: int
+    late: int
+    worst: int
+    calls: list
+    waits: list = field(default_factory=list)
+    bars: list = field(default_factory=list)
+    deadlines: list = field(default_factory=list)
+    losses: list = field(default_factory=list)
+
+
+def _ends(jobs):
+    """When each job was over: sent or coded, or noticed to be lost; those
+    pushed out of a full buffer left no stamp but their arrival."""
+    return np.maximum.reduce([jobs["arrival"], jobs["pick"], jobs["end"],
+                              jobs["sent"]])
+
+
+def _lateness(jobs):
+    """Time after the deadline, ns, of the jobs done; others and those without
+    a deadline count as never late."""
+    due = (jobs["outcome"] == 0) & (jobs["deadline"] > 0) \
+        & (jobs["deadline"] != NEVER)
+    finished = np.maximum(jobs["sent"], jobs["end"])
+    return np.where(due, finished - jobs["deadline"], np.iinfo(np.int64).min)
+
+
+def _most_lost(at, width):
+    """Middle of the span of this width in which most of the times are."""
+    at = np.sort(at)
+    within = np.searchsorted(at, at + width, side="right") - np.arange(len(at))
+    return int(at[np.argmax(within)]) + width // 2
+
+
+def worst_moment(jobs):
+    """(from, to) in ns: where most frames are lost, or, without losses, the
+    life of the frame that was latest, or slowest."""
+    known = jobs["frame"][jobs["frame"] > 0]
+    frame = int(np.median(known)) if len(known) else USUAL
+    width = FRAMES * frame
+    lost = metrics.lost_jobs(jobs)
+    ends = _ends(jobs)
+    if lost.any():
+        middle = _most_lost(ends[lost], width)
+    else:
+        late = _lateness(jobs)
+        slow = np.where(jobs["outcome"] == 0, ends - jobs["arrival"], 0)
+        worst = int(np.argmax(late if late.max() > 0 else slow))
+        begin, end = int(jobs["arrival"][worst]), int(ends[worst])
+        width = min(max(width, (end - begin) * 5 // 4), LONGEST * frame)
+        middle = max((begin + end) // 2, end - width // 3)
+    return middle - width // 2, middle + width // 2
+
+
+def _rows(jobs, lost, late):
+    """The calls worth a row, ascending: those with most losses, then with
+    most late frames; and the first of them, if it has any."""
+    calls, at = np.unique(jobs["call"], return_inverse=True)
+    trouble = np.bincount(at, lost * 1e6 + late, len(calls))
+    order = np.argsort(-trouble, kind="stable")
+    worst = int(calls[order[0]]) if len(order) and trouble[order[0]] else None
+    return np.sort(calls[order[:ROWS]]), worst
+
+
+def data(frames):
+    """Data of a section's jobs, in frames.window if that is set."""
+    jobs, first = frames.jobs, frames.first
+    if frames.window:
+        begin, end = (first + int(t * 1e9) for t in frames.window)
+    else:
+        begin, end = worst_moment(jobs)
+    inside = (jobs["arrival"] < end) & (_ends(jobs) >= begin)
+    jobs = {name: column[inside] for name, column in jobs.items()}
+    lost = metrics.lost_jobs(jobs)
+    late = _lateness(jobs) > 0
+    calls, worst = _rows(jobs, lost, late)
+    out = Data(((begin - first) / 1e9, (end - first) / 1e9),
+               int(inside.sum()), int(lost.sum()), int(late.sum()), worst,
+               [int(c) for c in calls])
+    shown = np.flatnonzero(np.isin(jobs["call"], calls))
+    rows = np.searchsorted(calls, jobs["call"])
+    ends = _ends(jobs)
+    for k in shown:
+        _add(out, {name: int(jobs[name][k]) for name in (
+            "arrival", "pick", "start", "end", "deadline", "worker")},
+            int(rows[k]), first, (bool(lost[k]), bool(late[k]), int(ends[k])))
+    return out
+
+
+def _add_wait(waits, row, begin, end):
+    """Waiting frames of a call, which come in its order, overlap: one line."""
+    if waits and waits[-1][0] == row and begin <= waits[-1][2]:
+        begin, end = waits[-1][1], max(end, waits.pop()[2])
+    waits.append((row, begin, end))
+
+
+def _add(out, job, row, first, ending):
+    """The marks of a job on its row."""
+    lost, late, over = ending
+
+    def seconds(ns):
+        return (ns - first) / 1e9
+    picked = job["pick"] if job["pick"] > 0 else over
+    _add_wait(out.waits, row, seconds(job["arrival"]), seconds(picked))
+    if job["start"] > 0 and job["worker"] != NO_WORKER:
+        out.bars.append((row, seconds(job["pick"]), seconds(job["end"]),
+                         job["worker"]))
+    if 0 < job["deadline"] < NEVER:
+        out.deadlines.append((row, seconds(job["deadline"]), lost or late))
+    if lost:
+        out.losses.append((row, seconds(over)))
+
+
+def _draw_marks(axes, d):
+    missed = {True: dict(color=style.LIGHT["text"]),
+              False: dict(markerfacecolor="none",
+                          markeredgecolor=style.LIGHT["muted"])}
+    for late, look in missed.items():
+        axes.plot([at for _, at, m in d.deadlines if m == late],
+                  [row - 0.32 for row, _, m in d.deadlines if m == late],
+                  "v", markersize=3.2, markeredgewidth=0.6, **look,
+                  label="deadline missed" if late else "deadline met")
+    axes.plot([at for _, at in d.losses], [row for row, _ in d.losses], "x",
+              color=style.LIGHT["c1"], markersize=5.5, markeredgewidth=1.6,
+              label="lost")
+
+
+def _strokes(axes, spans, **look):
+    """Horizontal lines (row, from, to), as one line with gaps."""
+    at = np.array([(begin, end, np.nan) for _, begin, end in spans])
+    rows = np.repeat([row for row, _, _ in spans], 3)
+    axes.plot(at.ravel(), rows, solid_capstyle="butt", **look)
+
+
+def _draw_panel(axes, c, workers):
+    d = c.data
+    _strokes(axes, d.waits, color=style.LIGHT["muted"], linewidth=0.8,
+             label="waits")
+    least = (d.window[1] - d.window[0]) / 250  # seen, however short
+    for i, worker in enumerate(workers):
+        _strokes(axes, [(row, begin, max(end, begin + least))
+                        for row, begin, end, by in d.bars if by == worker],
+                 color=style.colour(WORKERS[i % len(WORKERS)]), linewidth=5,
+                 label=f"on worker {worker}")
+    _draw_marks(axes, d)
+    axes.set_xlim(*d.window)
+    axes.set_ylim(len(d.calls) - 0.4, -0.9)
+    axes.set_yticks(range(len(d.calls)), [str(n) for n in d.calls],
+                    fontsize=6.5)
+    axes.grid(axis="y", visible=False)
+    axes.set_title(c.label)
+
+
+#: Series for workers: without the colour of losses.
+WORKERS = (0, 2, 4, 5, 6)
+
+
+def draw(columns):
+    """The figure. columns: figures.Column of Data."""
+    workers = sorted({b[3] for c in columns for b in c.data.bars})
+    across = min(2, len(columns))
+    down = -(-len(columns) // across)
+    tallest = max(len(c.data.calls) for c in columns)
+    with style.figure(0.9 + down * (0.65 + 0.1 * tallest)) as fig:
+        grid = fig.subplots(down, across, squeeze=False).ravel()
+        for axes, c in zip(grid, columns):
+            _draw_panel(axes, c, workers)
+        for axes in grid[len(columns):]:
+            axes.remove()
+        fig.supxlabel("time since the first arrival, s", fontsize=9)
+        fig.supylabel("call", fontsize=9)
+        handles = {label: h for axes in grid[:len(columns)] for h, label
+                   in zip(*axes.get_legend_handles_labels())}
+        style.legend(fig, list(handles.values()), list(handles), 6)
+    return fig
+
+
+def _count(c):
+    d = c.data
+    begin, length = d.window[0], (d.window[1] - d.window[0]) * 1e9
+    where = (f"in {style.ms(length)} from {begin:.3f}{style.NBSP}s "
+             f"{c.label} ")
+    if not d.frames:
+        return where + "has no frame"
+    trouble = f"loses {d.lost:,}" if d.lost or not d.late else \
+        f"is late with {d.late:,}"
+    whose = f", call {d.worst} most" if d.worst is not None else ""
+    return f"{where}{trouble} of {d.frames:,} frames{whose}"
+
+
+def sentence(columns):
+    """What happens in the windows of the worst and of the best."""
+    ranked = sorted(columns, key=lambda c: (c.data.lost, c.data.late))
+    text = _count(ranked[-1])
+    if len(ranked) > 1:
+        text += "; " + _count(ranked[0])
+    return text[0].upper() + text[1:] + "."

@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What figures show, worked out again frame by frame in plain Python; and
+faults seeded into a trace, which have to show."""
+import math
+import random
+
+import pytest
+from conftest import (CONCEALED, DONE, MS, OVERWRITTEN, STALE, call, header,
+                      job, note)
+
+US = 1000
+
+
+@pytest.fixture
+def sections(write):
+    """sections(part, ...) -> the sections of a trace of these parts."""
+    def load(*parts):
+        from codec_report.run import load_run
+        from codec_report.run import sections as measured
+        return measured(load_run(write(*parts)))
+    return load
+
+
+@pytest.fixture
+def frames(sections):
+    """As sections, but the frames of the only one."""
+    def load(*parts):
+        section, = sections(*parts)
+        return section.frames
+    return load
+
+
+def column(label, data):
+    from codec_report.figures import Column
+    return Column(label, label, data)
+
+
+def plain(text):
+    """A sentence with ordinary spaces."""
+    return text.replace("\u00a0", " ")
+
+
+class Load:
+    """A random run: what of each job is known, and its record."""
+
+    def __init__(self, seed, calls=9, count=60, workers=2):
+        rng = random.Random(seed)
+        self.jobs = []
+        free = [0] * workers
+        due = sorted((MS + 20 * MS * i + rng.randrange(5 * MS), c, i)
+                     for c in range(1, calls + 1) for i in range(count))
+        for arrival, c, seq in due:
+            worker = rng.randrange(workers)
+            lost = rng.random() < 0.002 * c * c
+            pick = max(arrival + rng.randrange(MS), free[worker])
+            start = pick + rng.randrange(5 * US)
+            end = start + rng.randrange(50 * US, 900 * US)
+            if not lost:
+                free[worker] = end + rng.randrange(20 * US)
+            self.jobs.append(dict(
+                call=c, seq=seq, arrival=arrival, worker=worker, pick=pick,
+                start=0 if lost else start, end=0 if lost else end,
+                sent=0 if lost else end + rng.randrange(MS),
+                release=arrival + (pick - arrival) // 3,
+                codec_ns=0 if lost else (end - start) * 9 // 10,
+                outcome=STALE if lost else DONE,
+                deadline=arrival + 5 * MS))
+
+    def parts(self):
+        calls = {j["call"] for j in self.jobs}
+        return [header(workers=2), *[call(c) for c in sorted(calls)],
+                *[job(**j) for j in self.jobs]]
+
+    def done(self):
+        return [j for j in self.jobs if j["outcome"] == DONE]
+
+
+def seeded():
+    seed = random.randrange(1 << 32)
+    print("seed", seed)
+    return Load(seed)
+
+
+def test_jitter_counts_every_interval(frames):
+    from codec_report.figures import jitter
+    load = seeded()
+    want = {}
+    last = {}
+    for j in sorted(load.done(), key=lambda j: (j["call"], j["seq"])):
+        if j["call"] in last:
+            before = last[j["call"]]
+            slip = j["pick"] - before["pick"] - 20 * MS
+            want[round(slip / 10000)] = want.get(round(slip / 10000), 0) + 1
+        last[j["call"]] = j
+    data = jitter.data(frames(*load.parts()))
+    (values, counts), = data.series.values()
+    assert dict(zip(values.tolist(), counts.tolist())) == want
+    shown, edges, beyond = jitter.bins(values, counts, 100, (-5, 6))
+    for i, n in enumerate(shown):
+        low, high = edges[i], edges[i + 1]
+        assert high - low == 100
+        assert n == sum(k for v, k in want.items() if low <= v < high)
+    assert beyond + shown.sum() == sum(want.values())
+
+
+def test_jitter_of_one_scheduler_on_two_machines_is_one_panel(frames):
+    from codec_report.figures import Column, jitter
+    one = jitter.data(frames(*seeded().parts()))
+    two = jitter.data(frames(*seeded().parts()))
+    two.workers = 4
+    panels = jitter._panels([Column("edf, a", "edf", one),
+                             Column("edf, b", "edf", two),
+                             Column("rr", "rr", one)])
+    assert {title: [label for label, _, _ in series]
+            for title, series in panels.items()} == {
+                "edf": ["2 CPUs", "4 CPUs"], "rr": [""]}
+
+
+def test_loss_sorts_the_calls(frames):
+    from codec_report.figures import loss
+    load = seeded()
+    shares = {}
+    for c in range(1, 10):
+        mine = [j for j in load.jobs if j["call"] == c]
+        shares[c] = sum(j["outcome"] != DONE for j in mine) / len(mine)
+    data = loss.data(frames(*load.parts()))
+    assert data.shares.tolist() == sorted(shares.values(), reverse=True)
+    assert [shares[c] for c in data.calls.tolist()] == data.shares.tolist()
+
+
+def test_thinning_keeps_both_ends_and_every_call_of_a_few():
+    from codec_report.figures import loss
+    assert loss.thin(30).tolist() == list(range(1, 31))
+    ranks = loss.thin(100000)
+    assert (ranks[0], ranks[-1]) == (1, 100000)
+    assert len(ranks) <= loss.POINTS
+
+
+def test_delay_is_nearest_rank_at_every_share(frames):
+    from codec_report.figures import delays
+    load = seeded()
+    want = sorted(j["sent"] - j["arrival"] for j in load.done())
+    data = delays.data(frames(*load.parts()))
+    assert len(data.shares) > 50
+    for share, shown in zip(data.shares, data.delays):
+        rank = max(math.ceil(round(share * len(want), 6)), 1)
+        assert shown == want[rank - 1]
+    assert data.shares[-1] <= 1 - 1 / len(want)
+    assert data.last == want[math.ceil(len(want) * 0.9999) - 1]
+    late = sum(j["sent"] > j["deadline"] for j in load.done())
+    assert data.in_time == pytest.approx(1 - late / len(want))
+    assert data.deadline == 5 * MS
+
+
+def test_the_time_line_adds_up(frames):
+    from codec_report.figures import timeline
+    load = seeded()
+    data = timeline.data(frames(*load.parts()))
+    first = min(j["arrival"] for j in load.jobs)
+    for i in range(len(data.busy)):
+        low, high = data.edges[i], data.edges[i + 1]
+        busy = sum(max(0, min(high, (j["end"] - first) / 1e9)
+                       - max(low, (j["pick"] - first) / 1e9))
+                   for j in load.done())
+        assert data.busy[i] == pytest.approx(busy / (high - low) / 2,
+                                             abs=1e-6)
+        last = i == len(data.busy) - 1
+        lost = sum(low <= (j["arrival"] - first) / 1e9 < high
+                   + (1e-9 if last else 0) for j in load.jobs
+                   if j["outcome"] != DONE)
+        assert data.lost[i] * (high - low) == pytest.approx(lost)
+        middle = first + int((low + high) / 2 * 1e9)
+        assert data.calls[i] == sum(
+            min(a) <= middle <= max(a) for a in
+            ([j["arrival"] for j in load.jobs if j["call"] == c]
+             for c in range(1, 10)))
+
+
+def test_the_split_adds_up_to_the_delay(frames):
+    from codec_report.figures import split
+    load = seeded()
+    source = frames(*load.parts())
+    source.network = 123.0
+    data = split.data(source)
+    whole = sorted(j["sent"] - j["arrival"] for j in load.done())
+    assert data.mean.pop("network") == 123.0
+    assert sum(data.mean.values()) == pytest.approx(sum(whole) / len(whole))
+    slow = whole[math.ceil(len(whole) * 0.99) - 1]
+    slowest = [d for d in whole if d >= slow]
+    assert sum(data.slowest.values()) == pytest.approx(
+        sum(slowest) / len(slowest))
+    assert data.mean["buffer"] == pytest.approx(
+        sum(j["release"] - j["arrival"] for j in load.done()) / len(whole))
+    assert data.mean["send"] == pytest.approx(
+        sum(j["sent"] - j["end"] for j in load.done()) / len(whole))
+
+
+def test_overhead_is_what_is_left_of_the_workers_time(frames):
+    from codec_report.figures import overhead
+    load = seeded()
+    latencies, n = [], len(load.done())
+    for worker in (0, 1):
+        mine = sorted((j for j in load.done() if j["worker"] == worker),
+                      key=lambda j: j["pick"])
+        for before, j in zip(mine, mine[1:]):
+            latencies.append(j["pick"] - max(before["end"], j["release"]))
+    assert min(latencies) >= 0
+    data = overhead.data(frames(*load.parts()))
+    assert data.between == pytest.approx(sum(latencies) / n)
+    assert data.latency["max"] == max(latencies)
+    assert data.latency["p50"] == sorted(latencies)[
+        math.ceil(len(latencies) / 2) - 1]
+    assert data.codec == pytest.approx(
+        sum(j["codec_ns"] for j in load.done()) / n)
+    assert data.codec + data.beside == pytest.approx(
+        sum(j["end"] - j["pick"] for j in load.done()) / n)
+
+
+def test_a_frame_that_displaces_another_has_no_pick_latency(frames):
+    from codec_report.figures import overhead
+    parts = [header(), call(1), call(2),
+             job(1, 0, MS, 11 * MS, pick=MS, start=MS, away=3 * MS),
+             job(2, 0, 4 * MS, 7 * MS, pick=4 * MS, start=4 * MS),
+             job(1, 1, 9 * MS, 13 * MS, pick=12 * MS, start=12 * MS)]
+    data = overhead.data(frames(*parts))
+    assert data.between == MS / 3  # 12 - 11, not 12 - 7
+
+
+def test_the_gantt_chart_has_what_touches_its_window(frames):
+    from codec_report.figures import gantt
+    load = seeded()
+    source = frames(*load.parts())
+    first = min(j["arrival"] for j in load.jobs)
+    source.window = (0.4, 0.43)
+    data = gantt.data(source)
+    low, high = first + 400 * MS, first + 430 * MS
+
+    def touches(j):
+        return j["arrival"] < high and max(j["pick"], j["sent"]) >= low
+    inside = [j for j in load.jobs if touches(j)]
+    assert data.window == pytest.approx((0.4, 0.43))
+    assert data.frames == len(inside)
+    assert data.lost == sum(j["outcome"] != DONE for j in inside)
+    assert data.late == sum(j["sent"] > j["deadline"] for j in inside)
+    assert data.calls == sorted({j["call"] for j in inside})
+    bars = sorted((data.calls.index(j["call"]), (j["pick"] - first) / 1e9,
+                   (j["end"] - first) / 1e9, j["worker"])
+                  for j in inside if j["outcome"] == DONE)
+    assert sorted(data.bars) == bars
+    assert len(data.deadlines) == len(inside)
+    assert sum(m for _, _, m in data.deadlines) == data.lost + data.late
+    assert len(data.losses) == data.lost
+
+
+def steady(calls=40, count=100, spoil=lambda j: j):
+    """Calls in turn, each frame 0.2 ms of the one worker, sent 0.1 ms after;
+    spoil changes a frame before it becomes a record."""
+    records = []
+    for i in range(count):
+        for c in range(1, calls + 1):
+            arrival = MS + 20 * MS * i + 400 * US * c
+            records.append(spoil(dict(
+                call=c, seq=i, arrival=arrival, pick=arrival + 10 * US,
+                start=arrival + 12 * US, end=arrival + 200 * US,
+                sent=arrival + 300 * US, codec_ns=180 * US, outcome=DONE,
+                deadline=arrival + 20 * MS)))
+    return [header(workers=1), *[call(c) for c in range(1, calls + 1)],
+            *[job(**j) for j in records]]
+
+
+def starve(j):
+    """Call 17 gets nothing from its 50th frame on."""
+    if j["call"] != 17 or j["seq"] < 50:
+        return j
+    return {**j, "start": 0, "end": 0, "sent": 0, "worker": 0xFFFF,
+            "pick": j["arrival"] + 100 * MS, "outcome": CONCEALED}
+
+
+def test_a_starved_call_shows(frames):
+    from codec_report.figures import gantt, loss, timeline
+    bad, good = frames(*steady(spoil=starve)), frames(*steady())
+    columns = [column("rr", loss.data(bad)), column("edf", loss.data(good))]
+    assert columns[0].data.calls[0] == 17
+    assert columns[0].data.shares[:2].tolist() == [0.5, 0]
+    assert plain(loss.sentence(columns)) == (
+        "Under rr call 17 lost 50 % of its frames while the median call lost "
+        "0 %; no call lost a frame under edf.")
+    chart = gantt.data(bad)
+    assert 17 in chart.calls and chart.worst == 17
+    row = chart.calls.index(17)
+    assert chart.losses and {r for r, _ in chart.losses} == {row}
+    assert "call 17 most" in gantt.sentence([column("rr", chart)])
+    line = timeline.data(bad)
+    assert line.lost.max() == pytest.approx(50, rel=0.6)
+    assert line.lost[line.edges[1:] < 1].max() == 0
+
+
+def stall(j):
+    """Nothing happens from 1.0 s to 1.3 s; then all that waits is done."""
+    begin, end = MS + 1000 * MS, MS + 1300 * MS
+    if not begin <= j["pick"] < end:
+        return j
+    late = end + (j["arrival"] - begin) // 1000 - j["pick"]
+    return {**j, **{name: j[name] + late for name in
+                    ("pick", "start", "end", "sent")}}
+
+
+def test_a_stall_of_300_ms_shows(frames):
+    from codec_report.figures import delays, gantt, jitter, timeline
+    source = frames(*steady(spoil=stall))
+    line = timeline.data(source)
+    length, begin = line.stall
+    assert 299 * MS < length <= 300 * MS + 500 * US
+    assert begin == pytest.approx(1.0, abs=0.001)
+    inside = (line.edges[:-1] > 1.01) & (line.edges[1:] < 1.29)
+    assert inside.any() and line.busy[inside].max() == 0
+    good = column("edf", timeline.data(frames(*steady())))
+    said = plain(timeline.sentence([column("rr", line), good]))
+    assert "no worker of rr had a frame for 300 ms" in said
+    assert "from 1.00 s on" in said
+    assert good.data.stall[0] < timeline.STALL
+    slips = jitter.data(source)
+    assert 270 * MS < slips.largest < 310 * MS
+    assert "the largest slip is 300 ms" in plain(jitter.sentence(
+        [column("rr", slips)]))
+    assert delays.data(source).last > 270 * MS
+    begin, end = gantt.data(source).window
+    assert begin < 1.3 < end
+
+
+def test_a_frame_pushed_out_is_lost_where_it_arrived(frames):
+    from codec_report.figures import gantt
+    parts = [header(), call(1)] + [
+        job(1, i, MS + 20 * MS * i, MS + 20 * MS * i + MS) for i in range(9)
+    ] + [job(1, 9, MS + 180 * MS, 0, OVERWRITTEN, worker=0xFFFF, pick=0)]
+    data = gantt.data(frames(*parts))
+    assert data.losses == [(0, pytest.approx(0.18))]
+
+
+def test_a_switch_gives_each_scheduler_its_time(sections):
+    from codec_report.figures import timeline
+    parts = steady()
+    first, second = sections(*parts, note(1, MS + 1000 * MS, text="fifo"))
+    a, b = timeline.data(first.frames), timeline.data(second.frames)
+    assert a.edges[-1] <= 1.0 <= b.edges[0] + 0.001
+    assert b.edges[-1] == pytest.approx(1.98 + 0.0156, abs=0.001)
+
+
+def test_every_figure_has_one_sentence_for_one_column_and_for_two(sections):
+    from codec_report import figures
+    one = sections(*steady(spoil=stall))[0]
+    two = sections(*steady(spoil=starve))[0]
+    for chosen in ([one], [one, two]):
+        drawn = list(figures.draw([(f"s{i}", f"s{i}", figures.reduce(s.frames))
+                                   for i, s in enumerate(chosen)]))
+        assert len(drawn) == len(figures.FIGURES)
+        for d in drawn:
+            assert d.sentence.endswith(".") and ". " not in d.sentence
+            for axes in d.figure.axes:
+                assert axes.get_xlabel() or d.figure._supxlabel \
+                    or axes.get_shared_x_axes().get_siblings(axes)
+
+
+def test_random_records_never_break_a_figure(sections):
+    from codec_report import figures
+    seed = random.randrange(1 << 32)
+    print("seed", seed)
+    rng = random.Random(seed)
+    for _ in range(60):
+        records = []
+        for _ in range(30):
+            record = bytearray(rng.randbytes(88))
+            record[0] = rng.randrange(1, 4)
+            record[1] %= 7
+            records.append(bytes(record))
+        for section in sections(header(), *records):
+            reduced = figures.reduce(section.frames)
+            for module in figures.FIGURES:
+                assert module.sentence([column("x", reduced[module.NAME])])
