@@ -97,7 +97,7 @@ static const struct cli_opt rows[] = {
 	  .text = &raw.out },
 	ROW(CLI_STRING, "dump", "DIR",
 	    "Write what every call received as .amr, .awb, .wav or .g723_1, "
-	    "and what it said as .src.amr and so on.",
+	    "decoded as .heard.wav, and what it said as .src.wav.",
 	    .text = &raw.dump),
 	ROW(CLI_FLAG, "json", NULL, "Print run.json in place of the table.",
 	    .flag = &raw.json),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Received payloads by frame number, and three file formats.
+ * Payloads by frame number, and three file formats.
  */
 #include "feeder/dump.h"
 
@@ -129,12 +129,26 @@ static void put_le(uint8_t *p, uint32_t value, unsigned bytes)
 		p[i] = (uint8_t)(value >> (8 * i));
 }
 
+/* What a listener makes of frame @i: the decoder conceals lost ones; of PCM
+ * codecs they are silence. */
+static void decode(const struct dump *d, void *dec, uint64_t i, int16_t *pcm)
+{
+	const struct cr_codec *c = d->leg.codec;
+	struct cr_frame frame;
+	bool there = read_frame(d, i, &frame);
+
+	memset(pcm, 0, CR_FRAME_SAMPLES_MAX * sizeof(*pcm));
+	if (!there)
+		frame = (struct cr_frame){ .kind = CR_FRAME_BAD };
+	if (there || !c->any_length)
+		(void)c->decode(dec, &frame, pcm);
+}
+
 static int write_wav(const struct dump *d, FILE *f, struct cr_err *e)
 {
 	const struct cr_codec *c = d->leg.codec;
 	int16_t pcm[CR_FRAME_SAMPLES_MAX];
 	uint8_t head[WAV_HEADER_BYTES], raw[2 * CR_FRAME_SAMPLES_MAX];
-	struct cr_frame frame;
 	void *dec = NULL;
 	int rc = c->decoder_open(&dec, &d->leg.cfg, e);
 
@@ -143,9 +157,7 @@ static int write_wav(const struct dump *d, FILE *f, struct cr_err *e)
 	wav_header(head, d->payload.sample_rate, d->count * d->samples);
 	(void)fwrite(head, 1, sizeof(head), f);
 	for (uint64_t i = 0; i < d->count; i++) {
-		memset(pcm, 0, sizeof(pcm));
-		if (read_frame(d, i, &frame))
-			(void)c->decode(dec, &frame, pcm);
+		decode(d, dec, i, pcm);
 		for (unsigned k = 0; k < d->samples; k++)
 			put_le(raw + 2 * k, (uint16_t)pcm[k], 2);
 		(void)fwrite(raw, 2, d->samples, f);
@@ -185,6 +197,27 @@ int dump_write(const struct dump *d, const char *dir, const char *name,
 		rc = write_wav(d, file.f, e);
 	closed = run_file_close(&file, rc ? NULL : e);
 	return rc ? rc : closed;
+}
+
+int dump_write_speech(const struct dump *d, const char *dir, const char *name,
+		      struct cr_err *e)
+{
+	char full[256];
+	struct run_file file;
+	int rc, closed;
+
+	(void)snprintf(full, sizeof(full), "%s.wav", name);
+	rc = run_file_open(&file, dir, full, e);
+	if (rc)
+		return rc;
+	rc = write_wav(d, file.f, e);
+	closed = run_file_close(&file, rc ? NULL : e);
+	return rc ? rc : closed;
+}
+
+bool dump_coded(const struct dump *d)
+{
+	return !d->leg.codec->any_length;
 }
 
 void dump_free(struct dump *d)

@@ -229,23 +229,37 @@ static struct dump *said(const struct output *o, const struct feeder_call *c)
 	return d;
 }
 
+static int dump_source(const struct output *o, const struct feeder_call *c,
+		       const char *dir, struct cr_err *e)
+{
+	char name[96];
+	struct dump *source = said(o, c);
+	int rc;
+
+	(void)snprintf(name, sizeof(name), "%s-%u.src", c->flow->name,
+		       c->plan->index);
+	if (!source)
+		return cr_fail(e, -ENOMEM, "out of memory for %s", name);
+	rc = dump_write_speech(source, dir, name, e);
+	dump_free(source);
+	return rc;
+}
+
 static int dump_call(const struct output *o, const struct feeder_call *c,
 		     const char *dir, struct cr_err *e)
 {
 	char name[96];
-	struct dump *source = said(o, c);
-	int rc = -ENOMEM;
+	int rc = dump_source(o, c, dir, e);
 
-	(void)snprintf(name, sizeof(name), "%s-%u.src", c->flow->name,
-		       c->plan->index);
-	if (source)
-		rc = dump_write(source, dir, name, e);
-	else
-		(void)cr_fail(e, rc, "out of memory for %s", name);
-	dump_free(source);
 	(void)snprintf(name, sizeof(name), "%s-%u", c->flow->name,
 		       c->plan->index);
-	return rc ? rc : dump_write(c->dump, dir, name, e);
+	if (!rc)
+		rc = dump_write(c->dump, dir, name, e);
+	if (rc || !dump_coded(c->dump))
+		return rc;
+	(void)snprintf(name, sizeof(name), "%s-%u.heard", c->flow->name,
+		       c->plan->index);
+	return dump_write_speech(c->dump, dir, name, e);
 }
 
 int output_dump(const struct output *o, const char *dir, struct cr_err *e)

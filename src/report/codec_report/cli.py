@@ -8,7 +8,7 @@ import sys
 import textwrap
 
 from codec_report import (ReportError, delay, emodel, feeder, listing, man,
-                          metrics, perfetto, pictures, table)
+                          metrics, perfetto, pictures, quality, table)
 from codec_report.run import Window, load_run, sections
 
 DESCRIPTION = """\
@@ -46,6 +46,7 @@ EXITS = """\
 SECTIONS = [("examples", EXAMPLES), ("exit codes", EXITS)] + [
     (title, module.__doc__.split("\n\n", 1)[1]) for title, module in (
         ("definitions", metrics), ("delay", delay), ("E-model", emodel),
+        ("PESQ", quality),
         ("lists", listing), ("perfetto", perfetto), ("files", feeder))]
 VERSION = os.environ.get("CR_VERSION", "(from source)")
 
@@ -108,6 +109,9 @@ def _parser():
                         "the E-model (default: 0)")
     parser.add_argument("--no-plc", action="store_true",
                         help="listeners to G.711 do not conceal losses")
+    parser.add_argument("--pesq", action="store_true", help="score the speech "
+                        "that codec-feeder --dump kept, by PESQ; needs the "
+                        "Python package pesq")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true",
                       help="print one JSON object; shares are 0..1")
@@ -246,6 +250,8 @@ def _run(args, out):
     reports, parts = [], []
     for path in args.runs:
         run = load_run(path)
+        if args.pesq:
+            quality.add_scores(run, path)
         measured = sections(run, args.by, window, assumed)
         reports.append(report(run, args.by, measured))
         parts.append(measured)

@@ -20,6 +20,7 @@ them.
 """
 import math
 
+from codec_report import quality
 from codec_report.metrics import FEEDER_COUNTS, FEEDER_METRICS
 
 #: The group of a run's conversions.
@@ -91,7 +92,8 @@ def _sum(rows):
     out["feeder_delay_mean_ms"] = _mean_delay(rows)
     out["feeder_delay_p99_worst_ms"] = _largest(rows, "delay_p99_ms")
     out["feeder_delay_max_ms"] = _largest(rows, "delay_max_ms")
-    return out
+    scores = [number(row.get("pesq")) for row in rows]
+    return out | quality.measure([s for s in scores if s is not None])
 
 
 def _tally(told, rows, everything):

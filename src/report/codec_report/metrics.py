@@ -34,6 +34,7 @@ feeder       what codec-feeder counted: frames sent to the daemon, received
              frames that came back, over all calls and of the worst call.
 delay in     where a frame's time goes: see "delay" below.
 E-model      what it would sound like: see "E-model" below.
+PESQ         what it did sound like: see "PESQ" below.
 conversions  files that codec-feeder let the daemon convert beside the calls,
              and how many were done before the campaign's end; turnaround is
              from submission to end, of those; speed is the speech converted,
@@ -47,7 +48,7 @@ and the last arrival.
 """
 import numpy as np
 
-from codec_report import delay, emodel
+from codec_report import delay, emodel, quality
 from codec_report.metric import Metric, quantile_metrics, quantiles
 from codec_report.trace import NEVER, NO_WORKER, OUTCOMES
 
@@ -90,7 +91,8 @@ CONVERSION_METRICS = (
     + [Metric(f"turnaround_{q}_ms", f"turnaround {q}, ms", "ms", -1)
        for q in ("mean", "p50", "max")]
     + [Metric("times_real_time", "speed, x real time", "rate", 1)])
-METRICS += emodel.METRICS + FEEDER_METRICS + CONVERSION_METRICS
+METRICS += emodel.METRICS + quality.METRICS + FEEDER_METRICS \
+    + CONVERSION_METRICS
 
 
 def jain(shares):

@@ -101,8 +101,13 @@ def test_every_frame_of_every_codec_pair_comes_back(daemon, campaign,
     # and what was said, up to the planned end
     said = frames_in(dump / "enc-0.src.wav") // 160
     assert said in (sent["enc", "0"], sent["enc", "0"] + 1)
-    assert frames_in(dump / "dec-1.src.amr") % 160 == 0
-    assert len(list(dump.iterdir())) == 14
+    assert frames_in(dump / "dec-1.src.wav") % 160 == 0
+    assert frames_in(dump / "wb-0.heard.wav") == 320 * sent["wb", "0"]
+    coded = [f.stem for f in dump.iterdir()
+             if f.suffix in (".amr", ".awb", ".g723_1")]
+    assert {f"{name}.heard.wav" for name in coded} == {
+        f.name for f in dump.glob("*.heard.wav")}
+    assert len(list(dump.iterdir())) == 14 + len(coded)
 
 
 def test_the_network_model_loses_what_the_plan_says(daemon, campaign):

@@ -90,6 +90,28 @@ static void wav_has_silence_for_losses(void **state)
 	dump_free(d);
 }
 
+static void lost_frames_are_concealed_in_what_is_heard(void **state)
+{
+	/* bandwidth-efficient, 12.2: what is coded does not matter */
+	uint8_t payload[32] = { 0xf3, 0xd5, 0x5a, 0xa5 }, buf[2048];
+	struct dump *d = make("amr", 160, false);
+	unsigned heard = 0;
+	struct cr_err e;
+
+	(void)state;
+	assert_true(dump_coded(d));
+	memset(payload + 4, 0x5a, sizeof(payload) - 4);
+	dump_put(d, 0, payload, sizeof(payload));
+	dump_put(d, 2, payload, sizeof(payload));
+	assert_int_equal(dump_write_speech(d, dir, "x.heard", &e), 0);
+	assert_int_equal(read_back("x.heard.wav", buf, sizeof(buf)),
+			 44 + 3 * 160 * 2);
+	for (unsigned i = 0; i < 320; i++)
+		heard += buf[44 + 320 + i] != 0;
+	assert_true(heard > 0);
+	dump_free(d);
+}
+
 static void a_folder_that_is_not_there_is_named(void **state)
 {
 	struct dump *d = make("pcmu", 160, false);
@@ -130,6 +152,7 @@ int main(void)
 		cmocka_unit_test(
 			amr_is_the_storage_format_with_no_data_for_losses),
 		cmocka_unit_test(wav_has_silence_for_losses),
+		cmocka_unit_test(lost_frames_are_concealed_in_what_is_heard),
 		cmocka_unit_test(a_folder_that_is_not_there_is_named),
 		cmocka_unit_test(a_full_disk_is_told),
 	};
