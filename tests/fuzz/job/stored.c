@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any octets as an audio file of a job: the first says of what kind, the others
- * are the file. What is read are payloads that a pipeline takes, one to every
- * 20 ms, and every refusal says why.
+ * Any octets as an audio file of a job: the first says of what kind, and
+ * whether it had that size when it was opened, the others are the file. What is
+ * read are payloads that a pipeline takes, one to every 20 ms, and every
+ * refusal says why.
  */
 #define _GNU_SOURCE
 #include <sys/mman.h>
@@ -34,8 +35,17 @@ static void read_all(struct reader *r, size_t size)
 	CR_ASSERT(!n == !e.text[0]);
 }
 
+/* What the file's size is said to be: it may grow or shrink meanwhile. */
+static size_t claim(unsigned how, size_t size)
+{
+	if (how == 1)
+		return size / 2;
+	return how == 2 ? 2 * size : size;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	size_t claimed;
 	struct cr_err e = { "" };
 	struct reader r;
 	int fd;
@@ -45,10 +55,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fd = memfd_create("stored", MFD_CLOEXEC);
 	CR_ASSERT(fd >= 0);
 	CR_ASSERT(write(fd, data + 1, size - 1) == (ssize_t)(size - 1));
-	if (reader_open(&r, fd, (enum audio_kind)(data[0] % 3), size - 1, &e))
+	claimed = claim(data[0] / 3 % 3, size - 1);
+	if (reader_open(&r, fd, (enum audio_kind)(data[0] % 3), claimed, &e))
 		CR_ASSERT(e.text[0]);
 	else
-		read_all(&r, size - 1);
+		read_all(&r, claimed < size - 1 ? claimed : size - 1);
 	(void)close(fd);
 	return 0;
 }
