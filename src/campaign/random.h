@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Seeded random numbers for plans: splitmix64 (Steele, Lea, Flood 2014), small
- * enough to give every call several of its own. The same seed gives the same
- * numbers on every machine: no mathematical library takes part, whose last
- * digits differ, only integers and single IEEE operations.
+ * Seeded random numbers for plans: SplitMix64, small enough to give every call
+ * several of its own. The same seed gives the same numbers on every machine: no
+ * mathematical library takes part, whose last digits differ, only integers and
+ * single IEEE operations.
  */
 #ifndef CAMPAIGN_RANDOM_H
 #define CAMPAIGN_RANDOM_H
@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/splitmix.h"
 #include "cr/time.h"
 
 struct random {
@@ -19,11 +20,7 @@ struct random {
 
 static inline uint64_t random_next(struct random *r)
 {
-	uint64_t z = r->state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
+	return splitmix64(&r->state);
 }
 
 /** A generator of its own for the thing number @index below @seed. */

@@ -9,14 +9,11 @@
 #include <string.h>
 
 #include "base/divisor.h"
+#include "base/splitmix.h"
 
-/* The n-th output of SplitMix64 (Steele, Lea, Flood 2014): a good mixer. */
 static uint64_t mix(uint64_t x)
 {
-	x += UINT64_C(0x9e3779b97f4a7c15);
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return x ^ x >> 31;
+	return splitmix64(&x);
 }
 
 void speech_reader_init(struct speech_reader *r,
