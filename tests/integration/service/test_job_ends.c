@@ -23,6 +23,16 @@ static const char *text(const json_t *o, const char *key)
 	return s ? s : "";
 }
 
+/* a.wav becomes NUMBER.awb. */
+static void submit(struct client *c, unsigned number)
+{
+	char params[60];
+
+	(void)snprintf(params, sizeof(params),
+		       "{'in': 'a.wav', 'out': '%u.awb'}", number);
+	client_do(c, "job.submit", params);
+}
+
 static void expect_state(struct client *c, const char *method, unsigned job,
 			 const char *expected)
 {
@@ -158,9 +168,7 @@ static void cancels_at_any_moment_leave_nothing(void **state)
 	desk_open(&d, &(struct desk_options){ .spool = sp.dir, .jobs = 3 });
 	client_open(&c, &d, NULL);
 	for (unsigned i = 1; i <= 60; i++) {
-		(void)snprintf(params, sizeof(params),
-			       "{'in': 'a.wav', 'out': '%u.awb'}", i);
-		client_do(&c, "job.submit", params);
+		submit(&c, i);
 		for (unsigned k = 0; k < i % 5; k++)
 			client_do(&c, "stats", NULL);
 		(void)snprintf(params, sizeof(params), "{'job': %u}", i);
@@ -177,18 +185,14 @@ static void the_nodes_end_cancels_all(void **state)
 	struct test_spool sp;
 	struct client c;
 	struct desk d;
-	char params[80];
 
 	(void)state;
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 16000, LONG, 1);
 	desk_open(&d, &(struct desk_options){ .spool = sp.dir, .jobs = 2 });
 	client_open(&c, &d, NULL);
-	for (unsigned i = 1; i <= 20; i++) {
-		(void)snprintf(params, sizeof(params),
-			       "{'in': 'a.wav', 'out': '%u.awb'}", i);
-		client_do(&c, "job.submit", params);
-	}
+	for (unsigned i = 1; i <= 20; i++)
+		submit(&c, i);
 	wait_frames(&c, 1);
 	client_do(&c, "drain", "{'limit': '1h'}");
 	client_refused(&c, "job.submit", "{'in': 'a.wav', 'out': 'z.awb'}",
