@@ -8,9 +8,13 @@
 #include "spool.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "job/spool.h"
 
@@ -155,6 +159,62 @@ static void files_change_while_jobs_wait(void **state)
 	desk_close(&d);
 }
 
+/* A folder becomes a link to another while the job that writes there waits:
+ * nothing is written outside the spool. */
+static void a_folder_that_becomes_a_link_is_not_followed(void **state)
+{
+	struct test_spool sp, other;
+	struct client c;
+	struct desk d;
+
+	(void)state;
+	test_spool_make(&sp);
+	test_spool_make(&other);
+	test_spool_wav(&sp, "a.wav", 16000, LONG, 1);
+	test_spool_wav(&sp, "s.wav", 16000, 320, 1);
+	assert_int_equal(mkdir(test_spool_path(&sp, "sub"), 0777), 0);
+	desk_open(&d, &(struct desk_options){ .spool = sp.dir, .jobs = 1 });
+	client_open(&c, &d, NULL);
+	submit(&c, 1);
+	client_do(&c, "job.submit", "{'in': 's.wav', 'out': 'sub/s.awb'}");
+	assert_int_equal(rmdir(test_spool_path(&sp, "sub")), 0);
+	assert_int_equal(symlink(other.dir, test_spool_path(&sp, "sub")), 0);
+	client_do(&c, "job.cancel", "{'job': 1}");
+	desk_wait_for(&d, &c.jobs_ended, 2);
+	expect_failed(&c, 2, "symbolic links are not followed");
+	assert_int_equal(test_spool_count(&other), 0);
+	assert_int_equal(test_spool_count(&sp), 3);
+	client_close(&c);
+	desk_close(&d);
+}
+
+/* The disk is full after 20000 octets: a limit of this process says so. */
+static void a_full_disk_leaves_nothing(void **state)
+{
+	struct rlimit before, small;
+	struct test_spool sp;
+	struct client c;
+	struct desk d;
+
+	(void)state;
+	(void)signal(SIGXFSZ, SIG_IGN);
+	test_spool_make(&sp);
+	test_spool_wav(&sp, "a.wav", 16000, 2000 * 320, 1);
+	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
+	client_open(&c, &d, NULL);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small = before;
+	small.rlim_cur = 20000;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	submit(&c, 1);
+	desk_wait_for(&d, &c.jobs_ended, 1);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	expect_failed(&c, 1, "cannot be written: File too large");
+	assert_int_equal(test_spool_count(&sp), 1);
+	client_close(&c);
+	desk_close(&d);
+}
+
 static void cancels_at_any_moment_leave_nothing(void **state)
 {
 	struct test_spool sp;
@@ -291,6 +351,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_job_is_cancelled_in_every_state),
 		cmocka_unit_test(files_change_while_jobs_wait),
+		cmocka_unit_test(a_folder_that_becomes_a_link_is_not_followed),
+		cmocka_unit_test(a_full_disk_leaves_nothing),
 		cmocka_unit_test(cancels_at_any_moment_leave_nothing),
 		cmocka_unit_test(the_nodes_end_cancels_all),
 		cmocka_unit_test(a_job_outlives_its_session),
