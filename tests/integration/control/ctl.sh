@@ -55,7 +55,7 @@ expect 0 '^  *quantum=TIME .*(1us..10s, 1ms)' scheduler
 expect 0 '^  turn used  *0 ns' call 1
 expect 0 '^scheduler: *fifo' scheduler fifo
 expect 0 'no numbers of its own' call 1
-expect 0 '^  *admits by: sum of mean cost' scheduler
+expect 0 '^  *admits by: sum of cost' scheduler
 expect 0 '^in use: fifo' schedulers
 expect 0 "^path: *$work/a.trace" trace start a.trace
 expect 0 '^bytes:' trace stop
