@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""campaigns/run [CAMPAIGN] [OPTION]...: installs what is missing, builds, plays a
+campaign file (demo.yaml) under each of its schedulers, and ends with a table and
+the path of a web page with figures (OUT/report.html).
+A folder of campaigns is simulated: by its own program (scale), or else by
+campaigns/simulate (best).
+
+  --schedulers A,B,C  in place of the campaign's; options of a scheduler follow
+                      a colon: rr:quantum=2ms
+  --out DIR           run folders go there (out/CAMPAIGN)
+  --quick             of a folder with its own program: its short form
+  --feeder OPTION     passed to codec-feeder; may be repeated
+  --runner OPTION     passed to codec-runner; may be repeated
+
+Every scheduler gets a fresh daemon on loopback, its receiver and the feeder on
+the first CPU and the workers on the others; conversions read and write the
+folder "spool" of its run folder. Exit code: 0, or 3 when an expectation of the
+campaign was missed, 1 when a run broke off, 2 for a wrong command line or
+campaign, 130 after Ctrl-C (what was played until then is reported). Simulating
+a folder is 0 whatever is missed.
+"""
+import os
+import sys
+
+import build
+import live
+from options import Options, Wrong, parse
+
+
+def simulate(options):
+    """Hand a folder over to its own program, or to campaigns/simulate."""
+    names = [f"--scheduler={name}" for name in options.schedulers]
+    where = ["--out", options.out]
+    own = options.own_program()
+    if own:
+        quick = ["--quick"] if options.quick else []
+        os.execv(own, [own, *quick, *names, *where])
+    program = os.path.join(options.HERE, "simulate")
+    os.execv(program, [program, options.campaign, *names, *where])
+
+
+def main(arguments):
+    try:
+        options = parse(arguments)
+        if options is None:
+            print(__doc__, end="")
+            return 0
+        options.check()
+    except Wrong as error:
+        print(f"campaigns/run: {error}", file=sys.stderr)
+        return 2
+    if not build.build(Options.TOP):
+        return 1
+    if os.path.isdir(options.campaign):
+        simulate(options)
+    return live.run(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

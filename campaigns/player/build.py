@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Installs what is missing and builds; quiet while all goes well."""
+import os
+import subprocess
+import sys
+
+
+def _log_tail(path):
+    with open(path, encoding="utf-8", errors="replace") as f:
+        return "".join(f.readlines()[-20:])
+
+
+def build(top):
+    """Whether build/release is there and up to date in the end."""
+    install = os.path.join(top, "deps", "install")
+    if subprocess.run([install, "build", "run"], check=False).returncode:
+        return False
+    log = os.path.join(top, "build", "release.log")
+    os.makedirs(os.path.dirname(log), exist_ok=True)
+    print("building (log: build/release.log)", flush=True)
+    with open(log, "w", encoding="utf-8") as f:
+        for command in (["cmake", "--preset", "release"],
+                        ["cmake", "--build", "--preset", "release"]):
+            if subprocess.run(command, cwd=top, stdout=f, stderr=f,
+                              check=False).returncode:
+                f.flush()
+                print(_log_tail(log) + "campaigns/run: the build failed; see "
+                      + log, file=sys.stderr)
+                return False
+    return True

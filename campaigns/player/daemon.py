@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One codec-runner on free ports of the loopback interface."""
+import os
+import socket
+import subprocess
+import sys
+
+
+def free_port():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Daemon:
+    """Started by start(), which tells whether it runs; ended by stop()."""
+
+    def __init__(self, program, scheduler, folder, options):
+        self.udp, self.sctp = free_port(), 1024 + free_port() % 60000
+        self.scheduler = scheduler
+        self.errors = os.path.join(folder, "runner.err")
+        self.command = [
+            program, "--rtp", "127.0.0.1:0", "--control",
+            f"127.0.0.1:{self.sctp}", "--udp-port", str(self.udp), "--sctp",
+            "user", "--scheduler", scheduler, "--log-file",
+            os.path.join(folder, "runner.log"), *options]
+        self.process = None
+
+    def start(self):
+        with open(self.errors, "wb") as errors:
+            # its own process group: Ctrl-C reaches the feeder first, then
+            # we drain
+            self.process = subprocess.Popen(
+                self.command, stdout=subprocess.PIPE, stderr=errors,
+                process_group=0)
+        if self.process.stdout.readline().startswith(b"ready"):
+            return True
+        self.stop()
+        with open(self.errors, encoding="utf-8", errors="replace") as f:
+            sys.stderr.write(f.read())
+        print("campaigns/run: codec-runner did not start under "
+              f"{self.scheduler}", file=sys.stderr)
+        return False
+
+    def where(self):
+        """codec-feeder's options that find it."""
+        return ["--to", f"127.0.0.1:{self.sctp}", "--udp-port", str(self.udp),
+                "--sctp", "user"]
+
+    def stop(self):
+        if self.process:
+            self.process.terminate()
+            self.process.stdout.close()
+            self.process.wait()
+            self.process = None
