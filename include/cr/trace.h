@@ -74,10 +74,12 @@ struct cr_trace_job {
 				preempts, live mode never does      */
 };
 
-/** Notes: counts lost records (code 0), scheduler switches (code 1), ... */
+/** Notes: counts lost records (code 0), scheduler switches (code 1), changed
+ * calls (code 3, the call in @count), ... */
 struct cr_trace_note {
 	uint8_t kind; /**< CR_TRACE_NOTE */
-	uint8_t code; /**< 0 records lost, 1 scheduler switched, 2 drained */
+	uint8_t code; /**< 0 records lost, 1 scheduler switched, 2 drained,
+			   3 call changed */
 	uint16_t worker;
 	uint32_t count;
 	int64_t at;

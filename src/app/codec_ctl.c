@@ -59,12 +59,22 @@ static const struct cli_line commands[] = {
 	{ "call start KEY=VALUE...",
 	  "Start a call; prints where to send. Keys are the parameters of "
 	  "call.start, dots for members: in.codec=pcmu; weight=1..100000 and "
-	  "nice=-20..19 for schedulers that give shares. The call stays until "
-	  "call stop, unless keep=no." },
+	  "nice=-20..19 for schedulers that give shares; what it promises: "
+	  "contract.rate=50/s, contract.burst, contract.peak, and what a "
+	  "packet "
+	  "costs: contract.mean=70us, contract.p99, contract.worst. The call "
+	  "stays until call stop, unless keep=no." },
 	{ "call stop ID", "End a call; prints its counters." },
 	{ "call ID", "One call for people: what it is, what it lost, and the "
 		     "scheduler's own numbers about it, with units." },
 	{ "call query ID", "One call's parameters and counters." },
+	{ "change ID KEY=VALUE...",
+	  "Change a running call; it is admitted anew, and when it is refused "
+	  "nothing has changed. No frame is lost. Keys: class, deadline, "
+	  "weight, "
+	  "nice, out.mode and members of contract, as for call start; null "
+	  "takes "
+	  "one back: contract.worst=null." },
 	{ "convert IN OUT [KEY=VALUE...]",
 	  "Convert a file of the server's spool folder; names are relative to "
 	  "it, and endings (.wav, .amr, .awb) say what they are. Keys: "
@@ -94,6 +104,8 @@ static const struct cli_line examples[] = {
 	{ "codec-ctl call start in.codec=pcmu out.codec=amr out.mode=12.2 "
 	  "out.address=127.0.0.1:5004",
 	  "a call from G.711 to AMR" },
+	{ "codec-ctl change 7 class=hard contract.worst=250us",
+	  "a call that must never suffer, by its worst case" },
 	{ "codec-ctl convert prompt.wav prompt.amr mode=7.95",
 	  "a file from the spool folder, behind the calls" },
 	{ "codec-ctl --json stats | jq .totals", "for scripts" },

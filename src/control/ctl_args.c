@@ -29,6 +29,8 @@ static json_t *value_of(const char *member, const char *text)
 {
 	json_t *v;
 
+	if (!strcmp(text, "null"))
+		return json_null();
 	if (is_text(member))
 		return json_string(text);
 	if (!strcmp(text, "yes") || !strcmp(text, "no"))

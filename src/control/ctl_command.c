@@ -86,6 +86,22 @@ static int call_id(struct ctl_request *r, const char *const *words, unsigned n,
 	return number(r, "call", words[0], e);
 }
 
+/* A call's number, then members of call.change. */
+static int change(struct ctl_request *r, const char *const *words, unsigned n,
+		  struct cr_err *e)
+{
+	json_t *members;
+	int rc = ctl_object(&members, words + 1, n - 1, e);
+
+	if (!rc) {
+		rc = number(r, "call", words[0], e);
+		if (!rc)
+			(void)json_object_update(r->params, members);
+		json_decref(members);
+	}
+	return rc;
+}
+
 /* Without a name: which is in use? */
 static int scheduler(struct ctl_request *r, const char *const *words,
 		     unsigned n, struct cr_err *e)
@@ -207,6 +223,8 @@ static const struct command commands[] = {
 	{ "call stop", "call.stop", "ID", 1, 1, call_id, NULL },
 	{ "call query", "call.query", "ID", 1, 1, call_id, NULL },
 	{ "call", "call.query", "ID", 1, 1, call_id, ctl_view_call },
+	{ "change", "call.change", "ID KEY=VALUE...", 2, 64, change,
+	  ctl_view_call },
 	{ "convert", "job.submit", "IN OUT [KEY=VALUE...]", 2, 64, convert,
 	  NULL },
 	{ "job list", "job.list", "", 0, 0, no_params, NULL },

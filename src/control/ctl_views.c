@@ -166,6 +166,42 @@ static void print_bound(const json_t *call, FILE *out)
 	(void)fprintf(out, "%*s %s\n", HEAD, "", text(b, "rule"));
 }
 
+/* What it promised, with units as it came, and how often it broke that. */
+static void print_contract(const json_t *call, FILE *out)
+{
+	json_t *contract = json_object_get(call, "contract"), *v;
+	const json_t *count = json_object_get(call, "count");
+	const char *key, *comma = "";
+
+	(void)fprintf(out, "%-*s ", HEAD, "contract");
+	json_object_foreach (contract, key, v) {
+		(void)fprintf(out, "%s%s ", comma, key);
+		if (json_is_integer(v))
+			(void)fprintf(out, "%lld",
+				      (long long)json_integer_value(v));
+		else
+			(void)fputs(text(contract, key), out);
+		comma = ", ";
+	}
+	(void)fprintf(out, "%s, %lld frames beyond it\n", *comma ? "" : "none",
+		      (long long)number(count, "violations"));
+}
+
+static void print_admitted(const json_t *call, FILE *out)
+{
+	const json_t *a = json_object_get(call, "admitted");
+
+	(void)fprintf(out,
+		      "%-*s %.4f of a CPU, %.1f us a frame, deadline %g ms, "
+		      "weight %lld, nice %lld\n",
+		      HEAD, "admitted",
+		      json_number_value(json_object_get(a, "load")),
+		      json_number_value(json_object_get(a, "cost_us")),
+		      json_number_value(json_object_get(call, "deadline")),
+		      (long long)number(call, "weight"),
+		      (long long)number(call, "nice"));
+}
+
 void ctl_view_call(const json_t *call, FILE *out)
 {
 	static const char *const frames[] = { "done", "late", "packets_in",
@@ -181,6 +217,8 @@ void ctl_view_call(const json_t *call, FILE *out)
 		      json_number_value(json_object_get(call, "age_s")));
 	print_side(call, "in", "ssrc", "at", "rtp", out);
 	print_side(call, "out", "out_ssrc", "to", "to", out);
+	print_contract(call, out);
+	print_admitted(call, out);
 	print_counters(count, "frames", frames, out);
 	print_counters(count, "lost", lost, out);
 	print_times(count, out);

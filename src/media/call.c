@@ -29,34 +29,138 @@ static size_t largest_payload(const struct pipeline_side *in)
 	return one * (frames ? frames : 1);
 }
 
+/* The model by which its frames come. Logical arrivals lead real ones by no
+ * more than the ring holds, for that cannot wait for its turn (a flood is over
+ * when the ring has forgotten it); or by what shows that a burst was too long.
+ */
+static struct release_cfg release_of(const struct call_cfg *cfg)
+{
+	struct release_cfg r = cfg->release;
+
+	contract_release(&cfg->said, cfg->release_named, &r);
+	r.ahead_max = cfg->ring_frames * r.period;
+	if (r.kind == RELEASE_LBAP)
+		r.ahead_max =
+			cr_ns_max(r.ahead_max,
+				  r.burst * (r.spacing ? r.spacing : r.period));
+	return r;
+}
+
+void call_settle(struct call_cfg *cfg, const struct cr_cost *measured)
+{
+	const struct release_cfg r = release_of(cfg);
+
+	cfg->cost = contract_cost(&cfg->said, measured);
+	cfg->contract = contract_promise(&cfg->said, &r);
+}
+
+struct core_terms call_terms(const struct call_cfg *cfg)
+{
+	return (struct core_terms){
+		.cls = cfg->cls,
+		.rel_deadline = cfg->release.rel_deadline,
+		.cost = cfg->cost,
+		.nice = cfg->nice,
+		.weight = cfg->weight ? cfg->weight : 1024,
+		.contract = cfg->contract,
+	};
+}
+
 static void fill_task(struct call *c)
 {
 	struct cr_task *t = &c->lt.core.task;
-	const struct call_cfg *cfg = &c->cfg;
+	const struct core_terms terms = call_terms(&c->cfg);
 
-	t->id = cfg->id;
-	t->cls = cfg->cls;
-	t->period = cfg->release.period;
-	t->rel_deadline = cfg->release.rel_deadline;
-	t->cost = cfg->cost;
-	t->nice = cfg->nice;
-	t->weight = cfg->weight ? cfg->weight : 1024;
-	t->contract = cfg->contract;
+	t->id = c->cfg.id;
+	t->period = c->cfg.release.period;
+	t->cls = terms.cls;
+	t->rel_deadline = terms.rel_deadline;
+	t->cost = terms.cost;
+	t->nice = terms.nice;
+	t->weight = terms.weight;
+	t->contract = terms.contract;
 	memset(&t->cpus, 0xff, sizeof(t->cpus));
+}
+
+static void leave_for_rx(struct call_release *to, const struct call_cfg *cfg)
+{
+	const struct release_cfg r = release_of(cfg);
+
+	atomic_store_explicit(&to->kind, (unsigned)r.kind,
+			      memory_order_relaxed);
+	atomic_store_explicit(&to->burst, r.burst, memory_order_relaxed);
+	atomic_store_explicit(&to->rel_deadline, r.rel_deadline,
+			      memory_order_relaxed);
+	atomic_store_explicit(&to->spacing, r.spacing, memory_order_relaxed);
+	atomic_store_explicit(&to->ahead_max, r.ahead_max,
+			      memory_order_relaxed);
+	atomic_store_explicit(&to->best_effort, cfg->cls == CR_BE,
+			      memory_order_relaxed);
+	/* release, pairs with call_take_terms() */
+	atomic_fetch_add_explicit(&to->version, 1, memory_order_release);
+}
+
+void call_set_terms(struct call *c, const struct call_cfg *to)
+{
+	c->cfg.cls = to->cls;
+	c->cfg.release.rel_deadline = to->release.rel_deadline;
+	c->cfg.weight = to->weight;
+	c->cfg.nice = to->nice;
+	c->cfg.said = to->said;
+	c->cfg.cost = to->cost;
+	c->cfg.contract = to->contract;
+	c->cfg.media.out.cfg.mode = to->media.out.cfg.mode;
+	if (pipeline_mode(c->pipeline) != c->cfg.media.out.cfg.mode)
+		pipeline_set_mode(c->pipeline, c->cfg.media.out.cfg.mode);
+	leave_for_rx(&c->terms, &c->cfg);
+}
+
+/* @taken: the version that @release goes by. */
+static void take_terms(const struct call_release *from, struct release *release,
+		       unsigned *taken)
+{
+	unsigned version =
+		atomic_load_explicit(&from->version, memory_order_acquire);
+	struct release_cfg r = release->cfg;
+
+	if (version == *taken)
+		return;
+	r.kind = (enum release_kind)atomic_load_explicit(&from->kind,
+							 memory_order_relaxed);
+	r.burst = atomic_load_explicit(&from->burst, memory_order_relaxed);
+	r.rel_deadline =
+		atomic_load_explicit(&from->rel_deadline, memory_order_relaxed);
+	r.spacing = atomic_load_explicit(&from->spacing, memory_order_relaxed);
+	if (r.ahead_max)
+		r.ahead_max = atomic_load_explicit(&from->ahead_max,
+						   memory_order_relaxed);
+	release_change(release, &r);
+	*taken = version;
+}
+
+void call_take_terms(struct call *c)
+{
+	take_terms(&c->terms, &c->release, &c->terms_taken);
+}
+
+/* What the ring has dropped takes no logical time, so it needs no limit. */
+static int init_served(struct call *c, struct release_cfg release,
+		       struct cr_err *e)
+{
+	release.ahead_max = 0;
+	return release_init(&c->served, &release, e);
 }
 
 int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 {
 	struct call *c = aligned_alloc(CALL_LINE, sizeof(*c));
+	const struct release_cfg release = release_of(cfg);
 	int err;
 
 	if (!c)
 		return cr_fail(e, -ENOMEM, "out of memory for a call");
 	memset(c, 0, sizeof(*c));
 	c->cfg = *cfg;
-	/* more than the ring holds cannot wait for its turn: a flood is over
-	 * when the ring has forgotten it */
-	c->cfg.release.ahead_max = cfg->ring_frames * cfg->release.period;
 	c->seq_out = cfg->seq_out;
 	c->ts_step =
 		(uint32_t)(cfg->release.period *
@@ -64,9 +168,10 @@ int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 	c->source = cfg->source;
 	c->source_known = cfg->source.ss_family != 0;
 	fill_task(c);
-	err = release_init(&c->release, &c->cfg.release, e);
+	atomic_init(&c->terms.best_effort, cfg->cls == CR_BE);
+	err = release_init(&c->release, &release, e);
 	if (!err)
-		err = release_init(&c->served, &cfg->release, e);
+		err = init_served(c, release, e);
 	if (!err)
 		err = pipeline_open(&c->pipeline, &cfg->media, e);
 	if (err) {
@@ -108,6 +213,7 @@ bool call_peek(struct core_task *t, struct cr_job *job)
 
 	if (!cr_ring_peek(c->ring, &meta))
 		return false;
+	take_terms(&c->terms, &c->served, &c->served_terms);
 	job->seq = meta.seq;
 	job->arrival = meta.arrival;
 	when = release_next(&c->served, meta.arrival);

@@ -21,6 +21,7 @@
 #include <urcu/rculfhash.h>
 
 #include "cr/ring.h"
+#include "engine/contract.h"
 #include "engine/live.h"
 #include "engine/release.h"
 #include "media/pipeline.h"
@@ -93,11 +94,15 @@ struct call_cfg {
 	uint32_t id;
 	uint32_t pair; /**< id of the other direction's call, or 0 */
 	struct pipeline_cfg media;
-	struct release_cfg release;
+	struct release_cfg
+		release;    /**< as asked for; the contract adds to it */
+	bool release_named; /**< its kind was asked for by name       */
 	enum cr_class cls;
 	uint32_t weight; /**< 1024 is neutral */
 	int nice;
-	struct cr_cost cost; /**< expected CPU time per packet */
+	struct contract said; /**< the contract as asked for */
+	/* call_settle()'s: what schedulers are told */
+	struct cr_cost cost; /**< CPU time per packet */
 	struct cr_contract contract;
 
 	uint32_t ssrc_in, ssrc_out;
@@ -113,9 +118,22 @@ struct call_cfg {
 	unsigned ring_frames;
 };
 
+/** By what terms frames come from now on: control's word to rx and workers. */
+struct call_release {
+	/** Raised (release) when the rest is there; others look (acquire). */
+	atomic_uint version;
+	/* relaxed: who reads them half changed looks again */
+	atomic_uint kind, burst;
+	_Atomic cr_ns rel_deadline, spacing, ahead_max;
+	atomic_bool best_effort;
+};
+
 struct call {
-	struct live_task lt;  /**< the engine's part */
-	struct call_cfg cfg;  /**< constant */
+	struct live_task lt; /**< the engine's part */
+	/** Constant, but for what call_set_terms() changes: that is control's
+	 * alone. */
+	struct call_cfg cfg;
+	struct call_release terms;
 	size_t slot_bytes;    /**< largest payload accepted; constant */
 	struct cr_ring *ring; /**< constant; rx fills, the worker empties */
 
@@ -136,7 +154,8 @@ struct call {
 	cr_ns last_arrival;
 	struct sockaddr_storage source;
 	struct release
-		release; /**< by all frames: what violates the contract */
+		release;      /**< by all frames: what violates the contract */
+	unsigned terms_taken; /**< the version of @terms it goes by */
 
 	/** Turns whose packets wait in a worker's burst. The call must not be
 	 * freed before it is zero (call_unposted()). */
@@ -144,6 +163,7 @@ struct call {
 
 	/* under the lock of the run queue */
 	struct release served; /**< by the frames that were claimed */
+	unsigned served_terms; /**< the version of @terms it goes by */
 
 	/* worker */
 	struct pipeline *pipeline;
@@ -200,6 +220,24 @@ static inline struct call *call_of_core(struct core_task *t)
 
 /** Make a call. Returns 0 and sets *@c, or -EINVAL or -ENOMEM with @e. */
 int call_new(struct call **c, const struct call_cfg *cfg, struct cr_err *e);
+
+/** Work out what schedulers are told of the call @cfg, whose packets cost
+ * @measured here: its cost and its contract. */
+void call_settle(struct call_cfg *cfg, const struct cr_cost *measured);
+
+/** What the engine has to know of the call @cfg, settled. */
+struct core_terms call_terms(const struct call_cfg *cfg);
+
+/**
+ * Let @c go on as @to, a settled configuration that differs from its own in
+ * class, deadline, weight, nice, contract, cost and mode only. The engine has
+ * been told, see live_change(); rx takes its part at the next packet, the
+ * encoder at its next frame. Control thread.
+ */
+void call_set_terms(struct call *c, const struct call_cfg *to);
+
+/** Take what call_set_terms() left for rx. The rx thread, at every packet. */
+void call_take_terms(struct call *c);
 
 /** Have all its packets left? Once it has gone from the engine, true stays
  * true, and the worker's last touch of it has happened. Any thread. */

@@ -61,6 +61,8 @@ static bool acceptable(struct call *c, const struct rtp_packet *p,
 static void trace_overwritten(struct packet_path *path, const struct call *c,
 			      const struct cr_frame_meta *lost)
 {
+	bool best_effort = atomic_load_explicit(&c->terms.best_effort,
+						memory_order_relaxed);
 	union cr_trace_record r = {
 		.job = {
 			.kind = CR_TRACE_JOB,
@@ -70,7 +72,7 @@ static void trace_overwritten(struct packet_path *path, const struct call *c,
 			.seq = (uint32_t)lost->seq,
 			.bytes_in = lost->bytes,
 			.arrival = lost->arrival,
-			.deadline = lost->deadline,
+			.deadline = best_effort ? CR_NEVER : lost->deadline,
 			.rtp_ts = lost->rtp_ts,
 		},
 	};
@@ -84,6 +86,7 @@ static struct release_times release_frame(struct call *c, cr_ns arrival)
 	struct release_times when;
 	uint64_t before;
 
+	call_take_terms(c);
 	/* the release models want a time that never goes back; the kernel's
 	 * real-time stamps may */
 	c->last_arrival = cr_ns_max(c->last_arrival, arrival);
@@ -104,7 +107,8 @@ static void push(struct packet_path *path, struct call *c,
 	meta = (struct cr_frame_meta){
 		.arrival = c->last_arrival,
 		.eligible = when.eligible,
-		.deadline = c->cfg.cls == CR_BE ? CR_NEVER : when.deadline,
+		.deadline =
+			when.deadline, /* best effort: the engine's matter */
 		.rtp_ts = p->ts,
 		.rtp_seq = p->seq,
 		.bytes = (uint16_t)p->payload_bytes,

@@ -65,6 +65,11 @@ bool args_has(const struct args *a, const char *key)
 	return args_member(a, key) != NULL;
 }
 
+bool args_null(const struct args *a, const char *key)
+{
+	return a->object && json_is_null(json_object_get(a->object, key));
+}
+
 const char *args_string(struct args *a, const char *key, const char *dflt)
 {
 	const json_t *v = args_member(a, key);
@@ -126,7 +131,7 @@ static int time_of(const json_t *v, cr_ns *out)
 	ms = json_number_value(v);
 	if (!(ms >= 0 && ms < 1e9))
 		return -ERANGE;
-	*out = (cr_ns)(ms * (double)CR_MS);
+	*out = (cr_ns)(ms * (double)CR_MS + 0.5);
 	return 0;
 }
 
@@ -151,6 +156,38 @@ cr_ns args_time(struct args *a, const char *key, cr_ns min, cr_ns max,
 		return dflt;
 	}
 	return t;
+}
+
+/* Per second * 10^6. */
+#define RATE_MIN INT64_C(1000)
+#define RATE_MAX INT64_C(100000000000)
+
+static int rate_of(const json_t *v, int64_t *out)
+{
+	double rate;
+
+	if (json_is_string(v))
+		return units_parse_rate(json_string_value(v), out);
+	rate = json_is_number(v) ? json_number_value(v) : 0;
+	if (!(rate > 0 && rate < 1e6))
+		return -EINVAL;
+	*out = (int64_t)(rate * 1e6 + 0.5);
+	return 0;
+}
+
+int64_t args_rate(struct args *a, const char *key, int64_t dflt)
+{
+	const json_t *v = args_member(a, key);
+	int64_t rate;
+
+	if (!v)
+		return dflt;
+	if (!rate_of(v, &rate) && rate >= RATE_MIN && rate <= RATE_MAX)
+		return rate;
+	(void)args_fail(a, key,
+			"must be a number per second, such as \"50/s\" or "
+			"0.5, from 0.001 to 100000");
+	return dflt;
 }
 
 int args_enum(struct args *a, const char *key, const char *const *names,

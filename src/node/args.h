@@ -35,6 +35,9 @@ bool args_bool(struct args *a, const char *key, bool dflt);
 /** "20ms", "1.5s", or a bare number of milliseconds. */
 cr_ns args_time(struct args *a, const char *key, cr_ns min, cr_ns max,
 		cr_ns dflt);
+/** "50/s", or a bare number per second; from 0.001 to 100000. Per second *
+ * 10^6. */
+int64_t args_rate(struct args *a, const char *key, int64_t dflt);
 /** Index of the member in @names (NULL-terminated), or @dflt. */
 int args_enum(struct args *a, const char *key, const char *const *names,
 	      int dflt);
@@ -43,6 +46,8 @@ unsigned args_mode(struct args *a, const struct cr_codec *codec);
 /** The member as it is, or NULL. */
 const json_t *args_member(const struct args *a, const char *key);
 bool args_has(const struct args *a, const char *key);
+/** Is it there, and JSON null? */
+bool args_null(const struct args *a, const char *key);
 
 /** Report that the member @key is no good: always returns -EINVAL. */
 __attribute__((format(printf, 3, 4))) int args_fail(struct args *a,

@@ -15,11 +15,9 @@
 /* Each is measured by running it, on the thread that serves all peers. */
 #define SPIN_MAX (100 * CR_MS)
 
-const char *const call_class_names[] = { "hard", "soft", "best-effort", NULL };
-
 static const char *const call_known[] = {
-	"in",	"out",	  "ptime", "class", "deadline", "release", "port",
-	"ssrc", "weight", "nice",  "keep",  "pair",	NULL
+	"in",	"out",	  "ptime", "class", "deadline", "release",  "port",
+	"ssrc", "weight", "nice",  "keep",  "pair",	"contract", NULL
 };
 static const char *const in_known[] = { "codec",  "mode",	 "pt",
 					"rate",	  "octet_align", "dtx",
@@ -126,41 +124,37 @@ static void ptime_of(struct args *a, struct call_cfg *cfg)
 	out->payload.samples = out->cfg.samples;
 }
 
-static void release_of(struct args *a, struct release_cfg *r, struct cr_err *e)
+static void release_of(struct args *a, struct call_cfg *cfg)
 {
 	static const char *const models[] = { "sporadic", "periodic", "rate",
 					      "lbap", NULL };
+	static const enum release_kind kinds[] = { RELEASE_SPORADIC,
+						   RELEASE_PERIODIC,
+						   RELEASE_RATE, RELEASE_LBAP };
 	struct args m = args_of(args_member(a, "release"), "release.",
-				release_known, e);
+				release_known, a->err);
+	struct release_cfg *r = &cfg->release;
 
-	r->kind = RELEASE_SPORADIC;
-	switch (args_enum(&m, "model", models, 0)) {
-	case 1:
-		r->kind = RELEASE_PERIODIC;
-		break;
-	case 2:
-		r->kind = RELEASE_RATE;
-		break;
-	case 3:
-		r->kind = RELEASE_LBAP;
-		break;
-	}
+	cfg->release_named = args_has(&m, "model");
+	r->kind = kinds[args_enum(&m, "model", models, 0)];
 	r->x = (unsigned)args_int(&m, "x", 1, RELEASE_MAX_X, 1);
 	r->y = args_time(&m, "y", 1, CR_SEC * 10, r->period * r->x);
 	r->burst = (unsigned)args_int(&m, "burst", 0, 1000, 1);
-	r->rel_deadline =
-		args_time(a, "deadline", CR_US, CR_SEC * 10, r->period);
 	a->failed |= m.failed;
 }
 
-/* What such a call promises to send. */
-static struct cr_contract contract_of(const struct release_cfg *r)
+/* The deadline is the period's end when nothing is said. */
+static void terms_of(struct args *a, struct call_cfg *cfg)
 {
-	return (struct cr_contract){
-		.jobs = 1,
-		.per = r->period,
-		.burst = r->kind == RELEASE_LBAP ? r->burst : 0,
-	};
+	cfg->cls = CR_SOFT;
+	cfg->weight = 1024;
+	cfg->release.rel_deadline = cfg->release.period;
+	release_of(a, cfg);
+	if (call_terms_read(a, cfg) && cfg->said.burst &&
+	    json_object_get(args_member(a, "release"), "burst"))
+		(void)args_fail(a, "contract.burst",
+				"release.burst says it already: leave one of "
+				"them out");
 }
 
 static int sides_of(struct call_cfg *cfg, const json_t *params,
@@ -204,18 +198,13 @@ int call_params(struct call_request *out, const json_t *params,
 	err = sides_of(&r.cfg, params, e);
 	if (err)
 		return err;
-	r.cfg.cls = (enum cr_class)args_enum(&a, "class", call_class_names,
-					     CR_SOFT);
-	r.cfg.weight = (uint32_t)args_int(&a, "weight", 1, 100000, 1024);
-	r.cfg.nice = (int)args_int(&a, "nice", -20, 19, 0);
 	r.cfg.ssrc_in = (uint32_t)args_int(&a, "ssrc", 1, UINT32_MAX, 0);
 	r.cfg.pair = (uint32_t)args_int(&a, "pair", 1, UINT32_MAX, 0);
 	r.keep = args_bool(&a, "keep", false);
 	r.own_port = args_enum(&a, "port", ports, 0) == 1;
 	ptime_of(&a, &r.cfg);
 	if (!a.failed)
-		release_of(&a, &r.cfg.release, e);
-	r.cfg.contract = contract_of(&r.cfg.release);
+		terms_of(&a, &r.cfg);
 	if (a.failed)
 		return -EINVAL;
 	*out = r;

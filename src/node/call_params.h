@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include "media/call.h"
+#include "node/call_terms.h"
 
 /** What call.start asks for beside the call itself. */
 struct call_request {
@@ -23,8 +24,5 @@ struct call_request {
  */
 int call_params(struct call_request *out, const json_t *params,
 		struct cr_err *e);
-
-/** Names of enum cr_class, as the protocol writes them; NULL-terminated. */
-extern const char *const call_class_names[];
 
 #endif

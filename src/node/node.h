@@ -41,7 +41,8 @@ struct node_call {
 	bool ending;
 	bool hung; /**< told as ended, but a stuck thread has it       */
 	struct watch_call watch;
-	unsigned learned; /**< of its recent costs, told to costs_learn() */
+	unsigned learned;  /**< of its recent costs, told to costs_learn() */
+	unsigned cmr_over; /**< modes that CMRs asked for beyond the capacity */
 	cr_ns started;
 	struct node *node;
 	RB_ENTRY(node_call) by_id;
@@ -106,6 +107,15 @@ int node_close(struct node *n);
  */
 int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
 		    struct node_call **nc, struct cr_err *e);
+
+/**
+ * Let @nc, which is not ending, go on as @to: a copy of its configuration with
+ * other class, deadline, weight, nice, contract or output mode. No frame is
+ * lost. 0; -ENOSPC (no capacity), -EINVAL (the scheduler does not take it) or
+ * -ENOMEM with @e, and nothing has changed.
+ */
+int node_call_change(struct node_call *nc, const struct call_cfg *to,
+		     struct cr_err *e);
 
 /** Let a call end; cfg.ended() follows. Does nothing when it is ending. */
 void node_call_stop(struct node_call *nc, enum node_end why);

@@ -100,43 +100,6 @@ static int open_port(struct node *n, struct call_cfg *cfg, struct cr_err *e)
 	return 0;
 }
 
-/* The policy looks at what the calls promised; this at what they measure. */
-static int measured_admit(struct node *n, const struct cost_entry *cost,
-			  struct cr_verdict *v)
-{
-	struct live_load load;
-	int64_t now = costs_load_ppm(n->costs);
-	int64_t need = cost->cost.mean * CR_PPM / cost->period;
-
-	live_load(n->live, &load);
-	if (!n->cfg.admission || now + need <= load.bound_ppm)
-		return 0;
-	*v = (struct cr_verdict){ .need_ppm = need,
-				  .free_ppm = load.bound_ppm - now,
-				  .bound_ppm = load.bound_ppm,
-				  .rule = "measured load" };
-	return -ENOSPC;
-}
-
-static int refuse(struct node *n, int err, const struct cr_verdict *v,
-		  struct cr_err *e)
-{
-	n->calls_refused++;
-	if (err != -ENOSPC)
-		return cr_fail(e, err,
-			       "the %s scheduler does not take this "
-			       "call (%s)",
-			       live_policy(n->live)->name,
-			       v->rule ? v->rule : "its task model");
-	return cr_fail(
-		e, err,
-		"no-capacity: need %.4f, free %.4f of %.2f under %s (%s)",
-		(double)v->need_ppm / 1e6,
-		(double)(v->free_ppm > 0 ? v->free_ppm : 0) / 1e6,
-		(double)v->bound_ppm / 1e6, live_policy(n->live)->name,
-		v->rule ? v->rule : "load");
-}
-
 /* The port is watched first: what can fail comes before what takes effect. */
 static int join(struct node *n, struct node_call *nc, struct cr_err *e)
 {
@@ -146,13 +109,14 @@ static int join(struct node *n, struct node_call *nc, struct cr_err *e)
 
 	if (err)
 		return err;
-	err = measured_admit(n, nc->cost, &v);
+	err = node_admit_measured(n, node_load_of(&nc->call->cfg), &v);
 	if (!err)
 		err = live_add(n->live, &nc->call->lt, &v);
 	if (err) {
 		if (own_port)
 			rx_del_port(n->rx, nc->call);
-		return refuse(n, err, &v, e);
+		n->calls_refused++;
+		return node_refuse(n, err, &v, e);
 	}
 	/* from here on packets find it; choose_numbers() saw the SSRC free,
 	 * and only this thread adds */
@@ -247,7 +211,7 @@ int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
 	if (!err && own_port)
 		err = open_port(n, cfg, e);
 	if (!err) {
-		cfg->cost = nc->cost->cost;
+		call_settle(cfg, &nc->cost->cost);
 		err = call_new(&nc->call, cfg, e);
 	}
 	if (!err) {

@@ -121,6 +121,20 @@ void node_watch_end(struct node *n);
 void node_watch_returned(struct node *n, const struct node_call *nc);
 json_t *node_watch_json(const struct node *n);
 
+/* --- admission (node_admit.c) --- */
+
+/** What the call @cfg, settled, is of a CPU on average, ppm. */
+int64_t node_load_of(const struct call_cfg *cfg);
+/** The policy looks at what calls promise, this at what they measure: is there
+ * room for @need ppm more? 0, or -ENOSPC with @v. */
+int node_admit_measured(struct node *n, int64_t need, struct cr_verdict *v);
+/** Say that the engine refused with @err (and @v) into @e; returns @err. */
+int node_refuse(struct node *n, int err, const struct cr_verdict *v,
+		struct cr_err *e);
+
+/** Let the books follow the modes that CMRs have set (node_change.c). */
+void node_follow_modes(struct node *n);
+
 /** The living call that @nc is paired with, or NULL. */
 struct node_call *node_call_pair(const struct node_call *nc);
 /** Describe @nc in the trace. */

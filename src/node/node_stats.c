@@ -7,7 +7,7 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "node/bounds.h"
-#include "node/call_params.h"
+#include "node/call_terms.h"
 #include "node/node_impl.h"
 
 #define KV_MAX 16u
@@ -207,12 +207,17 @@ json_t *node_call_json(struct node_call *nc)
 
 	node_call_address(nc, here, sizeof(here));
 	o = json_pack(
-		"{s:I,s:s,s:f,s:f,s:s,s:o,s:o,s:s,s:s,s:I,s:I,s:i,s:I,s:o,s:s,"
-		"s:o,s:I,s:I}",
+		"{s:I,s:s,s:f,s:f,s:f,s:I,s:i,s:o,s:o,s:i,s:s,s:o,s:o,s:s,s:s,"
+		"s:I,s:I,s:i,s:I,s:o,s:s,s:o,s:I,s:I}",
 		"call", (json_int_t)cfg->id, "class",
 		call_class_names[cfg->cls], "age_s",
 		(double)(clock_now() - nc->started) / 1e9, "ptime",
-		(double)cfg->release.period / 1e6, "pair", nc->cost->name, "in",
+		(double)cfg->release.period / 1e6, "deadline",
+		(double)cfg->release.rel_deadline / 1e6, "weight",
+		(json_int_t)cfg->weight, "nice", cfg->nice, "contract",
+		call_contract_json(&cfg->said), "admitted",
+		call_admitted_json(cfg), "cmr_over", (int)nc->cmr_over, "pair",
+		nc->cost->name, "in",
 		side_json(&cfg->media.in, cfg->pt_in, cfg->media.in.cfg.mode),
 		"out",
 		side_json(&cfg->media.out, cfg->pt_out,

@@ -65,11 +65,10 @@ json_t *call_start(void *arg, struct rpc_peer *peer, const json_t *params,
 	return started(nc);
 }
 
-/* The call that the member "call" names, or NULL with @err. */
-static struct node_call *call_named(struct service *sv, const json_t *params,
+/* The call with @id, or NULL with @err (which says why already: 0). */
+static struct node_call *call_of_id(struct service *sv, uint32_t id,
 				    struct rpc_error *err)
 {
-	uint32_t id = request_id(params, "call", err);
 	struct node_call *nc = id ? node_call_find(sv->node, id) : NULL;
 
 	if (id && !nc) {
@@ -82,6 +81,41 @@ static struct node_call *call_named(struct service *sv, const json_t *params,
 		err->code = RPC_NO_SUCH_CALL;
 	}
 	return nc;
+}
+
+/* The call that the only member, "call", names, or NULL with @err. */
+static struct node_call *call_named(struct service *sv, const json_t *params,
+				    struct rpc_error *err)
+{
+	return call_of_id(sv, request_id(params, "call", err), err);
+}
+
+json_t *call_change(void *arg, struct rpc_peer *peer, const json_t *params,
+		    struct rpc_error *err)
+{
+	uint32_t id = request_id_among(params, "call", err);
+	struct node_call *nc = call_of_id(arg, id, err);
+	struct call_cfg to;
+	int ret;
+
+	(void)peer;
+	if (!nc)
+		return NULL;
+	to = nc->call->cfg;
+	to.media.out.cfg.mode = pipeline_mode(nc->call->pipeline);
+	ret = call_change_params(&to, params, &err->why);
+	if (!ret)
+		ret = node_call_change(nc, &to, &err->why);
+	if (ret) {
+		if (ret == -ENOSPC)
+			log_event(LOG_INFO, "change-refused",
+				  "call=%" PRIu32 " why=\"%s\"", id,
+				  err->why.text);
+		return request_refuse(err, request_code(ret));
+	}
+	log_event(LOG_INFO, "call-changed", "call=%" PRIu32 " class=%s", id,
+		  call_class_names[to.cls]);
+	return node_call_json(nc);
 }
 
 json_t *call_stop(void *arg, struct rpc_peer *peer, const json_t *params,

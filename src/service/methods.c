@@ -151,6 +151,8 @@ const struct rpc_method service_methods[] = {
 	  hello },
 	{ "call.start", "start a call; tells where to send", call_start },
 	{ "call.stop", "end a call; tells its counters", call_stop },
+	{ "call.change", "other terms for a running call, admitted anew",
+	  call_change },
 	{ "call.query", "one call's parameters and counters", call_query },
 	{ "job.submit", "convert a file of the spool folder", job_submit },
 	{ "job.query", "one job's state and progress", job_query },

@@ -62,6 +62,20 @@ uint32_t request_id(const json_t *params, const char *key,
 	return 0;
 }
 
+uint32_t request_id_among(const json_t *params, const char *key,
+			  struct rpc_error *err)
+{
+	json_t *id = json_object_get(params, key);
+	json_t *only = json_object();
+	uint32_t n;
+
+	if (id)
+		(void)json_object_set(only, key, id);
+	n = request_id(json_is_object(params) ? only : params, key, err);
+	json_decref(only);
+	return n;
+}
+
 bool request_page(struct request_page *page, const json_t *params,
 		  struct rpc_error *err)
 {

@@ -24,6 +24,10 @@ bool request_is_empty(const json_t *params, struct rpc_error *err);
 uint32_t request_id(const json_t *params, const char *key,
 		    struct rpc_error *err);
 
+/** The number that @key, one of several members, gives; as request_id(). */
+uint32_t request_id_among(const json_t *params, const char *key,
+			  struct rpc_error *err);
+
 /** A part of a list: @limit entries with ids above @after. */
 struct request_page {
 	uint32_t after;

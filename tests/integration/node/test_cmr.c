@@ -221,9 +221,90 @@ static void pairs_come_and_go_while_requests_pour_in(void **state)
 	rig_close(&r);
 }
 
+/* --- the books --- */
+
+struct entered {
+	const struct node_call *nc;
+	const char *mode;
+};
+
+static bool entered(void *arg)
+{
+	const struct entered *w = arg;
+
+	return strstr(w->nc->cost->name, w->mode) != NULL;
+}
+
+static void must_enter(struct talk *t, const char *mode)
+{
+	struct entered w = { t->to, mode };
+
+	assert_true(rig_wait(t->rig, entered, &w));
+}
+
+static void a_request_beyond_the_capacity_is_obeyed_and_noted(void **state)
+{
+	static const char any[] = "{'in': {'codec': 'pcmu'}, 'out': {'codec': "
+				  "'pcma'}, 'contract': {'mean': '5ms'}}";
+	struct node_call *dear, *none = NULL;
+	struct cr_err e = { "" };
+	struct talk t;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ .admission = true,
+					    .scheduler = "edf",
+					    .workers = 1 });
+	t = open_talk(&r);
+	/* as if that mode had turned out to take nearly all of a CPU */
+	dear = rig_call(&r, "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'amr', "
+			    "'mode': '4.75', 'octet_align': true}, 'contract': "
+			    "{'mean': '1us', 'p99': '1us'}}");
+	dear->cost->cost.mean = dear->cost->cost.p99 = 19 * CR_MS;
+	rig_end(&r, dear);
+	ask(&t, 0);
+	must_enter(&t, "amr/4.75");
+	assert_int_equal(hear(&t), 0);
+	assert_int_equal(t.to->cmr_over, 1);
+	assert_int_equal(t.to->call->cfg.cost.mean, 19 * CR_MS);
+	assert_int_equal(rig_try(&r, any, &none, &e), -ENOSPC);
+	ask(&t, 7);
+	must_enter(&t, "amr/12.2");
+	assert_int_equal(t.to->cmr_over, 1);
+	assert_int_equal(rig_try(&r, any, &none, &e), 0);
+	rig_close(&r);
+}
+
+/* Whatever the mode: the call counts as what it declared. */
+static void a_declared_cost_holds_in_every_mode(void **state)
+{
+	struct talk t;
+	struct rig r;
+	char json[300];
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ .admission = true });
+	t = open_talk(&r);
+	rig_end(&r, t.to);
+	(void)snprintf(json, sizeof(json),
+		       "{'pair': %u, 'contract': {'mean': '2ms', 'p99': '2ms', "
+		       "'worst': '2ms'}, 'in': {'codec': 'pcmu'}, 'out': "
+		       "{'codec': 'amr', 'octet_align': true}}",
+		       t.from->call->cfg.id);
+	t.to = rig_call(&r, json);
+	t.pcmu = rig_sender(&r, t.to, NB);
+	ask(&t, 3);
+	must_enter(&t, "amr/6.7");
+	assert_int_equal(t.to->call->cfg.cost.mean, 2 * CR_MS);
+	rig_close(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			a_request_beyond_the_capacity_is_obeyed_and_noted),
+		cmocka_unit_test(a_declared_cost_holds_in_every_mode),
 		cmocka_unit_test(a_request_changes_the_other_directions_mode),
 		cmocka_unit_test(no_request_and_reserved_ones_change_nothing),
 		cmocka_unit_test(

@@ -69,6 +69,12 @@ static void commands_become_requests(void **state)
 	asks("call stop 7", "call.stop", "{\"call\": 7}");
 	asks("call query 7", "call.query", "{\"call\": 7}");
 	asks("call 7", "call.query", "{\"call\": 7}");
+	asks("change 7 class=hard contract.worst=250us contract.rate=50/s "
+	     "out.mode=7.95 deadline=null nice=-3",
+	     "call.change",
+	     "{\"call\": 7, \"class\": \"hard\", \"contract\": {\"worst\": "
+	     "\"250us\", \"rate\": \"50/s\"}, \"out\": {\"mode\": "
+	     "\"7.95\"}, \"deadline\": null, \"nice\": -3}");
 	asks("scheduler", "schedulers", "null");
 	asks("scheduler rr,quantum=2ms", "scheduler.set",
 	     "{\"scheduler\": \"rr,quantum=2ms\"}");
@@ -108,6 +114,9 @@ static void mistakes_are_named(void **state)
 	refused("call stop", "usage: codec-ctl call stop ID");
 	refused("call", "usage: codec-ctl call ID");
 	refused("call 7 8", "usage: codec-ctl call ID");
+	refused("change 7", "usage: codec-ctl change ID KEY=VALUE...");
+	refused("change x nice=1", "x: not the number of a call");
+	refused("change 7 nice", "should be KEY=VALUE");
 	refused("watch 1", "'1' is no time");
 	refused("drain 1", "'1' is no time");
 	refused("watch 1s x", "'x' is no number of times");
@@ -167,7 +176,12 @@ static void a_call_shows_the_policys_numbers_with_units(void **state)
 		"\"out_ssrc\": 4, \"waiting\": 5, \"count\": {\"done\": 2, "
 		"\"late\": 1, \"packets_in\": 8, \"packets_out\": 2, "
 		"\"overwritten\": 1, \"codec_ns\": 3000, \"delay_max\": "
-		"2500000}, \"scheduler\": \"edf\", \"now_ns\": 9000000000, "
+		"2500000, \"violations\": 6}, \"contract\": {\"rate\": "
+		"\"40/s\", "
+		"\"burst\": 2, \"worst\": \"250us\"}, \"admitted\": {\"load\": "
+		"0.0125, \"cost_us\": 250.0}, \"deadline\": 15.0, \"weight\": "
+		"1024, \"nice\": -3, "
+		"\"scheduler\": \"edf\", \"now_ns\": 9000000000, "
 		"\"policy\": {\"deadline_ns\": 9004500000, "
 		"\"virtual_deadline_ns\": 8999000000, \"wake_ns\": "
 		"9223372036854775807, \"laxity_zero_at_ns\": 9001000000, "
@@ -176,24 +190,29 @@ static void a_call_shows_the_policys_numbers_with_units(void **state)
 
 	(void)state;
 	assert_string_equal(
-		text, "call         7, soft, a>b, up 2.5 s\n"
-		      "in           a 1, PT 0, SSRC 3, at h:1\n"
-		      "out          b 2, PT 96, SSRC 4, to h:2\n"
-		      "frames       2 done, 1 late, 8 packets_in, 2 "
-		      "packets_out\n"
-		      "lost         1 overwritten, 0 stale, 0 concealed, 0 "
-		      "malformed, 0 send_failed\n"
-		      "times        1.500 us a frame in the codecs, 2.500 ms "
-		      "the longest delay\n"
-		      "waiting      5 frames\n"
-		      "scheduler    edf\n"
-		      "  deadline            in 4.500 ms\n"
-		      "  virtual deadline    1.000 ms ago\n"
-		      "  wake                never\n"
-		      "  laxity zero at      in 1.000 ms\n"
-		      "  density             0.3488 %\n"
-		      "  lag                 -2\n"
-		      "  vruntime            1.500 us\n");
+		text,
+		"call         7, soft, a>b, up 2.5 s\n"
+		"in           a 1, PT 0, SSRC 3, at h:1\n"
+		"out          b 2, PT 96, SSRC 4, to h:2\n"
+		"contract     rate 40/s, burst 2, worst 250us, 6 frames "
+		"beyond it\n"
+		"admitted     0.0125 of a CPU, 250.0 us a frame, deadline "
+		"15 ms, weight 1024, nice -3\n"
+		"frames       2 done, 1 late, 8 packets_in, 2 "
+		"packets_out\n"
+		"lost         1 overwritten, 0 stale, 0 concealed, 0 "
+		"malformed, 0 send_failed\n"
+		"times        1.500 us a frame in the codecs, 2.500 ms "
+		"the longest delay\n"
+		"waiting      5 frames\n"
+		"scheduler    edf\n"
+		"  deadline            in 4.500 ms\n"
+		"  virtual deadline    1.000 ms ago\n"
+		"  wake                never\n"
+		"  laxity zero at      in 1.000 ms\n"
+		"  density             0.3488 %\n"
+		"  lag                 -2\n"
+		"  vruntime            1.500 us\n");
 	free(text);
 }
 

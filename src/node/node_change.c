@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls that change while they run.
+ *
+ * What control asks for (call.change) is admitted anew, or refused and nothing
+ * has changed. What the peer asks for is not for us to refuse: a CMR is obeyed
+ * by the worker that reads it (RFC 4867, 4.3.1). Once a second the books
+ * follow: the call is entered under the cost of its new mode and admitted by
+ * that, if need be beyond the capacity. Then new calls find no room, the call
+ * counts it (cmr_over), and the log says so.
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "node/call_terms.h"
+#include "node/node_impl.h"
+#include "observe/log.h"
+
+static const char *mode_name(const struct call_cfg *cfg)
+{
+	const struct pipeline_side *out = &cfg->media.out;
+
+	return out->codec->modes[out->cfg.mode].name;
+}
+
+static void trace_change(const struct node_call *nc)
+{
+	const struct call_cfg *cfg = &nc->call->cfg;
+	union cr_trace_record r = {
+		.note = { .kind = CR_TRACE_NOTE,
+			  .code = 3,
+			  .worker = 0xffff,
+			  .count = cfg->id,
+			  .at = clock_now() },
+	};
+
+	(void)snprintf(r.note.text, sizeof(r.note.text),
+		       "class=%s deadline_us=%" PRId64
+		       " mode=%s weight=%" PRIu32 " nice=%d",
+		       call_class_names[cfg->cls],
+		       cfg->release.rel_deadline / CR_US, mode_name(cfg),
+		       cfg->weight, cfg->nice);
+	trace_put(trace_ring(nc->node->trace, node_ring_control(nc->node)), &r);
+}
+
+/* The engine goes by @to already. */
+static void enter(struct node_call *nc, const struct call_cfg *to,
+		  struct cost_entry *cost)
+{
+	node_learn(nc->node); /* what it took so far belongs to the old entry */
+	nc->cost->calls--;
+	cost->calls++;
+	nc->cost = cost;
+	call_set_terms(nc->call, to);
+	trace_change(nc);
+}
+
+/* The book's entry for @to, which is settled by it. NULL with @e. */
+static struct cost_entry *settle(struct node *n, struct call_cfg *to,
+				 struct cr_err *e)
+{
+	struct cost_entry *cost =
+		costs_get(n->costs, &to->media, to->release.period, e);
+
+	if (cost)
+		call_settle(to, &cost->cost);
+	return cost;
+}
+
+int node_call_change(struct node_call *nc, const struct call_cfg *want,
+		     struct cr_err *e)
+{
+	struct node *n = nc->node;
+	struct call_cfg to = *want;
+	struct cost_entry *cost = settle(n, &to, e);
+	struct core_terms terms = call_terms(&to);
+	int64_t more = node_load_of(&to) - node_load_of(&nc->call->cfg);
+	struct cr_verdict v = { 0 };
+	int err;
+
+	if (!cost)
+		return -EINVAL;
+	err = node_admit_measured(n, more, &v);
+	if (!err)
+		err = live_change(n->live, &nc->call->lt, &terms, 0, &v);
+	if (err)
+		return node_refuse(n, err, &v, e);
+	enter(nc, &to, cost);
+	return 0;
+}
+
+/* --- codec mode requests --- */
+
+static void note_overload(struct node_call *nc, const struct call_cfg *to,
+			  const struct cr_verdict *v)
+{
+	nc->cmr_over++;
+	log_event(LOG_WARN, "cmr-over-capacity",
+		  "call=%" PRIu32 " mode=%s need=%.4f free=%.4f rule=\"%s\"",
+		  to->id, mode_name(to), (double)v->need_ppm / 1e6,
+		  (double)v->free_ppm / 1e6, v->rule ? v->rule : "load");
+}
+
+static bool same_cost(const struct cr_cost *a, const struct cr_cost *b)
+{
+	return a->mean == b->mean && a->p99 == b->p99 &&
+	       a->variance_ns2 == b->variance_ns2;
+}
+
+static void follow(struct node_call *nc, unsigned mode)
+{
+	struct call_cfg to = nc->call->cfg;
+	struct core_terms terms;
+	struct cost_entry *cost;
+	struct cr_verdict v;
+	int rc = 0;
+
+	to.media.out.cfg.mode = mode;
+	cost = settle(nc->node, &to, NULL);
+	if (!cost)
+		return; /* memory is short: at the next look */
+	terms = call_terms(&to);
+	/* what a contract declares holds in every mode */
+	if (!same_cost(&to.cost, &nc->call->cfg.cost))
+		rc = live_change(nc->node->live, &nc->call->lt, &terms,
+				 CORE_CHANGE_FORCE, &v);
+	if (rc < 0)
+		return;
+	if (rc)
+		note_overload(nc, &to, &v);
+	enter(nc, &to, cost);
+}
+
+void node_follow_modes(struct node *n)
+{
+	struct node_call *nc;
+
+	RB_FOREACH (nc, node_tree, &n->calls) {
+		unsigned mode = pipeline_mode(nc->call->pipeline);
+
+		if (!nc->ending && mode != nc->call->cfg.media.out.cfg.mode)
+			follow(nc, mode);
+	}
+}
