@@ -18,6 +18,7 @@
 #include "cr/error.h"
 #include "cr/sched.h"
 #include "cr/time.h"
+#include "engine/contract.h"
 #include "engine/release.h"
 
 #define CAMPAIGN_NAME_MAX 32u
@@ -165,6 +166,8 @@ struct campaign_flow {
 	struct campaign_cost cost;
 	struct campaign_arrival arrival;
 	struct campaign_release release;
+	bool release_named;	  /**< its model was given                  */
+	struct contract contract; /**< what calls promise and declare       */
 	struct campaign_start start;
 	struct campaign_hold hold;
 	struct campaign_network network;

@@ -97,6 +97,11 @@ int convert_models(struct loader *l, const char *path,
 int convert_envelope(struct loader *l, const char *path,
 		     const struct raw_flow *raw, struct campaign_flow *f);
 
+/** Read the contract of the flow at @path, of which all that it may contradict
+ * is there. */
+int convert_contract(struct loader *l, const char *path,
+		     const struct raw_flow *raw, struct campaign_flow *f);
+
 /** Read "5/s" of @key in section @path into @ppm (per second * 10^6). */
 int convert_rate(struct loader *l, const char *path, const char *key,
 		 const char *text, int64_t *ppm);

@@ -390,6 +390,9 @@ int convert_flow(struct loader *l, unsigned i, const struct raw_flow *raw,
 		f->deadline = f->cls == CR_BE ? CR_NEVER : f->ptime;
 	if (!rc)
 		rc = check_release(l, path, &raw->release, &f->release);
+	f->release_named = raw->release.kind != NULL;
+	if (!rc)
+		rc = convert_contract(l, path, raw, f);
 	if (!rc)
 		rc = check_start(l, path, &raw->start, &f->start);
 	if (!rc)

@@ -130,6 +130,18 @@
 	ROW(burst, "burst", CR_OPT_INT, 1, 1000, 0, NULL,                      \
 	    "lbap: jobs that may come ahead of time")
 
+#define CONTRACT_KEYS(ROW, TEXT)                                               \
+	TEXT(rate, "rate", "jobs per second, 40/s (one per ptime)")            \
+	ROW(burst, "burst", CR_OPT_INT, 0, 1000, 0, NULL,                      \
+	    "jobs beyond the rate")                                            \
+	TEXT(peak, "peak", "jobs per second at any time, 500/s (no bound)")    \
+	ROW(mean, "mean", CR_OPT_TIME, 1, 1000 * CR_SEC, 0, NULL,              \
+	    "declared CPU time of a job (measured)")                           \
+	ROW(p99, "p99", CR_OPT_TIME, 1, 1000 * CR_SEC, 0, NULL,                \
+	    "declared 99th percentile of it (measured)")                       \
+	ROW(worst, "worst", CR_OPT_TIME, 1, 1000 * CR_SEC, 0, NULL,            \
+	    "declared worst case of it (p99)")
+
 #define START_KEYS(ROW, TEXT)                                                  \
 	ROW(at, "at", CR_OPT_TIME, 0, 30 * KEYS_DAY, 0, NULL,                  \
 	    "the first call, from the campaign's begin")                       \

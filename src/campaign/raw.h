@@ -29,6 +29,9 @@ struct raw_leg {
 struct raw_release {
 	RELEASE_KEYS(RAW_ROW, RAW_TEXT)
 };
+struct raw_contract {
+	CONTRACT_KEYS(RAW_ROW, RAW_TEXT)
+};
 struct raw_start {
 	START_KEYS(RAW_ROW, RAW_TEXT)
 };
@@ -69,6 +72,7 @@ struct raw_flow {
 	char **input;
 	unsigned input_count;
 	struct raw_release release;
+	struct raw_contract contract;
 	struct raw_start start;
 	struct raw_hold hold;
 	struct raw_network network;

@@ -42,6 +42,10 @@ static const cyaml_schema_field_t leg_fields[] = { LEG_KEYS(
 static const cyaml_schema_field_t release_fields[] = { RELEASE_KEYS(
 	ROW_FIELD, TEXT_FIELD) CYAML_FIELD_END };
 #undef RAW
+#define RAW raw_contract
+static const cyaml_schema_field_t contract_fields[] = { CONTRACT_KEYS(
+	ROW_FIELD, TEXT_FIELD) CYAML_FIELD_END };
+#undef RAW
 #define RAW raw_start
 static const cyaml_schema_field_t start_fields[] = { START_KEYS(
 	ROW_FIELD, TEXT_FIELD) CYAML_FIELD_END };
@@ -88,6 +92,8 @@ static const cyaml_schema_field_t flow_fields[] = {
 			     input, &text_entry, 1, MAX_LIST),
 	CYAML_FIELD_MAPPING("release", OPT, struct raw_flow, release,
 			    release_fields),
+	CYAML_FIELD_MAPPING("contract", OPT, struct raw_flow, contract,
+			    contract_fields),
 	CYAML_FIELD_MAPPING("start", OPT, struct raw_flow, start, start_fields),
 	CYAML_FIELD_MAPPING("hold", OPT, struct raw_flow, hold, hold_fields),
 	CYAML_FIELD_MAPPING("network", OPT, struct raw_flow, network,

@@ -3,7 +3,8 @@
  * One call's dealings with the daemon:
  *
  *   call.start {in {codec, mode, ts_first, ...}, out {codec, mode, address,
- *               ...}, ptime, class, deadline, release, nice, weight}
+ *               ...}, ptime, class, deadline, release, contract, nice,
+ *               weight}
  *     -> {call, rtp {address, ssrc, pt}, out {ssrc, pt, ts_base}, load}
  *   call.stop {call} -> {count {...}}
  *
@@ -48,7 +49,9 @@ static json_t *leg_json(const struct campaign_leg *leg)
 	return o;
 }
 
-static json_t *release_json(const struct campaign_release *r)
+/* A burst is said once: in the contract @k, if it has one. */
+static json_t *release_json(const struct campaign_release *r,
+			    const struct contract *k)
 {
 	static const char *const names[] = { "sporadic", "periodic", "rate",
 					     "lbap" };
@@ -59,8 +62,34 @@ static json_t *release_json(const struct campaign_release *r)
 		put(o, "x", json_integer(r->x));
 		put(o, "y", json_real((double)r->y / CR_MS));
 	}
-	if (r->burst)
+	if (r->kind == RELEASE_LBAP && !k->burst)
 		put(o, "burst", json_integer(r->burst));
+	return o;
+}
+
+static void put_rate(json_t *o, const char *key, int64_t ppm)
+{
+	if (ppm)
+		put(o, key, json_real((double)ppm / 1e6));
+}
+
+static void put_time(json_t *o, const char *key, cr_ns t)
+{
+	if (t)
+		put(o, key, json_real((double)t / CR_MS));
+}
+
+static json_t *contract_json(const struct contract *k)
+{
+	json_t *o = json_object();
+
+	put_rate(o, "rate", k->rate_ppm);
+	if (k->burst)
+		put(o, "burst", json_integer(k->burst));
+	put_rate(o, "peak", k->peak_ppm);
+	put_time(o, "mean", k->mean);
+	put_time(o, "p99", k->p99);
+	put_time(o, "worst", k->worst);
 	return o;
 }
 
@@ -80,7 +109,10 @@ json_t *session_call_params(const struct session *s,
 	put(o, "class", json_string(classes[flow->cls]));
 	if (flow->deadline != CR_NEVER)
 		put(o, "deadline", json_real((double)flow->deadline / CR_MS));
-	put(o, "release", release_json(&flow->release));
+	if (flow->release_named)
+		put(o, "release",
+		    release_json(&flow->release, &flow->contract));
+	put(o, "contract", contract_json(&flow->contract));
 	put(o, "nice", json_integer(flow->nice));
 	put(o, "weight", json_integer(flow->weight));
 	return o;

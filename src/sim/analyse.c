@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/options.h"
+#include "sim/told.h"
 
 static int cannot(const struct campaign *c, const struct campaign_flow *f,
 		  const char *why, struct cr_err *e)
@@ -48,24 +49,20 @@ static const char *obstacle(const struct campaign_flow *f, uint64_t count)
 	return NULL;
 }
 
-static double worst_case(const struct campaign_flow *f,
-			 const struct cost_model *m)
-{
-	if (f->cost.max < CAMPAIGN_COST_MAX) /* declared, as to schedulers */
-		return (double)f->cost.max;
-	return (double)cr_ns_max(m->estimate.p99, m->estimate.mean);
-}
-
 static struct hsb_flow flow_of(const struct campaign_flow *f,
 			       const struct cost_model *m, uint64_t count)
 {
+	const struct told told = told_of(f, m);
+	const struct cr_task t = { .cost = told.cost,
+				   .contract = told.contract };
+
 	return (struct hsb_flow){
 		.count = count,
 		.period = (double)f->ptime,
 		.deadline = (double)(f->deadline - jitter_of(f)),
-		.worst = worst_case(f, m),
-		.mean = (double)m->estimate.mean,
-		.sd = sqrt((double)m->estimate.variance_ns2),
+		.worst = (double)cr_task_worst(&t),
+		.mean = (double)told.cost.mean,
+		.sd = sqrt((double)told.cost.variance_ns2),
 	};
 }
 

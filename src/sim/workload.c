@@ -14,6 +14,7 @@
 #include "base/assert.h"
 #include "observe/log.h"
 #include "sim/call_trace.h"
+#include "sim/told.h"
 
 /* Frames that may wait in a flow with codecs: codec-runner's default. */
 #define LIVE_RING 8u
@@ -245,77 +246,27 @@ struct sim_client workload_client(void)
 
 /* --- a call's life --- */
 
-/* Rounded up, as far as a contract counts. */
-static uint32_t quotient_up(int64_t a, int64_t b)
-{
-	return (uint32_t)cr_ns_min((a + b - 1) / b, UINT32_MAX);
-}
-
-/* What a flow of work by a TSpec promises, in jobs of the largest size. */
-static struct cr_contract contract_of_envelope(const struct campaign_flow *f)
-{
-	const struct campaign_arrival *m = &f->arrival;
-	cr_ns largest = envelope_largest(f);
-
-	return (struct cr_contract){
-		.jobs = 1,
-		.per = cr_ns_max(largest * CR_PPM / m->rate_ppm, 1),
-		.burst = quotient_up(m->depth, largest) - 1,
-		.peak_jobs_per_sec =
-			quotient_up(m->peak_ppm * (CR_SEC / CR_PPM), largest),
-		.largest = largest,
-	};
-}
-
-/* What the flow promises. A cost that is bounded by the campaign is declared;
- * of others schedulers have the estimate alone. */
-static struct cr_contract contract_of(const struct campaign_flow *f)
-{
-	bool bounded = f->cost.max < CAMPAIGN_COST_MAX;
-	struct cr_contract c = {
-		.jobs = 1,
-		.per = f->ptime,
-		.burst = (uint32_t)f->release.burst,
-		.largest = bounded ? f->cost.max : 0,
-	};
-
-	if (f->arrival.kind == ARRIVAL_ENVELOPE)
-		return contract_of_envelope(f);
-	if (f->arrival.kind == ARRIVAL_TSPEC) {
-		c.per = CR_SEC * CR_PPM / f->arrival.rate_ppm;
-		c.burst = (uint32_t)f->arrival.bucket - 1;
-		c.peak_jobs_per_sec = quotient_up(f->arrival.peak_ppm, CR_PPM);
-	}
-	return c;
-}
-
 static void fill_task(struct sim_call *c, uint32_t id)
 {
 	const struct campaign_flow *f = c->flow;
+	const struct told told = told_of(f, c->cost);
 	struct cr_task *t = &c->st.core.task;
 
 	t->id = id;
 	t->cls = f->cls;
 	t->period = f->ptime;
 	t->rel_deadline = f->cls == CR_BE ? f->ptime : f->deadline;
-	t->cost = c->cost->estimate;
+	t->cost = told.cost;
 	t->nice = (int)f->nice;
 	t->weight = (uint32_t)f->weight;
-	t->contract = contract_of(f);
+	t->contract = told.contract;
 	memset(&t->cpus, 0xff, sizeof(t->cpus));
 }
 
 static int set_up(struct sim_call *c, const struct workload *w, uint32_t id)
 {
 	const struct campaign_flow *f = c->flow;
-	struct release_cfg cfg = {
-		.kind = (enum release_kind)f->release.kind,
-		.period = f->ptime,
-		.rel_deadline = f->cls == CR_BE ? f->ptime : f->deadline,
-		.x = (unsigned)f->release.x,
-		.y = f->release.y,
-		.burst = (unsigned)f->release.burst,
-	};
+	const struct release_cfg cfg = told_release(f);
 	cr_ns samples = f->ptime / (125 * CR_US);
 
 	c->draws = (struct cost_source){

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a scheduler is told of a flow's calls: costs and contract. As in the
+ * daemon, what a contract declares goes before what is known of the costs.
+ */
+#ifndef SIM_TOLD_H
+#define SIM_TOLD_H
+
+#include "sim/cost_model.h"
+
+struct told {
+	struct cr_cost cost;
+	struct cr_contract contract;
+};
+
+/** Of @f, whose costs are @m's. */
+struct told told_of(const struct campaign_flow *f, const struct cost_model *m);
+
+/** The release model of @f's calls. */
+struct release_cfg told_release(const struct campaign_flow *f);
+
+#endif
