@@ -7,7 +7,8 @@
  * The worker's frames are the clock: a round is a frame of every call, and the
  * next one comes when the worker has done a third of as many, whosever. So a
  * call loses a frame only when RING rounds of work went to others, however slow
- * the machine.
+ * the machine. A round is longer than the calls' period in any case: frames
+ * that come ahead of their time may be last by right.
  */
 #include "cmocka_cr.h"
 #include "desk.h"
@@ -15,6 +16,10 @@
 
 #include <stdio.h>
 
+#include "base/clock.h"
+
+#define SAMPLES 40u /* of a packet */
+#define PTIME (5 * CR_MS)
 #define RING 12u
 #define FEW 4u	 /* calls */
 #define MANY 60u /* calls of the class in overload */
@@ -29,6 +34,7 @@ struct crowd {
 	unsigned n, above; /* calls; those of higher classes come first */
 	unsigned rounds;   /* sent so far */
 	unsigned long long until; /* of work: the round is over */
+	cr_ns next;		  /* not before */
 	unsigned id[CALLS];
 	struct rig_sender sender[CALLS];
 };
@@ -39,14 +45,16 @@ static void start(struct crowd *c, const char *cls, unsigned calls)
 
 	(void)snprintf(json, sizeof(json),
 		       "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'spin', "
-		       "'spin': '0.25ms', 'address': '127.0.0.1:%u'}, "
-		       "'class': '%s'}",
+		       "'spin': '0.5ms', 'address': '127.0.0.1:%u'}, "
+		       "'ptime': '5ms', 'class': '%s'}",
 		       c->desk.rig.port, cls);
 	for (unsigned i = 0; i < calls; i++, c->n++) {
 		json_t *o = client_ask(&c->client, "call.start", json);
 
 		c->id[c->n] = (unsigned)desk_number(o, "call");
-		c->sender[c->n] = desk_sender(&c->desk, c->id[c->n]);
+		c->sender[c->n] = rig_sender(
+			&c->desk.rig,
+			node_call_find(c->desk.rig.node, c->id[c->n]), SAMPLES);
 		json_decref(o);
 	}
 }
@@ -98,16 +106,19 @@ static bool round_over(void *arg)
 {
 	struct crowd *c = arg;
 
-	return arrived(c) && work(c) >= c->until;
+	return arrived(c) && work(c) >= c->until && clock_now() >= c->next;
 }
 
 static void overload(struct crowd *c)
 {
+	static const uint8_t silence[SAMPLES] = { 0xff };
+
 	while (c->rounds < LEAST || lost(c, c->above, c->n) < ENOUGH) {
 		for (unsigned i = 0; i < c->n; i++)
-			desk_send(&c->sender[i]);
+			rig_send(&c->sender[i], silence, SAMPLES);
 		c->rounds++;
 		c->until = work(c) + DO;
+		c->next = clock_now() + PTIME;
 		desk_wait(&c->desk, round_over, c);
 	}
 }
