@@ -159,6 +159,20 @@ static bool after_idle(const struct cr_rq *rq, enum cr_enq why, cr_ns now)
 	       !rq->cpu[0].running && now > CR_RQ(rq, struct edf_rq)->stopped;
 }
 
+/* The server's curve, if calls have come or gone since it was made. */
+static void refresh(struct cr_rq *rq)
+{
+	struct edf_rq *e = CR_RQ(rq, struct edf_rq);
+
+	if (e->stale)
+		be_server_curve(&e->server, &e->left,
+				rq->sched->preemptible
+					? 0
+					: deadline_longest(&e->admitted),
+				deadline_shortest_be(&e->admitted));
+	e->stale = false;
+}
+
 /* The next best-effort job gets its deadline, if none has one. */
 static struct cr_task *promote(struct cr_rq *rq)
 {
@@ -168,13 +182,7 @@ static struct cr_task *promote(struct cr_rq *rq)
 
 	if (!f)
 		return NULL;
-	if (e->stale)
-		be_server_curve(&e->server, &e->left,
-				rq->sched->preemptible
-					? 0
-					: deadline_longest(&e->admitted),
-				deadline_shortest_be(&e->admitted));
-	e->stale = false;
+	refresh(rq);
 	e->front = edf_task_of(f);
 	t = cr_task_of(e->front);
 	e->front->place =
@@ -245,15 +253,18 @@ RARE static void enqueue_other(struct cr_rq *rq, struct cr_task *t,
 }
 
 /* The same for a job that is over or has been interrupted. */
-RARE static void stop_more(struct edf_rq *e, struct cr_task *t,
+RARE static void stop_more(struct cr_rq *rq, struct cr_task *t,
 			   enum cr_stop why, cr_ns now)
 {
+	struct edf_rq *e = CR_RQ(rq, struct edf_rq);
 	struct edf_task *x = CR_TASK(t, struct edf_task);
 	cr_ns over = t->job.ran - cr_task_worst(t);
 
 	e->stopped = now;
-	if (e->serves && why == CR_STOP_DONE && over > 0)
+	if (e->serves && why == CR_STOP_DONE && over > 0) {
+		refresh(rq); /* best effort may not have asked yet */
 		be_server_charge(&e->server, now, over);
+	}
 	if (t->cls != CR_BE || (why != CR_STOP_DROP && why != CR_STOP_DONE))
 		return;
 	be_share_done(&x->flow, t->weight, t->job.ran);
@@ -340,7 +351,7 @@ static void edf_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 	else if (why == CR_STOP_DONE)
 		x->lost = 0;
 	if (!is_plain(e, x->place))
-		stop_more(e, t, why, now);
+		stop_more(rq, t, why, now);
 }
 
 /* Best effort: the deadline it was given, if it has one now. */
