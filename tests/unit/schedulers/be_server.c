@@ -60,6 +60,43 @@ static void tbs_is_the_published_rule_step_by_step(void **state)
 	}
 }
 
+/* Where frames of 20 are not cut: the line of 1/4 through the origin and (100,
+ * 25), though E begins to rise at 20. Jobs below 10 do not count. */
+static void tbs_is_a_line_through_the_origin(void **state)
+{
+	struct residual r = { .nsums = 0 };
+	struct be_server s = { .rule = BE_TBS };
+	struct cr_task call = call_of(100, 100, 55);
+	cr_ns before = 0;
+
+	(void)state;
+	(void)residual_add(&r, &call);
+	be_server_curve(&s, &r, 20, 10);
+	for (cr_ns w = 10; w < 40; w++) {
+		before += 4 * w;
+		assert_int_equal(be_server_promise(&s, 0, w), before);
+	}
+}
+
+/* The queue before the server may hand in a job that came before the last. */
+static void arrivals_do_not_go_back(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 5; i++) {
+		struct be_server a = { .rule = rules[i] }, b;
+		struct residual r = { .nsums = 0 };
+		struct cr_task call = call_of(100, 100, 50);
+
+		(void)residual_add(&r, &call);
+		be_server_curve(&a, &r, 0, 1);
+		(void)be_server_promise(&a, 100, 5);
+		b = a;
+		assert_int_equal(be_server_promise(&a, 10, 5),
+				 be_server_promise(&b, 100, 5));
+		assert_true(be_server_check(&a));
+	}
+}
+
 /* Section 4.2: d(n) = w / slope + max(r(n) + foot, d(n - 1)). */
 static void line_is_the_papers_formula(void **state)
 {
@@ -174,6 +211,7 @@ static void deadlines_are_ordered_as_the_curves(void **state)
 	static struct world w;
 	struct be_job job[JOBS];
 	uint64_t seed = test_seed();
+	unsigned later = 0; /* without history than with it */
 
 	(void)state;
 	for (unsigned round = 0; round < 300; round++) {
@@ -195,8 +233,10 @@ static void deadlines_are_ordered_as_the_curves(void **state)
 			assert_true(d[BE_TWO_LINE] <= d[BE_TBS] + slack);
 			assert_true(d[BE_TWO_LINE] <=
 				    d[BE_TWO_LINE_APPROX] + slack);
+			later += d[BE_TWO_LINE_APPROX] > d[BE_TWO_LINE] + slack;
 		}
 	}
+	assert_true(later > 0);
 }
 
 /* Hundreds of jobs before E's last piece: history is coarsened, and every
@@ -314,6 +354,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tbs_is_the_published_rule_step_by_step),
+		cmocka_unit_test(tbs_is_a_line_through_the_origin),
+		cmocka_unit_test(arrivals_do_not_go_back),
 		cmocka_unit_test(line_is_the_papers_formula),
 		cmocka_unit_test(
 			exact_is_algorithm_1_and_no_deadline_can_be_earlier),

@@ -74,11 +74,35 @@ static void calls_of_one_shape_are_one_sum_and_leave_nothing(void **state)
 	assert_int_equal(r.nsums, 2);
 	assert_int_equal(sum_of(&r, 20)->cost, 7);
 	residual_del(&r, &a, false);
+	assert_int_equal(sum_of(&r, 20)->cost, 4);
 	residual_del(&r, &b, false);
 	assert_int_equal(r.nsums, 1);
 	assert_int_equal(sum_of(&r, 10)->cost, 5);
 	residual_del(&r, &c, false);
 	assert_int_equal(r.nsums, 0);
+}
+
+/* Beside a table of shapes, which is full: a call of a late deadline, then one
+ * of the earliest of all. */
+static void the_rest_has_the_earliest_deadline_of_its_calls(void **state)
+{
+	struct residual r = { .nsums = 0 };
+	struct curve e;
+
+	(void)state;
+	for (unsigned i = 0; i < RESIDUAL_SHAPES; i++) {
+		struct cr_task call = call_of(1000000, 100000 + i, 1);
+
+		assert_false(residual_add(&r, &call));
+	}
+	for (cr_ns d = 50000; d > 0; d -= 49900) {
+		struct cr_task call = call_of(1000000, d, 100);
+
+		assert_true(residual_add(&r, &call));
+	}
+	/* what comes at 100 may be 100 of work, at 50000 another 100 */
+	residual_curve(&r, 0, &e);
+	assert_true(curve_inverse(&e, 1) >= 101);
 }
 
 /* Forty shapes: never more capacity than there is, and all of it comes back. */
@@ -145,6 +169,8 @@ int main(void)
 		cmocka_unit_test(every_line_is_below_the_residual_capacity),
 		cmocka_unit_test(
 			calls_of_one_shape_are_one_sum_and_leave_nothing),
+		cmocka_unit_test(
+			the_rest_has_the_earliest_deadline_of_its_calls),
 		cmocka_unit_test(shapes_beyond_the_table_only_take_capacity),
 		cmocka_unit_test(calls_that_need_everything_leave_nothing),
 	};
