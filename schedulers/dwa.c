@@ -17,7 +17,7 @@
  * and then.
  *
  * In lasting overload a task that lost two frames in a row keeps its place in
- * its level, for the reason told in edf.c.
+ * its level (drops.h).
  *
  * Live mode: no frame is cut, so a longer frame of anybody may block; with
  * workahead=run also one that came early, with workahead=hold never.
@@ -26,11 +26,9 @@
  * against each other; statistical ones by the average, in what is left.
  */
 #include "schedulers/deadline_admit.h"
+#include "schedulers/drops.h"
 #include "schedulers/levels.h"
 #include "schedulers/policies.h"
-
-/* So many drops without a frame done, and a task keeps its place. */
-#define LOST_IN_A_ROW 2u
 
 struct dwa_task {
 	struct level_task place; /* rank: the deadline */
@@ -92,11 +90,7 @@ static cr_ns rank_of(const struct cr_task *t, enum cr_enq why)
 
 	if (t->cls == CR_BE)
 		return t->job.arrival;
-	if (why == CR_ENQ_REQUEUE)
-		return x->place.rank;
-	if (why == CR_ENQ_NEXT && x->lost >= LOST_IN_A_ROW)
-		return cr_ns_min(x->place.rank, t->job.deadline);
-	return t->job.deadline;
+	return drops_place(x->place.rank, x->lost, t, why);
 }
 
 static void dwa_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
@@ -121,10 +115,7 @@ static void dwa_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 		     cr_ns ran, enum cr_stop why, cr_ns now)
 {
 	(void)rq, (void)cpu, (void)ran, (void)now;
-	if (why == CR_STOP_DROP)
-		CR_TASK(t, struct dwa_task)->lost++;
-	else if (why == CR_STOP_DONE)
-		CR_TASK(t, struct dwa_task)->lost = 0;
+	drops_count(&CR_TASK(t, struct dwa_task)->lost, why);
 }
 
 static void dwa_tick(struct cr_rq *rq, cr_ns now)

@@ -15,11 +15,7 @@
  * up to full load. Bad: in overload it does not choose whom to fail, and on
  * several CPUs a few heavy tasks can be late at low load (Dhall's effect).
  *
- * A dropped frame gives up its place: its task is ordered by the next one. But
- * a task that lost two in a row keeps the place of the second, until a frame
- * of it is done. By the rule alone it would go behind frames as old as the age
- * limit, meet that limit again a period later, and so on: in lasting overload
- * the same calls would lose every frame.
+ * A dropped frame gives up its place, until a task lost two in a row (drops.h).
  *
  * Live mode: no frame is cut, so a longer frame of anybody may block.
  *
@@ -30,10 +26,9 @@
 #include "schedulers/be_server.h"
 #include "schedulers/be_share.h"
 #include "schedulers/deadline_admit.h"
+#include "schedulers/drops.h"
 #include "schedulers/policies.h"
 
-/* So many drops without a frame done, and a task keeps its place. */
-#define LOST_IN_A_ROW 2u
 /* From here on are the places of best effort without a deadline: its start in
  * virtual time, behind all deadlines. */
 #define BEHIND (INT64_C(1) << 62)
@@ -217,10 +212,7 @@ static void enqueue_served(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 static void place_call(struct edf_task *x, const struct cr_task *t,
 		       enum cr_enq why)
 {
-	if (why == CR_ENQ_NEXT && x->lost >= LOST_IN_A_ROW)
-		x->place = cr_ns_min(x->place, t->job.deadline);
-	else if (why != CR_ENQ_REQUEUE)
-		x->place = t->job.deadline;
+	x->place = drops_place(x->place, x->lost, t, why);
 }
 
 static void insert(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
@@ -346,10 +338,7 @@ static void edf_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 	struct edf_task *x = CR_TASK(t, struct edf_task);
 
 	(void)cpu, (void)ran;
-	if (why == CR_STOP_DROP)
-		x->lost++;
-	else if (why == CR_STOP_DONE)
-		x->lost = 0;
+	drops_count(&x->lost, why);
 	if (!is_plain(e, x->place))
 		stop_more(rq, t, why, now);
 }
