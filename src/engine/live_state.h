@@ -42,6 +42,7 @@ struct live_hand {
 	pthread_t thread;
 	clockid_t cpu_clock;
 	struct meter meter; /**< the thread's own */
+	cr_ns plausible;    /**< of the job under way; the lock was held */
 	bool retired;	    /**< place->home->lock: the place is another's  */
 	/** Release, pairs with live_reap(): it touches the engine no more. */
 	atomic_bool over;

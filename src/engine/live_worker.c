@@ -166,14 +166,11 @@ static struct core_task *pick(struct live_worker *w, cr_ns now)
 }
 
 /* The thread's CPU clock is worth a look only after a job like this. */
-static cr_ns service_of(struct live_hand *h, const struct core_task *t,
-			cr_ns took, cr_ns end)
+static cr_ns service_of(struct live_hand *h, cr_ns took, cr_ns end)
 {
-	cr_ns plausible = meter_plausible(&t->task.cost);
-
-	if (__builtin_expect(took <= plausible, 1))
+	if (__builtin_expect(took <= h->plausible, 1))
 		return took;
-	return meter_service(&h->meter, took, plausible, end,
+	return meter_service(&h->meter, took, h->plausible, end,
 			     clock_thread_cpu());
 }
 
@@ -191,7 +188,7 @@ static cr_ns run(struct live_hand *h, struct core_task *t, cr_ns picked,
 
 	client->run(client->arg, live_task_of(t), &r);
 	end = clock_now();
-	*service = service_of(h, t, end - picked, end);
+	*service = service_of(h, end - picked, end);
 	return end - picked;
 }
 
@@ -408,6 +405,8 @@ static struct core_task *work(struct live_hand *h)
 	cr_ns now = clock_now(), took, service;
 
 	while ((t = next(h, &now))) {
+		/* the task's terms may change while it runs */
+		h->plausible = meter_plausible(&t->task.cost);
 		live_settle(w->live, w->home, &wakes);
 		(void)pthread_mutex_unlock(&w->home->lock);
 		live_signal(w->live, w->home, &wakes);
