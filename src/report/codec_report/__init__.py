@@ -7,6 +7,8 @@ codec_report.metrics  what is computed, and its definitions
 codec_report.delay    where the time of a frame goes
 codec_report.listing  a line per job or call; perfetto: a trace to look at
 codec_report.emodel   what calls would sound like, by g107 (ITU-T G.107)
+codec_report.quality  PESQ of dumped speech
+codec_report.repeats  medians of repeated runs, and what noise explains
 codec_report.table    text, CSV and JSON
 codec_report.figures  figures, a module each
 codec_report.page     the web page

@@ -8,8 +8,10 @@ import sys
 import textwrap
 
 from codec_report import (ReportError, delay, emodel, feeder, listing, man,
-                          metrics, perfetto, pictures, quality, table)
-from codec_report.run import Window, load_run, sections
+                          metrics, perfetto, pictures, quality, repeats,
+                          table)
+from codec_report.run import (FILES, Window, base_name, load_run,
+                              sections)
 
 DESCRIPTION = """\
 Compare schedulers by the traces of runs.
@@ -18,7 +20,8 @@ RUN is a trace file (of codec-runner or codec-sim) or a folder that holds
 trace.bin and, from codec-feeder, run.json and calls.csv; parts that are
 missing are noted. Every scheduler of every run becomes a column, every codec
 pair a table; the best of a row is marked with '*'. A run whose scheduler was
-switched becomes a column per scheduler.
+switched becomes a column per scheduler; one that was repeated (a folder of
+runs 1, 2, ...) a column of medians.
 """
 
 EXAMPLES = """\
@@ -47,7 +50,8 @@ SECTIONS = [("examples", EXAMPLES), ("exit codes", EXITS)] + [
     (title, module.__doc__.split("\n\n", 1)[1]) for title, module in (
         ("definitions", metrics), ("delay", delay), ("E-model", emodel),
         ("PESQ", quality),
-        ("lists", listing), ("perfetto", perfetto), ("files", feeder))]
+        ("lists", listing), ("perfetto", perfetto),
+        ("repetitions", repeats), ("files", feeder))]
 VERSION = os.environ.get("CR_VERSION", "(from source)")
 
 
@@ -240,6 +244,13 @@ def _write_perfetto(args, named):
         raise ReportError(f"{args.perfetto}: {error.strerror}") from None
 
 
+def _measure(path, args, window, assumed):
+    run = load_run(path)
+    if args.pesq:
+        quality.add_scores(run, path)
+    return run, sections(run, args.by, window, assumed)
+
+
 def _run(args, out):
     if args.until <= args.since:
         raise ReportError("--until must be later than --since")
@@ -247,18 +258,22 @@ def _run(args, out):
     assumed = emodel.Assumptions(args.playout * 1e3, args.network * 1e3,
                                  not args.no_plc)
     album = pictures.Album(args.gantt) if args.html or args.plots else None
-    reports, parts = [], []
+    reports, named = [], []
     for path in args.runs:
-        run = load_run(path)
-        if args.pesq:
-            quality.add_scores(run, path)
-        measured = sections(run, args.by, window, assumed)
-        reports.append(report(run, args.by, measured))
-        parts.append(measured)
-        if album:
-            album.add(run, measured)
+        repetitions = repeats.folders(path, FILES)
+        several = []
+        for one in repetitions or [path]:
+            run, measured = _measure(one, args, window, assumed)
+            if repetitions:
+                run.name = f"{base_name(path)}/{run.name}"
+            several.append(report(run, args.by, measured))
+            named.append((several[-1], measured))
+            if album and len(several) == 1:
+                album.add(run, measured)
+        reports.append(repeats.combine(base_name(path), several)
+                       if repetitions else several[0])
     _unique_names(reports)
-    named = [(r["run"], measured) for r, measured in zip(reports, parts)]
+    named = [(told["run"], measured) for told, measured in named]
     if album:
         _draw(album, args, reports)
     if args.perfetto:

@@ -46,8 +46,8 @@ from codec_report.metric import Metric
 METRICS = [
     Metric("r_mean", "E-model R mean", "rate", 1),
     Metric("mos_mean", "E-model MOS mean", "score", 1),
-    Metric("mos_mean_low", "  95 % interval from", "score"),
-    Metric("mos_mean_high", "  to", "score"),
+    Metric("mos_mean_low", "  MOS 95 % from", "score"),
+    Metric("mos_mean_high", "  MOS 95 % to", "score"),
     Metric("mos_median", "E-model MOS median", "score", 1),
     Metric("mos_min", "E-model MOS lowest", "score", 1),
     Metric("playout_loss_share", "too late for play-out", "share", -1)]

@@ -72,7 +72,8 @@ def _number(value, text, best):
         return "<td>-</td>"
     shown = f'<data value="{value!r}">{escape(text)}</data>'
     if best:
-        return f'<td class="best">{shown}<span title="best">*</span></td>'
+        why = "best" if best == "*" else "best, but noise could explain it"
+        return f'<td class="best">{shown}<span title="{why}">{best}</span></td>'
     return f"<td>{shown}</td>"
 
 
@@ -155,7 +156,8 @@ def page(title, tables, figures, runs, notes):
         _findings(figures),
         *[_figure(drawn) for drawn in figures],
         '<section><h2 id="tables">Tables</h2>\n'
-        "<p>The best of a row is marked *.</p>\n",
+        "<p>The best of a row is marked *; ~ where noise could explain "
+        "it.</p>\n",
         *[_table(label, columns) for label, columns in tables],
         "</section>\n<section>", _facts(runs), _notes(notes), "</section>\n",
         _definitions(), "</main>\n"])

@@ -30,8 +30,8 @@ MODES = {8000: "nb", 16000: "wb"}
 METRICS = [
     Metric("pesq_calls", "PESQ, calls scored", "count"),
     Metric("pesq_mean", "PESQ MOS-LQO mean", "score", 1),
-    Metric("pesq_mean_low", "  95 % interval from", "score"),
-    Metric("pesq_mean_high", "  to", "score"),
+    Metric("pesq_mean_low", "  LQO 95 % from", "score"),
+    Metric("pesq_mean_high", "  LQO 95 % to", "score"),
     Metric("pesq_min", "PESQ MOS-LQO lowest", "score", 1)]
 
 

@@ -15,7 +15,7 @@ from codec_report import ReportError, delay, emodel, feeder, metrics
 from codec_report.trace import (CLASSES, NO_WORKER,
                                 NOTE_SWITCHED, Trace, clean, read_trace)
 
-TRACE, FEEDER, CALLS = "trace.bin", "run.json", "calls.csv"
+TRACE, FEEDER, CALLS = FILES = "trace.bin", "run.json", "calls.csv"
 
 
 @dataclass
@@ -105,8 +105,13 @@ def _load_calls(path):
         raise ReportError(f"{path}: not CSV: {error}") from None
 
 
+def base_name(path):
+    """The last part of a path, whether or not it ends in a slash."""
+    return os.path.basename(os.path.normpath(path)) or path
+
+
 def _load_folder(path):
-    run = Run(os.path.basename(os.path.normpath(path)) or path)
+    run = Run(base_name(path))
     present = [name for name in (TRACE, FEEDER, CALLS)
                if os.path.exists(os.path.join(path, name))]
     if not present:

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 
+from codec_report import repeats
 from codec_report.metrics import METRICS
 
 BOLD, GREEN, RESET = "\033[1m", "\033[32m", "\033[0m"
@@ -34,6 +35,30 @@ def best_of(metric, values):
     return {i for i, v in enumerate(values) if v == best}
 
 
+def mark_of(metric, columns, best):
+    """What is put to the best values: "*", or "~" where the columns are of
+    repeated runs and noise could explain their difference to another one."""
+    samples = [c.values.get("samples", {}).get(metric.key) for c in columns]
+    chosen = [samples[i] for i in best]
+    others = [s for i, s in enumerate(samples)
+              if i not in best and columns[i].values.get(metric.key)
+              is not None]
+    if not any(chosen + others):
+        return "*"
+    sure = all(one and two and repeats.differ(one, two)
+               for one in chosen for two in others)
+    return "*" if sure else "~"
+
+
+def _show_cell(metric, column):
+    text = show(metric, column.values.get(metric.key))
+    low_high = column.values.get("interval", {}).get(metric.key)
+    if not low_high or low_high[0] == low_high[1]:
+        return text
+    low, high = (show(metric, value).removesuffix(" %") for value in low_high)
+    return f"{text} ({low}..{high})"
+
+
 class Column:
     """One scheduler of one run in a comparison."""
 
@@ -42,8 +67,8 @@ class Column:
 
 
 def rows(columns):
-    """The rows of a comparison: (metric, [(value, as text, is it the
-    best)])."""
+    """The rows of a comparison: (metric, [(value, as text, "*" or "~" when
+    it is the best)])."""
     for metric in METRICS:
         values = [c.values.get(metric.key) for c in columns]
         if all(v is None for v in values):
@@ -51,14 +76,16 @@ def rows(columns):
         if metric.optional and not any(values):
             continue
         best = best_of(metric, values)
-        yield metric, [(v, show(metric, v), i in best)
-                       for i, v in enumerate(values)]
+        mark = mark_of(metric, columns, best)
+        yield metric, [(c.values.get(metric.key), _show_cell(metric, c),
+                        mark if i in best else "")
+                       for i, c in enumerate(columns)]
 
 
 def _cell(text, best, width, colour):
-    mark = "*" if best else " "
-    padded = f"{text + mark:>{width}}"
-    return f"{GREEN}{BOLD}{padded}{RESET}" if best and colour else padded
+    padded = f"{text + (best or ' '):>{width}}"
+    return f"{GREEN}{BOLD}{padded}{RESET}" if best == "*" and colour \
+        else padded
 
 
 def table(title, columns, width=80, colour=False):
@@ -94,12 +121,13 @@ def table(title, columns, width=80, colour=False):
 
 
 def as_csv(reports):
-    """CSV: a line per run, scheduler and group; columns are the metrics."""
+    """CSV: a line per run, scheduler and group; columns are the metrics. Of
+    repeated runs every repetition has its lines."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["run", "scheduler", "begin_s", "end_s", "group"]
                     + [metric.key for metric in METRICS])
-    for report in reports:
+    for report in (one for r in reports for one in r.get("repetitions", [r])):
         for section in report["schedulers"]:
             for group in section["groups"]:
                 writer.writerow(
