@@ -294,7 +294,15 @@ static void a_bound_is_as_of_now(void **state)
 	o = query(&c, 1);
 	assert_true(bound_ms(o, "tardiness_ms") == alone);
 	json_decref(o);
-	/* another policy, another promise */
+	/* other terms, another promise */
+	o = client_ask(&c, "call.change", "{'call': 1, 'class': 'hard'}");
+	assert_true(bound_ms(o, "lateness_ms") == 0);
+	json_decref(o);
+	client_do(&c, "call.change", "{'call': 1, 'class': 'soft'}");
+	o = query(&c, 1);
+	assert_true(bound_ms(o, "tardiness_ms") == alone);
+	json_decref(o);
+	/* another policy, another one */
 	client_do(&c, "scheduler.set", "{'scheduler': 'edf'}");
 	o = query(&c, 1);
 	assert_true(bound_ms(o, "buffer_ms") == 20);
