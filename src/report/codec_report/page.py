@@ -77,9 +77,10 @@ def _number(value, text, best):
     return f"<td>{shown}</td>"
 
 
-def _row_head(title):
-    part = ' class="part"' if title.startswith(" ") else ""
-    return f'<th scope="row"{part}>{escape(title.strip())}</th>'
+def _row_head(metric):
+    part = ' class="part"' if metric.title.startswith(" ") else ""
+    return (f'<th scope="row" data-metric="{metric.key}"{part}>'
+            f"{escape(metric.title.strip())}</th>")
 
 
 def _heads(columns):
@@ -92,7 +93,7 @@ def _heads(columns):
 
 def _table(label, columns):
     rows = "\n".join(
-        "<tr>" + _row_head(metric.title)
+        "<tr>" + _row_head(metric)
         + "".join(_number(*cell) for cell in cells) + "</tr>"
         for metric, cells in table.rows(columns))
     title = escape("all frames" if label == "all" else label)

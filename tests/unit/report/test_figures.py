@@ -171,7 +171,7 @@ def test_the_time_line_adds_up(frames):
         assert data.lost[i] * (high - low) == pytest.approx(lost)
         middle = first + int((low + high) / 2 * 1e9)
         assert data.calls[i] == sum(
-            min(a) <= middle <= max(a) for a in
+            min(a) <= middle <= max(a) + 20 * MS for a in
             ([j["arrival"] for j in load.jobs if j["call"] == c]
              for c in range(1, 10)))
 
@@ -359,6 +359,13 @@ def test_every_figure_has_one_sentence_for_one_column_and_for_two(sections):
             for axes in d.figure.axes:
                 assert axes.get_xlabel() or d.figure._supxlabel \
                     or axes.get_shared_x_axes().get_siblings(axes)
+
+
+def test_thirty_series_look_different():
+    from codec_report.figures import style
+    looks = {(style.colour(i), str(style.line(i)), style.marker(i))
+             for i in range(30)}
+    assert len(looks) == 30
 
 
 def test_random_records_never_break_a_figure(sections):

@@ -70,8 +70,9 @@ def _draw_deadline(axes, columns):
     at = sorted(known)[len(known) // 2] / 1e6
     axes.axvline(at, color=style.LIGHT["muted"], linewidth=1,
                  linestyle=(0, (2, 2)))
-    axes.annotate("deadline", (at, 0), xytext=(3, 3), fontsize=8,
-                  textcoords="offset points", color=style.LIGHT["muted"])
+    axes.annotate("deadline", (at, NINES), xytext=(-3, -2), fontsize=8,
+                  textcoords="offset points", ha="right", va="top",
+                  color=style.LIGHT["muted"])
 
 
 def draw(columns):
@@ -100,9 +101,12 @@ def sentence(columns):
     best = min(known, key=lambda c: c.data.last)
     worst = max(known, key=lambda c: c.data.last)
     text = (f"99.99{style.NBSP}% of the frames sent leave within "
-            f"{style.ms(best.data.last)} under {best.label}")
-    if worst.data.last > best.data.last:
-        text += f", within {style.ms(worst.data.last)} under {worst.label}"
+            f"{style.ms(best.data.last)}")
+    if style.ms(worst.data.last) != style.ms(best.data.last):
+        text += (f" under {best.label}, within {style.ms(worst.data.last)} "
+                 f"under {worst.label}")
+    elif len(known) > 1:
+        text += " under each"
     due = [c for c in known if c.data.in_time is not None]
     if due:
         prompt = max(due, key=lambda c: c.data.in_time)

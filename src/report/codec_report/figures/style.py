@@ -22,9 +22,9 @@ DARK = {"text": "#e8eaed", "muted": "#9aa0a8", "grid": "#3a3f47",
         "c4": "#e6a91f", "c5": "#9ad4f7"}
 #: In the order of use.
 SERIES = ("c0", "c1", "c2", "text", "c3", "c4", "c5")
-LINES = ("-", "--", "-.", ":", (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (9, 2)),
-         (0, (3, 1)))
-MARKERS = ("o", "s", "^", "D", "v", "X", "P")
+#: Of lengths without a common factor: the 8th series is not like the first.
+LINES = ("-", "--", "-.", ":", (0, (6, 1.5, 1, 1.5, 1, 1.5)))
+MARKERS = ("o", "s", "^", "D", "v", "X", "P", "*")
 NBSP = "\u00a0"  # no line ends between a number and its unit
 WIDTH = 8.0  # inches, of every figure
 
@@ -48,13 +48,17 @@ SETTINGS = {
 
 
 @contextlib.contextmanager
-def figure(height, **more):
+def figure(height):
     """with figure(height in inches) as f: an empty matplotlib Figure, drawn
-    to with the settings above."""
+    to with the settings above. When the block ends it is laid out, for good:
+    laid out with each file it would not be the same in all of them."""
     import matplotlib
     from matplotlib.figure import Figure
-    with matplotlib.rc_context({**SETTINGS, **more}):
-        yield Figure(figsize=(WIDTH, height))
+    with matplotlib.rc_context(SETTINGS):
+        fig = Figure(figsize=(WIDTH, height))
+        yield fig
+        fig.draw_without_rendering()
+        fig.set_layout_engine("none")
 
 
 def colour(i):

@@ -20,7 +20,7 @@ STALL = 20_000_000  # ns: shorter ones are not worth a word
 class Data:
     """edges: of the bins, s since the run's first arrival. busy: share of the
     workers' time in each; lost: frames per second; calls: alive in its
-    middle. stall: (how long no worker had a frame though one waited, ns; from
+    middle, which is from the first frame to the end of the last. stall: (how long no worker had a frame though one waited, ns; from
     when, s)."""
     edges: np.ndarray
     busy: np.ndarray
@@ -71,7 +71,8 @@ def longest_stall(jobs):
 def _alive(jobs, at):
     starts = metrics.call_starts(jobs)
     first = np.minimum.reduceat(jobs["arrival"], starts)
-    last = np.maximum.reduceat(jobs["arrival"], starts)
+    last = np.maximum.reduceat(jobs["arrival"], starts) \
+        + jobs["frame"][starts]
     return (np.searchsorted(np.sort(first), at, side="right")
             - np.searchsorted(np.sort(last), at, side="left"))
 
