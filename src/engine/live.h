@@ -179,6 +179,14 @@ struct live_worker_look {
 bool live_look_worker(struct live *l, unsigned worker,
 		      struct live_worker_look *look);
 
+/** What the kernel makes of the thread at a worker's place. */
+struct live_worker_use {
+	cr_ns cpu;     /**< time it has had a CPU */
+	bool runnable; /**< has one or waits for one; false: it sleeps */
+};
+void live_look_use(struct live *l, unsigned worker,
+		   struct live_worker_use *use);
+
 /** Release @t, if it sleeps with frames waiting; wake idle workers, if it is
  * queued. No harm when nothing was lost. */
 void live_rouse(struct live *l, struct live_task *t);

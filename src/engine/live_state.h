@@ -41,6 +41,7 @@ struct live_hand {
 	struct live_worker *place;
 	pthread_t thread;
 	clockid_t cpu_clock;
+	int tid;	    /**< the kernel's name; place->home->lock       */
 	struct meter meter; /**< the thread's own */
 	cr_ns plausible;    /**< of the job under way; the lock was held */
 	bool retired;	    /**< place->home->lock: the place is another's  */
@@ -106,6 +107,9 @@ int live_start_hand(struct live_worker *w, struct cr_err *e);
 
 /** The run queue of @t, locked. */
 struct live_rq *live_lock_home(struct live *l, struct live_task *t);
+
+/** The thread of @h begins; place->home->lock held. */
+void live_begin(struct live_hand *h);
 
 /** A retired thread has come back with @t. No lock held. */
 void live_come_back(struct live *l, struct live_task *t);

@@ -19,10 +19,13 @@
  * retired thread and the new one share is the client's to keep apart; it is
  * asked first (client.retire), under the same lock.
  */
-#define _GNU_SOURCE /* SCHED_IDLE */
+#define _GNU_SOURCE /* SCHED_IDLE, gettid() */
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "engine/cpus.h"
 #include "engine/live_state.h"
@@ -66,6 +69,45 @@ bool live_look_worker(struct live *l, unsigned worker,
 	at_work = look_at(w, look);
 	(void)pthread_mutex_unlock(&w->home->lock);
 	return at_work;
+}
+
+void live_begin(struct live_hand *h)
+{
+	h->tid = (int)gettid();
+}
+
+/* The state letter in the thread's stat, behind its name in parentheses, which
+ * may hold anything (proc(5)). When there is none the thread is said to sleep,
+ * so that its time counts. */
+static bool is_runnable(int tid)
+{
+	char path[64], text[256] = "";
+	const char *name_end;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	(void)!fgets(text, sizeof(text), f);
+	(void)fclose(f);
+	name_end = strrchr(text, ')');
+	return name_end && !strncmp(name_end, ") R", 3);
+}
+
+void live_look_use(struct live *l, unsigned worker, struct live_worker_use *use)
+{
+	struct live_worker *w = &l->worker[worker];
+	int tid = 0;
+
+	(void)pthread_mutex_lock(&w->home->lock);
+	if (w->hand)
+		tid = w->hand->tid;
+	(void)pthread_mutex_unlock(&w->home->lock);
+	*use = (struct live_worker_use){
+		.cpu = w->hand ? clock_read(w->hand->cpu_clock) : 0,
+		.runnable = tid && is_runnable(tid),
+	};
 }
 
 static void settle_and_unlock(struct live *l, struct live_rq *q)

@@ -437,6 +437,7 @@ void *live_work(void *hand)
 		client->worker_up(client->arg, w->cpu);
 	meter_read(&h->meter, clock_now(), clock_thread_cpu());
 	(void)pthread_mutex_lock(&w->home->lock);
+	live_begin(h);
 	astray = work(h);
 	(void)pthread_mutex_unlock(&w->home->lock);
 	if (astray)

@@ -119,14 +119,18 @@ static void replace(struct node *n, unsigned worker,
 
 static void look_at_worker(struct node *n, unsigned worker)
 {
+	struct watch_worker *w = &n->watch.worker[worker];
 	struct live_worker_look look = { 0 };
+	struct live_worker_use use;
 	bool at_work = live_look_worker(n->live, worker, &look);
 
-	if (watch_worker(&n->watch.worker[worker], &n->watch.dog, at_work,
-			 look.picked))
-		replace(n, worker, &look);
-	else if (!at_work)
+	if (!at_work)
 		hire(n, worker); /* if that has failed before */
+	if (!watch_worker_suspect(w, at_work, look.picked))
+		return;
+	live_look_use(n->live, worker, &use);
+	if (watch_worker(w, &n->watch.dog, use.runnable, use.cpu))
+		replace(n, worker, &look);
 }
 
 void node_watch_returned(struct node *n, const struct node_call *nc)

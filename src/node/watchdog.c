@@ -26,16 +26,22 @@ void watchdog_begin(struct watchdog *w, cr_ns now)
 	w->last = now;
 }
 
-bool watch_worker(struct watch_worker *w, const struct watchdog *dog,
-		  bool at_work, cr_ns picked)
+bool watch_worker_suspect(struct watch_worker *w, bool at_work, cr_ns picked)
 {
-	if (!at_work || picked != w->picked) {
-		w->picked = at_work ? picked : 0;
-		w->age = 0;
-		w->told = false;
-		return false;
-	}
-	w->age += dog->step;
+	if (at_work && picked == w->picked)
+		return true;
+	*w = (struct watch_worker){ .picked = at_work ? picked : 0 };
+	return false;
+}
+
+bool watch_worker(struct watch_worker *w, const struct watchdog *dog,
+		  bool runnable, cr_ns cpu)
+{
+	cr_ns ran = w->known ? cpu - w->cpu : dog->step;
+
+	w->age += runnable && ran < dog->step ? ran : dog->step;
+	w->cpu = cpu;
+	w->known = true;
 	return w->age >= dog->limit;
 }
 

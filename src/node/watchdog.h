@@ -38,13 +38,22 @@ void watchdog_begin(struct watchdog *w, cr_ns now);
 
 /** What is remembered of a worker. Zero: nothing. */
 struct watch_worker {
-	cr_ns picked, age;
-	bool told; /**< the caller's, until its next job */
+	cr_ns picked, age, cpu;
+	bool known; /**< age and cpu are of this job       */
+	bool told;  /**< the caller's, until its next job */
 };
 
-/** Is it stuck? @at_work: in the job that it picked at @picked. */
+/** Has it been in one job since the last look? @at_work: in the one that it
+ * picked at @picked. */
+bool watch_worker_suspect(struct watch_worker *w, bool at_work, cr_ns picked);
+
+/**
+ * Is it stuck? Such a suspect has had a CPU for @cpu ns in its life; @runnable:
+ * it has one or waits for one. A codec that sleeps ages by the clock, one that
+ * loops by the time that it loops: waiting for a CPU is the machine's matter.
+ */
 bool watch_worker(struct watch_worker *w, const struct watchdog *dog,
-		  bool at_work, cr_ns picked);
+		  bool runnable, cr_ns cpu);
 
 enum watch_finding {
 	WATCH_FINE,

@@ -4,12 +4,14 @@
  * forgets: it is found and counted, the other calls lose no frame, and nothing
  * is left behind when the codec comes back after all.
  */
+#define _GNU_SOURCE
 #include "cmocka_cr.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "json_text.h"
 #include "node/call_params.h"
@@ -26,14 +28,22 @@ static const uint8_t silence[NB] = { 0xff };
 static const struct cr_codec *pcma;
 static struct cr_codec sticky;
 static atomic_bool hold;
+static atomic_int tickets; /* frames that may come back nevertheless */
 static atomic_uint inside;
+
+static bool take_ticket(void)
+{
+	int n = atomic_load(&tickets);
+
+	return n > 0 && atomic_compare_exchange_strong(&tickets, &n, n - 1);
+}
 
 static int stick(void *enc, unsigned mode, const int16_t *pcm,
 		 struct cr_frame *out)
 {
 	atomic_fetch_add(&inside, 1);
-	while (atomic_load(&hold))
-		(void)sched_yield();
+	while (atomic_load(&hold) && !take_ticket())
+		(void)usleep(1000); /* blocked, as on a lock */
 	atomic_fetch_sub(&inside, 1);
 	return pcma->encode(enc, mode, pcm, out);
 }
@@ -237,6 +247,65 @@ static void no_spare_is_said_and_nothing_done(void **state)
 	rig_close(&r);
 }
 
+/* --- work that rightly waits --- */
+
+static bool has_done(void *arg)
+{
+	struct node_call *nc = arg;
+
+	return atomic_load(&nc->call->count.done) == 1;
+}
+
+/* Frame after frame of the busy call, until somebody starves. */
+static bool starves(void *arg)
+{
+	if (told(arg, "starved"))
+		return true;
+	atomic_fetch_add(&tickets, 1);
+	return false;
+}
+
+/* Best effort behind a soft call that leaves the worker no moment for it: it is
+ * counted, and nothing is done. */
+static void an_overload_is_no_stall(void **state)
+{
+	enum { FRAMES = 1000 };
+	const struct rig_options o = { .scheduler = "edf",
+				       .workers = 1,
+				       .ring_frames = FRAMES,
+				       .watchdog = LIMIT };
+	struct node_call *busy, *idle;
+	struct rig_sender s, low;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &o);
+	busy = sticky_call(&r);
+	idle = rig_call(&r, "{'in': {'codec': 'pcmu'}, 'out': {'codec': "
+			    "'pcma'}, 'class': 'best-effort'}");
+	s = rig_sender(&r, busy, NB);
+	low = rig_sender(&r, idle, NB);
+	atomic_store(&hold, true);
+	for (uint64_t i = 0; i < FRAMES; i++) {
+		rig_send(&s, silence, NB);
+		while (atomic_load(&busy->call->count.packets_in) <= i)
+			(void)sched_yield();
+	}
+	rig_send(&low, silence, NB);
+	assert_true(rig_wait(&r, starves, &r));
+	assert_int_equal(atomic_load(&idle->call->count.done), 0);
+	atomic_store(&hold, false);
+	assert_true(rig_wait(&r, has_done, idle));
+	assert_int_equal(atomic_load(&busy->call->count.done), FRAMES);
+	wait_told(&r, "starved", 0);
+	assert_int_equal(
+		told(&r, "roused") + told(&r, "accused") + told(&r, "hung"), 0);
+	atomic_store(&tickets, 0);
+	rig_end(&r, busy);
+	rig_end(&r, idle);
+	rig_close(&r);
+}
+
 /* --- the end --- */
 
 static void the_end_does_not_wait(void **state)
@@ -332,6 +401,7 @@ int main(void)
 		cmocka_unit_test(others_lose_nothing_with_two),
 		cmocka_unit_test(others_lose_nothing_with_a_queue_each),
 		cmocka_unit_test(no_spare_is_said_and_nothing_done),
+		cmocka_unit_test(an_overload_is_no_stall),
 		cmocka_unit_test(the_end_does_not_wait),
 		cmocka_unit_test(a_call_that_was_not_woken_is),
 #ifndef CR_DEBUG

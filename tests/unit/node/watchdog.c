@@ -167,22 +167,36 @@ static void time_that_nobody_saw_does_not_count(void **state)
 	(void)state;
 	look.state = CR_IDLE;
 	see(2, WATCH_FINE);
-	assert_false(watch_worker(&w, &dog, true, 5));
+	assert_false(watch_worker_suspect(&w, true, 5));
 	assert_int_equal(next(3600 * CR_SEC, 7), WATCH_FINE); /* two looks */
-	assert_false(watch_worker(&w, &dog, true, 5));
+	assert_false(watch_worker(&w, &dog, false, 0));
 	assert_int_equal(next(EACH, 7), WATCH_FINE);
-	assert_false(watch_worker(&w, &dog, true, 5));
+	assert_false(watch_worker(&w, &dog, false, 0));
 	assert_int_equal(next(EACH, 7), WATCH_ROUSE);
-	assert_true(watch_worker(&w, &dog, true, 5));
+	assert_true(watch_worker(&w, &dog, false, 0));
 }
 
 /* --- workers --- */
 
+/* The next look at a worker that sleeps. */
 static bool at(struct watch_worker *w, bool at_work, cr_ns picked)
 {
 	look.now += EACH;
 	watchdog_begin(&dog, look.now);
-	return watch_worker(w, &dog, at_work, picked);
+	return watch_worker_suspect(w, at_work, picked) &&
+	       watch_worker(w, &dog, false, 1000);
+}
+
+/* The same, that would run if it had a CPU, and had one for @ran. */
+static bool ran(struct watch_worker *w, cr_ns ran)
+{
+	static cr_ns cpu;
+
+	look.now += EACH;
+	watchdog_begin(&dog, look.now);
+	cpu += ran;
+	return watch_worker_suspect(w, true, 5) &&
+	       watch_worker(w, &dog, true, cpu);
 }
 
 static void a_worker_in_one_job_for_too_long(void **state)
@@ -212,6 +226,32 @@ static void a_worker_that_goes_from_job_to_job(void **state)
 		assert_false(at(&w, i % LOOKS != 0, 1));
 }
 
+static void who_loops_ages_by_the_time_that_it_loops(void **state)
+{
+	struct watch_worker w = { 0 };
+
+	(void)state;
+	assert_false(ran(&w, EACH));
+	for (unsigned i = 0; i < LOOKS - 1; i++)
+		assert_false(ran(&w, EACH));
+	assert_true(ran(&w, EACH));
+}
+
+/* The machine has other things to do: a tenth of a CPU is left. */
+static void who_waits_for_a_cpu_is_not_stuck(void **state)
+{
+	struct watch_worker w = { 0 };
+	unsigned looks = 0;
+
+	(void)state;
+	assert_false(ran(&w, 0));
+	for (unsigned i = 0; i < 1000; i++)
+		assert_false(ran(&w, 0));
+	while (!ran(&w, EACH / 10))
+		looks++;
+	assert_int_equal(looks, 10 * (LOOKS - 1) - 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +276,9 @@ int main(void)
 		cmocka_unit_test_setup(a_worker_in_one_job_for_too_long, setup),
 		cmocka_unit_test_setup(a_worker_that_goes_from_job_to_job,
 				       setup),
+		cmocka_unit_test_setup(who_loops_ages_by_the_time_that_it_loops,
+				       setup),
+		cmocka_unit_test_setup(who_waits_for_a_cpu_is_not_stuck, setup),
 	};
 
 	return cmocka_run_group_tests_name("watchdog", tests, NULL, NULL);

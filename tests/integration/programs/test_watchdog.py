@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""codec-runner with a codec library that does not come back: STUCK_CODEC names
+the object that makes it so."""
+import os
+
+import pytest
+
+from test_convert import convert, names, speech, wait_for
+from test_daemon import rtp, start_call
+
+SILENCE = b"\xff" * 160
+
+
+@pytest.fixture
+def stuck(tmp_path):
+    """While this file is there, no AMR encoder comes back."""
+    return tmp_path / "stuck"
+
+
+@pytest.fixture
+def runner(daemon, monkeypatch, stuck):
+    def start(*options):
+        with monkeypatch.context() as m:
+            m.setenv("LD_PRELOAD", os.environ["STUCK_CODEC"])
+            m.setenv("STUCK", str(stuck))
+            return daemon("--watchdog", "200ms", *options)
+
+    return start
+
+
+def send(call, sock, i):
+    host, port = call["rtp"]["address"].split(":")
+    sock.sendto(rtp(i, i * 160, call["rtp"]["ssrc"], SILENCE),
+                (host, int(port)))
+
+
+def watchdog(d, **want):
+    """Wait until the watchdog tells that."""
+    def told():
+        w = d.ctl("stats")["watchdog"]
+        return all(w[key] == value for key, value in want.items())
+
+    wait_for(told)
+
+
+def test_its_call_ends_and_the_others_go_on(runner, sock, stuck):
+    d = runner()
+    lost = start_call(d, sock, **{"out.codec": "amr"})
+    kept = start_call(d, sock)
+    send(lost, sock, 0)
+    sock.recv(2048)
+    stuck.touch()
+    send(lost, sock, 1)
+    watchdog(d, hung=1, stuck_now=1)
+    assert "hung" in d.ctl("call", "query", str(lost["call"]), code=1)
+    for i in range(50):
+        send(kept, sock, i)
+        assert len(sock.recv(2048)) == 172
+    stats = d.ctl("stats")
+    assert (stats["calls"], stats["totals"]["cancelled"]) == (1, 1)
+    stuck.unlink()
+    watchdog(d, returned=1, stuck_now=0)
+    why = d.ctl("call", "query", str(lost["call"]), code=1)
+    assert "there is no call" in why and "hung" not in why
+    assert d.ctl("call", "stop", str(kept["call"]))["count"]["done"] == 50
+
+
+def test_a_job_is_cancelled(runner, stuck, tmp_path):
+    spool = tmp_path / "spool"
+    spool.mkdir()
+    speech(spool / "in.wav", 2)
+    d = runner("--spool", str(spool))
+    assert convert(d, "in.wav", "one.amr").wait() == 0
+    stuck.touch()
+    p = convert(d, "in.wav", "two.amr")
+    watchdog(d, hung=1, stuck_now=1)
+    assert d.ctl("job", "list")["jobs"][-1]["state"] == "ending"
+    third = convert(d, "in.wav", "three.awb")  # another encoder
+    assert third.wait() == 0
+    stuck.unlink()
+    watchdog(d, stuck_now=0)
+    assert p.wait() != 0
+    p.communicate()
+    assert d.ctl("stats")["jobs"]["cancelled"] == 1
+    assert names(spool) == ["in.wav", "one.amr", "three.awb"]
+
+
+def test_the_end_does_not_wait_for_it(runner, sock, stuck, tmp_path):
+    d = runner("--trace", str(tmp_path / "t.trace"))
+    call = start_call(d, sock, **{"out.codec": "amr"})
+    stuck.touch()
+    send(call, sock, 0)
+    watchdog(d, hung=1)
+    assert d.stop() == 3
+    log = (tmp_path / "runner-0.log").read_text()
+    assert "found=worker-stuck" in log and "left behind" in log
