@@ -8,22 +8,34 @@ campaigns/simulate (best).
   --schedulers A,B,C  in place of the campaign's; options of a scheduler follow
                       a colon: rr:quantum=2ms
   --out DIR           run folders go there (out/CAMPAIGN)
+  --repeat N          N rounds of all schedulers (a b c a b c ...), into
+                      OUT/SCHEDULER/1 to N. The table shows medians with
+                      intervals, and what noise could explain (codec-report
+                      --help, "repetitions", has the rule; 4 tell the least)
+  --find-capacity     search for the largest share of the campaign's load that
+                      each scheduler carries without a lost frame and with a
+                      p99 delay within --p99; within 5 %, confirmed by a second
+                      run; OUT/capacity.json has every trial
+  --p99 TIME          20ms
+  --dump              keep the speech, for codec-report --pesq
   --quick             of a folder with its own program: its short form
   --feeder OPTION     passed to codec-feeder; may be repeated
   --runner OPTION     passed to codec-runner; may be repeated
 
 Every scheduler gets a fresh daemon on loopback, its receiver and the feeder on
 the first CPU and the workers on the others; conversions read and write the
-folder "spool" of its run folder. Exit code: 0, or 3 when an expectation of the
+folder "spool" of its run folder. environment.json in it tells revision, command
+lines, machine, libraries and how busy the machine was. Exit code: 0, or 3 when an expectation of the
 campaign was missed, 1 when a run broke off, 2 for a wrong command line or
 campaign, 130 after Ctrl-C (what was played until then is reported). Simulating
-a folder is 0 whatever is missed.
+a folder is 0 whatever is missed, and so is a search.
 """
 import os
 import sys
 
 import build
-import live
+import rounds
+import search
 from options import Options, Wrong, parse
 
 
@@ -53,7 +65,8 @@ def main(arguments):
         return 1
     if os.path.isdir(options.campaign):
         simulate(options)
-    return live.run(options)
+    return rounds.run(options, search.search_all if options.find_capacity
+                      else rounds.play_all)
 
 
 if __name__ == "__main__":

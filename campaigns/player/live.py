@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Playing a campaign live: the same calls under each scheduler."""
+"""Playing a campaign live: one run, and the calls that all runs get."""
 import os
 import re
-import signal
 import statistics
 import subprocess
 
+import environment
 from daemon import Daemon
 
 BROKEN, WRONG, INTERRUPTED = 1, 2, 130
+RUN_FILES = "trace.bin", "run.json", "calls.csv", "environment.json"
 SIZINGS = 5  # measurements of a load, of which the median counts
 
 
@@ -39,6 +40,7 @@ class Player:
         self.counts = {}
         self.cpu = str(min(os.sched_getaffinity(0)))
         self.daemon = None
+        self.constant = environment.fixed(options.TOP)
 
     def program(self, name):
         return os.path.join(self.build, name)
@@ -106,78 +108,40 @@ class Player:
                 os.remove(os.path.join(spool, name))
         return ["--spool", spool]
 
-    def play(self, spec, folder):
+    def _calls(self, scale):
+        """codec-feeder's options for a share of the campaign's calls."""
+        counts = [f"--count={flow}={max(round(n * scale), 1)}"
+                  for flow, n in self.counts.items()]
+        return counts if scale == 1 else \
+            [f"--load-scale={scale * 100:.3f}%", *counts]
+
+    def play(self, spec, folder, scale=1, repetition=1):
         """One daemon, one feeder. The feeder's exit code."""
         os.makedirs(folder, exist_ok=True)
-        for name in ("trace.bin", "run.json", "calls.csv"):
-            if os.path.exists(os.path.join(folder, name)):
-                os.remove(os.path.join(folder, name))
+        remove_run(folder)
         spool = self._spool(folder)
         self.start_daemon(spec, folder, "--trace",
                           os.path.join(folder, "trace.bin"), *spool)
-        counts = [f"--count={flow}={n}" for flow, n in self.counts.items()]
+        dump = ["--dump", os.path.join(folder, "dump")] \
+            if self.options.dump else []
         feeder = [self.program("codec-feeder"), self.options.campaign,
                   *self.daemon.where(), "--cpu", self.cpu, "--out", folder,
-                  *spool, *counts, *self.options.feeder]
+                  *spool, *dump, *self._calls(scale), *self.options.feeder]
+        environment.write(folder, self.constant, scheduler=spec,
+                          repetition=repetition, scale=scale,
+                          codec_runner=self.daemon.command,
+                          codec_feeder=feeder)
         code = subprocess.run(feeder, check=False).returncode
         self.stop_daemon()
         return INTERRUPTED if code < 0 else code
 
 
+def remove_run(folder):
+    """Remove what an earlier run left in a folder, if it is there."""
+    for name in RUN_FILES:
+        if os.path.exists(os.path.join(folder, name)):
+            os.remove(os.path.join(folder, name))
+
+
 def folder_name(spec):
     return re.sub(r"[^A-Za-z0-9=._-]", "_", spec)
-
-
-def has_trace(folder):
-    path = os.path.join(folder, "trace.bin")
-    return os.path.exists(path) and os.path.getsize(path) > 0
-
-
-def play_all(player):
-    """Every scheduler once. (worst exit code, folders that can be reported)."""
-    worst, folders = 0, []
-    for spec in player.specs:
-        if player.stopped:
-            break
-        folder = os.path.join(player.options.out, folder_name(spec))
-        print(f"\n== {player.options.name} under {spec}", flush=True)
-        try:
-            code = player.play(spec, folder)
-        except Broken:
-            code = BROKEN
-        if has_trace(folder):
-            folders.append(folder)
-        worst = max(worst, code)
-        if code == BROKEN:
-            break
-    return worst, folders
-
-
-def report(player, folders):
-    """Table and web page; whether codec-report could."""
-    out = player.options.out
-    print(f"\n== report (run folders: {out})", flush=True)
-    return not subprocess.run(
-        [player.program("codec-report"), "--html",
-         os.path.join(out, "report.html"), *folders],
-        check=False).returncode
-
-
-def run(options):
-    """Play, report. The exit code."""
-    player = None
-    try:
-        player = Player(options)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, player.stop)
-        if len(player.specs) > 1:
-            player.size_loads()
-        worst, folders = play_all(player)
-        if folders and not report(player, folders) and not worst:
-            worst = BROKEN
-    except Broken as broken:
-        worst = broken.code
-    finally:
-        if player:
-            player.stop_daemon()
-    return INTERRUPTED if player and player.stopped else worst

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line of campaigns/run."""
 import os
+import re
 from dataclasses import dataclass, field
 
 
@@ -11,7 +12,7 @@ class Wrong(Exception):
 @dataclass
 class Options:
     """campaign: a file or a folder; schedulers: empty, the campaign's own;
-    feeder, runner: options passed on."""
+    p99: ms, the bound of find_capacity; feeder, runner: options passed on."""
     HERE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
     TOP = os.path.dirname(HERE)
 
@@ -19,6 +20,10 @@ class Options:
     schedulers: list = field(default_factory=list)
     out: str = None
     quick: bool = False
+    repeat: int = 1
+    find_capacity: bool = False
+    p99: float = 20.0
+    dump: bool = False
     feeder: list = field(default_factory=list)
     runner: list = field(default_factory=list)
 
@@ -42,8 +47,12 @@ class Options:
             raise Wrong(f"no campaign file {self.campaign}")
         folder = os.path.isdir(self.campaign)
         self.out = self.out or os.path.join(self.TOP, "out", self.name)
-        if folder and (self.feeder or self.runner):
-            raise Wrong(f"{self.name} is simulated: no --feeder, no --runner")
+        if folder and (self.feeder or self.runner or self.dump
+                       or self.repeat > 1 or self.find_capacity):
+            raise Wrong(f"{self.name} is simulated: no --feeder, --runner, "
+                        "--dump, --repeat or --find-capacity")
+        if self.repeat > 1 and self.find_capacity:
+            raise Wrong("--find-capacity repeats as it needs: no --repeat")
         if self.quick and not (folder and self.own_program()):
             raise Wrong(f"{self.name} has no short form")
 
@@ -62,12 +71,31 @@ def _set_out(options, text):
     options.out = os.path.abspath(text)
 
 
+def _set_repeat(options, text):
+    if not re.fullmatch(r"[1-9][0-9]{0,2}", text):
+        raise Wrong(f"--repeat takes 1 to 999, not {text}")
+    options.repeat = int(text)
+
+
+def _set_p99(options, text):
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(us|ms|s)", text)
+    if not match:
+        raise Wrong(f"--p99 takes a time such as 20ms, not {text}")
+    options.p99 = float(match[1]) * {"us": 1e-3, "ms": 1, "s": 1e3}[match[2]]
+
+
 VALUES = {
+    "--repeat": _set_repeat,
+    "--p99": _set_p99,
     "--schedulers": _set_list,
     "--out": _set_out,
     "--feeder": lambda options, text: options.feeder.append(text),
     "--runner": lambda options, text: options.runner.append(text),
 }
+
+
+FLAGS = {"--quick": "quick", "--find-capacity": "find_capacity",
+         "--dump": "dump"}
 
 
 def parse(arguments):
@@ -83,8 +111,8 @@ def parse(arguments):
             if not left:
                 raise Wrong(f"{word} needs a value")
             VALUES[word](options, left.pop(0))
-        elif word == "--quick":
-            options.quick = True
+        elif word in FLAGS:
+            setattr(options, FLAGS[word], True)
         elif word.startswith("-"):
             raise Wrong(f"unknown option {word}; see --help")
         elif options.campaign:

@@ -44,14 +44,30 @@ def test_options_of_the_programs_may_begin_with_dashes(tmp_path):
     (["missing.yaml"], "no campaign file missing.yaml"),
     (["best", "--feeder", "x"], "best is simulated"),
     (["demo.yaml", "--quick"], "demo has no short form"),
+    (["best", "--repeat", "2"], "best is simulated"),
+    (["--repeat", "0"], "--repeat takes 1 to 999, not 0"),
+    (["--p99", "20"], "--p99 takes a time such as 20ms, not 20"),
+    (["--find-capacity", "--repeat", "2"], "--find-capacity repeats"),
 ])
-def test_wrong_command_lines_are_exit_code_2(words, why):
+def test_wrong_command_lines_are_told(words, why):
     with pytest.raises(Wrong, match=why):
         checked(*words)
+
+
+def test_a_wrong_command_line_is_exit_code_2():
+    words, why = ["--bogus"], "unknown option --bogus"
     done = subprocess.run([ROOT / "campaigns" / "run", *words], check=False,
                           capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr.startswith(f"campaigns/run: {why}")
+
+
+def test_repetitions_and_searches():
+    options = checked("--repeat", "5", "--dump")
+    assert (options.repeat, options.dump) == (5, True)
+    options = checked("--find-capacity", "--p99", "1.5s")
+    assert (options.find_capacity, options.p99) == (True, 1500)
+    assert checked().p99 == 20
 
 
 def test_run_folders_have_plain_names():

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every scheduler in turn, as many rounds as asked for, and the report."""
+import os
+import signal
+import subprocess
+
+from live import (BROKEN, INTERRUPTED, Broken, Player, folder_name,
+                  remove_run)
+
+
+def has_trace(folder):
+    path = os.path.join(folder, "trace.bin")
+    return os.path.exists(path) and os.path.getsize(path) > 0
+
+
+def order(specs, repeat):
+    """[(scheduler, repetition)]: interleaved, so that what changes slowly on
+    the machine meets all schedulers alike."""
+    return [(spec, turn) for turn in range(1, repeat + 1) for spec in specs]
+
+
+def run_folder(out, spec, turn, repeat):
+    """OUT/SCHEDULER, or OUT/SCHEDULER/TURN."""
+    folder = os.path.join(out, folder_name(spec))
+    return folder if repeat == 1 else os.path.join(folder, str(turn))
+
+
+def forget(out, specs, repeat):
+    """Remove what would be taken for part of these runs: a run in the place
+    of repetitions, and the repetitions of an earlier time."""
+    for spec in specs:
+        folder = os.path.join(out, folder_name(spec))
+        if not os.path.isdir(folder):
+            continue
+        remove_run(folder)
+        for name in os.listdir(folder):
+            if name.isascii() and name.isdigit():
+                remove_run(os.path.join(folder, name))
+
+
+def report(player, folders):
+    """Table and web page; whether codec-report could."""
+    out = player.options.out
+    print(f"\n== report (run folders: {out})", flush=True)
+    return not subprocess.run(
+        [player.program("codec-report"), "--html",
+         os.path.join(out, "report.html"), *folders],
+        check=False).returncode
+
+
+def _title(player, spec, turn):
+    of = f", {turn} of {player.options.repeat}" \
+        if player.options.repeat > 1 else ""
+    return f"\n== {player.options.name} under {spec}{of}"
+
+
+def play_all(player):
+    """Play and report. The worst exit code."""
+    options = player.options
+    worst, folders = 0, {}
+    forget(options.out, player.specs, options.repeat)
+    for spec, turn in order(player.specs, options.repeat):
+        if player.stopped:
+            break
+        folder = run_folder(options.out, spec, turn, options.repeat)
+        print(_title(player, spec, turn), flush=True)
+        try:
+            code = player.play(spec, folder, repetition=turn)
+        except Broken:
+            code = BROKEN
+        if has_trace(folder):
+            folders[run_folder(options.out, spec, turn, 1)] = True
+        worst = max(worst, code)
+        if code == BROKEN:
+            break
+    if folders and not report(player, list(folders)) and not worst:
+        worst = BROKEN
+    return worst
+
+
+def run(options, work):
+    """Get ready, work(player), clean up. The exit code."""
+    player = None
+    try:
+        player = Player(options)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, player.stop)
+        if len(player.specs) > 1 or options.repeat > 1 or \
+                options.find_capacity:
+            player.size_loads()
+        worst = work(player)
+    except Broken as broken:
+        worst = broken.code
+    finally:
+        if player:
+            player.stop_daemon()
+    return INTERRUPTED if player and player.stopped else worst

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--find-capacity: the largest load that each scheduler carries."""
+import json
+import os
+from dataclasses import asdict, dataclass
+
+from capacity import Search
+from live import BROKEN, Broken, folder_name
+
+
+class Interrupted(Exception):
+    """Ctrl-C: what was found until then is told."""
+
+
+@dataclass
+class Trial:
+    """One run, as the feeder saw it; true when the load was carried."""
+    scale: float
+    calls: int = 0
+    lost: int = 0
+    refused: int = 0
+    p99_ms: float = None
+    carried: bool = False
+    why: str = ""
+
+    def __bool__(self):
+        return self.carried
+
+
+def judge(scale, told, bound_ms):
+    """The Trial that run.json, told, tells of. Frames count as lost when the
+    feeder sent them and they did not come back, or were not sent in time."""
+    total = told["total"]
+    p99 = total["delay"].get("p99_ns")
+    trial = Trial(scale, total["admitted"], total["lost"] + total["missed"],
+                  total["refused"], None if p99 is None else p99 / 1e6)
+    if trial.refused:
+        trial.why = f"{trial.refused} calls refused"
+    elif trial.lost:
+        trial.why = f"{trial.lost} frames lost"
+    elif trial.p99_ms is None:
+        trial.why = "nothing came back"
+    elif trial.p99_ms > bound_ms:
+        trial.why = f"p99 {trial.p99_ms:.1f} ms"
+    trial.carried = not trial.why
+    return trial
+
+
+def _play(player, spec, scale):
+    folder = os.path.join(player.options.out, folder_name(spec), "search")
+    print(f"\n== {player.options.name} under {spec}, {scale:.1%} of its load",
+          flush=True)
+    code = player.play(spec, folder, scale)
+    if player.stopped:
+        raise Interrupted
+    if code == BROKEN:
+        raise Broken
+    with open(os.path.join(folder, "run.json"), encoding="utf-8") as f:
+        trial = judge(scale, json.load(f), player.options.p99)
+    print(f"{spec}, {scale:.1%}: {trial.calls} calls, "
+          + ("carried" if trial else trial.why), flush=True)
+    return trial
+
+
+def row(spec, found):
+    """[scheduler, load, calls, p99, trials] as texts. Of the winner's two
+    runs the larger p99."""
+    won = [t for s, t in found.trials if s == found.scale and t]
+    if not found.confirmed:
+        return [spec, "-", "-", "-", str(len(found.trials))]
+    return [spec, f"{found.scale:.1%}", str(won[-1].calls),
+            f"{max(t.p99_ms for t in won):.2f}", str(len(found.trials))]
+
+
+def table(results):
+    """Lines. results: {scheduler: Found}."""
+    rows = [["scheduler", "load", "calls", "p99, ms", "runs"]]
+    rows += [row(spec, found) for spec, found in results.items()]
+    widths = [max(len(r[c]) for r in rows) for c in range(len(rows[0]))]
+    return [r[0].ljust(widths[0]) + "".join(
+        text.rjust(width + 2) for text, width in zip(r[1:], widths[1:]))
+        for r in rows]
+
+
+def as_json(player, results):
+    return {
+        "campaign": player.options.campaign, "p99_bound_ms":
+        player.options.p99, "calls_by_load": player.counts,
+        "schedulers": [{
+            "scheduler": spec, "scale": found.scale,
+            "confirmed": found.confirmed,
+            "trials": [asdict(trial) for _, trial in found.trials],
+        } for spec, found in results.items()],
+        "environment": player.constant}
+
+
+def _tell(player, results):
+    path = os.path.join(player.options.out, "capacity.json")
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(as_json(player, results), f, indent=1)
+        f.write("\n")
+    print(f"\n== largest load without loss, p99 <= {player.options.p99:g} ms")
+    print("\n".join(table(results)))
+    print(f"written: {path}", flush=True)
+
+
+def search_all(player):
+    """Search for every scheduler and tell. The exit code."""
+    os.makedirs(player.options.out, exist_ok=True)
+    results, code = {}, 0
+    try:
+        for spec in player.specs:
+            one = Search(lambda scale, spec=spec: _play(player, spec, scale))
+            results[spec] = one.found
+            one.run()
+    except Interrupted:
+        pass
+    except Broken:
+        code = BROKEN
+    _tell(player, results)
+    return code
