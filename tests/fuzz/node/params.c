@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any JSON as the parameters of call.start or job.submit, the first octet says
- * which: what is taken is within its bounds, what is refused has a reason.
+ * Any JSON as the parameters of call.start, with those of call.change behind
+ * it, or of job.submit, the first octet says which: what is taken is within its
+ * bounds, what is refused has a reason.
  */
 #include <string.h>
 
 #include "base/assert.h"
 #include "node/call_params.h"
+#include "node/call_terms.h"
 #include "node/job_params.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -19,23 +21,46 @@ static void check_side(const struct pipeline_side *s)
 	CR_ASSERT(s->cfg.samples <= CR_FRAME_SAMPLES_MAX);
 }
 
+static void check_terms(const struct call_cfg *cfg)
+{
+	CR_ASSERT(cfg->cls <= CR_BE && cfg->weight);
+	CR_ASSERT(cfg->nice >= -20 && cfg->nice <= 19);
+	CR_ASSERT(cfg->release.rel_deadline > 0);
+	CR_ASSERT(cfg->media.out.cfg.mode < cfg->media.out.codec->nmodes);
+}
+
+static void try_change(struct call_cfg *cfg, const json_t *params)
+{
+	struct cr_err e = { "" };
+
+	if (call_change_params(cfg, params, &e))
+		CR_ASSERT(e.text[0]);
+	else
+		check_terms(cfg);
+}
+
+/* Of call.start; or an array of those and call.change's. */
 static void try_call(const json_t *params)
 {
+	const json_t *change = json_array_get(params, 1);
 	struct call_request r;
 	struct cr_err e = { "" };
 
+	if (json_is_array(params))
+		params = json_array_get(params, 0);
 	if (call_params(&r, params, &e)) {
 		CR_ASSERT(e.text[0]);
 		return;
 	}
 	check_side(&r.cfg.media.in);
 	check_side(&r.cfg.media.out);
-	CR_ASSERT(r.cfg.cls <= CR_BE && r.cfg.weight);
-	CR_ASSERT(r.cfg.nice >= -20 && r.cfg.nice <= 19);
+	check_terms(&r.cfg);
 	CR_ASSERT(r.cfg.release.period > 0 && r.cfg.release.x > 0);
-	CR_ASSERT(r.cfg.release.y > 0 && r.cfg.release.rel_deadline > 0);
+	CR_ASSERT(r.cfg.release.y > 0);
 	CR_ASSERT(r.cfg.pt_in < 128 && r.cfg.pt_out < 128);
 	CR_ASSERT(r.cfg.to.ss_family);
+	if (change)
+		try_change(&r.cfg, change);
 }
 
 static void try_job(const json_t *params)
