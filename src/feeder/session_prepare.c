@@ -247,11 +247,15 @@ static void on_failed(void *arg, int err, const char *why)
 	session_fail(arg, err, "conversions: %s", why);
 }
 
-/* Does the daemon take jobs at all? Before files are made for it. */
+/* Does the daemon take jobs at all? */
 static int check_spool(struct session *s, struct cr_err *e)
 {
 	json_t *stats = NULL;
-	int rc = session_ask(s, "stats", NULL, &stats, e);
+	int rc;
+
+	if (!s->conversions)
+		return 0;
+	rc = session_ask(s, "stats", NULL, &stats, e);
 
 	if (!rc && !json_is_object(json_object_get(stats, "jobs")))
 		rc = cr_fail(e, -ENOTSUP,
@@ -270,12 +274,10 @@ static int open_conversions(struct session *s, struct cr_err *e)
 		.failed = on_failed,
 		.arg = s,
 	};
-	int rc;
 
 	if (!c->conversions.count)
 		return 0;
-	rc = check_spool(s, e);
-	return rc ? rc : conversions_open(&s->conversions, &cfg, e);
+	return conversions_open(&s->conversions, &cfg, e);
 }
 
 static int make_plan(struct session *s, struct cr_err *e)
@@ -312,13 +314,17 @@ int session_size(struct session *s, struct cr_err *e)
 	return rc ? rc : find_counts(s, e);
 }
 
+/* What takes long comes first: an association whose packets nobody reads is
+ * given up by the other side. */
 int session_prepare(struct session *s, struct cr_err *e)
 {
 	int rc = open_sources(s, e);
 
 	if (!rc)
+		rc = open_conversions(s, e);
+	if (!rc)
 		rc = session_size(s, e);
 	if (!rc)
 		rc = make_plan(s, e);
-	return rc ? rc : open_conversions(s, e);
+	return rc ? rc : check_spool(s, e);
 }
