@@ -7,6 +7,7 @@ import pytest
 
 from test_convert import convert, names, speech, wait_for
 from test_daemon import rtp, start_call
+from test_http import ask
 
 SILENCE = b"\xff" * 160
 
@@ -44,7 +45,7 @@ def watchdog(d, **want):
 
 
 def test_its_call_ends_and_the_others_go_on(runner, sock, stuck):
-    d = runner()
+    d = runner("--http", "127.0.0.1:0")
     lost = start_call(d, sock, **{"out.codec": "amr"})
     kept = start_call(d, sock)
     send(lost, sock, 0)
@@ -58,6 +59,9 @@ def test_its_call_ends_and_the_others_go_on(runner, sock, stuck):
         assert len(sock.recv(2048)) == 172
     stats = d.ctl("stats")
     assert (stats["calls"], stats["totals"]["cancelled"]) == (1, 1)
+    metrics = ask(d, "/metrics")[1]
+    assert '_watchdog_total{found="hung"} 1\n' in metrics
+    assert "_stuck_threads 1\n" in metrics
     stuck.unlink()
     watchdog(d, returned=1, stuck_now=0)
     why = d.ctl("call", "query", str(lost["call"]), code=1)
