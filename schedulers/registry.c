@@ -12,6 +12,7 @@
 
 #include "base/nearest.h"
 #include "base/options.h"
+#include "schedulers/kernel.h"
 #include "schedulers/policies.h"
 
 #define MAX_SPEC 512u /* of a name or a path */
@@ -26,7 +27,9 @@ const struct cr_sched_ops *const cr_schedulers[] = {
 	&cr_sched_edf_hsb, NULL,
 };
 
-_Static_assert(sizeof(cr_schedulers) / sizeof(cr_schedulers[0]) <= MAX_BUILTIN,
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+/* The kernel's are five, and a NULL ends the names. */
+_Static_assert(COUNT(cr_schedulers) + 5 <= MAX_BUILTIN,
 	       "room for the names in an error message");
 
 /* What makes @ops unusable, or NULL. */
@@ -84,19 +87,30 @@ static int load(const char *path, const struct cr_sched_ops **out,
 	return 0;
 }
 
+/* Ours, then the kernel's. */
+static const struct cr_sched_ops *builtin(unsigned i)
+{
+	unsigned ours = COUNT(cr_schedulers) - 1; /* but the NULL */
+
+	return i < ours ? cr_schedulers[i] : cr_kernel_schedulers[i - ours];
+}
+
 static int find_builtin(const char *name, const struct cr_sched_ops **out,
 			struct cr_err *e)
 {
 	const char *names[MAX_BUILTIN] = { NULL };
+	unsigned n = 0;
 	char hint[256];
 
-	for (unsigned i = 0; cr_schedulers[i]; i++) {
-		if (strcmp(cr_schedulers[i]->name, name) == 0) {
-			*out = cr_schedulers[i];
+	for (unsigned i = 0; cr_schedulers[i]; i++)
+		names[n++] = cr_schedulers[i]->name;
+	for (unsigned i = 0; cr_kernel_schedulers[i]; i++)
+		names[n++] = cr_kernel_schedulers[i]->name;
+	for (unsigned i = 0; i < n; i++)
+		if (strcmp(names[i], name) == 0) {
+			*out = builtin(i);
 			return 0;
 		}
-		names[i] = cr_schedulers[i]->name;
-	}
 	return cr_fail(e, -ENOENT, "no scheduler '%s'; %s", name,
 		       nearest_hint(name, names, hint, sizeof(hint)));
 }

@@ -60,7 +60,8 @@ class Options:
 def scheduler_list(text):
     """Schedulers as codec-runner takes them; on the command line options
     follow a colon, as commas part the schedulers."""
-    return [name.replace(":", ",", 1) for name in text.split(",") if name]
+    return [re.sub(r"^(kernel:[^:]*|(?!kernel:)[^:]*):", r"\1,", name)
+            for name in text.split(",") if name]
 
 
 def _set_list(options, text):

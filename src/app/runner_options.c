@@ -91,7 +91,9 @@ static const struct cli_opt rows[] = {
 	  .letter = 's',
 	  .arg = "NAME[,KEY=VALUE...]",
 	  .help = "Scheduling policy, or the path of one as a shared object "
-		  "(./mine.so). See --schedulers.",
+		  "(./mine.so), or kernel:NAME, one of the kernel's as a "
+		  "baseline. "
+		  "See --schedulers.",
 	  .text = &raw.scheduler },
 	ROW(CLI_STRING, "plugin-dir", "DIR",
 	    "Folder whose shared objects scheduler.set of the control protocol "

@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "cost/cost.h"
 #include "node/describe.h"
+#include "schedulers/kernel.h"
 #include "schedulers/registry.h"
 
 static int show_json(FILE *out, json_t *o)
@@ -40,19 +41,26 @@ static void show_option(const struct cr_opt *o, FILE *out)
 	show_row(line, gap + 2, out);
 }
 
+static void show_policy(const struct cr_sched_ops *ops, FILE *out)
+{
+	(void)fprintf(out, "%-20s %s\n", ops->name, ops->help);
+	for (const struct cr_opt *o = ops->opts; o && o->name; o++)
+		show_option(o, out);
+	show_row("admits by", describe_admission(ops), out);
+	(void)fputc('\n', out);
+}
+
 int runner_show_schedulers(FILE *out, bool json)
 {
 	if (json)
 		return show_json(out, describe_schedulers());
-	for (unsigned i = 0; cr_schedulers[i]; i++) {
-		const struct cr_sched_ops *ops = cr_schedulers[i];
-
-		(void)fprintf(out, "%s%-20s %s\n", i ? "\n" : "", ops->name,
-			      ops->help);
-		for (const struct cr_opt *o = ops->opts; o && o->name; o++)
-			show_option(o, out);
-		show_row("admits by", describe_admission(ops), out);
-	}
+	for (unsigned i = 0; cr_schedulers[i]; i++)
+		show_policy(cr_schedulers[i], out);
+	(void)fputs("Baselines: the kernel decides. Only from the start to the "
+		    "end of a codec-runner.\n\n",
+		    out);
+	for (unsigned i = 0; cr_kernel_schedulers[i]; i++)
+		show_policy(cr_kernel_schedulers[i], out);
 	return 0;
 }
 

@@ -12,6 +12,8 @@
 
 #include "base/options.h"
 #include "engine/live_state.h"
+#include "engine/live_threads.h"
+#include "schedulers/kernel.h"
 #include "schedulers/policies.h"
 
 static void lock_all(struct live *l)
@@ -44,6 +46,19 @@ struct live_rq *live_lock_home(struct live *l, struct live_task *t)
 	}
 }
 
+/* @t has joined; it has to leave again where no thread can serve it. */
+static int add_thread(struct live *l, struct live_task *t, struct cr_verdict *v)
+{
+	int rc = threads_start(l, t, v);
+
+	if (!rc)
+		return 0;
+	lock_all(l);
+	core_del(l->core, &t->core, clock_now());
+	unlock_all(l);
+	return rc;
+}
+
 int live_add(struct live *l, struct live_task *t, struct cr_verdict *v)
 {
 	int rc;
@@ -57,7 +72,7 @@ int live_add(struct live *l, struct live_task *t, struct cr_verdict *v)
 	if (rc >= 0)
 		core_add(l->core, &t->core, (unsigned)rc, clock_now());
 	unlock_all(l);
-	return rc < 0 ? rc : 0;
+	return rc < 0 ? rc : l->threads ? add_thread(l, t, v) : 0;
 }
 
 void live_refusal(const struct live *l, int code, const struct cr_verdict *v,
@@ -68,9 +83,15 @@ void live_refusal(const struct live *l, int code, const struct cr_verdict *v,
 
 void live_remove(struct live *l, struct live_task *t)
 {
-	struct live_rq *q = live_lock_home(l, t);
-	bool held = t->core.task.state == CR_RUNNING || t->astray;
+	struct live_rq *q;
+	bool held;
 
+	if (l->threads) {
+		threads_end(l, t);
+		return;
+	}
+	q = live_lock_home(l, t);
+	held = t->core.task.state == CR_RUNNING || t->astray;
 	if (held)
 		t->leaving = true;
 	else
@@ -109,6 +130,10 @@ static uint64_t release_one_rq(struct live *l, struct live_task *const *tasks,
 
 void live_release(struct live *l, struct live_task *const *tasks, unsigned n)
 {
+	if (l->threads) {
+		threads_wake(tasks, n);
+		return;
+	}
 	for (unsigned done = 0; done < n; done += 64) {
 		unsigned part = n - done < 64 ? n - done : 64;
 		uint64_t todo = UINT64_MAX >> (64 - part);
@@ -148,9 +173,14 @@ int live_change(struct live *l, struct live_task *t,
 		struct cr_verdict *v)
 {
 	struct core_change *ch;
-	/* only this thread adds tasks: there is room enough */
-	int rc = core_change_prepare(&ch, l->core, count_tasks(l), flags);
+	int rc;
 
+	if (l->threads) { /* which has what it asked for at its start */
+		v->rule = "scheduled by the kernel: only as it was started";
+		return -EINVAL;
+	}
+	/* only this thread adds tasks: there is room enough */
+	rc = core_change_prepare(&ch, l->core, count_tasks(l), flags);
 	if (rc)
 		return rc;
 	lock_all(l);
@@ -164,9 +194,16 @@ int live_switch(struct live *l, const struct cr_sched_ops *ops,
 		const char *opts, struct cr_err *e)
 {
 	struct core_switch *sw;
-	int rc =
-		core_switch_prepare(&sw, l->core, count_tasks(l), ops, opts, e);
+	int rc;
 
+	if (l->threads || cr_kernel_scheduler(ops))
+		return cr_fail(
+			e, -ENOTSUP,
+			"the kernel's schedulers are chosen at the start "
+			"(codec-runner --scheduler %s): calls cannot "
+			"change between them and ours",
+			ops->name);
+	rc = core_switch_prepare(&sw, l->core, count_tasks(l), ops, opts, e);
 	if (rc)
 		return rc;
 	lock_all(l);
@@ -260,7 +297,8 @@ void live_worker_stats(struct live *l, unsigned worker,
 
 	*out = (struct live_worker_stats){
 		.busy = atomic_load_explicit(&w->busy, memory_order_relaxed),
-		.cpu = w->past_cpu +
+		.cpu = atomic_load_explicit(&w->past_cpu,
+					    memory_order_relaxed) +
 		       (w->hand ? clock_read(w->hand->cpu_clock) : 0),
 		.jobs = read_count(&w->jobs),
 		.picks = read_count(&w->picks),

@@ -37,9 +37,11 @@ static inline struct live_task *live_task_of(struct core_task *t)
 
 /** What the worker knows about the job it runs. */
 struct live_run {
-	unsigned worker;
-	cr_ns picked; /**< when the policy chose the job, under the lock */
-	bool stale;   /**< too old: conceal instead of transcoding       */
+	unsigned worker; /**< engine CPU that serves it                  */
+	cr_ns picked;	 /**< when it was chosen                         */
+	cr_ns cpu;	 /**< thread CPU time then; 0: nothing takes the
+			    worker's CPU                               */
+	bool stale;	 /**< too old: conceal instead of transcoding    */
 };
 
 /** The client: who owns tasks and does the work. */
@@ -54,7 +56,8 @@ struct live_client {
 	/** The worker has nothing to do and is about to wait; no lock held. May
 	 * be NULL. */
 	void (*idle)(void *arg, unsigned worker);
-	/** A worker thread starts (name it, prepare buffers). May be NULL. */
+	/** Thread @worker starts (name it, prepare buffers): of the worker with
+	 * that number, or of a task (live_config.max_threads). May be NULL. */
 	void (*worker_up)(void *arg, unsigned worker);
 	/** The same thread, before it ends. May be NULL. */
 	void (*worker_down)(void *arg, unsigned worker);
@@ -79,6 +82,9 @@ struct live_config {
 		*pin;	 /**< [core.ncpu] OS CPU numbers; NULL: not pinned */
 	bool poll;	 /**< idle workers spin instead of sleeping        */
 	int rt_priority; /**< SCHED_FIFO priority of workers; 0: none      */
+	/** Under a scheduler of the kernel: tasks at a time, 1..; worker_up()
+	 * gets the thread's number, 0..max_threads - 1. */
+	unsigned max_threads;
 	struct live_client client;
 };
 

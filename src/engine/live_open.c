@@ -11,9 +11,10 @@
 #include <string.h>
 
 #include "engine/live.h"
+#include "engine/live_sleep.h"
 #include "engine/live_state.h"
-
-/* --- the sleep protocol --- */
+#include "engine/live_threads.h"
+#include "schedulers/kernel.h"
 
 static const struct core_backlog *client_of(const struct core_task *t)
 {
@@ -23,23 +24,9 @@ static const struct core_backlog *client_of(const struct core_task *t)
 	return &b->client;
 }
 
-/*
- * Nothing waits: the task goes to sleep, unless a frame has come at the last
- * moment. The rx thread pushes, then exchanges active to true (and releases if
- * it was false); we exchange it to false, then look again. Whichever exchange
- * comes second sees what was done before the first: either the rx thread reads
- * our false and releases, or we read its true and our second look finds the
- * frame, and then the exchange in live_task_wake() settles who goes on.
- */
 static bool peek(struct core_task *t, struct cr_job *job)
 {
-	struct live_task *lt = live_task_of(t);
-
-	if (client_of(t)->peek(t, job))
-		return true;
-	(void)atomic_exchange_explicit(&lt->active, false,
-				       memory_order_seq_cst);
-	return client_of(t)->peek(t, job) && live_task_wake(lt);
+	return live_peek_or_sleep(client_of(t), live_task_of(t), job);
 }
 
 static bool claim(struct core_task *t, uint64_t seq)
@@ -161,10 +148,20 @@ static void init_worker(struct live *l, unsigned cpu)
 	(void)pthread_condattr_destroy(&attr);
 }
 
+static int start_workers(struct live *l, struct cr_err *e)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; i < l->cfg.core.ncpu && !rc; i++) {
+		rc = live_start_hand(&l->worker[i], e);
+		l->nworkers += !rc;
+	}
+	return rc;
+}
+
 static int start_all(struct live *l, struct cr_err *e)
 {
 	unsigned ncpu = l->cfg.core.ncpu;
-	int rc = 0;
 
 	l->nrq = core_nrq(l->core);
 	l->rq = aligned_alloc(64, l->nrq * sizeof(*l->rq));
@@ -178,11 +175,8 @@ static int start_all(struct live *l, struct cr_err *e)
 		init_rq(l, i);
 	for (unsigned i = 0; i < ncpu; i++)
 		init_worker(l, i);
-	for (unsigned i = 0; i < ncpu && !rc; i++) {
-		rc = live_start_hand(&l->worker[i], e);
-		l->nworkers += !rc;
-	}
-	return rc;
+	return cr_kernel_scheduler(l->cfg.core.ops) ? threads_open(l, e)
+						    : start_workers(l, e);
 }
 
 int live_open(struct live **out, const struct live_config *cfg,
@@ -205,7 +199,7 @@ int live_open(struct live **out, const struct live_config *cfg,
 		return rc;
 	}
 	l->cfg.pin = NULL; /* the caller's; no longer needed */
-	if (cfg->rt_priority)
+	if (cfg->rt_priority && !l->threads)
 		raise_priority(l, warn);
 	*out = l;
 	return 0;
@@ -238,6 +232,8 @@ int live_stop(struct live *l)
 {
 	if (!l || !l->rq || !l->worker)
 		return 0;
+	if (l->threads)
+		threads_stop(l);
 	stop_all(l);
 	return live_reap(l) ? -EBUSY : 0;
 }
@@ -253,6 +249,8 @@ void live_close(struct live *l)
 		for (unsigned i = 0; i < l->nrq; i++)
 			(void)pthread_mutex_destroy(&l->rq[i].lock);
 	}
+	if (l->threads)
+		threads_close(l);
 	free(l->worker);
 	free(l->rq);
 	core_close(l->core);

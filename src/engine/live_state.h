@@ -59,7 +59,7 @@ struct live_worker {
 	int pin;	/**< OS CPU, or -1                     */
 	/* control */
 	struct live_hand *hand; /**< NULL: vacant                      */
-	cr_ns past_cpu;		/**< CPU time of those that retired    */
+	_Atomic cr_ns past_cpu; /**< CPU time of those that retired    */
 	pthread_cond_t wake;	/**< with home->lock            */
 	/** Taken out of home->idle: look for work. Written under home->lock;
 	 * a polling worker reads it without (acquire, pairs with poke()). */
@@ -84,6 +84,9 @@ struct live {
 	struct live_rq *rq;	    /**< [nrq]           */
 	struct live_worker *worker; /**< [cfg.core.ncpu] */
 	struct live_hand *retired;  /**< control */
+	/** Under a scheduler of the kernel, else NULL. Workers are only places
+	 * then: CPUs with counters. */
+	struct live_threads *threads;
 };
 
 /** Whom to wake, and how, after the lock has been released. */

@@ -36,6 +36,11 @@ void live_look_task(struct live *l, struct live_task *t,
 	struct live_rq *q = live_lock_home(l, t);
 	const struct cr_task *task = &t->core.task;
 
+	if (l->threads) { /* its thread's affair */
+		*look = (struct live_task_look){ .state = CR_IDLE };
+		(void)pthread_mutex_unlock(&q->lock);
+		return;
+	}
 	*look = (struct live_task_look){ .state = task->state,
 					 .release = task->job.release,
 					 .eligible = task->job.eligible,

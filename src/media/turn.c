@@ -221,6 +221,16 @@ static enum cr_outcome outcome_of(int err, bool stale)
 	return stale ? CR_OUT_CONCEALED : CR_OUT_DONE;
 }
 
+/* The kernel may have taken the CPU away meanwhile: nearly always from the
+ * codec, where nearly all of the time goes. */
+static void count_away(struct cr_trace_job *job, const struct live_run *run)
+{
+	cr_ns away = job->end - job->pick - (clock_thread_cpu() - run->cpu);
+
+	job->away = cr_ns_max(away, 0);
+	job->codec_ns -= (uint32_t)cr_ns_min(job->away, job->codec_ns);
+}
+
 void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 {
 	struct turn_letter *letter = &w->letter[w->nletters];
@@ -251,6 +261,8 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 	letter->record.job.outcome = (uint8_t)outcome_of(err, run->stale);
 	letter->record.job.end = t.coded;
 	letter->record.job.codec_ns = (uint32_t)(t.coded - start - t.sending);
+	if (run->cpu)
+		count_away(&letter->record.job, run);
 	if (!w->nletters++)
 		w->oldest = t.coded;
 	if (must_flush(w, t.coded))

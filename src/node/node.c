@@ -88,7 +88,9 @@ static int open_parts(struct node *n, struct cr_err *warn, struct cr_err *e)
 	n->past = calloc(CALL_NCOUNTERS, sizeof(*n->past));
 	if (!n->table || !n->costs || !n->past)
 		return cr_fail(e, -ENOMEM, "out of memory for the node");
-	err = open_trace(n, e);
+	err = node_plan_engine(n, e);
+	if (!err)
+		err = open_trace(n, e);
 	if (!err)
 		err = node_open_hands(n, e);
 	if (!err)

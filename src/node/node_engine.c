@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "node/node_impl.h"
+#include "schedulers/kernel.h"
 #include "schedulers/registry.h"
 
 /* What this thread works with; NULL: it is no worker. */
@@ -87,9 +88,12 @@ static void back(void *arg, struct live_task *lt)
 /* Packets may wait for each other where one worker serves a call (turn.h). */
 void node_allow_together(struct node *n)
 {
-	bool alone = n->cfg.workers == 1 ||
-		     (n->cfg.cpus_per_rq == 1 && !live_policy(n->live)->steal);
+	const struct cr_sched_ops *ops = live_policy(n->live);
+	bool alone =
+		n->cfg.workers == 1 || (n->cfg.cpus_per_rq == 1 && !ops->steal);
 
+	if (cr_kernel_scheduler(ops))
+		return; /* its threads do one call's frames */
 	for (unsigned w = 0; w < n->cfg.workers; w++)
 		atomic_store_explicit(&node_hand_at(n, w)->turn.together,
 				      alone && !n->cfg.send_each,
@@ -123,6 +127,22 @@ static void shed(struct core_task *t, const struct cr_job *job,
 		  c, job, why, now);
 }
 
+int node_plan_engine(struct node *n, struct cr_err *e)
+{
+	const struct cr_sched_ops *ops;
+	const char *opts;
+	unsigned most = n->cfg.max_calls + n->cfg.jobs.running;
+	int err = cr_scheduler_find(n->cfg.scheduler, &ops, &opts, e);
+
+	n->nplaces = n->cfg.workers;
+	if (err || !cr_kernel_scheduler(ops))
+		return err;
+	n->nplaces = most < NODE_THREADS ? most : NODE_THREADS;
+	n->cfg.trace_records = NODE_THREAD_RECORDS;
+	n->cfg.watchdog = 0; /* the kernel's own business */
+	return 0;
+}
+
 int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e)
 {
 	const struct node_config *cfg = &n->cfg;
@@ -135,6 +155,7 @@ int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e)
 		},
 		.pin = cfg->pin,
 		.poll = cfg->poll,
+		.max_threads = n->nplaces,
 		.client = {
 			.backlog = { peek, claim, shed },
 			.run = run,

@@ -42,12 +42,12 @@ static void sit_down(struct node *n, unsigned worker, unsigned i)
 
 int node_open_hands(struct node *n, struct cr_err *e)
 {
-	n->nhands = n->cfg.workers + NODE_SPARES;
+	n->nhands = n->nplaces + NODE_SPARES;
 	n->hand = calloc(n->nhands, sizeof(*n->hand));
-	n->at = calloc(n->cfg.workers, sizeof(*n->at));
+	n->at = calloc(n->nplaces, sizeof(*n->at));
 	if (!n->hand || !n->at)
 		return cr_fail(e, -ENOMEM, "out of memory for workers");
-	for (unsigned w = 0; w < n->cfg.workers; w++) {
+	for (unsigned w = 0; w < n->nplaces; w++) {
 		if (make(n, w))
 			return cr_fail(e, -ENOMEM, "out of memory for workers");
 		sit_down(n, w, w);

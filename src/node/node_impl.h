@@ -26,6 +26,9 @@ struct node_hand {
 
 /** Threads that may be stuck at a time, beyond those at work. */
 enum { NODE_SPARES = 8 };
+/** Calls and jobs at a time that have a thread each, under the kernel; and the
+ * records of such a thread's trace ring: it does 50 frames a second. */
+enum { NODE_THREADS = 2048, NODE_THREAD_RECORDS = 1024 };
 
 /** The watchdog's findings (node_watch.c); control. */
 struct node_watch {
@@ -49,7 +52,9 @@ struct node {
 	struct trace *trace;
 	struct node_hand *_Atomic *hand; /**< [nhands], some NULL */
 	unsigned nhands;
-	unsigned *at; /**< [cfg.workers] which of them is there; control,
+	/** Of threads: one per worker, or per task under the kernel. */
+	unsigned nplaces;
+	unsigned *at; /**< [nplaces] which of them is there; control,
 		       * and a thread that starts there */
 	struct node_watch watch;
 	struct event *gone_event, *fault_event, *tick;
@@ -71,26 +76,26 @@ struct node {
 int node_call_cmp(struct node_call *a, struct node_call *b);
 RB_PROTOTYPE(node_tree, node_call, by_id, node_call_cmp)
 
-/* Trace rings have one writer each: the workers, rx, this thread, and
+/* Trace rings have one writer each: the places' threads, rx, this thread, and
  * liburcu's, which cancels the frames of calls that leave. */
 static inline unsigned node_ring_rx(const struct node *n)
 {
-	return n->cfg.workers;
+	return n->nplaces;
 }
 
 static inline unsigned node_ring_control(const struct node *n)
 {
-	return n->cfg.workers + 1;
+	return n->nplaces + 1;
 }
 
 static inline unsigned node_ring_reclaim(const struct node *n)
 {
-	return n->cfg.workers + 2;
+	return n->nplaces + 2;
 }
 
 static inline unsigned node_rings(const struct node *n)
 {
-	return n->cfg.workers + 3;
+	return n->nplaces + 3;
 }
 
 static inline bool node_is_job(const struct live_task *lt)
@@ -98,7 +103,7 @@ static inline bool node_is_job(const struct live_task *lt)
 	return lt->kind == NODE_TASK_JOB;
 }
 
-/** One per worker. 0, or -errno with @e. */
+/** One per place. 0, or -errno with @e. */
 int node_open_hands(struct node *n, struct cr_err *e);
 void node_close_hands(struct node *n); /**< after the engine's end */
 /** Who is at the place of @worker. */
@@ -140,6 +145,9 @@ struct node_call *node_call_pair(const struct node_call *nc);
 /** Describe @nc in the trace. */
 void node_trace_call(const struct node_call *nc);
 
+/** How many threads there will be, by the scheduler: n->nplaces. 0, or -errno
+ * with @e. */
+int node_plan_engine(struct node *n, struct cr_err *e);
 /** Start the engine. 0, or -errno with @e; @warn: what was not granted. */
 int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e);
 /** After a change of policy: packets may wait for each other where one worker

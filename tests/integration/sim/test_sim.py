@@ -169,10 +169,15 @@ def test_expectations_decide_the_exit_code(campaign):
 
 
 def schedulers():
-    text = subprocess.run([BUILD / "codec-runner", "--schedulers"],
+    text = subprocess.run([BUILD / "codec-runner", "--schedulers", "--json"],
                           capture_output=True, text=True, check=True).stdout
-    return [line.split()[0] for line in text.splitlines()
-            if line and not line[0].isspace()]
+    return [policy["name"] for policy in json.loads(text)]
+
+
+def test_the_kernels_schedulers_are_live_only(campaign):
+    done = run(campaign("count: 1, period: 20ms, cost: {mean: 1ms}"),
+               "-s", "kernel:fifo")
+    assert done.returncode == 2 and "runs live only" in done.stderr
 
 
 @pytest.mark.parametrize("platform", [

@@ -28,6 +28,13 @@ def test_schedulers_have_options_after_a_colon():
     assert options.out.endswith("out/best")
 
 
+def test_a_colon_is_part_of_the_kernels_names():
+    options = checked("demo.yaml", "--schedulers",
+                      "kernel:nice,kernel:deadline:overhead=7us")
+    assert options.schedulers == ["kernel:nice",
+                                  "kernel:deadline,overhead=7us"]
+
+
 def test_options_of_the_programs_may_begin_with_dashes(tmp_path):
     options = checked("demo.yaml", "--feeder", "--dump", "--feeder", "x",
                       "--runner", "--ring", "--runner", "64", "--out",

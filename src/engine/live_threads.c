@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One thread per task.
+ *
+ * Locks: threads->lock guards the books below it; the run queue's lock, which
+ * is taken first where both are, guards the core. Neither is held while a frame
+ * is worked on. A server is the control thread's until its thread runs, the
+ * thread's until it is put on the list of those that have ended, and then the
+ * control thread's again, which joins and frees.
+ */
+#define _GNU_SOURCE
+#include "engine/live_threads.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/kernel_apply.h"
+#include "engine/live_sleep.h"
+
+/* Codecs need little; a thousand threads shall not need 8 MB each. */
+#define STACK_BYTES (512u << 10)
+#define OS_CPUS 1024
+
+struct server {
+	struct live *live;
+	struct live_task *task;
+	struct cr_kernel_attr attr;
+	pthread_t thread;
+	sem_t wake;
+	atomic_bool leave;
+	unsigned number; /* for the client: worker_up() */
+	struct server *next;
+
+	/* from the thread to who started it, before @started */
+	sem_t started;
+	int refused;
+	struct cr_err why;
+};
+
+struct live_threads {
+	unsigned short place[OS_CPUS]; /* engine CPU of one of the OS */
+	pthread_mutex_t lock;
+	pthread_cond_t ended_one;
+	struct server *ended;
+	unsigned *number; /* [cfg.max_threads], a stack of free ones */
+	unsigned nfree, running;
+};
+
+/* No policy uses a task's private memory: its server is noted there. */
+static struct server *server_of(const struct live_task *t)
+{
+	struct server *s;
+
+	memcpy(&s, t->core.task.priv, sizeof(s));
+	return s;
+}
+
+/* --- the thread --- */
+
+/* Where this thread is now. It may be moved at any moment: counters of a place
+ * have many writers. */
+static struct live_worker *place_of(struct live *l)
+{
+	int os = sched_getcpu();
+
+	return &l->worker[os >= 0 && os < OS_CPUS ? l->threads->place[os] : 0];
+}
+
+static void count(atomic_uint_fast64_t *counter)
+{
+	(void)atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+static void count_time(_Atomic cr_ns *counter, cr_ns t)
+{
+	(void)atomic_fetch_add_explicit(counter, t, memory_order_relaxed);
+}
+
+static bool too_old(const struct live *l, const struct core_task *t, cr_ns now)
+{
+	cr_ns limit = l->cfg.core.max_age[t->task.cls];
+
+	return limit && !t->patient && now - t->task.job.arrival > limit;
+}
+
+/* Claim the oldest frame that is worth it. False: the task sleeps. */
+static bool next_frame(struct server *s, struct live_run *run)
+{
+	const struct core_backlog *b = &s->live->cfg.client.backlog;
+	struct core_task *t = &s->task->core;
+	struct cr_job *job = &t->task.job;
+
+	while (live_peek_or_sleep(b, s->task, job)) {
+		run->picked = clock_now();
+		job->release = run->picked;
+		job->cost = t->task.cost.mean;
+		if (t->task.cls == CR_BE)
+			job->deadline = CR_NEVER;
+		if (!b->claim(t, job->seq))
+			continue; /* dropped meanwhile: who did counts it */
+		run->stale = too_old(s->live, t, run->picked);
+		if (!run->stale ||
+		    s->live->cfg.core.stale[t->task.cls] == CORE_STALE_CONCEAL)
+			return true;
+		count(&place_of(s->live)->drops);
+		if (b->shed)
+			b->shed(t, job, CR_OUT_STALE, run->picked);
+	}
+	return false;
+}
+
+static void do_frame(struct server *s, struct live_run *run)
+{
+	const struct live_client *client = &s->live->cfg.client;
+	struct live_worker *w = place_of(s->live);
+
+	run->worker = w->cpu;
+	run->cpu = clock_thread_cpu();
+	client->run(client->arg, s->task, run);
+	count_time(&w->busy, clock_now() - run->picked);
+	count_time(&w->past_cpu, clock_thread_cpu() - run->cpu);
+	count(&w->jobs);
+	count(&w->picks);
+}
+
+static bool leaving(const struct server *s)
+{
+	return atomic_load_explicit(&s->leave, memory_order_acquire);
+}
+
+static void serve_all(struct server *s)
+{
+	struct live_run run;
+
+	while (!leaving(s) && next_frame(s, &run)) {
+		do_frame(s, &run);
+		(void)sched_yield();
+	}
+}
+
+static void wait(sem_t *sem)
+{
+	while (sem_wait(sem) && errno == EINTR)
+		;
+}
+
+/* The task leaves the core, and what waits is cancelled. */
+static void let_go(struct server *s)
+{
+	struct live_rq *q = live_lock_home(s->live, s->task);
+
+	core_del(s->live->core, &s->task->core, clock_now());
+	(void)pthread_mutex_unlock(&q->lock);
+	s->live->cfg.client.gone(s->live->cfg.client.arg, s->task);
+}
+
+static void give_back(struct server *s)
+{
+	struct live_threads *all = s->live->threads;
+
+	(void)pthread_mutex_lock(&all->lock);
+	all->number[all->nfree++] = s->number;
+	all->running--;
+	s->next = all->ended;
+	all->ended = s;
+	(void)pthread_cond_signal(&all->ended_one);
+	(void)pthread_mutex_unlock(&all->lock);
+}
+
+static void *serve(void *arg)
+{
+	struct server *s = arg;
+	const struct live_client *client = &s->live->cfg.client;
+
+	s->refused = kernel_apply(&s->attr, &s->why);
+	if (!s->refused && client->worker_up)
+		client->worker_up(client->arg, s->number);
+	(void)sem_post(&s->started);
+	if (s->refused)
+		return NULL; /* who started us cleans up */
+	while (!leaving(s)) {
+		count(&place_of(s->live)->wakeups);
+		wait(&s->wake);
+		serve_all(s);
+	}
+	let_go(s);
+	if (client->worker_down)
+		client->worker_down(client->arg, s->number);
+	give_back(s);
+	return NULL;
+}
+
+/* --- starting and ending one --- */
+
+/* On the CPUs of the engine. */
+static int create(const struct live *l, pthread_t *thread,
+		  void *(*function)(void *), struct server *s)
+{
+	pthread_attr_t attr;
+	sigset_t all, old;
+	cpu_set_t cpus;
+	int rc;
+
+	(void)pthread_attr_init(&attr);
+	(void)pthread_attr_setstacksize(&attr, STACK_BYTES);
+	CPU_ZERO(&cpus);
+	for (unsigned i = 0; i < l->cfg.core.ncpu; i++)
+		if (l->worker[i].pin >= 0)
+			CPU_SET((unsigned)l->worker[i].pin, &cpus);
+	if (CPU_COUNT(&cpus))
+		(void)pthread_attr_setaffinity_np(&attr, sizeof(cpus), &cpus);
+	/* signals are for the threads that wait for them */
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
+	rc = pthread_create(thread, &attr, function, s);
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	(void)pthread_attr_destroy(&attr);
+	return -rc;
+}
+
+static struct server *server_new(struct live *l, struct live_task *t)
+{
+	struct server *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->live = l;
+	s->task = t;
+	s->attr = cr_kernel_attr_of(core_sched(l->core), &t->core.task);
+	(void)sem_init(&s->wake, 0, 0);
+	(void)sem_init(&s->started, 0, 0);
+	memcpy(t->core.task.priv, &s, sizeof(s));
+	return s;
+}
+
+static void server_free(struct server *s)
+{
+	(void)sem_destroy(&s->wake);
+	(void)sem_destroy(&s->started);
+	free(s);
+}
+
+static bool take_number(struct live_threads *all, unsigned *number)
+{
+	bool got;
+
+	(void)pthread_mutex_lock(&all->lock);
+	got = all->nfree > 0;
+	if (got) {
+		*number = all->number[--all->nfree];
+		all->running++;
+	}
+	(void)pthread_mutex_unlock(&all->lock);
+	return got;
+}
+
+static void return_number(struct live_threads *all, unsigned number)
+{
+	(void)pthread_mutex_lock(&all->lock);
+	all->number[all->nfree++] = number;
+	all->running--;
+	(void)pthread_mutex_unlock(&all->lock);
+}
+
+/* Wait until the thread has what it asks the kernel for. */
+static int start(struct server *s)
+{
+	int rc = create(s->live, &s->thread, serve, s);
+
+	if (rc)
+		return rc;
+	wait(&s->started);
+	if (s->refused)
+		(void)pthread_join(s->thread, NULL);
+	return s->refused;
+}
+
+static void reap(struct live_threads *all)
+{
+	struct server *s, *next;
+
+	(void)pthread_mutex_lock(&all->lock);
+	s = all->ended;
+	all->ended = NULL;
+	(void)pthread_mutex_unlock(&all->lock);
+	for (; s; s = next) {
+		next = s->next;
+		(void)pthread_join(s->thread, NULL);
+		server_free(s);
+	}
+}
+
+static const char *rule_of(int rc)
+{
+	switch (rc) {
+	case -EBUSY:
+		return "the kernel's own test of SCHED_DEADLINE";
+	case -EPERM:
+		return "the privilege, CAP_SYS_NICE, is lost";
+	case -EAGAIN:
+		return "threads that the system gives";
+	default:
+		return "what the kernel takes";
+	}
+}
+
+int threads_start(struct live *l, struct live_task *t, struct cr_verdict *v)
+{
+	struct live_threads *all = l->threads;
+	struct server *s;
+	unsigned number;
+	int rc;
+
+	reap(all);
+	if (!take_number(all, &number)) {
+		v->rule = "threads of calls and jobs (--max-calls)";
+		return -ENOSPC;
+	}
+	s = server_new(l, t);
+	if (s)
+		s->number = number;
+	rc = s ? start(s) : -ENOMEM;
+	if (!rc)
+		return 0;
+	return_number(all, number);
+	if (s)
+		server_free(s);
+	v->rule = rule_of(rc);
+	return rc == -EBUSY || rc == -EAGAIN ? -ENOSPC : -EINVAL;
+}
+
+void threads_end(struct live *l, struct live_task *t)
+{
+	struct server *s = server_of(t);
+
+	/* under the lock: the thread may see the flag at once and end, but it
+	 * is not joined and freed before its semaphore has been let go */
+	(void)pthread_mutex_lock(&l->threads->lock);
+	atomic_store_explicit(&s->leave, true, memory_order_release);
+	(void)sem_post(&s->wake);
+	(void)pthread_mutex_unlock(&l->threads->lock);
+}
+
+void threads_wake(struct live_task *const *tasks, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		(void)sem_post(&server_of(tasks[i])->wake);
+}
+
+/* --- all of them --- */
+
+static void *try_it(void *arg)
+{
+	struct server *s = arg;
+
+	s->refused = kernel_apply(&s->attr, &s->why);
+	return NULL;
+}
+
+/* Would a thread get what it asks for? Better told now than at the first
+ * call. */
+static int check_privilege(struct live *l, struct cr_err *e)
+{
+	const struct cr_task typical = { .cls = CR_SOFT,
+					 .period = 20 * CR_MS,
+					 .cost = { .mean = 10 * CR_US } };
+	struct server s = { .attr = cr_kernel_attr_of(core_sched(l->core),
+						      &typical) };
+	pthread_t thread;
+	int rc = create(l, &thread, try_it, &s);
+
+	if (rc)
+		return cr_fail(e, rc, "no thread: %s", strerror(-rc));
+	(void)pthread_join(thread, NULL);
+	return s.refused ? cr_fail(e, s.refused, "scheduler %s: %s",
+				   core_sched(l->core)->ops->name, s.why.text)
+			 : 0;
+}
+
+static struct live_threads *threads_new(const struct live *l)
+{
+	unsigned n = l->cfg.max_threads, ncpu = l->cfg.core.ncpu;
+	struct live_threads *all = calloc(1, sizeof(*all));
+
+	if (!all)
+		return NULL;
+	all->number = calloc(n, sizeof(*all->number));
+	if (!all->number) {
+		free(all);
+		return NULL;
+	}
+	for (; all->nfree < n; all->nfree++) /* 0 is handed out first */
+		all->number[all->nfree] = n - 1 - all->nfree;
+	for (unsigned os = 0; os < OS_CPUS; os++)
+		all->place[os] = (unsigned short)(os % ncpu);
+	for (unsigned i = 0; i < ncpu; i++)
+		if (l->worker[i].pin >= 0 && l->worker[i].pin < OS_CPUS)
+			all->place[l->worker[i].pin] = (unsigned short)i;
+	(void)pthread_mutex_init(&all->lock, NULL);
+	(void)pthread_cond_init(&all->ended_one, NULL);
+	return all;
+}
+
+int threads_open(struct live *l, struct cr_err *e)
+{
+	l->threads = threads_new(l);
+	if (!l->threads)
+		return cr_fail(e, -ENOMEM, "out of memory for %u threads",
+			       l->cfg.max_threads);
+	return check_privilege(l, e);
+}
+
+void threads_stop(struct live *l)
+{
+	struct live_threads *all = l->threads;
+
+	(void)pthread_mutex_lock(&all->lock);
+	while (all->running)
+		(void)pthread_cond_wait(&all->ended_one, &all->lock);
+	(void)pthread_mutex_unlock(&all->lock);
+	reap(all);
+}
+
+void threads_close(struct live *l)
+{
+	struct live_threads *all = l->threads;
+
+	(void)pthread_mutex_destroy(&all->lock);
+	(void)pthread_cond_destroy(&all->ended_one);
+	free(all->number);
+	free(all);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A real node under the kernel's schedulers: a thread per call, and the same
+ * frames, counters and trace as under ours. Those that need a privilege are
+ * left out where it is not there; SCHED_OTHER never is.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmocka_cr.h"
+#include "observe/trace_read.h"
+#include "rig.h"
+#include "schedulers/kernel.h"
+#include "scratch.h"
+
+enum { CALLS = 12, FRAMES = 10, ROUNDS = 5, NB = 160 };
+
+static bool allowed(const char *scheduler)
+{
+	return geteuid() == 0 || strcmp(scheduler, "kernel:other") == 0;
+}
+
+/* A frame of each call, and what comes back, in whatever order. */
+static void one_round(struct rig *r, struct rig_sender *s, unsigned *back)
+{
+	static const uint8_t silence[NB];
+	uint8_t buf[2048];
+	struct rtp_packet p;
+
+	for (unsigned c = 0; c < CALLS; c++)
+		rig_send(&s[c], silence, sizeof(silence));
+	for (unsigned c = 0; c < CALLS; c++) {
+		assert_true(rig_receive(r, buf, &p));
+		for (unsigned k = 0; k < CALLS; k++)
+			back[k] += p.ssrc == s[k].next.ssrc + 1;
+	}
+}
+
+static struct node_call *start(struct rig *r, unsigned c)
+{
+	char json[300];
+
+	(void)snprintf(json, sizeof(json),
+		       "{'in': {'codec': 'pcmu'}, 'ssrc': %u, 'out': {'codec': "
+		       "'%s', 'ssrc': %u}}",
+		       1000 + 10 * c, c % 2 ? "amr" : "pcma", 1001 + 10 * c);
+	return rig_call(r, json);
+}
+
+static unsigned count_jobs(const char *path)
+{
+	struct trace_reader *reader;
+	union cr_trace_record record;
+	struct cr_err e = { "" };
+	unsigned jobs = 0;
+
+	if (trace_reader_open(&reader, path, &e))
+		fail_msg("%s", e.text);
+	while (trace_reader_next(reader, &record, &e) > 0)
+		if (record.kind == CR_TRACE_JOB) {
+			assert_int_equal(record.job.outcome, CR_OUT_DONE);
+			assert_true(record.job.worker < 1);
+			assert_true(record.job.away >= 0);
+			jobs++;
+		}
+	trace_reader_close(reader);
+	return jobs;
+}
+
+static void play(const char *scheduler)
+{
+	struct node_call *nc[CALLS];
+	struct rig_sender s[CALLS];
+	unsigned back[CALLS] = { 0 };
+	char path[SCRATCH_MAX];
+	struct cr_err e = { "" };
+	json_t *totals;
+	struct rig r;
+
+	rig_open(&r, &(struct rig_options){ .scheduler = scheduler,
+					    .workers = 1,
+					    .ring_frames = 64 });
+	if (node_trace_start(r.node, scratch_file(path), true, &e))
+		fail_msg("%s", e.text);
+	for (unsigned c = 0; c < CALLS; c++) {
+		nc[c] = start(&r, c);
+		s[c] = rig_sender(&r, nc[c], NB);
+	}
+	for (unsigned i = 0; i < FRAMES; i++)
+		one_round(&r, s, back);
+	for (unsigned c = 0; c < CALLS; c++) {
+		assert_int_equal(back[c], FRAMES);
+		rig_end(&r, nc[c]);
+		assert_int_equal(r.last[RIG_done], FRAMES);
+		assert_int_equal(r.last[RIG_packets_out], FRAMES);
+	}
+	totals = node_trace_stop(r.node);
+	assert_int_equal(json_integer_value(json_object_get(totals, "lost")),
+			 0);
+	json_decref(totals);
+	assert_int_equal(count_jobs(path), CALLS * FRAMES);
+	rig_close(&r);
+}
+
+static void every_frame_comes_back(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; cr_kernel_schedulers[i]; i++)
+		if (allowed(cr_kernel_schedulers[i]->name))
+			play(cr_kernel_schedulers[i]->name);
+}
+
+/* Calls that come and go while others speak: no thread is left behind. */
+static void calls_come_and_go(void **state)
+{
+	struct node_call *nc[CALLS];
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ .scheduler = "kernel:other",
+					    .workers = 1 });
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		for (unsigned c = 0; c < CALLS; c++)
+			nc[c] = start(&r, c);
+		for (unsigned c = 0; c < CALLS; c++)
+			rig_end(&r, nc[c]);
+	}
+	assert_int_equal(r.ended, ROUNDS * CALLS);
+	rig_close(&r);
+}
+
+static void it_cannot_be_left_for_ours(void **state)
+{
+	struct cr_err e = { "" };
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ .scheduler = "kernel:other",
+					    .workers = 1 });
+	assert_int_equal(node_scheduler_set(r.node, "edf", &e), -ENOTSUP);
+	assert_non_null(strstr(e.text, "at the start"));
+	assert_int_equal(node_scheduler_tune(r.node, "a=1", &e), -EINVAL);
+	rig_close(&r);
+	rig_open(&r, &(struct rig_options){ .scheduler = "edf", .workers = 1 });
+	assert_int_equal(node_scheduler_set(r.node, "kernel:other", &e),
+			 -ENOTSUP);
+	rig_close(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_frame_comes_back),
+		cmocka_unit_test(calls_come_and_go),
+		cmocka_unit_test(it_cannot_be_left_for_ours),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
