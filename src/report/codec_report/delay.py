@@ -5,7 +5,9 @@ network      sending at the feeder to arrival at the machine, and from the
              socket's acceptance of the output to receiving: the feeder's mean
              delay less ours. Only from calls.csv, and only when the feeder
              received as many frames as were done; a mean only, for the
-             feeder keeps a histogram per call and not every frame.
+             feeder keeps a histogram per call and not every frame. On the
+             loopback interface it can be a few us below 0: there a packet is
+             received before the socket's call returns.
 buffer       arrival to release: behind earlier frames of its call, or held
              back by the release model.
 queue        release to the start of the work, and interruptions of it: other
