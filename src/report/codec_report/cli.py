@@ -254,6 +254,8 @@ def _measure(path, args, window, assumed):
 def _run(args, out):
     if args.until <= args.since:
         raise ReportError("--until must be later than --since")
+    if args.gantt and not (args.html or args.plots):
+        raise ReportError("--gantt is for --html and --plots")
     window = Window(args.since, args.until, args.warm_up)
     assumed = emodel.Assumptions(args.playout * 1e3, args.network * 1e3,
                                  not args.no_plc)

@@ -21,6 +21,7 @@ figure { margin: 0; }
 figcaption { max-width: 46rem; }
 .alt { font-size: .85rem; margin: .15rem 0 .6rem; }
 svg { display: block; width: 100%%; height: auto; }
+svg * { stroke-linejoin: round; stroke-linecap: butt; }
 .wide { overflow-x: auto; }
 .wide:focus-visible { outline: 2px solid var(--c0); }
 .wide > svg { min-width: 38rem; }
@@ -48,7 +49,7 @@ pre { white-space: pre-wrap; font-size: .8rem; }
   h2 { margin-top: 1.2rem; }
   .alt { margin-bottom: .3rem; }
   .wide { overflow: visible; }
-  .wide > svg { min-width: 0; width: 82%%; }
+  .wide > svg { min-width: 0; width: 82%%; max-height: 245mm; }
   table { font-size: 7.5pt; }
   th, td { padding: .1rem .35rem; }
   details { display: none; }

@@ -226,6 +226,15 @@ def test_no_run_or_no_trace_makes_a_page_too(write, tmp_path):
         parse(path.read_text(encoding="utf-8"))
 
 
+def test_a_window_is_one_and_has_a_figure_to_be_in(write, codec_report):
+    path = write(header(), call(1), job(1, 0, MS, 2 * MS))
+    for text in ("1s", "2s..1s", "1s..1s", "x..y"):
+        assert codec_report("--gantt", text, path).returncode == 2
+    result = codec_report("--gantt", "1s..1.5s", path)
+    assert result.returncode == 2
+    assert "--gantt is for --html and --plots" in result.stderr
+
+
 def test_a_page_that_cannot_be_written_is_an_error(write, codec_report):
     path = write(header(), call(1), job(1, 0, MS, 2 * MS))
     result = codec_report("--html", "/nowhere/r.html", path)

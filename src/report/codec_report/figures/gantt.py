@@ -213,8 +213,8 @@ def _count(c):
              f"{c.label} ")
     if not d.frames:
         return where + "has no frame"
-    trouble = f"loses {d.lost:,}" if d.lost or not d.late else \
-        f"is late with {d.late:,}"
+    trouble = f"loses {d.lost:,}" if d.lost else \
+        f"is late with {d.late:,}" if d.late else "loses none"
     whose = f", call {d.worst} most" if d.worst is not None else ""
     return f"{where}{trouble} of {d.frames:,} frames{whose}"
 

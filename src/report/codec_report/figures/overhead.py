@@ -15,7 +15,7 @@ ALT = ("Left, stacked bars: time of the workers outside codecs in "
        "microseconds per frame, with the frame and between frames. Right: "
        "pick latency, the time from a worker being free and the frame ready "
        "to its being picked, in microseconds on a logarithmic axis: median, "
-       "99 percent, longest.")
+       "99 percent, longest; none where it is 0.")
 
 
 @dataclass
@@ -98,6 +98,7 @@ def draw(columns):
         left, right = fig.subplots(1, 2, sharey=True)
         _draw_times(left, columns)
         _draw_latencies(right, columns)
+        left.margins(y=0.02)
         left.invert_yaxis()
         handles, labels = left.get_legend_handles_labels()
         more = right.get_legend_handles_labels()

@@ -15,6 +15,9 @@ ALT = ("Stacked bars, two per scheduler: mean time in milliseconds on the "
        "codec and until sent; of all frames sent, and of the slowest "
        "hundredth.")
 PARTS = ("network",) + delay.PARTS
+WHERE = {"network": "on the network", "buffer": "in the buffer",
+         "queue": "in the queue", "codec": "in the codec",
+         "send": "until sent"}
 
 
 @dataclass
@@ -71,7 +74,7 @@ def draw(columns):
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="y", visible=False)
         axes.invert_yaxis()
-        axes.margins(x=0.08)
+        axes.margins(0.08, 0.01)
         axes.set_xlabel("mean time per frame, ms")
         handles, labels = axes.get_legend_handles_labels()
         if labels:
@@ -84,7 +87,7 @@ def _largest(c):
     part = max(c.data.mean, key=c.data.mean.get)
     return (f"{style.ms(total)} under {c.label}, "
             f"{style.percent(c.data.mean[part] / total if total else 0)} of "
-            f"it in {'the ' * (part != 'codec')}{part}")
+            f"it {WHERE[part]}")
 
 
 def sentence(columns):

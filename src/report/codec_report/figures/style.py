@@ -99,13 +99,22 @@ def panels(fig, count, across=3, **more):
     return list(grid[:count])
 
 
+def _plain(value, _=None):
+    return f"{value:,.6g}"
+
+
 def log_scale(axes, name):
-    """Make the axis "x" or "y" of axes logarithmic, with plain numbers."""
-    from matplotlib.ticker import NullFormatter
+    """Make the axis "x" or "y" of axes logarithmic, with plain numbers; where
+    it is short, 2 and 5 have theirs too."""
     axes.set(**{f"{name}scale": "log"})
     axis = getattr(axes, f"{name}axis")
-    axis.set_major_formatter(lambda value, _: f"{value:,.6g}")
-    axis.set_minor_formatter(NullFormatter())
+
+    def between(value, _=None):
+        low, high = axis.get_view_interval()
+        digit = round(value / 10.0 ** math.floor(math.log10(value)))
+        return _plain(value) if high < 30 * low and digit in (2, 5) else ""
+    axis.set_major_formatter(_plain)
+    axis.set_minor_formatter(between)
 
 
 def nice(least):
@@ -144,7 +153,9 @@ def percent(share):
 
 
 def names(labels):
-    """Labels as a list in a sentence."""
+    """Labels as a list in a sentence: all of a few."""
     labels = list(labels)
+    if len(labels) > 4:
+        labels[3:] = [f"{len(labels) - 3} others"]
     return ", ".join(labels[:-1]) + " and " + labels[-1] \
         if len(labels) > 1 else "".join(labels)

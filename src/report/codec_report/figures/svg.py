@@ -41,6 +41,9 @@ def inline(drawn):
     for name, colour in LIGHT.items():
         picture = picture.replace(colour, f"var(--{name})")
     picture = picture.replace(BACKGROUND["light"], "none")
+    # would hold for the whole page; page.py says it of its figures
+    picture = re.sub(r"<defs>\s*<style[^>]*>.*?</style>\s*</defs>\s*", "",
+                     picture, flags=re.S)
     head, rest = picture.split(">", 1)
     head = re.sub(r' (width|height)="[^"]*"', "", head)
     label = escape(f"{drawn.title}. {drawn.alt}", quote=True)
