@@ -84,15 +84,22 @@ static cr_ns zero_of(const struct cr_task *t, cr_ns now)
 	return t->job.deadline - cr_ns_max(need - cr_task_ran(t, now), 0);
 }
 
+/* By deadline, id; best effort, which has none, as it came: by the id alone one
+ * call or job would have all that is left. */
+static int due_order(const struct cr_task *a, const struct cr_task *b)
+{
+	if (a->job.deadline != b->job.deadline)
+		return cr_cmp(a->job.deadline, b->job.deadline);
+	if (a->job.deadline == CR_NEVER && a->job.arrival != b->job.arrival)
+		return cr_cmp(a->job.arrival, b->job.arrival);
+	return cr_cmp(a->id, b->id);
+}
+
 /* By zero, deadline, id. */
 static int order(cr_ns za, const struct cr_task *a, cr_ns zb,
 		 const struct cr_task *b)
 {
-	if (za != zb)
-		return cr_cmp(za, zb);
-	if (a->job.deadline != b->job.deadline)
-		return cr_cmp(a->job.deadline, b->job.deadline);
-	return cr_cmp(a->id, b->id);
+	return za != zb ? cr_cmp(za, zb) : due_order(a, b);
 }
 
 static bool llf_before(const struct cr_task *a, const struct cr_task *b,
@@ -124,11 +131,7 @@ static void sum_up(struct llf_task *x)
 
 static int due_cmp(struct llf_task *x, struct llf_task *y)
 {
-	const struct cr_task *a = cr_task_of(x), *b = cr_task_of(y);
-
-	return a->job.deadline != b->job.deadline
-		       ? cr_cmp(a->job.deadline, b->job.deadline)
-		       : cr_cmp(a->id, b->id);
+	return due_order(cr_task_of(x), cr_task_of(y));
 }
 
 /* rotations ask for it; the way up to the root is due_update()'s */
