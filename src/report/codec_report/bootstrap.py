@@ -7,7 +7,7 @@ import numpy as np
 LEVEL = 0.95
 RESAMPLES = 2000
 SEED = 1
-BLOCK = 1 << 22  # values drawn at once: memory, not the result, depends on it
+BLOCK = 1 << 22  # values drawn at once
 
 
 def interval(values, statistic=np.mean):

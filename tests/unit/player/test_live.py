@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Playing, with scripts in place of codec-runner and codec-feeder that keep
+what they were called with."""
+import json
+import os
+
+import pytest
+
+import environment
+from live import BROKEN, WRONG, Broken, Player
+from options import Options
+
+RUNNER = """#!/bin/sh
+echo "$@" >> "$0.calls"
+[ ! -e "$0.broken" ] || { echo "no such scheduler" >&2; exit 2; }
+echo ready
+trap 'echo ended >> "$0.calls"; exit 0' TERM
+while :; do sleep 0.02; done
+"""
+FEEDER = """#!/bin/sh
+case "$*" in
+*"--print daemon") echo --workers=1; exit 0 ;;
+*"--print conversions") echo 0; exit 0 ;;
+*"--print schedulers") echo fifo; echo rr,quantum=1ms; exit 0 ;;
+*"--print counts"*)
+	n=$(cat "$0.counts" | head -n 1)
+	sed -i 1d "$0.counts"
+	[ -z "$n" ] || { echo "talk=$n"; echo "more=$((n * 2))"; }
+	exit 0 ;;
+esac
+echo "$@" >> "$0.calls"
+exit $(cat "$0.code")
+"""
+
+
+@pytest.fixture
+def stage(tmp_path):
+    """stage(counts, code) -> a Player of the scripts."""
+    def make(counts=(), code=0, **more):
+        build = tmp_path / "build" / "release"
+        build.mkdir(parents=True, exist_ok=True)
+        for name, text in (("codec-runner", RUNNER), ("codec-feeder", FEEDER)):
+            path = build / name
+            path.write_text(text)
+            path.chmod(0o755)
+        (build / "codec-feeder.counts").write_text(
+            "".join(f"{n}\n" for n in counts))
+        (build / "codec-feeder.code").write_text(str(code))
+        options = Options(campaign="x.yaml", out=str(tmp_path / "out"), **more)
+        options.TOP = str(tmp_path)
+        return Player(options)
+    return make
+
+
+def calls(player, name):
+    with open(player.program(name) + ".calls", encoding="utf-8") as f:
+        return f.read().splitlines()
+
+
+def test_schedulers_are_the_campaign_s_or_the_user_s(stage):
+    assert stage().specs == ["fifo", "rr,quantum=1ms"]
+    assert stage(schedulers=["edf"]).specs == ["edf"]
+
+
+def test_loads_are_the_median_of_five_measurements(stage, tmp_path):
+    player = stage(counts=(5, 90, 7, 6, 8, 1))
+    player.size_loads()
+    assert player.counts == {"talk": 7, "more": 14}
+    assert calls(player, "codec-runner").count("ended") == 5
+    assert os.listdir(tmp_path / "out") == []
+
+
+def test_without_loads_one_look_is_enough(stage):
+    player = stage()
+    player.size_loads()
+    assert player.counts == {}
+    assert calls(player, "codec-runner").count("ended") == 1
+
+
+def test_a_run_is_a_daemon_and_a_feeder_of_the_same_calls(stage, tmp_path):
+    player = stage(counts=(10,) * 5, code=3, feeder=["--seed=5"],
+                   runner=["--ring", "64"], dump=True)
+    player.size_loads()
+    folder = tmp_path / "out" / "fifo"
+    assert player.play("fifo", str(folder), repetition=2) == 3
+    daemon = [c for c in calls(player, "codec-runner") if "--trace" in c][0]
+    assert "--scheduler fifo" in daemon
+    assert daemon.endswith(f"--trace {folder}/trace.bin --workers=1 "
+                           "--ring 64")
+    feeder, = calls(player, "codec-feeder")
+    assert feeder.startswith("x.yaml --to 127.0.0.1:")
+    assert feeder.endswith(f"--out {folder} --dump {folder}/dump "
+                           "--count=talk=10 --count=more=20 --seed=5")
+    with open(folder / "environment.json", encoding="utf-8") as f:
+        told = json.load(f)
+    assert (told["scheduler"], told["repetition"]) == ("fifo", 2)
+    assert " ".join(told["codec_feeder"][1:]) == feeder
+    assert " ".join(told["codec_runner"][1:]) == daemon
+
+
+def test_a_share_of_the_load_is_a_share_of_all_calls(stage, tmp_path):
+    player = stage(counts=(10,) * 5)
+    player.size_loads()
+    player.play("fifo", str(tmp_path / "a"), scale=.25)
+    player.play("fifo", str(tmp_path / "b"), scale=.01)
+    quarter, little = calls(player, "codec-feeder")
+    assert quarter.endswith("--load-scale=25.000% --count=talk=2 "
+                            "--count=more=5")
+    assert little.endswith("--load-scale=1.000% --count=talk=1 "
+                           "--count=more=1")
+
+
+def test_a_daemon_that_does_not_start_breaks_the_run(stage, tmp_path, capfd):
+    player = stage()
+    open(player.program("codec-runner") + ".broken", "w").close()
+    with pytest.raises(Broken) as broken:
+        player.play("moon", str(tmp_path / "out" / "moon"))
+    assert broken.value.code == BROKEN
+    told = capfd.readouterr().err
+    assert "no such scheduler" in told
+    assert "codec-runner did not start under moon" in told
+
+
+def test_a_campaign_that_the_feeder_refuses_is_a_wrong_command(tmp_path):
+    build = tmp_path / "build" / "release"
+    build.mkdir(parents=True)
+    (build / "codec-feeder").write_text("#!/bin/sh\nexit 2\n")
+    (build / "codec-feeder").chmod(0o755)
+    options = Options(campaign="x.yaml")
+    options.TOP = str(tmp_path)
+    with pytest.raises(Broken) as broken:
+        Player(options)
+    assert broken.value.code == WRONG
+
+
+def test_the_environment_tells_machine_and_revision(tmp_path):
+    environment.write(str(tmp_path), environment.fixed(Options.TOP), scale=1)
+    with open(tmp_path / "environment.json", encoding="utf-8") as f:
+        told = json.load(f)
+    assert told["machine"]["kernel"] == os.uname().release
+    assert told["machine"]["cpu"]["usable"] == sorted(os.sched_getaffinity(0))
+    assert len(told["load_average"]) == 3 and told["scale"] == 1
+    assert "modified" in told and "libraries" in told
