@@ -125,9 +125,11 @@ static void follow(struct node_call *nc, unsigned mode)
 	if (!same_cost(&to.cost, &nc->call->cfg.cost))
 		rc = live_change(nc->node->live, &nc->call->lt, &terms,
 				 CORE_CHANGE_FORCE, &v);
-	if (rc < 0)
+	if (rc == -EINVAL) /* the scheduler keeps it as it was */
+		to.cost = nc->call->cfg.cost;
+	else if (rc < 0)
 		return;
-	if (rc)
+	if (rc > 0)
 		note_overload(nc, &to, &v);
 	enter(nc, &to, cost);
 }
