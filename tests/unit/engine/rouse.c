@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a watchdog can do for a task that does not advance: wake it when nobody
+ * released it, take the run queue from a policy that forgets it. Exact counts
+ * of frames in every case.
+ */
+#include "schedulers/policies.h"
+#include "watch_rig.h"
+
+/* --- lost wake-ups --- */
+
+static void a_task_that_nobody_released_is_roused(void **state)
+{
+	struct live_task_look before, after;
+	struct rig g;
+
+	(void)state;
+	start(&g, &cr_sched_fifo, 1);
+	wait_idle(&g, 1);
+	live_look_task(g.live, &g.s[1].task, &before);
+	(void)source_push(&g.s[1], clock_now()); /* and told nobody */
+	live_look_task(g.live, &g.s[1].task, &after);
+	assert_int_equal(after.state, CR_IDLE);
+	assert_int_equal(after.release, before.release);
+	live_rouse(g.live, &g.s[1].task);
+	wait_done(&g, 1, 1);
+	live_look_task(g.live, &g.s[1].task, &after);
+	assert_true(after.release > before.release);
+	frame(&g, 1); /* and it goes on as if nothing had been */
+	wait_done(&g, 1, 2);
+	finish(&g);
+}
+
+/* The release comes after all, while the task waits, runs or sleeps again. */
+static void a_late_release_does_no_harm(void **state)
+{
+	struct live_task *t;
+	struct rig g;
+
+	(void)state;
+	start(&g, &cr_sched_fifo, 1);
+	t = &g.s[1].task;
+	for (uint64_t k = 0; k < FRAMES; k++) {
+		atomic_store(&g.hold, k % 3 == 0 ? 1u << 0 : 1u << 1);
+		frame(&g, 0);
+		if (k % 3 == 0)
+			while (!atomic_load(&g.s[0].running))
+				(void)sched_yield();
+		else
+			wait_done(&g, 0, k + 1);
+		(void)source_push(&g.s[1], clock_now());
+		assert_true(live_task_wake(t)); /* and fell asleep here */
+		live_rouse(g.live, t);
+		if (k % 3 == 1)
+			while (!atomic_load(&g.s[1].running))
+				(void)sched_yield();
+		if (k % 3 == 2) {
+			atomic_store(&g.hold, 0);
+			wait_done(&g, 1, k + 1);
+			wait_idle(&g, 1);
+		}
+		live_release(g.live, &t, 1);
+		atomic_store(&g.hold, 0);
+		wait_done(&g, 0, k + 1);
+		wait_done(&g, 1, k + 1);
+		wait_idle(&g, 1);
+	}
+	finish(&g);
+}
+
+static void rousing_who_sleeps_with_nothing_to_do(void **state)
+{
+	struct rig g;
+
+	(void)state;
+	start(&g, &cr_sched_fifo, 2);
+	for (unsigned k = 0; k < FRAMES; k++)
+		live_rouse(g.live, &g.s[k % N].task);
+	for (unsigned i = 0; i < N; i++)
+		assert_int_equal(g.s[i].done, 0);
+	frame(&g, 0);
+	wait_done(&g, 0, 1);
+	finish(&g);
+}
+
+/* --- a policy that forgets, and hides it behind ticks to come --- */
+
+static struct cr_task *forgetful_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
+{
+	struct cr_task *t = cr_sched_fifo.pick(rq, cpu, now);
+
+	if (rq->next_tick == CR_NEVER)
+		rq->next_tick = now + CR_MS;
+	return t && t->id == 2 ? cr_sched_fifo.pick(rq, cpu, now) : t;
+}
+
+static struct cr_sched_ops forgetful(void)
+{
+	struct cr_sched_ops ops = cr_sched_fifo;
+
+	ops.name = "forgetful";
+	ops.flags |= CR_F_IDLES;
+	ops.pick = forgetful_pick;
+	ops.check = NULL;
+	return ops;
+}
+
+static void who_was_forgotten_runs_under_fifo(void **state)
+{
+	const struct cr_sched_ops ops = forgetful();
+	struct live_task_look look, later;
+	struct rig g;
+
+	(void)state;
+	start(&g, &ops, 2);
+	assert_false(live_accuse(g.live, &g.s[2].task)); /* of nothing */
+	frame(&g, 2);
+	frame(&g, 0);
+	wait_done(&g, 0, 1);
+	live_look_task(g.live, &g.s[2].task, &look);
+	assert_int_equal(look.state, CR_QUEUED);
+	do /* workers have nothing to do meanwhile, as one can see */
+		live_look_task(g.live, &g.s[2].task, &later);
+	while (!later.idle || later.idles < look.idles + 3);
+	assert_int_equal(later.release, look.release);
+	live_rouse(g.live, &g.s[2].task);
+	frame(&g, 1);
+	wait_done(&g, 1, 1);
+	assert_int_equal(g.s[2].done, 0); /* that was not it */
+
+	assert_true(live_accuse(g.live, &g.s[2].task));
+	wait_done(&g, 2, 1);
+	assert_int_equal(g.faults, 1);
+	frame(&g, 2);
+	wait_done(&g, 2, 2);
+	assert_int_equal(live_recover(g.live, NULL), 1);
+	assert_int_equal(live_recover(g.live, NULL), 0);
+	finish(&g);
+}
+
+static void the_stand_in_is_not_accused(void **state)
+{
+	const struct cr_sched_ops ops = forgetful();
+	struct rig g;
+
+	(void)state;
+	start(&g, &ops, 1);
+	frame(&g, 2);
+	assert_true(live_accuse(g.live, &g.s[2].task));
+	wait_done(&g, 2, 1);
+	atomic_store(&g.hold, 1);
+	frame(&g, 0);
+	while (!atomic_load(&g.s[0].running))
+		(void)sched_yield();
+	frame(&g, 1);
+	assert_false(live_accuse(g.live, &g.s[1].task));
+	atomic_store(&g.hold, 0);
+	wait_done(&g, 1, 1);
+	assert_int_equal(g.faults, 1);
+	finish(&g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_task_that_nobody_released_is_roused),
+		cmocka_unit_test(a_late_release_does_no_harm),
+		cmocka_unit_test(rousing_who_sleeps_with_nothing_to_do),
+		cmocka_unit_test(who_was_forgotten_runs_under_fifo),
+		cmocka_unit_test(the_stand_in_is_not_accused),
+	};
+
+	return cmocka_run_group_tests_name("rouse", tests, NULL, NULL);
+}
