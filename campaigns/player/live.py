@@ -9,7 +9,8 @@ import environment
 from daemon import Daemon
 
 BROKEN, WRONG, INTERRUPTED = 1, 2, 130
-RUN_FILES = "trace.bin", "run.json", "calls.csv", "environment.json"
+RUN_FILES = "trace.bin", "run.json", "calls.csv", "frames.bin", \
+    "environment.json"
 SIZINGS = 5  # measurements of a load, of which the median counts
 
 
@@ -126,7 +127,7 @@ class Player:
             if self.options.dump else []
         feeder = [self.program("codec-feeder"), self.options.campaign,
                   *self.daemon.where(), "--cpu", self.cpu, "--out", folder,
-                  *spool, *dump, *self._calls(scale), *self.options.feeder]
+                  "--frames", *spool, *dump, *self._calls(scale), *self.options.feeder]
         environment.write(folder, self.constant, scheduler=spec,
                           repetition=repetition, scale=scale,
                           codec_runner=self.daemon.command,

@@ -28,7 +28,7 @@ static struct {
 	const char *to, *out, *dump, *trace, *spool;
 	struct cli_list counts;
 	int64_t udp_port, sctp, cpu, seed, duration, scale, print;
-	bool json, quiet, bye, schedule;
+	bool json, quiet, bye, schedule, frames;
 } raw = {
 	.to = "127.0.0.1",
 	.udp_port = TRANSPORT_UDP_PORT,
@@ -95,6 +95,10 @@ static const struct cli_opt rows[] = {
 	  .arg = "DIR",
 	  .help = "Run folder: run.json and calls.csv are written there.",
 	  .text = &raw.out },
+	ROW(CLI_FLAG, "frames", NULL,
+	    "With --out: also frames.bin, when every frame was sent and came "
+	    "back.",
+	    .flag = &raw.frames),
 	ROW(CLI_STRING, "dump", "DIR",
 	    "Write what every call received as .amr, .awb, .wav or .g723_1, "
 	    "decoded as .heard.wav, and what it said as .src.wav.",
@@ -329,6 +333,8 @@ static int write_out(const struct output *o, struct cr_err *e)
 	int rc = raw.out ? output_run(o, raw.out, e) : 0;
 	json_t *j;
 
+	if (!rc && raw.out && raw.frames)
+		rc = output_frames(o, raw.out, e);
 	if (!rc && raw.dump)
 		rc = output_dump(o, raw.dump, e);
 	if (!raw.json) {
@@ -420,6 +426,7 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 		.counts = counts,
 		.cpu = (int)raw.cpu,
 		.dump = raw.dump != NULL,
+		.times = raw.out && raw.frames,
 		.bye = raw.bye,
 		.trace = raw.trace,
 		.spool = raw.spool,

@@ -21,6 +21,8 @@ void match_sent(struct match *m, uint64_t frame, cr_ns now)
 	atomic_store_explicit(&s->sent, now, memory_order_release);
 	atomic_store_explicit(&s->key, frame + 1, memory_order_release);
 	match_count(&m->sent, 1);
+	if (m->times)
+		times_sent(m->times, frame, now);
 }
 
 static uint64_t extend(struct match *m, uint32_t ts)
@@ -82,14 +84,14 @@ bool match_received(struct match *m, const struct rtp_packet *p, cr_ns now,
 	enum rtp_arrival what = rtp_source_update(&m->source, p->seq);
 	uint64_t ts = extend(m, p->ts);
 	uint64_t out = (ts - TS_OFFSET) / m->cfg.out_units;
+	uint64_t frame = input_frame(m, ts - TS_OFFSET);
 	cr_ns sent;
 
 	if (what == RTP_DUPLICATE || m->seen[out % MATCH_WINDOW] == out + 1) {
 		match_count(&m->duplicates, 1);
 		return false;
 	}
-	if (ts < TS_OFFSET ||
-	    !sent_at(m, input_frame(m, ts - TS_OFFSET), &sent)) {
+	if (ts < TS_OFFSET || !sent_at(m, frame, &sent)) {
 		match_count(&m->strays, 1);
 		return false;
 	}
@@ -100,6 +102,8 @@ bool match_received(struct match *m, const struct rtp_packet *p, cr_ns now,
 	match_count(&m->octets_received, p->payload_bytes);
 	atomic_store_explicit(&m->gaps, rtp_source_lost(&m->source),
 			      memory_order_relaxed);
+	if (m->times)
+		times_received(m->times, frame, now);
 	note_delay(m, now - sent);
 	note_jitter(m, ts, now);
 	*index = out;

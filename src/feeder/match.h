@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "cr/time.h"
+#include "feeder/times.h"
 #include "media/rtp.h"
 #include "observe/histogram.h"
 
@@ -40,6 +41,7 @@ struct match_slot {
 
 struct match {
 	struct match_cfg cfg;
+	struct times *times; /**< of every frame, owned; NULL: not kept */
 	/* pacer */
 	atomic_uint_fast64_t sent, copies, octets_sent, withheld, missed;
 	struct match_slot slots[MATCH_WINDOW];
@@ -56,7 +58,7 @@ struct match {
 	struct histogram jitter; /**< inter-arrival time less nominal, abs. */
 };
 
-/** Begin; @m is zeroed memory. */
+/** Begin; @m is zeroed memory, or has times. */
 void match_init(struct match *m, const struct match_cfg *cfg);
 
 /** Frame @frame leaves at @now. Pacer. */

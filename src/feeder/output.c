@@ -10,6 +10,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "feeder/dump.h"
 #include "run/folder.h"
 #include "run/json.h"
@@ -200,6 +201,24 @@ int output_run(const struct output *o, const char *dir, struct cr_err *e)
 
 	json_decref(j);
 	return rc ? rc : write_calls(o, dir, e);
+}
+
+int output_frames(const struct output *o, const char *dir, struct cr_err *e)
+{
+	struct run_file file;
+	int rc = run_file_open(&file, dir, "frames.bin", e);
+
+	if (rc)
+		return rc;
+	times_write_header(file.f, clock_read(CLOCK_REALTIME) - clock_now());
+	for (size_t i = 0; i < o->result->plan->count; i++) {
+		const struct feeder_call *c = &o->result->calls[i];
+
+		if (c->match && c->match->times)
+			times_write(c->match->times, file.f, (uint32_t)c->id,
+				    c->ts_first, c->ts_units);
+	}
+	return run_file_close(&file, e);
 }
 
 /* What the call said, in full: the network model's losses are in it, the

@@ -29,6 +29,9 @@ json_t *output_json(const struct output *o);
 /** Write @dir/run.json and @dir/calls.csv. 0, or -errno with @e. */
 int output_run(const struct output *o, const char *dir, struct cr_err *e);
 
+/** Write @dir/frames.bin (feeder/times.h). 0, or -errno with @e. */
+int output_frames(const struct output *o, const char *dir, struct cr_err *e);
+
 /** Write what every call received, and what it said, into @dir. 0, or -errno
  * with @e. */
 int output_dump(const struct output *o, const char *dir, struct cr_err *e);

@@ -344,6 +344,8 @@ static void free_calls(struct session *s)
 	for (size_t i = 0; s->calls && i < s->plan.count; i++) {
 		json_decref(s->calls[i].counts);
 		dump_free(s->calls[i].dump);
+		if (s->calls[i].match)
+			times_free(s->calls[i].match->times);
 		free(s->calls[i].match);
 	}
 	free(s->calls);

@@ -35,6 +35,7 @@ struct session_cfg {
 	const uint64_t *counts; /**< [flow_count] overrides; 0: the file's  */
 	int cpu;		/**< pin pacer and receiver; -1: no         */
 	bool dump;		/**< keep what is received                  */
+	bool times;		/**< keep when frames went and came         */
 	bool bye;		/**< say it at the end                      */
 	const char *trace; /**< name in the daemon's trace folder, or NULL  */
 	const char *spool; /**< its spool folder; if there are conversions  */

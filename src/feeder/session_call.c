@@ -175,6 +175,10 @@ static int make_parts(struct session *s, struct feeder_call *c,
 	if (!c->match)
 		return -ENOMEM;
 	match_init(c->match, m);
+	if (s->cfg.times)
+		c->match->times = times_new(c->plan->frames);
+	if (s->cfg.times && !c->match->times)
+		return -ENOMEM;
 	if (!s->cfg.dump)
 		return 0;
 	c->dump = dump_new(

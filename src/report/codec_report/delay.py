@@ -2,12 +2,13 @@
 """Where the time of a frame goes.
 
 network      sending at the feeder to arrival at the machine, and from the
-             socket's acceptance of the output to receiving: the feeder's mean
-             delay less ours. Only from calls.csv, and only when the feeder
-             received as many frames as were done; a mean only, for the
-             feeder keeps a histogram per call and not every frame. On the
-             loopback interface it can be a few us below 0: there a packet is
-             received before the socket's call returns.
+             socket's acceptance of the output to its receiving: of the frames
+             that came back, from frames.bin (codec-feeder --frames, which
+             campaigns/run asks for). Without it, only the mean: the feeder's
+             mean delay less ours, from calls.csv, when it received as many
+             frames as were done. On the loopback interface it can be a few us
+             below 0: there a packet is received before the socket's call
+             returns.
 buffer       arrival to release: behind earlier frames of its call, or held
              back by the release model.
 queue        release to the start of the work, and interruptions of it: other
@@ -18,7 +19,8 @@ send         end to the socket's acceptance: output waits to be sent together
              with that of other frames.
 
 buffer + queue + codec + send is the delay of each frame, to the nanosecond:
-of jobs done, those whose output was sent.
+of jobs done, those whose output was sent. With network it is the one-way delay
+that the feeder sees.
 """
 import numpy as np
 
@@ -27,7 +29,8 @@ from codec_report.metric import Metric, nearest_rank
 PARTS = ("buffer", "queue", "codec", "send")
 METRICS = (
     [Metric("delay_mean_ms", "delay mean, ms", "ms", -1),
-     Metric("delay_network_mean_ms", "delay in network mean, ms", "ms", -1)]
+     Metric("delay_network_mean_ms", "delay in network mean, ms", "ms", -1),
+     Metric("delay_network_p99_ms", "delay in network p99, ms", "ms", -1)]
     + [Metric(f"delay_{part}_{q}_ms", f"delay in {part} {q}, ms", "ms", -1)
        for part in PARTS for q in ("mean", "p99")])
 
@@ -52,6 +55,17 @@ def parts(jobs, sent):
     return out
 
 
+def network_ns(jobs, sent):
+    """int64 ns of the frames that came back; of the others nobody knows.
+
+    jobs: with "feeder_sent" and "feeder_received", 0 where not known.
+    """
+    known = sent & (jobs["feeder_sent"] > 0) & (jobs["feeder_received"] > 0)
+    there = jobs["arrival"] - jobs["feeder_sent"]
+    back = jobs["feeder_received"] - jobs["sent"]
+    return (there + back)[known]
+
+
 def measure(jobs, sent):
     """Mean and p99 of the parts, as of METRICS; {} without a sent job."""
     if not sent.any():
@@ -61,12 +75,17 @@ def measure(jobs, sent):
     for part, values in parts(jobs, sent).items():
         out[f"delay_{part}_mean_ms"] = float(values.mean()) / 1e6
         out[f"delay_{part}_p99_ms"] = nearest_rank(values, [0.99])[0] / 1e6
+    values = network_ns(jobs, sent) if "feeder_sent" in jobs else ()
+    if len(values):
+        out["delay_network_mean_ms"] = float(values.mean()) / 1e6
+        out["delay_network_p99_ms"] = nearest_rank(values, [0.99])[0] / 1e6
     return out
 
 
 def network(values):
-    """Set delay_network_mean_ms of a group that has the feeder's numbers."""
-    if values["done"] and values["done"] == values["feeder_received"] and \
+    """Set delay_network_mean_ms of a group that has the feeder's numbers but
+    not of each frame."""
+    if values["delay_network_mean_ms"] is None and values["done"] and values["done"] == values["feeder_received"] and \
             values["delay_mean_ms"] is not None and \
             values["feeder_delay_mean_ms"] is not None:
         values["delay_network_mean_ms"] = \

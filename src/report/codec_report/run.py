@@ -12,10 +12,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from codec_report import ReportError, delay, emodel, feeder, metrics
+from codec_report.frames import read_frames
 from codec_report.trace import (CLASSES, NO_WORKER,
                                 NOTE_SWITCHED, Trace, clean, read_trace)
 
 TRACE, FEEDER, CALLS = FILES = "trace.bin", "run.json", "calls.csv"
+FRAMES = "frames.bin"
 
 
 @dataclass
@@ -124,6 +126,10 @@ def _load_folder(path):
         run.notes.append(f"no {TRACE}: nothing from inside the daemon")
     if FEEDER in present:
         run.feeder = _load_feeder(os.path.join(path, FEEDER))
+    if run.trace is not None and os.path.exists(os.path.join(path, FRAMES)):
+        jobs = run.trace.jobs
+        jobs["feeder_sent"], jobs["feeder_received"] = read_frames(
+            os.path.join(path, FRAMES), run.trace.realtime_offset).of(jobs)
     if CALLS in present:
         run.calls = _load_calls(os.path.join(path, CALLS))
     else:

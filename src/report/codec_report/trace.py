@@ -65,6 +65,7 @@ class Trace:
     jobs: dict
     calls: np.ndarray
     notes: np.ndarray
+    realtime_offset: int = 0  # CLOCK_REALTIME less the run's clock, ns
     truncated: bool = False
     warnings: list = field(default_factory=list)
 
@@ -87,7 +88,7 @@ def _read_header(f, path, size):
         raise ReportError(f"{path}: header is not JSON: {error}") from None
     if not isinstance(header, dict):
         raise ReportError(f"{path}: header is no JSON object")
-    return header
+    return header, int(head["realtime_offset"])
 
 
 def _check(block, first, path):
@@ -131,14 +132,14 @@ def read_trace(path):
     try:
         with open(path, "rb") as f:
             size = os.fstat(f.fileno()).st_size
-            header = _read_header(f, path, size)
+            header, offset = _read_header(f, path, size)
             left = size - f.tell()
             jobs, rest = _read_records(f, path, left // JOB_RECORD.itemsize)
     except OSError as error:
         raise ReportError(f"{path}: {error.strerror}") from None
     trace = Trace(path, header, jobs,
                   rest[rest["kind"] == CALL].view(CALL_RECORD),
-                  rest[rest["kind"] == NOTE].view(NOTE_RECORD))
+                  rest[rest["kind"] == NOTE].view(NOTE_RECORD), offset)
     trace.truncated = left % JOB_RECORD.itemsize != 0
     if trace.truncated:
         trace.warnings.append("the last record is cut short: the writer did "

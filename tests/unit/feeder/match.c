@@ -57,6 +57,42 @@ static void every_frame_is_counted_once(void **state)
 	free(m);
 }
 
+/* Frame 1 is lost, frame 3 beyond what is kept. */
+static void times_of_frames_are_kept_and_written(void **state)
+{
+	struct match *m = make(5);
+	struct {
+		struct times_header head;
+		struct times_record frames[4];
+	} file;
+	FILE *f = tmpfile();
+
+	(void)state;
+	assert_non_null(f);
+	m->times = times_new(3);
+	for (unsigned i = 0; i < 4; i++) {
+		match_sent(m, i, (i + 1) * FRAME);
+		assert_true(i == 1 || back(m, i, i, (i + 1) * FRAME + i + 7));
+	}
+	times_write_header(f, -9);
+	times_write(m->times, f, 77, UINT32_MAX, 160);
+	rewind(f);
+	assert_int_equal(fread(&file, 1, sizeof(file), f), 4 * 24);
+	assert_memory_equal(file.head.magic, TIMES_MAGIC, 8);
+	assert_int_equal(file.head.record_bytes, 24);
+	assert_int_equal(file.head.realtime_offset, -9);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(file.frames[i].call, 77);
+		assert_int_equal(file.frames[i].rtp_ts, i * 160u - 1u);
+		assert_int_equal(file.frames[i].sent, (i + 1) * FRAME);
+		assert_int_equal(file.frames[i].received,
+				 i == 1 ? 0 : (i + 1) * FRAME + i + 7);
+	}
+	(void)fclose(f);
+	times_free(m->times);
+	free(m);
+}
+
 static void lost_late_and_reordered_are_told_apart(void **state)
 {
 	struct match *m = make(77);
@@ -133,6 +169,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_frame_is_counted_once),
+		cmocka_unit_test(times_of_frames_are_kept_and_written),
 		cmocka_unit_test(lost_late_and_reordered_are_told_apart),
 		cmocka_unit_test(answers_to_nothing_are_strays),
 		cmocka_unit_test(

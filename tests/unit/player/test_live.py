@@ -89,7 +89,8 @@ def test_a_run_is_a_daemon_and_a_feeder_of_the_same_calls(stage, tmp_path):
                            "--ring 64")
     feeder, = calls(player, "codec-feeder")
     assert feeder.startswith("x.yaml --to 127.0.0.1:")
-    assert feeder.endswith(f"--out {folder} --dump {folder}/dump "
+    assert feeder.endswith(f"--out {folder} --frames --dump "
+                           f"{folder}/dump "
                            "--count=talk=10 --count=more=20 --seed=5")
     with open(folder / "environment.json", encoding="utf-8") as f:
         told = json.load(f)

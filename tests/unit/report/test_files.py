@@ -268,3 +268,37 @@ def test_the_man_page_in_docs_is_the_program_s(program):
               encoding="utf-8") as f:
         # else: build/release/codec-report --man > docs/man/codec-report.1
         assert f.read() == program("--man").stdout
+
+
+def frames_bin(offset, *records):
+    return struct.pack("<8sIIq", b"CRFRAME1", 24, 0, offset) + b"".join(
+        struct.pack("<IIqq", *r) for r in records)
+
+
+def test_the_network_s_part_of_each_frame(write, codec_report):
+    """From frames.bin: 1 ms there and 2 ms back, frame 9 with 5 ms more;
+    frame 4 was not received, of frame 5 nothing is known."""
+    trace = write(header(), call(1), *[
+        job(1, i, MS + 20 * MS * i, 5 * MS + 20 * MS * i) for i in range(10)],
+        name="r/trace.bin")
+    folder = os.path.dirname(trace)
+
+    def network(*parts):
+        write(*parts, name="r/frames.bin")
+        result = codec_report("--json", folder)
+        assert result.returncode == 0, result.stderr
+        group, = json.loads(result.stdout)["runs"][0]["schedulers"][0][
+            "groups"]
+        return [group[f"delay_network_{q}_ms"] for q in ("mean", "p99")]
+    records = [(1, 160 * i, 20 * MS * i + 1,  # not 0: that is "never"
+                0 if i == 4 else 7 * MS + 20 * MS * i + 1
+                + (5 * MS if i == 9 else 0))
+               for i in range(10) if i != 5]
+    assert network(frames_bin(0, *records)) == pytest.approx([29 / 8, 8])
+    # a feeder elsewhere, whose clock began three days earlier
+    days = 3 * 86400 * 10 ** 9
+    there = [(c, ts, s + days, r and r + days) for c, ts, s, r in records]
+    assert network(frames_bin(-days, *there)) == pytest.approx([29 / 8, 8])
+    assert network(frames_bin(0)) == [None, None]
+    write(b"CRFRAME2" * 9, name="r/frames.bin")
+    fails(codec_report(folder), "does not begin with CRFRAME1")
