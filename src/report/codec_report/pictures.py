@@ -56,10 +56,11 @@ class Album:
         self.facts.append(facts(run))
 
     def draw(self, headings):
-        """Draw; headings: per run (its name, [heading of each section])."""
+        """Draw; headings: per run (its name, [heading of each section]). A
+        run that is repeated may have fewer than its first repetition."""
         columns = [(run, names[i], reduced)
                    for (run, names), kept in zip(headings, self.reduced)
-                   for i, reduced in kept]
+                   for i, reduced in kept if i < len(names)]
         known = [heading for _, heading, _ in columns]
         self.drawn = list(figures.draw(
             [(heading if known.count(heading) == 1 else f"{heading}, {run}",

@@ -96,7 +96,8 @@ def combine(name, reports):
     "interval" in each group, and the reports themselves in "repetitions"."""
     count = min(len(r["schedulers"]) for r in reports)
     notes = [f"medians of {len(reports)} repetitions, with the 95 % interval; "
-             "*: best, beyond noise; ~: best, but noise could explain it"]
+             "*: best, beyond noise; ~: best, but noise could explain it; "
+             "figures show the first"]
     notes += [f"{r['run']}: {note}" for r in reports for note in r["notes"]]
     return {**reports[0], "run": name, "notes": notes,
             "schedulers": [_combine_sections([r["schedulers"][i]

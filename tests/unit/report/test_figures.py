@@ -256,6 +256,18 @@ def test_the_gantt_chart_has_what_touches_its_window(frames):
     assert len(data.losses) == data.lost
 
 
+def test_marks_on_top_of_each_other_are_drawn_once():
+    from codec_report.figures import gantt
+    marks = [(row, at / 1e6) for row in (0, 3) for at in range(-50, 1100)]
+    kept = gantt.seen(marks, (0.0, 0.001))
+    for row in (0, 3):
+        mine = sorted(at for r, at in kept if r == row)
+        assert gantt.GRAINS <= len(mine) <= gantt.GRAINS + 1
+        assert 0 <= mine[0] and mine[-1] <= 0.001
+        gaps = [b - a for a, b in zip([0, *mine], [*mine, 0.001])]
+        assert max(gaps) < 2 * 0.001 / gantt.GRAINS
+
+
 def steady(calls=40, count=100, spoil=lambda j: j):
     """Calls in turn, each frame 0.2 ms of the one worker, sent 0.1 ms after;
     spoil changes a frame before it becomes a record."""

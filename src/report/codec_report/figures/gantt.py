@@ -18,6 +18,7 @@ ALT = ("A chart per scheduler, calls as rows, over the time since the first "
 ROWS = 16
 FRAMES = 3  # frame durations in the window
 LONGEST = 12  # unless one frame waited longer: so many at most
+GRAINS = 250  # of a row that an eye can tell apart
 USUAL = 20_000_000  # ns: a frame duration where none is known
 
 
@@ -142,16 +143,26 @@ def _add(out, job, row, first, ending):
         out.losses.append((row, seconds(over)))
 
 
+def seen(marks, window):
+    """Of marks (row, at, ...) those in the window, and of those of a row that
+    would lie on top of each other one."""
+    width = (window[1] - window[0]) / GRAINS
+    places = {(mark[0], int((mark[1] - window[0]) / width)): mark
+              for mark in marks if window[0] <= mark[1] <= window[1]}
+    return list(places.values())
+
+
 def _draw_marks(axes, d):
     missed = {True: dict(color=style.LIGHT["text"]),
               False: dict(markerfacecolor="none",
                           markeredgecolor=style.LIGHT["muted"])}
     for late, look in missed.items():
-        axes.plot([at for _, at, m in d.deadlines if m == late],
-                  [row - 0.32 for row, _, m in d.deadlines if m == late],
+        marks = seen([m for m in d.deadlines if m[2] == late], d.window)
+        axes.plot([m[1] for m in marks], [m[0] - 0.32 for m in marks],
                   "v", markersize=3.2, markeredgewidth=0.6, **look,
                   label="deadline missed" if late else "deadline met")
-    axes.plot([at for _, at in d.losses], [row for row, _ in d.losses], "x",
+    marks = seen(d.losses, d.window)
+    axes.plot([m[1] for m in marks], [m[0] for m in marks], "x",
               color=style.LIGHT["c1"], markersize=5.5, markeredgewidth=1.6,
               label="lost")
 
@@ -167,7 +178,7 @@ def _draw_panel(axes, c, workers):
     d = c.data
     _strokes(axes, d.waits, color=style.LIGHT["muted"], linewidth=0.8,
              label="waits")
-    least = (d.window[1] - d.window[0]) / 250  # seen, however short
+    least = (d.window[1] - d.window[0]) / GRAINS  # seen, however short
     for i, worker in enumerate(workers):
         _strokes(axes, [(row, begin, max(end, begin + least))
                         for row, begin, end, by in d.bars if by == worker],
@@ -178,6 +189,7 @@ def _draw_panel(axes, c, workers):
     axes.set_ylim(len(d.calls) - 0.4, -0.9)
     axes.set_yticks(range(len(d.calls)), [str(n) for n in d.calls],
                     fontsize=6.5)
+    axes.locator_params(axis="x", nbins=6)
     axes.grid(axis="y", visible=False)
     axes.set_title(c.label)
 

@@ -19,7 +19,8 @@ STALL = 20_000_000  # ns: shorter ones are not worth a word
 @dataclass
 class Data:
     """edges: of the bins, s since the run's first arrival. busy: share of the
-    workers' time in each; lost: frames per second; calls: alive in its
+    workers' time in each, at most 1 (when the simulator interrupted a job is
+    not known: its time is spread over its life); lost: frames per second; calls: alive in its
     middle, which is from the first frame to the end of the last. stall: (how long no worker had a frame though one waited, ns; from
     when, s)."""
     edges: np.ndarray
@@ -101,7 +102,7 @@ def data(frames):
     count, _ = np.histogram((arrival[lost] - first) / 1e9, edges)
     middle = first + ((edges[:-1] + edges[1:]) / 2 * 1e9).astype(np.int64)
     length, begin = longest_stall(jobs)
-    return Data(edges, busy / seconds / max(frames.workers, 1),
+    return Data(edges, np.minimum(busy / seconds / max(frames.workers, 1), 1),
                 count / seconds, _alive(jobs, middle),
                 (length, (begin - first) / 1e9))
 
