@@ -31,6 +31,22 @@ def facts(run):
             for name, value in found.items()}
 
 
+def _labels(columns):
+    """What tells columns apart: the scheduler, else with its CPUs, else with
+    the run. columns: [(run, CPUs, scheduler)]."""
+    names = [heading for _, _, heading in columns]
+    machines = [(heading, cpus) for _, cpus, heading in columns]
+    out = []
+    for run, cpus, heading in columns:
+        if names.count(heading) == 1:
+            out.append(heading)
+        elif machines.count((heading, cpus)) == 1:
+            out.append(f"{heading} on {cpus} CPU" + "s" * (cpus != "1"))
+        else:
+            out.append(f"{heading} ({run})")
+    return out
+
+
 class Album:
     """Figures in the making: add() each run, then write() or save()."""
 
@@ -58,13 +74,14 @@ class Album:
     def draw(self, headings):
         """Draw; headings: per run (its name, [heading of each section]). A
         run that is repeated may have fewer than its first repetition."""
-        columns = [(run, names[i], reduced)
-                   for (run, names), kept in zip(headings, self.reduced)
+        columns = [(run, told["CPUs"], names[i], reduced)
+                   for (run, names), told, kept
+                   in zip(headings, self.facts, self.reduced)
                    for i, reduced in kept if i < len(names)]
-        known = [heading for _, heading, _ in columns]
+        labels = _labels([column[:3] for column in columns])
         self.drawn = list(figures.draw(
-            [(heading if known.count(heading) == 1 else f"{heading}, {run}",
-              heading, reduced) for run, heading, reduced in columns]))
+            [(label, heading, reduced)
+             for label, (_, _, heading, reduced) in zip(labels, columns)]))
         for told, (run, _) in zip(self.facts, headings):
             told["run"] = run
 

@@ -116,6 +116,13 @@ def test_jitter_of_one_scheduler_on_two_machines_is_one_panel(frames):
                 "edf": ["2 CPUs", "4 CPUs"], "rr": [""]}
 
 
+def test_columns_are_told_apart_by_what_differs():
+    from codec_report.pictures import _labels
+    assert _labels([("a", "1", "edf"), ("b", "1", "rr"), ("c", "4", "rr"),
+                    ("d", "2", "bfs"), ("e", "2", "bfs")]) == [
+        "edf", "rr on 1 CPU", "rr on 4 CPUs", "bfs (d)", "bfs (e)"]
+
+
 def test_loss_sorts_the_calls(frames):
     from codec_report.figures import loss
     load = seeded()
@@ -382,6 +389,20 @@ def test_thirty_series_look_different():
     looks = {(style.colour(i), str(style.line(i)), style.marker(i))
              for i in range(30)}
     assert len(looks) == 30
+
+
+def test_where_nothing_goes_wrong_sentences_say_so(frames):
+    from codec_report.figures import delays, gantt, loss, overhead
+    source = frames(*[part for part in steady(spoil=lambda j: {
+        **j, "pick": j["arrival"], "start": j["arrival"],
+        "codec_ns": 200 * US})])
+    for module, words in (
+            (loss, "No call lost a frame."),
+            (delays, "all are in time."),
+            (gantt, "No frame is lost or late; each chart is around"),
+            (overhead, "No worker spends time outside codecs while")):
+        columns = [column(name, module.data(source)) for name in "ab"]
+        assert words in module.sentence(columns)
 
 
 def test_random_records_never_break_a_figure(sections):

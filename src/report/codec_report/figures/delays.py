@@ -108,7 +108,9 @@ def sentence(columns):
     elif len(known) > 1:
         text += " under each"
     due = [c for c in known if c.data.in_time is not None]
-    if due:
+    if due and min(c.data.in_time for c in due) == 1:
+        text += "; all are in time"
+    elif due:
         prompt = max(due, key=lambda c: c.data.in_time)
         text += f"; most in time are those of {prompt.label}: " \
             if len(due) > 1 else "; in time are "

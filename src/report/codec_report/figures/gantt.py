@@ -233,6 +233,9 @@ def _count(c):
 
 def sentence(columns):
     """What happens in the windows of the worst and of the best."""
+    if not any(c.data.lost or c.data.late for c in columns):
+        return ("No frame is lost or late; each chart is around the slowest "
+                "frame, or of the window asked for.")
     ranked = sorted(columns, key=lambda c: (c.data.lost, c.data.late))
     text = _count(ranked[-1])
     if len(ranked) > 1:

@@ -116,10 +116,13 @@ def sentence(columns):
     if not known:
         return "No worker had a frame."
     known.sort(key=_outside)
+    if not _outside(known[-1]):
+        return ("No worker spends time outside codecs while a frame is there "
+                "to be worked on.")
     text = []
     for c in known[:1] + known[1:][-1:]:
         share = _outside(c) / (c.data.codec + _outside(c))
         text.append(f"{style.us(_outside(c))} per frame under {c.label} "
                     f"({style.percent(share)} of their time)")
     return ("Outside codecs the workers spend " + " and ".join(text)
-            + ", while a frame was there to be worked on.")
+            + ", while a frame is there to be worked on.")

@@ -48,13 +48,22 @@ SETTINGS = {
 
 
 @contextlib.contextmanager
+def settings(**more):
+    """Matplotlib as above, whatever a user's matplotlibrc says."""
+    import matplotlib
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update({**SETTINGS, **more})
+        yield
+
+
+@contextlib.contextmanager
 def figure(height):
     """with figure(height in inches) as f: an empty matplotlib Figure, drawn
     to with the settings above. When the block ends it is laid out, for good:
     laid out with each file it would not be the same in all of them."""
-    import matplotlib
     from matplotlib.figure import Figure
-    with matplotlib.rc_context(SETTINGS):
+    with settings():
         fig = Figure(figsize=(WIDTH, height))
         yield fig
         fig.draw_without_rendering()
@@ -86,12 +95,12 @@ def legend(fig, handles, labels, columns=4):
                borderaxespad=0.1)
 
 
-def panels(fig, count, across=3, **more):
+def panels(fig, count, across=3):
     """A grid of count axes with common x and y; a list, row by row."""
     across = min(across, count)
     down = -(-count // across)
     grid = fig.subplots(down, across, sharex=True, sharey=True,
-                        squeeze=False, **more).ravel()
+                        squeeze=False).ravel()
     for axes in grid[count:]:
         axes.remove()
     for axes in grid[max(count - across, 0):count]:

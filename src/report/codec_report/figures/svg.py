@@ -8,7 +8,7 @@ import io
 import re
 from html import escape
 
-from codec_report.figures.style import BACKGROUND, LIGHT, SETTINGS
+from codec_report.figures.style import BACKGROUND, LIGHT, settings
 
 PNG_DPI = 150
 
@@ -16,9 +16,8 @@ PNG_DPI = 150
 def text(drawn):
     """The figure as an SVG document, with its ids made unlike those of any
     other figure of a page, and only those that are referred to."""
-    import matplotlib
     out = io.StringIO()
-    with matplotlib.rc_context({**SETTINGS, "svg.hashsalt": drawn.name}):
+    with settings(**{"svg.hashsalt": drawn.name}):
         drawn.figure.savefig(out, format="svg", metadata={"Date": None})
     whole = out.getvalue()
     whole = whole[whole.index("<svg"):]
@@ -55,7 +54,6 @@ def save(drawn, path):
     OSError when they cannot be written."""
     with open(f"{path}.svg", "w", encoding="utf-8") as f:
         f.write(text(drawn))
-    import matplotlib
-    with matplotlib.rc_context(SETTINGS):
+    with settings():
         drawn.figure.savefig(f"{path}.png", dpi=PNG_DPI,
                              metadata={"Software": None})
