@@ -238,7 +238,9 @@ static int print_schedule(const struct session_cfg *cfg, uint64_t *counts)
 
 	for (unsigned f = 0; f < c->flow_count; f++)
 		if (!counts[f])
-			counts[f] = (uint64_t)c->flows[f].count;
+			counts[f] = c->flows[f].like < 0
+					    ? (uint64_t)c->flows[f].count
+					    : counts[c->flows[f].like];
 	if (plan_make(&p, c, &o, &e))
 		return complain(EXIT_USAGE, &e);
 	for (size_t i = 0; i < p.count; i++) {

@@ -3,6 +3,7 @@
  * The loader: read the file, walk it for places, let libcyaml load the texts,
  * convert and check them.
  */
+#include "base/nearest.h"
 #include "campaign/campaign.h"
 
 #include <errno.h>
@@ -152,6 +153,31 @@ static int check_flow_among(struct loader *l, const struct campaign *c,
 	return 0;
 }
 
+/* The flow that flow @i is like: one above that is like none. */
+static int find_like(struct loader *l, const char *like, struct campaign *c,
+		     unsigned i)
+{
+	const char *names[65] = { NULL };
+	char path[PLACE_MAX], hint[300];
+	unsigned n = 0;
+
+	c->flows[i].like = -1;
+	for (unsigned k = 0; like && k < i; k++) {
+		if (c->flows[k].like >= 0)
+			continue;
+		if (strcmp(c->flows[k].name, like) == 0)
+			c->flows[i].like = (int)k;
+		if (n < 64)
+			names[n++] = c->flows[k].name;
+	}
+	if (!like || c->flows[i].like >= 0)
+		return 0;
+	(void)snprintf(path, sizeof(path), "flows[%u]", i);
+	return convert_fail(l, path, "like", "like=%s: no such flow above; %s",
+			    like,
+			    nearest_hint(like, names, hint, sizeof(hint)));
+}
+
 static int convert_campaign(struct loader *l, const struct raw_campaign *raw,
 			    struct campaign *c)
 {
@@ -170,6 +196,8 @@ static int convert_campaign(struct loader *l, const struct raw_campaign *raw,
 		rc = convert_flow(l, i, &raw->flows[i], &c->flows[i]);
 		if (!rc)
 			rc = check_flow_among(l, c, i);
+		if (!rc)
+			rc = find_like(l, raw->flows[i].like, c, i);
 	}
 	return rc;
 }

@@ -153,6 +153,8 @@ struct campaign_flow {
 	int64_t count;	  /**< calls; 0: as the load says, or as many as the
 			       Poisson process brings                      */
 	int64_t load_ppm; /**< of the capacity calibrated here; 0: count    */
+	int like; /**< a flow above, of as many calls, with which it shares its
+		       load; -1: none                                       */
 	/** Without codecs: for the simulator only; in and out are empty. */
 	bool synthetic;
 	struct campaign_leg in, out;

@@ -315,11 +315,15 @@ static int check_count(struct loader *l, const char *path,
 	if (raw->count && raw->load_ppm)
 		return convert_fail(l, path, "load",
 				    "count and load exclude each other");
-	if (!raw->count && !raw->load_ppm && !raw->start.poisson &&
-	    !is_synthetic(raw))
+	if (raw->like && (raw->count || raw->load_ppm))
+		return convert_fail(l, path, "like",
+				    "like excludes count and load");
+	if (!raw->count && !raw->load_ppm && !raw->like &&
+	    !raw->start.poisson && !is_synthetic(raw))
 		return convert_fail(l, path, NULL,
 				    "needs count (calls), load (share of the "
-				    "capacity) or start.poisson");
+				    "capacity), like (another flow) or "
+				    "start.poisson");
 	return 0;
 }
 
@@ -342,7 +346,7 @@ static int convert_values(struct loader *l, const char *path,
 	f->synthetic = is_synthetic(raw);
 	if (f->synthetic)
 		f->ptime = v.period;
-	if (f->synthetic && !raw->count && !raw->load_ppm &&
+	if (f->synthetic && !raw->count && !raw->load_ppm && !raw->like &&
 	    !raw->start.poisson)
 		f->count = 1;
 	if (f->cls == CR_BE && raw->deadline)

@@ -60,6 +60,9 @@
 	ROW(count, "count", CR_OPT_INT, 1, 1000000, 0, NULL, "calls")          \
 	ROW(load_ppm, "load", CR_OPT_PPM, 1000, 100000000, 0, NULL,            \
 	    "in place of count: share of the capacity calibrated here")        \
+	TEXT(like, "like",                                                     \
+	     "in place of count: as many calls as that flow above, with "      \
+	     "which it shares its load")                                       \
 	ROW(ptime, "ptime", CR_OPT_TIME, CR_MS, 120 * CR_MS, 0, NULL,          \
 	    "speech in one packet (the input codec's frame)")                  \
 	ROW(cls, "class", CR_OPT_ENUM, 0, 2, 1, key_classes, "service class")  \

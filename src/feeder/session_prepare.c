@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/address.h"
+#include "campaign/counts.h"
 #include "base/clock.h"
 #include "udp/socket.h"
 
@@ -187,47 +188,40 @@ static int probe(struct session *s, const struct campaign_flow *f, double *load,
 	return rc;
 }
 
-static int count_by_load(struct session *s, const struct campaign_flow *f,
-			 uint64_t *count, struct cr_err *e)
+/* What calls of flow @f take, and of how many workers. */
+static int probe_share(struct session *s, unsigned f, double *share,
+		       double *workers, struct cr_err *e)
 {
-	json_t *capacity = json_object_get(s->hello, "capacity");
-	json_int_t workers =
-		json_integer_value(json_object_get(capacity, "workers"));
-	double load, n;
-	int rc = probe(s, f, &load, e);
+	const struct campaign_flow *flow = &s->cfg.campaign->flows[f];
+	const json_t *capacity = json_object_get(s->hello, "capacity");
 
-	if (rc)
-		return rc;
-	if (workers < 1)
+	*workers = json_number_value(json_object_get(capacity, "workers"));
+	if (*workers < 1)
 		return cr_fail(e, -EPROTO,
-			       "the daemon does not tell its "
-			       "workers; give flow %s a count",
-			       f->name);
-	n = (double)f->load_ppm / 1e6 * (double)s->cfg.scale_ppm / 1e6 *
-	    (double)workers / load;
-	if (n > PLAN_CALLS_MAX)
-		return cr_fail(e, -E2BIG, "flow %s: load means %.0f calls",
-			       f->name, n);
-	*count = n < 1 ? 1 : (uint64_t)n;
-	return 0;
+			       "the daemon does not tell its workers; give "
+			       "flow %s a count",
+			       flow->name);
+	return probe(s, flow, share, e);
 }
 
 static int find_counts(struct session *s, struct cr_err *e)
 {
 	const struct campaign *c = s->cfg.campaign;
-	int rc = 0;
+	double *share = calloc(c->flow_count, sizeof(*share));
+	double workers = 1;
+	int rc = share ? 0 : cr_fail(e, -ENOMEM, "out of memory");
 
-	for (unsigned f = 0; f < c->flow_count && !rc; f++) {
-		const struct campaign_flow *flow = &c->flows[f];
-		double n = (double)flow->count * (double)s->cfg.scale_ppm / 1e6;
-
-		if (s->cfg.counts && s->cfg.counts[f])
-			s->counts[f] = s->cfg.counts[f];
-		else if (flow->load_ppm)
-			rc = count_by_load(s, flow, &s->counts[f], e);
-		else
-			s->counts[f] = flow->count && n < 1 ? 1 : (uint64_t)n;
-	}
+	if (!rc && s->cfg.counts)
+		memcpy(s->counts, s->cfg.counts,
+		       c->flow_count * sizeof(*s->counts));
+	for (unsigned f = 0; f < c->flow_count && !rc; f++)
+		if (!s->counts[f] && campaign_needs_share(c, f))
+			rc = probe_share(s, f, &share[f], &workers, e);
+	if (!rc)
+		rc = campaign_counts(c, share, workers,
+				     (double)s->cfg.scale_ppm / CR_PPM,
+				     s->counts, e);
+	free(share);
 	return rc;
 }
 

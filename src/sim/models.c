@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "campaign/plan.h"
+#include "campaign/counts.h"
 
 static int allocate(struct sim_models *m, const struct campaign *c,
 		    struct cr_err *e)
@@ -42,22 +42,18 @@ static int open_files(struct sim_models *m, const struct campaign *c,
 static int find_counts(struct sim_models *m, const struct campaign *c,
 		       int64_t cpus, struct cr_err *e)
 {
-	for (unsigned i = 0; i < c->flow_count; i++) {
-		const struct campaign_flow *f = &c->flows[i];
-		__int128 n = (__int128)f->load_ppm * cpus * f->ptime /
-			     ((__int128)m->costs[i].estimate.mean * CR_PPM);
+	double *share = calloc(c->flow_count, sizeof(*share));
+	int rc;
 
-		m->counts[i] = (uint64_t)f->count;
-		if (!f->load_ppm)
-			continue;
-		if (n > PLAN_CALLS_MAX)
-			return cr_fail(e, -E2BIG,
-				       "flow %s: its load means more than %u "
-				       "calls",
-				       f->name, PLAN_CALLS_MAX);
-		m->counts[i] = n < 1 ? 1 : (uint64_t)n;
-	}
-	return 0;
+	if (!share)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	for (unsigned f = 0; f < c->flow_count; f++)
+		if (campaign_needs_share(c, f))
+			share[f] = (double)m->costs[f].estimate.mean /
+				   (double)c->flows[f].ptime;
+	rc = campaign_counts(c, share, (double)cpus, 1, m->counts, e);
+	free(share);
+	return rc;
 }
 
 int sim_models_open(struct sim_models *m, const struct campaign *c,

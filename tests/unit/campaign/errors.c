@@ -106,6 +106,11 @@ static const struct {
 	{ OK_TOP OK_FLOW "    release: {model: rate}\n", "needs x" },
 	{ OK_TOP OK_FLOW "    release: {x: 3}\n", "belong to model=rate" },
 	{ OK_TOP OK_FLOW "    release: {burst: 3}\n", "belongs to model=lbap" },
+	{ OK_TOP OK_FLOW "    like: b\n", "like excludes count and load" },
+	{ OK_TOP OK_FLOW "  - name: c\n    like: b\n" LEGS,
+	  "flows[1]: like=b: no such flow above" },
+	{ OK_TOP OK_FLOW "  - name: c\n    like: c\n" LEGS,
+	  "no such flow above" },
 	/* contracts */
 	{ OK_TOP OK_FLOW "    contract: {burst: 3}\n",
 	  "c.yaml:7: flows[0].contract: burst: counts jobs beyond the rate" },
