@@ -39,7 +39,7 @@ struct kernel_opts {
 			{ .name = NULL },                                      \
 	}
 
-/* 98: the receiver is above them. */
+/* The receiver is above them: it has 99. */
 static const struct cr_opt priority_opts[] = OPTION(
 	"priority", "real-time priority of every call", CR_OPT_INT, 1, 98, 10);
 static const struct cr_opt nice_opts[] =

@@ -199,10 +199,10 @@ int live_switch(struct live *l, const struct cr_sched_ops *ops,
 	if (l->threads || cr_kernel_scheduler(ops))
 		return cr_fail(
 			e, -ENOTSUP,
-			"the kernel's schedulers are chosen at the start "
-			"(codec-runner --scheduler %s): calls cannot "
-			"change between them and ours",
-			ops->name);
+			"from %s to %s only by a new start (codec-runner "
+			"--scheduler %s): calls cannot change between "
+			"the kernel's schedulers and ours",
+			live_policy(l)->name, ops->name, ops->name);
 	rc = core_switch_prepare(&sw, l->core, count_tasks(l), ops, opts, e);
 	if (rc)
 		return rc;

@@ -39,8 +39,7 @@ static inline struct live_task *live_task_of(struct core_task *t)
 struct live_run {
 	unsigned worker; /**< engine CPU that serves it                  */
 	cr_ns picked;	 /**< when it was chosen                         */
-	cr_ns cpu;	 /**< thread CPU time then; 0: nothing takes the
-			    worker's CPU                               */
+	cr_ns cpu;	 /**< thread CPU time then; 0: not read          */
 	bool stale;	 /**< too old: conceal instead of transcoding    */
 };
 

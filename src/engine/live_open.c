@@ -240,9 +240,12 @@ int live_stop(struct live *l)
 
 void live_close(struct live *l)
 {
+	int away;
+
 	if (!l)
 		return;
-	CR_ASSERT(!live_stop(l));
+	away = live_stop(l);
+	CR_ASSERT(!away);
 	if (l->rq && l->worker) {
 		for (unsigned i = 0; i < l->cfg.core.ncpu; i++)
 			(void)pthread_cond_destroy(&l->worker[i].wake);

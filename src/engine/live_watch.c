@@ -166,6 +166,8 @@ static void take_place(struct live_worker *w)
 
 	live_task_of(t)->astray = true;
 	w->hand->retired = true;
+	/* while it cannot end, and its clock with it */
+	w->past_cpu += clock_read(w->hand->cpu_clock);
 }
 
 bool live_retire(struct live *l, unsigned worker,
@@ -186,7 +188,6 @@ bool live_retire(struct live *l, unsigned worker,
 	settle_and_unlock(l, w->home);
 	if (!take)
 		return false;
-	w->past_cpu += clock_read(w->hand->cpu_clock);
 	lower(w->hand->thread);
 	w->hand->next = l->retired;
 	l->retired = w->hand;
@@ -200,7 +201,7 @@ int live_hire(struct live *l, unsigned worker, struct cr_err *e)
 	struct live_worker *w = &l->worker[worker];
 	int err;
 
-	if (w->hand || w->home->stopping)
+	if (l->threads || w->hand || w->home->stopping)
 		return 0;
 	err = live_start_hand(w, e);
 	if (!err && p.sched_priority) /* if it was granted: live_open() said */

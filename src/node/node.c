@@ -5,6 +5,7 @@
  * in node_stats.c.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "base/clock.h"
 #include "node/node_impl.h"
 #include "observe/log.h"
+#include "schedulers/kernel.h"
 #include "schedulers/registry.h"
 #include "udp/socket.h"
 
@@ -61,6 +63,15 @@ static int open_trace(struct node *n, struct cr_err *e)
 	return 0;
 }
 
+/* Threads that the kernel schedules must not keep frames from arriving: the
+ * thesis found that all its schedulers look alike then (6.1). */
+static int rx_priority(const struct node *n)
+{
+	if (cr_kernel_scheduler(live_policy(n->live)))
+		return sched_get_priority_max(SCHED_FIFO);
+	return n->cfg.realtime ? RX_RT_PRIORITY : 0;
+}
+
 static int open_rx(struct node *n, struct cr_err *warn, struct cr_err *e)
 {
 	struct rx_config rx = {
@@ -69,7 +80,7 @@ static int open_rx(struct node *n, struct cr_err *warn, struct cr_err *e)
 		.live = n->live,
 		.trace = trace_ring(n->trace, node_ring_rx(n)),
 		.coalesce = n->cfg.coalesce,
-		.rt_priority = n->cfg.realtime ? RX_RT_PRIORITY : 0,
+		.rt_priority = rx_priority(n),
 		.cpu = n->cfg.rx_cpu,
 	};
 
@@ -175,6 +186,7 @@ int node_close(struct node *n)
 	if (!n)
 		return 0;
 	node_end_calls(n);
+	rcu_barrier(); /* a hung call may not have been told to leave yet */
 	rx_close(n->rx);
 	n->rx = NULL;
 	if (n->trace)

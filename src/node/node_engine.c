@@ -14,6 +14,7 @@ static _Thread_local struct node_hand *me;
 static void worker_up(void *arg, unsigned worker)
 {
 	me = node_hand_at(arg, worker);
+	atomic_store_explicit(&me->used, true, memory_order_relaxed);
 	rcu_register_thread(); /* it looks up the calls that CMRs are for */
 }
 

@@ -113,7 +113,7 @@ void node_histograms(const struct node *n, struct histogram *delay,
 	for (unsigned i = 0; i < n->nhands; i++) {
 		const struct node_hand *h = hand(n, i);
 
-		if (!h)
+		if (!h || !atomic_load_explicit(&h->used, memory_order_relaxed))
 			continue;
 		histogram_merge(delay, &h->turn.delay);
 		histogram_merge(jitter, &h->turn.jitter);

@@ -22,6 +22,7 @@ enum node_task { NODE_TASK_CALL, NODE_TASK_JOB };
 struct node_hand {
 	struct turn_worker turn;
 	atomic_bool busy; /**< a thread has it */
+	atomic_bool used; /**< a thread has had it */
 };
 
 /** Threads that may be stuck at a time, beyond those at work. */
@@ -36,7 +37,8 @@ struct node_watch {
 	struct event *event;
 	struct watch_worker *worker; /**< [cfg.workers] */
 	unsigned starved;	     /**< calls, at the last look */
-	unsigned away;		     /**< threads that are stuck  */
+	bool ending;   /**< nobody is hired: what waits is cancelled */
+	unsigned away; /**< threads that are stuck  */
 	uint64_t roused, accused, hung, returned;
 	char last[256]; /**< finding, as text */
 };

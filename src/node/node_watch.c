@@ -58,11 +58,15 @@ static void rescue(struct node *n, struct node_hand *stuck,
 
 static void hire(struct node *n, unsigned worker)
 {
+	struct watch_worker *w = &n->watch.worker[worker];
 	struct cr_err e = { "" };
 
-	if (live_hire(n->live, worker, &e))
+	if (n->watch.ending || !live_hire(n->live, worker, &e))
+		return;
+	if (!w->told)
 		log_event(LOG_ERROR, "worker-vacant", "worker=%u why=\"%s\"",
 			  worker, e.text);
+	w->told = true;
 }
 
 static void end_call(struct node *n, struct node_call *nc)
@@ -95,7 +99,7 @@ static void replace(struct node *n, unsigned worker,
 {
 	struct node_hand *stuck = node_hand_at(n, worker);
 	struct watch_worker *w = &n->watch.worker[worker];
-	int spare = node_spare(n);
+	int spare = n->watch.ending ? 0 : node_spare(n);
 
 	if (spare < 0) {
 		if (!w->told)
@@ -112,8 +116,10 @@ static void replace(struct node *n, unsigned worker,
 	      look->task->core.task.id,
 	      (long long)((clock_now() - look->picked) / CR_MS));
 	rescue(n, stuck, look->task);
-	node_hand_over(n, worker, (unsigned)spare);
-	hire(n, worker);
+	if (!n->watch.ending) {
+		node_hand_over(n, worker, (unsigned)spare);
+		hire(n, worker);
+	}
 	end_task(n, look->task);
 }
 
@@ -260,6 +266,7 @@ void node_close_watch(struct node *n)
 
 void node_watch_end(struct node *n)
 {
+	n->watch.ending = true;
 	if (n->live && n->watch.event && !n->watch.dog.limit)
 		(void)begin(n, END_LIMIT);
 }

@@ -140,7 +140,7 @@ static void it_cannot_be_left_for_ours(void **state)
 	rig_open(&r, &(struct rig_options){ .scheduler = "kernel:other",
 					    .workers = 1 });
 	assert_int_equal(node_scheduler_set(r.node, "edf", &e), -ENOTSUP);
-	assert_non_null(strstr(e.text, "at the start"));
+	assert_non_null(strstr(e.text, "only by a new start"));
 	assert_int_equal(node_scheduler_tune(r.node, "a=1", &e), -EINVAL);
 	rig_close(&r);
 	rig_open(&r, &(struct rig_options){ .scheduler = "edf", .workers = 1 });

@@ -204,28 +204,34 @@ static void others_lose_nothing_with_a_queue_each(void **state)
 	others_lose_nothing(2, 1);
 }
 
-/* One after another, more than the node has to spare. */
+enum { SPARES = 8 };
+
+/* One after another gets stuck, more than the node has to spare. */
+static void get_all_stuck(struct rig *r, struct node_call *nc[SPARES + 1])
+{
+	rig_open(r,
+		 &(struct rig_options){ .workers = 1, .watchdog = LIMIT / 4 });
+	for (unsigned i = 0; i <= SPARES; i++)
+		nc[i] = sticky_call(r); /* which tries the codec */
+	atomic_store(&hold, true);
+	for (unsigned i = 0; i <= SPARES; i++) {
+		struct rig_sender s = rig_sender(r, nc[i], NB);
+
+		rig_send(&s, silence, NB);
+		if (i < SPARES)
+			wait_told(r, "hung", i + 1);
+	}
+	while (atomic_load(&inside) <= SPARES)
+		(void)sched_yield();
+}
+
 static void no_spare_is_said_and_nothing_done(void **state)
 {
-	enum { SPARES = 8 };
-	const struct rig_options o = { .workers = 1, .watchdog = LIMIT / 4 };
 	struct node_call *nc[SPARES + 1];
 	struct rig r;
 
 	(void)state;
-	rig_open(&r, &o);
-	for (unsigned i = 0; i <= SPARES; i++)
-		nc[i] = sticky_call(&r);
-	atomic_store(&hold, true);
-	for (unsigned i = 0; i <= SPARES; i++) {
-		struct rig_sender s = rig_sender(&r, nc[i], NB);
-
-		rig_send(&s, silence, NB);
-		if (i < SPARES)
-			wait_told(&r, "hung", i + 1);
-	}
-	while (atomic_load(&inside) <= SPARES)
-		(void)sched_yield();
+	get_all_stuck(&r, nc);
 	for (;;) {
 		json_t *j = node_stats(r.node);
 		const char *last = json_string_value(json_object_get(
@@ -332,6 +338,22 @@ static void the_end_does_not_wait(void **state)
 	rig_close(&r);
 }
 
+static void nor_for_more_than_can_be_replaced(void **state)
+{
+	struct node_call *nc[SPARES + 1];
+	struct rig r;
+
+	(void)state;
+	get_all_stuck(&r, nc);
+	assert_int_equal(node_close(r.node), -EBUSY);
+	assert_int_equal(r.ended, SPARES + 1);
+	atomic_store(&hold, false);
+	while (node_close(r.node))
+		(void)sched_yield();
+	r.node = NULL;
+	rig_close(&r);
+}
+
 /* --- stalled calls --- */
 
 static void a_call_that_was_not_woken_is(void **state)
@@ -403,6 +425,7 @@ int main(void)
 		cmocka_unit_test(no_spare_is_said_and_nothing_done),
 		cmocka_unit_test(an_overload_is_no_stall),
 		cmocka_unit_test(the_end_does_not_wait),
+		cmocka_unit_test(nor_for_more_than_can_be_replaced),
 		cmocka_unit_test(a_call_that_was_not_woken_is),
 #ifndef CR_DEBUG
 		cmocka_unit_test(a_policy_that_forgets_is_replaced),
