@@ -55,8 +55,11 @@ static void trace_failed(void *arg, int err)
 
 static int open_trace(struct node *n, struct cr_err *e)
 {
-	int err = trace_open(&n->trace, node_rings(n), n->cfg.trace_records);
+	int err = trace_open(&n->trace, node_rings(n), n->place_records);
 
+	/* the other threads write for all calls */
+	for (unsigned i = n->nplaces; i < node_rings(n) && !err; i++)
+		err = trace_resize(n->trace, i, n->cfg.trace_records);
 	if (err)
 		return cr_fail(e, err, "trace: %s", strerror(-err));
 	trace_on_error(n->trace, trace_failed, NULL);

@@ -136,10 +136,11 @@ int node_plan_engine(struct node *n, struct cr_err *e)
 	int err = cr_scheduler_find(n->cfg.scheduler, &ops, &opts, e);
 
 	n->nplaces = n->cfg.workers;
+	n->place_records = n->cfg.trace_records;
 	if (err || !cr_kernel_scheduler(ops))
 		return err;
 	n->nplaces = most < NODE_THREADS ? most : NODE_THREADS;
-	n->cfg.trace_records = NODE_THREAD_RECORDS;
+	n->place_records = NODE_THREAD_RECORDS;
 	n->cfg.watchdog = 0; /* the kernel's own business */
 	return 0;
 }

@@ -29,7 +29,7 @@ struct node_hand {
 enum { NODE_SPARES = 8 };
 /** Calls and jobs at a time that have a thread each, under the kernel; and the
  * records of such a thread's trace ring: it does 50 frames a second. */
-enum { NODE_THREADS = 2048, NODE_THREAD_RECORDS = 1024 };
+enum { NODE_THREADS = 2048, NODE_THREAD_RECORDS = 64 };
 
 /** The watchdog's findings (node_watch.c); control. */
 struct node_watch {
@@ -56,8 +56,9 @@ struct node {
 	unsigned nhands;
 	/** Of threads: one per worker, or per task under the kernel. */
 	unsigned nplaces;
-	unsigned *at; /**< [nplaces] which of them is there; control,
-		       * and a thread that starts there */
+	unsigned place_records; /**< of the trace ring of each */
+	unsigned *at;		/**< [nplaces] which of them is there; control,
+				 * and a thread that starts there */
 	struct node_watch watch;
 	struct event *gone_event, *fault_event, *tick;
 

@@ -53,24 +53,34 @@ static uint_fast64_t power_of_two(unsigned n)
 	return size;
 }
 
+int trace_resize(struct trace *t, unsigned i, unsigned records)
+{
+	struct trace_ring *r = trace_ring(t, i);
+	uint_fast64_t size = power_of_two(records);
+	void *slots = calloc(size, sizeof(*r->slot));
+
+	if (!slots)
+		return -ENOMEM;
+	/* Touch the pages now: a producer must not fault them in. */
+	memset(slots, 0xff, size * sizeof(*r->slot));
+	free(r->slot);
+	r->slot = slots;
+	r->mask = size - 1;
+	return 0;
+}
+
 static int open_rings(struct trace *t, unsigned records)
 {
-	uint_fast64_t size = power_of_two(records);
+	int rc = 0;
 
 	t->ring = aligned_alloc(alignof(struct trace_ring),
 				t->nrings * sizeof(*t->ring));
 	if (!t->ring)
 		return -ENOMEM;
 	memset(t->ring, 0, t->nrings * sizeof(*t->ring));
-	for (unsigned i = 0; i < t->nrings; i++) {
-		t->ring[i].mask = size - 1;
-		t->ring[i].slot = calloc(size, sizeof(*t->ring[i].slot));
-		if (!t->ring[i].slot)
-			return -ENOMEM;
-		/* Touch the pages now: a producer must not fault them in. */
-		memset(t->ring[i].slot, 0xff, size * sizeof(*t->ring[i].slot));
-	}
-	return 0;
+	for (unsigned i = 0; i < t->nrings && !rc; i++)
+		rc = trace_resize(t, i, records);
+	return rc;
 }
 
 int trace_open(struct trace **out, unsigned nrings, unsigned records)

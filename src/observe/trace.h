@@ -53,6 +53,10 @@ struct trace_totals {
  */
 int trace_open(struct trace **t, unsigned nrings, unsigned records);
 
+/** Another size for ring @i, before anybody writes to it. 0 or -ENOMEM: it is
+ * as it was. */
+int trace_resize(struct trace *t, unsigned i, unsigned records);
+
 /** Stop if running, and free. All producers must have ended. NULL is fine. */
 void trace_close(struct trace *t);
 
