@@ -50,10 +50,24 @@ static void show_policy(const struct cr_sched_ops *ops, FILE *out)
 	(void)fputc('\n', out);
 }
 
+/* The text's rows: those of hello, and the kernel's, marked. */
+static json_t *all_schedulers(void)
+{
+	json_t *list = describe_schedulers();
+
+	for (unsigned i = 0; cr_kernel_schedulers[i]; i++) {
+		json_t *o = describe_scheduler(cr_kernel_schedulers[i]);
+
+		(void)json_object_set_new(o, "baseline", json_true());
+		(void)json_array_append_new(list, o);
+	}
+	return list;
+}
+
 int runner_show_schedulers(FILE *out, bool json)
 {
 	if (json)
-		return show_json(out, describe_schedulers());
+		return show_json(out, all_schedulers());
 	for (unsigned i = 0; cr_schedulers[i]; i++)
 		show_policy(cr_schedulers[i], out);
 	(void)fputs("Baselines: the kernel decides. Only from the start to the "

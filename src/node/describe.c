@@ -79,17 +79,19 @@ const char *describe_admission(const struct cr_sched_ops *ops)
 	return v.rule ? v.rule : "?";
 }
 
+json_t *describe_scheduler(const struct cr_sched_ops *ops)
+{
+	return json_pack("{s:s,s:s,s:s,s:o}", "name", ops->name, "help",
+			 ops->help, "admission", describe_admission(ops),
+			 "options", describe_options(ops));
+}
+
 json_t *describe_schedulers(void)
 {
 	json_t *list = json_array();
 
 	for (unsigned i = 0; cr_schedulers[i]; i++)
 		(void)json_array_append_new(
-			list, json_pack("{s:s,s:s,s:s,s:o}", "name",
-					cr_schedulers[i]->name, "help",
-					cr_schedulers[i]->help, "admission",
-					describe_admission(cr_schedulers[i]),
-					"options",
-					describe_options(cr_schedulers[i])));
+			list, describe_scheduler(cr_schedulers[i]));
 	return list;
 }
