@@ -6,7 +6,9 @@ A folder of campaigns is simulated: by its own program (scale), or else by
 campaigns/simulate (best).
 
   --schedulers A,B,C  in place of the campaign's; options of a scheduler follow
-                      a colon: rr:quantum=2ms
+                      colons: rr:quantum=2ms, rsdl:levels=3:quantum=2ms. Also
+                      the kernel's: kernel:nice, kernel:deadline:overhead=7us,
+                      and a plug-in's path: ./mine.so
   --out DIR           run folders go there (out/CAMPAIGN)
   --repeat N          N rounds of all schedulers (a b c a b c ...), into
                       OUT/SCHEDULER/1 to N. The table shows medians with
@@ -25,10 +27,13 @@ campaigns/simulate (best).
 Every scheduler gets a fresh daemon on loopback, its receiver and the feeder on
 the first CPU and the workers on the others; conversions read and write the
 folder "spool" of its run folder. environment.json in it tells revision, command
-lines, machine, libraries and how busy the machine was. Exit code: 0, or 3 when an expectation of the
-campaign was missed, 1 when a run broke off, 2 for a wrong command line or
-campaign, 130 after Ctrl-C (what was played until then is reported). Simulating
-a folder is 0 whatever is missed, and so is a search.
+lines, machine, libraries and how busy the machine was.
+
+Exit code: 0, or 3 when an expectation of the campaign was missed, 1 when a run
+broke off, whatever was missed before, 2 for a wrong command line or campaign,
+130 after Ctrl-C or SIGTERM. A run that broke off is the last one; what was
+played until then is reported. Simulating a folder is 0 whatever is missed, and
+so is a search.
 """
 import os
 import sys

@@ -12,12 +12,15 @@ import platform
 import subprocess
 import time
 
-LIBRARIES = ("libopencore-amrnb0", "libopencore-amrwb0", "libvo-amrwbenc0",
-             "libavcodec59", "libusrsctp2", "libevent-2.1-7", "libc6")
+# dpkg-query's patterns: the numbers differ between releases
+LIBRARIES = ("libopencore-amrnb[0-9]*", "libopencore-amrwb[0-9]*",
+             "libvo-amrwbenc[0-9]*", "libavcodec[0-9]*",
+             "libavcodec-extra[0-9]*", "libusrsctp[0-9]*",
+             "libevent-core-[0-9]*", "libc6")
 
 
 def _output(*command, cwd=None):
-    """First lines of a command's output, "" when it cannot be had."""
+    """What a command prints, "" when it cannot be had."""
     try:
         return subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True,
@@ -35,9 +38,12 @@ def _read(path):
 
 
 def _libraries():
-    lines = _output("dpkg-query", "-W", "-f", "${Package} ${Version}\n",
+    """{package: version}, of those installed."""
+    lines = _output("dpkg-query", "-W", "-f",
+                    "${db:Status-Status} ${Package} ${Version}\n",
                     *LIBRARIES).splitlines()
-    return dict(line.split(" ", 1) for line in lines if " " in line)
+    return dict(line.split(" ")[1:] for line in lines
+                if line.startswith("installed "))
 
 
 def _cpu():

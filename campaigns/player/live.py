@@ -2,13 +2,16 @@
 """Playing a campaign live: one run, and the calls that all runs get."""
 import os
 import re
+import signal
 import statistics
 import subprocess
+import sys
 
 import environment
 from daemon import Daemon
 
-BROKEN, WRONG, INTERRUPTED = 1, 2, 130
+BROKEN, WRONG, MISSED, INTERRUPTED = 1, 2, 3, 130
+PLAYED = 0, MISSED  # to the end: there is a run.json to judge
 RUN_FILES = "trace.bin", "run.json", "calls.csv", "frames.bin", \
     "environment.json"
 SIZINGS = 5  # measurements of a load, of which the median counts
@@ -27,7 +30,7 @@ class Player:
     """What is the same for every run of a campaign.
 
     specs: schedulers. counts: {flow: calls} of flows with a load, once
-    size_loads() has been called. stopped: set by Ctrl-C.
+    size_loads() has been called. stopped: set by signals.
     """
 
     def __init__(self, options):
@@ -40,7 +43,7 @@ class Player:
         self.specs = options.schedulers or self.ask("schedulers") or ["edf"]
         self.counts = {}
         self.cpu = str(min(os.sched_getaffinity(0)))
-        self.daemon = None
+        self.daemon = self.feeder = None
         self.constant = environment.fixed(options.TOP)
 
     def program(self, name):
@@ -53,8 +56,12 @@ class Player:
              what], stdout=subprocess.PIPE, text=True, check=False)
         return done.stdout.splitlines()
 
-    def stop(self, *_):
-        self.stopped = True
+    def stop(self, number, _=None):
+        """On a signal: no further run, and the feeder shall end this one."""
+        again, self.stopped = self.stopped, True
+        # a second Ctrl-C means at once; timeout(1) sends SIGTERM twice
+        if self.feeder and (not again or number == signal.SIGINT):
+            self.feeder.terminate()
 
     def start_daemon(self, spec, folder, *more):
         self.daemon = Daemon(self.program("codec-runner"), spec, folder, [
@@ -117,7 +124,8 @@ class Player:
             [f"--load-scale={scale * 100:.3f}%", *counts]
 
     def play(self, spec, folder, scale=1, repetition=1):
-        """One daemon, one feeder. The feeder's exit code."""
+        """One daemon, one feeder. The feeder's exit code; BROKEN when it
+        crashed."""
         os.makedirs(folder, exist_ok=True)
         remove_run(folder)
         spool = self._spool(folder)
@@ -127,14 +135,32 @@ class Player:
             if self.options.dump else []
         feeder = [self.program("codec-feeder"), self.options.campaign,
                   *self.daemon.where(), "--cpu", self.cpu, "--out", folder,
-                  "--frames", *spool, *dump, *self._calls(scale), *self.options.feeder]
+                  "--frames", *spool, *dump, *self._calls(scale),
+                  *self.options.feeder]
         environment.write(folder, self.constant, scheduler=spec,
                           repetition=repetition, scale=scale,
                           codec_runner=self.daemon.command,
                           codec_feeder=feeder)
-        code = subprocess.run(feeder, check=False).returncode
+        code = self._feed(feeder)
         self.stop_daemon()
-        return INTERRUPTED if code < 0 else code
+        if code >= 0:
+            return code
+        if self.stopped:
+            return INTERRUPTED
+        print(f"campaigns/run: codec-feeder was ended by "
+              f"{signal.Signals(-code).name} under {spec}", file=sys.stderr)
+        return BROKEN
+
+    def _feed(self, command):
+        """The feeder's exit code, negative: the signal that ended it."""
+        # its own process group: signals come from stop() only, each once
+        feeder = subprocess.Popen(command, process_group=0)
+        stopped, self.feeder = self.stopped, feeder
+        if stopped:  # before stop() knew of the feeder
+            feeder.terminate()
+        code = feeder.wait()
+        self.feeder = None
+        return code
 
 
 def remove_run(folder):

@@ -59,8 +59,8 @@ class Options:
 
 def scheduler_list(text):
     """Schedulers as codec-runner takes them; on the command line options
-    follow a colon, as commas part the schedulers."""
-    return [re.sub(r"^(kernel:[^:]*|(?!kernel:)[^:]*):", r"\1,", name)
+    follow colons, as commas part the schedulers. No value has a colon in it."""
+    return [re.sub(r"(?<!^kernel):", ",", name)
             for name in text.split(",") if name]
 
 

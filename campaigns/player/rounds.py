@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 
-from live import (BROKEN, INTERRUPTED, Broken, Player, folder_name,
+from live import (BROKEN, INTERRUPTED, PLAYED, Broken, Player, folder_name,
                   remove_run)
 
 
@@ -55,7 +55,8 @@ def _title(player, spec, turn):
 
 
 def play_all(player):
-    """Play and report. The worst exit code."""
+    """Play, until a run breaks off, and report. The exit code: why it broke
+    off, else whether an expectation was missed."""
     options = player.options
     worst, folders = 0, {}
     forget(options.out, player.specs, options.repeat)
@@ -70,10 +71,11 @@ def play_all(player):
             code = BROKEN
         if has_trace(folder):
             folders[run_folder(options.out, spec, turn, 1)] = True
-        worst = max(worst, code)
-        if code == BROKEN:
+        if code not in PLAYED:
+            worst = code
             break
-    if folders and not report(player, list(folders)) and not worst:
+        worst = max(worst, code)
+    if folders and not report(player, list(folders)) and worst in PLAYED:
         worst = BROKEN
     return worst
 
@@ -83,8 +85,9 @@ def run(options, work):
     player = None
     try:
         player = Player(options)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, player.stop)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) != signal.SIG_IGN:  # nohup(1)
+                signal.signal(number, player.stop)
         if len(player.specs) > 1 or options.repeat > 1 or \
                 options.find_capacity:
             player.size_loads()

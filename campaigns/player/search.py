@@ -5,7 +5,7 @@ import os
 from dataclasses import asdict, dataclass
 
 from capacity import Search
-from live import BROKEN, Broken, folder_name
+from live import PLAYED, Broken, folder_name
 
 
 class Interrupted(Exception):
@@ -53,8 +53,8 @@ def _play(player, spec, scale):
     code = player.play(spec, folder, scale)
     if player.stopped:
         raise Interrupted
-    if code == BROKEN:
-        raise Broken
+    if code not in PLAYED:
+        raise Broken(code)
     with open(os.path.join(folder, "run.json"), encoding="utf-8") as f:
         trial = judge(scale, json.load(f), player.options.p99)
     print(f"{spec}, {scale:.1%}: {trial.calls} calls, "
@@ -115,7 +115,7 @@ def search_all(player):
             one.run()
     except Interrupted:
         pass
-    except Broken:
-        code = BROKEN
+    except Broken as broken:
+        code = broken.code
     _tell(player, results)
     return code

@@ -3,11 +3,14 @@
 what they were called with."""
 import json
 import os
+import signal
+from types import SimpleNamespace
 
 import pytest
 
 import environment
-from live import BROKEN, WRONG, Broken, Player
+import rounds
+from live import BROKEN, INTERRUPTED, WRONG, Broken, Player
 from options import Options
 
 RUNNER = """#!/bin/sh
@@ -29,7 +32,15 @@ case "$*" in
 	exit 0 ;;
 esac
 echo "$@" >> "$0.calls"
-exit $(cat "$0.code")
+code=$(cat "$0.code")
+case $code in
+crash) kill -SEGV $$ ;;
+wait)
+	trap 'echo told >> "$0.calls"; exit 130' TERM
+	kill -TERM $PPID
+	while :; do sleep 0.02; done ;;
+esac
+exit "$code"
 """
 
 
@@ -120,6 +131,62 @@ def test_a_daemon_that_does_not_start_breaks_the_run(stage, tmp_path, capfd):
     told = capfd.readouterr().err
     assert "no such scheduler" in told
     assert "codec-runner did not start under moon" in told
+
+
+def test_a_feeder_that_crashes_is_a_broken_run(stage, tmp_path, capfd):
+    assert stage(code="crash").play("fifo", str(tmp_path / "out")) == BROKEN
+    assert "codec-feeder was ended by SIGSEGV under fifo" in \
+        capfd.readouterr().err
+
+
+def test_sigterm_reaches_the_feeder_and_ends_the_campaign(stage):
+    """The feeder sends it to us, and then waits to be told."""
+    before = {n: signal.getsignal(n) for n in
+              (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    player = stage(code="wait")
+    try:
+        assert rounds.run(player.options, rounds.play_all) == INTERRUPTED
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    played, told = calls(player, "codec-feeder")
+    assert "/out/fifo --frames" in played and told == "told"
+
+
+def test_only_a_second_ctrl_c_is_passed_on(stage):
+    player, passed = stage(), []
+    for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGINT):
+        player.feeder = SimpleNamespace(terminate=lambda: passed.append(1))
+        player.stop(number)
+    assert len(passed) == 2
+
+
+def test_a_signal_before_the_feeder_began_reaches_it(stage, tmp_path):
+    player = stage(code="wait")
+    player.stop(signal.SIGTERM)
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        assert player.play("fifo", str(tmp_path / "out")) == INTERRUPTED
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_libraries_are_found_whatever_the_release_calls_them(
+        tmp_path, monkeypatch):
+    """dpkg-query's own patterns, on a database of another release."""
+    packages = ("libavcodec61 7:7.1", "libevent-core-2.1-7t64 2.1.12",
+                "libusrsctp2 0.9", "libavcodec-dev 7:7.1", "libc6 2.41")
+    (tmp_path / "updates").mkdir()
+    (tmp_path / "info").mkdir()
+    (tmp_path / "info" / "format").write_text("1\n")
+    (tmp_path / "status").write_text("".join(
+        f"Package: {name}\nStatus: install ok installed\n"
+        f"Architecture: all\nMaintainer: x\nDescription: x\n"
+        f"Version: {version}\n\n"
+        for name, version in (p.split() for p in packages)))
+    monkeypatch.setenv("DPKG_ADMINDIR", str(tmp_path))
+    assert environment.fixed(Options.TOP)["libraries"] == dict(
+        p.split() for p in packages if "-dev" not in p)
 
 
 def test_a_campaign_that_the_feeder_refuses_is_a_wrong_command(tmp_path):

@@ -22,17 +22,20 @@ def test_the_demo_is_played_when_nothing_is_said():
     assert options.schedulers == options.feeder == options.runner == []
 
 
-def test_schedulers_have_options_after_a_colon():
-    options = checked("best", "--schedulers", "rr:quantum=2ms,edf:a=1:2,cfs")
-    assert options.schedulers == ["rr,quantum=2ms", "edf,a=1:2", "cfs"]
+def test_schedulers_have_options_after_colons():
+    options = checked("best", "--schedulers",
+                      "rr:quantum=2ms,rsdl:levels=3:quantum=2ms,cfs,./a.so:x=1")
+    assert options.schedulers == ["rr,quantum=2ms",
+                                  "rsdl,levels=3,quantum=2ms", "cfs",
+                                  "./a.so,x=1"]
     assert options.out.endswith("out/best")
 
 
 def test_a_colon_is_part_of_the_kernels_names():
     options = checked("demo.yaml", "--schedulers",
-                      "kernel:nice,kernel:deadline:overhead=7us")
+                      "kernel:nice,kernel:deadline:overhead=7us:a=1")
     assert options.schedulers == ["kernel:nice",
-                                  "kernel:deadline,overhead=7us"]
+                                  "kernel:deadline,overhead=7us,a=1"]
 
 
 def test_options_of_the_programs_may_begin_with_dashes(tmp_path):

@@ -13,23 +13,27 @@ from live import BROKEN, Broken
 
 class Stage:
     """In place of live.Player: carries so many per cent of the load under
-    each scheduler; every 100 % are 40 calls."""
+    each scheduler; every 100 % are 40 calls. codes: of the first runs."""
 
-    def __init__(self, out, limits, repeat=1, fail_at=None):
+    def __init__(self, out, limits, repeat=1, fail_at=None, codes=()):
         self.options = SimpleNamespace(
             out=str(out), repeat=repeat, name="x", p99=20.0,
             campaign="x.yaml")
         self.limits, self.specs = limits, list(limits)
         self.counts, self.constant = {"talk": 40}, {"revision": "r"}
         self.stopped, self.played, self.fail_at = False, [], fail_at
+        self.codes, self.report = list(codes), "true"
 
     def program(self, name):
-        return "true"
+        return self.report
 
     def play(self, spec, folder, scale=1, repetition=1):
         self.played.append((spec, os.path.relpath(folder, self.options.out)))
         if len(self.played) == self.fail_at:
             raise Broken
+        code = self.codes.pop(0) if self.codes else 0
+        if code not in (0, 3):
+            return code
         os.makedirs(folder, exist_ok=True)
         lost = 0 if scale * 100 <= self.limits[spec] else 7
         with open(os.path.join(folder, "trace.bin"), "w") as f:
@@ -38,7 +42,7 @@ class Stage:
             json.dump({"total": {
                 "admitted": round(40 * scale), "refused": 0, "missed": 0,
                 "lost": lost, "delay": {"p99_ns": 4000000}}}, f)
-        return 0
+        return code
 
 
 def test_rounds_are_interleaved(tmp_path):
@@ -69,6 +73,30 @@ def test_a_broken_run_ends_it_and_the_rest_is_reported(tmp_path, capfd):
     assert rounds.play_all(stage) == BROKEN
     assert len(stage.played) == 2
     assert "== report" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("codes,code,played", [
+    ((3, 0, 0), 3, 3), ((3, 1), 1, 2), ((3, 2), 2, 2), ((3, 130), 130, 2)])
+def test_what_broke_off_wins_over_what_was_missed(
+        tmp_path, codes, code, played):
+    stage = Stage(tmp_path, {"a": 100, "b": 100, "c": 100}, codes=codes)
+    assert rounds.play_all(stage) == code
+    assert len(stage.played) == played
+
+
+def test_a_report_that_fails_wins_over_what_was_missed(tmp_path):
+    stage = Stage(tmp_path, {"a": 100}, codes=[3])
+    stage.report = "false"
+    assert rounds.play_all(stage) == BROKEN
+
+
+@pytest.mark.parametrize("code", [1, 2])
+def test_a_search_that_breaks_off_keeps_what_it_found(tmp_path, code):
+    stage = Stage(tmp_path, {"edf": 130, "fifo": 61}, codes=[3, 0, code])
+    assert search.search_all(stage) == code
+    found = json.load(open(tmp_path / "capacity.json", encoding="utf-8"))
+    only, = found["schedulers"]
+    assert [t["scale"] for t in only["trials"]] == [1, 2]
 
 
 def test_capacities_are_found_and_written(tmp_path, capfd):
