@@ -168,15 +168,18 @@ def test_expectations_decide_the_exit_code(campaign):
     assert "MISSED" in done.stdout and "c.yaml:5: missed" in done.stdout
 
 
-def schedulers():
-    """Names of those that are not live only."""
+def schedulers(baseline=False):
+    """Names of those that are not live only, or of those that are."""
     text = subprocess.run([BUILD / "codec-runner", "--schedulers", "--json"],
                           capture_output=True, text=True, check=True).stdout
     return [policy["name"] for policy in json.loads(text)
-            if not policy.get("baseline")]
+            if policy.get("baseline", False) == baseline]
 
 
 def test_the_kernels_schedulers_are_live_only(campaign):
+    assert schedulers(baseline=True) == [
+        "kernel:other", "kernel:nice", "kernel:fifo", "kernel:rr",
+        "kernel:deadline"]
     done = run(campaign("count: 1, period: 20ms, cost: {mean: 1ms}"),
                "-s", "kernel:fifo")
     assert done.returncode == 2 and "runs live only" in done.stderr
