@@ -110,8 +110,6 @@ void call_set_terms(struct call *c, const struct call_cfg *to)
 	c->cfg.cost = to->cost;
 	c->cfg.contract = to->contract;
 	c->cfg.media.out.cfg.mode = to->media.out.cfg.mode;
-	if (pipeline_mode(c->pipeline) != c->cfg.media.out.cfg.mode)
-		pipeline_set_mode(c->pipeline, c->cfg.media.out.cfg.mode);
 	leave_for_rx(&c->terms, &c->cfg);
 }
 

@@ -231,8 +231,9 @@ struct core_terms call_terms(const struct call_cfg *cfg);
 /**
  * Let @c go on as @to, a settled configuration that differs from its own in
  * class, deadline, weight, nice, contract, cost and mode only. The engine has
- * been told, see live_change(); rx takes its part at the next packet, the
- * encoder at its next frame. Control thread.
+ * been told, see live_change(); rx takes its part at the next packet. The
+ * encoder's mode stays: a CMR may have set it meanwhile, and whoever means to
+ * overrule that calls pipeline_set_mode(). Control thread.
  */
 void call_set_terms(struct call *c, const struct call_cfg *to);
 

@@ -138,6 +138,11 @@ int call_change_params(struct call_cfg *to, const json_t *params,
 	return 0;
 }
 
+bool call_change_names_mode(const json_t *params)
+{
+	return json_object_get(json_object_get(params, "out"), "mode") != NULL;
+}
+
 /* --- telling --- */
 
 static void put_rate(json_t *o, const char *key, int64_t ppm)

@@ -26,6 +26,9 @@ bool call_terms_read(struct args *a, struct call_cfg *cfg);
 int call_change_params(struct call_cfg *to, const json_t *params,
 		       struct cr_err *e);
 
+/** Do call.change's @params ask for a mode of the output? */
+bool call_change_names_mode(const json_t *params);
+
 /** The contract as it was asked for, with units: a JSON object of what can be
  * sent again. */
 json_t *call_contract_json(const struct contract *k);

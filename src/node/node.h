@@ -110,12 +110,14 @@ int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
 
 /**
  * Let @nc, which is not ending, go on as @to: a copy of its configuration with
- * other class, deadline, weight, nice, contract or output mode. No frame is
+ * other class, deadline, weight, nice, contract or output mode. Only with
+ * @set_mode does the encoder change to that mode; otherwise it keeps what it
+ * has, which a CMR may change at any time, and the books follow. No frame is
  * lost. 0; -ENOSPC (no capacity), -EINVAL (the scheduler does not take it) or
  * -ENOMEM with @e, and nothing has changed.
  */
 int node_call_change(struct node_call *nc, const struct call_cfg *to,
-		     struct cr_err *e);
+		     bool set_mode, struct cr_err *e);
 
 /** Let a call end; cfg.ended() follows. Does nothing when it is ending. */
 void node_call_stop(struct node_call *nc, enum node_end why);

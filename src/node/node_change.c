@@ -69,7 +69,7 @@ static struct cost_entry *settle(struct node *n, struct call_cfg *to,
 }
 
 int node_call_change(struct node_call *nc, const struct call_cfg *want,
-		     struct cr_err *e)
+		     bool set_mode, struct cr_err *e)
 {
 	struct node *n = nc->node;
 	struct call_cfg to = *want;
@@ -87,6 +87,8 @@ int node_call_change(struct node_call *nc, const struct call_cfg *want,
 	if (err)
 		return node_refuse(n, err, &v, e);
 	enter(nc, &to, cost);
+	if (set_mode)
+		pipeline_set_mode(nc->call->pipeline, to.media.out.cfg.mode);
 	return 0;
 }
 

@@ -105,7 +105,8 @@ json_t *call_change(void *arg, struct rpc_peer *peer, const json_t *params,
 	to.media.out.cfg.mode = pipeline_mode(nc->call->pipeline);
 	ret = call_change_params(&to, params, &err->why);
 	if (!ret)
-		ret = node_call_change(nc, &to, &err->why);
+		ret = node_call_change(nc, &to, call_change_names_mode(params),
+				       &err->why);
 	if (ret) {
 		if (ret == -ENOSPC)
 			log_event(LOG_INFO, "change-refused",

@@ -299,12 +299,39 @@ static void a_declared_cost_holds_in_every_mode(void **state)
 	rig_close(&r);
 }
 
+/* The peer asks for another mode while control works on a change, which began
+ * with the mode of then. */
+static void a_request_during_a_change_is_not_undone(void **state)
+{
+	struct call_cfg to;
+	struct cr_err e = { "" };
+	struct talk t;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ 0 });
+	t = open_talk(&r);
+	to = t.to->call->cfg;
+	to.weight = 7;
+	ask(&t, 3);
+	assert_int_equal(node_call_change(t.to, &to, false, &e), 0);
+	assert_int_equal(hear(&t), 3);
+	must_enter(&t, "amr/6.7");
+	assert_int_equal(hear(&t), 3);
+	to = t.to->call->cfg;
+	to.media.out.cfg.mode = 5;
+	assert_int_equal(node_call_change(t.to, &to, true, &e), 0);
+	assert_int_equal(hear(&t), 5);
+	rig_close(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			a_request_beyond_the_capacity_is_obeyed_and_noted),
 		cmocka_unit_test(a_declared_cost_holds_in_every_mode),
+		cmocka_unit_test(a_request_during_a_change_is_not_undone),
 		cmocka_unit_test(a_request_changes_the_other_directions_mode),
 		cmocka_unit_test(no_request_and_reserved_ones_change_nothing),
 		cmocka_unit_test(
