@@ -15,6 +15,7 @@ struct replies {
 	struct rpc_server *server;
 	uint64_t peer; /* its id: it may go before the last reply is there */
 	bool batch;
+	bool bye; /* among the requests: the peer leaves when all are out */
 	unsigned pending; /* later ones, and one while methods are called */
 	json_t *all;	  /* array */
 };
@@ -62,6 +63,7 @@ static json_t *call(struct peer *p, const struct jsonrpc_message *m,
 
 	if (!strcmp(m->method, "bye")) {
 		p->said_bye = true;
+		s->asked->bye = true;
 		return json_object();
 	}
 	if (!method) {
@@ -179,6 +181,8 @@ static void settle(struct replies *to, struct peer *p)
 		send_reply(p, json_incref(to->all));
 	else if (json_array_size(to->all))
 		send_reply(p, json_incref(json_array_get(to->all, 0)));
+	if (p && to->bye && !p->gone && !p->leaving)
+		peer_leave(p);
 	json_decref(to->all);
 	free(to);
 }
@@ -249,8 +253,6 @@ void answer(struct peer *p, const char *text, size_t bytes)
 	}
 	reply_to_all(p, &doc);
 	jsonrpc_doc_free(&doc);
-	if (p->said_bye && !p->leaving && !p->gone)
-		peer_leave(p);
 }
 
 void answer_too_long(struct peer *p)

@@ -15,8 +15,8 @@ struct peer {
 	struct rpc_peer pub; /**< first */
 	struct rpc_server *server;
 	uint32_t assoc;
-	bool leaving;	  /**< said bye: nothing is read any more     */
-	bool said_bye;	  /**< leaves when its message is answered  */
+	bool said_bye;	  /**< nothing is read any more               */
+	bool leaving;	  /**< bye is answered, or the server closes  */
 	bool shut;	  /**< transport_shutdown() was called        */
 	const char *gone; /**< reason; waits to be reaped         */
 	struct inbox in;

@@ -142,7 +142,7 @@ static void data(struct rpc_server *s, const struct transport_event *ev)
 	size_t bytes = 0;
 	int rc;
 
-	if (!p || p->leaving)
+	if (!p || p->leaving || p->said_bye)
 		return;
 	rc = inbox_add(&p->in, ev, s->cfg.message_max, &text, &bytes);
 	if (rc < 0)

@@ -162,6 +162,29 @@ static void who_has_gone_is_not_told(void **state)
 	close_pair(&p);
 }
 
+static void bye_waits_for_the_rest_of_its_batch(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	say(&p, REQUEST("echo", "0"));
+	assert_true(echo_wait(p.base, &p.replies, 1));
+	say(&p, "[" REQUEST("later",
+			    "1") "," REQUEST("bye", "2") "," NOTE("later") "]");
+	say(&p, REQUEST("echo", "3")); /* after bye: not read */
+	assert_true(echo_wait(p.base, &p.server.nlater, 2));
+	assert_int_equal(p.server.gone, 0);
+	echo_answer(&p.server, 0, false);
+	echo_answer(&p.server, 1, false);
+	assert_true(echo_wait(p.base, &p.server.gone, 1));
+	assert_string_equal(p.server.gone_reason, "bye");
+	assert_string_equal(p.said,
+			    RESULT("null", "0") "\n[" RESULT(
+				    "{}", "2") "," RESULT("0", "1") "]\n");
+	close_pair(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +192,7 @@ int main(void)
 		cmocka_unit_test(a_batch_waits_for_its_own),
 		cmocka_unit_test(a_notification_is_not_answered),
 		cmocka_unit_test(who_has_gone_is_not_told),
+		cmocka_unit_test(bye_waits_for_the_rest_of_its_batch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
