@@ -171,15 +171,17 @@ static void set_terms(struct cr_task *t, const struct core_terms *to)
 
 /* The job that waits goes by the new terms, too. That of a running task is
  * being read by whoever runs it; best effort has no deadline when it comes
- * back. */
-static void set_job(struct core_task *t, enum cr_class before)
+ * back; and one that the rate-based model has put later than the relative
+ * deadline stays: it hangs on the jobs before. @before: relative deadline. */
+static void set_job(struct core_task *t, enum cr_class cls, cr_ns before)
 {
 	struct cr_job *job = &t->task.job;
 
 	job->cost = t->task.cost.mean;
 	if (t->task.cls == CR_BE)
 		job->deadline = CR_NEVER;
-	else if (before == CR_BE)
+	else if (cls == CR_BE ||
+		 job->deadline == cr_ns_add(job->eligible, before))
 		job->deadline = cr_ns_add(job->eligible, t->task.rel_deadline);
 }
 
@@ -188,14 +190,15 @@ static void rejoin(struct core_change *ch, struct core_task *t,
 {
 	struct core *c = ch->core;
 	struct core_rq *from = aux_of(c, t->task.rq);
-	enum cr_class before = t->task.cls;
+	enum cr_class cls = t->task.cls;
+	cr_ns before = t->task.rel_deadline;
 
 	TAILQ_REMOVE(&from->tasks, t, link);
 	from->ntasks--;
 	set_terms(&t->task, to);
 	t->load_ppm = core_load_of(&t->task);
 	if (ch->state == CR_QUEUED)
-		set_job(t, before);
+		set_job(t, cls, before);
 	else
 		back_on_cpu(ch, t, t->task.rq);
 	t->foreign = ch->state == CR_RUNNING;

@@ -152,6 +152,27 @@ static void a_job_that_waits_goes_by_the_new_class(void **state)
 	close_rig(&g, CR_MS);
 }
 
+static void a_job_that_waits_goes_by_the_new_deadline(void **state)
+{
+	struct core_terms to = soft(CR_MS);
+	struct cr_verdict v;
+	struct rig g;
+
+	(void)state;
+	open_all(&g, partitioned);
+	assert_true(frame(&g, 0, CR_MS));
+	assert_int_equal(task(&g, 0)->job.deadline, 21 * CR_MS);
+	to.rel_deadline = 7 * CR_MS;
+	assert_int_equal(change(&g, 0, 0, to, &v), 0);
+	assert_int_equal(task(&g, 0)->job.deadline, 8 * CR_MS);
+	/* as a rate-based model does, behind jobs that came too early */
+	g.s[0].task.core.task.job.deadline = 30 * CR_MS;
+	to.rel_deadline = 9 * CR_MS;
+	assert_int_equal(change(&g, 0, 0, to, &v), 0);
+	assert_int_equal(task(&g, 0)->job.deadline, 30 * CR_MS);
+	close_rig(&g, CR_MS);
+}
+
 /* Where more is promised than there is (force, or a cost that rose), a change
  * to the better must be possible. */
 static void who_asks_for_no_more_is_never_refused(void **state)
@@ -207,6 +228,7 @@ int main(void)
 		cmocka_unit_test(
 			the_policy_hears_of_a_running_task_what_the_contract_says),
 		cmocka_unit_test(a_job_that_waits_goes_by_the_new_class),
+		cmocka_unit_test(a_job_that_waits_goes_by_the_new_deadline),
 		cmocka_unit_test(who_asks_for_no_more_is_never_refused),
 		cmocka_unit_test(the_sums_are_those_of_the_new_terms),
 	};
