@@ -209,11 +209,23 @@ static void rejoin(struct core_change *ch, struct core_task *t,
 
 /* --- admission --- */
 
+/* More jobs in some window? The largest job is cr_task_worst()'s. */
+static bool promises_more(const struct cr_contract *was,
+			  const struct cr_contract *is)
+{
+	return is->jobs > was->jobs || is->burst > was->burst ||
+	       (__int128)is->jobs * was->per > (__int128)was->jobs * is->per ||
+	       (was->peak_jobs_per_sec &&
+		(!is->peak_jobs_per_sec ||
+		 is->peak_jobs_per_sec > was->peak_jobs_per_sec));
+}
+
 static bool asks_for_more(const struct cr_task *was, const struct cr_task *is)
 {
 	return is->cls < was->cls || is->rel_deadline < was->rel_deadline ||
 	       is->cost.mean > was->cost.mean ||
-	       cr_task_worst(is) > cr_task_worst(was);
+	       cr_task_worst(is) > cr_task_worst(was) ||
+	       promises_more(&was->contract, &is->contract);
 }
 
 /* Where it is, if it fits there, else anywhere; a running task cannot move. */

@@ -200,6 +200,43 @@ static void who_asks_for_no_more_is_never_refused(void **state)
 	close_rig(&g, CR_MS);
 }
 
+/* A policy's test may read the contract; what it refuses there is no less
+ * refused because costs and deadlines are the same. */
+static void more_jobs_are_more(void **state)
+{
+	const struct cr_contract was = { .jobs = 1,
+					 .per = 20 * CR_MS,
+					 .burst = 2,
+					 .peak_jobs_per_sec = 100 };
+	struct core_terms to = soft(30 * CR_MS);
+	struct cr_contract more[5];
+	struct cr_verdict v;
+	struct rig g;
+
+	(void)state;
+	open_all(&g, partitioned);
+	to.contract = was;
+	assert_int_equal(change(&g, 0, CORE_CHANGE_FORCE, to, &v), 1);
+	for (unsigned i = 0; i < 5; i++)
+		more[i] = was;
+	more[0].per = 19 * CR_MS;
+	more[1].burst = 3;
+	more[2].peak_jobs_per_sec = 101;
+	more[3].peak_jobs_per_sec = 0;
+	more[4].jobs = 2;
+	more[4].per = 40 * CR_MS;
+	for (unsigned i = 0; i < 5; i++) {
+		to.contract = more[i];
+		assert_int_equal(change(&g, 0, 0, to, &v), -ENOSPC);
+	}
+	to.contract = (struct cr_contract){ .jobs = 1,
+					    .per = 21 * CR_MS,
+					    .burst = 1,
+					    .peak_jobs_per_sec = 99 };
+	assert_int_equal(change(&g, 0, 0, to, &v), 0);
+	close_rig(&g, CR_MS);
+}
+
 static void the_sums_are_those_of_the_new_terms(void **state)
 {
 	struct core_terms hard = soft(2 * CR_MS);
@@ -230,6 +267,7 @@ int main(void)
 		cmocka_unit_test(a_job_that_waits_goes_by_the_new_class),
 		cmocka_unit_test(a_job_that_waits_goes_by_the_new_deadline),
 		cmocka_unit_test(who_asks_for_no_more_is_never_refused),
+		cmocka_unit_test(more_jobs_are_more),
 		cmocka_unit_test(the_sums_are_those_of_the_new_terms),
 	};
 
