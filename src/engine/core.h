@@ -151,6 +151,11 @@ enum {
 	CORE_CHANGE_FORCE = 2 /**< beyond the capacity, too                */
 };
 
+/** Is @is of a better class, dearer, more urgent or more often than @was? Pure.
+ */
+bool core_asks_for_more(const struct core_terms *was,
+			const struct core_terms *is);
+
 struct core_change;
 
 /** Get ready to change a task of a run queue of up to @room: allocate what it

@@ -228,6 +228,16 @@ static bool asks_for_more(const struct cr_task *was, const struct cr_task *is)
 	       promises_more(&was->contract, &is->contract);
 }
 
+bool core_asks_for_more(const struct core_terms *was,
+			const struct core_terms *is)
+{
+	struct cr_task a = { 0 }, b = { 0 };
+
+	set_terms(&a, was);
+	set_terms(&b, is);
+	return asks_for_more(&a, &b);
+}
+
 /* Where it is, if it fits there, else anywhere; a running task cannot move. */
 static int admit(const struct core_change *ch, const struct core_task *t,
 		 const struct core_terms *to, struct cr_verdict *v)

@@ -3,11 +3,15 @@
  * Calls that change while they run.
  *
  * What control asks for (call.change) is admitted anew, or refused and nothing
- * has changed. What the peer asks for is not for us to refuse: a CMR is obeyed
- * by the worker that reads it (RFC 4867, 4.3.1). Once a second the books
- * follow: the call is entered under the cost of its new mode and admitted by
- * that, if need be beyond the capacity. Then new calls find no room, the call
- * counts it (cmr_over), and the log says so.
+ * has changed. What is more is reckoned by the costs of today: that frames have
+ * turned out dearer since the call began is not what is asked for, and a change
+ * that asks for no more is done, beyond the capacity or not.
+ *
+ * What the peer asks for is not for us to refuse: a CMR is obeyed by the worker
+ * that reads it (RFC 4867, 4.3.1). Once a second the books follow: the call is
+ * entered under the cost of its new mode and admitted by that, if need be
+ * beyond the capacity. Then new calls find no room, the call counts it
+ * (cmr_over), and the log says so.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -68,23 +72,52 @@ static struct cost_entry *settle(struct node *n, struct call_cfg *to,
 	return cost;
 }
 
+/* The call as it is, at what it costs by the book today. */
+static struct call_cfg today(const struct node_call *nc)
+{
+	struct call_cfg cfg = nc->call->cfg;
+
+	call_settle(&cfg, &nc->cost->cost);
+	return cfg;
+}
+
+/* What @to takes beyond @was, or beyond what the book counts for it. */
+static int64_t load_beyond(const struct node_call *nc,
+			   const struct call_cfg *was,
+			   const struct call_cfg *to)
+{
+	const struct cost_entry *book = nc->cost;
+	int64_t counted = book->cost.mean * CR_PPM / book->period;
+
+	return node_load_of(to) - cr_ns_max(node_load_of(was), counted);
+}
+
+static unsigned change_flags(const struct call_cfg *was,
+			     const struct core_terms *to)
+{
+	const struct core_terms from = call_terms(was);
+
+	return core_asks_for_more(&from, to) ? 0 : CORE_CHANGE_FORCE;
+}
+
 int node_call_change(struct node_call *nc, const struct call_cfg *want,
 		     bool set_mode, struct cr_err *e)
 {
 	struct node *n = nc->node;
 	struct call_cfg to = *want;
 	struct cost_entry *cost = settle(n, &to, e);
-	struct core_terms terms = call_terms(&to);
-	int64_t more = node_load_of(&to) - node_load_of(&nc->call->cfg);
+	const struct call_cfg was = today(nc);
+	const struct core_terms terms = call_terms(&to);
 	struct cr_verdict v = { 0 };
 	int err;
 
 	if (!cost)
 		return -EINVAL;
-	err = node_admit_measured(n, more, &v);
+	err = node_admit_measured(n, load_beyond(nc, &was, &to), &v);
 	if (!err)
-		err = live_change(n->live, &nc->call->lt, &terms, 0, &v);
-	if (err)
+		err = live_change(n->live, &nc->call->lt, &terms,
+				  change_flags(&was, &terms), &v);
+	if (err < 0)
 		return node_refuse(n, err, &v, e);
 	enter(nc, &to, cost);
 	if (set_mode)

@@ -254,6 +254,56 @@ static void a_declared_cost_is_admitted_not_the_measured_one(void **state)
 	desk_close(&d);
 }
 
+/* As if frames of this kind had turned out to take @mean. */
+static void learned(struct desk *d, unsigned id, cr_ns mean)
+{
+	struct cr_cost *cost = &node_call_find(d->rig.node, id)->cost->cost;
+
+	cost->mean = cost->p99 = mean;
+}
+
+static void what_turned_out_dearer_is_not_asked_for(void **state)
+{
+	struct client c;
+	struct desk d;
+	unsigned id;
+
+	(void)state;
+	desk_open(&d, &(struct desk_options){ .admission = true });
+	client_open(&c, &d, NULL);
+	id = client_start(&c, "");
+	learned(&d, id, 15 * CR_MS); /* it fits, but not twice */
+	change(&c, id, "'weight': 7");
+	learned(&d, id, 30 * CR_MS); /* it does not fit */
+	change(&c, id, "'weight': 8");
+	change(&c, id, "'class': 'best-effort'");
+	change_refused(&c, id, "'class': 'soft'", RPC_NO_CAPACITY, "under edf");
+	change(&c, id, "'contract': {'mean': '9ms', 'p99': '9ms'}");
+	change(&c, id, "'class': 'soft'");
+	client_close(&c);
+	desk_close(&d);
+}
+
+/* The call counts in the book by what it measures, whatever it declares. */
+static void a_declared_cost_is_not_asked_for_again(void **state)
+{
+	struct client c;
+	struct desk d;
+	unsigned id, other;
+
+	(void)state;
+	desk_open(&d, &(struct desk_options){ .admission = true });
+	client_open(&c, &d, NULL);
+	id = client_start(&c, "'contract': {'mean': '6ms', 'p99': '6ms'},");
+	other = client_start(&c, "");
+	learned(&d, other, 9 * CR_MS); /* of both: one kind */
+	change(&c, id, "'weight': 7");
+	change_refused(&c, id, "'contract': {'mean': '12ms', 'p99': '12ms'}",
+		       RPC_NO_CAPACITY, "measured load");
+	client_close(&c);
+	desk_close(&d);
+}
+
 static void a_bad_change_says_the_way_out(void **state)
 {
 	static const struct {
@@ -395,6 +445,8 @@ int main(void)
 		cmocka_unit_test(a_refused_change_changes_nothing),
 		cmocka_unit_test(
 			a_declared_cost_is_admitted_not_the_measured_one),
+		cmocka_unit_test(what_turned_out_dearer_is_not_asked_for),
+		cmocka_unit_test(a_declared_cost_is_not_asked_for_again),
 		cmocka_unit_test(a_bad_change_says_the_way_out),
 		cmocka_unit_test(
 			violations_are_counted_by_the_contract_in_force),
