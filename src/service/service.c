@@ -5,8 +5,8 @@
  *            peer up            peer lost              grace over, or bye
  *   (none) ----------> attached ---------> in grace --------------------> over
  *                          ^      hello {resume} |                         |
- *                          +---------------------+          last call freed:
- * gone
+ *                          +---------------------+                         |
+ *                                                      last call over: freed
  */
 #include "service/service_impl.h"
 
@@ -156,7 +156,8 @@ static void check_drained(struct service *sv)
 	sv->cfg.drained(sv->cfg.arg);
 }
 
-/* Engine and receiver have let go of @nc for good. */
+/* Engine and receiver have let go of @nc for good; or it is hung: then a stuck
+ * thread still has it, and its session hears nothing of its end. */
 static void call_ended(void *arg, struct node_call *nc)
 {
 	struct session *s = nc->owner;

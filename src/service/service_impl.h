@@ -15,10 +15,10 @@ struct session {
 	struct service *service;
 	struct rpc_peer *peer; /**< NULL: lost, grace time runs        */
 	char id[17];	       /**< what a resuming peer must know     */
-	unsigned calls;	       /**< not yet freed                      */
+	unsigned calls;	       /**< not yet over (call.ended)          */
 	enum node_end why;     /**< its calls end so when grace is over */
 	struct event *grace;
-	bool over; /**< grace is over: freed with its last call         */
+	bool over; /**< grace is over: freed when its last call is      */
 };
 
 struct service {
