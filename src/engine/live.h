@@ -140,7 +140,7 @@ void live_remove(struct live *l, struct live_task *t);
  * core_change(), which @flags are of. No frame is lost. Returns 0; 1 with @v:
  * done by CORE_CHANGE_FORCE alone; -ENOSPC or -EINVAL with @v filled: refused,
  * nothing has changed; -ENOMEM. Control thread; all workers wait meanwhile
- * (about a microsecond per ten tasks).
+ * (the longer the more tasks: tests/bench/engine/live_change.c).
  */
 int live_change(struct live *l, struct live_task *t,
 		const struct core_terms *to, unsigned flags,
