@@ -11,7 +11,9 @@ import urllib.request
 
 FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
          "--disable-background-networking", "--disable-component-update",
-         "--disable-sync", "--window-size=1200,900"]
+         "--disable-sync", "--window-size=1200,900",
+         # not by a socket of "localhost": a bare machine may not know the name
+         "--remote-debugging-pipe"]
 
 
 def there():
@@ -37,8 +39,12 @@ class Browser:
             f"http://127.0.0.1:{self.port}{path}", method=method,
             data=None if body is None else json.dumps(body).encode(),
             headers={"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return json.load(answer)["value"]
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            raise RuntimeError(f"chromedriver: {error.read()[:500]}") \
+                from None
 
     def __enter__(self):
         while True:
