@@ -146,23 +146,23 @@ def test_a_browser_draws_it(daemon, campaign, tmp_path):
     d = daemon("--http", "127.0.0.1:0", "--http-control", "--ring", "64")
     feeding = threading.Thread(target=d.feed, args=(campaign(
         CAMPAIGN.replace("3s", "8s")),))
-    feeding.start()
+    seen = "return document.getElementById('%s').%s"
+
+    def wait_for(element, what, begin):
+        end = time.monotonic() + PATIENCE
+        while not str(b.run(seen % (element, what))).startswith(begin):
+            assert time.monotonic() < end, (element, begin)
+            time.sleep(0.1)
+
     with browser.Browser() as b:
         b.open(f"http://{d.ready['http']}/")
-        seen = "return document.getElementById('%s').%s"
-        end = time.monotonic() + PATIENCE
-        while not b.run(seen % ("delay", "querySelectorAll('rect').length")):
-            assert time.monotonic() < end
-            time.sleep(0.2)
-        assert b.run(seen % ("figures", "textContent")).startswith("calls4")
-        assert b.run(seen % ("scheduler", "textContent")).startswith(
-            "under edf")
+        wait_for("scheduler", "textContent", "under edf")
+        feeding.start()
+        wait_for("figures", "textContent", "calls4")
+        assert b.run(seen % ("delay", "querySelectorAll('rect').length")) > 0
         b.run("document.getElementById('choice').value = 'cfs';"
               "document.querySelector('#control button').click()")
-        while not b.run(seen % ("scheduler", "textContent")).startswith(
-                "under cfs"):
-            assert time.monotonic() < end
-            time.sleep(0.2)
+        wait_for("scheduler", "textContent", "under cfs")
         assert b.run(seen % ("message", "className")) == ""
         keep = os.environ.get("CR_KEEP_SCREENSHOT")  # to look at
         b.screenshot(pathlib.Path(keep or tmp_path / "page.png"))
