@@ -47,19 +47,27 @@ class Browser:
                 from None
 
     def __enter__(self):
+        try:
+            self._wait_for_driver()
+            made = self._call("POST", "/session", {"capabilities": {
+                "alwaysMatch": {"goog:chromeOptions": {
+                    "binary": shutil.which("chromium"),
+                    "args": self.flags}}}})
+        except Exception:
+            self.__exit__()  # which is not called for us then
+            raise
+        self.session = f"/session/{made['sessionId']}"
+        return self
+
+    def _wait_for_driver(self):
         while True:
             try:
                 self._call("GET", "/status")
-                break
+                return
             except (urllib.error.URLError, ConnectionError):
                 if self.driver.poll() is not None:
                     raise
                 time.sleep(0.1)
-        made = self._call("POST", "/session", {"capabilities": {
-            "alwaysMatch": {"goog:chromeOptions": {
-                "binary": shutil.which("chromium"), "args": self.flags}}}})
-        self.session = f"/session/{made['sessionId']}"
-        return self
 
     def __exit__(self, *_):
         try:
