@@ -21,7 +21,7 @@
 
 /* In place: a copy would read in wide words what peek() has just written in
  * narrow ones, and wait for the stores. */
-static bool fetch_job(struct core_task *t, cr_ns now)
+bool core_fetch(struct core_task *t, cr_ns now)
 {
 	struct cr_job *job = &t->task.job;
 
@@ -103,7 +103,7 @@ static void cancel_backlog(struct core_task *t, bool had_job, cr_ns now)
 {
 	if (had_job && t->claimed)
 		shed(t, CR_OUT_CANCELLED, now);
-	while (fetch_job(t, now))
+	while (core_fetch(t, now))
 		if (t->backlog->claim(t, t->task.job.seq))
 			shed(t, CR_OUT_CANCELLED, now);
 }
@@ -133,7 +133,7 @@ void core_del(struct core *c, struct core_task *t, cr_ns now)
 bool core_release(struct core *c, struct core_task *t, cr_ns now)
 {
 	core_advance(c, t->task.rq, now);
-	if (!fetch_job(t, now))
+	if (!core_fetch(t, now))
 		return false;
 	core_enqueue(c, t, CR_ENQ_RELEASE, now);
 	return true;
@@ -145,7 +145,7 @@ bool core_again(struct core *c, struct core_task *t, cr_ns now)
 	enum cr_enq why = same ? CR_ENQ_REQUEUE : CR_ENQ_NEXT;
 
 	core_advance(c, t->task.rq, now);
-	if (!same && !fetch_job(t, now)) {
+	if (!same && !core_fetch(t, now)) {
 		t->foreign = false;
 		return false;
 	}
@@ -184,7 +184,7 @@ struct core_task *core_stop(struct core *c, struct cr_rq *rq, unsigned cpu,
 	return t;
 }
 
-static bool too_old(const struct core *c, const struct core_task *t, cr_ns now)
+bool core_too_old(const struct core *c, const struct core_task *t, cr_ns now)
 {
 	cr_ns limit = c->cfg.max_age[t->task.cls];
 
@@ -203,7 +203,7 @@ static bool take_frame(struct core *c, struct core_task *t, cr_ns now)
 		return false;
 	}
 	t->claimed = true;
-	if (!too_old(c, t, now))
+	if (!core_too_old(c, t, now))
 		return true;
 	if (c->cfg.stale[t->task.cls] == CORE_STALE_CONCEAL) {
 		a->counts.stale++;

@@ -122,4 +122,10 @@ void core_join(struct core *c, struct core_task *t, struct cr_rq *rq,
 void core_enqueue(struct core *c, struct core_task *t, enum cr_enq why,
 		  cr_ns now);
 
+/** Make the oldest frame of @t its job, unclaimed. False: nothing waits. */
+bool core_fetch(struct core_task *t, cr_ns now);
+
+/** Has the job of @t waited longer than its class may? */
+bool core_too_old(const struct core *c, const struct core_task *t, cr_ns now);
+
 #endif

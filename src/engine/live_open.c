@@ -6,12 +6,11 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "engine/live.h"
-#include "engine/live_sleep.h"
 #include "engine/live_state.h"
 #include "engine/live_threads.h"
 #include "schedulers/kernel.h"
@@ -24,9 +23,23 @@ static const struct core_backlog *client_of(const struct core_task *t)
 	return &b->client;
 }
 
+/*
+ * Nothing waits: the task goes to sleep, unless a frame has come at the last
+ * moment. The rx thread pushes, then exchanges active to true (and releases if
+ * it was false); we exchange it to false, then look again. Whichever exchange
+ * comes second sees what was done before the first: either the rx thread reads
+ * our false and releases, or we read its true and our second look finds the
+ * frame, and then the exchange in live_task_wake() settles who goes on.
+ */
 static bool peek(struct core_task *t, struct cr_job *job)
 {
-	return live_peek_or_sleep(client_of(t), live_task_of(t), job);
+	struct live_task *lt = live_task_of(t);
+
+	if (client_of(t)->peek(t, job))
+		return true;
+	(void)atomic_exchange_explicit(&lt->active, false,
+				       memory_order_seq_cst);
+	return client_of(t)->peek(t, job) && live_task_wake(lt);
 }
 
 static bool claim(struct core_task *t, uint64_t seq)
@@ -47,7 +60,6 @@ static int create(struct live_hand *h)
 {
 	const struct live_worker *w = h->place;
 	pthread_attr_t attr;
-	sigset_t all, old;
 	cpu_set_t cpus;
 	int rc;
 
@@ -58,11 +70,7 @@ static int create(struct live_hand *h)
 			CPU_SET((unsigned)w->pin, &cpus);
 		(void)pthread_attr_setaffinity_np(&attr, sizeof(cpus), &cpus);
 	}
-	/* signals are for the threads that wait for them */
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&h->thread, &attr, live_work, h);
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	rc = thread_create(&h->thread, &attr, live_work, h);
 	(void)pthread_attr_destroy(&attr);
 	return rc;
 }
@@ -84,10 +92,10 @@ int live_start_hand(struct live_worker *w, struct cr_err *e)
 	}
 	free(h);
 	if (w->pin >= 0)
-		return cr_fail(e, -rc, "worker %u does not start on CPU %d: %s",
-			       w->cpu, w->pin, strerror(rc));
-	return cr_fail(e, -rc, "worker %u does not start: %s", w->cpu,
-		       strerror(rc));
+		return cr_fail(e, rc, "worker %u does not start on CPU %d: %s",
+			       w->cpu, w->pin, strerror(-rc));
+	return cr_fail(e, rc, "worker %u does not start: %s", w->cpu,
+		       strerror(-rc));
 }
 
 static void raise_priority(struct live *l, struct cr_err *warn)

@@ -14,12 +14,12 @@
 #include <errno.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread.h"
+#include "engine/core_state.h"
 #include "engine/kernel_apply.h"
-#include "engine/live_sleep.h"
 
 /* Codecs need little; a thousand threads shall not need 8 MB each. */
 #define STACK_BYTES (512u << 10)
@@ -80,35 +80,22 @@ static void count_time(_Atomic cr_ns *counter, cr_ns t)
 	(void)atomic_fetch_add_explicit(counter, t, memory_order_relaxed);
 }
 
-static bool too_old(const struct live *l, const struct core_task *t, cr_ns now)
-{
-	cr_ns limit = l->cfg.core.max_age[t->task.cls];
-
-	return limit && !t->patient && now - t->task.job.arrival > limit;
-}
-
-/* Claim the oldest frame that is worth it. False: the task sleeps. */
+/* Claim the oldest frame that is worth it, as core_pick() does for a worker but
+ * without a lock: nobody else has the task. False: it sleeps. */
 static bool next_frame(struct server *s, struct live_run *run)
 {
-	const struct core_backlog *b = &s->live->cfg.client.backlog;
+	const struct live *l = s->live;
 	struct core_task *t = &s->task->core;
-	struct cr_job *job = &t->task.job;
 
-	while (live_peek_or_sleep(b, s->task, job)) {
-		run->picked = clock_now();
-		job->release = run->picked;
-		job->cost = t->task.cost.mean;
-		if (t->task.cls == CR_BE)
-			job->deadline = CR_NEVER;
-		if (!b->claim(t, job->seq))
+	while (core_fetch(t, run->picked = clock_now())) {
+		if (!t->backlog->claim(t, t->task.job.seq))
 			continue; /* dropped meanwhile: who did counts it */
-		run->stale = too_old(s->live, t, run->picked);
+		run->stale = core_too_old(l->core, t, run->picked);
 		if (!run->stale ||
-		    s->live->cfg.core.stale[t->task.cls] == CORE_STALE_CONCEAL)
+		    l->cfg.core.stale[t->task.cls] == CORE_STALE_CONCEAL)
 			return true;
 		count(&place_of(s->live)->drops);
-		if (b->shed)
-			b->shed(t, job, CR_OUT_STALE, run->picked);
+		t->backlog->shed(t, &t->task.job, CR_OUT_STALE, run->picked);
 	}
 	return false;
 }
@@ -201,7 +188,6 @@ static int create(const struct live *l, pthread_t *thread,
 		  void *(*function)(void *), struct server *s)
 {
 	pthread_attr_t attr;
-	sigset_t all, old;
 	cpu_set_t cpus;
 	int rc;
 
@@ -213,13 +199,9 @@ static int create(const struct live *l, pthread_t *thread,
 			CPU_SET((unsigned)l->worker[i].pin, &cpus);
 	if (CPU_COUNT(&cpus))
 		(void)pthread_attr_setaffinity_np(&attr, sizeof(cpus), &cpus);
-	/* signals are for the threads that wait for them */
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(thread, &attr, function, s);
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	rc = thread_create(thread, &attr, function, s);
 	(void)pthread_attr_destroy(&attr);
-	return -rc;
+	return rc;
 }
 
 static struct server *server_new(struct live *l, struct live_task *t)

@@ -7,7 +7,8 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
+
+#include "base/thread.h"
 
 static int cpu_set(int cpu, cpu_set_t *set)
 {
@@ -29,7 +30,6 @@ int thread_pin(int cpu)
 
 int thread_start(pthread_t *t, void *(*run)(void *), void *arg, int cpu)
 {
-	sigset_t all, old;
 	pthread_attr_t attr;
 	cpu_set_t set;
 	int rc = -pthread_attr_init(&attr);
@@ -40,12 +40,8 @@ int thread_start(pthread_t *t, void *(*run)(void *), void *arg, int cpu)
 		rc = cpu_set(cpu, &set);
 	if (!rc && cpu != -1)
 		rc = -pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
-	if (!rc) {
-		(void)sigfillset(&all);
-		(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-		rc = -pthread_create(t, &attr, run, arg);
-		(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-	}
+	if (!rc)
+		rc = thread_create(t, &attr, run, arg);
 	(void)pthread_attr_destroy(&attr);
 	return rc;
 }
