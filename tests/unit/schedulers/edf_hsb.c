@@ -27,11 +27,9 @@ static void work_before_its_time_waits_for_the_renewal(void **state)
 						{ 400, 200, 900 },
 						{ 1200, 200, 1700 } };
 	struct sim_rig *rig = rig_on(NS "be-share=0", 1);
-	struct rig_task *r = rig_add(rig, 5 * SLOT, 2 * SLOT);
 
 	(void)state;
-	r->job = early;
-	r->njobs = 3;
+	sends(rig, 5, 2, early, 3);
 	expect(rig, "AA...AA.....AA..", NULL);
 }
 
@@ -42,11 +40,9 @@ static void a_server_goes_on_with_the_next_job(void **state)
 						{ 0, 200, 1000 },
 						{ 0, 200, 1000 } };
 	struct sim_rig *rig = rig_on(NS "be-share=0", 1);
-	struct rig_task *r = rig_add(rig, 10 * SLOT, 4 * SLOT);
 
 	(void)state;
-	r->job = burst;
-	r->njobs = 3;
+	sends(rig, 10, 4, burst, 3);
 	expect(rig, "AAAA......A....", NULL);
 }
 
@@ -58,13 +54,10 @@ static void what_overran_is_paid_back(void **state)
 					       { 600, 100, 1100 },
 					       { 1500, 100, 2000 } };
 	struct sim_rig *rig = rig_on(NS "be-share=0", 1);
-	struct rig_task *r;
 
 	(void)state;
 	rig->cfg.preempt = SIM_FRAME;
-	r = rig_add(rig, 5 * SLOT, 2 * SLOT);
-	r->job = more;
-	r->njobs = 3;
+	sends(rig, 5, 2, more, 3);
 	expect(rig, "AAAAA.....A....A....", NULL);
 }
 
@@ -189,11 +182,9 @@ static void the_background_is_free_and_gives_way(void **state)
 	static const struct sim_job two[] = { { 0, 500, 1000 },
 					      { 1000, 200, 2000 } };
 	struct sim_rig *rig = rig_on("budget=1,reclaim=no,be-share=0", 1);
-	struct rig_task *r = rig_add(rig, 10 * SLOT, 2 * SLOT);
 
 	(void)state;
-	r->job = two;
-	r->njobs = 2;
+	sends(rig, 10, 2, two, 2);
 	JOB(rig, NULL, 10, 3, 3, 2);
 	expect(rig, "AAABBAA...AA...", NULL);
 }

@@ -17,13 +17,10 @@ static void a_debt_is_taken_from_the_next_budget(void **state)
 					       { 600, 100, 1100 },
 					       { 700, 100, 1200 } };
 	struct sim_rig *rig = rig_on(NS "be-share=0", 1);
-	struct rig_task *r;
 
 	(void)state;
 	rig->cfg.preempt = SIM_FRAME;
-	r = rig_add(rig, 5 * SLOT, 2 * SLOT);
-	r->job = more;
-	r->njobs = 3;
+	sends(rig, 5, 2, more, 3);
 	expect(rig, "AAAAA.....A....A....", NULL);
 }
 
@@ -32,11 +29,9 @@ static void a_budget_does_not_outlive_its_work(void **state)
 	static const struct sim_job two[] = { { 0, 100, 1000 },
 					      { 300, 100, 1300 } };
 	struct sim_rig *rig = rig_on(NS "be-share=0", 1);
-	struct rig_task *r = rig_add(rig, 10 * SLOT, 4 * SLOT);
 
 	(void)state;
-	r->job = two;
-	r->njobs = 2;
+	sends(rig, 10, 4, two, 2);
 	expect(rig, "A.........A.....", NULL);
 }
 
@@ -48,11 +43,9 @@ static void a_period_begins_when_the_last_one_ended(void **state)
 						{ 0, 200, 500 },
 						{ 0, 200, 500 } };
 	struct sim_rig *rig = rig_on(NS "be-share=0", 1);
-	struct rig_task *r = rig_add(rig, 5 * SLOT, 2 * SLOT);
 
 	(void)state;
-	r->job = three;
-	r->njobs = 3;
+	sends(rig, 5, 2, three, 3);
 	JOB(rig, hard, 20, 4, 0, 4);
 	expect(rig, "BBBBAAAA..AA....", NULL);
 }
@@ -64,11 +57,9 @@ static void who_has_more_work_keeps_its_budget(void **state)
 						{ 0, 200, 1000 },
 						{ 0, 200, 1000 } };
 	struct sim_rig *rig = rig_on(SLACK "be-share=0", 1);
-	struct rig_task *r = rig_add(rig, 10 * SLOT, 4 * SLOT);
 
 	(void)state;
-	r->job = burst;
-	r->njobs = 3;
+	sends(rig, 10, 4, burst, 3);
 	expect(rig, "AAAA......A.....", NULL);
 }
 

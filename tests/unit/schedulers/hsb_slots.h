@@ -67,6 +67,16 @@ static inline struct rig_task *one_job(struct sim_rig *rig, const cr_ns how[4],
 /* period, budget, arrival, cost */
 #define JOB(rig, cls, ...) one_job(rig, (const cr_ns[4]){ __VA_ARGS__ }, cls)
 
+/* A soft task of @period and @budget (its mean) slots with @n jobs. */
+static inline void sends(struct sim_rig *rig, cr_ns period, cr_ns budget,
+			 const struct sim_job *job, unsigned n)
+{
+	struct rig_task *r = rig_add(rig, period * SLOT, budget * SLOT);
+
+	r->job = job;
+	r->njobs = n;
+}
+
 /* --- admission --- */
 
 /* What a task of @cls would be told: as core_admit(). */
