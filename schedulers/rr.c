@@ -48,6 +48,20 @@ static int rr_rq_init(struct cr_rq *rq)
 	return 0;
 }
 
+/* Behind the turns that go on at the same instant: were they to swap CPUs, they
+ * would also swap their places in the ring, again and again. */
+static void go_on(struct list_head *list, struct rr_task *r)
+{
+	struct list_node *n = TAILQ_FIRST(list);
+
+	while (n && ((const struct rr_task *)(void *)n)->used)
+		n = TAILQ_NEXT(n, link);
+	if (n)
+		TAILQ_INSERT_BEFORE(n, &r->node, link);
+	else
+		TAILQ_INSERT_TAIL(list, &r->node, link);
+}
+
 static void rr_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 		       cr_ns now)
 {
@@ -57,7 +71,7 @@ static void rr_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 
 	(void)now;
 	if (goes_on && r->used < quantum_of(rq)) {
-		TAILQ_INSERT_HEAD(list, &r->node, link);
+		go_on(list, r);
 		return;
 	}
 	r->used = 0;

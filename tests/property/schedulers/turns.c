@@ -185,6 +185,17 @@ static void rr_gives_each_of_n_its_nth_within_a_quantum(void **state)
 	crowd_try(CROWDS, &p);
 }
 
+/* Frames of three callers end at the same instants, on two CPUs. */
+static void rr_is_as_fair_when_frames_end_at_once(void **state)
+{
+	struct crowd c = { .n = 3, .ncpu = 2 };
+
+	(void)state;
+	for (unsigned i = 0; i < c.n; i++)
+		c.c[i].frame = quantum_of(&c) / 2;
+	assert_false(unequal(&c));
+}
+
 /* Turns as they are without preemption: frames of one call in a row. */
 static struct {
 	const struct crowd *crowd;
@@ -257,6 +268,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fifo_starts_in_the_order_of_release),
 		cmocka_unit_test(rr_gives_each_of_n_its_nth_within_a_quantum),
+		cmocka_unit_test(rr_is_as_fair_when_frames_end_at_once),
 		cmocka_unit_test(rr_without_preemption_ends_turns_with_a_frame),
 	};
 
