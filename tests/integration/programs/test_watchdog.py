@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""codec-runner with a codec library that does not come back: STUCK_CODEC names
-the object that makes it so."""
+"""codec-runner with a library that does not come back from a frame:
+STUCK_RESAMPLER names the object that makes it so."""
 import os
 
 import pytest
@@ -14,7 +14,7 @@ SILENCE = b"\xff" * 160
 
 @pytest.fixture
 def stuck(tmp_path):
-    """While this file is there, no AMR encoder comes back."""
+    """While this file is there, no resampler comes back."""
     return tmp_path / "stuck"
 
 
@@ -22,7 +22,7 @@ def stuck(tmp_path):
 def runner(daemon, monkeypatch, stuck):
     def start(*options):
         with monkeypatch.context() as m:
-            m.setenv("LD_PRELOAD", os.environ["STUCK_CODEC"])
+            m.setenv("LD_PRELOAD", os.environ["STUCK_RESAMPLER"])
             m.setenv("STUCK", str(stuck))
             return daemon("--watchdog", "200ms", *options)
 
@@ -46,7 +46,7 @@ def watchdog(d, **want):
 
 def test_its_call_ends_and_the_others_go_on(runner, sock, stuck):
     d = runner("--http", "127.0.0.1:0")
-    lost = start_call(d, sock, **{"out.codec": "amr"})
+    lost = start_call(d, sock, **{"out.codec": "amr-wb"})
     kept = start_call(d, sock)
     send(lost, sock, 0)
     sock.recv(2048)
@@ -79,7 +79,7 @@ def test_a_job_is_cancelled(runner, stuck, tmp_path):
     p = convert(d, "in.wav", "two.amr")
     watchdog(d, hung=1, stuck_now=1)
     assert d.ctl("job", "list")["jobs"][-1]["state"] == "ending"
-    third = convert(d, "in.wav", "three.awb")  # another encoder
+    third = convert(d, "in.wav", "three.awb")  # nothing to resample
     assert third.wait() == 0
     stuck.unlink()
     watchdog(d, stuck_now=0)
@@ -91,7 +91,7 @@ def test_a_job_is_cancelled(runner, stuck, tmp_path):
 
 def test_the_end_does_not_wait_for_it(runner, sock, stuck, tmp_path):
     d = runner("--trace", str(tmp_path / "t.trace"))
-    call = start_call(d, sock, **{"out.codec": "amr"})
+    call = start_call(d, sock, **{"out.codec": "amr-wb"})
     stuck.touch()
     send(call, sock, 0)
     watchdog(d, hung=1)
