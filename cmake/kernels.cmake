@@ -1,0 +1,112 @@
+# Codec libraries with some of their functions replaced by ours: the commands
+# that codecs/kernels/CMakeLists.txt is written in.
+#
+# The static library is copied, to the build folder, with the replaced
+# functions weak (codecs/kernels/weaken.sh). That is done at configure time, as
+# it decides what is built, and again whenever the library changes.
+option(CR_CODEC_KERNELS
+       "Replace functions of the codec libraries by faster ones, where known" ON)
+
+# cr_kernel(LIBRARY FILE SYMBOLS...): FILE defines SYMBOLS in place of LIBRARY,
+# one of packages.cmake.
+macro(cr_kernel library file)
+  list(APPEND CR_KERNEL_SOURCES ${file})
+  list(APPEND ${library}_SYMBOLS ${ARGN})
+endmacro()
+
+# Set @out to why there are no kernels for any library here; empty if they may.
+function(cr_kernels_machine out)
+  set(why "")
+  if(NOT CR_CODEC_KERNELS)
+    set(why "CR_CODEC_KERNELS is off")
+  elseif(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$"
+         OR NOT CMAKE_SIZEOF_VOID_P EQUAL 8)
+    set(why "they are for x86-64, this is ${CMAKE_SYSTEM_PROCESSOR}")
+  elseif(NOT CMAKE_C_COMPILER_ID MATCHES "^(GNU|Clang)$")
+    set(why "they need gcc or clang, this is ${CMAKE_C_COMPILER_ID}")
+  endif()
+  set(${out} "${why}" PARENT_SCOPE)
+endfunction()
+
+# Copy the static library of @library, which must be of @version, to @copy. Set
+# @out to why that cannot be; empty if it is done.
+function(cr_kernels_copy library version copy out)
+  set(archive ${${library}_LIBDIR}/lib${${library}_LIBRARIES}.a)
+  set(weaken ${PROJECT_SOURCE_DIR}/codecs/kernels/weaken.sh)
+  set(why "")
+  if(NOT ${library}_VERSION VERSION_EQUAL version)
+    set(why "they replace functions of ${${library}_LIBRARIES} ${version}, "
+            "found ${${library}_VERSION}")
+  elseif(NOT EXISTS ${archive})
+    set(why "they need the static library ${archive}, found none")
+  else()
+    set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND
+                 PROPERTY CMAKE_CONFIGURE_DEPENDS ${archive} ${weaken})
+    execute_process(
+      COMMAND ${CMAKE_COMMAND} -E env AR=${CMAKE_AR} NM=${CMAKE_NM}
+              OBJCOPY=${CMAKE_OBJCOPY} OBJDUMP=${CMAKE_OBJDUMP} ${weaken}
+              ${archive} ${copy} ${${library}_SYMBOLS}
+      RESULT_VARIABLE failed ERROR_VARIABLE message
+      ERROR_STRIP_TRAILING_WHITESPACE)
+    if(failed)
+      set(why "${archive}: ${message}")
+    endif()
+  endif()
+  string(CONCAT why ${why})
+  set(${out} "${why}" PARENT_SCOPE)
+endfunction()
+
+# Link @target with @copy. What it defines stays inside of the program: a shared
+# library of the same name, loaded besides, must not get it.
+function(cr_kernels_link target library copy)
+  get_filename_component(name ${copy} NAME)
+  add_library(${target}_copy STATIC IMPORTED GLOBAL)
+  set_target_properties(${target}_copy PROPERTIES IMPORTED_LOCATION ${copy})
+  target_include_directories(${target} SYSTEM
+                             INTERFACE ${${library}_INCLUDE_DIRS})
+  target_link_libraries(${target} INTERFACE cr_kernels ${target}_copy)
+  target_link_options(${target} INTERFACE -Wl,--exclude-libs,${name})
+endfunction()
+
+# cr_codec_libraries(LIBRARY TARGET VERSION...): define TARGET as the LIBRARY
+# with our kernels, if it is of that version. If one is not as the kernels know
+# it, all are as they were installed.
+function(cr_codec_libraries)
+  cr_kernels_machine(why)
+  set(left ${ARGN})
+  while(left AND NOT why)
+    list(POP_FRONT left library target version)
+    if(${library}_SYMBOLS)
+      set(${target}_file ${CMAKE_CURRENT_BINARY_DIR}/lib${target}.a)
+      cr_kernels_copy(${library} ${version} ${${target}_file} why)
+    endif()
+  endwhile()
+  if(why)
+    message(STATUS "Codec kernels: off, ${why}")
+  else()
+    message(STATUS "Codec kernels: on")
+    cr_kernels_library()
+  endif()
+  set(left ${ARGN})
+  while(left)
+    list(POP_FRONT left library target version)
+    add_library(${target} INTERFACE)
+    if(why OR NOT ${library}_SYMBOLS)
+      target_link_libraries(${target} INTERFACE PkgConfig::${library})
+    else()
+      cr_kernels_link(${target} ${library} ${${target}_file})
+    endif()
+  endwhile()
+endfunction()
+
+# The kernels themselves. They are linked as objects, before the copies, so
+# that each is there whether or not the linker has already missed it.
+function(cr_kernels_library)
+  add_library(cr_kernel_objects OBJECT ${CR_KERNEL_SOURCES})
+  target_include_directories(cr_kernel_objects PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_options(cr_kernel_objects PRIVATE -O3 -fwrapv -Wconversion
+                                                   -fvisibility=hidden)
+  add_library(cr_kernels INTERFACE)
+  target_link_libraries(cr_kernels
+                        INTERFACE $<TARGET_OBJECTS:cr_kernel_objects>)
+endfunction()

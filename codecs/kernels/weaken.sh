@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# weaken.sh ARCHIVE COPY SYMBOL...: copy a static library so that its functions
+# SYMBOL can be replaced. In COPY they are weak, so that another definition in
+# the program wins, also for calls from within the library; and each has a
+# second name, stock_SYMBOL, for the same code. COPY is left alone when it
+# would not change.
+#
+# AR, NM, OBJCOPY and OBJDUMP name the tools. Fails with a message on stderr
+# when a symbol is not a function that the archive defines exactly once.
+set -eu
+archive=$1
+copy=$2
+shift 2
+: "${AR:=ar}" "${NM:=nm}" "${OBJCOPY:=objcopy}" "${OBJDUMP:=objdump}"
+
+fail()
+{
+	echo "$1" >&2
+	exit 1
+}
+
+members=$copy.members
+rm -rf "$members"
+mkdir -p "$members"
+cp "$archive" "$members/stock.a"
+cd "$members"
+
+twice=$("$AR" t stock.a | sort | uniq -d)
+[ -z "$twice" ] || fail "it has two members of the name $twice"
+"$AR" x stock.a
+"$NM" -A --defined-only ./*.o >symbols
+
+# The members that define function $1.
+members_of()
+{
+	sed 's/^[.][/]//; s/:/ /' symbols |
+		awk -v symbol="$1" '$3 == "T" && $4 == symbol { print $1 }'
+}
+
+# Where in member $1 function $2 is: SECTION:0xOFFSET.
+place_of()
+{
+	"$OBJDUMP" -t "$1" | awk -v symbol="$2" \
+		'$NF == symbol && $3 == "F" { print $4 ":0x" $1 }'
+}
+
+for symbol; do
+	member=$(members_of "$symbol")
+	case $member in
+	'') fail "it does not define the function $symbol" ;;
+	*[[:space:]]*) fail "it defines $symbol more than once" ;;
+	esac
+	place=$(place_of "$member" "$symbol")
+	[ -n "$place" ] || fail "$symbol of $member is not a function"
+	"$OBJCOPY" --weaken-symbol="$symbol" \
+		--add-symbol "stock_$symbol=$place,function,global" "$member"
+done
+
+# $members: names without spaces, in the order of the archive
+# shellcheck disable=SC2046
+"$AR" rcsD weak.a $("$AR" t stock.a)
+cmp -s weak.a "$copy" || mv weak.a "$copy"
+cd - >/dev/null
+rm -rf "$members"
