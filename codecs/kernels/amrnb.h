@@ -16,4 +16,109 @@
 void Residu(int16_t a[], int16_t x[], int16_t y[], int16_t n);
 void stock_Residu(int16_t a[], int16_t x[], int16_t y[], int16_t n);
 
+/**
+ * Synthesis of @n samples: y = x / A(z). y may be x.
+ * @a: the filter, [11] in Q12. @mem: the 10 samples before y[0]; with @update
+ * the last 10 of y replace them.
+ */
+void Syn_filt(int16_t a[], int16_t x[], int16_t y[], int16_t n, int16_t mem[],
+	      int16_t update);
+void stock_Syn_filt(int16_t a[], int16_t x[], int16_t y[], int16_t n,
+		    int16_t mem[], int16_t update);
+
+/** The first @n samples of x (Q0) through the impulse response h (Q12). */
+void Convolve(int16_t x[], int16_t h[], int16_t y[], int16_t n);
+void stock_Convolve(int16_t x[], int16_t h[], int16_t y[], int16_t n);
+
+/**
+ * Autocorrelation of a frame, [240], through the window @w in Q15, for lags 0
+ * to @m. @high, @low: the halves of r(i), normalised. Returns by how many bits.
+ */
+int16_t Autocorr(int16_t x[], int16_t m, int16_t high[], int16_t low[],
+		 const int16_t w[], int32_t *overflow);
+int16_t stock_Autocorr(int16_t x[], int16_t m, int16_t high[], int16_t low[],
+		       const int16_t w[], int32_t *overflow);
+
+/**
+ * Line spectral pairs, [10] in Q15, of the filter @a, [11] in Q12; @old_lsp if
+ * not all ten are found.
+ */
+void Az_lsp(int16_t a[], int16_t lsp[], int16_t old_lsp[], int32_t *overflow);
+void stock_Az_lsp(int16_t a[], int16_t lsp[], int16_t old_lsp[],
+		  int32_t *overflow);
+
+/** a / b in Q15. */
+int16_t div_s(int16_t a, int16_t b);
+int16_t stock_div_s(int16_t a, int16_t b);
+
+/** The left shifts that normalise a number. */
+int16_t norm_l(int32_t v);
+int16_t stock_norm_l(int32_t v);
+int16_t norm_s(int16_t v);
+int16_t stock_norm_s(int16_t v);
+
+/** 2^30 / sqrt(v). */
+int32_t Inv_sqrt(int32_t v, int32_t *overflow);
+int32_t stock_Inv_sqrt(int32_t v, int32_t *overflow);
+
+/**
+ * Closed-loop pitch search of a subframe. @exc: the excitation, with the past
+ * before exc[0]. @target, @h: [@n], n = 40. @at: where in the frame it is. Sets
+ * the @frac of the lag, whether it is in @thirds or sixths, and the @index
+ * that is sent. Returns the lag.
+ */
+int16_t Pitch_fr(void *state, int mode, int16_t open_loop[], int16_t exc[],
+		 int16_t target[], int16_t h[], int16_t n, int16_t at,
+		 int16_t *frac, int16_t *thirds, int16_t *index,
+		 int32_t *overflow);
+int16_t stock_Pitch_fr(void *state, int mode, int16_t open_loop[],
+		       int16_t exc[], int16_t target[], int16_t h[], int16_t n,
+		       int16_t at, int16_t *frac, int16_t *thirds,
+		       int16_t *index, int32_t *overflow);
+
+/**
+ * Excitation of @n samples predicted by a lag of @lag samples and @frac
+ * @thirds, or sixths, into exc[0]; the past is before it.
+ */
+void Pred_lt_3or6(int16_t exc[], int16_t lag, int16_t frac, int16_t n,
+		  int16_t thirds, int32_t *overflow);
+void stock_Pred_lt_3or6(int16_t exc[], int16_t lag, int16_t frac, int16_t n,
+			int16_t thirds, int32_t *overflow);
+
+/** Twice the correlation of s[0..n-1] with its past, to corr[-lag]. */
+void comp_corr(int16_t s[], int16_t n, int16_t lag_max, int16_t lag_min,
+	       int32_t corr[]);
+void stock_comp_corr(int16_t s[], int16_t n, int16_t lag_max, int16_t lag_min,
+		     int32_t corr[]);
+
+/**
+ * Quantises both sets of line spectral pairs of a frame of 12.2 kbit/s.
+ * @past: what was left of the last frame's prediction, updated. @indices: [5].
+ */
+void Q_plsf_5(int16_t past[], int16_t lsp1[], int16_t lsp2[], int16_t lsp1_q[],
+	      int16_t lsp2_q[], int16_t indices[], int32_t *overflow);
+void stock_Q_plsf_5(int16_t past[], int16_t lsp1[], int16_t lsp2[],
+		    int16_t lsp1_q[], int16_t lsp2_q[], int16_t indices[],
+		    int32_t *overflow);
+
+/**
+ * The same for the one set of the other modes. @indices: [3]. @noise_index is
+ * written for comfort noise, mode 8, only.
+ */
+void Q_plsf_3(int16_t past[], int mode, int16_t lsp[], int16_t lsp_q[],
+	      int16_t indices[], int16_t *noise_index, int32_t *overflow);
+void stock_Q_plsf_3(int16_t past[], int mode, int16_t lsp[], int16_t lsp_q[],
+		    int16_t indices[], int16_t *noise_index, int32_t *overflow);
+
+/* What the kernels call and the library keeps. */
+int16_t Enc_lag3(int16_t lag, int16_t frac, int16_t lag_before, int16_t first,
+		 int16_t last, int16_t delta, int16_t four_bits,
+		 int32_t *overflow);
+int16_t Enc_lag6(int16_t lag, int16_t frac, int16_t first, int16_t delta,
+		 int32_t *overflow);
+void Lsp_lsf(int16_t lsp[], int16_t lsf[], int16_t n, int32_t *overflow);
+void Lsf_lsp(int16_t lsf[], int16_t lsp[], int16_t n, int32_t *overflow);
+void Lsf_wt(int16_t lsf[], int16_t weights[], int32_t *overflow);
+void Reorder_lsf(int16_t lsf[], int16_t gap, int16_t n, int32_t *overflow);
+
 #endif

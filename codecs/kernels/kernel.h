@@ -77,6 +77,20 @@ AVX2_INLINE int32_t sum_lanes256(__m256i v)
 					  _mm256_extracti128_si256(v, 1)));
 }
 
+/** Numbers of @a and @b by turns, a first: 8 pairs. */
+AVX2_INLINE __m256i interleave(__m128i a, __m128i b)
+{
+	return _mm256_set_m128i(_mm_unpackhi_epi16(a, b),
+				_mm_unpacklo_epi16(a, b));
+}
+
+/** 8 lanes in 16 bits, clipped. */
+AVX2_INLINE __m128i pack_lanes(__m256i v)
+{
+	return _mm_packs_epi32(_mm256_castsi256_si128(v),
+			       _mm256_extracti128_si256(v, 1));
+}
+
 /** a + b, wrapped. */
 static inline int32_t add_wrapped(int32_t a, int32_t b)
 {

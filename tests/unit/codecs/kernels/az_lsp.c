@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Az_lsp of AMR-NB finds the line spectral pairs that the library's finds, and
+ * keeps the old ones when it does: for filters like those of speech, and for
+ * any numbers.
+ */
+#include <string.h>
+
+#include "cmocka_cr.h"
+#include "codecs/kernels/amrnb.h"
+#include "numbers.h"
+
+enum {
+	TRIES = 200000, /* each of some 300 polynomials */
+	ORDER = 10,
+};
+
+/* The filter of reflection coefficients below 1 is stable, as Levinson's. */
+static void stable_filter(uint64_t *seed, int16_t a[ORDER + 1])
+{
+	double filter[ORDER + 1] = { 1 };
+
+	for (int m = 1; m <= ORDER; m++) {
+		double k = (double)any_int16(seed) / 32768;
+		double before[ORDER + 1];
+
+		if (test_below(seed, 2))
+			k *= k * k;
+		memcpy(before, filter, sizeof(before));
+		for (int i = 1; i <= m; i++)
+			filter[i] = before[i] + k * before[m - i];
+	}
+	for (int i = 0; i <= ORDER; i++) {
+		double v = filter[i] * 4096;
+
+		a[i] = (int16_t)(v > 32767 ? 32767 : v < -32768 ? -32768 : v);
+	}
+}
+
+static void compare(uint64_t *seed, int16_t a[ORDER + 1])
+{
+	int16_t ours[ORDER], stock[ORDER], old[ORDER];
+	int32_t overflow[2] = { 0 };
+
+	fill_int16(seed, old, ORDER);
+	memset(ours, 0x55, sizeof(ours));
+	memset(stock, 0x55, sizeof(stock));
+	Az_lsp(a, ours, old, &overflow[0]);
+	stock_Az_lsp(a, stock, old, &overflow[1]);
+	assert_memory_equal(ours, stock, sizeof(ours));
+	assert_int_equal(overflow[0], overflow[1]);
+}
+
+static void of_stable_filters(void **state)
+{
+	uint64_t seed = test_seed();
+	int16_t a[ORDER + 1];
+
+	(void)state;
+	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
+		stable_filter(&seed, a);
+		compare(&seed, a);
+	}
+}
+
+static void of_any_filters(void **state)
+{
+	uint64_t seed = test_seed();
+	int16_t a[ORDER + 1];
+
+	(void)state;
+	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
+		fill_int16(&seed, a, ORDER + 1);
+		compare(&seed, a);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(of_stable_filters),
+		cmocka_unit_test(of_any_filters),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
