@@ -49,15 +49,14 @@ int cr_kernels_choose(enum cr_kernels want, struct cr_err *e)
 
 	if (want == CR_KERNELS_AVX2 && !can)
 		return cr_fail(e, -ENOTSUP,
-			       "codec kernels avx2: this CPU lacks AVX2, BMI, "
-			       "BMI2 or LZCNT; use auto or stock");
+			       "avx2: this CPU lacks AVX2, BMI, BMI2 or "
+			       "LZCNT; use auto or stock");
 	cr_kernels_fast = want != CR_KERNELS_STOCK && can;
 #else
 	if (want == CR_KERNELS_AVX2)
 		return cr_fail(e, -ENOTSUP,
-			       "codec kernels avx2: this program was built "
-			       "without them (CR_CODEC_KERNELS); use auto or "
-			       "stock");
+			       "avx2: this program was built without them "
+			       "(CR_CODEC_KERNELS); use auto or stock");
 #endif
 	return 0;
 }

@@ -18,6 +18,7 @@
 #include "app/runner_options.h"
 #include "app/runner_tables.h"
 #include "base/address.h"
+#include "codecs/kernels/kernels.h"
 #include "http/http.h"
 #include "service/service.h"
 #include "observe/log.h"
@@ -81,9 +82,12 @@ static void announce(struct daemon *d)
 	if (d->http)
 		http_local(d->http, http, sizeof(http));
 	/* scripts wait for this line */
-	printf("ready rtp=%s control=%s sctp=%s scheduler=%s workers=%u%s%s\n",
+	printf("ready rtp=%s control=%s sctp=%s scheduler=%s workers=%u "
+	       "kernels=%s%s%s\n",
 	       rtp, d->opt.control, service_transport(d->service), spec,
-	       d->opt.service.node.workers, *http ? " http=" : "", http);
+	       d->opt.service.node.workers,
+	       cr_kernels_names[cr_kernels_active()], *http ? " http=" : "",
+	       http);
 	(void)fflush(stdout);
 	log_event(LOG_INFO, "ready", "rtp=%s control=%s sctp=%s scheduler=%s",
 		  rtp, d->opt.control, service_transport(d->service), spec);

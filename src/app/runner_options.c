@@ -11,6 +11,7 @@
 #include "base/address.h"
 #include "base/cli.h"
 #include "base/units.h"
+#include "codecs/kernels/kernels.h"
 #include "cr/sched.h"
 #include "observe/log.h"
 
@@ -22,7 +23,7 @@ static struct {
 	int64_t udp_port, sctp, workers, ring, max_age, stale, capacity;
 	int64_t watchdog;
 	int64_t coalesce, trace_records, max_calls, grace, drain_timeout;
-	int64_t log_level, seconds;
+	int64_t log_level, seconds, kernels;
 	int64_t max_jobs, jobs, job_mib, job_floor;
 	bool http_control, poll, realtime, send_each, admission, overwrite,
 		codecs, schedulers, json;
@@ -160,6 +161,11 @@ static const struct cli_opt rows[] = {
 	    "What happens to those: dropped, or replaced by NO_DATA or "
 	    "concealment.",
 	    .number = &raw.stale, .names = stale_names),
+	ROW(CLI_ENUM, "codec-kernels", NULL,
+	    "Which functions work inside the codec libraries: the libraries' "
+	    "own (stock), ours for CPUs with AVX2, which are faster and give "
+	    "the same bits, or the fastest that the CPU has.",
+	    .number = &raw.kernels, .names = cr_kernels_names),
 	ROW(CLI_TIME, "grace", NULL,
 	    "Calls outlive the loss of their control association so long.",
 	    .number = &raw.grace, .min = 0, .max = 3600 * CR_SEC),
@@ -327,6 +333,14 @@ static void place(struct runner_options *o)
 	node->pin = o->pin.cpu;
 }
 
+static void choose_kernels(void)
+{
+	struct cr_err e;
+
+	if (cr_kernels_choose((enum cr_kernels)raw.kernels, &e))
+		die("codec-kernels", e.text);
+}
+
 static void fill(struct runner_options *o)
 {
 	struct service_config *s = &o->service;
@@ -365,6 +379,7 @@ static void fill(struct runner_options *o)
 void runner_options_parse(struct runner_options *o, int argc, char **argv)
 {
 	(void)cli_parse_or_exit(&cli, argc, argv);
+	choose_kernels();
 	fill(o);
 	o->http = raw.http;
 	o->http_control = raw.http_control;

@@ -80,9 +80,11 @@ struct cost_table;
 
 /**
  * Measure all built-in codecs in all modes in about @seconds (0: 10) of CPU
- * time. Recordings are those that are installed; where there are none, speech
- * is synthetic and the table says so. "spin" is left out: it costs what one
- * asks for. Returns 0 and sets *@t, or -ENOMEM, -EINVAL with @e.
+ * time; those with kernels also with the library's own (stock), in the same
+ * time. No other thread may be inside a codec meanwhile. Recordings are those
+ * that are installed; where there are none, speech is synthetic and the table
+ * says so. "spin" is left out: it costs what one asks for. Returns 0 and sets
+ * *@t, or -ENOMEM, -EINVAL with @e.
  */
 int cost_table_open(struct cost_table **t, double seconds, struct cr_err *e);
 
@@ -94,8 +96,9 @@ void cost_print(FILE *out, const struct cost_table *t);
 
 /**
  * The same as a JSON object: "narrow_speech" and "wide_speech" ("recorded" or
- * "synthetic"), and "rows": codec, mode, sample_rate, direction ("encode",
- * "decode"; of codec "resample": "up", "down"), frame_ms, mean_us, p99_us,
+ * "synthetic"), "kernels" ("stock", "avx2"), and "rows": codec, mode,
+ * sample_rate, direction ("encode", "decode"; of codec "resample": "up",
+ * "down"), frame_ms, mean_us, stock_us (null: measured once only), p99_us,
  * stddev_us, frames, calls_per_core, weight. A new reference; NULL when out of
  * memory.
  */

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codecs/kernels/kernels.h"
+
 /* CPU time of the whole table unless asked otherwise, seconds. */
 static const double default_seconds = 10;
 /* Calls whose cores make a weight of the thesis. */
@@ -18,14 +20,15 @@ static const double weight_calls = 12e6;
 struct row {
 	const struct cr_codec *codec;
 	unsigned mode, sample_rate;
-	struct cost_pair cost;
+	bool compared; /* stock is set */
+	struct cost_pair cost, stock;
 };
 
 /* One line of the table. */
 struct line {
 	const char *codec, *mode, *direction;
 	unsigned sample_rate;
-	const struct cost_result *result;
+	const struct cost_result *result, *stock; /* stock may be NULL */
 };
 
 struct cost_table {
@@ -85,6 +88,32 @@ static int list_rows(struct cost_table *t)
 	return 0;
 }
 
+/* The library's own functions, then ours, half the time each. */
+static int measure_both(struct row *r, const struct cr_codec_cfg *cfg,
+			struct cost_plan plan, struct cr_err *e)
+{
+	enum cr_kernels ours = cr_kernels_active();
+	int ret;
+
+	plan.budget = (plan.budget + 1) / 2;
+	(void)cr_kernels_choose(CR_KERNELS_STOCK, NULL);
+	ret = cost_measure(r->codec, cfg, &plan, &r->stock, e);
+	(void)cr_kernels_choose(ours, NULL);
+	r->compared = true;
+	return ret ? ret : cost_measure(r->codec, cfg, &plan, &r->cost, e);
+}
+
+static int measure_row(struct row *r, const struct cost_plan *plan,
+		       struct cr_err *e)
+{
+	const struct cr_codec_cfg cfg = { .mode = r->mode,
+					  .sample_rate = r->sample_rate };
+
+	if (r->codec->kernels && cr_kernels_active() != CR_KERNELS_STOCK)
+		return measure_both(r, &cfg, *plan, e);
+	return cost_measure(r->codec, &cfg, plan, &r->cost, e);
+}
+
 static int measure_rows(struct cost_table *t, struct speech_corpus *corpus[2],
 			cr_ns budget, struct cr_err *e)
 {
@@ -92,14 +121,12 @@ static int measure_rows(struct cost_table *t, struct speech_corpus *corpus[2],
 
 	for (size_t i = 0; !ret && i < t->n; i++) {
 		struct row *r = &t->rows[i];
-		struct cr_codec_cfg cfg = { .mode = r->mode,
-					    .sample_rate = r->sample_rate };
 		struct cost_plan plan = {
 			.budget = budget,
 			.corpus = corpus[r->sample_rate == 16000],
 		};
 
-		ret = cost_measure(r->codec, &cfg, &plan, &r->cost, e);
+		ret = measure_row(r, &plan, e);
 	}
 	return ret;
 }
@@ -159,6 +186,7 @@ static size_t count_lines(const struct cost_table *t)
 static struct line line_of(const struct cost_table *t, size_t i)
 {
 	const struct row *r = &t->rows[i / 2];
+	const struct cost_pair *stock = &r->stock;
 	bool second = i % 2;
 
 	if (i >= 2 * t->n)
@@ -175,18 +203,30 @@ static struct line line_of(const struct cost_table *t, size_t i)
 		.sample_rate = r->sample_rate,
 		.direction = second ? "decode" : "encode",
 		.result = second ? &r->cost.dec : &r->cost.enc,
+		.stock = !r->compared ? NULL
+			 : second     ? &stock->dec
+				      : &stock->enc,
 	};
+}
+
+static const char *kernels(void)
+{
+	return cr_kernels_names[cr_kernels_active()];
 }
 
 static void print_line(FILE *out, const struct line *l)
 {
 	const struct cost_result *r = l->result;
+	char stock[32] = "-";
 
+	if (l->stock)
+		(void)snprintf(stock, sizeof(stock), "%.2f",
+			       (double)l->stock->cost.mean / 1e3);
 	(void)fprintf(out,
-		      "%-8s %-6s %5u %4.0f ms  %-6s %9.2f %9.2f %8.2f %10.0f "
-		      "%9.0f\n",
+		      "%-8s %-6s %5u %4.0f ms  %-6s %9.2f %9s %9.2f %8.2f "
+		      "%10.0f %9.0f\n",
 		      l->codec, l->mode, l->sample_rate, (double)r->frame / 1e6,
-		      l->direction, (double)r->cost.mean / 1e3,
+		      l->direction, (double)r->cost.mean / 1e3, stock,
 		      (double)r->cost.p99 / 1e3,
 		      sqrt((double)r->cost.variance_ns2) / 1e3,
 		      cost_calls_per_core(r), cost_weight(r));
@@ -197,10 +237,12 @@ void cost_print(FILE *out, const struct cost_table *t)
 	(void)fprintf(out,
 		      "CPU time per frame on this machine, over %s speech at 8 "
 		      "kHz and %s at 16 kHz.\n"
+		      "Codec kernels in use: %s. stock: us/frame with the "
+		      "libraries' own, where they differ.\n"
 		      "weight: cores for 12 million simultaneous calls.\n\n"
-		      "codec    mode      Hz   frame  dir     us/frame       "
-		      "p99   stddev calls/core    weight\n",
-		      source_of(t, false), source_of(t, true));
+		      "codec    mode      Hz   frame  dir     us/frame     "
+		      "stock       p99   stddev calls/core    weight\n",
+		      source_of(t, false), source_of(t, true), kernels());
 	for (size_t i = 0; i < count_lines(t); i++) {
 		struct line l = line_of(t, i);
 
@@ -211,14 +253,16 @@ void cost_print(FILE *out, const struct cost_table *t)
 static json_t *line_json(const struct line *l)
 {
 	const struct cost_result *r = l->result;
+	json_t *stock = l->stock ? json_real((double)l->stock->cost.mean / 1e3)
+				 : json_null();
 
 	return json_pack(
-		"{s:s, s:s, s:i, s:s, s:f, s:f, s:f, s:f, s:I, s:f, s:f}",
+		"{s:s, s:s, s:i, s:s, s:f, s:f, s:o, s:f, s:f, s:I, s:f, s:f}",
 		"codec", l->codec, "mode", l->mode, "sample_rate",
 		(int)l->sample_rate, "direction", l->direction, "frame_ms",
 		(double)r->frame / 1e6, "mean_us", (double)r->cost.mean / 1e3,
-		"p99_us", (double)r->cost.p99 / 1e3, "stddev_us",
-		sqrt((double)r->cost.variance_ns2) / 1e3, "frames",
+		"stock_us", stock, "p99_us", (double)r->cost.p99 / 1e3,
+		"stddev_us", sqrt((double)r->cost.variance_ns2) / 1e3, "frames",
 		(json_int_t)r->frames, "calls_per_core", cost_calls_per_core(r),
 		"weight", cost_weight(r));
 }
@@ -237,7 +281,7 @@ json_t *cost_json(const struct cost_table *t)
 		json_decref(rows);
 		return NULL;
 	}
-	return json_pack("{s:s, s:s, s:o}", "narrow_speech",
+	return json_pack("{s:s, s:s, s:s, s:o}", "narrow_speech",
 			 source_of(t, false), "wide_speech", source_of(t, true),
-			 "rows", rows);
+			 "kernels", kernels(), "rows", rows);
 }

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "codecs/kernels/kernels.h"
 #include "node/args.h"
 #include "node/describe.h"
 #include "observe/log.h"
@@ -37,11 +38,12 @@ static json_t *hello(void *arg, struct rpc_peer *peer, const json_t *params,
 		  peer->address, client, s->id);
 	node_scheduler(sv->node, spec, sizeof(spec));
 	return json_pack(
-		"{s:s,s:s,s:i,s:s,s:i,s:s,s:s,s:b,s:o,s:o,s:o}", "program",
+		"{s:s,s:s,s:i,s:s,s:i,s:s,s:s,s:s,s:b,s:o,s:o,s:o}", "program",
 		"codec-runner", "version", CR_VERSION, "protocol", 1, "session",
 		s->id, "calls", (int)s->calls, "scheduler", spec, "transport",
-		rpc_server_transport(sv->server), "draining", (int)sv->draining,
-		"codecs", describe_codecs(), "schedulers",
+		rpc_server_transport(sv->server), "kernels",
+		cr_kernels_names[cr_kernels_active()], "draining",
+		(int)sv->draining, "codecs", describe_codecs(), "schedulers",
 		describe_schedulers(), "capacity", node_capacity(sv->node));
 }
 

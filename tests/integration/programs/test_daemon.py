@@ -71,6 +71,13 @@ def test_calls_end_with_their_client_unless_kept(daemon, sock):
     d.ctl("call", "stop", str(kept["call"]))
 
 
+def test_it_tells_which_codec_kernels_work(daemon):
+    d = daemon("--codec-kernels", "stock")
+    assert d.ready["kernels"] == d.ctl("hello")["kernels"] == "stock"
+    d = daemon()
+    assert d.ready["kernels"] == d.ctl("hello")["kernels"]
+
+
 def test_sigterm_drains_and_flushes_the_trace(daemon, sock, tmp_path):
     trace = tmp_path / "run.trace"
     d = daemon("--trace", str(trace), "--drain-timeout", "0")

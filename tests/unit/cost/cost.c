@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cmocka_cr.h"
+#include "codecs/kernels/kernels.h"
 #include "cost/cost.h"
 #include "cost/synth.h"
 
@@ -100,6 +101,17 @@ static const json_t *find_row(const json_t *rows, const char *codec,
 	return NULL;
 }
 
+/* Where kernels are in use, also the library's own functions are measured. */
+static void check_stock(const json_t *row, const struct cr_codec *c)
+{
+	const json_t *stock = json_object_get(row, "stock_us");
+
+	if (c->kernels && cr_kernels_active() != CR_KERNELS_STOCK)
+		assert_true(json_real_value(stock) > 0);
+	else
+		assert_true(json_is_null(stock));
+}
+
 static void check_row(const json_t *row)
 {
 	double mean, p99, calls, weight, frame;
@@ -117,7 +129,7 @@ static void check_row(const json_t *row)
 	assert_true(fabs(weight * calls / 12e6 - 1) < 1e-6);
 }
 
-static void the_table_has_every_codec_mode_and_direction(void **state)
+static void check_table(void)
 {
 	struct cost_table *t = NULL;
 	const json_t *rows;
@@ -125,7 +137,6 @@ static void the_table_has_every_codec_mode_and_direction(void **state)
 	json_t *json;
 	FILE *out;
 
-	(void)state;
 	assert_int_equal(cost_table_open(&t, 0.05, NULL), 0);
 	json = cost_json(t);
 	assert_non_null(json);
@@ -140,6 +151,8 @@ static void the_table_has_every_codec_mode_and_direction(void **state)
 				continue;
 			check_row(find_row(rows, name, mode, rate, "encode"));
 			check_row(find_row(rows, name, mode, rate, "decode"));
+			check_stock(find_row(rows, name, mode, rate, "encode"),
+				    *c);
 		}
 	}
 	assert_non_null(find_row(rows, "l16", "pcm", 16000, "encode"));
@@ -156,6 +169,16 @@ static void the_table_has_every_codec_mode_and_direction(void **state)
 	assert_non_null(strstr(text, "amr-wb   12.65"));
 	assert_non_null(strstr(text, "calls/core"));
 	cost_table_close(t);
+}
+
+static void the_table_has_every_codec_mode_and_direction(void **state)
+{
+	(void)state;
+	check_table();
+	assert_int_equal(cr_kernels_choose(CR_KERNELS_STOCK, NULL), 0);
+	check_table();
+	assert_int_equal(cr_kernels_active(), CR_KERNELS_STOCK);
+	assert_int_equal(cr_kernels_choose(CR_KERNELS_AUTO, NULL), 0);
 }
 
 static void synthetic_speech_is_seeded_and_loud(void **state)
