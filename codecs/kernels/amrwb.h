@@ -9,4 +9,46 @@
 
 #include <stdint.h>
 
+/**
+ * LPC residual of @n samples: y = A(z) x.
+ * @a: the filter, [17] in Q12. @x: the signal, with 16 samples before x[0].
+ */
+void voAWB_Residu(int16_t a[], int16_t x[], int16_t y[], int16_t n);
+void stock_voAWB_Residu(int16_t a[], int16_t x[], int16_t y[], int16_t n);
+
+/**
+ * LPC synthesis of @n samples: y = x / A(z).
+ * @a: the filter, [17] in Q12. @mem: the 16 outputs before y[0]; @update: put
+ * the last 16 of y there. @y may be @x.
+ */
+void voAWB_Syn_filt(int16_t a[], int16_t x[], int16_t y[], int16_t n,
+		    int16_t mem[], int16_t update);
+void stock_voAWB_Syn_filt(int16_t a[], int16_t x[], int16_t y[], int16_t n,
+			  int16_t mem[], int16_t update);
+
+/** Convolve 64 samples @x with the impulse response @h, Q15; @n is ignored. */
+void voAWB_Convolve(int16_t x[], int16_t h[], int16_t y[], int16_t n);
+void stock_voAWB_Convolve(int16_t x[], int16_t h[], int16_t y[], int16_t n);
+
+/** Correlate 64 samples of the target @x with the impulse response @h. */
+void voAWB_cor_h_x(int16_t h[], int16_t x[], int16_t dn[]);
+void stock_voAWB_cor_h_x(int16_t h[], int16_t x[], int16_t dn[]);
+
+/** Scale @n samples by 2^@exp, rounded and clipped. */
+void Scale_sig(int16_t x[], int16_t n, int16_t exp);
+void stock_Scale_sig(int16_t x[], int16_t n, int16_t exp);
+
+/**
+ * Autocorrelation of 384 samples under the library's window, lags 0 to 16,
+ * normalised: @high the upper 16 bits, @low 15 more. @m is ignored.
+ */
+void voAWB_Autocorr(int16_t x[], int16_t m, int16_t high[], int16_t low[]);
+void stock_voAWB_Autocorr(int16_t x[], int16_t m, int16_t high[],
+			  int16_t low[]);
+
+/* What the library has besides, and kernels use. */
+
+/** The window of the LPC analysis, Q15. */
+extern const int16_t vo_window[384];
+
 #endif
