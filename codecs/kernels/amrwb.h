@@ -46,9 +46,35 @@ void voAWB_Autocorr(int16_t x[], int16_t m, int16_t high[], int16_t low[]);
 void stock_voAWB_Autocorr(int16_t x[], int16_t m, int16_t high[],
 			  int16_t low[]);
 
+/**
+ * The lag of the adaptive codebook.
+ * @exc: excitation of the subframe, with the past before it. @x: target. @h:
+ * impulse response, Q15. @first, @last: lags to search. @subframe: 0 in the
+ * first or third; only there lags from @half on have halves of a sample and
+ * those from @whole on no fraction. Returns the whole lag; @fraction gets the
+ * quarters of a sample to add.
+ */
+int16_t Pitch_fr4(int16_t exc[], int16_t x[], int16_t h[], int16_t first,
+		  int16_t last, int16_t *fraction, int16_t subframe,
+		  int16_t half, int16_t whole, int16_t n);
+int16_t stock_Pitch_fr4(int16_t exc[], int16_t x[], int16_t h[], int16_t first,
+			int16_t last, int16_t *fraction, int16_t subframe,
+			int16_t half, int16_t whole, int16_t n);
+
+/** Fill @exc[@n] with the past at a lag of @lag + @fraction / 4 samples. */
+void voAWB_Pred_lt4(int16_t exc[], int16_t lag, int16_t fraction, int16_t n);
+void stock_voAWB_Pred_lt4(int16_t exc[], int16_t lag, int16_t fraction,
+			  int16_t n);
+
 /* What the library has besides, and kernels use. */
 
 /** The window of the LPC analysis, Q15. */
 extern const int16_t vo_window[384];
+
+/** Filters for a quarter of a sample, by row, Q14. */
+extern const int16_t voAWB_inter4_2[4][32];
+
+/** *fraction * 2^*exponent becomes its inverse square root. */
+void Isqrt_n(int32_t *fraction, int16_t *exponent);
 
 #endif
