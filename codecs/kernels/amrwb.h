@@ -66,6 +66,20 @@ void voAWB_Pred_lt4(int16_t exc[], int16_t lag, int16_t fraction, int16_t n);
 void stock_voAWB_Pred_lt4(int16_t exc[], int16_t lag, int16_t fraction,
 			  int16_t n);
 
+/**
+ * Search the algebraic codebook.
+ * @dn: target through the impulse response, by the call's end times the signs.
+ * @cn: residual after the adaptive codebook. @h: impulse response, Q12. @code:
+ * the pulses, Q9; @y: these through @h. @bits: of the codebook in a subframe,
+ * 20 to 88. @frame_bits: of the whole frame. @index: what is sent.
+ */
+void ACELP_4t64_fx(int16_t dn[], int16_t cn[], int16_t h[], int16_t code[],
+		   int16_t y[], int16_t bits, int16_t frame_bits,
+		   int16_t index[]);
+void stock_ACELP_4t64_fx(int16_t dn[], int16_t cn[], int16_t h[],
+			 int16_t code[], int16_t y[], int16_t bits,
+			 int16_t frame_bits, int16_t index[]);
+
 /* What the library has besides, and kernels use. */
 
 /** The window of the LPC analysis, Q15. */
@@ -74,7 +88,19 @@ extern const int16_t vo_window[384];
 /** Filters for a quarter of a sample, by row, Q14. */
 extern const int16_t voAWB_inter4_2[4][32];
 
+/** 1 + 2 * <a, b>, normalised; @exponent gets 30 less the left shifts. */
+int32_t voAWB_Dot_product12(int16_t a[], int16_t b[], int16_t n,
+			    int16_t *exponent);
+
 /** *fraction * 2^*exponent becomes its inverse square root. */
 void Isqrt_n(int32_t *fraction, int16_t *exponent);
+
+/** Indices of a track's pulses: 0-15 positive, 16-31 negative. @n: 4. */
+int32_t quant_1p_N1(int16_t a, int16_t n);
+int32_t quant_2p_2N1(int16_t a, int16_t b, int16_t n);
+int32_t quant_3p_3N1(int16_t a, int16_t b, int16_t c, int16_t n);
+int32_t quant_4p_4N(int16_t pulses[], int16_t n);
+int32_t quant_5p_5N(int16_t pulses[], int16_t n);
+int32_t quant_6p_6N_2(int16_t pulses[], int16_t n);
 
 #endif

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The algebraic codebook's search for two pulses x and y, in neighbouring
+ * tracks, given those found before with their correlation C, energy E and sum
+ * of responses v:
+ *
+ *     cor(p)  = energy(p) + (((0x8000 + 4 * sum over i of h[i] * v[p + i])
+ *                             >> 16) * sign(p) >> 15)
+ *     c(x, y) = C + dn(x) + dn(y)
+ *     e(x, y) = ((E << 16) + 0x8000 + (cor(x) << 13) + (cor(y) << 13)
+ *                + (cross(x, y) << 14)) >> 16
+ *
+ * and the pair taken is the first with the greatest q / e, q = c * c >> 15.
+ *
+ * The library goes through the x of the least ranks, in order of position,
+ * and through all 16 y, and takes a pair when q' * e - q * e' > 0, primes for
+ * the pair at hand. We have the y in 16 lanes. While all q are in 0..32767
+ * and all e in 1..32767 the products are exact and this compares fractions,
+ * which is an order: each lane may keep its own first maximum, and the first
+ * of the greatest among the lanes is the library's. Else we give up.
+ */
+#include "codecs/kernels/amrwb/acelp.h"
+
+enum {
+	PAIRS = ACELP_POSITIONS / 2,
+	PHASE_LENGTH = ACELP_NUMBERS + 8, /* and zeros */
+};
+
+/* v from any position on in steps of 4, as madd wants it: lane n of phase r
+ * has v[4n + r] and v[4n + r + 1]. */
+struct phases {
+	int32_t phase[ACELP_TRACKS][PHASE_LENGTH];
+};
+
+/* Pairs 0, 2, 4 .. of 16 go to @even, the others to @odd. */
+AVX2_INLINE void split_pairs(const int16_t *v, int32_t *even, int32_t *odd)
+{
+	__m256 a = _mm256_castsi256_ps(load256(v));
+	__m256 b = _mm256_castsi256_ps(load256(v + 16));
+	__m256i e = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0x88));
+	__m256i o = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xdd));
+
+	store256(even, _mm256_permute4x64_epi64(e, 0xd8));
+	store256(odd, _mm256_permute4x64_epi64(o, 0xd8));
+}
+
+AVX2_INLINE void split_phases(struct phases *s, const int16_t v[])
+{
+	for (int n = 0; n < ACELP_NUMBERS; n += 8) {
+		split_pairs(v + 4 * n, s->phase[0] + n, s->phase[2] + n);
+		split_pairs(v + 4 * n + 1, s->phase[1] + n, s->phase[3] + n);
+	}
+	for (int r = 0; r < ACELP_TRACKS; r++)
+		store256(s->phase[r] + ACELP_NUMBERS, _mm256_setzero_si256());
+}
+
+/* The sum over i of h[i] * v[p + i] for 8 positions p of a track, from number
+ * @from on; v ends after 64 - 4 * @from samples. */
+AVX2_INLINE __m256i correlate8(const struct phases *s, const int16_t h[],
+			       unsigned track, int from)
+{
+	const int32_t *even = s->phase[track] + from;
+	const int32_t *odd = s->phase[(track + 2) % 4] + track / 2 + from;
+	__m256i one = _mm256_setzero_si256(), two = one;
+
+	for (int i = 0; i < ACELP_NUMBERS - from; i++) {
+		__m256i first = _mm256_set1_epi32(load_pair(h + 4 * i));
+		__m256i second = _mm256_set1_epi32(load_pair(h + 4 * i + 2));
+
+		one = _mm256_add_epi32(
+			one, _mm256_madd_epi16(first, load256(even + i)));
+		two = _mm256_add_epi32(
+			two, _mm256_madd_epi16(second, load256(odd + i)));
+	}
+	return _mm256_add_epi32(one, two);
+}
+
+/* (0x8000 + 4 * v) >> 16 */
+AVX2_INLINE __m256i round_sums(__m256i v)
+{
+	v = _mm256_add_epi32(_mm256_slli_epi32(v, 2),
+			     _mm256_set1_epi32(0x8000));
+	return _mm256_srai_epi32(v, 16);
+}
+
+/* cor of a track. */
+AVX2_INLINE __m256i correlate(const struct acelp_tables *t,
+			      const struct phases *s, unsigned track)
+{
+	const int16_t *h = t->response + ACELP_POSITIONS;
+	__m256i low = round_sums(correlate8(s, h, track, 0));
+	__m256i high = round_sums(correlate8(s, h, track, 8));
+	__m256i v =
+		_mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xd8);
+	__m256i sign = load256(t->sign[track]);
+	__m256i times = _mm256_or_si256(
+		_mm256_slli_epi16(_mm256_mulhi_epi16(v, sign), 1),
+		_mm256_srli_epi16(_mm256_mullo_epi16(v, sign), 15));
+
+	return _mm256_add_epi16(times, load256(t->energy[track]));
+}
+
+/* Candidates, one a lane: q and above it the pair's name, and e. The name is
+ * what the library's order is: 16 * number of x + number of y. */
+struct candidates {
+	__m256i q, e;
+};
+
+/* a.q * b.e > b.q * a.e. There are zeros above e, so that names vanish. */
+AVX2_INLINE __m256i is_better(struct candidates a, struct candidates b)
+{
+	return _mm256_cmpgt_epi32(_mm256_madd_epi16(a.q, b.e),
+				  _mm256_madd_epi16(b.q, a.e));
+}
+
+AVX2_INLINE struct candidates choose(struct candidates a, struct candidates b,
+				     __m256i second)
+{
+	return (struct candidates){
+		.q = _mm256_blendv_epi8(a.q, b.q, second),
+		.e = _mm256_blendv_epi8(a.e, b.e, second),
+	};
+}
+
+/* A search under way: numbers of y 0-3 and 8-11 in @low's lanes, the others
+ * in @high's. */
+struct search {
+	int16_t cor_x[ACELP_NUMBERS], cor_y[ACELP_NUMBERS];
+	__m256i lanes_dn_y, lanes_cor_y, lanes_y;
+	struct candidates low, high;
+	__m256i bad; /* some sign bit is set: some q or e was out of range */
+};
+
+/* cor(y) << 13 and cross << 14. */
+AVX2_INLINE __m256i energies(__m256i cor_and_cross, int32_t base)
+{
+	const __m256i weights = _mm256_set1_epi32(pack_pair(1 << 13, 1 << 14));
+	__m256i e = _mm256_madd_epi16(cor_and_cross, weights);
+
+	e = _mm256_add_epi32(e, _mm256_set1_epi32(base));
+	return e;
+}
+
+/* All y with the x of correlation @c, energy @base and name @x. */
+AVX2_INLINE void try_x(struct search *s, const int16_t cross[], int16_t c,
+		       int32_t base, int x)
+{
+	__m256i sum = _mm256_add_epi16(s->lanes_dn_y, _mm256_set1_epi16(c));
+	__m256i q = _mm256_or_si256(
+		_mm256_slli_epi16(_mm256_mulhi_epi16(sum, sum), 1),
+		_mm256_srli_epi16(_mm256_mullo_epi16(sum, sum), 15));
+	__m256i name = _mm256_add_epi16(s->lanes_y,
+					_mm256_set1_epi16((short)(x * 16)));
+	__m256i with = load256(cross);
+	__m256i e_low =
+		energies(_mm256_unpacklo_epi16(s->lanes_cor_y, with), base);
+	__m256i e_high =
+		energies(_mm256_unpackhi_epi16(s->lanes_cor_y, with), base);
+	struct candidates low = { _mm256_unpacklo_epi16(q, name),
+				  _mm256_srli_epi32(e_low, 16) };
+	struct candidates high = { _mm256_unpackhi_epi16(q, name),
+				   _mm256_srli_epi32(e_high, 16) };
+	/* 16-bit e and e - 1, of which one is negative outside 1..32767 */
+	__m256i e = _mm256_packus_epi32(low.e, high.e);
+
+	s->bad = _mm256_or_si256(s->bad, _mm256_or_si256(q, e));
+	s->bad = _mm256_or_si256(s->bad,
+				 _mm256_add_epi16(e, _mm256_set1_epi16(-1)));
+	s->low = choose(s->low, low, is_better(low, s->low));
+	s->high = choose(s->high, high, is_better(high, s->high));
+}
+
+/* Lanes exchanged in three ways, after which every lane has the best. */
+AVX2_INLINE struct candidates best_of_lanes(struct candidates a)
+{
+	struct candidates b = { _mm256_permute2x128_si256(a.q, a.q, 1),
+				_mm256_permute2x128_si256(a.e, a.e, 1) };
+
+	a = choose(a, b, is_better(b, a));
+	b.q = _mm256_shuffle_epi32(a.q, 0x4e);
+	b.e = _mm256_shuffle_epi32(a.e, 0x4e);
+	a = choose(a, b, is_better(b, a));
+	b.q = _mm256_shuffle_epi32(a.q, 0xb1);
+	b.e = _mm256_shuffle_epi32(a.e, 0xb1);
+	return choose(a, b, is_better(b, a));
+}
+
+/* The names of those that are as good as the best; 0xffff for the others. */
+AVX2_INLINE __m256i names_of_best(struct candidates a, struct candidates best)
+{
+	__m256i same = _mm256_cmpeq_epi32(_mm256_madd_epi16(a.q, best.e),
+					  _mm256_madd_epi16(best.q, a.e));
+
+	return _mm256_or_si256(
+		_mm256_srli_epi32(a.q, 16),
+		_mm256_andnot_si256(same, _mm256_set1_epi32(0xffff)));
+}
+
+/* The name of the first of the best. */
+AVX2_INLINE int winner(const struct search *s)
+{
+	struct candidates best = best_of_lanes(
+		choose(s->low, s->high, is_better(s->high, s->low)));
+	__m256i names = _mm256_packus_epi32(names_of_best(s->low, best),
+					    names_of_best(s->high, best));
+	__m128i least = _mm_min_epu16(_mm256_castsi256_si128(names),
+				      _mm256_extracti128_si256(names, 1));
+
+	return _mm_cvtsi128_si32(_mm_minpos_epu16(least)) & 0xff;
+}
+
+/* Bit n: number n has a rank below @width. */
+AVX2_INLINE unsigned of_rank(const int16_t rank[ACELP_NUMBERS], int width)
+{
+	__m256i m = _mm256_cmpgt_epi16(_mm256_set1_epi16((short)width),
+				       load256(rank));
+	__m128i bytes = _mm_packs_epi16(_mm256_castsi256_si128(m),
+					_mm256_extracti128_si256(m, 1));
+
+	return (unsigned)_mm_movemask_epi8(bytes);
+}
+
+AVX2 void acelp_add_response(const struct acelp_tables *t, struct acelp_path *p,
+			     int position)
+{
+	int16_t sign =
+		t->sign[position % ACELP_TRACKS][position / ACELP_TRACKS];
+	const int16_t *response = (sign < 0 ? t->negative : t->response) +
+				  ACELP_POSITIONS - position;
+
+	for (int i = 0; i < ACELP_POSITIONS; i += 16)
+		store256(p->sum + i, _mm256_add_epi16(load256(p->sum + i),
+						      load256(response + i)));
+}
+
+/* The path with x and y, by their numbers. */
+AVX2_INLINE void add_pair(const struct acelp_tables *t, struct acelp_path *p,
+			  struct acelp_pair pair, int x, int y)
+{
+	unsigned next = (pair.track + 1) % ACELP_TRACKS;
+	int16_t at_x = (int16_t)(ACELP_TRACKS * x + (int)pair.track);
+	int16_t at_y = (int16_t)(ACELP_TRACKS * y + (int)next);
+
+	p->pulse[pair.at] = at_x;
+	p->pulse[pair.at + 1] = at_y;
+	p->correlation = (int16_t)(p->correlation + t->dn[pair.track][x] +
+				   t->dn[next][y]);
+	acelp_add_response(t, p, at_x);
+	acelp_add_response(t, p, at_y);
+}
+
+/* cor of both tracks, and the lanes before the first x. */
+AVX2_INLINE void start(struct search *s, const struct acelp_tables *t,
+		       const struct acelp_path *p, unsigned track)
+{
+	unsigned next = (track + 1) % ACELP_TRACKS;
+	struct phases phases;
+
+	split_phases(&phases, p->sum);
+	store256(s->cor_x, correlate(t, &phases, track));
+	s->lanes_cor_y = correlate(t, &phases, next);
+	store256(s->cor_y, s->lanes_cor_y);
+	s->lanes_dn_y = load256(t->dn[next]);
+	s->lanes_y = _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
+				       13, 14, 15);
+	/* worse than anything: -1 / 1, as the library begins */
+	s->low.q = _mm256_set1_epi32(pack_pair(-1, 0));
+	s->low.e = _mm256_set1_epi32(1);
+	s->high = s->low;
+	s->bad = _mm256_setzero_si256();
+}
+
+/* e(x, y) before it is shifted, without what comes of y. */
+static inline int32_t energy_of_x(const struct search *s,
+				  const struct acelp_path *p, int x)
+{
+	return add_wrapped(p->energy * (1 << 16) + 0x8000,
+			   s->cor_x[x] * (1 << 13));
+}
+
+AVX2 bool acelp_search(const struct acelp_tables *t, struct acelp_path *p,
+		       struct acelp_pair pair)
+{
+	unsigned left = of_rank(t->rank[pair.track], pair.width);
+	struct search s;
+	int32_t energy;
+	int name, x, y;
+
+	start(&s, t, p, pair.track);
+	for (; left; left &= left - 1) {
+		x = __builtin_ctz(left);
+		try_x(&s, t->cross[pair.track][x],
+		      (int16_t)(p->correlation + t->dn[pair.track][x]),
+		      energy_of_x(&s, p, x), x);
+	}
+	if (_mm256_movemask_epi8(s.bad) & (int)0xaaaaaaaa)
+		return false;
+	name = winner(&s);
+	x = name / ACELP_NUMBERS;
+	y = name % ACELP_NUMBERS;
+	energy = add_wrapped(energy_of_x(&s, p, x), s.cor_y[y] * (1 << 13));
+	energy = add_wrapped(energy, t->cross[pair.track][x][y] * (1 << 14));
+	p->energy = (int16_t)(energy >> 16);
+	add_pair(t, p, pair, x, y);
+	return true;
+}
