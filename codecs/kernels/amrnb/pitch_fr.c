@@ -280,10 +280,11 @@ int16_t Pitch_fr(void *state, int mode, int16_t open_loop[], int16_t exc[],
 	if (!delta && p.lag > rules->max_frac_lag)
 		p.frac = 0;
 	else if (delta && four_bits)
-		refine_near(&p, s->lag_before, &r, corr + p.lag - wide.first,
+		refine_near(&p, s->lag_before, &r, corr + (p.lag - wide.first),
 			    rules);
 	else
-		refine(&p, rules->frac_last, corr + p.lag - wide.first, rules);
+		refine(&p, rules->frac_last, corr + (p.lag - wide.first),
+		       rules);
 	*index = rules->thirds ? Enc_lag3(p.lag, p.frac, s->lag_before,
 					  (int16_t)r.first, (int16_t)r.last,
 					  delta, four_bits, overflow)
