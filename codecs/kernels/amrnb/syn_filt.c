@@ -9,8 +9,12 @@
  * stock one: s = 0x07ffffff, the largest sum that would fit, gives -32768.
  *
  * A block is 8 samples. What the input and the samples before the block give
- * to all 8 is known at its beginning: six vector products. What they give to
- * each other has to wait for the limiter, sample by sample.
+ * to all 8 is known at its beginning: vector products of pairs of samples. What
+ * they give to each other has to wait for the limiter, sample by sample, in
+ * 32-bit numbers. A product, a difference and a shift is the time from a
+ * sample to the next; all else must not lie in between. So the last two
+ * samples before the block, for its first half, are handled like its own: the
+ * vector product comes too late.
  *
  * Valid: n a multiple of 8 up to 160, any values, y == x. Else stock_Syn_filt.
  */
@@ -26,10 +30,12 @@ enum {
 	PAIRS = ORDER / 2,
 };
 
-static inline int16_t limit(int32_t s)
+static inline int32_t limit(uint32_t sum)
 {
-	if (s >= -0x08000000 && s < 0x07ffffff)
-		return (int16_t)(s >> 12);
+	int32_t s = (int32_t)sum;
+
+	if (__builtin_expect(s >= -0x08000000 && s < 0x07ffffff, 1))
+		return s >> 12;
 	return s > 0x07ffffff ? INT16_MAX : INT16_MIN;
 }
 
@@ -45,22 +51,59 @@ AVX2 static void load_weights(const int16_t a[], __m256i weights[PAIRS])
 					load128(padded + 2 * q + 1));
 }
 
-/* The part of a block's sums that is known when it begins; @past is where its
- * first sample will be. */
-AVX2_INLINE void sum_known(const __m256i weights[PAIRS], const int16_t x[],
-			   int16_t a0, const int16_t past[],
-			   int32_t sums[BLOCK])
+AVX2_INLINE __m256i weigh(__m256i weight, const int16_t samples[2])
+{
+	return _mm256_madd_epi16(weight, _mm256_set1_epi32(load_pair(samples)));
+}
+
+/* What is known of a block's sums before the last two samples are: @past is
+ * where the block will be. */
+AVX2_INLINE __m256i sum_early(const __m256i weights[PAIRS], const int16_t x[],
+			      int16_t a0, const int16_t past[])
 {
 	__m256i s = _mm256_mullo_epi32(_mm256_cvtepi16_epi32(load128(x)),
 				       _mm256_set1_epi32(a0));
 
 	s = _mm256_add_epi32(s, _mm256_set1_epi32(0x800));
-	for (int q = PAIRS - 1; q >= 0; q--)
-		s = _mm256_sub_epi32(
-			s, _mm256_madd_epi16(weights[q],
-					     _mm256_set1_epi32(load_pair(
-						     past - 2 * q - 2))));
-	store256(sums, s);
+	for (int q = PAIRS - 1; q > 0; q--)
+		s = _mm256_sub_epi32(s, weigh(weights[q], past - 2 * q - 2));
+	return s;
+}
+
+/* The samples of a block from its sums: @early, less the products of the last
+ * two samples (@late), less its own. y[-2] and y[-1] are the last two. */
+AVX2_INLINE void filter_block(const int16_t a[], const int32_t early[BLOCK],
+			      const int32_t late[BLOCK], int32_t y[])
+{
+#pragma GCC unroll 8
+	for (int k = 0; k < BLOCK; k++) {
+		uint32_t s = (uint32_t)early[k];
+		int first = -2;
+
+		if (k >= BLOCK / 2) {
+			s -= (uint32_t)late[k];
+			first = 0;
+		}
+#pragma GCC unroll 10
+		for (int j = first; j < k; j++)
+			s -= (uint32_t)(a[k - j] * y[j]);
+		y[k] = limit(s);
+	}
+}
+
+/* Two samples at a time, as the next block loads them: a load waits for more
+ * than one store, but not for one of its own size. */
+AVX2_INLINE void store_block(const int32_t block[BLOCK], int16_t past[],
+			     int16_t y[])
+{
+#pragma GCC unroll 4
+	for (int k = 0; k < BLOCK; k += 2) {
+		int32_t lane =
+			pack_pair((int16_t)block[k], (int16_t)block[k + 1]);
+
+		memcpy(past + k, &lane, sizeof(lane));
+		memcpy(y + k, &lane, sizeof(lane));
+	}
 }
 
 AVX2 static void syn_filt_avx2(const int16_t a[], const int16_t x[],
@@ -69,22 +112,18 @@ AVX2 static void syn_filt_avx2(const int16_t a[], const int16_t x[],
 	int16_t buf[ORDER + N_MAX];
 	int16_t *out = buf + ORDER;
 	__m256i weights[PAIRS];
-	int32_t sums[BLOCK];
+	int32_t early[BLOCK], late[BLOCK];
+	int32_t block[2 + BLOCK] = { [BLOCK] = mem[ORDER - 2], mem[ORDER - 1] };
 
 	memcpy(buf, mem, ORDER * sizeof(*mem));
 	load_weights(a, weights);
 	for (int begin = 0; begin < n; begin += BLOCK, out += BLOCK) {
-		sum_known(weights, x + begin, a[0], out, sums);
-#pragma GCC unroll 8
-		for (int k = 0; k < BLOCK; k++) {
-			uint32_t s = (uint32_t)sums[k];
-
-#pragma GCC unroll 8
-			for (int j = 0; j < k; j++)
-				s -= (uint32_t)(a[k - j] * out[j]);
-			out[k] = limit((int32_t)s);
-		}
-		memcpy(y + begin, out, BLOCK * sizeof(*y));
+		block[0] = block[BLOCK];
+		block[1] = block[BLOCK + 1];
+		store256(early, sum_early(weights, x + begin, a[0], out));
+		store256(late, weigh(weights[0], out - 2));
+		filter_block(a, early, late, block + 2);
+		store_block(block + 2, out, y + begin);
 	}
 	if (update)
 		memcpy(mem, out - ORDER, ORDER * sizeof(*mem));
