@@ -110,6 +110,30 @@ void Q_plsf_3(int16_t past[], int mode, int16_t lsp[], int16_t lsp_q[],
 void stock_Q_plsf_3(int16_t past[], int mode, int16_t lsp[], int16_t lsp_q[],
 		    int16_t indices[], int16_t *noise_index, int32_t *overflow);
 
+/** A(z / gamma): @gamma holds its powers 1 to 10 in Q15. */
+void Weight_Ai(int16_t a[], const int16_t gamma[], int16_t weighted[]);
+void stock_Weight_Ai(int16_t a[], const int16_t gamma[], int16_t weighted[]);
+
+/**
+ * Before the searches of a subframe: its residual @res2, also to @exc, the
+ * target @xn and the impulse response @h1. @gamma1_high is for the upper two
+ * modes. @a, @aq: the filter, as it is and quantised. @mem_err: the past of
+ * @error, right before it; @mem_w0: that of the weighted error; @zero: 10
+ * zeros. @ai_zero: 40 samples, zeros from 11 on.
+ */
+void subframePreProc(int mode, const int16_t gamma1[],
+		     const int16_t gamma1_high[], const int16_t gamma2[],
+		     int16_t a[], int16_t aq[], int16_t speech[],
+		     int16_t mem_err[], int16_t mem_w0[], int16_t zero[],
+		     int16_t ai_zero[], int16_t exc[], int16_t h1[],
+		     int16_t xn[], int16_t res2[], int16_t error[]);
+void stock_subframePreProc(int mode, const int16_t gamma1[],
+			   const int16_t gamma1_high[], const int16_t gamma2[],
+			   int16_t a[], int16_t aq[], int16_t speech[],
+			   int16_t mem_err[], int16_t mem_w0[], int16_t zero[],
+			   int16_t ai_zero[], int16_t exc[], int16_t h1[],
+			   int16_t xn[], int16_t res2[], int16_t error[]);
+
 /* What the kernels call and the library keeps. */
 int16_t Enc_lag3(int16_t lag, int16_t frac, int16_t lag_before, int16_t first,
 		 int16_t last, int16_t delta, int16_t four_bits,
