@@ -114,6 +114,18 @@ def test_jitter_of_one_scheduler_on_two_machines_is_one_panel(frames):
     assert {title: [label for label, _, _ in series]
             for title, series in panels.items()} == {
                 "edf": ["2 CPUs", "4 CPUs"], "rr": [""]}
+    # two runs on as many CPUs are not told apart by that
+    panels = jitter._panels([Column("edf (a)", "edf", one),
+                             Column("edf (b)", "edf", one),
+                             Column("edf on 4 CPUs", "edf", two)])
+    assert list(panels) == ["edf (a)", "edf (b)", "edf on 4 CPUs"]
+
+
+def test_cpu_counts_are_in_the_order_of_numbers():
+    from codec_report.figures import jitter
+    labels = ["256 CPUs", "16 CPUs", "1 CPU", "2 CPUs"]
+    assert sorted(labels, key=jitter._by_number) == [
+        "1 CPU", "2 CPUs", "16 CPUs", "256 CPUs"]
 
 
 def test_columns_are_told_apart_by_what_differs():
@@ -384,6 +396,47 @@ def test_every_figure_has_one_sentence_for_one_column_and_for_two(sections):
                     or axes.get_shared_x_axes().get_siblings(axes)
 
 
+def test_many_schedulers_are_charts_of_colours_of_their_own(frames):
+    """All with the same scales, in which every line lies."""
+    from codec_report.figures import delays, loss, style, timeline
+    good, bad = frames(*steady()), frames(*steady(spoil=starve))
+    for module, height in ((loss, 50), (delays, 4), (timeline, 25)):
+        one = module.data(good)
+        fig = module.draw([column(f"s{i}", one) for i in range(15)]
+                          + [column("s15", module.data(bad))])
+        legends = [axes.get_legend() for axes in fig.axes]
+        assert [[text.get_text() for text in legend.texts]
+                for legend in legends if legend] == [
+            [f"s{i}" for i in part] for part in (
+                range(6), range(6, 12), range(12, 16))]
+        scales = {}
+        for axes in fig.axes:
+            colours = {line.get_color() for line in axes.lines
+                       if line.get_label().startswith("s")}
+            assert 4 <= len(colours) <= style.TOGETHER
+            low, high = axes.get_ylim()
+            scales.setdefault(axes.get_ylabel(), set()).add((low, high))
+            assert low == 0
+            assert max(max(line.get_ydata(), default=0)
+                       for line in axes.lines) <= high
+        assert {len(limits) for limits in scales.values()} == {1}
+        assert max(high for limits in scales.values()
+                   for _, high in limits) >= height
+
+
+def test_one_endless_tail_leaves_room_for_the_other_histograms():
+    import numpy as np
+    from codec_report.figures import jitter
+
+    def series(end):
+        return [("", np.arange(end), np.full(end, 10))]
+    panels = {name: series(1000) for name in "abc"}
+    width, reach = jitter.scale({**panels, "slow": series(50000)})
+    assert 3900 < width * reach[1] < 4300
+    width, reach = jitter.scale({**panels, "slow": series(3000)})
+    assert 2990 < width * reach[1] < 3200
+
+
 def test_thirty_series_look_different():
     from codec_report.figures import style
     looks = {(style.colour(i), str(style.line(i)), style.marker(i))
@@ -396,6 +449,10 @@ def test_where_nothing_goes_wrong_sentences_say_so(frames):
     source = frames(*[part for part in steady(spoil=lambda j: {
         **j, "pick": j["arrival"], "start": j["arrival"],
         "codec_ns": 200 * US})])
+    source.window = 100.0, 101.0
+    assert gantt.sentence([column("a", gantt.data(source))]) == \
+        "No frame was there in the window asked for."
+    source.window = None
     for module, words in (
             (loss, "No call lost a frame."),
             (delays, "all are in time."),

@@ -75,21 +75,26 @@ def _draw_deadline(axes, columns):
                   color=style.LIGHT["muted"])
 
 
+def _draw_lines(axes, columns):
+    for i, c in enumerate(columns):
+        axes.plot(c.data.delays / 1e6, nines(c.data.shares), label=c.label,
+                  marker=style.marker(i), markersize=4,
+                  markevery=(i * 4, 32), **style.line(i))
+    style.log_scale(axes, "x")
+    axes.set_yticks(nines(TICKS), [f"{100 * t:g}" for t in TICKS])
+    axes.set_ylim(0, NINES + 0.05)
+
+
 def draw(columns):
     """The figure. columns: figures.Column of Data."""
-    with style.figure(4.2) as fig:
-        axes = fig.subplots()
-        for i, c in enumerate(columns):
-            axes.plot(c.data.delays / 1e6, nines(c.data.shares),
-                      label=c.label, marker=style.marker(i), markersize=4,
-                      markevery=(i * 4, 32), **style.line(i))
-        style.log_scale(axes, "x")
-        axes.set_yticks(nines(TICKS), [f"{100 * t:g}" for t in TICKS])
-        axes.set_ylim(0, NINES + 0.05)
-        axes.set_xlabel("delay from arrival to sent, ms")
-        axes.set_ylabel("frames within it, % of those sent")
-        _draw_deadline(axes, [c for c in columns if len(c.data.delays)])
-        style.legend(fig, *axes.get_legend_handles_labels())
+    with style.figure(style.lines_height(4.2, columns)) as fig:
+        drawn = style.charts(fig, columns)
+        for (axes,), group in drawn:
+            _draw_lines(axes, group)
+            axes.set_xlabel("delay from arrival to sent, ms")
+            axes.set_ylabel("frames within it, % of those sent")
+            _draw_deadline(axes, [c for c in columns if len(c.data.delays)])
+        style.finish(fig, drawn)
     return fig
 
 

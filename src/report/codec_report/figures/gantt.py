@@ -16,6 +16,7 @@ ALT = ("A chart per scheduler, calls as rows, over the time since the first "
        "worker's colour while it is worked on, a triangle at its deadline, "
        "full when it was missed, a cross where a frame was lost.")
 ROWS = 16
+MANY = 6   # charts; more are put closer together
 FRAMES = 3  # frame durations in the window
 LONGEST = 12  # unless one frame waited longer: so many at most
 GRAINS = 250  # of a row that an eye can tell apart
@@ -189,7 +190,6 @@ def _draw_panel(axes, c, workers):
     axes.set_ylim(len(d.calls) - 0.4, -0.9)
     axes.set_yticks(range(len(d.calls)), [str(n) for n in d.calls],
                     fontsize=6.5)
-    axes.locator_params(axis="x", nbins=6)
     axes.grid(axis="y", visible=False)
     axes.set_title(c.label)
 
@@ -201,13 +201,14 @@ WORKERS = (0, 2, 4, 5, 6)
 def draw(columns):
     """The figure. columns: figures.Column of Data."""
     workers = sorted({b[3] for c in columns for b in c.data.bars})
-    across = min(2, len(columns))
+    across = min(2 if len(columns) <= MANY else 3, len(columns))
     down = -(-len(columns) // across)
     tallest = max(len(c.data.calls) for c in columns)
     with style.figure(0.9 + down * (0.65 + 0.1 * tallest)) as fig:
         grid = fig.subplots(down, across, squeeze=False).ravel()
         for axes, c in zip(grid, columns):
             _draw_panel(axes, c, workers)
+            axes.locator_params(axis="x", nbins=9 - 2 * across)
         for axes in grid[len(columns):]:
             axes.remove()
         fig.supxlabel("time since the first arrival, s", fontsize=9)
@@ -233,6 +234,8 @@ def _count(c):
 
 def sentence(columns):
     """What happens in the windows of the worst and of the best."""
+    if not any(c.data.frames for c in columns):
+        return "No frame was there in the window asked for."
     if not any(c.data.lost or c.data.late for c in columns):
         return ("No frame is lost or late; each chart is around the slowest "
                 "frame, or of the window asked for.")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scheduling jitter as histograms with log y, as the thesis's Figures 6.4-6.8:
 a panel per scheduler, codec pairs or CPU counts in colours."""
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ ALT = ("Histograms, one panel per scheduler: the time from one frame of a "
 GRAIN = 10_000  # ns: what a deviation is rounded to
 BINS = 200
 SHARE = 0.0005  # of the frames of a series, on each side, may lie beyond
+TAIL = 4
 FLOOR = 0.6  # below one frame: what a logarithmic axis has for none
 
 
@@ -48,8 +50,8 @@ def _panels(columns):
     sizes is one panel, else each column is."""
     out = {}
     for c in columns:
-        sizes = {o.data.workers for o in columns if o.heading == c.heading}
-        many = len(sizes) > 1
+        sizes = [o.data.workers for o in columns if o.heading == c.heading]
+        many = len(sizes) > 1 and len(set(sizes)) == len(sizes)
         place = out.setdefault(c.heading if many else c.label, [])
         for label, (values, counts) in c.data.series.items():
             if many:
@@ -77,13 +79,17 @@ def _quantile(values, counts, share):
 
 def scale(panels):
     """(width of a bin in GRAIN, range of bins): room for all but SHARE of the
-    frames of each series on each side; a single frame that waited for
-    seconds would make a line of every histogram."""
+    frames of each series on each side, but for those of which the tail is TAIL
+    times as long as usual: a few frames that waited for seconds would make
+    a line of every histogram."""
     ends = [(_quantile(values, counts, SHARE),
              _quantile(values, counts, 1 - SHARE))
             for series in panels.values() for _, values, counts in series
             if len(values)] + [(-1, 1)]
-    low, high = min(e[0] for e in ends), max(e[1] for e in ends)
+    low, tails = min(e[0] for e in ends), sorted(e[1] for e in ends)
+    high, usual = tails[-1], tails[len(tails) // 2]
+    if usual > 1:
+        high = min(high, TAIL * usual)
     width = max(int(style.nice((high - low) / BINS * GRAIN) / GRAIN + 0.5), 1)
     return width, (int(low / width) - 2, int(high / width) + 3)
 
@@ -107,11 +113,17 @@ def _draw_panel(axes, series, order, width, reach):
                   fontsize=8, transform=axes.transAxes)
 
 
+def _by_number(label):
+    """Sorts "2 CPUs" before "16 CPUs"."""
+    return [int(part) if part.isdigit() else part
+            for part in re.split("([0-9]+)", label)]
+
+
 def draw(columns):
     """The figure. columns: figures.Column of Data."""
     panels = _panels(columns)
     order = sorted({label for series in panels.values()
-                    for label, _, _ in series})
+                    for label, _, _ in series}, key=_by_number)
     width, reach = scale(panels)
     rows = -(-len(panels) // 3)
     with style.figure(0.9 + 1.75 * rows) as fig:

@@ -38,22 +38,26 @@ def thin(count):
     return np.unique(np.rint(ranks).astype(np.int64))
 
 
+def _draw_lines(axes, columns):
+    for i, c in enumerate(columns):
+        if not len(c.data.shares):
+            continue
+        ranks = thin(len(c.data.shares))
+        axes.plot(ranks, 100 * c.data.shares[ranks - 1], label=c.label,
+                  marker=style.marker(i), markevery=(i * 5, 40),
+                  markersize=4, **style.line(i))
+    style.log_scale(axes, "x")
+
+
 def draw(columns):
     """The figure. columns: figures.Column of Data."""
-    with style.figure(3.6) as fig:
-        axes = fig.subplots()
-        for i, c in enumerate(columns):
-            if not len(c.data.shares):
-                continue
-            ranks = thin(len(c.data.shares))
-            axes.plot(ranks, 100 * c.data.shares[ranks - 1], label=c.label,
-                      marker=style.marker(i), markevery=(i * 5, 40),
-                      markersize=4, **style.line(i))
-        style.log_scale(axes, "x")
-        axes.set_xlabel("calls, the one that lost most first (rank)")
-        axes.set_ylabel("frames lost, % of the call's")
-        axes.set_ylim(bottom=0)
-        style.legend(fig, *axes.get_legend_handles_labels())
+    with style.figure(style.lines_height(3.6, columns)) as fig:
+        drawn = style.charts(fig, columns)
+        for (axes,), group in drawn:
+            _draw_lines(axes, group)
+            axes.set_xlabel("calls, the one that lost most first (rank)")
+            axes.set_ylabel("frames lost, % of the call's")
+        style.finish(fig, drawn)
     return fig
 
 

@@ -27,6 +27,7 @@ LINES = ("-", "--", "-.", ":", (0, (6, 1.5, 1, 1.5, 1, 1.5)))
 MARKERS = ("o", "s", "^", "D", "v", "X", "P", "*")
 NBSP = "\u00a0"  # no line ends between a number and its unit
 WIDTH = 8.0  # inches, of every figure
+TOGETHER = len(SERIES)  # lines in one chart: each has a colour of its own
 
 SETTINGS = {
     "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"],
@@ -93,6 +94,57 @@ def legend(fig, handles, labels, columns=4):
         rect=(0, 0, 1, 1 - inches / fig.get_figheight()))
     fig.legend(handles, labels, loc="upper center", ncol=columns,
                borderaxespad=0.1)
+
+
+def groups(columns):
+    """Columns in groups that one chart can have lines for, of about the same
+    size."""
+    count = max(math.ceil(len(columns) / TOGETHER), 1)
+    size = math.ceil(len(columns) / count)
+    return [columns[i:i + size] for i in range(0, len(columns), size)]
+
+
+def lines_height(height, columns):
+    """Inches of a figure of charts(), of which one is so high."""
+    parts = groups(columns)
+    rows = math.ceil(len(parts) / 2)
+    return height if len(parts) < 2 else \
+        rows * (0.75 * height + 0.2 * math.ceil(len(parts[0]) / 2))
+
+
+def charts(fig, columns, ratios=(1,)):
+    """[(axes below each other, group of columns)]: charts for lines, with the
+    same scales everywhere; ratios: of the heights of a group's axes."""
+    parts, rows = groups(columns), len(ratios)
+    across = min(2, len(parts))
+    down = math.ceil(len(parts) / across)
+    grid = fig.subplots(rows * down, across, sharex=True, squeeze=False,
+                        gridspec_kw={"height_ratios": ratios * down})
+    out = []
+    for i, part in enumerate(parts):
+        top, side = i // across * rows, i % across
+        out.append((list(grid[top:top + rows, side]), part))
+        out[-1][0][-1].tick_params(labelbottom=True)
+        for axes, first in zip(out[-1][0], out[0][0] if i else ()):
+            axes.sharey(first)
+    for axes in grid[rows * (down - 1):, across - 1] \
+            if len(parts) % across else ():
+        axes.remove()
+    return out
+
+
+def finish(fig, drawn):
+    """When all lines of charts() are drawn: scales from 0, and the legend,
+    one for all or one above each group."""
+    for axes in drawn[0][0]:
+        axes.set_ylim(bottom=0)
+    for axes, _ in drawn:
+        handles, labels = axes[0].get_legend_handles_labels()
+        if len(drawn) == 1:
+            legend(fig, handles, labels)
+        else:
+            axes[0].legend(handles, labels, loc="lower left", ncol=2,
+                           bbox_to_anchor=(0, 1), borderaxespad=0.1)
 
 
 def panels(fig, count, across=3):

@@ -20,9 +20,10 @@ STALL = 20_000_000  # ns: shorter ones are not worth a word
 class Data:
     """edges: of the bins, s since the run's first arrival. busy: share of the
     workers' time in each, at most 1 (when the simulator interrupted a job is
-    not known: its time is spread over its life); lost: frames per second; calls: alive in its
-    middle, which is from the first frame to the end of the last. stall: (how long no worker had a frame though one waited, ns; from
-    when, s)."""
+    not known: its time is spread over its life). lost: frames per second.
+    calls: alive in its middle, which is from the first frame to the end of
+    the last. stall: (how long no worker had a frame though one waited, ns;
+    from when, s)."""
     edges: np.ndarray
     busy: np.ndarray
     lost: np.ndarray
@@ -107,25 +108,31 @@ def data(frames):
                 (length, (begin - first) / 1e9))
 
 
+#: Of the figure: member of Data, axis, factor.
+ROWS = (("busy", "workers\nbusy, %", 100),
+        ("lost", "frames lost\nper s", 1),
+        ("calls", "calls", 1))
+
+
+def _draw_lines(axes, columns, name, title, scale):
+    for i, c in enumerate(columns):
+        middle = (c.data.edges[:-1] + c.data.edges[1:]) / 2
+        axes.plot(middle, scale * getattr(c.data, name), label=c.label,
+                  **{**style.line(i), "linewidth": 1.2})
+    axes.set_ylabel(title)
+    axes.margins(y=0.08)
+
+
 def draw(columns):
     """The figure. columns: figures.Column of Data."""
-    rows = (("busy", "workers\nbusy, %", 100), ("lost", "frames lost\nper s", 1),
-            ("calls", "calls", 1))
-    with style.figure(4.8) as fig:
-        grid = fig.subplots(3, 1, sharex=True,
-                            gridspec_kw={"height_ratios": (3, 3, 2)})
-        for axes, (name, title, scale) in zip(grid, rows):
-            for i, c in enumerate(columns):
-                middle = (c.data.edges[:-1] + c.data.edges[1:]) / 2
-                axes.plot(middle, scale * getattr(c.data, name),
-                          label=c.label,
-                          **{**style.line(i), "linewidth": 1.2})
-            axes.set_ylabel(title)
-            axes.margins(y=0.08)
-            axes.set_ylim(bottom=0)
-        grid[-1].set_xlabel("time since the first arrival, s")
+    with style.figure(style.lines_height(4.8, columns)) as fig:
+        drawn = style.charts(fig, columns, (3, 3, 2))
+        for places, group in drawn:
+            for axes, row in zip(places, ROWS):
+                _draw_lines(axes, group, *row)
+            places[-1].set_xlabel("time since the first arrival, s")
         fig.align_ylabels()
-        style.legend(fig, *grid[0].get_legend_handles_labels())
+        style.finish(fig, drawn)
     return fig
 
 
