@@ -6,6 +6,9 @@ from html import escape
 from codec_report import metrics, table
 from codec_report.figures import style, svg
 
+PAPER = 104  # characters of a table that A4 is wide enough for
+GAP = 2      # of them between two columns
+
 _CSS = """
 :root { color-scheme: light dark; %(light)s }
 @media screen and (prefers-color-scheme: dark) { :root { %(dark)s } }
@@ -33,7 +36,9 @@ th, td { padding: .15rem .6rem; text-align: right; white-space: nowrap; }
 th[scope=row], .facts td, .facts th { text-align: left; }
 th[scope=row] { font-weight: normal; padding-left: 0; }
 th.part { padding-left: 1.2rem; }
-.facts td { white-space: normal; vertical-align: top; }
+.facts td { white-space: normal; vertical-align: top;
+  overflow-wrap: anywhere; }
+.facts th { vertical-align: top; }
 thead th { border-bottom: 2px solid var(--muted); vertical-align: bottom; }
 tbody tr { border-bottom: 1px solid var(--grid); }
 thead .run { display: block; font-weight: normal; color: var(--muted); }
@@ -49,9 +54,10 @@ pre { white-space: pre-wrap; font-size: .8rem; }
   h2 { margin-top: 1.2rem; }
   .alt { margin-bottom: .3rem; }
   .wide { overflow: visible; }
-  .wide > svg { min-width: 0; width: 82%%; max-height: 245mm; }
-  table { font-size: 7.5pt; }
-  th, td { padding: .1rem .35rem; }
+  .wide > svg { min-width: 0; width: 82%%; max-height: 205mm; }
+  .wide { break-inside: avoid; }
+  table { font-size: 7.5pt; line-height: 1.15; }
+  th, td { padding: .05rem .35rem; }
   details { display: none; }
   a { color: inherit; text-decoration: none; }
 }
@@ -84,24 +90,51 @@ def _row_head(metric):
             f"{escape(metric.title.strip())}</th>")
 
 
-def _heads(columns):
-    several = len({c.run for c in columns}) > 1
+def _heads(columns, several):
     for c in columns:
         run = f'<span class="run">{escape(c.run)}</span>' \
             if several and c.run != c.heading else ""
         yield f'<th scope="col">{escape(c.heading)}{run}</th>'
 
 
-def _table(label, columns):
+def _parts(columns, rows):
+    """[(begin, end)] of the columns: each part fits on paper."""
+    left = max(len(metric.title) for metric, _ in rows) if rows else 0
+    parts, room = [], 0
+    for i, column in enumerate(columns):
+        width = max([len(text + mark) for _, cells in rows
+                     for _, text, mark in cells[i:i + 1]]
+                    + [len(column.heading), len(column.run)]) + GAP
+        if not parts or width > room:
+            parts.append([i, i])
+            room = PAPER - GAP - left
+        parts[-1][1] = i + 1
+        room -= width
+    return parts
+
+
+def _tables(label, columns):
+    """The table of a group, or several with some of the columns each."""
+    rows = list(table.rows(columns))
+    title = "all frames" if label == "all" else label
+    parts = _parts(columns, rows)
+    for i, (begin, end) in enumerate(parts):
+        number = f", {i + 1} of {len(parts)}" if len(parts) > 1 else ""
+        yield _table(title + number, columns[begin:end],
+                     [(metric, cells[begin:end]) for metric, cells in rows],
+                     len({c.run for c in columns}) > 1)
+
+
+def _table(title, columns, rows, several):
+    title = escape(title)
     rows = "\n".join(
         "<tr>" + _row_head(metric)
         + "".join(_number(*cell) for cell in cells) + "</tr>"
-        for metric, cells in table.rows(columns))
-    title = escape("all frames" if label == "all" else label)
+        for metric, cells in rows)
     return (f'<div class="wide" tabindex="0" role="region" '
             f'aria-label="Table: {title}"><table><caption>{title}</caption>\n'
             f'<thead><tr><th scope="col">metric</th>'
-            f'{"".join(_heads(columns))}</tr></thead>\n'
+            f'{"".join(_heads(columns, several))}</tr></thead>\n'
             f"<tbody>\n{rows}\n</tbody></table></div>\n")
 
 
@@ -120,15 +153,24 @@ def _findings(figures):
 
 
 def _facts(runs):
-    """runs: [{what: value}], one for each."""
+    """runs: [{what: value}], one for each. What all have in common is told
+    once."""
     names = list(dict.fromkeys(name for facts in runs for name in facts))
+    common = {name: runs[0].get(name) for name in names
+              if len(runs) > 1 and name != "run"
+              and len({facts.get(name) for facts in runs}) == 1}
+    names = [name for name in names if name not in common]
+    told = "; ".join(f"{name} {value}" for name, value in common.items()
+                     if value)
     head = "".join(f'<th scope="col">{escape(n)}</th>' for n in names)
     rows = "\n".join(
         "<tr>" + "".join(
             f'<th scope="row">{escape(facts.get(n, ""))}</th>' if n == "run"
             else f'<td>{escape(facts.get(n, ""))}</td>' for n in names)
         + "</tr>" for facts in runs)
-    return ('<h2>What was run</h2>\n<div class="wide" tabindex="0" '
+    return ("<h2>What was run</h2>\n"
+            + (f"<p>All runs: {escape(told)}.</p>\n" if told else "")
+            + '<div class="wide" tabindex="0" '
             'role="region" aria-label="Table: what was run">'
             f'<table class="facts">\n<thead><tr>{head}</tr></thead>\n'
             f"<tbody>\n{rows}\n</tbody></table></div>\n")
@@ -154,13 +196,15 @@ def page(title, tables, figures, runs, notes):
     body = "".join([
         f"<header><h1>{escape(title)}</h1>\n"
         '<p class="muted">Made by codec-report out of the traces of '
-        f"{len(runs)} run{'s' if len(runs) > 1 else ''}.</p></header>\n<main>\n",
+        f"{len(runs)} run{'s' if len(runs) > 1 else ''}.</p></header>\n"
+        "<main>\n",
         _findings(figures),
         *[_figure(drawn) for drawn in figures],
         '<section><h2 id="tables">Tables</h2>\n'
         "<p>The best of a row is marked *; ~ where noise could explain "
         "it.</p>\n",
-        *[_table(label, columns) for label, columns in tables],
+        *[part for label, columns in tables
+          for part in _tables(label, columns)],
         "</section>\n<section>", _facts(runs), _notes(notes), "</section>\n",
         _definitions(), "</main>\n"])
     return ('<!DOCTYPE html>\n<html lang="en">\n<head>\n'

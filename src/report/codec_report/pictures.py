@@ -20,7 +20,8 @@ def facts(run):
     found = {
         "program": " ".join(str(header.get(k) or told.get(k) or "")
                             for k in ("program", "version")).strip(),
-        "scheduler": header.get("options") or told.get("scheduler"),
+        "scheduler": header.get("options") or header.get("scheduler")
+        or told.get("scheduler"),
         "CPUs": header.get("workers"),
         "campaign": os.path.basename(str(campaign.get("path", ""))),
         "seed": told.get("seed"),

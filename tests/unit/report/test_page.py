@@ -152,6 +152,35 @@ def test_the_page_needs_nothing_beside_itself(page):
     assert re.findall(r"url\((?!#)", text) == []
 
 
+def test_tables_are_as_wide_as_paper_and_no_column_is_lost():
+    from codec_report import page as made, table
+    columns = [table.Column(f"run-{i:02}", "edf", {
+        "lost": i, "jobs": 100000, "delay_p99_ms": 3.5}) for i in range(21)]
+    tables = [parse(text).tables[0]
+              for text in made._tables("all", columns)]
+    assert len(tables) == 2
+    seen = []
+    for head, *rows in tables:
+        lost = next(row for row in rows if row[0][2] == "lost")
+        seen += [float(cell[1]) for cell in lost[1:]]
+        # the best of all is marked, not the best of each part
+        assert [cell[2].strip()[-1] == "*" for cell in lost[1:]] == [
+            float(cell[1]) == 0 for cell in lost[1:]]
+        width = sum(max(len(row[i][2].strip()) for row in rows)
+                    for i in range(len(head)))
+        assert width <= made.PAPER
+    assert seen == list(range(21))
+    titles = re.findall("<caption>(.*?)<", "".join(
+        made._tables("all", columns)))
+    assert titles == [f"all frames, {i} of 2" for i in (1, 2)]
+
+
+def test_what_all_runs_have_in_common_is_told_once(page):
+    facts = parse(page[0]).tables[-1]
+    assert [cell[2].strip() for cell in facts[0]] == ["run", "scheduler"]
+    assert "All runs: CPUs 2." in page[0]
+
+
 def test_figures_can_be_read_without_eyes(page):
     text, _ = page
     parsed = parse(text)
