@@ -52,7 +52,9 @@ class Browser:
             made = self._call("POST", "/session", {"capabilities": {
                 "alwaysMatch": {"goog:chromeOptions": {
                     "binary": shutil.which("chromium"),
-                    "args": self.flags}}}})
+                    "args": self.flags},
+                "goog:loggingPrefs": {"browser": "ALL",
+                                      "performance": "ALL"}}}})
         except Exception:
             self.__exit__()  # which is not called for us then
             raise
@@ -84,6 +86,17 @@ class Browser:
         """What the JavaScript returns."""
         return self._call("POST", self.session + "/execute/sync",
                           {"script": script, "args": []})
+
+    def devtools(self, command, **parameters):
+        """A command of the Chrome DevTools Protocol."""
+        return self._call("POST", self.session + "/goog/cdp/execute",
+                          {"cmd": command, "params": parameters})
+
+    def log(self, kind):
+        """Since the last look: "browser", messages of the console, or
+        "performance", events of the DevTools Protocol as JSON."""
+        return [entry["message"] for entry in
+                self._call("POST", self.session + "/se/log", {"type": kind})]
 
     def screenshot(self, path):
         path.write_bytes(base64.b64decode(

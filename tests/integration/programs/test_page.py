@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of codec-report in a browser: it asks nobody for anything, follows
+the reader's theme, and nothing of it is cut off."""
+import json
+import subprocess
+
+import pytest
+
+import browser
+from conftest import BUILD, PATIENCE
+
+CAMPAIGN = """
+seed: 5
+duration: 1s
+flows:
+  - {name: light, count: 40, period: 20ms, cost: {mean: 200us}}
+  - {name: heavy, count: 3, period: 30ms, cost: {mean: 4ms}}
+"""
+pytestmark = pytest.mark.skipif(not browser.there(),
+                                reason="no chromium-driver here")
+
+#: Labels of figures that lie, in part, outside of their figure.
+CUT_OFF = """
+return [...document.querySelectorAll("figure svg")].flatMap(svg => {
+  const outer = svg.getBoundingClientRect();
+  return [...svg.querySelectorAll("text")].filter(text => {
+    const box = text.getBoundingClientRect();
+    return box.left < outer.left - 1 || box.right > outer.right + 1 ||
+      box.top < outer.top - 1 || box.bottom > outer.bottom + 1;
+  }).map(text => svg.ariaLabel.slice(0, 20) + text.textContent);
+});"""
+COLOURS = """
+const style = getComputedStyle(document.body);
+return [style.backgroundColor, style.color];"""
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """The page of a simulated campaign under eight schedulers."""
+    folder = tmp_path_factory.mktemp("page")
+    (folder / "c.yaml").write_text(CAMPAIGN)
+    names = "fifo rr edf llf rm cfs bfs staircase".split()
+    for command in (
+            [BUILD / "codec-sim", folder / "c.yaml", "--out", folder / "out",
+             *(f"--scheduler={name}" for name in names)],
+            [BUILD / "codec-report", "--html", folder / "r.html",
+             folder / "out"]):
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL,
+                       timeout=PATIENCE)
+    return folder / "r.html"
+
+
+def test_a_browser_shows_it_and_asks_nobody(page):
+    with browser.Browser() as b:
+        b.open(page.as_uri())
+        events = [json.loads(text)["message"]
+                  for text in b.log("performance")]
+        assert [e["params"]["request"]["url"] for e in events
+                if e["method"] == "Network.requestWillBeSent"] == [
+            page.as_uri()]
+        assert b.log("browser") == []
+        assert b.run(CUT_OFF) == []
+        assert b.run("return document.documentElement.scrollWidth") <= \
+            b.run("return innerWidth")
+        seen = {}
+        for theme in ("light", "dark"):
+            b.devtools("Emulation.setEmulatedMedia", features=[
+                {"name": "prefers-color-scheme", "value": theme}])
+            seen[theme] = b.run(COLOURS)
+        assert seen["light"][0] == "rgb(255, 255, 255)"
+        assert seen["light"] != seen["dark"]
+        b.devtools("Emulation.setEmulatedMedia", media="print", features=[
+            {"name": "prefers-color-scheme", "value": "dark"}])
+        assert b.run(COLOURS) == seen["light"]  # paper is white
