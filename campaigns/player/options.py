@@ -66,6 +66,8 @@ def scheduler_list(text):
 
 def _set_list(options, text):
     options.schedulers = scheduler_list(text)
+    if not options.schedulers:
+        raise Wrong("--schedulers takes names such as fifo,edf")
 
 
 def _set_out(options, text):

@@ -18,7 +18,7 @@ Compare schedulers by the traces of runs.
 
 RUN is a trace file (of codec-runner or codec-sim) or a folder that holds
 trace.bin and, from codec-feeder, run.json and calls.csv; parts that are
-missing are noted. Every scheduler of every run becomes a column, every codec
+missing are noted. A folder of such folders means all of them. Every scheduler of every run becomes a column, every codec
 pair a table; the best of a row is marked with '*'. A run whose scheduler was
 switched becomes a column per scheduler; one that was repeated (a folder of
 runs 1, 2, ...) a column of medians.
@@ -29,9 +29,9 @@ codec-report out/fifo out/edf
     two runs side by side
 codec-report --warm-up 5 --by class trace.bin
     without the first five seconds, by service class
-codec-report --csv out/* > runs.csv
+codec-report --csv out/demo > runs.csv
     one line per run, scheduler and codec pair, for a spreadsheet
-codec-report --html report.html out/*
+codec-report --html report.html out/demo
     the same as one web page, with figures
 codec-report --json out/edf | jq '.runs[0].schedulers[0].groups[0].lost'
     one number, for a script
@@ -44,6 +44,7 @@ codec-report --jobs csv trace.bin > jobs.csv
 EXITS = """\
 0  all well
 2  wrong arguments, or a run that cannot be read; the message says why
+130  interrupted
 """
 
 SECTIONS = [("examples", EXAMPLES), ("exit codes", EXITS)] + [
@@ -91,7 +92,7 @@ def _parser():
                          for title, text in SECTIONS),
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", metavar="RUN", nargs="+",
-                        help="trace file or run folder")
+                        help="trace file, run folder, or folder of run folders")
     parser.add_argument("--by", choices=("codec", "class", "flow"),
                         default="codec", help="what makes a table: codec pair "
                         "(the default), service class, or flow of the "
@@ -261,7 +262,8 @@ def _run(args, out):
                                  not args.no_plc)
     album = pictures.Album(args.gantt) if args.html or args.plots else None
     reports, named = [], []
-    for path in args.runs:
+    for path in (run for named_run in args.runs
+                 for run in repeats.runs_in(named_run, FILES)):
         repetitions = repeats.folders(path, FILES)
         several = []
         for one in repetitions or [path]:
@@ -302,6 +304,8 @@ def main(argv=None):
     except ReportError as error:
         print(f"codec-report: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return 130
     except BrokenPipeError:
         # The reader has seen enough; Python must not complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

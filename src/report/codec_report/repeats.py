@@ -28,20 +28,35 @@ SIGNIFICANT = 0.05
 DEALS = 20000
 
 
+def _holds_run(folder, files):
+    return any(os.path.exists(os.path.join(folder, name)) for name in files)
+
+
+def runs_in(path, files):
+    """The runs that a path means: of a folder that is neither a run nor one
+    that was repeated those in it, by name; else the path itself.
+
+    files: names of run files.
+    """
+    if not os.path.isdir(path) or _holds_run(path, files) \
+            or folders(path, files):
+        return [path]
+    inside = [os.path.join(path, name) for name in sorted(os.listdir(path))]
+    return [folder for folder in inside if os.path.isdir(folder) and (
+        _holds_run(folder, files) or folders(folder, files))] or [path]
+
+
 def folders(path, files):
     """The repetitions in a folder, in order; [] when it is no such folder.
 
     files: names of run files.
     """
-    def holds_run(folder):
-        return any(os.path.exists(os.path.join(folder, name))
-                   for name in files)
-    if not os.path.isdir(path) or holds_run(path):
+    if not os.path.isdir(path) or _holds_run(path, files):
         return []
     found = sorted((int(name), os.path.join(path, name))
                    for name in os.listdir(path)
                    if name.isascii() and name.isdigit())
-    return [folder for _, folder in found if holds_run(folder)]
+    return [folder for _, folder in found if _holds_run(folder, files)]
 
 
 def _deals(n, size):

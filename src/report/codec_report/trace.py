@@ -14,6 +14,7 @@ import numpy as np
 from codec_report import ReportError
 
 MAGIC = b"CRTRACE1"
+FAMILY = MAGIC[:-1]  # what traces of every version begin with
 NEVER = np.iinfo(np.int64).max
 NO_WORKER = 0xFFFF
 JOB, CALL, NOTE = 1, 2, 3
@@ -72,6 +73,10 @@ class Trace:
 
 def _read_header(f, path, size):
     raw = f.read(HEADER.itemsize)
+    if raw.startswith(FAMILY) and not raw.startswith(MAGIC):
+        raise ReportError(f"{path}: a trace of another version "
+                          f"({clean(raw[:8])}); this one reads "
+                          f"{MAGIC.decode()}")
     if len(raw) < HEADER.itemsize or not raw.startswith(MAGIC):
         raise ReportError(f"{path}: not a trace file (it does not begin with "
                           f"{MAGIC.decode()})")

@@ -55,6 +55,7 @@ def test_options_of_the_programs_may_begin_with_dashes(tmp_path):
     (["best", "--feeder", "x"], "best is simulated"),
     (["demo.yaml", "--quick"], "demo has no short form"),
     (["best", "--repeat", "2"], "best is simulated"),
+    (["--schedulers", ","], "--schedulers takes names such as fifo,edf"),
     (["--repeat", "0"], "--repeat takes 1 to 999, not 0"),
     (["--p99", "20"], "--p99 takes a time such as 20ms, not 20"),
     (["--find-capacity", "--repeat", "2"], "--find-capacity repeats"),

@@ -65,6 +65,8 @@ def test_foreign_files_are_refused(write, codec_report, tmp_path):
     fails(codec_report(write(header()[:30])), "ends inside its header")
     fails(codec_report(str(tmp_path / "none")), "No such file")
     fails(codec_report(str(tmp_path)), "no run")
+    fails(codec_report(write(b"CRTRACE2" + header()[8:])),
+          "a trace of another version (CRTRACE2); this one reads CRTRACE1")
     bad = struct.pack("<8sIIq", b"CRTRACE1", 88, 8, 0)
     fails(codec_report(write(bad + b"[1,2,3] ")), "no JSON object")
     fails(codec_report(write(bad + b"\xff" * 8)), "not JSON")
@@ -114,6 +116,26 @@ def test_random_bytes_never_trace_back(write):
         run = load_run(write(header(), *records))
         r = report(run, "class", sections(run, "class"))
         json.dumps(r, allow_nan=False)
+
+
+def test_a_folder_of_runs_means_all_of_them(write, codec_report):
+    for name in ("b/trace.bin", "a/1/trace.bin", "a/2/trace.bin"):
+        write(*small(scheduler=name[0]), name=f"out/{name}")
+    write(b"", name="out/report.html")
+    folder = write(b"", name="out/notes/x").rsplit("/", 2)[0]
+    runs = json.loads(codec_report("--json", folder).stdout)["runs"]
+    assert [(r["run"], len(r.get("repetitions", []))) for r in runs] == [
+        ("a", 2), ("b", 0)]
+
+
+def test_an_interrupted_report_ends_in_silence(monkeypatch, capsys):
+    from codec_report import cli
+
+    def interrupt(path):
+        raise KeyboardInterrupt
+    monkeypatch.setattr(cli, "load_run", interrupt)
+    assert cli.main(["x"]) == 130
+    assert capsys.readouterr() == ("", "")
 
 
 def test_two_runs_side_by_side_mark_the_better(write, codec_report):
