@@ -21,17 +21,6 @@ fail()
 	exit 1
 }
 
-members=$copy.members
-rm -rf "$members"
-mkdir -p "$members"
-cp "$archive" "$members/stock.a"
-cd "$members"
-
-twice=$("$AR" t stock.a | sort | uniq -d)
-[ -z "$twice" ] || fail "it has two members of the name $twice"
-"$AR" x stock.a
-"$NM" -A --defined-only ./*.o >symbols
-
 # The members that define function $1.
 members_of()
 {
@@ -46,21 +35,38 @@ place_of()
 		'$NF == symbol && $3 == "F" { print $4 ":0x" $1 }'
 }
 
-for symbol; do
-	member=$(members_of "$symbol")
+weaken()
+{
+	member=$(members_of "$1")
 	case $member in
-	'') fail "it does not define the function $symbol" ;;
-	*[[:space:]]*) fail "it defines $symbol more than once" ;;
+	'') fail "it does not define the function $1" ;;
+	*[[:space:]]*) fail "it defines $1 more than once" ;;
 	esac
-	place=$(place_of "$member" "$symbol")
-	[ -n "$place" ] || fail "$symbol of $member is not a function"
-	"$OBJCOPY" --weaken-symbol="$symbol" \
-		--add-symbol "stock_$symbol=$place,function,global" "$member"
-done
+	place=$(place_of "$member" "$1")
+	[ -n "$place" ] || fail "$1 of $member is not a function"
+	"$OBJCOPY" --weaken-symbol="$1" \
+		--add-symbol "stock_$1=$place,function,global" "$member"
+}
 
-# $members: names without spaces, in the order of the archive
-# shellcheck disable=SC2046
-"$AR" rcsD weak.a $("$AR" t stock.a)
-cmp -s weak.a "$copy" || mv weak.a "$copy"
-cd - >/dev/null
+# stock.a, in this folder, to weak.a.
+copy()
+{
+	twice=$("$AR" t stock.a | sort | uniq -d)
+	[ -z "$twice" ] || fail "it has two members of the name $twice"
+	"$AR" x stock.a
+	"$NM" -A --defined-only ./*.o >symbols
+	for symbol; do
+		weaken "$symbol"
+	done
+	# names without spaces, in the order of the archive
+	# shellcheck disable=SC2046
+	"$AR" rcsD weak.a $("$AR" t stock.a)
+}
+
+members=$copy.members
+rm -rf "$members"
+mkdir -p "$members"
+cp "$archive" "$members/stock.a"
+(cd "$members" && copy "$@")
+cmp -s "$members/weak.a" "$copy" || mv "$members/weak.a" "$copy"
 rm -rf "$members"
