@@ -8,9 +8,12 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cli.h"
+#include "codecs/kernels/kernels.h"
 #include "engine/sim.h"
 #include "schedulers/registry.h"
 
@@ -21,7 +24,7 @@ static struct {
 	const char *run_queues, *out, *trace;
 	int64_t cpus, preempt, quantum, seed, duration;
 	int64_t decision, context, migration, release, lock;
-	int64_t threads;
+	int64_t threads, kernels;
 	bool json, quiet, analyse;
 } raw = {
 	.cpus = UNSET,
@@ -83,6 +86,11 @@ static const struct cli_opt rows[] = {
 		 "CPUs that want it meanwhile wait. See tests/bench/engine, "
 		 "contention.",
 		 lock),
+	ROW(CLI_ENUM, "codec-kernels", NULL,
+	    "What a flow with codecs costs is measured here: with the codec "
+	    "libraries' own functions, with ours for CPUs with AVX2, or with "
+	    "the fastest that the CPU has. See codec-runner(1).",
+	    .number = &raw.kernels, .names = cr_kernels_names),
 
 	ROW(CLI_SECTION, NULL, NULL, "Load", .flag = NULL),
 	ROW(CLI_INT, "seed", "N", "In place of the campaign's seed.",
@@ -288,10 +296,21 @@ static unsigned usable_cpus(void)
 	return (unsigned)CPU_COUNT(&set);
 }
 
+static void choose_kernels(void)
+{
+	struct cr_err e;
+
+	if (!cr_kernels_choose((enum cr_kernels)raw.kernels, &e))
+		return;
+	(void)fprintf(stderr, "codec-sim: --codec-kernels: %s\n", e.text);
+	exit(2);
+}
+
 void sim_options_parse(struct sim_options *o, int argc, char **argv)
 {
 	int first = cli_parse_or_exit(&cli, argc, argv);
 
+	choose_kernels();
 	*o = (struct sim_options){
 		.campaign = argv[first],
 		.out = raw.out,

@@ -13,6 +13,7 @@
 
 #include "base/cli.h"
 #include "base/clock.h"
+#include "codecs/kernels/kernels.h"
 #include "cr/codec.h"
 #include "speech/speech.h"
 
@@ -28,7 +29,7 @@ struct state {
 
 static struct {
 	const char *codec, *mode;
-	int64_t direction, states, seconds, cpu;
+	int64_t direction, states, seconds, cpu, kernels;
 	bool pcmu;
 	int64_t seed;
 } opt = { .codec = "amr",
@@ -72,6 +73,11 @@ static const struct cli_opt rows[] = {
 	  .number = &opt.seed,
 	  .min = 0,
 	  .max = INT64_MAX },
+	{ .kind = CLI_ENUM,
+	  .name = "codec-kernels",
+	  .help = "As codec-runner's.",
+	  .number = &opt.kernels,
+	  .names = cr_kernels_names },
 	{ .kind = CLI_FLAG,
 	  .name = "pcmu",
 	  .help = "The speech comes as PCMU, as a call's does.",
@@ -192,6 +198,8 @@ int main(int argc, char **argv)
 
 	(void)cli_parse_or_exit(&cli, argc, argv);
 	pin();
+	if (cr_kernels_choose((enum cr_kernels)opt.kernels, &e))
+		die("kernels", &e);
 	c = cr_codec_find(opt.codec);
 	if (!c)
 		die(opt.codec, &e);
@@ -212,10 +220,12 @@ int main(int argc, char **argv)
 		for (int64_t i = 0; i < opt.states; i++, frames++)
 			spent += one(c, cfg.mode, &states[i]);
 	printf("{\"codec\": \"%s\", \"mode\": \"%s\", \"direction\": \"%s\", "
-	       "\"frames\": %" PRIu64 ", \"ns_per_frame\": %.1f, "
+	       "\"kernels\": \"%s\", \"frames\": %" PRIu64
+	       ", \"ns_per_frame\": %.1f, "
 	       "\"calls_per_core\": %.2f}\n",
 	       c->name, c->modes[cfg.mode].name, directions[opt.direction],
-	       frames, (double)spent / (double)frames,
+	       cr_kernels_names[cr_kernels_active()], frames,
+	       (double)spent / (double)frames,
 	       (double)cr_codec_frame_ns(c, &cfg) * (double)frames /
 		       (double)spent);
 	return 0;
