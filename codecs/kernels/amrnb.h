@@ -145,4 +145,34 @@ void Lsf_lsp(int16_t lsf[], int16_t lsp[], int16_t n, int32_t *overflow);
 void Lsf_wt(int16_t lsf[], int16_t weights[], int32_t *overflow);
 void Reorder_lsf(int16_t lsf[], int16_t gap, int16_t n, int32_t *overflow);
 
+/**
+ * The target @x correlated with the impulse response @h: @dn, all [40], scaled
+ * such that the sum of the largest of each track has @sf bits of head room.
+ * @overflow here and below: set to 1 where a basic operator saturates, else
+ * left alone.
+ */
+void cor_h_x(int16_t h[], int16_t x[], int16_t dn[], int16_t sf,
+	     int32_t *overflow);
+void stock_cor_h_x(int16_t h[], int16_t x[], int16_t dn[], int16_t sf,
+		   int32_t *overflow);
+
+/** The same with @tracks tracks, of positions @step apart. */
+void cor_h_x2(int16_t h[], int16_t x[], int16_t dn[], int16_t sf,
+	      int16_t tracks, int16_t step, int32_t *overflow);
+void stock_cor_h_x2(int16_t h[], int16_t x[], int16_t dn[], int16_t sf,
+		    int16_t tracks, int16_t step, int32_t *overflow);
+
+/**
+ * The signs of the pulses: @sign [40], 32767 or -32767, from the residual @cn
+ * and the correlated target @dn, which loses them. @peak [tracks]: the largest
+ * position of each track. @turn [2 * tracks]: the tracks from that with the
+ * largest peak on. @step: @tracks.
+ */
+void set_sign12k2(int16_t dn[], int16_t cn[], int16_t sign[], int16_t peak[],
+		  int16_t tracks, int16_t turn[], int16_t step,
+		  int32_t *overflow);
+void stock_set_sign12k2(int16_t dn[], int16_t cn[], int16_t sign[],
+			int16_t peak[], int16_t tracks, int16_t turn[],
+			int16_t step, int32_t *overflow);
+
 #endif

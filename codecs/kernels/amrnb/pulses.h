@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is done with the pulses of a codebook before and after the search.
+ */
+#ifndef CODECS_KERNELS_AMRNB_PULSES_H
+#define CODECS_KERNELS_AMRNB_PULSES_H
+
+#include "codecs/kernels/amrnb/tracks.h"
+
+/** Can pulses_sharpen() do this? Other lags and gains (no encoder has them)
+ * are the library's. */
+static inline bool pulses_can_sharpen(int lag, int16_t gain)
+{
+	return lag >= 16 && gain != INT16_MIN;
+}
+
+/**
+ * Repeat what is in @v at the pitch: v[i] += gain * v[i - lag] >> 15 from
+ * i = lag on, saturated; sets *@overflow if it was. @gain: Q15.
+ */
+AVX2 void pulses_sharpen(int16_t v[SUBFRAME], int lag, int16_t gain,
+			 int32_t *overflow);
+
+/**
+ * y = the sum over the @n pulses of sign * h moved to the pulse's position,
+ * Q15 products summed with saturation in the order of the pulses, then rounded;
+ * sets *@overflow where that saturates.
+ * @h: with 40 samples before h[0], which are read. @sign: Q15.
+ */
+AVX2 void pulses_filter(const int16_t h[], const int16_t position[],
+			const int16_t sign[], int n, int16_t y[SUBFRAME],
+			int32_t *overflow);
+
+#endif
