@@ -175,4 +175,50 @@ void stock_set_sign12k2(int16_t dn[], int16_t cn[], int16_t sign[],
 			int16_t peak[], int16_t tracks, int16_t turn[],
 			int16_t step, int32_t *overflow);
 
+/**
+ * The codebook searches. @x: the target; @h: the impulse response, with 40
+ * samples before h[0]; @lag and @gain (Q14) of the pitch, with which @h is
+ * sharpened in place; @code: the code vector, Q13; @y: the same filtered; all
+ * [40]. @signs: a bit a pulse. Return the index of the pulses.
+ * @start, @gray: tables of the library.
+ */
+int16_t code_2i40_9bits(int16_t subframe, int16_t x[], int16_t h[], int16_t lag,
+			int16_t gain, int16_t code[], int16_t y[],
+			int16_t *signs, const int16_t start[],
+			int32_t *overflow);
+int16_t stock_code_2i40_9bits(int16_t subframe, int16_t x[], int16_t h[],
+			      int16_t lag, int16_t gain, int16_t code[],
+			      int16_t y[], int16_t *signs,
+			      const int16_t start[], int32_t *overflow);
+int16_t code_2i40_11bits(int16_t x[], int16_t h[], int16_t lag, int16_t gain,
+			 int16_t code[], int16_t y[], int16_t *signs,
+			 int32_t *overflow);
+int16_t stock_code_2i40_11bits(int16_t x[], int16_t h[], int16_t lag,
+			       int16_t gain, int16_t code[], int16_t y[],
+			       int16_t *signs, int32_t *overflow);
+int16_t code_3i40_14bits(int16_t x[], int16_t h[], int16_t lag, int16_t gain,
+			 int16_t code[], int16_t y[], int16_t *signs,
+			 int32_t *overflow);
+int16_t stock_code_3i40_14bits(int16_t x[], int16_t h[], int16_t lag,
+			       int16_t gain, int16_t code[], int16_t y[],
+			       int16_t *signs, int32_t *overflow);
+int16_t code_4i40_17bits(int16_t x[], int16_t h[], int16_t lag, int16_t gain,
+			 int16_t code[], int16_t y[], int16_t *signs,
+			 const int16_t gray[], int32_t *overflow);
+int16_t stock_code_4i40_17bits(int16_t x[], int16_t h[], int16_t lag,
+			       int16_t gain, int16_t code[], int16_t y[],
+			       int16_t *signs, const int16_t gray[],
+			       int32_t *overflow);
+
+/**
+ * Those of 12.2 and 10.2 kbit/s, which the encoder sharpens itself. @cn: the
+ * prediction residual [40]. @index: [10], [7].
+ */
+void code_10i40_35bits(int16_t x[], int16_t cn[], int16_t h[], int16_t code[],
+		       int16_t y[], int16_t index[], const int16_t gray[],
+		       int32_t *overflow);
+void stock_code_10i40_35bits(int16_t x[], int16_t cn[], int16_t h[],
+			     int16_t code[], int16_t y[], int16_t index[],
+			     const int16_t gray[], int32_t *overflow);
+
 #endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the codebooks of 2, 3 and 4 pulses have in common: the steps before and
+ * after the search.
+ */
+#ifndef CODECS_KERNELS_AMRNB_ALGEBRAIC_H
+#define CODECS_KERNELS_AMRNB_ALGEBRAIC_H
+
+#include "codecs/kernels/amrnb/chain.h"
+#include "codecs/kernels/amrnb/pulses.h"
+
+/** A search under way. lag and gain (of the pitch, gain in Q15) are given. */
+struct algebraic {
+	int lag;
+	int16_t gain;
+	int16_t given[SUBFRAME]; /* the impulse response as it was */
+	int16_t sign[SUBFRAME];	 /* of each position               */
+	struct tracks tracks;
+	struct chain_winner best;
+};
+
+/**
+ * Sharpen the impulse response @h in place, set dn and the signs. False if the
+ * search is outside of its valid range; @h is as it was.
+ * @x: the target.
+ */
+AVX2 bool algebraic_start(struct algebraic *a, int16_t x[], int16_t h[],
+			  int32_t *overflow);
+
+/** Is there a winner? There is none when all is 0; @h is then as it was. */
+AVX2 bool algebraic_found(const struct algebraic *a, int16_t h[]);
+
+/**
+ * Make the code vector of the winner's @n pulses, +-1 in Q13, and @y, what
+ * comes out of @h for it. Bit k of the result tells that pulse k is positive.
+ */
+AVX2 unsigned algebraic_build(const struct algebraic *a, const int16_t h[],
+			      int n, int16_t code[], int16_t y[],
+			      int32_t *overflow);
+
+#endif
