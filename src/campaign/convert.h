@@ -97,6 +97,10 @@ int convert_models(struct loader *l, const char *path,
 int convert_envelope(struct loader *l, const char *path,
 		     const struct raw_flow *raw, struct campaign_flow *f);
 
+/** Read when the calls of the flow at @path begin, and how long they last. */
+int convert_start(struct loader *l, const char *path,
+		  const struct raw_flow *raw, struct campaign_flow *f);
+
 /** Read the contract of the flow at @path, of which all that it may contradict
  * is there. */
 int convert_contract(struct loader *l, const char *path,

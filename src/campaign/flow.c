@@ -17,7 +17,6 @@ static const char *const key_classes[] = { "hard", "soft", "best-effort",
 					   NULL };
 static const char *const key_releases[] = { "sporadic", "periodic", "rate",
 					    "lbap", NULL };
-static const char *const key_holds[] = { "constant", "exponential", NULL };
 
 struct flow_values {
 	FLOW_KEYS(VALUE_ROW, KEY_SKIP)
@@ -30,10 +29,6 @@ struct leg_values {
 #define LEG_ROW(...) KEY_ROW(struct raw_leg, struct leg_values, __VA_ARGS__)
 #define RELEASE_ROW(...)                                                       \
 	KEY_ROW(struct raw_release, struct campaign_release, __VA_ARGS__)
-#define START_ROW(...)                                                         \
-	KEY_ROW(struct raw_start, struct campaign_start, __VA_ARGS__)
-#define HOLD_ROW(...)                                                          \
-	KEY_ROW(struct raw_hold, struct campaign_hold, __VA_ARGS__)
 #define NETWORK_ROW(...)                                                       \
 	KEY_ROW(struct raw_network, struct campaign_network, __VA_ARGS__)
 #define TALK_ROW(...)                                                          \
@@ -49,10 +44,6 @@ static const struct key_row leg_rows[] = { LEG_KEYS(LEG_ROW, KEY_SKIP)
 						   END_ROW };
 static const struct key_row release_rows[] = { RELEASE_KEYS(RELEASE_ROW,
 							    KEY_SKIP) END_ROW };
-static const struct key_row start_rows[] = { START_KEYS(START_ROW, KEY_SKIP)
-						     END_ROW };
-static const struct key_row hold_rows[] = { HOLD_KEYS(HOLD_ROW, KEY_SKIP)
-						    END_ROW };
 static const struct key_row network_rows[] = { NETWORK_KEYS(NETWORK_ROW,
 							    KEY_SKIP) END_ROW };
 static const struct key_row talk_rows[] = { TALK_KEYS(TALK_ROW, KEY_SKIP)
@@ -245,33 +236,6 @@ static int check_release(struct loader *l, const char *path,
 	return 0;
 }
 
-static int check_start(struct loader *l, const char *path,
-		       const struct raw_start *raw, struct campaign_start *s)
-{
-	char buf[PLACE_MAX];
-	int rc = convert_rows(l, start_rows, convert_below(buf, path, "start"),
-			      raw, s);
-
-	if (rc || !raw->poisson)
-		return rc;
-	if (raw->spread)
-		return convert_fail(l, buf, "spread",
-				    "spread and poisson exclude each other");
-	return convert_rate(l, buf, "poisson", raw->poisson, &s->poisson_ppm);
-}
-
-static int check_hold(struct loader *l, const char *path,
-		      const struct raw_hold *raw, struct campaign_hold *h)
-{
-	char buf[PLACE_MAX];
-	int rc = convert_rows(l, hold_rows, convert_below(buf, path, "hold"),
-			      raw, h);
-
-	if (!rc && raw->exponential && !raw->mean)
-		return convert_fail(l, buf, "model", "'mean' is missing");
-	return rc;
-}
-
 static int check_network(struct loader *l, const char *path,
 			 const struct raw_network *raw,
 			 struct campaign_network *n)
@@ -398,9 +362,7 @@ int convert_flow(struct loader *l, unsigned i, const struct raw_flow *raw,
 	if (!rc)
 		rc = convert_contract(l, path, raw, f);
 	if (!rc)
-		rc = check_start(l, path, &raw->start, &f->start);
-	if (!rc)
-		rc = check_hold(l, path, &raw->hold, &f->hold);
+		rc = convert_start(l, path, raw, f);
 	if (!rc)
 		rc = check_network(l, path, &raw->network, &f->network);
 	if (!rc)
