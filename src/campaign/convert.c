@@ -54,6 +54,27 @@ int convert_rate(struct loader *l, const char *path, const char *key,
 	return 0;
 }
 
+unsigned convert_series(const char *text, convert_parse_fn *parse, int64_t *out,
+			unsigned most)
+{
+	for (unsigned n = 0; n < most; n++) {
+		const char *dots = strstr(text, "..");
+		size_t length = dots ? (size_t)(dots - text) : strlen(text);
+		char one[UNITS_TEXT];
+
+		if (length >= sizeof(one))
+			return 0;
+		memcpy(one, text, length);
+		one[length] = '\0';
+		if (parse(one, &out[n]))
+			return 0;
+		if (!dots)
+			return n + 1;
+		text = dots + 2;
+	}
+	return 0;
+}
+
 static const char *raw_text(const void *raw, size_t offset)
 {
 	const unsigned char *base = raw;

@@ -110,6 +110,15 @@ int convert_contract(struct loader *l, const char *path,
 int convert_rate(struct loader *l, const char *path, const char *key,
 		 const char *text, int64_t *ppm);
 
+/** Reads one value; 0 or -errno, as those of base/units.h. */
+typedef int convert_parse_fn(const char *text, int64_t *out);
+
+/** Read a value, or several with two dots between ("1ms..2ms"), into
+ * @out[@most]. Returns how many; 0: one cannot be read, or they are too many,
+ * and @out is of no use. */
+unsigned convert_series(const char *text, convert_parse_fn *parse, int64_t *out,
+			unsigned most);
+
 /** Read flow number @i. */
 int convert_flow(struct loader *l, unsigned i, const struct raw_flow *raw,
 		 struct campaign_flow *out);

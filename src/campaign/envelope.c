@@ -3,10 +3,8 @@
  * The arrival model "envelope": shares of the CPU, a depth, ranges of times,
  * checked against the flow's costs.
  */
-#include <errno.h>
-#include <string.h>
-
 #include "base/options.h"
+#include "base/units.h"
 #include "campaign/campaign.h"
 #include "campaign/convert.h"
 
@@ -23,40 +21,23 @@ static int read_share(struct loader *l, const char *path, const char *key,
 	return convert_fail(l, path, key, "%.300s", e.text);
 }
 
-static bool read_time(const char *text, size_t n, cr_ns *out)
-{
-	static const struct cr_opt opt = { .name = "time",
-					   .kind = CR_OPT_TIME,
-					   .min = 1,
-					   .max = 1000 * CR_SEC };
-	char one[32];
-
-	if (n >= sizeof(one))
-		return false;
-	memcpy(one, text, n);
-	one[n] = '\0';
-	return option_parse(&opt, one, out, NULL) == 0;
-}
-
 /* "50ms..100ms", or one time. */
 static int read_range(struct loader *l, const char *path, const char *key,
 		      const char *text, struct campaign_range *out)
 {
-	const char *dots, *second;
+	cr_ns at[2];
+	unsigned n;
 
 	if (!text)
 		return 0;
-	dots = strstr(text, "..");
-	second = dots ? dots + 2 : text;
-	if (read_time(text, dots ? (size_t)(dots - text) : strlen(text),
-		      &out->least) &&
-	    read_time(second, strlen(second), &out->most) &&
-	    out->least <= out->most)
-		return 0;
-	return convert_fail(l, path, key,
-			    "%s=%.64s: needs a time or two, such as "
-			    "50ms..100ms, up to 1000s",
-			    key, text);
+	n = convert_series(text, units_parse_time, at, 2);
+	if (!n || at[0] < 1 || at[n - 1] < at[0] || at[n - 1] > 1000 * CR_SEC)
+		return convert_fail(l, path, key,
+				    "%s=%.64s: needs a time or two, such as "
+				    "50ms..100ms, up to 1000s",
+				    key, text);
+	*out = (struct campaign_range){ at[0], at[n - 1] };
+	return 0;
 }
 
 /* A job that never fits into its bucket would never come. */
