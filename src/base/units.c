@@ -33,6 +33,7 @@ static const struct unit time_units[] = {
 static const struct unit share_units[] = {
 	{ "", 1000000 },
 	{ "%", 10000 },
+	{ "ppm", 1 },
 	{ NULL, 0 },
 };
 

@@ -25,8 +25,8 @@
 int units_parse_time(const char *text, cr_ns *out);
 
 /**
- * Read a share: "97%", "0.97" or "1". Returns 0 and sets *@out (ppm, 1.0 is
- * 1000000), -EINVAL (no share, or finer than 1 ppm), -ERANGE.
+ * Read a share: "97%", "0.97", "1" or "50ppm". Returns 0 and sets *@out (ppm,
+ * 1.0 is 1000000), -EINVAL (no share, or finer than 1 ppm), -ERANGE.
  */
 int units_parse_ppm(const char *text, int64_t *out);
 

@@ -61,6 +61,12 @@ struct campaign_network {
 	int64_t duplicate; /**< share sent twice, ppm                         */
 };
 
+/** How much faster than ours the callers' clocks run, ppm: each by a value of
+ * its own, evenly from least to most. */
+struct campaign_drift {
+	int64_t least, most;
+};
+
 /** Talk spurts: exponentially distributed; both 0: speech without pauses. */
 struct campaign_talk {
 	int64_t spurt, pause; /**< means, ns */
@@ -174,6 +180,7 @@ struct campaign_flow {
 	struct campaign_hold hold;
 	struct campaign_network network;
 	struct campaign_talk talk;
+	struct campaign_drift drift;
 	struct campaign_expect expect[NMETRICS];
 };
 

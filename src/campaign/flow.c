@@ -8,10 +8,13 @@
 
 #include "base/nearest.h"
 #include "base/options.h"
+#include "base/units.h"
 #include "campaign/campaign.h"
 #include "campaign/convert.h"
 
 #define MAX_NAMES 64u
+/* ppm; crystals are within 100 */
+#define DRIFT_MAX (CR_PPM / 10)
 
 static const char *const key_classes[] = { "hard", "soft", "best-effort",
 					   NULL };
@@ -262,6 +265,26 @@ static int check_talk(struct loader *l, const char *path,
 	return rc;
 }
 
+/* "50ppm", or a range. */
+static int check_drift(struct loader *l, const char *path, const char *text,
+		       struct campaign_drift *d)
+{
+	int64_t at[2] = { 0, 0 };
+	unsigned n = 1;
+
+	if (text)
+		n = convert_series(text, units_parse_ppm, at, 2);
+	if (!n || at[0] < -DRIFT_MAX || at[n - 1] < at[0] ||
+	    at[n - 1] > DRIFT_MAX)
+		return convert_fail(l, path, "drift",
+				    "drift=%.64s: needs how fast the clock is, "
+				    "or a range of it, such as 50ppm or "
+				    "-100ppm..100ppm, from -10%% to 10%%",
+				    text);
+	*d = (struct campaign_drift){ at[0], at[n - 1] };
+	return 0;
+}
+
 bool convert_leg_given(const struct raw_leg *raw)
 {
 	return raw->codec || raw->mode || raw->rate || raw->octet_align ||
@@ -367,6 +390,8 @@ int convert_flow(struct loader *l, unsigned i, const struct raw_flow *raw,
 		rc = check_network(l, path, &raw->network, &f->network);
 	if (!rc)
 		rc = check_talk(l, path, &raw->talk, &f->talk);
+	if (!rc)
+		rc = check_drift(l, path, raw->drift, &f->drift);
 	if (!rc)
 		rc = convert_expect(l, convert_below(buf, path, "expect"),
 				    &raw->expect, f->expect);

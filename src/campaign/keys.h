@@ -72,6 +72,8 @@
 	    "synthetic flows: between two jobs")                               \
 	ROW(share_ppm, "share", CR_OPT_PPM, 1, 100 * 1000000, 0, NULL,         \
 	    "synthetic flows: constant cost as a share of the period")         \
+	TEXT(drift, "drift",                                                   \
+	     "each caller's clock is so much fast: 50ppm, -100ppm..100ppm")    \
 	ROW(nice, "nice", CR_OPT_INT, -20, 19, 0, NULL, "niceness of a call")  \
 	ROW(weight, "weight", CR_OPT_INT, 1, 100000, 1024, NULL,               \
 	    "share of a call; 1024 is neutral")                                \

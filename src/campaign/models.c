@@ -181,7 +181,7 @@ static int convert_tspec(struct loader *l, const char *path,
 	return rc;
 }
 
-/* The plan's network and talk models make arrivals of their own. */
+/* The plan's network, talk and clock models make arrivals of their own. */
 static int check_alone(struct loader *l, const char *path,
 		       const struct raw_flow *raw)
 {
@@ -189,9 +189,12 @@ static int check_alone(struct loader *l, const char *path,
 	bool network =
 		n->jitter || n->loss || n->burst || n->reorder || n->duplicate;
 
-	if (network || raw->talk.spurt || raw->talk.pause)
-		return convert_fail(l, path, network ? "network" : "talk",
-				    "network and talk belong to "
+	if (network || raw->talk.spurt || raw->talk.pause || raw->drift)
+		return convert_fail(l, path,
+				    network	 ? "network"
+				    : raw->drift ? "drift"
+						 : "talk",
+				    "network, talk and drift belong to "
 				    "arrival: {model: plan}");
 	return 0;
 }

@@ -56,14 +56,39 @@ static cr_ns holding_time(const struct campaign_hold *h, struct random *r)
 	return random_exponential(r, h->mean);
 }
 
-/* Whole frames between @start and the call's or the campaign's end. */
-static uint64_t frames_of(const struct maker *m, const struct campaign_flow *f,
-			  cr_ns start, struct random *r)
+/* @t * @num / @den, rounded down, for ppm: no product overflows. */
+static cr_ns scaled(cr_ns t, int64_t num, int64_t den)
 {
-	cr_ns end = cr_ns_min(cr_ns_add(start, holding_time(&f->hold, r)),
-			      m->o->duration);
+	return t / den * num + t % den * num / den;
+}
 
-	return end > start ? (uint64_t)((end - start) / f->ptime) : 0;
+cr_ns plan_frame_time(const struct plan_call *call, cr_ns ptime, uint64_t frame)
+{
+	cr_ns spoken = (cr_ns)frame * ptime;
+
+	if (call->drift)
+		spoken = scaled(spoken, CR_PPM, CR_PPM + call->drift);
+	return call->start + spoken;
+}
+
+/* Of the caller's clock; drawn apart, so that calls with and without it are
+ * otherwise the same. */
+static int64_t drift_of(const struct campaign_drift *d, uint64_t seed)
+{
+	struct random r = random_fork(seed, 5);
+
+	return d->least + random_time(&r, d->most - d->least);
+}
+
+/* Whole frames of @c until its or the campaign's end. */
+static uint64_t frames_of(const struct maker *m, const struct campaign_flow *f,
+			  const struct plan_call *c, struct random *r)
+{
+	cr_ns end = cr_ns_min(cr_ns_add(c->start, holding_time(&f->hold, r)),
+			      m->o->duration);
+	cr_ns time = cr_ns_max(end - c->start, 0);
+
+	return (uint64_t)(scaled(time, CR_PPM + c->drift, CR_PPM) / f->ptime);
 }
 
 /* One call that begins at @at, before its phase; calls too short to send a
@@ -72,24 +97,23 @@ static int place_call(struct maker *m, unsigned flow, unsigned index, cr_ns at)
 {
 	const struct campaign_flow *f = &m->plan->campaign->flows[flow];
 	struct random r = random_fork(m->o->seed, (uint64_t)flow << 32 | index);
-	uint64_t seed = random_next(&r);
+	struct plan_call made = { .flow = flow,
+				  .index = index,
+				  .seed = random_next(&r),
+				  .start = at };
 	struct plan_call *c;
-	uint64_t frames;
 
 	/* the textbook's tasks begin together unless told otherwise */
 	if (!f->synthetic)
-		at += phase(m->plan->count, m->o->seed, f->ptime);
-	frames = frames_of(m, f, at, &r);
-	if (!frames)
+		made.start += phase(m->plan->count, m->o->seed, f->ptime);
+	made.drift = drift_of(&f->drift, made.seed);
+	made.frames = frames_of(m, f, &made, &r);
+	if (!made.frames)
 		return 0;
 	c = add_call(m);
 	if (!c)
 		return m->plan->count == PLAN_CALLS_MAX ? -E2BIG : -ENOMEM;
-	*c = (struct plan_call){ .flow = flow,
-				 .index = index,
-				 .seed = seed,
-				 .start = at,
-				 .frames = frames };
+	*c = made;
 	return 0;
 }
 

@@ -22,6 +22,7 @@ struct plan_call {
 	uint64_t seed;	 /**< of everything random in this call        */
 	cr_ns start;	 /**< its first frame; phases are spread over ptime */
 	uint64_t frames; /**< media frames until it ends, >= 1         */
+	int64_t drift;	 /**< the caller's clock is so much fast, ppm  */
 };
 
 struct plan {
@@ -49,6 +50,11 @@ struct plan_options {
 int plan_make(struct plan *p, const struct campaign *c,
 	      const struct plan_options *o, struct cr_err *e);
 void plan_fini(struct plan *p);
+
+/** When frame @frame of @call is spoken, its frames being @ptime apart by the
+ * caller's clock; that of call->frames is when the call ends. */
+cr_ns plan_frame_time(const struct plan_call *call, cr_ns ptime,
+		      uint64_t frame);
 
 /** One packet of a call, as the network delivers it to the daemon. */
 struct plan_packet {

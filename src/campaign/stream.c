@@ -78,7 +78,7 @@ static void put_frame(struct plan_stream *s)
 
 	s->marker = false;
 	p.lost = is_lost(s);
-	p.at = s->call->start + (cr_ns)s->frame * s->flow->ptime +
+	p.at = plan_frame_time(s->call, s->flow->ptime, s->frame) +
 	       random_time(&s->network, n->jitter);
 	hold = random_chance(&s->network, n->reorder);
 	copy = random_chance(&s->network, n->duplicate);

@@ -150,15 +150,16 @@ static void write_call(FILE *f, const struct feeder_call *c)
 	const struct match *m = c->match;
 	const struct histogram *d = &m->delay, *j = &m->jitter;
 
-	(void)fprintf(
-		f,
-		"%" PRId64 ",%s,%u,%s,%s,%.3f,%" PRIu64 ",%" PRIu64 ",%" PRIu64
-		",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64,
-		c->id, c->flow->name, c->plan->index, c->flow->in.codec->name,
-		c->flow->out.codec->name, (double)c->plan->start / 1e9,
-		get(&m->sent), get(&m->received), match_lost(m), get(&m->late),
-		get(&m->duplicates), get(&m->reordered), get(&m->withheld),
-		get(&m->missed));
+	(void)fprintf(f,
+		      "%" PRId64 ",%s,%u,%s,%s,%.3f,%" PRId64 ",%" PRIu64
+		      ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+		      ",%" PRIu64 ",%" PRIu64 ",%" PRIu64,
+		      c->id, c->flow->name, c->plan->index,
+		      c->flow->in.codec->name, c->flow->out.codec->name,
+		      (double)c->plan->start / 1e9, c->plan->drift,
+		      get(&m->sent), get(&m->received), match_lost(m),
+		      get(&m->late), get(&m->duplicates), get(&m->reordered),
+		      get(&m->withheld), get(&m->missed));
 	(void)fprintf(f, ",%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f",
 		      ms(histogram_mean(d)), ms(histogram_quantile(d, 500000)),
 		      ms(histogram_quantile(d, 990000)),
@@ -180,14 +181,14 @@ static int write_calls(const struct output *o, const char *dir,
 
 	if (rc)
 		return rc;
-	(void)fprintf(
-		file.f,
-		"call,flow,index,codec_in,codec_out,start_s,sent,received,"
-		"lost,late,duplicates,reordered,withheld,missed,"
-		"delay_mean_ms,delay_p50_ms,delay_p99_ms,delay_p999_ms,"
-		"delay_max_ms,jitter_mean_ms,jitter_p99_ms,"
-		"daemon_packets_in,daemon_done,daemon_overwritten,"
-		"daemon_stale,daemon_packets_out\n");
+	(void)fprintf(file.f,
+		      "call,flow,index,codec_in,codec_out,start_s,drift_ppm,"
+		      "sent,received,"
+		      "lost,late,duplicates,reordered,withheld,missed,"
+		      "delay_mean_ms,delay_p50_ms,delay_p99_ms,delay_p999_ms,"
+		      "delay_max_ms,jitter_mean_ms,jitter_p99_ms,"
+		      "daemon_packets_in,daemon_done,daemon_overwritten,"
+		      "daemon_stale,daemon_packets_out\n");
 	for (size_t i = 0; i < o->result->plan->count; i++)
 		if (o->result->calls[i].match)
 			write_call(file.f, &o->result->calls[i]);

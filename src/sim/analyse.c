@@ -46,6 +46,9 @@ static const char *obstacle(const struct campaign_flow *f, uint64_t count)
 	if (f->cls == CR_HARD && jitter_of(f) > 0)
 		return "a hard task's jobs must be a period apart; leave the "
 		       "jitter away, or use class: soft";
+	if (f->drift.most > 0)
+		return "a clock that is fast brings more than one job a "
+		       "period; leave drift away";
 	return NULL;
 }
 

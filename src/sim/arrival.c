@@ -17,9 +17,10 @@ static bool is_bounded_by_time(enum campaign_arrival_kind kind)
 static enum campaign_arrival_kind kind_of(const struct campaign_flow *f)
 {
 	const struct campaign_network *n = &f->network;
+	bool true_clocks = !f->drift.least && !f->drift.most;
 
 	if (f->arrival.kind == ARRIVAL_PLAN && !n->jitter && !n->loss &&
-	    !n->reorder && !f->talk.spurt)
+	    !n->reorder && !f->talk.spurt && true_clocks)
 		return ARRIVAL_PERIODIC;
 	return (enum campaign_arrival_kind)f->arrival.kind;
 }

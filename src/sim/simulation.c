@@ -39,7 +39,7 @@ static cr_ns leave_time(const struct plan_call *c, const struct plan *p)
 {
 	const struct campaign_flow *f = &p->campaign->flows[c->flow];
 
-	return c->start + (cr_ns)c->frames * f->ptime + DRAIN;
+	return plan_frame_time(c, f->ptime, c->frames) + DRAIN;
 }
 
 struct leaver {

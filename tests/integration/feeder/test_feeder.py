@@ -10,6 +10,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -133,6 +134,35 @@ def test_talk_spurts_leave_gaps_and_nothing_is_lost(daemon, campaign):
     assert total["sent"] == plan.count("frame=") < 4 * 99
     assert plan.count("marker") > 4
     assert total["lost"] == 0 and total["received"] == total["sent"]
+
+
+def test_a_clock_that_drifts_sends_more_or_fewer_frames(daemon, campaign,
+                                                        tmp_path):
+    """2 s less the phase, by clocks 10 % fast and 10 % slow; and where the
+    time of each frame goes still sums up to what the feeder saw."""
+    flow = simple(count=2).split("flows:\n")[1]
+    path = campaign(simple(count=2, drift="10%") +
+                    flow.replace("name: a", "name: b") + "    drift: -10%\n")
+    plan = feed(path, "--print-schedule").stdout.split("\n")
+    trace = tmp_path / "run" / "trace.bin"
+    trace.parent.mkdir()
+    d = daemon("--ring", "64", "--trace", trace)
+    got = d.feed(path, "--out", tmp_path / "run", "--frames")
+    for f, least in zip(got["flows"], (109, 89)):
+        assert f["sent"] == sum(f" {f['flow']}-" in line for line in plan)
+        assert 2 * least <= f["sent"] <= 2 * (least + 1)
+        assert f["received"] == f["sent"] and f["lost"] == 0
+    d.stop()
+    sys.path.insert(0, str(ROOT / "src" / "report"))
+    from codec_report import delay, run
+    jobs = run.load_run(str(tmp_path / "run")).trace.jobs
+    whole = jobs["feeder_received"] - jobs["feeder_sent"]
+    assert len(whole) == got["total"]["sent"] and (whole > 0).all()
+    every = jobs["sent"] > 0
+    assert every.all()
+    parts = delay.parts(jobs, every)
+    assert (sum(parts.values()) + delay.network_ns(jobs, every)
+            == whole).all()
 
 
 def test_a_load_becomes_calls(daemon, campaign):

@@ -221,6 +221,111 @@ static void calls_begin_and_end_when_they_should(void **state)
 	campaign_free(c);
 }
 
+/* Frames of @call that are spoken from @from to @to, counted by the stream. */
+static unsigned spoken(const struct plan *p, const struct plan_call *call,
+		       cr_ns from, cr_ns to)
+{
+	struct plan_stream s;
+	struct plan_packet k;
+	unsigned n = 0;
+
+	plan_stream_init(&s, p, call);
+	while (plan_stream_next(&s, &k)) {
+		assert_int_equal(k.seq, k.frame);
+		n += k.at >= call->start + from && k.at < call->start + to;
+	}
+	return n;
+}
+
+/* By 10 %: 55 and 45 frames a second; by 50 ppm: one more in 400 s, and here
+ * each 1 us earlier than the one before. */
+static void a_fast_clock_brings_more_frames_a_slow_one_fewer(void **state)
+{
+	static const struct {
+		const char *flow;
+		unsigned in_11s;
+		cr_ns of_frame_2000; /* after the first */
+	} cases[] = {
+		{ "  - count: 3\n" LEGS "    drift: 10%\n", 605,
+		  INT64_C(36363636363) },
+		{ "  - count: 3\n" LEGS "    drift: -10%\n", 495,
+		  INT64_C(44444444444) },
+		{ "  - count: 3\n" LEGS "    drift: 50ppm\n", 550,
+		  INT64_C(39998000099) },
+		{ "  - count: 3\n" LEGS, 550, 40 * CR_SEC },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct campaign *c = parse(cases[i].flow);
+		struct plan p = make(c, 1);
+
+		for (size_t k = 0; k < p.count; k++) {
+			const struct plan_call *call = &p.calls[k];
+
+			assert_int_equal(
+				spoken(&p, call, 10001 * CR_MS, 21001 * CR_MS),
+				cases[i].in_11s);
+			assert_int_equal(
+				plan_frame_time(call, 20 * CR_MS, 2000) -
+					call->start,
+				cases[i].of_frame_2000);
+			/* to the end, and not beyond */
+			assert_true(plan_frame_time(call, 20 * CR_MS,
+						    call->frames) <=
+				    60 * CR_SEC);
+			assert_true(plan_frame_time(call, 20 * CR_MS,
+						    call->frames + 1) >
+				    60 * CR_SEC - 1);
+		}
+		plan_fini(&p);
+		campaign_free(c);
+	}
+}
+
+/* Holding times are by our clock. */
+static void a_call_with_a_fast_clock_is_as_long_as_another(void **state)
+{
+	struct campaign *c = parse("  - count: 4\n" LEGS
+				   "    hold: {mean: 5s}\n    drift: 10%\n");
+	struct plan p = make(c, 1);
+
+	(void)state;
+	for (size_t i = 0; i < p.count; i++)
+		assert_int_equal(p.calls[i].frames, 275);
+	plan_fini(&p);
+	campaign_free(c);
+}
+
+/* Clocks are drawn evenly, and change nothing else about the calls. */
+static void each_caller_has_a_clock_of_its_own(void **state)
+{
+	struct campaign *c =
+		parse("  - count: 400\n" LEGS "    hold: {mean: 20s}\n"
+		      "    drift: -100ppm..100ppm\n");
+	struct campaign *without =
+		parse("  - count: 400\n" LEGS "    hold: {mean: 20s}\n");
+	struct plan p = make(c, 9), q = make(without, 9);
+	unsigned quarter[4] = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < p.count; i++) {
+		int64_t drift = p.calls[i].drift;
+
+		assert_true(drift >= -100 && drift <= 100);
+		quarter[(drift + 100) * 4 / 201]++;
+		assert_true(p.calls[i].start == q.calls[i].start);
+		assert_true(p.calls[i].seed == q.calls[i].seed);
+		assert_int_equal(q.calls[i].drift, 0);
+	}
+	for (unsigned i = 0; i < 4; i++) /* 100, 8.7 standard deviation */
+		assert_in_range(quarter[i], 57, 143);
+	plan_fini(&p);
+	plan_fini(&q);
+	campaign_free(c);
+	campaign_free(without);
+}
+
 static bool every_third(const void *arg, uint64_t frame)
 {
 	(void)arg;
@@ -257,6 +362,11 @@ int main(void)
 		cmocka_unit_test(pauses_leave_gaps_and_spurts_begin_marked),
 		cmocka_unit_test(phases_are_spread_over_the_frame_period),
 		cmocka_unit_test(calls_begin_and_end_when_they_should),
+		cmocka_unit_test(
+			a_fast_clock_brings_more_frames_a_slow_one_fewer),
+		cmocka_unit_test(
+			a_call_with_a_fast_clock_is_as_long_as_another),
+		cmocka_unit_test(each_caller_has_a_clock_of_its_own),
 		cmocka_unit_test(silent_frames_take_no_sequence_number),
 	};
 

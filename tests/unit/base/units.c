@@ -65,6 +65,9 @@ static void shares_are_exact(void **state)
 	assert_int_equal(out, 1035000);
 	assert_int_equal(units_parse_ppm("0.0001%", &out), 0);
 	assert_int_equal(out, 1);
+	assert_int_equal(units_parse_ppm("-50ppm", &out), 0);
+	assert_int_equal(out, -50);
+	assert_int_equal(units_parse_ppm("0.5ppm", &out), -EINVAL);
 	assert_int_equal(units_parse_ppm("0.00001%", &out), -EINVAL);
 	assert_int_equal(units_parse_ppm("97 %", &out), -EINVAL);
 	assert_int_equal(units_parse_int("-12", &out), 0);

@@ -40,6 +40,7 @@ static void defaults_are_as_documented(void **state)
 	assert_int_equal(f->out.cfg.mode, f->out.codec->default_mode);
 	assert_true(f->hold.mean == CR_NEVER);
 	assert_int_equal(f->network.burst, 1);
+	assert_true(f->drift.least == 0 && f->drift.most == 0);
 	assert_false(f->expect[METRIC_LOSS].given);
 	assert_int_equal(c->conversions.count, 0);
 	assert_int_equal(c->platform.job_floor, 0);
@@ -95,6 +96,32 @@ static void every_value_arrives(void **state)
 	assert_true(f->expect[METRIC_P99_DELAY].strict);
 	assert_true(c->expect[METRIC_ADMITTED].at_least);
 	campaign_free(c);
+}
+
+static void clocks_drift_by_one_value_or_a_range(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t least, most;
+	} cases[] = { { "50ppm", 50, 50 },
+		      { "-100ppm..100ppm", -100, 100 },
+		      { "-10%..0", -100000, 0 },
+		      { "0.001%", 10, 10 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct campaign *c;
+		char text[200];
+
+		(void)snprintf(text, sizeof(text),
+			       "duration: 9s\nflows:\n  - {count: 1, in: "
+			       "{codec: pcmu}, out: {codec: amr}, drift: %s}\n",
+			       cases[i].text);
+		c = parse(text);
+		assert_int_equal(c->flows[0].drift.least, cases[i].least);
+		assert_int_equal(c->flows[0].drift.most, cases[i].most);
+		campaign_free(c);
+	}
 }
 
 static void conversions_arrive(void **state)
@@ -174,6 +201,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_as_documented),
 		cmocka_unit_test(every_value_arrives),
+		cmocka_unit_test(clocks_drift_by_one_value_or_a_range),
 		cmocka_unit_test(conversions_arrive),
 		cmocka_unit_test(expectations_judge_their_bound),
 		cmocka_unit_test(the_demo_campaign_loads),

@@ -322,5 +322,12 @@ def test_the_network_s_part_of_each_frame(write, codec_report):
     there = [(c, ts, s + days, r and r + days) for c, ts, s, r in records]
     assert network(frames_bin(-days, *there)) == pytest.approx([29 / 8, 8])
     assert network(frames_bin(0)) == [None, None]
+    # a caller whose clock is fast: the timestamps of 20 ms, in 18 ms
+    write(header(), call(1), *[
+        job(1, i, MS + 18 * MS * i, 5 * MS + 18 * MS * i) for i in range(10)],
+        name="r/trace.bin")
+    fast = [(1, 160 * i, 18 * MS * i + 1, 7 * MS + 18 * MS * i + 1)
+            for i in range(10)]
+    assert network(frames_bin(0, *fast)) == pytest.approx([3, 3])
     write(b"CRFRAME2" * 9, name="r/frames.bin")
     fails(codec_report(folder), "does not begin with CRFRAME1")

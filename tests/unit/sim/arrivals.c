@@ -70,6 +70,20 @@ static void a_plan_without_network_is_the_grid(void **state)
 	expect(&b, (const cr_ns[]){ 3, 13, 23, 33 }, 4);
 }
 
+static void a_clock_that_drifts_bends_the_grid(void **state)
+{
+	struct arrival a =
+		begin((struct campaign_arrival){ .kind = ARRIVAL_PLAN },
+		      3 * CR_MS, 4);
+
+	(void)state;
+	flow.drift = (struct campaign_drift){ -60000, 250000 };
+	call.drift = 250000;
+	arrival_init(&a, &plan, &call, NULL, &stream);
+	assert_int_equal(a.kind, ARRIVAL_PLAN);
+	expect(&a, (const cr_ns[]){ 3, 11, 19, 27 }, 4);
+}
+
 static void bursts_have_length_and_spacing_and_the_nominal_rate(void **state)
 {
 	struct arrival a =
@@ -334,6 +348,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(periodic_is_the_grid),
 		cmocka_unit_test(a_plan_without_network_is_the_grid),
+		cmocka_unit_test(a_clock_that_drifts_bends_the_grid),
 		cmocka_unit_test(
 			bursts_have_length_and_spacing_and_the_nominal_rate),
 		cmocka_unit_test(jitter_is_bounded_and_keeps_order),
