@@ -50,6 +50,15 @@ int release_init(struct release *r, const struct release_cfg *cfg,
 	return 0;
 }
 
+void release_hold(struct release_cfg *r, unsigned frames)
+{
+	r->ahead_max = frames * r->period;
+	if (r->kind == RELEASE_LBAP)
+		r->ahead_max = cr_ns_max(
+			r->ahead_max,
+			r->burst * (r->spacing ? r->spacing : r->period));
+}
+
 void release_change(struct release *r, const struct release_cfg *cfg)
 {
 	r->cfg = *cfg;

@@ -41,6 +41,11 @@ struct release_cfg {
 	cr_ns ahead_max;
 };
 
+/** Let logical arrivals lead real ones by no more than a buffer of @frames
+ * holds, for that cannot wait for its turn (a flood is over when the buffer has
+ * forgotten it); or by what shows that a burst was too long. */
+void release_hold(struct release_cfg *r, unsigned frames);
+
 /** Per-task state. Zero, then release_init(). */
 struct release {
 	struct release_cfg cfg;

@@ -29,20 +29,13 @@ static size_t largest_payload(const struct pipeline_side *in)
 	return one * (frames ? frames : 1);
 }
 
-/* The model by which its frames come. Logical arrivals lead real ones by no
- * more than the ring holds, for that cannot wait for its turn (a flood is over
- * when the ring has forgotten it); or by what shows that a burst was too long.
- */
+/* The model by which its frames come. */
 static struct release_cfg release_of(const struct call_cfg *cfg)
 {
 	struct release_cfg r = cfg->release;
 
 	contract_release(&cfg->said, cfg->release_named, &r);
-	r.ahead_max = cfg->ring_frames * r.period;
-	if (r.kind == RELEASE_LBAP)
-		r.ahead_max =
-			cr_ns_max(r.ahead_max,
-				  r.burst * (r.spacing ? r.spacing : r.period));
+	release_hold(&r, cfg->ring_frames);
 	return r;
 }
 

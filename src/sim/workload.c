@@ -9,6 +9,7 @@
 #include "sim/workload.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -147,11 +148,19 @@ static cr_ns arrive(void *arg, struct sim_task *t, cr_ns now)
 
 static bool peek(struct core_task *t, struct cr_job *job)
 {
-	const struct backlog_entry *e = backlog_head(&call_of(t)->backlog);
+	const struct sim_call *c = call_of(t);
+	const struct backlog_entry *e = backlog_head(&c->backlog);
+	struct release_times when;
 
 	if (!e)
 		return false;
 	describe(e, job);
+	if (!c->served)
+		return true;
+	when = release_next(c->served, e->arrival);
+	job->eligible = when.eligible;
+	if (c->flow->cls != CR_BE)
+		job->deadline = when.deadline;
 	return true;
 }
 
@@ -162,6 +171,8 @@ static bool claim(struct core_task *t, uint64_t seq)
 
 	if (!e || e->frame != seq)
 		return false;
+	if (c->served)
+		(void)release_arrival(c->served, e->arrival);
 	backlog_drop(&c->backlog);
 	return true;
 }
@@ -263,10 +274,28 @@ static void fill_task(struct sim_call *c, uint32_t id)
 	memset(&t->cpus, 0xff, sizeof(t->cpus));
 }
 
+/* What is dropped takes no logical time from what is served. */
+static int set_up_release(struct sim_call *c)
+{
+	struct release_cfg cfg = told_release(c->flow);
+	int rc;
+
+	if (c->backlog.most) {
+		c->served = calloc(1, sizeof(*c->served));
+		if (!c->served)
+			return -ENOMEM;
+		rc = release_init(c->served, &cfg, NULL);
+		CR_ASSERT(!rc); /* the campaign's loader has checked it */
+		release_hold(&cfg, c->backlog.most);
+	}
+	rc = release_init(&c->release, &cfg, NULL);
+	CR_ASSERT(!rc);
+	return 0;
+}
+
 static int set_up(struct sim_call *c, const struct workload *w, uint32_t id)
 {
 	const struct campaign_flow *f = c->flow;
-	const struct release_cfg cfg = told_release(f);
 	cr_ns samples = f->ptime / (125 * CR_US);
 
 	c->draws = (struct cost_source){
@@ -285,7 +314,7 @@ static int set_up(struct sim_call *c, const struct workload *w, uint32_t id)
 		arrival_send(&c->arrival, &c->envelope);
 	}
 	fill_task(c, id);
-	return release_init(&c->release, &cfg, NULL);
+	return set_up_release(c);
 }
 
 int workload_begin(struct workload *w, struct sim_call *c,
@@ -298,7 +327,8 @@ int workload_begin(struct workload *w, struct sim_call *c,
 	c->flow = &w->plan->campaign->flows[call->flow];
 	c->cost = &w->costs[call->flow];
 	rc = set_up(c, w, id);
-	CR_ASSERT(!rc); /* the campaign's loader has checked it */
+	if (rc)
+		return rc;
 	rc = sim_add(w->sim, &c->st, v);
 	if (rc)
 		return rc;
@@ -331,4 +361,6 @@ void workload_end(struct sim_call *c)
 void workload_fini(struct sim_call *c)
 {
 	backlog_fini(&c->backlog);
+	free(c->served);
+	c->served = NULL;
 }

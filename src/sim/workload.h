@@ -58,6 +58,8 @@ struct sim_call {
 	const struct cost_model *cost;
 	struct arrival_job next; /**< next to come                          */
 	struct backlog backlog;
+	struct release *served; /**< of a bounded backlog: by the jobs that were
+				     claimed, as in the daemon; else NULL    */
 	struct cost_source draws; /**< of the costs                         */
 	cr_ns total;		  /**< cost of the claimed job              */
 	cr_ns last_end;

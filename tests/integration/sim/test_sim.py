@@ -228,6 +228,20 @@ def test_arrivals_and_costs_do_not_depend_on_the_scheduler(campaign):
     assert len(counts) == 1
 
 
+def test_a_fast_clock_costs_what_it_is_ahead(campaign):
+    """pd2 serves the agreed rate: of 55 frames a second 50, once eight wait,
+    as in the daemon. fifo holds nothing back."""
+    path = campaign("count: 1, in: {codec: pcmu}, out: {codec: amr}, cost: "
+                    "{mean: 10us}, drift: 10%, hold: {mean: 15s}",
+                    duration="20s")
+    flow = flows(result(path, "-s", "pd2")[0])["flow1"]
+    assert flow["jobs"] == 825
+    assert flow["overwritten"] == 825 - 15 * 50 - 8
+    assert flow["done"] == 15 * 50 + 8
+    flow = flows(result(path, "-s", "fifo")[0])["flow1"]
+    assert (flow["jobs"], flow["done"]) == (825, 825)
+
+
 def test_codec_report_reads_run_folders(campaign, tmp_path):
     path = campaign("name: a, count: 3, period: 20ms, cost: {mean: 1ms}",
                     "name: b, count: 2, period: 40ms, cost: {mean: 2ms}, "
