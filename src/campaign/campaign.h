@@ -38,12 +38,26 @@ struct campaign_release {
 	int64_t burst; /**< lbap: jobs that may come ahead of time         */
 };
 
+/** Rates that a ramp may go through. */
+#define CAMPAIGN_RATES 8u
+
+/** Poisson arrivals. */
+struct campaign_poisson {
+	unsigned rates; /**< how many; 0: calls begin evenly over spread    */
+	/** One: always. More: at even distances over spread, and the rate goes
+	 * from each to the next along a line. Calls per second * 10^6; of_hold:
+	 * ppm of the rate at which as many calls are up, on average, as the
+	 * flow has (Little): count / hold's mean. */
+	int64_t rate[CAMPAIGN_RATES];
+	bool of_hold;
+};
+
 /** When calls begin. */
 struct campaign_start {
 	int64_t at;	/**< ns from the campaign's begin                   */
-	int64_t spread; /**< calls begin evenly over this time, ns          */
-	int64_t poisson_ppm; /**< Poisson arrivals, calls per second * 10^6;
-				  0: by spread                              */
+	int64_t spread; /**< calls begin over this time, ns; 0: all at once,
+			     Poisson arrivals until the campaign's end      */
+	struct campaign_poisson poisson;
 };
 
 /** How long calls last. */
@@ -157,7 +171,8 @@ struct campaign_flow {
 	char name[CAMPAIGN_NAME_MAX];
 	unsigned line;	  /**< where it begins in the file                  */
 	int64_t count;	  /**< calls; 0: as the load says, or as many as the
-			       Poisson process brings                      */
+			       Poisson process brings; of a Poisson process
+			       of_hold: calls up on average at 100 %       */
 	int64_t load_ppm; /**< of the capacity calibrated here; 0: count    */
 	int like; /**< a flow above, of as many calls, with which it shares its
 		       load; -1: none                                       */

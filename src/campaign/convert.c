@@ -13,10 +13,6 @@
 #include "base/options.h"
 #include "base/units.h"
 
-/* Per second * 10^6. */
-#define RATE_MIN INT64_C(1000)
-#define RATE_MAX INT64_C(100000000000)
-
 int convert_fail(struct loader *l, const char *path, const char *key,
 		 const char *fmt, ...)
 {
@@ -44,7 +40,8 @@ int convert_rate(struct loader *l, const char *path, const char *key,
 {
 	int64_t rate;
 
-	if (units_parse_rate(text, &rate) || rate < RATE_MIN || rate > RATE_MAX)
+	if (units_parse_rate(text, &rate) || rate < CONVERT_RATE_MIN ||
+	    rate > CONVERT_RATE_MAX)
 		return convert_fail(l, path, key,
 				    "%s=%.64s: needs a number per second, such "
 				    "as 5/s or 0.5/s, from 0.001/s to "

@@ -151,8 +151,10 @@
 	ROW(at, "at", CR_OPT_TIME, 0, 30 * KEYS_DAY, 0, NULL,                  \
 	    "the first call, from the campaign's begin")                       \
 	ROW(spread, "spread", CR_OPT_TIME, 0, 30 * KEYS_DAY, 0, NULL,          \
-	    "calls begin evenly over this time")                               \
-	TEXT(poisson, "poisson", "or at random: mean calls per second, 5/s")
+	    "calls begin over this time, evenly or by poisson")                \
+	TEXT(poisson, "poisson",                                               \
+	     "at random: mean calls per second, 5/s, or share of what keeps "  \
+	     "count calls up, 90%; a ramp of them: 20%..110%..20%")
 
 #define HOLD_KEYS(ROW, TEXT)                                                   \
 	ROW(exponential, "model", CR_OPT_ENUM, 0, 1, 0, key_holds,             \

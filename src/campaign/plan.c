@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "campaign/poisson.h"
+
 /* The plan being made, and what a flow needs of it. */
 struct maker {
 	struct plan *plan;
@@ -132,16 +134,17 @@ static int place_spread(struct maker *m, unsigned flow)
 
 static int place_poisson(struct maker *m, unsigned flow)
 {
-	const struct campaign_start *s = &m->plan->campaign->flows[flow].start;
-	struct random r = random_fork(m->o->seed, ~(uint64_t)flow);
-	cr_ns mean = (cr_ns)(1e15 / (double)s->poisson_ppm);
+	const struct campaign_flow *f = &m->plan->campaign->flows[flow];
 	uint64_t n = m->o->counts[flow];
-	cr_ns at = s->at;
+	bool limited = n && !f->start.poisson.of_hold;
+	struct poisson p;
+	cr_ns at;
 	int rc = 0;
 
-	for (unsigned i = 0; !rc && (!n || i < n); i++) {
-		at = cr_ns_add(at, random_exponential(&r, mean));
-		if (at >= m->o->duration)
+	poisson_init(&p, f, n, m->o->duration,
+		     random_fork(m->o->seed, ~(uint64_t)flow));
+	for (unsigned i = 0; !rc && (!limited || i < n); i++) {
+		if (!poisson_next(&p, &at))
 			break;
 		rc = place_call(m, flow, i, at);
 	}
@@ -167,8 +170,8 @@ int plan_make(struct plan *p, const struct campaign *c,
 	int rc = 0;
 
 	for (unsigned f = 0; f < c->flow_count && !rc; f++)
-		rc = c->flows[f].start.poisson_ppm ? place_poisson(&m, f)
-						   : place_spread(&m, f);
+		rc = c->flows[f].start.poisson.rates ? place_poisson(&m, f)
+						     : place_spread(&m, f);
 	if (!rc && !made.count)
 		rc = cr_fail(e, -EINVAL,
 			     "%s: no call sends a frame before the "

@@ -2,8 +2,13 @@
 /*
  * When a flow's calls begin, and how long they last.
  */
+#include "base/units.h"
 #include "campaign/campaign.h"
 #include "campaign/convert.h"
+
+/* Of what keeps count calls up, ppm. */
+#define SHARE_MIN INT64_C(1000)
+#define SHARE_MAX (100 * CR_PPM)
 
 static const char *const key_holds[] = { "constant", "exponential", NULL };
 
@@ -21,19 +26,57 @@ static const struct key_row start_rows[] = { START_KEYS(START_ROW, KEY_SKIP)
 static const struct key_row hold_rows[] = { HOLD_KEYS(HOLD_ROW, KEY_SKIP)
 						    END_ROW };
 
+/* Bounds of one rate, and whether it may be none. */
+static bool rates_fit(const struct campaign_poisson *p)
+{
+	const int64_t least = p->of_hold ? SHARE_MIN : CONVERT_RATE_MIN;
+	const int64_t most = p->of_hold ? SHARE_MAX : CONVERT_RATE_MAX;
+	bool some = false;
+
+	for (unsigned i = 0; i < p->rates; i++) {
+		bool none = p->rate[i] == 0;
+
+		if (!none && (p->rate[i] < least || p->rate[i] > most))
+			return false;
+		some |= !none;
+	}
+	return some;
+}
+
+/* "5/s", "90%", "20%..110%..20%". */
+static int read_poisson(struct loader *l, const char *path, const char *text,
+			struct campaign_poisson *p)
+{
+	p->rates =
+		convert_series(text, units_parse_rate, p->rate, CAMPAIGN_RATES);
+	if (!p->rates) {
+		p->of_hold = true;
+		p->rates = convert_series(text, units_parse_ppm, p->rate,
+					  CAMPAIGN_RATES);
+	}
+	if (rates_fit(p))
+		return 0;
+	return convert_fail(
+		l, path, "poisson",
+		"poisson=%.64s: needs a number per second, such as 5/s, from "
+		"0.001/s to 100000/s, or a share of what keeps count calls up, "
+		"such as 90%%, from 0.1%% to 10000%%; or a ramp of up to %u of "
+		"them, such as 20%%..110%%..20%%",
+		text, CAMPAIGN_RATES);
+}
+
 static int check_start(struct loader *l, const char *path,
 		       const struct raw_start *raw, struct campaign_start *s)
 {
-	char buf[PLACE_MAX];
-	int rc = convert_rows(l, start_rows, convert_below(buf, path, "start"),
-			      raw, s);
+	int rc = convert_rows(l, start_rows, path, raw, s);
 
-	if (rc || !raw->poisson)
-		return rc;
-	if (raw->spread)
-		return convert_fail(l, buf, "spread",
-				    "spread and poisson exclude each other");
-	return convert_rate(l, buf, "poisson", raw->poisson, &s->poisson_ppm);
+	if (!rc && raw->poisson)
+		rc = read_poisson(l, path, raw->poisson, &s->poisson);
+	if (!rc && s->poisson.rates > 1 && !s->spread)
+		return convert_fail(l, path, "poisson",
+				    "poisson: a ramp needs spread: how long it "
+				    "takes");
+	return rc;
 }
 
 static int check_hold(struct loader *l, const char *path,
@@ -48,10 +91,31 @@ static int check_hold(struct loader *l, const char *path,
 	return rc;
 }
 
+/* Shares of the rate count / hold. */
+static int check_of_hold(struct loader *l, const char *path,
+			 const struct raw_flow *raw)
+{
+	if (!raw->count && !raw->load_ppm && !raw->like)
+		return convert_fail(l, path, "poisson",
+				    "poisson: a share is of what keeps count "
+				    "calls up: give count, load or like, or "
+				    "calls per second");
+	if (!raw->hold.mean)
+		return convert_fail(l, path, "poisson",
+				    "poisson: a share is of what keeps count "
+				    "calls up: give the mean of hold, or calls "
+				    "per second");
+	return 0;
+}
+
 int convert_start(struct loader *l, const char *path,
 		  const struct raw_flow *raw, struct campaign_flow *f)
 {
-	int rc = check_start(l, path, &raw->start, &f->start);
+	char buf[PLACE_MAX];
+	int rc = check_start(l, convert_below(buf, path, "start"), &raw->start,
+			     &f->start);
 
+	if (!rc && f->start.poisson.of_hold)
+		rc = check_of_hold(l, buf, raw);
 	return rc ? rc : check_hold(l, path, &raw->hold, &f->hold);
 }

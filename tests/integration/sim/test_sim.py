@@ -228,6 +228,25 @@ def test_arrivals_and_costs_do_not_depend_on_the_scheduler(campaign):
     assert len(counts) == 1
 
 
+def test_it_and_the_feeder_play_the_same_packets(campaign, tmp_path):
+    """With callers whose clocks drift, and calls that come and go."""
+    path = campaign(
+        "name: a, count: 9, in: {codec: pcmu}, out: {codec: amr}, cost: {mean:"
+        " 10us}, drift: -10%..10%, network: {jitter: 3ms, loss: 2%, reorder: "
+        "1%}, talk: {spurt: 300ms, pause: 200ms}, hold: {mean: 2s}, start: "
+        "{spread: 2s, poisson: 50%..100%}", duration="4s", more=NO_ADMISSION)
+    plan = subprocess.run([FEEDER, path, "--print-schedule"], text=True,
+                          capture_output=True, check=True).stdout
+    sent = sorted(float(line.split()[0]) for line in plan.splitlines()[:-1]
+                  if not line.endswith(" lost"))
+    assert len(sent) > 200
+    assert run(path, "--trace", tmp_path / "t.bin").returncode == 0
+    sys.path.insert(0, str(ROOT / "src" / "report"))
+    from codec_report.trace import read_trace
+    came = sorted(read_trace(tmp_path / "t.bin").jobs["arrival"].tolist())
+    assert [at / 1e9 - 1 for at in came] == pytest.approx(sent, abs=1e-6)
+
+
 def test_a_fast_clock_costs_what_it_is_ahead(campaign):
     """pd2 serves the agreed rate: of 55 frames a second 50, once eight wait,
     as in the daemon. fifo holds nothing back."""

@@ -221,6 +221,78 @@ static void calls_begin_and_end_when_they_should(void **state)
 	campaign_free(c);
 }
 
+/* Calls of @p that begin in [@from, @to). */
+static unsigned begun(const struct plan *p, cr_ns from, cr_ns to)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		n += p->calls[i].start >= from && p->calls[i].start < to;
+	return n;
+}
+
+/* From 0 to 20 and back to 10 calls a second in 40 s: 200, and 300 more. */
+static void a_ramp_of_arrivals_follows_its_lines(void **state)
+{
+	struct campaign *c =
+		parse("  - name: p\n" LEGS "    start: {at: 10s, spread: 40s, "
+		      "poisson: 0/s..20/s..10/s}\n");
+	struct plan p = make(c, 4);
+
+	(void)state;
+	assert_int_equal(begun(&p, 0, 10 * CR_SEC), 0);
+	/* five standard deviations */
+	assert_in_range(begun(&p, 10 * CR_SEC, 20 * CR_SEC), 15, 85);
+	assert_in_range(begun(&p, 20 * CR_SEC, 30 * CR_SEC), 89, 211);
+	assert_in_range(begun(&p, 30 * CR_SEC, 40 * CR_SEC), 109, 241);
+	assert_in_range(begun(&p, 40 * CR_SEC, 50 * CR_SEC), 69, 181);
+	/* and none after it, but for phases */
+	assert_int_equal(begun(&p, 50 * CR_SEC + 20 * CR_MS, 60 * CR_SEC), 0);
+	plan_fini(&p);
+	campaign_free(c);
+}
+
+/* Little: 300 calls up at 100 %, of 2 s each, are 150 a second. */
+static void shares_are_of_what_keeps_count_calls_up(void **state)
+{
+	struct campaign *c =
+		parse("  - count: 300\n" LEGS "    hold: {mean: 2s}\n"
+		      "    start: {poisson: 50%}\n"
+		      "  - like: flow1\n" LEGS
+		      "    hold: {model: exponential, mean: 2s}\n"
+		      "    start: {spread: 30s, poisson: 100%}\n");
+	struct plan p;
+	uint64_t up[2] = { 0 };
+
+	(void)state;
+	c->flows[1].count = 300; /* as campaign_counts() would */
+	p = make(c, 6);
+	for (size_t i = 0; i < p.count; i++) {
+		cr_ns end = plan_frame_time(&p.calls[i], 20 * CR_MS,
+					    p.calls[i].frames);
+
+		up[p.calls[i].flow] +=
+			p.calls[i].start <= 25 * CR_SEC && end > 25 * CR_SEC;
+	}
+	assert_in_range(up[0], 150 - 62, 150 + 62);
+	assert_in_range(up[1], 300 - 87, 300 + 87);
+	plan_fini(&p);
+	campaign_free(c);
+}
+
+static void a_share_of_no_calls_is_no_calls(void **state)
+{
+	struct campaign *c =
+		parse("  - count: 1\n" LEGS "  - load: 50%\n" LEGS
+		      "    hold: {mean: 2s}\n    start: {poisson: 50%}\n");
+	struct plan p = make(c, 6);
+
+	(void)state;
+	assert_int_equal(p.count, 1);
+	plan_fini(&p);
+	campaign_free(c);
+}
+
 /* Frames of @call that are spoken from @from to @to, counted by the stream. */
 static unsigned spoken(const struct plan *p, const struct plan_call *call,
 		       cr_ns from, cr_ns to)
@@ -362,6 +434,9 @@ int main(void)
 		cmocka_unit_test(pauses_leave_gaps_and_spurts_begin_marked),
 		cmocka_unit_test(phases_are_spread_over_the_frame_period),
 		cmocka_unit_test(calls_begin_and_end_when_they_should),
+		cmocka_unit_test(a_ramp_of_arrivals_follows_its_lines),
+		cmocka_unit_test(shares_are_of_what_keeps_count_calls_up),
+		cmocka_unit_test(a_share_of_no_calls_is_no_calls),
 		cmocka_unit_test(
 			a_fast_clock_brings_more_frames_a_slow_one_fewer),
 		cmocka_unit_test(

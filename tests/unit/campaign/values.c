@@ -40,6 +40,7 @@ static void defaults_are_as_documented(void **state)
 	assert_int_equal(f->out.cfg.mode, f->out.codec->default_mode);
 	assert_true(f->hold.mean == CR_NEVER);
 	assert_int_equal(f->network.burst, 1);
+	assert_int_equal(f->start.poisson.rates, 0);
 	assert_true(f->drift.least == 0 && f->drift.most == 0);
 	assert_false(f->expect[METRIC_LOSS].given);
 	assert_int_equal(c->conversions.count, 0);
@@ -87,7 +88,9 @@ static void every_value_arrives(void **state)
 	assert_int_equal(f->input_count, 2);
 	assert_int_equal(f->release.kind, RELEASE_RATE);
 	assert_int_equal(f->release.y, 30 * CR_MS);
-	assert_int_equal(f->start.poisson_ppm, 2500000);
+	assert_int_equal(f->start.poisson.rates, 1);
+	assert_int_equal(f->start.poisson.rate[0], 2500000);
+	assert_false(f->start.poisson.of_hold);
 	assert_int_equal(f->hold.exponential, 1);
 	assert_int_equal(f->network.reorder, 20000);
 	assert_int_equal(f->network.burst, 4);
@@ -95,6 +98,33 @@ static void every_value_arrives(void **state)
 	assert_int_equal(f->expect[METRIC_LOSS].bound, 1000);
 	assert_true(f->expect[METRIC_P99_DELAY].strict);
 	assert_true(c->expect[METRIC_ADMITTED].at_least);
+	campaign_free(c);
+}
+
+static void a_ramp_is_its_rates(void **state)
+{
+	static const char text[] =
+		"duration: 10s\nflows:\n"
+		"  - {load: 90%, in: {codec: pcmu}, out: {codec: amr}, "
+		"hold: {mean: 2s},\n"
+		"     start: {spread: 9s, poisson: 20%..110%..0%}}\n"
+		"  - {in: {codec: pcmu}, out: {codec: amr}, "
+		"start: {spread: 1s, poisson: 0/s..0.5/s}}\n";
+	struct campaign *c = parse(text);
+	const struct campaign_start *a = &c->flows[0].start,
+				    *b = &c->flows[1].start;
+
+	(void)state;
+	assert_int_equal(a->spread, 9 * CR_SEC);
+	assert_true(a->poisson.of_hold);
+	assert_int_equal(a->poisson.rates, 3);
+	assert_int_equal(a->poisson.rate[0], 200000);
+	assert_int_equal(a->poisson.rate[1], 1100000);
+	assert_int_equal(a->poisson.rate[2], 0);
+	assert_false(b->poisson.of_hold);
+	assert_int_equal(b->poisson.rates, 2);
+	assert_int_equal(b->poisson.rate[0], 0);
+	assert_int_equal(b->poisson.rate[1], 500000);
 	campaign_free(c);
 }
 
@@ -201,6 +231,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_as_documented),
 		cmocka_unit_test(every_value_arrives),
+		cmocka_unit_test(a_ramp_is_its_rates),
 		cmocka_unit_test(clocks_drift_by_one_value_or_a_range),
 		cmocka_unit_test(conversions_arrive),
 		cmocka_unit_test(expectations_judge_their_bound),
