@@ -16,7 +16,9 @@
  * samples before the block, for its first half, are handled like its own: the
  * vector product comes too late.
  *
- * Valid: n a multiple of 8 up to 160, any values, y == x. Else stock_Syn_filt.
+ * The encoder and the decoder filter 40 samples, the post filter 22.
+ *
+ * Valid: n even, 10 to 160, any values, y == x. Else stock_Syn_filt.
  */
 #include <string.h>
 
@@ -129,12 +131,28 @@ AVX2 static void syn_filt_avx2(const int16_t a[], const int16_t x[],
 		memcpy(mem, out - ORDER, ORDER * sizeof(*mem));
 }
 
-void Syn_filt(int16_t a[], int16_t x[], int16_t y[], int16_t lg, int16_t mem[],
+/* A length that is not of whole blocks: some more samples, not kept. */
+AVX2 static void filter_part(const int16_t a[], const int16_t x[], int16_t y[],
+			     int n, int16_t mem[], bool update)
+{
+	int16_t longer_x[N_MAX], longer_y[N_MAX];
+	int longer = (n + BLOCK - 1) / BLOCK * BLOCK;
+
+	memset(longer_x + longer - BLOCK, 0, BLOCK * sizeof(*x));
+	memcpy(longer_x, x, (size_t)n * sizeof(*x));
+	syn_filt_avx2(a, longer_x, longer_y, longer, mem, false);
+	memcpy(y, longer_y, (size_t)n * sizeof(*y));
+	if (update)
+		memcpy(mem, y + n - ORDER, ORDER * sizeof(*mem));
+}
+
+void Syn_filt(int16_t a[], int16_t x[], int16_t y[], int16_t n, int16_t mem[],
 	      int16_t update)
 {
-	if (!cr_kernels_fast || lg <= 0 || lg > N_MAX || lg % BLOCK) {
-		stock_Syn_filt(a, x, y, lg, mem, update);
-		return;
-	}
-	syn_filt_avx2(a, x, y, lg, mem, update);
+	if (!cr_kernels_fast || n < ORDER || n > N_MAX || n % 2)
+		stock_Syn_filt(a, x, y, n, mem, update);
+	else if (n % BLOCK)
+		filter_part(a, x, y, n, mem, update);
+	else
+		syn_filt_avx2(a, x, y, n, mem, update);
 }
