@@ -18,8 +18,12 @@
  * The stock limiter takes 0x01ffffff, the largest sum that would fit, for the
  * lowest; but no sum is odd.
  *
- * Both polynomials are evaluated on all of the grid first, 8 points at a time:
- * that is less work than the walk, whose branches are hard to predict.
+ * That is a chain of dependent steps, and of branches that are hard to foresee.
+ * So both polynomials are first evaluated on all of the grid, eight points at a
+ * time, and every interval where one changes its sign is refined, also eight at
+ * a time. The walk then takes what it passes. Only the interval next to a root
+ * is not what was refined, as its upper end is the root: if it has the next
+ * root, that is refined on its own.
  *
  * Valid: everything. There is no fall-back.
  */
@@ -112,27 +116,59 @@ AVX2_INLINE __m256i chebyshev8(__m256i x, const int16_t f[TERMS])
 	return limit8(t);
 }
 
-AVX2 static void evaluate_grid(const int16_t f[TERMS], int32_t values[PADDED])
+/* A polynomial, its values on the grid, and where it changes its sign: bit k
+ * for the interval from point k - 1 down to point k. Past the grid, values are
+ * of no use. */
+struct polynomial {
+	int16_t f[TERMS];
+	int32_t values[PADDED + 1];
+	uint64_t changes;
+	/* of the first eight of them: the root, and the other's value there */
+	int32_t roots[LANES], others[LANES];
+};
+
+AVX2 static void evaluate_grid(struct polynomial *p)
 {
 	int16_t points[PADDED] = { 0 };
 
 	memcpy(points, grid, sizeof(grid));
+	p->values[PADDED] = 0;
 	for (int k = 0; k < PADDED; k += LANES)
-		store256(values + k,
+		store256(p->values + k,
 			 chebyshev8(_mm256_cvtepi16_epi32(load128(points + k)),
-				    f));
+				    p->f));
+}
+
+AVX2 static void find_changes(struct polynomial *p)
+{
+	const __m256i zero = _mm256_setzero_si256();
+	uint64_t same = 0;
+
+	for (int k = 1; k < POINTS; k += LANES) {
+		__m256i product = _mm256_mullo_epi32(
+			load256(p->values + k), load256(p->values + k - 1));
+		__m256i positive = _mm256_cmpgt_epi32(product, zero);
+
+		same |= (uint64_t)(unsigned)_mm256_movemask_ps(
+				_mm256_castsi256_ps(positive))
+			<< k;
+	}
+	p->changes = ~same & ((UINT64_C(1) << POINTS) - 2);
 }
 
 /* F1 and F2 with their roots at x = -1 and x = 1 divided out. */
-static void split_polynomial(const int16_t a[], int16_t f[2][TERMS])
+static void split_polynomial(const int16_t a[], struct polynomial p[2])
 {
-	f[0][0] = f[1][0] = 1024;
-	for (int i = 0; i < TERMS - 1; i++) {
-		int32_t p = a[i + 1];
-		int32_t q = a[ORDER - i];
+	int16_t *sum = p[0].f, *difference = p[1].f;
 
-		f[0][i + 1] = (int16_t)(((p + q) >> 2) - f[0][i]);
-		f[1][i + 1] = (int16_t)(((p - q) >> 2) + f[1][i]);
+	sum[0] = difference[0] = 1024;
+	for (int i = 0; i < TERMS - 1; i++) {
+		int32_t first = a[i + 1];
+		int32_t last = a[ORDER - i];
+
+		sum[i + 1] = (int16_t)(((first + last) >> 2) - sum[i]);
+		difference[i + 1] =
+			(int16_t)(((first - last) >> 2) + difference[i]);
 	}
 }
 
@@ -174,43 +210,183 @@ static inline int16_t interpolate(const struct interval *in)
 	return (int16_t)(in->xlow - ((in->ylow * slope) >> 10));
 }
 
-AVX2 static int find_roots(const int16_t f[2][TERMS], int16_t lsp[ORDER])
+/* Eight intervals. */
+struct interval8 {
+	__m256i xlow, ylow;
+	__m256i xhigh, yhigh;
+};
+
+/* The lower 16 bits, with their sign. */
+AVX2_INLINE __m256i short8(__m256i v)
 {
-	int32_t values[2][PADDED];
-	struct interval in = { 0 };
+	return _mm256_srai_epi32(_mm256_slli_epi32(v, 16), 16);
+}
+
+AVX2_INLINE void halve8(struct interval8 *in, const int16_t f[TERMS])
+{
+	__m256i x = short8(_mm256_add_epi32(_mm256_srai_epi32(in->xlow, 1),
+					    _mm256_srai_epi32(in->xhigh, 1)));
+	__m256i y = chebyshev8(x, f);
+	__m256i upper = _mm256_cmpgt_epi32(_mm256_mullo_epi32(y, in->ylow),
+					   _mm256_setzero_si256());
+
+	in->yhigh = _mm256_blendv_epi8(y, in->yhigh, upper);
+	in->xhigh = _mm256_blendv_epi8(x, in->xhigh, upper);
+	in->ylow = _mm256_blendv_epi8(in->ylow, y, upper);
+	in->xlow = _mm256_blendv_epi8(in->xlow, x, upper);
+}
+
+/* 16383 2^15 / v, for v from 2^14 to 2^15 - 1. A quotient in floating point is
+ * not less, as integers are exact there, and one more where it was rounded up.
+ */
+AVX2_INLINE __m256i reciprocal8(__m256i v)
+{
+	const __m256i dividend = _mm256_set1_epi32(16383 << 15);
+	__m256i q = _mm256_cvttps_epi32(_mm256_div_ps(
+		_mm256_cvtepi32_ps(dividend), _mm256_cvtepi32_ps(v)));
+
+	return _mm256_add_epi32(
+		q, _mm256_cmpgt_epi32(_mm256_mullo_epi32(q, v), dividend));
+}
+
+/* interpolate(). Where dy is 0, so is slope: sign makes it. */
+AVX2_INLINE __m256i interpolate8(const struct interval8 *in)
+{
+	__m256i dx = short8(_mm256_sub_epi32(in->xhigh, in->xlow));
+	__m256i dy = short8(_mm256_sub_epi32(in->yhigh, in->ylow));
+	__m256i size = _mm256_min_epi32(_mm256_abs_epi32(dy),
+					_mm256_set1_epi32(INT16_MAX));
+	/* the exponent of a float is how many bits there are */
+	__m256i exponent = _mm256_srli_epi32(
+		_mm256_castps_si256(_mm256_cvtepi32_ps(size)), 23);
+	__m256i norm = _mm256_sub_epi32(_mm256_set1_epi32(127 + 14), exponent);
+	__m256i slope = reciprocal8(_mm256_sllv_epi32(size, norm));
+
+	slope = short8(_mm256_srav_epi32(
+		_mm256_mullo_epi32(dx, slope),
+		_mm256_sub_epi32(_mm256_set1_epi32(19), norm)));
+	slope = short8(_mm256_sign_epi32(slope, dy));
+	slope = _mm256_srai_epi32(_mm256_mullo_epi32(in->ylow, slope), 10);
+	return short8(_mm256_sub_epi32(in->xlow, slope));
+}
+
+/* Refines the first eight intervals of @p. */
+AVX2 static void foresee(struct polynomial *p, const struct polynomial *other)
+{
+	int32_t ends[4][LANES] = { { 0 } };
+	uint64_t left = p->changes;
+	struct interval8 in;
+	__m256i root;
+
+	for (int i = 0; i < LANES && left; i++, left &= left - 1) {
+		int k = __builtin_ctzll(left);
+
+		ends[0][i] = grid[k];
+		ends[1][i] = p->values[k];
+		ends[2][i] = grid[k - 1];
+		ends[3][i] = p->values[k - 1];
+	}
+	in.xlow = load256(ends[0]);
+	in.ylow = load256(ends[1]);
+	in.xhigh = load256(ends[2]);
+	in.yhigh = load256(ends[3]);
+	for (int i = 0; i < HALVINGS; i++)
+		halve8(&in, p->f);
+	root = interpolate8(&in);
+	store256(p->roots, root);
+	store256(p->others, chebyshev8(root, other->f));
+}
+
+/* Where the walk is: below the last root, if any. */
+struct walk {
+	int k; /* the interval of that root, or none before 0 */
+	int32_t x, other;
+};
+
+/* The root of @p in @in, and the other's value there. */
+static void refine(struct walk *w, struct interval *in,
+		   const struct polynomial *p, const struct polynomial *other)
+{
+	for (int i = 0; i < HALVINGS; i++)
+		halve(in, p->f);
+	w->x = interpolate(in);
+	w->other = chebyshev(w->x, other->f);
+}
+
+/* The interval right below the last root, if it has the next one. */
+static bool step_from_root(struct walk *w, const struct polynomial *p,
+			   const struct polynomial *other)
+{
+	struct interval in = { .xhigh = w->x, .yhigh = w->other };
+
+	if (++w->k >= POINTS)
+		return false;
+	in.xlow = grid[w->k];
+	in.ylow = p->values[w->k];
+	if (in.ylow * in.yhigh > 0)
+		return false;
+	refine(w, &in, p, other);
+	return true;
+}
+
+/* The next interval of the grid that has a root of @p. */
+AVX2_INLINE bool step_on_grid(struct walk *w, const struct polynomial *p,
+			      const struct polynomial *other)
+{
+	uint64_t below, done;
+	int lane;
+
+	if (w->k >= POINTS)
+		return false;
+	done = (UINT64_C(2) << w->k) - 1;
+	below = p->changes & ~done;
+	if (!below)
+		return false;
+	w->k = __builtin_ctzll(below);
+	lane = __builtin_popcountll(p->changes & done);
+	if (lane < LANES) {
+		w->x = p->roots[lane];
+		w->other = p->others[lane];
+	} else {
+		struct interval in = { grid[w->k], p->values[w->k],
+				       grid[w->k - 1], p->values[w->k - 1] };
+
+		refine(w, &in, p, other);
+	}
+	return true;
+}
+
+AVX2 static int find_roots(struct polynomial p[2], int16_t lsp[ORDER])
+{
+	struct walk w = { 0 };
 	int found = 0;
 
-	evaluate_grid(f[0], values[0]);
-	evaluate_grid(f[1], values[1]);
-	in.xlow = grid[0];
-	in.ylow = values[0][0];
-	for (int k = 1; k < POINTS && found < ORDER; k++) {
+	for (int i = 0; i < 2; i++) {
+		evaluate_grid(&p[i]);
+		find_changes(&p[i]);
+	}
+	for (int i = 0; i < 2; i++)
+		foresee(&p[i], &p[!i]);
+	while (found < ORDER) {
 		int turn = found % 2;
 
-		in.xhigh = in.xlow;
-		in.yhigh = in.ylow;
-		in.xlow = grid[k];
-		in.ylow = values[turn][k];
-		if (in.ylow * in.yhigh > 0)
-			continue;
-		for (int i = 0; i < HALVINGS; i++)
-			halve(&in, f[turn]);
-		lsp[found] = interpolate(&in);
-		in.xlow = lsp[found++];
-		in.ylow = chebyshev(in.xlow, f[!turn]);
+		if (!(found && step_from_root(&w, &p[turn], &p[!turn])) &&
+		    !step_on_grid(&w, &p[turn], &p[!turn]))
+			break;
+		lsp[found++] = (int16_t)w.x;
 	}
 	return found;
 }
 
 void Az_lsp(int16_t a[], int16_t lsp[], int16_t old_lsp[], int32_t *overflow)
 {
-	int16_t f[2][TERMS];
+	struct polynomial p[2];
 
 	if (!cr_kernels_fast) {
 		stock_Az_lsp(a, lsp, old_lsp, overflow);
 		return;
 	}
-	split_polynomial(a, f);
-	if (find_roots((const int16_t(*)[TERMS])f, lsp) < ORDER)
+	split_polynomial(a, p);
+	if (find_roots(p, lsp) < ORDER)
 		memcpy(lsp, old_lsp, ORDER * sizeof(*lsp));
 }
