@@ -110,6 +110,19 @@ void Q_plsf_3(int16_t past[], int mode, int16_t lsp[], int16_t lsp_q[],
 void stock_Q_plsf_3(int16_t past[], int mode, int16_t lsp[], int16_t lsp_q[],
 		    int16_t indices[], int16_t *noise_index, int32_t *overflow);
 
+/**
+ * Open-loop pitch search of signal[0..n-1], which has its past before it, for
+ * lags from @lag_min up to @lag_max. @half: which half of the frame. With @dtx,
+ * the voice activity detector @vad is told what it wants to know. Returns the
+ * lag.
+ */
+int16_t Pitch_ol(void *vad, int mode, int16_t signal[], int16_t lag_min,
+		 int16_t lag_max, int16_t n, int16_t half, int dtx,
+		 int32_t *overflow);
+int16_t stock_Pitch_ol(void *vad, int mode, int16_t signal[], int16_t lag_min,
+		       int16_t lag_max, int16_t n, int16_t half, int dtx,
+		       int32_t *overflow);
+
 /** A(z / gamma): @gamma holds its powers 1 to 10 in Q15. */
 void Weight_Ai(int16_t a[], const int16_t gamma[], int16_t weighted[]);
 void stock_Weight_Ai(int16_t a[], const int16_t gamma[], int16_t weighted[]);
@@ -135,6 +148,12 @@ void stock_subframePreProc(int mode, const int16_t gamma1[],
 			   int16_t xn[], int16_t res2[], int16_t error[]);
 
 /* What the kernels call and the library keeps. */
+void vad_tone_detection(void *vad, int32_t max, int32_t energy,
+			int32_t *overflow);
+void vad_tone_detection_update(void *vad, int16_t one_lag, int32_t *overflow);
+void vad_complex_detection_update(void *vad, int16_t high);
+int16_t hp_max(int32_t corr[], int16_t signal[], int16_t n, int16_t lag_max,
+	       int16_t lag_min, int16_t *max, int32_t *overflow);
 int16_t Enc_lag3(int16_t lag, int16_t frac, int16_t lag_before, int16_t first,
 		 int16_t last, int16_t delta, int16_t four_bits,
 		 int32_t *overflow);
