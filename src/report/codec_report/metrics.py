@@ -25,6 +25,11 @@ call loss    per call: lost / (lost + done), over the calls with either.
              Jain's index over these shares (Jain, Chiu, Hawe 1984):
              (sum x)^2 / (n sum x^2) is 1 when all calls lose alike and 1/n
              when one call bears all; not defined without losses.
+arrivals behind  how much later than its RTP timestamp asks for a frame
+             arrived, counted from that frame of its call that was least so.
+             Beyond the jitter of a network it says that the sender did not
+             keep pace: there was less load than planned, and losses of such
+             runs compare to nothing.
 busy share   time a job had its worker (picked to coded, less what it was
              interrupted in the simulator) per worker and second; sending,
              which several jobs may share, is not in it.
@@ -65,7 +70,8 @@ METRICS = (
     + quantile_metrics("delay", "delay") + delay.METRICS
     + quantile_metrics("jitter", "jitter")
     + quantile_metrics("sched_jitter", "sched jitter")
-    + [Metric("late_share", "late", "share", -1),
+    + [Metric("behind_p99_ms", "arrivals behind p99, ms", "ms"),
+       Metric("late_share", "late", "share", -1),
        Metric("call_loss_min", "call loss min", "share"),
        Metric("call_loss_median", "call loss median", "share", -1),
        Metric("call_loss_max", "call loss max", "share", -1),
@@ -136,6 +142,23 @@ def media_step(jobs, starts):
     smallest = np.minimum.reduceat(np.append(step, unknown), starts)
     smallest[smallest >= unknown] = 0
     return np.repeat(smallest, np.diff(np.append(starts, len(step) + 1)))
+
+
+def arrivals_behind(jobs, starts):
+    """"arrivals behind", ns, of the jobs of calls whose pace is known.
+
+    jobs: as for measure(); starts: call_starts(jobs).
+    """
+    if not len(starts):
+        return np.empty(0, np.int64)
+    length = np.diff(np.append(starts, len(jobs["call"])))
+    since = (jobs["rtp_ts"] - np.repeat(jobs["rtp_ts"][starts], length)) \
+        .astype(np.int32).astype(np.int64)
+    step = jobs["media_step"]
+    known = (step > 0) & (jobs["frame"] > 0)
+    behind = jobs["arrival"] - since * jobs["frame"] // np.maximum(step, 1)
+    least = np.minimum.reduceat(behind, starts)
+    return (behind - np.repeat(least, length))[known]
 
 
 def _deviations(jobs, stamp, worked, adjacent):
@@ -252,6 +275,8 @@ def measure(jobs, seconds, workers):
                     in quantiles(values, 1e-6).items()})
 
     out.update(delay.measure(jobs, sent))
+    behind = quantiles(arrivals_behind(jobs, starts), 1e-6)
+    out["behind_p99_ms"] = behind["p99"]
     due = done & (jobs["deadline"] > 0) & (jobs["deadline"] != NEVER)
     if due.any():
         finished = np.maximum(jobs["sent"], jobs["end"])

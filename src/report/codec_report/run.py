@@ -18,6 +18,9 @@ from codec_report.trace import (CLASSES, NO_WORKER,
 
 TRACE, FEEDER, CALLS = FILES = "trace.bin", "run.json", "calls.csv"
 FRAMES = "frames.bin"
+#: Arrivals so far behind are no jitter of a network that anybody plans with.
+BEHIND_MS = 100
+DRIFT_MS_PER_S = 1  # more than any clock that runs by itself
 
 
 @dataclass
@@ -323,6 +326,20 @@ def _add_feeder(out, run, by, labels):
     out[0].groups = sorted(groups.items(), key=lambda g: g[0] != "all")
 
 
+def _note_slow_senders(run, measured):
+    """In the simulator jobs come when they come."""
+    if run.trace.header.get("live") is not True:
+        return
+    for section in measured:
+        behind = section.groups[0][1]["behind_p99_ms"] or 0
+        drift = (section.end_s - section.begin_s) * DRIFT_MS_PER_S
+        if behind > BEHIND_MS + drift:
+            run.notes.append(
+                f"under {section.scheduler} frames arrived up to "
+                f"{behind:.0f} ms (p99) behind their timestamps: the sender "
+                "did not keep pace, and there was less load than planned")
+
+
 def sections(run, by="codec", window=Window(), assumed=emodel.Assumptions()):
     """Measure a run: a Section per scheduler, in time order.
 
@@ -341,6 +358,8 @@ def sections(run, by="codec", window=Window(), assumed=emodel.Assumptions()):
                   if job in labels)
     out = _trace_sections(run.trace, labels, window, assumed) \
         if run.trace else []
+    if out:
+        _note_slow_senders(run, out)
     simulated = (run.feeder or {}).get("program") == "codec-sim"
     if run.calls and simulated:
         pass  # the same jobs as in the trace

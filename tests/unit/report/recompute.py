@@ -71,6 +71,16 @@ def jitters(frames, ptime):
                 f["outcome"] == DONE or f["start"]), False)))
 
 
+def behind(frames, ptime):
+    """By how much later than the timestamps say each frame of a call came."""
+    steps = [(b["ts"] - a["ts"]) % 2 ** 32 for a, b in zip(frames, frames[1:])
+             if b["seq"] - a["seq"] == 1]
+    step = min((s for s in steps if 0 < s < 2 ** 31), default=0)
+    late = [f["arrival"] - (f["ts"] - frames[0]["ts"]) % 2 ** 32 * ptime
+            // step for f in frames] if step else []
+    return [value - min(late) for value in late]
+
+
 def losses(calls):
     shares = []
     for frames in calls.values():
@@ -168,6 +178,9 @@ def measure(jobs, ptimes, workers, seconds, pairs):
     both = [jitters(frames, ptimes[c]) for c, frames in calls.items()]
     spread(out, "jitter", [d for one, _ in both for d in one])
     spread(out, "sched_jitter", [d for _, two in both for d in two])
+    out["behind_p99_ms"] = rank(
+        [value for c, frames in calls.items()
+         for value in behind(frames, ptimes[c])], .99) / 1e6
     due = [j for j in jobs if j["outcome"] == DONE
            and 0 < j["deadline"] < NEVER]
     out["late_share"] = sum(j["sent"] > j["deadline"] for j in due) / len(due)

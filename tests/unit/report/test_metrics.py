@@ -91,6 +91,38 @@ def test_a_pause_of_the_talker_is_no_jitter(write, groups):
     assert g["sched_jitter_max_ms"] == 0
 
 
+def test_a_sender_that_does_not_keep_pace_is_told(write, codec_report):
+    """Of 500 frames the last 100 come 1 ms later each, after a pause that is
+    none of it; the timestamp wraps."""
+    import json
+
+    def trace(slow):
+        records = []
+        for i in range(500):
+            pause = 300 if i >= 50 else 0
+            at = MS + (20 * i + pause + max(i - 399, 0) * slow) * MS
+            records.append(job(1, i, at, at + 2 * MS, rtp_ts=(
+                0xFFFFF000 + 160 * i + 8 * pause) % 2 ** 32))
+        path = write(header(live=True), call(1), *records)
+        run, = json.loads(codec_report("--json", path).stdout)["runs"]
+        group, = run["schedulers"][0]["groups"]
+        return group["behind_p99_ms"], run["notes"]
+    assert trace(0) == (0, [])
+    assert trace(1) == (95, [])
+    behind, (told,) = trace(2)
+    assert behind == 190
+    assert "under edf frames arrived up to 190 ms (p99) behind" in told
+
+
+def test_files_have_no_pace(write, groups):
+    """Frames of files come as fast as they are done: of no duration."""
+    records = [job(1, i, MS + i * i * MS, 2 * MS + i * i * MS)
+               for i in range(50)]
+    g, = groups(write(header(live=True), call(1, ptime_ms=0),
+                      *records)).values()
+    assert g["behind_p99_ms"] is None
+
+
 def test_loss_spread_over_calls(write, groups):
     # losses of 10: 0, 1, 5; the fourth call has only cancelled frames
     records = []
