@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whole decoders with our kernels sound as the installed libraries', sample by
+ * sample: for the frames of an encoder, for such with wrong bits, and for any
+ * bits at all, as they may come from the network.
+ */
+#include <string.h>
+
+#include "cmocka_cr.h"
+#include "library.h"
+#include "seed.h"
+#include "sound.h"
+
+enum {
+	FRAMES = TEST_TRIES(2400),
+	NO_DATA = 15,
+};
+
+/* The tests share the recordings. */
+static struct speech_corpus *corpus[LIBRARY_CODECS];
+
+static int load_speech(void **state)
+{
+	struct cr_err e = { 0 };
+
+	(void)state;
+	for (unsigned i = 0; i < LIBRARY_CODECS; i++)
+		if (speech_open(&corpus[i], library_facts[i].sample_rate, NULL,
+				&e))
+			fail_msg("%s", e.text);
+	return 0;
+}
+
+static int free_speech(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < LIBRARY_CODECS; i++)
+		speech_close(corpus[i]);
+	return 0;
+}
+
+/* An encoder, and two decoders that hear the same. */
+struct rig {
+	enum library_codec codec;
+	uint64_t seed;
+	struct sound sound;
+	void *enc, *ours, *stock;
+};
+
+static void rig_open(struct rig *r, enum library_codec codec)
+{
+	*r = (struct rig){ .codec = codec, .seed = test_seed() };
+	sound_init(&r->sound, corpus[codec], test_seed());
+	r->enc = library_encoder(library_installed(codec), false);
+	r->ours = library_decoder(library_linked(codec));
+	r->stock = library_decoder(library_installed(codec));
+}
+
+static void rig_close(struct rig *r)
+{
+	library_encoder_close(library_installed(r->codec), r->enc);
+	library_decoder_close(library_linked(r->codec), r->ours);
+	library_decoder_close(library_installed(r->codec), r->stock);
+}
+
+static void same_sound(struct rig *r, const uint8_t *frame)
+{
+	int16_t ours[LIBRARY_SAMPLES_MAX], stock[LIBRARY_SAMPLES_MAX];
+	size_t size = library_facts[r->codec].samples * sizeof(*ours);
+
+	library_decode(library_linked(r->codec), r->ours, frame, ours);
+	library_decode(library_installed(r->codec), r->stock, frame, stock);
+	assert_memory_equal(ours, stock, size);
+}
+
+/* A frame of some sound in some mode; returns its bytes. */
+static unsigned encode(struct rig *r, uint8_t *frame)
+{
+	unsigned modes = library_facts[r->codec].modes;
+	int16_t pcm[LIBRARY_SAMPLES_MAX];
+
+	sound_read(&r->sound, pcm, library_facts[r->codec].samples);
+	memset(frame, 0, LIBRARY_FRAME_MAX);
+	return library_encode(library_installed(r->codec), r->enc,
+			      test_below(&r->seed, modes), false, pcm, frame);
+}
+
+static void sound_frames(enum library_codec codec)
+{
+	uint8_t frame[LIBRARY_FRAME_MAX];
+	struct rig r;
+
+	rig_open(&r, codec);
+	for (unsigned n = 0; n < FRAMES; n++) {
+		(void)encode(&r, frame);
+		same_sound(&r, frame);
+	}
+	rig_close(&r);
+}
+
+static void what_is_encoded_sounds_as_the_librarys(void **state)
+{
+	(void)state;
+	sound_frames(LIBRARY_AMR);
+	sound_frames(LIBRARY_AMR_WB);
+}
+
+/* A bit of every eighth frame is wrong, and in every other hundred of frames
+ * about half of all bits. */
+static void damaged_frames(enum library_codec codec)
+{
+	uint8_t frame[LIBRARY_FRAME_MAX];
+	struct rig r;
+
+	rig_open(&r, codec);
+	for (unsigned n = 0; n < FRAMES; n++) {
+		unsigned bytes = encode(&r, frame);
+		bool much = n / 100 % 2;
+
+		for (unsigned i = 1; much && i < bytes; i++)
+			frame[i] ^= (uint8_t)test_random(&r.seed);
+		if (n % 8 == 0)
+			frame[1] ^= (uint8_t)(1u << test_below(&r.seed, 8));
+		same_sound(&r, frame);
+	}
+	rig_close(&r);
+}
+
+static void so_do_damaged_frames(void **state)
+{
+	(void)state;
+	damaged_frames(LIBRARY_AMR);
+	damaged_frames(LIBRARY_AMR_WB);
+}
+
+/* Any bits, as speech, SID or NO_DATA. */
+static void random_frame(struct rig *r, unsigned types, uint8_t *frame)
+{
+	unsigned type = test_below(&r->seed, types);
+
+	if (type > library_facts[r->codec].modes)
+		type = NO_DATA;
+	for (unsigned i = 1; i < LIBRARY_FRAME_MAX; i++)
+		frame[i] = (uint8_t)(test_random(&r->seed) >> 56);
+	frame[0] = (uint8_t)(type << 3 | 4);
+}
+
+/* Calls begin with speech: before it AMR-WB looks at memory that it has not
+ * set. */
+static void any_frames(enum library_codec codec)
+{
+	unsigned modes = library_facts[codec].modes;
+	uint8_t frame[LIBRARY_FRAME_MAX];
+	struct rig r;
+
+	for (unsigned call = 0; call < FRAMES / 200; call++) {
+		rig_open(&r, codec);
+		for (unsigned n = 0; n < 200; n++) {
+			random_frame(&r, n ? modes + 2 : modes, frame);
+			same_sound(&r, frame);
+		}
+		rig_close(&r);
+	}
+}
+
+static void so_do_any_bits(void **state)
+{
+	(void)state;
+	any_frames(LIBRARY_AMR);
+	any_frames(LIBRARY_AMR_WB);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_encoded_sounds_as_the_librarys),
+		cmocka_unit_test(so_do_damaged_frames),
+		cmocka_unit_test(so_do_any_bits),
+	};
+
+	return cmocka_run_group_tests(tests, load_speech, free_speech);
+}
