@@ -85,7 +85,8 @@ void stock_ACELP_4t64_fx(int16_t dn[], int16_t cn[], int16_t h[],
 /** The window of the LPC analysis, Q15. */
 extern const int16_t vo_window[384];
 
-/** Filters for a quarter of a sample, by row, Q14. */
+/** Filters for a quarter of a sample, Q14. Row 3 - f is for f quarters. */
+extern const int16_t stock_inter4_1[4][8];
 extern const int16_t voAWB_inter4_2[4][32];
 
 /** 1 + 2 * <a, b>, normalised; @exponent gets 30 less the left shifts. */

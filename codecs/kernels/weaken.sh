@@ -4,11 +4,12 @@
 # weaken.sh ARCHIVE COPY SYMBOL...: copy a static library so that its functions
 # SYMBOL can be replaced. In COPY they are weak, so that another definition in
 # the program wins, also for calls from within the library; and each has a
-# second name, stock_SYMBOL, for the same code. COPY is left alone when it
-# would not change.
+# second name, stock_SYMBOL, for the same code. A SYMBOL may be a table instead,
+# also one that only its member sees: it gets the second name, to be read. COPY
+# is left alone when it would not change.
 #
 # AR, NM, OBJCOPY and OBJDUMP name the tools. Fails with a message on stderr
-# when a symbol is not a function that the archive defines exactly once.
+# when a symbol is no function or table that the archive defines exactly once.
 set -eu
 archive=$1
 copy=$2
@@ -21,31 +22,38 @@ fail()
 	exit 1
 }
 
-# The members that define function $1.
+# The members that define function or table $1.
 members_of()
 {
 	sed 's/^[.][/]//; s/:/ /' symbols |
-		awk -v symbol="$1" '$3 == "T" && $4 == symbol { print $1 }'
+		awk -v symbol="$1" '$3 ~ /^[TDdRr]$/ && $4 == symbol { print $1 }'
 }
 
-# Where in member $1 function $2 is: SECTION:0xOFFSET.
+# Where in member $1 symbol $2 is and what: SECTION:0xOFFSET,function or object.
 place_of()
 {
-	"$OBJDUMP" -t "$1" | awk -v symbol="$2" \
-		'$NF == symbol && $3 == "F" { print $4 ":0x" $1 }'
+	"$OBJDUMP" -t "$1" | awk -v symbol="$2" '
+		BEGIN { kind["F"] = "function"; kind["O"] = "object" }
+		$NF == symbol && $3 in kind {
+			print $4 ":0x" $1 "," kind[$3]
+		}'
 }
 
 weaken()
 {
 	member=$(members_of "$1")
 	case $member in
-	'') fail "it does not define the function $1" ;;
+	'') fail "it does not define $1" ;;
 	*[[:space:]]*) fail "it defines $1 more than once" ;;
 	esac
 	place=$(place_of "$member" "$1")
-	[ -n "$place" ] || fail "$1 of $member is not a function"
-	"$OBJCOPY" --weaken-symbol="$1" \
-		--add-symbol "stock_$1=$place,function,global" "$member"
+	case $place in
+	*,function) weak=--weaken-symbol=$1 ;;
+	*,object) weak= ;;
+	*) fail "$1 of $member is no function or table" ;;
+	esac
+	"$OBJCOPY" ${weak:+"$weak"} --add-symbol "stock_$1=$place,global" \
+		"$member"
 }
 
 # stock.a, in this folder, to weak.a.

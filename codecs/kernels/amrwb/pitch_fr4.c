@@ -31,14 +31,6 @@ enum {
 	TAPS = 8,
 };
 
-/* Row 3 - f interpolates at f/4: inter4_1 of TS 26.173. */
-static const int16_t filter[STEPS][TAPS] = {
-	{ -12, 420, -1732, 5429, 13418, -1242, 73, 32 },
-	{ -26, 455, -2142, 9910, 9910, -2142, 455, -26 },
-	{ 32, 73, -1242, 13418, 5429, -1732, 420, -12 },
-	{ 206, -766, 1376, 14746, 1376, -766, 206, 0 },
-};
-
 /* 64 samples. */
 struct signal {
 	__m256i v[BLOCKS];
@@ -148,7 +140,7 @@ static int16_t interpolate(const int16_t *at, int fraction)
 		at--;
 	}
 	for (int i = 0; i < TAPS; i++)
-		sum += (uint32_t)(at[i - 3] * filter[3 - fraction][i]);
+		sum += (uint32_t)(at[i - 3] * stock_inter4_1[3 - fraction][i]);
 	s = (int32_t)sum;
 	if (s > (1 << 29) - 1 - (1 << 13))
 		return INT16_MAX;

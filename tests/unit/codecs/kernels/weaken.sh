@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # weaken.sh CC WEAKEN: in the copy of a library a replaced function is ours, for
-# the program and for the library itself, and the library's has its second name;
-# what cannot be replaced is refused.
+# the program and for the library itself, and the library's has its second name,
+# as have its tables; what cannot be replaced is refused.
 set -eu
 cc=$1
 weaken=$2
@@ -33,6 +33,8 @@ int padding(int n) { return n * n; }
 int one(void) { return 1; }
 int inside(void) { return one() + 10; }
 int table[] = { 1, 2 };
+static const int hidden[] = { 7, 8, 9 };
+int nth(int n) { return hidden[n]; }
 END
 cat >two.c <<'END'
 int one(void);
@@ -43,26 +45,29 @@ cat >ours.c <<'END'
 int inside(void);
 int outside(void);
 int stock_one(void);
+extern int stock_table[];
+extern const int stock_hidden[];
 int one(void) { return 2; }
 int main(void)
 {
 	printf("%d %d %d %d\n", one(), inside(), outside(), stock_one());
+	printf("%d %d\n", stock_table[1], stock_hidden[2]);
 	return 0;
 }
 END
 "$cc" -fPIC -fsemantic-interposition -c one.c two.c
 ar rcs stock.a one.o two.o
 
-"$weaken" stock.a copy.a one
+"$weaken" stock.a copy.a one table hidden
 "$cc" ours.c copy.a -o ours
-[ "$(./ours)" = "2 12 102 1" ] || fail "replaced: $(./ours)"
+[ "$(./ours)" = "2 12 102 1
+2 9" ] || fail "replaced: $(./ours)"
 
 touch -d 2001-01-01 copy.a
-"$weaken" stock.a copy.a one
+"$weaken" stock.a copy.a one table hidden
 [ -z "$(find copy.a -newer stock.a)" ] || fail "a copy that would not change was written"
 
-refused "does not define the function three" stock.a other.a one three
-refused "does not define the function table" stock.a other.a table
+refused "does not define three" stock.a other.a one three
 cp one.o again.o
 ar rs stock.a again.o 2>/dev/null
 refused "defines one more than once" stock.a other.a one
