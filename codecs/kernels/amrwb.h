@@ -61,6 +61,13 @@ int16_t stock_Pitch_fr4(int16_t exc[], int16_t x[], int16_t h[], int16_t first,
 			int16_t last, int16_t *fraction, int16_t subframe,
 			int16_t half, int16_t whole, int16_t n);
 
+/**
+ * The open-loop lag of @n samples of @speech, weighted and at half the rate, at
+ * least 115 before them. @state: the encoder's; its gain is set.
+ */
+int16_t Pitch_med_ol(int16_t speech[], void *state, int16_t n);
+int16_t stock_Pitch_med_ol(int16_t speech[], void *state, int16_t n);
+
 /** Fill @exc[@n] with the past at a lag of @lag + @fraction / 4 samples. */
 void voAWB_Pred_lt4(int16_t exc[], int16_t lag, int16_t fraction, int16_t n);
 void stock_voAWB_Pred_lt4(int16_t exc[], int16_t lag, int16_t fraction,
@@ -80,18 +87,77 @@ void stock_ACELP_4t64_fx(int16_t dn[], int16_t cn[], int16_t h[],
 			 int16_t code[], int16_t y[], int16_t bits,
 			 int16_t frame_bits, int16_t index[]);
 
+/** 1 + 2 * <a, b>, normalised; @exponent gets 30 less the left shifts. */
+int32_t voAWB_Dot_product12(int16_t a[], int16_t b[], int16_t n,
+			    int16_t *exponent);
+int32_t stock_voAWB_Dot_product12(int16_t a[], int16_t b[], int16_t n,
+				  int16_t *exponent);
+
+/** x2 = x - @gain * y, @gain in Q14; clipped. @x2 may be @x. */
+void Updt_tar(int16_t x[], int16_t x2[], int16_t y[], int16_t gain, int16_t n);
+void stock_Updt_tar(int16_t x[], int16_t x2[], int16_t y[], int16_t gain,
+		    int16_t n);
+
+/** y = x, from the first sample on. */
+void voAWB_Copy(const int16_t x[], int16_t y[], int16_t n);
+void stock_voAWB_Copy(const int16_t x[], int16_t y[], int16_t n);
+
+/**
+ * From 16 to 12.8 kHz: @in[@n] to @out[4 n / 5]. @mem: the 30 samples before
+ * @in, then the last ones of @in.
+ */
+void Decim_12k8(int16_t in[], int16_t n, int16_t out[], int16_t mem[]);
+void stock_Decim_12k8(int16_t in[], int16_t n, int16_t out[], int16_t mem[]);
+
+/**
+ * Quantise immittance spectral frequencies with 46 or 36 bits.
+ * @isf: [16]; @isf_q: quantised, may be @isf. @past: what was left of the frame
+ * before, then of this one. @index: [7] or [5]. @survivors: of the first stage.
+ */
+void Qpisf_2s_46b(int16_t isf[], int16_t isf_q[], int16_t past[],
+		  int16_t index[], int16_t survivors);
+void stock_Qpisf_2s_46b(int16_t isf[], int16_t isf_q[], int16_t past[],
+			int16_t index[], int16_t survivors);
+void Qpisf_2s_36b(int16_t isf[], int16_t isf_q[], int16_t past[],
+		  int16_t index[], int16_t survivors);
+void stock_Qpisf_2s_36b(int16_t isf[], int16_t isf_q[], int16_t past[],
+			int16_t index[], int16_t survivors);
+
 /* What the library has besides, and kernels use. */
 
 /** The window of the LPC analysis, Q15. */
 extern const int16_t vo_window[384];
 
+/** Weights of open-loop lags, Q15. */
+extern const int16_t stock_corrweight[199];
+
+/** High-pass filter of weighted speech. */
+void Hp_wsp(int16_t in[], int16_t out[], int16_t n, int16_t mem[]);
+
+/** Phases of the filter from 16 to 12.8 kHz, Q14. */
+extern const int16_t stock_fir_down1[4][30];
+
 /** Filters for a quarter of a sample, Q14. Row 3 - f is for f quarters. */
 extern const int16_t stock_inter4_1[4][8];
 extern const int16_t voAWB_inter4_2[4][32];
 
-/** 1 + 2 * <a, b>, normalised; @exponent gets 30 less the left shifts. */
-int32_t voAWB_Dot_product12(int16_t a[], int16_t b[], int16_t n,
-			    int16_t *exponent);
+/** Mean of the spectral frequencies, and codebooks by rows: of frequencies 0-8
+ * and 9-15, and of pieces of what is left of these. */
+extern const int16_t stock_mean_isf[16];
+extern const int16_t stock_dico1_isf[], stock_dico2_isf[];
+extern const int16_t stock_dico21_isf[], stock_dico22_isf[], stock_dico23_isf[],
+	stock_dico24_isf[], stock_dico25_isf[];
+extern const int16_t stock_dico21_isf_36b[], stock_dico22_isf_36b[],
+	stock_dico23_isf_36b[];
+
+/** The frequencies of indices; @isfold and @buffer matter to lost frames only
+ * (@bad). */
+void voAWB_Dpisf_2s_46b(int16_t index[], int16_t isf_q[], int16_t past[],
+			int16_t isfold[], int16_t buffer[], int16_t bad,
+			int16_t decoding);
+void voAWB_Dpisf_2s_36b(int16_t index[], int16_t isf_q[], int16_t past[],
+			int16_t isfold[], int16_t buffer[], int16_t bad,
+			int16_t decoding);
 
 /** *fraction * 2^*exponent becomes its inverse square root. */
 void Isqrt_n(int32_t *fraction, int16_t *exponent);

@@ -22,7 +22,7 @@ static void convolve_is_the_librarys(void **state)
 	uint64_t seed = test_seed();
 
 	(void)state;
-	for (unsigned i = 0; i < TEST_TRIES(TRIES / 2); i++) {
+	for (unsigned i = 0; i < TEST_TRIES(TRIES / 4); i++) {
 		fill_int16(&seed, x, SUBFRAME);
 		fill_int16(&seed, h, SUBFRAME);
 		voAWB_Convolve(x, h, ours, SUBFRAME);
@@ -73,7 +73,7 @@ static void cor_h_x_is_the_librarys(void **state)
 	uint64_t seed = test_seed();
 
 	(void)state;
-	for (unsigned i = 0; i < TEST_TRIES(TRIES / 5); i++) {
+	for (unsigned i = 0; i < TEST_TRIES(TRIES / 10); i++) {
 		fill_int16(&seed, x, SUBFRAME);
 		fill_int16(&seed, h, SUBFRAME);
 		if (!library_returns(h, x))
