@@ -2,7 +2,9 @@
 """The web page: well formed, self-contained, the same numbers as --json."""
 import contextlib
 import io
+import itertools
 import json
+import math
 import os
 import re
 from html.parser import HTMLParser
@@ -226,6 +228,47 @@ def test_every_colour_stands_out_from_its_background():
             low, high = sorted((back, luminance(colour)))
             least = {"text": 7, "muted": 4.5, "grid": 1.2}.get(name, 3)
             assert (high + 0.05) / (low + 0.05) >= least, (theme, name)
+
+
+#: Machado, Oliveira, Fernandes (2009), severity 1, of linear RGB.
+BLIND = {
+    "protanopia": ((.152286, 1.052583, -.204868),
+                   (.114503, .786281, .099216),
+                   (-.003882, -.048116, 1.051998)),
+    "deuteranopia": ((.367322, .860646, -.227968),
+                     (.280085, .672501, .047413),
+                     (-.011820, .042940, .968881)),
+    "tritanopia": ((1.255528, -.076749, -.178779),
+                   (-.078411, .930809, .147602),
+                   (.004733, .691367, .303900))}
+
+
+def lab(colour, matrix):
+    """CIE L*a*b* of a colour as it is seen through a matrix."""
+    rgb = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    rgb = [c / 12.92 if c <= .04045 else ((c + .055) / 1.055) ** 2.4
+           for c in rgb]
+    rgb = [min(max(sum(m * c for m, c in zip(row, rgb)), 0), 1)
+           for row in matrix]
+    xyz = [sum(m * c for m, c in zip(row, rgb)) / white for row, white in (
+        ((.4124, .3576, .1805), .9505), ((.2126, .7152, .0722), 1),
+        ((.0193, .1192, .9505), 1.089))]
+    x, y, z = (v ** (1 / 3) if v > .008856 else 7.787 * v + 16 / 116
+               for v in xyz)
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def test_nobody_takes_one_colour_for_another():
+    """Of seven lines in a chart, whatever colours one can see; line styles
+    and markers say the same again. 2.3 is what an eye just notices (CIE76)."""
+    from codec_report.figures import style
+    same = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+    for theme in (style.LIGHT, style.DARK):
+        for eye, matrix in {**BLIND, "any": same}.items():
+            seen = {name: lab(theme[name], matrix) for name in style.SERIES}
+            for a, b in itertools.combinations(seen, 2):
+                apart = math.dist(seen[a], seen[b])
+                assert apart > 12, (eye, a, b, apart)
 
 
 def test_plots_are_files_of_both_kinds(drawn):

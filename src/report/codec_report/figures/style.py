@@ -4,8 +4,8 @@
 Okabe and Ito's colours ("Color Universal Design", 2008), which people with any
 colour vision tell apart; without yellow, which vanishes on white, and with the
 text's colour for black. Their lightness is moved until each has a contrast of
-3:1 at least to the background (WCAG 2.1, 1.4.11). Line styles and markers say
-the same again.
+3:1 at least to the background (WCAG 2.1, 1.4.11) and no two are alike to any
+eye. Line styles and markers say the same again.
 
 Figures are drawn in the colours of LIGHT; a web page puts variables in their
 place (svg.py).
@@ -15,8 +15,8 @@ import math
 
 BACKGROUND = {"light": "#ffffff", "dark": "#15181d"}
 LIGHT = {"text": "#1b1e23", "muted": "#6b7178", "grid": "#d9dce0",
-         "c0": "#0072b2", "c1": "#d55e00", "c2": "#008f68", "c3": "#b8578c",
-         "c4": "#a87400", "c5": "#3897d1"}
+         "c0": "#0072b2", "c1": "#b84500", "c2": "#008f68", "c3": "#b8578c",
+         "c4": "#b87f00", "c5": "#3897d1"}
 DARK = {"text": "#e8eaed", "muted": "#9aa0a8", "grid": "#3a3f47",
         "c0": "#3f9fdc", "c1": "#f0803c", "c2": "#22b98d", "c3": "#dc94bc",
         "c4": "#e6a91f", "c5": "#9ad4f7"}
