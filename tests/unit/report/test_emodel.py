@@ -51,6 +51,20 @@ def test_loss_impairs_by_bpl_and_burst_ratio():
     assert grows == sorted(grows) and grows[-1] < 95
 
 
+def test_amr_at_12_2_and_what_pesq_says_of_it():
+    """R and MOS by hand: Ie-eff is 5 + 90 Ppl / (Ppl + 10), no delay. The last
+    column is what PESQ is known to give about; the E-model counts talking,
+    PESQ listening, so they agree within half a point."""
+    for percent, r, mos, pesq in ((0, 88.21, 4.29, 4.0), (1, 80.02, 4.02, 3.7),
+                                  (3, 67.44, 3.47, 3.1), (5, 58.21, 3.01, 3.0),
+                                  (10, 43.21, 2.22, 2.1)):
+        ie = g107.equipment(5, 10, percent / 100)
+        assert g107.rating(0, ie) == pytest.approx(r, abs=.01)
+        found = g107.mos(g107.rating(0, ie))
+        assert found == pytest.approx(mos, abs=.006)
+        assert found == pytest.approx(pesq, abs=.5)
+
+
 def test_burst_ratio_is_1_for_random_losses():
     rng = np.random.default_rng(3)
     lost = rng.random(200000) < .2
