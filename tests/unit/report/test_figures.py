@@ -215,6 +215,24 @@ def test_the_split_adds_up_to_the_delay(frames):
         sum(j["sent"] - j["end"] for j in load.done()) / len(whole))
 
 
+def test_the_slowest_frames_have_their_own_time_on_the_network(frames):
+    """Of 200 frames, each slower than the one before, the last two and that of
+    the 99 % quantile took 5 ms there, the others 1 ms."""
+    import numpy as np
+    from codec_report.figures import split
+    source = frames(header(), call(1), *[
+        job(1, i, MS + 20 * MS * i, 4 * MS + i * US + 20 * MS * i)
+        for i in range(200)])
+    jobs = source.jobs
+    jobs["feeder_sent"] = jobs["arrival"] - 400 * US
+    jobs["feeder_received"] = jobs["sent"] + np.where(
+        jobs["seq"] < 197, 600 * US, 4600 * US)
+    source.network = 1.06 * MS
+    data = split.data(source)
+    assert data.mean["network"] == pytest.approx(1.06 * MS)
+    assert data.slowest["network"] == pytest.approx(5 * MS)
+
+
 def test_overhead_is_what_is_left_of_the_workers_time(frames):
     from codec_report.figures import overhead
     load = seeded()

@@ -24,7 +24,8 @@ WHERE = {"network": "on the network", "buffer": "in the buffer",
 class Data:
     """mean, slowest: {part: ns}, means over the frames sent, and over those
     not faster than their 99 % quantile; {} without any. Time on the network
-    is known as a mean only, and not at all without a feeder."""
+    is of those that came back; of the slowest it is not known when the feeder
+    told a mean only, and of none without a feeder."""
     mean: dict
     slowest: dict
 
@@ -41,8 +42,14 @@ def data(frames):
     mean = {part: float(values.mean()) for part, values in parts.items()}
     if frames.network is not None:
         mean["network"] = float(frames.network)
-    return Data(mean, {part: float(values[slow].mean())
-                       for part, values in parts.items()})
+    slowest = {part: float(values[slow].mean())
+               for part, values in parts.items()}
+    which = np.zeros(len(sent), bool)
+    which[np.flatnonzero(sent)[slow]] = True
+    network = delay.network_ns(jobs, which) if "feeder_sent" in jobs else ()
+    if len(network):
+        slowest["network"] = float(network.mean())
+    return Data(mean, slowest)
 
 
 def _draw_bars(axes, places, bars):
