@@ -239,5 +239,10 @@ void code_10i40_35bits(int16_t x[], int16_t cn[], int16_t h[], int16_t code[],
 void stock_code_10i40_35bits(int16_t x[], int16_t cn[], int16_t h[],
 			     int16_t code[], int16_t y[], int16_t index[],
 			     const int16_t gray[], int32_t *overflow);
+void code_8i40_31bits(int16_t x[], int16_t cn[], int16_t h[], int16_t code[],
+		      int16_t y[], int16_t index[], int32_t *overflow);
+void stock_code_8i40_31bits(int16_t x[], int16_t cn[], int16_t h[],
+			    int16_t code[], int16_t y[], int16_t index[],
+			    int32_t *overflow);
 
 #endif

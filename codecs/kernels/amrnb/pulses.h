@@ -5,7 +5,7 @@
 #ifndef CODECS_KERNELS_AMRNB_PULSES_H
 #define CODECS_KERNELS_AMRNB_PULSES_H
 
-#include "codecs/kernels/amrnb/tracks.h"
+#include "codecs/kernels/amrnb/response.h"
 
 /** Can pulses_sharpen() do this? Other lags and gains (no encoder has them)
  * are the library's. */

@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the library's cor_h computes, by track. With h2 = h scaled to an energy
- * of 0.99 (or halved, if its energy does not fit 31 bits),
- *
- *     S(a, b) = sum over n < 40 - max(a, b) of h2[n] h2[n + |a - b|]
- *             = S(a + 1, b + 1) + h2[39 - a] h2[39 - b],
- *     rr(a, b) = round(S(a, b) / 2^15) * (sign[a] sign[b] >> 15) >> 15,
- *     rr(a, a) = round(S(a, a) / 2^15).
- *
- * So row a of S is row a + 1 moved by one position, plus one product: from
- * track to track, as they are, and from the last to the first by one place.
- * Exact for all h: the sums wrap at 32 bits and the roundings at 16 as the
- * library's do, whatever the order. @sign is what set_sign makes.
+ * What the library's cor_h and set_sign compute, by track. Row a of the sums in
+ * response.h is row a + 1 moved by one position, plus one product: from track
+ * to track, as it is, and from the last to the first by one place.
  */
 #include "codecs/kernels/amrnb/tracks.h"
 
-#include "codecs/kernels/amrnb.h"
-#include "codecs/kernels/amrnb/basic_ops.h"
+#include "codecs/kernels/amrnb/response.h"
 
 /* Words a, b, ... of v taken from the vector each is in: the position t + 5k
  * is word (t + 5k) % 8 of vector (t + 5k) / 8. */
@@ -123,95 +113,12 @@ AVX2 unsigned tracks_largest(const struct tracks *tracks, int track, int n)
 	return ~(unsigned)_mm_movemask_epi8(_mm_packs_epi16(left, left)) & 0xff;
 }
 
-/* What brings an impulse response of this energy (2^24 is 1) to one of 0.99,
- * in Q6. */
-static int16_t scale_of(int32_t energy, int32_t *overflow)
-{
-	int32_t root = Inv_sqrt(energy, overflow);
-
-	if (root >= 0x00ffffff)
-		return 32440;
-	return (int16_t)(((root >> 9) * 32440) >> 15);
-}
-
-/* mirrored[p] = h2[39 - p] */
-AVX2_INLINE void scale_response(const int16_t h[SUBFRAME],
-				int16_t mirrored[SUBFRAME], int32_t *overflow)
-{
-	const __m128i backwards = _mm_setr_epi8(14, 15, 12, 13, 10, 11, 8, 9, 6,
-						7, 4, 5, 2, 3, 0, 1);
-	__m128i energies = _mm_setzero_si128();
-	__m256i scale, half;
-	int32_t energy;
-
-	for (int n = 0; n < SUBFRAME; n += 8) {
-		__m128i v = load128(h + n);
-
-		energies = _mm_add_epi32(energies, _mm_madd_epi16(v, v));
-	}
-	energy = add_wrapped(sum_lanes128(energies), 1);
-	if (energy & 0x40000000) { /* too much: h / 2, not rounded */
-		scale = _mm256_set1_epi32(32);
-		half = _mm256_setzero_si256();
-	} else {
-		energy &= 0x3fffffff;
-		scale = _mm256_set1_epi32(scale_of(energy, overflow));
-		half = _mm256_set1_epi32(0x20);
-	}
-	for (int n = 0; n < SUBFRAME; n += 8) {
-		__m256i v = _mm256_cvtepu16_epi32(load128(h + n));
-
-		v = _mm256_add_epi32(_mm256_madd_epi16(v, scale), half);
-		v = low_words(_mm256_srai_epi32(v, 6));
-		store128(mirrored + SUBFRAME - 8 - n,
-			 _mm_shuffle_epi8(pack_words(v), backwards));
-	}
-}
-
-/* Lane k of the result is lane k + 1 of @v; the last is 0. */
-AVX2_INLINE __m256i next_place(__m256i v)
-{
-	return _mm256_alignr_epi8(_mm256_permute2x128_si256(v, v, 0x81), v, 4);
-}
-
-/* sign[a] sign[b] >> 15 where the signs are the same; where they are not it is
- * this number with its 16 bits flipped, -32767. */
-enum { SAME_SIGN = 32766 };
-
-/* The second half of rr. @sign: one of the two in the low half of a lane, 0 in
- * the high half, so that madd sees the low 16 bits of the rounded sum. */
-AVX2_INLINE __m256i put_sign(__m256i sum, __m256i sign)
-{
-	const __m256i half = _mm256_set1_epi32(0x4000);
-
-	sum = _mm256_srai_epi32(_mm256_add_epi32(sum, half), 15);
-	return _mm256_srai_epi32(_mm256_madd_epi16(sum, sign), 15);
-}
-
-/* The signs of the products with a positive [0] and a negative [1] one. */
-AVX2_INLINE void split_signs(const int16_t sign[SUBFRAME],
-			     __m256i product[2][TRACKS])
-{
-	const __m128i same = _mm_set1_epi16(SAME_SIGN);
-	const __m256i flip = _mm256_set1_epi32(0xffff);
-	__m128i track[TRACKS];
-
-	tracks_split(sign, track);
-	for (int t = 0; t < TRACKS; t++) {
-		__m128i negative = _mm_srai_epi16(track[t], 15);
-
-		product[0][t] =
-			_mm256_cvtepu16_epi32(_mm_xor_si128(same, negative));
-		product[1][t] = _mm256_xor_si256(product[0][t], flip);
-	}
-}
-
-/* Row p of S from row p + 1, in place. @own: h2[39 - p]. */
+/* Row p of the sums from row p + 1, in place. @own: h2[39 - p]. */
 AVX2_INLINE void next_row(__m256i sum[TRACKS], const __m256i tap[TRACKS],
 			  int16_t own)
 {
 	const __m256i factor = _mm256_set1_epi16(own);
-	__m256i first = next_place(sum[0]);
+	__m256i first = next_lane(sum[0], _mm256_setzero_si256());
 
 	for (int t = 0; t < TRACKS - 1; t++)
 		sum[t] = _mm256_add_epi32(sum[t + 1],
@@ -225,29 +132,31 @@ AVX2 void tracks_correlate(struct tracks *tracks, const int16_t h[SUBFRAME],
 			   const uint8_t wanted[TRACKS], int32_t *overflow)
 {
 	__m256i tap[TRACKS], sum[TRACKS], product[2][TRACKS];
+	__m128i taps[TRACKS], signs[TRACKS];
 	int16_t mirrored[SUBFRAME];
-	__m128i taps[TRACKS];
 	int32_t energy = 0;
 
 	scale_response(h, mirrored, overflow);
 	tracks_split(mirrored, taps);
-	split_signs(sign, product);
+	tracks_split(sign, signs);
 	for (int t = 0; t < TRACKS; t++) {
 		tap[t] = _mm256_cvtepu16_epi32(taps[t]);
 		sum[t] = _mm256_setzero_si256();
+		product[0][t] = product_signs(signs[t], false);
+		product[1][t] = product_signs(signs[t], true);
 	}
 	for (int p = SUBFRAME - 1; p >= 0; p--) {
-		const __m256i *signs = product[sign[p] < 0];
+		const __m256i *with = product[sign[p] < 0];
 		int track = p % TRACKS, place = p / TRACKS;
+		int16_t own;
 
 		next_row(sum, tap, mirrored[p]);
 		for (int t = 0; t < TRACKS; t++)
 			if (wanted[track] >> t & 1)
 				store256(tracks->rr[p][t],
-					 put_sign(sum[t], signs[t]));
-		energy = add_wrapped(energy, mirrored[p] * mirrored[p]);
-		tracks->energy[track][place] =
-			(int16_t)(add_wrapped(energy, 0x4000) >> 15);
-		tracks->rr[p][track][place] = tracks->energy[track][place];
+					 put_sign(sum[t], with[t]));
+		own = own_correlation(&energy, mirrored[p]);
+		tracks->energy[track][place] = own;
+		tracks->rr[p][track][place] = own;
 	}
 }

@@ -16,10 +16,9 @@
 #ifndef CODECS_KERNELS_AMRNB_TRACKS_H
 #define CODECS_KERNELS_AMRNB_TRACKS_H
 
-#include "codecs/kernels/kernel.h"
+#include "codecs/kernels/amrnb/response.h"
 
 enum {
-	SUBFRAME = 40, /* samples, and positions */
 	TRACKS = 5,
 	PLACES = 8,
 };

@@ -3,14 +3,16 @@
  * The steps of the codebook searches of AMR-NB give what the library's give:
  * the correlations and the signs, whatever the numbers.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmocka_cr.h"
 #include "codecs/kernels/amrnb.h"
 #include "codecs/kernels/amrnb/tracks.h"
+#include "codecs/kernels/amrnb/tracks4.h"
 #include "numbers.h"
 
-enum { TRIES = 200000 };
+enum { TRIES = 100000 };
 
 /* What we do not replace, but do in another way. */
 void cor_h(int16_t h[], int16_t sign[], int16_t rr[][SUBFRAME],
@@ -77,7 +79,23 @@ static void signs_and_peaks_are_the_librarys(void **state)
 	}
 }
 
-/* tracks_correlate() against cor_h. */
+/* rr of position p with q must be the matrix's. */
+static void assert_correlations(const struct tracks *by5,
+				const struct tracks4 *by4,
+				int16_t rr[SUBFRAME][SUBFRAME])
+{
+	for (int p = 0; p < SUBFRAME; p++) {
+		assert_int_equal(by5->energy[p % 5][p / 5], rr[p][p]);
+		assert_int_equal(of_position(&by4->energy, p), rr[p][p]);
+		for (int q = 0; q < SUBFRAME; q++) {
+			if (by5->rr[p][q % 5][q / 5] != rr[p][q] ||
+			    of_position(&by4->rr[p], q) != rr[p][q])
+				fail_msg("rr of %d, %d differs", p, q);
+		}
+	}
+}
+
+/* tracks_correlate() and tracks4_correlate() against cor_h. */
 static void the_response_is_correlated_as_by_the_library(void **state)
 {
 	static const uint8_t all[TRACKS] = { 0x1f, 0x1f, 0x1f, 0x1f, 0x1f };
@@ -88,35 +106,33 @@ static void the_response_is_correlated_as_by_the_library(void **state)
 		skip();
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 4); i++) {
 		int16_t h[SUBFRAME], sign[SUBFRAME], rr[SUBFRAME][SUBFRAME];
-		int32_t flag[2] = { 0, 0 };
-		struct tracks tracks;
+		int32_t flag[3] = { 0, 0, 0 };
+		struct tracks4 by4;
+		struct tracks by5;
 
 		fill_int16(&seed, h, SUBFRAME);
 		for (int p = 0; p < SUBFRAME; p++)
 			sign[p] = test_below(&seed, 2) ? 32767 : -32767;
-		tracks_correlate(&tracks, h, sign, all, &flag[0]);
-		cor_h(h, sign, rr, &flag[1]);
-		assert_int_equal(flag[0], flag[1]);
-		for (int p = 0; p < SUBFRAME; p++) {
-			assert_int_equal(tracks.energy[p % 5][p / 5], rr[p][p]);
-			for (int q = 0; q < SUBFRAME; q++)
-				assert_true(tracks.rr[p][q % 5][q / 5] ==
-					    rr[p][q]);
-		}
+		tracks_correlate(&by5, h, sign, all, &flag[0]);
+		tracks4_correlate(&by4, h, sign, &flag[1]);
+		cor_h(h, sign, rr, &flag[2]);
+		assert_int_equal(flag[0], flag[2]);
+		assert_int_equal(flag[1], flag[2]);
+		assert_correlations(&by5, &by4, rr);
 	}
 }
 
-/* The sum over the tracks of the largest dn. */
-static int sum_of_peaks(const int16_t dn[SUBFRAME])
+/* The sum over the @tracks of the largest |dn|. */
+static int sum_of_peaks(const int16_t dn[SUBFRAME], int tracks)
 {
 	int sum = 0;
 
-	for (int t = 0; t < TRACKS; t++) {
+	for (int t = 0; t < tracks; t++) {
 		int peak = 0;
 
-		for (int p = t; p < SUBFRAME; p += TRACKS)
-			if (dn[p] > peak)
-				peak = dn[p];
+		for (int p = t; p < SUBFRAME; p += tracks)
+			if (abs(dn[p]) > peak)
+				peak = abs(dn[p]);
 		sum += peak;
 	}
 	return sum;
@@ -156,10 +172,37 @@ static void the_largest_places_are_the_librarys(void **state)
 		assert_memory_equal(ours, stock, sizeof(ours));
 		for (int p = 0; p < SUBFRAME; p++)
 			assert_int_equal(tracks.dn[p % 5][p / 5], dn[p]);
-		assert_int_equal(fits, sum_of_peaks(dn) < INT16_MAX);
+		assert_int_equal(fits, sum_of_peaks(dn, 5) < INT16_MAX);
 		for (int t = 0; fits && t < TRACKS; t++)
 			assert_int_equal(tracks_largest(&tracks, t, n),
 					 left_of(dn2, t));
+	}
+}
+
+/* The searches with two pulses a track keep the signs in dn. */
+static void sums_that_may_not_fit_are_refused(void **state)
+{
+	uint64_t seed = test_seed();
+	int16_t dn[SUBFRAME];
+
+	(void)state;
+	if (!cr_kernels_fast)
+		skip();
+	for (unsigned i = 0; i < TEST_TRIES(TRIES / 4); i++) {
+		struct tracks4 by4;
+		struct tracks by5;
+
+		fill_int16(&seed, dn, SUBFRAME);
+		for (int p = 0; i % 4 && p < SUBFRAME; p++)
+			dn[p] /= 9;
+		assert_int_equal(tracks_set_signed(&by5, dn),
+				 2 * sum_of_peaks(dn, 5) < INT16_MAX);
+		assert_int_equal(tracks4_set_target(&by4, dn),
+				 2 * sum_of_peaks(dn, 4) < INT16_MAX);
+		for (int p = 0; p < SUBFRAME; p++) {
+			assert_int_equal(by5.dn[p % 5][p / 5], dn[p]);
+			assert_int_equal(of_position(&by4.dn, p), dn[p]);
+		}
 	}
 }
 
@@ -170,6 +213,7 @@ int main(void)
 		cmocka_unit_test(signs_and_peaks_are_the_librarys),
 		cmocka_unit_test(the_response_is_correlated_as_by_the_library),
 		cmocka_unit_test(the_largest_places_are_the_librarys),
+		cmocka_unit_test(sums_that_may_not_fit_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

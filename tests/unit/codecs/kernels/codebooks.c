@@ -110,6 +110,14 @@ static void search_10i40_35bits(struct call *c, bool ours)
 		c->x, c->cn, h, c->code, c->y, c->index, gray, &c->overflow);
 }
 
+static void search_8i40_31bits(struct call *c, bool ours)
+{
+	int16_t *h = c->h + SUBFRAME;
+
+	(ours ? code_8i40_31bits : stock_code_8i40_31bits)(
+		c->x, c->cn, h, c->code, c->y, c->index, &c->overflow);
+}
+
 static void same(search_fn *search)
 {
 	uint64_t seed = test_seed();
@@ -149,6 +157,12 @@ static void four_pulses(void **state)
 	same(search_4i40_17bits);
 }
 
+static void eight_pulses(void **state)
+{
+	(void)state;
+	same(search_8i40_31bits);
+}
+
 static void ten_pulses(void **state)
 {
 	(void)state;
@@ -162,6 +176,7 @@ int main(void)
 		cmocka_unit_test(two_pulses_11_bits),
 		cmocka_unit_test(three_pulses),
 		cmocka_unit_test(four_pulses),
+		cmocka_unit_test(eight_pulses),
 		cmocka_unit_test(ten_pulses),
 	};
 
