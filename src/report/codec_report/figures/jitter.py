@@ -17,7 +17,7 @@ ALT = ("Histograms, one panel per scheduler: the time from one frame of a "
 GRAIN = 10_000  # ns: what a deviation is rounded to
 BINS = 200
 SHARE = 0.0005  # of the frames of a series, on each side, may lie beyond
-TAIL = 4
+TAIL = 2  # times the tail of three in four series is drawn
 FLOOR = 0.6  # below one frame: what a logarithmic axis has for none
 
 
@@ -80,14 +80,14 @@ def _quantile(values, counts, share):
 def scale(panels):
     """(width of a bin in GRAIN, range of bins): room for all but SHARE of the
     frames of each series on each side, but for those of which the tail is TAIL
-    times as long as usual: a few frames that waited for seconds would make
-    a line of every histogram."""
+    times as long as that of three in four: a few frames that waited for
+    seconds would make a line of every histogram."""
     ends = [(_quantile(values, counts, SHARE),
              _quantile(values, counts, 1 - SHARE))
             for series in panels.values() for _, values, counts in series
             if len(values)] + [(-1, 1)]
     low, tails = min(e[0] for e in ends), sorted(e[1] for e in ends)
-    high, usual = tails[-1], tails[len(tails) // 2]
+    high, usual = tails[-1], tails[len(tails) * 3 // 4]
     if usual > 1:
         high = min(high, TAIL * usual)
     width = max(int(style.nice((high - low) / BINS * GRAIN) / GRAIN + 0.5), 1)
