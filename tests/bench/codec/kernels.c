@@ -8,7 +8,7 @@
  *
  *     bench-kernels [--json] [--codec NAME] [--mode NAME] [--states N]
  *                   [--rounds N] [--cpu N]
- *     bench-kernels --verify [--json] [--codec NAME] [--seed N]
+ *     bench-kernels --verify [--json] [--codec NAME] [--mode NAME] [--seed N]
  *
  * --verify measures nothing: it runs all recordings, and other sound, through
  * both, in all modes, with DTX and without, and compares every frame.
@@ -46,7 +46,7 @@ static const struct cli_opt rows[] = {
 	  .names = codec_names },
 	{ .kind = CLI_STRING,
 	  .name = "mode",
-	  .help = "This mode only.",
+	  .help = "This mode only; --verify also has random.",
 	  .text = &opt.mode,
 	  .dflt = "" },
 	{ .kind = CLI_INT,
@@ -323,18 +323,20 @@ static void print(struct bench *b)
 	(void)fflush(stdout);
 }
 
-static bool wanted(enum library_codec codec)
+static bool codec_wanted(enum library_codec codec)
 {
 	return !opt.codec || opt.codec - 1 == (int64_t)codec;
+}
+
+static bool mode_wanted(enum library_codec codec, int mode)
+{
+	return !opt.mode || !strcmp(opt.mode, mode_name(codec, mode));
 }
 
 /* Both directions of every mode. Returns whether all was equal. */
 static bool measure_codec(enum library_codec codec)
 {
 	const struct library_facts *facts = &library_facts[codec];
-	int only = opt.mode ? cr_codec_mode_find(cr_codec_find(facts->name),
-						 opt.mode)
-			    : -1;
 	struct speech_corpus *corpus;
 	struct cr_err e;
 	bool equal = true;
@@ -344,7 +346,7 @@ static bool measure_codec(enum library_codec codec)
 	for (unsigned i = 0; i < 2 * facts->modes; i++) {
 		static struct bench b;
 
-		if (opt.mode && only != (int)(i / 2))
+		if (!mode_wanted(codec, (int)i / 2))
 			continue;
 		b = (struct bench){ .codec = codec,
 				    .mode = i / 2,
@@ -399,7 +401,8 @@ static bool verify_codec(enum library_codec codec)
 				.seed = (uint64_t)opt.seed,
 			};
 
-			equal &= verify_one(&p, &m);
+			if (mode_wanted(codec, mode))
+				equal &= verify_one(&p, &m);
 		}
 	material_free(&m);
 	return equal;
@@ -429,7 +432,7 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < LIBRARY_CODECS; i++) {
 		enum library_codec codec = (enum library_codec)i;
 
-		if (wanted(codec))
+		if (codec_wanted(codec))
 			equal &= opt.verify ? verify_codec(codec)
 					    : measure_codec(codec);
 	}
