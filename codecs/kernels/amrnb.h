@@ -147,6 +147,15 @@ void stock_subframePreProc(int mode, const int16_t gamma1[],
 			   int16_t ai_zero[], int16_t exc[], int16_t h1[],
 			   int16_t xn[], int16_t res2[], int16_t error[]);
 
+/** High-pass filter of @n samples, in place, before the encoder. */
+void Pre_Process(void *state, int16_t signal[], int16_t n);
+void stock_Pre_Process(void *state, int16_t signal[], int16_t n);
+
+/** The same after the decoder. */
+void Post_Process(void *state, int16_t signal[], int16_t n, int32_t *overflow);
+void stock_Post_Process(void *state, int16_t signal[], int16_t n,
+			int32_t *overflow);
+
 /* What the kernels call and the library keeps. */
 void vad_tone_detection(void *vad, int32_t max, int32_t energy,
 			int32_t *overflow);
