@@ -156,6 +156,19 @@ void Post_Process(void *state, int16_t signal[], int16_t n, int32_t *overflow);
 void stock_Post_Process(void *state, int16_t signal[], int16_t n,
 			int32_t *overflow);
 
+/**
+ * Scales out[0..n-1] to the energy of @in, by a gain in Q12 that follows from
+ * @gain with @factor in Q15, and is kept there.
+ */
+void agc(int16_t *gain, int16_t in[], int16_t out[], int16_t factor, int16_t n,
+	 int32_t *overflow);
+void stock_agc(int16_t *gain, int16_t in[], int16_t out[], int16_t factor,
+	       int16_t n, int32_t *overflow);
+
+/** The same by one gain. */
+void agc2(int16_t in[], int16_t out[], int16_t n, int32_t *overflow);
+void stock_agc2(int16_t in[], int16_t out[], int16_t n, int32_t *overflow);
+
 /* What the kernels call and the library keeps. */
 void vad_tone_detection(void *vad, int32_t max, int32_t energy,
 			int32_t *overflow);

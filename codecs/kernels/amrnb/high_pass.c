@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pre_Process and Post_Process: the high-pass filters before the encoder (80
- *Hz, halves the signal) and after the decoder (60 Hz, doubles it).
+ * Pre_Process and Post_Process: the high-pass filters before the encoder (of
+ * 80 Hz, it halves the signal) and after the decoder (of 60 Hz, it doubles it).
  *
  *	s(n) = b0 x(n) + b1 x(n - 1) + b0 x(n - 2)
  *	     + (a1 y(n - 1) >> 16) + (a2 y(n - 2) >> 16)	modulo 2^32
