@@ -169,6 +169,18 @@ void stock_agc(int16_t *gain, int16_t in[], int16_t out[], int16_t factor,
 void agc2(int16_t in[], int16_t out[], int16_t n, int32_t *overflow);
 void stock_agc2(int16_t in[], int16_t out[], int16_t n, int32_t *overflow);
 
+/**
+ * The excitation of a subframe, x[40]: @pitch_factor times @x, which is the
+ * adaptive codebook's, and @code_gain times the innovation @code[40], which is
+ * spread in time before, according to @mode and the gains.
+ */
+void ph_disp(void *state, int mode, int16_t x[], int16_t code_gain,
+	     int16_t pitch_gain, int16_t code[], int16_t pitch_factor,
+	     int16_t shift, void *tables, int32_t *overflow);
+void stock_ph_disp(void *state, int mode, int16_t x[], int16_t code_gain,
+		   int16_t pitch_gain, int16_t code[], int16_t pitch_factor,
+		   int16_t shift, void *tables, int32_t *overflow);
+
 /* What the kernels call and the library keeps. */
 void vad_tone_detection(void *vad, int32_t max, int32_t energy,
 			int32_t *overflow);
