@@ -9,11 +9,15 @@
  * the upper 16, both saturating, which clips the same. Exact for all inputs.
  *
  * Each output needs the one before it, so only part of the work can be done
- * for several at once: for a block of 8 the terms of x and of the 16 outputs
- * before the block (madd, two terms at a time), then the triangle that is
- * left, one output after the other. The block's x is read before its y is
- * written, so y may be x. The library's own history holds 80 samples; lengths
- * beyond, or not a multiple of 8, are the library's.
+ * for several at once: for a block of 8 the terms of x and of the outputs
+ * before the block (madd, two terms at a time), then the triangle that is left,
+ * one output after the other. A product, a difference and a shift is the way
+ * from output to output; the last two before the block would come late through
+ * madd, so for the block's first half they are terms of the triangle, too.
+ *
+ * The block's x is read before its y is written, so y may be x. The library's
+ * own history holds 80 samples; lengths beyond, or not a multiple of 8, are the
+ * library's.
  */
 #include "codecs/kernels/amrwb.h"
 #include "codecs/kernels/kernel.h"
@@ -25,8 +29,8 @@ enum {
 	PAIRS = ORDER / 2,
 };
 
-/* What the 16 outputs before a block add to it: pair p of lane n has the
- * coefficients of y[2p - 16] and y[2p - 15] for output n. */
+/* What the 16 outputs before a block weigh in it: pair p of lane n has the
+ * coefficients of y[-2p - 2] and y[-2p - 1] for output n. */
 struct history {
 	__m256i pair[PAIRS];
 	__m256i input; /* a[0] >> 1 */
@@ -40,37 +44,39 @@ AVX2_INLINE struct history load_filter(const int16_t a[])
 
 	memcpy(padded, a, (ORDER + 1) * sizeof(*a));
 	for (int p = 0; p < PAIRS; p++) {
-		__m128i first = load128(padded + ORDER - 2 * p);
-		__m128i second = load128(padded + ORDER - 2 * p - 1);
+		__m128i older = load128(padded + 2 * p + 2);
+		__m128i newer = load128(padded + 2 * p + 1);
 
-		f.pair[p] = _mm256_set_m128i(_mm_unpackhi_epi16(first, second),
-					     _mm_unpacklo_epi16(first, second));
+		f.pair[p] = _mm256_set_m128i(_mm_unpackhi_epi16(older, newer),
+					     _mm_unpacklo_epi16(older, newer));
 	}
 	f.input = _mm256_set1_epi32(pack_pair((int16_t)(a[0] >> 1), 0));
 	return f;
 }
 
-/* The block's sums, 0x800 included, without the triangle. */
-AVX2_INLINE void start_block(const struct history *f, const int16_t *x,
-			     const int16_t *y, int32_t sum[BLOCK])
+/* What two outputs before a block give to it. */
+AVX2_INLINE __m256i weigh(const struct history *f, int p, const int16_t *y)
+{
+	int32_t pair = load_pair(y - 2 * p - 2);
+
+	return _mm256_madd_epi16(f->pair[p], _mm256_set1_epi32(pair));
+}
+
+/* The block's sums, 0x800 included, without the last two outputs before it and
+ * the triangle. */
+AVX2_INLINE __m256i sum_early(const struct history *f, const int16_t *x,
+			      const int16_t *y)
 {
 	__m256i in = _mm256_cvtepu16_epi32(load128(x));
-	__m256i s = _mm256_setzero_si256(), t = s;
+	__m256i s = _mm256_setzero_si256(), t = weigh(f, PAIRS - 1, y);
 
-	for (int p = 0; p < PAIRS; p += 2) {
-		int32_t one = load_pair(y - ORDER + 2 * p);
-		int32_t two = load_pair(y - ORDER + 2 * p + 2);
-
-		s = _mm256_add_epi32(
-			s,
-			_mm256_madd_epi16(f->pair[p], _mm256_set1_epi32(one)));
-		t = _mm256_add_epi32(t,
-				     _mm256_madd_epi16(f->pair[p + 1],
-						       _mm256_set1_epi32(two)));
+	for (int p = PAIRS - 2; p > 0; p -= 2) {
+		s = _mm256_add_epi32(s, weigh(f, p, y));
+		t = _mm256_add_epi32(t, weigh(f, p - 1, y));
 	}
 	in = _mm256_add_epi32(_mm256_madd_epi16(in, f->input),
 			      _mm256_set1_epi32(0x800));
-	store256(sum, _mm256_sub_epi32(_mm256_sub_epi32(in, s), t));
+	return _mm256_sub_epi32(in, _mm256_add_epi32(s, t));
 }
 
 /* Clips seldom: the branch is shorter than two conditional moves. @sum has
@@ -82,15 +88,35 @@ static inline int32_t round_sum(int32_t sum)
 	return sub_wrapped(sum, 0x800) > 0 ? INT16_MAX : INT16_MIN;
 }
 
-/* The triangle: every output in all those after it. */
-AVX2_INLINE void finish_block(const int16_t a[], int32_t sum[BLOCK], int16_t *y)
+/* The triangle: every output from those before it; y[-2] and y[-1] are there,
+ * and for the second half in @late. */
+AVX2_INLINE void finish_block(const int16_t a[], const int32_t early[BLOCK],
+			      const int32_t late[BLOCK], int32_t *y)
 {
+#pragma GCC unroll 8
 	for (int n = 0; n < BLOCK; n++) {
-		int32_t out = round_sum(sum[n]);
+		bool half = n >= BLOCK / 2;
+		int32_t sum = half ? sub_wrapped(early[n], late[n]) : early[n];
 
-		y[n] = (int16_t)out;
-		for (int k = n + 1; k < BLOCK; k++)
-			sum[k] = sub_wrapped(sum[k], a[k - n] * out);
+#pragma GCC unroll 10
+		for (int k = half ? 0 : -2; k < n; k++)
+			sum = sub_wrapped(sum, a[n - k] * y[k]);
+		y[n] = round_sum(sum);
+	}
+}
+
+/* Two outputs at a time, as they will be loaded: a load that needs more than
+ * one store waits for them. */
+AVX2_INLINE void store_block(const int32_t from[BLOCK], int16_t *history,
+			     int16_t *y)
+{
+#pragma GCC unroll 4
+	for (int n = 0; n < BLOCK; n += 2) {
+		int32_t pair =
+			pack_pair((int16_t)from[n], (int16_t)from[n + 1]);
+
+		memcpy(history + n, &pair, sizeof(pair));
+		memcpy(y + n, &pair, sizeof(pair));
 	}
 }
 
@@ -98,16 +124,21 @@ AVX2 static void syn_filt_avx2(const int16_t a[], const int16_t x[],
 			       int16_t y[], int n, int16_t history[])
 {
 	int16_t buffer[ORDER + LONGEST];
+	int32_t early[BLOCK], late[BLOCK];
+	int32_t block[2 + BLOCK] = { [BLOCK] = history[ORDER - 2],
+				     history[ORDER - 1] };
 	struct history f = load_filter(a);
 
 	memcpy(buffer, history, ORDER * sizeof(*history));
 	for (int i = 0; i < n; i += BLOCK) {
 		int16_t *out = buffer + ORDER + i;
-		int32_t sum[BLOCK];
 
-		start_block(&f, x + i, out, sum);
-		finish_block(a, sum, out);
-		memcpy(y + i, out, BLOCK * sizeof(*out));
+		block[0] = block[BLOCK];
+		block[1] = block[BLOCK + 1];
+		store256(early, sum_early(&f, x + i, out));
+		store256(late, weigh(&f, 0, out));
+		finish_block(a, early, late, block + 2);
+		store_block(block + 2, out, y + i);
 	}
 	memcpy(history, buffer + n, ORDER * sizeof(*history));
 }
