@@ -87,6 +87,12 @@ void stock_ACELP_4t64_fx(int16_t dn[], int16_t cn[], int16_t h[],
 			 int16_t code[], int16_t y[], int16_t bits,
 			 int16_t frame_bits, int16_t index[]);
 
+/** The same for two pulses in two tracks, 12 bits in *@index. */
+void ACELP_2t64_fx(int16_t dn[], int16_t cn[], int16_t h[], int16_t code[],
+		   int16_t y[], int16_t *index);
+void stock_ACELP_2t64_fx(int16_t dn[], int16_t cn[], int16_t h[],
+			 int16_t code[], int16_t y[], int16_t *index);
+
 /** 1 + 2 * <a, b>, normalised; @exponent gets 30 less the left shifts. */
 int32_t voAWB_Dot_product12(int16_t a[], int16_t b[], int16_t n,
 			    int16_t *exponent);

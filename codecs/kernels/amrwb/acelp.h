@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The search of AMR-WB's algebraic codebook in parts: tables of a subframe
- * (acelp_tables.c), the search for two pulses (acelp_search.c), and what sets
- * them going and makes the code of the result (acelp_4t64.c).
+ * The search of AMR-WB's algebraic codebook in parts: the reference for signs
+ * and order (acelp_reference.c), tables of a subframe (acelp_tables.c), the
+ * search for two pulses (acelp_search.c), and what sets them going and makes
+ * the code of the result (acelp_4t64.c). acelp_2t64.c, of two pulses in two
+ * tracks, shares the first only.
  *
  * A subframe has 64 positions in 4 interleaved tracks of 16; position p is
  * number p / 4 of track p % 4. Data are kept by track: [track][number].
@@ -52,6 +54,11 @@ struct acelp_pair {
 	int width;   /**< so many positions of @track, by rank, are tried */
 	unsigned at; /**< their place in pulse[] */
 };
+
+/** The reference @dn2 of @cn and @dn, @weight being that of dn; @overflow is
+ * what the factor of cn rounds to where it is too great. */
+void acelp_reference(int16_t cn[], int16_t dn[], int16_t weight,
+		     int16_t overflow, int16_t dn2[]);
 
 /** Signs of reference @dn2, with which @dn and @dn2 become dn2 >= 0, and all
  * that depends on them. False when a reference is -32768: not ours. */

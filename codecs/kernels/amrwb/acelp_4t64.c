@@ -60,55 +60,6 @@ static const struct mode *find_mode(int16_t bits)
 	return NULL;
 }
 
-/* v * 2^n, saturating; n <= 0 shifts right. The library's L_shl. */
-static int32_t shift_saturated(int32_t v, int n)
-{
-	int64_t wide;
-
-	if (n <= 0)
-		return v >> (n < -31 ? 31 : -n);
-	wide = (int64_t)v * (INT64_C(1) << (n > 31 ? 31 : n));
-	if (wide > INT32_MAX)
-		return INT32_MAX;
-	return wide < INT32_MIN ? INT32_MIN : (int32_t)wide;
-}
-
-/* 2^n / sqrt of the energy of @v, as a 32-bit fraction. */
-static int32_t inverse_norm(int16_t v[], int n)
-{
-	int16_t exponent;
-	int32_t s = voAWB_Dot_product12(v, v, ACELP_POSITIONS, &exponent);
-
-	Isqrt_n(&s, &exponent);
-	return shift_saturated(s, (int16_t)(exponent + n));
-}
-
-/* dn2 = (cn * k_cn + dn * k_dn) >> 7 */
-AVX2 static void mix_reference(const struct codebook *c, const int16_t dn[],
-			       int16_t mix, int16_t dn2[])
-{
-	int32_t cn_norm = inverse_norm(c->cn, 5);
-	int32_t dn_norm = inverse_norm(c->dn, 8);
-	/* the library's rounding of the one saturates, of the other wraps */
-	int32_t k_cn = cn_norm > INT32_MAX - 0x8000 ? INT16_MAX
-						    : (cn_norm + 0x8000) >> 16;
-	int32_t k_dn = add_wrapped(dn_norm, 0x8000) >> 16;
-	__m256i k, low_half = _mm256_set1_epi32(0xffff);
-
-	k_dn = add_wrapped(k_dn * mix * 2, 0x8000) >> 16;
-	k = _mm256_set1_epi32(pack_pair((int16_t)k_cn, (int16_t)k_dn));
-	for (int i = 0; i < ACELP_POSITIONS; i += 16) {
-		__m256i a = load256(c->cn + i), b = load256(dn + i);
-		__m256i low = _mm256_madd_epi16(_mm256_unpacklo_epi16(a, b), k);
-		__m256i high =
-			_mm256_madd_epi16(_mm256_unpackhi_epi16(a, b), k);
-
-		low = _mm256_and_si256(_mm256_srai_epi32(low, 7), low_half);
-		high = _mm256_and_si256(_mm256_srai_epi32(high, 7), low_half);
-		store256(dn2 + i, _mm256_packus_epi32(low, high));
-	}
-}
-
 /* 2 * the sum of v[i]^2, wrapped. */
 AVX2 static int32_t energy(const int16_t v[])
 {
@@ -312,7 +263,7 @@ AVX2 static bool acelp_avx2(const struct codebook *c, const struct mode *m,
 	if (m->bits == 88 && frame_bits < FULL_RATE)
 		searches++;
 	memcpy(dn, c->dn, sizeof(dn));
-	mix_reference(c, dn, m->mix, dn2);
+	acelp_reference(c->cn, dn, m->mix, INT16_MAX, dn2);
 	if (!acelp_set_signs(&t, dn, dn2))
 		return false;
 	acelp_set_response(&t, c->h, shift);

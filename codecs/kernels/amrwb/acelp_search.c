@@ -10,16 +10,12 @@
  *     e(x, y) = ((E << 16) + 0x8000 + (cor(x) << 13) + (cor(y) << 13)
  *                + (cross(x, y) << 14)) >> 16
  *
- * and the pair taken is the first with the greatest q / e, q = c * c >> 15.
- *
- * The library goes through the x of the least ranks, in order of position,
- * and through all 16 y, and takes a pair when q' * e - q * e' > 0, primes for
- * the pair at hand. We have the y in 16 lanes. While all q are in 0..32767
- * and all e in 1..32767 the products are exact and this compares fractions,
- * which is an order: each lane may keep its own first maximum, and the first
- * of the greatest among the lanes is the library's. Else we give up.
+ * and the pair taken is the first with the greatest q / e, q = c * c >> 15,
+ * among the x of the least ranks, in order of position, and all 16 y. The y are
+ * in 16 lanes (acelp_candidates.h); where these give up so do we.
  */
 #include "codecs/kernels/amrwb/acelp.h"
+#include "codecs/kernels/amrwb/acelp_candidates.h"
 
 enum {
 	PAIRS = ACELP_POSITIONS / 2,
@@ -100,113 +96,36 @@ AVX2_INLINE __m256i correlate(const struct acelp_tables *t,
 	return _mm256_add_epi16(times, load256(t->energy[track]));
 }
 
-/* Candidates, one a lane: q and above it the pair's name, and e. The name is
- * what the library's order is: 16 * number of x + number of y. */
-struct candidates {
-	__m256i q, e;
-};
-
-/* a.q * b.e > b.q * a.e. There are zeros above e, so that names vanish. */
-AVX2_INLINE __m256i is_better(struct candidates a, struct candidates b)
-{
-	return _mm256_cmpgt_epi32(_mm256_madd_epi16(a.q, b.e),
-				  _mm256_madd_epi16(b.q, a.e));
-}
-
-AVX2_INLINE struct candidates choose(struct candidates a, struct candidates b,
-				     __m256i second)
-{
-	return (struct candidates){
-		.q = _mm256_blendv_epi8(a.q, b.q, second),
-		.e = _mm256_blendv_epi8(a.e, b.e, second),
-	};
-}
-
-/* A search under way: numbers of y 0-3 and 8-11 in @low's lanes, the others
- * in @high's. */
+/* A search under way. A pair's name is 16 * number of x + number of y. */
 struct search {
 	int16_t cor_x[ACELP_NUMBERS], cor_y[ACELP_NUMBERS];
 	__m256i lanes_dn_y, lanes_cor_y, lanes_y;
-	struct candidates low, high;
-	__m256i bad; /* some sign bit is set: some q or e was out of range */
+	struct contest contest;
 };
 
-/* cor(y) << 13 and cross << 14. */
+/* e from cor(y) and cross, in pairs, and the rest of it. */
 AVX2_INLINE __m256i energies(__m256i cor_and_cross, int32_t base)
 {
 	const __m256i weights = _mm256_set1_epi32(pack_pair(1 << 13, 1 << 14));
 	__m256i e = _mm256_madd_epi16(cor_and_cross, weights);
 
 	e = _mm256_add_epi32(e, _mm256_set1_epi32(base));
-	return e;
+	return _mm256_srli_epi32(e, 16);
 }
 
-/* All y with the x of correlation @c, energy @base and name @x. */
+/* All y with the x of correlation @c, energy @base and number @x. */
 AVX2_INLINE void try_x(struct search *s, const int16_t cross[], int16_t c,
 		       int32_t base, int x)
 {
 	__m256i sum = _mm256_add_epi16(s->lanes_dn_y, _mm256_set1_epi16(c));
-	__m256i q = _mm256_or_si256(
-		_mm256_slli_epi16(_mm256_mulhi_epi16(sum, sum), 1),
-		_mm256_srli_epi16(_mm256_mullo_epi16(sum, sum), 15));
-	__m256i name = _mm256_add_epi16(s->lanes_y,
-					_mm256_set1_epi16((short)(x * 16)));
+	__m256i first = _mm256_set1_epi16((short)(x * ACELP_NUMBERS));
 	__m256i with = load256(cross);
-	__m256i e_low =
-		energies(_mm256_unpacklo_epi16(s->lanes_cor_y, with), base);
-	__m256i e_high =
-		energies(_mm256_unpackhi_epi16(s->lanes_cor_y, with), base);
-	struct candidates low = { _mm256_unpacklo_epi16(q, name),
-				  _mm256_srli_epi32(e_low, 16) };
-	struct candidates high = { _mm256_unpackhi_epi16(q, name),
-				   _mm256_srli_epi32(e_high, 16) };
-	/* 16-bit e and e - 1, of which one is negative outside 1..32767 */
-	__m256i e = _mm256_packus_epi32(low.e, high.e);
+	const __m256i e[] = {
+		energies(_mm256_unpacklo_epi16(s->lanes_cor_y, with), base),
+		energies(_mm256_unpackhi_epi16(s->lanes_cor_y, with), base),
+	};
 
-	s->bad = _mm256_or_si256(s->bad, _mm256_or_si256(q, e));
-	s->bad = _mm256_or_si256(s->bad,
-				 _mm256_add_epi16(e, _mm256_set1_epi16(-1)));
-	s->low = choose(s->low, low, is_better(low, s->low));
-	s->high = choose(s->high, high, is_better(high, s->high));
-}
-
-/* Lanes exchanged in three ways, after which every lane has the best. */
-AVX2_INLINE struct candidates best_of_lanes(struct candidates a)
-{
-	struct candidates b = { _mm256_permute2x128_si256(a.q, a.q, 1),
-				_mm256_permute2x128_si256(a.e, a.e, 1) };
-
-	a = choose(a, b, is_better(b, a));
-	b.q = _mm256_shuffle_epi32(a.q, 0x4e);
-	b.e = _mm256_shuffle_epi32(a.e, 0x4e);
-	a = choose(a, b, is_better(b, a));
-	b.q = _mm256_shuffle_epi32(a.q, 0xb1);
-	b.e = _mm256_shuffle_epi32(a.e, 0xb1);
-	return choose(a, b, is_better(b, a));
-}
-
-/* The names of those that are as good as the best; 0xffff for the others. */
-AVX2_INLINE __m256i names_of_best(struct candidates a, struct candidates best)
-{
-	__m256i same = _mm256_cmpeq_epi32(_mm256_madd_epi16(a.q, best.e),
-					  _mm256_madd_epi16(best.q, a.e));
-
-	return _mm256_or_si256(
-		_mm256_srli_epi32(a.q, 16),
-		_mm256_andnot_si256(same, _mm256_set1_epi32(0xffff)));
-}
-
-/* The name of the first of the best. */
-AVX2_INLINE int winner(const struct search *s)
-{
-	struct candidates best = best_of_lanes(
-		choose(s->low, s->high, is_better(s->high, s->low)));
-	__m256i names = _mm256_packus_epi32(names_of_best(s->low, best),
-					    names_of_best(s->high, best));
-	__m128i least = _mm_min_epu16(_mm256_castsi256_si128(names),
-				      _mm256_extracti128_si256(names, 1));
-
-	return _mm_cvtsi128_si32(_mm_minpos_epu16(least)) & 0xff;
+	contest_try(&s->contest, sum, _mm256_add_epi16(s->lanes_y, first), e);
 }
 
 /* Bit n: number n has a rank below @width. */
@@ -263,11 +182,7 @@ AVX2_INLINE void start(struct search *s, const struct acelp_tables *t,
 	s->lanes_dn_y = load256(t->dn[next]);
 	s->lanes_y = _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
 				       13, 14, 15);
-	/* worse than anything: -1 / 1, as the library begins */
-	s->low.q = _mm256_set1_epi32(pack_pair(-1, 0));
-	s->low.e = _mm256_set1_epi32(1);
-	s->high = s->low;
-	s->bad = _mm256_setzero_si256();
+	s->contest = contest_begin();
 }
 
 /* e(x, y) before it is shifted, without what comes of y. */
@@ -293,9 +208,9 @@ AVX2 bool acelp_search(const struct acelp_tables *t, struct acelp_path *p,
 		      (int16_t)(p->correlation + t->dn[pair.track][x]),
 		      energy_of_x(&s, p, x), x);
 	}
-	if (_mm256_movemask_epi8(s.bad) & (int)0xaaaaaaaa)
+	if (!contest_is_valid(&s.contest))
 		return false;
-	name = winner(&s);
+	name = contest_winner(&s.contest);
 	x = name / ACELP_NUMBERS;
 	y = name % ACELP_NUMBERS;
 	energy = add_wrapped(energy_of_x(&s, p, x), s.cor_y[y] * (1 << 13));
