@@ -26,6 +26,20 @@ void voAWB_Syn_filt(int16_t a[], int16_t x[], int16_t y[], int16_t n,
 void stock_voAWB_Syn_filt(int16_t a[], int16_t x[], int16_t y[], int16_t n,
 			  int16_t mem[], int16_t update);
 
+/**
+ * The same in two words a sample, without clipping.
+ * @exc: input, scaled by 2^@q. @high, @low: output of @n samples, with 16
+ * before it. @m is ignored.
+ */
+void voAWB_Syn_filt_32(int16_t a[], int16_t m, int16_t exc[], int16_t q,
+		       int16_t high[], int16_t low[], int16_t n);
+void stock_voAWB_Syn_filt_32(int16_t a[], int16_t m, int16_t exc[], int16_t q,
+			     int16_t high[], int16_t low[], int16_t n);
+
+/** Filter @signal[@n] to 6-7 kHz; @mem: the 30 samples before, by 4. */
+void Filt_6k_7k(int16_t signal[], int16_t n, int16_t mem[]);
+void stock_Filt_6k_7k(int16_t signal[], int16_t n, int16_t mem[]);
+
 /** Convolve 64 samples @x with the impulse response @h, Q15; @n is ignored. */
 void voAWB_Convolve(int16_t x[], int16_t h[], int16_t y[], int16_t n);
 void stock_voAWB_Convolve(int16_t x[], int16_t h[], int16_t y[], int16_t n);
@@ -136,6 +150,9 @@ extern const int16_t vo_window[384];
 
 /** Weights of open-loop lags, Q15. */
 extern const int16_t stock_corrweight[199];
+
+/** The filter of 6 to 7 kHz, symmetric. */
+extern const int16_t voAWB_fir_6k_7k[31];
 
 /** High-pass filter of weighted speech. */
 void Hp_wsp(int16_t in[], int16_t out[], int16_t n, int16_t mem[]);

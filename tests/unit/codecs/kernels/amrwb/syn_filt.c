@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * voAWB_Syn_filt gives what the library's gives, whatever the numbers: apart,
- * in place, with and without an update of its memory, and in any length.
+ * in place, with and without an update of its memory, and in any length. So
+ * does voAWB_Syn_filt_32, with any scale.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "unit/codecs/kernels/numbers.h"
 
 enum {
-	TRIES = 1000000,
+	TRIES = 700000,
 	ORDER = 16,
 	LONGEST = 80, /* that the library has room for */
 };
@@ -72,11 +73,44 @@ static void so_is_any_length(void **state)
 	}
 }
 
+/* Two words a sample. */
+struct words {
+	int16_t a[ORDER + 1];
+	int16_t exc[LONGEST];
+	int16_t high[ORDER + LONGEST], low[ORDER + LONGEST];
+};
+
+static void two_words_are_the_librarys(void **state)
+{
+	static struct words ours, stock;
+	uint64_t seed = test_seed();
+
+	(void)state;
+	for (unsigned i = 0; i < TEST_TRIES(TRIES / 5); i++) {
+		int16_t n = 64, q = (int16_t)((int)test_below(&seed, 14) - 2);
+
+		if (i % 8 == 0)
+			n = (int16_t)test_below(&seed, LONGEST + 1);
+		fill_int16(&seed, ours.a, ORDER + 1);
+		fill_int16(&seed, ours.exc, LONGEST);
+		fill_int16(&seed, ours.high, ORDER + LONGEST);
+		fill_int16(&seed, ours.low, ORDER + LONGEST);
+		stock = ours;
+		voAWB_Syn_filt_32(ours.a, ORDER, ours.exc, q, ours.high + ORDER,
+				  ours.low + ORDER, n);
+		stock_voAWB_Syn_filt_32(stock.a, ORDER, stock.exc, q,
+					stock.high + ORDER, stock.low + ORDER,
+					n);
+		assert_memory_equal(&ours, &stock, sizeof(ours));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_subframe_is_the_librarys),
 		cmocka_unit_test(so_is_any_length),
+		cmocka_unit_test(two_words_are_the_librarys),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
