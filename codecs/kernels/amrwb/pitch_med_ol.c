@@ -186,7 +186,7 @@ int16_t Pitch_med_ol(int16_t speech[], void *state, int16_t n)
 	correlate(speech, n, r);
 	weight(r, stock_corrweight + WEIGHT);
 	if (*field(state, VOICED) > 0 && median > 0)
-		weight(r, stock_corrweight + NEAR_WEIGHT - median);
+		weight(r, stock_corrweight + (NEAR_WEIGHT - median));
 	lag = greatest(r);
 	Hp_wsp(speech, filtered + LONGEST, n, field(state, HIGH_PASS));
 	*field(state, GAIN) =
