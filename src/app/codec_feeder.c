@@ -11,6 +11,7 @@
 #include "base/cli.h"
 #include "base/nearest.h"
 #include "feeder/output.h"
+#include "feeder/thread.h"
 #include "run/folder.h"
 #include "run/json.h"
 
@@ -28,7 +29,7 @@ static struct {
 	const char *to, *out, *dump, *trace, *spool;
 	struct cli_list counts;
 	int64_t udp_port, sctp, cpu, seed, duration, scale, print;
-	bool json, quiet, bye, schedule, frames;
+	bool json, quiet, bye, schedule, frames, realtime;
 } raw = {
 	.to = "127.0.0.1",
 	.udp_port = TRANSPORT_UDP_PORT,
@@ -87,6 +88,10 @@ static const struct cli_opt rows[] = {
 	ROW(CLI_INT, "cpu", "N",
 	    "Pin the sending and the receiving thread to this CPU.",
 	    .number = &raw.cpu, .min = 0, .max = 1023, .dflt = ""),
+	ROW(CLI_FLAG, "realtime", NULL,
+	    "Real-time priority for this program (needs CAP_SYS_NICE), so "
+	    "that it keeps pace on CPUs that it shares with a busy daemon.",
+	    .flag = &raw.realtime),
 
 	ROW(CLI_SECTION, NULL, NULL, "What it tells", .flag = NULL),
 	{ .kind = CLI_STRING,
@@ -407,6 +412,17 @@ static int play(struct session_cfg *cfg, int argc, char **argv)
 	return rc;
 }
 
+static int outrank(struct cr_err *e)
+{
+	int rc = raw.realtime ? thread_realtime() : 0;
+
+	return rc ? cr_fail(e, rc,
+			    "--realtime: %s (needs CAP_SYS_NICE or an rtprio "
+			    "limit)",
+			    strerror(-rc))
+		  : 0;
+}
+
 static int check_spool(const struct campaign *c, struct cr_err *e)
 {
 	if (!c->conversions.count || raw.spool)
@@ -449,7 +465,7 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 		return complain(EXIT_USAGE, &e);
 	if (raw.print == PRINT_COUNTS)
 		return print_counts(&cfg);
-	if (check_spool(c, &e))
+	if (check_spool(c, &e) || outrank(&e))
 		return complain(EXIT_USAGE, &e);
 	return play(&cfg, argc, argv);
 }

@@ -28,6 +28,13 @@ int thread_pin(int cpu)
 		  : -pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 }
 
+int thread_realtime(void)
+{
+	const struct sched_param high = { .sched_priority = 90 };
+
+	return sched_setscheduler(0, SCHED_FIFO, &high) ? -errno : 0;
+}
+
 int thread_start(pthread_t *t, void *(*run)(void *), void *arg, int cpu)
 {
 	pthread_attr_t attr;

@@ -14,4 +14,9 @@ int thread_start(pthread_t *t, void *(*run)(void *), void *arg, int cpu);
 /** Pin the calling thread. 0 or -errno. */
 int thread_pin(int cpu);
 
+/** The calling thread, and those it starts from now on, outrank all threads
+ * without real-time priority, and those of codec-runner's baselines unless they
+ * ask for more than 90. 0 or -errno (-EPERM: CAP_SYS_NICE is missing). */
+int thread_realtime(void);
+
 #endif
