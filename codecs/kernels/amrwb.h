@@ -130,6 +130,13 @@ void Decim_12k8(int16_t in[], int16_t n, int16_t out[], int16_t mem[]);
 void stock_Decim_12k8(int16_t in[], int16_t n, int16_t out[], int16_t mem[]);
 
 /**
+ * Immittance spectral pairs @isp[16] of the predictor @a[17], Q12; @old where
+ * not all are found.
+ */
+void Az_isp(int16_t a[], int16_t isp[], int16_t old[]);
+void stock_Az_isp(int16_t a[], int16_t isp[], int16_t old[]);
+
+/**
  * Quantise immittance spectral frequencies with 46 or 36 bits.
  * @isf: [16]; @isf_q: quantised, may be @isf. @past: what was left of the frame
  * before, then of this one. @index: [7] or [5]. @survivors: of the first stage.
@@ -150,6 +157,9 @@ extern const int16_t vo_window[384];
 
 /** Weights of open-loop lags, Q15. */
 extern const int16_t stock_corrweight[199];
+
+/** Where polynomials are looked at for roots, from 1 to -1. */
+extern const int16_t vogrid[101];
 
 /** The filter of 6 to 7 kHz, symmetric. */
 extern const int16_t voAWB_fir_6k_7k[31];
