@@ -123,6 +123,19 @@ int16_t stock_Pitch_ol(void *vad, int mode, int16_t signal[], int16_t lag_min,
 		       int16_t lag_max, int16_t n, int16_t half, int dtx,
 		       int32_t *overflow);
 
+/**
+ * The same for 10.2 kbit/s, which prefers lags near those before: @old_lags,
+ * [5]. voiced[half] becomes positive if this one is of a voice.
+ */
+int16_t Pitch_ol_wgh(void *state, void *vad, int16_t signal[], int16_t lag_min,
+		     int16_t lag_max, int16_t n, int16_t old_lags[],
+		     int16_t voiced[], int16_t half, int dtx,
+		     int32_t *overflow);
+int16_t stock_Pitch_ol_wgh(void *state, void *vad, int16_t signal[],
+			   int16_t lag_min, int16_t lag_max, int16_t n,
+			   int16_t old_lags[], int16_t voiced[], int16_t half,
+			   int dtx, int32_t *overflow);
+
 /** A(z / gamma): @gamma holds its powers 1 to 10 in Q15. */
 void Weight_Ai(int16_t a[], const int16_t gamma[], int16_t weighted[]);
 void stock_Weight_Ai(int16_t a[], const int16_t gamma[], int16_t weighted[]);

@@ -21,91 +21,14 @@
 #include "codecs/kernels/amrnb.h"
 #include "codecs/kernels/amrnb/arith.h"
 #include "codecs/kernels/amrnb/inv_sqrt.h"
+#include "codecs/kernels/amrnb/open_loop.h"
 
 enum {
-	N_MAX = 160,
-	LAG_MAX = 143,
 	LAG_MIN = 18,
-	SHIFT = 3,
-	SMALL = 0xfffff,   /* energy up to which the signal is scaled up */
+	RANGE_MIN = 8,	   /* lags of the range that is the smallest */
 	THRESHOLD = 27853, /* 0.85 in Q15 */
 	MODE_12_2 = 7,
-	LANES16 = 16,
-	LANES = 8,
 };
-
-/* A search: of n samples, the past before them; their correlations. */
-struct search {
-	int16_t past[LAG_MAX + N_MAX];
-	int16_t *signal;
-	int n;
-	int scale; /* bits that it was shifted right */
-	int32_t corr[LAG_MAX + 1 + LANES];
-	int32_t *corr_at; /* of lag 0 */
-};
-
-/* Half the energy of @n numbers, exact. */
-AVX2_INLINE uint64_t half_energy(const int16_t *p, int n)
-{
-	const __m256i low = _mm256_set1_epi64x(0xffffffff);
-	__m256i sums = _mm256_setzero_si256();
-	uint64_t part[4], rest = 0;
-	int i = 0;
-
-	for (; i + LANES16 <= n; i += LANES16) {
-		__m256i v = load256(p + i);
-		__m256i square = _mm256_madd_epi16(v, v);
-
-		sums = _mm256_add_epi64(sums, _mm256_and_si256(square, low));
-		sums = _mm256_add_epi64(sums, _mm256_srli_epi64(square, 32));
-	}
-	for (; i < n; i++)
-		rest += (uint64_t)(p[i] * p[i]);
-	store256(part, sums);
-	return part[0] + part[1] + part[2] + part[3] + rest;
-}
-
-/* Copies the signal, with @lag_max samples of its past, and scales it. */
-AVX2 static void load_signal(struct search *s, const int16_t *signal,
-			     int lag_max)
-{
-	int all = lag_max + s->n;
-	uint64_t half = half_energy(signal - lag_max, all);
-
-	s->signal = s->past + lag_max;
-	memcpy(s->past, signal - lag_max, (size_t)all * sizeof(*signal));
-	if (half >= UINT64_C(1) << 30) {
-		s->scale = SHIFT;
-		for (int i = 0; i < all; i++)
-			s->past[i] = (int16_t)(s->past[i] >> SHIFT);
-	} else if (2 * half <= SMALL) {
-		s->scale = -SHIFT;
-		for (int i = 0; i < all; i++)
-			s->past[i] = (int16_t)(s->past[i] * (1 << SHIFT));
-	}
-}
-
-/* The lowest lag of the highest correlation of lags @last to @first, eight at
- * least; the highest to @max. */
-AVX2 static int find_peak(const struct search *s, int first, int last,
-			  int32_t *max)
-{
-	const int32_t *begin = s->corr_at - first;
-	const int32_t *end = s->corr_at - last + 1;
-	__m256i peak = load256(end - LANES);
-	int32_t lanes[LANES];
-	const int32_t *p;
-
-	for (p = begin; p + LANES < end; p += LANES)
-		peak = _mm256_max_epi32(peak, load256(p));
-	store256(lanes, peak);
-	*max = lanes[0];
-	for (int i = 1; i < LANES; i++)
-		*max = lanes[i] > *max ? lanes[i] : *max;
-	for (p = end - 1; *p != *max; p--)
-		;
-	return (int)(s->corr_at - p);
-}
 
 /* t >> 1, or << if negative, in 16 bits, limited. */
 static inline int16_t limit_half(int32_t t)
@@ -139,7 +62,7 @@ struct detector {
 	int32_t *overflow;
 };
 
-AVX2 static struct peak search_range(const struct search *s, int first,
+AVX2 static struct peak search_range(const struct open_loop *s, int first,
 				     int last, bool own_scale,
 				     const struct detector *vad)
 {
@@ -164,7 +87,7 @@ AVX2 static struct peak search_range(const struct search *s, int first,
 }
 
 /* The best lag, from four times @lag_min up, then down to that in halves. */
-AVX2 static int find_lag(const struct search *s, int lag_min, int lag_max,
+AVX2 static int find_lag(const struct open_loop *s, int lag_min, int lag_max,
 			 bool own_scale, const struct detector *vad)
 {
 	struct peak best, other;
@@ -184,13 +107,14 @@ int16_t Pitch_ol(void *vad_state, int mode, int16_t signal[], int16_t lag_min,
 		 int32_t *overflow)
 {
 	const struct detector vad = { dtx ? vad_state : NULL, overflow };
-	struct search s = { .n = n };
+	struct open_loop s = { .n = n };
 	int16_t high;
 	int lag;
 
-	if (!cr_kernels_fast || (n != N_MAX && n != N_MAX / 2) ||
-	    lag_min < LAG_MIN || lag_max > LAG_MAX ||
-	    lag_max - 4 * lag_min < LANES)
+	if (!cr_kernels_fast ||
+	    (n != OPEN_LOOP_MAX && n != OPEN_LOOP_MAX / 2) ||
+	    lag_min < LAG_MIN || lag_max > OPEN_LOOP_LAG_MAX ||
+	    lag_max - 4 * lag_min < RANGE_MIN)
 		return stock_Pitch_ol(vad_state, mode, signal, lag_min, lag_max,
 				      n, half, dtx, overflow);
 	if (dtx)
