@@ -47,6 +47,10 @@ void Az_lsp(int16_t a[], int16_t lsp[], int16_t old_lsp[], int32_t *overflow);
 void stock_Az_lsp(int16_t a[], int16_t lsp[], int16_t old_lsp[],
 		  int32_t *overflow);
 
+/** The filter of line spectral pairs, both as in Az_lsp. */
+void Lsp_Az(int16_t lsp[], int16_t a[], int32_t *overflow);
+void stock_Lsp_Az(int16_t lsp[], int16_t a[], int32_t *overflow);
+
 /** a / b in Q15. */
 int16_t div_s(int16_t a, int16_t b);
 int16_t stock_div_s(int16_t a, int16_t b);
