@@ -15,6 +15,7 @@
 #include "codecs/kernels/amrwb.h"
 #include "codecs/kernels/amrwb/acelp.h"
 #include "codecs/kernels/amrwb/acelp_candidates.h"
+#include "codecs/kernels/amrwb/basic_ops.h"
 
 enum {
 	TRACKS = 2,
@@ -103,9 +104,7 @@ AVX2_INLINE __m256i cross16(__m256i low, __m256i high, __m256i sign)
 	low = _mm256_srai_epi32(_mm256_slli_epi32(low, 1), 16);
 	high = _mm256_srai_epi32(_mm256_slli_epi32(high, 1), 16);
 	v = _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xd8);
-	return _mm256_or_si256(
-		_mm256_slli_epi16(_mm256_mulhi_epi16(v, sign), 1),
-		_mm256_srli_epi16(_mm256_mullo_epi16(v, sign), 15));
+	return multiply_q15(v, sign);
 }
 
 /* @x: number of the pulse in the first track. */

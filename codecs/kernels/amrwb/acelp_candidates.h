@@ -13,7 +13,7 @@
 #ifndef CODECS_KERNELS_AMRWB_ACELP_CANDIDATES_H
 #define CODECS_KERNELS_AMRWB_ACELP_CANDIDATES_H
 
-#include "codecs/kernels/kernel.h"
+#include "codecs/kernels/amrwb/basic_ops.h"
 
 /** The best so far, a pair a lane: q and above it the pair's name, and e. There
  * are zeros above e, so that names vanish from products. */
@@ -64,9 +64,7 @@ AVX2_INLINE struct candidates better(struct candidates a, struct candidates b)
 AVX2_INLINE void contest_try(struct contest *s, __m256i c, __m256i name,
 			     const __m256i e[2])
 {
-	__m256i q = _mm256_or_si256(
-		_mm256_slli_epi16(_mm256_mulhi_epi16(c, c), 1),
-		_mm256_srli_epi16(_mm256_mullo_epi16(c, c), 15));
+	__m256i q = multiply_q15(c, c);
 	struct candidates low = { _mm256_unpacklo_epi16(q, name), e[0] };
 	struct candidates high = { _mm256_unpackhi_epi16(q, name), e[1] };
 	/* outside 1..32767 e or e - 1 is negative as a word */

@@ -11,6 +11,7 @@
  */
 #include "codecs/kernels/amrwb.h"
 #include "codecs/kernels/amrwb/acelp.h"
+#include "codecs/kernels/amrwb/basic_ops.h"
 
 /* v * 2^n, saturating; n <= 0 shifts right. The library's L_shl. */
 static int32_t shift_saturated(int32_t v, int n)
@@ -33,12 +34,6 @@ static int32_t inverse_norm(int16_t v[], int n)
 
 	Isqrt_n(&s, &exponent);
 	return shift_saturated(s, (int16_t)(exponent + n));
-}
-
-/* Upper 16 bits, rounded; INT16_MIN where that overflows. */
-static int32_t round_wrapped(int32_t v)
-{
-	return add_wrapped(v, 0x8000) >> 16;
 }
 
 AVX2 void acelp_reference(int16_t cn[], int16_t dn[], int16_t weight,

@@ -16,6 +16,7 @@
  */
 #include "codecs/kernels/amrwb/acelp.h"
 #include "codecs/kernels/amrwb/acelp_candidates.h"
+#include "codecs/kernels/amrwb/basic_ops.h"
 
 enum {
 	PAIRS = ACELP_POSITIONS / 2,
@@ -89,9 +90,7 @@ AVX2_INLINE __m256i correlate(const struct acelp_tables *t,
 	__m256i v =
 		_mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xd8);
 	__m256i sign = load256(t->sign[track]);
-	__m256i times = _mm256_or_si256(
-		_mm256_slli_epi16(_mm256_mulhi_epi16(v, sign), 1),
-		_mm256_srli_epi16(_mm256_mullo_epi16(v, sign), 15));
+	__m256i times = multiply_q15(v, sign);
 
 	return _mm256_add_epi16(times, load256(t->energy[track]));
 }

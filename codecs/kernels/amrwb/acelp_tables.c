@@ -16,17 +16,9 @@
  * becomes 3: then lanes move down by one. Sums wrap at 32 bits.
  */
 #include "codecs/kernels/amrwb/acelp.h"
+#include "codecs/kernels/amrwb/basic_ops.h"
 
 enum { BLOCK = 16 };
-
-/* The low 16 bits of a * b >> 15. */
-AVX2_INLINE __m256i multiply_q15(__m256i a, __m256i b)
-{
-	__m256i high = _mm256_slli_epi16(_mm256_mulhi_epi16(a, b), 1);
-	__m256i low = _mm256_srli_epi16(_mm256_mullo_epi16(a, b), 15);
-
-	return _mm256_or_si256(high, low);
-}
 
 /* Numbers 4v.. 4v + 3 of each track, as four 64-bit lanes in the order of
  * tracks 0, 1, 2, 3. */

@@ -15,8 +15,7 @@
  * square overflows. The library computes 16 lags whatever @m says.
  */
 #include "codecs/kernels/amrwb.h"
-#include "codecs/kernels/amrwb/norm.h"
-#include "codecs/kernels/kernel.h"
+#include "codecs/kernels/amrwb/basic_ops.h"
 
 enum {
 	WINDOW = 384,

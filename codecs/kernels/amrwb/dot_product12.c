@@ -5,8 +5,7 @@
  * inputs. Lengths that are not a multiple of 16 are the library's.
  */
 #include "codecs/kernels/amrwb.h"
-#include "codecs/kernels/amrwb/norm.h"
-#include "codecs/kernels/kernel.h"
+#include "codecs/kernels/amrwb/basic_ops.h"
 
 enum { BLOCK = 16 };
 

@@ -17,8 +17,7 @@
  * buffer are left to it.
  */
 #include "codecs/kernels/amrwb.h"
-#include "codecs/kernels/amrwb/norm.h"
-#include "codecs/kernels/kernel.h"
+#include "codecs/kernels/amrwb/basic_ops.h"
 
 enum {
 	SUBFRAME = 64,
@@ -71,10 +70,7 @@ AVX2_INLINE void next_lag(struct signal *e, const struct signal *h,
 	__m256i before = _mm256_setzero_si256();
 
 	for (int i = 0; i < BLOCKS; i++) {
-		__m256i high = _mm256_mulhi_epi16(in, h->v[i]);
-		__m256i low = _mm256_mullo_epi16(in, h->v[i]);
-		__m256i product = _mm256_or_si256(_mm256_slli_epi16(high, 1),
-						  _mm256_srli_epi16(low, 15));
+		__m256i product = multiply_q15(in, h->v[i]);
 		__m256i delayed = delay(e->v[i], before);
 
 		before = e->v[i];
@@ -105,7 +101,7 @@ AVX2_INLINE int16_t correlation(__m256i with_target, __m256i with_itself,
 	shift = 30 - shift + exponent + scale;
 	c = shift_left(product * (inverse >> 16), 1);
 	c = shift < 0 ? c >> (-shift & 31) : shift_left(c, shift & 31);
-	return (int16_t)(add_wrapped(c, 0x8000) >> 16);
+	return (int16_t)round_wrapped(c);
 }
 
 /* c(t) for t = @first.. @last into @c. */
@@ -133,7 +129,6 @@ AVX2 static void correlate(int16_t exc[], int16_t x[], int16_t h[],
 static int16_t interpolate(const int16_t *at, int fraction)
 {
 	uint32_t sum = 0;
-	int32_t s;
 
 	if (fraction < 0) {
 		fraction += STEPS;
@@ -141,10 +136,7 @@ static int16_t interpolate(const int16_t *at, int fraction)
 	}
 	for (int i = 0; i < TAPS; i++)
 		sum += (uint32_t)(at[i - 3] * stock_inter4_1[3 - fraction][i]);
-	s = (int32_t)sum;
-	if (s > (1 << 29) - 1 - (1 << 13))
-		return INT16_MAX;
-	return s < -(1 << 29) ? INT16_MIN : (int16_t)((s + (1 << 13)) >> 14);
+	return round_q14((int32_t)sum);
 }
 
 /* The best fraction around the lag of @c, from @fraction on. */

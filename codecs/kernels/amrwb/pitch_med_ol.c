@@ -17,8 +17,7 @@
  * long for the library's buffer are left to it.
  */
 #include "codecs/kernels/amrwb.h"
-#include "codecs/kernels/amrwb/norm.h"
-#include "codecs/kernels/kernel.h"
+#include "codecs/kernels/amrwb/basic_ops.h"
 
 enum {
 	LONGEST = 115,
@@ -96,8 +95,7 @@ AVX2 static void weight(int32_t r[ROOM], const int16_t *w)
 		weights[k] = w[-k];
 	for (int k = 0; k < ROOM; k += GROUP) {
 		__m128i one = load128(weights + k);
-		__m256i by = _mm256_set_m128i(_mm_unpackhi_epi16(one, one),
-					      _mm_unpacklo_epi16(one, one));
+		__m256i by = interleave(one, one);
 		__m256i v = load256(r + k);
 		__m256i high = _mm256_and_si256(v, upper);
 		__m256i low = _mm256_srli_epi32(_mm256_slli_epi32(v, 16), 17);
@@ -131,18 +129,6 @@ AVX2 static int32_t multiply(const int16_t a[], const int16_t b[], int n)
 	return shift_left(sum_lanes256(s), 1);
 }
 
-/* Upper 16 bits, rounded; saturated. */
-static int32_t round_saturated(int32_t v)
-{
-	return v > INT32_MAX - 0x8000 ? INT16_MAX : (v + 0x8000) >> 16;
-}
-
-/* Upper 16 bits, rounded; INT16_MIN where that overflows. */
-static int32_t round_wrapped(int32_t v)
-{
-	return add_wrapped(v, 0x8000) >> 16;
-}
-
 /* round_wrapped(v * 2^n), the shift saturating first. */
 static int32_t shift_and_round(int32_t v, int n)
 {
@@ -169,7 +155,8 @@ static int16_t gain(const int16_t x[], const int16_t y[], int n)
 
 	energy = shift_left(energy, norm);
 	Isqrt_n(&energy, &exponent);
-	g = round_saturated(shift_left(xy, norm_xy)) * round_saturated(energy);
+	g = round_limited(shift_left(xy, norm_xy), INT16_MAX) *
+	    round_limited(energy, INT16_MAX);
 	return (int16_t)shift_and_round(shift_left(g, 1),
 					(int16_t)(31 - norm_xy + exponent));
 }

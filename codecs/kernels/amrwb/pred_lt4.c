@@ -14,6 +14,7 @@
  * all its inputs lie before it; else single samples are.
  */
 #include "codecs/kernels/amrwb.h"
+#include "codecs/kernels/amrwb/basic_ops.h"
 #include "codecs/kernels/amrwb/fir.h"
 
 enum {
@@ -38,12 +39,8 @@ AVX2_INLINE int16_t predict_one(const int16_t w[TAPS], const int16_t *from)
 {
 	__m256i s = _mm256_madd_epi16(load256(w), load256(from));
 	__m256i t = _mm256_madd_epi16(load256(w + 16), load256(from + 16));
-	int32_t sum = sum_lanes256(_mm256_add_epi32(s, t));
 
-	if (sum > (1 << 29) - 1 - (1 << 13))
-		return INT16_MAX;
-	return sum < -(1 << 29) ? INT16_MIN
-				: (int16_t)((sum + (1 << 13)) >> SHIFT);
+	return round_q14(sum_lanes256(_mm256_add_epi32(s, t)));
 }
 
 AVX2 static void pred_lt4_avx2(int16_t exc[], int lag, const int16_t w[TAPS],

@@ -47,8 +47,7 @@ AVX2_INLINE struct history load_filter(const int16_t a[])
 		__m128i older = load128(padded + 2 * p + 2);
 		__m128i newer = load128(padded + 2 * p + 1);
 
-		f.pair[p] = _mm256_set_m128i(_mm_unpackhi_epi16(older, newer),
-					     _mm_unpacklo_epi16(older, newer));
+		f.pair[p] = interleave(older, newer);
 	}
 	f.input = _mm256_set1_epi32(pack_pair((int16_t)(a[0] >> 1), 0));
 	return f;

@@ -40,8 +40,7 @@ AVX2_INLINE struct history load_filter(const int16_t a[])
 		__m128i older = load128(padded + 2 * p + 1);
 		__m128i newer = load128(padded + 2 * p);
 
-		f.pair[p] = _mm256_set_m128i(_mm_unpackhi_epi16(older, newer),
-					     _mm_unpacklo_epi16(older, newer));
+		f.pair[p] = interleave(older, newer);
 	}
 	return f;
 }
