@@ -296,4 +296,66 @@ void stock_code_8i40_31bits(int16_t x[], int16_t cn[], int16_t h[],
 			    int16_t code[], int16_t y[], int16_t index[],
 			    int32_t *overflow);
 
+/**
+ * What a gain quantiser needs: @frac and @exp, both [5], the coefficients of
+ * the error, of target @x, filtered pitch and code vectors @y1 and @y2, [40],
+ * and @pitch [4], which the search of the pitch gain has left. @gain_frac,
+ * @gain_exp: in 4.75 and 7.95 kbit/s the code gain for target @x2.
+ */
+void calc_filt_energies(int mode, int16_t x[], int16_t x2[], int16_t y1[],
+			int16_t y2[], int16_t pitch[], int16_t frac[],
+			int16_t exp[], int16_t *gain_frac, int16_t *gain_exp,
+			int32_t *overflow);
+void stock_calc_filt_energies(int mode, int16_t x[], int16_t x2[], int16_t y1[],
+			      int16_t y2[], int16_t pitch[], int16_t frac[],
+			      int16_t exp[], int16_t *gain_frac,
+			      int16_t *gain_exp, int32_t *overflow);
+
+/**
+ * The gains of pitch, Q14, and code. @code_exp, @code_frac: the predicted code
+ * gain. @limit: of the pitch gain. @energy_122, @energy: for the prediction.
+ * Returns the index.
+ */
+int16_t Qua_gain(int mode, int16_t code_exp, int16_t code_frac, int16_t frac[],
+		 int16_t exp[], int16_t limit, int16_t *pitch_gain,
+		 int16_t *code_gain, int16_t *energy_122, int16_t *energy,
+		 const void *tables, int32_t *overflow);
+int16_t stock_Qua_gain(int mode, int16_t code_exp, int16_t code_frac,
+		       int16_t frac[], int16_t exp[], int16_t limit,
+		       int16_t *pitch_gain, int16_t *code_gain,
+		       int16_t *energy_122, int16_t *energy, const void *tables,
+		       int32_t *overflow);
+
+/**
+ * The same for two subframes, 0 and 1, at once: predicted code gain, exponents
+ * and fractions of the coefficients, target energy. @code1: code vector of the
+ * second, not sharpened.
+ */
+int16_t MR475_gain_quant(void *predictor, int16_t exp0, int16_t frac0,
+			 int16_t exps0[], int16_t fracs0[], int16_t target_exp0,
+			 int16_t target_frac0, int16_t code1[], int16_t exp1,
+			 int16_t frac1, int16_t exps1[], int16_t fracs1[],
+			 int16_t target_exp1, int16_t target_frac1,
+			 int16_t limit, int16_t *pitch_gain0,
+			 int16_t *code_gain0, int16_t *pitch_gain1,
+			 int16_t *code_gain1, int32_t *overflow);
+int16_t stock_MR475_gain_quant(void *predictor, int16_t exp0, int16_t frac0,
+			       int16_t exps0[], int16_t fracs0[],
+			       int16_t target_exp0, int16_t target_frac0,
+			       int16_t code1[], int16_t exp1, int16_t frac1,
+			       int16_t exps1[], int16_t fracs1[],
+			       int16_t target_exp1, int16_t target_frac1,
+			       int16_t limit, int16_t *pitch_gain0,
+			       int16_t *code_gain0, int16_t *pitch_gain1,
+			       int16_t *code_gain1, int32_t *overflow);
+
+/** What the quantisers call of the library: 2^(exp.frac), the logarithm of
+ * @v > 0, the prediction of the code gain and its update. */
+int32_t Pow2(int16_t exp, int16_t frac, int32_t *overflow);
+void Log2(int32_t v, int16_t *exp, int16_t *frac, int32_t *overflow);
+void gc_pred(void *predictor, int mode, int16_t code[], int16_t *exp,
+	     int16_t *frac, int16_t *energy_exp, int16_t *energy_frac,
+	     int32_t *overflow);
+void gc_pred_update(void *predictor, int16_t energy_122, int16_t energy);
+
 #endif

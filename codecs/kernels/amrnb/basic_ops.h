@@ -67,6 +67,18 @@ AVX2_INLINE __m256i mac_saturated(__m256i sum, __m256i product,
 	return _mm256_blendv_epi8(next, _mm256_set1_epi32(INT32_MAX), one);
 }
 
+/** L_add: a + b, saturated. */
+AVX2_INLINE __m256i add_saturated(__m256i a, __m256i b, __m256i *clipped)
+{
+	__m256i sum = _mm256_add_epi32(a, b);
+	__m256i over = _mm256_andnot_si256(_mm256_xor_si256(a, b),
+					   _mm256_xor_si256(a, sum));
+
+	over = _mm256_srai_epi32(over, 31);
+	*clipped = _mm256_or_si256(*clipped, over);
+	return _mm256_blendv_epi8(sum, limit_of(a), over);
+}
+
 /** L_shl: v * 2^shift, saturated. @shift: from 0 to 31. */
 AVX2_INLINE __m256i shift_saturated(__m256i v, int shift)
 {
