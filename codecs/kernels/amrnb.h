@@ -198,6 +198,13 @@ void stock_ph_disp(void *state, int mode, int16_t x[], int16_t code_gain,
 		   int16_t pitch_gain, int16_t code[], int16_t pitch_factor,
 		   int16_t shift, void *tables, int32_t *overflow);
 
+/**
+ * Voice activity of a frame: @in is 40 samples behind its first, in[-40]. Keeps
+ * and returns the decision, 1 for speech.
+ */
+int16_t vad1(void *state, int16_t in[], int32_t *overflow);
+int16_t stock_vad1(void *state, int16_t in[], int32_t *overflow);
+
 /* What the kernels call and the library keeps. */
 void vad_tone_detection(void *vad, int32_t max, int32_t energy,
 			int32_t *overflow);
