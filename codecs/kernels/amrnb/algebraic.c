@@ -36,22 +36,22 @@ AVX2 bool algebraic_found(const struct algebraic *a, int16_t h[])
 }
 
 AVX2 unsigned algebraic_build(const struct algebraic *a, const int16_t h[],
-			      int n, int16_t code[], int16_t y[],
-			      int32_t *overflow)
+			      int16_t code[], int16_t y[], int32_t *overflow)
 {
-	const int16_t *position = a->best.position;
-	int16_t factor[CHAIN_PULSES];
+	struct pulses pulses = { .n = a->pulses };
 	unsigned positive = 0;
 
 	memset(code, 0, SUBFRAME * sizeof(*code));
-	for (int k = 0; k < n; k++) {
-		bool plus = a->sign[position[k]] > 0;
+	for (int k = 0; k < a->pulses; k++) {
+		int16_t position = a->best.position[k];
+		bool plus = a->sign[position] > 0;
 
-		code[position[k]] = plus ? 8191 : -8192;
-		factor[k] = plus ? INT16_MAX : INT16_MIN;
+		code[position] = plus ? 8191 : -8192;
+		pulses.sign[k] = plus ? INT16_MAX : INT16_MIN;
+		pulses.position[k] = position;
 		positive |= (unsigned)plus << k;
 	}
-	pulses_filter(h, position, factor, n, y, overflow);
+	pulses_filter(&pulses, h, y, overflow);
 	pulses_sharpen(code, a->lag, a->gain, overflow);
 	return positive;
 }

@@ -29,8 +29,11 @@ enum {
 	ALL_PLACES = 0xff, /* to start from */
 };
 
-/** 8 chains: lane k starts with place k of the first track. */
+/** 8 chains over the tracks track[0], [1], ...: lane k starts with place k of
+ * the first. */
 struct chain {
+	const struct tracks *tracks;
+	const uint8_t *track;
 	__m256i place[CHAIN_PULSES]; /* by pulse, from 0                     */
 	__m256i sum;		     /* of dn                                */
 	__m256i score;		     /* low half: sq; high half: last place  */
@@ -66,37 +69,35 @@ AVX2_INLINE __m256i chain_pick(const int32_t track[PLACES], __m256i place)
 }
 
 /* 2 sum over q chosen of rr(p, q), + rr(p, p). */
-AVX2_INLINE __m256i chain_added_energy(const struct chain *chain,
-				       const struct tracks *tracks,
-				       const uint8_t track[], int pulses,
+AVX2_INLINE __m256i chain_added_energy(const struct chain *chain, int pulses,
 				       int place)
 {
+	const uint8_t *track = chain->track;
 	int last = track[pulses];
-	const int32_t(*row)[PLACES] = tracks->rr[last + TRACKS * place];
+	const int32_t *own = chain->tracks->energy[last];
+	const int32_t(*row)[PLACES] = chain->tracks->rr[last + TRACKS * place];
 	__m256i sum = load256(row[track[0]]);
 
 	for (int q = 1; q < pulses; q++)
 		sum = _mm256_add_epi32(
 			sum, chain_pick(row[track[q]], chain->place[q]));
 	return _mm256_add_epi32(_mm256_add_epi32(sum, sum),
-				_mm256_set1_epi32(tracks->energy[last][place]));
+				_mm256_set1_epi32(own[place]));
 }
 
 /* Add pulse number @pulses, on track[pulses], to those before it. @base: the
  * energy so far, scaled. @shift: what scales what it adds. */
-AVX2_INLINE void chain_add(struct chain *chain, const struct tracks *tracks,
-			   const uint8_t track[], int pulses, __m256i base,
+AVX2_INLINE void chain_add(struct chain *chain, int pulses, __m256i base,
 			   int shift)
 {
-	const int32_t *dn = tracks->dn[track[pulses]];
+	const int32_t *dn = chain->tracks->dn[chain->track[pulses]];
 	__m256i chosen;
 
 	chain_nothing(chain);
 	for (int place = 0; place < PLACES; place++) {
 		__m256i sum = _mm256_add_epi32(chain->sum,
 					       _mm256_set1_epi32(dn[place]));
-		__m256i energy =
-			chain_added_energy(chain, tracks, track, pulses, place);
+		__m256i energy = chain_added_energy(chain, pulses, place);
 
 		energy = _mm256_add_epi32(_mm256_slli_epi32(energy, shift),
 					  base);
@@ -131,9 +132,10 @@ AVX2_INLINE struct chain_winner chain_no_winner(void)
 /* Let the chains whose first place is in @starts (bit k: place k) try to beat
  * the winner, in the order of these places. */
 AVX2_INLINE void chain_compete(struct chain_winner *winner,
-			       const struct chain *chain, const uint8_t track[],
-			       int pulses, unsigned starts)
+			       const struct chain *chain, int pulses,
+			       unsigned starts)
 {
+	const uint8_t *track = chain->track;
 	int32_t place[CHAIN_PULSES][PLACES];
 	int16_t square[2 * PLACES], energy[2 * PLACES]; /* low halves */
 
@@ -167,22 +169,24 @@ AVX2_INLINE void chain_search(struct chain_winner *winner,
 			      unsigned starts)
 {
 	const __m256i half = _mm256_set1_epi32(0x8000);
-	struct chain chain = { .sum = load256(tracks->dn[track[0]]) };
+	struct chain chain = {
+		.tracks = tracks,
+		.track = track,
+		.sum = load256(tracks->dn[track[0]]),
+	};
 	__m256i base = _mm256_slli_epi32(load256(tracks->energy[track[0]]), 14);
 
-	chain_add(&chain, tracks, track, 1, _mm256_add_epi32(base, half), 14);
+	chain_add(&chain, 1, _mm256_add_epi32(base, half), 14);
 	if (pulses > 2) {
 		base = _mm256_slli_epi32(chain.energy, 16);
 		base = _mm256_srai_epi32(base, 2);
-		chain_add(&chain, tracks, track, 2,
-			  _mm256_add_epi32(base, half), 12);
+		chain_add(&chain, 2, _mm256_add_epi32(base, half), 12);
 	}
 	if (pulses > 3) {
 		base = _mm256_slli_epi32(chain.energy, 16);
-		chain_add(&chain, tracks, track, 3,
-			  _mm256_add_epi32(base, half), 12);
+		chain_add(&chain, 3, _mm256_add_epi32(base, half), 12);
 	}
-	chain_compete(winner, &chain, track, pulses, starts);
+	chain_compete(winner, &chain, pulses, starts);
 }
 
 #endif

@@ -31,43 +31,44 @@ AVX2_INLINE __m256i with_chosen(const struct tracks *tracks,
 	return sum;
 }
 
-/* All 8 x 8 candidates for pair number @pair, 1 to 4. */
+/* All 8 x 8 candidates for @pair. */
 AVX2_INLINE void make_candidates(const struct tracks *tracks,
-				 const struct attempt *t, int pair, int ta,
-				 int tb, struct candidates all[PLACES],
-				 __m256i *wrong)
+				 const struct attempt *t, struct pair pair,
+				 struct candidates all[PLACES], __m256i *wrong)
 {
 	const __m256i next_a = _mm256_set1_epi32(pair_order(1, 0) << 16);
 	__m256i order = _mm256_slli_epi32(
 		_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), 16);
-	__m256i last = pair_last(pair, load256(tracks->energy[tb]),
-				 with_chosen(tracks, t, pair, tb));
+	__m256i last = pair_last(pair.number, load256(tracks->energy[pair.tb]),
+				 with_chosen(tracks, t, pair.number, pair.tb));
 	__m256i sum = _mm256_add_epi32(_mm256_set1_epi32(t->sum),
-				       load256(tracks->dn[tb]));
+				       load256(tracks->dn[pair.tb]));
 	int32_t first[PLACES];
 
-	store256(first, pair_first(pair, load256(tracks->energy[ta]),
-				   with_chosen(tracks, t, pair, ta),
-				   _mm256_set1_epi32(t->energy)));
+	store256(first,
+		 pair_first(pair.number, load256(tracks->energy[pair.ta]),
+			    with_chosen(tracks, t, pair.number, pair.ta),
+			    _mm256_set1_epi32(t->energy)));
 	for (int a = 0; a < PLACES; a++) {
-		__m256i rr = load256(tracks->rr[ta + TRACKS * a][tb]);
-		__m256i dn = _mm256_set1_epi32(tracks->dn[ta][a]);
+		__m256i rr = load256(tracks->rr[pair.ta + TRACKS * a][pair.tb]);
+		__m256i dn = _mm256_set1_epi32(tracks->dn[pair.ta][a]);
 
-		rr = pair_energy(pair, _mm256_set1_epi32(first[a]), last, rr);
+		rr = pair_energy(pair.number, _mm256_set1_epi32(first[a]), last,
+				 rr);
 		all[a] = pair_candidates(_mm256_add_epi32(sum, dn), rr, order,
 					 wrong);
 		order = _mm256_add_epi32(order, next_a);
 	}
 }
 
-/* Add the best candidate for @pair on the tracks @ta and @tb to try @t. */
+/* Add the best candidate for @pair to try @t. */
 AVX2_INLINE void add_pair(const struct tracks *tracks, struct attempt *t,
-			  int pair, int ta, int tb, __m256i *wrong)
+			  struct pair pair, __m256i *wrong)
 {
 	struct candidates all[PLACES];
 	int best, a, b;
 
-	make_candidates(tracks, t, pair, ta, tb, all, wrong);
+	make_candidates(tracks, t, pair, all, wrong);
 	for (int step = 1; step < PLACES; step *= 2)
 		for (a = 0; a < PLACES; a += 2 * step)
 			all[a] = better(all[a], all[a + step]);
@@ -77,9 +78,9 @@ AVX2_INLINE void add_pair(const struct tracks *tracks, struct attempt *t,
 	take_candidate(t, all[0], best);
 	a = best / pair_order(1, 0);
 	b = best % pair_order(1, 0);
-	t->sum += tracks->dn[ta][a] + tracks->dn[tb][b];
-	t->position[2 * pair] = (int16_t)(ta + TRACKS * a);
-	t->position[2 * pair + 1] = (int16_t)(tb + TRACKS * b);
+	t->sum += tracks->dn[pair.ta][a] + tracks->dn[pair.tb][b];
+	t->position[2 * pair.number] = (int16_t)(pair.ta + TRACKS * a);
+	t->position[2 * pair.number + 1] = (int16_t)(pair.tb + TRACKS * b);
 }
 
 /* The first two pulses: the largest peak of all, and that of @track. */
@@ -109,13 +110,10 @@ AVX2 static bool search(const struct tracks *tracks, const int16_t peak[TRACKS],
 		start(tracks, &try[i], peak[turn[0]],
 		      peak[track_in_turn(turn, PULSES, i, 1)]);
 #pragma GCC unroll 4
-	for (int pair = 1; pair <= PAIRS; pair++)
-		for (int i = 0; i < TRIES; i++) {
-			int ta = track_in_turn(turn, PULSES, i, 2 * pair);
-			int tb = track_in_turn(turn, PULSES, i, 2 * pair + 1);
-
-			add_pair(tracks, &try[i], pair, ta, tb, &wrong);
-		}
+	for (int number = 1; number <= PAIRS; number++)
+		for (int i = 0; i < TRIES; i++)
+			add_pair(tracks, &try[i],
+				 pair_in_turn(turn, PULSES, i, number), &wrong);
 	memcpy(position, best_try(try, TRIES)->position,
 	       PULSES * sizeof(*position));
 	return pairs_exact(wrong);
@@ -127,7 +125,7 @@ enum {
 };
 
 /* What was found. */
-struct pulses {
+struct found {
 	int16_t sign[SUBFRAME]; /* of each position   */
 	int16_t position[PULSES];
 	int16_t plus[PULSES]; /* 1 or -1, of a pulse */
@@ -150,7 +148,7 @@ static void join(int16_t index[PULSES], int track, int16_t mine)
 }
 
 /* The code vector, Q12, and the indices, not yet Gray coded. */
-static void build(struct pulses *pulses, int16_t code[SUBFRAME],
+static void build(struct found *pulses, int16_t code[SUBFRAME],
 		  int16_t index[PULSES])
 {
 	memset(code, 0, SUBFRAME * sizeof(*code));
@@ -174,7 +172,7 @@ static void build(struct pulses *pulses, int16_t code[SUBFRAME],
 /* y[i] = round(sum over the pulses of +-h[i - position] / 4): the library's
  * products with 2^13, shifted down by 7 each and by 8 together, leave nothing
  * out in between. */
-AVX2 static void filter(const struct pulses *pulses, const int16_t h[],
+AVX2 static void filter(const struct found *pulses, const int16_t h[],
 			int16_t y[SUBFRAME])
 {
 	for (int i = 0; i < SUBFRAME; i += 8) {
@@ -196,7 +194,7 @@ AVX2 static void filter(const struct pulses *pulses, const int16_t h[],
 
 /* False, with nothing changed that counts, if the library has to do it. */
 AVX2 static bool find_pulses(int16_t x[], int16_t cn[], int16_t h[],
-			     struct pulses *pulses, int32_t *overflow)
+			     struct found *pulses, int32_t *overflow)
 {
 	static const uint8_t wanted[TRACKS] = { 0x1f, 0x1f, 0x1f, 0x1f, 0x1f };
 	int16_t dn[SUBFRAME], peak[TRACKS], turn[PULSES];
@@ -215,7 +213,7 @@ void code_10i40_35bits(int16_t x[], int16_t cn[], int16_t h[], int16_t code[],
 		       int16_t y[], int16_t index[], const int16_t gray[],
 		       int32_t *overflow)
 {
-	struct pulses pulses;
+	struct found pulses;
 
 	if (!cr_kernels_fast || !find_pulses(x, cn, h, &pulses, overflow)) {
 		stock_code_10i40_35bits(x, cn, h, code, y, index, gray,

@@ -63,13 +63,14 @@ int16_t code_2i40_11bits(int16_t x[], int16_t h[], int16_t lag, int16_t gain,
 {
 	struct algebraic a;
 
+	a.pulses = PULSES;
 	a.lag = lag;
 	a.gain = (int16_t)(2 * gain);
 	if (!cr_kernels_fast || !algebraic_start(&a, x, h, overflow) ||
 	    !search(&a, h, overflow))
 		return stock_code_2i40_11bits(x, h, lag, gain, code, y, signs,
 					      overflow);
-	*signs = (int16_t)algebraic_build(&a, h, PULSES, code, y, overflow);
+	*signs = (int16_t)algebraic_build(&a, h, code, y, overflow);
 	return (int16_t)(first_index(a.best.position[0]) +
 			 second_index(a.best.position[1]));
 }

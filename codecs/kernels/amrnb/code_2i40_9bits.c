@@ -52,6 +52,7 @@ int16_t code_2i40_9bits(int16_t subframe, int16_t x[], int16_t h[], int16_t lag,
 {
 	struct algebraic a;
 
+	a.pulses = PULSES;
 	a.lag = lag;
 	a.gain = (int16_t)(2 * gain);
 	if (!cr_kernels_fast || subframe < 0 || subframe >= SUBFRAMES ||
@@ -59,6 +60,6 @@ int16_t code_2i40_9bits(int16_t subframe, int16_t x[], int16_t h[], int16_t lag,
 	    !search(&a, h, pairs[subframe], overflow))
 		return stock_code_2i40_9bits(subframe, x, h, lag, gain, code, y,
 					     signs, start, overflow);
-	*signs = (int16_t)algebraic_build(&a, h, PULSES, code, y, overflow);
+	*signs = (int16_t)algebraic_build(&a, h, code, y, overflow);
 	return index_of(a.best.position, pairs[subframe][1][0]);
 }

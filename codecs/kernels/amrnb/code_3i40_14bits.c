@@ -59,13 +59,14 @@ int16_t code_3i40_14bits(int16_t x[], int16_t h[], int16_t lag, int16_t gain,
 	unsigned positive, bits = 0;
 	int index = 0;
 
+	a.pulses = PULSES;
 	a.lag = lag;
 	a.gain = (int16_t)(2 * gain);
 	if (!cr_kernels_fast || !algebraic_start(&a, x, h, overflow) ||
 	    !search(&a, h, overflow))
 		return stock_code_3i40_14bits(x, h, lag, gain, code, y, signs,
 					      overflow);
-	positive = algebraic_build(&a, h, PULSES, code, y, overflow);
+	positive = algebraic_build(&a, h, code, y, overflow);
 	for (int k = 0; k < PULSES; k++) {
 		int place = a.best.position[k] / TRACKS;
 		int track = a.best.position[k] % TRACKS;

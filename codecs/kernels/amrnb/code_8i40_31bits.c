@@ -65,25 +65,26 @@ struct parts {
 };
 
 AVX2_INLINE struct parts make_parts(const struct tracks4 *tracks,
-				    const struct attempt *t, int pair, int ta,
-				    int tb)
+				    const struct attempt *t, struct pair pair)
 {
 	const __m256i before = _mm256_set1_epi32(t->energy);
 	const __m256i sum = _mm256_set1_epi32(t->sum);
-	struct split own_a = split_track(&tracks->energy, ta);
-	struct split own_b = split_track(&tracks->energy, tb);
-	struct split with_a = with_chosen(tracks, t, pair, ta);
-	struct split with_b = with_chosen(tracks, t, pair, tb);
-	struct split dn_b = split_track(&tracks->dn, tb);
+	struct split own_a = split_track(&tracks->energy, pair.ta);
+	struct split own_b = split_track(&tracks->energy, pair.tb);
+	struct split with_a = with_chosen(tracks, t, pair.number, pair.ta);
+	struct split with_b = with_chosen(tracks, t, pair.number, pair.tb);
+	struct split dn_b = split_track(&tracks->dn, pair.tb);
 
 	return (struct parts){
-		.energy_a.first =
-			pair_first(pair, own_a.first, with_a.first, before),
-		.energy_a.rest =
-			pair_first(pair, own_a.rest, with_a.rest, before),
-		.energy_b.first = pair_last(pair, own_b.first, with_b.first),
-		.energy_b.rest = pair_last(pair, own_b.rest, with_b.rest),
-		.sum_a = split_track(&tracks->dn, ta),
+		.energy_a.first = pair_first(pair.number, own_a.first,
+					     with_a.first, before),
+		.energy_a.rest = pair_first(pair.number, own_a.rest,
+					    with_a.rest, before),
+		.energy_b.first =
+			pair_last(pair.number, own_b.first, with_b.first),
+		.energy_b.rest =
+			pair_last(pair.number, own_b.rest, with_b.rest),
+		.sum_a = split_track(&tracks->dn, pair.ta),
 		.sum_b.first = _mm256_add_epi32(dn_b.first, sum),
 		.sum_b.rest = _mm256_add_epi32(dn_b.rest, sum),
 	};
@@ -91,8 +92,8 @@ AVX2_INLINE struct parts make_parts(const struct tracks4 *tracks,
 
 /* The best candidates with the first 8 places b, a lane each. */
 AVX2_INLINE struct candidates best_of_first(const struct tracks4 *tracks,
-					    const struct parts *parts, int pair,
-					    int ta, int tb, __m256i *wrong)
+					    const struct parts *parts,
+					    struct pair pair, __m256i *wrong)
 {
 	const __m256i next_a = _mm256_set1_epi32(pair_order(1, 0) << 16);
 	__m256i order = _mm256_slli_epi32(
@@ -105,10 +106,11 @@ AVX2_INLINE struct candidates best_of_first(const struct tracks4 *tracks,
 	store256(sum, parts->sum_a.first);
 	store256(sum + 8, parts->sum_a.rest);
 	for (int a = 0; a < PLACES4; a++) {
-		__m256i rr = first_places(&tracks->rr[ta + TRACKS4 * a], tb);
+		__m256i rr = first_places(&tracks->rr[pair.ta + TRACKS4 * a],
+					  pair.tb);
 		struct candidates next;
 
-		rr = pair_energy(pair, _mm256_set1_epi32(energy[a]),
+		rr = pair_energy(pair.number, _mm256_set1_epi32(energy[a]),
 				 parts->energy_b.first, rr);
 		next = pair_candidates(
 			_mm256_add_epi32(parts->sum_b.first,
@@ -122,12 +124,12 @@ AVX2_INLINE struct candidates best_of_first(const struct tracks4 *tracks,
 
 /* The best candidates with the last two places b, as drawn above. */
 AVX2_INLINE struct candidates best_of_rest(const struct tracks4 *tracks,
-					   const struct parts *parts, int pair,
-					   int ta, int tb, __m256i *wrong)
+					   const struct parts *parts,
+					   struct pair pair, __m256i *wrong)
 {
 	const struct split row[2] = {
-		split_track(&tracks->rr[tb + TRACKS4 * 8], ta),
-		split_track(&tracks->rr[tb + TRACKS4 * 9], ta),
+		split_track(&tracks->rr[pair.tb + TRACKS4 * 8], pair.ta),
+		split_track(&tracks->rr[pair.tb + TRACKS4 * 9], pair.ta),
 	};
 	const struct split *energy = &parts->energy_a, *sum = &parts->sum_a;
 	__m256i order[3], rr[3], e[3], dn[3];
@@ -147,7 +149,8 @@ AVX2_INLINE struct candidates best_of_rest(const struct tracks4 *tracks,
 	dn[1] = _mm256_unpackhi_epi32(sum->first, sum->first);
 	dn[2] = _mm256_unpacklo_epi32(sum->rest, sum->rest);
 	for (int i = 0; i < 3; i++) {
-		rr[i] = pair_energy(pair, e[i], parts->energy_b.rest, rr[i]);
+		rr[i] = pair_energy(pair.number, e[i], parts->energy_b.rest,
+				    rr[i]);
 		next = pair_candidates(
 			_mm256_add_epi32(dn[i], parts->sum_b.rest), rr[i],
 			_mm256_slli_epi32(order[i], 16), wrong);
@@ -156,17 +159,17 @@ AVX2_INLINE struct candidates best_of_rest(const struct tracks4 *tracks,
 	return best;
 }
 
-/* Add the best candidate for @pair on the tracks @ta and @tb to try @t. */
+/* Add the best candidate for @pair to try @t. */
 AVX2_INLINE void add_pair(const struct tracks4 *tracks, struct attempt *t,
-			  int pair, int ta, int tb, __m256i *wrong)
+			  struct pair pair, __m256i *wrong)
 {
-	struct parts parts = make_parts(tracks, t, pair, ta, tb);
+	struct parts parts = make_parts(tracks, t, pair);
 	struct candidates first, rest, all;
 	__m128i orders;
 	int best, a, b;
 
-	first = best_of_first(tracks, &parts, pair, ta, tb, wrong);
-	rest = best_of_rest(tracks, &parts, pair, ta, tb, wrong);
+	first = best_of_first(tracks, &parts, pair, wrong);
+	rest = best_of_rest(tracks, &parts, pair, wrong);
 	all = best_of_lanes(better(first, rest));
 	orders = _mm_min_epu16(orders_of_best(first, all),
 			       orders_of_best(rest, all));
@@ -174,10 +177,10 @@ AVX2_INLINE void add_pair(const struct tracks4 *tracks, struct attempt *t,
 	a = best / pair_order(1, 0);
 	b = best % pair_order(1, 0);
 	take_candidate(t, b < FIRST_PLACES ? first : rest, best);
-	t->position[2 * pair] = (int16_t)(ta + TRACKS4 * a);
-	t->position[2 * pair + 1] = (int16_t)(tb + TRACKS4 * b);
-	t->sum += of_position(&tracks->dn, t->position[2 * pair]) +
-		  of_position(&tracks->dn, t->position[2 * pair + 1]);
+	t->position[2 * pair.number] = (int16_t)(pair.ta + TRACKS4 * a);
+	t->position[2 * pair.number + 1] = (int16_t)(pair.tb + TRACKS4 * b);
+	t->sum += of_position(&tracks->dn, t->position[2 * pair.number]) +
+		  of_position(&tracks->dn, t->position[2 * pair.number + 1]);
 }
 
 /* The first two pulses. */
@@ -204,32 +207,34 @@ AVX2 static bool search(const struct tracks4 *tracks, const int16_t peak[],
 		start(tracks, &try[i], peak[turn[0]],
 		      peak[track_in_turn(turn, PULSES, i, 1)]);
 #pragma GCC unroll 3
-	for (int pair = 1; pair <= PAIRS; pair++)
-		for (int i = 0; i < TRIES; i++) {
-			int ta = track_in_turn(turn, PULSES, i, 2 * pair);
-			int tb = track_in_turn(turn, PULSES, i, 2 * pair + 1);
-
-			add_pair(tracks, &try[i], pair, ta, tb, &wrong);
-		}
+	for (int number = 1; number <= PAIRS; number++)
+		for (int i = 0; i < TRIES; i++)
+			add_pair(tracks, &try[i],
+				 pair_in_turn(turn, PULSES, i, number), &wrong);
 	memcpy(position, best_try(try, TRIES)->position,
 	       PULSES * sizeof(*position));
 	return pairs_exact(wrong);
 }
 
+/* What was found: the positions, and the sign of each there is. */
+struct found {
+	int16_t sign[SUBFRAME], position[PULSES];
+};
+
 /* False, with nothing changed that counts, if the library has to do it. */
 AVX2 static bool find_pulses(int16_t x[], int16_t cn[], int16_t h[],
-			     int16_t sign[SUBFRAME], int16_t position[PULSES],
-			     int32_t *overflow)
+			     struct found *found, int32_t *overflow)
 {
 	int16_t dn[SUBFRAME], peak[TRACKS4], turn[PULSES];
 	struct tracks4 tracks;
 
 	cor_h_x2(h, x, dn, 2, TRACKS4, TRACKS4, overflow);
-	set_sign12k2(dn, cn, sign, peak, TRACKS4, turn, TRACKS4, overflow);
+	set_sign12k2(dn, cn, found->sign, peak, TRACKS4, turn, TRACKS4,
+		     overflow);
 	if (!tracks4_set_target(&tracks, dn))
 		return false;
-	tracks4_correlate(&tracks, h, sign, overflow);
-	return search(&tracks, peak, turn, position);
+	tracks4_correlate(&tracks, h, found->sign, overflow);
+	return search(&tracks, peak, turn, found->position);
 }
 
 /* The places of a track's two pulses and the sign of the first. */
@@ -255,20 +260,21 @@ static void join(struct both *both, int16_t place, bool negative)
 }
 
 /* The code vector, Q13, and for each track what is to be sent. */
-static void build(const int16_t position[PULSES], const int16_t sign[SUBFRAME],
-		  int16_t code[SUBFRAME], int16_t factor[PULSES],
-		  struct both both[TRACKS4])
+static void build(const struct found *found, int16_t code[SUBFRAME],
+		  struct pulses *pulses, struct both both[TRACKS4])
 {
+	pulses->n = PULSES;
 	memset(code, 0, SUBFRAME * sizeof(*code));
 	for (int t = 0; t < TRACKS4; t++)
 		both[t] = (struct both){ .place = { -1, -1 } };
 	for (int k = 0; k < PULSES; k++) {
-		int p = position[k], track = p % TRACKS4;
+		int p = found->position[k], track = p % TRACKS4;
 		int16_t place = (int16_t)(p / TRACKS4);
-		bool negative = sign[p] <= 0;
+		bool negative = found->sign[p] <= 0;
 
 		code[p] = (int16_t)(code[p] + (negative ? -8191 : 8191));
-		factor[k] = negative ? INT16_MIN : INT16_MAX;
+		pulses->position[k] = (int16_t)p;
+		pulses->sign[k] = negative ? INT16_MIN : INT16_MAX;
 		if (both[track].place[0] < 0) {
 			both[track].place[0] = place;
 			both[track].negative = negative;
@@ -310,15 +316,15 @@ static void pack(const struct both both[TRACKS4], int16_t index[])
 void code_8i40_31bits(int16_t x[], int16_t cn[], int16_t h[], int16_t code[],
 		      int16_t y[], int16_t index[], int32_t *overflow)
 {
-	int16_t sign[SUBFRAME], position[PULSES], factor[PULSES];
 	struct both both[TRACKS4];
+	struct pulses pulses;
+	struct found found;
 
-	if (!cr_kernels_fast ||
-	    !find_pulses(x, cn, h, sign, position, overflow)) {
+	if (!cr_kernels_fast || !find_pulses(x, cn, h, &found, overflow)) {
 		stock_code_8i40_31bits(x, cn, h, code, y, index, overflow);
 		return;
 	}
-	build(position, sign, code, factor, both);
-	pulses_filter(h, position, factor, PULSES, y, overflow);
+	build(&found, code, &pulses, both);
+	pulses_filter(&pulses, h, y, overflow);
 	pack(both, index);
 }

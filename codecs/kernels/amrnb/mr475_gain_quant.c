@@ -114,18 +114,14 @@ AVX2 static int search(const struct coefficient c[BOTH], int16_t limit,
 	return gains_choice(&best);
 }
 
-/* The gains a decoder will have, and what the predictor has to know of them.
- * @chosen: pitch and code gain. */
-static void store(void *predictor, const int16_t chosen[2], int16_t predicted,
-		  int16_t code_exp, int16_t gain[2], int32_t *overflow)
+/* Tell the predictor of the code gain's @factor: its logarithm, as 12.2 and as
+ * the others want it. */
+static void update(void *predictor, int16_t factor, int32_t *overflow)
 {
 	int16_t exp, frac, energy_122;
 	int32_t energy;
 
-	gain[0] = chosen[0];
-	gain[1] = gains_code(chosen[1], predicted, code_exp);
-	/* the logarithm of the factor, as 12.2 and as the others want it */
-	Log2(chosen[1], &exp, &frac, overflow);
+	Log2(factor, &exp, &frac, overflow);
 	exp = (int16_t)(exp - 12);
 	energy_122 = (int16_t)(((frac + 16) >> 5) + exp * 1024);
 	energy = 2 * (exp * 24660 + (frac * 24660 >> 15));
@@ -160,7 +156,7 @@ int16_t MR475_gain_quant(void *predictor, int16_t exp0, int16_t frac0,
 		{ exp0, frac0, exps0, fracs0, target_exp0, target_frac0 },
 		{ exp1, frac1, exps1, fracs1, target_exp1, target_frac1 },
 	};
-	int16_t predicted[2], gain[2], energy[2];
+	int16_t predicted[2], energy[2];
 	const int16_t *chosen;
 	int index = -1;
 
@@ -173,14 +169,14 @@ int16_t MR475_gain_quant(void *predictor, int16_t exp0, int16_t frac0,
 			target_exp1, target_frac1, limit, pitch_gain0,
 			code_gain0, pitch_gain1, code_gain1, overflow);
 	chosen = table_gain_MR475 + ENTRY * index;
-	store(predictor, chosen, predicted[0], exp0, gain, overflow);
-	*pitch_gain0 = gain[0];
-	*code_gain0 = gain[1];
+	*pitch_gain0 = chosen[0];
+	*code_gain0 = gains_code(chosen[1], predicted[0], exp0);
+	update(predictor, chosen[1], overflow);
 	gc_pred(predictor, MODE_475, code1, &exp1, &frac1, &energy[0],
 		&energy[1], overflow);
 	predicted[1] = (int16_t)Pow2(14, frac1, overflow);
-	store(predictor, chosen + 2, predicted[1], exp1, gain, overflow);
-	*pitch_gain1 = gain[0];
-	*code_gain1 = gain[1];
+	*pitch_gain1 = chosen[2];
+	*code_gain1 = gains_code(chosen[3], predicted[1], exp1);
+	update(predictor, chosen[3], overflow);
 	return (int16_t)index;
 }

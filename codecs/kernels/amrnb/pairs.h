@@ -36,6 +36,11 @@ struct attempt {
 	int32_t sum, square, energy;
 };
 
+/** A pair to be chosen: its number, from 1, and its two tracks. */
+struct pair {
+	int number, ta, tb;
+};
+
 /** Candidates: sq, in the low half, under a number that tells their order; and
  * energy. */
 struct candidates {
@@ -181,6 +186,17 @@ AVX2_INLINE void take_candidate(struct attempt *t, struct candidates all,
 static inline int track_in_turn(const int16_t turn[], int n, int i, int q)
 {
 	return turn[1 + (q - 1 + i) % (n - 1)];
+}
+
+/** Pair @number of try @i. */
+static inline struct pair pair_in_turn(const int16_t turn[], int n, int i,
+				       int number)
+{
+	return (struct pair){
+		.number = number,
+		.ta = track_in_turn(turn, n, i, 2 * number),
+		.tb = track_in_turn(turn, n, i, 2 * number + 1),
+	};
 }
 
 /** The best of @n tries, the first of equals. */

@@ -34,19 +34,18 @@ AVX2 void pulses_sharpen(int16_t v[SUBFRAME], int lag, int16_t gain,
 	raise_overflow(clipped, overflow);
 }
 
-AVX2 void pulses_filter(const int16_t h[], const int16_t position[],
-			const int16_t sign[], int n, int16_t y[SUBFRAME],
-			int32_t *overflow)
+AVX2 void pulses_filter(const struct pulses *pulses, const int16_t h[],
+			int16_t y[SUBFRAME], int32_t *overflow)
 {
 	__m256i clipped = _mm256_setzero_si256();
 
 	for (int i = 0; i < SUBFRAME; i += 8) {
 		__m256i sum = _mm256_setzero_si256();
 
-		for (int k = 0; k < n; k++) {
+		for (int k = 0; k < pulses->n; k++) {
 			__m256i v = _mm256_cvtepu16_epi32(
-				load128(h - position[k] + i));
-			__m256i factor = _mm256_set1_epi16(sign[k]);
+				load128(h - pulses->position[k] + i));
+			__m256i factor = _mm256_set1_epi16(pulses->sign[k]);
 
 			sum = mac_saturated(sum, _mm256_madd_epi16(v, factor),
 					    &clipped);

@@ -21,14 +21,19 @@ static inline bool pulses_can_sharpen(int lag, int16_t gain)
 AVX2 void pulses_sharpen(int16_t v[SUBFRAME], int lag, int16_t gain,
 			 int32_t *overflow);
 
+/** Pulses, and the factor of each, Q15. */
+struct pulses {
+	int n;
+	int16_t position[8], sign[8];
+};
+
 /**
- * y = the sum over the @n pulses of sign * h moved to the pulse's position,
+ * y = the sum over the pulses of sign * h moved to the pulse's position,
  * Q15 products summed with saturation in the order of the pulses, then rounded;
  * sets *@overflow where that saturates.
- * @h: with 40 samples before h[0], which are read. @sign: Q15.
+ * @h: with 40 samples before h[0], which are read.
  */
-AVX2 void pulses_filter(const int16_t h[], const int16_t position[],
-			const int16_t sign[], int n, int16_t y[SUBFRAME],
-			int32_t *overflow);
+AVX2 void pulses_filter(const struct pulses *pulses, const int16_t h[],
+			int16_t y[SUBFRAME], int32_t *overflow);
 
 #endif

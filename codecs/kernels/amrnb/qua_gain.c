@@ -22,12 +22,6 @@ enum {
 extern const int16_t table_gain_lowrates[LOW_RATES * ENTRY];
 extern const int16_t table_gain_highrates[HIGH_RATES * ENTRY];
 
-/* 6.70, 7.40 or 10.2 kbit/s? */
-static bool is_high_rate(int mode)
-{
-	return mode == 3 || mode == 4 || mode == 6;
-}
-
 /* error of 8 pairs; *@clipped is where a sum was. */
 AVX2_INLINE __m256i error_of(const struct coefficient c[GAIN_TERMS],
 			     __m256i pitch, __m256i code, __m256i *clipped)
@@ -43,9 +37,23 @@ AVX2_INLINE __m256i error_of(const struct coefficient c[GAIN_TERMS],
 	return error;
 }
 
-/* The best of the @n pairs of @table with pitch gains up to @limit. @predicted:
- * the code gain, not negative. */
-AVX2 static int search(const int16_t table[], int n,
+/* The pairs of gains of a mode. */
+struct codebook {
+	const int16_t *table;
+	int pairs;
+};
+
+static struct codebook codebook_of(int mode)
+{
+	/* 6.70, 7.40 and 10.2 kbit/s */
+	if (mode == 3 || mode == 4 || mode == 6)
+		return (struct codebook){ table_gain_highrates, HIGH_RATES };
+	return (struct codebook){ table_gain_lowrates, LOW_RATES };
+}
+
+/* The best pair with a pitch gain up to @limit. @predicted: the code gain, not
+ * negative. */
+AVX2 static int search(struct codebook book,
 		       const struct coefficient c[GAIN_TERMS], int16_t limit,
 		       int16_t predicted, int32_t *overflow)
 {
@@ -55,8 +63,8 @@ AVX2 static int search(const int16_t table[], int n,
 	__m256i any_clipped = _mm256_setzero_si256();
 	struct gains_best best = gains_nothing();
 
-	for (int i = 0; i < n; i += LANES) {
-		__m256i pair = gains_pairs(table + ENTRY * i, false);
+	for (int i = 0; i < book.pairs; i += LANES) {
+		__m256i pair = gains_pairs(book.table + ENTRY * i, false);
 		__m256i pitch =
 			_mm256_and_si256(pair, _mm256_set1_epi32(0xffff));
 		__m256i code =
@@ -89,8 +97,7 @@ int16_t Qua_gain(int mode, int16_t code_exp, int16_t code_frac, int16_t frac[],
 		 int16_t *code_gain, int16_t *energy_122, int16_t *energy,
 		 const void *tables, int32_t *overflow)
 {
-	const int16_t *table =
-		is_high_rate(mode) ? table_gain_highrates : table_gain_lowrates;
+	struct codebook book = codebook_of(mode);
 	int16_t predicted = (int16_t)Pow2(14, code_frac, overflow);
 	struct coefficient c[GAIN_TERMS];
 	const int16_t *chosen;
@@ -100,9 +107,8 @@ int16_t Qua_gain(int mode, int16_t code_exp, int16_t code_frac, int16_t frac[],
 		return stock_Qua_gain(mode, code_exp, code_frac, frac, exp,
 				      limit, pitch_gain, code_gain, energy_122,
 				      energy, tables, overflow);
-	index = search(table, is_high_rate(mode) ? HIGH_RATES : LOW_RATES, c,
-		       limit, predicted, overflow);
-	chosen = table + ENTRY * index;
+	index = search(book, c, limit, predicted, overflow);
+	chosen = book.table + ENTRY * index;
 	*pitch_gain = chosen[0];
 	*code_gain = gains_code(chosen[1], predicted, code_exp);
 	*energy_122 = chosen[2];
