@@ -178,6 +178,25 @@ static int find_like(struct loader *l, const char *like, struct campaign *c,
 			    nearest_hint(like, names, hint, sizeof(hint)));
 }
 
+/* A share of the rate count / hold, where the count is another flow's. */
+static int check_share(struct loader *l, const struct campaign *c, unsigned i)
+{
+	const struct campaign_flow *f = &c->flows[i], *like;
+	char path[PLACE_MAX];
+
+	if (f->like < 0 || !f->start.poisson.of_hold)
+		return 0;
+	like = &c->flows[f->like];
+	if (like->count || like->load_ppm)
+		return 0;
+	(void)snprintf(path, sizeof(path), "flows[%u].start", i);
+	return convert_fail(l, path, "poisson",
+			    "poisson: a share is of what keeps count calls up, "
+			    "but flow %s has neither count nor load; give it "
+			    "one, or calls per second here",
+			    like->name);
+}
+
 static int convert_campaign(struct loader *l, const struct raw_campaign *raw,
 			    struct campaign *c)
 {
@@ -198,6 +217,8 @@ static int convert_campaign(struct loader *l, const struct raw_campaign *raw,
 			rc = check_flow_among(l, c, i);
 		if (!rc)
 			rc = find_like(l, raw->flows[i].like, c, i);
+		if (!rc)
+			rc = check_share(l, c, i);
 	}
 	return rc;
 }

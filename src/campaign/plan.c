@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/units.h"
 #include "campaign/poisson.h"
 
 /* The plan being made, and what a flow needs of it. */
@@ -132,6 +133,24 @@ static int place_spread(struct maker *m, unsigned flow)
 	return rc;
 }
 
+/* A share of many short calls is a rate without bounds. */
+static int check_rate(const struct maker *m, const struct campaign_flow *f,
+		      uint64_t n, const struct poisson *p)
+{
+	char hold[UNITS_TEXT];
+
+	if (!f->start.poisson.of_hold || !n || p->mean >= POISSON_GAP_MIN)
+		return 0;
+	return cr_fail(m->err, -EINVAL,
+		       "%s:%u: flow %s: its share of what keeps %llu calls of "
+		       "%s up is more than %lld calls per second; give it "
+		       "fewer calls, a longer hold or a smaller share",
+		       m->plan->campaign->path, f->line, f->name,
+		       (unsigned long long)n,
+		       units_format_time(f->hold.mean, hold, sizeof(hold)),
+		       (long long)(CR_SEC / POISSON_GAP_MIN));
+}
+
 static int place_poisson(struct maker *m, unsigned flow)
 {
 	const struct campaign_flow *f = &m->plan->campaign->flows[flow];
@@ -139,10 +158,11 @@ static int place_poisson(struct maker *m, unsigned flow)
 	bool limited = n && !f->start.poisson.of_hold;
 	struct poisson p;
 	cr_ns at;
-	int rc = 0;
+	int rc;
 
 	poisson_init(&p, f, n, m->o->duration,
 		     random_fork(m->o->seed, ~(uint64_t)flow));
+	rc = check_rate(m, f, n, &p);
 	for (unsigned i = 0; !rc && (!limited || i < n); i++) {
 		if (!poisson_next(&p, &at))
 			break;

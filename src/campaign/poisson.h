@@ -9,11 +9,15 @@
 #include "campaign/campaign.h"
 #include "campaign/random.h"
 
+/** Least mean time between calls: 100000 a second, as fast as a campaign may
+ * ask for in so many words. */
+#define POISSON_GAP_MIN (10 * CR_US)
+
 struct poisson {
 	const struct campaign_start *start;
 	struct random random;
 	cr_ns at, end; /**< of the last call; none begins from end on       */
-	cr_ns mean;    /**< between calls at the highest rate               */
+	cr_ns mean;    /**< between calls at the highest rate; 0: none come */
 	int64_t most;  /**< that rate, in the units of start->poisson       */
 };
 

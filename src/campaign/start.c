@@ -2,6 +2,9 @@
 /*
  * When a flow's calls begin, and how long they last.
  */
+#include <errno.h>
+#include <string.h>
+
 #include "base/units.h"
 #include "campaign/campaign.h"
 #include "campaign/convert.h"
@@ -43,6 +46,12 @@ static bool rates_fit(const struct campaign_poisson *p)
 	return some;
 }
 
+/* With its unit: 5 would be 500 %, and who writes it means 5/s. */
+static int parse_share(const char *text, int64_t *out)
+{
+	return strpbrk(text, "%p") ? units_parse_ppm(text, out) : -EINVAL;
+}
+
 /* "5/s", "90%", "20%..110%..20%". */
 static int read_poisson(struct loader *l, const char *path, const char *text,
 			struct campaign_poisson *p)
@@ -51,7 +60,7 @@ static int read_poisson(struct loader *l, const char *path, const char *text,
 		convert_series(text, units_parse_rate, p->rate, CAMPAIGN_RATES);
 	if (!p->rates) {
 		p->of_hold = true;
-		p->rates = convert_series(text, units_parse_ppm, p->rate,
+		p->rates = convert_series(text, parse_share, p->rate,
 					  CAMPAIGN_RATES);
 	}
 	if (rates_fit(p))

@@ -3,6 +3,7 @@
  * A plan is a pure function of campaign and seed, and its packets have the
  * statistics that the campaign asks for.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "campaign/plan.h"
@@ -293,6 +294,26 @@ static void a_share_of_no_calls_is_no_calls(void **state)
 	campaign_free(c);
 }
 
+/* 100000 calls a second, and one more call. */
+static void a_share_has_the_bound_of_a_rate(void **state)
+{
+	struct campaign *c =
+		parse("  - count: 2000\n" LEGS "    hold: {mean: 20ms}\n"
+		      "    start: {spread: 1ms, poisson: 100%}\n");
+	const struct plan_options o = { .duration = c->duration,
+					.counts = (uint64_t[]){ 2001 } };
+	struct plan p = make(c, 6);
+	struct cr_err e = { "" };
+
+	(void)state;
+	plan_fini(&p);
+	assert_int_equal(plan_make(&p, c, &o, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "c.yaml:3: flow flow1: its share of "
+				       "what keeps 2001 calls of 20ms up is "
+				       "more than 100000 calls per second"));
+	campaign_free(c);
+}
+
 /* Frames of @call that are spoken from @from to @to, counted by the stream. */
 static unsigned spoken(const struct plan *p, const struct plan_call *call,
 		       cr_ns from, cr_ns to)
@@ -437,6 +458,7 @@ int main(void)
 		cmocka_unit_test(a_ramp_of_arrivals_follows_its_lines),
 		cmocka_unit_test(shares_are_of_what_keeps_count_calls_up),
 		cmocka_unit_test(a_share_of_no_calls_is_no_calls),
+		cmocka_unit_test(a_share_has_the_bound_of_a_rate),
 		cmocka_unit_test(
 			a_fast_clock_brings_more_frames_a_slow_one_fewer),
 		cmocka_unit_test(

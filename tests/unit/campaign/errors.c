@@ -96,8 +96,10 @@ static const struct {
 	{ OK_TOP OK_FLOW "    start: {at: 10s}\n", "has ended by then" },
 	{ OK_TOP OK_FLOW "    start: {at: 5s, spread: 6s}\n",
 	  "spread: reaches beyond" },
-	{ OK_TOP OK_FLOW "    start: {poisson: 1000}\n",
-	  "c.yaml:7: flows[0].start: poisson=1000: needs a number per second" },
+	{ OK_TOP OK_FLOW "    hold: {mean: 2s}\n    start: {poisson: 5}\n",
+	  "c.yaml:8: flows[0].start: poisson=5: needs a number per second" },
+	{ OK_TOP OK_FLOW "    start: {spread: 1s, poisson: 20%..5}\n",
+	  "poisson=20%..5: needs a number per second" },
 	{ OK_TOP OK_FLOW "    start: {poisson: 0/s}\n", "poisson=0/s: needs" },
 	{ OK_TOP OK_FLOW "    start: {spread: 1s, poisson: 1/s..2%}\n",
 	  "poisson=1/s..2%: needs a number per second" },
@@ -116,6 +118,11 @@ static const struct {
 		 "    start: {poisson: 90%}\n",
 	  "c.yaml:7: flows[0].start: poisson: a share is of what keeps count "
 	  "calls up: give count, load or like" },
+	{ OK_TOP "flows:\n  - name: a\n    start: {poisson: 5/s}\n" LEGS
+		 "  - like: a\n    hold: {mean: 2s}\n" LEGS
+		 "    start: {poisson: 90%}\n",
+	  "c.yaml:12: flows[1].start: poisson: a share is of what keeps count "
+	  "calls up, but flow a has neither count nor load" },
 	{ OK_TOP OK_FLOW "    drift: fast\n",
 	  "c.yaml:7: flows[0]: drift=fast: needs how fast the clock is" },
 	{ OK_TOP OK_FLOW "    drift: 50\n",
