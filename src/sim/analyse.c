@@ -40,6 +40,9 @@ static const char *obstacle(const struct campaign_flow *f, uint64_t count)
 		return "its jobs do not come one a period; use arrival: "
 		       "{model: periodic}, or class: best-effort";
 	}
+	if (f->start.poisson.of_hold)
+		return "its calls come at random; give count and calls per "
+		       "second";
 	if (!count)
 		return "nobody knows how many calls there are at a time; give "
 		       "count";

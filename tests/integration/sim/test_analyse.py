@@ -94,6 +94,11 @@ def test_jitter_and_a_late_deadline_count(campaign):
      "arrival: {model: jittered, jitter: 1ms}", "a period apart"),
     ("name: x, period: 20ms, cost: {mean: 1ms}, start: {poisson: 5/s}, "
      "count: 0", "count"),
+    ("name: x, count: 2, period: 20ms, cost: {mean: 1ms}, hold: {mean: 1s}, "
+     "start: {poisson: 100%}", "flow x cannot be analysed: its calls come at "
+     "random; give count and calls per second"),
+    ("name: x, count: 2, period: 20ms, cost: {mean: 1ms}, drift: 50ppm",
+     "more than one job a period; leave drift away"),
 ])
 def test_what_cannot_be_analysed_is_named(campaign, flow, says):
     done = run(campaign(flow))
