@@ -31,8 +31,8 @@ static int refused(const struct cr_kernel_attr *a, int err, struct cr_err *e)
 		return cr_fail(e, -err,
 			       "SCHED_DEADLINE needs " GRANT ", and threads "
 			       "that may use every CPU of their root domain: "
-			       "no --pin, or the CPUs of a cpuset of their own "
-			       "(cpuset(7)); or no admission test by the "
+			       "--pin none, or the CPUs of a cpuset of their "
+			       "own (cpuset(7)); or no admission test by the "
 			       "kernel: sysctl kernel.sched_rt_runtime_us=-1");
 	if (err == EPERM)
 		return cr_fail(e, -err,

@@ -16,7 +16,8 @@ int thread_pin(int cpu);
 
 /** The calling thread, and those it starts from now on, outrank all threads
  * without real-time priority, and those of codec-runner's baselines unless they
- * ask for more than 90. 0 or -errno (-EPERM: CAP_SYS_NICE is missing). */
+ * ask for more than 90 or are of SCHED_DEADLINE (kernel:deadline), which comes
+ * before every priority. 0 or -errno (-EPERM: CAP_SYS_NICE is missing). */
 int thread_realtime(void);
 
 #endif
