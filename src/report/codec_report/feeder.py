@@ -14,7 +14,7 @@ optional and in any order; others are ignored:
 run.json has what calls.csv cannot give: quantiles over all frames, in "total"
 and in "flows" (objects with "flow", and "delay" and "jitter" with "p99_ns").
 They are shown for groups that are a flow, or the whole run; and "scheduler",
-for runs without a trace. "conversions" has "count", "done",
+for runs without a trace. "feeder" has "late_max_ns". "conversions" has "count", "done",
 "turnaround_..._ns", "times_real_time" and "jobs", the daemon's numbers of
 them.
 """
@@ -143,6 +143,14 @@ def _conversion_group(told):
         ns = number(value.get(f"turnaround_{name}_ns"))
         out[f"turnaround_{name}_ms"] = ns / 1e6 if ns else None
     return out
+
+
+def late_ms(told):
+    """How much behind the campaign's time the feeder sent a frame, at most;
+    None when it does not say."""
+    own = (told or {}).get("feeder")
+    late = number(own.get("late_max_ns")) if isinstance(own, dict) else None
+    return None if late is None else late / 1e6
 
 
 def measure(rows, told, by, labels):

@@ -18,7 +18,8 @@ from codec_report.trace import (CLASSES, NO_WORKER,
 
 TRACE, FEEDER, CALLS = FILES = "trace.bin", "run.json", "calls.csv"
 FRAMES = "frames.bin"
-#: Arrivals so far behind are no jitter of a network that anybody plans with.
+#: Arrivals so far behind are no jitter of a network that anybody plans with,
+#: and no lateness of a feeder that keeps pace.
 BEHIND_MS = 100
 DRIFT_MS_PER_S = 1  # more than any clock that runs by itself
 
@@ -327,17 +328,23 @@ def _add_feeder(out, run, by, labels):
 
 
 def _note_slow_senders(run, measured):
-    """In the simulator jobs come when they come."""
+    """In the simulator jobs come when they come. A feeder knows itself how
+    late it was: its campaigns may have any jitter and drift."""
     if run.trace.header.get("live") is not True:
         return
+    late_ms = feeder.late_ms(run.feeder)
+    if late_ms is not None and late_ms <= BEHIND_MS:
+        return
+    sender = "the sender did not keep pace" if late_ms is None else \
+        f"the feeder sent them up to {late_ms:.0f} ms late"
     for section in measured:
         behind = section.groups[0][1]["behind_p99_ms"] or 0
         drift = (section.end_s - section.begin_s) * DRIFT_MS_PER_S
         if behind > BEHIND_MS + drift:
             run.notes.append(
                 f"under {section.scheduler} frames arrived up to "
-                f"{behind:.0f} ms (p99) behind their timestamps: the sender "
-                "did not keep pace, and there was less load than planned")
+                f"{behind:.0f} ms (p99) behind their timestamps: {sender}, "
+                "and there was less load than planned")
 
 
 def sections(run, by="codec", window=Window(), assumed=emodel.Assumptions()):

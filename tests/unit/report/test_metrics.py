@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traces with known answers; the answers are worked out here, by hand or in
 plain Python, never by the code under test."""
+import json
 import math
+import os
 import random
 
 import pytest
@@ -94,8 +96,6 @@ def test_a_pause_of_the_talker_is_no_jitter(write, groups):
 def test_a_sender_that_does_not_keep_pace_is_told(write, codec_report):
     """Of 500 frames the last 100 come 1 ms later each, after a pause that is
     none of it; the timestamp wraps."""
-    import json
-
     def trace(slow):
         records = []
         for i in range(500):
@@ -112,6 +112,24 @@ def test_a_sender_that_does_not_keep_pace_is_told(write, codec_report):
     behind, (told,) = trace(2)
     assert behind == 190
     assert "under edf frames arrived up to 190 ms (p99) behind" in told
+
+
+@pytest.mark.parametrize("late_ms,told", [
+    (100, []),
+    (101, ["under edf frames arrived up to 980 ms (p99) behind their "
+           "timestamps: the feeder sent them up to 101 ms late, and there was "
+           "less load than planned"])])
+def test_jitter_of_the_campaign_is_no_lateness_of_its_feeder(
+        write, codec_report, late_ms, told):
+    """Frame i of 100 comes 10 i ms late, which the network model may do."""
+    path = write(header(live=True), call(1),
+                 *[job(1, i, MS + 30 * i * MS, 2 * MS + 30 * i * MS)
+                   for i in range(100)], name="r/trace.bin")
+    write(json.dumps({"feeder": {"late_max_ns": late_ms * MS}}).encode(),
+          name="r/run.json")
+    run, = json.loads(codec_report(
+        "--json", os.path.dirname(path)).stdout)["runs"]
+    assert [n for n in run["notes"] if "behind" in n] == told
 
 
 def test_files_have_no_pace(write, groups):
