@@ -74,6 +74,7 @@ static int open_signals(struct daemon *d)
 
 static void announce(struct daemon *d)
 {
+	const char *kernels = cr_kernels_names[cr_kernels_active()];
 	struct node *n = service_node(d->service);
 	char rtp[64], spec[320], http[64] = "";
 
@@ -85,12 +86,12 @@ static void announce(struct daemon *d)
 	printf("ready rtp=%s control=%s sctp=%s scheduler=%s workers=%u "
 	       "kernels=%s%s%s\n",
 	       rtp, d->opt.control, service_transport(d->service), spec,
-	       d->opt.service.node.workers,
-	       cr_kernels_names[cr_kernels_active()], *http ? " http=" : "",
+	       d->opt.service.node.workers, kernels, *http ? " http=" : "",
 	       http);
 	(void)fflush(stdout);
-	log_event(LOG_INFO, "ready", "rtp=%s control=%s sctp=%s scheduler=%s",
-		  rtp, d->opt.control, service_transport(d->service), spec);
+	log_event(LOG_INFO, "ready",
+		  "rtp=%s control=%s sctp=%s scheduler=%s kernels=%s", rtp,
+		  d->opt.control, service_transport(d->service), spec, kernels);
 }
 
 static int open_http(struct daemon *d, struct cr_err *e)

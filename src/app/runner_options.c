@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/kernels_option.h"
 #include "base/address.h"
 #include "base/cli.h"
 #include "base/units.h"
-#include "codecs/kernels/kernels.h"
 #include "cr/sched.h"
 #include "observe/log.h"
 
@@ -333,14 +333,6 @@ static void place(struct runner_options *o)
 	node->pin = o->pin.cpu;
 }
 
-static void choose_kernels(void)
-{
-	struct cr_err e;
-
-	if (cr_kernels_choose((enum cr_kernels)raw.kernels, &e))
-		die("codec-kernels", e.text);
-}
-
 static void fill(struct runner_options *o)
 {
 	struct service_config *s = &o->service;
@@ -379,7 +371,7 @@ static void fill(struct runner_options *o)
 void runner_options_parse(struct runner_options *o, int argc, char **argv)
 {
 	(void)cli_parse_or_exit(&cli, argc, argv);
-	choose_kernels();
+	kernels_option_use("codec-runner", (enum cr_kernels)raw.kernels);
 	fill(o);
 	o->http = raw.http;
 	o->http_control = raw.http_control;

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/kernels_option.h"
 #include "base/cli.h"
-#include "codecs/kernels/kernels.h"
 #include "engine/sim.h"
 #include "schedulers/registry.h"
 
@@ -296,21 +296,11 @@ static unsigned usable_cpus(void)
 	return (unsigned)CPU_COUNT(&set);
 }
 
-static void choose_kernels(void)
-{
-	struct cr_err e;
-
-	if (!cr_kernels_choose((enum cr_kernels)raw.kernels, &e))
-		return;
-	(void)fprintf(stderr, "codec-sim: --codec-kernels: %s\n", e.text);
-	exit(2);
-}
-
 void sim_options_parse(struct sim_options *o, int argc, char **argv)
 {
 	int first = cli_parse_or_exit(&cli, argc, argv);
 
-	choose_kernels();
+	kernels_option_use("codec-sim", (enum cr_kernels)raw.kernels);
 	*o = (struct sim_options){
 		.campaign = argv[first],
 		.out = raw.out,

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "codecs/kernels/kernels.h"
 #include "run/json.h"
 
 static const char *const preempt_names[] = { "frame", "quantum", "full" };
@@ -118,6 +119,15 @@ static json_t *cpus_json(const struct simulation_result *r)
 	return list;
 }
 
+/* The codec kernels that costs were measured with; NULL: none were. */
+static const char *kernels(const struct campaign *c)
+{
+	for (unsigned i = 0; i < c->flow_count; i++)
+		if (c->flows[i].cost.kind == COST_MEASURED)
+			return cr_kernels_names[cr_kernels_active()];
+	return NULL;
+}
+
 json_t *sim_report_json(const struct sim_report *r)
 {
 	const struct simulation_result *result = r->result;
@@ -134,6 +144,7 @@ json_t *sim_report_json(const struct sim_report *r)
 	run_put(j, "interrupted", json_boolean(result->interrupted));
 	run_put_text(j, "refusal", result->refusal[0] ? result->refusal : NULL);
 	run_put_text(j, "scheduler", r->scheduler);
+	run_put_text(j, "kernels", kernels(r->cfg->plan->campaign));
 	run_put(j, "platform", platform_json(&r->cfg->platform));
 	run_put(j, "flows", flows_json(r));
 	run_put(j, "total", flow_stats_json(result->total));

@@ -17,6 +17,7 @@ def facts(run):
     told = run.feeder or {}
     campaign = _object(told, "campaign")
     machine = {**_object(header, "machine"), **_object(told, "machine")}
+    hello = _object(_object(told, "daemon"), "hello")
     found = {
         "program": " ".join(str(header.get(k) or told.get(k) or "")
                             for k in ("program", "version")).strip(),
@@ -27,6 +28,7 @@ def facts(run):
         "seed": told.get("seed"),
         "machine": machine.get("cpu"),
         "kernel": machine.get("kernel"),
+        "codec kernels": told.get("kernels") or hello.get("kernels"),
     }
     return {name: "" if value is None else str(value)
             for name, value in found.items()}

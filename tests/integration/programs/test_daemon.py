@@ -71,9 +71,12 @@ def test_calls_end_with_their_client_unless_kept(daemon, sock):
     d.ctl("call", "stop", str(kept["call"]))
 
 
-def test_it_tells_which_codec_kernels_work(daemon):
+def test_it_tells_which_codec_kernels_work(daemon, tmp_path):
     d = daemon("--codec-kernels", "stock")
     assert d.ready["kernels"] == d.ctl("hello")["kernels"] == "stock"
+    ready, = [line for line in (tmp_path / "runner-0.log").read_text()
+              .splitlines() if " ready " in line]
+    assert ready.endswith(" kernels=stock")
     d = daemon()
     assert d.ready["kernels"] == d.ctl("hello")["kernels"]
 

@@ -70,6 +70,7 @@ def test_one_call_is_served_in_its_cost(campaign):
     assert (flow["jobs"], flow["done"], flow["missed"]) == (100, 100, 0)
     assert flow["delay"]["max_ns"] == 3 * MS
     assert told["cpus"][0]["busy_ns"] == 300 * MS
+    assert told["kernels"] is None  # nothing was measured
 
 
 def test_the_last_job_due_at_the_end_counts(campaign):
@@ -334,12 +335,14 @@ def test_in_a_replayed_overload_frames_keep_their_costs(campaign, tmp_path):
 
 def test_flows_with_codecs_are_measured(campaign):
     told, code = result(campaign(
-        "count: 4, in: {codec: pcmu}, out: {codec: pcma}", duration="2s"))
+        "count: 4, in: {codec: pcmu}, out: {codec: pcma}", duration="2s"),
+        "--codec-kernels", "stock")
     flow = flows(told)["flow1"]
     # phases are spread: a call's last frame may lie beyond the end
     assert code == 0 and 396 <= flow["jobs"] <= 400
     assert flow["done"] + flow["left"] == flow["jobs"]
     assert flow["service_ns"] > 0
+    assert told["kernels"] == "stock"
 
 
 def test_one_task_on_256_cpus(campaign):

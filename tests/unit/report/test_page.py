@@ -183,6 +183,14 @@ def test_what_all_runs_have_in_common_is_told_once(page):
     assert "All runs: CPUs 2." in page[0]
 
 
+@pytest.mark.parametrize("told", [
+    {"kernels": "stock"}, {"daemon": {"hello": {"kernels": "stock"}}}])
+def test_the_codec_kernels_of_a_run_are_told(told):
+    from codec_report import pictures, run
+    assert pictures.facts(run.Run("r", feeder=told))["codec kernels"] == \
+        "stock"
+
+
 def test_figures_can_be_read_without_eyes(page):
     text, _ = page
     parsed = parse(text)
