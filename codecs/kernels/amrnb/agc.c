@@ -12,14 +12,17 @@
  *	gain(n) = (gain(n - 1) f >> 15) + (g (1 - f) >> 15)
  *	out(n) = out(n) gain(n) >> 12, the lower 16 bits
  *
- * Sums and products are exact, *overflow is noted where rounding limits. If the
- * second sum does not fit either, it is the library's.
+ * Sums and products are exact, *overflow is noted where rounding limits. The
+ * first sum is walked as the library's if it does not fit, as that misses some
+ * overflows (mac() in basic_ops.h). If the second does not fit either, it is
+ * the library's; it misses none, as it would take squares of 2^29.
  *
  * Valid: a multiple of 8 samples up to 160, energies that fit. Else the
  * library's own.
  */
 #include "codecs/kernels/amrnb.h"
 #include "codecs/kernels/amrnb/arith.h"
+#include "codecs/kernels/amrnb/basic_ops.h"
 #include "codecs/kernels/amrnb/inv_sqrt.h"
 
 enum {
@@ -45,13 +48,17 @@ AVX2_INLINE uint64_t sum_squares(const int16_t x[], int n, int shift)
 	return part[0] + part[1];
 }
 
-/* E(x), or -1 if it does not fit. */
+/* E(x), or less than 0 if it is the library's. */
 AVX2 static int32_t energy_of(const int16_t x[], int n)
 {
 	uint64_t half = sum_squares(x, n, 0);
+	int32_t sum, ignored = 0; /* the library takes the flag back */
 
 	if (half < 1 << 30)
 		return (int32_t)(2 * half >> 4);
+	sum = mac_squares(0, x, n, &ignored);
+	if (sum != INT32_MAX)
+		return sum >> 4;
 	half = sum_squares(x, n, 2);
 	return half < 1 << 30 ? (int32_t)(2 * half) : -1;
 }

@@ -2,7 +2,8 @@
 /*
  * Basic operators of the standard (TS 26.073, basicop), on lanes of vectors,
  * as they are in the binary of the library, and what goes with them. Where one
- * saturates it says so in @clipped, a vector that is 0 as long as none has.
+ * saturates it says so in @clipped, a vector that is 0 as long as none has; one
+ * of single numbers, in the library's flag.
  */
 #ifndef CODECS_KERNELS_AMRNB_BASIC_OPS_H
 #define CODECS_KERNELS_AMRNB_BASIC_OPS_H
@@ -65,6 +66,34 @@ AVX2_INLINE __m256i mac_saturated(__m256i sum, __m256i product,
 	*clipped = _mm256_or_si256(*clipped, _mm256_or_si256(over, one));
 	next = _mm256_blendv_epi8(next, limit_of(sum), over);
 	return _mm256_blendv_epi8(next, _mm256_set1_epi32(INT32_MAX), one);
+}
+
+/** mac_saturated() of one. */
+static inline int32_t mac(int32_t sum, int32_t product, int32_t *overflow)
+{
+	int32_t next;
+
+	if (product == 1 << 30) {
+		*overflow = 1;
+		return INT32_MAX;
+	}
+	next = add_wrapped(sum, 2 * product);
+	if ((sum ^ product) > 0 && (sum ^ next) < 0) {
+		*overflow = 1;
+		return sum < 0 ? INT32_MIN : INT32_MAX;
+	}
+	return next;
+}
+
+/** @sum, even, and 2 x^2 for each of @n numbers, by mac(). What does not fit is
+ * INT32_MAX, and stays so, unless the overflow is one that mac() misses: 2^31
+ * or more of it then count as negative. */
+static inline int32_t mac_squares(int32_t sum, const int16_t x[], int n,
+				  int32_t *overflow)
+{
+	for (int i = 0; i < n && sum != INT32_MAX; i++)
+		sum = mac(sum, x[i] * x[i], overflow);
+	return sum;
 }
 
 /** L_add: a + b, saturated. */

@@ -46,7 +46,8 @@ AVX2_INLINE uint64_t half_energy(const int16_t *p, int n)
 	return part[0] + part[1] + part[2] + part[3] + rest;
 }
 
-/** Copies the signal, with @lag_max samples of its past, and scales it. */
+/** Copies the signal, with @lag_max samples of its past, and scales it: as
+ * Pitch_ol, which looks at the sign of each sum, and so misses no overflow. */
 AVX2 static inline void load_signal(struct open_loop *s, const int16_t *signal,
 				    int lag_max)
 {

@@ -17,11 +17,14 @@
  * Then the median of the last five lags is what is near; else this one is, and
  * its weight fades.
  *
- * Valid: 80 samples, lags from 20 to 143, energies that fit. Else
+ * Valid: 80 samples, lags from 20 to 143, energies that fit once it is scaled;
+ * and if the signal's did not fit, the library has to see it, whose sum of
+ * squares misses some overflows (mac() in basic_ops.h). Else
  * stock_Pitch_ol_wgh.
  */
 #include "codecs/kernels/amrnb.h"
 #include "codecs/kernels/amrnb/arith.h"
+#include "codecs/kernels/amrnb/basic_ops.h"
 #include "codecs/kernels/amrnb/open_loop.h"
 
 enum {
@@ -160,7 +163,16 @@ static bool is_valid(const struct memory *m, int lag_min, int lag_max, int n)
 	       lag_max == LAG_MAX && m->lag >= LAG_MIN && m->lag <= LAG_MAX;
 }
 
-/* Finds the lag; false if the energies, which are @n and @t1, do not fit. */
+/* Whether the library misses that the energy does not fit, and scales up. */
+static bool misses_overflow(const int16_t *signal)
+{
+	int32_t clipped = 0;
+
+	return mac_squares(0, signal - LAG_MAX, LAG_MAX + N, &clipped) !=
+	       INT32_MAX;
+}
+
+/* Finds the lag; false if it is the library's. */
 AVX2 static bool find_lag(struct open_loop *s, const struct memory *m,
 			  const int16_t *signal, int *lag)
 {
@@ -169,6 +181,8 @@ AVX2 static bool find_lag(struct open_loop *s, const struct memory *m,
 	int32_t max;
 
 	load_signal(s, signal, LAG_MAX);
+	if (s->scale > 0 && misses_overflow(signal))
+		return false;
 	s->corr_at = s->corr + LAG_MAX;
 	comp_corr(s->signal, N, LAG_MAX, LAG_MIN, s->corr_at);
 	weigh_all(s, m, &weighted);

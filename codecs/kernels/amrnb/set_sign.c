@@ -23,33 +23,6 @@ enum {
 	BIAS = 256, /* of the energies */
 };
 
-/* mac_saturated() of one. */
-static int32_t mac(int32_t sum, int32_t product, int32_t *overflow)
-{
-	int32_t next;
-
-	if (product == 1 << 30) {
-		*overflow = 1;
-		return INT32_MAX;
-	}
-	next = add_wrapped(sum, 2 * product);
-	if ((sum ^ product) > 0 && (sum ^ next) < 0) {
-		*overflow = 1;
-		return sum < 0 ? INT32_MIN : INT32_MAX;
-	}
-	return next;
-}
-
-/* BIAS + 2 * the sum of squares, saturated on the way. */
-static int32_t energy_saturated(const int16_t v[SUBFRAME], int32_t *overflow)
-{
-	int32_t sum = BIAS;
-
-	for (int p = 0; p < SUBFRAME; p++)
-		sum = mac(sum, v[p] * v[p], overflow);
-	return sum;
-}
-
 /* BIAS + 2 * the sum of squares, wrapped. False if it may not fit: as told by
  * the high halves of the 20 partial sums, each of which leaves out less than
  * one, so that 2^14 - 21 together are below 2^30 - BIAS / 2. */
@@ -104,7 +77,7 @@ AVX2_INLINE bool correlate_all(const int16_t cn[SUBFRAME],
 	__m256i kc, kd;
 
 	if (!energy_wrapped(cn, &cn_energy))
-		cn_energy = energy_saturated(cn, overflow);
+		cn_energy = mac_squares(BIAS, cn, SUBFRAME, overflow);
 	(void)energy_wrapped(dn, &dn_energy);
 	kc = _mm256_set1_epi32(
 		(uint16_t)residual_factor(Inv_sqrt(cn_energy, overflow)));

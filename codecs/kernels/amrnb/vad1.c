@@ -11,9 +11,11 @@
  * The decisions are the library's, step by step, with its limits. They take
  * little time; the filters do, as the library calls a function for every sum.
  *
- * Valid: everything.
+ * Valid: powers that the library's sum of squares does not make negative, where
+ * it misses an overflow (mac() in basic_ops.h). Else stock_vad1.
  */
 #include "codecs/kernels/amrnb.h"
+#include "codecs/kernels/amrnb/basic_ops.h"
 #include "codecs/kernels/amrnb/vad_bands.h"
 
 enum {
@@ -30,7 +32,8 @@ enum {
 	COMPLEX_FRAMES = 250, /* for which complex signals are speech */
 };
 
-/* The power of the frame, limited, which is noted. */
+/* The power of the frame, limited, which is noted; below 0 where it is the
+ * library's. */
 static int32_t power_of(const int16_t in[], int32_t *overflow)
 {
 	int64_t sum = 0;
@@ -39,8 +42,7 @@ static int32_t power_of(const int16_t in[], int32_t *overflow)
 		sum += 2 * (int64_t)(in[i] * in[i]);
 	if (sum <= INT32_MAX)
 		return (int32_t)sum;
-	*overflow = 1;
-	return INT32_MAX;
+	return mac_squares(0, in - LOOKAHEAD, N, overflow);
 }
 
 /* v << bits, limited to 16 bits, or >>. */
@@ -67,7 +69,7 @@ static int16_t upper_limited(int32_t v, int bits)
 static int16_t noise_ratio(const struct vad *v, const int16_t level[BANDS],
 			   int32_t *overflow)
 {
-	int64_t sum = 0;
+	int32_t sum = 0;
 
 	for (int i = 0; i < BANDS; i++) {
 		int norm = leading_shifts16(v->noise[i]);
@@ -75,13 +77,9 @@ static int16_t noise_ratio(const struct vad *v, const int16_t level[BANDS],
 		int16_t ratio = quotient((int16_t)(level[i] >> 1), noise);
 
 		ratio = shift16(ratio, norm - 5);
-		sum += 2 * ratio * ratio;
-		if (sum > INT32_MAX) {
-			*overflow = 1;
-			sum = INT32_MAX;
-		}
+		sum = mac(sum, ratio * ratio, overflow);
 	}
-	return (int16_t)(upper_limited((int32_t)sum, 6) * 3641 >> 15);
+	return (int16_t)(upper_limited(sum, 6) * 3641 >> 15);
 }
 
 static int16_t noise_level(const struct vad *v)
@@ -251,9 +249,9 @@ static int16_t decide(struct vad *v, bool noisy, bool low_power,
 	return 1;
 }
 
-static int16_t detect(struct vad *v, const int16_t in[], int32_t *overflow)
+static int16_t detect(struct vad *v, const int16_t in[], int32_t power,
+		      int32_t *overflow)
 {
-	int32_t power = power_of(in, overflow);
 	bool low_power = power < POWER_LOW;
 	int16_t level[BANDS], noise, threshold;
 
@@ -277,7 +275,11 @@ static int16_t detect(struct vad *v, const int16_t in[], int32_t *overflow)
 
 int16_t vad1(void *state, int16_t in[], int32_t *overflow)
 {
-	if (!cr_kernels_fast)
+	int32_t power = -1;
+
+	if (cr_kernels_fast)
+		power = power_of(in, overflow);
+	if (power < 0)
 		return stock_vad1(state, in, overflow);
-	return detect(state, in, overflow);
+	return detect(state, in, power, overflow);
 }

@@ -28,16 +28,47 @@ static inline int16_t any_int16(uint64_t *seed)
 }
 
 /**
+ * Fill @p[@n] with zeros, two or eight of a number, one twice or four times as
+ * large, and small ones. That one's square is twice the sum of those before,
+ * and their sum does not fit when doubled: which saturating sums may miss.
+ */
+static inline void fill_equal_squares(uint64_t *seed, int16_t *p, size_t n)
+{
+	unsigned factor = test_below(seed, 2) ? 2 : 4;
+	unsigned count = factor * factor / 2;
+	/* 3 * 26755^2 > 2^31 */
+	unsigned one = (26755 + factor + test_below(seed, 6008)) / factor;
+	size_t first = test_below(seed, (unsigned)n + 1);
+
+	for (size_t i = 0; i < n; i++) {
+		int16_t any = any_int16(seed);
+
+		if (i < first)
+			p[i] = 0;
+		else if (i < first + count)
+			p[i] = (int16_t)(any < 0 ? -(int)one : (int)one);
+		else if (i == first + count)
+			p[i] = (int16_t)(factor * one);
+		else
+			p[i] = (int16_t)(any >> 8);
+	}
+}
+
+/**
  * Fill @p[@n] with numbers of one kind, chosen at random: of any size, of at
  * most so many bits, extremes, extremes among others, one number all over,
- * silence with a few pulses.
+ * silence with a few pulses, sums equal to the next square.
  */
 static inline void fill_int16(uint64_t *seed, int16_t *p, size_t n)
 {
-	unsigned kind = test_below(seed, 8);
+	unsigned kind = test_below(seed, 9);
 	unsigned shift = test_below(seed, 15);
 	int16_t same = any_int16(seed);
 
+	if (kind == 8) {
+		fill_equal_squares(seed, p, n);
+		return;
+	}
 	for (size_t i = 0; i < n; i++) {
 		int16_t any = any_int16(seed);
 
