@@ -237,8 +237,8 @@ AVX2_INLINE void halve8(struct interval8 *in, const int16_t f[TERMS])
 }
 
 /* 16383 2^15 / v, for v from 2^14 to 2^15 - 1. A quotient in floating point is
- * not less, as integers are exact there, and one more where it was rounded up.
- */
+ * not less, in any rounding mode, as integers are exact there; and one more
+ * where it was rounded up. */
 AVX2_INLINE __m256i reciprocal8(__m256i v)
 {
 	const __m256i dividend = _mm256_set1_epi32(16383 << 15);
@@ -249,13 +249,15 @@ AVX2_INLINE __m256i reciprocal8(__m256i v)
 		q, _mm256_cmpgt_epi32(_mm256_mullo_epi32(q, v), dividend));
 }
 
-/* interpolate(). Where dy is 0, so is slope: sign makes it. */
+/* interpolate(). Where dy is 0, as in unused lanes, so is slope: sign makes it;
+ * 1 is divided by there. */
 AVX2_INLINE __m256i interpolate8(const struct interval8 *in)
 {
 	__m256i dx = short8(_mm256_sub_epi32(in->xhigh, in->xlow));
 	__m256i dy = short8(_mm256_sub_epi32(in->yhigh, in->ylow));
-	__m256i size = _mm256_min_epi32(_mm256_abs_epi32(dy),
-					_mm256_set1_epi32(INT16_MAX));
+	__m256i size = _mm256_min_epi32(
+		_mm256_max_epi32(_mm256_abs_epi32(dy), _mm256_set1_epi32(1)),
+		_mm256_set1_epi32(INT16_MAX));
 	/* the exponent of a float is how many bits there are */
 	__m256i exponent = _mm256_srli_epi32(
 		_mm256_castps_si256(_mm256_cvtepi32_ps(size)), 23);
