@@ -13,8 +13,9 @@
  *     g = <x, y> / sqrt(<x, x> <y, y>),     y[j] = x[j - t].
  *
  * Sums that wrap do not depend on their order, and the weights are those of
- * the library: exact for all inputs. Lengths that are no multiple of 16 or too
- * long for the library's buffer are left to it.
+ * the library: exact for all signals. Lengths that are no multiple of 16 or too
+ * long for the library's buffer are left to it, and medians, of voiced speech,
+ * whose weights are not all in the table; an encoder's are lags, 18 to 115.
  */
 #include "codecs/kernels/amrwb.h"
 #include "codecs/kernels/amrwb/basic_ops.h"
@@ -33,6 +34,9 @@ enum {
 enum {
 	WEIGHT = 198,
 	NEAR_WEIGHT = 213, /* less the median */
+	/* that have all their weights in the table, 0 to WEIGHT */
+	MEDIAN_MIN = NEAR_WEIGHT - WEIGHT,
+	MEDIAN_MAX = NEAR_WEIGHT - (LAGS - 1),
 };
 
 /* Where the encoder's state has what this function uses. */
@@ -161,18 +165,26 @@ static int16_t gain(const int16_t x[], const int16_t y[], int n)
 					(int16_t)(31 - norm_xy + exponent));
 }
 
+static bool is_valid(int n, bool near, int median)
+{
+	return cr_kernels_fast && n > 0 && n <= MOST_SAMPLES &&
+	       n % BLOCK == 0 &&
+	       (!near || (median >= MEDIAN_MIN && median <= MEDIAN_MAX));
+}
+
 int16_t Pitch_med_ol(int16_t speech[], void *state, int16_t n)
 {
 	int16_t *filtered = field(state, FILTERED);
 	int16_t median = *field(state, MEDIAN_LAG);
+	bool near = *field(state, VOICED) > 0 && median > 0;
 	int32_t r[ROOM];
 	int lag;
 
-	if (!cr_kernels_fast || n <= 0 || n > MOST_SAMPLES || n % BLOCK)
+	if (!is_valid(n, near, median))
 		return stock_Pitch_med_ol(speech, state, n);
 	correlate(speech, n, r);
 	weight(r, stock_corrweight + WEIGHT);
-	if (*field(state, VOICED) > 0 && median > 0)
+	if (near)
 		weight(r, stock_corrweight + (NEAR_WEIGHT - median));
 	lag = greatest(r);
 	Hp_wsp(speech, filtered + LONGEST, n, field(state, HIGH_PASS));

@@ -16,6 +16,9 @@ enum {
 	/* words of the state: all, and those that choose the weights */
 	STATE = 1024,
 	MEDIAN_LAG = 0x4e6 / 2,
+	/* with which the library reads within its table of weights */
+	MEDIAN_MIN = 15,
+	MEDIAN_MAX = 116,
 	VOICED = 0x4ec / 2,
 };
 
@@ -23,6 +26,20 @@ struct input {
 	int16_t speech[PAST + FRAME];
 	int16_t state[STATE];
 };
+
+/* Voiced with a lag, or none, or unvoiced with any number. */
+static void fill_weights(uint64_t *seed, int16_t state[STATE])
+{
+	unsigned lags = MEDIAN_MAX + 1 - MEDIAN_MIN;
+
+	state[VOICED] = (int16_t)test_below(seed, 2);
+	state[MEDIAN_LAG] = any_int16(seed);
+	if (state[VOICED] && test_below(seed, 8) == 0)
+		state[MEDIAN_LAG] = (int16_t) - (int)test_below(seed, 100);
+	else if (state[VOICED])
+		state[MEDIAN_LAG] =
+			(int16_t)(MEDIAN_MIN + test_below(seed, lags));
+}
 
 static void pitch_med_ol_is_the_librarys(void **state)
 {
@@ -36,8 +53,7 @@ static void pitch_med_ol_is_the_librarys(void **state)
 
 		fill_int16(&seed, ours.speech, PAST + FRAME);
 		fill_int16(&seed, ours.state, STATE);
-		ours.state[MEDIAN_LAG] = (int16_t)test_below(&seed, 116);
-		ours.state[VOICED] = (int16_t)test_below(&seed, 2);
+		fill_weights(&seed, ours.state);
 		stock = ours;
 		assert_int_equal(
 			Pitch_med_ol(ours.speech + PAST, ours.state, n),
