@@ -98,12 +98,14 @@ int16_t Qua_gain(int mode, int16_t code_exp, int16_t code_frac, int16_t frac[],
 		 const void *tables, int32_t *overflow)
 {
 	struct codebook book = codebook_of(mode);
-	int16_t predicted = (int16_t)Pow2(14, code_frac, overflow);
+	int16_t predicted = -1; /* the library's */
 	struct coefficient c[GAIN_TERMS];
 	const int16_t *chosen;
 	int index;
 
-	if (!cr_kernels_fast || predicted < 0 || !align(frac, exp, code_exp, c))
+	if (cr_kernels_fast)
+		predicted = (int16_t)Pow2(14, code_frac, overflow);
+	if (predicted < 0 || !align(frac, exp, code_exp, c))
 		return stock_Qua_gain(mode, code_exp, code_frac, frac, exp,
 				      limit, pitch_gain, code_gain, energy_122,
 				      energy, tables, overflow);

@@ -50,5 +50,6 @@ void Scale_sig(int16_t x[], int16_t n, int16_t exp)
 		scale_up(x, whole, exp);
 	else if (exp < 0)
 		scale_down(x, whole, exp);
-	stock_Scale_sig(x + whole, (int16_t)(n - whole), exp);
+	if (whole < n)
+		stock_Scale_sig(x + whole, (int16_t)(n - whole), exp);
 }
