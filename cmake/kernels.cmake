@@ -4,14 +4,22 @@
 # The static library is copied, to the build folder, with the replaced
 # functions weak (codecs/kernels/weaken.sh). That is done at configure time, as
 # it decides what is built, and again whenever the library changes.
-option(CR_CODEC_KERNELS
-       "Replace functions of the codec libraries by faster ones, where known" ON)
+set(CR_CODEC_KERNELS ON CACHE STRING
+    "Replace functions of the codec libraries by faster ones: ON (where the \
+libraries are known), force (others, too) or OFF")
 
 # cr_kernel(LIBRARY FILE SYMBOLS...): FILE defines SYMBOLS in place of LIBRARY,
 # one of packages.cmake.
 macro(cr_kernel library file)
   list(APPEND CR_KERNEL_SOURCES ${file})
   list(APPEND ${library}_SYMBOLS ${ARGN})
+endmacro()
+
+# cr_kernel_archive(LIBRARY SHA256): the static library of that sum is one that
+# the kernels have been tested against. They are equal to a binary: where the
+# source leaves a result open, the compiler that built it has settled that.
+macro(cr_kernel_archive library sha256)
+  list(APPEND ${library}_ARCHIVES ${sha256})
 endmacro()
 
 # Set @out to why there are no kernels for any library here; empty if they may.
@@ -28,18 +36,34 @@ function(cr_kernels_machine out)
   set(${out} "${why}" PARENT_SCOPE)
 endfunction()
 
-# Copy the static library of @library, which must be of @version, to @copy. Set
-# @out to why that cannot be; empty if it is done.
-function(cr_kernels_copy library version copy out)
-  set(archive ${${library}_LIBDIR}/lib${${library}_LIBRARIES}.a)
-  set(weaken ${PROJECT_SOURCE_DIR}/codecs/kernels/weaken.sh)
+# Set @out to why @archive, the static library of @library, is none that the
+# kernels are for; empty if it is, or if that is not asked for.
+function(cr_kernels_unfit library version archive out)
   set(why "")
+  string(TOLOWER "${CR_CODEC_KERNELS}" wanted)
   if(NOT ${library}_VERSION VERSION_EQUAL version)
     set(why "they replace functions of ${${library}_LIBRARIES} ${version}, "
             "found ${${library}_VERSION}")
   elseif(NOT EXISTS ${archive})
     set(why "they need the static library ${archive}, found none")
-  else()
+  elseif(NOT wanted STREQUAL "force")
+    file(SHA256 ${archive} found)
+    if(NOT found IN_LIST ${library}_ARCHIVES)
+      set(why "they have not been tested with ${archive}, SHA-256 ${found}. "
+              "To try: cmake -DCR_CODEC_KERNELS=force, ctest -R kernels")
+    endif()
+  endif()
+  string(CONCAT why ${why})
+  set(${out} "${why}" PARENT_SCOPE)
+endfunction()
+
+# Copy the static library of @library, which must be of @version, to @copy. Set
+# @out to why that cannot be; empty if it is done.
+function(cr_kernels_copy library version copy out)
+  set(archive ${${library}_LIBDIR}/lib${${library}_LIBRARIES}.a)
+  set(weaken ${PROJECT_SOURCE_DIR}/codecs/kernels/weaken.sh)
+  cr_kernels_unfit(${library} ${version} ${archive} why)
+  if(NOT why)
     set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND
                  PROPERTY CMAKE_CONFIGURE_DEPENDS ${archive} ${weaken})
     execute_process(
@@ -52,7 +76,6 @@ function(cr_kernels_copy library version copy out)
       set(why "${archive}: ${message}")
     endif()
   endif()
-  string(CONCAT why ${why})
   set(${out} "${why}" PARENT_SCOPE)
 endfunction()
 

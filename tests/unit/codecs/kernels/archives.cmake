@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# cmake -DKERNELS=kernels.cmake -DARCHIVE=FILE -P archives.cmake: kernels are for
+# the static libraries that they have been tested against, of one version, and
+# for others only on request. Writes FILE.
+cmake_minimum_required(VERSION 3.22)
+include(${KERNELS})
+
+# Kernels for @version of the library must find in ARCHIVE what @pattern says.
+function(expect version pattern)
+  cr_kernels_unfit(TONE ${version} ${ARCHIVE} why)
+  if(NOT why MATCHES "${pattern}")
+    message(FATAL_ERROR "not '${pattern}' but '${why}'")
+  endif()
+endfunction()
+
+set(TONE_LIBRARIES tone)
+set(TONE_VERSION 1.2)
+file(WRITE ${ARCHIVE} "tested")
+file(SHA256 ${ARCHIVE} tested)
+cr_kernel_archive(TONE 00ff)
+cr_kernel_archive(TONE ${tested})
+expect(1.2 "^$")
+expect(1.3 "functions of tone 1.3, found 1.2$")
+
+file(WRITE ${ARCHIVE} "of another compiler")
+file(SHA256 ${ARCHIVE} other)
+expect(1.2 "not been tested with .*SHA-256 ${other}. .*=force, ctest -R kernels$")
+
+set(CR_CODEC_KERNELS force)
+expect(1.2 "^$")
+expect(1.3 "found 1.2$")
+
+file(REMOVE ${ARCHIVE})
+expect(1.2 "need the static library ${ARCHIVE}, found none$")
