@@ -8,6 +8,7 @@
 #include "cmocka_cr.h"
 #include "codecs/kernels/amrnb.h"
 #include "numbers.h"
+#include "stock.h"
 
 enum {
 	TRIES = 250000, /* of 240 samples each */
@@ -48,8 +49,8 @@ static void the_frame_is_the_librarys(void **state)
 		fill_window(&seed, w);
 		ours.scale =
 			Autocorr(x, m, ours.high, ours.low, w, &ours.overflow);
-		stock.scale = stock_Autocorr(x, m, stock.high, stock.low, w,
-					     &stock.overflow);
+		stock.scale = STOCK(stock_Autocorr(x, m, stock.high, stock.low,
+						   w, &stock.overflow));
 		assert_memory_equal(&ours, &stock, sizeof(ours));
 	}
 }

@@ -9,6 +9,7 @@
 #include "cmocka_cr.h"
 #include "codecs/kernels/amrnb.h"
 #include "numbers.h"
+#include "stock.h"
 
 enum {
 	TRIES = 60000,
@@ -100,7 +101,7 @@ static void joint_gains_are_the_librarys(void **state)
 		ours.limit = some_limit(&seed);
 		stock = ours;
 		qua_gain(&ours, mode, tables, true);
-		qua_gain(&stock, mode, tables, false);
+		STOCK(qua_gain(&stock, mode, tables, false));
 		assert_memory_equal(&ours, &stock, sizeof(ours));
 	}
 }
@@ -159,7 +160,7 @@ static void gains_of_two_subframes_are_the_librarys(void **state)
 		fill_two(&seed, &ours);
 		stock = ours;
 		mr475_gain_quant(&ours, true);
-		mr475_gain_quant(&stock, false);
+		STOCK(mr475_gain_quant(&stock, false));
 		assert_memory_equal(&ours, &stock, sizeof(ours));
 	}
 }
@@ -196,7 +197,7 @@ static void energies_are_the_librarys(void **state)
 		ours.overflow = 0;
 		stock = ours;
 		filt_energies(&ours, mode, true);
-		filt_energies(&stock, mode, false);
+		STOCK(filt_energies(&stock, mode, false));
 		assert_memory_equal(&ours, &stock, sizeof(ours));
 	}
 }

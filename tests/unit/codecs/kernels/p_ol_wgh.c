@@ -9,6 +9,7 @@
 #include "cmocka_cr.h"
 #include "codecs/kernels/amrnb.h"
 #include "numbers.h"
+#include "stock.h"
 
 enum {
 	TRIES = 150000, /* of 124 lags each */
@@ -69,10 +70,10 @@ static void the_lag_is_the_librarys(void **state)
 			Pitch_ol_wgh(ours.state, ours.vad, ours.signal + PAST,
 				     LAG_MIN, PAST, N, ours.old_lags,
 				     ours.voiced, half, dtx, &ours.overflow);
-		stock.lag = stock_Pitch_ol_wgh(
+		stock.lag = STOCK(stock_Pitch_ol_wgh(
 			stock.state, stock.vad, stock.signal + PAST, LAG_MIN,
 			PAST, N, stock.old_lags, stock.voiced, half, dtx,
-			&stock.overflow);
+			&stock.overflow));
 		assert_memory_equal(&ours, &stock, sizeof(ours));
 	}
 }

@@ -8,6 +8,7 @@
 #include "cmocka_cr.h"
 #include "codecs/kernels/amrnb.h"
 #include "numbers.h"
+#include "stock.h"
 
 enum {
 	TRIES = 200000, /* of 15 to 28 lags each */
@@ -79,10 +80,10 @@ static void all_modes_and_subframes(void **state)
 				    in.past + PAST, in.target, in.h, SUBFRAME,
 				    at, &ours.frac, &ours.thirds, &ours.index,
 				    &ours.overflow);
-		stock.lag = stock_Pitch_fr(
+		stock.lag = STOCK(stock_Pitch_fr(
 			&stock.before, mode, in.open_loop, in.past + PAST,
 			in.target, in.h, SUBFRAME, at, &stock.frac,
-			&stock.thirds, &stock.index, &stock.overflow);
+			&stock.thirds, &stock.index, &stock.overflow));
 		assert_memory_equal(&ours, &stock, sizeof(ours));
 	}
 }
