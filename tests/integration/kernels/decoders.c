@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmocka_cr.h"
+#include "kernels_needed.h"
 #include "library.h"
 #include "seed.h"
 #include "sound.h"
@@ -23,7 +24,7 @@ static int load_speech(void **state)
 {
 	struct cr_err e = { 0 };
 
-	(void)state;
+	(void)kernels_needed(state);
 	for (unsigned i = 0; i < LIBRARY_CODECS; i++)
 		if (speech_open(&corpus[i], library_facts[i].sample_rate, NULL,
 				&e))

@@ -9,6 +9,7 @@
 
 #include "cmocka_cr.h"
 #include "codecs/kernels/amrnb.h"
+#include "kernels_needed.h"
 #include "numbers.h"
 #include "stock.h"
 
@@ -97,5 +98,5 @@ int main(void)
 		cmocka_unit_test(without_exceptions),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, kernels_needed, NULL);
 }

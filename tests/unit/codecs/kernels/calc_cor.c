@@ -7,6 +7,7 @@
 
 #include "cmocka_cr.h"
 #include "codecs/kernels/amrnb.h"
+#include "kernels_needed.h"
 #include "numbers.h"
 #include "stock.h"
 
@@ -64,5 +65,5 @@ int main(void)
 		cmocka_unit_test(so_are_any_lags_and_lengths),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, kernels_needed, NULL);
 }

@@ -10,6 +10,7 @@
 #include "codecs/kernels/amrnb.h"
 #include "codecs/kernels/amrnb/tracks.h"
 #include "codecs/kernels/amrnb/tracks4.h"
+#include "kernels_needed.h"
 #include "numbers.h"
 #include "stock.h"
 
@@ -104,8 +105,6 @@ static void the_response_is_correlated_as_by_the_library(void **state)
 	uint64_t seed = test_seed();
 
 	(void)state;
-	if (!cr_kernels_fast)
-		skip();
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 4); i++) {
 		int16_t h[SUBFRAME], sign[SUBFRAME], rr[SUBFRAME][SUBFRAME];
 		int32_t flag[3] = { 0, 0, 0 };
@@ -156,8 +155,6 @@ static void the_largest_places_are_the_librarys(void **state)
 	uint64_t seed = test_seed();
 
 	(void)state;
-	if (!cr_kernels_fast)
-		skip();
 	for (unsigned i = 0; i < TEST_TRIES(TRIES); i++) {
 		int16_t dn[SUBFRAME], dn2[SUBFRAME];
 		int16_t ours[SUBFRAME], stock[SUBFRAME];
@@ -188,8 +185,6 @@ static void sums_that_may_not_fit_are_refused(void **state)
 	int16_t dn[SUBFRAME];
 
 	(void)state;
-	if (!cr_kernels_fast)
-		skip();
 	for (unsigned i = 0; i < TEST_TRIES(TRIES / 4); i++) {
 		struct tracks4 by4;
 		struct tracks by5;
@@ -218,5 +213,5 @@ int main(void)
 		cmocka_unit_test(sums_that_may_not_fit_are_refused),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, kernels_needed, NULL);
 }

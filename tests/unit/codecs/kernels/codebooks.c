@@ -8,6 +8,7 @@
 
 #include "cmocka_cr.h"
 #include "codecs/kernels/amrnb.h"
+#include "kernels_needed.h"
 #include "numbers.h"
 #include "stock.h"
 
@@ -181,5 +182,5 @@ int main(void)
 		cmocka_unit_test(ten_pulses),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, kernels_needed, NULL);
 }

@@ -7,6 +7,7 @@
 
 #include "cmocka_cr.h"
 #include "codecs/kernels/amrnb.h"
+#include "kernels_needed.h"
 #include "numbers.h"
 #include "stock.h"
 
@@ -63,5 +64,5 @@ int main(void)
 		cmocka_unit_test(so_are_short_lags_and_any_length),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, kernels_needed, NULL);
 }

@@ -8,6 +8,7 @@
 
 #include "cmocka_cr.h"
 #include "codecs/kernels/amrnb.h"
+#include "kernels_needed.h"
 #include "numbers.h"
 #include "stock.h"
 
@@ -101,5 +102,5 @@ int main(void)
 		cmocka_unit_test(so_is_one_set_of_any_mode),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, kernels_needed, NULL);
 }

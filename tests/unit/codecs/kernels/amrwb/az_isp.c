@@ -8,6 +8,7 @@
 
 #include "cmocka_cr.h"
 #include "codecs/kernels/amrwb.h"
+#include "kernels_needed.h"
 #include "unit/codecs/kernels/numbers.h"
 #include "unit/codecs/kernels/stock.h"
 
@@ -89,5 +90,5 @@ int main(void)
 		cmocka_unit_test(so_are_any),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, kernels_needed, NULL);
 }

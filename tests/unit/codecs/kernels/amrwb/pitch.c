@@ -7,6 +7,7 @@
 
 #include "cmocka_cr.h"
 #include "codecs/kernels/amrwb.h"
+#include "kernels_needed.h"
 #include "unit/codecs/kernels/numbers.h"
 #include "unit/codecs/kernels/stock.h"
 
@@ -92,5 +93,5 @@ int main(void)
 		cmocka_unit_test(pred_lt4_is_the_librarys),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, kernels_needed, NULL);
 }

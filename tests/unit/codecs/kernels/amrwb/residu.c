@@ -7,6 +7,7 @@
 
 #include "cmocka_cr.h"
 #include "codecs/kernels/amrwb.h"
+#include "kernels_needed.h"
 #include "unit/codecs/kernels/numbers.h"
 #include "unit/codecs/kernels/stock.h"
 
@@ -83,5 +84,5 @@ int main(void)
 		cmocka_unit_test(so_is_any_length),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, kernels_needed, NULL);
 }

@@ -7,6 +7,7 @@
 
 #include "cmocka_cr.h"
 #include "codecs/kernels/amrwb_dec.h"
+#include "kernels_needed.h"
 #include "unit/codecs/kernels/numbers.h"
 #include "unit/codecs/kernels/stock.h"
 
@@ -48,5 +49,5 @@ int main(void)
 		cmocka_unit_test(band_pass_6k_7k_is_the_librarys),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, kernels_needed, NULL);
 }
