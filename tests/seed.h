@@ -60,12 +60,32 @@ static inline unsigned test_below(uint64_t *seed, unsigned n)
 	return (unsigned)((test_random(seed) >> 33) % n);
 }
 
-/** How often to try what is tried @n times: a tenth under a sanitizer, which
- * looks for something else, takes ten times as long, and sees other sets. */
+/** @n, or a tenth of it under a sanitizer, which looks for something else,
+ * takes ten times as long, and sees other sets. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TEST_TRIES(n) ((n) / 10)
+#define TEST_FEWER(n) ((n) / 10)
 #else
-#define TEST_TRIES(n) (n)
+#define TEST_FEWER(n) (n)
 #endif
+
+/** How many times as often as usual to try: CR_TRIES, 1 to 1000. */
+static inline unsigned test_tries_factor(void)
+{
+	const char *given;
+	static unsigned long factor;
+
+	if (factor)
+		return (unsigned)factor;
+	given = getenv("CR_TRIES");
+	factor = given ? strtoul(given, NULL, 10) : 1;
+	if (factor < 1 || factor > 1000) {
+		(void)fprintf(stderr, "CR_TRIES=%s: use 1 to 1000\n", given);
+		abort();
+	}
+	return (unsigned)factor;
+}
+
+/** How often to try with random inputs what is usually tried @n times. */
+#define TEST_TRIES(n) ((unsigned)TEST_FEWER(n) * test_tries_factor())
 
 #endif

@@ -13,7 +13,7 @@
 #include "sound.h"
 
 enum {
-	FRAMES = TEST_TRIES(2400),
+	FRAMES = 2400,
 	NO_DATA = 15,
 };
 
@@ -92,7 +92,7 @@ static void sound_frames(enum library_codec codec)
 	struct rig r;
 
 	rig_open(&r, codec);
-	for (unsigned n = 0; n < FRAMES; n++) {
+	for (unsigned n = 0; n < TEST_TRIES(FRAMES); n++) {
 		(void)encode(&r, frame);
 		same_sound(&r, frame);
 	}
@@ -114,7 +114,7 @@ static void damaged_frames(enum library_codec codec)
 	struct rig r;
 
 	rig_open(&r, codec);
-	for (unsigned n = 0; n < FRAMES; n++) {
+	for (unsigned n = 0; n < TEST_TRIES(FRAMES); n++) {
 		unsigned bytes = encode(&r, frame);
 		bool much = n / 100 % 2;
 
@@ -154,7 +154,7 @@ static void any_frames(enum library_codec codec)
 	uint8_t frame[LIBRARY_FRAME_MAX];
 	struct rig r;
 
-	for (unsigned call = 0; call < FRAMES / 200; call++) {
+	for (unsigned call = 0; call < TEST_TRIES(FRAMES / 200); call++) {
 		rig_open(&r, codec);
 		for (unsigned n = 0; n < 200; n++) {
 			random_frame(&r, n ? modes + 2 : modes, frame);

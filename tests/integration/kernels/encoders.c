@@ -13,8 +13,8 @@
 
 enum {
 	/* Each is a sound of its own, in each mode, with DTX and without. */
-	FRAMES = TEST_TRIES(180),
-	SWITCHED = TEST_TRIES(2500),
+	FRAMES = 180,
+	SWITCHED = 2500,
 };
 
 /* The tests share the recordings. */
@@ -83,7 +83,7 @@ static void all_modes(enum library_codec codec)
 		struct rig r;
 
 		rig_open(&r, codec, i % 2);
-		for (unsigned n = 0; n < FRAMES; n++)
+		for (unsigned n = 0; n < TEST_TRIES(FRAMES); n++)
 			rig_step(&r, i / 2);
 		rig_close(&r);
 	}
@@ -108,7 +108,7 @@ static void switch_all(enum library_codec codec)
 	struct rig r;
 
 	rig_open(&r, codec, false);
-	for (unsigned n = 0; n < SWITCHED; n++) {
+	for (unsigned n = 0; n < TEST_TRIES(SWITCHED); n++) {
 		enum cr_kernels next = (enum cr_kernels)test_below(&seed, 2);
 
 		assert_int_equal(cr_kernels_choose(next, NULL), 0);

@@ -324,7 +324,7 @@ static void count_reply(void *arg, const json_t *result, const json_t *error)
 /* Each answer is about all calls that are there, of two kinds in turn. */
 static void a_thousand_calls_with_bounds_start_without_waiting(void **state)
 {
-	enum { CALLS = TEST_TRIES(1000) };
+	enum { CALLS = TEST_FEWER(1000) };
 	unsigned replies = 0;
 	struct client c;
 	struct desk d;

@@ -14,7 +14,7 @@
 #define LATENCY (6 * CR_MS)
 #define GRANULARITY (750 * CR_US)
 
-enum { CROWDS = TEST_TRIES(1000), ROUNDING = 64 };
+enum { CROWDS = TEST_FEWER(1000), ROUNDING = 64 };
 
 /* The weight as the policy shows it: 1024 at nice 0. */
 static int64_t weight(const struct sim_rig *rig, unsigned i)

@@ -13,8 +13,8 @@
 #include "task_set_rig.h"
 
 enum {
-	SETS = TEST_TRIES(500),
-	FEW = TEST_TRIES(50),
+	SETS = TEST_FEWER(500),
+	FEW = TEST_FEWER(50),
 	MAX_CPUS = 4,
 	HORIZON = 96000
 };

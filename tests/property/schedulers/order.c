@@ -6,7 +6,7 @@
 #include "schedulers/policies.h"
 #include "task_set_rig.h"
 
-enum { SETS = TEST_TRIES(1000), UNTIL = 200 };
+enum { SETS = TEST_FEWER(1000), UNTIL = 200 };
 
 /* The oldest job of a task, its @k-th, and its start among best effort. */
 struct oldest {

@@ -7,9 +7,9 @@
 #include "task_set_rig.h"
 
 enum {
-	SETS = TEST_TRIES(1000),
+	SETS = TEST_FEWER(1000),
 	UNTIL = 1000,
-	CROWDS = TEST_TRIES(1000),
+	CROWDS = TEST_FEWER(1000),
 	LOOKS = 50
 };
 

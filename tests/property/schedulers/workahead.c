@@ -14,7 +14,7 @@
 #include "task_set_rig.h"
 
 enum {
-	SETS = TEST_TRIES(1000),
+	SETS = TEST_FEWER(1000),
 	HYPER = 240,
 	HORIZON = 2 * HYPER,
 	JOBS = HORIZON
