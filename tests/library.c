@@ -16,6 +16,9 @@
 #include <opencore-amrwb/dec_if.h>
 #include <vo-amrwbenc/enc_if.h>
 
+/* Types of frames of both codecs; LOST is AMR-WB's only. */
+enum { LOST = 14, NO_DATA = 15 };
+
 /* A library's functions: what AMR and AMR-WB call differently, and the rest. */
 struct library {
 	enum library_codec codec;
@@ -161,6 +164,19 @@ unsigned library_encode(const struct library *l, void *enc, unsigned mode,
 	if (bytes < 0 || bytes > (int)LIBRARY_FRAME_MAX)
 		die(library_facts[l->codec].name, "no frame");
 	return (unsigned)bytes;
+}
+
+unsigned library_frame_type(enum library_codec codec, unsigned byte,
+			    bool started)
+{
+	unsigned modes = library_facts[codec].modes;
+	unsigned type = byte & 15;
+
+	if (!started)
+		return type % modes;
+	if (type <= modes || type == NO_DATA)
+		return type;
+	return codec == LIBRARY_AMR_WB ? LOST : NO_DATA;
 }
 
 void *library_decoder(const struct library *l)

@@ -44,6 +44,14 @@ void library_encoder_close(const struct library *l, void *enc);
 unsigned library_encode(const struct library *l, void *enc, unsigned mode,
 			bool dtx, const int16_t *pcm, uint8_t *out);
 
+/**
+ * A type of frame that codecs/amr.c and amr_wb.c let through to a decoder, from
+ * any byte: speech, SID, lost (AMR-WB only), nothing; speech only unless
+ * @started, as AMR-WB then looks at memory that it has not set.
+ */
+unsigned library_frame_type(enum library_codec codec, unsigned byte,
+			    bool started);
+
 /** A decoder; aborts when there is no memory. */
 void *library_decoder(const struct library *l);
 void library_decoder_close(const struct library *l, void *dec);

@@ -15,11 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum {
-	FRAMES_MAX = 64,
-	LOST = 14, /* AMR-WB only */
-	NO_DATA = 15,
-};
+enum { FRAMES_MAX = 64 };
 
 struct input {
 	const uint8_t *data;
@@ -34,24 +30,10 @@ static uint8_t byte(struct input *in)
 	return *in->data++;
 }
 
-/* What codecs/amr.c and amr_wb.c let through: speech, SID, lost, nothing; in
- * the beginning speech only, as AMR-WB looks at memory that it has not set. */
-static unsigned type_of(enum library_codec codec, unsigned byte, bool started)
-{
-	unsigned modes = library_facts[codec].modes;
-	unsigned type = byte & 15;
-
-	if (!started)
-		return type % modes;
-	if (type <= modes || type == NO_DATA)
-		return type;
-	return codec == LIBRARY_AMR_WB ? LOST : NO_DATA;
-}
-
 static void frame(struct input *in, enum library_codec codec, bool started,
 		  uint8_t out[LIBRARY_FRAME_MAX])
 {
-	unsigned type = type_of(codec, byte(in), started);
+	unsigned type = library_frame_type(codec, byte(in), started);
 	unsigned n = byte(in) & 63;
 
 	memset(out, 0, LIBRARY_FRAME_MAX);
