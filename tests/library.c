@@ -7,6 +7,7 @@
 #include "library.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,31 +79,38 @@ const struct library *library_linked(enum library_codec codec)
 	return &linked[codec];
 }
 
-static void *load(const char *file)
-{
-	void *so = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+/* A shared library, and where it is in this process. */
+struct shared {
+	void *handle;
+	struct link_map *map;
+};
 
-	if (!so)
+static struct shared load(const char *file)
+{
+	struct shared so = { .handle = dlopen(file, RTLD_NOW | RTLD_LOCAL) };
+
+	if (!so.handle || dlinfo(so.handle, RTLD_DI_LINKMAP, &so.map))
 		die(file, dlerror());
 	return so;
 }
 
-/* Set the function pointer at @function to @symbol of @so. */
-static void find(void *function, void *so, const char *symbol)
+/* Set the function pointer at @function to @symbol of @so, which must be there
+ * and neither in this program nor in another library. */
+static void find(void *function, struct shared so, const char *symbol)
 {
-	void *address = dlsym(so, symbol);
+	void *address = dlsym(so.handle, symbol), *map;
 	Dl_info where;
 
-	if (!address || !dladdr(address, &where))
+	if (!address || !dladdr1(address, &where, &map, RTLD_DL_LINKMAP))
 		die(symbol, "not in the installed library");
-	if (!strstr(where.dli_fname, ".so"))
-		die(symbol, "the installed library's is this program's");
+	if (map != so.map)
+		die(symbol, "found outside the installed library");
 	memcpy(function, &address, sizeof(address));
 }
 
 static void load_amr(struct library *l)
 {
-	void *so = load(LIBRARY_AMR_FILE);
+	struct shared so = load(LIBRARY_AMR_FILE);
 
 	find(&l->nb_open, so, "Encoder_Interface_init");
 	find(&l->nb_encode, so, "Encoder_Interface_Encode");
@@ -114,8 +122,8 @@ static void load_amr(struct library *l)
 
 static void load_amr_wb(struct library *l)
 {
-	void *encoder = load(LIBRARY_AMR_WB_FILE);
-	void *decoder = load(LIBRARY_AMR_WB_DECODER_FILE);
+	struct shared encoder = load(LIBRARY_AMR_WB_FILE);
+	struct shared decoder = load(LIBRARY_AMR_WB_DECODER_FILE);
 
 	find(&l->wb_open, encoder, "E_IF_init");
 	find(&l->wb_encode, encoder, "E_IF_encode");
