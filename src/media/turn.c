@@ -129,8 +129,8 @@ static void finish(struct turn_worker *w, struct turn_letter *letter, cr_ns now,
 			count_jitter(w, c, job);
 		call_count(&c->count.done, 1);
 		/* from the pick on: the codec is not all that a frame costs */
-		recent_put(&c->cost, job->start - job->pick + job->codec_ns +
-					     sending);
+		recent_put(&c->cost,
+			   job->start - job->pick + job->codec_ns + sending);
 		if (letter->failed)
 			job->outcome = CR_OUT_SEND_FAILED;
 	} else {
