@@ -14,7 +14,9 @@ BUILD = pathlib.Path(os.environ.get(
     "CR_BUILD", pathlib.Path(__file__).resolve().parents[3] / "build/release"))
 FEEDER = BUILD / "codec-feeder"
 # two seconds of work and more
-LONG = {"length": "200s", "out": "{codec: amr-wb, mode: 23.85}"}
+#: More than is done while the campaign lasts: 5 s with the slower kernels.
+LONG = {"length": "600s", "out": "{codec: amr-wb, mode: 23.85}"}
+SLOW = "--codec-kernels", "stock"
 
 
 def mixed(count=3, length="2s", out="{codec: amr, mode: 12.2}", more="",
@@ -80,7 +82,7 @@ def test_all_are_converted_while_calls_lose_nothing(
 
 
 def test_what_is_not_done_by_the_end_is_given_up(daemon, campaign, spool):
-    d = daemon("--spool", spool)
+    d = daemon(*SLOW, "--spool", spool)
     path = campaign(mixed(more="  expect: {finished: '> 0%'}\n", **LONG))
     done = feed(d, path, "--spool", spool)
     assert done.returncode == 3
@@ -92,7 +94,7 @@ def test_what_is_not_done_by_the_end_is_given_up(daemon, campaign, spool):
 
 
 def test_interrupted_it_cancels_its_jobs(daemon, campaign, spool, tmp_path):
-    d = daemon("--spool", spool, "--jobs", "1")
+    d = daemon(*SLOW, "--spool", spool, "--jobs", "1")
     path = campaign(mixed(count=5, duration="600s", **LONG))
     p = subprocess.Popen([FEEDER, path, *d.where(), "--spool", spool, "--out",
                           tmp_path / "run"], stdout=subprocess.DEVNULL,
@@ -113,7 +115,7 @@ def test_interrupted_it_cancels_its_jobs(daemon, campaign, spool, tmp_path):
 
 
 def test_a_full_daemon_is_a_result(daemon, campaign, spool):
-    d = daemon("--spool", spool, "--max-jobs", "1", "--jobs", "1")
+    d = daemon(*SLOW, "--spool", spool, "--max-jobs", "1", "--jobs", "1")
     path = campaign(mixed(count=4, **LONG))
     c = d.feed(path, "--spool", spool)["conversions"]
     assert c["refused"] == 3 and "--max-jobs" in c["why"]
