@@ -9,6 +9,7 @@
 #include "codecs/g711.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "codecs/common.h"
@@ -91,6 +92,19 @@ int16_t alaw_decode(uint8_t code)
 	return (int16_t)((c & 0x80 ? (int)m : -(int)m) * 8);
 }
 
+/* A call's every octet goes this way, and looking it up takes a fraction of
+ * what working it out does. Filled once, before the first decoder is there. */
+static int16_t ulaw_linear[256], alaw_linear[256];
+static pthread_once_t filled = PTHREAD_ONCE_INIT;
+
+static void fill(void)
+{
+	for (unsigned code = 0; code < 256; code++) {
+		ulaw_linear[code] = ulaw_decode((uint8_t)code);
+		alaw_linear[code] = alaw_decode((uint8_t)code);
+	}
+}
+
 static int open_encoder(const struct cr_codec *codec, void **enc,
 			const struct cr_codec_cfg *cfg, struct cr_err *e)
 {
@@ -112,6 +126,7 @@ static int open_decoder(const struct cr_codec *codec, void **dec,
 
 	if (ret)
 		return ret;
+	(void)pthread_once(&filled, fill);
 	s = *dec;
 	conceal_init(&s->conceal, codec_samples(codec, cfg));
 	return 0;
@@ -181,7 +196,7 @@ static unsigned pcmu_decode(void *dec, const struct cr_frame *in, int16_t *pcm)
 	if (!fits(in))
 		return conceal_lost(&s->conceal, pcm);
 	for (unsigned i = 0; i < in->bytes; i++)
-		pcm[i] = ulaw_decode(in->data[i]);
+		pcm[i] = ulaw_linear[in->data[i]];
 	conceal_good(&s->conceal, pcm, in->bytes);
 	return in->bytes;
 }
@@ -193,7 +208,7 @@ static unsigned pcma_decode(void *dec, const struct cr_frame *in, int16_t *pcm)
 	if (!fits(in))
 		return conceal_lost(&s->conceal, pcm);
 	for (unsigned i = 0; i < in->bytes; i++)
-		pcm[i] = alaw_decode(in->data[i]);
+		pcm[i] = alaw_linear[in->data[i]];
 	conceal_good(&s->conceal, pcm, in->bytes);
 	return in->bytes;
 }
