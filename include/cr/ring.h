@@ -63,6 +63,10 @@ uint8_t *cr_ring_reserve(struct cr_ring *r);
 bool cr_ring_push(struct cr_ring *r, struct cr_frame_meta *meta,
 		  struct cr_frame_meta *dropped);
 
+/** Fetch the consumer's part into the cache: a hint before cr_ring_peek() on a
+ * thread that was not the last consumer. Any thread. */
+void cr_ring_fetch(const struct cr_ring *r);
+
 /**
  * Consumer: metadata of the oldest waiting frame. False: empty. The frame may
  * be dropped right after; only cr_ring_claim() settles it.

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cache.h"
+
 /* A packet may carry up to this much speech, whatever was agreed. */
 #define PACKET_SPEECH_MAX (60 * CR_MS)
 
@@ -24,7 +26,7 @@ static size_t largest_payload(const struct pipeline_side *in)
 		size_t samples = (size_t)(PACKET_SPEECH_MAX *
 					  pipeline_side_rate(in) / CR_SEC);
 
-		return samples * sizeof(int16_t);
+		return samples * (in->payload.kind == PAYLOAD_L16 ? 2 : 1);
 	}
 	return one * (frames ? frames : 1);
 }
@@ -196,6 +198,25 @@ size_t call_bytes(const struct call *c)
 	       pipeline_bytes(c->pipeline);
 }
 
+void call_fetch_for_release(const struct call *c)
+{
+	cache_fetch(&c->lt, sizeof(c->lt));
+	cache_fetch(&c->served, sizeof(c->served) + sizeof(c->served_terms));
+	cr_ring_fetch(c->ring);
+}
+
+/* The same for the turn that begins when the policy has said whose it is. */
+static void fetch_for_turn(const struct call *c)
+{
+	cache_fetch(&c->pending, 1);
+	cache_fetch(&c->cfg.ssrc_out,
+		    offsetof(struct call_cfg, source) -
+			    offsetof(struct call_cfg, ssrc_out));
+	cache_fetch(&c->cfg.to, sizeof(struct sockaddr_in6));
+	cache_fetch(&c->count.done, 1);
+	pipeline_fetch(c->pipeline);
+}
+
 bool call_peek(struct core_task *t, struct cr_job *job)
 {
 	struct call *c = call_of_core(t);
@@ -217,6 +238,7 @@ bool call_claim(struct core_task *t, uint64_t seq)
 {
 	struct call *c = call_of_core(t);
 
+	fetch_for_turn(c);
 	c->claimed = cr_ring_claim(c->ring, seq, &c->meta);
 	if (!c->claimed)
 		return false;

@@ -253,6 +253,10 @@ void call_free(struct call *c);
 /** Memory of the call without the codecs' own states, bytes. */
 size_t call_bytes(const struct call *c);
 
+/** Fetch into the cache what the release of @c is about to write: a worker had
+ * it last, and the run queue's lock should not be held while it comes. */
+void call_fetch_for_release(const struct call *c);
+
 /** The engine's view of the call's ring (see core_backlog). */
 bool call_peek(struct core_task *t, struct cr_job *job);
 bool call_claim(struct core_task *t, uint64_t seq);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/cache.h"
 #include "resample/resample.h"
 
 struct pipeline {
@@ -114,6 +115,14 @@ void pipeline_close(struct pipeline *p)
 size_t pipeline_bytes(const struct pipeline *p)
 {
 	return sizeof(*p) + p->frame * sizeof(p->left[0]);
+}
+
+/* The codecs' states are met as they go: the decoder's first lines only. */
+void pipeline_fetch(const struct pipeline *p)
+{
+	cache_fetch(p, sizeof(*p));
+	cache_fetch(p->decoder, 4 * CACHE_LINE);
+	cache_fetch(p->encoder, CACHE_LINE);
 }
 
 void pipeline_first_ts(struct pipeline *p, uint32_t ts)

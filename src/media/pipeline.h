@@ -83,6 +83,9 @@ void pipeline_close(struct pipeline *p); /**< NULL is fine */
 /** Bytes this call takes beside the codecs' own states. */
 size_t pipeline_bytes(const struct pipeline *p);
 
+/** Fetch into the cache what pipeline_run() begins with. */
+void pipeline_fetch(const struct pipeline *p);
+
 /** The input timestamp that counts as zero; otherwise the first run's. Before
  * the first run. */
 void pipeline_first_ts(struct pipeline *p, uint32_t ts);

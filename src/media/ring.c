@@ -33,8 +33,11 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/cache.h"
 
-#define CACHE_LINE 64u
+/* Of a claimed frame: 20 ms of G.711, the largest that is common, and its
+ * metadata. */
+#define FETCH_BYTES 200u
 #define MIN_SLOTS 2u
 #define MAX_SLOTS 4096u
 
@@ -227,6 +230,11 @@ static uint64_t oldest(struct cr_ring *r)
 	}
 }
 
+void cr_ring_fetch(const struct cr_ring *r)
+{
+	cache_fetch(&r->claimed, 1);
+}
+
 bool cr_ring_peek(struct cr_ring *r, struct cr_frame_meta *meta)
 {
 	struct cr_frame_meta seen;
@@ -259,6 +267,7 @@ const uint8_t *cr_ring_claim(struct cr_ring *r, uint64_t seq,
 		    memory_order_acq_rel, memory_order_relaxed))
 		return NULL;
 	r->held = word_index(word);
+	cache_fetch(meta_of(r, r->held), FETCH_BYTES);
 	r->tail++;
 	r->tail_slot = r->tail_slot + 1 < r->slots ? r->tail_slot + 1 : 0;
 	claimed = atomic_load_explicit(&r->claimed, memory_order_relaxed);

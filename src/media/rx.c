@@ -21,8 +21,8 @@
 #include "base/clock.h"
 #include "udp/intake.h"
 
-/* Calls released under one lock. */
-#define RELEASES 64u
+/* Calls released under one lock: workers wait meanwhile. */
+#define RELEASES 16u
 /* Full batches from one socket before the others (and stop) get a look. */
 #define ROUNDS_MAX 16u
 
@@ -57,6 +57,7 @@ static void take_batch(struct rx *rx, struct call *only)
 
 		if (!c)
 			continue;
+		call_fetch_for_release(c);
 		rx->release[rx->nrelease++] = &c->lt;
 		if (rx->nrelease == RELEASES)
 			release(rx);

@@ -30,7 +30,7 @@
 #include "observe/trace.h"
 
 /** Most turns whose packets wait together. */
-#define TURN_BATCH 16u
+#define TURN_BATCH BURST_PACKETS
 /** No packet waits longer than this and the turn in progress. */
 #define TURN_WAIT CR_MS
 
