@@ -23,6 +23,7 @@
 struct state {
 	struct speech_reader speech;
 	void *codec;
+	void *pcmu;		 /* encoding what came as PCMU: its decoder */
 	struct cr_frame *frames; /* decoding: [ENCODED] */
 	unsigned next;
 };
@@ -37,6 +38,8 @@ static struct {
 	  .seconds = 3 * CR_SEC,
 	  .cpu = -1,
 	  .seed = 1 };
+
+static const struct cr_codec *pcmu; /* NULL: the speech comes as PCM */
 
 static const char *const directions[] = { "encode", "decode", NULL };
 
@@ -80,7 +83,7 @@ static const struct cli_opt rows[] = {
 	  .names = cr_kernels_names },
 	{ .kind = CLI_FLAG,
 	  .name = "pcmu",
-	  .help = "The speech comes as PCMU, as a call's does.",
+	  .help = "The speech comes as PCMU and is decoded, as a call's.",
 	  .flag = &opt.pcmu },
 	{ .kind = CLI_INT,
 	  .name = "cpu",
@@ -137,41 +140,51 @@ static void open_state(const struct cr_codec *c, const struct cr_codec_cfg *cfg,
 		       const struct speech_corpus *corpus, struct state *s,
 		       uint64_t call)
 {
+	const struct cr_codec_cfg speech = { .samples = c->samples };
 	struct cr_err e;
 	bool decode = opt.direction == 1;
 
 	speech_reader_init(&s->speech, corpus, (uint64_t)opt.seed, call);
 	if (decode)
 		encode_ahead(c, cfg, s);
+	if (pcmu && pcmu->decoder_open(&s->pcmu, &speech, &e))
+		die("pcmu", &e);
 	if (decode ? c->decoder_open(&s->codec, cfg, &e)
 		   : c->encoder_open(&s->codec, cfg, &e))
 		die(c->name, &e);
 }
 
-/* What a call's encoder sees: speech that came as PCMU, where it does. */
-static void hear(struct state *s, int16_t *pcm, unsigned n)
+/* The speech as it comes: as PCMU, where it does. */
+static void hear(struct state *s, struct cr_frame *heard, int16_t *pcm,
+		 unsigned n)
 {
-	static struct cr_frame frame;
-	static void *enc, *dec;
-	const struct cr_codec *pcmu = cr_codec_find("pcmu");
+	static void *enc;
 	const struct cr_codec_cfg cfg = { .samples = n };
 	struct cr_err e;
 
 	speech_read(&s->speech, pcm, n);
-	if (!opt.pcmu)
-		return;
-	if (!enc && (pcmu->encoder_open(&enc, &cfg, &e) ||
-		     pcmu->decoder_open(&dec, &cfg, &e)))
+	if (pcmu && !enc && pcmu->encoder_open(&enc, &cfg, &e))
 		die("pcmu", &e);
-	(void)pcmu->encode(enc, 0, pcm, &frame);
-	(void)pcmu->decode(dec, &frame, pcm);
+	if (pcmu)
+		(void)pcmu->encode(enc, 0, pcm, heard);
+}
+
+/* Decode, where it came as PCMU, and encode: what a call asks of codecs. */
+static void transcode(const struct cr_codec *c, unsigned mode, struct state *s,
+		      const struct cr_frame *heard, int16_t *pcm)
+{
+	static struct cr_frame frame;
+
+	if (pcmu)
+		(void)pcmu->decode(s->pcmu, heard, pcm);
+	(void)c->encode(s->codec, mode, pcm, &frame);
 }
 
 /* One frame of one state; returns the codec's time. */
 static cr_ns one(const struct cr_codec *c, unsigned mode, struct state *s)
 {
 	static int16_t pcm[CR_FRAME_SAMPLES_MAX];
-	static struct cr_frame frame;
+	static struct cr_frame heard;
 	cr_ns start;
 
 	if (opt.direction == 1) {
@@ -179,9 +192,9 @@ static cr_ns one(const struct cr_codec *c, unsigned mode, struct state *s)
 		(void)c->decode(s->codec, &s->frames[s->next], pcm);
 		s->next = (s->next + 1) % ENCODED;
 	} else {
-		hear(s, pcm, c->samples);
+		hear(s, &heard, pcm, c->samples);
 		start = clock_now();
-		(void)c->encode(s->codec, mode, pcm, &frame);
+		transcode(c, mode, s, &heard, pcm);
 	}
 	return clock_now() - start;
 }
@@ -203,6 +216,7 @@ int main(int argc, char **argv)
 	c = cr_codec_find(opt.codec);
 	if (!c)
 		die(opt.codec, &e);
+	pcmu = opt.pcmu ? cr_codec_find("pcmu") : NULL;
 	cfg.mode = c->default_mode;
 	if (opt.mode && cr_codec_mode_find(c, opt.mode) < 0)
 		die(opt.mode, &e);
