@@ -11,8 +11,8 @@
 #include "codecs/kernels/amrnb/tracks.h"
 #include "codecs/kernels/amrnb/tracks4.h"
 #include "kernels_needed.h"
-#include "numbers.h"
-#include "stock.h"
+#include "unit/codecs/kernels/numbers.h"
+#include "unit/codecs/kernels/stock.h"
 
 enum { TRIES = 100000 };
 

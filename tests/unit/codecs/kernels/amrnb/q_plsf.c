@@ -9,8 +9,8 @@
 #include "cmocka_cr.h"
 #include "codecs/kernels/amrnb.h"
 #include "kernels_needed.h"
-#include "numbers.h"
-#include "stock.h"
+#include "unit/codecs/kernels/numbers.h"
+#include "unit/codecs/kernels/stock.h"
 
 enum {
 	TRIES = 60000, /* of 960 to 1536 distances each */

@@ -10,8 +10,8 @@
 #include "cmocka_cr.h"
 #include "codecs/kernels/amrnb.h"
 #include "kernels_needed.h"
-#include "numbers.h"
-#include "stock.h"
+#include "unit/codecs/kernels/numbers.h"
+#include "unit/codecs/kernels/stock.h"
 
 enum {
 	TRIES = 200000, /* each of some 300 polynomials */
