@@ -10,7 +10,7 @@
  * exact for all inputs. The library's loop is 64 long whatever @n says.
  */
 #include "codecs/kernels/amrwb.h"
-#include "codecs/kernels/amrwb/fir.h"
+#include "codecs/kernels/fir.h"
 
 enum {
 	SUBFRAME = 64,
@@ -27,8 +27,7 @@ AVX2 static void convolve_avx2(const int16_t x[], const int16_t h[],
 	memset(padded, 0, BLOCK * sizeof(*padded));
 	memcpy(padded + BLOCK, h, SUBFRAME * sizeof(*h));
 	for (int i = 0; i < SUBFRAME; i += BLOCK) {
-		struct fir_sums s = { _mm256_setzero_si256(),
-				      _mm256_setzero_si256() };
+		struct fir_sums s = fir_begin();
 
 		for (int j = 0; j < i + BLOCK; j += 2) {
 			int32_t pair = pack_pair(x[j + 1], x[j]);

@@ -13,7 +13,7 @@
  * the library takes as negative, is left to it as well.
  */
 #include "codecs/kernels/amrwb.h"
-#include "codecs/kernels/amrwb/fir.h"
+#include "codecs/kernels/fir.h"
 
 enum {
 	SUBFRAME = 64,
@@ -32,14 +32,12 @@ AVX2_INLINE struct fir_sums backward(const int16_t h[], const int16_t x[],
 				     struct fir_sums sums[SUBFRAME / BLOCK])
 {
 	int16_t padded[SUBFRAME + 2 * BLOCK];
-	struct fir_sums most = { _mm256_setzero_si256(),
-				 _mm256_setzero_si256() };
+	struct fir_sums most = fir_begin();
 
 	memcpy(padded, x, SUBFRAME * sizeof(*x));
 	memset(padded + SUBFRAME, 0, 2 * BLOCK * sizeof(*padded));
 	for (int i = 0; i < SUBFRAME; i += BLOCK) {
-		struct fir_sums s = { _mm256_setzero_si256(),
-				      _mm256_setzero_si256() };
+		struct fir_sums s = fir_begin();
 
 		for (int j = 0; j < SUBFRAME - i; j += 2)
 			fir_add(&s, _mm256_set1_epi32(load_pair(h + j)),

@@ -14,7 +14,7 @@
  * the library's.
  */
 #include "codecs/kernels/amrwb.h"
-#include "codecs/kernels/amrwb/fir.h"
+#include "codecs/kernels/fir.h"
 
 enum {
 	ORDER = 16,
@@ -30,8 +30,7 @@ AVX2 static void residu_avx2(const int16_t a[], const int16_t x[], int16_t y[],
 	for (int j = 0; j < ORDER; j += 2)
 		pair[j / 2] = _mm256_set1_epi32(pack_pair(a[j + 2], a[j + 1]));
 	for (int i = 0; i < n; i += BLOCK) {
-		struct fir_sums s = { _mm256_setzero_si256(),
-				      _mm256_setzero_si256() };
+		struct fir_sums s = fir_begin();
 
 		fir_add_one(&s, a[0], x + i);
 		for (int j = 0; j < ORDER; j += 2)

@@ -8,8 +8,8 @@
  * 2m on gives the terms of the even outputs, against x from 2m + 1 on those of
  * the odd ones. Nothing has to be shuffled but the 16 results.
  */
-#ifndef CODECS_KERNELS_AMRWB_FIR_H
-#define CODECS_KERNELS_AMRWB_FIR_H
+#ifndef CODECS_KERNELS_FIR_H
+#define CODECS_KERNELS_FIR_H
 
 #include "codecs/kernels/kernel.h"
 
@@ -18,8 +18,14 @@ struct fir_sums {
 	__m256i even, odd;
 };
 
-/** Add two coefficients' terms; @pair has them in every lane. Reads x[0..16].
- */
+AVX2_INLINE struct fir_sums fir_begin(void)
+{
+	return (struct fir_sums){ _mm256_setzero_si256(),
+				  _mm256_setzero_si256() };
+}
+
+/** Add two coefficients' terms; @pair has them in every lane. Reads 17 of
+ * @x. */
 AVX2_INLINE void fir_add(struct fir_sums *s, __m256i pair, const int16_t *x)
 {
 	s->even =
@@ -28,7 +34,7 @@ AVX2_INLINE void fir_add(struct fir_sums *s, __m256i pair, const int16_t *x)
 				  _mm256_madd_epi16(load256(x + 1), pair));
 }
 
-/** Add one coefficient's terms. Reads x[0..15] only. */
+/** Add one coefficient's terms. Reads 16 of @x only. */
 AVX2_INLINE void fir_add_one(struct fir_sums *s, int16_t c, const int16_t *x)
 {
 	__m256i v = load256(x);
