@@ -12,6 +12,7 @@
 
 #include <immintrin.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -84,11 +85,46 @@ AVX2_INLINE __m256i interleave(__m128i a, __m128i b)
 				_mm_unpacklo_epi16(a, b));
 }
 
-/** 8 lanes in 16 bits, clipped. */
+/** 8 lanes in 16 bits: clipped, if they are not 16-bit numbers. */
 AVX2_INLINE __m128i pack_lanes(__m256i v)
 {
 	return _mm_packs_epi32(_mm256_castsi256_si128(v),
 			       _mm256_extracti128_si256(v, 1));
+}
+
+/** 16-bit lanes: the lower 16 bits of a * b >> shift, for 0 < shift < 16. */
+AVX2_INLINE __m256i multiply_shift256(__m256i a, __m256i b, int shift)
+{
+	__m256i high = _mm256_slli_epi16(_mm256_mulhi_epi16(a, b), 16 - shift);
+	__m256i low = _mm256_srli_epi16(_mm256_mullo_epi16(a, b), shift);
+
+	return _mm256_or_si256(high, low);
+}
+
+/** The same of 8 lanes. */
+AVX2_INLINE __m128i multiply_shift128(__m128i a, __m128i b, int shift)
+{
+	__m128i high = _mm_slli_epi16(_mm_mulhi_epi16(a, b), 16 - shift);
+	__m128i low = _mm_srli_epi16(_mm_mullo_epi16(a, b), shift);
+
+	return _mm_or_si128(high, low);
+}
+
+/** 16-bit lanes: a * b >> 15, which is the standard's mult() but for -1 * -1:
+ * that becomes -1, where the standard limits it to INT16_MAX. */
+AVX2_INLINE __m256i multiply_q15(__m256i a, __m256i b)
+{
+	return multiply_shift256(a, b, 15);
+}
+
+/** Do a[na] and b[nb] share numbers? They may be of different objects, whose
+ * pointers C does not let us compare. */
+static inline bool overlaps(const int16_t *a, int na, const int16_t *b, int nb)
+{
+	uintptr_t first = (uintptr_t)a, second = (uintptr_t)b;
+
+	return first < second + sizeof(*b) * (size_t)nb &&
+	       second < first + sizeof(*a) * (size_t)na;
 }
 
 /** a + b, wrapped. */

@@ -100,13 +100,6 @@ static int32_t root_of_ratio(int32_t in, int32_t out, int32_t *overflow)
 	return inverse_root(shift_right(ratio, out_norm - in_norm));
 }
 
-/* The lower 16 bits of (a b) >> 12. */
-AVX2_INLINE __m128i multiply_q12(__m128i a, __m128i b)
-{
-	return _mm_or_si128(_mm_slli_epi16(_mm_mulhi_epi16(a, b), 4),
-			    _mm_srli_epi16(_mm_mullo_epi16(a, b), 12));
-}
-
 AVX2 static void follow_gain(int16_t *gain, int32_t target, int16_t factor,
 			     int16_t x[], int n)
 {
@@ -118,8 +111,8 @@ AVX2 static void follow_gain(int16_t *gain, int32_t target, int16_t factor,
 		gains[i] = g;
 	}
 	for (int i = 0; i < n; i += LANES)
-		store128(x + i,
-			 multiply_q12(load128(x + i), load128(gains + i)));
+		store128(x + i, multiply_shift128(load128(x + i),
+						  load128(gains + i), 12));
 	*gain = g;
 }
 

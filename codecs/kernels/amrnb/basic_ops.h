@@ -23,28 +23,11 @@ AVX2_INLINE __m256i low_words(__m256i v)
 	return _mm256_srai_epi32(_mm256_slli_epi32(v, 16), 16);
 }
 
-/** 8 lanes, which are 16-bit numbers, as such. */
-AVX2_INLINE __m128i pack_words(__m256i v)
-{
-	return _mm_packs_epi32(_mm256_castsi256_si128(v),
-			       _mm256_extracti128_si256(v, 1));
-}
-
 /** INT32_MAX, or INT32_MIN where @v is negative. */
 AVX2_INLINE __m256i limit_of(__m256i v)
 {
 	return _mm256_xor_si256(_mm256_srai_epi32(v, 31),
 				_mm256_set1_epi32(INT32_MAX));
-}
-
-/** 16-bit lanes: the low 16 bits of a * b >> 15, mult() but for -1 * -1. */
-AVX2_INLINE __m256i mult_q15(__m256i a, __m256i b)
-{
-	__m256i high = _mm256_mulhi_epi16(a, b);
-	__m256i low = _mm256_mullo_epi16(a, b);
-
-	return _mm256_or_si256(_mm256_slli_epi16(high, 1),
-			       _mm256_srli_epi16(low, 15));
 }
 
 /**

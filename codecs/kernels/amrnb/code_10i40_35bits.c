@@ -188,7 +188,7 @@ AVX2 static void filter(const struct found *pulses, const int16_t h[],
 					v, _mm256_set1_epi32(pulses->plus[k])));
 		}
 		sum = low_words(_mm256_srai_epi32(sum, 2));
-		store128(y + i, pack_words(sum));
+		store128(y + i, pack_lanes(sum));
 	}
 }
 

@@ -34,9 +34,7 @@ AVX2 static void load_response(const int16_t h[], int32_t pairs[LANES + N])
 /* (s << 4) >> 16: bits 12 to 27 as a signed number, in 32 bits. */
 AVX2_INLINE __m128i narrow(__m256i s)
 {
-	s = _mm256_srai_epi32(_mm256_slli_epi32(s, 4), 16);
-	return _mm_packs_epi32(_mm256_castsi256_si128(s),
-			       _mm256_extracti128_si256(s, 1));
+	return pack_lanes(_mm256_srai_epi32(_mm256_slli_epi32(s, 4), 16));
 }
 
 AVX2 static void convolve_avx2(const int16_t x[], const int16_t h[],

@@ -90,7 +90,7 @@ AVX2 static void cor_h_x_avx2(const int16_t h[], const int16_t x[],
 	shift = leading_shifts(total) - sf;
 	for (int j = 0; j < VECTORS; j++)
 		store128(dn + 8 * j,
-			 pack_words(round_wrapped(scale(y[j], shift))));
+			 pack_lanes(round_wrapped(scale(y[j], shift))));
 }
 
 AVX2 static void cor_h_x2_avx2(const int16_t h[], const int16_t x[],
@@ -113,7 +113,7 @@ AVX2 static void cor_h_x2_avx2(const int16_t h[], const int16_t x[],
 	for (int j = 0; j < VECTORS; j++) {
 		__m256i v = scale(y[j], shift);
 
-		store128(dn + 8 * j, pack_words(round_saturated(v, &clipped)));
+		store128(dn + 8 * j, pack_lanes(round_saturated(v, &clipped)));
 	}
 	raise_overflow(clipped, overflow);
 }

@@ -61,11 +61,4 @@ AVX2_INLINE __m256i repeat_four(const int16_t v[4])
 	return _mm256_set1_epi64x(all);
 }
 
-/** The lower 16 bits of (a b) >> 15. */
-AVX2_INLINE __m256i multiply_q15(__m256i a, __m256i b)
-{
-	return _mm256_or_si256(_mm256_slli_epi16(_mm256_mulhi_epi16(a, b), 1),
-			       _mm256_srli_epi16(_mm256_mullo_epi16(a, b), 15));
-}
-
 #endif

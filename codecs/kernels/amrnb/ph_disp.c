@@ -110,13 +110,6 @@ static const int16_t *choose_response(int mode, int level)
 	return level == 0 ? ph_imp_low : ph_imp_mid;
 }
 
-/* The lower 16 bits of (a b) >> 15. */
-AVX2_INLINE __m128i multiply_q15(__m128i a, __m128i b)
-{
-	return _mm_or_si128(_mm_slli_epi16(_mm_mulhi_epi16(a, b), 1),
-			    _mm_srli_epi16(_mm_mullo_epi16(a, b), 15));
-}
-
 /* Adds a pulse's @response, which begins at its place; true if all sums fit. */
 AVX2_INLINE bool add_pulse(int16_t pulse, const int16_t *response,
 			   int16_t sums[N])
@@ -125,7 +118,8 @@ AVX2_INLINE bool add_pulse(int16_t pulse, const int16_t *response,
 	__m128i limited = _mm_setzero_si128();
 
 	for (int i = 0; i < N; i += LANES) {
-		__m128i more = multiply_q15(load128(response + i), factor);
+		__m128i more =
+			multiply_shift128(load128(response + i), factor, 15);
 		__m128i sum = load128(sums + i);
 		__m128i right = _mm_adds_epi16(sum, more);
 		__m128i wrapped = _mm_add_epi16(sum, more);

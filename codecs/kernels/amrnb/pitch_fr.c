@@ -74,17 +74,6 @@ AVX2_INLINE __m256i move_up(__m256i v, __m256i below)
 	return _mm256_alignr_epi8(v, middle, 14);
 }
 
-/* The lower 16 bits of (a b) >> shift, for 0 < shift < 16. */
-AVX2_INLINE __m256i multiply_shift(__m256i a, __m256i b, int shift)
-{
-	__m128i right = _mm_cvtsi32_si128(shift);
-	__m128i left = _mm_cvtsi32_si128(16 - shift);
-
-	return _mm256_or_si256(
-		_mm256_sll_epi16(_mm256_mulhi_epi16(a, b), left),
-		_mm256_srl_epi16(_mm256_mullo_epi16(a, b), right));
-}
-
 /* The next lag's e. */
 AVX2_INLINE void next_lag(__m256i e[PARTS], const __m256i h[PARTS],
 			  int16_t sample, int scale)
@@ -95,7 +84,7 @@ AVX2_INLINE void next_lag(__m256i e[PARTS], const __m256i h[PARTS],
 	for (int i = PARTS - 1; i >= 0; i--)
 		e[i] = _mm256_add_epi16(
 			move_up(e[i], i ? e[i - 1] : zero),
-			multiply_shift(h[i], factor, 12 + scale));
+			multiply_shift256(h[i], factor, 12 + scale));
 	e[0] = _mm256_insert_epi16(e[0], (int16_t)(sample >> scale), 0);
 	e[2] = _mm256_blend_epi32(e[2], zero, 0xf0);
 }

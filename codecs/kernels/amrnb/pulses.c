@@ -21,7 +21,7 @@ AVX2 void pulses_sharpen(int16_t v[SUBFRAME], int lag, int16_t gain,
 	for (int i = lag; i < SUBFRAME; i += 16) {
 		__m256i now = load256(work + i);
 		__m256i before = load256(work + i - lag);
-		__m256i more = mult_q15(before, factor);
+		__m256i more = multiply_q15(before, factor);
 		__m256i sum = _mm256_adds_epi16(now, more);
 		__m256i wrapped = _mm256_add_epi16(now, more);
 
@@ -50,7 +50,7 @@ AVX2 void pulses_filter(const struct pulses *pulses, const int16_t h[],
 			sum = mac_saturated(sum, _mm256_madd_epi16(v, factor),
 					    &clipped);
 		}
-		store128(y + i, pack_words(round_saturated(sum, &clipped)));
+		store128(y + i, pack_lanes(round_saturated(sum, &clipped)));
 	}
 	raise_overflow(clipped, overflow);
 }

@@ -58,14 +58,11 @@ AVX2_INLINE void filter8(const __m256i tap[PAIRS], const int16_t *x, int16_t *y)
 		__m128i even = load128(x - 2 * j);
 		__m128i odd = j < PAIRS - 1 ? load128(x - 2 * j - 1)
 					    : _mm_setzero_si128();
-		__m256i both = _mm256_set_m128i(_mm_unpackhi_epi16(even, odd),
-						_mm_unpacklo_epi16(even, odd));
+		__m256i both = interleave(even, odd);
 
 		sum = _mm256_add_epi32(sum, _mm256_madd_epi16(both, tap[j]));
 	}
-	sum = scale(sum);
-	store128(y, _mm_packs_epi32(_mm256_castsi256_si128(sum),
-				    _mm256_extracti128_si256(sum, 1)));
+	store128(y, pack_lanes(scale(sum)));
 }
 
 /* @n: a positive multiple of 8. */

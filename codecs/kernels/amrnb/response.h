@@ -61,7 +61,7 @@ AVX2_INLINE void scale_response(const int16_t h[SUBFRAME],
 		v = _mm256_add_epi32(_mm256_madd_epi16(v, scale), half);
 		v = low_words(_mm256_srai_epi32(v, 6));
 		store128(mirrored + SUBFRAME - 8 - n,
-			 _mm_shuffle_epi8(pack_words(v), backwards));
+			 _mm_shuffle_epi8(pack_lanes(v), backwards));
 	}
 }
 

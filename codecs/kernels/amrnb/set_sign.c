@@ -109,7 +109,7 @@ AVX2_INLINE void set_signs(const __m256i cor[VECTORS], int16_t dn[SUBFRAME],
 	for (int i = 0; i < VECTORS; i++) {
 		__m256i magnitude = _mm256_min_epi32(
 			_mm256_abs_epi32(cor[i]), _mm256_set1_epi32(INT16_MAX));
-		__m128i negative = pack_words(_mm256_srai_epi32(cor[i], 31));
+		__m128i negative = pack_lanes(_mm256_srai_epi32(cor[i], 31));
 		__m128i v = load128(dn + 8 * i);
 		__m128i minus = _mm_subs_epi16(_mm_setzero_si128(), v);
 

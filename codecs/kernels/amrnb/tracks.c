@@ -102,7 +102,7 @@ AVX2 unsigned tracks_largest(const struct tracks *tracks, int track, int n)
 {
 	const __m128i places = _mm_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7);
 	const __m128i second = _mm_set1_epi16(0x0302); /* its bytes */
-	__m128i left = pack_words(load256(tracks->dn[track]));
+	__m128i left = pack_lanes(load256(tracks->dn[track]));
 
 	for (int i = n; i < PLACES; i++) { /* its second word is the place */
 		__m128i smallest = _mm_minpos_epu16(left);

@@ -60,7 +60,7 @@ AVX2 void tracks4_correlate(struct tracks4 *tracks, const int16_t h[SUBFRAME],
 	by_track(mirrored, &taps);
 	by_track(sign, &signs);
 	for (int i = 0; i < PARTS4; i++) {
-		__m128i words = pack_words(load256(signs.part[i]));
+		__m128i words = pack_lanes(load256(signs.part[i]));
 
 		tap[i] = _mm256_and_si256(load256(taps.part[i]),
 					  _mm256_set1_epi32(0xffff));

@@ -44,13 +44,4 @@ static inline int16_t round_q14(int32_t v)
 	return v < -(1 << 29) ? INT16_MIN : (int16_t)((v + (1 << 13)) >> 14);
 }
 
-/** a * b >> 15 of words, the lower 16 bits. */
-AVX2_INLINE __m256i multiply_q15(__m256i a, __m256i b)
-{
-	__m256i high = _mm256_slli_epi16(_mm256_mulhi_epi16(a, b), 1);
-	__m256i low = _mm256_srli_epi16(_mm256_mullo_epi16(a, b), 15);
-
-	return _mm256_or_si256(high, low);
-}
-
 #endif
