@@ -38,6 +38,10 @@ struct campaign_release {
 	int64_t burst; /**< lbap: jobs that may come ahead of time         */
 };
 
+/** Bounds of what happens so often, per second * 10^6: 0.001 and 100000. */
+#define CAMPAIGN_RATE_MIN (CR_PPM / 1000)
+#define CAMPAIGN_RATE_MAX (100000 * CR_PPM)
+
 /** Rates that a ramp may go through. */
 #define CAMPAIGN_RATES 8u
 

@@ -12,6 +12,7 @@
 
 #include "base/options.h"
 #include "base/units.h"
+#include "campaign/campaign.h"
 
 int convert_fail(struct loader *l, const char *path, const char *key,
 		 const char *fmt, ...)
@@ -40,8 +41,8 @@ int convert_rate(struct loader *l, const char *path, const char *key,
 {
 	int64_t rate;
 
-	if (units_parse_rate(text, &rate) || rate < CONVERT_RATE_MIN ||
-	    rate > CONVERT_RATE_MAX)
+	if (units_parse_rate(text, &rate) || rate < CAMPAIGN_RATE_MIN ||
+	    rate > CAMPAIGN_RATE_MAX)
 		return convert_fail(l, path, key,
 				    "%s=%.64s: needs a number per second, such "
 				    "as 5/s or 0.5/s, from 0.001/s to "

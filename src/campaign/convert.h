@@ -106,10 +106,6 @@ int convert_start(struct loader *l, const char *path,
 int convert_contract(struct loader *l, const char *path,
 		     const struct raw_flow *raw, struct campaign_flow *f);
 
-/** Of what happens so often: per second * 10^6. */
-#define CONVERT_RATE_MIN INT64_C(1000)
-#define CONVERT_RATE_MAX INT64_C(100000000000)
-
 /** Read "5/s" of @key in section @path into @ppm (per second * 10^6). */
 int convert_rate(struct loader *l, const char *path, const char *key,
 		 const char *text, int64_t *ppm);

@@ -137,9 +137,10 @@ static int place_spread(struct maker *m, unsigned flow)
 static int check_rate(const struct maker *m, const struct campaign_flow *f,
 		      uint64_t n, const struct poisson *p)
 {
+	const cr_ns shortest = CR_SEC * CR_PPM / CAMPAIGN_RATE_MAX;
 	char hold[UNITS_TEXT];
 
-	if (!f->start.poisson.of_hold || !n || p->mean >= POISSON_GAP_MIN)
+	if (!f->start.poisson.of_hold || !n || p->mean >= shortest)
 		return 0;
 	return cr_fail(m->err, -EINVAL,
 		       "%s:%u: flow %s: its share of what keeps %llu calls of "
@@ -148,7 +149,7 @@ static int check_rate(const struct maker *m, const struct campaign_flow *f,
 		       m->plan->campaign->path, f->line, f->name,
 		       (unsigned long long)n,
 		       units_format_time(f->hold.mean, hold, sizeof(hold)),
-		       (long long)(CR_SEC / POISSON_GAP_MIN));
+		       (long long)(CAMPAIGN_RATE_MAX / CR_PPM));
 }
 
 static int place_poisson(struct maker *m, unsigned flow)

@@ -9,10 +9,6 @@
 #include "campaign/campaign.h"
 #include "campaign/random.h"
 
-/** Least mean time between calls: 100000 a second, as fast as a campaign may
- * ask for in so many words. */
-#define POISSON_GAP_MIN (10 * CR_US)
-
 struct poisson {
 	const struct campaign_start *start;
 	struct random random;

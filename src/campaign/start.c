@@ -32,8 +32,8 @@ static const struct key_row hold_rows[] = { HOLD_KEYS(HOLD_ROW, KEY_SKIP)
 /* Bounds of one rate, and whether it may be none. */
 static bool rates_fit(const struct campaign_poisson *p)
 {
-	const int64_t least = p->of_hold ? SHARE_MIN : CONVERT_RATE_MIN;
-	const int64_t most = p->of_hold ? SHARE_MAX : CONVERT_RATE_MAX;
+	const int64_t least = p->of_hold ? SHARE_MIN : CAMPAIGN_RATE_MIN;
+	const int64_t most = p->of_hold ? SHARE_MAX : CAMPAIGN_RATE_MAX;
 	bool some = false;
 
 	for (unsigned i = 0; i < p->rates; i++) {
