@@ -451,7 +451,7 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 	};
 	struct cr_err e;
 
-	if (read_to(&cfg.to, &e) || read_counts(c, counts, &e))
+	if (read_to(&cfg.to, &e) || read_counts(c, counts, &e) || outrank(&e))
 		return complain(EXIT_USAGE, &e);
 	if (raw.print == PRINT_DAEMON)
 		return print_daemon(c);
@@ -465,7 +465,7 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 		return complain(EXIT_USAGE, &e);
 	if (raw.print == PRINT_COUNTS)
 		return print_counts(&cfg);
-	if (check_spool(c, &e) || outrank(&e))
+	if (check_spool(c, &e))
 		return complain(EXIT_USAGE, &e);
 	return play(&cfg, argc, argv);
 }

@@ -228,15 +228,34 @@ def long_run(d, path, *options):
                             text=True)
 
 
-def test_real_time_priority_needs_its_privilege(daemon, campaign):
-    d = daemon()
+def under_rtprio(limit, *command):
+    """Run it without CAP_SYS_NICE, but with this RLIMIT_RTPRIO."""
     without = ["setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice"] \
         if os.geteuid() == 0 else []
-    done = subprocess.run(
-        [*without, FEEDER, campaign(simple(count=1)), *d.where(), "--realtime"],
-        capture_output=True, text=True, timeout=60,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_RTPRIO, (0, 0)))
+    return subprocess.run(
+        [*without, *command], capture_output=True, text=True, timeout=60,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_RTPRIO,
+                                              (limit, limit)))
+
+
+def test_real_time_priority_needs_its_privilege(daemon, campaign):
+    d = daemon()
+    done = under_rtprio(0, FEEDER, campaign(simple(count=1)), *d.where(),
+                        "--realtime")
     assert done.returncode == 2 and "CAP_SYS_NICE" in done.stderr
+
+
+@pytest.mark.parametrize("limit,code", [(0, 2), (1, 2), (89, 2), (90, 0)])
+def test_it_tells_whether_it_would_get_real_time_priority(limit, code,
+                                                          campaign):
+    """campaigns/thesis/run asks so. A limit may be below what it wants."""
+    path = campaign(simple(count=1))
+    try:
+        done = under_rtprio(limit, FEEDER, path, "--realtime", "--print",
+                            "daemon")
+    except subprocess.SubprocessError:
+        pytest.skip("may not raise RLIMIT_RTPRIO")
+    assert done.returncode == code
 
 
 def test_real_time_priority(daemon, campaign):
