@@ -4,8 +4,10 @@
  *
  * The first guess is a quick measurement of decoder and encoder on synthetic
  * speech, and of sending; when enough frames have been transcoded it follows
- * the calls, their sending included (cost/learner.h). Calls are timed by the
- * clock on the wall: what takes the CPU from a worker counts, too.
+ * the calls (cost/learner.h). A frame is timed from its pick on, for the codec
+ * is not all of it: what comes before, the codec, and its share of sending
+ * (media/turn.c). That is by the clock on the wall: what takes the CPU from a
+ * worker counts, too.
  */
 #include "node/costs.h"
 
