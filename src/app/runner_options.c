@@ -121,7 +121,9 @@ static const struct cli_opt rows[] = {
 	    "number: so many workers share one.",
 	    .text = &raw.run_queues),
 	ROW(CLI_FLAG, "poll", NULL,
-	    "Idle workers spin instead of sleeping: less delay, a busy CPU.",
+	    "Idle workers spin instead of sleeping: less delay, a busy CPU. "
+	    "For CPUs that are the node's own: one that sleeps between frames "
+	    "may come back at a lower clock and stay there for milliseconds.",
 	    .flag = &raw.poll),
 	ROW(CLI_FLAG, "send-each", NULL,
 	    "Send every packet by itself at once. Otherwise a worker that has "
