@@ -189,28 +189,26 @@ static int pcma_encode(void *enc, unsigned mode, const int16_t *pcm,
 	return 0;
 }
 
-static unsigned pcmu_decode(void *dec, const struct cr_frame *in, int16_t *pcm)
+/* @linear: of each octet. */
+static unsigned decode(struct decoder *s, const int16_t linear[256],
+		       const struct cr_frame *in, int16_t *pcm)
 {
-	struct decoder *s = dec;
-
 	if (!fits(in))
 		return conceal_lost(&s->conceal, pcm);
 	for (unsigned i = 0; i < in->bytes; i++)
-		pcm[i] = ulaw_linear[in->data[i]];
+		pcm[i] = linear[in->data[i]];
 	conceal_good(&s->conceal, pcm, in->bytes);
 	return in->bytes;
 }
 
+static unsigned pcmu_decode(void *dec, const struct cr_frame *in, int16_t *pcm)
+{
+	return decode(dec, ulaw_linear, in, pcm);
+}
+
 static unsigned pcma_decode(void *dec, const struct cr_frame *in, int16_t *pcm)
 {
-	struct decoder *s = dec;
-
-	if (!fits(in))
-		return conceal_lost(&s->conceal, pcm);
-	for (unsigned i = 0; i < in->bytes; i++)
-		pcm[i] = alaw_linear[in->data[i]];
-	conceal_good(&s->conceal, pcm, in->bytes);
-	return in->bytes;
+	return decode(dec, alaw_linear, in, pcm);
 }
 
 static const struct cr_codec_mode modes[] = {
