@@ -31,9 +31,7 @@ struct outgoing {
 
 struct pacer {
 	struct pacer_cfg cfg;
-	pthread_t thread;
-	bool running;
-	atomic_bool stop; /* release, pairs with run()'s acquire */
+	struct thread thread;
 
 	pthread_mutex_t lock; /* of inbox */
 	struct feeder_call **inbox;
@@ -211,7 +209,7 @@ static void *run(void *arg)
 {
 	struct pacer *p = arg;
 
-	while (!atomic_load_explicit(&p->stop, memory_order_acquire)) {
+	while (!thread_told_to_stop(&p->thread)) {
 		cr_ns now, due;
 
 		read_inbox(p);
@@ -252,7 +250,6 @@ int pacer_open(struct pacer **out, const struct pacer_cfg *cfg,
 		pacer_close(p);
 		return cr_fail(e, rc, "pacing thread: %s", strerror(-rc));
 	}
-	p->running = true;
 	*out = p;
 	return 0;
 }
@@ -267,11 +264,7 @@ void pacer_add(struct pacer *p, struct feeder_call *call)
 
 void pacer_stop(struct pacer *p)
 {
-	if (!p->running)
-		return;
-	atomic_store_explicit(&p->stop, true, memory_order_release);
-	(void)pthread_join(p->thread, NULL);
-	p->running = false;
+	thread_stop(&p->thread);
 }
 
 void pacer_stats(const struct pacer *p, struct pacer_stats *out)

@@ -6,7 +6,6 @@
 #include "feeder/receiver.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,9 +19,7 @@
 
 struct receiver {
 	int fd;
-	pthread_t thread;
-	bool running;
-	atomic_bool stop; /* release, pairs with run()'s acquire */
+	struct thread thread;
 	/* main stores (release), thread loads (acquire) */
 	struct feeder_call *_Atomic *table;
 	size_t mask;
@@ -100,7 +97,7 @@ static void *run(void *arg)
 	struct receiver *r = arg;
 	const struct timespec nap = { .tv_nsec = NAP };
 
-	while (!atomic_load_explicit(&r->stop, memory_order_acquire)) {
+	while (!thread_told_to_stop(&r->thread)) {
 		while (read_batch(r))
 			;
 		(void)nanosleep(&nap, NULL);
@@ -133,18 +130,13 @@ int receiver_open(struct receiver **out, int fd, size_t calls, int cpu,
 		receiver_close(r);
 		return cr_fail(e, rc, "receiving thread: %s", strerror(-rc));
 	}
-	r->running = true;
 	*out = r;
 	return 0;
 }
 
 void receiver_stop(struct receiver *r)
 {
-	if (!r->running)
-		return;
-	atomic_store_explicit(&r->stop, true, memory_order_release);
-	(void)pthread_join(r->thread, NULL);
-	r->running = false;
+	thread_stop(&r->thread);
 }
 
 void receiver_stats(const struct receiver *r, struct receiver_stats *out)

@@ -35,7 +35,7 @@ int thread_realtime(void)
 	return sched_setscheduler(0, SCHED_FIFO, &high) ? -errno : 0;
 }
 
-int thread_start(pthread_t *t, void *(*run)(void *), void *arg, int cpu)
+int thread_start(struct thread *t, void *(*run)(void *), void *arg, int cpu)
 {
 	pthread_attr_t attr;
 	cpu_set_t set;
@@ -48,7 +48,18 @@ int thread_start(pthread_t *t, void *(*run)(void *), void *arg, int cpu)
 	if (!rc && cpu != -1)
 		rc = -pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
 	if (!rc)
-		rc = thread_create(t, &attr, run, arg);
+		rc = thread_create(&t->id, &attr, run, arg);
 	(void)pthread_attr_destroy(&attr);
+	if (!rc)
+		t->running = true;
 	return rc;
+}
+
+void thread_stop(struct thread *t)
+{
+	if (!t->running)
+		return;
+	atomic_store_explicit(&t->stop, true, memory_order_release);
+	(void)pthread_join(t->id, NULL);
+	t->running = false;
 }

@@ -6,10 +6,28 @@
 #define FEEDER_THREAD_H
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/** A thread that goes on until it is told to stop. Zero is none. */
+struct thread {
+	pthread_t id;
+	bool running;	  /**< of who starts and stops it             */
+	atomic_bool stop; /**< release, pairs with thread_told_to_stop() */
+};
 
 /** Start @run(@arg) with all signals blocked, pinned to @cpu unless it is -1.
- * 0, or -errno (-EINVAL: no such CPU). */
-int thread_start(pthread_t *t, void *(*run)(void *), void *arg, int cpu);
+ * 0, or -errno (-EINVAL: no such CPU): then it does not run. */
+int thread_start(struct thread *t, void *(*run)(void *), void *arg, int cpu);
+
+/** Stop @t and wait for its end; nothing when it does not run. */
+void thread_stop(struct thread *t);
+
+/** Shall @t end? That thread. */
+static inline bool thread_told_to_stop(const struct thread *t)
+{
+	return atomic_load_explicit(&t->stop, memory_order_acquire);
+}
 
 /** Pin the calling thread. 0 or -errno. */
 int thread_pin(int cpu);
