@@ -81,46 +81,6 @@ AVX2_INLINE __m256i gains_pairs(const int16_t *p, bool second)
 	return _mm256_permute4x64_epi64(_mm256_castps_si256(both), 0xd8);
 }
 
-/** The smallest error so far, lane by lane, and whose it is. */
-struct gains_best {
-	__m256i error, index;
-};
-
-/** Nothing yet; the library says 0 then. */
-AVX2_INLINE struct gains_best gains_nothing(void)
-{
-	return (struct gains_best){
-		.error = _mm256_set1_epi32(INT32_MAX),
-		.index = _mm256_setzero_si256(),
-	};
-}
-
-/** Take those of @error that are smaller, and @allowed. */
-AVX2_INLINE void gains_consider(struct gains_best *best, __m256i error,
-				__m256i index, __m256i allowed)
-{
-	__m256i smaller = _mm256_cmpgt_epi32(best->error, error);
-
-	smaller = _mm256_and_si256(smaller, allowed);
-	best->error = _mm256_blendv_epi8(best->error, error, smaller);
-	best->index = _mm256_blendv_epi8(best->index, index, smaller);
-}
-
-/** The entry with the smallest error, the first of equals. */
-AVX2_INLINE int gains_choice(const struct gains_best *best)
-{
-	int32_t error[8], index[8];
-	int choice = 0;
-
-	store256(error, best->error);
-	store256(index, best->index);
-	for (int i = 1; i < 8; i++)
-		if (error[i] < error[choice] ||
-		    (error[i] == error[choice] && index[i] < index[choice]))
-			choice = i;
-	return index[choice];
-}
-
 /** The code gain to be sent: entry's part times predicted gain, 2 * @gain *
  * @predicted * 2^(exp - 10) / 2^16, with the library's shifts. */
 int16_t gains_code(int16_t gain, int16_t predicted, int16_t exp);

@@ -15,6 +15,7 @@
 #include "codecs/kernels/amrnb.h"
 #include "codecs/kernels/amrnb/basic_ops.h"
 #include "codecs/kernels/amrnb/gains.h"
+#include "codecs/kernels/amrnb/least.h"
 
 enum {
 	ENTRY = 4, /* numbers: pitch and code gain, Q14 and Q12, twice */
@@ -93,7 +94,7 @@ AVX2 static int search(const struct coefficient c[BOTH], int16_t limit,
 	const __m256i low_half = _mm256_set1_epi32(0xffff);
 	const __m256i above = _mm256_set1_epi32(limit + 1);
 	__m256i index = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-	struct gains_best best = gains_nothing();
+	struct least best = least_nothing();
 
 	for (int i = 0; i < ENTRIES; i += LANES) {
 		const int16_t *entries = table_gain_MR475 + ENTRY * i;
@@ -107,11 +108,11 @@ AVX2 static int search(const struct coefficient c[BOTH], int16_t limit,
 			error_of(c + GAIN_TERMS, second, second_pitch,
 				 predicted[1]));
 
-		gains_consider(&best, error, index,
-			       _mm256_cmpgt_epi32(above, largest));
+		least_take_allowed(&best, error, index,
+				   _mm256_cmpgt_epi32(above, largest));
 		index = _mm256_add_epi32(index, _mm256_set1_epi32(LANES));
 	}
-	return gains_choice(&best);
+	return least_index(&best);
 }
 
 /* Tell the predictor of the code gain's @factor: its logarithm, as 12.2 and as

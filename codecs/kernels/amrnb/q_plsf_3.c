@@ -18,6 +18,7 @@
  * Valid: all modes of speech. Comfort noise (mode 8) goes to stock_Q_plsf_3.
  */
 #include "codecs/kernels/amrnb.h"
+#include "codecs/kernels/amrnb/least.h"
 #include "codecs/kernels/amrnb/nearest.h"
 
 enum {
@@ -107,22 +108,20 @@ AVX2_INLINE int search(__m256i rest, __m256i weight,
 		       const struct codebook *book, enum layout layout)
 {
 	__m256i index = nearest_order();
-	struct nearest nearest;
+	struct least nearest = least_nothing();
 
-	nearest_begin(&nearest);
-	for (int i = 0; i < book->n; i += NEAREST_LANES) {
+	for (int i = 0; i < book->n; i += LEAST_LANES) {
 		__m256i first = load_words(book->words, layout, i);
 		__m256i second = load_words(book->words, layout, i + 4);
 
-		nearest_take(
+		least_take(
 			&nearest,
 			_mm256_hadd_epi32(half_distances(rest, weight, first),
 					  half_distances(rest, weight, second)),
 			index);
-		index = _mm256_add_epi32(index,
-					 _mm256_set1_epi32(NEAREST_LANES));
+		index = _mm256_add_epi32(index, _mm256_set1_epi32(LEAST_LANES));
 	}
-	return nearest_of(&nearest);
+	return least_index(&nearest);
 }
 
 /* The word nearest to rest[0..size - 1]. */

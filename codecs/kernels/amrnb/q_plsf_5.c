@@ -23,6 +23,7 @@
  * Valid: everything.
  */
 #include "codecs/kernels/amrnb.h"
+#include "codecs/kernels/amrnb/least.h"
 #include "codecs/kernels/amrnb/nearest.h"
 
 enum {
@@ -122,13 +123,12 @@ AVX2 static int search(const struct piece *p, const struct codebook *book)
 	__m256i index = nearest_order();
 	__m256i negative = _mm256_setzero_si256();
 	int32_t products[PIECE];
-	struct nearest nearest;
+	struct least nearest = least_nothing();
 	__m256i product;
 
 	weigh(p, products);
 	product = _mm256_broadcastsi128_si256(load128(products));
-	nearest_begin(&nearest);
-	for (int i = 0; i < book->n; i += NEAREST_LANES) {
+	for (int i = 0; i < book->n; i += LEAST_LANES) {
 		__m256i first = half_distances(product, weight,
 					       load256(book->words[i]));
 		__m256i second = half_distances(product, weight,
@@ -138,13 +138,12 @@ AVX2 static int search(const struct piece *p, const struct codebook *book)
 		negative = _mm256_or_si256(negative,
 					   _mm256_or_si256(first, second));
 		negative = _mm256_or_si256(negative, sum);
-		nearest_take(&nearest, sum, index);
-		index = _mm256_add_epi32(index,
-					 _mm256_set1_epi32(NEAREST_LANES));
+		least_take(&nearest, sum, index);
+		index = _mm256_add_epi32(index, _mm256_set1_epi32(LEAST_LANES));
 	}
 	if (any_negative(negative))
 		return search_slowly(p, book);
-	return nearest_of(&nearest);
+	return least_index(&nearest);
 }
 
 /* One term of the distance to a codeword or its negative. */
@@ -218,10 +217,9 @@ AVX2 static int search_signed(const struct piece *p,
 	__m256i rest = repeat_four(p->rest);
 	__m256i index = _mm256_slli_epi32(nearest_order(), 1);
 	__m256i negative = _mm256_setzero_si256();
-	struct nearest nearest;
+	struct least nearest = least_nothing();
 
-	nearest_begin(&nearest);
-	for (int i = 0; i < book->n; i += NEAREST_LANES) {
+	for (int i = 0; i < book->n; i += LEAST_LANES) {
 		__m256i low = load256(book->words[i]);
 		__m256i high = load256(book->words[i + 4]);
 		__m256i plus = distances(_mm256_sub_epi16(rest, low),
@@ -233,14 +231,14 @@ AVX2 static int search_signed(const struct piece *p,
 		/* -1 where the negative word is nearer */
 		__m256i odd = _mm256_cmpgt_epi32(plus, minus);
 
-		nearest_take(&nearest, _mm256_min_epi32(plus, minus),
-			     _mm256_sub_epi32(index, odd));
+		least_take(&nearest, _mm256_min_epi32(plus, minus),
+			   _mm256_sub_epi32(index, odd));
 		index = _mm256_add_epi32(index,
-					 _mm256_set1_epi32(2 * NEAREST_LANES));
+					 _mm256_set1_epi32(2 * LEAST_LANES));
 	}
 	if (any_negative(negative))
 		return search_signed_slowly(p, book);
-	return nearest_of(&nearest);
+	return least_index(&nearest);
 }
 
 /* The numbers @at and @at + 1 of both sets. */

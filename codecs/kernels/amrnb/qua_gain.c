@@ -11,6 +11,7 @@
 #include "codecs/kernels/amrnb.h"
 #include "codecs/kernels/amrnb/basic_ops.h"
 #include "codecs/kernels/amrnb/gains.h"
+#include "codecs/kernels/amrnb/least.h"
 
 enum {
 	ENTRY = 4, /* numbers */
@@ -61,7 +62,7 @@ AVX2 static int search(struct codebook book,
 	const __m256i above = _mm256_set1_epi32(limit + 1);
 	__m256i index = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
 	__m256i any_clipped = _mm256_setzero_si256();
-	struct gains_best best = gains_nothing();
+	struct least best = least_nothing();
 
 	for (int i = 0; i < book.pairs; i += LANES) {
 		__m256i pair = gains_pairs(book.table + ENTRY * i, false);
@@ -72,13 +73,13 @@ AVX2 static int search(struct codebook book,
 		__m256i allowed = _mm256_cmpgt_epi32(above, pitch);
 		__m256i clipped, error = error_of(c, pitch, code, &clipped);
 
-		gains_consider(&best, error, index, allowed);
+		least_take_allowed(&best, error, index, allowed);
 		clipped = _mm256_and_si256(clipped, allowed);
 		any_clipped = _mm256_or_si256(any_clipped, clipped);
 		index = _mm256_add_epi32(index, _mm256_set1_epi32(LANES));
 	}
 	raise_overflow(any_clipped, overflow);
-	return gains_choice(&best);
+	return least_index(&best);
 }
 
 /* False if it is outside of the valid range. */
