@@ -63,16 +63,6 @@ AVX2 static int32_t energy_of(const int16_t x[], int n)
 	return half < 1 << 30 ? (int32_t)(2 * half) : -1;
 }
 
-/* The upper 16 bits of v >= 0, rounded. */
-static inline int16_t round_upper(int32_t v, int32_t *overflow)
-{
-	if (v > INT32_MAX - 0x8000) {
-		*overflow = 1;
-		return INT16_MAX;
-	}
-	return (int16_t)((v + 0x8000) >> 16);
-}
-
 /* v >> bits, or << if negative and limited, for v >= 0. */
 static inline int32_t shift_right(int32_t v, int bits)
 {

@@ -29,6 +29,17 @@ static inline int leading_shifts16(int16_t v)
 	return __builtin_clz(magnitude) - 17;
 }
 
+/** The upper half, rounded: pv_round. What does not fit is limited, and noted.
+ */
+static inline int16_t round_upper(int32_t v, int32_t *overflow)
+{
+	if (v > INT32_MAX - 0x8000) {
+		*overflow = 1;
+		return INT16_MAX;
+	}
+	return (int16_t)((v + 0x8000) >> 16);
+}
+
 /** The upper half of a 31-bit number. */
 static inline int16_t upper(int32_t v)
 {

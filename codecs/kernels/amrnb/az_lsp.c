@@ -31,6 +31,7 @@
 
 #include "codecs/kernels/amrnb.h"
 #include "codecs/kernels/amrnb/arith.h"
+#include "codecs/kernels/amrnb/basic_ops.h"
 #include "codecs/kernels/kernel.h"
 
 enum {
@@ -216,16 +217,11 @@ struct interval8 {
 	__m256i xhigh, yhigh;
 };
 
-/* The lower 16 bits, with their sign. */
-AVX2_INLINE __m256i short8(__m256i v)
-{
-	return _mm256_srai_epi32(_mm256_slli_epi32(v, 16), 16);
-}
-
 AVX2_INLINE void halve8(struct interval8 *in, const int16_t f[TERMS])
 {
-	__m256i x = short8(_mm256_add_epi32(_mm256_srai_epi32(in->xlow, 1),
-					    _mm256_srai_epi32(in->xhigh, 1)));
+	__m256i x =
+		low_words(_mm256_add_epi32(_mm256_srai_epi32(in->xlow, 1),
+					   _mm256_srai_epi32(in->xhigh, 1)));
 	__m256i y = chebyshev8(x, f);
 	__m256i upper = _mm256_cmpgt_epi32(_mm256_mullo_epi32(y, in->ylow),
 					   _mm256_setzero_si256());
@@ -253,8 +249,8 @@ AVX2_INLINE __m256i reciprocal8(__m256i v)
  * 1 is divided by there. */
 AVX2_INLINE __m256i interpolate8(const struct interval8 *in)
 {
-	__m256i dx = short8(_mm256_sub_epi32(in->xhigh, in->xlow));
-	__m256i dy = short8(_mm256_sub_epi32(in->yhigh, in->ylow));
+	__m256i dx = low_words(_mm256_sub_epi32(in->xhigh, in->xlow));
+	__m256i dy = low_words(_mm256_sub_epi32(in->yhigh, in->ylow));
 	__m256i size = _mm256_min_epi32(
 		_mm256_max_epi32(_mm256_abs_epi32(dy), _mm256_set1_epi32(1)),
 		_mm256_set1_epi32(INT16_MAX));
@@ -264,12 +260,12 @@ AVX2_INLINE __m256i interpolate8(const struct interval8 *in)
 	__m256i norm = _mm256_sub_epi32(_mm256_set1_epi32(127 + 14), exponent);
 	__m256i slope = reciprocal8(_mm256_sllv_epi32(size, norm));
 
-	slope = short8(_mm256_srav_epi32(
+	slope = low_words(_mm256_srav_epi32(
 		_mm256_mullo_epi32(dx, slope),
 		_mm256_sub_epi32(_mm256_set1_epi32(19), norm)));
-	slope = short8(_mm256_sign_epi32(slope, dy));
+	slope = low_words(_mm256_sign_epi32(slope, dy));
 	slope = _mm256_srai_epi32(_mm256_mullo_epi32(in->ylow, slope), 10);
-	return short8(_mm256_sub_epi32(in->xlow, slope));
+	return low_words(_mm256_sub_epi32(in->xlow, slope));
 }
 
 /* Refines the first eight intervals of @p. */

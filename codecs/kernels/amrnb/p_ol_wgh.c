@@ -114,11 +114,6 @@ static int32_t limit(int64_t v, int32_t *overflow)
 	return v < 0 ? INT32_MIN : INT32_MAX;
 }
 
-static int16_t round_upper(int32_t v, int32_t *overflow)
-{
-	return (int16_t)(limit((int64_t)v + 0x8000, overflow) >> 16);
-}
-
 static int16_t voicing(int32_t t0, int32_t t1, int32_t *overflow)
 {
 	int64_t part = 2 * (int64_t)round_upper(t1, overflow) * VOICED;

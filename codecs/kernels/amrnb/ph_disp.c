@@ -20,7 +20,7 @@
  * stock_ph_disp.
  */
 #include "codecs/kernels/amrnb.h"
-#include "codecs/kernels/kernel.h"
+#include "codecs/kernels/amrnb/basic_ops.h"
 
 enum {
 	N = 40,
@@ -133,8 +133,8 @@ AVX2_INLINE bool add_pulse(int16_t pulse, const int16_t *response,
 AVX2 static void disperse(int16_t code[N], const int16_t response[N],
 			  int32_t *overflow)
 {
-	int16_t circle[2 *
-		       N]; /* from N - k on: the response, of a pulse at k */
+	/* from N - k on: the response, of a pulse at k */
+	int16_t circle[2 * N];
 	int16_t sums[N] = { 0 };
 
 	memcpy(circle, response, N * sizeof(*circle));
@@ -143,32 +143,6 @@ AVX2 static void disperse(int16_t code[N], const int16_t response[N],
 		if (code[k] && !add_pulse(code[k], circle + N - k, sums))
 			*overflow = 1;
 	memcpy(code, sums, N * sizeof(*code));
-}
-
-/* The sign bits of a sum's overflow, and the sum limited. */
-AVX2_INLINE __m256i add_limited(__m256i a, __m256i b, __m256i *limited)
-{
-	__m256i sum = _mm256_add_epi32(a, b);
-	__m256i over = _mm256_andnot_si256(_mm256_xor_si256(a, b),
-					   _mm256_xor_si256(a, sum));
-	__m256i edge = _mm256_xor_si256(_mm256_srai_epi32(a, 31),
-					_mm256_set1_epi32(INT32_MAX));
-
-	*limited = _mm256_or_si256(*limited, over);
-	return _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(sum),
-						    _mm256_castsi256_ps(edge),
-						    _mm256_castsi256_ps(over)));
-}
-
-AVX2_INLINE __m256i shift_limited(__m256i v, int bits)
-{
-	__m128i count = _mm_cvtsi32_si128(bits);
-	__m256i shifted = _mm256_sll_epi32(v, count);
-	__m256i fits = _mm256_cmpeq_epi32(_mm256_sra_epi32(shifted, count), v);
-	__m256i edge = _mm256_xor_si256(_mm256_srai_epi32(v, 31),
-					_mm256_set1_epi32(INT32_MAX));
-
-	return _mm256_blendv_epi8(edge, shifted, fits);
 }
 
 /* 2 v factor of eight numbers of 16 bits. */
@@ -188,20 +162,18 @@ struct mix {
 AVX2 static void mix_excitation(const struct mix *mix, int16_t x[N],
 				const int16_t code[N], int32_t *overflow)
 {
-	const __m256i half = _mm256_set1_epi32(0x8000);
 	__m256i limited = _mm256_setzero_si256();
 
 	for (int i = 0; i < N; i += LANES) {
-		__m256i v = add_limited(
+		__m256i v = add_saturated(
 			double_product(x + i, mix->pitch_factor),
 			double_product(code + i, mix->innovation_gain),
 			&limited);
 
-		v = add_limited(shift_limited(v, mix->shift), half, &limited);
-		store128(x + i, pack_lanes(_mm256_srai_epi32(v, 16)));
+		v = shift_saturated(v, mix->shift);
+		store128(x + i, pack_lanes(round_saturated(v, &limited)));
 	}
-	if (_mm256_movemask_ps(_mm256_castsi256_ps(limited)))
-		*overflow = 1;
+	raise_overflow(limited, overflow);
 }
 
 void ph_disp(void *state, int mode, int16_t x[], int16_t innovation_gain,
