@@ -29,8 +29,7 @@ static inline int leading_shifts16(int16_t v)
 	return __builtin_clz(magnitude) - 17;
 }
 
-/** The upper half, rounded: pv_round. What does not fit is limited, and noted.
- */
+/** pv_round: the upper half, rounded; or limited, and that noted. */
 static inline int16_t round_upper(int32_t v, int32_t *overflow)
 {
 	if (v > INT32_MAX - 0x8000) {

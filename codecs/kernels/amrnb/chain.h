@@ -118,8 +118,9 @@ AVX2_INLINE void chain_add(struct chain *chain, int pulses, __m256i base,
 struct chain_winner {
 	int32_t square, energy;
 	int16_t position[CHAIN_PULSES];
-	bool saturated; /* a comparison the library makes by saturated
-			 * subtraction did saturate, its outcome the same */
+	/* The library compares by saturated subtraction, and one did saturate;
+	 * its outcome is the same. */
+	bool saturated;
 };
 
 AVX2_INLINE struct chain_winner chain_no_winner(void)

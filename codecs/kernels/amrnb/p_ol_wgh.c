@@ -2,24 +2,25 @@
 /*
  * Pitch_ol_wgh: the open-loop pitch search of 10.2 kbit/s, of half a frame.
  *
- * The signal s is scaled as for Pitch_ol. The best lag, the lowest of equals,
- *is that of the highest correlation (comp_corr), after weighting: a weight w
- * prefers short lags, another one those near the lag before, if that was of a
- * voice,
+ * The signal s is scaled as for Pitch_ol. The best lag is that with the largest
+ * correlation c (comp_corr) once that is weighted, the lowest lag of equals. A
+ * first weight prefers short lags; a second one, as long as it counts, those
+ * near an earlier lag. Each w gives, with c / 2 in 31 bits,
  *
- *	c'(lag) = 2 (c(lag) / 2 w(lag) >> 15),	c / 2 of 31 bits
+ *	c'(lag) = 2 (c(lag) / 2 w(lag) >> 15)
  *
- * whose products fit, as weights are positive. It is of a voice when
+ * and the products fit, as weights are positive. The best lag is of a voice if
  *
- *	t0 = 2 sum of s(n) s(n - lag),	t1 = 2 sum of s(n - lag)^2
- *	t0 - 0.4 t1 > 0, as far as 16 bits can tell
+ *	t0 = 2 sum of s(n) s(n - lag),	t1 = 2 sum of s(n - lag)^2,
+ *	t0 - 0.4 t1 > 0, as far as 16 bits can tell.
  *
- * Then the median of the last five lags is what is near; else this one is, and
- * its weight fades.
+ * Then the earlier lag becomes the median of the last five, and the second
+ * weight counts in full. Else it becomes this lag, and the weight fades until
+ * it no longer counts.
  *
- * Valid: 80 samples, lags from 20 to 143, energies that fit once it is scaled;
- * and if the signal's did not fit, the library has to see it, whose sum of
- * squares misses some overflows (mac() in basic_ops.h). Else
+ * Valid: 80 samples, lags from 20 to 143, energies that fit once the signal is
+ * scaled. If they did not fit before, the library must see that, too: its sum
+ * of squares misses some overflows (mac() in basic_ops.h). Else
  * stock_Pitch_ol_wgh.
  */
 #include "codecs/kernels/amrnb.h"

@@ -2,19 +2,23 @@
 /*
  * Pitch_ol: the open-loop pitch search of half a frame, or a frame.
  *
- * The signal s is scaled up or down by 3 bits if its energy is small or does
- * not fit. Of three ranges of lags (four to two times the lowest, and so on,
- *the longest first) each has a best one, the lowest of equals:
+ * The signal s is scaled up by 3 bits if its energy is small, down by 3 if it
+ * does not fit. There are three ranges of lags: from four times the lowest lag
+ * up, from twice, and from the lowest, searched in this order. The best lag of
+ * a range is that with the largest correlation, the lowest of equals,
  *
- *	c(lag) = 2 sum of s(n) s(n - lag)		comp_corr
- *	m = c(lag) / sqrt(2 sum of s(n - lag)^2)
+ *	c(lag) = 2 sum of s(n) s(n - lag)			(comp_corr)
  *
- * A range with shorter lags wins if its m is more than 0.85 of that before. m
+ * and these lags are compared by
+ *
+ *	m = c(lag) / sqrt(2 sum of s(n - lag)^2).
+ *
+ * One with shorter lags wins if its m is more than 0.85 of the best so far. m
  * is a product of halves (arith.h) with Inv_sqrt, which is not negative and
  * below 2^30: it cannot overflow. Sums are modulo 2^32.
  *
- * With DTX, the voice activity detector is told of tones, and once a frame of
- * the correlation of the signal with high frequencies raised, hp_max.
+ * With DTX, the voice activity detector is told of tones; and, once a frame, of
+ * the largest correlation after high frequencies were raised (hp_max).
  *
  * Valid: 80 and 160 samples, lags from 18 to 143. Else stock_Pitch_ol.
  */

@@ -15,8 +15,11 @@ static inline bool pulses_can_sharpen(int lag, int16_t gain)
 }
 
 /**
- * Repeat what is in @v at the pitch: v[i] += gain * v[i - lag] >> 15 from
- * i = lag on, saturated; sets *@overflow if it was. @gain: Q15.
+ * Repeat what is in @v at the pitch,
+ *
+ *     v[i] += gain * v[i - lag] >> 15,  i from lag on,
+ *
+ * saturated, and set *@overflow if it was. @gain: Q15.
  */
 AVX2 void pulses_sharpen(int16_t v[SUBFRAME], int lag, int16_t gain,
 			 int32_t *overflow);
@@ -28,9 +31,9 @@ struct pulses {
 };
 
 /**
- * y = the sum over the pulses of sign * h moved to the pulse's position,
- * Q15 products summed with saturation in the order of the pulses, then rounded;
- * sets *@overflow where that saturates.
+ * Filter the pulses: @y is the sum of sign * h, moved to the pulse's position,
+ * of all pulses. The products, in Q15, are summed with saturation in the order
+ * of the pulses, then rounded. Sets *@overflow where that saturates.
  * @h: with 40 samples before h[0], which are read.
  */
 AVX2 void pulses_filter(const struct pulses *pulses, const int16_t h[],

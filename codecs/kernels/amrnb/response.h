@@ -72,8 +72,7 @@ static inline int16_t own_correlation(int32_t *sum, int16_t own)
 	return (int16_t)(add_wrapped(*sum, 0x4000) >> 15);
 }
 
-/** Lane k of the result is lane k + 1 of @v; the last is the first of @after.
- */
+/** Lanes moved down by one: the last becomes the first of @after. */
 AVX2_INLINE __m256i next_lane(__m256i v, __m256i after)
 {
 	return _mm256_alignr_epi8(_mm256_permute2x128_si256(v, after, 0x21), v,

@@ -78,8 +78,7 @@ AVX2_INLINE __m128i both(int32_t first, int32_t second)
 				  _mm_cvtsi32_si128(second));
 }
 
-/* taps[q] holds a(2q + 2), a(2q + 1); it weighs y(n - 2q - 2), y(n - 2q - 1).
- */
+/* taps[q]: a(2q + 2), a(2q + 1), which weigh y(n - 2q - 2), y(n - 2q - 1). */
 AVX2_INLINE void load_taps(const struct filter f[NFILTERS], __m128i taps[PAIRS])
 {
 	for (int q = 0; q < PAIRS; q++) {

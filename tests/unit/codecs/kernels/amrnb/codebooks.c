@@ -31,8 +31,7 @@ struct call {
 	int32_t overflow;
 };
 
-/* An impulse response of a filter, more or less: it begins with 1 and decays.
- */
+/* More or less the response of a filter: it begins with 1 and decays. */
 static void fill_response(uint64_t *seed, int16_t h[SUBFRAME])
 {
 	unsigned shift = 1 + test_below(seed, 5);
