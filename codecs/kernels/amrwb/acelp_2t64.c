@@ -99,12 +99,9 @@ AVX2_INLINE void move_down(struct row *r)
 /* 16 words of a row: (0x8000 + 2 * phi) >> 16 with the sign; 0x4000 is in. */
 AVX2_INLINE __m256i cross16(__m256i low, __m256i high, __m256i sign)
 {
-	__m256i v;
-
 	low = _mm256_srai_epi32(_mm256_slli_epi32(low, 1), 16);
 	high = _mm256_srai_epi32(_mm256_slli_epi32(high, 1), 16);
-	v = _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xd8);
-	return multiply_q15(v, sign);
+	return multiply_q15(pack_lanes16(low, high), sign);
 }
 
 /* @x: number of the pulse in the first track. */
@@ -148,10 +145,8 @@ AVX2_INLINE void try_pairs(struct contest *s, const struct tables *t, int x,
 			   int y)
 {
 	const __m256i zero = _mm256_setzero_si256();
-	__m256i name =
-		_mm256_add_epi16(_mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
-						   10, 11, 12, 13, 14, 15),
-				 _mm256_set1_epi16((short)(x * NUMBERS + y)));
+	__m256i name = _mm256_add_epi16(
+		lane_numbers(), _mm256_set1_epi16((short)(x * NUMBERS + y)));
 	__m256i c = _mm256_add_epi16(load256(t->dn[1] + y),
 				     _mm256_set1_epi16(t->dn[0][x]));
 	__m256i e = _mm256_add_epi16(load256(t->energy[1] + y),

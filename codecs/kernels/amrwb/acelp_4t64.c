@@ -15,12 +15,14 @@
  */
 #include "codecs/kernels/amrwb.h"
 #include "codecs/kernels/amrwb/acelp.h"
+#include "codecs/kernels/amrwb/basic_ops.h"
 
 enum {
 	MOST_SEARCHES = 4,
 	MOST_PAIRS = 10,
 	PULSES_OF_TRACK = 6, /* at most */
 	LOUD = 1024,	     /* responses above are halved from 12 pulses on */
+	FULL_RATE = 463,     /* least bits of a frame at 23.05 kbit/s or more */
 };
 
 /* What the caller gives and gets. */
@@ -48,10 +50,6 @@ static const struct mode modes[] = {
 	{ 88, 2048, 24, 4, 1, { 2, 2, 3, 4, 5, 6, 7, 8, 8, 8 } },
 };
 
-enum {
-	FULL_RATE = 463
-}; /* frames of 23.05 and 23.85 kbit/s have no fewer bits */
-
 static const struct mode *find_mode(int16_t bits)
 {
 	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
@@ -63,14 +61,7 @@ static const struct mode *find_mode(int16_t bits)
 /* 2 * the sum of v[i]^2, wrapped. */
 AVX2 static int32_t energy(const int16_t v[])
 {
-	__m256i s = _mm256_setzero_si256();
-
-	for (int i = 0; i < ACELP_POSITIONS; i += 16) {
-		__m256i x = load256(v + i);
-
-		s = _mm256_add_epi32(s, _mm256_madd_epi16(x, x));
-	}
-	return (int32_t)(2u * (uint32_t)sum_lanes256(s));
+	return shift_left(dot_product(v, v, ACELP_POSITIONS), 1);
 }
 
 /* The track of pulse @i in search @n: they go round, one further each time

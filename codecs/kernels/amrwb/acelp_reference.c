@@ -39,9 +39,7 @@ static int32_t inverse_norm(int16_t v[], int n)
 AVX2 void acelp_reference(int16_t cn[], int16_t dn[], int16_t weight,
 			  int16_t overflow, int16_t dn2[])
 {
-	int32_t norm = inverse_norm(cn, 5);
-	int32_t k_cn =
-		norm > INT32_MAX - 0x8000 ? overflow : round_wrapped(norm);
+	int32_t k_cn = round_limited(inverse_norm(cn, 5), overflow);
 	int32_t k_dn = round_wrapped(inverse_norm(dn, 8));
 	__m256i k, low_half = _mm256_set1_epi32(0xffff);
 

@@ -87,10 +87,8 @@ AVX2_INLINE __m256i correlate(const struct acelp_tables *t,
 	const int16_t *h = t->response + ACELP_POSITIONS;
 	__m256i low = round_sums(correlate8(s, h, track, 0));
 	__m256i high = round_sums(correlate8(s, h, track, 8));
-	__m256i v =
-		_mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xd8);
-	__m256i sign = load256(t->sign[track]);
-	__m256i times = multiply_q15(v, sign);
+	__m256i times =
+		multiply_q15(pack_lanes16(low, high), load256(t->sign[track]));
 
 	return _mm256_add_epi16(times, load256(t->energy[track]));
 }
@@ -179,8 +177,7 @@ AVX2_INLINE void start(struct search *s, const struct acelp_tables *t,
 	s->lanes_cor_y = correlate(t, &phases, next);
 	store256(s->cor_y, s->lanes_cor_y);
 	s->lanes_dn_y = load256(t->dn[next]);
-	s->lanes_y = _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
-				       13, 14, 15);
+	s->lanes_y = lane_numbers();
 	s->contest = contest_begin();
 }
 

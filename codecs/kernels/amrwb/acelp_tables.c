@@ -53,8 +53,7 @@ AVX2_INLINE void by_track(const int16_t in[],
  * first comes first. A rank is the number of those that come before. */
 AVX2_INLINE __m256i rank_track(const int16_t reference[ACELP_NUMBERS])
 {
-	const __m256i number = _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
-						 10, 11, 12, 13, 14, 15);
+	const __m256i number = lane_numbers();
 	__m256i v = load256(reference), rank = _mm256_setzero_si256();
 
 	for (int i = 0; i < ACELP_NUMBERS; i++) {
@@ -153,12 +152,11 @@ AVX2_INLINE void store_row(struct acelp_tables *t, int p, __m256i low,
 	int other = (track + 1) % ACELP_TRACKS;
 	const int16_t *sign = t->sign[track][number] >= 0 ? t->sign[other]
 							  : t->opposite[other];
-	__m256i v;
 
 	low = _mm256_srai_epi32(_mm256_slli_epi32(low, 1), 16);
 	high = _mm256_srai_epi32(_mm256_slli_epi32(high, 1), 16);
-	v = _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xd8);
-	store256(t->cross[track][number], multiply_q15(v, load256(sign)));
+	store256(t->cross[track][number],
+		 multiply_q15(pack_lanes16(low, high), load256(sign)));
 }
 
 AVX2_INLINE void set_crosses(struct acelp_tables *t, const int16_t h[])

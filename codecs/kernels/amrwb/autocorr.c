@@ -73,18 +73,6 @@ AVX2 static void correlate(const int16_t y[], int from, int32_t sum[AT_ONCE])
 		sum[k] = sum_lanes256(s[k]);
 }
 
-AVX2 static int32_t energy(const int16_t y[])
-{
-	__m256i s = _mm256_setzero_si256();
-
-	for (int i = 0; i < WINDOW; i += BLOCK) {
-		__m256i v = load256(y + i);
-
-		s = _mm256_add_epi32(s, _mm256_madd_epi16(v, v));
-	}
-	return sum_lanes256(s);
-}
-
 AVX2 static void autocorr_avx2(const int16_t x[], int16_t high[], int16_t low[])
 {
 	int16_t y[WINDOW + LAGS + BLOCK];
@@ -95,7 +83,7 @@ AVX2 static void autocorr_avx2(const int16_t x[], int16_t high[], int16_t low[])
 	memset(y + WINDOW, 0, (LAGS + BLOCK) * sizeof(*y));
 	if (shift > 0)
 		scale_down(y, shift);
-	sum[0] = add_wrapped(shift_left(energy(y), 1), 1);
+	sum[0] = add_wrapped(shift_left(dot_product(y, y, WINDOW), 1), 1);
 	correlate(y, 1, sum + 1);
 	correlate(y, 1 + AT_ONCE, sum + 1 + AT_ONCE);
 	norm = norm_l(sum[0]);

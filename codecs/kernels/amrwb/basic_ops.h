@@ -44,4 +44,28 @@ static inline int16_t round_q14(int32_t v)
 	return v < -(1 << 29) ? INT16_MIN : (int16_t)((v + (1 << 13)) >> 14);
 }
 
+/** 16 lanes in 16 bits, clipped and in order. */
+AVX2_INLINE __m256i pack_lanes16(__m256i low, __m256i high)
+{
+	return _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xd8);
+}
+
+/** 0, 1, .. 15 in 16-bit lanes. */
+AVX2_INLINE __m256i lane_numbers(void)
+{
+	return _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,
+				 14, 15);
+}
+
+/** The sum of a[i] * b[i], wrapped; @n is a multiple of 16. */
+AVX2_INLINE int32_t dot_product(const int16_t a[], const int16_t b[], int n)
+{
+	__m256i s = _mm256_setzero_si256();
+
+	for (int i = 0; i < n; i += 16)
+		s = _mm256_add_epi32(
+			s, _mm256_madd_epi16(load256(a + i), load256(b + i)));
+	return sum_lanes256(s);
+}
+
 #endif

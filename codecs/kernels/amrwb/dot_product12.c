@@ -12,12 +12,7 @@ enum { BLOCK = 16 };
 AVX2 static int32_t dot_product_avx2(const int16_t a[], const int16_t b[],
 				     int n)
 {
-	__m256i s = _mm256_setzero_si256();
-
-	for (int i = 0; i < n; i += BLOCK)
-		s = _mm256_add_epi32(
-			s, _mm256_madd_epi16(load256(a + i), load256(b + i)));
-	return sum_lanes256(s);
+	return dot_product(a, b, n);
 }
 
 int32_t voAWB_Dot_product12(int16_t a[], int16_t b[], int16_t n,

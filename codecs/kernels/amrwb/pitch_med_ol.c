@@ -125,12 +125,7 @@ static int greatest(const int32_t r[ROOM])
 /* 2 * <a, b>. */
 AVX2 static int32_t multiply(const int16_t a[], const int16_t b[], int n)
 {
-	__m256i s = _mm256_setzero_si256();
-
-	for (int i = 0; i < n; i += BLOCK)
-		s = _mm256_add_epi32(
-			s, _mm256_madd_epi16(load256(a + i), load256(b + i)));
-	return shift_left(sum_lanes256(s), 1);
+	return shift_left(dot_product(a, b, n), 1);
 }
 
 /* round_wrapped(v * 2^n), the shift saturating first. */
