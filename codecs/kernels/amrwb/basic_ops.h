@@ -68,4 +68,11 @@ AVX2_INLINE int32_t dot_product(const int16_t a[], const int16_t b[], int n)
 	return sum_lanes256(s);
 }
 
+/** Writing @to[0], @to[1] .. overwrites some of @from[@n], n > 0, before they
+ * are read in the same order: not so where @to is @from, or begins before. */
+static inline bool overtakes(const int16_t *to, const int16_t *from, int n)
+{
+	return overlaps(to, 1, from + 1, n - 1);
+}
+
 #endif

@@ -40,10 +40,8 @@ AVX2 static void convolve_avx2(const int16_t x[], const int16_t h[],
 
 void voAWB_Convolve(int16_t x[], int16_t h[], int16_t y[], int16_t n)
 {
-	bool apart = (y + SUBFRAME <= x || x + SUBFRAME <= y) &&
-		     (y + SUBFRAME <= h || h + SUBFRAME <= y);
-
-	if (!cr_kernels_fast || !apart) {
+	if (!cr_kernels_fast || overlaps(x, SUBFRAME, y, SUBFRAME) ||
+	    overlaps(h, SUBFRAME, y, SUBFRAME)) {
 		stock_voAWB_Convolve(x, h, y, n);
 		return;
 	}

@@ -5,11 +5,11 @@
  * where the library's loop does not end, are the library's.
  */
 #include "codecs/kernels/amrwb.h"
-#include "codecs/kernels/kernel.h"
+#include "codecs/kernels/amrwb/basic_ops.h"
 
 void voAWB_Copy(const int16_t x[], int16_t y[], int16_t n)
 {
-	if (!cr_kernels_fast || n < 2 || (y > x && y < x + n)) {
+	if (!cr_kernels_fast || n < 2 || overtakes(y, x, n)) {
 		stock_voAWB_Copy(x, y, n);
 		return;
 	}

@@ -41,9 +41,8 @@ AVX2 static void residu_avx2(const int16_t a[], const int16_t x[], int16_t y[],
 
 void voAWB_Residu(int16_t a[], int16_t x[], int16_t y[], int16_t n)
 {
-	bool apart = y + n <= x - ORDER || x + n <= y;
-
-	if (!cr_kernels_fast || n <= 0 || n % BLOCK || !apart) {
+	if (!cr_kernels_fast || n <= 0 || n % BLOCK ||
+	    overlaps(x - ORDER, ORDER + n, y, n)) {
 		stock_voAWB_Residu(a, x, y, n);
 		return;
 	}

@@ -11,7 +11,7 @@
  * (it may be x) are the library's.
  */
 #include "codecs/kernels/amrwb.h"
-#include "codecs/kernels/kernel.h"
+#include "codecs/kernels/amrwb/basic_ops.h"
 
 enum { BLOCK = 16 };
 
@@ -37,16 +37,10 @@ AVX2 static void updt_tar_avx2(const int16_t x[], int16_t x2[],
 	}
 }
 
-/* Writing @to does not change what is still to be read of @from. */
-static bool may_write(const int16_t *to, const int16_t *from, int n)
-{
-	return to <= from || to >= from + n;
-}
-
 void Updt_tar(int16_t x[], int16_t x2[], int16_t y[], int16_t gain, int16_t n)
 {
 	if (!cr_kernels_fast || n <= 0 || n % BLOCK || gain == INT16_MIN ||
-	    !may_write(x2, x, n) || !may_write(x2, y, n)) {
+	    overtakes(x2, x, n) || overtakes(x2, y, n)) {
 		stock_Updt_tar(x, x2, y, gain, n);
 		return;
 	}
