@@ -36,6 +36,21 @@ function(cr_kernels_machine out)
   set(${out} "${why}" PARENT_SCOPE)
 endfunction()
 
+# Set @out to the file name of the static library of @library.
+function(cr_kernels_archive_name library out)
+  set(${out} "lib${${library}_LIBRARIES}.a" PARENT_SCOPE)
+endfunction()
+
+# Set @out to the static library of @library: that beside the shared one, if
+# there is one. Ends in -NOTFOUND if there is none.
+function(cr_kernels_find library out)
+  cr_kernels_archive_name(${library} name)
+  find_library(CR_${library}_ARCHIVE ${name} HINTS ${${library}_LIBDIR}
+               DOC "Static library whose functions kernels replace")
+  mark_as_advanced(CR_${library}_ARCHIVE)
+  set(${out} "${CR_${library}_ARCHIVE}" PARENT_SCOPE)
+endfunction()
+
 # Set @out to why @archive, the static library of @library, is none that the
 # kernels are for; empty if it is, or if that is not asked for.
 function(cr_kernels_unfit library version archive out)
@@ -44,8 +59,10 @@ function(cr_kernels_unfit library version archive out)
   if(NOT ${library}_VERSION VERSION_EQUAL version)
     set(why "they replace functions of ${${library}_LIBRARIES} ${version}, "
             "found ${${library}_VERSION}")
-  elseif(NOT EXISTS ${archive})
-    set(why "they need the static library ${archive}, found none")
+  elseif(NOT EXISTS "${archive}")
+    cr_kernels_archive_name(${library} name)
+    set(why "they need the static library ${name}, found none in "
+            "${${library}_LIBDIR} or where libraries are")
   elseif(NOT wanted STREQUAL "force")
     file(SHA256 ${archive} found)
     if(NOT found IN_LIST ${library}_ARCHIVES)
@@ -60,12 +77,14 @@ endfunction()
 # Copy the static library of @library, which must be of @version, to @copy. Set
 # @out to why that cannot be; empty if it is done.
 function(cr_kernels_copy library version copy out)
-  set(archive ${${library}_LIBDIR}/lib${${library}_LIBRARIES}.a)
-  set(weaken ${PROJECT_SOURCE_DIR}/codecs/kernels/weaken.sh)
+  set(scripts ${PROJECT_SOURCE_DIR}/codecs/kernels)
+  set(weaken ${scripts}/weaken.sh)
+  cr_kernels_find(${library} archive)
   cr_kernels_unfit(${library} ${version} ${archive} why)
   if(NOT why)
-    set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND
-                 PROPERTY CMAKE_CONFIGURE_DEPENDS ${archive} ${weaken})
+    set_property(
+      DIRECTORY ${PROJECT_SOURCE_DIR} APPEND
+      PROPERTY CMAKE_CONFIGURE_DEPENDS ${archive} ${weaken} ${scripts}/bypass.awk)
     execute_process(
       COMMAND ${CMAKE_COMMAND} -E env AR=${CMAKE_AR} NM=${CMAKE_NM}
               OBJCOPY=${CMAKE_OBJCOPY} OBJDUMP=${CMAKE_OBJDUMP} ${weaken}

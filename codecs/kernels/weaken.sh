@@ -9,8 +9,10 @@
 # is left alone when it would not change.
 #
 # AR, NM, OBJCOPY and OBJDUMP name the tools. Fails with a message on stderr
-# when a symbol is no function or table that the archive defines exactly once.
+# when a symbol is no function or table that the archive defines exactly once,
+# or when a function's member reaches it other than by its symbol, past ours.
 set -eu
+here=$(cd "$(dirname "$0")" && pwd)
 archive=$1
 copy=$2
 shift 2
@@ -39,6 +41,25 @@ place_of()
 		}'
 }
 
+# Where member $1 reaches its function $2 past the symbol.
+bypasses_of()
+{
+	{
+		"$OBJDUMP" -t "$1" &&
+			"$OBJDUMP" -r "$1" &&
+			"$OBJDUMP" -d -r --no-show-raw-insn "$1"
+	} >code || fail "$OBJDUMP cannot read $1"
+	awk -v symbol="$2" -f "$here/bypass.awk" code
+}
+
+# Every call of function $2 of member $1 must go by its symbol.
+check_calls()
+{
+	bypasses=$(bypasses_of "$1" "$2") || exit 1
+	[ -z "$bypasses" ] || fail "$1 reaches its $2 other than by the \
+symbol, so that not all calls can be replaced: at $bypasses"
+}
+
 weaken()
 {
 	member=$(members_of "$1")
@@ -48,7 +69,10 @@ weaken()
 	esac
 	place=$(place_of "$member" "$1")
 	case $place in
-	*,function) weak=--weaken-symbol=$1 ;;
+	*,function)
+		check_calls "$member" "$1"
+		weak=--weaken-symbol=$1
+		;;
 	*,object) weak= ;;
 	*) fail "$1 of $member is no function or table" ;;
 	esac

@@ -15,6 +15,7 @@ endfunction()
 
 set(TONE_LIBRARIES tone)
 set(TONE_VERSION 1.2)
+set(TONE_LIBDIR /nowhere)
 file(WRITE ${ARCHIVE} "tested")
 file(SHA256 ${ARCHIVE} tested)
 cr_kernel_archive(TONE 00ff)
@@ -31,4 +32,8 @@ expect(1.2 "^$")
 expect(1.3 "found 1.2$")
 
 file(REMOVE ${ARCHIVE})
-expect(1.2 "need the static library ${ARCHIVE}, found none$")
+expect(1.2 "need the static library libtone.a, found none in /nowhere")
+
+# What find_library() gives without one.
+set(ARCHIVE CR_TONE_ARCHIVE-NOTFOUND)
+expect(1.2 "need the static library libtone.a, found none in /nowhere")

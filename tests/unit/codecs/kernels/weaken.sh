@@ -67,6 +67,49 @@ touch -d 2001-01-01 copy.a
 "$weaken" stock.a copy.a one table hidden
 [ -z "$(find copy.a -newer stock.a)" ] || fail "a copy that would not change was written"
 
+# A member may call its own function only by its symbol.
+cat >calls.c <<'END'
+int one(int n);
+static int helper(int n) { return n + 1; }
+int first(int n) { return helper(n) + one(n); }
+#ifdef ALIAS
+static int alias(int n) __attribute__((alias("one")));
+#endif
+int one(int n)
+{
+#ifdef FROM_ITSELF
+	return n ? alias(n - 1) : 1;
+#endif
+	return n;
+}
+#ifdef DIRECT
+int direct(int n) { return alias(n) + 10; }
+#endif
+#ifdef POINTER
+int (*const pointer)(int) = alias;
+#endif
+int last(int n) { return helper(n) + one(n); }
+END
+calls()
+{
+	"$cc" -g -fPIC -fsemantic-interposition "$@" -c calls.c
+	rm -f calls.a
+	ar rcs calls.a calls.o
+}
+past="calls.o reaches its one other than by the symbol"
+for sections in -fno-function-sections -ffunction-sections; do
+	calls $sections
+	"$weaken" calls.a calls-copy.a one || fail "calls by the symbol"
+	calls $sections -DALIAS -DFROM_ITSELF
+	"$weaken" calls.a calls-copy.a one || fail "calls from itself"
+	rm calls-copy.a
+	calls $sections -DALIAS -DDIRECT
+	refused "$past.* at [.]text" calls.a calls-copy.a one
+	calls $sections -DALIAS -DPOINTER
+	refused "$past.* at [.]data.rel" calls.a calls-copy.a one
+	[ ! -e calls-copy.a ] || fail "a copy past which calls go is there"
+done
+
 refused "does not define three" stock.a other.a one three
 cp one.o again.o
 ar rs stock.a again.o 2>/dev/null
