@@ -146,7 +146,7 @@ endfunction()
 function(cr_kernels_library)
   add_library(cr_kernel_objects OBJECT ${CR_KERNEL_SOURCES})
   target_include_directories(cr_kernel_objects PRIVATE ${PROJECT_SOURCE_DIR})
-  target_compile_options(cr_kernel_objects PRIVATE -O3 -fwrapv -Wconversion
+  target_compile_options(cr_kernel_objects PRIVATE -O3 -Wconversion
                                                    -fvisibility=hidden)
   add_library(cr_kernels INTERFACE)
   target_link_libraries(cr_kernels

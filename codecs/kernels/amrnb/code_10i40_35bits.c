@@ -93,9 +93,9 @@ static void start(const struct tracks *tracks, struct attempt *t, int first,
 	t->position[0] = (int16_t)first;
 	t->position[1] = (int16_t)second;
 	t->sum = tracks->dn[ta][a] + tracks->dn[tb][b];
-	t->energy = (tracks->energy[ta][a] << 12) +
-		    (tracks->energy[tb][b] << 12) +
-		    (tracks->rr[first][tb][b] << 13) + 0x8000;
+	t->energy = tracks->energy[ta][a] * (1 << 12) +
+		    tracks->energy[tb][b] * (1 << 12) +
+		    tracks->rr[first][tb][b] * (1 << 13) + 0x8000;
 }
 
 /* False if it was outside of its valid range. The tries take turns pair by

@@ -191,9 +191,10 @@ static void start(const struct tracks4 *tracks, struct attempt *t, int first,
 	t->position[1] = (int16_t)second;
 	t->sum = of_position(&tracks->dn, first) +
 		 of_position(&tracks->dn, second);
-	t->energy = (of_position(&tracks->energy, first) << 12) +
-		    (of_position(&tracks->energy, second) << 12) +
-		    (of_position(&tracks->rr[first], second) << 13) + 0x8000;
+	t->energy = of_position(&tracks->energy, first) * (1 << 12) +
+		    of_position(&tracks->energy, second) * (1 << 12) +
+		    of_position(&tracks->rr[first], second) * (1 << 13) +
+		    0x8000;
 }
 
 /* False if it was outside of its valid range. */
