@@ -7,35 +7,12 @@
 #include <string.h>
 
 #include "cmocka_cr.h"
-#include "kernels_needed.h"
 #include "library.h"
+#include "recordings.h"
 #include "seed.h"
 #include "sound.h"
 
 enum { FRAMES = 2400 };
-
-/* The tests share the recordings. */
-static struct speech_corpus *corpus[LIBRARY_CODECS];
-
-static int load_speech(void **state)
-{
-	struct cr_err e = { 0 };
-
-	(void)kernels_needed(state);
-	for (unsigned i = 0; i < LIBRARY_CODECS; i++)
-		if (speech_open(&corpus[i], library_facts[i].sample_rate, NULL,
-				&e))
-			fail_msg("%s", e.text);
-	return 0;
-}
-
-static int free_speech(void **state)
-{
-	(void)state;
-	for (unsigned i = 0; i < LIBRARY_CODECS; i++)
-		speech_close(corpus[i]);
-	return 0;
-}
 
 /* An encoder, and two decoders that hear the same. */
 struct rig {

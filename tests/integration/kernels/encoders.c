@@ -6,8 +6,8 @@
  */
 #include "cmocka_cr.h"
 #include "codecs/kernels/kernels.h"
-#include "kernels_needed.h"
 #include "library.h"
+#include "recordings.h"
 #include "seed.h"
 #include "sound.h"
 
@@ -16,29 +16,6 @@ enum {
 	FRAMES = 180,
 	SWITCHED = 2500,
 };
-
-/* The tests share the recordings. */
-static struct speech_corpus *corpus[LIBRARY_CODECS];
-
-static int load_speech(void **state)
-{
-	struct cr_err e = { 0 };
-
-	(void)kernels_needed(state);
-	for (unsigned i = 0; i < LIBRARY_CODECS; i++)
-		if (speech_open(&corpus[i], library_facts[i].sample_rate, NULL,
-				&e))
-			fail_msg("%s", e.text);
-	return 0;
-}
-
-static int free_speech(void **state)
-{
-	(void)state;
-	for (unsigned i = 0; i < LIBRARY_CODECS; i++)
-		speech_close(corpus[i]);
-	return 0;
-}
 
 /* Two encoders that hear the same. */
 struct rig {
