@@ -13,14 +13,13 @@
  * --verify measures nothing: it runs all recordings, and other sound, through
  * both, in all modes, with DTX and without, and compares every frame.
  */
-#define _GNU_SOURCE
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cli.h"
 #include "base/clock.h"
+#include "bench.h"
 #include "codecs/kernels/kernels.h"
 #include "cr/codec.h"
 #include "kernels_verify.h"
@@ -49,31 +48,15 @@ static const struct cli_opt rows[] = {
 	  .help = "This mode only; --verify also has random.",
 	  .text = &opt.mode,
 	  .dflt = "" },
-	{ .kind = CLI_INT,
-	  .name = "states",
-	  .help = "Codec states.",
-	  .number = &opt.states,
-	  .min = 1,
-	  .max = 10000 },
+	BENCH_ROW_STATES(&opt.states),
 	{ .kind = CLI_INT,
 	  .name = "rounds",
 	  .help = "Frames of each state.",
 	  .number = &opt.rounds,
 	  .min = 1,
 	  .max = ROUNDS_MAX },
-	{ .kind = CLI_INT,
-	  .name = "cpu",
-	  .help = "CPU to pin to.",
-	  .number = &opt.cpu,
-	  .min = 0,
-	  .max = 4095,
-	  .dflt = "" },
-	{ .kind = CLI_INT,
-	  .name = "seed",
-	  .help = "Which speech.",
-	  .number = &opt.seed,
-	  .min = 0,
-	  .max = INT64_MAX },
+	BENCH_ROW_CPU(&opt.cpu),
+	BENCH_ROW_SEED(&opt.seed),
 	{ .kind = CLI_FLAG,
 	  .name = "verify",
 	  .help = "Compare all frames of all recordings; exits with 1 when one "
@@ -130,16 +113,6 @@ static void *need(void *memory)
 	if (!memory)
 		die("memory", "out of it");
 	return memory;
-}
-
-static void pin(void)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET((size_t)opt.cpu, &set);
-	if (opt.cpu >= 0 && sched_setaffinity(0, sizeof(set), &set))
-		die("pin", "the CPU cannot be used");
 }
 
 static void side_open(struct side *s, const struct library *l,
@@ -425,7 +398,7 @@ int main(int argc, char **argv)
 	bool equal = true;
 
 	(void)cli_parse_or_exit(&cli, argc, argv);
-	pin();
+	bench_pin(cli.program, opt.cpu);
 	if (cr_kernels_active() == CR_KERNELS_STOCK)
 		die("kernels", "this CPU has none");
 	print_head();

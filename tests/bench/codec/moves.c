@@ -25,6 +25,7 @@
 
 #include "base/cli.h"
 #include "base/clock.h"
+#include "bench.h"
 #include "cr/codec.h"
 #include "speech/speech.h"
 
@@ -92,16 +93,6 @@ _Noreturn static void die(const char *what, const char *why)
 {
 	(void)fprintf(stderr, "bench-moves: %s: %s\n", what, why);
 	exit(1);
-}
-
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET((size_t)cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		die("pin", "the CPU cannot be used");
 }
 
 /* The first two CPUs this process may use. */
@@ -175,7 +166,7 @@ static struct figures measure(struct bench *b, unsigned n, unsigned pairs)
 	double frames = (double)n * CYCLE * pairs;
 
 	for (unsigned k = 0; k < 2 * CYCLE * pairs; k++) {
-		pin(b->cpu[k / 2 % 2]);
+		bench_pin(cli.program, b->cpu[k / 2 % 2]);
 		sum[k % 2] += encode(b, n, k);
 	}
 	return (struct figures){ (double)sum[0] / frames,

@@ -4,15 +4,14 @@
  * as there would be calls, each with its own recorded speech, and does nothing
  * else. Prints one JSON object. Used by tests/bench/capacity.
  */
-#define _GNU_SOURCE
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cli.h"
 #include "base/clock.h"
+#include "bench.h"
 #include "codecs/kernels/kernels.h"
 #include "cr/codec.h"
 #include "speech/speech.h"
@@ -58,24 +57,14 @@ static const struct cli_opt rows[] = {
 	  .help = "What to measure.",
 	  .number = &opt.direction,
 	  .names = directions },
-	{ .kind = CLI_INT,
-	  .name = "states",
-	  .help = "Codec states.",
-	  .number = &opt.states,
-	  .min = 1,
-	  .max = 100000 },
+	BENCH_ROW_STATES(&opt.states),
 	{ .kind = CLI_TIME,
 	  .name = "seconds",
 	  .help = "How long.",
 	  .number = &opt.seconds,
 	  .min = CR_MS,
 	  .max = 600 * CR_SEC },
-	{ .kind = CLI_INT,
-	  .name = "seed",
-	  .help = "Which speech.",
-	  .number = &opt.seed,
-	  .min = 0,
-	  .max = INT64_MAX },
+	BENCH_ROW_SEED(&opt.seed),
 	{ .kind = CLI_ENUM,
 	  .name = "codec-kernels",
 	  .help = "As codec-runner's.",
@@ -85,12 +74,7 @@ static const struct cli_opt rows[] = {
 	  .name = "pcmu",
 	  .help = "The speech comes as PCMU and is decoded, as a call's.",
 	  .flag = &opt.pcmu },
-	{ .kind = CLI_INT,
-	  .name = "cpu",
-	  .help = "CPU to pin to.",
-	  .number = &opt.cpu,
-	  .min = -1,
-	  .max = 4095 },
+	BENCH_ROW_CPU(&opt.cpu),
 	{ .name = NULL },
 };
 
@@ -105,18 +89,6 @@ _Noreturn static void die(const char *what, const struct cr_err *e)
 {
 	(void)fprintf(stderr, "bench-raw: %s: %s\n", what, e->text);
 	exit(1);
-}
-
-static void pin(void)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET((size_t)opt.cpu, &set);
-	if (opt.cpu >= 0 && sched_setaffinity(0, sizeof(set), &set)) {
-		perror("bench-raw: pin");
-		exit(1);
-	}
 }
 
 static void encode_ahead(const struct cr_codec *c,
@@ -210,7 +182,7 @@ int main(int argc, char **argv)
 	uint64_t frames = 0;
 
 	(void)cli_parse_or_exit(&cli, argc, argv);
-	pin();
+	bench_pin(cli.program, opt.cpu);
 	if (cr_kernels_choose((enum cr_kernels)opt.kernels, &e))
 		die("kernels", &e);
 	c = cr_codec_find(opt.codec);
