@@ -40,6 +40,17 @@ int16_t stock_Autocorr(int16_t x[], int16_t m, int16_t high[], int16_t low[],
 		       const int16_t w[], int32_t *overflow);
 
 /**
+ * The filter @a, [11] in Q12, that predicts best a signal with the
+ * autocorrelation @high, @low, [11]. @rc: the first 4 reflection coefficients,
+ * Q15. @state: the last stable filter, which is the answer where this one is
+ * not; @rc is 0 then. Returns 0.
+ */
+int16_t Levinson(void *state, int16_t high[], int16_t low[], int16_t a[],
+		 int16_t rc[], int32_t *overflow);
+int16_t stock_Levinson(void *state, int16_t high[], int16_t low[], int16_t a[],
+		       int16_t rc[], int32_t *overflow);
+
+/**
  * Line spectral pairs, [10] in Q15, of the filter @a, [11] in Q12; @old_lsp if
  * not all ten are found.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The codec's arithmetic that the kernels share: quotients, norms of 16 bits,
- * and 31-bit numbers in halves ("double precision format": h the upper 16 bits,
- * l the 15 below them).
+ * limited shifts, and 31-bit numbers in halves ("double precision format": h
+ * the upper 16 bits, l the 15 below them).
  */
 #ifndef CODECS_KERNELS_AMRNB_ARITH_H
 #define CODECS_KERNELS_AMRNB_ARITH_H
@@ -49,6 +49,32 @@ static inline int16_t upper(int32_t v)
 static inline int16_t lower(int32_t v)
 {
 	return (int16_t)(v >> 1 & 0x7fff);
+}
+
+/** The 31-bit number of two halves. */
+static inline int32_t join(int16_t high, int16_t low)
+{
+	return (int32_t)(((uint32_t)high << 16) + 2 * (uint32_t)low);
+}
+
+/** v 2^bits, limited to 32 bits: L_shl. @bits: from 0 to 31. */
+static inline int32_t shift_limited(int32_t v, int bits)
+{
+	int32_t shifted = (int32_t)((uint32_t)v << bits);
+
+	if (shifted >> bits != v)
+		return v < 0 ? INT32_MIN : INT32_MAX;
+	return shifted;
+}
+
+/** The upper half, rounded and limited, and the library's flag: pv_round. */
+static inline int16_t round_limited(int32_t v, int32_t *overflow)
+{
+	if (v > INT32_MAX - 0x8000) {
+		*overflow = 1;
+		return INT16_MAX;
+	}
+	return upper(v + 0x8000);
 }
 
 #endif

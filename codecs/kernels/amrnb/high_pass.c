@@ -80,11 +80,6 @@ static inline int32_t weigh_output(const struct coefficients *c, int32_t y1,
 			   (int32_t)((int64_t)c->a2 * y2 >> 16));
 }
 
-static inline int32_t join(int16_t high, int16_t low)
-{
-	return (int32_t)((uint32_t)high << 16 | (uint32_t)low << 1);
-}
-
 static inline void keep_output(struct memory *m, int32_t y1, int32_t y2)
 {
 	m->y1_upper = upper(y1);
@@ -108,16 +103,6 @@ static void filter_encoder(struct memory *m, const int32_t input[], int n,
 		out[i] = (int16_t)(((int64_t)s + 0x800) >> 12);
 	}
 	keep_output(m, y1, y2);
-}
-
-/* v << bits, limited */
-static inline int32_t shift_limited(int32_t v, int bits)
-{
-	int32_t shifted = (int32_t)((uint32_t)v << bits);
-
-	if (shifted >> bits != v)
-		return v < 0 ? INT32_MIN : INT32_MAX;
-	return shifted;
 }
 
 static void filter_decoder(struct memory *m, const int32_t input[], int n,
