@@ -315,6 +315,17 @@ void stock_code_8i40_31bits(int16_t x[], int16_t cn[], int16_t h[],
 			    int32_t *overflow);
 
 /**
+ * The pitch gain <x, y> / <y, y> in Q14, from 0 to 1.2: of the target @x and
+ * the filtered adaptive codebook vector @y, [@n]. @terms, [4]: <y, y> and its
+ * exponent, <x, y> and its exponent. Sets @overflow if the sum of <x, y> was,
+ * and clears it.
+ */
+int16_t G_pitch(int mode, int16_t x[], int16_t y[], int16_t terms[], int16_t n,
+		int32_t *overflow);
+int16_t stock_G_pitch(int mode, int16_t x[], int16_t y[], int16_t terms[],
+		      int16_t n, int32_t *overflow);
+
+/**
  * What a gain quantiser needs: @frac and @exp, both [5], the coefficients of
  * the error, of target @x, filtered pitch and code vectors @y1 and @y2, [40],
  * and @pitch [4], which the search of the pitch gain has left. @gain_frac,
