@@ -47,6 +47,16 @@ COUNTED(Autocorr,
 COUNTED_VOID(Convolve, (int16_t x[], int16_t h[], int16_t y[], int16_t n),
 	     (x, h, y, n))
 
+COUNTED(G_pitch,
+	(int mode, int16_t x[], int16_t y[], int16_t terms[], int16_t n,
+	 int32_t *overflow),
+	(mode, x, y, terms, n, overflow))
+
+COUNTED(Levinson,
+	(void *state, int16_t high[], int16_t low[], int16_t a[], int16_t rc[],
+	 int32_t *overflow),
+	(state, high, low, a, rc, overflow))
+
 COUNTED(MR475_gain_quant,
 	(void *predictor, int16_t exp0, int16_t frac0, int16_t exps0[],
 	 int16_t fracs0[], int16_t target_exp0, int16_t target_frac0,

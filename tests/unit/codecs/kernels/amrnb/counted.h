@@ -11,6 +11,8 @@
 #define COUNTED_FUNCTIONS(X)                                                   \
 	X(Autocorr)                                                            \
 	X(Convolve)                                                            \
+	X(G_pitch)                                                             \
+	X(Levinson)                                                            \
 	X(MR475_gain_quant)                                                    \
 	X(Pitch_fr)                                                            \
 	X(Pitch_ol)                                                            \
