@@ -18,8 +18,9 @@ static inline void stock_end(const bool *were_fast)
 /** The value, if any, of a call, in which nothing is ours. */
 #define STOCK(...)                                                             \
 	__extension__({                                                        \
-		__attribute__((cleanup(stock_end))) const bool were_fast =     \
-			cr_kernels_fast;                                       \
+		/* unused: clang does not count its cleanup */                 \
+		__attribute__((cleanup(stock_end), unused))                    \
+		const bool were_fast = cr_kernels_fast;                        \
 		cr_kernels_fast = false;                                       \
 		__VA_ARGS__;                                                   \
 	})
