@@ -64,7 +64,8 @@ bool cr_ring_push(struct cr_ring *r, struct cr_frame_meta *meta,
 		  struct cr_frame_meta *dropped);
 
 /** Fetch the consumer's part into the cache: a hint before cr_ring_peek() on a
- * thread that was not the last consumer. Any thread. */
+ * thread that was not the last consumer. Any thread, while no other is at it.
+ */
 void cr_ring_fetch(const struct cr_ring *r);
 
 /**

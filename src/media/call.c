@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cache.h"
-
 /* A packet may carry up to this much speech, whatever was agreed. */
 #define PACKET_SPEECH_MAX (60 * CR_MS)
 
@@ -146,7 +144,7 @@ static int init_served(struct call *c, struct release_cfg release,
 
 int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 {
-	struct call *c = aligned_alloc(CALL_LINE, sizeof(*c));
+	struct call *c = aligned_alloc(CACHE_LINE, sizeof(*c));
 	const struct release_cfg release = release_of(cfg);
 	int err;
 
@@ -201,20 +199,26 @@ size_t call_bytes(const struct call *c)
 void call_fetch_for_release(const struct call *c)
 {
 	cache_fetch(&c->lt, sizeof(c->lt));
-	cache_fetch(&c->served, sizeof(c->served) + sizeof(c->served_terms));
+	cache_fetch(&c->served, offsetof(struct release, deadline));
+	cache_fetch(&c->served_terms, sizeof(c->served_terms));
 	cr_ring_fetch(c->ring);
 }
 
-/* The same for the turn that begins when the policy has said whose it is. */
+/* The same for the turn that begins now: see turn.c. */
 static void fetch_for_turn(const struct call *c)
 {
-	cache_fetch(&c->pending, 1);
+	cache_fetch(&c->pending, sizeof(c->pending));
+	cache_fetch(&c->pipeline, offsetof(struct call, count) -
+					  offsetof(struct call, pipeline));
 	cache_fetch(&c->cfg.ssrc_out,
 		    offsetof(struct call_cfg, source) -
 			    offsetof(struct call_cfg, ssrc_out));
 	cache_fetch(&c->cfg.to, sizeof(struct sockaddr_in6));
-	cache_fetch(&c->count.done, 1);
-	pipeline_fetch(c->pipeline);
+	cache_fetch(&c->cfg.port_fd, sizeof(c->cfg.port_fd));
+	cache_fetch(&c->count.done,
+		    offsetof(struct call_counters, delay_max) +
+			    sizeof(c->count.delay_max) -
+			    offsetof(struct call_counters, done));
 }
 
 bool call_peek(struct core_task *t, struct cr_job *job)
@@ -238,10 +242,10 @@ bool call_claim(struct core_task *t, uint64_t seq)
 {
 	struct call *c = call_of_core(t);
 
-	fetch_for_turn(c);
 	c->claimed = cr_ring_claim(c->ring, seq, &c->meta);
 	if (!c->claimed)
 		return false;
+	fetch_for_turn(c);
 	(void)release_arrival(&c->served, c->meta.arrival);
 	return true;
 }

@@ -20,6 +20,7 @@
 #include <urcu.h>
 #include <urcu/rculfhash.h>
 
+#include "base/cache.h"
 #include "cr/ring.h"
 #include "engine/contract.h"
 #include "engine/live.h"
@@ -27,10 +28,6 @@
 #include "media/pipeline.h"
 #include "media/recent.h"
 #include "media/rtp.h"
-
-/** What two threads write shares no cache line: each would wait for the other
- * core's copy at every packet. */
-#define CALL_LINE 64
 
 /** Counters of a call; name, help. Each has one writing thread. */
 #define CALL_RX_COUNTERS(X)                                                    \
@@ -63,10 +60,10 @@
 
 struct call_counters {
 #define CALL_MEMBER(name, help) atomic_ullong name;
-	_Alignas(CALL_LINE) struct {
+	_Alignas(CACHE_LINE) struct {
 		CALL_RX_COUNTERS(CALL_MEMBER)
 	};
-	_Alignas(CALL_LINE) struct {
+	_Alignas(CACHE_LINE) struct {
 		CALL_WORKER_COUNTERS(CALL_MEMBER)
 	};
 #undef CALL_MEMBER
@@ -128,6 +125,8 @@ struct call_release {
 	atomic_bool best_effort;
 };
 
+/* What two threads write shares no cache line: each would wait for the other
+ * core's copy at every packet. */
 struct call {
 	struct live_task lt; /**< the engine's part */
 	/** Constant, but for what call_set_terms() changes: that is control's
@@ -149,7 +148,7 @@ struct call {
 	atomic_uint key;
 
 	/* rx */
-	_Alignas(CALL_LINE) struct rtp_source seen;
+	_Alignas(CACHE_LINE) struct rtp_source seen;
 	bool source_known, first_seen;
 	cr_ns last_arrival;
 	struct sockaddr_storage source;
@@ -159,7 +158,7 @@ struct call {
 
 	/** Turns whose packets wait in a worker's burst. The call must not be
 	 * freed before it is zero (call_unposted()). */
-	_Alignas(CALL_LINE) atomic_uint pending;
+	_Alignas(CACHE_LINE) atomic_uint pending;
 
 	/* under the lock of the run queue */
 	struct release served; /**< by the frames that were claimed */

@@ -267,7 +267,8 @@ const uint8_t *cr_ring_claim(struct cr_ring *r, uint64_t seq,
 		    memory_order_acq_rel, memory_order_relaxed))
 		return NULL;
 	r->held = word_index(word);
-	cache_fetch(meta_of(r, r->held), FETCH_BYTES);
+	cache_fetch(meta_of(r, r->held),
+		    r->stride < FETCH_BYTES ? r->stride : FETCH_BYTES);
 	r->tail++;
 	r->tail_slot = r->tail_slot + 1 < r->slots ? r->tail_slot + 1 : 0;
 	claimed = atomic_load_explicit(&r->claimed, memory_order_relaxed);

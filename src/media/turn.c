@@ -148,7 +148,8 @@ void turn_flush(struct turn_worker *w)
 
 	if (!w->nletters)
 		return;
-	share = send_all(w) / w->nletters;
+	share = (w->overflow + send_all(w)) / w->nletters;
+	w->overflow = 0;
 	now = clock_now();
 	for (unsigned i = 0; i < w->nletters; i++)
 		finish(w, &w->letter[i], now, share);
@@ -246,6 +247,7 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 	cr_ns start = clock_now();
 	int err;
 
+	pipeline_fetch(c->pipeline);
 	open_letter(letter, c, run, start);
 	turn_enter_codec(w);
 	err = run->stale
@@ -263,6 +265,7 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 	letter->record.job.outcome = (uint8_t)outcome_of(err, run->stale);
 	letter->record.job.end = t.coded;
 	letter->record.job.codec_ns = (uint32_t)(t.coded - start - t.sending);
+	w->overflow += t.sending;
 	if (run->cpu)
 		count_away(&letter->record.job, run);
 	if (!w->nletters++)
@@ -322,14 +325,15 @@ void turn_rescue(struct turn_worker *w, struct call *stuck,
 		 struct trace_ring *trace)
 {
 	struct turn_letter *last = &w->letter[w->nletters];
-	cr_ns start = clock_now(), spent = send_all(w);
+	cr_ns spent = w->overflow + send_all(w), now = clock_now();
 
+	w->overflow = 0;
 	w->trace = trace;
 	if (stuck) {
 		CR_ASSERT(last->call == stuck);
 		cancel(last, trace);
 	}
 	for (unsigned i = 0; i < w->nletters; i++)
-		finish(w, &w->letter[i], start + spent, spent / w->nletters);
+		finish(w, &w->letter[i], now, spent / w->nletters);
 	w->nletters = 0;
 }

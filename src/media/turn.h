@@ -66,6 +66,9 @@ struct turn_worker {
 	struct turn_letter letter[TURN_BATCH];
 	unsigned nletters;
 	cr_ns oldest; /**< when the first of them was ready */
+	/** Spent on sending for them already, as the burst was full within a
+	 * turn. */
+	cr_ns overflow;
 };
 
 /** Do the claimed job of @c. Worker thread, registered with liburcu. */

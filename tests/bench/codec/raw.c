@@ -119,7 +119,7 @@ static void open_state(const struct cr_codec *c, const struct cr_codec_cfg *cfg,
 	speech_reader_init(&s->speech, corpus, (uint64_t)opt.seed, call);
 	if (decode)
 		encode_ahead(c, cfg, s);
-	if (pcmu && pcmu->decoder_open(&s->pcmu, &speech, &e))
+	if (!decode && pcmu && pcmu->decoder_open(&s->pcmu, &speech, &e))
 		die("pcmu", &e);
 	if (decode ? c->decoder_open(&s->codec, cfg, &e)
 		   : c->encoder_open(&s->codec, cfg, &e))
