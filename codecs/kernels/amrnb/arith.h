@@ -67,14 +67,4 @@ static inline int32_t shift_limited(int32_t v, int bits)
 	return shifted;
 }
 
-/** The upper half, rounded and limited, and the library's flag: pv_round. */
-static inline int16_t round_limited(int32_t v, int32_t *overflow)
-{
-	if (v > INT32_MAX - 0x8000) {
-		*overflow = 1;
-		return INT16_MAX;
-	}
-	return upper(v + 0x8000);
-}
-
 #endif

@@ -110,7 +110,7 @@ static inline struct term normalise(int32_t sum, int scale, int32_t *overflow)
 
 	odd = (int32_t)((uint32_t)odd << shift);
 	return (struct term){
-		.value = round_limited(odd, overflow),
+		.value = round_upper(odd, overflow),
 		.exponent = (int16_t)(shift - scale),
 	};
 }

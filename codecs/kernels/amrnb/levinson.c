@@ -21,8 +21,8 @@
  * beyond the order are 0. Only the last order has more than 8 of them. The next
  * quotient's 1 / e does not wait for the sum s, nor s for it.
  *
- * The library's sums saturate in places that are not reached with r(0)
- * normalised, as Autocorr gives it; only the product of k = -1 with itself is.
+ * Of the saturations of the library's sums and products only one is reached
+ * with r(0) normalised, as Autocorr gives it: that of k = -1 squared.
  *
  * Valid: r(0) from 2^30 on, of halves that are not negative. Else the library's
  * own.
@@ -190,7 +190,7 @@ AVX2 static bool recurse(const int16_t high[], const int16_t low[],
 	struct error e = { .value = join(high[0], low[0]) };
 	int32_t k = reflection(join(high[1], low[1]), &e);
 
-	rc[0] = round_limited(k, overflow);
+	rc[0] = round_upper(k, overflow);
 	f->a = _mm256_setr_epi32(coefficient(k), 0, 0, 0, 0, 0, 0, 0);
 	for (int i = 2; i < ORDER; i++) {
 		__m256i behind = backward(f, i);
