@@ -21,6 +21,8 @@ enum {
 	BESIDE = 10, /* of the fractions' filter, on one side */
 	MARGIN = 4,  /* of the pitch search, in lags */
 	NMODES = 8,
+	NRC = 4,    /* reflection coefficients of Levinson */
+	NTERMS = 4, /* of G_pitch: two numbers and their exponents */
 };
 
 static void residu(struct guard *g)
@@ -69,6 +71,29 @@ static void autocorr(struct guard *g)
 	(void)Autocorr(x, ORDER, high, guard_array(g, ORDER + 1), w, &overflow);
 }
 
+static void levinson(struct guard *g)
+{
+	int16_t *state = guard_array(g, ORDER + 1);
+	int16_t *high = guard_array(g, ORDER + 1);
+	int16_t *low = guard_array(g, ORDER + 1);
+	int16_t *a = guard_array(g, ORDER + 1);
+	int32_t overflow = 0;
+
+	high[0] |= 0x4000; /* normalised halves: else the library's own runs */
+	high[0] &= INT16_MAX;
+	low[0] &= INT16_MAX;
+	(void)Levinson(state, high, low, a, guard_array(g, NRC), &overflow);
+}
+
+static void g_pitch(struct guard *g)
+{
+	int16_t *x = guard_array(g, SUBFRAME), *y = guard_array(g, SUBFRAME);
+	int mode = (int)test_below(&g->seed, NMODES);
+	int32_t overflow = 0;
+
+	(void)G_pitch(mode, x, y, guard_array(g, NTERMS), SUBFRAME, &overflow);
+}
+
 /* The first sample that the filter needs is BESIDE before the lag, or one less
  * when the lag is rounded up. */
 static void pred_lt(struct guard *g)
@@ -106,7 +131,8 @@ static void pitch_fr(struct guard *g)
 }
 
 static void (*const kernels[])(struct guard *g) = {
-	residu, convolve, syn_filt, correlation, autocorr, pred_lt, pitch_fr,
+	residu,	  convolve, syn_filt, correlation, autocorr,
+	levinson, pred_lt,  pitch_fr, g_pitch,
 };
 
 static void kernels_stay_within_their_arrays(void **state)
