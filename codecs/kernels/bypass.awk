@@ -6,6 +6,8 @@
 # SECTION+0xOFFSET of each; reads what objdump prints with -t, then with -r, then
 # with -d -r --no-show-raw-insn.
 #
+# Only this member is looked at: not calls from others by a second global name.
+#
 # The function's own code may: once there, it stays in the library's. So may
 # what is not run, the tables for unwinding and debugging.
 
