@@ -90,7 +90,8 @@ static const struct cli_opt rows[] = {
 	    .number = &raw.cpu, .min = 0, .max = 1023, .dflt = ""),
 	ROW(CLI_FLAG, "realtime", NULL,
 	    "Real-time priority for this program (needs CAP_SYS_NICE), so "
-	    "that it keeps pace on CPUs that it shares with a busy daemon.",
+	    "that it keeps pace on CPUs that it shares with a busy daemon. "
+	    "With --print, too: that fails where it is not granted.",
 	    .flag = &raw.realtime),
 
 	ROW(CLI_SECTION, NULL, NULL, "What it tells", .flag = NULL),
