@@ -45,8 +45,12 @@ endfunction()
 # there is one. Ends in -NOTFOUND if there is none.
 function(cr_kernels_find library out)
   cr_kernels_archive_name(${library} name)
-  find_library(CR_${library}_ARCHIVE ${name} HINTS ${${library}_LIBDIR}
-               DOC "Static library whose functions kernels replace")
+  set(doc "Static library whose functions kernels replace")
+  # Of two searches the first that finds one counts. One search with HINTS would
+  # look in CMAKE_PREFIX_PATH first.
+  find_library(CR_${library}_ARCHIVE ${name} PATHS ${${library}_LIBDIR}
+               NO_DEFAULT_PATH DOC ${doc})
+  find_library(CR_${library}_ARCHIVE ${name} DOC ${doc})
   mark_as_advanced(CR_${library}_ARCHIVE)
   set(${out} "${CR_${library}_ARCHIVE}" PARENT_SCOPE)
 endfunction()
