@@ -101,6 +101,42 @@ static void every_unwanted_packet_is_counted_once(void **state)
 	rig_close(&r);
 }
 
+/* The call @media takes a packet of @largest octets, and refuses those that
+ * are larger, tried up to @tried. */
+static void limit_is(const char *media, unsigned largest, unsigned tried)
+{
+	static const uint8_t zero[1922];
+	unsigned more = 0;
+	struct rig_sender s;
+	struct node_call *nc;
+	struct rtp_packet p;
+	uint8_t buf[2048];
+	struct rig r;
+
+	rig_open(&r, &(struct rig_options){ 0 });
+	nc = rig_call(&r, media);
+	s = rig_sender(&r, nc, 3 * NB);
+	while (largest + more < tried)
+		rig_send(&s, zero, largest + ++more);
+	rig_send(&s, zero, largest);
+	assert_true(rig_receive(&r, buf, &p)); /* it came behind the others */
+	rig_end(&r, nc);
+	assert_int_equal(r.last[RIG_too_big], more);
+	assert_int_equal(r.last[RIG_packets_in], 1);
+	assert_int_equal(r.last[RIG_malformed], 0);
+	rig_close(&r);
+}
+
+static void a_packet_has_60_ms_of_samples_at_most(void **state)
+{
+	(void)state;
+	limit_is("{'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma'}}", 480,
+		 481);
+	limit_is("{'in': {'codec': 'l16', 'rate': 16000}, "
+		 "'out': {'codec': 'pcma'}}",
+		 1920, 1922);
+}
+
 /* One system call of the peer's, one of ours; a stranger's train counts as
  * many packets. */
 static void a_train_is_as_good_as_its_packets(void **state)
@@ -299,6 +335,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_unwanted_packet_is_counted_once),
+		cmocka_unit_test(a_packet_has_60_ms_of_samples_at_most),
 		cmocka_unit_test(a_foreign_sender_is_not_heard),
 		cmocka_unit_test(a_call_with_its_own_port_hears_only_that),
 		cmocka_unit_test(
