@@ -24,7 +24,7 @@ static size_t largest_payload(const struct pipeline_side *in)
 		size_t samples = (size_t)(PACKET_SPEECH_MAX *
 					  pipeline_side_rate(in) / CR_SEC);
 
-		return samples * (in->payload.kind == PAYLOAD_L16 ? 2 : 1);
+		return samples * payload_sample_bytes(&in->payload);
 	}
 	return one * (frames ? frames : 1);
 }

@@ -61,6 +61,12 @@ struct payload_cfg {
 	unsigned samples;     /**< PCM: per frame; 0: a packet is one frame  */
 };
 
+/** Bytes of a sample of PCM under @cfg. */
+static inline unsigned payload_sample_bytes(const struct payload_cfg *cfg)
+{
+	return cfg->kind == PAYLOAD_L16 ? 2 : 1;
+}
+
 /** Why a payload was refused; negative, so that -reason counts from 1. */
 enum payload_reason {
 	PAYLOAD_OK = 0,

@@ -9,18 +9,13 @@
 
 #include "media/payload_format.h"
 
-static unsigned sample_bytes(const struct payload_cfg *cfg)
-{
-	return cfg->kind == PAYLOAD_L16 ? 2 : 1;
-}
-
 static size_t pcm_max_bytes(const struct payload_cfg *cfg)
 {
 	unsigned samples = cfg->samples;
 
 	if (!samples || samples > CR_FRAME_SAMPLES_MAX)
 		samples = CR_FRAME_SAMPLES_MAX;
-	return (size_t)samples * sample_bytes(cfg);
+	return (size_t)samples * payload_sample_bytes(cfg);
 }
 
 static int pcm_open(struct payload_iter *it)
@@ -28,7 +23,7 @@ static int pcm_open(struct payload_iter *it)
 	size_t frame = pcm_max_bytes(it->cfg);
 	size_t n = (it->n + frame - 1) / frame;
 
-	if (it->n % sample_bytes(it->cfg))
+	if (it->n % payload_sample_bytes(it->cfg))
 		return PAYLOAD_ODD;
 	if (!it->cfg->samples && n > 1)
 		return PAYLOAD_TOO_LONG;

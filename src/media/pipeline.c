@@ -313,16 +313,12 @@ static void skip(struct run *r, unsigned n)
 	p->nleft = samples;
 }
 
-static unsigned sample_octets(const struct pipeline_side *side)
-{
-	return side->payload.kind == PAYLOAD_L16 ? 2 : 1;
-}
-
 int pipeline_conceal(struct pipeline *p, struct pipeline_scratch *s,
 		     const struct pipeline_input *in, pipeline_emit *emit,
 		     void *arg)
 {
 	const struct pipeline_side *side = &p->cfg.in;
+	unsigned octets = payload_sample_bytes(&side->payload);
 	struct payload_iter it;
 	struct run r;
 	unsigned n;
@@ -333,9 +329,8 @@ int pipeline_conceal(struct pipeline *p, struct pipeline_scratch *s,
 	r = begin(p, s, in, emit, arg);
 	while (payload_next(&it, &s->frame)) {
 		if (has_no_data(p)) {
-			n = side->codec->any_length
-				    ? s->frame.bytes / sample_octets(side)
-				    : side->codec->samples;
+			n = side->codec->any_length ? s->frame.bytes / octets
+						    : side->codec->samples;
 			skip(&r, n);
 			continue;
 		}
