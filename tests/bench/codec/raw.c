@@ -3,6 +3,11 @@
  * The codec's raw limit: one thread, pinned, loops over as many codec states
  * as there would be calls, each with its own recorded speech, and does nothing
  * else. Prints one JSON object. Used by tests/bench/capacity.
+ *
+ * calls_per_core is by the mean time of a frame; calls_at_p99 is what the same
+ * times would carry if frames came evenly spaced and 1 % of them at most might
+ * take longer than --p99 (paced.h). They differ as far as the machine's speed
+ * wanders.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,6 +19,7 @@
 #include "bench.h"
 #include "codecs/kernels/kernels.h"
 #include "cr/codec.h"
+#include "paced.h"
 #include "speech/speech.h"
 
 /* Distinct encoded frames per state when decoding: 2 s of 20 ms frames. */
@@ -29,13 +35,14 @@ struct state {
 
 static struct {
 	const char *codec, *mode;
-	int64_t direction, states, seconds, cpu, kernels;
+	int64_t direction, states, seconds, cpu, kernels, p99;
 	bool pcmu;
 	int64_t seed;
 } opt = { .codec = "amr",
 	  .states = 200,
 	  .seconds = 3 * CR_SEC,
 	  .cpu = -1,
+	  .p99 = 10 * CR_MS,
 	  .seed = 1 };
 
 static const struct cr_codec *pcmu; /* NULL: the speech comes as PCM */
@@ -64,6 +71,12 @@ static const struct cli_opt rows[] = {
 	  .number = &opt.seconds,
 	  .min = CR_MS,
 	  .max = 600 * CR_SEC },
+	{ .kind = CLI_TIME,
+	  .name = "p99",
+	  .help = "The delay that 99 % of the frames may have.",
+	  .number = &opt.p99,
+	  .min = CR_US,
+	  .max = CR_SEC },
 	BENCH_ROW_SEED(&opt.seed),
 	{ .kind = CLI_ENUM,
 	  .name = "codec-kernels",
@@ -171,6 +184,41 @@ static cr_ns one(const struct cr_codec *c, unsigned mode, struct state *s)
 	return clock_now() - start;
 }
 
+/* What every frame took, ns. */
+struct times {
+	uint32_t *took;
+	size_t n, room;
+	cr_ns sum;
+};
+
+static void keep(struct times *t, cr_ns took)
+{
+	if (t->n == t->room) {
+		t->room = t->room ? 2 * t->room : 1 << 16;
+		t->took = realloc(t->took, t->room * sizeof(*t->took));
+		if (!t->took)
+			exit(1);
+	}
+	t->took[t->n++] = (uint32_t)cr_ns_min(took, UINT32_MAX);
+	t->sum += took;
+}
+
+static void print(const struct cr_codec *c, const struct cr_codec_cfg *cfg,
+		  const struct times *t)
+{
+	cr_ns frame = cr_codec_frame_ns(c, cfg);
+
+	printf("{\"codec\": \"%s\", \"mode\": \"%s\", \"direction\": \"%s\", "
+	       "\"kernels\": \"%s\", \"frames\": %zu"
+	       ", \"ns_per_frame\": %.1f, "
+	       "\"calls_per_core\": %.2f, \"calls_at_p99\": %u}\n",
+	       c->name, c->modes[cfg->mode].name, directions[opt.direction],
+	       cr_kernels_names[cr_kernels_active()], t->n,
+	       (double)t->sum / (double)t->n,
+	       (double)frame * (double)t->n / (double)t->sum,
+	       paced_calls(t->took, t->n, frame, opt.p99));
+}
+
 int main(int argc, char **argv)
 {
 	struct cr_codec_cfg cfg = { 0 };
@@ -178,8 +226,8 @@ int main(int argc, char **argv)
 	const struct cr_codec *c;
 	struct state *states;
 	struct cr_err e = { "unknown" };
-	cr_ns spent = 0, end;
-	uint64_t frames = 0;
+	struct times times = { 0 };
+	cr_ns end;
 
 	(void)cli_parse_or_exit(&cli, argc, argv);
 	bench_pin(cli.program, opt.cpu);
@@ -203,16 +251,8 @@ int main(int argc, char **argv)
 		open_state(c, &cfg, corpus, &states[i], (uint64_t)i);
 	end = clock_now() + opt.seconds;
 	while (clock_now() < end)
-		for (int64_t i = 0; i < opt.states; i++, frames++)
-			spent += one(c, cfg.mode, &states[i]);
-	printf("{\"codec\": \"%s\", \"mode\": \"%s\", \"direction\": \"%s\", "
-	       "\"kernels\": \"%s\", \"frames\": %" PRIu64
-	       ", \"ns_per_frame\": %.1f, "
-	       "\"calls_per_core\": %.2f}\n",
-	       c->name, c->modes[cfg.mode].name, directions[opt.direction],
-	       cr_kernels_names[cr_kernels_active()], frames,
-	       (double)spent / (double)frames,
-	       (double)cr_codec_frame_ns(c, &cfg) * (double)frames /
-		       (double)spent);
+		for (int64_t i = 0; i < opt.states; i++)
+			keep(&times, one(c, cfg.mode, &states[i]));
+	print(c, &cfg, &times);
 	return 0;
 }
