@@ -43,6 +43,8 @@ static void send_one(struct burst_packet *p)
 /* A train is cut by size: an empty packet would vanish, and one that does not
  * fit the path (Ethernet's 1500 octets less the headers) spoils the train. */
 #define CARRIAGE_BYTES 1400u
+/* The largest payload of a datagram, IPv4: before it is cut, a train is one. */
+#define TRAIN_BYTES 65507u
 
 static bool together(const struct burst_packet *a, const struct burst_packet *b)
 {
@@ -54,12 +56,13 @@ static bool together(const struct burst_packet *a, const struct burst_packet *b)
 /* How many packets from @first on can leave in one call. */
 static unsigned run_length(const struct burst *o, unsigned first)
 {
+	const struct burst_packet *p = &o->packet[first];
 	unsigned n = 1;
 
 	if (o->plain)
 		return 1;
-	while (first + n < o->count &&
-	       together(&o->packet[first], &o->packet[first + n]))
+	while (first + n < o->count && (n + 1) * p->bytes <= TRAIN_BYTES &&
+	       together(p, &p[n]))
 		n++;
 	return n;
 }

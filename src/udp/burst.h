@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 
 /** Packets that fit. */
-#define BURST_PACKETS 32u
+#define BURST_PACKETS 64u
 /** Largest packet, bytes: 60 ms of L16 at 16 kHz, and its header. */
 #define BURST_BYTES 2048u
 

@@ -12,7 +12,7 @@
 
 #define PEERS 2
 
-static struct burst burst; /* 64 KiB: not for the stack */
+static struct burst burst; /* 130 KiB: not for the stack */
 static int from, peer[PEERS];
 static struct sockaddr_storage at[PEERS];
 
@@ -96,6 +96,19 @@ static void equal_packets_to_one_peer(void **state)
 	expect_no_more();
 }
 
+/* Two trains: the kernel would refuse one. */
+static void more_octets_than_a_datagram_holds(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < BURST_PACKETS; i++)
+		put(i, 0, 1400);
+	send_all();
+	assert_false(burst.plain);
+	for (unsigned i = 0; i < BURST_PACKETS; i++)
+		expect(i, 0, 1400);
+	expect_no_more();
+}
+
 static void sizes_and_peers_in_any_mixture(void **state)
 {
 	static const struct {
@@ -164,6 +177,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(equal_packets_to_one_peer,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			more_octets_than_a_datagram_holds, setup, teardown),
 		cmocka_unit_test_setup_teardown(sizes_and_peers_in_any_mixture,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(
