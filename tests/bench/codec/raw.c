@@ -9,7 +9,6 @@
  * take longer than --p99 (paced.h). They differ as far as the machine's speed
  * wanders.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,7 +196,7 @@ static void keep(struct times *t, cr_ns took)
 		t->room = t->room ? 2 * t->room : 1 << 16;
 		t->took = realloc(t->took, t->room * sizeof(*t->took));
 		if (!t->took)
-			exit(1);
+			die("times", &(struct cr_err){ "out of memory" });
 	}
 	t->took[t->n++] = (uint32_t)cr_ns_min(took, UINT32_MAX);
 	t->sum += took;
