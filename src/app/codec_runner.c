@@ -18,6 +18,7 @@
 #include "app/runner_options.h"
 #include "app/runner_tables.h"
 #include "base/address.h"
+#include "base/cpu_list.h"
 #include "codecs/kernels/kernels.h"
 #include "http/http.h"
 #include "service/service.h"
@@ -211,5 +212,7 @@ int main(int argc, char **argv)
 	/* and a trace may grow too large */
 	(void)signal(SIGXFSZ, SIG_IGN);
 	raise_file_limit();
+	/* what a pinned worker gives to control messages, its calls wait for */
+	cpu_list_avoid(&d.opt.pin);
 	return serve(&d);
 }

@@ -104,18 +104,21 @@ static const struct cli_opt rows[] = {
 	  .name = "workers",
 	  .letter = 'w',
 	  .arg = "N",
-	  .help = "Worker threads. Default: one per CPU but the first, which "
-		  "receives.",
+	  .help = "Worker threads. Default: one per CPU of --pin, else per "
+		  "CPU but the receiver's.",
 	  .number = &raw.workers,
 	  .min = 1,
 	  .max = CR_MAX_CPUS,
 	  .dflt = "" },
 	ROW(CLI_STRING, "pin", "LIST",
-	    "CPUs that the workers are pinned to, as 1,4-7; or none.",
+	    "CPUs that the workers are pinned to, as 1,4-7; or none. The "
+	    "daemon's other threads keep off them where others are left: on "
+	    "the receiver's alone, unless the list leaves one out.",
 	    .text = &raw.pin, .dflt = ""),
 	ROW(CLI_STRING, "rx-cpu", "N",
-	    "CPU that the receiver is pinned to; or none.", .text = &raw.rx_cpu,
-	    .dflt = ""),
+	    "CPU that the receiver is pinned to; or none. Default: the first "
+	    "that no worker has.",
+	    .text = &raw.rx_cpu, .dflt = ""),
 	ROW(CLI_STRING, "run-queues", "DOMAINS",
 	    "global: one run queue for all workers; partitioned: one each; a "
 	    "number: so many workers share one.",
@@ -300,39 +303,74 @@ static unsigned run_queues(void)
 	return (unsigned)n;
 }
 
-/* The receiver takes the first CPU and the workers the others, if any. */
-static void place(struct runner_options *o)
+static bool is_in(const struct cpu_list *list, unsigned cpu)
 {
-	struct node_config *node = &o->service.node;
-	struct cpu_list have;
-	struct cr_err e;
-	unsigned skip;
+	for (unsigned i = 0; i < list->count; i++)
+		if (list->cpu[i] == cpu)
+			return true;
+	return false;
+}
+
+/* --rx-cpu: a CPU, or -1 for none. */
+static int receiver_given(void)
+{
 	int64_t cpu;
 
-	cpu_list_allowed(&have);
-	skip = have.count > 1;
-	node->rx_cpu = skip ? (int)have.cpu[0] : -1;
-	if (raw.rx_cpu && !strcmp(raw.rx_cpu, "none"))
-		node->rx_cpu = -1;
-	else if (raw.rx_cpu) {
-		if (units_parse_int(raw.rx_cpu, &cpu) || cpu < 0 || cpu > 4095)
-			die("rx-cpu", "must be a CPU number or none");
-		node->rx_cpu = (int)cpu;
-	}
-	if (raw.pin && !strcmp(raw.pin, "none")) {
-		node->workers =
-			raw.workers ? (unsigned)raw.workers : have.count - skip;
-		return;
-	}
+	if (!strcmp(raw.rx_cpu, "none"))
+		return -1;
+	if (units_parse_int(raw.rx_cpu, &cpu) || cpu < 0 || cpu > 4095)
+		die("rx-cpu", "must be a CPU number or none");
+	return (int)cpu;
+}
+
+/* The first CPU that no worker has, if any. */
+static int receiver_beside(const struct cpu_list *have,
+			   const struct cpu_list *workers)
+{
+	if (have->count < 2)
+		return -1;
+	for (unsigned i = 0; i < have->count; i++)
+		if (!is_in(workers, have->cpu[i]))
+			return (int)have->cpu[i];
+	return (int)have->cpu[0];
+}
+
+/* A CPU for each worker: those of --pin, else all but the receiver's. */
+static void place_workers(struct runner_options *o, const struct cpu_list *have,
+			  int receiver)
+{
+	struct node_config *node = &o->service.node;
+	unsigned spare = receiver >= 0 ? (unsigned)receiver : have->cpu[0];
+	struct cr_err e;
+
 	if (raw.pin && cpu_list_parse(&o->pin, raw.pin, &e))
 		die("pin", e.text);
-	for (unsigned i = skip; !raw.pin && i < have.count; i++)
-		o->pin.cpu[o->pin.count++] = have.cpu[i];
+	for (unsigned i = 0; !raw.pin && i < have->count; i++)
+		if (have->count < 2 || have->cpu[i] != spare)
+			o->pin.cpu[o->pin.count++] = have->cpu[i];
 	node->workers = raw.workers ? (unsigned)raw.workers : o->pin.count;
 	if (node->workers > o->pin.count)
 		die("workers", "more than CPUs to pin them to; name the CPUs "
 			       "with --pin, or --pin none");
+	o->pin.count = node->workers;
 	node->pin = o->pin.cpu;
+}
+
+/* The receiver takes the first CPU and the workers the others, if any; where
+ * one side is given, the other keeps off it. */
+static void place(struct runner_options *o)
+{
+	struct node_config *node = &o->service.node;
+	struct cpu_list have;
+	int receiver = raw.rx_cpu ? receiver_given() : -1;
+
+	cpu_list_allowed(&have);
+	if (raw.pin && !strcmp(raw.pin, "none"))
+		node->workers = raw.workers ? (unsigned)raw.workers
+					    : have.count - (have.count > 1);
+	else
+		place_workers(o, &have, receiver);
+	node->rx_cpu = raw.rx_cpu ? receiver : receiver_beside(&have, &o->pin);
 }
 
 static void fill(struct runner_options *o)

@@ -10,9 +10,9 @@
 
 struct runner_options {
 	struct service_config service; /**< without event base and callbacks */
-	struct cpu_list pin;
-	char control[96]; /**< as given, for people */
-	const char *http; /**< NULL: no live view */
+	struct cpu_list pin; /**< a CPU per worker; empty: they float */
+	char control[96];    /**< as given, for people */
+	const char *http;    /**< NULL: no live view */
 	bool http_control;
 	const char *trace;
 	bool trace_overwrite;

@@ -89,3 +89,18 @@ void cpu_list_allowed(struct cpu_list *list)
 	if (!list->count)
 		list->cpu[list->count++] = 0;
 }
+
+void cpu_list_avoid(const struct cpu_list *list)
+{
+	cpu_set_t set, rest;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return;
+	rest = set;
+	for (unsigned i = 0; i < list->count; i++)
+		if (list->cpu[i] < CPU_SETSIZE)
+			CPU_CLR(list->cpu[i], &rest);
+	/* what asks for nothing follows its cpuset when that is widened */
+	if (CPU_COUNT(&rest) && !CPU_EQUAL(&rest, &set))
+		(void)sched_setaffinity(0, sizeof(rest), &rest);
+}

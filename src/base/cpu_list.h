@@ -21,4 +21,9 @@ int cpu_list_parse(struct cpu_list *list, const char *text, struct cr_err *e);
 /** The CPUs that this thread may run on, rising. */
 void cpu_list_allowed(struct cpu_list *list);
 
+/** From now on this thread, and those it starts without CPUs of their own, run
+ * where they may now but for the CPUs of @list; where they may now if nothing
+ * would be left. */
+void cpu_list_avoid(const struct cpu_list *list);
+
 #endif

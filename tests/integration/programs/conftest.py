@@ -27,15 +27,15 @@ def free_port(kind=socket.SOCK_DGRAM):
 class Daemon:
     """A running codec-runner and the addresses it serves on."""
 
-    def __init__(self, *options, log):
+    def __init__(self, *options, log,
+                 place=("--pin", "none", "--rx-cpu", "none")):
         self.udp = free_port()
         self.sctp = 1024 + free_port() % 60000
         self.log = open(log, "w+")
         self.process = subprocess.Popen(
             [BUILD / "codec-runner", "--rtp", "127.0.0.1:0", "--control",
              f"127.0.0.1:{self.sctp}", "--udp-port", str(self.udp), "--sctp",
-             "user", "--workers", "1", "--pin", "none", "--rx-cpu", "none",
-             *options],
+             "user", "--workers", "1", *place, *options],
             stdout=subprocess.PIPE, stderr=self.log, text=True)
         ready = self.process.stdout.readline().split()
         if not ready or ready[0] != "ready":
@@ -82,8 +82,9 @@ def daemon(tmp_path):
     """Start daemons with options; all are drained and checked at the end."""
     running = []
 
-    def start(*options):
-        d = Daemon(*options, log=tmp_path / f"runner-{len(running)}.log")
+    def start(*options, **more):
+        d = Daemon(*options, log=tmp_path / f"runner-{len(running)}.log",
+                   **more)
         running.append(d)
         return d
 

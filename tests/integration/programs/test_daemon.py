@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """codec-runner and codec-ctl: life, death, refusals, files."""
+import os
+import pathlib
 import resource
 import signal
 import struct
@@ -38,6 +40,51 @@ def test_a_frame_comes_back_and_is_counted(daemon, sock):
     assert len(d.ctl("list")["calls"]) == 1
     assert d.ctl("call", "stop", str(call["call"]))["count"]["packets_out"] == 10
     assert d.ctl("list")["calls"] == []
+
+
+def cpus_of_threads(d):
+    """Name and allowed CPUs of each of the daemon's threads."""
+    tasks = pathlib.Path(f"/proc/{d.process.pid}/task")
+    return [((t / "comm").read_text().strip(),
+             os.sched_getaffinity(int(t.name))) for t in tasks.iterdir()]
+
+
+def two_cpus():
+    cpus = os.sched_getaffinity(0)
+    if len(cpus) < 2:
+        pytest.skip("one CPU: all threads share it")
+    return cpus
+
+
+def test_a_pinned_worker_has_its_cpu_to_itself(daemon, sock):
+    cpus = two_cpus()
+    pinned = max(cpus)
+    # a receiver that is not pinned, and a CPU more than there are workers
+    d = daemon(place=["--pin", f"{pinned},{min(cpus)}", "--rx-cpu", "none"])
+    start_call(d, sock)  # by now all threads have started
+    allowed = [a for _, a in cpus_of_threads(d)]
+    others = [a for a in allowed if a != {pinned}]
+    assert len(others) == len(allowed) - 1 > 1
+    assert all(a == cpus - {pinned} for a in others)
+
+
+@pytest.mark.parametrize("option", ["--pin", "--rx-cpu"])
+def test_receiver_and_worker_leave_each_other_the_cpu_given(daemon, sock,
+                                                            option):
+    cpus = two_cpus()
+    given = min(cpus) if option == "--pin" else max(cpus)
+    d = daemon(place=[option, str(given)])
+    start_call(d, sock)
+    threads = cpus_of_threads(d)
+    (receiver,) = (a for name, a in threads if name == "cr-rx")
+    workers = [a for name, a in threads
+               if name == "codec-runner" and len(a) == 1 and a != receiver]
+    if option == "--pin":
+        assert receiver == {min(cpus - {given})}
+        assert workers == [{given}]
+    else:
+        assert receiver == {given}
+        assert workers == [{min(cpus - {given})}]
 
 
 @pytest.mark.parametrize("words,reason", [

@@ -2,8 +2,10 @@
 /*
  * Addresses and CPU lists as text, there and back.
  */
+#define _GNU_SOURCE /* sched_setaffinity() */
 #include <errno.h>
 #include <netinet/in.h>
+#include <sched.h>
 
 #include "base/address.h"
 #include "base/cpu_list.h"
@@ -180,6 +182,29 @@ static void what_is_no_cpu_list_is_refused(void **state)
 	assert_int_equal(list.count, 77);
 }
 
+static void a_thread_avoids_cpus_while_others_are_left(void **state)
+{
+	struct cpu_list all, avoid = { .count = 0 }, rest;
+	cpu_set_t before;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	cpu_list_allowed(&all);
+	cpu_list_avoid(&avoid);
+	cpu_list_allowed(&rest);
+	assert_int_equal(rest.count, all.count);
+	cpu_list_avoid(&all); /* nowhere else to go */
+	cpu_list_allowed(&rest);
+	assert_int_equal(rest.count, all.count);
+	avoid = (struct cpu_list){ { all.cpu[all.count - 1] }, 1 };
+	cpu_list_avoid(&avoid);
+	cpu_list_allowed(&rest);
+	assert_int_equal(rest.count, all.count > 1 ? all.count - 1 : 1);
+	for (unsigned i = 0; i < rest.count; i++)
+		assert_int_equal(rest.cpu[i], all.cpu[i]);
+	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +216,7 @@ int main(void)
 		cmocka_unit_test(equal_is_family_host_port_and_link),
 		cmocka_unit_test(cpu_lists_keep_their_order),
 		cmocka_unit_test(what_is_no_cpu_list_is_refused),
+		cmocka_unit_test(a_thread_avoids_cpus_while_others_are_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
