@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The codec's raw limit: one thread, pinned, loops over as many codec states
- * as there would be calls, each with its own recorded speech, and does nothing
- * else. Prints one JSON object. Used by tests/bench/capacity.
+ * as there would be calls, each with its own recorded speech, and as many of
+ * the calls' other side (--pcm), and does nothing else. Prints one JSON object.
+ * Used by tests/bench/capacity.
  *
  * calls_per_core is by the mean time of a frame; calls_at_p99 is what the same
  * times would carry if frames came evenly spaced and 1 % of them at most might
@@ -27,15 +28,15 @@
 struct state {
 	struct speech_reader speech;
 	void *codec;
-	void *pcmu;		 /* encoding what came as PCMU: its decoder */
+	void *pcm; /* the other side: a decoder when encoding, else
+		    * an encoder; NULL without --pcm */
 	struct cr_frame *frames; /* decoding: [ENCODED] */
 	unsigned next;
 };
 
 static struct {
 	const char *codec, *mode;
-	int64_t direction, states, seconds, cpu, kernels, p99;
-	bool pcmu;
+	int64_t direction, states, seconds, cpu, kernels, p99, pcm;
 	int64_t seed;
 } opt = { .codec = "amr",
 	  .states = 200,
@@ -44,9 +45,10 @@ static struct {
 	  .p99 = 10 * CR_MS,
 	  .seed = 1 };
 
-static const struct cr_codec *pcmu; /* NULL: the speech comes as PCM */
+static const struct cr_codec *pcm_side; /* NULL: bare samples */
 
 static const char *const directions[] = { "encode", "decode", NULL };
+static const char *const pcm_sides[] = { "none", "pcmu", "l16", NULL };
 
 static const struct cli_opt rows[] = {
 	{ .kind = CLI_STRING,
@@ -82,10 +84,11 @@ static const struct cli_opt rows[] = {
 	  .help = "As codec-runner's.",
 	  .number = &opt.kernels,
 	  .names = cr_kernels_names },
-	{ .kind = CLI_FLAG,
-	  .name = "pcmu",
-	  .help = "The speech comes as PCMU and is decoded, as a call's.",
-	  .flag = &opt.pcmu },
+	{ .kind = CLI_ENUM,
+	  .name = "pcm",
+	  .help = "The call's other side: its work counts, too.",
+	  .number = &opt.pcm,
+	  .names = pcm_sides },
 	BENCH_ROW_CPU(&opt.cpu),
 	{ .name = NULL },
 };
@@ -120,48 +123,68 @@ static void encode_ahead(const struct cr_codec *c,
 	c->encoder_close(enc);
 }
 
+/* What of the other side is part of a call, of @c's frames. */
+static void *open_pcm(const struct cr_codec *c, bool decoder)
+{
+	const struct cr_codec_cfg cfg = { .samples = c->samples,
+					  .sample_rate = c->sample_rate };
+	struct cr_err e;
+	void *pcm;
+
+	if (decoder ? pcm_side->decoder_open(&pcm, &cfg, &e)
+		    : pcm_side->encoder_open(&pcm, &cfg, &e))
+		die(pcm_side->name, &e);
+	return pcm;
+}
+
 static void open_state(const struct cr_codec *c, const struct cr_codec_cfg *cfg,
 		       const struct speech_corpus *corpus, struct state *s,
 		       uint64_t call)
 {
-	const struct cr_codec_cfg speech = { .samples = c->samples };
 	struct cr_err e;
 	bool decode = opt.direction == 1;
 
 	speech_reader_init(&s->speech, corpus, (uint64_t)opt.seed, call);
 	if (decode)
 		encode_ahead(c, cfg, s);
-	if (!decode && pcmu && pcmu->decoder_open(&s->pcmu, &speech, &e))
-		die("pcmu", &e);
+	if (pcm_side)
+		s->pcm = open_pcm(c, !decode);
 	if (decode ? c->decoder_open(&s->codec, cfg, &e)
 		   : c->encoder_open(&s->codec, cfg, &e))
 		die(c->name, &e);
 }
 
-/* The speech as it comes: as PCMU, where it does. */
-static void hear(struct state *s, struct cr_frame *heard, int16_t *pcm,
-		 unsigned n)
+/* The speech as it comes: coded by the other side, where there is one. */
+static void hear(const struct cr_codec *c, struct state *s,
+		 struct cr_frame *heard, int16_t *pcm)
 {
 	static void *enc;
-	const struct cr_codec_cfg cfg = { .samples = n };
-	struct cr_err e;
 
-	speech_read(&s->speech, pcm, n);
-	if (pcmu && !enc && pcmu->encoder_open(&enc, &cfg, &e))
-		die("pcmu", &e);
-	if (pcmu)
-		(void)pcmu->encode(enc, 0, pcm, heard);
+	speech_read(&s->speech, pcm, c->samples);
+	if (pcm_side && !enc)
+		enc = open_pcm(c, false);
+	if (pcm_side)
+		(void)pcm_side->encode(enc, 0, pcm, heard);
 }
 
-/* Decode, where it came as PCMU, and encode: what a call asks of codecs. */
-static void transcode(const struct cr_codec *c, unsigned mode, struct state *s,
-		      const struct cr_frame *heard, int16_t *pcm)
+/* What a call asks of codecs. */
+static void encode(const struct cr_codec *c, unsigned mode, struct state *s,
+		   const struct cr_frame *heard, int16_t *pcm)
 {
 	static struct cr_frame frame;
 
-	if (pcmu)
-		(void)pcmu->decode(s->pcmu, heard, pcm);
+	if (pcm_side)
+		(void)pcm_side->decode(s->pcm, heard, pcm);
 	(void)c->encode(s->codec, mode, pcm, &frame);
+}
+
+static void decode(const struct cr_codec *c, struct state *s, int16_t *pcm)
+{
+	static struct cr_frame frame;
+
+	(void)c->decode(s->codec, &s->frames[s->next], pcm);
+	if (pcm_side)
+		(void)pcm_side->encode(s->pcm, 0, pcm, &frame);
 }
 
 /* One frame of one state; returns the codec's time. */
@@ -173,12 +196,12 @@ static cr_ns one(const struct cr_codec *c, unsigned mode, struct state *s)
 
 	if (opt.direction == 1) {
 		start = clock_now();
-		(void)c->decode(s->codec, &s->frames[s->next], pcm);
+		decode(c, s, pcm);
 		s->next = (s->next + 1) % ENCODED;
 	} else {
-		hear(s, &heard, pcm, c->samples);
+		hear(c, s, &heard, pcm);
 		start = clock_now();
-		transcode(c, mode, s, &heard, pcm);
+		encode(c, mode, s, &heard, pcm);
 	}
 	return clock_now() - start;
 }
@@ -235,7 +258,7 @@ int main(int argc, char **argv)
 	c = cr_codec_find(opt.codec);
 	if (!c)
 		die(opt.codec, &e);
-	pcmu = opt.pcmu ? cr_codec_find("pcmu") : NULL;
+	pcm_side = opt.pcm ? cr_codec_find(pcm_sides[opt.pcm]) : NULL;
 	cfg.mode = c->default_mode;
 	if (opt.mode && cr_codec_mode_find(c, opt.mode) < 0)
 		die(opt.mode, &e);
