@@ -139,8 +139,9 @@ struct call {
 	/* table */
 	struct cds_lfht_node node;
 	struct rcu_head rcu;
-	/** Stored (release) by control before call_rcu(), read (acquire) by
-	 * the callback: that pair, too, for TSan's eyes. */
+	/** Stored (release) before call_rcu() by who calls it, control or a
+	 * thread that was stuck, and read (acquire) by the callback: that
+	 * pair, too, for TSan's eyes. */
 	atomic_bool leaving;
 	/** The SSRC again, stored (release) when the call is complete and read
 	 * (acquire) by every look-up: orders the construction before the use,

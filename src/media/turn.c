@@ -142,6 +142,13 @@ static void finish(struct turn_worker *w, struct turn_letter *letter, cr_ns now,
 	let_go(c);
 }
 
+static void none_left(struct turn_worker *w)
+{
+	w->nletters = 0;
+	/* release, pairs with turn_waits() */
+	atomic_store_explicit(&w->waiting, false, memory_order_release);
+}
+
 void turn_flush(struct turn_worker *w)
 {
 	cr_ns share, now;
@@ -153,7 +160,19 @@ void turn_flush(struct turn_worker *w)
 	now = clock_now();
 	for (unsigned i = 0; i < w->nletters; i++)
 		finish(w, &w->letter[i], now, share);
-	w->nletters = 0;
+	none_left(w);
+}
+
+void turn_together(struct turn_worker *w, bool may)
+{
+	/* seq_cst: either this thread sees that packets wait, or the worker,
+	 * at the end of its turn, that they may not (must_flush()) */
+	atomic_store_explicit(&w->together, may, memory_order_seq_cst);
+}
+
+bool turn_waits(const struct turn_worker *w)
+{
+	return atomic_load_explicit(&w->waiting, memory_order_seq_cst);
 }
 
 /* The peer asks for another mode of what is sent to it: that is the encoder of
@@ -213,7 +232,7 @@ static void open_letter(struct turn_letter *letter, struct call *c,
 
 static bool must_flush(const struct turn_worker *w, cr_ns now)
 {
-	return !atomic_load_explicit(&w->together, memory_order_relaxed) ||
+	return !atomic_load_explicit(&w->together, memory_order_seq_cst) ||
 	       w->nletters == TURN_BATCH || now - w->oldest >= TURN_WAIT;
 }
 
@@ -268,8 +287,11 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 	w->overflow += t.sending;
 	if (run->cpu)
 		count_away(&letter->record.job, run);
-	if (!w->nletters++)
+	if (!w->nletters++) {
 		w->oldest = t.coded;
+		/* seq_cst: see turn_together() */
+		atomic_store_explicit(&w->waiting, true, memory_order_seq_cst);
+	}
 	if (must_flush(w, t.coded))
 		turn_flush(w);
 }
@@ -335,5 +357,5 @@ void turn_rescue(struct turn_worker *w, struct call *stuck,
 	}
 	for (unsigned i = 0; i < w->nletters; i++)
 		finish(w, &w->letter[i], now, spent / w->nletters);
-	w->nletters = 0;
+	none_left(w);
 }

@@ -9,7 +9,9 @@
  * turns have gathered, or TURN_WAIT has passed. That keeps a call's order only
  * while one worker serves it, so it is for run queues of one worker whose
  * policy does not steal; elsewhere every turn sends at its end, before the
- * engine learns that the job is done.
+ * engine learns that the job is done. Who moves calls from worker to worker
+ * forbids it first, and waits until nothing waits any more: turn_together(),
+ * turn_waits().
  *
  * A codec may never return. While one is at work the letters are at rest, so
  * who watches over the workers can take them away; the thread finds out when it
@@ -49,7 +51,8 @@ enum turn_state { TURN_AT_WORK, TURN_IN_CODEC, TURN_TAKEN };
 /** What a worker brings along. One per worker, used by it alone. */
 struct turn_worker {
 	int fd; /**< the shared UDP socket, for calls without their own */
-	atomic_bool together; /**< packets may wait; control writes     */
+	atomic_bool together; /**< packets may wait; turn_together()    */
+	atomic_bool waiting;  /**< some do; turn_waits()		    */
 	/** enum turn_state. Release and acquire: the letters change hands. */
 	atomic_int state;
 	struct trace_ring *trace;
@@ -81,6 +84,14 @@ void turn_forget(struct turn_worker *w);
 
 /** Send what waits. Worker thread, before it idles. */
 void turn_flush(struct turn_worker *w);
+
+/** Whether packets may wait for those of the next turns. Control thread. */
+void turn_together(struct turn_worker *w, bool may);
+
+/** Do packets wait in @w? Once this is false after turn_together(w, false), it
+ * stays so, and what came of all turns but the one in progress is for this
+ * thread to see. Any thread. */
+bool turn_waits(const struct turn_worker *w);
 
 /** Around what may not come back. turn_leave_codec() is false when the letters
  * were taken: leave everything of @w alone. Worker thread. */

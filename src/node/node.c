@@ -237,18 +237,24 @@ int node_scheduler_set(struct node *n, const char *spec, struct cr_err *e)
 	int err = cr_scheduler_find(spec, &ops, &opts, e);
 
 	if (!err)
-		err = live_switch(n->live, ops, opts, e);
-	if (!err) {
-		node_allow_together(n);
+		err = node_forbid_together(n, e);
+	if (err)
+		return err;
+	err = live_switch(n->live, ops, opts, e);
+	node_allow_together(n);
+	if (!err)
 		trace_switch(n);
-	}
 	return err;
 }
 
 int node_scheduler_tune(struct node *n, const char *opts, struct cr_err *e)
 {
-	int err = live_tune(n->live, opts, e);
+	int err = node_forbid_together(n, e);
 
+	if (err)
+		return err;
+	err = live_tune(n->live, opts, e);
+	node_allow_together(n);
 	if (!err)
 		trace_switch(n);
 	return err;
@@ -271,6 +277,7 @@ void node_recover(evutil_socket_t fd, short what, void *arg)
 {
 	struct node *n = arg;
 	struct cr_err e = { "" };
+	/* fifo leaves every call at its worker: packets may go on waiting */
 	int rc = live_recover(n->live, &e);
 
 	(void)fd, (void)what;

@@ -253,15 +253,21 @@ static void after_grace(struct rcu_head *head)
 static void after_return(struct rcu_head *head)
 {
 	struct call *c = caa_container_of(head, struct call, rcu);
-	const struct node_call *nc = c->owner;
+	const struct node_call *nc;
 
+	(void)atomic_load_explicit(&c->leaving, memory_order_acquire);
+	nc = c->owner;
 	live_remove(nc->node->live, &c->lt);
 }
 
 void node_back(void *arg, struct live_task *lt)
 {
+	struct call *c = call_of(lt);
+
 	(void)arg;
-	call_rcu(&call_of(lt)->rcu, after_return);
+	/* release, pairs with after_return() */
+	atomic_store_explicit(&c->leaving, true, memory_order_release);
+	call_rcu(&c->rcu, after_return);
 }
 
 void node_call_stop(struct node_call *nc, enum node_end why)

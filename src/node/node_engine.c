@@ -2,11 +2,17 @@
 /*
  * What the engine of a node calls: frames of calls and of jobs on its workers.
  */
+#include <errno.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "node/node_impl.h"
 #include "schedulers/kernel.h"
 #include "schedulers/registry.h"
+
+/* How long a frame may take while control waits for its worker. */
+#define PATIENCE CR_SEC
 
 /* What this thread works with; NULL: it is no worker. */
 static _Thread_local struct node_hand *me;
@@ -86,7 +92,12 @@ static void back(void *arg, struct live_task *lt)
 		node_back(arg, lt);
 }
 
-/* Packets may wait for each other where one worker serves a call (turn.h). */
+static void set_together(struct node *n, bool may)
+{
+	for (unsigned w = 0; w < n->cfg.workers; w++)
+		turn_together(&node_hand_at(n, w)->turn, may);
+}
+
 void node_allow_together(struct node *n)
 {
 	const struct cr_sched_ops *ops = live_policy(n->live);
@@ -95,10 +106,42 @@ void node_allow_together(struct node *n)
 
 	if (cr_kernel_scheduler(ops))
 		return; /* its threads do one call's frames */
+	set_together(n, alone && !n->cfg.send_each);
+}
+
+/* A worker that has packets to send and is not in a codec sends them within
+ * microseconds. */
+static bool have_left(struct node *n, unsigned worker, cr_ns until)
+{
+	const struct timespec soon = { .tv_nsec = 50 * CR_US };
+
+	while (turn_waits(&node_hand_at(n, worker)->turn)) {
+		if (clock_now() > until)
+			return false;
+		(void)nanosleep(&soon, NULL);
+	}
+	return true;
+}
+
+int node_forbid_together(struct node *n, struct cr_err *e)
+{
+	cr_ns until = clock_now() + PATIENCE;
+
+	if (n->cfg.workers == 1 || cr_kernel_scheduler(live_policy(n->live)))
+		return 0; /* a call has nowhere to go */
+	set_together(n, false);
 	for (unsigned w = 0; w < n->cfg.workers; w++)
-		atomic_store_explicit(&node_hand_at(n, w)->turn.together,
-				      alone && !n->cfg.send_each,
-				      memory_order_relaxed);
+		if (!have_left(n, w, until)) {
+			node_allow_together(n);
+			return cr_fail(e, -EBUSY,
+				       "worker %u has not come back from a "
+				       "frame for %d s, and packets of other "
+				       "calls wait behind it: try again when "
+				       "it is back, or the watchdog has "
+				       "replaced it",
+				       w, (int)(PATIENCE / CR_SEC));
+		}
+	return 0;
 }
 
 static void gone(void *arg, struct live_task *lt)

@@ -94,8 +94,7 @@ void node_hand_over(struct node *n, unsigned worker, unsigned spare)
 		&node_hand_at(n, worker)->turn.together, memory_order_relaxed);
 
 	sit_down(n, worker, spare);
-	atomic_store_explicit(&node_hand_at(n, worker)->turn.together, together,
-			      memory_order_relaxed);
+	turn_together(&node_hand_at(n, worker)->turn, together);
 }
 
 void node_forget_turns(struct node *n)

@@ -11,10 +11,8 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "json_text.h"
-#include "node/call_params.h"
+#include "sticky.h"
 #include "traffic.h"
 
 enum { NB = 160, CALLS = 20 };
@@ -22,60 +20,6 @@ enum { NB = 160, CALLS = 20 };
 #define LIMIT (400 * CR_MS)
 
 static const uint8_t silence[NB] = { 0xff };
-
-/* --- a codec that does not come back while it is held --- */
-
-static const struct cr_codec *pcma;
-static struct cr_codec sticky;
-static atomic_bool hold;
-static atomic_int tickets; /* frames that may come back nevertheless */
-static atomic_uint inside;
-
-static bool take_ticket(void)
-{
-	int n = atomic_load(&tickets);
-
-	return n > 0 && atomic_compare_exchange_strong(&tickets, &n, n - 1);
-}
-
-static int stick(void *enc, unsigned mode, const int16_t *pcm,
-		 struct cr_frame *out)
-{
-	atomic_fetch_add(&inside, 1);
-	while (atomic_load(&hold) && !take_ticket())
-		(void)usleep(1000); /* blocked, as on a lock */
-	atomic_fetch_sub(&inside, 1);
-	return pcma->encode(enc, mode, pcm, out);
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	pcma = cr_codec_find("pcma");
-	sticky = *pcma;
-	sticky.encode = stick;
-	return 0;
-}
-
-static struct node_call *sticky_call(struct rig *r)
-{
-	struct call_request request;
-	struct node_call *nc = NULL;
-	struct cr_err e = { "" };
-	char text[200];
-	json_t *params;
-
-	(void)snprintf(text, sizeof(text),
-		       "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma', "
-		       "'address': '127.0.0.1:9'}}");
-	params = json_text(text);
-	assert_int_equal(call_params(&request, params, &e), 0);
-	json_decref(params);
-	request.cfg.media.out.codec = &sticky;
-	if (node_call_start(r->node, &request.cfg, false, &nc, &e))
-		fail_msg("%s", e.text);
-	return nc;
-}
 
 /* --- what the watchdog tells --- */
 
@@ -126,9 +70,9 @@ static void get_stuck(struct rig *r, struct node_call *nc)
 {
 	struct rig_sender s = rig_sender(r, nc, NB);
 
-	atomic_store(&hold, true);
+	atomic_store(&sticky_held, true);
 	rig_send(&s, silence, NB);
-	while (!atomic_load(&inside))
+	while (!atomic_load(&sticky_inside))
 		(void)sched_yield();
 	rig_send(&s, silence, NB);
 	rig_send(&s, silence, NB);
@@ -173,7 +117,7 @@ static void others_lose_nothing(unsigned workers, unsigned cpus_per_rq)
 	assert_int_equal(node_scheduler_set(r.node, "rr", NULL), 0);
 	traffic_flows(&t, 10 * CALLS);
 	assert_int_equal(told(&r, "returned"), 0);
-	atomic_store(&hold, false);
+	atomic_store(&sticky_held, false);
 	wait_told(&r, "returned", 1);
 	wait_told(&r, "stuck_now", 0);
 	assert_false(node_call_hung(r.node, id));
@@ -213,7 +157,7 @@ static void get_all_stuck(struct rig *r, struct node_call *nc[SPARES + 1])
 		 &(struct rig_options){ .workers = 1, .watchdog = LIMIT / 4 });
 	for (unsigned i = 0; i <= SPARES; i++)
 		nc[i] = sticky_call(r); /* which tries the codec */
-	atomic_store(&hold, true);
+	atomic_store(&sticky_held, true);
 	for (unsigned i = 0; i <= SPARES; i++) {
 		struct rig_sender s = rig_sender(r, nc[i], NB);
 
@@ -221,7 +165,7 @@ static void get_all_stuck(struct rig *r, struct node_call *nc[SPARES + 1])
 		if (i < SPARES)
 			wait_told(r, "hung", i + 1);
 	}
-	while (atomic_load(&inside) <= SPARES)
+	while (atomic_load(&sticky_inside) <= SPARES)
 		(void)sched_yield();
 }
 
@@ -246,7 +190,7 @@ static void no_spare_is_said_and_nothing_done(void **state)
 	assert_int_equal(told(&r, "hung"), SPARES);
 	assert_int_equal(r.ended, SPARES);
 	assert_int_equal(node_calls(r.node), 1);
-	atomic_store(&hold, false);
+	atomic_store(&sticky_held, false);
 	wait_told(&r, "stuck_now", 0);
 	rig_end(&r, nc[SPARES]);
 	assert_int_equal(r.last[RIG_done], 1);
@@ -267,7 +211,7 @@ static bool starves(void *arg)
 {
 	if (told(arg, "starved"))
 		return true;
-	atomic_fetch_add(&tickets, 1);
+	atomic_fetch_add(&sticky_tickets, 1);
 	return false;
 }
 
@@ -291,7 +235,7 @@ static void an_overload_is_no_stall(void **state)
 			    "'pcma'}, 'class': 'best-effort'}");
 	s = rig_sender(&r, busy, NB);
 	low = rig_sender(&r, idle, NB);
-	atomic_store(&hold, true);
+	atomic_store(&sticky_held, true);
 	for (uint64_t i = 0; i < FRAMES; i++) {
 		rig_send(&s, silence, NB);
 		while (atomic_load(&busy->call->count.packets_in) <= i)
@@ -300,13 +244,13 @@ static void an_overload_is_no_stall(void **state)
 	rig_send(&low, silence, NB);
 	assert_true(rig_wait(&r, starves, &r));
 	assert_int_equal(atomic_load(&idle->call->count.done), 0);
-	atomic_store(&hold, false);
+	atomic_store(&sticky_held, false);
 	assert_true(rig_wait(&r, has_done, idle));
 	assert_int_equal(atomic_load(&busy->call->count.done), FRAMES);
 	wait_told(&r, "starved", 0);
 	assert_int_equal(
 		told(&r, "roused") + told(&r, "accused") + told(&r, "hung"), 0);
-	atomic_store(&tickets, 0);
+	atomic_store(&sticky_tickets, 0);
 	rig_end(&r, busy);
 	rig_end(&r, idle);
 	rig_close(&r);
@@ -328,7 +272,7 @@ static void the_end_does_not_wait(void **state)
 	assert_int_equal(node_close(r.node), -EBUSY);
 	assert_int_equal(r.ended, CALLS + 1);
 	assert_int_equal(node_close(r.node), -EBUSY);
-	atomic_store(&hold, false);
+	atomic_store(&sticky_held, false);
 	while (node_close(r.node))
 		(void)sched_yield();
 	r.node = NULL;
@@ -347,7 +291,7 @@ static void nor_for_more_than_can_be_replaced(void **state)
 	get_all_stuck(&r, nc);
 	assert_int_equal(node_close(r.node), -EBUSY);
 	assert_int_equal(r.ended, SPARES + 1);
-	atomic_store(&hold, false);
+	atomic_store(&sticky_held, false);
 	while (node_close(r.node))
 		(void)sched_yield();
 	r.node = NULL;
@@ -432,5 +376,5 @@ int main(void)
 #endif
 	};
 
-	return cmocka_run_group_tests_name("watchdog", tests, setup, NULL);
+	return cmocka_run_group_tests_name("watchdog", tests, NULL, NULL);
 }

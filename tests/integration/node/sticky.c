@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A codec that does not come back while it is held.
+ */
+#define _GNU_SOURCE
+#include "sticky.h"
+
+#include "cmocka_cr.h"
+
+#include <unistd.h>
+
+#include "json_text.h"
+#include "node/call_params.h"
+
+atomic_bool sticky_held;
+atomic_int sticky_tickets;
+atomic_uint sticky_inside, sticky_entered;
+
+static struct cr_codec sticky;
+
+static bool take_ticket(void)
+{
+	int n = atomic_load(&sticky_tickets);
+
+	return n > 0 &&
+	       atomic_compare_exchange_strong(&sticky_tickets, &n, n - 1);
+}
+
+static int stick(void *enc, unsigned mode, const int16_t *pcm,
+		 struct cr_frame *out)
+{
+	atomic_fetch_add(&sticky_inside, 1);
+	atomic_fetch_add(&sticky_entered, 1);
+	while (atomic_load(&sticky_held) && !take_ticket())
+		(void)usleep(1000); /* blocked, as on a lock */
+	atomic_fetch_sub(&sticky_inside, 1);
+	return cr_codec_find("pcma")->encode(enc, mode, pcm, out);
+}
+
+struct node_call *sticky_call(struct rig *r)
+{
+	struct call_request request;
+	struct node_call *nc = NULL;
+	struct cr_err e = { "" };
+	json_t *params;
+
+	if (!sticky.encode) {
+		sticky = *cr_codec_find("pcma");
+		sticky.encode = stick;
+	}
+	params = json_text("{'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma', "
+			   "'address': '127.0.0.1:9'}}");
+	assert_int_equal(call_params(&request, params, &e), 0);
+	json_decref(params);
+	request.cfg.media.out.codec = &sticky;
+	if (node_call_start(r->node, &request.cfg, false, &nc, &e))
+		fail_msg("%s", e.text);
+	return nc;
+}

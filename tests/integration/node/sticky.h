@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A codec that does not come back while it is held: PCMA whose encoder blocks.
+ */
+#ifndef TESTS_NODE_STICKY_H
+#define TESTS_NODE_STICKY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "rig.h"
+
+extern atomic_bool sticky_held;
+/** Frames that may come back nevertheless. */
+extern atomic_int sticky_tickets;
+/** Frames in the encoder now, and all that have ever been. */
+extern atomic_uint sticky_inside, sticky_entered;
+
+/** A call from PCMU to it, its output to nobody. */
+struct node_call *sticky_call(struct rig *r);
+
+#endif

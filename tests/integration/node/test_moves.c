@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls that move to another worker: their packets do not overtake those that
+ * wait at the old one for company (media/turn.h).
+ */
+#include "cmocka_cr.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <string.h>
+
+#include "sticky.h"
+
+enum { NB = 160, CALLS = 4 };
+
+static const uint8_t silence[NB] = { 0xff };
+
+/* A call whose frames block, and others behind it on the same worker; the other
+ * worker has none. */
+struct stage {
+	struct rig rig;
+	struct node_call *sticky, *behind[CALLS];
+	struct rig_sender to_sticky, to[CALLS];
+	unsigned nsticky, nsent; /* frames sent to it, and to each other */
+	uint16_t next[CALLS];	 /* sequence number that must come */
+	bool heard[CALLS];
+};
+
+static unsigned home(const struct node_call *nc)
+{
+	return atomic_load(&nc->call->lt.core.home);
+}
+
+/* Start calls until enough are at the worker of the sticky one; end others. */
+static void populate(struct stage *s)
+{
+	struct node_call *other[4 * CALLS];
+	unsigned n = 0, nothers = 0;
+
+	while (n < CALLS) {
+		struct node_call *nc =
+			rig_call(&s->rig, "{'in': {'codec': 'pcmu'}, "
+					  "'out': {'codec': 'pcma'}}");
+
+		if (home(nc) == home(s->sticky)) {
+			s->to[n] = rig_sender(&s->rig, nc, NB);
+			s->behind[n++] = nc;
+		} else {
+			assert_in_range(nothers, 0, 4 * CALLS - 1);
+			other[nothers++] = nc;
+		}
+	}
+	while (nothers--)
+		rig_end(&s->rig, other[nothers]);
+}
+
+static void open_stage(struct stage *s, bool admission)
+{
+	const struct rig_options o = { .scheduler = "edf",
+				       .workers = 2,
+				       .cpus_per_rq = 1,
+				       .admission = admission };
+
+	memset(s, 0, sizeof(*s));
+	rig_open(&s->rig, &o);
+	s->sticky = sticky_call(&s->rig);
+	s->to_sticky = rig_sender(&s->rig, s->sticky, NB);
+	populate(s);
+}
+
+static void close_stage(struct stage *s)
+{
+	rig_end(&s->rig, s->sticky);
+	for (unsigned i = 0; i < CALLS; i++)
+		rig_end(&s->rig, s->behind[i]);
+	rig_close(&s->rig);
+}
+
+static void wait_received(const struct node_call *nc, unsigned n)
+{
+	while (atomic_load(&nc->call->count.packets_in) < n)
+		(void)sched_yield();
+}
+
+static void send_all(struct stage *s)
+{
+	s->nsent++;
+	for (unsigned i = 0; i < CALLS; i++)
+		rig_send(&s->to[i], silence, NB);
+	for (unsigned i = 0; i < CALLS; i++)
+		wait_received(s->behind[i], s->nsent);
+}
+
+static void send_sticky(struct stage *s)
+{
+	rig_send(&s->to_sticky, silence, NB);
+	wait_received(s->sticky, ++s->nsticky);
+}
+
+/* @n packets of every call come, each call's in order. */
+static void hear(struct stage *s, unsigned n)
+{
+	struct rtp_packet p;
+	uint8_t buf[2048];
+
+	for (unsigned k = 0; k < n * CALLS; k++) {
+		unsigned i = 0;
+
+		assert_true(rig_receive(&s->rig, buf, &p));
+		while (i < CALLS && s->behind[i]->call->cfg.ssrc_out != p.ssrc)
+			i++;
+		assert_in_range(i, 0, CALLS - 1);
+		if (s->heard[i])
+			assert_int_equal(p.seq, s->next[i]);
+		s->heard[i] = true;
+		s->next[i] = (uint16_t)(p.seq + 1);
+	}
+}
+
+static void wait_entered(unsigned n)
+{
+	while (atomic_load(&sticky_entered) != n)
+		(void)sched_yield();
+}
+
+/* One frame of each call between two of the sticky one, which blocks in the
+ * second: what came of the others waits for it, unless the machine was so slow
+ * that it had to leave. */
+static bool try_to_hold_back(struct stage *s)
+{
+	unsigned entered = atomic_load(&sticky_entered);
+	struct pollfd pfd = { .fd = s->rig.fd, .events = POLLIN };
+
+	atomic_store(&sticky_held, true);
+	send_sticky(s);
+	wait_entered(entered + 1);
+	send_all(s);
+	send_sticky(s);
+	atomic_fetch_add(&sticky_tickets, 1);
+	wait_entered(entered + 2);
+	return poll(&pfd, 1, 0) == 0;
+}
+
+static void hold_back(struct stage *s)
+{
+	while (!try_to_hold_back(s)) {
+		atomic_store(&sticky_held, false);
+		hear(s, 1);
+	}
+}
+
+static unsigned moved(const struct stage *s)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < CALLS; i++)
+		n += home(s->behind[i]) != home(s->sticky);
+	return n;
+}
+
+static void no_switch_while_packets_wait(void **state)
+{
+	struct cr_err e = { "" };
+	struct stage s;
+
+	(void)state;
+	open_stage(&s, false);
+	hold_back(&s);
+	assert_int_equal(node_scheduler_set(s.rig.node, "edf", &e), -EBUSY);
+	assert_non_null(strstr(e.text, "has not come back from a frame"));
+	assert_int_equal(node_scheduler_tune(s.rig.node, "bound=0.9", &e),
+			 -EBUSY);
+	assert_int_equal(moved(&s), 0);
+	send_all(&s);
+	atomic_store(&sticky_held, false);
+	hear(&s, 2);
+
+	assert_int_equal(node_scheduler_set(s.rig.node, "edf", &e), 0);
+	assert_in_range(moved(&s), 1, CALLS);
+	send_all(&s);
+	hear(&s, 1);
+	close_stage(&s);
+}
+
+static cr_ns longest_frame(const struct stage *s)
+{
+	cr_ns most = cr_task_worst(&s->sticky->call->lt.core.task);
+
+	for (unsigned i = 0; i < CALLS; i++)
+		most = cr_ns_max(
+			most, cr_task_worst(&s->behind[i]->call->lt.core.task));
+	return most;
+}
+
+/* A deadline by which one of them fits on a worker (C / D + B / D < 1), and no
+ * two do, whatever a frame costs here. */
+static int demand(struct stage *s, unsigned i)
+{
+	struct call_cfg to = s->behind[i]->call->cfg;
+	cr_ns cost = cr_task_demand(&s->behind[i]->call->lt.core.task);
+	struct cr_err e;
+
+	to.release.rel_deadline = 3 * cost / 2 + longest_frame(s);
+	return node_call_change(s->behind[i], &to, false, &e);
+}
+
+static void a_change_moves_nobody_while_packets_wait(void **state)
+{
+	struct stage s;
+
+	(void)state;
+	open_stage(&s, true);
+	assert_int_equal(demand(&s, 0), 0);
+	assert_int_equal(moved(&s), 0);
+	hold_back(&s);
+	assert_int_equal(demand(&s, 1), -ENOSPC);
+	assert_int_equal(moved(&s), 0);
+	send_all(&s);
+	atomic_store(&sticky_held, false);
+	hear(&s, 2);
+
+	assert_int_equal(demand(&s, 1), 0);
+	assert_int_equal(moved(&s), 1);
+	send_all(&s);
+	hear(&s, 1);
+	close_stage(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_switch_while_packets_wait),
+		cmocka_unit_test(a_change_moves_nobody_while_packets_wait),
+	};
+
+	return cmocka_run_group_tests_name("moves", tests, NULL, NULL);
+}
