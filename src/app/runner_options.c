@@ -112,8 +112,8 @@ static const struct cli_opt rows[] = {
 	  .dflt = "" },
 	ROW(CLI_STRING, "pin", "LIST",
 	    "CPUs that the workers are pinned to, as 1,4-7; or none. The "
-	    "daemon's other threads keep off them where others are left: on "
-	    "the receiver's alone, unless the list leaves one out.",
+	    "daemon's other threads keep off them; by default that leaves "
+	    "those the receiver's CPU only.",
 	    .text = &raw.pin, .dflt = ""),
 	ROW(CLI_STRING, "rx-cpu", "N",
 	    "CPU that the receiver is pinned to; or none. Default: the first "
@@ -303,14 +303,6 @@ static unsigned run_queues(void)
 	return (unsigned)n;
 }
 
-static bool is_in(const struct cpu_list *list, unsigned cpu)
-{
-	for (unsigned i = 0; i < list->count; i++)
-		if (list->cpu[i] == cpu)
-			return true;
-	return false;
-}
-
 /* --rx-cpu: a CPU, or -1 for none. */
 static int receiver_given(void)
 {
@@ -330,7 +322,7 @@ static int receiver_beside(const struct cpu_list *have,
 	if (have->count < 2)
 		return -1;
 	for (unsigned i = 0; i < have->count; i++)
-		if (!is_in(workers, have->cpu[i]))
+		if (!cpu_list_has(workers, have->cpu[i]))
 			return (int)have->cpu[i];
 	return (int)have->cpu[0];
 }

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-static bool listed(const struct cpu_list *list, unsigned cpu)
+bool cpu_list_has(const struct cpu_list *list, unsigned cpu)
 {
 	for (unsigned i = 0; i < list->count; i++)
 		if (list->cpu[i] == cpu)
@@ -26,7 +26,7 @@ static int append(struct cpu_list *list, unsigned long first,
 		return cr_fail(e, -EINVAL, "'%lu-%lu' is no range of CPUs",
 			       first, last);
 	for (unsigned long cpu = first; cpu <= last; cpu++) {
-		if (listed(list, (unsigned)cpu))
+		if (cpu_list_has(list, (unsigned)cpu))
 			return cr_fail(e, -EINVAL, "CPU %lu is listed twice",
 				       cpu);
 		if (list->count == CPU_LIST_MAX)

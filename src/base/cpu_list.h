@@ -5,6 +5,8 @@
 #ifndef BASE_CPU_LIST_H
 #define BASE_CPU_LIST_H
 
+#include <stdbool.h>
+
 #include "cr/error.h"
 
 #define CPU_LIST_MAX 256u
@@ -17,6 +19,9 @@ struct cpu_list {
 
 /** Read "1,4-7". 0, or -EINVAL with @e (syntax, twice the same, too many). */
 int cpu_list_parse(struct cpu_list *list, const char *text, struct cr_err *e);
+
+/** Is @cpu one of @list? */
+bool cpu_list_has(const struct cpu_list *list, unsigned cpu);
 
 /** The CPUs that this thread may run on, rising. */
 void cpu_list_allowed(struct cpu_list *list);

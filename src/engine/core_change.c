@@ -108,6 +108,17 @@ static void back_on_cpu(const struct core_change *ch, struct core_task *t,
 		rq->cpu[t->task.cpu] = ch->cpu;
 }
 
+/* All of @rq that changes; the rest is read without its lock. */
+static void back_in_rq(struct cr_rq *rq, const struct cr_rq *was)
+{
+	rq->sched = was->sched;
+	rq->priv = was->priv;
+	rq->nqueued = was->nqueued;
+	rq->load_ppm = was->load_ppm;
+	rq->next_tick = was->next_tick;
+	rq->kick = was->kick;
+}
+
 static void undo(struct core_change *ch, struct core_task *t)
 {
 	struct cr_rq *rq = t->task.rq;
@@ -116,7 +127,7 @@ static void undo(struct core_change *ch, struct core_task *t)
 	const unsigned char *from = ch->task_priv;
 	struct core_task *other;
 
-	*rq = ch->rq;
+	back_in_rq(rq, &ch->rq);
 	a->fresh = ch->fresh;
 	a->fresh_cpus = ch->fresh_cpus;
 	back_on_cpu(ch, t, rq);

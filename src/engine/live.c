@@ -168,17 +168,28 @@ static void wake_all_rqs(struct live *l)
 	}
 }
 
-int live_change(struct live *l, struct live_task *t,
-		const struct core_terms *to, unsigned flags,
-		struct cr_verdict *v)
+static int before_move(struct live *l, struct cr_err *e)
+{
+	const struct live_client *client = &l->cfg.client;
+
+	return client->before_move ? client->before_move(client->arg, e) : 0;
+}
+
+static void after_move(struct live *l)
+{
+	const struct live_client *client = &l->cfg.client;
+
+	if (client->after_move)
+		client->after_move(client->arg);
+}
+
+static int change(struct live *l, struct live_task *t,
+		  const struct core_terms *to, unsigned flags,
+		  struct cr_verdict *v)
 {
 	struct core_change *ch;
 	int rc;
 
-	if (l->threads) { /* which has what it asked for at its start */
-		v->rule = "scheduled by the kernel: only as it was started";
-		return -EINVAL;
-	}
 	/* only this thread adds tasks: there is room enough */
 	rc = core_change_prepare(&ch, l->core, count_tasks(l), flags);
 	if (rc)
@@ -188,6 +199,34 @@ int live_change(struct live *l, struct live_task *t,
 	wake_all_rqs(l);
 	core_change_finish(ch);
 	return rc;
+}
+
+int live_change(struct live *l, struct live_task *t,
+		const struct core_terms *to, unsigned flags,
+		struct cr_verdict *v, struct cr_err *e)
+{
+	int rc, no;
+
+	if (l->threads) { /* which has what it asked for at its start */
+		v->rule = "scheduled by the kernel: only as it was started";
+		return -EINVAL;
+	}
+	rc = change(l, t, to, CORE_CHANGE_STAY, v);
+	if (rc != -ENOSPC)
+		return rc;
+	no = before_move(l, e);
+	if (no && !(flags & CORE_CHANGE_FORCE))
+		return no;
+	rc = change(l, t, to, flags | (no ? CORE_CHANGE_STAY : 0), v);
+	if (!no)
+		after_move(l);
+	return rc;
+}
+
+/* Under others every task stays in its run queue. */
+static bool moves_tasks(const struct cr_sched_ops *ops)
+{
+	return ops->admit || ops->steal;
 }
 
 int live_switch(struct live *l, const struct cr_sched_ops *ops,
@@ -206,9 +245,14 @@ int live_switch(struct live *l, const struct cr_sched_ops *ops,
 	rc = core_switch_prepare(&sw, l->core, count_tasks(l), ops, opts, e);
 	if (rc)
 		return rc;
-	lock_all(l);
-	rc = core_switch_commit(sw, clock_now(), e);
-	wake_all_rqs(l);
+	if (moves_tasks(ops))
+		rc = before_move(l, e);
+	if (!rc) {
+		lock_all(l);
+		rc = core_switch_commit(sw, clock_now(), e);
+		wake_all_rqs(l);
+		after_move(l);
+	}
 	core_switch_finish(sw);
 	return rc;
 }

@@ -88,9 +88,9 @@ void turn_flush(struct turn_worker *w);
 /** Whether packets may wait for those of the next turns. Control thread. */
 void turn_together(struct turn_worker *w, bool may);
 
-/** Do packets wait in @w? Once this is false after turn_together(w, false), it
- * stays so, and what came of all turns but the one in progress is for this
- * thread to see. Any thread. */
+/** Do packets wait in @w? Once this is false after turn_together(w, false),
+ * none do but while the turn that they came of is ending, and what came of all
+ * turns before is for this thread to see. Any thread. */
 bool turn_waits(const struct turn_worker *w);
 
 /** Around what may not come back. turn_leave_codec() is false when the letters

@@ -237,11 +237,7 @@ int node_scheduler_set(struct node *n, const char *spec, struct cr_err *e)
 	int err = cr_scheduler_find(spec, &ops, &opts, e);
 
 	if (!err)
-		err = node_forbid_together(n, e);
-	if (err)
-		return err;
-	err = live_switch(n->live, ops, opts, e);
-	node_allow_together(n);
+		err = live_switch(n->live, ops, opts, e);
 	if (!err)
 		trace_switch(n);
 	return err;
@@ -249,12 +245,8 @@ int node_scheduler_set(struct node *n, const char *spec, struct cr_err *e)
 
 int node_scheduler_tune(struct node *n, const char *opts, struct cr_err *e)
 {
-	int err = node_forbid_together(n, e);
+	int err = live_tune(n->live, opts, e);
 
-	if (err)
-		return err;
-	err = live_tune(n->live, opts, e);
-	node_allow_together(n);
 	if (!err)
 		trace_switch(n);
 	return err;
@@ -277,7 +269,6 @@ void node_recover(evutil_socket_t fd, short what, void *arg)
 {
 	struct node *n = arg;
 	struct cr_err e = { "" };
-	/* fifo leaves every call at its worker: packets may go on waiting */
 	int rc = live_recover(n->live, &e);
 
 	(void)fd, (void)what;
@@ -287,6 +278,5 @@ void node_recover(evutil_socket_t fd, short what, void *arg)
 		return;
 	log_event(LOG_WARN, "scheduler-replaced", "now=%s",
 		  live_policy(n->live)->name);
-	node_allow_together(n);
 	trace_switch(n);
 }

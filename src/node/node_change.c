@@ -100,12 +100,6 @@ static unsigned change_flags(const struct call_cfg *was,
 	return core_asks_for_more(&from, to) ? 0 : CORE_CHANGE_FORCE;
 }
 
-/* To the engine's flags: 0, or that a call may not move to another worker. */
-static unsigned may_move(struct node *n)
-{
-	return node_forbid_together(n, NULL) ? CORE_CHANGE_STAY : 0;
-}
-
 int node_call_change(struct node_call *nc, const struct call_cfg *want,
 		     bool set_mode, struct cr_err *e)
 {
@@ -120,11 +114,9 @@ int node_call_change(struct node_call *nc, const struct call_cfg *want,
 	if (!cost)
 		return -EINVAL;
 	err = node_admit_measured(n, load_beyond(nc, &was, &to), &v);
-	if (!err) {
+	if (!err)
 		err = live_change(n->live, &nc->call->lt, &terms,
-				  change_flags(&was, &terms) | may_move(n), &v);
-		node_allow_together(n);
-	}
+				  change_flags(&was, &terms), &v, e);
 	if (err < 0)
 		return node_refuse(n, err, &v, e);
 	enter(nc, &to, cost);
@@ -151,8 +143,7 @@ static bool same_cost(const struct cr_cost *a, const struct cr_cost *b)
 	       a->variance_ns2 == b->variance_ns2;
 }
 
-/* @flags: the engine's. */
-static void follow(struct node_call *nc, unsigned mode, unsigned flags)
+static void follow(struct node_call *nc, unsigned mode)
 {
 	struct call_cfg to = nc->call->cfg;
 	struct core_terms terms;
@@ -167,8 +158,8 @@ static void follow(struct node_call *nc, unsigned mode, unsigned flags)
 	terms = call_terms(&to);
 	/* what a contract declares holds in every mode */
 	if (!same_cost(&to.cost, &nc->call->cfg.cost))
-		rc = live_change(nc->node->live, &nc->call->lt, &terms, flags,
-				 &v);
+		rc = live_change(nc->node->live, &nc->call->lt, &terms,
+				 CORE_CHANGE_FORCE, &v, NULL);
 	if (rc == -EINVAL) /* the scheduler keeps it as it was */
 		to.cost = nc->call->cfg.cost;
 	else if (rc < 0)
@@ -181,17 +172,11 @@ static void follow(struct node_call *nc, unsigned mode, unsigned flags)
 void node_follow_modes(struct node *n)
 {
 	struct node_call *nc;
-	unsigned flags = 0;
 
 	RB_FOREACH (nc, node_tree, &n->calls) {
 		unsigned mode = pipeline_mode(nc->call->pipeline);
 
-		if (nc->ending || mode == nc->call->cfg.media.out.cfg.mode)
-			continue;
-		if (!flags) /* the first: most seconds have none */
-			flags = CORE_CHANGE_FORCE | may_move(n);
-		follow(nc, mode, flags);
+		if (!nc->ending && mode != nc->call->cfg.media.out.cfg.mode)
+			follow(nc, mode);
 	}
-	if (flags)
-		node_allow_together(n);
 }

@@ -11,8 +11,9 @@
 #include "schedulers/kernel.h"
 #include "schedulers/registry.h"
 
-/* How long a frame may take while control waits for its worker. */
-#define PATIENCE CR_SEC
+/* How long a worker may be at a frame, in all, while control waits for it: so a
+ * stuck one costs control this once, however often it is asked. */
+#define PATIENCE (2 * CR_SEC)
 
 /* What this thread works with; NULL: it is no worker. */
 static _Thread_local struct node_hand *me;
@@ -92,47 +93,58 @@ static void back(void *arg, struct live_task *lt)
 		node_back(arg, lt);
 }
 
-static void set_together(struct node *n, bool may)
-{
-	for (unsigned w = 0; w < n->cfg.workers; w++)
-		turn_together(&node_hand_at(n, w)->turn, may);
-}
+/* --- packets that wait for each other (media/turn.h) --- */
 
-void node_allow_together(struct node *n)
+/* Where one worker serves a call; the kernel's threads do one call's frames. */
+static bool may_wait(const struct node *n)
 {
 	const struct cr_sched_ops *ops = live_policy(n->live);
 	bool alone =
 		n->cfg.workers == 1 || (n->cfg.cpus_per_rq == 1 && !ops->steal);
 
-	if (cr_kernel_scheduler(ops))
-		return; /* its threads do one call's frames */
-	set_together(n, alone && !n->cfg.send_each);
+	return alone && !n->cfg.send_each && !cr_kernel_scheduler(ops);
 }
 
-/* A worker that has packets to send and is not in a codec sends them within
- * microseconds. */
-static bool have_left(struct node *n, unsigned worker, cr_ns until)
+static void set_together(struct node *n, bool may)
+{
+	for (unsigned w = 0; w < n->nplaces; w++)
+		turn_together(&node_hand_at(n, w)->turn, may);
+}
+
+/* A worker that has packets sends them at the end of its turn, or of the next
+ * one. False: it does not come back. */
+static bool have_left(struct node *n, unsigned worker)
 {
 	const struct timespec soon = { .tv_nsec = 50 * CR_US };
+	struct live_worker_look look;
 
 	while (turn_waits(&node_hand_at(n, worker)->turn)) {
-		if (clock_now() > until)
+		if (live_look_worker(n->live, worker, &look) &&
+		    clock_now() - look.picked > PATIENCE)
 			return false;
 		(void)nanosleep(&soon, NULL);
 	}
 	return true;
 }
 
-int node_forbid_together(struct node *n, struct cr_err *e)
+static void allow_together(void *arg)
 {
-	cr_ns until = clock_now() + PATIENCE;
+	struct node *n = arg;
 
-	if (n->cfg.workers == 1 || cr_kernel_scheduler(live_policy(n->live)))
-		return 0; /* a call has nowhere to go */
+	set_together(n, may_wait(n));
+}
+
+/* Where a call moves to, its packets would overtake those that wait. */
+static int forbid_together(void *arg, struct cr_err *e)
+{
+	struct node *n = arg;
+
+	if (n->cfg.workers == 1 || !may_wait(n))
+		return 0;
 	set_together(n, false);
-	for (unsigned w = 0; w < n->cfg.workers; w++)
-		if (!have_left(n, w, until)) {
-			node_allow_together(n);
+	for (unsigned w = 0; w < n->nplaces; w++)
+		if (!have_left(n, w)) {
+			allow_together(n);
 			return cr_fail(e, -EBUSY,
 				       "worker %u has not come back from a "
 				       "frame for %d s, and packets of other "
@@ -211,6 +223,8 @@ int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e)
 			.worker_up = worker_up,
 			.worker_down = worker_down,
 			.faulty = node_faulty,
+			.before_move = forbid_together,
+			.after_move = allow_together,
 			.arg = n,
 		},
 	};
@@ -224,6 +238,6 @@ int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e)
 	if (!err)
 		err = live_open(&n->live, &live, warn, e);
 	if (!err)
-		node_allow_together(n);
+		allow_together(n);
 	return err;
 }

@@ -153,16 +153,6 @@ void node_trace_call(const struct node_call *nc);
 int node_plan_engine(struct node *n, struct cr_err *e);
 /** Start the engine. 0, or -errno with @e; @warn: what was not granted. */
 int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e);
-/** Packets may wait for each other where one worker serves a call
- * (media/turn.h). Control thread. */
-void node_allow_together(struct node *n);
-/** Before calls may move to other workers, where their packets would overtake
- * those that wait: every worker sends what it has, and from now on each packet
- * at once, until node_allow_together(). 0, or -EBUSY with @e when a worker does
- * not come back from its frame: packets still wait, no call may move. Control
- * thread; blocks for a frame's time, 1 s at most. */
-int node_forbid_together(struct node *n, struct cr_err *e);
-
 /** engine callback: the call's @lt has left; any thread. */
 void node_gone(void *arg, struct live_task *lt);
 /** engine callback: a retired thread has let go of the call's @lt. */

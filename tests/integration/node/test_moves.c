@@ -3,12 +3,14 @@
  * Calls that move to another worker: their packets do not overtake those that
  * wait at the old one for company (media/turn.h).
  */
+#define _GNU_SOURCE
 #include "cmocka_cr.h"
 
 #include <errno.h>
-#include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sticky.h"
 
@@ -63,6 +65,8 @@ static void open_stage(struct stage *s, bool admission)
 				       .admission = admission };
 
 	memset(s, 0, sizeof(*s));
+	atomic_store(&sticky_held, false);
+	atomic_store(&sticky_tickets, 0);
 	rig_open(&s->rig, &o);
 	s->sticky = sticky_call(&s->rig);
 	s->to_sticky = rig_sender(&s->rig, s->sticky, NB);
@@ -124,13 +128,28 @@ static void wait_entered(unsigned n)
 		(void)sched_yield();
 }
 
+/* The worker is in the sticky one's encoder: what is over and pending, waits.
+ */
+static bool all_wait(const struct stage *s)
+{
+	for (unsigned i = 0; i < CALLS; i++)
+		if (atomic_load(&s->behind[i]->call->pending) != 1)
+			return false;
+	return true;
+}
+
+static void wait_left(void)
+{
+	while (atomic_load(&sticky_inside))
+		(void)sched_yield();
+}
+
 /* One frame of each call between two of the sticky one, which blocks in the
  * second: what came of the others waits for it, unless the machine was so slow
  * that it had to leave. */
 static bool try_to_hold_back(struct stage *s)
 {
 	unsigned entered = atomic_load(&sticky_entered);
-	struct pollfd pfd = { .fd = s->rig.fd, .events = POLLIN };
 
 	atomic_store(&sticky_held, true);
 	send_sticky(s);
@@ -139,13 +158,14 @@ static bool try_to_hold_back(struct stage *s)
 	send_sticky(s);
 	atomic_fetch_add(&sticky_tickets, 1);
 	wait_entered(entered + 2);
-	return poll(&pfd, 1, 0) == 0;
+	return all_wait(s);
 }
 
 static void hold_back(struct stage *s)
 {
 	while (!try_to_hold_back(s)) {
 		atomic_store(&sticky_held, false);
+		wait_left();
 		hear(s, 1);
 	}
 }
@@ -157,6 +177,34 @@ static unsigned moved(const struct stage *s)
 	for (unsigned i = 0; i < CALLS; i++)
 		n += home(s->behind[i]) != home(s->sticky);
 	return n;
+}
+
+/* Let the sticky one go, most likely while control waits for that. */
+static void *let_go(void *arg)
+{
+	(void)arg;
+	(void)usleep(50000);
+	atomic_store(&sticky_held, false);
+	return NULL;
+}
+
+static void a_switch_lets_them_leave_first(void **state)
+{
+	pthread_t other;
+	struct cr_err e;
+	struct stage s;
+
+	(void)state;
+	open_stage(&s, false);
+	hold_back(&s);
+	assert_int_equal(pthread_create(&other, NULL, let_go, NULL), 0);
+	if (node_scheduler_set(s.rig.node, "edf", &e))
+		fail_msg("%s", e.text);
+	assert_in_range(moved(&s), 1, CALLS);
+	send_all(&s);
+	hear(&s, 2);
+	assert_int_equal(pthread_join(other, NULL), 0);
+	close_stage(&s);
 }
 
 static void no_switch_while_packets_wait(void **state)
@@ -171,6 +219,8 @@ static void no_switch_while_packets_wait(void **state)
 	assert_non_null(strstr(e.text, "has not come back from a frame"));
 	assert_int_equal(node_scheduler_tune(s.rig.node, "bound=0.9", &e),
 			 -EBUSY);
+	/* under which calls stay where they are */
+	assert_int_equal(node_scheduler_set(s.rig.node, "fifo", &e), 0);
 	assert_int_equal(moved(&s), 0);
 	send_all(&s);
 	atomic_store(&sticky_held, false);
@@ -195,34 +245,49 @@ static cr_ns longest_frame(const struct stage *s)
 
 /* A deadline by which one of them fits on a worker (C / D + B / D < 1), and no
  * two do, whatever a frame costs here. */
-static int demand(struct stage *s, unsigned i)
+static int demand(struct stage *s, unsigned i, struct cr_err *e)
 {
 	struct call_cfg to = s->behind[i]->call->cfg;
 	cr_ns cost = cr_task_demand(&s->behind[i]->call->lt.core.task);
-	struct cr_err e;
 
 	to.release.rel_deadline = 3 * cost / 2 + longest_frame(s);
-	return node_call_change(s->behind[i], &to, false, &e);
+	return node_call_change(s->behind[i], &to, false, e);
 }
 
 static void a_change_moves_nobody_while_packets_wait(void **state)
 {
+	struct cr_err e = { "" };
 	struct stage s;
 
 	(void)state;
 	open_stage(&s, true);
-	assert_int_equal(demand(&s, 0), 0);
-	assert_int_equal(moved(&s), 0);
+	assert_int_equal(demand(&s, 0, &e), 0);
 	hold_back(&s);
-	assert_int_equal(demand(&s, 1), -ENOSPC);
+	assert_int_equal(demand(&s, 1, &e), -EBUSY);
+	assert_non_null(strstr(e.text, "has not come back from a frame"));
 	assert_int_equal(moved(&s), 0);
 	send_all(&s);
 	atomic_store(&sticky_held, false);
 	hear(&s, 2);
 
-	assert_int_equal(demand(&s, 1), 0);
+	assert_int_equal(demand(&s, 1, &e), 0);
 	assert_int_equal(moved(&s), 1);
 	send_all(&s);
+	hear(&s, 1);
+	close_stage(&s);
+}
+
+static void nor_waits_where_it_fits(void **state)
+{
+	struct cr_err e = { "" };
+	struct stage s;
+
+	(void)state;
+	open_stage(&s, true);
+	hold_back(&s);
+	assert_int_equal(demand(&s, 0, &e), 0);
+	assert_true(all_wait(&s));
+	atomic_store(&sticky_held, false);
 	hear(&s, 1);
 	close_stage(&s);
 }
@@ -230,8 +295,10 @@ static void a_change_moves_nobody_while_packets_wait(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_switch_lets_them_leave_first),
 		cmocka_unit_test(no_switch_while_packets_wait),
 		cmocka_unit_test(a_change_moves_nobody_while_packets_wait),
+		cmocka_unit_test(nor_waits_where_it_fits),
 	};
 
 	return cmocka_run_group_tests_name("moves", tests, NULL, NULL);
