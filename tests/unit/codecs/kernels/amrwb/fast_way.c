@@ -17,10 +17,11 @@
 enum {
 	FRAMES = 400, /* a mode */
 	BLOCK = 16,
-	/* Fallbacks a kernel may have: so many, and those of one stretch that
-	 * is nearly silent, but not one of a mode's every frame. */
+	/* Fallbacks a kernel may have: not one of a mode's every frame. The
+	 * few frames of a sanitizer's run may have more than their share: 6 of
+	 * 360 in 150 runs, where a mode has 40. */
 	MOST_OF_1000_FRAMES = 10,
-	STRETCH = 16,
+	AND_A_FEW = 16,
 };
 
 /* Calls of the library's @name are counted in fallbacks_name. */
@@ -204,7 +205,7 @@ static void speech_is_seldom_left_to_the_library(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNTERS; i++)
 		if (*counters[i].fallbacks >
-		    MOST_OF_1000_FRAMES * frames / 1000 + STRETCH)
+		    MOST_OF_1000_FRAMES * frames / 1000 + AND_A_FEW)
 			fail_msg("%s: %u fallbacks in %u frames",
 				 counters[i].name, *counters[i].fallbacks,
 				 frames);
