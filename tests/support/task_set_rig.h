@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random task sets in the simulator: tests/task_set.h meets tests/sim_rig.h.
+ * Random task sets in the simulator: task_set.h meets sim_rig.h.
  */
 #ifndef TESTS_TASK_SET_RIG_H
 #define TESTS_TASK_SET_RIG_H
