@@ -17,7 +17,7 @@
 
 #include <jansson.h>
 
-#include "control/rpc_client.h"
+#include "rpc/client.h"
 #include "feeder/conversion_files.h"
 
 struct conversions;

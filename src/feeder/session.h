@@ -10,7 +10,7 @@
 #define FEEDER_SESSION_H
 
 #include "campaign/plan.h"
-#include "control/transport.h"
+#include "transport/transport.h"
 #include "feeder/conversions.h"
 #include "feeder/pacer.h"
 #include "feeder/receiver.h"

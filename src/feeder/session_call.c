@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/address.h"
-#include "control/rpc_server.h"
+#include "rpc/server.h"
 #include "feeder/dump.h"
 #include "media/payload.h"
 

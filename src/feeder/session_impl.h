@@ -9,7 +9,7 @@
 
 #include <event2/event.h>
 
-#include "control/rpc_client.h"
+#include "rpc/client.h"
 #include "feeder/session.h"
 
 /** Requests of calls are sent this long before their first packet. */

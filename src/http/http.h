@@ -20,7 +20,7 @@
 
 #include <stdbool.h>
 
-#include "service/service.h"
+#include "protocol/service.h"
 
 struct http;
 

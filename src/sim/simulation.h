@@ -15,7 +15,7 @@
 #define SIM_SIMULATION_H
 
 #include "campaign/plan.h"
-#include "engine/sim.h"
+#include "sim/sim.h"
 #include "observe/trace_file.h"
 #include "sim/cost_model.h"
 #include "sim/stats.h"

@@ -2,10 +2,10 @@
 /*
  * The calls of a simulation as the simulated driver sees them: one call's
  * arrivals, its waiting jobs, what they cost and what became of them. The
- * client of engine/sim.h.
+ * client of sim/sim.h.
  *
  * Thread rule: one thread; in workload_run() the callbacks of one part (see
- * engine/sim.h) are called by one thread at a time.
+ * sim/sim.h) are called by one thread at a time.
  */
 #ifndef SIM_WORKLOAD_H
 #define SIM_WORKLOAD_H
@@ -13,7 +13,7 @@
 #include <stdalign.h>
 
 #include "engine/release.h"
-#include "engine/sim.h"
+#include "sim/sim.h"
 #include "observe/trace_file.h"
 #include "sim/arrival.h"
 #include "sim/backlog.h"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# interop.sh CONTROL_PEER: inside the SCTP guest, every pair of back-ends talks
+# interop.sh RPC_PEER: inside the SCTP guest, every pair of back-ends talks
 # to each other: 300 requests in order, a list of 10,000 items, and bye. The
 # guest has net.sctp.udp_port=9899. Exit code 1: some pair does not.
 peer=$1

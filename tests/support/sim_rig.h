@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "cmocka_cr.h"
-#include "engine/sim.h"
+#include "sim/sim.h"
 
 struct sim_job {
 	cr_ns at, cost, deadline; /* deadline is absolute */

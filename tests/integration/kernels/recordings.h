@@ -2,8 +2,8 @@
 /*
  * Recorded speech for tests of whole codecs with kernels, at the rate of each.
  */
-#ifndef TESTS_INTEGRATION_KERNELS_RECORDINGS_H
-#define TESTS_INTEGRATION_KERNELS_RECORDINGS_H
+#ifndef TESTS_KERNELS_RECORDINGS_H
+#define TESTS_KERNELS_RECORDINGS_H
 
 #include "cmocka_cr.h"
 #include "kernels_needed.h"

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * codec-ctl: the operator's command line over the control protocol. One
+ * command, one connection; what it prints is made by the files beside this one.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/ctl/follow.h"
+#include "app/ctl/page.h"
+#include "base/cli.h"
+#include "app/ctl/command.h"
+#include "app/ctl/show.h"
+#include "app/ctl/watch.h"
+#include "rpc/client.h"
+#include "cr/time.h"
+
+enum { EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_UNREACHABLE = 3 };
+
+enum { LIST_PAGE = 100 };
+
+static const char *to = "127.0.0.1:5555";
+static int64_t udp_port = TRANSPORT_UDP_PORT;
+static int64_t kind = TRANSPORT_AUTO;
+static int64_t timeout = 5 * CR_SEC;
+static bool as_json;
+
+static const char *const kinds[] = { "auto", "kernel", "user", NULL };
+
+static const struct cli_opt opts[] = {
+	{ CLI_STRING, "to", 't', "HOST[:PORT]", "SCTP address of codec-runner.",
+	  .text = &to },
+	{ CLI_INT, "udp-port", 'u', "PORT",
+	  "UDP port that carries SCTP when the built-in stack is used.",
+	  .number = &udp_port, .min = 1, .max = 65535 },
+	{ CLI_ENUM, "sctp", 0, NULL,
+	  "SCTP stack: the kernel's, the built-in one over UDP (RFC 6951), or "
+	  "the first that works. It has to be the server's.",
+	  .number = &kind, .names = kinds },
+	{ CLI_FLAG, "json", 'j', NULL, "Print the result as JSON.",
+	  .flag = &as_json },
+	{ CLI_TIME, "timeout", 0, NULL, "Wait so long for a reply.",
+	  .number = &timeout, .min = CR_MS, .max = 3600 * CR_SEC },
+	{ 0 },
+};
+
+static const struct cli_line commands[] = {
+	{ "hello", "Version, codecs, schedulers and capacity of the server." },
+	{ "list", "The calls." },
+	{ "stats", "Counters and state." },
+	{ "codecs", "The codecs and their modes." },
+	{ "schedulers", "The schedulers and their options." },
+	{ "scheduler", "The scheduler in use, and its options." },
+	{ "scheduler NAME[,KEY=VALUE...]",
+	  "Switch the scheduler under live calls." },
+	{ "tune KEY=VALUE...", "Change options of the scheduler." },
+	{ "call start KEY=VALUE...",
+	  "Start a call; prints where to send. Keys are the parameters of "
+	  "call.start, dots for members: in.codec=pcmu; weight=1..100000 and "
+	  "nice=-20..19 for schedulers that give shares; what it promises: "
+	  "contract.rate=50/s, contract.burst, contract.peak, and what a "
+	  "packet "
+	  "costs: contract.mean=70us, contract.p99, contract.worst. The call "
+	  "stays until call stop, unless keep=no." },
+	{ "call stop ID", "End a call; prints its counters." },
+	{ "call ID", "One call for people: what it is, what it lost, and the "
+		     "scheduler's own numbers about it, with units." },
+	{ "call query ID", "One call's parameters and counters." },
+	{ "change ID KEY=VALUE...",
+	  "Change a running call; it is admitted anew, and when it is refused "
+	  "nothing has changed. No frame is lost. Keys: class, deadline, "
+	  "weight, "
+	  "nice, out.mode and members of contract, as for call start; null "
+	  "takes "
+	  "one back: contract.worst=null." },
+	{ "convert IN OUT [KEY=VALUE...]",
+	  "Convert a file of the server's spool folder; names are relative to "
+	  "it, and endings (.wav, .amr, .awb) say what they are. Keys: "
+	  "mode=12.2, dtx=yes, rate=16000 (of WAV), overwrite=yes. Shows how "
+	  "far it is and waits for its end; interrupting it cancels the job." },
+	{ "job list", "The jobs: waiting, running, and the last that ended." },
+	{ "job query ID", "One job's state and progress." },
+	{ "job cancel ID", "Give a job up; its output is removed." },
+	{ "watch [INTERVAL [TIMES]]",
+	  "A table of rates, made anew every second or INTERVAL until "
+	  "interrupted, or TIMES times: totals, how busy workers are, calls by "
+	  "class and codecs, and those that lose most frames. Lines of JSON "
+	  "with --json." },
+	{ "trace start NAME [overwrite]",
+	  "Write a trace file in the server's trace folder." },
+	{ "trace stop", "End the trace file." },
+	{ "drain [TIME]", "No new calls; exit when the last one has ended." },
+	{ "raw REQUEST | METHOD [PARAMS]",
+	  "Send a JSON-RPC request object, or a method and its parameters as "
+	  "JSON." },
+	{ 0 },
+};
+
+static const struct cli_line examples[] = {
+	{ "codec-ctl list", "what is going on" },
+	{ "codec-ctl watch 2s", "and what goes on" },
+	{ "codec-ctl call start in.codec=pcmu out.codec=amr out.mode=12.2 "
+	  "out.address=127.0.0.1:5004",
+	  "a call from G.711 to AMR" },
+	{ "codec-ctl change 7 class=hard contract.worst=250us",
+	  "a call that must never suffer, by its worst case" },
+	{ "codec-ctl convert prompt.wav prompt.amr mode=7.95",
+	  "a file from the spool folder, behind the calls" },
+	{ "codec-ctl --json stats | jq .totals", "for scripts" },
+	{ 0 },
+};
+
+static const struct cli_line exits[] = {
+	{ "0", "done" },
+	{ "1", "the server refused, or a job failed or was cancelled; the "
+	       "reason is on stderr" },
+	{ "2", "wrong usage" },
+	{ "3", "cannot connect, or no reply in time" },
+	{ 0 },
+};
+
+static const struct cli cli = {
+	.program = "codec-ctl",
+	.synopsis = "[OPTION]... COMMAND [ARGUMENT]...",
+	.summary = "look after a codec-runner",
+	.opts = opts,
+	.operands = commands,
+	.examples = examples,
+	.exits = exits,
+	.see_also = "codec-runner(1), codec-feeder(1)",
+	.min_args = 1,
+	.max_args = -1,
+};
+
+static const struct ctl_column call_columns[] = {
+	{ "CALL", "call" },
+	{ "IN", "in.codec" },
+	{ "MODE", "in.mode" },
+	{ "OUT", "out.codec" },
+	{ "MODE", "out.mode" },
+	{ "CLASS", "class" },
+	{ "AGE_S", "age_s" },
+	{ "RTP", "rtp" },
+	{ "TO", "to" },
+	{ "IN_PKTS", "count.packets_in" },
+	{ "OUT_PKTS", "count.packets_out" },
+	{ "LOST", "count.overwritten" },
+	{ "STALE", "count.stale" },
+	{ "LATE", "count.late" },
+	{ NULL, NULL },
+};
+
+static int complain(int code, const char *text)
+{
+	(void)fprintf(stderr, "codec-ctl: %s\n", text);
+	return code;
+}
+
+/* Returns an exit code; on 0 *@result is the caller's. */
+static int ask(struct rpc_client *c, const char *method, json_t *params,
+	       json_t **result)
+{
+	json_t *error = NULL;
+	struct cr_err e = { 0 };
+	int rc = rpc_client_ask(c, method, params, (unsigned)(timeout / CR_MS),
+				result, &error, &e);
+	const char *why = json_string_value(json_object_get(error, "message"));
+
+	if (rc < 0) {
+		(void)fprintf(stderr,
+			      "codec-ctl: %s: %s; is codec-runner there, with "
+			      "UDP port %d for SCTP? See --to, --udp-port, "
+			      "--sctp\n",
+			      to, e.text, (int)udp_port);
+		return EXIT_UNREACHABLE;
+	}
+	if (rc)
+		(void)complain(0, why ? why : "refused");
+	json_decref(error);
+	return rc ? EXIT_REFUSED : 0;
+}
+
+/* Only this tells the server that we did not die. */
+static void say_bye(struct rpc_client *c)
+{
+	json_t *result = NULL, *error = NULL;
+
+	(void)rpc_client_ask(c, "bye", NULL, (unsigned)(timeout / CR_MS),
+			     &result, &error, NULL);
+	json_decref(result);
+	json_decref(error);
+}
+
+/* All pages of @method, whose array is @many of @one, as one result. */
+static int ask_pages(struct rpc_client *c, const char *method, const char *many,
+		     const char *one, json_t **result)
+{
+	json_t *all = json_array(), *page = NULL;
+	json_int_t after = 0;
+	int rc = 0;
+	bool more = true;
+
+	while (!rc && more) {
+		json_t *part, *last;
+
+		rc = ask(c, method,
+			 json_pack("{s:I, s:i}", "after", after, "limit",
+				   LIST_PAGE),
+			 &page);
+		if (rc)
+			break;
+		part = json_object_get(page, many);
+		last = json_array_get(part, json_array_size(part) - 1);
+		more = last && json_is_true(json_object_get(page, "more"));
+		after = json_integer_value(json_object_get(last, one));
+		(void)json_array_extend(all, part);
+		json_decref(page);
+	}
+	if (rc)
+		json_decref(all);
+	else
+		*result = json_pack("{s:o}", many, all);
+	return rc;
+}
+
+static int ask_list(struct rpc_client *c, json_t **result)
+{
+	return ask_pages(c, "list", "calls", "call", result);
+}
+
+static int show(const struct ctl_request *r, const json_t *result)
+{
+	if (as_json) {
+		(void)json_dumpf(result, stdout, JSON_INDENT(2));
+		(void)putchar('\n');
+	} else if (r->view) {
+		r->view(result, stdout);
+	} else if (!strcmp(r->method, "list")) {
+		ctl_table(json_object_get(result, "calls"), call_columns,
+			  stdout);
+	} else {
+		ctl_show(result, stdout);
+	}
+	if (fflush(stdout))
+		return complain(EXIT_REFUSED, strerror(errno));
+	return 0;
+}
+
+/* --- watch --- */
+
+struct watch {
+	struct event_base *base;
+	struct rpc_client *client;
+	const struct ctl_request *request;
+	struct event *interrupt, *terminate, *timer;
+	bool stop;
+};
+
+static void on_signal(evutil_socket_t sig, short what, void *arg)
+{
+	struct watch *w = arg;
+
+	(void)sig, (void)what;
+	w->stop = true;
+	(void)event_base_loopbreak(w->base);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct watch *w = arg;
+
+	(void)fd, (void)what;
+	(void)event_base_loopbreak(w->base);
+}
+
+static int sample(struct watch *w, struct ctl_sample *s)
+{
+	json_t *list = NULL;
+	int rc = ask(w->client, "stats", NULL, &s->stats);
+
+	if (!rc)
+		rc = ask_list(w->client, &list);
+	if (!rc)
+		s->calls = json_incref(json_object_get(list, "calls"));
+	json_decref(list);
+	return rc;
+}
+
+static int show_sample(const struct ctl_sample *before,
+		       const struct ctl_sample *now, bool first)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f;
+	int rc;
+
+	if (as_json) {
+		(void)json_dumpf(now->stats, stdout, JSON_COMPACT);
+		(void)putchar('\n');
+		return fflush(stdout) ? -errno : 0;
+	}
+	f = open_memstream(&text, &size);
+	if (!f)
+		return -ENOMEM;
+	ctl_watch_page(before, now, f);
+	rc = fclose(f) ? -ENOMEM : ctl_page(text, first);
+	free(text);
+	return rc;
+}
+
+static void wait_interval(struct watch *w)
+{
+	const cr_ns t = w->request->interval;
+	const struct timeval tv = { t / CR_SEC, t % CR_SEC / CR_US };
+
+	(void)evtimer_add(w->timer, &tv);
+	(void)event_base_dispatch(w->base);
+	(void)evtimer_del(w->timer);
+}
+
+/* Returns an exit code. */
+static int watch(struct watch *w)
+{
+	struct ctl_sample before = { 0 }, now = { 0 };
+	int rc = sample(w, &before), err = 0;
+
+	for (unsigned n = 0; !rc && !err; n++) {
+		if (w->request->times && n == w->request->times)
+			break;
+		wait_interval(w);
+		if (w->stop)
+			break;
+		rc = sample(w, &now);
+		if (rc)
+			break;
+		err = show_sample(&before, &now, n == 0);
+		ctl_sample_free(&before);
+		before = now;
+		now = (struct ctl_sample){ 0 };
+	}
+	ctl_sample_free(&before);
+	ctl_sample_free(&now);
+	if (w->stop && rc == EXIT_UNREACHABLE)
+		rc = 0; /* interrupted while it asked */
+	return err ? complain(EXIT_REFUSED, strerror(-err)) : rc;
+}
+
+static int run_watch(struct event_base *base, struct rpc_client *c,
+		     const struct ctl_request *r)
+{
+	struct watch w = { .base = base, .client = c, .request = r };
+	int rc = EXIT_UNREACHABLE;
+
+	w.interrupt = evsignal_new(base, SIGINT, on_signal, &w);
+	w.terminate = evsignal_new(base, SIGTERM, on_signal, &w);
+	w.timer = evtimer_new(base, on_timer, &w);
+	if (w.interrupt && w.terminate && w.timer &&
+	    !event_add(w.interrupt, NULL) && !event_add(w.terminate, NULL))
+		rc = watch(&w);
+	if (w.timer)
+		event_free(w.timer);
+	if (w.interrupt)
+		event_free(w.interrupt);
+	if (w.terminate)
+		event_free(w.terminate);
+	return rc;
+}
+
+/* --- */
+
+static int run(struct event_base *base, const struct ctl_request *r)
+{
+	struct rpc_client_config cfg = { .base = base,
+					 .kind = (enum transport_kind)kind };
+	struct rpc_client *c = NULL;
+	json_t *result = NULL;
+	struct cr_err e = { 0 };
+	int rc;
+
+	cfg.to.udp_port = (uint16_t)udp_port;
+	if (transport_addr_parse(&cfg.to, to)) {
+		json_decref(r->params);
+		return complain(EXIT_USAGE, "--to: should be HOST, HOST:PORT "
+					    "or [IPV6]:PORT");
+	}
+	if (rpc_client_open(&c, &cfg, &e)) {
+		json_decref(r->params);
+		return complain(EXIT_UNREACHABLE, e.text);
+	}
+	if (r->interval)
+		rc = run_watch(base, c, r);
+	else if (!strcmp(r->method, "list") && !r->params)
+		rc = ask_list(c, &result);
+	else if (!strcmp(r->method, "job.list") && !r->params)
+		rc = ask_pages(c, "job.list", "jobs", "job", &result);
+	else if (r->follow)
+		rc = ctl_follow(&(struct ctl_follow){ base, c, ask }, r->params,
+				&result);
+	else
+		rc = ask(c, r->method, r->params, &result);
+	if (rc != EXIT_UNREACHABLE)
+		say_bye(c);
+	rpc_client_close(c);
+	if (!r->interval && result)
+		rc = rc ? rc : show(r, result);
+	json_decref(result);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	int first = cli_parse_or_exit(&cli, argc, argv);
+	struct ctl_request r = { 0 };
+	struct event_base *base;
+	struct cr_err e = { 0 };
+	int rc = ctl_request(&r, (const char *const *)argv + first,
+			     (unsigned)(argc - first), &e);
+
+	if (rc)
+		return complain(EXIT_USAGE, e.text);
+	base = event_base_new();
+	if (!base) {
+		json_decref(r.params);
+		return complain(EXIT_UNREACHABLE, "no event loop");
+	}
+	rc = run(base, &r);
+	event_base_free(base);
+	return rc;
+}

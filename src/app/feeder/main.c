@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * codec-feeder: plays a campaign against a daemon. The command line and what
+ * people see; the work is in src/feeder.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/feeder/progress.h"
+#include "base/cli.h"
+#include "base/nearest.h"
+#include "feeder/output.h"
+#include "feeder/thread.h"
+#include "run/folder.h"
+#include "run/json.h"
+
+/* Exit codes; codec-feeder --help tells them. */
+enum { EXIT_BROKEN = 1, EXIT_USAGE = 2, EXIT_MISSED = 3, EXIT_SIGNAL = 130 };
+enum print {
+	PRINT_NOTHING,
+	PRINT_DAEMON,
+	PRINT_SCHEDULERS,
+	PRINT_COUNTS,
+	PRINT_CONVERSIONS
+};
+
+static struct {
+	const char *to, *out, *dump, *trace, *spool;
+	struct cli_list counts;
+	int64_t udp_port, sctp, cpu, seed, duration, scale, print;
+	bool json, quiet, bye, schedule, frames, realtime;
+} raw = {
+	.to = "127.0.0.1",
+	.udp_port = TRANSPORT_UDP_PORT,
+	.cpu = -1,
+	.seed = -1,
+	.scale = 1000000,
+	.bye = true,
+};
+
+static const char *const sctp_names[] = { "auto", "kernel", "user", NULL };
+static const char *const print_names[] = { "nothing",	  "daemon",
+					   "schedulers",  "counts",
+					   "conversions", NULL };
+
+#define ROW(k, n, a, h, m, ...)                                                \
+	{                                                                      \
+		.kind = k, .name = n, .arg = a, .help = h, m, __VA_ARGS__      \
+	}
+
+static const struct cli_opt rows[] = {
+	ROW(CLI_SECTION, NULL, NULL, "Daemon", .flag = NULL),
+	ROW(CLI_STRING, "to", "HOST[:PORT]",
+	    "Where codec-runner listens for control; PORT is the SCTP port "
+	    "(5555).",
+	    .text = &raw.to),
+	ROW(CLI_INT, "udp-port", "PORT",
+	    "UDP port of the daemon that carries SCTP when the built-in stack "
+	    "is used.",
+	    .number = &raw.udp_port, .min = 1, .max = 65535),
+	ROW(CLI_ENUM, "sctp", NULL,
+	    "SCTP stack: the kernel's, the built-in one over UDP (RFC 6951), "
+	    "or the first that works.",
+	    .number = &raw.sctp, .names = sctp_names),
+	ROW(CLI_STRING, "trace", "NAME",
+	    "Let the daemon write its trace to this file of its trace folder.",
+	    .text = &raw.trace),
+	ROW(CLI_STRING, "spool", "DIR",
+	    "The daemon's spool folder, as seen from here: where a campaign's "
+	    "conversions read and write.",
+	    .text = &raw.spool),
+	ROW(CLI_FLAG_OFF, "no-bye", NULL,
+	    "Leave without a word: to the daemon it looks like a lost peer.",
+	    .flag = &raw.bye),
+
+	ROW(CLI_SECTION, NULL, NULL, "Load", .flag = NULL),
+	ROW(CLI_INT, "seed", "N", "In place of the campaign's seed.",
+	    .number = &raw.seed, .min = 0, .max = INT64_MAX, .dflt = ""),
+	ROW(CLI_TIME, "duration", NULL, "In place of the campaign's duration.",
+	    .number = &raw.duration, .min = CR_MS, .max = 2592000 * CR_SEC,
+	    .dflt = ""),
+	ROW(CLI_PPM, "load-scale", "SHARE",
+	    "Multiply every flow's count and load.", .number = &raw.scale,
+	    .min = 1000, .max = 100000000),
+	ROW(CLI_LIST, "count", "[FLOW=]N",
+	    "So many calls of this flow (of every flow).", .list = &raw.counts),
+	ROW(CLI_INT, "cpu", "N",
+	    "Pin the sending and the receiving thread to this CPU.",
+	    .number = &raw.cpu, .min = 0, .max = 1023, .dflt = ""),
+	ROW(CLI_FLAG, "realtime", NULL,
+	    "Real-time priority for this program (needs CAP_SYS_NICE), so "
+	    "that it keeps pace on CPUs that it shares with a busy daemon. "
+	    "With --print, too: that fails where it is not granted.",
+	    .flag = &raw.realtime),
+
+	ROW(CLI_SECTION, NULL, NULL, "What it tells", .flag = NULL),
+	{ .kind = CLI_STRING,
+	  .name = "out",
+	  .letter = 'o',
+	  .arg = "DIR",
+	  .help = "Run folder: run.json and calls.csv are written there.",
+	  .text = &raw.out },
+	ROW(CLI_FLAG, "frames", NULL,
+	    "With --out: also frames.bin, when every frame was sent and came "
+	    "back.",
+	    .flag = &raw.frames),
+	ROW(CLI_STRING, "dump", "DIR",
+	    "Write what every call received as .amr, .awb, .wav or .g723_1, "
+	    "decoded as .heard.wav, and what it said as .src.wav.",
+	    .text = &raw.dump),
+	ROW(CLI_FLAG, "json", NULL, "Print run.json in place of the table.",
+	    .flag = &raw.json),
+	{ .kind = CLI_FLAG,
+	  .name = "quiet",
+	  .letter = 'q',
+	  .help = "No progress.",
+	  .flag = &raw.quiet },
+	ROW(CLI_FLAG, "print-schedule", NULL,
+	    "Print every packet of the plan and its hash, and send nothing. "
+	    "Flows with a load need --count.",
+	    .flag = &raw.schedule),
+	ROW(CLI_ENUM, "print", NULL,
+	    "Print what the campaign asks of the daemon (options of "
+	    "codec-runner), its schedulers, how many calls its loads mean "
+	    "against the daemon (as --count takes them), or how many "
+	    "conversions it has, one a line, and play nothing.",
+	    .number = &raw.print, .names = print_names),
+	{ .kind = CLI_SECTION },
+};
+
+static const struct cli_line operands[] = {
+	{ "CAMPAIGN",
+	  "Campaign file (YAML); campaigns/README.md describes it." },
+	{ NULL, NULL }
+};
+static const struct cli_line examples[] = {
+	{ "codec-feeder campaigns/demo.yaml --out runs/edf",
+	  "Play the demo against the daemon on this machine." },
+	{ "codec-feeder demo.yaml --count steady=10 --dump speech",
+	  "Ten calls, and keep what they received." },
+	{ NULL, NULL }
+};
+static const struct cli_line exits[] = {
+	{ "0", "All went as expected." },
+	{ "1", "The run broke off: no daemon, daemon lost, disk full." },
+	{ "2", "Wrong command line or campaign." },
+	{ "3", "An expectation of the campaign was missed." },
+	{ "130", "Interrupted; results were written." },
+	{ NULL, NULL }
+};
+
+static const struct cli cli = {
+	.program = "codec-feeder",
+	.synopsis = "[OPTION]... CAMPAIGN",
+	.summary = "play a campaign of speech calls against codec-runner",
+	.text = "Starts each call of the campaign when its time has come, "
+		"sends RTP of real speech paced by absolute time, receives "
+		"the transcoded speech, matches it to what was sent, and says "
+		"what was lost, late and how long it took. The same campaign "
+		"and seed send the same packets at the same times.",
+	.opts = rows,
+	.operands = operands,
+	.examples = examples,
+	.exits = exits,
+	.see_also = "codec-runner(1), codec-report(1), codec-ctl(1)",
+	.min_args = 1,
+	.max_args = 1,
+};
+
+static int complain(int code, const struct cr_err *e)
+{
+	(void)fprintf(stderr, "codec-feeder: %s\n", e->text);
+	return code;
+}
+
+static int read_to(struct transport_addr *to, struct cr_err *e)
+{
+	int rc = transport_addr_parse(to, raw.to);
+
+	to->udp_port = (uint16_t)raw.udp_port;
+	if (rc == -ERANGE)
+		return cr_fail(e, rc, "--to %s: the port must be 1..65535",
+			       raw.to);
+	return rc ? cr_fail(e, rc, "--to %s: needs HOST[:PORT]", raw.to) : 0;
+}
+
+static int flow_unknown(const struct campaign *c, const char *name,
+			struct cr_err *e)
+{
+	const char *names[65] = { NULL };
+	char hint[300];
+
+	for (unsigned i = 0; i < c->flow_count && i < 64; i++)
+		names[i] = c->flows[i].name;
+	return cr_fail(e, -EINVAL, "--count: no flow '%s' in %s; %s", name,
+		       c->path, nearest_hint(name, names, hint, sizeof(hint)));
+}
+
+/* "flow=N" or "N" */
+static int read_count(const struct campaign *c, const char *text,
+		      uint64_t *counts, struct cr_err *e)
+{
+	const char *eq = strchr(text, '=');
+	const char *digits = eq ? eq + 1 : text;
+	char name[CAMPAIGN_NAME_MAX + 1];
+	unsigned long long n;
+	bool found = false;
+	char *rest;
+
+	(void)snprintf(name, sizeof(name), "%.*s", eq ? (int)(eq - text) : 0,
+		       text);
+	n = strtoull(digits, &rest, 10);
+	if (*rest || rest == digits || !n || n > PLAN_CALLS_MAX)
+		return cr_fail(e, -EINVAL,
+			       "--count %s: needs [FLOW=]N, N from 1 to %u",
+			       text, PLAN_CALLS_MAX);
+	for (unsigned i = 0; i < c->flow_count; i++)
+		if (!eq || strcmp(c->flows[i].name, name) == 0) {
+			counts[i] = n;
+			found = true;
+		}
+	return found ? 0 : flow_unknown(c, name, e);
+}
+
+static int read_counts(const struct campaign *c, uint64_t *counts,
+		       struct cr_err *e)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; i < raw.counts.count && !rc; i++)
+		rc = read_count(c, raw.counts.item[i], counts, e);
+	return rc;
+}
+
+static int print_schedule(const struct session_cfg *cfg, uint64_t *counts)
+{
+	const struct campaign *c = cfg->campaign;
+	struct plan_options o = { cfg->seed, cfg->duration, counts };
+	struct cr_err e;
+	struct plan p;
+	struct plan_packet k;
+	struct plan_stream s;
+
+	for (unsigned f = 0; f < c->flow_count; f++)
+		if (!counts[f])
+			counts[f] = c->flows[f].like < 0
+					    ? (uint64_t)c->flows[f].count
+					    : counts[c->flows[f].like];
+	if (plan_make(&p, c, &o, &e))
+		return complain(EXIT_USAGE, &e);
+	for (size_t i = 0; i < p.count; i++) {
+		plan_stream_init(&s, &p, &p.calls[i]);
+		while (plan_stream_next(&s, &k))
+			(void)printf(
+				"%.6f %s-%u frame=%llu seq=%llu%s%s%s\n",
+				(double)k.at / 1e9,
+				c->flows[p.calls[i].flow].name,
+				p.calls[i].index, (unsigned long long)k.frame,
+				(unsigned long long)k.seq,
+				k.marker ? " marker" : "",
+				k.lost ? " lost" : "", k.copy ? " copy" : "");
+	}
+	(void)printf("calls=%zu hash=%016llx\n", p.count,
+		     (unsigned long long)plan_hash(&p));
+	plan_fini(&p);
+	return 0;
+}
+
+/* For campaigns/run: how to start the daemon for this campaign. */
+static int print_daemon(const struct campaign *c)
+{
+	const struct campaign_platform *p = &c->platform;
+
+	(void)printf("--workers=%lld\n", (long long)p->cpus);
+	if (p->run_queues == 1)
+		(void)printf("--run-queues=global\n");
+	else if (p->run_queues == p->cpus)
+		(void)printf("--run-queues=partitioned\n");
+	else /* there, a number is workers per run queue */
+		(void)printf("--run-queues=%lld\n",
+			     (long long)campaign_cpus_per_rq(p));
+	if (!p->admission)
+		(void)printf("--no-admission\n");
+	if (p->max_age != CR_NEVER)
+		(void)printf("--max-age=%lldus\n",
+			     (long long)(p->max_age / CR_US));
+	if (p->job_floor)
+		(void)printf("--job-floor=%lld\n", (long long)p->job_floor);
+	return 0;
+}
+
+static int print_schedulers(const struct campaign *c)
+{
+	for (unsigned i = 0; i < c->scheduler_count; i++)
+		(void)printf("%s\n", c->schedulers[i]);
+	return 0;
+}
+
+/* Flows whose load has still to become a count. */
+static unsigned count_loads(const struct campaign *c, const uint64_t *counts)
+{
+	unsigned n = 0;
+
+	for (unsigned f = 0; f < c->flow_count; f++)
+		n += c->flows[f].load_ppm && !counts[f];
+	return n;
+}
+
+/* For campaigns/run: every scheduler shall get the same calls. */
+static int print_counts(const struct session_cfg *cfg)
+{
+	const struct campaign *c = cfg->campaign;
+	struct cr_err e = { "" };
+	uint64_t *got;
+	int rc = 0;
+
+	if (!count_loads(c, cfg->counts))
+		return 0;
+	got = calloc(c->flow_count, sizeof(*got));
+	if (!got)
+		(void)cr_fail(&e, -ENOMEM, "out of memory");
+	if (!got || session_counts(cfg, got, &e))
+		rc = complain(EXIT_BROKEN, &e);
+	for (unsigned f = 0; !rc && f < c->flow_count; f++)
+		if (c->flows[f].load_ppm && !cfg->counts[f])
+			(void)printf("%s=%llu\n", c->flows[f].name,
+				     (unsigned long long)got[f]);
+	free(got);
+	return rc;
+}
+
+static int print_conversions(const struct campaign *c)
+{
+	(void)printf("%lld\n", (long long)c->conversions.count);
+	return 0;
+}
+
+static int write_out(const struct output *o, struct cr_err *e)
+{
+	int rc = raw.out ? output_run(o, raw.out, e) : 0;
+	json_t *j;
+
+	if (!rc && raw.out && raw.frames)
+		rc = output_frames(o, raw.out, e);
+	if (!rc && raw.dump)
+		rc = output_dump(o, raw.dump, e);
+	if (!raw.json) {
+		output_table(o, stdout);
+		return rc;
+	}
+	j = output_json(o);
+	run_json_print(j, stdout);
+	json_decref(j);
+	return rc;
+}
+
+static int exit_code(const struct output *o)
+{
+	if (o->failure)
+		return EXIT_BROKEN;
+	if (o->result->interrupted)
+		return EXIT_SIGNAL;
+	return verdicts_met(&o->verdicts) ? 0 : EXIT_MISSED;
+}
+
+/* After the run, whether it broke off or not: judge, write, show. */
+static int conclude(struct session *s, struct output *o)
+{
+	struct session_result r;
+	struct cr_err e = { "" };
+	int rc = 0;
+
+	session_result(s, &r);
+	o->result = &r;
+	if (!r.interrupted && !o->failure) /* half a run cannot be judged */
+		rc = output_judge(o, &e);
+	if (!rc)
+		rc = write_out(o, &e);
+	rc = rc ? complain(EXIT_BROKEN, &e) : exit_code(o);
+	verdicts_fini(&o->verdicts);
+	return rc;
+}
+
+static int play(struct session_cfg *cfg, int argc, char **argv)
+{
+	struct output o = { .cfg = cfg, .argc = argc, .argv = argv };
+	struct feeder_progress progress;
+	struct session *s;
+	struct cr_err e = { "" };
+	int rc;
+
+	feeder_progress_init(&progress, stderr);
+	if (!raw.quiet) {
+		cfg->progress = feeder_progress_show;
+		cfg->arg = &progress;
+	}
+	if ((raw.out && run_folder_make(raw.out, &e)) ||
+	    (raw.dump && run_folder_make(raw.dump, &e)))
+		return complain(EXIT_BROKEN, &e);
+	rc = session_open(&s, cfg, &e);
+	feeder_progress_end(&progress);
+	if (rc)
+		return complain(EXIT_BROKEN, &e);
+	rc = session_play(s, &e);
+	feeder_progress_end(&progress);
+	if (rc) {
+		o.failure = e.text;
+		(void)complain(EXIT_BROKEN, &e);
+	}
+	rc = conclude(s, &o);
+	session_close(s);
+	return rc;
+}
+
+static int outrank(struct cr_err *e)
+{
+	int rc = raw.realtime ? thread_realtime() : 0;
+
+	return rc ? cr_fail(e, rc,
+			    "--realtime: %s (needs CAP_SYS_NICE or an rtprio "
+			    "limit)",
+			    strerror(-rc))
+		  : 0;
+}
+
+static int check_spool(const struct campaign *c, struct cr_err *e)
+{
+	if (!c->conversions.count || raw.spool)
+		return 0;
+	return cr_fail(e, -EINVAL,
+		       "%s:%u: conversions need --spool DIR, the daemon's "
+		       "spool folder as seen from here",
+		       c->path, c->conversions.line);
+}
+
+static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
+{
+	struct session_cfg cfg = {
+		.campaign = c,
+		.kind = (enum transport_kind)raw.sctp,
+		.seed = (uint64_t)(raw.seed < 0 ? c->seed : raw.seed),
+		.duration = raw.duration ? raw.duration : c->duration,
+		.scale_ppm = raw.scale,
+		.counts = counts,
+		.cpu = (int)raw.cpu,
+		.dump = raw.dump != NULL,
+		.times = raw.out && raw.frames,
+		.bye = raw.bye,
+		.trace = raw.trace,
+		.spool = raw.spool,
+	};
+	struct cr_err e;
+
+	if (read_to(&cfg.to, &e) || read_counts(c, counts, &e) || outrank(&e))
+		return complain(EXIT_USAGE, &e);
+	if (raw.print == PRINT_DAEMON)
+		return print_daemon(c);
+	if (raw.print == PRINT_SCHEDULERS)
+		return print_schedulers(c);
+	if (raw.print == PRINT_CONVERSIONS)
+		return print_conversions(c);
+	if (raw.schedule)
+		return print_schedule(&cfg, counts);
+	if (campaign_check_live(c, &e))
+		return complain(EXIT_USAGE, &e);
+	if (raw.print == PRINT_COUNTS)
+		return print_counts(&cfg);
+	if (check_spool(c, &e))
+		return complain(EXIT_USAGE, &e);
+	return play(&cfg, argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+	int first = cli_parse_or_exit(&cli, argc, argv);
+	struct campaign *c;
+	struct cr_err e;
+	uint64_t *counts;
+	int rc;
+
+	if (campaign_load(argv[first], &c, &e))
+		return complain(EXIT_USAGE, &e);
+	counts = calloc(c->flow_count, sizeof(*counts));
+	if (!counts) {
+		(void)cr_fail(&e, 0, "out of memory");
+		rc = complain(EXIT_BROKEN, &e);
+	} else {
+		rc = run(c, counts, argc, argv);
+	}
+	free(counts);
+	campaign_free(c);
+	return rc;
+}

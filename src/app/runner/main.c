@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * codec-runner: the daemon. Reads the command line, starts the service, waits
+ * for signals. What it does is in src/node.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <event2/event.h>
+#include <event2/thread.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <urcu.h>
+
+#include "app/runner/options.h"
+#include "app/runner/tables.h"
+#include "base/address.h"
+#include "base/cpu_list.h"
+#include "codecs/kernels/kernels.h"
+#include "http/http.h"
+#include "protocol/service.h"
+#include "observe/log.h"
+
+enum { EXIT_STUCK = 3 };
+
+/* A running daemon. */
+struct daemon {
+	struct runner_options opt;
+	struct event_base *base;
+	struct service *service;
+	struct http *http;
+	struct event *term, *intr;
+	unsigned signals;
+	int exit_code;
+};
+
+static void drained(void *arg)
+{
+	struct daemon *d = arg;
+
+	(void)event_base_loopbreak(d->base);
+}
+
+/* First signal: drain. Second one: end now. */
+static void on_signal(evutil_socket_t sig, short what, void *arg)
+{
+	struct daemon *d = arg;
+
+	(void)what;
+	log_event(LOG_INFO, "signal", "number=%d", (int)sig);
+	service_drain(d->service, d->signals++ ? 0 : d->opt.drain_timeout);
+}
+
+/* Only this thread handles signals; the others inherit the blocked set. */
+static void block_signals(sigset_t *old)
+{
+	sigset_t all;
+
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_BLOCK, &all, old);
+}
+
+static int open_signals(struct daemon *d)
+{
+	d->term = evsignal_new(d->base, SIGTERM, on_signal, d);
+	d->intr = evsignal_new(d->base, SIGINT, on_signal, d);
+	return d->term && d->intr && !event_add(d->term, NULL) &&
+			       !event_add(d->intr, NULL)
+		       ? 0
+		       : -ENOMEM;
+}
+
+static void announce(struct daemon *d)
+{
+	const char *kernels = cr_kernels_names[cr_kernels_active()];
+	struct node *n = service_node(d->service);
+	char rtp[64], spec[320], http[64] = "";
+
+	node_address(n, rtp, sizeof(rtp));
+	node_scheduler(n, spec, sizeof(spec));
+	if (d->http)
+		http_local(d->http, http, sizeof(http));
+	/* scripts wait for this line */
+	printf("ready rtp=%s control=%s sctp=%s scheduler=%s workers=%u "
+	       "kernels=%s%s%s\n",
+	       rtp, d->opt.control, service_transport(d->service), spec,
+	       d->opt.service.node.workers, kernels, *http ? " http=" : "",
+	       http);
+	(void)fflush(stdout);
+	log_event(LOG_INFO, "ready",
+		  "rtp=%s control=%s sctp=%s scheduler=%s kernels=%s", rtp,
+		  d->opt.control, service_transport(d->service), spec, kernels);
+}
+
+static int open_http(struct daemon *d, struct cr_err *e)
+{
+	const struct http_config cfg = { .base = d->base,
+					 .service = d->service,
+					 .address = d->opt.http,
+					 .control = d->opt.http_control };
+
+	return d->opt.http ? http_open(&d->http, &cfg, e) : 0;
+}
+
+static int start(struct daemon *d, struct cr_err *e)
+{
+	struct cr_err warn = { "" };
+	sigset_t old;
+	int err;
+
+	block_signals(&old);
+	d->opt.service.base = d->base;
+	d->opt.service.drained = drained;
+	d->opt.service.arg = d;
+	err = service_open(&d->service, &d->opt.service, &warn, e);
+	if (*warn.text)
+		log_event(LOG_WARN, "not-granted", "why=\"%s\"", warn.text);
+	if (!err && d->opt.trace)
+		err = node_trace_start(service_node(d->service), d->opt.trace,
+				       d->opt.trace_overwrite, e);
+	if (!err)
+		err = open_http(d, e);
+	if (!err)
+		err = open_signals(d);
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return err;
+}
+
+/* Threads cannot be killed; what they have in their hands cannot be freed. */
+_Noreturn static void leave_behind(void)
+{
+	log_event(LOG_ERROR, "exit",
+		  "code=%d why=\"a worker is stuck in a codec and was left "
+		  "behind; calls and trace are complete but for its own\"",
+		  EXIT_STUCK);
+	(void)fflush(NULL);
+	_exit(EXIT_STUCK);
+}
+
+static void stop(struct daemon *d)
+{
+	http_close(d->http);
+	if (service_close(d->service))
+		leave_behind();
+	if (d->term)
+		event_free(d->term);
+	if (d->intr)
+		event_free(d->intr);
+	if (d->base)
+		event_base_free(d->base);
+	libevent_global_shutdown();
+}
+
+/* Calls may have a socket each: take as many as the administrator allows. */
+static void raise_file_limit(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files.rlim_cur = files.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
+static int serve(struct daemon *d)
+{
+	struct cr_err e = { "" };
+	int err;
+
+	if (evthread_use_pthreads())
+		return 1;
+	rcu_register_thread();
+	d->base = event_base_new();
+	err = d->base ? start(d, &e) : -ENOMEM;
+	if (err) {
+		(void)fprintf(stderr, "codec-runner: %s\n",
+			      *e.text ? e.text : strerror(-err));
+		d->exit_code = 1;
+	} else {
+		announce(d);
+		(void)event_base_dispatch(d->base);
+	}
+	stop(d);
+	rcu_barrier();
+	rcu_unregister_thread();
+	log_event(LOG_INFO, "exit", "code=%d", d->exit_code);
+	return d->exit_code;
+}
+
+int main(int argc, char **argv)
+{
+	static struct daemon d;
+	struct log_config log = { 0 };
+	struct cr_err e = { "" };
+
+	runner_options_parse(&d.opt, argc, argv);
+	if (d.opt.show_schedulers)
+		return runner_show_schedulers(stdout, d.opt.json);
+	if (d.opt.show_codecs)
+		return runner_show_codecs(stdout, &d.opt);
+	log.path = d.opt.log_file;
+	log.level = (enum log_level)d.opt.log_level;
+	if (log_open(&log, &e)) {
+		(void)fprintf(stderr, "codec-runner: %s\n", e.text);
+		return 1;
+	}
+	/* whoever reads the log may go away */
+	(void)signal(SIGPIPE, SIG_IGN);
+	/* and a trace may grow too large */
+	(void)signal(SIGXFSZ, SIG_IGN);
+	raise_file_limit();
+	/* what a pinned worker gives to control messages, its calls wait for */
+	cpu_list_avoid(&d.opt.pin);
+	return serve(&d);
+}

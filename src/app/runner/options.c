@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * codec-runner's command line: the table, and what follows from the machine.
+ */
+#include "app/runner/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/kernels_option.h"
+#include "base/address.h"
+#include "base/cli.h"
+#include "base/units.h"
+#include "cr/sched.h"
+#include "observe/log.h"
+
+/* Raw values, as the table writes them. */
+static struct {
+	const char *rtp, *control, *scheduler, *pin, *rx_cpu, *run_queues;
+	const char *trace, *trace_dir, *plugin_dir, *log_file, *spool;
+	const char *http;
+	int64_t udp_port, sctp, workers, ring, max_age, stale, capacity;
+	int64_t watchdog;
+	int64_t coalesce, trace_records, max_calls, grace, drain_timeout;
+	int64_t log_level, seconds, kernels;
+	int64_t max_jobs, jobs, job_mib, job_floor;
+	bool http_control, poll, realtime, send_each, admission, overwrite,
+		codecs, schedulers, json;
+} raw = {
+	.rtp = "127.0.0.1:40000",
+	.control = "127.0.0.1:5555",
+	.scheduler = "edf",
+	.run_queues = "global",
+	.udp_port = 9899,
+	.ring = 8,
+	.capacity = 970000,
+	.watchdog = 2 * CR_SEC,
+	.coalesce = 4 * CR_MS,
+	.trace_records = 65536,
+	.max_calls = 100000,
+	.grace = 5 * CR_SEC,
+	.drain_timeout = 10 * CR_SEC,
+	.log_level = 2,
+	.seconds = 10 * CR_SEC,
+	.max_jobs = 1000,
+	.jobs = 32,
+	.job_mib = 1024,
+	.admission = true,
+};
+
+static const char *const sctp_names[] = { "auto", "kernel", "user", NULL };
+static const char *const stale_names[] = { "shed", "conceal", NULL };
+
+#define ROW(k, n, a, h, m, ...)                                                \
+	{                                                                      \
+		.kind = k, .name = n, .arg = a, .help = h, m, __VA_ARGS__      \
+	}
+
+static const struct cli_opt rows[] = {
+	ROW(CLI_SECTION, NULL, NULL, "Network", .flag = NULL),
+	ROW(CLI_STRING, "rtp", "ADDR:PORT",
+	    "UDP address that speech frames come to; port 0 takes any free "
+	    "one.",
+	    .text = &raw.rtp),
+	ROW(CLI_STRING, "control", "ADDR:PORT",
+	    "SCTP address of the control protocol.", .text = &raw.control),
+	ROW(CLI_ENUM, "sctp", NULL,
+	    "SCTP stack: the kernel's, the built-in one over UDP (RFC 6951), "
+	    "or the first that works.",
+	    .number = &raw.sctp, .names = sctp_names),
+	ROW(CLI_INT, "udp-port", "PORT",
+	    "UDP port that carries SCTP when the built-in stack is used.",
+	    .number = &raw.udp_port, .min = 1, .max = 65535),
+	ROW(CLI_STRING, "http", "ADDR:PORT",
+	    "Serve a live view at this address: a page, /state (JSON), "
+	    "/metrics "
+	    "(Prometheus), /healthz, /readyz. It has no password: use "
+	    "127.0.0.1 "
+	    "or a network you trust.",
+	    .text = &raw.http, .dflt = ""),
+	ROW(CLI_FLAG, "http-control", NULL,
+	    "The page may switch the scheduler.", .flag = &raw.http_control),
+	ROW(CLI_TIME, "rx-coalesce", NULL,
+	    "After a batch of datagrams the receiver sleeps so long: fewer "
+	    "wake-ups, at most so much more delay. 0 wakes for each.",
+	    .number = &raw.coalesce, .min = 0, .max = 10 * CR_MS),
+
+	ROW(CLI_SECTION, NULL, NULL, "Scheduling", .flag = NULL),
+	{ .kind = CLI_STRING,
+	  .name = "scheduler",
+	  .letter = 's',
+	  .arg = "NAME[,KEY=VALUE...]",
+	  .help = "Scheduling policy, or the path of one as a shared object "
+		  "(./mine.so), or kernel:NAME, one of the kernel's as a "
+		  "baseline. "
+		  "See --schedulers.",
+	  .text = &raw.scheduler },
+	ROW(CLI_STRING, "plugin-dir", "DIR",
+	    "Folder whose shared objects scheduler.set of the control protocol "
+	    "may load, by name (mine.so).",
+	    .text = &raw.plugin_dir),
+	{ .kind = CLI_INT,
+	  .name = "workers",
+	  .letter = 'w',
+	  .arg = "N",
+	  .help = "Worker threads. Default: one per CPU of --pin, else per "
+		  "CPU but the receiver's.",
+	  .number = &raw.workers,
+	  .min = 1,
+	  .max = CR_MAX_CPUS,
+	  .dflt = "" },
+	ROW(CLI_STRING, "pin", "LIST",
+	    "CPUs that the workers are pinned to, as 1,4-7; or none. The "
+	    "daemon's other threads keep off them; by default that leaves "
+	    "those the receiver's CPU only.",
+	    .text = &raw.pin, .dflt = ""),
+	ROW(CLI_STRING, "rx-cpu", "N",
+	    "CPU that the receiver is pinned to; or none. Default: the first "
+	    "that no worker has.",
+	    .text = &raw.rx_cpu, .dflt = ""),
+	ROW(CLI_STRING, "run-queues", "DOMAINS",
+	    "global: one run queue for all workers; partitioned: one each; a "
+	    "number: so many workers share one.",
+	    .text = &raw.run_queues),
+	ROW(CLI_FLAG, "poll", NULL,
+	    "Idle workers spin instead of sleeping: less delay, a busy CPU. "
+	    "For CPUs that are the node's own: one that sleeps between frames "
+	    "may come back at a lower clock and stay there for milliseconds.",
+	    .flag = &raw.poll),
+	ROW(CLI_FLAG, "send-each", NULL,
+	    "Send every packet by itself at once. Otherwise a worker that has "
+	    "more to do gathers packets for up to 1 ms, which saves most of "
+	    "the socket's price; several workers on one run queue never do.",
+	    .flag = &raw.send_each),
+	ROW(CLI_FLAG, "realtime", NULL,
+	    "Give the receiver real-time priority (needs CAP_SYS_NICE), so "
+	    "that workers cannot starve it.",
+	    .flag = &raw.realtime),
+
+	ROW(CLI_TIME, "watchdog", NULL,
+	    "A call whose frames wait so long while a worker has nothing to do "
+	    "is released anew; if that does not help, fifo replaces the "
+	    "scheduler. A worker that is in one frame for so long is "
+	    "replaced, and the call ended (reason \"hung\"). 0: neither.",
+	    .number = &raw.watchdog, .min = 0, .max = 3600 * CR_SEC),
+
+	ROW(CLI_SECTION, NULL, NULL, "Calls", .flag = NULL),
+	ROW(CLI_FLAG_OFF, "no-admission", NULL,
+	    "Take every call, even beyond the capacity (overload "
+	    "experiments).",
+	    .flag = &raw.admission),
+	ROW(CLI_PPM, "capacity", "SHARE",
+	    "Share of each worker that admission may fill.",
+	    .number = &raw.capacity, .min = 1, .max = CR_PPM),
+	ROW(CLI_INT, "max-calls", "N", "Most calls at a time.",
+	    .number = &raw.max_calls, .min = 1, .max = 10000000),
+	ROW(CLI_INT, "ring", "FRAMES",
+	    "Frames that wait per call; a newer one then replaces the oldest.",
+	    .number = &raw.ring, .min = 2, .max = 4096),
+	ROW(CLI_TIME, "max-age", NULL,
+	    "Frames older than this when their turn comes are not worth "
+	    "transcoding; 0: all are.",
+	    .number = &raw.max_age, .min = 0, .max = 60 * CR_SEC),
+	ROW(CLI_ENUM, "stale", NULL,
+	    "What happens to those: dropped, or replaced by NO_DATA or "
+	    "concealment.",
+	    .number = &raw.stale, .names = stale_names),
+	ROW(CLI_ENUM, "codec-kernels", NULL,
+	    "Which functions work inside the codec libraries: the libraries' "
+	    "own (stock), ours for CPUs with AVX2, which are faster and give "
+	    "the same bits, or the fastest that the CPU has.",
+	    .number = &raw.kernels, .names = cr_kernels_names),
+	ROW(CLI_TIME, "grace", NULL,
+	    "Calls outlive the loss of their control association so long.",
+	    .number = &raw.grace, .min = 0, .max = 3600 * CR_SEC),
+	ROW(CLI_TIME, "drain-timeout", NULL,
+	    "After SIGTERM or SIGINT running calls get so long to end; a "
+	    "second signal ends them at once.",
+	    .number = &raw.drain_timeout, .min = 0, .max = 86400 * CR_SEC),
+
+	ROW(CLI_SECTION, NULL, NULL, "Jobs", .flag = NULL),
+	ROW(CLI_STRING, "spool", "DIR",
+	    "Folder whose files job.submit of the control protocol may convert "
+	    "(codec-ctl convert), as best-effort work under the same "
+	    "scheduler. One daemon has it at a time.",
+	    .text = &raw.spool),
+	ROW(CLI_INT, "max-jobs", "N", "Most jobs that wait or run.",
+	    .number = &raw.max_jobs, .min = 1, .max = 100000),
+	ROW(CLI_INT, "jobs", "N", "Most jobs that run at a time.",
+	    .number = &raw.jobs, .min = 1, .max = 1024),
+	ROW(CLI_INT, "job-max-mib", "MIB", "Largest file that a job may read.",
+	    .number = &raw.job_mib, .min = 1, .max = 1 << 20),
+	ROW(CLI_INT, "job-floor", "FRAMES",
+	    "Frames a second that each running job gets even when calls want "
+	    "the CPU, under schedulers by deadline: it is admitted as a soft "
+	    "task of that rate, and waits until there is room. 0: what calls "
+	    "leave.",
+	    .number = &raw.job_floor, .min = 0, .max = 1000),
+
+	ROW(CLI_SECTION, NULL, NULL, "What it tells", .flag = NULL),
+	ROW(CLI_STRING, "trace", "FILE", "Write a record of every frame.",
+	    .text = &raw.trace),
+	ROW(CLI_STRING, "trace-dir", "DIR",
+	    "Folder that trace.start of the control protocol may write to.",
+	    .text = &raw.trace_dir),
+	ROW(CLI_FLAG, "overwrite", NULL, "Replace an existing trace file.",
+	    .flag = &raw.overwrite),
+	ROW(CLI_INT, "trace-records", "N",
+	    "Records that wait per thread for the trace's writer.",
+	    .number = &raw.trace_records, .min = 1024, .max = 1 << 24),
+	ROW(CLI_STRING, "log-file", "FILE", "Log there instead of stderr.",
+	    .text = &raw.log_file),
+	ROW(CLI_ENUM, "log-level", NULL, "How much to log.",
+	    .number = &raw.log_level, .names = log_level_names),
+	ROW(CLI_FLAG, "schedulers", NULL,
+	    "List the schedulers with their options, and exit.",
+	    .flag = &raw.schedulers),
+	ROW(CLI_FLAG, "codecs", NULL,
+	    "Measure and list what a frame of each codec costs on this "
+	    "machine, and exit.",
+	    .flag = &raw.codecs),
+	ROW(CLI_TIME, "seconds", NULL, "Time that --codecs may take.",
+	    .number = &raw.seconds, .min = 100 * CR_MS, .max = 3600 * CR_SEC),
+	ROW(CLI_FLAG, "json", NULL, "--codecs, --schedulers: as JSON.",
+	    .flag = &raw.json),
+	{ .name = NULL },
+};
+
+static const struct cli_line examples[] = {
+	{ "codec-runner", "serve on loopback with EDF on all CPUs but one" },
+	{ "codec-runner -s rr,quantum=2ms -w 1 --pin 1 --rx-cpu 0",
+	  "round robin on one worker, pinned to CPU 1" },
+	{ "codec-runner --trace run.trace --no-admission",
+	  "record every frame, refuse no call" },
+	{ "codec-runner --codecs", "what do codecs cost here?" },
+	{ NULL, NULL },
+};
+
+static const struct cli_line exits[] = {
+	{ "0", "drained after SIGTERM or SIGINT, traces flushed" },
+	{ "1", "could not start: address in use, no memory, no such file" },
+	{ "2", "wrong option" },
+	{ "3", "as 0, but a worker was stuck in a codec and was left behind" },
+	{ NULL, NULL },
+};
+
+static const struct cli cli = {
+	.program = "codec-runner",
+	.synopsis = "[OPTION]...",
+	.summary = "transcode speech calls under a scheduler of choice",
+	.text = "Receives speech frames in RTP over UDP, transcodes them on "
+		"pinned worker threads in the order that a scheduling policy "
+		"decides, and sends the result on. Calls are set up over SCTP "
+		"with JSON-RPC 2.0: see codec-ctl and codec-feeder.\n"
+		"When it serves it prints one line to stdout that begins with "
+		"\"ready\" and names its addresses.",
+	.opts = rows,
+	.examples = examples,
+	.exits = exits,
+	.see_also = "codec-feeder(1), codec-ctl(1), codec-report(1)",
+};
+
+_Noreturn static void die(const char *option, const char *why)
+{
+	(void)fprintf(stderr,
+		      "codec-runner: --%s: %s\nTry 'codec-runner --help'.\n",
+		      option, why);
+	exit(2);
+}
+
+static void address(const char *option, const char *text,
+		    struct sockaddr_storage *out)
+{
+	if (address_parse(text, out))
+		die(option, "must be a numeric address with a port, such as "
+			    "127.0.0.1:40000 or [::1]:40000");
+}
+
+static void control_address(struct runner_options *o)
+{
+	struct transport_addr *to = &o->service.listen;
+	struct sockaddr_storage a;
+
+	address("control", raw.control, &a);
+	if (transport_addr_parse(to, raw.control))
+		die("control", "needs a port");
+	to->udp_port = (uint16_t)raw.udp_port;
+	(void)snprintf(o->control, sizeof(o->control), "%s", raw.control);
+}
+
+static unsigned run_queues(void)
+{
+	int64_t n;
+
+	if (!strcmp(raw.run_queues, "global"))
+		return 0;
+	if (!strcmp(raw.run_queues, "partitioned"))
+		return 1;
+	if (units_parse_int(raw.run_queues, &n) || n < 1 || n > CR_MAX_CPUS)
+		die("run-queues", "must be global, partitioned, or the number "
+				  "of workers that share a run queue");
+	return (unsigned)n;
+}
+
+/* --rx-cpu: a CPU, or -1 for none. */
+static int receiver_given(void)
+{
+	int64_t cpu;
+
+	if (!strcmp(raw.rx_cpu, "none"))
+		return -1;
+	if (units_parse_int(raw.rx_cpu, &cpu) || cpu < 0 || cpu > 4095)
+		die("rx-cpu", "must be a CPU number or none");
+	return (int)cpu;
+}
+
+/* The first CPU that no worker has, if any. */
+static int receiver_beside(const struct cpu_list *have,
+			   const struct cpu_list *workers)
+{
+	if (have->count < 2)
+		return -1;
+	for (unsigned i = 0; i < have->count; i++)
+		if (!cpu_list_has(workers, have->cpu[i]))
+			return (int)have->cpu[i];
+	return (int)have->cpu[0];
+}
+
+/* A CPU for each worker: those of --pin, else all but the receiver's. */
+static void place_workers(struct runner_options *o, const struct cpu_list *have,
+			  int receiver)
+{
+	struct node_config *node = &o->service.node;
+	unsigned spare = receiver >= 0 ? (unsigned)receiver : have->cpu[0];
+	struct cr_err e;
+
+	if (raw.pin && cpu_list_parse(&o->pin, raw.pin, &e))
+		die("pin", e.text);
+	for (unsigned i = 0; !raw.pin && i < have->count; i++)
+		if (have->count < 2 || have->cpu[i] != spare)
+			o->pin.cpu[o->pin.count++] = have->cpu[i];
+	node->workers = raw.workers ? (unsigned)raw.workers : o->pin.count;
+	if (node->workers > o->pin.count)
+		die("workers", "more than CPUs to pin them to; name the CPUs "
+			       "with --pin, or --pin none");
+	o->pin.count = node->workers;
+	node->pin = o->pin.cpu;
+}
+
+/* The receiver takes the first CPU and the workers the others, if any; where
+ * one side is given, the other keeps off it. */
+static void place(struct runner_options *o)
+{
+	struct node_config *node = &o->service.node;
+	struct cpu_list have;
+	int receiver = raw.rx_cpu ? receiver_given() : -1;
+
+	cpu_list_allowed(&have);
+	if (raw.pin && !strcmp(raw.pin, "none"))
+		node->workers = raw.workers ? (unsigned)raw.workers
+					    : have.count - (have.count > 1);
+	else
+		place_workers(o, &have, receiver);
+	node->rx_cpu = raw.rx_cpu ? receiver : receiver_beside(&have, &o->pin);
+}
+
+static void fill(struct runner_options *o)
+{
+	struct service_config *s = &o->service;
+
+	address("rtp", raw.rtp, &s->node.rtp);
+	control_address(o);
+	s->transport = (enum transport_kind)raw.sctp;
+	s->grace = raw.grace;
+	s->drain_limit = raw.drain_timeout;
+	s->trace_dir = raw.trace_dir;
+	s->plugin_dir = raw.plugin_dir;
+	s->node.cpus_per_rq = run_queues();
+	s->node.poll = raw.poll;
+	s->node.realtime = raw.realtime;
+	s->node.send_each = raw.send_each;
+	s->node.admission = raw.admission;
+	s->node.capacity_ppm = raw.capacity;
+	s->node.ring_frames = (unsigned)raw.ring;
+	s->node.max_age = raw.max_age;
+	s->node.stale = (enum core_stale)raw.stale;
+	s->node.coalesce = raw.coalesce;
+	s->node.watchdog = raw.watchdog;
+	s->node.trace_records = (unsigned)raw.trace_records;
+	s->node.max_calls = (unsigned)raw.max_calls;
+	s->node.scheduler = raw.scheduler;
+	s->node.jobs = (struct node_jobs){
+		.dir = raw.spool,
+		.max_bytes = (uint64_t)raw.job_mib << 20,
+		.max = (unsigned)raw.max_jobs,
+		.running = (unsigned)raw.jobs,
+		.floor = (unsigned)raw.job_floor,
+	};
+	place(o);
+}
+
+void runner_options_parse(struct runner_options *o, int argc, char **argv)
+{
+	(void)cli_parse_or_exit(&cli, argc, argv);
+	kernels_option_use("codec-runner", (enum cr_kernels)raw.kernels);
+	fill(o);
+	o->http = raw.http;
+	o->http_control = raw.http_control;
+	o->trace = raw.trace;
+	o->trace_overwrite = raw.overwrite;
+	o->log_file = raw.log_file;
+	o->log_level = raw.log_level;
+	o->drain_timeout = raw.drain_timeout;
+	o->show_codecs = raw.codecs;
+	o->show_schedulers = raw.schedulers;
+	o->json = raw.json;
+	o->seconds = raw.seconds;
+}

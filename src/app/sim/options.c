@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * codec-sim's command line: the table, and what it puts in place of what the
+ * campaign says.
+ */
+#define _GNU_SOURCE /* sched_getaffinity() */
+#include "app/sim/options.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/kernels_option.h"
+#include "base/cli.h"
+#include "sim/sim.h"
+#include "schedulers/registry.h"
+
+#define UNSET INT64_C(-1)
+
+static struct {
+	struct cli_list schedulers;
+	const char *run_queues, *out, *trace;
+	int64_t cpus, preempt, quantum, seed, duration;
+	int64_t decision, context, migration, release, lock;
+	int64_t threads, kernels;
+	bool json, quiet, analyse;
+} raw = {
+	.cpus = UNSET,
+	.preempt = UNSET,
+	.quantum = UNSET,
+	.seed = UNSET,
+	.duration = UNSET,
+	.decision = UNSET,
+	.context = UNSET,
+	.migration = UNSET,
+	.release = UNSET,
+	.lock = UNSET,
+	.threads = UNSET,
+};
+
+static const char *const preempt_names[] = { "frame", "quantum", "full", NULL };
+
+#define ROW(k, n, a, h, m, ...)                                                \
+	{                                                                      \
+		.kind = k, .name = n, .arg = a, .help = h, m, __VA_ARGS__      \
+	}
+#define OVERHEAD(n, h, v)                                                      \
+	ROW(CLI_TIME, "overhead-" n, NULL, h, .number = &raw.v, .min = 0,      \
+	    .max = CR_SEC, .dflt = "")
+
+static const struct cli_opt rows[] = {
+	ROW(CLI_SECTION, NULL, NULL, "Scheduling", .flag = NULL),
+	{ .kind = CLI_LIST,
+	  .name = "scheduler",
+	  .letter = 's',
+	  .arg = "NAME[,OPTION=VALUE]...",
+	  .help = "Scheduler, in place of the campaign's list (edf where there "
+		  "is none); may be repeated: one run each. codec-runner "
+		  "--schedulers lists them; a name with a slash is a shared "
+		  "object.",
+	  .list = &raw.schedulers },
+	ROW(CLI_ENUM, "preempt", NULL,
+	    "When a job can be interrupted: never, as in live mode; on a grid "
+	    "of --quantum; at any moment.",
+	    .number = &raw.preempt, .names = preempt_names, .dflt = "frame"),
+	ROW(CLI_TIME, "quantum", NULL, "Grid of --preempt quantum.",
+	    .number = &raw.quantum, .min = CR_US, .max = 10 * CR_SEC,
+	    .dflt = "1ms"),
+
+	ROW(CLI_SECTION, NULL, NULL, "Machine", .flag = NULL),
+	ROW(CLI_INT, "cpus", "N", "Processors.", .number = &raw.cpus, .min = 1,
+	    .max = CR_MAX_CPUS, .dflt = "1"),
+	ROW(CLI_STRING, "run-queues", "global|partitioned|N",
+	    "One run queue for all CPUs, one for each, or so many.",
+	    .text = &raw.run_queues),
+	OVERHEAD("decision", "CPU time of a scheduling decision.", decision),
+	OVERHEAD("context", "CPU time when a CPU goes over to another call.",
+		 context),
+	OVERHEAD("migration", "CPU time when a call comes from another CPU.",
+		 migration),
+	OVERHEAD("release", "CPU time when a job becomes ready.", release),
+	OVERHEAD("lock",
+		 "A scheduling decision holds its run queue's lock so long; "
+		 "CPUs that want it meanwhile wait. See tests/bench/engine, "
+		 "contention.",
+		 lock),
+	ROW(CLI_ENUM, "codec-kernels", NULL,
+	    "What a flow with codecs costs is measured here: with the codec "
+	    "libraries' own functions, with ours for CPUs with AVX2, or with "
+	    "the fastest that the CPU has. See codec-runner(1).",
+	    .number = &raw.kernels, .names = cr_kernels_names),
+
+	ROW(CLI_SECTION, NULL, NULL, "Load", .flag = NULL),
+	ROW(CLI_INT, "seed", "N", "In place of the campaign's seed.",
+	    .number = &raw.seed, .min = 0, .max = INT64_MAX, .dflt = ""),
+	ROW(CLI_TIME, "duration", NULL, "In place of the campaign's duration.",
+	    .number = &raw.duration, .min = CR_MS, .max = 2592000 * CR_SEC,
+	    .dflt = ""),
+
+	ROW(CLI_SECTION, NULL, NULL, "Speed", .flag = NULL),
+	ROW(CLI_INT, "jobs", "N",
+	    "Threads to simulate in, in place of one for each CPU that "
+	    "codec-sim may use. A run queue is simulated by one thread, so "
+	    "more of them help only with several run queues. The result and "
+	    "the trace are the same with any number.",
+	    .number = &raw.threads, .min = 1, .max = CR_MAX_CPUS, .dflt = ""),
+
+	ROW(CLI_SECTION, NULL, NULL, "What it tells", .flag = NULL),
+	{ .kind = CLI_STRING,
+	  .name = "out",
+	  .letter = 'o',
+	  .arg = "DIR",
+	  .help = "Run folder: run.json, calls.csv and trace.bin are written "
+		  "there; with "
+		  "several schedulers a folder in it for each.",
+	  .text = &raw.out },
+	ROW(CLI_STRING, "trace", "FILE",
+	    "Write the trace of every job there; codec-report reads it.",
+	    .text = &raw.trace),
+	ROW(CLI_FLAG, "json", NULL, "Print run.json in place of the table.",
+	    .flag = &raw.json),
+	ROW(CLI_FLAG, "analyse", NULL,
+	    "Do not play it: tell what is known beforehand about hard, soft "
+	    "and best-effort calls under edf-hsb (with the options it has in "
+	    "the list of schedulers): whether its constraints are met, "
+	    "budgets, how late a call can be and the play-out buffer it "
+	    "needs. With --json as JSON.",
+	    .flag = &raw.analyse),
+	{ .kind = CLI_FLAG,
+	  .name = "quiet",
+	  .letter = 'q',
+	  .help = "No progress.",
+	  .flag = &raw.quiet },
+	{ .kind = CLI_SECTION },
+};
+
+static const struct cli_line operands[] = {
+	{ "CAMPAIGN",
+	  "Campaign file (YAML); campaigns/README.md describes it." },
+	{ NULL, NULL }
+};
+static const struct cli_line examples[] = {
+	{ "codec-sim campaigns/best/exp7.yaml --scheduler best",
+	  "One experiment under one scheduler." },
+	{ "codec-sim lab.yaml -s edf -s rm --preempt full --out runs/lab",
+	  "Two schedulers, with preemption; then: codec-report runs/lab/*." },
+	{ "codec-sim lab.yaml --cpus 64 --run-queues partitioned "
+	  "--overhead-context 2us",
+	  "A machine that is not there." },
+	{ "codec-sim calls.yaml --analyse -s edf-hsb,be-share=20%",
+	  "Deadlines, budgets and buffers by analysis." },
+	{ NULL, NULL }
+};
+static const struct cli_line exits[] = {
+	{ "0", "All went as expected." },
+	{ "1", "The run broke off: disk full, out of memory." },
+	{ "2", "Wrong command line or campaign." },
+	{ "3", "An expectation of the campaign was missed; --analyse: a "
+	       "constraint was." },
+	{ "130", "Interrupted; results until then were written." },
+	{ NULL, NULL }
+};
+
+static const struct cli cli = {
+	.program = "codec-sim",
+	.synopsis = "[OPTION]... CAMPAIGN",
+	.summary = "play a campaign in virtual time",
+	.text = "Plays the calls of a campaign on a machine of any number of "
+		"CPUs that exists only as numbers, under the very schedulers "
+		"that codec-runner uses, and says what was late, lost and how "
+		"long it took. The same campaign, seed and options give the "
+		"same trace, byte for byte, unless costs are measured.\n"
+		"Flows may have codecs, and cost what the codecs cost on this "
+		"machine, or be synthetic: a period and a cost.",
+	.opts = rows,
+	.operands = operands,
+	.examples = examples,
+	.exits = exits,
+	.see_also = "codec-runner(1), codec-feeder(1), codec-report(1)",
+	.min_args = 1,
+	.max_args = 1,
+};
+
+static void override(int64_t *value, int64_t given)
+{
+	if (given != UNSET)
+		*value = given;
+}
+
+/* The campaign's are for the campaign's number of CPUs. */
+static int set_run_queues(struct campaign_platform *p, struct cr_err *e)
+{
+	if (raw.run_queues)
+		return campaign_set_run_queues(p, raw.run_queues, e);
+	if (p->partitioned || p->run_queues > p->cpus)
+		p->run_queues = p->cpus;
+	return campaign_check_run_queues(p, e);
+}
+
+/* What can never come to anything. */
+static int check_platform(const struct campaign *c,
+			  const struct campaign_platform *p, struct cr_err *e)
+{
+	for (unsigned i = 0; i < c->flow_count; i++)
+		if (c->flows[i].arrival.kind == ARRIVAL_LOOP &&
+		    p->preempt == SIM_FRAME)
+			return cr_fail(e, -EINVAL,
+				       "%s:%u: the job of flow %s never ends "
+				       "and, with preempt: frame, never gives "
+				       "the CPU back; use --preempt full or "
+				       "quantum",
+				       c->path, c->flows[i].line,
+				       c->flows[i].name);
+	return 0;
+}
+
+static int set_platform(const struct campaign *c, struct campaign_platform *p,
+			struct cr_err *e)
+{
+	*p = c->platform;
+	override(&p->cpus, raw.cpus);
+	override(&p->preempt, raw.preempt);
+	override(&p->quantum, raw.quantum);
+	override(&p->overhead.decision, raw.decision);
+	override(&p->overhead.context, raw.context);
+	override(&p->overhead.migration, raw.migration);
+	override(&p->overhead.release, raw.release);
+	override(&p->overhead.lock, raw.lock);
+	if (raw.quantum != UNSET && p->preempt != SIM_QUANTUM)
+		return cr_fail(e, -EINVAL,
+			       "--quantum has no effect without --preempt "
+			       "quantum");
+	return set_run_queues(p, e) ? -EINVAL : check_platform(c, p, e);
+}
+
+/* The last one may be hours away. */
+static int check_schedulers(const struct sim_settings *s, struct cr_err *e)
+{
+	for (unsigned i = 0; i < s->nschedulers; i++) {
+		int rc = cr_scheduler_check(s->schedulers[i], e);
+
+		if (rc)
+			return rc;
+		for (unsigned k = 0; k < i; k++)
+			if (!strcmp(s->schedulers[k], s->schedulers[i]))
+				return cr_fail(e, -EINVAL,
+					       "scheduler %s is given twice",
+					       s->schedulers[i]);
+	}
+	return 0;
+}
+
+static int set_schedulers(const struct campaign *c, struct sim_settings *s,
+			  struct cr_err *e)
+{
+	static const char *const fallback[] = { "edf" };
+
+	s->schedulers = fallback;
+	s->nschedulers = 1;
+	if (raw.schedulers.count) {
+		s->schedulers = raw.schedulers.item;
+		s->nschedulers = raw.schedulers.count;
+	} else if (c->scheduler_count) {
+		s->schedulers = (const char *const *)c->schedulers;
+		s->nschedulers = c->scheduler_count;
+	}
+	if (raw.trace && s->nschedulers > 1)
+		return cr_fail(e, -EINVAL,
+			       "--trace with %u schedulers: use --out",
+			       s->nschedulers);
+	return check_schedulers(s, e);
+}
+
+int sim_options_apply(const struct campaign *c, struct sim_settings *s,
+		      struct cr_err *e)
+{
+	int64_t seed = c->seed;
+	int rc = set_platform(c, &s->platform, e);
+
+	s->duration = c->duration;
+	override(&seed, raw.seed);
+	override(&s->duration, raw.duration);
+	s->seed = (uint64_t)seed;
+	return rc ? rc : set_schedulers(c, s, e);
+}
+
+/* As many as this process may use. */
+static unsigned usable_cpus(void)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return 1; /* more than the set holds */
+	return (unsigned)CPU_COUNT(&set);
+}
+
+void sim_options_parse(struct sim_options *o, int argc, char **argv)
+{
+	int first = cli_parse_or_exit(&cli, argc, argv);
+
+	kernels_option_use("codec-sim", (enum cr_kernels)raw.kernels);
+	*o = (struct sim_options){
+		.campaign = argv[first],
+		.out = raw.out,
+		.trace = raw.trace,
+		.json = raw.json,
+		.quiet = raw.quiet,
+		.analyse = raw.analyse,
+		.threads = raw.threads == UNSET ? usable_cpus()
+						: (unsigned)raw.threads,
+	};
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The node as a JSON-RPC service: sessions, notifications, draining.
+ *
+ *            peer up            peer lost              grace over, or bye
+ *   (none) ----------> attached ---------> in grace --------------------> over
+ *                          ^      hello {resume} |                         |
+ *                          +---------------------+                         |
+ *                                                      last call over: freed
+ */
+#include "protocol/service_impl.h"
+
+#include <errno.h>
+#include <event2/util.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "observe/log.h"
+
+static struct timeval timeval_of(cr_ns t)
+{
+	return (struct timeval){ t / CR_SEC, t % CR_SEC / CR_US };
+}
+
+static void session_free(struct session *s)
+{
+	LIST_REMOVE(s, link);
+	if (s->grace)
+		event_free(s->grace);
+	free(s);
+}
+
+static void session_end(struct session *s)
+{
+	struct node *n = s->service->node;
+	struct node_call *nc;
+	uint32_t id = 0;
+
+	s->over = true;
+	if (!s->calls) {
+		session_free(s);
+		return;
+	}
+	while ((nc = node_call_after(n, id))) {
+		id = nc->call->cfg.id;
+		if (nc->owner == s)
+			node_call_stop(nc, s->why);
+	}
+}
+
+static void on_grace(evutil_socket_t fd, short what, void *arg)
+{
+	struct session *s = arg;
+
+	(void)fd, (void)what;
+	log_event(LOG_INFO, "session-over", "session=%s calls=%u", s->id,
+		  s->calls);
+	session_end(s);
+}
+
+static void peer_up(void *arg, struct rpc_peer *peer)
+{
+	struct service *sv = arg;
+	struct session *s = calloc(1, sizeof(*s));
+	uint64_t id;
+
+	if (!s)
+		return; /* its requests are refused: no session */
+	s->service = sv;
+	s->peer = peer;
+	s->grace = evtimer_new(sv->cfg.base, on_grace, s);
+	if (!s->grace) {
+		free(s);
+		return;
+	}
+	evutil_secure_rng_get_bytes(&id, sizeof(id));
+	(void)snprintf(s->id, sizeof(s->id), "%016llx", (unsigned long long)id);
+	LIST_INSERT_HEAD(&sv->sessions, s, link);
+	peer->owner = s;
+	log_event(LOG_INFO, "peer-up", "peer=%s session=%s", peer->address,
+		  s->id);
+}
+
+static void peer_gone(void *arg, struct rpc_peer *peer, const char *reason)
+{
+	struct service *sv = arg;
+	struct session *s = peer->owner;
+	bool bye = !strcmp(reason, "bye");
+	struct timeval grace = timeval_of(sv->cfg.grace);
+
+	if (!s)
+		return;
+	peer->owner = NULL;
+	s->peer = NULL;
+	s->why = bye ? NODE_END_BYE : NODE_END_LOST;
+	log_event(bye ? LOG_INFO : LOG_WARN, "peer-gone",
+		  "peer=%s session=%s reason=%s calls=%u", peer->address, s->id,
+		  reason, s->calls);
+	if (bye || !s->calls)
+		session_end(s);
+	else
+		(void)evtimer_add(s->grace, &grace);
+}
+
+struct session *session_of(struct rpc_peer *peer, struct rpc_error *err)
+{
+	if (!peer->owner)
+		(void)cr_fail(&err->why, 0,
+			      "no session: it was taken over by another "
+			      "association (hello with \"resume\"); connect "
+			      "anew");
+	return peer->owner;
+}
+
+/* The session that may be taken over: waiting, or still held by an association
+ * whose death has not been noticed yet. Its id is a secret. */
+static struct session *session_named(struct service *sv, const char *id)
+{
+	struct session *s;
+
+	LIST_FOREACH(s, &sv->sessions, link)
+	if (!s->over && !strcmp(s->id, id))
+		return s;
+	return NULL;
+}
+
+bool session_resume(struct session *to, const char *id)
+{
+	struct service *sv = to->service;
+	struct session *old = session_named(sv, id);
+	struct node_call *nc;
+	uint32_t after = 0;
+
+	if (!old || old == to)
+		return old;
+	if (old->peer)
+		old->peer->owner = NULL;
+	while ((nc = node_call_after(sv->node, after))) {
+		after = nc->call->cfg.id;
+		if (nc->owner == old)
+			nc->owner = to;
+	}
+	to->calls += old->calls;
+	memcpy(to->id, old->id, sizeof(to->id));
+	session_free(old);
+	return true;
+}
+
+static void check_drained(struct service *sv)
+{
+	if (!sv->draining || sv->drained || node_calls(sv->node) ||
+	    node_jobs_active(sv->node))
+		return;
+	sv->drained = true;
+	sv->cfg.drained(sv->cfg.arg);
+}
+
+/* Engine and receiver have let go of @nc for good; or it is hung: then a stuck
+ * thread still has it, and its session hears nothing of its end. */
+static void call_ended(void *arg, struct node_call *nc)
+{
+	struct session *s = nc->owner;
+	json_t *o;
+
+	(void)arg;
+	if (!s)
+		return; /* kept: nobody's */
+	if (s->peer) {
+		o = node_call_json(nc);
+		(void)json_object_set_new(o, "reason",
+					  json_string(node_end_name(nc->why)));
+		rpc_notify(s->peer, "call.ended", o);
+	}
+	s->calls--;
+	if (s->over && !s->calls)
+		session_free(s);
+}
+
+/* A job outlives its session; whoever has it now is told. */
+static void job_ended(void *arg, const struct job *j)
+{
+	struct session *s = session_named(arg, j->owner);
+
+	log_event(j->state == JOB_FAILED ? LOG_WARN : LOG_INFO, "job-ended",
+		  "job=%u in=\"%s\" out=\"%s\" state=%s why=\"%s\"", j->cfg.id,
+		  j->cfg.in, j->cfg.out, job_state_name(j->state), j->why.text);
+	if (s && s->peer)
+		rpc_notify(s->peer, "job.ended", node_job_json(j));
+}
+
+static void on_limit(evutil_socket_t fd, short what, void *arg)
+{
+	struct service *sv = arg;
+
+	(void)fd, (void)what;
+	if (sv->drained)
+		return;
+	log_event(LOG_WARN, "drain-limit", "calls=%u", node_calls(sv->node));
+	sv->drained = true;
+	sv->cfg.drained(sv->cfg.arg);
+}
+
+void service_drain(struct service *sv, cr_ns limit)
+{
+	struct timeval t = timeval_of(limit);
+	cr_ns end = clock_now() + limit;
+
+	if (sv->draining && end >= sv->drain_end)
+		return;
+	sv->drain_end = end;
+	log_event(LOG_INFO, "drain", "calls=%u limit_ms=%lld",
+		  node_calls(sv->node), (long long)(limit / CR_MS));
+	sv->draining = true;
+	(void)evtimer_add(sv->limit, &t);
+	check_drained(sv);
+}
+
+static void tell_congestion(struct service *sv, unsigned long long lost)
+{
+	struct session *s;
+
+	log_event(LOG_WARN, "congestion", "lost_per_second=%llu", lost);
+	LIST_FOREACH(s, &sv->sessions, link)
+	if (s->peer)
+		rpc_notify(s->peer, "congestion",
+			   json_pack("{s:I,s:o}", "lost_per_second",
+				     (json_int_t)lost, "capacity",
+				     node_capacity(sv->node)));
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *arg)
+{
+	struct service *sv = arg;
+	unsigned long long lost = node_lost(sv->node);
+
+	(void)fd, (void)what;
+	if (lost > sv->lost)
+		tell_congestion(sv, lost - sv->lost);
+	sv->lost = lost;
+	check_drained(sv);
+}
+
+static int open_timers(struct service *sv, struct cr_err *e)
+{
+	const struct timeval second = { 1, 0 };
+
+	sv->tick = event_new(sv->cfg.base, -1, EV_PERSIST, on_tick, sv);
+	sv->limit = evtimer_new(sv->cfg.base, on_limit, sv);
+	if (!sv->tick || !sv->limit || event_add(sv->tick, &second))
+		return cr_fail(e, -ENOMEM, "out of memory for events");
+	return 0;
+}
+
+int service_open(struct service **out, const struct service_config *cfg,
+		 struct cr_err *warn, struct cr_err *e)
+{
+	struct service *sv = calloc(1, sizeof(*sv));
+	struct rpc_server_config rpc = {
+		.base = cfg->base,
+		.listen = cfg->listen,
+		.kind = cfg->transport,
+		.methods = service_methods,
+		.arg = sv,
+		.peer_up = peer_up,
+		.peer_gone = peer_gone,
+	};
+	int err;
+
+	if (!sv)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	sv->cfg = *cfg;
+	sv->cfg.node.base = cfg->base;
+	sv->cfg.node.ended = call_ended;
+	sv->cfg.node.job_ended = job_ended;
+	sv->cfg.node.arg = sv;
+	LIST_INIT(&sv->sessions);
+	err = node_open(&sv->node, &sv->cfg.node, warn, e);
+	if (!err)
+		err = rpc_server_open(&sv->server, &rpc, e);
+	if (!err)
+		err = open_timers(sv, e);
+	if (err) {
+		(void)service_close(sv);
+		return err;
+	}
+	*out = sv;
+	return 0;
+}
+
+int service_close(struct service *sv)
+{
+	struct session *s;
+	int err;
+
+	if (!sv)
+		return 0;
+	/* calls first: their owners still hear call.ended */
+	node_end_calls(sv->node);
+	rpc_server_close(sv->server);
+	err = node_close(sv->node);
+	while ((s = LIST_FIRST(&sv->sessions)))
+		session_free(s);
+	if (sv->tick)
+		event_free(sv->tick);
+	if (sv->limit)
+		event_free(sv->limit);
+	if (!err) /* the node calls it */
+		free(sv);
+	return err;
+}
+
+bool service_draining(const struct service *sv)
+{
+	return sv->draining;
+}
+
+struct node *service_node(struct service *sv)
+{
+	return sv->node;
+}
+
+const char *service_transport(const struct service *sv)
+{
+	return rpc_server_transport(sv->server);
+}
+
+void service_local(const struct service *sv, struct transport_addr *addr)
+{
+	rpc_server_local(sv->server, addr);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The node as a JSON-RPC service: methods, sessions, draining.
+ *
+ * A session is who owns calls. It begins with an association and outlives its
+ * loss by a grace time, in which a new association may take it over (hello
+ * with "resume"); then its calls end.
+ *
+ * Thread rule: the event base's thread.
+ */
+#ifndef PROTOCOL_SERVICE_H
+#define PROTOCOL_SERVICE_H
+
+#include "rpc/server.h"
+#include "node/node.h"
+
+struct service;
+
+struct service_config {
+	struct event_base *base;
+	struct node_config node; /**< ended and arg are the service's    */
+	struct transport_addr listen;
+	enum transport_kind transport;
+	const char
+		*trace_dir; /**< where trace.start may write; NULL: nowhere */
+	/** Where scheduler.set may load policies from; NULL: built-in ones
+	 * only. Loading one runs its code. */
+	const char *plugin_dir;
+	cr_ns grace;	   /**< calls outlive their association so long  */
+	cr_ns drain_limit; /**< SIGTERM: running calls get so long       */
+	/** The drain is over: nothing runs any more, or the limit has passed.
+	 * May be called from service_drain(). */
+	void (*drained)(void *arg);
+	void *arg;
+};
+
+int service_open(struct service **s, const struct service_config *cfg,
+		 struct cr_err *warn, struct cr_err *e);
+/** Ends all calls, tells the peers, flushes the trace. NULL is fine. 0; or
+ * -EBUSY: the service is closed, but of its node some is left that a stuck
+ * thread may touch, see node_close(): let the process end. */
+int service_close(struct service *s);
+
+/** No new calls; drained() when the last one has ended or @limit has passed.
+ * A second drain only shortens the limit. */
+void service_drain(struct service *s, cr_ns limit);
+
+bool service_draining(const struct service *s);
+
+/** Switch the scheduler: a built-in one, or NAME.so of plugin_dir; with options
+ * behind a comma. 0, or -errno with @e: paths are refused, for to load a shared
+ * object is to run its code. */
+int service_scheduler_set(struct service *s, const char *spec,
+			  struct cr_err *e);
+
+struct node *service_node(struct service *s);
+/** "kernel" or "user": the SCTP stack in use. */
+const char *service_transport(const struct service *s);
+/** Where control listens, with the UDP port chosen by port 0 filled in. */
+void service_local(const struct service *s, struct transport_addr *addr);
+
+#endif

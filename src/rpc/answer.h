@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The server's state, shared by server.c (associations and queues) and
+ * answer.c (messages and methods). Private to the two.
+ */
+#ifndef RPC_ANSWER_H
+#define RPC_ANSWER_H
+
+#include "transport/msgqueue.h"
+#include "rpc/server.h"
+
+enum { PEER_BUCKETS = 256, RPC_ERROR_KINDS = 16 };
+
+struct peer {
+	struct rpc_peer pub; /**< first */
+	struct rpc_server *server;
+	uint32_t assoc;
+	bool said_bye;	  /**< nothing is read any more               */
+	bool leaving;	  /**< bye is answered, or the server closes  */
+	bool shut;	  /**< transport_shutdown() was called        */
+	const char *gone; /**< reason; waits to be reaped         */
+	struct inbox in;
+	struct outbox out;
+	LIST_ENTRY(peer) chain;
+	TAILQ_ENTRY(peer) all, doomed;
+};
+
+struct rpc_counters {
+	uint64_t messages_in, messages_out, requests, notifications;
+	uint64_t notifications_dropped, replies_lost, slow_peers;
+	/** By code, in order of first use; the last entry takes the rest. */
+	struct {
+		int code;
+		uint64_t count;
+	} error[RPC_ERROR_KINDS];
+};
+
+struct replies;
+
+struct rpc_server {
+	struct rpc_server_config cfg;
+	struct transport *transport;
+	LIST_HEAD(, peer) bucket[PEER_BUCKETS];
+	TAILQ_HEAD(, peer) peers;
+	TAILQ_HEAD(, peer) doomed;
+	size_t npeers;
+	uint64_t last_id;
+	struct rpc_counters count;
+
+	/* the request whose method runs; answer.c's */
+	struct replies *asked;
+	const json_t *asked_id;
+	size_t nlater; /**< requests that wait for rpc_later_reply() */
+};
+
+/** Work on one whole message of @p: call methods, reply. */
+void answer(struct peer *p, const char *text, size_t bytes);
+
+/** Tell @p that its message was longer than message_max. */
+void answer_too_long(struct peer *p);
+
+/** The peer with this id, unless it has gone or leaves; or NULL. */
+struct peer *peer_by_id(const struct rpc_server *s, uint64_t id);
+
+/** Free those that have gone. */
+void peers_reap(struct rpc_server *s);
+
+/** Send a reply; ends the association when @p does not read. */
+void peer_reply(struct peer *p, const char *text, size_t bytes);
+
+/** After "bye": shut the association down once its replies are out. */
+void peer_leave(struct peer *p);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JSON-RPC 2.0 on jansson: parse, classify, build. Says what is wrong with a
+ * message, never what to do about it.
+ */
+#include "rpc/jsonrpc.h"
+
+#include <string.h>
+
+int jsonrpc_parse(struct jsonrpc_doc *doc, const char *text, size_t bytes,
+		  struct cr_err *why)
+{
+	json_error_t error;
+	json_t *root = json_loadb(
+		text, bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+	bool batch = json_is_array(root);
+	size_t count = batch ? json_array_size(root) : 1;
+
+	if (!root)
+		return cr_fail(why, RPC_PARSE_ERROR,
+			       "Parse error: line %d column %d: %s", error.line,
+			       error.column, error.text);
+	if (count > 0 && count <= JSONRPC_BATCH_MAX) {
+		*doc = (struct jsonrpc_doc){ root, batch, count };
+		return 0;
+	}
+	json_decref(root);
+	if (!count)
+		return cr_fail(why, RPC_INVALID_REQUEST,
+			       "Invalid Request: empty batch");
+	return cr_fail(why, RPC_INVALID_REQUEST,
+		       "Invalid Request: batch of %zu, at most %d allowed",
+		       count, JSONRPC_BATCH_MAX);
+}
+
+void jsonrpc_doc_free(struct jsonrpc_doc *doc)
+{
+	json_decref(doc->root);
+	doc->root = NULL;
+}
+
+static struct jsonrpc_message invalid(struct jsonrpc_message m, const char *why)
+{
+	m.kind = JSONRPC_INVALID;
+	m.why = why;
+	return m;
+}
+
+static struct jsonrpc_message request(struct jsonrpc_message m,
+				      const json_t *object)
+{
+	const json_t *method = json_object_get(object, "method");
+
+	m.method = json_string_value(method);
+	m.params = json_object_get(object, "params");
+	if (!m.method)
+		return invalid(m, "Invalid Request: 'method' must be a string");
+	if (m.params && !json_is_object(m.params) && !json_is_array(m.params))
+		return invalid(m, "Invalid Request: 'params' must be an object "
+				  "or an array");
+	m.kind = m.id ? JSONRPC_CALL : JSONRPC_NOTIFICATION;
+	return m;
+}
+
+static struct jsonrpc_message response(struct jsonrpc_message m,
+				       const json_t *object)
+{
+	m.result = json_object_get(object, "result");
+	m.error = json_object_get(object, "error");
+	if (!m.result && !m.error)
+		return invalid(m, "Invalid Request: no 'method'");
+	if (m.result && m.error)
+		return invalid(m, "Invalid Request: both 'result' and 'error'");
+	if (!m.id)
+		return invalid(m, "Invalid Request: response without 'id'");
+	if (m.error && (!json_is_integer(json_object_get(m.error, "code")) ||
+			!json_is_string(json_object_get(m.error, "message"))))
+		return invalid(m, "Invalid Request: 'error' must have 'code' "
+				  "and 'message'");
+	m.kind = m.error ? JSONRPC_ERROR : JSONRPC_RESULT;
+	return m;
+}
+
+struct jsonrpc_message jsonrpc_at(const struct jsonrpc_doc *doc, size_t i)
+{
+	const json_t *object =
+		doc->batch ? json_array_get(doc->root, i) : doc->root;
+	const json_t *id = json_object_get(object, "id");
+	const char *version =
+		json_string_value(json_object_get(object, "jsonrpc"));
+	struct jsonrpc_message m = { .kind = JSONRPC_INVALID };
+
+	if (!json_is_object(object))
+		return invalid(m, "Invalid Request: not an object");
+	if (id && !json_is_string(id) && !json_is_number(id) &&
+	    !json_is_null(id))
+		return invalid(m, "Invalid Request: 'id' must be a string, a "
+				  "number or null");
+	m.id = id;
+	if (!version || strcmp(version, "2.0") != 0)
+		return invalid(m, "Invalid Request: 'jsonrpc' must be \"2.0\"");
+	return json_object_get(object, "method") ? request(m, object)
+						 : response(m, object);
+}
+
+json_t *jsonrpc_request(const char *method, json_t *params, json_int_t id)
+{
+	json_t *m = json_pack("{s:s, s:s, s:o*}", "jsonrpc", "2.0", "method",
+			      method, "params", params);
+
+	if (m && id && json_object_set_new(m, "id", json_integer(id))) {
+		json_decref(m);
+		return NULL;
+	}
+	return m;
+}
+
+/* A reference of our own to a borrowed id; null for none. */
+static json_t *id_of(const json_t *id)
+{
+	return id ? json_deep_copy(id) : json_null();
+}
+
+json_t *jsonrpc_result(const json_t *id, json_t *result)
+{
+	return json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "result", result,
+			 "id", id_of(id));
+}
+
+json_t *jsonrpc_error(const json_t *id, int code, const char *message,
+		      json_t *data)
+{
+	json_t *text = message[0] ? json_string(message) : NULL;
+
+	if (!text) /* none, or cut within a character: not UTF-8 */
+		text = json_string(jsonrpc_code_text(code));
+	return json_pack("{s:s, s:{s:i, s:o, s:o*}, s:o}", "jsonrpc", "2.0",
+			 "error", "code", code, "message", text, "data", data,
+			 "id", id_of(id));
+}
+
+char *jsonrpc_text(json_t *message)
+{
+	char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
+
+	json_decref(message);
+	return text;
+}
+
+const char *jsonrpc_code_text(int code)
+{
+	switch (code) {
+	case RPC_PARSE_ERROR:
+		return "Parse error";
+	case RPC_INVALID_REQUEST:
+		return "Invalid Request";
+	case RPC_NO_METHOD:
+		return "Method not found";
+	case RPC_INVALID_PARAMS:
+		return "Invalid params";
+	case RPC_INTERNAL:
+		return "Internal error";
+	case RPC_CONNECTION_LOST:
+		return "connection lost";
+	case RPC_NO_CAPACITY:
+		return "no capacity";
+	case RPC_NO_SUCH_CALL:
+		return "no such call";
+	case RPC_UNSUPPORTED:
+		return "not supported";
+	case RPC_DRAINING:
+		return "draining: no new calls";
+	case RPC_NO_SUCH_JOB:
+		return "No such job";
+	case RPC_BAD_FILE:
+		return "Bad file";
+	case RPC_CONFLICT:
+		return "conflict";
+	default:
+		return "Server error";
+	}
+}

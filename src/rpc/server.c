@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JSON-RPC server: associations, queues, and who has gone. What a message
+ * asks for and how it is answered is in answer.c.
+ *
+ * Nobody is freed while a message is worked on: a peer that has to go is
+ * marked by its reason and reaped when the transport's event is done.
+ */
+#include "rpc/server.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "rpc/answer.h"
+
+enum { CLOSE_DEADLINE_S = 1 };
+
+static struct peer *find(const struct rpc_server *s, uint32_t assoc)
+{
+	struct peer *p;
+
+	LIST_FOREACH(p, &s->bucket[assoc % PEER_BUCKETS], chain)
+	{
+		if (p->assoc == assoc && !p->gone)
+			return p;
+	}
+	return NULL;
+}
+
+struct peer *peer_by_id(const struct rpc_server *s, uint64_t id)
+{
+	struct peer *p;
+
+	TAILQ_FOREACH (p, &s->peers, all)
+		if (p->pub.id == id && !p->gone && !p->leaving)
+			return p;
+	return NULL;
+}
+
+static void doom(struct peer *p, const char *reason)
+{
+	if (p->gone)
+		return;
+	p->gone = reason;
+	TAILQ_INSERT_TAIL(&p->server->doomed, p, doomed);
+}
+
+void peers_reap(struct rpc_server *s)
+{
+	struct peer *p;
+
+	while ((p = TAILQ_FIRST(&s->doomed))) {
+		TAILQ_REMOVE(&s->doomed, p, doomed);
+		LIST_REMOVE(p, chain);
+		TAILQ_REMOVE(&s->peers, p, all);
+		s->npeers--;
+		if (s->cfg.peer_gone)
+			s->cfg.peer_gone(s->cfg.arg, &p->pub, p->gone);
+		inbox_free(&p->in);
+		outbox_free(&p->out);
+		free(p);
+	}
+}
+
+/* RESTART keeps the association: the old peer is gone, a new one is up. */
+static void up(struct rpc_server *s, const struct transport_event *ev)
+{
+	struct peer *p = calloc(1, sizeof(*p));
+
+	if (!p) {
+		transport_abort(s->transport, ev->assoc);
+		return;
+	}
+	p->server = s;
+	p->assoc = ev->assoc;
+	p->pub.server = s;
+	p->pub.id = ++s->last_id;
+	(void)snprintf(p->pub.address, sizeof(p->pub.address), "%s", ev->peer);
+	outbox_init(&p->out);
+	LIST_INSERT_HEAD(&s->bucket[p->assoc % PEER_BUCKETS], p, chain);
+	TAILQ_INSERT_TAIL(&s->peers, p, all);
+	s->npeers++;
+	if (s->cfg.peer_up)
+		s->cfg.peer_up(s->cfg.arg, &p->pub);
+}
+
+static void shut(struct peer *p)
+{
+	p->shut = true;
+	/* It fails when the association is going already: SHUTDOWN or LOST
+	 * comes either way. */
+	(void)transport_shutdown(p->server->transport, p->assoc);
+}
+
+void peer_leave(struct peer *p)
+{
+	p->leaving = true;
+	if (outbox_empty(&p->out))
+		shut(p);
+}
+
+void peer_reply(struct peer *p, const char *text, size_t bytes)
+{
+	struct rpc_server *s = p->server;
+	int rc;
+
+	if (p->out.bytes + bytes > s->cfg.queue_max) {
+		s->count.slow_peers++;
+		transport_abort(s->transport, p->assoc);
+		doom(p, "not reading");
+		return;
+	}
+	rc = outbox_send(&p->out, s->transport, p->assoc, text, bytes);
+	if (rc)
+		s->count.replies_lost++;
+	else
+		s->count.messages_out++;
+}
+
+void rpc_notify(struct rpc_peer *peer, const char *method, json_t *params)
+{
+	struct peer *p = (struct peer *)peer;
+	struct rpc_server *s = p->server;
+	char *text = jsonrpc_text(jsonrpc_request(method, params, 0));
+	size_t bytes = text ? strlen(text) : 0;
+
+	if (!text || p->gone || p->leaving ||
+	    p->out.bytes + bytes > s->cfg.queue_max / 2 ||
+	    outbox_send(&p->out, s->transport, p->assoc, text, bytes))
+		s->count.notifications_dropped++;
+	else
+		s->count.messages_out++;
+	free(text);
+}
+
+static void data(struct rpc_server *s, const struct transport_event *ev)
+{
+	struct peer *p = find(s, ev->assoc);
+	const char *text = NULL;
+	size_t bytes = 0;
+	int rc;
+
+	if (!p || p->leaving || p->said_bye)
+		return;
+	rc = inbox_add(&p->in, ev, s->cfg.message_max, &text, &bytes);
+	if (rc < 0)
+		answer_too_long(p);
+	else if (rc > 0)
+		answer(p, text, bytes);
+}
+
+/* The transport takes messages again. */
+static void flush(struct rpc_server *s)
+{
+	struct peer *p;
+
+	TAILQ_FOREACH (p, &s->peers, all) {
+		if (p->gone || outbox_empty(&p->out))
+			continue;
+		if (!outbox_flush(&p->out, s->transport, p->assoc) &&
+		    p->leaving && !p->shut)
+			shut(p);
+	}
+}
+
+static void gone(struct rpc_server *s, uint32_t assoc, const char *reason)
+{
+	struct peer *p = find(s, assoc);
+
+	if (p)
+		doom(p, p->said_bye ? "bye" : reason);
+}
+
+static void on_event(void *arg, const struct transport_event *ev)
+{
+	struct rpc_server *s = arg;
+
+	switch (ev->kind) {
+	case TRANSPORT_UP:
+		up(s, ev);
+		break;
+	case TRANSPORT_DATA:
+		data(s, ev);
+		break;
+	case TRANSPORT_ROOM:
+		flush(s);
+		break;
+	case TRANSPORT_RESTART:
+		gone(s, ev->assoc, "restart");
+		peers_reap(s);
+		up(s, ev);
+		break;
+	case TRANSPORT_SHUTDOWN:
+		gone(s, ev->assoc, "shutdown");
+		break;
+	case TRANSPORT_LOST:
+		gone(s, ev->assoc, "lost");
+		break;
+	case TRANSPORT_CANT_START:
+		break;
+	}
+	peers_reap(s);
+}
+
+int rpc_server_open(struct rpc_server **s, const struct rpc_server_config *cfg,
+		    struct cr_err *e)
+{
+	struct rpc_server *n = calloc(1, sizeof(*n));
+	struct transport_config tc = { .base = cfg->base,
+				       .kind = cfg->kind,
+				       .local = cfg->listen,
+				       .event = on_event };
+	int rc;
+
+	if (!n)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	n->cfg = *cfg;
+	if (!n->cfg.message_max)
+		n->cfg.message_max = (size_t)64 << 10;
+	if (!n->cfg.queue_max)
+		n->cfg.queue_max = (size_t)8 << 20;
+	TAILQ_INIT(&n->peers);
+	TAILQ_INIT(&n->doomed);
+	tc.arg = n;
+	rc = transport_open(&n->transport, &tc, e);
+	if (!rc)
+		rc = transport_listen(n->transport, e);
+	if (rc) {
+		transport_close(n->transport);
+		free(n);
+		return rc;
+	}
+	*s = n;
+	return 0;
+}
+
+static void on_deadline(evutil_socket_t fd, short what, void *arg)
+{
+	bool *late = arg;
+
+	(void)fd;
+	(void)what;
+	*late = true;
+}
+
+/* Let every peer have what is queued for it and say goodbye. */
+static void close_gracefully(struct rpc_server *s)
+{
+	const struct timeval limit = { .tv_sec = CLOSE_DEADLINE_S };
+	bool late = false;
+	struct event *deadline = evtimer_new(s->cfg.base, on_deadline, &late);
+	struct peer *p;
+
+	TAILQ_FOREACH (p, &s->peers, all) {
+		if (!p->leaving)
+			peer_leave(p);
+	}
+	peers_reap(s);
+	if (deadline && !evtimer_add(deadline, &limit)) {
+		while (s->npeers && !late &&
+		       event_base_loop(s->cfg.base, EVLOOP_ONCE) == 0)
+			;
+	}
+	if (deadline)
+		event_free(deadline);
+}
+
+void rpc_server_close(struct rpc_server *s)
+{
+	struct peer *p;
+
+	if (!s)
+		return;
+	CR_ASSERT(!s->nlater);
+	close_gracefully(s);
+	TAILQ_FOREACH (p, &s->peers, all) {
+		doom(p, "shutdown");
+	}
+	transport_close(s->transport);
+	peers_reap(s);
+	free(s);
+}
+
+void rpc_server_local(const struct rpc_server *s, struct transport_addr *addr)
+{
+	transport_local(s->transport, addr);
+}
+
+const char *rpc_server_transport(const struct rpc_server *s)
+{
+	return transport_name(s->transport);
+}
+
+json_t *rpc_server_stats(const struct rpc_server *s)
+{
+	const struct rpc_counters *c = &s->count;
+	json_t *errors = json_object();
+
+	for (unsigned i = 0; i < RPC_ERROR_KINDS && c->error[i].count; i++) {
+		char code[16];
+
+		(void)snprintf(code, sizeof(code), "%d", c->error[i].code);
+		(void)json_object_set_new(
+			errors, code,
+			json_integer((json_int_t)c->error[i].count));
+	}
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
+			 "transport", transport_name(s->transport),
+			 "associations", (json_int_t)s->npeers, "messages_in",
+			 (json_int_t)c->messages_in, "messages_out",
+			 (json_int_t)c->messages_out, "requests",
+			 (json_int_t)c->requests, "notifications",
+			 (json_int_t)c->notifications, "notifications_dropped",
+			 (json_int_t)c->notifications_dropped, "replies_lost",
+			 (json_int_t)c->replies_lost, "slow_peers",
+			 (json_int_t)c->slow_peers, "errors", errors);
+}

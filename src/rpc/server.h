@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JSON-RPC 2.0 over SCTP, the server's side: one message per SCTP user
+ * message, one association per peer, one libevent thread.
+ *
+ * It knows framing, errors, batches, ids and associations; what methods do is
+ * in the table its owner passes. The method "bye" is its own: it replies,
+ * closes the association, and peer_gone() gets "bye". A reply longer than
+ * transport_message_max() becomes an error, so long lists should be paged.
+ * All of it runs on the event base's thread.
+ */
+#ifndef RPC_SERVER_H
+#define RPC_SERVER_H
+
+#include <event2/event.h>
+#include <jansson.h>
+
+#include "rpc/jsonrpc.h"
+#include "transport/transport.h"
+#include "cr/error.h"
+#include "cr/time.h"
+
+struct rpc_server;
+
+/** One association. Zero-initialised private memory for the owner. */
+struct rpc_peer {
+	struct rpc_server *server;
+	uint64_t id;	  /**< unique over the server's life     */
+	char address[64]; /**< "127.0.0.1:40100", for logs      */
+	void *owner;	  /**< the owner's state of this peer    */
+};
+
+/** An error reply; @code as enum rpc_code. code 0: none. */
+struct rpc_error {
+	int code;
+	struct cr_err why;
+	json_t *data; /**< owned; may be NULL */
+	bool later;   /**< rpc_later()'s: neither result nor error yet */
+};
+
+/** One method. Return the result (owned by the caller), or NULL with @err, or
+ * NULL after rpc_later(). */
+struct rpc_method {
+	const char *name, *help;
+	json_t *(*handle)(void *arg, struct rpc_peer *peer,
+			  const json_t *params, struct rpc_error *err);
+};
+
+/** A request that is answered later. */
+struct rpc_later;
+
+/** For a method that cannot answer at once: it returns NULL after this, and
+ * rpc_later_reply() answers for it. NULL, with @err: out of memory. */
+struct rpc_later *rpc_later(struct rpc_peer *peer, struct rpc_error *err);
+
+/** Answer and free @later: with @result (taken over), or NULL with @err. Once,
+ * and before the server closes; the peer may have gone, then nobody is told.
+ */
+void rpc_later_reply(struct rpc_later *later, json_t *result,
+		     struct rpc_error *err);
+
+struct rpc_server_config {
+	struct event_base *base;
+	struct transport_addr listen; /**< address, SCTP port, UDP port      */
+	enum transport_kind kind;     /**< auto, kernel, user                */
+	const struct rpc_method *methods; /**< ends with name NULL           */
+	void *arg;
+	/** An association came up / has gone (for good: RESTART is gone + up).
+	 * @reason: "bye", "shutdown", "lost", "restart", or "not reading" (its
+	 * replies passed queue_max). The callbacks may notify any peer, but not
+	 * close the server. May be NULL. */
+	void (*peer_up)(void *arg, struct rpc_peer *peer);
+	void (*peer_gone)(void *arg, struct rpc_peer *peer, const char *reason);
+	size_t message_max; /**< longest request, bytes; 0: 64 KiB */
+	/** Bytes queued for a peer that does not read; 0: 8 MiB. Over it a
+	 * reply ends the association; notifications are dropped at half. */
+	size_t queue_max;
+};
+
+int rpc_server_open(struct rpc_server **s, const struct rpc_server_config *cfg,
+		    struct cr_err *e);
+/** Graceful shutdown of every association (deadline 1 s, then ABORT), then
+ * free. Runs the event base meanwhile. NULL is fine. */
+void rpc_server_close(struct rpc_server *s);
+
+/** Send a notification to @peer; takes over @params. Never blocks; a peer that
+ * does not read loses notifications (counted), never memory. */
+void rpc_notify(struct rpc_peer *peer, const char *method, json_t *params);
+
+/** Where it listens, with the ports chosen by port 0 filled in. */
+void rpc_server_local(const struct rpc_server *s, struct transport_addr *addr);
+
+/** Which back-end is in use: "kernel" or "user". */
+const char *rpc_server_transport(const struct rpc_server *s);
+
+/** Counters: messages in and out, errors by code, dropped notifications. */
+json_t *rpc_server_stats(const struct rpc_server *s);
+
+#endif

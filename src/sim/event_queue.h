@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What happens next, as event_heap.h, for many owners most of whom come again
+ * after the same time: whoever wants an event one period from now comes behind
+ * all who wanted that before, so that every period has a run, a ring of events
+ * in order that is appended to. What does not fit a run goes to a heap.
+ *
+ * Thread rule: one thread.
+ */
+#ifndef SIM_EVENT_QUEUE_H
+#define SIM_EVENT_QUEUE_H
+
+#include "sim/event_heap.h"
+
+/** Periods with a run of their own: the frame lengths of telephony. */
+#define EVENT_RUNS 4u
+
+/** A ring; indexes count on for ever. */
+struct event_run {
+	struct event *event; /**< [room], a power of two                    */
+	uint32_t room;
+	uint32_t head, behind; /**< of the first, no hole; behind the last  */
+	cr_ns period;
+};
+
+/** event_queue_init() first. */
+struct event_queue {
+	struct event first; /**< at CR_NEVER: none                          */
+	const struct event_run *run_of_first; /**< NULL: in the heap        */
+	unsigned nruns;
+	uint32_t room;	 /**< for owners                                    */
+	uint32_t *place; /**< [room] owner's index in its run, see the code */
+	struct event_run run[EVENT_RUNS];
+	struct event_heap heap; /**< the others                             */
+};
+
+void event_queue_init(struct event_queue *q);
+/** Make room for owners 0..@owners - 1. 0, or -ENOMEM: nothing is lost. */
+int event_queue_grow(struct event_queue *q, uint32_t owners);
+void event_queue_fini(struct event_queue *q);
+
+/** Some owners will come every @period (> 0). 0, or -ENOMEM. */
+int event_queue_expect(struct event_queue *q, cr_ns period);
+
+/** @owner's event is at @at (>= @now) now, wherever it was before; CR_NEVER:
+ * none. */
+void event_queue_set(struct event_queue *q, uint32_t owner, cr_ns at,
+		     cr_ns now);
+
+/** No owner: a hole's. */
+#define EVENT_NOBODY UINT32_MAX
+
+/** The owner of an event @n places behind the first one, if they are in one run
+ * and that can be told at once; else EVENT_NOBODY. To look ahead. */
+static inline uint32_t event_queue_peek(const struct event_queue *q, uint32_t n)
+{
+	const struct event_run *r = q->run_of_first;
+
+	if (!r || r->behind - r->head <= n)
+		return EVENT_NOBODY;
+	return r->event[(r->head + n) & (r->room - 1)].owner;
+}
+
+/** When the first event is; CR_NEVER: there is none. */
+static inline cr_ns event_queue_next(const struct event_queue *q)
+{
+	return q->first.at;
+}
+
+#endif

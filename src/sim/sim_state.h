@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the simulated driver is made of; for sim.c and sim_open.c only.
+ */
+#ifndef SIM_SIM_STATE_H
+#define SIM_SIM_STATE_H
+
+#include <stdalign.h>
+
+#include "sim/crew.h"
+#include "sim/event_queue.h"
+#include "sim/sim.h"
+
+/* Aligned: neighbours may belong to lanes of two threads. */
+struct sim_cpu {
+	alignas(64) const struct sim_task *last; /**< ran here before; may be
+						      gone: only compared */
+	uint32_t last_id;
+	cr_ns overhead; /**< at the begin of the turn in progress */
+	struct sim_cpu_stats stats;
+};
+
+/** A run queue with its events and its time. */
+struct lane {
+	alignas(64) struct cr_rq *rq;
+	unsigned part;
+	struct event_heap ends; /**< by rq->cpu[]: the job there, or its slice,
+				     ends */
+	struct event_queue arrivals; /**< by slot */
+	struct sim_cpu *cpu;	     /**< [rq->ncpu] */
+	struct sim_task **task;	     /**< [slots], NULL: free */
+	uint32_t *vacant;	     /**< [nvacant] slots to be used again */
+	uint32_t slots, nvacant, room;
+	cr_ns now;
+	cr_ns unlocked;		 /**< the lock is held until then */
+	cr_ns look;		 /**< at kicks and idle CPUs; CR_NEVER */
+	struct cr_cpus idle;	 /**< rq->cpu[] indexes */
+	struct core_task **todo; /**< [rq->ncpu] stopped, to be enqueued
+				      again */
+	unsigned ntodo;
+};
+
+struct sim {
+	struct sim_config cfg;
+	struct core *core;
+	struct lane *lane; /**< [nlanes] */
+	unsigned nlanes, nparts;
+	struct sim_cpu *cpus; /**< [core.ncpu], shared out to the lanes */
+	cr_ns now, until;     /**< until: of the sim_run() under way */
+	struct crew *crew;
+};
+
+#endif

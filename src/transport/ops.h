@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a back-end implements, and what both need: timing and addresses.
+ * Private to src/transport.
+ */
+#ifndef TRANSPORT_OPS_H
+#define TRANSPORT_OPS_H
+
+#include <sys/socket.h>
+
+#include "transport/transport.h"
+
+/** One SCTP stack. The functions are those of transport.h. */
+struct transport_ops {
+	const char *name;
+	int (*open)(struct transport **t, const struct transport_config *cfg,
+		    struct cr_err *e);
+	int (*listen)(struct transport *t, struct cr_err *e);
+	int (*connect)(struct transport *t, const struct transport_addr *to,
+		       struct cr_err *e);
+	int (*send)(struct transport *t, uint32_t assoc, uint16_t stream,
+		    uint32_t ppid, const void *data, size_t bytes);
+	void (*abort)(struct transport *t, uint32_t assoc);
+	int (*shutdown)(struct transport *t, uint32_t assoc);
+	size_t (*message_max)(const struct transport *t);
+	void (*local)(const struct transport *t, struct transport_addr *addr);
+	void (*close)(struct transport *t);
+};
+
+/** First member of each back-end's struct. */
+struct transport {
+	const struct transport_ops *ops;
+};
+
+extern const struct transport_ops transport_kernel_ops;
+extern const struct transport_ops transport_user_ops;
+
+/**
+ * A dead peer is noticed after about 6 s: a heartbeat each second, then four
+ * time-outs of 0.2 to 2 s. A peer stopped for a second survives.
+ */
+enum transport_timing {
+	TIMING_RTO_INITIAL_MS = 1000,
+	TIMING_RTO_MIN_MS = 200,
+	TIMING_RTO_MAX_MS = 2000,
+	TIMING_HEARTBEAT_MS = 1000,
+	TIMING_RETRANSMISSIONS = 3,
+	TIMING_RETRY_MS = 10, /* of what the kernel could not take */
+	TIMING_TICK_MS = 40   /* a fifth of the shortest time-out */
+};
+
+/** Streams asked for each way; one is used, the rest is for later versions. */
+enum { TRANSPORT_STREAMS = 4 };
+
+/** An IPv4 or IPv6 address of the kernel's. */
+struct address {
+	struct sockaddr_storage sa;
+	socklen_t len;
+};
+
+/** Resolve @host to one address with @port. Returns 0 or -EINVAL with @e. */
+int endpoint_resolve(struct address *a, const char *host, uint16_t port,
+		     struct cr_err *e);
+
+/** The local address from which this host reaches @to; port 0. Returns 0 or
+ * -errno with @e. */
+int endpoint_towards(struct address *a, const struct address *to,
+		     struct cr_err *e);
+
+/** "127.0.0.1:40100", "[::1]:40100", into @buf. */
+void endpoint_text(const struct address *a, char *buf, size_t size);
+
+/** "127.0.0.1", "::1", into @buf. */
+void endpoint_host(const struct address *a, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages over SCTP: one small interface, two stacks behind it.
+ *
+ * sctp_kernel.c speaks kernel SCTP through libsctp, sctp_user.c
+ * usrsctp over UDP (RFC 6951). <netinet/sctp.h> and <usrsctp.h> clash, so the
+ * two files share nothing but this header.
+ *
+ * Thread rule: a transport belongs to its event base's thread. usrsctp keeps
+ * one state per process, so all user transports of a process must live on one
+ * thread (several on it are fine), and a process that forks does so before its
+ * first user transport opens.
+ */
+#ifndef TRANSPORT_TRANSPORT_H
+#define TRANSPORT_TRANSPORT_H
+
+#include <event2/event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cr/error.h"
+
+/** Defaults of the programs. */
+#define TRANSPORT_SCTP_PORT 5555
+#define TRANSPORT_UDP_PORT 9899
+
+/** Largest message, bytes. Both stacks take a message whole or not at all, so
+ * it must fit their send buffers; see transport_message_max(). */
+#define TRANSPORT_MESSAGE_MAX ((size_t)4 << 20)
+
+enum transport_kind { TRANSPORT_AUTO, TRANSPORT_KERNEL, TRANSPORT_USER };
+
+/** Where to listen or connect. */
+struct transport_addr {
+	char host[64];	    /**< numeric or name; "127.0.0.1", "::1"          */
+	uint16_t sctp_port; /**< SCTP port                                    */
+	uint16_t udp_port;  /**< UDP encapsulation port of the server (9899)  */
+};
+
+/** Read "HOST", "HOST:PORT" or "[IPV6]:PORT" into @a's host and SCTP port
+ * (TRANSPORT_SCTP_PORT when none is given). 0, -EINVAL (no host, or too long),
+ * or -ERANGE (the port is not 1..65535). Any thread. */
+int transport_addr_parse(struct transport_addr *a, const char *text);
+
+enum transport_event_kind {
+	TRANSPORT_UP,	      /**< association ready; @peer is set         */
+	TRANSPORT_DATA,	      /**< a message or the next part of it        */
+	TRANSPORT_ROOM,	      /**< sends were refused; try them again      */
+	TRANSPORT_RESTART,    /**< the peer began anew, same association   */
+	TRANSPORT_SHUTDOWN,   /**< closed gracefully, by either side       */
+	TRANSPORT_LOST,	      /**< died or was aborted; @reason is set     */
+	TRANSPORT_CANT_START, /**< connect failed; @reason is set          */
+};
+
+/** What happened. All pointers are borrowed for the callback's time. */
+struct transport_event {
+	enum transport_event_kind kind;
+	uint32_t assoc;	    /**< not for ROOM and CANT_START            */
+	const char *peer;   /**< UP, RESTART: "127.0.0.1:40100"         */
+	const char *reason; /**< LOST, CANT_START: for a person         */
+	uint16_t stream;    /**< DATA                                   */
+	uint32_t ppid;	    /**< DATA, host order                       */
+	const void *data;   /**< DATA                                   */
+	size_t bytes;	    /**< DATA                                   */
+	bool end;	    /**< DATA: the message is complete          */
+};
+
+typedef void transport_event_fn(void *arg, const struct transport_event *ev);
+
+struct transport;
+
+struct transport_config {
+	struct event_base *base;
+	enum transport_kind kind;
+	/** Bound exactly. Empty host: chosen at connect (never any address).
+	 * Port 0: chosen; an SCTP port is needed to listen. */
+	struct transport_addr local;
+	void *arg;
+	transport_event_fn *event;
+};
+
+/** Open a transport; no traffic yet. TRANSPORT_AUTO takes the kernel's SCTP
+ * where there is one, else usrsctp. Returns 0 or -errno with @e. */
+int transport_open(struct transport **t, const struct transport_config *cfg,
+		   struct cr_err *e);
+
+/** Accept associations at cfg.local. Returns 0 or -errno with @e. */
+int transport_listen(struct transport *t, struct cr_err *e);
+
+/**
+ * Begin an association; UP or CANT_START follows. The kernel back-end puts
+ * SCTP into UDP towards to->udp_port when the port is not 0 and this host has
+ * net.sctp.udp_port set (else it could not receive the answers).
+ * Returns 0 or -errno with @e.
+ */
+int transport_connect(struct transport *t, const struct transport_addr *to,
+		      struct cr_err *e);
+
+/** Queue one whole message. Returns 0; -EAGAIN: nothing was taken, ROOM will
+ * follow; -EMSGSIZE; -ENOTCONN and the like: the association is going. */
+int transport_send(struct transport *t, uint32_t assoc, uint16_t stream,
+		   uint32_t ppid, const void *data, size_t bytes);
+
+/** Kill an association at once (ABORT). The caller should forget @assoc: a
+ * LOST may still follow. */
+void transport_abort(struct transport *t, uint32_t assoc);
+
+/** Close an association gracefully after what is queued; SHUTDOWN or LOST
+ * follows. Returns 0 or -errno. */
+int transport_shutdown(struct transport *t, uint32_t assoc);
+
+/** Address in use: ports chosen by port 0 filled in. */
+void transport_local(const struct transport *t, struct transport_addr *addr);
+
+/** Longest message that transport_send() takes. TRANSPORT_MESSAGE_MAX, but
+ * less for the kernel back-end when net.core.wmem_max is small (Debian: 416
+ * KiB) and the process has no CAP_NET_ADMIN. */
+size_t transport_message_max(const struct transport *t);
+
+/** "kernel" or "user". */
+const char *transport_name(const struct transport *t);
+
+/** Abort what is left and free. No event follows; may be called from the
+ * event callback. NULL is fine. */
+void transport_close(struct transport *t);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A small RPC server for tests: methods that echo, fail, list and notify, a
+ * record of who came and went, and waiting for a state with a bound.
+ */
+#ifndef TESTS_RPC_ECHO_H
+#define TESTS_RPC_ECHO_H
+
+#include <stdbool.h>
+
+#include "rpc/client.h"
+#include "rpc/server.h"
+
+/** Longest wait for anything, seconds: a hang, not a measure. */
+enum { ECHO_PATIENCE_S = 60 };
+
+struct echo {
+	struct event_base *base;
+	struct rpc_server *server;
+	unsigned up, gone;	 /**< events so far                       */
+	uint64_t up_id, gone_id; /**< peer of the last one             */
+	char gone_reason[32], up_address[64];
+	struct rpc_peer *last;	    /**< of the last peer_up              */
+	struct rpc_later *later[8]; /**< requests that echo_answer() is for */
+	unsigned nlater;
+};
+
+/**
+ * Open the server at @at. Methods: echo (its params), list {"count": n} (n
+ * objects of about 200 bytes), fail (code 1, "no-capacity: ...", data), notify
+ * {"count": n} (that many "tick" notifications, then {}), later (nothing until
+ * echo_answer()), stats.
+ */
+int echo_open(struct echo *s, struct event_base *base, enum transport_kind kind,
+	      const struct transport_addr *at, size_t queue_max,
+	      struct cr_err *e);
+
+/** Answer the @i-th request for "later": with @i, or, if @refused, with code 1.
+ */
+void echo_answer(struct echo *s, unsigned i, bool refused);
+
+/** Run @base until *@count >= @at_least. False: out of patience. */
+bool echo_wait(struct event_base *base, const unsigned *count,
+	       unsigned at_least);
+
+/** Element @i of the reply to "list". */
+json_t *echo_item(unsigned i);
+
+#endif

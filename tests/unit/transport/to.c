@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * HOST[:PORT] as the programs take it.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "cmocka_cr.h"
+#include "transport/transport.h"
+
+static void the_port_may_be_left_out(void **state)
+{
+	struct transport_addr a = { .udp_port = 7 };
+
+	(void)state;
+	assert_int_equal(transport_addr_parse(&a, "node-1"), 0);
+	assert_string_equal(a.host, "node-1");
+	assert_int_equal(a.sctp_port, TRANSPORT_SCTP_PORT);
+	assert_int_equal(transport_addr_parse(&a, "[::1]:1"), 0);
+	assert_string_equal(a.host, "::1");
+	assert_int_equal(a.sctp_port, 1);
+	assert_int_equal(a.udp_port, 7);
+}
+
+static void what_is_wrong_leaves_it_as_it_was(void **state)
+{
+	struct transport_addr a = { .host = "kept", .sctp_port = 5 };
+	char name[sizeof(a.host) + 1] = "";
+
+	(void)state;
+	memset(name, 'n', sizeof(a.host));
+	assert_int_equal(transport_addr_parse(&a, name), -EINVAL);
+	assert_int_equal(transport_addr_parse(&a, ""), -EINVAL);
+	assert_int_equal(transport_addr_parse(&a, "h:0"), -ERANGE);
+	assert_int_equal(transport_addr_parse(&a, "h:65536"), -ERANGE);
+	assert_string_equal(a.host, "kept");
+	assert_int_equal(a.sctp_port, 5);
+	name[sizeof(a.host) - 1] = '\0'; /* the longest */
+	assert_int_equal(transport_addr_parse(&a, name), 0);
+	assert_string_equal(a.host, name);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_port_may_be_left_out),
+		cmocka_unit_test(what_is_wrong_leaves_it_as_it_was),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
