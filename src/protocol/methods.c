@@ -41,7 +41,7 @@ static json_t *hello(void *arg, struct rpc_peer *peer, const json_t *params,
 		"{s:s,s:s,s:i,s:s,s:i,s:s,s:s,s:s,s:b,s:o,s:o,s:o}", "program",
 		"codec-runner", "version", CR_VERSION, "protocol", 1, "session",
 		s->id, "calls", (int)s->calls, "scheduler", spec, "transport",
-		rpc_server_transport(sv->server), "kernels",
+		peer->transport, "kernels",
 		cr_kernels_names[cr_kernels_active()], "draining",
 		(int)sv->draining, "codecs", describe_codecs(), "schedulers",
 		describe_schedulers(), "capacity", node_capacity(sv->node));

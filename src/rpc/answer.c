@@ -140,7 +140,7 @@ static void send_reply(struct peer *p, json_t *reply)
 	json_t *id = json_incref(json_object_get(reply, "id"));
 	char *text = jsonrpc_text(reply);
 
-	if (text && strlen(text) <= transport_message_max(p->server->transport))
+	if (text && strlen(text) <= transport_message_max(p->transport))
 		peer_reply(p, text, strlen(text));
 	else if (text)
 		send_text(p,

@@ -9,11 +9,18 @@
 #include "transport/msgqueue.h"
 #include "rpc/server.h"
 
-enum { PEER_BUCKETS = 256, RPC_ERROR_KINDS = 16 };
+enum { PEER_BUCKETS = 256, RPC_ERROR_KINDS = 16, RPC_LISTENERS = 4 };
+
+/** One transport; associations have numbers of its own. */
+struct listener {
+	struct rpc_server *server;
+	struct transport *transport;
+};
 
 struct peer {
 	struct rpc_peer pub; /**< first */
 	struct rpc_server *server;
+	struct transport *transport; /**< it came by this one */
 	uint32_t assoc;
 	bool said_bye;	  /**< nothing is read any more               */
 	bool leaving;	  /**< bye is answered, or the server closes  */
@@ -39,7 +46,8 @@ struct replies;
 
 struct rpc_server {
 	struct rpc_server_config cfg;
-	struct transport *transport;
+	struct listener listener[RPC_LISTENERS];
+	unsigned nlisteners;
 	LIST_HEAD(, peer) bucket[PEER_BUCKETS];
 	TAILQ_HEAD(, peer) peers;
 	TAILQ_HEAD(, peer) doomed;

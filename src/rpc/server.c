@@ -17,13 +17,14 @@
 
 enum { CLOSE_DEADLINE_S = 1 };
 
-static struct peer *find(const struct rpc_server *s, uint32_t assoc)
+static struct peer *find(const struct listener *l, uint32_t assoc)
 {
 	struct peer *p;
 
-	LIST_FOREACH(p, &s->bucket[assoc % PEER_BUCKETS], chain)
+	LIST_FOREACH(p, &l->server->bucket[assoc % PEER_BUCKETS], chain)
 	{
-		if (p->assoc == assoc && !p->gone)
+		if (p->assoc == assoc && p->transport == l->transport &&
+		    !p->gone)
 			return p;
 	}
 	return NULL;
@@ -65,15 +66,18 @@ void peers_reap(struct rpc_server *s)
 }
 
 /* RESTART keeps the association: the old peer is gone, a new one is up. */
-static void up(struct rpc_server *s, const struct transport_event *ev)
+static void up(struct listener *l, const struct transport_event *ev)
 {
+	struct rpc_server *s = l->server;
 	struct peer *p = calloc(1, sizeof(*p));
 
 	if (!p) {
-		transport_abort(s->transport, ev->assoc);
+		transport_abort(l->transport, ev->assoc);
 		return;
 	}
 	p->server = s;
+	p->transport = l->transport;
+	p->pub.transport = transport_name(l->transport);
 	p->assoc = ev->assoc;
 	p->pub.server = s;
 	p->pub.id = ++s->last_id;
@@ -91,7 +95,7 @@ static void shut(struct peer *p)
 	p->shut = true;
 	/* It fails when the association is going already: SHUTDOWN or LOST
 	 * comes either way. */
-	(void)transport_shutdown(p->server->transport, p->assoc);
+	(void)transport_shutdown(p->transport, p->assoc);
 }
 
 void peer_leave(struct peer *p)
@@ -108,11 +112,11 @@ void peer_reply(struct peer *p, const char *text, size_t bytes)
 
 	if (p->out.bytes + bytes > s->cfg.queue_max) {
 		s->count.slow_peers++;
-		transport_abort(s->transport, p->assoc);
+		transport_abort(p->transport, p->assoc);
 		doom(p, "not reading");
 		return;
 	}
-	rc = outbox_send(&p->out, s->transport, p->assoc, text, bytes);
+	rc = outbox_send(&p->out, p->transport, p->assoc, text, bytes);
 	if (rc)
 		s->count.replies_lost++;
 	else
@@ -128,23 +132,23 @@ void rpc_notify(struct rpc_peer *peer, const char *method, json_t *params)
 
 	if (!text || p->gone || p->leaving ||
 	    p->out.bytes + bytes > s->cfg.queue_max / 2 ||
-	    outbox_send(&p->out, s->transport, p->assoc, text, bytes))
+	    outbox_send(&p->out, p->transport, p->assoc, text, bytes))
 		s->count.notifications_dropped++;
 	else
 		s->count.messages_out++;
 	free(text);
 }
 
-static void data(struct rpc_server *s, const struct transport_event *ev)
+static void data(const struct listener *l, const struct transport_event *ev)
 {
-	struct peer *p = find(s, ev->assoc);
+	struct peer *p = find(l, ev->assoc);
 	const char *text = NULL;
 	size_t bytes = 0;
 	int rc;
 
 	if (!p || p->leaving || p->said_bye)
 		return;
-	rc = inbox_add(&p->in, ev, s->cfg.message_max, &text, &bytes);
+	rc = inbox_add(&p->in, ev, p->server->cfg.message_max, &text, &bytes);
 	if (rc < 0)
 		answer_too_long(p);
 	else if (rc > 0)
@@ -152,22 +156,23 @@ static void data(struct rpc_server *s, const struct transport_event *ev)
 }
 
 /* The transport takes messages again. */
-static void flush(struct rpc_server *s)
+static void flush(const struct listener *l)
 {
 	struct peer *p;
 
-	TAILQ_FOREACH (p, &s->peers, all) {
-		if (p->gone || outbox_empty(&p->out))
+	TAILQ_FOREACH (p, &l->server->peers, all) {
+		if (p->gone || p->transport != l->transport ||
+		    outbox_empty(&p->out))
 			continue;
-		if (!outbox_flush(&p->out, s->transport, p->assoc) &&
+		if (!outbox_flush(&p->out, p->transport, p->assoc) &&
 		    p->leaving && !p->shut)
 			shut(p);
 	}
 }
 
-static void gone(struct rpc_server *s, uint32_t assoc, const char *reason)
+static void gone(const struct listener *l, uint32_t assoc, const char *reason)
 {
-	struct peer *p = find(s, assoc);
+	struct peer *p = find(l, assoc);
 
 	if (p)
 		doom(p, p->said_bye ? "bye" : reason);
@@ -175,43 +180,63 @@ static void gone(struct rpc_server *s, uint32_t assoc, const char *reason)
 
 static void on_event(void *arg, const struct transport_event *ev)
 {
-	struct rpc_server *s = arg;
+	struct listener *l = arg;
 
 	switch (ev->kind) {
 	case TRANSPORT_UP:
-		up(s, ev);
+		up(l, ev);
 		break;
 	case TRANSPORT_DATA:
-		data(s, ev);
+		data(l, ev);
 		break;
 	case TRANSPORT_ROOM:
-		flush(s);
+		flush(l);
 		break;
 	case TRANSPORT_RESTART:
-		gone(s, ev->assoc, "restart");
-		peers_reap(s);
-		up(s, ev);
+		gone(l, ev->assoc, "restart");
+		peers_reap(l->server);
+		up(l, ev);
 		break;
 	case TRANSPORT_SHUTDOWN:
-		gone(s, ev->assoc, "shutdown");
+		gone(l, ev->assoc, "shutdown");
 		break;
 	case TRANSPORT_LOST:
-		gone(s, ev->assoc, "lost");
+		gone(l, ev->assoc, "lost");
 		break;
 	case TRANSPORT_CANT_START:
 		break;
 	}
-	peers_reap(s);
+	peers_reap(l->server);
+}
+
+int rpc_server_listen(struct rpc_server *s, enum transport_kind kind,
+		      const struct transport_addr *at, struct cr_err *e)
+{
+	struct listener *l = &s->listener[s->nlisteners];
+	const struct transport_config tc = { .base = s->cfg.base,
+					     .kind = kind,
+					     .local = *at,
+					     .arg = l,
+					     .event = on_event };
+	int rc;
+
+	CR_ASSERT(s->nlisteners < RPC_LISTENERS);
+	*l = (struct listener){ .server = s };
+	rc = transport_open(&l->transport, &tc, e);
+	if (!rc)
+		rc = transport_listen(l->transport, e);
+	if (rc) {
+		transport_close(l->transport);
+		return rc;
+	}
+	s->nlisteners++;
+	return 0;
 }
 
 int rpc_server_open(struct rpc_server **s, const struct rpc_server_config *cfg,
 		    struct cr_err *e)
 {
 	struct rpc_server *n = calloc(1, sizeof(*n));
-	struct transport_config tc = { .base = cfg->base,
-				       .kind = cfg->kind,
-				       .local = cfg->listen,
-				       .event = on_event };
 	int rc;
 
 	if (!n)
@@ -223,12 +248,8 @@ int rpc_server_open(struct rpc_server **s, const struct rpc_server_config *cfg,
 		n->cfg.queue_max = (size_t)8 << 20;
 	TAILQ_INIT(&n->peers);
 	TAILQ_INIT(&n->doomed);
-	tc.arg = n;
-	rc = transport_open(&n->transport, &tc, e);
-	if (!rc)
-		rc = transport_listen(n->transport, e);
+	rc = rpc_server_listen(n, cfg->kind, &cfg->listen, e);
 	if (rc) {
-		transport_close(n->transport);
 		free(n);
 		return rc;
 	}
@@ -278,19 +299,20 @@ void rpc_server_close(struct rpc_server *s)
 	TAILQ_FOREACH (p, &s->peers, all) {
 		doom(p, "shutdown");
 	}
-	transport_close(s->transport);
+	for (unsigned i = 0; i < s->nlisteners; i++)
+		transport_close(s->listener[i].transport);
 	peers_reap(s);
 	free(s);
 }
 
 void rpc_server_local(const struct rpc_server *s, struct transport_addr *addr)
 {
-	transport_local(s->transport, addr);
+	transport_local(s->listener[0].transport, addr);
 }
 
 const char *rpc_server_transport(const struct rpc_server *s)
 {
-	return transport_name(s->transport);
+	return transport_name(s->listener[0].transport);
 }
 
 json_t *rpc_server_stats(const struct rpc_server *s)
@@ -307,8 +329,8 @@ json_t *rpc_server_stats(const struct rpc_server *s)
 			json_integer((json_int_t)c->error[i].count));
 	}
 	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
-			 "transport", transport_name(s->transport),
-			 "associations", (json_int_t)s->npeers, "messages_in",
+			 "transport", rpc_server_transport(s), "associations",
+			 (json_int_t)s->npeers, "messages_in",
 			 (json_int_t)c->messages_in, "messages_out",
 			 (json_int_t)c->messages_out, "requests",
 			 (json_int_t)c->requests, "notifications",

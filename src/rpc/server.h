@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON-RPC 2.0 over SCTP, the server's side: one message per SCTP user
- * message, one association per peer, one libevent thread.
+ * JSON-RPC 2.0, the server's side: one message per message of a transport, one
+ * association per peer, over one transport or several, one libevent thread.
  *
  * It knows framing, errors, batches, ids and associations; what methods do is
  * in the table its owner passes. The method "bye" is its own: it replies,
@@ -25,9 +25,10 @@ struct rpc_server;
 /** One association. Zero-initialised private memory for the owner. */
 struct rpc_peer {
 	struct rpc_server *server;
-	uint64_t id;	  /**< unique over the server's life     */
-	char address[64]; /**< "127.0.0.1:40100", for logs      */
-	void *owner;	  /**< the owner's state of this peer    */
+	uint64_t id;	       /**< unique over the server's life     */
+	char address[64];      /**< "127.0.0.1:40100", for logs      */
+	const char *transport; /**< how it came: transport_name()  */
+	void *owner;	       /**< the owner's state of this peer    */
 };
 
 /** An error reply; @code as enum rpc_code. code 0: none. */
@@ -79,6 +80,12 @@ struct rpc_server_config {
 
 int rpc_server_open(struct rpc_server **s, const struct rpc_server_config *cfg,
 		    struct cr_err *e);
+
+/** Listen at @at, too: same methods, same limits, peers told apart by their
+ * transport. Returns 0 or -errno with @e. */
+int rpc_server_listen(struct rpc_server *s, enum transport_kind kind,
+		      const struct transport_addr *at, struct cr_err *e);
+
 /** Graceful shutdown of every association (deadline 1 s, then ABORT), then
  * free. Runs the event base meanwhile. NULL is fine. */
 void rpc_server_close(struct rpc_server *s);
@@ -87,10 +94,10 @@ void rpc_server_close(struct rpc_server *s);
  * does not read loses notifications (counted), never memory. */
 void rpc_notify(struct rpc_peer *peer, const char *method, json_t *params);
 
-/** Where it listens, with the ports chosen by port 0 filled in. */
+/** Where it listened first, with the ports chosen by port 0 filled in. */
 void rpc_server_local(const struct rpc_server *s, struct transport_addr *addr);
 
-/** Which back-end is in use: "kernel" or "user". */
+/** The first back-end: "kernel" or "user". */
 const char *rpc_server_transport(const struct rpc_server *s);
 
 /** Counters: messages in and out, errors by code, dropped notifications. */
