@@ -25,6 +25,8 @@
 #define RELEASES 16u
 /* Full batches from one socket before the others (and stop) get a look. */
 #define ROUNDS_MAX 16u
+/* Sockets told by one look; a turn takes as many looks as it needs. */
+#define EVENTS 64
 
 struct rx {
 	struct rx_config cfg;
@@ -130,25 +132,36 @@ static bool receive_ready(struct rx *rx, const struct epoll_event *ev, int n)
 	return true;
 }
 
+/* One turn: block until a socket is ready, then serve all that are, however
+ * many. A look that is full does not tell of the rest; what it told of goes to
+ * the end of the kernel's list, so that the next one tells of others. Returns
+ * false when told to stop. */
+static bool take_turn(struct rx *rx)
+{
+	struct epoll_event ev[EVENTS];
+	int n = epoll_wait(rx->epoll, ev, EVENTS, -1);
+
+	while (n > 0) {
+		if (!receive_ready(rx, ev, n))
+			return false;
+		if (n < EVENTS)
+			return true;
+		n = epoll_wait(rx->epoll, ev, EVENTS, 0);
+	}
+	return n == 0 || errno == EINTR;
+}
+
 /* Level-triggered: what came during the pause makes epoll_wait() return at
  * once, and when nothing came it blocks. */
 static void *rx_main(void *arg)
 {
 	struct rx *rx = arg;
-	struct epoll_event ev[16];
-	int n;
 
 	(void)pthread_setname_np(pthread_self(), "cr-rx");
 	(void)prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
 	rcu_register_thread();
-	for (;;) {
-		n = epoll_wait(rx->epoll, ev, 16, -1);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 || !receive_ready(rx, ev, n))
-			break;
+	while (take_turn(rx))
 		pause_for(rx->cfg.coalesce);
-	}
 	rcu_unregister_thread();
 	return NULL;
 }
