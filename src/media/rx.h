@@ -3,9 +3,10 @@
  * The receiving thread: batches of packets (udp/intake.h) through packet_take()
  * into the rings, and one release per batch.
  *
- * After a batch it sleeps `coalesce` before it looks again, so that under load
- * it wakes a bounded number of times a second, whatever the packet rate; an
- * idle socket wakes it at once.
+ * A turn serves every socket that is ready, however many. After it the thread
+ * may sleep `coalesce` before it looks again, so that under load it wakes a
+ * bounded number of times a second, whatever the packet rate; an idle socket
+ * wakes it at once.
  */
 #ifndef MEDIA_RX_H
 #define MEDIA_RX_H
@@ -19,7 +20,7 @@ struct rx_config {
 	struct call_table *table;
 	struct live *live;
 	struct trace_ring *trace;
-	cr_ns coalesce;	 /**< 0: wake for every datagram                    */
+	cr_ns coalesce;	 /**< sleep after a turn; 0: none                   */
 	int rt_priority; /**< SCHED_FIFO; 0: none                           */
 	int cpu;	 /**< OS CPU to pin to; -1: none                    */
 };

@@ -36,7 +36,6 @@ static struct {
 	.ring = 8,
 	.capacity = 970000,
 	.watchdog = 2 * CR_SEC,
-	.coalesce = 4 * CR_MS,
 	.trace_records = 65536,
 	.max_calls = 100000,
 	.grace = 5 * CR_SEC,
@@ -82,8 +81,8 @@ static const struct cli_opt rows[] = {
 	ROW(CLI_FLAG, "http-control", NULL,
 	    "The page may switch the scheduler.", .flag = &raw.http_control),
 	ROW(CLI_TIME, "rx-coalesce", NULL,
-	    "After a batch of datagrams the receiver sleeps so long: fewer "
-	    "wake-ups, at most so much more delay. 0 wakes for each.",
+	    "When it has taken all that came, the receiver sleeps so long: "
+	    "fewer wake-ups, at most so much more delay. 0: it does not.",
 	    .number = &raw.coalesce, .min = 0, .max = 10 * CR_MS),
 
 	ROW(CLI_SECTION, NULL, NULL, "Scheduling", .flag = NULL),
