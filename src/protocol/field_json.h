@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JSON to structs and back, by tables (protocol/field.h). Errors name the
+ * member and the way out: "out.codec: unknown 'amrr'; did you mean 'amr'?".
+ *
+ * Any thread.
+ */
+#ifndef PROTOCOL_FIELD_JSON_H
+#define PROTOCOL_FIELD_JSON_H
+
+#include <jansson.h>
+
+#include "cr/error.h"
+#include "protocol/field.h"
+
+/**
+ * Read the members of @object into the struct at @out by @table. What is
+ * missing keeps the value that it has there (see field_defaults()); null sets
+ * its default. NULL or JSON null for @object: all are missing. Texts are
+ * borrowed from @object. Returns 0, or -EINVAL with @e: not an object, an
+ * unknown member (with the nearest name), a wrong type or unit, out of range, a
+ * quantity given twice; @out is half written then.
+ */
+int field_read(const struct field *table, const json_t *object, void *out,
+	       struct cr_err *e);
+
+/** Is everything there that @table requires? 0, or -EINVAL with @e. */
+int field_complete(const struct field *table, const void *in, struct cr_err *e);
+
+/** The struct at @in as an object. NULL: out of memory. */
+json_t *field_write(const struct field *table, const void *in);
+
+#endif
