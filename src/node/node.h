@@ -13,7 +13,7 @@
 #include <event2/event.h>
 #include <jansson.h>
 
-#include "job/jobs.h"
+#include "convert/converter.h"
 #include "media/call.h"
 #include "observe/histogram.h"
 #include "node/costs.h"

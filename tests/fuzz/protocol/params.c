@@ -9,7 +9,7 @@
 #include "base/assert.h"
 #include "node/call_params.h"
 #include "node/call_terms.h"
-#include "node/job_params.h"
+#include "node/convert_params.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

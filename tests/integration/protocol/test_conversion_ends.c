@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "job/spool.h"
+#include "convert/spool.h"
 
 enum { LONG = 20000 * 320 }; /* samples: 400 s of speech, seconds of work */
 

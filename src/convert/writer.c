@@ -3,7 +3,7 @@
  * Audio files out. The header of a WAV file is written twice: its lengths are
  * known at the end.
  */
-#include "job/writer.h"
+#include "convert/writer.h"
 
 #include <errno.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * go (over), control takes the task out of the engine, the worker that has it
  * lets go (gone), control ends it.
  */
-#include "job/jobs.h"
+#include "convert/converter.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "job/job_io.h"
+#include "convert/conversion_io.h"
 
 RB_HEAD(job_tree, job);
 

@@ -13,8 +13,8 @@
  * Thread rule: constant after spool_open(); the rest may be called by any
  * thread. All of it may block on the disk.
  */
-#ifndef JOB_SPOOL_H
-#define JOB_SPOOL_H
+#ifndef CONVERT_SPOOL_H
+#define CONVERT_SPOOL_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /*
  * One job as the engine sees it: its task, its frames, a worker's turn.
  */
-#include "job/job.h"
+#include "convert/conversion.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "job/job_io.h"
-#include "job/writer.h"
+#include "convert/conversion_io.h"
+#include "convert/writer.h"
 
 /* What a job without a floor gives as its period: it promises no rate, and
  * with the real one it would fill the capacity of policies that admit by the

@@ -16,8 +16,8 @@
  * displace jobs. Reading in the worker's turn would be simpler, but a page that
  * is not in memory costs milliseconds on a CPU that calls wait for.
  */
-#ifndef JOB_JOB_H
-#define JOB_JOB_H
+#ifndef CONVERT_CONVERSION_H
+#define CONVERT_CONVERSION_H
 
 #include <bsd/sys/tree.h>
 #include <stdatomic.h>
@@ -25,8 +25,8 @@
 
 #include "cr/trace.h"
 #include "engine/live.h"
-#include "job/audio.h"
-#include "job/spool.h"
+#include "convert/audio.h"
+#include "convert/spool.h"
 
 enum { JOB_FRAMES = 50 };
 

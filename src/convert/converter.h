@@ -14,12 +14,12 @@
  *
  * Thread rule: the event base's thread ("control"), but for jobs_gone().
  */
-#ifndef JOB_JOBS_H
-#define JOB_JOBS_H
+#ifndef CONVERT_CONVERTER_H
+#define CONVERT_CONVERTER_H
 
 #include <event2/event.h>
 
-#include "job/job.h"
+#include "convert/conversion.h"
 
 struct jobs;
 

@@ -2,12 +2,12 @@
 /*
  * From the parameters of job.submit to a job's configuration.
  */
-#ifndef NODE_JOB_PARAMS_H
-#define NODE_JOB_PARAMS_H
+#ifndef NODE_CONVERT_PARAMS_H
+#define NODE_CONVERT_PARAMS_H
 
 #include <jansson.h>
 
-#include "job/job.h"
+#include "convert/conversion.h"
 
 /**
  * Read job.submit's @params: names, options, the output's kind. 0, or -EINVAL

@@ -4,7 +4,7 @@
  * would do with RESOLVE_BENEATH, on any kernel and under any seccomp filter.
  */
 #define _GNU_SOURCE
-#include "job/spool.h"
+#include "convert/spool.h"
 
 #include <dirent.h>
 #include <errno.h>

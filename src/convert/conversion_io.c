@@ -7,7 +7,7 @@
  * others up, and looks at one that is asked for, so that many of those do not.
  */
 #define _GNU_SOURCE
-#include "job/job_io.h"
+#include "convert/conversion_io.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -19,8 +19,8 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "job/reader.h"
-#include "job/writer.h"
+#include "convert/reader.h"
+#include "convert/writer.h"
 #include "media/payload.h"
 
 /* Calls' threads come first where they share a CPU with this one. */

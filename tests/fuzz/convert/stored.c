@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "job/reader.h"
+#include "convert/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 /*
  * From the parameters of job.submit to a job's configuration.
  */
-#include "node/job_params.h"
+#include "node/convert_params.h"
 
 #include <errno.h>
 

@@ -2,7 +2,7 @@
 /*
  * Audio files: names, codecs, and the AMR storage format.
  */
-#include "job/audio.h"
+#include "convert/audio.h"
 
 #include <errno.h>
 #include <string.h>

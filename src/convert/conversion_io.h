@@ -8,10 +8,10 @@
  * output has its name or is removed, result and why are set, and it releases
  * the task no more.
  */
-#ifndef JOB_JOB_IO_H
-#define JOB_JOB_IO_H
+#ifndef CONVERT_CONVERSION_IO_H
+#define CONVERT_CONVERSION_IO_H
 
-#include "job/job.h"
+#include "convert/conversion.h"
 
 struct job_io;
 

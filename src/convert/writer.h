@@ -3,10 +3,10 @@
  * Audio files out: frames as they are stored, one after the other. Blocks on
  * the disk; one thread.
  */
-#ifndef JOB_WRITER_H
-#define JOB_WRITER_H
+#ifndef CONVERT_WRITER_H
+#define CONVERT_WRITER_H
 
-#include "job/audio.h"
+#include "convert/audio.h"
 
 struct writer {
 	int fd; /**< the caller's; empty at first */

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "node/job_params.h"
+#include "node/convert_params.h"
 #include "protocol/methods.h"
 #include "protocol/request.h"
 

@@ -4,8 +4,8 @@
  * 4867, section 5): a magic line, then frames of 20 ms, each a ToC octet and
  * its speech bits. Pure.
  */
-#ifndef JOB_AUDIO_H
-#define JOB_AUDIO_H
+#ifndef CONVERT_AUDIO_H
+#define CONVERT_AUDIO_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,10 +4,10 @@
  * takes them. Nothing in the file is believed; what is broken is said with its
  * place. Blocks on the disk; one thread.
  */
-#ifndef JOB_READER_H
-#define JOB_READER_H
+#ifndef CONVERT_READER_H
+#define CONVERT_READER_H
 
-#include "job/audio.h"
+#include "convert/audio.h"
 
 struct reader {
 	int fd; /**< the caller's */

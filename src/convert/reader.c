@@ -6,7 +6,7 @@
  * octet. WAV's samples are L16's in the other byte order; the last frame is
  * filled up with silence.
  */
-#include "job/reader.h"
+#include "convert/reader.h"
 
 #include <errno.h>
 #include <inttypes.h>
