@@ -85,7 +85,7 @@ static int convert_platform(struct loader *l, const struct raw_campaign *raw,
 	p->quantum = pv.quantum;
 	p->admission = dv.admission;
 	p->max_age = dv.max_age;
-	p->job_floor = dv.job_floor;
+	p->convert_floor = dv.convert_floor;
 	return run_queues(l, raw->platform.run_queues, p);
 }
 
@@ -331,7 +331,7 @@ int campaign_check_simulated(const struct campaign *c, struct cr_err *e)
 	if (!c->conversions.count)
 		return 0;
 	return cr_fail(e, -EINVAL,
-		       "%s:%u: conversions are jobs of a daemon: they can only "
+		       "%s:%u: conversions are a daemon's work: they can only "
 		       "be played live, with codec-feeder; a flow of class "
 		       "best-effort stands in for them here",
 		       c->path, c->conversions.line);

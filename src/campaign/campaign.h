@@ -203,7 +203,7 @@ struct campaign_flow {
 	struct campaign_expect expect[NMETRICS];
 };
 
-/** Files of recorded speech, converted as jobs of the daemon beside the calls:
+/** Files of recorded speech, converted by the daemon beside the calls:
  * work without deadlines. */
 struct campaign_conversions {
 	unsigned line; /**< where it begins in the file                    */
@@ -228,7 +228,8 @@ struct campaign_platform {
 	bool partitioned;   /**< one each, however many cpus become         */
 	int64_t admission;  /**< 1: calls are refused when full            */
 	int64_t max_age;    /**< ns, older frames are shed; CR_NEVER: none  */
-	int64_t job_floor;  /**< frames a second that conversions are to get */
+	int64_t convert_floor; /**< frames a second that conversions are to get
+				*/
 	/* simulator only */
 	int64_t preempt; /**< enum sim_preempt */
 	int64_t quantum; /**< ns */

@@ -50,7 +50,7 @@ static int convert_values(struct loader *l, const struct raw_conversions *raw,
 	return 0;
 }
 
-/* What the daemon's jobs can make of WAV files. */
+/* What the daemon can make of WAV files. */
 static int convert_out(struct loader *l, const struct raw_leg *raw,
 		       struct campaign_leg *out)
 {

@@ -44,7 +44,7 @@
 	    "refuse calls beyond the policy's bound")                          \
 	ROW(max_age, "max-age", CR_OPT_TIME, CR_MS, CR_NEVER, CR_NEVER, NULL,  \
 	    "shed frames older than this")                                     \
-	ROW(job_floor, "job-floor", CR_OPT_INT, 0, 1000, 0, NULL,              \
+	ROW(convert_floor, "convert-floor", CR_OPT_INT, 0, 1000, 0, NULL,      \
 	    "frames a second that each conversion gets even when calls want "  \
 	    "the CPU")
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Audio files as jobs know them, and the storage format of AMR and AMR-WB (RFC
- * 4867, section 5): a magic line, then frames of 20 ms, each a ToC octet and
- * its speech bits. Pure.
+ * Audio files as conversions know them, and the storage format of AMR and
+ * AMR-WB (RFC 4867, section 5): a magic line, then frames of 20 ms, each a ToC
+ * octet and its speech bits. Pure.
  */
 #ifndef CONVERT_AUDIO_H
 #define CONVERT_AUDIO_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One job as the engine sees it: its task, its frames, a worker's turn.
+ * One conversion as the engine sees it: its task, its frames, a worker's turn.
  */
 #include "convert/conversion.h"
 
@@ -13,12 +13,12 @@
 #include "convert/conversion_io.h"
 #include "convert/writer.h"
 
-/* What a job without a floor gives as its period: it promises no rate, and
- * with the real one it would fill the capacity of policies that admit by the
- * sum of cost / period, whatever the class. */
+/* What a conversion without a floor gives as its period: it promises no rate,
+ * and with the real one it would fill the capacity of policies that admit by
+ * the sum of cost / period, whatever the class. */
 #define NO_RATE (10 * CR_SEC)
 
-const char *job_state_name(enum job_state s)
+const char *conversion_state_name(enum conversion_state s)
 {
 	static const char *const names[] = { "asked",	 "waiting", "running",
 					     "ending",	 "done",    "failed",
@@ -27,74 +27,74 @@ const char *job_state_name(enum job_state s)
 	return names[s];
 }
 
-/* How far ahead of its floor a job may count as: no call's deadline is further
- * away, so with this much what it is ahead by delays no call. */
+/* How far ahead of its floor a conversion may count as: no call's deadline is
+ * further away, so with this much what it is ahead by delays no call. */
 #define AHEAD_MAX (10 * CR_SEC)
 
-/* With a floor of N the job is a soft task of N frames a second, for which
- * admission reserves that much. */
-static void fill_task(struct job *j)
+/* With a floor of N the conversion is a soft task of N frames a second, for
+ * which admission reserves that much. */
+static void fill_task(struct conversion *cv)
 {
-	struct cr_task *t = &j->lt.core.task;
-	unsigned floor = j->cfg.floor;
+	struct cr_task *t = &cv->lt.core.task;
+	unsigned floor = cv->cfg.floor;
 
-	t->id = j->cfg.id;
+	t->id = cv->cfg.id;
 	t->cls = floor ? CR_SOFT : CR_BE;
 	t->period = floor ? CR_SEC / floor : NO_RATE;
 	t->rel_deadline = t->period;
-	t->cost = j->cfg.cost;
+	t->cost = cv->cfg.cost;
 	t->weight = 1024;
 	memset(&t->cpus, 0xff, sizeof(t->cpus));
-	j->lt.core.patient = true;
+	cv->lt.core.patient = true;
 }
 
-struct job *job_new(const struct job_cfg *cfg)
+struct conversion *conversion_new(const struct conversion_cfg *cfg)
 {
-	struct job *j = calloc(1, sizeof(*j));
+	struct conversion *cv = calloc(1, sizeof(*cv));
 
-	if (!j)
+	if (!cv)
 		return NULL;
-	j->cfg = *cfg;
-	j->submitted = clock_now();
-	return j;
+	cv->cfg = *cfg;
+	cv->submitted = clock_now();
+	return cv;
 }
 
-int job_prepare(struct job *j, struct cr_err *e)
+int conversion_prepare(struct conversion *cv, struct cr_err *e)
 {
 	struct pipeline_cfg media;
 
-	fill_task(j);
-	audio_side(&media.in, &j->cfg.from, 0);
-	audio_side(&media.out, &j->cfg.to, j->cfg.mode);
-	media.out.cfg.dtx = j->cfg.dtx;
-	j->chunk = calloc(2, sizeof(*j->chunk));
-	if (!j->chunk)
-		return cr_fail(e, -ENOMEM, "out of memory for a job");
-	return pipeline_open(&j->pipeline, &media, e);
+	fill_task(cv);
+	audio_side(&media.in, &cv->cfg.from, 0);
+	audio_side(&media.out, &cv->cfg.to, cv->cfg.mode);
+	media.out.cfg.dtx = cv->cfg.dtx;
+	cv->chunk = calloc(2, sizeof(*cv->chunk));
+	if (!cv->chunk)
+		return cr_fail(e, -ENOMEM, "out of memory for a conversion");
+	return pipeline_open(&cv->pipeline, &media, e);
 }
 
-void job_release(struct job *j)
+void conversion_release(struct conversion *cv)
 {
-	pipeline_close(j->pipeline);
-	j->pipeline = NULL;
-	free(j->chunk);
-	j->chunk = NULL;
+	pipeline_close(cv->pipeline);
+	cv->pipeline = NULL;
+	free(cv->chunk);
+	cv->chunk = NULL;
 }
 
-void job_free(struct job *j)
+void conversion_free(struct conversion *cv)
 {
-	if (!j)
+	if (!cv)
 		return;
-	job_release(j);
-	free(j);
+	conversion_release(cv);
+	free(cv);
 }
 
 /* The chunk that is the engine's now, or NULL. */
-static struct job_chunk *current(struct job *j)
+static struct conversion_chunk *current(struct conversion *cv)
 {
-	struct job_chunk *c = &j->chunk[j->current];
+	struct conversion_chunk *c = &cv->chunk[cv->current];
 
-	/* acquire, pairs with job_io's fill() */
+	/* acquire, pairs with conversion_io's fill() */
 	return atomic_load_explicit(&c->full, memory_order_acquire) ? c : NULL;
 }
 
@@ -105,118 +105,119 @@ static cr_ns later(cr_ns a, cr_ns b)
 
 /*
  * A frame's deadline is 1/N after the one before it had its own, or after it
- * could begin where that is later. So a job that got more than its floor when
- * nobody else wanted the CPU is ahead, and calls overtake it until the floor
- * has caught up: any 1/N after that, one frame of it. Were the deadlines
+ * could begin where that is later. So a conversion that got more than its floor
+ * when nobody else wanted the CPU is ahead, and calls overtake it until the
+ * floor has caught up: any 1/N after that, one frame of it. Were the deadlines
  * counted from the end of the frame before, its next frame would always be due
- * within 1/N, and the job would run before every call that has longer.
+ * within 1/N, and the conversion would run before every call that has longer.
  */
-static cr_ns deadline_from(const struct job *j, cr_ns eligible)
+static cr_ns deadline_from(const struct conversion *cv, cr_ns eligible)
 {
-	cr_ns last = cr_ns_min(j->due, eligible + AHEAD_MAX);
+	cr_ns last = cr_ns_min(cv->due, eligible + AHEAD_MAX);
 
-	return later(eligible, last) + j->lt.core.task.rel_deadline;
+	return later(eligible, last) + cv->lt.core.task.rel_deadline;
 }
 
 /* The frame to be claimed next: when it could begin. */
-static cr_ns eligible_at(const struct job *j, const struct job_chunk *c)
+static cr_ns eligible_at(const struct conversion *cv,
+			 const struct conversion_chunk *c)
 {
-	return later(c->filled, j->ready);
+	return later(c->filled, cv->ready);
 }
 
-bool job_peek(struct core_task *t, struct cr_job *job)
+bool conversion_peek(struct core_task *t, struct cr_job *job)
 {
-	struct job *j = job_of_core(t);
-	const struct job_chunk *c = current(j);
+	struct conversion *cv = conversion_of_core(t);
+	const struct conversion_chunk *c = current(cv);
 
 	if (!c || c->next == c->frames)
 		return false;
-	job->seq = j->seq;
+	job->seq = cv->seq;
 	job->arrival = c->filled;
-	job->eligible = eligible_at(j, c);
+	job->eligible = eligible_at(cv, c);
 	job->deadline = t->task.cls == CR_BE ? CR_NEVER
-					     : deadline_from(j, job->eligible);
+					     : deadline_from(cv, job->eligible);
 	return true;
 }
 
-bool job_claim(struct core_task *t, uint64_t seq)
+bool conversion_claim(struct core_task *t, uint64_t seq)
 {
-	struct job *j = job_of_core(t);
-	struct job_chunk *c = current(j);
+	struct conversion *cv = conversion_of_core(t);
+	struct conversion_chunk *c = current(cv);
 
-	CR_ASSERT(c && seq == j->seq);
-	j->due = deadline_from(j, eligible_at(j, c));
-	j->claimed = c->in + c->in_used;
-	j->claimed_bytes = c->bytes[c->next++];
-	c->in_used += j->claimed_bytes;
-	j->seq++;
+	CR_ASSERT(c && seq == cv->seq);
+	cv->due = deadline_from(cv, eligible_at(cv, c));
+	cv->claimed = c->in + c->in_used;
+	cv->claimed_bytes = c->bytes[c->next++];
+	c->in_used += cv->claimed_bytes;
+	cv->seq++;
 	return true;
 }
 
 static void emit(void *arg, const struct pipeline_packet *p)
 {
-	struct job *j = arg;
-	struct job_chunk *c = &j->chunk[j->current];
+	struct conversion *cv = arg;
+	struct conversion_chunk *c = &cv->chunk[cv->current];
 
 	/* 20 ms in are 20 ms out: there is room for as many as came in */
 	CR_ASSERT(c->out_used + AUDIO_FRAME_MAX <= sizeof(c->out));
-	c->out_used += writer_frame(j->cfg.to.kind, p->payload, p->bytes,
+	c->out_used += writer_frame(cv->cfg.to.kind, p->payload, p->bytes,
 				    c->out + c->out_used);
 }
 
-static struct cr_trace_job describe(const struct job *j,
+static struct cr_trace_job describe(const struct conversion *cv,
 				    const struct live_run *run, cr_ns start)
 {
-	const struct cr_job *job = &j->lt.core.task.job;
+	const struct cr_job *job = &cv->lt.core.task.job;
 
 	return (struct cr_trace_job){
 		.kind = CR_TRACE_JOB,
 		.worker = (uint16_t)run->worker,
-		.call = j->cfg.id,
+		.call = cv->cfg.id,
 		.seq = (uint32_t)job->seq,
-		.bytes_in = j->claimed_bytes,
+		.bytes_in = cv->claimed_bytes,
 		.arrival = job->arrival,
 		.release = job->release,
 		.pick = run->picked,
 		.start = start,
 		.deadline = job->deadline,
-		.rtp_ts = j->ts,
+		.rtp_ts = cv->ts,
 	};
 }
 
 /* The chunk is the I/O thread's again. */
-static void hand_back(struct job *j, struct job_chunk *c)
+static void hand_back(struct conversion *cv, struct conversion_chunk *c)
 {
-	j->current ^= 1;
-	/* release, pairs with job_io's serve() */
+	cv->current ^= 1;
+	/* release, pairs with conversion_io's serve() */
 	atomic_store_explicit(&c->full, false, memory_order_release);
-	job_io_poke(j->io);
+	conversion_io_poke(cv->io);
 }
 
-void job_run(struct job *j, struct pipeline_scratch *s,
-	     const struct live_run *run, union cr_trace_record *record)
+void conversion_run(struct conversion *cv, struct pipeline_scratch *s,
+		    const struct live_run *run, union cr_trace_record *record)
 {
-	struct job_chunk *c = &j->chunk[j->current];
+	struct conversion_chunk *c = &cv->chunk[cv->current];
 	const struct pipeline_input in = {
-		.payload = j->claimed,
-		.bytes = j->claimed_bytes,
-		.ts = j->ts,
+		.payload = cv->claimed,
+		.bytes = cv->claimed_bytes,
+		.ts = cv->ts,
 	};
 	cr_ns start = clock_now();
 	size_t before = c->out_used;
 	int err;
 
-	record->job = describe(j, run, start);
-	err = pipeline_run(j->pipeline, s, &in, emit, j);
+	record->job = describe(cv, run, start);
+	err = pipeline_run(cv->pipeline, s, &in, emit, cv);
 	if (err)
-		atomic_store_explicit(&j->refused, err, memory_order_relaxed);
-	j->ready = clock_now();
+		atomic_store_explicit(&cv->refused, err, memory_order_relaxed);
+	cv->ready = clock_now();
 	record->job.outcome = err ? CR_OUT_BAD : CR_OUT_DONE;
 	record->job.bytes_out = (uint16_t)(c->out_used - before);
-	record->job.end = j->ready;
-	record->job.codec_ns = (uint32_t)(j->ready - start);
-	j->ts += (uint32_t)(j->cfg.from.rate * AUDIO_FRAME / CR_SEC);
-	(void)atomic_fetch_add_explicit(&j->frames, 1, memory_order_relaxed);
+	record->job.end = cv->ready;
+	record->job.codec_ns = (uint32_t)(cv->ready - start);
+	cv->ts += (uint32_t)(cv->cfg.from.rate * AUDIO_FRAME / CR_SEC);
+	(void)atomic_fetch_add_explicit(&cv->frames, 1, memory_order_relaxed);
 	if (c->next == c->frames)
-		hand_back(j, c);
+		hand_back(cv, c);
 }

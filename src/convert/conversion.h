@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One best-effort job: a file's frames as a task of the engine.
+ * One best-effort conversion: a file's frames as a task of the engine.
  *
  * Its frames travel in two chunks of a second of speech each. The I/O thread
  * fills one while a worker transcodes the other, so a worker never waits for
@@ -13,8 +13,8 @@
  *                    full = false (release), poke the I/O thread
  *
  * A worker's turn is one frame, as with calls: that is the grain at which calls
- * displace jobs. Reading in the worker's turn would be simpler, but a page that
- * is not in memory costs milliseconds on a CPU that calls wait for.
+ * displace conversions. Reading in the worker's turn would be simpler, but a
+ * page that is not in memory costs milliseconds on a CPU that calls wait for.
  */
 #ifndef CONVERT_CONVERSION_H
 #define CONVERT_CONVERSION_H
@@ -28,10 +28,10 @@
 #include "convert/audio.h"
 #include "convert/spool.h"
 
-enum { JOB_FRAMES = 50 };
+enum { CHUNK_FRAMES = 50 };
 
-/** What a job is to do. */
-struct job_cfg {
+/** What a conversion is to do. */
+struct conversion_cfg {
 	uint32_t id;
 	char in[SPOOL_NAME], out[SPOOL_NAME];
 	struct audio from, to;
@@ -43,73 +43,75 @@ struct job_cfg {
 	unsigned floor;
 };
 
-enum job_state {
-	JOB_ASKED,    /**< its files are being looked at                */
-	JOB_WAITING,  /**< for one of the running ones to end           */
-	JOB_RUNNING,  /**< a task of the engine                         */
-	JOB_ENDING,   /**< cancelled, but its last thread has not let go */
-	JOB_DONE,     /**< its output has its name                      */
-	JOB_FAILED,   /**< see why                                      */
-	JOB_CANCELLED /**< by job.cancel or the node's end              */
+enum conversion_state {
+	CONVERSION_ASKED,   /**< its files are being looked at                */
+	CONVERSION_WAITING, /**< for one of the running ones to end           */
+	CONVERSION_RUNNING, /**< a task of the engine                         */
+	CONVERSION_ENDING, /**< cancelled, but its last thread has not let go */
+	CONVERSION_DONE,   /**< its output has its name                      */
+	CONVERSION_FAILED, /**< see why                                      */
+	CONVERSION_CANCELLED /**< by convert.cancel or the node's end */
 };
 
-const char *job_state_name(enum job_state s);
+const char *conversion_state_name(enum conversion_state s);
 
-static inline bool job_is_over(enum job_state s)
+static inline bool conversion_is_over(enum conversion_state s)
 {
-	return s >= JOB_DONE;
+	return s >= CONVERSION_DONE;
 }
 
 /** Some frames, owned by the I/O thread or, while full, by the engine. */
-struct job_chunk {
+struct conversion_chunk {
 	atomic_bool full;
 	cr_ns filled;
 	unsigned frames, next; /**< read; the next one to be claimed   */
 	size_t in_used, out_used;
-	uint16_t bytes[JOB_FRAMES];
-	uint8_t in[JOB_FRAMES * AUDIO_PAYLOAD_MAX];
-	uint8_t out[JOB_FRAMES * AUDIO_FRAME_MAX];
+	uint16_t bytes[CHUNK_FRAMES];
+	uint8_t in[CHUNK_FRAMES * AUDIO_PAYLOAD_MAX];
+	uint8_t out[CHUNK_FRAMES * AUDIO_FRAME_MAX];
 };
 
-struct job_io;
+struct conversion_io;
 
-TAILQ_HEAD(job_list, job);
+TAILQ_HEAD(conversion_list, conversion);
 
-/** Who submitted a job, and how to tell. */
-struct job_asker {
-	/** Once, on the event base's thread: @j waits for its turn; or NULL,
+/** Who submitted a conversion, and how to tell. */
+struct conversion_asker {
+	/** Once, on the event base's thread: @cv waits for its turn; or NULL,
 	 * and @err (-errno) and @why say why not. */
-	void (*tell)(void *arg, const struct job *j, int err,
+	void (*tell)(void *arg, const struct conversion *cv, int err,
 		     const struct cr_err *why);
 	void *arg;
 };
 
-struct job {
+struct conversion {
 	struct live_task lt;
-	struct job_cfg cfg; /**< constant */
+	struct conversion_cfg cfg; /**< constant */
 
 	/* control */
-	enum job_state state;
+	enum conversion_state state;
 	bool hung; /**< a stuck thread has it */
-	RB_ENTRY(job) by_id;
-	TAILQ_ENTRY(job) order; /**< among the waiting or the ended ones   */
+	RB_ENTRY(conversion) by_id;
+	TAILQ_ENTRY(conversion)
+	order; /**< among the waiting or the ended ones   */
 	cr_ns submitted, started, ended;
 	uint64_t bytes; /**< of the input when it was looked at   */
 	char owner[17]; /**< session that asked                   */
-	struct job_asker asker;
-	void *set; /**< struct jobs                          */
+	struct conversion_asker asker;
+	void *set; /**< struct converter                          */
 
 	/* while it runs */
-	struct job_chunk *chunk; /**< [2] */
+	struct conversion_chunk *chunk; /**< [2] */
 	struct pipeline *pipeline;
-	struct job_io *io;
+	struct conversion_io *io;
 
 	/* I/O thread; control when that has let go */
 	int looked; /**< what a look at its files said: 0 or -errno, with why */
-	struct job_file *file;
-	enum job_state result;
+	struct conversion_file *file;
+	enum conversion_state result;
 	struct cr_err why;
-	TAILQ_ENTRY(job) link; /**< in one of the lists between threads */
+	TAILQ_ENTRY(conversion)
+	link; /**< in one of the lists between threads */
 
 	/* engine: whoever has the task */
 	unsigned current; /**< chunk */
@@ -128,32 +130,32 @@ struct job {
 	atomic_int refused;
 };
 
-/** Make a job; nothing is opened. NULL: out of memory. */
-struct job *job_new(const struct job_cfg *cfg);
+/** Make a conversion; nothing is opened. NULL: out of memory. */
+struct conversion *conversion_new(const struct conversion_cfg *cfg);
 /** Buffers and codecs; 0, or -errno with @e. */
-int job_prepare(struct job *j, struct cr_err *e);
+int conversion_prepare(struct conversion *cv, struct cr_err *e);
 /** Give those back: no thread but this one can see it any more. */
-void job_release(struct job *j);
-void job_free(struct job *j); /**< NULL is fine */
+void conversion_release(struct conversion *cv);
+void conversion_free(struct conversion *cv); /**< NULL is fine */
 
-static inline struct job *job_of(struct live_task *lt)
+static inline struct conversion *conversion_of(struct live_task *lt)
 {
-	return (struct job *)(void *)((unsigned char *)lt -
-				      offsetof(struct job, lt));
+	return (struct conversion *)(void *)((unsigned char *)lt -
+					     offsetof(struct conversion, lt));
 }
 
-static inline struct job *job_of_core(struct core_task *t)
+static inline struct conversion *conversion_of_core(struct core_task *t)
 {
-	return job_of(live_task_of(t));
+	return conversion_of(live_task_of(t));
 }
 
 /** The engine's view of its frames (see core_backlog). */
-bool job_peek(struct core_task *t, struct cr_job *job);
-bool job_claim(struct core_task *t, uint64_t seq);
+bool conversion_peek(struct core_task *t, struct cr_job *job);
+bool conversion_claim(struct core_task *t, uint64_t seq);
 
 /** Transcode the claimed frame on a worker, with its scratch memory; describes
  * that in @record. */
-void job_run(struct job *j, struct pipeline_scratch *s,
-	     const struct live_run *run, union cr_trace_record *record);
+void conversion_run(struct conversion *cv, struct pipeline_scratch *s,
+		    const struct live_run *run, union cr_trace_record *record);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The jobs of a node.
+ * The conversions of a node.
  *
- * A job that is asked for goes to the I/O thread and back (looked) before it is
- * one. The way out of a running job crosses three threads: the I/O thread lets
- * go (over), control takes the task out of the engine, the worker that has it
- * lets go (gone), control ends it.
+ * A conversion that is asked for goes to the I/O thread and back (looked)
+ * before it is one. The way out of a running conversion crosses three threads:
+ * the I/O thread lets go (over), control takes the task out of the engine, the
+ * worker that has it lets go (gone), control ends it.
  */
 #include "convert/converter.h"
 
@@ -18,110 +18,113 @@
 #include "base/clock.h"
 #include "convert/conversion_io.h"
 
-RB_HEAD(job_tree, job);
+RB_HEAD(conversion_tree, conversion);
 
-struct jobs {
-	struct jobs_config cfg;
+struct converter {
+	struct converter_config cfg;
 	struct spool spool;
-	struct job_io *io;
+	struct conversion_io *io;
 	struct event *wake;
-	struct job_tree all;
-	struct job_list waiting, kept;
+	struct conversion_tree all;
+	struct conversion_list waiting, kept;
 	unsigned nkept;
-	struct jobs_counts count;
+	struct converter_counts count;
 	bool closed;
 
 	/* between threads; under lock */
 	pthread_mutex_t lock;
-	struct job_list looked, over, gone;
+	struct conversion_list looked, over, gone;
 };
 
-static int job_cmp(struct job *a, struct job *b)
+static int conversion_cmp(struct conversion *a, struct conversion *b)
 {
 	return (a->cfg.id > b->cfg.id) - (a->cfg.id < b->cfg.id);
 }
 
-RB_PROTOTYPE(job_tree, job, by_id, job_cmp)
-RB_GENERATE(job_tree, job, by_id, job_cmp)
+RB_PROTOTYPE(conversion_tree, conversion, by_id, conversion_cmp)
+RB_GENERATE(conversion_tree, conversion, by_id, conversion_cmp)
 
 /* --- between threads --- */
 
-static void push(struct jobs *js, struct job_list *list, struct job *j)
+static void push(struct converter *con, struct conversion_list *list,
+		 struct conversion *cv)
 {
-	(void)pthread_mutex_lock(&js->lock);
-	TAILQ_INSERT_TAIL(list, j, link);
-	(void)pthread_mutex_unlock(&js->lock);
-	event_active(js->wake, EV_READ, 0);
+	(void)pthread_mutex_lock(&con->lock);
+	TAILQ_INSERT_TAIL(list, cv, link);
+	(void)pthread_mutex_unlock(&con->lock);
+	event_active(con->wake, EV_READ, 0);
 }
 
-static struct job *take(struct jobs *js, struct job_list *list)
+static struct conversion *take(struct converter *con,
+			       struct conversion_list *list)
 {
-	struct job *j;
+	struct conversion *cv;
 
-	(void)pthread_mutex_lock(&js->lock);
-	j = TAILQ_FIRST(list);
-	if (j)
-		TAILQ_REMOVE(list, j, link);
-	(void)pthread_mutex_unlock(&js->lock);
-	return j;
+	(void)pthread_mutex_lock(&con->lock);
+	cv = TAILQ_FIRST(list);
+	if (cv)
+		TAILQ_REMOVE(list, cv, link);
+	(void)pthread_mutex_unlock(&con->lock);
+	return cv;
 }
 
-static void looked(void *arg, struct job *j)
+static void looked(void *arg, struct conversion *cv)
 {
-	struct jobs *js = arg;
+	struct converter *con = arg;
 
-	push(js, &js->looked, j);
+	push(con, &con->looked, cv);
 }
 
-static void over(void *arg, struct job *j)
+static void over(void *arg, struct conversion *cv)
 {
-	struct jobs *js = arg;
+	struct converter *con = arg;
 
-	push(js, &js->over, j);
+	push(con, &con->over, cv);
 }
 
-void jobs_gone(struct job *j)
+void converter_gone(struct conversion *cv)
 {
-	struct jobs *js = j->set;
+	struct converter *con = cv->set;
 
-	push(js, &js->gone, j);
+	push(con, &con->gone, cv);
 }
 
-void jobs_back(struct job *j)
+void converter_back(struct conversion *cv)
 {
-	over(j->set, j); /* once more */
+	over(cv->set, cv); /* once more */
 }
 
 /* --- the end --- */
 
-static void forget_oldest(struct jobs *js)
+static void forget_oldest(struct converter *con)
 {
-	struct job *j = TAILQ_FIRST(&js->kept);
+	struct conversion *cv = TAILQ_FIRST(&con->kept);
 
-	TAILQ_REMOVE(&js->kept, j, order);
-	RB_REMOVE(job_tree, &js->all, j);
-	js->nkept--;
-	job_free(j);
+	TAILQ_REMOVE(&con->kept, cv, order);
+	RB_REMOVE(conversion_tree, &con->all, cv);
+	con->nkept--;
+	conversion_free(cv);
 }
 
-static void end(struct jobs *js, struct job *j, enum job_state how)
+static void end(struct converter *con, struct conversion *cv,
+		enum conversion_state how)
 {
 	uint64_t *const counts[] = {
-		[JOB_DONE] = &js->count.done,
-		[JOB_FAILED] = &js->count.failed,
-		[JOB_CANCELLED] = &js->count.cancelled,
+		[CONVERSION_DONE] = &con->count.done,
+		[CONVERSION_FAILED] = &con->count.failed,
+		[CONVERSION_CANCELLED] = &con->count.cancelled,
 	};
 
-	job_release(j);
-	j->state = how;
-	j->ended = clock_now();
+	conversion_release(cv);
+	cv->state = how;
+	cv->ended = clock_now();
 	(*counts[how])++;
-	js->count.frames +=
-		atomic_load_explicit(&j->frames, memory_order_relaxed);
-	js->cfg.ended(js->cfg.arg, j);
-	TAILQ_INSERT_TAIL(&js->kept, j, order);
-	if (++js->nkept > JOBS_KEPT)
-		forget_oldest(js);
+	con->count.frames +=
+		atomic_load_explicit(&cv->frames, memory_order_relaxed);
+	con->cfg.ended(con->cfg.arg, cv);
+	TAILQ_INSERT_TAIL(&con->kept, cv, order);
+	if (++con->nkept > CONVERSIONS_KEPT)
+		forget_oldest(con);
 }
 
 /* --- the beginning --- */
@@ -132,203 +135,205 @@ static bool never_fits(int err, const struct cr_verdict *v)
 	return err == -ENOSPC && v->bound_ppm > 0 && v->need_ppm > v->bound_ppm;
 }
 
-/* 0; -ENOSPC: not now; or -errno with j->why. */
-static int start(struct jobs *js, struct job *j)
+/* 0; -ENOSPC: not now; or -errno with cv->why. */
+static int start(struct converter *con, struct conversion *cv)
 {
 	struct cr_verdict v = { 0 };
-	int err = js->cfg.price(js->cfg.arg, j, &j->why);
+	int err = con->cfg.price(con->cfg.arg, cv, &cv->why);
 
 	if (!err)
-		err = job_prepare(j, &j->why);
+		err = conversion_prepare(cv, &cv->why);
 	if (err)
 		return err;
-	j->io = js->io;
-	j->lt.kind = js->cfg.kind;
-	err = live_add(js->cfg.live, &j->lt, &v);
+	cv->io = con->io;
+	cv->lt.kind = con->cfg.kind;
+	err = live_add(con->cfg.live, &cv->lt, &v);
 	if (!err)
 		return 0;
-	live_refusal(js->cfg.live, err, &v, j->why.text, sizeof(j->why.text));
-	job_release(j);
+	live_refusal(con->cfg.live, err, &v, cv->why.text,
+		     sizeof(cv->why.text));
+	conversion_release(cv);
 	return never_fits(err, &v) ? -E2BIG : err;
 }
 
-static void start_some(struct jobs *js)
+static void start_some(struct converter *con)
 {
-	struct job *j;
+	struct conversion *cv;
 
-	while (js->count.running < js->cfg.running &&
-	       (j = TAILQ_FIRST(&js->waiting))) {
-		int err = start(js, j);
+	while (con->count.running < con->cfg.running &&
+	       (cv = TAILQ_FIRST(&con->waiting))) {
+		int err = start(con, cv);
 
 		if (err == -ENOSPC)
 			return;
-		TAILQ_REMOVE(&js->waiting, j, order);
-		js->count.waiting--;
+		TAILQ_REMOVE(&con->waiting, cv, order);
+		con->count.waiting--;
 		if (err) {
-			end(js, j, JOB_FAILED);
+			end(con, cv, CONVERSION_FAILED);
 			continue;
 		}
-		j->why.text[0] = '\0';
-		j->state = JOB_RUNNING;
-		j->started = clock_now();
-		js->count.running++;
-		js->cfg.started(js->cfg.arg, j);
-		job_io_add(js->io, j);
+		cv->why.text[0] = '\0';
+		cv->state = CONVERSION_RUNNING;
+		cv->started = clock_now();
+		con->count.running++;
+		con->cfg.started(con->cfg.arg, cv);
+		conversion_io_add(con->io, cv);
 	}
 }
 
 /* --- those that are asked for --- */
 
-/* Does another job make the file that @j is to make? */
-static int check_alone(struct jobs *js, struct job *j)
+/* Does another conversion make the file that @cv is to make? */
+static int check_alone(struct converter *con, struct conversion *cv)
 {
-	struct job *other;
+	struct conversion *other;
 
-	RB_FOREACH (other, job_tree, &js->all)
-		if (!job_is_over(other->state) &&
-		    !strcmp(other->cfg.out, j->cfg.out))
-			return cr_fail(&j->why, -EBUSY,
-				       "%s: job %" PRIu32 " makes that file",
-				       j->cfg.out, other->cfg.id);
+	RB_FOREACH (other, conversion_tree, &con->all)
+		if (!conversion_is_over(other->state) &&
+		    !strcmp(other->cfg.out, cv->cfg.out))
+			return cr_fail(&cv->why, -EBUSY,
+				       "%s: conversion %" PRIu32
+				       " makes that file",
+				       cv->cfg.out, other->cfg.id);
 	return 0;
 }
 
-static void refuse(struct jobs *js, struct job *j, int err)
+static void refuse(struct converter *con, struct conversion *cv, int err)
 {
-	js->count.waiting--;
-	js->count.refused++;
-	j->asker.tell(j->asker.arg, NULL, err, &j->why);
-	job_free(j);
+	con->count.waiting--;
+	con->count.refused++;
+	cv->asker.tell(cv->asker.arg, NULL, err, &cv->why);
+	conversion_free(cv);
 }
 
 /* Its files have been looked at: it waits from now on, or never was. */
-static void join(struct jobs *js, struct job *j)
+static void join(struct converter *con, struct conversion *cv)
 {
-	struct audio *to = &j->cfg.to;
-	int err = j->looked;
+	struct audio *to = &cv->cfg.to;
+	int err = cv->looked;
 
-	if (!err && js->closed)
-		err = cr_fail(&j->why, -ESHUTDOWN,
-			      "this node ends: it takes no new jobs");
+	if (!err && con->closed)
+		err = cr_fail(&cv->why, -ESHUTDOWN,
+			      "this node ends: it takes no new conversions");
 	if (!err)
-		err = check_alone(js, j);
+		err = check_alone(con, cv);
 	if (err) {
-		refuse(js, j, err);
+		refuse(con, cv, err);
 		return;
 	}
 	if (to->kind != AUDIO_WAV)
 		to->rate = audio_codec(to->kind)->sample_rate;
 	else if (!to->rate)
-		to->rate = j->cfg.from.rate;
-	j->state = JOB_WAITING;
-	js->count.submitted++;
-	RB_INSERT(job_tree, &js->all, j);
-	TAILQ_INSERT_TAIL(&js->waiting, j, order);
-	j->asker.tell(j->asker.arg, j, 0, NULL);
+		to->rate = cv->cfg.from.rate;
+	cv->state = CONVERSION_WAITING;
+	con->count.submitted++;
+	RB_INSERT(conversion_tree, &con->all, cv);
+	TAILQ_INSERT_TAIL(&con->waiting, cv, order);
+	cv->asker.tell(cv->asker.arg, cv, 0, NULL);
 }
 
 static void on_wake(evutil_socket_t fd, short what, void *arg)
 {
-	struct jobs *js = arg;
-	struct job *j;
+	struct converter *con = arg;
+	struct conversion *cv;
 
 	(void)fd, (void)what;
-	while ((j = take(js, &js->looked)))
-		join(js, j);
-	while ((j = take(js, &js->over)))
-		live_remove(js->cfg.live, &j->lt);
-	while ((j = take(js, &js->gone))) {
-		js->count.running--;
-		js->count.hung -= j->hung;
-		end(js, j, j->result);
+	while ((cv = take(con, &con->looked)))
+		join(con, cv);
+	while ((cv = take(con, &con->over)))
+		live_remove(con->cfg.live, &cv->lt);
+	while ((cv = take(con, &con->gone))) {
+		con->count.running--;
+		con->count.hung -= cv->hung;
+		end(con, cv, cv->result);
 	}
-	start_some(js);
+	start_some(con);
 }
 
-void jobs_tick(struct jobs *js)
+void converter_tick(struct converter *con)
 {
-	start_some(js);
+	start_some(con);
 }
 
 /* --- open and close --- */
 
-int jobs_open(struct jobs **out, const struct jobs_config *cfg,
-	      struct cr_err *e)
+int converter_open(struct converter **out, const struct converter_config *cfg,
+		   struct cr_err *e)
 {
-	struct jobs *js = calloc(1, sizeof(*js));
-	struct job_io_config io = {
+	struct converter *con = calloc(1, sizeof(*con));
+	struct conversion_io_config io = {
 		.live = cfg->live,
 		.looked = looked,
 		.over = over,
 	};
 	int err;
 
-	if (!js)
-		return cr_fail(e, -ENOMEM, "out of memory for jobs");
-	js->cfg = *cfg;
-	js->spool.dir = -1;
-	TAILQ_INIT(&js->waiting);
-	TAILQ_INIT(&js->kept);
-	TAILQ_INIT(&js->looked);
-	TAILQ_INIT(&js->over);
-	TAILQ_INIT(&js->gone);
-	(void)pthread_mutex_init(&js->lock, NULL);
-	io.spool = &js->spool;
-	io.arg = js;
-	js->wake = event_new(cfg->base, -1, 0, on_wake, js);
-	err = js->wake ? spool_open(&js->spool, cfg->dir, cfg->max_bytes, e)
-		       : cr_fail(e, -ENOMEM, "out of memory for events");
+	if (!con)
+		return cr_fail(e, -ENOMEM, "out of memory for conversions");
+	con->cfg = *cfg;
+	con->spool.dir = -1;
+	TAILQ_INIT(&con->waiting);
+	TAILQ_INIT(&con->kept);
+	TAILQ_INIT(&con->looked);
+	TAILQ_INIT(&con->over);
+	TAILQ_INIT(&con->gone);
+	(void)pthread_mutex_init(&con->lock, NULL);
+	io.spool = &con->spool;
+	io.arg = con;
+	con->wake = event_new(cfg->base, -1, 0, on_wake, con);
+	err = con->wake ? spool_open(&con->spool, cfg->dir, cfg->max_bytes, e)
+			: cr_fail(e, -ENOMEM, "out of memory for events");
 	if (!err)
-		err = job_io_open(&js->io, &io, e);
+		err = conversion_io_open(&con->io, &io, e);
 	if (err) {
-		jobs_close(js);
+		converter_close(con);
 		return err;
 	}
-	*out = js;
+	*out = con;
 	return 0;
 }
 
-void jobs_end(struct jobs *js)
+void converter_end(struct converter *con)
 {
-	struct job *j, *next;
+	struct conversion *cv, *next;
 
-	if (!js)
+	if (!con)
 		return;
-	js->closed = true;
-	for (j = RB_MIN(job_tree, &js->all); j; j = next) {
-		uint32_t id = j->cfg.id;
+	con->closed = true;
+	for (cv = RB_MIN(conversion_tree, &con->all); cv; cv = next) {
+		uint32_t id = cv->cfg.id;
 
-		(void)jobs_cancel(js, j);
-		next = jobs_after(js, id);
+		(void)converter_cancel(con, cv);
+		next = converter_after(con, id);
 	}
-	while (js->count.running > js->count.hung || js->count.waiting)
-		(void)event_base_loop(js->cfg.base, EVLOOP_ONCE);
+	while (con->count.running > con->count.hung || con->count.waiting)
+		(void)event_base_loop(con->cfg.base, EVLOOP_ONCE);
 }
 
-void jobs_end_all(struct jobs *js)
+void converter_end_all(struct converter *con)
 {
-	while (js && js->count.running)
-		(void)event_base_loop(js->cfg.base, EVLOOP_ONCE);
+	while (con && con->count.running)
+		(void)event_base_loop(con->cfg.base, EVLOOP_ONCE);
 }
 
-void jobs_close(struct jobs *js)
+void converter_close(struct converter *con)
 {
-	if (!js)
+	if (!con)
 		return;
-	job_io_close(js->io);
-	while (js->nkept)
-		forget_oldest(js);
-	spool_close(&js->spool);
-	if (js->wake)
-		event_free(js->wake);
-	(void)pthread_mutex_destroy(&js->lock);
-	free(js);
+	conversion_io_close(con->io);
+	while (con->nkept)
+		forget_oldest(con);
+	spool_close(&con->spool);
+	if (con->wake)
+		event_free(con->wake);
+	(void)pthread_mutex_destroy(&con->lock);
+	free(con);
 }
 
 /* --- requests --- */
 
 /* What can be told from the names alone. */
-static int check_names(struct job_cfg *cfg, struct cr_err *e)
+static int check_names(struct conversion_cfg *cfg, struct cr_err *e)
 {
 	int err = audio_kind_of(cfg->in, &cfg->from.kind, e);
 
@@ -340,92 +345,94 @@ static int check_names(struct job_cfg *cfg, struct cr_err *e)
 	return err;
 }
 
-static int check_room(const struct jobs *js, struct cr_err *e)
+static int check_room(const struct converter *con, struct cr_err *e)
 {
-	unsigned active = js->count.waiting + js->count.running;
+	unsigned active = con->count.waiting + con->count.running;
 
-	if (js->closed)
+	if (con->closed)
 		return cr_fail(e, -ESHUTDOWN,
-			       "this node ends: it takes no new jobs");
-	if (active >= js->cfg.max)
-		return cr_fail(e, -ENOSPC,
-			       "no-capacity: %u jobs wait or run, which is the "
-			       "most this node takes (--max-jobs): wait for "
-			       "some to end",
-			       active);
+			       "this node ends: it takes no new conversions");
+	if (active >= con->cfg.max)
+		return cr_fail(
+			e, -ENOSPC,
+			"no-capacity: %u conversions wait or run, which is the "
+			"most this node takes (--max-conversions): wait for "
+			"some to end",
+			active);
 	return 0;
 }
 
-int jobs_submit(struct jobs *js, const struct job_cfg *cfg, const char *owner,
-		const struct job_asker *asker, struct cr_err *e)
+int converter_submit(struct converter *con, const struct conversion_cfg *cfg,
+		     const char *owner, const struct conversion_asker *asker,
+		     struct cr_err *e)
 {
-	struct job_cfg full = *cfg;
-	struct job *j = NULL;
-	int err = check_room(js, e);
+	struct conversion_cfg full = *cfg;
+	struct conversion *cv = NULL;
+	int err = check_room(con, e);
 
-	full.floor = js->cfg.floor;
+	full.floor = con->cfg.floor;
 	if (!err)
 		err = check_names(&full, e);
 	if (!err)
-		j = job_new(&full);
-	if (!j) {
-		js->count.refused++;
+		cv = conversion_new(&full);
+	if (!cv) {
+		con->count.refused++;
 		return err ? err : cr_fail(e, -ENOMEM, "out of memory");
 	}
-	j->set = js;
-	j->asker = *asker;
-	(void)snprintf(j->owner, sizeof(j->owner), "%s", owner);
-	js->count.waiting++;
-	job_io_look(js->io, j);
+	cv->set = con;
+	cv->asker = *asker;
+	(void)snprintf(cv->owner, sizeof(cv->owner), "%s", owner);
+	con->count.waiting++;
+	conversion_io_look(con->io, cv);
 	return 0;
 }
 
-int jobs_cancel(struct jobs *js, struct job *j)
+int converter_cancel(struct converter *con, struct conversion *cv)
 {
-	if (job_is_over(j->state))
+	if (conversion_is_over(cv->state))
 		return -EALREADY;
-	if (j->state == JOB_WAITING) {
-		TAILQ_REMOVE(&js->waiting, j, order);
-		js->count.waiting--;
-		end(js, j, JOB_CANCELLED);
+	if (cv->state == CONVERSION_WAITING) {
+		TAILQ_REMOVE(&con->waiting, cv, order);
+		con->count.waiting--;
+		end(con, cv, CONVERSION_CANCELLED);
 		return 0;
 	}
-	j->state = JOB_ENDING;
-	atomic_store_explicit(&j->cancel, true, memory_order_relaxed);
-	job_io_poke(js->io);
+	cv->state = CONVERSION_ENDING;
+	atomic_store_explicit(&cv->cancel, true, memory_order_relaxed);
+	conversion_io_poke(con->io);
 	return 0;
 }
 
-void jobs_hung(struct jobs *js, struct job *j)
+void converter_hung(struct converter *con, struct conversion *cv)
 {
-	js->count.hung += !j->hung;
-	j->hung = true;
-	(void)jobs_cancel(js, j);
+	con->count.hung += !cv->hung;
+	cv->hung = true;
+	(void)converter_cancel(con, cv);
 }
 
-struct job *jobs_after(struct jobs *js, uint32_t id)
+struct conversion *converter_after(struct converter *con, uint32_t id)
 {
-	struct job *j = RB_ROOT(&js->all), *best = NULL;
+	struct conversion *cv = RB_ROOT(&con->all), *best = NULL;
 
-	while (j) {
-		if (j->cfg.id > id) {
-			best = j;
-			j = RB_LEFT(j, by_id);
+	while (cv) {
+		if (cv->cfg.id > id) {
+			best = cv;
+			cv = RB_LEFT(cv, by_id);
 		} else {
-			j = RB_RIGHT(j, by_id);
+			cv = RB_RIGHT(cv, by_id);
 		}
 	}
 	return best;
 }
 
-struct job *jobs_find(struct jobs *js, uint32_t id)
+struct conversion *converter_find(struct converter *con, uint32_t id)
 {
-	struct job *j = id ? jobs_after(js, id - 1) : NULL;
+	struct conversion *cv = id ? converter_after(con, id - 1) : NULL;
 
-	return j && j->cfg.id == id ? j : NULL;
+	return cv && cv->cfg.id == id ? cv : NULL;
 }
 
-struct jobs_counts jobs_counts(const struct jobs *js)
+struct converter_counts converter_counts(const struct converter *con)
 {
-	return js->count;
+	return con->count;
 }

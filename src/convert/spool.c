@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TEMPORARY ".codec-runner-job-"
+#define TEMPORARY ".codec-runner-convert-"
 
 struct temporary {
 	char name[sizeof(TEMPORARY) + 16];
@@ -84,7 +84,7 @@ void spool_close(struct spool *s)
 
 /* The reason that @name is none, or NULL. Names with a dot in front are
  * refused too: so are ".", "..", and our temporaries. Control characters would
- * get at the terminal of whoever lists the jobs. */
+ * get at the terminal of whoever lists the conversions. */
 static const char *bad_name(const char *name)
 {
 	if (!*name)
@@ -183,8 +183,8 @@ static int check_size(const struct spool *s, const char *name,
 	if ((uint64_t)is->st_size > s->max_bytes)
 		return cr_fail(e, -EFBIG,
 			       "%s: has %lld bytes, and %" PRIu64
-			       " are the most a job may read "
-			       "(--job-max-mib)",
+			       " are the most a conversion may read "
+			       "(--convert-max-mib)",
 			       name, (long long)is->st_size, s->max_bytes);
 	return 0;
 }

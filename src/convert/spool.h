@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The spool: the one folder whose files jobs read and write.
+ * The spool: the one folder whose files conversions read and write.
  *
  * Names are relative and walked component by component without following
  * symbolic links, so nothing outside the folder can be reached, not even by
@@ -46,16 +46,17 @@ int spool_read(const struct spool *s, const char *name, uint64_t *bytes,
 int spool_check(const struct spool *s, const char *name, bool overwrite,
 		struct cr_err *e);
 
-/** Make the temporary file of job @id. A descriptor, or -errno with @e. */
+/** Make the temporary file of conversion @id. A descriptor, or -errno with @e.
+ */
 int spool_create(const struct spool *s, uint32_t id, struct cr_err *e);
 
-/** The temporary file of job @id, complete and open as @fd, becomes @name.
- * Returns 0, or -errno with @e: then it is still the temporary, or complete
- * under a name that may not outlast a power cut. */
+/** The temporary file of conversion @id, complete and open as @fd, becomes
+ * @name. Returns 0, or -errno with @e: then it is still the temporary, or
+ * complete under a name that may not outlast a power cut. */
 int spool_commit(const struct spool *s, uint32_t id, int fd, const char *name,
 		 bool overwrite, struct cr_err *e);
 
-/** Remove the temporary file of job @id. */
+/** Remove the temporary file of conversion @id. */
 void spool_discard(const struct spool *s, uint32_t id);
 
 #endif

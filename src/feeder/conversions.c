@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conversions of a campaign, as jobs of the daemon.
+ * The conversions of a campaign, as the daemon does them.
  */
 #include "feeder/conversions.h"
 
@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "run/json.h"
 
-/* Speech in a frame of a job's input. */
+/* Speech in a frame of an input. */
 #define FRAME (20 * CR_MS)
 
 enum state { PLANNED, ASKED, RUNNING, REFUSED, DONE, FAILED, UNFINISHED };
@@ -19,7 +19,7 @@ enum state { PLANNED, ASKED, RUNNING, REFUSED, DONE, FAILED, UNFINISHED };
 struct conversion {
 	struct conversions *set;
 	enum state state;
-	json_int_t job; /* the daemon's number */
+	json_int_t id; /* the daemon's number */
 	uint64_t frames;
 	cr_ns turnaround;
 };
@@ -104,12 +104,12 @@ static void on_cancelled(void *arg, const json_t *result, const json_t *error)
 static void cancel(struct conversion *c)
 {
 	struct conversions *v = c->set;
-	int rc = rpc_client_call(v->rpc, "job.cancel",
-				 json_pack("{s:I}", "job", c->job),
+	int rc = rpc_client_call(v->rpc, "convert.cancel",
+				 json_pack("{s:I}", "conversion", c->id),
 				 on_cancelled, NULL);
 
 	if (rc)
-		fail(v, rc, "job.cancel cannot be sent");
+		fail(v, rc, "convert.cancel cannot be sent");
 }
 
 /* A full or leaving daemon is a result; whatever else is wrong will be with all
@@ -125,7 +125,7 @@ static void refused(struct conversion *c, const json_t *error)
 	if (code == RPC_NO_CAPACITY || code == RPC_DRAINING ||
 	    code == RPC_CONNECTION_LOST)
 		return;
-	n = snprintf(all, sizeof(all), "job.submit: %.250s", why);
+	n = snprintf(all, sizeof(all), "convert.start: %.250s", why);
 	if (code == RPC_BAD_FILE)
 		(void)snprintf(all + n, sizeof(all) - (size_t)n,
 			       "; is %.60s (--spool) the daemon's spool "
@@ -142,7 +142,7 @@ static void on_submitted(void *arg, const json_t *result, const json_t *error)
 		refused(c, error);
 		return;
 	}
-	c->job = json_integer_value(json_object_get(result, "job"));
+	c->id = json_integer_value(json_object_get(result, "conversion"));
 	c->state = RUNNING;
 	if (c->set->cancelled)
 		cancel(c);
@@ -171,33 +171,33 @@ void conversions_submit(struct conversions *v, struct rpc_client *rpc,
 	v->submitted = v->last = now;
 	for (int64_t i = 0; i < v->count && !rc; i++) {
 		v->item[i].state = ASKED;
-		rc = rpc_client_call(rpc, "job.submit", params_of(v, i),
+		rc = rpc_client_call(rpc, "convert.start", params_of(v, i),
 				     on_submitted, &v->item[i]);
 	}
 	if (rc)
-		fail(v, rc, "job.submit cannot be sent");
+		fail(v, rc, "convert.start cannot be sent");
 }
 
-static struct conversion *find(struct conversions *v, json_int_t job)
+static struct conversion *find(struct conversions *v, json_int_t id)
 {
 	for (int64_t i = 0; i < v->count; i++)
-		if (v->item[i].state == RUNNING && v->item[i].job == job)
+		if (v->item[i].state == RUNNING && v->item[i].id == id)
 			return &v->item[i];
 	return NULL;
 }
 
-void conversions_ended(struct conversions *v, const json_t *job, cr_ns now)
+void conversions_ended(struct conversions *v, const json_t *ended, cr_ns now)
 {
-	struct conversion *c =
-		find(v, json_integer_value(json_object_get(job, "job")));
-	const char *state = text(job, "state");
+	struct conversion *c = find(
+		v, json_integer_value(json_object_get(ended, "conversion")));
+	const char *state = text(ended, "state");
 
 	if (!c)
 		return;
 	c->frames =
-		(uint64_t)json_integer_value(json_object_get(job, "frames"));
+		(uint64_t)json_integer_value(json_object_get(ended, "frames"));
 	c->turnaround =
-		(cr_ns)(json_number_value(json_object_get(job, "age_s")) *
+		(cr_ns)(json_number_value(json_object_get(ended, "age_s")) *
 			(double)CR_SEC);
 	v->last = now;
 	if (!strcmp(state, "done"))
@@ -205,7 +205,7 @@ void conversions_ended(struct conversions *v, const json_t *job, cr_ns now)
 	else if (!strcmp(state, "cancelled"))
 		is_over(c, UNFINISHED, "");
 	else
-		is_over(c, FAILED, text(job, "why"));
+		is_over(c, FAILED, text(ended, "why"));
 }
 
 void conversions_cancel(struct conversions *v)
@@ -296,14 +296,14 @@ int64_t conversions_metric(const struct conversions_sum *sum,
 	}
 }
 
-static json_t *jobs_json(const struct conversions *v)
+static json_t *ids_json(const struct conversions *v)
 {
 	json_t *list = json_array();
 
 	for (int64_t i = 0; i < v->count; i++)
-		if (v->item[i].job)
+		if (v->item[i].id)
 			(void)json_array_append_new(
-				list, json_integer(v->item[i].job));
+				list, json_integer(v->item[i].id));
 	return list;
 }
 
@@ -325,6 +325,6 @@ json_t *conversions_json(const struct conversions *v)
 	run_put_int(o, "turnaround_max_ns", s.max);
 	run_put_int(o, "span_ns", s.span);
 	run_put(o, "times_real_time", json_real(conversions_speed(&s)));
-	run_put(o, "jobs", jobs_json(v));
+	run_put(o, "ids", ids_json(v));
 	return o;
 }

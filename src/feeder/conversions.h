@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conversions of a campaign, as jobs of the daemon:
+ * The conversions of a campaign, as the daemon does them:
  *
- *   job.submit {in, out, mode, dtx} -> {job, ...}, all at one time
- *   job.ended {job, state, frames, age_s, why}, a notification, of each
- *   job.cancel {job}, of those that have not ended by the campaign's end
+ *   convert.start {in, out, mode, dtx} -> {conversion, ...}, all at one time
+ *   convert.ended {conversion, state, frames, age_s, why}, a notification, of
+ * each convert.cancel {conversion}, of those that have not ended by the
+ * campaign's end
  *
  *   PLANNED -> ASKED -> RUNNING -> DONE | FAILED | UNFINISHED
  *      |          \-> REFUSED          (UNFINISHED: cancelled)
@@ -40,8 +41,8 @@ int conversions_open(struct conversions **v,
 void conversions_submit(struct conversions *v, struct rpc_client *rpc,
 			cr_ns now);
 
-/** The daemon has said that @job (params of job.ended) is over. */
-void conversions_ended(struct conversions *v, const json_t *job, cr_ns now);
+/** The daemon has said that @ended (params of convert.ended) is over. */
+void conversions_ended(struct conversions *v, const json_t *ended, cr_ns now);
 
 /** Give up those that are not over, now or as soon as they have an answer. */
 void conversions_cancel(struct conversions *v);

@@ -79,7 +79,7 @@ static void on_notified(void *arg, const char *method, const json_t *params)
 {
 	struct session *s = arg;
 
-	if (s->conversions && !strcmp(method, "job.ended"))
+	if (s->conversions && !strcmp(method, "convert.ended"))
 		conversions_ended(s->conversions, params, clock_now());
 }
 
@@ -241,7 +241,7 @@ static void on_failed(void *arg, int err, const char *why)
 	session_fail(arg, err, "conversions: %s", why);
 }
 
-/* Does the daemon take jobs at all? */
+/* Does the daemon convert files at all? */
 static int check_spool(struct session *s, struct cr_err *e)
 {
 	json_t *stats = NULL;
@@ -251,7 +251,7 @@ static int check_spool(struct session *s, struct cr_err *e)
 		return 0;
 	rc = session_ask(s, "stats", NULL, &stats, e);
 
-	if (!rc && !json_is_object(json_object_get(stats, "jobs")))
+	if (!rc && !json_is_object(json_object_get(stats, "conversions")))
 		rc = cr_fail(e, -ENOTSUP,
 			     "conversions: the daemon was started without "
 			     "--spool, so it converts no files");

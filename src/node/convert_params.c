@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the parameters of job.submit to a job's configuration.
+ * From the parameters of convert.start to a conversion's configuration.
  */
 #include "node/convert_params.h"
 
@@ -25,7 +25,7 @@ static int name_of(struct args *a, const char *key, char *name)
 }
 
 /* What only some formats have is refused with others: it would be ignored. */
-static int options_of(struct args *a, struct job_cfg *cfg)
+static int options_of(struct args *a, struct conversion_cfg *cfg)
 {
 	bool wav = cfg->to.kind == AUDIO_WAV;
 	int64_t rate = args_int(a, "rate", 8000, 16000, 0);
@@ -47,12 +47,13 @@ static int options_of(struct args *a, struct job_cfg *cfg)
 	return a->failed ? -EINVAL : 0;
 }
 
-int job_params(struct job_cfg *out, const json_t *params, struct cr_err *e)
+int convert_params(struct conversion_cfg *out, const json_t *params,
+		   struct cr_err *e)
 {
 	static const char *const known[] = { "in",   "out",	  "mode", "dtx",
 					     "rate", "overwrite", NULL };
 	struct args a = args_of(params, "", known, e);
-	struct job_cfg cfg = { 0 };
+	struct conversion_cfg cfg = { 0 };
 
 	if (a.failed || name_of(&a, "in", cfg.in) ||
 	    name_of(&a, "out", cfg.out) ||

@@ -29,8 +29,8 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	node_learn(n);
 	node_follow_modes(n);
 	node_recover(fd, what, n); /* when memory was short */
-	if (n->jobs)
-		jobs_tick(n->jobs);
+	if (n->converter)
+		converter_tick(n->converter);
 }
 
 static int open_events(struct node *n, struct cr_err *e)
@@ -115,7 +115,7 @@ static int open_parts(struct node *n, struct cr_err *warn, struct cr_err *e)
 		err = node_open_engine(n, warn, e);
 	if (!err)
 		err = open_rx(n, warn, e);
-	return err ? err : node_open_jobs(n, e);
+	return err ? err : node_open_converter(n, e);
 }
 
 int node_open(struct node **out, const struct node_config *cfg,
@@ -148,14 +148,14 @@ void node_end_calls(struct node *n)
 	RB_FOREACH (nc, node_tree, &n->calls)
 		node_call_stop(nc, NODE_END_DRAINED);
 	node_watch_end(n);
-	jobs_end(n->jobs);
+	converter_end(n->converter);
 	while (n->ncalls > n->nhung)
 		(void)event_base_loop(n->cfg.base, EVLOOP_ONCE);
 }
 
 static void close_parts(struct node *n)
 {
-	jobs_close(n->jobs);
+	converter_close(n->converter);
 	trace_close(n->trace);
 	node_close_watch(n);
 	if (n->gone_event)
@@ -174,10 +174,10 @@ static void close_parts(struct node *n)
 	free(n);
 }
 
-/* Threads that were stuck have come back: so do their calls and jobs. */
+/* Threads that were stuck have come back: so do their calls and conversions. */
 static void end_returned(struct node *n)
 {
-	jobs_end_all(n->jobs);
+	converter_end_all(n->converter);
 	while (n->ncalls)
 		(void)event_base_loop(n->cfg.base, EVLOOP_ONCE);
 }

@@ -49,9 +49,9 @@ struct node_call {
 	struct node_call *next_gone; /**< under the node's gone_lock   */
 };
 
-/** Conversion of files; see jobs_config. */
-struct node_jobs {
-	const char *dir; /**< the spool folder; NULL: no jobs */
+/** Conversion of files; see converter_config. */
+struct node_convert {
+	const char *dir; /**< the spool folder; NULL: no conversions */
 	uint64_t max_bytes;
 	unsigned max, running, floor;
 };
@@ -77,9 +77,9 @@ struct node_config {
 	/** @nc is over: the last thread has let go of it and it is freed when
 	 * this returns, or it is hung. Once for each call. */
 	void (*ended)(void *arg, struct node_call *nc);
-	struct node_jobs jobs;
-	/** @j is over. May be NULL. */
-	void (*job_ended)(void *arg, const struct job *j);
+	struct node_convert convert;
+	/** @cv is over. May be NULL. */
+	void (*conversion_ended)(void *arg, const struct conversion *cv);
 	void *arg;
 };
 
@@ -87,8 +87,8 @@ struct node_config {
 int node_open(struct node **n, const struct node_config *cfg,
 	      struct cr_err *warn, struct cr_err *e);
 
-/** End all calls and jobs and wait until they have gone, but for those that a
- * stuck thread has; runs the event base meanwhile. NULL is fine. */
+/** End all calls and conversions and wait until they have gone, but for those
+ * that a stuck thread has; runs the event base meanwhile. NULL is fine. */
 void node_end_calls(struct node *n);
 
 /**
@@ -140,21 +140,24 @@ void node_call_address(const struct node_call *nc, char *buf, size_t size);
 /** All, ending ones too, but for the hung ones. */
 unsigned node_calls(const struct node *n);
 
-/** Submit a job; its id is from the calls' numbers. As jobs_submit(), or
- * -ENOTSUP: no spool folder was given. */
-int node_job_submit(struct node *n, const struct job_cfg *cfg,
-		    const char *owner, const struct job_asker *asker,
-		    struct cr_err *e);
-int node_job_cancel(struct node *n, struct job *j); /**< jobs_cancel()   */
-/** jobs_find() and jobs_after(); NULL, too, when there is no spool folder. */
-struct job *node_job_find(struct node *n, uint32_t id);
-struct job *node_job_after(struct node *n, uint32_t id);
-/** Jobs that wait or run. */
-unsigned node_jobs_active(const struct node *n);
-/** One job: what, state, progress. */
-json_t *node_job_json(const struct job *j);
-/** Counts of jobs; JSON null when there is no spool folder. */
-json_t *node_jobs_json(const struct node *n);
+/** Submit a conversion; its id is from the calls' numbers. As
+ * converter_submit(), or -ENOTSUP: no spool folder was given. */
+int node_conversion_submit(struct node *n, const struct conversion_cfg *cfg,
+			   const char *owner,
+			   const struct conversion_asker *asker,
+			   struct cr_err *e);
+int node_conversion_cancel(struct node *n,
+			   struct conversion *cv); /**< converter_cancel()   */
+/** converter_find() and converter_after(); NULL, too, when there is no spool
+ * folder. */
+struct conversion *node_conversion_find(struct node *n, uint32_t id);
+struct conversion *node_conversion_after(struct node *n, uint32_t id);
+/** Conversions that wait or run. */
+unsigned node_conversions_active(const struct node *n);
+/** One conversion: what, state, progress. */
+json_t *node_conversion_json(const struct conversion *cv);
+/** Counts of conversions; JSON null when there is no spool folder. */
+json_t *node_conversions_json(const struct node *n);
 
 /** Switch or tune the policy; see engine/live.h. Where calls may move to other
  * workers by that, all workers first send what packets wait (media/turn.h):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A node's jobs: how they join the engine beside calls, and what it tells about
- * them.
+ * A node's conversions: how they join the engine beside calls, and what it
+ * tells about them.
  */
 #include <errno.h>
 #include <string.h>
@@ -9,19 +9,19 @@
 #include "base/clock.h"
 #include "node/node_impl.h"
 
-static int price(void *arg, struct job *j, struct cr_err *e)
+static int price(void *arg, struct conversion *cv, struct cr_err *e)
 {
 	struct node *n = arg;
 	struct pipeline_cfg media;
 	const struct cost_entry *cost;
 
-	audio_side(&media.in, &j->cfg.from, 0);
-	audio_side(&media.out, &j->cfg.to, j->cfg.mode);
-	media.out.cfg.dtx = j->cfg.dtx;
+	audio_side(&media.in, &cv->cfg.from, 0);
+	audio_side(&media.out, &cv->cfg.to, cv->cfg.mode);
+	media.out.cfg.dtx = cv->cfg.dtx;
 	cost = costs_get(n->costs, &media, AUDIO_FRAME, e);
 	if (!cost)
 		return -EINVAL;
-	j->cfg.cost = cost->cost;
+	cv->cfg.cost = cost->cost;
 	return 0;
 }
 
@@ -30,100 +30,102 @@ static void set_text(char *to, size_t size, const char *text)
 	(void)snprintf(to, size, "%s", text);
 }
 
-static void started(void *arg, const struct job *j)
+static void started(void *arg, const struct conversion *cv)
 {
 	struct node *n = arg;
-	const struct cr_codec *in = audio_codec(j->cfg.from.kind);
-	const struct cr_codec *out = audio_codec(j->cfg.to.kind);
+	const struct cr_codec *in = audio_codec(cv->cfg.from.kind);
+	const struct cr_codec *out = audio_codec(cv->cfg.to.kind);
 	union cr_trace_record r = {
 		.call = {
 			.kind = CR_TRACE_CALL,
-			.cls = (uint8_t)j->lt.core.task.cls,
+			.cls = (uint8_t)cv->lt.core.task.cls,
 			.ptime_us_div_250 = AUDIO_FRAME / (250 * CR_US),
-			.call = j->cfg.id,
-			.start = j->started,
-			.rel_deadline = j->lt.core.task.rel_deadline,
-			.weight = j->lt.core.task.weight,
+			.call = cv->cfg.id,
+			.start = cv->started,
+			.rel_deadline = cv->lt.core.task.rel_deadline,
+			.weight = cv->lt.core.task.weight,
 		},
 	};
 
 	set_text(r.call.codec_in, sizeof(r.call.codec_in), in->name);
 	set_text(r.call.codec_out, sizeof(r.call.codec_out), out->name);
 	set_text(r.call.mode_out, sizeof(r.call.mode_out),
-		 out->modes[j->cfg.mode].name);
+		 out->modes[cv->cfg.mode].name);
 	trace_put(trace_ring(n->trace, node_ring_control(n)), &r);
 }
 
-static void ended(void *arg, const struct job *j)
+static void ended(void *arg, const struct conversion *cv)
 {
 	struct node *n = arg;
 
-	if (n->cfg.job_ended)
-		n->cfg.job_ended(n->cfg.arg, j);
+	if (n->cfg.conversion_ended)
+		n->cfg.conversion_ended(n->cfg.arg, cv);
 }
 
-int node_open_jobs(struct node *n, struct cr_err *e)
+int node_open_converter(struct node *n, struct cr_err *e)
 {
-	const struct node_jobs *jobs = &n->cfg.jobs;
-	const struct jobs_config cfg = {
+	const struct node_convert *c = &n->cfg.convert;
+	const struct converter_config cfg = {
 		.base = n->cfg.base,
 		.live = n->live,
-		.kind = NODE_TASK_JOB,
-		.dir = jobs->dir,
-		.max_bytes = jobs->max_bytes,
-		.max = jobs->max,
-		.running = jobs->running,
-		.floor = jobs->floor,
+		.kind = NODE_TASK_CONVERSION,
+		.dir = c->dir,
+		.max_bytes = c->max_bytes,
+		.max = c->max,
+		.running = c->running,
+		.floor = c->floor,
 		.price = price,
 		.started = started,
 		.ended = ended,
 		.arg = n,
 	};
 
-	return jobs->dir ? jobs_open(&n->jobs, &cfg, e) : 0;
+	return c->dir ? converter_open(&n->converter, &cfg, e) : 0;
 }
 
-int node_job_submit(struct node *n, const struct job_cfg *cfg,
-		    const char *owner, const struct job_asker *asker,
-		    struct cr_err *e)
+int node_conversion_submit(struct node *n, const struct conversion_cfg *cfg,
+			   const char *owner,
+			   const struct conversion_asker *asker,
+			   struct cr_err *e)
 {
-	struct job_cfg numbered = *cfg;
+	struct conversion_cfg numbered = *cfg;
 
-	if (!n->jobs)
+	if (!n->converter)
 		return cr_fail(e, -ENOTSUP,
 			       "this node was started without --spool, so it "
 			       "converts no files");
 	numbered.id = ++n->last_id;
-	return jobs_submit(n->jobs, &numbered, owner, asker, e);
+	return converter_submit(n->converter, &numbered, owner, asker, e);
 }
 
-int node_job_cancel(struct node *n, struct job *j)
+int node_conversion_cancel(struct node *n, struct conversion *cv)
 {
-	return jobs_cancel(n->jobs, j);
+	return converter_cancel(n->converter, cv);
 }
 
-struct job *node_job_find(struct node *n, uint32_t id)
+struct conversion *node_conversion_find(struct node *n, uint32_t id)
 {
-	return n->jobs ? jobs_find(n->jobs, id) : NULL;
+	return n->converter ? converter_find(n->converter, id) : NULL;
 }
 
-struct job *node_job_after(struct node *n, uint32_t id)
+struct conversion *node_conversion_after(struct node *n, uint32_t id)
 {
-	return n->jobs ? jobs_after(n->jobs, id) : NULL;
+	return n->converter ? converter_after(n->converter, id) : NULL;
 }
 
-unsigned node_jobs_active(const struct node *n)
+unsigned node_conversions_active(const struct node *n)
 {
-	struct jobs_counts count = { 0 };
+	struct converter_counts count = { 0 };
 
-	if (n->jobs)
-		count = jobs_counts(n->jobs);
+	if (n->converter)
+		count = converter_counts(n->converter);
 	return count.waiting + count.running - count.hung;
 }
 
 /* "amr/12.2", "wav/16000". */
-static void format_text(const struct audio *a, const struct job_cfg *mode,
-			char *buf, size_t size)
+static void format_text(const struct audio *a,
+			const struct conversion_cfg *mode, char *buf,
+			size_t size)
 {
 	const char *name = audio_kind_name(a->kind);
 
@@ -137,43 +139,45 @@ static void format_text(const struct audio *a, const struct job_cfg *mode,
 }
 
 /* Of the input, read; what is read ahead is at most two seconds. */
-static double progress(const struct job *j)
+static double progress(const struct conversion *cv)
 {
 	unsigned long long read =
-		atomic_load_explicit(&j->read, memory_order_relaxed);
+		atomic_load_explicit(&cv->read, memory_order_relaxed);
 
-	if (j->state == JOB_DONE)
+	if (cv->state == CONVERSION_DONE)
 		return 1;
-	return read < j->bytes ? (double)read / (double)j->bytes : 1;
+	return read < cv->bytes ? (double)read / (double)cv->bytes : 1;
 }
 
-json_t *node_job_json(const struct job *j)
+json_t *node_conversion_json(const struct conversion *cv)
 {
-	cr_ns until = job_is_over(j->state) ? j->ended : clock_now();
-	bool told = job_is_over(j->state) || j->state == JOB_WAITING;
+	cr_ns until = conversion_is_over(cv->state) ? cv->ended : clock_now();
+	bool told = conversion_is_over(cv->state) ||
+		    cv->state == CONVERSION_WAITING;
 	char from[32], to[32];
 
-	format_text(&j->cfg.from, NULL, from, sizeof(from));
-	format_text(&j->cfg.to, &j->cfg, to, sizeof(to));
-	return json_pack("{s:I,s:s,s:s,s:s,s:s,s:s,s:I,s:f,s:f,s:f,s:s}", "job",
-			 (json_int_t)j->cfg.id, "state",
-			 job_state_name(j->state), "in", j->cfg.in, "out",
-			 j->cfg.out, "from", from, "to", to, "frames",
-			 (json_int_t)atomic_load_explicit(&j->frames,
+	format_text(&cv->cfg.from, NULL, from, sizeof(from));
+	format_text(&cv->cfg.to, &cv->cfg, to, sizeof(to));
+	return json_pack("{s:I,s:s,s:s,s:s,s:s,s:s,s:I,s:f,s:f,s:f,s:s}",
+			 "conversion", (json_int_t)cv->cfg.id, "state",
+			 conversion_state_name(cv->state), "in", cv->cfg.in,
+			 "out", cv->cfg.out, "from", from, "to", to, "frames",
+			 (json_int_t)atomic_load_explicit(&cv->frames,
 							  memory_order_relaxed),
-			 "progress", progress(j), "age_s",
-			 (double)(until - j->submitted) / 1e9, "running_s",
-			 j->started ? (double)(until - j->started) / 1e9 : 0.0,
-			 "why", told ? j->why.text : "");
+			 "progress", progress(cv), "age_s",
+			 (double)(until - cv->submitted) / 1e9, "running_s",
+			 cv->started ? (double)(until - cv->started) / 1e9
+				     : 0.0,
+			 "why", told ? cv->why.text : "");
 }
 
-json_t *node_jobs_json(const struct node *n)
+json_t *node_conversions_json(const struct node *n)
 {
-	struct jobs_counts c;
+	struct converter_counts c;
 
-	if (!n->jobs)
+	if (!n->converter)
 		return json_null();
-	c = jobs_counts(n->jobs);
+	c = converter_counts(n->converter);
 	return json_pack(
 		"{s:i,s:i,s:I,s:I,s:I,s:I,s:I,s:I}", "waiting", (int)c.waiting,
 		"running", (int)c.running, "submitted", (json_int_t)c.submitted,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the engine of a node calls: frames of calls and of jobs on its workers.
+ * What the engine of a node calls: frames of calls and of conversions on its
+ * workers.
  */
 #include <errno.h>
 #include <string.h>
@@ -32,31 +33,33 @@ static void worker_down(void *arg, unsigned worker)
 	node_hand_free(me);
 }
 
-static bool is_job_core(struct core_task *t)
+static bool is_conversion_core(struct core_task *t)
 {
-	return node_is_job(live_task_of(t));
+	return node_is_conversion(live_task_of(t));
 }
 
 static bool peek(struct core_task *t, struct cr_job *job)
 {
-	return is_job_core(t) ? job_peek(t, job) : call_peek(t, job);
+	return is_conversion_core(t) ? conversion_peek(t, job)
+				     : call_peek(t, job);
 }
 
 static bool claim(struct core_task *t, uint64_t seq)
 {
-	return is_job_core(t) ? job_claim(t, seq) : call_claim(t, seq);
+	return is_conversion_core(t) ? conversion_claim(t, seq)
+				     : call_claim(t, seq);
 }
 
 /* The calls' packets do not wait for a frame that no call waits for. */
-static void run_job(struct turn_worker *w, struct job *j,
-		    const struct live_run *run_)
+static void run_conversion(struct turn_worker *w, struct conversion *cv,
+			   const struct live_run *run_)
 {
 	union cr_trace_record record;
 
 	turn_flush(w);
 	memset(&record, 0, sizeof(record));
 	turn_enter_codec(w);
-	job_run(j, &w->scratch, run_, &record);
+	conversion_run(cv, &w->scratch, run_, &record);
 	if (!turn_leave_codec(w))
 		return;
 	trace_put(w->trace, &record);
@@ -65,8 +68,8 @@ static void run_job(struct turn_worker *w, struct job *j,
 static void run(void *arg, struct live_task *lt, const struct live_run *run_)
 {
 	(void)arg;
-	if (node_is_job(lt))
-		run_job(&me->turn, job_of(lt), run_);
+	if (node_is_conversion(lt))
+		run_conversion(&me->turn, conversion_of(lt), run_);
 	else
 		turn_run(&me->turn, call_of(lt), run_);
 }
@@ -84,11 +87,12 @@ static bool retire(void *arg, struct live_task *lt, unsigned worker)
 	return turn_take(&node_hand_at(arg, worker)->turn);
 }
 
-/* A call on liburcu's thread, a job on control, as at their first attempt. */
+/* A call on liburcu's thread, a conversion on control, as at their first
+ * attempt. */
 static void back(void *arg, struct live_task *lt)
 {
-	if (node_is_job(lt))
-		jobs_back(job_of(lt));
+	if (node_is_conversion(lt))
+		converter_back(conversion_of(lt));
 	else
 		node_back(arg, lt);
 }
@@ -158,14 +162,14 @@ static int forbid_together(void *arg, struct cr_err *e)
 
 static void gone(void *arg, struct live_task *lt)
 {
-	if (node_is_job(lt))
-		jobs_gone(job_of(lt));
+	if (node_is_conversion(lt))
+		converter_gone(conversion_of(lt));
 	else
 		node_gone(arg, lt);
 }
 
-/* A worker sheds while it picks; liburcu's one thread cancels. A job's frames
- * are never too old, and those of a cancelled one are nobody's loss. */
+/* A worker sheds while it picks; liburcu's one thread cancels. A conversion's
+ * frames are never too old, and those of a cancelled one are nobody's loss. */
 static void shed(struct core_task *t, const struct cr_job *job,
 		 enum cr_outcome why, cr_ns now)
 {
@@ -173,7 +177,7 @@ static void shed(struct core_task *t, const struct cr_job *job,
 	struct node_call *nc;
 	struct node *n;
 
-	if (is_job_core(t))
+	if (is_conversion_core(t))
 		return;
 	c = call_of_core(t);
 	nc = c->owner;
@@ -187,7 +191,7 @@ int node_plan_engine(struct node *n, struct cr_err *e)
 {
 	const struct cr_sched_ops *ops;
 	const char *opts;
-	unsigned most = n->cfg.max_calls + n->cfg.jobs.running;
+	unsigned most = n->cfg.max_calls + n->cfg.convert.running;
 	int err = cr_scheduler_find(n->cfg.scheduler, &ops, &opts, e);
 
 	n->nplaces = n->cfg.workers;

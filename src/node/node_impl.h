@@ -16,7 +16,7 @@
 RB_HEAD(node_tree, node_call);
 
 /** What a live_task of the node is embedded in. */
-enum node_task { NODE_TASK_CALL, NODE_TASK_JOB };
+enum node_task { NODE_TASK_CALL, NODE_TASK_CONVERSION };
 
 /** What a thread at a worker's place works with (node_hands.c). */
 struct node_hand {
@@ -27,8 +27,8 @@ struct node_hand {
 
 /** Threads that may be stuck at a time, beyond those at work. */
 enum { NODE_SPARES = 8 };
-/** Calls and jobs at a time that have a thread each, under the kernel; and the
- * records of such a thread's trace ring: it does 50 frames a second. */
+/** Calls and conversions at a time that have a thread each, under the kernel;
+ * and the records of such a thread's trace ring: it does 50 frames a second. */
 enum { NODE_THREADS = 2048, NODE_THREAD_RECORDS = 64 };
 
 /** The watchdog's findings (node_watch.c); control. */
@@ -50,7 +50,7 @@ struct node {
 	struct costs *costs;
 	struct live *live;
 	struct rx *rx;
-	struct jobs *jobs; /**< NULL: no spool folder */
+	struct converter *converter; /**< NULL: no spool folder */
 	struct trace *trace;
 	struct node_hand *_Atomic *hand; /**< [nhands], some NULL */
 	unsigned nhands;
@@ -101,9 +101,9 @@ static inline unsigned node_rings(const struct node *n)
 	return n->nplaces + 3;
 }
 
-static inline bool node_is_job(const struct live_task *lt)
+static inline bool node_is_conversion(const struct live_task *lt)
 {
-	return lt->kind == NODE_TASK_JOB;
+	return lt->kind == NODE_TASK_CONVERSION;
 }
 
 /** One per place. 0, or -errno with @e. */
@@ -158,7 +158,7 @@ void node_gone(void *arg, struct live_task *lt);
 /** engine callback: a retired thread has let go of the call's @lt. */
 void node_back(void *arg, struct live_task *lt);
 /** Open the spool, if there is one. 0, or -errno with @e. */
-int node_open_jobs(struct node *n, struct cr_err *e);
+int node_open_converter(struct node *n, struct cr_err *e);
 
 /** engine callback: the policy broke its contract; any thread. */
 void node_faulty(void *arg, const struct core_fault *fault);

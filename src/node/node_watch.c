@@ -6,9 +6,9 @@
  *   a call is stalled     its task is released once more, idle workers look
  *                         again; if that does not help, its policy is to blame
  *                         and fifo takes over (engine/core_guard.c)
- *   a worker is stuck     in the codec of a call or a job: that one is over
- *                         ("hung") and the worker's place gets another thread
- *                         (engine/live_watch.c)
+ *   a worker is stuck     in the codec of a call or a conversion: that one
+ *                         is over ("hung") and the worker's place gets another
+ *                         thread (engine/live_watch.c)
  *
  * What the stuck thread has in its hands (the call's codec state, the frame's
  * bytes, the worker's scratch memory) stays with it until it comes back:
@@ -52,7 +52,8 @@ __attribute__((format(printf, 3, 4))) static void found(struct node *n,
 static void rescue(struct node *n, struct node_hand *stuck,
 		   struct live_task *task)
 {
-	turn_rescue(&stuck->turn, node_is_job(task) ? NULL : call_of(task),
+	turn_rescue(&stuck->turn,
+		    node_is_conversion(task) ? NULL : call_of(task),
 		    trace_ring(n->trace, node_ring_control(n)));
 }
 
@@ -81,8 +82,8 @@ static void end_call(struct node *n, struct node_call *nc)
 
 static void end_task(struct node *n, struct live_task *task)
 {
-	if (node_is_job(task))
-		jobs_hung(n->jobs, job_of(task));
+	if (node_is_conversion(task))
+		converter_hung(n->converter, conversion_of(task));
 	else
 		end_call(n, call_of(task)->owner);
 }
@@ -112,7 +113,7 @@ static void replace(struct node *n, unsigned worker,
 	n->watch.hung++;
 	n->watch.away++;
 	found(n, "worker-stuck", "worker=%u %s=%" PRIu32 " for_ms=%lld", worker,
-	      node_is_job(look->task) ? "job" : "call",
+	      node_is_conversion(look->task) ? "conversion" : "call",
 	      look->task->core.task.id,
 	      (long long)((clock_now() - look->picked) / CR_MS));
 	rescue(n, stuck, look->task);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The methods of jobs: files of the spool folder converted behind the calls.
+ * The methods of conversions: files of the spool folder converted behind the
+ * calls.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,104 +20,109 @@ static int code_of(int err)
 	return err == -ESHUTDOWN ? RPC_DRAINING : RPC_BAD_FILE;
 }
 
-/* Answers job.submit: its files have been looked at, or need not be. */
-static void tell(void *arg, const struct job *j, int err,
+/* Answers convert.start: its files have been looked at, or need not be. */
+static void tell(void *arg, const struct conversion *cv, int err,
 		 const struct cr_err *why)
 {
 	struct rpc_error e = { 0 };
 
-	if (!j) {
+	if (!cv) {
 		e.code = code_of(err);
 		e.why = *why;
 	}
-	rpc_later_reply(arg, j ? node_job_json(j) : NULL, &e);
+	rpc_later_reply(arg, cv ? node_conversion_json(cv) : NULL, &e);
 }
 
-json_t *job_submit(void *arg, struct rpc_peer *peer, const json_t *params,
-		   struct rpc_error *err)
+json_t *convert_start(void *arg, struct rpc_peer *peer, const json_t *params,
+		      struct rpc_error *err)
 {
 	struct service *sv = arg;
 	const struct session *s = peer->owner;
-	struct job_asker asker = { .tell = tell };
-	struct job_cfg cfg = { 0 };
+	struct conversion_asker asker = { .tell = tell };
+	struct conversion_cfg cfg = { 0 };
 	struct cr_err why;
 	int ret;
 
 	if (sv->draining) {
 		(void)cr_fail(&err->why, 0,
-			      "draining: this node takes no new jobs");
+			      "draining: this node takes no new conversions");
 		return request_refuse(err, RPC_DRAINING);
 	}
-	if (job_params(&cfg, params, &err->why))
+	if (convert_params(&cfg, params, &err->why))
 		return request_refuse(err, RPC_INVALID_PARAMS);
 	asker.arg = rpc_later(peer, err);
 	if (!asker.arg)
 		return NULL;
-	ret = node_job_submit(sv->node, &cfg, s ? s->id : "", &asker, &why);
+	ret = node_conversion_submit(sv->node, &cfg, s ? s->id : "", &asker,
+				     &why);
 	if (ret)
 		tell(asker.arg, NULL, ret, &why);
 	return NULL;
 }
 
-/* The job that the member "job" names, or NULL with @err. */
-static struct job *job_named(struct service *sv, const json_t *params,
-			     struct rpc_error *err)
+/* The conversion that the member "conversion" names, or NULL with @err. */
+static struct conversion *conversion_named(struct service *sv,
+					   const json_t *params,
+					   struct rpc_error *err)
 {
-	uint32_t id = request_id(params, "job", err);
-	struct job *j = id ? node_job_find(sv->node, id) : NULL;
+	uint32_t id = request_id(params, "conversion", err);
+	struct conversion *cv = id ? node_conversion_find(sv->node, id) : NULL;
 
-	if (id && !j) {
+	if (id && !cv) {
 		(void)cr_fail(&err->why, 0,
-			      "there is no job %" PRIu32
+			      "there is no conversion %" PRIu32
 			      "; of those that are over the last %d are kept",
-			      id, JOBS_KEPT);
-		err->code = RPC_NO_SUCH_JOB;
+			      id, CONVERSIONS_KEPT);
+		err->code = RPC_NO_SUCH_CONVERSION;
 	}
-	return j;
+	return cv;
 }
 
-json_t *job_query(void *arg, struct rpc_peer *peer, const json_t *params,
-		  struct rpc_error *err)
+json_t *convert_query(void *arg, struct rpc_peer *peer, const json_t *params,
+		      struct rpc_error *err)
 {
-	const struct job *j = job_named(arg, params, err);
+	const struct conversion *cv = conversion_named(arg, params, err);
 
 	(void)peer;
-	return j ? node_job_json(j) : NULL;
+	return cv ? node_conversion_json(cv) : NULL;
 }
 
-json_t *job_cancel(void *arg, struct rpc_peer *peer, const json_t *params,
-		   struct rpc_error *err)
+json_t *convert_cancel(void *arg, struct rpc_peer *peer, const json_t *params,
+		       struct rpc_error *err)
 {
 	struct service *sv = arg;
-	struct job *j = job_named(sv, params, err);
+	struct conversion *cv = conversion_named(sv, params, err);
 
 	(void)peer;
-	if (!j)
+	if (!cv)
 		return NULL;
-	if (node_job_cancel(sv->node, j)) {
-		(void)cr_fail(&err->why, 0, "job %" PRIu32 " is %s already",
-			      j->cfg.id, job_state_name(j->state));
+	if (node_conversion_cancel(sv->node, cv)) {
+		(void)cr_fail(&err->why, 0,
+			      "conversion %" PRIu32 " is %s already",
+			      cv->cfg.id, conversion_state_name(cv->state));
 		return request_refuse(err, RPC_CONFLICT);
 	}
-	return node_job_json(j);
+	return node_conversion_json(cv);
 }
 
-json_t *job_list(void *arg, struct rpc_peer *peer, const json_t *params,
-		 struct rpc_error *err)
+json_t *convert_list(void *arg, struct rpc_peer *peer, const json_t *params,
+		     struct rpc_error *err)
 {
 	struct service *sv = arg;
 	struct request_page page;
-	const struct job *j;
-	json_t *jobs;
+	const struct conversion *cv;
+	json_t *conversions;
 
 	(void)peer;
 	if (!request_page(&page, params, err))
 		return NULL;
-	jobs = json_array();
-	while (page.limit-- && (j = node_job_after(sv->node, page.after))) {
-		page.after = j->cfg.id;
-		(void)json_array_append_new(jobs, node_job_json(j));
+	conversions = json_array();
+	while (page.limit-- &&
+	       (cv = node_conversion_after(sv->node, page.after))) {
+		page.after = cv->cfg.id;
+		(void)json_array_append_new(conversions,
+					    node_conversion_json(cv));
 	}
-	return json_pack("{s:o,s:b}", "jobs", jobs, "more",
-			 node_job_after(sv->node, page.after) != NULL);
+	return json_pack("{s:o,s:b}", "conversions", conversions, "more",
+			 node_conversion_after(sv->node, page.after) != NULL);
 }

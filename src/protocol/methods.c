@@ -58,7 +58,8 @@ static json_t *stats(void *arg, struct rpc_peer *peer, const json_t *params,
 		return NULL;
 	o = node_stats(sv->node);
 	(void)json_object_set_new(o, "draining", json_boolean(sv->draining));
-	(void)json_object_set_new(o, "jobs", node_jobs_json(sv->node));
+	(void)json_object_set_new(o, "conversions",
+				  node_conversions_json(sv->node));
 	(void)json_object_set_new(o, "control", rpc_server_stats(sv->server));
 	(void)json_object_set_new(o, "capacity", node_capacity(sv->node));
 	return o;
@@ -156,10 +157,13 @@ const struct rpc_method service_methods[] = {
 	{ "call.change", "other terms for a running call, admitted anew",
 	  call_change },
 	{ "call.query", "one call's parameters and counters", call_query },
-	{ "job.submit", "convert a file of the spool folder", job_submit },
-	{ "job.query", "one job's state and progress", job_query },
-	{ "job.cancel", "give a job up; its output is removed", job_cancel },
-	{ "job.list", "the jobs, page by page", job_list },
+	{ "convert.start", "convert a file of the spool folder",
+	  convert_start },
+	{ "convert.query", "one conversion's state and progress",
+	  convert_query },
+	{ "convert.cancel", "give a conversion up; its output is removed",
+	  convert_cancel },
+	{ "convert.list", "the conversions, page by page", convert_list },
 	{ "list", "the calls, page by page", call_list },
 	{ "stats", "counters and state of the node", stats },
 	{ "codecs", "the codecs and their modes", codecs },

@@ -16,7 +16,7 @@ typedef json_t *service_method(void *arg, struct rpc_peer *peer,
 /** call_methods.c */
 service_method call_start, call_stop, call_change, call_query, call_list;
 /** convert_methods.c */
-service_method job_submit, job_query, job_cancel, job_list;
+service_method convert_start, convert_query, convert_cancel, convert_list;
 /** scheduler_methods.c */
 service_method scheduler_list, scheduler_set, scheduler_tune;
 

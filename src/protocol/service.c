@@ -150,7 +150,7 @@ bool session_resume(struct session *to, const char *id)
 static void check_drained(struct service *sv)
 {
 	if (!sv->draining || sv->drained || node_calls(sv->node) ||
-	    node_jobs_active(sv->node))
+	    node_conversions_active(sv->node))
 		return;
 	sv->drained = true;
 	sv->cfg.drained(sv->cfg.arg);
@@ -177,16 +177,18 @@ static void call_ended(void *arg, struct node_call *nc)
 		session_free(s);
 }
 
-/* A job outlives its session; whoever has it now is told. */
-static void job_ended(void *arg, const struct job *j)
+/* A conversion outlives its session; whoever has it now is told. */
+static void conversion_ended(void *arg, const struct conversion *cv)
 {
-	struct session *s = session_named(arg, j->owner);
+	struct session *s = session_named(arg, cv->owner);
 
-	log_event(j->state == JOB_FAILED ? LOG_WARN : LOG_INFO, "job-ended",
-		  "job=%u in=\"%s\" out=\"%s\" state=%s why=\"%s\"", j->cfg.id,
-		  j->cfg.in, j->cfg.out, job_state_name(j->state), j->why.text);
+	log_event(cv->state == CONVERSION_FAILED ? LOG_WARN : LOG_INFO,
+		  "conversion-ended",
+		  "conversion=%u in=\"%s\" out=\"%s\" state=%s why=\"%s\"",
+		  cv->cfg.id, cv->cfg.in, cv->cfg.out,
+		  conversion_state_name(cv->state), cv->why.text);
 	if (s && s->peer)
-		rpc_notify(s->peer, "job.ended", node_job_json(j));
+		rpc_notify(s->peer, "convert.ended", node_conversion_json(cv));
 }
 
 static void on_limit(evutil_socket_t fd, short what, void *arg)
@@ -272,7 +274,7 @@ int service_open(struct service **out, const struct service_config *cfg,
 	sv->cfg = *cfg;
 	sv->cfg.node.base = cfg->base;
 	sv->cfg.node.ended = call_ended;
-	sv->cfg.node.job_ended = job_ended;
+	sv->cfg.node.conversion_ended = conversion_ended;
 	sv->cfg.node.arg = sv;
 	LIST_INIT(&sv->sessions);
 	err = node_open(&sv->node, &sv->cfg.node, warn, e);

@@ -170,8 +170,8 @@ const char *jsonrpc_code_text(int code)
 		return "not supported";
 	case RPC_DRAINING:
 		return "draining: no new calls";
-	case RPC_NO_SUCH_JOB:
-		return "No such job";
+	case RPC_NO_SUCH_CONVERSION:
+		return "No such conversion";
 	case RPC_BAD_FILE:
 		return "Bad file";
 	case RPC_CONFLICT:

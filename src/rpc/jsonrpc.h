@@ -27,7 +27,7 @@ enum rpc_code {
 	RPC_UNSUPPORTED = 3, /**< codec, mode, scheduler not known         */
 	RPC_DRAINING = 4,    /**< no new calls                             */
 	RPC_CONFLICT = 5,    /**< SSRC or port in use, state does not fit  */
-	RPC_NO_SUCH_JOB = 6,
+	RPC_NO_SUCH_CONVERSION = 6,
 	RPC_BAD_FILE = 7 /**< missing, broken, too large, not to be written */
 };
 

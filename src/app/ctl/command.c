@@ -43,7 +43,7 @@ static int call_start(struct ctl_request *r, const char *const *words,
 	return rc;
 }
 
-/* Files by name, then members of job.submit. */
+/* Files by name, then members of convert.start. */
 static int convert(struct ctl_request *r, const char *const *words, unsigned n,
 		   struct cr_err *e)
 {
@@ -72,11 +72,11 @@ static int number(struct ctl_request *r, const char *what, const char *word,
 	return 0;
 }
 
-static int job_id(struct ctl_request *r, const char *const *words, unsigned n,
-		  struct cr_err *e)
+static int conversion_id(struct ctl_request *r, const char *const *words,
+			 unsigned n, struct cr_err *e)
 {
 	(void)n;
-	return number(r, "job", words[0], e);
+	return number(r, "conversion", words[0], e);
 }
 
 static int call_id(struct ctl_request *r, const char *const *words, unsigned n,
@@ -225,11 +225,11 @@ static const struct command commands[] = {
 	{ "call", "call.query", "ID", 1, 1, call_id, ctl_view_call },
 	{ "change", "call.change", "ID KEY=VALUE...", 2, 64, change,
 	  ctl_view_call },
-	{ "convert", "job.submit", "IN OUT [KEY=VALUE...]", 2, 64, convert,
+	{ "convert list", "convert.list", "", 0, 0, no_params, NULL },
+	{ "convert query", "convert.query", "ID", 1, 1, conversion_id, NULL },
+	{ "convert cancel", "convert.cancel", "ID", 1, 1, conversion_id, NULL },
+	{ "convert", "convert.start", "IN OUT [KEY=VALUE...]", 2, 64, convert,
 	  NULL },
-	{ "job list", "job.list", "", 0, 0, no_params, NULL },
-	{ "job query", "job.query", "ID", 1, 1, job_id, NULL },
-	{ "job cancel", "job.cancel", "ID", 1, 1, job_id, NULL },
 	{ "watch", "", "[INTERVAL [TIMES]]", 0, 2, watch, NULL },
 	{ "trace start", "trace.start", "NAME [overwrite]", 1, 2, trace_start,
 	  NULL },
@@ -282,7 +282,6 @@ int ctl_request(struct ctl_request *r, const char *const *words, unsigned n,
 		c++;
 	if (c == commands + NCOMMANDS)
 		return unknown(strcmp(words[0], "call") &&
-					       strcmp(words[0], "job") &&
 					       strcmp(words[0], "trace")
 				       ? words[0]
 				       : two,

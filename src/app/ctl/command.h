@@ -22,7 +22,7 @@ struct ctl_request {
 	 * until interrupted). 0: one request. */
 	cr_ns interval;
 	unsigned times;
-	/** The result is a job: show how it goes until it is over. */
+	/** The result is a conversion: show how it goes until it is over. */
 	bool follow;
 };
 

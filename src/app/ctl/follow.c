@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A job followed to its end, by asking: that works however the server's
+ * A conversion followed to its end, by asking: that works however the server's
  * notifications fare.
  */
 #include "app/ctl/follow.h"
@@ -18,7 +18,7 @@ enum { FAILED = 1, UNREACHABLE = 3 };
 
 struct following {
 	const struct ctl_follow *f;
-	json_t *job; /* as it was told last */
+	json_t *last; /* as it was told last */
 	unsigned signals;
 	bool terminal, cancelled;
 };
@@ -42,7 +42,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
 static const char *text(const struct following *w, const char *key)
 {
-	const char *s = json_string_value(json_object_get(w->job, key));
+	const char *s = json_string_value(json_object_get(w->last, key));
 
 	return s ? s : "";
 }
@@ -62,7 +62,7 @@ static void show(const struct following *w)
 	(void)fprintf(
 		stderr, "\r\033[K%s: %s %.0f %%", text(w, "out"),
 		text(w, "state"),
-		100 * json_number_value(json_object_get(w->job, "progress")));
+		100 * json_number_value(json_object_get(w->last, "progress")));
 	if (is_over(w))
 		(void)fputc('\n', stderr);
 	(void)fflush(stderr);
@@ -70,10 +70,11 @@ static void show(const struct following *w)
 
 static json_t *reference(const struct following *w)
 {
-	return json_pack("{s:O}", "job", json_object_get(w->job, "job"));
+	return json_pack("{s:O}", "conversion",
+			 json_object_get(w->last, "conversion"));
 }
 
-/* The answer of @method about the job becomes what was told last. */
+/* The answer of @method about the conversion becomes what was told last. */
 static int ask(struct following *w, const char *method)
 {
 	json_t *now = NULL;
@@ -81,8 +82,8 @@ static int ask(struct following *w, const char *method)
 
 	if (rc)
 		return rc;
-	json_decref(w->job);
-	w->job = now;
+	json_decref(w->last);
+	w->last = now;
 	show(w);
 	return 0;
 }
@@ -93,7 +94,7 @@ static int cancel(struct following *w)
 	int rc;
 
 	w->cancelled = true;
-	rc = ask(w, "job.cancel");
+	rc = ask(w, "convert.cancel");
 	return rc == UNREACHABLE ? rc : 0;
 }
 
@@ -109,7 +110,7 @@ static int follow(struct following *w, struct event *timer)
 		if (w->signals > 1)
 			return FAILED;
 		rc = w->signals && !w->cancelled ? cancel(w)
-						 : ask(w, "job.query");
+						 : ask(w, "convert.query");
 	}
 	return rc;
 }
@@ -137,23 +138,23 @@ static int follow_with_signals(struct following *w)
 int ctl_follow(const struct ctl_follow *f, json_t *params, json_t **result)
 {
 	struct following w = { .f = f, .terminal = isatty(STDERR_FILENO) == 1 };
-	int rc = f->ask(f->client, "job.submit", params, &w.job);
+	int rc = f->ask(f->client, "convert.start", params, &w.last);
 
 	if (rc)
 		return rc;
 	show(&w);
 	rc = follow_with_signals(&w);
 	if (!rc && strcmp(text(&w, "state"), "done")) {
-		(void)fprintf(stderr, "codec-ctl: job %lld: %s%s%s\n",
+		(void)fprintf(stderr, "codec-ctl: conversion %lld: %s%s%s\n",
 			      (long long)json_integer_value(
-				      json_object_get(w.job, "job")),
+				      json_object_get(w.last, "conversion")),
 			      text(&w, "state"), *text(&w, "why") ? ": " : "",
 			      text(&w, "why"));
 		rc = FAILED;
 	}
 	if (rc)
-		json_decref(w.job);
+		json_decref(w.last);
 	else
-		*result = w.job;
+		*result = w.last;
 	return rc;
 }

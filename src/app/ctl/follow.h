@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * "codec-ctl convert": submit a job, show how far it is, wait for its end.
+ * "codec-ctl convert": start a conversion, show how far it is, wait for its
+ * end.
  */
 #ifndef APP_CTL_FOLLOW_H
 #define APP_CTL_FOLLOW_H
@@ -19,11 +20,11 @@ struct ctl_follow {
 };
 
 /**
- * Submit @params (taken over) and wait. SIGINT and SIGTERM cancel the job, and
- * its end is waited for; a second one leaves at once. Progress goes to stderr
- * if that is a terminal. Returns an exit code: 0, and *@result is the job as it
- * ended, the caller's; 1 when it was refused, failed or cancelled, said on
- * stderr; or what ask() said.
+ * Start it with @params (taken over) and wait. SIGINT and SIGTERM cancel the
+ * conversion, and its end is waited for; a second one leaves at once. Progress
+ * goes to stderr if that is a terminal. Returns an exit code: 0, and *@result
+ * is the conversion as it ended, the caller's; 1 when it was refused, failed or
+ * cancelled, said on stderr; or what ask() said.
  */
 int ctl_follow(const struct ctl_follow *f, json_t *params, json_t **result);
 

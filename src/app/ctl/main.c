@@ -79,10 +79,12 @@ static const struct cli_line commands[] = {
 	  "Convert a file of the server's spool folder; names are relative to "
 	  "it, and endings (.wav, .amr, .awb) say what they are. Keys: "
 	  "mode=12.2, dtx=yes, rate=16000 (of WAV), overwrite=yes. Shows how "
-	  "far it is and waits for its end; interrupting it cancels the job." },
-	{ "job list", "The jobs: waiting, running, and the last that ended." },
-	{ "job query ID", "One job's state and progress." },
-	{ "job cancel ID", "Give a job up; its output is removed." },
+	  "far it is and waits for its end; interrupting it cancels the "
+	  "conversion." },
+	{ "convert list",
+	  "The conversions: waiting, running, and the last that ended." },
+	{ "convert query ID", "One conversion's state and progress." },
+	{ "convert cancel ID", "Give a conversion up; its output is removed." },
 	{ "watch [INTERVAL [TIMES]]",
 	  "A table of rates, made anew every second or INTERVAL until "
 	  "interrupted, or TIMES times: totals, how busy workers are, calls by "
@@ -114,8 +116,9 @@ static const struct cli_line examples[] = {
 
 static const struct cli_line exits[] = {
 	{ "0", "done" },
-	{ "1", "the server refused, or a job failed or was cancelled; the "
-	       "reason is on stderr" },
+	{ "1",
+	  "the server refused, or a conversion failed or was cancelled; the "
+	  "reason is on stderr" },
 	{ "2", "wrong usage" },
 	{ "3", "cannot connect, or no reply in time" },
 	{ 0 },
@@ -393,8 +396,9 @@ static int run(struct event_base *base, const struct ctl_request *r)
 		rc = run_watch(base, c, r);
 	else if (!strcmp(r->method, "list") && !r->params)
 		rc = ask_list(c, &result);
-	else if (!strcmp(r->method, "job.list") && !r->params)
-		rc = ask_pages(c, "job.list", "jobs", "job", &result);
+	else if (!strcmp(r->method, "convert.list") && !r->params)
+		rc = ask_pages(c, "convert.list", "conversions", "conversion",
+			       &result);
 	else if (r->follow)
 		rc = ctl_follow(&(struct ctl_follow){ base, c, ask }, r->params,
 				&result);

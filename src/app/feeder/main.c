@@ -285,8 +285,9 @@ static int print_daemon(const struct campaign *c)
 	if (p->max_age != CR_NEVER)
 		(void)printf("--max-age=%lldus\n",
 			     (long long)(p->max_age / CR_US));
-	if (p->job_floor)
-		(void)printf("--job-floor=%lld\n", (long long)p->job_floor);
+	if (p->convert_floor)
+		(void)printf("--convert-floor=%lld\n",
+			     (long long)p->convert_floor);
 	return 0;
 }
 

@@ -24,7 +24,7 @@ static struct {
 	int64_t watchdog;
 	int64_t coalesce, trace_records, max_calls, grace, drain_timeout;
 	int64_t log_level, seconds, kernels;
-	int64_t max_jobs, jobs, job_mib, job_floor;
+	int64_t max_conversions, conversions, convert_mib, convert_floor;
 	bool http_control, poll, realtime, send_each, admission, overwrite,
 		codecs, schedulers, json;
 } raw = {
@@ -42,9 +42,9 @@ static struct {
 	.drain_timeout = 10 * CR_SEC,
 	.log_level = 2,
 	.seconds = 10 * CR_SEC,
-	.max_jobs = 1000,
-	.jobs = 32,
-	.job_mib = 1024,
+	.max_conversions = 1000,
+	.conversions = 32,
+	.convert_mib = 1024,
 	.admission = true,
 };
 
@@ -178,24 +178,29 @@ static const struct cli_opt rows[] = {
 	    "second signal ends them at once.",
 	    .number = &raw.drain_timeout, .min = 0, .max = 86400 * CR_SEC),
 
-	ROW(CLI_SECTION, NULL, NULL, "Jobs", .flag = NULL),
+	ROW(CLI_SECTION, NULL, NULL, "Conversions", .flag = NULL),
 	ROW(CLI_STRING, "spool", "DIR",
-	    "Folder whose files job.submit of the control protocol may convert "
+	    "Folder whose files convert.start of the control protocol may "
+	    "convert "
 	    "(codec-ctl convert), as best-effort work under the same "
 	    "scheduler. One daemon has it at a time.",
 	    .text = &raw.spool),
-	ROW(CLI_INT, "max-jobs", "N", "Most jobs that wait or run.",
-	    .number = &raw.max_jobs, .min = 1, .max = 100000),
-	ROW(CLI_INT, "jobs", "N", "Most jobs that run at a time.",
-	    .number = &raw.jobs, .min = 1, .max = 1024),
-	ROW(CLI_INT, "job-max-mib", "MIB", "Largest file that a job may read.",
-	    .number = &raw.job_mib, .min = 1, .max = 1 << 20),
-	ROW(CLI_INT, "job-floor", "FRAMES",
-	    "Frames a second that each running job gets even when calls want "
+	ROW(CLI_INT, "max-conversions", "N",
+	    "Most files that wait or are converted.",
+	    .number = &raw.max_conversions, .min = 1, .max = 100000),
+	ROW(CLI_INT, "conversions", "N",
+	    "Most files that are converted at a time.",
+	    .number = &raw.conversions, .min = 1, .max = 1024),
+	ROW(CLI_INT, "convert-max-mib", "MIB",
+	    "Largest file that is converted.", .number = &raw.convert_mib,
+	    .min = 1, .max = 1 << 20),
+	ROW(CLI_INT, "convert-floor", "FRAMES",
+	    "Frames a second that each running conversion gets even when calls "
+	    "want "
 	    "the CPU, under schedulers by deadline: it is admitted as a soft "
 	    "task of that rate, and waits until there is room. 0: what calls "
 	    "leave.",
-	    .number = &raw.job_floor, .min = 0, .max = 1000),
+	    .number = &raw.convert_floor, .min = 0, .max = 1000),
 
 	ROW(CLI_SECTION, NULL, NULL, "What it tells", .flag = NULL),
 	ROW(CLI_STRING, "trace", "FILE", "Write a record of every frame.",
@@ -389,12 +394,12 @@ static void fill(struct runner_options *o)
 	s->node.trace_records = (unsigned)raw.trace_records;
 	s->node.max_calls = (unsigned)raw.max_calls;
 	s->node.scheduler = raw.scheduler;
-	s->node.jobs = (struct node_jobs){
+	s->node.convert = (struct node_convert){
 		.dir = raw.spool,
-		.max_bytes = (uint64_t)raw.job_mib << 20,
-		.max = (unsigned)raw.max_jobs,
-		.running = (unsigned)raw.jobs,
-		.floor = (unsigned)raw.job_floor,
+		.max_bytes = (uint64_t)raw.convert_mib << 20,
+		.max = (unsigned)raw.max_conversions,
+		.running = (unsigned)raw.conversions,
+		.floor = (unsigned)raw.convert_floor,
 	};
 	place(o);
 }

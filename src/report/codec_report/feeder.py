@@ -15,7 +15,7 @@ run.json has what calls.csv cannot give: quantiles over all frames, in "total"
 and in "flows" (objects with "flow", and "delay" and "jitter" with "p99_ns").
 They are shown for groups that are a flow, or the whole run; and "scheduler",
 for runs without a trace. "feeder" has "late_max_ns". "conversions" has "count", "done",
-"turnaround_..._ns", "times_real_time" and "jobs", the daemon's numbers of
+"turnaround_..._ns", "times_real_time" and "ids", the daemon's numbers of
 them.
 """
 import math
@@ -127,11 +127,11 @@ def _conversions(told):
     return value if isinstance(value, dict) else {}
 
 
-def conversion_jobs(told):
+def conversion_ids(told):
     """The daemon's numbers of a run's conversions, a list."""
-    jobs = _conversions(told).get("jobs")
-    return [n for n in jobs if isinstance(n, int) and 0 < n < 1 << 32] \
-        if isinstance(jobs, list) else []
+    ids = _conversions(told).get("ids")
+    return [n for n in ids if isinstance(n, int) and 0 < n < 1 << 32] \
+        if isinstance(ids, list) else []
 
 
 def _conversion_group(told):

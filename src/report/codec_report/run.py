@@ -360,9 +360,9 @@ def sections(run, by="codec", window=Window(), assumed=emodel.Assumptions()):
     labels = _call_labels(run.trace, by, feeder.flows(run.calls)) \
         if run.trace else {}
     # frames of files come as fast as they are done: of no duration
-    labels.update((job, (feeder.CONVERSIONS, 0))
-                  for job in feeder.conversion_jobs(run.feeder)
-                  if job in labels)
+    labels.update((call, (feeder.CONVERSIONS, 0))
+                  for call in feeder.conversion_ids(run.feeder)
+                  if call in labels)
     out = _trace_sections(run.trace, labels, window, assumed) \
         if run.trace else []
     if out:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any octets as an audio file of a job: the first says of what kind, and
+ * Any octets as an audio file of a conversion: the first says of what kind, and
  * whether it had that size when it was opened, the others are the file. What is
  * read are payloads that a pipeline takes, one to every 20 ms, and every
  * refusal says why.

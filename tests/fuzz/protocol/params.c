@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any JSON as the parameters of call.start, with those of call.change behind
- * it, or of job.submit, the first octet says which: what is taken is within its
- * bounds, what is refused has a reason.
+ * it, or of convert.start, the first octet says which: what is taken is within
+ * its bounds, what is refused has a reason.
  */
 #include <string.h>
 
@@ -63,12 +63,12 @@ static void try_call(const json_t *params)
 		try_change(&r.cfg, change);
 }
 
-static void try_job(const json_t *params)
+static void try_conversion(const json_t *params)
 {
-	struct job_cfg cfg;
+	struct conversion_cfg cfg;
 	struct cr_err e = { "" };
 
-	if (job_params(&cfg, params, &e)) {
+	if (convert_params(&cfg, params, &e)) {
 		CR_ASSERT(e.text[0]);
 		return;
 	}
@@ -88,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	params = json_loadb((const char *)data + 1, size - 1,
 			    JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
 	if (params && data[0] % 2)
-		try_job(params);
+		try_conversion(params);
 	else if (params)
 		try_call(params);
 	json_decref(params);

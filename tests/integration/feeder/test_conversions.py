@@ -60,7 +60,7 @@ def test_all_are_converted_while_calls_lose_nothing(
     assert (c["done"], c["count"]) == (3, 3)
     assert c["failed"] == c["unfinished"] == c["refused"] == 0
     assert c["frames"] == 3 * 50 and c["why"] is None
-    assert len(set(c["jobs"])) == 3
+    assert len(set(c["ids"])) == 3
     assert 0 < c["turnaround_p50_ns"] <= c["turnaround_max_ns"]
     assert r["total"]["lost"] == 0
     assert [(x["metric"], x["met"]) for x in r["expectations"]] == [
@@ -70,7 +70,7 @@ def test_all_are_converted_while_calls_lose_nothing(
     files = [f.read_bytes() for f in spool.iterdir()]
     assert [len(f) for f in files] == 3 * [magic + 50 * frame]
     assert len(set(files)) == 3  # each has speech of its own
-    assert d.ctl("stats")["jobs"]["done"] == 3
+    assert d.ctl("stats")["conversions"]["done"] == 3
     d.stop()
     report = json.loads(subprocess.run(
         [BUILD / "codec-report", "--json", tmp_path], capture_output=True,
@@ -89,18 +89,19 @@ def test_what_is_not_done_by_the_end_is_given_up(daemon, campaign, spool):
     assert "conversions    0 of 3 done" in done.stdout
     assert "3 unfinished" in done.stdout
     assert left(spool) == []
-    jobs = d.ctl("stats")["jobs"]
-    assert jobs["cancelled"] == 3 and jobs["running"] == jobs["waiting"] == 0
+    counts = d.ctl("stats")["conversions"]
+    assert counts["cancelled"] == 3
+    assert counts["running"] == counts["waiting"] == 0
 
 
-def test_interrupted_it_cancels_its_jobs(daemon, campaign, spool, tmp_path):
-    d = daemon(*SLOW, "--spool", spool, "--jobs", "1")
+def test_interrupted_it_cancels_them(daemon, campaign, spool, tmp_path):
+    d = daemon(*SLOW, "--spool", spool, "--conversions", "1")
     path = campaign(mixed(count=5, duration="600s", **LONG))
     p = subprocess.Popen([FEEDER, path, *d.where(), "--spool", spool, "--out",
                           tmp_path / "run"], stdout=subprocess.DEVNULL,
                          stderr=subprocess.PIPE, text=True)
     end = time.monotonic() + 120
-    while d.ctl("stats")["jobs"]["running"] == 0:
+    while d.ctl("stats")["conversions"]["running"] == 0:
         assert p.poll() is None, p.stderr.read()
         assert time.monotonic() < end, "hung"
     p.send_signal(signal.SIGINT)
@@ -111,14 +112,15 @@ def test_interrupted_it_cancels_its_jobs(daemon, campaign, spool, tmp_path):
     c = r["conversions"]
     assert c["done"] < 5 and c["unfinished"] == 5 - c["done"]
     assert left(spool) == c["done"] * [".awb"]
-    assert d.ctl("stats")["jobs"]["cancelled"] == c["unfinished"]
+    assert d.ctl("stats")["conversions"]["cancelled"] == c["unfinished"]
 
 
 def test_a_full_daemon_is_a_result(daemon, campaign, spool):
-    d = daemon(*SLOW, "--spool", spool, "--max-jobs", "1", "--jobs", "1")
+    d = daemon(*SLOW, "--spool", spool, "--max-conversions", "1",
+               "--conversions", "1")
     path = campaign(mixed(count=4, **LONG))
     c = d.feed(path, "--spool", spool)["conversions"]
-    assert c["refused"] == 3 and "--max-jobs" in c["why"]
+    assert c["refused"] == 3 and "--max-conversions" in c["why"]
     assert c["unfinished"] == 1
     assert left(spool) == []
 
@@ -155,10 +157,11 @@ def test_broken_recordings_are_named(daemon, campaign, spool, tmp_path):
 
 
 def test_others_are_told_of_conversions(campaign):
-    path = campaign(mixed(more="daemon: {job-floor: 25}\n"))
+    path = campaign(mixed(more="daemon: {convert-floor: 25}\n"))
     assert feed(None, path, "--print", "conversions").stdout == "3\n"
-    assert "--job-floor=25\n" in feed(None, path, "--print", "daemon").stdout
+    told = feed(None, path, "--print", "daemon").stdout
+    assert "--convert-floor=25\n" in told
     done = subprocess.run([BUILD / "codec-sim", path], capture_output=True,
                           text=True, timeout=60)
     assert done.returncode == 2
-    assert f"{path}:8: conversions are jobs of a daemon" in done.stderr
+    assert f"{path}:8: conversions are a daemon's work" in done.stderr

@@ -50,7 +50,7 @@ def wait_for(condition):
 def growing(spool):
     """Is there a temporary file with something in it?"""
     return any(p.stat().st_size > 1000
-               for p in spool.glob(".codec-runner-job-*"))
+               for p in spool.glob(".codec-runner-convert-*"))
 
 
 def names(spool):
@@ -61,14 +61,15 @@ def test_files_are_converted_and_known_to_others(daemon, spool):
     d = daemon("--spool", str(spool))
     assert d.ctl("convert", "short.wav", "a.awb")["frames"] == 100
     assert d.ctl("convert", "a.awb", "b.amr", "mode=7.95")["to"] == "amr/7.95"
-    job = d.ctl("convert", "b.amr", "c.wav", "rate=16000")
-    assert (job["state"], job["progress"]) == ("done", 1)
+    done = d.ctl("convert", "b.amr", "c.wav", "rate=16000")
+    assert (done["state"], done["progress"]) == ("done", 1)
     with wave.open(str(spool / "c.wav")) as w:
         assert (w.getframerate(), w.getnchannels(), w.getnframes()) == (
             16000, 1, 32000)
     assert (spool / "a.awb").read_bytes()[:9] == b"#!AMR-WB\n"
     assert len((spool / "b.amr").read_bytes()) == 6 + 100 * 21
-    assert [j["state"] for j in d.ctl("job", "list")["jobs"]] == ["done"] * 3
+    listed = d.ctl("convert", "list")["conversions"]
+    assert [c["state"] for c in listed] == ["done"] * 3
 
 
 @pytest.mark.parametrize("words,reason", [
@@ -82,7 +83,7 @@ def test_a_refusal_is_said_and_has_its_exit_code(daemon, spool, words, reason):
     assert "usage" in d.ctl("convert", "short.wav", code=2)
 
 
-def test_a_job_that_fails_has_its_exit_code(daemon, spool):
+def test_a_conversion_that_fails_has_its_exit_code(daemon, spool):
     (spool / "bad.amr").write_bytes(b"#!AMR\n" + b"\x3c" * 320 + b"\x48")
     d = daemon("--spool", str(spool))
     assert "failed: broken at byte 326" in d.ctl("convert", "bad.amr", "a.wav",
@@ -90,7 +91,7 @@ def test_a_job_that_fails_has_its_exit_code(daemon, spool):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_cancels_the_job(daemon, spool, number):
+def test_an_interrupt_cancels_the_conversion(daemon, spool, number):
     d = daemon("--spool", str(spool))
     before = names(spool)
     c = convert(d, "long.wav", "a.awb")
@@ -100,7 +101,7 @@ def test_an_interrupt_cancels_the_job(daemon, spool, number):
     assert (c.returncode, out) == (1, "")
     assert "cancelled" in err
     assert names(spool) == before
-    assert d.ctl("job", "query", "1")["state"] == "cancelled"
+    assert d.ctl("convert", "query", "1")["state"] == "cancelled"
 
 
 def test_a_killed_daemon_leaves_no_half_file(daemon, spool):
@@ -112,7 +113,7 @@ def test_a_killed_daemon_leaves_no_half_file(daemon, spool):
     c.kill()
     c.communicate()
     assert not (spool / "a.awb").exists()
-    assert names(spool) == [".codec-runner-job-1"] + before
+    assert names(spool) == [".codec-runner-convert-1"] + before
     d = daemon("--spool", str(spool))
     assert names(spool) == before
     d.ctl("convert", "short.wav", "a.awb")

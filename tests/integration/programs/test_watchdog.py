@@ -69,7 +69,7 @@ def test_its_call_ends_and_the_others_go_on(runner, sock, stuck):
     assert d.ctl("call", "stop", str(kept["call"]))["count"]["done"] == 50
 
 
-def test_a_job_is_cancelled(runner, stuck, tmp_path):
+def test_a_conversion_is_cancelled(runner, stuck, tmp_path):
     spool = tmp_path / "spool"
     spool.mkdir()
     speech(spool / "in.wav", 2)
@@ -78,14 +78,14 @@ def test_a_job_is_cancelled(runner, stuck, tmp_path):
     stuck.touch()
     p = convert(d, "in.wav", "two.amr")
     watchdog(d, hung=1, stuck_now=1)
-    assert d.ctl("job", "list")["jobs"][-1]["state"] == "ending"
+    assert d.ctl("convert", "list")["conversions"][-1]["state"] == "ending"
     third = convert(d, "in.wav", "three.awb")  # nothing to resample
     assert third.wait() == 0
     stuck.unlink()
     watchdog(d, stuck_now=0)
     assert p.wait() != 0
     p.communicate()
-    assert d.ctl("stats")["jobs"]["cancelled"] == 1
+    assert d.ctl("stats")["conversions"]["cancelled"] == 1
     assert names(spool) == ["in.wav", "one.amr", "three.awb"]
 
 

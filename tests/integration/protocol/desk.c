@@ -53,12 +53,12 @@ void desk_open(struct desk *d, const struct desk_options *o)
 			.trace_records = 4096,
 			.max_calls = o->max_calls ? o->max_calls : 100000,
 			.scheduler = o->scheduler ? o->scheduler : "edf",
-			.jobs = {
+			.convert = {
 				.dir = o->spool,
 				.max_bytes = 64 << 20,
-				.max = o->max_jobs ? o->max_jobs : 1000,
-				.running = o->jobs ? o->jobs : 4,
-				.floor = o->job_floor,
+				.max = o->max_conversions ? o->max_conversions : 1000,
+				.running = o->conversions ? o->conversions : 4,
+				.floor = o->convert_floor,
 			},
 		},
 		.listen = { .host = "127.0.0.1", .sctp_port = SCTP_PORT },
@@ -193,9 +193,9 @@ static void on_notified(void *arg, const char *method, const json_t *params)
 	if (!strcmp(method, "call.ended")) {
 		keep(&c->last_ended, params);
 		c->ended++;
-	} else if (!strcmp(method, "job.ended")) {
-		keep(&c->last_job, params);
-		c->jobs_ended++;
+	} else if (!strcmp(method, "convert.ended")) {
+		keep(&c->last_conversion, params);
+		c->conversions_ended++;
 	} else {
 		assert_string_equal(method, "congestion");
 		keep(&c->last_congestion, params);
@@ -233,9 +233,9 @@ void client_close(struct client *c)
 	rpc_client_close(c->rpc);
 	json_decref(c->last_ended);
 	json_decref(c->last_congestion);
-	json_decref(c->last_job);
+	json_decref(c->last_conversion);
 	c->rpc = NULL;
-	c->last_ended = c->last_congestion = c->last_job = NULL;
+	c->last_ended = c->last_congestion = c->last_conversion = NULL;
 }
 
 long long desk_number(const json_t *o, const char *path)

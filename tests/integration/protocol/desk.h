@@ -20,7 +20,8 @@ struct desk {
 /** What a desk may differ in; zero takes the defaults. */
 struct desk_options {
 	const char *scheduler, *trace_dir, *plugin_dir, *spool;
-	unsigned max_jobs, jobs, job_floor; /**< 0: 1000, 4, none */
+	unsigned max_conversions, conversions,
+		convert_floor; /**< 0: 1000, 4, none */
 	unsigned workers, ring_frames, max_calls;
 	bool admission;
 	unsigned capacity_ppm; /**< 0: 97 % */
@@ -50,9 +51,9 @@ struct client {
 	struct desk *desk;
 	struct rpc_client *rpc;
 	char session[32];
-	unsigned up, down, ended, congestion, jobs_ended;
+	unsigned up, down, ended, congestion, conversions_ended;
 	/** params; owned */
-	json_t *last_ended, *last_congestion, *last_job;
+	json_t *last_ended, *last_congestion, *last_conversion;
 };
 
 /** Connect and say hello; @resume: an earlier session, or NULL. */

@@ -103,12 +103,13 @@ static unsigned long long work(struct crowd *c)
 {
 	struct node *n = c->desk.rig.node;
 	unsigned long long sum = 0;
-	struct job *j;
+	struct conversion *cv;
 
 	for (unsigned i = 0; i < c->n; i++)
 		sum += get(&counters(c, i)->done);
-	for (j = node_job_after(n, 0); j; j = node_job_after(n, j->cfg.id))
-		sum += get(&j->frames);
+	for (cv = node_conversion_after(n, 0); cv;
+	     cv = node_conversion_after(n, cv->cfg.id))
+		sum += get(&cv->frames);
 	return sum;
 }
 
@@ -190,13 +191,15 @@ static unsigned long long calls_lose(const char *scheduler)
 						   .ring_frames = RING,
 						   .spool = sp.dir });
 	client_open(&c.client, &c.desk, NULL);
-	client_do(&c.client, "job.submit", "{'in': 'a.wav', 'out': 'a.awb'}");
-	client_do(&c.client, "job.submit", "{'in': 'a.wav', 'out': 'b.awb'}");
+	client_do(&c.client, "convert.start",
+		  "{'in': 'a.wav', 'out': 'a.awb'}");
+	client_do(&c.client, "convert.start",
+		  "{'in': 'a.wav', 'out': 'b.awb'}");
 	start(&c, "hard", FEW);
 	start(&c, "soft", FEW);
 	start(&c, "best-effort", MANY);
 	sum = above_lose(&c, scheduler);
-	assert_int_equal(c.client.jobs_ended, 0);
+	assert_int_equal(c.client.conversions_ended, 0);
 	assert_true(served(&c) >
 		    0); /* the files do not have all that is left */
 	client_close(&c.client);

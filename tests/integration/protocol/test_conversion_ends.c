@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How jobs end: cancelled in every state, by the node's end, and what a crash
- * left is removed at the next start.
+ * How conversions end: cancelled in every state, by the node's end, and what a
+ * crash left is removed at the next start.
  */
 #include "cmocka_cr.h"
 #include "desk.h"
@@ -34,38 +34,41 @@ static void submit(struct client *c, unsigned number)
 
 	(void)snprintf(params, sizeof(params),
 		       "{'in': 'a.wav', 'out': '%u.awb'}", number);
-	client_do(c, "job.submit", params);
+	client_do(c, "convert.start", params);
 }
 
-static void expect_state(struct client *c, const char *method, unsigned job,
-			 const char *expected)
+static void expect_state(struct client *c, const char *method,
+			 unsigned conversion, const char *expected)
 {
 	char params[40];
 	json_t *o;
 
-	(void)snprintf(params, sizeof(params), "{'job': %u}", job);
+	(void)snprintf(params, sizeof(params), "{'conversion': %u}",
+		       conversion);
 	o = client_ask(c, method, params);
 	assert_string_equal(text(o, "state"), expected);
 	json_decref(o);
 }
 
-/* Until @job has transcoded something: then its temporary file is there. */
-static void wait_frames(struct client *c, unsigned job)
+/* Until @conversion has transcoded something: then its temporary file is there.
+ */
+static void wait_frames(struct client *c, unsigned conversion)
 {
 	char params[40];
 	json_t *o;
 	long long n;
 
-	(void)snprintf(params, sizeof(params), "{'job': %u}", job);
+	(void)snprintf(params, sizeof(params), "{'conversion': %u}",
+		       conversion);
 	do {
-		o = client_ask(c, "job.query", params);
+		o = client_ask(c, "convert.query", params);
 		n = desk_number(o, "frames");
 		assert_string_not_equal(text(o, "state"), "done");
 		json_decref(o);
 	} while (n < 60);
 }
 
-static void a_job_is_cancelled_in_every_state(void **state)
+static void a_conversion_is_cancelled_in_every_state(void **state)
 {
 	struct test_spool sp;
 	struct client c;
@@ -75,33 +78,34 @@ static void a_job_is_cancelled_in_every_state(void **state)
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 16000, LONG, 1);
 	test_spool_wav(&sp, "s.wav", 16000, 320, 1);
-	desk_open(&d, &(struct desk_options){ .spool = sp.dir, .jobs = 1 });
+	desk_open(&d,
+		  &(struct desk_options){ .spool = sp.dir, .conversions = 1 });
 	client_open(&c, &d, NULL);
-	client_do(&c, "job.submit", "{'in': 'a.wav', 'out': 'a.awb'}");
-	client_do(&c, "job.submit", "{'in': 'a.wav', 'out': 'b.awb'}");
-	client_do(&c, "job.submit", "{'in': 's.wav', 'out': 's.awb'}");
-	client_refused(&c, "job.submit", "{'in': 's.wav', 'out': 'b.awb'}",
-		       RPC_CONFLICT, "job 2 makes that file");
+	client_do(&c, "convert.start", "{'in': 'a.wav', 'out': 'a.awb'}");
+	client_do(&c, "convert.start", "{'in': 'a.wav', 'out': 'b.awb'}");
+	client_do(&c, "convert.start", "{'in': 's.wav', 'out': 's.awb'}");
+	client_refused(&c, "convert.start", "{'in': 's.wav', 'out': 'b.awb'}",
+		       RPC_CONFLICT, "conversion 2 makes that file");
 	wait_frames(&c, 1);
 	assert_int_equal(test_spool_count(&sp), 3);
 	/* waiting */
-	expect_state(&c, "job.query", 2, "waiting");
-	expect_state(&c, "job.cancel", 2, "cancelled");
-	desk_wait_for(&d, &c.jobs_ended, 1);
-	client_refused(&c, "job.cancel", "{'job': 2}", RPC_CONFLICT,
+	expect_state(&c, "convert.query", 2, "waiting");
+	expect_state(&c, "convert.cancel", 2, "cancelled");
+	desk_wait_for(&d, &c.conversions_ended, 1);
+	client_refused(&c, "convert.cancel", "{'conversion': 2}", RPC_CONFLICT,
 		       "cancelled already");
 	/* running, and a second time while it ends */
-	expect_state(&c, "job.cancel", 1, "ending");
-	desk_wait_for(&d, &c.jobs_ended, 2);
-	expect_state(&c, "job.query", 1, "cancelled");
-	client_refused(&c, "job.cancel", "{'job': 1}", RPC_CONFLICT,
+	expect_state(&c, "convert.cancel", 1, "ending");
+	desk_wait_for(&d, &c.conversions_ended, 2);
+	expect_state(&c, "convert.query", 1, "cancelled");
+	client_refused(&c, "convert.cancel", "{'conversion': 1}", RPC_CONFLICT,
 		       "cancelled already");
 	/* the one behind it goes on; and done */
-	desk_wait_for(&d, &c.jobs_ended, 3);
-	assert_string_equal(text(c.last_job, "state"), "done");
-	client_refused(&c, "job.cancel", "{'job': 4}", RPC_NO_SUCH_JOB,
-		       "no job 4");
-	client_refused(&c, "job.cancel", "{'job': 3}", RPC_CONFLICT,
+	desk_wait_for(&d, &c.conversions_ended, 3);
+	assert_string_equal(text(c.last_conversion, "state"), "done");
+	client_refused(&c, "convert.cancel", "{'conversion': 4}",
+		       RPC_NO_SUCH_CONVERSION, "no conversion 4");
+	client_refused(&c, "convert.cancel", "{'conversion': 3}", RPC_CONFLICT,
 		       "done already");
 	assert_int_equal(test_spool_count(&sp), 3);
 	assert_true(test_spool_has(&sp, "s.awb"));
@@ -109,21 +113,23 @@ static void a_job_is_cancelled_in_every_state(void **state)
 	desk_close(&d);
 }
 
-static void expect_failed(struct client *c, unsigned job, const char *why)
+static void expect_failed(struct client *c, unsigned conversion,
+			  const char *why)
 {
 	char params[40];
 	json_t *o;
 
-	(void)snprintf(params, sizeof(params), "{'job': %u}", job);
-	o = client_ask(c, "job.query", params);
+	(void)snprintf(params, sizeof(params), "{'conversion': %u}",
+		       conversion);
+	o = client_ask(c, "convert.query", params);
 	assert_string_equal(text(o, "state"), "failed");
 	if (!strstr(text(o, "why"), why))
 		fail_msg("%s", text(o, "why"));
 	json_decref(o);
 }
 
-/* What was true when a job was submitted is looked at again. */
-static void files_change_while_jobs_wait(void **state)
+/* What was true when a conversion was submitted is looked at again. */
+static void files_change_while_conversions_wait(void **state)
 {
 	struct test_spool sp;
 	struct client c;
@@ -137,17 +143,18 @@ static void files_change_while_jobs_wait(void **state)
 	test_spool_wav(&sp, "s.wav", 16000, 320, 1);
 	test_spool_wav(&sp, "t.wav", 16000, 320, 1);
 	test_spool_wav(&sp, "u.wav", 16000, 320, 1);
-	desk_open(&d, &(struct desk_options){ .spool = sp.dir, .jobs = 1 });
+	desk_open(&d,
+		  &(struct desk_options){ .spool = sp.dir, .conversions = 1 });
 	client_open(&c, &d, NULL);
-	client_do(&c, "job.submit", "{'in': 'long.wav', 'out': 'long.awb'}");
-	client_do(&c, "job.submit", "{'in': 's.wav', 'out': 's.awb'}");
-	client_do(&c, "job.submit", "{'in': 't.wav', 'out': 't.awb'}");
-	client_do(&c, "job.submit", "{'in': 'u.wav', 'out': 'u.awb'}");
+	client_do(&c, "convert.start", "{'in': 'long.wav', 'out': 'long.awb'}");
+	client_do(&c, "convert.start", "{'in': 's.wav', 'out': 's.awb'}");
+	client_do(&c, "convert.start", "{'in': 't.wav', 'out': 't.awb'}");
+	client_do(&c, "convert.start", "{'in': 'u.wav', 'out': 'u.awb'}");
 	test_spool_write(&sp, "s.awb", "mine", 4);
 	test_spool_wav(&sp, "t.wav", 8000, 320, 1);
 	assert_int_equal(remove(test_spool_path(&sp, "u.wav")), 0);
-	client_do(&c, "job.cancel", "{'job': 1}");
-	desk_wait_for(&d, &c.jobs_ended, 4);
+	client_do(&c, "convert.cancel", "{'conversion': 1}");
+	desk_wait_for(&d, &c.conversions_ended, 4);
 	expect_failed(&c, 2, "s.awb: File exists");
 	expect_failed(&c, 3, "another sample rate");
 	expect_failed(&c, 4, "u.wav: No such file");
@@ -159,8 +166,8 @@ static void files_change_while_jobs_wait(void **state)
 	desk_close(&d);
 }
 
-/* A folder becomes a link to another while the job that writes there waits:
- * nothing is written outside the spool. */
+/* A folder becomes a link to another while the conversion that writes there
+ * waits: nothing is written outside the spool. */
 static void a_folder_that_becomes_a_link_is_not_followed(void **state)
 {
 	struct test_spool sp, other;
@@ -173,14 +180,15 @@ static void a_folder_that_becomes_a_link_is_not_followed(void **state)
 	test_spool_wav(&sp, "a.wav", 16000, LONG, 1);
 	test_spool_wav(&sp, "s.wav", 16000, 320, 1);
 	assert_int_equal(mkdir(test_spool_path(&sp, "sub"), 0777), 0);
-	desk_open(&d, &(struct desk_options){ .spool = sp.dir, .jobs = 1 });
+	desk_open(&d,
+		  &(struct desk_options){ .spool = sp.dir, .conversions = 1 });
 	client_open(&c, &d, NULL);
 	submit(&c, 1);
-	client_do(&c, "job.submit", "{'in': 's.wav', 'out': 'sub/s.awb'}");
+	client_do(&c, "convert.start", "{'in': 's.wav', 'out': 'sub/s.awb'}");
 	assert_int_equal(rmdir(test_spool_path(&sp, "sub")), 0);
 	assert_int_equal(symlink(other.dir, test_spool_path(&sp, "sub")), 0);
-	client_do(&c, "job.cancel", "{'job': 1}");
-	desk_wait_for(&d, &c.jobs_ended, 2);
+	client_do(&c, "convert.cancel", "{'conversion': 1}");
+	desk_wait_for(&d, &c.conversions_ended, 2);
 	expect_failed(&c, 2, "symbolic links are not followed");
 	assert_int_equal(test_spool_count(&other), 0);
 	assert_int_equal(test_spool_count(&sp), 3);
@@ -207,7 +215,7 @@ static void a_full_disk_leaves_nothing(void **state)
 	small.rlim_cur = 20000;
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
 	submit(&c, 1);
-	desk_wait_for(&d, &c.jobs_ended, 1);
+	desk_wait_for(&d, &c.conversions_ended, 1);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 	expect_failed(&c, 1, "cannot be written: File too large");
 	assert_int_equal(test_spool_count(&sp), 1);
@@ -225,16 +233,17 @@ static void cancels_at_any_moment_leave_nothing(void **state)
 	(void)state;
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 16000, LONG, 1);
-	desk_open(&d, &(struct desk_options){ .spool = sp.dir, .jobs = 3 });
+	desk_open(&d,
+		  &(struct desk_options){ .spool = sp.dir, .conversions = 3 });
 	client_open(&c, &d, NULL);
 	for (unsigned i = 1; i <= 60; i++) {
 		submit(&c, i);
 		for (unsigned k = 0; k < i % 5; k++)
 			client_do(&c, "stats", NULL);
-		(void)snprintf(params, sizeof(params), "{'job': %u}", i);
-		client_do(&c, "job.cancel", params);
+		(void)snprintf(params, sizeof(params), "{'conversion': %u}", i);
+		client_do(&c, "convert.cancel", params);
 	}
-	desk_wait_for(&d, &c.jobs_ended, 60);
+	desk_wait_for(&d, &c.conversions_ended, 60);
 	assert_int_equal(test_spool_count(&sp), 1);
 	client_close(&c);
 	desk_close(&d);
@@ -249,22 +258,23 @@ static void the_nodes_end_cancels_all(void **state)
 	(void)state;
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 16000, LONG, 1);
-	desk_open(&d, &(struct desk_options){ .spool = sp.dir, .jobs = 2 });
+	desk_open(&d,
+		  &(struct desk_options){ .spool = sp.dir, .conversions = 2 });
 	client_open(&c, &d, NULL);
 	for (unsigned i = 1; i <= 20; i++)
 		submit(&c, i);
 	wait_frames(&c, 1);
 	client_do(&c, "drain", "{'limit': '1h'}");
-	client_refused(&c, "job.submit", "{'in': 'a.wav', 'out': 'z.awb'}",
-		       RPC_DRAINING, "no new jobs");
-	assert_int_equal(d.drained, 0); /* for the jobs */
+	client_refused(&c, "convert.start", "{'in': 'a.wav', 'out': 'z.awb'}",
+		       RPC_DRAINING, "no new conversions");
+	assert_int_equal(d.drained, 0); /* for the conversions */
 	client_close(&c);
 	desk_close(&d);
 	assert_int_equal(test_spool_count(&sp), 1);
 }
 
-/* The submitter may go: a job outlives it. */
-static void a_job_outlives_its_session(void **state)
+/* The submitter may go: a conversion outlives it. */
+static void a_conversion_outlives_its_session(void **state)
 {
 	struct test_spool sp;
 	struct client c, other;
@@ -277,10 +287,10 @@ static void a_job_outlives_its_session(void **state)
 	desk_open(&d, &(struct desk_options){ .spool = sp.dir, .grace = 1 });
 	client_open(&c, &d, NULL);
 	client_open(&other, &d, NULL);
-	client_do(&c, "job.submit", "{'in': 'a.wav', 'out': 'a.awb'}");
+	client_do(&c, "convert.start", "{'in': 'a.wav', 'out': 'a.awb'}");
 	client_close(&c);
 	do {
-		o = client_ask(&other, "job.query", "{'job': 1}");
+		o = client_ask(&other, "convert.query", "{'conversion': 1}");
 		if (!strcmp(text(o, "state"), "done"))
 			break;
 		assert_string_not_equal(text(o, "state"), "cancelled");
@@ -307,11 +317,11 @@ static void what_can_never_have_room_fails(void **state)
 					      .scheduler = "fifo",
 					      .admission = true,
 					      .capacity_ppm = 100,
-					      .job_floor = 1000 });
+					      .convert_floor = 1000 });
 	client_open(&c, &d, NULL);
-	client_do(&c, "job.submit", "{'in': 'a.wav', 'out': 'a.awb'}");
-	client_do(&c, "job.submit", "{'in': 'a.wav', 'out': 'b.awb'}");
-	desk_wait_for(&d, &c.jobs_ended, 2);
+	client_do(&c, "convert.start", "{'in': 'a.wav', 'out': 'a.awb'}");
+	client_do(&c, "convert.start", "{'in': 'a.wav', 'out': 'b.awb'}");
+	desk_wait_for(&d, &c.conversions_ended, 2);
 	expect_failed(&c, 1, "no-capacity: need");
 	expect_failed(&c, 2, "of 0.00");
 	client_close(&c);
@@ -326,13 +336,13 @@ static void opening_removes_what_a_crash_left(void **state)
 
 	(void)state;
 	test_spool_make(&sp);
-	test_spool_write(&sp, ".codec-runner-job-7", "half", 4);
+	test_spool_write(&sp, ".codec-runner-convert-7", "half", 4);
 	test_spool_write(&sp, "a.amr", "mine", 4);
 	assert_int_equal(spool_open(&first, sp.dir, 1000, &e), 0);
 	assert_int_equal(test_spool_count(&sp), 1);
 	assert_true(test_spool_has(&sp, "a.amr"));
 	/* not those of a daemon that runs */
-	test_spool_write(&sp, ".codec-runner-job-8", "half", 4);
+	test_spool_write(&sp, ".codec-runner-convert-8", "half", 4);
 	assert_int_equal(spool_open(&second, sp.dir, 1000, &e), -EBUSY);
 	assert_non_null(strstr(e.text, "another codec-runner"));
 	assert_int_equal(test_spool_count(&sp), 2);
@@ -349,13 +359,13 @@ static void opening_removes_what_a_crash_left(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_job_is_cancelled_in_every_state),
-		cmocka_unit_test(files_change_while_jobs_wait),
+		cmocka_unit_test(a_conversion_is_cancelled_in_every_state),
+		cmocka_unit_test(files_change_while_conversions_wait),
 		cmocka_unit_test(a_folder_that_becomes_a_link_is_not_followed),
 		cmocka_unit_test(a_full_disk_leaves_nothing),
 		cmocka_unit_test(cancels_at_any_moment_leave_nothing),
 		cmocka_unit_test(the_nodes_end_cancels_all),
-		cmocka_unit_test(a_job_outlives_its_session),
+		cmocka_unit_test(a_conversion_outlives_its_session),
 		cmocka_unit_test(what_can_never_have_room_fails),
 		cmocka_unit_test(opening_removes_what_a_crash_left),
 	};

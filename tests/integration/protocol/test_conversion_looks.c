@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Between job.submit and its answer the node looks at files: a disk that does
- * not answer holds nobody else, who asks at once with others gets one file, and
- * who does not wait for the answer has a job all the same.
+ * Between convert.start and its answer the node looks at files: a disk that
+ * does not answer holds nobody else, who asks at once with others gets one
+ * file, and who does not wait for the answer has a conversion all the same.
  */
 #include "cmocka_cr.h"
 #include "desk.h"
@@ -15,7 +15,7 @@
 
 #include "json_text.h"
 
-/* Answers to job.submit. */
+/* Answers to convert.start. */
 struct answers {
 	unsigned all, taken;
 	char why[200]; /* of the last refusal */
@@ -34,8 +34,8 @@ static void on_answer(void *arg, const json_t *result, const json_t *error)
 
 static void submit(struct client *c, const char *json, struct answers *a)
 {
-	assert_int_equal(rpc_client_call(c->rpc, "job.submit", json_text(json),
-					 on_answer, a),
+	assert_int_equal(rpc_client_call(c->rpc, "convert.start",
+					 json_text(json), on_answer, a),
 			 0);
 }
 
@@ -74,7 +74,7 @@ static bool was_asked(void *arg)
 {
 	struct client *c = arg;
 	json_t *o = client_ask(c, "stats", NULL);
-	bool asked = desk_number(o, "jobs.waiting") == 1;
+	bool asked = desk_number(o, "conversions.waiting") == 1;
 
 	json_decref(o);
 	return asked;
@@ -104,7 +104,7 @@ static void a_disk_that_does_not_answer_holds_nobody(void **state)
 		client_do(&other, "list", NULL);
 		assert_int_equal(a.all, 0);
 		let_open(hold, &event);
-		desk_wait_for(&d, &c.jobs_ended, 1);
+		desk_wait_for(&d, &c.conversions_ended, 1);
 		assert_int_equal(a.taken, 1);
 		assert_true(test_spool_has(&sp, "a.amr"));
 	}
@@ -133,14 +133,14 @@ static void of_two_asked_for_at_once_one_makes_the_file(void **state)
 	submit(&c, "{'in': 'a.wav', 'out': 'b.awb'}", &a);
 	desk_wait_for(&d, &a.all, 3);
 	assert_int_equal(a.taken, 2);
-	assert_string_equal(a.why, "a.awb: job 1 makes that file");
+	assert_string_equal(a.why, "a.awb: conversion 1 makes that file");
 	client_close(&c);
 	desk_close(&d);
 	assert_int_equal(test_spool_count(&sp),
 			 2 + test_spool_has(&sp, "b.awb"));
 }
 
-static void who_does_not_wait_has_a_job(void **state)
+static void who_does_not_wait_has_a_conversion(void **state)
 {
 	struct client c, other;
 	struct answers a = { 0 };
@@ -161,7 +161,7 @@ static void who_does_not_wait_has_a_job(void **state)
 			 1); /* by the client itself, if by nobody else */
 	do {
 		o = client_ask(&other, "stats", NULL);
-		done = desk_number(o, "jobs.done");
+		done = desk_number(o, "conversions.done");
 		json_decref(o);
 	} while (!done);
 	assert_true(test_spool_has(&sp, "a.amr"));
@@ -174,7 +174,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_disk_that_does_not_answer_holds_nobody),
 		cmocka_unit_test(of_two_asked_for_at_once_one_makes_the_file),
-		cmocka_unit_test(who_does_not_wait_has_a_job),
+		cmocka_unit_test(who_does_not_wait_has_a_conversion),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

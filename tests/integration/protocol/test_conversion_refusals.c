@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Jobs that must not be: names that leave the spool, files that are missing,
- * broken, huge or no files, options that mean nothing, too many at a time. Each
- * has its code and says the way out; nothing is left behind.
+ * Conversions that must not be: names that leave the spool, files that are
+ * missing, broken, huge or no files, options that mean nothing, too many at a
+ * time. Each has its code and says the way out; nothing is left behind.
  */
 #include "cmocka_cr.h"
 #include "desk.h"
@@ -93,8 +93,8 @@ static const struct {
 	/* cut short, this would be no UTF-8 and no reason at all */
 	{ "{'in': 'a" U10 U10 U10 U10 U10 U10 "', 'out': 'a.amr'}",
 	  RPC_INVALID_PARAMS, "must end in" },
-	{ "{'in': '.codec-runner-job-1', 'out': 'a.amr'}", RPC_INVALID_PARAMS,
-	  "must end in" },
+	{ "{'in': '.codec-runner-convert-1', 'out': 'a.amr'}",
+	  RPC_INVALID_PARAMS, "must end in" },
 	{ "{'in': 'link.wav', 'out': 'a.amr'}", RPC_BAD_FILE,
 	  "symbolic links are not followed" },
 	{ "{'in': 'etc/a.wav', 'out': 'a.amr'}", RPC_BAD_FILE,
@@ -116,7 +116,8 @@ static const struct {
 	  "is empty" },
 	{ "{'in': 'void.wav', 'out': 'a.amr'}", RPC_INVALID_PARAMS,
 	  "no speech" },
-	{ "{'in': 'huge.wav', 'out': 'a.amr'}", RPC_BAD_FILE, "--job-max-mib" },
+	{ "{'in': 'huge.wav', 'out': 'a.amr'}", RPC_BAD_FILE,
+	  "--convert-max-mib" },
 	{ "{'in': 'cut.wav', 'out': 'a.amr'}", RPC_INVALID_PARAMS, "cut off" },
 	{ "{'in': 'stereo.wav', 'out': 'a.amr'}", RPC_INVALID_PARAMS, "mono" },
 	{ "{'in': 'cd.wav', 'out': 'a.amr'}", RPC_INVALID_PARAMS,
@@ -157,7 +158,7 @@ static void assert_not_opened(int watch)
 	(void)close(watch);
 }
 
-static void a_bad_job_is_refused_and_leaves_nothing(void **state)
+static void a_bad_conversion_is_refused_and_leaves_nothing(void **state)
 {
 	struct test_spool sp;
 	int watch;
@@ -174,23 +175,24 @@ static void a_bad_job_is_refused_and_leaves_nothing(void **state)
 	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
 	client_open(&c, &d, NULL);
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		client_refused(&c, "job.submit", bad[i].params, bad[i].code,
+		client_refused(&c, "convert.start", bad[i].params, bad[i].code,
 			       bad[i].why);
 	assert_not_opened(watch);
-	o = client_ask(&c, "job.list", NULL);
-	assert_int_equal(json_array_size(json_object_get(o, "jobs")), 0);
+	o = client_ask(&c, "convert.list", NULL);
+	assert_int_equal(json_array_size(json_object_get(o, "conversions")), 0);
 	json_decref(o);
 	assert_int_equal(test_spool_count(&sp), before);
-	client_refused(&c, "job.query", NULL, RPC_INVALID_PARAMS, "which job?");
-	client_refused(&c, "job.query", "{'job': 1}", RPC_NO_SUCH_JOB,
-		       "no job 1");
-	client_refused(&c, "job.cancel", "{'job': 1}", RPC_NO_SUCH_JOB,
-		       "no job 1");
+	client_refused(&c, "convert.query", NULL, RPC_INVALID_PARAMS,
+		       "which conversion?");
+	client_refused(&c, "convert.query", "{'conversion': 1}",
+		       RPC_NO_SUCH_CONVERSION, "no conversion 1");
+	client_refused(&c, "convert.cancel", "{'conversion': 1}",
+		       RPC_NO_SUCH_CONVERSION, "no conversion 1");
 	client_close(&c);
 	desk_close(&d);
 }
 
-static void without_a_spool_there_are_no_jobs(void **state)
+static void without_a_spool_there_are_no_conversions(void **state)
 {
 	struct client c;
 	struct desk d;
@@ -198,11 +200,11 @@ static void without_a_spool_there_are_no_jobs(void **state)
 	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
 	client_open(&c, &d, NULL);
-	client_refused(&c, "job.submit", "{'in': 'a.wav', 'out': 'a.amr'}",
+	client_refused(&c, "convert.start", "{'in': 'a.wav', 'out': 'a.amr'}",
 		       RPC_UNSUPPORTED, "--spool");
-	client_refused(&c, "job.query", "{'job': 1}", RPC_NO_SUCH_JOB,
-		       "no job");
-	client_do(&c, "job.list", NULL);
+	client_refused(&c, "convert.query", "{'conversion': 1}",
+		       RPC_NO_SUCH_CONVERSION, "no conversion");
+	client_do(&c, "convert.list", NULL);
 	client_close(&c);
 	desk_close(&d);
 }
@@ -232,11 +234,12 @@ static void a_file_broken_in_the_middle_fails_and_leaves_nothing(void **state)
 		for (unsigned k = 0; k < 301; k++)
 			amr[6 + 32 * k] = k < 300 ? 0x3c : cases[i].toc;
 		test_spool_write(&sp, "a.amr", amr, sizeof(amr) - cases[i].cut);
-		client_do(&c, "job.submit", "{'in': 'a.amr', 'out': 'a.wav'}");
-		desk_wait_for(&d, &c.jobs_ended, i + 1);
-		assert_string_equal(text(c.last_job, "state"), "failed");
-		if (!strstr(text(c.last_job, "why"), cases[i].why))
-			fail_msg("%s", text(c.last_job, "why"));
+		client_do(&c, "convert.start",
+			  "{'in': 'a.amr', 'out': 'a.wav'}");
+		desk_wait_for(&d, &c.conversions_ended, i + 1);
+		assert_string_equal(text(c.last_conversion, "state"), "failed");
+		if (!strstr(text(c.last_conversion, "why"), cases[i].why))
+			fail_msg("%s", text(c.last_conversion, "why"));
 		assert_int_equal(test_spool_count(&sp), 1);
 	}
 	client_close(&c);
@@ -253,7 +256,7 @@ static void on_answer(void *arg, const json_t *result, const json_t *error)
 
 	a->all++;
 	a->taken += !!result;
-	if (error && !strstr(text(error, "message"), "--max-jobs"))
+	if (error && !strstr(text(error, "message"), "--max-conversions"))
 		fail_msg("%s", text(error, "message"));
 }
 
@@ -264,7 +267,7 @@ static void submit_many(struct client *c, unsigned n, struct answers *a)
 
 	for (unsigned i = 0; i < n; i++) {
 		(void)snprintf(out, sizeof(out), "%u.amr", i);
-		assert_int_equal(rpc_client_call(c->rpc, "job.submit",
+		assert_int_equal(rpc_client_call(c->rpc, "convert.start",
 						 json_pack("{s:s,s:s}", "in",
 							   "a.wav", "out", out),
 						 on_answer, a),
@@ -276,9 +279,9 @@ static void submit_many(struct client *c, unsigned n, struct answers *a)
 
 /* Ten thousand behind one that takes long: so many are taken, the others told
  * why; all that were taken end, and the oldest are forgotten. */
-static void ten_thousand_jobs_get_an_answer_each(void **state)
+static void ten_thousand_conversions_get_an_answer_each(void **state)
 {
-	enum { JOBS = 10000, ROOM = 2000 };
+	enum { CONVERSIONS = 10000, ROOM = 2000 };
 	struct answers a = { 0 };
 	struct test_spool sp;
 	struct client c;
@@ -290,25 +293,27 @@ static void ten_thousand_jobs_get_an_answer_each(void **state)
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 8000, 160, 1);
 	test_spool_endless(&sp, "endless.wav");
-	desk_open(&d, &(struct desk_options){
-			      .spool = sp.dir, .jobs = 1, .max_jobs = ROOM });
+	desk_open(&d, &(struct desk_options){ .spool = sp.dir,
+					      .conversions = 1,
+					      .max_conversions = ROOM });
 	client_open(&c, &d, NULL);
-	client_do(&c, "job.submit", "{'in': 'endless.wav', 'out': 'e.awb'}");
-	submit_many(&c, JOBS, &a);
-	assert_int_equal(a.all, JOBS);
+	client_do(&c, "convert.start", "{'in': 'endless.wav', 'out': 'e.awb'}");
+	submit_many(&c, CONVERSIONS, &a);
+	assert_int_equal(a.all, CONVERSIONS);
 	taken = 1 + a.taken;
 	assert_int_equal(taken, ROOM);
-	client_do(&c, "job.cancel", "{'job': 1}");
-	desk_wait_for(&d, &c.jobs_ended, taken);
+	client_do(&c, "convert.cancel", "{'conversion': 1}");
+	desk_wait_for(&d, &c.conversions_ended, taken);
 	o = client_ask(&c, "stats", NULL);
-	assert_int_equal(desk_number(o, "jobs.done"), ROOM - 1);
-	assert_int_equal(desk_number(o, "jobs.cancelled"), 1);
-	assert_int_equal(desk_number(o, "jobs.refused"), JOBS + 1 - ROOM);
-	assert_int_equal(desk_number(o, "jobs.running"), 0);
+	assert_int_equal(desk_number(o, "conversions.done"), ROOM - 1);
+	assert_int_equal(desk_number(o, "conversions.cancelled"), 1);
+	assert_int_equal(desk_number(o, "conversions.refused"),
+			 CONVERSIONS + 1 - ROOM);
+	assert_int_equal(desk_number(o, "conversions.running"), 0);
 	json_decref(o);
 	assert_int_equal(test_spool_count(&sp), 2 + ROOM - 1);
-	client_refused(&c, "job.query", "{'job': 1}", RPC_NO_SUCH_JOB,
-		       "the last 1000");
+	client_refused(&c, "convert.query", "{'conversion': 1}",
+		       RPC_NO_SUCH_CONVERSION, "the last 1000");
 	client_close(&c);
 	desk_close(&d);
 }
@@ -316,11 +321,12 @@ static void ten_thousand_jobs_get_an_answer_each(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_bad_job_is_refused_and_leaves_nothing),
-		cmocka_unit_test(without_a_spool_there_are_no_jobs),
+		cmocka_unit_test(
+			a_bad_conversion_is_refused_and_leaves_nothing),
+		cmocka_unit_test(without_a_spool_there_are_no_conversions),
 		cmocka_unit_test(
 			a_file_broken_in_the_middle_fails_and_leaves_nothing),
-		cmocka_unit_test(ten_thousand_jobs_get_an_answer_each),
+		cmocka_unit_test(ten_thousand_conversions_get_an_answer_each),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

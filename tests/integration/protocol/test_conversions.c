@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files converted by job.submit: what comes out is, bit by bit, what the codec
- * libraries make of the same samples, from every format to every other, under
- * every scheduler, beside calls.
+ * Files converted by convert.start: what comes out is, bit by bit, what the
+ * codec libraries make of the same samples, from every format to every other,
+ * under every scheduler, beside calls.
  */
 #include "cmocka_cr.h"
 #include "desk.h"
@@ -30,13 +30,13 @@ static const char *text(const json_t *o, const char *key)
 /* Submit, wait for the notification; fails the test unless it is done. */
 static void convert(struct client *c, const char *params)
 {
-	unsigned before = c->jobs_ended;
+	unsigned before = c->conversions_ended;
 
-	client_do(c, "job.submit", params);
-	desk_wait_for(c->desk, &c->jobs_ended, before + 1);
-	if (strcmp(text(c->last_job, "state"), "done"))
-		fail_msg("%s: %s %s", params, text(c->last_job, "state"),
-			 text(c->last_job, "why"));
+	client_do(c, "convert.start", params);
+	desk_wait_for(c->desk, &c->conversions_ended, before + 1);
+	if (strcmp(text(c->last_conversion, "state"), "done"))
+		fail_msg("%s: %s %s", params, text(c->last_conversion, "state"),
+			 text(c->last_conversion, "why"));
 }
 
 /* The AMR file that the library makes of the first test speech. */
@@ -82,8 +82,9 @@ static void a_wav_file_becomes_the_librarys_own_amr(void **state)
 			       "'%s'}",
 			       i, modes[i].name);
 		convert(&c, params);
-		assert_int_equal(desk_number(c.last_job, "frames"), FRAMES);
-		got = test_spool_read(&sp, text(c.last_job, "out"), &n);
+		assert_int_equal(desk_number(c.last_conversion, "frames"),
+				 FRAMES);
+		got = test_spool_read(&sp, text(c.last_conversion, "out"), &n);
 		assert_int_equal(n,
 				 library_amr(expected, samples, modes[i].mode));
 		assert_memory_equal(got, expected, n);
@@ -193,22 +194,25 @@ static void every_format_becomes_every_other(void **state)
 				       "{'in': '%s', 'out': '%u%u%s'}",
 				       names[i], i, k, names[k] + 1);
 			convert(&c, params);
-			assert_int_equal(desk_number(c.last_job, "frames"),
-					 FRAMES);
+			assert_int_equal(
+				desk_number(c.last_conversion, "frames"),
+				FRAMES);
 			(void)snprintf(params, sizeof(params),
 				       "{'in': '%u%u%s', 'out': '%u%u.wav', "
 				       "'rate': 8000, 'overwrite': true}",
 				       i, k, names[k] + 1, i + 4, k);
 			convert(&c, params);
-			assert_int_equal(desk_number(c.last_job, "frames"),
-					 FRAMES);
+			assert_int_equal(
+				desk_number(c.last_conversion, "frames"),
+				FRAMES);
 		}
 	client_close(&c);
 	desk_close(&d);
 }
 
-/* Jobs are tasks like others: every policy takes them, switching keeps them. */
-static void every_scheduler_finishes_jobs(void **state)
+/* Conversions are tasks like others: every policy takes them, switching keeps
+ * them. */
+static void every_scheduler_finishes_conversions(void **state)
 {
 	uint8_t expected[6 + 32 * FRAMES], *got;
 	struct test_spool sp;
@@ -228,11 +232,11 @@ static void every_scheduler_finishes_jobs(void **state)
 	for (unsigned s = 0; cr_schedulers[s]; s++) {
 		(void)snprintf(params, sizeof(params), "{'scheduler': '%s'}",
 			       cr_schedulers[s]->name);
-		client_do(&c, "job.submit",
+		client_do(&c, "convert.start",
 			  "{'in': 'a.wav', 'out': 'x.awb', 'overwrite': true}");
 		client_do(&c, "scheduler.set", params);
-		desk_wait_for(&d, &c.jobs_ended, 2 * s + 1);
-		assert_string_equal(text(c.last_job, "state"), "done");
+		desk_wait_for(&d, &c.conversions_ended, 2 * s + 1);
+		assert_string_equal(text(c.last_conversion, "state"), "done");
 		convert(&c,
 			"{'in': 'a.wav', 'out': 'a.amr', 'overwrite': true}");
 		got = test_spool_read(&sp, "a.amr", &n);
@@ -244,9 +248,9 @@ static void every_scheduler_finishes_jobs(void **state)
 	desk_close(&d);
 }
 
-/* A call's packets do not wait for the jobs: every frame comes back while they
- * have long to run. */
-static void calls_and_jobs_share_a_worker(void **state)
+/* A call's packets do not wait for the conversions: every frame comes back
+ * while they have long to run. */
+static void calls_and_conversions_share_a_worker(void **state)
 {
 	struct test_spool sp;
 	struct rig_sender s;
@@ -265,8 +269,8 @@ static void calls_and_jobs_share_a_worker(void **state)
 	client_open(&c, &d, NULL);
 	id = client_start(&c, "");
 	s = desk_sender(&d, id);
-	client_do(&c, "job.submit", "{'in': 'a.wav', 'out': 'a.awb'}");
-	client_do(&c, "job.submit", "{'in': 'a.wav', 'out': 'b.awb'}");
+	client_do(&c, "convert.start", "{'in': 'a.wav', 'out': 'a.awb'}");
+	client_do(&c, "convert.start", "{'in': 'a.wav', 'out': 'b.awb'}");
 	desk_echo(&s, 50);
 	(void)snprintf(json, sizeof(json), "{'call': %u}", id);
 	do { /* the last is counted after it was sent */
@@ -275,7 +279,7 @@ static void calls_and_jobs_share_a_worker(void **state)
 		json_decref(o);
 	} while (done < 50);
 	assert_int_equal(done, 50);
-	assert_int_equal(c.jobs_ended, 0);
+	assert_int_equal(c.conversions_ended, 0);
 	client_close(&c);
 	desk_close(&d);
 }
@@ -293,12 +297,12 @@ static void a_floor_reserves_capacity(void **state)
 	test_spool_wav(&sp, "a.wav", 16000, 4000 * WIDE, 1);
 	desk_open(&d, &(struct desk_options){ .spool = sp.dir,
 					      .admission = true,
-					      .job_floor = 50,
-					      .jobs = 1 });
+					      .convert_floor = 50,
+					      .conversions = 1 });
 	client_open(&c, &d, NULL);
-	client_do(&c, "job.submit", "{'in': 'a.wav', 'out': 'a.awb'}");
+	client_do(&c, "convert.start", "{'in': 'a.wav', 'out': 'a.awb'}");
 	do {
-		o = client_ask(&c, "job.query", "{'job': 1}");
+		o = client_ask(&c, "convert.query", "{'conversion': 1}");
 		assert_string_not_equal(text(o, "state"), "done");
 		json_decref(o);
 		o = client_ask(&c, "stats", NULL);
@@ -307,8 +311,8 @@ static void a_floor_reserves_capacity(void **state)
 		json_decref(o);
 	} while (true);
 	json_decref(o);
-	desk_wait_for(&d, &c.jobs_ended, 1);
-	assert_string_equal(text(c.last_job, "state"), "done");
+	desk_wait_for(&d, &c.conversions_ended, 1);
+	assert_string_equal(text(c.last_conversion, "state"), "done");
 	client_close(&c);
 	desk_close(&d);
 }
@@ -353,9 +357,9 @@ static void wait_packets(struct client *c, const unsigned *id, unsigned n,
 	}
 }
 
-/* Frames that wait in calls with patient deadlines while a job of @frames is
- * converted: how many of them were done when it ended? */
-static unsigned done_before_job(unsigned floor, unsigned frames)
+/* Frames that wait in calls with patient deadlines while a conversion of
+ * @frames is converted: how many of them were done when it ended? */
+static unsigned done_before_conversion(unsigned floor, unsigned frames)
 {
 	enum { CALLS = 4, EACH = 15 };
 	unsigned id[CALLS], done = 0;
@@ -367,7 +371,7 @@ static unsigned done_before_job(unsigned floor, unsigned frames)
 	test_spool_make(&sp);
 	test_spool_wav(&sp, "a.wav", 8000, frames * FRAME, 1);
 	desk_open(&d, &(struct desk_options){ .spool = sp.dir,
-					      .job_floor = floor });
+					      .convert_floor = floor });
 	client_open(&c, &d, NULL);
 	convert(&c, "{'in': 'a.wav', 'out': 'first.amr'}");
 	for (unsigned i = 0; i < CALLS; i++)
@@ -395,8 +399,8 @@ static unsigned done_before_job(unsigned floor, unsigned frames)
 static void a_floor_is_kept_when_calls_want_the_cpu(void **state)
 {
 	(void)state;
-	assert_int_equal(done_before_job(0, 10), 60);
-	assert_true(done_before_job(50, 10) < 60);
+	assert_int_equal(done_before_conversion(0, 10), 60);
+	assert_true(done_before_conversion(50, 10) < 60);
 }
 
 /* The calls' deadlines are ten seconds away: in those a floor of one frame a
@@ -404,7 +408,7 @@ static void a_floor_is_kept_when_calls_want_the_cpu(void **state)
 static void a_floor_is_no_more_when_calls_want_the_cpu(void **state)
 {
 	(void)state;
-	assert_int_equal(done_before_job(1, 40), 60);
+	assert_int_equal(done_before_conversion(1, 40), 60);
 }
 
 int main(void)
@@ -414,8 +418,8 @@ int main(void)
 		cmocka_unit_test(an_amr_file_becomes_what_the_library_decodes),
 		cmocka_unit_test(a_wide_wav_file_becomes_the_codecs_own_awb),
 		cmocka_unit_test(every_format_becomes_every_other),
-		cmocka_unit_test(every_scheduler_finishes_jobs),
-		cmocka_unit_test(calls_and_jobs_share_a_worker),
+		cmocka_unit_test(every_scheduler_finishes_conversions),
+		cmocka_unit_test(calls_and_conversions_share_a_worker),
 		cmocka_unit_test(a_floor_reserves_capacity),
 		cmocka_unit_test(a_floor_is_kept_when_calls_want_the_cpu),
 		cmocka_unit_test(a_floor_is_no_more_when_calls_want_the_cpu),

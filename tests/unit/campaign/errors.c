@@ -214,7 +214,8 @@ static const struct {
 	{ OK_TOP OK_FLOW "conversions:\n  count: 1\n  out: {codec: amr}\n"
 			 "  expect: {max-turnaround: 3}\n",
 	  "conversions.expect: max-turnaround=3: needs a time" },
-	{ OK_TOP "daemon: {job-floor: 1001}\n" OK_FLOW, "job-floor=1001" },
+	{ OK_TOP "daemon: {convert-floor: 1001}\n" OK_FLOW,
+	  "convert-floor=1001" },
 	/* schedulers */
 	{ OK_TOP "schedulers: [\"rr,quantm=5ms\"]\n" OK_FLOW,
 	  "c.yaml:3: schedulers[0]: " },

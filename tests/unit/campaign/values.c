@@ -44,7 +44,7 @@ static void defaults_are_as_documented(void **state)
 	assert_true(f->drift.least == 0 && f->drift.most == 0);
 	assert_false(f->expect[METRIC_LOSS].given);
 	assert_int_equal(c->conversions.count, 0);
-	assert_int_equal(c->platform.job_floor, 0);
+	assert_int_equal(c->platform.convert_floor, 0);
 	campaign_free(c);
 }
 
@@ -157,7 +157,7 @@ static void clocks_drift_by_one_value_or_a_range(void **state)
 static void conversions_arrive(void **state)
 {
 	static const char text[] =
-		"duration: 9s\ndaemon: {job-floor: 25}\nflows:\n"
+		"duration: 9s\ndaemon: {convert-floor: 25}\nflows:\n"
 		"  - {count: 1, in: {codec: pcmu}, out: {codec: amr}}\n"
 		"conversions:\n  count: 20\n%s"
 		"  out: {codec: amr-wb, mode: 12.65, dtx: yes}\n";
@@ -177,7 +177,7 @@ static void conversions_arrive(void **state)
 	assert_string_equal(v->out.codec->name, "amr-wb");
 	assert_string_equal(v->out.codec->modes[v->out.cfg.mode].name, "12.65");
 	assert_true(v->out.cfg.dtx);
-	assert_int_equal(c->platform.job_floor, 25);
+	assert_int_equal(c->platform.convert_floor, 25);
 	assert_false(v->expect[METRIC_FINISHED].given);
 	campaign_free(c);
 	(void)snprintf(all, sizeof(all), text,

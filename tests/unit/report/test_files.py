@@ -223,7 +223,7 @@ def test_conversions_are_a_group_without_rhythm(write, codec_report):
                 run["runs"][0]["schedulers"][0]["groups"]}
     told = {"count": 3, "done": 2, "turnaround_mean_ns": 5000000,
             "turnaround_p50_ns": 4000000, "turnaround_max_ns": 6000000,
-            "times_real_time": 12.5, "jobs": [7]}
+            "times_real_time": 12.5, "ids": [7]}
     for by in ("codec", "class", "flow"):
         g = groups(told, "--by", by)["conversions"]
         assert (g["calls"], g["jobs"], g["done"]) == (1, 4, 4)
@@ -232,8 +232,8 @@ def test_conversions_are_a_group_without_rhythm(write, codec_report):
                                "turnaround_mean_ms", "turnaround_p50_ms",
                                "turnaround_max_ms", "times_real_time")] == [
             3, 2, 5, 4, 6, 12.5]
-    for odd in (5, [], {"jobs": 7}, {"jobs": ["7", -1, None, 1 << 40]},
-                {"count": "x", "jobs": {}}):
+    for odd in (5, [], {"ids": 7}, {"ids": ["7", -1, None, 1 << 40]},
+                {"count": "x", "ids": {}}):
         assert groups(odd)["l16 -> amr/12.2"]["jobs"] == 4
 
 
