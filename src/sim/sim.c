@@ -2,10 +2,10 @@
 /*
  * The simulated driver.
  *
- * A lane is a run queue with its events: its CPUs' (the job there ends, or its
- * slice) and its tasks' (the client's arrive()). The policy's tick and the next
- * look at the CPUs without an event (a kick waits for the preemption grid, or a
- * task was abandoned) are two times beside them.
+ * A run queue has events: its CPUs' (the job there ends, or its slice) and its
+ * tasks' (the client's arrive()). The policy's tick and the next look at the
+ * CPUs without an event (a kick waits for the preemption grid, or a task was
+ * abandoned) are two times beside them.
  *
  *   instant(now):  stop   CPUs whose event is due, slices first come to an end
  *                  again  what was stopped;  arrive  tasks whose time has come
@@ -28,80 +28,81 @@ static struct sim_task *sim_task_of(struct core_task *t)
 
 /* --- events --- */
 
-static cr_ns next_of(const struct lane *l)
+static cr_ns next_of(const struct sim_rq *q)
 {
-	return cr_ns_min(cr_ns_min(event_heap_next(&l->ends),
-				   event_queue_next(&l->arrivals)),
-			 cr_ns_min(l->rq->next_tick, l->look));
+	return cr_ns_min(cr_ns_min(event_heap_next(&q->ends),
+				   event_queue_next(&q->arrivals)),
+			 cr_ns_min(q->rq->next_tick, q->look));
 }
 
 /* --- leaving a CPU --- */
 
-static void forget(struct sim *s, struct lane *l, struct sim_task *t)
+static void forget(struct sim *s, struct sim_rq *q, struct sim_task *t)
 {
-	event_queue_set(&l->arrivals, t->slot, CR_NEVER, l->now);
-	l->task[t->slot] = NULL;
-	l->vacant[l->nvacant++] = t->slot;
-	core_del(s->core, &t->core, l->now);
+	event_queue_set(&q->arrivals, t->slot, CR_NEVER, q->now);
+	q->task[t->slot] = NULL;
+	q->vacant[q->nvacant++] = t->slot;
+	core_del(s->core, &t->core, q->now);
 	s->cfg.client.gone(s->cfg.client.arg, t);
 }
 
-static void complete(struct sim *s, struct lane *l, unsigned cpu,
+static void complete(struct sim *s, struct sim_rq *q, unsigned cpu,
 		     struct sim_task *t)
 {
 	const struct sim_client *client = &s->cfg.client;
 
 	t->started = false;
-	client->done(client->arg, t, l->rq->first_cpu + cpu, l->now);
+	client->done(client->arg, t, q->rq->first_cpu + cpu, q->now);
 }
 
 /* The turn of cpu[@cpu] ends; the task is kept to be enqueued again. */
-static void stop(struct sim *s, struct lane *l, unsigned cpu, enum cr_stop why)
+static void stop(struct sim *s, struct sim_rq *q, unsigned cpu,
+		 enum cr_stop why)
 {
-	struct sim_cpu *c = &l->cpu[cpu];
-	struct sim_task *t = sim_task_of(core_task_of(l->rq->cpu[cpu].running));
-	cr_ns ran = l->now - l->rq->cpu[cpu].since;
+	struct sim_cpu *c = &q->cpu[cpu];
+	struct sim_task *t = sim_task_of(core_task_of(q->rq->cpu[cpu].running));
+	cr_ns ran = q->now - q->rq->cpu[cpu].since;
 	cr_ns served = cr_ns_max(ran - c->overhead, 0);
 
-	event_heap_set(&l->ends, cpu, CR_NEVER);
-	(void)core_stop(s->core, l->rq, cpu, ran, why, l->now);
-	cr_cpus_add(&l->idle, cpu);
+	event_heap_set(&q->ends, cpu, CR_NEVER);
+	(void)core_stop(s->core, q->rq, cpu, ran, why, q->now);
+	cr_cpus_add(&q->idle, cpu);
 	c->stats.busy += ran;
 	c->stats.overhead += ran - served;
 	t->left -= served;
 	if (why == CR_STOP_DONE) {
-		complete(s, l, cpu, t);
+		complete(s, q, cpu, t);
 	} else {
 		t->splits++;
 		c->stats.preemptions++;
 	}
-	l->todo[l->ntodo++] = &t->core;
+	q->todo[q->ntodo++] = &t->core;
 }
 
-static void stop_due(struct sim *s, struct lane *l)
+static void stop_due(struct sim *s, struct sim_rq *q)
 {
-	while (event_heap_next(&l->ends) == l->now) {
-		unsigned cpu = l->ends.event[0].owner;
-		const struct cr_cpu *c = &l->rq->cpu[cpu];
+	while (event_heap_next(&q->ends) == q->now) {
+		unsigned cpu = q->ends.event[0].owner;
+		const struct cr_cpu *c = &q->rq->cpu[cpu];
 		const struct sim_task *t =
 			sim_task_of(core_task_of(c->running));
-		bool done = l->now - c->since == l->cpu[cpu].overhead + t->left;
+		bool done = q->now - c->since == q->cpu[cpu].overhead + t->left;
 
-		stop(s, l, cpu, done ? CR_STOP_DONE : CR_STOP_SLICE);
+		stop(s, q, cpu, done ? CR_STOP_DONE : CR_STOP_SLICE);
 	}
 }
 
-static void enqueue_stopped(struct sim *s, struct lane *l)
+static void enqueue_stopped(struct sim *s, struct sim_rq *q)
 {
-	for (unsigned i = 0; i < l->ntodo; i++) {
-		struct sim_task *t = sim_task_of(l->todo[i]);
+	for (unsigned i = 0; i < q->ntodo; i++) {
+		struct sim_task *t = sim_task_of(q->todo[i]);
 
 		if (t->leaving && !t->started)
-			forget(s, l, t);
-		else if (core_again(s->core, &t->core, l->now))
+			forget(s, q, t);
+		else if (core_again(s->core, &t->core, q->now))
 			t->pending += t->started ? 0 : s->cfg.overhead.release;
 	}
-	l->ntodo = 0;
+	q->ntodo = 0;
 }
 
 /* --- arrivals --- */
@@ -123,16 +124,16 @@ __attribute__((always_inline)) static inline void fetch(
 
 /* With many tasks, none is in the cache when its frame comes. */
 __attribute__((always_inline)) static inline void fetch_ahead(
-	const struct sim *s, const struct lane *l)
+	const struct sim *s, const struct sim_rq *q)
 {
-	uint32_t slot = event_queue_peek(&l->arrivals, AHEAD);
+	uint32_t slot = event_queue_peek(&q->arrivals, AHEAD);
 	const struct sim_task *t;
 	const unsigned char *begin;
 	size_t size = s->cfg.client.footprint;
 
 	if (slot == EVENT_NOBODY)
 		return;
-	t = l->task[slot];
+	t = q->task[slot];
 	begin = (const unsigned char *)t;
 	/* of the policy's part what lies in front: its place in a queue */
 	fetch(begin, t->core.task.priv + HOT);
@@ -140,21 +141,21 @@ __attribute__((always_inline)) static inline void fetch_ahead(
 	      begin + (size ? size : sizeof(*t)));
 }
 
-static void arrive_due(struct sim *s, struct lane *l)
+static void arrive_due(struct sim *s, struct sim_rq *q)
 {
 	const struct sim_client *client = &s->cfg.client;
 
-	while (event_queue_next(&l->arrivals) == l->now) {
-		uint32_t slot = l->arrivals.first.owner;
-		struct sim_task *t = l->task[slot];
+	while (event_queue_next(&q->arrivals) == q->now) {
+		uint32_t slot = q->arrivals.first.owner;
+		struct sim_task *t = q->task[slot];
 		cr_ns next;
 
-		fetch_ahead(s, l);
-		next = client->arrive(client->arg, t, l->now);
-		CR_ASSERT(next > l->now);
-		event_queue_set(&l->arrivals, slot, next, l->now);
+		fetch_ahead(s, q);
+		next = client->arrive(client->arg, t, q->now);
+		CR_ASSERT(next > q->now);
+		event_queue_set(&q->arrivals, slot, next, q->now);
 		if (t->core.task.state == CR_IDLE &&
-		    core_release(s->core, &t->core, l->now))
+		    core_release(s->core, &t->core, q->now))
 			t->pending += s->cfg.overhead.release;
 	}
 }
@@ -162,50 +163,50 @@ static void arrive_due(struct sim *s, struct lane *l)
 /* --- preemption --- */
 
 /* Kicks wait for the grid: the next point of it, if one is pending. */
-static bool may_preempt(const struct sim *s, struct lane *l)
+static bool may_preempt(const struct sim *s, struct sim_rq *q)
 {
-	cr_ns q = s->cfg.quantum;
+	cr_ns grid = s->cfg.quantum;
 
-	if (s->cfg.preempt == SIM_FRAME || !cpus_any(&l->rq->kick))
+	if (s->cfg.preempt == SIM_FRAME || !cpus_any(&q->rq->kick))
 		return false;
-	if (s->cfg.preempt == SIM_FULL || l->now % q == 0)
+	if (s->cfg.preempt == SIM_FULL || q->now % grid == 0)
 		return true;
-	l->look = (l->now / q + 1) * q;
+	q->look = (q->now / grid + 1) * grid;
 	return false;
 }
 
 /* A task enqueued again may displace another one; each displacement is by a
  * task that is before the one displaced, so this ends. */
-static void preempt(struct sim *s, struct lane *l)
+static void preempt(struct sim *s, struct sim_rq *q)
 {
-	while (may_preempt(s, l)) {
-		for (unsigned cpu = 0; cpu < l->rq->ncpu; cpu++) {
-			if (!cr_cpus_has(&l->rq->kick, cpu))
+	while (may_preempt(s, q)) {
+		for (unsigned cpu = 0; cpu < q->rq->ncpu; cpu++) {
+			if (!cr_cpus_has(&q->rq->kick, cpu))
 				continue;
-			cr_cpus_del(&l->rq->kick, cpu);
-			if (l->rq->cpu[cpu].running)
-				stop(s, l, cpu, CR_STOP_PREEMPT);
+			cr_cpus_del(&q->rq->kick, cpu);
+			if (q->rq->cpu[cpu].running)
+				stop(s, q, cpu, CR_STOP_PREEMPT);
 		}
-		enqueue_stopped(s, l);
+		enqueue_stopped(s, q);
 	}
 }
 
 /* --- dispatching --- */
 
 /* Wait for the lock, and hold it: how long that takes from now on. */
-static cr_ns hold_lock(struct lane *l, cr_ns hold)
+static cr_ns hold_lock(struct sim_rq *q, cr_ns hold)
 {
-	l->unlocked = cr_ns_max(l->unlocked, l->now) + hold;
-	return l->unlocked - l->now;
+	q->unlocked = cr_ns_max(q->unlocked, q->now) + hold;
+	return q->unlocked - q->now;
 }
 
 /* What the machine takes before @t goes on on cpu[@cpu]. */
-static cr_ns charge(struct sim *s, struct lane *l, unsigned cpu,
+static cr_ns charge(struct sim *s, struct sim_rq *q, unsigned cpu,
 		    struct sim_task *t)
 {
 	const struct sim_overhead *o = &s->cfg.overhead;
-	struct sim_cpu *c = &l->cpu[cpu];
-	cr_ns sum = o->decision + t->pending + hold_lock(l, o->lock);
+	struct sim_cpu *c = &q->cpu[cpu];
+	cr_ns sum = o->decision + t->pending + hold_lock(q, o->lock);
 
 	t->pending = 0;
 	c->stats.picks++;
@@ -225,131 +226,131 @@ static cr_ns charge(struct sim *s, struct lane *l, unsigned cpu,
 }
 
 /* When the turn ends unless a kick comes before. */
-static cr_ns end_of_turn(const struct sim *s, const struct lane *l,
+static cr_ns end_of_turn(const struct sim *s, const struct sim_rq *q,
 			 const struct sim_task *t, cr_ns overhead)
 {
-	cr_ns done = l->now + overhead + t->left, slice, q = s->cfg.quantum;
+	cr_ns done = q->now + overhead + t->left, slice, grid = s->cfg.quantum;
 
 	if (s->cfg.preempt == SIM_FRAME)
 		return done;
-	slice = cr_ns_add(l->now, t->core.task.slice);
+	slice = cr_ns_add(q->now, t->core.task.slice);
 	if (s->cfg.preempt == SIM_QUANTUM && slice != CR_NEVER)
-		slice = (slice + q - 1) / q * q;
+		slice = (slice + grid - 1) / grid * grid;
 	return cr_ns_min(done, slice);
 }
 
-static void dispatch(struct sim *s, struct lane *l, unsigned cpu,
+static void dispatch(struct sim *s, struct sim_rq *q, unsigned cpu,
 		     struct sim_task *t)
 {
 	const struct sim_client *client = &s->cfg.client;
-	cr_ns overhead = charge(s, l, cpu, t);
+	cr_ns overhead = charge(s, q, cpu, t);
 
 	if (!t->started) {
 		t->left = client->cost(client->arg, t);
 		CR_ASSERT(t->left > 0);
-		t->first = l->now;
+		t->first = q->now;
 		t->moves = t->splits = 0;
 		t->started = true;
 	}
-	l->cpu[cpu].overhead = overhead;
-	cr_cpus_del(&l->idle, cpu);
-	event_heap_set(&l->ends, cpu, end_of_turn(s, l, t, overhead));
+	q->cpu[cpu].overhead = overhead;
+	cr_cpus_del(&q->idle, cpu);
+	event_heap_set(&q->ends, cpu, end_of_turn(s, q, t, overhead));
 }
 
-static void pick(struct sim *s, struct lane *l)
+static void pick(struct sim *s, struct sim_rq *q)
 {
-	struct cr_cpus left = l->idle;
+	struct cr_cpus left = q->idle;
 	int cpu;
 
-	while (l->rq->nqueued && (cpu = cpus_lowest(&left)) >= 0) {
+	while (q->rq->nqueued && (cpu = cpus_lowest(&left)) >= 0) {
 		struct core_task *t =
-			core_pick(s->core, l->rq, (unsigned)cpu, l->now);
+			core_pick(s->core, q->rq, (unsigned)cpu, q->now);
 
 		cr_cpus_del(&left, (unsigned)cpu);
 		if (t)
-			dispatch(s, l, (unsigned)cpu, sim_task_of(t));
+			dispatch(s, q, (unsigned)cpu, sim_task_of(t));
 	}
 }
 
 /* The policy broke its contract: fifo may have work for CPUs it left idle. */
-static void recover(struct sim *s, struct lane *l)
+static void recover(struct sim *s, struct sim_rq *q)
 {
 	const struct sim_client *client = &s->cfg.client;
 	struct core_fault fault;
 
-	if (core_take_fault(s->core, l->rq, &fault) && client->faulty)
-		client->faulty(client->arg, &fault, l->now);
-	pick(s, l);
+	if (core_take_fault(s->core, q->rq, &fault) && client->faulty)
+		client->faulty(client->arg, &fault, q->now);
+	pick(s, q);
 }
 
-static void instant(struct sim *s, struct lane *l)
+static void instant(struct sim *s, struct sim_rq *q)
 {
-	if (l->look == l->now)
-		l->look = CR_NEVER;
-	stop_due(s, l);
-	enqueue_stopped(s, l);
-	arrive_due(s, l);
-	(void)core_tick(s->core, l->rq, l->now);
-	preempt(s, l);
-	pick(s, l);
-	if (core_faulty(s->core, l->rq))
-		recover(s, l);
+	if (q->look == q->now)
+		q->look = CR_NEVER;
+	stop_due(s, q);
+	enqueue_stopped(s, q);
+	arrive_due(s, q);
+	(void)core_tick(s->core, q->rq, q->now);
+	preempt(s, q);
+	pick(s, q);
+	if (core_faulty(s->core, q->rq))
+		recover(s, q);
 }
 
 /* --- what the client sees --- */
 
 void sim_remove(struct sim *s, struct sim_task *t)
 {
-	struct lane *l = &s->lane[t->lane];
+	struct sim_rq *q = &s->rq[t->rq];
 
 	sim_arrive_at(s, t, CR_NEVER);
 	if (t->core.task.state == CR_RUNNING)
 		t->leaving = true;
 	else
-		forget(s, l, t);
+		forget(s, q, t);
 }
 
 void sim_abandon(struct sim *s, struct sim_task *t)
 {
-	struct lane *l = &s->lane[t->lane];
+	struct sim_rq *q = &s->rq[t->rq];
 	const struct cr_task *task = &t->core.task;
 
-	CR_ASSERT(l->now == s->now);
+	CR_ASSERT(q->now == s->now);
 	if (task->state == CR_RUNNING) {
-		stop(s, l, (unsigned)task->cpu, CR_STOP_DROP);
-		l->ntodo--;
-		l->look = l->now; /* somebody may wait for that CPU */
+		stop(s, q, (unsigned)task->cpu, CR_STOP_DROP);
+		q->ntodo--;
+		q->look = q->now; /* somebody may wait for that CPU */
 	}
-	forget(s, l, t);
+	forget(s, q, t);
 }
 
 void sim_arrive_at(struct sim *s, struct sim_task *t, cr_ns at)
 {
-	struct lane *l = &s->lane[t->lane];
+	struct sim_rq *q = &s->rq[t->rq];
 
-	CR_ASSERT(at >= l->now);
-	event_queue_set(&l->arrivals, t->slot, at, l->now);
+	CR_ASSERT(at >= q->now);
+	event_queue_set(&q->arrivals, t->slot, at, q->now);
 }
 
-static void run_lane(struct sim *s, struct lane *l)
+static void run_rq(struct sim *s, struct sim_rq *q)
 {
 	cr_ns next;
 
-	while ((next = next_of(l)) < s->until) {
-		l->now = cr_ns_max(next, l->now);
-		instant(s, l);
+	while ((next = next_of(q)) < s->until) {
+		q->now = cr_ns_max(next, q->now);
+		instant(s, q);
 	}
-	l->now = s->until;
+	q->now = s->until;
 }
 
-/* The lanes of part @part. */
+/* The run queues of part @part. */
 static void run_part(void *arg, unsigned part)
 {
 	struct sim *s = arg;
-	unsigned i = (part * s->nlanes + s->nparts - 1) / s->nparts;
+	unsigned i = (part * s->nrq + s->nparts - 1) / s->nparts;
 
-	for (; i < s->nlanes && s->lane[i].part == part; i++)
-		run_lane(s, &s->lane[i]);
+	for (; i < s->nrq && s->rq[i].part == part; i++)
+		run_rq(s, &s->rq[i]);
 }
 
 void sim_run(struct sim *s, cr_ns until)
@@ -369,16 +370,16 @@ int sim_switch(struct sim *s, const struct cr_sched_ops *ops, const char *opts,
 	unsigned n = 0;
 	int rc;
 
-	for (unsigned i = 0; i < s->nlanes; i++)
-		n += core_ntasks(s->core, s->lane[i].rq);
+	for (unsigned i = 0; i < s->nrq; i++)
+		n += core_ntasks(s->core, s->rq[i].rq);
 	rc = core_switch_prepare(&sw, s->core, n, ops, opts, e);
 	if (rc)
 		return rc;
 	rc = core_switch_commit(sw, s->now, e);
 	core_switch_finish(sw);
-	for (unsigned i = 0; i < s->nlanes && !rc; i++) {
-		preempt(s, &s->lane[i]);
-		pick(s, &s->lane[i]);
+	for (unsigned i = 0; i < s->nrq && !rc; i++) {
+		preempt(s, &s->rq[i]);
+		pick(s, &s->rq[i]);
 	}
 	return rc;
 }
@@ -386,9 +387,9 @@ int sim_switch(struct sim *s, const struct cr_sched_ops *ops, const char *opts,
 int sim_change(struct sim *s, struct sim_task *t, const struct core_terms *to,
 	       struct cr_verdict *v)
 {
-	struct lane *l = &s->lane[t->lane];
+	struct sim_rq *q = &s->rq[t->rq];
 	struct core_change *ch;
-	int rc = core_change_prepare(&ch, s->core, core_ntasks(s->core, l->rq),
+	int rc = core_change_prepare(&ch, s->core, core_ntasks(s->core, q->rq),
 				     CORE_CHANGE_STAY);
 
 	if (rc)
@@ -396,8 +397,8 @@ int sim_change(struct sim *s, struct sim_task *t, const struct core_terms *to,
 	rc = core_change(ch, &t->core, to, s->now, v);
 	core_change_finish(ch);
 	if (rc >= 0) {
-		preempt(s, l);
-		pick(s, l);
+		preempt(s, q);
+		pick(s, q);
 	}
 	return rc;
 }

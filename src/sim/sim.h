@@ -37,7 +37,7 @@ struct sim_task {
 
 	/* the simulator's */
 	uint32_t slot;	 /**< its number in its run queue                 */
-	uint32_t lane;	 /**< index of its run queue                      */
+	uint32_t rq;	 /**< index of its run queue                      */
 	cr_ns left;	 /**< CPU time its claimed job still needs        */
 	cr_ns first;	 /**< when that job was first picked              */
 	cr_ns pending;	 /**< release overhead not yet charged            */

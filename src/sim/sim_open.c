@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The simulated driver's memory: lanes, their CPUs, room for tasks. Nothing is
- * allocated while time goes on.
+ * The simulated driver's memory: run queues, their CPUs, room for tasks.
+ * Nothing is allocated while time goes on.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,36 +28,36 @@ static void *zalloc(size_t size)
 /* Parts are runs of neighbours, all of about the same length. */
 static void share_out_parts(struct sim *s)
 {
-	s->nparts = s->nlanes < PARTS ? s->nlanes : PARTS;
-	for (unsigned i = 0; i < s->nlanes; i++)
-		s->lane[i].part = i * s->nparts / s->nlanes;
+	s->nparts = s->nrq < PARTS ? s->nrq : PARTS;
+	for (unsigned i = 0; i < s->nrq; i++)
+		s->rq[i].part = i * s->nparts / s->nrq;
 }
 
-static int lane_init(struct sim *s, unsigned i, cr_ns now)
+static int rq_init(struct sim *s, unsigned i, cr_ns now)
 {
-	struct lane *l = &s->lane[i];
+	struct sim_rq *q = &s->rq[i];
 
-	l->rq = core_rq(s->core, i);
-	l->cpu = &s->cpus[l->rq->first_cpu];
-	l->now = now;
-	l->look = CR_NEVER;
-	event_queue_init(&l->arrivals);
-	for (unsigned c = 0; c < l->rq->ncpu; c++)
-		cr_cpus_add(&l->idle, c);
-	l->todo = calloc(l->rq->ncpu, sizeof(*l->todo));
-	return l->todo ? event_heap_grow(&l->ends, l->rq->ncpu) : -ENOMEM;
+	q->rq = core_rq(s->core, i);
+	q->cpu = &s->cpus[q->rq->first_cpu];
+	q->now = now;
+	q->look = CR_NEVER;
+	event_queue_init(&q->arrivals);
+	for (unsigned c = 0; c < q->rq->ncpu; c++)
+		cr_cpus_add(&q->idle, c);
+	q->todo = calloc(q->rq->ncpu, sizeof(*q->todo));
+	return q->todo ? event_heap_grow(&q->ends, q->rq->ncpu) : -ENOMEM;
 }
 
-static int lanes_init(struct sim *s)
+static int rqs_init(struct sim *s)
 {
 	int rc;
 
-	s->nlanes = core_nrq(s->core);
-	s->lane = zalloc(s->nlanes * sizeof(*s->lane));
+	s->nrq = core_nrq(s->core);
+	s->rq = zalloc(s->nrq * sizeof(*s->rq));
 	s->cpus = zalloc(s->cfg.core.ncpu * sizeof(*s->cpus));
-	rc = s->lane && s->cpus ? 0 : -ENOMEM;
-	for (unsigned i = 0; i < s->nlanes && !rc; i++)
-		rc = lane_init(s, i, s->now);
+	rc = s->rq && s->cpus ? 0 : -ENOMEM;
+	for (unsigned i = 0; i < s->nrq && !rc; i++)
+		rc = rq_init(s, i, s->now);
 	if (!rc)
 		share_out_parts(s);
 	return rc;
@@ -76,7 +76,7 @@ static int start(struct sim *s, struct cr_err *e)
 	rc = core_open(&s->core, &s->cfg.core, s->now, e);
 	if (rc)
 		return rc;
-	rc = lanes_init(s);
+	rc = rqs_init(s);
 	if (rc)
 		return cr_fail(e, rc, "out of memory for the simulator");
 	rc = crew_open(&s->crew, threads < s->nparts ? threads : s->nparts);
@@ -103,13 +103,13 @@ int sim_open(struct sim **out, const struct sim_config *cfg, cr_ns now,
 	return rc;
 }
 
-static void lane_fini(struct lane *l)
+static void rq_fini(struct sim_rq *q)
 {
-	event_heap_fini(&l->ends);
-	event_queue_fini(&l->arrivals);
-	free(l->task);
-	free(l->vacant);
-	free(l->todo);
+	event_heap_fini(&q->ends);
+	event_queue_fini(&q->arrivals);
+	free(q->task);
+	free(q->vacant);
+	free(q->todo);
 }
 
 void sim_close(struct sim *s)
@@ -117,55 +117,55 @@ void sim_close(struct sim *s)
 	if (!s)
 		return;
 	crew_close(s->crew);
-	for (unsigned i = 0; s->lane && i < s->nlanes; i++)
-		lane_fini(&s->lane[i]);
-	free(s->lane);
+	for (unsigned i = 0; s->rq && i < s->nrq; i++)
+		rq_fini(&s->rq[i]);
+	free(s->rq);
 	free(s->cpus);
 	core_close(s->core);
 	free(s);
 }
 
-/* Room for one more task in @l. 0 or -ENOMEM. */
-static int make_room(struct lane *l)
+/* Room for one more task in @q. 0 or -ENOMEM. */
+static int make_room(struct sim_rq *q)
 {
-	uint32_t room = l->room ? 2 * l->room : 64;
+	uint32_t room = q->room ? 2 * q->room : 64;
 	struct sim_task **task;
 	uint32_t *vacant;
 
-	if (l->nvacant || l->slots < l->room)
+	if (q->nvacant || q->slots < q->room)
 		return 0;
-	if (event_queue_grow(&l->arrivals, room))
+	if (event_queue_grow(&q->arrivals, room))
 		return -ENOMEM;
-	task = realloc(l->task, room * sizeof(struct sim_task *));
+	task = realloc(q->task, room * sizeof(struct sim_task *));
 	if (!task)
 		return -ENOMEM;
-	l->task = task;
-	vacant = realloc(l->vacant, room * sizeof(*vacant));
+	q->task = task;
+	vacant = realloc(q->vacant, room * sizeof(*vacant));
 	if (!vacant)
 		return -ENOMEM;
-	l->vacant = vacant;
-	l->room = room;
+	q->vacant = vacant;
+	q->room = room;
 	return 0;
 }
 
 int sim_add(struct sim *s, struct sim_task *t, struct cr_verdict *v)
 {
 	int rq = core_admit(s->core, &t->core.task, v);
-	struct lane *l;
+	struct sim_rq *q;
 
 	if (rq < 0)
 		return rq;
-	l = &s->lane[rq];
-	if (make_room(l) ||
-	    event_queue_expect(&l->arrivals, t->core.task.period))
+	q = &s->rq[rq];
+	if (make_room(q) ||
+	    event_queue_expect(&q->arrivals, t->core.task.period))
 		return -ENOMEM;
 	t->core.backlog = &s->cfg.client.backlog;
-	t->lane = (uint32_t)rq;
-	t->slot = l->nvacant ? l->vacant[--l->nvacant] : l->slots++;
+	t->rq = (uint32_t)rq;
+	t->slot = q->nvacant ? q->vacant[--q->nvacant] : q->slots++;
 	t->cpu = -1;
 	t->started = t->leaving = false;
 	t->pending = 0;
-	l->task[t->slot] = t;
+	q->task[t->slot] = t;
 	core_add(s->core, &t->core, (unsigned)rq, s->now);
 	return 0;
 }
@@ -192,5 +192,5 @@ unsigned sim_parts(const struct sim *s)
 
 unsigned sim_part_of(const struct sim *s, const struct sim_task *t)
 {
-	return s->lane[t->lane].part;
+	return s->rq[t->rq].part;
 }

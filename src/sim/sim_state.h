@@ -11,7 +11,7 @@
 #include "sim/event_queue.h"
 #include "sim/sim.h"
 
-/* Aligned: neighbours may belong to lanes of two threads. */
+/* Aligned: neighbours may belong to run queues of two threads. */
 struct sim_cpu {
 	alignas(64) const struct sim_task *last; /**< ran here before; may be
 						      gone: only compared */
@@ -21,7 +21,7 @@ struct sim_cpu {
 };
 
 /** A run queue with its events and its time. */
-struct lane {
+struct sim_rq {
 	alignas(64) struct cr_rq *rq;
 	unsigned part;
 	struct event_heap ends; /**< by rq->cpu[]: the job there, or its slice,
@@ -43,9 +43,9 @@ struct lane {
 struct sim {
 	struct sim_config cfg;
 	struct core *core;
-	struct lane *lane; /**< [nlanes] */
-	unsigned nlanes, nparts;
-	struct sim_cpu *cpus; /**< [core.ncpu], shared out to the lanes */
+	struct sim_rq *rq; /**< [nrq] */
+	unsigned nrq, nparts;
+	struct sim_cpu *cpus; /**< [core.ncpu], shared out to the run queues */
 	cr_ns now, until;     /**< until: of the sim_run() under way */
 	struct crew *crew;
 };
