@@ -275,7 +275,7 @@ bool core_take_fault(struct core *c, const struct cr_rq *rq,
  * the faults that the core finds, fifo takes the run queue over. False: @t does
  * not wait, or fifo stands in there already. Lock of its rq held.
  */
-bool core_accuse(struct core *c, struct core_task *t, cr_ns now);
+bool core_blame_policy(struct core *c, struct core_task *t, cr_ns now);
 
 /** "policy=edf callback=pick what=\"...\" rq=0 task=3 deadline=20": for logs.
  */

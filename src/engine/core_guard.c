@@ -257,7 +257,7 @@ void core_blame(struct core *c, struct cr_rq *rq, const struct core_flaw *flaw,
 	core_stand_in(c, rq, now);
 }
 
-bool core_accuse(struct core *c, struct core_task *t, cr_ns now)
+bool core_blame_policy(struct core *c, struct core_task *t, cr_ns now)
 {
 	const struct core_flaw flaw = {
 		.callback = "pick",

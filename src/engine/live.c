@@ -117,7 +117,7 @@ static uint64_t release_one_rq(struct live *l, struct live_task *const *tasks,
 
 		if (home_of(tasks[i]) != id)
 			continue;
-		/* or live_rouse() was first */
+		/* or live_wake_again() was first */
 		if (tasks[i]->core.task.state == CR_IDLE)
 			(void)core_release(l->core, &tasks[i]->core, now);
 		todo &= ~(UINT64_C(1) << i);

@@ -204,10 +204,10 @@ void live_look_use(struct live *l, unsigned worker,
 
 /** Release @t, if it sleeps with frames waiting; wake idle workers, if it is
  * queued. No harm when nothing was lost. */
-void live_rouse(struct live *l, struct live_task *t);
+void live_wake_again(struct live *l, struct live_task *t);
 
-/** See core_accuse(); client.faulty() follows. */
-bool live_accuse(struct live *l, struct live_task *t);
+/** See core_blame_policy(); client.faulty() follows. */
+bool live_blame_policy(struct live *l, struct live_task *t);
 
 /**
  * Take @worker's place from the thread that is still at @look, and its task out

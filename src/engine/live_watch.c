@@ -124,7 +124,7 @@ static void settle_and_unlock(struct live *l, struct live_rq *q)
 	live_signal(l, q, &wakes);
 }
 
-void live_rouse(struct live *l, struct live_task *t)
+void live_wake_again(struct live *l, struct live_task *t)
 {
 	struct live_rq *q = live_lock_home(l, t);
 
@@ -136,10 +136,10 @@ void live_rouse(struct live *l, struct live_task *t)
 	settle_and_unlock(l, q);
 }
 
-bool live_accuse(struct live *l, struct live_task *t)
+bool live_blame_policy(struct live *l, struct live_task *t)
 {
 	struct live_rq *q = live_lock_home(l, t);
-	bool replaced = core_accuse(l->core, &t->core, clock_now());
+	bool replaced = core_blame_policy(l->core, &t->core, clock_now());
 
 	core_relook(l->core, q->rq);
 	settle_and_unlock(l, q);

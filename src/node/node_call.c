@@ -319,7 +319,7 @@ static void learn_from(struct node_call *nc)
 	costs_learn(nc->cost, ns, n);
 }
 
-static void bury(struct node *n, struct node_call *nc)
+static void finish_gone(struct node *n, struct node_call *nc)
 {
 	if (nc->hung)
 		node_watch_returned(n, nc);
@@ -360,7 +360,7 @@ void node_reap(evutil_socket_t fd, short what, void *arg)
 	for (; nc; nc = next) {
 		next = nc->next_gone;
 		if (call_unposted(nc->call))
-			bury(n, nc);
+			finish_gone(n, nc);
 		else
 			postpone(n, nc);
 	}

@@ -39,7 +39,7 @@ struct node_watch {
 	unsigned starved;	     /**< calls, at the last look */
 	bool ending;   /**< nobody is hired: what waits is cancelled */
 	unsigned away; /**< threads that are stuck  */
-	uint64_t roused, accused, hung, returned;
+	uint64_t stalled, forgotten, hung, returned;
 	char last[256]; /**< finding, as text */
 };
 

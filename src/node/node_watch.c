@@ -173,25 +173,25 @@ static struct watch_look look_inside(struct node *n, struct node_call *nc)
 				    .idles = in.idles };
 }
 
-static void rouse(struct node *n, struct node_call *nc,
-		  const struct watch_look *look)
+static void wake_again(struct node *n, struct node_call *nc,
+		       const struct watch_look *look)
 {
 	found(n, "call-stalled", "call=%" PRIu32 " waiting=%u state=%s",
 	      nc->call->cfg.id, cr_ring_waiting(nc->call->ring),
 	      look->state == CR_QUEUED ? "queued" : "asleep");
-	n->watch.roused++;
-	live_rouse(n->live, &nc->call->lt);
+	n->watch.stalled++;
+	live_wake_again(n->live, &nc->call->lt);
 }
 
 /* When fifo has it already there is nobody else to try: the next round finds
  * it again. */
-static void accuse(struct node *n, struct node_call *nc)
+static void blame_policy(struct node *n, struct node_call *nc)
 {
 	const char *policy = live_policy(n->live)->name;
 
-	if (!live_accuse(n->live, &nc->call->lt))
+	if (!live_blame_policy(n->live, &nc->call->lt))
 		return;
-	n->watch.accused++;
+	n->watch.forgotten++;
 	found(n, "call-forgotten", "call=%" PRIu32 " policy=%s",
 	      nc->call->cfg.id, policy);
 }
@@ -211,11 +211,11 @@ static void look_at_call(struct node *n, struct node_call *nc)
 	case WATCH_STARVED:
 		n->watch.starved++;
 		break;
-	case WATCH_ROUSE:
-		rouse(n, nc, &look);
+	case WATCH_STALLED:
+		wake_again(n, nc, &look);
 		break;
-	case WATCH_ACCUSE:
-		accuse(n, nc);
+	case WATCH_FORGOTTEN:
+		blame_policy(n, nc);
 		break;
 	}
 }
@@ -278,8 +278,8 @@ json_t *node_watch_json(const struct node *n)
 
 	return json_pack("{s:I,s:i,s:I,s:I,s:I,s:I,s:i,s:s}", "limit_ms",
 			 (json_int_t)(w->dog.limit / CR_MS), "starved",
-			 (int)w->starved, "roused", (json_int_t)w->roused,
-			 "accused", (json_int_t)w->accused, "hung",
+			 (int)w->starved, "stalled", (json_int_t)w->stalled,
+			 "forgotten", (json_int_t)w->forgotten, "hung",
 			 (json_int_t)w->hung, "returned",
 			 (json_int_t)w->returned, "stuck_now", (int)w->away,
 			 "last", w->last);

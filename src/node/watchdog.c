@@ -58,7 +58,7 @@ bool watch_call_suspect(struct watch_call *c, bool waiting, uint64_t done)
 static void remember(struct watch_call *c, const struct watch_look *look)
 {
 	c->known = true;
-	c->roused = false;
+	c->woken = false;
 	c->release = look->release;
 	c->state = look->state;
 	c->idles = look->idles;
@@ -98,8 +98,8 @@ enum watch_finding watch_call(struct watch_call *c, const struct watchdog *dog,
 	if (c->age < dog->limit)
 		return WATCH_FINE;
 	c->age = 0;
-	if (c->roused && look->state == CR_QUEUED)
-		return WATCH_ACCUSE;
-	c->roused = true;
-	return WATCH_ROUSE;
+	if (c->woken && look->state == CR_QUEUED)
+		return WATCH_FORGOTTEN;
+	c->woken = true;
+	return WATCH_STALLED;
 }

@@ -8,8 +8,8 @@
  * long; work that waits while a worker has nothing to do was forgotten:
  *
  *   the call's task   the workers there        finding
- *   sleeps, frames in its ring                 lost wake-up:   ROUSE
- *   is queued         were idle at every look  was forgotten:  ROUSE, ACCUSE
+ *   sleeps, frames in its ring                 STALLED: a wake-up was lost
+ *   is queued         were idle at every look  STALLED, then FORGOTTEN
  *   is queued         were busy all along      STARVED: nothing is done
  *   runs              -                        the worker's matter
  *
@@ -57,9 +57,9 @@ bool watch_worker(struct watch_worker *w, const struct watchdog *dog,
 
 enum watch_finding {
 	WATCH_FINE,
-	WATCH_STARVED, /**< waits, but nobody had time for it           */
-	WATCH_ROUSE,   /**< wake it, and whoever should see it          */
-	WATCH_ACCUSE   /**< that did not help: the policy has lost it   */
+	WATCH_STARVED,	/**< waits, but nobody had time for it           */
+	WATCH_STALLED,	/**< wake it, and whoever should see it          */
+	WATCH_FORGOTTEN /**< that did not help: the policy has lost it   */
 };
 
 /** What is remembered of a call. Zero: nothing. */
@@ -69,7 +69,7 @@ struct watch_call {
 	uint64_t idles;
 	cr_ns age, starving;
 	enum cr_state state;
-	bool known, roused;
+	bool known, woken;
 };
 
 /** A look from outside, which costs no lock: does it call for another one?

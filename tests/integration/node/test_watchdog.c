@@ -126,7 +126,7 @@ static void others_lose_nothing(unsigned workers, unsigned cpus_per_rq)
 	traffic_end(&t);
 	traffic_balance(&t);
 	assert_int_equal(told(&r, "hung"), 1);
-	assert_int_equal(told(&r, "roused") + told(&r, "accused"), 0);
+	assert_int_equal(told(&r, "stalled") + told(&r, "forgotten"), 0);
 	rig_close(&r);
 }
 
@@ -248,8 +248,9 @@ static void an_overload_is_no_stall(void **state)
 	assert_true(rig_wait(&r, has_done, idle));
 	assert_int_equal(atomic_load(&busy->call->count.done), FRAMES);
 	wait_told(&r, "starved", 0);
-	assert_int_equal(
-		told(&r, "roused") + told(&r, "accused") + told(&r, "hung"), 0);
+	assert_int_equal(told(&r, "stalled") + told(&r, "forgotten") +
+				 told(&r, "hung"),
+			 0);
 	atomic_store(&sticky_tickets, 0);
 	rig_end(&r, busy);
 	rig_end(&r, idle);
@@ -317,7 +318,7 @@ static void a_call_that_was_not_woken_is(void **state)
 	/* the receiver believes that somebody has released it */
 	atomic_store(&nc->call->lt.active, true);
 	rig_send(&s, silence, NB);
-	wait_told(&r, "roused", 1);
+	wait_told(&r, "stalled", 1);
 	said(&r, "call-stalled call=1 waiting=1 state=asleep");
 	assert_true(rig_receive(&r, buf, &p));
 	for (unsigned i = 0; i < 50; i++) { /* and now as ever */
@@ -346,9 +347,9 @@ static void a_policy_that_forgets_is_replaced(void **state)
 		node_scheduler_set(r.node,
 				   SABOTEUR ",mischief=forget,after=300", NULL),
 		0);
-	wait_told(&r, "accused", 1);
+	wait_told(&r, "forgotten", 1);
 	said(&r, "policy=saboteur");
-	assert_int_equal(told(&r, "roused"), 1);
+	assert_int_equal(told(&r, "stalled"), 1);
 	traffic_flows(&t, 20 * CALLS);
 	node_scheduler(r.node, spec, sizeof(spec));
 	assert_string_equal(spec, "fifo");

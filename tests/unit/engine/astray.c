@@ -166,7 +166,7 @@ static void the_policy_may_change_meanwhile(void **state)
 			0);
 		others_flow(&g, k * 5);
 	}
-	live_rouse(g.live, &g.s[0].task); /* no way back for it */
+	live_wake_again(g.live, &g.s[0].task); /* no way back for it */
 	live_remove(g.live, &g.s[0].task);
 	others_flow(&g, 60);
 	atomic_store(&g.hold, 0);

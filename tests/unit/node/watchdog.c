@@ -56,20 +56,20 @@ static void a_lost_wake_up_is_found_and_found_again(void **state)
 	(void)state;
 	look.state = CR_IDLE;
 	see(2 + LOOKS - 1, WATCH_FINE);
-	see(1, WATCH_ROUSE);
+	see(1, WATCH_STALLED);
 	see(LOOKS - 1, WATCH_FINE);
-	see(1, WATCH_ROUSE); /* there is no policy to blame */
+	see(1, WATCH_STALLED); /* there is no policy to blame */
 }
 
-static void who_is_forgotten_is_roused_and_then_its_policy_accused(void **state)
+static void who_is_forgotten_is_woken_and_then_its_policy_blamed(void **state)
 {
 	(void)state;
 	look.state = CR_QUEUED;
 	look.idle = true;
 	see(2 + LOOKS - 1, WATCH_FINE);
-	see(1, WATCH_ROUSE);
+	see(1, WATCH_STALLED);
 	see(LOOKS - 1, WATCH_FINE);
-	see(1, WATCH_ACCUSE);
+	see(1, WATCH_FORGOTTEN);
 	look.state = CR_IDLE; /* another policy has served it */
 	look.release = look.now;
 	see(1 + LOOKS - 1, WATCH_FINE);
@@ -83,7 +83,7 @@ static void idle_moments_between_looks_count(void **state)
 	see(2, WATCH_FINE);
 	for (unsigned i = 0; i < LOOKS; i++) {
 		look.idles++;
-		see(1, i < LOOKS - 1 ? WATCH_FINE : WATCH_ROUSE);
+		see(1, i < LOOKS - 1 ? WATCH_FINE : WATCH_STALLED);
 	}
 }
 
@@ -139,7 +139,7 @@ static void an_early_frame_may_be_held(void **state)
 	look.eligible = look.now + 20 * EACH;
 	see(19, WATCH_FINE);
 	see(LOOKS - 1, WATCH_FINE);
-	see(1, WATCH_ROUSE);
+	see(1, WATCH_STALLED);
 }
 
 static void who_runs_is_its_workers_matter(void **state)
@@ -172,7 +172,7 @@ static void time_that_nobody_saw_does_not_count(void **state)
 	assert_false(watch_worker(&w, &dog, false, 0));
 	assert_int_equal(next(EACH, 7), WATCH_FINE);
 	assert_false(watch_worker(&w, &dog, false, 0));
-	assert_int_equal(next(EACH, 7), WATCH_ROUSE);
+	assert_int_equal(next(EACH, 7), WATCH_STALLED);
 	assert_true(watch_worker(&w, &dog, false, 0));
 }
 
@@ -259,7 +259,7 @@ int main(void)
 		cmocka_unit_test_setup(a_lost_wake_up_is_found_and_found_again,
 				       setup),
 		cmocka_unit_test_setup(
-			who_is_forgotten_is_roused_and_then_its_policy_accused,
+			who_is_forgotten_is_woken_and_then_its_policy_blamed,
 			setup),
 		cmocka_unit_test_setup(idle_moments_between_looks_count, setup),
 		cmocka_unit_test_setup(starving_is_no_stall, setup),

@@ -9,7 +9,7 @@
 
 /* --- lost wake-ups --- */
 
-static void a_task_that_nobody_released_is_roused(void **state)
+static void a_task_that_nobody_released_is_woken(void **state)
 {
 	struct live_task_look before, after;
 	struct rig g;
@@ -22,7 +22,7 @@ static void a_task_that_nobody_released_is_roused(void **state)
 	live_look_task(g.live, &g.s[1].task, &after);
 	assert_int_equal(after.state, CR_IDLE);
 	assert_int_equal(after.release, before.release);
-	live_rouse(g.live, &g.s[1].task);
+	live_wake_again(g.live, &g.s[1].task);
 	wait_done(&g, 1, 1);
 	live_look_task(g.live, &g.s[1].task, &after);
 	assert_true(after.release > before.release);
@@ -50,7 +50,7 @@ static void a_late_release_does_no_harm(void **state)
 			wait_done(&g, 0, k + 1);
 		(void)source_push(&g.s[1], clock_now());
 		assert_true(live_task_wake(t)); /* and fell asleep here */
-		live_rouse(g.live, t);
+		live_wake_again(g.live, t);
 		if (k % 3 == 1)
 			while (!atomic_load(&g.s[1].running))
 				(void)sched_yield();
@@ -68,14 +68,14 @@ static void a_late_release_does_no_harm(void **state)
 	finish(&g);
 }
 
-static void rousing_who_sleeps_with_nothing_to_do(void **state)
+static void waking_who_sleeps_with_nothing_to_do(void **state)
 {
 	struct rig g;
 
 	(void)state;
 	start(&g, &cr_sched_fifo, 2);
 	for (unsigned k = 0; k < FRAMES; k++)
-		live_rouse(g.live, &g.s[k % N].task);
+		live_wake_again(g.live, &g.s[k % N].task);
 	for (unsigned i = 0; i < N; i++)
 		assert_int_equal(g.s[i].done, 0);
 	frame(&g, 0);
@@ -113,7 +113,7 @@ static void who_was_forgotten_runs_under_fifo(void **state)
 
 	(void)state;
 	start(&g, &ops, 2);
-	assert_false(live_accuse(g.live, &g.s[2].task)); /* of nothing */
+	assert_false(live_blame_policy(g.live, &g.s[2].task)); /* of nothing */
 	frame(&g, 2);
 	frame(&g, 0);
 	wait_done(&g, 0, 1);
@@ -123,12 +123,12 @@ static void who_was_forgotten_runs_under_fifo(void **state)
 		live_look_task(g.live, &g.s[2].task, &later);
 	while (!later.idle || later.idles < look.idles + 3);
 	assert_int_equal(later.release, look.release);
-	live_rouse(g.live, &g.s[2].task);
+	live_wake_again(g.live, &g.s[2].task);
 	frame(&g, 1);
 	wait_done(&g, 1, 1);
 	assert_int_equal(g.s[2].done, 0); /* that was not it */
 
-	assert_true(live_accuse(g.live, &g.s[2].task));
+	assert_true(live_blame_policy(g.live, &g.s[2].task));
 	wait_done(&g, 2, 1);
 	assert_int_equal(g.faults, 1);
 	frame(&g, 2);
@@ -138,7 +138,7 @@ static void who_was_forgotten_runs_under_fifo(void **state)
 	finish(&g);
 }
 
-static void the_stand_in_is_not_accused(void **state)
+static void the_stand_in_is_not_blamed(void **state)
 {
 	const struct cr_sched_ops ops = forgetful();
 	struct rig g;
@@ -146,14 +146,14 @@ static void the_stand_in_is_not_accused(void **state)
 	(void)state;
 	start(&g, &ops, 1);
 	frame(&g, 2);
-	assert_true(live_accuse(g.live, &g.s[2].task));
+	assert_true(live_blame_policy(g.live, &g.s[2].task));
 	wait_done(&g, 2, 1);
 	atomic_store(&g.hold, 1);
 	frame(&g, 0);
 	while (!atomic_load(&g.s[0].running))
 		(void)sched_yield();
 	frame(&g, 1);
-	assert_false(live_accuse(g.live, &g.s[1].task));
+	assert_false(live_blame_policy(g.live, &g.s[1].task));
 	atomic_store(&g.hold, 0);
 	wait_done(&g, 1, 1);
 	assert_int_equal(g.faults, 1);
@@ -163,12 +163,12 @@ static void the_stand_in_is_not_accused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_task_that_nobody_released_is_roused),
+		cmocka_unit_test(a_task_that_nobody_released_is_woken),
 		cmocka_unit_test(a_late_release_does_no_harm),
-		cmocka_unit_test(rousing_who_sleeps_with_nothing_to_do),
+		cmocka_unit_test(waking_who_sleeps_with_nothing_to_do),
 		cmocka_unit_test(who_was_forgotten_runs_under_fifo),
-		cmocka_unit_test(the_stand_in_is_not_accused),
+		cmocka_unit_test(the_stand_in_is_not_blamed),
 	};
 
-	return cmocka_run_group_tests_name("rouse", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("wake_again", tests, NULL, NULL);
 }
