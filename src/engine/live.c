@@ -343,7 +343,7 @@ void live_worker_stats(struct live *l, unsigned worker,
 		.busy = atomic_load_explicit(&w->busy, memory_order_relaxed),
 		.cpu = atomic_load_explicit(&w->past_cpu,
 					    memory_order_relaxed) +
-		       (w->hand ? clock_read(w->hand->cpu_clock) : 0),
+		       (w->thread ? clock_read(w->thread->cpu_clock) : 0),
 		.jobs = read_count(&w->jobs),
 		.picks = read_count(&w->picks),
 		.drops = read_count(&w->drops),

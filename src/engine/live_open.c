@@ -56,9 +56,9 @@ static void shed(struct core_task *t, const struct cr_job *job,
 
 /* --- threads --- */
 
-static int create(struct live_hand *h)
+static int create(struct live_thread *th)
 {
-	const struct live_worker *w = h->place;
+	const struct live_worker *w = th->place;
 	pthread_attr_t attr;
 	cpu_set_t cpus;
 	int rc;
@@ -70,27 +70,27 @@ static int create(struct live_hand *h)
 			CPU_SET((unsigned)w->pin, &cpus);
 		(void)pthread_attr_setaffinity_np(&attr, sizeof(cpus), &cpus);
 	}
-	rc = thread_create(&h->thread, &attr, live_work, h);
+	rc = thread_create(&th->id, &attr, live_work, th);
 	(void)pthread_attr_destroy(&attr);
 	return rc;
 }
 
-int live_start_hand(struct live_worker *w, struct cr_err *e)
+int live_start_thread(struct live_worker *w, struct cr_err *e)
 {
-	struct live_hand *h = calloc(1, sizeof(*h));
+	struct live_thread *th = calloc(1, sizeof(*th));
 	int rc;
 
-	if (!h)
+	if (!th)
 		return cr_fail(e, -ENOMEM, "out of memory for worker %u",
 			       w->cpu);
-	h->place = w;
-	rc = create(h);
+	th->place = w;
+	rc = create(th);
 	if (!rc) {
-		(void)pthread_getcpuclockid(h->thread, &h->cpu_clock);
-		w->hand = h;
+		(void)pthread_getcpuclockid(th->id, &th->cpu_clock);
+		w->thread = th;
 		return 0;
 	}
-	free(h);
+	free(th);
 	if (w->pin >= 0)
 		return cr_fail(e, rc, "worker %u does not start on CPU %d: %s",
 			       w->cpu, w->pin, strerror(-rc));
@@ -103,7 +103,7 @@ static void raise_priority(struct live *l, struct cr_err *warn)
 	struct sched_param p = { .sched_priority = l->cfg.rt_priority };
 
 	for (unsigned i = 0; i < l->nworkers; i++) {
-		int rc = pthread_setschedparam(l->worker[i].hand->thread,
+		int rc = pthread_setschedparam(l->worker[i].thread->id,
 					       SCHED_FIFO, &p);
 
 		if (!rc)
@@ -161,7 +161,7 @@ static int start_workers(struct live *l, struct cr_err *e)
 	int rc = 0;
 
 	for (unsigned i = 0; i < l->cfg.core.ncpu && !rc; i++) {
-		rc = live_start_hand(&l->worker[i], e);
+		rc = live_start_thread(&l->worker[i], e);
 		l->nworkers += !rc;
 	}
 	return rc;
@@ -229,10 +229,10 @@ static void stop_all(struct live *l)
 		(void)pthread_cond_signal(&w->wake);
 	}
 	for (unsigned i = 0; i < l->nworkers; i++)
-		if (l->worker[i].hand) {
-			(void)pthread_join(l->worker[i].hand->thread, NULL);
-			free(l->worker[i].hand);
-			l->worker[i].hand = NULL;
+		if (l->worker[i].thread) {
+			(void)pthread_join(l->worker[i].thread->id, NULL);
+			free(l->worker[i].thread);
+			l->worker[i].thread = NULL;
 		}
 }
 

@@ -37,9 +37,9 @@ struct live_rq {
  *      ^                             place: vacant           live_reap() freed
  *      +------- live_hire() ----------+
  */
-struct live_hand {
+struct live_thread {
 	struct live_worker *place;
-	pthread_t thread;
+	pthread_t id;
 	clockid_t cpu_clock;
 	int tid;	    /**< the kernel's name; place->home->lock       */
 	struct meter meter; /**< the thread's own */
@@ -47,7 +47,7 @@ struct live_hand {
 	bool retired;	    /**< place->home->lock: the place is another's  */
 	/** Release, pairs with live_reap(): it touches the engine no more. */
 	atomic_bool over;
-	struct live_hand *next; /**< control: among the retired         */
+	struct live_thread *next; /**< control: among the retired         */
 };
 
 /** A worker: the place of a thread at a CPU of the engine. */
@@ -58,9 +58,9 @@ struct live_worker {
 	unsigned index; /**< in home->rq->cpu[]                */
 	int pin;	/**< OS CPU, or -1                     */
 	/* control */
-	struct live_hand *hand; /**< NULL: vacant                      */
-	_Atomic cr_ns past_cpu; /**< CPU time of those that retired    */
-	pthread_cond_t wake;	/**< with home->lock            */
+	struct live_thread *thread; /**< NULL: vacant                      */
+	_Atomic cr_ns past_cpu;	    /**< CPU time of those that retired    */
+	pthread_cond_t wake;	    /**< with home->lock            */
 	/** Taken out of home->idle: look for work. Written under home->lock;
 	 * a polling worker reads it without (acquire, pairs with poke()). */
 	atomic_bool poked;
@@ -81,9 +81,9 @@ struct live {
 	struct core *core;
 	struct live_backlog backlog;
 	unsigned nrq, nworkers;
-	struct live_rq *rq;	    /**< [nrq]           */
-	struct live_worker *worker; /**< [cfg.core.ncpu] */
-	struct live_hand *retired;  /**< control */
+	struct live_rq *rq;	     /**< [nrq]           */
+	struct live_worker *worker;  /**< [cfg.core.ncpu] */
+	struct live_thread *retired; /**< control */
 	/** Under a scheduler of the kernel, else NULL. Workers are only places
 	 * then: CPUs with counters. */
 	struct live_threads *threads;
@@ -102,17 +102,17 @@ void live_settle(struct live *l, struct live_rq *q, struct live_wakes *w);
 /** Signal them; no lock held. */
 void live_signal(struct live *l, struct live_rq *q, const struct live_wakes *w);
 
-/** The thread: a struct live_hand *. */
-void *live_work(void *hand);
+/** The thread: a struct live_thread *. */
+void *live_work(void *thread);
 
 /** Start a thread at the vacant place @w. 0, or -errno with @e. */
-int live_start_hand(struct live_worker *w, struct cr_err *e);
+int live_start_thread(struct live_worker *w, struct cr_err *e);
 
 /** The run queue of @t, locked. */
 struct live_rq *live_lock_home(struct live *l, struct live_task *t);
 
-/** The thread of @h begins; place->home->lock held. */
-void live_begin(struct live_hand *h);
+/** The thread of @th begins; place->home->lock held. */
+void live_begin(struct live_thread *th);
 
 /** A retired thread has come back with @t. No lock held. */
 void live_come_back(struct live *l, struct live_task *t);

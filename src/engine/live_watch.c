@@ -6,7 +6,7 @@
  * A thread cannot be killed: it may hold the C library's locks. So one that
  * does not return from run() loses its place, not its life:
  *
- *   live_retire()     under the place's lock: hand->retired, the CPU is free,
+ *   live_retire()     under the place's lock: thread->retired, the CPU is free,
  *                     the task is idle and astray; the policy knows of no job
  *   live_hire()       a new thread at the place, with everything a worker has
  *   live_remove()     the task is to leave, but the retired thread has it
@@ -76,9 +76,9 @@ bool live_look_worker(struct live *l, unsigned worker,
 	return at_work;
 }
 
-void live_begin(struct live_hand *h)
+void live_begin(struct live_thread *th)
 {
-	h->tid = (int)gettid();
+	th->tid = (int)gettid();
 }
 
 /* The state letter in the thread's stat, behind its name in parentheses, which
@@ -106,11 +106,11 @@ void live_look_use(struct live *l, unsigned worker, struct live_worker_use *use)
 	int tid = 0;
 
 	(void)pthread_mutex_lock(&w->home->lock);
-	if (w->hand)
-		tid = w->hand->tid;
+	if (w->thread)
+		tid = w->thread->tid;
 	(void)pthread_mutex_unlock(&w->home->lock);
 	*use = (struct live_worker_use){
-		.cpu = w->hand ? clock_read(w->hand->cpu_clock) : 0,
+		.cpu = w->thread ? clock_read(w->thread->cpu_clock) : 0,
 		.runnable = tid && is_runnable(tid),
 	};
 }
@@ -165,9 +165,9 @@ static void take_place(struct live_worker *w)
 		core_stop(c, rq, w->index, ran, CR_STOP_DROP, clock_now());
 
 	live_task_of(t)->astray = true;
-	w->hand->retired = true;
+	w->thread->retired = true;
 	/* while it cannot end, and its clock with it */
-	w->past_cpu += clock_read(w->hand->cpu_clock);
+	w->past_cpu += clock_read(w->thread->cpu_clock);
 }
 
 bool live_retire(struct live *l, unsigned worker,
@@ -188,10 +188,10 @@ bool live_retire(struct live *l, unsigned worker,
 	settle_and_unlock(l, w->home);
 	if (!take)
 		return false;
-	lower(w->hand->thread);
-	w->hand->next = l->retired;
-	l->retired = w->hand;
-	w->hand = NULL;
+	lower(w->thread->id);
+	w->thread->next = l->retired;
+	l->retired = w->thread;
+	w->thread = NULL;
 	return true;
 }
 
@@ -201,11 +201,11 @@ int live_hire(struct live *l, unsigned worker, struct cr_err *e)
 	struct live_worker *w = &l->worker[worker];
 	int err;
 
-	if (l->threads || w->hand || w->home->stopping)
+	if (l->threads || w->thread || w->home->stopping)
 		return 0;
-	err = live_start_hand(w, e);
+	err = live_start_thread(w, e);
 	if (!err && p.sched_priority) /* if it was granted: live_open() said */
-		(void)pthread_setschedparam(w->hand->thread, SCHED_FIFO, &p);
+		(void)pthread_setschedparam(w->thread->id, SCHED_FIFO, &p);
 	return err;
 }
 
@@ -223,18 +223,18 @@ void live_come_back(struct live *l, struct live_task *t)
 
 unsigned live_reap(struct live *l)
 {
-	struct live_hand **link = &l->retired, *h;
+	struct live_thread **link = &l->retired, *th;
 	unsigned away = 0;
 
-	while ((h = *link)) {
-		if (!atomic_load_explicit(&h->over, memory_order_acquire)) {
-			link = &h->next;
+	while ((th = *link)) {
+		if (!atomic_load_explicit(&th->over, memory_order_acquire)) {
+			link = &th->next;
 			away++;
 			continue;
 		}
-		*link = h->next;
-		(void)pthread_join(h->thread, NULL);
-		free(h);
+		*link = th->next;
+		(void)pthread_join(th->id, NULL);
+		free(th);
 	}
 	return away;
 }

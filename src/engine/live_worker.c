@@ -166,20 +166,20 @@ static struct core_task *pick(struct live_worker *w, cr_ns now)
 }
 
 /* The thread's CPU clock is worth a look only after a job like this. */
-static cr_ns service_of(struct live_hand *h, cr_ns took, cr_ns end)
+static cr_ns service_of(struct live_thread *th, cr_ns took, cr_ns end)
 {
-	if (__builtin_expect(took <= h->plausible, 1))
+	if (__builtin_expect(took <= th->plausible, 1))
 		return took;
-	return meter_service(&h->meter, took, h->plausible, end,
+	return meter_service(&th->meter, took, th->plausible, end,
 			     clock_thread_cpu());
 }
 
 /* No lock held. Returns how long the job took; @service: how much of that it
  * had the CPU. */
-static cr_ns run(struct live_hand *h, struct core_task *t, cr_ns picked,
+static cr_ns run(struct live_thread *th, struct core_task *t, cr_ns picked,
 		 cr_ns *service)
 {
-	const struct live_worker *w = h->place;
+	const struct live_worker *w = th->place;
 	const struct live_client *client = &w->live->cfg.client;
 	struct live_run r = { .worker = w->cpu,
 			      .picked = picked,
@@ -188,7 +188,7 @@ static cr_ns run(struct live_hand *h, struct core_task *t, cr_ns picked,
 
 	client->run(client->arg, live_task_of(t), &r);
 	end = clock_now();
-	*service = service_of(h, end - picked, end);
+	*service = service_of(th, end - picked, end);
 	return end - picked;
 }
 
@@ -334,35 +334,35 @@ static void idle(struct live_worker *w)
 }
 
 /* There is nothing to do; no lock held. */
-static void before_idle(struct live_hand *h)
+static void before_idle(struct live_thread *th)
 {
-	const struct live_worker *w = h->place;
+	const struct live_worker *w = th->place;
 	const struct live_client *client = &w->live->cfg.client;
 	cr_ns now;
 
 	if (client->idle)
 		client->idle(client->arg, w->cpu);
 	now = clock_now();
-	if (now - h->meter.wall >= METER_AGE)
-		meter_read(&h->meter, now, clock_thread_cpu());
+	if (now - th->meter.wall >= METER_AGE)
+		meter_read(&th->meter, now, clock_thread_cpu());
 }
 
 /* Lock held. Returns what time it is when there may be something to do. */
-static cr_ns idle_metered(struct live_hand *h)
+static cr_ns idle_metered(struct live_thread *th)
 {
 	cr_ns since = clock_now(), now;
 
-	idle(h->place);
+	idle(th->place);
 	now = clock_now();
-	if (!h->place->live->cfg.poll)
-		h->meter.slept += now - since;
+	if (!th->place->live->cfg.poll)
+		th->meter.slept += now - since;
 	return now;
 }
 
 /* Lock held. NULL: the engine stops. */
-static struct core_task *next(struct live_hand *h, cr_ns *now)
+static struct core_task *next(struct live_thread *th, cr_ns *now)
 {
-	struct live_worker *w = h->place;
+	struct live_worker *w = th->place;
 	bool told = false;
 	struct core_task *t;
 
@@ -381,11 +381,11 @@ static struct core_task *next(struct live_hand *h, cr_ns *now)
 			(void)pthread_mutex_lock(&w->home->lock);
 		} else if (!told) {
 			(void)pthread_mutex_unlock(&w->home->lock);
-			before_idle(h);
+			before_idle(th);
 			(void)pthread_mutex_lock(&w->home->lock);
 			told = true; /* and look once more before waiting */
 		} else {
-			*now = idle_metered(h);
+			*now = idle_metered(th);
 			continue;
 		}
 		*now = clock_now();
@@ -395,24 +395,24 @@ static struct core_task *next(struct live_hand *h, cr_ns *now)
 
 /* Until the engine stops (NULL), or until this thread has lost its place while
  * it was in run(): then the task it ran. */
-static struct core_task *work(struct live_hand *h)
+static struct core_task *work(struct live_thread *th)
 {
-	struct live_worker *w = h->place;
+	struct live_worker *w = th->place;
 	const struct live_client *client = &w->live->cfg.client;
 	struct live_wakes wakes;
 	struct live_task *gone;
 	struct core_task *t;
 	cr_ns now = clock_now(), took, service;
 
-	while ((t = next(h, &now))) {
+	while ((t = next(th, &now))) {
 		/* the task's terms may change while it runs */
-		h->plausible = meter_plausible(&t->task.cost);
+		th->plausible = meter_plausible(&t->task.cost);
 		live_settle(w->live, w->home, &wakes);
 		(void)pthread_mutex_unlock(&w->home->lock);
 		live_signal(w->live, w->home, &wakes);
-		took = run(h, t, now, &service);
+		took = run(th, t, now, &service);
 		(void)pthread_mutex_lock(&w->home->lock);
-		if (h->retired)
+		if (th->retired)
 			break;
 		now = clock_now();
 		gone = finish(w, took, service, now);
@@ -426,24 +426,24 @@ static struct core_task *work(struct live_hand *h)
 	return t;
 }
 
-void *live_work(void *hand)
+void *live_work(void *thread)
 {
-	struct live_hand *h = hand;
-	struct live_worker *w = h->place;
+	struct live_thread *th = thread;
+	struct live_worker *w = th->place;
 	const struct live_client *client = &w->live->cfg.client;
 	struct core_task *astray;
 
 	if (client->worker_up)
 		client->worker_up(client->arg, w->cpu);
-	meter_read(&h->meter, clock_now(), clock_thread_cpu());
+	meter_read(&th->meter, clock_now(), clock_thread_cpu());
 	(void)pthread_mutex_lock(&w->home->lock);
-	live_begin(h);
-	astray = work(h);
+	live_begin(th);
+	astray = work(th);
 	(void)pthread_mutex_unlock(&w->home->lock);
 	if (astray)
 		live_come_back(w->live, live_task_of(astray));
 	if (client->worker_down)
 		client->worker_down(client->arg, w->cpu);
-	atomic_store_explicit(&h->over, true, memory_order_release);
+	atomic_store_explicit(&th->over, true, memory_order_release);
 	return NULL;
 }

@@ -17,11 +17,11 @@
 #define PATIENCE (2 * CR_SEC)
 
 /* What this thread works with; NULL: it is no worker. */
-static _Thread_local struct node_hand *me;
+static _Thread_local struct node_context *me;
 
 static void worker_up(void *arg, unsigned worker)
 {
-	me = node_hand_at(arg, worker);
+	me = node_context_at(arg, worker);
 	atomic_store_explicit(&me->used, true, memory_order_relaxed);
 	rcu_register_thread(); /* it looks up the calls that CMRs are for */
 }
@@ -30,7 +30,7 @@ static void worker_down(void *arg, unsigned worker)
 {
 	(void)arg, (void)worker;
 	rcu_unregister_thread();
-	node_hand_free(me);
+	node_context_free(me);
 }
 
 static bool is_conversion_core(struct core_task *t)
@@ -84,7 +84,7 @@ static void idle(void *arg, unsigned worker)
 static bool retire(void *arg, struct live_task *lt, unsigned worker)
 {
 	(void)lt;
-	return turn_take(&node_hand_at(arg, worker)->turn);
+	return turn_take(&node_context_at(arg, worker)->turn);
 }
 
 /* A call on liburcu's thread, a conversion on control, as at their first
@@ -112,7 +112,7 @@ static bool may_wait(const struct node *n)
 static void set_together(struct node *n, bool may)
 {
 	for (unsigned w = 0; w < n->nplaces; w++)
-		turn_together(&node_hand_at(n, w)->turn, may);
+		turn_together(&node_context_at(n, w)->turn, may);
 }
 
 /* A worker that has packets sends them at the end of its turn, or of the next
@@ -122,7 +122,7 @@ static bool have_left(struct node *n, unsigned worker)
 	const struct timespec soon = { .tv_nsec = 50 * CR_US };
 	struct live_worker_look look;
 
-	while (turn_waits(&node_hand_at(n, worker)->turn)) {
+	while (turn_waits(&node_context_at(n, worker)->turn)) {
 		if (live_look_worker(n->live, worker, &look) &&
 		    clock_now() - look.picked > PATIENCE)
 			return false;

@@ -18,8 +18,8 @@ RB_HEAD(node_tree, node_call);
 /** What a live_task of the node is embedded in. */
 enum node_task { NODE_TASK_CALL, NODE_TASK_CONVERSION };
 
-/** What a thread at a worker's place works with (node_hands.c). */
-struct node_hand {
+/** What a thread at a worker's place works with (node_contexts.c). */
+struct node_context {
 	struct turn_worker turn;
 	atomic_bool busy; /**< a thread has it */
 	atomic_bool used; /**< a thread has had it */
@@ -52,8 +52,8 @@ struct node {
 	struct rx *rx;
 	struct converter *converter; /**< NULL: no spool folder */
 	struct trace *trace;
-	struct node_hand *_Atomic *hand; /**< [nhands], some NULL */
-	unsigned nhands;
+	struct node_context *_Atomic *context; /**< [ncontexts], some NULL */
+	unsigned ncontexts;
 	/** Of threads: one per worker, or per task under the kernel. */
 	unsigned nplaces;
 	unsigned place_records; /**< of the trace ring of each */
@@ -107,16 +107,16 @@ static inline bool node_is_conversion(const struct live_task *lt)
 }
 
 /** One per place. 0, or -errno with @e. */
-int node_open_hands(struct node *n, struct cr_err *e);
-void node_close_hands(struct node *n); /**< after the engine's end */
+int node_open_contexts(struct node *n, struct cr_err *e);
+void node_close_contexts(struct node *n); /**< after the engine's end */
 /** Who is at the place of @worker. */
-struct node_hand *node_hand_at(struct node *n, unsigned worker);
+struct node_context *node_context_at(struct node *n, unsigned worker);
 /** The thread's last touch. */
-void node_hand_free(struct node_hand *h);
-/** A hand that no thread has; -ENOMEM; -EAGAIN: NODE_SPARES are stuck. */
+void node_context_free(struct node_context *ctx);
+/** A context that no thread has; -ENOMEM; -EAGAIN: NODE_SPARES are stuck. */
 int node_spare(struct node *n);
 /** Put @spare at the place of @worker. */
-void node_hand_over(struct node *n, unsigned worker, unsigned spare);
+void node_context_replace(struct node *n, unsigned worker, unsigned spare);
 /** turn_forget() for all. Any thread. */
 void node_forget_turns(struct node *n);
 

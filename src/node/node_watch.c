@@ -10,7 +10,7 @@
  *                         is over ("hung") and the worker's place gets another
  *                         thread (engine/live_watch.c)
  *
- * What the stuck thread has in its hands (the call's codec state, the frame's
+ * What the stuck thread works with (the call's codec state, the frame's
  * bytes, the worker's scratch memory) stays with it until it comes back:
  *
  *   call     running --> hung: out of the table, told as ended --> gone, freed
@@ -49,7 +49,7 @@ __attribute__((format(printf, 3, 4))) static void found(struct node *n,
 /* --- workers --- */
 
 /* The packets of other calls that the stuck thread had ready. */
-static void rescue(struct node *n, struct node_hand *stuck,
+static void rescue(struct node *n, struct node_context *stuck,
 		   struct live_task *task)
 {
 	turn_rescue(&stuck->turn,
@@ -98,7 +98,7 @@ static void no_spare(struct node *n, unsigned worker, int why)
 static void replace(struct node *n, unsigned worker,
 		    const struct live_worker_look *look)
 {
-	struct node_hand *stuck = node_hand_at(n, worker);
+	struct node_context *stuck = node_context_at(n, worker);
 	struct watch_worker *w = &n->watch.worker[worker];
 	int spare = n->watch.ending ? 0 : node_spare(n);
 
@@ -118,7 +118,7 @@ static void replace(struct node *n, unsigned worker,
 	      (long long)((clock_now() - look->picked) / CR_MS));
 	rescue(n, stuck, look->task);
 	if (!n->watch.ending) {
-		node_hand_over(n, worker, (unsigned)spare);
+		node_context_replace(n, worker, (unsigned)spare);
 		hire(n, worker);
 	}
 	end_task(n, look->task);
