@@ -65,7 +65,7 @@ int live_add(struct live *l, struct live_task *t, struct cr_verdict *v)
 
 	t->core.backlog = &l->backlog.core;
 	t->leaving = false;
-	t->astray = false;
+	t->detached = false;
 	atomic_store_explicit(&t->active, false, memory_order_relaxed);
 	lock_all(l);
 	rc = core_admit(l->core, &t->core.task, v);
@@ -91,7 +91,7 @@ void live_remove(struct live *l, struct live_task *t)
 		return;
 	}
 	q = live_lock_home(l, t);
-	held = t->core.task.state == CR_RUNNING || t->astray;
+	held = t->core.task.state == CR_RUNNING || t->detached;
 	if (held)
 		t->leaving = true;
 	else

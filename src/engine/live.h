@@ -24,7 +24,7 @@ struct live_task {
 	 * the worker before it looks at the backlog a last time. */
 	atomic_bool active;
 	bool leaving;	    /**< live_remove() was called; under the rq lock */
-	bool astray;	    /**< with a retired thread; under the rq lock    */
+	bool detached;	    /**< a detached thread has it; under the rq lock */
 	unsigned char kind; /**< the client's: what embeds it; constant */
 };
 
@@ -60,14 +60,14 @@ struct live_client {
 	void (*worker_up)(void *arg, unsigned worker);
 	/** The same thread, before it ends. May be NULL. */
 	void (*worker_down)(void *arg, unsigned worker);
-	/** live_retire() is about to take the place of @worker from the thread
+	/** live_detach() is about to take the place of @worker from the thread
 	 * that runs @t. False: let it go on, it is about to end. Under the rq
 	 * lock: decide and return. NULL: always true. */
-	bool (*retire)(void *arg, struct live_task *t, unsigned worker);
-	/** The retired thread that had @t has let go of it, which was to leave
+	bool (*may_detach)(void *arg, struct live_task *t, unsigned worker);
+	/** The detached thread that had @t has let go of it, which was to leave
 	 * meanwhile: call live_remove() once more. On that thread, no lock
-	 * held. Needed by who calls live_retire(). */
-	void (*back)(void *arg, struct live_task *t);
+	 * held. Needed by who calls live_detach(). */
+	void (*returned)(void *arg, struct live_task *t);
 	/** The policy broke its contract; fifo stands in for it on that run
 	 * queue, and live_recover() should follow. Any thread, no lock held.
 	 * May be NULL. */
@@ -114,7 +114,7 @@ int live_open(struct live **l, const struct live_config *cfg,
 	      struct cr_err *warn, struct cr_err *e);
 
 /**
- * Stop and join the workers. NULL is fine. 0; or -EBUSY: a retired thread has
+ * Stop and join the workers. NULL is fine. 0; or -EBUSY: a detached thread has
  * not come back from run(), so all that it may touch must stay. Call again, or
  * let the process end.
  */
@@ -214,17 +214,18 @@ bool live_blame_policy(struct live *l, struct live_task *t);
  * of the schedule: the policy hears that the job was dropped and cost what was
  * expected. The thread goes on at the lowest priority; when run() returns it
  * ends. No more of the task's frames run; live_remove() it. False: it has come
- * back, or client.retire() says no. True: live_hire() should follow.
+ * back, or client.may_detach() says no. True: live_start_worker() should
+ * follow.
  */
-bool live_retire(struct live *l, unsigned worker,
+bool live_detach(struct live *l, unsigned worker,
 		 const struct live_worker_look *look);
 
 /** Start a thread at the place of @worker if it is vacant, unless the engine
  * stops: client.worker_up() comes on it. 0, or -errno with @e. */
-int live_hire(struct live *l, unsigned worker, struct cr_err *e);
+int live_start_worker(struct live *l, unsigned worker, struct cr_err *e);
 
-/** Join retired threads that have come back. Returns how many have not. */
-unsigned live_reap(struct live *l);
+/** Join detached threads that have come back. Returns how many have not. */
+unsigned live_join_detached(struct live *l);
 
 /**
  * Replace the policy under live tasks; no job is lost. Returns 0, or -errno

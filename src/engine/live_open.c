@@ -243,7 +243,7 @@ int live_stop(struct live *l)
 	if (l->threads)
 		threads_stop(l);
 	stop_all(l);
-	return live_reap(l) ? -EBUSY : 0;
+	return live_join_detached(l) ? -EBUSY : 0;
 }
 
 void live_close(struct live *l)

@@ -31,11 +31,11 @@ struct live_rq {
 /**
  * A thread at a worker's place. Nearly always the place's one and only:
  *
- *            run() for too long,            run() returns
- *            live_retire()                  after all
- *   at work --------------------> retired -----------------> over --> joined,
- *      ^                             place: vacant           live_reap() freed
- *      +------- live_hire() ----------+
+ *           run() for too long,             run() returns
+ *           live_detach()                   after all
+ *   at work -------------------> detached ---------------> over --> joined and
+ *      ^                         place: vacant                      freed:
+ *      +-- live_start_worker() -------+                    live_join_detached()
  */
 struct live_thread {
 	struct live_worker *place;
@@ -44,10 +44,11 @@ struct live_thread {
 	int tid;	    /**< the kernel's name; place->home->lock       */
 	struct meter meter; /**< the thread's own */
 	cr_ns plausible;    /**< of the job under way; the lock was held */
-	bool retired;	    /**< place->home->lock: the place is another's  */
-	/** Release, pairs with live_reap(): it touches the engine no more. */
+	bool detached;	    /**< place->home->lock: the place is another's  */
+	/** Release, pairs with live_join_detached(): it touches the engine no
+	 * more. */
 	atomic_bool over;
-	struct live_thread *next; /**< control: among the retired         */
+	struct live_thread *next; /**< control: among the detached         */
 };
 
 /** A worker: the place of a thread at a CPU of the engine. */
@@ -59,7 +60,7 @@ struct live_worker {
 	int pin;	/**< OS CPU, or -1                     */
 	/* control */
 	struct live_thread *thread; /**< NULL: vacant                      */
-	_Atomic cr_ns past_cpu;	    /**< CPU time of those that retired    */
+	_Atomic cr_ns past_cpu;	    /**< CPU time of those detached    */
 	pthread_cond_t wake;	    /**< with home->lock            */
 	/** Taken out of home->idle: look for work. Written under home->lock;
 	 * a polling worker reads it without (acquire, pairs with poke()). */
@@ -81,9 +82,9 @@ struct live {
 	struct core *core;
 	struct live_backlog backlog;
 	unsigned nrq, nworkers;
-	struct live_rq *rq;	     /**< [nrq]           */
-	struct live_worker *worker;  /**< [cfg.core.ncpu] */
-	struct live_thread *retired; /**< control */
+	struct live_rq *rq;	      /**< [nrq]           */
+	struct live_worker *worker;   /**< [cfg.core.ncpu] */
+	struct live_thread *detached; /**< control */
 	/** Under a scheduler of the kernel, else NULL. Workers are only places
 	 * then: CPUs with counters. */
 	struct live_threads *threads;
@@ -114,7 +115,7 @@ struct live_rq *live_lock_home(struct live *l, struct live_task *t);
 /** The thread of @th begins; place->home->lock held. */
 void live_begin(struct live_thread *th);
 
-/** A retired thread has come back with @t. No lock held. */
+/** A detached thread has come back with @t. No lock held. */
 void live_come_back(struct live *l, struct live_task *t);
 
 #endif

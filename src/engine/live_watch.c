@@ -6,18 +6,20 @@
  * A thread cannot be killed: it may hold the C library's locks. So one that
  * does not return from run() loses its place, not its life:
  *
- *   live_retire()     under the place's lock: thread->retired, the CPU is free,
- *                     the task is idle and astray; the policy knows of no job
- *   live_hire()       a new thread at the place, with everything a worker has
- *   live_remove()     the task is to leave, but the retired thread has it
- *   run() returns     the thread sees retired under the place's lock, and lets
- *                     go of the task: astray no more. If the task was to leave:
- *                     client.back(), then live_remove() succeeds
- *   live_reap()       it has ended: joined, freed
+ *   live_detach()         under the place's lock: the thread and its task are
+ *                         detached, the CPU is free, the task is idle; the
+ *                         policy knows of no job
+ *   live_start_worker()   a new thread at the place, with everything a worker
+ *                         has
+ *   live_remove()         the task is to leave, but the detached thread has it
+ *   run() returns         the thread sees detached under the place's lock, and
+ *                         lets go of the task: detached no more. If it was to
+ *                         leave: client.returned(), then live_remove() succeeds
+ *   live_join_detached()  it has ended: joined, freed
  *
- * A task that is astray is never released: nobody clears its active. What the
- * retired thread and the new one share is the client's to keep apart; it is
- * asked first (client.retire), under the same lock.
+ * A task that is detached is never released: nobody clears its active. What the
+ * detached thread and the new one share is the client's to keep apart; it is
+ * asked first (client.may_detach), under the same lock.
  */
 #define _GNU_SOURCE /* SCHED_IDLE, gettid() */
 #include <pthread.h>
@@ -128,7 +130,7 @@ void live_wake_again(struct live *l, struct live_task *t)
 {
 	struct live_rq *q = live_lock_home(l, t);
 
-	if (t->core.task.state == CR_IDLE && !t->astray) {
+	if (t->core.task.state == CR_IDLE && !t->detached) {
 		(void)live_task_wake(t);
 		(void)core_release(l->core, &t->core, clock_now());
 	}
@@ -164,13 +166,13 @@ static void take_place(struct live_worker *w)
 	struct core_task *t =
 		core_stop(c, rq, w->index, ran, CR_STOP_DROP, clock_now());
 
-	live_task_of(t)->astray = true;
-	w->thread->retired = true;
+	live_task_of(t)->detached = true;
+	w->thread->detached = true;
 	/* while it cannot end, and its clock with it */
 	w->past_cpu += clock_read(w->thread->cpu_clock);
 }
 
-bool live_retire(struct live *l, unsigned worker,
+bool live_detach(struct live *l, unsigned worker,
 		 const struct live_worker_look *look)
 {
 	const struct live_client *client = &l->cfg.client;
@@ -181,21 +183,21 @@ bool live_retire(struct live *l, unsigned worker,
 	(void)pthread_mutex_lock(&w->home->lock);
 	take = look_at(w, &now) && now.picked == look->picked &&
 	       now.task == look->task &&
-	       (!client->retire ||
-		client->retire(client->arg, now.task, worker));
+	       (!client->may_detach ||
+		client->may_detach(client->arg, now.task, worker));
 	if (take)
 		take_place(w);
 	settle_and_unlock(l, w->home);
 	if (!take)
 		return false;
 	lower(w->thread->id);
-	w->thread->next = l->retired;
-	l->retired = w->thread;
+	w->thread->next = l->detached;
+	l->detached = w->thread;
 	w->thread = NULL;
 	return true;
 }
 
-int live_hire(struct live *l, unsigned worker, struct cr_err *e)
+int live_start_worker(struct live *l, unsigned worker, struct cr_err *e)
 {
 	const struct sched_param p = { .sched_priority = l->cfg.rt_priority };
 	struct live_worker *w = &l->worker[worker];
@@ -215,15 +217,15 @@ void live_come_back(struct live *l, struct live_task *t)
 	struct live_rq *q = live_lock_home(l, t);
 	bool leaving = t->leaving;
 
-	t->astray = false;
+	t->detached = false;
 	(void)pthread_mutex_unlock(&q->lock);
 	if (leaving)
-		client->back(client->arg, t);
+		client->returned(client->arg, t);
 }
 
-unsigned live_reap(struct live *l)
+unsigned live_join_detached(struct live *l)
 {
-	struct live_thread **link = &l->retired, *th;
+	struct live_thread **link = &l->detached, *th;
 	unsigned away = 0;
 
 	while ((th = *link)) {

@@ -412,7 +412,7 @@ static struct core_task *work(struct live_thread *th)
 		live_signal(w->live, w->home, &wakes);
 		took = run(th, t, now, &service);
 		(void)pthread_mutex_lock(&w->home->lock);
-		if (th->retired)
+		if (th->detached)
 			break;
 		now = clock_now();
 		gone = finish(w, took, service, now);
@@ -431,17 +431,17 @@ void *live_work(void *thread)
 	struct live_thread *th = thread;
 	struct live_worker *w = th->place;
 	const struct live_client *client = &w->live->cfg.client;
-	struct core_task *astray;
+	struct core_task *detached;
 
 	if (client->worker_up)
 		client->worker_up(client->arg, w->cpu);
 	meter_read(&th->meter, clock_now(), clock_thread_cpu());
 	(void)pthread_mutex_lock(&w->home->lock);
 	live_begin(th);
-	astray = work(th);
+	detached = work(th);
 	(void)pthread_mutex_unlock(&w->home->lock);
-	if (astray)
-		live_come_back(w->live, live_task_of(astray));
+	if (detached)
+		live_come_back(w->live, live_task_of(detached));
 	if (client->worker_down)
 		client->worker_down(client->arg, w->cpu);
 	atomic_store_explicit(&th->over, true, memory_order_release);

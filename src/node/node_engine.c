@@ -81,7 +81,7 @@ static void idle(void *arg, unsigned worker)
 }
 
 /* Only from a codec: anything else comes back by itself. */
-static bool retire(void *arg, struct live_task *lt, unsigned worker)
+static bool may_detach(void *arg, struct live_task *lt, unsigned worker)
 {
 	(void)lt;
 	return turn_take(&node_context_at(arg, worker)->turn);
@@ -89,7 +89,7 @@ static bool retire(void *arg, struct live_task *lt, unsigned worker)
 
 /* A call on liburcu's thread, a conversion on control, as at their first
  * attempt. */
-static void back(void *arg, struct live_task *lt)
+static void returned(void *arg, struct live_task *lt)
 {
 	if (node_is_conversion(lt))
 		converter_back(conversion_of(lt));
@@ -222,8 +222,8 @@ int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e)
 			.run = run,
 			.gone = gone,
 			.idle = idle,
-			.retire = retire,
-			.back = back,
+			.may_detach = may_detach,
+			.returned = returned,
 			.worker_up = worker_up,
 			.worker_down = worker_down,
 			.faulty = node_faulty,

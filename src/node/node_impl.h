@@ -155,7 +155,7 @@ int node_plan_engine(struct node *n, struct cr_err *e);
 int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e);
 /** engine callback: the call's @lt has left; any thread. */
 void node_gone(void *arg, struct live_task *lt);
-/** engine callback: a retired thread has let go of the call's @lt. */
+/** engine callback: a detached thread has let go of the call's @lt. */
 void node_back(void *arg, struct live_task *lt);
 /** Open the spool, if there is one. 0, or -errno with @e. */
 int node_open_converter(struct node *n, struct cr_err *e);

@@ -57,12 +57,12 @@ static void rescue(struct node *n, struct node_context *stuck,
 		    trace_ring(n->trace, node_ring_control(n)));
 }
 
-static void hire(struct node *n, unsigned worker)
+static void start_worker(struct node *n, unsigned worker)
 {
 	struct watch_worker *w = &n->watch.worker[worker];
 	struct cr_err e = { "" };
 
-	if (n->watch.ending || !live_hire(n->live, worker, &e))
+	if (n->watch.ending || !live_start_worker(n->live, worker, &e))
 		return;
 	if (!w->told)
 		log_event(LOG_ERROR, "worker-vacant", "worker=%u why=\"%s\"",
@@ -108,7 +108,7 @@ static void replace(struct node *n, unsigned worker,
 		w->told = true;
 		return;
 	}
-	if (!live_retire(n->live, worker, look))
+	if (!live_detach(n->live, worker, look))
 		return; /* it is back, or about to be */
 	n->watch.hung++;
 	n->watch.away++;
@@ -119,7 +119,7 @@ static void replace(struct node *n, unsigned worker,
 	rescue(n, stuck, look->task);
 	if (!n->watch.ending) {
 		node_context_replace(n, worker, (unsigned)spare);
-		hire(n, worker);
+		start_worker(n, worker);
 	}
 	end_task(n, look->task);
 }
@@ -132,7 +132,7 @@ static void look_at_worker(struct node *n, unsigned worker)
 	bool at_work = live_look_worker(n->live, worker, &look);
 
 	if (!at_work)
-		hire(n, worker); /* if that has failed before */
+		start_worker(n, worker); /* if that has failed before */
 	if (!watch_worker_suspect(w, at_work, look.picked))
 		return;
 	live_look_use(n->live, worker, &use);
@@ -229,7 +229,7 @@ static void on_watch(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd, (void)what;
 	watchdog_begin(&n->watch.dog, clock_now());
-	n->watch.away = live_reap(n->live);
+	n->watch.away = live_join_detached(n->live);
 	for (unsigned w = 0; w < n->cfg.workers; w++)
 		look_at_worker(n, w);
 	n->watch.starved = 0;

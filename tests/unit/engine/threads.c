@@ -297,7 +297,7 @@ static void it_is_for_the_whole_run(void **state)
 	assert_non_null(strstr(e.text, "only by a new start"));
 	assert_string_equal(live_policy(g.live)->name, "kernel:other");
 	/* nor has it workers that a watchdog could replace */
-	assert_int_equal(live_hire(g.live, 0, &e), 0);
+	assert_int_equal(live_start_worker(g.live, 0, &e), 0);
 	live_remove(g.live, &g.s[0].task);
 	rig_close(&g);
 	assert_int_equal(g.up, 1);

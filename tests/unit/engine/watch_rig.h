@@ -20,7 +20,7 @@ struct rig {
 	struct source *s; /* [N] */
 	atomic_uint hold; /* run() of task i waits while bit i is set */
 	atomic_uint up, down, backs, faults;
-	atomic_bool keep; /* retire() says no */
+	atomic_bool keep; /* may_detach() says no */
 };
 
 static inline void run(void *arg, struct live_task *t, const struct live_run *r)
@@ -42,7 +42,7 @@ static inline void gone(void *arg, struct live_task *t)
 	assert_int_equal(atomic_exchange(&source_of(&t->core)->gone, 1), 0);
 }
 
-static inline bool retire(void *arg, struct live_task *t, unsigned worker)
+static inline bool may_detach(void *arg, struct live_task *t, unsigned worker)
 {
 	struct rig *g = arg;
 
@@ -51,7 +51,7 @@ static inline bool retire(void *arg, struct live_task *t, unsigned worker)
 	return !atomic_load(&g->keep);
 }
 
-static inline void back(void *arg, struct live_task *t)
+static inline void returned(void *arg, struct live_task *t)
 {
 	struct rig *g = arg;
 
@@ -94,8 +94,8 @@ static inline void start(struct rig *g, const struct cr_sched_ops *ops,
 		.client = { .backlog = source_backlog,
 			    .run = run,
 			    .gone = gone,
-			    .retire = retire,
-			    .back = back,
+			    .may_detach = may_detach,
+			    .returned = returned,
 			    .worker_up = worker_up,
 			    .worker_down = worker_down,
 			    .faulty = faulty,

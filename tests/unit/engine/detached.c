@@ -36,11 +36,11 @@ static void take_the_place(struct rig *g)
 	unsigned worker;
 
 	look = get_stuck(g, &worker);
-	assert_true(live_retire(g->live, worker, &look));
+	assert_true(live_detach(g->live, worker, &look));
 	assert_false(live_look_worker(g->live, worker, &look));
-	assert_int_equal(live_hire(g->live, worker, NULL), 0);
-	assert_int_equal(live_hire(g->live, worker, NULL), 0);
-	assert_int_equal(live_reap(g->live), 1);
+	assert_int_equal(live_start_worker(g->live, worker, NULL), 0);
+	assert_int_equal(live_start_worker(g->live, worker, NULL), 0);
+	assert_int_equal(live_join_detached(g->live), 1);
 }
 
 /* Everybody but task 0. */
@@ -56,7 +56,7 @@ static void others_flow(struct rig *g, uint64_t upto)
 
 static void wait_reaped(struct rig *g)
 {
-	while (live_reap(g->live))
+	while (live_join_detached(g->live))
 		(void)sched_yield();
 }
 
@@ -139,8 +139,8 @@ static void who_was_to_leave_already(void **state)
 	start(&g, &cr_sched_fifo, 2);
 	look = get_stuck(&g, &worker);
 	live_remove(g.live, &g.s[0].task);
-	assert_true(live_retire(g.live, worker, &look));
-	assert_int_equal(live_hire(g.live, worker, NULL), 0);
+	assert_true(live_detach(g.live, worker, &look));
+	assert_int_equal(live_start_worker(g.live, worker, NULL), 0);
 	others_flow(&g, FRAMES);
 	assert_int_equal(g.s[0].gone, 0);
 	atomic_store(&g.hold, 0);
@@ -190,15 +190,15 @@ static void several_one_after_another(void **state)
 		while (!atomic_load(&g.s[i].running))
 			(void)sched_yield();
 		assert_true(live_look_worker(g.live, 0, &look));
-		assert_true(live_retire(g.live, 0, &look));
-		assert_int_equal(live_hire(g.live, 0, NULL), 0);
+		assert_true(live_detach(g.live, 0, &look));
+		assert_int_equal(live_start_worker(g.live, 0, NULL), 0);
 		live_remove(g.live, &g.s[i].task);
 		frame(&g, N - 1);
 		wait_done(&g, N - 1, i + 1);
-		assert_int_equal(live_reap(g.live), i + 1);
+		assert_int_equal(live_join_detached(g.live), i + 1);
 	}
 	atomic_store(&g.hold, 1u << 0); /* the first comes last */
-	while (live_reap(g.live) > 1)
+	while (live_join_detached(g.live) > 1)
 		(void)sched_yield();
 	assert_int_equal(g.s[0].gone, 0);
 	assert_int_equal(g.s[1].gone + g.s[2].gone, 2);
@@ -218,19 +218,19 @@ static void who_has_moved_on_keeps_the_place(void **state)
 	start(&g, &cr_sched_fifo, 1);
 	look = get_stuck(&g, &worker);
 	atomic_store(&g.keep, true); /* the client: it is about to return */
-	assert_false(live_retire(g.live, worker, &look));
+	assert_false(live_detach(g.live, worker, &look));
 	atomic_store(&g.keep, false);
 	atomic_store(&g.hold, 0);
 	wait_done(&g, 0, 3);
-	assert_false(live_retire(g.live, worker, &look));
+	assert_false(live_detach(g.live, worker, &look));
 	atomic_store(&g.hold, 1); /* the same task, another job */
 	frame(&g, 0);
 	while (!atomic_load(&g.s[0].running))
 		(void)sched_yield();
-	assert_false(live_retire(g.live, worker, &look));
+	assert_false(live_detach(g.live, worker, &look));
 	atomic_store(&g.hold, 0);
 	wait_done(&g, 0, 4);
-	assert_int_equal(live_reap(g.live), 0);
+	assert_int_equal(live_join_detached(g.live), 0);
 	finish(&g);
 }
 
@@ -267,5 +267,5 @@ int main(void)
 		cmocka_unit_test(the_end_does_not_wait_for_the_lost),
 	};
 
-	return cmocka_run_group_tests_name("astray", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("detached", tests, NULL, NULL);
 }
