@@ -39,14 +39,14 @@ int contract_check(const struct contract *k, const struct contract_use *use,
 		   struct contract_flaw *f);
 
 /**
- * What schedulers are told of a call with contract @k and release model @r: a
- * contract's rate goes before the model's, and before one job a period.
+ * What is declared to schedulers of a call with contract @k, release model @r:
+ * a contract's rate goes before the model's, and before one job a period.
  */
 struct cr_contract contract_promise(const struct contract *k,
 				    const struct release_cfg *r);
 
-/** What schedulers are told of its costs: what is declared, else @measured,
- * which is never more than what is declared above it. */
+/** What is declared to them of its costs: what @k says, else @measured,
+ * which is never more than what @k says above it. */
 struct cr_cost contract_cost(const struct contract *k,
 			     const struct cr_cost *measured);
 

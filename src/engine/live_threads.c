@@ -343,7 +343,7 @@ static void *try_it(void *arg)
 	return NULL;
 }
 
-/* Would a thread get what it asks for? Better told now than at the first
+/* Would a thread get what it asks for? Better refused now than at the first
  * call. */
 static int check_privilege(struct live *l, struct cr_err *e)
 {

@@ -21,7 +21,7 @@ struct live_threads;
 /** Try the privilege on a thread of its own, and get ready: l->threads. 0, or
  * -errno with @e (-EPERM: the privilege, and how to get it). */
 int threads_open(struct live *l, struct cr_err *e);
-/** Wait for all threads; their tasks must have been told to end. */
+/** Wait for all threads; threads_end() must have ended all. */
 void threads_stop(struct live *l);
 void threads_close(struct live *l); /**< after threads_stop() */
 

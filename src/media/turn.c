@@ -15,12 +15,13 @@
 struct turn {
 	struct turn_worker *worker;
 	struct call *call;
-	struct turn_letter *letter;
+	struct turn_unsent *unsent;
 	cr_ns coded;   /* when the codec handed over its last packet */
 	cr_ns sending; /* time inside the socket, if the burst overflowed */
 };
 
-/* Send the burst; a packet's tag is its letter's number. */
+/* Send the burst; a packet's tag is its turn's place among the
+ * unsent. */
 static cr_ns send_all(struct turn_worker *w)
 {
 	cr_ns start = clock_now();
@@ -28,12 +29,12 @@ static cr_ns send_all(struct turn_worker *w)
 	burst_send(&w->burst);
 	for (unsigned i = 0; i < w->burst.count; i++) {
 		const struct burst_packet *p = &w->burst.packet[i];
-		struct turn_letter *letter = &w->letter[p->tag];
+		struct turn_unsent *unsent = &w->unsent[p->tag];
 
 		if (!p->failed)
 			continue;
-		letter->failed++;
-		letter->failed_octets += p->bytes - PIPELINE_HEADROOM;
+		unsent->failed++;
+		unsent->failed_octets += p->bytes - PIPELINE_HEADROOM;
 	}
 	burst_clear(&w->burst);
 	return clock_now() - start;
@@ -61,11 +62,10 @@ static void emit(void *arg, const struct pipeline_packet *p)
 	c->seq_out++;
 	(void)rtp_build(packet, &header);
 	burst_put(&w->burst, c->cfg.port_fd >= 0 ? c->cfg.port_fd : w->fd,
-		  &c->cfg.to, w->nletters, packet,
-		  PIPELINE_HEADROOM + p->bytes);
-	t->letter->packets++;
-	t->letter->record.job.bytes_out =
-		(uint16_t)(t->letter->record.job.bytes_out + p->bytes);
+		  &c->cfg.to, w->nunsent, packet, PIPELINE_HEADROOM + p->bytes);
+	t->unsent->packets++;
+	t->unsent->record.job.bytes_out =
+		(uint16_t)(t->unsent->record.job.bytes_out + p->bytes);
 	turn_enter_codec(w);
 }
 
@@ -95,12 +95,12 @@ static void count_jitter(struct turn_worker *w, struct call *c,
 	c->sent.rtp_ts = job->rtp_ts;
 }
 
-static void count_packets(struct call *c, const struct turn_letter *letter)
+static void count_packets(struct call *c, const struct turn_unsent *unsent)
 {
-	call_count(&c->count.send_failed, letter->failed);
-	call_count(&c->count.packets_out, letter->packets - letter->failed);
+	call_count(&c->count.send_failed, unsent->failed);
+	call_count(&c->count.packets_out, unsent->packets - unsent->failed);
 	call_count(&c->count.octets_out,
-		   letter->record.job.bytes_out - letter->failed_octets);
+		   unsent->record.job.bytes_out - unsent->failed_octets);
 }
 
 /* A turn's last touch of the call. */
@@ -110,19 +110,19 @@ static void let_go(struct call *c)
 	atomic_fetch_sub_explicit(&c->pending, 1, memory_order_release);
 }
 
-/* The letter's packets are on their way, or refused; @sending is its share of
+/* The turn's packets are on their way, or refused; @sending is its share of
  * the time that took. */
-static void finish(struct turn_worker *w, struct turn_letter *letter, cr_ns now,
+static void finish(struct turn_worker *w, struct turn_unsent *unsent, cr_ns now,
 		   cr_ns sending)
 {
-	struct call *c = letter->call;
-	struct cr_trace_job *job = &letter->record.job;
+	struct call *c = unsent->call;
+	struct cr_trace_job *job = &unsent->record.job;
 
 	call_count(&c->count.codec_ns, job->codec_ns);
 	call_count(&c->count.busy_ns,
 		   job->codec_ns + (unsigned long long)sending);
-	job->sent = letter->packets ? now : 0;
-	count_packets(c, letter);
+	job->sent = unsent->packets ? now : 0;
+	count_packets(c, unsent);
 	if (job->outcome == CR_OUT_DONE) {
 		count_delay(w, c, job);
 		if (job->sent)
@@ -131,20 +131,20 @@ static void finish(struct turn_worker *w, struct turn_letter *letter, cr_ns now,
 		/* from the pick on: the codec is not all that a frame costs */
 		recent_put(&c->cost,
 			   job->start - job->pick + job->codec_ns + sending);
-		if (letter->failed)
+		if (unsent->failed)
 			job->outcome = CR_OUT_SEND_FAILED;
 	} else {
 		call_count(job->outcome == CR_OUT_BAD ? &c->count.malformed
 						      : &c->count.concealed,
 			   1);
 	}
-	trace_put(w->trace, &letter->record);
+	trace_put(w->trace, &unsent->record);
 	let_go(c);
 }
 
 static void none_left(struct turn_worker *w)
 {
-	w->nletters = 0;
+	w->nunsent = 0;
 	/* release, pairs with turn_waits() */
 	atomic_store_explicit(&w->waiting, false, memory_order_release);
 }
@@ -153,21 +153,21 @@ void turn_flush(struct turn_worker *w)
 {
 	cr_ns share, now;
 
-	if (!w->nletters)
+	if (!w->nunsent)
 		return;
-	share = (w->overflow + send_all(w)) / w->nletters;
+	share = (w->overflow + send_all(w)) / w->nunsent;
 	w->overflow = 0;
 	now = clock_now();
-	for (unsigned i = 0; i < w->nletters; i++)
-		finish(w, &w->letter[i], now, share);
+	for (unsigned i = 0; i < w->nunsent; i++)
+		finish(w, &w->unsent[i], now, share);
 	none_left(w);
 }
 
-void turn_together(struct turn_worker *w, bool may)
+void turn_batching(struct turn_worker *w, bool may)
 {
 	/* seq_cst: either this thread sees that packets wait, or the worker,
 	 * at the end of its turn, that they may not (must_flush()) */
-	atomic_store_explicit(&w->together, may, memory_order_seq_cst);
+	atomic_store_explicit(&w->batching, may, memory_order_seq_cst);
 }
 
 bool turn_waits(const struct turn_worker *w)
@@ -204,18 +204,18 @@ void turn_forget(struct turn_worker *w)
 	(void)atomic_load_explicit(&w->passed, memory_order_acquire);
 }
 
-/* A letter for the turn that begins. */
-static void open_letter(struct turn_letter *letter, struct call *c,
+/* What the turn that begins will leave to be sent. */
+static void open_unsent(struct turn_unsent *unsent, struct call *c,
 			const struct live_run *run, cr_ns start)
 {
 	const struct cr_job *job = &c->lt.core.task.job;
 
 	atomic_fetch_add_explicit(&c->pending, 1, memory_order_relaxed);
-	letter->call = c;
-	letter->packets = 0;
-	letter->failed = 0;
-	letter->failed_octets = 0;
-	letter->record.job = (struct cr_trace_job){
+	unsent->call = c;
+	unsent->packets = 0;
+	unsent->failed = 0;
+	unsent->failed_octets = 0;
+	unsent->record.job = (struct cr_trace_job){
 		.kind = CR_TRACE_JOB,
 		.worker = (uint16_t)run->worker,
 		.call = c->cfg.id,
@@ -232,8 +232,8 @@ static void open_letter(struct turn_letter *letter, struct call *c,
 
 static bool must_flush(const struct turn_worker *w, cr_ns now)
 {
-	return !atomic_load_explicit(&w->together, memory_order_seq_cst) ||
-	       w->nletters == TURN_BATCH || now - w->oldest >= TURN_WAIT;
+	return !atomic_load_explicit(&w->batching, memory_order_seq_cst) ||
+	       w->nunsent == TURN_BATCH || now - w->oldest >= TURN_WAIT;
 }
 
 static enum cr_outcome outcome_of(int err, bool stale)
@@ -255,8 +255,8 @@ static void count_away(struct cr_trace_job *job, const struct live_run *run)
 
 void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 {
-	struct turn_letter *letter = &w->letter[w->nletters];
-	struct turn t = { .worker = w, .call = c, .letter = letter };
+	struct turn_unsent *unsent = &w->unsent[w->nunsent];
+	struct turn t = { .worker = w, .call = c, .unsent = unsent };
 	const struct pipeline_input in = {
 		.payload = c->claimed,
 		.bytes = c->meta.bytes,
@@ -267,7 +267,7 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 	int err;
 
 	pipeline_fetch(c->pipeline);
-	open_letter(letter, c, run, start);
+	open_unsent(unsent, c, run, start);
 	turn_enter_codec(w);
 	err = run->stale
 		      ? pipeline_conceal(c->pipeline, &w->scratch, &in, emit,
@@ -281,15 +281,15 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 		pass_cmr(w, c);
 	if (!t.coded)
 		t.coded = clock_now(); /* nothing came out of this packet */
-	letter->record.job.outcome = (uint8_t)outcome_of(err, run->stale);
-	letter->record.job.end = t.coded;
-	letter->record.job.codec_ns = (uint32_t)(t.coded - start - t.sending);
+	unsent->record.job.outcome = (uint8_t)outcome_of(err, run->stale);
+	unsent->record.job.end = t.coded;
+	unsent->record.job.codec_ns = (uint32_t)(t.coded - start - t.sending);
 	w->overflow += t.sending;
 	if (run->cpu)
-		count_away(&letter->record.job, run);
-	if (!w->nletters++) {
+		count_away(&unsent->record.job, run);
+	if (!w->nunsent++) {
 		w->oldest = t.coded;
-		/* seq_cst: see turn_together() */
+		/* seq_cst: see turn_batching() */
 		atomic_store_explicit(&w->waiting, true, memory_order_seq_cst);
 	}
 	if (must_flush(w, t.coded))
@@ -330,23 +330,23 @@ bool turn_take(struct turn_worker *w)
 		memory_order_relaxed);
 }
 
-/* The letter that was being written. Its call's count of pending ones stays up:
+/* The turn that was at work. Its call's count of pending ones stays up:
  * the thread has the call. */
-static void cancel(struct turn_letter *letter, struct trace_ring *trace)
+static void cancel(struct turn_unsent *unsent, struct trace_ring *trace)
 {
-	struct call *c = letter->call;
+	struct call *c = unsent->call;
 
-	count_packets(c, letter); /* what the frame had to say so far */
+	count_packets(c, unsent); /* what the frame had to say so far */
 	call_count(&c->count.cancelled, 1);
-	letter->record.job.outcome = CR_OUT_CANCELLED;
-	letter->record.job.end = clock_now();
-	trace_put(trace, &letter->record);
+	unsent->record.job.outcome = CR_OUT_CANCELLED;
+	unsent->record.job.end = clock_now();
+	trace_put(trace, &unsent->record);
 }
 
 void turn_rescue(struct turn_worker *w, struct call *stuck,
 		 struct trace_ring *trace)
 {
-	struct turn_letter *last = &w->letter[w->nletters];
+	struct turn_unsent *last = &w->unsent[w->nunsent];
 	cr_ns spent = w->overflow + send_all(w), now = clock_now();
 
 	w->overflow = 0;
@@ -355,7 +355,7 @@ void turn_rescue(struct turn_worker *w, struct call *stuck,
 		CR_ASSERT(last->call == stuck);
 		cancel(last, trace);
 	}
-	for (unsigned i = 0; i < w->nletters; i++)
-		finish(w, &w->letter[i], now, spent / w->nletters);
+	for (unsigned i = 0; i < w->nunsent; i++)
+		finish(w, &w->unsent[i], now, spent / w->nunsent);
 	none_left(w);
 }

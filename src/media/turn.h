@@ -10,12 +10,13 @@
  * while one worker serves it, so it is for run queues of one worker whose
  * policy does not steal; elsewhere every turn sends at its end, before the
  * engine learns that the job is done. Who moves calls from worker to worker
- * forbids it first, and waits until nothing waits any more: turn_together(),
+ * forbids it first, and waits until nothing waits any more: turn_batching(),
  * turn_waits().
  *
- * A codec may never return. While one is at work the letters are at rest, so
- * who watches over the workers can take them away; the thread finds out when it
- * comes back, and touches nothing but the call's own pipeline any more:
+ * A codec may never return. While one is at work the unsent packets are at
+ * rest, so who watches over the workers can take them away; the thread finds
+ * out when it comes back, and touches nothing but the call's own pipeline any
+ * more:
  *
  *             turn_enter_codec()           turn_take()
  *   AT_WORK -------------------> IN_CODEC -------------> TAKEN
@@ -37,23 +38,24 @@
 #define TURN_WAIT CR_MS
 
 /** A turn that is over but for its packets. */
-struct turn_letter {
-	struct call *call; /**< kept alive by its count of pending letters */
+struct turn_unsent {
+	struct call *call; /**< kept alive by its count of pending turns */
 	union cr_trace_record record;
 	unsigned packets;
 	unsigned failed;      /**< of them: the socket refused  */
 	size_t failed_octets; /**< their payloads          */
 };
 
-/** Who may touch the letters, the burst, the trace: see above. */
+/** Who may touch the unsent packets and the trace: see above. */
 enum turn_state { TURN_AT_WORK, TURN_IN_CODEC, TURN_TAKEN };
 
 /** What a worker brings along. One per worker, used by it alone. */
 struct turn_worker {
 	int fd; /**< the shared UDP socket, for calls without their own */
-	atomic_bool together; /**< packets may wait; turn_together()    */
+	atomic_bool batching; /**< packets may wait; turn_batching()    */
 	atomic_bool waiting;  /**< some do; turn_waits()		    */
-	/** enum turn_state. Release and acquire: the letters change hands. */
+	/** enum turn_state. Release and acquire: unsent packets change
+	 * owners. */
 	atomic_int state;
 	struct trace_ring *trace;
 	struct call_table *table; /**< where the calls of CMRs are found */
@@ -66,8 +68,8 @@ struct turn_worker {
 	atomic_ullong passed;
 	struct pipeline_scratch scratch;
 	struct burst burst;
-	struct turn_letter letter[TURN_BATCH];
-	unsigned nletters;
+	struct turn_unsent unsent[TURN_BATCH];
+	unsigned nunsent;
 	cr_ns oldest; /**< when the first of them was ready */
 	/** Spent on sending for them already, as the burst was full within a
 	 * turn. */
@@ -86,15 +88,15 @@ void turn_forget(struct turn_worker *w);
 void turn_flush(struct turn_worker *w);
 
 /** Whether packets may wait for those of the next turns. Control thread. */
-void turn_together(struct turn_worker *w, bool may);
+void turn_batching(struct turn_worker *w, bool may);
 
-/** Do packets wait in @w? Once this is false after turn_together(w, false),
+/** Do packets wait in @w? Once this is false after turn_batching(w, false),
  * none do but while the turn that they came of is ending, and what came of all
  * turns before is for this thread to see. Any thread. */
 bool turn_waits(const struct turn_worker *w);
 
-/** Around what may not come back. turn_leave_codec() is false when the letters
- * were taken: leave everything of @w alone. Worker thread. */
+/** Around what may not come back. turn_leave_codec() is false when the unsent
+ * packets were taken: leave everything of @w alone. Worker thread. */
 static inline void turn_enter_codec(struct turn_worker *w)
 {
 	atomic_store_explicit(&w->state, TURN_IN_CODEC, memory_order_release);
@@ -109,8 +111,8 @@ static inline bool turn_leave_codec(struct turn_worker *w)
 		memory_order_relaxed);
 }
 
-/** Take the letters from a worker whose codec does not come back. False: it is
- * not in a codec. Any thread; what was taken is that thread's. */
+/** Take the unsent packets from a worker whose codec does not come back. False:
+ * it is not in a codec. Any thread; what was taken is that thread's. */
 bool turn_take(struct turn_worker *w);
 
 /** Send, count and trace to @trace what @w had ready when it was taken, and

@@ -91,12 +91,12 @@ int node_spare(struct node *n)
 
 void node_context_replace(struct node *n, unsigned worker, unsigned spare)
 {
-	bool together =
-		atomic_load_explicit(&node_context_at(n, worker)->turn.together,
+	bool batching =
+		atomic_load_explicit(&node_context_at(n, worker)->turn.batching,
 				     memory_order_relaxed);
 
 	sit_down(n, worker, spare);
-	turn_together(&node_context_at(n, worker)->turn, together);
+	turn_batching(&node_context_at(n, worker)->turn, batching);
 }
 
 void node_forget_turns(struct node *n)

@@ -109,10 +109,10 @@ static bool may_wait(const struct node *n)
 	return alone && !n->cfg.send_each && !cr_kernel_scheduler(ops);
 }
 
-static void set_together(struct node *n, bool may)
+static void set_batching(struct node *n, bool may)
 {
 	for (unsigned w = 0; w < n->nplaces; w++)
-		turn_together(&node_context_at(n, w)->turn, may);
+		turn_batching(&node_context_at(n, w)->turn, may);
 }
 
 /* A worker that has packets sends them at the end of its turn, or of the next
@@ -131,24 +131,24 @@ static bool have_left(struct node *n, unsigned worker)
 	return true;
 }
 
-static void allow_together(void *arg)
+static void allow_batching(void *arg)
 {
 	struct node *n = arg;
 
-	set_together(n, may_wait(n));
+	set_batching(n, may_wait(n));
 }
 
 /* Where a call moves to, its packets would overtake those that wait. */
-static int forbid_together(void *arg, struct cr_err *e)
+static int forbid_batching(void *arg, struct cr_err *e)
 {
 	struct node *n = arg;
 
 	if (n->cfg.workers == 1 || !may_wait(n))
 		return 0;
-	set_together(n, false);
+	set_batching(n, false);
 	for (unsigned w = 0; w < n->nplaces; w++)
 		if (!have_left(n, w)) {
-			allow_together(n);
+			allow_batching(n);
 			return cr_fail(e, -EBUSY,
 				       "worker %u has not come back from a "
 				       "frame for %d s, and packets of other "
@@ -227,8 +227,8 @@ int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e)
 			.worker_up = worker_up,
 			.worker_down = worker_down,
 			.faulty = node_faulty,
-			.before_move = forbid_together,
-			.after_move = allow_together,
+			.before_move = forbid_batching,
+			.after_move = allow_batching,
 			.arg = n,
 		},
 	};
@@ -242,6 +242,6 @@ int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e)
 	if (!err)
 		err = live_open(&n->live, &live, warn, e);
 	if (!err)
-		allow_together(n);
+		allow_batching(n);
 	return err;
 }

@@ -85,15 +85,15 @@ static void sending_within_a_turn_is_its_calls_time(void **state)
 	assert_int_equal(trace_open(&trace, 1, 2), 0);
 	w->trace = trace_ring(trace, 0);
 	w->fd = -1;
-	atomic_init(&w->together, true);
+	atomic_init(&w->batching, true);
 	c->claimed = payload;
 	c->meta.bytes = sizeof(payload);
 	for (int i = 0; i < TURNS; i++, c->meta.rtp_ts += sizeof(payload))
 		turn_run(w, c, &run);
-	assert_int_equal(w->nletters, TURNS);
+	assert_int_equal(w->nunsent, TURNS);
 	turn_flush(w);
 	assert_int_equal(c->count.send_failed, TURNS * FRAMES);
-	/* each letter's share is rounded down */
+	/* each turn's share is rounded down */
 	assert_in_range(beside_the_codec(c), 2 * TICK - TURNS, 2 * TICK);
 	assert_true(call_unposted(c));
 	call_free(c);
