@@ -133,8 +133,9 @@ bool conversion_peek(struct core_task *t, struct cr_job *job)
 	if (!c || c->next == c->frames)
 		return false;
 	job->seq = cv->seq;
-	job->arrival = c->filled;
-	job->eligible = eligible_at(cv, c);
+	/* a chunk is no backlog: its frames come one after the other, or all
+	 * of them would go before a call's next one under fifo */
+	job->arrival = job->eligible = eligible_at(cv, c);
 	job->deadline = t->task.cls == CR_BE ? CR_NEVER
 					     : deadline_from(cv, job->eligible);
 	return true;
@@ -176,7 +177,7 @@ static struct cr_trace_job describe(const struct conversion *cv,
 		.call = cv->cfg.id,
 		.seq = (uint32_t)job->seq,
 		.bytes_in = cv->claimed_bytes,
-		.arrival = job->arrival,
+		.arrival = cv->chunk[cv->current].filled,
 		.release = job->release,
 		.pick = run->picked,
 		.start = start,

@@ -160,7 +160,8 @@ static int start(struct core *c, cr_ns now, struct cr_err *e)
 	if (rc)
 		return rc;
 	c->spare = c->sched;
-	c->spare.ops = &cr_sched_fifo;
+	c->spare.ops = c->spare_policy.ops;
+	c->spare.opts = c->spare_policy.opts;
 	rc = core_policy_init(&p, c->sched.nrq, c->cfg.ops, c->cfg.opts, e);
 	if (rc)
 		return rc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * edf and rm on any number of CPUs against an oracle that looks at every
+ * fifo, edf and rm on any number of CPUs against an oracle that looks at every
  * waiting job at every instant: the M first by the policy's key run.
  */
 #include "schedulers/policies.h"
@@ -8,11 +8,13 @@
 
 enum { SETS = TEST_FEWER(1000), UNTIL = 200 };
 
-/* The oldest job of a task, its @k-th, and its start among best effort. */
+/* The oldest job of a task, its @k-th, its start among best effort, and when it
+ * became the oldest. */
 struct oldest {
 	const struct set_task *task;
 	uint64_t k;
 	int64_t start;
+	cr_ns released;
 };
 
 struct rule {
@@ -24,10 +26,23 @@ struct rule {
 struct oracle {
 	int64_t start[TASK_SET_MAX], now; /* virtual time of best effort */
 	bool waits[TASK_SET_MAX];
+	cr_ns released[TASK_SET_MAX];
 	uint64_t done[TASK_SET_MAX];
 	cr_ns ran[TASK_SET_MAX];
 	bool runs[TASK_SET_MAX];
 };
+
+static bool by_arrival(const struct oldest *a, const struct oldest *b)
+{
+	cr_ns x = (cr_ns)a->k * a->task->period;
+	cr_ns y = (cr_ns)b->k * b->task->period;
+
+	if (x == y) {
+		x = a->released;
+		y = b->released;
+	}
+	return x != y ? x < y : a->task < b->task;
+}
 
 static cr_ns due(const struct set_task *t, uint64_t k)
 {
@@ -62,7 +77,8 @@ static bool by_class_and_period(const struct oldest *a, const struct oldest *b)
 static struct oldest oldest(const struct oracle *o, const struct task_set *set,
 			    int i)
 {
-	return (struct oldest){ &set->task[i], o->done[i], o->start[i] };
+	return (struct oldest){ &set->task[i], o->done[i], o->start[i],
+				o->released[i] };
 }
 
 /* The first that waits at @now and was not chosen; or -1. */
@@ -92,6 +108,7 @@ static void start_jobs(struct oracle *o, const struct task_set *set, cr_ns now)
 		    (cr_ns)o->done[i] * set->task[i].period > now)
 			continue;
 		o->waits[i] = true;
+		o->released[i] = now;
 		o->start[i] = cr_ns_max(o->start[i], o->now);
 	}
 }
@@ -157,6 +174,14 @@ static void follows(struct rule rule)
 	}
 }
 
+/* Without ever taking a CPU from anybody: what comes later waits, and a frame
+ * that waited for its call's one before takes the CPU that this one leaves. */
+static void fifo_runs_the_frames_that_wait_longest(void **state)
+{
+	(void)state;
+	follows((struct rule){ .ops = &cr_sched_fifo, .before = by_arrival });
+}
+
 static void edf_runs_the_earliest_deadlines(void **state)
 {
 	(void)state;
@@ -173,6 +198,7 @@ static void rm_runs_the_highest_priorities(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fifo_runs_the_frames_that_wait_longest),
 		cmocka_unit_test(edf_runs_the_earliest_deadlines),
 		cmocka_unit_test(rm_runs_the_highest_priorities),
 	};

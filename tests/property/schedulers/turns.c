@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of fifo, and the shares of rr: 1,000 random sets or crowds each.
+ * The order of fifo by calls, and the shares of rr: 1,000 random sets or crowds
+ * each.
  */
 #include "crowd.h"
 #include "schedulers/policies.h"
@@ -13,7 +14,7 @@ enum {
 	LOOKS = 50
 };
 
-/* --- fifo: the order of starts is the order of releases --- */
+/* --- fifo by calls: the order of starts is the order of releases --- */
 
 /* A job is released when it arrives, or when the one before it is done. */
 struct start {
@@ -73,7 +74,8 @@ static void shift(struct rig_task *r)
 static bool out_of_order(const struct task_set *set, void *arg)
 {
 	unsigned ncpu = *(const unsigned *)arg;
-	struct sim_rig *rig = rig_new(&cr_sched_fifo, NULL, ncpu, TASK_SET_MAX);
+	struct sim_rig *rig =
+		rig_new(&cr_sched_fifo, "order=call", ncpu, TASK_SET_MAX);
 	uint64_t cut = 0;
 
 	memset(&line, 0, sizeof(line));
@@ -92,10 +94,10 @@ static bool out_of_order(const struct task_set *set, void *arg)
 }
 
 /* Below the load that fits, at it, and half as much again. */
-static void fifo_starts_in_the_order_of_release(void **state)
+static void fifo_by_calls_starts_in_the_order_of_release(void **state)
 {
 	unsigned ncpu;
-	struct task_set_property p = { "fifo: order equals release order",
+	struct task_set_property p = { "order=call: order equals release order",
 				       out_of_order, &ncpu };
 
 	(void)state;
@@ -266,7 +268,7 @@ static void rr_without_preemption_ends_turns_with_a_frame(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fifo_starts_in_the_order_of_release),
+		cmocka_unit_test(fifo_by_calls_starts_in_the_order_of_release),
 		cmocka_unit_test(rr_gives_each_of_n_its_nth_within_a_quantum),
 		cmocka_unit_test(rr_is_as_fair_when_frames_end_at_once),
 		cmocka_unit_test(rr_without_preemption_ends_turns_with_a_frame),

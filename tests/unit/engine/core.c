@@ -57,6 +57,55 @@ static void under_fifo_a_dropped_frame_does_not_cost_the_place(void **state)
 	close_rig(&g, 6);
 }
 
+/* But it is the place of one frame: the next goes by its own arrival. */
+static void under_fifo_the_place_of_a_dropped_frame_is_for_one(void **state)
+{
+	struct core_config cfg = { .ops = &cr_sched_fifo, .ncpu = 1 };
+	struct rig g;
+
+	(void)state;
+	open_all(&g, cfg);
+	(void)frame(&g, 0, 0);
+	(void)frame(&g, 0, 10);
+	(void)frame(&g, 1, 15);
+	(void)frame(&g, 0, 20);
+	assert_int_equal(g.s[0].dropped, 1);
+	assert_int_equal(pick(&g, 0, 21), 0);
+	(void)stop(&g, 0, 22);
+	assert_int_equal(pick(&g, 0, 22), 1);
+	(void)stop(&g, 0, 23);
+	assert_int_equal(pick(&g, 0, 23), 0);
+	assert_false(stop(&g, 0, 24));
+	close_rig(&g, 25);
+}
+
+/* What woke it came later than what the others wait with. */
+static void under_fifo_a_drop_before_sleep_gives_no_place(void **state)
+{
+	static const char *const order[] = { "order=frame", "order=call" };
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct core_config cfg = { .ops = &cr_sched_fifo,
+					   .opts = order[i],
+					   .ncpu = 1,
+					   .max_age = { [CR_SOFT] = 30 } };
+		struct rig g;
+
+		open_all(&g, cfg);
+		(void)frame(&g, 0, 0);
+		assert_int_equal(pick(&g, 0, 40), -1);
+		assert_int_equal(g.s[0].shed[CR_OUT_STALE], 1);
+		(void)frame(&g, 1, 50);
+		(void)frame(&g, 0, 51);
+		assert_int_equal(pick(&g, 0, 52), 1);
+		(void)stop(&g, 0, 53);
+		assert_int_equal(pick(&g, 0, 53), 0);
+		(void)stop(&g, 0, 54);
+		close_rig(&g, 55);
+	}
+}
+
 static void old_frames_are_shed_and_counted(void **state)
 {
 	struct core_config cfg = { .ops = &cr_sched_fifo,
@@ -286,6 +335,9 @@ int main(void)
 			a_dropped_frame_changes_the_job_before_it_is_run),
 		cmocka_unit_test(
 			under_fifo_a_dropped_frame_does_not_cost_the_place),
+		cmocka_unit_test(
+			under_fifo_the_place_of_a_dropped_frame_is_for_one),
+		cmocka_unit_test(under_fifo_a_drop_before_sleep_gives_no_place),
 		cmocka_unit_test(old_frames_are_shed_and_counted),
 		cmocka_unit_test(old_frames_are_handed_out_marked_to_conceal),
 		cmocka_unit_test(a_leaving_task_cancels_all_its_frames),

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "core_rig.h"
-#include "schedulers/list.h"
 #include "schedulers/policies.h"
 
 enum sabotage {
@@ -37,13 +36,12 @@ static struct {
 
 static struct cr_task *bad_answer(struct cr_rq *rq, unsigned cpu, cr_ns now)
 {
-	struct list_head *list = CR_RQ(rq, struct list_head);
 	struct cr_task *t;
 
 	switch (plan.what) {
 	case TWICE:
-		t = cr_task_of(TAILQ_FIRST(list));
-		t->slice = CR_NEVER;
+		t = cr_sched_fifo.pick(rq, cpu, now);
+		cr_sched_fifo.enqueue(rq, t, CR_ENQ_REQUEUE, now);
 		return t;
 	case LOSE:
 		plan.prey = cr_sched_fifo.pick(rq, cpu, now);

@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "cmocka_cr.h"
 #include "engine_source.h"
-#include "schedulers/list.h"
 #include "schedulers/policies.h"
 
 enum { N = 40, WORKERS = 4, ROUNDS = 30, FRAMES = 4, HONEST = 25 };
@@ -24,15 +23,21 @@ struct rig {
 
 /* --- fifo for HONEST picks, then one of three faults --- */
 
+/* Behind what fifo's callbacks see of a run queue. */
 struct bad_rq {
-	struct list_head fifo; /* what fifo's callbacks see */
 	unsigned picks;
 	struct cr_task *last;
 };
 
+static struct bad_rq *bad_of(struct cr_rq *rq)
+{
+	return (struct bad_rq *)(void *)((unsigned char *)rq->priv +
+					 cr_sched_fifo.rq_size);
+}
+
 static struct cr_task *bad_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 {
-	struct bad_rq *b = CR_RQ(rq, struct bad_rq);
+	struct bad_rq *b = bad_of(rq);
 	struct cr_task *t = cr_sched_fifo.pick(rq, cpu, now);
 
 	if (b->picks++ < HONEST || !t) {
@@ -54,7 +59,7 @@ static struct cr_sched_ops bad(void)
 	struct cr_sched_ops ops = cr_sched_fifo;
 
 	ops.name = "bad";
-	ops.rq_size = sizeof(struct bad_rq);
+	ops.rq_size += sizeof(struct bad_rq);
 	ops.pick = bad_pick;
 	ops.check = NULL; /* found out by what it hands out */
 	return ops;

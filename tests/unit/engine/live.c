@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "cmocka_cr.h"
 #include "engine_source.h"
-#include "schedulers/list.h"
 #include "schedulers/policies.h"
 
 enum { N = 4, ALL = 15 };
@@ -109,38 +108,44 @@ static void wait_done(struct source *s, uint64_t n)
 
 /* --- a policy that holds all tasks but the first back until a tick --- */
 
+/* Behind what fifo's callbacks see of a run queue. */
 struct hold_rq {
-	struct list_head fifo; /* what fifo's callbacks see */
 	cr_ns open; /* the last tick: picks of this instant get something */
+	struct cr_task *first; /* if it waits */
 };
+
+static struct hold_rq *hold_of(struct cr_rq *rq)
+{
+	return (struct hold_rq *)(void *)((unsigned char *)rq->priv +
+					  cr_sched_fifo.rq_size);
+}
 
 static void hold_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 			 cr_ns now)
 {
 	cr_sched_fifo.enqueue(rq, t, why, now);
+	if (t->id == 0)
+		hold_of(rq)->first = t;
 	if (rq->next_tick == CR_NEVER)
 		rq->next_tick = now + CR_MS;
 }
 
 static struct cr_task *pick_the_first(struct cr_rq *rq, cr_ns now)
 {
-	struct list_node *n;
+	struct cr_task *t = hold_of(rq)->first;
 
-	TAILQ_FOREACH (n, &CR_RQ(rq, struct hold_rq)->fifo, link)
-		if (cr_task_of(n)->id == 0)
-			break;
-	if (!n)
+	if (!t || t->state != CR_QUEUED)
 		return NULL;
-	cr_sched_fifo.dequeue(rq, cr_task_of(n), now);
-	cr_task_of(n)->slice = CR_NEVER;
-	return cr_task_of(n);
+	cr_sched_fifo.dequeue(rq, t, now);
+	t->slice = CR_NEVER;
+	return t;
 }
 
 static struct cr_task *hold_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 {
 	struct cr_task *t;
 
-	if (CR_RQ(rq, struct hold_rq)->open != now) {
+	if (hold_of(rq)->open != now) {
 		if (rq->next_tick == CR_NEVER)
 			rq->next_tick = now + CR_MS;
 		return pick_the_first(rq, now);
@@ -153,7 +158,7 @@ static struct cr_task *hold_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 
 static void hold_tick(struct cr_rq *rq, cr_ns now)
 {
-	CR_RQ(rq, struct hold_rq)->open = now;
+	hold_of(rq)->open = now;
 }
 
 static struct cr_sched_ops holding(void)
@@ -162,8 +167,7 @@ static struct cr_sched_ops holding(void)
 
 	ops.name = "hold";
 	ops.flags = CR_F_IDLES;
-	assert_int_equal(ops.rq_size, sizeof(struct list_head));
-	ops.rq_size = sizeof(struct hold_rq);
+	ops.rq_size += sizeof(struct hold_rq);
 	ops.enqueue = hold_enqueue;
 	ops.pick = hold_pick;
 	ops.tick = hold_tick;
@@ -435,7 +439,7 @@ static void what_cannot_start_says_why(void **state)
 	cfg.pin = NULL;
 	cfg.core.opts = "x=1";
 	assert_int_equal(live_open(&l, &cfg, NULL, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "scheduler fifo: 'x'"));
+	assert_non_null(strstr(e.text, "scheduler fifo: no option 'x'"));
 	assert_null(l);
 	free(g.s);
 }

@@ -43,8 +43,41 @@ static void fifo_serves_in_order_of_release(void **state)
 	expect(s, "BBBBCAA..C.", NULL);
 }
 
+static struct steps *two_with_more_frames(const char *order)
+{
+	static const struct step_job a[] = { { 0, 3, 99 },
+					     { 1, 1, 99 },
+					     { 4, 1, 99 } };
+	static const struct step_job b[] = { { 2, 2, 99 }, { 3, 2, 99 } };
+	struct steps *s = new_steps(&cr_sched_fifo, order, 1, true);
+
+	steps_add(s, CR_SOFT, a, 3);
+	steps_add(s, CR_SOFT, b, 2);
+	return s;
+}
+
+/* A call that was served comes back where its next frame has its place. */
+static void fifo_goes_by_the_arrival_of_frames(void **state)
+{
+	(void)state;
+	expect(two_with_more_frames(NULL), "AAAABBBBA.", NULL);
+	expect(two_with_more_frames("order=frame"), "AAAABBBBA.", NULL);
+}
+
 /* A call with more frames goes to the tail after each of them. */
-static void fifo_takes_one_frame_a_turn(void **state)
+static void fifo_by_calls_takes_one_frame_a_turn(void **state)
+{
+	struct steps *s = new_steps(&cr_sched_fifo, "order=call", 1, true);
+
+	(void)state;
+	expect(two_with_more_frames("order=call"), "AAABBABBA.", NULL);
+	ADD(s, CR_SOFT, { 0, 1, 99 }, { 0, 1, 99 }, { 0, 1, 99 });
+	ADD(s, CR_SOFT, { 0, 3, 99 }, { 0, 3, 99 });
+	expect(s, "ABBBABBBA.", NULL);
+}
+
+/* Frames of one instant: calls take turns, the smaller id first. */
+static void fifo_takes_turns_among_frames_of_one_instant(void **state)
 {
 	struct steps *s = new_steps(&cr_sched_fifo, NULL, 1, true);
 
@@ -52,6 +85,25 @@ static void fifo_takes_one_frame_a_turn(void **state)
 	ADD(s, CR_SOFT, { 0, 1, 99 }, { 0, 1, 99 }, { 0, 1, 99 });
 	ADD(s, CR_SOFT, { 0, 3, 99 }, { 0, 3, 99 });
 	expect(s, "ABBBABBBA.", NULL);
+	s = new_steps(&cr_sched_fifo, NULL, 1, true);
+	ADD(s, CR_SOFT, { 1, 1, 99 }, { 1, 2, 99 });
+	ADD(s, CR_SOFT, { 1, 1, 99 });
+	ADD(s, CR_SOFT, { 0, 2, 99 }, { 1, 1, 99 });
+	expect(s, "CCABCAA.", NULL);
+}
+
+/* Calls of four periods, all behind: more than there are lanes. */
+static void fifo_merges_calls_of_many_periods(void **state)
+{
+	struct steps *s = new_steps(&cr_sched_fifo, NULL, 1, true);
+
+	(void)state;
+	ADD(s, CR_SOFT, { 0, 9, 99 });
+	ADD(s, CR_SOFT, { 1, 1, 99 }, { 8, 1, 99 });
+	ADD(s, CR_SOFT, { 2, 1, 99 }, { 6, 1, 99 });
+	ADD(s, CR_SOFT, { 3, 1, 99 }, { 5, 1, 99 });
+	ADD(s, CR_SOFT, { 4, 1, 99 }, { 4, 1, 99 }, { 7, 1, 99 });
+	expect(s, "AAAAAAAAABCDEEDCEB.", NULL);
 }
 
 static void fifo_on_two_cpus(void **state)
@@ -240,14 +292,13 @@ static unsigned longest_gap(const char *line, char letter)
 
 /* Load 1.5 and an age limit: by deadline alone the task that meets the limit
  * once would meet it every period. */
-static void edf_in_overload_leaves_nobody_without_service(void **state)
+static void leaves_nobody_without_service(const struct cr_sched_ops *ops)
 {
 	enum { JOBS = 30, PERIOD = 40, COST = 20, LIMIT = 100 };
 	static const cr_ns phase[3] = { 0, 13, 27 };
 	static struct step_job job[3][JOBS];
-	struct steps *s = new_steps(&cr_sched_edf, NULL, 1, false);
+	struct steps *s = new_steps(ops, NULL, 1, false);
 
-	(void)state;
 	s->max_age = LIMIT;
 	for (unsigned t = 0; t < 3; t++) {
 		for (unsigned i = 0; i < JOBS; i++) {
@@ -265,11 +316,26 @@ static void edf_in_overload_leaves_nobody_without_service(void **state)
 	free(s);
 }
 
+static void fifo_in_overload_leaves_nobody_without_service(void **state)
+{
+	(void)state;
+	leaves_nobody_without_service(&cr_sched_fifo);
+}
+
+static void edf_in_overload_leaves_nobody_without_service(void **state)
+{
+	(void)state;
+	leaves_nobody_without_service(&cr_sched_edf);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fifo_serves_in_order_of_release),
-		cmocka_unit_test(fifo_takes_one_frame_a_turn),
+		cmocka_unit_test(fifo_goes_by_the_arrival_of_frames),
+		cmocka_unit_test(fifo_by_calls_takes_one_frame_a_turn),
+		cmocka_unit_test(fifo_takes_turns_among_frames_of_one_instant),
+		cmocka_unit_test(fifo_merges_calls_of_many_periods),
 		cmocka_unit_test(fifo_on_two_cpus),
 		cmocka_unit_test(a_mask_is_kept),
 		cmocka_unit_test(rr_turns_last_a_quantum),
@@ -282,6 +348,8 @@ int main(void)
 		cmocka_unit_test(edf_puts_best_effort_last),
 		cmocka_unit_test(edf_preempts_the_worst_of_two_cpus),
 		cmocka_unit_test(edf_misses_on_dhalls_set),
+		cmocka_unit_test(
+			fifo_in_overload_leaves_nobody_without_service),
 		cmocka_unit_test(edf_in_overload_leaves_nobody_without_service),
 	};
 

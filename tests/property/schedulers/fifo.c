@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * No delay grows without bound under global FIFO as long as the load fits
+ * (Leontyev and Anderson, "Tardiness bounds for FIFO scheduling on
+ * multiprocessors", 2007). The bound here is the one of Erickson and Anderson,
+ * "Fair lateness scheduling" (2012), for schedulers whose jobs go by release
+ * plus a constant of their task, with that constant 0: with C and U of each
+ * task on m CPUs,
+ *
+ *	x_i = (G + sum C - C_i) / m,	G = sum of the m - 1 largest U_j x_j
+ *
+ * and no job takes longer than x_i + C_i from release to end.
+ */
+#include <math.h>
+
+#include "schedulers/policies.h"
+#include "task_set_rig.h"
+
+enum { SETS = TEST_FEWER(1000), UNTIL = 4000, MOST_CPUS = 8 };
+
+static int descending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x < y) - (x > y);
+}
+
+static double sum_of_costs(const struct task_set *set)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < set->n; i++)
+		sum += (double)set->task[i].cost;
+	return sum;
+}
+
+static double x_of(const struct set_task *t, double costs, double g,
+		   unsigned ncpu)
+{
+	return (g + costs - (double)t->cost) / ncpu;
+}
+
+static double larger_g(const struct task_set *set, double g, unsigned ncpu)
+{
+	double part[TASK_SET_MAX], costs = sum_of_costs(set), sum = 0;
+
+	for (unsigned i = 0; i < set->n; i++) {
+		const struct set_task *t = &set->task[i];
+
+		part[i] = x_of(t, costs, g, ncpu) * (double)t->cost /
+			  (double)t->period;
+	}
+	qsort(part, set->n, sizeof(part[0]), descending);
+	for (unsigned i = 0; i + 1 < ncpu && i < set->n; i++)
+		sum += part[i];
+	return sum;
+}
+
+/* The least G that meets its equation. Each step closes 1/m of the gap at
+ * least, as no utilisation is above 1. */
+static double g_of(const struct task_set *set, unsigned ncpu)
+{
+	double g = 0, next = larger_g(set, g, ncpu);
+
+	for (unsigned k = 0; k < 1000 && next - g > 1e-9; k++) {
+		g = next;
+		next = larger_g(set, g, ncpu);
+	}
+	return next;
+}
+
+struct trial {
+	const char *opts;
+	unsigned ncpu;
+};
+
+/* The longest response of each task of @set up to @until, into @response, and
+ * of those that are still waiting then: so far. */
+static void play(const struct task_set *set, const struct trial *with,
+		 cr_ns until, cr_ns response[TASK_SET_MAX])
+{
+	struct sim_rig *rig =
+		rig_new(&cr_sched_fifo, with->opts, with->ncpu, TASK_SET_MAX);
+
+	(void)rig_add_set(rig, set);
+	sim_run(rig->sim, until);
+	for (unsigned i = 0; i < set->n; i++) {
+		const struct rig_task *r = &rig->task[i];
+
+		response[i] = r->response;
+		if (r->done < r->arrived)
+			response[i] = cr_ns_max(response[i],
+						until - rig_job(r, r->done).at);
+	}
+	rig_free(rig);
+}
+
+static bool breaks_the_bound(const struct task_set *set, void *arg)
+{
+	const struct trial *with = arg;
+	cr_ns response[TASK_SET_MAX];
+	double costs = sum_of_costs(set), g = g_of(set, with->ncpu);
+
+	if (task_set_util(set) > with->ncpu * CR_PPM)
+		return false; /* shrunk to what the theorem is not about */
+	play(set, with, UNTIL, response);
+	for (unsigned i = 0; i < set->n; i++) {
+		const struct set_task *t = &set->task[i];
+		double most = x_of(t, costs, g, with->ncpu) + (double)t->cost;
+
+		if ((double)response[i] > floor(most + 1e-6))
+			return true;
+	}
+	return false;
+}
+
+static void no_frame_waits_beyond_the_bound(void **state)
+{
+	struct trial with = { .opts = NULL };
+	struct task_set_property p = { "fifo keeps its bound", breaks_the_bound,
+				       &with };
+
+	(void)state;
+	for (with.ncpu = 1; with.ncpu <= MOST_CPUS; with.ncpu++) {
+		struct task_set_shape shape = { .tasks = { with.ncpu,
+							   with.ncpu * 3 + 2 },
+						.util_ppm = with.ncpu * CR_PPM,
+						.period = { 2, 120 },
+						.hyper = 720720,
+						.full = with.ncpu % 2 == 0 };
+
+		task_set_try(SETS / MOST_CPUS, &shape, &p);
+	}
+}
+
+/* --- the set that shows the difference: 1.93 of 2 CPUs --- */
+
+static const struct task_set uneven = {
+	.n = 3,
+	.task = { { 20, 19, 20, CR_SOFT },
+		  { 1000, 490, 1000, CR_SOFT },
+		  { 1000, 490, 1000, CR_SOFT } },
+};
+
+enum { LONG = 100000 };
+
+static void by_frames_the_bound_holds_beside_long_frames(void **state)
+{
+	struct trial with = { .opts = "order=frame", .ncpu = 2 };
+	cr_ns some[TASK_SET_MAX], more[TASK_SET_MAX];
+
+	(void)state;
+	assert_false(breaks_the_bound(&uneven, &with));
+	play(&uneven, &with, LONG, some);
+	play(&uneven, &with, 10 * LONG, more);
+	for (unsigned i = 0; i < uneven.n; i++)
+		assert_int_equal(some[i], more[i]);
+}
+
+/* Short frames get one turn for one of a long frame, however many wait. */
+static void by_calls_delay_grows_without_end(void **state)
+{
+	struct trial with = { .opts = "order=call", .ncpu = 2 };
+	cr_ns some[TASK_SET_MAX], more[TASK_SET_MAX];
+
+	(void)state;
+	assert_true(breaks_the_bound(&uneven, &with));
+	play(&uneven, &with, LONG, some);
+	play(&uneven, &with, 10 * LONG, more);
+	assert_true(more[0] > 9 * some[0]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_frame_waits_beyond_the_bound),
+		cmocka_unit_test(by_frames_the_bound_holds_beside_long_frames),
+		cmocka_unit_test(by_calls_delay_grows_without_end),
+	};
+
+	return cmocka_run_group_tests_name("fifo", tests, NULL, NULL);
+}
