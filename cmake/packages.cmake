@@ -9,7 +9,7 @@ pkg_check_modules(SPEEXDSP REQUIRED IMPORTED_TARGET speexdsp)
 pkg_check_modules(EVENT REQUIRED IMPORTED_TARGET libevent_core libevent_extra
                   libevent_pthreads)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
-pkg_check_modules(CYAML REQUIRED IMPORTED_TARGET libcyaml)
+pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(URCU REQUIRED IMPORTED_TARGET liburcu liburcu-cds)
 pkg_check_modules(USRSCTP REQUIRED IMPORTED_TARGET usrsctp)
 pkg_check_modules(LIBBSD REQUIRED IMPORTED_TARGET libbsd)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loader: read the file, walk it for places, let libcyaml load the texts,
- * convert and check them.
+ * The loader: read the file into sections, and these into numbers.
  */
 #include "base/nearest.h"
 #include "campaign/campaign.h"
@@ -10,155 +9,72 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "campaign/convert.h"
+#include "campaign/parts.h"
 #include "schedulers/registry.h"
 
 #define MAX_FILE (1u << 20)
 
-static const char *const key_preempts[] = { "frame", "quantum", "full", NULL };
-
-struct top_values {
-	TOP_KEYS(VALUE_ROW, KEY_SKIP)
-};
-struct platform_values {
-	PLATFORM_KEYS(VALUE_ROW, KEY_SKIP)
-};
-struct daemon_values {
-	DAEMON_KEYS(VALUE_ROW, KEY_SKIP)
-};
-
-#define TOP_ROW(...)                                                           \
-	KEY_ROW(struct raw_campaign, struct top_values, __VA_ARGS__)
-#define PLATFORM_ROW(...)                                                      \
-	KEY_ROW(struct raw_platform, struct platform_values, __VA_ARGS__)
-#define OVERHEAD_ROW(...)                                                      \
-	KEY_ROW(struct raw_overhead, struct campaign_overhead, __VA_ARGS__)
-#define DAEMON_ROW(...)                                                        \
-	KEY_ROW(struct raw_daemon, struct daemon_values, __VA_ARGS__)
-#define END_ROW                                                                \
-	{                                                                      \
-		{ .name = NULL }, 0                                            \
-	}
-
-static const struct key_row top_rows[] = { TOP_KEYS(TOP_ROW, KEY_SKIP)
-						   END_ROW };
-static const struct key_row platform_rows[] = { PLATFORM_KEYS(
-	PLATFORM_ROW, KEY_SKIP) END_ROW };
-static const struct key_row overhead_rows[] = { OVERHEAD_KEYS(
-	OVERHEAD_ROW, KEY_SKIP) END_ROW };
-static const struct key_row daemon_rows[] = { DAEMON_KEYS(DAEMON_ROW, KEY_SKIP)
-						      END_ROW };
-
-/* Our own walk has refused with a better message what this would refuse. */
-static const cyaml_config_t yaml_config = {
-	.mem_fn = cyaml_mem,
-	.flags = CYAML_CFG_NO_ALIAS,
-};
-
-static int run_queues(struct loader *l, const char *text,
-		      struct campaign_platform *p)
+static int read_platform(const struct section *top, struct campaign_platform *p)
 {
+	const struct section *s = section_below(top, "platform");
+	const char *rqs = section_text(s, "run-queues");
 	struct cr_err e;
-
-	if (!campaign_set_run_queues(p, text ? text : "global", &e))
-		return 0;
-	return convert_fail(l, "platform", "run-queues", "%.350s", e.text);
-}
-
-static int convert_platform(struct loader *l, const struct raw_campaign *raw,
-			    struct campaign_platform *p)
-{
-	struct platform_values pv;
-	struct daemon_values dv;
-	int rc =
-		convert_rows(l, platform_rows, "platform", &raw->platform, &pv);
+	int rc = section_values(s, p);
 
 	if (!rc)
-		rc = convert_rows(l, overhead_rows, "platform.overhead",
-				  &raw->platform.overhead, &p->overhead);
+		rc = section_values(section_below(s, "overhead"), &p->overhead);
 	if (!rc)
-		rc = convert_rows(l, daemon_rows, "daemon", &raw->daemon, &dv);
+		rc = section_values(section_below(top, "daemon"), p);
 	if (rc)
 		return rc;
-	p->cpus = pv.cpus;
-	p->preempt = pv.preempt;
-	p->quantum = pv.quantum;
-	p->admission = dv.admission;
-	p->max_age = dv.max_age;
-	p->convert_floor = dv.convert_floor;
-	return run_queues(l, raw->platform.run_queues, p);
+	if (campaign_set_run_queues(p, rqs ? rqs : "global", &e))
+		return section_fail(s, "run-queues", "%.350s", e.text);
+	return 0;
 }
 
 /* Built-in policies and their options are checked here; outside ones, which
  * would have to be loaded, by the daemon. */
-static int check_schedulers(struct loader *l, const struct raw_campaign *raw)
+static int read_schedulers(const struct section *top, struct campaign *c)
 {
-	for (unsigned i = 0; i < raw->schedulers_count; i++) {
-		const char *spec = raw->schedulers[i];
-		char place[PLACE_MAX];
+	const struct value *v = section_get(top, "schedulers");
+
+	for (unsigned i = 0; i < v->count; i++) {
+		const char *spec = v->entries[i].text;
 		struct cr_err e;
 
-		(void)snprintf(place, sizeof(place), "schedulers[%u]", i);
-		if (strchr(spec, '/'))
-			continue;
-		if (cr_scheduler_check(spec, &e))
-			return convert_fail(l, place, NULL, "%.350s", e.text);
+		if (!strchr(spec, '/') && cr_scheduler_check(spec, &e))
+			return section_fail_entry(top, "schedulers", i, e.text);
 	}
-	return 0;
+	return section_copy_list(top, "schedulers", &c->schedulers,
+				 &c->scheduler_count);
 }
 
-static int convert_top(struct loader *l, const struct raw_campaign *raw,
-		       struct campaign *c)
-{
-	struct top_values v;
-	int rc;
-
-	if (!raw->duration)
-		return convert_fail(l, "", NULL, "'duration' is missing");
-	rc = convert_rows(l, top_rows, "", raw, &v);
-	if (rc)
-		return rc;
-	c->seed = v.seed;
-	c->duration = v.duration;
-	rc = convert_platform(l, raw, &c->platform);
-	if (!rc)
-		rc = convert_expect(l, "expect", &raw->expect, c->expect);
-	if (!rc)
-		rc = check_schedulers(l, raw);
-	if (!rc && raw->schedulers_count)
-		rc = convert_list(l, raw->schedulers, raw->schedulers_count,
-				  &c->schedulers, &c->scheduler_count);
-	return rc;
-}
-
-static int check_flow_among(struct loader *l, const struct campaign *c,
+static int check_flow_among(const struct section *s, const struct campaign *c,
 			    unsigned i)
 {
+	const struct section *start = section_below(s, "start");
 	const struct campaign_flow *f = &c->flows[i];
-	char path[PLACE_MAX];
 
-	(void)snprintf(path, sizeof(path), "flows[%u]", i);
 	for (unsigned k = 0; k < i; k++)
 		if (strcmp(f->name, c->flows[k].name) == 0)
-			return convert_fail(l, path, "name",
+			return section_fail(s, "name",
 					    "name=%s: flow of line %u has it",
 					    f->name, c->flows[k].line);
-	(void)snprintf(path, sizeof(path), "flows[%u].start", i);
 	if (f->start.at >= c->duration)
-		return convert_fail(l, path, "at",
+		return section_fail(start, "at",
 				    "at: the campaign has ended by then");
 	if (f->start.spread > c->duration - f->start.at)
-		return convert_fail(l, path, "spread",
+		return section_fail(start, "spread",
 				    "spread: reaches beyond the campaign");
 	return 0;
 }
 
 /* The flow that flow @i is like: one above that is like none. */
-static int find_like(struct loader *l, const char *like, struct campaign *c,
-		     unsigned i)
+static int find_like(const struct section *s, struct campaign *c, unsigned i)
 {
+	const char *like = section_text(s, "like");
 	const char *names[65] = { NULL };
-	char path[PLACE_MAX], hint[300];
+	char hint[300];
 	unsigned n = 0;
 
 	c->flows[i].like = -1;
@@ -172,76 +88,70 @@ static int find_like(struct loader *l, const char *like, struct campaign *c,
 	}
 	if (!like || c->flows[i].like >= 0)
 		return 0;
-	(void)snprintf(path, sizeof(path), "flows[%u]", i);
-	return convert_fail(l, path, "like", "like=%s: no such flow above; %s",
-			    like,
+	return section_fail(s, "like", "like=%s: no such flow above; %s", like,
 			    nearest_hint(like, names, hint, sizeof(hint)));
 }
 
 /* A share of the rate count / hold, where the count is another flow's. */
-static int check_share(struct loader *l, const struct campaign *c, unsigned i)
+static int check_share(const struct section *s, const struct campaign *c,
+		       const struct campaign_flow *f)
 {
-	const struct campaign_flow *f = &c->flows[i], *like;
-	char path[PLACE_MAX];
+	const struct campaign_flow *like;
 
 	if (f->like < 0 || !f->start.poisson.of_hold)
 		return 0;
 	like = &c->flows[f->like];
 	if (like->count || like->load_ppm)
 		return 0;
-	(void)snprintf(path, sizeof(path), "flows[%u].start", i);
-	return convert_fail(l, path, "poisson",
+	return section_fail(section_below(s, "start"), "poisson",
 			    "poisson: a share is of what keeps count calls up, "
 			    "but flow %s has neither count nor load; give it "
 			    "one, or calls per second here",
 			    like->name);
 }
 
-static int convert_campaign(struct loader *l, const struct raw_campaign *raw,
-			    struct campaign *c)
+static int read_flows(const struct section *top, struct campaign *c)
 {
-	int rc = convert_top(l, raw, c);
+	const struct value *v = section_get(top, "flows");
+	int rc = 0;
 
-	if (rc)
-		return rc;
-	rc = convert_conversions(l, &raw->conversions, c);
-	if (rc)
-		return rc;
-	c->flows = calloc(raw->flows_count, sizeof(*c->flows));
+	c->flows = calloc(v->count, sizeof(*c->flows));
 	if (!c->flows)
-		return cr_fail(l->err, -ENOMEM, "%s: out of memory", c->path);
-	for (unsigned i = 0; i < raw->flows_count && !rc; i++) {
+		return cr_fail(top->file->err, -ENOMEM, "%s: out of memory",
+			       c->path);
+	for (unsigned i = 0; i < v->count && !rc; i++) {
+		const struct section *s = v->entries[i].below;
+
 		c->flow_count = i + 1;
-		rc = convert_flow(l, i, &raw->flows[i], &c->flows[i]);
+		rc = read_flow(s, i, &c->flows[i]);
 		if (!rc)
-			rc = check_flow_among(l, c, i);
+			rc = check_flow_among(s, c, i);
 		if (!rc)
-			rc = find_like(l, raw->flows[i].like, c, i);
+			rc = find_like(s, c, i);
 		if (!rc)
-			rc = check_share(l, c, i);
+			rc = check_share(s, c, &c->flows[i]);
 	}
 	return rc;
 }
 
-/* Both passes over the text; the raw campaign lives only in here. */
-static int load_texts(struct loader *l, struct campaign *c)
+static int read_campaign(const struct section *top, struct campaign *c)
 {
-	struct place_text t = { c->path, c->text, c->text_bytes };
-	struct raw_campaign *raw = NULL;
-	cyaml_err_t bad;
-	int rc = places_read(&l->places, &t, &raw_schema, l->err);
+	int rc;
 
-	if (rc)
-		return rc;
-	bad = cyaml_load_data((const uint8_t *)c->text, c->text_bytes,
-			      &yaml_config, &raw_schema, (cyaml_data_t **)&raw,
-			      NULL);
-	if (bad != CYAML_OK)
-		return cr_fail(l->err, -EINVAL, "%s:1: not a campaign: %s",
-			       c->path, cyaml_strerror(bad));
-	rc = convert_campaign(l, raw, c);
-	(void)cyaml_free(&yaml_config, &raw_schema, raw, 0);
-	return rc;
+	if (!section_has(top, "duration"))
+		return section_fail(top, NULL, "'duration' is missing");
+	rc = section_values(top, c);
+	if (!rc)
+		rc = read_platform(top, &c->platform);
+	if (!rc)
+		rc = read_expect(section_below(top, "expect"), METRIC_LOSS,
+				 c->expect);
+	if (!rc)
+		rc = read_schedulers(top, c);
+	if (!rc)
+		rc = read_conversions(section_below(top, "conversions"),
+				      c->duration, &c->conversions);
+	return rc ? rc : read_flows(top, c);
 }
 
 static int take_text(struct campaign *c, const char *text, size_t n,
@@ -260,16 +170,19 @@ static int take_text(struct campaign *c, const char *text, size_t n,
 int campaign_parse(const char *text, size_t n, const char *path,
 		   struct campaign **out, struct cr_err *e)
 {
-	struct loader l = { .err = e };
 	struct campaign *c = calloc(1, sizeof(*c));
+	const struct campaign_file file = { path, e };
+	struct section *top = NULL;
 	int rc;
 
 	if (!c || take_text(c, text, n, path)) {
 		campaign_free(c);
 		return cr_fail(e, -ENOMEM, "%s: out of memory", path);
 	}
-	rc = load_texts(&l, c);
-	places_fini(&l.places);
+	rc = section_parse(&file, text, n, &top);
+	if (!rc)
+		rc = read_campaign(top, c);
+	section_free(top);
 	if (rc) {
 		campaign_free(c);
 		return rc;

@@ -2,32 +2,11 @@
 /*
  * A flow's contract, in the words that call.start has for it.
  */
-#include <errno.h>
+#include "campaign/parts.h"
 
-#include "campaign/campaign.h"
-#include "campaign/convert.h"
-
-#define CONTRACT_ROW(...)                                                      \
-	KEY_ROW(struct raw_contract, struct contract, __VA_ARGS__)
-
-static const struct key_row contract_rows[] = { CONTRACT_KEYS(
-	CONTRACT_ROW, KEY_SKIP){ { .name = NULL }, 0 } };
-
-static int read_rates(struct loader *l, const char *path,
-		      const struct raw_contract *raw, struct contract *k)
+int read_contract(const struct section *s, struct campaign_flow *f)
 {
-	int rc = 0;
-
-	if (raw->rate)
-		rc = convert_rate(l, path, "rate", raw->rate, &k->rate_ppm);
-	if (!rc && raw->peak)
-		rc = convert_rate(l, path, "peak", raw->peak, &k->peak_ppm);
-	return rc;
-}
-
-int convert_contract(struct loader *l, const char *path,
-		     const struct raw_flow *raw, struct campaign_flow *f)
-{
+	const struct section *k = section_below(s, "contract");
 	const struct contract_use use = {
 		.cls = f->cls,
 		.period = f->ptime,
@@ -35,21 +14,21 @@ int convert_contract(struct loader *l, const char *path,
 		.release = (enum release_kind)f->release.kind,
 	};
 	struct contract_flaw flaw;
-	char buf[PLACE_MAX];
-	int rc = convert_rows(l, contract_rows,
-			      convert_below(buf, path, "contract"),
-			      &raw->contract, &f->contract);
+	int rc = section_values(k, &f->contract);
 
 	if (!rc)
-		rc = read_rates(l, buf, &raw->contract, &f->contract);
+		rc = read_rate(k, "rate", &f->contract.rate_ppm);
+	if (!rc)
+		rc = read_rate(k, "peak", &f->contract.peak_ppm);
 	if (rc)
 		return rc;
-	if (raw->contract.burst && raw->release.burst)
-		return convert_fail(l, buf, "burst",
+	if (section_has(k, "burst") &&
+	    section_has(section_below(s, "release"), "burst"))
+		return section_fail(k, "burst",
 				    "burst: release says it already: leave one "
 				    "of them out");
 	if (contract_check(&f->contract, &use, &flaw))
-		return convert_fail(l, buf, flaw.member, "%s: %s", flaw.member,
+		return section_fail(k, flaw.member, "%s: %s", flaw.member,
 				    flaw.text);
 	return 0;
 }

@@ -2,65 +2,32 @@
 /*
  * What only the simulator reads of a flow: what jobs cost and when they come.
  */
-#include <errno.h>
-#include <string.h>
-
-#include "base/options.h"
-#include "campaign/campaign.h"
-#include "campaign/convert.h"
-
-static const char *const key_costs[] = { "measured",	"constant",
-					 "normal",	"lognormal",
-					 "exponential", "histogram",
-					 "trace",	NULL };
-static const char *const key_arrivals[] = { "plan",	"periodic", "jittered",
-					    "poisson",	"bursty",   "closed",
-					    "loop",	"tspec",    "trace",
-					    "envelope", NULL };
-
-#define COST_ROW(...)                                                          \
-	KEY_ROW(struct raw_cost, struct campaign_cost, __VA_ARGS__)
-#define ARRIVAL_ROW(...)                                                       \
-	KEY_ROW(struct raw_arrival, struct campaign_arrival, __VA_ARGS__)
-#define END_ROW                                                                \
-	{                                                                      \
-		{ .name = NULL }, 0                                            \
-	}
-
-static const struct key_row cost_rows[] = { COST_KEYS(COST_ROW, KEY_SKIP)
-						    END_ROW };
-static const struct key_row arrival_rows[] = { ARRIVAL_KEYS(ARRIVAL_ROW,
-							    KEY_SKIP) END_ROW };
+#include "campaign/parts.h"
 
 /* A key that is there must belong to the model, one that is missing not. */
 struct key_check {
-	const char *key, *text;
+	const char *name;
 	bool belongs, needed;
 };
 
-static int check_keys(struct loader *l, const char *path, const char *model,
+static int check_keys(const struct section *s, const char *model,
 		      const struct key_check *k)
 {
-	for (; k->key; k++) {
-		if (k->text && !k->belongs)
-			return convert_fail(l, path, k->key,
+	for (; k->name; k++) {
+		bool has = section_has(s, k->name);
+
+		if (has && !k->belongs)
+			return section_fail(s, k->name,
 					    "%s does not belong to model=%s",
-					    k->key, model);
-		if (!k->text && k->needed)
-			return convert_fail(l, path, "model",
-					    "model=%s needs '%s'", model,
-					    k->key);
+					    k->name, model);
+		if (!has && k->needed)
+			return section_fail(s, "model", "model=%s needs '%s'",
+					    model, k->name);
 	}
 	return 0;
 }
 
-static int copy_file(struct loader *l, const char *text, char **out)
-{
-	return text ? convert_copy(l, text, out) : 0;
-}
-
-static int check_cost(struct loader *l, const char *path,
-		      const struct raw_cost *raw, const struct campaign_cost *c)
+static int check_cost(const struct section *s, const struct campaign_cost *c)
 {
 	bool drawn = c->kind == COST_NORMAL || c->kind == COST_LOGNORMAL ||
 		     c->kind == COST_EXPONENTIAL;
@@ -68,79 +35,63 @@ static int check_cost(struct loader *l, const char *path,
 	bool sd = c->kind == COST_NORMAL || c->kind == COST_LOGNORMAL;
 	bool file = c->kind == COST_HISTOGRAM || c->kind == COST_TRACE;
 	const struct key_check keys[] = {
-		{ "mean", raw->mean, mean, mean },
-		{ "sd", raw->sd, sd, sd },
-		{ "min", raw->min, c->kind != COST_CONSTANT, false },
-		{ "max", raw->max, c->kind != COST_CONSTANT, false },
-		{ "file", raw->file, file, file },
-		{ NULL, NULL, false, false },
+		{ "mean", mean, mean },
+		{ "sd", sd, sd },
+		{ "min", c->kind != COST_CONSTANT, false },
+		{ "max", c->kind != COST_CONSTANT, false },
+		{ "file", file, file },
+		{ NULL, false, false },
 	};
-	int rc = check_keys(l, path, key_costs[c->kind], keys);
+	int rc = check_keys(s, key_costs[c->kind], keys);
 
 	if (!rc && c->sd > 1000 * c->mean)
-		return convert_fail(l, path, "sd",
+		return section_fail(s, "sd",
 				    "sd is more than 1000 times the mean");
 	if (!rc && c->min > c->max)
-		return convert_fail(l, path, "min", "min is above max");
+		return section_fail(s, "min", "min is above max");
 	return rc;
 }
 
-static bool cost_given(const struct raw_cost *raw)
+static int read_share(const struct section *s, struct campaign_flow *f)
 {
-	return raw->kind || raw->mean || raw->sd || raw->min || raw->max ||
-	       raw->file;
-}
+	int64_t ppm = section_number(s, "share");
 
-static int convert_share(struct loader *l, const char *path,
-			 const struct raw_flow *raw, struct campaign_flow *f)
-{
-	static const struct cr_opt opt = { .name = "share",
-					   .kind = CR_OPT_PPM,
-					   .min = 1,
-					   .max = 100 * CR_PPM };
-	int64_t ppm;
-
-	if (option_parse(&opt, raw->share_ppm, &ppm, NULL))
-		return 0; /* refused before, with the rest of the row */
-	if (cost_given(&raw->cost))
-		return convert_fail(l, path, "share",
+	if (section_any(section_below(s, "cost")))
+		return section_fail(s, "share",
 				    "share and cost exclude each other");
 	if (!f->synthetic)
-		return convert_fail(l, path, "share",
+		return section_fail(s, "share",
 				    "share belongs to flows without codecs; "
 				    "give cost");
 	f->cost.kind = COST_CONSTANT;
 	f->cost.mean = (int64_t)((__int128)f->ptime * ppm / CR_PPM);
 	if (!f->cost.mean)
-		return convert_fail(l, path, "share",
+		return section_fail(s, "share",
 				    "share: less than 1 ns of the period");
 	return 0;
 }
 
-static int convert_cost(struct loader *l, const char *path,
-			const struct raw_flow *raw, struct campaign_flow *f)
+static int read_cost(const struct section *s, struct campaign_flow *f)
 {
-	char buf[PLACE_MAX];
-	int rc = convert_rows(l, cost_rows, convert_below(buf, path, "cost"),
-			      &raw->cost, &f->cost);
+	const struct section *cost = section_below(s, "cost");
+	int rc = section_values(cost, &f->cost);
 
 	if (rc)
 		return rc;
-	if (raw->share_ppm)
-		return convert_share(l, path, raw, f);
-	if (!raw->cost.kind && raw->cost.mean)
+	if (section_has(s, "share"))
+		return read_share(s, f);
+	if (!section_has(cost, "model") && section_has(cost, "mean"))
 		f->cost.kind = COST_CONSTANT;
 	if (f->synthetic && f->cost.kind == COST_MEASURED &&
 	    f->arrival.kind != ARRIVAL_LOOP)
-		return convert_fail(l, path, NULL,
+		return section_fail(s, NULL,
 				    "a flow without codecs needs cost (or "
 				    "share)");
-	rc = check_cost(l, buf, &raw->cost, &f->cost);
-	return rc ? rc : copy_file(l, raw->cost.file, &f->cost.file);
+	rc = check_cost(cost, &f->cost);
+	return rc ? rc : section_copy(cost, "file", &f->cost.file);
 }
 
-static int check_arrival(struct loader *l, const char *path,
-			 const struct raw_arrival *raw,
+static int check_arrival(const struct section *s,
 			 const struct campaign_arrival *a)
 {
 	bool bursty = a->kind == ARRIVAL_BURSTY;
@@ -149,94 +100,87 @@ static int check_arrival(struct loader *l, const char *path,
 	bool trace = a->kind == ARRIVAL_TRACE;
 	bool envelope = a->kind == ARRIVAL_ENVELOPE;
 	const struct key_check keys[] = {
-		{ "jitter", raw->jitter, jittered, jittered },
-		{ "burst", raw->burst, bursty, bursty },
-		{ "spacing", raw->spacing, bursty, false },
-		{ "rate", raw->rate, tspec || envelope, envelope },
-		{ "peak", raw->peak, tspec || envelope, false },
-		{ "bucket", raw->bucket, tspec, false },
-		{ "depth", raw->depth, envelope, envelope },
-		{ "on", raw->on, envelope, false },
-		{ "off", raw->off, envelope, false },
-		{ "file", raw->file, trace, trace },
-		{ NULL, NULL, false, false },
+		{ "jitter", jittered, jittered },
+		{ "burst", bursty, bursty },
+		{ "spacing", bursty, false },
+		{ "rate", tspec || envelope, envelope },
+		{ "peak", tspec || envelope, false },
+		{ "bucket", tspec, false },
+		{ "depth", envelope, envelope },
+		{ "on", envelope, false },
+		{ "off", envelope, false },
+		{ "file", trace, trace },
+		{ NULL, false, false },
 	};
 
-	return check_keys(l, path, key_arrivals[a->kind], keys);
+	return check_keys(s, key_arrivals[a->kind], keys);
 }
 
-static int convert_tspec(struct loader *l, const char *path,
-			 const struct raw_arrival *raw, cr_ns period,
-			 struct campaign_arrival *a)
+static int read_tspec(const struct section *s, cr_ns period,
+		      struct campaign_arrival *a)
 {
-	int rc = 0;
+	int rc;
 
 	a->rate_ppm = CR_PPM * CR_SEC / period;
-	if (raw->rate)
-		rc = convert_rate(l, path, "rate", raw->rate, &a->rate_ppm);
-	if (!rc && raw->peak)
-		rc = convert_rate(l, path, "peak", raw->peak, &a->peak_ppm);
+	rc = read_rate(s, "rate", &a->rate_ppm);
+	if (!rc)
+		rc = read_rate(s, "peak", &a->peak_ppm);
 	if (!rc && a->peak_ppm && a->peak_ppm < a->rate_ppm)
-		return convert_fail(l, path, "peak", "peak is below the rate");
+		return section_fail(s, "peak", "peak is below the rate");
 	return rc;
 }
 
 /* The plan's network, talk and clock models make arrivals of their own. */
-static int check_alone(struct loader *l, const char *path,
-		       const struct raw_flow *raw)
+static int check_alone(const struct section *s)
 {
-	const struct raw_network *n = &raw->network;
-	bool network =
-		n->jitter || n->loss || n->burst || n->reorder || n->duplicate;
+	static const char *const keys[] = { "network", "drift", "talk" };
 
-	if (network || raw->talk.spurt || raw->talk.pause || raw->drift)
-		return convert_fail(l, path,
-				    network	 ? "network"
-				    : raw->drift ? "drift"
-						 : "talk",
-				    "network, talk and drift belong to "
-				    "arrival: {model: plan}");
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const struct section *below = section_below(s, keys[i]);
+
+		if (below ? section_any(below) : section_has(s, keys[i]))
+			return section_fail(s, keys[i],
+					    "network, talk and drift belong to "
+					    "arrival: {model: plan}");
+	}
 	return 0;
 }
 
-static int convert_arrival(struct loader *l, const char *path,
-			   const struct raw_flow *raw, struct campaign_flow *f)
+static int read_arrival(const struct section *s, struct campaign_flow *f)
 {
+	const struct section *arrival = section_below(s, "arrival");
 	struct campaign_arrival *a = &f->arrival;
-	char buf[PLACE_MAX];
-	int rc = convert_rows(l, arrival_rows,
-			      convert_below(buf, path, "arrival"),
-			      &raw->arrival, a);
+	int rc = section_values(arrival, a);
 
 	if (!rc)
-		rc = check_arrival(l, buf, &raw->arrival, a);
+		rc = check_arrival(arrival, a);
 	if (!rc && a->kind != ARRIVAL_PLAN)
-		rc = check_alone(l, path, raw);
+		rc = check_alone(s);
 	if (rc)
 		return rc;
 	if (a->kind == ARRIVAL_LOOP && !f->ptime)
 		f->ptime = CR_SEC;
 	if (!f->ptime)
-		return convert_fail(l, path, NULL,
+		return section_fail(s, NULL,
 				    "needs in and out (codecs), or period (a "
 				    "flow for the simulator)");
 	if (a->kind == ARRIVAL_TSPEC)
-		rc = convert_tspec(l, buf, &raw->arrival, f->ptime, a);
+		rc = read_tspec(arrival, f->ptime, a);
 	if (a->kind == ARRIVAL_BURSTY &&
 	    a->spacing * (a->burst - 1) >= f->ptime * a->burst)
-		return convert_fail(l, buf, "spacing",
+		return section_fail(arrival, "spacing",
 				    "spacing: a burst must end before the next "
 				    "one begins, %lld periods later",
 				    (long long)a->burst);
-	return rc ? rc : copy_file(l, raw->arrival.file, &a->file);
+	return rc ? rc : section_copy(arrival, "file", &a->file);
 }
 
-static int check_loop(struct loader *l, const char *path,
-		      const struct raw_flow *raw, struct campaign_flow *f)
+static int check_loop(const struct section *s, struct campaign_flow *f)
 {
-	if (!f->synthetic || cost_given(&raw->cost) || raw->share_ppm ||
-	    raw->deadline || raw->period || raw->cls)
-		return convert_fail(l, path, NULL,
+	if (!f->synthetic || section_any(section_below(s, "cost")) ||
+	    section_has(s, "share") || section_has(s, "deadline") ||
+	    section_has(s, "period") || section_has(s, "class"))
+		return section_fail(s, NULL,
 				    "arrival: {model: loop} is one job of best "
 				    "effort that never ends: no codecs, "
 				    "period, cost, deadline or class");
@@ -244,27 +188,24 @@ static int check_loop(struct loader *l, const char *path,
 	return 0;
 }
 
-int convert_models(struct loader *l, const char *path,
-		   const struct raw_flow *raw, struct campaign_flow *f)
+int read_models(const struct section *s, struct campaign_flow *f)
 {
-	char buf[PLACE_MAX];
 	int rc;
 
-	if (!f->synthetic && raw->period)
-		return convert_fail(l, path, "period",
+	if (!f->synthetic && section_has(s, "period"))
+		return section_fail(s, "period",
 				    "period belongs to flows without codecs; "
 				    "theirs is ptime");
-	if (f->synthetic && raw->ptime)
-		return convert_fail(l, path, "ptime",
+	if (f->synthetic && section_has(s, "ptime"))
+		return section_fail(s, "ptime",
 				    "ptime belongs to flows with codecs; give "
 				    "period");
-	rc = convert_arrival(l, path, raw, f);
+	rc = read_arrival(s, f);
 	if (!rc)
-		rc = convert_cost(l, path, raw, f);
+		rc = read_cost(s, f);
 	if (!rc && f->arrival.kind == ARRIVAL_LOOP)
-		rc = check_loop(l, path, raw, f);
+		rc = check_loop(s, f);
 	if (!rc && f->arrival.kind == ARRIVAL_ENVELOPE)
-		rc = convert_envelope(l, convert_below(buf, path, "arrival"),
-				      raw, f);
+		rc = read_envelope(s, f);
 	return rc;
 }

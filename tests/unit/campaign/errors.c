@@ -31,7 +31,7 @@ static const struct {
 	{ "seed: {a: 1}\n", "c.yaml:1: seed: needs a single value" },
 	{ "flows: 3\n", "c.yaml:1: flows: needs a list" },
 	{ OK_TOP "flows: []\n", "c.yaml:3: flows: needs at least 1" },
-	{ "[a]: 1\n", "a key must be a word" },
+	{ "[a]: 1\n", "c.yaml:1: a key must be a word" },
 	/* keys */
 	{ "sed: 3\n", "c.yaml:1: unknown key 'sed'; did you mean 'seed'?" },
 	{ OK_TOP "flows:\n  - cuont: 2\n",

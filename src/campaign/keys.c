@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The keys of a campaign file. Nothing but tables: what a key may be beside
+ * others is checked where its section is read.
+ */
+#include "campaign/keys.h"
+
+#define DAY (86400 * CR_SEC)
+#define HOUR (3600 * CR_SEC)
+#define LONG (1000 * CR_SEC) /* of one job, one gap */
+
+/* A value in @member of struct @type: name, bounds, default, help. */
+#define ROW(type, member, key, what, lo, hi, value, words, text)               \
+	{                                                                      \
+		.opt = { key, text, what,  offsetof(struct type, member),      \
+			 lo,  hi,   value, words },                            \
+		.kind = KEY_VALUE, .bytes = sizeof(((struct type *)0)->member) \
+	}
+#define INT(type, member, name, min, max, dflt, help)                          \
+	ROW(type, member, name, CR_OPT_INT, min, max, dflt, NULL, help)
+#define TIME(type, member, name, min, max, dflt, help)                         \
+	ROW(type, member, name, CR_OPT_TIME, min, max, dflt, NULL, help)
+#define SHARE(type, member, name, min, max, dflt, help)                        \
+	ROW(type, member, name, CR_OPT_PPM, min, max, dflt, NULL, help)
+#define FLAG(type, member, name, dflt, help)                                   \
+	ROW(type, member, name, CR_OPT_BOOL, 0, 1, dflt, NULL, help)
+#define WORD(type, member, name, names, dflt, help)                            \
+	ROW(type, member, name, CR_OPT_ENUM, 0, 0, dflt, names, help)
+#define TEXT(key, text)                                                        \
+	{                                                                      \
+		.opt = { .name = key, .help = text }, .kind = KEY_TEXT         \
+	}
+#define LIST(key, text)                                                        \
+	{                                                                      \
+		.opt = { .name = key, .help = text }, .kind = KEY_LIST         \
+	}
+#define SECTION(key, keys, text)                                               \
+	{                                                                      \
+		.opt = { .name = key, .help = text }, .kind = KEY_SECTION,     \
+		.below = keys                                                  \
+	}
+/* A value that code asks for, or whose bound an expectation is. */
+#define LOOSE(key, what, lo, hi, text, how)                                    \
+	{                                                                      \
+		.opt = { .name = key,                                          \
+			 .help = text,                                         \
+			 .kind = what,                                         \
+			 .min = lo,                                            \
+			 .max = hi },                                          \
+		.kind = how                                                    \
+	}
+#define EXPECT_SHARE(key, text)                                                \
+	LOOSE(key, CR_OPT_PPM, 0, CR_PPM, text, KEY_BOUND)
+#define EXPECT_TIME(key, text) LOOSE(key, CR_OPT_TIME, 0, HOUR, text, KEY_BOUND)
+#define END                                                                    \
+	{                                                                      \
+		.opt = {.name = NULL }                                         \
+	}
+
+static const char *const preempts[] = { "frame", "quantum", "full", NULL };
+static const char *const classes[] = { "hard", "soft", "best-effort", NULL };
+static const char *const releases[] = { "sporadic", "periodic", "rate", "lbap",
+					NULL };
+static const char *const holds[] = { "constant", "exponential", NULL };
+const char *const key_costs[] = { "measured",  "constant",    "normal",
+				  "lognormal", "exponential", "histogram",
+				  "trace",     NULL };
+const char *const key_arrivals[] = { "plan",	 "periodic", "jittered",
+				     "poisson",	 "bursty",   "closed",
+				     "loop",	 "tspec",    "trace",
+				     "envelope", NULL };
+
+#define T campaign_overhead
+static const struct key overhead_keys[] = {
+	TIME(T, decision, "decision", 0, CR_SEC, 0,
+	     "one choice of the scheduler"),
+	TIME(T, context, "context", 0, CR_SEC, 0,
+	     "a CPU goes over to another call"),
+	TIME(T, migration, "migration", 0, CR_SEC, 0,
+	     "a call comes from another CPU"),
+	TIME(T, release, "release", 0, CR_SEC, 0, "a job becomes ready"),
+	TIME(T, lock, "lock", 0, CR_SEC, 0,
+	     "a choice holds the run queue's lock, others wait"),
+	END
+};
+#undef T
+
+#define T campaign_platform
+static const struct key platform_keys[] = {
+	INT(T, cpus, "cpus", 1, CR_MAX_CPUS, 1,
+	    "workers of the daemon, processors of the simulator"),
+	TEXT("run-queues", "global, partitioned, or a number (global)"),
+	WORD(T, preempt, "preempt", preempts, 0,
+	     "simulator: when a job can be interrupted"),
+	TIME(T, quantum, "quantum", CR_US, 10 * CR_SEC, CR_MS,
+	     "simulator: grid of preempt: quantum"),
+	SECTION("overhead", overhead_keys,
+		"simulator: CPU time that the machine takes for itself"),
+	END
+};
+static const struct key daemon_keys[] = {
+	FLAG(T, admission, "admission", 1,
+	     "refuse calls beyond the policy's bound"),
+	TIME(T, max_age, "max-age", CR_MS, CR_NEVER, CR_NEVER,
+	     "shed frames older than this"),
+	INT(T, convert_floor, "convert-floor", 0, 1000, 0,
+	    "frames a second that each conversion gets even when calls want "
+	    "the CPU"),
+	END
+};
+#undef T
+
+#define T campaign_leg
+static const struct key leg_keys[] = {
+	TEXT("codec", "name; codec-runner --codecs lists them"),
+	TEXT("mode", "bit rate of the codec: 12.2"),
+	INT(T, cfg.sample_rate, "rate", 8000, 48000, 0,
+	    "Hz; codecs with a free rate"),
+	FLAG(T, octet_align, "octet-align", 0,
+	     "AMR, AMR-WB: octet-aligned payloads (RFC 4867)"),
+	FLAG(T, cfg.dtx, "dtx", 0, "AMR, AMR-WB: discontinuous transmission"),
+	TIME(T, cfg.spin, "spin", CR_US, CR_SEC, 0,
+	     "codec spin: CPU time of a frame"),
+	END
+};
+#undef T
+
+#define T campaign_release
+static const struct key release_keys[] = {
+	WORD(T, kind, "model", releases, 0, "release model"),
+	INT(T, x, "x", 1, RELEASE_MAX_X, 0, "rate: jobs in every y"),
+	TIME(T, y, "y", CR_US, 10 * CR_SEC, 0,
+	     "rate: time in which x jobs come"),
+	INT(T, burst, "burst", 1, 1000, 0,
+	    "lbap: jobs that may come ahead of time"),
+	END
+};
+#undef T
+
+#define T contract
+static const struct key contract_keys[] = {
+	TEXT("rate", "jobs per second, 40/s (one per ptime)"),
+	INT(T, burst, "burst", 0, 1000, 0, "jobs beyond the rate"),
+	TEXT("peak", "jobs per second at any time, 500/s (no bound)"),
+	TIME(T, mean, "mean", 1, LONG, 0,
+	     "declared CPU time of a job (measured)"),
+	TIME(T, p99, "p99", 1, LONG, 0,
+	     "declared 99th percentile of it (measured)"),
+	TIME(T, worst, "worst", 1, LONG, 0, "declared worst case of it (p99)"),
+	END
+};
+#undef T
+
+#define T campaign_start
+static const struct key start_keys[] = {
+	TIME(T, at, "at", 0, 30 * DAY, 0,
+	     "the first call, from the campaign's begin"),
+	TIME(T, spread, "spread", 0, 30 * DAY, 0,
+	     "calls begin over this time, evenly or by poisson"),
+	TEXT("poisson",
+	     "at random: mean calls per second, 5/s, or share of what keeps "
+	     "count calls up, 90%; a ramp of them: 20%..110%..20%"),
+	END
+};
+#undef T
+
+#define T campaign_hold
+static const struct key hold_keys[] = { WORD(T, exponential, "model", holds, 0,
+					     "distribution of holding times"),
+					TIME(T, mean, "mean", CR_MS, 30 * DAY,
+					     CR_NEVER,
+					     "holding time (to the end)"),
+					END };
+#undef T
+
+#define T campaign_network
+static const struct key network_keys[] = {
+	TIME(T, jitter, "jitter", 0, CR_SEC, 0,
+	     "delay, uniform from 0 to this; order is kept"),
+	SHARE(T, loss, "loss", 0, 990000, 0, "share lost"),
+	INT(T, burst, "burst", 1, 1000, 1, "mean number lost in a row"),
+	SHARE(T, reorder, "reorder", 0, 500000, 0,
+	      "share that comes behind its successor"),
+	SHARE(T, duplicate, "duplicate", 0, CR_PPM, 0,
+	      "share that comes twice"),
+	END
+};
+#undef T
+
+#define T campaign_talk
+static const struct key talk_keys[] = {
+	TIME(T, spurt, "spurt", CR_MS, 600 * CR_SEC, 0, "mean talk spurt"),
+	TIME(T, pause, "pause", CR_MS, 600 * CR_SEC, 0,
+	     "mean pause; nothing is sent in it"),
+	END
+};
+#undef T
+
+#define T campaign_cost
+static const struct key cost_keys[] = {
+	WORD(T, kind, "model", key_costs, 0, "cost model"),
+	TIME(T, mean, "mean", 1, LONG, 0, "CPU time of a job"),
+	TIME(T, sd, "sd", 0, LONG, 0, "standard deviation"),
+	TIME(T, min, "min", 1, LONG, 1, "smaller costs are set to this"),
+	TIME(T, max, "max", 1, CAMPAIGN_COST_MAX, CAMPAIGN_COST_MAX,
+	     "larger costs are set to this; declared as the worst case"),
+	TEXT("file", "histogram or trace"),
+	END
+};
+#undef T
+
+#define T campaign_arrival
+static const struct key arrival_keys[] = {
+	WORD(T, kind, "model", key_arrivals, 0, "arrival model"),
+	TIME(T, jitter, "jitter", 0, LONG, 0,
+	     "jittered: delay, uniform from 0 to this; order is kept"),
+	INT(T, burst, "burst", 1, 100000, 0, "bursty: jobs in a burst"),
+	TIME(T, spacing, "spacing", 0, LONG, 0,
+	     "bursty: between jobs of a burst"),
+	TEXT("rate", "tspec: jobs per second, 50/s (one per period); envelope: "
+		     "share of the CPU, 48%"),
+	TEXT("peak", "tspec, envelope: the most at any time (no bound)"),
+	INT(T, bucket, "bucket", 1, 1000000, 1, "tspec: jobs beyond the rate"),
+	TIME(T, depth, "depth", 1, LONG, 0, "envelope: work beyond the rate"),
+	TEXT("on", "envelope: a burst lasts, 50ms..100ms (no pauses)"),
+	TEXT("off", "envelope: a pause lasts, 10ms..20ms"),
+	TEXT("file", "trace"),
+	END
+};
+#undef T
+
+const struct key expect_keys[] = {
+	[METRIC_LOSS] = EXPECT_SHARE(
+		"loss", "sent frames that never came back: <= 0.1%"),
+	[METRIC_LATE] = EXPECT_SHARE(
+		"late", "received frames behind the deadline: <= 1%"),
+	[METRIC_MISSED] =
+		EXPECT_SHARE("missed", "due frames late or never done: <= 0%"),
+	[METRIC_ADMITTED] = EXPECT_SHARE("admitted", "calls accepted: >= 100%"),
+	[METRIC_MEAN_DELAY] =
+		EXPECT_TIME("mean-delay", "send to receive: <= 5ms"),
+	[METRIC_P50_DELAY] =
+		EXPECT_TIME("p50-delay", "send to receive: <= 5ms"),
+	[METRIC_P99_DELAY] =
+		EXPECT_TIME("p99-delay", "send to receive: <= 20ms"),
+	[METRIC_P999_DELAY] =
+		EXPECT_TIME("p99.9-delay", "send to receive: <= 40ms"),
+	[METRIC_MAX_DELAY] =
+		EXPECT_TIME("max-delay", "send to receive: <= 100ms"),
+	[METRIC_P99_JITTER] =
+		EXPECT_TIME("p99-jitter", "inter-arrival jitter: <= 10ms"),
+	[NCALL_METRICS] = END,
+};
+
+#define OF(metric) [(metric)-NCALL_METRICS]
+const struct key conversions_expect_keys[] = {
+	OF(METRIC_FINISHED) =
+		EXPECT_SHARE("finished", "conversions done: >= 100%"),
+	OF(METRIC_MEAN_TURNAROUND) = EXPECT_TIME(
+		"mean-turnaround", "submission to end, of those done: <= 10s"),
+	OF(METRIC_MAX_TURNAROUND) =
+		EXPECT_TIME("max-turnaround", "the longest of them: <= 20s"),
+	OF(NMETRICS) = END,
+};
+
+#define T campaign_flow
+static const struct key flow_keys[] = {
+	TEXT("name", "of the flow, unique"),
+	INT(T, count, "count", 1, 1000000, 0, "calls"),
+	SHARE(T, load_ppm, "load", 1000, 100000000, 0,
+	      "in place of count: share of the capacity calibrated here"),
+	TEXT("like", "in place of count: as many calls as that flow above, "
+		     "with which it shares its load"),
+	TIME(T, ptime, "ptime", CR_MS, 120 * CR_MS, 0,
+	     "speech in one packet (the input codec's frame)"),
+	WORD(T, cls, "class", classes, CR_SOFT, "service class"),
+	TIME(T, deadline, "deadline", CR_US, 10 * CR_SEC, 0,
+	     "from arrival to answer (ptime, period)"),
+	LOOSE("period", CR_OPT_TIME, CR_US, HOUR,
+	      "synthetic flows: between two jobs", KEY_VALUE),
+	LOOSE("share", CR_OPT_PPM, 1, 100 * CR_PPM,
+	      "synthetic flows: constant cost as a share of the period",
+	      KEY_VALUE),
+	TEXT("drift",
+	     "each caller's clock is so much fast: 50ppm, -100ppm..100ppm"),
+	INT(T, nice, "nice", -20, 19, 0, "niceness of a call"),
+	INT(T, weight, "weight", 1, 100000, 1024,
+	    "share of a call; 1024 is neutral"),
+	INT(T, ring, "ring", 1, 1000000, 0,
+	    "simulator: jobs that may wait; the oldest is dropped"),
+	SECTION("in", leg_keys, "what callers send"),
+	SECTION("out", leg_keys, "what they get back"),
+	LIST("input", "WAV files, folders, globs (installed recordings)"),
+	SECTION("release", release_keys, "how frames become jobs"),
+	SECTION("contract", contract_keys,
+		"what each call promises and declares"),
+	SECTION("start", start_keys, "when calls begin"),
+	SECTION("hold", hold_keys, "how long they last"),
+	SECTION("network", network_keys, "what happens to packets"),
+	SECTION("talk", talk_keys, "talk spurts"),
+	SECTION("cost", cost_keys, "simulator: what jobs cost"),
+	SECTION("arrival", arrival_keys, "simulator: when jobs come"),
+	SECTION("expect", expect_keys, "what must hold of these calls"),
+	END
+};
+#undef T
+
+#define T campaign_conversions
+static const struct key conversions_keys[] = {
+	INT(T, count, "count", 1, 10000, 0, "files"),
+	TIME(T, length, "length", CR_SEC, HOUR, 60 * CR_SEC,
+	     "speech in each file"),
+	TIME(T, at, "at", 0, 30 * DAY, 0,
+	     "all are submitted then, from the campaign's begin"),
+	SECTION("out", leg_keys, "what is made of them: amr, amr-wb"),
+	LIST("input", "as of flows"),
+	SECTION("expect", conversions_expect_keys,
+		"what must hold of conversions"),
+	END
+};
+#undef T
+
+#define T campaign
+const struct key campaign_keys[] = {
+	INT(T, seed, "seed", 0, INT64_MAX, 1, "of every random choice"),
+	TIME(T, duration, "duration", CR_MS, 30 * DAY, 0,
+	     "length of the campaign"),
+	SECTION("platform", platform_keys, "what it runs on"),
+	SECTION("daemon", daemon_keys, "what the daemon is started with"),
+	LIST("schedulers",
+	     "policies to compare, with options: \"rr,quantum=5ms\""),
+	{ .opt = { .name = "flows", .help = "calls" },
+	  .kind = KEY_SECTIONS,
+	  .needed = true,
+	  .below = flow_keys },
+	SECTION("conversions", conversions_keys,
+		"files that the daemon converts beside calls"),
+	SECTION("expect", expect_keys, "what must hold of all calls"),
+	END
+};
+#undef T

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parts of a campaign, each read from its section and checked: values
+ * against their rows, then against each other. They return 0, or -EINVAL or
+ * -ENOMEM with the file's error. Private to src/campaign.
+ */
+#ifndef CAMPAIGN_PARTS_H
+#define CAMPAIGN_PARTS_H
+
+#include "campaign/section.h"
+
+/** What must hold: an expect section, whose metrics begin at @first. */
+int read_expect(const struct section *s, enum campaign_metric first,
+		struct campaign_expect *out);
+
+/** One side of calls, or what conversions make. */
+int read_leg(const struct section *s, struct campaign_leg *leg);
+
+/** The conversions of a campaign that lasts @duration. */
+int read_conversions(const struct section *s, cr_ns duration,
+		     struct campaign_conversions *c);
+
+/** Flow number @i. */
+int read_flow(const struct section *s, unsigned i, struct campaign_flow *f);
+
+/** Cost and arrival models of flow @s, of which the rest is in @f; without
+ * codecs they make it a synthetic one. */
+int read_models(const struct section *s, struct campaign_flow *f);
+
+/** What only the arrival model "envelope" has, of flow @s whose cost is in
+ * @f. */
+int read_envelope(const struct section *s, struct campaign_flow *f);
+
+/** When the calls of flow @s begin, and how long they last. */
+int read_start(const struct section *s, struct campaign_flow *f);
+
+/** The contract of flow @s; all that it may contradict is in @f. */
+int read_contract(const struct section *s, struct campaign_flow *f);
+
+/** Does flow @s say how many calls it has: by count, load or like? */
+bool has_count(const struct section *s);
+
+/** "5/s" of key @name, if there: per second * 10^6 into @ppm. */
+int read_rate(const struct section *s, const char *name, int64_t *ppm);
+
+/** Reads one value; 0 or -errno, as those of base/units.h. */
+typedef int series_parse_fn(const char *text, int64_t *out);
+
+/** A value, or several with two dots between ("1ms..2ms"), into @out[@most].
+ * Returns how many; 0: one cannot be read, or they are too many, and @out is of
+ * no use. */
+unsigned read_series(const char *text, series_parse_fn *parse, int64_t *out,
+		     unsigned most);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A section of a campaign file as it was written: texts and lines by key, and
+ * the one place where a message gets its file and line. yaml.c makes them, the
+ * readers of parts.h take what they need. Private to src/campaign; one thread.
+ *
+ * A section whose keys are all absent is there all the same, so that its
+ * defaults are. Asking for a key that its table does not have is a bug.
+ */
+#ifndef CAMPAIGN_SECTION_H
+#define CAMPAIGN_SECTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "campaign/keys.h"
+#include "cr/error.h"
+
+/** Room for any section_path(). */
+#define SECTION_PATH 96u
+
+/** The file being read. */
+struct campaign_file {
+	const char *name;
+	struct cr_err *err;
+};
+
+/** What the file says to a key; line 0: nothing. */
+struct value {
+	unsigned line; /**< where it begins, from 1 */
+	char *text; /**< KEY_VALUE, KEY_TEXT, KEY_BOUND, entries of KEY_LIST */
+	struct section *below; /**< KEY_SECTION, entries of KEY_SECTIONS */
+	struct value *entries; /**< of lists */
+	unsigned count;
+};
+
+struct section {
+	const struct campaign_file *file;
+	const struct section *around; /**< NULL: the whole file */
+	const struct key *keys, *key; /**< its own, and its one in @around */
+	int entry;		      /**< of a list; -1: of none */
+	unsigned line;		      /**< 0: absent */
+	struct value values[];	      /**< by key */
+};
+
+/** An empty section with what is below it, to be freed by section_free(); NULL
+ * when out of memory. @around and @key as in struct section. */
+struct section *section_new(const struct campaign_file *file,
+			    const struct section *around, const struct key *key,
+			    int entry);
+void section_free(struct section *s);
+
+/** Read @bytes of YAML at @text: 0 and *@top, the caller's; -EINVAL or -ENOMEM
+ * with @f's error, also for keys that are unknown, twice or missing, and values
+ * of another kind. */
+int section_parse(const struct campaign_file *f, const char *text, size_t bytes,
+		  struct section **top);
+
+/** "flows[2].network", "" for the whole file. Returns @buf[SECTION_PATH]. */
+const char *section_path(const struct section *s, char *buf);
+
+/** The value of key @name. */
+const struct value *section_get(const struct section *s, const char *name);
+
+/** Whether the file has key @name, and its text or NULL. */
+bool section_has(const struct section *s, const char *name);
+const char *section_text(const struct section *s, const char *name);
+
+/** Whether the file has any key of @s or below. */
+bool section_any(const struct section *s);
+
+/** The section @name of @s. */
+const struct section *section_below(const struct section *s, const char *name);
+
+/** The line of key @name (NULL: of the section), or of what is around. */
+unsigned section_line(const struct section *s, const char *name);
+
+/** Put every KEY_VALUE that has a member into @out, the struct of this
+ * section, or its default, and check the others. -EINVAL with the error. */
+int section_values(const struct section *s, void *out);
+
+/** The number of a KEY_VALUE that section_values() has checked. */
+int64_t section_number(const struct section *s, const char *name);
+
+/** Copies of the text or the texts of @name, the caller's; what is written
+ * grows with them, so that half of a list can be freed. 0, -ENOMEM. */
+int section_copy(const struct section *s, const char *name, char **out);
+int section_copy_list(const struct section *s, const char *name, char ***out,
+		      unsigned *count);
+
+/** "file:line: path: message" about key @name (NULL: the section). Returns
+ * -EINVAL. */
+__attribute__((format(printf, 3, 4))) int section_fail(const struct section *s,
+						       const char *name,
+						       const char *fmt, ...);
+
+/** The same about entry @i of list @name. */
+int section_fail_entry(const struct section *s, const char *name, unsigned i,
+		       const char *text);
+
+#endif

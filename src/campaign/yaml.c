@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recursive descent over libyaml's events, led by the tables of keys.c: depth
+ * and width are bounded by them, whatever the file says.
+ *
+ * libcyaml, which loads structs from tables, is not for this: its messages name
+ * no line but in its log, it knows neither units nor the nearest name, and a
+ * value cannot bring a message of its own.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "base/nearest.h"
+#include "campaign/section.h"
+
+#define MAX_KEYS 32u /* of one section */
+#define MAX_ENTRIES 256u
+#define MAX_BYTES 1024u /* of a text */
+
+struct reader {
+	const struct campaign_file *file;
+	yaml_parser_t parser;
+	yaml_event_t event; /* the current one; empty when type is NO_EVENT */
+};
+
+/* A value to read: of @key in @in, or an entry of its list. */
+struct spot {
+	const struct section *in;
+	const struct key *key;
+	int entry; /* -1: none */
+};
+
+static unsigned line_of(const struct reader *r)
+{
+	return (unsigned)r->event.start_mark.line + 1;
+}
+
+/* "flows[0].in", "the file". */
+static const char *path_of(const struct spot *at, char *buf)
+{
+	size_t n;
+
+	if (!at->in)
+		return strcpy(buf, "the file");
+	n = strlen(section_path(at->in, buf));
+	n += (size_t)snprintf(buf + n, SECTION_PATH - n, "%s%s", n ? "." : "",
+			      at->key->opt.name);
+	if (at->entry >= 0)
+		(void)snprintf(buf + n, SECTION_PATH - n, "[%d]", at->entry);
+	return buf;
+}
+
+/* "file:line: " of the current event, and the message. */
+__attribute__((format(printf, 2, 3))) static int fail(const struct reader *r,
+						      const char *fmt, ...)
+{
+	char text[450];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return cr_fail(r->file->err, -EINVAL, "%s:%u: %s", r->file->name,
+		       line_of(r), text);
+}
+
+static int no_memory(const struct reader *r)
+{
+	return cr_fail(r->file->err, -ENOMEM, "%s: out of memory",
+		       r->file->name);
+}
+
+static int bad_yaml(const struct reader *r)
+{
+	const yaml_parser_t *p = &r->parser;
+
+	if (p->error == YAML_MEMORY_ERROR)
+		return no_memory(r);
+	return cr_fail(r->file->err, -EINVAL, "%s:%zu: not YAML: %s%s%s",
+		       r->file->name, p->problem_mark.line + 1,
+		       p->problem ? p->problem : "unreadable",
+		       p->context ? ", " : "", p->context ? p->context : "");
+}
+
+static int next(struct reader *r)
+{
+	yaml_event_delete(&r->event);
+	memset(&r->event, 0, sizeof(r->event));
+	if (!yaml_parser_parse(&r->parser, &r->event))
+		return bad_yaml(r);
+	if (r->event.type == YAML_ALIAS_EVENT)
+		return fail(r, "aliases (*name) are not supported; write the "
+			       "values out");
+	return 0;
+}
+
+static const char *kind_name(yaml_event_type_t type)
+{
+	if (type == YAML_MAPPING_START_EVENT)
+		return "a mapping";
+	return type == YAML_SEQUENCE_START_EVENT ? "a list" : "a single value";
+}
+
+/* Must the current event begin what is expected of @at? */
+static int check_kind(const struct reader *r, const struct spot *at,
+		      yaml_event_type_t needed)
+{
+	char path[SECTION_PATH];
+
+	if (r->event.type == needed)
+		return 0;
+	return fail(r, "%s: needs %s%s, not %s", path_of(at, path),
+		    kind_name(needed),
+		    needed == YAML_MAPPING_START_EVENT ? " (key: value lines)"
+						       : "",
+		    kind_name(r->event.type));
+}
+
+/* Texts end at their NUL everywhere else. */
+static int read_text(struct reader *r, const struct spot *at, struct value *v)
+{
+	const char *text = (const char *)r->event.data.scalar.value;
+	size_t n = r->event.data.scalar.length;
+	char path[SECTION_PATH];
+
+	if (n > MAX_BYTES || memchr(text, '\0', n))
+		return fail(r, "%s: unusable text", path_of(at, path));
+	v->text = strdup(text);
+	return v->text ? 0 : no_memory(r);
+}
+
+static int read_section(struct reader *r, struct section *s);
+static int read_list(struct reader *r, const struct spot *at, struct value *v);
+
+/* The current event begins the value of @at. */
+static int read_value(struct reader *r, const struct spot *at, struct value *v)
+{
+	bool sections = at->key->kind == KEY_SECTIONS;
+	bool list = (sections || at->key->kind == KEY_LIST) && at->entry < 0;
+	yaml_event_type_t needed = YAML_SCALAR_EVENT;
+	int rc;
+
+	if (list)
+		needed = YAML_SEQUENCE_START_EVENT;
+	else if (sections || at->key->kind == KEY_SECTION)
+		needed = YAML_MAPPING_START_EVENT;
+	rc = check_kind(r, at, needed);
+	if (rc)
+		return rc;
+	v->line = line_of(r);
+	if (list)
+		return read_list(r, at, v);
+	return v->below ? read_section(r, v->below) : read_text(r, at, v);
+}
+
+static int add_entry(struct reader *r, const struct spot *at, struct value *v)
+{
+	struct value *grown =
+		realloc(v->entries, (v->count + 1) * sizeof(*grown));
+
+	if (!grown)
+		return no_memory(r);
+	v->entries = grown;
+	grown += v->count++;
+	memset(grown, 0, sizeof(*grown));
+	if (at->key->kind == KEY_SECTIONS)
+		grown->below = section_new(r->file, at->in, at->key, at->entry);
+	return at->key->kind == KEY_LIST || grown->below ? 0 : no_memory(r);
+}
+
+static int read_list(struct reader *r, const struct spot *at, struct value *v)
+{
+	struct spot entry = *at;
+	char path[SECTION_PATH];
+	int rc;
+
+	for (;;) {
+		rc = next(r);
+		if (rc)
+			return rc;
+		if (r->event.type == YAML_SEQUENCE_END_EVENT)
+			break;
+		if (v->count >= MAX_ENTRIES)
+			return fail(r, "%s: more than %u entries",
+				    path_of(at, path), MAX_ENTRIES);
+		entry.entry = (int)v->count;
+		rc = add_entry(r, &entry, v);
+		if (!rc)
+			rc = read_value(r, &entry, &v->entries[entry.entry]);
+		if (rc)
+			return rc;
+	}
+	if (!v->count)
+		return cr_fail(r->file->err, -EINVAL,
+			       "%s:%u: %s: needs at least 1", r->file->name,
+			       v->line, path_of(at, path));
+	return 0;
+}
+
+/* "flows[0]: ", "" for the whole file. */
+static const char *prefix(const struct section *s, char *buf)
+{
+	if (*section_path(s, buf))
+		strcat(buf, ": ");
+	return buf;
+}
+
+static int unknown_key(const struct reader *r, const struct section *s,
+		       const char *name)
+{
+	const char *names[MAX_KEYS + 1] = { NULL };
+	char hint[300], path[SECTION_PATH];
+
+	for (unsigned i = 0; s->keys[i].opt.name && i < MAX_KEYS; i++)
+		names[i] = s->keys[i].opt.name;
+	return fail(r, "%sunknown key '%.64s'; %s", prefix(s, path), name,
+		    nearest_hint(name, names, hint, sizeof(hint)));
+}
+
+/* The current event is a key. */
+static int find_key(const struct reader *r, const struct section *s,
+		    unsigned *index)
+{
+	const char *name = (const char *)r->event.data.scalar.value;
+	char path[SECTION_PATH];
+	unsigned i = 0;
+
+	if (r->event.type != YAML_SCALAR_EVENT)
+		return fail(r, "%sa key must be a word", prefix(s, path));
+	while (s->keys[i].opt.name && strcmp(s->keys[i].opt.name, name) != 0)
+		i++;
+	if (!s->keys[i].opt.name)
+		return unknown_key(r, s, name);
+	if (s->values[i].line)
+		return fail(r, "%s'%s' given twice", prefix(s, path), name);
+	*index = i;
+	return 0;
+}
+
+static int check_complete(const struct section *s)
+{
+	for (unsigned i = 0; s->keys[i].opt.name; i++)
+		if (s->keys[i].needed && !s->values[i].line)
+			return section_fail(s, NULL, "'%s' is missing",
+					    s->keys[i].opt.name);
+	return 0;
+}
+
+/* The current event begins the mapping of @s. */
+static int read_section(struct reader *r, struct section *s)
+{
+	struct spot at = { .in = s, .entry = -1 };
+	unsigned i = 0;
+	int rc;
+
+	s->line = line_of(r);
+	for (;;) {
+		rc = next(r);
+		if (rc)
+			return rc;
+		if (r->event.type == YAML_MAPPING_END_EVENT)
+			return check_complete(s);
+		rc = find_key(r, s, &i);
+		if (!rc)
+			rc = next(r);
+		at.key = &s->keys[i];
+		if (!rc)
+			rc = read_value(r, &at, &s->values[i]);
+		if (rc)
+			return rc;
+	}
+}
+
+static int read_file(struct reader *r, struct section *top)
+{
+	static const struct spot file;
+	int rc = next(r); /* stream start */
+
+	if (!rc)
+		rc = next(r); /* document start, or the end */
+	if (!rc && r->event.type == YAML_STREAM_END_EVENT)
+		return cr_fail(r->file->err, -EINVAL, "%s:1: the file is empty",
+			       r->file->name);
+	if (!rc)
+		rc = next(r);
+	if (!rc)
+		rc = check_kind(r, &file, YAML_MAPPING_START_EVENT);
+	if (!rc)
+		rc = read_section(r, top);
+	if (!rc)
+		rc = next(r); /* document end */
+	if (!rc)
+		rc = next(r);
+	if (!rc && r->event.type != YAML_STREAM_END_EVENT)
+		return fail(r, "a second document; one campaign a file");
+	return rc;
+}
+
+int section_parse(const struct campaign_file *f, const char *text, size_t bytes,
+		  struct section **top)
+{
+	struct section *s = section_new(f, NULL, NULL, -1);
+	struct reader r = { .file = f };
+	int rc;
+
+	if (!s || !yaml_parser_initialize(&r.parser)) {
+		section_free(s);
+		return no_memory(&r);
+	}
+	yaml_parser_set_input_string(&r.parser, (const unsigned char *)text,
+				     bytes);
+	rc = read_file(&r, s);
+	yaml_event_delete(&r.event);
+	yaml_parser_delete(&r.parser);
+	if (rc)
+		section_free(s);
+	else
+		*top = s;
+	return rc;
+}
