@@ -166,6 +166,7 @@ static struct replies *replies_new(struct peer *p, bool batch)
 		.pending = 1,
 		.all = json_array(),
 	};
+	p->pending++;
 	return to;
 }
 
@@ -183,6 +184,8 @@ static void settle(struct replies *to, struct peer *p)
 		send_reply(p, json_incref(json_array_get(to->all, 0)));
 	if (p && to->bye && !p->gone && !p->leaving)
 		peer_leave(p);
+	if (p)
+		peer_settled(p);
 	json_decref(to->all);
 	free(to);
 }

@@ -22,6 +22,8 @@ struct peer {
 	struct rpc_server *server;
 	struct transport *transport; /**< it came by this one */
 	uint32_t assoc;
+	unsigned pending; /**< messages whose replies are not all there */
+	bool done;	  /**< it asks no more, and leaves after these  */
 	bool said_bye;	  /**< nothing is read any more               */
 	bool leaving;	  /**< bye is answered, or the server closes  */
 	bool shut;	  /**< transport_shutdown() was called        */
@@ -35,6 +37,7 @@ struct peer {
 struct rpc_counters {
 	uint64_t messages_in, messages_out, requests, notifications;
 	uint64_t notifications_dropped, replies_lost, slow_peers;
+	uint64_t peers_refused;
 	/** By code, in order of first use; the last entry takes the rest. */
 	struct {
 		int code;
@@ -75,6 +78,9 @@ void peers_reap(struct rpc_server *s);
 
 /** Send a reply; ends the association when @p does not read. */
 void peer_reply(struct peer *p, const char *text, size_t bytes);
+
+/** One message less is pending for @p. */
+void peer_settled(struct peer *p);
 
 /** After "bye": shut the association down once its replies are out. */
 void peer_leave(struct peer *p);

@@ -135,6 +135,7 @@ static void handle(struct rpc_client *c, const struct transport_event *ev)
 		transport_abort(c->transport, ev->assoc);
 		down(c, "the server has restarted");
 		break;
+	case TRANSPORT_DONE: /* we hold no conversation with half a peer */
 	case TRANSPORT_SHUTDOWN:
 		down(c, "closed by the server");
 		break;
@@ -163,7 +164,8 @@ int rpc_client_open(struct rpc_client **c, const struct rpc_client_config *cfg,
 {
 	struct rpc_client *n = calloc(1, sizeof(*n));
 	struct transport_config tc = { .base = cfg->base,
-				       .kind = cfg->kind,
+				       .kind = cfg->to.path[0] ? TRANSPORT_UNIX
+							       : cfg->kind,
 				       .local = cfg->from,
 				       .event = on_event };
 	int rc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON-RPC 2.0 over SCTP, the client's side: pipelined requests with a reply
+ * JSON-RPC 2.0, the client's side: pipelined requests with a reply
  * callback each, and notifications. One event base's thread.
  */
 #ifndef RPC_CLIENT_H
@@ -22,9 +22,9 @@ typedef void rpc_reply_fn(void *arg, const json_t *result, const json_t *error);
 
 struct rpc_client_config {
 	struct event_base *base;
-	struct transport_addr to;
+	struct transport_addr to;   /**< by its path, if it has one */
 	struct transport_addr from; /**< local address; zero: chosen */
-	enum transport_kind kind;
+	enum transport_kind kind;   /**< of SCTP */
 	void *arg;
 	void (*up)(void *arg);
 	/** The association could not be made or is lost; @reason for a person.
@@ -45,7 +45,7 @@ void rpc_client_close(struct rpc_client *c);
 int rpc_client_call(struct rpc_client *c, const char *method, json_t *params,
 		    rpc_reply_fn *reply, void *arg);
 
-/** Which back-end is in use: "kernel" or "user". */
+/** Which back-end is in use: "kernel", "user" or "unix". */
 const char *rpc_client_transport(const struct rpc_client *c);
 
 /** Where it sends from, once connected. */

@@ -15,7 +15,7 @@
 #include "base/assert.h"
 #include "rpc/answer.h"
 
-enum { CLOSE_DEADLINE_S = 1 };
+enum { CLOSE_DEADLINE_S = 1, PEERS_DEFAULT = 1000 };
 
 static struct peer *find(const struct listener *l, uint32_t assoc)
 {
@@ -65,12 +65,35 @@ void peers_reap(struct rpc_server *s)
 	}
 }
 
+/* Told why, if it listens: its association closes behind that. */
+static void turn_away(const struct listener *l, uint32_t assoc)
+{
+	struct rpc_server *s = l->server;
+	struct cr_err why = { 0 };
+	char *text;
+
+	(void)cr_fail(&why, 0, "too many connections: %zu are open", s->npeers);
+	s->count.peers_refused++;
+	text = jsonrpc_text(
+		jsonrpc_error(NULL, RPC_NO_CAPACITY, why.text, NULL));
+	if (text)
+		(void)transport_send(l->transport, assoc, 0, MSG_PPID, text,
+				     strlen(text));
+	free(text);
+	(void)transport_shutdown(l->transport, assoc);
+}
+
 /* RESTART keeps the association: the old peer is gone, a new one is up. */
 static void up(struct listener *l, const struct transport_event *ev)
 {
 	struct rpc_server *s = l->server;
-	struct peer *p = calloc(1, sizeof(*p));
+	struct peer *p;
 
+	if (s->npeers >= s->cfg.peers_max) {
+		turn_away(l, ev->assoc);
+		return;
+	}
+	p = calloc(1, sizeof(*p));
 	if (!p) {
 		transport_abort(l->transport, ev->assoc);
 		return;
@@ -103,6 +126,25 @@ void peer_leave(struct peer *p)
 	p->leaving = true;
 	if (outbox_empty(&p->out))
 		shut(p);
+}
+
+void peer_settled(struct peer *p)
+{
+	p->pending--;
+	if (p->done && !p->pending && !p->leaving && !p->gone)
+		peer_leave(p);
+}
+
+/* What it has asked is answered yet. */
+static void done(const struct listener *l, uint32_t assoc)
+{
+	struct peer *p = find(l, assoc);
+
+	if (!p)
+		return;
+	p->done = true;
+	if (!p->pending && !p->leaving)
+		peer_leave(p);
 }
 
 void peer_reply(struct peer *p, const char *text, size_t bytes)
@@ -192,6 +234,9 @@ static void on_event(void *arg, const struct transport_event *ev)
 	case TRANSPORT_ROOM:
 		flush(l);
 		break;
+	case TRANSPORT_DONE:
+		done(l, ev->assoc);
+		break;
 	case TRANSPORT_RESTART:
 		gone(l, ev->assoc, "restart");
 		peers_reap(l->server);
@@ -244,6 +289,8 @@ int rpc_server_open(struct rpc_server **s, const struct rpc_server_config *cfg,
 	n->cfg = *cfg;
 	if (!n->cfg.message_max)
 		n->cfg.message_max = (size_t)64 << 10;
+	if (!n->cfg.peers_max)
+		n->cfg.peers_max = PEERS_DEFAULT;
 	if (!n->cfg.queue_max)
 		n->cfg.queue_max = (size_t)8 << 20;
 	TAILQ_INIT(&n->peers);
@@ -328,14 +375,16 @@ json_t *rpc_server_stats(const struct rpc_server *s)
 			errors, code,
 			json_integer((json_int_t)c->error[i].count));
 	}
-	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
-			 "transport", rpc_server_transport(s), "associations",
-			 (json_int_t)s->npeers, "messages_in",
-			 (json_int_t)c->messages_in, "messages_out",
-			 (json_int_t)c->messages_out, "requests",
-			 (json_int_t)c->requests, "notifications",
-			 (json_int_t)c->notifications, "notifications_dropped",
-			 (json_int_t)c->notifications_dropped, "replies_lost",
-			 (json_int_t)c->replies_lost, "slow_peers",
-			 (json_int_t)c->slow_peers, "errors", errors);
+	return json_pack(
+		"{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
+		"transport", rpc_server_transport(s), "associations",
+		(json_int_t)s->npeers, "messages_in",
+		(json_int_t)c->messages_in, "messages_out",
+		(json_int_t)c->messages_out, "requests",
+		(json_int_t)c->requests, "notifications",
+		(json_int_t)c->notifications, "notifications_dropped",
+		(json_int_t)c->notifications_dropped, "replies_lost",
+		(json_int_t)c->replies_lost, "slow_peers",
+		(json_int_t)c->slow_peers, "peers_refused",
+		(json_int_t)c->peers_refused, "errors", errors);
 }

@@ -73,6 +73,9 @@ struct rpc_server_config {
 	void (*peer_up)(void *arg, struct rpc_peer *peer);
 	void (*peer_gone)(void *arg, struct rpc_peer *peer, const char *reason);
 	size_t message_max; /**< longest request, bytes; 0: 64 KiB */
+	/** Most peers at a time, over all transports; 0: 1000. Who comes then
+	 * is told so and shut out. */
+	size_t peers_max;
 	/** Bytes queued for a peer that does not read; 0: 8 MiB. Over it a
 	 * reply ends the association; notifications are dropped at half. */
 	size_t queue_max;

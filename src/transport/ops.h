@@ -10,7 +10,7 @@
 
 #include "transport/transport.h"
 
-/** One SCTP stack. The functions are those of transport.h. */
+/** One way to carry messages. The functions are those of transport.h. */
 struct transport_ops {
 	const char *name;
 	int (*open)(struct transport **t, const struct transport_config *cfg,
@@ -34,6 +34,7 @@ struct transport {
 
 extern const struct transport_ops transport_kernel_ops;
 extern const struct transport_ops transport_user_ops;
+extern const struct transport_ops transport_unix_ops;
 
 /**
  * A dead peer is noticed after about 6 s: a heartbeat each second, then four

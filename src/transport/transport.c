@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses the SCTP stack and passes calls on to it. Knows neither of them.
+ * Chooses the back-end and passes calls on to it. Knows none of them.
  */
 #include <errno.h>
 #include <string.h>
@@ -8,11 +8,27 @@
 #include "base/address.h"
 #include "transport/ops.h"
 
+int transport_addr_unix(struct transport_addr *a, const char *path)
+{
+	size_t bytes = strlen(path);
+
+	if (!bytes)
+		return -EINVAL;
+	if (bytes >= sizeof(a->path))
+		return -ENAMETOOLONG;
+	memcpy(a->path, path, bytes + 1);
+	return 0;
+}
+
 int transport_addr_parse(struct transport_addr *a, const char *text)
 {
+	static const char scheme[] = "unix:";
 	char host[sizeof(a->host)];
-	int port, rc = address_split(text, host, sizeof(host), &port);
+	int port, rc;
 
+	if (!strncmp(text, scheme, sizeof(scheme) - 1))
+		return transport_addr_unix(a, text + sizeof(scheme) - 1);
+	rc = address_split(text, host, sizeof(host), &port);
 	if (rc)
 		return rc;
 	if (!port)
@@ -35,6 +51,8 @@ int transport_open(struct transport **t, const struct transport_config *cfg,
 	struct cr_err kernel = { 0 }, user = { 0 };
 	int rc;
 
+	if (cfg->kind == TRANSPORT_UNIX)
+		return transport_unix_ops.open(t, cfg, e);
 	if (cfg->kind == TRANSPORT_USER)
 		return transport_user_ops.open(t, cfg, e);
 	rc = transport_kernel_ops.open(t, cfg, &kernel);

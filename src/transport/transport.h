@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages over SCTP: one small interface, two stacks behind it.
+ * Messages between processes: one small interface, three ways behind it.
  *
  * sctp_kernel.c speaks kernel SCTP through libsctp, sctp_user.c
  * usrsctp over UDP (RFC 6951). <netinet/sctp.h> and <usrsctp.h> clash, so the
- * two files share nothing but this header.
+ * two files share nothing but this header. unix_socket.c carries messages as
+ * lines over a Unix socket; there a connection is the association.
  *
  * Thread rule: a transport belongs to its event base's thread. usrsctp keeps
  * one state per process, so all user transports of a process must live on one
@@ -29,24 +30,38 @@
  * it must fit their send buffers; see transport_message_max(). */
 #define TRANSPORT_MESSAGE_MAX ((size_t)4 << 20)
 
-enum transport_kind { TRANSPORT_AUTO, TRANSPORT_KERNEL, TRANSPORT_USER };
+enum transport_kind {
+	TRANSPORT_AUTO, /**< SCTP: the kernel's, else usrsctp */
+	TRANSPORT_KERNEL,
+	TRANSPORT_USER,
+	TRANSPORT_UNIX
+};
 
 /** Where to listen or connect. */
 struct transport_addr {
 	char host[64];	    /**< numeric or name; "127.0.0.1", "::1"          */
 	uint16_t sctp_port; /**< SCTP port                                    */
 	uint16_t udp_port;  /**< UDP encapsulation port of the server (9899)  */
+	char path[108];	    /**< of a Unix socket; "": SCTP                   */
 };
 
+/** Longest path of a Unix socket, bytes. */
+#define TRANSPORT_PATH_MAX (sizeof(((struct transport_addr *)0)->path) - 1)
+
 /** Read "HOST", "HOST:PORT" or "[IPV6]:PORT" into @a's host and SCTP port
- * (TRANSPORT_SCTP_PORT when none is given). 0, -EINVAL (no host, or too long),
- * or -ERANGE (the port is not 1..65535). Any thread. */
+ * (TRANSPORT_SCTP_PORT when none is given), or "unix:PATH" into its path. 0,
+ * -EINVAL (no host, or too long; no path), -ERANGE (the port is not 1..65535),
+ * or -ENAMETOOLONG (the path has more than TRANSPORT_PATH_MAX). Any thread. */
 int transport_addr_parse(struct transport_addr *a, const char *text);
+
+/** Make @path that of @a. 0, -EINVAL (empty) or -ENAMETOOLONG. Any thread. */
+int transport_addr_unix(struct transport_addr *a, const char *path);
 
 enum transport_event_kind {
 	TRANSPORT_UP,	      /**< association ready; @peer is set         */
 	TRANSPORT_DATA,	      /**< a message or the next part of it        */
 	TRANSPORT_ROOM,	      /**< sends were refused; try them again      */
+	TRANSPORT_DONE,	      /**< the peer sends no more, but still reads */
 	TRANSPORT_RESTART,    /**< the peer began anew, same association   */
 	TRANSPORT_SHUTDOWN,   /**< closed gracefully, by either side       */
 	TRANSPORT_LOST,	      /**< died or was aborted; @reason is set     */
@@ -57,7 +72,8 @@ enum transport_event_kind {
 struct transport_event {
 	enum transport_event_kind kind;
 	uint32_t assoc;	    /**< not for ROOM and CANT_START            */
-	const char *peer;   /**< UP, RESTART: "127.0.0.1:40100"         */
+	const char *peer;   /**< UP, RESTART: "127.0.0.1:40100", or
+				 "unix:pid=4711,uid=1000"               */
 	const char *reason; /**< LOST, CANT_START: for a person         */
 	uint16_t stream;    /**< DATA                                   */
 	uint32_t ppid;	    /**< DATA, host order                       */
@@ -74,7 +90,8 @@ struct transport_config {
 	struct event_base *base;
 	enum transport_kind kind;
 	/** Bound exactly. Empty host: chosen at connect (never any address).
-	 * Port 0: chosen; an SCTP port is needed to listen. */
+	 * Port 0: chosen; an SCTP port is needed to listen. A Unix socket
+	 * listens at the path; a client needs nothing. */
 	struct transport_addr local;
 	void *arg;
 	transport_event_fn *event;
@@ -118,7 +135,7 @@ void transport_local(const struct transport *t, struct transport_addr *addr);
  * KiB) and the process has no CAP_NET_ADMIN. */
 size_t transport_message_max(const struct transport *t);
 
-/** "kernel" or "user". */
+/** "kernel", "user" or "unix". */
 const char *transport_name(const struct transport *t);
 
 /** Abort what is left and free. No event follows; may be called from the

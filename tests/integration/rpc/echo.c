@@ -4,7 +4,40 @@
  */
 #include "echo.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "scratch.h"
+
+enum transport_kind echo_kind = TRANSPORT_USER;
+
+static char folder[SCRATCH_MAX];
+
+void echo_arguments(int argc, char **argv)
+{
+	if (argc < 2 || strcmp(argv[1], "unix"))
+		return;
+	echo_kind = TRANSPORT_UNIX;
+	(void)scratch_folder(folder);
+}
+
+struct transport_addr echo_place(const char *host, uint16_t port)
+{
+	static unsigned n;
+	struct transport_addr at = { .sctp_port = port };
+
+	if (echo_kind == TRANSPORT_UNIX)
+		(void)snprintf(at.path, sizeof(at.path), "%.90s/%u", folder,
+			       n++);
+	else
+		(void)snprintf(at.host, sizeof(at.host), "%s", host);
+	return at;
+}
+
+const char *echo_vanished(void)
+{
+	return echo_kind == TRANSPORT_UNIX ? "shutdown" : "lost";
+}
 
 static json_t *echo(void *arg, struct rpc_peer *peer, const json_t *params,
 		    struct rpc_error *err)

@@ -2,6 +2,9 @@
 /*
  * A small RPC server for tests: methods that echo, fail, list and notify, a
  * record of who came and went, and waiting for a state with a bound.
+ *
+ * The tests run over usrsctp, or over a Unix socket when their program's
+ * argument is "unix".
  */
 #ifndef TESTS_RPC_ECHO_H
 #define TESTS_RPC_ECHO_H
@@ -10,6 +13,17 @@
 
 #include "rpc/client.h"
 #include "rpc/server.h"
+
+/** How the program's clients and servers talk: TRANSPORT_USER, or as its
+ * argument says. */
+extern enum transport_kind echo_kind;
+void echo_arguments(int argc, char **argv);
+
+/** A place to listen: @host and @port, or a socket in a fresh folder. */
+struct transport_addr echo_place(const char *host, uint16_t port);
+
+/** What is said of a peer that vanished: of a socket only its end is seen. */
+const char *echo_vanished(void);
 
 /** Longest wait for anything, seconds: a hang, not a measure. */
 enum { ECHO_PATIENCE_S = 60 };

@@ -45,16 +45,15 @@ static void on_event(void *arg, const struct transport_event *ev)
 
 static void open_pair(struct pair *p)
 {
-	struct transport_addr at = { .host = "127.0.0.1",
-				     .sctp_port = SCTP_PORT };
-	struct transport_config cfg = { .kind = TRANSPORT_USER,
+	struct transport_addr at = echo_place("127.0.0.1", SCTP_PORT);
+	struct transport_config cfg = { .kind = echo_kind,
 					.arg = p,
 					.event = on_event };
 	struct cr_err e = { 0 };
 
 	*p = (struct pair){ .base = event_base_new() };
 	cfg.base = p->base;
-	if (echo_open(&p->server, p->base, TRANSPORT_USER, &at, 0, &e))
+	if (echo_open(&p->server, p->base, echo_kind, &at, 0, &e))
 		fail_msg("%s", e.text);
 	rpc_server_local(p->server.server, &at);
 	if (transport_open(&p->t, &cfg, &e) || transport_connect(p->t, &at, &e))
@@ -185,7 +184,7 @@ static void bye_waits_for_the_rest_of_its_batch(void **state)
 	close_pair(&p);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(others_are_answered_meanwhile),
@@ -195,5 +194,6 @@ int main(void)
 		cmocka_unit_test(bye_waits_for_the_rest_of_its_batch),
 	};
 
+	echo_arguments(argc, argv);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

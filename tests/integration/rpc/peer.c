@@ -11,7 +11,7 @@
  *   rpc_peer stop KIND HOST SCTP_PORT UDP_PORT
  *	asks for long lists, then stops itself (SIGSTOP) without reading
  *
- * KIND is kernel, user or auto.
+ * KIND is kernel, user or auto; or unix: then HOST is a path.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -21,8 +21,9 @@
 
 static int usage(void)
 {
-	(void)fprintf(stderr, "usage: rpc_peer server|client|hold|stop "
-			      "auto|kernel|user HOST SCTP_PORT UDP_PORT ...\n");
+	(void)fprintf(stderr,
+		      "usage: rpc_peer server|client|hold|stop "
+		      "auto|kernel|user|unix HOST SCTP_PORT UDP_PORT ...\n");
 	return 2;
 }
 
@@ -179,6 +180,8 @@ static int be_client(struct event_base *base, const char *mode,
 
 static enum transport_kind kind_of(const char *word)
 {
+	if (!strcmp(word, "unix"))
+		return TRANSPORT_UNIX;
 	if (!strcmp(word, "kernel"))
 		return TRANSPORT_KERNEL;
 	return !strcmp(word, "user") ? TRANSPORT_USER : TRANSPORT_AUTO;
@@ -188,14 +191,19 @@ int main(int argc, char **argv)
 {
 	struct rpc_client_config cfg = { 0 };
 	struct event_base *base;
-	int rc;
+	int rc = 0;
 
 	if (argc < 6)
 		return usage();
 	cfg.kind = kind_of(argv[2]);
-	(void)snprintf(cfg.to.host, sizeof(cfg.to.host), "%s", argv[3]);
+	if (cfg.kind == TRANSPORT_UNIX)
+		rc = transport_addr_unix(&cfg.to, argv[3]);
+	else
+		(void)snprintf(cfg.to.host, sizeof(cfg.to.host), "%s", argv[3]);
 	cfg.to.sctp_port = (uint16_t)atoi(argv[4]);
 	cfg.to.udp_port = (uint16_t)atoi(argv[5]);
+	if (rc)
+		return usage();
 	if (argc > 7) {
 		cfg.from = cfg.to;
 		cfg.from.sctp_port = (uint16_t)atoi(argv[6]);

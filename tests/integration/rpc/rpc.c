@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Server and client in one process over usrsctp: every request gets its own
+ * Server and client in one process: every request gets its own
  * reply, in order; notifications, errors and long messages arrive whole.
  */
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static struct rpc_client *connect_to(struct pair *p,
 {
 	const struct rpc_client_config cfg = { .base = p->base,
 					       .to = *to,
-					       .kind = TRANSPORT_USER,
+					       .kind = echo_kind,
 					       .arg = p,
 					       .up = on_up,
 					       .down = on_down,
@@ -64,15 +64,15 @@ static struct rpc_client *connect_to(struct pair *p,
 
 static void open_pair(struct pair *p, const char *host)
 {
-	struct transport_addr at = { .sctp_port = SCTP_PORT };
+	struct transport_addr at = echo_place(host, SCTP_PORT);
 	struct cr_err e = { 0 };
 
 	*p = (struct pair){ .base = event_base_new() };
-	(void)snprintf(at.host, sizeof(at.host), "%s", host);
-	if (echo_open(&p->server, p->base, TRANSPORT_USER, &at, 0, &e))
+	if (echo_open(&p->server, p->base, echo_kind, &at, 0, &e))
 		fail_msg("%s", e.text);
 	rpc_server_local(p->server.server, &p->at);
-	assert_int_not_equal(p->at.udp_port, 0);
+	if (echo_kind == TRANSPORT_USER)
+		assert_int_not_equal(p->at.udp_port, 0);
 	p->client = connect_to(p, &p->at);
 }
 
@@ -153,6 +153,8 @@ static void it_works_over_ipv6(void **state)
 	struct pair p;
 
 	(void)state;
+	if (echo_kind == TRANSPORT_UNIX)
+		skip();
 	open_pair(&p, "::1");
 	result = ask(&p, "echo", json_pack("[i]", 6), &error);
 	assert_int_equal(json_integer_value(json_array_get(result, 0)), 6);
@@ -290,6 +292,7 @@ static void a_closing_server_fails_what_is_pending(void **state)
 	(void)state;
 	open_pair(&p, "127.0.0.1");
 	assert_true(echo_wait(p.base, &p.up, 1));
+	assert_true(echo_wait(p.base, &p.server.up, 1));
 	rpc_server_close(p.server.server);
 	p.server.server = NULL;
 	assert_int_equal(p.server.gone, 1);
@@ -301,6 +304,23 @@ static void a_closing_server_fails_what_is_pending(void **state)
 	close_pair(&p);
 }
 
+static void nobody_at_the_socket_is_said_soon(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	if (echo_kind != TRANSPORT_UNIX)
+		skip();
+	open_pair(&p, "");
+	rpc_client_close(p.client);
+	rpc_server_close(p.server.server);
+	p.server.server = NULL;
+	p.client = connect_to(&p, &p.at);
+	assert_true(echo_wait(p.base, &p.down, 1));
+	assert_memory_equal(p.down_reason, "there is no socket /", 20);
+	close_pair(&p);
+}
+
 static void nobody_at_the_port_is_said_soon(void **state)
 {
 	struct transport_addr at;
@@ -308,6 +328,8 @@ static void nobody_at_the_port_is_said_soon(void **state)
 	struct pair p;
 
 	(void)state;
+	if (echo_kind == TRANSPORT_UNIX)
+		skip();
 	open_pair(&p, "127.0.0.1");
 	at = p.at;
 	at.sctp_port++;
@@ -354,7 +376,7 @@ static void many_clients_come_and_go(void **state)
 	close_pair(&p);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(thousand_requests_get_their_replies_in_order),
@@ -367,8 +389,10 @@ int main(void)
 		cmocka_unit_test(bye_ends_the_association_by_its_name),
 		cmocka_unit_test(a_closing_server_fails_what_is_pending),
 		cmocka_unit_test(nobody_at_the_port_is_said_soon),
+		cmocka_unit_test(nobody_at_the_socket_is_said_soon),
 		cmocka_unit_test(many_clients_come_and_go),
 	};
 
+	echo_arguments(argc, argv);
 	return cmocka_run_group_tests_name("rpc", tests, NULL, NULL);
 }

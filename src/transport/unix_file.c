@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Makes and removes the file of a listening socket. The kernel leaves the file
+ * of a process that died, and refuses to bind where one is: we look whether
+ * somebody listens. Between bind() and listen() a socket looks dead, so
+ * processes that do this in one folder take turns, by a lock on the folder.
+ */
+#include "transport/unix_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int unix_address(struct sockaddr_un *to, const char *path, struct cr_err *e)
+{
+	size_t bytes = strlen(path);
+
+	if (!bytes)
+		return cr_fail(e, -EINVAL, "a socket needs a path");
+	if (bytes >= sizeof(to->sun_path))
+		return cr_fail(e, -ENAMETOOLONG,
+			       "%s: %zu bytes; the path of a socket may have "
+			       "%zu",
+			       path, bytes, sizeof(to->sun_path) - 1);
+	*to = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	memcpy(to->sun_path, path, bytes);
+	return 0;
+}
+
+/* Hold the folder of @path until the descriptor is closed. */
+static int lock_folder(const char *path, struct cr_err *e)
+{
+	char folder[sizeof(((struct sockaddr_un *)0)->sun_path)] = ".";
+	const char *slash = strrchr(path, '/');
+	int fd;
+
+	if (slash)
+		(void)snprintf(folder, sizeof(folder), "%.*s",
+			       slash == path ? 1 : (int)(slash - path), path);
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return cr_fail(e, -errno, "%s: folder %s: %s", path, folder,
+			       strerror(errno));
+	if (!flock(fd, LOCK_EX | LOCK_NB))
+		return fd;
+	(void)close(fd);
+	return cr_fail(e, -EADDRINUSE,
+		       "%s: another process has locked the folder %s; is one "
+		       "just starting?",
+		       path, folder);
+}
+
+/* How connecting to it ends: 0 or -errno. */
+static int knock(const struct sockaddr_un *at)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int rc = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, (const struct sockaddr *)at, sizeof(*at)))
+		rc = -errno;
+	(void)close(fd);
+	return rc;
+}
+
+/* Nothing is at @at afterwards; or -errno. */
+static int make_way(const struct sockaddr_un *at, struct cr_err *e)
+{
+	const char *path = at->sun_path;
+	struct stat st;
+	int rc;
+
+	if (lstat(path, &st))
+		return errno == ENOENT ? 0
+				       : cr_fail(e, -errno, "%s: %s", path,
+						 strerror(errno));
+	if (!S_ISSOCK(st.st_mode))
+		return cr_fail(e, -EEXIST, "%s: is there and is not a socket",
+			       path);
+	rc = knock(at);
+	if (!rc || rc == -EAGAIN || rc == -EPROTOTYPE)
+		return cr_fail(e, -EADDRINUSE,
+			       "%s: another process listens there", path);
+	if (rc != -ECONNREFUSED)
+		return cr_fail(e, rc, "%s: is somebody there? %s", path,
+			       strerror(-rc));
+	if (unlink(path) && errno != ENOENT)
+		return cr_fail(e, -errno,
+			       "%s: cannot remove the old socket: %s", path,
+			       strerror(errno));
+	return 0;
+}
+
+/* bind() takes the mode from the socket, less the umask: never more than we
+ * want; then the umask's part is given back. */
+static int bind_file(int fd, const struct sockaddr_un *at,
+		     struct unix_file *mine, struct cr_err *e)
+{
+	struct stat st;
+
+	if (fchmod(fd, UNIX_FILE_MODE) ||
+	    bind(fd, (const struct sockaddr *)at, sizeof(*at)))
+		return cr_fail(e, -errno, "%s: %s", at->sun_path,
+			       strerror(errno));
+	if (lstat(at->sun_path, &st))
+		return cr_fail(e, -errno, "%s: %s", at->sun_path,
+			       strerror(errno));
+	*mine = (struct unix_file){ st.st_dev, st.st_ino };
+	if (chmod(at->sun_path, UNIX_FILE_MODE) || listen(fd, SOMAXCONN)) {
+		int rc = -errno;
+
+		unix_file_remove(at->sun_path, mine);
+		*mine = (struct unix_file){ 0 };
+		return cr_fail(e, rc, "%s: %s", at->sun_path, strerror(-rc));
+	}
+	return 0;
+}
+
+int unix_file_listen(int fd, const char *path, struct unix_file *mine,
+		     struct cr_err *e)
+{
+	struct sockaddr_un at;
+	int rc = unix_address(&at, path, e), lock;
+
+	if (rc)
+		return rc;
+	lock = lock_folder(path, e);
+	if (lock < 0)
+		return lock;
+	rc = make_way(&at, e);
+	if (!rc)
+		rc = bind_file(fd, &at, mine, e);
+	(void)close(lock);
+	return rc;
+}
+
+void unix_file_remove(const char *path, const struct unix_file *mine)
+{
+	struct stat st;
+
+	if (mine->inode && !lstat(path, &st) && st.st_ino == mine->inode &&
+	    st.st_dev == mine->device)
+		(void)unlink(path);
+}
