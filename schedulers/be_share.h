@@ -17,7 +17,7 @@
 #define SCHEDULERS_BE_SHARE_H
 
 #include "cr/sched.h"
-#include "schedulers/tree.h"
+#include "cr/tree.h"
 
 /** A task's part; zero when it joins. */
 struct be_flow {

@@ -32,7 +32,7 @@
  * through at threshold 0.
  */
 #include "schedulers/policies.h"
-#include "schedulers/tree.h"
+#include "cr/tree.h"
 
 #define BEST_CONFIDENT 16 /* Pest is a multiple of P */
 #define NICE_STEPS 20

@@ -40,7 +40,7 @@ static void bfs_carry(struct bfs_task *x);
 
 /* tree.h calls this for nodes whose children it has changed. */
 #define RB_AUGMENT(x) bfs_carry(x)
-#include "schedulers/tree.h"
+#include "cr/tree.h"
 
 struct bfs_task {
 	RB_ENTRY(bfs_task) node;

@@ -37,7 +37,7 @@
  * queued within 2^53 of the least. So no difference ever reaches 2^63.
  */
 #include "schedulers/policies.h"
-#include "schedulers/tree.h"
+#include "cr/tree.h"
 
 #define NEUTRAL (UINT64_C(1) << 20) /* nice 0, weight 1024 */
 #define LIGHTEST (UINT64_C(1) << 10)

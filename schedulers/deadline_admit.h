@@ -42,7 +42,7 @@
 #define SCHEDULERS_DEADLINE_ADMIT_H
 
 #include "cr/sched.h"
-#include "schedulers/tree.h"
+#include "cr/tree.h"
 
 /** One task's entry in a tree that knows the largest of some value. */
 struct extreme {

@@ -27,7 +27,7 @@
 
 #include "cr/sched.h"
 #include "schedulers/edf_hsb_opts.h"
-#include "schedulers/tree.h"
+#include "cr/tree.h"
 
 enum hsb_where { HSB_OUT, HSB_READY, HSB_SPENT };
 

@@ -27,9 +27,9 @@
  *
  * Live mode: the same, it never preempts.
  */
-#include "schedulers/list.h"
+#include "cr/list.h"
 #include "schedulers/policies.h"
-#include "schedulers/tree.h"
+#include "cr/tree.h"
 
 enum { LANES = 2 };
 enum fifo_order { BY_FRAME, BY_CALL };

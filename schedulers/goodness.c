@@ -37,7 +37,7 @@
  * quantum of its own instead of a recalculation for all.
  */
 #include "schedulers/policies.h"
-#include "schedulers/tree.h"
+#include "cr/tree.h"
 
 /* What nice scales by: nice 20 would be nothing. */
 #define NICE_STEPS 20

@@ -19,7 +19,7 @@
 #define SCHEDULERS_LEVELS_H
 
 #include "cr/sched.h"
-#include "schedulers/tree.h"
+#include "cr/tree.h"
 
 enum level {
 	LEVEL_GUARANTEED,

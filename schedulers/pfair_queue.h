@@ -12,7 +12,7 @@
 #include "cr/sched.h"
 #include "schedulers/pfair_order.h"
 #include "schedulers/pfair_share.h"
-#include "schedulers/tree.h"
+#include "cr/tree.h"
 
 enum pfair_mode { MODE_PFAIR, MODE_ERFAIR };
 

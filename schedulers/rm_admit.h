@@ -28,7 +28,7 @@
 #define SCHEDULERS_RM_ADMIT_H
 
 #include "cr/sched.h"
-#include "schedulers/tree.h"
+#include "cr/tree.h"
 
 enum rm_test { RM_EXACT, RM_LIU_LAYLAND, RM_HYPERBOLIC };
 

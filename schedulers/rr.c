@@ -14,7 +14,7 @@
  * the quantum, and may be longer by that frame. With a quantum below the
  * cheapest frame rr is fifo.
  */
-#include "schedulers/list.h"
+#include "cr/list.h"
 #include "schedulers/policies.h"
 
 struct rr_opts {

@@ -11,7 +11,7 @@
 #ifndef SCHEDULERS_STAIRS_H
 #define SCHEDULERS_STAIRS_H
 
-#include "schedulers/list.h"
+#include "cr/list.h"
 
 /* Levels at most: the bits of a bitmap. */
 #define STAIRS_LEVELS 64

@@ -21,7 +21,7 @@
 #include <urcu/rculfhash.h>
 
 #include "base/cache.h"
-#include "cr/ring.h"
+#include "media/ring.h"
 #include "engine/contract.h"
 #include "engine/live.h"
 #include "engine/release.h"

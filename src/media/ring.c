@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The drop-oldest frame ring of cr/ring.h. It moves buffers, not bytes, and
+ * The drop-oldest frame ring of media/ring.h. It moves buffers, not bytes, and
  * knows nothing of RTP or of what the frames hold.
  *
  * A slot is one atomic word: sequence << 16 | full << 15 | buffer index. Every
@@ -26,7 +26,7 @@
  *     again, the exchange that recycled it.
  *  D  head is stored before the exchange: who sees a word sees its head.
  */
-#include "cr/ring.h"
+#include "media/ring.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

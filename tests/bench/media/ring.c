@@ -10,7 +10,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "cr/ring.h"
+#include "media/ring.h"
 #include "media/payload.h"
 #include "media/rtp.h"
 

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "cr/ring.h"
+#include "media/ring.h"
 #include "cmocka_cr.h"
 #include "seed.h"
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cr/ring.h"
+#include "media/ring.h"
 #include "cmocka_cr.h"
 #include "seed.h"
 

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "cr/ring.h"
+#include "media/ring.h"
 #include "cmocka_cr.h"
 
 #define FRAME 40u

@@ -5,8 +5,8 @@
  * types, CR_TREE() for the functions, then RB_INSERT, RB_REMOVE, RB_MIN,
  * RB_MAX, RB_FOREACH. No allocation; a zeroed head is an empty tree.
  */
-#ifndef SCHEDULERS_TREE_H
-#define SCHEDULERS_TREE_H
+#ifndef CR_TREE_H
+#define CR_TREE_H
 
 #include <bsd/sys/tree.h>
 

@@ -18,8 +18,8 @@
  * drop can be traced). The consumer compare-and-swaps on the exact word it
  * expects; when it fails it was lapped and skips ahead.
  */
-#ifndef CR_RING_H
-#define CR_RING_H
+#ifndef MEDIA_RING_H
+#define MEDIA_RING_H
 
 #include <stdbool.h>
 #include <stddef.h>

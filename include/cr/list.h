@@ -3,8 +3,8 @@
  * The queue that fifo and rr share: tasks in a list, first that may run here.
  * Private memory of task and run queue is exactly this node and head.
  */
-#ifndef SCHEDULERS_LIST_H
-#define SCHEDULERS_LIST_H
+#ifndef CR_LIST_H
+#define CR_LIST_H
 
 #include <sys/queue.h>
 
