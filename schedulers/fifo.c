@@ -39,7 +39,7 @@ struct fifo_opts {
 };
 
 struct fifo_task {
-	struct list_node node; /* first: list.h sees a list_node */
+	struct cr_list_node node; /* first: list.h sees a cr_list_node */
 	RB_ENTRY(fifo_task) entry;
 	cr_ns place;   /* arrival; or the number of the turn */
 	unsigned lane; /* or LANES: in the tree */
@@ -49,7 +49,7 @@ struct fifo_task {
 RB_HEAD(fifo_tree, fifo_task);
 
 struct fifo_rq {
-	struct list_head lane[LANES];
+	struct cr_list lane[LANES];
 	struct fifo_tree others;
 	cr_ns turns;
 };
@@ -81,7 +81,7 @@ static int fifo_cmp(struct fifo_task *x, struct fifo_task *y)
 
 CR_TREE(fifo_tree, fifo_task, entry, fifo_cmp)
 
-static struct fifo_task *of_node(struct list_node *n)
+static struct fifo_task *of_node(struct cr_list_node *n)
 {
 	return (struct fifo_task *)(void *)n;
 }
@@ -117,7 +117,7 @@ static unsigned lane_for(struct fifo_rq *q, struct fifo_task *f)
 	unsigned lane = LANES;
 
 	for (unsigned i = 0; i < LANES; i++) {
-		struct list_node *n = TAILQ_LAST(&q->lane[i], list_head);
+		struct cr_list_node *n = TAILQ_LAST(&q->lane[i], cr_list);
 
 		if (!n) {
 			lane = end ? lane : i;
@@ -175,7 +175,7 @@ static struct cr_task *fifo_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 	struct cr_task *t;
 
 	for (unsigned i = 0; i < LANES; i++) {
-		t = list_first(rq, &q->lane[i], cpu);
+		t = cr_list_first(rq, &q->lane[i], cpu);
 		if (t &&
 		    (!first || is_before(CR_TASK(t, struct fifo_task), first)))
 			first = CR_TASK(t, struct fifo_task);
@@ -199,7 +199,7 @@ static void fifo_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 static int lane_check(struct fifo_rq *q, unsigned i)
 {
 	struct fifo_task *before = NULL;
-	struct list_node *n;
+	struct cr_list_node *n;
 	int count = 0;
 
 	TAILQ_FOREACH (n, &q->lane[i], link) {

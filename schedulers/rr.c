@@ -22,8 +22,8 @@ struct rr_opts {
 };
 
 struct rr_task {
-	struct list_node node; /* first: list.h sees a list_node */
-	cr_ns used;	       /* service in this turn */
+	struct cr_list_node node; /* first: list.h sees a cr_list_node */
+	cr_ns used;		  /* service in this turn */
 };
 
 static const struct cr_opt rr_options[] = {
@@ -44,15 +44,15 @@ static cr_ns quantum_of(const struct cr_rq *rq)
 
 static int rr_rq_init(struct cr_rq *rq)
 {
-	TAILQ_INIT(CR_RQ(rq, struct list_head));
+	TAILQ_INIT(CR_RQ(rq, struct cr_list));
 	return 0;
 }
 
 /* Behind the turns that go on at the same instant: were they to swap CPUs, they
  * would also swap their places in the ring, again and again. */
-static void go_on(struct list_head *list, struct rr_task *r)
+static void go_on(struct cr_list *list, struct rr_task *r)
 {
-	struct list_node *n = TAILQ_FIRST(list);
+	struct cr_list_node *n = TAILQ_FIRST(list);
 
 	while (n && ((const struct rr_task *)(void *)n)->used)
 		n = TAILQ_NEXT(n, link);
@@ -65,7 +65,7 @@ static void go_on(struct list_head *list, struct rr_task *r)
 static void rr_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 		       cr_ns now)
 {
-	struct list_head *list = CR_RQ(rq, struct list_head);
+	struct cr_list *list = CR_RQ(rq, struct cr_list);
 	struct rr_task *r = CR_TASK(t, struct rr_task);
 	bool goes_on = why == CR_ENQ_NEXT || why == CR_ENQ_REQUEUE;
 
@@ -81,13 +81,13 @@ static void rr_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 static void rr_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
 	(void)now;
-	TAILQ_REMOVE(CR_RQ(rq, struct list_head),
+	TAILQ_REMOVE(CR_RQ(rq, struct cr_list),
 		     &CR_TASK(t, struct rr_task)->node, link);
 }
 
 static struct cr_task *rr_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 {
-	struct cr_task *t = list_first(rq, CR_RQ(rq, struct list_head), cpu);
+	struct cr_task *t = cr_list_first(rq, CR_RQ(rq, struct cr_list), cpu);
 
 	if (!t)
 		return NULL;
@@ -115,8 +115,8 @@ static unsigned rr_explain(const struct cr_task *t, struct cr_kv *kv,
 
 static bool rr_check(const struct cr_rq *rq)
 {
-	struct list_head *list = CR_RQ(rq, struct list_head);
-	struct list_node *n;
+	struct cr_list *list = CR_RQ(rq, struct cr_list);
+	struct cr_list_node *n;
 
 	TAILQ_FOREACH (n, list, link) {
 		const struct rr_task *r = (const struct rr_task *)(void *)n;
@@ -124,7 +124,7 @@ static bool rr_check(const struct cr_rq *rq)
 		if (r->used < 0 || r->used >= quantum_of(rq))
 			return false;
 	}
-	return list_check(rq, list);
+	return cr_list_check(rq, list);
 }
 
 const struct cr_sched_ops cr_sched_rr = {
@@ -132,7 +132,7 @@ const struct cr_sched_ops cr_sched_rr = {
 	.flags = CR_F_SLICED,
 	.name = "rr",
 	.help = "ring of runnable calls, at most a quantum a turn",
-	.rq_size = sizeof(struct list_head),
+	.rq_size = sizeof(struct cr_list),
 	.task_size = sizeof(struct rr_task),
 	.opts_size = sizeof(struct rr_opts),
 	.opts = rr_options,

@@ -207,7 +207,7 @@ static unsigned staircase_explain(const struct cr_task *t, struct cr_kv *kv,
 static bool staircase_check(const struct cr_rq *rq)
 {
 	struct stairs *s = CR_RQ(rq, struct stairs);
-	struct list_node *n;
+	struct cr_list_node *n;
 
 	for (unsigned i = 0; i < 2 * STAIRS_LEVELS; i++)
 		TAILQ_FOREACH (n, &s->flight[i % 2].level[i / 2], link) {

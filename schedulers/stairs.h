@@ -21,7 +21,7 @@
 
 struct flight {
 	uint64_t occupied; /* bit n: level[n] is not empty */
-	struct list_head level[STAIRS_LEVELS];
+	struct cr_list level[STAIRS_LEVELS];
 };
 
 struct stairs {
@@ -31,13 +31,13 @@ struct stairs {
 };
 
 struct stairs_task {
-	struct list_node node; /* first: list.h sees a list_node */
-	uint64_t round;	       /* whose slices it is using */
-	unsigned base;	       /* its level by nice */
-	bool turn_over;	       /* its slice was used up at the last stop */
+	struct cr_list_node node; /* first: list.h sees a cr_list_node */
+	uint64_t round;		  /* whose slices it is using */
+	unsigned base;		  /* its level by nice */
+	bool turn_over;		  /* its slice was used up at the last stop */
 };
 
-static inline struct stairs_task *stairs_task_of(struct list_node *n)
+static inline struct stairs_task *stairs_task_of(struct cr_list_node *n)
 {
 	return (struct stairs_task *)(void *)n;
 }
@@ -110,7 +110,7 @@ static inline struct cr_task *flight_first(const struct cr_rq *rq,
 {
 	for (uint64_t bits = f->occupied; bits; bits &= bits - 1) {
 		unsigned level = (unsigned)__builtin_ctzll(bits);
-		struct cr_task *t = list_first(rq, &f->level[level], cpu);
+		struct cr_task *t = cr_list_first(rq, &f->level[level], cpu);
 
 		if (t)
 			return t;
@@ -148,7 +148,7 @@ static inline bool stairs_check(const struct cr_rq *rq, const struct stairs *s,
 				unsigned (*level_of)(const struct cr_task *t))
 {
 	unsigned count = 0;
-	struct list_node *n;
+	struct cr_list_node *n;
 
 	for (unsigned i = 0; i < 2 * STAIRS_LEVELS; i++) {
 		unsigned level = i / 2;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The queue that fifo and rr share: tasks in a list, first that may run here.
- * Private memory of task and run queue is exactly this node and head.
+ * Queues of tasks for policies: <sys/queue.h>, and what fifo and rr share. A
+ * task's private memory begins with the node, so that cr_task_of() leads from
+ * there to the task; a run queue's holds one head or several.
  */
 #ifndef CR_LIST_H
 #define CR_LIST_H
@@ -10,18 +11,20 @@
 
 #include "cr/sched.h"
 
-struct list_node {
-	TAILQ_ENTRY(list_node) link;
+/** First in the private memory of a task. */
+struct cr_list_node {
+	TAILQ_ENTRY(cr_list_node) link;
 };
 
-TAILQ_HEAD(list_head, list_node);
+/** TAILQ_INIT() it in rq_init(): a zeroed one is no empty list. */
+TAILQ_HEAD(cr_list, cr_list_node);
 
 /** The first task that may run on cpu[@cpu], still in the list; or NULL. */
-static inline struct cr_task *list_first(const struct cr_rq *rq,
-					 const struct list_head *list,
-					 unsigned cpu)
+static inline struct cr_task *cr_list_first(const struct cr_rq *rq,
+					    const struct cr_list *list,
+					    unsigned cpu)
 {
-	struct list_node *n;
+	struct cr_list_node *n;
 
 	TAILQ_FOREACH (n, list, link)
 		if (cr_may_run(rq, cr_task_of(n), cpu))
@@ -30,10 +33,10 @@ static inline struct cr_task *list_first(const struct cr_rq *rq,
 }
 
 /** Are there @n tasks in the list, all of them queued on @rq? */
-static inline bool list_check(const struct cr_rq *rq,
-			      const struct list_head *list)
+static inline bool cr_list_check(const struct cr_rq *rq,
+				 const struct cr_list *list)
 {
-	struct list_node *n;
+	struct cr_list_node *n;
 	unsigned count = 0;
 
 	TAILQ_FOREACH (n, list, link) {

@@ -21,12 +21,12 @@
 #include <urcu/rculfhash.h>
 
 #include "base/cache.h"
-#include "media/ring.h"
 #include "engine/contract.h"
 #include "engine/live.h"
 #include "engine/release.h"
 #include "media/pipeline.h"
 #include "media/recent.h"
+#include "media/ring.h"
 #include "media/rtp.h"
 
 /** Counters of a call; name, help. Each has one writing thread. */
