@@ -65,6 +65,11 @@ static void on_up(void *arg)
 	s->up = true;
 }
 
+static const char *daemon_at(const struct session *s)
+{
+	return *s->cfg.to.path ? s->cfg.to.path : s->cfg.to.host;
+}
+
 static void on_down(void *arg, const char *reason)
 {
 	struct session *s = arg;
@@ -72,7 +77,7 @@ static void on_down(void *arg, const char *reason)
 	if (s->leaving)
 		return;
 	session_fail(s, -ECONNRESET, "the daemon at %s is gone: %s",
-		     s->cfg.to.host, reason);
+		     daemon_at(s), reason);
 }
 
 static void on_notified(void *arg, const char *method, const json_t *params)
@@ -110,7 +115,7 @@ int session_ask(struct session *s, const char *method, json_t *params,
 		return cr_fail(e, rc,
 			       "%s: %.400s; is codec-runner listening "
 			       "at %s?",
-			       method, inner.text, s->cfg.to.host);
+			       method, inner.text, daemon_at(s));
 	if (rc > 0) {
 		const char *why =
 			json_string_value(json_object_get(refusal, "message"));

@@ -254,11 +254,10 @@ static int open_timers(struct service *sv, struct cr_err *e)
 	return 0;
 }
 
-int service_open(struct service **out, const struct service_config *cfg,
-		 struct cr_err *warn, struct cr_err *e)
+static int open_server(struct service *sv, struct cr_err *e)
 {
-	struct service *sv = calloc(1, sizeof(*sv));
-	struct rpc_server_config rpc = {
+	const struct service_config *cfg = &sv->cfg;
+	const struct rpc_server_config rpc = {
 		.base = cfg->base,
 		.listen = cfg->listen,
 		.kind = cfg->transport,
@@ -267,6 +266,18 @@ int service_open(struct service **out, const struct service_config *cfg,
 		.peer_up = peer_up,
 		.peer_gone = peer_gone,
 	};
+	int err = rpc_server_open(&sv->server, &rpc, e);
+
+	if (!err && *cfg->listen_too.path)
+		err = rpc_server_listen(sv->server, TRANSPORT_UNIX,
+					&cfg->listen_too, e);
+	return err;
+}
+
+int service_open(struct service **out, const struct service_config *cfg,
+		 struct cr_err *warn, struct cr_err *e)
+{
+	struct service *sv = calloc(1, sizeof(*sv));
 	int err;
 
 	if (!sv)
@@ -279,7 +290,7 @@ int service_open(struct service **out, const struct service_config *cfg,
 	LIST_INIT(&sv->sessions);
 	err = node_open(&sv->node, &sv->cfg.node, warn, e);
 	if (!err)
-		err = rpc_server_open(&sv->server, &rpc, e);
+		err = open_server(sv, e);
 	if (!err)
 		err = open_timers(sv, e);
 	if (err) {

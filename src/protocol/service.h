@@ -18,9 +18,10 @@ struct service;
 
 struct service_config {
 	struct event_base *base;
-	struct node_config node; /**< ended and arg are the service's    */
-	struct transport_addr listen;
-	enum transport_kind transport;
+	struct node_config node;      /**< ended and arg are the service's    */
+	struct transport_addr listen; /**< SCTP                       */
+	enum transport_kind transport;	  /**< of SCTP                    */
+	struct transport_addr listen_too; /**< by its path; "": nowhere   */
 	const char
 		*trace_dir; /**< where trace.start may write; NULL: nowhere */
 	/** Where scheduler.set may load policies from; NULL: built-in ones

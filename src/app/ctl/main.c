@@ -30,7 +30,8 @@ static bool as_json;
 static const char *const kinds[] = { "auto", "kernel", "user", NULL };
 
 static const struct cli_opt opts[] = {
-	{ CLI_STRING, "to", 't', "HOST[:PORT]", "SCTP address of codec-runner.",
+	{ CLI_STRING, "to", 't', "HOST[:PORT]|unix:PATH",
+	  "SCTP address of codec-runner, or its --control-socket.",
 	  .text = &to },
 	{ CLI_INT, "udp-port", 'u', "PORT",
 	  "UDP port that carries SCTP when the built-in stack is used.",
@@ -110,6 +111,8 @@ static const struct cli_line examples[] = {
 	  "a call that must never suffer, by its worst case" },
 	{ "codec-ctl convert prompt.wav prompt.amr mode=7.95",
 	  "a file from the spool folder, behind the calls" },
+	{ "codec-ctl --to unix:/run/codec-runner.sock stats",
+	  "by a Unix socket" },
 	{ "codec-ctl --json stats | jq .totals", "for scripts" },
 	{ 0 },
 };
@@ -161,6 +164,22 @@ static int complain(int code, const char *text)
 	return code;
 }
 
+static int unreachable(const char *why)
+{
+	char hint[100] = "--control-socket?";
+
+	if (strncmp(to, "unix:", 5) != 0)
+		(void)snprintf(hint, sizeof(hint),
+			       "UDP port %d for SCTP? See --to, --udp-port, "
+			       "--sctp",
+			       (int)udp_port);
+	(void)fprintf(stderr,
+		      "codec-ctl: %s: %s; is codec-runner there, with "
+		      "%s\n",
+		      to, why, hint);
+	return EXIT_UNREACHABLE;
+}
+
 /* Returns an exit code; on 0 *@result is the caller's. */
 static int ask(struct rpc_client *c, const char *method, json_t *params,
 	       json_t **result)
@@ -171,14 +190,8 @@ static int ask(struct rpc_client *c, const char *method, json_t *params,
 				result, &error, &e);
 	const char *why = json_string_value(json_object_get(error, "message"));
 
-	if (rc < 0) {
-		(void)fprintf(stderr,
-			      "codec-ctl: %s: %s; is codec-runner there, with "
-			      "UDP port %d for SCTP? See --to, --udp-port, "
-			      "--sctp\n",
-			      to, e.text, (int)udp_port);
-		return EXIT_UNREACHABLE;
-	}
+	if (rc < 0)
+		return unreachable(e.text);
 	if (rc)
 		(void)complain(0, why ? why : "refused");
 	json_decref(error);
@@ -373,6 +386,23 @@ static int run_watch(struct event_base *base, struct rpc_client *c,
 
 /* --- */
 
+/* Read --to. Returns an exit code. */
+static int read_to(struct transport_addr *a)
+{
+	char why[80];
+	int rc = transport_addr_parse(a, to);
+
+	a->udp_port = (uint16_t)udp_port;
+	(void)snprintf(why, sizeof(why),
+		       "--to: the path of a socket may have %zu bytes",
+		       TRANSPORT_PATH_MAX);
+	if (rc == -ENAMETOOLONG)
+		return complain(EXIT_USAGE, why);
+	return rc ? complain(EXIT_USAGE, "--to: should be HOST, HOST:PORT, "
+					 "[IPV6]:PORT or unix:PATH")
+		  : 0;
+}
+
 static int run(struct event_base *base, const struct ctl_request *r)
 {
 	struct rpc_client_config cfg = { .base = base,
@@ -382,11 +412,10 @@ static int run(struct event_base *base, const struct ctl_request *r)
 	struct cr_err e = { 0 };
 	int rc;
 
-	cfg.to.udp_port = (uint16_t)udp_port;
-	if (transport_addr_parse(&cfg.to, to)) {
+	rc = read_to(&cfg.to);
+	if (rc) {
 		json_decref(r->params);
-		return complain(EXIT_USAGE, "--to: should be HOST, HOST:PORT "
-					    "or [IPV6]:PORT");
+		return rc;
 	}
 	if (rpc_client_open(&c, &cfg, &e)) {
 		json_decref(r->params);

@@ -51,9 +51,9 @@ static const char *const print_names[] = { "nothing",	  "daemon",
 
 static const struct cli_opt rows[] = {
 	ROW(CLI_SECTION, NULL, NULL, "Daemon", .flag = NULL),
-	ROW(CLI_STRING, "to", "HOST[:PORT]",
+	ROW(CLI_STRING, "to", "HOST[:PORT]|unix:PATH",
 	    "Where codec-runner listens for control; PORT is the SCTP port "
-	    "(5555).",
+	    "(5555), PATH its --control-socket.",
 	    .text = &raw.to),
 	ROW(CLI_INT, "udp-port", "PORT",
 	    "UDP port of the daemon that carries SCTP when the built-in stack "
@@ -179,10 +179,14 @@ static int read_to(struct transport_addr *to, struct cr_err *e)
 	int rc = transport_addr_parse(to, raw.to);
 
 	to->udp_port = (uint16_t)raw.udp_port;
+	if (!rc && *to->path) /* the same machine: its RTP is there, too */
+		(void)snprintf(to->host, sizeof(to->host), "127.0.0.1");
 	if (rc == -ERANGE)
 		return cr_fail(e, rc, "--to %s: the port must be 1..65535",
 			       raw.to);
-	return rc ? cr_fail(e, rc, "--to %s: needs HOST[:PORT]", raw.to) : 0;
+	return rc ? cr_fail(e, rc, "--to %s: needs HOST[:PORT] or unix:PATH",
+			    raw.to)
+		  : 0;
 }
 
 static int flow_unknown(const struct campaign *c, const char *name,

@@ -76,6 +76,7 @@ static int open_signals(struct daemon *d)
 static void announce(struct daemon *d)
 {
 	const char *kernels = cr_kernels_names[cr_kernels_active()];
+	const char *socket = d->opt.service.listen_too.path;
 	struct node *n = service_node(d->service);
 	char rtp[64], spec[320], http[64] = "";
 
@@ -85,10 +86,10 @@ static void announce(struct daemon *d)
 		http_local(d->http, http, sizeof(http));
 	/* scripts wait for this line */
 	printf("ready rtp=%s control=%s sctp=%s scheduler=%s workers=%u "
-	       "kernels=%s%s%s\n",
+	       "kernels=%s%s%s%s%s\n",
 	       rtp, d->opt.control, service_transport(d->service), spec,
 	       d->opt.service.node.workers, kernels, *http ? " http=" : "",
-	       http);
+	       http, *socket ? " socket=" : "", socket);
 	(void)fflush(stdout);
 	log_event(LOG_INFO, "ready",
 		  "rtp=%s control=%s sctp=%s scheduler=%s kernels=%s", rtp,

@@ -17,7 +17,8 @@
 
 /* Raw values, as the table writes them. */
 static struct {
-	const char *rtp, *control, *scheduler, *pin, *rx_cpu, *run_queues;
+	const char *rtp, *control, *socket, *scheduler, *pin, *rx_cpu,
+		*run_queues;
 	const char *trace, *trace_dir, *plugin_dir, *log_file, *spool;
 	const char *http;
 	int64_t udp_port, sctp, workers, ring, max_age, stale, capacity;
@@ -71,6 +72,11 @@ static const struct cli_opt rows[] = {
 	ROW(CLI_INT, "udp-port", "PORT",
 	    "UDP port that carries SCTP when the built-in stack is used.",
 	    .number = &raw.udp_port, .min = 1, .max = 65535),
+	ROW(CLI_STRING, "control-socket", "PATH",
+	    "Take the control protocol at this Unix socket, too: one JSON "
+	    "object a line. Its mode is 0660: who may write to it may do "
+	    "everything.",
+	    .text = &raw.socket, .dflt = ""),
 	ROW(CLI_STRING, "http", "ADDR:PORT",
 	    "Serve a live view at this address: a page, /state (JSON), "
 	    "/metrics "
@@ -237,6 +243,8 @@ static const struct cli_line examples[] = {
 	  "round robin on one worker, pinned to CPU 1" },
 	{ "codec-runner --trace run.trace --no-admission",
 	  "record every frame, refuse no call" },
+	{ "codec-runner --control-socket /run/codec-runner.sock",
+	  "control for local programs in any language" },
 	{ "codec-runner --codecs", "what do codecs cost here?" },
 	{ NULL, NULL },
 };
@@ -256,7 +264,8 @@ static const struct cli cli = {
 	.text = "Receives speech frames in RTP over UDP, transcodes them on "
 		"pinned worker threads in the order that a scheduling policy "
 		"decides, and sends the result on. Calls are set up over SCTP "
-		"with JSON-RPC 2.0: see codec-ctl and codec-feeder.\n"
+		"with JSON-RPC 2.0, or over a Unix socket: see codec-ctl and "
+		"codec-feeder.\n"
 		"When it serves it prints one line to stdout that begins with "
 		"\"ready\" and names its addresses.",
 	.opts = rows,
@@ -291,6 +300,18 @@ static void control_address(struct runner_options *o)
 		die("control", "needs a port");
 	to->udp_port = (uint16_t)raw.udp_port;
 	(void)snprintf(o->control, sizeof(o->control), "%s", raw.control);
+}
+
+static void control_socket(struct runner_options *o)
+{
+	char why[80];
+
+	if (!raw.socket)
+		return;
+	(void)snprintf(why, sizeof(why), "must be a path of 1 to %zu bytes",
+		       TRANSPORT_PATH_MAX);
+	if (transport_addr_unix(&o->service.listen_too, raw.socket))
+		die("control-socket", why);
 }
 
 static unsigned run_queues(void)
@@ -375,6 +396,7 @@ static void fill(struct runner_options *o)
 
 	address("rtp", raw.rtp, &s->node.rtp);
 	control_address(o);
+	control_socket(o);
 	s->transport = (enum transport_kind)raw.sctp;
 	s->grace = raw.grace;
 	s->drain_limit = raw.drain_timeout;

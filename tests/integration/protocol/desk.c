@@ -15,6 +15,7 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "json_text.h"
+#include "scratch.h"
 #include "udp/socket.h"
 
 #define PATIENCE (60 * CR_SEC)
@@ -71,8 +72,12 @@ void desk_open(struct desk *d, const struct desk_options *o)
 		.arg = d,
 	};
 	struct cr_err warn = { "" }, e = { "" };
+	char folder[SCRATCH_MAX];
 
 	*d = (struct desk){ 0 };
+	(void)snprintf(d->socket.path, sizeof(d->socket.path), "%.90s/control",
+		       scratch_folder(folder));
+	cfg.listen_too = d->socket;
 	(void)evthread_use_pthreads();
 	rcu_register_thread();
 	d->rig.base = event_base_new();
@@ -203,10 +208,11 @@ static void on_notified(void *arg, const char *method, const json_t *params)
 	}
 }
 
-void client_open(struct client *c, struct desk *d, const char *resume)
+static void open_to(struct client *c, struct desk *d, const char *resume,
+		    const struct transport_addr *to)
 {
 	const struct rpc_client_config cfg = { .base = d->rig.base,
-					       .to = d->at,
+					       .to = *to,
 					       .kind = TRANSPORT_USER,
 					       .arg = c,
 					       .up = on_up,
@@ -226,6 +232,16 @@ void client_open(struct client *c, struct desk *d, const char *resume)
 	(void)snprintf(c->session, sizeof(c->session), "%s",
 		       json_string_value(json_object_get(hello, "session")));
 	json_decref(hello);
+}
+
+void client_open(struct client *c, struct desk *d, const char *resume)
+{
+	open_to(c, d, resume, &d->at);
+}
+
+void client_open_unix(struct client *c, struct desk *d, const char *resume)
+{
+	open_to(c, d, resume, &d->socket);
 }
 
 void client_close(struct client *c)

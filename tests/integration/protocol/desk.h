@@ -12,8 +12,9 @@
 
 struct desk {
 	struct service *service;
-	struct transport_addr at; /**< where control listens            */
-	struct rig rig;		  /**< its node, the peer's UDP socket  */
+	struct transport_addr at;     /**< where control listens            */
+	struct transport_addr socket; /**< and its Unix socket            */
+	struct rig rig;		      /**< its node, the peer's UDP socket  */
 	unsigned drained;
 };
 
@@ -58,6 +59,8 @@ struct client {
 
 /** Connect and say hello; @resume: an earlier session, or NULL. */
 void client_open(struct client *c, struct desk *d, const char *resume);
+/** The same by the Unix socket. */
+void client_open_unix(struct client *c, struct desk *d, const char *resume);
 /** Lose the association without a bye. */
 void client_close(struct client *c);
 

@@ -156,6 +156,62 @@ static void a_session_is_taken_over_within_its_grace_time(void **state)
 	desk_close(&d);
 }
 
+static void says_hello_by(struct client *c, const char *transport)
+{
+	json_t *o = client_ask(c, "hello", NULL);
+
+	assert_string_equal(json_string_value(json_object_get(o, "transport")),
+			    transport);
+	json_decref(o);
+}
+
+/* The session is who knows its name, however it comes. */
+static void a_session_is_taken_over_by_another_transport(void **state)
+{
+	struct client c, next, back;
+	struct desk d;
+
+	(void)state;
+	desk_open(&d, &(struct desk_options){ 0 });
+	client_open(&c, &d, NULL);
+	says_hello_by(&c, "user");
+	(void)client_start(&c, "");
+	(void)client_start(&c, "");
+	client_close(&c);
+	client_open_unix(&next, &d, c.session);
+	says_hello_by(&next, "unix");
+	assert_string_equal(next.session, c.session);
+	client_do(&next, "call.stop", "{'call': 1}");
+	desk_wait_for(&d, &next.ended, 1);
+	client_open(&back, &d, c.session); /* still connected there */
+	client_refused(&next, "call.start", NULL, RPC_CONFLICT, "taken over");
+	client_close(&next);
+	client_do(&back, "call.stop", "{'call': 2}");
+	desk_wait_for(&d, &back.ended, 1);
+	client_close(&back);
+	desk_close(&d);
+}
+
+static void a_unix_clients_calls_end_when_grace_is_over(void **state)
+{
+	struct client c, other;
+	struct desk d;
+
+	(void)state;
+	desk_open(&d, &(struct desk_options){ .grace = SOON });
+	client_open_unix(&c, &d, NULL);
+	client_open_unix(&other, &d, NULL);
+	(void)client_start(&c, "");
+	(void)client_start(&other, "");
+	client_close(&c);
+	desk_wait_calls(&d, 1);
+	client_do(&other, "bye", NULL);
+	desk_wait_calls(&d, 0);
+	client_close(&other);
+	desk_close(&d);
+	assert_int_equal(access(d.socket.path, F_OK), -1);
+}
+
 /* A client that crashed and came back before its loss was noticed. */
 static void a_session_is_taken_over_from_a_dead_association(void **state)
 {
@@ -329,6 +385,8 @@ int main(void)
 		cmocka_unit_test(a_session_is_taken_over_within_its_grace_time),
 		cmocka_unit_test(
 			a_session_is_taken_over_from_a_dead_association),
+		cmocka_unit_test(a_session_is_taken_over_by_another_transport),
+		cmocka_unit_test(a_unix_clients_calls_end_when_grace_is_over),
 		cmocka_unit_test(a_session_that_is_over_cannot_be_taken_over),
 		cmocka_unit_test(
 			the_end_of_a_call_is_told_with_its_last_figures),
