@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "cost/synth.h"
-#include "cost/times.h"
+#include "cost/timing.h"
 
 #define DEFAULT_BUDGET (400 * CR_MS)
 #define QUICK_BUDGET (18 * CR_MS)

@@ -11,7 +11,7 @@
 
 #include "campaign/plan.h"
 #include "transport/transport.h"
-#include "feeder/conversions.h"
+#include "feeder/conversion_requests.h"
 #include "feeder/pacer.h"
 #include "feeder/receiver.h"
 #include "feeder/tally.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/options.h"
-#include "sim/told.h"
+#include "sim/declared.h"
 
 static int cannot(const struct campaign *c, const struct campaign_flow *f,
 		  const char *why, struct cr_err *e)
@@ -58,17 +58,17 @@ static const char *obstacle(const struct campaign_flow *f, uint64_t count)
 static struct hsb_flow flow_of(const struct campaign_flow *f,
 			       const struct cost_model *m, uint64_t count)
 {
-	const struct told told = told_of(f, m);
-	const struct cr_task t = { .cost = told.cost,
-				   .contract = told.contract };
+	const struct declared declared = declare(f, m);
+	const struct cr_task t = { .cost = declared.cost,
+				   .contract = declared.contract };
 
 	return (struct hsb_flow){
 		.count = count,
 		.period = (double)f->ptime,
 		.deadline = (double)(f->deadline - jitter_of(f)),
 		.worst = (double)cr_task_worst(&t),
-		.mean = (double)told.cost.mean,
-		.sd = sqrt((double)told.cost.variance_ns2),
+		.mean = (double)declared.cost.mean,
+		.sd = sqrt((double)declared.cost.variance_ns2),
 	};
 }
 

@@ -15,7 +15,7 @@
 #include "base/assert.h"
 #include "observe/log.h"
 #include "sim/call_trace.h"
-#include "sim/told.h"
+#include "sim/declared.h"
 
 /* Frames that may wait in a flow with codecs: codec-runner's default. */
 #define LIVE_RING 8u
@@ -260,24 +260,24 @@ struct sim_client workload_client(void)
 static void fill_task(struct sim_call *c, uint32_t id)
 {
 	const struct campaign_flow *f = c->flow;
-	const struct told told = told_of(f, c->cost);
+	const struct declared declared = declare(f, c->cost);
 	struct cr_task *t = &c->st.core.task;
 
 	t->id = id;
 	t->cls = f->cls;
 	t->period = f->ptime;
 	t->rel_deadline = f->cls == CR_BE ? f->ptime : f->deadline;
-	t->cost = told.cost;
+	t->cost = declared.cost;
 	t->nice = (int)f->nice;
 	t->weight = (uint32_t)f->weight;
-	t->contract = told.contract;
+	t->contract = declared.contract;
 	memset(&t->cpus, 0xff, sizeof(t->cpus));
 }
 
 /* What is dropped takes no logical time from what is served. */
 static int set_up_release(struct sim_call *c)
 {
-	struct release_cfg cfg = told_release(c->flow);
+	struct release_cfg cfg = declared_release(c->flow);
 	int rc;
 
 	if (c->backlog.most) {

@@ -8,7 +8,7 @@
 #include "cmocka_cr.h"
 #include "feeder/session_impl.h"
 #include "node/call_params.h"
-#include "sim/told.h"
+#include "sim/declared.h"
 
 #define TOP "duration: 10s\nflows:\n  - count: 1\n"
 #define LEGS "    in: {codec: pcmu}\n    out: {codec: amr}\n"
@@ -59,8 +59,8 @@ static void check(const struct campaign_flow *f)
 	const struct cost_model m = {
 		.estimate = { .mean = 60000, .p99 = 80000, .variance_ns2 = 9 }
 	};
-	const struct told told = told_of(f, &m);
-	const struct release_cfg simulated = told_release(f);
+	const struct declared declared = declare(f, &m);
+	const struct release_cfg simulated = declared_release(f);
 	struct release_cfg live;
 	struct call_request r;
 	struct cr_err e = { "" };
@@ -70,8 +70,8 @@ static void check(const struct campaign_flow *f)
 		fail_msg("%s", e.text);
 	json_decref(params);
 	call_settle(&r.cfg, &m.estimate);
-	assert_memory_equal(&r.cfg.cost, &told.cost, sizeof(told.cost));
-	must_promise(&r.cfg.contract, &told.contract);
+	assert_memory_equal(&r.cfg.cost, &declared.cost, sizeof(declared.cost));
+	must_promise(&r.cfg.contract, &declared.contract);
 	live = r.cfg.release;
 	contract_release(&r.cfg.said, r.cfg.release_named, &live);
 	must_be_equal(&live, &simulated);
@@ -103,16 +103,16 @@ static void a_contract_of_a_synthetic_flow_goes_before_its_models(void **state)
 	const struct cost_model m = { .estimate = { .mean = 1, .p99 = 2 } };
 	struct campaign *c = NULL;
 	struct cr_err e = { "" };
-	struct told told;
+	struct declared declared;
 
 	(void)state;
 	if (campaign_parse(text, strlen(text), "c.yaml", &c, &e))
 		fail_msg("%s", e.text);
-	told = told_of(&c->flows[0], &m);
-	assert_int_equal(told.cost.mean, 2 * CR_MS);
-	assert_int_equal(told.contract.largest, 4 * CR_MS);
-	assert_int_equal(told.contract.per, 20 * CR_MS);
-	assert_int_equal(told.contract.burst, 2);
+	declared = declare(&c->flows[0], &m);
+	assert_int_equal(declared.cost.mean, 2 * CR_MS);
+	assert_int_equal(declared.contract.largest, 4 * CR_MS);
+	assert_int_equal(declared.contract.per, 20 * CR_MS);
+	assert_int_equal(declared.contract.burst, 2);
 	campaign_free(c);
 }
 

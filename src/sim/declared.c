@@ -3,11 +3,11 @@
  * Costs and contracts from the campaign: what the flow says, what its models of
  * cost and arrival say, and what is measured, in this order.
  */
-#include "sim/told.h"
+#include "sim/declared.h"
 
 #include "sim/envelope.h"
 
-struct release_cfg told_release(const struct campaign_flow *f)
+struct release_cfg declared_release(const struct campaign_flow *f)
 {
 	struct release_cfg r = {
 		.kind = (enum release_kind)f->release.kind,
@@ -55,7 +55,7 @@ static cr_ns largest_of(const struct campaign_flow *f)
 
 static struct cr_contract contract_of(const struct campaign_flow *f)
 {
-	const struct release_cfg r = told_release(f);
+	const struct release_cfg r = declared_release(f);
 	struct cr_contract c = contract_promise(&f->contract, &r);
 
 	c.largest = largest_of(f);
@@ -72,9 +72,10 @@ static struct cr_contract contract_of(const struct campaign_flow *f)
 	return c;
 }
 
-struct told told_of(const struct campaign_flow *f, const struct cost_model *m)
+struct declared declare(const struct campaign_flow *f,
+			const struct cost_model *m)
 {
-	return (struct told){
+	return (struct declared){
 		.cost = contract_cost(&f->contract, &m->estimate),
 		.contract = contract_of(f),
 	};

@@ -13,8 +13,8 @@
  *
  * Thread rule: the event base's thread.
  */
-#ifndef FEEDER_CONVERSIONS_H
-#define FEEDER_CONVERSIONS_H
+#ifndef FEEDER_CONVERSION_REQUESTS_H
+#define FEEDER_CONVERSION_REQUESTS_H
 
 #include <jansson.h>
 

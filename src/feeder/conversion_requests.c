@@ -2,7 +2,7 @@
 /*
  * The conversions of a campaign, as the daemon does them.
  */
-#include "feeder/conversions.h"
+#include "feeder/conversion_requests.h"
 
 #include <errno.h>
 #include <stdlib.h>

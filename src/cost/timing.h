@@ -4,8 +4,8 @@
  * programs do not count; what reading the clock costs is taken off. Only for
  * src/cost.
  */
-#ifndef COST_TIMES_H
-#define COST_TIMES_H
+#ifndef COST_TIMING_H
+#define COST_TIMING_H
 
 #include <stddef.h>
 

@@ -2,7 +2,7 @@
 /*
  * Timing short pieces of work.
  */
-#include "cost/times.h"
+#include "cost/timing.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "cost/synth.h"
-#include "cost/times.h"
+#include "cost/timing.h"
 #include "resample/resample.h"
 
 enum {
