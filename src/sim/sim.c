@@ -357,7 +357,7 @@ void sim_run(struct sim *s, cr_ns until)
 {
 	CR_ASSERT(until >= s->now);
 	s->until = until;
-	crew_run(s->crew, s->nparts, run_part, s);
+	pool_run(s->pool, s->nparts, run_part, s);
 	s->now = until;
 	if (core_replaced(s->core))
 		(void)sim_switch(s, &cr_sched_fifo, NULL, NULL);

@@ -79,7 +79,7 @@ static int start(struct sim *s, struct cr_err *e)
 	rc = rqs_init(s);
 	if (rc)
 		return cr_fail(e, rc, "out of memory for the simulator");
-	rc = crew_open(&s->crew, threads < s->nparts ? threads : s->nparts);
+	rc = pool_open(&s->pool, threads < s->nparts ? threads : s->nparts);
 	return rc ? cr_fail(e, rc, "%u threads: %s", threads, strerror(-rc))
 		  : 0;
 }
@@ -116,7 +116,7 @@ void sim_close(struct sim *s)
 {
 	if (!s)
 		return;
-	crew_close(s->crew);
+	pool_close(s->pool);
 	for (unsigned i = 0; s->rq && i < s->nrq; i++)
 		rq_fini(&s->rq[i]);
 	free(s->rq);

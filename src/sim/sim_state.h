@@ -7,7 +7,7 @@
 
 #include <stdalign.h>
 
-#include "sim/crew.h"
+#include "sim/pool.h"
 #include "sim/event_queue.h"
 #include "sim/sim.h"
 
@@ -47,7 +47,7 @@ struct sim {
 	unsigned nrq, nparts;
 	struct sim_cpu *cpus; /**< [core.ncpu], shared out to the run queues */
 	cr_ns now, until;     /**< until: of the sim_run() under way */
-	struct crew *crew;
+	struct pool *pool;
 };
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A crew: every piece of work is done once, by round, and seen by the caller.
+ * A pool: every piece of work is done once, by round, and seen by the caller.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 
 #include "cmocka_cr.h"
-#include "sim/crew.h"
+#include "sim/pool.h"
 
 enum { PIECES = 100, ROUNDS = 2000 };
 
@@ -38,35 +38,35 @@ static void every_piece_is_done_once_a_round(void **state)
 	(void)state;
 	for (unsigned t = 0; t < 3; t++) {
 		struct sums s = { .caller = pthread_self() };
-		struct crew *c;
+		struct pool *c;
 
-		assert_int_equal(crew_open(&c, threads[t]), 0);
+		assert_int_equal(pool_open(&c, threads[t]), 0);
 		for (unsigned round = 1; round <= ROUNDS; round++) {
-			crew_run(c, PIECES, add, &s);
+			pool_run(c, PIECES, add, &s);
 			for (unsigned i = 0; i < PIECES; i++)
 				assert_int_equal(s.done[i], round);
 		}
-		crew_close(c);
+		pool_close(c);
 		assert_int_equal(s.signals_open, 0);
 	}
 }
 
-static void a_crew_may_never_work(void **state)
+static void a_pool_may_never_work(void **state)
 {
-	struct crew *c;
+	struct pool *c;
 
 	(void)state;
-	assert_int_equal(crew_open(&c, 4), 0);
-	crew_run(c, 0, add, NULL);
-	crew_close(c);
-	crew_close(NULL);
+	assert_int_equal(pool_open(&c, 4), 0);
+	pool_run(c, 0, add, NULL);
+	pool_close(c);
+	pool_close(NULL);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_piece_is_done_once_a_round),
-		cmocka_unit_test(a_crew_may_never_work),
+		cmocka_unit_test(a_pool_may_never_work),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
