@@ -31,7 +31,7 @@ struct peer {
 	struct inbox in;
 	struct outbox out;
 	LIST_ENTRY(peer) chain;
-	TAILQ_ENTRY(peer) all, doomed;
+	TAILQ_ENTRY(peer) all, going;
 };
 
 struct rpc_counters {
@@ -53,7 +53,7 @@ struct rpc_server {
 	unsigned nlisteners;
 	LIST_HEAD(, peer) bucket[PEER_BUCKETS];
 	TAILQ_HEAD(, peer) peers;
-	TAILQ_HEAD(, peer) doomed;
+	TAILQ_HEAD(, peer) going;
 	size_t npeers;
 	uint64_t last_id;
 	struct rpc_counters count;

@@ -40,20 +40,20 @@ struct peer *peer_by_id(const struct rpc_server *s, uint64_t id)
 	return NULL;
 }
 
-static void doom(struct peer *p, const char *reason)
+static void mark_gone(struct peer *p, const char *reason)
 {
 	if (p->gone)
 		return;
 	p->gone = reason;
-	TAILQ_INSERT_TAIL(&p->server->doomed, p, doomed);
+	TAILQ_INSERT_TAIL(&p->server->going, p, going);
 }
 
 void peers_reap(struct rpc_server *s)
 {
 	struct peer *p;
 
-	while ((p = TAILQ_FIRST(&s->doomed))) {
-		TAILQ_REMOVE(&s->doomed, p, doomed);
+	while ((p = TAILQ_FIRST(&s->going))) {
+		TAILQ_REMOVE(&s->going, p, going);
 		LIST_REMOVE(p, chain);
 		TAILQ_REMOVE(&s->peers, p, all);
 		s->npeers--;
@@ -155,7 +155,7 @@ void peer_reply(struct peer *p, const char *text, size_t bytes)
 	if (p->out.bytes + bytes > s->cfg.queue_max) {
 		s->count.slow_peers++;
 		transport_abort(p->transport, p->assoc);
-		doom(p, "not reading");
+		mark_gone(p, "not reading");
 		return;
 	}
 	rc = outbox_send(&p->out, p->transport, p->assoc, text, bytes);
@@ -217,7 +217,7 @@ static void gone(const struct listener *l, uint32_t assoc, const char *reason)
 	struct peer *p = find(l, assoc);
 
 	if (p)
-		doom(p, p->said_bye ? "bye" : reason);
+		mark_gone(p, p->said_bye ? "bye" : reason);
 }
 
 static void on_event(void *arg, const struct transport_event *ev)
@@ -294,7 +294,7 @@ int rpc_server_open(struct rpc_server **s, const struct rpc_server_config *cfg,
 	if (!n->cfg.queue_max)
 		n->cfg.queue_max = (size_t)8 << 20;
 	TAILQ_INIT(&n->peers);
-	TAILQ_INIT(&n->doomed);
+	TAILQ_INIT(&n->going);
 	rc = rpc_server_listen(n, cfg->kind, &cfg->listen, e);
 	if (rc) {
 		free(n);
@@ -344,7 +344,7 @@ void rpc_server_close(struct rpc_server *s)
 	CR_ASSERT(!s->nlater);
 	close_gracefully(s);
 	TAILQ_FOREACH (p, &s->peers, all) {
-		doom(p, "shutdown");
+		mark_gone(p, "shutdown");
 	}
 	for (unsigned i = 0; i < s->nlisteners; i++)
 		transport_close(s->listener[i].transport);
