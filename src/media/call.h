@@ -17,10 +17,11 @@
 #include <netinet/in.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
-#include <urcu.h>
+#include <urcu.h> /* the flavour that rculfhash.h is for */
 #include <urcu/rculfhash.h>
 
 #include "base/cache.h"
+#include "base/rcu.h"
 #include "engine/contract.h"
 #include "engine/live.h"
 #include "engine/release.h"
@@ -139,10 +140,6 @@ struct call {
 	/* table */
 	struct cds_lfht_node node;
 	struct rcu_head rcu;
-	/** Stored (release) before call_rcu() by who calls it, control or a
-	 * thread that was stuck, and read (acquire) by the callback: that
-	 * pair, too, for TSan's eyes. */
-	atomic_bool leaving;
 	/** The SSRC again, stored (release) when the call is complete and read
 	 * (acquire) by every look-up: orders the construction before the use,
 	 * in a way that TSan sees (it cannot see inside liburcu). */

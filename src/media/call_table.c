@@ -63,18 +63,18 @@ int call_table_add(struct call_table *t, struct call *c)
 	cds_lfht_node_init(&c->node);
 	/* release, pairs with match() */
 	atomic_store_explicit(&c->key, c->cfg.ssrc_in, memory_order_release);
-	rcu_read_lock();
+	rcu_read_begin();
 	found = cds_lfht_add_unique(t->ht, mix(c->cfg.ssrc_in), match,
 				    &c->cfg.ssrc_in, &c->node);
-	rcu_read_unlock();
+	rcu_read_end();
 	return found == &c->node ? 0 : -EEXIST;
 }
 
 void call_table_del(struct call_table *t, struct call *c)
 {
-	rcu_read_lock();
+	rcu_read_begin();
 	CR_ASSERT(!cds_lfht_del(t->ht, &c->node));
-	rcu_read_unlock();
+	rcu_read_end();
 }
 
 struct call *call_table_find(struct call_table *t, uint32_t ssrc)

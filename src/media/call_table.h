@@ -3,7 +3,7 @@
  * The calls by SSRC: lock-free look-ups by the rx thread while the control
  * thread adds and removes (liburcu's cds_lfht).
  *
- * Readers hold rcu_read_lock() from look-up to last use; threads that call
+ * Readers hold rcu_read_begin() from look-up to last use; threads that call
  * anything here are registered with liburcu.
  */
 #ifndef MEDIA_CALL_TABLE_H
@@ -22,7 +22,7 @@ int call_table_add(struct call_table *t, struct call *c);
 /** Take @c out; rx may still hold it until a grace period has passed. */
 void call_table_del(struct call_table *t, struct call *c);
 
-/** Under rcu_read_lock(): the call that @ssrc names, or NULL. */
+/** Under rcu_read_begin(): the call that @ssrc names, or NULL. */
 struct call *call_table_find(struct call_table *t, uint32_t ssrc);
 
 #endif

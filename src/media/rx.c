@@ -37,10 +37,6 @@ struct rx {
 	uint32_t drops; /* of the shared socket, counted so far */
 	struct live_task *release[RELEASES];
 	unsigned nrelease;
-	/* Orders what this thread did to a call before its reclaim; released
-	 * after every batch, acquired by rx_forget(). TSan cannot see the
-	 * grace period itself. */
-	atomic_ullong batches;
 };
 
 static void release(struct rx *rx)
@@ -121,14 +117,12 @@ static bool receive_ready(struct rx *rx, const struct epoll_event *ev, int n)
 	for (int i = 0; i < n; i++)
 		if (ev[i].data.u64 >> 32 == EVENT_STOP)
 			return false;
-	rcu_read_lock();
+	rcu_read_begin();
 	for (int i = 0; i < n; i++)
 		for (unsigned more = ROUNDS_MAX; more; more--)
 			if (!receive_event(rx, &ev[i]))
 				break;
-	rcu_read_unlock();
-	/* release, pairs with rx_forget() */
-	atomic_fetch_add_explicit(&rx->batches, 1, memory_order_release);
+	rcu_read_end();
 	return true;
 }
 
@@ -255,12 +249,6 @@ int rx_add_port(struct rx *rx, struct call *c, struct cr_err *e)
 void rx_del_port(struct rx *rx, struct call *c)
 {
 	(void)epoll_ctl(rx->epoll, EPOLL_CTL_DEL, c->cfg.port_fd, NULL);
-}
-
-void rx_forget(struct rx *rx)
-{
-	/* acquire, pairs with receive_ready() */
-	(void)atomic_load_explicit(&rx->batches, memory_order_acquire);
 }
 
 const struct packet_counters *rx_counters(const struct rx *rx)

@@ -37,10 +37,6 @@ int rx_add_port(struct rx *rx, struct call *c, struct cr_err *e);
 /** Stop that. The socket may be closed after a grace period. */
 void rx_del_port(struct rx *rx, struct call *c);
 
-/** After a grace period: what the rx thread did to calls that are out of the
- * table happened before what follows. Any thread. */
-void rx_forget(struct rx *rx);
-
 const struct packet_counters *rx_counters(const struct rx *rx);
 /** CPU time of the thread so far, ns. */
 cr_ns rx_cpu(const struct rx *rx);

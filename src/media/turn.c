@@ -188,20 +188,12 @@ static void pass_cmr(struct turn_worker *w, struct call *c)
 	call_count(&c->count.cmr, 1);
 	if (!pair)
 		return;
-	rcu_read_lock();
+	rcu_read_begin();
 	other = call_table_find(w->table, call_pair_ssrc(pair));
 	if (other && other->cfg.id == call_pair_id(pair) &&
 	    call_takes_cmr(&c->cfg, &other->cfg))
 		pipeline_set_mode(other->pipeline, cmr);
-	rcu_read_unlock();
-	/* release, pairs with turn_forget() */
-	atomic_fetch_add_explicit(&w->passed, 1, memory_order_release);
-}
-
-void turn_forget(struct turn_worker *w)
-{
-	/* acquire, pairs with pass_cmr() */
-	(void)atomic_load_explicit(&w->passed, memory_order_acquire);
+	rcu_read_end();
 }
 
 /* What the turn that begins will leave to be sent. */

@@ -63,9 +63,6 @@ struct turn_worker {
 	/** |time between two frames of a call that were sent - frame
 	 * duration|, ns; not across a pause of the talker. */
 	struct histogram jitter;
-	/** CMRs passed on. Orders what this worker did to a paired call before
-	 * its reclaim, for TSan cannot see the grace period. */
-	atomic_ullong passed;
 	struct pipeline_scratch scratch;
 	struct burst burst;
 	struct turn_unsent unsent[TURN_BATCH];
@@ -79,10 +76,6 @@ struct turn_worker {
 /** Do the claimed job of @c. Worker thread, registered with liburcu. */
 void turn_run(struct turn_worker *w, struct call *c,
 	      const struct live_run *run);
-
-/** After a grace period: what @w did to calls that are out of the table
- * happened before what follows. Any thread. */
-void turn_forget(struct turn_worker *w);
 
 /** Send what waits. Worker thread, before it idles. */
 void turn_flush(struct turn_worker *w);

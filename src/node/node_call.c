@@ -55,9 +55,9 @@ static bool ssrc_free(struct node *n, uint32_t ssrc)
 {
 	bool free_;
 
-	rcu_read_lock();
+	rcu_read_begin();
 	free_ = !call_table_find(n->table, ssrc);
-	rcu_read_unlock();
+	rcu_read_end();
 	return free_;
 }
 
@@ -236,26 +236,14 @@ int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
 	return 0;
 }
 
-/* On liburcu's thread: rx can no longer hold the call. */
-static void after_grace(struct rcu_head *head)
-{
-	struct call *c = caa_container_of(head, struct call, rcu);
-	struct node_call *nc;
-
-	(void)atomic_load_explicit(&c->leaving, memory_order_acquire);
-	nc = c->owner;
-	rx_forget(nc->node->rx);
-	node_forget_turns(nc->node);
-	live_remove(nc->node->live, &c->lt);
-}
-
-/* A thread that was stuck has let go: what after_grace() could not do. */
-static void after_return(struct rcu_head *head)
+/* On liburcu's thread: rx can no longer hold the call, or a thread that was
+ * stuck has let go of it, which it had when this came first. */
+static void leave(struct rcu_head *head)
 {
 	struct call *c = caa_container_of(head, struct call, rcu);
 	const struct node_call *nc;
 
-	(void)atomic_load_explicit(&c->leaving, memory_order_acquire);
+	rcu_deferred();
 	nc = c->owner;
 	live_remove(nc->node->live, &c->lt);
 }
@@ -265,9 +253,7 @@ void node_back(void *arg, struct live_task *lt)
 	struct call *c = call_of(lt);
 
 	(void)arg;
-	/* release, pairs with after_return() */
-	atomic_store_explicit(&c->leaving, true, memory_order_release);
-	call_rcu(&c->rcu, after_return);
+	rcu_defer(&c->rcu, leave);
 }
 
 void node_call_stop(struct node_call *nc, enum node_end why)
@@ -280,9 +266,7 @@ void node_call_stop(struct node_call *nc, enum node_end why)
 	if (nc->call->cfg.port_fd >= 0)
 		rx_del_port(nc->node->rx, nc->call);
 	call_table_del(nc->node->table, nc->call);
-	/* release, pairs with after_grace() */
-	atomic_store_explicit(&nc->call->leaving, true, memory_order_release);
-	call_rcu(&nc->call->rcu, after_grace);
+	rcu_defer(&nc->call->rcu, leave);
 }
 
 void node_gone(void *arg, struct live_task *lt)

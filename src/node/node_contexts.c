@@ -3,7 +3,7 @@
  * What a worker's thread works with: scratch memory, packets that wait, the
  * trace ring of its place. A thread that is stuck in a codec keeps its own
  * until it ends; the one in its place gets a spare. They are never freed while
- * the node lives, so that liburcu's thread may look at all of them.
+ * the node lives: the histograms in them count.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -97,13 +97,6 @@ void node_context_replace(struct node *n, unsigned worker, unsigned spare)
 
 	sit_down(n, worker, spare);
 	turn_batching(&node_context_at(n, worker)->turn, batching);
-}
-
-void node_forget_turns(struct node *n)
-{
-	for (unsigned i = 0; i < n->ncontexts; i++)
-		if (context(n, i))
-			turn_forget(&context(n, i)->turn);
 }
 
 void node_histograms(const struct node *n, struct histogram *delay,

@@ -117,8 +117,6 @@ void node_context_free(struct node_context *ctx);
 int node_spare(struct node *n);
 /** Put @spare at the place of @worker. */
 void node_context_replace(struct node *n, unsigned worker, unsigned spare);
-/** turn_forget() for all. Any thread. */
-void node_forget_turns(struct node *n);
 
 /** Start to watch, if the configuration says so. 0, or -errno with @e. */
 int node_open_watch(struct node *n, struct cr_err *e);

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * liburcu, with what ThreadSanitizer cannot see of it: the library is not
+ * instrumented, so a grace period orders nothing for it. Two things are said to
+ * it here, in no other place:
+ *
+ *   what a reader did within rcu_read()   happened before   what is deferred
+ *   what came before rcu_defer()          happened before   what is deferred
+ *
+ * Without the sanitizer this is liburcu and nothing else. Readers are threads
+ * that are registered (rcu_register_thread()).
+ */
+#ifndef BASE_RCU_H
+#define BASE_RCU_H
+
+#include <urcu.h>
+
+#if defined(__SANITIZE_THREAD__)
+#define RCU_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define RCU_TSAN 1
+#endif
+#endif
+
+/** What all grace periods are ordered by. */
+extern char rcu_order;
+
+#ifdef RCU_TSAN
+#include <sanitizer/tsan_interface.h>
+
+static inline void rcu_happened(void)
+{
+	__tsan_release(&rcu_order);
+}
+
+static inline void rcu_follows(void)
+{
+	__tsan_acquire(&rcu_order);
+}
+#else
+static inline void rcu_happened(void)
+{
+}
+
+static inline void rcu_follows(void)
+{
+}
+#endif
+
+/** What is found until rcu_read_end() stays; as rcu_read_lock(). A reader. */
+static inline void rcu_read_begin(void)
+{
+	rcu_read_lock();
+}
+
+/** As rcu_read_unlock(); the reader has what it found no more. */
+static inline void rcu_read_end(void)
+{
+	rcu_happened();
+	rcu_read_unlock();
+}
+
+/** Call @then on liburcu's thread when the readers of this moment have ended.
+ * @then begins with rcu_deferred(). As call_rcu(): any registered thread. */
+static inline void rcu_defer(struct rcu_head *head,
+			     void (*then)(struct rcu_head *head))
+{
+	rcu_happened();
+	call_rcu(head, then);
+}
+
+/** The first call of a function that was deferred. */
+static inline void rcu_deferred(void)
+{
+	rcu_follows();
+}
+
+#endif
