@@ -22,7 +22,7 @@ static bool is_fifo(void *arg)
 	char spec[320];
 
 	node_scheduler(r->node, spec, sizeof(spec));
-	return !strcmp(spec, "fifo");
+	return !strcmp(spec, "fifo,order=frame");
 }
 
 static void set(struct rig *r, const char *mischief)

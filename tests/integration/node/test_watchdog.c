@@ -352,7 +352,7 @@ static void a_policy_that_forgets_is_replaced(void **state)
 	assert_int_equal(told(&r, "stalled"), 1);
 	traffic_flows(&t, 20 * CALLS);
 	node_scheduler(r.node, spec, sizeof(spec));
-	assert_string_equal(spec, "fifo");
+	assert_string_equal(spec, "fifo,order=frame");
 	traffic_end(&t);
 	traffic_balance(&t);
 	assert_int_equal(told(&r, "hung"), 0);
