@@ -20,6 +20,8 @@
 #include "rpc/server.h"
 #include "feeder/dump.h"
 #include "media/payload.h"
+#include "protocol/field_json.h"
+#include "protocol/tables/call.h"
 
 /* A pending reply's context; the call knows its session by it. */
 struct pending {
@@ -45,7 +47,7 @@ static json_t *leg_json(const struct campaign_leg *leg)
 	if (leg->cfg.dtx)
 		put(o, "dtx", json_true());
 	if (leg->cfg.spin)
-		put(o, "spin", json_real((double)leg->cfg.spin / CR_MS));
+		put(o, "spin_us", json_real((double)leg->cfg.spin / CR_US));
 	return o;
 }
 
@@ -60,36 +62,10 @@ static json_t *release_json(const struct campaign_release *r,
 	put(o, "model", json_string(names[r->kind]));
 	if (r->kind == RELEASE_RATE) {
 		put(o, "x", json_integer(r->x));
-		put(o, "y", json_real((double)r->y / CR_MS));
+		put(o, "y_ms", json_real((double)r->y / CR_MS));
 	}
 	if (r->kind == RELEASE_LBAP && !k->burst)
 		put(o, "burst", json_integer(r->burst));
-	return o;
-}
-
-static void put_rate(json_t *o, const char *key, int64_t ppm)
-{
-	if (ppm)
-		put(o, key, json_real((double)ppm / 1e6));
-}
-
-static void put_time(json_t *o, const char *key, cr_ns t)
-{
-	if (t)
-		put(o, key, json_real((double)t / CR_MS));
-}
-
-static json_t *contract_json(const struct contract *k)
-{
-	json_t *o = json_object();
-
-	put_rate(o, "rate", k->rate_ppm);
-	if (k->burst)
-		put(o, "burst", json_integer(k->burst));
-	put_rate(o, "peak", k->peak_ppm);
-	put_time(o, "mean", k->mean);
-	put_time(o, "p99", k->p99);
-	put_time(o, "worst", k->worst);
 	return o;
 }
 
@@ -105,14 +81,15 @@ json_t *session_call_params(const struct session *s,
 	put(out, "address", json_string(s->address));
 	put(o, "in", in);
 	put(o, "out", out);
-	put(o, "ptime", json_real((double)flow->ptime / CR_MS));
+	put(o, "ptime_ms", json_real((double)flow->ptime / CR_MS));
 	put(o, "class", json_string(classes[flow->cls]));
 	if (flow->deadline != CR_NEVER)
-		put(o, "deadline", json_real((double)flow->deadline / CR_MS));
+		put(o, "deadline_ms",
+		    json_real((double)flow->deadline / CR_MS));
 	if (flow->release_named)
 		put(o, "release",
 		    release_json(&flow->release, &flow->contract));
-	put(o, "contract", contract_json(&flow->contract));
+	put(o, "contract", field_write(contract_fields, &flow->contract));
 	put(o, "nice", json_integer(flow->nice));
 	put(o, "weight", json_integer(flow->weight));
 	return o;

@@ -76,7 +76,7 @@ json_t *tally_json(const struct tally *t)
 		json_real((double)tally_metric(t, METRIC_LOSS) / 1e6));
 	run_put(o, "late_share",
 		json_real((double)tally_metric(t, METRIC_LATE) / 1e6));
-	run_put(o, "delay", histogram_json(&t->delay));
-	run_put(o, "jitter", histogram_json(&t->jitter));
+	run_put(o, "delay", run_histogram_json(&t->delay));
+	run_put(o, "jitter", run_histogram_json(&t->jitter));
 	return o;
 }

@@ -15,7 +15,9 @@
 #include "base/address.h"
 #include "http/metrics.h"
 #include "http/page.h"
-#include "node/describe.h"
+#include "protocol/field_json.h"
+#include "protocol/tables/node.h"
+#include "schedulers/registry.h"
 
 /* Nothing that is asked here is longer. */
 #define HEADERS_MAX 16384
@@ -110,39 +112,37 @@ static json_t *histograms_json(struct node *n)
 
 static json_t *scheduler_names(void)
 {
-	json_t *all = describe_schedulers(), *names = json_array();
-	json_t *one;
-	size_t i;
+	json_t *names = json_array();
 
-	json_array_foreach (all, i, one)
-		(void)json_array_append(names, json_object_get(one, "name"));
-	json_decref(all);
+	for (unsigned i = 0; cr_schedulers[i]; i++)
+		(void)json_array_append_new(
+			names, json_string(cr_schedulers[i]->name));
 	return names;
 }
 
 static void get_state(struct http *h, struct evhttp_request *req)
 {
 	struct node *n = service_node(h->cfg.service);
+	struct node_stats stats;
 
+	node_stats(n, &stats);
 	answer_json(req, HTTP_OK,
 		    json_pack("{s:s,s:b,s:b,s:o,s:o,s:o}", "version",
 			      CR_VERSION, "control", (int)h->cfg.control,
 			      "draining", (int)service_draining(h->cfg.service),
 			      "schedulers", scheduler_names(), "stats",
-			      node_stats(n), "histograms", histograms_json(n)));
+			      field_write(node_stats_fields, &stats),
+			      "histograms", histograms_json(n)));
 }
 
 static void get_metrics(struct http *h, struct evhttp_request *req)
 {
-	struct node *n = service_node(h->cfg.service);
 	struct evbuffer *body = evbuffer_new();
-	json_t *stats = node_stats(n);
 
-	if (body && stats)
-		metrics_write(body, n, stats);
-	answer(req, body && stats ? HTTP_OK : HTTP_INTERNAL,
+	if (body)
+		metrics_write(body, service_node(h->cfg.service));
+	answer(req, body ? HTTP_OK : HTTP_INTERNAL,
 	       "text/plain; version=0.0.4; charset=utf-8", body);
-	json_decref(stats);
 	if (body)
 		evbuffer_free(body);
 }

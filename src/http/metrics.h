@@ -19,7 +19,7 @@ extern const cr_ns metrics_bounds[METRICS_BOUNDS];
 void metrics_cumulate(const struct histogram *h,
 		      uint64_t below[METRICS_BOUNDS]);
 
-/** Append everything about @n to @out. @stats: node_stats(@n). */
-void metrics_write(struct evbuffer *out, struct node *n, const json_t *stats);
+/** Append everything about @n to @out. */
+void metrics_write(struct evbuffer *out, struct node *n);
 
 #endif

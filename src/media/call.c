@@ -216,8 +216,8 @@ static void fetch_for_turn(const struct call *c)
 	cache_fetch(&c->cfg.to, sizeof(struct sockaddr_in6));
 	cache_fetch(&c->cfg.port_fd, sizeof(c->cfg.port_fd));
 	cache_fetch(&c->count.done,
-		    offsetof(struct call_counters, delay_max) +
-			    sizeof(c->count.delay_max) -
+		    offsetof(struct call_counters, delay_max_ns) +
+			    sizeof(c->count.delay_max_ns) -
 			    offsetof(struct call_counters, done));
 }
 

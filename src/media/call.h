@@ -25,42 +25,14 @@
 #include "engine/contract.h"
 #include "engine/live.h"
 #include "engine/release.h"
+#include "media/counters.h"
 #include "media/pipeline.h"
 #include "media/recent.h"
 #include "media/ring.h"
 #include "media/rtp.h"
 
-/** Counters of a call; name, help. Each has one writing thread. */
-#define CALL_RX_COUNTERS(X)                                                    \
-	X(packets_in, "packets accepted into the ring")                        \
-	X(octets_in, "payload octets accepted")                                \
-	X(overwritten, "oldest frames dropped for newer ones")                 \
-	X(duplicates, "packets seen before")                                   \
-	X(reordered, "packets behind a newer one")                             \
-	X(strays, "packets far off the sequence")                              \
-	X(violations, "packets earlier than the call's burst allows (lbap)")   \
-	X(too_big, "packets larger than the ring's frames")                    \
-	X(wrong_source, "packets from a foreign address")                      \
-	X(wrong_pt, "packets with another payload type")
-#define CALL_WORKER_COUNTERS(X)                                                \
-	X(done, "frames transcoded")                                           \
-	X(stale, "frames too old when their turn came")                        \
-	X(concealed, "frames replaced by concealment")                         \
-	X(malformed, "payloads that could not be parsed")                      \
-	X(cancelled, "frames waiting when the call ended")                     \
-	X(send_failed, "packets the socket refused")                           \
-	X(packets_out, "packets sent")                                         \
-	X(octets_out, "payload octets sent")                                   \
-	X(late, "frames sent after their deadline")                            \
-	X(cmr, "packets that asked for a codec mode (CMR)")                    \
-	X(codec_ns, "time inside the codecs, ns")                              \
-	X(busy_ns, "time of a worker, sending included, ns")                   \
-	X(delay_max, "longest time from arrival to sending, ns")
-
-#define CALL_COUNTERS(X) CALL_RX_COUNTERS(X) CALL_WORKER_COUNTERS(X)
-
 struct call_counters {
-#define CALL_MEMBER(name, help) atomic_ullong name;
+#define CALL_MEMBER(name, label, help) atomic_ullong name;
 	_Alignas(CACHE_LINE) struct {
 		CALL_RX_COUNTERS(CALL_MEMBER)
 	};
@@ -68,14 +40,6 @@ struct call_counters {
 		CALL_WORKER_COUNTERS(CALL_MEMBER)
 	};
 #undef CALL_MEMBER
-};
-
-/** Their places in an array of all. */
-enum call_counter {
-#define CALL_PLACE(name, help) CALL_COUNTER_##name,
-	CALL_COUNTERS(CALL_PLACE)
-#undef CALL_PLACE
-		CALL_NCOUNTERS
 };
 
 /** Add to a counter that only this thread writes. */

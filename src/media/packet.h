@@ -8,20 +8,12 @@
 #define MEDIA_PACKET_H
 
 #include "media/call_table.h"
+#include "media/counters.h"
 #include "observe/trace.h"
 #include "udp/intake.h"
 
-/** Datagrams that no call could be charged with. */
-#define PACKET_COUNTERS(X)                                                     \
-	X(packets, "datagrams received")                                       \
-	X(malformed, "not RTP")                                                \
-	X(unknown_ssrc, "RTP for no call here")                                \
-	X(oversized, "datagrams larger than any packet")                       \
-	X(socket_drops, "datagrams or trains lost: the shared socket was "     \
-			"full")
-
 struct packet_counters {
-#define PACKET_MEMBER(name, help) atomic_ullong name;
+#define PACKET_MEMBER(name, label, help) atomic_ullong name;
 	PACKET_COUNTERS(PACKET_MEMBER)
 #undef PACKET_MEMBER
 };

@@ -77,9 +77,9 @@ static void count_delay(struct turn_worker *w, struct call *c,
 
 	if (done > job->deadline)
 		call_count(&c->count.late, 1);
-	if (delay > (cr_ns)atomic_load_explicit(&c->count.delay_max,
+	if (delay > (cr_ns)atomic_load_explicit(&c->count.delay_max_ns,
 						memory_order_relaxed))
-		atomic_store_explicit(&c->count.delay_max,
+		atomic_store_explicit(&c->count.delay_max_ns,
 				      (unsigned long long)delay,
 				      memory_order_relaxed);
 	histogram_add(&w->delay, delay);

@@ -223,25 +223,3 @@ struct bound bound_of(struct node_call *nc)
 			       "hard has a bound");
 	return nothing("there are more calls than its admission test allows");
 }
-
-static json_t *ms(double ns)
-{
-	return json_real(ns / 1e6);
-}
-
-void bound_put(json_t *o, const struct bound *b)
-{
-	json_t *x;
-
-	if (!b->rule) {
-		(void)json_object_set_new(o, "bound", json_null());
-		(void)json_object_set_new(o, "bound_why", json_string(b->why));
-		return;
-	}
-	x = json_pack("{s:s,s:o,s:o,s:o,s:i}", "rule", b->rule, "tardiness_ms",
-		      ms(b->tardiness), "lateness_ms", ms(b->lateness),
-		      "buffer_ms", ms(b->buffer), "frames", (int)b->frames);
-	if (b->cost > 0)
-		(void)json_object_set_new(x, "cost_ms", ms(b->cost));
-	(void)json_object_set_new(o, "bound", x);
-}

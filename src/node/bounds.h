@@ -15,8 +15,6 @@
 #ifndef NODE_BOUNDS_H
 #define NODE_BOUNDS_H
 
-#include <jansson.h>
-
 struct node_call;
 
 /** A promise. Times in ns. */
@@ -33,8 +31,5 @@ struct bound {
 /** What @nc can expect. Takes time in proportion to the calls under edf-hsb,
  * next to none else. */
 struct bound bound_of(struct node_call *nc);
-
-/** Put it into @o as "bound": null with "bound_why", or an object. */
-void bound_put(json_t *o, const struct bound *b);
 
 #endif

@@ -219,21 +219,22 @@ int64_t costs_load_ppm(const struct costs *c)
 	return ppm;
 }
 
-json_t *costs_json(const struct costs *c)
+bool costs_at(const struct costs *c, unsigned i, struct node_cost_info *out)
 {
-	json_t *list = json_array();
+	const struct cost_entry *e = c->first;
 
-	for (const struct cost_entry *e = c->first; e; e = e->next) {
-		const struct cr_cost *cost = &e->cost;
-		json_t *o = json_pack(
-			"{s:s,s:i,s:f,s:f,s:f,s:I,s:f}", "pair", e->name,
-			"calls", e->calls, "mean_us", (double)cost->mean / 1e3,
-			"stddev_us", sqrt((double)cost->variance_ns2) / 1e3,
-			"p99_us", (double)cost->p99 / 1e3, "learned_frames",
-			(json_int_t)e->learner.frames, "calls_per_core",
-			(double)e->period / (double)cost->mean);
-
-		(void)json_array_append_new(list, o);
-	}
-	return list;
+	while (e && i--)
+		e = e->next;
+	if (!e)
+		return false;
+	*out = (struct node_cost_info){
+		.calls = e->calls,
+		.mean = e->cost.mean,
+		.p99 = e->cost.p99,
+		.stddev = sqrt((double)e->cost.variance_ns2),
+		.learned_frames = e->learner.frames,
+		.calls_per_core = (double)e->period / (double)e->cost.mean,
+	};
+	memcpy(out->transcoding, e->name, sizeof(out->transcoding));
+	return true;
 }

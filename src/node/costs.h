@@ -8,10 +8,9 @@
 #ifndef NODE_COSTS_H
 #define NODE_COSTS_H
 
-#include <jansson.h>
-
 #include "cost/learner.h"
 #include "media/pipeline.h"
+#include "node/info.h"
 #include "cr/sched.h"
 
 struct costs;
@@ -44,7 +43,7 @@ void costs_learn(struct cost_entry *entry, const uint32_t *ns, unsigned n);
 /** Measured load of all running calls, ppm of one CPU. */
 int64_t costs_load_ppm(const struct costs *c);
 
-/** All entries, for stats and capacity: a JSON array. */
-json_t *costs_json(const struct costs *c);
+/** Entry number @i into @out. False: there are no more. */
+bool costs_at(const struct costs *c, unsigned i, struct node_cost_info *out);
 
 #endif

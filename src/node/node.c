@@ -193,7 +193,7 @@ int node_close(struct node *n)
 	rx_close(n->rx);
 	n->rx = NULL;
 	if (n->trace)
-		json_decref(node_trace_stop(n));
+		(void)node_trace_stop(n, NULL);
 	err = live_stop(n->live);
 	if (err)
 		return err;

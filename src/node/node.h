@@ -11,12 +11,13 @@
 
 #include <bsd/sys/tree.h>
 #include <event2/event.h>
-#include <jansson.h>
 
 #include "convert/converter.h"
 #include "media/call.h"
 #include "observe/histogram.h"
+#include "observe/trace.h"
 #include "node/costs.h"
+#include "node/info.h"
 #include "node/watchdog.h"
 
 struct node;
@@ -155,9 +156,10 @@ struct conversion *node_conversion_after(struct node *n, uint32_t id);
 /** Conversions that wait or run. */
 unsigned node_conversions_active(const struct node *n);
 /** One conversion: what, state, progress. */
-json_t *node_conversion_json(const struct conversion *cv);
-/** Counts of conversions; JSON null when there is no spool folder. */
-json_t *node_conversions_json(const struct node *n);
+void node_conversion_info(const struct conversion *cv,
+			  struct node_conversion_info *out);
+/** Counts of conversions. False: there is no spool folder. */
+bool node_conversions(const struct node *n, struct node_conversions *out);
 
 /** Switch or tune the policy; see engine/live.h. Where calls may move to other
  * workers by that, all workers first send what packets wait (media/turn.h):
@@ -168,8 +170,8 @@ int node_scheduler_tune(struct node *n, const char *opts, struct cr_err *e);
 
 int node_trace_start(struct node *n, const char *path, bool overwrite,
 		     struct cr_err *e);
-/** Returns the totals as JSON, or NULL when no trace was running. */
-json_t *node_trace_stop(struct node *n);
+/** 0 with @out, or -EALREADY: no trace was running. */
+int node_trace_stop(struct node *n, struct trace_totals *out);
 
 /** Delay (arrival to sent) and jitter of all frames so far, into histograms
  * whatever was in them; see turn_worker. */
@@ -177,13 +179,17 @@ void node_histograms(const struct node *n, struct histogram *delay,
 		     struct histogram *jitter);
 
 /** Counters and state of the whole node. */
-json_t *node_stats(struct node *n);
-/** Capacity: workers, measured and admitted load, bound, free, costs. */
-json_t *node_capacity(struct node *n);
+void node_stats(struct node *n, struct node_stats *out);
+/** Capacity: workers, measured and admitted load, bound, free. */
+void node_capacity(struct node *n, struct node_capacity *out);
+/** What the kind of transcoding number @i costs. False: there are no more. */
+bool node_cost(const struct node *n, unsigned i, struct node_cost_info *out);
 /** Frames lost for want of time so far: overwritten, stale or concealed. */
 unsigned long long node_lost(struct node *n);
 /** One call: parameters, counters, the policy's own numbers. */
-json_t *node_call_json(struct node_call *nc);
+void node_call_info(struct node_call *nc, struct node_call_info *out);
+/** What who started it has to know. */
+void node_call_place(struct node_call *nc, struct node_call_place *out);
 
 /** The scheduler as "name" or "name,key=value,...". */
 void node_scheduler(const struct node *n, char *buf, size_t size);

@@ -286,7 +286,7 @@ void node_gone(void *arg, struct live_task *lt)
 
 static void keep_sums(struct node *n, const struct call_counters *count)
 {
-#define ADD(name, help)                                                        \
+#define ADD(name, label, help)                                                 \
 	n->past[CALL_COUNTER_##name] +=                                        \
 		atomic_load_explicit(&count->name, memory_order_relaxed);
 	CALL_COUNTERS(ADD)

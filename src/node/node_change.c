@@ -17,7 +17,7 @@
 #include <inttypes.h>
 
 #include "base/clock.h"
-#include "node/call_terms.h"
+#include "node/call_check.h"
 #include "node/node_impl.h"
 #include "observe/log.h"
 

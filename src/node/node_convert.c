@@ -149,39 +149,45 @@ static double progress(const struct conversion *cv)
 	return read < cv->bytes ? (double)read / (double)cv->bytes : 1;
 }
 
-json_t *node_conversion_json(const struct conversion *cv)
+void node_conversion_info(const struct conversion *cv,
+			  struct node_conversion_info *out)
 {
 	cr_ns until = conversion_is_over(cv->state) ? cv->ended : clock_now();
 	bool told = conversion_is_over(cv->state) ||
 		    cv->state == CONVERSION_WAITING;
-	char from[32], to[32];
 
-	format_text(&cv->cfg.from, NULL, from, sizeof(from));
-	format_text(&cv->cfg.to, &cv->cfg, to, sizeof(to));
-	return json_pack("{s:I,s:s,s:s,s:s,s:s,s:s,s:I,s:f,s:f,s:f,s:s}",
-			 "conversion", (json_int_t)cv->cfg.id, "state",
-			 conversion_state_name(cv->state), "in", cv->cfg.in,
-			 "out", cv->cfg.out, "from", from, "to", to, "frames",
-			 (json_int_t)atomic_load_explicit(&cv->frames,
-							  memory_order_relaxed),
-			 "progress", progress(cv), "age_s",
-			 (double)(until - cv->submitted) / 1e9, "running_s",
-			 cv->started ? (double)(until - cv->started) / 1e9
-				     : 0.0,
-			 "why", told ? cv->why.text : "");
+	*out = (struct node_conversion_info){
+		.id = cv->cfg.id,
+		.state = conversion_state_name(cv->state),
+		.in = cv->cfg.in,
+		.out = cv->cfg.out,
+		.frames =
+			atomic_load_explicit(&cv->frames, memory_order_relaxed),
+		.progress = progress(cv),
+		.age = until - cv->submitted,
+		.running = cv->started ? until - cv->started : 0,
+		.why = told ? cv->why.text : "",
+	};
+	format_text(&cv->cfg.from, NULL, out->from, sizeof(out->from));
+	format_text(&cv->cfg.to, &cv->cfg, out->to, sizeof(out->to));
 }
 
-json_t *node_conversions_json(const struct node *n)
+bool node_conversions(const struct node *n, struct node_conversions *out)
 {
 	struct converter_counts c;
 
 	if (!n->converter)
-		return json_null();
+		return false;
 	c = converter_counts(n->converter);
-	return json_pack(
-		"{s:i,s:i,s:I,s:I,s:I,s:I,s:I,s:I}", "waiting", (int)c.waiting,
-		"running", (int)c.running, "submitted", (json_int_t)c.submitted,
-		"refused", (json_int_t)c.refused, "done", (json_int_t)c.done,
-		"failed", (json_int_t)c.failed, "cancelled",
-		(json_int_t)c.cancelled, "frames", (json_int_t)c.frames);
+	*out = (struct node_conversions){
+		.waiting = c.waiting,
+		.running = c.running,
+		.submitted = c.submitted,
+		.refused = c.refused,
+		.done = c.done,
+		.failed = c.failed,
+		.cancelled = c.cancelled,
+		.frames = c.frames,
+	};
+	return true;
 }

@@ -125,7 +125,7 @@ void node_close_watch(struct node *n);
 void node_watch_end(struct node *n);
 /** @nc was hung and has gone. */
 void node_watch_returned(struct node *n, const struct node_call *nc);
-json_t *node_watch_json(const struct node *n);
+void node_watch_info(const struct node *n, struct node_watch_info *out);
 
 /* --- admission (node_admit.c) --- */
 

@@ -1,161 +1,120 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a node tells about itself, as JSON.
+ * What a node tells about itself.
  */
 #include <string.h>
 
-#include "base/address.h"
 #include "base/clock.h"
 #include "node/bounds.h"
-#include "node/call_terms.h"
 #include "node/node_impl.h"
-
-#define KV_MAX 16u
-
-static json_t *integer(unsigned long long n)
-{
-	return json_integer((json_int_t)n);
-}
 
 static unsigned long long relaxed(const atomic_ullong *counter)
 {
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-static json_t *call_counters_json(const struct call_counters *count)
-{
-	json_t *o = json_object();
-
-#define SHOW(name, help)                                                       \
-	(void)json_object_set_new(o, #name, integer(relaxed(&count->name)));
-	CALL_COUNTERS(SHOW)
-#undef SHOW
-	return o;
-}
-
-static json_t *rx_json(const struct node *n)
-{
-	const struct packet_counters *count = rx_counters(n->rx);
-	json_t *o = json_object();
-
-#define SHOW(name, help)                                                       \
-	(void)json_object_set_new(o, #name, integer(relaxed(&count->name)));
-	PACKET_COUNTERS(SHOW)
-#undef SHOW
-	(void)json_object_set_new(o, "cpu_ns",
-				  integer((unsigned long long)rx_cpu(n->rx)));
-	return o;
-}
+/* --- sums --- */
 
 /* Past calls and present ones together. */
-static void sum_counters(struct node *n, unsigned long long *sum)
+static void sum_counters(struct node *n, struct node_totals *sum)
 {
 	struct node_call *nc;
 
-	memcpy(sum, n->past, CALL_NCOUNTERS * sizeof(*sum));
+#define PAST(name, label, help) sum->name = n->past[CALL_COUNTER_##name];
+	CALL_SUMS(PAST)
+#undef PAST
 	RB_FOREACH (nc, node_tree, &n->calls) {
 		const struct call_counters *count = &nc->call->count;
 
-#define ADD(name, help) sum[CALL_COUNTER_##name] += relaxed(&count->name);
-		CALL_COUNTERS(ADD)
+#define ADD(name, label, help) sum->name += relaxed(&count->name);
+		CALL_SUMS(ADD)
 #undef ADD
 	}
 }
 
-static json_t *totals_json(struct node *n)
-{
-	unsigned long long sum[CALL_NCOUNTERS];
-	json_t *o = json_object();
-	unsigned i = 0;
-
-	sum_counters(n, sum);
-#define SHOW(name, help)                                                       \
-	if (strcmp(#name, "delay_max"))                                        \
-		(void)json_object_set_new(o, #name, integer(sum[i]));          \
-	i++;
-	CALL_COUNTERS(SHOW)
-#undef SHOW
-	return o;
-}
-
 unsigned long long node_lost(struct node *n)
 {
-	unsigned long long sum[CALL_NCOUNTERS];
+	struct node_totals sum;
 
-	sum_counters(n, sum);
-	return sum[CALL_COUNTER_overwritten] + sum[CALL_COUNTER_stale] +
-	       sum[CALL_COUNTER_concealed];
+	sum_counters(n, &sum);
+	return sum.overwritten + sum.stale + sum.concealed;
 }
 
-static json_t *workers_json(struct node *n)
+/* --- the node --- */
+
+static void rx_info(const struct node *n, struct node_rx_info *out)
 {
-	json_t *list = json_array();
+	const struct packet_counters *count = rx_counters(n->rx);
+
+#define COPY(name, label, help) out->name = relaxed(&count->name);
+	PACKET_COUNTERS(COPY)
+#undef COPY
+	out->cpu = rx_cpu(n->rx);
+}
+
+static void worker_info(struct node *n, unsigned w,
+			struct node_worker_info *out)
+{
 	struct live_worker_stats s;
 
-	for (unsigned w = 0; w < n->cfg.workers; w++) {
-		live_worker_stats(n->live, w, &s);
-		(void)json_array_append_new(
-			list,
-			json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "busy_ns",
-				  (json_int_t)s.busy, "cpu_ns",
-				  (json_int_t)s.cpu, "jobs", (json_int_t)s.jobs,
-				  "picks", (json_int_t)s.picks, "drops",
-				  (json_int_t)s.drops, "wakeups",
-				  (json_int_t)s.wakeups, "steals",
-				  (json_int_t)s.steals));
-	}
-	return list;
+	live_worker_stats(n->live, w, &s);
+	*out = (struct node_worker_info){
+		.busy = s.busy,
+		.cpu = s.cpu,
+		.jobs = s.jobs,
+		.picks = s.picks,
+		.drops = s.drops,
+		.wakeups = s.wakeups,
+		.steals = s.steals,
+	};
 }
 
-static json_t *histograms_json(struct node *n)
+static void times(struct node *n, struct node_stats *out)
 {
 	static struct histogram delay, jitter; /* 15 KiB each: no stack's */
 
 	node_histograms(n, &delay, &jitter);
-	return json_pack("{s:o,s:o}", "delay", histogram_json(&delay), "jitter",
-			 histogram_json(&jitter));
+	histogram_summarise(&delay, &out->delay);
+	histogram_summarise(&jitter, &out->jitter);
 }
 
-/* How often a policy broke its contract, and what it did last. */
-static json_t *faults_json(struct node *n, uint64_t count)
+static void faults(struct node *n, uint64_t count, struct node_faults *out)
 {
-	char text[sizeof(n->fault)];
-
+	out->count = count;
 	(void)pthread_mutex_lock(&n->gone_lock);
-	memcpy(text, n->fault, sizeof(text));
+	memcpy(out->last, n->fault, sizeof(out->last));
 	(void)pthread_mutex_unlock(&n->gone_lock);
-	return json_pack("{s:I,s:s}", "count", (json_int_t)count, "last", text);
 }
 
-json_t *node_stats(struct node *n)
+void node_stats(struct node *n, struct node_stats *out)
 {
 	struct live_load load;
-	char spec[320];
-	json_t *stats, *times;
 
 	node_learn(n);
-	node_scheduler(n, spec, sizeof(spec));
 	live_load(n->live, &load);
-	stats = json_pack(
-		"{s:f,s:s,s:o,s:o,s:i,s:I,s:I,s:i,s:f,s:f,s:f,s:I,s:o,s:o,s:o}",
-		"uptime_s", (double)(clock_now() - n->started) / 1e9,
-		"scheduler", spec, "scheduler_faults",
-		faults_json(n, load.faults), "watchdog", node_watch_json(n),
-		"calls", (int)node_calls(n), "calls_started",
-		(json_int_t)n->calls_started, "calls_refused",
-		(json_int_t)n->calls_refused, "queued", (int)load.queued,
-		"load", (double)load.load_ppm / 1e6, "measured_load",
-		(double)costs_load_ppm(n->costs) / 1e6, "bound",
-		(double)load.bound_ppm / 1e6, "cpu_ns",
-		(json_int_t)clock_read(CLOCK_PROCESS_CPUTIME_ID), "totals",
-		totals_json(n), "rx", rx_json(n), "workers", workers_json(n));
-	times = histograms_json(n);
-	(void)json_object_update(stats, times);
-	json_decref(times);
-	return stats;
+	*out = (struct node_stats){
+		.uptime = clock_now() - n->started,
+		.calls = node_calls(n),
+		.calls_started = n->calls_started,
+		.calls_refused = n->calls_refused,
+		.queued = load.queued,
+		.load = (double)load.load_ppm / 1e6,
+		.measured_load = (double)costs_load_ppm(n->costs) / 1e6,
+		.bound = (double)load.bound_ppm / 1e6,
+		.cpu = clock_read(CLOCK_PROCESS_CPUTIME_ID),
+		.nworkers = n->cfg.workers,
+	};
+	node_scheduler(n, out->scheduler, sizeof(out->scheduler));
+	faults(n, load.faults, &out->faults);
+	node_watch_info(n, &out->watchdog);
+	sum_counters(n, &out->totals);
+	rx_info(n, &out->rx);
+	for (unsigned w = 0; w < n->cfg.workers; w++)
+		worker_info(n, w, &out->workers[w]);
+	times(n, out);
 }
 
-json_t *node_capacity(struct node *n)
+void node_capacity(struct node *n, struct node_capacity *out)
 {
 	struct live_load load;
 	int64_t used, free_ppm;
@@ -165,72 +124,120 @@ json_t *node_capacity(struct node *n)
 	if (load.load_ppm > used)
 		used = load.load_ppm;
 	free_ppm = load.bound_ppm - used;
-	return json_pack(
-		"{s:i,s:f,s:f,s:f,s:i,s:i,s:b,s:o}", "workers",
-		(int)n->cfg.workers, "bound", (double)load.bound_ppm / 1e6,
-		"used", (double)used / 1e6, "free",
-		free_ppm > 0 ? (double)free_ppm / 1e6 : 0.0, "calls",
-		(int)n->ncalls, "max_calls", (int)n->cfg.max_calls, "admission",
-		(int)n->cfg.admission, "costs", costs_json(n->costs));
+	*out = (struct node_capacity){
+		.workers = n->cfg.workers,
+		.bound = (double)load.bound_ppm / 1e6,
+		.used = (double)used / 1e6,
+		.free = free_ppm > 0 ? (double)free_ppm / 1e6 : 0,
+		.calls = n->ncalls,
+		.max_calls = n->cfg.max_calls,
+		.admission = n->cfg.admission,
+	};
 }
 
-static json_t *side_json(const struct pipeline_side *s, unsigned pt,
-			 unsigned mode)
+bool node_cost(const struct node *n, unsigned i, struct node_cost_info *out)
 {
-	return json_pack("{s:s,s:s,s:i,s:i,s:b,s:b}", "codec", s->codec->name,
-			 "mode", s->codec->modes[mode].name, "pt", (int)pt,
-			 "rate", (int)pipeline_side_rate(s), "octet_align",
-			 (int)s->payload.octet_align, "dtx", (int)s->cfg.dtx);
+	return costs_at(n->costs, i, out);
 }
 
-static json_t *policy_json(struct node_call *nc)
+/* --- a call --- */
+
+static struct node_side_info side_info(const struct pipeline_side *s,
+				       unsigned pt, unsigned mode)
 {
-	struct cr_kv kv[KV_MAX];
-	unsigned n = nc->ending ? 0
-				: live_explain(nc->node->live, &nc->call->lt,
-					       kv, KV_MAX);
-	json_t *o = json_object();
-
-	for (unsigned i = 0; i < n; i++)
-		(void)json_object_set_new(o, kv[i].key,
-					  json_integer(kv[i].value));
-	return o;
+	return (struct node_side_info){
+		.codec = s->codec->name,
+		.mode = s->codec->modes[mode].name,
+		.pt = pt,
+		.rate = pipeline_side_rate(s),
+		.octet_align = s->payload.octet_align,
+		.dtx = s->cfg.dtx,
+	};
 }
 
-json_t *node_call_json(struct node_call *nc)
+static struct node_admitted admitted(const struct call_cfg *cfg)
+{
+	const struct cr_task t = { .cls = cfg->cls,
+				   .cost = cfg->cost,
+				   .contract = cfg->contract };
+	cr_ns demand = cr_task_demand(&t);
+
+	return (struct node_admitted){
+		.load = (double)demand / (double)cfg->release.period,
+		.cost = demand,
+		.mean = cfg->cost.mean,
+		.p99 = cfg->cost.p99,
+		.worst = cr_task_worst(&t),
+	};
+}
+
+static void counts(const struct call *c, struct node_call_counts *out)
+{
+#define COPY(name, label, help) out->name = relaxed(&c->count.name);
+	CALL_COUNTERS(COPY)
+#undef COPY
+}
+
+/* What control has set, and others have not. */
+static void settings(const struct node_call *nc, struct node_call_info *out)
 {
 	const struct call_cfg *cfg = &nc->call->cfg;
-	const struct node_call *other = node_call_pair(nc);
-	const struct bound bound = bound_of(nc);
-	char to[64], here[64];
-	json_t *o;
 
-	node_call_address(nc, here, sizeof(here));
-	o = json_pack(
-		"{s:I,s:s,s:f,s:f,s:f,s:I,s:i,s:o,s:o,s:i,s:s,s:o,s:o,s:s,s:s,"
-		"s:I,s:I,s:i,s:I,s:o,s:s,s:o,s:I,s:I}",
-		"call", (json_int_t)cfg->id, "class",
-		call_class_names[cfg->cls], "age_s",
-		(double)(clock_now() - nc->started) / 1e9, "ptime",
-		(double)cfg->release.period / 1e6, "deadline",
-		(double)cfg->release.rel_deadline / 1e6, "weight",
-		(json_int_t)cfg->weight, "nice", cfg->nice, "contract",
-		call_contract_json(&cfg->said), "admitted",
-		call_admitted_json(cfg), "cmr_over", (int)nc->cmr_over, "pair",
-		nc->cost->name, "in",
-		side_json(&cfg->media.in, cfg->pt_in, cfg->media.in.cfg.mode),
-		"out",
-		side_json(&cfg->media.out, cfg->pt_out,
-			  pipeline_mode(nc->call->pipeline)),
-		"rtp", here, "to", address_text(&cfg->to, to, sizeof(to)),
-		"ssrc", (json_int_t)cfg->ssrc_in, "out_ssrc",
-		(json_int_t)cfg->ssrc_out, "waiting",
-		(int)cr_ring_waiting(nc->call->ring), "bytes",
-		(json_int_t)call_bytes(nc->call), "count",
-		call_counters_json(&nc->call->count), "scheduler",
-		live_policy(nc->node->live)->name, "policy", policy_json(nc),
-		"now_ns", (json_int_t)clock_now(), "paired_with",
-		(json_int_t)(other ? other->call->cfg.id : 0));
-	bound_put(o, &bound);
-	return o;
+	*out = (struct node_call_info){
+		.id = cfg->id,
+		.cls = cfg->cls,
+		.ptime = cfg->release.period,
+		.deadline = cfg->release.rel_deadline,
+		.weight = cfg->weight,
+		.nice = cfg->nice,
+		.contract = cfg->said,
+		.admitted = admitted(cfg),
+		.in = side_info(&cfg->media.in, cfg->pt_in,
+				cfg->media.in.cfg.mode),
+		.out = side_info(&cfg->media.out, cfg->pt_out,
+				 pipeline_mode(nc->call->pipeline)),
+		.to = cfg->to,
+		.ssrc = cfg->ssrc_in,
+		.out_ssrc = cfg->ssrc_out,
+	};
+	memcpy(out->transcoding, nc->cost->name, sizeof(out->transcoding));
+	node_call_address(nc, out->rtp, sizeof(out->rtp));
+}
+
+void node_call_info(struct node_call *nc, struct node_call_info *out)
+{
+	const struct node_call *other = node_call_pair(nc);
+
+	settings(nc, out);
+	out->now = clock_now();
+	out->age = out->now - nc->started;
+	out->cmr_over = nc->cmr_over;
+	out->waiting = cr_ring_waiting(nc->call->ring);
+	out->bytes = call_bytes(nc->call);
+	counts(nc->call, &out->count);
+	out->scheduler = live_policy(nc->node->live)->name;
+	if (!nc->ending)
+		out->npolicy = live_explain(nc->node->live, &nc->call->lt,
+					    out->policy, NODE_POLICY_MAX);
+	out->pair = other ? other->call->cfg.id : 0;
+	out->bound = bound_of(nc);
+}
+
+void node_call_place(struct node_call *nc, struct node_call_place *out)
+{
+	const struct call_cfg *cfg = &nc->call->cfg;
+
+	*out = (struct node_call_place){
+		.id = cfg->id,
+		.ssrc_in = cfg->ssrc_in,
+		.ssrc_out = cfg->ssrc_out,
+		.pt_in = cfg->pt_in,
+		.pt_out = cfg->pt_out,
+		.ts_base = cfg->ts_out,
+		.clock_in = pipeline_side_clock(&cfg->media.in),
+		.clock_out = pipeline_side_clock(&cfg->media.out),
+		.load = (double)nc->cost->cost.mean / (double)nc->cost->period,
+		.bound = bound_of(nc),
+	};
+	node_call_address(nc, out->rtp, sizeof(out->rtp));
 }

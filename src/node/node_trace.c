@@ -4,26 +4,10 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "base/clock.h"
 #include "node/node_impl.h"
-
-static json_t *header(struct node *n)
-{
-	struct utsname u = { 0 };
-	char spec[320];
-
-	(void)uname(&u);
-	node_scheduler(n, spec, sizeof(spec));
-	return json_pack("{s:s,s:s,s:s,s:s,s:{s:s,s:s,s:s},s:i,s:i,s:b}",
-			 "program", "codec-runner", "version", CR_VERSION,
-			 "scheduler", live_policy(n->live)->name, "options",
-			 spec, "machine", "node", u.nodename, "kernel",
-			 u.release, "arch", u.machine, "workers",
-			 (int)n->cfg.workers, "cpus_per_rq",
-			 (int)n->cfg.cpus_per_rq, "live", 1);
-}
+#include "observe/trace_head.h"
 
 /* Cut @text to fit; NUL-terminated. */
 static void set_text(char *to, size_t size, const char *text)
@@ -61,15 +45,21 @@ void node_trace_call(const struct node_call *nc)
 int node_trace_start(struct node *n, const char *path, bool overwrite,
 		     struct cr_err *e)
 {
-	json_t *head = header(n);
+	char spec[NODE_SPEC_MAX];
+	const struct trace_head head = {
+		.program = "codec-runner",
+		.version = CR_VERSION,
+		.scheduler = live_policy(n->live)->name,
+		.options = spec,
+		.workers = n->cfg.workers,
+		.cpus_per_rq = n->cfg.cpus_per_rq,
+	};
 	struct node_call *nc;
 	int err;
 
-	if (!head)
-		return cr_fail(e, -ENOMEM, "out of memory");
+	node_scheduler(n, spec, sizeof(spec));
 	trace_set_overwrite(n->trace, overwrite);
-	err = trace_start(n->trace, path, head, e);
-	json_decref(head);
+	err = trace_start_live(n->trace, path, &head, e);
 	if (err)
 		return err;
 	RB_FOREACH (nc, node_tree, &n->calls)
@@ -77,15 +67,7 @@ int node_trace_start(struct node *n, const char *path, bool overwrite,
 	return 0;
 }
 
-json_t *node_trace_stop(struct node *n)
+int node_trace_stop(struct node *n, struct trace_totals *out)
 {
-	struct trace_totals t;
-
-	if (trace_stop(n->trace, &t))
-		return NULL;
-	return json_pack("{s:I,s:I,s:I,s:I,s:s*}", "records",
-			 (json_int_t)t.written, "lost", (json_int_t)t.lost,
-			 "unwritten", (json_int_t)t.unwritten, "bytes",
-			 (json_int_t)t.bytes, "error",
-			 t.error ? strerror(t.error) : NULL);
+	return trace_stop(n->trace, out);
 }

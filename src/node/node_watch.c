@@ -272,15 +272,18 @@ void node_watch_end(struct node *n)
 		(void)begin(n, END_LIMIT);
 }
 
-json_t *node_watch_json(const struct node *n)
+void node_watch_info(const struct node *n, struct node_watch_info *out)
 {
 	const struct node_watch *w = &n->watch;
 
-	return json_pack("{s:I,s:i,s:I,s:I,s:I,s:I,s:i,s:s}", "limit_ms",
-			 (json_int_t)(w->dog.limit / CR_MS), "starved",
-			 (int)w->starved, "stalled", (json_int_t)w->stalled,
-			 "forgotten", (json_int_t)w->forgotten, "hung",
-			 (json_int_t)w->hung, "returned",
-			 (json_int_t)w->returned, "stuck_now", (int)w->away,
-			 "last", w->last);
+	*out = (struct node_watch_info){
+		.limit = w->dog.limit,
+		.starved = w->starved,
+		.stalled = w->stalled,
+		.forgotten = w->forgotten,
+		.hung = w->hung,
+		.returned = w->returned,
+		.stuck_now = w->away,
+	};
+	memcpy(out->last, w->last, sizeof(out->last));
 }

@@ -129,14 +129,16 @@ cr_ns histogram_quantile(const struct histogram *h, uint32_t ppm)
 	return histogram_max(h);
 }
 
-json_t *histogram_json(const struct histogram *h)
+void histogram_summarise(const struct histogram *h,
+			 struct histogram_summary *out)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "count",
-			 (json_int_t)histogram_count(h), "mean_ns",
-			 (json_int_t)histogram_mean(h), "p50_ns",
-			 (json_int_t)histogram_quantile(h, 500000), "p90_ns",
-			 (json_int_t)histogram_quantile(h, 900000), "p99_ns",
-			 (json_int_t)histogram_quantile(h, 990000), "p999_ns",
-			 (json_int_t)histogram_quantile(h, 999000), "max_ns",
-			 (json_int_t)histogram_max(h));
+	*out = (struct histogram_summary){
+		.count = histogram_count(h),
+		.mean = histogram_mean(h),
+		.p50 = histogram_quantile(h, 500000),
+		.p90 = histogram_quantile(h, 900000),
+		.p99 = histogram_quantile(h, 990000),
+		.p999 = histogram_quantile(h, 999000),
+		.max = histogram_max(h),
+	};
 }

@@ -14,8 +14,6 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include <jansson.h>
-
 #include "cr/time.h"
 
 enum {
@@ -60,10 +58,14 @@ cr_ns histogram_max(const struct histogram *h);
  */
 cr_ns histogram_quantile(const struct histogram *h, uint32_t ppm);
 
-/**
- * {"count", "mean_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns"}; the
- * caller owns it. NULL: no memory. Any thread.
- */
-json_t *histogram_json(const struct histogram *h);
+/** The figures that are told of one; times in ns, 0 when it is empty. */
+struct histogram_summary {
+	uint64_t count;
+	cr_ns mean, p50, p90, p99, p999, max;
+};
+
+/** Any thread. */
+void histogram_summarise(const struct histogram *h,
+			 struct histogram_summary *out);
 
 #endif

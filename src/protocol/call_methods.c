@@ -5,39 +5,21 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "node/bounds.h"
-#include "node/call_params.h"
+#include "node/call_check.h"
 #include "observe/log.h"
+#include "protocol/call_params.h"
+#include "protocol/field_json.h"
 #include "protocol/methods.h"
 #include "protocol/request.h"
+#include "protocol/results.h"
 
-static json_t *started(struct node_call *nc)
-{
-	const struct call_cfg *cfg = &nc->call->cfg;
-	const struct bound bound = bound_of(nc);
-	char here[64];
-	json_t *o;
-
-	node_call_address(nc, here, sizeof(here));
-	o = json_pack("{s:I,s:{s:s,s:I,s:i},s:{s:I,s:i,s:I,s:I,s:I},s:f}",
-		      "call", (json_int_t)cfg->id, "rtp", "address", here,
-		      "ssrc", (json_int_t)cfg->ssrc_in, "pt", (int)cfg->pt_in,
-		      "out", "ssrc", (json_int_t)cfg->ssrc_out, "pt",
-		      (int)cfg->pt_out, "ts_base", (json_int_t)cfg->ts_out,
-		      "clock", (json_int_t)pipeline_side_clock(&cfg->media.out),
-		      "in_clock",
-		      (json_int_t)pipeline_side_clock(&cfg->media.in), "load",
-		      (double)nc->cost->cost.mean / (double)nc->cost->period);
-	bound_put(o, &bound);
-	return o;
-}
-
-json_t *call_start(void *arg, struct rpc_peer *peer, const json_t *params,
-		   struct rpc_error *err)
+json_t *method_call_start(void *arg, struct rpc_peer *peer,
+			  const json_t *params, struct rpc_error *err)
 {
 	struct service *sv = arg;
 	struct session *s = session_of(peer, err);
 	struct call_request request;
+	struct call_cfg cfg;
 	struct node_call *nc;
 	int ret;
 
@@ -50,8 +32,11 @@ json_t *call_start(void *arg, struct rpc_peer *peer, const json_t *params,
 	}
 	ret = call_params(&request, params, &err->why);
 	if (!ret)
-		ret = node_call_start(sv->node, &request.cfg, request.own_port,
-				      &nc, &err->why);
+		ret = call_check(&cfg, &request, &err->why);
+	if (!ret)
+		ret = node_call_start(sv->node, &cfg,
+				      request.port == CALL_PORT_OWN, &nc,
+				      &err->why);
 	if (ret) {
 		if (ret == -ENOSPC)
 			log_event(LOG_INFO, "admit-refused", "why=\"%s\"",
@@ -62,16 +47,16 @@ json_t *call_start(void *arg, struct rpc_peer *peer, const json_t *params,
 		nc->owner = s;
 		s->calls++;
 	}
-	return started(nc);
+	return result_place_json(nc);
 }
 
-/* The call with @id, or NULL with @err (which says why already: 0). */
+/* The call with @id, or NULL with @err. */
 static struct node_call *call_of_id(struct service *sv, uint32_t id,
 				    struct rpc_error *err)
 {
-	struct node_call *nc = id ? node_call_find(sv->node, id) : NULL;
+	struct node_call *nc = node_call_find(sv->node, id);
 
-	if (id && !nc) {
+	if (!nc) {
 		(void)cr_fail(&err->why, 0, "there is no call %" PRIu32 "%s",
 			      id,
 			      node_call_hung(sv->node, id)
@@ -87,14 +72,30 @@ static struct node_call *call_of_id(struct service *sv, uint32_t id,
 static struct node_call *call_named(struct service *sv, const json_t *params,
 				    struct rpc_error *err)
 {
-	return call_of_id(sv, request_id(params, "call", err), err);
+	struct call_reference which;
+
+	if (!request_read(call_reference_fields, &which, params, err))
+		return NULL;
+	return call_of_id(sv, which.call, err);
 }
 
-json_t *call_change(void *arg, struct rpc_peer *peer, const json_t *params,
-		    struct rpc_error *err)
+/* The call that @params, of call.change, is about; NULL with @err. */
+static struct node_call *call_to_change(struct service *sv,
+					const json_t *params,
+					struct rpc_error *err)
 {
-	uint32_t id = request_id_among(params, "call", err);
-	struct node_call *nc = call_of_id(arg, id, err);
+	struct call_change_request ask;
+
+	return request_read(call_change_fields, &ask, params, err)
+		       ? call_of_id(sv, ask.call, err)
+		       : NULL;
+}
+
+json_t *method_call_change(void *arg, struct rpc_peer *peer,
+			   const json_t *params, struct rpc_error *err)
+{
+	struct node_call *nc = call_to_change(arg, params, err);
+	struct call_change_request ask;
 	struct call_cfg to;
 	int ret;
 
@@ -103,24 +104,26 @@ json_t *call_change(void *arg, struct rpc_peer *peer, const json_t *params,
 		return NULL;
 	to = nc->call->cfg;
 	to.media.out.cfg.mode = pipeline_mode(nc->call->pipeline);
-	ret = call_change_params(&to, params, &err->why);
+	call_change_begin(&ask, &to);
+	ret = call_change_params(&ask, params, &err->why);
 	if (!ret)
-		ret = node_call_change(nc, &to, call_change_names_mode(params),
-				       &err->why);
+		ret = call_check_change(&to, &ask, &err->why);
+	if (!ret)
+		ret = node_call_change(nc, &to, ask.mode != NULL, &err->why);
 	if (ret) {
 		if (ret == -ENOSPC)
 			log_event(LOG_INFO, "change-refused",
-				  "call=%" PRIu32 " why=\"%s\"", id,
+				  "call=%" PRIu32 " why=\"%s\"", ask.call,
 				  err->why.text);
 		return request_refuse(err, request_code(ret));
 	}
-	log_event(LOG_INFO, "call-changed", "call=%" PRIu32 " class=%s", id,
-		  call_class_names[to.cls]);
-	return node_call_json(nc);
+	log_event(LOG_INFO, "call-changed", "call=%" PRIu32 " class=%s",
+		  ask.call, call_class_names[to.cls]);
+	return result_call_json(nc);
 }
 
-json_t *call_stop(void *arg, struct rpc_peer *peer, const json_t *params,
-		  struct rpc_error *err)
+json_t *method_call_stop(void *arg, struct rpc_peer *peer, const json_t *params,
+			 struct rpc_error *err)
 {
 	struct node_call *nc = call_named(arg, params, err);
 	json_t *o;
@@ -128,18 +131,18 @@ json_t *call_stop(void *arg, struct rpc_peer *peer, const json_t *params,
 	(void)peer;
 	if (!nc)
 		return NULL;
-	o = node_call_json(nc);
+	o = result_call_json(nc);
 	node_call_stop(nc, NODE_END_STOPPED);
 	return o;
 }
 
-json_t *call_query(void *arg, struct rpc_peer *peer, const json_t *params,
-		   struct rpc_error *err)
+json_t *method_call_query(void *arg, struct rpc_peer *peer,
+			  const json_t *params, struct rpc_error *err)
 {
 	struct node_call *nc = call_named(arg, params, err);
 
 	(void)peer;
-	return nc ? node_call_json(nc) : NULL;
+	return nc ? result_call_json(nc) : NULL;
 }
 
 /* The first call above @after that call.query would find, or NULL. */
@@ -152,22 +155,38 @@ static struct node_call *living_after(struct node *n, uint32_t after)
 	return nc;
 }
 
-json_t *call_list(void *arg, struct rpc_peer *peer, const json_t *params,
-		  struct rpc_error *err)
+/* The calls of one page. Nothing ends while a page is written. */
+struct page {
+	unsigned n;
+	struct node_call *call[PAGE_MAX];
+};
+
+static bool call_at(void *arg, unsigned i, void *item)
+{
+	const struct page *page = arg;
+
+	if (i >= page->n)
+		return false;
+	result_call(page->call[i], item);
+	return true;
+}
+
+json_t *method_call_list(void *arg, struct rpc_peer *peer, const json_t *params,
+			 struct rpc_error *err)
 {
 	struct service *sv = arg;
-	struct request_page page;
+	struct page page = { 0 };
+	struct call_list_result tell = { .calls = { call_at, &page } };
+	struct page_request ask;
 	struct node_call *nc;
-	json_t *calls;
 
 	(void)peer;
-	if (!request_page(&page, params, err))
+	if (!request_read(page_fields, &ask, params, err))
 		return NULL;
-	calls = json_array();
-	while (page.limit-- && (nc = living_after(sv->node, page.after))) {
-		page.after = nc->call->cfg.id;
-		(void)json_array_append_new(calls, node_call_json(nc));
+	while (page.n < ask.limit && (nc = living_after(sv->node, ask.after))) {
+		ask.after = nc->call->cfg.id;
+		page.call[page.n++] = nc;
 	}
-	return json_pack("{s:o,s:b}", "calls", calls, "more",
-			 living_after(sv->node, page.after) != NULL);
+	tell.more = living_after(sv->node, ask.after) != NULL;
+	return field_write(call_list_fields, &tell);
 }

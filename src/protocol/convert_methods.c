@@ -6,9 +6,12 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "node/convert_params.h"
+#include "node/convert_check.h"
+#include "protocol/convert_params.h"
+#include "protocol/field_json.h"
 #include "protocol/methods.h"
 #include "protocol/request.h"
+#include "protocol/results.h"
 
 /* What is no other refusal is about a file. */
 static int code_of(int err)
@@ -30,16 +33,17 @@ static void tell(void *arg, const struct conversion *cv, int err,
 		e.code = code_of(err);
 		e.why = *why;
 	}
-	rpc_later_reply(arg, cv ? node_conversion_json(cv) : NULL, &e);
+	rpc_later_reply(arg, cv ? result_conversion_json(cv) : NULL, &e);
 }
 
-json_t *convert_start(void *arg, struct rpc_peer *peer, const json_t *params,
-		      struct rpc_error *err)
+json_t *method_convert_start(void *arg, struct rpc_peer *peer,
+			     const json_t *params, struct rpc_error *err)
 {
 	struct service *sv = arg;
 	const struct session *s = peer->owner;
 	struct conversion_asker asker = { .tell = tell };
-	struct conversion_cfg cfg = { 0 };
+	struct convert_request ask;
+	struct conversion_cfg cfg;
 	struct cr_err why;
 	int ret;
 
@@ -48,7 +52,8 @@ json_t *convert_start(void *arg, struct rpc_peer *peer, const json_t *params,
 			      "draining: this node takes no new conversions");
 		return request_refuse(err, RPC_DRAINING);
 	}
-	if (convert_params(&cfg, params, &err->why))
+	if (convert_params(&ask, params, &err->why) ||
+	    convert_check(&cfg, &ask, &err->why))
 		return request_refuse(err, RPC_INVALID_PARAMS);
 	asker.arg = rpc_later(peer, err);
 	if (!asker.arg)
@@ -65,30 +70,33 @@ static struct conversion *conversion_named(struct service *sv,
 					   const json_t *params,
 					   struct rpc_error *err)
 {
-	uint32_t id = request_id(params, "conversion", err);
-	struct conversion *cv = id ? node_conversion_find(sv->node, id) : NULL;
+	struct conversion_reference which;
+	struct conversion *cv;
 
-	if (id && !cv) {
+	if (!request_read(conversion_reference_fields, &which, params, err))
+		return NULL;
+	cv = node_conversion_find(sv->node, which.conversion);
+	if (!cv) {
 		(void)cr_fail(&err->why, 0,
 			      "there is no conversion %" PRIu32
 			      "; of those that are over the last %d are kept",
-			      id, CONVERSIONS_KEPT);
+			      which.conversion, CONVERSIONS_KEPT);
 		err->code = RPC_NO_SUCH_CONVERSION;
 	}
 	return cv;
 }
 
-json_t *convert_query(void *arg, struct rpc_peer *peer, const json_t *params,
-		      struct rpc_error *err)
+json_t *method_convert_query(void *arg, struct rpc_peer *peer,
+			     const json_t *params, struct rpc_error *err)
 {
 	const struct conversion *cv = conversion_named(arg, params, err);
 
 	(void)peer;
-	return cv ? node_conversion_json(cv) : NULL;
+	return cv ? result_conversion_json(cv) : NULL;
 }
 
-json_t *convert_cancel(void *arg, struct rpc_peer *peer, const json_t *params,
-		       struct rpc_error *err)
+json_t *method_convert_cancel(void *arg, struct rpc_peer *peer,
+			      const json_t *params, struct rpc_error *err)
 {
 	struct service *sv = arg;
 	struct conversion *cv = conversion_named(sv, params, err);
@@ -102,27 +110,43 @@ json_t *convert_cancel(void *arg, struct rpc_peer *peer, const json_t *params,
 			      cv->cfg.id, conversion_state_name(cv->state));
 		return request_refuse(err, RPC_CONFLICT);
 	}
-	return node_conversion_json(cv);
+	return result_conversion_json(cv);
 }
 
-json_t *convert_list(void *arg, struct rpc_peer *peer, const json_t *params,
-		     struct rpc_error *err)
+/* The conversions of one page. Nothing ends while a page is written. */
+struct page {
+	unsigned n;
+	const struct conversion *conversion[PAGE_MAX];
+};
+
+static bool conversion_at(void *arg, unsigned i, void *item)
+{
+	const struct page *page = arg;
+
+	if (i >= page->n)
+		return false;
+	node_conversion_info(page->conversion[i], item);
+	return true;
+}
+
+json_t *method_convert_list(void *arg, struct rpc_peer *peer,
+			    const json_t *params, struct rpc_error *err)
 {
 	struct service *sv = arg;
-	struct request_page page;
+	struct page page = { 0 };
+	struct convert_list_result tell = { .conversions = { conversion_at,
+							     &page } };
+	struct page_request ask;
 	const struct conversion *cv;
-	json_t *conversions;
 
 	(void)peer;
-	if (!request_page(&page, params, err))
+	if (!request_read(page_fields, &ask, params, err))
 		return NULL;
-	conversions = json_array();
-	while (page.limit-- &&
-	       (cv = node_conversion_after(sv->node, page.after))) {
-		page.after = cv->cfg.id;
-		(void)json_array_append_new(conversions,
-					    node_conversion_json(cv));
+	while (page.n < ask.limit &&
+	       (cv = node_conversion_after(sv->node, ask.after))) {
+		ask.after = cv->cfg.id;
+		page.conversion[page.n++] = cv;
 	}
-	return json_pack("{s:o,s:b}", "conversions", conversions, "more",
-			 node_conversion_after(sv->node, page.after) != NULL);
+	tell.more = node_conversion_after(sv->node, ask.after) != NULL;
+	return field_write(convert_list_fields, &tell);
 }

@@ -91,6 +91,7 @@ struct field_metric {
 	const char *type;   /**< "counter", "gauge" */
 	const char *help;   /**< NULL: a further row of the same metric */
 	const char *labels; /**< "{outcome=\"done\"}"; NULL: none */
+	double scale;	    /**< of a number that is no time; 0: 1 */
 };
 
 struct field {
@@ -137,7 +138,8 @@ struct field {
 		 : FIELD_C_U64, int                                            \
 		 : FIELD_C_I32, long                                           \
 		 : FIELD_C_I64, long long                                      \
-		 : FIELD_C_I64)
+		 : FIELD_C_I64, double                                         \
+		 : FIELD_C_DOUBLE)
 
 #define FIELD_STORE_TEXT(x)                                                    \
 	_Generic(&(x),                                                         \
@@ -202,6 +204,13 @@ struct field {
 #define ROW_OBJECT(table, n, m, sub) ROW_STRUCT(FIELD_OBJECT, table, n, m, sub)
 /** The same; its members are this object's own. */
 #define ROW_INLINE(table, m, sub) ROW_STRUCT(FIELD_INLINE, table, #m, m, sub)
+
+/** Members of the struct itself, in an object of their own. */
+#define ROW_WHOLE(table, n, sub)                                               \
+	.name = (n), .type = FIELD_OBJECT, .members = sub##_fields,            \
+	.offset = 0, .size = sizeof(table##_struct),                           \
+	.store = _Generic((table##_struct *)0, sub##_struct *                  \
+			  : FIELD_C_STRUCT)
 
 /** A pointer to a struct; results only. */
 #define ROW_POINTER(table, n, m, sub)                                          \

@@ -15,7 +15,7 @@ enum { ITEM_MAX = 4096 };
 
 static json_t *number(const struct field *f, const void *base)
 {
-	bool real = f->store == FIELD_C_DOUBLE || f->type == FIELD_RATE ||
+	bool real = f->type == FIELD_REAL || f->type == FIELD_RATE ||
 		    (f->type == FIELD_TIME && field_unit_ns(f->unit) > 1);
 
 	if (real)

@@ -5,24 +5,24 @@
 #include <errno.h>
 #include <string.h>
 
-#include "node/args.h"
-#include "node/describe.h"
 #include "observe/log.h"
+#include "protocol/describe.h"
+#include "protocol/field_json.h"
 #include "protocol/methods.h"
 #include "protocol/request.h"
+#include "protocol/tables/scheduler.h"
 
-json_t *scheduler_list(void *arg, struct rpc_peer *peer, const json_t *params,
-		       struct rpc_error *err)
+json_t *method_schedulers(void *arg, struct rpc_peer *peer,
+			  const json_t *params, struct rpc_error *err)
 {
 	struct service *sv = arg;
-	char spec[320];
+	struct schedulers_result tell = { .schedulers = describe_schedulers };
 
 	(void)peer;
 	if (!request_is_empty(params, err))
 		return NULL;
-	node_scheduler(sv->node, spec, sizeof(spec));
-	return json_pack("{s:s,s:o}", "scheduler", spec, "schedulers",
-			 describe_schedulers());
+	node_scheduler(sv->node, tell.scheduler, sizeof(tell.scheduler));
+	return field_write(schedulers_fields, &tell);
 }
 
 /* A policy that is not there or does not load is none that we have. */
@@ -30,30 +30,6 @@ static int code_of(int err)
 {
 	return err == -ENOENT || err == -ENOEXEC ? RPC_UNSUPPORTED
 						 : request_code(err);
-}
-
-/* scheduler.set and scheduler.tune: one string in, the new scheduler out. */
-static json_t *change(struct service *sv, const json_t *params,
-		      const char *member,
-		      int (*apply)(struct service *, const char *,
-				   struct cr_err *),
-		      struct rpc_error *err)
-{
-	const char *const known[] = { member, NULL };
-	struct args a = args_of(params, "", known, &err->why);
-	const char *text = args_string(&a, member, NULL);
-	char spec[320];
-	int ret;
-
-	if (!a.failed && !text)
-		(void)args_fail(&a, member, "is missing");
-	if (a.failed)
-		return request_refuse(err, RPC_INVALID_PARAMS);
-	ret = apply(sv, text, &err->why);
-	if (ret)
-		return request_refuse(err, code_of(ret));
-	node_scheduler(sv->node, spec, sizeof(spec));
-	return json_pack("{s:s}", "scheduler", spec);
 }
 
 /* To load a shared object is to run its code: peers name files of one folder,
@@ -105,16 +81,36 @@ static int tune_scheduler(struct service *sv, const char *opts,
 	return tell(sv, node_scheduler_tune(sv->node, opts, e));
 }
 
-json_t *scheduler_set(void *arg, struct rpc_peer *peer, const json_t *params,
-		      struct rpc_error *err)
+/* The new scheduler; or, when @ret says so, why it is the old one. */
+static json_t *answer(struct service *sv, int ret, struct rpc_error *err)
 {
-	(void)peer;
-	return change(arg, params, "scheduler", service_scheduler_set, err);
+	struct scheduler_result tell;
+
+	if (ret)
+		return request_refuse(err, code_of(ret));
+	node_scheduler(sv->node, tell.scheduler, sizeof(tell.scheduler));
+	return field_write(scheduler_result_fields, &tell);
 }
 
-json_t *scheduler_tune(void *arg, struct rpc_peer *peer, const json_t *params,
-		       struct rpc_error *err)
+json_t *method_scheduler_set(void *arg, struct rpc_peer *peer,
+			     const json_t *params, struct rpc_error *err)
 {
+	struct scheduler_set_request ask;
+
 	(void)peer;
-	return change(arg, params, "options", tune_scheduler, err);
+	if (!request_read(scheduler_set_fields, &ask, params, err))
+		return NULL;
+	return answer(arg, service_scheduler_set(arg, ask.scheduler, &err->why),
+		      err);
+}
+
+json_t *method_scheduler_tune(void *arg, struct rpc_peer *peer,
+			      const json_t *params, struct rpc_error *err)
+{
+	struct scheduler_tune_request ask;
+
+	(void)peer;
+	if (!request_read(scheduler_tune_fields, &ask, params, err))
+		return NULL;
+	return answer(arg, tune_scheduler(arg, ask.options, &err->why), err);
 }

@@ -17,6 +17,8 @@
 
 #include "base/clock.h"
 #include "observe/log.h"
+#include "protocol/field_json.h"
+#include "protocol/results.h"
 
 static struct timeval timeval_of(cr_ns t)
 {
@@ -161,16 +163,16 @@ static void check_drained(struct service *sv)
 static void call_ended(void *arg, struct node_call *nc)
 {
 	struct session *s = nc->owner;
-	json_t *o;
+	struct call_ended tell;
 
 	(void)arg;
 	if (!s)
 		return; /* kept: nobody's */
 	if (s->peer) {
-		o = node_call_json(nc);
-		(void)json_object_set_new(o, "reason",
-					  json_string(node_end_name(nc->why)));
-		rpc_notify(s->peer, "call.ended", o);
+		result_call(nc, &tell.call);
+		tell.reason = node_end_name(nc->why);
+		rpc_notify(s->peer, "call.ended",
+			   field_write(call_ended_fields, &tell));
 	}
 	s->calls--;
 	if (s->over && !s->calls)
@@ -188,7 +190,8 @@ static void conversion_ended(void *arg, const struct conversion *cv)
 		  cv->cfg.id, cv->cfg.in, cv->cfg.out,
 		  conversion_state_name(cv->state), cv->why.text);
 	if (s && s->peer)
-		rpc_notify(s->peer, "convert.ended", node_conversion_json(cv));
+		rpc_notify(s->peer, "convert.ended",
+			   result_conversion_json(cv));
 }
 
 static void on_limit(evutil_socket_t fd, short what, void *arg)
@@ -220,15 +223,15 @@ void service_drain(struct service *sv, cr_ns limit)
 
 static void tell_congestion(struct service *sv, unsigned long long lost)
 {
+	struct congestion tell = { .lost_per_second = lost };
 	struct session *s;
 
 	log_event(LOG_WARN, "congestion", "lost_per_second=%llu", lost);
+	result_capacity(sv->node, &tell.capacity);
 	LIST_FOREACH(s, &sv->sessions, link)
 	if (s->peer)
 		rpc_notify(s->peer, "congestion",
-			   json_pack("{s:I,s:o}", "lost_per_second",
-				     (json_int_t)lost, "capacity",
-				     node_capacity(sv->node)));
+			   field_write(congestion_fields, &tell));
 }
 
 static void on_tick(evutil_socket_t fd, short what, void *arg)

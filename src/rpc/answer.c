@@ -29,11 +29,13 @@ static void count_error(struct rpc_server *s, int code)
 {
 	unsigned i = 0;
 
-	while (i < RPC_ERROR_KINDS - 1 && s->count.error[i].count &&
-	       s->count.error[i].code != code)
+	while (i < s->count.nerrors && i < RPC_ERROR_KINDS - 1 &&
+	       s->count.errors[i].code != code)
 		i++;
-	s->count.error[i].code = code;
-	s->count.error[i].count++;
+	if (i == s->count.nerrors)
+		s->count.nerrors++;
+	s->count.errors[i].code = code;
+	s->count.errors[i].count++;
 }
 
 static json_t *refuse(struct rpc_server *s, const json_t *id, int code,

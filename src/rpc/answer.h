@@ -8,8 +8,9 @@
 
 #include "transport/msgqueue.h"
 #include "rpc/server.h"
+#include "rpc/stats.h"
 
-enum { PEER_BUCKETS = 256, RPC_ERROR_KINDS = 16, RPC_LISTENERS = 4 };
+enum { PEER_BUCKETS = 256, RPC_LISTENERS = 4 };
 
 /** One transport; associations have numbers of its own. */
 struct listener {
@@ -34,17 +35,6 @@ struct peer {
 	TAILQ_ENTRY(peer) all, going;
 };
 
-struct rpc_counters {
-	uint64_t messages_in, messages_out, requests, notifications;
-	uint64_t notifications_dropped, replies_lost, slow_peers;
-	uint64_t peers_refused;
-	/** By code, in order of first use; the last entry takes the rest. */
-	struct {
-		int code;
-		uint64_t count;
-	} error[RPC_ERROR_KINDS];
-};
-
 struct replies;
 
 struct rpc_server {
@@ -56,7 +46,8 @@ struct rpc_server {
 	TAILQ_HEAD(, peer) going;
 	size_t npeers;
 	uint64_t last_id;
-	struct rpc_counters count;
+	struct rpc_stats
+		count; /**< transport and associations are the reader's */
 
 	/* the request whose method runs; answer.c's */
 	struct replies *asked;

@@ -149,34 +149,8 @@ char *jsonrpc_text(json_t *message)
 
 const char *jsonrpc_code_text(int code)
 {
-	switch (code) {
-	case RPC_PARSE_ERROR:
-		return "Parse error";
-	case RPC_INVALID_REQUEST:
-		return "Invalid Request";
-	case RPC_NO_METHOD:
-		return "Method not found";
-	case RPC_INVALID_PARAMS:
-		return "Invalid params";
-	case RPC_INTERNAL:
-		return "Internal error";
-	case RPC_CONNECTION_LOST:
-		return "connection lost";
-	case RPC_NO_CAPACITY:
-		return "no capacity";
-	case RPC_NO_SUCH_CALL:
-		return "no such call";
-	case RPC_UNSUPPORTED:
-		return "not supported";
-	case RPC_DRAINING:
-		return "draining: no new calls";
-	case RPC_NO_SUCH_CONVERSION:
-		return "No such conversion";
-	case RPC_BAD_FILE:
-		return "Bad file";
-	case RPC_CONFLICT:
-		return "conflict";
-	default:
-		return "Server error";
-	}
+	for (const struct rpc_code_row *r = rpc_codes; r->name; r++)
+		if (r->code == code)
+			return r->name;
+	return "Server error";
 }

@@ -362,29 +362,9 @@ const char *rpc_server_transport(const struct rpc_server *s)
 	return transport_name(s->listener[0].transport);
 }
 
-json_t *rpc_server_stats(const struct rpc_server *s)
+void rpc_server_stats(const struct rpc_server *s, struct rpc_stats *out)
 {
-	const struct rpc_counters *c = &s->count;
-	json_t *errors = json_object();
-
-	for (unsigned i = 0; i < RPC_ERROR_KINDS && c->error[i].count; i++) {
-		char code[16];
-
-		(void)snprintf(code, sizeof(code), "%d", c->error[i].code);
-		(void)json_object_set_new(
-			errors, code,
-			json_integer((json_int_t)c->error[i].count));
-	}
-	return json_pack(
-		"{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
-		"transport", rpc_server_transport(s), "associations",
-		(json_int_t)s->npeers, "messages_in",
-		(json_int_t)c->messages_in, "messages_out",
-		(json_int_t)c->messages_out, "requests",
-		(json_int_t)c->requests, "notifications",
-		(json_int_t)c->notifications, "notifications_dropped",
-		(json_int_t)c->notifications_dropped, "replies_lost",
-		(json_int_t)c->replies_lost, "slow_peers",
-		(json_int_t)c->slow_peers, "peers_refused",
-		(json_int_t)c->peers_refused, "errors", errors);
+	*out = s->count;
+	out->transport = rpc_server_transport(s);
+	out->associations = (unsigned)s->npeers;
 }

@@ -16,6 +16,7 @@
 #include <jansson.h>
 
 #include "rpc/jsonrpc.h"
+#include "rpc/stats.h"
 #include "transport/transport.h"
 #include "cr/error.h"
 #include "cr/time.h"
@@ -104,6 +105,6 @@ void rpc_server_local(const struct rpc_server *s, struct transport_addr *addr);
 const char *rpc_server_transport(const struct rpc_server *s);
 
 /** Counters: messages in and out, errors by code, dropped notifications. */
-json_t *rpc_server_stats(const struct rpc_server *s);
+void rpc_server_stats(const struct rpc_server *s, struct rpc_stats *out);
 
 #endif

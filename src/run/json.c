@@ -50,6 +50,19 @@ json_t *run_head_json(const struct run_head *h)
 	return o;
 }
 
+json_t *run_histogram_json(const struct histogram *h)
+{
+	struct histogram_summary s;
+
+	histogram_summarise(h, &s);
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "count",
+			 (json_int_t)s.count, "mean_ns", (json_int_t)s.mean,
+			 "p50_ns", (json_int_t)s.p50, "p90_ns",
+			 (json_int_t)s.p90, "p99_ns", (json_int_t)s.p99,
+			 "p999_ns", (json_int_t)s.p999, "max_ns",
+			 (json_int_t)s.max);
+}
+
 void run_json_print(const json_t *j, FILE *f)
 {
 	if (!j)

@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "campaign/campaign.h"
+#include "observe/histogram.h"
 
 /** What was run. All borrowed. */
 struct run_head {
@@ -32,6 +33,10 @@ void run_put_int(json_t *o, const char *key, int64_t value);
 
 /** The same for text from outside: null when @s is NULL or no UTF-8. */
 void run_put_text(json_t *o, const char *key, const char *s);
+
+/** {"count", "mean_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns"}; the
+ * caller owns it. NULL: no memory. */
+json_t *run_histogram_json(const struct histogram *h);
 
 /** Print @j as run.json has it, and a new line; NULL prints nothing. Errors
  * are @f's (ferror(3)). */

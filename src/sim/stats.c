@@ -49,7 +49,7 @@ json_t *flow_stats_json(const struct flow_stats *s)
 			json_real((double)flow_stats_metric(
 					  s, (enum campaign_metric)m) /
 				  1e6));
-	run_put(o, "delay", histogram_json(&s->delay));
-	run_put(o, "jitter", histogram_json(&s->jitter));
+	run_put(o, "delay", run_histogram_json(&s->delay));
+	run_put(o, "jitter", run_histogram_json(&s->jitter));
 	return o;
 }

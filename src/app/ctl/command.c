@@ -211,7 +211,7 @@ static int raw(struct ctl_request *r, const char *const *words, unsigned n,
 
 static const struct command commands[] = {
 	{ "hello", "hello", "", 0, 0, no_params, NULL },
-	{ "list", "list", "", 0, 0, no_params, NULL },
+	{ "list", "call.list", "", 0, 0, no_params, NULL },
 	{ "stats", "stats", "", 0, 0, no_params, NULL },
 	{ "codecs", "codecs", "", 0, 0, no_params, NULL },
 	{ "schedulers", "schedulers", "", 0, 0, no_params,
@@ -219,6 +219,7 @@ static const struct command commands[] = {
 	{ "scheduler", "scheduler.set", "[NAME[,KEY=VALUE...]]", 0, 1,
 	  scheduler, NULL },
 	{ "tune", "scheduler.tune", "KEY=VALUE...", 1, 64, tune, NULL },
+	{ "call list", "call.list", "", 0, 0, no_params, NULL },
 	{ "call start", "call.start", "KEY=VALUE...", 1, 64, call_start, NULL },
 	{ "call stop", "call.stop", "ID", 1, 1, call_id, NULL },
 	{ "call query", "call.query", "ID", 1, 1, call_id, NULL },

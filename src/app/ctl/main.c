@@ -243,7 +243,7 @@ static int ask_pages(struct rpc_client *c, const char *method, const char *many,
 
 static int ask_list(struct rpc_client *c, json_t **result)
 {
-	return ask_pages(c, "list", "calls", "call", result);
+	return ask_pages(c, "call.list", "calls", "call", result);
 }
 
 static int show(const struct ctl_request *r, const json_t *result)
@@ -253,7 +253,7 @@ static int show(const struct ctl_request *r, const json_t *result)
 		(void)putchar('\n');
 	} else if (r->view) {
 		r->view(result, stdout);
-	} else if (!strcmp(r->method, "list")) {
+	} else if (!strcmp(r->method, "call.list")) {
 		ctl_table(json_object_get(result, "calls"), call_columns,
 			  stdout);
 	} else {
@@ -423,7 +423,7 @@ static int run(struct event_base *base, const struct ctl_request *r)
 	}
 	if (r->interval)
 		rc = run_watch(base, c, r);
-	else if (!strcmp(r->method, "list") && !r->params)
+	else if (!strcmp(r->method, "call.list") && !r->params)
 		rc = ask_list(c, &result);
 	else if (!strcmp(r->method, "convert.list") && !r->params)
 		rc = ask_pages(c, "convert.list", "conversions", "conversion",

@@ -145,7 +145,7 @@ static void print_times(const json_t *count, FILE *out)
 		print_time(number(count, "codec_ns") / done, out);
 		(void)fputs(" a frame in the codecs, ", out);
 	}
-	print_time(number(count, "delay_max"), out);
+	print_time(number(count, "delay_max_ns"), out);
 	(void)fputs(" the longest delay\n", out);
 }
 
@@ -166,7 +166,21 @@ static void print_bound(const json_t *call, FILE *out)
 	(void)fprintf(out, "%*s %s\n", HEAD, "", text(b, "rule"));
 }
 
-/* What it promised, with units as it came, and how often it broke that. */
+/* "mean_us" and 70 as "mean 70 us". */
+static void print_quantity(const char *key, const json_t *v, FILE *out)
+{
+	double x = json_number_value(v);
+	int n = (int)strlen(key);
+
+	if (ends_in(key, "_us"))
+		(void)fprintf(out, "%.*s %g us", n - 3, key, x);
+	else if (ends_in(key, "_per_s"))
+		(void)fprintf(out, "%.*s %g/s", n - 6, key, x);
+	else
+		(void)fprintf(out, "%s %g", key, x);
+}
+
+/* What it promised, and how often it broke that. */
 static void print_contract(const json_t *call, FILE *out)
 {
 	json_t *contract = json_object_get(call, "contract"), *v;
@@ -175,12 +189,8 @@ static void print_contract(const json_t *call, FILE *out)
 
 	(void)fprintf(out, "%-*s ", HEAD, "contract");
 	json_object_foreach (contract, key, v) {
-		(void)fprintf(out, "%s%s ", comma, key);
-		if (json_is_integer(v))
-			(void)fprintf(out, "%lld",
-				      (long long)json_integer_value(v));
-		else
-			(void)fputs(text(contract, key), out);
+		(void)fputs(comma, out);
+		print_quantity(key, v, out);
 		comma = ", ";
 	}
 	(void)fprintf(out, "%s, %lld frames beyond it\n", *comma ? "" : "none",
@@ -197,7 +207,7 @@ static void print_admitted(const json_t *call, FILE *out)
 		      HEAD, "admitted",
 		      json_number_value(json_object_get(a, "load")),
 		      json_number_value(json_object_get(a, "cost_us")),
-		      json_number_value(json_object_get(call, "deadline")),
+		      json_number_value(json_object_get(call, "deadline_ms")),
 		      (long long)number(call, "weight"),
 		      (long long)number(call, "nice"));
 }
@@ -213,7 +223,7 @@ void ctl_view_call(const json_t *call, FILE *out)
 
 	(void)fprintf(out, "%-*s %lld, %s, %s, up %.1f s\n", HEAD, "call",
 		      (long long)number(call, "call"), text(call, "class"),
-		      text(call, "pair"),
+		      text(call, "transcoding"),
 		      json_number_value(json_object_get(call, "age_s")));
 	print_side(call, "in", "ssrc", "at", "rtp", out);
 	print_side(call, "out", "out_ssrc", "to", "to", out);

@@ -214,7 +214,7 @@ static json_t *row_of(const json_t *call, const json_t *index, double seconds)
 		per_second(real(n, "late") - real(b, "late"), seconds), "lost",
 		(json_int_t)lost_of(n), "late", (json_int_t)real(n, "late"),
 		"packets_in", (json_int_t)real(n, "packets_in"), "delay_ms",
-		real(n, "delay_max") / 1e6);
+		real(n, "delay_max_ns") / 1e6);
 }
 
 /* Add the row of one call to that of its group. */

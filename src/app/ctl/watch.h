@@ -9,10 +9,10 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/** The results of stats and list at one moment. */
+/** The results of stats and call.list at one moment. */
 struct ctl_sample {
 	json_t *stats;
-	json_t *calls; /**< the array of list */
+	json_t *calls; /**< the array of call.list */
 };
 
 /** Release what @s holds; it may be empty. */

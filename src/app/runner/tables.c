@@ -10,7 +10,8 @@
 
 #include "base/options.h"
 #include "cost/cost.h"
-#include "node/describe.h"
+#include "protocol/describe.h"
+#include "protocol/field_json.h"
 #include "schedulers/kernel.h"
 #include "schedulers/registry.h"
 
@@ -50,13 +51,24 @@ static void show_policy(const struct cr_sched_ops *ops, FILE *out)
 	(void)fputc('\n', out);
 }
 
+static json_t *scheduler_json(const struct cr_sched_ops *ops)
+{
+	struct scheduler_info info;
+
+	describe_scheduler(ops, &info);
+	return field_write(scheduler_info_fields, &info);
+}
+
 /* The text's rows: those of hello, and the kernel's, marked. */
 static json_t *all_schedulers(void)
 {
-	json_t *list = describe_schedulers();
+	json_t *list = json_array();
 
+	for (unsigned i = 0; cr_schedulers[i]; i++)
+		(void)json_array_append_new(list,
+					    scheduler_json(cr_schedulers[i]));
 	for (unsigned i = 0; cr_kernel_schedulers[i]; i++) {
-		json_t *o = describe_scheduler(cr_kernel_schedulers[i]);
+		json_t *o = scheduler_json(cr_kernel_schedulers[i]);
 
 		(void)json_object_set_new(o, "baseline", json_true());
 		(void)json_array_append_new(list, o);

@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "node/call_params.h"
-#include "node/call_terms.h"
-#include "node/convert_params.h"
+#include "node/call_check.h"
+#include "node/convert_check.h"
+#include "protocol/call_params.h"
+#include "protocol/convert_params.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -31,9 +32,12 @@ static void check_terms(const struct call_cfg *cfg)
 
 static void try_change(struct call_cfg *cfg, const json_t *params)
 {
+	struct call_change_request r;
 	struct cr_err e = { "" };
 
-	if (call_change_params(cfg, params, &e))
+	call_change_begin(&r, cfg);
+	if (call_change_params(&r, params, &e) ||
+	    call_check_change(cfg, &r, &e))
 		CR_ASSERT(e.text[0]);
 	else
 		check_terms(cfg);
@@ -44,31 +48,33 @@ static void try_call(const json_t *params)
 {
 	const json_t *change = json_array_get(params, 1);
 	struct call_request r;
+	struct call_cfg cfg;
 	struct cr_err e = { "" };
 
 	if (json_is_array(params))
 		params = json_array_get(params, 0);
-	if (call_params(&r, params, &e)) {
+	if (call_params(&r, params, &e) || call_check(&cfg, &r, &e)) {
 		CR_ASSERT(e.text[0]);
 		return;
 	}
-	check_side(&r.cfg.media.in);
-	check_side(&r.cfg.media.out);
-	check_terms(&r.cfg);
-	CR_ASSERT(r.cfg.release.period > 0 && r.cfg.release.x > 0);
-	CR_ASSERT(r.cfg.release.y > 0);
-	CR_ASSERT(r.cfg.pt_in < 128 && r.cfg.pt_out < 128);
-	CR_ASSERT(r.cfg.to.ss_family);
+	check_side(&cfg.media.in);
+	check_side(&cfg.media.out);
+	check_terms(&cfg);
+	CR_ASSERT(cfg.release.period > 0 && cfg.release.x > 0);
+	CR_ASSERT(cfg.release.y > 0);
+	CR_ASSERT(cfg.pt_in < 128 && cfg.pt_out < 128);
+	CR_ASSERT(cfg.to.ss_family);
 	if (change)
-		try_change(&r.cfg, change);
+		try_change(&cfg, change);
 }
 
 static void try_conversion(const json_t *params)
 {
+	struct convert_request r;
 	struct conversion_cfg cfg;
 	struct cr_err e = { "" };
 
-	if (convert_params(&cfg, params, &e)) {
+	if (convert_params(&r, params, &e) || convert_check(&cfg, &r, &e)) {
 		CR_ASSERT(e.text[0]);
 		return;
 	}

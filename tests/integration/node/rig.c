@@ -18,7 +18,10 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "json_text.h"
-#include "node/call_params.h"
+#include "node/call_check.h"
+#include "protocol/call_params.h"
+#include "protocol/field_json.h"
+#include "protocol/tables/node.h"
 #include "udp/socket.h"
 
 #define PATIENCE (10 * CR_SEC)
@@ -30,7 +33,7 @@ static void ended(void *arg, struct node_call *nc)
 
 	r->ended++;
 	r->why = nc->why;
-#define KEEP(name, help)                                                       \
+#define KEEP(name, label, help)                                                \
 	r->last[i++] = atomic_load_explicit(&nc->call->count.name,             \
 					    memory_order_relaxed);
 	CALL_COUNTERS(KEEP)
@@ -90,10 +93,19 @@ void rig_close(struct rig *r)
 	rcu_unregister_thread();
 }
 
+json_t *rig_stats(const struct rig *r)
+{
+	struct node_stats stats;
+
+	node_stats(r->node, &stats);
+	return field_write(node_stats_fields, &stats);
+}
+
 int rig_try(struct rig *r, const char *json, struct node_call **nc,
 	    struct cr_err *e)
 {
 	struct call_request request;
+	struct call_cfg cfg;
 	json_t *params = json_text(json), *out;
 	char to[64];
 	int err;
@@ -104,8 +116,10 @@ int rig_try(struct rig *r, const char *json, struct node_call **nc,
 		(void)json_object_set_new(out, "address", json_string(to));
 	err = call_params(&request, params, e);
 	if (!err)
-		err = node_call_start(r->node, &request.cfg, request.own_port,
-				      nc, e);
+		err = call_check(&cfg, &request, e);
+	if (!err)
+		err = node_call_start(r->node, &cfg,
+				      request.port == CALL_PORT_OWN, nc, e);
 	json_decref(params);
 	return err;
 }

@@ -6,6 +6,8 @@
 #ifndef TESTS_NODE_RIG_H
 #define TESTS_NODE_RIG_H
 
+#include <jansson.h>
+
 #include "media/rtp.h"
 #include "media/rx.h"
 #include "node/node.h"
@@ -32,6 +34,9 @@ struct rig_options {
 
 void rig_open(struct rig *r, const struct rig_options *o);
 void rig_close(struct rig *r);
+
+/** The node's figures, as stats tells them. */
+json_t *rig_stats(const struct rig *r);
 
 /** Start a call from call.start's JSON (single quotes stand for double ones),
  * output to the rig's socket unless it says otherwise. Fails the test when it
@@ -64,7 +69,7 @@ void rig_end(struct rig *r, struct node_call *nc);
 
 /** Index of a counter in last[]. */
 enum {
-#define RIG_INDEX(name, help) RIG_##name,
+#define RIG_INDEX(name, label, help) RIG_##name,
 	CALL_COUNTERS(RIG_INDEX)
 #undef RIG_INDEX
 };

@@ -9,8 +9,8 @@
 
 #include <unistd.h>
 
-#include "json_text.h"
-#include "node/call_params.h"
+#include "base/address.h"
+#include "node/call_check.h"
 
 atomic_bool sticky_held;
 atomic_int sticky_tickets;
@@ -39,21 +39,24 @@ static int stick(void *enc, unsigned mode, const int16_t *pcm,
 
 struct node_call *sticky_call(struct rig *r)
 {
-	struct call_request request;
+	struct call_request request = {
+		.in.side = { .codec = "pcmu", .pt = -1 },
+		.in.ts_first = -1,
+		.out.side = { .codec = "pcma", .pt = -1 },
+		.release = { .model = -1, .burst = -1, .x = 1 },
+		.terms = { .cls = CR_SOFT, .weight = CALL_WEIGHT },
+	};
+	struct call_cfg cfg;
 	struct node_call *nc = NULL;
 	struct cr_err e = { "" };
-	json_t *params;
-
 	if (!sticky.encode) {
 		sticky = *cr_codec_find("pcma");
 		sticky.encode = stick;
 	}
-	params = json_text("{'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma', "
-			   "'address': '127.0.0.1:9'}}");
-	assert_int_equal(call_params(&request, params, &e), 0);
-	json_decref(params);
-	request.cfg.media.out.codec = &sticky;
-	if (node_call_start(r->node, &request.cfg, false, &nc, &e))
+	assert_int_equal(address_parse("127.0.0.1:9", &request.out.address), 0);
+	assert_int_equal(call_check(&cfg, &request, &e), 0);
+	cfg.media.out.codec = &sticky;
+	if (node_call_start(r->node, &cfg, false, &nc, &e))
 		fail_msg("%s", e.text);
 	return nc;
 }

@@ -44,7 +44,7 @@ static bool all_gone(void *arg)
 
 static unsigned long long sum(const struct rig *r, const char *name)
 {
-	json_t *o = node_stats(r->node);
+	json_t *o = rig_stats(r);
 	unsigned long long n = (unsigned long long)json_integer_value(
 		json_object_get(json_object_get(o, "totals"), name));
 

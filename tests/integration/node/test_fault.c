@@ -39,7 +39,7 @@ static void set(struct rig *r, const char *mischief)
 /* What stats tell about faults: how many, and the last one. */
 static unsigned faults(struct rig *r, char *last, size_t size)
 {
-	json_t *o = node_stats(r->node);
+	json_t *o = rig_stats(r);
 	const json_t *f = json_object_get(o, "scheduler_faults");
 	unsigned n = (unsigned)json_integer_value(json_object_get(f, "count"));
 

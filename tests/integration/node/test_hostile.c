@@ -33,7 +33,7 @@ static void pass(struct rig_sender *s)
 static unsigned long long total(struct rig *r, const char *part,
 				const char *name)
 {
-	json_t *o = node_stats(r->node);
+	json_t *o = rig_stats(r);
 	unsigned long long n = (unsigned long long)json_integer_value(
 		json_object_get(json_object_get(o, part), name));
 

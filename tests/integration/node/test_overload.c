@@ -119,8 +119,8 @@ static void check_losses(const struct crowd *c, const char *scheduler)
 		least = l < least ? l : least;
 		most = l > most ? l : most;
 		sum += l;
-		if (get(&n->delay_max) > delay)
-			delay = get(&n->delay_max);
+		if (get(&n->delay_max_ns) > delay)
+			delay = get(&n->delay_max_ns);
 	}
 	print_message("%s: %llu to %llu of %u frames lost, delay up to %.0f ms "
 		      "or %u frames\n",

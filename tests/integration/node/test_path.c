@@ -159,7 +159,7 @@ static void frames_are_cut_anew_for_other_frame_lengths(void **state)
 	if (!cr_codec_find("g723_1"))
 		skip();
 	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r, "{'in': {'codec': 'pcmu'}, 'ptime': 20, "
+	nc = rig_call(&r, "{'in': {'codec': 'pcmu'}, 'ptime_ms': 20, "
 			  "'out': {'codec': 'g723_1'}}");
 	s = rig_sender(&r, nc, NB);
 	for (unsigned i = 0; i < 12; i++) {

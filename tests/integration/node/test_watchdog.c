@@ -25,7 +25,7 @@ static const uint8_t silence[NB] = { 0xff };
 
 static long long told(struct rig *r, const char *key)
 {
-	json_t *o = node_stats(r->node);
+	json_t *o = rig_stats(r);
 	long long v = json_integer_value(
 		json_object_get(json_object_get(o, "watchdog"), key));
 
@@ -35,7 +35,7 @@ static long long told(struct rig *r, const char *key)
 
 static void said(struct rig *r, const char *what)
 {
-	json_t *o = node_stats(r->node);
+	json_t *o = rig_stats(r);
 	const char *last = json_string_value(
 		json_object_get(json_object_get(o, "watchdog"), "last"));
 
@@ -177,7 +177,7 @@ static void no_spare_is_said_and_nothing_done(void **state)
 	(void)state;
 	get_all_stuck(&r, nc);
 	for (;;) {
-		json_t *j = node_stats(r.node);
+		json_t *j = rig_stats(&r);
 		const char *last = json_string_value(json_object_get(
 			json_object_get(j, "watchdog"), "last"));
 		bool done = strstr(last, "replaced=no") != NULL;

@@ -59,8 +59,8 @@ expect 0 '^  *admits by: sum of cost' scheduler
 expect 0 '^in use: fifo' schedulers
 expect 0 "^path: *$work/a.trace" trace start a.trace
 expect 0 '^bytes:' trace stop
-expect 0 '"more": false' --json raw list '{"limit": 5}'
-expect 0 '"call": 1' --json raw '{"method": "list"}'
+expect 0 '"more": false' --json raw call.list '{"limit": 5}'
+expect 0 '"call": 1' --json raw '{"method": "call.list"}'
 expect 0 '^call: *1$' call stop 1
 expect 1 'there is no call 1' call stop 1
 expect 1 'Method not found' raw no.such.method

@@ -197,7 +197,7 @@ static void a_list_of_500_comes_page_by_page(void **state)
 
 		(void)snprintf(json, sizeof(json),
 			       "{'after': %u, 'limit': 100}", last);
-		o = client_ask(&c, "list", json);
+		o = client_ask(&c, "call.list", json);
 		json_array_foreach (json_object_get(o, "calls"), i, call) {
 			assert_true(desk_number(call, "call") > last);
 			last = (unsigned)desk_number(call, "call");
@@ -208,10 +208,11 @@ static void a_list_of_500_comes_page_by_page(void **state)
 	}
 	assert_int_equal(seen, 499);
 	assert_int_equal(pages, 5);
-	client_refused(&c, "list", "{'limit': 0}", RPC_INVALID_PARAMS, "limit");
-	client_refused(&c, "list", "{'limit': 201}", RPC_INVALID_PARAMS,
+	client_refused(&c, "call.list", "{'limit': 0}", RPC_INVALID_PARAMS,
+		       "limit");
+	client_refused(&c, "call.list", "{'limit': 201}", RPC_INVALID_PARAMS,
 		       "1..200");
-	client_refused(&c, "list", "{'after': -1}", RPC_INVALID_PARAMS,
+	client_refused(&c, "call.list", "{'after': -1}", RPC_INVALID_PARAMS,
 		       "after");
 	client_close(&c);
 	desk_close(&d);

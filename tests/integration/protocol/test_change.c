@@ -181,8 +181,7 @@ static void class_and_declared_cost_decide_what_a_call_counts_as(void **state)
 	o = query(&c, id);
 	assert_float_equal(real(o, "admitted", "load"), 0.1, NEAR);
 	assert_int_equal(desk_number(o, "policy.density_ppm"), 100000);
-	assert_string_equal(word(json_object_get(o, "contract"), "worst"),
-			    "3ms");
+	assert_float_equal(real(o, "contract", "worst_us"), 3000, NEAR);
 	json_decref(o);
 	client_close(&c);
 	desk_close(&d);
@@ -212,7 +211,7 @@ static void a_refused_change_changes_nothing(void **state)
 	for (unsigned i = 0; i < 6; i++) {
 		static const char *const same[] = { "class",	"contract",
 						    "admitted", "nice",
-						    "weight",	"deadline" };
+						    "weight",	"deadline_ms" };
 
 		assert_true(json_equal(json_object_get(before, same[i]),
 				       json_object_get(after, same[i])));
@@ -323,7 +322,7 @@ static void a_bad_change_says_the_way_out(void **state)
 		{ "'class': 'hard', 'contract': {'worst': '21ms'}",
 		  "contract.worst: 21ms is above the period of 20ms" },
 		{ "'contract': {'rat': 1}", "did you mean 'rate'" },
-		{ "'contract': 5", "contract.: must be an object" },
+		{ "'contract': 5", "contract: must be an object" },
 	};
 	struct client c;
 	struct desk d;
@@ -427,7 +426,7 @@ static void the_encoder_and_the_books_follow_a_new_mode(void **state)
 	change(&c, id, "'out': {'mode': '5.90'}");
 	assert_int_equal(mode_heard(&s), 2);
 	o = query(&c, id);
-	assert_string_equal(word(o, "pair"), "pcmu>amr/5.90@20ms");
+	assert_string_equal(word(o, "transcoding"), "pcmu>amr/5.90@20ms");
 	assert_string_equal(word(json_object_get(o, "out"), "mode"), "5.90");
 	json_decref(o);
 	change(&c, id, "'nice': 1"); /* and it stays */

@@ -101,7 +101,7 @@ static void a_disk_that_does_not_answer_holds_nobody(void **state)
 		while (!was_asked(&other))
 			;
 		wait_for_open(hold, &event);
-		client_do(&other, "list", NULL);
+		client_do(&other, "call.list", NULL);
 		assert_int_equal(a.all, 0);
 		let_open(hold, &event);
 		desk_wait_for(&d, &c.conversions_ended, 1);

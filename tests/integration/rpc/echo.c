@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "protocol/field_json.h"
+#include "protocol/tables/node.h"
 #include "scratch.h"
 
 enum transport_kind echo_kind = TRANSPORT_USER;
@@ -121,11 +123,13 @@ static json_t *stats(void *arg, struct rpc_peer *peer, const json_t *params,
 		     struct rpc_error *err)
 {
 	const struct echo *s = arg;
+	struct rpc_stats count;
 
 	(void)peer;
 	(void)params;
 	(void)err;
-	return rpc_server_stats(s->server);
+	rpc_server_stats(s->server, &count);
+	return field_write(rpc_stats_fields, &count);
 }
 
 static const struct rpc_method methods[] = {

@@ -169,17 +169,18 @@ static void a_call_shows_the_policys_numbers_with_units(void **state)
 {
 	char *text = viewed(
 		ctl_view_call,
-		"{\"call\": 7, \"class\": \"soft\", \"pair\": \"a>b\", "
+		"{\"call\": 7, \"class\": \"soft\", \"transcoding\": \"a>b\", "
 		"\"age_s\": 2.5, \"in\": {\"codec\": \"a\", \"mode\": \"1\", "
 		"\"pt\": 0}, \"out\": {\"codec\": \"b\", \"mode\": \"2\", "
 		"\"pt\": 96}, \"rtp\": \"h:1\", \"to\": \"h:2\", \"ssrc\": 3, "
 		"\"out_ssrc\": 4, \"waiting\": 5, \"count\": {\"done\": 2, "
 		"\"late\": 1, \"packets_in\": 8, \"packets_out\": 2, "
-		"\"overwritten\": 1, \"codec_ns\": 3000, \"delay_max\": "
-		"2500000, \"violations\": 6}, \"contract\": {\"rate\": "
-		"\"40/s\", "
-		"\"burst\": 2, \"worst\": \"250us\"}, \"admitted\": {\"load\": "
-		"0.0125, \"cost_us\": 250.0}, \"deadline\": 15.0, \"weight\": "
+		"\"overwritten\": 1, \"codec_ns\": 3000, \"delay_max_ns\": "
+		"2500000, \"violations\": 6}, \"contract\": "
+		"{\"rate_per_s\": 40.0, "
+		"\"burst\": 2, \"worst_us\": 250.0}, \"admitted\": {\"load\": "
+		"0.0125, \"cost_us\": 250.0}, \"deadline_ms\": 15.0, "
+		"\"weight\": "
 		"1024, \"nice\": -3, "
 		"\"scheduler\": \"edf\", \"now_ns\": 9000000000, "
 		"\"policy\": {\"deadline_ns\": 9004500000, "
@@ -194,7 +195,7 @@ static void a_call_shows_the_policys_numbers_with_units(void **state)
 		"call         7, soft, a>b, up 2.5 s\n"
 		"in           a 1, PT 0, SSRC 3, at h:1\n"
 		"out          b 2, PT 96, SSRC 4, to h:2\n"
-		"contract     rate 40/s, burst 2, worst 250us, 6 frames "
+		"contract     rate 40/s, burst 2, worst 250 us, 6 frames "
 		"beyond it\n"
 		"admitted     0.0125 of a CPU, 250.0 us a frame, deadline "
 		"15 ms, weight 1024, nice -3\n"
@@ -264,7 +265,7 @@ static void watch_shows_rates_groups_and_who_loses(void **state)
 				"{\"packets_in\": " in                         \
 				", \"packets_out\": " in                       \
 				", \"overwritten\": " lost                     \
-				", \"delay_max\": 1500000}}"
+				", \"delay_max_ns\": 1500000}}"
 #define STATS(up, in, busy)                                                    \
 	"{\"uptime_s\": " up ", \"scheduler\": \"edf\", \"calls\": 3, "        \
 	"\"load\": 0.5, \"measured_load\": 0.4, \"bound\": 0.97, \"queued\": " \

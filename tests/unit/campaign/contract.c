@@ -7,7 +7,8 @@
 
 #include "cmocka_cr.h"
 #include "feeder/session_impl.h"
-#include "node/call_params.h"
+#include "node/call_check.h"
+#include "protocol/call_params.h"
 #include "sim/declared.h"
 
 #define TOP "duration: 10s\nflows:\n  - count: 1\n"
@@ -63,17 +64,18 @@ static void check(const struct campaign_flow *f)
 	const struct release_cfg simulated = declared_release(f);
 	struct release_cfg live;
 	struct call_request r;
+	struct call_cfg cfg;
 	struct cr_err e = { "" };
 	json_t *params = session_call_params(&s, f, 0);
 
-	if (call_params(&r, params, &e))
+	if (call_params(&r, params, &e) || call_check(&cfg, &r, &e))
 		fail_msg("%s", e.text);
 	json_decref(params);
-	call_settle(&r.cfg, &m.estimate);
-	assert_memory_equal(&r.cfg.cost, &declared.cost, sizeof(declared.cost));
-	must_promise(&r.cfg.contract, &declared.contract);
-	live = r.cfg.release;
-	contract_release(&r.cfg.said, r.cfg.release_named, &live);
+	call_settle(&cfg, &m.estimate);
+	assert_memory_equal(&cfg.cost, &declared.cost, sizeof(declared.cost));
+	must_promise(&cfg.contract, &declared.contract);
+	live = cfg.release;
+	contract_release(&cfg.said, cfg.release_named, &live);
 	must_be_equal(&live, &simulated);
 }
 

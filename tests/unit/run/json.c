@@ -81,6 +81,25 @@ static void expect_print(const json_t *j, const char *want)
 	free(s);
 }
 
+static void a_histogram_tells_its_quantiles(void **state)
+{
+	static struct histogram h;
+	json_int_t count, p50, max;
+	json_t *json;
+
+	(void)state;
+	for (int i = 1; i <= 100; i++)
+		histogram_add(&h, i);
+	json = run_histogram_json(&h);
+	assert_int_equal(json_unpack(json, "{s:I, s:I, s:I}", "count", &count,
+				     "p50_ns", &p50, "max_ns", &max),
+			 0);
+	assert_int_equal(count, 100);
+	assert_int_equal(p50, 50);
+	assert_int_equal(max, 100);
+	json_decref(json);
+}
+
 static void printed_with_a_new_line_or_not_at_all(void **state)
 {
 	json_t *list = json_pack("[i]", 1);
@@ -96,6 +115,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_head_says_what_was_run_and_how),
 		cmocka_unit_test(text_that_is_no_utf8_is_null),
+		cmocka_unit_test(a_histogram_tells_its_quantiles),
 		cmocka_unit_test(printed_with_a_new_line_or_not_at_all),
 	};
 

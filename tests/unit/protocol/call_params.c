@@ -8,12 +8,22 @@
 #include <string.h>
 
 #include "json_text.h"
-#include "node/call_params.h"
+#include "node/call_check.h"
+#include "protocol/call_params.h"
 
-static int parse(const char *json, struct call_request *r, struct cr_err *e)
+/* What was asked for, without its texts, and the call it becomes. */
+struct parsed {
+	struct call_request asked;
+	struct call_cfg cfg;
+};
+
+static int parse(const char *json, struct parsed *r, struct cr_err *e)
 {
 	json_t *params = json_text(json);
-	int err = call_params(r, params, e);
+	int err = call_params(&r->asked, params, e);
+
+	if (!err)
+		err = call_check(&r->cfg, &r->asked, e);
 
 	json_decref(params);
 	return err;
@@ -23,7 +33,7 @@ static int parse(const char *json, struct call_request *r, struct cr_err *e)
 
 static void defaults_are_what_sdp_would_mean(void **state)
 {
-	struct call_request r;
+	struct parsed r;
 	struct cr_err e = { "" };
 
 	(void)state;
@@ -39,15 +49,15 @@ static void defaults_are_what_sdp_would_mean(void **state)
 	assert_int_equal(r.cfg.media.in.cfg.samples, 160);
 	assert_int_equal(r.cfg.cls, CR_SOFT);
 	assert_false(r.cfg.media.out.payload.octet_align);
-	assert_false(r.own_port);
-	assert_false(r.keep);
+	assert_int_equal(r.asked.port, CALL_PORT_SHARED);
+	assert_false(r.asked.keep);
 	assert_int_equal(r.cfg.weight, 1024);
 	assert_int_equal(r.cfg.nice, 0);
 }
 
 static void weight_and_nice_are_taken(void **state)
 {
-	struct call_request r;
+	struct parsed r;
 	struct cr_err e = { "" };
 
 	(void)state;
@@ -61,7 +71,7 @@ static void weight_and_nice_are_taken(void **state)
 
 static void pcm_follows_the_frame_of_the_other_side(void **state)
 {
-	struct call_request r;
+	struct parsed r;
 	struct cr_err e = { "" };
 
 	(void)state;
@@ -75,14 +85,14 @@ static void pcm_follows_the_frame_of_the_other_side(void **state)
 	assert_int_equal(r.cfg.media.in.cfg.samples, 240);
 }
 
-static void times_have_units_or_are_milliseconds(void **state)
+static void times_have_units_or_names_that_have_them(void **state)
 {
-	struct call_request r;
+	struct parsed r;
 	struct cr_err e = { "" };
 
 	(void)state;
 	assert_int_equal(parse("{'in': {'codec': 'pcmu'}, 'out': {'codec': "
-			       "'pcma', " TO "}, 'ptime': 10, 'deadline': "
+			       "'pcma', " TO "}, 'ptime_ms': 10, 'deadline': "
 			       "'15ms', 'release': {'model': 'rate', 'x': 3, "
 			       "'y': '60ms'}}",
 			       &r, &e),
@@ -115,9 +125,12 @@ static void a_wrong_member_is_named_with_the_way_out(void **state)
 		{ "{'in': {'codec': 'amr', 'rate': 16000}, 'out': {'codec': "
 		  "'pcmu', " TO "}}",
 		  "in.rate", "8000" },
-		{ "{'in': {'codec': 'amr'}, 'ptime': 30, 'out': {'codec': "
+		{ "{'in': {'codec': 'amr'}, 'ptime_ms': 30, 'out': {'codec': "
 		  "'pcmu', " TO "}}",
 		  "ptime", "20 ms" },
+		{ "{'in': {'codec': 'pcmu'}, 'ptime': 20, 'out': {'codec': "
+		  "'amr', " TO "}}",
+		  "ptime", "ptime_ms" },
 		{ "{'in': {'codec': 'pcmu', 'pt': 128}, 'out': {'codec': "
 		  "'amr', " TO "}}",
 		  "in.pt", "0..127" },
@@ -143,7 +156,7 @@ static void a_wrong_member_is_named_with_the_way_out(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		struct call_request r;
+		struct parsed r;
 		struct cr_err e = { "" };
 
 		assert_int_equal(parse(wrong[i].json, &r, &e), -22);
@@ -160,7 +173,7 @@ int main(void)
 		cmocka_unit_test(defaults_are_what_sdp_would_mean),
 		cmocka_unit_test(weight_and_nice_are_taken),
 		cmocka_unit_test(pcm_follows_the_frame_of_the_other_side),
-		cmocka_unit_test(times_have_units_or_are_milliseconds),
+		cmocka_unit_test(times_have_units_or_names_that_have_them),
 		cmocka_unit_test(a_wrong_member_is_named_with_the_way_out),
 	};
 

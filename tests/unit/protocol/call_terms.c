@@ -9,7 +9,10 @@
 #include <string.h>
 
 #include "json_text.h"
-#include "node/call_params.h"
+#include "node/call_check.h"
+#include "protocol/call_params.h"
+#include "protocol/field_json.h"
+#include "protocol/tables/call.h"
 
 static int start(const char *members, struct call_cfg *cfg, struct cr_err *e)
 {
@@ -24,17 +27,22 @@ static int start(const char *members, struct call_cfg *cfg, struct cr_err *e)
 		       members);
 	params = json_text(json);
 	err = call_params(&r, params, e);
-	json_decref(params);
 	if (!err)
-		*cfg = r.cfg;
+		err = call_check(cfg, &r, e);
+	json_decref(params);
 	return err;
 }
 
 static int change(struct call_cfg *cfg, const char *json, struct cr_err *e)
 {
 	json_t *params = json_text(json);
-	int err = call_change_params(cfg, params, e);
+	struct call_change_request r;
+	int err;
 
+	call_change_begin(&r, cfg);
+	err = call_change_params(&r, params, e);
+	if (!err)
+		err = call_check_change(cfg, &r, e);
 	json_decref(params);
 	return err;
 }
@@ -46,10 +54,11 @@ static void a_contract_becomes_what_schedulers_know(void **state)
 	struct cr_err e = { "" };
 
 	(void)state;
-	assert_int_equal(start("'contract': {'rate': '40/s', 'burst': 3, "
-			       "'peak': 400.5, 'mean': '80us', 'worst': 0.25},",
-			       &cfg, &e),
-			 0);
+	assert_int_equal(
+		start("'contract': {'rate': '40/s', 'burst': 3, "
+		      "'peak_per_s': 400.5, 'mean': '80us', 'worst_us': 250},",
+		      &cfg, &e),
+		0);
 	assert_int_equal(cfg.said.rate_ppm, 40000000);
 	assert_int_equal(cfg.said.peak_ppm, 400500000);
 	call_settle(&cfg, &measured);
@@ -200,7 +209,7 @@ static void what_is_said_can_be_sent_again(void **state)
 			       "'90100ns', 'worst': '0.25ms'},",
 			       &cfg, &e),
 			 0);
-	o = call_contract_json(&cfg.said);
+	o = field_write(contract_fields, &cfg.said);
 	text = json_dumps(o, JSON_COMPACT);
 	(void)snprintf(members, sizeof(members), "'contract': %s,", text);
 	assert_int_equal(start(members, &again, &e), 0);

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is counted of calls and packets: names, as C and protocol have them,
+ * heads of columns (NULL: in no table) and help for people. A name that ends in
+ * _ns counts ns. Lists only: whoever needs members, places or rows makes them
+ * of these.
+ */
+#ifndef MEDIA_COUNTERS_H
+#define MEDIA_COUNTERS_H
+
+/** Counters of a call. Each has one writing thread. */
+#define CALL_RX_COUNTERS(X)                                                    \
+	X(packets_in, "IN_PKTS", "packets accepted into the ring")             \
+	X(octets_in, NULL, "payload octets accepted")                          \
+	X(overwritten, "LOST", "oldest frames dropped for newer ones")         \
+	X(duplicates, NULL, "packets seen before")                             \
+	X(reordered, NULL, "packets behind a newer one")                       \
+	X(strays, NULL, "packets far off the sequence")                        \
+	X(violations, NULL,                                                    \
+	  "packets earlier than the call's burst allows (lbap)")               \
+	X(too_big, NULL, "packets larger than the ring's frames")              \
+	X(wrong_source, NULL, "packets from a foreign address")                \
+	X(wrong_pt, NULL, "packets with another payload type")
+#define CALL_WORKER_SUMS(X)                                                    \
+	X(done, NULL, "frames transcoded")                                     \
+	X(stale, "STALE", "frames too old when their turn came")               \
+	X(concealed, NULL, "frames replaced by concealment")                   \
+	X(malformed, NULL, "payloads that could not be parsed")                \
+	X(cancelled, NULL, "frames waiting when the call ended")               \
+	X(send_failed, NULL, "packets the socket refused")                     \
+	X(packets_out, "OUT_PKTS", "packets sent")                             \
+	X(octets_out, NULL, "payload octets sent")                             \
+	X(late, "LATE", "frames sent after their deadline")                    \
+	X(cmr, NULL, "packets that asked for a codec mode (CMR)")              \
+	X(codec_ns, NULL, "time inside the codecs")                            \
+	X(busy_ns, NULL, "time of a worker, sending included")
+
+/** Those that can be added up over calls, and all. */
+#define CALL_SUMS(X) CALL_RX_COUNTERS(X) CALL_WORKER_SUMS(X)
+#define CALL_WORKER_COUNTERS(X)                                                \
+	CALL_WORKER_SUMS(X)                                                    \
+	X(delay_max_ns, NULL, "longest time from arrival to sending")
+#define CALL_COUNTERS(X) CALL_RX_COUNTERS(X) CALL_WORKER_COUNTERS(X)
+
+/** Their places in an array of all. */
+enum call_counter {
+#define CALL_PLACE(name, label, help) CALL_COUNTER_##name,
+	CALL_COUNTERS(CALL_PLACE)
+#undef CALL_PLACE
+		CALL_NCOUNTERS
+};
+
+/** Datagrams that no call could be charged with. */
+#define PACKET_COUNTERS(X)                                                     \
+	X(packets, NULL, "datagrams received")                                 \
+	X(malformed, NULL, "not RTP")                                          \
+	X(unknown_ssrc, NULL, "RTP for no call here")                          \
+	X(oversized, NULL, "datagrams larger than any packet")                 \
+	X(socket_drops, NULL,                                                  \
+	  "datagrams or trains lost: the shared socket was "                   \
+	  "full")
+
+enum packet_counter {
+#define PACKET_PLACE(name, label, help) PACKET_COUNTER_##name,
+	PACKET_COUNTERS(PACKET_PLACE)
+#undef PACKET_PLACE
+		PACKET_NCOUNTERS
+};
+
+#endif

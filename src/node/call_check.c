@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From what is asked for to a call's configuration.
+ */
+#include "node/call_check.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/nearest.h"
+
+#define FIRST_DYNAMIC_PT 96
+
+const char *const call_class_names[] = { CALL_CLASS_NAMES };
+
+/* --- a side --- */
+
+static int check_codec(const struct cr_codec **out, const char *name,
+		       const char *path, struct cr_err *e)
+{
+	const char *names[32];
+	char hint[200];
+	unsigned n = 0;
+
+	if (!name)
+		return cr_fail(e, -EINVAL, "%scodec: is missing", path);
+	*out = cr_codec_find(name);
+	if (*out)
+		return 0;
+	for (; cr_codecs[n] && n + 1 < 32; n++)
+		names[n] = cr_codecs[n]->name;
+	names[n] = NULL;
+	return cr_fail(e, -EINVAL, "%scodec: unknown '%.100s'; %s", path, name,
+		       nearest_hint(name, names, hint, sizeof(hint)));
+}
+
+int call_check_mode(unsigned *mode, const struct cr_codec *codec,
+		    const char *name, const char *path, struct cr_err *e)
+{
+	const char *names[33];
+	char hint[200];
+	unsigned n;
+	int found;
+
+	if (!name) {
+		*mode = codec->default_mode;
+		return 0;
+	}
+	found = cr_codec_mode_find(codec, name);
+	if (found >= 0) {
+		*mode = (unsigned)found;
+		return 0;
+	}
+	for (n = 0; n < codec->nmodes && n < 32; n++)
+		names[n] = codec->modes[n].name;
+	names[n] = NULL;
+	return cr_fail(e, -EINVAL, "%smode: %s has no mode '%.100s'; %s", path,
+		       codec->name, name,
+		       nearest_hint(name, names, hint, sizeof(hint)));
+}
+
+static int check_rate(unsigned *out, const struct cr_codec *codec,
+		      unsigned rate, const char *path, struct cr_err *e)
+{
+	if (!rate)
+		rate = codec->sample_rate;
+	if (rate != 8000 && rate != 16000)
+		return cr_fail(e, -EINVAL, "%srate: must be 8000 or 16000",
+			       path);
+	if (!codec->any_rate && rate != codec->sample_rate)
+		return cr_fail(e, -EINVAL, "%srate: %s runs at %u Hz only",
+			       path, codec->name, codec->sample_rate);
+	*out = rate;
+	return 0;
+}
+
+static int check_side(struct pipeline_side *s, uint8_t *pt,
+		      const struct call_side_request *r, const char *path,
+		      struct cr_err *e)
+{
+	const struct cr_codec *codec;
+
+	if (check_codec(&codec, r->codec, path, e) ||
+	    call_check_mode(&s->cfg.mode, codec, r->mode, path, e) ||
+	    check_rate(&s->cfg.sample_rate, codec, r->rate, path, e))
+		return -EINVAL;
+	s->codec = codec;
+	s->cfg.dtx = r->dtx;
+	s->cfg.spin = r->spin;
+	*pt = (uint8_t)(r->pt >= 0		? r->pt
+			: codec->static_pt >= 0 ? codec->static_pt
+						: FIRST_DYNAMIC_PT);
+	s->payload.kind = payload_kind_find(codec->name);
+	s->payload.octet_align = r->octet_align;
+	s->payload.sample_rate = s->cfg.sample_rate;
+	return 0;
+}
+
+static int check_sides(struct call_cfg *cfg, const struct call_request *r,
+		       struct cr_err *e)
+{
+	if (check_side(&cfg->media.in, &cfg->pt_in, &r->in.side, "in.", e))
+		return -EINVAL;
+	cfg->source = r->in.source;
+	cfg->ts_first_known = r->in.ts_first >= 0;
+	cfg->ts_first = cfg->ts_first_known ? (uint32_t)r->in.ts_first : 0;
+	if (check_side(&cfg->media.out, &cfg->pt_out, &r->out.side, "out.", e))
+		return -EINVAL;
+	cfg->to = r->out.address;
+	cfg->ssrc_out = r->out.ssrc;
+	if (!cfg->to.ss_family)
+		return cr_fail(e, -EINVAL,
+			       "out.address: is missing: where shall the "
+			       "frames go to?");
+	return 0;
+}
+
+/* --- time --- */
+
+static unsigned samples_in(const struct pipeline_side *s, cr_ns t)
+{
+	return (unsigned)(t * pipeline_side_rate(s) / CR_SEC);
+}
+
+/* Packets come every ptime: what the input's frames allow, and PCM follows the
+ * other side's frames when nothing was said. */
+static int check_ptime(struct call_cfg *cfg, cr_ns asked, struct cr_err *e)
+{
+	struct pipeline_side *in = &cfg->media.in, *out = &cfg->media.out;
+	bool in_pcm = in->codec->any_length, out_pcm = out->codec->any_length;
+	cr_ns in_frame = cr_codec_frame_ns(in->codec, &in->cfg);
+	cr_ns out_frame = cr_codec_frame_ns(out->codec, &out->cfg);
+	cr_ns natural = !in_pcm ? in_frame : !out_pcm ? out_frame : 20 * CR_MS;
+	cr_ns ptime = asked ? asked : natural;
+
+	if (ptime < CALL_PTIME_MIN || ptime > CALL_PTIME_MAX)
+		return cr_fail(
+			e, -EINVAL, "ptime: %g ms is not within %g..%g ms",
+			(double)ptime / 1e6, (double)CALL_PTIME_MIN / 1e6,
+			(double)CALL_PTIME_MAX / 1e6);
+	if (ptime % (in_pcm ? 5 * CR_MS : in_frame))
+		return cr_fail(e, -EINVAL, "ptime: %s comes in frames of %g ms",
+			       in->codec->name,
+			       in_pcm ? 5.0 : (double)in_frame / 1e6);
+	cfg->release.period = ptime;
+	if (in_pcm)
+		in->cfg.samples = samples_in(in, ptime);
+	if (out_pcm)
+		out->cfg.samples = samples_in(out, ptime);
+	in->payload.samples = in->cfg.samples;
+	out->payload.samples = out->cfg.samples;
+	return 0;
+}
+
+static int check_release(struct call_cfg *cfg,
+			 const struct call_release_request *r,
+			 const struct contract *said, struct cr_err *e)
+{
+	struct release_cfg *to = &cfg->release;
+
+	cfg->release_named = r->model >= 0;
+	to->kind =
+		r->model >= 0 ? (enum release_kind)r->model : RELEASE_SPORADIC;
+	to->x = r->x;
+	to->y = r->y ? r->y : to->period * r->x;
+	to->burst = r->burst >= 0 ? (unsigned)r->burst : 1;
+	if (r->burst >= 0 && said->burst)
+		return cr_fail(e, -EINVAL,
+			       "contract.burst: release.burst says it "
+			       "already: leave one of them out");
+	return 0;
+}
+
+/* --- terms --- */
+
+static int check_terms(struct call_cfg *cfg, const struct call_terms_request *r,
+		       struct cr_err *e)
+{
+	struct contract_use use;
+	struct contract_flaw flaw;
+
+	cfg->cls = r->cls;
+	cfg->weight = r->weight;
+	cfg->nice = r->nice;
+	cfg->said = r->contract;
+	/* the period's end when nothing is said */
+	cfg->release.rel_deadline =
+		r->deadline ? r->deadline : cfg->release.period;
+	use = (struct contract_use){
+		.cls = cfg->cls,
+		.period = cfg->release.period,
+		.rel_deadline = cfg->release.rel_deadline,
+		.release = cfg->release.kind,
+	};
+	if (!contract_check(&cfg->said, &use, &flaw))
+		return 0;
+	return cr_fail(e, -EINVAL, "contract.%s: %s", flaw.member, flaw.text);
+}
+
+int call_check(struct call_cfg *out, const struct call_request *r,
+	       struct cr_err *e)
+{
+	struct call_cfg cfg = { .port_fd = -1 };
+
+	if (check_sides(&cfg, r, e) || check_ptime(&cfg, r->ptime, e) ||
+	    check_release(&cfg, &r->release, &r->terms.contract, e) ||
+	    check_terms(&cfg, &r->terms, e))
+		return -EINVAL;
+	cfg.ssrc_in = r->ssrc;
+	cfg.pair = r->pair;
+	*out = cfg;
+	return 0;
+}
+
+/* --- changes --- */
+
+void call_change_begin(struct call_change_request *r,
+		       const struct call_cfg *cfg)
+{
+	*r = (struct call_change_request){
+		.call = cfg->id,
+		.terms = { .cls = cfg->cls,
+			   .deadline = cfg->release.rel_deadline,
+			   .weight = cfg->weight,
+			   .nice = cfg->nice,
+			   .contract = cfg->said },
+	};
+}
+
+int call_check_change(struct call_cfg *cfg, const struct call_change_request *r,
+		      struct cr_err *e)
+{
+	struct call_cfg to = *cfg;
+
+	if (r->mode && call_check_mode(&to.media.out.cfg.mode,
+				       to.media.out.codec, r->mode, "out.", e))
+		return -EINVAL;
+	if (check_terms(&to, &r->terms, e))
+		return -EINVAL;
+	*cfg = to;
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From what is asked for to a call's configuration: names become codecs, what
+ * was left open is settled, and what contradicts itself is refused with the
+ * member's name and the way out ("ptime: amr comes in frames of 20 ms").
+ *
+ * Pure: any thread.
+ */
+#ifndef NODE_CALL_CHECK_H
+#define NODE_CALL_CHECK_H
+
+#include "cr/error.h"
+#include "media/call.h"
+#include "node/call_request.h"
+
+/** The configuration that @r asks for. 0, or -EINVAL with @e and @out as it
+ * was. */
+int call_check(struct call_cfg *out, const struct call_request *r,
+	       struct cr_err *e);
+
+/** What the call @cfg, whose mode is the one in use, would have asked for: a
+ * change starts from it. */
+void call_change_begin(struct call_change_request *r,
+		       const struct call_cfg *cfg);
+
+/** Put what @r asks for into @cfg. 0, or -EINVAL with @e and @cfg as it was. */
+int call_check_change(struct call_cfg *cfg, const struct call_change_request *r,
+		      struct cr_err *e);
+
+/** Index of the mode of @codec called @name (NULL: its default) into *@mode.
+ * 0, or -EINVAL with @e; @path is what stands before the member "mode". */
+int call_check_mode(unsigned *mode, const struct cr_codec *codec,
+		    const char *name, const char *path, struct cr_err *e);
+
+#endif

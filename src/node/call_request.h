@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What somebody asks for who starts a call or changes one: plain structs that
+ * any protocol can fill. Codecs and modes are names, 0 and NULL mean "as it is
+ * usual", unless it says otherwise. Texts are borrowed.
+ *
+ * Constants and types only; node/call_check.h makes calls of them.
+ */
+#ifndef NODE_CALL_REQUEST_H
+#define NODE_CALL_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "cr/sched.h"
+#include "engine/contract.h"
+
+/* --- bounds and defaults --- */
+
+#define CALL_PTIME_MIN (5 * CR_MS)
+#define CALL_PTIME_MAX (60 * CR_MS)
+#define CALL_DEADLINE_MAX (10 * CR_SEC)
+#define CALL_WINDOW_MAX (10 * CR_SEC)
+/** No job takes longer; so that sums never overflow. */
+#define CALL_COST_MAX (1000 * CR_SEC)
+/** Each is measured by running it. */
+#define CALL_SPIN_MAX (100 * CR_MS)
+#define CALL_WEIGHT 1024
+#define CALL_WEIGHT_MAX 100000
+#define CALL_BURST_MAX 1000
+
+/** Names of enum cr_class, as people and protocols write them. */
+#define CALL_CLASS_NAMES "hard", "soft", "best-effort", NULL
+/** Names of enum release_kind. */
+#define CALL_MODEL_NAMES "sporadic", "periodic", "rate", "lbap", NULL
+
+extern const char *const call_class_names[];
+
+/* --- requests --- */
+
+/** One side of a call. */
+struct call_side_request {
+	const char *codec; /**< must be there               */
+	const char *mode;  /**< NULL: the codec's default   */
+	int pt;		   /**< -1: RFC 3551's, or 96       */
+	unsigned rate;	   /**< Hz; 0: the codec's          */
+	bool octet_align, dtx;
+	cr_ns spin; /**< CPU time a frame; codec "spin" */
+};
+
+struct call_in_request {
+	struct call_side_request side;
+	struct sockaddr_storage source; /**< no family: the first sender  */
+	int64_t ts_first;		/**< -1: that of the first packet */
+};
+
+struct call_out_request {
+	struct call_side_request side;
+	struct sockaddr_storage address; /**< must be there    */
+	uint32_t ssrc;			 /**< 0: a random one  */
+};
+
+/** A release model. */
+struct call_release_request {
+	int model;  /**< enum release_kind; -1: not named (sporadic) */
+	unsigned x; /**< of model rate: jobs ...                     */
+	cr_ns y;    /**< ... in a window; 0: x periods               */
+	int burst;  /**< of model lbap; -1: not named (1)            */
+};
+
+/** What can change while the call runs. */
+struct call_terms_request {
+	enum cr_class cls;
+	cr_ns deadline; /**< 0: the period */
+	uint32_t weight;
+	int nice;
+	struct contract contract;
+};
+
+enum call_port { CALL_PORT_SHARED, CALL_PORT_OWN };
+
+/** A new call. */
+struct call_request {
+	struct call_in_request in;
+	struct call_out_request out;
+	cr_ns ptime; /**< 0: what the input's frames say */
+	struct call_terms_request terms;
+	struct call_release_request release;
+	enum call_port port;
+	uint32_t ssrc; /**< of the input; 0: a random one         */
+	uint32_t pair; /**< id of the other direction's call, or 0 */
+	bool keep;     /**< belongs to no session                 */
+};
+
+/** Other terms for a call. */
+struct call_change_request {
+	uint32_t call;
+	struct call_terms_request terms;
+	const char *mode; /**< of the output; NULL: as it is */
+};
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a node tells about itself and its calls: plain structs, filled at the
+ * moment of asking. Texts without a size of their own are static. Types only;
+ * the functions are in node/node.h.
+ */
+#ifndef NODE_INFO_H
+#define NODE_INFO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "cr/sched.h"
+#include "engine/contract.h"
+#include "media/counters.h"
+#include "node/bounds.h"
+#include "observe/histogram.h"
+
+#define NODE_SPEC_MAX 320u
+#define NODE_ADDRESS_MAX 64u
+#define NODE_POLICY_MAX 16u
+
+/* --- calls --- */
+
+struct node_side_info {
+	const char *codec, *mode;
+	unsigned pt, rate; /**< RTP payload type; Hz */
+	bool octet_align, dtx;
+};
+
+/** What a call counts as: load of a CPU, CPU time of a packet. */
+struct node_admitted {
+	double load;
+	cr_ns cost; /**< that its class counts by */
+	cr_ns mean, p99, worst;
+};
+
+struct node_call_counts {
+#define NODE_COUNT(name, label, help) unsigned long long name;
+	CALL_COUNTERS(NODE_COUNT)
+#undef NODE_COUNT
+};
+
+struct node_call_info {
+	uint32_t id;
+	enum cr_class cls;
+	cr_ns age, ptime, deadline;
+	uint32_t weight;
+	int nice;
+	struct contract contract; /**< as it was asked for */
+	struct node_admitted admitted;
+	unsigned cmr_over;    /**< modes asked for beyond the capacity     */
+	char transcoding[96]; /**< "pcmu>amr/12.2@20ms": whose cost it has */
+	struct node_side_info in, out;
+	char rtp[NODE_ADDRESS_MAX]; /**< where its packets go to */
+	struct sockaddr_storage to; /**< where it sends          */
+	uint32_t ssrc, out_ssrc;
+	unsigned waiting; /**< frames */
+	uint64_t bytes;	  /**< of memory, without the codecs' own */
+	struct node_call_counts count;
+	const char *scheduler;
+	struct cr_kv policy[NODE_POLICY_MAX]; /**< its numbers for the call */
+	unsigned npolicy;
+	cr_ns now;     /**< the node's clock */
+	uint32_t pair; /**< id of the other direction's call, or 0 */
+	struct bound bound;
+};
+
+/** What who starts a call has to know. */
+struct node_call_place {
+	uint32_t id;
+	char rtp[NODE_ADDRESS_MAX]; /**< where to send */
+	uint32_t ssrc_in, ssrc_out;
+	unsigned pt_in, pt_out;
+	uint32_t ts_base; /**< output timestamp of the first input packet */
+	unsigned clock_in, clock_out; /**< of RTP timestamps, Hz */
+	double load;
+	struct bound bound;
+};
+
+/* --- conversions --- */
+
+struct node_conversion_info {
+	uint32_t id;
+	const char *state;     /**< "waiting" */
+	const char *in, *out;  /**< borrowed from the conversion */
+	char from[32], to[32]; /**< "wav/16000", "amr/12.2" */
+	unsigned long long frames;
+	double progress; /**< 0..1, of the input */
+	cr_ns age, running;
+	const char *why; /**< it failed; or "". Borrowed as above */
+};
+
+struct node_conversions {
+	unsigned waiting, running;
+	uint64_t submitted, refused, done, failed, cancelled;
+	uint64_t frames; /**< of conversions that are over */
+};
+
+/* --- the node --- */
+
+/** How often a policy broke its contract, and what it did last. */
+struct node_faults {
+	uint64_t count;
+	char last[512];
+};
+
+/** See node/watchdog.h. */
+struct node_watch_info {
+	cr_ns limit;	  /**< 0: it does not watch            */
+	unsigned starved; /**< calls, at the last look         */
+	uint64_t stalled, forgotten, hung, returned;
+	unsigned stuck_now; /**< threads */
+	char last[256];	    /**< finding, as text */
+};
+
+struct node_totals {
+#define NODE_COUNT(name, label, help) unsigned long long name;
+	CALL_SUMS(NODE_COUNT)
+#undef NODE_COUNT
+};
+
+struct node_rx_info {
+#define NODE_COUNT(name, label, help) unsigned long long name;
+	PACKET_COUNTERS(NODE_COUNT)
+#undef NODE_COUNT
+	cr_ns cpu;
+};
+
+struct node_worker_info {
+	cr_ns busy, cpu;
+	uint64_t jobs, picks, drops, wakeups, steals;
+};
+
+struct node_stats {
+	cr_ns uptime;
+	char scheduler[NODE_SPEC_MAX]; /**< "rr,quantum=2ms" */
+	struct node_faults faults;
+	struct node_watch_info watchdog;
+	unsigned calls;
+	uint64_t calls_started, calls_refused;
+	unsigned queued;		   /**< tasks that the scheduler has */
+	double load, measured_load, bound; /**< 1: one CPU */
+	cr_ns cpu;			   /**< of the process */
+	struct node_totals totals;
+	struct node_rx_info rx;
+	struct node_worker_info workers[CR_MAX_CPUS];
+	unsigned nworkers;
+	struct histogram_summary delay, jitter;
+};
+
+struct node_capacity {
+	unsigned workers;
+	double bound, used, free; /**< 1: one CPU */
+	unsigned calls, max_calls;
+	bool admission;
+};
+
+/** What a packet of one kind of transcoding costs. */
+struct node_cost_info {
+	char transcoding[96];
+	unsigned calls; /**< running now */
+	cr_ns mean, p99;
+	double stddev; /**< ns */
+	uint64_t learned_frames;
+	double calls_per_core;
+};
+
+#endif

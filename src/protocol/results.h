@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What methods and notifications tell, gathered from the node into the structs
+ * of protocol/tables/. Lists are made while they are written: write at once.
+ *
+ * Thread rule: the event base's thread.
+ */
+#ifndef PROTOCOL_RESULTS_H
+#define PROTOCOL_RESULTS_H
+
+#include <jansson.h>
+
+#include "node/node.h"
+#include "protocol/tables/call.h"
+#include "protocol/tables/convert.h"
+#include "protocol/tables/node.h"
+
+/** All of @nc. @out must not be moved. */
+void result_call(struct node_call *nc, struct call_result *out);
+/** The same as JSON; NULL: out of memory. */
+json_t *result_call_json(struct node_call *nc);
+
+/** Where the new call @nc is. */
+json_t *result_place_json(struct node_call *nc);
+
+/** What can be done; refers to @n. */
+void result_capacity(struct node *n, struct capacity_result *out);
+
+json_t *result_conversion_json(const struct conversion *cv);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the protocol says of calls.
+ */
+#ifndef PROTOCOL_TABLES_CALL_H
+#define PROTOCOL_TABLES_CALL_H
+
+#include "node/call_request.h"
+#include "node/info.h"
+#include "protocol/field.h"
+
+/* --- parameters --- */
+
+/** call.stop, call.query: which one. */
+struct call_reference {
+	uint32_t call;
+};
+
+/** A part of a list. */
+struct page_request {
+	uint32_t after; /**< ids above this ... */
+	unsigned limit; /**< ... so many        */
+};
+
+enum { PAGE_MAX = 200 };
+
+FIELD_TABLE_DECLARE(contract, struct contract);
+FIELD_TABLE_DECLARE(call_side, struct call_side_request);
+FIELD_TABLE_DECLARE(call_in, struct call_in_request);
+FIELD_TABLE_DECLARE(call_out, struct call_out_request);
+FIELD_TABLE_DECLARE(call_release, struct call_release_request);
+FIELD_TABLE_DECLARE(call_terms, struct call_terms_request);
+FIELD_TABLE_DECLARE(call_start, struct call_request);
+FIELD_TABLE_DECLARE(call_change_out, struct call_change_request);
+FIELD_TABLE_DECLARE(call_change, struct call_change_request);
+FIELD_TABLE_DECLARE(call_reference, struct call_reference);
+FIELD_TABLE_DECLARE(page, struct page_request);
+
+/* --- results --- */
+
+/** What is promised about a call. */
+struct bound_result {
+	const struct bound *bound; /**< NULL: nothing, ... */
+	const char *why;	   /**< ... because        */
+};
+
+/** call.start. */
+struct call_place_result {
+	struct node_call_place place;
+	struct bound_result bound;
+};
+
+/** call.query, and others that tell all of a call. */
+struct call_result {
+	struct node_call_info info;
+	struct bound_result bound;
+};
+
+/** The notification call.ended. */
+struct call_ended {
+	struct call_result call;
+	const char *reason;
+};
+
+struct call_list_result {
+	struct field_each calls; /**< struct call_result */
+	bool more;
+};
+
+FIELD_TABLE_DECLARE(side_info, struct node_side_info);
+FIELD_TABLE_DECLARE(admitted, struct node_admitted);
+FIELD_TABLE_DECLARE(call_counts, struct node_call_counts);
+FIELD_TABLE_DECLARE(policy_number, struct cr_kv);
+FIELD_TABLE_DECLARE(bound, struct bound);
+FIELD_TABLE_DECLARE(bound_result, struct bound_result);
+FIELD_TABLE_DECLARE(call_info, struct node_call_info);
+FIELD_TABLE_DECLARE(call_place_rtp, struct node_call_place);
+FIELD_TABLE_DECLARE(call_place_out, struct node_call_place);
+FIELD_TABLE_DECLARE(call_place, struct node_call_place);
+FIELD_TABLE_DECLARE(call_place_result, struct call_place_result);
+FIELD_TABLE_DECLARE(call_result, struct call_result);
+FIELD_TABLE_DECLARE(call_ended, struct call_ended);
+FIELD_TABLE_DECLARE(call_list, struct call_list_result);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the protocol says of conversions of files.
+ */
+#ifndef PROTOCOL_TABLES_CONVERT_H
+#define PROTOCOL_TABLES_CONVERT_H
+
+#include "node/convert_request.h"
+#include "node/info.h"
+#include "protocol/field.h"
+
+/** convert.query, convert.cancel: which one. */
+struct conversion_reference {
+	uint32_t conversion;
+};
+
+struct convert_list_result {
+	struct field_each conversions; /**< struct node_conversion_info */
+	bool more;
+};
+
+FIELD_TABLE_DECLARE(convert_start, struct convert_request);
+FIELD_TABLE_DECLARE(conversion_reference, struct conversion_reference);
+FIELD_TABLE_DECLARE(conversion_info, struct node_conversion_info);
+FIELD_TABLE_DECLARE(convert_list, struct convert_list_result);
+
+#endif

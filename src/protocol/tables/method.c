@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All methods and notifications of the protocol.
+ */
+#include "protocol/tables/method.h"
+
+#include <string.h>
+
+#include "protocol/tables/call.h"
+#include "protocol/tables/convert.h"
+#include "protocol/tables/node.h"
+#include "protocol/tables/scheduler.h"
+#include "protocol/tables/trace.h"
+
+#define METHOD(id, n, p, r, h)                                                 \
+	{ .name = (n),                                                         \
+	  .help = (h),                                                         \
+	  .params = p##_fields,                                                \
+	  .result = r##_fields },
+
+const struct method methods[] = {
+	METHODS(METHOD){ .name = "bye",
+			 .help = "end the session and its calls; the "
+				 "association is closed",
+			 .params = nothing_fields,
+			 .result = nothing_fields },
+	{ 0 },
+};
+
+const struct method notifications[] = {
+	{ .name = "call.ended",
+	  .help = "a call of this session is over",
+	  .params = call_ended_fields },
+	{ .name = "convert.ended",
+	  .help = "a conversion that this session asked for is over",
+	  .params = conversion_info_fields },
+	{ .name = "congestion",
+	  .help = "frames were lost for want of time in the last second",
+	  .params = congestion_fields },
+	{ 0 },
+};
+
+const struct method *method_find(const char *name)
+{
+	for (const struct method *m = methods; m->name; m++)
+		if (!strcmp(m->name, name))
+			return m;
+	return NULL;
+}

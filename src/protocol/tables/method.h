@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All methods and notifications of the protocol, with tables of what goes in
+ * and what comes out. What they do is elsewhere: whoever shows them does not
+ * need that.
+ */
+#ifndef PROTOCOL_TABLES_METHOD_H
+#define PROTOCOL_TABLES_METHOD_H
+
+#include "protocol/field.h"
+
+/** Every method but "bye", which the JSON-RPC server answers: id, name, tables
+ * of parameters and result, help. */
+#define METHODS(X)                                                             \
+	X(hello, "hello", hello, hello_result,                                 \
+	  "who is there: version, codecs, schedulers, capacity")               \
+	X(call_start, "call.start", call_start, call_place_result,             \
+	  "start a call; tells where to send")                                 \
+	X(call_stop, "call.stop", call_reference, call_result,                 \
+	  "end a call; tells its counters")                                    \
+	X(call_change, "call.change", call_change, call_result,                \
+	  "other terms for a running call, admitted anew")                     \
+	X(call_query, "call.query", call_reference, call_result,               \
+	  "one call's parameters and counters")                                \
+	X(call_list, "call.list", page, call_list, "the calls, page by page")  \
+	X(convert_start, "convert.start", convert_start, conversion_info,      \
+	  "convert a file of the spool folder")                                \
+	X(convert_query, "convert.query", conversion_reference,                \
+	  conversion_info, "one conversion's state and progress")              \
+	X(convert_cancel, "convert.cancel", conversion_reference,              \
+	  conversion_info, "give a conversion up; its output is removed")      \
+	X(convert_list, "convert.list", page, convert_list,                    \
+	  "the conversions, page by page")                                     \
+	X(stats, "stats", nothing, stats, "counters and state of the node")    \
+	X(codecs, "codecs", nothing, codecs, "the codecs and their modes")     \
+	X(schedulers, "schedulers", nothing, schedulers,                       \
+	  "the schedulers and their options")                                  \
+	X(scheduler_set, "scheduler.set", scheduler_set, scheduler_result,     \
+	  "switch the scheduler under live calls")                             \
+	X(scheduler_tune, "scheduler.tune", scheduler_tune, scheduler_result,  \
+	  "change options of the scheduler")                                   \
+	X(trace_start, "trace.start", trace_begin, trace_begun,                \
+	  "write a trace file")                                                \
+	X(trace_stop, "trace.stop", nothing, trace_result,                     \
+	  "end the trace file")                                                \
+	X(drain, "drain", drain, drain_result,                                 \
+	  "no new calls; exit when the last one has ended")
+
+struct method {
+	const char *name, *help;
+	const struct field *params, *result;
+};
+
+/** All, "bye" too; ends with name NULL. */
+extern const struct method methods[];
+
+/** What the node tells unasked; params only. Ends with name NULL. */
+extern const struct method notifications[];
+
+/** The method called @name, or NULL. */
+const struct method *method_find(const char *name);
+
+#endif

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is asked of the node as a whole, and what it tells.
+ */
+#include "protocol/tables/node.h"
+
+#define COUNTER(n, h, ...)                                                     \
+	.help = (h), .metric = &(const struct field_metric)                    \
+	{                                                                      \
+		.name = (n), .type = "counter", .help = h ".", __VA_ARGS__     \
+	}
+#define GAUGE(n, h)                                                            \
+	.help = (h), .metric = &(const struct field_metric)                    \
+	{                                                                      \
+		.name = (n), .type = "gauge", .help = h "."                    \
+	}
+
+const struct field nothing_fields[] = { { 0 } };
+
+const struct field hello_fields[] = {
+	{ ROW_TEXT(hello, "client", client),
+	  .help = "who asks, for the node's log" },
+	{ ROW_TEXT(hello, "resume", resume),
+	  .help = "id of a session whose association was lost: its calls "
+		  "become this one's" },
+	{ 0 },
+};
+
+const struct field drain_fields[] = {
+	{ ROW_TIME(drain, "limit", limit, "s"), .max = 86400 * CR_SEC,
+	  .dflt = -1, .without = "the node's --drain-limit",
+	  .help = "calls get so long to end" },
+	{ 0 },
+};
+
+/* --- what is built in --- */
+
+const struct field codec_mode_fields[] = {
+	{ ROW_TEXT(codec_mode, "name", name), .help = "name of the mode" },
+	{ ROW_INT(codec_mode, "bit_rate", bit_rate), .unit = "bit/s",
+	  .help = "of speech" },
+	{ ROW_INT(codec_mode, "bytes", bytes), .unit = "bytes",
+	  .help = "of a frame of speech" },
+	{ 0 },
+};
+
+const struct field codec_info_fields[] = {
+	{ ROW_TEXT(codec_info, "name", name),
+	  .help = "its name in this protocol" },
+	{ ROW_TEXT(codec_info, "rtp_name", rtp_name),
+	  .help = "its encoding name in SDP" },
+	{ ROW_TEXT(codec_info, "help", help), .help = "what it is" },
+	{ ROW_INT(codec_info, "rate", rate), .unit = "Hz",
+	  .help = "sampling rate" },
+	{ ROW_INT(codec_info, "clock", clock), .unit = "Hz",
+	  .help = "of RTP timestamps" },
+	{ ROW_TIME(codec_info, "frame", frame, "ms"),
+	  .help = "speech in a frame" },
+	{ ROW_BOOL(codec_info, "decodes", decodes),
+	  .help = "can be a call's input" },
+	{ ROW_BOOL(codec_info, "encodes", encodes),
+	  .help = "can be a call's output" },
+	{ ROW_TEXT(codec_info, "default_mode", default_mode),
+	  .help = "mode of calls that name none" },
+	{ ROW_EACH(codec_info, "modes", modes, codec_mode),
+	  .help = "its modes" },
+	{ 0 },
+};
+
+const struct field codecs_fields[] = {
+	{ ROW_EACH(codecs, "codecs", codecs, codec_info),
+	  .help = "the codecs" },
+	{ 0 },
+};
+
+const struct field option_info_fields[] = {
+	{ ROW_TEXT(option_info, "name", name), .help = "its name" },
+	{ ROW_TEXT(option_info, "help", help),
+	  .help = "what it is, range and default" },
+	{ 0 },
+};
+
+const struct field scheduler_info_fields[] = {
+	{ ROW_TEXT(scheduler_info, "name", name), .help = "its name" },
+	{ ROW_TEXT(scheduler_info, "help", help), .help = "what it does" },
+	{ ROW_TEXT(scheduler_info, "admission", admission),
+	  .help = "the test that it admits calls by" },
+	{ ROW_EACH(scheduler_info, "options", options, option_info),
+	  .help = "its options" },
+	{ 0 },
+};
+
+const struct field schedulers_fields[] = {
+	{ ROW_TEXT(schedulers, "scheduler", scheduler),
+	  .help = "the one in use, with its options" },
+	{ ROW_EACH(schedulers, "schedulers", schedulers, scheduler_info),
+	  .help = "those that the node can be switched to" },
+	{ 0 },
+};
+
+const struct field scheduler_result_fields[] = {
+	{ ROW_TEXT(scheduler_result, "scheduler", scheduler),
+	  .help = "the one in use now, with its options" },
+	{ 0 },
+};
+
+/* --- capacity --- */
+
+const struct field cost_info_fields[] = {
+	{ ROW_TEXT(cost_info, "transcoding", transcoding),
+	  .help = "codecs, modes, packet: \"pcmu>amr/12.2@20ms\"" },
+	{ ROW_INT(cost_info, "calls", calls), .help = "such calls now" },
+	{ ROW_TIME(cost_info, "mean", mean, "us"),
+	  .help = "CPU time of a packet, on average" },
+	{ ROW_TIME(cost_info, "stddev", stddev, "us"),
+	  .help = "its standard deviation" },
+	{ ROW_TIME(cost_info, "p99", p99, "us"),
+	  .help = "CPU time that 99 of 100 packets do not exceed" },
+	{ ROW_INT(cost_info, "learned_frames", learned_frames),
+	  .unit = "frames", .help = "of calls, that this is known from" },
+	{ ROW_REAL(cost_info, "calls_per_core", calls_per_core),
+	  .help = "most calls of the kind on one CPU" },
+	{ 0 },
+};
+
+const struct field capacity_fields[] = {
+	{ ROW_INT(capacity, "workers", capacity.workers), .help = "threads" },
+	{ ROW_REAL(capacity, "bound", capacity.bound), .unit = "CPUs",
+	  .help = "load that admission takes" },
+	{ ROW_REAL(capacity, "used", capacity.used), .unit = "CPUs",
+	  .help = "load, declared or measured, whichever is more" },
+	{ ROW_REAL(capacity, "free", capacity.free), .unit = "CPUs",
+	  .help = "what is left" },
+	{ ROW_INT(capacity, "calls", capacity.calls),
+	  .help = "calls there are" },
+	{ ROW_INT(capacity, "max_calls", capacity.max_calls),
+	  .help = "most calls that it takes" },
+	{ ROW_BOOL(capacity, "admission", capacity.admission),
+	  .help = "are calls refused for want of capacity?" },
+	{ ROW_EACH(capacity, "costs", costs, cost_info),
+	  .help = "what packets cost on this machine" },
+	{ 0 },
+};
+
+const struct field hello_result_fields[] = {
+	{ ROW_TEXT(hello_result, "program", program),
+	  .help = "\"codec-runner\"" },
+	{ ROW_TEXT(hello_result, "version", version),
+	  .help = "of the program" },
+	{ ROW_INT(hello_result, "protocol", protocol),
+	  .help = "version of the protocol" },
+	{ ROW_TEXT(hello_result, "session", session),
+	  .help = "id of the session: a secret, for resume" },
+	{ ROW_INT(hello_result, "calls", calls), .help = "of this session" },
+	{ ROW_TEXT(hello_result, "scheduler", scheduler),
+	  .help = "the one in use, with its options" },
+	{ ROW_TEXT(hello_result, "transport", transport),
+	  .help = "what carries the protocol" },
+	{ ROW_TEXT(hello_result, "kernels", kernels),
+	  .help = "functions in place of the codec libraries' own" },
+	{ ROW_BOOL(hello_result, "draining", draining),
+	  .help = "takes no new calls" },
+	{ ROW_EACH(hello_result, "codecs", codecs, codec_info),
+	  .help = "the codecs" },
+	{ ROW_EACH(hello_result, "schedulers", schedulers, scheduler_info),
+	  .help = "the schedulers" },
+	{ ROW_OBJECT(hello_result, "capacity", capacity, capacity),
+	  .help = "what it can do" },
+	{ 0 },
+};
+
+/* --- stats --- */
+
+const struct field faults_fields[] = {
+	{ ROW_INT(faults, "count", count),
+	  COUNTER("scheduler_faults_total",
+		  "Times that a scheduler broke its contract") },
+	{ ROW_TEXT(faults, "last", last), .help = "what it did last" },
+	{ 0 },
+};
+
+#define FOUND(what, ...)                                                       \
+	.metric = &(const struct field_metric)                                 \
+	{                                                                      \
+		.name = "watchdog_total", .labels = "{found=\"" what "\"}",    \
+		__VA_ARGS__                                                    \
+	}
+
+const struct field watch_info_fields[] = {
+	{ ROW_TIME(watch_info, "limit", limit, "ms"),
+	  .help = "what does not advance for so long is looked after; 0: "
+		  "nothing is" },
+	{ ROW_INT(watch_info, "starved", starved),
+	  .help = "calls that the scheduler passed over, at the last look" },
+	{ ROW_INT(watch_info, "stalled", stalled),
+	  .help = "calls that had not been woken",
+	  FOUND("stalled", .type = "counter",
+		.help = "What the watchdog found: calls that were not woken, "
+			"that the scheduler forgot, whose worker was stuck.") },
+	{ ROW_INT(watch_info, "forgotten", forgotten),
+	  .help = "calls that the scheduler forgot", FOUND("forgotten") },
+	{ ROW_INT(watch_info, "hung", hung),
+	  .help = "calls whose worker was stuck", FOUND("hung") },
+	{ ROW_INT(watch_info, "returned", returned),
+	  .help = "of these, whose thread came back" },
+	{ ROW_INT(watch_info, "stuck_now", stuck_now),
+	  GAUGE("stuck_threads",
+		"Threads that do not come back from a codec") },
+	{ ROW_TEXT(watch_info, "last", last), .help = "what it found last" },
+	{ 0 },
+};
+
+#define OUTCOME(what) .name = "frames_total", .labels = "{outcome=\"" what "\"}"
+#define REJECTED(what)                                                         \
+	.name = "packets_rejected_total", .labels = "{reason=\"" what "\"}"
+
+/* What of the counters Prometheus hears; what has no name, it does not. */
+static const struct field_metric total_metrics[CALL_NCOUNTERS] = {
+	[CALL_COUNTER_done] = { OUTCOME("done"), .type = "counter",
+				.help = "Frames by what became of them." },
+	[CALL_COUNTER_overwritten] = { OUTCOME("overwritten") },
+	[CALL_COUNTER_stale] = { OUTCOME("stale") },
+	[CALL_COUNTER_concealed] = { OUTCOME("concealed") },
+	[CALL_COUNTER_malformed] = { OUTCOME("malformed") },
+	[CALL_COUNTER_cancelled] = { OUTCOME("cancelled") },
+	[CALL_COUNTER_late] = { "frames_late_total", "counter",
+				"Frames sent after their deadline.", NULL, 0 },
+	[CALL_COUNTER_packets_in] = { "packets_received_total", "counter",
+				      "Packets accepted.", NULL, 0 },
+	[CALL_COUNTER_packets_out] = { "packets_sent_total", "counter",
+				       "Packets sent.", NULL, 0 },
+	[CALL_COUNTER_send_failed] = { "packets_unsent_total", "counter",
+				       "Packets the socket refused.", NULL, 0 },
+	[CALL_COUNTER_octets_in] = { "payload_received_bytes_total", "counter",
+				     "Payload accepted.", NULL, 0 },
+	[CALL_COUNTER_octets_out] = { "payload_sent_bytes_total", "counter",
+				      "Payload sent.", NULL, 0 },
+	[CALL_COUNTER_duplicates] = { REJECTED("duplicate"), .type = "counter",
+				      .help = "Packets of calls that were not "
+					      "taken, by why." },
+	[CALL_COUNTER_reordered] = { REJECTED("reordered") },
+	[CALL_COUNTER_strays] = { REJECTED("stray") },
+	[CALL_COUNTER_wrong_source] = { REJECTED("source") },
+	[CALL_COUNTER_wrong_pt] = { REJECTED("payload type") },
+	[CALL_COUNTER_too_big] = { REJECTED("size") },
+	[CALL_COUNTER_codec_ns] = { "codec_seconds_total", "counter",
+				    "Time inside the codecs.", NULL, 1e-9 },
+};
+
+#define TOTAL(n, head, h)                                                      \
+	{ ROW_INT(totals, #n, n), .label = (head), .help = (h),                \
+	  .metric = &total_metrics[CALL_COUNTER_##n] },
+
+const struct field totals_fields[] = { CALL_SUMS(TOTAL){ 0 } };
+
+#define PACKET(n, head, h) { ROW_INT(rx_info, #n, n), .help = (h) },
+
+const struct field rx_info_fields[] = {
+	PACKET_COUNTERS(PACKET){ ROW_TIME(rx_info, "cpu", cpu, "ns"),
+				 COUNTER("receiver_cpu_seconds_total",
+					 "CPU time of the receiving thread") },
+	{ 0 },
+};
+
+const struct field worker_info_fields[] = {
+	{ ROW_TIME(worker_info, "busy", busy, "ns"), .label = "BUSY",
+	  COUNTER("worker_busy_seconds_total",
+		  "Time that a worker was at a frame") },
+	{ ROW_TIME(worker_info, "cpu", cpu, "ns"),
+	  COUNTER("worker_cpu_seconds_total", "CPU time of a worker") },
+	{ ROW_INT(worker_info, "jobs", jobs), .label = "JOBS",
+	  COUNTER("worker_frames_total", "Frames that a worker did") },
+	{ ROW_INT(worker_info, "picks", picks),
+	  .help = "jobs that the scheduler handed out" },
+	{ ROW_INT(worker_info, "drops", drops),
+	  .help = "jobs whose frame was gone or too old" },
+	{ ROW_INT(worker_info, "wakeups", wakeups), .label = "WAKEUPS",
+	  COUNTER("worker_wakeups_total", "Times that a worker slept") },
+	{ ROW_INT(worker_info, "steals", steals), .label = "STEALS",
+	  COUNTER("worker_steals_total",
+		  "Frames taken from other run queues") },
+	{ 0 },
+};
+
+const struct field histogram_fields[] = {
+	{ ROW_INT(histogram, "count", count), .unit = "frames",
+	  .help = "frames" },
+	{ ROW_TIME(histogram, "mean", mean, "ns"), .help = "mean" },
+	{ ROW_TIME(histogram, "p50", p50, "ns"), .help = "median" },
+	{ ROW_TIME(histogram, "p90", p90, "ns"), .help = "of 90 of 100" },
+	{ ROW_TIME(histogram, "p99", p99, "ns"), .help = "of 99 of 100" },
+	{ ROW_TIME(histogram, "p999", p999, "ns"), .help = "of 999 of 1000" },
+	{ ROW_TIME(histogram, "max", max, "ns"), .help = "the longest" },
+	{ 0 },
+};
+
+const struct field rpc_error_fields[] = {
+	{ ROW_INT(rpc_error, "code", code) },
+	{ ROW_INT(rpc_error, "count", count) },
+	{ 0 },
+};
+
+const struct field rpc_stats_fields[] = {
+	{ ROW_TEXT(rpc_stats, "transport", transport),
+	  .help = "what carries the protocol" },
+	{ ROW_INT(rpc_stats, "associations", associations),
+	  .help = "peers there are" },
+	{ ROW_INT(rpc_stats, "messages_in", messages_in),
+	  .help = "messages received" },
+	{ ROW_INT(rpc_stats, "messages_out", messages_out),
+	  .help = "messages sent" },
+	{ ROW_INT(rpc_stats, "requests", requests), .help = "requests" },
+	{ ROW_INT(rpc_stats, "notifications", notifications),
+	  .help = "notifications received" },
+	{ ROW_INT(rpc_stats, "notifications_dropped", notifications_dropped),
+	  .help = "notifications to peers that do not read" },
+	{ ROW_INT(rpc_stats, "replies_lost", replies_lost),
+	  .help = "replies to peers that have gone" },
+	{ ROW_INT(rpc_stats, "slow_peers", slow_peers),
+	  .help = "peers sent away as they do not read" },
+	{ ROW_INT(rpc_stats, "peers_refused", peers_refused),
+	  .help = "peers turned away: too many were there" },
+	{ ROW_MAP(rpc_stats, "errors", errors, nerrors, rpc_error),
+	  .help = "errors by code" },
+	{ 0 },
+};
+
+const struct field node_stats_fields[] = {
+	{ ROW_TIME(node_stats, "uptime", uptime, "s"),
+	  GAUGE("uptime_seconds", "Time since the node started") },
+	{ ROW_TEXT(node_stats, "scheduler", scheduler),
+	  .help = "the one in use, with its options" },
+	{ ROW_INT(node_stats, "calls", calls), .label = "calls",
+	  GAUGE("calls", "Calls that are up") },
+	{ ROW_INT(node_stats, "calls_started", calls_started),
+	  COUNTER("calls_started_total", "Calls that were started") },
+	{ ROW_INT(node_stats, "calls_refused", calls_refused),
+	  .label = "refused",
+	  COUNTER("calls_refused_total", "Calls that were refused") },
+	{ ROW_INT(node_stats, "queued", queued), .unit = "frames",
+	  GAUGE("queued_frames", "Frames in the scheduler's hands") },
+	{ ROW_REAL(node_stats, "load", load), .unit = "CPUs", .label = "load",
+	  GAUGE("load_ratio",
+		"Load of the admitted calls, as declared; 1 is one CPU") },
+	{ ROW_REAL(node_stats, "measured_load", measured_load), .unit = "CPUs",
+	  GAUGE("measured_load_ratio",
+		"Load of the admitted calls, as measured; 1 is one CPU") },
+	{ ROW_REAL(node_stats, "bound", bound), .unit = "CPUs",
+	  .label = "bound",
+	  GAUGE("load_bound_ratio", "Load that admission takes; 1 is one "
+				    "CPU") },
+	{ ROW_OBJECT(node_stats, "scheduler_faults", faults, faults),
+	  .help = "the scheduler's faults" },
+	{ ROW_OBJECT(node_stats, "watchdog", watchdog, watch_info),
+	  .help = "what the watchdog found" },
+	{ ROW_OBJECT(node_stats, "totals", totals, totals),
+	  .help = "counters of all calls, past and present" },
+	{ ROW_OBJECT(node_stats, "rx", rx, rx_info),
+	  .help = "the receiving thread" },
+	{ ROW_TIME(node_stats, "cpu", cpu, "ns"),
+	  COUNTER("cpu_seconds_total", "CPU time of the process") },
+	{ ROW_LIST(node_stats, "workers", workers, nworkers, worker_info),
+	  .label = "worker", .help = "the workers" },
+	{ ROW_OBJECT(node_stats, "delay", delay, histogram),
+	  .help = "from a frame's arrival to its being sent" },
+	{ ROW_OBJECT(node_stats, "jitter", jitter, histogram),
+	  .help = "how much the time between two frames of a call that were "
+		  "sent differs from the frame duration" },
+	{ 0 },
+};
+
+const struct field stats_fields[] = {
+	{ ROW_INLINE(stats, node, node_stats) },
+	{ ROW_BOOL(stats, "draining", draining), .help = "takes no new calls" },
+	{ ROW_POINTER(stats, "conversions", conversions, conversions),
+	  .help = "conversions of files; null: the node has no spool "
+		  "folder" },
+	{ ROW_OBJECT(stats, "control", control, rpc_stats),
+	  .help = "the control protocol's own" },
+	{ ROW_OBJECT(stats, "capacity", capacity, capacity),
+	  .help = "what it can do" },
+	{ 0 },
+};
+
+const struct field drain_result_fields[] = {
+	{ ROW_BOOL(drain_result, "draining", draining), .help = "true" },
+	{ ROW_INT(drain_result, "calls", calls),
+	  .help = "calls that are still up" },
+	{ 0 },
+};
+
+const struct field congestion_fields[] = {
+	{ ROW_INT(congestion, "lost_per_second", lost_per_second),
+	  .unit = "frames", .help = "frames lost for want of time" },
+	{ ROW_OBJECT(congestion, "capacity", capacity, capacity),
+	  .help = "what it can do" },
+	{ 0 },
+};

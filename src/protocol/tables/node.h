@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the protocol says of the node as a whole.
+ */
+#ifndef PROTOCOL_TABLES_NODE_H
+#define PROTOCOL_TABLES_NODE_H
+
+#include "cr/codec.h"
+#include "node/info.h"
+#include "protocol/field.h"
+#include "rpc/stats.h"
+
+/* --- parameters --- */
+
+/** Nothing; structs cannot be empty. */
+struct nothing {
+	bool none;
+};
+
+struct hello_request {
+	const char *client, *resume;
+};
+
+struct drain_request {
+	cr_ns limit; /**< -1: the node's own */
+};
+
+FIELD_TABLE_DECLARE(nothing, struct nothing);
+FIELD_TABLE_DECLARE(hello, struct hello_request);
+FIELD_TABLE_DECLARE(drain, struct drain_request);
+
+/* --- results --- */
+
+struct codec_info {
+	const char *name, *rtp_name, *help;
+	unsigned rate, clock;
+	cr_ns frame;
+	bool decodes, encodes;
+	const char *default_mode;
+	struct field_each modes; /**< struct cr_codec_mode */
+};
+
+struct codecs_result {
+	struct field_each codecs; /**< struct codec_info */
+};
+
+struct option_info {
+	const char *name;
+	char help[256];
+};
+
+struct scheduler_info {
+	const char *name, *help, *admission;
+	struct field_each options; /**< struct option_info */
+};
+
+struct schedulers_result {
+	char scheduler[NODE_SPEC_MAX];
+	struct field_each schedulers; /**< struct scheduler_info */
+};
+
+struct scheduler_result {
+	char scheduler[NODE_SPEC_MAX];
+};
+
+struct capacity_result {
+	struct node_capacity capacity;
+	struct field_each costs; /**< struct node_cost_info */
+};
+
+struct hello_result {
+	const char *program, *version;
+	unsigned protocol;
+	const char *session;
+	unsigned calls;
+	char scheduler[NODE_SPEC_MAX];
+	const char *transport, *kernels;
+	bool draining;
+	struct field_each codecs, schedulers;
+	struct capacity_result capacity;
+};
+
+struct stats_result {
+	struct node_stats node;
+	bool draining;
+	const struct node_conversions *conversions; /**< NULL: no spool */
+	struct rpc_stats control;
+	struct capacity_result capacity;
+};
+
+struct drain_result {
+	bool draining;
+	unsigned calls;
+};
+
+/** The notification congestion. */
+struct congestion {
+	unsigned long long lost_per_second;
+	struct capacity_result capacity;
+};
+
+FIELD_TABLE_DECLARE(codec_mode, struct cr_codec_mode);
+FIELD_TABLE_DECLARE(codec_info, struct codec_info);
+FIELD_TABLE_DECLARE(codecs, struct codecs_result);
+FIELD_TABLE_DECLARE(option_info, struct option_info);
+FIELD_TABLE_DECLARE(scheduler_info, struct scheduler_info);
+FIELD_TABLE_DECLARE(schedulers, struct schedulers_result);
+FIELD_TABLE_DECLARE(scheduler_result, struct scheduler_result);
+FIELD_TABLE_DECLARE(cost_info, struct node_cost_info);
+FIELD_TABLE_DECLARE(capacity, struct capacity_result);
+FIELD_TABLE_DECLARE(hello_result, struct hello_result);
+FIELD_TABLE_DECLARE(faults, struct node_faults);
+FIELD_TABLE_DECLARE(watch_info, struct node_watch_info);
+FIELD_TABLE_DECLARE(totals, struct node_totals);
+FIELD_TABLE_DECLARE(rx_info, struct node_rx_info);
+FIELD_TABLE_DECLARE(worker_info, struct node_worker_info);
+FIELD_TABLE_DECLARE(histogram, struct histogram_summary);
+FIELD_TABLE_DECLARE(conversions, struct node_conversions);
+FIELD_TABLE_DECLARE(rpc_error, struct rpc_error_count);
+FIELD_TABLE_DECLARE(rpc_stats, struct rpc_stats);
+FIELD_TABLE_DECLARE(node_stats, struct node_stats);
+FIELD_TABLE_DECLARE(stats, struct stats_result);
+FIELD_TABLE_DECLARE(drain_result, struct drain_result);
+FIELD_TABLE_DECLARE(congestion, struct congestion);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parameters of scheduler.set and scheduler.tune.
+ */
+#include "protocol/tables/scheduler.h"
+
+const struct field scheduler_set_fields[] = {
+	{ ROW_TEXT(scheduler_set, "scheduler", scheduler), .required = "",
+	  .help = "name, with options behind commas: \"rr,quantum=2ms\"; or a "
+		  "file NAME.so of the node's --plugin-dir" },
+	{ 0 },
+};
+
+const struct field scheduler_tune_fields[] = {
+	{ ROW_TEXT(scheduler_tune, "options", options), .required = "",
+	  .help = "options with commas between: \"quantum=2ms\"" },
+	{ 0 },
+};

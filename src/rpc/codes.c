@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Error codes of the protocol.
+ */
+#include "rpc/codes.h"
+
+#include <stddef.h>
+
+const struct rpc_code_row rpc_codes[] = {
+	{ RPC_PARSE_ERROR, "Parse error",
+	  "the message is no JSON, or has a member twice" },
+	{ RPC_INVALID_REQUEST, "Invalid Request",
+	  "the message is no request of JSON-RPC 2.0, or is too long" },
+	{ RPC_NO_METHOD, "Method not found", "there is no such method" },
+	{ RPC_INVALID_PARAMS, "Invalid params",
+	  "a parameter is missing, unknown, out of range or contradicts "
+	  "another; the message names it and the way out" },
+	{ RPC_INTERNAL, "Internal error", "out of memory, or a fault" },
+	{ RPC_CONNECTION_LOST, "connection lost",
+	  "made up by the client's side: the answer will not come" },
+	{ RPC_NO_CAPACITY, "no capacity",
+	  "admission refused; the message has the figures" },
+	{ RPC_NO_SUCH_CALL, "no such call",
+	  "there is no call with this id, or no longer" },
+	{ RPC_UNSUPPORTED, "not supported",
+	  "a scheduler that is not there or does not load; something that "
+	  "this node was started without" },
+	{ RPC_DRAINING, "draining: no new calls",
+	  "the node is about to end: take another one" },
+	{ RPC_CONFLICT, "conflict",
+	  "an SSRC, a pair or a file is taken, or the state does not fit" },
+	{ RPC_NO_SUCH_CONVERSION, "No such conversion",
+	  "there is no conversion with this id, or no longer" },
+	{ RPC_BAD_FILE, "Bad file",
+	  "a file is missing, broken, too large or not to be written" },
+	{ 0, NULL, NULL },
+};

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a JSON-RPC server counts.
+ */
+#ifndef RPC_STATS_H
+#define RPC_STATS_H
+
+#include <stdint.h>
+
+enum { RPC_ERROR_KINDS = 16 };
+
+struct rpc_error_count {
+	int code; /**< enum rpc_code */
+	uint64_t count;
+};
+
+struct rpc_stats {
+	const char *transport; /**< static */
+	unsigned associations;
+	uint64_t messages_in, messages_out, requests, notifications;
+	uint64_t notifications_dropped, replies_lost, slow_peers;
+	uint64_t peers_refused;
+	/** By code, in order of first use; the last entry takes the rest. */
+	struct rpc_error_count errors[RPC_ERROR_KINDS];
+	unsigned nerrors;
+};
+
+#endif
