@@ -11,6 +11,8 @@ set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g") # CR_ASSERT stays on; no NDEBUG
 add_compile_options(
   -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
   -Wpointer-arith -Wwrite-strings -fno-common)
+# what an assertion names: src/engine/core.c, wherever that was built
+add_compile_options(-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 add_compile_definitions(_POSIX_C_SOURCE=200809L)
 add_compile_definitions($<$<CONFIG:Debug>:CR_DEBUG>)
 if(CR_WERROR)

@@ -2,10 +2,9 @@
 /*
  * LIFO: the call released last runs first. A bad idea for calls, and the
  * smallest complete policy: copy it, rename it, change pick(). See
- * ../README.md. Build and use:
+ * schedulers/README.md. Build and use:
  *
- *     cc -std=c11 -Wall -shared -fPIC -Iinclude lifo.c -o lifo.so
- *     codec-runner --scheduler ./lifo.so
+ *     make && codec-runner --scheduler ./lifo.so
  */
 #include <sys/queue.h>
 

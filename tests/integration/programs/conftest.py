@@ -24,16 +24,50 @@ def free_port(kind=socket.SOCK_DGRAM):
         return s.getsockname()[1]
 
 
+class Installed:
+    """The build, installed below a prefix: what somebody has who has no
+    source."""
+
+    def __init__(self, prefix):
+        done = subprocess.run(["cmake", "--install", BUILD, "--prefix",
+                               prefix], capture_output=True, text=True,
+                              timeout=PATIENCE)
+        assert done.returncode == 0, done.stderr
+        self.prefix = prefix
+        self.programs = prefix / "bin"
+        self.examples = prefix / "share/doc/codec-runner/examples"
+
+    def environment(self):
+        """For pkg-config, make and codec-runner on the PATH."""
+        pc, = self.prefix.rglob("codec-runner.pc")
+        return {"PATH": f"{self.programs}:{os.environ['PATH']}",
+                "PKG_CONFIG_PATH": str(pc.parent)}
+
+    def run(self, line, cwd):
+        """Run a line of shell in @cwd; what it says on stdout."""
+        done = subprocess.run(["sh", "-c", line], cwd=cwd, text=True,
+                              env=self.environment(), capture_output=True,
+                              timeout=PATIENCE)
+        assert done.returncode == 0 and not done.stderr, done.stderr
+        return done.stdout
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory):
+    return Installed(tmp_path_factory.mktemp("installed"))
+
+
 class Daemon:
     """A running codec-runner and the addresses it serves on."""
 
-    def __init__(self, *options, log,
+    def __init__(self, *options, log, programs=BUILD,
                  place=("--pin", "none", "--rx-cpu", "none")):
+        self.programs = programs
         self.udp = free_port()
         self.sctp = 1024 + free_port() % 60000
         self.log = open(log, "w+")
         self.process = subprocess.Popen(
-            [BUILD / "codec-runner", "--rtp", "127.0.0.1:0", "--control",
+            [programs / "codec-runner", "--rtp", "127.0.0.1:0", "--control",
              f"127.0.0.1:{self.sctp}", "--udp-port", str(self.udp), "--sctp",
              "user", "--workers", "1", *place, *options],
             stdout=subprocess.PIPE, stderr=self.log, text=True)
@@ -49,16 +83,16 @@ class Daemon:
 
     def ctl(self, *words, code=0):
         """Run codec-ctl; the result as JSON, or stderr when it must fail."""
-        done = subprocess.run([BUILD / "codec-ctl", *self.where(), "--json",
-                               *words], capture_output=True, text=True,
-                              timeout=PATIENCE)
+        done = subprocess.run([self.programs / "codec-ctl", *self.where(),
+                               "--json", *words], capture_output=True,
+                              text=True, timeout=PATIENCE)
         assert done.returncode == code, done.stderr + done.stdout
         return json.loads(done.stdout) if code == 0 else done.stderr
 
     def feed(self, campaign, *options, code=0):
         """Run codec-feeder; its --json result."""
-        done = subprocess.run([BUILD / "codec-feeder", str(campaign),
-                               *self.where(), "--quiet", "--json", *options],
+        done = subprocess.run([self.programs / "codec-feeder",
+                               str(campaign), *self.where(), "--quiet", "--json", *options],
                               capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == code, done.stderr + done.stdout
         return json.loads(done.stdout)

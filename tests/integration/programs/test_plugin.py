@@ -1,30 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scheduler from outside the tree: built from the public headers and the
+"""A scheduler from outside the tree: built from what is installed and the
 example alone, as schedulers/README.md says, loaded, and trusted with calls."""
 import re
 import shutil
-import subprocess
 
 import pytest
 
-from conftest import PATIENCE, ROOT
+from conftest import ROOT
 from test_daemon import rtp, start_call
 
 README = ROOT / "schedulers" / "README.md"
 EXAMPLE = ROOT / "schedulers" / "examples" / "lifo.c"
+TREES = ROOT / "tests" / "integration" / "programs" / "outside.c"
 FRAMES = 50
 
 
 @pytest.fixture
-def outside(tmp_path):
-    """A folder with include/ and lifo.c, built there by the README's line."""
+def outside(installed, tmp_path):
+    """A folder with lifo.c and another scheduler, built there by the README's
+    line."""
     there = tmp_path / "outside"
-    shutil.copytree(ROOT / "include", there / "include")
-    shutil.copy(EXAMPLE, there)
+    there.mkdir()
+    shutil.copy(installed.examples / "lifo.c", there)
+    shutil.copy(TREES, there)
     line = re.search(r"^    (cc .*)$", README.read_text(), re.M).group(1)
-    done = subprocess.run(line.split(), cwd=there, capture_output=True,
-                          text=True, timeout=PATIENCE)
-    assert done.returncode == 0 and not done.stderr, done.stderr
+    assert "lifo.c" in line
+    for name in ("lifo", "outside"):
+        installed.run(line.replace("lifo", name), there)
     return there
 
 
@@ -51,16 +53,31 @@ def test_the_example_is_short():
     assert len([x for x in code.splitlines() if x.strip()]) <= 60
 
 
-def test_it_schedules_calls_from_the_start(daemon, sock, outside):
-    d = daemon("--scheduler", str(outside / "lifo.so"))
-    assert d.ctl("stats")["scheduler"] == "lifo"
+@pytest.mark.parametrize("name", ["lifo", "outside"])
+def test_it_schedules_calls_from_the_start(daemon, sock, installed, outside,
+                                           name):
+    d = daemon("--scheduler", str(outside / f"{name}.so"),
+               programs=installed.programs)
+    assert d.ctl("stats")["scheduler"] == name
     flow(d, start_call(d, sock), sock)
     assert d.ctl("stats")["scheduler_faults"] == {"count": 0, "last": ""}
 
 
-def test_it_is_switched_to_from_the_plugin_folder(daemon, sock, outside):
-    d = daemon("--plugin-dir", str(outside))
+def test_it_is_switched_to_from_the_plugin_folder(daemon, sock, installed,
+                                                  outside):
+    d = daemon("--plugin-dir", str(outside), programs=installed.programs)
     call = start_call(d, sock)
     assert d.ctl("scheduler", "lifo.so")["scheduler"] == "lifo"
     flow(d, call, sock)
     assert d.ctl("stats")["scheduler"] == "lifo"
+
+
+def test_make_installs_it_where_the_daemon_may_look(daemon, sock, installed,
+                                                    tmp_path):
+    shutil.copytree(installed.examples, tmp_path / "examples")
+    installed.run("make install", tmp_path / "examples")
+    plugins = installed.run("pkg-config --variable=plugindir codec-runner",
+                            tmp_path).strip()
+    d = daemon("--plugin-dir", plugins, programs=installed.programs)
+    assert d.ctl("scheduler", "lifo.so")["scheduler"] == "lifo"
+    flow(d, start_call(d, sock), sock)

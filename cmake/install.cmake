@@ -1,0 +1,45 @@
+# What "cmake --install" puts where, beside the programs (src/app) and the report
+# (src/report): man pages, other pages, campaigns, and what a scheduler from
+# outside is built with: headers, a pkg-config file, an example.
+#
+# Nothing installed names the source or the build folder, and what is installed
+# may be moved as a whole: it finds its other parts from where it is itself.
+
+# Set @out to the way from the installed folder @from to the one @to; both are
+# members of GNUInstallDirs or folders below.
+function(cr_install_way from to out)
+  cmake_path(ABSOLUTE_PATH from BASE_DIRECTORY ${CMAKE_INSTALL_PREFIX})
+  cmake_path(ABSOLUTE_PATH to BASE_DIRECTORY ${CMAKE_INSTALL_PREFIX})
+  file(RELATIVE_PATH way ${from} ${to})
+  set(${out} ${way} PARENT_SCOPE)
+endfunction()
+
+install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
+        FILES_MATCHING PATTERN "*.1")
+install(FILES README.md CHANGELOG.md LICENSE
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs campaigns DESTINATION ${CMAKE_INSTALL_DOCDIR}
+        FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.yaml"
+        PATTERN "man" EXCLUDE PATTERN "player" EXCLUDE)
+install(FILES schedulers/README.md
+        DESTINATION ${CMAKE_INSTALL_DOCDIR}/schedulers)
+install(DIRECTORY schedulers/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
+        FILES_MATCHING PATTERN "*.c" PATTERN "Makefile")
+
+# What a scheduler may include; and trace.h, for who reads trace files. Codecs
+# are not loaded from outside.
+foreach(header error list option sched time trace tree)
+  install(FILES include/cr/${header}.h
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cr)
+endforeach()
+
+set(CR_PLUGINDIR ${CMAKE_INSTALL_LIBDIR}/codec-runner)
+set(CR_PCDIR ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+file(STRINGS include/cr/sched.h abi REGEX "^#define CR_SCHED_ABI ")
+string(REGEX REPLACE "[^0-9]" "" CR_SCHED_ABI "${abi}")
+cr_install_way(${CR_PCDIR} ${CMAKE_INSTALL_INCLUDEDIR} CR_PC_INCLUDEDIR)
+cr_install_way(${CR_PCDIR} ${CR_PLUGINDIR} CR_PC_PLUGINDIR)
+configure_file(cmake/codec-runner.pc.in cmake/codec-runner.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/cmake/codec-runner.pc
+        DESTINATION ${CR_PCDIR})
+install(DIRECTORY DESTINATION ${CR_PLUGINDIR})

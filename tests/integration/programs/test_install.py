@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What "cmake --install" leaves: programs, pages, and all that a scheduler from
+outside needs; and it refers to nothing outside."""
+import json
+import os
+import re
+import subprocess
+
+import pytest
+
+from conftest import BUILD, PATIENCE, ROOT, Installed
+from test_daemon import start_call
+from test_plugin import FRAMES, flow
+
+PROGRAMS = ["codec-ctl", "codec-feeder", "codec-report", "codec-runner",
+            "codec-sim"]
+HEADERS = ["error.h", "list.h", "option.h", "sched.h", "time.h", "trace.h",
+           "tree.h"]
+
+
+def names(folder):
+    return sorted(p.name for p in folder.iterdir())
+
+
+def files(folder):
+    return [p for p in folder.rglob("*") if p.is_file()]
+
+
+def run(*command, **more):
+    done = subprocess.run(command, capture_output=True, timeout=PATIENCE,
+                          text=True, **more)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_programs_pages_headers_examples(installed):
+    assert names(installed.programs) == PROGRAMS
+    assert names(installed.prefix / "include" / "cr") == HEADERS
+    assert names(installed.examples) == ["Makefile", "lifo.c"]
+    for name in PROGRAMS:
+        page = installed.prefix / "share/man/man1" / f"{name}.1"
+        assert page.read_text() == run(installed.programs / name, "--man")
+    doc = installed.examples.parent
+    for name in ("README.md", "LICENSE", "schedulers/README.md",
+                 "campaigns/README.md", "campaigns/demo.yaml"):
+        assert (doc / name).read_bytes() == (ROOT / name).read_bytes()
+
+
+def content(path, scratch):
+    """The octets of a file, without what debuggers want."""
+    data = path.read_bytes()
+    if data.startswith(b"\x7fELF"):
+        run("objcopy", "--strip-debug", path, scratch)
+        data = scratch.read_bytes()
+    return data
+
+
+def test_nothing_names_the_source_or_the_build(installed, tmp_path):
+    folders = [os.fsencode(ROOT), os.fsencode(BUILD)]
+    launcher = (BUILD / "codec-report").read_bytes()
+    assert folders[0] in launcher  # where nothing is installed it must
+    everything = files(installed.prefix)
+    assert len(everything) > 100
+    for path in everything:
+        data = content(path, tmp_path / "stripped")
+        assert not any(f in data for f in folders), path
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_a_header_compiles_alone(installed, tmp_path, header):
+    (tmp_path / "alone.c").write_text(f'#include "cr/{header}"\n'
+                                      f'#include "cr/{header}"\n'
+                                      "int alone;\n")
+    installed.run("cc -std=c11 -pedantic -Wall -Wextra -Werror -fsyntax-only "
+                  "$(pkg-config --cflags codec-runner) alone.c", tmp_path)
+
+
+def test_pkg_config_says_what_a_scheduler_needs(installed, tmp_path):
+    def ask(what):
+        return installed.run(f"pkg-config {what} codec-runner",
+                             tmp_path).strip()
+    header = (installed.prefix / "include" / "cr" / "sched.h").read_text()
+    abi = re.search(r"#define CR_SCHED_ABI (\d+)u", header).group(1)
+    version = run(installed.programs / "codec-runner", "--version").split()[-1]
+    assert ask("--variable=sched_abi") == abi
+    assert ask("--modversion") == version
+    assert ask("--libs") == ""
+    assert os.path.isdir(ask("--variable=plugindir"))
+
+
+def test_the_report_reads_a_trace(daemon, sock, installed, tmp_path):
+    trace = tmp_path / "trace.bin"
+    d = daemon("--trace", str(trace), programs=installed.programs)
+    flow(d, start_call(d, sock), sock)
+    assert d.stop() == 0
+    told = json.loads(run(installed.programs / "codec-report", "--json", trace,
+                          cwd=tmp_path))
+    section, = told["runs"][0]["schedulers"]
+    assert section["groups"][0]["done"] == FRAMES
+
+
+def test_the_simulator_plays_an_installed_campaign(installed, tmp_path):
+    campaign = installed.examples.parent / "campaigns" / "best" / "exp1.yaml"
+    out = run(installed.programs / "codec-sim", campaign, "--json",
+              "--scheduler", "edf", cwd=tmp_path)
+    assert json.loads(out)["scheduler"] == "edf"
+
+
+def test_destdir_and_a_moved_tree(installed, tmp_path):
+    run("cmake", "--install", BUILD, env={**os.environ,
+                                          "DESTDIR": str(tmp_path / "stage")})
+    sched, = (tmp_path / "stage").rglob("sched.h")
+    moved = tmp_path / "moved"
+    sched.parents[2].rename(moved)
+
+    def inside(prefix):
+        return sorted(p.relative_to(prefix) for p in files(prefix))
+    assert not files(tmp_path / "stage")
+    assert inside(moved) == inside(installed.prefix)
+    there = Installed.__new__(Installed)
+    there.prefix, there.programs = moved, moved / "bin"
+    flags = there.run("pkg-config --cflags codec-runner", tmp_path)
+    assert os.path.samefile(flags.strip()[2:], moved / "include")
+    assert "codec-report" in there.run("codec-report --version", tmp_path)
