@@ -68,24 +68,31 @@ static inline unsigned test_below(uint64_t *seed, unsigned n)
 #define TEST_FEWER(n) (n)
 #endif
 
-/** How many times as often as usual to try: CR_TRIES, 1 to 1000. */
-static inline unsigned test_tries_factor(void)
+/** How many times as often as usual to try: CR_TRIES, 0.01 to 1000. */
+static inline double test_tries_factor(void)
 {
 	const char *given;
-	static unsigned long factor;
+	static double factor;
 
-	if (factor)
-		return (unsigned)factor;
+	if (factor > 0)
+		return factor;
 	given = getenv("CR_TRIES");
-	factor = given ? strtoul(given, NULL, 10) : 1;
-	if (factor < 1 || factor > 1000) {
-		(void)fprintf(stderr, "CR_TRIES=%s: use 1 to 1000\n", given);
+	factor = given ? strtod(given, NULL) : 1;
+	if (!(factor >= 0.01 && factor <= 1000)) {
+		(void)fprintf(stderr, "CR_TRIES=%s: use 0.01 to 1000\n", given);
 		abort();
 	}
-	return (unsigned)factor;
+	return factor;
 }
 
-/** How often to try with random inputs what is usually tried @n times. */
-#define TEST_TRIES(n) ((unsigned)TEST_FEWER(n) * test_tries_factor())
+/** How often to try with random inputs what is usually tried @n times; at least
+ * once. */
+#define TEST_TRIES(n) test_tries(TEST_FEWER(n))
+static inline unsigned test_tries(double n)
+{
+	double tries = n * test_tries_factor();
+
+	return tries < 1 ? 1 : (unsigned)tries;
+}
 
 #endif

@@ -5,14 +5,16 @@
 #include "sound.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "seed.h"
 
-void sound_init(struct sound *s, const struct speech_corpus *corpus,
-		uint64_t seed)
+void sound_init(struct sound *s, unsigned rate,
+		const struct speech_corpus *corpus, uint64_t seed)
 {
-	*s = (struct sound){ .seed = seed | 1, .rate = speech_rate(corpus) };
-	speech_reader_init(&s->speech, corpus, seed, 0);
+	*s = (struct sound){ .seed = seed | 1, .rate = rate };
+	if (corpus)
+		speech_reader_init(&s->speech, corpus, seed, 0);
 }
 
 /* In [0, 1). */
@@ -90,7 +92,10 @@ static int16_t sample(struct sound *s, int16_t speech)
 
 void sound_read(struct sound *s, int16_t *pcm, size_t n)
 {
-	speech_read(&s->speech, pcm, n);
+	if (s->speech.corpus)
+		speech_read(&s->speech, pcm, n);
+	else
+		memset(pcm, 0, n * sizeof(*pcm));
 	for (size_t i = 0; i < n; i++) {
 		if (!s->left)
 			next(s);

@@ -27,18 +27,19 @@ enum sound_kind {
 /** An endless sound. Plain data. */
 struct sound {
 	uint64_t seed;
-	struct speech_reader speech;
-	enum sound_kind kind; /**< being made                    */
-	size_t left;	      /**< samples of it                 */
-	unsigned rate;	      /**< Hz                            */
-	double step[2];	      /**< of the phases, cycles a sample */
+	struct speech_reader speech; /**< without a corpus: all zero       */
+	enum sound_kind kind;	     /**< being made                    */
+	size_t left;		     /**< samples of it                 */
+	unsigned rate;		     /**< Hz                            */
+	double step[2];		     /**< of the phases, cycles a sample */
 	double phase[2];
 	double strength; /**< of a full scale of 1          */
 };
 
-/** Start; the same @seed and @corpus give the same samples. */
-void sound_init(struct sound *s, const struct speech_corpus *corpus,
-		uint64_t seed);
+/** Start, at @rate Hz, that of @corpus; the same @seed and @corpus give the
+ * same samples. Without a corpus (NULL) there is silence instead of speech. */
+void sound_init(struct sound *s, unsigned rate,
+		const struct speech_corpus *corpus, uint64_t seed);
 
 /** The next @n samples. */
 void sound_read(struct sound *s, int16_t *pcm, size_t n);

@@ -91,7 +91,7 @@ struct material material_load(enum library_codec codec, uint64_t seed)
 		speech_close(wide);
 	}
 	m.speech = (double)m.n / rate / 60;
-	sound_init(&sound, own, seed);
+	sound_init(&sound, rate, own, seed);
 	sound_read(&sound, extend(&m, other), other);
 	speech_close(own);
 	return m;

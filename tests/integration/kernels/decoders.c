@@ -25,7 +25,8 @@ struct rig {
 static void rig_open(struct rig *r, enum library_codec codec)
 {
 	*r = (struct rig){ .codec = codec, .seed = test_seed() };
-	sound_init(&r->sound, corpus[codec], test_seed());
+	sound_init(&r->sound, library_facts[codec].sample_rate, corpus[codec],
+		   test_seed());
 	r->enc = library_encoder(library_installed(codec), false);
 	r->ours = library_decoder(library_linked(codec));
 	r->stock = library_decoder(library_installed(codec));

@@ -28,7 +28,8 @@ struct rig {
 static void rig_open(struct rig *r, enum library_codec codec, bool dtx)
 {
 	*r = (struct rig){ .codec = codec, .dtx = dtx };
-	sound_init(&r->sound, corpus[codec], test_seed());
+	sound_init(&r->sound, library_facts[codec].sample_rate, corpus[codec],
+		   test_seed());
 	r->ours = library_encoder(library_linked(codec), dtx);
 	r->stock = library_encoder(library_installed(codec), dtx);
 }
