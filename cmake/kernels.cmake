@@ -5,8 +5,9 @@
 # functions weak (codecs/kernels/weaken.sh). That is done at configure time, as
 # it decides what is built, and again whenever the library changes.
 set(CR_CODEC_KERNELS ON CACHE STRING
-    "Replace functions of the codec libraries by faster ones: ON (where the \
-libraries are known), force (others, too) or OFF")
+    "Replace functions of the codec libraries by faster ones: ON (where they \
+are exact), force (without a check) or OFF")
+include(${CMAKE_CURRENT_LIST_DIR}/kernels_check.cmake)
 
 # cr_kernel(LIBRARY FILE SYMBOLS...): FILE defines SYMBOLS in place of LIBRARY,
 # one of packages.cmake.
@@ -18,6 +19,7 @@ endmacro()
 # cr_kernel_archive(LIBRARY SHA256): the static library of that sum is one that
 # the kernels have been tested against. They are equal to a binary: where the
 # source leaves a result open, the compiler that built it has settled that.
+# Others are put through a short form of the tests (kernels_check.cmake).
 macro(cr_kernel_archive library sha256)
   list(APPEND ${library}_ARCHIVES ${sha256})
 endmacro()
@@ -26,7 +28,7 @@ endmacro()
 function(cr_kernels_machine out)
   set(why "")
   if(NOT CR_CODEC_KERNELS)
-    set(why "CR_CODEC_KERNELS is off")
+    set(why "they were not wanted (CR_CODEC_KERNELS=${CR_CODEC_KERNELS})")
   elseif(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$"
          OR NOT CMAKE_SIZEOF_VOID_P EQUAL 8)
     set(why "they are for x86-64, this is ${CMAKE_SYSTEM_PROCESSOR}")
@@ -56,10 +58,9 @@ function(cr_kernels_find library out)
 endfunction()
 
 # Set @out to why @archive, the static library of @library, is none that the
-# kernels are for; empty if it is, or if that is not asked for.
+# kernels are for; empty if it may be.
 function(cr_kernels_unfit library version archive out)
   set(why "")
-  string(TOLOWER "${CR_CODEC_KERNELS}" wanted)
   if(NOT ${library}_VERSION VERSION_EQUAL version)
     set(why "they replace functions of ${${library}_LIBRARIES} ${version}, "
             "found ${${library}_VERSION}")
@@ -67,15 +68,21 @@ function(cr_kernels_unfit library version archive out)
     cr_kernels_archive_name(${library} name)
     set(why "they need the static library ${name}, found none in "
             "${${library}_LIBDIR} or where libraries are")
-  elseif(NOT wanted STREQUAL "force")
-    file(SHA256 ${archive} found)
-    if(NOT found IN_LIST ${library}_ARCHIVES)
-      set(why "they have not been tested with ${archive}, SHA-256 ${found}. "
-              "To try: cmake -DCR_CODEC_KERNELS=force, ctest -R kernels")
-    endif()
   endif()
   string(CONCAT why ${why})
   set(${out} "${why}" PARENT_SCOPE)
+endfunction()
+
+# Set @out to whether @archive, the static library of @library, has to be checked
+# before kernels replace its functions.
+function(cr_kernels_unseen library archive out)
+  string(TOLOWER "${CR_CODEC_KERNELS}" wanted)
+  file(SHA256 ${archive} found)
+  set(unseen TRUE)
+  if(wanted STREQUAL "force" OR found IN_LIST ${library}_ARCHIVES)
+    set(unseen FALSE)
+  endif()
+  set(${out} ${unseen} PARENT_SCOPE)
 endfunction()
 
 # Copy the static library of @library, which must be of @version, to @copy. Set
@@ -114,23 +121,64 @@ function(cr_kernels_link target library copy)
   target_link_options(${target} INTERFACE -Wl,--exclude-libs,${name})
 endfunction()
 
+# Write @text, of any characters, to kernels_off.h in @dir.
+function(cr_kernels_write_off text dir)
+  string(REPLACE "\\" "\\\\" text "${text}")
+  string(REPLACE "\"" "\\\"" text "${text}")
+  string(REPLACE "\n" "\\n" text "${text}")
+  file(CONFIGURE OUTPUT ${dir}/kernels_off.h
+       CONTENT "#define CR_KERNELS_OFF \"@text@\"\n" @ONLY)
+endfunction()
+
+# Say whether kernels are on (@why is empty) or what is lost; keep it in
+# kernels_off.h, for those who run the programs.
+function(cr_kernels_report why)
+  string(
+    CONCAT text
+    "${why}.\n"
+    "Lost: AMR and AMR-WB take about four times as much CPU time, so that a core "
+    "serves about a quarter of the calls.\n"
+    "What to do: build on x86-64 with gcc or clang, with the static libraries of "
+    "Debian 12 or 13 (deps/install build) or others of those versions.")
+  if(NOT why)
+    message(STATUS "Codec kernels: on")
+  elseif(NOT CR_CODEC_KERNELS)
+    message(STATUS "Codec kernels: off, ${why}")
+  else()
+    message(WARNING "Codec kernels: off, ${text}\n"
+                    "Without this warning: cmake -DCR_CODEC_KERNELS=OFF")
+  endif()
+  cr_kernels_write_off("${text}" ${CMAKE_CURRENT_BINARY_DIR})
+endfunction()
+
 # cr_codec_libraries(LIBRARY TARGET VERSION...): define TARGET as the LIBRARY
 # with our kernels, if it is of that version. If one is not as the kernels know
 # it, all are as they were installed.
 function(cr_codec_libraries)
   cr_kernels_machine(why)
   set(left ${ARGN})
+  set(archives "")
+  set(any_unseen FALSE)
   while(left AND NOT why)
     list(POP_FRONT left library target version)
     if(${library}_SYMBOLS)
       set(${target}_file ${CMAKE_CURRENT_BINARY_DIR}/lib${target}.a)
       cr_kernels_copy(${library} ${version} ${${target}_file} why)
     endif()
+    if(${library}_SYMBOLS AND NOT why)
+      cr_kernels_find(${library} archive)
+      cr_kernels_unseen(${library} ${archive} unseen)
+      list(APPEND archives CR_${library}_ARCHIVE=${archive})
+      if(unseen)
+        set(any_unseen TRUE)
+      endif()
+    endif()
   endwhile()
-  if(why)
-    message(STATUS "Codec kernels: off, ${why}")
-  else()
-    message(STATUS "Codec kernels: on")
+  if(any_unseen AND NOT why)
+    cr_kernels_check("${archives}" why)
+  endif()
+  cr_kernels_report("${why}")
+  if(NOT why)
     cr_kernels_library()
   endif()
   set(left ${ARGN})
@@ -152,7 +200,11 @@ function(cr_kernels_library)
   target_include_directories(cr_kernel_objects PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_options(cr_kernel_objects PRIVATE -O3 -Wconversion
                                                    -fvisibility=hidden)
+  cr_kernels_precompile(cr_kernel_objects)
   add_library(cr_kernels INTERFACE)
-  target_link_libraries(cr_kernels
-                        INTERFACE $<TARGET_OBJECTS:cr_kernel_objects>)
+  # a precompiled header counts as an object, too
+  target_link_libraries(
+    cr_kernels
+    INTERFACE
+      "$<FILTER:$<TARGET_OBJECTS:cr_kernel_objects>,EXCLUDE,[.][gp]ch$>")
 endfunction()

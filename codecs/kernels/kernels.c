@@ -14,6 +14,12 @@
 
 bool cr_kernels_fast;
 
+static const char cpu_lacks[] =
+	"this CPU lacks AVX2, BMI, BMI2 or LZCNT.\n"
+	"Lost: AMR and AMR-WB take about four times as much CPU time, so that "
+	"a core serves about a quarter of the calls.\n"
+	"What to do: run on a CPU that has them.";
+
 /* clang has no name for it in __builtin_cpu_supports(). */
 static bool cpu_has_lzcnt(void)
 {
@@ -37,6 +43,8 @@ __attribute__((constructor)) static void choose_at_start(void)
 	cr_kernels_fast = cpu_has_avx2();
 }
 #else
+#include "kernels_off.h" /* CR_KERNELS_OFF; made by cmake */
+
 static bool cr_kernels_fast;
 #endif
 
@@ -59,6 +67,15 @@ int cr_kernels_choose(enum cr_kernels want, struct cr_err *e)
 			       "(CR_CODEC_KERNELS); use auto or stock");
 #endif
 	return 0;
+}
+
+const char *cr_kernels_missing(void)
+{
+#ifdef CR_HAVE_KERNELS
+	return cpu_has_avx2() ? NULL : cpu_lacks;
+#else
+	return CR_KERNELS_OFF;
+#endif
 }
 
 enum cr_kernels cr_kernels_active(void)

@@ -27,6 +27,10 @@ extern const char *const cr_kernels_names[];
  */
 int cr_kernels_choose(enum cr_kernels want, struct cr_err *e);
 
+/** Why ours cannot be used here, what that costs and what to do about it:
+ * lines of whole sentences; NULL where they can. */
+const char *cr_kernels_missing(void);
+
 /** What is in use: CR_KERNELS_STOCK or CR_KERNELS_AVX2. */
 enum cr_kernels cr_kernels_active(void);
 

@@ -234,6 +234,8 @@ static void print_line(FILE *out, const struct line *l)
 
 void cost_print(FILE *out, const struct cost_table *t)
 {
+	const char *missing = cr_kernels_missing();
+
 	(void)fprintf(out,
 		      "CPU time per frame on this machine, over %s speech at 8 "
 		      "kHz and %s at 16 kHz.\n"
@@ -248,6 +250,8 @@ void cost_print(FILE *out, const struct cost_table *t)
 
 		print_line(out, &l);
 	}
+	if (missing)
+		(void)fprintf(out, "\nCodec kernels: off, %s\n", missing);
 }
 
 static json_t *line_json(const struct line *l)
@@ -281,7 +285,8 @@ json_t *cost_json(const struct cost_table *t)
 		json_decref(rows);
 		return NULL;
 	}
-	return json_pack("{s:s, s:s, s:s, s:o}", "narrow_speech",
+	return json_pack("{s:s, s:s, s:s, s:s?, s:o}", "narrow_speech",
 			 source_of(t, false), "wide_speech", source_of(t, true),
-			 "kernels", kernels(), "rows", rows);
+			 "kernels", kernels(), "kernels_missing",
+			 cr_kernels_missing(), "rows", rows);
 }

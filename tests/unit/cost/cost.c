@@ -129,6 +129,16 @@ static void check_row(const json_t *row)
 	assert_true(fabs(weight * calls / 12e6 - 1) < 1e-6);
 }
 
+/* That they are missing is said; that they were not chosen is no news. */
+static void check_missing(const json_t *said)
+{
+	if (cr_kernels_missing())
+		assert_string_equal(json_string_value(said),
+				    cr_kernels_missing());
+	else
+		assert_true(json_is_null(said));
+}
+
 static void check_table(void)
 {
 	struct cost_table *t = NULL;
@@ -159,6 +169,7 @@ static void check_table(void)
 	check_row(find_row(rows, "resample", "-", 8000, "up"));
 	check_row(find_row(rows, "resample", "-", 16000, "down"));
 	assert_null(find_row(rows, "spin", "pcm", 8000, "encode"));
+	check_missing(json_object_get(json, "kernels_missing"));
 	json_decref(json);
 
 	out = fmemopen(text, sizeof(text), "w");
@@ -168,6 +179,8 @@ static void check_table(void)
 	assert_non_null(strstr(text, "speech at 8 kHz"));
 	assert_non_null(strstr(text, "amr-wb   12.65"));
 	assert_non_null(strstr(text, "calls/core"));
+	assert_true(!strstr(text, "\nCodec kernels: off, ") ==
+		    !cr_kernels_missing());
 	cost_table_close(t);
 }
 
