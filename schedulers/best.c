@@ -287,11 +287,8 @@ static unsigned best_explain(const struct cr_task *t, struct cr_kv *kv,
 		{ "deadline_timer_ns", x->timer },
 		{ "turn_used_ns", x->used },
 	};
-	unsigned n = 0;
 
-	for (; n < 5 && n < max; n++)
-		kv[n] = all[n];
-	return n;
+	return CR_KV_COPY(kv, max, all);
 }
 
 static bool is_sound(const struct cr_task *t)

@@ -258,11 +258,8 @@ static unsigned bfs_explain(const struct cr_task *t, struct cr_kv *kv,
 		{ "offset_ns", offset_of(t->rq, t) },
 		{ "interval_used_ns", x->used },
 	};
-	unsigned n = 0;
 
-	for (; n < 3 && n < max; n++)
-		kv[n] = all[n];
-	return n;
+	return CR_KV_COPY(kv, max, all);
 }
 
 /* Sorted, complete, intervals not overdrawn, every least is one. */

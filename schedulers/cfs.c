@@ -293,11 +293,8 @@ static unsigned cfs_explain(const struct cr_task *t, struct cr_kv *kv,
 		{ "weight", (int64_t)(x->weight >> 10) },
 		{ "slice_ns", t->slice },
 	};
-	unsigned n = 0;
 
-	for (; n < 4 && n < max; n++)
-		kv[n] = all[n];
-	return n;
+	return CR_KV_COPY(kv, max, all);
 }
 
 /* Sorted, complete, nobody owed more than a sleeper, and the sums are those

@@ -4,6 +4,8 @@
  */
 #include "schedulers/deadline_admit.h"
 
+#include "schedulers/promise.h"
+
 #include <errno.h>
 
 static int extreme_cmp(const struct extreme *a, const struct extreme *b)
@@ -135,8 +137,10 @@ static bool is_bound(const struct cr_rq *rq, const struct cr_task *t)
 	return t->cls <= last_by_worst(d) && allowed(rq, t) < rq->ncpu;
 }
 
-/* Its own part is in the sum already. */
-bool deadline_in_time(const struct cr_task *t)
+/* Is no frame of @t late, as long as none takes longer than its task's worst
+ * case? Of the tasks that are there now, whether this test has admitted them or
+ * not; its own part is in the sum already. */
+static bool is_in_time(const struct cr_task *t)
 {
 	const struct cr_rq *rq = t->rq;
 	const struct deadline_rq *d;
@@ -147,6 +151,11 @@ bool deadline_in_time(const struct cr_task *t)
 	return t->cls <= last_by_worst(d) && !d->nbound &&
 	       room_by_worst(rq, t) + worst_density(d, t) >=
 		       rq->ncpu * blocking(rq, t, last_by_worst(d));
+}
+
+void deadline_promise(const struct cr_task *t, struct cr_promise *p)
+{
+	promise_by_worst_case(t, is_in_time(t), p);
 }
 
 static bool masks_fit(const struct cr_rq *rq, const struct cr_task *t)

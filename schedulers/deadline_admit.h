@@ -103,10 +103,9 @@ struct deadline_opts {
 cr_ns deadline_longest(const struct deadline_rq *rq);
 cr_ns deadline_shortest_be(const struct deadline_rq *rq);
 
-/** Is no frame of @t late, as long as none takes longer than the worst case of
- * its task? For explain(): of the tasks that are there now, whether they were
- * admitted by this test or not. */
-bool deadline_in_time(const struct cr_task *t);
+/** A promise() callback: who is in time by the worst case of those that are
+ * there now, whether this test has admitted them or not. */
+void deadline_promise(const struct cr_task *t, struct cr_promise *p);
 
 /** An admit() callback: worst fit. */
 int deadline_admit(const struct cr_sched *s, const struct cr_task *t,

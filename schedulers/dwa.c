@@ -132,13 +132,9 @@ static unsigned dwa_explain(const struct cr_task *t, struct cr_kv *kv,
 		{ "window_begin_ns", t->job.eligible },
 		{ "deadline_ns", t->job.deadline },
 		{ "density_ppm", x->admitted.util },
-		{ "in_time", deadline_in_time(t) },
 	};
-	unsigned n = 0;
 
-	for (; n < 5 && n < max; n++)
-		kv[n] = all[n];
-	return n;
+	return CR_KV_COPY(kv, max, all);
 }
 
 /* The levels are sound, and the sum is that of all, so not below those
@@ -177,5 +173,6 @@ const struct cr_sched_ops cr_sched_dwa = {
 	.stop = dwa_stop,
 	.tick = dwa_tick,
 	.explain = dwa_explain,
+	.promise = deadline_promise,
 	.check = dwa_check,
 };

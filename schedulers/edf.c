@@ -353,13 +353,9 @@ static unsigned edf_explain(const struct cr_task *t, struct cr_kv *kv,
 	const struct cr_kv all[] = {
 		{ "deadline_ns", front ? x->place : t->job.deadline },
 		{ "density_ppm", x->admitted.util },
-		{ "in_time", deadline_in_time(t) },
 	};
-	unsigned n = 0;
 
-	for (; n < 3 && n < max; n++)
-		kv[n] = all[n];
-	return n;
+	return CR_KV_COPY(kv, max, all);
 }
 
 /* One has a deadline, or it is about to get one from pick(). */
@@ -416,5 +412,6 @@ const struct cr_sched_ops cr_sched_edf = {
 	.pick = edf_pick,
 	.stop = edf_stop,
 	.explain = edf_explain,
+	.promise = deadline_promise,
 	.check = edf_check,
 };

@@ -38,6 +38,7 @@
  */
 #include "schedulers/edf_hsb.h"
 #include "schedulers/policies.h"
+#include "schedulers/promise.h"
 
 /* With nothing to renew, a CPU that may not take what waits for another looks
  * again then; what happens before wakes it. */
@@ -410,13 +411,29 @@ static unsigned hsb_explain(const struct cr_task *t, struct cr_kv *kv,
 		{ "given_away_ns", x->server.slack },
 		{ "home_cpu", t->cls == CR_HARD ? (int64_t)x->home : -1 },
 		{ "longest_frame_ns", hsb_longest(t->rq) },
-		{ "in_time", hsb_in_time(t) },
 	};
-	unsigned n = 0;
 
-	for (; n < 8 && n < max; n++)
-		kv[n] = all[n];
-	return n;
+	return CR_KV_COPY(kv, max, all);
+}
+
+static void hsb_promise(const struct cr_task *t, struct cr_promise *p)
+{
+	const struct cr_rq *rq = t->rq;
+	const struct hsb_opts *o = hsb_opts_of(rq);
+
+	if (t->cls == CR_HARD) {
+		promise_by_worst_case(t, hsb_in_time(t), p);
+		return;
+	}
+	p->kind = CR_PROMISE_SERVERS;
+	p->rule = "edf-hsb, Corollary 1: on average over its frames";
+	p->servers = (struct cr_servers){
+		.budget = hsb_budget_of(rq, t),
+		.longest = hsb_longest(rq),
+		.best_effort = hsb_be_servers(o, rq->ncpu),
+		.be_share_ppm = o->be_share,
+		.be_period = o->be_period,
+	};
 }
 
 /* How many wait in @queue; -1: something is wrong there. */
@@ -497,5 +514,6 @@ const struct cr_sched_ops cr_sched_edf_hsb = {
 	.stop = hsb_stop,
 	.tick = hsb_tick,
 	.explain = hsb_explain,
+	.promise = hsb_promise,
 	.check = hsb_check,
 };

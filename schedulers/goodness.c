@@ -346,11 +346,8 @@ static unsigned goodness_explain(const struct cr_task *t, struct cr_kv *kv,
 		{ "nice_ticks", nice_ticks(t) },
 		{ "goodness", counter ? counter + nice_ticks(t) : 0 },
 	};
-	unsigned n = 0;
 
-	for (; n < 3 && n < max; n++)
-		kv[n] = all[n];
-	return n;
+	return CR_KV_COPY(kv, max, all);
 }
 
 /* How many are in @tree if it is sorted and all of them belong there, or -1. */

@@ -381,13 +381,9 @@ static unsigned llf_explain(const struct cr_task *t, struct cr_kv *kv,
 		{ "deadline_ns", t->job.deadline },
 		{ "laxity_zero_at_ns", x->zero },
 		{ "density_ppm", x->admitted.util },
-		{ "in_time", deadline_in_time(t) },
 	};
-	unsigned n = 0;
 
-	for (; n < 4 && n < max; n++)
-		kv[n] = all[n];
-	return n;
+	return CR_KV_COPY(kv, max, all);
 }
 
 static bool due_check(struct llf_rq *q, unsigned n)
@@ -446,5 +442,6 @@ const struct cr_sched_ops cr_sched_llf = {
 	.stop = llf_stop,
 	.tick = llf_tick,
 	.explain = llf_explain,
+	.promise = deadline_promise,
 	.check = llf_check,
 };

@@ -330,11 +330,8 @@ static unsigned pfair_explain(const struct cr_task *t, struct cr_kv *kv,
 		{ "group_deadline_ns", slot_time(rq, x->key.group) },
 		{ "held", x->held },
 	};
-	unsigned n = 0;
 
-	for (; n < sizeof(all) / sizeof(all[0]) && n < max; n++)
-		kv[n] = all[n];
-	return n;
+	return CR_KV_COPY(kv, max, all);
 }
 
 #define PFAIR_OPS(policy, says)                                                \

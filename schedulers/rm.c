@@ -129,13 +129,9 @@ static unsigned rm_explain(const struct cr_task *t, struct cr_kv *kv,
 		{ t->cls == CR_BE ? "waits_since_at_ns" : "period_ns",
 		  x->rank },
 		{ "tested_cost_ns", rm_cost(t) },
-		{ "in_time", rm_in_time(t) },
 	};
-	unsigned n = 0;
 
-	for (; n < 4 && n < max; n++)
-		kv[n] = all[n];
-	return n;
+	return CR_KV_COPY(kv, max, all);
 }
 
 /* The levels are sound, and a level's cost is that of its members. */
@@ -165,5 +161,6 @@ const struct cr_sched_ops cr_sched_rm = {
 	.stop = rm_stop,
 	.tick = rm_tick,
 	.explain = rm_explain,
+	.promise = rm_promise,
 	.check = rm_check,
 };

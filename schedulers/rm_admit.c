@@ -6,6 +6,8 @@
  */
 #include "schedulers/rm_admit.h"
 
+#include "schedulers/promise.h"
+
 #include <errno.h>
 
 /* A response that takes longer to compute is taken for too long. */
@@ -294,14 +296,15 @@ static void look_around(struct suspect *s, const struct cr_task *t)
 			cr_ns_max(s->block, cr_task_worst(cr_task_of(m)) - 1);
 }
 
-bool rm_in_time(const struct cr_task *t)
+/* Never so of soft tasks, which count by their mean. */
+void rm_promise(const struct cr_task *t, struct cr_promise *p)
 {
 	struct suspect s = { .rq = t->rq, .task = t, .extra = t };
+	bool hard = t->rq && t->cls == CR_HARD;
 
-	if (!t->rq || t->cls != CR_HARD)
-		return false;
-	look_around(&s, t);
-	return in_time(&s);
+	if (hard)
+		look_around(&s, t);
+	promise_by_worst_case(t, hard && in_time(&s), p);
 }
 
 /* --- the bounds --- */

@@ -67,10 +67,8 @@ cr_ns rm_cost(const struct cr_task *t);
 int rm_admit(const struct cr_sched *s, const struct cr_task *t,
 	     struct cr_verdict *v);
 
-/** Is no frame of @t late, as long as none takes longer than the worst case of
- * its task? For explain(), by the exact test: never so of soft tasks, which
- * count by their mean. */
-bool rm_in_time(const struct cr_task *t);
+/** A promise() callback: by the exact test, of those that are there now. */
+void rm_promise(const struct cr_task *t, struct cr_promise *p);
 
 /** For task_add() and task_del(). The member is the first of @t's private
  * memory. */

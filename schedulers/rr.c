@@ -106,11 +106,11 @@ static void rr_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 static unsigned rr_explain(const struct cr_task *t, struct cr_kv *kv,
 			   unsigned max)
 {
-	if (!max)
-		return 0;
-	kv[0] = (struct cr_kv){ "turn_used_ns",
-				CR_TASK_CONST(t, struct rr_task)->used };
-	return 1;
+	const struct cr_kv all[] = {
+		{ "turn_used_ns", CR_TASK_CONST(t, struct rr_task)->used },
+	};
+
+	return CR_KV_COPY(kv, max, all);
 }
 
 static bool rr_check(const struct cr_rq *rq)

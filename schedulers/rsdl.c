@@ -271,11 +271,8 @@ static unsigned rsdl_explain(const struct cr_task *t, struct cr_kv *kv,
 		  spent_on(CR_RQ(t->rq, struct rsdl_rq), level) },
 		{ "rotation", (int64_t)x->stairs.round },
 	};
-	unsigned n = 0;
 
-	for (; n < sizeof(all) / sizeof(all[0]) && n < max; n++)
-		kv[n] = all[n];
-	return n;
+	return CR_KV_COPY(kv, max, all);
 }
 
 static bool rsdl_check(const struct cr_rq *rq)

@@ -197,11 +197,8 @@ static unsigned staircase_explain(const struct cr_task *t, struct cr_kv *kv,
 		{ "slices_left", round_of(t) - x->slices },
 		{ "slice_used_ns", x->used },
 	};
-	unsigned n = 0;
 
-	for (; n < sizeof(all) / sizeof(all[0]) && n < max; n++)
-		kv[n] = all[n];
-	return n;
+	return CR_KV_COPY(kv, max, all);
 }
 
 static bool staircase_check(const struct cr_rq *rq)

@@ -68,7 +68,7 @@
 #include "cr/time.h"
 
 /** Raised with every incompatible change of this header. */
-#define CR_SCHED_ABI 1u
+#define CR_SCHED_ABI 2u
 /** Most CPUs (live workers or simulated processors) of one engine. */
 #define CR_MAX_CPUS 256u
 /** Room for a policy's private state in every task, bytes. */
@@ -213,6 +213,40 @@ struct cr_kv {
 	int64_t value;
 };
 
+/** What a policy promises of a task. */
+enum cr_promise_kind {
+	CR_PROMISE_NOTHING,  /**< rule says why                             */
+	CR_PROMISE_LATENESS, /**< the latest that any job is done           */
+	CR_PROMISE_SERVERS   /**< budgets, and what follows from them       */
+};
+
+/**
+ * The servers of a run queue: hard tasks on top, each on its CPU; below them
+ * global EDF over a budget every period for each soft task, and some budgets
+ * for best effort. From these and the tasks follows how late a soft job can be
+ * on average (Kenna et al. 2011), which is too much arithmetic for a policy.
+ */
+struct cr_servers {
+	cr_ns budget;	      /**< of the task's own, every task->period */
+	cr_ns longest;	      /**< job of anybody, if it is not cut      */
+	unsigned best_effort; /**< how many serve best effort            */
+	int64_t be_share_ppm; /**< budget / period of each of these      */
+	cr_ns be_period;
+};
+
+/** What holds of a task beside those that are there now, as long as none
+ * exceeds what it is admitted by. */
+struct cr_promise {
+	enum cr_promise_kind kind;
+	/** Static text for people: the theorem or test that says so; or why
+	 * nothing is promised. */
+	const char *rule;
+	/** CR_PROMISE_LATENESS: no job that takes up to @cost ends later than
+	 * its deadline plus this, >= 0. 0: in time. */
+	cr_ns bound, cost;
+	struct cr_servers servers; /**< CR_PROMISE_SERVERS */
+};
+
 /** Why admit() said no (or how much room is left after a yes). */
 struct cr_verdict {
 	int64_t need_ppm, free_ppm, bound_ppm;
@@ -302,9 +336,16 @@ struct cr_sched_ops {
 	struct cr_task *(*steal)(struct cr_rq *from, struct cr_rq *to,
 				 unsigned cpu, cr_ns now);
 
-	/** Fill @kv with up to @max numbers about @t; return how many. */
+	/** Fill @kv with up to @max numbers about @t; return how many. For
+	 * people: nothing is decided by them. */
 	unsigned (*explain)(const struct cr_task *t, struct cr_kv *kv,
 			    unsigned max);
+
+	/** What holds of @t, hard or soft and added, as of now: fill @p, which
+	 * starts as CR_PROMISE_NOTHING without a rule. Users are told of it
+	 * and size their play-out buffers by it. NULL: this policy promises
+	 * nothing. */
+	void (*promise)(const struct cr_task *t, struct cr_promise *p);
 
 	/** Debug builds: do the invariants hold? Run after each callback. */
 	bool (*check)(const struct cr_rq *rq);
@@ -361,6 +402,21 @@ static inline cr_ns cr_task_demand(const struct cr_task *t)
 {
 	return t->cls == CR_HARD ? cr_task_worst(t) : t->cost.mean;
 }
+
+/** For explain(): as many of the @n numbers @all as fit. */
+static inline unsigned cr_kv_copy(struct cr_kv *kv, unsigned max,
+				  const struct cr_kv *all, unsigned n)
+{
+	if (n > max)
+		n = max;
+	for (unsigned i = 0; i < n; i++)
+		kv[i] = all[i];
+	return n;
+}
+
+/** The same of a whole array. */
+#define CR_KV_COPY(kv, max, all)                                               \
+	cr_kv_copy((kv), (max), (all), sizeof(all) / sizeof((all)[0]))
 
 /**
  * Kick the busy CPU whose task is the worst by @before, if @t is before it.

@@ -244,6 +244,15 @@ int64_t core_bound_ppm(const struct core *c);
 /** Tasks that belong to @rq; under its lock. */
 unsigned core_ntasks(const struct core *c, const struct cr_rq *rq);
 
+/** What is promised of @t, which is added; never without a rule. Lock of its rq
+ * held. */
+void core_promise(const struct core_task *t, struct cr_promise *p);
+
+/** Numbers about @t, which is added: what its policy explains and, of one that
+ * makes promises, whether it is in time. Lock of its rq held. */
+unsigned core_explain(const struct core_task *t, struct cr_kv *kv,
+		      unsigned max);
+
 /* --- policies that break the contract (core_guard.c) --- */
 
 enum { CORE_FAULT_KV = 12 };

@@ -317,11 +317,18 @@ unsigned live_explain(struct live *l, struct live_task *t, struct cr_kv *kv,
 		      unsigned max)
 {
 	struct live_rq *q = live_lock_home(l, t);
-	const struct cr_sched_ops *ops = q->rq->sched->ops;
-	unsigned n = ops->explain ? ops->explain(&t->core.task, kv, max) : 0;
+	unsigned n = core_explain(&t->core, kv, max);
 
 	(void)pthread_mutex_unlock(&q->lock);
-	return n < max ? n : max;
+	return n;
+}
+
+void live_promise(struct live *l, struct live_task *t, struct cr_promise *p)
+{
+	struct live_rq *q = live_lock_home(l, t);
+
+	core_promise(&t->core, p);
+	(void)pthread_mutex_unlock(&q->lock);
 }
 
 unsigned live_nworkers(const struct live *l)

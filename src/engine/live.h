@@ -250,9 +250,10 @@ int live_recover(struct live *l, struct cr_err *e);
 const struct cr_sched_ops *live_policy(const struct live *l);
 void live_policy_opts(struct live *l, char *buf, size_t size);
 
-/** The policy's numbers about @t (see cr_sched_ops.explain). */
+/** What holds of @t now (see core_explain(), core_promise()). Any thread. */
 unsigned live_explain(struct live *l, struct live_task *t, struct cr_kv *kv,
 		      unsigned max);
+void live_promise(struct live *l, struct live_task *t, struct cr_promise *p);
 
 unsigned live_nworkers(const struct live *l);
 void live_worker_stats(struct live *l, unsigned worker,

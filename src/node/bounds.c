@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bounds of the calls of a node: asked of the policy, or computed from what it
- * says about budgets. Nothing is kept, for every call that comes or goes
+ * says about servers. Nothing is kept, for every call that comes or goes
  * changes the bounds of all.
  */
 #include "node/bounds.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/hsb.h"
-#include "base/options.h"
 #include "node/node_impl.h"
-#include "schedulers/deadline_admit.h"
-#include "schedulers/policies.h"
 
-#define KV_MAX 16u
 /* Calls that come one after the other are alike; of several kinds in turn, so
  * many are recognised. */
 #define KINDS_IN_TURN 8u
@@ -26,16 +21,12 @@ static const struct cr_task *task_of(const struct node_call *nc)
 	return &nc->call->lt.core.task;
 }
 
-/* The policy's number @key about @nc, or @none. */
-static int64_t told(struct node_call *nc, const char *key, int64_t none)
+static struct cr_promise promise_of(struct node_call *nc)
 {
-	struct cr_kv kv[KV_MAX];
-	unsigned n = live_explain(nc->node->live, &nc->call->lt, kv, KV_MAX);
+	struct cr_promise p;
 
-	for (unsigned i = 0; i < n; i++)
-		if (!strcmp(kv[i].key, key))
-			return kv[i].value;
-	return none;
+	live_promise(nc->node->live, &nc->call->lt, &p);
+	return p;
 }
 
 static struct bound nothing(const char *why)
@@ -43,19 +34,23 @@ static struct bound nothing(const char *why)
 	return (struct bound){ .why = why };
 }
 
-static struct bound in_time(const struct node_call *nc)
+/* None of its frames is done later than the deadline and the promised bound. */
+static struct bound by_lateness(const struct node_call *nc,
+				const struct cr_promise *p)
 {
 	const struct cr_task *t = task_of(nc);
 
 	return (struct bound){
-		.rule = "admission by the worst case: no frame is late",
-		.frames = 1,
-		.buffer = (double)t->rel_deadline,
-		.cost = (double)cr_task_worst(t),
+		.rule = p->rule,
+		.tardiness = (double)p->bound,
+		.lateness = (double)p->bound,
+		.frames = fmax(1, ceil((double)p->bound / (double)t->period)),
+		.buffer = (double)t->rel_deadline + (double)p->bound,
+		.cost = (double)p->cost,
 	};
 }
 
-/* --- edf-hsb --- */
+/* --- servers --- */
 
 /* The calls of one run queue, grouped, as the theory sees them. */
 struct crowd {
@@ -104,7 +99,7 @@ static struct hsb_flow flow_of(struct node_call *nc)
 		.worst = (double)cr_task_worst(t),
 		.mean = (double)t->cost.mean,
 		.sd = sqrt((double)t->cost.variance_ns2),
-		.budget = soft ? (double)told(nc, "budget_ns", 0) : 0,
+		.budget = soft ? (double)promise_of(nc).servers.budget : 0,
 	};
 }
 
@@ -138,18 +133,16 @@ static void count_calls(struct crowd *c)
 			count_call(c, nc);
 }
 
-static struct hsb_best_effort servers_of(const struct node *n, unsigned ncpu)
+static struct hsb_best_effort best_effort_of(const struct cr_servers *s)
 {
-	struct hsb_opts opts;
-	char text[256];
-
-	options_defaults(hsb_options, &opts);
-	live_policy_opts(n->live, text, sizeof(text));
-	(void)options_parse(hsb_options, &opts, text, NULL);
-	return hsb_best_effort_of(&opts, ncpu);
+	return (struct hsb_best_effort){
+		.servers = s->best_effort,
+		.period = (double)s->be_period,
+		.budget = (double)s->be_period * (double)s->be_share_ppm / 1e6,
+	};
 }
 
-static struct bound by_theory(struct crowd *c)
+static struct bound by_theory(struct crowd *c, const char *rule)
 {
 	const struct hsb_report r = hsb_analyse(&c->system);
 	const struct hsb_bound b = hsb_bound_of(&c->system, &r, c->mine);
@@ -163,7 +156,7 @@ static struct bound by_theory(struct crowd *c)
 	if (isinf(b.tardiness))
 		return nothing("its budget is not above its mean cost");
 	return (struct bound){
-		.rule = "edf-hsb, Corollary 1: on average over its frames",
+		.rule = rule,
 		.tardiness = b.tardiness,
 		.lateness = b.lateness,
 		.frames = b.frames,
@@ -171,7 +164,7 @@ static struct bound by_theory(struct crowd *c)
 	};
 }
 
-static struct bound by_budgets(struct node_call *nc)
+static struct bound by_servers(struct node_call *nc, const struct cr_promise *p)
 {
 	struct node *n = nc->node;
 	const struct cr_rq *rq = task_of(nc)->rq;
@@ -182,8 +175,8 @@ static struct bound by_budgets(struct node_call *nc)
 		.soft = malloc(n->ncalls * sizeof(*c.soft)),
 		.first = malloc(n->ncalls * sizeof(*c.first)),
 		.system = { .ncpu = rq->ncpu,
-			    .be = servers_of(n, rq->ncpu),
-			    .frame = (double)told(nc, "longest_frame_ns", 0) },
+			    .be = best_effort_of(&p->servers),
+			    .frame = (double)p->servers.longest },
 	};
 	struct bound b = nothing("out of memory");
 
@@ -191,7 +184,7 @@ static struct bound by_budgets(struct node_call *nc)
 		c.system.hard = c.hard;
 		c.system.soft = c.soft;
 		count_calls(&c);
-		b = by_theory(&c);
+		b = by_theory(&c, p->rule);
 	}
 	free(c.hard);
 	free(c.soft);
@@ -203,23 +196,18 @@ static struct bound by_budgets(struct node_call *nc)
 
 struct bound bound_of(struct node_call *nc)
 {
-	int64_t says;
+	struct cr_promise p;
 
 	if (nc->ending)
 		return nothing("it is ending");
-	if (task_of(nc)->cls == CR_BE)
-		return nothing("best effort has no deadline");
-	says = told(nc, "in_time", -1);
-	if (says > 0)
-		return in_time(nc);
-	if (task_of(nc)->cls == CR_SOFT &&
-	    live_policy(nc->node->live) == &cr_sched_edf_hsb)
-		return by_budgets(nc);
-	if (says < 0)
-		return nothing("this scheduler promises nothing");
-	if (task_of(nc)->cls == CR_SOFT)
-		return nothing("by the worst case there are too many calls; a "
-			       "soft one is admitted by its mean cost, class "
-			       "hard has a bound");
-	return nothing("there are more calls than its admission test allows");
+	p = promise_of(nc);
+	switch (p.kind) {
+	case CR_PROMISE_LATENESS:
+		return by_lateness(nc, &p);
+	case CR_PROMISE_SERVERS:
+		return by_servers(nc, &p);
+	case CR_PROMISE_NOTHING:
+		break;
+	}
+	return nothing(p.rule);
 }

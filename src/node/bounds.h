@@ -3,12 +3,10 @@
  * What can be promised about a call beside those that are there now: how late
  * its frames can be, and the play-out buffer that makes up for it.
  *
- *   in time   what the policy says of itself (explain()'s key in_time): no
- *             frame is late that takes no longer than its call's worst case
- *   edf-hsb   of soft calls: the theory of analysis/hsb.h, with the budgets
- *             that the policy has given them
- *   nothing   all other policies, plug-ins that do not say in_time, and calls
- *             that count by their mean
+ *   lateness  what the policy says of itself: no frame is later than that
+ *   servers   of soft calls that have a budget each: the theory of
+ *             analysis/hsb.h, with the servers that the policy tells
+ *   nothing   all else, and why
  *
  * Control thread.
  */
@@ -28,8 +26,8 @@ struct bound {
 	double cost;	 /**< of frames that it is about; 0: of all           */
 };
 
-/** What @nc can expect. Takes time in proportion to the calls under edf-hsb,
- * next to none else. */
+/** What @nc can expect. Takes time in proportion to the calls where these have
+ * servers, next to none else. */
 struct bound bound_of(struct node_call *nc);
 
 #endif

@@ -150,6 +150,27 @@ static void who_is_in_time_needs_its_deadline_of_buffer(void **state)
 	close_both(&d, &c);
 }
 
+/* Who may be late needs as much more of a buffer, in whole periods of frames.
+ */
+static void a_promised_lateness_is_added_to_the_buffer(void **state)
+{
+	struct client c;
+	struct desk d;
+	json_t *o;
+
+	(void)state;
+	open_both(&d, &c, LATE_PLUGIN, 1);
+	o = start(&c, "{'class': 'hard', 'deadline': '15ms', " SPIN "}");
+	assert_string_equal(bound_text(o, "rule"), "late by a constant");
+	assert_true(bound_ms(o, "lateness_ms") == 25);
+	assert_true(bound_ms(o, "tardiness_ms") == 25);
+	assert_true(bound_ms(o, "buffer_ms") == 40);
+	assert_true(bound_ms(o, "frames") == 2);
+	assert_true(bound_ms(o, "cost_ms") >= 2);
+	json_decref(o);
+	close_both(&d, &c);
+}
+
 /* Without admission: eleven of 2 ms in 20 are more than one CPU serves. */
 static void a_promise_ends_with_too_many_calls(void **state)
 {
@@ -352,6 +373,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_scheduler_promises_what_its_test_shows),
 		cmocka_unit_test(who_is_in_time_needs_its_deadline_of_buffer),
+		cmocka_unit_test(a_promised_lateness_is_added_to_the_buffer),
 		cmocka_unit_test(a_promise_ends_with_too_many_calls),
 		cmocka_unit_test(under_edf_hsb_it_is_that_of_the_theory),
 		cmocka_unit_test(a_bound_is_as_of_now),
