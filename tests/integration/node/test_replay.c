@@ -133,6 +133,7 @@ static void live(struct seen *s, const char *scheduler)
 static struct {
 	struct sim_rig *rig;
 	struct sim_job job[CALLS][ROUNDS];
+	cr_ns arrival[CALLS][ROUNDS];
 	unsigned order[JOBS], n; /* call indexes, as they were done */
 } replay;
 
@@ -186,6 +187,7 @@ static void note_job(const struct seen *s, unsigned k, cr_ns *stopped,
 		.cost = held(s, k),
 		.deadline = j->deadline,
 	};
+	replay.arrival[c][j->seq] = j->arrival;
 	picked[c] = j->pick;
 	stopped[c] = k + 1 < s->n ? s->job[k + 1].pick : 0;
 }
@@ -243,13 +245,23 @@ static void add_waker(struct sim_rig *rig, const struct seen *s)
 	sim_arrive_at(rig->sim, &r->st, at);
 }
 
-/* The trace has no logical arrivals, but deadlines are counted from them. */
-static bool peek_logical(struct core_task *t, struct cr_job *job)
+static size_t index_in_replay(const struct rig_task *r)
 {
+	return (size_t)(r->job - replay.job[0]) / ROUNDS;
+}
+
+/* When a frame came, which is before it was released. The trace has no logical
+ * arrivals, but deadlines are counted from them. */
+static bool peek_traced(struct core_task *t, struct cr_job *job)
+{
+	const struct rig_task *r = rig_task_of(t);
+
 	if (!rig_peek(t, job))
 		return false;
-	if (t->task.id != WAKER)
-		job->eligible = job->deadline - t->task.rel_deadline;
+	if (t->task.id == WAKER)
+		return true;
+	job->arrival = replay.arrival[index_in_replay(r)][job->seq];
+	job->eligible = job->deadline - t->task.rel_deadline;
 	return true;
 }
 
@@ -262,7 +274,7 @@ static void simulate(const struct seen *s, const struct cr_sched_ops *ops)
 	replay.n = 0;
 	rig->cfg.preempt = SIM_FRAME;
 	rig->cfg.client.done = note_done;
-	rig->cfg.client.backlog.peek = peek_logical;
+	rig->cfg.client.backlog.peek = peek_traced;
 	for (unsigned k = 0; k < s->n; k++)
 		note_job(s, k, stopped, picked);
 	rig_start(rig);
