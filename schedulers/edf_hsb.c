@@ -497,7 +497,7 @@ static bool hsb_check(const struct cr_rq *rq)
 const struct cr_sched_ops cr_sched_edf_hsb = {
 	.abi = CR_SCHED_ABI,
 	.flags = CR_F_SLICED | CR_F_GUARANTEE | CR_F_IDLES,
-	.name = "edf-hsb",
+	.name = HSB_POLICY,
 	.help = "hard tasks first on their CPUs, then global EDF over budgets "
 		"for soft tasks and best effort",
 	.rq_size = sizeof(struct hsb_rq),

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options of edf-hsb: what else reads them is its analysis.
+ * The name and the options of edf-hsb, for the policy and its analysis.
  */
 #ifndef SCHEDULERS_EDF_HSB_OPTS_H
 #define SCHEDULERS_EDF_HSB_OPTS_H
 
 #include "cr/option.h"
+
+#define HSB_POLICY "edf-hsb"
 
 struct hsb_opts {
 	int64_t be_servers; /**< 0: one a CPU                               */

@@ -27,6 +27,8 @@ const struct cr_sched_ops *const cr_schedulers[] = {
 	&cr_sched_edf_hsb, NULL,
 };
 
+const struct cr_sched_ops *const cr_sched_fallback = &cr_sched_fifo;
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 /* The kernel's are five, and a NULL ends the names. */
 _Static_assert(COUNT(cr_schedulers) + 5 <= MAX_BUILTIN,

@@ -11,6 +11,10 @@
 /** All built-in policies, NULL-terminated, in the order they are shown. */
 extern const struct cr_sched_ops *const cr_schedulers[];
 
+/** The policy that takes the place of one that has broken its contract. It
+ * refuses nobody, and needs no options. */
+extern const struct cr_sched_ops *const cr_sched_fallback;
+
 /**
  * Find the policy that @spec names: "edf", "rr,quantum=5ms" (a built-in one
  * and its options), "kernel:fifo" (a baseline, see schedulers/kernel.h), or

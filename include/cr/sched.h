@@ -51,7 +51,7 @@
  *
  * The core checks what pick(), steal(), tick() and admit() answer. Where one
  * breaks its contract a debug build aborts; others log it with explain()'s
- * numbers and let fifo take the run queue over, without losing a job.
+ * numbers and let fifo take its place, without losing a job.
  *
  * Every comparison of a policy must end in the task id: same input, same
  * schedule.

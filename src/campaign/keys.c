@@ -328,7 +328,7 @@ const struct key campaign_keys[] = {
 	SECTION("platform", platform_keys, "what it runs on"),
 	SECTION("daemon", daemon_keys, "what the daemon is started with"),
 	LIST("schedulers",
-	     "policies to compare, with options: \"rr,quantum=5ms\""),
+	     "policies to compare, with options: \"NAME,OPTION=VALUE\""),
 	{ .opt = { .name = "flows", .help = "calls" },
 	  .kind = KEY_SECTIONS,
 	  .needed = true,

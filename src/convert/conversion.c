@@ -134,7 +134,7 @@ bool conversion_peek(struct core_task *t, struct cr_job *job)
 		return false;
 	job->seq = cv->seq;
 	/* a chunk is no backlog: its frames come one after the other, or all
-	 * of them would go before a call's next one under fifo */
+	 * of them would go before a call's next one by arrival */
 	job->arrival = job->eligible = eligible_at(cv, c);
 	job->deadline = t->task.cls == CR_BE ? CR_NEVER
 					     : deadline_from(cv, job->eligible);

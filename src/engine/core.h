@@ -271,9 +271,9 @@ struct core_fault {
 bool core_faulty(const struct core *c, const struct cr_rq *rq);
 
 /**
- * The fault of @rq's policy that nobody has asked for yet, once. By then fifo
- * serves that run queue, with every task and job it had; core_switch_commit()
- * makes it the policy of all. Under the lock of @rq.
+ * The fault of @rq's policy that nobody has asked for yet, once. By then
+ * cr_sched_fallback serves that run queue, with every task and job it had;
+ * core_switch_commit() makes it the policy of all. Under the lock of @rq.
  */
 bool core_take_fault(struct core *c, const struct cr_rq *rq,
 		     struct core_fault *f);
@@ -281,8 +281,8 @@ bool core_take_fault(struct core *c, const struct cr_rq *rq,
 /**
  * Blame the policy that has left @t waiting while CPUs had nothing to do: no
  * answer of pick() shows that, so whoever watches over time says it. As with
- * the faults that the core finds, fifo takes the run queue over. False: @t does
- * not wait, or fifo stands in there already. Lock of its rq held.
+ * the faults that the core finds, another takes the run queue over. False: @t
+ * does not wait, or that has happened already. Lock of its rq held.
  */
 bool core_blame_policy(struct core *c, struct core_task *t, cr_ns now);
 
@@ -290,7 +290,7 @@ bool core_blame_policy(struct core *c, struct core_task *t, cr_ns now);
  */
 void core_fault_text(const struct core_fault *f, char *buf, size_t size);
 
-/** Does fifo stand in for the policy of some run queue? All locks held. */
+/** Does another stand in for the policy of some run queue? All locks held. */
 bool core_replaced(const struct core *c);
 
 /* --- replacing the policy --- */

@@ -87,7 +87,7 @@ int core_admit(const struct core *c, const struct cr_task *t,
 	*v = (struct cr_verdict){ .rule = nonsense(t) };
 	if (v->rule)
 		return -EINVAL;
-	/* its sums are gone where fifo stands in for it */
+	/* its sums are gone where another stands in for it */
 	rc = c->sched.ops->admit && !core_replaced(c)
 		     ? c->sched.ops->admit(&c->sched, t, v)
 		     : guard(c, t, v);

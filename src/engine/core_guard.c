@@ -2,11 +2,12 @@
 /*
  * What becomes of a policy that breaks its contract: in debug builds the
  * process aborts and says which promise was broken; otherwise the fault is
- * kept for the driver to tell, and fifo takes the run queue over at once.
+ * kept for the driver to tell, and the
+ * fallback (cr_sched_fallback) takes the run queue over at once.
  *
  * Tasks and their jobs are the core's, so nothing is lost that a policy lost,
  * and its memory is not looked at again. The run queue's lock is enough, for
- * fifo's memory has been there since core_open().
+ * the fallback's memory has been there since core_open().
  *
  * A task that a policy forgets is found when it says that nothing is left to
  * run; as long as it has other tasks to run, it may always prefer those. What
@@ -196,7 +197,7 @@ static void sort(struct core_tasks *list, unsigned n)
 	merge(list, &half);
 }
 
-static void start_fifo(struct core *c, struct cr_rq *rq)
+static void start_fallback(struct core *c, struct cr_rq *rq)
 {
 	const struct cr_sched_ops *ops = c->spare.ops;
 
@@ -216,7 +217,7 @@ void core_stand_in(struct core *c, struct cr_rq *rq, cr_ns now)
 	struct core_rq *a = aux_of(c, rq);
 	struct core_task *t;
 
-	start_fifo(c, rq);
+	start_fallback(c, rq);
 	sort(&a->tasks, a->ntasks);
 	TAILQ_FOREACH (t, &a->tasks, link) {
 		memset(t->task.priv, 0, ops->task_size);
@@ -247,7 +248,7 @@ void core_blame(struct core *c, struct cr_rq *rq, const struct core_flaw *flaw,
 {
 	char text[512];
 
-	CR_ASSERT(rq->sched != &c->spare); /* fifo keeps its promises */
+	CR_ASSERT(rq->sched != &c->spare); /* it keeps its contract */
 	note(c, rq, flaw);
 	if (must_abort(c)) {
 		core_fault_text(&aux_of(c, rq)->fault, text, sizeof(text));

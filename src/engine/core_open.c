@@ -11,7 +11,7 @@
 
 #include "base/options.h"
 #include "engine/core_state.h"
-#include "schedulers/policies.h"
+#include "schedulers/registry.h"
 
 static size_t round_up(size_t size, size_t to)
 {
@@ -155,7 +155,7 @@ static int start(struct core *c, cr_ns now, struct cr_err *e)
 
 	if (rc)
 		return cr_fail(e, rc, "out of memory for %u CPUs", c->cfg.ncpu);
-	rc = core_policy_init(&c->spare_policy, c->sched.nrq, &cr_sched_fifo,
+	rc = core_policy_init(&c->spare_policy, c->sched.nrq, cr_sched_fallback,
 			      NULL, e);
 	if (rc)
 		return rc;

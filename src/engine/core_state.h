@@ -33,7 +33,7 @@ struct core {
 	struct core_config cfg;
 	struct cr_sched sched;
 	struct core_policy policy;
-	/* fifo, for run queues whose policy broke the contract */
+	/* the fallback, for run queues whose policy broke the contract */
 	struct cr_sched spare;
 	struct core_policy spare_policy;
 	struct cr_rq *rq;    /**< [nrq] */
@@ -97,10 +97,11 @@ struct core_flaw core_steal_flaw(const struct core *c, const struct cr_rq *from,
 				 const struct cr_rq *to, unsigned cpu,
 				 const struct cr_task *t);
 
-/** Let fifo take @rq over, with all its tasks. */
+/** Let the fallback take @rq over, with all its tasks. */
 void core_stand_in(struct core *c, struct cr_rq *rq, cr_ns now);
 
-/** Note @flaw of the policy of @rq and let fifo take over the run queue.
+/** Note @flaw of the policy of @rq and let the fallback take over the run
+ * queue.
  * Aborts in debug builds, see core_config.lenient. */
 void core_blame(struct core *c, struct cr_rq *rq, const struct core_flaw *flaw,
 		cr_ns now);

@@ -28,7 +28,7 @@ struct saved_rq {
 	unsigned nqueued, fresh;
 	cr_ns next_tick;
 	struct cr_cpus kick, fresh_cpus;
-	const struct cr_sched *sched; /* the policy's, or fifo stood in */
+	const struct cr_sched *sched; /* the policy's, or the fallback's */
 	void *priv;
 };
 

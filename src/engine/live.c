@@ -14,7 +14,7 @@
 #include "engine/live_state.h"
 #include "engine/live_threads.h"
 #include "schedulers/kernel.h"
-#include "schedulers/policies.h"
+#include "schedulers/registry.h"
 
 static void lock_all(struct live *l)
 {
@@ -267,7 +267,7 @@ int live_recover(struct live *l, struct cr_err *e)
 	unlock_all(l);
 	if (!replaced)
 		return 0; /* or by another policy meanwhile */
-	rc = live_switch(l, &cr_sched_fifo, NULL, e);
+	rc = live_switch(l, cr_sched_fallback, NULL, e);
 	return rc ? rc : 1;
 }
 

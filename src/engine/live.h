@@ -68,7 +68,7 @@ struct live_client {
 	 * meanwhile: call live_remove() once more. On that thread, no lock
 	 * held. Needed by who calls live_detach(). */
 	void (*returned)(void *arg, struct live_task *t);
-	/** The policy broke its contract; fifo stands in for it on that run
+	/** The policy broke its contract; another stands in for it on that run
 	 * queue, and live_recover() should follow. Any thread, no lock held.
 	 * May be NULL. */
 	void (*faulty)(void *arg, const struct core_fault *fault);
@@ -240,9 +240,9 @@ int live_switch(struct live *l, const struct cr_sched_ops *ops,
 int live_tune(struct live *l, const char *opts, struct cr_err *e);
 
 /**
- * When fifo stands in for a policy that broke its contract on some run queue,
- * make it the policy of all. 1: done; 0: nothing to do; or -errno with @e.
- * Control thread.
+ * When another stands in for a policy that broke its contract on some run
+ * queue, make that the policy of all. 1: done; 0: nothing to do; or -errno with
+ * @e. Control thread.
  */
 int live_recover(struct live *l, struct cr_err *e);
 

@@ -160,7 +160,8 @@ int node_open_converter(struct node *n, struct cr_err *e);
 
 /** engine callback: the policy broke its contract; any thread. */
 void node_faulty(void *arg, const struct core_fault *fault);
-/** event callback: make fifo the policy where it stands in for a broken one. */
+/** event callback: make the fallback the policy of all run queues, where it
+ * stands in for a broken one. */
 void node_recover(evutil_socket_t fd, short what, void *arg);
 /** event callback: finish the calls that have gone. */
 void node_reap(evutil_socket_t fd, short what, void *arg);

@@ -5,7 +5,7 @@
  *
  *   a call is stalled     its task is released once more, idle workers look
  *                         again; if that does not help, its policy is to blame
- *                         and fifo takes over (engine/core_guard.c)
+ *                         and another takes over (engine/core_guard.c)
  *   a worker is stuck     in the codec of a call or a conversion: that one
  *                         is over ("hung") and the worker's place gets another
  *                         thread (engine/live_watch.c)
@@ -183,8 +183,8 @@ static void wake_again(struct node *n, struct node_call *nc,
 	live_wake_again(n->live, &nc->call->lt);
 }
 
-/* When fifo has it already there is nobody else to try: the next round finds
- * it again. */
+/* When the fallback has it already there is nobody else to try: the next round
+ * finds it again. */
 static void blame_policy(struct node *n, struct node_call *nc)
 {
 	const char *policy = live_policy(n->live)->name;

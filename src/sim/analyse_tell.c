@@ -100,7 +100,7 @@ void analysis_table(const struct analysis *a, FILE *f)
 {
 	const struct hsb_best_effort *be = &a->system.be;
 
-	(void)fprintf(f, "edf-hsb on %u CPUs: %s\n", a->system.ncpu,
+	(void)fprintf(f, "%s on %u CPUs: %s\n", HSB_POLICY, a->system.ncpu,
 		      a->report.schedulable ? "schedulable"
 					    : "NOT schedulable");
 	constraint_lines(&a->report, f);
@@ -192,7 +192,7 @@ json_t *analysis_json(const struct analysis *a)
 {
 	json_t *o = json_object(), *list = json_object();
 
-	run_put_text(o, "analysis", "edf-hsb");
+	run_put_text(o, "analysis", HSB_POLICY);
 	run_put_text(o, "campaign", a->campaign->path);
 	run_put_int(o, "cpus", a->system.ncpu);
 	run_put(o, "schedulable", json_boolean(a->report.schedulable));

@@ -18,7 +18,7 @@
 #include "base/assert.h"
 #include "engine/cpus.h"
 #include "sim/sim_state.h"
-#include "schedulers/policies.h"
+#include "schedulers/registry.h"
 
 static struct sim_task *sim_task_of(struct core_task *t)
 {
@@ -272,7 +272,8 @@ static void pick(struct sim *s, struct sim_rq *q)
 	}
 }
 
-/* The policy broke its contract: fifo may have work for CPUs it left idle. */
+/* The policy broke its contract: the fallback may have work for CPUs
+ * it left idle. */
 static void recover(struct sim *s, struct sim_rq *q)
 {
 	const struct sim_client *client = &s->cfg.client;
@@ -360,7 +361,7 @@ void sim_run(struct sim *s, cr_ns until)
 	pool_run(s->pool, s->nparts, run_part, s);
 	s->now = until;
 	if (core_replaced(s->core))
-		(void)sim_switch(s, &cr_sched_fifo, NULL, NULL);
+		(void)sim_switch(s, cr_sched_fallback, NULL, NULL);
 }
 
 int sim_switch(struct sim *s, const struct cr_sched_ops *ops, const char *opts,

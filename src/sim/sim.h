@@ -72,8 +72,8 @@ struct sim_client {
 	void (*done)(void *arg, struct sim_task *t, unsigned cpu, cr_ns now);
 	/** @t has left after sim_remove(). */
 	void (*gone)(void *arg, struct sim_task *t);
-	/** The policy broke its contract at @now: fifo goes on in that run
-	 * queue, and in all of them when sim_run() returns. May be NULL. */
+	/** The policy broke its contract at @now: the fallback goes on in that
+	 * run queue, and in all of them when sim_run() returns. May be NULL. */
 	void (*faulty)(void *arg, const struct core_fault *fault, cr_ns now);
 	void *arg;
 	/** So many bytes from its struct sim_task on every job of a task

@@ -14,6 +14,7 @@
 
 #include "base/assert.h"
 #include "observe/log.h"
+#include "schedulers/registry.h"
 #include "sim/call_trace.h"
 #include "sim/declared.h"
 
@@ -237,8 +238,8 @@ static void faulty(void *arg, const struct core_fault *fault, cr_ns now)
 
 	(void)arg;
 	core_fault_text(fault, text, sizeof(text));
-	log_event(LOG_ERROR, "scheduler-fault", "%s at_ns=%lld goes-on=fifo",
-		  text, (long long)now);
+	log_event(LOG_ERROR, "scheduler-fault", "%s at_ns=%lld goes-on=%s",
+		  text, (long long)now, cr_sched_fallback->name);
 }
 
 struct sim_client workload_client(void)

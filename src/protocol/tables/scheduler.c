@@ -6,8 +6,8 @@
 
 const struct field scheduler_set_fields[] = {
 	{ ROW_TEXT(scheduler_set, "scheduler", scheduler), .required = "",
-	  .help = "name, with options behind commas: \"rr,quantum=2ms\"; or a "
-		  "file NAME.so of the node's --plugin-dir" },
+	  .help = "name, with options behind commas: \"NAME,OPTION=VALUE\"; or "
+		  "a file NAME.so of the node's --plugin-dir" },
 	{ 0 },
 };
 

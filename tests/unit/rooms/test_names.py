@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a room knows and must not name: policies tell what holds under them, so
+nothing outside schedulers/ asks which one it has. Comments may say it, and
+src/app, where people choose one.
+"""
+import re
+
+import test_rooms as rooms
+
+# A comment, or a literal with what it says.
+COMMENT = r"//[^\n]*|/\*.*?\*/"
+LITERAL = r'"((?:[^"\\\n]|\\.)*)"'
+COMMENT_OR_LITERAL = re.compile(f"{COMMENT}|{LITERAL}|'(?:[^'\\\\]|\\\\.)+'",
+                                re.DOTALL)
+LISTED = re.compile(r"&cr_sched_(\w+)")
+WORD = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
+# Words of the language, too: only a literal that begins with one names it.
+ENGLISH = {"best"}
+
+
+def read(path):
+    return (rooms.TOP / path).read_text()
+
+
+def policies():
+    """The names in the registry's list."""
+    rows = re.search(r"cr_schedulers\[\] = \{(.*?)\};",
+                     read("schedulers/registry.c"), re.DOTALL)
+    return {name.replace("_", "-") for name in LISTED.findall(rows[1])}
+
+
+def is_named(name, text):
+    if name in ENGLISH:
+        return re.match(name + "(,|$)", text) is not None
+    return name in WORD.findall(text)
+
+
+def code_and_literals(text):
+    """The code without comments and literals; the literals."""
+    literals = [m[1] for m in COMMENT_OR_LITERAL.finditer(text)
+                if m[1] is not None]
+    return COMMENT_OR_LITERAL.sub(" ", text), literals
+
+
+def named(files, names):
+    """(path, name) for every policy that a file's code or literals name."""
+    found = set()
+    for path, text in files:
+        code, literals = code_and_literals(text)
+        found |= {(path, name) for name in names
+                  for literal in literals if is_named(name, literal)}
+        found |= {(path, name.replace("_", "-"))
+                  for name in re.findall(r"\bcr_sched_(\w+)", code)
+                  if name.replace("_", "-") in names}
+    return found
+
+
+def sources_below_apps():
+    """All sources that are to know no policy."""
+    return [(p, text) for p, text in rooms.sources()
+            if p.startswith(("include/", "src/"))
+            and not p.startswith("src/app/")]
+
+
+def test_the_registry_lists_what_people_choose_by_name():
+    names = policies()
+    literals = {literal for p, text in rooms.sources()
+                if p.startswith("schedulers/")
+                for literal in code_and_literals(text)[1]}
+    # pf, pd and pd2 are one macro's
+    assert {n for n in names if n not in literals} == {"pf", "pd", "pd2"}
+    assert len(names) >= 16
+
+
+def test_no_policy_is_named_outside_schedulers():
+    assert named(sources_below_apps(), policies()) == set()
+
+
+def test_a_policy_that_is_named_would_be_found():
+    told = [("src/node/a.c", 'if (!strcmp(p->name, "edf-hsb")) // "fifo"\n'),
+            ("src/node/b.c", 'live_switch(l, &cr_sched_fifo, NULL, e); /* "rr" */'),
+            ("src/sim/c.c", 'log("goes-on=fifo at_ns=%d", 3);'),
+            ("src/sim/d.c", "char c = '\"'; say(\"the best of all: edfs\");"),
+            ("src/sim/e.c", 'find("best,w=3")')]
+    assert named(told, policies()) == {
+        ("src/node/a.c", "edf-hsb"), ("src/node/b.c", "fifo"),
+        ("src/sim/c.c", "fifo"), ("src/sim/e.c", "best")}
