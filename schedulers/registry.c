@@ -12,7 +12,6 @@
 
 #include "base/nearest.h"
 #include "base/options.h"
-#include "schedulers/kernel.h"
 #include "schedulers/policies.h"
 
 #define MAX_SPEC 512u /* of a name or a path */
@@ -30,8 +29,7 @@ const struct cr_sched_ops *const cr_schedulers[] = {
 const struct cr_sched_ops *const cr_sched_fallback = &cr_sched_fifo;
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-/* The kernel's are five, and a NULL ends the names. */
-_Static_assert(COUNT(cr_schedulers) + 5 <= MAX_BUILTIN,
+_Static_assert(COUNT(cr_schedulers) <= MAX_BUILTIN,
 	       "room for the names in an error message");
 
 /* What makes @ops unusable, or NULL. */
@@ -89,14 +87,6 @@ static int load(const char *path, const struct cr_sched_ops **out,
 	return 0;
 }
 
-/* Ours, then the kernel's. */
-static const struct cr_sched_ops *builtin(unsigned i)
-{
-	unsigned ours = COUNT(cr_schedulers) - 1; /* but the NULL */
-
-	return i < ours ? cr_schedulers[i] : cr_kernel_schedulers[i - ours];
-}
-
 static int find_builtin(const char *name, const struct cr_sched_ops **out,
 			struct cr_err *e)
 {
@@ -106,11 +96,9 @@ static int find_builtin(const char *name, const struct cr_sched_ops **out,
 
 	for (unsigned i = 0; cr_schedulers[i]; i++)
 		names[n++] = cr_schedulers[i]->name;
-	for (unsigned i = 0; cr_kernel_schedulers[i]; i++)
-		names[n++] = cr_kernel_schedulers[i]->name;
 	for (unsigned i = 0; i < n; i++)
 		if (strcmp(names[i], name) == 0) {
-			*out = builtin(i);
+			*out = cr_schedulers[i];
 			return 0;
 		}
 	return cr_fail(e, -ENOENT, "no scheduler '%s'; %s", name,

@@ -17,11 +17,10 @@ extern const struct cr_sched_ops *const cr_sched_fallback;
 
 /**
  * Find the policy that @spec names: "edf", "rr,quantum=5ms" (a built-in one
- * and its options), "kernel:fifo" (a baseline, see schedulers/kernel.h), or
- * "./mine.so" (an outside one: anything with a slash). On success *@ops is set
- * and *@opts points into @spec behind the first comma (or to "" when there is
- * none). -ENOENT: unknown name (@e names the nearest), -ENOEXEC: not a policy,
- * other ABI. A loaded object stays loaded.
+ * and its options), or "./mine.so" (an outside one: anything with a slash). On
+ * success *@ops is set and *@opts points into @spec behind the first comma (or
+ * to "" when there is none). -ENOENT: unknown name (@e names the nearest),
+ * -ENOEXEC: not a policy, other ABI. A loaded object stays loaded.
  */
 int cr_scheduler_find(const char *spec, const struct cr_sched_ops **ops,
 		      const char **opts, struct cr_err *e);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "campaign/parts.h"
-#include "schedulers/registry.h"
+#include "engine/scheduler.h"
 
 #define MAX_FILE (1u << 20)
 
@@ -42,7 +42,7 @@ static int read_schedulers(const struct section *top, struct campaign *c)
 		const char *spec = v->entries[i].text;
 		struct cr_err e;
 
-		if (!strchr(spec, '/') && cr_scheduler_check(spec, &e))
+		if (!strchr(spec, '/') && scheduler_check(spec, &e))
 			return section_fail_entry(top, "schedulers", i, e.text);
 	}
 	return section_copy_list(top, "schedulers", &c->schedulers,

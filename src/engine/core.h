@@ -75,6 +75,8 @@ static inline struct core_task *core_task_of(struct cr_task *t)
 
 /** What an engine is made of. */
 struct core_config {
+	/** NULL: no policy. Tasks are admitted by the guard, added and deleted,
+	 * and always idle: others schedule them. */
 	const struct cr_sched_ops *ops;
 	const char *opts;     /**< "key=value,key=value" or NULL           */
 	unsigned ncpu;	      /**< 1..CR_MAX_CPUS                          */
@@ -126,6 +128,9 @@ int core_admit(const struct core *c, const struct cr_task *t,
 /** "no-capacity: need 0.0035, free 0.0012 of 1.00 under edf (rule)". */
 void core_refusal(const struct core *c, int code, const struct cr_verdict *v,
 		  char *buf, size_t size);
+/** The same, under the name of @scheduler. Pure. */
+void core_refusal_under(const char *scheduler, int code,
+			const struct cr_verdict *v, char *buf, size_t size);
 
 /** @t joins run queue @rq, where core_admit() said. Lock of that rq held. */
 void core_add(struct core *c, struct core_task *t, unsigned rq, cr_ns now);

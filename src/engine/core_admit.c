@@ -113,8 +113,8 @@ static const char *share(int64_t ppm, char *buf, size_t size)
 }
 
 /* Need is rounded up, room down: a refusal never reads as if it fitted. */
-void core_refusal(const struct core *c, int code, const struct cr_verdict *v,
-		  char *buf, size_t size)
+void core_refusal_under(const char *scheduler, int code,
+			const struct cr_verdict *v, char *buf, size_t size)
 {
 	char need[32], left[32];
 
@@ -126,8 +126,14 @@ void core_refusal(const struct core *c, int code, const struct cr_verdict *v,
 			       share(v->free_ppm, left, sizeof(left)),
 			       (long long)(v->bound_ppm / CR_PPM),
 			       (long long)(v->bound_ppm % CR_PPM / 10000),
-			       c->sched.ops->name, v->rule ? v->rule : "?");
+			       scheduler, v->rule ? v->rule : "?");
 	else
 		(void)snprintf(buf, size, "not a task for %s: needs %s",
-			       c->sched.ops->name, v->rule ? v->rule : "?");
+			       scheduler, v->rule ? v->rule : "?");
+}
+
+void core_refusal(const struct core *c, int code, const struct cr_verdict *v,
+		  char *buf, size_t size)
+{
+	core_refusal_under(c->sched.ops->name, code, v, buf, size);
 }

@@ -13,6 +13,9 @@
 #include "engine/core_state.h"
 #include "schedulers/registry.h"
 
+/* It is never asked: a core without a policy releases no task. */
+static const struct cr_sched_ops no_policy = { .name = "none" };
+
 static size_t round_up(size_t size, size_t to)
 {
 	return (size + to - 1) / to * to;
@@ -188,6 +191,8 @@ int core_open(struct core **out, const struct core_config *cfg, cr_ns now,
 	c->cfg = *cfg;
 	if (!c->cfg.capacity_ppm)
 		c->cfg.capacity_ppm = CR_PPM;
+	if (!c->cfg.ops)
+		c->cfg.ops = &no_policy;
 	rc = start(c, now, e);
 	if (rc) {
 		core_close(c);

@@ -3,7 +3,7 @@
  * sched_setattr(2), and what its refusals mean for people.
  */
 #define _GNU_SOURCE
-#include "engine/kernel_apply.h"
+#include "engine/kernel_scheds.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -25,7 +25,7 @@ struct kernel_sched_attr {
 	uint64_t runtime, deadline, period;
 };
 
-static int refused(const struct cr_kernel_attr *a, int err, struct cr_err *e)
+static int refused(const struct kernel_attr *a, int err, struct cr_err *e)
 {
 	if (err == EPERM && a->policy == SCHED_DEADLINE)
 		return cr_fail(e, -err,
@@ -48,7 +48,7 @@ static int refused(const struct cr_kernel_attr *a, int err, struct cr_err *e)
 	return cr_fail(e, -err, "sched_setattr: %s", strerror(err));
 }
 
-int kernel_apply(const struct cr_kernel_attr *a, struct cr_err *e)
+int kernel_apply(const struct kernel_attr *a, struct cr_err *e)
 {
 	struct kernel_sched_attr k = {
 		.size = sizeof(k),

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The live driver: the core under pinned worker threads, a lock per run queue
- * and a clock. It contains no scheduling logic and knows no codec: what a job
- * does is the client's run().
+ * The live engine: the core under threads, a lock per run queue and a clock. It
+ * contains no scheduling logic and knows no codec: what a job does is the
+ * client's run(). Whose the threads are is the driver's matter, which the
+ * scheduler decides when the engine is opened:
  *
- * A worker makes one lock round per job: stop the previous, pick the next.
- * Idle workers sleep (or poll, by option) and are woken by live_release().
+ *   workers          pinned threads, of which each makes one lock round per
+ *                    job: stop the previous, pick the next. Idle workers sleep
+ *                    (or poll, by option) and are woken by live_release().
+ *   kernel threads   one for each task, under a scheduler of the kernel
  */
 #ifndef ENGINE_LIVE_H
 #define ENGINE_LIVE_H
@@ -13,8 +16,10 @@
 #include <stdatomic.h>
 
 #include "engine/core.h"
+#include "engine/scheduler.h"
 
 struct live;
+struct live_server;
 
 /** A task under the live driver. Embed it; zero before live_add(). */
 struct live_task {
@@ -23,8 +28,9 @@ struct live_task {
 	 * Exchanged by the rx thread after it has pushed a frame, cleared by
 	 * the worker before it looks at the backlog a last time. */
 	atomic_bool active;
-	bool leaving;	    /**< live_remove() was called; under the rq lock */
-	bool detached;	    /**< a detached thread has it; under the rq lock */
+	bool leaving;  /**< live_remove() was called; under the rq lock */
+	bool detached; /**< a detached thread has it; under the rq lock */
+	struct live_server *server; /**< the driver of kernel threads'   */
 	unsigned char kind; /**< the client's: what embeds it; constant */
 };
 
@@ -82,17 +88,52 @@ struct live_client {
 	void *arg;
 };
 
+/** What holds under a driver. Constant. */
+struct live_driver {
+	const char *name;
+	/** A thread for each task, up to live_config.max_threads, and
+	 * worker_up() gets its number; else one for each worker. */
+	bool thread_per_task;
+	/** Threads have the priorities that the kernel's scheduler gives them:
+	 * a receiver that is not to starve needs the highest. */
+	bool kernel_priorities;
+	/** live_change() can be granted, live_switch_to() a policy, too. */
+	bool changes;
+	/** What a watchdog needs, below, has an effect. */
+	bool watched;
+	/** A thread does the jobs of many tasks: what they leave to be sent can
+	 * leave together. */
+	bool shares;
+};
+
+/** The driver that an engine under @s has. */
+const struct live_driver *live_driver_for(const struct scheduler *s);
+
 struct live_config {
 	struct core_config core;
+	/** The kernel's scheduler and its options, or NULL; core.ops is NULL
+	 * then, which is the policy of workers. See live_choose(). */
+	const struct kernel_sched *kernel;
+	const char *kernel_opts;
 	const unsigned
 		*pin;	 /**< [core.ncpu] OS CPU numbers; NULL: not pinned */
 	bool poll;	 /**< idle workers spin instead of sleeping        */
 	int rt_priority; /**< SCHED_FIFO priority of workers; 0: none      */
-	/** Under a scheduler of the kernel: tasks at a time, 1..; worker_up()
+	/** Where live_driver.thread_per_task: tasks at a time, 1..; worker_up()
 	 * gets the thread's number, 0..max_threads - 1. */
 	unsigned max_threads;
 	struct live_client client;
 };
+
+/** Let an engine opened by @cfg schedule by @s. */
+static inline void live_choose(struct live_config *cfg,
+			       const struct scheduler *s)
+{
+	cfg->core.ops = s->policy;
+	cfg->core.opts = s->policy ? s->opts : NULL;
+	cfg->kernel = s->kernel;
+	cfg->kernel_opts = s->kernel ? s->opts : NULL;
+}
 
 /** Counters of one worker since the start. */
 struct live_worker_stats {
@@ -107,8 +148,9 @@ struct live_worker_stats {
 
 /**
  * Start an engine. Returns 0 and sets *@l, or -errno with @e (bad options, no
- * such CPU, no memory). Lost privileges (real-time priority) are not fatal:
- * the return is still 0 and @warn says what was not granted.
+ * such CPU, no memory; -EPERM: the kernel's scheduler takes a privilege). Lost
+ * privileges (real-time priority) are not fatal: the return is still 0 and
+ * @warn says what was not granted.
  */
 int live_open(struct live **l, const struct live_config *cfg,
 	      struct cr_err *warn, struct cr_err *e);
@@ -132,7 +174,7 @@ void live_close(struct live *l);
 int live_add(struct live *l, struct live_task *t, struct cr_verdict *v);
 
 /** The refusal of live_add() as text for a person. Control thread. */
-void live_refusal(const struct live *l, int code, const struct cr_verdict *v,
+void live_refusal(struct live *l, int code, const struct cr_verdict *v,
 		  char *buf, size_t size);
 
 /**
@@ -147,10 +189,10 @@ void live_remove(struct live *l, struct live_task *t);
  * core_change(), which @flags are of. It moves only where it does not fit in
  * its run queue; when client.before_move() says no then, it is refused, or
  * stays under CORE_CHANGE_FORCE. No frame is lost. Returns 0; 1 with @v: done
- * by CORE_CHANGE_FORCE alone; -ENOSPC or -EINVAL with @v filled: refused,
- * nothing has changed; -ENOMEM; or client.before_move()'s, with @e. Control
- * thread; all workers wait meanwhile (the longer the more tasks:
- * tests/bench/engine/live_change.c).
+ * by CORE_CHANGE_FORCE alone; -ENOSPC or -EINVAL with @v filled: refused
+ * (-EINVAL: always, where not live_driver.changes), nothing has changed;
+ * -ENOMEM; or client.before_move()'s, with @e. Control thread; all workers wait
+ * meanwhile (the longer the more tasks: tests/bench/engine/live_change.c).
  */
 int live_change(struct live *l, struct live_task *t,
 		const struct core_terms *to, unsigned flags,
@@ -228,15 +270,20 @@ int live_start_worker(struct live *l, unsigned worker, struct cr_err *e);
 unsigned live_join_detached(struct live *l);
 
 /**
- * Replace the policy under live tasks; no job is lost. Returns 0, or -errno
- * with @e (unknown option, or the new policy cannot take the tasks: nothing
- * has changed then). Control thread; all workers wait meanwhile (about a
- * microsecond per task).
+ * Schedule by @to under live tasks; no job is lost. Returns 0, or -errno with
+ * @e (unknown option; the new policy cannot take the tasks; -ENOTSUP: it takes
+ * another driver, or this one changes nothing), and nothing has changed then.
+ * Control thread; all workers wait meanwhile (about a microsecond per task).
  */
+int live_switch_to(struct live *l, const struct scheduler *to,
+		   struct cr_err *e);
+
+/** live_switch_to() the policy @ops. */
 int live_switch(struct live *l, const struct cr_sched_ops *ops,
 		const char *opts, struct cr_err *e);
 
-/** Change options of the running policy ("quantum=5ms"). As live_switch(). */
+/** Change options of the running scheduler ("quantum=5ms"). As
+ * live_switch_to(). */
 int live_tune(struct live *l, const char *opts, struct cr_err *e);
 
 /**
@@ -246,9 +293,17 @@ int live_tune(struct live *l, const char *opts, struct cr_err *e);
  */
 int live_recover(struct live *l, struct cr_err *e);
 
-/** The policy in use, and its options as "key=value,..." text. Any thread. */
-const struct cr_sched_ops *live_policy(const struct live *l);
-void live_policy_opts(struct live *l, char *buf, size_t size);
+/** The scheduler in use (static text), and its options as "key=value,..." text.
+ * Any thread. */
+const char *live_scheduler(struct live *l);
+void live_scheduler_opts(struct live *l, char *buf, size_t size);
+
+/** The driver that was chosen. Any thread. */
+const struct live_driver *live_driver(const struct live *l);
+
+/** Does one thread do all jobs of a task, and those of others, until
+ * client.before_move() says that they are about to move? Control thread. */
+bool live_tasks_stay(struct live *l);
 
 /** What holds of @t now (see core_explain(), core_promise()). Any thread. */
 unsigned live_explain(struct live *l, struct live_task *t, struct cr_kv *kv,

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starting and stopping the live driver: locks, threads, pinning, real-time
- * priority, and the backlog with the sleep protocol that the core sees.
+ * Making and unmaking the live engine: the driver's choice, locks, places, and
+ * the backlog with the sleep protocol that the core sees.
  */
-#define _GNU_SOURCE
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/thread.h"
-#include "engine/live.h"
+#include "engine/live_ops.h"
 #include "engine/live_state.h"
-#include "engine/live_threads.h"
-#include "schedulers/kernel.h"
 
 static const struct core_backlog *client_of(const struct core_task *t)
 {
@@ -54,75 +49,6 @@ static void shed(struct core_task *t, const struct cr_job *job,
 		client_of(t)->shed(t, job, why, now);
 }
 
-/* --- threads --- */
-
-static int create(struct live_thread *th)
-{
-	const struct live_worker *w = th->place;
-	pthread_attr_t attr;
-	cpu_set_t cpus;
-	int rc;
-
-	(void)pthread_attr_init(&attr);
-	if (w->pin >= 0) {
-		CPU_ZERO(&cpus);
-		if (w->pin < CPU_SETSIZE)
-			CPU_SET((unsigned)w->pin, &cpus);
-		(void)pthread_attr_setaffinity_np(&attr, sizeof(cpus), &cpus);
-	}
-	rc = thread_create(&th->id, &attr, live_work, th);
-	(void)pthread_attr_destroy(&attr);
-	return rc;
-}
-
-int live_start_thread(struct live_worker *w, struct cr_err *e)
-{
-	struct live_thread *th = calloc(1, sizeof(*th));
-	int rc;
-
-	if (!th)
-		return cr_fail(e, -ENOMEM, "out of memory for worker %u",
-			       w->cpu);
-	th->place = w;
-	rc = create(th);
-	if (!rc) {
-		(void)pthread_getcpuclockid(th->id, &th->cpu_clock);
-		w->thread = th;
-		return 0;
-	}
-	free(th);
-	if (w->pin >= 0)
-		return cr_fail(e, rc, "worker %u does not start on CPU %d: %s",
-			       w->cpu, w->pin, strerror(-rc));
-	return cr_fail(e, rc, "worker %u does not start: %s", w->cpu,
-		       strerror(-rc));
-}
-
-static void raise_priority(struct live *l, struct cr_err *warn)
-{
-	struct sched_param p = { .sched_priority = l->cfg.rt_priority };
-
-	for (unsigned i = 0; i < l->nworkers; i++) {
-		int rc = pthread_setschedparam(l->worker[i].thread->id,
-					       SCHED_FIFO, &p);
-
-		if (!rc)
-			continue;
-		(void)cr_fail(warn, rc,
-			      "workers run without real-time priority %d (%s): "
-			      "grant CAP_SYS_NICE or raise the rtprio limit",
-			      l->cfg.rt_priority, strerror(rc));
-		return;
-	}
-	if (l->cfg.poll)
-		(void)cr_fail(warn, 0,
-			      "real-time workers that poll never sleep: the "
-			      "kernel's real-time throttling "
-			      "(/proc/sys/kernel/sched_rt_runtime_us, usually "
-			      "950 ms of every second) will stop them; poll "
-			      "without real-time priority, or sleep");
-}
-
 static void init_rq(struct live *l, unsigned i)
 {
 	struct live_rq *q = &l->rq[i];
@@ -156,18 +82,17 @@ static void init_worker(struct live *l, unsigned cpu)
 	(void)pthread_condattr_destroy(&attr);
 }
 
-static int start_workers(struct live *l, struct cr_err *e)
+static const struct live_ops *ops_for(const struct kernel_sched *kernel)
 {
-	int rc = 0;
-
-	for (unsigned i = 0; i < l->cfg.core.ncpu && !rc; i++) {
-		rc = live_start_thread(&l->worker[i], e);
-		l->nworkers += !rc;
-	}
-	return rc;
+	return kernel ? &live_kernel_ops : &live_workers_ops;
 }
 
-static int start_all(struct live *l, struct cr_err *e)
+const struct live_driver *live_driver_for(const struct scheduler *s)
+{
+	return &ops_for(s->kernel)->driver;
+}
+
+static int start_all(struct live *l, struct cr_err *warn, struct cr_err *e)
 {
 	unsigned ncpu = l->cfg.core.ncpu;
 
@@ -183,8 +108,7 @@ static int start_all(struct live *l, struct cr_err *e)
 		init_rq(l, i);
 	for (unsigned i = 0; i < ncpu; i++)
 		init_worker(l, i);
-	return cr_kernel_scheduler(l->cfg.core.ops) ? threads_open(l, e)
-						    : start_workers(l, e);
+	return l->ops->open(l, warn, e);
 }
 
 int live_open(struct live **out, const struct live_config *cfg,
@@ -196,53 +120,28 @@ int live_open(struct live **out, const struct live_config *cfg,
 	if (!l)
 		return cr_fail(e, -ENOMEM, "out of memory");
 	l->cfg = *cfg;
+	l->ops = ops_for(cfg->kernel);
 	l->cfg.core.preemptible = false;
 	l->backlog.core = (struct core_backlog){ peek, claim, shed };
 	l->backlog.client = cfg->client.backlog;
 	rc = core_open(&l->core, &l->cfg.core, clock_now(), e);
 	if (!rc)
-		rc = start_all(l, e);
+		rc = start_all(l, warn, e);
 	if (rc) {
 		live_close(l);
 		return rc;
 	}
 	l->cfg.pin = NULL; /* the caller's; no longer needed */
-	if (cfg->rt_priority && !l->threads)
-		raise_priority(l, warn);
+	l->cfg.core.opts = l->cfg.kernel_opts = NULL;
 	*out = l;
 	return 0;
-}
-
-static void stop_all(struct live *l)
-{
-	for (unsigned i = 0; i < l->nrq; i++) {
-		(void)pthread_mutex_lock(&l->rq[i].lock);
-		l->rq[i].stopping = true;
-		(void)pthread_mutex_unlock(&l->rq[i].lock);
-	}
-	for (unsigned i = 0; i < l->nworkers; i++) {
-		struct live_worker *w = &l->worker[i];
-
-		(void)pthread_mutex_lock(&w->home->lock);
-		atomic_store_explicit(&w->poked, true, memory_order_release);
-		(void)pthread_mutex_unlock(&w->home->lock);
-		(void)pthread_cond_signal(&w->wake);
-	}
-	for (unsigned i = 0; i < l->nworkers; i++)
-		if (l->worker[i].thread) {
-			(void)pthread_join(l->worker[i].thread->id, NULL);
-			free(l->worker[i].thread);
-			l->worker[i].thread = NULL;
-		}
 }
 
 int live_stop(struct live *l)
 {
 	if (!l || !l->rq || !l->worker)
 		return 0;
-	if (l->threads)
-		threads_stop(l);
-	stop_all(l);
+	l->ops->stop(l);
 	return live_join_detached(l) ? -EBUSY : 0;
 }
 
@@ -260,8 +159,7 @@ void live_close(struct live *l)
 		for (unsigned i = 0; i < l->nrq; i++)
 			(void)pthread_mutex_destroy(&l->rq[i].lock);
 	}
-	if (l->threads)
-		threads_close(l);
+	l->ops->close(l);
 	free(l->worker);
 	free(l->rq);
 	core_close(l->core);

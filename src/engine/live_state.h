@@ -10,7 +10,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "engine/live.h"
+#include "engine/live_ops.h"
 #include "engine/meter.h"
 
 /** A run queue with its lock, and who of its workers is idle. */
@@ -79,15 +79,14 @@ struct live_backlog {
 
 struct live {
 	struct live_config cfg;
+	const struct live_ops *ops;
 	struct core *core;
 	struct live_backlog backlog;
 	unsigned nrq, nworkers;
 	struct live_rq *rq;	      /**< [nrq]           */
 	struct live_worker *worker;   /**< [cfg.core.ncpu] */
 	struct live_thread *detached; /**< control */
-	/** Under a scheduler of the kernel, else NULL. Workers are only places
-	 * then: CPUs with counters. */
-	struct live_threads *threads;
+	struct live_servers *servers; /**< live_kernel.c's, else NULL */
 };
 
 /** Whom to wake, and how, after the lock has been released. */
@@ -108,6 +107,16 @@ void *live_work(void *thread);
 
 /** Start a thread at the vacant place @w. 0, or -errno with @e. */
 int live_start_thread(struct live_worker *w, struct cr_err *e);
+
+/** All run queues' locks, in their order. */
+void live_lock_all(struct live *l);
+void live_unlock_all(struct live *l);
+
+/** Index of the run queue of @t; certain under that one's lock. */
+static inline unsigned live_home_of(struct live_task *t)
+{
+	return atomic_load_explicit(&t->core.home, memory_order_relaxed);
+}
 
 /** The run queue of @t, locked. */
 struct live_rq *live_lock_home(struct live *l, struct live_task *t);

@@ -38,7 +38,7 @@ void live_look_task(struct live *l, struct live_task *t,
 	struct live_rq *q = live_lock_home(l, t);
 	const struct cr_task *task = &t->core.task;
 
-	if (l->threads) { /* its thread's affair */
+	if (!l->ops->driver.watched) { /* its thread's affair */
 		*look = (struct live_task_look){ .state = CR_IDLE };
 		(void)pthread_mutex_unlock(&q->lock);
 		return;
@@ -203,7 +203,7 @@ int live_start_worker(struct live *l, unsigned worker, struct cr_err *e)
 	struct live_worker *w = &l->worker[worker];
 	int err;
 
-	if (l->threads || w->thread || w->home->stopping)
+	if (!l->ops->driver.watched || w->thread || w->home->stopping)
 		return 0;
 	err = live_start_thread(w, e);
 	if (!err && p.sched_priority) /* if it was granted: live_open() said */

@@ -13,8 +13,6 @@
 #include "base/clock.h"
 #include "node/node_impl.h"
 #include "observe/log.h"
-#include "schedulers/kernel.h"
-#include "schedulers/registry.h"
 #include "udp/socket.h"
 
 /* Real-time priorities: rx above workers, both below the kernel's watchdogs.
@@ -70,7 +68,7 @@ static int open_trace(struct node *n, struct cr_err *e)
  * thesis found that all its schedulers look alike then (6.1). */
 static int rx_priority(const struct node *n)
 {
-	if (cr_kernel_scheduler(live_policy(n->live)))
+	if (live_driver(n->live)->kernel_priorities)
 		return sched_get_priority_max(SCHED_FIFO);
 	return n->cfg.realtime ? RX_RT_PRIORITY : 0;
 }
@@ -212,9 +210,10 @@ void node_scheduler(const struct node *n, char *buf, size_t size)
 {
 	char opts[256];
 
-	live_policy_opts(n->live, opts, sizeof(opts));
-	(void)snprintf(buf, size, "%s%s%s", live_policy(n->live)->name,
-		       *opts ? "," : "", opts);
+	live_scheduler_opts(n->live, opts, sizeof(opts));
+	if (snprintf(buf, size, "%s%s%s", live_scheduler(n->live),
+		     *opts ? "," : "", opts) < 0)
+		buf[0] = '\0';
 }
 
 static void trace_switch(struct node *n)
@@ -232,12 +231,11 @@ static void trace_switch(struct node *n)
 
 int node_scheduler_set(struct node *n, const char *spec, struct cr_err *e)
 {
-	const struct cr_sched_ops *ops;
-	const char *opts;
-	int err = cr_scheduler_find(spec, &ops, &opts, e);
+	struct scheduler to;
+	int err = scheduler_find(spec, &to, e);
 
 	if (!err)
-		err = live_switch(n->live, ops, opts, e);
+		err = live_switch_to(n->live, &to, e);
 	if (!err)
 		trace_switch(n);
 	return err;
@@ -277,6 +275,6 @@ void node_recover(evutil_socket_t fd, short what, void *arg)
 	if (rc <= 0)
 		return;
 	log_event(LOG_WARN, "scheduler-replaced", "now=%s",
-		  live_policy(n->live)->name);
+		  live_scheduler(n->live));
 	trace_switch(n);
 }

@@ -39,13 +39,13 @@ int node_refuse(struct node *n, int err, const struct cr_verdict *v,
 		return cr_fail(e, err,
 			       "the %s scheduler does not take this "
 			       "call (%s)",
-			       live_policy(n->live)->name,
+			       live_scheduler(n->live),
 			       v->rule ? v->rule : "its task model");
 	return cr_fail(
 		e, err,
 		"no-capacity: need %.4f, free %.4f of %.2f under %s (%s)",
 		(double)v->need_ppm / 1e6,
 		(double)(v->free_ppm > 0 ? v->free_ppm : 0) / 1e6,
-		(double)v->bound_ppm / 1e6, live_policy(n->live)->name,
+		(double)v->bound_ppm / 1e6, live_scheduler(n->live),
 		v->rule ? v->rule : "load");
 }

@@ -9,8 +9,6 @@
 
 #include "base/clock.h"
 #include "node/node_impl.h"
-#include "schedulers/kernel.h"
-#include "schedulers/registry.h"
 
 /* How long a worker may be at a frame, in all, while control waits for it: so a
  * stuck one costs control this once, however often it is asked. */
@@ -99,14 +97,10 @@ static void returned(void *arg, struct live_task *lt)
 
 /* --- packets that wait for each other (media/turn.h) --- */
 
-/* Where one worker serves a call; the kernel's threads do one call's frames. */
 static bool may_wait(const struct node *n)
 {
-	const struct cr_sched_ops *ops = live_policy(n->live);
-	bool alone =
-		n->cfg.workers == 1 || (n->cfg.cpus_per_rq == 1 && !ops->steal);
-
-	return alone && !n->cfg.send_each && !cr_kernel_scheduler(ops);
+	return !n->cfg.send_each && live_driver(n->live)->shares &&
+	       live_tasks_stay(n->live);
 }
 
 static void set_batching(struct node *n, bool may)
@@ -189,18 +183,22 @@ static void shed(struct core_task *t, const struct cr_job *job,
 
 int node_plan_engine(struct node *n, struct cr_err *e)
 {
-	const struct cr_sched_ops *ops;
-	const char *opts;
 	unsigned most = n->cfg.max_calls + n->cfg.convert.running;
-	int err = cr_scheduler_find(n->cfg.scheduler, &ops, &opts, e);
+	const struct live_driver *driver;
+	struct scheduler s;
+	int err = scheduler_find(n->cfg.scheduler, &s, e);
 
+	if (err)
+		return err;
+	driver = live_driver_for(&s);
 	n->nplaces = n->cfg.workers;
 	n->place_records = n->cfg.trace_records;
-	if (err || !cr_kernel_scheduler(ops))
-		return err;
-	n->nplaces = most < NODE_THREADS ? most : NODE_THREADS;
-	n->place_records = NODE_THREAD_RECORDS;
-	n->cfg.watchdog = 0; /* the kernel's own business */
+	if (driver->thread_per_task) {
+		n->nplaces = most < NODE_THREADS ? most : NODE_THREADS;
+		n->place_records = NODE_THREAD_RECORDS;
+	}
+	if (!driver->watched)
+		n->cfg.watchdog = 0;
 	return 0;
 }
 
@@ -232,15 +230,17 @@ int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e)
 			.arg = n,
 		},
 	};
-	int err = cr_scheduler_find(cfg->scheduler, &live.core.ops,
-				    &live.core.opts, e);
+	struct scheduler s;
+	int err = scheduler_find(cfg->scheduler, &s, e);
 
+	if (err)
+		return err;
+	live_choose(&live, &s);
 	for (unsigned c = 0; c < CR_NCLASSES; c++) {
 		live.core.max_age[c] = cfg->max_age;
 		live.core.stale[c] = cfg->stale;
 	}
-	if (!err)
-		err = live_open(&n->live, &live, warn, e);
+	err = live_open(&n->live, &live, warn, e);
 	if (!err)
 		allow_batching(n);
 	return err;

@@ -215,7 +215,7 @@ void node_call_info(struct node_call *nc, struct node_call_info *out)
 	out->waiting = cr_ring_waiting(nc->call->ring);
 	out->bytes = call_bytes(nc->call);
 	counts(nc->call, &out->count);
-	out->scheduler = live_policy(nc->node->live)->name;
+	out->scheduler = live_scheduler(nc->node->live);
 	if (!nc->ending)
 		out->npolicy = live_explain(nc->node->live, &nc->call->lt,
 					    out->policy, NODE_POLICY_MAX);

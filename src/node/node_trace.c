@@ -49,7 +49,7 @@ int node_trace_start(struct node *n, const char *path, bool overwrite,
 	const struct trace_head head = {
 		.program = "codec-runner",
 		.version = CR_VERSION,
-		.scheduler = live_policy(n->live)->name,
+		.scheduler = live_scheduler(n->live),
 		.options = spec,
 		.workers = n->cfg.workers,
 		.cpus_per_rq = n->cfg.cpus_per_rq,

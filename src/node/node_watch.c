@@ -187,7 +187,7 @@ static void wake_again(struct node *n, struct node_call *nc,
  * finds it again. */
 static void blame_policy(struct node *n, struct node_call *nc)
 {
-	const char *policy = live_policy(n->live)->name;
+	const char *policy = live_scheduler(n->live);
 
 	if (!live_blame_policy(n->live, &nc->call->lt))
 		return;

@@ -7,7 +7,6 @@
 #include "base/options.h"
 #include "cr/codec.h"
 #include "engine/core.h"
-#include "schedulers/registry.h"
 
 /* --- codecs --- */
 
@@ -48,11 +47,10 @@ const struct field_each describe_codecs = { codec_at, NULL };
 
 /* --- schedulers --- */
 
-/* @arg: the policy; the walker only reads. */
+/* @arg: the table of options; the walker only reads. */
 static bool option_at(void *arg, unsigned i, void *item)
 {
-	const struct cr_sched_ops *ops = arg;
-	const struct cr_opt *o = ops->opts;
+	const struct cr_opt *o = arg;
 	struct option_info *out = item;
 
 	while (o && o->name && i--)
@@ -64,7 +62,8 @@ static bool option_at(void *arg, unsigned i, void *item)
 	return true;
 }
 
-const char *describe_admission(const struct cr_sched_ops *ops)
+/* What the core says when a task asks; the guard where there is no policy. */
+static const char *admission_of(const struct cr_sched_ops *ops)
 {
 	const struct core_config cfg = { .ops = ops,
 					 .ncpu = 1,
@@ -85,23 +84,27 @@ const char *describe_admission(const struct cr_sched_ops *ops)
 	return v.rule ? v.rule : "?";
 }
 
-void describe_scheduler(const struct cr_sched_ops *ops,
-			struct scheduler_info *out)
+void describe_scheduler(const struct scheduler *s, struct scheduler_info *out)
 {
+	const struct cr_opt *opts =
+		s->kernel ? s->kernel->opts : s->policy->opts;
+
 	*out = (struct scheduler_info){
-		.name = ops->name,
-		.help = ops->help,
-		.admission = describe_admission(ops),
-		.options = { option_at, (void *)(uintptr_t)ops },
+		.name = scheduler_name(s),
+		.help = s->kernel ? s->kernel->help : s->policy->help,
+		.admission = admission_of(s->policy),
+		.options = { option_at, (void *)(uintptr_t)opts },
 	};
 }
 
 static bool scheduler_at(void *arg, unsigned i, void *item)
 {
+	const struct scheduler s = { .policy = cr_schedulers[i] };
+
 	(void)arg;
-	if (!cr_schedulers[i])
+	if (!s.policy)
 		return false;
-	describe_scheduler(cr_schedulers[i], item);
+	describe_scheduler(&s, item);
 	return true;
 }
 

@@ -5,7 +5,7 @@
 #ifndef PROTOCOL_DESCRIBE_H
 #define PROTOCOL_DESCRIBE_H
 
-#include "cr/sched.h"
+#include "engine/scheduler.h"
 #include "protocol/tables/node.h"
 
 /** All codecs (struct codec_info). */
@@ -15,12 +15,8 @@ extern const struct field_each describe_codecs;
  * (struct scheduler_info). */
 extern const struct field_each describe_schedulers;
 
-/** Name, help, admission and options of @ops. */
-void describe_scheduler(const struct cr_sched_ops *ops,
-			struct scheduler_info *out);
-
-/** The test that @ops admits tasks by, as it says in a verdict; the guard's
- * where it has none. Static text. */
-const char *describe_admission(const struct cr_sched_ops *ops);
+/** Name, help, options, and the test that tasks are admitted by, as it says in
+ * a verdict: the guard's where @s has none. */
+void describe_scheduler(const struct scheduler *s, struct scheduler_info *out);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "base/assert.h"
 #include "sim/sim_state.h"
-#include "schedulers/kernel.h"
 
 /* Most parts: enough that threads find work to the end, few enough that a
  * client may keep statistics for each. */
@@ -68,11 +67,6 @@ static int start(struct sim *s, struct cr_err *e)
 	unsigned threads = s->cfg.threads ? s->cfg.threads : 1;
 	int rc;
 
-	if (cr_kernel_scheduler(s->cfg.core.ops))
-		return cr_fail(e, -ENOTSUP,
-			       "scheduler %s is the kernel's: it runs live "
-			       "only, under codec-runner",
-			       s->cfg.core.ops->name);
 	rc = core_open(&s->core, &s->cfg.core, s->now, e);
 	if (rc)
 		return rc;

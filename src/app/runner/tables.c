@@ -12,8 +12,7 @@
 #include "cost/cost.h"
 #include "protocol/describe.h"
 #include "protocol/field_json.h"
-#include "schedulers/kernel.h"
-#include "schedulers/registry.h"
+#include "engine/scheduler.h"
 
 static int show_json(FILE *out, json_t *o)
 {
@@ -42,20 +41,24 @@ static void show_option(const struct cr_opt *o, FILE *out)
 	show_row(line, gap + 2, out);
 }
 
-static void show_policy(const struct cr_sched_ops *ops, FILE *out)
+static void show_scheduler(const struct scheduler *s, FILE *out)
 {
-	(void)fprintf(out, "%-20s %s\n", ops->name, ops->help);
-	for (const struct cr_opt *o = ops->opts; o && o->name; o++)
+	const struct cr_opt *o = s->kernel ? s->kernel->opts : s->policy->opts;
+	struct scheduler_info info;
+
+	describe_scheduler(s, &info);
+	(void)fprintf(out, "%-20s %s\n", info.name, info.help);
+	for (; o && o->name; o++)
 		show_option(o, out);
-	show_row("admits by", describe_admission(ops), out);
+	show_row("admits by", info.admission, out);
 	(void)fputc('\n', out);
 }
 
-static json_t *scheduler_json(const struct cr_sched_ops *ops)
+static json_t *scheduler_json(const struct scheduler *s)
 {
 	struct scheduler_info info;
 
-	describe_scheduler(ops, &info);
+	describe_scheduler(s, &info);
 	return field_write(scheduler_info_fields, &info);
 }
 
@@ -64,11 +67,14 @@ static json_t *all_schedulers(void)
 {
 	json_t *list = json_array();
 
-	for (unsigned i = 0; cr_schedulers[i]; i++)
-		(void)json_array_append_new(list,
-					    scheduler_json(cr_schedulers[i]));
-	for (unsigned i = 0; cr_kernel_schedulers[i]; i++) {
-		json_t *o = scheduler_json(cr_kernel_schedulers[i]);
+	for (unsigned i = 0; cr_schedulers[i]; i++) {
+		const struct scheduler s = { .policy = cr_schedulers[i] };
+
+		(void)json_array_append_new(list, scheduler_json(&s));
+	}
+	for (unsigned i = 0; kernel_scheds[i]; i++) {
+		const struct scheduler s = { .kernel = kernel_scheds[i] };
+		json_t *o = scheduler_json(&s);
 
 		(void)json_object_set_new(o, "baseline", json_true());
 		(void)json_array_append_new(list, o);
@@ -81,12 +87,14 @@ int runner_show_schedulers(FILE *out, bool json)
 	if (json)
 		return show_json(out, all_schedulers());
 	for (unsigned i = 0; cr_schedulers[i]; i++)
-		show_policy(cr_schedulers[i], out);
+		show_scheduler(
+			&(struct scheduler){ .policy = cr_schedulers[i] }, out);
 	(void)fputs("Baselines: the kernel decides. Only from the start to the "
 		    "end of a codec-runner.\n\n",
 		    out);
-	for (unsigned i = 0; cr_kernel_schedulers[i]; i++)
-		show_policy(cr_kernel_schedulers[i], out);
+	for (unsigned i = 0; kernel_scheds[i]; i++)
+		show_scheduler(
+			&(struct scheduler){ .kernel = kernel_scheds[i] }, out);
 	return 0;
 }
 

@@ -10,8 +10,8 @@
 #include "app/sim/options.h"
 #include "base/clock.h"
 #include "run/json.h"
+#include "engine/scheduler.h"
 #include "schedulers/policies.h"
-#include "schedulers/registry.h"
 #include "sim/analyse.h"
 #include "sim/models.h"
 #include "sim/report.h"
@@ -183,10 +183,18 @@ static int run_one(struct job *j, const char *scheduler)
 	struct trace_file trace = { 0 };
 	char dir[RUN_PATH_MAX];
 	struct cr_err e = { "" };
-	int rc = cr_scheduler_find(scheduler, &j->cfg.ops, &j->cfg.opts, &e);
+	struct scheduler s;
+	int rc = scheduler_find(scheduler, &s, &e);
 
+	if (!rc && s.kernel)
+		rc = cr_fail(&e, -ENOTSUP,
+			     "scheduler %s is the kernel's: it runs live only, "
+			     "under codec-runner",
+			     s.kernel->name);
 	if (rc)
 		return complain(EXIT_USAGE, &e);
+	j->cfg.ops = s.policy;
+	j->cfg.opts = s.opts;
 	if (open_outputs(j, &r, dir, &trace, &e))
 		return complain(EXIT_BROKEN, &e);
 	rc = simulate(j, &r, dir, &e);

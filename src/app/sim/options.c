@@ -14,8 +14,8 @@
 
 #include "app/kernels_option.h"
 #include "base/cli.h"
+#include "engine/scheduler.h"
 #include "sim/sim.h"
-#include "schedulers/registry.h"
 
 #define UNSET INT64_C(-1)
 
@@ -239,7 +239,7 @@ static int set_platform(const struct campaign *c, struct campaign_platform *p,
 static int check_schedulers(const struct sim_settings *s, struct cr_err *e)
 {
 	for (unsigned i = 0; i < s->nschedulers; i++) {
-		int rc = cr_scheduler_check(s->schedulers[i], e);
+		int rc = scheduler_check(s->schedulers[i], e);
 
 		if (rc)
 			return rc;

@@ -12,7 +12,7 @@
 #include "cmocka_cr.h"
 #include "observe/trace_read.h"
 #include "rig.h"
-#include "schedulers/kernel.h"
+#include "engine/kernel_scheds.h"
 #include "scratch.h"
 
 enum { CALLS = 12, FRAMES = 10, ROUNDS = 5, NB = 160 };
@@ -105,9 +105,9 @@ static void play(const char *scheduler)
 static void every_frame_comes_back(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; cr_kernel_schedulers[i]; i++)
-		if (allowed(cr_kernel_schedulers[i]->name))
-			play(cr_kernel_schedulers[i]->name);
+	for (unsigned i = 0; kernel_scheds[i]; i++)
+		if (allowed(kernel_scheds[i]->name))
+			play(kernel_scheds[i]->name);
 }
 
 /* Calls that come and go while others speak: no thread is left behind. */

@@ -269,12 +269,13 @@ static void the_policy_changes_under_load(void **state)
 				continue;
 			assert_int_equal(
 				live_switch(g.live, ops[f / 4 % 3], "", &e), 0);
-			assert_ptr_equal(live_policy(g.live), ops[f / 4 % 3]);
+			assert_string_equal(live_scheduler(g.live),
+					    ops[f / 4 % 3]->name);
 		}
 		assert_int_equal(live_switch(g.live, &cr_sched_rr, NULL, &e),
 				 0);
 		assert_int_equal(live_tune(g.live, "quantum=3ms", &e), 0);
-		live_policy_opts(g.live, opts, sizeof(opts));
+		live_scheduler_opts(g.live, opts, sizeof(opts));
 		assert_string_equal(opts, "quantum=3ms");
 		assert_true(live_tune(g.live, "quantum=3", &e) < 0);
 		assert_non_null(strstr(e.text, "scheduler rr: quantum=3:"));

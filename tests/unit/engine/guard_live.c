@@ -165,7 +165,7 @@ static void goes_bad_on(unsigned cpus_per_rq)
 		while (!atomic_load(&g.told)) /* N * FRAMES > HONEST * queues */
 			(void)sched_yield();
 		assert_int_equal(live_recover(g.live, NULL), 1);
-		assert_ptr_equal(live_policy(g.live), &cr_sched_fifo);
+		assert_string_equal(live_scheduler(g.live), "fifo");
 		assert_int_equal(live_recover(g.live, NULL), 0);
 		live_load(g.live, &load);
 		while (atomic_load(&g.told) < load.faults)

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "cmocka_cr.h"
 #include "engine_source.h"
-#include "schedulers/registry.h"
+#include "schedulers/policies.h"
 
 enum { TASKS = 20, FRAMES = 500, FEW = 20 };
 
@@ -78,13 +78,14 @@ static int rig_try(struct rig *g, const char *spec,
 			    .arg = g },
 	};
 	struct cr_err e = { "" }, warn = { "" };
+	struct scheduler s;
 	int rc;
 
 	memset(g, 0, sizeof(*g));
 	if (core)
 		cfg.core = *core;
-	assert_int_equal(
-		cr_scheduler_find(spec, &cfg.core.ops, &cfg.core.opts, &e), 0);
+	assert_int_equal(scheduler_find(spec, &s, &e), 0);
+	live_choose(&cfg, &s);
 	rc = live_open(&g->live, &cfg, &warn, &e);
 	if (rc == -EPERM)
 		assert_non_null(strstr(e.text, "CAP_SYS_NICE"));
@@ -283,26 +284,25 @@ static void threads_are_bounded(void **state)
 /* Between the kernel's and ours nothing can change under calls. */
 static void it_is_for_the_whole_run(void **state)
 {
-	const struct cr_sched_ops *fifo, *nice;
 	struct cr_err e = { "" };
-	const char *opts;
+	struct scheduler nice;
 	struct rig g;
 
 	(void)state;
-	assert_int_equal(cr_scheduler_find("fifo", &fifo, &opts, &e), 0);
-	assert_int_equal(cr_scheduler_find("kernel:nice", &nice, &opts, &e), 0);
+	assert_int_equal(scheduler_find("kernel:nice", &nice, &e), 0);
 	assert_int_equal(rig_try(&g, "kernel:other", NULL), 0);
 	join(&g, 0);
-	assert_int_equal(live_switch(g.live, fifo, NULL, &e), -ENOTSUP);
+	assert_int_equal(live_switch(g.live, &cr_sched_fifo, NULL, &e),
+			 -ENOTSUP);
 	assert_non_null(strstr(e.text, "only by a new start"));
-	assert_string_equal(live_policy(g.live)->name, "kernel:other");
+	assert_string_equal(live_scheduler(g.live), "kernel:other");
 	/* nor has it workers that a watchdog could replace */
 	assert_int_equal(live_start_worker(g.live, 0, &e), 0);
 	live_remove(g.live, &g.s[0].task);
 	rig_close(&g);
 	assert_int_equal(g.up, 1);
 	assert_int_equal(rig_try(&g, "fifo", NULL), 0);
-	assert_int_equal(live_switch(g.live, nice, NULL, &e), -ENOTSUP);
+	assert_int_equal(live_switch_to(g.live, &nice, &e), -ENOTSUP);
 	rig_close(&g);
 }
 

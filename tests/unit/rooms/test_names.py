@@ -14,6 +14,8 @@ COMMENT_OR_LITERAL = re.compile(f"{COMMENT}|{LITERAL}|'(?:[^'\\\\]|\\\\.)+'",
                                 re.DOTALL)
 LISTED = re.compile(r"&cr_sched_(\w+)")
 WORD = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
+# What the kernel calls its own is the engine's list.
+KERNELS = re.compile(r"\bkernel:[a-z]+")
 # Words of the language, too: only a literal that begins with one names it.
 ENGLISH = {"best"}
 
@@ -30,6 +32,7 @@ def policies():
 
 
 def is_named(name, text):
+    text = KERNELS.sub(" ", text)
     if name in ENGLISH:
         return re.match(name + "(,|$)", text) is not None
     return name in WORD.findall(text)
@@ -81,7 +84,10 @@ def test_a_policy_that_is_named_would_be_found():
             ("src/node/b.c", 'live_switch(l, &cr_sched_fifo, NULL, e); /* "rr" */'),
             ("src/sim/c.c", 'log("goes-on=fifo at_ns=%d", 3);'),
             ("src/sim/d.c", "char c = '\"'; say(\"the best of all: edfs\");"),
-            ("src/sim/e.c", 'find("best,w=3")')]
+            ("src/sim/e.c", 'find("best,w=3")'),
+            ("src/sim/f.c", 'find("kernel:fifo,priority=3")'),
+            ("src/sim/g.c", 'find("kernel:rr or rr")')]
     assert named(told, policies()) == {
         ("src/node/a.c", "edf-hsb"), ("src/node/b.c", "fifo"),
-        ("src/sim/c.c", "fifo"), ("src/sim/e.c", "best")}
+        ("src/sim/c.c", "fifo"), ("src/sim/e.c", "best"),
+        ("src/sim/g.c", "rr")}

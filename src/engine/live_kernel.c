@@ -1,39 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One thread per task.
+ * The driver of kernel threads: one for every task, under a scheduler of the
+ * kernel, which decides alone.
  *
- * Locks: threads->lock guards the books below it; the run queue's lock, which
+ * A thread serves its task's frames oldest first, gives way after each
+ * (sched_yield(), thesis 6.2) and sleeps when none waits. What giving way means
+ * is the kernel's affair: under SCHED_DEADLINE it ends the budget of a period.
+ * The core has no policy and all tasks are idle to it: it admits, adds and
+ * deletes them. Workers are only places here: CPUs with counters.
+ *
+ *   added() -> parameters -> [ sleep -> frame -> yield ]* -> remove()
+ *     -> core_del() cancels what waits -> client.gone() -> joined by control
+ *
+ * Locks: servers->lock guards the books below it; the run queue's lock, which
  * is taken first where both are, guards the core. Neither is held while a frame
  * is worked on. A server is the control thread's until its thread runs, the
  * thread's until it is put on the list of those that have ended, and then the
  * control thread's again, which joins and frees.
  */
 #define _GNU_SOURCE
-#include "engine/live_threads.h"
-
 #include <errno.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/options.h"
 #include "base/thread.h"
 #include "engine/core_state.h"
-#include "engine/kernel_apply.h"
+#include "engine/live_ops.h"
+#include "engine/live_state.h"
 
 /* Codecs need little; a thousand threads shall not need 8 MB each. */
 #define STACK_BYTES (512u << 10)
 #define OS_CPUS 1024
 
-struct server {
+struct live_server {
 	struct live *live;
 	struct live_task *task;
-	struct cr_kernel_attr attr;
+	struct kernel_attr attr;
 	pthread_t thread;
 	sem_t wake;
 	atomic_bool leave;
 	unsigned number; /* for the client: worker_up() */
-	struct server *next;
+	struct live_server *next;
 
 	/* from the thread to who started it, before @started */
 	sem_t started;
@@ -41,23 +51,15 @@ struct server {
 	struct cr_err why;
 };
 
-struct live_threads {
+struct live_servers {
 	unsigned short place[OS_CPUS]; /* engine CPU of one of the OS */
 	pthread_mutex_t lock;
 	pthread_cond_t ended_one;
-	struct server *ended;
+	struct live_server *ended;
 	unsigned *number; /* [cfg.max_threads], a stack of free ones */
 	unsigned nfree, running;
+	int64_t option; /* of the kernel's scheduler */
 };
-
-/* No policy uses a task's private memory: its server is noted there. */
-static struct server *server_of(const struct live_task *t)
-{
-	struct server *s;
-
-	memcpy(&s, t->core.task.priv, sizeof(s));
-	return s;
-}
 
 /* --- the thread --- */
 
@@ -67,7 +69,7 @@ static struct live_worker *place_of(struct live *l)
 {
 	int os = sched_getcpu();
 
-	return &l->worker[os >= 0 && os < OS_CPUS ? l->threads->place[os] : 0];
+	return &l->worker[os >= 0 && os < OS_CPUS ? l->servers->place[os] : 0];
 }
 
 static void count(atomic_uint_fast64_t *counter)
@@ -82,7 +84,7 @@ static void count_time(_Atomic cr_ns *counter, cr_ns t)
 
 /* Claim the oldest frame that is worth it, as core_pick() does for a worker but
  * without a lock: nobody else has the task. False: it sleeps. */
-static bool next_frame(struct server *s, struct live_run *run)
+static bool next_frame(struct live_server *s, struct live_run *run)
 {
 	const struct live *l = s->live;
 	struct core_task *t = &s->task->core;
@@ -100,7 +102,7 @@ static bool next_frame(struct server *s, struct live_run *run)
 	return false;
 }
 
-static void do_frame(struct server *s, struct live_run *run)
+static void do_frame(struct live_server *s, struct live_run *run)
 {
 	const struct live_client *client = &s->live->cfg.client;
 	struct live_worker *w = place_of(s->live);
@@ -114,12 +116,12 @@ static void do_frame(struct server *s, struct live_run *run)
 	count(&w->picks);
 }
 
-static bool leaving(const struct server *s)
+static bool leaving(const struct live_server *s)
 {
 	return atomic_load_explicit(&s->leave, memory_order_acquire);
 }
 
-static void serve_all(struct server *s)
+static void serve_all(struct live_server *s)
 {
 	struct live_run run;
 
@@ -136,7 +138,7 @@ static void wait(sem_t *sem)
 }
 
 /* The task leaves the core, and what waits is cancelled. */
-static void let_go(struct server *s)
+static void let_go(struct live_server *s)
 {
 	struct live_rq *q = live_lock_home(s->live, s->task);
 
@@ -145,9 +147,9 @@ static void let_go(struct server *s)
 	s->live->cfg.client.gone(s->live->cfg.client.arg, s->task);
 }
 
-static void give_back(struct server *s)
+static void give_back(struct live_server *s)
 {
-	struct live_threads *all = s->live->threads;
+	struct live_servers *all = s->live->servers;
 
 	(void)pthread_mutex_lock(&all->lock);
 	all->number[all->nfree++] = s->number;
@@ -160,7 +162,7 @@ static void give_back(struct server *s)
 
 static void *serve(void *arg)
 {
-	struct server *s = arg;
+	struct live_server *s = arg;
 	const struct live_client *client = &s->live->cfg.client;
 
 	s->refused = kernel_apply(&s->attr, &s->why);
@@ -185,7 +187,7 @@ static void *serve(void *arg)
 
 /* On the CPUs of the engine. */
 static int create(const struct live *l, pthread_t *thread,
-		  void *(*function)(void *), struct server *s)
+		  void *(*function)(void *), struct live_server *s)
 {
 	pthread_attr_t attr;
 	cpu_set_t cpus;
@@ -204,29 +206,30 @@ static int create(const struct live *l, pthread_t *thread,
 	return rc;
 }
 
-static struct server *server_new(struct live *l, struct live_task *t)
+static struct live_server *server_new(struct live *l, struct live_task *t)
 {
-	struct server *s = calloc(1, sizeof(*s));
+	struct live_server *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
 	s->live = l;
 	s->task = t;
-	s->attr = cr_kernel_attr_of(core_sched(l->core), &t->core.task);
+	s->attr = kernel_attr_of(l->cfg.kernel, l->servers->option,
+				 &t->core.task);
 	(void)sem_init(&s->wake, 0, 0);
 	(void)sem_init(&s->started, 0, 0);
-	memcpy(t->core.task.priv, &s, sizeof(s));
+	t->server = s;
 	return s;
 }
 
-static void server_free(struct server *s)
+static void server_free(struct live_server *s)
 {
 	(void)sem_destroy(&s->wake);
 	(void)sem_destroy(&s->started);
 	free(s);
 }
 
-static bool take_number(struct live_threads *all, unsigned *number)
+static bool take_number(struct live_servers *all, unsigned *number)
 {
 	bool got;
 
@@ -240,7 +243,7 @@ static bool take_number(struct live_threads *all, unsigned *number)
 	return got;
 }
 
-static void return_number(struct live_threads *all, unsigned number)
+static void return_number(struct live_servers *all, unsigned number)
 {
 	(void)pthread_mutex_lock(&all->lock);
 	all->number[all->nfree++] = number;
@@ -249,7 +252,7 @@ static void return_number(struct live_threads *all, unsigned number)
 }
 
 /* Wait until the thread has what it asks the kernel for. */
-static int start(struct server *s)
+static int start(struct live_server *s)
 {
 	int rc = create(s->live, &s->thread, serve, s);
 
@@ -261,9 +264,9 @@ static int start(struct server *s)
 	return s->refused;
 }
 
-static void reap(struct live_threads *all)
+static void reap(struct live_servers *all)
 {
-	struct server *s, *next;
+	struct live_server *s, *next;
 
 	(void)pthread_mutex_lock(&all->lock);
 	s = all->ended;
@@ -290,10 +293,10 @@ static const char *rule_of(int rc)
 	}
 }
 
-int threads_start(struct live *l, struct live_task *t, struct cr_verdict *v)
+static int added(struct live *l, struct live_task *t, struct cr_verdict *v)
 {
-	struct live_threads *all = l->threads;
-	struct server *s;
+	struct live_servers *all = l->servers;
+	struct live_server *s;
 	unsigned number;
 	int rc;
 
@@ -315,29 +318,30 @@ int threads_start(struct live *l, struct live_task *t, struct cr_verdict *v)
 	return rc == -EBUSY || rc == -EAGAIN ? -ENOSPC : -EINVAL;
 }
 
-void threads_end(struct live *l, struct live_task *t)
+static void remove_task(struct live *l, struct live_task *t)
 {
-	struct server *s = server_of(t);
+	struct live_server *s = t->server;
 
 	/* under the lock: the thread may see the flag at once and end, but it
 	 * is not joined and freed before its semaphore has been let go */
-	(void)pthread_mutex_lock(&l->threads->lock);
+	(void)pthread_mutex_lock(&l->servers->lock);
 	atomic_store_explicit(&s->leave, true, memory_order_release);
 	(void)sem_post(&s->wake);
-	(void)pthread_mutex_unlock(&l->threads->lock);
+	(void)pthread_mutex_unlock(&l->servers->lock);
 }
 
-void threads_wake(struct live_task *const *tasks, unsigned n)
+static void release(struct live *l, struct live_task *const *tasks, unsigned n)
 {
+	(void)l;
 	for (unsigned i = 0; i < n; i++)
-		(void)sem_post(&server_of(tasks[i])->wake);
+		(void)sem_post(&tasks[i]->server->wake);
 }
 
 /* --- all of them --- */
 
 static void *try_it(void *arg)
 {
-	struct server *s = arg;
+	struct live_server *s = arg;
 
 	s->refused = kernel_apply(&s->attr, &s->why);
 	return NULL;
@@ -350,8 +354,9 @@ static int check_privilege(struct live *l, struct cr_err *e)
 	const struct cr_task typical = { .cls = CR_SOFT,
 					 .period = 20 * CR_MS,
 					 .cost = { .mean = 10 * CR_US } };
-	struct server s = { .attr = cr_kernel_attr_of(core_sched(l->core),
-						      &typical) };
+	struct live_server s = { .attr = kernel_attr_of(l->cfg.kernel,
+							l->servers->option,
+							&typical) };
 	pthread_t thread;
 	int rc = create(l, &thread, try_it, &s);
 
@@ -359,14 +364,14 @@ static int check_privilege(struct live *l, struct cr_err *e)
 		return cr_fail(e, rc, "no thread: %s", strerror(-rc));
 	(void)pthread_join(thread, NULL);
 	return s.refused ? cr_fail(e, s.refused, "scheduler %s: %s",
-				   core_sched(l->core)->ops->name, s.why.text)
+				   l->cfg.kernel->name, s.why.text)
 			 : 0;
 }
 
-static struct live_threads *threads_new(const struct live *l)
+static struct live_servers *servers_new(const struct live *l)
 {
 	unsigned n = l->cfg.max_threads, ncpu = l->cfg.core.ncpu;
-	struct live_threads *all = calloc(1, sizeof(*all));
+	struct live_servers *all = calloc(1, sizeof(*all));
 
 	if (!all)
 		return NULL;
@@ -387,19 +392,26 @@ static struct live_threads *threads_new(const struct live *l)
 	return all;
 }
 
-int threads_open(struct live *l, struct cr_err *e)
+static int open_servers(struct live *l, struct cr_err *warn, struct cr_err *e)
 {
-	l->threads = threads_new(l);
-	if (!l->threads)
+	int rc;
+
+	(void)warn;
+	l->servers = servers_new(l);
+	if (!l->servers)
 		return cr_fail(e, -ENOMEM, "out of memory for %u threads",
 			       l->cfg.max_threads);
-	return check_privilege(l, e);
+	rc = kernel_sched_parse(l->cfg.kernel, l->cfg.kernel_opts,
+				&l->servers->option, e);
+	return rc ? rc : check_privilege(l, e);
 }
 
-void threads_stop(struct live *l)
+static void stop(struct live *l)
 {
-	struct live_threads *all = l->threads;
+	struct live_servers *all = l->servers;
 
+	if (!all)
+		return;
 	(void)pthread_mutex_lock(&all->lock);
 	while (all->running)
 		(void)pthread_cond_wait(&all->ended_one, &all->lock);
@@ -407,12 +419,74 @@ void threads_stop(struct live *l)
 	reap(all);
 }
 
-void threads_close(struct live *l)
+static void close_servers(struct live *l)
 {
-	struct live_threads *all = l->threads;
+	struct live_servers *all = l->servers;
 
+	if (!all)
+		return;
 	(void)pthread_mutex_destroy(&all->lock);
 	(void)pthread_cond_destroy(&all->ended_one);
 	free(all->number);
 	free(all);
+	l->servers = NULL;
 }
+
+/* --- what stays as it was started --- */
+
+static int change(struct live *l, struct live_task *t,
+		  const struct core_terms *to, unsigned flags,
+		  struct cr_verdict *v, struct cr_err *e)
+{
+	(void)l, (void)t, (void)to, (void)flags, (void)e;
+	v->rule = "scheduled by the kernel: only as it was started";
+	return -EINVAL;
+}
+
+static int switch_to(struct live *l, const struct scheduler *to,
+		     struct cr_err *e)
+{
+	return live_refuse_switch(l, scheduler_name(to), e);
+}
+
+static int tune(struct live *l, const char *opts, struct cr_err *e)
+{
+	int64_t option;
+	int rc = kernel_sched_parse(l->cfg.kernel, opts, &option, e);
+
+	return rc ? rc : live_refuse_switch(l, l->cfg.kernel->name, e);
+}
+
+static const char *name(struct live *l)
+{
+	return l->cfg.kernel->name;
+}
+
+static void format_opts(struct live *l, char *buf, size_t size)
+{
+	options_format(l->cfg.kernel->opts, &l->servers->option, buf, size);
+}
+
+static bool tasks_stay(struct live *l)
+{
+	(void)l;
+	return false;
+}
+
+const struct live_ops live_kernel_ops = {
+	.driver = { .name = "kernel threads",
+		    .thread_per_task = true,
+		    .kernel_priorities = true },
+	.open = open_servers,
+	.stop = stop,
+	.close = close_servers,
+	.added = added,
+	.remove = remove_task,
+	.release = release,
+	.change = change,
+	.switch_to = switch_to,
+	.tune = tune,
+	.name = name,
+	.format_opts = format_opts,
+	.tasks_stay = tasks_stay,
+};

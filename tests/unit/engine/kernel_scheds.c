@@ -8,38 +8,19 @@
 #include <sched.h>
 #include <string.h>
 
-#include "base/options.h"
 #include "cmocka_cr.h"
-#include "schedulers/kernel.h"
-#include "schedulers/registry.h"
+#include "engine/scheduler.h"
 
-/* A policy in use, as the core parses it. */
-struct parsed {
-	struct cr_sched s;
-	int64_t opts[4];
-};
-
-static void parse(struct parsed *p, const char *spec)
+static struct kernel_attr attr_of(const char *spec, const struct cr_task *t)
 {
-	const char *opts;
 	struct cr_err e = { "" };
+	struct scheduler s;
+	int64_t number;
 
-	memset(p, 0, sizeof(*p));
-	if (cr_scheduler_find(spec, &p->s.ops, &opts, &e))
+	if (scheduler_find(spec, &s, &e) ||
+	    kernel_sched_parse(s.kernel, s.opts, &number, &e))
 		fail_msg("%s", e.text);
-	assert_true(p->s.ops->opts_size <= sizeof(p->opts));
-	options_defaults(p->s.ops->opts, p->opts);
-	if (options_parse(p->s.ops->opts, p->opts, opts, &e))
-		fail_msg("%s", e.text);
-	p->s.opts = p->opts;
-}
-
-static struct cr_kernel_attr attr_of(const char *spec, const struct cr_task *t)
-{
-	struct parsed p;
-
-	parse(&p, spec);
-	return cr_kernel_attr_of(&p.s, t);
+	return kernel_attr_of(s.kernel, number, t);
 }
 
 static struct cr_task task(cr_ns cost, cr_ns period)
@@ -65,7 +46,7 @@ static void nice_follows_the_weight(void **state)
 		double neutral = 1024 / 12e6 * 1e12;
 		const struct cr_task t =
 			task((cr_ns)(neutral * cases[i].times), (cr_ns)1e12);
-		const struct cr_kernel_attr a = attr_of("kernel:nice", &t);
+		const struct kernel_attr a = attr_of("kernel:nice", &t);
 
 		assert_int_equal(a.policy, SCHED_OTHER);
 		assert_int_equal(a.nice, cases[i].nice);
@@ -89,7 +70,7 @@ static void runtime_is_cost_and_overhead(void **state)
 	const struct cr_task t = task(60 * CR_US, 20 * CR_MS);
 	const struct cr_task free_ = task(0, 20 * CR_MS);
 	const struct cr_task heavy = task(19999 * CR_US, 20 * CR_MS);
-	struct cr_kernel_attr a = attr_of("kernel:deadline", &t);
+	struct kernel_attr a = attr_of("kernel:deadline", &t);
 
 	(void)state;
 	assert_int_equal(a.policy, SCHED_DEADLINE);
@@ -122,9 +103,9 @@ static void best_effort_gives_way_everywhere(void **state)
 
 	(void)state;
 	t.cls = CR_BE;
-	for (unsigned i = 0; cr_kernel_schedulers[i]; i++) {
-		const struct cr_kernel_attr a =
-			attr_of(cr_kernel_schedulers[i]->name, &t);
+	for (unsigned i = 0; kernel_scheds[i]; i++) {
+		const struct kernel_attr a =
+			attr_of(kernel_scheds[i]->name, &t);
 
 		assert_int_equal(a.policy, SCHED_OTHER);
 		assert_int_equal(a.nice, 19);
@@ -134,11 +115,22 @@ static void best_effort_gives_way_everywhere(void **state)
 
 static void ours_are_not_the_kernels(void **state)
 {
+	struct scheduler s;
+
 	(void)state;
-	for (unsigned i = 0; cr_schedulers[i]; i++)
-		assert_false(cr_kernel_scheduler(cr_schedulers[i]));
-	for (unsigned i = 0; cr_kernel_schedulers[i]; i++)
-		assert_true(cr_kernel_scheduler(cr_kernel_schedulers[i]));
+	for (unsigned i = 0; cr_schedulers[i]; i++) {
+		assert_null(kernel_sched_find(cr_schedulers[i]->name));
+		assert_int_equal(
+			scheduler_find(cr_schedulers[i]->name, &s, NULL), 0);
+		assert_ptr_equal(s.policy, cr_schedulers[i]);
+		assert_null(s.kernel);
+	}
+	for (unsigned i = 0; kernel_scheds[i]; i++) {
+		assert_int_equal(
+			scheduler_find(kernel_scheds[i]->name, &s, NULL), 0);
+		assert_ptr_equal(s.kernel, kernel_scheds[i]);
+		assert_null(s.policy);
+	}
 }
 
 static void refusals_name_the_way_out(void **state)
@@ -148,6 +140,7 @@ static void refusals_name_the_way_out(void **state)
 		int rc;
 	} cases[] = {
 		{ "kernel:deadlin", "'kernel:deadline'", -ENOENT },
+		{ "kernal:rr", "'kernel:rr'", -ENOENT },
 		{ "kernel:", "no scheduler 'kernel:'", -ENOENT },
 		{ "kernel:other,a=1", "kernel:other:", -EINVAL },
 		{ "kernel:fifo,priority=99", "priority", -EINVAL },
@@ -158,7 +151,7 @@ static void refusals_name_the_way_out(void **state)
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct cr_err e = { "" };
 
-		assert_int_equal(cr_scheduler_check(cases[i].spec, &e),
+		assert_int_equal(scheduler_check(cases[i].spec, &e),
 				 cases[i].rc);
 		if (!strstr(e.text, cases[i].says))
 			fail_msg("'%s' lacks '%s'", e.text, cases[i].says);

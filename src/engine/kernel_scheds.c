@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parameters for the kernel's schedulers, thesis (6.1) and (6.2).
+ *
+ * A codec's weight is the number of CPUs that so many calls of it need
+ * (scale; 12 million in the thesis, chosen for its machine), so a call that
+ * takes the share u of a CPU weighs u * scale, and
+ *
+ *   nice    = log(1024 / weight) / log(1.25)          (6.1)
+ *   runtime = period * weight / scale + overhead      (6.2, without its units)
+ *
+ * that is, the mean cost of a frame and the overhead.
+ */
+#define _GNU_SOURCE
+#include "engine/kernel_scheds.h"
+
+#include <math.h>
+#include <sched.h>
+#include <string.h>
+
+#include "base/options.h"
+
+/* Weight of nice 0, and the ratio of one step of it (sched(7)). */
+#define NICE_0_WEIGHT 1024.0
+#define NICE_STEP 1.25
+/* The least runtime that the kernel takes (sched(7)). */
+#define LEAST_RUNTIME 1024
+
+#define OPTION(what, text, how, least, most, usual)                            \
+	{                                                                      \
+		{ .name = what,                                                \
+		  .help = text,                                                \
+		  .kind = how,                                                 \
+		  .min = least,                                                \
+		  .max = most,                                                 \
+		  .dflt = usual },                                             \
+			{ .name = NULL },                                      \
+	}
+
+/* The receiver is above them: it has 99. */
+static const struct cr_opt priority_opts[] = OPTION(
+	"priority", "real-time priority of every call", CR_OPT_INT, 1, 98, 10);
+static const struct cr_opt nice_opts[] =
+	OPTION("scale", "a codec's weight is the CPUs that so many calls need",
+	       CR_OPT_INT, 1, 1000000000, 12000000);
+static const struct cr_opt deadline_opts[] =
+	OPTION("overhead", "added to every runtime", CR_OPT_TIME, 0, CR_SEC,
+	       5 * CR_US);
+
+static struct kernel_attr other_attr(int64_t none, const struct cr_task *t)
+{
+	(void)none, (void)t;
+	return (struct kernel_attr){ .policy = SCHED_OTHER };
+}
+
+/* (6.1), rounded and cut to what there is. */
+static struct kernel_attr nice_attr(int64_t scale, const struct cr_task *t)
+{
+	double share = (double)t->cost.mean / (double)t->period;
+	double n =
+		log(NICE_0_WEIGHT / (share * (double)scale)) / log(NICE_STEP);
+	struct kernel_attr a = { .policy = SCHED_OTHER };
+
+	if (!(n < 19)) /* costs nothing: the least there is */
+		a.nice = 19;
+	else
+		a.nice = n < -20 ? -20 : (int)lround(n);
+	return a;
+}
+
+static struct kernel_attr fifo_attr(int64_t priority, const struct cr_task *t)
+{
+	(void)t;
+	return (struct kernel_attr){ .policy = SCHED_FIFO,
+				     .priority = (unsigned)priority };
+}
+
+static struct kernel_attr rr_attr(int64_t priority, const struct cr_task *t)
+{
+	(void)t;
+	return (struct kernel_attr){ .policy = SCHED_RR,
+				     .priority = (unsigned)priority };
+}
+
+/* (6.2); the kernel wants runtime <= deadline <= period. */
+static struct kernel_attr deadline_attr(int64_t overhead,
+					const struct cr_task *t)
+{
+	cr_ns runtime = cr_ns_max(t->cost.mean + overhead, LEAST_RUNTIME);
+
+	return (struct kernel_attr){
+		.policy = SCHED_DEADLINE,
+		.runtime = cr_ns_min(runtime, t->period),
+		.deadline = t->period,
+		.period = t->period,
+	};
+}
+
+static const struct kernel_sched other = {
+	.name = "kernel:other",
+	.help = "a thread per call under SCHED_OTHER, nice 0",
+	.attr = other_attr,
+};
+
+static const struct kernel_sched nice = {
+	.name = "kernel:nice",
+	.help = "a thread per call under SCHED_OTHER, nice by codec weight",
+	.opts = nice_opts,
+	.attr = nice_attr,
+};
+
+static const struct kernel_sched fifo = {
+	.name = "kernel:fifo",
+	.help = "a thread per call under SCHED_FIFO, one priority",
+	.opts = priority_opts,
+	.attr = fifo_attr,
+};
+
+static const struct kernel_sched rr = {
+	.name = "kernel:rr",
+	.help = "a thread per call under SCHED_RR, one priority",
+	.opts = priority_opts,
+	.attr = rr_attr,
+};
+
+static const struct kernel_sched deadline = {
+	.name = "kernel:deadline",
+	.help = "a thread per call under SCHED_DEADLINE, runtime by codec "
+		"weight",
+	.opts = deadline_opts,
+	.attr = deadline_attr,
+};
+
+const struct kernel_sched *const kernel_scheds[] = {
+	&other, &nice, &fifo, &rr, &deadline, NULL,
+};
+
+const struct kernel_sched *kernel_sched_find(const char *name)
+{
+	for (unsigned i = 0; kernel_scheds[i]; i++)
+		if (strcmp(kernel_scheds[i]->name, name) == 0)
+			return kernel_scheds[i];
+	return NULL;
+}
+
+int kernel_sched_parse(const struct kernel_sched *k, const char *opts,
+		       int64_t *number, struct cr_err *e)
+{
+	int64_t value = 0;
+	struct cr_err why;
+	int rc;
+
+	options_defaults(k->opts, &value);
+	rc = options_parse(k->opts, &value, opts, &why);
+	if (rc)
+		return cr_fail(e, rc, "scheduler %s: %s", k->name, why.text);
+	*number = value;
+	return 0;
+}
+
+struct kernel_attr kernel_attr_of(const struct kernel_sched *k, int64_t number,
+				  const struct cr_task *t)
+{
+	if (t->cls == CR_BE)
+		return (struct kernel_attr){ .policy = SCHED_OTHER,
+					     .nice = 19 };
+	return k->attr(number, t);
+}

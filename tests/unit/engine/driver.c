@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The drivers of the live engine: which one a scheduler has, what it says of
+ * itself, and that it is so. Under SCHED_OTHER, which everybody may use.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cmocka_cr.h"
+#include "engine_source.h"
+
+enum { WORKERS = 2, THREADS = 3 };
+
+struct rig {
+	struct live *live;
+	struct source s;
+	atomic_uint up; /* threads that have started */
+};
+
+static void run(void *arg, struct live_task *t, const struct live_run *r)
+{
+	(void)arg, (void)r;
+	(void)atomic_fetch_add(&source_of(&t->core)->done, 1);
+}
+
+static void gone(void *arg, struct live_task *t)
+{
+	(void)arg;
+	(void)atomic_fetch_add(&source_of(&t->core)->gone, 1);
+}
+
+static void up(void *arg, unsigned number)
+{
+	(void)number;
+	(void)atomic_fetch_add(&((struct rig *)arg)->up, 1);
+}
+
+static struct scheduler find(const char *spec)
+{
+	struct cr_err e = { "" };
+	struct scheduler s;
+
+	if (scheduler_find(spec, &s, &e))
+		fail_msg("%s", e.text);
+	return s;
+}
+
+/* Under @spec, with a task that has joined and sleeps. */
+static void start(struct rig *g, const char *spec)
+{
+	struct live_config cfg = {
+		.core = { .ncpu = WORKERS },
+		.max_threads = THREADS,
+		.client = { .backlog = source_backlog,
+			    .run = run,
+			    .gone = gone,
+			    .worker_up = up,
+			    .arg = g },
+	};
+	const struct scheduler s = find(spec);
+	struct cr_verdict v = { 0 };
+	struct cr_err e = { "" };
+
+	memset(g, 0, sizeof(*g));
+	live_choose(&cfg, &s);
+	if (live_open(&g->live, &cfg, NULL, &e))
+		fail_msg("%s", e.text);
+	assert_ptr_equal(live_driver(g->live), live_driver_for(&s));
+	source_init(&g->s, 1, SOURCE_SLOTS, WORKERS);
+	assert_int_equal(live_add(g->live, &g->s.task, &v), 0);
+}
+
+static void finish(struct rig *g)
+{
+	live_remove(g->live, &g->s.task);
+	while (!atomic_load(&g->s.gone))
+		(void)sched_yield();
+	live_close(g->live);
+}
+
+static void ours_have_workers_the_kernels_have_threads(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; cr_schedulers[i]; i++) {
+		const struct scheduler s = { .policy = cr_schedulers[i] };
+
+		assert_string_equal(live_driver_for(&s)->name, "workers");
+	}
+	for (unsigned i = 0; kernel_scheds[i]; i++) {
+		const struct scheduler s = { .kernel = kernel_scheds[i] };
+
+		assert_string_equal(live_driver_for(&s)->name,
+				    "kernel threads");
+	}
+}
+
+/* Frames flow under each, and each has the threads that it says. */
+static void threads_are_as_the_driver_says(void **state)
+{
+	static const char *const specs[] = { "fifo", "kernel:other" };
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct live_task *t;
+		bool per_task;
+		struct rig g;
+
+		start(&g, specs[i]);
+		per_task = live_driver(g.live)->thread_per_task;
+		t = &g.s.task;
+		for (uint64_t k = 1; k <= 100; k++) {
+			(void)source_push(&g.s, clock_now());
+			if (live_task_wake(t))
+				live_release(g.live, &t, 1);
+			while (atomic_load(&g.s.done) < k)
+				(void)sched_yield();
+		}
+		finish(&g);
+		assert_int_equal(g.up, per_task ? 1 : WORKERS);
+	}
+}
+
+static void names_and_options_are_the_schedulers(void **state)
+{
+	static const struct {
+		const char *spec, *name, *opts;
+	} cases[] = {
+		{ "rr,quantum=2ms", "rr", "quantum=2ms" },
+		{ "kernel:other", "kernel:other", "" },
+		{ "kernel:nice,scale=1", "kernel:nice", "scale=1" },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[128];
+		struct rig g;
+
+		start(&g, cases[i].spec);
+		assert_string_equal(live_scheduler(g.live), cases[i].name);
+		live_scheduler_opts(g.live, text, sizeof(text));
+		assert_string_equal(text, cases[i].opts);
+		finish(&g);
+	}
+}
+
+/* What it cannot do is refused, and nothing has changed. */
+static void changes_are_as_the_driver_says(void **state)
+{
+	static const char *const specs[] = { "fifo", "kernel:other" };
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct core_terms to = { .cls = CR_SOFT,
+					 .rel_deadline = CR_SEC,
+					 .cost = { .mean = CR_US },
+					 .weight = 1 };
+		struct cr_verdict v = { 0 };
+		struct rig g;
+		bool can;
+
+		start(&g, specs[i]);
+		can = live_driver(g.live)->changes;
+		assert_int_equal(can, i == 0);
+		assert_int_equal(
+			live_change(g.live, &g.s.task, &to, 0, &v, NULL),
+			can ? 0 : -EINVAL);
+		assert_int_equal(g.s.task.core.task.rel_deadline == CR_SEC,
+				 can);
+		if (!can)
+			assert_non_null(strstr(v.rule, "by the kernel"));
+		finish(&g);
+	}
+}
+
+/* From one driver to the other, or between the kernel's: never, and the words
+ * say what to do instead. */
+static void a_driver_is_for_the_whole_run(void **state)
+{
+	static const struct {
+		const char *from, *to, *says;
+		int rc;
+	} cases[] = {
+		{ "fifo", "edf", "", 0 },
+		{ "fifo", "kernel:nice",
+		  "from fifo to kernel:nice only by a new start (codec-runner "
+		  "--scheduler kernel:nice)",
+		  -ENOTSUP },
+		{ "kernel:other", "fifo",
+		  "from kernel:other to fifo only by a new start (codec-runner "
+		  "--scheduler fifo)",
+		  -ENOTSUP },
+		{ "kernel:other", "kernel:nice",
+		  "from kernel:other to kernel:nice only by a new start",
+		  -ENOTSUP },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct scheduler to = find(cases[i].to);
+		struct cr_err e = { "" };
+		struct rig g;
+
+		start(&g, cases[i].from);
+		assert_int_equal(live_switch_to(g.live, &to, &e), cases[i].rc);
+		assert_non_null(strstr(e.text, cases[i].says));
+		assert_string_equal(live_scheduler(g.live),
+				    cases[i].rc ? cases[i].from : cases[i].to);
+		finish(&g);
+	}
+}
+
+static void only_workers_are_watched(void **state)
+{
+	struct live_task_look look;
+	struct cr_err e = { "" };
+	struct rig g;
+
+	(void)state;
+	start(&g, "kernel:other");
+	assert_false(live_driver(g.live)->watched);
+	live_look_task(g.live, &g.s.task, &look);
+	assert_int_equal(look.state, CR_IDLE);
+	assert_int_equal(live_start_worker(g.live, 0, &e), 0);
+	finish(&g);
+	assert_int_equal(g.up, 1); /* its own thread, and no worker */
+}
+
+/* A thread that serves one task has nothing to send together. */
+static void tasks_stay_where_one_worker_serves(void **state)
+{
+	struct rig g;
+
+	(void)state;
+	start(&g, "fifo"); /* two workers, one run queue */
+	assert_false(live_tasks_stay(g.live));
+	finish(&g);
+	start(&g, "kernel:other");
+	assert_false(live_driver(g.live)->shares);
+	assert_false(live_tasks_stay(g.live));
+	finish(&g);
+}
+
+/* A refusal goes by the name of what decides. */
+static void refusals_name_the_scheduler(void **state)
+{
+	const struct cr_verdict v = { .need_ppm = 1, .rule = "a rule" };
+	char text[200];
+	struct rig g;
+
+	(void)state;
+	start(&g, "kernel:other");
+	live_refusal(g.live, -ENOSPC, &v, text, sizeof(text));
+	assert_non_null(strstr(text, "under kernel:other (a rule)"));
+	finish(&g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ours_have_workers_the_kernels_have_threads),
+		cmocka_unit_test(threads_are_as_the_driver_says),
+		cmocka_unit_test(names_and_options_are_the_schedulers),
+		cmocka_unit_test(changes_are_as_the_driver_says),
+		cmocka_unit_test(a_driver_is_for_the_whole_run),
+		cmocka_unit_test(only_workers_are_watched),
+		cmocka_unit_test(tasks_stay_where_one_worker_serves),
+		cmocka_unit_test(refusals_name_the_scheduler),
+	};
+
+	return cmocka_run_group_tests_name("driver", tests, NULL, NULL);
+}
