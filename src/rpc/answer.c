@@ -9,23 +9,14 @@
 #include <string.h>
 
 #include "base/assert.h"
-
-/* What goes back for one message. */
-struct replies {
-	struct rpc_server *server;
-	uint64_t peer; /* its id: it may go before the last reply is there */
-	bool batch;
-	bool bye; /* among the requests: the peer leaves when all are out */
-	unsigned pending; /* later ones, and one while methods are called */
-	json_t *all;	  /* array */
-};
+#include "rpc/replies.h"
 
 struct rpc_later {
 	struct replies *to;
 	json_t *id; /* NULL: a notification */
 };
 
-static void count_error(struct rpc_server *s, int code)
+void rpc_count_error(struct rpc_server *s, int code)
 {
 	unsigned i = 0;
 
@@ -36,13 +27,6 @@ static void count_error(struct rpc_server *s, int code)
 		s->count.nerrors++;
 	s->count.errors[i].code = code;
 	s->count.errors[i].count++;
-}
-
-static json_t *refuse(struct rpc_server *s, const json_t *id, int code,
-		      const char *message, json_t *details)
-{
-	count_error(s, code);
-	return jsonrpc_error(id, code, message, details);
 }
 
 static const struct rpc_method *method_named(const struct rpc_server *s,
@@ -84,35 +68,35 @@ static json_t *call(struct peer *p, const struct jsonrpc_message *m,
 static void add_reply(struct replies *to, const json_t *id, json_t *result,
 		      struct rpc_error *err)
 {
-	json_t *one;
-
 	if (!id) {
 		json_decref(result);
 		json_decref(err->data);
-		return;
+	} else if (result) {
+		replies_add(to, id, jsonrpc_result(id, result));
+	} else {
+		replies_refuse(to, id, err->code, err->why.text, err->data);
 	}
-	one = result ? jsonrpc_result(id, result)
-		     : refuse(to->server, id, err->code, err->why.text,
-			      err->data);
-	(void)json_array_append_new(to->all, one);
 }
 
-static void reply_to(struct peer *p, struct replies *to,
-		     const struct jsonrpc_message *m)
+/* What is behind a reply that did not fit. Notifications, too: what they build
+ * on may not have been run. */
+static void pass_over(struct replies *to, const struct jsonrpc_message *m)
+{
+	if (m->kind == JSONRPC_CALL || m->kind == JSONRPC_INVALID)
+		replies_refuse(to, m->id, RPC_NOT_RUN,
+			       "not run: the replies before it fill the "
+			       "message; ask again",
+			       NULL);
+}
+
+static void run(struct peer *p, struct replies *to,
+		const struct jsonrpc_message *m)
 {
 	struct rpc_server *s = p->server;
 	const json_t *id = m->kind == JSONRPC_CALL ? m->id : NULL;
 	struct rpc_error err = { 0 };
 	json_t *result;
 
-	if (m->kind == JSONRPC_INVALID) {
-		(void)json_array_append_new(
-			to->all,
-			refuse(s, m->id, RPC_INVALID_REQUEST, m->why, NULL));
-		return;
-	}
-	if (m->kind == JSONRPC_RESULT || m->kind == JSONRPC_ERROR)
-		return; /* we never ask */
 	if (id)
 		s->count.requests++;
 	else
@@ -125,71 +109,17 @@ static void reply_to(struct peer *p, struct replies *to,
 		add_reply(to, id, result, &err);
 }
 
-static void send_text(struct peer *p, json_t *reply)
+static void reply_to(struct peer *p, struct replies *to,
+		     const struct jsonrpc_message *m)
 {
-	char *text = jsonrpc_text(reply);
-
-	if (text)
-		peer_reply(p, text, strlen(text));
+	if (m->kind == JSONRPC_RESULT || m->kind == JSONRPC_ERROR)
+		return; /* we never ask */
+	if (to->full)
+		pass_over(to, m);
+	else if (m->kind == JSONRPC_INVALID)
+		replies_refuse(to, m->id, RPC_INVALID_REQUEST, m->why, NULL);
 	else
-		p->server->count.replies_lost++;
-	free(text);
-}
-
-/* Send @reply (taken over); too long a reply gives way to an error. */
-static void send_reply(struct peer *p, json_t *reply)
-{
-	json_t *id = json_incref(json_object_get(reply, "id"));
-	char *text = jsonrpc_text(reply);
-
-	if (text && strlen(text) <= transport_message_max(p->transport))
-		peer_reply(p, text, strlen(text));
-	else if (text)
-		send_text(p,
-			  refuse(p->server, id, RPC_INTERNAL,
-				 "reply too long: ask for a part (\"limit\")",
-				 NULL));
-	else
-		p->server->count.replies_lost++;
-	free(text);
-	json_decref(id);
-}
-
-static struct replies *replies_new(struct peer *p, bool batch)
-{
-	struct replies *to = malloc(sizeof(*to));
-
-	if (!to)
-		return NULL;
-	*to = (struct replies){
-		.server = p->server,
-		.peer = p->pub.id,
-		.batch = batch,
-		.pending = 1,
-		.all = json_array(),
-	};
-	p->pending++;
-	return to;
-}
-
-/* One that was pending is there. The last one sends them all to @p, who may
- * have gone: NULL. */
-static void settle(struct replies *to, struct peer *p)
-{
-	if (--to->pending)
-		return;
-	if (!p)
-		to->server->count.replies_lost += json_array_size(to->all);
-	else if (to->batch && json_array_size(to->all))
-		send_reply(p, json_incref(to->all));
-	else if (json_array_size(to->all))
-		send_reply(p, json_incref(json_array_get(to->all, 0)));
-	if (p && to->bye && !p->gone && !p->leaving)
-		peer_leave(p);
-	if (p)
-		peer_settled(p);
-	json_decref(to->all);
-	free(to);
+		run(p, to, m);
 }
 
 struct rpc_later *rpc_later(struct rpc_peer *peer, struct rpc_error *err)
@@ -223,7 +153,7 @@ void rpc_later_reply(struct rpc_later *later, json_t *result,
 	json_decref(later->id);
 	free(later);
 	s->nlater--;
-	settle(to, peer_by_id(s, to->peer));
+	replies_settle(to);
 	if (!s->asked)
 		peers_reap(s);
 }
@@ -231,18 +161,27 @@ void rpc_later_reply(struct rpc_later *later, json_t *result,
 /* The replies to all that @doc asks, but those that come later. */
 static void reply_to_all(struct peer *p, const struct jsonrpc_doc *doc)
 {
-	struct replies *to = replies_new(p, doc->batch);
+	struct replies *to = replies_new(p, doc);
 
-	if (!to) {
-		p->server->count.replies_lost++;
-		return;
-	}
-	for (size_t i = 0; i < doc->count; i++) {
+	for (size_t i = 0; to && i < doc->count; i++) {
 		struct jsonrpc_message m = jsonrpc_at(doc, i);
 
 		reply_to(p, to, &m);
 	}
-	settle(to, p);
+	if (to)
+		replies_settle(to);
+}
+
+void peer_refuse(struct peer *p, int code, const char *why)
+{
+	char *text = jsonrpc_text(jsonrpc_error(NULL, code, why, NULL));
+
+	rpc_count_error(p->server, code);
+	if (text)
+		peer_reply(p, text, strlen(text));
+	else
+		p->server->count.replies_lost++;
+	free(text);
 }
 
 void answer(struct peer *p, const char *text, size_t bytes)
@@ -253,7 +192,7 @@ void answer(struct peer *p, const char *text, size_t bytes)
 
 	p->server->count.messages_in++;
 	if (code) {
-		send_text(p, refuse(p->server, NULL, code, why.text, NULL));
+		peer_refuse(p, code, why.text);
 		return;
 	}
 	reply_to_all(p, &doc);
@@ -267,6 +206,5 @@ void answer_too_long(struct peer *p)
 	(void)cr_fail(&why, 0, "Invalid Request: longer than %zu bytes",
 		      p->server->cfg.message_max);
 	p->server->count.messages_in++;
-	send_text(p,
-		  refuse(p->server, NULL, RPC_INVALID_REQUEST, why.text, NULL));
+	peer_refuse(p, RPC_INVALID_REQUEST, why.text);
 }

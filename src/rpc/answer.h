@@ -31,6 +31,7 @@ struct peer {
 	const char *gone; /**< reason; waits to be reaped         */
 	struct inbox in;
 	struct outbox out;
+	LIST_HEAD(, replies) replies; /**< that are not all there */
 	LIST_ENTRY(peer) chain;
 	TAILQ_ENTRY(peer) all, going;
 };
@@ -61,14 +62,17 @@ void answer(struct peer *p, const char *text, size_t bytes);
 /** Tell @p that its message was longer than message_max. */
 void answer_too_long(struct peer *p);
 
-/** The peer with this id, unless it has gone or leaves; or NULL. */
-struct peer *peer_by_id(const struct rpc_server *s, uint64_t id);
-
 /** Free those that have gone. */
 void peers_reap(struct rpc_server *s);
 
 /** Send a reply; ends the association when @p does not read. */
 void peer_reply(struct peer *p, const char *text, size_t bytes);
+
+/** Answer a message that cannot be taken apart: an error without an id. */
+void peer_refuse(struct peer *p, int code, const char *why);
+
+/** One more error reply for the statistics. */
+void rpc_count_error(struct rpc_server *s, int code);
 
 /** One message less is pending for @p. */
 void peer_settled(struct peer *p);

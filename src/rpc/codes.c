@@ -33,5 +33,11 @@ const struct rpc_code_row rpc_codes[] = {
 	  "there is no conversion with this id, or no longer" },
 	{ RPC_BAD_FILE, "Bad file",
 	  "a file is missing, broken, too large or not to be written" },
+	{ RPC_TOO_LONG, "Reply too long",
+	  "the request was run, but its reply does not fit the message: ask "
+	  "for a part (\"limit\")" },
+	{ RPC_NOT_RUN, "Not run",
+	  "of a batch: the replies before it fill the message, so it was not "
+	  "run; ask again" },
 	{ 0, NULL, NULL },
 };

@@ -19,7 +19,9 @@ enum rpc_code {
 	RPC_DRAINING = 4,    /**< no new calls                             */
 	RPC_CONFLICT = 5,    /**< SSRC or port in use, state does not fit  */
 	RPC_NO_SUCH_CONVERSION = 6,
-	RPC_BAD_FILE = 7 /**< missing, broken, too large, not to be written */
+	RPC_BAD_FILE = 7, /**< missing, broken, too large, not to be written */
+	RPC_TOO_LONG = 8, /**< it was run, but the reply does not fit */
+	RPC_NOT_RUN = 9	  /**< of a batch: the replies before it fill it */
 };
 
 /** One code for people. */

@@ -14,6 +14,7 @@
 
 #include "base/assert.h"
 #include "rpc/answer.h"
+#include "rpc/replies.h"
 
 enum { CLOSE_DEADLINE_S = 1, PEERS_DEFAULT = 1000 };
 
@@ -27,16 +28,6 @@ static struct peer *find(const struct listener *l, uint32_t assoc)
 		    !p->gone)
 			return p;
 	}
-	return NULL;
-}
-
-struct peer *peer_by_id(const struct rpc_server *s, uint64_t id)
-{
-	struct peer *p;
-
-	TAILQ_FOREACH (p, &s->peers, all)
-		if (p->pub.id == id && !p->gone && !p->leaving)
-			return p;
 	return NULL;
 }
 
@@ -59,6 +50,7 @@ void peers_reap(struct rpc_server *s)
 		s->npeers--;
 		if (s->cfg.peer_gone)
 			s->cfg.peer_gone(s->cfg.arg, &p->pub, p->gone);
+		replies_forget(p);
 		inbox_free(&p->in);
 		outbox_free(&p->out);
 		free(p);
@@ -106,6 +98,7 @@ static void up(struct listener *l, const struct transport_event *ev)
 	p->pub.id = ++s->last_id;
 	(void)snprintf(p->pub.address, sizeof(p->pub.address), "%s", ev->peer);
 	outbox_init(&p->out);
+	LIST_INIT(&p->replies);
 	LIST_INSERT_HEAD(&s->bucket[p->assoc % PEER_BUCKETS], p, chain);
 	TAILQ_INSERT_TAIL(&s->peers, p, all);
 	s->npeers++;

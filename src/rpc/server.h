@@ -5,8 +5,15 @@
  *
  * It knows framing, errors, batches, ids and associations; what methods do is
  * in the table its owner passes. The method "bye" is its own: it replies,
- * closes the association, and peer_gone() gets "bye". A reply longer than
- * transport_message_max() becomes an error, so long lists should be paged.
+ * closes the association, and peer_gone() gets "bye".
+ *
+ * What goes back for a message is never longer than transport_message_max(),
+ * nor is more than one reply made beyond that. A reply that does not fit gives
+ * way to RPC_TOO_LONG: its request has been run. In a batch the members behind
+ * it are not run, notifications neither; those with an id are refused with
+ * RPC_NOT_RUN. So every request of a batch is answered, and a client knows
+ * what it has to ask again. Long lists should be paged.
+ *
  * All of it runs on the event base's thread.
  */
 #ifndef RPC_SERVER_H

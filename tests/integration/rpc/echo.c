@@ -68,10 +68,11 @@ static json_t *list(void *arg, struct rpc_peer *peer, const json_t *params,
 		    struct rpc_error *err)
 {
 	json_t *items = json_array();
+	struct echo *s = arg;
 
-	(void)arg;
 	(void)peer;
 	(void)err;
+	s->lists++;
 	for (unsigned i = 0; i < count_in(params); i++)
 		(void)json_array_append_new(items, echo_item(i));
 	return items;

@@ -37,6 +37,7 @@ struct echo {
 	struct rpc_peer *last;	    /**< of the last peer_up              */
 	struct rpc_later *later[8]; /**< requests that echo_answer() is for */
 	unsigned nlater;
+	unsigned lists; /**< calls of "list" */
 };
 
 /**

@@ -230,7 +230,7 @@ static void a_reply_too_long_to_send_is_an_error(void **state)
 	assert_null(
 		ask(&p, "list", json_pack("{s:i}", "count", 30000), &error));
 	assert_int_equal(json_integer_value(json_object_get(error, "code")),
-			 RPC_INTERNAL);
+			 RPC_TOO_LONG);
 	json_decref(error);
 	result = ask(&p, "echo", NULL, &error);
 	assert_true(json_is_null(result));
