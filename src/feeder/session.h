@@ -29,6 +29,7 @@ struct session_cfg {
 	const struct campaign *campaign;
 	struct transport_addr to;
 	enum transport_kind kind;
+	cr_ns peer_timeout; /**< silence of the daemon that is its loss */
 	uint64_t seed;
 	cr_ns duration;
 	int64_t scale_ppm;	/**< counts and loads times this            */

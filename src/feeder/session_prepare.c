@@ -17,7 +17,9 @@
 #include "base/clock.h"
 #include "udp/socket.h"
 
-#define ASK_MS 5000u
+/* A reply may take so much longer than the daemon may stall: only the
+ * association tells that it is lost. */
+#define ASK (5 * CR_SEC)
 
 /* ---- speech ---- */
 
@@ -93,6 +95,7 @@ static int connect_daemon(struct session *s, struct cr_err *e)
 	struct rpc_client_config cfg = { .base = s->base,
 					 .to = s->cfg.to,
 					 .kind = s->cfg.kind,
+					 .peer_timeout = s->cfg.peer_timeout,
 					 .arg = s,
 					 .up = on_up,
 					 .down = on_down,
@@ -106,8 +109,10 @@ int session_ask(struct session *s, const char *method, json_t *params,
 {
 	json_t *refusal = NULL;
 	struct cr_err inner = { "" };
-	int rc = rpc_client_ask(s->rpc, method, params, ASK_MS, result,
-				&refusal, &inner);
+	cr_ns patience = s->cfg.peer_timeout + ASK;
+	int rc = rpc_client_ask(s->rpc, method, params,
+				(unsigned)(patience / CR_MS), result, &refusal,
+				&inner);
 
 	if (s->failed)
 		return cr_fail(e, s->failed, "%s", s->why.text);

@@ -264,6 +264,7 @@ static int open_server(struct service *sv, struct cr_err *e)
 		.base = cfg->base,
 		.listen = cfg->listen,
 		.kind = cfg->transport,
+		.peer_timeout = cfg->peer_timeout,
 		.methods = service_methods,
 		.arg = sv,
 		.peer_up = peer_up,

@@ -27,8 +27,9 @@ struct service_config {
 	/** Where scheduler.set may load policies from; NULL: built-in ones
 	 * only. Loading one runs its code. */
 	const char *plugin_dir;
-	cr_ns grace;	   /**< calls outlive their association so long  */
-	cr_ns drain_limit; /**< SIGTERM: running calls get so long       */
+	cr_ns peer_timeout; /**< silence of a peer that is a loss; 0: 40 s */
+	cr_ns grace;	    /**< calls outlive their association so long  */
+	cr_ns drain_limit;  /**< SIGTERM: running calls get so long       */
 	/** The drain is over: nothing runs any more, or the limit has passed.
 	 * May be called from service_drain(). */
 	void (*drained)(void *arg);

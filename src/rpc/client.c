@@ -11,9 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "transport/msgqueue.h"
 
 enum { CLOSE_DEADLINE_MS = 1000 };
+
+/* A timer that is so late was not only waiting for a busy CPU. */
+#define STALL CR_SEC
 
 /* Replies come mostly in order, so the one wanted is near the head. */
 struct pending {
@@ -167,6 +171,7 @@ int rpc_client_open(struct rpc_client **c, const struct rpc_client_config *cfg,
 				       .kind = cfg->to.path[0] ? TRANSPORT_UNIX
 							       : cfg->kind,
 				       .local = cfg->from,
+				       .peer_timeout = cfg->peer_timeout,
 				       .event = on_event };
 	int rc;
 
@@ -188,37 +193,53 @@ int rpc_client_open(struct rpc_client **c, const struct rpc_client_config *cfg,
 	return 0;
 }
 
+struct deadline {
+	struct event *event;
+	cr_ns limit, begun;
+	bool late;
+};
+
+static void begin(struct deadline *d)
+{
+	const struct timeval t = { d->limit / CR_SEC,
+				   d->limit % CR_SEC / CR_US };
+
+	d->begun = clock_now();
+	(void)evtimer_add(d->event, &t);
+}
+
+/* Far behind its time it tells that we were stopped: what was sent to us in
+ * that time shall be heard first. */
 static void on_deadline(evutil_socket_t fd, short what, void *arg)
 {
-	bool *late = arg;
+	struct deadline *d = arg;
 
 	(void)fd;
 	(void)what;
-	*late = true;
+	if (clock_now() - d->begun - d->limit > STALL)
+		begin(d);
+	else
+		d->late = true;
 }
 
 /* Run the base until @done, the client is down, or @ms have passed. Returns 0,
  * or -ETIMEDOUT, or -EDEADLK from inside a callback. */
 static int run_until(struct rpc_client *c, const bool *done, unsigned ms)
 {
-	const struct timeval limit = {
-		.tv_sec = (time_t)(ms / 1000),
-		.tv_usec = (suseconds_t)(ms % 1000) * 1000,
-	};
-	bool late = false;
-	struct event *deadline = evtimer_new(c->cfg.base, on_deadline, &late);
+	struct deadline d = { .limit = ms * CR_MS };
 	int rc = 0;
 
-	if (!deadline)
+	d.event = evtimer_new(c->cfg.base, on_deadline, &d);
+	if (!d.event)
 		return -ENOMEM;
-	(void)evtimer_add(deadline, &limit);
+	begin(&d);
 	while (!rc && !*done && c->state != CLIENT_DOWN) {
-		if (late)
+		if (d.late)
 			rc = -ETIMEDOUT;
 		else if (event_base_loop(c->cfg.base, EVLOOP_ONCE) < 0)
 			rc = -EDEADLK;
 	}
-	event_free(deadline);
+	event_free(d.event);
 	return rc;
 }
 

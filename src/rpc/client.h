@@ -25,6 +25,7 @@ struct rpc_client_config {
 	struct transport_addr to;   /**< by its path, if it has one */
 	struct transport_addr from; /**< local address; zero: chosen */
 	enum transport_kind kind;   /**< of SCTP */
+	cr_ns peer_timeout; /**< as in transport_config; 0: its default */
 	void *arg;
 	void (*up)(void *arg);
 	/** The association could not be made or is lost; @reason for a person.
@@ -53,7 +54,8 @@ void rpc_client_local(const struct rpc_client *c, struct transport_addr *addr);
 
 /**
  * Blocking convenience for command-line tools: run the base until the reply
- * has come or @timeout_ms have passed. On success returns 0 and *@result is
+ * has come or @timeout_ms have passed; if this process was stopped meanwhile,
+ * they begin anew. On success returns 0 and *@result is
  * owned by the caller; 1 when refused (*@error owned); -errno with @e else.
  */
 int rpc_client_ask(struct rpc_client *c, const char *method, json_t *params,

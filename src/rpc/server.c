@@ -254,6 +254,8 @@ int rpc_server_listen(struct rpc_server *s, enum transport_kind kind,
 	const struct transport_config tc = { .base = s->cfg.base,
 					     .kind = kind,
 					     .local = *at,
+					     .peer_timeout =
+						     s->cfg.peer_timeout,
 					     .arg = l,
 					     .event = on_event };
 	int rc;

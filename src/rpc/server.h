@@ -80,6 +80,7 @@ struct rpc_server_config {
 	 * close the server. May be NULL. */
 	void (*peer_up)(void *arg, struct rpc_peer *peer);
 	void (*peer_gone)(void *arg, struct rpc_peer *peer, const char *reason);
+	cr_ns peer_timeout; /**< as in transport_config; 0: its default */
 	size_t message_max; /**< longest request, bytes; 0: 64 KiB */
 	/** Most peers at a time, over all transports; 0: 1000. Who comes then
 	 * is told so and shut out. */

@@ -8,6 +8,7 @@
 
 #include <sys/socket.h>
 
+#include "transport/silence.h"
 #include "transport/transport.h"
 
 /** One way to carry messages. The functions are those of transport.h. */
@@ -37,17 +38,16 @@ extern const struct transport_ops transport_user_ops;
 extern const struct transport_ops transport_unix_ops;
 
 /**
- * A dead peer is noticed after about 6 s: a heartbeat each second, then four
- * time-outs of 0.2 to 2 s. A peer stopped for a second survives.
+ * What does not follow from the silence that a peer is allowed (silence.h).
+ * After a stall the next try comes within TIMING_RTO_MAX_MS.
  */
 enum transport_timing {
 	TIMING_RTO_INITIAL_MS = 1000,
 	TIMING_RTO_MIN_MS = 200,
 	TIMING_RTO_MAX_MS = 2000,
-	TIMING_HEARTBEAT_MS = 1000,
-	TIMING_RETRANSMISSIONS = 3,
-	TIMING_RETRY_MS = 10, /* of what the kernel could not take */
-	TIMING_TICK_MS = 40   /* a fifth of the shortest time-out */
+	TIMING_INIT_TRIES = 3, /* with the first, about 4 s */
+	TIMING_RETRY_MS = 10,  /* of what the kernel could not take */
+	TIMING_TICK_MS = 40    /* a fifth of the shortest time-out */
 };
 
 /** Streams asked for each way; one is used, the rest is for later versions. */

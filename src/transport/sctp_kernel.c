@@ -35,12 +35,27 @@ static void on_retry(evutil_socket_t fd, short what, void *arg)
 	kernel_deliver(arg);
 }
 
+static void on_look(evutil_socket_t fd, short what, void *arg)
+{
+	struct kernel *k = arg;
+
+	(void)fd;
+	(void)what;
+	k->looking = true;
+	kernel_deliver(k);
+}
+
 static int watch(struct kernel *k, struct cr_err *e)
 {
+	cr_ns every = kernel_look_every(k);
+	const struct timeval tv = { every / CR_SEC, every % CR_SEC / CR_US };
+
 	k->readable = event_new(k->cfg.base, k->fd, EV_READ | EV_PERSIST,
 				on_readable, k);
 	k->retry = evtimer_new(k->cfg.base, on_retry, k);
-	if (!k->readable || !k->retry || event_add(k->readable, NULL))
+	k->look = event_new(k->cfg.base, -1, EV_PERSIST, on_look, k);
+	if (!k->readable || !k->retry || !k->look ||
+	    event_add(k->readable, NULL) || event_add(k->look, &tv))
 		return cr_fail(e, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -54,7 +69,9 @@ static void kernel_close(struct transport *t)
 		event_free(k->readable);
 	if (k->retry)
 		event_free(k->retry);
-	k->readable = k->retry = NULL;
+	if (k->look)
+		event_free(k->look);
+	k->readable = k->retry = k->look = NULL;
 	if (k->fd >= 0)
 		(void)close(k->fd); /* linger 0: aborts its associations */
 	k->fd = -1;
@@ -75,6 +92,7 @@ static int kernel_open(struct transport **t, const struct transport_config *cfg,
 		return cr_fail(e, -ENOMEM, "out of memory");
 	k->t.ops = &transport_kernel_ops;
 	k->cfg = *cfg;
+	k->silence = silence_for(cfg->peer_timeout);
 	k->fd = -1;
 	rc = kernel_socket(k, strchr(cfg->local.host, ':') ? AF_INET6 : AF_INET,
 			   e);

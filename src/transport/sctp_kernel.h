@@ -20,6 +20,8 @@ enum {
 struct kernel_assoc {
 	sctp_assoc_t id;
 	size_t under_way; /**< bytes given to the kernel since it was dry */
+	uint64_t packets; /**< that came, at the last look                */
+	cr_ns heard;	  /**< k->awake.now when there were more         */
 	LIST_ENTRY(kernel_assoc) chain;
 };
 
@@ -32,7 +34,10 @@ struct kernel {
 	int family;
 	int fd;
 	size_t message_max; /**< of the send buffer that was granted */
-	struct event *readable, *retry;
+	struct event *readable, *retry, *look;
+	struct silence silence;
+	struct awake awake;
+	bool looking; /**< time to look for silent peers */
 
 	bool refused;	 /**< a send got -EAGAIN: say ROOM     */
 	bool connecting; /**< neither UP nor CANT_START so far */
@@ -58,5 +63,8 @@ void kernel_deliver(struct kernel *k);
 
 /** Forget all associations, silently. */
 void kernel_free_assocs(struct kernel *k);
+
+/** How often to look for silent peers. */
+cr_ns kernel_look_every(const struct kernel *k);
 
 #endif

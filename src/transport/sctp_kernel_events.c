@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "transport/sctp_kernel.h"
+
+/* At each association within the silence that it is allowed. */
+enum { LOOKS = 20 };
 
 static void say(struct kernel *k, const struct transport_event *ev)
 {
@@ -75,6 +79,7 @@ static void assoc_up(struct kernel *k, sctp_assoc_t id,
 				 chain);
 	}
 	a->under_way = 0;
+	a->heard = k->awake.now;
 	k->connecting = false;
 	peer_text(k, id, peer, sizeof(peer));
 	ev.peer = peer;
@@ -179,6 +184,52 @@ static bool receive(struct kernel *k)
 	return true;
 }
 
+cr_ns kernel_look_every(const struct kernel *k)
+{
+	return k->silence.limit / LOOKS < CR_SEC ? k->silence.limit / LOOKS
+						 : CR_SEC;
+}
+
+/* Heartbeats and their answers count, too. */
+static void listen_for(struct kernel *k, struct kernel_assoc *a)
+{
+	struct sctp_assoc_stats s = { .sas_assoc_id = a->id };
+	socklen_t bytes = sizeof(s);
+
+	if (getsockopt(k->fd, IPPROTO_SCTP, SCTP_GET_ASSOC_STATS, &s, &bytes))
+		return; /* it is going: that will be told */
+	if (s.sas_ipackets != a->packets)
+		a->heard = k->awake.now;
+	a->packets = s.sas_ipackets;
+}
+
+static struct kernel_assoc *find_silent(struct kernel *k)
+{
+	for (unsigned i = 0; i < KERNEL_BUCKETS; i++) {
+		struct kernel_assoc *a;
+
+		LIST_FOREACH(a, &k->assocs[i], chain)
+		{
+			listen_for(k, a);
+			if (k->awake.now - a->heard > k->silence.limit)
+				return a;
+		}
+	}
+	return NULL;
+}
+
+/* The owner may close us, or any association, when it hears of one. */
+static void give_up_silent(struct kernel *k)
+{
+	struct kernel_assoc *a;
+
+	(void)awake_look(&k->awake, clock_now(), 2 * kernel_look_every(k));
+	while (!k->closed && (a = find_silent(k))) {
+		k->t.ops->abort(&k->t, (uint32_t)a->id);
+		assoc_gone(k, a->id, TRANSPORT_LOST, "no answer from the peer");
+	}
+}
+
 void kernel_deliver(struct kernel *k)
 {
 	const struct transport_event room = { .kind = TRANSPORT_ROOM };
@@ -186,6 +237,10 @@ void kernel_deliver(struct kernel *k)
 	k->delivering = true;
 	while (!k->closed && receive(k))
 		;
+	if (k->looking) {
+		k->looking = false;
+		give_up_silent(k);
+	}
 	if (k->refused) {
 		k->refused = false;
 		say(k, &room);

@@ -21,21 +21,22 @@ static int set(const struct kernel *k, int option, const void *value,
 
 static int set_timing(const struct kernel *k)
 {
+	const struct silence *silence = &k->silence;
 	const struct sctp_rtoinfo rto = { .srto_initial = TIMING_RTO_INITIAL_MS,
 					  .srto_max = TIMING_RTO_MAX_MS,
 					  .srto_min = TIMING_RTO_MIN_MS };
 	const struct sctp_assocparams assoc = {
-		.sasoc_asocmaxrxt = TIMING_RETRANSMISSIONS
+		.sasoc_asocmaxrxt = silence->retransmissions
 	};
 	const struct sctp_initmsg init = {
 		.sinit_num_ostreams = TRANSPORT_STREAMS,
 		.sinit_max_instreams = TRANSPORT_STREAMS,
-		.sinit_max_attempts = TIMING_RETRANSMISSIONS,
+		.sinit_max_attempts = TIMING_INIT_TRIES,
 		.sinit_max_init_timeo = TIMING_RTO_INITIAL_MS,
 	};
 	struct sctp_paddrparams path = {
-		.spp_hbinterval = TIMING_HEARTBEAT_MS,
-		.spp_pathmaxrxt = TIMING_RETRANSMISSIONS,
+		.spp_hbinterval = silence->heartbeat_ms,
+		.spp_pathmaxrxt = silence->retransmissions,
 		.spp_flags = SPP_HB_ENABLE,
 	};
 

@@ -24,11 +24,15 @@
 /* Datagrams taken before the owner hears of them. */
 enum { INPUT_BATCH = 64 };
 
+/* A tick that is later than so many is a stall of ours. */
+enum { TICK_STEPS = 5 };
+
 /* usrsctp is initialised once in a process and then stays: finishing it needs
  * UDP input until the last association is gone, and it cannot be begun again
  * while its iterator thread lives. */
 static bool stack_up;
-static cr_ns stack_clock;
+static struct awake stack_awake;
+static cr_ns stack_told; /* of that time */
 
 static int conn_output(void *addr, void *data, size_t bytes, uint8_t tos,
 		       uint8_t set_df)
@@ -66,17 +70,20 @@ static void stack_init(void)
 	(void)usrsctp_sysctl_set_sctp_asconf_enable(0);
 	(void)usrsctp_sysctl_set_sctp_auto_asconf(0);
 	(void)usrsctp_sysctl_set_sctp_no_csum_on_loopback(0);
-	stack_clock = clock_now();
 	stack_up = true;
 }
 
+/* After a stall of this process it hears of one long tick: what has come
+ * meanwhile is read before anything times out. */
 static void stack_timers(void)
 {
-	cr_ns ms = (clock_now() - stack_clock) / CR_MS;
+	cr_ns now = awake_look(&stack_awake, clock_now(),
+			       TICK_STEPS * TIMING_TICK_MS * CR_MS);
+	cr_ns ms = (now - stack_told) / CR_MS;
 
 	if (ms <= 0)
 		return;
-	stack_clock += ms * CR_MS;
+	stack_told += ms * CR_MS;
 	usrsctp_handle_timers((uint32_t)ms);
 }
 
@@ -97,23 +104,23 @@ static int set_option(struct socket *so, int option, const void *value,
 				  (socklen_t)size);
 }
 
-static int set_timing(struct socket *so)
+static int set_timing(struct socket *so, const struct silence *silence)
 {
 	const struct sctp_rtoinfo rto = { .srto_initial = TIMING_RTO_INITIAL_MS,
 					  .srto_max = TIMING_RTO_MAX_MS,
 					  .srto_min = TIMING_RTO_MIN_MS };
 	const struct sctp_assocparams assoc = {
-		.sasoc_asocmaxrxt = TIMING_RETRANSMISSIONS
+		.sasoc_asocmaxrxt = silence->retransmissions
 	};
 	struct sctp_paddrparams path = {
-		.spp_hbinterval = TIMING_HEARTBEAT_MS,
-		.spp_pathmaxrxt = TIMING_RETRANSMISSIONS,
+		.spp_hbinterval = silence->heartbeat_ms,
+		.spp_pathmaxrxt = silence->retransmissions,
 		.spp_flags = SPP_HB_ENABLE,
 	};
 	const struct sctp_initmsg init = {
 		.sinit_num_ostreams = TRANSPORT_STREAMS,
 		.sinit_max_instreams = TRANSPORT_STREAMS,
-		.sinit_max_attempts = TIMING_RETRANSMISSIONS,
+		.sinit_max_attempts = TIMING_INIT_TRIES,
 		.sinit_max_init_timeo = TIMING_RTO_INITIAL_MS,
 	};
 
@@ -124,7 +131,7 @@ static int set_timing(struct socket *so)
 	       set_option(so, SCTP_INITMSG, &init, sizeof(init));
 }
 
-static int set_options(struct socket *so)
+static int set_options(struct socket *so, const struct silence *silence)
 {
 	const int on = 1, buffer = (int)TRANSPORT_MESSAGE_MAX, interleave = 1;
 	const struct linger kill = { .l_onoff = 1, .l_linger = 0 };
@@ -142,7 +149,7 @@ static int set_options(struct socket *so)
 	       set_option(so, SCTP_FRAGMENT_INTERLEAVE, &interleave,
 			  sizeof(interleave)) ||
 	       set_option(so, SCTP_EVENT, &event, sizeof(event)) ||
-	       set_timing(so);
+	       set_timing(so, silence);
 }
 
 /* The first packet of a new address must be an INIT (RFC 9260 section 5.1):
@@ -181,9 +188,11 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 			break;
 		}
 		p = sender(u, &from, u->buffer, (size_t)n);
-		if (p)
-			usrsctp_conninput((void *)(uintptr_t)p->slot, u->buffer,
-					  (size_t)n, 0);
+		if (!p)
+			continue;
+		p->heard = stack_awake.now;
+		usrsctp_conninput((void *)(uintptr_t)p->slot, u->buffer,
+				  (size_t)n, 0);
 	}
 	user_deliver(u);
 }
@@ -198,6 +207,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	stack_timers();
 	if (usrsctp_get_events(u->so) & SCTP_EVENT_READ)
 		u->ready = true;
+	u->earliest = stack_awake.now - u->silence.limit;
 	user_deliver(u);
 }
 
@@ -241,7 +251,7 @@ static int open_sctp(struct user *u, struct cr_err *e)
 	if (!u->so)
 		return cr_fail(e, -errno, "usrsctp socket: %s",
 			       strerror(errno));
-	if (set_options(u->so))
+	if (set_options(u->so, &u->silence))
 		return cr_fail(e, -errno, "usrsctp options: %s",
 			       strerror(errno));
 	if (usrsctp_set_upcall(u->so, upcall, u))
@@ -285,6 +295,7 @@ static int user_open(struct transport **t, const struct transport_config *cfg,
 		return cr_fail(e, -ENOMEM, "out of memory");
 	u->t.ops = &transport_user_ops;
 	u->cfg = *cfg;
+	u->silence = silence_for(cfg->peer_timeout);
 	u->fd = -1;
 	rc = open_sctp(u, e);
 	if (rc) {

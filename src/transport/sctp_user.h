@@ -30,6 +30,9 @@ struct user {
 	struct socket *so;
 	struct event *readable, *tick;
 	struct user_peer *server; /**< of a client */
+	struct silence silence;
+	cr_ns earliest; /**< heard before this: lost. Never later than the
+			     silence allows */
 
 	bool ready;	  /**< usrsctp has something for us          */
 	bool refused;	  /**< a send got -EAGAIN: say ROOM          */

@@ -177,6 +177,31 @@ static bool receive(struct user *u)
 	return true;
 }
 
+static struct user_assoc *find_silent(struct user *u)
+{
+	for (unsigned i = 0; i < USER_BUCKETS; i++) {
+		struct user_assoc *a;
+
+		LIST_FOREACH(a, &u->assocs[i], chain)
+		{
+			if (a->peer->heard < u->earliest)
+				return a;
+		}
+	}
+	return NULL;
+}
+
+/* The owner may close us, or any association, when it hears of one. */
+static void give_up_silent(struct user *u)
+{
+	struct user_assoc *a;
+
+	while (!u->closed && (a = find_silent(u))) {
+		u->t.ops->abort(&u->t, a->id);
+		assoc_gone(u, a->id, TRANSPORT_LOST, "no answer from the peer");
+	}
+}
+
 void user_deliver(struct user *u)
 {
 	const struct transport_event room = { .kind = TRANSPORT_ROOM };
@@ -187,6 +212,7 @@ void user_deliver(struct user *u)
 		while (!u->closed && receive(u))
 			;
 	}
+	give_up_silent(u);
 	if (u->udp_refused) {
 		u->udp_refused = false;
 		cant_start(u, "nothing listens at the UDP port");

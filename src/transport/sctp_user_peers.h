@@ -24,6 +24,7 @@ struct user_peer {
 	struct address addr;
 	void *owner;   /**< its transport; NULL: free to take */
 	unsigned held; /**< associations, plus 1 while connecting */
+	cr_ns heard;   /**< its owner's time of the last packet  */
 	LIST_ENTRY(user_peer) chain;
 	TAILQ_ENTRY(user_peer) idle;
 };

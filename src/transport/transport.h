@@ -21,10 +21,17 @@
 #include <stdint.h>
 
 #include "cr/error.h"
+#include "cr/time.h"
 
 /** Defaults of the programs. */
 #define TRANSPORT_SCTP_PORT 5555
 #define TRANSPORT_UDP_PORT 9899
+
+/** How long an SCTP peer may be silent before it counts as lost: the default,
+ * which lets it stall for half a minute, and the bounds. */
+#define TRANSPORT_PEER_TIMEOUT (40 * CR_SEC)
+#define TRANSPORT_PEER_TIMEOUT_MIN (2 * CR_SEC)
+#define TRANSPORT_PEER_TIMEOUT_MAX (3600 * CR_SEC)
 
 /** Largest message, bytes. Both stacks take a message whole or not at all, so
  * it must fit their send buffers; see transport_message_max(). */
@@ -93,6 +100,11 @@ struct transport_config {
 	 * Port 0: chosen; an SCTP port is needed to listen. A Unix socket
 	 * listens at the path; a client needs nothing. */
 	struct transport_addr local;
+	/** A peer that is silent for longer is LOST; 0:
+	 * TRANSPORT_PEER_TIMEOUT. Time in which this process was stopped does
+	 * not count. A Unix socket needs none: the system tells at once when
+	 * a peer has gone, and one that is stopped has not. */
+	cr_ns peer_timeout;
 	void *arg;
 	transport_event_fn *event;
 };

@@ -24,7 +24,8 @@ enum { LIST_PAGE = 100 };
 static const char *to = "127.0.0.1:5555";
 static int64_t udp_port = TRANSPORT_UDP_PORT;
 static int64_t kind = TRANSPORT_AUTO;
-static int64_t timeout = 5 * CR_SEC;
+static int64_t peer_timeout = TRANSPORT_PEER_TIMEOUT;
+static int64_t timeout;
 static bool as_json;
 
 static const char *const kinds[] = { "auto", "kernel", "user", NULL };
@@ -42,8 +43,14 @@ static const struct cli_opt opts[] = {
 	  .number = &kind, .names = kinds },
 	{ CLI_FLAG, "json", 'j', NULL, "Print the result as JSON.",
 	  .flag = &as_json },
-	{ CLI_TIME, "timeout", 0, NULL, "Wait so long for a reply.",
-	  .number = &timeout, .min = CR_MS, .max = 3600 * CR_SEC },
+	{ CLI_TIME, "peer-timeout", 0, NULL,
+	  "A server that is silent on SCTP for longer counts as lost.",
+	  .number = &peer_timeout, .min = TRANSPORT_PEER_TIMEOUT_MIN,
+	  .max = TRANSPORT_PEER_TIMEOUT_MAX },
+	{ CLI_TIME, "timeout", 0, NULL,
+	  "Wait so long for a reply. Default: 5 s more than --peer-timeout.",
+	  .number = &timeout, .min = CR_MS, .max = 2 * 3600 * CR_SEC,
+	  .dflt = "" },
 	{ 0 },
 };
 
@@ -180,14 +187,22 @@ static int unreachable(const char *why)
 	return EXIT_UNREACHABLE;
 }
 
+/* Longer than a server may stall: only the association tells that it is lost.
+ */
+static unsigned patience_ms(void)
+{
+	return (unsigned)((timeout ? timeout : peer_timeout + 5 * CR_SEC) /
+			  CR_MS);
+}
+
 /* Returns an exit code; on 0 *@result is the caller's. */
 static int ask(struct rpc_client *c, const char *method, json_t *params,
 	       json_t **result)
 {
 	json_t *error = NULL;
 	struct cr_err e = { 0 };
-	int rc = rpc_client_ask(c, method, params, (unsigned)(timeout / CR_MS),
-				result, &error, &e);
+	int rc = rpc_client_ask(c, method, params, patience_ms(), result,
+				&error, &e);
 	const char *why = json_string_value(json_object_get(error, "message"));
 
 	if (rc < 0)
@@ -203,8 +218,8 @@ static void say_bye(struct rpc_client *c)
 {
 	json_t *result = NULL, *error = NULL;
 
-	(void)rpc_client_ask(c, "bye", NULL, (unsigned)(timeout / CR_MS),
-			     &result, &error, NULL);
+	(void)rpc_client_ask(c, "bye", NULL, patience_ms(), &result, &error,
+			     NULL);
 	json_decref(result);
 	json_decref(error);
 }
@@ -406,7 +421,8 @@ static int read_to(struct transport_addr *a)
 static int run(struct event_base *base, const struct ctl_request *r)
 {
 	struct rpc_client_config cfg = { .base = base,
-					 .kind = (enum transport_kind)kind };
+					 .kind = (enum transport_kind)kind,
+					 .peer_timeout = peer_timeout };
 	struct rpc_client *c = NULL;
 	json_t *result = NULL;
 	struct cr_err e = { 0 };

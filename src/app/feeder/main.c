@@ -28,11 +28,12 @@ enum print {
 static struct {
 	const char *to, *out, *dump, *trace, *spool;
 	struct cli_list counts;
-	int64_t udp_port, sctp, cpu, seed, duration, scale, print;
+	int64_t udp_port, sctp, peer_timeout, cpu, seed, duration, scale, print;
 	bool json, quiet, bye, schedule, frames, realtime;
 } raw = {
 	.to = "127.0.0.1",
 	.udp_port = TRANSPORT_UDP_PORT,
+	.peer_timeout = TRANSPORT_PEER_TIMEOUT,
 	.cpu = -1,
 	.seed = -1,
 	.scale = 1000000,
@@ -63,6 +64,11 @@ static const struct cli_opt rows[] = {
 	    "SCTP stack: the kernel's, the built-in one over UDP (RFC 6951), "
 	    "or the first that works.",
 	    .number = &raw.sctp, .names = sctp_names),
+	ROW(CLI_TIME, "peer-timeout", NULL,
+	    "A daemon that is silent on SCTP for longer counts as lost; one "
+	    "that stalls for less does not end the run.",
+	    .number = &raw.peer_timeout, .min = TRANSPORT_PEER_TIMEOUT_MIN,
+	    .max = TRANSPORT_PEER_TIMEOUT_MAX),
 	ROW(CLI_STRING, "trace", "NAME",
 	    "Let the daemon write its trace to this file of its trace folder.",
 	    .text = &raw.trace),
@@ -444,6 +450,7 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 	struct session_cfg cfg = {
 		.campaign = c,
 		.kind = (enum transport_kind)raw.sctp,
+		.peer_timeout = raw.peer_timeout,
 		.seed = (uint64_t)(raw.seed < 0 ? c->seed : raw.seed),
 		.duration = raw.duration ? raw.duration : c->duration,
 		.scale_ppm = raw.scale,

@@ -23,7 +23,8 @@ static struct {
 	const char *http;
 	int64_t udp_port, sctp, workers, ring, max_age, stale, capacity;
 	int64_t watchdog;
-	int64_t coalesce, trace_records, max_calls, grace, drain_timeout;
+	int64_t coalesce, trace_records, max_calls, peer_timeout, grace,
+		drain_timeout;
 	int64_t log_level, seconds, kernels;
 	int64_t max_conversions, conversions, convert_mib, convert_floor;
 	bool http_control, poll, realtime, send_each, admission, overwrite,
@@ -39,6 +40,7 @@ static struct {
 	.watchdog = 2 * CR_SEC,
 	.trace_records = 65536,
 	.max_calls = 100000,
+	.peer_timeout = TRANSPORT_PEER_TIMEOUT,
 	.grace = 5 * CR_SEC,
 	.drain_timeout = 10 * CR_SEC,
 	.log_level = 2,
@@ -72,6 +74,12 @@ static const struct cli_opt rows[] = {
 	ROW(CLI_INT, "udp-port", "PORT",
 	    "UDP port that carries SCTP when the built-in stack is used.",
 	    .number = &raw.udp_port, .min = 1, .max = 65535),
+	ROW(CLI_TIME, "peer-timeout", NULL,
+	    "An SCTP client that is silent for longer counts as lost; one that "
+	    "stalls for less keeps its association. Clients have the same "
+	    "option.",
+	    .number = &raw.peer_timeout, .min = TRANSPORT_PEER_TIMEOUT_MIN,
+	    .max = TRANSPORT_PEER_TIMEOUT_MAX),
 	ROW(CLI_STRING, "control-socket", "PATH",
 	    "Take the control protocol at this Unix socket, too: one JSON "
 	    "object a line. Its mode is 0660: who may write to it may do "
@@ -177,7 +185,8 @@ static const struct cli_opt rows[] = {
 	    "the same bits, or the fastest that the CPU has.",
 	    .number = &raw.kernels, .names = cr_kernels_names),
 	ROW(CLI_TIME, "grace", NULL,
-	    "Calls outlive the loss of their control association so long.",
+	    "Calls outlive the loss of their control association so long. The "
+	    "loss of a silent client is known after --peer-timeout.",
 	    .number = &raw.grace, .min = 0, .max = 3600 * CR_SEC),
 	ROW(CLI_TIME, "drain-timeout", NULL,
 	    "After SIGTERM or SIGINT running calls get so long to end; a "
@@ -398,6 +407,7 @@ static void fill(struct runner_options *o)
 	control_address(o);
 	control_socket(o);
 	s->transport = (enum transport_kind)raw.sctp;
+	s->peer_timeout = raw.peer_timeout;
 	s->grace = raw.grace;
 	s->drain_limit = raw.drain_timeout;
 	s->trace_dir = raw.trace_dir;

@@ -165,23 +165,39 @@ static void peer_gone(void *arg, struct rpc_peer *peer, const char *reason)
 	(void)snprintf(s->gone_reason, sizeof(s->gone_reason), "%s", reason);
 }
 
+static int open_with(struct echo *s, struct rpc_server_config *cfg,
+		     struct cr_err *e)
+{
+	cfg->methods = methods;
+	cfg->arg = s;
+	cfg->peer_up = peer_up;
+	cfg->peer_gone = peer_gone;
+	*s = (struct echo){ .base = cfg->base };
+	return rpc_server_open(&s->server, cfg, e);
+}
+
 int echo_open(struct echo *s, struct event_base *base, enum transport_kind kind,
 	      const struct transport_addr *at, size_t queue_max,
 	      struct cr_err *e)
 {
-	const struct rpc_server_config cfg = {
-		.base = base,
-		.listen = *at,
-		.kind = kind,
-		.methods = methods,
-		.arg = s,
-		.peer_up = peer_up,
-		.peer_gone = peer_gone,
-		.queue_max = queue_max,
-	};
+	struct rpc_server_config cfg = { .base = base,
+					 .listen = *at,
+					 .kind = kind,
+					 .queue_max = queue_max };
 
-	*s = (struct echo){ .base = base };
-	return rpc_server_open(&s->server, &cfg, e);
+	return open_with(s, &cfg, e);
+}
+
+int echo_open_for(struct echo *s, struct event_base *base,
+		  enum transport_kind kind, const struct transport_addr *at,
+		  cr_ns peer_timeout, struct cr_err *e)
+{
+	struct rpc_server_config cfg = { .base = base,
+					 .listen = *at,
+					 .kind = kind,
+					 .peer_timeout = peer_timeout };
+
+	return open_with(s, &cfg, e);
 }
 
 static void on_patience(evutil_socket_t fd, short what, void *arg)

@@ -50,6 +50,12 @@ int echo_open(struct echo *s, struct event_base *base, enum transport_kind kind,
 	      const struct transport_addr *at, size_t queue_max,
 	      struct cr_err *e);
 
+/** The same with the default queue_max, and the silence of a peer that is its
+ * loss; 0: the default. */
+int echo_open_for(struct echo *s, struct event_base *base,
+		  enum transport_kind kind, const struct transport_addr *at,
+		  cr_ns peer_timeout, struct cr_err *e);
+
 /** Answer the @i-th request for "later": with @i, or, if @refused, with code 1.
  */
 void echo_answer(struct echo *s, unsigned i, bool refused);

@@ -10,7 +10,10 @@
  *	one request, says "up", then does nothing for ever
  *   rpc_peer stop KIND HOST SCTP_PORT UDP_PORT
  *	asks for long lists, then stops itself (SIGSTOP) without reading
+ *   rpc_peer ask KIND HOST SCTP_PORT UDP_PORT
+ *	a request ten times a second, for ever; says "reply" for each reply
  *
+ * RPC_PEER_TIMEOUT: seconds of silence that it takes for a loss.
  * KIND is kernel, user or auto; or unix: then HOST is a path.
  */
 #include <signal.h>
@@ -22,7 +25,7 @@
 static int usage(void)
 {
 	(void)fprintf(stderr,
-		      "usage: rpc_peer server|client|hold|stop "
+		      "usage: rpc_peer server|client|hold|stop|ask "
 		      "auto|kernel|user|unix HOST SCTP_PORT UDP_PORT ...\n");
 	return 2;
 }
@@ -58,6 +61,13 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
 		say("peer gone");
 }
 
+static cr_ns peer_timeout(void)
+{
+	const char *s = getenv("RPC_PEER_TIMEOUT");
+
+	return s ? atoi(s) * CR_SEC : 0;
+}
+
 static int serve(struct event_base *base, enum transport_kind kind,
 		 const struct transport_addr *at)
 {
@@ -68,7 +78,7 @@ static int serve(struct event_base *base, enum transport_kind kind,
 	struct event *look = event_new(base, -1, EV_PERSIST, on_look, &s);
 
 	(void)event_add(term, NULL);
-	if (echo_open(&s, base, kind, at, 0, &e))
+	if (echo_open_for(&s, base, kind, at, peer_timeout(), &e))
 		return complain("server", e.text);
 	(void)printf("listening %s\n", rpc_server_transport(s.server));
 	(void)fflush(stdout);
@@ -145,10 +155,38 @@ static int stop(struct rpc_client *c)
 	return 0;
 }
 
-static void on_down(void *arg, const char *reason)
+static void on_replied(void *arg, const json_t *result, const json_t *error)
 {
 	(void)arg;
+	(void)error;
+	if (result)
+		say("reply");
+}
+
+static void on_ask(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	(void)rpc_client_call(arg, "echo", json_pack("[]"), on_replied, NULL);
+}
+
+static int ask(struct event_base *base, struct rpc_client *c)
+{
+	const struct timeval often = { 0, 100000 };
+	struct event *timer = event_new(base, -1, EV_PERSIST, on_ask, c);
+	int rc = expect(c, "echo", json_pack("[]"), NULL);
+
+	(void)event_add(timer, &often);
+	if (!rc)
+		(void)event_base_dispatch(base);
+	event_free(timer);
+	return rc;
+}
+
+static void on_down(void *arg, const char *reason)
+{
 	(void)fprintf(stderr, "rpc_peer: down: %s\n", reason);
+	(void)event_base_loopbreak(arg);
 }
 
 static int be_client(struct event_base *base, const char *mode,
@@ -159,7 +197,9 @@ static int be_client(struct event_base *base, const char *mode,
 	int rc;
 
 	cfg->base = base;
+	cfg->arg = base;
 	cfg->down = on_down;
+	cfg->peer_timeout = peer_timeout();
 	if (rpc_client_open(&c, cfg, &e))
 		return complain("client", e.text);
 	if (!strcmp(mode, "client")) {
@@ -168,6 +208,8 @@ static int be_client(struct event_base *base, const char *mode,
 			say("PASS");
 	} else if (!strcmp(mode, "stop")) {
 		rc = stop(c);
+	} else if (!strcmp(mode, "ask")) {
+		rc = ask(base, c);
 	} else {
 		rc = expect(c, "echo", json_pack("[i]", 1), NULL);
 		say("up");
