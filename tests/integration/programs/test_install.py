@@ -120,5 +120,6 @@ def test_destdir_and_a_moved_tree(installed, tmp_path):
     there = Installed.__new__(Installed)
     there.prefix, there.programs = moved, moved / "bin"
     flags = there.run("pkg-config --cflags codec-runner", tmp_path)
-    assert os.path.samefile(flags.strip()[2:], moved / "include")
+    # libbsd may need another folder behind ours
+    assert os.path.samefile(flags.split()[0][2:], moved / "include")
     assert "codec-report" in there.run("codec-report --version", tmp_path)
