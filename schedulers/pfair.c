@@ -25,18 +25,23 @@
  * Best-effort tasks have weight 0: in turn, a slot each, where nobody else may
  * run.
  *
- * Good: the only family here that fills M CPUs to the last quantum without a
- * late job, whatever the weights; a task that breaks its promise hurts itself
- * alone. Bad: up to one preemption and migration per CPU and slot; the cost is
- * rounded up and the period (or the deadline, if shorter) down to whole quanta,
- * so a coarse quantum wastes capacity, and a fine one time for decisions. A
- * job released between two slots counts from the next, and may end that part
- * of a quantum late.
+ * Good: the only family here that fills M CPUs to the last quantum with no job
+ * a quantum late, whatever the weights; a task that breaks its promise hurts
+ * itself alone. Bad: up to one preemption and migration per CPU and slot; the
+ * cost is rounded up and the period (or the deadline, if shorter) down to whole
+ * quanta, so a coarse quantum wastes capacity, and a fine one time for
+ * decisions.
+ *
+ * Promises: a job released between two slots counts from the next. So it may
+ * end up to a quantum late, less what rounding the window down has put aside:
+ * never, when the deadline is a quantum after the period. A guarantee for all
+ * would make every window a quantum shorter, also for tasks that are always
+ * released at the begin of a slot; no test at admission can tell which are.
  *
  * Live mode: no frame is cut, so windows order the frames, and no more: a
  * frame starts when a CPU is free, slot or not, runs to its end, and is
  * counted by the quanta it took, rounded up. A frame is held only until the
- * slot before its window is under way. There is no guarantee on lag or lateness
+ * slot before its window is under way. Nothing is promised of lag or lateness
  * then; admission is the same.
  *
  * Admission, per run queue of M CPUs: sum of weights <= M, exact; how, and how
@@ -149,6 +154,16 @@ static int roomiest(const struct cr_sched *s, const struct cr_task *t)
 	return best;
 }
 
+/* The proofs are about tasks with a whole weight of 1 at most that may run on
+ * every CPU: all that admission lets in. */
+static bool fits(const struct cr_rq *rq, const struct cr_task *t)
+{
+	struct pfair_weight w = weight_of(rq, t);
+
+	return t->cls == CR_BE || (w.period >= 1 && w.cost <= w.period &&
+				   allowed(rq, t) == rq->ncpu);
+}
+
 static int64_t need_ppm(struct pfair_weight w)
 {
 	if (w.cost > w.period)
@@ -206,6 +221,7 @@ static int pfair_rq_init(struct cr_rq *rq)
 static void join(struct cr_rq *rq, struct cr_task *t, enum pfair_rule rule,
 		 cr_ns now)
 {
+	struct pfair_rq *p = CR_RQ(rq, struct pfair_rq);
 	struct pfair_task *x = CR_TASK(t, struct pfair_task);
 
 	x->rule = rule;
@@ -213,7 +229,8 @@ static void join(struct cr_rq *rq, struct cr_task *t, enum pfair_rule rule,
 	x->chain = (struct pfair_chain){ slot_up(rq, now), 1 };
 	if (t->cls != CR_BE)
 		x->share = pfair_share(x->w);
-	CR_RQ(rq, struct pfair_rq)->total.parts += x->share.parts;
+	p->total.parts += x->share.parts;
+	p->misfits += !fits(rq, t);
 	if (t->state == CR_RUNNING && rq->sched->preemptible)
 		cr_cpus_add(&rq->kick, (unsigned)t->cpu);
 }
@@ -240,6 +257,7 @@ static void pfair_task_del(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 	struct pfair_rq *p = CR_RQ(rq, struct pfair_rq);
 	const struct pfair_task *x = CR_TASK(t, struct pfair_task);
 
+	p->misfits -= !fits(rq, t);
 	p->leaving.parts += x->share.parts;
 	p->gone = cr_ns_max(p->gone, x->bound);
 	queue_forget(rq, now);
@@ -334,10 +352,40 @@ static unsigned pfair_explain(const struct cr_task *t, struct cr_kv *kv,
 	return CR_KV_COPY(kv, max, all);
 }
 
+static bool has_room(const struct cr_rq *rq)
+{
+	const struct pfair_rq *p = CR_RQ(rq, struct pfair_rq);
+
+	return !p->misfits && p->total.parts <= pfair_cpus(rq->ncpu).parts;
+}
+
+/* Slots are counted from a release rounded up to one. */
+static void pfair_promise(const struct cr_task *t, struct cr_promise *p)
+{
+	const struct pfair_task *x = CR_TASK_CONST(t, struct pfair_task);
+	cr_ns q = quantum_of(t->rq);
+
+	p->cost = x->w.cost * q;
+	if (!t->rq->sched->preemptible) {
+		p->rule = "frames are not cut here, so windows only order them";
+	} else if (!has_room(t->rq)) {
+		p->rule = "there are more calls than its admission test allows";
+	} else if (cr_task_worst(t) > p->cost) {
+		p->rule = "a soft call is admitted by its mean cost, class "
+			  "hard has a bound";
+	} else {
+		p->kind = CR_PROMISE_LATENESS;
+		p->rule = "Pfair: every quantum within its window, in slots "
+			  "from the first that begins after the release";
+		p->bound =
+			cr_ns_max(0, x->w.period * q + q - 1 - t->rel_deadline);
+	}
+}
+
 #define PFAIR_OPS(policy, says)                                                \
 	const struct cr_sched_ops cr_sched_##policy = {                        \
 		.abi = CR_SCHED_ABI,                                           \
-		.flags = CR_F_SLICED | CR_F_GUARANTEE | CR_F_IDLES,            \
+		.flags = CR_F_SLICED | CR_F_IDLES,                             \
 		.name = #policy,                                               \
 		.help = (says),                                                \
 		.rq_size = sizeof(struct pfair_rq),                            \
@@ -354,6 +402,7 @@ static unsigned pfair_explain(const struct cr_task *t, struct cr_kv *kv,
 		.stop = pfair_stop,                                            \
 		.tick = pfair_tick,                                            \
 		.explain = pfair_explain,                                      \
+		.promise = pfair_promise,                                      \
 		.check = queue_check,                                          \
 	}
 

@@ -40,6 +40,7 @@ struct pfair_rq {
 	struct pfair_share total;
 	struct pfair_share leaving; /* of total: of tasks that have gone */
 	int64_t gone;		    /* the slot when they are forgotten  */
+	unsigned misfits;	    /* tasks that no proof is about */
 };
 
 struct pfair_opts {

@@ -102,8 +102,8 @@ static void each_scheduler_promises_what_its_test_shows(void **state)
 		{ "edf-hsb", "hard", true, "no frame is late" },
 		{ "edf-hsb", "soft", true, "Corollary 1" },
 		{ "edf-hsb", "best-effort", false, "no deadline" },
-		/* frames are not cut, and so no Pfair schedule */
-		{ "pd2", "hard", false, "promises nothing" },
+		/* ... and so there is no Pfair schedule */
+		{ "pd2", "hard", false, "frames are not cut" },
 		{ "fifo", "hard", false, "promises nothing" },
 		{ "cfs", "soft", false, "promises nothing" },
 	};

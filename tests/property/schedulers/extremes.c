@@ -112,7 +112,7 @@ static void is_served(const struct cr_sched_ops *ops, const char *opts)
 	rig->cfg.core.admission = true;
 	for (unsigned i = 0; i < 2; i++)
 		(void)rig_add(rig, PERIOD, PERIOD / 10);
-	if (rig->ntasks != 2 && !(ops->flags & CR_F_GUARANTEE))
+	if (rig->ntasks != 2 && !ops->admit)
 		fail_msg("%s,%s does not take a tenth of a CPU", ops->name,
 			 opts);
 	sim_run(rig->sim, 10 * PERIOD);

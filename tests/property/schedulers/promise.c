@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What policies say of a task holds, whenever its jobs come: an admitted hard
+ * one is never late where CR_F_GUARANTEE says so, and no job is later than
+ * promise() says. Tasks begin at any nanosecond, so that nothing coincides with
+ * a policy's own grid of time.
+ */
+#include <string.h>
+
+#include "schedulers/policies.h"
+#include "schedulers/registry.h"
+#include "task_set_rig.h"
+
+enum { SETS = TEST_FEWER(200), MOST_CPUS = 3, UNTIL = 1000000 };
+
+/** A policy and options of it; periods are some 2 to 60 us. */
+struct setting {
+	const struct cr_sched_ops *ops;
+	const char *opts;
+	unsigned ncpu;
+	enum sim_preempt preempt;
+	uint64_t seed; /* of the first releases */
+	cr_ns spare;   /* deadlines are so long after the period */
+	/* tasks that were promised something, and those of them that were late
+	 * within it */
+	uint64_t promised, late;
+};
+
+static const struct setting settings[] = {
+	{ .ops = &cr_sched_edf },
+	{ .ops = &cr_sched_edf, .opts = "bound=70%" },
+	{ .ops = &cr_sched_llf, .opts = "granularity=7ns" },
+	{ .ops = &cr_sched_rm },
+	{ .ops = &cr_sched_dwa },
+	{ .ops = &cr_sched_edf_hsb },
+	{ .ops = &cr_sched_pf, .opts = "quantum=1us" },
+	{ .ops = &cr_sched_pd, .opts = "quantum=1us" },
+	{ .ops = &cr_sched_pd2, .opts = "quantum=1us" },
+	{ .ops = &cr_sched_pd2, .opts = "quantum=1us,mode=erfair" },
+};
+
+enum { NSETTINGS = sizeof(settings) / sizeof(settings[0]) };
+
+static bool is_tried(const struct cr_sched_ops *ops)
+{
+	for (unsigned i = 0; i < NSETTINGS; i++)
+		if (settings[i].ops == ops)
+			return true;
+	return false;
+}
+
+static void all_that_promise_are_tried(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; cr_schedulers[i]; i++) {
+		const struct cr_sched_ops *ops = cr_schedulers[i];
+
+		if ((ops->promise || ops->flags & CR_F_GUARANTEE) &&
+		    !is_tried(ops))
+			fail_msg("%s is not", ops->name);
+	}
+}
+
+/* --- a run --- */
+
+struct arrival {
+	const struct set_task *task;
+	cr_ns spare;
+	uint64_t seed;
+};
+
+static void dress(struct rig_task *r)
+{
+	const struct arrival *a = r->rig->user;
+	uint64_t seed = a->seed + r->st.core.task.id;
+
+	r->st.core.task.cls = a->task->cls;
+	r->st.core.task.rel_deadline = a->task->deadline + a->spare;
+	r->offset = set_between(&seed, 0, a->task->period);
+}
+
+/* Those of @set that are admitted, at their times, up to UNTIL. */
+static struct sim_rig *play(const struct task_set *set, const struct setting *s)
+{
+	struct sim_rig *rig = rig_new(s->ops, s->opts, s->ncpu, TASK_SET_MAX);
+	struct arrival a = { .seed = s->seed, .spare = s->spare };
+
+	rig->cfg.preempt = s->preempt;
+	rig->cfg.core.admission = true;
+	for (unsigned i = 0; i < set->n; i++) {
+		a.task = &set->task[i];
+		rig->user = &a;
+		(void)rig_add_with(rig, a.task->period, a.task->cost, dress);
+	}
+	rig->user = NULL;
+	rig_start(rig);
+	sim_run(rig->sim, UNTIL);
+	return rig;
+}
+
+/* How late the latest job of @r is by now, done or not; < 0: none is. */
+static cr_ns lateness(const struct rig_task *r)
+{
+	cr_ns late = r->missed ? r->tardiness : -1;
+
+	if (r->done < r->arrived)
+		late = cr_ns_max(late, UNTIL - rig_job(r, r->done).deadline);
+	return late;
+}
+
+static bool guarantee_is_broken(const struct task_set *set, void *arg)
+{
+	const struct setting *s = arg;
+	struct sim_rig *rig = play(set, s);
+	bool broken = false;
+
+	for (unsigned i = 0; i < rig->ntasks; i++) {
+		const struct rig_task *r = &rig->task[i];
+
+		broken |= r->st.core.task.cls == CR_HARD && lateness(r) > 0;
+	}
+	rig_free(rig);
+	return broken;
+}
+
+static bool promise_is_broken(const struct task_set *set, void *arg)
+{
+	struct setting *s = arg;
+	struct sim_rig *rig = play(set, s);
+	bool broken = false;
+
+	for (unsigned i = 0; i < rig->ntasks; i++) {
+		const struct rig_task *r = &rig->task[i];
+		struct cr_promise p;
+
+		core_promise(&r->st.core, &p);
+		if (p.kind != CR_PROMISE_LATENESS || r->cost > p.cost)
+			continue;
+		s->promised++;
+		s->late += lateness(r) > 0;
+		broken |= lateness(r) > p.bound;
+	}
+	rig_free(rig);
+	return broken;
+}
+
+/* --- many --- */
+
+/* More is asked for than fits, so that what is admitted fills the CPUs. */
+static const struct task_set_shape shapes[] = {
+	{ .tasks = { 2, 12 },
+	  .util_ppm = 1500000,
+	  .period = { 2000, 60000 },
+	  .mixed = true },
+	{ .tasks = { 2, 12 },
+	  .util_ppm = 1500000,
+	  .period = { 2000, 60000 },
+	  .constrained = true,
+	  .mixed = true },
+	{ .tasks = { 3, 12 },
+	  .util_ppm = 3500000,
+	  .period = { 2000, 60000 },
+	  .cls = CR_HARD },
+};
+
+static void try_all(struct setting *s,
+		    bool (*fails)(const struct task_set *, void *))
+{
+	struct task_set_property p = { s->ops->name, fails, s };
+	uint64_t seed = test_seed();
+
+	for (s->ncpu = 1; s->ncpu <= MOST_CPUS; s->ncpu++)
+		for (unsigned i = 0; i < sizeof(shapes) / sizeof(shapes[0]);
+		     i++) {
+			if (s->spare && shapes[i].constrained)
+				continue;
+			s->seed = test_random(&seed);
+			s->preempt = SIM_FULL;
+			task_set_try(SETS, &shapes[i], &p);
+			s->preempt = SIM_FRAME;
+			task_set_try(SETS, &shapes[i], &p);
+		}
+}
+
+static void who_guarantees_is_never_late_with_a_hard_task(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < NSETTINGS; i++) {
+		struct setting s = settings[i];
+
+		if (s.ops->flags & CR_F_GUARANTEE)
+			try_all(&s, guarantee_is_broken);
+	}
+}
+
+/* A bound that nothing comes near would say little. */
+static bool makes_use_of_its_bound(const struct cr_sched_ops *ops)
+{
+	return ops == &cr_sched_pf || ops == &cr_sched_pd ||
+	       ops == &cr_sched_pd2;
+}
+
+static void no_job_is_later_than_was_promised(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < NSETTINGS; i++) {
+		struct setting s = settings[i];
+
+		try_all(&s, promise_is_broken);
+		assert_true(s.promised > SETS);
+		assert_true((s.late > 0) == makes_use_of_its_bound(s.ops));
+	}
+}
+
+/* The quantum is 1 us, in ns. */
+static void a_quantum_to_spare_is_all_that_pfair_needs(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < NSETTINGS; i++) {
+		struct setting s = settings[i];
+
+		if (!makes_use_of_its_bound(s.ops))
+			continue;
+		s.spare = 999;
+		try_all(&s, promise_is_broken);
+		assert_true(s.promised > SETS);
+		assert_int_equal(s.late, 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_that_promise_are_tried),
+		cmocka_unit_test(who_guarantees_is_never_late_with_a_hard_task),
+		cmocka_unit_test(no_job_is_later_than_was_promised),
+		cmocka_unit_test(a_quantum_to_spare_is_all_that_pfair_needs),
+	};
+
+	return cmocka_run_group_tests_name("promise", tests, NULL, NULL);
+}
