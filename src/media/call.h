@@ -149,6 +149,13 @@ struct call {
 	void *owner; /**< control: the session it belongs to */
 };
 
+/** What @c is now; what may change, changes by call_set_terms() only. Control
+ * thread. */
+static inline const struct call_cfg *call_settings(const struct call *c)
+{
+	return &c->cfg;
+}
+
 /** The value of call.pair that names the call @c. */
 static inline uint64_t call_pair(const struct call_cfg *c)
 {

@@ -9,16 +9,13 @@
 #ifndef NODE_NODE_H
 #define NODE_NODE_H
 
-#include <bsd/sys/tree.h>
 #include <event2/event.h>
 
 #include "convert/converter.h"
 #include "media/call.h"
 #include "observe/histogram.h"
 #include "observe/trace.h"
-#include "node/costs.h"
 #include "node/info.h"
-#include "node/watchdog.h"
 
 struct node;
 
@@ -33,22 +30,9 @@ enum node_end {
 
 const char *node_end_name(enum node_end why);
 
-/** A call as the control thread sees it. */
-struct node_call {
-	struct call *call; /**< owned */
-	struct cost_entry *cost;
-	void *owner;	   /**< the session; the user's               */
-	enum node_end why; /**< once ending                           */
-	bool ending;
-	bool hung; /**< told as ended, but a stuck thread has it       */
-	struct watch_call watch;
-	unsigned learned;  /**< of its recent costs, told to costs_learn() */
-	unsigned cmr_over; /**< modes that CMRs asked for beyond the capacity */
-	cr_ns started;
-	struct node *node;
-	RB_ENTRY(node_call) by_id;
-	struct node_call *next_gone; /**< under the node's gone_lock   */
-};
+/** A call; its insides are the node's. Valid until node_config.ended() has
+ * returned. */
+struct node_call;
 
 /** Conversion of files; see converter_config. */
 struct node_convert {
@@ -121,6 +105,20 @@ int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
  */
 int node_call_change(struct node_call *nc, const struct call_cfg *to,
 		     bool set_mode, struct cr_err *e);
+
+uint32_t node_call_id(const struct node_call *nc);
+
+/** Whose it is: the user's, NULL at first. */
+void *node_call_owner(const struct node_call *nc);
+void node_call_set_owner(struct node_call *nc, void *owner);
+
+/** What it is now, with the mode that its encoder has: what node_call_change()
+ * takes, to be altered. */
+struct call_cfg node_call_cfg(const struct node_call *nc);
+
+/** Has node_call_stop() been called, and why? */
+bool node_call_ending(const struct node_call *nc);
+enum node_end node_call_why(const struct node_call *nc);
 
 /** Let a call end; cfg.ended() follows. Does nothing when it is ending. */
 void node_call_stop(struct node_call *nc, enum node_end why);

@@ -24,7 +24,7 @@
 
 int node_call_cmp(struct node_call *a, struct node_call *b)
 {
-	uint32_t x = a->call->cfg.id, y = b->call->cfg.id;
+	uint32_t x = a->id, y = b->id;
 
 	return (x > y) - (x < y);
 }
@@ -104,12 +104,12 @@ static int open_port(struct node *n, struct call_cfg *cfg, struct cr_err *e)
 static int join(struct node *n, struct node_call *nc, struct cr_err *e)
 {
 	struct cr_verdict v = { 0 };
-	bool own_port = nc->call->cfg.port_fd >= 0;
+	bool own_port = call_settings(nc->call)->port_fd >= 0;
 	int err = own_port ? rx_add_port(n->rx, nc->call, e) : 0;
 
 	if (err)
 		return err;
-	err = node_admit_measured(n, node_load_of(&nc->call->cfg), &v);
+	err = node_admit_measured(n, node_load_of(call_settings(nc->call)), &v);
 	if (!err)
 		err = live_add(n->live, &nc->call->lt, &v);
 	if (err) {
@@ -165,9 +165,9 @@ static int check_pair(struct node *n, const struct call_cfg *cfg,
 		return cr_fail(e, -EEXIST,
 			       "pair: call %" PRIu32 " is paired with call "
 			       "%" PRIu32 " already",
-			       cfg->pair, third->call->cfg.id);
-	if (call_takes_cmr(cfg, &other->call->cfg) ||
-	    call_takes_cmr(&other->call->cfg, cfg))
+			       cfg->pair, third->id);
+	if (call_takes_cmr(cfg, call_settings(other->call)) ||
+	    call_takes_cmr(call_settings(other->call), cfg))
 		return 0;
 	return cr_fail(e, -EINVAL,
 		       "pair: neither call sends the AMR or AMR-WB that the "
@@ -176,9 +176,9 @@ static int check_pair(struct node *n, const struct call_cfg *cfg,
 
 static void join_pair(struct node_call *a, struct node_call *b)
 {
-	atomic_store_explicit(&a->call->pair, call_pair(&b->call->cfg),
+	atomic_store_explicit(&a->call->pair, call_pair(call_settings(b->call)),
 			      memory_order_relaxed);
-	atomic_store_explicit(&b->call->pair, call_pair(&a->call->cfg),
+	atomic_store_explicit(&b->call->pair, call_pair(call_settings(a->call)),
 			      memory_order_relaxed);
 }
 
@@ -215,6 +215,7 @@ int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
 		err = call_new(&nc->call, cfg, e);
 	}
 	if (!err) {
+		nc->id = cfg->id;
 		nc->call->owner = nc;
 		err = join(n, nc, e);
 	}
@@ -263,7 +264,7 @@ void node_call_stop(struct node_call *nc, enum node_end why)
 	nc->ending = true;
 	nc->why = why;
 	nc->cost->calls--;
-	if (nc->call->cfg.port_fd >= 0)
+	if (call_settings(nc->call)->port_fd >= 0)
 		rx_del_port(nc->node->rx, nc->call);
 	call_table_del(nc->node->table, nc->call);
 	rcu_defer(&nc->call->rcu, leave);
@@ -313,8 +314,8 @@ static void finish_gone(struct node *n, struct node_call *nc)
 	learn_from(nc);
 	RB_REMOVE(node_tree, &n->calls, nc);
 	n->ncalls--;
-	if (nc->call->cfg.port_fd >= 0)
-		(void)close(nc->call->cfg.port_fd);
+	if (call_settings(nc->call)->port_fd >= 0)
+		(void)close(call_settings(nc->call)->port_fd);
 	call_free(nc->call);
 	free(nc);
 }
@@ -355,7 +356,7 @@ struct node_call *node_call_after(struct node *n, uint32_t id)
 	struct node_call *nc = RB_ROOT(&n->calls), *best = NULL;
 
 	while (nc) {
-		if (nc->call->cfg.id > id) {
+		if (nc->id > id) {
 			best = nc;
 			nc = RB_LEFT(nc, by_id);
 		} else {
@@ -369,14 +370,47 @@ struct node_call *node_call_find(struct node *n, uint32_t id)
 {
 	struct node_call *nc = id ? node_call_after(n, id - 1) : NULL;
 
-	return nc && nc->call->cfg.id == id && !nc->ending ? nc : NULL;
+	return nc && nc->id == id && !nc->ending ? nc : NULL;
+}
+
+uint32_t node_call_id(const struct node_call *nc)
+{
+	return nc->id;
+}
+
+void *node_call_owner(const struct node_call *nc)
+{
+	return nc->owner;
+}
+
+void node_call_set_owner(struct node_call *nc, void *owner)
+{
+	nc->owner = owner;
+}
+
+bool node_call_ending(const struct node_call *nc)
+{
+	return nc->ending;
+}
+
+enum node_end node_call_why(const struct node_call *nc)
+{
+	return nc->why;
+}
+
+struct call_cfg node_call_cfg(const struct node_call *nc)
+{
+	struct call_cfg cfg = *call_settings(nc->call);
+
+	cfg.media.out.cfg.mode = pipeline_mode(nc->call->pipeline);
+	return cfg;
 }
 
 bool node_call_hung(struct node *n, uint32_t id)
 {
 	const struct node_call *nc = id ? node_call_after(n, id - 1) : NULL;
 
-	return nc && nc->call->cfg.id == id && nc->hung;
+	return nc && nc->id == id && nc->hung;
 }
 
 static void local_address(int fd, char *buf, size_t size)
@@ -395,7 +429,7 @@ void node_address(const struct node *n, char *buf, size_t size)
 
 void node_call_address(const struct node_call *nc, char *buf, size_t size)
 {
-	int fd = nc->call->cfg.port_fd;
+	int fd = call_settings(nc->call)->port_fd;
 
 	local_address(fd >= 0 ? fd : nc->node->fd, buf, size);
 }

@@ -30,7 +30,7 @@ static const char *mode_name(const struct call_cfg *cfg)
 
 static void trace_change(const struct node_call *nc)
 {
-	const struct call_cfg *cfg = &nc->call->cfg;
+	const struct call_cfg *cfg = call_settings(nc->call);
 	union cr_trace_record r = {
 		.note = { .kind = CR_TRACE_NOTE,
 			  .code = 3,
@@ -75,7 +75,7 @@ static struct cost_entry *settle(struct node *n, struct call_cfg *to,
 /* The call as it is, at what it costs by the book today. */
 static struct call_cfg today(const struct node_call *nc)
 {
-	struct call_cfg cfg = nc->call->cfg;
+	struct call_cfg cfg = *call_settings(nc->call);
 
 	call_settle(&cfg, &nc->cost->cost);
 	return cfg;
@@ -145,7 +145,7 @@ static bool same_cost(const struct cr_cost *a, const struct cr_cost *b)
 
 static void follow(struct node_call *nc, unsigned mode)
 {
-	struct call_cfg to = nc->call->cfg;
+	struct call_cfg to = *call_settings(nc->call);
 	struct core_terms terms;
 	struct cost_entry *cost;
 	struct cr_verdict v;
@@ -157,11 +157,11 @@ static void follow(struct node_call *nc, unsigned mode)
 		return; /* memory is short: at the next look */
 	terms = call_terms(&to);
 	/* what a contract declares holds in every mode */
-	if (!same_cost(&to.cost, &nc->call->cfg.cost))
+	if (!same_cost(&to.cost, &call_settings(nc->call)->cost))
 		rc = live_change(nc->node->live, &nc->call->lt, &terms,
 				 CORE_CHANGE_FORCE, &v, NULL);
 	if (rc == -EINVAL) /* the scheduler keeps it as it was */
-		to.cost = nc->call->cfg.cost;
+		to.cost = call_settings(nc->call)->cost;
 	else if (rc < 0)
 		return;
 	if (rc > 0)
@@ -176,7 +176,8 @@ void node_follow_modes(struct node *n)
 	RB_FOREACH (nc, node_tree, &n->calls) {
 		unsigned mode = pipeline_mode(nc->call->pipeline);
 
-		if (!nc->ending && mode != nc->call->cfg.media.out.cfg.mode)
+		if (!nc->ending &&
+		    mode != call_settings(nc->call)->media.out.cfg.mode)
 			follow(nc, mode);
 	}
 }

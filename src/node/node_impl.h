@@ -5,15 +5,35 @@
 #ifndef NODE_NODE_IMPL_H
 #define NODE_NODE_IMPL_H
 
+#include <bsd/sys/tree.h>
 #include <pthread.h>
 
 #include "media/call_table.h"
 #include "media/rx.h"
 #include "media/turn.h"
+#include "node/costs.h"
 #include "node/node.h"
 #include "node/watchdog.h"
 
 RB_HEAD(node_tree, node_call);
+
+/** A call as the control thread sees it. */
+struct node_call {
+	uint32_t id;
+	struct call *call; /**< owned */
+	struct cost_entry *cost;
+	void *owner;	   /**< the session; the user's               */
+	enum node_end why; /**< once ending                           */
+	bool ending;
+	bool hung; /**< told as ended, but a stuck thread has it       */
+	struct watch_call watch;
+	unsigned learned;  /**< of its recent costs, told to costs_learn() */
+	unsigned cmr_over; /**< modes that CMRs asked for beyond the capacity */
+	cr_ns started;
+	struct node *node;
+	RB_ENTRY(node_call) by_id;
+	struct node_call *next_gone; /**< under the node's gone_lock   */
+};
 
 /** What a live_task of the node is embedded in. */
 enum node_task { NODE_TASK_CALL, NODE_TASK_CONVERSION };

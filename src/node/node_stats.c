@@ -181,7 +181,7 @@ static void counts(const struct call *c, struct node_call_counts *out)
 /* What control has set, and others have not. */
 static void settings(const struct node_call *nc, struct node_call_info *out)
 {
-	const struct call_cfg *cfg = &nc->call->cfg;
+	const struct call_cfg *cfg = call_settings(nc->call);
 
 	*out = (struct node_call_info){
 		.id = cfg->id,
@@ -219,13 +219,13 @@ void node_call_info(struct node_call *nc, struct node_call_info *out)
 	if (!nc->ending)
 		out->npolicy = live_explain(nc->node->live, &nc->call->lt,
 					    out->policy, NODE_POLICY_MAX);
-	out->pair = other ? other->call->cfg.id : 0;
+	out->pair = other ? other->id : 0;
 	out->bound = bound_of(nc);
 }
 
 void node_call_place(struct node_call *nc, struct node_call_place *out)
 {
-	const struct call_cfg *cfg = &nc->call->cfg;
+	const struct call_cfg *cfg = call_settings(nc->call);
 
 	*out = (struct node_call_place){
 		.id = cfg->id,

@@ -18,7 +18,7 @@ static void set_text(char *to, size_t size, const char *text)
 void node_trace_call(const struct node_call *nc)
 {
 	struct node *n = nc->node;
-	const struct call_cfg *cfg = &nc->call->cfg;
+	const struct call_cfg *cfg = call_settings(nc->call);
 	const struct pipeline_side *in = &cfg->media.in, *out = &cfg->media.out;
 	union cr_trace_record r = {
 		.call = {

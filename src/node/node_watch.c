@@ -144,8 +144,7 @@ void node_watch_returned(struct node *n, const struct node_call *nc)
 {
 	n->nhung--;
 	n->watch.returned++;
-	log_event(LOG_WARN, "watchdog", "returned=call call=%" PRIu32,
-		  nc->call->cfg.id);
+	log_event(LOG_WARN, "watchdog", "returned=call call=%" PRIu32, nc->id);
 }
 
 /* --- calls --- */
@@ -176,8 +175,8 @@ static struct watch_look look_inside(struct node *n, struct node_call *nc)
 static void wake_again(struct node *n, struct node_call *nc,
 		       const struct watch_look *look)
 {
-	found(n, "call-stalled", "call=%" PRIu32 " waiting=%u state=%s",
-	      nc->call->cfg.id, cr_ring_waiting(nc->call->ring),
+	found(n, "call-stalled", "call=%" PRIu32 " waiting=%u state=%s", nc->id,
+	      cr_ring_waiting(nc->call->ring),
 	      look->state == CR_QUEUED ? "queued" : "asleep");
 	n->watch.stalled++;
 	live_wake_again(n->live, &nc->call->lt);
@@ -192,8 +191,8 @@ static void blame_policy(struct node *n, struct node_call *nc)
 	if (!live_blame_policy(n->live, &nc->call->lt))
 		return;
 	n->watch.forgotten++;
-	found(n, "call-forgotten", "call=%" PRIu32 " policy=%s",
-	      nc->call->cfg.id, policy);
+	found(n, "call-forgotten", "call=%" PRIu32 " policy=%s", nc->id,
+	      policy);
 }
 
 static void look_at_call(struct node *n, struct node_call *nc)

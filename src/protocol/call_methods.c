@@ -44,7 +44,7 @@ json_t *method_call_start(void *arg, struct rpc_peer *peer,
 		return request_refuse(err, request_code(ret));
 	}
 	if (!request.keep) {
-		nc->owner = s;
+		node_call_set_owner(nc, s);
 		s->calls++;
 	}
 	return result_place_json(nc);
@@ -102,8 +102,7 @@ json_t *method_call_change(void *arg, struct rpc_peer *peer,
 	(void)peer;
 	if (!nc)
 		return NULL;
-	to = nc->call->cfg;
-	to.media.out.cfg.mode = pipeline_mode(nc->call->pipeline);
+	to = node_call_cfg(nc);
 	call_change_begin(&ask, &to);
 	ret = call_change_params(&ask, params, &err->why);
 	if (!ret)
@@ -150,8 +149,8 @@ static struct node_call *living_after(struct node *n, uint32_t after)
 {
 	struct node_call *nc = node_call_after(n, after);
 
-	while (nc && nc->ending)
-		nc = node_call_after(n, nc->call->cfg.id);
+	while (nc && node_call_ending(nc))
+		nc = node_call_after(n, node_call_id(nc));
 	return nc;
 }
 
@@ -184,7 +183,7 @@ json_t *method_call_list(void *arg, struct rpc_peer *peer, const json_t *params,
 	if (!request_read(page_fields, &ask, params, err))
 		return NULL;
 	while (page.n < ask.limit && (nc = living_after(sv->node, ask.after))) {
-		ask.after = nc->call->cfg.id;
+		ask.after = node_call_id(nc);
 		page.call[page.n++] = nc;
 	}
 	tell.more = living_after(sv->node, ask.after) != NULL;

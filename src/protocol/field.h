@@ -244,6 +244,10 @@ struct field {
 
 /* --- what goes by them --- */
 
+/** What a RATE may be, per second * 10^6. */
+#define FIELD_RATE_MIN INT64_C(1000)
+#define FIELD_RATE_MAX INT64_C(100000000000)
+
 /** Longest name, with its unit and NUL. */
 #define FIELD_NAME_MAX 64u
 

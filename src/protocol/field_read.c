@@ -14,10 +14,6 @@
 
 enum { NAMES_MAX = 64, PATH_MAX_BYTES = 160 };
 
-/* Per second * 10^6. */
-#define RATE_MIN INT64_C(1000)
-#define RATE_MAX INT64_C(100000000000)
-
 /* One object being read. */
 struct place {
 	const char *path; /* "", "in.", "contract." */
@@ -58,13 +54,15 @@ static int refuse_unknown(const struct field *table, const json_t *object,
 			  const struct place *at)
 {
 	const char *names[NAMES_MAX + 1], *key;
-	char hint[200];
+	char hint[300];
 	json_t *value;
 
 	json_object_foreach ((json_t *)(uintptr_t)object, key, value) {
 		if (field_find(table, key))
 			continue;
 		names[add_names(table, names, 0)] = NULL;
+		if (!names[0])
+			return wrong(at, key, "unknown member; none is taken");
 		return wrong(at, key, "unknown member; %s",
 			     nearest_hint(key, names, hint, sizeof(hint)));
 	}
@@ -207,7 +205,7 @@ static int read_rate(const struct field *f, const json_t *v, bool number,
 	if (!(number ? scaled(f, v, &rate)
 		     : !json_is_string(v) ||
 			       units_parse_rate(json_string_value(v), &rate)) &&
-	    rate >= RATE_MIN && rate <= RATE_MAX) {
+	    rate >= FIELD_RATE_MIN && rate <= FIELD_RATE_MAX) {
 		field_set_integer(f, at->base, rate);
 		return 0;
 	}

@@ -45,8 +45,8 @@ static void session_end(struct session *s)
 		return;
 	}
 	while ((nc = node_call_after(n, id))) {
-		id = nc->call->cfg.id;
-		if (nc->owner == s)
+		id = node_call_id(nc);
+		if (node_call_owner(nc) == s)
 			node_call_stop(nc, s->why);
 	}
 }
@@ -139,9 +139,9 @@ bool session_resume(struct session *to, const char *id)
 	if (old->peer)
 		old->peer->owner = NULL;
 	while ((nc = node_call_after(sv->node, after))) {
-		after = nc->call->cfg.id;
-		if (nc->owner == old)
-			nc->owner = to;
+		after = node_call_id(nc);
+		if (node_call_owner(nc) == old)
+			node_call_set_owner(nc, to);
 	}
 	to->calls += old->calls;
 	memcpy(to->id, old->id, sizeof(to->id));
@@ -162,7 +162,7 @@ static void check_drained(struct service *sv)
  * thread still has it, and its session hears nothing of its end. */
 static void call_ended(void *arg, struct node_call *nc)
 {
-	struct session *s = nc->owner;
+	struct session *s = node_call_owner(nc);
 	struct call_ended tell;
 
 	(void)arg;
@@ -170,7 +170,7 @@ static void call_ended(void *arg, struct node_call *nc)
 		return; /* kept: nobody's */
 	if (s->peer) {
 		result_call(nc, &tell.call);
-		tell.reason = node_end_name(nc->why);
+		tell.reason = node_end_name(node_call_why(nc));
 		rpc_notify(s->peer, "call.ended",
 			   field_write(call_ended_fields, &tell));
 	}

@@ -9,7 +9,11 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/nearest.h"
 #include "rpc/replies.h"
+
+/* Of those, a hint names the nearest. */
+enum { METHODS_MAX = 64 };
 
 struct rpc_later {
 	struct replies *to;
@@ -39,6 +43,34 @@ static const struct rpc_method *method_named(const struct rpc_server *s,
 	return m->name ? m : NULL;
 }
 
+static json_t *refuse_method(const struct rpc_server *s, const char *name,
+			     struct rpc_error *err)
+{
+	const char *names[METHODS_MAX + 2] = { "bye" };
+	char hint[400];
+
+	for (unsigned i = 0; s->cfg.methods[i].name && i < METHODS_MAX; i++)
+		names[i + 1] = s->cfg.methods[i].name;
+	err->code = RPC_NO_METHOD;
+	(void)cr_fail(&err->why, 0, "Method not found: '%.100s'; %s", name,
+		      nearest_hint(name, names, hint, sizeof(hint)));
+	return NULL;
+}
+
+/* The peer leaves when it has its reply. */
+static json_t *bye(struct peer *p, const json_t *params, struct rpc_error *err)
+{
+	if (json_object_size(params) || json_array_size(params)) {
+		err->code = RPC_INVALID_PARAMS;
+		(void)cr_fail(&err->why, 0,
+			      "bye: unknown member; it takes no parameters");
+		return NULL;
+	}
+	p->said_bye = true;
+	p->server->asked->bye = true;
+	return json_object();
+}
+
 /* The result of calling the owner's method, or NULL with @err. */
 static json_t *call(struct peer *p, const struct jsonrpc_message *m,
 		    struct rpc_error *err)
@@ -47,17 +79,10 @@ static json_t *call(struct peer *p, const struct jsonrpc_message *m,
 	const struct rpc_method *method = method_named(s, m->method);
 	json_t *result;
 
-	if (!strcmp(m->method, "bye")) {
-		p->said_bye = true;
-		s->asked->bye = true;
-		return json_object();
-	}
-	if (!method) {
-		err->code = RPC_NO_METHOD;
-		(void)cr_fail(&err->why, 0, "Method not found: '%.100s'",
-			      m->method);
-		return NULL;
-	}
+	if (!strcmp(m->method, "bye"))
+		return bye(p, m->params, err);
+	if (!method)
+		return refuse_method(s, m->method, err);
 	result = method->handle(s->cfg.arg, &p->pub, m->params, err);
 	if (!result && !err->code && !err->later)
 		err->code = RPC_INTERNAL;

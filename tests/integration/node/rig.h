@@ -10,7 +10,7 @@
 
 #include "media/rtp.h"
 #include "media/rx.h"
-#include "node/node.h"
+#include "node/node_impl.h"
 
 struct rig {
 	struct event_base *base;

@@ -5,6 +5,7 @@
  */
 #include "cmocka_cr.h"
 #include "desk.h"
+#include "protocol/tables/method.h"
 #include "scratch.h"
 
 #include <stdio.h>
@@ -132,12 +133,78 @@ static void figures_come_from_stats_and_codecs(void **state)
 	desk_close(&d);
 }
 
+/* Refuse @name, a member that nobody knows, where @path says: "'contract': {"
+ * or "". */
+static void refuse_name(struct client *c, const struct method *m,
+			const char *path, const char *name, const char *why)
+{
+	char json[300];
+
+	(void)snprintf(json, sizeof(json), "{%s'%s': 1%s", path, name,
+		       *path ? "}}" : "}");
+	client_refused(c, m->name, json, RPC_INVALID_PARAMS, why);
+}
+
+/* Every member of @table misspelt; true: there was one. */
+static bool refuse_slips(struct client *c, const struct method *m,
+			 const char *path, const struct field *table)
+{
+	char slip[80], why[120], inner[100];
+	bool any = false;
+
+	for (const struct field *f = table; f->name; f++) {
+		if (f->type == FIELD_INLINE) {
+			any |= refuse_slips(c, m, path, f->members);
+			continue;
+		}
+		any = true;
+		if (f->type == FIELD_OBJECT) {
+			(void)snprintf(inner, sizeof(inner), "'%s': {",
+				       f->name);
+			(void)refuse_slips(c, m, inner, f->members);
+			refuse_name(c, m, inner, "qqqqqqqqqqqqqqq", "known: ");
+		}
+		if (!f->name[1])
+			continue; /* of one letter: nothing is near */
+		(void)snprintf(slip, sizeof(slip), "%sq", f->name);
+		(void)snprintf(why, sizeof(why),
+			       "%sq: unknown member; did you mean '%s'?",
+			       f->name, f->name);
+		refuse_name(c, m, path, slip, why);
+	}
+	return any;
+}
+
+static void no_method_takes_what_it_does_not_know(void **state)
+{
+	char dir[SCRATCH_MAX];
+	struct client c;
+	struct desk d;
+
+	(void)state;
+	(void)scratch_folder(dir);
+	desk_open(&d, &(struct desk_options){ .trace_dir = dir });
+	client_open(&c, &d, NULL);
+	for (const struct method *m = methods; m->name; m++)
+		if (refuse_slips(&c, m, "", m->params))
+			refuse_name(&c, m, "", "qqqqqqqqqqqqqqq",
+				    "unknown member; known: ");
+		else
+			refuse_name(&c, m, "", "qqqqqqqqqqqqqqq",
+				    "unknown member");
+	client_refused(&c, "call.strat", NULL, RPC_NO_METHOD,
+		       "did you mean 'call.start'?");
+	client_close(&c);
+	desk_close(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hello_tells_who_is_there),
 		cmocka_unit_test(a_trace_goes_into_its_folder_only),
 		cmocka_unit_test(without_a_folder_there_is_no_trace),
+		cmocka_unit_test(no_method_takes_what_it_does_not_know),
 		cmocka_unit_test(figures_come_from_stats_and_codecs),
 	};
 
