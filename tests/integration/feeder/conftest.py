@@ -8,5 +8,6 @@ _SPEC = importlib.util.spec_from_file_location("programs_rig", _PATH)
 rig = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(rig)
 
+PATIENCE = rig.PATIENCE
 daemon = rig.daemon
 campaign = rig.campaign

@@ -10,6 +10,8 @@ import time
 
 import pytest
 
+from conftest import PATIENCE
+
 BUILD = pathlib.Path(os.environ.get(
     "CR_BUILD", pathlib.Path(__file__).resolve().parents[3] / "build/release"))
 FEEDER = BUILD / "codec-feeder"
@@ -31,7 +33,7 @@ def mixed(count=3, length="2s", out="{codec: amr, mode: 12.2}", more="",
 def feed(d, path, *options):
     where = d.where() if d else []
     return subprocess.run([FEEDER, path, *where, "--quiet", *options],
-                          capture_output=True, text=True, timeout=120)
+                          capture_output=True, text=True, timeout=PATIENCE)
 
 
 @pytest.fixture
@@ -51,7 +53,7 @@ def left(spool):
     ("{codec: amr-wb, mode: 23.85}", ".awb", 61, 16000)])
 def test_all_are_converted_while_calls_lose_nothing(
         daemon, campaign, tmp_path, spool, out, ending, frame, rate):
-    d = daemon("--spool", spool, "--ring", "64", "--trace",
+    d = daemon("--spool", spool, "--ring", "256", "--trace",
                tmp_path / "trace.bin")
     path = campaign(mixed(length="1s", out=out, duration="3s", more=(
         "  expect: {finished: 100%, max-turnaround: <= 1h}\n")))
@@ -74,7 +76,7 @@ def test_all_are_converted_while_calls_lose_nothing(
     d.stop()
     report = json.loads(subprocess.run(
         [BUILD / "codec-report", "--json", tmp_path], capture_output=True,
-        text=True, check=True, timeout=60).stdout)
+        text=True, check=True, timeout=PATIENCE).stdout)
     group = {g["group"]: g for g in
              report["runs"][0]["schedulers"][0]["groups"]}["conversions"]
     assert group["calls"] == group["conversions_done"] == 3
@@ -100,12 +102,12 @@ def test_interrupted_it_cancels_them(daemon, campaign, spool, tmp_path):
     p = subprocess.Popen([FEEDER, path, *d.where(), "--spool", spool, "--out",
                           tmp_path / "run"], stdout=subprocess.DEVNULL,
                          stderr=subprocess.PIPE, text=True)
-    end = time.monotonic() + 120
+    end = time.monotonic() + PATIENCE
     while d.ctl("stats")["conversions"]["running"] == 0:
         assert p.poll() is None, p.stderr.read()
         assert time.monotonic() < end, "hung"
     p.send_signal(signal.SIGINT)
-    p.communicate(timeout=60)
+    p.communicate(timeout=PATIENCE)
     assert p.returncode == 130
     r = json.loads((tmp_path / "run" / "run.json").read_text())
     assert r["interrupted"] is True
@@ -162,6 +164,6 @@ def test_others_are_told_of_conversions(campaign):
     told = feed(None, path, "--print", "daemon").stdout
     assert "--convert-floor=25\n" in told
     done = subprocess.run([BUILD / "codec-sim", path], capture_output=True,
-                          text=True, timeout=60)
+                          text=True, timeout=PATIENCE)
     assert done.returncode == 2
     assert f"{path}:8: conversions are a daemon's work" in done.stderr

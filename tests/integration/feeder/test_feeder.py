@@ -16,13 +16,15 @@ import time
 
 import pytest
 
+from conftest import PATIENCE
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
 FEEDER = BUILD / "codec-feeder"
 
 PAIRS = """
 seed: 5
-duration: 2s
+duration: 5s
 flows:
   - name: enc
     count: 2
@@ -58,34 +60,35 @@ def simple(**keys):
 
 def feed(*args):
     return subprocess.run([FEEDER, *map(str, args)], capture_output=True,
-                          text=True, timeout=120)
+                          text=True, timeout=PATIENCE)
 
 
 def frames_in(path, *options):
     """Samples that ffmpeg decodes from a file; it must not complain."""
     done = subprocess.run(
         ["ffmpeg", "-v", "error", "-nostdin", *options, "-i", str(path), "-f",
-         "s16le", "-"], capture_output=True, timeout=60, check=True)
+         "s16le", "-"], capture_output=True, timeout=PATIENCE, check=True)
     assert done.stderr == b"", done.stderr
     return len(done.stdout) // 2
 
 
 def test_every_frame_of_every_codec_pair_comes_back(daemon, campaign,
                                                     tmp_path):
-    d = daemon("--no-admission", "--ring", "64")
+    d = daemon("--no-admission", "--ring", "256")
     run = tmp_path / "run"
     r = d.feed(campaign(PAIRS), "--out", run, "--dump", tmp_path / "dump")
     total = r["total"]
     assert total["admitted"] == 7 and total["refused"] == 0
     assert total["lost"] == 0 and total["strays"] == 0
     assert total["duplicates"] == 0 and total["reordered"] == 0
-    # 2 s less the phase: up to 100 frames of 20 ms
+    # 5 s less the phase: up to 250 frames of 20 ms; a call whose set-up took
+    # longer than planned begins in the middle
     with open(run / "calls.csv", encoding="utf-8") as f:
         rows = list(csv.DictReader(f))
     assert len(rows) == 7
     for row in rows:
-        assert 0 < int(row["sent"]) <= 100  # a busy machine calls late
-        assert int(row["missed"]) == 0
+        assert int(row["sent"]) > 0
+        assert int(row["sent"]) + int(row["missed"]) <= 250
         assert row["sent"] == row["received"] == row["daemon_packets_in"]
         assert row["daemon_done"] == row["sent"]
         assert row["daemon_packets_out"] == row["received"]
@@ -93,6 +96,8 @@ def test_every_frame_of_every_codec_pair_comes_back(daemon, campaign,
     assert r["campaign"]["text"] == PAIRS
     assert r["scheduler"].startswith("edf")
     sent = {(row["flow"], row["index"]): int(row["sent"]) for row in rows}
+    missed = next(int(row["missed"]) for row in rows if row["flow"] == "enc"
+                  and row["index"] == "0")
     dump = tmp_path / "dump"
     assert frames_in(dump / "enc-0.amr") == 160 * sent["enc", "0"]
     assert frames_in(dump / "dec-1.wav") == 160 * sent["dec", "1"]
@@ -102,7 +107,8 @@ def test_every_frame_of_every_codec_pair_comes_back(daemon, campaign,
         240 * sent["long", "0"]
     # and what was said, up to the planned end
     said = frames_in(dump / "enc-0.src.wav") // 160
-    assert said in (sent["enc", "0"], sent["enc", "0"] + 1)
+    planned = sent["enc", "0"] + missed
+    assert said in (planned, planned + 1)
     assert frames_in(dump / "dec-1.src.wav") % 160 == 0
     assert frames_in(dump / "wb-0.heard.wav") == 320 * sent["wb", "0"]
     coded = [f.stem for f in dump.iterdir()
@@ -119,7 +125,7 @@ def test_the_network_model_loses_what_the_plan_says(daemon, campaign):
     lost = sum(line.endswith(" lost") for line in plan)
     copies = sum(line.endswith(" copy") for line in plan)
     assert lost > 0 and copies > 0
-    total = daemon("--ring", "64").feed(path)["total"]
+    total = daemon("--ring", "256").feed(path)["total"]
     assert total["withheld"] == lost and total["copies"] == copies
     assert total["sent"] == len(plan) - lost - copies
     # the daemon's answers: a frame that comes behind its successor may be
@@ -131,7 +137,7 @@ def test_the_network_model_loses_what_the_plan_says(daemon, campaign):
 def test_talk_spurts_leave_gaps_and_nothing_is_lost(daemon, campaign):
     path = campaign(simple(count=4, talk="{spurt: 200ms, pause: 200ms}"))
     plan = feed(path, "--print-schedule").stdout
-    total = daemon("--ring", "64").feed(path)["total"]
+    total = daemon("--ring", "256").feed(path)["total"]
     assert total["sent"] == plan.count("frame=") < 4 * 99
     assert plan.count("marker") > 4
     assert total["lost"] == 0 and total["received"] == total["sent"]
@@ -147,7 +153,7 @@ def test_a_clock_that_drifts_sends_more_or_fewer_frames(daemon, campaign,
     plan = feed(path, "--print-schedule").stdout.split("\n")
     trace = tmp_path / "run" / "trace.bin"
     trace.parent.mkdir()
-    d = daemon("--ring", "64", "--trace", trace)
+    d = daemon("--ring", "256", "--trace", trace)
     got = d.feed(path, "--out", tmp_path / "run", "--frames")
     for f, least in zip(got["flows"], (109, 89)):
         assert f["sent"] == sum(f" {f['flow']}-" in line for line in plan)
@@ -167,7 +173,7 @@ def test_a_clock_that_drifts_sends_more_or_fewer_frames(daemon, campaign,
 
 
 def test_a_load_becomes_calls(daemon, campaign):
-    d = daemon("--no-admission", "--ring", "64")
+    d = daemon("--no-admission", "--ring", "256")
     path = campaign("seed: 1\nduration: 1s\nflows:\n  - load: 30%\n"
                     "    in: {codec: pcmu}\n"
                     "    out: {codec: spin, spin: 2ms}\n")
@@ -183,7 +189,7 @@ def test_a_load_becomes_calls(daemon, campaign):
 
 
 def test_refused_calls_are_counted_and_explained(daemon, campaign):
-    d = daemon("--ring", "64")
+    d = daemon("--ring", "256")
     path = campaign("seed: 1\nduration: 1s\nexpect: {admitted: 100%}\n"
                     "flows:\n  - count: 20\n    in: {codec: pcmu}\n"
                     "    out: {codec: spin, spin: 4ms}\n")
@@ -196,7 +202,7 @@ def test_refused_calls_are_counted_and_explained(daemon, campaign):
 
 
 def test_expectations_decide_the_exit_code(daemon, campaign):
-    d = daemon("--ring", "64")
+    d = daemon("--ring", "256")
     good = campaign(simple(count=1, expect="{loss: <= 0%, max-delay: <= 60s}"))
     assert all(x["met"] for x in d.feed(good)["expectations"])
     bad = campaign(simple(count=1, expect="{p50-delay: <= 1us}"), "bad.yaml")
@@ -208,7 +214,7 @@ def test_expectations_decide_the_exit_code(daemon, campaign):
 
 def wait_for(condition):
     """Poll until a state is reached; the limit only ends a hung test."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end, "hung"
         time.sleep(0.02)
@@ -233,7 +239,7 @@ def under_rtprio(limit, *command):
     without = ["setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice"] \
         if os.geteuid() == 0 else []
     return subprocess.run(
-        [*without, *command], capture_output=True, text=True, timeout=60,
+        [*without, *command], capture_output=True, text=True, timeout=PATIENCE,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_RTPRIO,
                                               (limit, limit)))
 
@@ -268,7 +274,7 @@ def test_real_time_priority(daemon, campaign):
     assert {os.sched_getscheduler(int(thread)) for thread
             in os.listdir(f"/proc/{p.pid}/task")} == {os.SCHED_FIFO}
     p.send_signal(signal.SIGINT)
-    p.communicate(timeout=60)
+    p.communicate(timeout=PATIENCE)
 
 
 def test_interrupted_it_stops_its_calls_and_writes_results(daemon, campaign,
@@ -278,7 +284,7 @@ def test_interrupted_it_stops_its_calls_and_writes_results(daemon, campaign,
     p = long_run(d, path, "--out", tmp_path / "run")
     started(p)
     p.send_signal(signal.SIGINT)
-    p.communicate(timeout=60)
+    p.communicate(timeout=PATIENCE)
     assert p.returncode == 130
     r = json.load(open(tmp_path / "run" / "run.json", encoding="utf-8"))
     assert r["interrupted"] is True and r["total"]["admitted"] == 3
@@ -286,7 +292,7 @@ def test_interrupted_it_stops_its_calls_and_writes_results(daemon, campaign,
     wait_for(lambda: json.loads(subprocess.run(
         [BUILD / "codec-ctl", *d.where(), "--json", "stats"],
         capture_output=True, text=True, check=True,
-        timeout=60).stdout)["calls"] == 0
+        timeout=PATIENCE).stdout)["calls"] == 0
         if (BUILD / "codec-ctl").exists() else True)
 
 
@@ -294,7 +300,7 @@ def shown(d, call):
     """What codec-ctl call ID tells people, as words per line."""
     done = subprocess.run([BUILD / "codec-ctl", *d.where(), "call", str(call)],
                           capture_output=True, text=True, check=True,
-                          timeout=60)
+                          timeout=PATIENCE)
     return [line.split() for line in done.stdout.splitlines()]
 
 
@@ -313,7 +319,7 @@ def test_weight_and_nice_reach_the_scheduler(daemon, campaign):
     heavy = next(c["call"] for c in calls if c["policy"]["weight"] != 1024)
     assert ["weight", "9363"] in shown(d, heavy)
     p.send_signal(signal.SIGINT)
-    p.communicate(timeout=60)
+    p.communicate(timeout=PATIENCE)
     assert p.returncode == 130
 
 
@@ -336,7 +342,7 @@ def test_a_killed_daemon_ends_the_run_with_a_reason(daemon, campaign,
     p = long_run(d, path, "--out", tmp_path / "run")
     started(p)
     d.stop(signal.SIGKILL)
-    _, err = p.communicate(timeout=90)
+    _, err = p.communicate(timeout=PATIENCE)
     assert p.returncode == 1
     assert "is gone" in err
     r = json.load(open(tmp_path / "run" / "run.json", encoding="utf-8"))

@@ -19,12 +19,11 @@
 #include "base/clock.h"
 #include "json_text.h"
 #include "node/call_check.h"
+#include "patience.h"
 #include "protocol/call_params.h"
 #include "protocol/field_json.h"
 #include "protocol/tables/node.h"
 #include "udp/socket.h"
-
-#define PATIENCE (10 * CR_SEC)
 
 static void ended(void *arg, struct node_call *nc)
 {

@@ -58,11 +58,12 @@ struct rig_sender rig_sender(struct rig *r, struct node_call *nc,
 /** Send one payload; the header advances. */
 void rig_send(struct rig_sender *s, const void *payload, size_t bytes);
 
-/** Receive one packet within 10 s; false: none came. @buf: 2048 bytes, holds
+/** Receive one packet; false: none came (patience.h). @buf: 2048 bytes, holds
  * what *@p points into. */
 bool rig_receive(struct rig *r, uint8_t *buf, struct rtp_packet *p);
 
-/** Let control-thread events happen until @done(@arg), 10 s at most. */
+/** Let control-thread events happen until @done(@arg); false: in vain
+ * (patience.h). */
 bool rig_wait(struct rig *r, bool (*done)(void *arg), void *arg);
 /** Stop @nc and wait until it has gone; its counters are in r->last. */
 void rig_end(struct rig *r, struct node_call *nc);

@@ -17,7 +17,7 @@
 
 enum { NB = 160, CALLS = 20 };
 /* Long enough that a worker of a busy machine gets its CPU meanwhile. */
-#define LIMIT (400 * CR_MS)
+#define LIMIT (2 * CR_SEC)
 
 static const uint8_t silence[NB] = { 0xff };
 
@@ -153,8 +153,8 @@ enum { SPARES = 8 };
 /* One after another gets stuck, more than the node has to spare. */
 static void get_all_stuck(struct rig *r, struct node_call *nc[SPARES + 1])
 {
-	rig_open(r,
-		 &(struct rig_options){ .workers = 1, .watchdog = LIMIT / 4 });
+	rig_open(r, &(struct rig_options){ .workers = 1,
+					   .watchdog = 100 * CR_MS });
 	for (unsigned i = 0; i <= SPARES; i++)
 		nc[i] = sticky_call(r); /* which tries the codec */
 	atomic_store(&sticky_held, true);

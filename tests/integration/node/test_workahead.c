@@ -21,6 +21,11 @@
 
 enum { NB = 160, FRAMES = 5, BURST = 2, PACKET = RTP_HEADER_BYTES + NB };
 
+struct fate {
+	const struct node_call *call;
+	unsigned sent;
+};
+
 static const cr_ns period = 20 * CR_MS;
 /* Between the kernel's clock for packets and ours. */
 static const cr_ns skew = CR_MS;
@@ -102,6 +107,18 @@ static void early_frames_are_held_until_their_logical_arrival(void **state)
 	}
 }
 
+/* Every frame sent has met its fate. */
+static bool settled(void *arg)
+{
+	const struct fate *f = arg;
+	const struct call_counters *n = &f->call->call->count;
+	unsigned long long came = atomic_load(&n->packets_in);
+
+	return came == f->sent && came == atomic_load(&n->done) +
+						  atomic_load(&n->overwritten) +
+						  atomic_load(&n->stale);
+}
+
 /* Twice what the ring holds at once, as after a pause of the network, then a
  * frame every period. Those are to come back, all but what the clocks' phase
  * may cost. */
@@ -112,6 +129,7 @@ static void a_call_goes_on_after_a_burst(void **state)
 				 .workers = 1 };
 	const struct timespec pause = { .tv_nsec = period };
 	const uint8_t payload[NB] = { 0 };
+	struct fate fate;
 	struct node_call *nc;
 	struct rig_sender s;
 	struct rig r;
@@ -127,6 +145,8 @@ static void a_call_goes_on_after_a_burst(void **state)
 		(void)nanosleep(&pause, NULL);
 		rig_send(&s, payload, NB);
 	}
+	fate = (struct fate){ nc, 4 * FRAMES + LATER };
+	assert_true(rig_wait(&r, settled, &fate));
 	rig_end(&r, nc);
 	assert_true(r.last[RIG_done] >= LATER - 2);
 	rig_close(&r);

@@ -14,7 +14,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
-PATIENCE = 60  # seconds until a step counts as hung, sanitizers included
+PATIENCE = 600  # seconds until a step counts as hung, sanitizers included
 
 
 def free_port(kind=socket.SOCK_DGRAM):

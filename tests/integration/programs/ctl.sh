@@ -76,10 +76,15 @@ expect 2 'HOST' --to=127.0.0.1:99999 list
 expect 3 'nothing listens at the SCTP port' --to=127.0.0.1:9999 list
 
 # interrupted, watch ends well and says bye; at a terminal it redraws in place
-watched=$(timeout --preserve-status -s INT 2 "$ctl" --sctp=user \
-	--udp-port=$udp watch 100ms)
-if [ $? != 0 ] || [ "$(grep -c '^WORKER' <<<"$watched")" -lt 2 ]; then
-	echo "FAIL: watch, interrupted: $watched"
+"$ctl" --sctp=user --udp-port=$udp watch 100ms >"$work/watched" &
+watch=$!
+until [ "$(grep -c '^WORKER' "$work/watched")" -ge 2 ]; do
+	kill -0 $watch || break
+	sleep 0.05
+done
+kill -INT $watch
+if ! wait $watch; then
+	echo "FAIL: watch, interrupted: $(cat "$work/watched")"
 	failed=1
 fi
 if grep -q "peer-gone.*reason=[^b]" "$work/log"; then
@@ -97,5 +102,6 @@ if command -v script >/dev/null; then
 	fi
 fi
 expect 0 '^draining: *yes' drain
+wait $daemon
 expect 3 'nothing listens' --timeout=1s list
 exit $failed

@@ -24,7 +24,7 @@ def runner(daemon, monkeypatch, stuck):
         with monkeypatch.context() as m:
             m.setenv("LD_PRELOAD", os.environ["STUCK_RESAMPLER"])
             m.setenv("STUCK", str(stuck))
-            return daemon("--watchdog", "200ms", *options)
+            return daemon("--watchdog", "2s", *options)
 
     return start
 

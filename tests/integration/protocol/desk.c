@@ -15,10 +15,10 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "json_text.h"
+#include "patience.h"
 #include "scratch.h"
 #include "udp/socket.h"
 
-#define PATIENCE (60 * CR_SEC)
 #define SCTP_PORT 5201
 #define FRAME 160u /* samples and octets of 20 ms of PCMU */
 
@@ -130,7 +130,7 @@ void desk_wait(struct desk *d, bool (*done)(void *arg), void *arg)
 
 	while (!done(arg)) {
 		if (clock_now() > end)
-			fail_msg("waited for a minute in vain");
+			fail_msg("waited in vain");
 		(void)event_base_loopexit(d->rig.base, &soon);
 		(void)event_base_dispatch(d->rig.base);
 	}

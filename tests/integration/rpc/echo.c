@@ -10,6 +10,7 @@
 #include "protocol/field_json.h"
 #include "protocol/tables/node.h"
 #include "scratch.h"
+#include "patience.h"
 
 enum transport_kind echo_kind = TRANSPORT_USER;
 
@@ -212,7 +213,7 @@ static void on_patience(evutil_socket_t fd, short what, void *arg)
 bool echo_wait(struct event_base *base, const unsigned *count,
 	       unsigned at_least)
 {
-	const struct timeval limit = { .tv_sec = ECHO_PATIENCE_S };
+	const struct timeval limit = { .tv_sec = PATIENCE_S };
 	bool late = false;
 	struct event *timer = evtimer_new(base, on_patience, &late);
 

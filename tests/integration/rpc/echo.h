@@ -25,9 +25,6 @@ struct transport_addr echo_place(const char *host, uint16_t port);
 /** What is said of a peer that vanished: of a socket only its end is seen. */
 const char *echo_vanished(void);
 
-/** Longest wait for anything, seconds: a hang, not a measure. */
-enum { ECHO_PATIENCE_S = 60 };
-
 struct echo {
 	struct event_base *base;
 	struct rpc_server *server;

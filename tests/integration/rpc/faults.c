@@ -16,6 +16,7 @@
 
 #include "cmocka_cr.h"
 #include "echo.h"
+#include "patience.h"
 
 enum { SCTP_PORT = 5201, QUEUE = 256 << 10 };
 
@@ -62,7 +63,7 @@ static json_t *bystander_asks(struct world *w, const char *method,
 	json_t *result = NULL, *error = NULL;
 	struct cr_err e = { 0 };
 
-	if (rpc_client_ask(w->bystander, method, params, ECHO_PATIENCE_S * 1000,
+	if (rpc_client_ask(w->bystander, method, params, PATIENCE_S * 1000,
 			   &result, &error, &e))
 		fail_msg("bystander: %s: %s", method, e.text);
 	return result;

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "echo.h"
+#include "patience.h"
 
 static int usage(void)
 {
@@ -111,8 +112,8 @@ static int expect(struct rpc_client *c, const char *method, json_t *params,
 {
 	json_t *result = NULL, *error = NULL;
 	struct cr_err e = { 0 };
-	int rc = rpc_client_ask(c, method, params, ECHO_PATIENCE_S * 1000,
-				&result, &error, &e);
+	int rc = rpc_client_ask(c, method, params, PATIENCE_S * 1000, &result,
+				&error, &e);
 	bool right = !rc && (!want || json_equal(result, want));
 
 	json_decref(result);

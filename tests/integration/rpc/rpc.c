@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "cmocka_cr.h"
 #include "echo.h"
+#include "patience.h"
 
 enum { SCTP_PORT = 5101 };
 
@@ -139,8 +140,8 @@ static json_t *ask(struct pair *p, const char *method, json_t *params,
 {
 	json_t *result = NULL;
 	struct cr_err e = { 0 };
-	int rc = rpc_client_ask(p->client, method, params,
-				ECHO_PATIENCE_S * 1000, &result, error, &e);
+	int rc = rpc_client_ask(p->client, method, params, PATIENCE_S * 1000,
+				&result, error, &e);
 
 	if (rc < 0)
 		fail_msg("%s", e.text);

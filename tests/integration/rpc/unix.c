@@ -16,6 +16,7 @@
 
 #include "cmocka_cr.h"
 #include "echo.h"
+#include "patience.h"
 
 enum { SCTP_PORT = 5401, QUEUE = 256 << 10, SAID = 1 << 16 };
 
@@ -430,8 +431,7 @@ static void peers_of_two_transports_are_told_apart(void **state)
 	assert_string_equal(w.server.last->transport, "unix");
 	close_raw(&r, &w);
 	assert_int_equal(rpc_client_ask(c, "echo", json_pack("[i]", 1),
-					ECHO_PATIENCE_S * 1000, &result, &error,
-					&e),
+					PATIENCE_S * 1000, &result, &error, &e),
 			 0);
 	json_decref(result);
 	assert_int_equal(w.server.gone, 1);

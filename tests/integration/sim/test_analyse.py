@@ -8,6 +8,8 @@ import subprocess
 
 import pytest
 
+from conftest import PATIENCE
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
 MS = 1000000
@@ -20,7 +22,7 @@ PAPER = ("-s", "edf-hsb,epsilon=1.92%")
 
 def run(*args):
     return subprocess.run([BUILD / "codec-sim", "--analyse", *map(str, args)],
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=PATIENCE)
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ import subprocess
 
 import pytest
 
+from conftest import PATIENCE
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
 NS = "edf-hsb,reclaim=no,background=no"
@@ -16,7 +18,7 @@ def play(name):
     """Flows by scheduler and name; throughput in CPUs is added."""
     path = ROOT / "campaigns" / "edf-hsb" / f"{name}.yaml"
     done = subprocess.run([BUILD / "codec-sim", path, "--json", "--quiet"],
-                          capture_output=True, text=True, timeout=250)
+                          capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode in (0, 3), done.stderr
     runs = json.loads(done.stdout)
     told = {}

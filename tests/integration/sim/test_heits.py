@@ -11,6 +11,8 @@ import xml.etree.ElementTree
 
 import pytest
 
+from conftest import PATIENCE
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
 HEITS = ROOT / "campaigns" / "heits"
@@ -38,7 +40,7 @@ def play(name, scheduler, *args):
         [BUILD / "codec-sim",
          name if isinstance(name, pathlib.Path) else HEITS / f"{name}.yaml",
          "-s", scheduler,
-         "--json", *args], capture_output=True, text=True, timeout=200)
+         "--json", *args], capture_output=True, text=True, timeout=PATIENCE)
     assert done.stdout, done.stderr
     told = json.loads(done.stdout)
     return {f["flow"]: f for f in told["flows"]}, told, done.returncode
@@ -152,7 +154,7 @@ def test_guaranteed_by_the_worst_case_statistical_by_the_average(
 def test_laxities_are_plotted(tmp_path):
     done = subprocess.run(
         [sys.executable, HEITS / "laxity", "fig7", "--out", tmp_path],
-        capture_output=True, text=True, timeout=200,
+        capture_output=True, text=True, timeout=PATIENCE,
         env={**os.environ, "CR_BUILD": str(BUILD)})
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("3.67 ms      0.0 o/oo") == len(LOADS)

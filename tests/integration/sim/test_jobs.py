@@ -10,6 +10,8 @@ import time
 
 import pytest
 
+from conftest import PATIENCE
+
 BUILD = pathlib.Path(os.environ.get(
     "CR_BUILD", pathlib.Path(__file__).resolve().parents[3] / "build/release"))
 SEED = int(os.environ.get("CR_SEED", time.time_ns() % 10**9))
@@ -64,7 +66,7 @@ def played(path, scheduler, jobs, out):
     where = ["--out", out] if out else ["--json"]
     done = subprocess.run([BUILD / "codec-sim", path, "-q", "-s", scheduler,
                            "--jobs", str(jobs), *where],
-                          capture_output=True, text=True, timeout=100)
+                          capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     told = json.loads((out / "run.json").read_text() if out else done.stdout)
     del told["seconds"], told["command"]
@@ -97,5 +99,5 @@ def test_a_number_of_threads_is_at_least_one(tmp_path):
                     "  - {period: 10ms, cost: {mean: 1ms}}\n")
     for jobs in ("0", "-1", "257", "many"):
         done = subprocess.run([BUILD / "codec-sim", path, "--jobs", jobs],
-                              capture_output=True, text=True, timeout=100)
+                              capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 2 and "--jobs" in done.stderr

@@ -7,6 +7,8 @@ import subprocess
 
 import pytest
 
+from conftest import PATIENCE
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
 LINK = ROOT / "campaigns" / "low-delay" / "link.yaml"
@@ -18,7 +20,7 @@ BEST_EFFORT = ("nrt-ftp", "nrt-http", "nrt-mail")
 def play(*args):
     """Reports by scheduler, flows by name; and the exit code."""
     done = subprocess.run([BUILD / "codec-sim", LINK, "--json", "--quiet", *args],
-                          capture_output=True, text=True, timeout=200)
+                          capture_output=True, text=True, timeout=PATIENCE)
     assert done.stdout, done.stderr
     told = json.loads(done.stdout)
     told = told if isinstance(told, list) else [told]

@@ -8,6 +8,8 @@ import subprocess
 
 import pytest
 
+from conftest import PATIENCE
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
 SCALE = ROOT / "campaigns" / "scale"
@@ -25,7 +27,7 @@ def play(out, *args):
     return subprocess.run(
         ["/usr/bin/python3", "-B", SCALE / "run", "--build", BUILD, "--out",
          out, "--scheduler", "edf", *map(str, args)],
-        capture_output=True, text=True, timeout=250)
+        capture_output=True, text=True, timeout=PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +90,7 @@ def test_the_load_is_that_of_the_campaign(told):
 def test_a_row_can_be_played_again(told):
     row = told[1]["rows"][-1]
     again = subprocess.run(row["command"], shell=True, capture_output=True,
-                           text=True, timeout=100, check=False)
+                           text=True, timeout=PATIENCE, check=False)
     assert json.loads(again.stdout)["total"]["delay"]["p99_ns"] == \
         row["p99_ns"]
 

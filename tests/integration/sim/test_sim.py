@@ -11,6 +11,8 @@ import time
 
 import pytest
 
+from conftest import PATIENCE
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
 SIM, REPORT, FEEDER = (BUILD / name for name in
@@ -20,7 +22,7 @@ MS = 1000000
 
 def run(*args):
     return subprocess.run([SIM, *map(str, args)], capture_output=True,
-                          text=True, timeout=200)
+                          text=True, timeout=PATIENCE)
 
 
 @pytest.fixture
@@ -460,7 +462,7 @@ def test_ctrl_c_keeps_what_was_done(campaign, tmp_path):
         assert p.poll() is None
         time.sleep(0.01)
     p.send_signal(signal.SIGINT)
-    out, _ = p.communicate(timeout=60)
+    out, _ = p.communicate(timeout=PATIENCE)
     assert p.returncode == 130
     assert "interrupted" in out
     told = json.loads((tmp_path / "o" / "run.json").read_text())
@@ -471,7 +473,7 @@ def test_ctrl_c_keeps_what_was_done(campaign, tmp_path):
 def test_a_result_that_cannot_be_printed_is_told(campaign, how):
     with open("/dev/full", "w") as full:
         done = subprocess.run([SIM, campaign(P), *how], stdout=full,
-                              stderr=subprocess.PIPE, text=True, timeout=200)
+                              stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
     assert done.returncode == 1
     assert "cannot be written" in done.stderr
 

@@ -78,7 +78,7 @@ def program():
         folders = [first] * bool(first) + [str(ROOT / "src" / "report")]
         env = dict(os.environ, PYTHONPATH=os.pathsep.join(folders))
         return subprocess.run(argv + list(args), env=env, text=True,
-                              capture_output=True, check=False, timeout=60)
+                              capture_output=True, check=False, timeout=600)
     return run
 
 
