@@ -11,6 +11,7 @@
 #include "base/assert.h"
 #include "base/nearest.h"
 #include "rpc/replies.h"
+#include "rpc/turns.h"
 
 /* Of those, a hint names the nearest. */
 enum { METHODS_MAX = 64 };
@@ -161,6 +162,7 @@ struct rpc_later *rpc_later(struct rpc_peer *peer, struct rpc_error *err)
 	later->to = s->asked;
 	later->id = s->asked_id ? json_deep_copy(s->asked_id) : NULL;
 	later->to->pending++;
+	later->to->peer->nlater++;
 	s->nlater++;
 	err->later = true;
 	return later;
@@ -171,6 +173,7 @@ void rpc_later_reply(struct rpc_later *later, json_t *result,
 {
 	struct replies *to = later->to;
 	struct rpc_server *s = to->server;
+	struct peer *p = to->peer;
 
 	if (!result && !err->code)
 		err->code = RPC_INTERNAL;
@@ -178,23 +181,13 @@ void rpc_later_reply(struct rpc_later *later, json_t *result,
 	json_decref(later->id);
 	free(later);
 	s->nlater--;
+	if (p)
+		p->nlater--;
 	replies_settle(to);
+	if (p)
+		turns_wake(p);
 	if (!s->asked)
 		peers_reap(s);
-}
-
-/* The replies to all that @doc asks, but those that come later. */
-static void reply_to_all(struct peer *p, const struct jsonrpc_doc *doc)
-{
-	struct replies *to = replies_new(p, doc);
-
-	for (size_t i = 0; to && i < doc->count; i++) {
-		struct jsonrpc_message m = jsonrpc_at(doc, i);
-
-		reply_to(p, to, &m);
-	}
-	if (to)
-		replies_settle(to);
 }
 
 void peer_refuse(struct peer *p, int code, const char *why)
@@ -209,19 +202,39 @@ void peer_refuse(struct peer *p, int code, const char *why)
 	free(text);
 }
 
+void answer_member(struct peer *p)
+{
+	struct batch *b = &p->batch;
+	struct replies *to = b->to;
+	struct jsonrpc_message m = jsonrpc_at(&b->doc, b->next++);
+
+	reply_to(p, to, &m);
+	if (b->next < b->doc.count)
+		return;
+	jsonrpc_doc_free(&b->doc);
+	*b = (struct batch){ 0 };
+	replies_settle(to);
+}
+
 void answer(struct peer *p, const char *text, size_t bytes)
 {
-	struct jsonrpc_doc doc;
+	struct batch b = { 0 };
 	struct cr_err why = { 0 };
-	int code = jsonrpc_parse(&doc, text, bytes, &why);
+	int code = jsonrpc_parse(&b.doc, text, bytes, &why);
 
 	p->server->count.messages_in++;
 	if (code) {
 		peer_refuse(p, code, why.text);
 		return;
 	}
-	reply_to_all(p, &doc);
-	jsonrpc_doc_free(&doc);
+	b.to = replies_new(p, &b.doc);
+	if (!b.to) {
+		jsonrpc_doc_free(&b.doc);
+		return;
+	}
+	p->batch = b;
+	if (b.doc.count == 1)
+		answer_member(p);
 }
 
 void answer_too_long(struct peer *p)

@@ -18,6 +18,15 @@ struct listener {
 	struct transport *transport;
 };
 
+/** A batch, one member of which is run at a time. Zero: there is none. */
+struct batch {
+	struct replies *to;
+	struct jsonrpc_doc doc;
+	size_t next;
+};
+
+struct message;
+
 struct peer {
 	struct rpc_peer pub; /**< first */
 	struct rpc_server *server;
@@ -28,10 +37,19 @@ struct peer {
 	bool said_bye;	  /**< nothing is read any more               */
 	bool leaving;	  /**< bye is answered, or the server closes  */
 	bool shut;	  /**< transport_shutdown() was called        */
+	bool left;	  /**< it has gone, but what it said is run    */
+	bool held;	  /**< transport_hold()                       */
 	const char *gone; /**< reason; waits to be reaped         */
 	struct inbox in;
 	struct outbox out;
 	LIST_HEAD(, replies) replies; /**< that are not all there */
+	unsigned nlater;	      /**< of them, to come later */
+	/* what it has said and was not run yet; turns.c's */
+	struct batch batch;
+	STAILQ_HEAD(, message) waiting;
+	size_t waiting_bytes;
+	bool in_turn;
+	TAILQ_ENTRY(peer) turn;
 	LIST_ENTRY(peer) chain;
 	TAILQ_ENTRY(peer) all, going;
 };
@@ -50,14 +68,21 @@ struct rpc_server {
 	struct rpc_stats
 		count; /**< transport and associations are the reader's */
 
+	TAILQ_HEAD(, peer) turns; /**< those with something to run */
+	struct event *turn;
+
 	/* the request whose method runs; answer.c's */
 	struct replies *asked;
 	const json_t *asked_id;
 	size_t nlater; /**< requests that wait for rpc_later_reply() */
 };
 
-/** Work on one whole message of @p: call methods, reply. */
+/** A whole message of @p. A single request is answered; a batch becomes
+ * p->batch, which is empty. */
 void answer(struct peer *p, const char *text, size_t bytes);
+
+/** Run the next member of p->batch. After the last one there is none. */
+void answer_member(struct peer *p);
 
 /** Tell @p that its message was longer than message_max. */
 void answer_too_long(struct peer *p);
@@ -76,6 +101,12 @@ void rpc_count_error(struct rpc_server *s, int code);
 
 /** One message less is pending for @p. */
 void peer_settled(struct peer *p);
+
+/** A peer that has left and whose messages have all been run is gone. */
+void peer_rested(struct peer *p);
+
+/** Abort the association of @p, which is gone for @reason. */
+void peer_kill(struct peer *p, const char *reason);
 
 /** After "bye": shut the association down once its replies are out. */
 void peer_leave(struct peer *p);

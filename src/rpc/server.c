@@ -3,6 +3,7 @@
  * JSON-RPC server: associations, queues, and who has gone. What a message
  * asks for and how it is answered is in answer.c.
  *
+ * Who says goodbye in order is gone when all that it has said is run (left).
  * Nobody is freed while a message is worked on: a peer that has to go is
  * marked by its reason and reaped when the transport's event is done.
  */
@@ -15,6 +16,7 @@
 #include "base/assert.h"
 #include "rpc/answer.h"
 #include "rpc/replies.h"
+#include "rpc/turns.h"
 
 enum { CLOSE_DEADLINE_S = 1, PEERS_DEFAULT = 1000 };
 
@@ -25,7 +27,7 @@ static struct peer *find(const struct listener *l, uint32_t assoc)
 	LIST_FOREACH(p, &l->server->bucket[assoc % PEER_BUCKETS], chain)
 	{
 		if (p->assoc == assoc && p->transport == l->transport &&
-		    !p->gone)
+		    !p->gone && !p->left)
 			return p;
 	}
 	return NULL;
@@ -51,6 +53,7 @@ void peers_reap(struct rpc_server *s)
 		if (s->cfg.peer_gone)
 			s->cfg.peer_gone(s->cfg.arg, &p->pub, p->gone);
 		replies_forget(p);
+		turns_drop(p);
 		inbox_free(&p->in);
 		outbox_free(&p->out);
 		free(p);
@@ -99,6 +102,7 @@ static void up(struct listener *l, const struct transport_event *ev)
 	(void)snprintf(p->pub.address, sizeof(p->pub.address), "%s", ev->peer);
 	outbox_init(&p->out);
 	LIST_INIT(&p->replies);
+	STAILQ_INIT(&p->waiting);
 	LIST_INSERT_HEAD(&s->bucket[p->assoc % PEER_BUCKETS], p, chain);
 	TAILQ_INSERT_TAIL(&s->peers, p, all);
 	s->npeers++;
@@ -117,7 +121,7 @@ static void shut(struct peer *p)
 void peer_leave(struct peer *p)
 {
 	p->leaving = true;
-	if (outbox_empty(&p->out))
+	if (!p->left && outbox_empty(&p->out))
 		shut(p);
 }
 
@@ -140,15 +144,25 @@ static void done(const struct listener *l, uint32_t assoc)
 		peer_leave(p);
 }
 
+void peer_kill(struct peer *p, const char *reason)
+{
+	if (!p->left)
+		transport_abort(p->transport, p->assoc);
+	mark_gone(p, reason);
+}
+
 void peer_reply(struct peer *p, const char *text, size_t bytes)
 {
 	struct rpc_server *s = p->server;
 	int rc;
 
+	if (p->left) {
+		s->count.replies_lost++;
+		return;
+	}
 	if (p->out.bytes + bytes > s->cfg.queue_max) {
 		s->count.slow_peers++;
-		transport_abort(p->transport, p->assoc);
-		mark_gone(p, "not reading");
+		peer_kill(p, "not reading");
 		return;
 	}
 	rc = outbox_send(&p->out, p->transport, p->assoc, text, bytes);
@@ -165,7 +179,7 @@ void rpc_notify(struct rpc_peer *peer, const char *method, json_t *params)
 	char *text = jsonrpc_text(jsonrpc_request(method, params, 0));
 	size_t bytes = text ? strlen(text) : 0;
 
-	if (!text || p->gone || p->leaving ||
+	if (!text || p->gone || p->leaving || p->left ||
 	    p->out.bytes + bytes > s->cfg.queue_max / 2 ||
 	    outbox_send(&p->out, p->transport, p->assoc, text, bytes))
 		s->count.notifications_dropped++;
@@ -185,9 +199,9 @@ static void data(const struct listener *l, const struct transport_event *ev)
 		return;
 	rc = inbox_add(&p->in, ev, p->server->cfg.message_max, &text, &bytes);
 	if (rc < 0)
-		answer_too_long(p);
+		turns_take(p, NULL, 0);
 	else if (rc > 0)
-		answer(p, text, bytes);
+		turns_take(p, text, bytes);
 }
 
 /* The transport takes messages again. */
@@ -196,7 +210,7 @@ static void flush(const struct listener *l)
 	struct peer *p;
 
 	TAILQ_FOREACH (p, &l->server->peers, all) {
-		if (p->gone || p->transport != l->transport ||
+		if (p->gone || p->left || p->transport != l->transport ||
 		    outbox_empty(&p->out))
 			continue;
 		if (!outbox_flush(&p->out, p->transport, p->assoc) &&
@@ -205,12 +219,34 @@ static void flush(const struct listener *l)
 	}
 }
 
+static const char *reason_of(const struct peer *p, const char *reason)
+{
+	return p->said_bye ? "bye" : reason;
+}
+
+void peer_rested(struct peer *p)
+{
+	if (p->left && turns_idle(p))
+		mark_gone(p, reason_of(p, "shutdown"));
+}
+
+/* Who closes in order has what it has said run, as if it had waited for it. */
+static void left(const struct listener *l, uint32_t assoc)
+{
+	struct peer *p = find(l, assoc);
+
+	if (!p)
+		return;
+	p->left = true;
+	peer_rested(p);
+}
+
 static void gone(const struct listener *l, uint32_t assoc, const char *reason)
 {
 	struct peer *p = find(l, assoc);
 
 	if (p)
-		mark_gone(p, p->said_bye ? "bye" : reason);
+		mark_gone(p, reason_of(p, reason));
 }
 
 static void on_event(void *arg, const struct transport_event *ev)
@@ -236,7 +272,7 @@ static void on_event(void *arg, const struct transport_event *ev)
 		up(l, ev);
 		break;
 	case TRANSPORT_SHUTDOWN:
-		gone(l, ev->assoc, "shutdown");
+		left(l, ev->assoc);
 		break;
 	case TRANSPORT_LOST:
 		gone(l, ev->assoc, "lost");
@@ -290,8 +326,11 @@ int rpc_server_open(struct rpc_server **s, const struct rpc_server_config *cfg,
 		n->cfg.queue_max = (size_t)8 << 20;
 	TAILQ_INIT(&n->peers);
 	TAILQ_INIT(&n->going);
-	rc = rpc_server_listen(n, cfg->kind, &cfg->listen, e);
+	rc = turns_open(n, e);
+	if (!rc)
+		rc = rpc_server_listen(n, cfg->kind, &cfg->listen, e);
 	if (rc) {
+		turns_close(n);
 		free(n);
 		return rc;
 	}
@@ -317,7 +356,10 @@ static void close_gracefully(struct rpc_server *s)
 	struct peer *p;
 
 	TAILQ_FOREACH (p, &s->peers, all) {
-		if (!p->leaving)
+		turns_drop(p);
+		if (p->left)
+			mark_gone(p, reason_of(p, "shutdown"));
+		else if (!p->leaving && !p->gone)
 			peer_leave(p);
 	}
 	peers_reap(s);
@@ -344,6 +386,7 @@ void rpc_server_close(struct rpc_server *s)
 	for (unsigned i = 0; i < s->nlisteners; i++)
 		transport_close(s->listener[i].transport);
 	peers_reap(s);
+	turns_close(s);
 	free(s);
 }
 

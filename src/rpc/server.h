@@ -14,6 +14,13 @@
  * RPC_NOT_RUN. So every request of a batch is answered, and a client knows
  * what it has to ask again. Long lists should be paged.
  *
+ * A single request is answered as it comes. Of a batch one member is run, then
+ * the event loop goes on: others are heard, and peers with batches take turns.
+ * What a peer says is run in order; behind its own batch it waits, and so it
+ * does while 256 replies to it are to come later (rpc_later()). Of a peer that
+ * closes in order (SHUTDOWN) all is run that it has said; of one that is lost
+ * the rest is not, nor when the server closes.
+ *
  * All of it runs on the event base's thread.
  */
 #ifndef RPC_SERVER_H
@@ -75,8 +82,9 @@ struct rpc_server_config {
 	const struct rpc_method *methods; /**< ends with name NULL           */
 	void *arg;
 	/** An association came up / has gone (for good: RESTART is gone + up).
-	 * @reason: "bye", "shutdown", "lost", "restart", or "not reading" (its
-	 * replies passed queue_max). The callbacks may notify any peer, but not
+	 * @reason: "bye", "shutdown", "lost", "restart", "not reading" (its
+	 * replies passed queue_max) or "flooding" (what it said behind a batch
+	 * did). The callbacks may notify any peer, but not
 	 * close the server. May be NULL. */
 	void (*peer_up)(void *arg, struct rpc_peer *peer);
 	void (*peer_gone)(void *arg, struct rpc_peer *peer, const char *reason);
@@ -86,7 +94,9 @@ struct rpc_server_config {
 	 * is told so and shut out. */
 	size_t peers_max;
 	/** Bytes queued for a peer that does not read; 0: 8 MiB. Over it a
-	 * reply ends the association; notifications are dropped at half. */
+	 * reply ends the association; notifications are dropped at half. And
+	 * bytes of a peer that wait to be run: over it the association ends.
+	 */
 	size_t queue_max;
 };
 

@@ -23,6 +23,8 @@ struct transport_ops {
 		    uint32_t ppid, const void *data, size_t bytes);
 	void (*abort)(struct transport *t, uint32_t assoc);
 	int (*shutdown)(struct transport *t, uint32_t assoc);
+	/** NULL: it cannot */
+	void (*hold)(struct transport *t, uint32_t assoc, bool held);
 	size_t (*message_max)(const struct transport *t);
 	void (*local)(const struct transport *t, struct transport_addr *addr);
 	void (*close)(struct transport *t);

@@ -96,6 +96,12 @@ int transport_shutdown(struct transport *t, uint32_t assoc)
 	return t->ops->shutdown(t, assoc);
 }
 
+void transport_hold(struct transport *t, uint32_t assoc, bool held)
+{
+	if (t->ops->hold)
+		t->ops->hold(t, assoc, held);
+}
+
 void transport_local(const struct transport *t, struct transport_addr *addr)
 {
 	t->ops->local(t, addr);

@@ -139,6 +139,11 @@ void transport_abort(struct transport *t, uint32_t assoc);
  * follows. Returns 0 or -errno. */
 int transport_shutdown(struct transport *t, uint32_t assoc);
 
+/** Read nothing of an association while @held, so that its peer has to wait. A
+ * message or parts of it may still come; that the peer is gone may be noticed
+ * only afterwards. SCTP has one socket for all and does nothing. */
+void transport_hold(struct transport *t, uint32_t assoc, bool held);
+
 /** Address in use: ports chosen by port 0 filled in. */
 void transport_local(const struct transport *t, struct transport_addr *addr);
 

@@ -260,3 +260,13 @@ void unix_conn_shutdown(struct unix_conn *c)
 	if (!c->rest)
 		event_active(c->writable, EV_WRITE, 0);
 }
+
+void unix_conn_hold(struct unix_conn *c, bool held)
+{
+	if (c->finished)
+		return;
+	if (held)
+		(void)event_del(c->readable);
+	else
+		(void)event_add(c->readable, NULL);
+}

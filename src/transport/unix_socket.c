@@ -280,6 +280,14 @@ static int unix_shutdown(struct transport *t, uint32_t assoc)
 	return 0;
 }
 
+static void unix_hold(struct transport *t, uint32_t assoc, bool held)
+{
+	struct unix_conn *c = unix_conn_find((struct unix_socket *)t, assoc);
+
+	if (c)
+		unix_conn_hold(c, held);
+}
+
 static size_t unix_message_max(const struct transport *t)
 {
 	(void)t;
@@ -299,6 +307,7 @@ const struct transport_ops transport_unix_ops = {
 	.send = unix_send,
 	.abort = unix_abort,
 	.shutdown = unix_shutdown,
+	.hold = unix_hold,
 	.message_max = unix_message_max,
 	.local = unix_local,
 	.close = unix_close,

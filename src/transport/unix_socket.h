@@ -71,6 +71,7 @@ int unix_conn_open(struct unix_socket *u, int fd, const char *peer);
 /** As in transport.h. */
 int unix_conn_send(struct unix_conn *c, const void *data, size_t bytes);
 void unix_conn_shutdown(struct unix_conn *c);
+void unix_conn_hold(struct unix_conn *c, bool held);
 
 /** Close it at once, silently. */
 void unix_conn_close(struct unix_conn *c);

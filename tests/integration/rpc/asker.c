@@ -21,6 +21,8 @@ static void on_event(void *arg, const struct transport_event *ev)
 		a->assoc = ev->assoc;
 		a->up++;
 	}
+	if (ev->kind == TRANSPORT_ROOM)
+		(void)outbox_flush(&a->out, a->t, a->assoc);
 	if (ev->kind == TRANSPORT_SHUTDOWN || ev->kind == TRANSPORT_LOST)
 		a->down++;
 	if (ev->kind != TRANSPORT_DATA ||
@@ -41,6 +43,7 @@ int asker_open(struct asker *a, struct event_base *base,
 	int err;
 
 	*a = (struct asker){ .said = json_array() };
+	outbox_init(&a->out);
 	err = transport_open(&a->t, &cfg, e);
 	return err ? err : transport_connect(a->t, to, e);
 }
@@ -49,6 +52,7 @@ void asker_close(struct asker *a)
 {
 	transport_close(a->t);
 	inbox_free(&a->in);
+	outbox_free(&a->out);
 	json_decref(a->said);
 	*a = (struct asker){ 0 };
 }
@@ -56,7 +60,7 @@ void asker_close(struct asker *a)
 void asker_say(struct asker *a, const char *text)
 {
 	assert_int_equal(
-		transport_send(a->t, a->assoc, 0, 0, text, strlen(text)), 0);
+		outbox_send(&a->out, a->t, a->assoc, text, strlen(text)), 0);
 }
 
 const json_t *asker_heard(const struct asker *a, unsigned i)

@@ -14,6 +14,7 @@ struct asker {
 	struct transport *t;
 	uint32_t assoc;
 	struct inbox in;
+	struct outbox out;
 	unsigned up, down, replies;
 	json_t *said;	/**< array of the messages that came */
 	size_t longest; /**< of them, bytes                  */
@@ -24,7 +25,8 @@ int asker_open(struct asker *a, struct event_base *base,
 	       const struct transport_addr *to, struct cr_err *e);
 void asker_close(struct asker *a);
 
-/** Send @text; fails the test when the transport does not take it. */
+/** Send @text, now or when there is room; fails the test when the transport
+ * does not take it. */
 void asker_say(struct asker *a, const char *text);
 
 /** Message number @i that came; borrowed. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Batches: what they answer is bounded while it is made, every member is
- * answered, and what was not run is said.
+ * answered, and what was not run is said. Others are served between two
+ * members.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,16 +35,21 @@ static void open_asker(struct world *w, struct asker *a)
 	assert_true(echo_wait(w->base, &a->up, 1));
 }
 
-static void open_world(struct world *w)
+static void open_world_with(struct world *w, size_t queue_max)
 {
 	struct transport_addr at = echo_place("127.0.0.1", SCTP_PORT);
 	struct cr_err e = { 0 };
 
 	*w = (struct world){ .base = event_base_new() };
-	if (echo_open(&w->server, w->base, echo_kind, &at, 0, &e))
+	if (echo_open(&w->server, w->base, echo_kind, &at, queue_max, &e))
 		fail_msg("%s", e.text);
 	rpc_server_local(w->server.server, &w->at);
 	open_asker(w, &w->a);
+}
+
+static void open_world(struct world *w)
+{
+	open_world_with(w, 0);
 }
 
 static void close_world(struct world *w)
@@ -136,11 +142,13 @@ static void what_comes_later_has_its_room(void **state)
 				"2") "," REQUEST("list", "{\"count\":20000}",
 						 "3") "," REQUEST("later", "[]",
 								  "4") "]");
-	assert_true(echo_wait(w.base, &w.server.lists, 2));
+	/* the batch has been run */
+	(void)answer_to(&w, REQUEST("echo", "[]", "5"), 0);
+	assert_int_equal(w.server.lists, 2);
 	assert_int_equal(w.server.nlater, 1);
 	echo_answer(&w.server, 0, false);
-	assert_true(echo_wait(w.base, &w.a.replies, 1));
-	all = asker_heard(&w.a, 0);
+	assert_true(echo_wait(w.base, &w.a.replies, 2));
+	all = asker_heard(&w.a, 1);
 	assert_int_equal(asker_id(json_array_get(all, 0)), 2);
 	assert_int_equal(asker_code(json_array_get(all, 0)), 0);
 	assert_int_equal(asker_id(json_array_get(all, 1)), 3);
@@ -192,6 +200,199 @@ static void every_id_comes_back(void **state)
 	close_world(&w);
 }
 
+/* --- turns --- */
+
+/* How often @b is answered, each time asked anew, before @a has a reply. */
+static unsigned answers_before(struct world *w, const struct asker *a,
+			       struct asker *b)
+{
+	while (!a->replies) {
+		asker_say(b, REQUEST("echo", "[]", "1"));
+		assert_true(echo_wait(w->base, &b->replies, b->replies + 1));
+	}
+	return b->replies;
+}
+
+static void others_are_served_between_its_members(void **state)
+{
+	char *text = asker_batch(MOST, "list", "{\"count\":50}");
+	struct asker b;
+	struct world w;
+
+	(void)state;
+	open_world(&w);
+	open_asker(&w, &b);
+	asker_say(&w.a, text);
+	assert_true(echo_wait(w.base, &w.server.lists, 1));
+	assert_in_range(answers_before(&w, &w.a, &b), 10, MOST);
+	assert_int_equal(json_array_size(asker_heard(&w.a, 0)), MOST);
+	assert_int_equal(w.server.lists, MOST);
+	free(text);
+	asker_close(&b);
+	close_world(&w);
+}
+
+static void batches_take_turns(void **state)
+{
+	char *text = asker_batch(MOST, "list", "{\"count\":1}");
+	struct asker b;
+	struct world w;
+
+	(void)state;
+	open_world(&w);
+	open_asker(&w, &b);
+	asker_say(&w.a, text);
+	asker_say(&b, text);
+	assert_true(echo_wait(w.base, &w.a.replies, 1));
+	/* without turns: 256 */
+	assert_in_range(w.server.lists, MOST + MOST / 2, 2 * MOST);
+	assert_true(echo_wait(w.base, &b.replies, 1));
+	free(text);
+	asker_close(&b);
+	close_world(&w);
+}
+
+static void what_a_peer_says_is_run_in_order(void **state)
+{
+	char *text = asker_batch(20, "echo", "[]");
+	struct world w;
+
+	(void)state;
+	open_world(&w);
+	asker_say(&w.a, text);
+	asker_say(&w.a, REQUEST("list", "{\"count\":1}", "100"));
+	asker_say(&w.a, text);
+	asker_say(&w.a, "{");
+	(void)answer_to(&w, REQUEST("list", "{\"count\":1}", "101"), 4);
+	assert_int_equal(json_array_size(asker_heard(&w.a, 0)), 20);
+	assert_int_equal(asker_id(asker_heard(&w.a, 1)), 100);
+	assert_int_equal(json_array_size(asker_heard(&w.a, 2)), 20);
+	assert_int_equal(asker_code(asker_heard(&w.a, 3)), RPC_PARSE_ERROR);
+	assert_int_equal(asker_id(asker_heard(&w.a, 4)), 101);
+	free(text);
+	close_world(&w);
+}
+
+static void who_closes_in_order_has_all_of_it_run(void **state)
+{
+	char *text = asker_batch(MOST, "list", "{\"count\":1}");
+	struct world w;
+
+	(void)state;
+	open_world(&w);
+	asker_say(&w.a, text);
+	asker_say(&w.a, REQUEST("list", "{\"count\":1}", "1"));
+	assert_int_equal(transport_shutdown(w.a.t, w.a.assoc), 0);
+	assert_true(echo_wait(w.base, &w.server.gone, 1));
+	assert_string_equal(w.server.gone_reason, "shutdown");
+	assert_int_equal(w.server.lists, MOST + 1);
+	free(text);
+	close_world(&w);
+}
+
+/* Over a Unix socket nobody is seen to go who is not read. */
+static void who_is_lost_has_no_more_of_it_run(void **state)
+{
+	unsigned lists;
+	struct asker b;
+	struct world w;
+	char *text;
+
+	(void)state;
+	if (echo_kind == TRANSPORT_UNIX)
+		skip();
+	text = asker_batch(MOST, "list", "{\"count\":1}");
+	open_world(&w);
+	open_asker(&w, &b);
+	asker_say(&w.a, text);
+	assert_true(echo_wait(w.base, &w.server.lists, 1));
+	transport_abort(w.a.t, w.a.assoc);
+	assert_true(echo_wait(w.base, &w.server.gone, 1));
+	lists = w.server.lists;
+	assert_in_range(lists, 1, MOST - 1);
+	for (unsigned i = 0; i < 10; i++) {
+		asker_say(&b, REQUEST("echo", "[]", "1"));
+		assert_true(echo_wait(w.base, &b.replies, i + 1));
+	}
+	assert_int_equal(w.server.lists, lists);
+	free(text);
+	asker_close(&b);
+	close_world(&w);
+}
+
+static void a_server_closes_in_the_middle_of_a_batch(void **state)
+{
+	char *text = asker_batch(MOST, "list", "{\"count\":1}");
+	struct world w;
+
+	(void)state;
+	open_world(&w);
+	asker_say(&w.a, text);
+	asker_say(&w.a, REQUEST("list", "{\"count\":1}", "1"));
+	assert_true(echo_wait(w.base, &w.server.lists, 1));
+	rpc_server_close(w.server.server);
+	w.server.server = NULL;
+	assert_in_range(w.server.lists, 1, MOST - 1);
+	assert_int_equal(w.server.gone, 1);
+	free(text);
+	close_world(&w);
+}
+
+/* A batch and 6 MB behind it, of which 256 KiB may wait: a socket is not read
+ * meanwhile, an association ends. */
+static void what_waits_behind_a_batch_is_bounded(void **state)
+{
+	enum { QUEUE = 256 << 10, MORE = 100, LONG = 60000 };
+	char *batch = asker_batch(MOST, "list", "{\"count\":1}");
+	char *text = malloc(LONG + 1);
+	struct world w;
+
+	(void)state;
+	memset(text, ' ', LONG);
+	text[LONG] = '\0';
+	memcpy(text, "{}", 2);
+	open_world_with(&w, QUEUE);
+	asker_say(&w.a, batch);
+	assert_true(echo_wait(w.base, &w.server.lists, 1));
+	for (unsigned i = 0; i < MORE; i++)
+		asker_say(&w.a, text);
+	if (echo_kind == TRANSPORT_UNIX) {
+		assert_true(echo_wait(w.base, &w.a.replies, 1 + MORE));
+		assert_int_equal(w.server.gone, 0);
+	} else {
+		assert_true(echo_wait(w.base, &w.server.gone, 1));
+		assert_string_equal(w.server.gone_reason, "flooding");
+		assert_in_range(w.server.lists, 1, MOST - 1);
+	}
+	free(text);
+	free(batch);
+	close_world(&w);
+}
+
+static void replies_to_come_are_bounded(void **state)
+{
+	char *text = asker_batch(MOST, "later", "[]");
+	struct world w;
+
+	(void)state;
+	open_world(&w);
+	asker_say(&w.a, text);
+	asker_say(&w.a, REQUEST("later", "[]", "300"));
+	assert_true(echo_wait(w.base, &w.server.nlater, MOST));
+	for (unsigned i = 0; i < 10; i++)
+		(void)event_base_loop(w.base, EVLOOP_NONBLOCK);
+	assert_int_equal(w.server.nlater, MOST);
+	echo_answer(&w.server, 0, false);
+	assert_true(echo_wait(w.base, &w.server.nlater, MOST + 1));
+	for (unsigned i = 1; i <= MOST; i++)
+		echo_answer(&w.server, i, false);
+	assert_true(echo_wait(w.base, &w.a.replies, 2));
+	assert_int_equal(json_array_size(asker_heard(&w.a, 0)), MOST);
+	assert_int_equal(asker_id(asker_heard(&w.a, 1)), 300);
+	free(text);
+	close_world(&w);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -199,6 +400,14 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_is_behind_is_not_run),
 		cmocka_unit_test(what_comes_later_has_its_room),
 		cmocka_unit_test(every_id_comes_back),
+		cmocka_unit_test(others_are_served_between_its_members),
+		cmocka_unit_test(batches_take_turns),
+		cmocka_unit_test(what_a_peer_says_is_run_in_order),
+		cmocka_unit_test(who_closes_in_order_has_all_of_it_run),
+		cmocka_unit_test(who_is_lost_has_no_more_of_it_run),
+		cmocka_unit_test(a_server_closes_in_the_middle_of_a_batch),
+		cmocka_unit_test(what_waits_behind_a_batch_is_bounded),
+		cmocka_unit_test(replies_to_come_are_bounded),
 	};
 
 	echo_arguments(argc, argv);

@@ -31,8 +31,8 @@ struct echo {
 	unsigned up, gone;	 /**< events so far                       */
 	uint64_t up_id, gone_id; /**< peer of the last one             */
 	char gone_reason[32], up_address[64];
-	struct rpc_peer *last;	    /**< of the last peer_up              */
-	struct rpc_later *later[8]; /**< requests that echo_answer() is for */
+	struct rpc_peer *last;	      /**< of the last peer_up              */
+	struct rpc_later *later[300]; /**< requests that echo_answer() is for */
 	unsigned nlater;
 	unsigned lists; /**< calls of "list" */
 };
