@@ -89,14 +89,16 @@ struct deadline_opts {
 };
 
 /** The row of an option table for deadline_opts. */
+/* clang-format off */
 #define DEADLINE_OPT_BOUND                                                     \
-	{                                                                      \
-		.name = "bound",                                               \
-		.help = "admit up to this share of every CPU",                 \
-		.kind = CR_OPT_PPM,                                            \
-		.offset = offsetof(struct deadline_opts, bound), .min = 0,     \
-		.max = CR_PPM, .dflt = CR_PPM                                  \
-	}
+	{ .name = "bound",                                                     \
+	  .help = "admit up to this share of every CPU",                       \
+	  .kind = CR_OPT_PPM,                                                  \
+	  .offset = offsetof(struct deadline_opts, bound),                     \
+	  .min = 0,                                                            \
+	  .max = CR_PPM,                                                       \
+	  .dflt = CR_PPM }
+/* clang-format on */
 
 /** The longest frame of anybody, and the shortest of the tasks of best effort,
  * each by its worst case; 0: there are none. */

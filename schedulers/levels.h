@@ -35,14 +35,18 @@ enum workahead { WORKAHEAD_HOLD, WORKAHEAD_RUN };
 	[WORKAHEAD_HOLD] = "hold", [WORKAHEAD_RUN] = "run", [2] = NULL
 
 /** The row of an option table for the int64_t at @at. */
+/* clang-format off */
 #define WORKAHEAD_OPT(at, values)                                              \
-	{                                                                      \
-		.name = "workahead",                                           \
-		.help = "frames before their logical arrival: held until "     \
-			"then, or run after all others",                       \
-		.kind = CR_OPT_ENUM, .offset = (at), .min = WORKAHEAD_HOLD,    \
-		.max = WORKAHEAD_RUN, .dflt = WORKAHEAD_RUN, .names = (values) \
-	}
+	{ .name = "workahead",                                                 \
+	  .help = "frames before their logical arrival: held until "           \
+		  "then, or run after all others",                             \
+	  .kind = CR_OPT_ENUM,                                                 \
+	  .offset = (at),                                                      \
+	  .min = WORKAHEAD_HOLD,                                               \
+	  .max = WORKAHEAD_RUN,                                                \
+	  .dflt = WORKAHEAD_RUN,                                               \
+	  .names = (values) }
+/* clang-format on */
 
 /** In a task's private memory, at levels.offset. */
 struct level_task {

@@ -10,12 +10,12 @@
 #define LONG (1000 * CR_SEC) /* of one job, one gap */
 
 /* A value in @member of struct @type: name, bounds, default, help. */
+/* clang-format off */
 #define ROW(type, member, key, what, lo, hi, value, words, text)               \
-	{                                                                      \
-		.opt = { key, text, what,  offsetof(struct type, member),      \
-			 lo,  hi,   value, words },                            \
-		.kind = KEY_VALUE, .bytes = sizeof(((struct type *)0)->member) \
-	}
+	{ .opt = { key, text, what, offsetof(struct type, member), lo, hi,     \
+		   value, words },                                             \
+	  .kind = KEY_VALUE,                                                   \
+	  .bytes = sizeof(((struct type *)0)->member) }
 #define INT(type, member, name, min, max, dflt, help)                          \
 	ROW(type, member, name, CR_OPT_INT, min, max, dflt, NULL, help)
 #define TIME(type, member, name, min, max, dflt, help)                         \
@@ -27,28 +27,22 @@
 #define WORD(type, member, name, names, dflt, help)                            \
 	ROW(type, member, name, CR_OPT_ENUM, 0, 0, dflt, names, help)
 #define TEXT(key, text)                                                        \
-	{                                                                      \
-		.opt = { .name = key, .help = text }, .kind = KEY_TEXT         \
-	}
+	{ .opt = { .name = key, .help = text }, .kind = KEY_TEXT }
 #define LIST(key, text)                                                        \
-	{                                                                      \
-		.opt = { .name = key, .help = text }, .kind = KEY_LIST         \
-	}
+	{ .opt = { .name = key, .help = text }, .kind = KEY_LIST }
 #define SECTION(key, keys, text)                                               \
-	{                                                                      \
-		.opt = { .name = key, .help = text }, .kind = KEY_SECTION,     \
-		.below = keys                                                  \
-	}
+	{ .opt = { .name = key, .help = text },                                \
+	  .kind = KEY_SECTION,                                                 \
+	  .below = keys }
 /* A value that code asks for, or whose bound an expectation is. */
 #define LOOSE(key, what, lo, hi, text, how)                                    \
-	{                                                                      \
-		.opt = { .name = key,                                          \
-			 .help = text,                                         \
-			 .kind = what,                                         \
-			 .min = lo,                                            \
-			 .max = hi },                                          \
-		.kind = how                                                    \
-	}
+	{ .opt = { .name = key,                                                \
+		   .help = text,                                               \
+		   .kind = what,                                               \
+		   .min = lo,                                                  \
+		   .max = hi },                                                \
+	  .kind = how }
+/* clang-format on */
 #define EXPECT_SHARE(key, text)                                                \
 	LOOSE(key, CR_OPT_PPM, 0, CR_PPM, text, KEY_BOUND)
 #define EXPECT_TIME(key, text) LOOSE(key, CR_OPT_TIME, 0, HOUR, text, KEY_BOUND)
@@ -252,7 +246,7 @@ const struct key expect_keys[] = {
 	[NCALL_METRICS] = END,
 };
 
-#define OF(metric) [(metric)-NCALL_METRICS]
+#define OF(metric) [-NCALL_METRICS + (metric)]
 const struct key conversions_expect_keys[] = {
 	OF(METRIC_FINISHED) =
 		EXPECT_SHARE("finished", "conversions done: >= 100%"),

@@ -26,6 +26,7 @@
 /* The least runtime that the kernel takes (sched(7)). */
 #define LEAST_RUNTIME 1024
 
+/* clang-format off */
 #define OPTION(what, text, how, least, most, usual)                            \
 	{                                                                      \
 		{ .name = what,                                                \
@@ -34,8 +35,9 @@
 		  .min = least,                                                \
 		  .max = most,                                                 \
 		  .dflt = usual },                                             \
-			{ .name = NULL },                                      \
+		{ .name = NULL },                                              \
 	}
+/* clang-format on */
 
 /* The receiver is above them: it has 99. */
 static const struct cr_opt priority_opts[] = OPTION(

@@ -71,12 +71,12 @@ int64_t field_integer(const struct field *f, const void *base)
 	case FIELD_C_I32:
 		return *(const int *)p;
 	case FIELD_C_U64:
-		return (int64_t) * (const uint64_t *)p;
+		return (int64_t)(*(const uint64_t *)p);
 	case FIELD_C_I64:
 		return *(const int64_t *)p;
 	default:
 		CR_ASSERT(f->store == FIELD_C_DOUBLE);
-		return (int64_t) * (const double *)p;
+		return (int64_t)(*(const double *)p);
 	}
 }
 

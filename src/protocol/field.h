@@ -129,17 +129,18 @@ struct field {
 	.offset = offsetof(table##_struct, m),                                 \
 	.size = sizeof(FIELD_MEMBER(table, m))
 
+/* clang-format off */
 #define FIELD_STORE_INT(x)                                                     \
-	_Generic((x), uint8_t                                                  \
-		 : FIELD_C_U8, uint16_t                                        \
-		 : FIELD_C_U16, uint32_t                                       \
-		 : FIELD_C_U32, unsigned long                                  \
-		 : FIELD_C_U64, unsigned long long                             \
-		 : FIELD_C_U64, int                                            \
-		 : FIELD_C_I32, long                                           \
-		 : FIELD_C_I64, long long                                      \
-		 : FIELD_C_I64, double                                         \
-		 : FIELD_C_DOUBLE)
+	_Generic((x),                                                          \
+		uint8_t: FIELD_C_U8,                                           \
+		uint16_t: FIELD_C_U16,                                         \
+		uint32_t: FIELD_C_U32,                                         \
+		unsigned long: FIELD_C_U64,                                    \
+		unsigned long long: FIELD_C_U64,                               \
+		int: FIELD_C_I32,                                              \
+		long: FIELD_C_I64,                                             \
+		long long: FIELD_C_I64,                                        \
+		double: FIELD_C_DOUBLE)
 
 #define FIELD_STORE_TEXT(x)                                                    \
 	_Generic(&(x),                                                         \
@@ -150,8 +151,7 @@ struct field {
 
 #define ROW_BOOL(table, n, m)                                                  \
 	.name = (n), .type = FIELD_BOOL, FIELD_AT(table, m),                   \
-	.store = _Generic(FIELD_MEMBER(table, m), bool                         \
-			  : FIELD_C_BOOL)
+	.store = _Generic(FIELD_MEMBER(table, m), bool: FIELD_C_BOOL)
 
 #define ROW_INT(table, n, m)                                                   \
 	.name = (n), .type = FIELD_INT, FIELD_AT(table, m),                    \
@@ -159,8 +159,7 @@ struct field {
 
 #define ROW_REAL(table, n, m)                                                  \
 	.name = (n), .type = FIELD_REAL, FIELD_AT(table, m),                   \
-	.store = _Generic(FIELD_MEMBER(table, m), double                       \
-			  : FIELD_C_DOUBLE)
+	.store = _Generic(FIELD_MEMBER(table, m), double: FIELD_C_DOUBLE)
 
 #define ROW_TEXT_OF(kind, table, n, m)                                         \
 	.name = (n), .type = (kind), FIELD_AT(table, m),                       \
@@ -174,16 +173,16 @@ struct field {
 #define ROW_CHOICE(table, n, m, names)                                         \
 	.name = (n), .type = FIELD_CHOICE, .choices = (names),                 \
 	FIELD_AT(table, m),                                                    \
-	.store = _Generic(FIELD_MEMBER(table, m), uint32_t                     \
-			  : FIELD_C_U32, int                                   \
-			  : FIELD_C_I32)
+	.store = _Generic(FIELD_MEMBER(table, m),                              \
+		uint32_t: FIELD_C_U32,                                         \
+		int: FIELD_C_I32)
 
 #define ROW_QUANTITY(kind, table, n, m, u)                                     \
 	.name = (n), .type = (kind), .unit = (u), FIELD_AT(table, m),          \
-	.store = _Generic(FIELD_MEMBER(table, m), int64_t                      \
-			  : FIELD_C_I64, unsigned long long                    \
-			  : FIELD_C_U64, double                                \
-			  : FIELD_C_DOUBLE)
+	.store = _Generic(FIELD_MEMBER(table, m),                              \
+		int64_t: FIELD_C_I64,                                          \
+		unsigned long long: FIELD_C_U64,                               \
+		double: FIELD_C_DOUBLE)
 
 /** A time in ns; @u: the unit that it is told in. */
 #define ROW_TIME(table, n, m, u) ROW_QUANTITY(FIELD_TIME, table, n, m, u)
@@ -191,14 +190,14 @@ struct field {
 
 #define ROW_ADDRESS(table, n, m)                                               \
 	.name = (n), .type = FIELD_ADDRESS, FIELD_AT(table, m),                \
-	.store = _Generic(FIELD_MEMBER(table, m), struct sockaddr_storage      \
-			  : FIELD_C_ADDRESS)
+	.store = _Generic(FIELD_MEMBER(table, m),                              \
+		struct sockaddr_storage: FIELD_C_ADDRESS)
 
 #define ROW_STRUCT(kind, table, n, m, sub)                                     \
 	.name = (n), .type = (kind), .members = sub##_fields,                  \
 	FIELD_AT(table, m),                                                    \
-	.store = _Generic(FIELD_MEMBER(table, m), sub##_struct                 \
-			  : FIELD_C_STRUCT)
+	.store =                                                               \
+		_Generic(FIELD_MEMBER(table, m), sub##_struct: FIELD_C_STRUCT)
 
 /** A struct within the struct, with a table of its own. */
 #define ROW_OBJECT(table, n, m, sub) ROW_STRUCT(FIELD_OBJECT, table, n, m, sub)
@@ -209,8 +208,7 @@ struct field {
 #define ROW_WHOLE(table, n, sub)                                               \
 	.name = (n), .type = FIELD_OBJECT, .members = sub##_fields,            \
 	.offset = 0, .size = sizeof(table##_struct),                           \
-	.store = _Generic((table##_struct *)0, sub##_struct *                  \
-			  : FIELD_C_STRUCT)
+	.store = _Generic((table##_struct *)0, sub##_struct *: FIELD_C_STRUCT)
 
 /** A pointer to a struct; results only. */
 #define ROW_POINTER(table, n, m, sub)                                          \
@@ -237,8 +235,9 @@ struct field {
 #define ROW_EACH(table, n, m, sub)                                             \
 	.name = (n), .type = FIELD_LIST, .members = sub##_fields,              \
 	.offset = offsetof(table##_struct, m), .size = sizeof(sub##_struct),   \
-	.store = _Generic(FIELD_MEMBER(table, m), struct field_each            \
-			  : FIELD_C_EACH)
+	.store = _Generic(FIELD_MEMBER(table, m),                              \
+		struct field_each: FIELD_C_EACH)
+/* clang-format on */
 
 #define ROW_FIXED(n, why) .name = (n), .type = FIELD_FIXED, .help = (why)
 

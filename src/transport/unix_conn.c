@@ -230,8 +230,9 @@ static int keep_rest(struct unix_conn *c, const void *data, size_t bytes,
 
 int unix_conn_send(struct unix_conn *c, const void *data, size_t bytes)
 {
+	static const char feed[] = "\n";
 	struct iovec iov[2] = { { (void *)(uintptr_t)data, bytes },
-				{ (void *)(uintptr_t) "\n", 1 } };
+				{ (void *)(uintptr_t)feed, 1 } };
 	const struct msghdr m = { .msg_iov = iov, .msg_iovlen = 2 };
 	ssize_t n;
 

@@ -45,10 +45,10 @@ static const char *const print_names[] = { "nothing",	  "daemon",
 					   "schedulers",  "counts",
 					   "conversions", NULL };
 
+/* clang-format off */
 #define ROW(k, n, a, h, m, ...)                                                \
-	{                                                                      \
-		.kind = k, .name = n, .arg = a, .help = h, m, __VA_ARGS__      \
-	}
+	{ .kind = k, .name = n, .arg = a, .help = h, m, __VA_ARGS__ }
+/* clang-format on */
 
 static const struct cli_opt rows[] = {
 	ROW(CLI_SECTION, NULL, NULL, "Daemon", .flag = NULL),

@@ -54,10 +54,10 @@ static struct {
 static const char *const sctp_names[] = { "auto", "kernel", "user", NULL };
 static const char *const stale_names[] = { "shed", "conceal", NULL };
 
+/* clang-format off */
 #define ROW(k, n, a, h, m, ...)                                                \
-	{                                                                      \
-		.kind = k, .name = n, .arg = a, .help = h, m, __VA_ARGS__      \
-	}
+	{ .kind = k, .name = n, .arg = a, .help = h, m, __VA_ARGS__ }
+/* clang-format on */
 
 static const struct cli_opt rows[] = {
 	ROW(CLI_SECTION, NULL, NULL, "Network", .flag = NULL),

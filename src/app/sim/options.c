@@ -42,10 +42,10 @@ static struct {
 
 static const char *const preempt_names[] = { "frame", "quantum", "full", NULL };
 
+/* clang-format off */
 #define ROW(k, n, a, h, m, ...)                                                \
-	{                                                                      \
-		.kind = k, .name = n, .arg = a, .help = h, m, __VA_ARGS__      \
-	}
+	{ .kind = k, .name = n, .arg = a, .help = h, m, __VA_ARGS__ }
+/* clang-format on */
 #define OVERHEAD(n, h, v)                                                      \
 	ROW(CLI_TIME, "overhead-" n, NULL, h, .number = &raw.v, .min = 0,      \
 	    .max = CR_SEC, .dflt = "")

@@ -9,11 +9,13 @@
 	{                                                                      \
 		.name = (n), .type = "counter", .help = h ".", __VA_ARGS__     \
 	}
+/* clang-format off */
 #define GAUGE(n, h)                                                            \
 	.help = (h), .metric = &(const struct field_metric)                    \
 	{                                                                      \
 		.name = (n), .type = "gauge", .help = h "."                    \
 	}
+/* clang-format on */
 
 const struct field nothing_fields[] = { { 0 } };
 

@@ -22,7 +22,7 @@ static void declared(struct rig_task *r)
 /* A mean of 20, a p99 of 60, and 70 where that was declared. */
 static void hard_tasks_count_by_their_worst_case(void **state)
 {
-	void (*const how[])(struct rig_task * r) = { hard, spread, declared };
+	void (*const how[])(struct rig_task *) = { hard, spread, declared };
 	static const cr_ns left[] = { 80, 40, 30 };
 	struct cr_verdict v;
 
@@ -102,7 +102,7 @@ static void varies(struct rig_task *r)
 /* All of the CPU is there again for either class. */
 static void who_leaves_gives_everything_back(void **state)
 {
-	void (*const how[])(struct rig_task * r) = { hard, NULL, varies };
+	void (*const how[])(struct rig_task *) = { hard, NULL, varies };
 	struct cr_verdict v;
 
 	(void)state;

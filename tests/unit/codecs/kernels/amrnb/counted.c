@@ -121,7 +121,7 @@ COUNTED_VOID(Syn_filt,
 	     (a, x, y, n, mem, update))
 
 COUNTED_VOID(agc,
-	     (int16_t * gain, int16_t in[], int16_t out[], int16_t factor,
+	     (int16_t gain[], int16_t in[], int16_t out[], int16_t factor,
 	      int16_t n, int32_t *overflow),
 	     (gain, in, out, factor, n, overflow))
 

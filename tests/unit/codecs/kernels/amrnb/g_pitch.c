@@ -36,7 +36,7 @@ static void fill(uint64_t *seed, int16_t x[N], int16_t y[N])
 		if (kind == 0)
 			x[i] = (int16_t)((y[i] >> shift) + (x[i] >> 8));
 		else if (kind == 1)
-			x[i] = (int16_t) - (y[i] >> shift);
+			x[i] = (int16_t)(-(y[i] >> shift));
 		else if (kind == 2)
 			y[i] = (int16_t)(x[i] >> shift);
 	}

@@ -37,7 +37,7 @@ static void fill_weights(uint64_t *seed, int16_t state[STATE])
 	state[VOICED] = (int16_t)test_below(seed, 2);
 	state[MEDIAN_LAG] = any_int16(seed);
 	if (state[VOICED] && test_below(seed, 8) == 0)
-		state[MEDIAN_LAG] = (int16_t) - (int)test_below(seed, 100);
+		state[MEDIAN_LAG] = (int16_t)(-(int)test_below(seed, 100));
 	else if (state[VOICED])
 		state[MEDIAN_LAG] =
 			(int16_t)(MEDIAN_MIN + test_below(seed, lags));
