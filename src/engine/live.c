@@ -79,9 +79,9 @@ void live_release(struct live *l, struct live_task *const *tasks, unsigned n)
 
 int live_change(struct live *l, struct live_task *t,
 		const struct core_terms *to, unsigned flags,
-		struct cr_verdict *v, struct cr_err *e)
+		struct cr_verdict *v)
 {
-	return l->ops->change(l, t, to, flags, v, e);
+	return l->ops->change(l, t, to, flags, v);
 }
 
 /* --- the scheduler --- */

@@ -79,10 +79,10 @@ struct live_client {
 	 * May be NULL. */
 	void (*faulty)(void *arg, const struct core_fault *fault);
 	/** Tasks may be about to move to other run queues, so that other
-	 * workers run their next jobs. 0; or -errno with @e: not now, and none
-	 * does. Control thread, no lock held. May be NULL. */
-	int (*before_move)(void *arg, struct cr_err *e);
-	/** They have moved, if before_move() was asked, and the policy may be
+	 * workers run their next jobs: what workers keep of the jobs before
+	 * has to leave. Control thread, no lock held. May be NULL. */
+	void (*before_move)(void *arg);
+	/** They have moved, if before_move() came, and the policy may be
 	 * another. Control thread, no lock held. May be NULL. */
 	void (*after_move)(void *arg);
 	void *arg;
@@ -187,16 +187,15 @@ void live_remove(struct live *l, struct live_task *t);
 /**
  * Let @t, which has been added and not removed, go on by other terms; see
  * core_change(), which @flags are of. It moves only where it does not fit in
- * its run queue; when client.before_move() says no then, it is refused, or
- * stays under CORE_CHANGE_FORCE. No frame is lost. Returns 0; 1 with @v: done
- * by CORE_CHANGE_FORCE alone; -ENOSPC or -EINVAL with @v filled: refused
- * (-EINVAL: always, where not live_driver.changes), nothing has changed;
- * -ENOMEM; or client.before_move()'s, with @e. Control thread; all workers wait
- * meanwhile (the longer the more tasks: tests/bench/engine/live_change.c).
+ * its run queue. No frame is lost. Returns 0; 1 with @v: done by
+ * CORE_CHANGE_FORCE alone; -ENOSPC or -EINVAL with @v filled: refused (-EINVAL:
+ * always, where not live_driver.changes), nothing has changed; or -ENOMEM.
+ * Control thread; all workers wait meanwhile (the longer the more tasks:
+ * tests/bench/engine/live_change.c).
  */
 int live_change(struct live *l, struct live_task *t,
 		const struct core_terms *to, unsigned flags,
-		struct cr_verdict *v, struct cr_err *e);
+		struct cr_verdict *v);
 
 /** Its producer (rx), after pushing a frame: must @t go into the release batch?
  */

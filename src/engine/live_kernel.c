@@ -436,9 +436,9 @@ static void close_servers(struct live *l)
 
 static int change(struct live *l, struct live_task *t,
 		  const struct core_terms *to, unsigned flags,
-		  struct cr_verdict *v, struct cr_err *e)
+		  struct cr_verdict *v)
 {
-	(void)l, (void)t, (void)to, (void)flags, (void)e;
+	(void)l, (void)t, (void)to, (void)flags;
 	v->rule = "scheduled by the kernel: only as it was started";
 	return -EINVAL;
 }

@@ -32,7 +32,7 @@ struct live_ops {
 	/** live_change(), live_switch_to() a policy, live_tune(). */
 	int (*change)(struct live *l, struct live_task *t,
 		      const struct core_terms *to, unsigned flags,
-		      struct cr_verdict *v, struct cr_err *e);
+		      struct cr_verdict *v);
 	int (*switch_to)(struct live *l, const struct scheduler *to,
 			 struct cr_err *e);
 	int (*tune)(struct live *l, const char *opts, struct cr_err *e);

@@ -220,11 +220,12 @@ static void wake_all_rqs(struct live *l)
 	}
 }
 
-static int before_move(struct live *l, struct cr_err *e)
+static void before_move(struct live *l)
 {
 	const struct live_client *client = &l->cfg.client;
 
-	return client->before_move ? client->before_move(client->arg, e) : 0;
+	if (client->before_move)
+		client->before_move(client->arg);
 }
 
 static void after_move(struct live *l)
@@ -255,19 +256,15 @@ static int try_change(struct live *l, struct live_task *t,
 
 static int change(struct live *l, struct live_task *t,
 		  const struct core_terms *to, unsigned flags,
-		  struct cr_verdict *v, struct cr_err *e)
+		  struct cr_verdict *v)
 {
-	int rc, no;
+	int rc = try_change(l, t, to, CORE_CHANGE_STAY, v);
 
-	rc = try_change(l, t, to, CORE_CHANGE_STAY, v);
 	if (rc != -ENOSPC)
 		return rc;
-	no = before_move(l, e);
-	if (no && !(flags & CORE_CHANGE_FORCE))
-		return no;
-	rc = try_change(l, t, to, flags | (no ? CORE_CHANGE_STAY : 0), v);
-	if (!no)
-		after_move(l);
+	before_move(l);
+	rc = try_change(l, t, to, flags, v);
+	after_move(l);
 	return rc;
 }
 
@@ -288,13 +285,11 @@ static int switch_to(struct live *l, const struct scheduler *to,
 	if (rc)
 		return rc;
 	if (moves_tasks(to->policy))
-		rc = before_move(l, e);
-	if (!rc) {
-		live_lock_all(l);
-		rc = core_switch_commit(sw, clock_now(), e);
-		wake_all_rqs(l);
-		after_move(l);
-	}
+		before_move(l);
+	live_lock_all(l);
+	rc = core_switch_commit(sw, clock_now(), e);
+	wake_all_rqs(l);
+	after_move(l);
 	core_switch_finish(sw);
 	return rc;
 }

@@ -15,13 +15,28 @@
 struct turn {
 	struct turn_worker *worker;
 	struct call *call;
-	struct turn_unsent *unsent;
 	cr_ns coded;   /* when the codec handed over its last packet */
 	cr_ns sending; /* time inside the socket, if the burst overflowed */
 };
 
-/* Send the burst; a packet's tag is its turn's place among the
- * unsent. */
+void turn_init(struct turn_worker *w)
+{
+	(void)pthread_mutex_init(&w->lock, NULL);
+}
+
+void turn_fini(struct turn_worker *w)
+{
+	(void)pthread_mutex_destroy(&w->lock);
+}
+
+/* What the turn in progress leaves to be sent. Its place is another one when
+ * others have flushed while the codec was at work. */
+static struct turn_unsent *in_progress(struct turn_worker *w)
+{
+	return &w->unsent[w->nunsent];
+}
+
+/* Send the burst; a packet's tag is its turn's place among the unsent. */
 static cr_ns send_all(struct turn_worker *w)
 {
 	cr_ns start = clock_now();
@@ -45,6 +60,7 @@ static void emit(void *arg, const struct pipeline_packet *p)
 	struct turn *t = arg;
 	struct turn_worker *w = t->worker;
 	struct call *c = t->call;
+	struct turn_unsent *unsent;
 	const struct rtp_header header = {
 		.pt = c->cfg.pt_out,
 		.marker = p->marker,
@@ -63,9 +79,10 @@ static void emit(void *arg, const struct pipeline_packet *p)
 	(void)rtp_build(packet, &header);
 	burst_put(&w->burst, c->cfg.port_fd >= 0 ? c->cfg.port_fd : w->fd,
 		  &c->cfg.to, w->nunsent, packet, PIPELINE_HEADROOM + p->bytes);
-	t->unsent->packets++;
-	t->unsent->record.job.bytes_out =
-		(uint16_t)(t->unsent->record.job.bytes_out + p->bytes);
+	unsent = in_progress(w);
+	unsent->packets++;
+	unsent->record.job.bytes_out =
+		(uint16_t)(unsent->record.job.bytes_out + p->bytes);
 	turn_enter_codec(w);
 }
 
@@ -113,7 +130,7 @@ static void let_go(struct call *c)
 /* The turn's packets are on their way, or refused; @sending is its share of
  * the time that took. */
 static void finish(struct turn_worker *w, struct turn_unsent *unsent, cr_ns now,
-		   cr_ns sending)
+		   cr_ns sending, struct trace_ring *trace)
 {
 	struct call *c = unsent->call;
 	struct cr_trace_job *job = &unsent->record.job;
@@ -138,18 +155,14 @@ static void finish(struct turn_worker *w, struct turn_unsent *unsent, cr_ns now,
 						      : &c->count.concealed,
 			   1);
 	}
-	trace_put(w->trace, &unsent->record);
+	trace_put(trace, &unsent->record);
 	let_go(c);
 }
 
-static void none_left(struct turn_worker *w)
-{
-	w->nunsent = 0;
-	/* release, pairs with turn_waits() */
-	atomic_store_explicit(&w->waiting, false, memory_order_release);
-}
-
-void turn_flush(struct turn_worker *w)
+/* The turns that are over; lock held. The one in progress, if there is one,
+ * has its packets of this far sent with them, and goes on at the first place.
+ */
+static void flush(struct turn_worker *w, struct trace_ring *trace)
 {
 	cr_ns share, now;
 
@@ -159,20 +172,31 @@ void turn_flush(struct turn_worker *w)
 	w->overflow = 0;
 	now = clock_now();
 	for (unsigned i = 0; i < w->nunsent; i++)
-		finish(w, &w->unsent[i], now, share);
-	none_left(w);
+		finish(w, &w->unsent[i], now, share, trace);
+	if (w->nunsent < TURN_BATCH)
+		w->unsent[0] = *in_progress(w);
+	w->nunsent = 0;
 }
 
-void turn_batching(struct turn_worker *w, bool may)
+void turn_flush(struct turn_worker *w)
 {
-	/* seq_cst: either this thread sees that packets wait, or the worker,
-	 * at the end of its turn, that they may not (must_flush()) */
-	atomic_store_explicit(&w->batching, may, memory_order_seq_cst);
+	turn_flush_for(w, w->trace);
 }
 
-bool turn_waits(const struct turn_worker *w)
+void turn_flush_for(struct turn_worker *w, struct trace_ring *trace)
 {
-	return atomic_load_explicit(&w->waiting, memory_order_seq_cst);
+	(void)pthread_mutex_lock(&w->lock);
+	flush(w, trace);
+	(void)pthread_mutex_unlock(&w->lock);
+}
+
+void turn_batching(struct turn_worker *w, bool may, struct trace_ring *trace)
+{
+	(void)pthread_mutex_lock(&w->lock);
+	w->batching = may;
+	if (!may)
+		flush(w, trace);
+	(void)pthread_mutex_unlock(&w->lock);
 }
 
 /* The peer asks for another mode of what is sent to it: that is the encoder of
@@ -224,8 +248,8 @@ static void open_unsent(struct turn_unsent *unsent, struct call *c,
 
 static bool must_flush(const struct turn_worker *w, cr_ns now)
 {
-	return !atomic_load_explicit(&w->batching, memory_order_seq_cst) ||
-	       w->nunsent == TURN_BATCH || now - w->oldest >= TURN_WAIT;
+	return !w->batching || w->nunsent == TURN_BATCH ||
+	       now - w->oldest >= TURN_WAIT;
 }
 
 static enum cr_outcome outcome_of(int err, bool stale)
@@ -245,10 +269,28 @@ static void count_away(struct cr_trace_job *job, const struct live_run *run)
 	job->codec_ns -= (uint32_t)cr_ns_min(job->away, job->codec_ns);
 }
 
+/* The turn is over, but for its packets. */
+static void close_unsent(struct turn *t, const struct live_run *run,
+			 cr_ns start, int err)
+{
+	struct turn_worker *w = t->worker;
+	struct cr_trace_job *job = &in_progress(w)->record.job;
+
+	if (!t->coded)
+		t->coded = clock_now(); /* nothing came out of this packet */
+	job->outcome = (uint8_t)outcome_of(err, run->stale);
+	job->end = t->coded;
+	job->codec_ns = (uint32_t)(t->coded - start - t->sending);
+	w->overflow += t->sending;
+	if (run->cpu)
+		count_away(job, run);
+	if (!w->nunsent++)
+		w->oldest = t->coded;
+}
+
 void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 {
-	struct turn_unsent *unsent = &w->unsent[w->nunsent];
-	struct turn t = { .worker = w, .call = c, .unsent = unsent };
+	struct turn t = { .worker = w, .call = c };
 	const struct pipeline_input in = {
 		.payload = c->claimed,
 		.bytes = c->meta.bytes,
@@ -259,7 +301,8 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 	int err;
 
 	pipeline_fetch(c->pipeline);
-	open_unsent(unsent, c, run, start);
+	turn_begin(w);
+	open_unsent(in_progress(w), c, run, start);
 	turn_enter_codec(w);
 	err = run->stale
 		      ? pipeline_conceal(c->pipeline, &w->scratch, &in, emit,
@@ -271,21 +314,10 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 	}
 	if (!err)
 		pass_cmr(w, c);
-	if (!t.coded)
-		t.coded = clock_now(); /* nothing came out of this packet */
-	unsent->record.job.outcome = (uint8_t)outcome_of(err, run->stale);
-	unsent->record.job.end = t.coded;
-	unsent->record.job.codec_ns = (uint32_t)(t.coded - start - t.sending);
-	w->overflow += t.sending;
-	if (run->cpu)
-		count_away(&unsent->record.job, run);
-	if (!w->nunsent++) {
-		w->oldest = t.coded;
-		/* seq_cst: see turn_batching() */
-		atomic_store_explicit(&w->waiting, true, memory_order_seq_cst);
-	}
+	close_unsent(&t, run, start, err);
 	if (must_flush(w, t.coded))
-		turn_flush(w);
+		flush(w, w->trace);
+	turn_end(w);
 }
 
 void turn_shed(struct trace_ring *trace, struct call *c,
@@ -315,11 +347,15 @@ void turn_shed(struct trace_ring *trace, struct call *c,
 
 bool turn_take(struct turn_worker *w)
 {
-	int in_codec = TURN_IN_CODEC;
+	bool take;
 
-	return atomic_compare_exchange_strong_explicit(
-		&w->state, &in_codec, TURN_TAKEN, memory_order_acq_rel,
-		memory_order_relaxed);
+	if (pthread_mutex_trylock(&w->lock))
+		return false; /* it, or who flushes, is at the packets */
+	take = w->state == TURN_IN_CODEC;
+	if (take)
+		w->state = TURN_TAKEN;
+	(void)pthread_mutex_unlock(&w->lock);
+	return take;
 }
 
 /* The turn that was at work. Its call's count of pending ones stays up:
@@ -338,16 +374,13 @@ static void cancel(struct turn_unsent *unsent, struct trace_ring *trace)
 void turn_rescue(struct turn_worker *w, struct call *stuck,
 		 struct trace_ring *trace)
 {
-	struct turn_unsent *last = &w->unsent[w->nunsent];
-	cr_ns spent = w->overflow + send_all(w), now = clock_now();
-
-	w->overflow = 0;
-	w->trace = trace;
+	(void)pthread_mutex_lock(&w->lock);
+	CR_ASSERT(w->state == TURN_TAKEN);
 	if (stuck) {
-		CR_ASSERT(last->call == stuck);
-		cancel(last, trace);
+		w->overflow += send_all(w); /* its own, too */
+		CR_ASSERT(in_progress(w)->call == stuck);
+		cancel(in_progress(w), trace);
 	}
-	for (unsigned i = 0; i < w->nunsent; i++)
-		finish(w, &w->unsent[i], now, spent / w->nunsent);
-	none_left(w);
+	flush(w, trace);
+	(void)pthread_mutex_unlock(&w->lock);
 }

@@ -5,18 +5,25 @@
  * lock is held and nothing is allocated.
  *
  * Sending together saves most of the socket's price, so packets may wait for
- * those of the next turns: until the worker has nothing else to do, TURN_BATCH
- * turns have gathered, or TURN_WAIT has passed. That keeps a call's order only
- * while one worker serves it, so it is for run queues of one worker whose
- * policy does not steal; elsewhere every turn sends at its end, before the
- * engine learns that the job is done. Who moves calls from worker to worker
- * forbids it first, and waits until nothing waits any more: turn_batching(),
- * turn_waits().
+ * those of the next turns. They leave
  *
- * A codec may never return. While one is at work the unsent packets are at
- * rest, so who watches over the workers can take them away; the thread finds
- * out when it comes back, and touches nothing but the call's own pipeline any
- * more:
+ *   by the worker     when TURN_BATCH turns have gathered or TURN_WAIT has
+ *                     passed, and when the engine says that there is nothing
+ *                     else to do (turn_flush());
+ *   by control        when the engine says that calls are about to move to
+ *                     other workers (turn_batching()), that a call has gone
+ *                     (turn_flush_for()), or that the worker is stuck
+ *                     (turn_rescue()).
+ *
+ * Waiting keeps a call's order only while one worker serves it, so it is for
+ * run queues of one worker whose policy does not steal; elsewhere every turn
+ * sends at its end, before the engine learns that the job is done.
+ *
+ * The unsent packets are under the worker's lock, which it has but for when a
+ * codec is at work, and between turns. So nobody waits for a codec, which may
+ * never return: who watches over the workers takes the packets away then; the
+ * thread finds out when it comes back, and touches nothing but the call's own
+ * pipeline any more:
  *
  *             turn_enter_codec()           turn_take()
  *   AT_WORK -------------------> IN_CODEC -------------> TAKEN
@@ -26,6 +33,8 @@
  */
 #ifndef MEDIA_TURN_H
 #define MEDIA_TURN_H
+
+#include <pthread.h>
 
 #include "media/call.h"
 #include "udp/burst.h"
@@ -46,32 +55,37 @@ struct turn_unsent {
 	size_t failed_octets; /**< their payloads          */
 };
 
-/** Who may touch the unsent packets and the trace: see above. */
+/** Where the worker is, see above. */
 enum turn_state { TURN_AT_WORK, TURN_IN_CODEC, TURN_TAKEN };
 
-/** What a worker brings along. One per worker, used by it alone. */
+/** What a worker brings along. One per worker. Zero, turn_init(), fill in. */
 struct turn_worker {
+	/* constant while a thread has it */
 	int fd; /**< the shared UDP socket, for calls without their own */
-	atomic_bool batching; /**< packets may wait; turn_batching()    */
-	atomic_bool waiting;  /**< some do; turn_waits()		    */
-	/** enum turn_state. Release and acquire: unsent packets change
-	 * owners. */
-	atomic_int state;
-	struct trace_ring *trace;
 	struct call_table *table; /**< where the calls of CMRs are found */
-	struct histogram delay;	  /**< arrival to sent, ns */
+	/* the worker's own */
+	struct trace_ring *trace;
+	struct pipeline_scratch scratch;
+
+	pthread_mutex_t lock; /**< of what follows */
+	enum turn_state state;
+	bool batching;		/**< packets may wait */
+	struct histogram delay; /**< arrival to sent, ns */
 	/** |time between two frames of a call that were sent - frame
 	 * duration|, ns; not across a pause of the talker. */
 	struct histogram jitter;
-	struct pipeline_scratch scratch;
 	struct burst burst;
+	/** Of turns that are over, and behind them the turn in progress. */
 	struct turn_unsent unsent[TURN_BATCH];
-	unsigned nunsent;
-	cr_ns oldest; /**< when the first of them was ready */
+	unsigned nunsent; /**< turns that are over */
+	cr_ns oldest;	  /**< when the first of them was ready */
 	/** Spent on sending for them already, as the burst was full within a
 	 * turn. */
 	cr_ns overflow;
 };
+
+void turn_init(struct turn_worker *w);
+void turn_fini(struct turn_worker *w);
 
 /** Do the claimed job of @c. Worker thread, registered with liburcu. */
 void turn_run(struct turn_worker *w, struct call *c,
@@ -80,32 +94,54 @@ void turn_run(struct turn_worker *w, struct call *c,
 /** Send what waits. Worker thread, before it idles. */
 void turn_flush(struct turn_worker *w);
 
-/** Whether packets may wait for those of the next turns. Control thread. */
-void turn_batching(struct turn_worker *w, bool may);
+/** Send what waits in @w, whatever its worker is at, and trace it to @trace,
+ * which is the calling thread's. Waits for a send at most, never for a codec.
+ * Any thread. */
+void turn_flush_for(struct turn_worker *w, struct trace_ring *trace);
 
-/** Do packets wait in @w? Once this is false after turn_batching(w, false),
- * none do but while the turn that they came of is ending, and what came of all
- * turns before is for this thread to see. Any thread. */
-bool turn_waits(const struct turn_worker *w);
+/** Whether packets may wait for those of the next turns. When they may not, all
+ * that wait leave as by turn_flush_for(), and what comes of the turn in
+ * progress leaves at its end. Any thread. */
+void turn_batching(struct turn_worker *w, bool may, struct trace_ring *trace);
+
+/** A turn of something that leaves no packets: turn_begin(), then a codec
+ * between turn_enter_codec() and turn_leave_codec(), then turn_end(). Worker
+ * thread. */
+static inline void turn_begin(struct turn_worker *w)
+{
+	(void)pthread_mutex_lock(&w->lock);
+}
+
+static inline void turn_end(struct turn_worker *w)
+{
+	(void)pthread_mutex_unlock(&w->lock);
+}
 
 /** Around what may not come back. turn_leave_codec() is false when the unsent
- * packets were taken: leave everything of @w alone. Worker thread. */
+ * packets were taken: the turn has no end, leave everything of @w alone. Worker
+ * thread. */
 static inline void turn_enter_codec(struct turn_worker *w)
 {
-	atomic_store_explicit(&w->state, TURN_IN_CODEC, memory_order_release);
+	w->state = TURN_IN_CODEC;
+	(void)pthread_mutex_unlock(&w->lock);
 }
 
 static inline bool turn_leave_codec(struct turn_worker *w)
 {
-	int in_codec = TURN_IN_CODEC;
+	bool mine;
 
-	return atomic_compare_exchange_strong_explicit(
-		&w->state, &in_codec, TURN_AT_WORK, memory_order_acquire,
-		memory_order_relaxed);
+	(void)pthread_mutex_lock(&w->lock);
+	mine = w->state == TURN_IN_CODEC;
+	if (mine)
+		w->state = TURN_AT_WORK;
+	else
+		(void)pthread_mutex_unlock(&w->lock);
+	return mine;
 }
 
 /** Take the unsent packets from a worker whose codec does not come back. False:
- * it is not in a codec. Any thread; what was taken is that thread's. */
+ * it is not in a codec. Any thread, does not wait; what was taken is that
+ * thread's. */
 bool turn_take(struct turn_worker *w);
 
 /** Send, count and trace to @trace what @w had ready when it was taken, and

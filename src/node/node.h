@@ -98,10 +98,9 @@ int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
  * other class, deadline, weight, nice, contract or output mode. Only with
  * @set_mode does the encoder change to that mode; otherwise it keeps what it
  * has, which a CMR may change at any time, and the books follow. No frame is
- * lost. 0; -ENOSPC (no capacity), -EINVAL (the scheduler does not take it),
- * -EBUSY (it would have to move to another worker, and its own does not come
- * back from a frame: see node_scheduler_set()) or -ENOMEM with @e, and nothing
- * has changed.
+ * lost. 0; -ENOSPC (no capacity), -EINVAL (the scheduler does not take it)
+ * or -ENOMEM with @e, and nothing has changed. Where it has to move to another
+ * worker, see node_scheduler_set().
  */
 int node_call_change(struct node_call *nc, const struct call_cfg *to,
 		     bool set_mode, struct cr_err *e);
@@ -160,9 +159,8 @@ void node_conversion_info(const struct conversion *cv,
 bool node_conversions(const struct node *n, struct node_conversions *out);
 
 /** Switch or tune the policy; see engine/live.h. Where calls may move to other
- * workers by that, all workers first send what packets wait (media/turn.h):
- * blocks for a frame's time. -EBUSY with @e: one has been at a frame for 2 s.
- */
+ * workers by that, what packets wait (media/turn.h) is sent first, whatever the
+ * workers are at. */
 int node_scheduler_set(struct node *n, const char *spec, struct cr_err *e);
 int node_scheduler_tune(struct node *n, const char *opts, struct cr_err *e);
 

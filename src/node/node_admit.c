@@ -31,8 +31,6 @@ int node_admit_measured(struct node *n, int64_t need, struct cr_verdict *v)
 int node_refuse(struct node *n, int err, const struct cr_verdict *v,
 		struct cr_err *e)
 {
-	if (err == -EBUSY)
-		return err; /* @e has the reason */
 	if (err == -ENOMEM)
 		return cr_fail(e, err, "out of memory");
 	if (err != -ENOSPC)

@@ -320,18 +320,6 @@ static void finish_gone(struct node *n, struct node_call *nc)
 	free(nc);
 }
 
-/* Put back a call whose last packets still wait in a worker's burst. */
-static void postpone(struct node *n, struct node_call *nc)
-{
-	const struct timeval soon = { 0, 1000 };
-
-	pthread_mutex_lock(&n->gone_lock);
-	nc->next_gone = n->gone;
-	n->gone = nc;
-	pthread_mutex_unlock(&n->gone_lock);
-	(void)event_add(n->gone_event, &soon);
-}
-
 void node_reap(evutil_socket_t fd, short what, void *arg)
 {
 	struct node *n = arg;
@@ -344,10 +332,10 @@ void node_reap(evutil_socket_t fd, short what, void *arg)
 	pthread_mutex_unlock(&n->gone_lock);
 	for (; nc; nc = next) {
 		next = nc->next_gone;
-		if (call_unposted(nc->call))
-			finish_gone(n, nc);
-		else
-			postpone(n, nc);
+		if (!call_unposted(nc->call)) /* its last packets wait */
+			node_flush(n);
+		CR_ASSERT(call_unposted(nc->call));
+		finish_gone(n, nc);
 	}
 }
 

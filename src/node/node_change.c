@@ -116,7 +116,7 @@ int node_call_change(struct node_call *nc, const struct call_cfg *want,
 	err = node_admit_measured(n, load_beyond(nc, &was, &to), &v);
 	if (!err)
 		err = live_change(n->live, &nc->call->lt, &terms,
-				  change_flags(&was, &terms), &v, e);
+				  change_flags(&was, &terms), &v);
 	if (err < 0)
 		return node_refuse(n, err, &v, e);
 	enter(nc, &to, cost);
@@ -159,7 +159,7 @@ static void follow(struct node_call *nc, unsigned mode)
 	/* what a contract declares holds in every mode */
 	if (!same_cost(&to.cost, &call_settings(nc->call)->cost))
 		rc = live_change(nc->node->live, &nc->call->lt, &terms,
-				 CORE_CHANGE_FORCE, &v, NULL);
+				 CORE_CHANGE_FORCE, &v);
 	if (rc == -EINVAL) /* the scheduler keeps it as it was */
 		to.cost = call_settings(nc->call)->cost;
 	else if (rc < 0)

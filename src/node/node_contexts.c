@@ -23,6 +23,7 @@ static int make(struct node *n, unsigned i)
 
 	if (!ctx)
 		return -ENOMEM;
+	turn_init(&ctx->turn);
 	ctx->turn.fd = n->fd;
 	ctx->turn.table = n->table;
 	atomic_store_explicit(&n->context[i], ctx, memory_order_release);
@@ -35,8 +36,7 @@ static void sit_down(struct node *n, unsigned worker, unsigned i)
 
 	n->at[worker] = i;
 	ctx->turn.trace = trace_ring(n->trace, worker);
-	atomic_store_explicit(&ctx->turn.state, TURN_AT_WORK,
-			      memory_order_relaxed);
+	ctx->turn.state = TURN_AT_WORK;
 	atomic_store_explicit(&ctx->busy, true, memory_order_relaxed);
 }
 
@@ -57,8 +57,13 @@ int node_open_contexts(struct node *n, struct cr_err *e)
 
 void node_close_contexts(struct node *n)
 {
-	for (unsigned i = 0; n->context && i < n->ncontexts; i++)
-		free(context(n, i));
+	for (unsigned i = 0; n->context && i < n->ncontexts; i++) {
+		struct node_context *ctx = context(n, i);
+
+		if (ctx)
+			turn_fini(&ctx->turn);
+		free(ctx);
+	}
 	free(n->context);
 	free(n->at);
 }
@@ -91,12 +96,11 @@ int node_spare(struct node *n)
 
 void node_context_replace(struct node *n, unsigned worker, unsigned spare)
 {
-	bool batching =
-		atomic_load_explicit(&node_context_at(n, worker)->turn.batching,
-				     memory_order_relaxed);
+	/* control's alone to write */
+	bool batching = node_context_at(n, worker)->turn.batching;
 
 	sit_down(n, worker, spare);
-	turn_batching(&node_context_at(n, worker)->turn, batching);
+	node_context_at(n, worker)->turn.batching = batching;
 }
 
 void node_histograms(const struct node *n, struct histogram *delay,

@@ -3,16 +3,9 @@
  * What the engine of a node calls: frames of calls and of conversions on its
  * workers.
  */
-#include <errno.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/clock.h"
 #include "node/node_impl.h"
-
-/* How long a worker may be at a frame, in all, while control waits for it: so a
- * stuck one costs control this once, however often it is asked. */
-#define PATIENCE (2 * CR_SEC)
 
 /* What this thread works with; NULL: it is no worker. */
 static _Thread_local struct node_context *me;
@@ -56,10 +49,12 @@ static void run_conversion(struct turn_worker *w, struct conversion *cv,
 
 	turn_flush(w);
 	memset(&record, 0, sizeof(record));
+	turn_begin(w);
 	turn_enter_codec(w);
 	conversion_run(cv, &w->scratch, run_, &record);
 	if (!turn_leave_codec(w))
 		return;
+	turn_end(w);
 	trace_put(w->trace, &record);
 }
 
@@ -103,29 +98,16 @@ static bool may_wait(const struct node *n)
 	       live_tasks_stay(n->live);
 }
 
+/* What may not wait any more leaves now; control. */
 static void set_batching(struct node *n, bool may)
 {
+	struct trace_ring *trace = trace_ring(n->trace, node_ring_control(n));
+
 	for (unsigned w = 0; w < n->nplaces; w++)
-		turn_batching(&node_context_at(n, w)->turn, may);
+		turn_batching(&node_context_at(n, w)->turn, may, trace);
 }
 
-/* A worker that has packets sends them at the end of its turn, or of the next
- * one. False: it does not come back. */
-static bool have_left(struct node *n, unsigned worker)
-{
-	const struct timespec soon = { .tv_nsec = 50 * CR_US };
-	struct live_worker_look look;
-
-	while (turn_waits(&node_context_at(n, worker)->turn)) {
-		if (live_look_worker(n->live, worker, &look) &&
-		    clock_now() - look.picked > PATIENCE)
-			return false;
-		(void)nanosleep(&soon, NULL);
-	}
-	return true;
-}
-
-static void allow_batching(void *arg)
+static void after_move(void *arg)
 {
 	struct node *n = arg;
 
@@ -133,25 +115,17 @@ static void allow_batching(void *arg)
 }
 
 /* Where a call moves to, its packets would overtake those that wait. */
-static int forbid_batching(void *arg, struct cr_err *e)
+static void before_move(void *arg)
 {
-	struct node *n = arg;
+	set_batching(arg, false);
+}
 
-	if (n->cfg.workers == 1 || !may_wait(n))
-		return 0;
-	set_batching(n, false);
+void node_flush(struct node *n)
+{
+	struct trace_ring *trace = trace_ring(n->trace, node_ring_control(n));
+
 	for (unsigned w = 0; w < n->nplaces; w++)
-		if (!have_left(n, w)) {
-			allow_batching(n);
-			return cr_fail(e, -EBUSY,
-				       "worker %u has not come back from a "
-				       "frame for %d s, and packets of other "
-				       "calls wait behind it: try again when "
-				       "it is back, or the watchdog has "
-				       "replaced it",
-				       w, (int)(PATIENCE / CR_SEC));
-		}
-	return 0;
+		turn_flush_for(&node_context_at(n, w)->turn, trace);
 }
 
 static void gone(void *arg, struct live_task *lt)
@@ -225,8 +199,8 @@ int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e)
 			.worker_up = worker_up,
 			.worker_down = worker_down,
 			.faulty = node_faulty,
-			.before_move = forbid_batching,
-			.after_move = allow_batching,
+			.before_move = before_move,
+			.after_move = after_move,
 			.arg = n,
 		},
 	};
@@ -242,6 +216,6 @@ int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e)
 	}
 	err = live_open(&n->live, &live, warn, e);
 	if (!err)
-		allow_batching(n);
+		after_move(n);
 	return err;
 }

@@ -171,6 +171,8 @@ void node_trace_call(const struct node_call *nc);
 int node_plan_engine(struct node *n, struct cr_err *e);
 /** Start the engine. 0, or -errno with @e; @warn: what was not granted. */
 int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e);
+/** Let all packets leave that wait at workers for others. */
+void node_flush(struct node *n);
 /** engine callback: the call's @lt has left; any thread. */
 void node_gone(void *arg, struct live_task *lt);
 /** engine callback: a detached thread has let go of the call's @lt. */

@@ -51,7 +51,7 @@ static cr_ns time_changes(struct live *l, struct endless *x, unsigned n)
 		struct cr_verdict v;
 		cr_ns begin = clock_now();
 
-		if (live_change(l, t, &to, 0, &v, NULL))
+		if (live_change(l, t, &to, 0, &v))
 			return -1;
 		took[i] = clock_now() - begin;
 	}

@@ -163,9 +163,8 @@ static void changes_are_as_the_driver_says(void **state)
 		start(&g, specs[i]);
 		can = live_driver(g.live)->changes;
 		assert_int_equal(can, i == 0);
-		assert_int_equal(
-			live_change(g.live, &g.s.task, &to, 0, &v, NULL),
-			can ? 0 : -EINVAL);
+		assert_int_equal(live_change(g.live, &g.s.task, &to, 0, &v),
+				 can ? 0 : -EINVAL);
 		assert_int_equal(g.s.task.core.task.rel_deadline == CR_SEC,
 				 can);
 		if (!can)

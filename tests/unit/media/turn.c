@@ -70,41 +70,138 @@ static cr_ns beside_the_codec(struct call *c)
 		       atomic_load(&c->count.codec_ns));
 }
 
+/* A worker, a call of its, and two trace rings: its own and another's. */
+struct rig {
+	struct turn_worker *w;
+	struct trace *trace;
+	struct trace_ring *other;
+	struct call *c;
+};
+
+static const uint8_t payload[FRAMES * FRAME];
+
+static void rig_open(struct rig *g)
+{
+	g->w = calloc(1, sizeof(*g->w));
+	g->c = new_call();
+	assert_non_null(g->w);
+	assert_int_equal(trace_open(&g->trace, 2, 2), 0);
+	turn_init(g->w);
+	g->w->trace = trace_ring(g->trace, 0);
+	g->other = trace_ring(g->trace, 1);
+	g->w->fd = -1;
+	g->w->batching = true;
+	g->c->claimed = payload;
+	g->c->meta.bytes = sizeof(payload);
+}
+
+static void rig_close(struct rig *g)
+{
+	assert_true(call_unposted(g->c));
+	call_free(g->c);
+	trace_close(g->trace);
+	turn_fini(g->w);
+	free(g->w);
+}
+
+static void turn(struct rig *g)
+{
+	const struct live_run run = { .picked = 0 };
+
+	turn_run(g->w, g->c, &run);
+	g->c->meta.rtp_ts += sizeof(payload);
+}
+
 /* Once within a turn, when its packets no longer fit, and once at the end. That
  * the socket (there is none) refuses them is no matter. */
 static void sending_within_a_turn_is_its_calls_time(void **state)
 {
-	static const uint8_t payload[FRAMES * FRAME];
-	struct turn_worker *w = calloc(1, sizeof(*w));
-	struct trace *trace;
-	struct call *c = new_call();
-	const struct live_run run = { .picked = 0 };
+	struct rig g;
 
 	(void)state;
-	assert_non_null(w);
-	assert_int_equal(trace_open(&trace, 1, 2), 0);
-	w->trace = trace_ring(trace, 0);
-	w->fd = -1;
-	atomic_init(&w->batching, true);
-	c->claimed = payload;
-	c->meta.bytes = sizeof(payload);
-	for (int i = 0; i < TURNS; i++, c->meta.rtp_ts += sizeof(payload))
-		turn_run(w, c, &run);
-	assert_int_equal(w->nunsent, TURNS);
-	turn_flush(w);
-	assert_int_equal(c->count.send_failed, TURNS * FRAMES);
+	rig_open(&g);
+	for (int i = 0; i < TURNS; i++)
+		turn(&g);
+	assert_int_equal(g.w->nunsent, TURNS);
+	turn_flush(g.w);
+	assert_int_equal(g.c->count.send_failed, TURNS * FRAMES);
 	/* each turn's share is rounded down */
-	assert_in_range(beside_the_codec(c), 2 * TICK - TURNS, 2 * TICK);
-	assert_true(call_unposted(c));
-	call_free(c);
-	trace_close(trace);
-	free(w);
+	assert_in_range(beside_the_codec(g.c), 2 * TICK - TURNS, 2 * TICK);
+	rig_close(&g);
+}
+
+/* What waits while a codec is at work leaves by others, who do not wait. */
+static void packets_leave_while_a_codec_is_at_work(void **state)
+{
+	struct rig g;
+
+	(void)state;
+	rig_open(&g);
+	turn(&g);
+	turn(&g);
+	assert_false(call_unposted(g.c));
+	turn_begin(g.w);
+	turn_enter_codec(g.w);
+	turn_flush_for(g.w, g.other);
+	assert_true(call_unposted(g.c));
+	assert_int_equal(g.c->count.done, 2);
+	assert_int_equal(g.c->count.send_failed, 2 * FRAMES);
+	assert_true(turn_leave_codec(g.w)); /* and is none the wiser */
+	turn_end(g.w);
+	turn(&g);
+	assert_int_equal(g.w->nunsent, 1);
+	turn_flush(g.w);
+	assert_int_equal(g.c->count.done, 3);
+	rig_close(&g);
+}
+
+static void without_batching_every_turn_sends(void **state)
+{
+	struct rig g;
+
+	(void)state;
+	rig_open(&g);
+	turn(&g);
+	turn_batching(g.w, false, g.other); /* what waits leaves */
+	assert_true(call_unposted(g.c));
+	for (unsigned i = 2; i <= 4; i++) {
+		turn(&g);
+		assert_true(call_unposted(g.c));
+		assert_int_equal(g.c->count.done, i);
+	}
+	turn_batching(g.w, true, g.other);
+	turn(&g);
+	assert_false(call_unposted(g.c));
+	turn_flush(g.w);
+	rig_close(&g);
+}
+
+static void packets_are_taken_from_a_codec_alone(void **state)
+{
+	struct rig g;
+
+	(void)state;
+	rig_open(&g);
+	turn(&g);
+	assert_false(turn_take(g.w)); /* between turns */
+	turn_begin(g.w);
+	assert_false(turn_take(g.w)); /* at the packets */
+	turn_enter_codec(g.w);
+	assert_true(turn_take(g.w));
+	assert_false(turn_take(g.w)); /* once */
+	turn_rescue(g.w, NULL, g.other);
+	assert_int_equal(g.c->count.done, 1);
+	assert_false(turn_leave_codec(g.w));
+	rig_close(&g);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sending_within_a_turn_is_its_calls_time),
+		cmocka_unit_test(packets_leave_while_a_codec_is_at_work),
+		cmocka_unit_test(without_batching_every_turn_sends),
+		cmocka_unit_test(packets_are_taken_from_a_codec_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
