@@ -30,7 +30,16 @@
  *  - ticks may come late, never early; next_tick is CR_NEVER when tick() is
  *    called, so a policy that wants another must set it again;
  *  - after an enqueue or a tick, idle CPUs pick again without being kicked;
- *  - stop() is called only for a task that this policy has picked.
+ *  - stop() is called only for a task that this policy has picked; it may come
+ *    at once, DROP after 0 ns of service: the frame was gone, or too old;
+ *  - a task's state and rq->nqueued are those after the event: enqueue() finds
+ *    its task QUEUED and counted. pick(), steal() and dequeue() are the event,
+ *    so while they run, the task is QUEUED and counted still.
+ *
+ * A task that admit() has refused for want of room may join nevertheless, in
+ * any run queue of which its mask has a CPU: where no admission was asked for,
+ * or a change was forced. So a policy has to live with sums above its bound,
+ * and promise() has to look.
  *
  * A policy can be replaced under live tasks. The old one is not told: its
  * memory is discarded (it is pure, so there is nothing else to give back), and
@@ -49,12 +58,31 @@
  * policy did not pick, and it gets no stop() for it. Where admit() refuses,
  * what the policy had in its memory before is put back.
  *
- * The core checks what pick(), steal(), tick() and admit() answer. Where one
- * breaks its contract a debug build aborts; others log it with explain()'s
- * numbers and let fifo take its place, without losing a job.
+ * The core checks what a policy answers:
+ *
+ *   pick    a task of this engine that is QUEUED on this run queue, may run on
+ *           this CPU and, where the policy may preempt, has a slice > 0; or
+ *           NULL, if next_tick is set or nothing that waits may run there
+ *   steal   a task that is QUEUED on @from and may run on this CPU; or NULL
+ *   tick    next_tick is CR_NEVER, or later than the one that was due
+ *   admit   a run queue of which the task's mask has a CPU, or -ENOSPC, or
+ *           another error, which counts as -EINVAL; so does a wrong run queue
+ *   check   true (debug builds, after every callback)
+ *
+ * And a live engine watches that no task waits for long while workers that it
+ * may use have nothing to do. Where a policy breaks its contract a debug build
+ * aborts; others log it with explain()'s numbers and let fifo take its place,
+ * without losing a job.
  *
  * Every comparison of a policy must end in the task id: same input, same
  * schedule.
+ *
+ * A policy in an object of its own (a plug-in) exports its table as
+ *
+ *     const struct cr_sched_ops cr_sched_plugin;
+ *
+ * and is not loaded if what is said there of abi, name, help, task_size, opts
+ * or the mandatory callbacks does not hold.
  */
 #ifndef CR_SCHED_H
 #define CR_SCHED_H
@@ -154,7 +182,8 @@ struct cr_job {
 
 struct cr_rq;
 
-/** A recurring source of jobs: one direction of one call. */
+/** A recurring source of jobs: one direction of one call. A time is at most
+ * CR_NEVER / 4, a cost at most an hour: sums of a few do not overflow. */
 struct cr_task {
 	/* constant between task_add() and task_del() */
 	uint32_t id; /**< unique; the last tie-break of every policy */
@@ -163,7 +192,7 @@ struct cr_task {
 	cr_ns rel_deadline; /**< > 0, from eligible to deadline             */
 	struct cr_cost cost;
 	int nice;	 /**< -20..19, 0 is neutral                         */
-	uint32_t weight; /**< share; 1024 is neutral, as Linux counts       */
+	uint32_t weight; /**< share > 0; 1024 is neutral, as Linux counts   */
 	struct cr_contract contract;
 	struct cr_cpus cpus; /**< engine CPU numbers it may run on          */
 
@@ -207,7 +236,9 @@ struct cr_rq {
 	void *priv;
 };
 
-/** A number a policy shows about a task; the core does all formatting. */
+/** A number a policy shows about a task. By how @key ends, people see it as a
+ * time (_ns), as a distance from now (deadline_ns, window_begin_ns,
+ * window_end_ns, _at_ns), as a share (_ppm), or as it is. */
 struct cr_kv {
 	const char *key;
 	int64_t value;
@@ -280,11 +311,13 @@ struct cr_sched {
 struct cr_sched_ops {
 	uint32_t abi;		 /**< CR_SCHED_ABI */
 	uint32_t flags;		 /**< CR_F_* */
-	const char *name, *help; /**< "edf", one line */
+	const char *name, *help; /**< "edf", one line; neither is empty */
 	size_t rq_size,
 		task_size; /**< private bytes; task_size <= CR_TASK_PRIV */
 	size_t opts_size;
-	const struct cr_opt *opts; /**< may be NULL */
+	/** NULL with opts_size 0; else every row's int64_t lies within
+	 * opts_size, aligned. */
+	const struct cr_opt *opts;
 
 	/** Set up @rq->priv. Return 0 or -errno (the policy is not started). */
 	int (*rq_init)(struct cr_rq *rq);
@@ -336,15 +369,17 @@ struct cr_sched_ops {
 	struct cr_task *(*steal)(struct cr_rq *from, struct cr_rq *to,
 				 unsigned cpu, cr_ns now);
 
-	/** Fill @kv with up to @max numbers about @t; return how many. For
-	 * people: nothing is decided by them. */
+	/** Fill @kv with up to @max numbers about @t, which is added; return
+	 * how many. For people: nothing is decided by them. Its run queue is
+	 * locked, as for promise(). */
 	unsigned (*explain)(const struct cr_task *t, struct cr_kv *kv,
 			    unsigned max);
 
 	/** What holds of @t, hard or soft and added, as of now: fill @p, which
-	 * starts as CR_PROMISE_NOTHING without a rule. Users are told of it
-	 * and size their play-out buffers by it. NULL: this policy promises
-	 * nothing. */
+	 * starts as CR_PROMISE_NOTHING without a rule, and give a rule in any
+	 * case. This binds: users are told of it and size their play-out
+	 * buffers by it. Beside explain()'s numbers they see in_time: 1 where
+	 * the bound is 0. NULL: this policy promises nothing. */
 	void (*promise)(const struct cr_task *t, struct cr_promise *p);
 
 	/** Debug builds: do the invariants hold? Run after each callback. */
