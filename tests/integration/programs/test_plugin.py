@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A scheduler from outside the tree: built from what is installed and the
 example alone, as schedulers/README.md says, loaded, and trusted with calls."""
+import json
 import re
 import shutil
 
@@ -41,6 +42,14 @@ def flow(d, call, sock):
     assert count["done"] == count["packets_out"] == FRAMES
 
 
+def test_a_strict_compiler_says_nothing(installed, tmp_path):
+    shutil.copy(installed.examples / "lifo.c", tmp_path)
+    installed.run("cc -std=c11 -pedantic -Wall -Wextra -Wshadow -Wconversion "
+                  "-Werror -O2 -shared -fPIC "
+                  "$(pkg-config --cflags codec-runner) lifo.c -o lifo.so",
+                  tmp_path)
+
+
 def test_the_readme_shows_the_example_as_it_is():
     blocks = re.findall(r"```c\n(.*?)```", README.read_text(), re.S)
     assert len(blocks) >= 5
@@ -61,6 +70,17 @@ def test_it_schedules_calls_from_the_start(daemon, sock, installed, outside,
     assert d.ctl("stats")["scheduler"] == name
     flow(d, start_call(d, sock), sock)
     assert d.ctl("stats")["scheduler_faults"] == {"count": 0, "last": ""}
+
+
+@pytest.mark.parametrize("name", ["lifo", "outside"])
+def test_it_schedules_simulated_calls(installed, outside, campaign, name):
+    tasks = campaign("seed: 1\nduration: 1s\nflows:\n  - name: some\n"
+                     "    count: 3\n    cost: {mean: 2ms}\n"
+                     "    period: 20ms\n")
+    told = json.loads(installed.run(
+        f"codec-sim {tasks} --json --scheduler ./{name}.so", outside))
+    assert told["scheduler"] == f"./{name}.so"
+    assert told["total"]["done"] == told["total"]["jobs"] == 3 * 50
 
 
 def test_it_is_switched_to_from_the_plugin_folder(daemon, sock, installed,
