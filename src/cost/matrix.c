@@ -251,7 +251,8 @@ void cost_print(FILE *out, const struct cost_table *t)
 		print_line(out, &l);
 	}
 	if (missing)
-		(void)fprintf(out, "\nCodec kernels: off, %s\n", missing);
+		(void)fprintf(out, "\nWARNING: codec kernels are off: %s\n",
+			      missing);
 }
 
 static json_t *line_json(const struct line *l)
