@@ -186,15 +186,12 @@ struct campaign_flow {
 	cr_ns ptime;  /**< one packet's speech; synthetic: the period       */
 	char **input; /**< files and globs; none: installed recordings    */
 	unsigned input_count;
-	enum cr_class cls;
-	cr_ns deadline; /**< relative; CR_NEVER: best effort               */
-	int64_t nice, weight;
+	struct task_terms terms;
 	int64_t ring; /**< jobs that may wait; 0: synthetic: any number      */
 	struct campaign_cost cost;
 	struct campaign_arrival arrival;
 	struct campaign_release release;
-	bool release_named;	  /**< its model was given                  */
-	struct contract contract; /**< what calls promise and declare       */
+	bool release_named; /**< its model was given                        */
 	struct campaign_start start;
 	struct campaign_hold hold;
 	struct campaign_network network;

@@ -271,7 +271,7 @@ static int read_numbers(const struct section *s, struct campaign_flow *f)
 	if (f->synthetic && !has_count(s) &&
 	    !section_has(section_below(s, "start"), "poisson"))
 		f->count = 1;
-	if (f->cls == CR_BE && section_has(s, "deadline"))
+	if (f->terms.cls == CR_BE && section_has(s, "deadline"))
 		return section_fail(s, "deadline",
 				    "class best-effort has no deadline");
 	return 0;
@@ -329,7 +329,7 @@ int read_flow(const struct section *s, unsigned i, struct campaign_flow *f)
 		rc = read_models(s, f);
 	if (rc)
 		return rc;
-	if (!f->deadline)
-		f->deadline = f->cls == CR_BE ? CR_NEVER : f->ptime;
+	if (!f->terms.deadline)
+		f->terms.deadline = f->terms.cls == CR_BE ? CR_NEVER : f->ptime;
 	return read_rest(s, f);
 }

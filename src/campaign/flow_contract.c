@@ -7,19 +7,14 @@
 int read_contract(const struct section *s, struct campaign_flow *f)
 {
 	const struct section *k = section_below(s, "contract");
-	const struct contract_use use = {
-		.cls = f->cls,
-		.period = f->ptime,
-		.rel_deadline = f->cls == CR_BE ? f->ptime : f->deadline,
-		.release = (enum release_kind)f->release.kind,
-	};
+	struct contract *to = &f->terms.contract;
 	struct contract_flaw flaw;
-	int rc = section_values(k, &f->contract);
+	int rc = section_values(k, to);
 
 	if (!rc)
-		rc = read_rate(k, "rate", &f->contract.rate_ppm);
+		rc = read_rate(k, "rate", &to->rate_ppm);
 	if (!rc)
-		rc = read_rate(k, "peak", &f->contract.peak_ppm);
+		rc = read_rate(k, "peak", &to->peak_ppm);
 	if (rc)
 		return rc;
 	if (section_has(k, "burst") &&
@@ -27,7 +22,8 @@ int read_contract(const struct section *s, struct campaign_flow *f)
 		return section_fail(k, "burst",
 				    "burst: release says it already: leave one "
 				    "of them out");
-	if (contract_check(&f->contract, &use, &flaw))
+	if (contract_check(&f->terms, f->ptime,
+			   (enum release_kind)f->release.kind, &flaw))
 		return section_fail(k, flaw.member, "%s: %s", flaw.member,
 				    flaw.text);
 	return 0;

@@ -184,7 +184,7 @@ static int check_loop(const struct section *s, struct campaign_flow *f)
 				    "arrival: {model: loop} is one job of best "
 				    "effort that never ends: no codecs, "
 				    "period, cost, deadline or class");
-	f->cls = CR_BE;
+	f->terms.cls = CR_BE;
 	return 0;
 }
 

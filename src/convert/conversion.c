@@ -39,11 +39,13 @@ static void fill_task(struct conversion *cv)
 	unsigned floor = cv->cfg.floor;
 
 	t->id = cv->cfg.id;
-	t->cls = floor ? CR_SOFT : CR_BE;
 	t->period = floor ? CR_SEC / floor : NO_RATE;
-	t->rel_deadline = t->period;
-	t->cost = cv->cfg.cost;
-	t->weight = 1024;
+	core_set_terms(t, &(struct core_terms){
+				  .cls = floor ? CR_SOFT : CR_BE,
+				  .rel_deadline = t->period,
+				  .cost = cv->cfg.cost,
+				  .weight = 1024,
+			  });
 	memset(&t->cpus, 0xff, sizeof(t->cpus));
 	cv->lt.core.patient = true;
 }

@@ -34,8 +34,8 @@ static double per_second(int64_t rate_ppm)
 	return (double)rate_ppm / (double)CR_PPM;
 }
 
-static int check_rate(const struct contract *k, const struct contract_use *use,
-		      struct contract_flaw *f)
+static int check_rate(const struct contract *k, cr_ns period,
+		      enum release_kind release, struct contract_flaw *f)
 {
 	if (!k->rate_ppm && k->burst)
 		return flaw(f, "burst",
@@ -46,15 +46,15 @@ static int check_rate(const struct contract *k, const struct contract_use *use,
 			    "too");
 	if (!k->rate_ppm)
 		return 0;
-	if (use->release == RELEASE_RATE)
+	if (release == RELEASE_RATE)
 		return flaw(f, "rate",
 			    "release says it already, with x and y: leave one "
 			    "of them out");
-	if (spacing(k->rate_ppm) < use->period)
+	if (spacing(k->rate_ppm) < period)
 		return flaw(f, "rate",
 			    "%g/s is more than one job a period (%g/s): lower "
 			    "it, or shorten the period",
-			    per_second(k->rate_ppm), 1e9 / (double)use->period);
+			    per_second(k->rate_ppm), 1e9 / (double)period);
 	if (k->peak_ppm && k->peak_ppm < k->rate_ppm)
 		return flaw(f, "peak", "%g/s is below the rate of %g/s",
 			    per_second(k->peak_ppm), per_second(k->rate_ppm));
@@ -84,34 +84,35 @@ static int check_cost(const struct contract *k, struct contract_flaw *f)
 }
 
 /* One job at a time: what takes longer than its time is late for ever. */
-static int check_fit(const struct contract *k, const struct contract_use *use,
+static int check_fit(const struct task_terms *t, cr_ns period,
 		     struct contract_flaw *f)
 {
-	cr_ns window = cr_ns_min(use->period, use->rel_deadline);
+	const struct contract *k = &t->contract;
+	cr_ns window = cr_ns_min(period, t->deadline);
 	cr_ns worst = cr_ns_max(k->worst, cr_ns_max(k->p99, k->mean));
 	char a[UNITS_TEXT], b[UNITS_TEXT];
 	const char *which = k->worst ? "worst" : k->p99 ? "p99" : "mean";
 
-	if (use->cls == CR_HARD && worst > window)
+	if (t->cls == CR_HARD && worst > window)
 		return flaw(f, which,
 			    "%s is above the %s of %s that a hard call has for "
 			    "a job: lower it, or take class soft",
 			    units_format_time(worst, a, sizeof(a)),
-			    window == use->period ? "period" : "deadline",
+			    window == period ? "period" : "deadline",
 			    units_format_time(window, b, sizeof(b)));
-	if (use->cls != CR_BE && k->mean > use->period)
-		return above(f, "mean", k->mean, "period", use->period);
+	if (t->cls != CR_BE && k->mean > period)
+		return above(f, "mean", k->mean, "period", period);
 	return 0;
 }
 
-int contract_check(const struct contract *k, const struct contract_use *use,
-		   struct contract_flaw *f)
+int contract_check(const struct task_terms *t, cr_ns period,
+		   enum release_kind release, struct contract_flaw *f)
 {
-	int err = check_rate(k, use, f);
+	int err = check_rate(&t->contract, period, release, f);
 
 	if (!err)
-		err = check_cost(k, f);
-	return err ? err : check_fit(k, use, f);
+		err = check_cost(&t->contract, f);
+	return err ? err : check_fit(t, period, f);
 }
 
 static uint32_t jobs_up(int64_t ppm)

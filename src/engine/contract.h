@@ -21,11 +21,15 @@ struct contract {
 	cr_ns mean, p99, worst; /**< CPU time of a job; 0: as measured      */
 };
 
-/** What of a call a contract may contradict. */
-struct contract_use {
+/** The terms by which a task is to be served, as people write them: what can
+ * change while it is there. What is declared to schedulers of them is struct
+ * core_terms. */
+struct task_terms {
 	enum cr_class cls;
-	cr_ns period, rel_deadline;
-	enum release_kind release;
+	cr_ns deadline; /**< from arrival on; CR_NEVER: it has none     */
+	int nice;
+	uint32_t weight; /**< 1024 is neutral                            */
+	struct contract contract;
 };
 
 /** A member that contradicts something, and the way out. */
@@ -34,9 +38,10 @@ struct contract_flaw {
 	char text[160];
 };
 
-/** 0, or -EINVAL with @f. */
-int contract_check(const struct contract *k, const struct contract_use *use,
-		   struct contract_flaw *f);
+/** Does @t's contract agree with its other terms, with a job every @period,
+ * and with the release model? 0, or -EINVAL with @f. */
+int contract_check(const struct task_terms *t, cr_ns period,
+		   enum release_kind release, struct contract_flaw *f);
 
 /**
  * What is declared to schedulers of a call with contract @k, release model @r:

@@ -141,7 +141,7 @@ void core_del(struct core *c, struct core_task *t, cr_ns now);
 
 /* --- other terms for a task that is added (core_change.c) --- */
 
-/** What of a task can change while it is added. */
+/** What schedulers know of a task that can change while it is added. */
 struct core_terms {
 	enum cr_class cls;
 	cr_ns rel_deadline;
@@ -155,6 +155,9 @@ enum {
 	CORE_CHANGE_STAY = 1, /**< in its run queue                        */
 	CORE_CHANGE_FORCE = 2 /**< beyond the capacity, too                */
 };
+
+/** Make @t one of the terms @to; it is not added. */
+void core_set_terms(struct cr_task *t, const struct core_terms *to);
 
 /** Is @is of a better class, dearer, more urgent or more often than @was? Pure.
  */

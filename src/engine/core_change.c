@@ -170,7 +170,7 @@ static void leave(struct core_change *ch, struct core_task *t, cr_ns now)
 	core_check(ch->core, rq);
 }
 
-static void set_terms(struct cr_task *t, const struct core_terms *to)
+void core_set_terms(struct cr_task *t, const struct core_terms *to)
 {
 	t->cls = to->cls;
 	t->rel_deadline = to->rel_deadline;
@@ -206,7 +206,7 @@ static void rejoin(struct core_change *ch, struct core_task *t,
 
 	TAILQ_REMOVE(&from->tasks, t, link);
 	from->ntasks--;
-	set_terms(&t->task, to);
+	core_set_terms(&t->task, to);
 	t->load_ppm = core_load_of(&t->task);
 	if (ch->state == CR_QUEUED)
 		set_job(t, cls, before);
@@ -244,8 +244,8 @@ bool core_asks_for_more(const struct core_terms *was,
 {
 	struct cr_task a = { 0 }, b = { 0 };
 
-	set_terms(&a, was);
-	set_terms(&b, is);
+	core_set_terms(&a, was);
+	core_set_terms(&b, is);
 	return asks_for_more(&a, &b);
 }
 
@@ -259,7 +259,7 @@ static int admit(const struct core_change *ch, const struct core_task *t,
 			      .cpu = -1 };
 	int rc;
 
-	set_terms(&as, to);
+	core_set_terms(&as, to);
 	as.cpus = core_within(home, &t->task.cpus);
 	rc = core_admit(ch->core, &as, v);
 	if (rc == -ENOSPC && ch->state != CR_RUNNING &&

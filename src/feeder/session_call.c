@@ -82,16 +82,16 @@ json_t *session_call_params(const struct session *s,
 	put(o, "in", in);
 	put(o, "out", out);
 	put(o, "ptime_ms", json_real((double)flow->ptime / CR_MS));
-	put(o, "class", json_string(classes[flow->cls]));
-	if (flow->deadline != CR_NEVER)
+	put(o, "class", json_string(classes[flow->terms.cls]));
+	if (flow->terms.deadline != CR_NEVER)
 		put(o, "deadline_ms",
-		    json_real((double)flow->deadline / CR_MS));
+		    json_real((double)flow->terms.deadline / CR_MS));
 	if (flow->release_named)
 		put(o, "release",
-		    release_json(&flow->release, &flow->contract));
-	put(o, "contract", field_write(contract_fields, &flow->contract));
-	put(o, "nice", json_integer(flow->nice));
-	put(o, "weight", json_integer(flow->weight));
+		    release_json(&flow->release, &flow->terms.contract));
+	put(o, "contract", field_write(contract_fields, &flow->terms.contract));
+	put(o, "nice", json_integer(flow->terms.nice));
+	put(o, "weight", json_integer(flow->terms.weight));
 	return o;
 }
 
@@ -175,7 +175,7 @@ static void admitted(struct session *s, struct feeder_call *c, const json_t *r)
 	struct match_cfg m = {
 		.in_frame = f->ptime,
 		.out_clock = leg_clock(&f->out),
-		.deadline = f->deadline,
+		.deadline = f->terms.deadline,
 		.dtx = f->out.cfg.dtx,
 	};
 	int rc;

@@ -34,7 +34,8 @@ static struct release_cfg release_of(const struct call_cfg *cfg)
 {
 	struct release_cfg r = cfg->release;
 
-	contract_release(&cfg->said, cfg->release_named, &r);
+	r.rel_deadline = cfg->terms.deadline;
+	contract_release(&cfg->terms.contract, cfg->release_named, &r);
 	release_hold(&r, cfg->ring_frames);
 	return r;
 }
@@ -42,36 +43,25 @@ static struct release_cfg release_of(const struct call_cfg *cfg)
 void call_settle(struct call_cfg *cfg, const struct cr_cost *measured)
 {
 	const struct release_cfg r = release_of(cfg);
+	const struct task_terms *t = &cfg->terms;
 
-	cfg->cost = contract_cost(&cfg->said, measured);
-	cfg->contract = contract_promise(&cfg->said, &r);
-}
-
-struct core_terms call_terms(const struct call_cfg *cfg)
-{
-	return (struct core_terms){
-		.cls = cfg->cls,
-		.rel_deadline = cfg->release.rel_deadline,
-		.cost = cfg->cost,
-		.nice = cfg->nice,
-		.weight = cfg->weight ? cfg->weight : 1024,
-		.contract = cfg->contract,
+	cfg->declared = (struct core_terms){
+		.cls = t->cls,
+		.rel_deadline = t->deadline,
+		.cost = contract_cost(&t->contract, measured),
+		.nice = t->nice,
+		.weight = t->weight ? t->weight : 1024,
+		.contract = contract_promise(&t->contract, &r),
 	};
 }
 
 static void fill_task(struct call *c)
 {
 	struct cr_task *t = &c->lt.core.task;
-	const struct core_terms terms = call_terms(&c->cfg);
 
 	t->id = c->cfg.id;
 	t->period = c->cfg.release.period;
-	t->cls = terms.cls;
-	t->rel_deadline = terms.rel_deadline;
-	t->cost = terms.cost;
-	t->nice = terms.nice;
-	t->weight = terms.weight;
-	t->contract = terms.contract;
+	core_set_terms(t, &c->cfg.declared);
 	memset(&t->cpus, 0xff, sizeof(t->cpus));
 }
 
@@ -87,7 +77,7 @@ static void leave_for_rx(struct call_release *to, const struct call_cfg *cfg)
 	atomic_store_explicit(&to->spacing, r.spacing, memory_order_relaxed);
 	atomic_store_explicit(&to->ahead_max, r.ahead_max,
 			      memory_order_relaxed);
-	atomic_store_explicit(&to->best_effort, cfg->cls == CR_BE,
+	atomic_store_explicit(&to->best_effort, cfg->terms.cls == CR_BE,
 			      memory_order_relaxed);
 	/* release, pairs with call_take_terms() */
 	atomic_fetch_add_explicit(&to->version, 1, memory_order_release);
@@ -95,13 +85,8 @@ static void leave_for_rx(struct call_release *to, const struct call_cfg *cfg)
 
 void call_set_terms(struct call *c, const struct call_cfg *to)
 {
-	c->cfg.cls = to->cls;
-	c->cfg.release.rel_deadline = to->release.rel_deadline;
-	c->cfg.weight = to->weight;
-	c->cfg.nice = to->nice;
-	c->cfg.said = to->said;
-	c->cfg.cost = to->cost;
-	c->cfg.contract = to->contract;
+	c->cfg.terms = to->terms;
+	c->cfg.declared = to->declared;
 	c->cfg.media.out.cfg.mode = to->media.out.cfg.mode;
 	leave_for_rx(&c->terms, &c->cfg);
 }
@@ -159,7 +144,7 @@ int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 	c->source = cfg->source;
 	c->source_known = cfg->source.ss_family != 0;
 	fill_task(c);
-	atomic_init(&c->terms.best_effort, cfg->cls == CR_BE);
+	atomic_init(&c->terms.best_effort, cfg->terms.cls == CR_BE);
 	err = release_init(&c->release, &release, e);
 	if (!err)
 		err = init_served(c, release, e);

@@ -56,16 +56,11 @@ struct call_cfg {
 	uint32_t id;
 	uint32_t pair; /**< id of the other direction's call, or 0 */
 	struct pipeline_cfg media;
-	struct release_cfg
-		release;    /**< as asked for; the contract adds to it */
-	bool release_named; /**< its kind was asked for by name       */
-	enum cr_class cls;
-	uint32_t weight; /**< 1024 is neutral */
-	int nice;
-	struct contract said; /**< the contract as asked for */
-	/* call_settle()'s: what schedulers are told */
-	struct cr_cost cost; /**< CPU time per packet */
-	struct cr_contract contract;
+	struct release_cfg release; /**< as asked for; the terms add to it */
+	bool release_named;	    /**< its kind was asked for by name       */
+	struct task_terms terms;    /**< as asked for; weight 0: 1024 */
+	/** What schedulers know of them: call_settle()'s. */
+	struct core_terms declared;
 
 	uint32_t ssrc_in, ssrc_out;
 	uint8_t pt_in, pt_out;
@@ -189,12 +184,9 @@ static inline struct call *call_of_core(struct core_task *t)
 /** Make a call. Returns 0 and sets *@c, or -EINVAL or -ENOMEM with @e. */
 int call_new(struct call **c, const struct call_cfg *cfg, struct cr_err *e);
 
-/** Work out what schedulers are told of the call @cfg, whose packets cost
- * @measured here: its cost and its contract. */
+/** Set what is declared to schedulers of the call @cfg, whose packets cost
+ * @measured here. Before call_new() and call_set_terms(). */
 void call_settle(struct call_cfg *cfg, const struct cr_cost *measured);
-
-/** What the engine has to know of the call @cfg, settled. */
-struct core_terms call_terms(const struct call_cfg *cfg);
 
 /**
  * Let @c go on as @to, a settled configuration that differs from its own in

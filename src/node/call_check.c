@@ -173,26 +173,16 @@ static int check_release(struct call_cfg *cfg,
 
 /* --- terms --- */
 
-static int check_terms(struct call_cfg *cfg, const struct call_terms_request *r,
+static int check_terms(struct call_cfg *cfg, const struct task_terms *asked,
 		       struct cr_err *e)
 {
-	struct contract_use use;
+	const struct release_cfg *release = &cfg->release;
 	struct contract_flaw flaw;
 
-	cfg->cls = r->cls;
-	cfg->weight = r->weight;
-	cfg->nice = r->nice;
-	cfg->said = r->contract;
-	/* the period's end when nothing is said */
-	cfg->release.rel_deadline =
-		r->deadline ? r->deadline : cfg->release.period;
-	use = (struct contract_use){
-		.cls = cfg->cls,
-		.period = cfg->release.period,
-		.rel_deadline = cfg->release.rel_deadline,
-		.release = cfg->release.kind,
-	};
-	if (!contract_check(&cfg->said, &use, &flaw))
+	cfg->terms = *asked;
+	if (!cfg->terms.deadline)
+		cfg->terms.deadline = release->period;
+	if (!contract_check(&cfg->terms, release->period, release->kind, &flaw))
 		return 0;
 	return cr_fail(e, -EINVAL, "contract.%s: %s", flaw.member, flaw.text);
 }
@@ -219,11 +209,7 @@ void call_change_begin(struct call_change_request *r,
 {
 	*r = (struct call_change_request){
 		.call = cfg->id,
-		.terms = { .cls = cfg->cls,
-			   .deadline = cfg->release.rel_deadline,
-			   .weight = cfg->weight,
-			   .nice = cfg->nice,
-			   .contract = cfg->said },
+		.terms = cfg->terms,
 	};
 }
 

@@ -69,23 +69,14 @@ struct call_release_request {
 	int burst;  /**< of model lbap; -1: not named (1)            */
 };
 
-/** What can change while the call runs. */
-struct call_terms_request {
-	enum cr_class cls;
-	cr_ns deadline; /**< 0: the period */
-	uint32_t weight;
-	int nice;
-	struct contract contract;
-};
-
 enum call_port { CALL_PORT_SHARED, CALL_PORT_OWN };
 
 /** A new call. */
 struct call_request {
 	struct call_in_request in;
 	struct call_out_request out;
-	cr_ns ptime; /**< 0: what the input's frames say */
-	struct call_terms_request terms;
+	cr_ns ptime;		 /**< 0: what the input's frames say */
+	struct task_terms terms; /**< deadline 0: the period */
 	struct call_release_request release;
 	enum call_port port;
 	uint32_t ssrc; /**< of the input; 0: a random one         */
@@ -96,8 +87,8 @@ struct call_request {
 /** Other terms for a call. */
 struct call_change_request {
 	uint32_t call;
-	struct call_terms_request terms;
-	const char *mode; /**< of the output; NULL: as it is */
+	struct task_terms terms; /**< deadline 0: the period */
+	const char *mode;	 /**< of the output; NULL: as it is */
 };
 
 #endif

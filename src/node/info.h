@@ -44,11 +44,8 @@ struct node_call_counts {
 
 struct node_call_info {
 	uint32_t id;
-	enum cr_class cls;
-	cr_ns age, ptime, deadline;
-	uint32_t weight;
-	int nice;
-	struct contract contract; /**< as it was asked for */
+	struct task_terms terms; /**< as asked for */
+	cr_ns age, ptime;
 	struct node_admitted admitted;
 	unsigned cmr_over;    /**< modes asked for beyond the capacity     */
 	char transcoding[96]; /**< "pcmu>amr/12.2@20ms": whose cost it has */

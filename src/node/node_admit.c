@@ -10,7 +10,7 @@
 
 int64_t node_load_of(const struct call_cfg *cfg)
 {
-	return cfg->cost.mean * CR_PPM / cfg->release.period;
+	return cfg->declared.cost.mean * CR_PPM / cfg->release.period;
 }
 
 int node_admit_measured(struct node *n, int64_t need, struct cr_verdict *v)

@@ -42,9 +42,9 @@ static void trace_change(const struct node_call *nc)
 	(void)snprintf(r.note.text, sizeof(r.note.text),
 		       "class=%s deadline_us=%" PRId64
 		       " mode=%s weight=%" PRIu32 " nice=%d",
-		       call_class_names[cfg->cls],
-		       cfg->release.rel_deadline / CR_US, mode_name(cfg),
-		       cfg->weight, cfg->nice);
+		       call_class_names[cfg->terms.cls],
+		       cfg->terms.deadline / CR_US, mode_name(cfg),
+		       cfg->terms.weight, cfg->terms.nice);
 	trace_put(trace_ring(nc->node->trace, node_ring_control(nc->node)), &r);
 }
 
@@ -92,14 +92,6 @@ static int64_t load_beyond(const struct node_call *nc,
 	return node_load_of(to) - cr_ns_max(node_load_of(was), counted);
 }
 
-static unsigned change_flags(const struct call_cfg *was,
-			     const struct core_terms *to)
-{
-	const struct core_terms from = call_terms(was);
-
-	return core_asks_for_more(&from, to) ? 0 : CORE_CHANGE_FORCE;
-}
-
 int node_call_change(struct node_call *nc, const struct call_cfg *want,
 		     bool set_mode, struct cr_err *e)
 {
@@ -107,16 +99,19 @@ int node_call_change(struct node_call *nc, const struct call_cfg *want,
 	struct call_cfg to = *want;
 	struct cost_entry *cost = settle(n, &to, e);
 	const struct call_cfg was = today(nc);
-	const struct core_terms terms = call_terms(&to);
 	struct cr_verdict v = { 0 };
+	unsigned flags;
 	int err;
 
 	if (!cost)
 		return -EINVAL;
+	flags = core_asks_for_more(&was.declared, &to.declared)
+			? 0
+			: CORE_CHANGE_FORCE;
 	err = node_admit_measured(n, load_beyond(nc, &was, &to), &v);
 	if (!err)
-		err = live_change(n->live, &nc->call->lt, &terms,
-				  change_flags(&was, &terms), &v);
+		err = live_change(n->live, &nc->call->lt, &to.declared, flags,
+				  &v);
 	if (err < 0)
 		return node_refuse(n, err, &v, e);
 	enter(nc, &to, cost);
@@ -146,7 +141,7 @@ static bool same_cost(const struct cr_cost *a, const struct cr_cost *b)
 static void follow(struct node_call *nc, unsigned mode)
 {
 	struct call_cfg to = *call_settings(nc->call);
-	struct core_terms terms;
+	const struct cr_cost *was = &call_settings(nc->call)->declared.cost;
 	struct cost_entry *cost;
 	struct cr_verdict v;
 	int rc = 0;
@@ -155,13 +150,12 @@ static void follow(struct node_call *nc, unsigned mode)
 	cost = settle(nc->node, &to, NULL);
 	if (!cost)
 		return; /* memory is short: at the next look */
-	terms = call_terms(&to);
 	/* what a contract declares holds in every mode */
-	if (!same_cost(&to.cost, &call_settings(nc->call)->cost))
-		rc = live_change(nc->node->live, &nc->call->lt, &terms,
+	if (!same_cost(&to.declared.cost, was))
+		rc = live_change(nc->node->live, &nc->call->lt, &to.declared,
 				 CORE_CHANGE_FORCE, &v);
 	if (rc == -EINVAL) /* the scheduler keeps it as it was */
-		to.cost = call_settings(nc->call)->cost;
+		to.declared.cost = *was;
 	else if (rc < 0)
 		return;
 	if (rc > 0)

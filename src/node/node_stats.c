@@ -157,16 +157,16 @@ static struct node_side_info side_info(const struct pipeline_side *s,
 
 static struct node_admitted admitted(const struct call_cfg *cfg)
 {
-	const struct cr_task t = { .cls = cfg->cls,
-				   .cost = cfg->cost,
-				   .contract = cfg->contract };
-	cr_ns demand = cr_task_demand(&t);
+	struct cr_task t = { 0 };
+	cr_ns demand;
 
+	core_set_terms(&t, &cfg->declared);
+	demand = cr_task_demand(&t);
 	return (struct node_admitted){
 		.load = (double)demand / (double)cfg->release.period,
 		.cost = demand,
-		.mean = cfg->cost.mean,
-		.p99 = cfg->cost.p99,
+		.mean = t.cost.mean,
+		.p99 = t.cost.p99,
 		.worst = cr_task_worst(&t),
 	};
 }
@@ -185,12 +185,8 @@ static void settings(const struct node_call *nc, struct node_call_info *out)
 
 	*out = (struct node_call_info){
 		.id = cfg->id,
-		.cls = cfg->cls,
+		.terms = cfg->terms,
 		.ptime = cfg->release.period,
-		.deadline = cfg->release.rel_deadline,
-		.weight = cfg->weight,
-		.nice = cfg->nice,
-		.contract = cfg->said,
 		.admitted = admitted(cfg),
 		.in = side_info(&cfg->media.in, cfg->pt_in,
 				cfg->media.in.cfg.mode),

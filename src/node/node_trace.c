@@ -23,13 +23,13 @@ void node_trace_call(const struct node_call *nc)
 	union cr_trace_record r = {
 		.call = {
 			.kind = CR_TRACE_CALL,
-			.cls = (uint8_t)cfg->cls,
+			.cls = (uint8_t)cfg->terms.cls,
 			.ptime_us_div_250 = (uint16_t)(cfg->release.period /
 						       (250 * CR_US)),
 			.call = cfg->id,
 			.start = nc->started,
-			.rel_deadline = cfg->release.rel_deadline,
-			.weight = cfg->weight,
+			.rel_deadline = cfg->terms.deadline,
+			.weight = cfg->terms.weight,
 		},
 	};
 

@@ -117,7 +117,7 @@ json_t *method_call_change(void *arg, struct rpc_peer *peer,
 		return request_refuse(err, request_code(ret));
 	}
 	log_event(LOG_INFO, "call-changed", "call=%" PRIu32 " class=%s",
-		  ask.call, call_class_names[to.cls]);
+		  ask.call, call_class_names[to.terms.cls]);
 	return result_call_json(nc);
 }
 

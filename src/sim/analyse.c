@@ -46,7 +46,7 @@ static const char *obstacle(const struct campaign_flow *f, uint64_t count)
 	if (!count)
 		return "nobody knows how many calls there are at a time; give "
 		       "count";
-	if (f->cls == CR_HARD && jitter_of(f) > 0)
+	if (f->terms.cls == CR_HARD && jitter_of(f) > 0)
 		return "a hard task's jobs must be a period apart; leave the "
 		       "jitter away, or use class: soft";
 	if (f->drift.most > 0)
@@ -58,17 +58,17 @@ static const char *obstacle(const struct campaign_flow *f, uint64_t count)
 static struct hsb_flow flow_of(const struct campaign_flow *f,
 			       const struct cost_model *m, uint64_t count)
 {
-	const struct declared declared = declare(f, m);
-	const struct cr_task t = { .cost = declared.cost,
-				   .contract = declared.contract };
+	const struct core_terms declared = declare(f, m);
+	struct cr_task t = { 0 };
 
+	core_set_terms(&t, &declared);
 	return (struct hsb_flow){
 		.count = count,
 		.period = (double)f->ptime,
-		.deadline = (double)(f->deadline - jitter_of(f)),
+		.deadline = (double)(f->terms.deadline - jitter_of(f)),
 		.worst = (double)cr_task_worst(&t),
-		.mean = (double)declared.cost.mean,
-		.sd = sqrt((double)declared.cost.variance_ns2),
+		.mean = (double)t.cost.mean,
+		.sd = sqrt((double)t.cost.variance_ns2),
 	};
 }
 
@@ -86,13 +86,13 @@ static int take_flows(struct analysis *a, struct cr_err *e)
 		struct hsb_flow flow;
 		const char *why;
 
-		if (f->cls == CR_BE)
+		if (f->terms.cls == CR_BE)
 			continue;
 		why = obstacle(f, count);
 		if (why)
 			return cannot(c, f, why, e);
 		flow = flow_of(f, &a->models->costs[i], count);
-		if (f->cls == CR_HARD)
+		if (f->terms.cls == CR_HARD)
 			a->hard[a->system.nhard++] = flow;
 		else
 			a->soft[a->system.nsoft++] = flow;

@@ -88,10 +88,10 @@ static void flow_lines(const struct analysis *a, FILE *f)
 	for (unsigned i = 0; i < c->flow_count; i++) {
 		const struct campaign_flow *flow = &c->flows[i];
 
-		if (flow->cls == CR_HARD)
+		if (flow->terms.cls == CR_HARD)
 			hard_line(flow, &a->hard[hard++],
 				  a->report.constraint[0].met, f);
-		else if (flow->cls == CR_SOFT)
+		else if (flow->terms.cls == CR_SOFT)
 			soft_line(a, flow, soft++, f);
 	}
 }
@@ -139,10 +139,10 @@ static json_t *flow_json(const struct campaign_flow *flow,
 	json_t *o = json_object();
 
 	run_put_text(o, "flow", flow->name);
-	run_put_text(o, "class", flow->cls == CR_HARD ? "hard" : "soft");
+	run_put_text(o, "class", flow->terms.cls == CR_HARD ? "hard" : "soft");
 	run_put_int(o, "calls", (int64_t)x->count);
 	run_put(o, "period_ns", real(x->period));
-	if (flow->cls == CR_HARD) {
+	if (flow->terms.cls == CR_HARD) {
 		run_put(o, "worst_ns", real(x->worst));
 		return o;
 	}
@@ -172,9 +172,9 @@ static json_t *flows_json(const struct analysis *a)
 		const struct campaign_flow *flow = &c->flows[i];
 		json_t *o;
 
-		if (flow->cls == CR_BE)
+		if (flow->terms.cls == CR_BE)
 			continue;
-		if (flow->cls == CR_HARD) {
+		if (flow->terms.cls == CR_HARD) {
 			o = flow_json(flow, &a->hard[hard++]);
 		} else {
 			struct hsb_bound b =

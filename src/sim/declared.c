@@ -7,18 +7,24 @@
 
 #include "sim/envelope.h"
 
+/* Best effort has none, but a task has. */
+static cr_ns rel_deadline(const struct campaign_flow *f)
+{
+	return f->terms.cls == CR_BE ? f->ptime : f->terms.deadline;
+}
+
 struct release_cfg declared_release(const struct campaign_flow *f)
 {
 	struct release_cfg r = {
 		.kind = (enum release_kind)f->release.kind,
 		.period = f->ptime,
-		.rel_deadline = f->cls == CR_BE ? f->ptime : f->deadline,
+		.rel_deadline = rel_deadline(f),
 		.x = (unsigned)f->release.x,
 		.y = f->release.y,
 		.burst = (unsigned)f->release.burst,
 	};
 
-	contract_release(&f->contract, f->release_named, &r);
+	contract_release(&f->terms.contract, f->release_named, &r);
 	return r;
 }
 
@@ -48,18 +54,18 @@ static struct cr_contract of_envelope(const struct campaign_flow *f)
  * schedulers have the estimate alone. */
 static cr_ns largest_of(const struct campaign_flow *f)
 {
-	if (f->contract.worst)
-		return f->contract.worst;
+	if (f->terms.contract.worst)
+		return f->terms.contract.worst;
 	return f->cost.max < CAMPAIGN_COST_MAX ? f->cost.max : 0;
 }
 
 static struct cr_contract contract_of(const struct campaign_flow *f)
 {
 	const struct release_cfg r = declared_release(f);
-	struct cr_contract c = contract_promise(&f->contract, &r);
+	struct cr_contract c = contract_promise(&f->terms.contract, &r);
 
 	c.largest = largest_of(f);
-	if (f->contract.rate_ppm)
+	if (f->terms.contract.rate_ppm)
 		return c;
 	if (f->arrival.kind == ARRIVAL_ENVELOPE)
 		return of_envelope(f);
@@ -72,11 +78,15 @@ static struct cr_contract contract_of(const struct campaign_flow *f)
 	return c;
 }
 
-struct declared declare(const struct campaign_flow *f,
-			const struct cost_model *m)
+struct core_terms declare(const struct campaign_flow *f,
+			  const struct cost_model *m)
 {
-	return (struct declared){
-		.cost = contract_cost(&f->contract, &m->estimate),
+	return (struct core_terms){
+		.cls = f->terms.cls,
+		.rel_deadline = rel_deadline(f),
+		.cost = contract_cost(&f->terms.contract, &m->estimate),
+		.nice = f->terms.nice,
+		.weight = f->terms.weight,
 		.contract = contract_of(f),
 	};
 }

@@ -113,7 +113,7 @@ static void job_comes(struct sim_call *c, struct arrival_job j)
 	struct cr_job lost = { 0 };
 	int rc;
 
-	if (c->flow->cls == CR_BE)
+	if (c->flow->terms.cls == CR_BE)
 		e.deadline = CR_NEVER;
 	rc = backlog_put(&c->backlog, &e, &dropped);
 	c->part->failed |= rc < 0;
@@ -160,7 +160,7 @@ static bool peek(struct core_task *t, struct cr_job *job)
 		return true;
 	when = release_next(c->served, e->arrival);
 	job->eligible = when.eligible;
-	if (c->flow->cls != CR_BE)
+	if (c->flow->terms.cls != CR_BE)
 		job->deadline = when.deadline;
 	return true;
 }
@@ -261,17 +261,12 @@ struct sim_client workload_client(void)
 static void fill_task(struct sim_call *c, uint32_t id)
 {
 	const struct campaign_flow *f = c->flow;
-	const struct declared declared = declare(f, c->cost);
+	const struct core_terms declared = declare(f, c->cost);
 	struct cr_task *t = &c->st.core.task;
 
 	t->id = id;
-	t->cls = f->cls;
 	t->period = f->ptime;
-	t->rel_deadline = f->cls == CR_BE ? f->ptime : f->deadline;
-	t->cost = declared.cost;
-	t->nice = (int)f->nice;
-	t->weight = (uint32_t)f->weight;
-	t->contract = declared.contract;
+	core_set_terms(t, &declared);
 	memset(&t->cpus, 0xff, sizeof(t->cpus));
 }
 

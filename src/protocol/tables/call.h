@@ -29,7 +29,7 @@ FIELD_TABLE_DECLARE(call_side, struct call_side_request);
 FIELD_TABLE_DECLARE(call_in, struct call_in_request);
 FIELD_TABLE_DECLARE(call_out, struct call_out_request);
 FIELD_TABLE_DECLARE(call_release, struct call_release_request);
-FIELD_TABLE_DECLARE(call_terms, struct call_terms_request);
+FIELD_TABLE_DECLARE(call_terms, struct task_terms);
 FIELD_TABLE_DECLARE(call_start, struct call_request);
 FIELD_TABLE_DECLARE(call_change_out, struct call_change_request);
 FIELD_TABLE_DECLARE(call_change, struct call_change_request);

@@ -24,9 +24,9 @@ static void check_side(const struct pipeline_side *s)
 
 static void check_terms(const struct call_cfg *cfg)
 {
-	CR_ASSERT(cfg->cls <= CR_BE && cfg->weight);
-	CR_ASSERT(cfg->nice >= -20 && cfg->nice <= 19);
-	CR_ASSERT(cfg->release.rel_deadline > 0);
+	CR_ASSERT(cfg->terms.cls <= CR_BE && cfg->terms.weight);
+	CR_ASSERT(cfg->terms.nice >= -20 && cfg->terms.nice <= 19);
+	CR_ASSERT(cfg->terms.deadline > 0);
 	CR_ASSERT(cfg->media.out.cfg.mode < cfg->media.out.codec->nmodes);
 }
 

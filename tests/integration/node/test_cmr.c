@@ -266,7 +266,7 @@ static void a_request_beyond_the_capacity_is_obeyed_and_noted(void **state)
 	must_enter(&t, "amr/4.75");
 	assert_int_equal(hear(&t), 0);
 	assert_int_equal(t.to->cmr_over, 1);
-	assert_int_equal(t.to->call->cfg.cost.mean, 19 * CR_MS);
+	assert_int_equal(t.to->call->cfg.declared.cost.mean, 19 * CR_MS);
 	assert_int_equal(rig_try(&r, any, &none, &e), -ENOSPC);
 	ask(&t, 7);
 	must_enter(&t, "amr/12.2");
@@ -295,7 +295,7 @@ static void a_declared_cost_holds_in_every_mode(void **state)
 	t.pcmu = rig_sender(&r, t.to, NB);
 	ask(&t, 3);
 	must_enter(&t, "amr/6.7");
-	assert_int_equal(t.to->call->cfg.cost.mean, 2 * CR_MS);
+	assert_int_equal(t.to->call->cfg.declared.cost.mean, 2 * CR_MS);
 	rig_close(&r);
 }
 
@@ -312,7 +312,7 @@ static void a_request_during_a_change_is_not_undone(void **state)
 	rig_open(&r, &(struct rig_options){ 0 });
 	t = open_talk(&r);
 	to = t.to->call->cfg;
-	to.weight = 7;
+	to.terms.weight = 7;
 	ask(&t, 3);
 	assert_int_equal(node_call_change(t.to, &to, false, &e), 0);
 	assert_int_equal(hear(&t), 3);

@@ -282,7 +282,7 @@ static int demand(struct stage *s, unsigned i, struct cr_err *e)
 	struct call_cfg to = s->behind[i]->call->cfg;
 	cr_ns cost = cr_task_demand(&s->behind[i]->call->lt.core.task);
 
-	to.release.rel_deadline = 3 * cost / 2 + longest_frame(s);
+	to.terms.deadline = 3 * cost / 2 + longest_frame(s);
 	return node_call_change(s->behind[i], &to, false, e);
 }
 

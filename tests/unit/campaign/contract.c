@@ -60,7 +60,7 @@ static void check(const struct campaign_flow *f)
 	const struct cost_model m = {
 		.estimate = { .mean = 60000, .p99 = 80000, .variance_ns2 = 9 }
 	};
-	const struct declared declared = declare(f, &m);
+	const struct core_terms declared = declare(f, &m);
 	const struct release_cfg simulated = declared_release(f);
 	struct release_cfg live;
 	struct call_request r;
@@ -72,10 +72,16 @@ static void check(const struct campaign_flow *f)
 		fail_msg("%s", e.text);
 	json_decref(params);
 	call_settle(&cfg, &m.estimate);
-	assert_memory_equal(&cfg.cost, &declared.cost, sizeof(declared.cost));
-	must_promise(&cfg.contract, &declared.contract);
+	assert_memory_equal(&cfg.declared.cost, &declared.cost,
+			    sizeof(declared.cost));
+	assert_int_equal(cfg.declared.cls, declared.cls);
+	assert_int_equal(cfg.declared.rel_deadline, declared.rel_deadline);
+	assert_int_equal(cfg.declared.nice, declared.nice);
+	assert_int_equal(cfg.declared.weight, declared.weight);
+	must_promise(&cfg.declared.contract, &declared.contract);
 	live = cfg.release;
-	contract_release(&cfg.said, cfg.release_named, &live);
+	live.rel_deadline = cfg.terms.deadline;
+	contract_release(&cfg.terms.contract, cfg.release_named, &live);
 	must_be_equal(&live, &simulated);
 }
 
@@ -105,7 +111,7 @@ static void a_contract_of_a_synthetic_flow_goes_before_its_models(void **state)
 	const struct cost_model m = { .estimate = { .mean = 1, .p99 = 2 } };
 	struct campaign *c = NULL;
 	struct cr_err e = { "" };
-	struct declared declared;
+	struct core_terms declared;
 
 	(void)state;
 	if (campaign_parse(text, strlen(text), "c.yaml", &c, &e))

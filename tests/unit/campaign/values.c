@@ -35,8 +35,8 @@ static void defaults_are_as_documented(void **state)
 	assert_true(c->platform.max_age == CR_NEVER);
 	assert_string_equal(f->name, "flow1");
 	assert_int_equal(f->ptime, 20 * CR_MS);
-	assert_int_equal(f->deadline, 20 * CR_MS);
-	assert_int_equal(f->cls, CR_SOFT);
+	assert_int_equal(f->terms.deadline, 20 * CR_MS);
+	assert_int_equal(f->terms.cls, CR_SOFT);
 	assert_int_equal(f->out.cfg.mode, f->out.codec->default_mode);
 	assert_true(f->hold.mean == CR_NEVER);
 	assert_int_equal(f->network.burst, 1);
@@ -84,7 +84,7 @@ static void every_value_arrives(void **state)
 	assert_int_equal(f->in.cfg.sample_rate, 16000);
 	assert_true(f->out.octet_align && f->out.cfg.dtx);
 	assert_string_equal(f->out.codec->modes[f->out.cfg.mode].name, "12.65");
-	assert_int_equal(f->cls, CR_HARD);
+	assert_int_equal(f->terms.cls, CR_HARD);
 	assert_int_equal(f->input_count, 2);
 	assert_int_equal(f->release.kind, RELEASE_RATE);
 	assert_int_equal(f->release.y, 30 * CR_MS);

@@ -13,10 +13,16 @@
 
 #define PER_S CR_PPM
 
-static const struct contract_use use = { .cls = CR_SOFT,
-					 .period = 20 * CR_MS,
-					 .rel_deadline = 15 * CR_MS,
-					 .release = RELEASE_SPORADIC };
+/* Of a call of 20 ms with a deadline of 15 ms. */
+static int check(const struct contract *k, enum cr_class cls,
+		 enum release_kind release, struct contract_flaw *f)
+{
+	const struct task_terms t = { .cls = cls,
+				      .deadline = 15 * CR_MS,
+				      .contract = *k };
+
+	return contract_check(&t, 20 * CR_MS, release, f);
+}
 
 static void contradictions_name_the_member_and_the_way_out(void **state)
 {
@@ -55,11 +61,9 @@ static void contradictions_name_the_member_and_the_way_out(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		struct contract_use u = use;
-
-		u.cls = bad[i].cls;
-		u.release = bad[i].release;
-		assert_int_equal(contract_check(&bad[i].k, &u, &f), -EINVAL);
+		assert_int_equal(
+			check(&bad[i].k, bad[i].cls, bad[i].release, &f),
+			-EINVAL);
 		assert_string_equal(f.member, bad[i].member);
 		if (!strstr(f.text, bad[i].text))
 			fail_msg("%u: %s: %s", i, f.member, f.text);
@@ -87,10 +91,7 @@ static void what_holds_together_is_taken(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		struct contract_use u = use;
-
-		u.cls = good[i].cls;
-		if (contract_check(&good[i].k, &u, &f))
+		if (check(&good[i].k, good[i].cls, RELEASE_SPORADIC, &f))
 			fail_msg("%u: %s: %s", i, f.member, f.text);
 	}
 }

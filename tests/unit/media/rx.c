@@ -78,9 +78,8 @@ static struct call *new_call(unsigned number)
 		.id = number + 1,
 		.ssrc_in = number + 1,
 		.media = { pcmu(), pcmu() },
-		.release = { .kind = RELEASE_SPORADIC,
-			     .period = 20 * CR_MS,
-			     .rel_deadline = 20 * CR_MS },
+		.release = { .kind = RELEASE_SPORADIC, .period = 20 * CR_MS },
+		.terms.deadline = 20 * CR_MS,
 		.pt_in = PT,
 		.port_fd = open_socket(),
 		.ring_frames = 8,
@@ -89,6 +88,7 @@ static struct call *new_call(unsigned number)
 	struct call *c;
 
 	cfg.to.ss_family = AF_INET;
+	call_settle(&cfg, &(struct cr_cost){ 0 });
 	if (call_new(&c, &cfg, &e))
 		fail_msg("%s", e.text);
 	return c;

@@ -50,8 +50,8 @@ static struct call *new_call(void)
 		.id = 1,
 		.media = { side("pcmu"), side("pcma") },
 		.release = { .kind = RELEASE_SPORADIC,
-			     .period = FRAMES * 20 * CR_MS,
-			     .rel_deadline = FRAMES * 20 * CR_MS },
+			     .period = FRAMES * 20 * CR_MS },
+		.terms.deadline = FRAMES * 20 * CR_MS,
 		.port_fd = -1,
 		.ring_frames = 8,
 	};
@@ -59,6 +59,7 @@ static struct call *new_call(void)
 	struct call *c;
 
 	cfg.to.ss_family = AF_INET;
+	call_settle(&cfg, &(struct cr_cost){ 0 });
 	if (call_new(&c, &cfg, &e))
 		fail_msg("%s", e.text);
 	return c;

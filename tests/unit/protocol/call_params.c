@@ -45,14 +45,14 @@ static void defaults_are_what_sdp_would_mean(void **state)
 	assert_int_equal(r.cfg.pt_in, 0);
 	assert_int_equal(r.cfg.pt_out, 96);
 	assert_int_equal(r.cfg.release.period, 20 * CR_MS);
-	assert_int_equal(r.cfg.release.rel_deadline, 20 * CR_MS);
+	assert_int_equal(r.cfg.terms.deadline, 20 * CR_MS);
 	assert_int_equal(r.cfg.media.in.cfg.samples, 160);
-	assert_int_equal(r.cfg.cls, CR_SOFT);
+	assert_int_equal(r.cfg.terms.cls, CR_SOFT);
 	assert_false(r.cfg.media.out.payload.octet_align);
 	assert_int_equal(r.asked.port, CALL_PORT_SHARED);
 	assert_false(r.asked.keep);
-	assert_int_equal(r.cfg.weight, 1024);
-	assert_int_equal(r.cfg.nice, 0);
+	assert_int_equal(r.cfg.terms.weight, 1024);
+	assert_int_equal(r.cfg.terms.nice, 0);
 }
 
 static void weight_and_nice_are_taken(void **state)
@@ -65,8 +65,8 @@ static void weight_and_nice_are_taken(void **state)
 			       "'nice': -20, 'out': {'codec': 'pcma', " TO "}}",
 			       &r, &e),
 			 0);
-	assert_int_equal(r.cfg.weight, 100000);
-	assert_int_equal(r.cfg.nice, -20);
+	assert_int_equal(r.cfg.terms.weight, 100000);
+	assert_int_equal(r.cfg.terms.nice, -20);
 }
 
 static void pcm_follows_the_frame_of_the_other_side(void **state)
@@ -98,7 +98,7 @@ static void times_have_units_or_names_that_have_them(void **state)
 			       &r, &e),
 			 0);
 	assert_int_equal(r.cfg.release.period, 10 * CR_MS);
-	assert_int_equal(r.cfg.release.rel_deadline, 15 * CR_MS);
+	assert_int_equal(r.cfg.terms.deadline, 15 * CR_MS);
 	assert_int_equal(r.cfg.release.kind, RELEASE_RATE);
 	assert_int_equal(r.cfg.release.x, 3);
 	assert_int_equal(r.cfg.release.y, 60 * CR_MS);

@@ -59,16 +59,16 @@ static void a_contract_becomes_what_schedulers_know(void **state)
 		      "'peak_per_s': 400.5, 'mean': '80us', 'worst_us': 250},",
 		      &cfg, &e),
 		0);
-	assert_int_equal(cfg.said.rate_ppm, 40000000);
-	assert_int_equal(cfg.said.peak_ppm, 400500000);
+	assert_int_equal(cfg.terms.contract.rate_ppm, 40000000);
+	assert_int_equal(cfg.terms.contract.peak_ppm, 400500000);
 	call_settle(&cfg, &measured);
-	assert_int_equal(cfg.cost.mean, 80 * CR_US);
-	assert_int_equal(cfg.cost.p99, 80 * CR_US);
-	assert_int_equal(cfg.contract.jobs, 1);
-	assert_int_equal(cfg.contract.per, 25 * CR_MS);
-	assert_int_equal(cfg.contract.burst, 3);
-	assert_int_equal(cfg.contract.peak_jobs_per_sec, 401);
-	assert_int_equal(cfg.contract.largest, 250 * CR_US);
+	assert_int_equal(cfg.declared.cost.mean, 80 * CR_US);
+	assert_int_equal(cfg.declared.cost.p99, 80 * CR_US);
+	assert_int_equal(cfg.declared.contract.jobs, 1);
+	assert_int_equal(cfg.declared.contract.per, 25 * CR_MS);
+	assert_int_equal(cfg.declared.contract.burst, 3);
+	assert_int_equal(cfg.declared.contract.peak_jobs_per_sec, 401);
+	assert_int_equal(cfg.declared.contract.largest, 250 * CR_US);
 }
 
 static void an_lbap_says_its_burst_in_either_place(void **state)
@@ -82,14 +82,14 @@ static void an_lbap_says_its_burst_in_either_place(void **state)
 		start("'release': {'model': 'lbap', 'burst': 4},", &cfg, &e),
 		0);
 	call_settle(&cfg, &measured);
-	assert_int_equal(cfg.contract.burst, 4);
-	assert_int_equal(cfg.contract.per, 20 * CR_MS);
+	assert_int_equal(cfg.declared.contract.burst, 4);
+	assert_int_equal(cfg.declared.contract.per, 20 * CR_MS);
 	assert_int_equal(start("'release': {'model': 'lbap'}, 'contract': "
 			       "{'rate': '50/s', 'burst': 5},",
 			       &cfg, &e),
 			 0);
 	call_settle(&cfg, &measured);
-	assert_int_equal(cfg.contract.burst, 5);
+	assert_int_equal(cfg.declared.contract.burst, 5);
 }
 
 static void a_contradiction_is_named_with_the_way_out(void **state)
@@ -156,7 +156,7 @@ static void a_change_leaves_alone_what_it_does_not_name(void **state)
 			 0);
 	before = cfg;
 	assert_int_equal(change(&cfg, "{'call': 1, 'weight': 5}", &e), 0);
-	before.weight = 5;
+	before.terms.weight = 5;
 	assert_memory_equal(&cfg, &before, sizeof(cfg));
 	assert_int_equal(change(&cfg,
 				"{'call': 1, 'contract': {'worst': null, "
@@ -164,15 +164,15 @@ static void a_change_leaves_alone_what_it_does_not_name(void **state)
 				"null, 'out': {'mode': '4.75'}}",
 				&e),
 			 0);
-	assert_int_equal(cfg.cls, CR_HARD);
-	assert_int_equal(cfg.said.worst, 0);
-	assert_int_equal(cfg.said.mean, CR_MS);
-	assert_int_equal(cfg.said.rate_ppm, 40000000);
-	assert_int_equal(cfg.release.rel_deadline, 20 * CR_MS);
-	assert_int_equal(cfg.nice, 0);
+	assert_int_equal(cfg.terms.cls, CR_HARD);
+	assert_int_equal(cfg.terms.contract.worst, 0);
+	assert_int_equal(cfg.terms.contract.mean, CR_MS);
+	assert_int_equal(cfg.terms.contract.rate_ppm, 40000000);
+	assert_int_equal(cfg.terms.deadline, 20 * CR_MS);
+	assert_int_equal(cfg.terms.nice, 0);
 	assert_int_equal(cfg.media.out.cfg.mode, 0);
 	assert_int_equal(change(&cfg, "{'call': 1, 'contract': null}", &e), 0);
-	assert_int_equal(cfg.said.rate_ppm, 0);
+	assert_int_equal(cfg.terms.contract.rate_ppm, 0);
 }
 
 /* What held together with the old deadline may contradict the new one. */
@@ -209,11 +209,12 @@ static void what_is_said_can_be_sent_again(void **state)
 			       "'90100ns', 'worst': '0.25ms'},",
 			       &cfg, &e),
 			 0);
-	o = field_write(contract_fields, &cfg.said);
+	o = field_write(contract_fields, &cfg.terms.contract);
 	text = json_dumps(o, JSON_COMPACT);
 	(void)snprintf(members, sizeof(members), "'contract': %s,", text);
 	assert_int_equal(start(members, &again, &e), 0);
-	assert_memory_equal(&cfg.said, &again.said, sizeof(cfg.said));
+	assert_memory_equal(&cfg.terms.contract, &again.terms.contract,
+			    sizeof(cfg.terms.contract));
 	free(text);
 	json_decref(o);
 }
