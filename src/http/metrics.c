@@ -42,9 +42,11 @@ struct all_series {
 	bool told[SERIES_MAX];
 };
 
+/* Of a number: texts and histograms have another form. */
 static const struct field_metric *metric_of(const struct field *f)
 {
-	return f->metric && f->metric->name ? f->metric : NULL;
+	return f->metric && f->metric->name && f->type != FIELD_TEXT ? f->metric
+								     : NULL;
 }
 
 /* Seconds, whatever the unit of a time is in results. */
@@ -125,40 +127,38 @@ static void write_workers(struct evbuffer *out, const struct node_stats *stats)
 
 /* --- others --- */
 
-static void write_histogram(struct evbuffer *out, const char *name,
-			    const char *help, const struct histogram *h)
+static void write_histogram(struct evbuffer *out, const char *member,
+			    const struct histogram *h)
 {
+	const struct field_metric *m =
+		field_find(node_stats_fields, member)->metric;
 	uint64_t below[METRICS_BOUNDS];
 	uint64_t all = histogram_count(h);
 
 	metrics_cumulate(h, below);
-	(void)evbuffer_add_printf(out,
-				  "# HELP codec_runner_%s %s\n"
-				  "# TYPE codec_runner_%s histogram\n",
-				  name, help, name);
+	head(out, m);
 	for (unsigned i = 0; i < METRICS_BOUNDS; i++)
 		(void)evbuffer_add_printf(
-			out, "codec_runner_%s_bucket{le=\"%g\"} %" PRIu64 "\n",
-			name, (double)metrics_bounds[i] * NS, below[i]);
-	(void)evbuffer_add_printf(
-		out,
-		"codec_runner_%s_bucket{le=\"+Inf\"} %" PRIu64 "\n"
-		"codec_runner_%s_sum %.9f\n"
-		"codec_runner_%s_count %" PRIu64 "\n",
-		name, all, name, (double)histogram_sum(h) * NS, name, all);
+			out, NAME "_bucket{le=\"%g\"} %" PRIu64 "\n", m->name,
+			(double)metrics_bounds[i] * NS, below[i]);
+	(void)evbuffer_add_printf(out,
+				  NAME "_bucket{le=\"+Inf\"} %" PRIu64 "\n" NAME
+				       "_sum %.9f\n" NAME "_count %" PRIu64
+				       "\n",
+				  m->name, all, m->name,
+				  (double)histogram_sum(h) * NS, m->name, all);
 }
 
 /* The policy's name only: its options may be anything. */
 static void write_info(struct evbuffer *out, const char *spec)
 {
-	(void)evbuffer_add_printf(out,
-				  "# HELP codec_runner_info Version and "
-				  "scheduler in use.\n"
-				  "# TYPE codec_runner_info gauge\n"
-				  "codec_runner_info{version=\"%s\","
-				  "scheduler=\"%.*s\"} 1\n",
-				  CR_VERSION, (int)strcspn(spec, ",\"\\"),
-				  spec);
+	const struct field_metric *m =
+		field_find(node_stats_fields, "scheduler")->metric;
+
+	head(out, m);
+	(void)evbuffer_add_printf(
+		out, NAME "{version=\"%s\",scheduler=\"%.*s\"} 1\n", m->name,
+		CR_VERSION, (int)strcspn(spec, ",\"\\"), spec);
 }
 
 void metrics_write(struct evbuffer *out, struct node *n)
@@ -171,11 +171,6 @@ void metrics_write(struct evbuffer *out, struct node *n)
 	write_numbers(out, &stats);
 	write_workers(out, &stats);
 	node_histograms(n, &delay, &jitter);
-	write_histogram(out, "frame_delay_seconds",
-			"Time from a frame's arrival to its being sent.",
-			&delay);
-	write_histogram(out, "frame_jitter_seconds",
-			"How much the time between two frames of a call that "
-			"were sent differs from the frame duration.",
-			&jitter);
+	write_histogram(out, "delay", &delay);
+	write_histogram(out, "jitter", &jitter);
 }

@@ -43,6 +43,25 @@ const struct field *field_find(const struct field *table, const char *name)
 	return NULL;
 }
 
+const struct field *field_find_path(const struct field *table, const char *path)
+{
+	const char *dot;
+	char name[FIELD_NAME_MAX];
+
+	while (table && (dot = strchr(path, '.'))) {
+		const struct field *f;
+
+		if (dot - path >= (long)sizeof(name))
+			return NULL;
+		memcpy(name, path, (size_t)(dot - path));
+		name[dot - path] = '\0';
+		f = field_find(table, name);
+		table = f && f->type == FIELD_OBJECT ? f->members : NULL;
+		path = dot + 1;
+	}
+	return field_find(table, path);
+}
+
 int64_t field_unit_ns(const char *unit)
 {
 	if (!strcmp(unit, "ns"))

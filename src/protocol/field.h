@@ -88,7 +88,7 @@ struct field_each {
 /** How a number is told to Prometheus. */
 struct field_metric {
 	const char *name;   /**< behind "codec_runner_" */
-	const char *type;   /**< "counter", "gauge" */
+	const char *type;   /**< "counter", "gauge", "histogram" */
 	const char *help;   /**< NULL: a further row of the same metric */
 	const char *labels; /**< "{outcome=\"done\"}"; NULL: none */
 	double scale;	    /**< of a number that is no time; 0: 1 */
@@ -259,6 +259,11 @@ const char *field_wire_name(const struct field *f, char *buf);
 
 /** The row of @table called @name, by either of its names, or NULL. */
 const struct field *field_find(const struct field *table, const char *name);
+
+/** The same by a path of names with dots between: "in.codec". Looks into
+ * objects, not into lists and maps. */
+const struct field *field_find_path(const struct field *table,
+				    const char *path);
 
 /** ns of a unit of time: "ms" is 1000000. */
 int64_t field_unit_ns(const char *unit);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From KEY=VALUE words to a JSON object. Knows no method, only which members
- * are text even when they look like numbers.
+ * From KEY=VALUE words to a JSON object. Which members are text even when they
+ * look like numbers is in the protocol's tables.
  */
 #include "app/ctl/args.h"
 
@@ -11,27 +11,29 @@
 
 enum { KEY_MAX = 256 };
 
-static const char *const text_members[] = { "codec",	"mode",	  "name",
-					    "deadline", "source", "address",
-					    "class",	"port",	  NULL };
-
-static bool is_text(const char *member)
+/* Is the member at @path text? A quantity is, by the name without a unit. */
+static bool is_text(const struct field *table, const char *path)
 {
-	const char *const *t = text_members;
+	const struct field *f = table ? field_find_path(table, path) : NULL;
+	const char *dot = strrchr(path, '.');
 
-	while (*t && strcmp(*t, member) != 0)
-		t++;
-	return *t;
+	if (!f)
+		return false;
+	if (field_has_unit(f))
+		return !strcmp(f->name, dot ? dot + 1 : path);
+	return f->type == FIELD_TEXT || f->type == FIELD_CODEC ||
+	       f->type == FIELD_MODE || f->type == FIELD_CHOICE ||
+	       f->type == FIELD_ADDRESS;
 }
 
 /* NULL: it looks like JSON and is none. */
-static json_t *value_of(const char *member, const char *text)
+static json_t *value_of(bool is_text, const char *text)
 {
 	json_t *v;
 
 	if (!strcmp(text, "null"))
 		return json_null();
-	if (is_text(member))
+	if (is_text)
 		return json_string(text);
 	if (!strcmp(text, "yes") || !strcmp(text, "no"))
 		return json_boolean(text[0] == 'y');
@@ -76,20 +78,19 @@ static int put(json_t *object, char *path, json_t *v, const char *word,
 	return json_object_set_new(object, path, v) ? -ENOMEM : 0;
 }
 
-static int put_word(json_t *object, const char *word, struct cr_err *e)
+static int put_word(json_t *object, const char *word, const struct field *table,
+		    struct cr_err *e)
 {
 	const char *equals = strchr(word, '=');
 	size_t length = equals ? (size_t)(equals - word) : 0;
 	char key[KEY_MAX];
-	const char *member;
 	json_t *v;
 
 	if (!length || length >= sizeof(key))
 		return cr_fail(e, -EINVAL, "%.100s: should be KEY=VALUE", word);
 	memcpy(key, word, length);
 	key[length] = '\0';
-	member = strrchr(key, '.');
-	v = value_of(member ? member + 1 : key, equals + 1);
+	v = value_of(is_text(table, key), equals + 1);
 	if (!v)
 		return cr_fail(e, -EINVAL, "%.100s: the value is not JSON",
 			       word);
@@ -97,12 +98,12 @@ static int put_word(json_t *object, const char *word, struct cr_err *e)
 }
 
 int ctl_object(json_t **object, const char *const *word, unsigned n,
-	       struct cr_err *e)
+	       const struct field *table, struct cr_err *e)
 {
 	json_t *o = json_object();
 
 	for (unsigned i = 0; i < n; i++) {
-		int rc = put_word(o, word[i], e);
+		int rc = put_word(o, word[i], table, e);
 
 		if (rc) {
 			json_decref(o);

@@ -12,7 +12,11 @@
 #include "base/nearest.h"
 #include "base/units.h"
 #include "app/ctl/args.h"
+#include "app/ctl/help.h"
+#include "app/ctl/reference.h"
 #include "app/ctl/views.h"
+#include "protocol/tables/call.h"
+#include "protocol/tables/convert.h"
 
 /* Words after the command's own, and what to do with them. */
 struct command {
@@ -23,6 +27,7 @@ struct command {
 	int (*build)(struct ctl_request *r, const char *const *words,
 		     unsigned n, struct cr_err *e);
 	void (*view)(const json_t *result, FILE *out);
+	const char *help; /* sentences; NULL: the method's */
 };
 
 static int no_params(struct ctl_request *r, const char *const *words,
@@ -36,7 +41,7 @@ static int no_params(struct ctl_request *r, const char *const *words,
 static int call_start(struct ctl_request *r, const char *const *words,
 		      unsigned n, struct cr_err *e)
 {
-	int rc = ctl_object(&r->params, words, n, e);
+	int rc = ctl_object(&r->params, words, n, call_start_fields, e);
 
 	if (!rc && !json_object_get(r->params, "keep"))
 		(void)json_object_set_new(r->params, "keep", json_true());
@@ -47,7 +52,8 @@ static int call_start(struct ctl_request *r, const char *const *words,
 static int convert(struct ctl_request *r, const char *const *words, unsigned n,
 		   struct cr_err *e)
 {
-	int rc = ctl_object(&r->params, words + 2, n - 2, e);
+	int rc = ctl_object(&r->params, words + 2, n - 2, convert_start_fields,
+			    e);
 
 	if (rc)
 		return rc;
@@ -91,7 +97,7 @@ static int change(struct ctl_request *r, const char *const *words, unsigned n,
 		  struct cr_err *e)
 {
 	json_t *members;
-	int rc = ctl_object(&members, words + 1, n - 1, e);
+	int rc = ctl_object(&members, words + 1, n - 1, call_change_fields, e);
 
 	if (!rc) {
 		rc = number(r, "call", words[0], e);
@@ -209,37 +215,201 @@ static int raw(struct ctl_request *r, const char *const *words, unsigned n,
 				"raw: the object has no \"method\"");
 }
 
+static void print_help(const struct method *about, FILE *out)
+{
+	if (about)
+		ctl_help_method(about, out);
+	else
+		ctl_help_all(out);
+}
+
+static void print_reference(const struct method *about, FILE *out)
+{
+	(void)about;
+	ctl_reference(out);
+}
+
+static int reference(struct ctl_request *r, const char *const *words,
+		     unsigned n, struct cr_err *e)
+{
+	(void)words, (void)n, (void)e;
+	r->print = print_reference;
+	return 0;
+}
+
+static int help(struct ctl_request *r, const char *const *words, unsigned n,
+		struct cr_err *e);
+
+/* Of commands that begin alike, the longer ones come first. */
 static const struct command commands[] = {
-	{ "hello", "hello", "", 0, 0, no_params, NULL },
-	{ "list", "call.list", "", 0, 0, no_params, NULL },
-	{ "stats", "stats", "", 0, 0, no_params, NULL },
-	{ "codecs", "codecs", "", 0, 0, no_params, NULL },
-	{ "schedulers", "schedulers", "", 0, 0, no_params,
-	  ctl_view_schedulers },
+	{ "hello", "hello", "", 0, 0, no_params, NULL, NULL },
+	{ "stats", "stats", "", 0, 0, no_params, NULL, NULL },
+	{ "codecs", "codecs", "", 0, 0, no_params, NULL, NULL },
+	{ "schedulers", "schedulers", "", 0, 0, no_params, ctl_view_schedulers,
+	  NULL },
+	{ "scheduler set", "scheduler.set", "NAME[,KEY=VALUE...]", 1, 1,
+	  scheduler, NULL, NULL },
+	{ "scheduler tune", "scheduler.tune", "KEY=VALUE...", 1, 64, tune, NULL,
+	  NULL },
 	{ "scheduler", "scheduler.set", "[NAME[,KEY=VALUE...]]", 0, 1,
-	  scheduler, NULL },
-	{ "tune", "scheduler.tune", "KEY=VALUE...", 1, 64, tune, NULL },
-	{ "call list", "call.list", "", 0, 0, no_params, NULL },
-	{ "call start", "call.start", "KEY=VALUE...", 1, 64, call_start, NULL },
-	{ "call stop", "call.stop", "ID", 1, 1, call_id, NULL },
-	{ "call query", "call.query", "ID", 1, 1, call_id, NULL },
-	{ "call", "call.query", "ID", 1, 1, call_id, ctl_view_call },
+	  scheduler, NULL,
+	  "Short for scheduler set; without a name: the scheduler in use, and "
+	  "its options." },
+	{ "tune", "scheduler.tune", "KEY=VALUE...", 1, 64, tune, NULL,
+	  "Short for scheduler tune." },
+	{ "call start", "call.start", "KEY=VALUE...", 1, 64, call_start, NULL,
+	  "Start a call; prints where to send. Keys are the parameters of "
+	  "call.start, dots for members: in.codec=pcmu, contract.rate=50/s; "
+	  "\"codec-ctl help call.start\" has them all. The call stays until "
+	  "call stop, unless keep=no." },
+	{ "call stop", "call.stop", "ID", 1, 1, call_id, NULL, NULL },
+	{ "call change", "call.change", "ID KEY=VALUE...", 2, 64, change,
+	  ctl_view_call,
+	  "Change a running call; it is admitted anew, and when it is refused "
+	  "nothing has changed. No frame is lost. Keys: class, deadline, "
+	  "weight, nice, out.mode and members of contract, as for call start; "
+	  "null takes one back: contract.worst=null." },
+	{ "call query", "call.query", "ID", 1, 1, call_id, NULL, NULL },
+	{ "call list", "call.list", "", 0, 0, no_params, NULL, "The calls." },
+	{ "call", "call.query", "ID", 1, 1, call_id, ctl_view_call,
+	  "One call for people: what it is, what it lost, and the scheduler's "
+	  "own numbers about it, with units." },
 	{ "change", "call.change", "ID KEY=VALUE...", 2, 64, change,
-	  ctl_view_call },
-	{ "convert list", "convert.list", "", 0, 0, no_params, NULL },
-	{ "convert query", "convert.query", "ID", 1, 1, conversion_id, NULL },
-	{ "convert cancel", "convert.cancel", "ID", 1, 1, conversion_id, NULL },
+	  ctl_view_call, "Short for call change." },
+	{ "list", "call.list", "", 0, 0, no_params, NULL,
+	  "Short for call list." },
+	{ "convert start", "convert.start", "IN OUT [KEY=VALUE...]", 2, 64,
+	  convert, NULL,
+	  "Convert a file of the server's spool folder; names are relative to "
+	  "it, and endings (.wav, .amr, .awb) say what they are. Keys: "
+	  "mode=12.2, dtx=yes, rate=16000 (of WAV), overwrite=yes. Shows how "
+	  "far it is and waits for its end; interrupting it cancels the "
+	  "conversion." },
+	{ "convert query", "convert.query", "ID", 1, 1, conversion_id, NULL,
+	  NULL },
+	{ "convert cancel", "convert.cancel", "ID", 1, 1, conversion_id, NULL,
+	  NULL },
+	{ "convert list", "convert.list", "", 0, 0, no_params, NULL,
+	  "The conversions: waiting, running, and the last that ended." },
 	{ "convert", "convert.start", "IN OUT [KEY=VALUE...]", 2, 64, convert,
-	  NULL },
-	{ "watch", "", "[INTERVAL [TIMES]]", 0, 2, watch, NULL },
+	  NULL, "Short for convert start." },
+	{ "watch", "", "[INTERVAL [TIMES]]", 0, 2, watch, NULL,
+	  "A table of rates, made anew every second or INTERVAL until "
+	  "interrupted, or TIMES times: totals, how busy workers are, calls by "
+	  "class and codecs, and those that lose most frames. Lines of JSON "
+	  "with --json." },
 	{ "trace start", "trace.start", "NAME [overwrite]", 1, 2, trace_start,
-	  NULL },
-	{ "trace stop", "trace.stop", "", 0, 0, no_params, NULL },
-	{ "drain", "drain", "[TIME]", 0, 1, drain, NULL },
-	{ "raw", "", "REQUEST | METHOD [PARAMS]", 1, 2, raw, NULL },
+	  NULL, "Write a trace file in the server's trace folder." },
+	{ "trace stop", "trace.stop", "", 0, 0, no_params, NULL, NULL },
+	{ "drain", "drain", "[TIME]", 0, 1, drain, NULL, NULL },
+	{ "raw", "", "REQUEST | METHOD [PARAMS]", 1, 2, raw, NULL,
+	  "Send a JSON-RPC request object, or a method and its parameters as "
+	  "JSON." },
+	{ "help", "", "[METHOD]", 0, 64, help, NULL,
+	  "The methods; or the parameters and the result of one. Asks no "
+	  "server. \"codec-ctl COMMAND --help\" does the same." },
+	{ "reference", "", "", 0, 0, reference, NULL,
+	  "The reference of the protocol in Markdown: the second part of "
+	  "docs/protocol.md." },
 };
 
-enum { NCOMMANDS = sizeof(commands) / sizeof(commands[0]) };
+enum {
+	NCOMMANDS = sizeof(commands) / sizeof(commands[0]),
+	LINE_MAX_BYTES = 64
+};
+
+/* "call.start" is "call start". */
+static bool is_dotted(const char *dotted, const char *words)
+{
+	for (; *dotted && *words; dotted++, words++)
+		if (*dotted != *words && (*dotted != '.' || *words != ' '))
+			return false;
+	return *dotted == *words;
+}
+
+/* How many of @words are the name of @c; 0: it is another command. */
+static unsigned own_words(const struct command *c, const char *const *words,
+			  unsigned n)
+{
+	size_t first = strcspn(c->words, " ");
+
+	if (c->words[first] && is_dotted(words[0], c->words))
+		return 1;
+	if (strlen(words[0]) != first || strncmp(c->words, words[0], first))
+		return 0;
+	if (c->words[first])
+		return n > 1 && !strcmp(c->words + first + 1, words[1]) ? 2 : 0;
+	/* "call 7", but "call stpo" is a slip */
+	if (!strcmp(c->words, "call"))
+		return n < 2 || (words[1][0] >= '0' && words[1][0] <= '9');
+	return 1;
+}
+
+/* --- help --- */
+
+static int unknown_method(const char *name, struct cr_err *e)
+{
+	const char *names[64] = { NULL };
+	char hint[400];
+	unsigned n = 0;
+
+	for (const struct method *m = methods; m->name && n < 63; m++)
+		names[n++] = m->name;
+	return cr_fail(e, -EINVAL, "help: unknown method '%.100s'; %s", name,
+		       nearest_hint(name, names, hint, sizeof(hint)));
+}
+
+/* A method, a notification, or a command with a method. */
+static const struct method *method_meant(const char *const *words, unsigned n)
+{
+	for (const struct method *m = notifications; m->name; m++)
+		if (!strcmp(m->name, words[0]))
+			return m;
+	for (unsigned i = 0; i < NCOMMANDS; i++)
+		if (own_words(&commands[i], words, n) && *commands[i].method)
+			return method_find(commands[i].method);
+	return method_find(words[0]);
+}
+
+static int help(struct ctl_request *r, const char *const *words, unsigned n,
+		struct cr_err *e)
+{
+	r->print = print_help;
+	r->about = n ? method_meant(words, n) : NULL;
+	return n && !r->about ? unknown_method(words[0], e) : 0;
+}
+
+/* What the table says, as a sentence. */
+static const char *help_of(const struct command *c, char *buf, size_t size)
+{
+	const struct method *m = method_find(c->method);
+
+	if (c->help || !m)
+		return c->help;
+	(void)snprintf(buf, size, "%s.", m->help);
+	if (*buf >= 'a' && *buf <= 'z')
+		*buf = (char)(*buf - 'a' + 'A');
+	return buf;
+}
+
+const struct cli_line *ctl_commands(void)
+{
+	static struct cli_line lines[NCOMMANDS + 1];
+	static char left[NCOMMANDS][LINE_MAX_BYTES], right[NCOMMANDS][200];
+
+	for (unsigned i = 0; i < NCOMMANDS; i++) {
+		const struct command *c = &commands[i];
+
+		(void)snprintf(left[i], sizeof(left[i]), "%s%s%s", c->words,
+			       *c->usage ? " " : "", c->usage);
+		lines[i] =
+			(struct cli_line){ left[i], help_of(c, right[i],
+							    sizeof(right[i])) };
+	}
+	return lines;
+}
+
+/* --- */
 
 static int unknown(const char *words, struct cr_err *e)
 {
@@ -251,22 +421,6 @@ static int unknown(const char *words, struct cr_err *e)
 	names[NCOMMANDS] = NULL;
 	return cr_fail(e, -EINVAL, "unknown command '%.100s'; %s", words,
 		       nearest_hint(words, names, hint, sizeof(hint)));
-}
-
-/* How many of @words are the name of @c; 0: it is another command. */
-static unsigned own_words(const struct command *c, const char *const *words,
-			  unsigned n)
-{
-	size_t first = strcspn(c->words, " ");
-
-	if (strlen(words[0]) != first || strncmp(c->words, words[0], first))
-		return 0;
-	if (c->words[first])
-		return n > 1 && !strcmp(c->words + first + 1, words[1]) ? 2 : 0;
-	/* "call 7", but "call stpo" is a slip */
-	if (!strcmp(c->words, "call"))
-		return n < 2 || (words[1][0] >= '0' && words[1][0] <= '9');
-	return 1;
 }
 
 int ctl_request(struct ctl_request *r, const char *const *words, unsigned n,

@@ -54,68 +54,15 @@ static const struct cli_opt opts[] = {
 	{ 0 },
 };
 
-static const struct cli_line commands[] = {
-	{ "hello", "Version, codecs, schedulers and capacity of the server." },
-	{ "list", "The calls." },
-	{ "stats", "Counters and state." },
-	{ "codecs", "The codecs and their modes." },
-	{ "schedulers", "The schedulers and their options." },
-	{ "scheduler", "The scheduler in use, and its options." },
-	{ "scheduler NAME[,KEY=VALUE...]",
-	  "Switch the scheduler under live calls." },
-	{ "tune KEY=VALUE...", "Change options of the scheduler." },
-	{ "call start KEY=VALUE...",
-	  "Start a call; prints where to send. Keys are the parameters of "
-	  "call.start, dots for members: in.codec=pcmu; weight=1..100000 and "
-	  "nice=-20..19 for schedulers that give shares; what it promises: "
-	  "contract.rate=50/s, contract.burst, contract.peak, and what a "
-	  "packet "
-	  "costs: contract.mean=70us, contract.p99, contract.worst. The call "
-	  "stays until call stop, unless keep=no." },
-	{ "call stop ID", "End a call; prints its counters." },
-	{ "call ID", "One call for people: what it is, what it lost, and the "
-		     "scheduler's own numbers about it, with units." },
-	{ "call query ID", "One call's parameters and counters." },
-	{ "change ID KEY=VALUE...",
-	  "Change a running call; it is admitted anew, and when it is refused "
-	  "nothing has changed. No frame is lost. Keys: class, deadline, "
-	  "weight, "
-	  "nice, out.mode and members of contract, as for call start; null "
-	  "takes "
-	  "one back: contract.worst=null." },
-	{ "convert IN OUT [KEY=VALUE...]",
-	  "Convert a file of the server's spool folder; names are relative to "
-	  "it, and endings (.wav, .amr, .awb) say what they are. Keys: "
-	  "mode=12.2, dtx=yes, rate=16000 (of WAV), overwrite=yes. Shows how "
-	  "far it is and waits for its end; interrupting it cancels the "
-	  "conversion." },
-	{ "convert list",
-	  "The conversions: waiting, running, and the last that ended." },
-	{ "convert query ID", "One conversion's state and progress." },
-	{ "convert cancel ID", "Give a conversion up; its output is removed." },
-	{ "watch [INTERVAL [TIMES]]",
-	  "A table of rates, made anew every second or INTERVAL until "
-	  "interrupted, or TIMES times: totals, how busy workers are, calls by "
-	  "class and codecs, and those that lose most frames. Lines of JSON "
-	  "with --json." },
-	{ "trace start NAME [overwrite]",
-	  "Write a trace file in the server's trace folder." },
-	{ "trace stop", "End the trace file." },
-	{ "drain [TIME]", "No new calls; exit when the last one has ended." },
-	{ "raw REQUEST | METHOD [PARAMS]",
-	  "Send a JSON-RPC request object, or a method and its parameters as "
-	  "JSON." },
-	{ 0 },
-};
-
 static const struct cli_line examples[] = {
 	{ "codec-ctl list", "what is going on" },
 	{ "codec-ctl watch 2s", "and what goes on" },
 	{ "codec-ctl call start in.codec=pcmu out.codec=amr out.mode=12.2 "
 	  "out.address=127.0.0.1:5004",
 	  "a call from G.711 to AMR" },
-	{ "codec-ctl change 7 class=hard contract.worst=250us",
+	{ "codec-ctl call change 7 class=hard contract.worst=250us",
 	  "a call that must never suffer, by its worst case" },
+	{ "codec-ctl help call.start", "its parameters and its result" },
 	{ "codec-ctl convert prompt.wav prompt.amr mode=7.95",
 	  "a file from the spool folder, behind the calls" },
 	{ "codec-ctl --to unix:/run/codec-runner.sock stats",
@@ -134,12 +81,12 @@ static const struct cli_line exits[] = {
 	{ 0 },
 };
 
-static const struct cli cli = {
+/* Its operands are the commands: main() sets them. */
+static struct cli cli = {
 	.program = "codec-ctl",
 	.synopsis = "[OPTION]... COMMAND [ARGUMENT]...",
 	.summary = "look after a codec-runner",
 	.opts = opts,
-	.operands = commands,
 	.examples = examples,
 	.exits = exits,
 	.see_also = "codec-runner(1), codec-feeder(1)",
@@ -458,23 +405,54 @@ static int run(struct event_base *base, const struct ctl_request *r)
 	return rc;
 }
 
-int main(int argc, char **argv)
+/* "call start --help" is "help call start". Returns the first operand. */
+static int parse_help(int argc, char **argv)
 {
-	int first = cli_parse_or_exit(&cli, argc, argv);
-	struct ctl_request r = { 0 };
-	struct event_base *base;
-	struct cr_err e = { 0 };
-	int rc = ctl_request(&r, (const char *const *)argv + first,
-			     (unsigned)(argc - first), &e);
+	static char help[] = "help";
+	int first;
 
-	if (rc)
-		return complain(EXIT_USAGE, e.text);
+	cli.min_args = 0;
+	first = cli_parse_or_exit(&cli, argc, argv);
+	if (first == argc) {
+		cli_help(&cli, stdout);
+		exit(0);
+	}
+	argv[--first] = help;
+	return first;
+}
+
+static int run_request(const struct ctl_request *r)
+{
+	struct event_base *base;
+	int rc;
+
+	if (r->print) {
+		r->print(r->about, stdout);
+		return fflush(stdout) ? complain(EXIT_REFUSED, strerror(errno))
+				      : 0;
+	}
 	base = event_base_new();
 	if (!base) {
-		json_decref(r.params);
+		json_decref(r->params);
 		return complain(EXIT_UNREACHABLE, "no event loop");
 	}
-	rc = run(base, &r);
+	rc = run(base, r);
 	event_base_free(base);
 	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct ctl_request r = { 0 };
+	struct cr_err e = { 0 };
+	int first, rc;
+
+	cli.operands = ctl_commands();
+	if (argc > 2 && !strcmp(argv[argc - 1], "--help"))
+		first = parse_help(--argc, argv);
+	else
+		first = cli_parse_or_exit(&cli, argc, argv);
+	rc = ctl_request(&r, (const char *const *)argv + first,
+			 (unsigned)(argc - first), &e);
+	return rc ? complain(EXIT_USAGE, e.text) : run_request(&r);
 }

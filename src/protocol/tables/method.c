@@ -40,6 +40,25 @@ const struct method notifications[] = {
 	{ 0 },
 };
 
+const struct object objects[] = {
+	{ "call", "A call: what it is and what it has counted.",
+	  call_result_fields },
+	{ "conversion", "A conversion of a file.", conversion_info_fields },
+	{ "capacity", "What the node can do, and what of it is taken.",
+	  capacity_fields },
+	{ "codec", "A codec.", codec_info_fields },
+	{ "scheduler", "A scheduler.", scheduler_info_fields },
+	{ 0 },
+};
+
+const struct object *object_of(const struct field *table)
+{
+	for (const struct object *o = objects; o->name; o++)
+		if (o->members == table)
+			return o;
+	return NULL;
+}
+
 const struct method *method_find(const char *name)
 {
 	for (const struct method *m = methods; m->name; m++)

@@ -19,7 +19,8 @@
 	X(call_stop, "call.stop", call_reference, call_result,                 \
 	  "end a call; tells its counters")                                    \
 	X(call_change, "call.change", call_change, call_result,                \
-	  "other terms for a running call, admitted anew")                     \
+	  "other terms for a running call, admitted anew: what is not given "  \
+	  "stays, null sets the default")                                      \
 	X(call_query, "call.query", call_reference, call_result,               \
 	  "one call's parameters and counters")                                \
 	X(call_list, "call.list", page, call_list, "the calls, page by page")  \
@@ -56,6 +57,18 @@ extern const struct method methods[];
 
 /** What the node tells unasked; params only. Ends with name NULL. */
 extern const struct method notifications[];
+
+/** What several results have in them. */
+struct object {
+	const char *name, *help;
+	const struct field *members;
+};
+
+/** Ends with name NULL. */
+extern const struct object objects[];
+
+/** The object whose members are @table, or NULL. */
+const struct object *object_of(const struct field *table);
 
 /** The method called @name, or NULL. */
 const struct method *method_find(const char *name);

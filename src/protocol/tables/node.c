@@ -10,6 +10,11 @@
 		.name = (n), .type = "counter", .help = h ".", __VA_ARGS__     \
 	}
 /* clang-format off */
+#define HISTOGRAM(n, h)                                                        \
+	.help = (h), .metric = &(const struct field_metric)                    \
+	{                                                                      \
+		.name = (n), .type = "histogram", .help = h "."                \
+	}
 #define GAUGE(n, h)                                                            \
 	.help = (h), .metric = &(const struct field_metric)                    \
 	{                                                                      \
@@ -30,7 +35,7 @@ const struct field hello_fields[] = {
 
 const struct field drain_fields[] = {
 	{ ROW_TIME(drain, "limit", limit, "s"), .max = 86400 * CR_SEC,
-	  .dflt = -1, .without = "the node's --drain-limit",
+	  .dflt = -1, .without = "the node's --drain-timeout",
 	  .help = "calls get so long to end" },
 	{ 0 },
 };
@@ -150,14 +155,15 @@ const struct field hello_result_fields[] = {
 	{ ROW_TEXT(hello_result, "version", version),
 	  .help = "of the program" },
 	{ ROW_INT(hello_result, "protocol", protocol),
-	  .help = "version of the protocol" },
+	  .help = "version of the protocol: 1" },
 	{ ROW_TEXT(hello_result, "session", session),
 	  .help = "id of the session: a secret, for resume" },
 	{ ROW_INT(hello_result, "calls", calls), .help = "of this session" },
 	{ ROW_TEXT(hello_result, "scheduler", scheduler),
 	  .help = "the one in use, with its options" },
 	{ ROW_TEXT(hello_result, "transport", transport),
-	  .help = "what carries the protocol" },
+	  .help = "what carries the protocol: kernel, user (SCTP stacks) or "
+		  "unix" },
 	{ ROW_TEXT(hello_result, "kernels", kernels),
 	  .help = "functions in place of the codec libraries' own" },
 	{ ROW_BOOL(hello_result, "draining", draining),
@@ -287,11 +293,14 @@ const struct field worker_info_fields[] = {
 const struct field histogram_fields[] = {
 	{ ROW_INT(histogram, "count", count), .unit = "frames",
 	  .help = "frames" },
-	{ ROW_TIME(histogram, "mean", mean, "ns"), .help = "mean" },
-	{ ROW_TIME(histogram, "p50", p50, "ns"), .help = "median" },
-	{ ROW_TIME(histogram, "p90", p90, "ns"), .help = "of 90 of 100" },
-	{ ROW_TIME(histogram, "p99", p99, "ns"), .help = "of 99 of 100" },
-	{ ROW_TIME(histogram, "p999", p999, "ns"), .help = "of 999 of 1000" },
+	{ ROW_TIME(histogram, "mean", mean, "ns"), .help = "the mean" },
+	{ ROW_TIME(histogram, "p50", p50, "ns"), .help = "the median" },
+	{ ROW_TIME(histogram, "p90", p90, "ns"),
+	  .help = "90 of 100 frames are below" },
+	{ ROW_TIME(histogram, "p99", p99, "ns"),
+	  .help = "99 of 100 frames are below" },
+	{ ROW_TIME(histogram, "p999", p999, "ns"),
+	  .help = "999 of 1000 frames are below" },
 	{ ROW_TIME(histogram, "max", max, "ns"), .help = "the longest" },
 	{ 0 },
 };
@@ -327,11 +336,17 @@ const struct field rpc_stats_fields[] = {
 	{ 0 },
 };
 
+static const struct field_metric info_metric = {
+	.name = "info",
+	.type = "gauge",
+	.help = "Version and scheduler in use.",
+};
+
 const struct field node_stats_fields[] = {
 	{ ROW_TIME(node_stats, "uptime", uptime, "s"),
 	  GAUGE("uptime_seconds", "Time since the node started") },
 	{ ROW_TEXT(node_stats, "scheduler", scheduler),
-	  .help = "the one in use, with its options" },
+	  .help = "the one in use, with its options", .metric = &info_metric },
 	{ ROW_INT(node_stats, "calls", calls), .label = "calls",
 	  GAUGE("calls", "Calls that are up") },
 	{ ROW_INT(node_stats, "calls_started", calls_started),
@@ -364,10 +379,12 @@ const struct field node_stats_fields[] = {
 	{ ROW_LIST(node_stats, "workers", workers, nworkers, worker_info),
 	  .label = "worker", .help = "the workers" },
 	{ ROW_OBJECT(node_stats, "delay", delay, histogram),
-	  .help = "from a frame's arrival to its being sent" },
+	  HISTOGRAM("frame_delay_seconds",
+		    "Time from a frame's arrival to its being sent") },
 	{ ROW_OBJECT(node_stats, "jitter", jitter, histogram),
-	  .help = "how much the time between two frames of a call that were "
-		  "sent differs from the frame duration" },
+	  HISTOGRAM("frame_jitter_seconds",
+		    "How much the time between two frames of a call that were "
+		    "sent differs from the frame duration") },
 	{ 0 },
 };
 

@@ -66,6 +66,20 @@ expect 1 'there is no call 1' call stop 1
 expect 1 'Method not found' raw no.such.method
 expect 1 "unknown 'amrr'; did you mean 'amr'" call start in.codec=pcmu \
 	out.codec=amrr out.address=127.0.0.1:5004
+expect 1 'a number of ms goes under the name ptime_ms' call start \
+	in.codec=pcmu out.codec=pcma out.address=127.0.0.1:5004 ptime=20
+expect 0 '^call: *2$' call.start in.codec=pcmu out.codec=pcma \
+	out.address=127.0.0.1:5004 ptime_ms=20 deadline=15ms
+expect 0 '"deadline_ms": 15.0' --json call query 2
+expect 0 'deadline 12.5 ms' call change 2 deadline_ms=12.5
+expect 1 "deadlin: unknown member; did you mean 'deadline'" \
+	change 2 deadlin=1ms
+expect 0 '^call: *2$' call stop 2
+expect 0 '^  call.start  *start a call' help
+expect 0 '^  deadline  *time, as "20ms"; 0.001..10000 ms; default: ptime' \
+	call start --help
+expect 0 '^### call.start' reference
+expect 2 "did you mean 'call.stop'" help call.stpo
 expect 2 "did you mean 'call stop'" call stpo 1
 expect 2 'usage: codec-ctl call ID' call
 expect 2 'no time from 10ms' watch 1ms

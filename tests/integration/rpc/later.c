@@ -94,7 +94,7 @@ static void others_are_answered_meanwhile(void **state)
 			"1",
 			"\"two\"") "\n"
 				   "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":1,"
-				   "\"message\":\"no capacity\"},\"id\":1}\n");
+				   "\"message\":\"No capacity\"},\"id\":1}\n");
 	close_pair(&p);
 }
 

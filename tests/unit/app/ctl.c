@@ -75,7 +75,11 @@ static void commands_become_requests(void **state)
 	     "{\"call\": 7, \"class\": \"hard\", \"contract\": {\"worst\": "
 	     "\"250us\", \"rate\": \"50/s\"}, \"out\": {\"mode\": "
 	     "\"7.95\"}, \"deadline\": null, \"nice\": -3}");
+	asks("call change 7 deadline_ms=15", "call.change",
+	     "{\"call\": 7, \"deadline_ms\": 15}");
 	asks("scheduler", "schedulers", "null");
+	asks("scheduler set rr", "scheduler.set", "{\"scheduler\": \"rr\"}");
+	asks("scheduler tune x=1", "scheduler.tune", "{\"options\": \"x=1\"}");
 	asks("scheduler rr,quantum=2ms", "scheduler.set",
 	     "{\"scheduler\": \"rr,quantum=2ms\"}");
 	asks("tune quantum=5ms x=1", "scheduler.tune",
@@ -94,16 +98,100 @@ static void members_are_nested_and_typed(void **state)
 {
 	(void)state;
 	asks("call start in.codec=pcmu in.pt=0 out.mode=12.2 out.dtx=yes "
-	     "ptime=20 ssrc=4294967295 port=own",
+	     "ptime=20 deadline_ms=20 ssrc=4294967295 port=own "
+	     "contract.rate=50/s contract.peak_per_s=60",
 	     "call.start",
 	     "{\"in\": {\"codec\": \"pcmu\", \"pt\": 0}, \"out\": {\"mode\": "
-	     "\"12.2\", \"dtx\": true}, \"ptime\": 20, \"ssrc\": 4294967295, "
-	     "\"port\": \"own\", \"keep\": true}");
+	     "\"12.2\", \"dtx\": true}, \"ptime\": \"20\", \"ssrc\": "
+	     "4294967295, "
+	     "\"deadline_ms\": 20, \"contract\": {\"rate\": \"50/s\", "
+	     "\"peak_per_s\": 60}, \"port\": \"own\", \"keep\": true}");
 	asks("call start out.address=[::1]:5004 deadline=20 keep=no "
 	     "release={\"model\":\"lbap\"}",
 	     "call.start",
 	     "{\"out\": {\"address\": \"[::1]:5004\"}, \"deadline\": \"20\", "
 	     "\"keep\": false, \"release\": {\"model\": \"lbap\"}}");
+}
+
+/* By two words, and by one with a dot. */
+static void every_method_has_the_command_of_its_name(void **state)
+{
+	static const char *const rests[] = { "", " 7", " 7 nice=1", " a=1",
+					     " a b" };
+
+	(void)state;
+	for (const struct method *m = methods; m->name; m++) {
+		char line[80], *dot;
+		unsigned found = 0;
+
+		if (!strcmp(m->name, "bye"))
+			continue; /* each command ends with it */
+		for (unsigned i = 0; i < 10; i++) {
+			struct ctl_request r = { 0 };
+
+			(void)snprintf(line, sizeof(line), "%s%s", m->name,
+				       rests[i / 2]);
+			dot = strchr(line, '.');
+			if (i % 2 && dot)
+				*dot = ' ';
+			if (!request(&r, line, NULL)) {
+				assert_string_equal(r.method, m->name);
+				found |= 1u << i % 2;
+			}
+			json_decref(r.params);
+		}
+		assert_int_equal(found, 3);
+	}
+}
+
+static char *helped(const char *line)
+{
+	struct ctl_request r;
+	struct cr_err e = { 0 };
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	if (request(&r, line, &e))
+		fail_msg("%s: %s", line, e.text);
+	assert_non_null(r.print);
+	r.print(r.about, f);
+	(void)fclose(f);
+	return text;
+}
+
+static void tells(const char *line, const char *what)
+{
+	char *text = helped(line);
+
+	if (!strstr(text, what))
+		fail_msg("%s does not say '%s' but:\n%s", line, what, text);
+	free(text);
+}
+
+static void help_comes_from_the_tables(void **state)
+{
+	(void)state;
+	for (const struct method *m = methods; m->name; m++) {
+		char line[80];
+
+		tells("help", m->name);
+		tells("help", m->help);
+		(void)snprintf(line, sizeof(line), "help %s", m->name);
+		tells(line, m->help);
+	}
+	tells("help", "call.ended");
+	tells("help", "-32602");
+	tells("help call start", "  ptime                    time, as "
+				 "\"20ms\"; 5..60 ms; default: "
+				 "a frame of the input");
+	tells("help call start", "or ptime_ms, a number of ms\n");
+	tells("help change", "refused: out.codec, out.pt,");
+	tells("help change", "\nResult:\n");
+	tells("help call.ended", "stopped, lost, bye, drained or hung");
+	tells("help stats", "  workers[].busy_ns ");
+	tells("help bye", "Parameters:\n  none\n");
+	refused("help call.strat", "did you mean 'call.start'");
 }
 
 static void mistakes_are_named(void **state)
@@ -388,6 +476,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(commands_become_requests),
 		cmocka_unit_test(members_are_nested_and_typed),
+		cmocka_unit_test(every_method_has_the_command_of_its_name),
+		cmocka_unit_test(help_comes_from_the_tables),
 		cmocka_unit_test(mistakes_are_named),
 		cmocka_unit_test(results_are_aligned),
 		cmocka_unit_test(watch_takes_how_often_and_how_many_times),

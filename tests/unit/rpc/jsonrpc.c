@@ -243,7 +243,7 @@ static void a_reason_cut_within_a_letter_is_replaced(void **state)
 	(void)state;
 	is_text(jsonrpc_error(NULL, RPC_NO_CAPACITY, "caf\xc3", NULL),
 		"{\"jsonrpc\": \"2.0\", \"error\": {\"code\": 1, \"message\": "
-		"\"no capacity\"}, \"id\": null}");
+		"\"No capacity\"}, \"id\": null}");
 }
 
 int main(void)

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The protocol's tables as Markdown.
+ */
+#include "app/ctl/reference.h"
+
+#include <string.h>
+
+#include "protocol/field_text.h"
+#include "protocol/tables/method.h"
+#include "protocol/tables/node.h"
+#include "rpc/codes.h"
+
+struct part {
+	FILE *out;
+	const char *head;    /* of a table, until it has a row */
+	const char *refused; /* why, of the FIXED rows; NULL: none */
+};
+
+/* "|" would end a cell. */
+static void put_cell(const char *text, FILE *out)
+{
+	for (; *text; text++) {
+		if (*text == '|')
+			(void)fputc('\\', out);
+		(void)fputc(*text, out);
+	}
+}
+
+/* The name of a heading in an address: "call.start" is #callstart. */
+static void put_link(const char *name, FILE *out)
+{
+	(void)fprintf(out, "[%s](#", name);
+	for (; *name; name++)
+		if (*name != '.')
+			(void)fputc(*name, out);
+	(void)fputc(')', out);
+}
+
+static void put_sentence(const char *text, FILE *out)
+{
+	if (*text >= 'a' && *text <= 'z')
+		(void)fputc(*text++ - 'a' + 'A', out);
+	(void)fprintf(out, "%s.\n", text);
+}
+
+static void begin_row(struct part *p)
+{
+	if (p->head)
+		(void)fputs(p->head, p->out);
+	p->head = NULL;
+}
+
+/* --- parameters --- */
+
+static void put_param(struct part *p, const struct field *f, const char *path,
+		      const char *name)
+{
+	char text[FIELD_TEXT_MAX];
+
+	begin_row(p);
+	(void)fprintf(p->out, "| `%s` | %s", path,
+		      field_text_param(f, text, sizeof(text)));
+	if (field_has_unit(f))
+		(void)fprintf(p->out, "; or `%s`, a %s", name,
+			      field_text_result(f, text, sizeof(text)));
+	(void)fprintf(p->out, " | %s | ",
+		      field_text_range(f, text, sizeof(text)));
+	put_cell(field_text_default(f, text, sizeof(text)), p->out);
+	(void)fputs(" | ", p->out);
+	put_cell(f->help ? f->help : "", p->out);
+	(void)fputs(" |\n", p->out);
+}
+
+static bool tell_param(void *arg, const struct field *f, const char *path,
+		       const char *name)
+{
+	struct part *p = arg;
+
+	if (f->type == FIELD_FIXED)
+		p->refused = f->help;
+	else if (f->type != FIELD_INLINE && f->type != FIELD_OBJECT)
+		put_param(p, f, path, name);
+	return true;
+}
+
+static bool tell_refused(void *arg, const struct field *f, const char *path,
+			 const char *name)
+{
+	struct part *p = arg;
+
+	(void)name;
+	if (f->type == FIELD_FIXED) {
+		(void)fprintf(p->out, "%s`%s`", p->head, path);
+		p->head = ", ";
+	}
+	return true;
+}
+
+static void put_params(const struct field *table, FILE *out)
+{
+	struct part p = { .out = out,
+			  .head = "\nParameters:\n\n| name | type | range | "
+				  "default | what it is |\n"
+				  "| --- | --- | --- | --- | --- |\n" };
+
+	field_tell(table, tell_param, &p);
+	if (p.head)
+		(void)fputs("\nParameters: none.\n", out);
+	if (!p.refused)
+		return;
+	p.head = "\nRefused: ";
+	field_tell(table, tell_refused, &p);
+	(void)fputs("; each ", out);
+	put_cell(p.refused, out);
+	(void)fputs(".\n", out);
+}
+
+/* --- results --- */
+
+static void put_type(struct part *p, const struct field *f)
+{
+	const struct object *o = f->members ? object_of(f->members) : NULL;
+	char text[FIELD_TEXT_MAX];
+
+	if (!o) {
+		put_cell(field_text_result(f, text, sizeof(text)), p->out);
+		return;
+	}
+	(void)fputs(f->type == FIELD_LIST ? "list of: " : "object: ", p->out);
+	put_link(o->name, p->out);
+}
+
+static bool tell_result(void *arg, const struct field *f, const char *path,
+			const char *name)
+{
+	struct part *p = arg;
+	const struct object *o = f->members ? object_of(f->members) : NULL;
+
+	(void)path;
+	if (f->type == FIELD_INLINE && o) {
+		begin_row(p);
+		(void)fputs("| ... | | all that is in ", p->out);
+		put_link(o->name, p->out);
+		(void)fputs(" |\n", p->out);
+	} else if (f->type != FIELD_INLINE) {
+		begin_row(p);
+		(void)fprintf(p->out, "| `%s` | ", name);
+		put_type(p, f);
+		(void)fputs(" | ", p->out);
+		put_cell(f->help ? f->help : "", p->out);
+		(void)fputs(" |\n", p->out);
+	}
+	return !o;
+}
+
+/* False: there is none. */
+static bool put_members(const char *title, const struct field *table, FILE *out)
+{
+	char head[120];
+	struct part p = { .out = out, .head = head };
+
+	(void)snprintf(head, sizeof(head),
+		       "\n%s| name | type | what it is |\n"
+		       "| --- | --- | --- |\n",
+		       title);
+	field_tell(table, tell_result, &p);
+	return !p.head;
+}
+
+static void put_result(const struct field *table, FILE *out)
+{
+	const struct object *o = object_of(table);
+
+	if (o) {
+		(void)fputs("\nResult: ", out);
+		put_link(o->name, out);
+		(void)fputs(".\n", out);
+	} else if (!put_members("Result:\n\n", table, out)) {
+		(void)fputs("\nResult: an empty object.\n", out);
+	}
+}
+
+/* --- chapters --- */
+
+static void put_list(const struct method *m, FILE *out)
+{
+	(void)fputs("| name | what it is |\n| --- | --- |\n", out);
+	for (; m->name; m++) {
+		(void)fputs("| ", out);
+		put_link(m->name, out);
+		(void)fputs(" | ", out);
+		put_cell(m->help, out);
+		(void)fputs(" |\n", out);
+	}
+}
+
+static void put_methods(FILE *out)
+{
+	(void)fputs("\n## Methods\n\n", out);
+	put_list(methods, out);
+	for (const struct method *m = methods; m->name; m++) {
+		(void)fprintf(out, "\n### %s\n\n", m->name);
+		put_sentence(m->help, out);
+		put_params(m->params, out);
+		put_result(m->result, out);
+	}
+}
+
+static void put_notifications(FILE *out)
+{
+	(void)fputs("\n## Notifications\n\nWhat a session is told unasked.\n",
+		    out);
+	for (const struct method *m = notifications; m->name; m++) {
+		const struct object *o = object_of(m->params);
+
+		(void)fprintf(out, "\n### %s\n\n", m->name);
+		put_sentence(m->help, out);
+		if (o) {
+			(void)fputs("\nMembers: ", out);
+			put_link(o->name, out);
+			(void)fputs(".\n", out);
+		} else {
+			(void)put_members("Members:\n\n", m->params, out);
+		}
+	}
+}
+
+static void put_objects(FILE *out)
+{
+	(void)fputs("\n## Objects\n\nWhat several results have in them.\n",
+		    out);
+	for (const struct object *o = objects; o->name; o++) {
+		(void)fprintf(out, "\n### %s\n\n%s\n", o->name, o->help);
+		(void)put_members("", o->members, out);
+	}
+}
+
+static bool tell_metric(void *arg, const struct field *f, const char *path,
+			const char *name)
+{
+	static const char *type = "counter";
+	struct part *p = arg;
+	const struct field_metric *m = f->metric;
+
+	(void)path;
+	if (!m || !m->name)
+		return true;
+	type = m->type ? m->type : type;
+	(void)fprintf(p->out, "| `codec_runner_%s%s` | %s | `%s` | ", m->name,
+		      m->labels ? m->labels : "", type, name);
+	put_cell(f->help ? f->help : m->help, p->out);
+	(void)fputs(" |\n", p->out);
+	return true;
+}
+
+static void put_metrics(FILE *out)
+{
+	struct part p = { .out = out };
+
+	(void)fputs("\n## Metrics\n\nWhat `/metrics` (`--http`) tells "
+		    "Prometheus, and where the result of [stats](#stats) has "
+		    "it. Times are in seconds there.\n\n"
+		    "| metric | type | in stats | what it is |\n"
+		    "| --- | --- | --- | --- |\n",
+		    out);
+	field_tell(node_stats_fields, tell_metric, &p);
+}
+
+static void put_errors(FILE *out)
+{
+	(void)fputs("\n## Errors\n\n| code | name | when, and what to do |\n"
+		    "| --- | --- | --- |\n",
+		    out);
+	for (const struct rpc_code_row *r = rpc_codes; r->name; r++) {
+		(void)fprintf(out, "| %d | %s | ", r->code, r->name);
+		put_cell(r->help, out);
+		(void)fputs(" |\n", out);
+	}
+}
+
+void ctl_reference(FILE *out)
+{
+	put_methods(out);
+	put_notifications(out);
+	put_objects(out);
+	put_metrics(out);
+	put_errors(out);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows in words.
+ */
+#include "protocol/field_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PATH_MAX_BYTES = 200 };
+
+/* "ns" of an INT called "codec_ns": the rule of names holds for all. */
+static const char *unit_of(const struct field *f)
+{
+	static const char *const units[] = { "ns", "us", "ms", "s", NULL };
+	const char *end = strrchr(f->name, '_');
+
+	if (f->unit)
+		return f->unit;
+	for (const char *const *u = units; end && *u; u++)
+		if (!strcmp(end + 1, *u))
+			return *u;
+	return NULL;
+}
+
+static const char *simple_type(const struct field *f)
+{
+	switch (f->type) {
+	case FIELD_BOOL:
+		return "true or false";
+	case FIELD_INT:
+		return "whole number";
+	case FIELD_REAL:
+		return "number";
+	case FIELD_CODEC:
+		return "name of a codec";
+	case FIELD_MODE:
+		return "name of a mode";
+	case FIELD_ADDRESS:
+		return "address with port";
+	case FIELD_OBJECT:
+		return "object";
+	case FIELD_LIST:
+		return "list of objects";
+	default:
+		return "text";
+	}
+}
+
+static const char *put(char *buf, size_t size, const char *text)
+{
+	(void)snprintf(buf, size, "%s", text);
+	return buf;
+}
+
+const char *field_text_param(const struct field *f, char *buf, size_t size)
+{
+	switch (f->type) {
+	case FIELD_TIME:
+		return put(buf, size, "time, as \"20ms\"");
+	case FIELD_RATE:
+		return put(buf, size, "rate, as \"50/s\"");
+	case FIELD_FIXED:
+		return put(buf, size, "refused");
+	default:
+		return put(buf, size, simple_type(f));
+	}
+}
+
+const char *field_text_result(const struct field *f, char *buf, size_t size)
+{
+	const char *unit = unit_of(f), *type = simple_type(f);
+
+	if (f->type == FIELD_RATE)
+		return put(buf, size, "number per second");
+	if (f->type == FIELD_TIME)
+		type = "number";
+	if (f->type == FIELD_MAP)
+		(void)snprintf(buf, size, "object: a %s for each %s",
+			       "whole number", f->members[0].name);
+	else if (unit && (f->type == FIELD_INT || f->type == FIELD_REAL ||
+			  f->type == FIELD_TIME))
+		(void)snprintf(buf, size, "%s of %s", type, unit);
+	else
+		(void)put(buf, size, type);
+	return buf;
+}
+
+static void choices_text(const struct field *f, char *buf, size_t size)
+{
+	for (unsigned i = 0; f->choices[i]; i++) {
+		size_t used = strlen(buf);
+
+		(void)snprintf(buf + used, size - used, "%s%s", i ? ", " : "",
+			       f->choices[i]);
+	}
+}
+
+const char *field_text_range(const struct field *f, char *buf, size_t size)
+{
+	double unit;
+
+	buf[0] = '\0';
+	if (f->type == FIELD_CHOICE)
+		choices_text(f, buf, size);
+	else if (f->type == FIELD_RATE)
+		(void)snprintf(buf, size, "%g..%g per second",
+			       (double)FIELD_RATE_MIN / 1e6,
+			       (double)FIELD_RATE_MAX / 1e6);
+	else if (f->type == FIELD_INT && f->max > f->min)
+		(void)snprintf(buf, size, "%" PRId64 "..%" PRId64 "%s%s",
+			       f->min, f->max, f->unit ? " " : "",
+			       f->unit ? f->unit : "");
+	else if (f->type == FIELD_TIME && f->max > f->min) {
+		unit = (double)field_unit_ns(f->unit);
+		(void)snprintf(buf, size, "%.10g..%.10g %s",
+			       (double)f->min / unit, (double)f->max / unit,
+			       f->unit);
+	}
+	return buf;
+}
+
+/* Of a number whose range has its default; else nothing is set. */
+static void default_number(const struct field *f, char *buf, size_t size)
+{
+	if (f->dflt < f->min || f->dflt > f->max)
+		(void)put(buf, size, "none");
+	else if (f->type == FIELD_TIME)
+		(void)snprintf(buf, size, "%.10g %s",
+			       (double)f->dflt / (double)field_unit_ns(f->unit),
+			       f->unit);
+	else
+		(void)snprintf(buf, size, "%" PRId64, f->dflt);
+}
+
+const char *field_text_default(const struct field *f, char *buf, size_t size)
+{
+	buf[0] = '\0';
+	if (f->required)
+		return put(buf, size, "required");
+	if (f->without)
+		return put(buf, size, f->without);
+	switch (f->type) {
+	case FIELD_BOOL:
+		return put(buf, size, f->dflt ? "true" : "false");
+	case FIELD_CHOICE:
+		return put(buf, size,
+			   f->dflt < 0 ? "none" : f->choices[f->dflt]);
+	case FIELD_INT:
+	case FIELD_TIME:
+		default_number(f, buf, size);
+		return buf;
+	case FIELD_OBJECT:
+	case FIELD_INLINE:
+	case FIELD_FIXED:
+		return buf;
+	default:
+		return put(buf, size, "none");
+	}
+}
+
+static void tell_below(const struct field *table, const char *prefix,
+		       field_teller *tell, void *arg)
+{
+	char path[PATH_MAX_BYTES], name[PATH_MAX_BYTES], wire[FIELD_NAME_MAX];
+	char below[PATH_MAX_BYTES + 4];
+
+	for (const struct field *f = table; f->name; f++) {
+		bool inside = f->type == FIELD_INLINE;
+
+		(void)snprintf(path, sizeof(path), "%s%s", prefix,
+			       inside ? "" : f->name);
+		(void)snprintf(name, sizeof(name), "%s%s", prefix,
+			       inside ? "" : field_wire_name(f, wire));
+		(void)snprintf(below, sizeof(below), "%s%s", path,
+			       inside		       ? ""
+			       : f->type == FIELD_LIST ? "[]."
+						       : ".");
+		if (tell(arg, f, path, name) && f->members &&
+		    f->type != FIELD_MAP)
+			tell_below(f->members, below, tell, arg);
+	}
+}
+
+void field_tell(const struct field *table, field_teller *tell, void *arg)
+{
+	tell_below(table, "", tell, arg);
+}

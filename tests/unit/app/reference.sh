@@ -1,0 +1,20 @@
+#!/bin/sh
+# reference.sh PROGRAM PAGE: is the page's reference what the program prints now?
+renew="sed -i '/^<!-- reference/q' $2 && $1 reference >>$2"
+grep -q '^<!-- reference' "$2" || {
+	echo "$2 has no line that begins with '<!-- reference'"
+	exit 1
+}
+new=$(mktemp) || exit 1
+trap 'rm -f "$new"' EXIT
+"$1" reference >"$new" || exit 1
+sed '1,/^<!-- reference/d' "$2" | diff -u - "$new" || {
+	echo "renew it: $renew"
+	exit 1
+}
+# every link to a heading of the page leads somewhere
+grep -o '](#[^)]*)' "$2" | sed 's/](#//; s/)//' | sort -u | while read -r to; do
+	sed -n 's/^##* //p' "$2" | tr 'A-Z ' 'a-z-' | tr -d '.,' |
+		grep -qx -- "$to" || echo "$2: no heading for #$to"
+done | grep . && exit 1
+exit 0
