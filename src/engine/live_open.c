@@ -9,6 +9,7 @@
 
 #include "engine/live_ops.h"
 #include "engine/live_state.h"
+#include "engine/live_watch.h"
 
 static const struct core_backlog *client_of(const struct core_task *t)
 {

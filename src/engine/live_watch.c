@@ -1,27 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The live driver for a watchdog: what tasks and workers are at, and what can
- * be done when they do not advance. When to do it is the watchdog's business.
- *
- * A thread cannot be killed: it may hold the C library's locks. So one that
- * does not return from run() loses its place, not its life:
- *
- *   live_detach()         under the place's lock: the thread and its task are
- *                         detached, the CPU is free, the task is idle; the
- *                         policy knows of no job
- *   live_start_worker()   a new thread at the place, with everything a worker
- *                         has
- *   live_remove()         the task is to leave, but the detached thread has it
- *   run() returns         the thread sees detached under the place's lock, and
- *                         lets go of the task: detached no more. If it was to
- *                         leave: client.returned(), then live_remove() succeeds
- *   live_join_detached()  it has ended: joined, freed
- *
- * A task that is detached is never released: nobody clears its active. What the
- * detached thread and the new one share is the client's to keep apart; it is
- * asked first (client.may_detach), under the same lock.
+ * Looks at tasks and workers, and threads that lose their place.
  */
 #define _GNU_SOURCE /* SCHED_IDLE, gettid() */
+#include "engine/live_watch.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>

@@ -17,7 +17,7 @@
  * than the policy's next tick.
  *
  * What becomes of a thread that does not come back from run() is in
- * live_watch.c.
+ * live_watch.h.
  */
 #include "engine/cpus.h"
 #include "engine/live_state.h"

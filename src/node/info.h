@@ -103,7 +103,7 @@ struct node_faults {
 	char last[512];
 };
 
-/** See node/watchdog.h. */
+/** See recovery/recovery.h. */
 struct node_watch_info {
 	cr_ns limit;	  /**< 0: it does not watch            */
 	unsigned starved; /**< calls, at the last look         */

@@ -104,7 +104,7 @@ static int open_parts(struct node *n, struct cr_err *warn, struct cr_err *e)
 	if (!err)
 		err = open_trace(n, e);
 	if (!err)
-		err = node_open_contexts(n, e);
+		err = node_open_recovery(n, e);
 	if (!err)
 		err = open_events(n, e);
 	if (!err)
@@ -162,7 +162,7 @@ static void close_parts(struct node *n)
 		event_free(n->fault_event);
 	if (n->tick)
 		event_free(n->tick);
-	node_close_contexts(n);
+	recovery_close(n->recovery);
 	free(n->past);
 	costs_free(n->costs);
 	call_table_free(n->table);

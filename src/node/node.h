@@ -58,7 +58,7 @@ struct node_config {
 	unsigned trace_records; /**< per thread's ring                        */
 	unsigned max_calls;
 	const char *scheduler; /**< "rr,quantum=2ms" or "./mine.so"           */
-	cr_ns watchdog;	       /**< see node/watchdog.h; 0: none */
+	cr_ns watchdog;	       /**< see recovery/recovery.h; 0: none */
 	/** @nc is over: the last thread has let go of it and it is freed when
 	 * this returns, or it is hung. Once for each call. */
 	void (*ended)(void *arg, struct node_call *nc);

@@ -12,8 +12,9 @@ static _Thread_local struct node_context *me;
 
 static void worker_up(void *arg, unsigned worker)
 {
-	me = node_context_at(arg, worker);
-	atomic_store_explicit(&me->used, true, memory_order_relaxed);
+	const struct node *n = arg;
+
+	me = node_context_of(recovery_sit(n->recovery, worker));
 	rcu_register_thread(); /* it looks up the calls that CMRs are for */
 }
 
@@ -21,7 +22,7 @@ static void worker_down(void *arg, unsigned worker)
 {
 	(void)arg, (void)worker;
 	rcu_unregister_thread();
-	node_context_free(me);
+	recovery_leave(&me->seat);
 }
 
 static bool is_conversion_core(struct core_task *t)
@@ -215,7 +216,9 @@ int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e)
 		live.core.stale[c] = cfg->stale;
 	}
 	err = live_open(&n->live, &live, warn, e);
-	if (!err)
-		after_move(n);
-	return err;
+	if (err)
+		return err;
+	recovery_of(n->recovery, n->live);
+	after_move(n);
+	return 0;
 }

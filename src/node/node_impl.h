@@ -13,7 +13,7 @@
 #include "media/turn.h"
 #include "node/costs.h"
 #include "node/node.h"
-#include "node/watchdog.h"
+#include "recovery/recovery.h"
 
 RB_HEAD(node_tree, node_call);
 
@@ -26,7 +26,7 @@ struct node_call {
 	enum node_end why; /**< once ending                           */
 	bool ending;
 	bool hung; /**< told as ended, but a stuck thread has it       */
-	struct watch_call watch;
+	struct watch_task watch;
 	unsigned learned;  /**< of its recent costs, told to costs_learn() */
 	unsigned cmr_over; /**< modes that CMRs asked for beyond the capacity */
 	cr_ns started;
@@ -40,10 +40,14 @@ enum node_task { NODE_TASK_CALL, NODE_TASK_CONVERSION };
 
 /** What a thread at a worker's place works with (node_contexts.c). */
 struct node_context {
+	struct recovery_context seat; /**< first */
 	struct turn_worker turn;
-	atomic_bool busy; /**< a thread has it */
-	atomic_bool used; /**< a thread has had it */
 };
+
+static inline struct node_context *node_context_of(struct recovery_context *c)
+{
+	return (struct node_context *)(void *)c;
+}
 
 /** Threads that may be stuck at a time, beyond those at work. */
 enum { NODE_SPARES = 8 };
@@ -53,14 +57,9 @@ enum { NODE_THREADS = 2048, NODE_THREAD_RECORDS = 64 };
 
 /** The watchdog's findings (node_watch.c); control. */
 struct node_watch {
-	struct watchdog dog;
 	struct event *event;
-	struct watch_worker *worker; /**< [cfg.workers] */
-	unsigned starved;	     /**< calls, at the last look */
-	bool ending;   /**< nobody is hired: what waits is cancelled */
-	unsigned away; /**< threads that are stuck  */
-	uint64_t stalled, forgotten, hung, returned;
-	char last[256]; /**< finding, as text */
+	uint64_t returned; /**< calls */
+	char last[256];	   /**< finding, as text */
 };
 
 struct node {
@@ -72,13 +71,10 @@ struct node {
 	struct rx *rx;
 	struct converter *converter; /**< NULL: no spool folder */
 	struct trace *trace;
-	struct node_context *_Atomic *context; /**< [ncontexts], some NULL */
-	unsigned ncontexts;
+	struct recovery *recovery;
 	/** Of threads: one per worker, or per task under the kernel. */
 	unsigned nplaces;
 	unsigned place_records; /**< of the trace ring of each */
-	unsigned *at;		/**< [nplaces] which of them is there; control,
-				 * and a thread that starts there */
 	struct node_watch watch;
 	struct event *gone_event, *fault_event, *tick;
 
@@ -126,17 +122,19 @@ static inline bool node_is_conversion(const struct live_task *lt)
 	return lt->kind == NODE_TASK_CONVERSION;
 }
 
-/** One per place. 0, or -errno with @e. */
-int node_open_contexts(struct node *n, struct cr_err *e);
-void node_close_contexts(struct node *n); /**< after the engine's end */
-/** Who is at the place of @worker. */
-struct node_context *node_context_at(struct node *n, unsigned worker);
-/** The thread's last touch. */
-void node_context_free(struct node_context *ctx);
-/** A context that no thread has; -ENOMEM; -EAGAIN: NODE_SPARES are stuck. */
-int node_spare(struct node *n);
-/** Put @spare at the place of @worker. */
-void node_context_replace(struct node *n, unsigned worker, unsigned spare);
+/** Make them: contexts for all places. 0, or -errno with @e. */
+int node_open_recovery(struct node *n, struct cr_err *e);
+/** What the thread at the place of @worker works with. */
+static inline struct node_context *node_context_at(const struct node *n,
+						   unsigned worker)
+{
+	return node_context_of(recovery_context(n->recovery, worker));
+}
+/** recovery's callbacks for contexts (node_contexts.c). */
+struct recovery_context *node_context_new(void *arg);
+void node_context_free(void *arg, struct recovery_context *seat);
+void node_context_for(void *arg, struct recovery_context *seat, unsigned place,
+		      const struct recovery_context *before);
 
 /** Start to watch, if the configuration says so. 0, or -errno with @e. */
 int node_open_watch(struct node *n, struct cr_err *e);

@@ -101,7 +101,7 @@ static void overload(struct crowd *c)
 	}
 }
 
-/* Every packet has met its fate. */
+/* Every packet has come in and met its fate. */
 static bool settled(void *arg)
 {
 	const struct crowd *c = arg;
@@ -109,7 +109,8 @@ static bool settled(void *arg)
 	for (unsigned i = 0; i < CALLS; i++) {
 		const struct call_counters *n = &c->call[i]->call->count;
 
-		if (get(&n->packets_in) != get(&n->done) + lost(c->call[i]))
+		if (get(&n->packets_in) != c->sent[i] ||
+		    c->sent[i] != get(&n->done) + lost(c->call[i]))
 			return false;
 	}
 	return true;
@@ -153,8 +154,10 @@ static void calm(struct crowd *c)
 	for (unsigned i = 0; i < CALLS; i++)
 		before[i] = get(&c->call[i]->call->count.done);
 	for (unsigned k = 0; k < CALM; k++) {
-		for (unsigned i = 0; i < CALLS; i++)
+		for (unsigned i = 0; i < CALLS; i++) {
 			rig_send(&c->sender[i], silence, NB);
+			c->sent[i]++;
+		}
 		for (unsigned i = 0; i < CALLS; i++) {
 			uint8_t buf[2048];
 			struct rtp_packet p;

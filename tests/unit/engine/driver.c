@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "cmocka_cr.h"
+#include "engine/live_watch.h"
 #include "engine_source.h"
 
 enum { WORKERS = 2, THREADS = 3 };

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "cmocka_cr.h"
+#include "engine/live_watch.h"
 #include "engine_source.h"
 #include "schedulers/policies.h"
 

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "cmocka_cr.h"
+#include "engine/live_watch.h"
 #include "engine_source.h"
 
 enum { N = 4, FRAMES = 50 };

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who no longer advances: a pure function of looks and times. What a look is
- * and what is done about a finding is node_watch.c's.
+ * and what is done about a finding is recovery.c's.
  *
- * A call is judged by what its run queue did meanwhile. Work that waits because
+ * A task is judged by what its run queue did meanwhile. Work that waits because
  * higher classes or an overload keep every worker busy waits rightly, however
  * long; work that waits while a worker has nothing to do was forgotten:
  *
- *   the call's task   the workers there        finding
+ *   the task          the workers there        finding
  *   sleeps, frames in its ring                 STALLED: a wake-up was lost
  *   is queued         were idle at every look  STALLED, then FORGOTTEN
  *   is queued         were busy all along      STARVED: nothing is done
  *   runs              -                        the worker's matter
  *
  * Time is what the watchdog has seen pass: when the process or the machine
- * stands still, it is no call's fault.
+ * stands still, it is no task's fault.
  */
-#ifndef NODE_WATCHDOG_H
-#define NODE_WATCHDOG_H
+#ifndef RECOVERY_JUDGE_H
+#define RECOVERY_JUDGE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,8 +62,8 @@ enum watch_finding {
 	WATCH_FORGOTTEN /**< that did not help: the policy has lost it   */
 };
 
-/** What is remembered of a call. Zero: nothing. */
-struct watch_call {
+/** What is remembered of a task. Zero: nothing. */
+struct watch_task {
 	uint64_t done; /**< frames that were dealt with, by any outcome */
 	cr_ns release;
 	uint64_t idles;
@@ -73,8 +73,8 @@ struct watch_call {
 };
 
 /** A look from outside, which costs no lock: does it call for another one?
- * @waiting: frames are in its ring; @done: frames that were dealt with. */
-bool watch_call_suspect(struct watch_call *c, bool waiting, uint64_t done);
+ * @waiting: frames wait in its backlog; @done: frames that were dealt with. */
+bool watch_task_suspect(struct watch_task *c, bool waiting, uint64_t done);
 
 /** A look into the engine (see live_look_task()). */
 struct watch_look {
@@ -84,7 +84,7 @@ struct watch_look {
 	bool idle;
 	uint64_t idles;
 };
-enum watch_finding watch_call(struct watch_call *c, const struct watchdog *dog,
+enum watch_finding watch_task(struct watch_task *c, const struct watchdog *dog,
 			      const struct watch_look *look);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * Ages of what does not advance, look by look.
  */
-#include "node/watchdog.h"
+#include "recovery/judge.h"
 
 #define INTERVAL_MIN (10 * CR_MS)
 #define INTERVAL_MAX CR_SEC
@@ -45,7 +45,7 @@ bool watch_worker(struct watch_worker *w, const struct watchdog *dog,
 	return w->age >= dog->limit;
 }
 
-bool watch_call_suspect(struct watch_call *c, bool waiting, uint64_t done)
+bool watch_task_suspect(struct watch_task *c, bool waiting, uint64_t done)
 {
 	bool same = waiting && done == c->done;
 
@@ -55,7 +55,7 @@ bool watch_call_suspect(struct watch_call *c, bool waiting, uint64_t done)
 	return same;
 }
 
-static void remember(struct watch_call *c, const struct watch_look *look)
+static void remember(struct watch_task *c, const struct watch_look *look)
 {
 	c->known = true;
 	c->woken = false;
@@ -67,7 +67,7 @@ static void remember(struct watch_call *c, const struct watch_look *look)
 
 /* A queued task ages while somebody could have run it. A frame that is early
  * may be held back (see cr_sched_ops). */
-static void grow_old(struct watch_call *c, const struct watchdog *dog,
+static void grow_old(struct watch_task *c, const struct watchdog *dog,
 		     const struct watch_look *look)
 {
 	bool idle = look->idle || look->idles != c->idles;
@@ -84,7 +84,7 @@ static void grow_old(struct watch_call *c, const struct watchdog *dog,
 	c->starving = 0;
 }
 
-enum watch_finding watch_call(struct watch_call *c, const struct watchdog *dog,
+enum watch_finding watch_task(struct watch_task *c, const struct watchdog *dog,
 			      const struct watch_look *look)
 {
 	if (!c->known || look->release != c->release ||

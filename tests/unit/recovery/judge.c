@@ -6,21 +6,21 @@
  */
 #include "cmocka_cr.h"
 
-#include "node/watchdog.h"
+#include "recovery/judge.h"
 
 /* A limit of 2 s: a look every half second. */
 enum { LOOKS = 4 };
 #define EACH (500 * CR_MS)
 
 static struct watchdog dog;
-static struct watch_call call;
+static struct watch_task call;
 static struct watch_look look;
 
 static int setup(void **state)
 {
 	(void)state;
 	dog = (struct watchdog){ .limit = 2 * CR_SEC };
-	call = (struct watch_call){ 0 };
+	call = (struct watch_task){ 0 };
 	look = (struct watch_look){ .now = CR_SEC };
 	return 0;
 }
@@ -30,9 +30,9 @@ static enum watch_finding next(cr_ns later, uint64_t done)
 {
 	look.now += later;
 	watchdog_begin(&dog, look.now);
-	if (!watch_call_suspect(&call, true, done))
+	if (!watch_task_suspect(&call, true, done))
 		return WATCH_FINE;
-	return watch_call(&call, &dog, &look);
+	return watch_task(&call, &dog, &look);
 }
 
 /* @n looks that find @want. */
@@ -153,10 +153,10 @@ static void nothing_waits(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 100; i++)
-		assert_false(watch_call_suspect(&call, false, 7));
-	assert_true(watch_call_suspect(&call, true, 7));
-	assert_false(watch_call_suspect(&call, true, 8));
-	assert_true(watch_call_suspect(&call, true, 8));
+		assert_false(watch_task_suspect(&call, false, 7));
+	assert_true(watch_task_suspect(&call, true, 7));
+	assert_false(watch_task_suspect(&call, true, 8));
+	assert_true(watch_task_suspect(&call, true, 8));
 }
 
 /* Stopped for an hour, and everything looks an hour old. */
