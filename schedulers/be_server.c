@@ -22,7 +22,6 @@ void be_server_curve(struct be_server *s, const struct residual *r, cr_ns smax,
 		curve_two_lines(&e, least, &s->curve);
 		return;
 	case BE_EXACT:
-	case BE_BACKGROUND:
 		s->curve = e;
 		return;
 	}

@@ -50,15 +50,8 @@
 
 #define BE_SERVER_PAST 64u
 
-/** The values of the option be. */
-enum be_rule {
-	BE_BACKGROUND, /**< no deadlines: after all who have one */
-	BE_TBS,
-	BE_LINE,
-	BE_TWO_LINE,
-	BE_TWO_LINE_APPROX,
-	BE_EXACT
-};
+/** The rules; values of the option. */
+enum be_rule { BE_TBS, BE_LINE, BE_TWO_LINE, BE_TWO_LINE_APPROX, BE_EXACT };
 
 /** A job that counts: all work promised from it on is since - before. */
 struct be_past {

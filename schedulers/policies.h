@@ -10,6 +10,7 @@
 extern const struct cr_sched_ops cr_sched_fifo;
 extern const struct cr_sched_ops cr_sched_rr;
 extern const struct cr_sched_ops cr_sched_edf;
+extern const struct cr_sched_ops cr_sched_edf_be;
 extern const struct cr_sched_ops cr_sched_llf;
 extern const struct cr_sched_ops cr_sched_rm;
 extern const struct cr_sched_ops cr_sched_dwa;

@@ -288,8 +288,10 @@ struct cr_verdict {
 enum {
 	CR_F_SLICED = 1, /**< needs preemption to differ from its base order */
 	CR_F_GUARANTEE =
-		2,     /**< an admitted CR_HARD task is never late (in sim) */
-	CR_F_IDLES = 4 /**< not work-conserving: pick() may leave CPUs idle */
+		2,	 /**< an admitted CR_HARD task is never late (in sim) */
+	CR_F_IDLES = 4,	 /**< not work-conserving: pick() may leave CPUs idle */
+	CR_F_ONE_CPU = 8 /**< only for run queues of one CPU: is not started
+			      on others */
 };
 
 struct cr_sched_ops;

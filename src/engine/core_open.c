@@ -78,10 +78,34 @@ int core_policy_init(struct core_policy *p, unsigned nrq,
 	return 0;
 }
 
-int core_policy_start(struct core *c, const struct core_policy *p)
+/* rq_init() for all run queues, or what is wrong with @ops there. */
+static int init_queues(struct core *c, const struct cr_sched_ops *ops,
+		       struct cr_err *e)
 {
 	int rc = 0;
 
+	for (unsigned i = 0; i < c->sched.nrq && !rc; i++) {
+		struct cr_rq *rq = &c->rq[i];
+
+		if (ops->flags & CR_F_ONE_CPU && rq->ncpu > 1)
+			return cr_fail(e, -EINVAL,
+				       "scheduler %s is for run queues of one "
+				       "CPU, not of %u: take as many run "
+				       "queues as CPUs",
+				       ops->name, rq->ncpu);
+		if (ops->rq_init)
+			rc = ops->rq_init(rq);
+	}
+	return rc ? cr_fail(e, rc,
+			    "scheduler %s does not start on run queues of %u "
+			    "CPUs: %s",
+			    ops->name, c->rq[0].ncpu, strerror(-rc))
+		  : 0;
+}
+
+int core_policy_start(struct core *c, const struct core_policy *p,
+		      struct cr_err *e)
+{
 	c->policy = *p;
 	c->sched.ops = p->ops;
 	c->sched.opts = p->opts;
@@ -91,10 +115,7 @@ int core_policy_start(struct core *c, const struct core_policy *p)
 		c->rq[i].next_tick = CR_NEVER;
 		c->rq[i].kick = (struct cr_cpus){ 0 };
 	}
-	for (unsigned i = 0; i < c->sched.nrq && !rc; i++)
-		if (p->ops->rq_init)
-			rc = p->ops->rq_init(&c->rq[i]);
-	return rc;
+	return init_queues(c, p->ops, e);
 }
 
 /* Room for the CPUs of a run queue: whole cache lines, for what follows is
@@ -168,13 +189,7 @@ static int start(struct core *c, cr_ns now, struct cr_err *e)
 	rc = core_policy_init(&p, c->sched.nrq, c->cfg.ops, c->cfg.opts, e);
 	if (rc)
 		return rc;
-	rc = core_policy_start(c, &p);
-	if (rc)
-		(void)cr_fail(e, rc,
-			      "scheduler %s does not start on run queues of %u "
-			      "CPUs: %s",
-			      c->cfg.ops->name, c->rq[0].ncpu, strerror(-rc));
-	return rc;
+	return core_policy_start(c, &p, e);
 }
 
 int core_open(struct core **out, const struct core_config *cfg, cr_ns now,

@@ -101,8 +101,7 @@ struct core_flaw core_steal_flaw(const struct core *c, const struct cr_rq *from,
 void core_stand_in(struct core *c, struct cr_rq *rq, cr_ns now);
 
 /** Note @flaw of the policy of @rq and let the fallback take over the run
- * queue.
- * Aborts in debug builds, see core_config.lenient. */
+ * queue. Aborts in debug builds, see core_config.lenient. */
 void core_blame(struct core *c, struct cr_rq *rq, const struct core_flaw *flaw,
 		cr_ns now);
 
@@ -112,8 +111,10 @@ int core_policy_init(struct core_policy *p, unsigned nrq,
 		     struct cr_err *e);
 void core_policy_fini(struct core_policy *p, unsigned nrq);
 
-/** Make @p the policy in use and call its rq_init(). 0 or its -errno. */
-int core_policy_start(struct core *c, const struct core_policy *p);
+/** Make @p the policy in use and call its rq_init(). 0, or with @e its -errno,
+ * or -EINVAL: it is not for run queues like these. */
+int core_policy_start(struct core *c, const struct core_policy *p,
+		      struct cr_err *e);
 
 /** Hand @t over to the policy of @rq: private memory cleared, task_add(). */
 void core_join(struct core *c, struct core_task *t, struct cr_rq *rq,

@@ -243,14 +243,10 @@ static int join(struct core_switch *sw, struct saved_task *s, cr_ns now,
 static int take_over(struct core_switch *sw, cr_ns now, struct cr_err *e)
 {
 	struct core *c = sw->core;
-	int rc = core_policy_start(c, &sw->policy);
+	int rc = core_policy_start(c, &sw->policy, e);
 
 	if (rc)
-		return cr_fail(e, rc,
-			       "scheduler %s does not start on run queues of "
-			       "%u CPUs: %s",
-			       sw->policy.ops->name, c->rq[0].ncpu,
-			       strerror(-rc));
+		return rc;
 	for (unsigned i = 0; i < sw->ntasks && !rc; i++)
 		rc = join(sw, sw->order[i], now, e);
 	for (unsigned i = 0; i < sw->ntasks && !rc; i++)

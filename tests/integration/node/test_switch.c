@@ -10,7 +10,7 @@
 #include "schedulers/registry.h"
 #include "traffic.h"
 
-enum { CALLS = 200, BETWEEN = 50 };
+enum { CALLS = 200, BETWEEN = 50, MOST = 32 };
 
 static void go_to(struct traffic *t, const struct cr_sched_ops *ops)
 {
@@ -25,23 +25,37 @@ static void go_to(struct traffic *t, const struct cr_sched_ops *ops)
 	assert_memory_equal(spec, ops->name, strlen(ops->name));
 }
 
+/* Those that are for such run queues, into @list; returns how many. */
+static unsigned who_starts(unsigned cpus_per_rq,
+			   const struct cr_sched_ops **list)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; cr_schedulers[i]; i++)
+		if (cpus_per_rq == 1 ||
+		    !(cr_schedulers[i]->flags & CR_F_ONE_CPU))
+			list[n++] = cr_schedulers[i];
+	return n;
+}
+
 /* Every ordered pair: there and back between each one and all after it. */
 static void switch_under_load(unsigned workers, unsigned cpus_per_rq)
 {
 	const struct rig_options o = { .scheduler = cr_schedulers[0]->name,
 				       .workers = workers,
 				       .cpus_per_rq = cpus_per_rq };
-	unsigned switches = 0, n = 0;
+	const struct cr_sched_ops *list[MOST];
+	unsigned switches = 0, n = who_starts(cpus_per_rq, list);
 	struct traffic t;
 	struct rig r;
 
 	rig_open(&r, &o);
 	traffic_begin(&t, &r, CALLS);
-	for (; cr_schedulers[n]; n++) {
-		go_to(&t, cr_schedulers[n]);
-		for (unsigned j = n + 1; cr_schedulers[j]; j++) {
-			go_to(&t, cr_schedulers[j]);
-			go_to(&t, cr_schedulers[n]);
+	for (unsigned i = 0; i < n; i++) {
+		go_to(&t, list[i]);
+		for (unsigned j = i + 1; j < n; j++) {
+			go_to(&t, list[j]);
+			go_to(&t, list[i]);
 			switches += 2;
 		}
 	}

@@ -12,7 +12,7 @@ from conftest import PATIENCE
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
 LINK = ROOT / "campaigns" / "low-delay" / "link.yaml"
-SCHEDULERS = ("edf", "edf,be=line", "edf,be=two-line", "edf,be=exact")
+SCHEDULERS = ("edf", "edf-be,rule=line", "edf-be", "edf-be,rule=exact")
 REAL_TIME = ("rt-transactions", "rt-video", "rt-voice")
 BEST_EFFORT = ("nrt-ftp", "nrt-http", "nrt-mail")
 
@@ -61,7 +61,7 @@ def test_no_real_time_deadline_is_missed(minute):
 
 def test_two_lines_take_a_quarter_to_nearly_half_of_the_delay(minute):
     background = delay(minute["edf"], BEST_EFFORT)
-    gain = 1 - delay(minute["edf,be=two-line"], BEST_EFFORT) / background
+    gain = 1 - delay(minute["edf-be"], BEST_EFFORT) / background
     assert 0.25 <= gain <= 0.45
 
 
@@ -83,12 +83,12 @@ def test_real_time_flows_pay_within_their_deadlines(minute, name):
 def test_video_pays_most(minute):
     """It has the loosest deadline; voice, the tightest, waits a packet more."""
     def more(name):
-        return (minute["edf,be=two-line"][name]["delay"]["max_ns"] -
+        return (minute["edf-be"][name]["delay"]["max_ns"] -
                 minute["edf"][name]["delay"]["max_ns"])
     assert more("rt-video") > more("rt-transactions") > more("rt-voice")
     assert more("rt-voice") <= 1228800
 
 
-@pytest.mark.parametrize("scheduler,code", [("edf", 3), ("edf,be=two-line", 0)])
+@pytest.mark.parametrize("scheduler,code", [("edf", 3), ("edf-be", 0)])
 def test_expectations_tell_them_apart(scheduler, code):
     assert play("--duration", "60s", "--scheduler", scheduler)[1] == code

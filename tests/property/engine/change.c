@@ -144,6 +144,9 @@ static void every_policy(void (*run)(const struct cr_sched_ops *ops,
 			struct kind k = { domains[i % 3],
 					  i / 3 ? SIM_FULL : SIM_FRAME };
 
+			if (k.per_rq != 1 &&
+			    cr_schedulers[p]->flags & CR_F_ONE_CPU)
+				continue;
 			run(cr_schedulers[p], &k, test_random(&seed));
 		}
 }

@@ -43,6 +43,11 @@ static int64_t draw_value(const struct cr_opt *o, uint64_t *seed)
 	return o->min + (int64_t)(test_random(seed) % range);
 }
 
+static bool is_for(const struct cr_sched_ops *ops, unsigned cpus_per_rq)
+{
+	return cpus_per_rq == 1 || !(ops->flags & CR_F_ONE_CPU);
+}
+
 static void draw_options(struct world *w, const struct cr_sched_ops *ops)
 {
 	size_t at = 0;
@@ -51,9 +56,6 @@ static void draw_options(struct world *w, const struct cr_sched_ops *ops)
 	w->opts[0] = '\0';
 	for (const struct cr_opt *o = ops->opts; w->drawn && o && o->name;
 	     o++) {
-		/* best-effort servers are for run queues of one CPU */
-		if (!strcmp(o->name, "be") && w->per_rq != 1)
-			continue;
 		option_format(o, draw_value(o, &w->seed), value, sizeof(value));
 		at += (size_t)snprintf(w->opts + at, sizeof(w->opts) - at,
 				       "%s%s=%s", at ? "," : "", o->name,
@@ -221,7 +223,9 @@ static void change_policy(struct world *w)
 
 	while (cr_schedulers[n])
 		n++;
-	ops = cr_schedulers[test_below(&w->seed, n)];
+	do
+		ops = cr_schedulers[test_below(&w->seed, n)];
+	while (!is_for(ops, w->per_rq));
 	draw_options(w, ops);
 	if (core_switch_prepare(&sw, w->core, TASKS, ops, w->opts, &e) ||
 	    core_switch_commit(sw, w->now, &e))
@@ -380,7 +384,9 @@ static void streams(bool switching)
 					  .switching = switching,
 					  .drawn = i >= 6 };
 
-			stream(cr_schedulers[p], &k, test_random(&seed));
+			if (is_for(cr_schedulers[p], k.per_rq))
+				stream(cr_schedulers[p], &k,
+				       test_random(&seed));
 		}
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Best-effort jobs with deadlines under edf, in the simulator: no call is late
- * for them, whatever they do, their tasks share by weight, and they wait less
- * than in the background.
+ * Best-effort jobs with deadlines under edf-be, in the simulator: no call is
+ * late for them, whatever they do, their tasks share by weight, and they wait
+ * less than under edf, last.
  */
 #include <errno.h>
 
@@ -13,11 +13,24 @@ enum { SETS = 500, FLOWS = 3, JOBS = 400, LONGEST = 1500 };
 
 #define HYPER INT64_C(240000)
 
-static const char *const rules[] = { "be=background", "be=tbs",
-				     "be=line",	      "be=two-line-approx",
-				     "be=two-line",   "be=exact" };
+static const struct {
+	const struct cr_sched_ops *ops;
+	const char *opts;
+} rules[] = {
+	{ &cr_sched_edf, "" },
+	{ &cr_sched_edf_be, "rule=tbs" },
+	{ &cr_sched_edf_be, "rule=line" },
+	{ &cr_sched_edf_be, "rule=two-line-approx" },
+	{ &cr_sched_edf_be, "rule=two-line" },
+	{ &cr_sched_edf_be, "rule=exact" },
+};
 
 enum { NRULES = sizeof(rules) / sizeof(rules[0]) };
+
+static struct sim_rig *rig_of(unsigned rule, unsigned room)
+{
+	return rig_new(rules[rule].ops, rules[rule].opts, 1, room);
+}
 
 /** What is tried, and what came of it. */
 struct trial {
@@ -106,8 +119,7 @@ static bool makes_a_call_late(const struct task_set *set, void *arg)
 		return false;
 	trial->sets++;
 	for (unsigned i = 0; i < NRULES; i++) {
-		struct sim_rig *rig = rig_new(&cr_sched_edf, rules[i], 1,
-					      TASK_SET_MAX + FLOWS);
+		struct sim_rig *rig = rig_of(i, TASK_SET_MAX + FLOWS);
 
 		rig->cfg.preempt = trial->preempt;
 		assert_int_equal(rig_add_set(rig, set), set->n);
@@ -139,8 +151,8 @@ static void never_late(struct trial *trial)
 		task_set_try(200, &shape, &p);
 	assert_int_equal(trial->sets, SETS);
 	for (unsigned i = 0; i < NRULES; i++)
-		print_message("%s: waited %lld us\n", rules[i],
-			      (long long)trial->wait[i]);
+		print_message("%s,%s: waited %lld us\n", rules[i].ops->name,
+			      rules[i].opts, (long long)trial->wait[i]);
 }
 
 static void no_call_is_late_for_any_best_effort_load(void **state)
@@ -173,10 +185,10 @@ static void be_flow(struct rig_task *r)
 }
 
 /* One, two and four parts of what a call of a half leaves, within two jobs. */
-static void flows_share_by_weight(enum sim_preempt preempt, const char *rule)
+static void flows_share_by_weight(enum sim_preempt preempt, unsigned rule)
 {
 	static struct sim_job job[FLOWS][20 * JOBS];
-	struct sim_rig *rig = rig_new(&cr_sched_edf, rule, 1, 1 + FLOWS);
+	struct sim_rig *rig = rig_of(rule, 1 + FLOWS);
 	cr_ns had[FLOWS] = { 0 };
 
 	rig->cfg.preempt = preempt;
@@ -207,8 +219,8 @@ static void best_effort_flows_share_by_weight(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < NRULES; i++) {
-		flows_share_by_weight(SIM_FULL, rules[i]);
-		flows_share_by_weight(SIM_FRAME, rules[i]);
+		flows_share_by_weight(SIM_FULL, i);
+		flows_share_by_weight(SIM_FRAME, i);
 	}
 }
 
@@ -225,7 +237,7 @@ static void a_job_does_not_wait_for_an_instant_without_calls(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < NRULES; i++) {
-		struct sim_rig *rig = rig_new(&cr_sched_edf, rules[i], 1, 2);
+		struct sim_rig *rig = rig_of(i, 2);
 		struct rig_task *r;
 
 		assert_non_null(rig_add(rig, 10000, 5000));
@@ -253,7 +265,7 @@ static void the_longest_frame_counts_where_frames_are_not_cut(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
-		struct sim_rig *rig = rig_new(&cr_sched_edf, "be=exact", 1, 2);
+		struct sim_rig *rig = rig_of(NRULES - 1, 2);
 		struct rig_task *r;
 
 		rig->cfg.preempt = want[i].preempt;
@@ -271,15 +283,15 @@ static void the_longest_frame_counts_where_frames_are_not_cut(void **state)
 
 static void several_cpus_in_a_run_queue_are_refused(void **state)
 {
-	struct core_config cfg = { .ops = &cr_sched_edf,
-				   .opts = "be=line",
+	struct core_config cfg = { .ops = &cr_sched_edf_be,
+				   .opts = "rule=line",
 				   .ncpu = 2 };
 	struct cr_err e = { "" };
 	struct core *c;
 
 	(void)state;
 	assert_int_equal(core_open(&c, &cfg, 0, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "2 CPUs"));
+	assert_non_null(strstr(e.text, "of one CPU, not of 2"));
 	cfg.cpus_per_rq = 1;
 	assert_int_equal(core_open(&c, &cfg, 0, &e), 0);
 	core_close(c);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * be=exact is optimal: with the deadlines it gives no call is late whatever
- * calls send within their curves, and with one that is earlier some are. Calls
- * are played by their worst: from every arrival of a best-effort job on they
- * send all that their curves allow, in pieces of a ns.
+ * rule=exact of edf-be is optimal: with the deadlines it gives no call is late
+ * whatever calls send within their curves, and with one that is earlier some
+ * are. Calls are played by their worst: from every arrival of a best-effort job
+ * on they send all that their curves allow, in pieces of a ns.
  */
 #include "schedulers/be_server.h"
 #include "schedulers/policies.h"

@@ -197,6 +197,8 @@ static void no_task_is_no_work(void **state)
 		struct sim_rig *rig =
 			rig_new(cr_schedulers[p], NULL, CR_MAX_CPUS, 1);
 
+		if (cr_schedulers[p]->flags & CR_F_ONE_CPU)
+			rig->cfg.core.cpus_per_rq = 1;
 		rig_start(rig);
 		sim_run(rig->sim, 3600 * CR_SEC);
 		assert_int_equal(busy(rig), 0);
@@ -220,7 +222,10 @@ static void one_task_on_256_cpus_is_in_time(void **state)
 			struct rig_task *r;
 
 			rig->cfg.core.admission = true;
-			rig->cfg.core.cpus_per_rq = domains[d];
+			rig->cfg.core.cpus_per_rq =
+				cr_schedulers[p]->flags & CR_F_ONE_CPU
+					? 1
+					: domains[d];
 			r = rig_add(rig, PERIOD, PERIOD / 4);
 			assert_non_null(r);
 			sim_run(rig->sim, 100 * PERIOD + 1);

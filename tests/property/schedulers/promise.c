@@ -29,6 +29,7 @@ struct setting {
 static const struct setting settings[] = {
 	{ .ops = &cr_sched_edf },
 	{ .ops = &cr_sched_edf, .opts = "bound=70%" },
+	{ .ops = &cr_sched_edf_be },
 	{ .ops = &cr_sched_llf, .opts = "granularity=7ns" },
 	{ .ops = &cr_sched_rm },
 	{ .ops = &cr_sched_dwa },
@@ -167,9 +168,10 @@ static void try_all(struct setting *s,
 		    bool (*fails)(const struct task_set *, void *))
 {
 	struct task_set_property p = { s->ops->name, fails, s };
+	unsigned most = s->ops->flags & CR_F_ONE_CPU ? 1 : MOST_CPUS;
 	uint64_t seed = test_seed();
 
-	for (s->ncpu = 1; s->ncpu <= MOST_CPUS; s->ncpu++)
+	for (s->ncpu = 1; s->ncpu <= most; s->ncpu++)
 		for (unsigned i = 0; i < sizeof(shapes) / sizeof(shapes[0]);
 		     i++) {
 			if (s->spare && shapes[i].constrained)

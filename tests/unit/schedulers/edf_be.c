@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * edf beside best effort with deadlines: what tells the server (be_server.c)
+ * edf-be, where best effort has deadlines: what tells the server (be_server.c)
  * that calls left, that somebody ran too long, that a job never ran, that
  * nothing waited. Deadlines are worked out by hand: beside a call of C every T
  * with the deadline T, E is t up to T - C, flat up to T, and rises by 1 - C /
@@ -12,9 +12,9 @@
 /* The jobs of a test, which outlive its rig. */
 static struct sim_job jobs[8];
 
-static struct sim_rig *rig_of(const char *be)
+static struct sim_rig *rig_of(const struct cr_sched_ops *ops, const char *opts)
 {
-	return rig_new(&cr_sched_edf, be, 1, 8);
+	return rig_new(ops, opts, 1, 8);
 }
 
 static void best_effort(struct rig_task *r)
@@ -39,7 +39,7 @@ static cr_ns deadline_of(const struct rig_task *r)
 {
 	struct cr_kv kv[8];
 
-	assert_true(cr_sched_edf.explain(&r->st.core.task, kv, 8) > 0);
+	assert_true(cr_sched_edf_be.explain(&r->st.core.task, kv, 8) > 0);
 	assert_string_equal(kv[0].key, "deadline_ns");
 	return kv[0].value;
 }
@@ -61,7 +61,7 @@ static void tight(struct rig_task *r)
  * call's frame; beside that one alone it is at 34000, and before it. */
 static void a_call_that_leaves_leaves_its_capacity(void **state)
 {
-	struct sim_rig *rig = rig_of("be=exact");
+	struct sim_rig *rig = rig_of(&cr_sched_edf_be, "rule=exact");
 	struct rig_task *a = rig_add(rig, 10000, 5000), *first, *second;
 
 	(void)state;
@@ -87,7 +87,7 @@ static void takes_twice_its_cost(struct rig_task *r)
  * the rest at 6000, its 3000 of 7000 are the last of 6000 from 6000 on. */
 static void what_a_call_overruns_is_charged(void **state)
 {
-	struct sim_rig *rig = rig_of("be=exact");
+	struct sim_rig *rig = rig_of(&cr_sched_edf_be, "rule=exact");
 	struct rig_task *job;
 
 	(void)state;
@@ -103,7 +103,7 @@ static void what_a_call_overruns_is_charged(void **state)
  * + 2000 later, and not at 8250, where the sum of both would be. */
 static void a_job_that_never_ran_is_not_counted(void **state)
 {
-	struct sim_rig *rig = rig_of("be=exact");
+	struct sim_rig *rig = rig_of(&cr_sched_edf_be, "rule=exact");
 	struct rig_task *gone, *job;
 
 	(void)state;
@@ -128,7 +128,7 @@ static void tight_and_late(struct rig_task *r)
  * before is forgotten: else the second would be due at 10750. */
 static void an_idle_instant_ends_all_promises(void **state)
 {
-	struct sim_rig *rig = rig_of("be=exact");
+	struct sim_rig *rig = rig_of(&cr_sched_edf_be, "rule=exact");
 	struct rig_task *job;
 
 	(void)state;
@@ -140,11 +140,11 @@ static void an_idle_instant_ends_all_promises(void **state)
 	rig_free(rig);
 }
 
-/* In the background, too: B has no claim for the time before it came. */
+/* Without deadlines, too: B has no claim for the time before it came. */
 static void who_comes_late_shares_from_then_on(void **state)
 {
 	static struct sim_job early[20], late[20];
-	struct sim_rig *rig = rig_of("be=background");
+	struct sim_rig *rig = rig_of(&cr_sched_edf, NULL);
 	struct sim_job *const all[] = { early, late };
 	char line[1][128];
 
