@@ -154,6 +154,8 @@ static void serve(struct peer *p)
 		return;
 	}
 	m = next_waiting(p);
+	if (!m) /* it was woken in the middle of its only request */
+		return;
 	begin(p, m->too_long ? NULL : m->text, m->bytes);
 	peer_settled(p);
 	free(m);

@@ -111,6 +111,17 @@ static json_t *later(void *arg, struct rpc_peer *peer, const json_t *params,
 	return NULL;
 }
 
+static json_t *at_once(void *arg, struct rpc_peer *peer, const json_t *params,
+		       struct rpc_error *err)
+{
+	struct rpc_error none = { 0 };
+
+	(void)arg;
+	(void)params;
+	rpc_later_reply(rpc_later(peer, err), json_object(), &none);
+	return NULL;
+}
+
 void echo_answer(struct echo *s, unsigned i, bool refused)
 {
 	struct rpc_error err = { 0 };
@@ -140,6 +151,7 @@ static const struct rpc_method methods[] = {
 	{ "fail", "refuse", fail },
 	{ "notify", "send notifications", notify },
 	{ "later", "answer when told to", later },
+	{ "at-once", "answer as if later, but at once", at_once },
 	{ "stats", "counters of the server", stats },
 	{ NULL, NULL, NULL },
 };

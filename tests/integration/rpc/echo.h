@@ -41,7 +41,7 @@ struct echo {
  * Open the server at @at. Methods: echo (its params), list {"count": n} (n
  * objects of about 200 bytes), fail (code 1, "no-capacity: ...", data), notify
  * {"count": n} (that many "tick" notifications, then {}), later (nothing until
- * echo_answer()), stats.
+ * echo_answer()), at-once ({}, as if later), stats.
  */
 int echo_open(struct echo *s, struct event_base *base, enum transport_kind kind,
 	      const struct transport_addr *at, size_t queue_max,

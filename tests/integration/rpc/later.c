@@ -182,6 +182,21 @@ static void bye_waits_for_the_rest_of_its_batch(void **state)
 	close_pair(&p);
 }
 
+static void later_may_be_at_once(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	open_pair(&p);
+	say(&p, REQUEST("at-once", "1"));
+	assert_true(echo_wait(p.base, &p.replies, 1));
+	say(&p, REQUEST("echo", "2"));
+	assert_true(echo_wait(p.base, &p.replies, 2));
+	assert_string_equal(p.said,
+			    RESULT("{}", "1") "\n" RESULT("null", "2") "\n");
+	close_pair(&p);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -189,6 +204,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_batch_waits_for_its_own),
 		cmocka_unit_test(a_notification_is_not_answered),
 		cmocka_unit_test(who_has_gone_is_not_told),
+		cmocka_unit_test(later_may_be_at_once),
 		cmocka_unit_test(bye_waits_for_the_rest_of_its_batch),
 	};
 
