@@ -16,6 +16,7 @@
 #include "http/metrics.h"
 #include "http/page.h"
 #include "protocol/field_json.h"
+#include "protocol/field_text.h"
 #include "protocol/tables/node.h"
 #include "schedulers/registry.h"
 
@@ -120,6 +121,32 @@ static json_t *scheduler_names(void)
 	return names;
 }
 
+/* What the page shows in words: paths in the table of stats, which has labels,
+ * units and help for them. */
+static const char *const figures[] = {
+	"calls",	"calls_refused", "totals.done", "lost", "totals.late",
+	"delay.p99_ns", "measured_load", "bound",	NULL
+};
+
+static json_t *figures_json(void)
+{
+	json_t *list = json_array();
+
+	for (const char *const *path = figures; *path; path++) {
+		const struct field *f =
+			field_find_path(node_stats_fields, *path);
+		char label[FIELD_TEXT_MAX];
+
+		(void)field_text_label(node_stats_fields, *path, label,
+				       sizeof(label));
+		(void)json_array_append_new(
+			list,
+			json_pack("{s:s,s:s,s:s?,s:s?}", "path", *path, "label",
+				  label, "unit", f->unit, "help", f->help));
+	}
+	return list;
+}
+
 static void get_state(struct http *h, struct evhttp_request *req)
 {
 	struct node *n = service_node(h->cfg.service);
@@ -127,10 +154,11 @@ static void get_state(struct http *h, struct evhttp_request *req)
 
 	node_stats(n, &stats);
 	answer_json(req, HTTP_OK,
-		    json_pack("{s:s,s:b,s:b,s:o,s:o,s:o}", "version",
+		    json_pack("{s:s,s:b,s:b,s:o,s:o,s:o,s:o}", "version",
 			      CR_VERSION, "control", (int)h->cfg.control,
 			      "draining", (int)service_draining(h->cfg.service),
-			      "schedulers", scheduler_names(), "stats",
+			      "schedulers", scheduler_names(), "figures",
+			      figures_json(), "stats",
 			      field_write(node_stats_fields, &stats),
 			      "histograms", histograms_json(n)));
 }

@@ -12,7 +12,7 @@
 #define CALL_RX_COUNTERS(X)                                                    \
 	X(packets_in, "IN_PKTS", "packets accepted into the ring")             \
 	X(octets_in, NULL, "payload octets accepted")                          \
-	X(overwritten, "LOST", "oldest frames dropped for newer ones")         \
+	X(overwritten, NULL, "oldest frames dropped for newer ones")           \
 	X(duplicates, NULL, "packets seen before")                             \
 	X(reordered, NULL, "packets behind a newer one")                       \
 	X(strays, NULL, "packets far off the sequence")                        \
@@ -22,7 +22,7 @@
 	X(wrong_source, NULL, "packets from a foreign address")                \
 	X(wrong_pt, NULL, "packets with another payload type")
 #define CALL_WORKER_SUMS(X)                                                    \
-	X(done, NULL, "frames transcoded")                                     \
+	X(done, "DONE", "frames transcoded")                                   \
 	X(stale, "STALE", "frames too old when their turn came")               \
 	X(concealed, NULL, "frames replaced by concealment")                   \
 	X(malformed, NULL, "payloads that could not be parsed")                \
@@ -39,7 +39,7 @@
 #define CALL_SUMS(X) CALL_RX_COUNTERS(X) CALL_WORKER_SUMS(X)
 #define CALL_WORKER_COUNTERS(X)                                                \
 	CALL_WORKER_SUMS(X)                                                    \
-	X(delay_max_ns, NULL, "longest time from arrival to sending")
+	X(delay_max_ns, "MAX_DELAY", "longest time from arrival to sending")
 #define CALL_COUNTERS(X) CALL_RX_COUNTERS(X) CALL_WORKER_COUNTERS(X)
 
 /** Their places in an array of all. */

@@ -56,6 +56,7 @@ struct node_call_info {
 	unsigned waiting; /**< frames */
 	uint64_t bytes;	  /**< of memory, without the codecs' own */
 	struct node_call_counts count;
+	unsigned long long lost; /**< frames, for want of time */
 	const char *scheduler;
 	struct cr_kv policy[NODE_POLICY_MAX]; /**< its numbers for the call */
 	unsigned npolicy;
@@ -141,6 +142,7 @@ struct node_stats {
 	double load, measured_load, bound; /**< 1: one CPU */
 	cr_ns cpu;			   /**< of the process */
 	struct node_totals totals;
+	unsigned long long lost; /**< frames, for want of time */
 	struct node_rx_info rx;
 	struct node_worker_info workers[CR_MAX_CPUS];
 	unsigned nworkers;

@@ -32,12 +32,15 @@ static void sum_counters(struct node *n, struct node_totals *sum)
 	}
 }
 
+/* For want of time, of struct node_totals or node_call_counts. */
+#define LOST_OF(c) ((c)->overwritten + (c)->stale + (c)->concealed)
+
 unsigned long long node_lost(struct node *n)
 {
 	struct node_totals sum;
 
 	sum_counters(n, &sum);
-	return sum.overwritten + sum.stale + sum.concealed;
+	return LOST_OF(&sum);
 }
 
 /* --- the node --- */
@@ -108,6 +111,7 @@ void node_stats(struct node *n, struct node_stats *out)
 	faults(n, load.faults, &out->faults);
 	node_watch_info(n, &out->watchdog);
 	sum_counters(n, &out->totals);
+	out->lost = LOST_OF(&out->totals);
 	rx_info(n, &out->rx);
 	for (unsigned w = 0; w < n->cfg.workers; w++)
 		worker_info(n, w, &out->workers[w]);
@@ -211,6 +215,7 @@ void node_call_info(struct node_call *nc, struct node_call_info *out)
 	out->waiting = cr_ring_waiting(nc->call->ring);
 	out->bytes = call_bytes(nc->call);
 	counts(nc->call, &out->count);
+	out->lost = LOST_OF(&out->count);
 	out->scheduler = live_scheduler(nc->node->live);
 	if (!nc->ending)
 		out->npolicy = live_explain(nc->node->live, &nc->call->lt,

@@ -113,7 +113,7 @@ struct field {
 	const struct field *members;
 	size_t offset, size, count; /**< count: where an ARRAY's is */
 	const char *help;
-	const char *label; /**< head of a column */
+	const char *label; /**< head of a column; field_text_label() */
 	const struct field_metric *metric;
 };
 

@@ -4,9 +4,12 @@
  */
 #include "protocol/field_text.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/assert.h"
 
 enum { PATH_MAX_BYTES = 200 };
 
@@ -158,6 +161,39 @@ const char *field_text_default(const struct field *f, char *buf, size_t size)
 	default:
 		return put(buf, size, "none");
 	}
+}
+
+static void add_upper(char *buf, size_t size, const char *text)
+{
+	size_t used = strlen(buf);
+
+	if (used && used + 1 < size)
+		buf[used++] = '_';
+	for (; *text && used + 1 < size; text++)
+		buf[used++] = (char)toupper((unsigned char)*text);
+	buf[used] = '\0';
+}
+
+const char *field_text_label(const struct field *table, const char *path,
+			     char *buf, size_t size)
+{
+	const char *dot = path;
+
+	buf[0] = '\0';
+	do {
+		char part[PATH_MAX_BYTES];
+		const struct field *f;
+
+		dot = strchr(dot, '.');
+		(void)snprintf(part, sizeof(part), "%.*s",
+			       dot ? (int)(dot - path) : (int)strlen(path),
+			       path);
+		f = field_find_path(table, part);
+		CR_ASSERT(f);
+		if (f->label || !dot)
+			add_upper(buf, size, f->label ? f->label : f->name);
+	} while (dot && *++dot);
+	return buf;
 }
 
 static void tell_below(const struct field *table, const char *prefix,

@@ -26,6 +26,12 @@ const char *field_text_range(const struct field *f, char *buf, size_t size);
  * "required". */
 const char *field_text_default(const struct field *f, char *buf, size_t size);
 
+/** The head of a column of the member at @path of @table, which has to be
+ * there: "IN_CODEC" of "in.codec". Labels along the path; NULL ones are left
+ * out, but the last, which is the name in upper case then. */
+const char *field_text_label(const struct field *table, const char *path,
+			     char *buf, size_t size);
+
 /**
  * What field_tell() calls for every row, INLINE ones too. @path: its name from
  * the outside in, as "calls[].in.codec"; of an INLINE, that of its struct.

@@ -14,6 +14,7 @@
 #include "app/ctl/command.h"
 #include "app/ctl/show.h"
 #include "app/ctl/watch.h"
+#include "protocol/tables/call.h"
 #include "rpc/client.h"
 #include "cr/time.h"
 
@@ -94,22 +95,27 @@ static struct cli cli = {
 	.max_args = -1,
 };
 
+#define COLUMN(path)                                                           \
+	{                                                                      \
+		path, NULL, call_result_fields, NULL, NULL                     \
+	}
+
 static const struct ctl_column call_columns[] = {
-	{ "CALL", "call" },
-	{ "IN", "in.codec" },
-	{ "MODE", "in.mode" },
-	{ "OUT", "out.codec" },
-	{ "MODE", "out.mode" },
-	{ "CLASS", "class" },
-	{ "AGE_S", "age_s" },
-	{ "RTP", "rtp" },
-	{ "TO", "to" },
-	{ "IN_PKTS", "count.packets_in" },
-	{ "OUT_PKTS", "count.packets_out" },
-	{ "LOST", "count.overwritten" },
-	{ "STALE", "count.stale" },
-	{ "LATE", "count.late" },
-	{ NULL, NULL },
+	COLUMN("call"),
+	COLUMN("in.codec"),
+	COLUMN("in.mode"),
+	COLUMN("out.codec"),
+	COLUMN("out.mode"),
+	COLUMN("class"),
+	COLUMN("age_s"),
+	COLUMN("rtp"),
+	COLUMN("to"),
+	COLUMN("count.packets_in"),
+	COLUMN("count.packets_out"),
+	COLUMN("lost"),
+	COLUMN("count.stale"),
+	COLUMN("count.late"),
+	{ 0 },
 };
 
 static int complain(int code, const char *text)

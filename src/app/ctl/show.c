@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "protocol/field_text.h"
+
 enum { CELL_MAX = 96, COLUMNS_MAX = 24, PATH_MAX_BYTES = 256 };
 
 static void cell(const json_t *v, char *buf, size_t size);
@@ -95,6 +97,20 @@ static void print_cell(const char *text, int width, bool right, bool last,
 			      last ? "\n" : "  ");
 }
 
+static const char *head_of(const struct ctl_column *c, char *buf, size_t size)
+{
+	size_t used;
+
+	if (c->head)
+		return c->head;
+	(void)field_text_label(c->table, c->member ? c->member : c->path, buf,
+			       size);
+	used = strlen(buf);
+	(void)snprintf(buf + used, size - used, "%s",
+		       c->suffix ? c->suffix : "");
+	return buf;
+}
+
 void ctl_table(const json_t *rows, const struct ctl_column *columns, FILE *out)
 {
 	size_t width[COLUMNS_MAX] = { 0 };
@@ -102,8 +118,8 @@ void ctl_table(const json_t *rows, const struct ctl_column *columns, FILE *out)
 	char text[CELL_MAX];
 	unsigned n = 0;
 
-	for (; columns[n].head && n < COLUMNS_MAX; n++) {
-		width[n] = strlen(columns[n].head);
+	for (; columns[n].path && n < COLUMNS_MAX; n++) {
+		width[n] = strlen(head_of(&columns[n], text, sizeof(text)));
 		right[n] = numeric(rows, columns[n].path);
 		for (size_t i = 0; i < json_array_size(rows); i++) {
 			cell(at(json_array_get(rows, i), columns[n].path), text,
@@ -113,8 +129,8 @@ void ctl_table(const json_t *rows, const struct ctl_column *columns, FILE *out)
 		}
 	}
 	for (unsigned c = 0; c < n; c++)
-		print_cell(columns[c].head, (int)width[c], right[c], c + 1 == n,
-			   out);
+		print_cell(head_of(&columns[c], text, sizeof(text)),
+			   (int)width[c], right[c], c + 1 == n, out);
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		for (unsigned c = 0; c < n; c++) {
 			cell(at(json_array_get(rows, i), columns[c].path), text,
@@ -136,7 +152,8 @@ static void table_of(const char *title, const json_t *rows, bool first_line,
 
 	json_object_foreach (first, key, v) {
 		if (!json_is_object(v) && n < COLUMNS_MAX)
-			columns[n++] = (struct ctl_column){ key, key };
+			columns[n++] =
+				(struct ctl_column){ .path = key, .head = key };
 	}
 	(void)fprintf(out, first_line ? "%s\n" : "\n%s\n", title);
 	ctl_table(rows, columns, out);

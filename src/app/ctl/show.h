@@ -8,10 +8,15 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "protocol/field.h"
+
 /** One column of a table: where the value is in each row's object. */
 struct ctl_column {
-	const char *head; /**< NULL ends the table         */
-	const char *path; /**< "out.codec"; absent: "-"    */
+	const char *path; /**< "out.codec"; absent: "-"; NULL ends the table */
+	const char *head; /**< NULL: the label of a row of the protocol's */
+	const struct field *table; /**< @head NULL: this row's, ...  */
+	const char *member;	   /**< ... by this path; NULL: by @path */
+	const char *suffix;	   /**< behind the label; may be NULL */
 };
 
 /** Scalars as "key: value" lines, members of objects with dotted keys; then

@@ -9,22 +9,40 @@
 #include <string.h>
 
 #include "app/ctl/show.h"
+#include "protocol/tables/call.h"
+#include "protocol/tables/node.h"
 
 enum { TOP = 10 };
 
-static const char *const lost_counters[] = { "overwritten", "stale",
-					     "concealed", NULL };
+/* A key of a row made here, under the label that the protocol's has. */
+#define OF_WORKER(key, member, suffix)                                         \
+	{                                                                      \
+		key, NULL, worker_info_fields, member, suffix                  \
+	}
+#define OF_CALL(key, member, suffix)                                           \
+	{                                                                      \
+		key, NULL, call_result_fields, member, suffix                  \
+	}
 
 static const struct ctl_column worker_columns[] = {
-	{ "WORKER", "worker" },	  { "BUSY_%", "busy" },
-	{ "JOBS/S", "jobs" },	  { "WAKEUPS/S", "wakeups" },
-	{ "STEALS/S", "steals" }, { NULL, NULL },
+	{ "worker", NULL, node_stats_fields, "workers", NULL },
+	OF_WORKER("busy", "busy_ns", "_%"),
+	OF_WORKER("jobs", "jobs", "/S"),
+	OF_WORKER("wakeups", "wakeups", "/S"),
+	OF_WORKER("steals", "steals", "/S"),
+	{ 0 },
 };
 
 static const struct ctl_column group_columns[] = {
-	{ "CLASS", "class" },	{ "IN", "in" },		{ "OUT", "out" },
-	{ "CALLS", "calls" },	{ "IN/S", "in_s" },	{ "OUT/S", "out_s" },
-	{ "LOST/S", "lost_s" }, { "LATE/S", "late_s" }, { NULL, NULL },
+	OF_CALL("class", "class", NULL),
+	OF_CALL("in", "in", NULL),
+	OF_CALL("out", "out", NULL),
+	{ "calls", NULL, node_stats_fields, "calls", NULL },
+	OF_CALL("in_s", "count.packets_in", "/S"),
+	OF_CALL("out_s", "count.packets_out", "/S"),
+	OF_CALL("lost_s", "lost", "/S"),
+	OF_CALL("late_s", "count.late", "/S"),
+	{ 0 },
 };
 
 /* Of a call or a group; not rounded before they are shown. */
@@ -32,16 +50,16 @@ static const char *const rates[] = { "in_s", "out_s", "lost_s", "late_s",
 				     NULL };
 
 static const struct ctl_column top_columns[] = {
-	{ "CALL", "call" },
-	{ "CLASS", "class" },
-	{ "IN", "in" },
-	{ "OUT", "out" },
-	{ "LOST/S", "lost_s" },
-	{ "LOST", "lost" },
-	{ "LATE", "late" },
-	{ "IN_PKTS", "packets_in" },
-	{ "MAX_DELAY_MS", "delay_ms" },
-	{ NULL, NULL },
+	OF_CALL("call", "call", NULL),
+	OF_CALL("class", "class", NULL),
+	OF_CALL("in", "in", NULL),
+	OF_CALL("out", "out", NULL),
+	OF_CALL("lost_s", "lost", "/S"),
+	OF_CALL("lost", "lost", NULL),
+	OF_CALL("late", "count.late", NULL),
+	OF_CALL("packets_in", "count.packets_in", NULL),
+	OF_CALL("delay_ms", "count.delay_max_ns", "_MS"),
+	{ 0 },
 };
 
 void ctl_sample_free(struct ctl_sample *s)
@@ -61,15 +79,6 @@ static const char *text(const json_t *o, const char *key)
 	const char *s = json_string_value(json_object_get(o, key));
 
 	return s ? s : "-";
-}
-
-static double lost_of(const json_t *count)
-{
-	double n = 0;
-
-	for (const char *const *c = lost_counters; *c; c++)
-		n += real(count, *c);
-	return n;
 }
 
 static double per_second(double difference, double seconds)
@@ -124,8 +133,9 @@ static void print_totals(const json_t *before, const json_t *now,
 		      (real(n, "packets_in") - real(b, "packets_in")) * per,
 		      (real(n, "done") - real(b, "done")) * per,
 		      (real(n, "late") - real(b, "late")) * per,
-		      (lost_of(n) - lost_of(b)) * per, real(n, "packets_in"),
-		      real(n, "late"), lost_of(n));
+		      (real(now, "lost") - real(before, "lost")) * per,
+		      real(n, "packets_in"), real(n, "late"),
+		      real(now, "lost"));
 	print_delay(json_object_get(now, "delay"), out);
 	if (real(faults, "count") > 0)
 		(void)fprintf(out, "scheduler faults: %.0f, last: %s\n",
@@ -193,11 +203,12 @@ static json_t *index_of(const json_t *calls)
 /* What @call did since: its row, with rates. */
 static json_t *row_of(const json_t *call, const json_t *index, double seconds)
 {
-	const json_t *n = json_object_get(call, "count"), *b;
+	const json_t *n = json_object_get(call, "count"), *old, *b;
 	char key[32], in[64], out[64];
 
 	(void)snprintf(key, sizeof(key), "%.0f", real(call, "call"));
-	b = json_object_get(json_object_get(index, key), "count");
+	old = json_object_get(index, key);
+	b = json_object_get(old, "count");
 	side(call, "in", in, sizeof(in));
 	side(call, "out", out, sizeof(out));
 	return json_pack(
@@ -209,11 +220,13 @@ static json_t *row_of(const json_t *call, const json_t *index, double seconds)
 		"out_s",
 		per_second(real(n, "packets_out") - real(b, "packets_out"),
 			   seconds),
-		"lost_s", per_second(lost_of(n) - lost_of(b), seconds),
+		"lost_s",
+		per_second(real(call, "lost") - real(old, "lost"), seconds),
 		"late_s",
 		per_second(real(n, "late") - real(b, "late"), seconds), "lost",
-		(json_int_t)lost_of(n), "late", (json_int_t)real(n, "late"),
-		"packets_in", (json_int_t)real(n, "packets_in"), "delay_ms",
+		(json_int_t)real(call, "lost"), "late",
+		(json_int_t)real(n, "late"), "packets_in",
+		(json_int_t)real(n, "packets_in"), "delay_ms",
 		real(n, "delay_max_ns") / 1e6);
 }
 

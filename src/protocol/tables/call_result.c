@@ -108,6 +108,9 @@ const struct field call_info_fields[] = {
 	  .help = "whose cost it has: codecs, modes, packet" },
 	{ ROW_OBJECT(call_info, "count", count, call_counts),
 	  .help = "counters" },
+	{ ROW_INT(call_info, "lost", lost), .label = "LOST",
+	  .help = "frames lost for want of time: overwritten, stale or "
+		  "concealed" },
 	{ ROW_INT(call_info, "waiting", waiting), .unit = "frames",
 	  .help = "frames that wait for their turn" },
 	{ ROW_INT(call_info, "bytes", bytes), .unit = "bytes",
