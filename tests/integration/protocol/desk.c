@@ -66,6 +66,8 @@ void desk_open(struct desk *d, const struct desk_options *o)
 		.transport = TRANSPORT_USER,
 		.trace_dir = o->trace_dir,
 		.plugin_dir = o->plugin_dir,
+		/* tests wait for the loss of a client */
+		.peer_timeout = 5 * CR_SEC,
 		.grace = o->grace ? o->grace : 3600 * CR_SEC,
 		.drain_limit = 3600 * CR_SEC,
 		.drained = drained,

@@ -196,6 +196,7 @@ int echo_open(struct echo *s, struct event_base *base, enum transport_kind kind,
 	struct rpc_server_config cfg = { .base = base,
 					 .listen = *at,
 					 .kind = kind,
+					 .peer_timeout = ECHO_PEER_TIMEOUT,
 					 .queue_max = queue_max };
 
 	return open_with(s, &cfg, e);

@@ -25,6 +25,9 @@ struct transport_addr echo_place(const char *host, uint16_t port);
 /** What is said of a peer that vanished: of a socket only its end is seen. */
 const char *echo_vanished(void);
 
+/** Silence of a client that is its loss: tests wait for that. */
+#define ECHO_PEER_TIMEOUT (5 * CR_SEC)
+
 struct echo {
 	struct event_base *base;
 	struct rpc_server *server;
@@ -47,8 +50,8 @@ int echo_open(struct echo *s, struct event_base *base, enum transport_kind kind,
 	      const struct transport_addr *at, size_t queue_max,
 	      struct cr_err *e);
 
-/** The same with the default queue_max, and the silence of a peer that is its
- * loss; 0: the default. */
+/** The same with the default queue_max, and another ECHO_PEER_TIMEOUT; 0: the
+ * server's default. */
 int echo_open_for(struct echo *s, struct event_base *base,
 		  enum transport_kind kind, const struct transport_addr *at,
 		  cr_ns peer_timeout, struct cr_err *e);

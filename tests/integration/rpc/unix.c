@@ -532,8 +532,10 @@ static void without_descriptors_it_waits(void **state)
 	none.rlim_cur = (rlim_t)r.fd + 1;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 	(void)evtimer_add(timer, &t);
-	for (; !over; rounds++)
+	while (!over) {
 		(void)event_base_loop(w.base, EVLOOP_ONCE);
+		rounds++;
+	}
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
 	assert_int_equal(w.server.up, 0);
 	assert_in_range(rounds, 1, 20); /* spinning would be thousands */
