@@ -136,11 +136,6 @@ void lav_close(struct lav *l)
 	free(l);
 }
 
-unsigned lav_frame_samples(const struct lav *l)
-{
-	return (unsigned)l->ctx->frame_size;
-}
-
 int lav_encode(struct lav *l, const int16_t *pcm, uint8_t *out, size_t cap)
 {
 	int ret = -EIO;

@@ -37,11 +37,8 @@ int lav_decoder_open(struct lav **l, const struct lav_spec *spec,
 /** Close either. NULL is fine. */
 void lav_close(struct lav *l);
 
-/** Samples that the encoder takes at once. */
-unsigned lav_frame_samples(const struct lav *l);
-
 /**
- * Encode lav_frame_samples() of @pcm into @out[@cap]. Returns the number of
+ * Encode a frame of @pcm into @out[@cap]. Returns the number of
  * bytes, or -EIO.
  */
 int lav_encode(struct lav *l, const int16_t *pcm, uint8_t *out, size_t cap);

@@ -97,7 +97,9 @@ static unsigned least_loaded(const struct hsb_partition *p, unsigned ncpu)
 	return best;
 }
 
-struct hsb_partition hsb_partition_of(const struct hsb_system *s)
+/* Lay the hard tasks out: each on the CPU with the least load so far, the
+ * lowest of equals. Evenly for equal tasks, and as the policy does. */
+static struct hsb_partition partition_of(const struct hsb_system *s)
 {
 	struct hsb_partition p = { { 0 }, { 0 }, { 0 } };
 
@@ -241,7 +243,7 @@ double hsb_server_tardiness(const struct hsb_system *s,
 
 struct hsb_report hsb_analyse(const struct hsb_system *s)
 {
-	struct hsb_report r = { .partition = hsb_partition_of(s),
+	struct hsb_report r = { .partition = partition_of(s),
 				.capacity = capacity_of(s) };
 	double fullest = 0;
 

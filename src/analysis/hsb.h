@@ -100,10 +100,6 @@ double hsb_budgets(struct hsb_system *s, double epsilon);
 struct hsb_best_effort hsb_best_effort_of(const struct hsb_opts *o,
 					  unsigned ncpu);
 
-/** Lay the hard tasks out: each on the CPU with the least load so far, the
- * lowest of equals. Evenly for equal tasks, and as the policy does. */
-struct hsb_partition hsb_partition_of(const struct hsb_system *s);
-
 /** Everything about the system; budgets are filled. */
 struct hsb_report hsb_analyse(const struct hsb_system *s);
 

@@ -193,11 +193,6 @@ static const char *format_scaled(int64_t value, uint64_t unit, const char *name,
 	return buf;
 }
 
-const char *units_format_rate(int64_t ppm, char *buf, size_t size)
-{
-	return format_scaled(ppm, 1000000, "/s", buf, size);
-}
-
 const char *units_format_ppm(int64_t ppm, char *buf, size_t size)
 {
 	return format_scaled(ppm, 10000, "%", buf, size);

@@ -45,7 +45,4 @@ const char *units_format_time(cr_ns t, char *buf, size_t size);
 /** Write @ppm as a percentage ("97%", "0.35%"). Returns @buf. */
 const char *units_format_ppm(int64_t ppm, char *buf, size_t size);
 
-/** Write @ppm, per second * 10^6, as a rate ("50/s"). Returns @buf. */
-const char *units_format_rate(int64_t ppm, char *buf, size_t size);
-
 #endif

@@ -163,7 +163,6 @@ static int take_text(struct campaign *c, const char *text, size_t n,
 		return -ENOMEM;
 	memcpy(c->text, text, n);
 	c->text[n] = '\0';
-	c->text_bytes = n;
 	return 0;
 }
 

@@ -236,7 +236,6 @@ struct campaign_platform {
 struct campaign {
 	char *path; /**< as given, for messages */
 	char *text; /**< the file itself, for the run folder */
-	size_t text_bytes;
 	int64_t seed;
 	cr_ns duration;
 	struct campaign_platform platform;

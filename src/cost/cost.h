@@ -69,12 +69,6 @@ int cost_quick(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
 int cost_resample(unsigned from, unsigned to, struct cost_result *out,
 		  struct cr_err *e);
 
-/** Calls that one core serves at most: frame / mean. */
-double cost_calls_per_core(const struct cost_result *r);
-
-/** Cores for 12 million simultaneous calls: the weight of the thesis, 6.1. */
-double cost_weight(const struct cost_result *r);
-
 /** The cost matrix: every codec, mode and direction, and resampling. */
 struct cost_table;
 

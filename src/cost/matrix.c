@@ -38,12 +38,14 @@ struct cost_table {
 	struct cost_result up, down; /* resampling */
 };
 
-double cost_calls_per_core(const struct cost_result *r)
+/* Calls that one core serves at most. */
+static double calls_per_core(const struct cost_result *r)
 {
 	return (double)r->frame / (double)(r->cost.mean ? r->cost.mean : 1);
 }
 
-double cost_weight(const struct cost_result *r)
+/* Cores for 12 million simultaneous calls: the weight of the thesis, 6.1. */
+static double weight_of(const struct cost_result *r)
 {
 	return weight_calls * (double)r->cost.mean / (double)r->frame;
 }
@@ -229,7 +231,7 @@ static void print_line(FILE *out, const struct line *l)
 		      l->direction, (double)r->cost.mean / 1e3, stock,
 		      (double)r->cost.p99 / 1e3,
 		      sqrt((double)r->cost.variance_ns2) / 1e3,
-		      cost_calls_per_core(r), cost_weight(r));
+		      calls_per_core(r), weight_of(r));
 }
 
 void cost_print(FILE *out, const struct cost_table *t)
@@ -268,8 +270,8 @@ static json_t *line_json(const struct line *l)
 		(double)r->frame / 1e6, "mean_us", (double)r->cost.mean / 1e3,
 		"stock_us", stock, "p99_us", (double)r->cost.p99 / 1e3,
 		"stddev_us", sqrt((double)r->cost.variance_ns2) / 1e3, "frames",
-		(json_int_t)r->frames, "calls_per_core", cost_calls_per_core(r),
-		"weight", cost_weight(r));
+		(json_int_t)r->frames, "calls_per_core", calls_per_core(r),
+		"weight", weight_of(r));
 }
 
 json_t *cost_json(const struct cost_table *t)

@@ -17,14 +17,6 @@ static const char *const names[] = {
 
 #define NKINDS ((int)(sizeof(names) / sizeof(names[0])))
 
-int release_kind_find(const char *name)
-{
-	for (int i = 0; i < NKINDS; i++)
-		if (strcmp(name, names[i]) == 0)
-			return i;
-	return -1;
-}
-
 int release_init(struct release *r, const struct release_cfg *cfg,
 		 struct cr_err *e)
 {

@@ -76,7 +76,4 @@ struct release_times release_next(const struct release *r, cr_ns arrival);
  * the reverse. What came before still counts. The thread that owns @r. */
 void release_change(struct release *r, const struct release_cfg *cfg);
 
-/** The kind called @name ("rate"), or -1. */
-int release_kind_find(const char *name);
-
 #endif

@@ -19,15 +19,6 @@ static int cpu_set(int cpu, cpu_set_t *set)
 	return 0;
 }
 
-int thread_pin(int cpu)
-{
-	cpu_set_t set;
-	int rc = cpu_set(cpu, &set);
-
-	return rc ? rc
-		  : -pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
-}
-
 int thread_realtime(void)
 {
 	const struct sched_param high = { .sched_priority = 90 };

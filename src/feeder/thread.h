@@ -29,9 +29,6 @@ static inline bool thread_told_to_stop(const struct thread *t)
 	return atomic_load_explicit(&t->stop, memory_order_acquire);
 }
 
-/** Pin the calling thread. 0 or -errno. */
-int thread_pin(int cpu);
-
 /** The calling thread, and those it starts from now on, outrank all threads
  * without real-time priority, and those of codec-runner's baselines unless they
  * ask for more than 90 or are of SCHED_DEADLINE (kernel:deadline), which comes

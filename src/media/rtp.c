@@ -37,23 +37,6 @@ static void put32(uint8_t *p, uint32_t v)
 	put16(p + 2, (uint16_t)v);
 }
 
-const char *rtp_reason_name(int reason)
-{
-	static const char *const names[RTP_NREASONS] = {
-		[-RTP_OK] = "ok",
-		[-RTP_TOO_SHORT] = "too-short",
-		[-RTP_BAD_VERSION] = "bad-version",
-		[-RTP_IS_RTCP] = "rtcp",
-		[-RTP_CSRC_OVERRUN] = "csrc-overrun",
-		[-RTP_EXTENSION_OVERRUN] = "extension-overrun",
-		[-RTP_BAD_PADDING] = "bad-padding",
-	};
-
-	if (reason > 0 || reason <= -(int)RTP_NREASONS)
-		return "unknown";
-	return names[-reason];
-}
-
 /* Length of everything before the payload, or a reason. */
 static int header_bytes(const uint8_t *p, size_t n, size_t *bytes)
 {
@@ -120,7 +103,6 @@ static void begin(struct rtp_source *s, uint64_t ext)
 	s->base = ext;
 	s->window = 1;
 	s->restart = 0;
-	s->timed = false;
 	s->started = true;
 	s->received++;
 }
@@ -159,7 +141,6 @@ static enum rtp_arrival jump(struct rtp_source *s, uint16_t seq)
 		return RTP_STRAY;
 	}
 	s->past += s->ext - s->base + 1;
-	s->restarts++;
 	begin(s, ((s->ext >> 16) + 1) << 16 | seq);
 	return RTP_RESTART;
 }
@@ -186,32 +167,4 @@ uint64_t rtp_source_lost(const struct rtp_source *s)
 	if (!s->started)
 		return 0;
 	return s->past + (s->ext - s->base + 1) - s->received;
-}
-
-void rtp_source_time(struct rtp_source *s, uint32_t arrival, uint32_t ts)
-{
-	uint32_t transit = arrival - ts;
-	uint32_t d = transit - s->transit;
-
-	s->transit = transit;
-	if (!s->timed) {
-		s->timed = true;
-		return;
-	}
-	if (d > INT32_MAX)
-		d = -d;
-	s->jitter_16 += d - ((s->jitter_16 + 8) >> 4);
-}
-
-uint32_t rtp_source_jitter(const struct rtp_source *s)
-{
-	return (uint32_t)(s->jitter_16 >> 4);
-}
-
-uint32_t rtp_clock(cr_ns t, unsigned hz)
-{
-	uint64_t whole = (uint64_t)(t / CR_SEC) * hz;
-	uint64_t part = (uint64_t)(t % CR_SEC) * hz / (uint64_t)CR_SEC;
-
-	return (uint32_t)(whole + part);
 }

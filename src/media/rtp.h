@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * RTP packets (RFC 3550): the fixed header in and out, and what a receiver
- * knows of one source: its sequence, losses, duplicates and jitter.
+ * knows of one source: its sequence, losses and duplicates.
  *
  * Pure functions over the caller's memory: any thread, no allocation. A struct
  * rtp_source belongs to one thread at a time. RTCP is not parsed here, only
@@ -32,9 +32,6 @@ enum rtp_reason {
 
 /** One more than the largest -reason: the size of a table of counters. */
 #define RTP_NREASONS 7u
-
-/** Name of @reason for counters and logs ("csrc-overrun"); never NULL. */
-const char *rtp_reason_name(int reason);
 
 /** The fields that a sender chooses. */
 struct rtp_header {
@@ -78,7 +75,7 @@ enum rtp_arrival {
 };
 
 /**
- * The receiver's view of one SSRC (RFC 3550, A.1 and A.8), without A.1's
+ * The receiver's view of one SSRC (RFC 3550, A.1), without A.1's
  * probation: our SSRCs are announced by signalling. Zero is "nothing received
  * yet". Read the counters; the rest is private.
  */
@@ -86,17 +83,14 @@ struct rtp_source {
 	uint64_t received;   /**< new and reordered packets, restarts      */
 	uint64_t duplicates; /**< discarded: seen before                   */
 	uint64_t reordered;  /**< of received: came late                   */
-	uint64_t restarts;
-	uint64_t strays; /**< discarded: far off the sequence             */
+	uint64_t strays;     /**< discarded: far off the sequence             */
 
-	uint64_t ext;	    /**< newest extended sequence number           */
-	uint64_t base;	    /**< extended number this run began with       */
-	uint64_t past;	    /**< packets expected in earlier runs          */
-	uint64_t window;    /**< bit i: ext - i was received               */
-	uint32_t restart;   /**< 1 + number that proves a restart; 0: none */
-	uint32_t transit;   /**< of the packet before, if timed            */
-	uint64_t jitter_16; /**< jitter estimate times 16                  */
-	bool started, timed;
+	uint64_t ext;	  /**< newest extended sequence number           */
+	uint64_t base;	  /**< extended number this run began with       */
+	uint64_t past;	  /**< packets expected in earlier runs          */
+	uint64_t window;  /**< bit i: ext - i was received               */
+	uint32_t restart; /**< 1 + number that proves a restart; 0: none */
+	bool started;
 };
 
 /**
@@ -109,18 +103,5 @@ enum rtp_arrival rtp_source_update(struct rtp_source *s, uint16_t seq);
 /** Packets that never came (so far): expected less received (RFC 3550, A.3;
  * unlike there, duplicates are not counted as received). */
 uint64_t rtp_source_lost(const struct rtp_source *s);
-
-/**
- * Account for the transit time of an accepted packet (RFC 3550, A.8).
- * @arrival: receive time in timestamp units, any offset, see rtp_clock();
- * @ts: the packet's timestamp.
- */
-void rtp_source_time(struct rtp_source *s, uint32_t arrival, uint32_t ts);
-
-/** Interarrival jitter in timestamp units (RFC 3550, 6.4.1). */
-uint32_t rtp_source_jitter(const struct rtp_source *s);
-
-/** Time @t >= 0 in units of a clock of @hz, modulo 2^32. */
-uint32_t rtp_clock(cr_ns t, unsigned hz);
 
 #endif

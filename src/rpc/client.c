@@ -307,16 +307,6 @@ int rpc_client_call(struct rpc_client *c, const char *method, json_t *params,
 	return 0;
 }
 
-const char *rpc_client_transport(const struct rpc_client *c)
-{
-	return transport_name(c->transport);
-}
-
-void rpc_client_local(const struct rpc_client *c, struct transport_addr *addr)
-{
-	transport_local(c->transport, addr);
-}
-
 struct asked {
 	bool done;
 	json_t *result, *error;

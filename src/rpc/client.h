@@ -46,12 +46,6 @@ void rpc_client_close(struct rpc_client *c);
 int rpc_client_call(struct rpc_client *c, const char *method, json_t *params,
 		    rpc_reply_fn *reply, void *arg);
 
-/** Which back-end is in use: "kernel", "user" or "unix". */
-const char *rpc_client_transport(const struct rpc_client *c);
-
-/** Where it sends from, once connected. */
-void rpc_client_local(const struct rpc_client *c, struct transport_addr *addr);
-
 /**
  * Blocking convenience for command-line tools: run the base until the reply
  * has come or @timeout_ms have passed; if this process was stopped meanwhile,

@@ -133,7 +133,8 @@ static size_t sample_replay(const struct cost_model *m, cr_ns *cost)
 	return used ? used : 1;
 }
 
-void cost_model_estimate(struct cost_model *m)
+/* What schedulers are told of the costs: of a sample. */
+static void estimate(struct cost_model *m)
 {
 	static cr_ns cost[SAMPLE];
 	struct cost_source s = { .random = { 1 } };
@@ -196,7 +197,7 @@ int cost_model_open(struct cost_model *m, const struct campaign_flow *f,
 	else if (f->cost.kind == COST_MEASURED && !m->endless)
 		rc = cost_model_measure(m, f, e);
 	if (!rc)
-		cost_model_estimate(m);
+		estimate(m);
 	return rc;
 }
 
@@ -238,7 +239,7 @@ static int copy_measured(struct cost_model *to, const struct cost_model *from,
 					     from->part[p].value[i], 1);
 	if (rc)
 		return cr_fail(e, rc, "out of memory");
-	cost_model_estimate(to);
+	estimate(to);
 	return 0;
 }
 

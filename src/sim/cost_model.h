@@ -54,9 +54,6 @@ void cost_model_close(struct cost_model *m);
 /** The cost of a job, > 0. */
 cr_ns cost_model_draw(const struct cost_model *m, struct cost_source *s);
 
-/** Tell a scheduler what jobs cost: of a sample. For cost_measured.c. */
-void cost_model_estimate(struct cost_model *m);
-
 /** Measure the codecs of @f into @m->part. 0, or -errno with @e. */
 int cost_model_measure(struct cost_model *m, const struct campaign_flow *f,
 		       struct cr_err *e);

@@ -43,13 +43,11 @@ static void check_source(const struct rtp_packet *p)
 			(uint16_t)(p->payload[i] << 8 | p->payload[i + 1]);
 
 		(void)rtp_source_update(&s, seq);
-		rtp_source_time(&s, p->ts ^ seq, seq * 160u);
 		updates++;
 		CR_ASSERT(s.received + s.duplicates + s.strays == updates);
 		CR_ASSERT(s.ext >= newest);
 		newest = s.ext;
 		CR_ASSERT(rtp_source_lost(&s) < updates * 70000);
-		CR_ASSERT(rtp_source_jitter(&s) <= 0x80000000u);
 	}
 }
 

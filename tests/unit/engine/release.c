@@ -183,16 +183,6 @@ static void nonsense_is_refused(void **state)
 	check_refused(c, "no release model 9");
 }
 
-static void kinds_have_names(void **state)
-{
-	(void)state;
-	assert_int_equal(release_kind_find("rate"), RELEASE_RATE);
-	assert_int_equal(release_kind_find("lbap"), RELEASE_LBAP);
-	assert_int_equal(release_kind_find("sporadic"), RELEASE_SPORADIC);
-	assert_int_equal(release_kind_find("periodic"), RELEASE_PERIODIC);
-	assert_int_equal(release_kind_find("rated"), -1);
-}
-
 /* A thousand frames at once, then the agreed rate again: what was ahead stays
  * within bounds, and is made up for as soon as there is time. */
 static void a_flood_is_forgotten(void **state)
@@ -337,7 +327,6 @@ int main(void)
 		cmocka_unit_test(sporadic_keeps_a_period_apart),
 		cmocka_unit_test(periodic_stays_on_its_grid),
 		cmocka_unit_test(nonsense_is_refused),
-		cmocka_unit_test(kinds_have_names),
 		cmocka_unit_test(a_flood_is_forgotten),
 		cmocka_unit_test(after_a_burst_a_held_call_goes_on),
 		cmocka_unit_test(a_fast_clock_costs_what_it_is_ahead),

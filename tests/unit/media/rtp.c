@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RTP headers, sequence tracking, jitter: each test is named by what it shows.
+ * RTP headers, sequence tracking: each test is named by what it shows.
  */
 #include <string.h>
 
@@ -107,19 +107,6 @@ static void every_malformed_packet_has_its_reason(void **state)
 	assert_int_equal(parse_changed(n, 1, 224), 0);
 }
 
-static void every_reason_has_a_name_of_its_own(void **state)
-{
-	(void)state;
-	for (int i = 0; i < (int)RTP_NREASONS; i++) {
-		assert_string_not_equal(rtp_reason_name(-i), "unknown");
-		for (int j = 0; j < i; j++)
-			assert_string_not_equal(rtp_reason_name(-i),
-						rtp_reason_name(-j));
-	}
-	assert_string_equal(rtp_reason_name(1), "unknown");
-	assert_string_equal(rtp_reason_name(-(int)RTP_NREASONS), "unknown");
-}
-
 static void sequence_wraps_and_extends(void **state)
 {
 	struct rtp_source s = { 0 };
@@ -198,7 +185,6 @@ static void two_strays_in_sequence_are_a_restart(void **state)
 	assert_int_equal(rtp_source_update(&s, 40002), RTP_NEW);
 	assert_int_equal(rtp_source_lost(&s), 1);
 	assert_int_equal(s.strays, 2);
-	assert_int_equal(s.restarts, 1);
 }
 
 static void a_lone_stray_does_not_disturb(void **state)
@@ -212,7 +198,6 @@ static void a_lone_stray_does_not_disturb(void **state)
 	assert_int_equal(rtp_source_update(&s, 3011), RTP_STRAY);
 	assert_int_equal(rtp_source_update(&s, 12), RTP_NEW);
 	assert_int_equal(rtp_source_update(&s, 3011), RTP_NEW);
-	assert_int_equal(s.restarts, 0);
 }
 
 static void a_restart_across_the_wrap_is_seen(void **state)
@@ -225,60 +210,6 @@ static void a_restart_across_the_wrap_is_seen(void **state)
 	assert_int_equal(rtp_source_update(&s, 0), RTP_RESTART);
 }
 
-static void steady_packets_have_no_jitter(void **state)
-{
-	struct rtp_source s = { 0 };
-
-	(void)state;
-	for (uint32_t i = 0; i < 1000; i++)
-		rtp_source_time(&s, 0xfffff000 + 160 * i, 77 + 160 * i);
-	assert_int_equal(rtp_source_jitter(&s), 0);
-}
-
-/* J += (|D| - J) / 16 by hand: every |D| is 16, so J runs up to 16. */
-static void jitter_follows_the_formula_of_rfc3550(void **state)
-{
-	struct rtp_source s = { 0 };
-
-	(void)state;
-	rtp_source_time(&s, 0, 0);
-	rtp_source_time(&s, 160 + 16, 160);
-	assert_int_equal(s.jitter_16, 16);
-	assert_int_equal(rtp_source_jitter(&s), 1);
-	rtp_source_time(&s, 320, 320);
-	assert_int_equal(s.jitter_16, 31);
-	rtp_source_time(&s, 480, 480);
-	assert_int_equal(s.jitter_16, 29); /* rounded: 31 - (31 + 8) / 16 */
-	for (uint32_t i = 4; i < 2000; i++)
-		rtp_source_time(&s, 160 * i + 16 * (i % 2), 160 * i);
-	assert_in_range(rtp_source_jitter(&s), 15, 16);
-}
-
-static void hostile_timestamps_keep_jitter_bounded(void **state)
-{
-	struct rtp_source s = { 0 };
-
-	(void)state;
-	for (uint32_t i = 0; i < 1000; i++)
-		rtp_source_time(&s, 0, i % 2 ? 0x80000000u : 0);
-	assert_in_range(rtp_source_jitter(&s), 0x7ffffff0u, 0x80000000u);
-}
-
-static void clock_units_of_any_time_fit(void **state)
-{
-	(void)state;
-	assert_int_equal(rtp_clock(0, 8000), 0);
-	assert_int_equal(rtp_clock(20 * CR_MS, 8000), 160);
-	assert_int_equal(rtp_clock(20 * CR_MS, 16000), 320);
-	assert_int_equal(rtp_clock(125 * CR_US - 1, 8000), 0);
-	assert_int_equal(rtp_clock(125 * CR_US, 8000), 1);
-	assert_int_equal(rtp_clock(536871 * CR_SEC, 8000),
-			 (uint32_t)(UINT64_C(536871) * 8000));
-	assert_int_equal(rtp_clock(INT64_MAX, 48000),
-			 (uint32_t)(UINT64_C(9223372036) * 48000 +
-				    UINT64_C(854775807) * 48 / 1000000));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -286,7 +217,6 @@ int main(void)
 		cmocka_unit_test(built_header_parses_back),
 		cmocka_unit_test(csrc_extension_and_padding_are_taken_off),
 		cmocka_unit_test(every_malformed_packet_has_its_reason),
-		cmocka_unit_test(every_reason_has_a_name_of_its_own),
 		cmocka_unit_test(sequence_wraps_and_extends),
 		cmocka_unit_test(gaps_count_as_lost_until_filled),
 		cmocka_unit_test(duplicates_are_told_from_late_ones),
@@ -294,10 +224,6 @@ int main(void)
 		cmocka_unit_test(two_strays_in_sequence_are_a_restart),
 		cmocka_unit_test(a_lone_stray_does_not_disturb),
 		cmocka_unit_test(a_restart_across_the_wrap_is_seen),
-		cmocka_unit_test(steady_packets_have_no_jitter),
-		cmocka_unit_test(jitter_follows_the_formula_of_rfc3550),
-		cmocka_unit_test(hostile_timestamps_keep_jitter_bounded),
-		cmocka_unit_test(clock_units_of_any_time_fit),
 	};
 
 	return cmocka_run_group_tests_name("rtp", tests, NULL, NULL);
