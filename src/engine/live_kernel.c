@@ -172,8 +172,8 @@ static void *serve(void *arg)
 	if (s->refused)
 		return NULL; /* who started us cleans up */
 	while (!leaving(s)) {
-		count(&place_of(s->live)->wakeups);
 		wait(&s->wake);
+		count(&place_of(s->live)->wakeups);
 		serve_all(s);
 	}
 	let_go(s);

@@ -221,7 +221,6 @@ static void *run(void *arg)
 						     PACER_SLACK);
 		if (due > now)
 			sleep_until(due);
-		p->stats.wakeups++;
 		send_due(p, clock_now() - p->cfg.epoch);
 	}
 	read_inbox(p);

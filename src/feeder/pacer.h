@@ -24,7 +24,7 @@ struct pacer_cfg {
 };
 
 struct pacer_stats {
-	uint64_t packets, batches, wakeups;
+	uint64_t packets, batches;
 	uint64_t failed;     /**< packets that the socket refused           */
 	cr_ns cpu, late_max; /**< late_max: behind a packet's due time      */
 };

@@ -3,7 +3,7 @@
  * BEST: periods, confidence and deadlines as section 3.3 of the paper has them.
  */
 #include "schedulers/policies.h"
-#include "wakeups.h"
+#include "endless.h"
 
 /* Wake-ups at 0, 100 and 250 ms. */
 static const struct sim_job uneven[] = {

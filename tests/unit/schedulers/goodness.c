@@ -3,7 +3,7 @@
  * Goodness: counters by the formula of the paper, and what follows from them.
  */
 #include "schedulers/policies.h"
-#include "wakeups.h"
+#include "endless.h"
 
 /* 160 ticks; then n -> n / 2 + 160 whenever the loop has spent its own. */
 static void a_sleeper_gathers_up_to_twice_its_ticks(void **state)

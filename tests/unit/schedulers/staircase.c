@@ -5,7 +5,7 @@
  */
 #include "schedulers/policies.h"
 #include "sim_rig.h"
-#include "wakeups.h"
+#include "endless.h"
 
 #define STAIRCASE(levels) &cr_sched_staircase, "quantum=1ms,levels=" levels
 #define RSDL(levels, quota)                                                    \

@@ -3,8 +3,8 @@
  * What the tests of policies of processes share: one that never sleeps, and a
  * look at the numbers that a policy shows.
  */
-#ifndef TESTS_WAKEUPS_H
-#define TESTS_WAKEUPS_H
+#ifndef TESTS_ENDLESS_H
+#define TESTS_ENDLESS_H
 
 #include "sim_rig.h"
 
