@@ -95,10 +95,10 @@ static struct cli cli = {
 	.max_args = -1,
 };
 
+/* clang-format off */
 #define COLUMN(path)                                                           \
-	{                                                                      \
-		path, NULL, call_result_fields, NULL, NULL                     \
-	}
+	{ path, NULL, call_result_fields, NULL, NULL }
+/* clang-format on */
 
 static const struct ctl_column call_columns[] = {
 	COLUMN("call"),

@@ -15,14 +15,12 @@
 enum { TOP = 10 };
 
 /* A key of a row made here, under the label that the protocol's has. */
+/* clang-format off */
 #define OF_WORKER(key, member, suffix)                                         \
-	{                                                                      \
-		key, NULL, worker_info_fields, member, suffix                  \
-	}
+	{ key, NULL, worker_info_fields, member, suffix }
 #define OF_CALL(key, member, suffix)                                           \
-	{                                                                      \
-		key, NULL, call_result_fields, member, suffix                  \
-	}
+	{ key, NULL, call_result_fields, member, suffix }
+/* clang-format on */
 
 static const struct ctl_column worker_columns[] = {
 	{ "worker", NULL, node_stats_fields, "workers", NULL },
