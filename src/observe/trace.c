@@ -282,7 +282,7 @@ static void switch_rings(struct trace *t, bool on)
 		atomic_store_explicit(&t->ring[i].on, on, memory_order_relaxed);
 }
 
-int trace_start(struct trace *t, const char *path, const json_t *header,
+int trace_start(struct trace *t, const char *path, const char *header,
 		struct cr_err *e)
 {
 	int rc;

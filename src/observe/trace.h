@@ -15,8 +15,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include <jansson.h>
-
 #include "cr/error.h"
 #include "cr/trace.h"
 
@@ -71,10 +69,11 @@ void trace_set_overwrite(struct trace *t, bool overwrite);
 void trace_on_error(struct trace *t, void (*fn)(void *arg, int err), void *arg);
 
 /**
- * Create @path with @header (borrowed) and start tracing. Returns 0, or with
- * @e: -EBUSY (already running), -EEXIST, -errno. Control thread.
+ * Create @path with @header, the text of a JSON object, and start tracing.
+ * Returns 0, or with @e: -EBUSY (already running), -EEXIST, -errno. Control
+ * thread.
  */
-int trace_start(struct trace *t, const char *path, const json_t *header,
+int trace_start(struct trace *t, const char *path, const char *header,
 		struct cr_err *e);
 
 /**

@@ -54,25 +54,22 @@ int trace_file_create(struct trace_file *f, const char *path, bool overwrite,
 	return 0;
 }
 
-/* The JSON text padded with spaces to a multiple of 8; the caller frees. */
-static char *padded_json(const json_t *json, size_t *size)
+/* @text padded with spaces to a multiple of 8; the caller frees. */
+static char *padded(const char *text, size_t *size)
 {
-	char *text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS);
-	size_t len = text ? strlen(text) : 0;
-	char *padded = NULL;
+	size_t len = strlen(text);
+	char *out;
 
 	*size = (len + 7) / 8 * 8;
-	if (text)
-		padded = malloc(*size + 1);
-	if (padded) {
-		memset(padded, ' ', *size);
-		memcpy(padded, text, len);
+	out = malloc(*size + 1);
+	if (out) {
+		memset(out, ' ', *size);
+		memcpy(out, text, len);
 	}
-	free(text);
-	return padded;
+	return out;
 }
 
-int trace_file_header(struct trace_file *f, const json_t *json,
+int trace_file_header(struct trace_file *f, const char *json,
 		      cr_ns realtime_offset, struct cr_err *e)
 {
 	struct cr_trace_header h = {
@@ -80,14 +77,14 @@ int trace_file_header(struct trace_file *f, const json_t *json,
 		.realtime_offset = realtime_offset,
 	};
 	size_t size, done;
-	char *text = padded_json(json, &size);
+	char *text = json ? padded(json, &size) : NULL;
 	int rc;
 
-	if (!text || size > UINT32_MAX) {
+	if (!text)
+		return cr_fail(e, -ENOMEM, "no memory for the trace header");
+	if (size > UINT32_MAX) {
 		free(text);
-		return cr_fail(
-			e, -EINVAL,
-			"the trace header is no JSON object or too long");
+		return cr_fail(e, -EINVAL, "the trace header is too long");
 	}
 	memcpy(h.magic, CR_TRACE_MAGIC, sizeof(h.magic));
 	h.json_bytes = (uint32_t)size;

@@ -14,8 +14,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <jansson.h>
-
 #include "cr/error.h"
 #include "cr/time.h"
 #include "cr/trace.h"
@@ -41,12 +39,13 @@ int trace_file_create(struct trace_file *f, const char *path, bool overwrite,
 		      struct cr_err *e);
 
 /**
- * Write the header with @json (borrowed); first thing after creation.
+ * Write the header with @json, the text of a JSON object; first thing after
+ * creation. NULL: there was no memory for it.
  *
  * @realtime_offset: CLOCK_REALTIME - CLOCK_MONOTONIC in ns; 0 in the simulator.
  * Returns 0, or -errno with @e; the caller closes @f then.
  */
-int trace_file_header(struct trace_file *f, const json_t *json,
+int trace_file_header(struct trace_file *f, const char *json,
 		      cr_ns realtime_offset, struct cr_err *e);
 
 /**

@@ -16,8 +16,13 @@ struct trace_head {
 	unsigned workers, cpus_per_rq;
 };
 
-/** trace_start() with @h, and what the kernel says of the machine, as header.
- * As trace_start(), or -ENOMEM. */
+/** @h, and what the kernel says of the machine, as the text of a JSON object;
+ * the caller frees it. NULL: out of memory. */
+char *trace_head_text(const struct trace_head *h);
+
+/** trace_start() with trace_head_text() as header. As trace_start(), or
+ * -ENOMEM.
+ */
 int trace_start_live(struct trace *t, const char *path,
 		     const struct trace_head *h, struct cr_err *e);
 

@@ -10,8 +10,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <jansson.h>
-
 #include "cr/error.h"
 #include "cr/trace.h"
 
@@ -23,7 +21,7 @@ struct trace_reader;
 /**
  * Open the file at @path, or read from @f (which the reader then owns, also
  * when opening fails; @name is for messages). Returns 0 and sets *@r, or with
- * @e: -errno, -EPROTO (no trace, other format, bad JSON).
+ * @e: -errno, -EPROTO (no trace, other format, no JSON object).
  */
 int trace_reader_open(struct trace_reader **r, const char *path,
 		      struct cr_err *e);
@@ -33,8 +31,9 @@ int trace_reader_open_stream(struct trace_reader **r, FILE *f, const char *name,
 /** NULL is fine. */
 void trace_reader_close(struct trace_reader *r);
 
-/** The JSON object of the header; borrowed. */
-const json_t *trace_reader_header(const struct trace_reader *r);
+/** The JSON object of the header as text, which ends; borrowed. Only its outer
+ * braces have been looked at. */
+const char *trace_reader_header(const struct trace_reader *r);
 
 /** CLOCK_REALTIME - CLOCK_MONOTONIC of the run, ns. */
 int64_t trace_reader_realtime_offset(const struct trace_reader *r);

@@ -5,6 +5,7 @@
  */
 #include "sim/report.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "codecs/kernels/kernels.h"
@@ -62,12 +63,15 @@ int sim_trace_open(const struct sim_report *r, const char *path,
 		   struct trace_file *t, struct cr_err *e)
 {
 	json_t *head;
+	char *text;
 	int rc = trace_file_create(t, path, true, e);
 
 	if (rc)
 		return rc;
 	head = trace_header(r);
-	rc = trace_file_header(t, head, 0, e);
+	text = json_dumps(head, JSON_COMPACT | JSON_SORT_KEYS);
+	rc = trace_file_header(t, text, 0, e);
+	free(text);
 	json_decref(head);
 	if (rc)
 		trace_file_close(t);

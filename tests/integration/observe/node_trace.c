@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <jansson.h>
+
 #include "cmocka_cr.h"
 #include "observe/trace_read.h"
 #include "rig.h"
@@ -58,14 +60,17 @@ static void see_file(struct seen *s, const char *path)
 	struct trace_reader *r = NULL;
 	struct cr_err e = { "" };
 	const char *scheduler;
+	json_t *header;
 	int rc;
 
 	memset(s, 0, sizeof(*s));
 	assert_int_equal(trace_reader_open(&r, path, &e), 0);
-	scheduler = json_string_value(
-		json_object_get(trace_reader_header(r), "scheduler"));
+	header = json_loads(trace_reader_header(r), JSON_REJECT_DUPLICATES,
+			    NULL);
+	scheduler = json_string_value(json_object_get(header, "scheduler"));
 	assert_non_null(scheduler);
 	assert_string_equal(scheduler, "edf");
+	json_decref(header);
 	while ((rc = trace_reader_next(r, &rec, &e)) > 0) {
 		if (rec.kind == CR_TRACE_JOB)
 			see_job(s, &rec.job);

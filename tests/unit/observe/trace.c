@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -20,9 +21,11 @@
 
 enum { PRODUCERS = 4, PUTS = 200000 };
 
+#define HEADER "{\"scheduler\":\"edf\",\"seed\":7}"
+
 struct fixture {
 	char path[SCRATCH_MAX + 8]; /* in a folder of its own */
-	json_t *header;
+	char *header;
 	struct cr_err e;
 };
 
@@ -35,7 +38,7 @@ static int set_up(void **state)
 	(void)state;
 	(void)snprintf(fx.path, sizeof(fx.path), "%s/t.bin",
 		       scratch_folder(dir));
-	fx.header = json_pack("{s:s, s:i}", "scheduler", "edf", "seed", 7);
+	fx.header = strdup(HEADER);
 	fx.e.text[0] = '\0';
 	return fx.header ? 0 : -1;
 }
@@ -43,7 +46,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	json_decref(fx.header);
+	free(fx.header);
 	return 0;
 }
 
@@ -85,7 +88,7 @@ static void records_come_back_as_they_were_put(void **state)
 	assert_int_equal(totals.written, 2);
 	assert_int_equal(totals.lost + totals.unwritten + totals.notes, 0);
 	assert_int_equal(trace_reader_open(&r, fx.path, &fx.e), 0);
-	assert_true(json_equal(trace_reader_header(r), fx.header));
+	assert_string_equal(trace_reader_header(r), HEADER);
 	assert_true(trace_reader_realtime_offset(r) > 0);
 	assert_int_equal(trace_reader_next(r, &got, &fx.e), 1);
 	assert_memory_equal(&got, &put, sizeof(got));
@@ -322,7 +325,7 @@ static void what_is_no_trace_is_refused_with_the_reason(void **state)
 	memcpy(file + sizeof(h), "[1,2,3] ", 8);
 	expect_no_trace("no JSON object", file, sizeof(file));
 	memcpy(file + sizeof(h), "{\"a\": 1", 8);
-	expect_no_trace("not JSON", file, sizeof(file));
+	expect_no_trace("no JSON object", file, sizeof(file));
 	expect_no_trace("ends inside its header", file, sizeof(file) - 1);
 	expect_no_trace("not a trace", file, sizeof(h) - 1);
 	expect_no_trace("not a trace", "RIFF", 4);

@@ -75,8 +75,7 @@ int main(int argc, char **argv)
 {
 	struct trace_file f;
 	struct cr_err e = { "" };
-	json_t *header =
-		json_pack("{s:s, s:i}", "scheduler", "edf", "workers", 4);
+	static const char header[] = "{\"scheduler\":\"edf\",\"workers\":4}";
 
 	if (argc != 2 || trace_file_create(&f, argv[1], false, &e) ||
 	    trace_file_header(&f, header, 23, &e)) {
@@ -87,6 +86,5 @@ int main(int argc, char **argv)
 	put_job(&f);
 	put_note(&f);
 	trace_file_close(&f);
-	json_decref(header);
 	return f.error != 0;
 }
