@@ -8,7 +8,7 @@
  * its one thread. No scheduling logic lives here.
  *
  * Lock order of the live driver: run queues by rising id; nothing else is
- * taken below a run-queue lock, and nothing there blocks.
+ * waited for below a run-queue lock, and nothing there blocks.
  */
 #ifndef ENGINE_CORE_H
 #define ENGINE_CORE_H

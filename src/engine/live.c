@@ -97,7 +97,7 @@ int live_refuse_switch(struct live *l, const char *to, struct cr_err *e)
 
 int live_switch_to(struct live *l, const struct scheduler *to, struct cr_err *e)
 {
-	if (!l->ops->driver.changes || live_driver_for(to) != &l->ops->driver)
+	if (live_driver_for(to) != &l->ops->driver)
 		return live_refuse_switch(l, scheduler_name(to), e);
 	return l->ops->switch_to(l, to, e);
 }

@@ -68,7 +68,8 @@ struct live_client {
 	void (*worker_down)(void *arg, unsigned worker);
 	/** live_detach() is about to take the place of @worker from the thread
 	 * that runs @t. False: let it go on, it is about to end. Under the rq
-	 * lock: decide and return. NULL: always true. */
+	 * lock: decide at once, and wait for no other lock. NULL: always true.
+	 */
 	bool (*may_detach)(void *arg, struct live_task *t, unsigned worker);
 	/** The detached thread that had @t has let go of it, which was to leave
 	 * meanwhile: call live_remove() once more. On that thread, no lock
@@ -97,8 +98,6 @@ struct live_driver {
 	/** Threads have the priorities that the kernel's scheduler gives them:
 	 * a receiver that is not to starve needs the highest. */
 	bool kernel_priorities;
-	/** live_change() can be granted, live_switch_to() a policy, too. */
-	bool changes;
 	/** The functions of engine/live_watch.h have an effect. */
 	bool watched;
 	/** A thread does the jobs of many tasks: what they leave to be sent can
@@ -189,7 +188,7 @@ void live_remove(struct live *l, struct live_task *t);
  * core_change(), which @flags are of. It moves only where it does not fit in
  * its run queue. No frame is lost. Returns 0; 1 with @v: done by
  * CORE_CHANGE_FORCE alone; -ENOSPC or -EINVAL with @v filled: refused (-EINVAL:
- * always, where not live_driver.changes), nothing has changed; or -ENOMEM.
+ * always, by a driver that changes nothing), nothing has changed; or -ENOMEM.
  * Control thread; all workers wait meanwhile (the longer the more tasks:
  * tests/bench/engine/live_change.c).
  */

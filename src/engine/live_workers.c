@@ -365,10 +365,7 @@ int live_recover(struct live *l, struct cr_err *e)
 }
 
 const struct live_ops live_workers_ops = {
-	.driver = { .name = "workers",
-		    .changes = true,
-		    .watched = true,
-		    .shares = true },
+	.driver = { .name = "workers", .watched = true, .shares = true },
 	.open = open_workers,
 	.stop = stop,
 	.close = close_workers,

@@ -23,6 +23,17 @@ static inline const char *scheduler_name(const struct scheduler *s)
 	return s->kernel ? s->kernel->name : s->policy->name;
 }
 
+static inline const char *scheduler_help(const struct scheduler *s)
+{
+	return s->kernel ? s->kernel->help : s->policy->help;
+}
+
+/** The table of its options, or NULL. */
+static inline const struct cr_opt *scheduler_opts(const struct scheduler *s)
+{
+	return s->kernel ? s->kernel->opts : s->policy->opts;
+}
+
 /**
  * Find what @spec names: "kernel:fifo,priority=20", or as cr_scheduler_find(),
  * whose errors it has. On success @s->opts points into @spec.

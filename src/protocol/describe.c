@@ -86,12 +86,11 @@ static const char *admission_of(const struct cr_sched_ops *ops)
 
 void describe_scheduler(const struct scheduler *s, struct scheduler_info *out)
 {
-	const struct cr_opt *opts =
-		s->kernel ? s->kernel->opts : s->policy->opts;
+	const struct cr_opt *opts = scheduler_opts(s);
 
 	*out = (struct scheduler_info){
 		.name = scheduler_name(s),
-		.help = s->kernel ? s->kernel->help : s->policy->help,
+		.help = scheduler_help(s),
 		.admission = admission_of(s->policy),
 		.options = { option_at, (void *)(uintptr_t)opts },
 	};

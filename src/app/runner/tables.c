@@ -43,7 +43,7 @@ static void show_option(const struct cr_opt *o, FILE *out)
 
 static void show_scheduler(const struct scheduler *s, FILE *out)
 {
-	const struct cr_opt *o = s->kernel ? s->kernel->opts : s->policy->opts;
+	const struct cr_opt *o = scheduler_opts(s);
 	struct scheduler_info info;
 
 	describe_scheduler(s, &info);

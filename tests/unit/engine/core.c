@@ -328,6 +328,42 @@ static void without_admission_only_nonsense_is_refused(void **state)
 	close_rig(&g, 0);
 }
 
+/* Others schedule: tasks are admitted, wait idle, and leave. */
+static void without_a_policy_the_books_are_kept(void **state)
+{
+	struct core_config cfg = { .ncpu = 1,
+				   .admission = true,
+				   .capacity_ppm = 500000 };
+	struct cr_promise promise;
+	struct cr_verdict v;
+	struct cr_kv kv[4];
+	char text[200];
+	struct rig g;
+
+	(void)state;
+	open_with(&g, cfg);
+	for (unsigned i = 0; i < N; i++)
+		g.s[i].task.core.task.cost.mean = 4 * CR_MS; /* 0.2 */
+	join(&g, 0);
+	join(&g, 1);
+	assert_int_equal(core_admit(g.core, &g.s[2].task.core.task, &v),
+			 -ENOSPC);
+	core_refusal_under("a name", -ENOSPC, &v, text, sizeof(text));
+	assert_string_equal(text, "no-capacity: need 0.2000, free 0.1000 of "
+				  "0.50 under a name (sum of cost / period "
+				  "<= capacity)");
+	core_promise(&g.s[0].task.core, &promise);
+	assert_int_equal(promise.kind, CR_PROMISE_NOTHING);
+	assert_int_equal(core_explain(&g.s[0].task.core, kv, 4), 0);
+	(void)source_push(&g.s[0], 0);
+	(void)source_push(&g.s[0], 0);
+	core_del(g.core, &g.s[0].task.core, 0);
+	assert_int_equal(g.s[0].shed[CR_OUT_CANCELLED], 2);
+	assert_int_equal(core_rq(g.core, 0)->load_ppm, 200000);
+	join(&g, 2);
+	close_rig(&g, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -347,6 +383,7 @@ int main(void)
 		cmocka_unit_test(
 			the_guard_fills_the_emptiest_queue_up_to_its_capacity),
 		cmocka_unit_test(without_admission_only_nonsense_is_refused),
+		cmocka_unit_test(without_a_policy_the_books_are_kept),
 	};
 
 	return cmocka_run_group_tests_name("core", tests, NULL, NULL);
