@@ -71,10 +71,10 @@ replies() {
 }
 
 # stall SERVER_KIND CLIENT_KIND UDP STOPPED: the side that is stopped, which is
-# usrsctp, waits for 2 s itself and blames nobody for its own 8 s
+# usrsctp, waits for 4 s itself and blames nobody for its own 8 s
 stall() {
-	listen "$1" "$3" "$([ "$4" = server ] && echo 2)"
-	RPC_PEER_TIMEOUT=$([ "$4" = client ] && echo 2) \
+	listen "$1" "$3" "$([ "$4" = server ] && echo 4)"
+	RPC_PEER_TIMEOUT=$([ "$4" = client ] && echo 4) \
 		"$peer" ask "$2" 127.0.0.1 $port "$3" >"$said" &
 	client=$!
 	replies 1
@@ -94,10 +94,10 @@ stall() {
 
 # An idle client is heard by its heartbeats; stopped it is lost.
 silent_client() {
-	listen kernel 9899 2
-	RPC_PEER_TIMEOUT=2 "$peer" hold user 127.0.0.1 $port 9899 >"$said" &
+	listen kernel 9899 4
+	RPC_PEER_TIMEOUT=4 "$peer" hold user 127.0.0.1 $port 9899 >"$said" &
 	client=$!
-	sleep 6
+	sleep 9
 	if grep -q "peer gone" "$log"; then
 		echo "FAIL: an idle user client of a kernel server was lost"
 		failed=1
@@ -119,7 +119,7 @@ silent_client() {
 
 silent_server() {
 	listen user 9950 ""
-	RPC_PEER_TIMEOUT=2 "$peer" ask kernel 127.0.0.1 $port 9950 >"$said" \
+	RPC_PEER_TIMEOUT=4 "$peer" ask kernel 127.0.0.1 $port 9950 >"$said" \
 		2>"$said.why" &
 	client=$!
 	replies 1

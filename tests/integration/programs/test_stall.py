@@ -11,7 +11,7 @@ import pytest
 
 from conftest import BUILD, PATIENCE
 
-# Longer than --peer-timeout=2s, and than three retransmissions took once.
+# Longer than --peer-timeout=4s, and than three retransmissions took once.
 STALL = 8
 
 
@@ -63,7 +63,7 @@ def lost(d):
 @pytest.mark.parametrize("who", ["client", "daemon"])
 def test_who_stalls_keeps_its_association(daemon, who):
     # the side that is stopped does not take its own silence for the other's
-    short = ["--peer-timeout=2s"]
+    short = ["--peer-timeout=4s"]
     d = daemon(*(short if who == "daemon" else []))
     with watching(d, *(short if who == "client" else [])) as watch:
         with stopped(watch if who == "client" else d.process):
@@ -75,7 +75,7 @@ def test_who_stalls_keeps_its_association(daemon, who):
 
 
 def test_a_silent_client_is_lost_then_grace_begins(daemon, campaign):
-    d = daemon("--peer-timeout=2s", "--grace=1s")
+    d = daemon("--peer-timeout=4s", "--grace=1s")
     calls = campaign("seed: 1\nduration: 1h\nflows:\n  - name: some\n"
                      "    count: 2\n    in: {codec: pcmu}\n"
                      "    out: {codec: pcma}\n")
@@ -97,6 +97,6 @@ def test_a_silent_client_is_lost_then_grace_begins(daemon, campaign):
 
 def test_a_silent_daemon_is_lost(daemon):
     d = daemon()
-    with watching(d, "--peer-timeout=2s") as watch, stopped(d.process):
+    with watching(d, "--peer-timeout=4s") as watch, stopped(d.process):
         assert watch.wait(timeout=PATIENCE) == 3
         assert "no answer from the peer" in watch.stderr.read()
