@@ -81,22 +81,21 @@ static const struct cli_opt rows[] = {
 	    .number = &raw.peer_timeout, .min = TRANSPORT_PEER_TIMEOUT_MIN,
 	    .max = TRANSPORT_PEER_TIMEOUT_MAX),
 	ROW(CLI_STRING, "control-socket", "PATH",
-	    "Take the control protocol at this Unix socket, too: one JSON "
-	    "object a line. Its mode is 0660: who may write to it may do "
-	    "everything.",
+	    "Accept the control protocol at this Unix socket, too, with one "
+	    "JSON object a line. Its mode is 0660: whoever may write to it "
+	    "may do everything.",
 	    .text = &raw.socket, .dflt = ""),
 	ROW(CLI_STRING, "http", "ADDR:PORT",
 	    "Serve a live view at this address: a page, /state (JSON), "
-	    "/metrics "
-	    "(Prometheus), /healthz, /readyz. It has no password: use "
-	    "127.0.0.1 "
-	    "or a network you trust.",
+	    "/metrics (Prometheus), /healthz, /readyz. It has no password: "
+	    "use 127.0.0.1 or a network that you trust.",
 	    .text = &raw.http, .dflt = ""),
 	ROW(CLI_FLAG, "http-control", NULL,
 	    "The page may switch the scheduler.", .flag = &raw.http_control),
 	ROW(CLI_TIME, "rx-coalesce", NULL,
-	    "When it has taken all that came, the receiver sleeps so long: "
-	    "fewer wake-ups, at most so much more delay. 0: it does not.",
+	    "How long the receiver sleeps after it has taken all packets: "
+	    "fewer wake-ups, but up to that much more delay. 0: it does not "
+	    "sleep.",
 	    .number = &raw.coalesce, .min = 0, .max = 10 * CR_MS),
 
 	ROW(CLI_SECTION, NULL, NULL, "Scheduling", .flag = NULL),
@@ -104,47 +103,48 @@ static const struct cli_opt rows[] = {
 	  .name = "scheduler",
 	  .letter = 's',
 	  .arg = "NAME[,KEY=VALUE...]",
-	  .help = "Scheduling policy, or the path of one as a shared object "
-		  "(./mine.so), or kernel:NAME, one of the kernel's as a "
-		  "baseline. "
-		  "See --schedulers.",
+	  .help = "Scheduling policy. It can also be the path of a shared "
+		  "object (./mine.so), or kernel:NAME, a scheduler of the "
+		  "kernel as a baseline. See --schedulers.",
 	  .text = &raw.scheduler },
 	ROW(CLI_STRING, "plugin-dir", "DIR",
-	    "Folder whose shared objects scheduler.set of the control protocol "
-	    "may load, by name (mine.so).",
+	    "Folder from which clients may load policies by name (mine.so), "
+	    "with scheduler.set of the control protocol.",
 	    .text = &raw.plugin_dir),
 	{ .kind = CLI_INT,
 	  .name = "workers",
 	  .letter = 'w',
 	  .arg = "N",
-	  .help = "Worker threads. Default: one per CPU of --pin, else per "
-		  "CPU but the receiver's.",
+	  .help = "Number of worker threads. Default: one for each CPU of "
+		  "--pin, else one for each CPU but the receiver's.",
 	  .number = &raw.workers,
 	  .min = 1,
 	  .max = CR_MAX_CPUS,
 	  .dflt = "" },
 	ROW(CLI_STRING, "pin", "LIST",
-	    "CPUs that the workers are pinned to, as 1,4-7; or none. The "
-	    "daemon's other threads keep off them; by default that leaves "
-	    "those the receiver's CPU only.",
+	    "CPUs that the workers are pinned to, such as 1,4-7; or none. The "
+	    "daemon's other threads keep off them. By default those threads "
+	    "have only the receiver's CPU.",
 	    .text = &raw.pin, .dflt = ""),
 	ROW(CLI_STRING, "rx-cpu", "N",
 	    "CPU that the receiver is pinned to; or none. Default: the first "
 	    "that no worker has.",
 	    .text = &raw.rx_cpu, .dflt = ""),
 	ROW(CLI_STRING, "run-queues", "DOMAINS",
-	    "global: one run queue for all workers; partitioned: one each; a "
-	    "number: so many workers share one.",
+	    "global: all workers share one run queue; partitioned: each has "
+	    "its own; a number: that many workers share one.",
 	    .text = &raw.run_queues),
 	ROW(CLI_FLAG, "poll", NULL,
-	    "Idle workers spin instead of sleeping: less delay, a busy CPU. "
-	    "For CPUs that are the node's own: one that sleeps between frames "
-	    "may come back at a lower clock and stay there for milliseconds.",
+	    "Idle workers spin instead of sleeping: less delay, but a busy "
+	    "CPU. Use it where nothing else runs on the workers' CPUs: a CPU "
+	    "that sleeps between frames may wake up at a lower clock frequency "
+	    "and keep it for milliseconds.",
 	    .flag = &raw.poll),
 	ROW(CLI_FLAG, "send-each", NULL,
 	    "Send every packet by itself at once. Otherwise a worker that has "
 	    "more to do gathers packets for up to 1 ms, which saves most of "
-	    "the socket's price; several workers on one run queue never do.",
+	    "the cost of system calls. Workers that share a run queue never "
+	    "gather.",
 	    .flag = &raw.send_each),
 	ROW(CLI_FLAG, "realtime", NULL,
 	    "Give the receiver real-time priority (needs CAP_SYS_NICE), so "
@@ -152,81 +152,85 @@ static const struct cli_opt rows[] = {
 	    .flag = &raw.realtime),
 
 	ROW(CLI_TIME, "watchdog", NULL,
-	    "A call whose frames wait so long while a worker has nothing to do "
-	    "is released anew; if that does not help, fifo replaces the "
-	    "scheduler. A worker that is in one frame for so long is "
-	    "replaced, and the call ended (reason \"hung\"). 0: neither.",
+	    "If a call's frames wait for this time while a worker has nothing "
+	    "to do, the call is released again; if that does not help, fifo "
+	    "replaces the scheduler. If a worker is in one frame for this "
+	    "time, it is replaced, and the call is ended (reason \"hung\"). 0: "
+	    "neither.",
 	    .number = &raw.watchdog, .min = 0, .max = 3600 * CR_SEC),
 
 	ROW(CLI_SECTION, NULL, NULL, "Calls", .flag = NULL),
 	ROW(CLI_FLAG_OFF, "no-admission", NULL,
-	    "Take every call, even beyond the capacity (overload "
+	    "Accept every call, even beyond the capacity (for overload "
 	    "experiments).",
 	    .flag = &raw.admission),
 	ROW(CLI_PPM, "capacity", "SHARE",
 	    "Share of each worker that admission may fill.",
 	    .number = &raw.capacity, .min = 1, .max = CR_PPM),
-	ROW(CLI_INT, "max-calls", "N", "Most calls at a time.",
+	ROW(CLI_INT, "max-calls", "N", "Largest number of calls at a time.",
 	    .number = &raw.max_calls, .min = 1, .max = 10000000),
 	ROW(CLI_INT, "ring", "FRAMES",
-	    "Frames that wait per call; a newer one then replaces the oldest.",
+	    "Number of frames that may wait for each call. When they are "
+	    "that many, a new frame replaces the oldest.",
 	    .number = &raw.ring, .min = 2, .max = 4096),
 	ROW(CLI_TIME, "max-age", NULL,
-	    "Frames older than this when their turn comes are not worth "
-	    "transcoding; 0: all are.",
+	    "Frames that are older than this when their turn comes are not "
+	    "transcoded. 0: there is no limit.",
 	    .number = &raw.max_age, .min = 0, .max = 60 * CR_SEC),
 	ROW(CLI_ENUM, "stale", NULL,
-	    "What happens to those: dropped, or replaced by NO_DATA or "
-	    "concealment.",
+	    "What happens to these frames: they are dropped, or replaced by "
+	    "NO_DATA or concealment.",
 	    .number = &raw.stale, .names = stale_names),
 	ROW(CLI_ENUM, "codec-kernels", NULL,
 	    "Which functions work inside the codec libraries: the libraries' "
-	    "own (stock), ours for CPUs with AVX2, which are faster and give "
-	    "the same bits, or the fastest that the CPU has.",
+	    "own (stock); ours for CPUs with AVX2, which are faster and give "
+	    "the same bits (avx2); or the fastest that the CPU can run (auto).",
 	    .number = &raw.kernels, .names = cr_kernels_names),
 	ROW(CLI_TIME, "grace", NULL,
-	    "Calls outlive the loss of their control association so long. The "
-	    "loss of a silent client is known after --peer-timeout.",
+	    "How long calls go on after the control connection of their "
+	    "client is lost. A client that is silent counts as lost after "
+	    "--peer-timeout.",
 	    .number = &raw.grace, .min = 0, .max = 3600 * CR_SEC),
 	ROW(CLI_TIME, "drain-timeout", NULL,
-	    "After SIGTERM or SIGINT running calls get so long to end; a "
-	    "second signal ends them at once.",
+	    "How long calls may go on after SIGTERM, SIGINT or drain of the "
+	    "control protocol. A second signal ends them at once.",
 	    .number = &raw.drain_timeout, .min = 0, .max = 86400 * CR_SEC),
 
 	ROW(CLI_SECTION, NULL, NULL, "Conversions", .flag = NULL),
 	ROW(CLI_STRING, "spool", "DIR",
-	    "Folder whose files convert.start of the control protocol may "
-	    "convert "
-	    "(codec-ctl convert), as best-effort work under the same "
-	    "scheduler. One daemon has it at a time.",
+	    "Folder whose files clients may convert, with convert.start of the "
+	    "control protocol (codec-ctl convert). Conversions are "
+	    "best-effort work under the same scheduler. Only one daemon at a "
+	    "time can use a folder.",
 	    .text = &raw.spool),
 	ROW(CLI_INT, "max-conversions", "N",
-	    "Most files that wait or are converted.",
+	    "Largest number of conversions that wait or run.",
 	    .number = &raw.max_conversions, .min = 1, .max = 100000),
 	ROW(CLI_INT, "conversions", "N",
-	    "Most files that are converted at a time.",
+	    "Largest number of conversions that run at a time.",
 	    .number = &raw.conversions, .min = 1, .max = 1024),
 	ROW(CLI_INT, "convert-max-mib", "MIB",
 	    "Largest file that is converted.", .number = &raw.convert_mib,
 	    .min = 1, .max = 1 << 20),
 	ROW(CLI_INT, "convert-floor", "FRAMES",
-	    "Frames a second that each running conversion gets even when calls "
-	    "want "
-	    "the CPU, under schedulers by deadline: it is admitted as a soft "
-	    "task of that rate, and waits until there is room. 0: what calls "
-	    "leave.",
+	    "Frames a second that each running conversion gets even if calls "
+	    "want the CPU, under schedulers that go by deadlines. The "
+	    "conversion is admitted as a soft task of that rate, and waits "
+	    "until there is room. 0: conversions get what calls leave.",
 	    .number = &raw.convert_floor, .min = 0, .max = 1000),
 
 	ROW(CLI_SECTION, NULL, NULL, "What it tells", .flag = NULL),
 	ROW(CLI_STRING, "trace", "FILE", "Write a record of every frame.",
 	    .text = &raw.trace),
 	ROW(CLI_STRING, "trace-dir", "DIR",
-	    "Folder that trace.start of the control protocol may write to.",
+	    "Folder to which clients may write traces, with trace.start of the "
+	    "control protocol.",
 	    .text = &raw.trace_dir),
 	ROW(CLI_FLAG, "overwrite", NULL, "Replace an existing trace file.",
 	    .flag = &raw.overwrite),
 	ROW(CLI_INT, "trace-records", "N",
-	    "Records that wait per thread for the trace's writer.",
+	    "Number of records that may wait in each thread for the writer of "
+	    "the trace.",
 	    .number = &raw.trace_records, .min = 1024, .max = 1 << 24),
 	ROW(CLI_STRING, "log-file", "FILE", "Log there instead of stderr.",
 	    .text = &raw.log_file),
@@ -241,7 +245,8 @@ static const struct cli_opt rows[] = {
 	    .flag = &raw.codecs),
 	ROW(CLI_TIME, "seconds", NULL, "Time that --codecs may take.",
 	    .number = &raw.seconds, .min = 100 * CR_MS, .max = 3600 * CR_SEC),
-	ROW(CLI_FLAG, "json", NULL, "--codecs, --schedulers: as JSON.",
+	ROW(CLI_FLAG, "json", NULL,
+	    "Print the lists of --codecs and --schedulers as JSON.",
 	    .flag = &raw.json),
 	{ .name = NULL },
 };
@@ -253,8 +258,8 @@ static const struct cli_line examples[] = {
 	{ "codec-runner --trace run.trace --no-admission",
 	  "record every frame, refuse no call" },
 	{ "codec-runner --control-socket /run/codec-runner.sock",
-	  "control for local programs in any language" },
-	{ "codec-runner --codecs", "what do codecs cost here?" },
+	  "let local programs in any language control the daemon" },
+	{ "codec-runner --codecs", "show what codecs cost on this machine" },
 	{ NULL, NULL },
 };
 
@@ -262,7 +267,7 @@ static const struct cli_line exits[] = {
 	{ "0", "drained after SIGTERM or SIGINT, traces flushed" },
 	{ "1", "could not start: address in use, no memory, no such file" },
 	{ "2", "wrong option" },
-	{ "3", "as 0, but a worker was stuck in a codec and was left behind" },
+	{ "3", "as 0, but a thread was stuck in a codec and was left behind" },
 	{ NULL, NULL },
 };
 
@@ -275,8 +280,8 @@ static const struct cli cli = {
 		"decides, and sends the result on. Calls are set up over SCTP "
 		"with JSON-RPC 2.0, or over a Unix socket: see codec-ctl and "
 		"codec-feeder.\n"
-		"When it serves it prints one line to stdout that begins with "
-		"\"ready\" and names its addresses.",
+		"Once it is ready, it prints one line to stdout that begins "
+		"with \"ready\" and names its addresses.",
 	.opts = rows,
 	.examples = examples,
 	.exits = exits,
