@@ -258,33 +258,33 @@ static const struct command commands[] = {
 	{ "tune", "scheduler.tune", "KEY=VALUE...", 1, 64, tune, NULL,
 	  "Short for scheduler tune." },
 	{ "call start", "call.start", "KEY=VALUE...", 1, 64, call_start, NULL,
-	  "Start a call; prints where to send. Keys are the parameters of "
-	  "call.start, dots for members: in.codec=pcmu, contract.rate=50/s; "
-	  "\"codec-ctl help call.start\" has them all. The call stays until "
-	  "call stop, unless keep=no." },
+	  "Start a call, and print where to send. Keys are the parameters of "
+	  "call.start, with dots for members: in.codec=pcmu, "
+	  "contract.rate=50/s; \"codec-ctl help call.start\" lists them all. "
+	  "The call goes on until call stop, unless keep=no." },
 	{ "call stop", "call.stop", "ID", 1, 1, call_id, NULL, NULL },
 	{ "call change", "call.change", "ID KEY=VALUE...", 2, 64, change,
 	  ctl_view_call,
-	  "Change a running call; it is admitted anew, and when it is refused "
-	  "nothing has changed. No frame is lost. Keys: class, deadline, "
-	  "weight, nice, out.mode and members of contract, as for call start; "
-	  "null takes one back: contract.worst=null." },
+	  "Change a running call. It has to pass the admission test again; if "
+	  "it is refused, nothing has changed. No frame is lost. Keys: class, "
+	  "deadline, weight, nice, out.mode and members of contract, as for "
+	  "call start; null takes a member back: contract.worst=null." },
 	{ "call query", "call.query", "ID", 1, 1, call_id, NULL, NULL },
 	{ "call list", "call.list", "", 0, 0, no_params, NULL, "The calls." },
 	{ "call", "call.query", "ID", 1, 1, call_id, ctl_view_call,
-	  "One call for people: what it is, what it lost, and the scheduler's "
-	  "own numbers about it, with units." },
+	  "Show one call to people: what it is, what it lost, and the "
+	  "scheduler's own numbers about it, with units." },
 	{ "change", "call.change", "ID KEY=VALUE...", 2, 64, change,
 	  ctl_view_call, "Short for call change." },
 	{ "list", "call.list", "", 0, 0, no_params, NULL,
 	  "Short for call list." },
 	{ "convert start", "convert.start", "IN OUT [KEY=VALUE...]", 2, 64,
 	  convert, NULL,
-	  "Convert a file of the server's spool folder; names are relative to "
-	  "it, and endings (.wav, .amr, .awb) say what they are. Keys: "
-	  "mode=12.2, dtx=yes, rate=16000 (of WAV), overwrite=yes. Shows how "
-	  "far it is and waits for its end; interrupting it cancels the "
-	  "conversion." },
+	  "Convert a file of the server's spool folder. Names are relative to "
+	  "that folder, and their endings (.wav, .amr, .awb) say what the "
+	  "files are. Keys: mode=12.2, dtx=yes, rate=16000 (of WAV), "
+	  "overwrite=yes. codec-ctl shows the progress and waits for the end; "
+	  "if you interrupt it, the conversion is cancelled." },
 	{ "convert query", "convert.query", "ID", 1, 1, conversion_id, NULL,
 	  NULL },
 	{ "convert cancel", "convert.cancel", "ID", 1, 1, conversion_id, NULL,
@@ -294,10 +294,10 @@ static const struct command commands[] = {
 	{ "convert", "convert.start", "IN OUT [KEY=VALUE...]", 2, 64, convert,
 	  NULL, "Short for convert start." },
 	{ "watch", "", "[INTERVAL [TIMES]]", 0, 2, watch, NULL,
-	  "A table of rates, made anew every second or INTERVAL until "
-	  "interrupted, or TIMES times: totals, how busy workers are, calls by "
-	  "class and codecs, and those that lose most frames. Lines of JSON "
-	  "with --json." },
+	  "Show a table of rates, anew every second or INTERVAL, until you "
+	  "interrupt it or TIMES times: totals, how busy the workers are, "
+	  "calls by class and codecs, and the calls that lose most frames. "
+	  "With --json it prints lines of JSON." },
 	{ "trace start", "trace.start", "NAME [overwrite]", 1, 2, trace_start,
 	  NULL, "Write a trace file in the server's trace folder." },
 	{ "trace stop", "trace.stop", "", 0, 0, no_params, NULL, NULL },
@@ -306,11 +306,11 @@ static const struct command commands[] = {
 	  "Send a JSON-RPC request object, or a method and its parameters as "
 	  "JSON." },
 	{ "help", "", "[METHOD]", 0, 64, help, NULL,
-	  "The methods; or the parameters and the result of one. Asks no "
-	  "server. \"codec-ctl COMMAND --help\" does the same." },
+	  "List the methods, or the parameters and the result of one. It needs "
+	  "no server. \"codec-ctl COMMAND --help\" does the same." },
 	{ "reference", "", "", 0, 0, reference, NULL,
-	  "The reference of the protocol in Markdown: the second part of "
-	  "docs/protocol.md." },
+	  "Print the reference of the protocol in Markdown: the second part "
+	  "of docs/protocol.md." },
 };
 
 enum {

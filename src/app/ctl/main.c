@@ -40,7 +40,7 @@ static const struct cli_opt opts[] = {
 	  .number = &udp_port, .min = 1, .max = 65535 },
 	{ CLI_ENUM, "sctp", 0, NULL,
 	  "SCTP stack: the kernel's, the built-in one over UDP (RFC 6951), or "
-	  "the first that works. It has to be the server's.",
+	  "the first that works. It has to be the one that the server uses.",
 	  .number = &kind, .names = kinds },
 	{ CLI_FLAG, "json", 'j', NULL, "Print the result as JSON.",
 	  .flag = &as_json },
@@ -49,26 +49,29 @@ static const struct cli_opt opts[] = {
 	  .number = &peer_timeout, .min = TRANSPORT_PEER_TIMEOUT_MIN,
 	  .max = TRANSPORT_PEER_TIMEOUT_MAX },
 	{ CLI_TIME, "timeout", 0, NULL,
-	  "Wait so long for a reply. Default: 5 s more than --peer-timeout.",
+	  "How long to wait for a reply. Default: 5 s more than "
+	  "--peer-timeout.",
 	  .number = &timeout, .min = CR_MS, .max = 2 * 3600 * CR_SEC,
 	  .dflt = "" },
 	{ 0 },
 };
 
 static const struct cli_line examples[] = {
-	{ "codec-ctl list", "what is going on" },
-	{ "codec-ctl watch 2s", "and what goes on" },
+	{ "codec-ctl list", "show the calls" },
+	{ "codec-ctl watch 2s", "show rates, anew every two seconds" },
 	{ "codec-ctl call start in.codec=pcmu out.codec=amr out.mode=12.2 "
 	  "out.address=127.0.0.1:5004",
-	  "a call from G.711 to AMR" },
+	  "start a call from G.711 to AMR" },
 	{ "codec-ctl call change 7 class=hard contract.worst=250us",
-	  "a call that must never suffer, by its worst case" },
-	{ "codec-ctl help call.start", "its parameters and its result" },
+	  "make call 7 one that must never be late, with its worst case" },
+	{ "codec-ctl help call.start",
+	  "show the parameters and the result of a method" },
 	{ "codec-ctl convert prompt.wav prompt.amr mode=7.95",
-	  "a file from the spool folder, behind the calls" },
+	  "convert a file of the spool folder in the time that calls leave" },
 	{ "codec-ctl --to unix:/run/codec-runner.sock stats",
-	  "by a Unix socket" },
-	{ "codec-ctl --json stats | jq .totals", "for scripts" },
+	  "show the counters, over a Unix socket" },
+	{ "codec-ctl --json stats | jq .totals",
+	  "take the counters into a script" },
 	{ 0 },
 };
 
@@ -86,7 +89,7 @@ static const struct cli_line exits[] = {
 static struct cli cli = {
 	.program = "codec-ctl",
 	.synopsis = "[OPTION]... COMMAND [ARGUMENT]...",
-	.summary = "look after a codec-runner",
+	.summary = "control and watch a codec-runner",
 	.opts = opts,
 	.examples = examples,
 	.exits = exits,

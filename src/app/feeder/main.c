@@ -70,34 +70,36 @@ static const struct cli_opt rows[] = {
 	    .number = &raw.peer_timeout, .min = TRANSPORT_PEER_TIMEOUT_MIN,
 	    .max = TRANSPORT_PEER_TIMEOUT_MAX),
 	ROW(CLI_STRING, "trace", "NAME",
-	    "Let the daemon write its trace to this file of its trace folder.",
+	    "Have the daemon write its trace to this file in its trace folder.",
 	    .text = &raw.trace),
 	ROW(CLI_STRING, "spool", "DIR",
-	    "The daemon's spool folder, as seen from here: where a campaign's "
-	    "conversions read and write.",
+	    "The daemon's spool folder, by its path on this machine. A "
+	    "campaign's conversions read and write there.",
 	    .text = &raw.spool),
 	ROW(CLI_FLAG_OFF, "no-bye", NULL,
-	    "Leave without a word: to the daemon it looks like a lost peer.",
+	    "Leave without saying bye: the daemon takes it for a lost client.",
 	    .flag = &raw.bye),
 
 	ROW(CLI_SECTION, NULL, NULL, "Load", .flag = NULL),
-	ROW(CLI_INT, "seed", "N", "In place of the campaign's seed.",
+	ROW(CLI_INT, "seed", "N", "Use this in place of the campaign's seed.",
 	    .number = &raw.seed, .min = 0, .max = INT64_MAX, .dflt = ""),
-	ROW(CLI_TIME, "duration", NULL, "In place of the campaign's duration.",
+	ROW(CLI_TIME, "duration", NULL,
+	    "Use this in place of the campaign's duration.",
 	    .number = &raw.duration, .min = CR_MS, .max = 2592000 * CR_SEC,
 	    .dflt = ""),
 	ROW(CLI_PPM, "load-scale", "SHARE",
 	    "Multiply every flow's count and load.", .number = &raw.scale,
 	    .min = 1000, .max = 100000000),
 	ROW(CLI_LIST, "count", "[FLOW=]N",
-	    "So many calls of this flow (of every flow).", .list = &raw.counts),
+	    "Number of calls of this flow; without FLOW, of every flow.",
+	    .list = &raw.counts),
 	ROW(CLI_INT, "cpu", "N",
 	    "Pin the sending and the receiving thread to this CPU.",
 	    .number = &raw.cpu, .min = 0, .max = 1023, .dflt = ""),
 	ROW(CLI_FLAG, "realtime", NULL,
-	    "Real-time priority for this program (needs CAP_SYS_NICE), so "
-	    "that it keeps pace on CPUs that it shares with a busy daemon. "
-	    "With --print, too: that fails where it is not granted.",
+	    "Run with real-time priority (needs CAP_SYS_NICE), so that this "
+	    "program keeps pace on CPUs that it shares with a busy daemon. "
+	    "With --print it fails if the priority is not granted.",
 	    .flag = &raw.realtime),
 
 	ROW(CLI_SECTION, NULL, NULL, "What it tells", .flag = NULL),
@@ -105,32 +107,34 @@ static const struct cli_opt rows[] = {
 	  .name = "out",
 	  .letter = 'o',
 	  .arg = "DIR",
-	  .help = "Run folder: run.json and calls.csv are written there.",
+	  .help = "Write run.json and calls.csv into this folder.",
 	  .text = &raw.out },
 	ROW(CLI_FLAG, "frames", NULL,
-	    "With --out: also frames.bin, when every frame was sent and came "
-	    "back.",
+	    "With --out, also write frames.bin, which says when each frame "
+	    "was sent and when it came back.",
 	    .flag = &raw.frames),
 	ROW(CLI_STRING, "dump", "DIR",
-	    "Write what every call received as .amr, .awb, .wav or .g723_1, "
-	    "decoded as .heard.wav, and what it said as .src.wav.",
+	    "Write the speech of every call into this folder: what came back "
+	    "as .amr, .awb, .wav or .g723_1, the same decoded as .heard.wav, "
+	    "and what was sent as .src.wav.",
 	    .text = &raw.dump),
 	ROW(CLI_FLAG, "json", NULL, "Print run.json in place of the table.",
 	    .flag = &raw.json),
 	{ .kind = CLI_FLAG,
 	  .name = "quiet",
 	  .letter = 'q',
-	  .help = "No progress.",
+	  .help = "Do not show the progress.",
 	  .flag = &raw.quiet },
 	ROW(CLI_FLAG, "print-schedule", NULL,
 	    "Print every packet of the plan and its hash, and send nothing. "
 	    "Flows with a load need --count.",
 	    .flag = &raw.schedule),
 	ROW(CLI_ENUM, "print", NULL,
-	    "Print what the campaign asks of the daemon (options of "
-	    "codec-runner), its schedulers, how many calls its loads mean "
-	    "against the daemon (as --count takes them), or how many "
-	    "conversions it has, one a line, and play nothing.",
+	    "Print something about the campaign, one item a line, and play "
+	    "nothing: the options that it asks of codec-runner (daemon), its "
+	    "schedulers, the number of calls that its loads mean on this "
+	    "daemon, as --count takes them (counts), or the number of its "
+	    "conversions.",
 	    .number = &raw.print, .names = print_names),
 	{ .kind = CLI_SECTION },
 };

@@ -56,24 +56,25 @@ static const struct cli_opt rows[] = {
 	  .name = "scheduler",
 	  .letter = 's',
 	  .arg = "NAME[,OPTION=VALUE]...",
-	  .help = "Scheduler, in place of the campaign's list (edf where there "
-		  "is none); may be repeated: one run each. codec-runner "
-		  "--schedulers lists them; a name with a slash is a shared "
-		  "object.",
+	  .help = "Scheduler, in place of those that the campaign lists (edf "
+		  "if it lists none). Repeat it for several; each gets a run. "
+		  "codec-runner --schedulers lists all schedulers. A name "
+		  "with a slash is a shared object.",
 	  .list = &raw.schedulers },
 	ROW(CLI_ENUM, "preempt", NULL,
-	    "When a job can be interrupted: never, as in live mode; on a grid "
-	    "of --quantum; at any moment.",
+	    "When a job can be interrupted: never, as in live mode (frame); "
+	    "on a grid of --quantum (quantum); at any moment (full).",
 	    .number = &raw.preempt, .names = preempt_names, .dflt = "frame"),
-	ROW(CLI_TIME, "quantum", NULL, "Grid of --preempt quantum.",
+	ROW(CLI_TIME, "quantum", NULL, "The grid for --preempt=quantum.",
 	    .number = &raw.quantum, .min = CR_US, .max = 10 * CR_SEC,
 	    .dflt = "1ms"),
 
 	ROW(CLI_SECTION, NULL, NULL, "Machine", .flag = NULL),
-	ROW(CLI_INT, "cpus", "N", "Processors.", .number = &raw.cpus, .min = 1,
-	    .max = CR_MAX_CPUS, .dflt = "1"),
+	ROW(CLI_INT, "cpus", "N", "Number of CPUs.", .number = &raw.cpus,
+	    .min = 1, .max = CR_MAX_CPUS, .dflt = "1"),
 	ROW(CLI_STRING, "run-queues", "global|partitioned|N",
-	    "One run queue for all CPUs, one for each, or so many.",
+	    "One run queue for all CPUs (global), one for each (partitioned), "
+	    "or N of them.",
 	    .text = &raw.run_queues),
 	OVERHEAD("decision", "CPU time of a scheduling decision.", decision),
 	OVERHEAD("context", "CPU time when a CPU goes over to another call.",
@@ -82,28 +83,31 @@ static const struct cli_opt rows[] = {
 		 migration),
 	OVERHEAD("release", "CPU time when a job becomes ready.", release),
 	OVERHEAD("lock",
-		 "A scheduling decision holds its run queue's lock so long; "
-		 "CPUs that want it meanwhile wait. See tests/bench/engine, "
-		 "contention.",
+		 "How long a scheduling decision holds its run queue's lock. "
+		 "Other CPUs that want the lock wait. "
+		 "build/release/tests/bench/engine/bench_contention "
+		 "measures it.",
 		 lock),
 	ROW(CLI_ENUM, "codec-kernels", NULL,
-	    "What a flow with codecs costs is measured here: with the codec "
-	    "libraries' own functions, with ours for CPUs with AVX2, or with "
-	    "the fastest that the CPU has. See codec-runner(1).",
+	    "With which functions the cost of a flow with codecs is measured: "
+	    "the codec libraries' own (stock), ours for CPUs with AVX2 "
+	    "(avx2), or the fastest that the CPU can run (auto). See "
+	    "codec-runner(1).",
 	    .number = &raw.kernels, .names = cr_kernels_names),
 
 	ROW(CLI_SECTION, NULL, NULL, "Load", .flag = NULL),
-	ROW(CLI_INT, "seed", "N", "In place of the campaign's seed.",
+	ROW(CLI_INT, "seed", "N", "Use this in place of the campaign's seed.",
 	    .number = &raw.seed, .min = 0, .max = INT64_MAX, .dflt = ""),
-	ROW(CLI_TIME, "duration", NULL, "In place of the campaign's duration.",
+	ROW(CLI_TIME, "duration", NULL,
+	    "Use this in place of the campaign's duration.",
 	    .number = &raw.duration, .min = CR_MS, .max = 2592000 * CR_SEC,
 	    .dflt = ""),
 
 	ROW(CLI_SECTION, NULL, NULL, "Speed", .flag = NULL),
 	ROW(CLI_INT, "jobs", "N",
-	    "Threads to simulate in, in place of one for each CPU that "
-	    "codec-sim may use. A run queue is simulated by one thread, so "
-	    "more of them help only with several run queues. The result and "
+	    "Number of threads that simulate. Default: one for each CPU that "
+	    "codec-sim may use. Each run queue is simulated by one thread, so "
+	    "more threads help only with several run queues. The result and "
 	    "the trace are the same with any number.",
 	    .number = &raw.threads, .min = 1, .max = CR_MAX_CPUS, .dflt = ""),
 
@@ -112,21 +116,20 @@ static const struct cli_opt rows[] = {
 	  .name = "out",
 	  .letter = 'o',
 	  .arg = "DIR",
-	  .help = "Run folder: run.json, calls.csv and trace.bin are written "
-		  "there; with "
-		  "several schedulers a folder in it for each.",
+	  .help = "Write run.json, calls.csv and trace.bin into this folder. "
+		  "With several schedulers, each has a folder in it.",
 	  .text = &raw.out },
 	ROW(CLI_STRING, "trace", "FILE",
-	    "Write the trace of every job there; codec-report reads it.",
+	    "Write a trace of every job to this file; codec-report reads it.",
 	    .text = &raw.trace),
 	ROW(CLI_FLAG, "json", NULL, "Print run.json in place of the table.",
 	    .flag = &raw.json),
 	ROW(CLI_FLAG, "analyse", NULL,
-	    "Do not play it: tell what is known beforehand about hard, soft "
-	    "and best-effort calls under edf-hsb (with the options it has in "
-	    "the list of schedulers): whether its constraints are met, "
-	    "budgets, how late a call can be and the play-out buffer it "
-	    "needs. With --json as JSON.",
+	    "Do not play the campaign, but print what is known beforehand "
+	    "about its calls under edf-hsb (with the options that the list of "
+	    "schedulers gives it): whether its constraints are met, the "
+	    "budgets, how late each call can be, and the play-out buffer that "
+	    "it needs. With --json it is JSON.",
 	    .flag = &raw.analyse),
 	{ .kind = CLI_FLAG,
 	  .name = "quiet",
