@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sums of weights for admission, exact and without overflow: all weights are
- * counted in one fixed fraction of a CPU, 1 / PFAIR_WHOLE, where
+ * counted in one fixed fraction of a CPU, 1 / W, where
  *
- *     PFAIR_WHOLE = 2^9 3^4 5^4 7^2 11 13 17 ... 67, about 2^105,
+ *     W = 2^9 3^4 5^4 7^2 11 13 17 ... 67, about 2^105,
  *
  * is a multiple of every number up to 70 and of most round ones beyond. The
  * weight e/p is a whole number of such parts when p, in lowest terms, divides
  * it; else it is rounded up, by less than 2^-105. So a sum never reads less
  * than it is (sound), a set that fills the CPUs exactly fits when its periods
- * divide PFAIR_WHOLE, and any other set is refused at most when it is within
+ * divide W, and any other set is refused at most when it is within
  * n * 2^-105 of full. A common denominator of the tasks at hand would be exact
  * for all, but soon beyond any integer, and would not get smaller when a task
  * leaves. Eight million tasks of weight 1 fit in 128 bits.
@@ -19,7 +19,7 @@
 
 #include "schedulers/pfair.h"
 
-/** A number of PFAIR_WHOLE-ths of a CPU. */
+/** A number of W-ths of a CPU. */
 struct pfair_share {
 	__extension__ unsigned __int128 parts;
 };

@@ -3,10 +3,10 @@
  * The per-job trace: one fixed-size record for every frame, live or simulated.
  *
  * A trace file is a struct cr_trace_header, then header.json_bytes of a JSON
- * object (program, version, machine, scheduler, options, seed, calls), then
- * records until the end of the file; all little-endian. The JSON is padded
- * with spaces to a multiple of 8. Call descriptions that come later are
- * records of kind CR_TRACE_CALL. codec-report reads this; so may you.
+ * object (program, version, machine, scheduler, options and more), then records
+ * until the end of the file; all little-endian. The JSON is padded with spaces
+ * to a multiple of 8. Every call is described by a record of kind CR_TRACE_CALL
+ * before its jobs. codec-report reads this; so may you.
  */
 #ifndef CR_TRACE_H
 #define CR_TRACE_H
@@ -19,7 +19,7 @@
 
 struct cr_trace_header {
 	char magic[8];	       /**< CR_TRACE_MAGIC                           */
-	uint32_t record_bytes; /**< sizeof(struct cr_trace_record)           */
+	uint32_t record_bytes; /**< sizeof(union cr_trace_record)            */
 	uint32_t json_bytes;   /**< of the JSON that follows                 */
 	int64_t realtime_offset; /**< CLOCK_REALTIME - CLOCK_MONOTONIC, ns;
 				     0 in the simulator                      */
@@ -27,8 +27,8 @@ struct cr_trace_header {
 
 enum cr_trace_kind {
 	CR_TRACE_JOB = 1,  /**< a frame's life                              */
-	CR_TRACE_CALL = 2, /**< a call begins: union member call            */
-	CR_TRACE_NOTE = 3  /**< scheduler switch, overload, lost records    */
+	CR_TRACE_CALL = 2, /**< a call or a conversion begins               */
+	CR_TRACE_NOTE = 3  /**< something else has happened                 */
 };
 
 /** How a job ended. */
@@ -74,15 +74,19 @@ struct cr_trace_job {
 				preempts, live mode never does      */
 };
 
-/** Notes: counts lost records (code 0), scheduler switches (code 1), changed
- * calls (code 3, the call in @count), ... */
+/** What a note is about. */
+enum cr_trace_note_code {
+	CR_NOTE_LOST = 0,     /**< records; count: how many                 */
+	CR_NOTE_SWITCHED = 1, /**< to the scheduler in text                 */
+	CR_NOTE_CHANGED = 3   /**< the terms of call @count to those in text */
+};
+
 struct cr_trace_note {
-	uint8_t kind; /**< CR_TRACE_NOTE */
-	uint8_t code; /**< 0 records lost, 1 scheduler switched, 2 drained,
-			   3 call changed */
+	uint8_t kind; /**< CR_TRACE_NOTE           */
+	uint8_t code; /**< enum cr_trace_note_code */
 	uint16_t worker;
 	uint32_t count;
-	int64_t at;
+	int64_t at; /**< ns                      */
 	char text[72];
 };
 

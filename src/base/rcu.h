@@ -4,7 +4,7 @@
  * instrumented, so a grace period orders nothing for it. Two things are said to
  * it here, in no other place:
  *
- *   what a reader did within rcu_read()   happened before   what is deferred
+ *   what a reader did until rcu_read_end() happened before   what is deferred
  *   what came before rcu_defer()          happened before   what is deferred
  *
  * Without the sanitizer this is liburcu and nothing else. Readers are threads

@@ -23,7 +23,8 @@
 struct reader {
 	const struct campaign_file *file;
 	yaml_parser_t parser;
-	yaml_event_t event; /* the current one; empty when type is NO_EVENT */
+	yaml_event_t
+		event; /* the current one; empty when type is YAML_NO_EVENT */
 };
 
 /* A value to read: of @key in @in, or an entry of its list. */

@@ -22,7 +22,7 @@ enum {
 };
 
 /* One call: its speech, its encoder and the decoder that hears it. */
-struct lane {
+struct stream {
 	struct speech_reader reader;
 	struct synth synth;
 	void *enc, *dec;
@@ -32,34 +32,35 @@ struct bench {
 	const struct cr_codec *codec;
 	const struct cr_codec_cfg *cfg;
 	const struct cost_plan *plan;
-	unsigned rate, samples, nlanes;
-	struct lane *lanes;
+	unsigned rate, samples, nstreams;
+	struct stream *streams;
 	struct times enc, dec;
 };
 
-static void read_speech(const struct bench *b, struct lane *lane, int16_t *pcm)
+static void read_speech(const struct bench *b, struct stream *stream,
+			int16_t *pcm)
 {
 	if (b->plan->corpus)
-		speech_read(&lane->reader, pcm, b->samples);
+		speech_read(&stream->reader, pcm, b->samples);
 	else
-		synth_read(&lane->synth, pcm, b->samples);
+		synth_read(&stream->synth, pcm, b->samples);
 }
 
-/* One frame of one lane through both directions. */
-static int step(struct bench *b, struct lane *lane, struct cr_frame *frame)
+/* One frame of one stream through both directions. */
+static int step(struct bench *b, struct stream *stream, struct cr_frame *frame)
 {
 	int16_t pcm[CR_FRAME_SAMPLES_MAX];
 	cr_ns start;
 	int ret;
 
-	read_speech(b, lane, pcm);
+	read_speech(b, stream, pcm);
 	start = clock_thread_cpu();
-	ret = b->codec->encode(lane->enc, b->cfg->mode, pcm, frame);
+	ret = b->codec->encode(stream->enc, b->cfg->mode, pcm, frame);
 	times_add(&b->enc, start);
 	if (ret)
 		return ret;
 	start = clock_thread_cpu();
-	(void)b->codec->decode(lane->dec, frame, pcm);
+	(void)b->codec->decode(stream->dec, frame, pcm);
 	times_add(&b->dec, start);
 	return 0;
 }
@@ -68,8 +69,8 @@ static int round_of_lanes(struct bench *b, struct cr_frame *frame)
 {
 	int ret = 0;
 
-	for (unsigned i = 0; !ret && i < b->nlanes; i++)
-		ret = step(b, &b->lanes[i], frame);
+	for (unsigned i = 0; !ret && i < b->nstreams; i++)
+		ret = step(b, &b->streams[i], frame);
 	return ret;
 }
 
@@ -87,7 +88,7 @@ static int run(struct bench *b)
 		if (!ret)
 			ret = round_of_lanes(b, &frame);
 	} while (!ret && clock_thread_cpu() < end &&
-		 b->enc.n + b->nlanes <= TIMES_MAX);
+		 b->enc.n + b->nstreams <= TIMES_MAX);
 	return ret;
 }
 
@@ -95,29 +96,29 @@ static int open_lanes(struct bench *b, struct cr_err *e)
 {
 	int ret = 0;
 
-	for (unsigned i = 0; !ret && i < b->nlanes; i++) {
-		struct lane *lane = &b->lanes[i];
+	for (unsigned i = 0; !ret && i < b->nstreams; i++) {
+		struct stream *stream = &b->streams[i];
 		uint64_t seed = b->plan->seed;
 
 		if (b->plan->corpus)
-			speech_reader_init(&lane->reader, b->plan->corpus, seed,
-					   i);
+			speech_reader_init(&stream->reader, b->plan->corpus,
+					   seed, i);
 		else
-			synth_init(&lane->synth, b->rate, seed + i);
-		ret = b->codec->encoder_open(&lane->enc, b->cfg, e);
+			synth_init(&stream->synth, b->rate, seed + i);
+		ret = b->codec->encoder_open(&stream->enc, b->cfg, e);
 		if (!ret)
-			ret = b->codec->decoder_open(&lane->dec, b->cfg, e);
+			ret = b->codec->decoder_open(&stream->dec, b->cfg, e);
 	}
 	return ret;
 }
 
 static void bench_fini(struct bench *b)
 {
-	for (unsigned i = 0; b->lanes && i < b->nlanes; i++) {
-		b->codec->encoder_close(b->lanes[i].enc);
-		b->codec->decoder_close(b->lanes[i].dec);
+	for (unsigned i = 0; b->streams && i < b->nstreams; i++) {
+		b->codec->encoder_close(b->streams[i].enc);
+		b->codec->decoder_close(b->streams[i].dec);
 	}
-	free(b->lanes);
+	free(b->streams);
 	times_fini(&b->enc);
 	times_fini(&b->dec);
 }
@@ -128,20 +129,20 @@ static int bench_init(struct bench *b, struct cr_err *e)
 				      : b->codec->sample_rate;
 	b->samples = (unsigned)(cr_codec_frame_ns(b->codec, b->cfg) * b->rate /
 				CR_SEC);
-	b->nlanes = b->plan->states ? b->plan->states : DEFAULT_STATES;
-	if (b->nlanes > TIMES_MAX || b->samples > CR_FRAME_SAMPLES_MAX)
+	b->nstreams = b->plan->states ? b->plan->states : DEFAULT_STATES;
+	if (b->nstreams > TIMES_MAX || b->samples > CR_FRAME_SAMPLES_MAX)
 		return cr_fail(e, -EINVAL,
 			       "cost: %u states, %u samples a frame; use at "
 			       "most %u, %u",
-			       b->nlanes, b->samples, (unsigned)TIMES_MAX,
+			       b->nstreams, b->samples, (unsigned)TIMES_MAX,
 			       CR_FRAME_SAMPLES_MAX);
 	if (b->plan->corpus && speech_rate(b->plan->corpus) != b->rate)
 		return cr_fail(e, -EINVAL,
 			       "cost: speech at %u Hz for codec %s at %u Hz",
 			       speech_rate(b->plan->corpus), b->codec->name,
 			       b->rate);
-	b->lanes = calloc(b->nlanes, sizeof(*b->lanes));
-	if (!b->lanes || times_init(&b->enc) || times_init(&b->dec))
+	b->streams = calloc(b->nstreams, sizeof(*b->streams));
+	if (!b->streams || times_init(&b->enc) || times_init(&b->dec))
 		return cr_fail(e, -ENOMEM, "cost: out of memory");
 	return open_lanes(b, e);
 }

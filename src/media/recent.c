@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading the latest times under the writer's hands: copy, then throw away
+ * Reading the latest times while the writer goes on: copy, then throw away
  * what may have been replaced meanwhile.
  */
 #include "media/recent.h"

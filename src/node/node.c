@@ -220,7 +220,7 @@ static void trace_switch(struct node *n)
 {
 	union cr_trace_record r = {
 		.note = { .kind = CR_TRACE_NOTE,
-			  .code = 1,
+			  .code = CR_NOTE_SWITCHED,
 			  .worker = 0xffff,
 			  .at = clock_now() },
 	};

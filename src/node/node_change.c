@@ -33,7 +33,7 @@ static void trace_change(const struct node_call *nc)
 	const struct call_cfg *cfg = call_settings(nc->call);
 	union cr_trace_record r = {
 		.note = { .kind = CR_TRACE_NOTE,
-			  .code = 3,
+			  .code = CR_NOTE_CHANGED,
 			  .worker = 0xffff,
 			  .count = cfg->id,
 			  .at = clock_now() },

@@ -193,6 +193,7 @@ static void note_losses(struct trace *t, unsigned i)
 	memset(&rec, 0, sizeof(rec));
 	rec.note = (struct cr_trace_note){
 		.kind = CR_TRACE_NOTE,
+		.code = CR_NOTE_LOST,
 		.worker = (uint16_t)i,
 		.count = fresh > UINT32_MAX ? UINT32_MAX : (uint32_t)fresh,
 		.at = clock_now(),

@@ -5,7 +5,7 @@
  *
  * Every ring has one producer at a time. Producers never wait and make no
  * system call; a record that finds its ring full is lost and counted, and the
- * file gets a CR_TRACE_NOTE with code 0 and the count. A disk that is full or
+ * file gets a CR_NOTE_LOST with the count. A disk that is full or
  * slow never stalls anybody.
  */
 #ifndef OBSERVE_TRACE_H

@@ -133,7 +133,7 @@ static size_t sample_replay(const struct cost_model *m, cr_ns *cost)
 	return used ? used : 1;
 }
 
-/* What schedulers are told of the costs: of a sample. */
+/* What is declared to schedulers of the costs: of a sample. */
 static void estimate(struct cost_model *m)
 {
 	static cr_ns cost[SAMPLE];

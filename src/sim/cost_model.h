@@ -23,7 +23,7 @@
 struct cost_model {
 	const struct campaign_cost *cfg;
 	bool endless;
-	struct cr_cost estimate; /**< what a scheduler is told               */
+	struct cr_cost estimate; /**< what is declared to schedulers         */
 	int64_t sigma, shift;	 /**< lognormal: mean * e^(sigma n - shift)   */
 	struct cost_values part[COST_MODEL_PARTS]; /**< summed               */
 	struct replay replay;

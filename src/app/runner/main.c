@@ -130,7 +130,7 @@ static int start(struct daemon *d, struct cr_err *e)
 	return err;
 }
 
-/* Threads cannot be killed; what they have in their hands cannot be freed. */
+/* Threads cannot be killed; what they use cannot be freed. */
 _Noreturn static void leave_behind(void)
 {
 	log_event(LOG_ERROR, "exit",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * codec-sim: plays a campaign in virtual time. What people see; the command
- * line is in sim_options.c, the work in src/sim.
+ * line is in options.c, the work in src/sim.
  */
 #include <errno.h>
 #include <signal.h>

@@ -356,7 +356,7 @@ const struct field node_stats_fields[] = {
 	  .label = "REFUSED",
 	  COUNTER("calls_refused_total", "Calls that were refused") },
 	{ ROW_INT(node_stats, "queued", queued), .unit = "frames",
-	  GAUGE("queued_frames", "Frames in the scheduler's hands") },
+	  GAUGE("queued_frames", "Frames that wait for a worker") },
 	{ ROW_REAL(node_stats, "load", load), .unit = "CPUs", .label = "LOAD",
 	  GAUGE("load_ratio",
 		"Load of the admitted calls, as declared; 1 is one CPU") },

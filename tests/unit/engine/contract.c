@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Workload contracts: what contradicts itself, what schedulers are told, and
- * what each class counts as under every policy.
+ * Workload contracts: what contradicts itself, what is declared to schedulers,
+ * and what each class counts as under every policy.
  */
 #include <errno.h>
 #include <string.h>

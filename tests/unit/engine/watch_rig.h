@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A live engine under a watchdog's hands: tasks whose run() waits while it is
+ * A live engine and a watchdog: tasks whose run() waits while it is
  * held, and counts of what the client was called for.
  */
 #ifndef TESTS_WATCH_RIG_H
