@@ -8,9 +8,8 @@
 #ifndef COST_COST_H
 #define COST_COST_H
 
-#include <stdio.h>
-
-#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "cr/codec.h"
 #include "cr/sched.h"
@@ -85,18 +84,24 @@ int cost_table_open(struct cost_table **t, double seconds, struct cr_err *e);
 /** NULL is fine. */
 void cost_table_close(struct cost_table *t);
 
-/** Print it for a person. */
-void cost_print(FILE *out, const struct cost_table *t);
+/** Were recordings found to measure with, at 16 kHz (@wide) or 8? */
+bool cost_is_recorded(const struct cost_table *t, bool wide);
 
-/**
- * The same as a JSON object: "narrow_speech" and "wide_speech" ("recorded" or
- * "synthetic"), "kernels" ("stock", "avx2"), "kernels_missing" (why they cannot
- * be used here, what that costs and what to do; null: they can), and "rows":
- * codec, mode, sample_rate, direction ("encode", "decode"; of codec "resample":
- * "up", "down"), frame_ms, mean_us, stock_us (null: measured once only),
- * p99_us, stddev_us, frames, calls_per_core, weight. A new reference; NULL when
- * out of memory.
- */
-json_t *cost_json(const struct cost_table *t);
+/** One line of the matrix. Texts are static, results the table's. */
+struct cost_line {
+	const char *codec, *mode;
+	const char *direction; /**< "encode", "decode"; of codec "resample",
+				  whose mode is "-": "up", "down" */
+	unsigned sample_rate;
+	const struct cost_result *result;
+	const struct cost_result *stock; /**< with the library's own functions;
+					    NULL: measured once only */
+	double calls_per_core;		 /**< that a core serves at most */
+	double weight; /**< cores for 12 million calls: the thesis, 6.1 */
+};
+
+/** How many lines @t has. */
+size_t cost_lines(const struct cost_table *t);
+struct cost_line cost_line(const struct cost_table *t, size_t i);
 
 #endif

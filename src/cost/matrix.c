@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cost matrix: measuring all codecs, printing them.
+ * The cost matrix: measuring all codecs.
  */
 #include "cost/cost.h"
 
@@ -22,13 +22,6 @@ struct row {
 	unsigned mode, sample_rate;
 	bool compared; /* stock is set */
 	struct cost_pair cost, stock;
-};
-
-/* One line of the table. */
-struct line {
-	const char *codec, *mode, *direction;
-	unsigned sample_rate;
-	const struct cost_result *result, *stock; /* stock may be NULL */
 };
 
 struct cost_table {
@@ -173,33 +166,32 @@ void cost_table_close(struct cost_table *t)
 	free(t);
 }
 
-static const char *source_of(const struct cost_table *t, bool wide)
+bool cost_is_recorded(const struct cost_table *t, bool wide)
 {
-	return t->synthetic[wide] ? "synthetic" : "recorded";
+	return !t->synthetic[wide];
 }
 
-/* How many lines the table has. */
-static size_t count_lines(const struct cost_table *t)
+size_t cost_lines(const struct cost_table *t)
 {
 	return 2 * t->n + 2;
 }
 
-/* Line @i: codecs, encoding before decoding, then resampling up and down. */
-static struct line line_of(const struct cost_table *t, size_t i)
+/* Codecs, encoding before decoding, then resampling up and down. */
+static struct cost_line measured(const struct cost_table *t, size_t i)
 {
 	const struct row *r = &t->rows[i / 2];
 	const struct cost_pair *stock = &r->stock;
 	bool second = i % 2;
 
 	if (i >= 2 * t->n)
-		return (struct line){
+		return (struct cost_line){
 			.codec = "resample",
 			.mode = "-",
 			.sample_rate = second ? 16000 : 8000,
 			.direction = second ? "down" : "up",
 			.result = second ? &t->down : &t->up,
 		};
-	return (struct line){
+	return (struct cost_line){
 		.codec = r->codec->name,
 		.mode = r->codec->modes[r->mode].name,
 		.sample_rate = r->sample_rate,
@@ -211,85 +203,11 @@ static struct line line_of(const struct cost_table *t, size_t i)
 	};
 }
 
-static const char *kernels(void)
+struct cost_line cost_line(const struct cost_table *t, size_t i)
 {
-	return cr_kernels_names[cr_kernels_active()];
-}
+	struct cost_line l = measured(t, i);
 
-static void print_line(FILE *out, const struct line *l)
-{
-	const struct cost_result *r = l->result;
-	char stock[32] = "-";
-
-	if (l->stock)
-		(void)snprintf(stock, sizeof(stock), "%.2f",
-			       (double)l->stock->cost.mean / 1e3);
-	(void)fprintf(out,
-		      "%-8s %-6s %5u %4.0f ms  %-6s %9.2f %9s %9.2f %8.2f "
-		      "%10.0f %9.0f\n",
-		      l->codec, l->mode, l->sample_rate, (double)r->frame / 1e6,
-		      l->direction, (double)r->cost.mean / 1e3, stock,
-		      (double)r->cost.p99 / 1e3,
-		      sqrt((double)r->cost.variance_ns2) / 1e3,
-		      calls_per_core(r), weight_of(r));
-}
-
-void cost_print(FILE *out, const struct cost_table *t)
-{
-	const char *missing = cr_kernels_missing();
-
-	(void)fprintf(out,
-		      "CPU time per frame on this machine, over %s speech at 8 "
-		      "kHz and %s at 16 kHz.\n"
-		      "Codec kernels in use: %s. stock: us/frame with the "
-		      "libraries' own, where they differ.\n"
-		      "weight: cores for 12 million simultaneous calls.\n\n"
-		      "codec    mode      Hz   frame  dir     us/frame     "
-		      "stock       p99   stddev calls/core    weight\n",
-		      source_of(t, false), source_of(t, true), kernels());
-	for (size_t i = 0; i < count_lines(t); i++) {
-		struct line l = line_of(t, i);
-
-		print_line(out, &l);
-	}
-	if (missing)
-		(void)fprintf(out, "\nWARNING: codec kernels are off: %s\n",
-			      missing);
-}
-
-static json_t *line_json(const struct line *l)
-{
-	const struct cost_result *r = l->result;
-	json_t *stock = l->stock ? json_real((double)l->stock->cost.mean / 1e3)
-				 : json_null();
-
-	return json_pack(
-		"{s:s, s:s, s:i, s:s, s:f, s:f, s:o, s:f, s:f, s:I, s:f, s:f}",
-		"codec", l->codec, "mode", l->mode, "sample_rate",
-		(int)l->sample_rate, "direction", l->direction, "frame_ms",
-		(double)r->frame / 1e6, "mean_us", (double)r->cost.mean / 1e3,
-		"stock_us", stock, "p99_us", (double)r->cost.p99 / 1e3,
-		"stddev_us", sqrt((double)r->cost.variance_ns2) / 1e3, "frames",
-		(json_int_t)r->frames, "calls_per_core", calls_per_core(r),
-		"weight", weight_of(r));
-}
-
-json_t *cost_json(const struct cost_table *t)
-{
-	json_t *rows = json_array();
-	int failed = !rows;
-
-	for (size_t i = 0; i < count_lines(t); i++) {
-		struct line l = line_of(t, i);
-
-		failed |= json_array_append_new(rows, line_json(&l));
-	}
-	if (failed) {
-		json_decref(rows);
-		return NULL;
-	}
-	return json_pack("{s:s, s:s, s:s, s:s?, s:o}", "narrow_speech",
-			 source_of(t, false), "wide_speech", source_of(t, true),
-			 "kernels", kernels(), "kernels_missing",
-			 cr_kernels_missing(), "rows", rows);
+	l.calls_per_core = calls_per_core(l.result);
+	l.weight = weight_of(l.result);
+	return l;
 }

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/runner/costs.h"
 #include "base/options.h"
-#include "cost/cost.h"
 #include "protocol/describe.h"
 #include "protocol/field_json.h"
 #include "engine/scheduler.h"
@@ -114,9 +114,9 @@ int runner_show_codecs(FILE *out, const struct runner_options *o)
 		return 1;
 	}
 	if (o->json)
-		err = show_json(out, cost_json(t));
+		err = show_json(out, costs_json(t));
 	else
-		cost_print(out, t);
+		costs_print(out, t);
 	cost_table_close(t);
 	return err;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/runner/costs.h"
 #include "cmocka_cr.h"
 #include "codecs/kernels/kernels.h"
 #include "cost/cost.h"
@@ -148,7 +149,7 @@ static void check_table(void)
 	FILE *out;
 
 	assert_int_equal(cost_table_open(&t, 0.05, NULL), 0);
-	json = cost_json(t);
+	json = costs_json(t);
 	assert_non_null(json);
 	rows = json_object_get(json, "rows");
 	for (const struct cr_codec *const *c = cr_codecs; *c; c++) {
@@ -174,7 +175,7 @@ static void check_table(void)
 
 	out = fmemopen(text, sizeof(text), "w");
 	assert_non_null(out);
-	cost_print(out, t);
+	costs_print(out, t);
 	assert_int_equal(fclose(out), 0);
 	assert_non_null(strstr(text, "speech at 8 kHz"));
 	assert_non_null(strstr(text, "amr-wb   12.65"));

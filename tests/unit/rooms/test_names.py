@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a room knows and must not name: policies tell what holds under them, so
-nothing outside schedulers/ asks which one it has. Comments may say it, and
-src/app, where people choose one.
+"""What rooms must not name. Policies tell what holds under them, so nothing
+outside schedulers/ asks which one it has: but for src/app, where people choose
+one. A node speaks no protocol: there and below are structs, and no JSON.
+Comments may name anything.
 """
 import re
 
@@ -91,3 +92,41 @@ def test_a_policy_that_is_named_would_be_found():
         ("src/node/a.c", "edf-hsb"), ("src/node/b.c", "fifo"),
         ("src/sim/c.c", "fifo"), ("src/sim/e.c", "best"),
         ("src/sim/g.c", "rr")}
+
+
+# --- JSON ---
+
+JSON = re.compile(r"jansson|\bjson_t\b|\bjson_(object|array|string|integer|real"
+                  r"|pack|unpack|load[bs]|dump[bs]?)\w*\(")
+
+
+def speak_json(files):
+    """The files whose code, or whose includes, are jansson's."""
+    return {path for path, text in files
+            if JSON.search(code_and_literals(text)[0])}
+
+
+def node_and_below():
+    known = rooms.rooms()
+    return set(known[known.index("src/node"):])
+
+
+def test_no_json_in_the_node_and_below():
+    known, below = rooms.rooms(), node_and_below()
+    assert {"src/node", "src/engine", "src/cost", "src/observe"} <= below
+    assert not {"src/protocol", "src/rpc", "src/run"} & below
+    files = [(p, text) for p, text in rooms.sources()
+             if rooms.room_of(p, known) in below]
+    built = [(p, read(p)) for p in rooms.tracked("*CMakeLists.txt")
+             if rooms.room_of(p, known) in below]
+    assert len(files) > 200 and len(built) > 10
+    assert speak_json(files) == set()
+    assert [p for p, text in built if "JANSSON" in text] == []
+
+
+def test_json_would_be_found():
+    told = [("a.h", "#include <jansson.h>\n"),
+            ("b.c", "static json_t *x; /* ... */\n"),
+            ("c.c", "o = json_pack(fmt, 1);\n"),
+            ("d.c", "/* jansson, json_t */ put(f, \"json_t\"); put_json(f);\n")]
+    assert speak_json(told) == {"a.h", "b.c", "c.c"}
