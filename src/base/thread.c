@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include "base/thread.h"
 
+#include <errno.h>
+#include <sched.h>
 #include <signal.h>
 
 int thread_create(pthread_t *t, const pthread_attr_t *attr,
@@ -15,4 +18,49 @@ int thread_create(pthread_t *t, const pthread_attr_t *attr,
 	rc = pthread_create(t, attr, run, arg);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return -rc;
+}
+
+static int cpu_set(int cpu, cpu_set_t *set)
+{
+	if (cpu < 0 || cpu >= CPU_SETSIZE)
+		return -EINVAL;
+	CPU_ZERO(set);
+	CPU_SET((unsigned)cpu, set);
+	return 0;
+}
+
+int thread_realtime(void)
+{
+	const struct sched_param high = { .sched_priority = 90 };
+
+	return sched_setscheduler(0, SCHED_FIFO, &high) ? -errno : 0;
+}
+
+int thread_start(struct thread *t, void *(*run)(void *), void *arg, int cpu)
+{
+	pthread_attr_t attr;
+	cpu_set_t set;
+	int rc = -pthread_attr_init(&attr);
+
+	if (rc)
+		return rc;
+	if (cpu != -1)
+		rc = cpu_set(cpu, &set);
+	if (!rc && cpu != -1)
+		rc = -pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
+	if (!rc)
+		rc = thread_create(&t->id, &attr, run, arg);
+	(void)pthread_attr_destroy(&attr);
+	if (!rc)
+		t->running = true;
+	return rc;
+}
+
+void thread_stop(struct thread *t)
+{
+	if (!t->running)
+		return;
+	atomic_store_explicit(&t->stop, true, memory_order_release);
+	(void)pthread_join(t->id, NULL);
+	t->running = false;
 }

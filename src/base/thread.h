@@ -1,14 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Threads that get no signals: those are for the threads that wait for them.
+ * They may be pinned to a CPU, and be asked to stop.
  */
 #ifndef BASE_THREAD_H
 #define BASE_THREAD_H
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 
 /** pthread_create() with all signals blocked in the new thread. 0 or -errno. */
 int thread_create(pthread_t *t, const pthread_attr_t *attr,
 		  void *(*run)(void *), void *arg);
+
+/** A thread that goes on until it is told to stop. Zero is none. */
+struct thread {
+	pthread_t id;
+	bool running;	  /**< of who starts and stops it             */
+	atomic_bool stop; /**< release, pairs with thread_told_to_stop() */
+};
+
+/** Start @run(@arg) with all signals blocked, pinned to @cpu unless it is -1.
+ * 0, or -errno (-EINVAL: no such CPU): then it does not run. */
+int thread_start(struct thread *t, void *(*run)(void *), void *arg, int cpu);
+
+/** Stop @t and wait for its end; nothing when it does not run. */
+void thread_stop(struct thread *t);
+
+/** Shall @t end? That thread. */
+static inline bool thread_told_to_stop(const struct thread *t)
+{
+	return atomic_load_explicit(&t->stop, memory_order_acquire);
+}
+
+/** The calling thread, and those it starts from now on, outrank all threads
+ * without real-time priority, and those of codec-runner's baselines unless they
+ * ask for more than 90 or are of SCHED_DEADLINE (kernel:deadline), which comes
+ * before every priority. 0 or -errno (-EPERM: CAP_SYS_NICE is missing). */
+int thread_realtime(void);
 
 #endif

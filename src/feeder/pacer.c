@@ -14,7 +14,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "feeder/thread.h"
+#include "base/thread.h"
 #include "media/rtp.h"
 #include "udp/burst.h"
 

@@ -11,8 +11,8 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "feeder/dump.h"
-#include "feeder/thread.h"
 #include "udp/intake.h"
 
 #define NAP (2 * CR_MS)

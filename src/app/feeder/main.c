@@ -10,8 +10,8 @@
 #include "app/feeder/progress.h"
 #include "base/cli.h"
 #include "base/nearest.h"
+#include "base/thread.h"
 #include "feeder/output.h"
-#include "feeder/thread.h"
 #include "run/folder.h"
 #include "run/json.h"
 
