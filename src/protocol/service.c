@@ -223,10 +223,10 @@ void service_drain(struct service *sv, cr_ns limit)
 
 static void tell_congestion(struct service *sv, unsigned long long lost)
 {
-	struct congestion tell = { .lost_per_second = lost };
+	struct congestion tell = { .lost_per_s = lost };
 	struct session *s;
 
-	log_event(LOG_WARN, "congestion", "lost_per_second=%llu", lost);
+	log_event(LOG_WARN, "congestion", "lost_per_s=%llu", lost);
 	result_capacity(sv->node, &tell.capacity);
 	LIST_FOREACH(s, &sv->sessions, link)
 	if (s->peer)

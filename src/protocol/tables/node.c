@@ -414,8 +414,8 @@ const struct field drain_result_fields[] = {
 };
 
 const struct field congestion_fields[] = {
-	{ ROW_INT(congestion, "lost_per_second", lost_per_second),
-	  .unit = "frames", .help = "frames lost for want of time" },
+	{ ROW_INT(congestion, "lost_per_s", lost_per_s), .unit = "frames",
+	  .help = "frames lost for want of time" },
 	{ ROW_OBJECT(congestion, "capacity", capacity, capacity),
 	  .help = "what it can do" },
 	{ 0 },

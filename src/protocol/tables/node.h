@@ -95,7 +95,7 @@ struct drain_result {
 
 /** The notification congestion. */
 struct congestion {
-	unsigned long long lost_per_second;
+	unsigned long long lost_per_s;
 	struct capacity_result capacity;
 };
 

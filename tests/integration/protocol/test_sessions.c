@@ -294,7 +294,7 @@ static void overload_is_told_to_every_session(void **state)
 		desk_send(&s);
 	desk_wait_for(&d, &c.congestion, 1);
 	desk_wait_for(&d, &other.congestion, 1);
-	assert_true(desk_number(c.last_congestion, "lost_per_second") >= 1);
+	assert_true(desk_number(c.last_congestion, "lost_per_s") >= 1);
 	assert_int_equal(desk_number(c.last_congestion, "capacity.calls"), 1);
 	client_close(&c);
 	client_close(&other);
