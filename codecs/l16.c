@@ -204,6 +204,7 @@ const struct cr_codec codec_spin = {
 	.samples = 160,
 	.any_length = true,
 	.any_rate = true,
+	.declares_cost = true,
 	.modes = modes,
 	.nmodes = 1,
 	.encoder_open = spin_encoder_open,

@@ -69,6 +69,7 @@ struct cr_codec {
 	unsigned samples;     /**< per frame at sample_rate                 */
 	bool any_length;      /**< PCM: a frame may have any length         */
 	bool any_rate;	      /**< sample rate free (8000, 16000), clock same */
+	bool declares_cost;   /**< a frame takes cfg.spin: never measured   */
 	bool kernels; /**< of its library: codecs/kernels may replace some  */
 	const struct cr_codec_mode *modes; /**< [nmodes], nmodes >= 1       */
 	unsigned nmodes, default_mode;

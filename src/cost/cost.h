@@ -8,6 +8,7 @@
 #ifndef COST_COST_H
 #define COST_COST_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -24,6 +25,9 @@ struct cost_plan {
 	uint64_t seed;	 /**< of the speech                             */
 	/** Speech at the codec's rate; NULL: synthetic. Not owned. */
 	const struct speech_corpus *corpus;
+	/** When another thread sets it, measuring ends after a few frames,
+	 * with -ECANCELED; NULL: never. */
+	const atomic_bool *stop;
 };
 
 /** Points of a measured distribution. */
@@ -46,7 +50,8 @@ struct cost_pair {
 
 /**
  * Measure @codec under @cfg. Returns 0 and fills *@out; -EINVAL (the codec
- * refuses @cfg, or plan->corpus has another sample rate), -ENOMEM, with @e.
+ * refuses @cfg, or plan->corpus has another sample rate), -ENOMEM, -ECANCELED
+ * (plan->stop), with @e.
  * Any thread; several at once disturb each other's caches.
  */
 int cost_measure(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
@@ -55,11 +60,12 @@ int cost_measure(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
 
 /**
  * The same within about 20 ms of CPU time, for admission: means are good to a
- * few percent, p99 is little more than the largest. @corpus may be NULL.
+ * few percent, p99 is little more than the largest. @corpus may be NULL, @stop
+ * too (see struct cost_plan).
  */
 int cost_quick(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
-	       const struct speech_corpus *corpus, struct cost_pair *out,
-	       struct cr_err *e);
+	       const struct speech_corpus *corpus, const atomic_bool *stop,
+	       struct cost_pair *out, struct cr_err *e);
 
 /**
  * Measure conversion of 20 ms frames between @from and @to Hz (8000 and 16000

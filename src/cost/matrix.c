@@ -65,8 +65,7 @@ static size_t rows_of(const struct cr_codec *c, struct row *rows)
 /* "spin" costs what one asks for; a codec of one direction has no row. */
 static bool listed(const struct cr_codec *c)
 {
-	return strcmp(c->name, "spin") != 0 && c->encoder_open &&
-	       c->decoder_open;
+	return !c->declares_cost && c->encoder_open && c->decoder_open;
 }
 
 static int list_rows(struct cost_table *t)

@@ -65,12 +65,19 @@ static int step(struct bench *b, struct stream *stream, struct cr_frame *frame)
 	return 0;
 }
 
+static bool stopped(const struct bench *b)
+{
+	/* relaxed: nothing else is read by it */
+	return b->plan->stop &&
+	       atomic_load_explicit(b->plan->stop, memory_order_relaxed);
+}
+
 static int round_of_lanes(struct bench *b, struct cr_frame *frame)
 {
 	int ret = 0;
 
 	for (unsigned i = 0; !ret && i < b->nstreams; i++)
-		ret = step(b, &b->streams[i], frame);
+		ret = stopped(b) ? -ECANCELED : step(b, &b->streams[i], frame);
 	return ret;
 }
 
@@ -170,8 +177,10 @@ int cost_measure(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
 	if (!ret) {
 		ret = run(&b);
 		if (ret)
-			(void)cr_fail(e, ret, "cost: codec %s does not encode",
-				      codec->name);
+			(void)cr_fail(e, ret, "cost: codec %s %s", codec->name,
+				      ret == -ECANCELED ? "not measured: "
+							  "stopped"
+							: "does not encode");
 	}
 	if (!ret) {
 		out->enc = result_of(&b, &b.enc);
@@ -182,13 +191,14 @@ int cost_measure(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
 }
 
 int cost_quick(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
-	       const struct speech_corpus *corpus, struct cost_pair *out,
-	       struct cr_err *e)
+	       const struct speech_corpus *corpus, const atomic_bool *stop,
+	       struct cost_pair *out, struct cr_err *e)
 {
 	struct cost_plan plan = {
 		.budget = QUICK_BUDGET,
 		.states = QUICK_STATES,
 		.corpus = corpus,
+		.stop = stop,
 	};
 
 	return cost_measure(codec, cfg, &plan, out, e);

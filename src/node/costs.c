@@ -2,12 +2,12 @@
 /*
  * What a packet of each codec pair costs on this machine.
  *
- * The first guess is a quick measurement of decoder and encoder on synthetic
- * speech, and of sending; when enough frames have been transcoded it follows
- * the calls (cost/learner.h). A frame is timed from its pick on, for the codec
- * is not all of it: what comes before, the codec, and its share of sending
- * (media/turn.c). That is by the clock on the wall: what takes the CPU from a
- * worker counts, too.
+ * The first guess is the sum of a quick measurement of decoder and encoder on
+ * synthetic speech, and of sending; when enough frames have been transcoded it
+ * follows the calls (cost/learner.h). A frame is timed from its pick on, for
+ * the codec is not all of it: what comes before, the codec, and its share of
+ * sending (media/turn.c). That is by the clock on the wall: what takes the CPU
+ * from a worker counts, too.
  */
 #include "node/costs.h"
 
@@ -19,20 +19,29 @@
 
 #include "base/address.h"
 #include "base/clock.h"
-#include "cost/cost.h"
-#include "media/rx.h"
 #include "udp/socket.h"
 
 /* Sends per round, and rounds: some 0.5 ms of CPU time together. */
 #define SEND_PACKETS 16u
 #define SEND_ROUNDS 9u
-/* Codecs and modes make a few hundred pairs; a peer that asks for ever other
- * spin times shall not fill the memory. */
-#define ENTRIES_MAX 4096u
+
+enum { BUCKETS = 256 };
+
+/* A part that is known. */
+struct known {
+	LIST_ENTRY(known) link;
+	struct cost_part part;
+	struct cost_value value;
+};
+
+TAILQ_HEAD(entries, cost_entry);
 
 struct costs {
-	unsigned n; /* entries */
-	struct cost_entry *first;
+	LIST_HEAD(, known) parts;
+	LIST_HEAD(, cost_entry) bucket[BUCKETS]; /* by name */
+	struct entries held;
+	struct entries kept; /* by nobody; used last: first */
+	unsigned nheld, nkept;
 	cr_ns send; /* CPU time of sending one packet on loopback */
 };
 
@@ -86,21 +95,106 @@ struct costs *costs_new(void)
 {
 	struct costs *c = calloc(1, sizeof(*c));
 
-	if (c)
-		c->send = measure_send();
+	if (!c)
+		return NULL;
+	TAILQ_INIT(&c->held);
+	TAILQ_INIT(&c->kept);
+	c->send = measure_send();
 	return c;
+}
+
+static void free_all(struct entries *list)
+{
+	struct cost_entry *e;
+
+	while ((e = TAILQ_FIRST(list))) {
+		TAILQ_REMOVE(list, e, link);
+		free(e);
+	}
 }
 
 void costs_free(struct costs *c)
 {
-	struct cost_entry *e, *next;
+	struct known *k;
 
-	for (e = c ? c->first : NULL; e; e = next) {
-		next = e->next;
-		free(e);
+	if (!c)
+		return;
+	free_all(&c->held);
+	free_all(&c->kept);
+	while ((k = LIST_FIRST(&c->parts))) {
+		LIST_REMOVE(k, link);
+		free(k);
 	}
 	free(c);
 }
+
+/* --- parts --- */
+
+static const struct cost_value *value_of(const struct costs *c,
+					 const struct cost_part *part)
+{
+	const struct known *k;
+
+	LIST_FOREACH(k, &c->parts, link)
+	{
+		if (cost_part_same(&k->part, part))
+			return &k->value;
+	}
+	return NULL;
+}
+
+int costs_put(struct costs *c, const struct cost_part *part,
+	      const struct cost_value *v)
+{
+	struct known *k;
+
+	if (value_of(c, part))
+		return 0;
+	k = malloc(sizeof(*k));
+	if (!k)
+		return -ENOMEM;
+	k->part = *part;
+	k->value = *v;
+	LIST_INSERT_HEAD(&c->parts, k, link);
+	return 0;
+}
+
+/* A cost of as many @frame as a packet of @period holds, added to @sum. */
+static void add_frames(struct cr_cost *sum, const struct cr_cost *cost,
+		       cr_ns frame, cr_ns period)
+{
+	double frames = (double)period / (double)frame;
+
+	sum->mean += (cr_ns)((double)cost->mean * frames);
+	sum->p99 += (cr_ns)((double)cost->p99 * frames);
+	sum->variance_ns2 += (uint64_t)((double)cost->variance_ns2 * frames);
+}
+
+/* A packet's cost by its parts. 0; or -EAGAIN: @missing is not known. */
+static int reckon(const struct costs *c, const struct pipeline_cfg *media,
+		  cr_ns period, struct cr_cost *sum, struct cost_part *missing)
+{
+	struct cost_part part[COST_PARTS];
+	unsigned n = cost_parts(media, part);
+
+	*sum = (struct cr_cost){ .mean = c->send, .p99 = c->send };
+	for (unsigned i = 0; i < n; i++) {
+		const struct cost_value *v;
+		struct cost_value declared;
+
+		v = cost_part_declared(&part[i], &declared)
+			    ? &declared
+			    : value_of(c, &part[i]);
+		if (!v) {
+			*missing = part[i];
+			return -EAGAIN;
+		}
+		add_frames(sum, i == 0 ? &v->dec : &v->enc, v->frame, period);
+	}
+	return 0;
+}
+
+/* --- pairs --- */
 
 static void side_name(const struct pipeline_side *s, char *buf, size_t size)
 {
@@ -132,74 +226,86 @@ static void pair_name(const struct pipeline_cfg *m, cr_ns period, char *buf,
 				       (double)CR_US);
 }
 
-/* @r's cost of as many frames as a packet of @period holds, added to @sum. */
-static void add_frames(struct cr_cost *sum, const struct cost_result *r,
-		       cr_ns period)
+static unsigned bucket_of(const char *name)
 {
-	double frames = (double)period / (double)r->frame;
+	uint32_t hash = UINT32_C(2166136261); /* FNV-1a */
 
-	sum->mean += (cr_ns)((double)r->cost.mean * frames);
-	sum->p99 += (cr_ns)((double)r->cost.p99 * frames);
-	sum->variance_ns2 += (uint64_t)((double)r->cost.variance_ns2 * frames);
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * UINT32_C(16777619);
+	return hash % BUCKETS;
 }
 
-static int measure(const struct pipeline_cfg *media, cr_ns period,
-		   struct cr_cost *cost, struct cr_err *e)
+static void forget_oldest(struct costs *c)
 {
-	const struct pipeline_side *in = &media->in, *out = &media->out;
-	unsigned from = pipeline_side_rate(in), to = pipeline_side_rate(out);
-	struct cost_result convert;
-	struct cost_pair heard, sent;
-	int err = cost_quick(in->codec, &in->cfg, NULL, &heard, e);
+	struct cost_entry *e = TAILQ_LAST(&c->kept, entries);
 
-	if (!err)
-		err = cost_quick(out->codec, &out->cfg, NULL, &sent, e);
-	if (!err && from != to)
-		err = cost_resample(from, to, &convert, e);
-	if (err)
-		return err;
-	memset(cost, 0, sizeof(*cost));
-	add_frames(cost, &heard.dec, period);
-	add_frames(cost, &sent.enc, period);
-	if (from != to)
-		add_frames(cost, &convert, period);
-	return 0;
+	TAILQ_REMOVE(&c->kept, e, link);
+	LIST_REMOVE(e, chain);
+	c->nkept--;
+	free(e);
 }
 
-struct cost_entry *costs_get(struct costs *c, const struct pipeline_cfg *media,
-			     cr_ns period, struct cr_err *e)
+static struct cost_entry *entry_new(struct costs *c, const char *name,
+				    const struct cr_cost *cost, cr_ns period)
+{
+	struct cost_entry *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return NULL;
+	(void)snprintf(e->name, sizeof(e->name), "%s", name);
+	e->cost = *cost;
+	e->period = period;
+	LIST_INSERT_HEAD(&c->bucket[bucket_of(name)], e, chain);
+	TAILQ_INSERT_HEAD(&c->kept, e, link);
+	if (++c->nkept > COSTS_KEPT)
+		forget_oldest(c);
+	return e;
+}
+
+int costs_find(struct costs *c, const struct pipeline_cfg *media, cr_ns period,
+	       struct cost_entry **out, struct cost_part *missing,
+	       struct cr_err *e)
 {
 	char name[sizeof(((struct cost_entry *)0)->name)];
 	struct cost_entry *entry;
 	struct cr_cost cost;
 
 	pair_name(media, period, name, sizeof(name));
-	for (entry = c->first; entry; entry = entry->next)
+	LIST_FOREACH(entry, &c->bucket[bucket_of(name)], chain)
+	{
 		if (!strcmp(entry->name, name))
-			return entry;
-	if (c->n >= ENTRIES_MAX) {
-		(void)cr_fail(e, -ENOSPC,
-			      "spin: more than %u different loads; use ones "
-			      "that were there before",
-			      ENTRIES_MAX);
-		return NULL;
+			break;
 	}
-	if (measure(media, period, &cost, e))
-		return NULL;
-	entry = calloc(1, sizeof(*entry));
 	if (!entry) {
-		(void)cr_fail(e, -ENOMEM, "out of memory");
-		return NULL;
+		if (reckon(c, media, period, &cost, missing))
+			return -EAGAIN;
+		entry = entry_new(c, name, &cost, period);
 	}
-	(void)snprintf(entry->name, sizeof(entry->name), "%s", name);
-	entry->cost = cost;
-	entry->cost.mean += c->send;
-	entry->cost.p99 += c->send;
-	entry->period = period;
-	entry->next = c->first;
-	c->first = entry;
-	c->n++;
-	return entry;
+	if (!entry)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	*out = entry;
+	return 0;
+}
+
+void costs_hold(struct costs *c, struct cost_entry *entry)
+{
+	if (entry->holders++)
+		return;
+	TAILQ_REMOVE(&c->kept, entry, link);
+	TAILQ_INSERT_HEAD(&c->held, entry, link);
+	c->nkept--;
+	c->nheld++;
+}
+
+void costs_release(struct costs *c, struct cost_entry *entry)
+{
+	if (--entry->holders)
+		return;
+	TAILQ_REMOVE(&c->held, entry, link);
+	TAILQ_INSERT_HEAD(&c->kept, entry, link);
+	c->nheld--;
+	if (++c->nkept > COSTS_KEPT)
+		forget_oldest(c);
 }
 
 void costs_learn(struct cost_entry *entry, const uint32_t *ns, unsigned n)
@@ -212,19 +318,38 @@ void costs_learn(struct cost_entry *entry, const uint32_t *ns, unsigned n)
 
 int64_t costs_load_ppm(const struct costs *c)
 {
+	const struct cost_entry *e;
 	int64_t ppm = 0;
 
-	for (const struct cost_entry *e = c->first; e; e = e->next)
+	TAILQ_FOREACH (e, &c->held, link)
 		ppm += e->calls * e->cost.mean * CR_PPM / e->period;
 	return ppm;
 }
 
+unsigned costs_count(const struct costs *c)
+{
+	return c->nheld + c->nkept;
+}
+
+static const struct cost_entry *shown(const struct costs *c, unsigned i)
+{
+	const struct cost_entry *e = TAILQ_FIRST(&c->held);
+
+	if (i >= COSTS_SHOWN)
+		return NULL;
+	if (i >= c->nheld) {
+		i -= c->nheld;
+		e = TAILQ_FIRST(&c->kept);
+	}
+	while (e && i--)
+		e = TAILQ_NEXT(e, link);
+	return e;
+}
+
 bool costs_at(const struct costs *c, unsigned i, struct node_cost_info *out)
 {
-	const struct cost_entry *e = c->first;
+	const struct cost_entry *e = shown(c, i);
 
-	while (e && i--)
-		e = e->next;
 	if (!e)
 		return false;
 	*out = (struct node_cost_info){

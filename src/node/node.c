@@ -100,7 +100,9 @@ static int open_parts(struct node *n, struct cr_err *warn, struct cr_err *e)
 	n->past = calloc(CALL_NCOUNTERS, sizeof(*n->past));
 	if (!n->table || !n->costs || !n->past)
 		return cr_fail(e, -ENOMEM, "out of memory for the node");
-	err = node_plan_engine(n, e);
+	err = measuring_open(&n->measuring, n->cfg.base, n->costs, e);
+	if (!err)
+		err = node_plan_engine(n, e);
 	if (!err)
 		err = open_trace(n, e);
 	if (!err)
@@ -163,6 +165,7 @@ static void close_parts(struct node *n)
 	if (n->tick)
 		event_free(n->tick);
 	recovery_close(n->recovery);
+	measuring_close(n->measuring);
 	free(n->past);
 	costs_free(n->costs);
 	call_table_free(n->table);

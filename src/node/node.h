@@ -10,6 +10,7 @@
 #define NODE_NODE_H
 
 #include <event2/event.h>
+#include <sys/queue.h>
 
 #include "convert/converter.h"
 #include "media/call.h"
@@ -84,11 +85,37 @@ void node_end_calls(struct node *n);
  */
 int node_close(struct node *n);
 
+/** Somebody who has to know first what a call costs. */
+struct node_cost_wait {
+	struct pipeline_cfg media;
+	cr_ns period; /**< between two packets */
+	/** It is known now; or @err and @why it cannot be measured. */
+	void (*done)(void *arg, int err, const struct cr_err *why);
+	void *arg;
+	/* the node's */
+	TAILQ_ENTRY(node_cost_wait) link;
+	struct cost_job *job; /**< NULL: it is ready */
+	int err;
+	struct cr_err why;
+};
+
+/** Measure what @w needs on a thread of its own, together with all who need
+ * the same, and call done() from the event loop. 0 or -ENOMEM with @e. */
+int node_cost_wait(struct node *n, struct node_cost_wait *w, struct cr_err *e);
+/** @w, which waits, does not wait any more: done() is not called. */
+void node_cost_forget(struct node *n, struct node_cost_wait *w);
+/** The same on this thread: some 20 ms of CPU time for every codec and mode
+ * that was not there before. For those who have nobody else to serve. 0, or
+ * -errno with @e. */
+int node_cost_measure(struct node *n, const struct pipeline_cfg *media,
+		      cr_ns period, struct cr_err *e);
+
 /**
  * Start a call. @cfg: members that the node chooses (id, SSRCs left 0, first
  * timestamps, ring size, cost) are filled in. Returns 0 and *@nc; -ENOSPC when
  * there is no capacity; -EEXIST when the SSRC is taken; -EINVAL, -ENOMEM,
- * -EMFILE; each with @e.
+ * -EMFILE; each with @e. -EAGAIN, of what can be known without: nobody knows
+ * yet what it costs, see node_cost_wait().
  */
 int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
 		    struct node_call **nc, struct cr_err *e);
@@ -99,8 +126,8 @@ int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
  * @set_mode does the encoder change to that mode; otherwise it keeps what it
  * has, which a CMR may change at any time, and the books follow. No frame is
  * lost. 0; -ENOSPC (no capacity), -EINVAL (the scheduler does not take it)
- * or -ENOMEM with @e, and nothing has changed. Where it has to move to another
- * worker, see node_scheduler_set().
+ * -ENOMEM with @e, or -EAGAIN as above: nothing has changed. Where it has to
+ * move to another worker, see node_scheduler_set().
  */
 int node_call_change(struct node_call *nc, const struct call_cfg *to,
 		     bool set_mode, struct cr_err *e);
@@ -178,7 +205,8 @@ void node_histograms(const struct node *n, struct histogram *delay,
 void node_stats(struct node *n, struct node_stats *out);
 /** Capacity: workers, measured and admitted load, bound, free. */
 void node_capacity(struct node *n, struct node_capacity *out);
-/** What the kind of transcoding number @i costs. False: there are no more. */
+/** What the kind of transcoding number @i costs: those that calls have, then
+ * those that calls had last; 32 at most. False: there are no more. */
 bool node_cost(const struct node *n, unsigned i, struct node_cost_info *out);
 /** Frames lost for want of time so far: overwritten, stale or concealed. */
 unsigned long long node_lost(struct node *n);

@@ -3,7 +3,7 @@
  * Calls of a node: from the request to the table, and from call.stop to free
  * memory.
  *
- *   start:  cost -> SSRCs -> (own port) -> admission -> table
+ *   start:  refusals -> cost -> SSRCs -> (own port) -> admission -> table
  *   stop:   out of the table -> grace period (rx lets go) -> out of the engine
  *           (a worker lets go) -> node_gone() -> node_reap() on this thread
  */
@@ -61,18 +61,21 @@ static bool ssrc_free(struct node *n, uint32_t ssrc)
 	return free_;
 }
 
-static int choose_numbers(struct node *n, struct call_cfg *cfg,
-			  struct cr_err *e)
+static int check_ssrc(struct node *n, const struct call_cfg *cfg,
+		      struct cr_err *e)
 {
-	if (!cfg->ssrc_in)
-		do
-			cfg->ssrc_in = random_ssrc();
-		while (!ssrc_free(n, cfg->ssrc_in));
-	else if (!ssrc_free(n, cfg->ssrc_in))
-		return cr_fail(e, -EEXIST,
-			       "ssrc: %" PRIu32 " is another call's; leave it "
-			       "out and one is chosen",
-			       cfg->ssrc_in);
+	if (!cfg->ssrc_in || ssrc_free(n, cfg->ssrc_in))
+		return 0;
+	return cr_fail(e, -EEXIST,
+		       "ssrc: %" PRIu32 " is another call's; leave it out and "
+		       "one is chosen",
+		       cfg->ssrc_in);
+}
+
+static void choose_numbers(struct node *n, struct call_cfg *cfg)
+{
+	while (!cfg->ssrc_in || !ssrc_free(n, cfg->ssrc_in))
+		cfg->ssrc_in = random_ssrc();
 	if (!cfg->ssrc_out)
 		cfg->ssrc_out = random_ssrc();
 	/* RFC 3550 5.1: random first values */
@@ -80,7 +83,6 @@ static int choose_numbers(struct node *n, struct call_cfg *cfg,
 	evutil_secure_rng_get_bytes(&cfg->seq_out, sizeof(cfg->seq_out));
 	cfg->id = ++n->last_id;
 	cfg->ring_frames = n->cfg.ring_frames;
-	return 0;
 }
 
 static int open_port(struct node *n, struct call_cfg *cfg, struct cr_err *e)
@@ -182,10 +184,10 @@ static void join_pair(struct node_call *a, struct node_call *b)
 			      memory_order_relaxed);
 }
 
-int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
-		    struct node_call **out, struct cr_err *e)
+/* What can be refused before anybody knows what the call costs. */
+static int refuse_first(struct node *n, const struct call_cfg *cfg,
+			struct cr_err *e)
 {
-	struct node_call *nc;
 	int err;
 
 	if (n->ncalls >= n->cfg.max_calls) {
@@ -196,20 +198,19 @@ int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
 			       n->cfg.max_calls);
 	}
 	err = check_families(n, cfg, e);
-	if (err)
-		return err;
-	err = check_pair(n, cfg, e);
-	if (err)
-		return err;
-	nc = calloc(1, sizeof(*nc));
-	if (!nc)
-		return cr_fail(e, -ENOMEM, "out of memory for a call");
-	nc->node = n;
-	nc->started = clock_now();
-	nc->cost = costs_get(n->costs, &cfg->media, cfg->release.period, e);
-	err = nc->cost ? choose_numbers(n, cfg, e) : -EINVAL;
-	if (!err && own_port)
-		err = open_port(n, cfg, e);
+	if (!err)
+		err = check_pair(n, cfg, e);
+	if (!err)
+		err = check_ssrc(n, cfg, e);
+	return err;
+}
+
+/* The call is complete: let it in. What it has is freed when that fails. */
+static int enter(struct node *n, struct node_call *nc, struct call_cfg *cfg,
+		 bool own_port, struct cr_err *e)
+{
+	int err = own_port ? open_port(n, cfg, e) : 0;
+
 	if (!err) {
 		call_settle(cfg, &nc->cost->cost);
 		err = call_new(&nc->call, cfg, e);
@@ -223,12 +224,37 @@ int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
 		if (cfg->port_fd >= 0)
 			(void)close(cfg->port_fd);
 		call_free(nc->call);
+	}
+	return err;
+}
+
+int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
+		    struct node_call **out, struct cr_err *e)
+{
+	struct cost_entry *cost;
+	struct node_call *nc;
+	int err = refuse_first(n, cfg, e);
+
+	if (!err)
+		err = node_cost_of(n, cfg, &cost, e);
+	if (err)
+		return err;
+	nc = calloc(1, sizeof(*nc));
+	if (!nc)
+		return cr_fail(e, -ENOMEM, "out of memory for a call");
+	nc->node = n;
+	nc->started = clock_now();
+	nc->cost = cost;
+	choose_numbers(n, cfg);
+	err = enter(n, nc, cfg, own_port, e);
+	if (err) {
 		free(nc);
 		return err;
 	}
 	if (cfg->pair)
 		join_pair(nc, node_call_find(n, cfg->pair));
-	nc->cost->calls++;
+	costs_hold(n->costs, cost);
+	cost->calls++;
 	RB_INSERT(node_tree, &n->calls, nc);
 	n->ncalls++;
 	n->calls_started++;
@@ -312,6 +338,7 @@ static void finish_gone(struct node *n, struct node_call *nc)
 		n->cfg.ended(n->cfg.arg, nc);
 	keep_sums(n, &nc->call->count);
 	learn_from(nc);
+	costs_release(n->costs, nc->cost);
 	RB_REMOVE(node_tree, &n->calls, nc);
 	n->ncalls--;
 	if (call_settings(nc->call)->port_fd >= 0)

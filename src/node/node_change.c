@@ -55,21 +55,22 @@ static void enter(struct node_call *nc, const struct call_cfg *to,
 	node_learn(nc->node); /* what it took so far belongs to the old entry */
 	nc->cost->calls--;
 	cost->calls++;
+	costs_hold(nc->node->costs, cost);
+	costs_release(nc->node->costs, nc->cost);
 	nc->cost = cost;
 	call_set_terms(nc->call, to);
 	trace_change(nc);
 }
 
-/* The book's entry for @to, which is settled by it. NULL with @e. */
-static struct cost_entry *settle(struct node *n, struct call_cfg *to,
-				 struct cr_err *e)
+/* The book's entry for @to, which is settled by it. 0, or as node_cost_of(). */
+static int settle(struct node *n, struct call_cfg *to, struct cost_entry **cost,
+		  struct cr_err *e)
 {
-	struct cost_entry *cost =
-		costs_get(n->costs, &to->media, to->release.period, e);
+	int err = node_cost_of(n, to, cost, e);
 
-	if (cost)
-		call_settle(to, &cost->cost);
-	return cost;
+	if (!err)
+		call_settle(to, &(*cost)->cost);
+	return err;
 }
 
 /* The call as it is, at what it costs by the book today. */
@@ -97,14 +98,14 @@ int node_call_change(struct node_call *nc, const struct call_cfg *want,
 {
 	struct node *n = nc->node;
 	struct call_cfg to = *want;
-	struct cost_entry *cost = settle(n, &to, e);
 	const struct call_cfg was = today(nc);
 	struct cr_verdict v = { 0 };
+	struct cost_entry *cost;
+	int err = settle(n, &to, &cost, e);
 	unsigned flags;
-	int err;
 
-	if (!cost)
-		return -EINVAL;
+	if (err)
+		return err;
 	flags = core_asks_for_more(&was.declared, &to.declared)
 			? 0
 			: CORE_CHANGE_FORCE;
@@ -147,9 +148,10 @@ static void follow(struct node_call *nc, unsigned mode)
 	int rc = 0;
 
 	to.media.out.cfg.mode = mode;
-	cost = settle(nc->node, &to, NULL);
-	if (!cost)
-		return; /* memory is short: at the next look */
+	if (settle(nc->node, &to, &cost, NULL)) {
+		node_cost_ask(nc->node, &to);
+		return; /* at the next look */
+	}
 	/* what a contract declares holds in every mode */
 	if (!same_cost(&to.declared.cost, was))
 		rc = live_change(nc->node->live, &nc->call->lt, &to.declared,

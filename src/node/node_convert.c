@@ -13,14 +13,19 @@ static int price(void *arg, struct conversion *cv, struct cr_err *e)
 {
 	struct node *n = arg;
 	struct pipeline_cfg media;
-	const struct cost_entry *cost;
+	struct cost_part missing;
+	struct cost_entry *cost;
+	int err;
 
 	audio_side(&media.in, &cv->cfg.from, 0);
 	audio_side(&media.out, &cv->cfg.to, cv->cfg.mode);
 	media.out.cfg.dtx = cv->cfg.dtx;
-	cost = costs_get(n->costs, &media, AUDIO_FRAME, e);
-	if (!cost)
-		return -EINVAL;
+	err = node_cost_measure(n, &media, AUDIO_FRAME, e);
+	if (!err)
+		err = costs_find(n->costs, &media, AUDIO_FRAME, &cost, &missing,
+				 e);
+	if (err)
+		return err;
 	cv->cfg.cost = cost->cost;
 	return 0;
 }

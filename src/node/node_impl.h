@@ -12,6 +12,7 @@
 #include "media/rx.h"
 #include "media/turn.h"
 #include "node/costs.h"
+#include "node/measuring.h"
 #include "node/node.h"
 #include "recovery/recovery.h"
 
@@ -67,6 +68,7 @@ struct node {
 	int fd; /**< the shared RTP socket */
 	struct call_table *table;
 	struct costs *costs;
+	struct measuring *measuring;
 	struct live *live;
 	struct rx *rx;
 	struct converter *converter; /**< NULL: no spool folder */
@@ -144,6 +146,15 @@ void node_watch_end(struct node *n);
 /** @nc was hung and has gone. */
 void node_watch_returned(struct node *n, const struct node_call *nc);
 void node_watch_info(const struct node *n, struct node_watch_info *out);
+
+/* --- costs (node_cost.c) --- */
+
+/** The book's entry for @cfg into *@out, for the moment. -EAGAIN with @e: a
+ * part of it is not known; -ENOMEM with @e. */
+int node_cost_of(struct node *n, const struct call_cfg *cfg,
+		 struct cost_entry **out, struct cr_err *e);
+/** Have measured what @cfg needs and the book lacks; nobody waits. */
+void node_cost_ask(struct node *n, const struct call_cfg *cfg);
 
 /* --- admission (node_admit.c) --- */
 

@@ -10,44 +10,80 @@
 #include "protocol/call_params.h"
 #include "protocol/field_json.h"
 #include "protocol/methods.h"
+#include "protocol/parked.h"
 #include "protocol/request.h"
 #include "protocol/results.h"
+
+/* A refusal, unless the cost has to be known first: then @wait. */
+static json_t *refuse(int ret, bool *wait, struct rpc_error *err)
+{
+	*wait = ret == -EAGAIN;
+	return *wait ? NULL : request_refuse(err, request_code(ret));
+}
+
+/* What a call.start comes to. */
+struct start {
+	struct call_request request;
+	struct call_cfg cfg;
+	bool wait; /* for its cost */
+};
+
+static json_t *start(struct service *sv, struct session *s,
+		     const json_t *params, struct start *to,
+		     struct rpc_error *err)
+{
+	const struct call_request *request = &to->request;
+	struct node_call *nc;
+	int ret;
+
+	to->wait = false;
+	if (sv->draining) {
+		(void)cr_fail(&err->why, 0,
+			      "draining: this node takes no new calls");
+		return request_refuse(err, RPC_DRAINING);
+	}
+	ret = call_params(&to->request, params, &err->why);
+	if (!ret)
+		ret = call_check(&to->cfg, request, &err->why);
+	if (!ret)
+		ret = node_call_start(sv->node, &to->cfg,
+				      request->port == CALL_PORT_OWN, &nc,
+				      &err->why);
+	if (ret == -ENOSPC)
+		log_event(LOG_INFO, "admit-refused", "why=\"%s\"",
+			  err->why.text);
+	if (ret)
+		return refuse(ret, &to->wait, err);
+	if (!request->keep) {
+		node_call_set_owner(nc, s);
+		s->calls++;
+	}
+	return result_place_json(nc);
+}
+
+static json_t *start_again(struct service *sv, struct session *s,
+			   const json_t *params, struct rpc_error *err)
+{
+	struct start to;
+
+	return start(sv, s, params, &to, err);
+}
 
 json_t *method_call_start(void *arg, struct rpc_peer *peer,
 			  const json_t *params, struct rpc_error *err)
 {
 	struct service *sv = arg;
 	struct session *s = session_of(peer, err);
-	struct call_request request;
-	struct call_cfg cfg;
-	struct node_call *nc;
-	int ret;
+	struct start to;
+	json_t *result;
 
 	if (!s)
 		return request_refuse(err, RPC_CONFLICT);
-	if (sv->draining) {
-		(void)cr_fail(&err->why, 0,
-			      "draining: this node takes no new calls");
-		return request_refuse(err, RPC_DRAINING);
-	}
-	ret = call_params(&request, params, &err->why);
-	if (!ret)
-		ret = call_check(&cfg, &request, &err->why);
-	if (!ret)
-		ret = node_call_start(sv->node, &cfg,
-				      request.port == CALL_PORT_OWN, &nc,
-				      &err->why);
-	if (ret) {
-		if (ret == -ENOSPC)
-			log_event(LOG_INFO, "admit-refused", "why=\"%s\"",
-				  err->why.text);
-		return request_refuse(err, request_code(ret));
-	}
-	if (!request.keep) {
-		node_call_set_owner(nc, s);
-		s->calls++;
-	}
-	return result_place_json(nc);
+	result = start(sv, s, params, &to, err);
+	/* a call that belongs to nobody does not end with who asks for it */
+	return to.wait ? parked_begin(sv, peer, to.request.keep ? NULL : s,
+				      params, &to.cfg, start_again, err)
+		       : result;
 }
 
 /* The call with @id, or NULL with @err. */
@@ -91,34 +127,55 @@ static struct node_call *call_to_change(struct service *sv,
 		       : NULL;
 }
 
+/* @to is what the call becomes; @wait: when its cost is known. */
+static json_t *change(struct service *sv, const json_t *params,
+		      struct call_cfg *to, bool *wait, struct rpc_error *err)
+{
+	struct node_call *nc = call_to_change(sv, params, err);
+	struct call_change_request ask;
+	int ret;
+
+	*wait = false;
+	if (!nc)
+		return NULL;
+	*to = node_call_cfg(nc);
+	call_change_begin(&ask, to);
+	ret = call_change_params(&ask, params, &err->why);
+	if (!ret)
+		ret = call_check_change(to, &ask, &err->why);
+	if (!ret)
+		ret = node_call_change(nc, to, ask.mode != NULL, &err->why);
+	if (ret == -ENOSPC)
+		log_event(LOG_INFO, "change-refused",
+			  "call=%" PRIu32 " why=\"%s\"", ask.call,
+			  err->why.text);
+	if (ret)
+		return refuse(ret, wait, err);
+	log_event(LOG_INFO, "call-changed", "call=%" PRIu32 " class=%s",
+		  ask.call, call_class_names[to->terms.cls]);
+	return result_call_json(nc);
+}
+
+static json_t *change_again(struct service *sv, struct session *s,
+			    const json_t *params, struct rpc_error *err)
+{
+	struct call_cfg to;
+	bool wait;
+
+	(void)s;
+	return change(sv, params, &to, &wait, err);
+}
+
 json_t *method_call_change(void *arg, struct rpc_peer *peer,
 			   const json_t *params, struct rpc_error *err)
 {
-	struct node_call *nc = call_to_change(arg, params, err);
-	struct call_change_request ask;
 	struct call_cfg to;
-	int ret;
+	bool wait;
+	json_t *result = change(arg, params, &to, &wait, err);
 
-	(void)peer;
-	if (!nc)
-		return NULL;
-	to = node_call_cfg(nc);
-	call_change_begin(&ask, &to);
-	ret = call_change_params(&ask, params, &err->why);
-	if (!ret)
-		ret = call_check_change(&to, &ask, &err->why);
-	if (!ret)
-		ret = node_call_change(nc, &to, ask.mode != NULL, &err->why);
-	if (ret) {
-		if (ret == -ENOSPC)
-			log_event(LOG_INFO, "change-refused",
-				  "call=%" PRIu32 " why=\"%s\"", ask.call,
-				  err->why.text);
-		return request_refuse(err, request_code(ret));
-	}
-	log_event(LOG_INFO, "call-changed", "call=%" PRIu32 " class=%s",
-		  ask.call, call_class_names[to.terms.cls]);
-	return result_call_json(nc);
+	return wait ? parked_begin(arg, peer, NULL, params, &to, change_again,
+				   err)
+		    : result;
 }
 
 json_t *method_call_stop(void *arg, struct rpc_peer *peer, const json_t *params,

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "observe/log.h"
 #include "protocol/field_json.h"
+#include "protocol/parked.h"
 #include "protocol/results.h"
 
 static struct timeval timeval_of(cr_ns t)
@@ -95,6 +96,7 @@ static void peer_gone(void *arg, struct rpc_peer *peer, const char *reason)
 		return;
 	peer->owner = NULL;
 	s->peer = NULL;
+	parked_drop(sv, s, RPC_CONNECTION_LOST, "who has asked has gone");
 	s->why = bye ? NODE_END_BYE : NODE_END_LOST;
 	log_event(bye ? LOG_INFO : LOG_WARN, "peer-gone",
 		  "peer=%s session=%s reason=%s calls=%u", peer->address, s->id,
@@ -138,6 +140,8 @@ bool session_resume(struct session *to, const char *id)
 		return old;
 	if (old->peer)
 		old->peer->owner = NULL;
+	parked_drop(sv, old, RPC_CONFLICT,
+		    "the session was taken over by another association");
 	while ((nc = node_call_after(sv->node, after))) {
 		after = node_call_id(nc);
 		if (node_call_owner(nc) == old)
@@ -292,6 +296,7 @@ int service_open(struct service **out, const struct service_config *cfg,
 	sv->cfg.node.conversion_ended = conversion_ended;
 	sv->cfg.node.arg = sv;
 	LIST_INIT(&sv->sessions);
+	LIST_INIT(&sv->parked);
 	err = node_open(&sv->node, &sv->cfg.node, warn, e);
 	if (!err)
 		err = open_server(sv, e);
@@ -312,8 +317,11 @@ int service_close(struct service *sv)
 
 	if (!sv)
 		return 0;
+	/* nothing begins any more, and nobody is told that it is over */
+	sv->draining = sv->drained = true;
 	/* calls first: their owners still hear call.ended */
 	node_end_calls(sv->node);
+	parked_drop(sv, NULL, RPC_DRAINING, "draining: this node ends");
 	rpc_server_close(sv->server);
 	err = node_close(sv->node);
 	while ((s = LIST_FIRST(&sv->sessions)))

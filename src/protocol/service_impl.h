@@ -21,11 +21,14 @@ struct session {
 	bool over; /**< grace is over: freed when its last call is      */
 };
 
+struct parked;
+
 struct service {
 	struct service_config cfg;
 	struct node *node;
 	struct rpc_server *server;
 	LIST_HEAD(, session) sessions;
+	LIST_HEAD(, parked) parked; /**< requests; parked.c's */
 	struct event *tick, *limit;
 	bool draining, drained;
 	cr_ns drain_end;	 /**< when the limit is over */

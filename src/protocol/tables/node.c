@@ -145,7 +145,8 @@ const struct field capacity_fields[] = {
 	{ ROW_BOOL(capacity, "admission", capacity.admission),
 	  .help = "are calls refused for want of capacity?" },
 	{ ROW_EACH(capacity, "costs", costs, cost_info),
-	  .help = "what packets cost on this machine" },
+	  .help = "what packets cost on this machine: of the transcodings "
+		  "that calls have, then of those used last; 32 at most" },
 	{ 0 },
 };
 

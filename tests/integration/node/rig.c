@@ -117,6 +117,9 @@ int rig_try(struct rig *r, const char *json, struct node_call **nc,
 	if (!err)
 		err = call_check(&cfg, &request, e);
 	if (!err)
+		err = node_cost_measure(r->node, &cfg.media, cfg.release.period,
+					e);
+	if (!err)
 		err = node_call_start(r->node, &cfg,
 				      request.port == CALL_PORT_OWN, nc, e);
 	json_decref(params);

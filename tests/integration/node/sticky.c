@@ -56,7 +56,8 @@ struct node_call *sticky_call(struct rig *r)
 	assert_int_equal(address_parse("127.0.0.1:9", &request.out.address), 0);
 	assert_int_equal(call_check(&cfg, &request, &e), 0);
 	cfg.media.out.codec = &sticky;
-	if (node_call_start(r->node, &cfg, false, &nc, &e))
+	if (node_cost_measure(r->node, &cfg.media, cfg.release.period, &e) ||
+	    node_call_start(r->node, &cfg, false, &nc, &e))
 		fail_msg("%s", e.text);
 	return nc;
 }

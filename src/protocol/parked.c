@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests that wait until it is known what a call costs.
+ */
+#include "protocol/parked.h"
+
+#include <stdlib.h>
+
+#include "protocol/request.h"
+
+static void answer(struct parked *p, json_t *result, struct rpc_error *err)
+{
+	LIST_REMOVE(p, link);
+	rpc_later_reply(p->later, result, err);
+	json_decref(p->params);
+	free(p);
+}
+
+static void known(void *arg, int err, const struct cr_err *why)
+{
+	struct parked *p = arg;
+	struct rpc_error e = { 0 };
+	json_t *result = NULL;
+
+	if (err) {
+		e.code = request_code(err);
+		e.why = *why;
+	} else {
+		result = p->run(p->service, p->session, p->params, &e);
+	}
+	answer(p, result, &e);
+}
+
+json_t *parked_begin(struct service *sv, struct rpc_peer *peer,
+		     struct session *s, const json_t *params,
+		     const struct call_cfg *cfg, parked_run *run,
+		     struct rpc_error *err)
+{
+	struct parked *p = malloc(sizeof(*p));
+	struct rpc_error e = { .code = RPC_INTERNAL };
+
+	if (!p) {
+		(void)cr_fail(&err->why, 0, "out of memory");
+		return request_refuse(err, RPC_INTERNAL);
+	}
+	*p = (struct parked){ .service = sv,
+			      .session = s,
+			      .later = rpc_later(peer, err),
+			      .run = run,
+			      .wait = { .media = cfg->media,
+					.period = cfg->release.period,
+					.done = known,
+					.arg = p } };
+	if (!p->later) {
+		free(p);
+		return NULL;
+	}
+	p->params = json_incref((json_t *)(uintptr_t)params);
+	LIST_INSERT_HEAD(&sv->parked, p, link);
+	if (node_cost_wait(sv->node, &p->wait, &e.why))
+		answer(p, NULL, &e);
+	return NULL;
+}
+
+void parked_drop(struct service *sv, const struct session *s, int code,
+		 const char *why)
+{
+	struct parked *p = LIST_FIRST(&sv->parked);
+
+	while (p) {
+		struct rpc_error e = { .code = code };
+		struct parked *next = LIST_NEXT(p, link);
+
+		if (!s || p->session == s) {
+			node_cost_forget(sv->node, &p->wait);
+			(void)cr_fail(&e.why, 0, "%s", why);
+			answer(p, NULL, &e);
+		}
+		p = next;
+	}
+}

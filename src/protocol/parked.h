@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests that wait until it is known what a call costs. What can be refused
+ * without that has been; then the method is run again, as if it were asked at
+ * that moment: a drain, an end of the call or other changes meanwhile count.
+ *
+ * A request that belongs to a session ends with it: who has gone, or said bye,
+ * starts no call.
+ *
+ * Thread rule: the event base's thread.
+ */
+#ifndef PROTOCOL_PARKED_H
+#define PROTOCOL_PARKED_H
+
+#include "media/call.h"
+#include "protocol/service_impl.h"
+
+/** A method for the second time; it does not wait again. */
+typedef json_t *parked_run(struct service *sv, struct session *s,
+			   const json_t *params, struct rpc_error *err);
+
+/** What waits. */
+struct parked {
+	LIST_ENTRY(parked) link;
+	struct service *service;
+	struct session *session; /**< NULL: nobody's */
+	struct rpc_later *later;
+	json_t *params;
+	parked_run *run;
+	struct node_cost_wait wait;
+};
+
+/** Wait for the cost of @cfg, then run @run with @s and @params and answer with
+ * its result. Returns NULL, as the method of @peer does then; @err says whether
+ * that worked. */
+json_t *parked_begin(struct service *sv, struct rpc_peer *peer,
+		     struct session *s, const json_t *params,
+		     const struct call_cfg *cfg, parked_run *run,
+		     struct rpc_error *err);
+
+/** Refuse with @code and @why what waits for @s; NULL: all that waits. */
+void parked_drop(struct service *sv, const struct session *s, int code,
+		 const char *why);
+
+#endif

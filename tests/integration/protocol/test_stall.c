@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * No request holds others up. What a codec costs is measured behind the
+ * control protocol; who asks for a call waits for that alone.
+ */
+#include "cmocka_cr.h"
+#include "desk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "asker.h"
+#include "node/measuring.h"
+#include "node/node_impl.h"
+
+enum { MOST = JSONRPC_BATCH_MAX };
+
+/* A desk with one client that asks text, and one that must not notice. */
+struct office {
+	struct desk d;
+	struct asker a;
+	struct client b;
+	unsigned call; /* of b's */
+	struct rig_sender speaker;
+};
+
+static void open_asker(struct office *o)
+{
+	struct cr_err e = { "" };
+
+	if (asker_open(&o->a, o->d.rig.base, &o->d.at, &e))
+		fail_msg("%s", e.text);
+	desk_wait_for(&o->d, &o->a.up, 1);
+}
+
+static void open_office(struct office *o)
+{
+	desk_open(&o->d, &(struct desk_options){ 0 });
+	client_open(&o->b, &o->d, NULL);
+	open_asker(o);
+	o->call = client_start(&o->b, "");
+	o->speaker = desk_sender(&o->d, o->call);
+}
+
+static void close_office(struct office *o)
+{
+	asker_close(&o->a);
+	client_close(&o->b);
+	desk_close(&o->d);
+}
+
+static unsigned measured(const struct office *o)
+{
+	return measuring_count(o->d.rig.node->measuring);
+}
+
+/* --- requests --- */
+
+static json_t *request(int id, const char *method, json_t *params)
+{
+	return json_pack("{s:s, s:s, s:o, s:i}", "jsonrpc", "2.0", "method",
+			 method, "params", params, "id", id);
+}
+
+/* call.start from @in to @out in its mode number @mode. */
+static json_t *start(int id, const struct cr_codec *in,
+		     const struct cr_codec *out, unsigned mode)
+{
+	json_t *to = json_pack("{s:s, s:s, s:s}", "codec", out->name, "mode",
+			       out->modes[mode].name, "address", "127.0.0.1:9");
+	json_t *from = json_pack("{s:s}", "codec", in->name);
+
+	if (out->declares_cost)
+		(void)json_object_set_new(to, "spin", json_string("100ms"));
+	if (in->declares_cost)
+		(void)json_object_set_new(from, "spin",
+					  json_sprintf("%dus", 90000 + id));
+	return request(id, "call.start",
+		       json_pack("{s:o, s:o}", "in", from, "out", to));
+}
+
+/* To AMR, which is dear and in nobody's book. */
+static json_t *start_amr(int id)
+{
+	return start(id, cr_codec_find("pcmu"), cr_codec_find("amr"), 7);
+}
+
+static void say(struct office *o, json_t *message)
+{
+	char *text = json_dumps(message, JSON_COMPACT);
+
+	asker_say(&o->a, text);
+	free(text);
+	json_decref(message);
+}
+
+/* The message with this number that comes. */
+static const json_t *hear(struct office *o, unsigned i)
+{
+	desk_wait_for(&o->d, &o->a.replies, i + 1);
+	return asker_heard(&o->a, i);
+}
+
+static unsigned started(const json_t *reply)
+{
+	if (asker_code(reply))
+		fail_msg("%s", json_dumps(reply, 0));
+	return (unsigned)desk_number(json_object_get(reply, "result"), "call");
+}
+
+/* --- a batch of everything --- */
+
+static bool both_ways(const struct cr_codec *c)
+{
+	return c->encoder_open && c->decoder_open;
+}
+
+/* Pairs of codecs and modes, over and over until there are @n. */
+static void add_pairs(json_t *batch, unsigned n)
+{
+	for (const struct cr_codec *const *in = cr_codecs; *in; in++)
+		for (const struct cr_codec *const *out = cr_codecs; *out; out++)
+			for (unsigned m = 0; m < (*out)->nmodes; m++) {
+				size_t id = json_array_size(batch);
+
+				if (id < n && both_ways(*in) && both_ways(*out))
+					(void)json_array_append_new(
+						batch,
+						start((int)id, *in, *out, m));
+			}
+	if (json_array_size(batch) < n)
+		add_pairs(batch, n);
+}
+
+static json_t *query_b(struct office *o)
+{
+	char json[64];
+
+	(void)snprintf(json, sizeof(json), "{'call': %u}", o->call);
+	return client_ask(&o->b, "call.query", json);
+}
+
+/* Every round: an answer at once, and a frame of the call that is not lost. */
+static void a_batch_of_starts_holds_nobody_up(void **state)
+{
+	json_t *batch = json_array(), *counts;
+	const json_t *all;
+	struct office o;
+	unsigned rounds = 0;
+
+	(void)state;
+	add_pairs(batch, MOST);
+	open_office(&o);
+	say(&o, batch);
+	for (; !o.a.replies; rounds++) {
+		client_do(&o.b, "hello", "{}");
+		desk_echo(&o.speaker, 1);
+	}
+	print_message("%u rounds, %u parts measured\n", rounds, measured(&o));
+	assert_true(rounds >= 20);
+	all = asker_heard(&o.a, 0);
+	assert_int_equal(json_array_size(all), MOST);
+	for (unsigned i = 0; i < MOST; i++)
+		(void)started(json_array_get(all, i));
+	assert_int_equal(node_calls(o.d.rig.node), MOST + 1);
+	counts = query_b(&o);
+	assert_int_equal(desk_number(counts, "count.packets_in"), rounds);
+	assert_int_equal(desk_number(counts, "count.packets_out"), rounds);
+	json_decref(counts);
+	close_office(&o);
+}
+
+/* 2.8 KB that would burn 25 s if anybody ran them. */
+static void spin_is_never_run(void **state)
+{
+	const struct cr_codec *spin = cr_codec_find("spin");
+	json_t *batch = json_array();
+	struct office o;
+	unsigned before;
+
+	(void)state;
+	open_office(&o);
+	before = measured(&o);
+	for (int i = 0; i < MOST; i++)
+		(void)json_array_append_new(batch, start(i, spin, spin, 0));
+	say(&o, batch);
+	assert_int_equal(json_array_size(hear(&o, 0)), MOST);
+	for (unsigned i = 0; i < MOST; i++)
+		(void)started(json_array_get(asker_heard(&o.a, 0), i));
+	assert_int_equal(measured(&o), before);
+	close_office(&o);
+}
+
+static void those_who_need_the_same_share_it(void **state)
+{
+	struct office o;
+	unsigned before;
+
+	(void)state;
+	open_office(&o);
+	before = measured(&o);
+	for (int i = 0; i < 10; i++)
+		say(&o, start_amr(i));
+	for (unsigned i = 0; i < 10; i++)
+		(void)started(hear(&o, i));
+	assert_int_equal(measured(&o), before + 1); /* pcmu was there */
+	say(&o, start_amr(10));
+	(void)started(hear(&o, 10));
+	assert_int_equal(measured(&o), before + 1);
+	close_office(&o);
+}
+
+/* --- what happens meanwhile --- */
+
+static void refusals_come_first(void **state)
+{
+	json_t *bad = start_amr(2);
+	struct office o;
+
+	(void)state;
+	(void)json_object_set_new(json_object_get(bad, "params"), "pair",
+				  json_integer(77));
+	open_office(&o);
+	say(&o, start_amr(1));
+	say(&o, bad);
+	assert_int_equal(asker_id(hear(&o, 0)), 2);
+	assert_int_equal(asker_code(asker_heard(&o.a, 0)), RPC_NO_SUCH_CALL);
+	assert_int_equal(asker_id(hear(&o, 1)), 1);
+	(void)started(asker_heard(&o.a, 1));
+	close_office(&o);
+}
+
+static void who_has_gone_starts_no_call(void **state)
+{
+	json_t *kept = start_amr(2);
+	struct office o;
+
+	(void)state;
+	(void)json_object_set_new(json_object_get(kept, "params"), "keep",
+				  json_true());
+	open_office(&o);
+	say(&o, start_amr(1));
+	say(&o, kept);
+	client_do(&o.b, "hello", "{}");
+	asker_close(&o.a);
+	client_do(&o.b, "call.start",
+		  "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'amr', 'mode': "
+		  "'12.2', 'address': '127.0.0.1:9'}}");
+	/* b's two, and the one that belongs to nobody */
+	desk_wait_calls(&o.d, 3);
+	open_asker(&o);
+	close_office(&o);
+}
+
+static void bye_lets_no_call_begin(void **state)
+{
+	struct office o;
+
+	(void)state;
+	open_office(&o);
+	say(&o, start_amr(1));
+	say(&o, request(2, "bye", json_object()));
+	assert_int_equal(asker_id(hear(&o, 0)), 2);
+	client_do(&o.b, "call.start",
+		  "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'amr', 'mode': "
+		  "'12.2', 'address': '127.0.0.1:9'}}");
+	assert_int_equal(node_calls(o.d.rig.node), 2);
+	close_office(&o);
+}
+
+static void bye_in_the_same_batch_waits_for_the_call(void **state)
+{
+	struct office o;
+
+	(void)state;
+	open_office(&o);
+	say(&o, json_pack("[o, o]", start_amr(1),
+			  request(2, "bye", json_object())));
+	assert_int_equal(json_array_size(hear(&o, 0)), 2);
+	(void)started(json_array_get(asker_heard(&o.a, 0), 1));
+	desk_wait_for(&o.d, &o.a.down, 1);
+	desk_wait_calls(&o.d, 1);
+	close_office(&o);
+}
+
+static void a_drain_meanwhile_refuses(void **state)
+{
+	struct office o;
+
+	(void)state;
+	open_office(&o);
+	say(&o, json_pack("[o, o]", start_amr(1),
+			  request(2, "drain", json_object())));
+	assert_int_equal(asker_code(json_array_get(hear(&o, 0), 1)),
+			 RPC_DRAINING);
+	assert_int_equal(node_calls(o.d.rig.node), 1);
+	close_office(&o);
+}
+
+static void a_service_closes_while_it_measures(void **state)
+{
+	json_t *batch = json_array();
+	struct office o;
+
+	(void)state;
+	add_pairs(batch, MOST);
+	open_office(&o);
+	say(&o, batch);
+	client_do(&o.b, "hello", "{}");
+	client_do(&o.b, "hello", "{}");
+	service_close(o.d.service);
+	o.d.service = NULL;
+	close_office(&o);
+}
+
+static void a_call_that_ends_is_not_changed(void **state)
+{
+	struct office o;
+	unsigned id;
+
+	(void)state;
+	open_office(&o);
+	say(&o, start_amr(1));
+	id = started(hear(&o, 0));
+	say(&o, request(2, "call.change",
+			json_pack("{s:i, s:{s:s}}", "call", (int)id, "out",
+				  "mode", "4.75")));
+	say(&o, request(3, "call.stop", json_pack("{s:i}", "call", (int)id)));
+	assert_int_equal(asker_id(hear(&o, 1)), 3);
+	/* call.ended comes between them or behind */
+	while (asker_id(hear(&o, o.a.replies - 1)) != 2)
+		(void)hear(&o, o.a.replies);
+	assert_int_equal(asker_code(asker_heard(&o.a, o.a.replies - 1)),
+			 RPC_NO_SUCH_CALL);
+	close_office(&o);
+}
+
+static void a_change_of_mode_waits_for_its_cost(void **state)
+{
+	struct office o;
+	const json_t *r;
+	unsigned id;
+
+	(void)state;
+	open_office(&o);
+	say(&o, start_amr(1));
+	id = started(hear(&o, 0));
+	say(&o, request(2, "call.change",
+			json_pack("{s:i, s:{s:s}}", "call", (int)id, "out",
+				  "mode", "4.75")));
+	say(&o, request(3, "call.query", json_pack("{s:i}", "call", (int)id)));
+	assert_int_equal(asker_id(hear(&o, 1)), 3);
+	r = hear(&o, 2);
+	assert_int_equal(asker_id(r), 2);
+	assert_string_equal(
+		json_string_value(json_object_get(
+			json_object_get(json_object_get(r, "result"), "out"),
+			"mode")),
+		"4.75");
+	close_office(&o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_batch_of_starts_holds_nobody_up),
+		cmocka_unit_test(spin_is_never_run),
+		cmocka_unit_test(those_who_need_the_same_share_it),
+		cmocka_unit_test(refusals_come_first),
+		cmocka_unit_test(who_has_gone_starts_no_call),
+		cmocka_unit_test(bye_lets_no_call_begin),
+		cmocka_unit_test(bye_in_the_same_batch_waits_for_the_call),
+		cmocka_unit_test(a_drain_meanwhile_refuses),
+		cmocka_unit_test(a_service_closes_while_it_measures),
+		cmocka_unit_test(a_call_that_ends_is_not_changed),
+		cmocka_unit_test(a_change_of_mode_waits_for_its_cost),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
