@@ -195,8 +195,7 @@ static void who_guarantees_is_never_late_with_a_hard_task(void **state)
 	}
 }
 
-/* A bound that nothing comes near would say little. */
-static bool makes_use_of_its_bound(const struct cr_sched_ops *ops)
+static bool is_pfair(const struct cr_sched_ops *ops)
 {
 	return ops == &cr_sched_pf || ops == &cr_sched_pd ||
 	       ops == &cr_sched_pd2;
@@ -210,7 +209,37 @@ static void no_job_is_later_than_was_promised(void **state)
 
 		try_all(&s, promise_is_broken);
 		assert_true(s.promised > SETS);
-		assert_true((s.late > 0) == makes_use_of_its_bound(s.ops));
+		if (!is_pfair(s.ops))
+			assert_int_equal(s.late, 0);
+	}
+}
+
+/* A CPU for itself, three quanta in three; released 1 ns after a slot's begin,
+ * it waits for the next slot. */
+static void the_bound_of_pfair_is_reached(void **state)
+{
+	static const struct sim_job job[] = { { 1, 3000, 3001 } };
+
+	(void)state;
+	for (unsigned i = 0; i < NSETTINGS; i++) {
+		const struct setting *s = &settings[i];
+		struct sim_rig *rig;
+		struct rig_task *r;
+		struct cr_promise p;
+
+		if (!is_pfair(s->ops))
+			continue;
+		rig = rig_new(s->ops, s->opts, 1, 1);
+		r = rig_add(rig, 3000, 3000);
+		r->job = job;
+		r->njobs = 1;
+		sim_arrive_at(rig->sim, &r->st, job[0].at);
+		sim_run(rig->sim, 10000);
+		core_promise(&r->st.core, &p);
+		assert_int_equal(p.bound, 999);
+		assert_int_equal(r->tardiness,
+				 strstr(s->opts, "erfair") ? 0 : 999);
+		rig_free(rig);
 	}
 }
 
@@ -221,7 +250,7 @@ static void a_quantum_to_spare_is_all_that_pfair_needs(void **state)
 	for (unsigned i = 0; i < NSETTINGS; i++) {
 		struct setting s = settings[i];
 
-		if (!makes_use_of_its_bound(s.ops))
+		if (!is_pfair(s.ops))
 			continue;
 		s.spare = 999;
 		try_all(&s, promise_is_broken);
@@ -236,6 +265,7 @@ int main(void)
 		cmocka_unit_test(all_that_promise_are_tried),
 		cmocka_unit_test(who_guarantees_is_never_late_with_a_hard_task),
 		cmocka_unit_test(no_job_is_later_than_was_promised),
+		cmocka_unit_test(the_bound_of_pfair_is_reached),
 		cmocka_unit_test(a_quantum_to_spare_is_all_that_pfair_needs),
 	};
 
