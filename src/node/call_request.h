@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What somebody asks for who starts a call or changes one: plain structs that
- * any protocol can fill. Codecs and modes are names, 0 and NULL mean "as it is
- * usual", unless it says otherwise. Texts are borrowed.
+ * The requests to start a call and to change one: plain structs that any
+ * protocol can fill. Codecs and modes are names. 0 and NULL mean the default,
+ * unless a member says otherwise. Texts are borrowed.
  *
- * Constants and types only; node/call_check.h makes calls of them.
+ * Constants and types only; node/call_check.h makes calls from them.
  */
 #ifndef NODE_CALL_REQUEST_H
 #define NODE_CALL_REQUEST_H

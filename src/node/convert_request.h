@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What somebody asks for who converts a file: a plain struct that any protocol
- * can fill. Texts are borrowed.
+ * The request to convert a file: a plain struct that any protocol can fill.
+ * Texts are borrowed.
  */
 #ifndef NODE_CONVERT_REQUEST_H
 #define NODE_CONVERT_REQUEST_H

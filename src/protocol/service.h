@@ -2,9 +2,9 @@
 /*
  * The node as a JSON-RPC service: methods, sessions, draining.
  *
- * A session is who owns calls. It begins with an association and outlives its
- * loss by a grace time, in which a new association may take it over (hello
- * with "resume"); then its calls end.
+ * A session owns calls. It begins with an association (a connection). If that
+ * is lost, the session goes on for a grace time, in which a new association may
+ * take it over (hello with "resume"). Then its calls end.
  *
  * Thread rule: the event base's thread.
  */
@@ -27,9 +27,9 @@ struct service_config {
 	/** Where scheduler.set may load policies from; NULL: built-in ones
 	 * only. Loading one runs its code. */
 	const char *plugin_dir;
-	cr_ns peer_timeout; /**< silence of a peer that is a loss; 0: 40 s */
-	cr_ns grace;	    /**< calls outlive their association so long  */
-	cr_ns drain_limit;  /**< SIGTERM: running calls get so long       */
+	cr_ns peer_timeout; /**< a peer silent for longer is lost; 0: 40 s */
+	cr_ns grace;	    /**< how long calls outlive their association  */
+	cr_ns drain_limit;  /**< how long calls may go on in a drain       */
 	/** The drain is over: nothing runs any more, or the limit has passed.
 	 * May be called from service_drain(). */
 	void (*drained)(void *arg);

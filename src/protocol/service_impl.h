@@ -9,7 +9,7 @@
 
 #include "protocol/service.h"
 
-/** Who owns calls. */
+/** The owner of calls: see service.h. */
 struct session {
 	LIST_ENTRY(session) link;
 	struct service *service;

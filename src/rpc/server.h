@@ -14,12 +14,12 @@
  * RPC_NOT_RUN. So every request of a batch is answered, and a client knows
  * what it has to ask again. Long lists should be paged.
  *
- * A single request is answered as it comes. Of a batch one member is run, then
- * the event loop goes on: others are heard, and peers with batches take turns.
- * What a peer says is run in order; behind its own batch it waits, and so it
- * does while 256 replies to it are to come later (rpc_later()). Of a peer that
- * closes in order (SHUTDOWN) all is run that it has said; of one that is lost
- * the rest is not, nor when the server closes.
+ * A single request is answered as it comes. After each member of a batch the
+ * event loop goes on: other peers are heard, and peers with batches take turns.
+ * The messages of a peer are run in order. They wait behind its own batch, and
+ * while 256 replies to it are still to come (rpc_later()). If a peer closes in
+ * order (SHUTDOWN), everything that it has sent is run. If a peer is lost, or
+ * the server closes, the rest is not run.
  *
  * All of it runs on the event base's thread.
  */
@@ -90,8 +90,8 @@ struct rpc_server_config {
 	void (*peer_gone)(void *arg, struct rpc_peer *peer, const char *reason);
 	cr_ns peer_timeout; /**< as in transport_config; 0: its default */
 	size_t message_max; /**< longest request, bytes; 0: 64 KiB */
-	/** Most peers at a time, over all transports; 0: 1000. Who comes then
-	 * is told so and shut out. */
+	/** Most peers at a time, over all transports; 0: 1000. The next peer
+	 * gets an error and is disconnected. */
 	size_t peers_max;
 	/** Bytes queued for a peer that does not read; 0: 8 MiB. Over it a
 	 * reply ends the association; notifications are dropped at half. And

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose turn it is. A single request is answered as it comes. Of a batch one
- * member is run at a time; then the event loop has its turn, in which others
- * are heard, and the next peer with a batch. What a peer says behind its own
- * batch waits for that, and if possible it is not read meanwhile.
+ * Whose turn it is. A single request is answered as it comes. The members of a
+ * batch are run one at a time; between two of them the event loop hears other
+ * peers, and then the next peer with a batch has its turn. What a peer sends
+ * behind its own batch waits for the batch. If possible it is not read before.
  *
  *            message
  *   (idle) ----------> answered: idle
@@ -23,8 +23,8 @@
 #include "rpc/answer.h"
 
 enum {
-	/** Replies of one peer that are to come later: with so many nothing
-	 * else that it says is begun. */
+	/** If this many replies to a peer are still to come, nothing else that
+	 * it has sent is begun. */
 	LATER_MAX = 256
 };
 
@@ -38,10 +38,10 @@ void turns_take(struct peer *p, const char *text, size_t bytes);
 /** A reply to @p is there: what waited for that may go on. */
 void turns_wake(struct peer *p);
 
-/** Is all that @p has said run? */
+/** Has everything been run that @p has sent? */
 bool turns_idle(const struct peer *p);
 
-/** What @p has said and was not run is not run any more. */
+/** Drop what @p has sent and has not been run. */
 void turns_drop(struct peer *p);
 
 #endif

@@ -9,9 +9,10 @@
 
 #include "cr/time.h"
 
-/** Time that passes while this process runs. A step from one look to the next
- * counts as @step at most: who was stopped for a minute has not listened for a
- * minute, and must not blame others for it. Zero is a valid initial state. */
+/** Time that passes while this process runs. The time from one look to the next
+ * counts as @step at most: a process that was stopped for a minute has not
+ * listened in that minute, so its peers were not silent. Zero is a valid
+ * initial state. */
 struct awake {
 	cr_ns now;    /**< 0 at the first look */
 	cr_ns looked; /**< clock of the last look; 0: none */
@@ -29,8 +30,8 @@ static inline cr_ns awake_look(struct awake *a, cr_ns clock, cr_ns step)
 /** Settings for a peer that may be silent for some time. */
 struct silence {
 	cr_ns limit;		  /**< longer is a loss                       */
-	unsigned heartbeat_ms;	  /**< a living peer is heard so often        */
-	uint16_t retransmissions; /**< so many never end before the limit   */
+	unsigned heartbeat_ms;	  /**< a living peer is heard this often      */
+	uint16_t retransmissions; /**< enough that they outlast the limit   */
 };
 
 /** The settings for @limit; 0: TRANSPORT_PEER_TIMEOUT. Shorter or longer than
