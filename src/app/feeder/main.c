@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/feeder/print.h"
 #include "app/feeder/progress.h"
 #include "base/cli.h"
 #include "base/nearest.h"
@@ -247,110 +248,6 @@ static int read_counts(const struct campaign *c, uint64_t *counts,
 	return rc;
 }
 
-static int print_schedule(const struct session_cfg *cfg, uint64_t *counts)
-{
-	const struct campaign *c = cfg->campaign;
-	struct plan_options o = { cfg->seed, cfg->duration, counts };
-	struct cr_err e;
-	struct plan p;
-	struct plan_packet k;
-	struct plan_stream s;
-
-	for (unsigned f = 0; f < c->flow_count; f++)
-		if (!counts[f])
-			counts[f] = c->flows[f].like < 0
-					    ? (uint64_t)c->flows[f].count
-					    : counts[c->flows[f].like];
-	if (plan_make(&p, c, &o, &e))
-		return complain(EXIT_USAGE, &e);
-	for (size_t i = 0; i < p.count; i++) {
-		plan_stream_init(&s, &p, &p.calls[i]);
-		while (plan_stream_next(&s, &k))
-			(void)printf(
-				"%.6f %s-%u frame=%llu seq=%llu%s%s%s\n",
-				(double)k.at / 1e9,
-				c->flows[p.calls[i].flow].name,
-				p.calls[i].index, (unsigned long long)k.frame,
-				(unsigned long long)k.seq,
-				k.marker ? " marker" : "",
-				k.lost ? " lost" : "", k.copy ? " copy" : "");
-	}
-	(void)printf("calls=%zu hash=%016llx\n", p.count,
-		     (unsigned long long)plan_hash(&p));
-	plan_fini(&p);
-	return 0;
-}
-
-/* For campaigns/run: how to start the daemon for this campaign. */
-static int print_daemon(const struct campaign *c)
-{
-	const struct campaign_platform *p = &c->platform;
-
-	(void)printf("--workers=%lld\n", (long long)p->cpus);
-	if (p->run_queues == 1)
-		(void)printf("--run-queues=global\n");
-	else if (p->run_queues == p->cpus)
-		(void)printf("--run-queues=partitioned\n");
-	else /* there, a number is workers per run queue */
-		(void)printf("--run-queues=%lld\n",
-			     (long long)campaign_cpus_per_rq(p));
-	if (!p->admission)
-		(void)printf("--no-admission\n");
-	if (p->max_age != CR_NEVER)
-		(void)printf("--max-age=%lldus\n",
-			     (long long)(p->max_age / CR_US));
-	if (p->convert_floor)
-		(void)printf("--convert-floor=%lld\n",
-			     (long long)p->convert_floor);
-	return 0;
-}
-
-static int print_schedulers(const struct campaign *c)
-{
-	for (unsigned i = 0; i < c->scheduler_count; i++)
-		(void)printf("%s\n", c->schedulers[i]);
-	return 0;
-}
-
-/* Flows whose load has still to become a count. */
-static unsigned count_loads(const struct campaign *c, const uint64_t *counts)
-{
-	unsigned n = 0;
-
-	for (unsigned f = 0; f < c->flow_count; f++)
-		n += c->flows[f].load_ppm && !counts[f];
-	return n;
-}
-
-/* For campaigns/run: every scheduler shall get the same calls. */
-static int print_counts(const struct session_cfg *cfg)
-{
-	const struct campaign *c = cfg->campaign;
-	struct cr_err e = { "" };
-	uint64_t *got;
-	int rc = 0;
-
-	if (!count_loads(c, cfg->counts))
-		return 0;
-	got = calloc(c->flow_count, sizeof(*got));
-	if (!got)
-		(void)cr_fail(&e, -ENOMEM, "out of memory");
-	if (!got || session_counts(cfg, got, &e))
-		rc = complain(EXIT_BROKEN, &e);
-	for (unsigned f = 0; !rc && f < c->flow_count; f++)
-		if (c->flows[f].load_ppm && !cfg->counts[f])
-			(void)printf("%s=%llu\n", c->flows[f].name,
-				     (unsigned long long)got[f]);
-	free(got);
-	return rc;
-}
-
-static int print_conversions(const struct campaign *c)
-{
-	(void)printf("%lld\n", (long long)c->conversions.count);
-	return 0;
-}
-
 static int write_out(const struct output *o, struct cr_err *e)
 {
 	int rc = raw.out ? output_run(o, raw.out, e) : 0;
@@ -471,17 +368,20 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 	if (read_to(&cfg.to, &e) || read_counts(c, counts, &e) || outrank(&e))
 		return complain(EXIT_USAGE, &e);
 	if (raw.print == PRINT_DAEMON)
-		return print_daemon(c);
+		return feeder_print_daemon(c);
 	if (raw.print == PRINT_SCHEDULERS)
-		return print_schedulers(c);
+		return feeder_print_schedulers(c);
 	if (raw.print == PRINT_CONVERSIONS)
-		return print_conversions(c);
+		return feeder_print_conversions(c);
 	if (raw.schedule)
-		return print_schedule(&cfg, counts);
+		return feeder_print_schedule(&cfg, counts, &e)
+			       ? complain(EXIT_USAGE, &e)
+			       : 0;
 	if (campaign_check_live(c, &e))
 		return complain(EXIT_USAGE, &e);
 	if (raw.print == PRINT_COUNTS)
-		return print_counts(&cfg);
+		return feeder_print_counts(&cfg, &e) ? complain(EXIT_BROKEN, &e)
+						     : 0;
 	if (check_spool(c, &e))
 		return complain(EXIT_USAGE, &e);
 	return play(&cfg, argc, argv);

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What codec-feeder prints of a campaign.
+ */
+#include "app/feeder/print.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int feeder_print_schedule(const struct session_cfg *cfg, uint64_t *counts,
+			  struct cr_err *e)
+{
+	const struct campaign *c = cfg->campaign;
+	struct plan_options o = { cfg->seed, cfg->duration, counts };
+	struct plan_packet k;
+	struct plan_stream s;
+	struct plan p;
+	int rc;
+
+	for (unsigned f = 0; f < c->flow_count; f++)
+		if (!counts[f])
+			counts[f] = c->flows[f].like < 0
+					    ? (uint64_t)c->flows[f].count
+					    : counts[c->flows[f].like];
+	rc = plan_make(&p, c, &o, e);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < p.count; i++) {
+		plan_stream_init(&s, &p, &p.calls[i]);
+		while (plan_stream_next(&s, &k))
+			(void)printf(
+				"%.6f %s-%u frame=%llu seq=%llu%s%s%s\n",
+				(double)k.at / 1e9,
+				c->flows[p.calls[i].flow].name,
+				p.calls[i].index, (unsigned long long)k.frame,
+				(unsigned long long)k.seq,
+				k.marker ? " marker" : "",
+				k.lost ? " lost" : "", k.copy ? " copy" : "");
+	}
+	(void)printf("calls=%zu hash=%016llx\n", p.count,
+		     (unsigned long long)plan_hash(&p));
+	plan_fini(&p);
+	return 0;
+}
+
+int feeder_print_daemon(const struct campaign *c)
+{
+	const struct campaign_platform *p = &c->platform;
+
+	(void)printf("--workers=%lld\n", (long long)p->cpus);
+	if (p->run_queues == 1)
+		(void)printf("--run-queues=global\n");
+	else if (p->run_queues == p->cpus)
+		(void)printf("--run-queues=partitioned\n");
+	else /* there, a number is workers per run queue */
+		(void)printf("--run-queues=%lld\n",
+			     (long long)campaign_cpus_per_rq(p));
+	if (!p->admission)
+		(void)printf("--no-admission\n");
+	if (p->max_age != CR_NEVER)
+		(void)printf("--max-age=%lldus\n",
+			     (long long)(p->max_age / CR_US));
+	if (p->convert_floor)
+		(void)printf("--convert-floor=%lld\n",
+			     (long long)p->convert_floor);
+	return 0;
+}
+
+int feeder_print_schedulers(const struct campaign *c)
+{
+	for (unsigned i = 0; i < c->scheduler_count; i++)
+		(void)printf("%s\n", c->schedulers[i]);
+	return 0;
+}
+
+/* Flows whose load has still to become a count. */
+static unsigned count_loads(const struct campaign *c, const uint64_t *counts)
+{
+	unsigned n = 0;
+
+	for (unsigned f = 0; f < c->flow_count; f++)
+		n += c->flows[f].load_ppm && !counts[f];
+	return n;
+}
+
+int feeder_print_counts(const struct session_cfg *cfg, struct cr_err *e)
+{
+	const struct campaign *c = cfg->campaign;
+	uint64_t *got;
+	int rc;
+
+	if (!count_loads(c, cfg->counts))
+		return 0;
+	got = calloc(c->flow_count, sizeof(*got));
+	if (!got)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	rc = session_counts(cfg, got, e);
+	for (unsigned f = 0; !rc && f < c->flow_count; f++)
+		if (c->flows[f].load_ppm && !cfg->counts[f])
+			(void)printf("%s=%llu\n", c->flows[f].name,
+				     (unsigned long long)got[f]);
+	free(got);
+	return rc;
+}
+
+int feeder_print_conversions(const struct campaign *c)
+{
+	(void)printf("%lld\n", (long long)c->conversions.count);
+	return 0;
+}
