@@ -287,10 +287,11 @@ bool core_take_fault(struct core *c, const struct cr_rq *rq,
 		     struct core_fault *f);
 
 /**
- * Blame the policy that has left @t waiting while CPUs had nothing to do: no
- * answer of pick() shows that, so whoever watches over time says it. As with
- * the faults that the core finds, another takes the run queue over. False: @t
- * does not wait, or that has happened already. Lock of its rq held.
+ * Blame the policy for leaving @t waiting while CPUs had nothing to do. No
+ * single answer of pick() shows that, so a watchdog has to call this. As with
+ * the faults that the core finds, another policy takes the run queue over.
+ * Returns false if @t does not wait, or if that has happened already. Lock of
+ * its rq held.
  */
 bool core_blame_policy(struct core *c, struct core_task *t, cr_ns now);
 

@@ -2,11 +2,11 @@
 /*
  * The live engine: the core under threads, a lock per run queue and a clock. It
  * contains no scheduling logic and knows no codec: what a job does is the
- * client's run(). Whose the threads are is the driver's matter, which the
- * scheduler decides when the engine is opened:
+ * client's run(). A driver has the threads. The scheduler that the engine is
+ * opened with decides which driver that is:
  *
- *   workers          pinned threads, of which each makes one lock round per
- *                    job: stop the previous, pick the next. Idle workers sleep
+ *   workers          pinned threads. Each makes one lock round per job: it
+ *                    stops the previous and picks the next. Idle workers sleep
  *                    (or poll, by option) and are woken by live_release().
  *   kernel threads   one for each task, under a scheduler of the kernel
  */
@@ -49,7 +49,7 @@ struct live_run {
 	bool stale;	 /**< too old: conceal instead of transcoding    */
 };
 
-/** The client: who owns tasks and does the work. */
+/** The client: it owns the tasks and does the work. */
 struct live_client {
 	struct core_backlog backlog;
 	/** Do the claimed job of @t; called on its worker, no lock held. The
@@ -61,8 +61,9 @@ struct live_client {
 	/** The worker has nothing to do and is about to wait; no lock held. May
 	 * be NULL. */
 	void (*idle)(void *arg, unsigned worker);
-	/** Thread @worker starts (name it, prepare buffers): of the worker with
-	 * that number, or of a task (live_config.max_threads). May be NULL. */
+	/** Thread @worker starts: name it, prepare buffers. It is the thread
+	 * of the worker with that number, or of a task
+	 * (live_config.max_threads). May be NULL. */
 	void (*worker_up)(void *arg, unsigned worker);
 	/** The same thread, before it ends. May be NULL. */
 	void (*worker_down)(void *arg, unsigned worker);
@@ -71,9 +72,9 @@ struct live_client {
 	 * lock: decide at once, and wait for no other lock. NULL: always true.
 	 */
 	bool (*may_detach)(void *arg, struct live_task *t, unsigned worker);
-	/** The detached thread that had @t has let go of it, which was to leave
-	 * meanwhile: call live_remove() once more. On that thread, no lock
-	 * held. Needed by who calls live_detach(). */
+	/** The detached thread that had @t has let go of it. Meanwhile @t was
+	 * to leave, so call live_remove() once more. On that thread, no lock
+	 * held. A client that calls live_detach() needs this. */
 	void (*returned)(void *arg, struct live_task *t);
 	/** The policy broke its contract; another stands in for it on that run
 	 * queue, and live_recover() should follow. Any thread, no lock held.

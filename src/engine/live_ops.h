@@ -18,7 +18,7 @@ struct live_ops {
 	/** Places and run queues are there: start. 0, or -errno with @e; @warn:
 	 * what was not granted. After a failure stop() and close() follow. */
 	int (*open)(struct live *l, struct cr_err *warn, struct cr_err *e);
-	/** End the threads and join them, but for those that are detached. */
+	/** End the threads and join them, except those that are detached. */
 	void (*stop)(struct live *l);
 	/** Free what open() made. */
 	void (*close)(struct live *l);

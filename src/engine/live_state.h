@@ -13,7 +13,7 @@
 #include "engine/live_ops.h"
 #include "engine/meter.h"
 
-/** A run queue with its lock, and who of its workers is idle. */
+/** A run queue with its lock, and which of its workers are idle. */
 struct live_rq {
 	alignas(64) pthread_mutex_t lock;
 	/* under the lock */
@@ -22,9 +22,10 @@ struct live_rq {
 	int keeper;	     /**< idle index that waits for until; -1: none */
 	cr_ns until;	     /**< CR_NEVER without a keeper                 */
 	bool stopping;
-	/** For thieves and their wakers: written under the lock, read without.
-	 * Sequentially consistent: who enqueues stores queued and then looks
-	 * at idlers, who goes idle stores idlers and then looks at queued. */
+	/** For workers that steal and threads that wake them: written under the
+	 * lock, read without. Sequentially consistent: a thread that enqueues
+	 * stores queued and then reads idlers; a worker that goes idle stores
+	 * idlers and then reads queued. */
 	atomic_uint queued, idlers;
 };
 

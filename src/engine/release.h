@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Release models: from the arrivals of a task's frames to eligible times and
- * deadlines (thesis chapter 4, the 1996 paper for LBAP). One small state per
- * task, owned by whoever sees the arrivals (the rx thread, the simulator).
+ * deadlines (thesis chapter 4, the 1996 paper for LBAP). Each task has one
+ * small state, owned by the thread that sees the arrivals (rx, or the
+ * simulator).
  *
- * A buffer that drops frames needs a state of its own for those that are
- * served: a frame that is gone takes no time from the ones behind it. Counted
- * with them, the logical arrivals of a call that once sent more than its buffer
- * holds would stay as far ahead as the buffer is long, and where frames are
- * held until then, every one of them would be dropped just before its time.
+ * A buffer that drops frames needs a second state, for the frames that are
+ * served: a frame that is gone takes no time from the ones behind it. If
+ * dropped frames counted, the logical arrivals of a call that once sent more
+ * than its buffer holds would stay ahead by the length of the buffer. And where
+ * frames are held until then, each would be dropped just before its time.
  */
 #ifndef ENGINE_RELEASE_H
 #define ENGINE_RELEASE_H

@@ -79,7 +79,7 @@ struct call_cfg {
 struct call_release {
 	/** Raised (release) when the rest is there; others look (acquire). */
 	atomic_uint version;
-	/* relaxed: who reads them half changed looks again */
+	/* relaxed: a reader that may have seen half a change reads again */
 	atomic_uint kind, burst;
 	_Atomic cr_ns rel_deadline, spacing, ahead_max;
 	atomic_bool best_effort;
@@ -89,8 +89,8 @@ struct call_release {
  * core's copy at every packet. */
 struct call {
 	struct live_task lt; /**< the engine's part */
-	/** Constant, but for what call_set_terms() changes: that is control's
-	 * alone. */
+	/** Constant, except for what call_set_terms() changes; only the control
+	 * thread uses that part. */
 	struct call_cfg cfg;
 	struct call_release terms;
 	size_t slot_bytes;    /**< largest payload accepted; constant */
@@ -192,8 +192,8 @@ void call_settle(struct call_cfg *cfg, const struct cr_cost *measured);
  * Let @c go on as @to, a settled configuration that differs from its own in
  * class, deadline, weight, nice, contract, cost and mode only. The engine has
  * been told, see live_change(); rx takes its part at the next packet. The
- * encoder's mode stays: a CMR may have set it meanwhile, and whoever means to
- * overrule that calls pipeline_set_mode(). Control thread.
+ * encoder's mode stays, because a CMR may have set it meanwhile. A caller that
+ * wants to overrule the CMR calls pipeline_set_mode(). Control thread.
  */
 void call_set_terms(struct call *c, const struct call_cfg *to);
 

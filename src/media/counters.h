@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is counted of calls and packets: names, as C and protocol have them,
- * heads of columns (NULL: in no table) and help for people. A name that ends in
- * _ns counts ns. Lists only: whoever needs members, places or rows makes them
- * of these.
+ * What is counted of calls and packets: the names that C and the protocol use,
+ * heads of columns (NULL: in no table), and help for people. A name that ends
+ * in _ns counts ns. These are lists only: other files make struct members,
+ * array indexes and table rows from them.
  */
 #ifndef MEDIA_COUNTERS_H
 #define MEDIA_COUNTERS_H

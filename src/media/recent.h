@@ -2,8 +2,8 @@
 /*
  * The latest times that one thread has measured, for another one to collect.
  *
- * The writer never waits and makes no read-modify-write; who reads too rarely
- * gets the newest ones only, and each at most once.
+ * The writer never waits and makes no read-modify-write. A reader that comes
+ * too rarely gets only the newest times, and each at most once.
  */
 #ifndef MEDIA_RECENT_H
 #define MEDIA_RECENT_H
@@ -19,8 +19,8 @@ enum { RECENT_TIMES = 64 };
 struct recent {
 	/** Release, pairs with recent_take(): the times are there. */
 	atomic_uint count;
-	/** Release, too: who reads a time that has replaced another one sees
-	 * a count that says so. */
+	/** Release, too: a reader that sees a time which has replaced another
+	 * one also sees a count that says so. */
 	_Atomic uint32_t ns[RECENT_TIMES];
 };
 

@@ -4,8 +4,8 @@
  * out into the worker's burst, and, when that is sent, count and trace. No
  * lock is held and nothing is allocated.
  *
- * Sending together saves most of the socket's price, so packets may wait for
- * those of the next turns. They leave
+ * Sending packets together saves most of the cost of system calls, so packets
+ * may wait for those of the next turns. They leave
  *
  *   by the worker     when TURN_BATCH turns have gathered or TURN_WAIT has
  *                     passed, and when the engine says that there is nothing
@@ -19,11 +19,11 @@
  * run queues of one worker whose policy does not steal; elsewhere every turn
  * sends at its end, before the engine learns that the job is done.
  *
- * The unsent packets are under the worker's lock, which it has but for when a
- * codec is at work, and between turns. So nobody waits for a codec, which may
- * never return: who watches over the workers takes the packets away then; the
- * thread finds out when it comes back, and touches nothing but the call's own
- * pipeline any more:
+ * The unsent packets are under the worker's lock. The worker holds it, except
+ * while a codec is at work, and between turns. So nobody waits for a codec,
+ * which may never return: recovery then takes the packets away. The thread
+ * finds out when it comes back, and from then on touches nothing but the call's
+ * own pipeline:
  *
  *             turn_enter_codec()           turn_take()
  *   AT_WORK -------------------> IN_CODEC -------------> TAKEN

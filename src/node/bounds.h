@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What can be promised about a call beside those that are there now: how late
- * its frames can be, and the play-out buffer that makes up for it.
+ * What can be promised about a call, given the calls that there are now: how
+ * late its frames can be, and the play-out buffer that makes up for it. The
+ * policy tells one of these:
  *
- *   lateness  what the policy says of itself: no frame is later than that
- *   servers   of soft calls that have a budget each: the theory of
+ *   lateness  no frame is later than this
+ *   servers   soft calls have a budget each: the bound is that of
  *             analysis/hsb.h, with the servers that the policy tells
- *   nothing   all else, and why
+ *   nothing   no bound, and why
  *
  * Control thread.
  */

@@ -65,7 +65,7 @@ struct node_call_info {
 	struct bound bound;
 };
 
-/** What who starts a call has to know. */
+/** What the client that starts a call has to know. */
 struct node_call_place {
 	uint32_t id;
 	char rtp[NODE_ADDRESS_MAX]; /**< where to send */

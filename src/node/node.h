@@ -73,8 +73,8 @@ struct node_config {
 int node_open(struct node **n, const struct node_config *cfg,
 	      struct cr_err *warn, struct cr_err *e);
 
-/** End all calls and conversions and wait until they have gone, but for those
- * that a stuck thread has; runs the event base meanwhile. NULL is fine. */
+/** End all calls and conversions and wait until they have gone, except those
+ * that a stuck thread has. Runs the event base meanwhile. NULL is fine. */
 void node_end_calls(struct node *n);
 
 /**
@@ -162,7 +162,7 @@ void node_address(const struct node *n, char *buf, size_t size);
 /** Where this call's packets go to: "127.0.0.1:40000". */
 void node_call_address(const struct node_call *nc, char *buf, size_t size);
 
-/** All, ending ones too, but for the hung ones. */
+/** How many there are: ending ones count, hung ones do not. */
 unsigned node_calls(const struct node *n);
 
 /** Submit a conversion; its id is from the calls' numbers. As
@@ -212,7 +212,7 @@ bool node_cost(const struct node *n, unsigned i, struct node_cost_info *out);
 unsigned long long node_lost(struct node *n);
 /** One call: parameters, counters, the policy's own numbers. */
 void node_call_info(struct node_call *nc, struct node_call_info *out);
-/** What who started it has to know. */
+/** What the client that started it has to know. */
 void node_call_place(struct node_call *nc, struct node_call_place *out);
 
 /** The scheduler as "name" or "name,key=value,...". */

@@ -2,7 +2,7 @@
 /*
  * Rows that say everything about a member of a request or a result: its name,
  * type, unit, range, default and help, and where it is in a plain C struct.
- * Who reads JSON, writes it, prints help or metrics goes by them.
+ * All code that reads or writes JSON, or prints help or metrics, goes by them.
  *
  * A table is made of a name and a struct:
  *
@@ -102,12 +102,13 @@ struct field {
 	/** TIME: "ns", "us", "ms" or "s", RATE: "per_s": the end of the
 	 * number's name. Others: for people. */
 	const char *unit;
-	/** As the struct has it. Of a range none is checked when both are 0. */
+	/** In the struct's unit. If min and max are both 0, there is no range.
+	 */
 	int64_t min, max, dflt;
-	/** What goes where it is not given, if that is not .dflt. */
+	/** Text for the default, if .dflt does not say it. */
 	const char *without;
-	/** NULL: it may be left out. Else the question to who has left it
-	 * out, or "". */
+	/** NULL: it may be left out. Else it may not, and this is the question
+	 * that the refusal asks ("which call?"), or "". */
 	const char *required;
 	const char *const *choices; /**< NULL-terminated */
 	const struct field *members;
