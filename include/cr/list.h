@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queues of tasks for policies: <sys/queue.h>, and what fifo and rr share. A
- * task's private memory begins with the node, so that cr_task_of() leads from
- * there to the task; a run queue's holds one head or several.
+ * Queues of tasks for policies, by <sys/queue.h>. A task's private memory
+ * begins with the node, so that cr_task_of() leads from there to the task; a
+ * run queue's holds one head or several.
  */
 #ifndef CR_LIST_H
 #define CR_LIST_H

@@ -71,8 +71,8 @@
  *
  * And a live engine watches that no task waits for long while workers that it
  * may use have nothing to do. Where a policy breaks its contract a debug build
- * aborts; others log it with explain()'s numbers and let fifo take its place,
- * without losing a job.
+ * aborts; others log it with explain()'s numbers and let another policy take
+ * its place, without losing a job.
  *
  * Every comparison of a policy must end in the task id: same input, same
  * schedule.

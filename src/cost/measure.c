@@ -72,7 +72,7 @@ static bool stopped(const struct bench *b)
 	       atomic_load_explicit(b->plan->stop, memory_order_relaxed);
 }
 
-static int round_of_lanes(struct bench *b, struct cr_frame *frame)
+static int round_of_streams(struct bench *b, struct cr_frame *frame)
 {
 	int ret = 0;
 
@@ -88,18 +88,18 @@ static int run(struct bench *b)
 	struct cr_frame frame = { 0 };
 	/* The first round meets cold caches and states that have just been
 	 * set up: it does not count. */
-	int ret = round_of_lanes(b, &frame);
+	int ret = round_of_streams(b, &frame);
 
 	b->enc.n = b->dec.n = 0;
 	do {
 		if (!ret)
-			ret = round_of_lanes(b, &frame);
+			ret = round_of_streams(b, &frame);
 	} while (!ret && clock_thread_cpu() < end &&
 		 b->enc.n + b->nstreams <= TIMES_MAX);
 	return ret;
 }
 
-static int open_lanes(struct bench *b, struct cr_err *e)
+static int open_streams(struct bench *b, struct cr_err *e)
 {
 	int ret = 0;
 
@@ -151,7 +151,7 @@ static int bench_init(struct bench *b, struct cr_err *e)
 	b->streams = calloc(b->nstreams, sizeof(*b->streams));
 	if (!b->streams || times_init(&b->enc) || times_init(&b->dec))
 		return cr_fail(e, -ENOMEM, "cost: out of memory");
-	return open_lanes(b, e);
+	return open_streams(b, e);
 }
 
 static struct cost_result result_of(const struct bench *b, struct times *t)

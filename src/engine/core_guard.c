@@ -2,8 +2,8 @@
 /*
  * What becomes of a policy that breaks its contract: in debug builds the
  * process aborts and says which promise was broken; otherwise the fault is
- * kept for the driver to tell, and the
- * fallback (cr_sched_fallback) takes the run queue over at once.
+ * kept for the driver to tell, and the fallback (cr_sched_fallback) takes the
+ * run queue over at once.
  *
  * Tasks and their jobs are the core's, so nothing is lost that a policy lost,
  * and its memory is not looked at again. The run queue's lock is enough, for

@@ -302,7 +302,8 @@ static int added(struct live *l, struct live_task *t, struct cr_verdict *v)
 
 	reap(all);
 	if (!take_number(all, &number)) {
-		v->rule = "threads of calls and jobs (2048, or --max-calls)";
+		v->rule = "threads of calls and conversions (2048, or "
+			  "--max-calls)";
 		return -ENOSPC;
 	}
 	s = server_new(l, t);

@@ -111,8 +111,11 @@ static void settle_and_unlock(struct live *l, struct live_rq *q)
 
 void live_wake_again(struct live *l, struct live_task *t)
 {
-	struct live_rq *q = live_lock_home(l, t);
+	struct live_rq *q;
 
+	if (!l->ops->driver.watched)
+		return;
+	q = live_lock_home(l, t);
 	if (t->core.task.state == CR_IDLE && !t->detached) {
 		(void)live_task_wake(t);
 		(void)core_release(l->core, &t->core, clock_now());
@@ -123,9 +126,13 @@ void live_wake_again(struct live *l, struct live_task *t)
 
 bool live_blame_policy(struct live *l, struct live_task *t)
 {
-	struct live_rq *q = live_lock_home(l, t);
-	bool replaced = core_blame_policy(l->core, &t->core, clock_now());
+	struct live_rq *q;
+	bool replaced;
 
+	if (!l->ops->driver.watched)
+		return false;
+	q = live_lock_home(l, t);
+	replaced = core_blame_policy(l->core, &t->core, clock_now());
 	core_relook(l->core, q->rq);
 	settle_and_unlock(l, q);
 	return replaced;

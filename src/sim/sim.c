@@ -272,8 +272,8 @@ static void pick(struct sim *s, struct sim_rq *q)
 	}
 }
 
-/* The policy broke its contract: the fallback may have work for CPUs
- * it left idle. */
+/* The policy broke its contract: the fallback may have work for CPUs it left
+ * idle. */
 static void recover(struct sim *s, struct sim_rq *q)
 {
 	const struct sim_client *client = &s->cfg.client;

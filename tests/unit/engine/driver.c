@@ -225,6 +225,27 @@ static void only_workers_are_watched(void **state)
 	assert_int_equal(g.up, 1); /* its own thread, and no worker */
 }
 
+/* A frame waits, and its thread has not been woken yet: that is no policy's
+ * matter, for there is none. */
+static void nobody_wakes_a_thread_of_the_kernels(void **state)
+{
+	struct live_task *t;
+	struct rig g;
+
+	(void)state;
+	start(&g, "kernel:other");
+	t = &g.s.task;
+	(void)source_push(&g.s, clock_now());
+	live_wake_again(g.live, t);
+	assert_false(live_blame_policy(g.live, t));
+	assert_int_equal(t->core.task.state, CR_IDLE);
+	assert_true(live_task_wake(t));
+	live_release(g.live, &t, 1);
+	while (!atomic_load(&g.s.done))
+		(void)sched_yield();
+	finish(&g);
+}
+
 /* A thread that serves one task has nothing to send together. */
 static void tasks_stay_where_one_worker_serves(void **state)
 {
@@ -263,6 +284,7 @@ int main(void)
 		cmocka_unit_test(changes_are_as_the_driver_says),
 		cmocka_unit_test(a_driver_is_for_the_whole_run),
 		cmocka_unit_test(only_workers_are_watched),
+		cmocka_unit_test(nobody_wakes_a_thread_of_the_kernels),
 		cmocka_unit_test(tasks_stay_where_one_worker_serves),
 		cmocka_unit_test(refusals_name_the_scheduler),
 	};
