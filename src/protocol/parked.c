@@ -62,20 +62,24 @@ json_t *parked_begin(struct service *sv, struct rpc_peer *peer,
 	return NULL;
 }
 
+/* A reply may end the association of who does not read it, and with that drop
+ * others: so what is refused here is taken out of their sight before. */
 void parked_drop(struct service *sv, const struct session *s, int code,
 		 const char *why)
 {
-	struct parked *p = LIST_FIRST(&sv->parked);
+	LIST_HEAD(, parked) refused = LIST_HEAD_INITIALIZER(refused);
+	struct rpc_error e = { .code = code };
+	struct parked *p, *next;
 
-	while (p) {
-		struct rpc_error e = { .code = code };
-		struct parked *next = LIST_NEXT(p, link);
-
-		if (!s || p->session == s) {
-			node_cost_forget(sv->node, &p->wait);
-			(void)cr_fail(&e.why, 0, "%s", why);
-			answer(p, NULL, &e);
-		}
-		p = next;
+	for (p = LIST_FIRST(&sv->parked); p; p = next) {
+		next = LIST_NEXT(p, link);
+		if (s && p->session != s)
+			continue;
+		node_cost_forget(sv->node, &p->wait);
+		LIST_REMOVE(p, link);
+		LIST_INSERT_HEAD(&refused, p, link);
 	}
+	(void)cr_fail(&e.why, 0, "%s", why);
+	while ((p = LIST_FIRST(&refused)))
+		answer(p, NULL, &e);
 }

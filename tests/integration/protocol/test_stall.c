@@ -3,16 +3,21 @@
  * No request holds others up. What a codec costs is measured behind the
  * control protocol; who asks for a call waits for that alone.
  */
+#define _GNU_SOURCE /* usleep */
 #include "cmocka_cr.h"
 #include "desk.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "asker.h"
 #include "node/measuring.h"
 #include "node/node_impl.h"
+#include "protocol/service_impl.h"
+#include "transport/unix_file.h"
 
 enum { MOST = JSONRPC_BATCH_MAX };
 
@@ -314,6 +319,113 @@ static void a_service_closes_while_it_measures(void **state)
 	close_office(&o);
 }
 
+static atomic_bool held;
+
+static int encode_when_let(void *enc, unsigned mode, const int16_t *pcm,
+			   struct cr_frame *out)
+{
+	while (atomic_load(&held))
+		(void)usleep(1000);
+	return cr_codec_find("pcma")->encode(enc, mode, pcm, out);
+}
+
+/* Until @held is false nothing else is measured. */
+static void hold_measuring(struct desk *d)
+{
+	static struct cr_codec slow;
+	struct pipeline_side side = {
+		.codec = &slow, .cfg = { .sample_rate = 8000, .samples = 160 }
+	};
+	struct call_cfg cfg = { .media = { .in = side, .out = side },
+				.release.period = 20 * CR_MS };
+
+	slow = *cr_codec_find("pcma");
+	slow.encode = encode_when_let;
+	atomic_store(&held, true);
+	node_cost_ask(d->rig.node, &cfg);
+}
+
+/* A connection to the Unix socket that is never read. */
+static int connect_deaf(const struct desk *d)
+{
+	struct sockaddr_un at;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(unix_address(&at, d->socket.path, NULL), 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	return fd;
+}
+
+/* @n hellos, and @last unless it is NULL, in one batch. */
+static void say_deaf(int fd, unsigned n, json_t *last)
+{
+	json_t *batch = json_array();
+	char *text;
+
+	for (unsigned i = 0; i < n; i++)
+		(void)json_array_append_new(
+			batch, request((int)i, "hello", json_object()));
+	if (last)
+		(void)json_array_append_new(batch, last);
+	text = json_dumps(batch, JSON_COMPACT);
+	assert_true(dprintf(fd, "%s\n", text) > 0);
+	free(text);
+	json_decref(batch);
+}
+
+struct asked {
+	struct rpc_server *server;
+	unsigned n;
+};
+
+static bool has_asked(void *arg)
+{
+	const struct asked *a = arg;
+	struct rpc_stats count;
+
+	rpc_server_stats(a->server, &count);
+	return count.requests >= a->n;
+}
+
+/* Who does not read is sent away over the first refusal, while others of its
+ * requests wait for theirs. */
+static void a_service_closes_on_who_does_not_read(void **state)
+{
+	enum { FEW = 200, MORE = 250 };
+	const size_t kept = (size_t)8 << 20; /* for a peer */
+	struct client c;
+	struct asked all;
+	struct desk d;
+	json_t *hello;
+	size_t reply;
+	unsigned n;
+	int fd;
+
+	(void)state;
+	desk_open(&d, &(struct desk_options){ 0 });
+	client_open(&c, &d, NULL);
+	hello = client_ask(&c, "hello", NULL);
+	reply = json_dumpb(hello, NULL, 0, JSON_COMPACT) + 60;
+	n = (unsigned)(kept / (FEW * reply));
+	json_decref(hello);
+	hold_measuring(&d);
+	fd = connect_deaf(&d);
+	/* the socket takes the first, the next are kept, the last is too
+	 * much */
+	for (unsigned i = 0; i < 1 + n; i++)
+		say_deaf(fd, FEW, NULL);
+	say_deaf(fd, 0, start_amr(1));
+	say_deaf(fd, MORE, start_amr(2));
+	all = (struct asked){ d.service->server, 2 + (1 + n) * FEW + MORE + 2 };
+	desk_wait(&d, has_asked, &all);
+	atomic_store(&held, false);
+	service_close(d.service);
+	d.service = NULL;
+	(void)close(fd);
+	client_close(&c);
+	desk_close(&d);
+}
+
 static void a_call_that_ends_is_not_changed(void **state)
 {
 	struct office o;
@@ -373,6 +485,7 @@ int main(void)
 		cmocka_unit_test(bye_in_the_same_batch_waits_for_the_call),
 		cmocka_unit_test(a_drain_meanwhile_refuses),
 		cmocka_unit_test(a_service_closes_while_it_measures),
+		cmocka_unit_test(a_service_closes_on_who_does_not_read),
 		cmocka_unit_test(a_call_that_ends_is_not_changed),
 		cmocka_unit_test(a_change_of_mode_waits_for_its_cost),
 	};
