@@ -45,7 +45,7 @@ struct conversion_cfg {
 
 enum conversion_state {
 	CONVERSION_ASKED,   /**< its files are being looked at                */
-	CONVERSION_WAITING, /**< for one of the running ones to end           */
+	CONVERSION_WAITING, /**< for its turn, or until its cost is known     */
 	CONVERSION_RUNNING, /**< a task of the engine                         */
 	CONVERSION_ENDING, /**< cancelled, but its last thread has not let go */
 	CONVERSION_DONE,   /**< its output has its name                      */
@@ -98,7 +98,8 @@ struct conversion {
 	uint64_t bytes; /**< of the input when it was looked at   */
 	char owner[17]; /**< session that asked                   */
 	struct conversion_asker asker;
-	void *set; /**< struct converter                          */
+	void *set;     /**< struct converter                       */
+	void *pricing; /**< the user's; not NULL while its cost is measured */
 
 	/* while it runs */
 	struct conversion_chunk *chunk; /**< [2] */

@@ -135,7 +135,7 @@ static bool never_fits(int err, const struct cr_verdict *v)
 	return err == -ENOSPC && v->bound_ppm > 0 && v->need_ppm > v->bound_ppm;
 }
 
-/* 0; -ENOSPC: not now; or -errno with cv->why. */
+/* 0; -ENOSPC: not now; or -errno with cv->why. With cv->pricing it waits. */
 static int start(struct converter *con, struct conversion *cv)
 {
 	struct cr_verdict v = { 0 };
@@ -167,6 +167,8 @@ static void start_some(struct converter *con)
 		if (err == -ENOSPC)
 			return;
 		TAILQ_REMOVE(&con->waiting, cv, order);
+		if (cv->pricing)
+			continue; /* until converter_priced() */
 		con->count.waiting--;
 		if (err) {
 			end(con, cv, CONVERSION_FAILED);
@@ -179,6 +181,35 @@ static void start_some(struct converter *con)
 		con->cfg.started(con->cfg.arg, cv);
 		conversion_io_add(con->io, cv);
 	}
+}
+
+/* Among those that wait, in the order in which they were asked for. */
+static void enqueue(struct converter *con, struct conversion *cv)
+{
+	struct conversion *next;
+
+	TAILQ_FOREACH (next, &con->waiting, order)
+		if (next->cfg.id > cv->cfg.id)
+			break;
+	if (next)
+		TAILQ_INSERT_BEFORE(next, cv, order);
+	else
+		TAILQ_INSERT_TAIL(&con->waiting, cv, order);
+}
+
+void converter_priced(struct converter *con, struct conversion *cv, int err,
+		      const struct cr_err *why)
+{
+	cv->pricing = NULL;
+	cv->why.text[0] = '\0';
+	if (err) {
+		cv->why = *why;
+		con->count.waiting--;
+		end(con, cv, CONVERSION_FAILED);
+	} else {
+		enqueue(con, cv);
+	}
+	start_some(con);
 }
 
 /* --- those that are asked for --- */
@@ -392,7 +423,13 @@ int converter_cancel(struct converter *con, struct conversion *cv)
 	if (conversion_is_over(cv->state))
 		return -EALREADY;
 	if (cv->state == CONVERSION_WAITING) {
-		TAILQ_REMOVE(&con->waiting, cv, order);
+		if (cv->pricing) {
+			con->cfg.unprice(con->cfg.arg, cv);
+			cv->pricing = NULL;
+			cv->why.text[0] = '\0';
+		} else {
+			TAILQ_REMOVE(&con->waiting, cv, order);
+		}
 		con->count.waiting--;
 		end(con, cv, CONVERSION_CANCELLED);
 		return 0;

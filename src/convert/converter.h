@@ -10,7 +10,8 @@
  *                           +-------------------^ cancel     was first)
  *
  * Few run at a time: a waiting one costs no file, buffer, codec or task. One
- * that is asked is nobody's yet: it cannot be found.
+ * that is asked is nobody's yet: it cannot be found. One whose cost nobody
+ * knows yet waits for that, too, and lets others go first meanwhile.
  *
  * Thread rule: the event base's thread ("control"), but for converter_gone().
  */
@@ -33,8 +34,11 @@ struct converter_config {
 	unsigned running;   /**< at a time                                 */
 	unsigned floor;	    /**< frames a second for each; 0: what is left */
 	/** What a frame of @cv costs, into cv->cfg.cost, just before it starts.
-	 * 0, or -errno with @e. */
+	 * 0, or -errno with @e. -EAGAIN, and cv->pricing is set: it has to be
+	 * measured; converter_priced() follows, but not from in here. */
 	int (*price)(void *arg, struct conversion *cv, struct cr_err *e);
+	/** converter_priced() must not follow any more. */
+	void (*unprice)(void *arg, struct conversion *cv);
 	/** @cv runs now. */
 	void (*started)(void *arg, const struct conversion *cv);
 	/** @cv is over, see its state. It stays for converter_find() as one of
@@ -80,6 +84,10 @@ int converter_cancel(struct converter *con, struct conversion *cv);
 struct conversion *converter_find(struct converter *con, uint32_t id);
 /** The first one with an id above @id, or NULL. */
 struct conversion *converter_after(struct converter *con, uint32_t id);
+
+/** What @cv costs is known now, or @err and @why it cannot be. */
+void converter_priced(struct converter *con, struct conversion *cv, int err,
+		      const struct cr_err *why);
 
 /** Try again to start conversions that the engine had no room for. Once a
  * second. */

@@ -50,6 +50,7 @@ struct measuring {
 	/* under lock */
 	enum place place;
 	bool quit, gone;
+	bool left; /* behind, with the thread, which frees it */
 	struct cost_part part;
 	struct cost_value value;
 	int err;
@@ -58,10 +59,18 @@ struct measuring {
 
 /* --- the thread --- */
 
-/* False: there is no more. Else m->part is the thread's. */
+static void destroy(struct measuring *m)
+{
+	(void)pthread_cond_destroy(&m->changed);
+	(void)pthread_mutex_destroy(&m->lock);
+	free(m);
+}
+
+/* False: there is no more, and @m is not the thread's any more. Else m->part
+ * is the thread's. */
 static bool take(struct measuring *m)
 {
-	bool more;
+	bool more, left;
 
 	(void)pthread_mutex_lock(&m->lock);
 	while (!m->quit && m->place != TODO)
@@ -71,8 +80,11 @@ static bool take(struct measuring *m)
 		m->place = BUSY;
 	else
 		m->gone = true;
+	left = m->left;
 	(void)pthread_cond_broadcast(&m->changed);
 	(void)pthread_mutex_unlock(&m->lock);
+	if (left)
+		destroy(m);
 	return more;
 }
 
@@ -292,13 +304,6 @@ static void free_all(struct measuring *m)
 	}
 }
 
-static void destroy(struct measuring *m)
-{
-	(void)pthread_cond_destroy(&m->changed);
-	(void)pthread_mutex_destroy(&m->lock);
-	free(m);
-}
-
 int measuring_open(struct measuring **out, struct event_base *base,
 		   struct costs *costs, struct cr_err *e)
 {
@@ -322,7 +327,8 @@ int measuring_open(struct measuring **out, struct event_base *base,
 	return 0;
 }
 
-/* Has the thread ended, or does it end soon? */
+/* Wait until the thread has ended, but not for ever. False: it is left behind,
+ * with @m. */
 static bool thread_ends(struct measuring *m)
 {
 	struct timespec until;
@@ -332,30 +338,32 @@ static bool thread_ends(struct measuring *m)
 	until.tv_sec += PATIENCE_S;
 	(void)pthread_mutex_lock(&m->lock);
 	m->quit = true;
+	free_all(m);
 	(void)pthread_cond_broadcast(&m->changed);
 	while (!m->gone &&
 	       !pthread_cond_timedwait(&m->changed, &m->lock, &until))
 		;
 	gone = m->gone;
+	m->left = !gone;
 	(void)pthread_mutex_unlock(&m->lock);
 	return gone;
 }
 
 void measuring_close(struct measuring *m)
 {
-	bool ends;
+	const char *codec;
+	pthread_t thread;
 
 	if (!m)
 		return;
+	codec = m->part.codec ? m->part.codec->name : "resample";
+	thread = m->thread;
 	atomic_store_explicit(&m->stop, true, memory_order_relaxed);
-	ends = thread_ends(m);
-	free_all(m);
-	if (ends) {
-		(void)pthread_join(m->thread, NULL);
+	if (thread_ends(m)) {
+		(void)pthread_join(thread, NULL);
 		destroy(m);
 		return;
 	}
-	log_event(LOG_ERROR, "measuring-stuck", "codec=%s",
-		  m->part.codec ? m->part.codec->name : "resample");
-	(void)pthread_detach(m->thread);
+	log_event(LOG_ERROR, "measuring-stuck", "codec=%s", codec);
+	(void)pthread_detach(thread);
 }

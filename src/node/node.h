@@ -104,11 +104,6 @@ struct node_cost_wait {
 int node_cost_wait(struct node *n, struct node_cost_wait *w, struct cr_err *e);
 /** @w, which waits, does not wait any more: done() is not called. */
 void node_cost_forget(struct node *n, struct node_cost_wait *w);
-/** The same on this thread: some 20 ms of CPU time for every codec and mode
- * that was not there before. For those who have nobody else to serve. 0, or
- * -errno with @e. */
-int node_cost_measure(struct node *n, const struct pipeline_cfg *media,
-		      cr_ns period, struct cr_err *e);
 
 /**
  * Start a call. @cfg: members that the node chooses (id, SSRCs left 0, first

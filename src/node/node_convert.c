@@ -4,10 +4,48 @@
  * tells about them.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "node/node_impl.h"
+
+/* A conversion that waits until its cost is known. */
+struct pricing {
+	struct node *node;
+	struct conversion *cv;
+	struct node_cost_wait wait;
+};
+
+static void priced(void *arg, int err, const struct cr_err *why)
+{
+	struct pricing *p = arg;
+
+	converter_priced(p->node->converter, p->cv, err, why);
+	free(p);
+}
+
+/* -EAGAIN, and @cv waits; or -ENOMEM. */
+static int begin_pricing(struct node *n, struct conversion *cv,
+			 const struct pipeline_cfg *media, struct cr_err *e)
+{
+	struct pricing *p = malloc(sizeof(*p));
+
+	if (!p)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	*p = (struct pricing){ .node = n,
+			       .cv = cv,
+			       .wait = { .media = *media,
+					 .period = AUDIO_FRAME,
+					 .done = priced,
+					 .arg = p } };
+	if (node_cost_wait(n, &p->wait, e)) {
+		free(p);
+		return -ENOMEM;
+	}
+	cv->pricing = p;
+	return cr_fail(e, -EAGAIN, "its cost is being measured");
+}
 
 static int price(void *arg, struct conversion *cv, struct cr_err *e)
 {
@@ -20,14 +58,20 @@ static int price(void *arg, struct conversion *cv, struct cr_err *e)
 	audio_side(&media.in, &cv->cfg.from, 0);
 	audio_side(&media.out, &cv->cfg.to, cv->cfg.mode);
 	media.out.cfg.dtx = cv->cfg.dtx;
-	err = node_cost_measure(n, &media, AUDIO_FRAME, e);
+	err = costs_find(n->costs, &media, AUDIO_FRAME, &cost, &missing, e);
+	if (err == -EAGAIN)
+		return begin_pricing(n, cv, &media, e);
 	if (!err)
-		err = costs_find(n->costs, &media, AUDIO_FRAME, &cost, &missing,
-				 e);
-	if (err)
-		return err;
-	cv->cfg.cost = cost->cost;
-	return 0;
+		cv->cfg.cost = cost->cost;
+	return err;
+}
+
+static void unprice(void *arg, struct conversion *cv)
+{
+	struct pricing *p = cv->pricing;
+
+	node_cost_forget(arg, &p->wait);
+	free(p);
 }
 
 static void set_text(char *to, size_t size, const char *text)
@@ -80,6 +124,7 @@ int node_open_converter(struct node *n, struct cr_err *e)
 		.running = c->running,
 		.floor = c->floor,
 		.price = price,
+		.unprice = unprice,
 		.started = started,
 		.ended = ended,
 		.arg = n,

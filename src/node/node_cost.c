@@ -37,22 +37,3 @@ void node_cost_forget(struct node *n, struct node_cost_wait *w)
 {
 	measuring_forget(n->measuring, w);
 }
-
-int node_cost_measure(struct node *n, const struct pipeline_cfg *media,
-		      cr_ns period, struct cr_err *e)
-{
-	struct cost_part missing;
-	struct cost_entry *entry;
-	struct cost_value v;
-	int err;
-
-	do {
-		err = costs_find(n->costs, media, period, &entry, &missing, e);
-		if (err != -EAGAIN)
-			return err;
-		err = cost_part_measure(&missing, NULL, &v, e);
-		if (!err && costs_put(n->costs, &missing, &v))
-			err = cr_fail(e, -ENOMEM, "out of memory");
-	} while (!err);
-	return err;
-}

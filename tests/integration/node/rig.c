@@ -7,6 +7,7 @@
 
 #include "cmocka_cr.h"
 
+#include <errno.h>
 #include <event2/thread.h>
 #include <poll.h>
 #include <stdio.h>
@@ -100,6 +101,44 @@ json_t *rig_stats(const struct rig *r)
 	return field_write(node_stats_fields, &stats);
 }
 
+struct measured {
+	bool done;
+	int err;
+	struct cr_err why;
+};
+
+static void measured(void *arg, int err, const struct cr_err *why)
+{
+	struct measured *m = arg;
+
+	*m = (struct measured){ .done = true, .err = err, .why = *why };
+}
+
+static bool is_measured(void *arg)
+{
+	const struct measured *m = arg;
+
+	return m->done;
+}
+
+int rig_measure(struct rig *r, const struct call_cfg *cfg, struct cr_err *e)
+{
+	struct measured m = { 0 };
+	struct node_cost_wait w = { .media = cfg->media,
+				    .period = cfg->release.period,
+				    .done = measured,
+				    .arg = &m };
+	struct cost_entry *entry;
+	int err = node_cost_of(r->node, cfg, &entry, e);
+
+	if (err != -EAGAIN)
+		return err;
+	assert_int_equal(node_cost_wait(r->node, &w, e), 0);
+	assert_true(rig_wait(r, is_measured, &m));
+	*e = m.why;
+	return m.err;
+}
+
 int rig_try(struct rig *r, const char *json, struct node_call **nc,
 	    struct cr_err *e)
 {
@@ -117,8 +156,7 @@ int rig_try(struct rig *r, const char *json, struct node_call **nc,
 	if (!err)
 		err = call_check(&cfg, &request, e);
 	if (!err)
-		err = node_cost_measure(r->node, &cfg.media, cfg.release.period,
-					e);
+		err = rig_measure(r, &cfg, e);
 	if (!err)
 		err = node_call_start(r->node, &cfg,
 				      request.port == CALL_PORT_OWN, nc, e);

@@ -38,6 +38,9 @@ void rig_close(struct rig *r);
 /** The node's figures, as stats tells them. */
 json_t *rig_stats(const struct rig *r);
 
+/** Wait until it is known what a call with @cfg costs. 0, or -errno with @e. */
+int rig_measure(struct rig *r, const struct call_cfg *cfg, struct cr_err *e);
+
 /** Start a call from call.start's JSON (single quotes stand for double ones),
  * output to the rig's socket unless it says otherwise. Fails the test when it
  * is refused. */

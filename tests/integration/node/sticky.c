@@ -37,7 +37,7 @@ static int stick(void *enc, unsigned mode, const int16_t *pcm,
 	return cr_codec_find("pcma")->encode(enc, mode, pcm, out);
 }
 
-struct node_call *sticky_call(struct rig *r)
+static struct call_cfg sticky_cfg(void)
 {
 	struct call_request request = {
 		.in.side = { .codec = "pcmu", .pt = -1 },
@@ -47,8 +47,8 @@ struct node_call *sticky_call(struct rig *r)
 		.terms = { .cls = CR_SOFT, .weight = CALL_WEIGHT },
 	};
 	struct call_cfg cfg;
-	struct node_call *nc = NULL;
 	struct cr_err e = { "" };
+
 	if (!sticky.encode) {
 		sticky = *cr_codec_find("pcma");
 		sticky.encode = stick;
@@ -56,8 +56,34 @@ struct node_call *sticky_call(struct rig *r)
 	assert_int_equal(address_parse("127.0.0.1:9", &request.out.address), 0);
 	assert_int_equal(call_check(&cfg, &request, &e), 0);
 	cfg.media.out.codec = &sticky;
-	if (node_cost_measure(r->node, &cfg.media, cfg.release.period, &e) ||
+	return cfg;
+}
+
+struct node_call *sticky_call(struct rig *r)
+{
+	struct call_cfg cfg = sticky_cfg();
+	struct node_call *nc = NULL;
+	struct cr_err e = { "" };
+
+	if (rig_measure(r, &cfg, &e) ||
 	    node_call_start(r->node, &cfg, false, &nc, &e))
 		fail_msg("%s", e.text);
 	return nc;
+}
+
+static bool is_inside(void *arg)
+{
+	(void)arg;
+	return atomic_load(&sticky_inside) > 0;
+}
+
+void sticky_measure(struct rig *r, struct node_cost_wait *w)
+{
+	struct call_cfg cfg = sticky_cfg();
+	struct cr_err e = { "" };
+
+	w->media = cfg.media;
+	w->period = cfg.release.period;
+	assert_int_equal(node_cost_wait(r->node, w, &e), 0);
+	assert_true(rig_wait(r, is_inside, NULL));
 }

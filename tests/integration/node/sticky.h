@@ -19,4 +19,8 @@ extern atomic_uint sticky_inside, sticky_entered;
 /** A call from PCMU to it, its output to nobody. */
 struct node_call *sticky_call(struct rig *r);
 
+/** @w, with its done() and arg, waits for the cost of such a call. Returns when
+ * the thread that measures is in the held encoder. */
+void sticky_measure(struct rig *r, struct node_cost_wait *w);
+
 #endif

@@ -320,8 +320,7 @@ static void a_request_during_a_change_is_not_undone(void **state)
 	assert_int_equal(hear(&t), 3);
 	to = t.to->call->cfg;
 	to.media.out.cfg.mode = 5;
-	assert_int_equal(
-		node_cost_measure(r.node, &to.media, to.release.period, &e), 0);
+	assert_int_equal(rig_measure(&r, &to, &e), 0);
 	assert_int_equal(node_call_change(t.to, &to, true, &e), 0);
 	assert_int_equal(hear(&t), 5);
 	rig_close(&r);
