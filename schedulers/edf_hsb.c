@@ -38,7 +38,6 @@
  */
 #include "schedulers/edf_hsb.h"
 #include "schedulers/policies.h"
-#include "schedulers/promise.h"
 
 /* With nothing to renew, a CPU that may not take what waits for another looks
  * again then; what happens before wakes it. */
@@ -397,102 +396,7 @@ static void hsb_tick(struct cr_rq *rq, cr_ns now)
 	arm(rq, hsb_next_renewal(rq));
 }
 
-/* --- looking in --- */
-
-static unsigned hsb_explain(const struct cr_task *t, struct cr_kv *kv,
-			    unsigned max)
-{
-	const struct hsb_task *x = CR_TASK_CONST(t, struct hsb_task);
-	const struct cr_kv all[] = {
-		{ "util_ppm", x->util },
-		{ "server_deadline_ns", x->server.deadline },
-		{ "budget_ns", t->cls == CR_BE ? 0 : hsb_budget_of(t->rq, t) },
-		{ "budget_left_ns", x->server.left },
-		{ "given_away_ns", x->server.slack },
-		{ "home_cpu", t->cls == CR_HARD ? (int64_t)x->home : -1 },
-		{ "longest_frame_ns", hsb_longest(t->rq) },
-	};
-
-	return CR_KV_COPY(kv, max, all);
-}
-
-static void hsb_promise(const struct cr_task *t, struct cr_promise *p)
-{
-	const struct cr_rq *rq = t->rq;
-	const struct hsb_opts *o = hsb_opts_of(rq);
-
-	if (t->cls == CR_HARD) {
-		promise_by_worst_case(t, hsb_in_time(t), p);
-		return;
-	}
-	p->kind = CR_PROMISE_SERVERS;
-	p->rule = "edf-hsb, Corollary 1: on average over its frames";
-	p->servers = (struct cr_servers){
-		.budget = hsb_budget_of(rq, t),
-		.longest = hsb_longest(rq),
-		.best_effort = hsb_be_servers(o, rq->ncpu),
-		.be_share_ppm = o->be_share,
-		.be_period = o->be_period,
-	};
-}
-
-/* How many wait in @queue; -1: something is wrong there. */
-static int count(const struct cr_rq *rq, struct hsb_queue *queue,
-		 enum hsb_where where)
-{
-	struct hsb_server *s, *before = NULL;
-	int n = 0;
-
-	RB_FOREACH (s, hsb_queue, queue) {
-		if (before && hsb_rank_cmp(before, s) >= 0)
-			return -1;
-		if (s->where != where || (where == HSB_READY) != (s->left > 0))
-			return -1;
-		if (!s->is_be && (cr_task_of(s)->state != CR_QUEUED ||
-				  cr_task_of(s)->rq != rq))
-			return -1;
-		before = s;
-		n++;
-	}
-	return n;
-}
-
-static bool slack_is_sound(const struct cr_rq *rq)
-{
-	struct hsb_server *s;
-
-	RB_FOREACH (s, hsb_slacks, &hsb_rq_of(rq)->slack)
-		if (!s->in_slack || s->slack <= 0 ||
-		    s->deadline <= hsb_rq_of(rq)->settled)
-			return false;
-	return true;
-}
-
-static bool hsb_check(const struct cr_rq *rq)
-{
-	struct hsb_rq *q = hsb_rq_of(rq);
-	int ready = count(rq, &q->ready, HSB_READY);
-	int spent = count(rq, &q->spent, HSB_SPENT);
-	int active = count(rq, &q->active, HSB_READY);
-	unsigned serving = 0, nbe = 0, hard = 0;
-	struct hsb_task *x;
-
-	for (unsigned c = 0; c < rq->ncpu; c++) {
-		int n = count(rq, &q->cpu[c].hard, HSB_READY);
-
-		if (n < 0)
-			return false;
-		hard += (unsigned)n;
-		serving += q->cpu[c].mode != HSB_IDLE &&
-			   q->cpu[c].mode != HSB_BACKGROUND;
-	}
-	TAILQ_FOREACH (x, &q->be, be)
-		nbe++;
-	return ready >= 0 && spent >= 0 && active == (int)q->nactive &&
-	       serving == q->nserving && nbe == q->nbe &&
-	       nbe + hard + (unsigned)(ready + spent) == rq->nqueued &&
-	       slack_is_sound(rq);
-}
+/* --- the policy --- */
 
 const struct cr_sched_ops cr_sched_edf_hsb = {
 	.abi = CR_SCHED_ABI,

@@ -198,4 +198,11 @@ cr_ns hsb_budget_of(const struct cr_rq *rq, const struct cr_task *t);
 /** A best-effort server's: opts.be_share of opts.be_period. */
 unsigned hsb_be_servers(const struct hsb_opts *o, unsigned ncpu);
 
+/* --- edf_hsb_tell.c --- */
+
+/** The callbacks of these names. */
+unsigned hsb_explain(const struct cr_task *t, struct cr_kv *kv, unsigned max);
+void hsb_promise(const struct cr_task *t, struct cr_promise *p);
+bool hsb_check(const struct cr_rq *rq);
+
 #endif
