@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Threads without signals, pinned or real-time where that is asked for.
+ */
 #define _GNU_SOURCE
 #include "base/thread.h"
 
