@@ -89,7 +89,7 @@ static void peer_gone(void *arg, struct rpc_peer *peer, const char *reason)
 {
 	struct service *sv = arg;
 	struct session *s = peer->owner;
-	bool bye = !strcmp(reason, "bye");
+	bool bye = !strcmp(reason, "bye"), no_loss;
 	struct timeval grace = timeval_of(sv->cfg.grace);
 
 	if (!s)
@@ -98,7 +98,9 @@ static void peer_gone(void *arg, struct rpc_peer *peer, const char *reason)
 	s->peer = NULL;
 	parked_drop(sv, s, RPC_CONNECTION_LOST, "who has asked has gone");
 	s->why = bye ? NODE_END_BYE : NODE_END_LOST;
-	log_event(bye ? LOG_INFO : LOG_WARN, "peer-gone",
+	/* who only asks need not say bye */
+	no_loss = bye || (!s->calls && !strcmp(reason, "shutdown"));
+	log_event(no_loss ? LOG_INFO : LOG_WARN, "peer-gone",
 		  "peer=%s session=%s reason=%s calls=%u", peer->address, s->id,
 		  reason, s->calls);
 	if (bye || !s->calls)

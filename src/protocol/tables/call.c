@@ -174,7 +174,7 @@ const struct field call_reference_fields[] = {
 const struct field page_fields[] = {
 	{ ROW_INT(page, "after", after), .max = UINT32_MAX,
 	  .help = "only what has a greater id" },
-	{ ROW_INT(page, "limit", limit), .min = 1, .max = 200, .dflt = 50,
+	{ ROW_INT(page, "limit", limit), .min = 1, .max = PAGE_MAX, .dflt = 50,
 	  .help = "most entries of the reply" },
 	{ 0 },
 };

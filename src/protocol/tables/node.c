@@ -315,7 +315,7 @@ const struct field rpc_error_fields[] = {
 
 const struct field rpc_stats_fields[] = {
 	{ ROW_TEXT(rpc_stats, "transport", transport),
-	  .help = "what carries the protocol" },
+	  .help = "the SCTP stack in use: kernel or user" },
 	{ ROW_INT(rpc_stats, "associations", associations),
 	  .help = "peers there are" },
 	{ ROW_INT(rpc_stats, "messages_in", messages_in),

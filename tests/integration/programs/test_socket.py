@@ -83,7 +83,7 @@ def test_our_own_programs_take_it(daemon, path, campaign):
 
 @pytest.mark.skipif(not shutil.which("socat"), reason="no socat")
 def test_a_shell_pipe_gets_its_replies(daemon, path):
-    daemon("--control-socket", str(path))
+    d = daemon("--control-socket", str(path))
     asked = "".join('{"jsonrpc":"2.0","id":%d,"method":"codecs"}\n' % i
                     for i in range(50))
     done = subprocess.run(["socat", "-t", "30", "-", f"UNIX-CONNECT:{path}"],
@@ -92,6 +92,10 @@ def test_a_shell_pipe_gets_its_replies(daemon, path):
     replies = [json.loads(s) for s in done.stdout.splitlines()]
     assert [r["id"] for r in replies] == list(range(50))
     assert all(r["result"]["codecs"] for r in replies)
+    # who had no calls and leaves without a bye is nothing to warn of
+    assert run_ctl(path, "hello").returncode == 0
+    d.log.seek(0)
+    assert re.search(r" info +peer-gone .*reason=shutdown calls=0", d.log.read())
 
 
 def test_its_mode_is_0660_and_it_goes_at_the_end(daemon, path):
@@ -153,14 +157,18 @@ def test_events_come_between_replies(daemon, path, sock):
         s.connect(str(path))
         lines = s.makefile("rw")
         out = "127.0.0.1:%d" % sock.getsockname()[1]
-        for i, (method, params) in enumerate([
-                ("call.start", {"in": {"codec": "pcmu"},
-                                "out": {"codec": "pcma", "address": out}}),
-                ("call.stop", {"call": 1})]):
+
+        def say(i, method, params):
             lines.write(json.dumps({"jsonrpc": "2.0", "id": i, "method": method,
                                     "params": params}) + "\n")
-        lines.flush()
-        heard = [json.loads(lines.readline()) for _ in range(3)]
-    assert sorted(m["id"] for m in heard if "id" in m) == [0, 1]
+            lines.flush()
+
+        say(0, "call.start", {"in": {"codec": "pcmu"},
+                              "out": {"codec": "pcma", "address": out}})
+        heard = [json.loads(lines.readline())]
+        say(1, "call.stop", {"call": heard[0]["result"]["call"]})
+        say(2, "codecs", {})
+        heard += [json.loads(lines.readline()) for _ in range(3)]
+    assert sorted(m["id"] for m in heard if "id" in m) == [0, 1, 2]
     (told,) = [m for m in heard if "method" in m]
     assert told["method"] == "call.ended" and told["params"]["call"] == 1
