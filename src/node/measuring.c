@@ -21,7 +21,9 @@
 #include "observe/log.h"
 
 enum {
-	NICE = 19,
+	/* behind the rest, but not so far that a busy machine keeps a caller
+	 * waiting for seconds */
+	NICE = 5,
 	PATIENCE_S = 2 /* for a codec, which is asked for a frame */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parts that the book of costs lacks are measured on a thread of their own, of
- * the lowest priority, one at a time; whoever needs them waits without holding
+ * a low priority, one at a time; whoever needs them waits without holding
  * anybody up.
  *
  *   wait -> [the part's job: queue -> thread] -> [ready] -> done()
