@@ -12,28 +12,30 @@
 #define CALL_RX_COUNTERS(X)                                                    \
 	X(packets_in, "IN_PKTS", "packets accepted into the ring")             \
 	X(octets_in, NULL, "payload octets accepted")                          \
-	X(overwritten, NULL, "oldest frames dropped for newer ones")           \
-	X(duplicates, NULL, "packets seen before")                             \
-	X(reordered, NULL, "packets behind a newer one")                       \
-	X(strays, NULL, "packets far off the sequence")                        \
+	X(overwritten, NULL,                                                   \
+	  "frames dropped, oldest first, to make room for newer ones")         \
+	X(duplicates, NULL, "packets that had come before")                    \
+	X(reordered, NULL, "packets that came after a newer one")              \
+	X(strays, NULL,                                                        \
+	  "packets whose sequence number is far from the last one")            \
 	X(violations, NULL,                                                    \
 	  "packets earlier than the call's burst allows (lbap)")               \
 	X(too_big, NULL, "packets larger than the ring's frames")              \
-	X(wrong_source, NULL, "packets from a foreign address")                \
+	X(wrong_source, NULL, "packets from another address")                  \
 	X(wrong_pt, NULL, "packets with another payload type")
 #define CALL_WORKER_SUMS(X)                                                    \
 	X(done, "DONE", "frames transcoded")                                   \
-	X(stale, "STALE", "frames too old when their turn came")               \
+	X(stale, "STALE", "frames that were too old when their turn came")     \
 	X(concealed, NULL, "frames replaced by concealment")                   \
 	X(malformed, NULL, "payloads that could not be parsed")                \
-	X(cancelled, NULL, "frames waiting when the call ended")               \
-	X(send_failed, NULL, "packets the socket refused")                     \
+	X(cancelled, NULL, "frames that still waited when the call ended")     \
+	X(send_failed, NULL, "packets that the socket refused")                \
 	X(packets_out, "OUT_PKTS", "packets sent")                             \
 	X(octets_out, NULL, "payload octets sent")                             \
 	X(late, "LATE", "frames sent after their deadline")                    \
 	X(cmr, NULL, "packets that asked for a codec mode (CMR)")              \
 	X(codec_ns, NULL, "time inside the codecs")                            \
-	X(busy_ns, NULL, "time of a worker, sending included")
+	X(busy_ns, NULL, "time that workers were busy, including sending")
 
 /** Those that can be added up over calls, and all. */
 #define CALL_SUMS(X) CALL_RX_COUNTERS(X) CALL_WORKER_SUMS(X)
@@ -53,12 +55,11 @@ enum call_counter {
 /** Datagrams that no call could be charged with. */
 #define PACKET_COUNTERS(X)                                                     \
 	X(packets, NULL, "datagrams received")                                 \
-	X(malformed, NULL, "not RTP")                                          \
-	X(unknown_ssrc, NULL, "RTP for no call here")                          \
+	X(malformed, NULL, "datagrams that are not RTP")                       \
+	X(unknown_ssrc, NULL, "RTP packets that belong to no call")            \
 	X(oversized, NULL, "datagrams larger than any packet")                 \
 	X(socket_drops, NULL,                                                  \
-	  "datagrams or trains lost: the shared socket was "                   \
-	  "full")
+	  "datagrams or trains lost because the shared socket was full")
 
 enum packet_counter {
 #define PACKET_PLACE(name, label, help) PACKET_COUNTER_##name,

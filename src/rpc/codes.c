@@ -8,40 +8,50 @@
 
 const struct rpc_code_row rpc_codes[] = {
 	{ RPC_PARSE_ERROR, "Parse error",
-	  "the message is no JSON, or has a member twice" },
+	  "the message is not JSON, or has a member twice" },
 	{ RPC_INVALID_REQUEST, "Invalid Request",
-	  "the message is no request of JSON-RPC 2.0, or is too long" },
+	  "the message is not a JSON-RPC 2.0 request, or is too "
+	  "long" },
 	{ RPC_NO_METHOD, "Method not found",
-	  "there is no such method; the message has the nearest name" },
+	  "there is no such method; the message gives the nearest "
+	  "name" },
 	{ RPC_INVALID_PARAMS, "Invalid params",
-	  "a parameter is missing, unknown, out of range or contradicts "
-	  "another; the message names it and the way out" },
+	  "a parameter is missing, unknown, out of range or "
+	  "contradicts another; the message names it and says "
+	  "what to do" },
 	{ RPC_INTERNAL, "Internal error",
-	  "out of memory, or a fault: the log says which" },
+	  "the node is out of memory or has a fault; the log says "
+	  "which" },
 	{ RPC_CONNECTION_LOST, "Connection lost",
-	  "never sent: the client library says so of what was still asked when "
-	  "the connection ended" },
+	  "the node never sends this; the client library reports it "
+	  "for requests without a reply when the connection "
+	  "ended" },
 	{ RPC_NO_CAPACITY, "No capacity",
-	  "admission refused, the message has the figures: end calls, ask "
-	  "another node, or take a cheaper codec or mode" },
+	  "admission refused the call; the message has the figures. "
+	  "End calls, ask another node, or choose a cheaper "
+	  "codec or mode" },
 	{ RPC_NO_SUCH_CALL, "No such call",
-	  "there is no call with this id, or no longer" },
+	  "there is no call with this id, or it has ended" },
 	{ RPC_UNSUPPORTED, "Not supported",
-	  "a scheduler that is not there or does not load; something that "
-	  "this node was started without" },
+	  "the scheduler does not exist or does not load, or the "
+	  "node was started without the feature" },
 	{ RPC_DRAINING, "Draining",
-	  "the node is about to end: take another one" },
+	  "the node is about to exit; use another one" },
 	{ RPC_CONFLICT, "Conflict",
-	  "an SSRC, a pair or a file is taken, or the state does not fit" },
+	  "an SSRC, a pair or a file is already in use, or the "
+	  "present state does not allow the request" },
 	{ RPC_NO_SUCH_CONVERSION, "No such conversion",
-	  "there is no conversion with this id, or no longer" },
+	  "there is no conversion with this id, or it is "
+	  "no longer kept" },
 	{ RPC_BAD_FILE, "Bad file",
-	  "a file is missing, broken, too large or not to be written" },
+	  "a file is missing, broken or too large, or cannot be "
+	  "written" },
 	{ RPC_TOO_LONG, "Reply too long",
-	  "the request was run, but its reply does not fit the message: ask "
-	  "for a part (\"limit\")" },
+	  "the request was carried out, but its reply does not fit "
+	  "into a message; ask for fewer entries (\"limit\")" },
 	{ RPC_NOT_RUN, "Not run",
-	  "of a batch: the replies before it fill the message, so it was not "
-	  "run; ask again" },
+	  "the request was part of a batch and was not carried out, "
+	  "because the replies before it fill the message; send "
+	  "it again" },
 	{ 0, NULL, NULL },
 };

@@ -13,17 +13,16 @@ static const char *const ports[] = { "shared", "own", NULL };
 const struct field contract_fields[] = {
 	{ ROW_RATE(contract, "rate", rate_ppm), .flags = FIELD_OMIT_ZERO,
 	  .without = "one packet every ptime",
-	  .help = "packets that the call sends in the long run" },
+	  .help = "packets that the call sends, on average over a long time" },
 	{ ROW_INT(contract, "burst", burst), .max = CALL_BURST_MAX,
 	  .flags = FIELD_OMIT_ZERO, .unit = "packets",
-	  .help = "packets that may come ahead of the rate" },
+	  .help = "number of packets that may arrive ahead of the rate" },
 	{ ROW_RATE(contract, "peak", peak_ppm), .flags = FIELD_OMIT_ZERO,
 	  .without = "no limit",
-	  .help = "packets at any time, bursts included" },
+	  .help = "highest packet rate at any time, also within a burst" },
 	{ ROW_TIME(contract, "mean", mean, "us"), .min = 1,
 	  .max = CALL_COST_MAX, .flags = FIELD_OMIT_ZERO,
-	  .without = "as measured",
-	  .help = "CPU time of a packet, on average" },
+	  .without = "as measured", .help = "average CPU time of a packet" },
 	{ ROW_TIME(contract, "p99", p99, "us"), .min = 1, .max = CALL_COST_MAX,
 	  .flags = FIELD_OMIT_ZERO, .without = "as measured",
 	  .help = "CPU time that 99 of 100 packets do not exceed" },
@@ -35,33 +34,35 @@ const struct field contract_fields[] = {
 
 const struct field call_side_fields[] = {
 	{ ROW_CODEC(call_side, "codec", codec), .required = "",
-	  .help = "name of the codec, see the method codecs" },
+	  .help = "name of the codec, as the method codecs lists it" },
 	{ ROW_MODE(call_side, "mode", mode), .without = "the codec's",
-	  .help = "bit rate by name, such as \"12.2\"" },
+	  .help = "bit rate, by name, such as \"12.2\"" },
 	{ ROW_INT(call_side, "pt", pt), .max = 127, .dflt = -1,
 	  .without = "the static one of RFC 3551, else 96",
 	  .help = "RTP payload type" },
 	{ ROW_INT(call_side, "rate", rate), .min = 8000, .max = 16000,
 	  .unit = "Hz", .without = "the codec's",
-	  .help = "sampling rate, 8000 or 16000, of codecs that leave it "
-		  "open" },
+	  .help = "sampling rate, 8000 or 16000; only for codecs without a "
+		  "fixed rate" },
 	{ ROW_BOOL(call_side, "octet_align", octet_align),
-	  .help = "AMR, AMR-WB: octet-aligned payload (RFC 4867), not "
-		  "bandwidth-efficient" },
+	  .help = "AMR and AMR-WB: use the octet-aligned payload format of "
+		  "RFC 4867, not the bandwidth-efficient one" },
 	{ ROW_BOOL(call_side, "dtx", dtx),
-	  .help = "discontinuous transmission, where the codec has it" },
+	  .help = "discontinuous transmission, if the codec supports it" },
 	{ ROW_TIME(call_side, "spin", spin, "us"), .max = CALL_SPIN_MAX,
-	  .help = "codec spin: CPU time of a frame" },
+	  .help = "codec spin only: CPU time to use for each frame" },
 	{ 0 },
 };
 
 const struct field call_in_fields[] = {
 	{ ROW_INLINE(call_in, side, call_side) },
 	{ ROW_ADDRESS(call_in, "source", source), .without = "who sends first",
-	  .help = "where packets come from; others are refused" },
+	  .help = "address that packets come from; packets from other "
+		  "addresses are refused" },
 	{ ROW_INT(call_in, "ts_first", ts_first), .max = UINT32_MAX, .dflt = -1,
 	  .without = "that of the first packet",
-	  .help = "RTP timestamp at which the output's begins" },
+	  .help = "RTP timestamp of the input at which the output's "
+		  "timestamps begin" },
 	{ 0 },
 };
 
@@ -69,67 +70,70 @@ const struct field call_out_fields[] = {
 	{ ROW_INLINE(call_out, side, call_side) },
 	{ ROW_ADDRESS(call_out, "address", address),
 	  .required = "where shall the frames go to?",
-	  .help = "where packets go to" },
+	  .help = "address to send the packets to" },
 	{ ROW_INT(call_out, "ssrc", ssrc), .min = 1, .max = UINT32_MAX,
-	  .without = "a random one", .help = "SSRC of the packets sent" },
+	  .without = "a random one",
+	  .help = "SSRC of the packets that the node sends" },
 	{ 0 },
 };
 
 const struct field call_release_fields[] = {
 	{ ROW_CHOICE(call_release, "model", model, models), .dflt = -1,
 	  .without = "sporadic; lbap where the contract has a rate",
-	  .help = "how arrivals become releases and deadlines" },
+	  .help = "how release times and deadlines follow from arrival "
+		  "times" },
 	{ ROW_INT(call_release, "x", x), .min = 1, .max = RELEASE_MAX_X,
 	  .dflt = 1, .unit = "packets",
-	  .help = "model rate: so many packets ..." },
+	  .help = "model rate: number of packets in a window of length y" },
 	{ ROW_TIME(call_release, "y", y, "ms"), .min = 1,
 	  .max = CALL_WINDOW_MAX, .without = "x times ptime",
-	  .help = "... in a window of this length" },
+	  .help = "model rate: length of the window" },
 	{ ROW_INT(call_release, "burst", burst), .max = CALL_BURST_MAX,
 	  .dflt = -1, .unit = "packets", .without = "1",
-	  .help = "model lbap: packets that may come ahead of time" },
+	  .help = "model lbap: number of packets that may arrive early" },
 	{ 0 },
 };
 
 const struct field call_terms_fields[] = {
 	{ ROW_CHOICE(call_terms, "class", cls, classes), .dflt = CR_SOFT,
-	  .help = "what a late packet is worth" },
+	  .help = "how strict the deadline is" },
 	{ ROW_TIME(call_terms, "deadline", deadline, "ms"), .min = CR_US,
 	  .max = CALL_DEADLINE_MAX, .without = "ptime",
-	  .help = "from a packet's release to when it should have left" },
+	  .help = "time from a packet's release until it should have been "
+		  "sent" },
 	{ ROW_INT(call_terms, "weight", weight), .min = 1,
 	  .max = CALL_WEIGHT_MAX, .dflt = CALL_WEIGHT,
-	  .help = "share of the CPU under schedulers that give shares" },
+	  .help = "share of the CPU, for schedulers that give shares" },
 	{ ROW_INT(call_terms, "nice", nice), .min = -20, .max = 19,
-	  .help = "the same as nice(1) has it" },
+	  .help = "share of the CPU as a nice value, see nice(1)" },
 	{ ROW_OBJECT(call_terms, "contract", contract, contract),
-	  .help = "what the call promises; what is declared goes before what "
-		  "is measured" },
+	  .help = "what the call promises; declared values are used in "
+		  "place of measured ones" },
 	{ 0 },
 };
 
 const struct field call_start_fields[] = {
-	{ ROW_OBJECT(call_start, "in", in, call_in), .help = "what comes in" },
-	{ ROW_OBJECT(call_start, "out", out, call_out),
-	  .help = "what goes out" },
+	{ ROW_OBJECT(call_start, "in", in, call_in), .help = "the input" },
+	{ ROW_OBJECT(call_start, "out", out, call_out), .help = "the output" },
 	{ ROW_TIME(call_start, "ptime", ptime, "ms"), .min = CALL_PTIME_MIN,
 	  .max = CALL_PTIME_MAX,
 	  .without = "a frame of the input; of PCM one of the output, or 20 "
 		     "ms",
-	  .help = "speech in an input packet" },
+	  .help = "duration of the speech in an input packet" },
 	{ ROW_INLINE(call_start, terms, call_terms) },
 	{ ROW_OBJECT(call_start, "release", release, call_release),
-	  .help = "when packets are due" },
+	  .help = "when packets are released" },
 	{ ROW_CHOICE(call_start, "port", port, ports),
-	  .help = "the node's RTP port, or one of the call's own" },
+	  .help = "use the RTP port that the node's calls share, or a port "
+		  "of the call's own" },
 	{ ROW_INT(call_start, "ssrc", ssrc), .min = 1, .max = UINT32_MAX,
 	  .without = "a random one",
-	  .help = "SSRC of the packets that come in" },
+	  .help = "SSRC of the packets that the node receives" },
 	{ ROW_INT(call_start, "pair", pair), .min = 1, .max = UINT32_MAX,
-	  .help = "id of the other direction's call: mode requests (CMR) pass "
-		  "between them" },
+	  .help = "id of the call in the other direction; codec mode "
+		  "requests (CMR) pass between the two" },
 	{ ROW_BOOL(call_start, "keep", keep),
-	  .help = "belongs to no session: only call.stop ends it" },
+	  .help = "the call belongs to no session; only call.stop ends it" },
 	{ 0 },
 };
 
@@ -137,7 +141,7 @@ const struct field call_start_fields[] = {
 
 const struct field call_change_out_fields[] = {
 	{ ROW_MODE(call_change_out, "mode", mode), .without = "as it is",
-	  .help = "bit rate of the output by name" },
+	  .help = "bit rate of the output, by name" },
 	{ ROW_FIXED("codec", FIXED) },
 	{ ROW_FIXED("pt", FIXED) },
 	{ ROW_FIXED("rate", FIXED) },
@@ -154,7 +158,7 @@ const struct field call_change_fields[] = {
 	  .required = "which call?", .help = "id of the call" },
 	{ ROW_INLINE(call_change, terms, call_terms) },
 	{ ROW_WHOLE(call_change, "out", call_change_out),
-	  .help = "what goes out" },
+	  .help = "the output" },
 	{ ROW_FIXED("in", FIXED) },
 	{ ROW_FIXED("ptime", FIXED) },
 	{ ROW_FIXED("release", FIXED) },
@@ -173,8 +177,8 @@ const struct field call_reference_fields[] = {
 
 const struct field page_fields[] = {
 	{ ROW_INT(page, "after", after), .max = UINT32_MAX,
-	  .help = "only what has a greater id" },
+	  .help = "list only entries with an id greater than this" },
 	{ ROW_INT(page, "limit", limit), .min = 1, .max = PAGE_MAX, .dflt = 50,
-	  .help = "most entries of the reply" },
+	  .help = "largest number of entries in the reply" },
 	{ 0 },
 };

@@ -23,11 +23,12 @@ const struct field side_info_fields[] = {
 
 const struct field admitted_fields[] = {
 	{ ROW_REAL(admitted, "load", load), .unit = "CPUs",
-	  .help = "what the call counts as" },
+	  .help = "load that admission counts for the call" },
 	{ ROW_TIME(admitted, "cost", cost, "us"),
-	  .help = "CPU time of a packet that its class counts by" },
+	  .help = "CPU time of a packet that admission uses for the call's "
+		  "class" },
 	{ ROW_TIME(admitted, "mean", mean, "us"),
-	  .help = "CPU time of a packet, on average" },
+	  .help = "average CPU time of a packet" },
 	{ ROW_TIME(admitted, "p99", p99, "us"),
 	  .help = "CPU time that 99 of 100 packets do not exceed" },
 	{ ROW_TIME(admitted, "worst", worst, "us"),
@@ -47,24 +48,29 @@ const struct field policy_number_fields[] = {
 };
 
 const struct field bound_fields[] = {
-	{ ROW_TEXT(bound, "rule", rule), .help = "what says so" },
+	{ ROW_TEXT(bound, "rule", rule),
+	  .help = "the theorem or rule that the bound comes from" },
 	{ ROW_TIME(bound, "tardiness", tardiness, "ms"),
-	  .help = "most time behind the end of its server's period" },
+	  .help = "longest time that a packet may be sent after the end of "
+		  "its server's period" },
 	{ ROW_TIME(bound, "lateness", lateness, "ms"),
-	  .help = "most time behind a packet's deadline" },
+	  .help = "longest time that a packet may be sent after its "
+		  "deadline" },
 	{ ROW_TIME(bound, "buffer", buffer, "ms"),
-	  .help = "play-out buffer that makes up for it" },
+	  .help = "play-out buffer that the receiver needs to have every "
+		  "packet in time" },
 	{ ROW_INT(bound, "frames", frames), .unit = "frames",
-	  .help = "queue that what is late needs" },
+	  .help = "length of the queue that late frames need" },
 	{ ROW_TIME(bound, "cost", cost, "us"), .flags = FIELD_OMIT_ZERO,
-	  .help = "it is about packets that take no longer; missing: all" },
+	  .help = "the bound holds for packets that take no more CPU time "
+		  "than this; if missing, for all" },
 	{ 0 },
 };
 
 const struct field bound_result_fields[] = {
 	{ ROW_POINTER(bound_result, "bound", bound, bound),
-	  .help = "what is promised beside the calls there are now; null: "
-		  "nothing" },
+	  .help = "bound on how late packets can be, given the present "
+		  "calls; null if nothing is promised" },
 	{ ROW_TEXT(bound_result, "bound_why", why),
 	  .help = "why nothing is promised" },
 	{ 0 },
@@ -74,86 +80,93 @@ const struct field call_info_fields[] = {
 	{ ROW_INT(call_info, "call", id), .label = "CALL",
 	  .help = "id of the call" },
 	{ ROW_OBJECT(call_info, "in", in, side_info), .label = "IN",
-	  .help = "what comes in" },
+	  .help = "the input" },
 	{ ROW_OBJECT(call_info, "out", out, side_info), .label = "OUT",
-	  .help = "what goes out" },
+	  .help = "the output" },
 	{ ROW_CHOICE(call_info, "class", terms.cls, classes), .label = "CLASS",
-	  .help = "what a late packet is worth" },
+	  .help = "how strict the deadline is" },
 	{ ROW_TIME(call_info, "age", age, "s"), .label = "AGE_S",
-	  .help = "since it was started" },
+	  .help = "time since the call was started" },
 	{ ROW_TEXT(call_info, "rtp", rtp), .label = "RTP",
-	  .help = "where its packets go to" },
+	  .help = "address that the call receives packets at" },
 	{ ROW_ADDRESS(call_info, "to", to), .label = "TO",
-	  .help = "where it sends" },
-	{ ROW_INT(call_info, "ssrc", ssrc), .help = "SSRC of what comes in" },
+	  .help = "address that the call sends packets to" },
+	{ ROW_INT(call_info, "ssrc", ssrc), .help = "SSRC of the input" },
 	{ ROW_INT(call_info, "out_ssrc", out_ssrc),
-	  .help = "SSRC of what goes out" },
+	  .help = "SSRC of the output" },
 	{ ROW_INT(call_info, "pair", pair),
-	  .help = "id of the other direction's call; 0: none" },
+	  .help = "id of the call in the other direction, or 0" },
 	{ ROW_TIME(call_info, "ptime", ptime, "ms"),
-	  .help = "speech in an input packet" },
+	  .help = "duration of the speech in an input packet" },
 	{ ROW_TIME(call_info, "deadline", terms.deadline, "ms"),
-	  .help = "from a packet's release to when it should have left" },
+	  .help = "time from a packet's release until it should have been "
+		  "sent" },
 	{ ROW_INT(call_info, "weight", terms.weight),
 	  .help = "share of the CPU" },
 	{ ROW_INT(call_info, "nice", terms.nice),
-	  .help = "the same, as nice(1)" },
+	  .help = "share of the CPU as a nice value, see nice(1)" },
 	{ ROW_OBJECT(call_info, "contract", terms.contract, contract),
-	  .help = "what was promised; can be sent again" },
+	  .help = "what the call promised; it can be sent back as a "
+		  "parameter" },
 	{ ROW_OBJECT(call_info, "admitted", admitted, admitted),
-	  .help = "what it counts as" },
+	  .help = "what admission counts for the call" },
 	{ ROW_INT(call_info, "cmr_over", cmr_over),
-	  .help = "modes that its peer asked for beyond the capacity" },
+	  .help = "number of mode requests from the peer that exceeded the "
+		  "capacity" },
 	{ ROW_TEXT(call_info, "transcoding", transcoding),
-	  .help = "whose cost it has: codecs, modes, packet" },
+	  .help = "kind of transcoding that its cost is taken from: codecs, "
+		  "modes, packet" },
 	{ ROW_OBJECT(call_info, "count", count, call_counts),
 	  .help = "counters" },
 	{ ROW_INT(call_info, "lost", lost), .label = "LOST",
-	  .help = "frames lost for want of time: overwritten, stale or "
+	  .help = "frames lost for lack of time: overwritten, stale or "
 		  "concealed" },
 	{ ROW_INT(call_info, "waiting", waiting), .unit = "frames",
 	  .help = "frames that wait for their turn" },
 	{ ROW_INT(call_info, "bytes", bytes), .unit = "bytes",
-	  .help = "memory, without the codecs' own" },
+	  .help = "memory that the call uses, not counting the codecs'" },
 	{ ROW_TEXT(call_info, "scheduler", scheduler),
-	  .help = "name of the policy" },
+	  .help = "name of the scheduler" },
 	{ ROW_MAP(call_info, "policy", policy, npolicy, policy_number),
-	  .help = "the policy's own numbers about the call" },
+	  .help = "the scheduler's own figures for the call" },
 	{ ROW_TIME(call_info, "now", now, "ns"),
-	  .help = "the node's clock, which policies' times are of" },
+	  .help = "the node's clock now; the scheduler's times are on this "
+		  "clock" },
 	{ 0 },
 };
 
 const struct field call_place_rtp_fields[] = {
 	{ ROW_TEXT(call_place_rtp, "address", rtp),
-	  .help = "where to send packets" },
-	{ ROW_INT(call_place_rtp, "ssrc", ssrc_in), .help = "with this SSRC" },
+	  .help = "address to send packets to" },
+	{ ROW_INT(call_place_rtp, "ssrc", ssrc_in),
+	  .help = "SSRC that these packets must have" },
 	{ ROW_INT(call_place_rtp, "pt", pt_in),
-	  .help = "and this payload type" },
+	  .help = "payload type that these packets must have" },
 	{ 0 },
 };
 
 const struct field call_place_out_fields[] = {
 	{ ROW_INT(call_place_out, "ssrc", ssrc_out),
-	  .help = "SSRC of what is sent" },
-	{ ROW_INT(call_place_out, "pt", pt_out), .help = "payload type" },
+	  .help = "SSRC of the packets that the node sends" },
+	{ ROW_INT(call_place_out, "pt", pt_out),
+	  .help = "payload type of the packets that the node sends" },
 	{ ROW_INT(call_place_out, "ts_base", ts_base),
 	  .help = "RTP timestamp that belongs to the first input packet" },
 	{ ROW_INT(call_place_out, "clock", clock_out), .unit = "Hz",
-	  .help = "of its RTP timestamps" },
+	  .help = "clock rate of the output's RTP timestamps" },
 	{ ROW_INT(call_place_out, "in_clock", clock_in), .unit = "Hz",
-	  .help = "of the input's RTP timestamps" },
+	  .help = "clock rate of the input's RTP timestamps" },
 	{ 0 },
 };
 
 const struct field call_place_fields[] = {
 	{ ROW_INT(call_place, "call", id), .help = "id of the call" },
 	{ ROW_WHOLE(call_place, "rtp", call_place_rtp),
-	  .help = "where to send" },
+	  .help = "the packets to send to the node" },
 	{ ROW_WHOLE(call_place, "out", call_place_out),
-	  .help = "what is sent" },
+	  .help = "the packets that the node sends" },
 	{ ROW_REAL(call_place, "load", load), .unit = "CPUs",
-	  .help = "what its packets are measured to take" },
+	  .help = "load of the call, as its packets are measured" },
 	{ 0 },
 };
 
@@ -172,14 +185,15 @@ const struct field call_result_fields[] = {
 const struct field call_ended_fields[] = {
 	{ ROW_INLINE(call_ended, call, call_result) },
 	{ ROW_TEXT(call_ended, "reason", reason),
-	  .help = "stopped, lost, bye, drained or hung" },
+	  .help = "why the call ended: stopped, lost, bye, drained or hung" },
 	{ 0 },
 };
 
 const struct field call_list_fields[] = {
 	{ ROW_EACH(call_list, "calls", calls, call_result),
-	  .help = "calls, as call.query tells them" },
+	  .help = "the calls, as call.query returns them" },
 	{ ROW_BOOL(call_list, "more", more),
-	  .help = "there are calls behind these: ask again after the last" },
+	  .help = "there are more calls: ask again, with after set to the "
+		  "last id" },
 	{ 0 },
 };

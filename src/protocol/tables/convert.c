@@ -8,19 +8,20 @@
 
 const struct field convert_start_fields[] = {
 	{ ROW_TEXT(convert_start, "in", in), .required = CONVERT_WHICH_FILE,
-	  .help = "file of the spool folder; its ending (.wav, .amr, .awb) "
-		  "says what it is" },
+	  .help = "file in the spool folder; its extension (.wav, .amr, "
+		  ".awb) gives the format" },
 	{ ROW_TEXT(convert_start, "out", out), .required = CONVERT_WHICH_FILE,
-	  .help = "file to be made there; its ending says what it becomes" },
+	  .help = "file to write in the spool folder; its extension gives "
+		  "the format" },
 	{ ROW_MODE(convert_start, "mode", mode), .without = "the codec's",
-	  .help = "AMR, AMR-WB: bit rate by name" },
+	  .help = "AMR and AMR-WB: bit rate, by name" },
 	{ ROW_BOOL(convert_start, "dtx", dtx),
-	  .help = "AMR, AMR-WB: discontinuous transmission" },
+	  .help = "AMR and AMR-WB: discontinuous transmission" },
 	{ ROW_INT(convert_start, "rate", rate), .min = 8000, .max = 16000,
 	  .unit = "Hz", .without = "the input's",
 	  .help = "WAV: sampling rate, 8000 or 16000" },
 	{ ROW_BOOL(convert_start, "overwrite", overwrite),
-	  .help = "the output may be there already" },
+	  .help = "replace the output file if it exists" },
 	{ 0 },
 };
 
@@ -35,33 +36,33 @@ const struct field conversion_info_fields[] = {
 	{ ROW_INT(conversion_info, "conversion", id),
 	  .help = "id of the conversion" },
 	{ ROW_TEXT(conversion_info, "state", state),
-	  .help = "asked, waiting, running, ending; done, failed, "
-		  "cancelled" },
-	{ ROW_TEXT(conversion_info, "in", in), .help = "file that is read" },
-	{ ROW_TEXT(conversion_info, "out", out),
-	  .help = "file that is written" },
+	  .help = "asked, waiting, running or ending; at the end done, "
+		  "failed or cancelled" },
+	{ ROW_TEXT(conversion_info, "in", in), .help = "the input file" },
+	{ ROW_TEXT(conversion_info, "out", out), .help = "the output file" },
 	{ ROW_TEXT(conversion_info, "from", from),
-	  .help = "what is read: \"wav/16000\"" },
+	  .help = "format of the input, such as \"wav/16000\"" },
 	{ ROW_TEXT(conversion_info, "to", to),
-	  .help = "what is written: \"amr/12.2\"" },
+	  .help = "format of the output, such as \"amr/12.2\"" },
 	{ ROW_INT(conversion_info, "frames", frames), .unit = "frames",
-	  .help = "frames done" },
+	  .help = "frames converted so far" },
 	{ ROW_REAL(conversion_info, "progress", progress),
-	  .help = "0 to 1, of the input" },
+	  .help = "part of the input that has been converted, 0 to 1" },
 	{ ROW_TIME(conversion_info, "age", age, "s"),
-	  .help = "since it was asked for" },
+	  .help = "time since the request" },
 	{ ROW_TIME(conversion_info, "running", running, "s"),
-	  .help = "since its turn came" },
+	  .help = "time since the conversion began to run" },
 	{ ROW_TEXT(conversion_info, "why", why),
-	  .help = "why it failed or waits" },
+	  .help = "why the conversion failed or waits" },
 	{ 0 },
 };
 
 const struct field convert_list_fields[] = {
 	{ ROW_EACH(convert_list, "conversions", conversions, conversion_info),
-	  .help = "conversions, as convert.query tells them" },
+	  .help = "the conversions, as convert.query returns them" },
 	{ ROW_BOOL(convert_list, "more", more),
-	  .help = "there are some behind these: ask again after the last" },
+	  .help = "there are more conversions: ask again, with after set to "
+		  "the last id" },
 	{ 0 },
 };
 
@@ -71,7 +72,7 @@ const struct field conversions_fields[] = {
 	{ ROW_INT(conversions, "running", running),
 	  .help = "conversions that run" },
 	{ ROW_INT(conversions, "submitted", submitted),
-	  .help = "conversions that were taken" },
+	  .help = "conversions that were accepted" },
 	{ ROW_INT(conversions, "refused", refused),
 	  .help = "conversions that were refused" },
 	{ ROW_INT(conversions, "done", done),
@@ -81,6 +82,6 @@ const struct field conversions_fields[] = {
 	{ ROW_INT(conversions, "cancelled", cancelled),
 	  .help = "conversions that were cancelled" },
 	{ ROW_INT(conversions, "frames", frames), .unit = "frames",
-	  .help = "frames of conversions that are over" },
+	  .help = "frames of conversions that have ended" },
 	{ 0 },
 };

@@ -20,8 +20,8 @@
 
 const struct method methods[] = {
 	METHODS(METHOD){ .name = "bye",
-			 .help = "end the session and its calls; the "
-				 "association is closed",
+			 .help = "end the session and its calls, and close the "
+				 "association",
 			 .params = nothing_fields,
 			 .result = nothing_fields },
 	{ 0 },
@@ -29,22 +29,24 @@ const struct method methods[] = {
 
 const struct method notifications[] = {
 	{ .name = "call.ended",
-	  .help = "a call of this session is over",
+	  .help = "a call of this session has ended",
 	  .params = call_ended_fields },
 	{ .name = "convert.ended",
-	  .help = "a conversion that this session asked for is over",
+	  .help = "a conversion that this session asked for has ended",
 	  .params = conversion_info_fields },
 	{ .name = "congestion",
-	  .help = "frames were lost for want of time in the last second",
+	  .help = "in the last second, frames were lost for lack of "
+		  "time",
 	  .params = congestion_fields },
 	{ 0 },
 };
 
 const struct object objects[] = {
-	{ "call", "A call: what it is and what it has counted.",
+	{ "call", "A call: its parameters and its counters.",
 	  call_result_fields },
 	{ "conversion", "A conversion of a file.", conversion_info_fields },
-	{ "capacity", "What the node can do, and what of it is taken.",
+	{ "capacity",
+	  "What the node can carry, and how much of that is in use.",
 	  capacity_fields },
 	{ "codec", "A codec.", codec_info_fields },
 	{ "scheduler", "A scheduler.", scheduler_info_fields },

@@ -13,39 +13,43 @@
  * of parameters and result, help. */
 #define METHODS(X)                                                             \
 	X(hello, "hello", hello, hello_result,                                 \
-	  "who is there: version, codecs, schedulers, capacity")               \
+	  "introduce the client; returns the session's id, and the node's "    \
+	  "version, codecs, schedulers and capacity")                          \
 	X(call_start, "call.start", call_start, call_place_result,             \
-	  "start a call; tells where to send")                                 \
+	  "start a call; returns the address to send packets to")              \
 	X(call_stop, "call.stop", call_reference, call_result,                 \
-	  "end a call; tells its counters")                                    \
+	  "end a call; returns its counters")                                  \
 	X(call_change, "call.change", call_change, call_result,                \
-	  "other terms for a running call, admitted anew: what is not given "  \
-	  "stays, null sets the default")                                      \
+	  "change the terms of a running call, which is then admitted "        \
+	  "anew; what is not given stays as it is, null sets the default")     \
 	X(call_query, "call.query", call_reference, call_result,               \
-	  "one call's parameters and counters")                                \
-	X(call_list, "call.list", page, call_list, "the calls, page by page")  \
+	  "return one call's parameters and counters")                         \
+	X(call_list, "call.list", page, call_list,                             \
+	  "list the calls, page by page")                                      \
 	X(convert_start, "convert.start", convert_start, conversion_info,      \
-	  "convert a file of the spool folder")                                \
+	  "convert a file in the spool folder")                                \
 	X(convert_query, "convert.query", conversion_reference,                \
-	  conversion_info, "one conversion's state and progress")              \
+	  conversion_info, "return one conversion's state and progress")       \
 	X(convert_cancel, "convert.cancel", conversion_reference,              \
-	  conversion_info, "give a conversion up; its output is removed")      \
+	  conversion_info, "cancel a conversion; its output is removed")       \
 	X(convert_list, "convert.list", page, convert_list,                    \
-	  "the conversions, page by page")                                     \
-	X(stats, "stats", nothing, stats, "counters and state of the node")    \
-	X(codecs, "codecs", nothing, codecs, "the codecs and their modes")     \
+	  "list the conversions, page by page")                                \
+	X(stats, "stats", nothing, stats,                                      \
+	  "return the node's counters and state")                              \
+	X(codecs, "codecs", nothing, codecs,                                   \
+	  "list the codecs and their modes")                                   \
 	X(schedulers, "schedulers", nothing, schedulers,                       \
-	  "the schedulers and their options")                                  \
+	  "list the schedulers and their options")                             \
 	X(scheduler_set, "scheduler.set", scheduler_set, scheduler_result,     \
-	  "switch the scheduler under live calls")                             \
+	  "switch to another scheduler while calls run")                       \
 	X(scheduler_tune, "scheduler.tune", scheduler_tune, scheduler_result,  \
-	  "change options of the scheduler")                                   \
+	  "change options of the scheduler in use")                            \
 	X(trace_start, "trace.start", trace_begin, trace_begun,                \
-	  "write a trace file")                                                \
+	  "begin to write a trace file")                                       \
 	X(trace_stop, "trace.stop", nothing, trace_result,                     \
-	  "end the trace file")                                                \
+	  "stop the trace and close its file")                                 \
 	X(drain, "drain", drain, drain_result,                                 \
-	  "no new calls; exit when the last one has ended")
+	  "accept no new calls, and exit when the last call has ended")
 
 struct method {
 	const char *name, *help;

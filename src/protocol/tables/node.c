@@ -26,17 +26,17 @@ const struct field nothing_fields[] = { { 0 } };
 
 const struct field hello_fields[] = {
 	{ ROW_TEXT(hello, "client", client),
-	  .help = "who asks, for the node's log" },
+	  .help = "name of the client, for the node's log" },
 	{ ROW_TEXT(hello, "resume", resume),
-	  .help = "id of a session whose association was lost: its calls "
-		  "become this one's" },
+	  .help = "id of a session whose association was lost; this session "
+		  "takes over its calls" },
 	{ 0 },
 };
 
 const struct field drain_fields[] = {
 	{ ROW_TIME(drain, "limit", limit, "s"), .max = 86400 * CR_SEC,
 	  .dflt = -1, .without = "the node's --drain-timeout",
-	  .help = "calls get so long to end" },
+	  .help = "how long calls may still run" },
 	{ 0 },
 };
 
@@ -45,32 +45,33 @@ const struct field drain_fields[] = {
 const struct field codec_mode_fields[] = {
 	{ ROW_TEXT(codec_mode, "name", name), .help = "name of the mode" },
 	{ ROW_INT(codec_mode, "bit_rate", bit_rate), .unit = "bit/s",
-	  .help = "of speech" },
+	  .help = "bit rate of speech" },
 	{ ROW_INT(codec_mode, "bytes", bytes), .unit = "bytes",
-	  .help = "of a frame of speech" },
+	  .help = "size of a frame of speech" },
 	{ 0 },
 };
 
 const struct field codec_info_fields[] = {
 	{ ROW_TEXT(codec_info, "name", name),
-	  .help = "its name in this protocol" },
+	  .help = "name of the codec in this protocol" },
 	{ ROW_TEXT(codec_info, "rtp_name", rtp_name),
-	  .help = "its encoding name in SDP" },
-	{ ROW_TEXT(codec_info, "help", help), .help = "what it is" },
+	  .help = "encoding name of the codec in SDP" },
+	{ ROW_TEXT(codec_info, "help", help),
+	  .help = "description of the codec" },
 	{ ROW_INT(codec_info, "rate", rate), .unit = "Hz",
 	  .help = "sampling rate" },
 	{ ROW_INT(codec_info, "clock", clock), .unit = "Hz",
-	  .help = "of RTP timestamps" },
+	  .help = "clock rate of RTP timestamps" },
 	{ ROW_TIME(codec_info, "frame", frame, "ms"),
-	  .help = "speech in a frame" },
+	  .help = "duration of a frame" },
 	{ ROW_BOOL(codec_info, "decodes", decodes),
-	  .help = "can be a call's input" },
+	  .help = "the codec can be a call's input" },
 	{ ROW_BOOL(codec_info, "encodes", encodes),
-	  .help = "can be a call's output" },
+	  .help = "the codec can be a call's output" },
 	{ ROW_TEXT(codec_info, "default_mode", default_mode),
-	  .help = "mode of calls that name none" },
+	  .help = "mode of a call that names none" },
 	{ ROW_EACH(codec_info, "modes", modes, codec_mode),
-	  .help = "its modes" },
+	  .help = "the codec's modes" },
 	{ 0 },
 };
 
@@ -83,31 +84,32 @@ const struct field codecs_fields[] = {
 const struct field option_info_fields[] = {
 	{ ROW_TEXT(option_info, "name", name), .help = "its name" },
 	{ ROW_TEXT(option_info, "help", help),
-	  .help = "what it is, range and default" },
+	  .help = "description of the option, with its range and default" },
 	{ 0 },
 };
 
 const struct field scheduler_info_fields[] = {
 	{ ROW_TEXT(scheduler_info, "name", name), .help = "its name" },
-	{ ROW_TEXT(scheduler_info, "help", help), .help = "what it does" },
+	{ ROW_TEXT(scheduler_info, "help", help),
+	  .help = "description of the scheduler" },
 	{ ROW_TEXT(scheduler_info, "admission", admission),
-	  .help = "the test that it admits calls by" },
+	  .help = "the test by which the scheduler admits calls" },
 	{ ROW_EACH(scheduler_info, "options", options, option_info),
-	  .help = "its options" },
+	  .help = "the scheduler's options" },
 	{ 0 },
 };
 
 const struct field schedulers_fields[] = {
 	{ ROW_TEXT(schedulers, "scheduler", scheduler),
-	  .help = "the one in use, with its options" },
+	  .help = "the scheduler in use, with its options" },
 	{ ROW_EACH(schedulers, "schedulers", schedulers, scheduler_info),
-	  .help = "those that the node can be switched to" },
+	  .help = "the schedulers that the node can switch to" },
 	{ 0 },
 };
 
 const struct field scheduler_result_fields[] = {
 	{ ROW_TEXT(scheduler_result, "scheduler", scheduler),
-	  .help = "the one in use now, with its options" },
+	  .help = "the scheduler now in use, with its options" },
 	{ 0 },
 };
 
@@ -115,66 +117,73 @@ const struct field scheduler_result_fields[] = {
 
 const struct field cost_info_fields[] = {
 	{ ROW_TEXT(cost_info, "transcoding", transcoding),
-	  .help = "codecs, modes, packet: \"pcmu>amr/12.2@20ms\"" },
-	{ ROW_INT(cost_info, "calls", calls), .help = "such calls now" },
+	  .help = "codecs, modes and packet, such as \"pcmu>amr/12.2@20ms\"" },
+	{ ROW_INT(cost_info, "calls", calls),
+	  .help = "number of such calls now" },
 	{ ROW_TIME(cost_info, "mean", mean, "us"),
-	  .help = "CPU time of a packet, on average" },
+	  .help = "average CPU time of a packet" },
 	{ ROW_TIME(cost_info, "stddev", stddev, "us"),
-	  .help = "its standard deviation" },
+	  .help = "standard deviation of the CPU time of a packet" },
 	{ ROW_TIME(cost_info, "p99", p99, "us"),
 	  .help = "CPU time that 99 of 100 packets do not exceed" },
 	{ ROW_INT(cost_info, "learned_frames", learned_frames),
-	  .unit = "frames", .help = "of calls, that this is known from" },
+	  .unit = "frames",
+	  .help = "frames of calls that the figures were learned from" },
 	{ ROW_REAL(cost_info, "calls_per_core", calls_per_core),
-	  .help = "most calls of the kind on one CPU" },
+	  .help = "largest number of such calls that one CPU can carry" },
 	{ 0 },
 };
 
 const struct field capacity_fields[] = {
-	{ ROW_INT(capacity, "workers", capacity.workers), .help = "threads" },
+	{ ROW_INT(capacity, "workers", capacity.workers),
+	  .help = "number of worker threads" },
 	{ ROW_REAL(capacity, "bound", capacity.bound), .unit = "CPUs",
-	  .help = "load that admission takes" },
+	  .help = "highest load that admission allows" },
 	{ ROW_REAL(capacity, "used", capacity.used), .unit = "CPUs",
-	  .help = "load, declared or measured, whichever is more" },
+	  .help = "load of the calls: the declared or the measured load, "
+		  "whichever is higher" },
 	{ ROW_REAL(capacity, "free", capacity.free), .unit = "CPUs",
-	  .help = "what is left" },
+	  .help = "load that is still free" },
 	{ ROW_INT(capacity, "calls", capacity.calls),
-	  .help = "calls there are" },
+	  .help = "number of calls now" },
 	{ ROW_INT(capacity, "max_calls", capacity.max_calls),
-	  .help = "most calls that it takes" },
+	  .help = "largest number of calls that the node accepts" },
 	{ ROW_BOOL(capacity, "admission", capacity.admission),
-	  .help = "are calls refused for want of capacity?" },
+	  .help = "calls are refused when there is no capacity for them" },
 	{ ROW_EACH(capacity, "costs", costs, cost_info),
-	  .help = "what packets cost on this machine: of the transcodings "
-		  "that calls have, then of those used last; 32 at most" },
+	  .help = "what packets cost on this machine, by kind of "
+		  "transcoding: first the kinds that calls have now, "
+		  "then those used last; at most 32" },
 	{ 0 },
 };
 
 const struct field hello_result_fields[] = {
 	{ ROW_TEXT(hello_result, "program", program),
-	  .help = "\"codec-runner\"" },
+	  .help = "name of the program: \"codec-runner\"" },
 	{ ROW_TEXT(hello_result, "version", version),
-	  .help = "of the program" },
+	  .help = "version of the program" },
 	{ ROW_INT(hello_result, "protocol", protocol),
 	  .help = "version of the protocol: 1" },
 	{ ROW_TEXT(hello_result, "session", session),
-	  .help = "id of the session: a secret, for resume" },
-	{ ROW_INT(hello_result, "calls", calls), .help = "of this session" },
+	  .help = "id of the session, for resume; keep it secret" },
+	{ ROW_INT(hello_result, "calls", calls),
+	  .help = "number of calls of this session" },
 	{ ROW_TEXT(hello_result, "scheduler", scheduler),
-	  .help = "the one in use, with its options" },
+	  .help = "the scheduler in use, with its options" },
 	{ ROW_TEXT(hello_result, "transport", transport),
-	  .help = "what carries the protocol: kernel, user (SCTP stacks) or "
-		  "unix" },
+	  .help = "what carries the protocol: kernel or user (the two SCTP "
+		  "stacks), or unix" },
 	{ ROW_TEXT(hello_result, "kernels", kernels),
-	  .help = "functions in place of the codec libraries' own" },
+	  .help = "the codec kernels in use: functions that replace the "
+		  "codec libraries' own" },
 	{ ROW_BOOL(hello_result, "draining", draining),
-	  .help = "takes no new calls" },
+	  .help = "the node accepts no new calls" },
 	{ ROW_EACH(hello_result, "codecs", codecs, codec_info),
 	  .help = "the codecs" },
 	{ ROW_EACH(hello_result, "schedulers", schedulers, scheduler_info),
 	  .help = "the schedulers" },
 	{ ROW_OBJECT(hello_result, "capacity", capacity, capacity),
-	  .help = "what it can do" },
+	  .help = "the node's capacity" },
 	{ 0 },
 };
 
@@ -184,7 +193,8 @@ const struct field faults_fields[] = {
 	{ ROW_INT(faults, "count", count),
 	  COUNTER("scheduler_faults_total",
 		  "Times that a scheduler broke its contract") },
-	{ ROW_TEXT(faults, "last", last), .help = "what it did last" },
+	{ ROW_TEXT(faults, "last", last),
+	  .help = "what the scheduler did wrong last" },
 	{ 0 },
 };
 
@@ -197,10 +207,11 @@ const struct field faults_fields[] = {
 
 const struct field watch_info_fields[] = {
 	{ ROW_TIME(watch_info, "limit", limit, "ms"),
-	  .help = "what does not advance for so long is looked after; 0: "
-		  "nothing is" },
+	  .help = "how long a call or worker may make no progress; 0 if "
+		  "there is no watchdog" },
 	{ ROW_INT(watch_info, "starved", starved),
-	  .help = "calls that the scheduler passed over, at the last look" },
+	  .help = "calls that waited because others kept the workers busy, "
+		  "at the last check" },
 	{ ROW_INT(watch_info, "stalled", stalled),
 	  .help = "calls that had not been woken",
 	  FOUND("stalled", .type = "counter",
@@ -211,11 +222,12 @@ const struct field watch_info_fields[] = {
 	{ ROW_INT(watch_info, "hung", hung),
 	  .help = "calls whose worker was stuck", FOUND("hung") },
 	{ ROW_INT(watch_info, "returned", returned),
-	  .help = "of these, whose thread came back" },
+	  .help = "those of the hung calls whose thread came back later" },
 	{ ROW_INT(watch_info, "stuck_now", stuck_now),
 	  GAUGE("stuck_threads",
 		"Threads that do not come back from a codec") },
-	{ ROW_TEXT(watch_info, "last", last), .help = "what it found last" },
+	{ ROW_TEXT(watch_info, "last", last),
+	  .help = "what the watchdog found last" },
 	{ 0 },
 };
 
@@ -294,16 +306,16 @@ const struct field worker_info_fields[] = {
 
 const struct field histogram_fields[] = {
 	{ ROW_INT(histogram, "count", count), .unit = "frames",
-	  .help = "frames" },
-	{ ROW_TIME(histogram, "mean", mean, "ns"), .help = "the mean" },
-	{ ROW_TIME(histogram, "p50", p50, "ns"), .help = "the median" },
+	  .help = "number of frames" },
+	{ ROW_TIME(histogram, "mean", mean, "ns"), .help = "mean" },
+	{ ROW_TIME(histogram, "p50", p50, "ns"), .help = "median" },
 	{ ROW_TIME(histogram, "p90", p90, "ns"),
-	  .help = "90 of 100 frames are below" },
+	  .help = "90 of 100 frames are below this" },
 	{ ROW_TIME(histogram, "p99", p99, "ns"),
-	  .help = "99 of 100 frames are below" },
+	  .help = "99 of 100 frames are below this" },
 	{ ROW_TIME(histogram, "p999", p999, "ns"),
-	  .help = "999 of 1000 frames are below" },
-	{ ROW_TIME(histogram, "max", max, "ns"), .help = "the longest" },
+	  .help = "999 of 1000 frames are below this" },
+	{ ROW_TIME(histogram, "max", max, "ns"), .help = "longest time" },
 	{ 0 },
 };
 
@@ -317,24 +329,25 @@ const struct field rpc_stats_fields[] = {
 	{ ROW_TEXT(rpc_stats, "transport", transport),
 	  .help = "the SCTP stack in use: kernel or user" },
 	{ ROW_INT(rpc_stats, "associations", associations),
-	  .help = "peers there are" },
+	  .help = "number of peers now" },
 	{ ROW_INT(rpc_stats, "messages_in", messages_in),
 	  .help = "messages received" },
 	{ ROW_INT(rpc_stats, "messages_out", messages_out),
 	  .help = "messages sent" },
-	{ ROW_INT(rpc_stats, "requests", requests), .help = "requests" },
+	{ ROW_INT(rpc_stats, "requests", requests),
+	  .help = "requests received" },
 	{ ROW_INT(rpc_stats, "notifications", notifications),
 	  .help = "notifications received" },
 	{ ROW_INT(rpc_stats, "notifications_dropped", notifications_dropped),
-	  .help = "notifications to peers that do not read" },
+	  .help = "notifications dropped because the peer did not read" },
 	{ ROW_INT(rpc_stats, "replies_lost", replies_lost),
-	  .help = "replies to peers that have gone" },
+	  .help = "replies lost because the peer had gone" },
 	{ ROW_INT(rpc_stats, "slow_peers", slow_peers),
-	  .help = "peers sent away as they do not read" },
+	  .help = "peers disconnected because they did not read" },
 	{ ROW_INT(rpc_stats, "peers_refused", peers_refused),
-	  .help = "peers turned away: too many were there" },
+	  .help = "peers turned away because there were too many" },
 	{ ROW_MAP(rpc_stats, "errors", errors, nerrors, rpc_error),
-	  .help = "errors by code" },
+	  .help = "number of errors, by code" },
 	{ 0 },
 };
 
@@ -348,7 +361,8 @@ const struct field node_stats_fields[] = {
 	{ ROW_TIME(node_stats, "uptime", uptime, "s"),
 	  GAUGE("uptime_seconds", "Time since the node started") },
 	{ ROW_TEXT(node_stats, "scheduler", scheduler),
-	  .help = "the one in use, with its options", .metric = &info_metric },
+	  .help = "the scheduler in use, with its options",
+	  .metric = &info_metric },
 	{ ROW_INT(node_stats, "calls", calls), .label = "CALLS",
 	  GAUGE("calls", "Calls that are up") },
 	{ ROW_INT(node_stats, "calls_started", calls_started),
@@ -370,13 +384,13 @@ const struct field node_stats_fields[] = {
 	  GAUGE("load_bound_ratio", "Load that admission takes; 1 is one "
 				    "CPU") },
 	{ ROW_OBJECT(node_stats, "scheduler_faults", faults, faults),
-	  .help = "the scheduler's faults" },
+	  .help = "how the scheduler broke its contract" },
 	{ ROW_OBJECT(node_stats, "watchdog", watchdog, watch_info),
 	  .help = "what the watchdog found" },
 	{ ROW_OBJECT(node_stats, "totals", totals, totals),
 	  .help = "counters of all calls, past and present" },
 	{ ROW_INT(node_stats, "lost", lost), .label = "LOST",
-	  .help = "frames lost for want of time: overwritten, stale or "
+	  .help = "frames lost for lack of time: overwritten, stale or "
 		  "concealed" },
 	{ ROW_OBJECT(node_stats, "rx", rx, rx_info),
 	  .help = "the receiving thread" },
@@ -396,28 +410,29 @@ const struct field node_stats_fields[] = {
 
 const struct field stats_fields[] = {
 	{ ROW_INLINE(stats, node, node_stats) },
-	{ ROW_BOOL(stats, "draining", draining), .help = "takes no new calls" },
+	{ ROW_BOOL(stats, "draining", draining),
+	  .help = "the node accepts no new calls" },
 	{ ROW_POINTER(stats, "conversions", conversions, conversions),
-	  .help = "conversions of files; null: the node has no spool "
+	  .help = "conversions of files; null if the node has no spool "
 		  "folder" },
 	{ ROW_OBJECT(stats, "control", control, rpc_stats),
-	  .help = "the control protocol's own" },
+	  .help = "counters of the control protocol" },
 	{ ROW_OBJECT(stats, "capacity", capacity, capacity),
-	  .help = "what it can do" },
+	  .help = "the node's capacity" },
 	{ 0 },
 };
 
 const struct field drain_result_fields[] = {
-	{ ROW_BOOL(drain_result, "draining", draining), .help = "true" },
+	{ ROW_BOOL(drain_result, "draining", draining), .help = "always true" },
 	{ ROW_INT(drain_result, "calls", calls),
-	  .help = "calls that are still up" },
+	  .help = "number of calls that still run" },
 	{ 0 },
 };
 
 const struct field congestion_fields[] = {
 	{ ROW_INT(congestion, "lost_per_s", lost_per_s), .unit = "frames",
-	  .help = "frames lost for want of time" },
+	  .help = "frames lost for lack of time, per second" },
 	{ ROW_OBJECT(congestion, "capacity", capacity, capacity),
-	  .help = "what it can do" },
+	  .help = "the node's capacity" },
 	{ 0 },
 };

@@ -6,13 +6,14 @@
 
 const struct field scheduler_set_fields[] = {
 	{ ROW_TEXT(scheduler_set, "scheduler", scheduler), .required = "",
-	  .help = "name, with options behind commas: \"NAME,OPTION=VALUE\"; or "
-		  "a file NAME.so of the node's --plugin-dir" },
+	  .help = "name of the scheduler, then its options after commas: "
+		  "\"NAME,OPTION=VALUE\"; or a file NAME.so in the "
+		  "node's --plugin-dir" },
 	{ 0 },
 };
 
 const struct field scheduler_tune_fields[] = {
 	{ ROW_TEXT(scheduler_tune, "options", options), .required = "",
-	  .help = "options with commas between: \"quantum=2ms\"" },
+	  .help = "options, separated by commas, such as \"quantum=2ms\"" },
 	{ 0 },
 };
