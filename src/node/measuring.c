@@ -3,7 +3,7 @@
  * One thread that measures, and who waits for it.
  *
  * The queue is control's. With the thread it shares one place, under the lock:
- * control puts a part there (TODO), the thread takes it (BUSY) and leaves the
+ * control puts a part there (WANTED), the thread takes it (BUSY) and leaves the
  * value (DONE), control takes that (EMPTY).
  */
 #define _GNU_SOURCE /* gettid */
@@ -27,7 +27,7 @@ enum {
 	PATIENCE_S = 2 /* for a codec, which is asked for a frame */
 };
 
-enum place { EMPTY, TODO, BUSY, DONE };
+enum place { EMPTY, WANTED, BUSY, DONE };
 
 TAILQ_HEAD(waits, node_cost_wait);
 
@@ -75,7 +75,7 @@ static bool take(struct measuring *m)
 	bool more, left;
 
 	(void)pthread_mutex_lock(&m->lock);
-	while (!m->quit && m->place != TODO)
+	while (!m->quit && m->place != WANTED)
 		(void)pthread_cond_wait(&m->changed, &m->lock);
 	more = !m->quit;
 	if (more)
@@ -129,7 +129,7 @@ static void hand_over(struct measuring *m)
 	(void)pthread_mutex_lock(&m->lock);
 	if (job && m->place == EMPTY) {
 		m->part = job->part;
-		m->place = TODO;
+		m->place = WANTED;
 		(void)pthread_cond_broadcast(&m->changed);
 	}
 	(void)pthread_mutex_unlock(&m->lock);
