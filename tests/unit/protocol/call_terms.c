@@ -144,6 +144,39 @@ static void a_contradiction_is_named_with_the_way_out(void **state)
 	}
 }
 
+static void assert_same_contract(const struct contract *a,
+				 const struct contract *b)
+{
+	assert_int_equal(a->rate_ppm, b->rate_ppm);
+	assert_int_equal(a->peak_ppm, b->peak_ppm);
+	assert_int_equal(a->burst, b->burst);
+	assert_int_equal(a->mean, b->mean);
+	assert_int_equal(a->p99, b->p99);
+	assert_int_equal(a->worst, b->worst);
+}
+
+/* Of what a change might write, member by member: padding is nobody's. */
+static void assert_same(const struct call_cfg *a, const struct call_cfg *b)
+{
+	assert_int_equal(a->terms.cls, b->terms.cls);
+	assert_int_equal(a->terms.deadline, b->terms.deadline);
+	assert_int_equal(a->terms.nice, b->terms.nice);
+	assert_int_equal(a->terms.weight, b->terms.weight);
+	assert_same_contract(&a->terms.contract, &b->terms.contract);
+	assert_int_equal(a->release.kind, b->release.kind);
+	assert_int_equal(a->release.period, b->release.period);
+	assert_int_equal(a->release.rel_deadline, b->release.rel_deadline);
+	assert_int_equal(a->release.burst, b->release.burst);
+	assert_int_equal(a->release_named, b->release_named);
+	assert_int_equal(a->media.in.cfg.mode, b->media.in.cfg.mode);
+	assert_int_equal(a->media.out.cfg.mode, b->media.out.cfg.mode);
+	assert_int_equal(a->media.out.cfg.dtx, b->media.out.cfg.dtx);
+	assert_int_equal(a->ssrc_in, b->ssrc_in);
+	assert_int_equal(a->ssrc_out, b->ssrc_out);
+	assert_memory_equal(&a->source, &b->source, sizeof(a->source));
+	assert_memory_equal(&a->to, &b->to, sizeof(a->to));
+}
+
 static void a_change_leaves_alone_what_it_does_not_name(void **state)
 {
 	struct call_cfg cfg, before;
@@ -157,7 +190,7 @@ static void a_change_leaves_alone_what_it_does_not_name(void **state)
 	before = cfg;
 	assert_int_equal(change(&cfg, "{'call': 1, 'weight': 5}", &e), 0);
 	before.terms.weight = 5;
-	assert_memory_equal(&cfg, &before, sizeof(cfg));
+	assert_same(&cfg, &before);
 	assert_int_equal(change(&cfg,
 				"{'call': 1, 'contract': {'worst': null, "
 				"'mean': '1ms'}, 'deadline': null, 'nice': "
@@ -193,7 +226,7 @@ static void a_refused_change_writes_nothing(void **state)
 	assert_int_equal(change(&cfg, "{'call': 1, 'ssrc': 5}", &e), -22);
 	assert_int_equal(change(&cfg, "{'call': 1, 'out': {'dtx': true}}", &e),
 			 -22);
-	assert_memory_equal(&cfg, &before, sizeof(cfg));
+	assert_same(&cfg, &before);
 }
 
 static void what_is_said_can_be_sent_again(void **state)
@@ -213,8 +246,7 @@ static void what_is_said_can_be_sent_again(void **state)
 	text = json_dumps(o, JSON_COMPACT);
 	(void)snprintf(members, sizeof(members), "'contract': %s,", text);
 	assert_int_equal(start(members, &again, &e), 0);
-	assert_memory_equal(&cfg.terms.contract, &again.terms.contract,
-			    sizeof(cfg.terms.contract));
+	assert_same_contract(&cfg.terms.contract, &again.terms.contract);
 	free(text);
 	json_decref(o);
 }
