@@ -10,6 +10,7 @@ pkg_check_modules(EVENT REQUIRED IMPORTED_TARGET libevent_core libevent_extra
                   libevent_pthreads)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
+pkg_check_modules(URING REQUIRED IMPORTED_TARGET liburing)
 pkg_check_modules(URCU REQUIRED IMPORTED_TARGET liburcu liburcu-cds)
 pkg_check_modules(USRSCTP REQUIRED IMPORTED_TARGET usrsctp)
 pkg_check_modules(LIBBSD REQUIRED IMPORTED_TARGET libbsd)

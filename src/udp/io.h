@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How datagrams pass between us and the kernel: through io_uring, or by system
+ * calls of the older kind (epoll, recvmmsg, sendmmsg).
+ */
+#ifndef UDP_IO_H
+#define UDP_IO_H
+
+#include <stdbool.h>
+
+#include "cr/error.h"
+
+/** What the user asks for. */
+enum udp_io {
+	UDP_IO_AUTO,  /**< io_uring where it can be used, else epoll       */
+	UDP_IO_URING, /**< io_uring                                        */
+	UDP_IO_EPOLL  /**< epoll, recvmmsg and sendmmsg                    */
+};
+
+/**
+ * Whether io_uring can be used here: makes a ring as the receiver needs it
+ * (Linux 6.1), and sends and receives a datagram with it.
+ *
+ * False with @why (may be NULL): the kernel is too old, io_uring is switched
+ * off or forbidden to this process, or a limit is reached. Costs some system
+ * calls. Any thread.
+ */
+bool udp_io_uring(struct cr_err *why);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The probe says whether io_uring can be used, and why it cannot, in a process
+ * of its own under the limit at hand.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmocka_cr.h"
+#include "udp/io.h"
+
+enum { USABLE = 10, REFUSED, WORDLESS };
+
+/* Refuse one system call with @err, as containers do. */
+static bool refuse(long call, unsigned err)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | err),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { 4, code };
+
+	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+	       !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static bool sandboxed(void)
+{
+	return refuse(SYS_io_uring_setup, EPERM);
+}
+
+static bool old_kernel(void)
+{
+	return refuse(SYS_io_uring_setup, ENOSYS);
+}
+
+static bool half_forbidden(void)
+{
+	return refuse(SYS_io_uring_register, EACCES);
+}
+
+static bool out_of_descriptors(void)
+{
+	const struct rlimit none = { 3, 3 };
+
+	return !setrlimit(RLIMIT_NOFILE, &none);
+}
+
+/* What the probe says in a child, whose message must have @word in it. */
+static int answer(bool (*limit)(void), const char *word)
+{
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		struct cr_err e = { "" };
+
+		if (limit && !limit())
+			_exit(1);
+		if (udp_io_uring(&e))
+			_exit(USABLE);
+		_exit(strstr(e.text, word) ? REFUSED : WORDLESS);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void what_forbids_it_is_named(void **state)
+{
+	(void)state;
+	assert_int_equal(answer(sandboxed, "seccomp"), REFUSED);
+	assert_int_equal(answer(old_kernel, "no io_uring"), REFUSED);
+	if (answer(NULL, "") != USABLE)
+		return; /* it does not get as far as to the others */
+	assert_int_equal(answer(half_forbidden, "seccomp"), REFUSED);
+	assert_int_equal(answer(out_of_descriptors, "ulimit -n"), REFUSED);
+}
+
+static void it_leaves_no_descriptor_behind(void **state)
+{
+	int before = dup(0), after;
+
+	(void)state;
+	(void)close(before);
+	for (int i = 0; i < 3; i++)
+		(void)udp_io_uring(NULL);
+	after = dup(0);
+	(void)close(after);
+	assert_int_equal(before, after);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_forbids_it_is_named),
+		cmocka_unit_test(it_leaves_no_descriptor_behind),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
