@@ -108,6 +108,7 @@ struct call {
 	_Alignas(CACHE_LINE) struct rtp_source seen;
 	bool source_known, first_seen;
 	cr_ns last_arrival;
+	uint32_t port_drops; /**< of its own port, counted so far */
 	struct sockaddr_storage source;
 	struct release
 		release;      /**< by all frames: what violates the contract */
@@ -141,7 +142,9 @@ struct call {
 	 * worker (relaxed: nothing hangs on it). */
 	_Atomic uint64_t pair;
 
-	void *owner; /**< control: the session it belongs to */
+	/* control */
+	void *owner;	   /**< the session it belongs to             */
+	uint64_t port_key; /**< of its own port, for the receiver     */
 };
 
 /** What @c is now; what may change, changes by call_set_terms() only. Control

@@ -22,7 +22,9 @@
 	  "packets earlier than the call's burst allows (lbap)")               \
 	X(too_big, NULL, "packets larger than the ring's frames")              \
 	X(wrong_source, NULL, "packets from another address")                  \
-	X(wrong_pt, NULL, "packets with another payload type")
+	X(wrong_pt, NULL, "packets with another payload type")                 \
+	X(port_drops, NULL,                                                    \
+	  "datagrams lost because the call's own port was full")
 #define CALL_WORKER_SUMS(X)                                                    \
 	X(done, "DONE", "frames transcoded")                                   \
 	X(stale, "STALE", "frames that were too old when their turn came")     \

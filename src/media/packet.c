@@ -128,6 +128,18 @@ static void push(struct packet_path *path, struct call *c,
 	}
 }
 
+/* A call with its own port is not reachable through another one. */
+static struct call *addressee(struct packet_path *path,
+			      const struct rtp_packet *p, struct call *only)
+{
+	struct call *c;
+
+	if (only)
+		return only->cfg.ssrc_in == p->ssrc ? only : NULL;
+	c = call_table_find(path->table, p->ssrc);
+	return c && c->cfg.port_fd < 0 ? c : NULL;
+}
+
 struct call *packet_take(struct packet_path *path,
 			 const struct intake_packet *in, struct call *only)
 {
@@ -143,9 +155,8 @@ struct call *packet_take(struct packet_path *path,
 		call_count(&path->count.malformed, 1);
 		return NULL;
 	}
-	c = call_table_find(path->table, p.ssrc);
-	/* a call with its own port is not reachable through another one */
-	if (!c || (only ? c != only : c->cfg.port_fd >= 0)) {
+	c = addressee(path, &p, only);
+	if (!c) {
 		call_count(&path->count.unknown_ssrc, 1);
 		return NULL;
 	}
@@ -153,4 +164,10 @@ struct call *packet_take(struct packet_path *path,
 		return NULL;
 	push(path, c, &p, in->arrival);
 	return live_task_wake(&c->lt) ? c : NULL;
+}
+
+void packet_count_stray(struct packet_path *path)
+{
+	call_count(&path->count.packets, 1);
+	call_count(&path->count.unknown_ssrc, 1);
 }

@@ -32,4 +32,7 @@ struct packet_path {
 struct call *packet_take(struct packet_path *path,
 			 const struct intake_packet *in, struct call *only);
 
+/** Count a packet that came to the port of a call that has ended. */
+void packet_count_stray(struct packet_path *path);
+
 #endif

@@ -13,28 +13,26 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include "base/clock.h"
-#include "udp/intake.h"
+#include "base/thread.h"
 
 /* Calls released under one lock: workers wait meanwhile. */
 #define RELEASES 16u
-/* Full batches from one socket before the others (and stop) get a look. */
-#define ROUNDS_MAX 16u
-/* Sockets told by one look; a turn takes as many looks as it needs. */
-#define EVENTS 64
+
+/* Packets of a turn before stop and the reclaim of calls get a look. */
+#define TAKEN_MAX 256u
+/* The tag of the shared socket; those of ports are call_pair()s. */
+#define TAG_SHARED UINT64_C(0)
 
 struct rx {
 	struct rx_config cfg;
 	struct packet_path path;
-	int epoll, stop;
+	struct inlet *in;
 	pthread_t thread;
-	struct intake *in;
-	uint32_t drops; /* of the shared socket, counted so far */
+	atomic_bool stop; /* release, pairs with rx_main() */
+	uint32_t drops;	  /* of the shared socket, counted so far */
 	struct live_task *release[RELEASES];
 	unsigned nrelease;
 };
@@ -46,61 +44,62 @@ static void release(struct rx *rx)
 	rx->nrelease = 0;
 }
 
-static void take_batch(struct rx *rx, struct call *only)
+/* Tags are numbers, not pointers: the call is looked up afresh, so that what
+ * comes late cannot reach a dead call. */
+static struct call *owner(struct rx *rx, uint64_t tag)
 {
-	struct intake_packet p;
+	struct call *c = call_table_find(rx->path.table, call_pair_ssrc(tag));
 
-	while (intake_next(rx->in, &p)) {
-		struct call *c = packet_take(&rx->path, &p, only);
+	return c && call_pair(&c->cfg) == tag ? c : NULL;
+}
 
-		if (!c)
-			continue;
-		call_fetch_for_release(c);
-		rx->release[rx->nrelease++] = &c->lt;
-		if (rx->nrelease == RELEASES)
-			release(rx);
+static void count_drops(struct rx *rx, struct call *only, uint32_t drops)
+{
+	atomic_ullong *count =
+		only ? &only->count.port_drops : &rx->path.count.socket_drops;
+	uint32_t *seen = only ? &only->port_drops : &rx->drops;
+
+	if (!drops || drops == *seen)
+		return;
+	call_count(count, drops - *seen);
+	*seen = drops;
+}
+
+static void take(struct rx *rx, const struct inlet_packet *p)
+{
+	struct call *only = NULL, *c;
+
+	if (p->tag != TAG_SHARED) {
+		only = owner(rx, p->tag);
+		if (!only) { /* it came while its call ended */
+			packet_count_stray(&rx->path);
+			return;
+		}
+	}
+	count_drops(rx, only, p->drops);
+	c = packet_take(&rx->path, &p->packet, only);
+	if (!c)
+		return;
+	call_fetch_for_release(c);
+	rx->release[rx->nrelease++] = &c->lt;
+	if (rx->nrelease == RELEASES)
+		release(rx);
+}
+
+/* Up to TAKEN_MAX packets. Returns whether there may be more. */
+static bool take_some(struct rx *rx)
+{
+	struct inlet_packet p;
+	unsigned n = 0;
+
+	rcu_read_begin();
+	while (n < TAKEN_MAX && inlet_next(rx->in, &p)) {
+		take(rx, &p);
+		n++;
 	}
 	release(rx);
-}
-
-/* One batch from @fd. Returns whether there may be more. */
-static bool receive(struct rx *rx, int fd, struct call *only)
-{
-	uint32_t drops;
-
-	if (!intake_receive(rx->in, fd))
-		return false;
-	take_batch(rx, only);
-	drops = intake_drops(rx->in);
-	if (!only && drops) {
-		call_count(&rx->path.count.socket_drops, drops - rx->drops);
-		rx->drops = drops;
-	}
-	return intake_full(rx->in);
-}
-
-/* Events carry an SSRC, not a pointer: the call is looked up afresh, so that a
- * stale event cannot reach a dead call. */
-static bool receive_event(struct rx *rx, const struct epoll_event *ev)
-{
-	struct call *c;
-
-	if (ev->data.u64 >> 32 == 0)
-		return receive(rx, rx->cfg.fd, NULL);
-	c = call_table_find(rx->path.table, (uint32_t)ev->data.u64);
-	return c && c->cfg.port_fd >= 0 && receive(rx, c->cfg.port_fd, c);
-}
-
-enum { EVENT_SHARED = 0, EVENT_PORT = 1, EVENT_STOP = 2 };
-
-static int watch(struct rx *rx, int fd, unsigned kind, uint32_t ssrc)
-{
-	struct epoll_event ev = { .events = EPOLLIN,
-				  .data.u64 = (uint64_t)kind << 32 | ssrc };
-
-	if (kind != EVENT_STOP)
-		intake_take_trains(fd);
-	return epoll_ctl(rx->epoll, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+	rcu_read_end();
+	return n == TAKEN_MAX;
 }
 
 static void pause_for(cr_ns t)
@@ -111,42 +110,13 @@ static void pause_for(cr_ns t)
 		(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
 }
 
-/* Returns false when told to stop. */
-static bool receive_ready(struct rx *rx, const struct epoll_event *ev, int n)
+static bool stopping(const struct rx *rx)
 {
-	for (int i = 0; i < n; i++)
-		if (ev[i].data.u64 >> 32 == EVENT_STOP)
-			return false;
-	rcu_read_begin();
-	for (int i = 0; i < n; i++)
-		for (unsigned more = ROUNDS_MAX; more; more--)
-			if (!receive_event(rx, &ev[i]))
-				break;
-	rcu_read_end();
-	return true;
+	return atomic_load_explicit(&rx->stop, memory_order_acquire);
 }
 
-/* One turn: block until a socket is ready, then serve all that are, however
- * many. A look that is full does not tell of the rest; what it told of goes to
- * the end of the kernel's list, so that the next one tells of others. Returns
- * false when told to stop. */
-static bool take_turn(struct rx *rx)
-{
-	struct epoll_event ev[EVENTS];
-	int n = epoll_wait(rx->epoll, ev, EVENTS, -1);
-
-	while (n > 0) {
-		if (!receive_ready(rx, ev, n))
-			return false;
-		if (n < EVENTS)
-			return true;
-		n = epoll_wait(rx->epoll, ev, EVENTS, 0);
-	}
-	return n == 0 || errno == EINTR;
-}
-
-/* Level-triggered: what came during the pause makes epoll_wait() return at
- * once, and when nothing came it blocks. */
+/* What came during the pause makes inlet_wait() return at once, and when
+ * nothing came it blocks. */
 static void *rx_main(void *arg)
 {
 	struct rx *rx = arg;
@@ -154,8 +124,12 @@ static void *rx_main(void *arg)
 	(void)pthread_setname_np(pthread_self(), "cr-rx");
 	(void)prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
 	rcu_register_thread();
-	while (take_turn(rx))
-		pause_for(rx->cfg.coalesce);
+	while (!stopping(rx) && inlet_wait(rx->in, CR_NEVER) >= 0) {
+		while (!stopping(rx) && take_some(rx))
+			;
+		if (!stopping(rx))
+			pause_for(rx->cfg.coalesce);
+	}
 	rcu_unregister_thread();
 	return NULL;
 }
@@ -188,9 +162,7 @@ static void place(struct rx *rx, struct cr_err *warn)
 
 static void rx_free(struct rx *rx)
 {
-	(void)close(rx->epoll);
-	(void)close(rx->stop);
-	intake_close(rx->in);
+	inlet_close(rx->in);
 	free(rx);
 }
 
@@ -198,6 +170,7 @@ int rx_open(struct rx **out, const struct rx_config *cfg, struct cr_err *warn,
 	    struct cr_err *e)
 {
 	struct rx *rx = calloc(1, sizeof(*rx));
+	uint64_t key;
 	int err;
 
 	if (!rx)
@@ -205,21 +178,18 @@ int rx_open(struct rx **out, const struct rx_config *cfg, struct cr_err *warn,
 	rx->cfg = *cfg;
 	rx->path.table = cfg->table;
 	rx->path.trace = cfg->trace;
-	rx->in = intake_open();
-	rx->epoll = epoll_create1(EPOLL_CLOEXEC);
-	rx->stop = eventfd(0, EFD_CLOEXEC);
-	err = rx->epoll < 0 || rx->stop < 0 ? -errno : 0;
-	if (!rx->in)
-		err = -ENOMEM;
+	err = inlet_open(&rx->in, cfg->io, e);
 	if (!err)
-		err = watch(rx, rx->stop, EVENT_STOP, 0);
-	if (!err)
-		err = watch(rx, cfg->fd, EVENT_SHARED, 0);
-	if (!err)
-		err = -pthread_create(&rx->thread, NULL, rx_main, rx);
+		err = inlet_add(rx->in, cfg->fd, TAG_SHARED, INLET_MANY, &key,
+				e);
+	if (!err) {
+		err = thread_create(&rx->thread, NULL, rx_main, rx);
+		if (err)
+			(void)cr_fail(e, err, "rx thread: %s", strerror(-err));
+	}
 	if (err) {
 		rx_free(rx);
-		return cr_fail(e, err, "rx thread: %s", strerror(-err));
+		return err;
 	}
 	place(rx, warn);
 	*out = rx;
@@ -228,27 +198,28 @@ int rx_open(struct rx **out, const struct rx_config *cfg, struct cr_err *warn,
 
 void rx_close(struct rx *rx)
 {
-	uint64_t one = 1;
-
 	if (!rx)
 		return;
-	if (write(rx->stop, &one, sizeof(one)) == sizeof(one))
-		(void)pthread_join(rx->thread, NULL);
+	atomic_store_explicit(&rx->stop, true, memory_order_release);
+	inlet_wake(rx->in);
+	(void)pthread_join(rx->thread, NULL);
 	rx_free(rx);
 }
 
 int rx_add_port(struct rx *rx, struct call *c, struct cr_err *e)
 {
-	int err = watch(rx, c->cfg.port_fd, EVENT_PORT, c->cfg.ssrc_in);
-
-	return err ? cr_fail(e, err, "cannot watch the call's port: %s",
-			     strerror(-err))
-		   : 0;
+	return inlet_add(rx->in, c->cfg.port_fd, call_pair(&c->cfg), INLET_ONE,
+			 &c->port_key, e);
 }
 
 void rx_del_port(struct rx *rx, struct call *c)
 {
-	(void)epoll_ctl(rx->epoll, EPOLL_CTL_DEL, c->cfg.port_fd, NULL);
+	inlet_del(rx->in, c->port_key);
+}
+
+enum udp_io rx_io(const struct rx *rx)
+{
+	return inlet_io(rx->in);
 }
 
 const struct packet_counters *rx_counters(const struct rx *rx)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The receiving thread: batches of packets (udp/intake.h) through packet_take()
- * into the rings, and one release per batch.
+ * The receiving thread: packets of many sockets (udp/inlet.h) through
+ * packet_take() into the rings, and one release per batch.
  *
  * A turn serves every socket that is ready, however many. After it the thread
  * may sleep `coalesce` before it looks again, so that under load it wakes a
@@ -12,6 +12,7 @@
 #define MEDIA_RX_H
 
 #include "media/packet.h"
+#include "udp/inlet.h"
 
 struct rx;
 
@@ -20,6 +21,7 @@ struct rx_config {
 	struct call_table *table;
 	struct live *live;
 	struct trace_ring *trace;
+	enum udp_io io;	 /**< how to receive                                 */
 	cr_ns coalesce;	 /**< sleep after a turn; 0: none                   */
 	int rt_priority; /**< SCHED_FIFO; 0: none                           */
 	int cpu;	 /**< OS CPU to pin to; -1: none                    */
@@ -36,6 +38,9 @@ void rx_close(struct rx *rx);
 int rx_add_port(struct rx *rx, struct call *c, struct cr_err *e);
 /** Stop that. The socket may be closed after a grace period. */
 void rx_del_port(struct rx *rx, struct call *c);
+
+/** How it receives: UDP_IO_URING or UDP_IO_EPOLL. */
+enum udp_io rx_io(const struct rx *rx);
 
 const struct packet_counters *rx_counters(const struct rx *rx);
 /** CPU time of the thread so far, ns. */

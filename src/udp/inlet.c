@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ways to receive from many sockets, and the choice between them.
+ */
+#include "udp/inlet.h"
+
+#include <errno.h>
+
+#include "udp/inlet_ops.h"
+
+int inlet_open(struct inlet **in, enum udp_io io, struct cr_err *e)
+{
+	(void)io;
+	return inlet_epoll_ops.open(in, e);
+}
+
+void inlet_close(struct inlet *in)
+{
+	if (in)
+		in->ops->close(in);
+}
+
+enum udp_io inlet_io(const struct inlet *in)
+{
+	return in->ops->io;
+}
+
+int inlet_add(struct inlet *in, int fd, uint64_t tag,
+	      enum inlet_traffic traffic, uint64_t *key, struct cr_err *e)
+{
+	return in->ops->add(in, fd, tag, traffic, key, e);
+}
+
+void inlet_del(struct inlet *in, uint64_t key)
+{
+	in->ops->del(in, key);
+}
+
+int inlet_wait(struct inlet *in, cr_ns timeout)
+{
+	return in->ops->wait(in, timeout);
+}
+
+bool inlet_next(struct inlet *in, struct inlet_packet *p)
+{
+	return in->ops->next(in, p);
+}
+
+void inlet_wake(struct inlet *in)
+{
+	in->ops->wake(in);
+}

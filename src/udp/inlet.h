@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Packets out of many sockets: whichever is ready, as they come. Sockets are
+ * named by tags that their owner chooses.
+ *
+ *   while (inlet_wait(in, CR_NEVER) >= 0)
+ *           while (inlet_next(in, &p))
+ *                   ...
+ *
+ * A turn, inlet_wait() and then inlet_next() until it is false, serves every
+ * socket that is ready, however many. What one socket may give in a turn is
+ * limited, so that a flood does not keep the others waiting.
+ *
+ * Thread rule: one thread receives (inlet_wait(), inlet_next()). One other
+ * thread at a time adds and removes sockets. Any thread wakes.
+ */
+#ifndef UDP_INLET_H
+#define UDP_INLET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cr/error.h"
+#include "udp/intake.h"
+#include "udp/io.h"
+
+struct inlet;
+
+struct inlet_packet {
+	struct intake_packet
+		packet; /**< its data: until the next inlet_next() */
+	uint64_t tag;	/**< of the socket it came to */
+	/** How often the kernel has dropped something at that socket, for its
+	 * buffer was full; modulo 2^32. A train counts once. 0: never, or not
+	 * known. */
+	uint32_t drops;
+};
+
+/** What comes to a socket. */
+enum inlet_traffic {
+	INLET_ONE,  /**< packets of one peer: now and then one   */
+	INLET_MANY, /**< of many, with trains (udp/intake.h)     */
+};
+
+/** 0, or -errno with @e: out of memory or descriptors; @io is UDP_IO_URING and
+ * cannot be had. UDP_IO_AUTO takes the fastest that can. */
+int inlet_open(struct inlet **in, enum udp_io io, struct cr_err *e);
+void inlet_close(struct inlet *in); /**< the sockets stay open; NULL is fine */
+
+/** What it took: UDP_IO_URING or UDP_IO_EPOLL. Any thread. */
+enum udp_io inlet_io(const struct inlet *in);
+
+/** Receive from @fd (see udp_socket()), too; packets may come before this
+ * returns. 0 with *@key, or -errno with @e. */
+int inlet_add(struct inlet *in, int fd, uint64_t tag,
+	      enum inlet_traffic traffic, uint64_t *key, struct cr_err *e);
+
+/** Receive no more from the socket @key of inlet_add(). The receiving thread
+ * may still hand out packets of it in the turn it is in, or in the next one.
+ * The caller may close the descriptor when the turn that may have begun before
+ * this call has ended (an RCU grace period, if turns are read-side critical
+ * sections from before the first inlet_next()). */
+void inlet_del(struct inlet *in, uint64_t key);
+
+/** Wait until there may be packets, but not longer than @timeout (CR_NEVER). 1;
+ * 0: time is over, or inlet_wake() came; or -errno. */
+int inlet_wait(struct inlet *in, cr_ns timeout);
+
+/** The next packet. False: the turn is over. Never blocks. */
+bool inlet_next(struct inlet *in, struct inlet_packet *p);
+
+/** Let the inlet_wait() under way return, or the next one. */
+void inlet_wake(struct inlet *in);
+
+#endif

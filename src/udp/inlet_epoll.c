@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Receiving with epoll: it tells which sockets are ready, recvmmsg() empties
+ * them one by one. Works on every Linux.
+ *
+ * Level-triggered: what a socket still holds at the end of a turn makes the
+ * next wait return at once.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "udp/inlet_ops.h"
+#include "udp/sockets.h"
+
+/* Full batches from one socket before the others get a look. */
+#define ROUNDS_MAX 16u
+/* Sockets told by one look; a turn takes as many looks as it needs. */
+#define EVENTS 64
+/* No socket's key. */
+#define KEY_WAKE UINT64_C(0)
+
+struct inlet_epoll {
+	struct inlet inlet; /* first */
+	int epoll, wake;
+	struct sockets sockets;
+
+	/* the receiving thread */
+	struct intake *in;
+	struct epoll_event event[EVENTS];
+	int events;	 /* of the last look; 0: the turn is over */
+	int at;		 /* the event whose socket is being read */
+	unsigned rounds; /* batches that this one may still give */
+	bool reading;	 /* the batch in the intake is of event[at] */
+	struct sockets_entry socket;
+};
+
+static struct inlet_epoll *self(struct inlet *in)
+{
+	return (struct inlet_epoll *)(void *)in;
+}
+
+static int watch(struct inlet_epoll *i, int fd, uint64_t key)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.u64 = key };
+
+	return epoll_ctl(i->epoll, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+static void close_epoll(struct inlet *in)
+{
+	struct inlet_epoll *i = self(in);
+
+	if (i->epoll >= 0)
+		(void)close(i->epoll);
+	if (i->wake >= 0)
+		(void)close(i->wake);
+	intake_close(i->in);
+	sockets_fini(&i->sockets);
+	free(i);
+}
+
+static int open_epoll(struct inlet **out, struct cr_err *e)
+{
+	struct inlet_epoll *i = calloc(1, sizeof(*i));
+	int err;
+
+	if (!i)
+		return cr_fail(e, -ENOMEM, "out of memory for receiving");
+	i->inlet.ops = &inlet_epoll_ops;
+	i->epoll = epoll_create1(EPOLL_CLOEXEC);
+	i->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	err = i->epoll < 0 || i->wake < 0 ? -errno : 0;
+	i->in = intake_open();
+	if (!i->in)
+		err = -ENOMEM;
+	if (!err)
+		err = watch(i, i->wake, KEY_WAKE);
+	if (err) {
+		close_epoll(&i->inlet);
+		return cr_fail(e, err, "receiving with epoll: %s",
+			       strerror(-err));
+	}
+	*out = &i->inlet;
+	return 0;
+}
+
+static int add(struct inlet *in, int fd, uint64_t tag,
+	       enum inlet_traffic traffic, uint64_t *key, struct cr_err *e)
+{
+	struct inlet_epoll *i = self(in);
+	const struct sockets_entry entry = { fd, tag };
+	int err = sockets_add(&i->sockets, &entry, key);
+
+	if (err)
+		return cr_fail(e, err, "out of memory for a socket");
+	if (traffic == INLET_MANY)
+		intake_take_trains(fd);
+	err = watch(i, fd, *key);
+	if (!err)
+		return 0;
+	sockets_del(&i->sockets, *key);
+	return cr_fail(e, err, "cannot watch a socket: %s", strerror(-err));
+}
+
+static void del(struct inlet *in, uint64_t key)
+{
+	struct inlet_epoll *i = self(in);
+	struct sockets_entry entry;
+
+	if (!sockets_find(&i->sockets, key, &entry))
+		return;
+	(void)epoll_ctl(i->epoll, EPOLL_CTL_DEL, entry.fd, NULL);
+	sockets_del(&i->sockets, key);
+}
+
+static int look(struct inlet_epoll *i, int timeout)
+{
+	int n = epoll_wait(i->epoll, i->event, EVENTS, timeout);
+
+	i->events = n > 0 ? n : 0;
+	i->at = 0;
+	i->rounds = ROUNDS_MAX;
+	i->reading = false;
+	return n < 0 && errno != EINTR ? -errno : n > 0;
+}
+
+/* Rounded up: what is due in half a millisecond must not spin. */
+static int milliseconds(cr_ns t)
+{
+	if (t == CR_NEVER)
+		return -1;
+	t = (t + CR_MS - 1) / CR_MS;
+	return t > INT32_MAX ? INT32_MAX : (int)t;
+}
+
+static int wait_epoll(struct inlet *in, cr_ns timeout)
+{
+	return look(self(in), milliseconds(timeout));
+}
+
+/* What woke us is that somebody wants a look: told once. */
+static void take_wake(struct inlet_epoll *i)
+{
+	uint64_t count;
+
+	(void)!read(i->wake, &count, sizeof(count));
+}
+
+/* Another batch of the socket at hand. False: it has no more, or had enough. */
+static bool read_more(struct inlet_epoll *i)
+{
+	uint64_t key = i->event[i->at].data.u64;
+
+	if (i->reading && (!intake_full(i->in) || !i->rounds))
+		return false;
+	if (key == KEY_WAKE) {
+		take_wake(i);
+		return false;
+	}
+	if (!sockets_find(&i->sockets, key, &i->socket) ||
+	    !intake_receive(i->in, i->socket.fd))
+		return false;
+	i->rounds--;
+	i->reading = true;
+	return true;
+}
+
+/* A look that was full does not tell of the rest; what it told of goes to the
+ * end of the kernel's list, so that the next one tells of others. */
+static bool next_socket(struct inlet_epoll *i)
+{
+	i->reading = false;
+	i->rounds = ROUNDS_MAX;
+	if (++i->at < i->events)
+		return true;
+	if (i->events < EVENTS) {
+		i->events = 0;
+		return false;
+	}
+	return look(i, 0) > 0;
+}
+
+static bool next(struct inlet *in, struct inlet_packet *p)
+{
+	struct inlet_epoll *i = self(in);
+
+	if (!i->events)
+		return false;
+	while (!i->reading || !intake_next(i->in, &p->packet))
+		if (!read_more(i) && !next_socket(i))
+			return false;
+	p->tag = i->socket.tag;
+	p->drops = intake_drops(i->in);
+	return true;
+}
+
+static void wake(struct inlet *in)
+{
+	uint64_t one = 1;
+
+	(void)!write(self(in)->wake, &one, sizeof(one));
+}
+
+const struct inlet_ops inlet_epoll_ops = {
+	.io = UDP_IO_EPOLL,
+	.open = open_epoll,
+	.close = close_epoll,
+	.add = add,
+	.del = del,
+	.wait = wait_epoll,
+	.next = next,
+	.wake = wake,
+};

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a way to receive implements; for src/udp/inlet*.c only. The functions
+ * are those of inlet.h.
+ */
+#ifndef UDP_INLET_OPS_H
+#define UDP_INLET_OPS_H
+
+#include "udp/inlet.h"
+
+struct inlet_ops {
+	enum udp_io io;
+	int (*open)(struct inlet **in, struct cr_err *e);
+	void (*close)(struct inlet *in);
+	int (*add)(struct inlet *in, int fd, uint64_t tag,
+		   enum inlet_traffic traffic, uint64_t *key, struct cr_err *e);
+	void (*del)(struct inlet *in, uint64_t key);
+	int (*wait)(struct inlet *in, cr_ns timeout);
+	bool (*next)(struct inlet *in, struct inlet_packet *p);
+	void (*wake)(struct inlet *in);
+};
+
+/** The first member of each way's own struct. */
+struct inlet {
+	const struct inlet_ops *ops;
+};
+
+extern const struct inlet_ops inlet_epoll_ops;
+
+#endif
