@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The least that receiving a packet and sending it on costs: each goes back to
+ * the address it came from, with the payload type of PCMA instead of PCMU's.
+ * The payload stays as it is: to translate it would be a transcoder's work.
+ *
+ * Prints "ready" and its addresses, and after SIGTERM one JSON object. Used by
+ * tests/bench/packet.
+ */
+#define _GNU_SOURCE
+#include "reflect.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include "base/address.h"
+#include "base/cli.h"
+#include "base/clock.h"
+#include "bench.h"
+
+#define SOCKET_BYTES (8 << 20)
+
+static struct {
+	const char *at;
+	int64_t io, sockets, wait, cpu;
+} opt = { .at = "127.0.0.1:0", .sockets = 1, .cpu = -1 };
+
+enum { IO_MMSG, IO_URING };
+static const char *const ios[] = { "mmsg", "uring", NULL };
+
+static const struct cli_opt rows[] = {
+	{ .kind = CLI_ENUM,
+	  .name = "io",
+	  .help = "recvmmsg() and sendmmsg() on one socket, or io_uring on any "
+		  "number.",
+	  .number = &opt.io,
+	  .names = ios },
+	{ .kind = CLI_INT,
+	  .name = "sockets",
+	  .help = "Sockets, each with a port of its own.",
+	  .number = &opt.sockets,
+	  .min = 1,
+	  .max = 60000 },
+	{ .kind = CLI_TIME,
+	  .name = "wait",
+	  .help = "How long packets may gather.",
+	  .number = &opt.wait,
+	  .min = 0,
+	  .max = 100 * CR_MS },
+	{ .kind = CLI_STRING,
+	  .name = "at",
+	  .arg = "ADDR:PORT",
+	  .help = "Address of the first socket; the next one has the next "
+		  "port. Port 0 takes any free ones.",
+	  .text = &opt.at },
+	BENCH_ROW_CPU(&opt.cpu),
+	{ .name = NULL },
+};
+
+static const struct cli cli = {
+	.program = "bench-reflect",
+	.synopsis = "[OPTION]...",
+	.summary = "send packets back, and do nothing else",
+	.opts = rows,
+};
+
+static atomic_bool stop;
+
+static void on_signal(int number)
+{
+	(void)number;
+	atomic_store_explicit(&stop, true, memory_order_relaxed);
+}
+
+_Noreturn static void die(const char *what, const char *why)
+{
+	(void)fprintf(stderr, "bench-reflect: %s: %s\n", what, why);
+	exit(1);
+}
+
+/* Blocked until the reflector waits: none is lost between looking at the flag
+ * and waiting. */
+static void catch_signals(void)
+{
+	const struct sigaction act = { .sa_handler = on_signal };
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	(void)sigaction(SIGTERM, &act, NULL);
+	(void)sigaction(SIGINT, &act, NULL);
+}
+
+static void raise_limit(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files.rlim_cur = files.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
+static void enlarge(int fd, int forced, int plain)
+{
+	int size = SOCKET_BYTES;
+
+	if (setsockopt(fd, SOL_SOCKET, forced, &size, sizeof(size)))
+		(void)setsockopt(fd, SOL_SOCKET, plain, &size, sizeof(size));
+}
+
+/* Without the time stamps and counters of udp_socket(): they cost. */
+static int open_socket(struct sockaddr_storage *at)
+{
+	int fd = socket(at->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	socklen_t len = address_length(at);
+	char name[64];
+
+	if (fd < 0)
+		die("socket", strerror(errno));
+	enlarge(fd, SO_RCVBUFFORCE, SO_RCVBUF);
+	enlarge(fd, SO_SNDBUFFORCE, SO_SNDBUF);
+	if (bind(fd, (struct sockaddr *)at, len) ||
+	    getsockname(fd, (struct sockaddr *)at, &len))
+		die(address_text(at, name, sizeof(name)), strerror(errno));
+	return fd;
+}
+
+/* All sockets; their addresses on stdout. */
+static int *open_sockets(unsigned n)
+{
+	int *fds = calloc(n, sizeof(*fds));
+	struct sockaddr_storage at;
+	unsigned first;
+	char name[64];
+
+	if (!fds || address_parse(opt.at, &at))
+		die("--at", fds ? "no address with a port" : "out of memory");
+	first = address_port(&at);
+	raise_limit();
+	(void)fputs("ready", stdout);
+	for (unsigned i = 0; i < n; i++) {
+		address_set_port(&at, first ? first + i : 0);
+		fds[i] = open_socket(&at);
+		printf(" %s", address_text(&at, name, sizeof(name)));
+	}
+	printf("\n");
+	(void)fflush(stdout);
+	return fds;
+}
+
+static int reflect(struct reflect *r, struct cr_err *e)
+{
+	if (opt.io == IO_MMSG)
+		return reflect_mmsg(r, e);
+#ifdef CR_HAVE_URING
+	return reflect_uring(r, e);
+#else
+	return cr_fail(e, -ENOTSUP, "built without liburing");
+#endif
+}
+
+int main(int argc, char **argv)
+{
+	struct reflect r = { .stop = &stop };
+	struct cr_err e;
+
+	(void)cli_parse_or_exit(&cli, argc, argv);
+	if (opt.io == IO_MMSG && opt.sockets > 1)
+		die("--sockets", "--io mmsg has one");
+	bench_pin(cli.program, opt.cpu);
+	catch_signals();
+	r.wait = opt.wait;
+	r.sockets = (unsigned)opt.sockets;
+	r.fds = open_sockets(r.sockets);
+	if (reflect(&r, &e))
+		die("cannot reflect", e.text);
+	printf("{\"in\": %" PRIu64 ", \"out\": %" PRIu64
+	       ", \"cpu_ns\": %" PRId64 "}\n",
+	       r.in, r.out, clock_read(CLOCK_PROCESS_CPUTIME_ID));
+	return 0;
+}
