@@ -14,8 +14,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define GROUP 1 /* of the one buffer */
 #define ENTRIES 8u
+#define GROUP 1	   /* of the buffers */
+#define BUFFERS 4u /* one is used, one is asked for in vain */
 #define BUFFER_BYTES 512u
 
 enum { RECEIVE = 1, SEND };
@@ -24,26 +25,28 @@ enum { RECEIVE = 1, SEND };
 struct trial {
 	struct io_uring ring;
 	struct io_uring_buf_ring *buffers; /* a page of its own */
-	char buffer[BUFFER_BYTES];
+	char buffer[BUFFERS][BUFFER_BYTES];
 	int pair[2];
 	struct msghdr in, out;
 };
 
 /* The kernel picks the buffer of every datagram, and the request stays. */
-static int lend_buffer(struct trial *t)
+static int lend_buffers(struct trial *t)
 {
-	struct io_uring_buf_reg reg = { .ring_entries = 1, .bgid = GROUP };
+	struct io_uring_buf_reg reg = { .ring_entries = BUFFERS,
+					.bgid = GROUP };
+	const size_t bytes = BUFFERS * sizeof(struct io_uring_buf);
 	void *page;
 
-	if (posix_memalign(&page, (size_t)sysconf(_SC_PAGESIZE),
-			   sizeof(struct io_uring_buf)))
+	if (posix_memalign(&page, (size_t)sysconf(_SC_PAGESIZE), bytes))
 		return -ENOMEM;
 	t->buffers = page;
-	memset(page, 0, sizeof(struct io_uring_buf));
+	memset(page, 0, bytes);
 	reg.ring_addr = (uintptr_t)page;
-	io_uring_buf_ring_add(t->buffers, t->buffer, sizeof(t->buffer), 0, 0,
-			      0);
-	io_uring_buf_ring_advance(t->buffers, 1);
+	for (unsigned short i = 0; i < BUFFERS; i++)
+		io_uring_buf_ring_add(t->buffers, t->buffer[i], BUFFER_BYTES, i,
+				      BUFFERS - 1, i);
+	io_uring_buf_ring_advance(t->buffers, BUFFERS);
 	return io_uring_register_buf_ring(&t->ring, &reg, 0);
 }
 
@@ -103,7 +106,7 @@ static int exchange(struct trial *t)
 
 static int try_ring(struct trial *t)
 {
-	int rc = lend_buffer(t);
+	int rc = lend_buffers(t);
 
 	if (!rc && socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, t->pair))
 		rc = -errno;

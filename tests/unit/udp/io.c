@@ -5,50 +5,33 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
+#include <liburing.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cmocka_cr.h"
+#include "forbid.h"
 #include "udp/io.h"
 
 enum { USABLE = 10, REFUSED, WORDLESS };
 
-/* Refuse one system call with @err, as containers do. */
-static bool refuse(long call, unsigned err)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | err),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { 4, code };
-
-	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
-	       !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
-}
-
 static bool sandboxed(void)
 {
-	return refuse(SYS_io_uring_setup, EPERM);
+	return test_forbid(SYS_io_uring_setup, EPERM);
 }
 
 static bool old_kernel(void)
 {
-	return refuse(SYS_io_uring_setup, ENOSYS);
+	return test_forbid(SYS_io_uring_setup, ENOSYS);
 }
 
 static bool half_forbidden(void)
 {
-	return refuse(SYS_io_uring_register, EACCES);
+	return test_forbid(SYS_io_uring_register, EACCES);
 }
 
 static bool out_of_descriptors(void)
@@ -79,13 +62,38 @@ static int answer(bool (*limit)(void), const char *word)
 	return WEXITSTATUS(status);
 }
 
+/* By the kernel's word: it is new enough, and makes a ring. */
+static bool expected(void)
+{
+	struct utsname u;
+	struct io_uring ring;
+	unsigned major, minor;
+
+	assert_int_equal(uname(&u), 0);
+	if (sscanf(u.release, "%u.%u", &major, &minor) != 2 ||
+	    major * 100 + minor < 601 || io_uring_queue_init(4, &ring, 0))
+		return false;
+	io_uring_queue_exit(&ring);
+	return true;
+}
+
+static void it_is_found_where_it_is(void **state)
+{
+	struct cr_err why = { "" };
+	bool usable = udp_io_uring(&why);
+
+	(void)state;
+	assert_string_equal(expected() ? why.text : "", "");
+	assert_int_equal(usable, expected());
+}
+
 static void what_forbids_it_is_named(void **state)
 {
 	(void)state;
 	assert_int_equal(answer(sandboxed, "seccomp"), REFUSED);
 	assert_int_equal(answer(old_kernel, "no io_uring"), REFUSED);
 	if (answer(NULL, "") != USABLE)
-		return; /* it does not get as far as to the others */
+		return; /* it does not get as far as the others */
 	assert_int_equal(answer(half_forbidden, "seccomp"), REFUSED);
 	assert_int_equal(answer(out_of_descriptors, "ulimit -n"), REFUSED);
 }
@@ -106,6 +114,7 @@ static void it_leaves_no_descriptor_behind(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_is_found_where_it_is),
 		cmocka_unit_test(what_forbids_it_is_named),
 		cmocka_unit_test(it_leaves_no_descriptor_behind),
 	};
