@@ -160,6 +160,16 @@ unsigned live_nworkers(const struct live *l)
 	return l->nworkers;
 }
 
+cr_ns live_busy(const struct live *l)
+{
+	cr_ns sum = 0;
+
+	for (unsigned i = 0; i < l->nworkers; i++)
+		sum += atomic_load_explicit(&l->worker[i].busy,
+					    memory_order_relaxed);
+	return sum;
+}
+
 static uint64_t read_count(const atomic_uint_fast64_t *counter)
 {
 	return atomic_load_explicit(counter, memory_order_relaxed);

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "media/pace.h"
 
 /* Calls released under one lock: workers wait meanwhile. */
 #define RELEASES 16u
@@ -33,6 +34,7 @@ struct rx {
 	pthread_t thread;
 	atomic_bool stop; /* release, pairs with rx_main() */
 	uint32_t drops;	  /* of the shared socket, counted so far */
+	struct pace pace;
 	struct live_task *release[RELEASES];
 	unsigned nrelease;
 };
@@ -86,8 +88,8 @@ static void take(struct rx *rx, const struct inlet_packet *p)
 		release(rx);
 }
 
-/* Up to TAKEN_MAX packets. Returns whether there may be more. */
-static bool take_some(struct rx *rx)
+/* Up to TAKEN_MAX packets. Returns how many; fewer: the turn is over. */
+static unsigned take_some(struct rx *rx)
 {
 	struct inlet_packet p;
 	unsigned n = 0;
@@ -99,13 +101,33 @@ static bool take_some(struct rx *rx)
 	}
 	release(rx);
 	rcu_read_end();
-	return n == TAKEN_MAX;
+	return n;
 }
 
-static void pause_for(cr_ns t)
+/* CPU time of this thread, and of the workers where they have its CPU. */
+static cr_ns used(const struct rx *rx)
 {
-	struct timespec ts = { t / CR_SEC, t % CR_SEC };
+	unsigned workers = live_nworkers(rx->cfg.live);
+	cr_ns mine = clock_thread_cpu();
 
+	if (!rx->cfg.shares_cpu || !workers)
+		return mine;
+	return mine + live_busy(rx->cfg.live) / workers;
+}
+
+/* After a turn of @packets that began at @began. */
+static void pause_after(struct rx *rx, unsigned packets, cr_ns began)
+{
+	cr_ns t = rx->cfg.coalesce, now;
+	struct timespec ts;
+
+	if (t == RX_COALESCE_AUTO) {
+		now = clock_now();
+		if (pace_due(&rx->pace, now))
+			pace_look(&rx->pace, now, used(rx));
+		t = pace_wait(&rx->pace, packets, began, now);
+	}
+	ts = (struct timespec){ t / CR_SEC, t % CR_SEC };
 	if (t)
 		(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
 }
@@ -113,6 +135,18 @@ static void pause_for(cr_ns t)
 static bool stopping(const struct rx *rx)
 {
 	return atomic_load_explicit(&rx->stop, memory_order_acquire);
+}
+
+/* All that there is. Returns how many packets. */
+static unsigned take_turn(struct rx *rx)
+{
+	unsigned n = 0, some;
+
+	do {
+		some = take_some(rx);
+		n += some;
+	} while (some == TAKEN_MAX && !stopping(rx));
+	return n;
 }
 
 /* What came during the pause makes inlet_wait() return at once, and when
@@ -125,10 +159,11 @@ static void *rx_main(void *arg)
 	(void)prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
 	rcu_register_thread();
 	while (!stopping(rx) && inlet_wait(rx->in, CR_NEVER) >= 0) {
-		while (!stopping(rx) && take_some(rx))
-			;
+		cr_ns began = clock_now();
+		unsigned packets = take_turn(rx);
+
 		if (!stopping(rx))
-			pause_for(rx->cfg.coalesce);
+			pause_after(rx, packets, began);
 	}
 	rcu_unregister_thread();
 	return NULL;

@@ -4,9 +4,9 @@
  * packet_take() into the rings, and one release per batch.
  *
  * A turn serves every socket that is ready, however many. After it the thread
- * may sleep `coalesce` before it looks again, so that under load it wakes a
- * bounded number of times a second, whatever the packet rate; an idle socket
- * wakes it at once.
+ * may sleep before it looks again, so that under load it wakes a bounded number
+ * of times a second, whatever the packet rate: as media/pace.h says, or for
+ * `coalesce`. An idle socket wakes it at once.
  */
 #ifndef MEDIA_RX_H
 #define MEDIA_RX_H
@@ -16,13 +16,17 @@
 
 struct rx;
 
+/** rx_config.coalesce: as media/pace.h says. */
+#define RX_COALESCE_AUTO (-1)
+
 struct rx_config {
 	int fd; /**< the shared UDP socket (udp_socket()), borrowed */
 	struct call_table *table;
 	struct live *live;
 	struct trace_ring *trace;
-	enum udp_io io;	 /**< how to receive                                 */
-	cr_ns coalesce;	 /**< sleep after a turn; 0: none                   */
+	enum udp_io io; /**< how to receive                                 */
+	cr_ns coalesce; /**< sleep after a turn; 0: none; or RX_COALESCE_AUTO */
+	bool shares_cpu; /**< with workers: their load is that of its CPU     */
 	int rt_priority; /**< SCHED_FIFO; 0: none                           */
 	int cpu;	 /**< OS CPU to pin to; -1: none                    */
 };

@@ -73,6 +73,17 @@ static int rx_priority(const struct node *n)
 	return n->cfg.realtime ? RX_RT_PRIORITY : 0;
 }
 
+/* Threads that are not pinned are everywhere. */
+static bool rx_shares_cpu(const struct node_config *cfg)
+{
+	if (cfg->rx_cpu < 0 || !cfg->pin)
+		return true;
+	for (unsigned i = 0; i < cfg->workers; i++)
+		if (cfg->pin[i] == (unsigned)cfg->rx_cpu)
+			return true;
+	return false;
+}
+
 static int open_rx(struct node *n, struct cr_err *warn, struct cr_err *e)
 {
 	struct rx_config rx = {
@@ -81,6 +92,7 @@ static int open_rx(struct node *n, struct cr_err *warn, struct cr_err *e)
 		.live = n->live,
 		.trace = trace_ring(n->trace, node_ring_rx(n)),
 		.coalesce = n->cfg.coalesce,
+		.shares_cpu = rx_shares_cpu(&n->cfg),
 		.rt_priority = rx_priority(n),
 		.cpu = n->cfg.rx_cpu,
 	};

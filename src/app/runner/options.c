@@ -13,18 +13,18 @@
 #include "base/cli.h"
 #include "base/units.h"
 #include "cr/sched.h"
+#include "media/rx.h"
 #include "observe/log.h"
 
 /* Raw values, as the table writes them. */
 static struct {
 	const char *rtp, *control, *socket, *scheduler, *pin, *rx_cpu,
-		*run_queues;
+		*run_queues, *coalesce;
 	const char *trace, *trace_dir, *plugin_dir, *log_file, *spool;
 	const char *http;
 	int64_t udp_port, sctp, workers, ring, max_age, stale, capacity;
 	int64_t watchdog;
-	int64_t coalesce, trace_records, max_calls, peer_timeout, grace,
-		drain_timeout;
+	int64_t trace_records, max_calls, peer_timeout, grace, drain_timeout;
 	int64_t log_level, seconds, kernels;
 	int64_t max_conversions, conversions, convert_mib, convert_floor;
 	bool http_control, poll, realtime, send_each, admission, overwrite,
@@ -34,6 +34,7 @@ static struct {
 	.control = "127.0.0.1:5555",
 	.scheduler = "edf",
 	.run_queues = "global",
+	.coalesce = "auto",
 	.udp_port = 9899,
 	.ring = 8,
 	.capacity = 970000,
@@ -92,11 +93,12 @@ static const struct cli_opt rows[] = {
 	    .text = &raw.http, .dflt = ""),
 	ROW(CLI_FLAG, "http-control", NULL,
 	    "The page may switch the scheduler.", .flag = &raw.http_control),
-	ROW(CLI_TIME, "rx-coalesce", NULL,
+	ROW(CLI_STRING, "rx-coalesce", "auto|TIME",
 	    "How long the receiver sleeps after it has taken all packets: "
-	    "fewer wake-ups, but up to that much more delay. 0: it does not "
-	    "sleep.",
-	    .number = &raw.coalesce, .min = 0, .max = 10 * CR_MS),
+	    "fewer wake-ups, but up to that much more delay. 0s: it does not "
+	    "sleep. auto: it does not while its CPU has time to spare; the "
+	    "busier that CPU, the further apart its turns, up to 0.8 ms.",
+	    .text = &raw.coalesce),
 
 	ROW(CLI_SECTION, NULL, NULL, "Scheduling", .flag = NULL),
 	{ .kind = CLI_STRING,
@@ -342,6 +344,18 @@ static unsigned run_queues(void)
 	return (unsigned)n;
 }
 
+static cr_ns coalesce(void)
+{
+	int64_t t;
+
+	if (!strcmp(raw.coalesce, "auto"))
+		return RX_COALESCE_AUTO;
+	if (units_parse_time(raw.coalesce, &t) || t < 0 || t > 10 * CR_MS)
+		die("rx-coalesce", "must be auto, or a time with its unit from "
+				   "0s to 10ms");
+	return t;
+}
+
 /* --rx-cpu: a CPU, or -1 for none. */
 static int receiver_given(void)
 {
@@ -426,7 +440,7 @@ static void fill(struct runner_options *o)
 	s->node.ring_frames = (unsigned)raw.ring;
 	s->node.max_age = raw.max_age;
 	s->node.stale = (enum core_stale)raw.stale;
-	s->node.coalesce = raw.coalesce;
+	s->node.coalesce = coalesce();
 	s->node.watchdog = raw.watchdog;
 	s->node.trace_records = (unsigned)raw.trace_records;
 	s->node.max_calls = (unsigned)raw.max_calls;
