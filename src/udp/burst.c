@@ -12,6 +12,7 @@
 
 #include "base/address.h"
 #include "base/assert.h"
+#include "udp/send_ring.h"
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103 /* linux/udp.h, since 4.18 */
@@ -53,7 +54,7 @@ static bool together(const struct burst_packet *a, const struct burst_packet *b)
 	       (a->to == b->to || address_equal(a->to, b->to));
 }
 
-/* How many packets from @first on can leave in one call. */
+/* How many packets from @first on can leave as one. */
 static unsigned run_length(const struct burst *o, unsigned first)
 {
 	const struct burst_packet *p = &o->packet[first];
@@ -67,49 +68,193 @@ static unsigned run_length(const struct burst *o, unsigned first)
 	return n;
 }
 
-/* One datagram each of @n equal packets. False: the kernel cannot do it. */
-static bool send_run(struct burst_packet *p, unsigned n)
-{
-	struct iovec iov[BURST_PACKETS];
+/* What is one datagram to the sender: a packet or a train. */
+struct piece {
+	unsigned first, n; /* packets */
+};
+
+/* A burst as the kernel wants it. */
+struct post {
+	struct burst *burst;
+	unsigned n;
+	struct piece piece[BURST_PACKETS];
+	struct mmsghdr msg[BURST_PACKETS]; /* of pieces  */
+	struct iovec iov[BURST_PACKETS];   /* of packets */
 	union {
 		char bytes[CMSG_SPACE(sizeof(uint16_t))];
 		struct cmsghdr align;
-	} control = { .bytes = { 0 } };
-	struct msghdr msg = {
-		.msg_name = (void *)(uintptr_t)p->to,
-		.msg_namelen = address_length(p->to),
-		.msg_iov = iov,
-		.msg_iovlen = n,
-		.msg_control = control.bytes,
-		.msg_controllen = sizeof(control.bytes),
-	};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-	uint16_t size = (uint16_t)p->bytes;
+	} control[BURST_PACKETS]; /* of trains, by piece */
+};
 
+static struct burst_packet *head_of(const struct post *p, unsigned piece)
+{
+	return &p->burst->packet[p->piece[piece].first];
+}
+
+static void divide(struct post *p, struct burst *o)
+{
+	p->burst = o;
+	p->n = 0;
+	for (unsigned i = 0; i < o->count; i += p->piece[p->n++].n)
+		p->piece[p->n] = (struct piece){ i, run_length(o, i) };
+}
+
+/* The size of its packets tells the kernel that a message is a train. */
+static void couple(struct post *p, unsigned piece)
+{
+	struct msghdr *msg = &p->msg[piece].msg_hdr;
+	uint16_t size = (uint16_t)head_of(p, piece)->bytes;
+	struct cmsghdr *c;
+
+	msg->msg_control = &p->control[piece];
+	msg->msg_controllen = sizeof(p->control[piece]);
+	memset(&p->control[piece], 0, sizeof(p->control[piece]));
+	c = CMSG_FIRSTHDR(msg);
 	c->cmsg_level = SOL_UDP;
 	c->cmsg_type = UDP_SEGMENT;
 	c->cmsg_len = CMSG_LEN(sizeof(size));
 	memcpy(CMSG_DATA(c), &size, sizeof(size));
-	for (unsigned i = 0; i < n; i++)
-		iov[i] = (struct iovec){ p[i].data, p[i].bytes };
-	return sendmsg(p->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
+
+static void write_message(struct post *p, unsigned piece)
+{
+	const struct piece *it = &p->piece[piece];
+	struct burst_packet *head = head_of(p, piece);
+
+	for (unsigned i = 0; i < it->n; i++)
+		p->iov[it->first + i] =
+			(struct iovec){ head[i].data, head[i].bytes };
+	p->msg[piece].msg_hdr = (struct msghdr){
+		.msg_name = (void *)(uintptr_t)head->to,
+		.msg_namelen = address_length(head->to),
+		.msg_iov = &p->iov[it->first],
+		.msg_iovlen = it->n,
+	};
+	if (it->n > 1)
+		couple(p, piece);
+}
+
+/* The kernel has refused a piece with @err. The packets of a train may still
+ * leave one by one; if they do there is no segmentation on this route, unless
+ * the socket was full. */
+static void refused(struct post *p, unsigned piece, int err)
+{
+	struct burst_packet *head = head_of(p, piece);
+	bool full = err == EAGAIN || err == ENOBUFS;
+
+	if (p->piece[piece].n == 1) {
+		head->failed = true;
+		return;
+	}
+	for (unsigned i = 0; i < p->piece[piece].n; i++)
+		send_one(&head[i]);
+	if (!full && !head->failed)
+		p->burst->plain = true;
+}
+
+/* How many pieces from @at on are of one socket. */
+static unsigned of_one_socket(const struct post *p, unsigned at)
+{
+	unsigned n = 1;
+
+	while (at + n < p->n && head_of(p, at + n)->fd == head_of(p, at)->fd)
+		n++;
+	return n;
+}
+
+/* @n pieces of one socket. The kernel stops at one that it refuses, and says
+ * why only if it is the first. */
+static void send_by_socket(struct post *p, unsigned at, unsigned n)
+{
+	int fd = head_of(p, at)->fd;
+	unsigned end = at + n;
+
+	if (n == 1 && p->piece[at].n == 1) {
+		send_one(head_of(p, at)); /* cheaper */
+		return;
+	}
+	for (unsigned i = at; i < end; i++)
+		write_message(p, i);
+	while (at < end) {
+		int sent = sendmmsg(fd, &p->msg[at], end - at,
+				    MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		if (sent > 0)
+			at += (unsigned)sent;
+		else
+			refused(p, at++, errno);
+	}
+}
+
+/* Whether @piece is for the peer of a train from @at on. */
+static bool behind_train(const struct post *p, unsigned at, unsigned piece)
+{
+	const struct burst_packet *b = head_of(p, piece);
+
+	for (unsigned i = at; i < piece; i++) {
+		const struct burst_packet *a = head_of(p, i);
+
+		if (p->piece[i].n > 1 && a->fd == b->fd &&
+		    (a->to == b->to || address_equal(a->to, b->to)))
+			return true;
+	}
+	return false;
+}
+
+/* Pieces of any sockets from @at on in one submission. It goes on behind what
+ * is refused; so nothing that a train's packets, sent once more, would come
+ * behind may be in it. Returns how many pieces that were. */
+static unsigned send_by_ring(struct post *p, unsigned at)
+{
+	struct burst *o = p->burst;
+	int result[BURST_PACKETS];
+	unsigned n, done;
+
+	for (n = 0; at + n < p->n && !behind_train(p, at, at + n); n++) {
+		const struct burst_packet *b = head_of(p, at + n);
+
+		if (p->piece[at + n].n == 1) {
+			send_ring_put(o->ring, b->fd, b->data, b->bytes, b->to);
+			continue;
+		}
+		write_message(p, at + n);
+		send_ring_put_message(o->ring, b->fd, &p->msg[at + n].msg_hdr);
+	}
+	done = send_ring_go(o->ring, result);
+	for (unsigned i = 0; i < done; i++)
+		if (result[i] < 0)
+			refused(p, at + i, -result[i]);
+	if (done < n)
+		burst_close(o);
+	return done;
+}
+
+/* Two packets are as cheap by two system calls. */
+#define RING_LEAST 3u
 
 void burst_send(struct burst *o)
 {
+	struct post p;
 	unsigned n;
-	bool full;
 
-	for (unsigned i = 0; i < o->count; i += n) {
-		n = run_length(o, i);
-		if (n > 1 && send_run(&o->packet[i], n))
-			continue;
-		full = errno == EAGAIN || errno == ENOBUFS;
-		for (unsigned k = 0; k < n; k++)
-			send_one(&o->packet[i + k]);
-		/* no segmentation on this route, unless the socket was full or
-		 * the peer is one that nothing can be sent to */
-		if (n > 1 && !full && !o->packet[i].failed)
-			o->plain = true;
+	divide(&p, o);
+	for (unsigned i = 0; i < p.n; i += n) {
+		n = of_one_socket(&p, i);
+		if (o->ring && n < p.n - i && p.n - i >= RING_LEAST)
+			n = send_by_ring(&p, i);
+		else
+			send_by_socket(&p, i, n);
 	}
+}
+
+void burst_open(struct burst *o, enum udp_io io)
+{
+	if (io != UDP_IO_EPOLL)
+		o->ring = send_ring_open(BURST_PACKETS);
+}
+
+void burst_close(struct burst *o)
+{
+	send_ring_close(o->ring);
+	o->ring = NULL;
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packets on their way out, sent together: neighbours of equal size to the same
- * peer in one system call that the kernel cuts apart (UDP segmentation
- * offload), the others one by one. bench-wire measures the price of a packet
- * alone and of one of sixteen.
+ * Packets on their way out, sent together in as few system calls as there can
+ * be: those of one socket by sendmmsg(), those of many sockets by one io_uring
+ * submission. Neighbours of equal size from one socket to the same peer are one
+ * entry of it, a train, which the kernel cuts apart (UDP segmentation offload).
+ * bench-wire measures what a packet costs by each way.
  *
- * Order is kept. Thread rule: one thread.
+ * Order is kept: packets from one socket to one peer leave as they were put,
+ * whatever becomes of others. Thread rule: one thread at a time, not always the
+ * same.
  */
 #ifndef UDP_BURST_H
 #define UDP_BURST_H
@@ -14,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
+
+#include "udp/io.h"
 
 /** Packets that fit. */
 #define BURST_PACKETS 64u
@@ -29,12 +34,27 @@ struct burst_packet {
 	uint8_t data[BURST_BYTES];
 };
 
-/** Zero is empty. */
+struct send_ring;
+
+/** Zero is empty, and sends without io_uring. */
 struct burst {
 	unsigned count;
-	bool plain; /**< this kernel cannot cut packets apart */
+	bool plain;		/**< this kernel cannot cut packets apart */
+	struct send_ring *ring; /**< for many sockets, or NULL */
 	struct burst_packet packet[BURST_PACKETS];
 };
+
+/** Let @o, which is zero, send by @io. Where io_uring cannot be used, other
+ * system calls do the same: burst_uring() tells. */
+void burst_open(struct burst *o, enum udp_io io);
+void burst_close(struct burst *o);
+
+/** Whether packets of many sockets leave by io_uring. False as well after it
+ * has failed. */
+static inline bool burst_uring(const struct burst *o)
+{
+	return o->ring != NULL;
+}
 
 static inline bool burst_full(const struct burst *o)
 {
