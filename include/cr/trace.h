@@ -39,10 +39,11 @@ enum cr_outcome {
 	CR_OUT_CONCEALED,   /**< too old: concealed or sent as NO_DATA        */
 	CR_OUT_CANCELLED,   /**< call ended before the frame was done         */
 	CR_OUT_BAD,	    /**< payload could not be parsed                  */
-	CR_OUT_SEND_FAILED  /**< transcoded, but the socket refused it       */
+	CR_OUT_SEND_FAILED, /**< transcoded, but the socket refused it       */
+	CR_OUT_UNRECEIVED   /**< simulator: too many waited to be received   */
 };
 
-#define CR_NOUTCOMES 7u
+#define CR_NOUTCOMES 8u
 
 /** What a call is; written once, when it starts. Strings end in NUL. */
 struct cr_trace_call {

@@ -14,6 +14,15 @@
 
 #define MAX_FILE (1u << 20)
 
+static int read_receivers(const struct section *s, struct campaign_receivers *r)
+{
+	int rc = section_values(s, r);
+
+	if (!rc && section_any(s) && !section_has(s, "count"))
+		rc = section_fail(s, NULL, "'count' is missing");
+	return rc;
+}
+
 static int read_platform(const struct section *top, struct campaign_platform *p)
 {
 	const struct section *s = section_below(top, "platform");
@@ -23,6 +32,9 @@ static int read_platform(const struct section *top, struct campaign_platform *p)
 
 	if (!rc)
 		rc = section_values(section_below(s, "overhead"), &p->overhead);
+	if (!rc)
+		rc = read_receivers(section_below(s, "receivers"),
+				    &p->receivers);
 	if (!rc)
 		rc = section_values(section_below(top, "daemon"), p);
 	if (rc)

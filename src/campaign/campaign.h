@@ -218,6 +218,21 @@ struct campaign_overhead {
 	int64_t decision, context, migration, release, lock;
 };
 
+/** Packets that a receiver's socket holds: bound and default. The default is
+ * what 8 MB hold of packets of up to 172 octets, counted on Linux 6.18 (each
+ * takes 832 octets of a buffer that the kernel doubles). */
+#define CAMPAIGN_WAITING_MAX 10000000
+#define CAMPAIGN_WAITING 20000
+
+/** The threads that take packets from the sockets; each has a CPU to itself,
+ * beside those of the workers. */
+struct campaign_receivers {
+	int64_t count;	 /**< 0: packets are jobs as soon as they come      */
+	int64_t cost;	 /**< CPU time of a packet, ns                      */
+	int64_t wake;	 /**< before the first packet after a sleep, ns     */
+	int64_t waiting; /**< packets that a receiver's socket holds        */
+};
+
 /** What the daemon is to be started with: campaigns/run does it. */
 struct campaign_platform {
 	int64_t cpus;	    /**< workers                                   */
@@ -231,6 +246,7 @@ struct campaign_platform {
 	int64_t preempt; /**< enum sim_preempt */
 	int64_t quantum; /**< ns */
 	struct campaign_overhead overhead;
+	struct campaign_receivers receivers;
 };
 
 struct campaign {

@@ -79,6 +79,18 @@ static const struct key overhead_keys[] = {
 };
 #undef T
 
+#define T campaign_receivers
+static const struct key receivers_keys[] = {
+	INT(T, count, "count", 0, CR_MAX_CPUS, 0, "0: received at no cost"),
+	TIME(T, cost, "cost", 0, CR_SEC, 0, "CPU time of a packet"),
+	TIME(T, wake, "wake", 0, CR_SEC, 0,
+	     "CPU time before the first packet after a sleep"),
+	INT(T, waiting, "waiting", 1, CAMPAIGN_WAITING_MAX, CAMPAIGN_WAITING,
+	    "packets that a receiver's socket holds"),
+	END
+};
+#undef T
+
 #define T campaign_platform
 static const struct key platform_keys[] = {
 	INT(T, cpus, "cpus", 1, CR_MAX_CPUS, 1,
@@ -90,6 +102,8 @@ static const struct key platform_keys[] = {
 	     "simulator: grid of preempt: quantum"),
 	SECTION("overhead", overhead_keys,
 		"simulator: CPU time that the machine takes for itself"),
+	SECTION("receivers", receivers_keys,
+		"simulator: who takes packets from the sockets"),
 	END
 };
 static const struct key daemon_keys[] = {

@@ -29,7 +29,8 @@ int sim_report_judge(struct sim_report *r, struct cr_err *e)
 
 static json_t *platform_json(const struct campaign_platform *p)
 {
-	return json_pack(
+	const struct campaign_receivers *r = &p->receivers;
+	json_t *o = json_pack(
 		"{s:I,s:I,s:s,s:I,s:b,s:{s:I,s:I,s:I,s:I,s:I}}", "cpus",
 		(json_int_t)p->cpus, "run_queues", (json_int_t)p->run_queues,
 		"preempt", preempt_names[p->preempt], "quantum_ns",
@@ -39,6 +40,15 @@ static json_t *platform_json(const struct campaign_platform *p)
 		(json_int_t)p->overhead.migration, "release",
 		(json_int_t)p->overhead.release, "lock",
 		(json_int_t)p->overhead.lock);
+
+	if (r->count)
+		run_put(o, "receivers",
+			json_pack("{s:I,s:I,s:I,s:I}", "count",
+				  (json_int_t)r->count, "cost_ns",
+				  (json_int_t)r->cost, "wake_ns",
+				  (json_int_t)r->wake, "waiting",
+				  (json_int_t)r->waiting));
+	return o;
 }
 
 static json_t *trace_header(const struct sim_report *r)
@@ -123,6 +133,32 @@ static json_t *cpus_json(const struct simulation_result *r)
 	return list;
 }
 
+static json_t *receiver_json(const struct receiver_stats *s, cr_ns time)
+{
+	json_t *o = json_object();
+
+	run_put_int(o, "packets", (int64_t)s->packets);
+	run_put_int(o, "dropped", (int64_t)s->dropped);
+	run_put_int(o, "wakes", (int64_t)s->wakes);
+	run_put_int(o, "longest", (int64_t)s->longest);
+	run_put_int(o, "busy_ns", s->busy);
+	run_put_int(o, "wait_ns", s->wait);
+	run_put_int(o, "wait_max_ns", s->wait_max);
+	run_put(o, "busy",
+		json_real(time ? (double)s->busy / (double)time : 0));
+	return o;
+}
+
+static json_t *receivers_json(const struct simulation_result *r)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < r->nreceivers; i++)
+		(void)json_array_append_new(
+			list, receiver_json(&r->receiver[i], r->end));
+	return list;
+}
+
 /* The codec kernels that costs were measured with; NULL: none were. */
 static const char *kernels(const struct campaign *c)
 {
@@ -153,6 +189,8 @@ json_t *sim_report_json(const struct sim_report *r)
 	run_put(j, "flows", flows_json(r));
 	run_put(j, "total", flow_stats_json(result->total));
 	run_put(j, "cpus", cpus_json(result));
+	if (result->nreceivers)
+		run_put(j, "receivers", receivers_json(result));
 	run_put(j, "expectations", verdicts_json(&r->verdicts));
 	run_put(j, "seconds", json_real(r->seconds));
 	return j;

@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "sim/report.h"
 
-/* CPUs that get a line of their own. */
+/* CPUs or receivers that get a line each. */
 #define CPU_LINES 16u
 
 static double ms(cr_ns t)
@@ -27,7 +27,7 @@ static void flow_line(FILE *f, const char *name, const struct flow_stats *s)
 				       sizeof(late)),
 		      units_format_ppm(flow_stats_metric(s, METRIC_MISSED),
 				       missed, sizeof(missed)),
-		      s->overwritten + s->stale, ms(histogram_mean(&s->delay)),
+		      flow_stats_lost(s), ms(histogram_mean(&s->delay)),
 		      ms(histogram_quantile(&s->delay, 990000)),
 		      ms(histogram_max(&s->delay)));
 }
@@ -70,6 +70,39 @@ static void cpu_lines(const struct simulation_result *r, FILE *f)
 		cpu_line(f, "all", &sum, r->end * r->ncpu);
 }
 
+static void receiver_line(FILE *f, const char *name,
+			  const struct receiver_stats *s, cr_ns time)
+{
+	double packets = s->packets ? (double)s->packets : 1;
+
+	(void)fprintf(f,
+		      "%-14s %6.2f%% %10" PRIu64 " %10" PRIu64 " %10" PRIu64
+		      " %8" PRIu64 " %9.3f %9.3f\n",
+		      name, 100 * (double)s->busy / (double)(time ? time : 1),
+		      s->packets, s->dropped, s->wakes, s->longest,
+		      ms(s->wait) / packets, ms(s->wait_max));
+}
+
+static void receiver_lines(const struct simulation_result *r, FILE *f)
+{
+	struct receiver_stats sum = { 0 };
+	char name[16];
+
+	if (!r->nreceivers)
+		return;
+	(void)fprintf(f, "%-14s %7s %10s %10s %10s %8s %9s %9s\n", "receiver",
+		      "busy", "packets", "dropped", "wakes", "longest",
+		      "wait ms", "max ms");
+	for (unsigned i = 0; i < r->nreceivers; i++) {
+		receiver_stats_merge(&sum, &r->receiver[i]);
+		(void)snprintf(name, sizeof(name), "%u", i);
+		if (r->nreceivers <= CPU_LINES)
+			receiver_line(f, name, &r->receiver[i], r->end);
+	}
+	if (r->nreceivers > 1)
+		receiver_line(f, "all", &sum, r->end * r->nreceivers);
+}
+
 /* Settings that are legal and seldom meant. */
 static void notes(const struct sim_report *r, FILE *f)
 {
@@ -109,6 +142,7 @@ void sim_report_table(const struct sim_report *r, FILE *f)
 	if (c->flow_count > 1)
 		flow_line(f, "all", result->total);
 	cpu_lines(result, f);
+	receiver_lines(result, f);
 	verdicts_print(&r->verdicts, c->path, f);
 	notes(r, f);
 }

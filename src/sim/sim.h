@@ -138,6 +138,11 @@ void sim_run(struct sim *s, cr_ns until);
 unsigned sim_parts(const struct sim *s);
 unsigned sim_part_of(const struct sim *s, const struct sim_task *t);
 
+/** Have the threads of @s do @work(@arg, i) for every i below @n, in any order;
+ * return when all is done. Not within sim_run(). */
+void sim_share_out(struct sim *s, unsigned n,
+		   void (*work)(void *arg, unsigned i), void *arg);
+
 /** The time reached by the last sim_run(). */
 cr_ns sim_now(const struct sim *s);
 

@@ -164,6 +164,12 @@ int sim_add(struct sim *s, struct sim_task *t, struct cr_verdict *v)
 	return 0;
 }
 
+void sim_share_out(struct sim *s, unsigned n,
+		   void (*work)(void *arg, unsigned i), void *arg)
+{
+	pool_run(s->pool, n, work, arg);
+}
+
 cr_ns sim_now(const struct sim *s)
 {
 	return s->now;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "sim/receivers.h"
 #include "sim/workload.h"
 
 /* Calls join and leave on this grid. */
@@ -203,6 +204,8 @@ static void conclude(struct simulation *s)
 	}
 	for (unsigned c = 0; c < r->ncpu; c++)
 		r->cpu[c] = sim_cpu_stats(s->sim, c);
+	for (unsigned i = 0; i < r->nreceivers; i++)
+		r->receiver[i] = receivers_stats(s->w.receivers, i, r->end);
 }
 
 static struct sim_config config_of(const struct simulation *s)
@@ -254,6 +257,16 @@ static int allocate(struct simulation *s)
 	return find_leavers(s);
 }
 
+static int open_receivers(struct simulation *s)
+{
+	const struct campaign_receivers *p = &s->cfg->platform.receivers;
+
+	if (!p->count)
+		return 0;
+	s->result->nreceivers = (unsigned)p->count;
+	return receivers_open(&s->w.receivers, p, s->cfg->plan->count);
+}
+
 static int open_all(struct simulation *s, struct cr_err *e)
 {
 	const struct plan *p = s->cfg->plan;
@@ -268,7 +281,7 @@ static int open_all(struct simulation *s, struct cr_err *e)
 				  .replays = s->cfg->replays,
 				  .trace = s->cfg->trace,
 				  .end = s->cfg->duration };
-	if (workload_open(&s->w, s->sim) || allocate(s))
+	if (workload_open(&s->w, s->sim) || allocate(s) || open_receivers(s))
 		return cr_fail(e, -ENOMEM, "out of memory for %zu calls",
 			       p->count);
 	return 0;
@@ -289,6 +302,7 @@ int simulation_run(const struct simulation_cfg *cfg,
 				      (double)r.end / 1e9);
 	}
 	workload_close(&s.w);
+	receivers_close(s.w.receivers);
 	sim_close(s.sim);
 	free(s.calls);
 	free(s.leavers);

@@ -18,6 +18,7 @@
 #include "sim/sim.h"
 #include "observe/trace_file.h"
 #include "sim/cost_model.h"
+#include "sim/receiver.h"
 #include "sim/stats.h"
 
 /** How it goes, every 200 ms of virtual time or oftener. */
@@ -48,6 +49,8 @@ struct simulation_result {
 	struct call_sum *calls; /**< [plan->count] in the plan's order      */
 	struct sim_cpu_stats cpu[CR_MAX_CPUS];
 	unsigned ncpu;
+	struct receiver_stats receiver[CR_MAX_CPUS];
+	unsigned nreceivers; /**< 0: packets are jobs at once               */
 	cr_ns end; /**< reached; the campaign's duration unless interrupted  */
 	bool interrupted;
 	char refusal[256]; /**< first reason for a refused call, or ""       */

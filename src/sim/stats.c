@@ -19,7 +19,7 @@ void flow_stats_merge(struct flow_stats *to, const struct flow_stats *from)
 
 int64_t flow_stats_metric(const struct flow_stats *s, enum campaign_metric m)
 {
-	const uint64_t lost = s->overwritten + s->stale;
+	const uint64_t lost = flow_stats_lost(s);
 	const struct run_counts c = {
 		.lost = { lost, s->done + lost },
 		.late = { s->late, s->done },

@@ -21,6 +21,7 @@
 	X(overwritten, "jobs dropped as the oldest of a full queue")           \
 	X(stale, "jobs shed because too old")                                  \
 	X(left, "jobs not done when the call or the campaign ended")           \
+	X(unreceived, "jobs whose packet found too many waiting")              \
 	X(due, "jobs whose deadline was within the campaign")                  \
 	X(missed, "of them late or never done")                                \
 	X(violations, "jobs that came before their contract allowed it")       \
@@ -40,11 +41,18 @@ struct flow_stats {
 struct call_sum {
 	bool admitted;
 	uint64_t jobs, done, late, overwritten, stale, left, missed, violations;
+	uint64_t unreceived;
 	cr_ns delay, delay_max; /**< of all jobs done; of the slowest       */
 };
 
 /** Add @from to @to. */
 void flow_stats_merge(struct flow_stats *to, const struct flow_stats *from);
+
+/** Jobs that were dropped, wherever. */
+static inline uint64_t flow_stats_lost(const struct flow_stats *s)
+{
+	return s->overwritten + s->stale + s->unreceived;
+}
 
 /** One metric, in ppm or ns. */
 int64_t flow_stats_metric(const struct flow_stats *s, enum campaign_metric m);

@@ -5,6 +5,8 @@
  *   arrive -> release model -> backlog -> claim -> cost -> done
  *                                 |         |              |
  *                              dropped    shed      statistics, trace
+ *
+ * With receivers, what arrives has been received (receivers.h).
  */
 #include "sim/workload.h"
 
@@ -17,6 +19,7 @@
 #include "schedulers/registry.h"
 #include "sim/call_trace.h"
 #include "sim/declared.h"
+#include "sim/receivers.h"
 
 /* Frames that may wait in a flow with codecs: codec-runner's default. */
 #define LIVE_RING 8u
@@ -38,9 +41,11 @@ static void count_undone(struct sim_call *c, const struct cr_job *job,
 	s->overwritten += why == CR_OUT_OVERWRITTEN;
 	s->stale += why == CR_OUT_STALE;
 	s->left += why == CR_OUT_CANCELLED;
+	s->unreceived += why == CR_OUT_UNRECEIVED;
 	c->sum.overwritten += why == CR_OUT_OVERWRITTEN;
 	c->sum.stale += why == CR_OUT_STALE;
 	c->sum.left += why == CR_OUT_CANCELLED;
+	c->sum.unreceived += why == CR_OUT_UNRECEIVED;
 	if (job->deadline <= c->part->w->end) {
 		s->due++;
 		s->missed++;
@@ -102,7 +107,7 @@ static void describe(const struct backlog_entry *e, struct cr_job *job)
 	job->deadline = e->deadline;
 }
 
-static void job_comes(struct sim_call *c, struct arrival_job j)
+static void job_comes(struct sim_call *c, struct arrival_job j, cr_ns now)
 {
 	struct release_times t = release_arrival(&c->release, j.at);
 	struct backlog_entry e = { .frame = j.frame,
@@ -122,11 +127,10 @@ static void job_comes(struct sim_call *c, struct arrival_job j)
 	if (rc <= 0)
 		return;
 	describe(&dropped, &lost);
-	count_undone(c, &lost, CR_OUT_OVERWRITTEN, j.at);
+	count_undone(c, &lost, CR_OUT_OVERWRITTEN, now);
 }
 
-/* Look for the next arrival within the campaign; returns when. */
-static cr_ns look_ahead(struct sim_call *c)
+cr_ns workload_look_ahead(struct sim_call *c)
 {
 	if (!arrival_next(&c->arrival, &c->next) ||
 	    c->next.at >= c->part->w->end)
@@ -134,14 +138,50 @@ static cr_ns look_ahead(struct sim_call *c)
 	return c->next.at;
 }
 
+/* A packet that never became a job. */
+static void count_packet(struct sim_call *c, const struct backlog_entry *e,
+			 enum cr_outcome why, cr_ns now)
+{
+	struct cr_job job = { 0 };
+
+	describe(e, &job);
+	job.eligible = e->arrival;
+	job.deadline = cr_ns_add(e->arrival, c->st.core.task.rel_deadline);
+	if (c->flow->terms.cls == CR_BE)
+		job.deadline = CR_NEVER;
+	c->stats->jobs++;
+	c->sum.jobs++;
+	count_undone(c, &job, why, now);
+}
+
+/* The receiver has done with what is in front of the inbox. */
+static cr_ns arrive_received(struct sim_call *c, cr_ns now)
+{
+	const struct backlog_entry *e;
+
+	while ((e = backlog_head(c->inbox)) && receivers_due(e) <= now) {
+		if (receivers_dropped(e))
+			count_packet(c, e, CR_OUT_UNRECEIVED, e->arrival);
+		else
+			job_comes(c,
+				  (struct arrival_job){ .at = e->arrival,
+							.frame = e->frame },
+				  now);
+		backlog_drop(c->inbox);
+	}
+	return e ? receivers_due(e) : CR_NEVER;
+}
+
 static cr_ns arrive(void *arg, struct sim_task *t, cr_ns now)
 {
 	struct sim_call *c = call_of(&t->core);
 
 	(void)arg;
+	if (c->inbox)
+		return arrive_received(c, now);
 	do
-		job_comes(c, c->next);
-	while (look_ahead(c) <= now);
+		job_comes(c, c->next, now);
+	while (workload_look_ahead(c) <= now);
 	return c->next.at;
 }
 
@@ -201,10 +241,10 @@ static void close_loop(struct sim_call *c, cr_ns now)
 	bool at_once =
 		arrival_done(&c->arrival, c->st.core.task.job.arrival, now);
 
-	if (look_ahead(c) == CR_NEVER)
+	if (workload_look_ahead(c) == CR_NEVER)
 		return;
 	if (at_once) {
-		job_comes(c, c->next);
+		job_comes(c, c->next, now);
 		c->next.at = CR_NEVER;
 	} else {
 		sim_arrive_at(c->part->w->sim, &c->st, c->next.at);
@@ -333,8 +373,26 @@ int workload_begin(struct workload *w, struct sim_call *c,
 	c->here = c->sum.admitted = true;
 	if (w->trace)
 		call_trace_begin(c, sim_now(w->sim));
-	sim_arrive_at(w->sim, &c->st, look_ahead(c));
+	(void)workload_look_ahead(c);
+	if (w->receivers)
+		return receivers_join(w->receivers, c);
+	sim_arrive_at(w->sim, &c->st, c->next.at);
 	return 0;
+}
+
+/* What the receiver has not done with when the call ends. */
+static void leave_receiver(struct sim_call *c, cr_ns now)
+{
+	const struct backlog_entry *e;
+
+	receivers_leave(c->part->w->receivers, c);
+	while ((e = backlog_head(c->inbox))) {
+		if (receivers_dropped(e))
+			count_packet(c, e, CR_OUT_UNRECEIVED, e->arrival);
+		else
+			count_packet(c, e, CR_OUT_CANCELLED, now);
+		backlog_drop(c->inbox);
+	}
 }
 
 void workload_end(struct sim_call *c)
@@ -350,6 +408,8 @@ void workload_end(struct sim_call *c)
 		c->stats->service += c->total - c->st.left;
 	if (running)
 		count_undone(c, &job, CR_OUT_CANCELLED, sim_now(sim));
+	if (c->inbox)
+		leave_receiver(c, sim_now(sim));
 	c->stats->violations += c->release.violations;
 	c->sum.violations = c->release.violations;
 }
@@ -357,6 +417,8 @@ void workload_end(struct sim_call *c)
 void workload_fini(struct sim_call *c)
 {
 	backlog_fini(&c->backlog);
+	if (c->inbox)
+		backlog_fini(c->inbox);
 	free(c->served);
 	c->served = NULL;
 }

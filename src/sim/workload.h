@@ -34,12 +34,15 @@ struct workload_part {
 	size_t records, room;
 };
 
+struct receivers; /* sim/receivers.h */
+
 /** What all calls share. */
 struct workload {
 	const struct plan *plan;
 	const struct cost_model *costs; /**< [flow_count]                   */
 	const struct replay *replays; /**< [flow_count] arrivals from a trace */
 	struct trace_file *trace;     /**< NULL: none                       */
+	struct receivers *receivers;  /**< NULL: packets are jobs at once   */
 	cr_ns end; /**< of the campaign: nothing comes from then on          */
 
 	/* workload_open()'s */
@@ -56,6 +59,7 @@ struct sim_call {
 	const struct campaign_flow *flow;
 	struct flow_stats *stats;
 	const struct cost_model *cost;
+	struct backlog *inbox;	 /**< from its receiver; NULL: there is none  */
 	struct arrival_job next; /**< next to come                          */
 	struct backlog backlog;
 	struct release *served; /**< of a bounded backlog: by the jobs that were
@@ -82,7 +86,8 @@ struct sim_call {
 int workload_open(struct workload *w, struct sim *sim);
 void workload_close(struct workload *w);
 
-/** sim_run(), and what was traced goes to the trace. 0, or -ENOMEM. */
+/** What comes is received, sim_run(), and what was traced goes to the trace. 0,
+ * or -ENOMEM. */
 int workload_run(struct workload *w, cr_ns until);
 
 /** Trace @r: at once, or when the workload_run() under way has ended. The
@@ -106,6 +111,10 @@ struct sim_client workload_client(void);
 int workload_begin(struct workload *w, struct sim_call *c,
 		   const struct plan_call *call, uint32_t id,
 		   struct cr_verdict *v);
+
+/** Find what comes next within the campaign, into @c->next. Returns when, or
+ * CR_NEVER. */
+cr_ns workload_look_ahead(struct sim_call *c);
 
 /** The campaign is over for @c, which is here: what is not done is counted. */
 void workload_end(struct sim_call *c);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/receivers.h"
 #include "sim/workload.h"
 
 static unsigned flow_count(const struct workload *w)
@@ -83,6 +84,8 @@ int workload_run(struct workload *w, cr_ns until)
 	bool failed = false;
 	unsigned n = sim_parts(w->sim);
 
+	if (w->receivers && receivers_run(w->receivers, w->sim, until))
+		return -ENOMEM;
 	w->running = n > 1; /* a single part has the file to itself */
 	sim_run(w->sim, until);
 	w->running = false;

@@ -24,6 +24,7 @@ static struct {
 	const char *run_queues, *out, *trace;
 	int64_t cpus, preempt, quantum, seed, duration;
 	int64_t decision, context, migration, release, lock;
+	int64_t receivers, receiver_cost, receiver_wake, receiver_waiting;
 	int64_t threads, kernels;
 	bool json, quiet, analyse;
 } raw = {
@@ -37,6 +38,10 @@ static struct {
 	.migration = UNSET,
 	.release = UNSET,
 	.lock = UNSET,
+	.receivers = UNSET,
+	.receiver_cost = UNSET,
+	.receiver_wake = UNSET,
+	.receiver_waiting = UNSET,
 	.threads = UNSET,
 };
 
@@ -88,6 +93,24 @@ static const struct cli_opt rows[] = {
 		 "build/release/tests/bench/engine/bench_contention "
 		 "measures it.",
 		 lock),
+	ROW(CLI_INT, "receivers", "N",
+	    "Number of receivers, each with a CPU beside --cpus. Calls are "
+	    "dealt out to them. A packet becomes a job when its receiver has "
+	    "done with it. With 0, it does so when it comes.",
+	    .number = &raw.receivers, .min = 0, .max = CR_MAX_CPUS,
+	    .dflt = "0"),
+	ROW(CLI_TIME, "receiver-cost", NULL,
+	    "CPU time that a receiver takes for a packet.",
+	    .number = &raw.receiver_cost, .min = 0, .max = CR_SEC, .dflt = "0"),
+	ROW(CLI_TIME, "receiver-wake", NULL,
+	    "CPU time that a receiver takes to wake up. It sleeps when there "
+	    "is no packet.",
+	    .number = &raw.receiver_wake, .min = 0, .max = CR_SEC, .dflt = "0"),
+	ROW(CLI_INT, "receiver-waiting", "N",
+	    "Packets that may wait for a receiver. Those that come when so "
+	    "many wait are dropped.",
+	    .number = &raw.receiver_waiting, .min = 1,
+	    .max = CAMPAIGN_WAITING_MAX, .dflt = "20000"),
 	ROW(CLI_ENUM, "codec-kernels", NULL,
 	    "With which functions the cost of a flow with codecs is measured: "
 	    "the codec libraries' own (stock), ours for CPUs with AVX2 "
@@ -152,6 +175,9 @@ static const struct cli_line examples[] = {
 	{ "codec-sim lab.yaml --cpus 64 --run-queues partitioned "
 	  "--overhead-context 2us",
 	  "A machine that is not there." },
+	{ "codec-sim lab.yaml --cpus 64 --receivers 2 --receiver-cost 2us "
+	  "--receiver-wake 5us",
+	  "How much delay two receivers add." },
 	{ "codec-sim calls.yaml --analyse -s edf-hsb,be-share=20%",
 	  "Deadlines, budgets and buffers by analysis." },
 	{ NULL, NULL }
@@ -202,6 +228,31 @@ static int set_run_queues(struct campaign_platform *p, struct cr_err *e)
 	return campaign_check_run_queues(p, e);
 }
 
+/* Receivers are simulated ahead of the jobs. */
+static int check_receivers(const struct campaign *c,
+			   const struct campaign_platform *p, struct cr_err *e)
+{
+	bool given = raw.receiver_cost != UNSET || raw.receiver_wake != UNSET ||
+		     raw.receiver_waiting != UNSET;
+
+	if (!p->receivers.count)
+		return given ? cr_fail(e, -EINVAL,
+				       "--receiver-cost, --receiver-wake and "
+				       "--receiver-waiting have no effect "
+				       "without receivers; use --receivers N")
+			     : 0;
+	for (unsigned i = 0; i < c->flow_count; i++)
+		if (c->flows[i].arrival.kind == ARRIVAL_CLOSED)
+			return cr_fail(
+				e, -EINVAL,
+				"%s:%u: the jobs of flow %s come when "
+				"others have ended (arrival: closed), so "
+				"they are no packets; leave receivers "
+				"out (--receivers 0)",
+				c->path, c->flows[i].line, c->flows[i].name);
+	return 0;
+}
+
 /* What can never come to anything. */
 static int check_platform(const struct campaign *c,
 			  const struct campaign_platform *p, struct cr_err *e)
@@ -216,7 +267,7 @@ static int check_platform(const struct campaign *c,
 				       "quantum",
 				       c->path, c->flows[i].line,
 				       c->flows[i].name);
-	return 0;
+	return check_receivers(c, p, e);
 }
 
 static int set_platform(const struct campaign *c, struct campaign_platform *p,
@@ -231,6 +282,10 @@ static int set_platform(const struct campaign *c, struct campaign_platform *p,
 	override(&p->overhead.migration, raw.migration);
 	override(&p->overhead.release, raw.release);
 	override(&p->overhead.lock, raw.lock);
+	override(&p->receivers.count, raw.receivers);
+	override(&p->receivers.cost, raw.receiver_cost);
+	override(&p->receivers.wake, raw.receiver_wake);
+	override(&p->receivers.waiting, raw.receiver_waiting);
 	if (raw.quantum != UNSET && p->preempt != SIM_QUANTUM)
 		return cr_fail(e, -EINVAL,
 			       "--quantum has no effect without --preempt "

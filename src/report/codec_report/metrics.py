@@ -5,7 +5,8 @@ A job is one frame of a call. Times come from its trace record.
 
 lost         jobs that ended overwritten (dropped as the oldest of a full
              buffer), stale (too old when picked), concealed (too old, NO_DATA
-             or concealment sent instead) or send_failed. Bad payloads and
+             or concealment sent instead), send_failed, or unreceived (in the
+             simulator: too many waited for the receiver). Bad payloads and
              frames of calls that ended meanwhile (cancelled) are the peers'
              doing: they are jobs, but not losses.
 delay        arrival at the machine to the socket's acceptance of the output
@@ -57,7 +58,7 @@ from codec_report import delay, emodel, quality
 from codec_report.metric import Metric, quantile_metrics, quantiles
 from codec_report.trace import NEVER, NO_WORKER, OUTCOMES
 
-LOST = ("overwritten", "stale", "concealed", "send_failed")
+LOST = ("overwritten", "stale", "concealed", "send_failed", "unreceived")
 
 METRICS = (
     [Metric("calls", "calls", "count"),

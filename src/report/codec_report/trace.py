@@ -20,7 +20,7 @@ NO_WORKER = 0xFFFF
 JOB, CALL, NOTE = 1, 2, 3
 NOTE_LOST, NOTE_SWITCHED = 0, 1
 OUTCOMES = ("done", "overwritten", "stale", "concealed", "cancelled", "bad",
-            "send_failed")
+            "send_failed", "unreceived")
 CLASSES = ("hard", "soft", "best-effort")
 
 HEADER = np.dtype([("magic", "S8"), ("record_bytes", "<u4"),

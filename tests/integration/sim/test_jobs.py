@@ -19,13 +19,14 @@ SCHEDULERS = ["fifo", "rr", "edf", "rm", "cfs", "bfs", "pd2", "staircase",
               "best", "goodness", "edf-hsb"]
 
 
-def flow(r, number):
-    """A synthetic flow of any kind that --preempt full can simulate."""
+def flow(r, number, closed):
+    """A synthetic flow of any kind that --preempt full can simulate, closed
+    ones only where they are allowed."""
     period = r.choice([7, 10, 20, 30, 40, 60])
     arrival = r.choice([
         "{model: periodic}", f"{{model: jittered, jitter: {period // 2}ms}}",
         "{model: poisson}", "{model: bursty, burst: 3}",
-        "{model: tspec, bucket: 3}", "{model: closed}"])
+        "{model: tspec, bucket: 3}"] + closed * ["{model: closed}"])
     cost = r.choice(["{mean: 700us}", "{model: exponential, mean: 1ms}",
                      "{model: normal, mean: 1ms, sd: 200us}",
                      "{model: lognormal, mean: 1ms, sd: 1ms}"])
@@ -53,11 +54,15 @@ def campaign(r):
     overhead = r.choice(["", ", overhead: {decision: 300ns, context: 1us, "
                          "migration: 3us, release: 50ns, lock: 200ns}"])
     preempt = r.choice(["full", "frame", "quantum, quantum: 1ms"])
+    receivers = r.choice(["", f", receivers: {{count: {r.choice([1, 2, 7])}, "
+                          f"cost: {r.choice([20, 300])}us, wake: 5us, "
+                          f"waiting: {r.choice([4, 20000])}}}"])
     return (f"seed: {r.randint(0, 999)}\nduration: {r.randint(1000, 1500)}ms\n"
             f"platform: {{cpus: {cpus}, run-queues: {queues}, "
-            f"preempt: {preempt}{overhead}}}\n"
+            f"preempt: {preempt}{overhead}{receivers}}}\n"
             f"daemon: {{admission: {r.choice(['on', 'off'])}}}\nflows:\n" +
-            "".join(flow(r, i) for i in range(r.randint(1, 5))))
+            "".join(flow(r, i, not receivers)
+                    for i in range(r.randint(1, 5))))
 
 
 def played(path, scheduler, jobs, out):

@@ -66,6 +66,14 @@ static const struct {
 	  "run-queues=6: 10 CPUs make 5 run queues of 2, or 10 of 1" },
 	{ OK_TOP "platform: {cpus: 2, run-queues: 3}\n" OK_FLOW,
 	  "run-queues=3: needs global, partitioned or a number from 1 to" },
+	{ OK_TOP "platform:\n  receivers: {cost: 2us}\n" OK_FLOW,
+	  "c.yaml:4: platform.receivers: 'count' is missing" },
+	{ OK_TOP "platform: {receivers: {count: 257}}\n" OK_FLOW,
+	  "c.yaml:3: platform.receivers: count=257: needs" },
+	{ OK_TOP "platform: {receivers: {count: 1, waiting: 0}}\n" OK_FLOW,
+	  "c.yaml:3: platform.receivers: waiting=0: needs" },
+	{ OK_TOP "platform: {receivers: {count: 1, costs: 1us}}\n" OK_FLOW,
+	  "unknown key 'costs'; did you mean 'cost'" },
 	/* codecs */
 	{ OK_TOP "flows:\n  - count: 1\n    in: {codec: pcmx}\n"
 		 "    out: {codec: amr}\n",

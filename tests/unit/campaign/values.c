@@ -45,6 +45,37 @@ static void defaults_are_as_documented(void **state)
 	assert_false(f->expect[METRIC_LOSS].given);
 	assert_int_equal(c->conversions.count, 0);
 	assert_int_equal(c->platform.convert_floor, 0);
+	assert_int_equal(c->platform.receivers.count, 0);
+	campaign_free(c);
+}
+
+static void receivers_are_as_told(void **state)
+{
+	static const char flow[] = "flows:\n  - {period: 10ms, share: 1%}\n";
+	const struct campaign_receivers *r;
+	struct campaign *c;
+	char text[300];
+
+	(void)state;
+	(void)snprintf(text, sizeof(text),
+		       "duration: 1s\nplatform: {receivers: {count: 3, "
+		       "cost: 1500ns, wake: 4us, waiting: 77}}\n%s",
+		       flow);
+	c = parse(text);
+	r = &c->platform.receivers;
+	assert_int_equal(r->count, 3);
+	assert_int_equal(r->cost, 1500);
+	assert_int_equal(r->wake, 4000);
+	assert_int_equal(r->waiting, 77);
+	campaign_free(c);
+	(void)snprintf(text, sizeof(text),
+		       "duration: 1s\nplatform: {receivers: {count: 1}}\n%s",
+		       flow);
+	c = parse(text);
+	r = &c->platform.receivers;
+	assert_int_equal(r->cost, 0);
+	assert_int_equal(r->wake, 0);
+	assert_int_equal(r->waiting, 20000);
 	campaign_free(c);
 }
 
@@ -230,6 +261,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_as_documented),
+		cmocka_unit_test(receivers_are_as_told),
 		cmocka_unit_test(every_value_arrives),
 		cmocka_unit_test(a_ramp_is_its_rates),
 		cmocka_unit_test(clocks_drift_by_one_value_or_a_range),

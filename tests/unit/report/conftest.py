@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "src" / "report"))
 
 MS = 1000000
-DONE, OVERWRITTEN, STALE, CONCEALED, CANCELLED, BAD, SEND_FAILED = range(7)
+(DONE, OVERWRITTEN, STALE, CONCEALED, CANCELLED, BAD, SEND_FAILED,
+ UNRECEIVED) = range(8)
 
 
 def header(scheduler="edf", **more):

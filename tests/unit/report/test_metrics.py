@@ -8,7 +8,7 @@ import random
 
 import pytest
 from conftest import (BAD, CANCELLED, CONCEALED, DONE, MS, OVERWRITTEN,
-                      SEND_FAILED, STALE, call, header, job, note)
+                      SEND_FAILED, STALE, UNRECEIVED, call, header, job, note)
 
 AMR = "pcmu -> amr/12.2"
 
@@ -35,18 +35,18 @@ def test_a_perfect_call_has_a_delay_and_no_jitter(write, groups):
 
 def test_every_outcome_is_counted_under_its_name(write, groups):
     outcomes = [DONE] * 4 + [OVERWRITTEN] * 3 + [STALE] * 2 + [CONCEALED] \
-        + [CANCELLED] * 5 + [BAD] * 6 + [SEND_FAILED] * 7
+        + [CANCELLED] * 5 + [BAD] * 6 + [SEND_FAILED] * 7 + [UNRECEIVED] * 8
     random.Random(1).shuffle(outcomes)
     records = [job(1, i, MS + i * 100 * MS, MS + i * 100 * MS + MS, o)
                for i, o in enumerate(outcomes)]
     g = groups(write(header(), call(1), *records))["edf", AMR]
-    assert g["jobs"] == 28
+    assert g["jobs"] == 36
     assert g["done"] == 4
-    assert g["lost"] == 3 + 2 + 1 + 7
+    assert g["lost"] == 3 + 2 + 1 + 7 + 8
     assert [g[f"drop_{k}"] for k in (
         "overwritten", "stale", "concealed", "cancelled", "bad",
-        "send_failed")] == [3, 2, 1, 5, 6, 7]
-    assert g["lost_per_s"] == pytest.approx(13 / 2.7)
+        "send_failed", "unreceived")] == [3, 2, 1, 5, 6, 7, 8]
+    assert g["lost_per_s"] == pytest.approx(21 / 3.5)
 
 
 def test_quantiles_are_nearest_rank(write, groups):

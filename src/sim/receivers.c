@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lanes: a receiver with the packets that will come to it, in order of time,
+ * those of one instant by call. The threads take a lane each, in which nothing
+ * is shared; what tells the run queues follows in one thread.
+ */
+#include "sim/receivers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "sim/event_queue.h"
+
+/* Aligned: neighbours may belong to two threads. */
+struct lane {
+	alignas(64) struct receiver r;
+	struct event_queue packets; /* the next one of each call, by slot */
+	struct sim_call **call;	    /* [slots] */
+	uint32_t *woken;	    /* [nwoken] slots: the inbox was empty */
+	uint32_t nwoken;
+	bool failed; /* out of memory */
+};
+
+struct receivers {
+	struct lane *lane; /* [count] */
+	unsigned count;
+	uint32_t slots;	       /* of each lane */
+	struct backlog *inbox; /* [calls] by call number */
+	size_t calls;
+	cr_ns until; /* of the receivers_run() under way */
+};
+
+static size_t index_of(const struct sim_call *c)
+{
+	return c->st.core.task.id - 1;
+}
+
+static struct lane *lane_of(struct receivers *rs, const struct sim_call *c)
+{
+	return &rs->lane[index_of(c) % rs->count];
+}
+
+static uint32_t slot_of(const struct receivers *rs, const struct sim_call *c)
+{
+	return (uint32_t)(index_of(c) / rs->count);
+}
+
+static int open_lane(struct lane *l, const struct campaign_receivers *p,
+		     uint32_t slots)
+{
+	l->r.cfg = (struct receiver_cfg){ .cost = p->cost,
+					  .wake = p->wake,
+					  .most = (uint64_t)p->waiting };
+	event_queue_init(&l->packets);
+	l->call = calloc(slots, sizeof(struct sim_call *));
+	l->woken = calloc(slots, sizeof(*l->woken));
+	if (!l->call || !l->woken)
+		return -ENOMEM;
+	return event_queue_grow(&l->packets, slots);
+}
+
+int receivers_open(struct receivers **out, const struct campaign_receivers *p,
+		   size_t calls)
+{
+	struct receivers *rs = calloc(1, sizeof(*rs));
+	int rc = 0;
+
+	if (!rs)
+		return -ENOMEM;
+	rs->count = (unsigned)p->count;
+	rs->calls = calls;
+	rs->slots = (uint32_t)(calls / rs->count + 1);
+	rs->inbox = calloc(calls + 1, sizeof(*rs->inbox));
+	rs->lane = aligned_alloc(alignof(struct lane),
+				 rs->count * sizeof(*rs->lane));
+	if (rs->lane)
+		memset(rs->lane, 0, rs->count * sizeof(*rs->lane));
+	if (!rs->lane || !rs->inbox)
+		rc = -ENOMEM;
+	for (unsigned i = 0; i < rs->count && !rc; i++)
+		rc = open_lane(&rs->lane[i], p, rs->slots);
+	if (rc)
+		receivers_close(rs);
+	else
+		*out = rs;
+	return rc;
+}
+
+void receivers_close(struct receivers *rs)
+{
+	if (!rs)
+		return;
+	for (unsigned i = 0; rs->lane && i < rs->count; i++) {
+		event_queue_fini(&rs->lane[i].packets);
+		free(rs->lane[i].call);
+		free(rs->lane[i].woken);
+	}
+	for (size_t i = 0; rs->inbox && i < rs->calls; i++)
+		backlog_fini(&rs->inbox[i]);
+	free(rs->inbox);
+	free(rs->lane);
+	free(rs);
+}
+
+int receivers_join(struct receivers *rs, struct sim_call *c)
+{
+	struct lane *l = lane_of(rs, c);
+	uint32_t slot = slot_of(rs, c);
+
+	CR_ASSERT(index_of(c) < rs->calls);
+	if (event_queue_expect(&l->packets, c->st.core.task.period))
+		return -ENOMEM;
+	c->inbox = &rs->inbox[index_of(c)];
+	l->call[slot] = c;
+	event_queue_set(&l->packets, slot, c->next.at,
+			sim_now(c->part->w->sim));
+	return 0;
+}
+
+void receivers_leave(struct receivers *rs, struct sim_call *c)
+{
+	struct lane *l = lane_of(rs, c);
+	uint32_t slot = slot_of(rs, c);
+
+	event_queue_set(&l->packets, slot, CR_NEVER, 0);
+	l->call[slot] = NULL;
+}
+
+/* The next packet of the call in @slot goes through the receiver. A packet that
+ * was dropped keeps its place: the call counts it, in the thread that has the
+ * call's counters. */
+static void take(struct lane *l, uint32_t slot)
+{
+	struct sim_call *c = l->call[slot];
+	struct backlog_entry e = { .frame = c->next.frame,
+				   .arrival = c->next.at,
+				   .eligible = receiver_take(&l->r, c->next.at),
+				   .deadline = CR_NEVER };
+
+	if (!backlog_head(c->inbox))
+		l->woken[l->nwoken++] = slot;
+	l->failed |= backlog_put(c->inbox, &e, NULL) < 0;
+}
+
+static void run_lane(void *arg, unsigned i)
+{
+	const struct receivers *rs = arg;
+	struct lane *l = &rs->lane[i];
+	cr_ns now;
+
+	while ((now = event_queue_next(&l->packets)) < rs->until) {
+		uint32_t slot = l->packets.first.owner;
+		cr_ns next;
+
+		do {
+			take(l, slot);
+			next = workload_look_ahead(l->call[slot]);
+		} while (next <= now);
+		event_queue_set(&l->packets, slot, next, now);
+	}
+}
+
+/* What waited in an inbox before has its time already. */
+static void tell(struct lane *l, struct sim *sim)
+{
+	for (uint32_t i = 0; i < l->nwoken; i++) {
+		struct sim_call *c = l->call[l->woken[i]];
+
+		sim_arrive_at(sim, &c->st,
+			      receivers_due(backlog_head(c->inbox)));
+	}
+	l->nwoken = 0;
+}
+
+int receivers_run(struct receivers *rs, struct sim *sim, cr_ns until)
+{
+	rs->until = until;
+	sim_share_out(sim, rs->count, run_lane, rs);
+	for (unsigned i = 0; i < rs->count; i++) {
+		if (rs->lane[i].failed)
+			return -ENOMEM;
+		tell(&rs->lane[i], sim);
+	}
+	return 0;
+}
+
+bool receivers_dropped(const struct backlog_entry *e)
+{
+	return e->eligible == CR_NEVER;
+}
+
+cr_ns receivers_due(const struct backlog_entry *e)
+{
+	return receivers_dropped(e) ? e->arrival : e->eligible;
+}
+
+struct receiver_stats receivers_stats(const struct receivers *rs, unsigned i,
+				      cr_ns now)
+{
+	return receiver_stats(&rs->lane[i].r, now);
+}
