@@ -137,6 +137,7 @@ int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 		return cr_fail(e, -ENOMEM, "out of memory for a call");
 	memset(c, 0, sizeof(*c));
 	c->cfg = *cfg;
+	c->uncounted = CR_NEVER;
 	c->seq_out = cfg->seq_out;
 	c->ts_step =
 		(uint32_t)(cfg->release.period *
@@ -186,6 +187,7 @@ void call_fetch_for_release(const struct call *c)
 	cache_fetch(&c->lt, sizeof(c->lt));
 	cache_fetch(&c->served, offsetof(struct release, deadline));
 	cache_fetch(&c->served_terms, sizeof(c->served_terms));
+	cache_fetch(&c->uncounted, sizeof(c->uncounted));
 	cr_ring_fetch(c->ring);
 }
 
@@ -206,6 +208,15 @@ static void fetch_for_turn(const struct call *c)
 			    offsetof(struct call_counters, done));
 }
 
+/* What was shed takes no logical time from the frames behind it. */
+static void count_served(struct call *c)
+{
+	if (c->uncounted == CR_NEVER)
+		return;
+	(void)release_arrival(&c->served, c->uncounted);
+	c->uncounted = CR_NEVER;
+}
+
 bool call_peek(struct core_task *t, struct cr_job *job)
 {
 	struct call *c = call_of_core(t);
@@ -214,6 +225,7 @@ bool call_peek(struct core_task *t, struct cr_job *job)
 
 	if (!cr_ring_peek(c->ring, &meta))
 		return false;
+	count_served(c);
 	take_terms(&c->terms, &c->served, &c->served_terms);
 	job->seq = meta.seq;
 	job->arrival = meta.arrival;
@@ -231,7 +243,7 @@ bool call_claim(struct core_task *t, uint64_t seq)
 	if (!c->claimed)
 		return false;
 	fetch_for_turn(c);
-	(void)release_arrival(&c->served, c->meta.arrival);
+	c->uncounted = c->meta.arrival;
 	return true;
 }
 

@@ -121,6 +121,10 @@ struct call {
 	/* under the lock of the run queue */
 	struct release served; /**< by the frames that were claimed */
 	unsigned served_terms; /**< the version of @terms it goes by */
+	/** Arrival of the frame claimed last, if it is not in @served yet, else
+	 * CR_NEVER: it is counted when the next frame is looked at, unless it
+	 * was shed meanwhile. */
+	cr_ns uncounted;
 
 	/* worker */
 	struct pipeline *pipeline;

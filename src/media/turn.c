@@ -339,6 +339,7 @@ void turn_shed(struct trace_ring *trace, struct call *c,
 		},
 	};
 
+	c->uncounted = CR_NEVER;
 	call_count(why == CR_OUT_CANCELLED ? &c->count.cancelled
 					   : &c->count.stale,
 		   1);

@@ -187,9 +187,18 @@ static cr_ns arrive(void *arg, struct sim_task *t, cr_ns now)
 
 /* --- the backlog as the core sees it --- */
 
+/* What was shed takes no logical time from the jobs behind it. */
+static void count_served(struct sim_call *c)
+{
+	if (c->uncounted == CR_NEVER)
+		return;
+	(void)release_arrival(c->served, c->uncounted);
+	c->uncounted = CR_NEVER;
+}
+
 static bool peek(struct core_task *t, struct cr_job *job)
 {
-	const struct sim_call *c = call_of(t);
+	struct sim_call *c = call_of(t);
 	const struct backlog_entry *e = backlog_head(&c->backlog);
 	struct release_times when;
 
@@ -198,6 +207,7 @@ static bool peek(struct core_task *t, struct cr_job *job)
 	describe(e, job);
 	if (!c->served)
 		return true;
+	count_served(c);
 	when = release_next(c->served, e->arrival);
 	job->eligible = when.eligible;
 	if (c->flow->terms.cls != CR_BE)
@@ -213,7 +223,7 @@ static bool claim(struct core_task *t, uint64_t seq)
 	if (!e || e->frame != seq)
 		return false;
 	if (c->served)
-		(void)release_arrival(c->served, e->arrival);
+		c->uncounted = e->arrival;
 	backlog_drop(&c->backlog);
 	return true;
 }
@@ -221,6 +231,7 @@ static bool claim(struct core_task *t, uint64_t seq)
 static void shed(struct core_task *t, const struct cr_job *job,
 		 enum cr_outcome why, cr_ns now)
 {
+	call_of(t)->uncounted = CR_NEVER;
 	count_undone(call_of(t), job, why, now);
 }
 
@@ -316,6 +327,7 @@ static int set_up_release(struct sim_call *c)
 	struct release_cfg cfg = declared_release(c->flow);
 	int rc;
 
+	c->uncounted = CR_NEVER;
 	if (c->backlog.most) {
 		c->served = calloc(1, sizeof(*c->served));
 		if (!c->served)

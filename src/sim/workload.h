@@ -64,6 +64,8 @@ struct sim_call {
 	struct backlog backlog;
 	struct release *served; /**< of a bounded backlog: by the jobs that were
 				     claimed, as in the daemon; else NULL    */
+	cr_ns uncounted; /**< arrival of a claimed job that is not in @served
+			      yet; CR_NEVER: all are                       */
 	struct cost_source draws; /**< of the costs                         */
 	cr_ns total;		  /**< cost of the claimed job              */
 	cr_ns last_end;

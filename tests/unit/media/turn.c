@@ -196,6 +196,33 @@ static void packets_are_taken_from_a_codec_alone(void **state)
 	rig_close(&g);
 }
 
+/* A frame that is shed takes no logical time: the next one has its place. */
+static void what_is_shed_takes_no_time_from_what_is_served(void **state)
+{
+	const cr_ns period = FRAMES * 20 * CR_MS;
+	struct cr_frame_meta meta = { .arrival = CR_SEC }, dropped;
+	struct core_task *t;
+	struct cr_job job;
+	struct rig g;
+
+	(void)state;
+	rig_open(&g);
+	t = &g.c->lt.core;
+	for (unsigned i = 0; i < 3; i++)
+		assert_false(cr_ring_push(g.c->ring, &meta, &dropped));
+	assert_true(call_peek(t, &job));
+	assert_int_equal(job.eligible, CR_SEC);
+	assert_true(call_claim(t, job.seq)); /* and served */
+	assert_true(call_peek(t, &job));
+	assert_int_equal(job.eligible, CR_SEC + period);
+	assert_true(call_claim(t, job.seq));
+	turn_shed(g.other, g.c, &job, CR_OUT_STALE, 2 * CR_SEC);
+	assert_true(call_peek(t, &job));
+	assert_int_equal(job.eligible, CR_SEC + period);
+	assert_int_equal(job.deadline, CR_SEC + 2 * period);
+	rig_close(&g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -203,6 +230,8 @@ int main(void)
 		cmocka_unit_test(packets_leave_while_a_codec_is_at_work),
 		cmocka_unit_test(without_batching_every_turn_sends),
 		cmocka_unit_test(packets_are_taken_from_a_codec_alone),
+		cmocka_unit_test(
+			what_is_shed_takes_no_time_from_what_is_served),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
