@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/options.h"
 #include "campaign/parts.h"
 #include "engine/scheduler.h"
 
@@ -21,6 +22,27 @@ static int read_receivers(const struct section *s, struct campaign_receivers *r)
 	if (!rc && section_any(s) && !section_has(s, "count"))
 		rc = section_fail(s, NULL, "'count' is missing");
 	return rc;
+}
+
+static int read_max_age(const struct section *daemon, int64_t *out)
+{
+	const struct cr_opt opt = { .name = "max-age",
+				    .kind = CR_OPT_TIME,
+				    .min = CR_MS,
+				    .max = CR_NEVER };
+	const char *text = section_text(daemon, "max-age");
+
+	*out = CR_NEVER;
+	if (!text)
+		return 0;
+	if (!strcmp(text, "auto"))
+		*out = CAMPAIGN_AGE_AUTO;
+	else if (option_parse(&opt, text, out, NULL))
+		return section_fail(daemon, "max-age",
+				    "max-age=%.64s: needs never, auto or a "
+				    "time of 1ms or more",
+				    text);
+	return 0;
 }
 
 static int read_platform(const struct section *top, struct campaign_platform *p)
@@ -37,6 +59,8 @@ static int read_platform(const struct section *top, struct campaign_platform *p)
 				    &p->receivers);
 	if (!rc)
 		rc = section_values(section_below(top, "daemon"), p);
+	if (!rc)
+		rc = read_max_age(section_below(top, "daemon"), &p->max_age);
 	if (rc)
 		return rc;
 	if (campaign_set_run_queues(p, rqs ? rqs : "global", &e))

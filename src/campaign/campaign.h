@@ -233,13 +233,17 @@ struct campaign_receivers {
 	int64_t waiting; /**< packets that a receiver's socket holds        */
 };
 
+/** campaign_platform.max_age as the daemon has it by default. */
+#define CAMPAIGN_AGE_AUTO 0
+
 /** What the daemon is to be started with: campaigns/run does it. */
 struct campaign_platform {
 	int64_t cpus;	    /**< workers                                   */
 	int64_t run_queues; /**< 1: global, cpus: partitioned, else clustered */
 	bool partitioned;   /**< one each, however many cpus become         */
 	int64_t admission;  /**< 1: calls are refused when full            */
-	int64_t max_age;    /**< ns, older frames are shed; CR_NEVER: none  */
+	int64_t max_age;    /**< ns, older frames are shed; CR_NEVER: none;
+				 CAMPAIGN_AGE_AUTO: by their deadlines     */
 	int64_t convert_floor; /**< frames a second that conversions are to get
 				*/
 	/* simulator only */

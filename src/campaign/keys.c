@@ -109,8 +109,9 @@ static const struct key platform_keys[] = {
 static const struct key daemon_keys[] = {
 	FLAG(T, admission, "admission", 1,
 	     "refuse calls beyond the policy's bound"),
-	TIME(T, max_age, "max-age", CR_MS, CR_NEVER, CR_NEVER,
-	     "shed frames older than this"),
+	TEXT("max-age",
+	     "shed frames older than this: never, auto (by their deadlines, as "
+	     "the daemon does by default), or a time (never)"),
 	INT(T, convert_floor, "convert-floor", 0, 1000, 0,
 	    "frames a second that each conversion gets even when calls want "
 	    "the CPU"),

@@ -184,11 +184,37 @@ struct core_task *core_stop(struct core *c, struct cr_rq *rq, unsigned cpu,
 	return t;
 }
 
+static cr_ns auto_age(const struct cr_task *t)
+{
+	cr_ns most = CORE_AGE_MOST, longer;
+
+	if (t->cls == CR_BE)
+		return most;
+	longer = cr_ns_max(t->rel_deadline, t->period);
+	return longer < most / CORE_AGE_TIMES ? longer * CORE_AGE_TIMES : most;
+}
+
+cr_ns core_age_limit(cr_ns max_age, const struct cr_task *t)
+{
+	if (max_age != CORE_AGE_AUTO)
+		return max_age ? max_age : CR_NEVER;
+	if (t->cls == CR_BE)
+		return auto_age(t);
+	return cr_ns_max(auto_age(t), t->rel_deadline);
+}
+
 bool core_too_old(const struct core *c, const struct core_task *t, cr_ns now)
 {
 	cr_ns limit = c->cfg.max_age[t->task.cls];
+	cr_ns age = now - t->task.job.arrival;
 
-	return limit && !t->patient && now - t->task.job.arrival > limit;
+	if (!limit || t->patient)
+		return false;
+	if (limit != CORE_AGE_AUTO)
+		return age > limit;
+	/* what came ahead of its time may still be in time */
+	return age > auto_age(&t->task) &&
+	       (t->task.cls == CR_BE || now > t->task.job.deadline);
 }
 
 /* Take the frame of the job just picked. False: there is nothing to run. */

@@ -31,6 +31,19 @@ enum core_stale {
 };
 
 /**
+ * core_config.max_age: the limit follows each task's deadline. A frame is too
+ * old when it has waited for CORE_AGE_TIMES its task's relative deadline (or
+ * period, if that is longer: a short deadline asks for an earlier turn, not to
+ * be given up earlier), or for CORE_AGE_MOST, whichever is less, and its
+ * deadline has passed. Best effort has no deadline: CORE_AGE_MOST alone.
+ * CORE_AGE_MOST leaves 10 ms of the 100 that a listener should wait at most,
+ * for the frame's own service and its packet's wait for others.
+ */
+#define CORE_AGE_AUTO ((cr_ns)-1)
+#define CORE_AGE_TIMES 4
+#define CORE_AGE_MOST (90 * CR_MS)
+
+/**
  * The backlog of a task, as its owner (a call, a workload model) sees it.
  * Called with the lock of the task's run queue held: no system call, no malloc.
  */
@@ -86,7 +99,8 @@ struct core_config {
 	bool admission;	      /**< false: core_admit() never says ENOSPC    */
 	int64_t capacity_ppm; /**< guard per CPU for policies without admit;
 				   0: CR_PPM                               */
-	cr_ns max_age[CR_NCLASSES]; /**< 0: frames never get too old          */
+	/** Frames that waited longer are too old. 0: none is; CORE_AGE_AUTO. */
+	cr_ns max_age[CR_NCLASSES];
 	enum core_stale stale[CR_NCLASSES];
 	/** Replace a policy that breaks its contract in debug builds, too,
 	 * where it aborts otherwise: for tests of the replacement. */
@@ -188,6 +202,10 @@ int core_change(struct core_change *ch, struct core_task *t,
 
 /** Free it. No lock needed. NULL is fine. */
 void core_change_finish(struct core_change *ch);
+
+/** Age at which a frame of @t, released when it arrives, gets too old where
+ * core_config.max_age is @max_age; CR_NEVER: none does. Pure. */
+cr_ns core_age_limit(cr_ns max_age, const struct cr_task *t);
 
 /* --- events of one run queue; its lock held, @now never goes back --- */
 

@@ -127,7 +127,7 @@ void core_enqueue(struct core *c, struct core_task *t, enum cr_enq why,
 /** Make the oldest frame of @t its job, unclaimed. False: nothing waits. */
 bool core_fetch(struct core_task *t, cr_ns now);
 
-/** Has the job of @t waited longer than its class may? */
+/** Has the job of @t waited longer than it may (core_config.max_age)? */
 bool core_too_old(const struct core *c, const struct core_task *t, cr_ns now);
 
 #endif

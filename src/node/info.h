@@ -46,6 +46,7 @@ struct node_call_info {
 	uint32_t id;
 	struct task_terms terms; /**< as asked for */
 	cr_ns age, ptime;
+	cr_ns max_age; /**< at which a frame gets too old; 0: none does */
 	struct node_admitted admitted;
 	unsigned cmr_over;    /**< modes asked for beyond the capacity     */
 	char transcoding[96]; /**< "pcmu>amr/12.2@20ms": whose cost it has */

@@ -52,7 +52,7 @@ struct node_config {
 	bool poll, realtime, admission;
 	int64_t capacity_ppm;  /**< admission bound per worker                */
 	unsigned ring_frames;  /**< per call                                  */
-	cr_ns max_age;	       /**< 0: frames never get too old               */
+	cr_ns max_age;	       /**< of every class, see core_config           */
 	enum core_stale stale; /**< what happens to those that do             */
 	cr_ns coalesce;	       /**< see media/rx.h                            */
 	bool send_each;	       /**< packets never wait for each other         */

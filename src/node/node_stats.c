@@ -183,6 +183,14 @@ static void counts(const struct call *c, struct node_call_counts *out)
 }
 
 /* What control has set, and others have not. */
+static cr_ns max_age(const struct node_call *nc)
+{
+	cr_ns limit =
+		core_age_limit(nc->node->cfg.max_age, &nc->call->lt.core.task);
+
+	return limit == CR_NEVER ? 0 : limit;
+}
+
 static void settings(const struct node_call *nc, struct node_call_info *out)
 {
 	const struct call_cfg *cfg = call_settings(nc->call);
@@ -191,6 +199,7 @@ static void settings(const struct node_call *nc, struct node_call_info *out)
 		.id = cfg->id,
 		.terms = cfg->terms,
 		.ptime = cfg->release.period,
+		.max_age = max_age(nc),
 		.admitted = admitted(cfg),
 		.in = side_info(&cfg->media.in, cfg->pt_in,
 				cfg->media.in.cfg.mode),

@@ -208,6 +208,13 @@ static void conclude(struct simulation *s)
 		r->receiver[i] = receivers_stats(s->w.receivers, i, r->end);
 }
 
+static cr_ns max_age_of(const struct campaign_platform *p)
+{
+	if (p->max_age == CAMPAIGN_AGE_AUTO)
+		return CORE_AGE_AUTO;
+	return p->max_age == CR_NEVER ? 0 : p->max_age;
+}
+
 static struct sim_config config_of(const struct simulation *s)
 {
 	const struct campaign_platform *p = &s->cfg->platform;
@@ -227,7 +234,7 @@ static struct sim_config config_of(const struct simulation *s)
 	};
 
 	for (unsigned c = 0; c < CR_NCLASSES; c++)
-		cfg.core.max_age[c] = p->max_age == CR_NEVER ? 0 : p->max_age;
+		cfg.core.max_age[c] = max_age_of(p);
 	return cfg;
 }
 

@@ -58,7 +58,10 @@ int feeder_print_daemon(const struct campaign *c)
 			     (long long)campaign_cpus_per_rq(p));
 	if (!p->admission)
 		(void)printf("--no-admission\n");
-	if (p->max_age != CR_NEVER)
+	/* the daemon's own default is auto */
+	if (p->max_age == CR_NEVER)
+		(void)printf("--max-age=none\n");
+	else if (p->max_age != CAMPAIGN_AGE_AUTO)
 		(void)printf("--max-age=%lldus\n",
 			     (long long)(p->max_age / CR_US));
 	if (p->convert_floor)

@@ -21,8 +21,8 @@ static struct {
 	const char *rtp, *control, *socket, *scheduler, *pin, *rx_cpu,
 		*run_queues, *coalesce;
 	const char *trace, *trace_dir, *plugin_dir, *log_file, *spool;
-	const char *http;
-	int64_t udp_port, sctp, workers, ring, max_age, stale, capacity;
+	const char *http, *max_age;
+	int64_t udp_port, sctp, workers, ring, stale, capacity;
 	int64_t watchdog;
 	int64_t trace_records, max_calls, peer_timeout, grace, drain_timeout;
 	int64_t log_level, seconds, kernels;
@@ -37,6 +37,7 @@ static struct {
 	.coalesce = "auto",
 	.udp_port = 9899,
 	.ring = 8,
+	.max_age = "auto",
 	.capacity = 970000,
 	.watchdog = 2 * CR_SEC,
 	.trace_records = 65536,
@@ -175,10 +176,12 @@ static const struct cli_opt rows[] = {
 	    "Number of frames that may wait for each call. When they are "
 	    "that many, a new frame replaces the oldest.",
 	    .number = &raw.ring, .min = 2, .max = 4096),
-	ROW(CLI_TIME, "max-age", NULL,
+	ROW(CLI_STRING, "max-age", "auto|none|TIME",
 	    "Frames that are older than this when their turn comes are not "
-	    "transcoded. 0: there is no limit.",
-	    .number = &raw.max_age, .min = 0, .max = 60 * CR_SEC),
+	    "transcoded. auto: older than four times their call's deadline or "
+	    "packet time, 90 ms at most, and late; of best-effort calls, older "
+	    "than 90 ms. none or 0: there is no limit.",
+	    .text = &raw.max_age),
 	ROW(CLI_ENUM, "stale", NULL,
 	    "What happens to these frames: they are dropped, or replaced by "
 	    "NO_DATA or concealment.",
@@ -356,6 +359,20 @@ static cr_ns coalesce(void)
 	return t;
 }
 
+static cr_ns max_age(void)
+{
+	cr_ns t;
+
+	if (!strcmp(raw.max_age, "auto"))
+		return CORE_AGE_AUTO;
+	if (!strcmp(raw.max_age, "none"))
+		return 0;
+	if (units_parse_time(raw.max_age, &t) || t < 0 || t > 60 * CR_SEC)
+		die("max-age", "must be auto, none, or a time with its unit "
+			       "of up to 60s, such as 100ms");
+	return t;
+}
+
 /* --rx-cpu: a CPU, or -1 for none. */
 static int receiver_given(void)
 {
@@ -438,7 +455,7 @@ static void fill(struct runner_options *o)
 	s->node.admission = raw.admission;
 	s->node.capacity_ppm = raw.capacity;
 	s->node.ring_frames = (unsigned)raw.ring;
-	s->node.max_age = raw.max_age;
+	s->node.max_age = max_age();
 	s->node.stale = (enum core_stale)raw.stale;
 	s->node.coalesce = coalesce();
 	s->node.watchdog = raw.watchdog;

@@ -101,6 +101,10 @@ const struct field call_info_fields[] = {
 	{ ROW_TIME(call_info, "deadline", terms.deadline, "ms"),
 	  .help = "time from a packet's release until it should have been "
 		  "sent" },
+	{ ROW_TIME(call_info, "max_age", max_age, "ms"),
+	  .flags = FIELD_OMIT_ZERO,
+	  .help = "age at which a packet whose turn comes is not transcoded "
+		  "any more (--max-age); if missing, there is none" },
 	{ ROW_INT(call_info, "weight", terms.weight),
 	  .help = "share of the CPU" },
 	{ ROW_INT(call_info, "nice", terms.nice),

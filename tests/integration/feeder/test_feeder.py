@@ -392,6 +392,17 @@ def test_it_tells_how_to_start_the_daemon(campaign):
                     "    out: {codec: pcma}\n")
     assert feed("--print", "daemon", path).stdout.split() == [
         "--workers=4", "--run-queues=2", "--no-admission", "--max-age=80000us"]
+    for said, told in (("never", ["--max-age=none"]), ("auto", [])):
+        path = campaign("duration: 1s\ndaemon: {max-age: %s}\n"
+                        "flows:\n  - count: 1\n    in: {codec: pcmu}\n"
+                        "    out: {codec: pcma}\n" % said)
+        assert feed("--print", "daemon", path).stdout.split()[2:] == told
+
+
+def test_it_tells_the_schedulers(campaign):
+    path = campaign("duration: 1s\nschedulers: [fifo, \"rr,quantum=2ms\"]\n"
+                    "flows:\n  - count: 1\n    in: {codec: pcmu}\n"
+                    "    out: {codec: pcma}\n")
     assert feed("--print", "schedulers", path).stdout.split("\n") == [
         "fifo", "rr,quantum=2ms", ""]
 

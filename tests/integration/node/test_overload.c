@@ -2,7 +2,8 @@
 /*
  * Half as much again as a worker can do, for some seconds, and back: what
  * cannot be done is lost evenly, nothing gets old, and afterwards every call
- * has every frame again.
+ * has every frame again. Without a limit of age the ring bounds how old; with
+ * the daemon's default, each call's deadline does.
  *
  * The worker's frames are the clock: the next one is sent when it has done two
  * thirds of those so far, however slow the machine.
@@ -13,13 +14,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "observe/trace_read.h"
 #include "rig.h"
+#include "scratch.h"
 
 #define NB 160u
 #define CALLS 30u
 #define OVER 150u /* rounds */
 #define CALM 50u
 #define RING 8u
+#define DEADLINE (20 * CR_MS) /* a call's, by default */
 
 static const uint8_t silence[NB] = { 0xff };
 
@@ -41,15 +45,21 @@ static unsigned long long lost(const struct node_call *nc)
 	return get(&nc->call->count.overwritten) + get(&nc->call->count.stale);
 }
 
-static void open_crowd(struct crowd *c, const char *scheduler)
+static void open_crowd(struct crowd *c, const char *scheduler, cr_ns max_age,
+		       const char *spin)
 {
+	char call[100];
+
+	(void)snprintf(call, sizeof(call),
+		       "{'in': {'codec': 'pcmu'}, "
+		       "'out': {'codec': 'spin', 'spin': '%s'}}",
+		       spin);
 	rig_open(&c->rig, &(struct rig_options){ .workers = 1,
 						 .ring_frames = RING,
+						 .max_age = max_age,
 						 .scheduler = scheduler });
 	for (unsigned i = 0; i < CALLS; i++) {
-		c->call[i] = rig_call(&c->rig, "{'in': {'codec': 'pcmu'}, "
-					       "'out': {'codec': 'spin', "
-					       "'spin': '0.5ms'}}");
+		c->call[i] = rig_call(&c->rig, call);
 		c->sender[i] = rig_sender(&c->rig, c->call[i], NB);
 	}
 }
@@ -91,9 +101,9 @@ static bool may_follow(struct crowd *c, unsigned sent)
 }
 
 /* One frame of each call after the other. */
-static void overload(struct crowd *c)
+static void overload(struct crowd *c, unsigned rounds)
 {
-	for (unsigned k = 0; k < OVER * CALLS; k++) {
+	for (unsigned k = 0; k < rounds * CALLS; k++) {
 		while (!may_follow(c, k))
 			(void)sched_yield();
 		rig_send(&c->sender[k % CALLS], silence, NB);
@@ -175,12 +185,71 @@ static void survive(const char *scheduler)
 {
 	struct crowd c = { .oldest = 0 };
 
-	open_crowd(&c, scheduler);
-	overload(&c);
+	open_crowd(&c, scheduler, 0, "0.5ms");
+	overload(&c, OVER);
 	assert_true(rig_wait(&c.rig, settled, &c));
 	check_losses(&c, scheduler);
 	calm(&c);
 	rig_close(&c.rig);
+}
+
+/* What the trace says of frames that were done, and of those that were shed. */
+static void check_ages(const char *path, const char *scheduler)
+{
+	const cr_ns limit = CORE_AGE_TIMES * DEADLINE;
+	union cr_trace_record rec;
+	struct trace_reader *r = NULL;
+	struct cr_err e = { "" };
+	unsigned done = 0, stale = 0;
+
+	if (trace_reader_open(&r, path, &e))
+		fail_msg("%s", e.text);
+	while (trace_reader_next(r, &rec, &e) > 0) {
+		const struct cr_trace_job *j = &rec.job;
+		bool old =
+			j->pick - j->arrival > limit && j->pick > j->deadline;
+
+		if (rec.kind != CR_TRACE_JOB)
+			continue;
+		if (j->outcome == CR_OUT_DONE)
+			assert_false(old);
+		if (j->outcome == CR_OUT_STALE)
+			assert_true(old);
+		done += j->outcome == CR_OUT_DONE;
+		stale += j->outcome == CR_OUT_STALE;
+	}
+	trace_reader_close(r);
+	print_message("%s: %u done, %u too old\n", scheduler, done, stale);
+	assert_true(done > 0);
+	assert_true(stale > 0);
+}
+
+/* A round of frames takes as long as a frame lasts, at least: nobody sends
+ * ahead of time. Eight rounds would wait, were there no limit. */
+static void age_is_bounded(const char *scheduler)
+{
+	struct crowd c = { .oldest = 0 };
+	struct trace_totals totals;
+	struct cr_err e = { "" };
+	char path[SCRATCH_MAX];
+
+	open_crowd(&c, scheduler, CORE_AGE_AUTO, "1ms");
+	if (node_trace_start(c.rig.node, scratch_file(path), true, &e))
+		fail_msg("%s", e.text);
+	overload(&c, OVER / 3);
+	assert_true(rig_wait(&c.rig, settled, &c));
+	assert_int_equal(node_trace_stop(c.rig.node, &totals), 0);
+	check_ages(path, scheduler);
+	rig_close(&c.rig);
+}
+
+static void age_is_bounded_by_the_deadline(void **state)
+{
+	static const char *const schedulers[] = { "fifo", "rr", "edf" };
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++)
+		age_is_bounded(schedulers[i]);
 }
 
 static void overload_passes_under_fifo(void **state)
@@ -207,6 +276,7 @@ int main(void)
 		cmocka_unit_test(overload_passes_under_fifo),
 		cmocka_unit_test(overload_passes_under_rr),
 		cmocka_unit_test(overload_passes_under_edf),
+		cmocka_unit_test(age_is_bounded_by_the_deadline),
 	};
 
 	return cmocka_run_group_tests_name("overload", tests, NULL, NULL);

@@ -50,6 +50,10 @@ static const struct {
 	/* units and bounds */
 	{ "seed: 3\nduration: 10\n" OK_FLOW,
 	  "c.yaml:2: duration=10: needs a time with its unit" },
+	{ OK_TOP "daemon: {max-age: 80}\n" OK_FLOW,
+	  "c.yaml:3: daemon: max-age=80: needs never, auto or a time" },
+	{ OK_TOP "daemon: {max-age: 1us}\n" OK_FLOW,
+	  "c.yaml:3: daemon: max-age=1us: needs never, auto or a time" },
 	{ "seed: -1\nduration: 10s\n" OK_FLOW, "c.yaml:1: seed=-1: needs" },
 	{ OK_TOP OK_FLOW "    network:\n      jitter: 5\n",
 	  "c.yaml:8: flows[0].network: jitter=5: needs a time" },

@@ -79,6 +79,31 @@ static void receivers_are_as_told(void **state)
 	campaign_free(c);
 }
 
+static void max_age_is_a_time_or_a_word(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t is;
+	} rows[] = { { "never", CR_NEVER },
+		     { "auto", CAMPAIGN_AGE_AUTO },
+		     { "1ms", CR_MS } };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[200];
+		struct campaign *c;
+
+		(void)snprintf(text, sizeof(text),
+			       "duration: 1s\ndaemon: {max-age: %s}\n"
+			       "flows:\n  - count: 1\n    in: {codec: pcmu}\n"
+			       "    out: {codec: pcma}\n",
+			       rows[i].text);
+		c = parse(text);
+		assert_true(c->platform.max_age == rows[i].is);
+		campaign_free(c);
+	}
+}
+
 static void every_value_arrives(void **state)
 {
 	struct campaign *c = parse(
@@ -263,6 +288,7 @@ int main(void)
 		cmocka_unit_test(defaults_are_as_documented),
 		cmocka_unit_test(receivers_are_as_told),
 		cmocka_unit_test(every_value_arrives),
+		cmocka_unit_test(max_age_is_a_time_or_a_word),
 		cmocka_unit_test(a_ramp_is_its_rates),
 		cmocka_unit_test(clocks_drift_by_one_value_or_a_range),
 		cmocka_unit_test(conversions_arrive),

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Twice as much as the CPUs can do, in virtual time, under every policy: with
+ * max_age auto, no frame is run that waited longer than its task's limit, none
+ * is shed that waited less, and every frame of an ordinary deadline that is
+ * done is done within 100 ms of its arrival.
+ */
+#include <stdlib.h>
+
+#include "cmocka_cr.h"
+#include "engine_source.h"
+#include "schedulers/registry.h"
+#include "seed.h"
+
+enum { TASKS = 32, CPUS = 2, RING = 8 };
+
+#define STEP (100 * CR_US)
+#define END (2 * CR_SEC)
+#define BOUND (100 * CR_MS)
+
+/* A frame's own service: the longest packet of the dearest codec. */
+#define LONGEST (9 * CR_MS)
+
+struct load {
+	struct core *core;
+	struct source *s; /* [TASKS] */
+	cr_ns next[TASKS], cost[TASKS], ends[CPUS];
+	cr_ns now;
+	uint64_t seed;
+};
+
+/* Of all runs: what each policy did. */
+static uint64_t done_in_time, shed_of_all, patient_waits;
+
+static void shed(struct core_task *t, const struct cr_job *job,
+		 enum cr_outcome why, cr_ns now)
+{
+	cr_ns limit = core_age_limit(CORE_AGE_AUTO, &t->task);
+
+	if (why == CR_OUT_STALE) {
+		assert_true(now - job->arrival > limit);
+		assert_true(t->task.cls == CR_BE || now > job->deadline);
+		shed_of_all++;
+	}
+	source_shed(t, job, why, now);
+}
+
+static const struct core_backlog backlog = { source_peek, source_claim, shed };
+
+static void join(struct load *l, unsigned i)
+{
+	static const cr_ns periods[] = { 10 * CR_MS, 20 * CR_MS, 30 * CR_MS,
+					 60 * CR_MS };
+	static const cr_ns deadlines[] = { 5 * CR_MS, 0, 0, 0, 150 * CR_MS };
+	struct source *s = &l->s[i];
+	struct cr_task *t = &s->task.core.task;
+	struct cr_verdict v;
+	int rq;
+
+	source_init(s, i, RING, CPUS);
+	s->task.core.backlog = &backlog;
+	t->cls = i % 4 ? CR_SOFT : i % 8 ? CR_HARD : CR_BE;
+	t->period = periods[test_below(&l->seed, 4)];
+	t->rel_deadline = deadlines[test_below(&l->seed, 5)];
+	if (!t->rel_deadline)
+		t->rel_deadline = t->period;
+	s->rel_deadline = t->rel_deadline;
+	/* each an eighth of a CPU: twice both */
+	l->cost[i] = cr_ns_min(t->period / 8, LONGEST);
+	t->cost = (struct cr_cost){ .mean = l->cost[i], .p99 = l->cost[i] };
+	l->next[i] = test_below(&l->seed, (unsigned)t->period);
+	rq = core_admit(l->core, t, &v);
+	assert_true(rq >= 0); /* admission is off */
+	core_add(l->core, &s->task.core, (unsigned)rq, 0);
+}
+
+static void arrive(struct load *l, unsigned i)
+{
+	struct core_task *t = &l->s[i].task.core;
+
+	if (l->next[i] > l->now)
+		return;
+	l->next[i] += t->task.period;
+	(void)source_push(&l->s[i], l->now);
+	if (t->task.state == CR_IDLE)
+		assert_true(core_release(l->core, t, l->now));
+}
+
+static void end_job(struct load *l, unsigned cpu)
+{
+	struct cr_rq *rq = core_rq_of(l->core, cpu);
+	struct core_task *t;
+	cr_ns delay;
+
+	if (!rq->cpu[cpu - rq->first_cpu].running || l->now < l->ends[cpu])
+		return;
+	t = core_stop(l->core, rq, cpu - rq->first_cpu,
+		      l->cost[rq->cpu[cpu - rq->first_cpu].running->id],
+		      CR_STOP_DONE, l->now);
+	source_of(t)->done++;
+	delay = l->now - t->task.job.arrival;
+	if (t->task.cls == CR_BE || t->task.rel_deadline <= CORE_AGE_MOST) {
+		assert_true(delay <= BOUND);
+		done_in_time++;
+	} else if (delay > CORE_AGE_MOST) {
+		patient_waits++;
+	}
+	(void)core_again(l->core, t, l->now);
+}
+
+static void pick(struct load *l, unsigned cpu)
+{
+	struct cr_rq *rq = core_rq_of(l->core, cpu);
+	struct core_task *t;
+
+	if (rq->cpu[cpu - rq->first_cpu].running)
+		return;
+	t = core_pick(l->core, rq, cpu - rq->first_cpu, l->now);
+	if (!t)
+		return;
+	assert_true(l->now - t->task.job.arrival <=
+		    core_age_limit(CORE_AGE_AUTO, &t->task));
+	l->ends[cpu] = l->now + l->cost[t->task.id];
+}
+
+static void run(struct load *l)
+{
+	for (; l->now < END; l->now += STEP) {
+		for (unsigned i = 0; i < TASKS; i++)
+			arrive(l, i);
+		for (unsigned cpu = 0; cpu < CPUS; cpu++)
+			end_job(l, cpu);
+		for (unsigned q = 0; q < core_nrq(l->core); q++)
+			(void)core_tick(l->core, core_rq(l->core, q), l->now);
+		for (unsigned cpu = 0; cpu < CPUS; cpu++)
+			pick(l, cpu);
+	}
+}
+
+static void end_all(struct load *l)
+{
+	for (unsigned cpu = 0; cpu < CPUS; cpu++) {
+		l->now = cr_ns_max(l->now, l->ends[cpu]);
+		end_job(l, cpu);
+	}
+	for (unsigned i = 0; i < TASKS; i++) {
+		assert_int_equal(source_accounted(&l->s[i]), l->s[i].tail);
+		core_del(l->core, &l->s[i].task.core, l->now);
+	}
+}
+
+static void overload(const struct cr_sched_ops *ops, unsigned per_rq,
+		     uint64_t seed)
+{
+	struct load l = { .seed = seed };
+	struct core_config cfg = {
+		.ops = ops,
+		.ncpu = CPUS,
+		.cpus_per_rq = per_rq,
+		.max_age = { CORE_AGE_AUTO, CORE_AGE_AUTO, CORE_AGE_AUTO },
+	};
+	struct cr_err e = { "" };
+
+	if (core_open(&l.core, &cfg, 0, &e))
+		fail_msg("%s: %s", ops->name, e.text);
+	l.s = calloc(TASKS, sizeof(*l.s));
+	assert_non_null(l.s);
+	for (unsigned i = 0; i < TASKS; i++)
+		join(&l, i);
+	run(&l);
+	end_all(&l);
+	core_close(l.core);
+	free(l.s);
+}
+
+static void delay_is_bounded_under_every_policy(void **state)
+{
+	uint64_t seed = test_seed();
+
+	(void)state;
+	for (unsigned p = 0; cr_schedulers[p]; p++) {
+		uint64_t before = shed_of_all;
+
+		for (unsigned per_rq = 0; per_rq < 2; per_rq++)
+			if (per_rq == 1 ||
+			    !(cr_schedulers[p]->flags & CR_F_ONE_CPU))
+				overload(cr_schedulers[p], per_rq,
+					 test_random(&seed));
+		print_message("CR_SEED=%llu: %s shed %llu\n",
+			      (unsigned long long)test_run_seed(),
+			      cr_schedulers[p]->name,
+			      (unsigned long long)(shed_of_all - before));
+		assert_true(shed_of_all > before);
+	}
+	assert_true(done_in_time > 0);
+	/* and who declared a longer deadline was waited for */
+	assert_true(patient_waits > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(delay_is_bounded_under_every_policy),
+	};
+
+	return cmocka_run_group_tests_name("max_age", tests, NULL, NULL);
+}
