@@ -240,6 +240,7 @@ int pacer_open(struct pacer **out, const struct pacer_cfg *cfg,
 	if (!p)
 		return cr_fail(e, -ENOMEM, "out of memory");
 	p->cfg = *cfg;
+	burst_open(&p->burst, UDP_IO_AUTO);
 	(void)pthread_mutex_init(&p->lock, NULL);
 	p->inbox = calloc(cfg->calls + 1, sizeof(struct feeder_call *));
 	p->heap = calloc(cfg->calls + 1, sizeof(struct feeder_call *));
@@ -276,6 +277,7 @@ void pacer_close(struct pacer *p)
 	if (!p)
 		return;
 	pacer_stop(p);
+	burst_close(&p->burst);
 	(void)pthread_mutex_destroy(&p->lock);
 	free(p->inbox);
 	free(p->heap);

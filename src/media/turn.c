@@ -19,13 +19,15 @@ struct turn {
 	cr_ns sending; /* time inside the socket, if the burst overflowed */
 };
 
-void turn_init(struct turn_worker *w)
+void turn_init(struct turn_worker *w, enum udp_io io)
 {
+	burst_open(&w->burst, io);
 	(void)pthread_mutex_init(&w->lock, NULL);
 }
 
 void turn_fini(struct turn_worker *w)
 {
+	burst_close(&w->burst);
 	(void)pthread_mutex_destroy(&w->lock);
 }
 

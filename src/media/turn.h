@@ -84,7 +84,8 @@ struct turn_worker {
 	cr_ns overflow;
 };
 
-void turn_init(struct turn_worker *w);
+/** @io: how packets of many sockets leave. */
+void turn_init(struct turn_worker *w, enum udp_io io);
 void turn_fini(struct turn_worker *w);
 
 /** Do the claimed job of @c. Worker thread, registered with liburcu. */

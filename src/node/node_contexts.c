@@ -16,7 +16,7 @@ struct recovery_context *node_context_new(void *arg)
 
 	if (!ctx)
 		return NULL;
-	turn_init(&ctx->turn);
+	turn_init(&ctx->turn, n->send_io);
 	ctx->turn.fd = n->fd;
 	ctx->turn.table = n->table;
 	return &ctx->seat;

@@ -168,9 +168,11 @@ int node_plan_engine(struct node *n, struct cr_err *e)
 	driver = live_driver_for(&s);
 	n->nplaces = n->cfg.workers;
 	n->place_records = n->cfg.trace_records;
+	n->send_io = UDP_IO_AUTO;
 	if (driver->thread_per_task) {
 		n->nplaces = most < NODE_THREADS ? most : NODE_THREADS;
 		n->place_records = NODE_THREAD_RECORDS;
+		n->send_io = UDP_IO_EPOLL; /* one call, one socket */
 	}
 	if (!driver->watched)
 		n->cfg.watchdog = 0;

@@ -77,6 +77,7 @@ struct node {
 	/** Of threads: one per worker, or per task under the kernel. */
 	unsigned nplaces;
 	unsigned place_records; /**< of the trace ring of each */
+	enum udp_io send_io;	/**< how each sends                */
 	struct node_watch watch;
 	struct event *gone_event, *fault_event, *tick;
 

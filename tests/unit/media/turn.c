@@ -7,7 +7,9 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "base/address.h"
 #include "cmocka_cr.h"
 #include "media/turn.h"
 
@@ -87,7 +89,7 @@ static void rig_open(struct rig *g)
 	g->c = new_call();
 	assert_non_null(g->w);
 	assert_int_equal(trace_open(&g->trace, 2, 2), 0);
-	turn_init(g->w);
+	turn_init(g->w, UDP_IO_AUTO);
 	g->w->trace = trace_ring(g->trace, 0);
 	g->other = trace_ring(g->trace, 1);
 	g->w->fd = -1;
@@ -223,6 +225,84 @@ static void what_is_shed_takes_no_time_from_what_is_served(void **state)
 	rig_close(&g);
 }
 
+/* Calls with ports of their own, to a peer of their own each. */
+enum { CALLS = 6, NO_PORT = 2, ROUNDS = 3 };
+
+static int open_port(struct sockaddr_storage *at)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	socklen_t len = sizeof(*at);
+
+	assert_int_equal(address_parse("127.0.0.1:0", at), 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)at, address_length(at)),
+			 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)at, &len), 0);
+	return fd;
+}
+
+static void *flush_for(void *arg)
+{
+	struct rig *g = arg;
+
+	turn_flush_for(g->w, g->other);
+	return NULL;
+}
+
+static void expect_sequence(int peer, unsigned packets)
+{
+	uint8_t p[BURST_BYTES];
+
+	for (unsigned i = 0; i < packets; i++) {
+		assert_int_equal(recv(peer, p, sizeof(p), MSG_DONTWAIT),
+				 RTP_HEADER_BYTES + FRAME);
+		assert_int_equal(p[2] << 8 | p[3], i);
+	}
+	assert_int_equal(recv(peer, p, sizeof(p), MSG_DONTWAIT), -1);
+}
+
+/* The packets of one cannot be sent: that is its call's matter alone. */
+static void calls_with_ports_of_their_own_leave_together(void **state)
+{
+	struct call *calls[CALLS];
+	int peer[CALLS];
+	struct sockaddr_storage at;
+	struct rig g;
+	pthread_t other;
+
+	(void)state;
+	rig_open(&g);
+	calls[0] = g.c;
+	for (unsigned i = 0; i < CALLS; i++) {
+		if (i)
+			calls[i] = new_call();
+		calls[i]->cfg.port_fd = i == NO_PORT ? 1 << 20 : open_port(&at);
+		peer[i] = open_port(&calls[i]->cfg.to);
+		calls[i]->claimed = payload;
+		calls[i]->meta.bytes = sizeof(payload);
+	}
+	for (unsigned i = 0; i < CALLS * ROUNDS; i++) {
+		g.c = calls[i % CALLS];
+		turn(&g);
+	}
+	assert_int_equal(g.w->nunsent, CALLS * ROUNDS);
+	assert_int_equal(pthread_create(&other, NULL, flush_for, &g), 0);
+	assert_int_equal(pthread_join(other, NULL), 0);
+	for (unsigned i = 0; i < CALLS; i++) {
+		unsigned failed = i == NO_PORT ? ROUNDS * FRAMES : 0;
+
+		assert_int_equal(calls[i]->count.send_failed, failed);
+		assert_int_equal(calls[i]->count.packets_out,
+				 ROUNDS * FRAMES - failed);
+		expect_sequence(peer[i], ROUNDS * FRAMES - failed);
+		(void)close(calls[i]->cfg.port_fd);
+		(void)close(peer[i]);
+		if (i)
+			call_free(calls[i]);
+	}
+	g.c = calls[0];
+	rig_close(&g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -232,6 +312,7 @@ int main(void)
 		cmocka_unit_test(packets_are_taken_from_a_codec_alone),
 		cmocka_unit_test(
 			what_is_shed_takes_no_time_from_what_is_served),
+		cmocka_unit_test(calls_with_ports_of_their_own_leave_together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
