@@ -4,7 +4,7 @@ import socket
 import subprocess
 import time
 
-from rtpengine.machine import HOST, cpus, fail, free_port, pin
+from common.machine import HOST, cpus, fail, free_port, pin
 
 # RTP and RTCP towards either side of a call.
 PORTS_A_CALL = 4

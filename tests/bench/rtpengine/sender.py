@@ -5,7 +5,7 @@ import socket
 import struct
 import time
 
-from rtpengine.machine import HOST, cpu_ns, fail
+from common.machine import HOST, cpu_ns, fail
 
 FRAME_NS = 20_000_000
 SAMPLES = 160

@@ -28,7 +28,7 @@ static bool frame_of(struct match *m, uint32_t ts, uint32_t *frame)
 enum match_kind match_answer(struct match *m, uint16_t seq, uint32_t ts,
 			     uint32_t *frame, cr_ns *when)
 {
-	bool first = !m->newest, in_sequence;
+	bool in_sequence;
 	uint32_t f;
 
 	if (!m->based) {
@@ -39,9 +39,8 @@ enum match_kind match_answer(struct match *m, uint16_t seq, uint32_t ts,
 		return MATCH_STRANGE;
 	if (!m->when[f % MATCH_WINDOW])
 		return MATCH_DUPLICATE;
-	if (first)
-		m->seq = (uint16_t)(seq - f);
-	in_sequence = (uint16_t)(seq - f) == m->seq;
+	in_sequence = !m->newest || (uint16_t)(seq - f) == m->seq;
+	m->seq = (uint16_t)(seq - f);
 	*frame = f;
 	*when = m->when[f % MATCH_WINDOW];
 	m->when[f % MATCH_WINDOW] = 0;

@@ -21,7 +21,7 @@ enum match_kind {
 	MATCH_DUPLICATE, /**< answered before                               */
 	MATCH_STRANGE,	 /**< of no frame that is on its way                */
 	MATCH_SEQUENCE	 /**< a frame, answered now for the first time, whose
-			      sequence number does not fit those before      */
+			      sequence number does not fit the last one's    */
 };
 
 /** One call. Set base, based and step, the rest is zero at the beginning. */
@@ -32,7 +32,7 @@ struct match {
 
 	uint32_t sent; /**< frames sent                                      */
 	uint32_t newest; /**< one more than the newest frame answered */
-	uint16_t seq; /**< sequence number of the answer to frame 0         */
+	uint16_t seq; /**< last answer's sequence number less its frame's   */
 	cr_ns when[MATCH_WINDOW]; /**< by frame modulo this; 0: answered      */
 };
 

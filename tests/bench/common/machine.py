@@ -3,12 +3,16 @@
 import ctypes
 import functools
 import os
+import pathlib
 import signal
 import socket
+import subprocess
 import sys
 import time
 
 HOST = "127.0.0.1"
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
 
 
 def say(text):
@@ -16,7 +20,16 @@ def say(text):
 
 
 def fail(text):
-    sys.exit(f"proxy: {text}")
+    sys.exit(f"{pathlib.Path(sys.argv[0]).name}: {text}")
+
+
+def build():
+    """Make the release build unless it is there."""
+    if all((BUILD / name).exists() for name in ("codec-feeder", "bench-load")):
+        return
+    for command in (["cmake", "--preset", "release"],
+                    ["cmake", "--build", "--preset", "release"]):
+        subprocess.run(command, cwd=ROOT, check=True, stdout=sys.stderr)
 
 
 @functools.cache
@@ -29,12 +42,12 @@ def cpus():
     return have[0], have[-1]
 
 
-def pin(cpu):
+def pin(*on):
     """For preexec_fn: what a child does first. It dies with its parent."""
     prctl = ctypes.CDLL(None).prctl
 
     def do():
-        os.sched_setaffinity(0, {cpu})
+        os.sched_setaffinity(0, on)
         prctl(1, signal.SIGTERM)
     return do
 

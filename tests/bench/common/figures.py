@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of repeated runs, and the search for the largest load."""
+import statistics
+
+
+def spread(values, digits):
+    """None: there are none."""
+    values = list(values)
+    if not values:
+        return None
+    return {"median": round(statistics.median(values), digits),
+            "least": round(min(values), digits),
+            "most": round(max(values), digits)}
+
+
+def spread_text(figure):
+    if not figure:
+        return "none"
+    return f"{figure['median']} ({figure['least']} to {figure['most']})"
+
+
+def verdict(figure, bar):
+    """Is the median within @bar?"""
+    if not figure:
+        return "not measured"
+    return "ok" if figure["median"] <= bar else "missed"
+
+
+def largest(low, high, step, carried):
+    """The largest load from @low to @high that is @carried, to less than @step;
+    None: not even the least that was tried. A larger one is carried only if a
+    smaller one is."""
+    best = None
+    while high - low >= step:
+        load = (low + high + 1) // 2
+        if carried(load):
+            best = low = load
+        else:
+            high = load - 1
+    return best

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""codec-runner as a process, and its calls, by its Unix socket."""
+import itertools
+import json
+import pathlib
+import shutil
+import socket
+import subprocess
+import tempfile
+
+from common.machine import BUILD, HOST, cpus, fail, free_port, pin
+
+# Requests in a batch: a batch has at most 256 and 65,536 bytes.
+BATCH = 100
+PATIENCE = 60  # seconds for a reply: the first call's cost is measured
+
+
+class Calls:
+    """What is asked of every call. @codec: of the output."""
+    INPUT = {"amr-wb": ("l16", 16000)}
+    PTIME_MS = {"g723_1": 30}
+    MODE = {"amr": "12.2", "amr-wb": "12.65", "g723_1": "6.3"}
+
+    def __init__(self, codec, port, mode=None):
+        self.codec, self.port = codec, port
+        self.mode = mode or self.MODE.get(codec)
+        self.said, self.rate = self.INPUT.get(codec, ("pcmu", 8000))
+        self.ptime_ms = self.PTIME_MS.get(codec, 20)
+
+    def name(self):
+        return " ".join(filter(None, (self.said.upper(), "to",
+                                      self.codec.upper(), self.mode)))
+
+    def request(self, index, address):
+        """Start the call whose answers go to @address."""
+        out = {"codec": self.codec, "address": address, "ssrc": index + 1}
+        if self.mode:
+            out["mode"] = self.mode
+        heard = {"codec": self.said, "ts_first": 0}
+        if self.said == "l16":
+            heard["rate"] = self.rate
+        return {"jsonrpc": "2.0", "id": index, "method": "call.start",
+                "params": {"in": heard, "out": out, "port": self.port,
+                           "ssrc": index + 1, "ptime_ms": self.ptime_ms}}
+
+    def load_options(self):
+        """The same for bench-load."""
+        return ["--codec", self.said, "--rate", str(self.rate), "--out-clock",
+                str(self.rate), "--ptime", f"{self.ptime_ms}ms", "--expect",
+                "pcma" if self.codec == "pcma" else "any"]
+
+
+def target(result):
+    """A line for bench-load, of the reply to call.start."""
+    rtp = result["rtp"]
+    return (f"{rtp['address']} {rtp['ssrc']} {rtp['pt']} "
+            f"{result['out']['ts_base']}")
+
+
+def batches(requests):
+    """Lists of as many of @requests as fit a batch."""
+    requests = iter(requests)
+    while batch := list(itertools.islice(requests, BATCH)):
+        yield batch
+
+
+class Runner:
+    """codec-runner with one worker on the last CPU. @whole: all of it is there,
+    else the receiver is on the first CPU, where the load is, too."""
+
+    def __init__(self, whole, options=()):
+        rx, worker = cpus()
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        path = self.folder / "control"
+        self.control, self.lines = socket.socket(socket.AF_UNIX), None
+        self.process = subprocess.Popen(
+            [BUILD / "codec-runner", "--rtp", f"{HOST}:0", "--control",
+             f"{HOST}:{1024 + free_port() % 60000}", "--udp-port",
+             str(free_port()), "--sctp", "user", "--control-socket", path,
+             "--workers", "1", "--pin", str(worker), "--rx-cpu",
+             str(worker if whole else rx), "--no-admission", "--log-level",
+             "error", *options], stdout=subprocess.PIPE, text=True,
+            preexec_fn=pin(*[] if whole else [rx], worker))
+        try:
+            if not self.process.stdout.readline().startswith("ready"):
+                fail("codec-runner did not start")
+            self.control.connect(str(path))
+            self.control.settimeout(PATIENCE)
+            self.lines = self.control.makefile("rw", encoding="utf-8")
+        except BaseException:
+            self.stop()
+            raise
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def replies(self, batch):
+        """The replies to a batch, by id."""
+        print(json.dumps(batch), file=self.lines, flush=True)
+        for message in map(json.loads, self.lines):
+            if isinstance(message, list):  # else a notification
+                return {reply["id"]: reply for reply in message}
+        return fail("codec-runner has closed the connection")
+
+    def start(self, calls, addresses):
+        """Start a call to each of @addresses; the targets to send to."""
+        targets = []
+        requests = (calls.request(i, a) for i, a in enumerate(addresses))
+        for batch in batches(requests):
+            replies = self.replies(batch)
+            for request in batch:
+                reply = replies[request["id"]]
+                if "error" in reply:
+                    fail(f"call {request['id'] + 1} of {len(addresses)}: "
+                         f"{reply['error']['message']}")
+                targets.append(target(reply["result"]))
+        return targets
+
+    def bye(self):
+        """End the calls, else they would be waited for."""
+        try:
+            print('{"jsonrpc": "2.0", "id": 0, "method": "bye"}',
+                  file=self.lines, flush=True)
+            for _ in self.lines:
+                pass
+        except (AttributeError, OSError):
+            pass  # not connected, or not any more
+
+    def stop(self):
+        self.bye()
+        self.control.close()
+        self.process.terminate()
+        try:
+            self.process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
