@@ -110,19 +110,43 @@ static void write_numbers(struct evbuffer *out, const struct node_stats *stats)
 			write_metric(out, &all, all.one[i].field->metric->name);
 }
 
-static void write_workers(struct evbuffer *out, const struct node_stats *stats)
+/* Threads of a kind, a label each: @n structs of @size octets from @first. */
+struct threads {
+	const struct field *fields;
+	const char *kind;
+	const void *first;
+	size_t size;
+	unsigned n;
+};
+
+static void write_threads(struct evbuffer *out, const struct threads *t)
 {
-	for (const struct field *f = worker_info_fields; f->name; f++) {
+	for (const struct field *f = t->fields; f->name; f++) {
 		const struct field_metric *m = metric_of(f);
 
 		if (!m)
 			continue;
 		head(out, m);
-		for (unsigned w = 0; w < stats->nworkers; w++)
+		for (unsigned i = 0; i < t->n; i++)
 			(void)evbuffer_add_printf(
-				out, NAME "{worker=\"%u\"} %.15g\n", m->name, w,
-				value_of(f, &stats->workers[w]));
+				out, NAME "{%s=\"%u\"} %.15g\n", m->name,
+				t->kind, i,
+				value_of(f,
+					 (const char *)t->first + i * t->size));
 	}
+}
+
+static void write_all_threads(struct evbuffer *out,
+			      const struct node_stats *stats)
+{
+	write_threads(out, &(struct threads){ receiver_info_fields, "receiver",
+					      stats->receivers,
+					      sizeof(stats->receivers[0]),
+					      stats->nreceivers });
+	write_threads(out, &(struct threads){ worker_info_fields, "worker",
+					      stats->workers,
+					      sizeof(stats->workers[0]),
+					      stats->nworkers });
 }
 
 /* --- others --- */
@@ -169,7 +193,7 @@ void metrics_write(struct evbuffer *out, struct node *n)
 	node_stats(n, &stats);
 	write_info(out, stats.scheduler);
 	write_numbers(out, &stats);
-	write_workers(out, &stats);
+	write_all_threads(out, &stats);
 	node_histograms(n, &delay, &jitter);
 	write_histogram(out, "delay", &delay);
 	write_histogram(out, "jitter", &jitter);

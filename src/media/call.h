@@ -72,6 +72,7 @@ struct call_cfg {
 	struct sockaddr_storage source; /**< ss_family 0: the first sender  */
 	struct sockaddr_storage to;
 	int port_fd; /**< the call's own socket, or -1: the shared one      */
+	unsigned receiver; /**< which one it is with (media/receivers.h)    */
 	unsigned ring_frames;
 };
 

@@ -128,7 +128,8 @@ static void push(struct packet_path *path, struct call *c,
 	}
 }
 
-/* A call with its own port is not reachable through another one. */
+/* A call with its own port is not reachable through another one, nor is any
+ * call through another receiver: one thread has its "rx" part. */
 static struct call *addressee(struct packet_path *path,
 			      const struct rtp_packet *p, struct call *only)
 {
@@ -137,7 +138,9 @@ static struct call *addressee(struct packet_path *path,
 	if (only)
 		return only->cfg.ssrc_in == p->ssrc ? only : NULL;
 	c = call_table_find(path->table, p->ssrc);
-	return c && c->cfg.port_fd < 0 ? c : NULL;
+	return c && c->cfg.port_fd < 0 && c->cfg.receiver == path->receiver
+		       ? c
+		       : NULL;
 }
 
 struct call *packet_take(struct packet_path *path,

@@ -21,6 +21,7 @@ struct packet_counters {
 struct packet_path {
 	struct call_table *table;
 	struct trace_ring *trace;
+	unsigned receiver; /**< whose path this is: call_cfg.receiver */
 	struct packet_counters count;
 };
 

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -27,9 +28,10 @@
 /* The tag of the shared socket; those of ports are call_pair()s. */
 #define TAG_SHARED UINT64_C(0)
 
+/* Its alignment keeps other receivers off the lines that this one writes. */
 struct rx {
 	struct rx_config cfg;
-	struct packet_path path;
+	_Alignas(CACHE_LINE) struct packet_path path;
 	struct inlet *in;
 	pthread_t thread;
 	atomic_bool stop; /* release, pairs with rx_main() */
@@ -149,13 +151,22 @@ static unsigned take_turn(struct rx *rx)
 	return n;
 }
 
+static void name_thread(unsigned number)
+{
+	char name[16] = "cr-rx";
+
+	if (number)
+		(void)snprintf(name, sizeof(name), "cr-rx%u", number);
+	(void)pthread_setname_np(pthread_self(), name);
+}
+
 /* What came during the pause makes inlet_wait() return at once, and when
  * nothing came it blocks. */
 static void *rx_main(void *arg)
 {
 	struct rx *rx = arg;
 
-	(void)pthread_setname_np(pthread_self(), "cr-rx");
+	name_thread(rx->cfg.number);
 	(void)prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
 	rcu_register_thread();
 	while (!stopping(rx) && inlet_wait(rx->in, CR_NEVER) >= 0) {
@@ -204,18 +215,21 @@ static void rx_free(struct rx *rx)
 int rx_open(struct rx **out, const struct rx_config *cfg, struct cr_err *warn,
 	    struct cr_err *e)
 {
-	struct rx *rx = calloc(1, sizeof(*rx));
+	struct rx *rx = aligned_alloc(CACHE_LINE, sizeof(*rx));
 	uint64_t key;
 	int err;
 
 	if (!rx)
 		return cr_fail(e, -ENOMEM, "out of memory for the rx thread");
+	memset(rx, 0, sizeof(*rx));
 	rx->cfg = *cfg;
+	rx->path.receiver = cfg->number;
 	rx->path.table = cfg->table;
 	rx->path.trace = cfg->trace;
 	err = inlet_open(&rx->in, cfg->io, e);
-	if (!err)
-		err = inlet_add(rx->in, cfg->fd, TAG_SHARED, INLET_MANY, &key,
+	if (!err && cfg->fd >= 0)
+		err = inlet_add(rx->in, cfg->fd, TAG_SHARED,
+				cfg->one_of_many ? INLET_ONE : INLET_MANY, &key,
 				e);
 	if (!err) {
 		err = thread_create(&rx->thread, NULL, rx_main, rx);

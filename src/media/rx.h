@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The receiving thread: packets of many sockets (udp/inlet.h) through
- * packet_take() into the rings, and one release per batch.
+ * A receiving thread: packets of many sockets (udp/inlet.h) through
+ * packet_take() into the rings, and one release per batch. There may be
+ * several, see media/receivers.h.
  *
  * A turn serves every socket that is ready, however many. After it the thread
  * may sleep before it looks again, so that under load it wakes a bounded number
@@ -20,7 +21,12 @@ struct rx;
 #define RX_COALESCE_AUTO (-1)
 
 struct rx_config {
-	int fd; /**< the shared UDP socket (udp_socket()), borrowed */
+	unsigned number; /**< of this receiver, from 0 */
+	/** A socket of the shared port (udp_socket()), borrowed; -1: none. */
+	int fd;
+	/** Others have sockets of that port, too. Then trains are not welcome:
+	 * the kernel would give one whole, calls of others included. */
+	bool one_of_many;
 	struct call_table *table;
 	struct live *live;
 	struct trace_ring *trace;

@@ -20,6 +20,7 @@
 #define NODE_SPEC_MAX 320u
 #define NODE_ADDRESS_MAX 64u
 #define NODE_POLICY_MAX 16u
+#define NODE_RECEIVERS_MAX 64u
 
 /* --- calls --- */
 
@@ -127,6 +128,15 @@ struct node_rx_info {
 	cr_ns cpu;
 };
 
+/** One of the receivers. */
+struct node_receiver_info {
+#define NODE_COUNT(name, label, help) unsigned long long name;
+	PACKET_COUNTERS(NODE_COUNT)
+#undef NODE_COUNT
+	cr_ns cpu;
+	unsigned calls; /**< that are with it */
+};
+
 struct node_worker_info {
 	cr_ns busy, cpu;
 	uint64_t jobs, picks, drops, wakeups, steals;
@@ -144,7 +154,9 @@ struct node_stats {
 	cr_ns cpu;			   /**< of the process */
 	struct node_totals totals;
 	unsigned long long lost; /**< frames, for want of time */
-	struct node_rx_info rx;
+	struct node_rx_info rx;	 /**< sums of the receivers */
+	struct node_receiver_info receivers[NODE_RECEIVERS_MAX];
+	unsigned nreceivers;
 	struct node_worker_info workers[CR_MAX_CPUS];
 	unsigned nworkers;
 	struct histogram_summary delay, jitter;

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "node/node_impl.h"
 #include "observe/log.h"
-#include "udp/socket.h"
+#include "udp/socket_group.h"
 
 /* Real-time priorities: rx above workers, both below the kernel's watchdogs.
  * Workers that never sleep would meet real-time throttling, so they get none;
@@ -74,39 +74,60 @@ static int rx_priority(const struct node *n)
 }
 
 /* Threads that are not pinned are everywhere. */
-static bool rx_shares_cpu(const struct node_config *cfg)
+static bool rx_shares_cpu(const struct node_config *cfg, unsigned receiver)
 {
-	if (cfg->rx_cpu < 0 || !cfg->pin)
+	int cpu = cfg->rx_cpu ? cfg->rx_cpu[receiver] : -1;
+
+	if (cpu < 0 || !cfg->pin)
 		return true;
 	for (unsigned i = 0; i < cfg->workers; i++)
-		if (cfg->pin[i] == (unsigned)cfg->rx_cpu)
+		if (cfg->pin[i] == (unsigned)cpu)
 			return true;
 	return false;
 }
 
-static int open_rx(struct node *n, struct cr_err *warn, struct cr_err *e)
+static int open_rtp(struct node *n, struct cr_err *warn, struct cr_err *e)
 {
-	struct rx_config rx = {
+	int nfd = udp_socket_group(&n->cfg.rtp, n->cfg.receivers, RECEIVERS_KEY,
+				   n->fd, warn, e);
+
+	if (nfd > 0)
+		n->nfd = (unsigned)nfd;
+	return nfd < 0 ? nfd : 0;
+}
+
+static int open_receivers(struct node *n, struct cr_err *warn, struct cr_err *e)
+{
+	struct receivers_place place[NODE_RECEIVERS_MAX];
+	const struct receivers_config cfg = {
+		.each = {
+			.table = n->table,
+			.live = n->live,
+			.coalesce = n->cfg.coalesce,
+			.rt_priority = rx_priority(n),
+		},
+		.count = n->cfg.receivers,
 		.fd = n->fd,
-		.table = n->table,
-		.live = n->live,
-		.trace = trace_ring(n->trace, node_ring_rx(n)),
-		.coalesce = n->cfg.coalesce,
-		.shares_cpu = rx_shares_cpu(&n->cfg),
-		.rt_priority = rx_priority(n),
-		.cpu = n->cfg.rx_cpu,
+		.nfd = n->nfd,
+		.place = place,
+		.trace = n->trace,
+		.first_ring = node_ring_receivers(n),
 	};
 
-	return rx_open(&n->rx, &rx, warn, e);
+	for (unsigned i = 0; i < n->cfg.receivers; i++)
+		place[i] = (struct receivers_place){
+			.cpu = n->cfg.rx_cpu ? n->cfg.rx_cpu[i] : -1,
+			.shares_cpu = rx_shares_cpu(&n->cfg, i),
+		};
+	return receivers_open(&n->receivers, &cfg, warn, e);
 }
 
 static int open_parts(struct node *n, struct cr_err *warn, struct cr_err *e)
 {
-	int err;
+	int err = open_rtp(n, warn, e);
 
-	n->fd = udp_socket(&n->cfg.rtp, e);
-	if (n->fd < 0)
-		return n->fd;
+	if (err)
+		return err;
 	n->table = call_table_new();
 	n->costs = costs_new();
 	n->past = calloc(CALL_NCOUNTERS, sizeof(*n->past));
@@ -126,7 +147,7 @@ static int open_parts(struct node *n, struct cr_err *warn, struct cr_err *e)
 	if (!err)
 		err = node_open_engine(n, warn, e);
 	if (!err)
-		err = open_rx(n, warn, e);
+		err = open_receivers(n, warn, e);
 	return err ? err : node_open_converter(n, e);
 }
 
@@ -139,7 +160,8 @@ int node_open(struct node **out, const struct node_config *cfg,
 	if (!n)
 		return cr_fail(e, -ENOMEM, "out of memory for the node");
 	n->cfg = *cfg;
-	n->fd = -1;
+	if (!n->cfg.receivers)
+		n->cfg.receivers = 1;
 	n->started = clock_now();
 	pthread_mutex_init(&n->gone_lock, NULL);
 	err = open_parts(n, warn, e);
@@ -181,8 +203,8 @@ static void close_parts(struct node *n)
 	free(n->past);
 	costs_free(n->costs);
 	call_table_free(n->table);
-	if (n->fd >= 0)
-		(void)close(n->fd);
+	while (n->nfd)
+		(void)close(n->fd[--n->nfd]);
 	pthread_mutex_destroy(&n->gone_lock);
 	free(n);
 }
@@ -203,8 +225,8 @@ int node_close(struct node *n)
 		return 0;
 	node_end_calls(n);
 	rcu_barrier(); /* a hung call may not have been told to leave yet */
-	rx_close(n->rx);
-	n->rx = NULL;
+	receivers_close(n->receivers);
+	n->receivers = NULL;
 	if (n->trace)
 		(void)node_trace_stop(n, NULL);
 	err = live_stop(n->live);

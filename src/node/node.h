@@ -47,8 +47,9 @@ struct node_config {
 	struct sockaddr_storage rtp; /**< shared RTP socket; port 0: any      */
 	unsigned workers;	     /**< 1..CR_MAX_CPUS                      */
 	const unsigned *pin;	     /**< [workers] OS CPUs, or NULL          */
-	int rx_cpu;		     /**< OS CPU, or -1                       */
-	unsigned cpus_per_rq;	     /**< 0: one run queue for all            */
+	unsigned receivers;   /**< ..NODE_RECEIVERS_MAX; 0: 1              */
+	const int *rx_cpu;    /**< [receivers] OS CPUs or -1; or NULL  */
+	unsigned cpus_per_rq; /**< 0: one run queue for all            */
 	bool poll, realtime, admission;
 	int64_t capacity_ppm;  /**< admission bound per worker                */
 	unsigned ring_frames;  /**< per call                                  */

@@ -72,10 +72,25 @@ static int check_ssrc(struct node *n, const struct call_cfg *cfg,
 		       cfg->ssrc_in);
 }
 
+/* At the shared port the SSRC tells the receiver: one that has fewest calls, if
+ * that may be chosen. */
+static void choose_receiver(struct node *n, struct call_cfg *cfg, bool own_port)
+{
+	unsigned least = receivers_least_shared(n->receivers);
+
+	while (!cfg->ssrc_in || !ssrc_free(n, cfg->ssrc_in)) {
+		cfg->ssrc_in = random_ssrc();
+		if (!own_port &&
+		    receivers_of_ssrc(n->receivers, cfg->ssrc_in) != least)
+			cfg->ssrc_in = 0;
+	}
+	cfg->receiver = own_port
+				? receivers_least(n->receivers)
+				: receivers_of_ssrc(n->receivers, cfg->ssrc_in);
+}
+
 static void choose_numbers(struct node *n, struct call_cfg *cfg)
 {
-	while (!cfg->ssrc_in || !ssrc_free(n, cfg->ssrc_in))
-		cfg->ssrc_in = random_ssrc();
 	if (!cfg->ssrc_out)
 		cfg->ssrc_out = random_ssrc();
 	/* RFC 3550 5.1: random first values */
@@ -106,8 +121,7 @@ static int open_port(struct node *n, struct call_cfg *cfg, struct cr_err *e)
 static int join(struct node *n, struct node_call *nc, struct cr_err *e)
 {
 	struct cr_verdict v = { 0 };
-	bool own_port = call_settings(nc->call)->port_fd >= 0;
-	int err = own_port ? rx_add_port(n->rx, nc->call, e) : 0;
+	int err = receivers_add(n->receivers, nc->call, e);
 
 	if (err)
 		return err;
@@ -115,8 +129,7 @@ static int join(struct node *n, struct node_call *nc, struct cr_err *e)
 	if (!err)
 		err = live_add(n->live, &nc->call->lt, &v);
 	if (err) {
-		if (own_port)
-			rx_del_port(n->rx, nc->call);
+		receivers_del(n->receivers, nc->call);
 		n->calls_refused++;
 		return node_refuse(n, err, &v, e);
 	}
@@ -245,6 +258,7 @@ int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
 	nc->node = n;
 	nc->started = clock_now();
 	nc->cost = cost;
+	choose_receiver(n, cfg, own_port);
 	choose_numbers(n, cfg);
 	err = enter(n, nc, cfg, own_port, e);
 	if (err) {
@@ -290,8 +304,7 @@ void node_call_stop(struct node_call *nc, enum node_end why)
 	nc->ending = true;
 	nc->why = why;
 	nc->cost->calls--;
-	if (call_settings(nc->call)->port_fd >= 0)
-		rx_del_port(nc->node->rx, nc->call);
+	receivers_del(nc->node->receivers, nc->call);
 	call_table_del(nc->node->table, nc->call);
 	rcu_defer(&nc->call->rcu, leave);
 }
@@ -439,14 +452,14 @@ static void local_address(int fd, char *buf, size_t size)
 
 void node_address(const struct node *n, char *buf, size_t size)
 {
-	local_address(n->fd, buf, size);
+	local_address(n->fd[0], buf, size);
 }
 
 void node_call_address(const struct node_call *nc, char *buf, size_t size)
 {
 	int fd = call_settings(nc->call)->port_fd;
 
-	local_address(fd >= 0 ? fd : nc->node->fd, buf, size);
+	local_address(fd >= 0 ? fd : nc->node->fd[0], buf, size);
 }
 
 void node_learn(struct node *n)

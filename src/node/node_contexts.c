@@ -17,7 +17,6 @@ struct recovery_context *node_context_new(void *arg)
 	if (!ctx)
 		return NULL;
 	turn_init(&ctx->turn, n->send_io);
-	ctx->turn.fd = n->fd;
 	ctx->turn.table = n->table;
 	return &ctx->seat;
 }
@@ -39,6 +38,7 @@ void node_context_for(void *arg, struct recovery_context *seat, unsigned place,
 	const struct node_context *was = (const void *)before;
 	struct turn_worker *w = &node_context_of(seat)->turn;
 
+	w->fd = n->fd[place % n->nfd]; /* any has the address */
 	w->trace = trace_ring(n->trace, place);
 	w->state = TURN_AT_WORK;
 	w->batching = was && was->turn.batching;

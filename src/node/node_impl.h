@@ -9,7 +9,7 @@
 #include <pthread.h>
 
 #include "media/call_table.h"
-#include "media/rx.h"
+#include "media/receivers.h"
 #include "media/turn.h"
 #include "node/costs.h"
 #include "node/measuring.h"
@@ -65,12 +65,13 @@ struct node_watch {
 
 struct node {
 	struct node_config cfg;
-	int fd; /**< the shared RTP socket */
+	int fd[NODE_RECEIVERS_MAX]; /**< sockets of the shared RTP port */
+	unsigned nfd;
 	struct call_table *table;
 	struct costs *costs;
 	struct measuring *measuring;
 	struct live *live;
-	struct rx *rx;
+	struct receivers *receivers;
 	struct converter *converter; /**< NULL: no spool folder */
 	struct trace *trace;
 	struct recovery *recovery;
@@ -98,26 +99,26 @@ struct node {
 int node_call_cmp(struct node_call *a, struct node_call *b);
 RB_PROTOTYPE(node_tree, node_call, by_id, node_call_cmp)
 
-/* Trace rings have one writer each: the places' threads, rx, this thread, and
- * liburcu's, which cancels the frames of calls that leave. */
-static inline unsigned node_ring_rx(const struct node *n)
+/* Trace rings have one writer each: the places' threads, the receivers, this
+ * thread, and liburcu's, which cancels the frames of calls that leave. */
+static inline unsigned node_ring_receivers(const struct node *n)
 {
 	return n->nplaces;
 }
 
 static inline unsigned node_ring_control(const struct node *n)
 {
-	return n->nplaces + 1;
+	return n->nplaces + n->cfg.receivers;
 }
 
 static inline unsigned node_ring_reclaim(const struct node *n)
 {
-	return n->nplaces + 2;
+	return node_ring_control(n) + 1;
 }
 
 static inline unsigned node_rings(const struct node *n)
 {
-	return n->nplaces + 3;
+	return node_ring_control(n) + 2;
 }
 
 static inline bool node_is_conversion(const struct live_task *lt)

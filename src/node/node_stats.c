@@ -45,14 +45,32 @@ unsigned long long node_lost(struct node *n)
 
 /* --- the node --- */
 
-static void rx_info(const struct node *n, struct node_rx_info *out)
+static void receiver_info(const struct node *n, unsigned i,
+			  struct node_receiver_info *out)
 {
-	const struct packet_counters *count = rx_counters(n->rx);
+	const struct rx *rx = receivers_at(n->receivers, i);
+	const struct packet_counters *count = rx_counters(rx);
 
 #define COPY(name, label, help) out->name = relaxed(&count->name);
 	PACKET_COUNTERS(COPY)
 #undef COPY
-	out->cpu = rx_cpu(n->rx);
+	out->cpu = rx_cpu(rx);
+	out->calls = receivers_calls(n->receivers, i);
+}
+
+/* Each, and their sums. */
+static void receivers_info(const struct node *n, struct node_stats *out)
+{
+	out->nreceivers = receivers_count(n->receivers);
+	for (unsigned i = 0; i < out->nreceivers; i++) {
+		struct node_receiver_info *one = &out->receivers[i];
+
+		receiver_info(n, i, one);
+#define ADD(name, label, help) out->rx.name += one->name;
+		PACKET_COUNTERS(ADD)
+#undef ADD
+		out->rx.cpu += one->cpu;
+	}
 }
 
 static void worker_info(struct node *n, unsigned w,
@@ -112,7 +130,7 @@ void node_stats(struct node *n, struct node_stats *out)
 	node_watch_info(n, &out->watchdog);
 	sum_counters(n, &out->totals);
 	out->lost = LOST_OF(&out->totals);
-	rx_info(n, &out->rx);
+	receivers_info(n, out);
 	for (unsigned w = 0; w < n->cfg.workers; w++)
 		worker_info(n, w, &out->workers[w]);
 	times(n, out);

@@ -7,6 +7,7 @@
 #include "udp/socket.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,7 +24,8 @@ static void enlarge(int fd, int forced, int plain)
 		(void)setsockopt(fd, SOL_SOCKET, plain, &size, sizeof(size));
 }
 
-int udp_socket(const struct sockaddr_storage *local, struct cr_err *e)
+static int open_socket(const struct sockaddr_storage *local, bool shared,
+		       struct cr_err *e)
 {
 	int on = 1, err;
 	int fd = socket(local->ss_family,
@@ -35,9 +37,21 @@ int udp_socket(const struct sockaddr_storage *local, struct cr_err *e)
 	enlarge(fd, SO_SNDBUFFORCE, SO_SNDBUF);
 	(void)setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on));
 	(void)setsockopt(fd, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof(on));
+	if (shared)
+		(void)setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
 	if (!bind(fd, (const struct sockaddr *)local, address_length(local)))
 		return fd;
 	err = errno;
 	(void)close(fd);
 	return cr_fail(e, -err, "UDP socket: bind: %s", strerror(err));
+}
+
+int udp_socket(const struct sockaddr_storage *local, struct cr_err *e)
+{
+	return open_socket(local, false, e);
+}
+
+int udp_socket_shared(const struct sockaddr_storage *local, struct cr_err *e)
+{
+	return open_socket(local, true, e);
 }

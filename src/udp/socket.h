@@ -13,4 +13,8 @@
  * or -errno with @e. */
 int udp_socket(const struct sockaddr_storage *local, struct cr_err *e);
 
+/** The same, for an address that other sockets of this user have, which allow
+ * it: see udp/socket_group.h. */
+int udp_socket_shared(const struct sockaddr_storage *local, struct cr_err *e);
+
 #endif

@@ -22,7 +22,7 @@ static struct {
 		*run_queues, *coalesce;
 	const char *trace, *trace_dir, *plugin_dir, *log_file, *spool;
 	const char *http, *max_age;
-	int64_t udp_port, sctp, workers, ring, stale, capacity;
+	int64_t udp_port, sctp, workers, receivers, ring, stale, capacity;
 	int64_t watchdog;
 	int64_t trace_records, max_calls, peer_timeout, grace, drain_timeout;
 	int64_t log_level, seconds, kernels;
@@ -36,6 +36,7 @@ static struct {
 	.run_queues = "global",
 	.coalesce = "auto",
 	.udp_port = 9899,
+	.receivers = 1,
 	.ring = 8,
 	.max_age = "auto",
 	.capacity = 970000,
@@ -129,9 +130,13 @@ static const struct cli_opt rows[] = {
 	    "daemon's other threads keep off them. By default those threads "
 	    "have only the receiver's CPU.",
 	    .text = &raw.pin, .dflt = ""),
+	ROW(CLI_INT, "receivers", "N",
+	    "Number of receiver threads. Calls with ports of their own are "
+	    "dealt out to them; calls at the shared port by their SSRC.",
+	    .number = &raw.receivers, .min = 1, .max = NODE_RECEIVERS_MAX),
 	ROW(CLI_STRING, "rx-cpu", "N",
-	    "CPU that the receiver is pinned to; or none. Default: the first "
-	    "that no worker has.",
+	    "CPU that the first receiver is pinned to; or none. Default: the "
+	    "first that no worker has.",
 	    .text = &raw.rx_cpu, .dflt = ""),
 	ROW(CLI_STRING, "run-queues", "DOMAINS",
 	    "global: all workers share one run queue; partitioned: each has "
@@ -432,7 +437,11 @@ static void place(struct runner_options *o)
 					    : have.count - (have.count > 1);
 	else
 		place_workers(o, &have, receiver);
-	node->rx_cpu = raw.rx_cpu ? receiver : receiver_beside(&have, &o->pin);
+	node->receivers = (unsigned)raw.receivers;
+	for (unsigned i = 0; i < NODE_RECEIVERS_MAX; i++)
+		o->rx_cpu[i] = -1;
+	o->rx_cpu[0] = raw.rx_cpu ? receiver : receiver_beside(&have, &o->pin);
+	node->rx_cpu = o->rx_cpu;
 }
 
 static void fill(struct runner_options *o)

@@ -11,8 +11,9 @@
 struct runner_options {
 	struct service_config service; /**< without event base and callbacks */
 	struct cpu_list pin; /**< a CPU per worker; empty: they float */
-	char control[96];    /**< as given, for people */
-	const char *http;    /**< NULL: no live view */
+	int rx_cpu[NODE_RECEIVERS_MAX]; /**< of each receiver; -1: it floats */
+	char control[96];		/**< as given, for people */
+	const char *http;		/**< NULL: no live view */
 	bool http_control;
 	const char *trace;
 	bool trace_overwrite;

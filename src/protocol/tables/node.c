@@ -278,8 +278,31 @@ const struct field totals_fields[] = { CALL_SUMS(TOTAL){ 0 } };
 
 const struct field rx_info_fields[] = {
 	PACKET_COUNTERS(PACKET){ ROW_TIME(rx_info, "cpu", cpu, "ns"),
-				 COUNTER("receiver_cpu_seconds_total",
-					 "CPU time of the receiving thread") },
+				 .help = "CPU time of the receivers" },
+	{ 0 },
+};
+
+/* What of a receiver's counters Prometheus hears. */
+static const struct field_metric packet_metrics[PACKET_NCOUNTERS] = {
+	[PACKET_COUNTER_packets] = { "receiver_packets_total", "counter",
+				     "Datagrams that a receiver took.", NULL,
+				     0 },
+	[PACKET_COUNTER_socket_drops] = { "receiver_drops_total", "counter",
+					  "Datagrams or trains lost because a "
+					  "receiver's shared socket was full.",
+					  NULL, 0 },
+};
+
+#define RECEIVED(n, head, h)                                                   \
+	{ ROW_INT(receiver_info, #n, n), .help = (h),                          \
+	  .metric = &packet_metrics[PACKET_COUNTER_##n] },
+
+const struct field receiver_info_fields[] = {
+	{ ROW_INT(receiver_info, "calls", calls),
+	  .help = "number of calls that are with the receiver" },
+	PACKET_COUNTERS(RECEIVED){ ROW_TIME(receiver_info, "cpu", cpu, "ns"),
+				   COUNTER("receiver_cpu_seconds_total",
+					   "CPU time of a receiver") },
 	{ 0 },
 };
 
@@ -393,7 +416,11 @@ const struct field node_stats_fields[] = {
 	  .help = "frames lost for lack of time: overwritten, stale or "
 		  "concealed" },
 	{ ROW_OBJECT(node_stats, "rx", rx, rx_info),
-	  .help = "the receiving thread" },
+	  .help = "the sums of the receivers" },
+	{ ROW_LIST(node_stats, "receivers", receivers, nreceivers,
+		   receiver_info),
+	  .help = "the receivers; the SSRC modulo their number tells which one "
+		  "has a call at the shared port" },
 	{ ROW_TIME(node_stats, "cpu", cpu, "ns"),
 	  COUNTER("cpu_seconds_total", "CPU time of the process") },
 	{ ROW_LIST(node_stats, "workers", workers, nworkers, worker_info),

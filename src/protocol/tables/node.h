@@ -113,6 +113,7 @@ FIELD_TABLE_DECLARE(faults, struct node_faults);
 FIELD_TABLE_DECLARE(watch_info, struct node_watch_info);
 FIELD_TABLE_DECLARE(totals, struct node_totals);
 FIELD_TABLE_DECLARE(rx_info, struct node_rx_info);
+FIELD_TABLE_DECLARE(receiver_info, struct node_receiver_info);
 FIELD_TABLE_DECLARE(worker_info, struct node_worker_info);
 FIELD_TABLE_DECLARE(histogram, struct histogram_summary);
 FIELD_TABLE_DECLARE(conversions, struct node_conversions);

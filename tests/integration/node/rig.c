@@ -49,11 +49,21 @@ static unsigned port_of(int fd)
 	return address_port(&a);
 }
 
+/* Tests that do not care can be run with several. */
+static unsigned receivers_of(const struct rig_options *o)
+{
+	const char *text = getenv("CR_RECEIVERS");
+
+	if (o->receivers)
+		return o->receivers;
+	return text ? (unsigned)atoi(text) : 1;
+}
+
 void rig_open(struct rig *r, const struct rig_options *o)
 {
 	struct node_config cfg = {
 		.workers = o->workers ? o->workers : 2,
-		.rx_cpu = -1,
+		.receivers = receivers_of(o),
 		.cpus_per_rq = o->cpus_per_rq,
 		.admission = o->admission,
 		.capacity_ppm = 970000,

@@ -27,6 +27,7 @@ struct rig {
 struct rig_options {
 	const char *scheduler;
 	unsigned workers, ring_frames, cpus_per_rq;
+	unsigned receivers; /**< 0: CR_RECEIVERS of the environment, else 1 */
 	bool admission;
 	cr_ns max_age, watchdog;
 	enum core_stale stale;

@@ -191,11 +191,11 @@ static void what_the_full_socket_dropped_is_counted(void **state)
 	stranger = s = rig_sender(&r, nc, NB);
 	stranger.next.ssrc ^= 1;
 	for (unsigned round = 0; round < 10; round++, sent += 502) {
-		(void)setsockopt(r.node->fd, SOL_SOCKET, SO_RCVBUF, &least,
+		(void)setsockopt(r.node->fd[0], SOL_SOCKET, SO_RCVBUF, &least,
 				 sizeof(least));
 		for (unsigned i = 0; i < 500; i++)
 			rig_send(&stranger, silence, NB);
-		(void)setsockopt(r.node->fd, SOL_SOCKET, SO_RCVBUF, &enough,
+		(void)setsockopt(r.node->fd[0], SOL_SOCKET, SO_RCVBUF, &enough,
 				 sizeof(enough));
 		pass(&s); /* carries the count */
 		pass(&s); /* the batch with the first is done */

@@ -45,7 +45,6 @@ void desk_open(struct desk *d, const struct desk_options *o)
 	struct service_config cfg = {
 		.node = {
 			.workers = o->workers ? o->workers : 1,
-			.rx_cpu = -1,
 			.admission = o->admission,
 			.capacity_ppm = o->capacity_ppm ? o->capacity_ppm
 							: 970000,

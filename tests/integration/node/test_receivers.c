@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Several receivers: each call is with one of them, and nothing else about a
+ * call shows how many there are.
+ */
+#include "cmocka_cr.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "rig.h"
+#include "traffic.h"
+
+enum { RECEIVERS = 3, CALLS = 120, ROUNDS = 20, NB = 160 };
+
+static const uint8_t silence[NB] = { 0xff };
+
+struct load {
+	struct node_call *call[CALLS];
+	struct rig_sender sender[CALLS];
+	unsigned came[CALLS]; /* packets that came back */
+};
+
+static struct load load;
+
+static unsigned long long figure(struct rig *r, unsigned receiver,
+				 const char *name)
+{
+	json_t *o = rig_stats(r);
+	json_t *list = json_object_get(o, "receivers");
+	unsigned long long n;
+
+	assert_int_equal(json_array_size(list), RECEIVERS);
+	n = (unsigned long long)json_integer_value(
+		json_object_get(json_array_get(list, receiver), name));
+	json_decref(o);
+	return n;
+}
+
+static unsigned long long sum(struct rig *r, const char *part, const char *name)
+{
+	json_t *o = rig_stats(r);
+	unsigned long long n = (unsigned long long)json_integer_value(
+		json_object_get(json_object_get(o, part), name));
+
+	json_decref(o);
+	return n;
+}
+
+static const struct call_cfg *settings(unsigned i)
+{
+	return call_settings(load.call[i]->call);
+}
+
+/* Every fourth one brings its SSRC. */
+static void start(struct rig *r, unsigned i, bool own_port)
+{
+	static uint32_t next = 7;
+	char json[160], ssrc[32] = "";
+
+	if (i % 4 == 0)
+		(void)snprintf(ssrc, sizeof(ssrc), ", 'ssrc': %u", next++);
+	(void)snprintf(json, sizeof(json),
+		       "{'in': {'codec': 'pcmu'}%s, 'port': '%s', "
+		       "'out': {'codec': 'pcma'}}",
+		       ssrc, own_port ? "own" : "shared");
+	load.call[i] = rig_call(r, json);
+	load.sender[i] = rig_sender(r, load.call[i], NB);
+	load.came[i] = 0;
+}
+
+static unsigned who(uint32_t ssrc_out)
+{
+	unsigned i = 0;
+
+	while (i < CALLS && settings(i)->ssrc_out != ssrc_out)
+		i++;
+	assert_true(i < CALLS);
+	return i;
+}
+
+/* One packet of each call, and all of them back, each the next of its call. */
+static void one_round(struct rig *r)
+{
+	struct rtp_packet p;
+	uint8_t buf[2048];
+
+	for (unsigned i = 0; i < CALLS; i++)
+		rig_send(&load.sender[i], silence, NB);
+	for (unsigned n = 0; n < CALLS; n++) {
+		unsigned i;
+
+		assert_true(rig_receive(r, buf, &p));
+		i = who(p.ssrc);
+		assert_int_equal(
+			p.seq, (uint16_t)(settings(i)->seq_out + load.came[i]));
+		assert_int_equal(p.ts, settings(i)->ts_out + NB * load.came[i]);
+		load.came[i]++;
+	}
+}
+
+static void start_all(struct rig *r, bool own_port)
+{
+	rig_open(r, &(struct rig_options){ .receivers = RECEIVERS });
+	assert_int_equal(r->node->nfd, RECEIVERS);
+	for (unsigned i = 0; i < CALLS; i++)
+		start(r, i, own_port);
+}
+
+/* Some calls end, with all their frames done, and others take their places. */
+static void replace_some(struct rig *r, unsigned round, bool own_port)
+{
+	for (unsigned i = round % 5; i < CALLS; i += 5) {
+		rig_end(r, load.call[i]);
+		assert_int_equal(r->last[RIG_packets_in], load.came[i]);
+		assert_int_equal(r->last[RIG_done], load.came[i]);
+		start(r, i, own_port);
+	}
+}
+
+static void the_ssrc_tells_the_receiver_of_the_shared_port(void **state)
+{
+	unsigned long long sent[RECEIVERS] = { 0 };
+	struct rig r;
+
+	(void)state;
+	start_all(&r, false);
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		for (unsigned i = 0; i < CALLS; i++) {
+			uint32_t ssrc = settings(i)->ssrc_in;
+
+			assert_int_equal(settings(i)->receiver,
+					 ssrc % RECEIVERS);
+			sent[ssrc % RECEIVERS]++;
+		}
+		one_round(&r);
+		replace_some(&r, round, false);
+	}
+	for (unsigned i = 0; i < RECEIVERS; i++)
+		assert_int_equal(figure(&r, i, "packets"), sent[i]);
+	assert_int_equal(sum(&r, "rx", "packets"), ROUNDS * CALLS);
+	assert_int_equal(sum(&r, "rx", "unknown_ssrc"), 0);
+	assert_int_equal(sum(&r, "totals", "packets_in"), ROUNDS * CALLS);
+	rig_close(&r);
+}
+
+static void own_ports_are_dealt_out_evenly(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	start_all(&r, true);
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		for (unsigned i = 0; i < RECEIVERS; i++)
+			assert_int_equal(figure(&r, i, "calls"),
+					 CALLS / RECEIVERS);
+		one_round(&r);
+		replace_some(&r, round, true);
+	}
+	assert_int_equal(sum(&r, "rx", "packets"), ROUNDS * CALLS);
+	assert_int_equal(sum(&r, "rx", "unknown_ssrc"), 0);
+	/* all that one has end; the next calls are its */
+	for (unsigned i = 0; i < CALLS; i++)
+		if (settings(i)->receiver == 1)
+			node_call_stop(load.call[i], NODE_END_STOPPED);
+	assert_int_equal(figure(&r, 1, "calls"), 0);
+	for (unsigned i = 0; i < CALLS / RECEIVERS; i++) {
+		struct node_call *nc =
+			rig_call(&r, "{'in': {'codec': 'pcmu'}, 'port': 'own', "
+				     "'out': {'codec': 'pcma'}}");
+
+		assert_int_equal(call_settings(nc->call)->receiver, 1);
+	}
+	rig_close(&r);
+}
+
+/* An SSRC that the node chooses is one of a receiver that has fewest calls. */
+static void chosen_ssrcs_fill_the_receivers_evenly(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ .receivers = RECEIVERS });
+	for (unsigned i = 0; i < CALLS; i++)
+		(void)rig_call(&r, "{'in': {'codec': 'pcmu'}, "
+				   "'out': {'codec': 'pcma'}}");
+	for (unsigned i = 0; i < RECEIVERS; i++)
+		assert_int_equal(figure(&r, i, "calls"), CALLS / RECEIVERS);
+	rig_close(&r);
+}
+
+static void what_has_no_ssrc_is_told_by_the_first(void **state)
+{
+	struct sockaddr_storage to;
+	struct rig r;
+
+	(void)state;
+	start_all(&r, false);
+	to = load.sender[0].to;
+	for (unsigned n = 1; n < 12; n++)
+		assert_int_equal(sendto(r.fd, silence, n, 0,
+					(struct sockaddr *)&to, sizeof(to)),
+				 n);
+	one_round(&r);
+	assert_int_equal(figure(&r, 0, "malformed"), 11);
+	assert_int_equal(sum(&r, "rx", "malformed"), 11);
+	rig_close(&r);
+}
+
+static void terms_change_under_load(void **state)
+{
+	struct cr_err e = { "" };
+	struct traffic t;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ .receivers = RECEIVERS,
+					    .scheduler = "edf" });
+	traffic_begin(&t, &r, 30);
+	for (unsigned round = 0; round < 60; round++) {
+		struct node_call *nc = t.call[round % 30];
+		struct call_cfg to = node_call_cfg(nc);
+
+		to.terms.deadline = (10 + round % 7) * CR_MS;
+		if (node_call_change(nc, &to, false, &e))
+			fail_msg("%s", e.text);
+		traffic_flows(&t, 30);
+	}
+	traffic_end(&t);
+	traffic_balance(&t);
+	rig_close(&r);
+}
+
+/* The node ends while packets still come to all receivers. */
+static void all_calls_end_with_their_packets_counted(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	start_all(&r, true);
+	for (unsigned n = 0; n < 4 * CALLS; n++)
+		rig_send(&load.sender[n % CALLS], silence, NB);
+	node_end_calls(r.node);
+	assert_int_equal(r.ended, CALLS);
+	assert_int_equal(sum(&r, "totals", "packets_in"),
+			 sum(&r, "totals", "done") +
+				 sum(&r, "totals", "overwritten") +
+				 sum(&r, "totals", "cancelled"));
+	for (unsigned i = 0; i < RECEIVERS; i++)
+		assert_int_equal(figure(&r, i, "calls"), 0);
+	rig_close(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			the_ssrc_tells_the_receiver_of_the_shared_port),
+		cmocka_unit_test(own_ports_are_dealt_out_evenly),
+		cmocka_unit_test(chosen_ssrcs_fill_the_receivers_evenly),
+		cmocka_unit_test(what_has_no_ssrc_is_told_by_the_first),
+		cmocka_unit_test(terms_change_under_load),
+		cmocka_unit_test(all_calls_end_with_their_packets_counted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
