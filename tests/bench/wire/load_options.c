@@ -87,8 +87,8 @@ static const struct cli cli = {
 		"target a line for each call: where it sends to, the SSRC "
 		"and the payload type of its packets, and the RTP timestamp of "
 		"the answer to its first packet, whose own is 0. Without the "
-		"last, the first answer is taken for that to the first "
-		"packet.\n"
+		"last, sequence numbers tell what an answer is to, and the "
+		"first answer is taken for that to the first packet.\n"
 		"When all is over, it prints one JSON object. Times are from "
 		"just before a packet is sent until the kernel has the "
 		"answer.",

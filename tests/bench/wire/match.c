@@ -15,14 +15,22 @@ void match_unsent(struct match *m)
 	m->when[(m->sent - 1) % MATCH_WINDOW] = 0;
 }
 
-/* False: of no frame that has been sent of late. */
-static bool frame_of(struct match *m, uint32_t ts, uint32_t *frame)
+/* Of the frame that an answer with @ts is to. False: of none. */
+static bool by_stamp(const struct match *m, uint32_t ts, uint32_t *frame)
 {
 	uint32_t past = ts - m->base;
 
 	*frame = past / m->step;
-	return past % m->step == 0 && *frame < m->sent &&
-	       m->sent - *frame <= MATCH_WINDOW;
+	return past % m->step == 0;
+}
+
+/* The frame of which @seq has the low 16 bits, among those around the next that
+ * is sent. */
+static uint32_t by_sequence(const struct match *m, uint16_t seq)
+{
+	uint16_t low = (uint16_t)(seq - m->seq);
+
+	return m->sent - (uint16_t)((uint16_t)m->sent - low);
 }
 
 enum match_kind match_answer(struct match *m, uint16_t seq, uint32_t ts,
@@ -31,11 +39,13 @@ enum match_kind match_answer(struct match *m, uint16_t seq, uint32_t ts,
 	bool in_sequence;
 	uint32_t f;
 
-	if (!m->based) {
-		m->base = ts;
-		m->based = true;
-	}
-	if (!frame_of(m, ts, &f))
+	if (!m->based && !m->newest)
+		m->seq = seq;
+	if (m->based && !by_stamp(m, ts, &f))
+		return MATCH_STRANGE;
+	if (!m->based)
+		f = by_sequence(m, seq);
+	if (f >= m->sent || m->sent - f > MATCH_WINDOW)
 		return MATCH_STRANGE;
 	if (!m->when[f % MATCH_WINDOW])
 		return MATCH_DUPLICATE;

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which frame a packet that came back holds, by its RTP timestamp, and whether
- * the packets of a call came once each, in order, with the sequence numbers
- * that they should have. Pure; one thread a call.
+ * Which frame a packet that came back holds, and whether the packets of a call
+ * came once each, in order, with the sequence numbers that they should have.
+ *
+ * The RTP timestamp tells the frame where it is known which one the answer to
+ * frame 0 has. Else the sequence number does, the first answer is taken for
+ * that to frame 0, and timestamps are not looked at.
+ *
+ * Pure; one thread a call.
  */
 #ifndef TESTS_BENCH_WIRE_MATCH_H
 #define TESTS_BENCH_WIRE_MATCH_H

@@ -159,13 +159,7 @@ static int *open_sockets(unsigned n)
 
 static int reflect(struct reflect *r, struct cr_err *e)
 {
-	if (opt.io == IO_MMSG)
-		return reflect_mmsg(r, e);
-#ifdef CR_HAVE_URING
-	return reflect_uring(r, e);
-#else
-	return cr_fail(e, -ENOTSUP, "built without liburing");
-#endif
+	return opt.io == IO_MMSG ? reflect_mmsg(r, e) : reflect_uring(r, e);
 }
 
 int main(int argc, char **argv)

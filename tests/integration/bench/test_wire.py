@@ -25,8 +25,8 @@ class Reflector:
         """End it; what it has counted."""
         self.process.terminate()
         out, err = self.process.communicate(timeout=PATIENCE)
-        if "Operation not permitted" in err or "built without" in err:
-            pytest.skip(err)
+        if "Operation not permitted" in err or "not implemented" in err:
+            pytest.skip(err)  # no io_uring here
         assert self.process.returncode == 0, err
         return json.loads(out)
 

@@ -22,10 +22,17 @@ static int reset(void **state)
 	return 0;
 }
 
+static void send_one(void)
+{
+	uint32_t next = m.sent;
+
+	assert_int_equal(match_sent(&m, SENT_AT + next), next);
+}
+
 static void send(unsigned n)
 {
-	for (unsigned i = 0; i < n; i++)
-		assert_int_equal(match_sent(&m, SENT_AT + m.sent), i);
+	while (n--)
+		send_one();
 }
 
 /* The answer to frame @f, whose numbers are past their ends after two. */
@@ -56,16 +63,37 @@ static void a_lost_first_answer_does_not_shift_the_others(void **state)
 	assert_int_equal(frame, 2);
 }
 
-static void without_a_base_the_first_answer_is_to_the_first_frame(void **state)
+static enum match_kind answer_by_sequence(uint16_t seq)
+{
+	return match_answer(&m, seq, 77, &frame, &when);
+}
+
+static void without_a_base_sequence_numbers_tell(void **state)
 {
 	(void)state;
 	m.based = false;
-	send(2);
-	assert_int_equal(match_answer(&m, 7, 5000, &frame, &when), MATCH_FRAME);
+	send(3);
+	assert_int_equal(answer_by_sequence(65535), MATCH_FRAME);
 	assert_int_equal(frame, 0);
-	assert_int_equal(match_answer(&m, 8, 5000 + STEP, &frame, &when),
-			 MATCH_FRAME);
+	assert_int_equal(answer_by_sequence(1), MATCH_FRAME);
+	assert_int_equal(frame, 2);
+	assert_int_equal(answer_by_sequence(0), MATCH_LATE);
 	assert_int_equal(frame, 1);
+	assert_int_equal(answer_by_sequence(0), MATCH_DUPLICATE);
+	assert_int_equal(answer_by_sequence(2), MATCH_STRANGE);
+	assert_int_equal(answer_by_sequence(65534), MATCH_STRANGE);
+}
+
+static void sequence_numbers_come_round(void **state)
+{
+	(void)state;
+	m.based = false;
+	for (uint32_t f = 0; f < 200000; f++) {
+		send_one();
+		assert_int_equal(answer_by_sequence((uint16_t)(f + 9)),
+				 MATCH_FRAME);
+		assert_int_equal(frame, f);
+	}
 }
 
 static void order_and_copies_are_told(void **state)
@@ -130,7 +158,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(an_answer_names_its_frame_and_when_it_was_sent),
 		TEST(a_lost_first_answer_does_not_shift_the_others),
-		TEST(without_a_base_the_first_answer_is_to_the_first_frame),
+		TEST(without_a_base_sequence_numbers_tell),
+		TEST(sequence_numbers_come_round),
 		TEST(order_and_copies_are_told),
 		TEST(what_answers_nothing_is_strange),
 		TEST(a_frame_that_did_not_leave_cannot_be_answered),
