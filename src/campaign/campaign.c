@@ -179,6 +179,8 @@ static int read_campaign(const struct section *top, struct campaign *c)
 	rc = section_values(top, c);
 	if (!rc)
 		rc = read_platform(top, &c->platform);
+	if (!section_has(section_below(top, "daemon"), "ports"))
+		c->platform.ports = c->ports;
 	if (!rc)
 		rc = read_expect(section_below(top, "expect"), METRIC_LOSS,
 				 c->expect);

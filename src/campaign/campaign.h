@@ -213,6 +213,15 @@ struct campaign_conversions {
 	struct campaign_expect expect[NMETRICS];
 };
 
+/** Which UDP ports calls use at one of their two ends. */
+enum campaign_ports {
+	PORTS_SHARED, /**< all calls the same one                          */
+	PORTS_OWN     /**< each call one of its own, as real calls do      */
+};
+
+/** Names of these, as in the file; ends with NULL. */
+extern const char *const campaign_ports_names[];
+
 /** CPU time that a simulated machine takes for itself, ns each. */
 struct campaign_overhead {
 	int64_t decision, context, migration, release, lock;
@@ -246,6 +255,7 @@ struct campaign_platform {
 				 CAMPAIGN_AGE_AUTO: by their deadlines     */
 	int64_t convert_floor; /**< frames a second that conversions are to get
 				*/
+	int64_t ports; /**< enum campaign_ports, the daemon's end          */
 	/* simulator only */
 	int64_t preempt; /**< enum sim_preempt */
 	int64_t quantum; /**< ns */
@@ -258,6 +268,7 @@ struct campaign {
 	char *text; /**< the file itself, for the run folder */
 	int64_t seed;
 	cr_ns duration;
+	int64_t ports; /**< enum campaign_ports, the feeder's end          */
 	struct campaign_platform platform;
 	char **schedulers; /**< "fifo", "rr,quantum=5ms", "./mine.so" */
 	unsigned scheduler_count;

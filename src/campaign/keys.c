@@ -55,6 +55,7 @@ static const char *const preempts[] = { "frame", "quantum", "full", NULL };
 static const char *const classes[] = { "hard", "soft", "best-effort", NULL };
 static const char *const releases[] = { "sporadic", "periodic", "rate", "lbap",
 					NULL };
+const char *const campaign_ports_names[] = { "shared", "own", NULL };
 static const char *const holds[] = { "constant", "exponential", NULL };
 const char *const key_costs[] = { "measured",  "constant",    "normal",
 				  "lognormal", "exponential", "histogram",
@@ -115,6 +116,8 @@ static const struct key daemon_keys[] = {
 	INT(T, convert_floor, "convert-floor", 0, 1000, 0,
 	    "frames a second that each conversion gets even when calls want "
 	    "the CPU"),
+	WORD(T, ports, "ports", campaign_ports_names, PORTS_SHARED,
+	     "the daemon's UDP ports (as the campaign's ports)"),
 	END
 };
 #undef T
@@ -334,6 +337,8 @@ const struct key campaign_keys[] = {
 	INT(T, seed, "seed", 0, INT64_MAX, 1, "of every random choice"),
 	TIME(T, duration, "duration", CR_MS, 30 * DAY, 0,
 	     "length of the campaign"),
+	WORD(T, ports, "ports", campaign_ports_names, PORTS_SHARED,
+	     "UDP ports at both ends of a call"),
 	SECTION("platform", platform_keys, "what it runs on"),
 	SECTION("daemon", daemon_keys, "what the daemon is started with"),
 	LIST("schedulers",

@@ -15,6 +15,7 @@
 
 #include "campaign/plan.h"
 #include "feeder/match.h"
+#include "feeder/ports.h"
 #include "feeder/source.h"
 
 struct dump;
@@ -35,9 +36,10 @@ enum feeder_call_state {
 struct feeder_call {
 	/* main */
 	enum feeder_call_state state;
-	int64_t id;	/**< the daemon's number of the call */
-	cr_ns stop_at;	/**< absolute; 0: not yet known */
-	json_t *counts; /**< the daemon's counters, owned; NULL: not told */
+	int64_t id;	  /**< the daemon's number of the call */
+	cr_ns stop_at;	  /**< absolute; 0: not yet known */
+	json_t *counts;	  /**< the daemon's counters, owned; NULL: not told */
+	struct port port; /**< of its own, or none       */
 
 	/* constant */
 	const struct plan_call *plan;
@@ -45,6 +47,7 @@ struct feeder_call {
 	uint32_t ssrc, ts_first, ts_units;
 	uint16_t seq_first;
 	uint8_t pt;
+	int fd; /**< to send from; borrowed until done */
 	struct sockaddr_storage to;
 	uint32_t ssrc_out;
 	struct match *match; /**< owned */

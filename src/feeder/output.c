@@ -80,12 +80,17 @@ static json_t *flows_json(const struct output *o)
 
 /* What the feeder itself took, per frame sent and, mostly, received: it shares
  * the machine with the daemon. */
-static json_t *feeder_json(const struct session_result *r)
+static json_t *feeder_json(const struct output *o)
 {
+	const struct session_result *r = o->result;
 	uint64_t frames = r->pacer.packets;
 
-	return json_pack("{s:I,s:I,s:I,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I}",
-			 "cpu_ns", (json_int_t)r->cpu, "pacer_cpu_ns",
+	return json_pack("{s:s,s:s,s:I,s:I,s:I,s:f,s:I,s:I,s:I,s:I,s:I,s:I,"
+			 "s:I,s:I}",
+			 "ports", campaign_ports_names[o->cfg->ports],
+			 "daemon_ports",
+			 campaign_ports_names[o->cfg->daemon_ports], "cpu_ns",
+			 (json_int_t)r->cpu, "pacer_cpu_ns",
 			 (json_int_t)r->pacer.cpu, "receiver_cpu_ns",
 			 (json_int_t)r->receiver.cpu, "cpu_us_per_frame",
 			 frames ? (double)r->cpu / 1e3 / (double)frames : 0.0,
@@ -95,7 +100,8 @@ static json_t *feeder_json(const struct session_result *r)
 			 "late_max_ns", (json_int_t)r->pacer.late_max,
 			 "packets_received", (json_int_t)r->receiver.packets,
 			 "unknown_ssrc", (json_int_t)r->receiver.unknown_ssrc,
-			 "socket_drops", (json_int_t)r->receiver.kernel_drops);
+			 "misdirected", (json_int_t)r->receiver.misdirected,
+			 "socket_drops", (json_int_t)r->drops);
 }
 
 json_t *output_json(const struct output *o)
@@ -124,7 +130,7 @@ json_t *output_json(const struct output *o)
 	if (r->conversions)
 		run_put(j, "conversions", conversions_json(r->conversions));
 	run_put(j, "expectations", verdicts_json(&o->verdicts));
-	run_put(j, "feeder", feeder_json(r));
+	run_put(j, "feeder", feeder_json(o));
 	run_put(j, "daemon",
 		json_pack("{s:O?,s:O?}", "hello", r->hello, "stats", r->stats));
 	return j;

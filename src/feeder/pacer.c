@@ -89,19 +89,6 @@ static void finish(struct feeder_call *c)
 	atomic_store_explicit(&c->done, true, memory_order_release);
 }
 
-/* The first call of the heap goes on to its next packet or leaves. */
-static void advance_first(struct pacer *p)
-{
-	struct feeder_call *c = p->heap[0];
-
-	if (!plan_stream_next(&c->stream, &c->next)) {
-		finish(c);
-		p->heap[0] = p->heap[--p->count];
-	}
-	if (p->count)
-		sift_down(p, 0);
-}
-
 /* A call whose set-up took longer than planned begins in the middle. */
 static void take_in(struct pacer *p, struct feeder_call *c, cr_ns now)
 {
@@ -158,6 +145,21 @@ static void flush(struct pacer *p)
 	p->stats.packets += n;
 }
 
+/* The first call of the heap goes on to its next packet or, all being sent,
+ * leaves: its port may be closed then. */
+static void advance_first(struct pacer *p)
+{
+	struct feeder_call *c = p->heap[0];
+
+	if (!plan_stream_next(&c->stream, &c->next)) {
+		flush(p);
+		finish(c);
+		p->heap[0] = p->heap[--p->count];
+	}
+	if (p->count)
+		sift_down(p, 0);
+}
+
 static void put_packet(struct pacer *p, struct feeder_call *c)
 {
 	struct outgoing *o = &p->out[p->burst.count];
@@ -177,7 +179,7 @@ static void put_packet(struct pacer *p, struct feeder_call *c)
 	(void)rtp_build(packet, &h);
 	CR_ASSERT(o->octets <= sizeof(packet) - RTP_HEADER_BYTES);
 	memcpy(packet + RTP_HEADER_BYTES, payload, o->octets);
-	burst_put(&p->burst, p->cfg.fd, &c->to, 0, packet,
+	burst_put(&p->burst, c->fd, &c->to, 0, packet,
 		  RTP_HEADER_BYTES + o->octets);
 }
 

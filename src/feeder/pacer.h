@@ -17,7 +17,6 @@
 struct pacer;
 
 struct pacer_cfg {
-	int fd;	      /**< UDP socket, borrowed                             */
 	cr_ns epoch;  /**< CLOCK_MONOTONIC time of the plan's zero          */
 	int cpu;      /**< pin to it; -1: no                                */
 	size_t calls; /**< most calls                                       */
@@ -31,7 +30,8 @@ struct pacer_stats {
 
 int pacer_open(struct pacer **p, const struct pacer_cfg *cfg, struct cr_err *e);
 
-/** Begin to send @call's stream; packets whose time has passed already are
+/** Begin to send @call's stream from its port, which stays open until
+ * call->done; packets whose time has passed already are
  * counted as missed. Any thread; returns at once. */
 void pacer_add(struct pacer *p, struct feeder_call *call);
 

@@ -13,20 +13,20 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "feeder/dump.h"
-#include "udp/intake.h"
+#include "udp/inlet.h"
 
 #define NAP (2 * CR_MS)
 
 struct receiver {
-	int fd;
 	struct thread thread;
+	struct inlet *in;
+	atomic_uint_fast64_t turns; /* ended; thread */
 	/* main stores (release), thread loads (acquire) */
 	struct feeder_call *_Atomic *table;
 	size_t mask;
 
 	/* thread */
 	struct receiver_stats stats;
-	struct intake *in;
 };
 
 static size_t place_of(const struct receiver *r, uint32_t ssrc)
@@ -57,7 +57,8 @@ int receiver_add(struct receiver *r, struct feeder_call *call)
 	return 0;
 }
 
-static void take(struct receiver *r, const struct intake_packet *in)
+static void take(struct receiver *r, const struct intake_packet *in,
+		 uint64_t tag)
 {
 	struct rtp_packet p;
 	struct feeder_call *c;
@@ -73,23 +74,28 @@ static void take(struct receiver *r, const struct intake_packet *in)
 		r->stats.unknown_ssrc++;
 		return;
 	}
+	if (tag != RECEIVER_ANY_CALL && tag != receiver_tag(c)) {
+		r->stats.misdirected++;
+		return;
+	}
 	if (match_received(c->match, &p, in->arrival, &index) && c->dump)
 		dump_put(c->dump, index, p.payload, p.payload_bytes);
 }
 
-/* One batch; false when the socket is empty. */
-static bool read_batch(struct receiver *r)
+/* All there is. False: that was nothing. */
+static bool turn(struct receiver *r)
 {
-	struct intake_packet p;
+	struct inlet_packet p;
+	bool any = false;
 
-	if (!intake_receive(r->in, r->fd))
-		return false; /* empty, or an ICMP error of a dead daemon */
-	r->stats.batches++;
-	while (intake_next(r->in, &p))
-		take(r, &p);
-	if (intake_drops(r->in))
-		r->stats.kernel_drops = intake_drops(r->in);
-	return intake_full(r->in);
+	(void)inlet_wait(r->in, 0);
+	while (inlet_next(r->in, &p)) {
+		take(r, &p.packet, p.tag);
+		any = true;
+	}
+	/* release, pairs with receiver_turns() */
+	atomic_fetch_add_explicit(&r->turns, 1, memory_order_release);
+	return any;
 }
 
 static void *run(void *arg)
@@ -98,17 +104,16 @@ static void *run(void *arg)
 	const struct timespec nap = { .tv_nsec = NAP };
 
 	while (!thread_told_to_stop(&r->thread)) {
-		while (read_batch(r))
-			;
+		(void)turn(r);
 		(void)nanosleep(&nap, NULL);
 	}
-	while (read_batch(r))
+	while (turn(r))
 		;
 	r->stats.cpu = clock_thread_cpu();
 	return NULL;
 }
 
-int receiver_open(struct receiver **out, int fd, size_t calls, int cpu,
+int receiver_open(struct receiver **out, size_t calls, int cpu,
 		  struct cr_err *e)
 {
 	struct receiver *r = calloc(1, sizeof(*r));
@@ -119,19 +124,40 @@ int receiver_open(struct receiver **out, int fd, size_t calls, int cpu,
 		return cr_fail(e, -ENOMEM, "out of memory");
 	while (room < 2 * calls)
 		room *= 2;
-	r->fd = fd;
-	intake_take_trains(fd);
 	r->mask = room - 1;
 	r->table = calloc(room, sizeof(*r->table));
-	r->in = intake_open();
-	rc = r->table && r->in ? thread_start(&r->thread, run, r, cpu)
-			       : -ENOMEM;
+	rc = inlet_open(&r->in, UDP_IO_AUTO, e);
+	if (rc) {
+		receiver_close(r);
+		return rc;
+	}
+	rc = r->table ? thread_start(&r->thread, run, r, cpu) : -ENOMEM;
 	if (rc) {
 		receiver_close(r);
 		return cr_fail(e, rc, "receiving thread: %s", strerror(-rc));
 	}
 	*out = r;
 	return 0;
+}
+
+int receiver_listen(struct receiver *r, int fd, uint64_t tag, uint64_t *key,
+		    struct cr_err *e)
+{
+	return inlet_add(r->in, fd, tag,
+			 tag == RECEIVER_ANY_CALL ? INLET_MANY : INLET_ONE, key,
+			 e);
+}
+
+/* Packets of it may come in the turn under way, and in the next one. */
+uint64_t receiver_forget(struct receiver *r, uint64_t key)
+{
+	inlet_del(r->in, key);
+	return receiver_turns(r) + 2;
+}
+
+uint64_t receiver_turns(const struct receiver *r)
+{
+	return atomic_load_explicit(&r->turns, memory_order_acquire);
 }
 
 void receiver_stop(struct receiver *r)
@@ -149,7 +175,7 @@ void receiver_close(struct receiver *r)
 	if (!r)
 		return;
 	receiver_stop(r);
-	intake_close(r->in);
+	inlet_close(r->in);
 	free((void *)r->table);
 	free(r);
 }

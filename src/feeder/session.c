@@ -13,7 +13,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "feeder/dump.h"
@@ -61,7 +60,7 @@ static struct session *session_new(const struct session_cfg *cfg)
 	if (!s)
 		return NULL;
 	s->cfg = *cfg;
-	s->fd = -1;
+	s->ports.common.fd = -1;
 	s->base = event_base_new();
 	s->sources = calloc(n, sizeof(struct source *));
 	s->counts = calloc(n, sizeof(*s->counts));
@@ -208,6 +207,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	(void)fd, (void)what;
 	start_calls(s, now);
 	stop_calls(s, now);
+	ports_tidy(&s->ports);
 	convert(s, now);
 	report_progress(s, now);
 	if (is_over(s))
@@ -241,13 +241,12 @@ static void free_events(struct session *s)
 
 static int start_threads(struct session *s, struct cr_err *e)
 {
-	struct pacer_cfg cfg = { .fd = s->fd,
-				 .cpu = s->cfg.cpu,
-				 .calls = s->plan.count };
-	int rc = receiver_open(&s->receiver, s->fd, s->plan.count, s->cfg.cpu,
-			       e);
+	struct pacer_cfg cfg = { .cpu = s->cfg.cpu, .calls = s->plan.count };
+	int rc = receiver_open(&s->receiver, s->plan.count, s->cfg.cpu, e);
 	cr_ns now = clock_now();
 
+	if (!rc)
+		rc = ports_receive(&s->ports, s->receiver, e);
 	if (rc)
 		return rc;
 	s->epoch = now + SESSION_LEAD + TICK;
@@ -287,6 +286,14 @@ static void say_goodbye(struct session *s)
 	json_decref(r);
 }
 
+/* Pacer and receiver have stopped. */
+static void close_ports(struct session *s)
+{
+	for (size_t i = 0; s->calls && i < s->plan.count; i++)
+		ports_drop(&s->ports, &s->calls[i].port);
+	ports_close(&s->ports);
+}
+
 static void sum_up(struct session *s)
 {
 	for (size_t i = 0; i < s->plan.count; i++)
@@ -311,6 +318,7 @@ int session_play(struct session *s, struct cr_err *e)
 	if (s->receiver)
 		receiver_stop(s->receiver);
 	s->cpu = clock_read(CLOCK_PROCESS_CPUTIME_ID) - s->cpu_before;
+	close_ports(s);
 	sum_up(s);
 	if (!rc && !s->failed)
 		say_goodbye(s);
@@ -330,6 +338,7 @@ void session_result(struct session *s, struct session_result *out)
 		.stats = s->stats,
 		.cpu = s->cpu,
 		.epoch_realtime = s->epoch_realtime,
+		.drops = s->ports.drops,
 		.interrupted = s->interrupted,
 	};
 	if (s->pacer)
@@ -361,11 +370,10 @@ void session_close(struct session *s)
 	s->failed = s->failed ? s->failed : -ECANCELED; /* late replies */
 	rpc_client_close(s->rpc);
 	conversions_close(s->conversions);
+	close_ports(s);
 	free_calls(s);
 	plan_fini(&s->plan);
 	close_sources(s);
-	if (s->fd >= 0)
-		(void)close(s->fd);
 	json_decref(s->hello);
 	json_decref(s->stats);
 	free(s->counts);

@@ -35,9 +35,10 @@ struct session_cfg {
 	int64_t scale_ppm;	/**< counts and loads times this            */
 	const uint64_t *counts; /**< [flow_count] overrides; 0: the file's  */
 	int cpu;		/**< pin pacer and receiver; -1: no         */
-	bool dump;		/**< keep what is received                  */
-	bool times;		/**< keep when frames went and came         */
-	bool bye;		/**< say it at the end                      */
+	enum campaign_ports ports, daemon_ports; /**< our end, its end      */
+	bool dump;	   /**< keep what is received                  */
+	bool times;	   /**< keep when frames went and came         */
+	bool bye;	   /**< say it at the end                      */
 	const char *trace; /**< name in the daemon's trace folder, or NULL  */
 	const char *spool; /**< its spool folder; if there are conversions  */
 	void (*progress)(void *arg, const struct session_progress *p);
@@ -56,6 +57,7 @@ struct session_result {
 	json_t *hello, *stats; /**< the daemon's words; NULL: none       */
 	struct pacer_stats pacer;
 	struct receiver_stats receiver;
+	uint64_t drops;		/**< packets that our sockets had no room for */
 	cr_ns cpu;		/**< of this process while calls were up      */
 	int64_t epoch_realtime; /**< CLOCK_REALTIME of the plan's zero, ns  */
 	bool interrupted;	/**< by a signal */

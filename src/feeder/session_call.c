@@ -4,7 +4,7 @@
  *
  *   call.start {in {codec, mode, ts_first, ...}, out {codec, mode, address,
  *               ...}, ptime, class, deadline, release, contract, nice,
- *               weight}
+ *               weight, port}
  *     -> {call, rtp {address, ssrc, pt}, out {ssrc, pt, ts_base}, load}
  *   call.stop {call} -> {count {...}}
  *
@@ -70,15 +70,16 @@ static json_t *release_json(const struct campaign_release *r,
 }
 
 json_t *session_call_params(const struct session *s,
-			    const struct campaign_flow *flow, uint32_t ts_first)
+			    const struct campaign_flow *flow, uint32_t ts_first,
+			    const char *address)
 {
 	static const char *const classes[] = { "hard", "soft", "best-effort" };
 	json_t *o = json_object(), *in = leg_json(&flow->in),
 	       *out = leg_json(&flow->out);
 
 	put(in, "ts_first", json_integer(ts_first));
-	put(in, "source", json_string(s->address));
-	put(out, "address", json_string(s->address));
+	put(in, "source", json_string(address));
+	put(out, "address", json_string(address));
 	put(o, "in", in);
 	put(o, "out", out);
 	put(o, "ptime_ms", json_real((double)flow->ptime / CR_MS));
@@ -92,6 +93,7 @@ json_t *session_call_params(const struct session *s,
 	put(o, "contract", field_write(contract_fields, &flow->terms.contract));
 	put(o, "nice", json_integer(flow->terms.nice));
 	put(o, "weight", json_integer(flow->terms.weight));
+	put(o, "port", json_string(campaign_ports_names[s->cfg.daemon_ports]));
 	return o;
 }
 
@@ -178,6 +180,7 @@ static void admitted(struct session *s, struct feeder_call *c, const json_t *r)
 		.deadline = f->terms.deadline,
 		.dtx = f->out.cfg.dtx,
 	};
+	struct cr_err e = { "" };
 	int rc;
 
 	m.out_units = (unsigned)(out_frame(f) * m.out_clock / CR_SEC);
@@ -196,6 +199,13 @@ static void admitted(struct session *s, struct feeder_call *c, const json_t *r)
 			     strerror(-rc));
 		return;
 	}
+	rc = ports_listen(&s->ports, &c->port, receiver_tag(c), &e);
+	if (rc) {
+		session_fail(s, rc, "call %lld: %.400s", (long long)c->id,
+			     e.text);
+		return;
+	}
+	c->fd = ports_fd(&s->ports, &c->port);
 	source_voice_init(&c->voice, s->sources[c->plan->flow], c->plan->seed);
 	plan_stream_init(&c->stream, &s->plan, c->plan);
 	c->stream.silent = source_silent;
@@ -211,6 +221,7 @@ static void refused(struct session *s, struct feeder_call *c, const json_t *e)
 	json_int_t code = json_integer_value(json_object_get(e, "code"));
 
 	c->state = CALL_REFUSED;
+	ports_take_back(&s->ports, &c->port);
 	s->open--;
 	s->refused++;
 	if (!s->refusal[0])
@@ -255,7 +266,14 @@ void session_call_start(struct session *s, struct feeder_call *c)
 {
 	struct random r = random_fork(c->plan->seed, 4);
 	const struct campaign_leg *in = &c->flow->in;
-	int rc;
+	struct cr_err e = { "" };
+	char address[PORT_TEXT];
+	int rc = ports_give(&s->ports, &c->port, address, &e);
+
+	if (rc) {
+		session_fail(s, rc, "call %zu: %.400s", s->next_start, e.text);
+		return;
+	}
 
 	/* RFC 3550, 5.1: random first values, here from the seed */
 	c->ts_first = (uint32_t)random_next(&r);
@@ -264,7 +282,8 @@ void session_call_start(struct session *s, struct feeder_call *c)
 	c->state = CALL_STARTING;
 	s->open++;
 	rc = request(s, c, "call.start",
-		     session_call_params(s, c->flow, c->ts_first), on_started);
+		     session_call_params(s, c->flow, c->ts_first, address),
+		     on_started);
 	if (rc)
 		session_fail(s, rc, "call.start: %s", strerror(-rc));
 }
@@ -276,6 +295,7 @@ static void on_stopped(void *arg, const json_t *result, const json_t *error)
 	(void)error; /* it has ended already: as good */
 	p->call->counts = json_incref(json_object_get(result, "count"));
 	p->call->state = CALL_ENDED;
+	ports_take_back(&p->session->ports, &p->call->port);
 	p->session->open--;
 	p->session->active--;
 	free(p);

@@ -39,9 +39,7 @@ struct session {
 	struct conversions *conversions; /* NULL: none */
 	bool converting;		 /* they are submitted */
 
-	int fd;
-	struct sockaddr_storage local;
-	char address[64]; /* "127.0.0.1:40100": where answers come */
+	struct ports ports;
 	struct pacer *pacer;
 	struct receiver *receiver;
 	cr_ns epoch, cpu_before, cpu;
@@ -69,10 +67,11 @@ int session_size(struct session *s, struct cr_err *e);
 int session_ask(struct session *s, const char *method, json_t *params,
 		json_t **result, struct cr_err *e);
 
-/** Parameters of call.start for a call of @flow; @ts_first: of frame 0. */
+/** Parameters of call.start for a call of @flow; @ts_first: of frame 0;
+ * @address: our end, "127.0.0.1:40100". */
 json_t *session_call_params(const struct session *s,
-			    const struct campaign_flow *flow,
-			    uint32_t ts_first);
+			    const struct campaign_flow *flow, uint32_t ts_first,
+			    const char *address);
 
 /** Ask for the call; the reply hands it to receiver and pacer. */
 void session_call_start(struct session *s, struct feeder_call *c);

@@ -15,7 +15,6 @@
 #include "base/address.h"
 #include "campaign/counts.h"
 #include "base/clock.h"
-#include "udp/socket.h"
 
 /* A reply may take so much longer than the daemon may stall: only the
  * association tells that it is lost. */
@@ -134,10 +133,11 @@ int session_ask(struct session *s, const char *method, json_t *params,
 }
 
 /* Our address as the daemon will see it: what the kernel would use. */
-static int find_local(struct session *s, struct cr_err *e)
+static int find_local(struct session *s, struct sockaddr_storage *local,
+		      struct cr_err *e)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_DGRAM }, *ai = NULL;
-	socklen_t n = sizeof(s->local);
+	socklen_t n = sizeof(*local);
 	int rc = getaddrinfo(s->cfg.to.host, "9", &hints, &ai);
 	int fd = -1;
 
@@ -146,29 +146,22 @@ static int find_local(struct session *s, struct cr_err *e)
 			       gai_strerror(rc));
 	fd = socket(ai->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || connect(fd, ai->ai_addr, ai->ai_addrlen) ||
-	    getsockname(fd, (struct sockaddr *)&s->local, &n))
+	    getsockname(fd, (struct sockaddr *)local, &n))
 		rc = cr_fail(e, -errno, "%s: %s", s->cfg.to.host,
 			     strerror(errno));
 	if (fd >= 0)
 		(void)close(fd);
 	freeaddrinfo(ai);
-	((struct sockaddr_in *)(void *)&s->local)->sin_port = 0; /* v6 too */
+	address_set_port(local, 0);
 	return rc;
 }
 
-static int open_socket(struct session *s, struct cr_err *e)
+static int open_common_port(struct session *s, struct cr_err *e)
 {
-	socklen_t n = sizeof(s->local);
-	int rc = find_local(s, e);
+	struct sockaddr_storage local;
+	int rc = find_local(s, &local, e);
 
-	if (rc)
-		return rc;
-	s->fd = udp_socket(&s->local, e);
-	if (s->fd < 0)
-		return s->fd;
-	(void)getsockname(s->fd, (struct sockaddr *)&s->local, &n);
-	(void)address_text(&s->local, s->address, sizeof(s->address));
-	return 0;
+	return rc ? rc : ports_open(&s->ports, s->cfg.ports, &local, e);
 }
 
 /* ---- loads ---- */
@@ -179,7 +172,8 @@ static int probe(struct session *s, const struct campaign_flow *f, double *load,
 		 struct cr_err *e)
 {
 	json_t *r = NULL, *stopped = NULL;
-	int rc = session_ask(s, "call.start", session_call_params(s, f, 0), &r,
+	int rc = session_ask(s, "call.start",
+			     session_call_params(s, f, 0, s->ports.address), &r,
 			     e);
 
 	if (rc)
@@ -299,6 +293,7 @@ static int make_plan(struct session *s, struct cr_err *e)
 			       s->plan.count);
 	for (size_t i = 0; i < s->plan.count; i++) {
 		s->calls[i].plan = &s->plan.calls[i];
+		s->calls[i].port.fd = -1;
 		s->calls[i].flow =
 			&s->cfg.campaign->flows[s->plan.calls[i].flow];
 	}
@@ -307,7 +302,7 @@ static int make_plan(struct session *s, struct cr_err *e)
 
 int session_size(struct session *s, struct cr_err *e)
 {
-	int rc = open_socket(s, e);
+	int rc = open_common_port(s, e);
 
 	if (!rc)
 		rc = connect_daemon(s, e);

@@ -59,11 +59,16 @@ static void warnings(const struct session_result *r, FILE *f)
 			      "%" PRIu64 " frames not sent: the daemon took "
 			      "more than a second to start their calls\n",
 			      r->total->missed);
-	if (r->receiver.kernel_drops)
+	if (r->receiver.misdirected)
+		(void)fprintf(f,
+			      "%" PRIu64 " packets came to the port of another "
+			      "call\n",
+			      r->receiver.misdirected);
+	if (r->drops)
 		(void)fprintf(f,
 			      "%" PRIu64 " packets dropped in the feeder's own "
-			      "socket; raise net.core.rmem_max\n",
-			      r->receiver.kernel_drops);
+			      "sockets; raise net.core.rmem_max\n",
+			      r->drops);
 	if (r->pacer.failed)
 		(void)fprintf(f,
 			      "%" PRIu64 " packets refused by the feeder's own "

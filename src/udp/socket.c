@@ -7,6 +7,7 @@
 #include "udp/socket.h"
 
 #include <errno.h>
+#include <linux/sock_diag.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
@@ -54,4 +55,14 @@ int udp_socket(const struct sockaddr_storage *local, struct cr_err *e)
 int udp_socket_shared(const struct sockaddr_storage *local, struct cr_err *e)
 {
 	return open_socket(local, true, e);
+}
+
+uint32_t udp_socket_drops(int fd)
+{
+	uint32_t info[SK_MEMINFO_VARS] = { 0 };
+	socklen_t n = sizeof(info);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, info, &n))
+		return 0;
+	return info[SK_MEMINFO_DROPS];
 }

@@ -5,6 +5,7 @@
 #ifndef UDP_SOCKET_H
 #define UDP_SOCKET_H
 
+#include <stdint.h>
 #include <sys/socket.h>
 
 #include "cr/error.h"
@@ -16,5 +17,9 @@ int udp_socket(const struct sockaddr_storage *local, struct cr_err *e);
 /** The same, for an address that other sockets of this user have, which allow
  * it: see udp/socket_group.h. */
 int udp_socket_shared(const struct sockaddr_storage *local, struct cr_err *e);
+
+/** How many datagrams or trains the socket @fd has dropped, because its buffer
+ * was full (SO_MEMINFO, Linux 4.12); 0 if the kernel does not tell. */
+uint32_t udp_socket_drops(int fd);
 
 #endif

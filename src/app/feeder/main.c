@@ -10,6 +10,7 @@
 #include "app/feeder/print.h"
 #include "app/feeder/progress.h"
 #include "base/cli.h"
+#include "base/descriptors.h"
 #include "base/nearest.h"
 #include "base/thread.h"
 #include "feeder/output.h"
@@ -30,12 +31,15 @@ static struct {
 	const char *to, *out, *dump, *trace, *spool;
 	struct cli_list counts;
 	int64_t udp_port, sctp, peer_timeout, cpu, seed, duration, scale, print;
+	int64_t ports, daemon_ports;
 	bool json, quiet, bye, schedule, frames, realtime;
 } raw = {
 	.to = "127.0.0.1",
 	.udp_port = TRANSPORT_UDP_PORT,
 	.peer_timeout = TRANSPORT_PEER_TIMEOUT,
 	.cpu = -1,
+	.ports = -1,
+	.daemon_ports = -1,
 	.seed = -1,
 	.scale = 1000000,
 	.bye = true,
@@ -94,6 +98,14 @@ static const struct cli_opt rows[] = {
 	ROW(CLI_LIST, "count", "[FLOW=]N",
 	    "Number of calls of this flow; without FLOW, of every flow.",
 	    .list = &raw.counts),
+	ROW(CLI_ENUM, "ports", NULL,
+	    "UDP ports of calls, at both ends, in place of the campaign's "
+	    "ports: own gives each call one of its own, as real calls have, "
+	    "shared gives all the same.",
+	    .number = &raw.ports, .names = campaign_ports_names, .dflt = ""),
+	ROW(CLI_ENUM, "daemon-ports", NULL,
+	    "The same for the daemon's end alone.", .number = &raw.daemon_ports,
+	    .names = campaign_ports_names, .dflt = ""),
 	ROW(CLI_INT, "cpu", "N",
 	    "Pin the sending and the receiving thread to this CPU.",
 	    .number = &raw.cpu, .min = 0, .max = 1023, .dflt = ""),
@@ -346,6 +358,19 @@ static int check_spool(const struct campaign *c, struct cr_err *e)
 		       c->path, c->conversions.line);
 }
 
+/* What the user chose, and else what the campaign says. */
+static void choose_ports(const struct campaign *c, struct session_cfg *cfg)
+{
+	int64_t ours = c->ports, its = c->platform.ports;
+
+	if (raw.ports >= 0)
+		ours = its = raw.ports;
+	if (raw.daemon_ports >= 0)
+		its = raw.daemon_ports;
+	cfg->ports = (enum campaign_ports)ours;
+	cfg->daemon_ports = (enum campaign_ports)its;
+}
+
 static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 {
 	struct session_cfg cfg = {
@@ -365,6 +390,7 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 	};
 	struct cr_err e;
 
+	choose_ports(c, &cfg);
 	if (read_to(&cfg.to, &e) || read_counts(c, counts, &e) || outrank(&e))
 		return complain(EXIT_USAGE, &e);
 	if (raw.print == PRINT_DAEMON)
@@ -395,6 +421,7 @@ int main(int argc, char **argv)
 	uint64_t *counts;
 	int rc;
 
+	descriptors_raise(); /* calls may have a socket each */
 	if (campaign_load(argv[first], &c, &e))
 		return complain(EXIT_USAGE, &e);
 	counts = calloc(c->flow_count, sizeof(*counts));

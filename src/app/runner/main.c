@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 #include <urcu.h>
 
@@ -19,6 +18,7 @@
 #include "app/runner/tables.h"
 #include "base/address.h"
 #include "base/cpu_list.h"
+#include "base/descriptors.h"
 #include "codecs/kernels/kernels.h"
 #include "http/http.h"
 #include "protocol/service.h"
@@ -155,17 +155,6 @@ static void stop(struct daemon *d)
 	libevent_global_shutdown();
 }
 
-/* Calls may have a socket each: take as many as the administrator allows. */
-static void raise_file_limit(void)
-{
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files))
-		return;
-	files.rlim_cur = files.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &files);
-}
-
 static int serve(struct daemon *d)
 {
 	struct cr_err e = { "" };
@@ -212,7 +201,7 @@ int main(int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN);
 	/* and a trace may grow too large */
 	(void)signal(SIGXFSZ, SIG_IGN);
-	raise_file_limit();
+	descriptors_raise(); /* calls may have a socket each */
 	/* what a pinned worker gives to control messages, its calls wait for */
 	cpu_list_avoid(&d.opt.pin);
 	return serve(&d);

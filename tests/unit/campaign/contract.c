@@ -56,7 +56,7 @@ static void must_promise(const struct cr_contract *a,
 
 static void check(const struct campaign_flow *f)
 {
-	const struct session s = { .address = "127.0.0.1:40100" };
+	const struct session s = { .cfg = { .daemon_ports = PORTS_OWN } };
 	const struct cost_model m = {
 		.estimate = { .mean = 60000, .p99 = 80000, .variance_ns2 = 9 }
 	};
@@ -66,11 +66,12 @@ static void check(const struct campaign_flow *f)
 	struct call_request r;
 	struct call_cfg cfg;
 	struct cr_err e = { "" };
-	json_t *params = session_call_params(&s, f, 0);
+	json_t *params = session_call_params(&s, f, 0, "127.0.0.1:40100");
 
 	if (call_params(&r, params, &e) || call_check(&cfg, &r, &e))
 		fail_msg("%s", e.text);
 	json_decref(params);
+	assert_int_equal(r.port, CALL_PORT_OWN);
 	call_settle(&cfg, &m.estimate);
 	assert_memory_equal(&cfg.declared.cost, &declared.cost,
 			    sizeof(declared.cost));

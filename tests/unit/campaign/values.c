@@ -157,6 +157,40 @@ static void every_value_arrives(void **state)
 	campaign_free(c);
 }
 
+/* The daemon's end is as ours, unless the file says otherwise. */
+static void ports_of_both_ends(void **state)
+{
+	static const struct {
+		const char *head;
+		int64_t ours, theirs;
+	} cases[] = {
+		{ "", PORTS_SHARED, PORTS_SHARED },
+		{ "ports: own\n", PORTS_OWN, PORTS_OWN },
+		{ "ports: shared\n", PORTS_SHARED, PORTS_SHARED },
+		{ "ports: own\ndaemon: {ports: shared}\n", PORTS_OWN,
+		  PORTS_SHARED },
+		{ "daemon: {ports: own}\n", PORTS_SHARED, PORTS_OWN },
+		{ "daemon: {admission: off}\nports: own\n", PORTS_OWN,
+		  PORTS_OWN },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[256];
+		struct campaign *c;
+
+		(void)snprintf(text, sizeof(text),
+			       "duration: 1s\n%sflows:\n  - count: 1\n"
+			       "    in: {codec: pcmu}\n"
+			       "    out: {codec: amr}\n",
+			       cases[i].head);
+		c = parse(text);
+		assert_int_equal(c->ports, cases[i].ours);
+		assert_int_equal(c->platform.ports, cases[i].theirs);
+		campaign_free(c);
+	}
+}
+
 static void a_ramp_is_its_rates(void **state)
 {
 	static const char text[] =
@@ -289,6 +323,7 @@ int main(void)
 		cmocka_unit_test(receivers_are_as_told),
 		cmocka_unit_test(every_value_arrives),
 		cmocka_unit_test(max_age_is_a_time_or_a_word),
+		cmocka_unit_test(ports_of_both_ends),
 		cmocka_unit_test(a_ramp_is_its_rates),
 		cmocka_unit_test(clocks_drift_by_one_value_or_a_range),
 		cmocka_unit_test(conversions_arrive),

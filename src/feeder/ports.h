@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The feeder's end of calls: the UDP ports that they send from and receive at.
+ * Either each call has one of its own, as real calls do, from before it is
+ * asked for until it has ended; or all have the same.
+ *
+ * Main thread only.
+ */
+#ifndef FEEDER_PORTS_H
+#define FEEDER_PORTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "campaign/campaign.h"
+#include "cr/error.h"
+
+struct receiver;
+
+/** Room for "[IPv6%link]:port". */
+#define PORT_TEXT 64u
+
+/** One call's. */
+struct port {
+	int fd;		   /**< -1: none                                    */
+	bool heard;	   /**< the receiver listens                        */
+	uint64_t key;	   /**< the receiver's                              */
+	uint64_t turn;	   /**< closing: the receiver has let go by then    */
+	struct port *next; /**< closing                                     */
+};
+
+struct ports {
+	enum campaign_ports layout;
+	struct sockaddr_storage local; /**< port 0 */
+	struct port common;	       /**< of all calls, and of questions  */
+	char address[PORT_TEXT];       /**< of the common one               */
+	struct receiver *receiver;     /**< NULL: nobody receives           */
+	struct port *first, **last;    /**< closing, in the order of turns  */
+	uint64_t drops; /**< packets for which sockets closed had no room   */
+};
+
+/** Open the common port on @local, whose port is 0. 0, or -errno with @e. */
+int ports_open(struct ports *p, enum campaign_ports layout,
+	       const struct sockaddr_storage *local, struct cr_err *e);
+
+/** From now on @r receives: at the common port, if calls share one, or at what
+ * ports_listen() names. 0, or -errno with @e. */
+int ports_receive(struct ports *p, struct receiver *r, struct cr_err *e);
+
+/** The port that a call is to use, and its @address as text; of its own if that
+ * is the layout. 0, or -errno with @e, which names the limit that is too low.
+ */
+int ports_give(struct ports *p, struct port *port, char address[PORT_TEXT],
+	       struct cr_err *e);
+
+/** Receive at @port, which is that of call @tag (feeder/receiver.h). 0, or
+ * -errno with @e. */
+int ports_listen(struct ports *p, struct port *port, uint64_t tag,
+		 struct cr_err *e);
+
+/** @port's call is over, and its last packet is sent: close it as soon as the
+ * receiver has let go. Nothing, if the port is not its own. */
+void ports_take_back(struct ports *p, struct port *port);
+
+/** Close what can be closed; call it now and then. */
+void ports_tidy(struct ports *p);
+
+/** Close @port at once: nobody sends or receives any more. */
+void ports_drop(struct ports *p, struct port *port);
+
+/** Close the common port, as ports_drop() does; a second time is fine. */
+void ports_close(struct ports *p);
+
+/** The descriptor to send from. */
+int ports_fd(const struct ports *p, const struct port *port);
+
+#endif
