@@ -21,6 +21,8 @@ from conftest import PATIENCE
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
 FEEDER = BUILD / "codec-feeder"
+# a daemon that drops nothing, however long the machine keeps it waiting
+PATIENT = ("--ring", "256", "--max-age", "none")
 
 PAIRS = """
 seed: 5
@@ -85,7 +87,7 @@ def frames_in(path, *options, gaps=False):
 
 def test_every_frame_of_every_codec_pair_comes_back(daemon, campaign,
                                                     tmp_path):
-    d = daemon("--no-admission", "--ring", "256")
+    d = daemon("--no-admission", *PATIENT)
     run = tmp_path / "run"
     r = d.feed(campaign(PAIRS), "--out", run, "--dump", tmp_path / "dump")
     total = r["total"]
@@ -144,7 +146,7 @@ def test_the_network_model_loses_what_the_plan_says(daemon, campaign):
     lost = sum(line.endswith(" lost") for line in plan)
     copies = sum(line.endswith(" copy") for line in plan)
     assert lost > 0 and copies > 0
-    total = knows_costs(daemon("--ring", "256")).feed(path)["total"]
+    total = knows_costs(daemon(*PATIENT)).feed(path)["total"]
     assert total["withheld"] == lost and total["copies"] == copies
     assert total["sent"] == len(plan) - lost - copies
     # the daemon's answers: a frame that comes behind its successor may be
@@ -156,7 +158,7 @@ def test_the_network_model_loses_what_the_plan_says(daemon, campaign):
 def test_talk_spurts_leave_gaps_and_nothing_is_lost(daemon, campaign):
     path = campaign(simple(count=4, talk="{spurt: 200ms, pause: 200ms}"))
     plan = feed(path, "--print-schedule").stdout
-    total = knows_costs(daemon("--ring", "256")).feed(path)["total"]
+    total = knows_costs(daemon(*PATIENT)).feed(path)["total"]
     assert total["sent"] == plan.count("frame=") < 4 * 99
     assert plan.count("marker") > 4
     assert total["lost"] == 0 and total["received"] == total["sent"]
@@ -172,7 +174,7 @@ def test_a_clock_that_drifts_sends_more_or_fewer_frames(daemon, campaign,
     plan = feed(path, "--print-schedule").stdout.split("\n")
     trace = tmp_path / "run" / "trace.bin"
     trace.parent.mkdir()
-    d = knows_costs(daemon("--ring", "256", "--trace", trace))
+    d = knows_costs(daemon(*PATIENT, "--trace", trace))
     got = d.feed(path, "--out", tmp_path / "run", "--frames")
     for f, least in zip(got["flows"], (109, 89)):
         assert f["sent"] == sum(f" {f['flow']}-" in line for line in plan)
@@ -192,7 +194,7 @@ def test_a_clock_that_drifts_sends_more_or_fewer_frames(daemon, campaign,
 
 
 def test_a_load_becomes_calls(daemon, campaign):
-    d = daemon("--no-admission", "--ring", "256")
+    d = daemon("--no-admission", *PATIENT)
     path = campaign("seed: 1\nduration: 1s\nflows:\n  - load: 30%\n"
                     "    in: {codec: pcmu}\n"
                     "    out: {codec: spin, spin: 2ms}\n")
@@ -208,7 +210,7 @@ def test_a_load_becomes_calls(daemon, campaign):
 
 
 def test_refused_calls_are_counted_and_explained(daemon, campaign):
-    d = daemon("--ring", "256")
+    d = daemon(*PATIENT)
     path = campaign("seed: 1\nduration: 1s\nexpect: {admitted: 100%}\n"
                     "flows:\n  - count: 20\n    in: {codec: pcmu}\n"
                     "    out: {codec: spin, spin: 4ms}\n")
@@ -221,7 +223,7 @@ def test_refused_calls_are_counted_and_explained(daemon, campaign):
 
 
 def test_expectations_decide_the_exit_code(daemon, campaign):
-    d = daemon("--ring", "256")
+    d = daemon(*PATIENT)
     good = campaign(simple(count=1, expect="{loss: <= 0%, max-delay: <= 60s}"))
     assert all(x["met"] for x in d.feed(good)["expectations"])
     bad = campaign(simple(count=1, expect="{p50-delay: <= 1us}"), "bad.yaml")

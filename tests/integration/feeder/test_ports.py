@@ -17,6 +17,8 @@ import pytest
 from conftest import PATIENCE, rig
 
 FEEDER = rig.BUILD / "codec-feeder"
+# a daemon that drops nothing, however long the machine keeps it waiting
+PATIENT = ("--ring", "256", "--max-age", "none")
 LAYOUTS = ("own", "shared")
 
 
@@ -80,7 +82,7 @@ def exact(result, path):
 @pytest.mark.parametrize("ours", LAYOUTS)
 def test_layouts_are_as_asked_for_and_counts_exact(daemon, campaign, tmp_path,
                                                    ours, theirs):
-    d = knows_costs(daemon("--ring", "256"))
+    d = knows_costs(daemon(*PATIENT))
     layout = ("--ports", ours, "--daemon-ports", theirs)
     p, listed = while_up(d, campaign(calls(6, "600s"), "long.yaml"), *layout,
                          count=6)
@@ -103,7 +105,7 @@ def test_layouts_are_as_asked_for_and_counts_exact(daemon, campaign, tmp_path,
     ("daemon: {ports: own}\n", "shared", "own"),
 ])
 def test_a_campaign_says_its_layout(daemon, campaign, head, ours, theirs):
-    r = daemon("--ring", "256").feed(campaign(calls(2, "500ms", head)))
+    r = daemon(*PATIENT).feed(campaign(calls(2, "500ms", head)))
     assert (r["feeder"]["ports"], r["feeder"]["daemon_ports"]) == (ours,
                                                                    theirs)
 
@@ -112,7 +114,7 @@ def test_a_campaign_says_its_layout(daemon, campaign, head, ours, theirs):
 def test_three_hundred_calls_of_their_own_ports(daemon, campaign, tmp_path,
                                                 theirs):
     """60 ms of speech in a packet: 5,000 packets a second."""
-    d = knows_costs(daemon("--no-admission", "--ring", "256"))
+    d = knows_costs(daemon("--no-admission", *PATIENT))
     run = tmp_path / "run"
     r = d.feed(campaign(calls(300, "4s", ptime="60ms")), "--ports", "own",
                "--daemon-ports", theirs, "--out", run)
@@ -122,7 +124,7 @@ def test_three_hundred_calls_of_their_own_ports(daemon, campaign, tmp_path,
 
 def test_answers_at_another_calls_port_count_as_misdirected(daemon, campaign):
     """Somebody sends to call b's port what call a waits for."""
-    d = knows_costs(daemon("--ring", "256"))
+    d = knows_costs(daemon(*PATIENT))
     p, (a, b) = while_up(d, campaign(calls(2, "600s")), "--ports", "own",
                          count=2)
     host, port = b["to"].split(":")
@@ -144,7 +146,7 @@ def limited(soft, hard, *command):
 
 
 def test_more_calls_than_descriptors_are_explained(daemon, campaign):
-    d = knows_costs(daemon("--no-admission", "--ring", "256"))
+    d = knows_costs(daemon("--no-admission", *PATIENT))
     path = campaign(calls(200, "1s"))
     done = limited(90, 90, FEEDER, path, *d.where(), "--ports", "own")
     assert done.returncode == 1
