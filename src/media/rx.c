@@ -160,8 +160,9 @@ static void name_thread(unsigned number)
 	(void)pthread_setname_np(pthread_self(), name);
 }
 
-/* What came during the pause makes inlet_wait() return at once, and when
- * nothing came it blocks. */
+/* A turn without packets was a wake-up for something else: no pause. What came
+ * during the pause makes inlet_wait() return at once, and when nothing came it
+ * blocks. */
 static void *rx_main(void *arg)
 {
 	struct rx *rx = arg;
@@ -173,7 +174,7 @@ static void *rx_main(void *arg)
 		cr_ns began = clock_now();
 		unsigned packets = take_turn(rx);
 
-		if (!stopping(rx))
+		if (packets && !stopping(rx))
 			pause_after(rx, packets, began);
 	}
 	rcu_unregister_thread();

@@ -8,9 +8,19 @@
 
 #include "udp/inlet_ops.h"
 
+static int open_uring(struct inlet **in, struct cr_err *e)
+{
+	return udp_io_uring(e) ? inlet_uring_ops.open(in, e) : -ENOTSUP;
+}
+
 int inlet_open(struct inlet **in, enum udp_io io, struct cr_err *e)
 {
-	(void)io;
+	struct cr_err why;
+
+	if (io == UDP_IO_URING)
+		return open_uring(in, e);
+	if (io == UDP_IO_AUTO && !open_uring(in, &why))
+		return 0;
 	return inlet_epoll_ops.open(in, e);
 }
 

@@ -16,8 +16,6 @@
 #include "udp/inlet_ops.h"
 #include "udp/sockets.h"
 
-/* Full batches from one socket before the others get a look. */
-#define ROUNDS_MAX 16u
 /* Sockets told by one look; a turn takes as many looks as it needs. */
 #define EVENTS 64
 /* No socket's key. */
@@ -123,7 +121,7 @@ static int look(struct inlet_epoll *i, int timeout)
 
 	i->events = n > 0 ? n : 0;
 	i->at = 0;
-	i->rounds = ROUNDS_MAX;
+	i->rounds = INLET_ROUNDS;
 	i->reading = false;
 	return n < 0 && errno != EINTR ? -errno : n > 0;
 }
@@ -174,7 +172,7 @@ static bool read_more(struct inlet_epoll *i)
 static bool next_socket(struct inlet_epoll *i)
 {
 	i->reading = false;
-	i->rounds = ROUNDS_MAX;
+	i->rounds = INLET_ROUNDS;
 	if (++i->at < i->events)
 		return true;
 	if (i->events < EVENTS) {

@@ -8,6 +8,9 @@
 
 #include "udp/inlet.h"
 
+/** Full batches from one socket before the others get a look. */
+#define INLET_ROUNDS 16u
+
 struct inlet_ops {
 	enum udp_io io;
 	int (*open)(struct inlet **in, struct cr_err *e);
@@ -26,5 +29,6 @@ struct inlet {
 };
 
 extern const struct inlet_ops inlet_epoll_ops;
+extern const struct inlet_ops inlet_uring_ops;
 
 #endif

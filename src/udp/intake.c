@@ -8,10 +8,8 @@
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-#include "base/clock.h"
+#include "udp/control.h"
 
 #ifndef UDP_GRO
 #define UDP_GRO 104 /* linux/udp.h, since 5.0 */
@@ -27,7 +25,7 @@ struct intake {
 	unsigned count; /* messages in the batch */
 	unsigned next;	/* the one after that being handed out */
 	uint32_t drops;
-	cr_ns now, skew; /* skew: real-time - monotonic */
+	struct control_clock clock;
 
 	/* the message being handed out */
 	struct intake_packet packet;
@@ -38,9 +36,7 @@ struct intake {
 	struct iovec iov[MESSAGES];
 	struct sockaddr_storage from[MESSAGES];
 	union {
-		char bytes[CMSG_SPACE(sizeof(struct timespec)) +
-			   CMSG_SPACE(sizeof(uint32_t)) +
-			   CMSG_SPACE(sizeof(int))];
+		char bytes[CONTROL_BYTES];
 		struct cmsghdr align;
 	} control[MESSAGES];
 	uint8_t data[MESSAGES][SLOT_BYTES];
@@ -91,43 +87,25 @@ bool intake_receive(struct intake *in, int fd)
 	in->next = 0;
 	in->left = 0;
 	in->drops = 0;
-	in->now = clock_now();
-	in->skew = clock_read(CLOCK_REALTIME) - in->now;
+	control_clock_read(&in->clock);
 	return in->count > 0;
-}
-
-static void read_control(struct intake *in, const struct cmsghdr *c)
-{
-	struct timespec t;
-	int size;
-
-	if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
-		memcpy(&t, CMSG_DATA(c), sizeof(t));
-		in->packet.arrival = cr_ns_min((cr_ns)t.tv_sec * CR_SEC +
-						       t.tv_nsec - in->skew,
-					       in->now);
-	} else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_RXQ_OVFL) {
-		memcpy(&in->drops, CMSG_DATA(c), sizeof(in->drops));
-	} else if (c->cmsg_level == SOL_UDP && c->cmsg_type == UDP_GRO) {
-		memcpy(&size, CMSG_DATA(c), sizeof(size));
-		if (size > 0)
-			in->stride = (size_t)size;
-	}
 }
 
 /* Begin to hand out the next message. */
 static void open_message(struct intake *in)
 {
-	struct mmsghdr *m = &in->msg[in->next];
+	const struct mmsghdr *m = &in->msg[in->next];
+	struct control control;
 
+	control_read(&m->msg_hdr, &in->clock, &control);
 	in->packet = (struct intake_packet){ .data = in->data[in->next],
 					     .from = &in->from[in->next],
-					     .arrival = in->now };
+					     .arrival = control.arrival };
 	in->left = m->msg_len;
-	in->stride = TRAIN_BYTES;
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m->msg_hdr); c;
-	     c = CMSG_NXTHDR(&m->msg_hdr, c))
-		read_control(in, c);
+	in->stride = control.stride ? control.stride : TRAIN_BYTES;
+	/* the kernel leaves the count out while it is 0 */
+	if (control.drops)
+		in->drops = control.drops;
 	in->next++;
 }
 

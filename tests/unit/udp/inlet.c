@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What comes to any of many sockets comes out once, in order, with the tag of
- * its socket; what comes to a removed one does not come out.
+ * its socket; what comes to a removed one does not come out. By epoll, by
+ * io_uring, and by an io_uring that is too small for so many sockets: its
+ * buffers and its completion queue run out all the time.
  */
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/address.h"
+#include "base/clock.h"
 #include "cmocka_cr.h"
-#include "udp/inlet.h"
+#include "patience.h"
+#include "udp/inlet_uring.h"
 #include "udp/socket.h"
 
 enum { PORTS = 200 }; /* more than one look tells of */
@@ -22,6 +28,7 @@ struct port {
 static struct inlet *in;
 static struct port port[PORTS];
 static int peer;
+static struct sockaddr_storage peer_at;
 
 static int open_socket(struct sockaddr_storage *at)
 {
@@ -33,6 +40,16 @@ static int open_socket(struct sockaddr_storage *at)
 	assert_true(fd >= 0);
 	assert_int_equal(getsockname(fd, (struct sockaddr *)at, &len), 0);
 	return fd;
+}
+
+/* inlet_next(), without what other programs send to ports that were theirs: the
+ * sender is told with each packet. */
+static bool next_packet(struct inlet_packet *p)
+{
+	while (inlet_next(in, p))
+		if (address_equal(p->packet.from, &peer_at))
+			return true;
+	return false;
 }
 
 static uint64_t tag_of(unsigned i)
@@ -49,14 +66,13 @@ static void watch(unsigned i)
 		fail_msg("%s", e.text);
 }
 
-static int setup_io(enum udp_io io)
+static int setup_with(int (*open)(struct inlet **in, struct cr_err *e))
 {
-	struct sockaddr_storage at;
 	struct cr_err e = { "" };
 
-	if (inlet_open(&in, io, &e))
-		return -1;
-	peer = open_socket(&at);
+	if (open(&in, &e))
+		fail_msg("%s", e.text);
+	peer = open_socket(&peer_at);
 	for (unsigned i = 0; i < PORTS; i++) {
 		port[i].fd = open_socket(&port[i].at);
 		watch(i);
@@ -64,10 +80,39 @@ static int setup_io(enum udp_io io)
 	return 0;
 }
 
+static int open_epoll(struct inlet **i, struct cr_err *e)
+{
+	return inlet_open(i, UDP_IO_EPOLL, e);
+}
+
+static int open_uring(struct inlet **i, struct cr_err *e)
+{
+	return inlet_open(i, UDP_IO_URING, e);
+}
+
+static int open_tiny(struct inlet **i, struct cr_err *e)
+{
+	static const struct receive_ring_sizes tiny = { 4, 8, 4 };
+
+	return inlet_uring_open(i, &tiny, e);
+}
+
 static int setup_epoll(void **state)
 {
 	(void)state;
-	return setup_io(UDP_IO_EPOLL);
+	return setup_with(open_epoll);
+}
+
+static int setup_uring(void **state)
+{
+	(void)state;
+	return setup_with(open_uring);
+}
+
+static int setup_tiny(void **state)
+{
+	(void)state;
+	return setup_with(open_tiny);
 }
 
 static int teardown(void **state)
@@ -96,7 +141,7 @@ static void take(unsigned n, uint32_t *next)
 
 	while (n) {
 		assert_true(inlet_wait(in, CR_NEVER) >= 0);
-		while (inlet_next(in, &p)) {
+		while (next_packet(&p)) {
 			unsigned i = (unsigned)(p.tag >> 32);
 
 			assert_true(i < PORTS);
@@ -108,7 +153,8 @@ static void take(unsigned n, uint32_t *next)
 			assert_true(n-- > 0);
 		}
 	}
-	assert_int_equal(inlet_wait(in, 0), 0);
+	(void)inlet_wait(in, 0);
+	assert_false(next_packet(&(struct inlet_packet){ 0 }));
 }
 
 static void all_that_comes_comes_out_in_order(void **state)
@@ -138,7 +184,7 @@ static void what_is_removed_is_not_heard(void **state)
 	for (unsigned i = 1; i < PORTS; i += 2)
 		inlet_del(in, port[i].key);
 	(void)inlet_wait(in, 0); /* a way may need a look to learn of it */
-	while (inlet_next(in, &(struct inlet_packet){ 0 }))
+	while (next_packet(&(struct inlet_packet){ 0 }))
 		;
 	for (unsigned i = 0; i < PORTS; i++)
 		send_to(i, 0);
@@ -155,7 +201,7 @@ static void a_wake_ends_the_wait(void **state)
 	(void)state;
 	inlet_wake(in);
 	assert_true(inlet_wait(in, CR_NEVER) >= 0);
-	assert_false(inlet_next(in, &(struct inlet_packet){ 0 }));
+	assert_false(next_packet(&(struct inlet_packet){ 0 }));
 	assert_int_equal(inlet_wait(in, 0), 0); /* once */
 }
 
@@ -173,16 +219,142 @@ static void a_flood_comes_out_over_turns(void **state)
 	assert_int_equal(next[0], FLOOD);
 }
 
+/* The next packet that comes, which there must be. */
+static void take_one(struct inlet_packet *p)
+{
+	while (!next_packet(p))
+		assert_true(inlet_wait(in, CR_NEVER) >= 0);
+}
+
+static void send_bytes(unsigned i, size_t bytes)
+{
+	static const uint8_t zeros[5000];
+
+	assert_int_equal(sendto(peer, zeros, bytes, 0,
+				(struct sockaddr *)&port[i].at,
+				address_length(&port[i].at)),
+			 bytes);
+}
+
+/* Of one that is too long, no more is promised than that it is seen to be. */
+static void a_packet_of_any_length_is_a_packet(void **state)
+{
+	static const size_t bytes[] = { 0, 1, 2048, 2049, 5000, 0, 0, 1500 };
+	struct inlet_packet p;
+
+	(void)state;
+	for (unsigned to = 0; to < 2; to++)
+		for (unsigned k = 0; k < sizeof(bytes) / sizeof(*bytes); k++) {
+			send_bytes(to, bytes[k]);
+			take_one(&p);
+			assert_int_equal(p.tag, tag_of(to));
+			if (bytes[k] <= 2048)
+				assert_int_equal(p.packet.bytes, bytes[k]);
+			else
+				assert_in_range(p.packet.bytes, 2049, bytes[k]);
+		}
+	assert_false(next_packet(&p));
+}
+
+/* Nobody receives while more comes than the socket holds. */
+static void what_the_kernel_drops_is_told_exactly(void **state)
+{
+	enum { SENT = 5000 };
+	int small = 4096;
+	uint32_t drops = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct inlet_packet p = { .tag = 0 };
+		unsigned came = 0;
+
+		assert_int_equal(setsockopt(port[i].fd, SOL_SOCKET, SO_RCVBUF,
+					    &small, sizeof(small)),
+				 0);
+		for (unsigned k = 0; k < SENT; k++)
+			send_bytes(i, 100);
+		while (inlet_wait(in, 0) > 0)
+			while (next_packet(&p))
+				came++;
+		assert_true(came > 0 && came < SENT);
+		send_bytes(i, 100); /* the next one tells */
+		take_one(&p);
+		drops = p.drops;
+		assert_int_equal(came + drops, SENT);
+	}
+}
+
+/* A removed socket that is closed is given up by the kernel when the receiver
+ * has learned of it. */
+static void a_removed_port_is_free_again(void **state)
+{
+	(void)state;
+	(void)inlet_wait(in, 0); /* it is being received from */
+	for (unsigned i = 0; i < PORTS; i++) {
+		int fd = -EADDRINUSE;
+
+		inlet_del(in, port[i].key);
+		(void)close(port[i].fd);
+		for (cr_ns end = clock_now() + PATIENCE;
+		     fd == -EADDRINUSE && clock_now() < end;) {
+			(void)inlet_wait(in, CR_MS);
+			assert_false(next_packet(&(struct inlet_packet){ 0 }));
+			fd = udp_socket(&port[i].at, NULL);
+		}
+		assert_true(fd >= 0);
+		port[i].fd = fd;
+		watch(i);
+	}
+	send_to(PORTS - 1, 0);
+	take_one(&(struct inlet_packet){ 0 });
+}
+
+/* While one socket is never empty, the others have their turn. */
+static void a_flood_does_not_keep_others_waiting(void **state)
+{
+	struct inlet_packet p;
+
+	(void)state;
+	for (unsigned flooded = 0; flooded < 2; flooded++)
+		for (uint32_t k = 0; k < 20; k++) {
+			unsigned to = 2 + k, other = 0;
+
+			send_to(to, k);
+			/* a turn gives at most some of what is sent anew */
+			for (unsigned turns = 0; !other; turns++) {
+				assert_true(turns < 20);
+				for (unsigned i = 0; i < 2000; i++)
+					send_to(flooded, 0);
+				assert_true(inlet_wait(in, 0) >= 0);
+				while (next_packet(&p))
+					other += p.tag == tag_of(to);
+			}
+			assert_int_equal(other, 1);
+		}
+}
+
 #define TEST(f, setup) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+#define TESTS(setup)                                                           \
+	TEST(all_that_comes_comes_out_in_order, setup),                        \
+		TEST(what_is_removed_is_not_heard, setup),                     \
+		TEST(a_wake_ends_the_wait, setup),                             \
+		TEST(a_flood_comes_out_over_turns, setup),                     \
+		TEST(a_packet_of_any_length_is_a_packet, setup),               \
+		TEST(what_the_kernel_drops_is_told_exactly, setup),            \
+		TEST(a_removed_port_is_free_again, setup),                     \
+		TEST(a_flood_does_not_keep_others_waiting, setup)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(all_that_comes_comes_out_in_order, setup_epoll),
-		TEST(what_is_removed_is_not_heard, setup_epoll),
-		TEST(a_wake_ends_the_wait, setup_epoll),
-		TEST(a_flood_comes_out_over_turns, setup_epoll),
-	};
+	const struct CMUnitTest epoll[] = { TESTS(setup_epoll) };
+	const struct CMUnitTest uring[] = { TESTS(setup_uring),
+					    TESTS(setup_tiny) };
+	struct cr_err why = { "" };
+	int failed = cmocka_run_group_tests(epoll, NULL, NULL);
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	if (udp_io_uring(&why))
+		return failed + cmocka_run_group_tests(uring, NULL, NULL);
+	(void)printf("skipped with io_uring: %s\n", why.text);
+	return failed;
 }
