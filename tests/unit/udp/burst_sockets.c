@@ -172,6 +172,39 @@ static void only_equal_neighbours_are_a_train(void **state)
 	rig_expect_no_more();
 }
 
+/* An address has as many octets as its family wants. */
+static void both_families_leave_together(void **state)
+{
+	static const char *const text[] = { "127.0.0.1:0", "[::1]:0" };
+	struct sockaddr_storage at[2];
+	int fd[2];
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		socklen_t len = sizeof(at[i]);
+
+		assert_int_equal(address_parse(text[i], &at[i]), 0);
+		fd[i] = socket(at[i].ss_family, SOCK_DGRAM, 0);
+		if (bind(fd[i], (struct sockaddr *)&at[i], len)) {
+			assert_int_equal(i, 1); /* a machine without IPv6 */
+			(void)close(fd[0]);
+			return;
+		}
+		assert_int_equal(
+			getsockname(fd[i], (struct sockaddr *)&at[i], &len), 0);
+	}
+	for (uint8_t i = 0; i < 8; i++)
+		burst_put(&rig.burst, fd[i % 2], &at[i % 2], 0, &i, 1);
+	burst_send(&rig.burst);
+	burst_clear(&rig.burst);
+	for (uint8_t i = 0, got; i < 8; i++) {
+		assert_int_equal(recv(fd[i % 2], &got, 1, MSG_DONTWAIT), 1);
+		assert_int_equal(got, i);
+	}
+	(void)close(fd[0]);
+	(void)close(fd[1]);
+}
+
 /* A socket without checksums has no trains either. */
 static void a_train_that_is_refused_does_not_fall_behind(void **state)
 {
@@ -336,6 +369,7 @@ int main(void)
 		BOTH(more_packets_than_fit),
 		BOTH(only_equal_neighbours_are_a_train),
 		BOTH(a_train_that_is_refused_does_not_fall_behind),
+		BOTH(both_families_leave_together),
 		BOTH(another_thread_sends),
 		BOTH(threads_take_turns),
 		cmocka_unit_test(without_a_ring_packets_leave_as_well),
