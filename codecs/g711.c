@@ -19,6 +19,8 @@ enum {
 	ULAW_BIAS = 33,	 /* makes segments start at powers of two */
 	ULAW_TOP = 8191, /* largest biased magnitude, 14 bits     */
 	ALAW_INVERT = 0x55,
+	ULAW_SHIFT = 2, /* low bits of 16 that a code does not depend on */
+	ALAW_SHIFT = 4,
 };
 
 /* An encoder needs to know no more than how long a frame is. */
@@ -47,7 +49,7 @@ static unsigned magnitude_of(int linear, unsigned shift)
 
 uint8_t ulaw_encode(int16_t linear)
 {
-	unsigned m = magnitude_of(linear, 2) + ULAW_BIAS;
+	unsigned m = magnitude_of(linear, ULAW_SHIFT) + ULAW_BIAS;
 	unsigned segment, code;
 
 	if (m > ULAW_TOP)
@@ -70,7 +72,7 @@ int16_t ulaw_decode(uint8_t code)
 
 uint8_t alaw_encode(int16_t linear)
 {
-	unsigned m = magnitude_of(linear, 4);
+	unsigned m = magnitude_of(linear, ALAW_SHIFT);
 	unsigned segment = segment_of(m, 3);
 	unsigned step = segment ? m >> (segment - 1) : m;
 	unsigned code = segment << 4 | (step & 0xf);
@@ -92,9 +94,12 @@ int16_t alaw_decode(uint8_t code)
 	return (int16_t)((c & 0x80 ? (int)m : -(int)m) * 8);
 }
 
-/* A call's every octet goes this way, and looking it up takes a fraction of
- * what working it out does. Filled once, before the first decoder is there. */
+/* A call's every sample goes this way, and looking it up takes a fraction of
+ * what working it out does. Filled once, before the first codec is there.
+ * Codes are by the bits of the linear value that they depend on. */
 static int16_t ulaw_linear[256], alaw_linear[256];
+static uint8_t ulaw_code[1 << (16 - ULAW_SHIFT)];
+static uint8_t alaw_code[1 << (16 - ALAW_SHIFT)];
 static pthread_once_t filled = PTHREAD_ONCE_INIT;
 
 static void fill(void)
@@ -103,6 +108,10 @@ static void fill(void)
 		ulaw_linear[code] = ulaw_decode((uint8_t)code);
 		alaw_linear[code] = alaw_decode((uint8_t)code);
 	}
+	for (unsigned v = 0; v < sizeof(ulaw_code); v++)
+		ulaw_code[v] = ulaw_encode((int16_t)(v << ULAW_SHIFT));
+	for (unsigned v = 0; v < sizeof(alaw_code); v++)
+		alaw_code[v] = alaw_encode((int16_t)(v << ALAW_SHIFT));
 }
 
 static int open_encoder(const struct cr_codec *codec, void **enc,
@@ -113,6 +122,7 @@ static int open_encoder(const struct cr_codec *codec, void **enc,
 
 	if (ret)
 		return ret;
+	(void)pthread_once(&filled, fill);
 	s = *enc;
 	s->samples = codec_samples(codec, cfg);
 	return 0;
@@ -171,7 +181,7 @@ static int pcmu_encode(void *enc, unsigned mode, const int16_t *pcm,
 	if (mode)
 		return -EINVAL;
 	for (unsigned i = 0; i < s->samples; i++)
-		out->data[i] = ulaw_encode(pcm[i]);
+		out->data[i] = ulaw_code[(uint16_t)pcm[i] >> ULAW_SHIFT];
 	codec_speech(out, mode, s->samples);
 	return 0;
 }
@@ -184,7 +194,7 @@ static int pcma_encode(void *enc, unsigned mode, const int16_t *pcm,
 	if (mode)
 		return -EINVAL;
 	for (unsigned i = 0; i < s->samples; i++)
-		out->data[i] = alaw_encode(pcm[i]);
+		out->data[i] = alaw_code[(uint16_t)pcm[i] >> ALAW_SHIFT];
 	codec_speech(out, mode, s->samples);
 	return 0;
 }

@@ -182,6 +182,20 @@ size_t call_bytes(const struct call *c)
 	       pipeline_bytes(c->pipeline);
 }
 
+void call_fetch_for_packet(const struct call *c)
+{
+	cr_ring_fetch_producer(c->ring);
+	cache_fetch(&c->seen, offsetof(struct call, source) -
+				      offsetof(struct call, seen) +
+				      sizeof(struct sockaddr_in6));
+	cache_fetch(&c->release, sizeof(c->release) + sizeof(c->terms_taken));
+	cache_fetch(&c->cfg.pt_in, sizeof(c->cfg.pt_in));
+	cache_fetch(&c->terms.version, sizeof(c->terms.version));
+	cache_fetch(&c->slot_bytes, sizeof(c->slot_bytes) + sizeof(c->ring));
+	cache_fetch(&c->count.packets_in, sizeof(c->count.packets_in) * 2);
+	cache_fetch(&c->lt.active, sizeof(c->lt.active));
+}
+
 void call_fetch_for_release(const struct call *c)
 {
 	cache_fetch(&c->lt, sizeof(c->lt));

@@ -221,6 +221,9 @@ void call_free(struct call *c);
 /** Memory of the call without the codecs' own states, bytes. */
 size_t call_bytes(const struct call *c);
 
+/** Fetch into the cache what taking a packet of @c is about to use. */
+void call_fetch_for_packet(const struct call *c);
+
 /** Fetch into the cache what the release of @c is about to write: a worker had
  * it last, and the run queue's lock should not be held while it comes. */
 void call_fetch_for_release(const struct call *c);

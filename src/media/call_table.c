@@ -12,6 +12,7 @@
 
 struct call_table {
 	struct cds_lfht *ht;
+	_Atomic uint64_t removals;
 };
 
 static unsigned long mix(uint32_t ssrc)
@@ -75,6 +76,14 @@ void call_table_del(struct call_table *t, struct call *c)
 	rcu_read_begin();
 	CR_ASSERT(!cds_lfht_del(t->ht, &c->node));
 	rcu_read_end();
+	/* release, pairs with call_table_removals(); before the caller's grace
+	 * period */
+	atomic_fetch_add_explicit(&t->removals, 1, memory_order_release);
+}
+
+uint64_t call_table_removals(const struct call_table *t)
+{
+	return atomic_load_explicit(&t->removals, memory_order_acquire);
 }
 
 struct call *call_table_find(struct call_table *t, uint32_t ssrc)

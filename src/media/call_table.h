@@ -25,4 +25,9 @@ void call_table_del(struct call_table *t, struct call *c);
 /** Under rcu_read_begin(): the call that @ssrc names, or NULL. */
 struct call *call_table_find(struct call_table *t, uint32_t ssrc);
 
+/** How many calls have been taken out so far. A reader that finds no more than
+ * when it looked up a call, in this read-side section or one before, may go on
+ * with that call in this one. Any thread. */
+uint64_t call_table_removals(const struct call_table *t);
+
 #endif

@@ -6,14 +6,32 @@
 
 #define PPM INT64_C(1000000)
 
+/* Straight lines between these. */
+static const struct {
+	int64_t load; /* ppm */
+	cr_ns gap;
+} points[] = {
+	{ 50000, 0 },
+	{ 300000, 400 * CR_US },
+	{ 750000, 500 * CR_US },
+	{ 950000, PACE_GAP_MAX },
+};
+enum { POINTS = sizeof(points) / sizeof(points[0]) };
+
 cr_ns pace_gap(int64_t load_ppm)
 {
-	if (load_ppm <= PACE_FREE_PPM)
+	unsigned i = 0;
+
+	while (i < POINTS && points[i].load <= load_ppm)
+		i++;
+	if (i == 0)
 		return 0;
-	if (load_ppm >= PACE_FULL_PPM)
-		return PACE_GAP_MAX;
-	return PACE_GAP_MAX * (load_ppm - PACE_FREE_PPM) /
-	       (PACE_FULL_PPM - PACE_FREE_PPM);
+	if (i == POINTS)
+		return points[POINTS - 1].gap;
+	return points[i - 1].gap +
+	       (points[i].gap - points[i - 1].gap) *
+		       (load_ppm - points[i - 1].load) /
+		       (points[i].load - points[i - 1].load);
 }
 
 void pace_look(struct pace *p, cr_ns now, cr_ns used)

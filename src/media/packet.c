@@ -101,9 +101,12 @@ static struct release_times release_frame(struct call *c, cr_ns arrival)
 static void push(struct packet_path *path, struct call *c,
 		 const struct rtp_packet *p, cr_ns arrival)
 {
-	struct release_times when = release_frame(c, arrival);
+	uint8_t *frame = cr_ring_reserve(c->ring);
 	struct cr_frame_meta meta, lost;
+	struct release_times when;
 
+	cache_fetch(frame, p->payload_bytes);
+	when = release_frame(c, arrival);
 	meta = (struct cr_frame_meta){
 		.arrival = c->last_arrival,
 		.eligible = when.eligible,
@@ -119,7 +122,7 @@ static void push(struct packet_path *path, struct call *c,
 	if (!c->first_seen && !c->cfg.ts_first_known)
 		pipeline_first_ts(c->pipeline, p->ts);
 	c->first_seen = true;
-	memcpy(cr_ring_reserve(c->ring), p->payload, p->payload_bytes);
+	memcpy(frame, p->payload, p->payload_bytes);
 	call_count(&c->count.packets_in, 1);
 	call_count(&c->count.octets_in, p->payload_bytes);
 	if (cr_ring_push(c->ring, &meta, &lost)) {
@@ -137,7 +140,7 @@ static struct call *addressee(struct packet_path *path,
 
 	if (only)
 		return only->cfg.ssrc_in == p->ssrc ? only : NULL;
-	c = call_table_find(path->table, p->ssrc);
+	c = call_cache_find(&path->cache, path->table, p->ssrc);
 	return c && c->cfg.port_fd < 0 && c->cfg.receiver == path->receiver
 		       ? c
 		       : NULL;
@@ -163,6 +166,7 @@ struct call *packet_take(struct packet_path *path,
 		call_count(&path->count.unknown_ssrc, 1);
 		return NULL;
 	}
+	call_fetch_for_packet(c);
 	if (!acceptable(c, &p, in->from))
 		return NULL;
 	push(path, c, &p, in->arrival);

@@ -7,7 +7,7 @@
 #ifndef MEDIA_PACKET_H
 #define MEDIA_PACKET_H
 
-#include "media/call_table.h"
+#include "media/call_cache.h"
 #include "media/counters.h"
 #include "observe/trace.h"
 #include "udp/intake.h"
@@ -20,6 +20,7 @@ struct packet_counters {
 
 struct packet_path {
 	struct call_table *table;
+	struct call_cache cache;
 	struct trace_ring *trace;
 	unsigned receiver; /**< whose path this is: call_cfg.receiver */
 	struct packet_counters count;

@@ -230,6 +230,12 @@ static uint64_t oldest(struct cr_ring *r)
 	}
 }
 
+void cr_ring_fetch_producer(const struct cr_ring *r)
+{
+	cache_fetch(&r->slots, offsetof(struct cr_ring, total));
+	cache_fetch(&r->head, 1);
+}
+
 void cr_ring_fetch(const struct cr_ring *r)
 {
 	cache_fetch(&r->claimed, 1);

@@ -63,6 +63,10 @@ uint8_t *cr_ring_reserve(struct cr_ring *r);
 bool cr_ring_push(struct cr_ring *r, struct cr_frame_meta *meta,
 		  struct cr_frame_meta *dropped);
 
+/** Fetch the producer's part into the cache: a hint before cr_ring_reserve().
+ * Any thread. */
+void cr_ring_fetch_producer(const struct cr_ring *r);
+
 /** Fetch the consumer's part into the cache: a hint before cr_ring_peek() on a
  * thread that was not the last consumer. Any thread, while no other is at it.
  */

@@ -52,7 +52,8 @@ static void release(struct rx *rx)
  * comes late cannot reach a dead call. */
 static struct call *owner(struct rx *rx, uint64_t tag)
 {
-	struct call *c = call_table_find(rx->path.table, call_pair_ssrc(tag));
+	struct call *c = call_cache_find(&rx->path.cache, rx->path.table,
+					 call_pair_ssrc(tag));
 
 	return c && call_pair(&c->cfg) == tag ? c : NULL;
 }

@@ -99,7 +99,7 @@ static const struct cli_opt rows[] = {
 	    "How long the receiver sleeps after it has taken all packets: "
 	    "fewer wake-ups, but up to that much more delay. 0s: it does not "
 	    "sleep. auto: it does not while its CPU has time to spare; the "
-	    "busier that CPU, the further apart its turns, up to 0.8 ms.",
+	    "busier that CPU, the further apart its turns, up to 1.5 ms.",
 	    .text = &raw.coalesce),
 
 	ROW(CLI_SECTION, NULL, NULL, "Scheduling", .flag = NULL),

@@ -83,6 +83,31 @@ static void any_length_goes_round(void **state)
 	}
 }
 
+static void every_sample(const char *name, uint8_t (*law)(int16_t))
+{
+	enum { N = 256 };
+	struct cr_codec_cfg cfg = { .samples = N };
+	struct pair p = pair_open(name, &cfg);
+	int16_t pcm[CR_FRAME_SAMPLES_MAX];
+	struct cr_frame f = { 0 };
+
+	for (int first = INT16_MIN; first <= INT16_MAX; first += N) {
+		for (int i = 0; i < N; i++)
+			pcm[i] = (int16_t)(first + i);
+		assert_int_equal(p.codec->encode(p.enc, 0, pcm, &f), 0);
+		for (int i = 0; i < N; i++)
+			assert_int_equal(f.data[i], law(pcm[i]));
+	}
+	pair_close(&p);
+}
+
+static void the_laws_hold_for_every_sample(void **state)
+{
+	(void)state;
+	every_sample("pcmu", ulaw_encode);
+	every_sample("pcma", alaw_encode);
+}
+
 static int loudest(const int16_t *pcm, unsigned n)
 {
 	int top = 0;
@@ -172,6 +197,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(l16_is_in_network_byte_order),
 		cmocka_unit_test(any_length_goes_round),
+		cmocka_unit_test(the_laws_hold_for_every_sample),
 		cmocka_unit_test(lost_frames_fade_in_every_codec),
 		cmocka_unit_test(frames_carry_g711_codes),
 		cmocka_unit_test(spin_takes_the_cpu_time_it_was_told),
