@@ -103,6 +103,25 @@ class Runner:
                 return {reply["id"]: reply for reply in message}
         return fail("codec-runner has closed the connection")
 
+    def ask(self, method, **params):
+        """The result of one request."""
+        reply = self.replies([{"jsonrpc": "2.0", "id": 0, "method": method,
+                               "params": params}])[0]
+        if "error" in reply:
+            fail(f"{method}: {reply['error']['message']}")
+        return reply["result"]
+
+    def where(self):
+        """Options of other programs that speak to it."""
+        return ["--to", f"unix:{self.folder / 'control'}"]
+
+    def resident(self):
+        """Memory of the process, bytes."""
+        with open(f"/proc/{self.pid}/status", encoding="ascii") as status:
+            kib = next(line.split()[1] for line in status
+                       if line.startswith("VmRSS"))
+        return int(kib) * 1024
+
     def start(self, calls, addresses):
         """Start a call to each of @addresses; the targets to send to."""
         targets = []

@@ -11,7 +11,7 @@ BENCH = Path(__file__).resolve().parents[3] / "tests" / "bench"
 sys.path.insert(0, str(BENCH))
 
 
-def program(name):
+def load(name):
     """tests/bench/@name, which has no suffix, as a module."""
     loader = SourceFileLoader(f"bench_{name}", str(BENCH / name))
     module = importlib.util.module_from_spec(
@@ -20,14 +20,19 @@ def program(name):
     return module
 
 
+@pytest.fixture(scope="session")
+def program():
+    return load
+
+
 @pytest.fixture
 def packet():
-    return program("packet")
+    return load("packet")
 
 
 @pytest.fixture
 def delay():
-    return program("delay")
+    return load("delay")
 
 
 @pytest.fixture
