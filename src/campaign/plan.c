@@ -207,6 +207,38 @@ int plan_make(struct plan *p, const struct campaign *c,
 	return 0;
 }
 
+static int by_time(const void *a, const void *b)
+{
+	const cr_ns *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The calls are in order of their starts. */
+int plan_most_up(const struct plan *p, cr_ns before, cr_ns after, size_t *most)
+{
+	cr_ns *ends = malloc(p->count * sizeof(*ends));
+	size_t up = 0, max = 0, ended = 0;
+
+	if (!ends)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->count; i++) {
+		const struct plan_call *c = &p->calls[i];
+		const struct campaign_flow *f = &p->campaign->flows[c->flow];
+
+		ends[i] = plan_frame_time(c, f->ptime, c->frames) + after;
+	}
+	qsort(ends, p->count, sizeof(*ends), by_time);
+	for (size_t i = 0; i < p->count; i++) {
+		for (; ends[ended] < p->calls[i].start - before; ended++)
+			up--;
+		max = ++up > max ? up : max;
+	}
+	free(ends);
+	*most = max;
+	return 0;
+}
+
 void plan_fini(struct plan *p)
 {
 	free(p->calls);

@@ -51,6 +51,10 @@ int plan_make(struct plan *p, const struct campaign *c,
 	      const struct plan_options *o, struct cr_err *e);
 void plan_fini(struct plan *p);
 
+/** The most calls that are up at once, if each is from @before its start until
+ * @after its end. 0 with *@most, or -ENOMEM. */
+int plan_most_up(const struct plan *p, cr_ns before, cr_ns after, size_t *most);
+
 /** When frame @frame of @call is spoken, its frames being @ptime apart by the
  * caller's clock; that of call->frames is when the call ends. */
 cr_ns plan_frame_time(const struct plan_call *call, cr_ns ptime,

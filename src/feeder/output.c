@@ -86,7 +86,7 @@ static json_t *feeder_json(const struct output *o)
 	uint64_t frames = r->pacer.packets;
 
 	return json_pack("{s:s,s:s,s:I,s:I,s:I,s:f,s:I,s:I,s:I,s:I,s:I,s:I,"
-			 "s:I,s:I}",
+			 "s:I,s:I,s:I}",
 			 "ports", campaign_ports_names[o->cfg->ports],
 			 "daemon_ports",
 			 campaign_ports_names[o->cfg->daemon_ports], "cpu_ns",
@@ -101,6 +101,7 @@ static json_t *feeder_json(const struct output *o)
 			 "packets_received", (json_int_t)r->receiver.packets,
 			 "unknown_ssrc", (json_int_t)r->receiver.unknown_ssrc,
 			 "misdirected", (json_int_t)r->receiver.misdirected,
+			 "asymmetric", (json_int_t)r->receiver.asymmetric,
 			 "socket_drops", (json_int_t)r->drops);
 }
 

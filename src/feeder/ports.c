@@ -13,6 +13,9 @@
 #include "feeder/receiver.h"
 #include "udp/socket.h"
 
+/* Descriptors for control, files, and what libraries open. */
+#define OTHERS 32u
+
 static int open_port(struct ports *p, struct port *port,
 		     char address[PORT_TEXT], struct cr_err *e)
 {
@@ -48,19 +51,31 @@ int ports_receive(struct ports *p, struct receiver *r, struct cr_err *e)
 			       &p->common.key, e);
 }
 
+int ports_check(enum campaign_ports layout, size_t calls, struct cr_err *e)
+{
+	uint64_t limit = descriptors_limit();
+
+	if (layout != PORTS_OWN || calls + OTHERS <= limit)
+		return 0;
+	return cr_fail(e, -EMFILE,
+		       "up to %zu calls at once, each with a port of its own, "
+		       "need %llu file descriptors, and this process may have "
+		       "%llu: raise the limit (ulimit -Hn, ulimit -n), or use "
+		       "--ports shared",
+		       calls, (unsigned long long)calls + OTHERS,
+		       (unsigned long long)limit);
+}
+
 /* What a person can do about it. */
-static int too_many(int err, struct cr_err *e)
+static int explain(int err, struct cr_err *e)
 {
 	struct cr_err why = *e;
 
 	if (err == -EMFILE)
 		return cr_fail(e, err,
-			       "%.200s: each call has a port of its own, and "
-			       "this process may have %llu descriptors: raise "
-			       "the limit (ulimit -Hn, ulimit -n), or use "
-			       "--ports shared",
-			       why.text,
-			       (unsigned long long)descriptors_limit());
+			       "%.200s: raise the limit (ulimit -Hn, ulimit "
+			       "-n), or use --ports shared",
+			       why.text);
 	if (err == -ENFILE)
 		return cr_fail(e, err,
 			       "%.200s: raise the system's limit (sysctl "
@@ -84,7 +99,7 @@ int ports_give(struct ports *p, struct port *port, char address[PORT_TEXT],
 		rc = open_port(p, port, address, e);
 	else
 		(void)snprintf(address, PORT_TEXT, "%s", p->address);
-	return rc ? too_many(rc, e) : 0;
+	return rc ? explain(rc, e) : 0;
 }
 
 int ports_listen(struct ports *p, struct port *port, uint64_t tag,

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/address.h"
 #include "base/clock.h"
 #include "base/thread.h"
 #include "feeder/dump.h"
@@ -78,6 +79,8 @@ static void take(struct receiver *r, const struct intake_packet *in,
 		r->stats.misdirected++;
 		return;
 	}
+	if (address_port(in->from) != address_port(&c->to))
+		r->stats.asymmetric++;
 	if (match_received(c->match, &p, in->arrival, &index) && c->dump)
 		dump_put(c->dump, index, p.payload, p.payload_bytes);
 }

@@ -17,6 +17,8 @@ struct receiver;
 struct receiver_stats {
 	uint64_t packets, malformed, unknown_ssrc;
 	uint64_t misdirected; /**< came to another call's socket           */
+	uint64_t asymmetric;  /**< came from another port than the one to
+				   which the call sends                    */
 	cr_ns cpu;
 };
 

@@ -278,6 +278,16 @@ static int open_conversions(struct session *s, struct cr_err *e)
 	return conversions_open(&s->conversions, &cfg, e);
 }
 
+/* Can as many calls be up at once as the plan has? */
+static int check_ports(struct session *s, struct cr_err *e)
+{
+	size_t most;
+	int rc = plan_most_up(&s->plan, SESSION_LEAD, SESSION_DRAIN, &most);
+
+	return rc ? cr_fail(e, rc, "out of memory")
+		  : ports_check(s->cfg.ports, most, e);
+}
+
 static int make_plan(struct session *s, struct cr_err *e)
 {
 	struct plan_options o = { .seed = s->cfg.seed,
@@ -325,5 +335,7 @@ int session_prepare(struct session *s, struct cr_err *e)
 		rc = session_size(s, e);
 	if (!rc)
 		rc = make_plan(s, e);
+	if (!rc)
+		rc = check_ports(s, e);
 	return rc ? rc : check_spool(s, e);
 }

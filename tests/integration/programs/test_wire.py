@@ -5,10 +5,12 @@ dumpcap records loopback while a daemon serves calls; tshark then looks at
 SCTP, RTP and AMR. Needs the right to capture (root, or a dumpcap with
 CAP_NET_RAW), else the tests are skipped.
 """
+import json
 import random
 import re
 import select
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -175,3 +177,56 @@ def test_rtp_and_amr_are_sound(recorded, name):
     assert tshark(path, *options, show=f"{mine} && (amr.superfluous_data || "
                   "amr.not_enough_data_for_frames || amr.padding_bits_not0 || "
                   "amr.spare_bit_not0 || amr.reserved.not_zero)") == []
+
+
+def rtp_of(path, ports):
+    """(source port, destination port, SSRC) of every RTP packet from and to
+    these ports."""
+    lines = tshark(path, show="udp", fields=("udp.srcport", "udp.dstport",
+                                             "udp.payload"))
+    packets = []
+    for line in lines:
+        source, target, payload = line.split("\t")
+        data = bytes.fromhex(payload)
+        if {int(source), int(target)} & ports and data[:1] == b"\x80":
+            packets.append((int(source), int(target),
+                            int.from_bytes(data[8:12], "big")))
+    return packets
+
+
+def port_of(address):
+    return int(address.split(":")[1])
+
+
+def test_every_call_has_ports_of_its_own_at_both_ends(daemon, campaign,
+                                                      tmp_path):
+    """codec-feeder --ports own: a call sends from one port to one port, and its
+    answers take the same way back."""
+    if not shutil.which("tshark") or not shutil.which("dumpcap"):
+        pytest.skip("no tshark")
+    capture = Capture(tmp_path / "wire.pcap")
+    d = daemon("--send-each", "--max-age", "none", "--ring", "256")
+    path = campaign("duration: 600s\nports: own\nflows:\n  - count: 20\n"
+                    "    in: {codec: pcmu}\n    out: {codec: pcma}\n")
+    feeder = subprocess.Popen([d.programs / "codec-feeder", path, *d.where(),
+                               "--json", "--quiet"], stdout=subprocess.PIPE,
+                              text=True)
+    calls = []
+    while len([c for c in calls if c["count"]["packets_out"] > 5]) < 20:
+        assert feeder.poll() is None
+        calls = d.ctl("list")["calls"]
+    feeder.send_signal(signal.SIGINT)
+    result = json.loads(feeder.communicate(timeout=PATIENCE)[0])
+    capture.stop()
+    ways = {}
+    for c in calls:
+        ours, its = port_of(c["to"]), port_of(c["rtp"])
+        ways[ours, its, c["ssrc"]] = ways[its, ours, c["out_ssrc"]] = 0
+    ports = {way[0] for way in ways}
+    assert len(ways) == len(ports) == 40
+    for way in rtp_of(capture.path, ports):
+        ways[way] += 1  # there are no others
+    assert all(ways.values())
+    # the capture may miss some, but none is in it twice
+    assert sum(ways.values()) <= (result["feeder"]["packets_sent"] +
+                                  result["feeder"]["packets_received"])
