@@ -125,6 +125,7 @@ struct node_rx_info {
 #define NODE_COUNT(name, label, help) unsigned long long name;
 	PACKET_COUNTERS(NODE_COUNT)
 #undef NODE_COUNT
+	const char *io; /**< "uring" or "epoll" */
 	cr_ns cpu;
 };
 
@@ -133,6 +134,7 @@ struct node_receiver_info {
 #define NODE_COUNT(name, label, help) unsigned long long name;
 	PACKET_COUNTERS(NODE_COUNT)
 #undef NODE_COUNT
+	const char *io; /**< "uring" or "epoll" */
 	cr_ns cpu;
 	unsigned calls; /**< that are with it */
 };

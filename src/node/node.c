@@ -103,6 +103,8 @@ static int open_receivers(struct node *n, struct cr_err *warn, struct cr_err *e)
 		.each = {
 			.table = n->table,
 			.live = n->live,
+			/* AUTO: one of many may still have to do without */
+			.io = n->io == UDP_IO_EPOLL ? n->io : n->cfg.io,
 			.coalesce = n->cfg.coalesce,
 			.rt_priority = rx_priority(n),
 		},
@@ -122,10 +124,28 @@ static int open_receivers(struct node *n, struct cr_err *warn, struct cr_err *e)
 	return receivers_open(&n->receivers, &cfg, warn, e);
 }
 
+static int choose_io(struct node *n, struct cr_err *e)
+{
+	int err = udp_io_choose(n->cfg.io, &n->io, &n->io_why);
+
+	if (err)
+		return cr_fail(e, err, "%s; --io auto does without it",
+			       n->io_why.text);
+	return 0;
+}
+
+enum udp_io node_io(const struct node *n, const char **why)
+{
+	*why = n->io_why.text;
+	return n->io;
+}
+
 static int open_parts(struct node *n, struct cr_err *warn, struct cr_err *e)
 {
-	int err = open_rtp(n, warn, e);
+	int err = choose_io(n, e);
 
+	if (!err)
+		err = open_rtp(n, warn, e);
 	if (err)
 		return err;
 	n->table = call_table_new();

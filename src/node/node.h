@@ -17,6 +17,7 @@
 #include "observe/histogram.h"
 #include "observe/trace.h"
 #include "node/info.h"
+#include "udp/io.h"
 
 struct node;
 
@@ -55,6 +56,7 @@ struct node_config {
 	unsigned ring_frames;  /**< per call                                  */
 	cr_ns max_age;	       /**< of every class, see core_config           */
 	enum core_stale stale; /**< what happens to those that do             */
+	enum udp_io io;	       /**< how packets come and go                  */
 	cr_ns coalesce;	       /**< see media/rx.h                            */
 	bool send_each;	       /**< packets never wait for each other         */
 	unsigned trace_records; /**< per thread's ring                        */
@@ -151,6 +153,10 @@ struct node_call *node_call_find(struct node *n, uint32_t id);
 bool node_call_hung(struct node *n, uint32_t id);
 /** The first one with an id above @id, or NULL: walks in order of id. */
 struct node_call *node_call_after(struct node *n, uint32_t id);
+
+/** How packets come and go: UDP_IO_URING or UDP_IO_EPOLL. *@why: why it is not
+ * io_uring where node_config.io did not rule that out, else "". */
+enum udp_io node_io(const struct node *n, const char **why);
 
 /** The shared RTP address: "127.0.0.1:40000". */
 void node_address(const struct node *n, char *buf, size_t size);

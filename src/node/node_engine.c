@@ -168,7 +168,7 @@ int node_plan_engine(struct node *n, struct cr_err *e)
 	driver = live_driver_for(&s);
 	n->nplaces = n->cfg.workers;
 	n->place_records = n->cfg.trace_records;
-	n->send_io = UDP_IO_AUTO;
+	n->send_io = n->io;
 	if (driver->thread_per_task) {
 		n->nplaces = most < NODE_THREADS ? most : NODE_THREADS;
 		n->place_records = NODE_THREAD_RECORDS;

@@ -79,6 +79,8 @@ struct node {
 	unsigned nplaces;
 	unsigned place_records; /**< of the trace ring of each */
 	enum udp_io send_io;	/**< how each sends                */
+	enum udp_io io;		/**< how packets come and go       */
+	struct cr_err io_why;	/**< see node_io()                 */
 	struct node_watch watch;
 	struct event *gone_event, *fault_event, *tick;
 

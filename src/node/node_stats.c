@@ -54,6 +54,7 @@ static void receiver_info(const struct node *n, unsigned i,
 #define COPY(name, label, help) out->name = relaxed(&count->name);
 	PACKET_COUNTERS(COPY)
 #undef COPY
+	out->io = udp_io_names[rx_io(rx)];
 	out->cpu = rx_cpu(rx);
 	out->calls = receivers_calls(n->receivers, i);
 }
@@ -61,6 +62,7 @@ static void receiver_info(const struct node *n, unsigned i,
 /* Each, and their sums. */
 static void receivers_info(const struct node *n, struct node_stats *out)
 {
+	out->rx.io = udp_io_names[n->io];
 	out->nreceivers = receivers_count(n->receivers);
 	for (unsigned i = 0; i < out->nreceivers; i++) {
 		struct node_receiver_info *one = &out->receivers[i];

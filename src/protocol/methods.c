@@ -21,6 +21,7 @@ json_t *method_hello(void *arg, struct rpc_peer *peer, const json_t *params,
 	struct session *s = session_of(peer, err);
 	struct hello_request ask;
 	struct hello_result tell;
+	const char *why;
 
 	if (!request_read(hello_fields, &ask, params, err))
 		return NULL;
@@ -43,6 +44,7 @@ json_t *method_hello(void *arg, struct rpc_peer *peer, const json_t *params,
 		.calls = s->calls,
 		.transport = peer->transport,
 		.kernels = cr_kernels_names[cr_kernels_active()],
+		.io = udp_io_names[node_io(sv->node, &why)],
 		.draining = sv->draining,
 		.codecs = describe_codecs,
 		.schedulers = describe_schedulers,

@@ -158,3 +158,22 @@ bool udp_io_uring(struct cr_err *why)
 		(void)cr_fail(why, rc, "io_uring: %s", explain(rc));
 	return !rc;
 }
+
+const char *const udp_io_names[] = {
+	[UDP_IO_AUTO] = "auto",
+	[UDP_IO_URING] = "uring",
+	[UDP_IO_EPOLL] = "epoll",
+	NULL,
+};
+
+int udp_io_choose(enum udp_io asked, enum udp_io *io, struct cr_err *why)
+{
+	*why = (struct cr_err){ "" };
+	if (asked != UDP_IO_EPOLL && udp_io_uring(why))
+		*io = UDP_IO_URING;
+	else if (asked == UDP_IO_URING)
+		return -ENOTSUP;
+	else
+		*io = UDP_IO_EPOLL;
+	return 0;
+}

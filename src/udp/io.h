@@ -27,4 +27,12 @@ enum udp_io {
  */
 bool udp_io_uring(struct cr_err *why);
 
+/** "auto", "uring", "epoll", NULL: what to call them. */
+extern const char *const udp_io_names[];
+
+/** What @asked comes to here: 0 with *@io, UDP_IO_URING or UDP_IO_EPOLL; @why
+ * says why it is not io_uring where that was not ruled out, else it is empty.
+ * -ENOTSUP with @why: io_uring was asked for and cannot be used. */
+int udp_io_choose(enum udp_io asked, enum udp_io *io, struct cr_err *why);
+
 #endif

@@ -79,6 +79,8 @@ static void announce(struct daemon *d)
 	const char *socket = d->opt.service.listen_too.path;
 	struct node *n = service_node(d->service);
 	char rtp[64], spec[320], http[64] = "";
+	const char *why;
+	enum udp_io io = node_io(n, &why);
 
 	node_address(n, rtp, sizeof(rtp));
 	node_scheduler(n, spec, sizeof(spec));
@@ -92,8 +94,12 @@ static void announce(struct daemon *d)
 	       http, *socket ? " socket=" : "", socket);
 	(void)fflush(stdout);
 	log_event(LOG_INFO, "ready",
-		  "rtp=%s control=%s sctp=%s scheduler=%s kernels=%s", rtp,
-		  d->opt.control, service_transport(d->service), spec, kernels);
+		  "rtp=%s control=%s sctp=%s scheduler=%s kernels=%s io=%s",
+		  rtp, d->opt.control, service_transport(d->service), spec,
+		  kernels, udp_io_names[io]);
+	if (*why)
+		log_event(LOG_INFO, "no-io-uring", "io=%s why=\"%s\"",
+			  udp_io_names[io], why);
 }
 
 static int open_http(struct daemon *d, struct cr_err *e)

@@ -23,7 +23,7 @@ static struct {
 	const char *trace, *trace_dir, *plugin_dir, *log_file, *spool;
 	const char *http, *max_age;
 	int64_t udp_port, sctp, workers, receivers, ring, stale, capacity;
-	int64_t watchdog;
+	int64_t watchdog, io;
 	int64_t trace_records, max_calls, peer_timeout, grace, drain_timeout;
 	int64_t log_level, seconds, kernels;
 	int64_t max_conversions, conversions, convert_mib, convert_floor;
@@ -95,6 +95,11 @@ static const struct cli_opt rows[] = {
 	    .text = &raw.http, .dflt = ""),
 	ROW(CLI_FLAG, "http-control", NULL,
 	    "The page may switch the scheduler.", .flag = &raw.http_control),
+	ROW(CLI_ENUM, "io", NULL,
+	    "How to receive and send packets: by io_uring (Linux 6.1 or "
+	    "later), by epoll, recvmmsg and sendmmsg, or by the first that "
+	    "works.",
+	    .number = &raw.io, .names = udp_io_names),
 	ROW(CLI_STRING, "rx-coalesce", "auto|TIME",
 	    "How long the receiver sleeps after it has taken all packets: "
 	    "fewer wake-ups, but up to that much more delay. 0s: it does not "
@@ -466,6 +471,7 @@ static void fill(struct runner_options *o)
 	s->node.ring_frames = (unsigned)raw.ring;
 	s->node.max_age = max_age();
 	s->node.stale = (enum core_stale)raw.stale;
+	s->node.io = (enum udp_io)raw.io;
 	s->node.coalesce = coalesce();
 	s->node.watchdog = raw.watchdog;
 	s->node.trace_records = (unsigned)raw.trace_records;

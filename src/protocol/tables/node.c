@@ -176,6 +176,9 @@ const struct field hello_result_fields[] = {
 	{ ROW_TEXT(hello_result, "kernels", kernels),
 	  .help = "the codec kernels in use: functions that replace the "
 		  "codec libraries' own" },
+	{ ROW_TEXT(hello_result, "io", io),
+	  .help = "how the node receives and sends: uring (io_uring) or epoll "
+		  "(older system calls)" },
 	{ ROW_BOOL(hello_result, "draining", draining),
 	  .help = "the node accepts no new calls" },
 	{ ROW_EACH(hello_result, "codecs", codecs, codec_info),
@@ -277,8 +280,11 @@ const struct field totals_fields[] = { CALL_SUMS(TOTAL){ 0 } };
 #define PACKET(n, head, h) { ROW_INT(rx_info, #n, n), .help = (h) },
 
 const struct field rx_info_fields[] = {
-	PACKET_COUNTERS(PACKET){ ROW_TIME(rx_info, "cpu", cpu, "ns"),
-				 .help = "CPU time of the receivers" },
+	PACKET_COUNTERS(PACKET){ ROW_TEXT(rx_info, "io", io),
+				 .help = "how the node receives and sends: "
+					 "uring or epoll" },
+	{ ROW_TIME(rx_info, "cpu", cpu, "ns"),
+	  .help = "CPU time of the receivers" },
 	{ 0 },
 };
 
@@ -300,9 +306,11 @@ static const struct field_metric packet_metrics[PACKET_NCOUNTERS] = {
 const struct field receiver_info_fields[] = {
 	{ ROW_INT(receiver_info, "calls", calls),
 	  .help = "number of calls that are with the receiver" },
-	PACKET_COUNTERS(RECEIVED){ ROW_TIME(receiver_info, "cpu", cpu, "ns"),
-				   COUNTER("receiver_cpu_seconds_total",
-					   "CPU time of a receiver") },
+	PACKET_COUNTERS(RECEIVED){ ROW_TEXT(receiver_info, "io", io),
+				   .help = "how the receiver receives: uring "
+					   "or epoll" },
+	{ ROW_TIME(receiver_info, "cpu", cpu, "ns"),
+	  COUNTER("receiver_cpu_seconds_total", "CPU time of a receiver") },
 	{ 0 },
 };
 

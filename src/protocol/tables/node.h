@@ -74,7 +74,7 @@ struct hello_result {
 	const char *session;
 	unsigned calls;
 	char scheduler[NODE_SPEC_MAX];
-	const char *transport, *kernels;
+	const char *transport, *kernels, *io;
 	bool draining;
 	struct field_each codecs, schedulers;
 	struct capacity_result capacity;

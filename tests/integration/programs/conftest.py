@@ -61,13 +61,13 @@ class Daemon:
     """A running codec-runner and the addresses it serves on."""
 
     def __init__(self, *options, log, programs=BUILD,
-                 place=("--pin", "none", "--rx-cpu", "none")):
+                 place=("--pin", "none", "--rx-cpu", "none"), launcher=()):
         self.programs = programs
         self.udp = free_port()
         self.sctp = 1024 + free_port() % 60000
         self.log = open(log, "w+")
         self.process = subprocess.Popen(
-            [programs / "codec-runner", "--rtp", "127.0.0.1:0", "--control",
+            [*launcher, programs / "codec-runner", "--rtp", "127.0.0.1:0", "--control",
              f"127.0.0.1:{self.sctp}", "--udp-port", str(self.udp), "--sctp",
              "user", "--workers", "1", *place, *options],
             stdout=subprocess.PIPE, stderr=self.log, text=True)

@@ -98,6 +98,37 @@ static void what_forbids_it_is_named(void **state)
 	assert_int_equal(answer(out_of_descriptors, "ulimit -n"), REFUSED);
 }
 
+static int choose(enum udp_io asked, enum udp_io want, const char *word)
+{
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		struct cr_err why = { "" };
+		enum udp_io io = UDP_IO_AUTO;
+		int rc = sandboxed() ? udp_io_choose(asked, &io, &why) : 1;
+
+		if (word ? !strstr(why.text, word) : *why.text != '\0')
+			_exit(WORDLESS);
+		_exit(rc == -ENOTSUP	  ? REFUSED
+		      : !rc && io == want ? USABLE
+					  : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void a_sandbox_leaves_epoll(void **state)
+{
+	(void)state;
+	assert_int_equal(choose(UDP_IO_AUTO, UDP_IO_EPOLL, "seccomp"), USABLE);
+	assert_int_equal(choose(UDP_IO_EPOLL, UDP_IO_EPOLL, NULL), USABLE);
+	assert_int_equal(choose(UDP_IO_URING, UDP_IO_URING, "seccomp"),
+			 REFUSED);
+}
+
 static void it_leaves_no_descriptor_behind(void **state)
 {
 	int before = dup(0), after;
@@ -116,6 +147,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_is_found_where_it_is),
 		cmocka_unit_test(what_forbids_it_is_named),
+		cmocka_unit_test(a_sandbox_leaves_epoll),
 		cmocka_unit_test(it_leaves_no_descriptor_behind),
 	};
 
