@@ -6,6 +6,9 @@ number of tasks in it, alone ("alone", one thread) and where another CPU wants
 it all the time and its cache lines come from there ("shared", two threads).
 bench-moves: ns that a frame takes longer because its call's codec state is one
 of many ("context_ns"), and because another CPU had it last ("migration_ns").
+codec-runner --codecs: ns of an AMR 12.2 frame encoded with our kernels
+("encode"). receiving.py: ns that a receiver takes for a packet and to wake up
+("receiver").
 """
 import json
 import math
@@ -14,6 +17,8 @@ import pathlib
 import statistics
 import subprocess
 import sys
+
+import receiving
 
 # At a higher load per CPU of others the benchmarks measure these.
 QUIET = 0.5
@@ -58,6 +63,28 @@ def measure_moves(build):
                                       "migration_ns")}}
 
 
+def measure_encode(build):
+    """What a frame costs with the kernels that this machine has."""
+    runs = [run_json([build / "codec-runner", "--codecs", "--json",
+                      "--seconds", "5s"]) for _ in range(REPEATS)]
+    rows = [next(r for r in run["rows"] if r["codec"] == "amr" and
+                 r["mode"] == "12.2" and r["direction"] == "encode")
+            for run in runs]
+    return {"mean_ns": round(1000 * statistics.median(r["mean_us"]
+                                                      for r in rows)),
+            "sd_ns": round(1000 * statistics.median(r["stddev_us"]
+                                                    for r in rows)),
+            "kernels": runs[0]["kernels"]}
+
+
+def measure_receiving(build, encode):
+    """What receiving.measure() tells; exits where it cannot."""
+    try:
+        return receiving.measure(build, encode["mean_ns"], REPEATS)
+    except (RuntimeError, OSError) as error:
+        return sys.exit(f"scale: receiving: {error}")
+
+
 def processor():
     """The CPU's name and how many there are."""
     info = pathlib.Path("/proc/cpuinfo").read_text(errors="replace")
@@ -67,16 +94,20 @@ def processor():
 
 
 def measure(build, schedulers):
-    """All of it, and where it comes from. Takes about a minute."""
+    """All of it, and where it comes from. Takes about two minutes."""
     load = os.getloadavg()[0]
     if load > QUIET * os.cpu_count():
         print(f"scale: others load this machine ({load:.1f}): overheads will "
               "be measured too large", file=sys.stderr)
     moves = measure_moves(build)
+    encode = measure_encode(build)
     return {
         "source": {"machine": processor(), "load_before": load,
                    "lock": "bench_contention", "context_ns": "bench-moves",
-                   "migration_ns": "bench-moves", "moves": moves},
+                   "migration_ns": "bench-moves", "moves": moves,
+                   "encode": "codec-runner --codecs",
+                   "receiver": "receiving.py"},
+        "encode": encode, "receiver": measure_receiving(build, encode),
         "lock": {name: measure_lock(build, name) for name in schedulers},
         "context_ns": max(0, moves["context_ns"]),
         "migration_ns": max(0, moves["migration_ns"]),
@@ -92,10 +123,23 @@ def load(path, schedulers):
                 lock_ns(found, name, kind, 1)
         return {**found, "context_ns": int(found["context_ns"]),
                 "migration_ns": int(found["migration_ns"]),
+                **whole_numbers(found, "encode", "mean_ns", "sd_ns"),
+                **whole_numbers(found, "receiver", "cost_ns", "wake_ns"),
                 "source": {**found.get("source", {}), "file": str(path)}}
     except (OSError, ValueError, KeyError, TypeError) as error:
         sys.exit(f"scale: {path}: no overheads of {', '.join(schedulers)}: "
                  f"{error!r}; use one that an earlier run left")
+
+
+def whole_numbers(found, part, *keys):
+    """@part with its @keys as whole numbers; older files do not have it."""
+    if part not in found:
+        return {}
+    return {part: {**found[part], **{k: int(found[part][k]) for k in keys}}}
+
+
+def know_receivers(overheads):
+    return "encode" in overheads and "receiver" in overheads
 
 
 def lock_ns(overheads, scheduler, kind, tasks):
@@ -121,3 +165,12 @@ def options(overheads, scheduler, domain, tasks):
             f"{held}ns",
             "--overhead-context", f"{overheads['context_ns']}ns",
             "--overhead-migration", f"{overheads['migration_ns']}ns"]
+
+
+def receiver_options(overheads, receivers):
+    """codec-sim's, for so many receivers; 0: they take no time."""
+    if not receivers:
+        return []
+    cost = overheads["receiver"]
+    return ["--receivers", receivers, "--receiver-cost",
+            f"{cost['cost_ns']}ns", "--receiver-wake", f"{cost['wake_ns']}ns"]

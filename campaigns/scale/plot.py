@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""p99 delay over the size of a run queue: a panel for each load, a line for
-each machine and scheduler. What misses deadlines, or will, is an open circle.
+"""p99 delay over the size of a run queue, and over the work of receivers: a
+panel for each load, a line for each machine and scheduler. What misses
+deadlines, or will, is an open circle.
 """
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
+from receivers import carries  # noqa: E402
 from tables import fits, groups  # noqa: E402
 
 STYLES = ("-", "--", ":", "-.")
@@ -43,5 +45,42 @@ def draw(rows, path):
         axes.grid(alpha=0.3)
     panels[0][0].set_ylabel("p99 delay, ms (open: more calls than fit)")
     panels[0][-1].legend(fontsize="small")
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+
+
+def draw_machine(axes, rows, machine):
+    """A machine's p99 with receivers, and without their cost as a dash."""
+    colour = f"C{machine}"
+    free = [r for r in rows if not r["receivers"]]
+    rows = sorted((r for r in rows if r["receivers"]),
+                  key=lambda r: r["work"])
+    x = [100 * r["work"] for r in rows]
+    y = [r["p99_ns"] / 1e3 for r in rows]
+    axes.plot(x, y, "-", color=colour, label=f"{rows[0]['cpus']} workers")
+    for r, at, delay in zip(rows, x, y):
+        axes.plot(at, delay, "o", color=colour, ms=max(3, 10 - 3 * machine),
+                  mfc=colour if carries(r) else "white")
+        axes.annotate(str(r["receivers"]), (at, delay), fontsize="x-small",
+                      color=colour, textcoords="offset points",
+                      xytext=(0, 6 + 9 * machine), ha="center")
+    for r in free:
+        axes.axhline(r["p99_ns"] / 1e3, color=colour, ls=":", lw=1)
+
+
+def draw_receivers(rows, path):
+    loads = groups(rows, "load")
+    cpus = list(groups(rows, "cpus"))
+    figure, panels = plt.subplots(1, len(loads), sharey=True, squeeze=False,
+                                  figsize=(5 * len(loads) + 1, 4.5))
+    for axes, ((load,), some) in zip(panels[0], loads.items()):
+        for (n,), machine in groups(some, "cpus").items():
+            draw_machine(axes, machine, cpus.index((n,)))
+        axes.set_yscale("log")
+        axes.set_title(f"workers busy for {load} % of the time")
+        axes.set_xlabel("share of a receiver's time that packets take, %")
+        axes.grid(alpha=0.3)
+    panels[0][0].set_ylabel("p99 delay, us (dotted: receivers at no cost)")
+    panels[0][-1].legend(fontsize="small", title="figures: receivers")
     figure.tight_layout()
     figure.savefig(path, dpi=120)

@@ -111,9 +111,9 @@ def show_advice(advice):
          a["global"]] for a in advice])
 
 
-def as_csv(rows):
+def as_csv(rows, columns=COLUMNS):
     out = io.StringIO()
-    writer = csv.DictWriter(out, COLUMNS, lineterminator="\n",
+    writer = csv.DictWriter(out, columns, lineterminator="\n",
                             extrasaction="ignore")
     writer.writeheader()
     writer.writerows(rows)

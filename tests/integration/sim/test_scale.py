@@ -23,6 +23,13 @@ OVERHEADS = {
 }
 
 
+# Frames of 20 us and packets of 4: five workers that work all the time need a
+# receiver.
+COSTS = {"lock": {"edf": {"alone": {"300": 100}, "shared": {"300": 200}}},
+         "encode": {"mean_ns": 20000, "sd_ns": 2000, "kernels": "none"},
+         "receiver": {"cost_ns": 4000, "wake_ns": 3000}}
+
+
 def play(out, *args):
     return subprocess.run(
         ["/usr/bin/python3", "-B", SCALE / "run", "--build", BUILD, "--out",
@@ -40,6 +47,19 @@ def told(tmp_path_factory):
                 "100ms", "--overheads", given)
     assert done.returncode == 0, done.stderr
     return done.stdout, json.loads((folder / "scale.json").read_text()), folder
+
+
+@pytest.fixture(scope="module")
+def received(tmp_path_factory):
+    """The same of receivers: its text, what scale.json has of them, folder."""
+    folder = tmp_path_factory.mktemp("receivers")
+    given = folder / "given.json"
+    given.write_text(json.dumps({**OVERHEADS, **COSTS}))
+    done = play(folder, "--cpus", "4,8", "--loads", 90, "--duration",
+                "100ms", "--only", "receivers", "--overheads", given)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((folder / "scale.json").read_text())
+    return done.stdout, found["receivers"], folder
 
 
 def by_point(told):
@@ -137,6 +157,95 @@ def test_rule_of_the_advice(rows, domain, fits):
                           text=True, check=True)
     assert [(a["domain"], a["fits"]) for a in json.loads(done.stdout)] == [
         (domain, fits)]
+
+
+def in_scale(code, given):
+    """What @code prints of the JSON on its input, among scale's modules."""
+    done = subprocess.run(["/usr/bin/python3", "-B", "-c", code], cwd=SCALE,
+                          input=json.dumps(given), capture_output=True,
+                          text=True, check=True, timeout=PATIENCE)
+    return json.loads(done.stdout)
+
+
+def test_without_costs_of_receivers_they_are_left_out(told):
+    assert "How many receivers: left out" in told[0]
+    assert told[1]["receivers"] == {"rows": []}
+
+
+def test_workers_are_busy_for_the_load_overheads_included(received):
+    _, found, _ = received
+    assert {r["cpus"] for r in found["rows"]} == {4, 8}
+    for r in found["rows"]:
+        assert r["workers_busy"] == pytest.approx(0.9, abs=0.01)
+        assert (r["cost_ns"], r["wake_ns"]) == (4000, 3000)
+
+
+def test_receivers_are_enough_and_no_more(received):
+    """With one receiver fewer, packets alone want more than there is, or p99
+    is beyond the bound."""
+    text, found, _ = received
+    assert found["rule"] in text
+    for a in found["advice"]:
+        rows = {r["receivers"]: r for r in found["rows"]
+                if r["cpus"] == a["cpus"]}
+        demand = a["calls"] * 50 * 4000 / 1e9
+        assert demand <= a["fewest"] <= a["enough"] <= a["cpus"]
+        assert a["fewest"] - 1 < demand or a["fewest"] - 1 in rows
+        assert rows[a["enough"]]["p99_ns"] <= 1.05 * rows[a["cpus"]]["p99_ns"]
+        assert rows[a["enough"]]["lost_share"] == 0
+        # what a packet costs shows where none has to wait
+        assert 4000 <= rows[a["cpus"]]["p50_ns"] - rows[0]["p50_ns"] < 20000
+        for n in set(rows) - {0}:
+            assert rows[n]["work"] == pytest.approx(demand / n, rel=0.02)
+
+
+def test_a_row_of_receivers_can_be_played_again(received):
+    row = received[1]["rows"][-1]
+    again = subprocess.run(row["command"], shell=True, capture_output=True,
+                           text=True, timeout=PATIENCE, check=False)
+    assert json.loads(again.stdout)["total"]["delay"]["p99_ns"] == \
+        row["p99_ns"]
+
+
+def test_csv_and_picture_of_receivers_are_left(received):
+    _, found, folder = received
+    with open(folder / "receivers.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(r["p99_ns"]) for r in rows] == [r["p99_ns"]
+                                                for r in found["rows"]]
+    assert (folder / "receivers.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("least", [1, 2, 3, 7, 8, 9, 20, 21])
+def test_the_fewest_that_fit_are_found(least):
+    code = ("import json, sys, receivers; least = json.load(sys.stdin); "
+            "print(json.dumps(receivers.fewest([2, 8, 9, 20], "
+            "lambda n: n >= least)))")
+    assert in_scale(code, least) == (least if least <= 20 else None)
+
+
+def test_prices_come_from_two_runs():
+    """2 us a packet, 5 us a wake-up."""
+    runs = [{"packets": 1000, "wakes": 10, "cpu_ns": 2050 * 1000},
+            {"packets": 2000, "wakes": 1800, "cpu_ns": 2 * 6500 * 1000}]
+    code = ("import json, sys, receiving; "
+            "print(json.dumps(receiving.prices(*json.load(sys.stdin))))")
+    assert in_scale(code, runs) == pytest.approx([2000, 5000])
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU")
+def test_a_receiver_is_measured():
+    """Counts only: every packet that was sent is accounted for."""
+    code = ("import json, pathlib, sys, receiving; receiving.SECONDS = 1; "
+            "build = pathlib.Path(json.load(sys.stdin)); "
+            "print(json.dumps([receiving.one_run(build, 1e6, *way) "
+            "for way in receiving.WAYS]))")
+    few, many = in_scale(code, str(BUILD))
+    for run in few, many:
+        assert run["calls"] == 10
+        assert 0 < run["packets"] == run["sent"] <= 500
+        assert run["cpu_ns"] > 0
+    assert few["wakes"] > 0 and many["wakes"] > 0
 
 
 def test_overheads_of_the_readme_can_be_played(tmp_path):
