@@ -83,6 +83,7 @@ int calls_open(struct calls *c, const struct load_options *opt,
 	c->intake = intake_open();
 	if (c->epoll < 0 || !c->call || !c->fds || !c->intake)
 		return cr_fail(e, -ENOMEM, "out of memory");
+	c->units = (uint32_t)(opt->every * opt->rate / CR_SEC);
 	for (size_t i = 0; i < calls; i++)
 		c->call[i].seq = (uint16_t)splitmix64(&random);
 	rc = payloads_open(&c->payloads, opt->codec, (unsigned)opt->rate,
@@ -134,7 +135,7 @@ static int read_target(struct call *k, const char *line)
 
 int calls_targets(struct calls *c, FILE *in, struct cr_err *e)
 {
-	uint32_t step = (uint32_t)(c->opt->ptime * c->opt->out_clock / CR_SEC);
+	uint32_t step = (uint32_t)(c->opt->every * c->opt->out_clock / CR_SEC);
 	char line[LINE_BYTES];
 
 	for (int64_t i = 0; i < c->opt->calls; i++) {
@@ -166,7 +167,7 @@ void calls_send(struct calls *c, unsigned i, cr_ns due)
 	const struct rtp_header h = { .pt = k->pt,
 				      .marker = !frame,
 				      .seq = (uint16_t)(k->seq + frame),
-				      .ts = frame * c->payloads.units,
+				      .ts = frame * c->units,
 				      .ssrc = k->ssrc };
 	const size_t bytes = c->payloads.bytes;
 	uint8_t packet[PACKET_BYTES];

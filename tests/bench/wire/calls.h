@@ -38,6 +38,7 @@ struct calls {
 	const struct load_options *opt;
 	struct call *call; /* opt->calls */
 	struct payloads payloads;
+	uint32_t units; /**< RTP timestamp units from packet to packet */
 	struct intake *intake;
 	int epoll;
 	int *fds;

@@ -24,7 +24,7 @@ _Noreturn static void die(const char *what)
 	exit(1);
 }
 
-/* When a call's packets are due, within a frame. */
+/* When a call's packets are due, after those of the first call. */
 struct turn {
 	cr_ns phase;
 	unsigned call;
@@ -39,7 +39,7 @@ static int by_phase(const void *a, const void *b)
 	return (x->call > y->call) - (x->call < y->call);
 }
 
-/* A frame's turns, in order. */
+/* The turns of a packet of each call, in order. */
 static struct turn *turns_of(const struct load_options *opt)
 {
 	uint64_t random = (uint64_t)opt->seed + 1;
@@ -52,8 +52,8 @@ static struct turn *turns_of(const struct load_options *opt)
 
 		t[i].call = (unsigned)i;
 		t[i].phase = opt->phases == LOAD_EVEN
-				     ? opt->ptime * i / opt->calls
-				     : (cr_ns)r * opt->ptime >> 32;
+				     ? opt->every * i / opt->calls
+				     : (cr_ns)r * opt->every >> 32;
 	}
 	qsort(t, (size_t)opt->calls, sizeof(*t), by_phase);
 	return t;
@@ -95,7 +95,7 @@ static cr_ns due(const struct pace *p, const struct load_options *opt)
 {
 	uint64_t calls = (uint64_t)opt->calls;
 
-	return p->start + (cr_ns)(p->next / calls) * opt->ptime +
+	return p->start + (cr_ns)(p->next / calls) * opt->every +
 	       p->turns[p->next % calls].phase;
 }
 

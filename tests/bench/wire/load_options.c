@@ -47,6 +47,9 @@ static const struct cli_opt rows[] = {
 	    .number = &opt.phases, .names = phases),
 	TIME_ROW("ptime", "Speech in a packet.", &opt.ptime, 5 * CR_MS,
 		 60 * CR_MS),
+	TIME_ROW("every",
+		 "Time between a call's packets; 0: what one has of speech.",
+		 &opt.every, 0, 60 * CR_SEC),
 	TIME_ROW("tick", "Packets due in this time are sent at one go.",
 		 &opt.tick, 10 * CR_US, 10 * CR_MS),
 	TIME_ROW("warm", "How long to send before anything counts.", &opt.warm,
@@ -99,5 +102,7 @@ static const struct cli cli = {
 const struct load_options *load_options(int argc, char **argv)
 {
 	(void)cli_parse_or_exit(&cli, argc, argv);
+	if (!opt.every)
+		opt.every = opt.ptime;
 	return &opt;
 }

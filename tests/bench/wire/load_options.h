@@ -11,9 +11,10 @@
 enum load_layout { LOAD_OWN, LOAD_SHARED };
 enum load_phases { LOAD_EVEN, LOAD_RANDOM };
 
-/** Times in ns. */
+/** Times in ns. every: ptime, where it is not given. */
 struct load_options {
-	int64_t calls, layout, phases, ptime, tick, warm, seconds, linger;
+	int64_t calls, layout, phases, ptime, every, tick, warm, seconds,
+		linger;
 	int64_t rate, out_clock, expect, seed, cpu, watch;
 	const char *at, *codec;
 };

@@ -33,7 +33,7 @@ enum match_kind {
 struct match {
 	uint32_t base; /**< RTP timestamp of the answer to frame 0            */
 	bool based; /**< base is known; else the first answer is to frame 0 */
-	uint32_t step; /**< RTP timestamp units of a frame, of the answers    */
+	uint32_t step; /**< RTP timestamp units from answer to answer        */
 
 	uint32_t sent; /**< frames sent                                      */
 	uint32_t newest; /**< one more than the newest frame answered */

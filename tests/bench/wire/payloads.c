@@ -56,7 +56,7 @@ int payloads_open(struct payloads *p, const char *codec, unsigned rate,
 	*p = (struct payloads){ 0 };
 	for (unsigned i = 0; i < 256; i++)
 		p->pcma[i] = alaw_encode(ulaw_decode((uint8_t)i));
-	p->units = cfg.samples = (unsigned)(ptime * rate / CR_SEC);
+	cfg.samples = (unsigned)(ptime * rate / CR_SEC);
 	rc = speech_open(&corpus, rate, NULL, e);
 	if (rc)
 		return rc;

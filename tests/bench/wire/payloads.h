@@ -24,7 +24,6 @@ struct payloads {
 	uint8_t *data;
 	unsigned count; /**< payloads                    */
 	size_t bytes;	/**< of each                     */
-	uint32_t units; /**< RTP timestamp units of each */
 	uint8_t pcma[256];
 };
 

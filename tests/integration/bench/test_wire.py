@@ -80,6 +80,14 @@ def test_everything_comes_back_in_order(reflect, layout):
     assert 0 < heard["delay"]["p50_ns"] <= heard["delay"]["max_ns"]
 
 
+def test_calls_that_hardly_speak():
+    """A packet in 200 ms: six a call in all the 1.1 s, however late."""
+    heard, reflected = play((), ("--every", "200ms", "--expect", "same"))
+    assert 0 < heard["sent"] == heard["received"]
+    assert reflected["in"] <= 6 * CALLS
+    assert heard["strange"] == heard["wrong"] == 0
+
+
 def test_a_wrong_payload_is_seen():
     """The reflector does not translate: nothing is the PCMA of what was said."""
     heard, _ = play((), ("--expect", "pcma"))
