@@ -1,10 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The limit of file descriptors.
+ * The limit of file descriptors, and how to raise it.
  */
 #include "base/descriptors.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <sys/resource.h>
+
+uint64_t descriptors_limit(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	return files.rlim_cur;
+}
 
 void descriptors_raise(void)
 {
@@ -16,11 +27,16 @@ void descriptors_raise(void)
 	(void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
-uint64_t descriptors_limit(void)
+int descriptors_fail(struct cr_err *e, int err, const char *what)
 {
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur == RLIM_INFINITY)
-		return UINT64_MAX;
-	return files.rlim_cur;
+	if (err == -ENFILE)
+		return cr_fail(e, err,
+			       "%s: the system is out of file descriptors; "
+			       "raise the limit with sysctl fs.file-max",
+			       what);
+	return cr_fail(e, err,
+		       "%s: out of file descriptors: limit %" PRIu64
+		       " (RLIMIT_NOFILE); raise it with LimitNOFILE= or "
+		       "ulimit -n",
+		       what, descriptors_limit());
 }

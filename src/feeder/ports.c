@@ -66,28 +66,14 @@ int ports_check(enum campaign_ports layout, size_t calls, struct cr_err *e)
 		       (unsigned long long)limit);
 }
 
-/* What a person can do about it. */
+/* What a person can do about it, beside what udp_socket() says. */
 static int explain(int err, struct cr_err *e)
 {
 	struct cr_err why = *e;
 
-	if (err == -EMFILE)
-		return cr_fail(e, err,
-			       "%.200s: raise the limit (ulimit -Hn, ulimit "
-			       "-n), or use --ports shared",
-			       why.text);
-	if (err == -ENFILE)
-		return cr_fail(e, err,
-			       "%.200s: raise the system's limit (sysctl "
-			       "fs.file-max)",
-			       why.text);
-	if (err == -EADDRINUSE)
-		return cr_fail(e, err,
-			       "%.200s: no port is free: widen the range "
-			       "(sysctl net.ipv4.ip_local_port_range), or use "
-			       "--ports shared",
-			       why.text);
-	return err;
+	if (err != -EMFILE && err != -ENFILE && err != -EADDRINUSE)
+		return err;
+	return cr_fail(e, err, "%.400s; or use --ports shared", why.text);
 }
 
 int ports_give(struct ports *p, struct port *port, char address[PORT_TEXT],

@@ -165,6 +165,7 @@ struct node_stats {
 };
 
 struct node_capacity {
+	uint64_t descriptors; /**< the process may have */
 	unsigned workers;
 	double bound, used, free; /**< 1: one CPU */
 	unsigned calls, max_calls;

@@ -112,8 +112,9 @@ void node_cost_forget(struct node *n, struct node_cost_wait *w);
  * Start a call. @cfg: members that the node chooses (id, SSRCs left 0, first
  * timestamps, ring size, cost) are filled in. Returns 0 and *@nc; -ENOSPC when
  * there is no capacity; -EEXIST when the SSRC is taken; -EINVAL, -ENOMEM,
- * -EMFILE; each with @e. -EAGAIN, of what can be known without: nobody knows
- * yet what it costs, see node_cost_wait().
+ * -EMFILE, -ENFILE, -EADDRINUSE (no descriptor or port for @own_port; some
+ * descriptors are kept for control); each with @e. -EAGAIN, of what can be
+ * known without: nobody knows yet what it costs, see node_cost_wait().
  */
 int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
 		    struct node_call **nc, struct cr_err *e);

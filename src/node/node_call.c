@@ -17,10 +17,16 @@
 #include "base/address.h"
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "node/node_impl.h"
 #include "udp/socket.h"
 
+/* The shared socket's buffers are for all calls; a flood on one call's port
+ * shall not take as much memory. */
 #define PORT_BUFFER (128 << 10)
+/* Descriptors that calls leave alone, for those who want to talk to the node:
+ * connections, files. */
+#define RESERVE 32u
 
 int node_call_cmp(struct node_call *a, struct node_call *b)
 {
@@ -100,19 +106,22 @@ static void choose_numbers(struct node *n, struct call_cfg *cfg)
 	cfg->ring_frames = n->cfg.ring_frames;
 }
 
+/* How few are left shows in the number: the lowest free one is taken. */
 static int open_port(struct node *n, struct call_cfg *cfg, struct cr_err *e)
 {
 	struct sockaddr_storage a = n->cfg.rtp;
-	int fd, size = PORT_BUFFER;
+	int fd;
 
-	((struct sockaddr_in *)(void *)&a)->sin_port = 0; /* v6: same place */
-	fd = udp_socket(&a, e);
-	if (fd < 0)
+	address_set_port(&a, 0);
+	fd = udp_socket_small(&a, PORT_BUFFER, e);
+	if (fd >= 0 && (uint64_t)fd + RESERVE >= descriptors_limit()) {
+		(void)close(fd);
+		fd = descriptors_fail(e, -EMFILE, "a port for the call");
+	}
+	if (fd < 0) {
+		n->calls_refused++;
 		return fd;
-	/* the shared socket's buffers are for all calls; a flood on this one
-	 * shall not take as much memory */
-	(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
-	(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	}
 	cfg->port_fd = fd;
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "node/bounds.h"
 #include "node/node_impl.h"
 
@@ -149,6 +150,7 @@ void node_capacity(struct node *n, struct node_capacity *out)
 		used = load.load_ppm;
 	free_ppm = load.bound_ppm - used;
 	*out = (struct node_capacity){
+		.descriptors = descriptors_limit(),
 		.workers = n->cfg.workers,
 		.bound = (double)load.bound_ppm / 1e6,
 		.used = (double)used / 1e6,

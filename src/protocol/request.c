@@ -28,6 +28,7 @@ int request_code(int err)
 	case -ENOSPC:
 	case -EMFILE:
 	case -ENFILE:
+	case -EADDRINUSE: /* out of ports */
 		return RPC_NO_CAPACITY;
 	case -ENOTSUP:
 		return RPC_UNSUPPORTED;

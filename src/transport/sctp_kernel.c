@@ -123,6 +123,7 @@ static int kernel_listen(struct transport *t, struct cr_err *e)
 {
 	struct kernel *k = (struct kernel *)t;
 	struct address local;
+	char name[80] = "";
 	int rc;
 
 	if (!k->cfg.local.sctp_port)
@@ -132,9 +133,11 @@ static int kernel_listen(struct transport *t, struct cr_err *e)
 		rc = kernel_socket(k, local.sa.ss_family, e);
 	if (!rc)
 		rc = bind_to(k, &local, e);
+	if (!rc)
+		endpoint_text(&local, name, sizeof(name));
 	if (!rc && listen(k->fd, BACKLOG))
-		rc = cr_fail(e, -errno, "listen on SCTP port %u: %s",
-			     (unsigned)k->cfg.local.sctp_port, strerror(errno));
+		rc = cr_fail(e, -errno, "listen on SCTP %s: %s", name,
+			     strerror(errno));
 	return rc ? rc : watch(k, e);
 }
 

@@ -9,12 +9,15 @@
 #include <errno.h>
 #include <linux/sock_diag.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/address.h"
+#include "base/descriptors.h"
 
 #define BUFFER_BYTES (8 << 20)
+#define PORT_RANGE "/proc/sys/net/ipv4/ip_local_port_range"
 
 /* Beyond the administrator's limit only with the privilege. */
 static void enlarge(int fd, int forced, int plain)
@@ -25,17 +28,47 @@ static void enlarge(int fd, int forced, int plain)
 		(void)setsockopt(fd, SOL_SOCKET, plain, &size, sizeof(size));
 }
 
-static int open_socket(const struct sockaddr_storage *local, bool shared,
-		       struct cr_err *e)
+/* The ports that the kernel chooses from: "32768-60999". */
+static void port_range(char *buf, size_t size)
+{
+	unsigned from = 0, to = 0;
+	FILE *f = fopen(PORT_RANGE, "re");
+
+	if (!f || fscanf(f, "%u %u", &from, &to) != 2)
+		from = to = 0;
+	if (f)
+		(void)fclose(f);
+	(void)snprintf(buf, size, "%u-%u", from, to);
+}
+
+static int bind_fails(const struct sockaddr_storage *local, int err,
+		      struct cr_err *e)
+{
+	char at[64], range[32];
+
+	(void)address_text(local, at, sizeof(at));
+	if (err != EADDRINUSE || address_port(local))
+		return cr_fail(e, -err, "UDP socket: bind %s: %s", at,
+			       strerror(err));
+	port_range(range, sizeof(range));
+	return cr_fail(e, -err,
+		       "UDP socket: out of ports: all of %s are in use at %s; "
+		       "widen " PORT_RANGE " (sysctl "
+		       "net.ipv4.ip_local_port_range)",
+		       range, at);
+}
+
+static int open_at(const struct sockaddr_storage *local, bool shared,
+		   struct cr_err *e)
 {
 	int on = 1, err;
 	int fd = socket(local->ss_family,
 			SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+		return descriptors_fail(e, -errno, "UDP socket");
 	if (fd < 0)
 		return cr_fail(e, -errno, "UDP socket: %s", strerror(errno));
-	enlarge(fd, SO_RCVBUFFORCE, SO_RCVBUF);
-	enlarge(fd, SO_SNDBUFFORCE, SO_SNDBUF);
 	(void)setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on));
 	(void)setsockopt(fd, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof(on));
 	if (shared)
@@ -44,17 +77,40 @@ static int open_socket(const struct sockaddr_storage *local, bool shared,
 		return fd;
 	err = errno;
 	(void)close(fd);
-	return cr_fail(e, -err, "UDP socket: bind: %s", strerror(err));
+	return bind_fails(local, err, e);
+}
+
+static int open_large(const struct sockaddr_storage *local, bool shared,
+		      struct cr_err *e)
+{
+	int fd = open_at(local, shared, e);
+
+	if (fd < 0)
+		return fd;
+	enlarge(fd, SO_RCVBUFFORCE, SO_RCVBUF);
+	enlarge(fd, SO_SNDBUFFORCE, SO_SNDBUF);
+	return fd;
 }
 
 int udp_socket(const struct sockaddr_storage *local, struct cr_err *e)
 {
-	return open_socket(local, false, e);
+	return open_large(local, false, e);
 }
 
 int udp_socket_shared(const struct sockaddr_storage *local, struct cr_err *e)
 {
-	return open_socket(local, true, e);
+	return open_large(local, true, e);
+}
+
+int udp_socket_small(const struct sockaddr_storage *local, int bytes,
+		     struct cr_err *e)
+{
+	int fd = open_at(local, false, e);
+
+	if (fd >= 0)
+		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes,
+				 sizeof(bytes));
+	return fd;
 }
 
 uint32_t udp_socket_drops(int fd)

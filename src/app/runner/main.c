@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <event2/thread.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -161,6 +162,18 @@ static void stop(struct daemon *d)
 	libevent_global_shutdown();
 }
 
+/* Calls may have a socket each: take as many as the administrator allows. */
+static void raise_file_limit(void)
+{
+	uint64_t before = descriptors_limit();
+
+	descriptors_raise();
+	log_event(LOG_INFO, "descriptors",
+		  "limit=%" PRIu64 " before=%" PRIu64
+		  " why=\"a call with a port of its own takes one\"",
+		  descriptors_limit(), before);
+}
+
 static int serve(struct daemon *d)
 {
 	struct cr_err e = { "" };
@@ -207,7 +220,7 @@ int main(int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN);
 	/* and a trace may grow too large */
 	(void)signal(SIGXFSZ, SIG_IGN);
-	descriptors_raise(); /* calls may have a socket each */
+	raise_file_limit();
 	/* what a pinned worker gives to control messages, its calls wait for */
 	cpu_list_avoid(&d.opt.pin);
 	return serve(&d);

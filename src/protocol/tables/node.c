@@ -148,6 +148,9 @@ const struct field capacity_fields[] = {
 	  .help = "number of calls now" },
 	{ ROW_INT(capacity, "max_calls", capacity.max_calls),
 	  .help = "largest number of calls that the node accepts" },
+	{ ROW_INT(capacity, "descriptors", capacity.descriptors),
+	  .help = "largest number of file descriptors that the node may have; "
+		  "a call with a port of its own takes one" },
 	{ ROW_BOOL(capacity, "admission", capacity.admission),
 	  .help = "calls are refused when there is no capacity for them" },
 	{ ROW_EACH(capacity, "costs", costs, cost_info),

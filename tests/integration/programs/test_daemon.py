@@ -4,6 +4,7 @@ import os
 import pathlib
 import resource
 import signal
+import socket
 import struct
 import subprocess
 
@@ -167,14 +168,21 @@ def test_the_scheduler_can_be_switched_and_tuned(daemon):
     assert d.ctl("stats")["scheduler"] == "rr,quantum=5ms"
 
 
-def test_a_second_daemon_on_the_same_port_says_so(daemon):
-    d = daemon()
+@pytest.mark.parametrize("same", ["rtp", "udp-port", "http"])
+def test_a_second_daemon_on_the_same_port_names_the_address(daemon, same):
+    web = f"127.0.0.1:{free_port(socket.SOCK_STREAM)}"
+    d = daemon("--http", web)
+    taken = {"rtp": d.ready["rtp"], "udp-port": str(d.udp), "http": web}
+    options = {"rtp": "127.0.0.1:0", "udp-port": str(free_port())}
+    options[same] = taken[same]
     done = subprocess.run(
-        [BUILD / "codec-runner", "--rtp", d.ready["rtp"], "--control",
-         f"127.0.0.1:{d.sctp}", "--udp-port", str(free_port())],
+        [BUILD / "codec-runner", "--control", f"127.0.0.1:{d.sctp}", "--sctp",
+         "user", *(w for o in options for w in (f"--{o}", options[o]))],
         capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 1
-    assert "in use" in done.stderr
+    name = f"127.0.0.1:{d.udp}" if same == "udp-port" else taken[same]
+    assert f"{name}: Address already in use" in done.stderr \
+        or f"{name} for SCTP: Address already in use" in done.stderr
 
 
 @pytest.mark.parametrize("options,message", [

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Out of descriptors, out of ports: the call is refused with the limit and the
+way out, and nothing else suffers."""
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+
+from conftest import BUILD, PATIENCE, free_port
+
+NO_CAPACITY = 1  # error code
+
+# A network of its own, with a loopback interface and four ports to choose from
+FEW_PORTS = r"""
+import fcntl, os, socket, struct, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+    fcntl.ioctl(s, 0x8914, struct.pack("16sh14x", b"lo", 1 | 64))  # up, running
+with open("/proc/sys/net/ipv4/ip_local_port_range", "w") as f:
+    f.write("50000 50003")
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+class Control:
+    """A client by the daemon's Unix socket."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(PATIENCE)
+        self.socket.connect(str(path))
+        self.lines = self.socket.makefile("rw")
+
+    def hear(self):
+        return json.loads(self.lines.readline())
+
+    def ask(self, method, params):
+        """The reply: a result or an error."""
+        self.lines.write(json.dumps({"jsonrpc": "2.0", "id": 1,
+                                     "method": method, "params": params})
+                         + "\n")
+        self.lines.flush()
+        reply = self.hear()
+        assert reply["id"] == 1
+        return reply
+
+    def start(self, sock, port="own"):
+        return self.ask("call.start", {
+            "in": {"codec": "pcmu"}, "port": port,
+            "out": {"codec": "pcma",
+                    "address": "127.0.0.1:%d" % sock.getsockname()[1]}})
+
+    def start_until_refused(self, sock):
+        """The calls, and why there are no more."""
+        calls = []
+        while "result" in (reply := self.start(sock)):
+            calls.append(reply["result"])
+        return calls, reply["error"]
+
+    def stop(self, call):
+        """And wait until it has gone."""
+        assert "result" in self.ask("call.stop", {"call": call["call"]})
+        told = self.hear()
+        assert told["method"] == "call.ended"
+        assert told["params"]["call"] == call["call"]
+
+
+def programs_with(tmp_path, line):
+    """A folder with a codec-runner that is started by a line of shell."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    runner = folder / "codec-runner"
+    runner.write_text(f"#!/bin/sh\n{line} {BUILD}/codec-runner \"$@\"\n")
+    runner.chmod(0o755)
+    (folder / "codec-ctl").symlink_to(BUILD / "codec-ctl")
+    return folder
+
+
+def send_through(call, sock, payload):
+    """What comes back for a packet of this call, without its header."""
+    host, port = call["rtp"]["address"].split(":")
+    sock.sendto(struct.pack("!BBHII", 0x80, 0, 1, 160, call["rtp"]["ssrc"])
+                + payload, (host, int(port)))
+    packet = sock.recv(2048)
+    assert struct.unpack("!I", packet[8:12])[0] == call["out"]["ssrc"]
+    return packet[12:]
+
+
+def test_the_soft_limit_is_raised_at_the_start(daemon, tmp_path):
+    d = daemon(programs=programs_with(
+        tmp_path, "ulimit -S -n 90; ulimit -H -n 150; exec"))
+    assert d.ctl("hello")["capacity"]["descriptors"] == 150
+    log = (tmp_path / "runner-0.log").read_text()
+    assert " descriptors limit=150 before=90 " in log
+
+
+def test_out_of_descriptors(daemon, sock, tmp_path):
+    path, web = tmp_path / "c", free_port(socket.SOCK_STREAM)
+    d = daemon("--control-socket", str(path), "--http", f"127.0.0.1:{web}",
+               programs=programs_with(tmp_path, "ulimit -n 128; exec"))
+    client = Control(path)
+    calls, error = client.start_until_refused(sock)
+    assert len(calls) > 20
+    assert error["code"] == NO_CAPACITY
+    assert "limit 128 (RLIMIT_NOFILE)" in error["message"]
+    assert "LimitNOFILE=" in error["message"]
+    # some are left for everybody else
+    assert len(os.listdir(f"/proc/{d.process.pid}/fd")) <= 128 - 30
+    assert d.ctl("stats")["calls"] == len(calls)
+    others = [Control(path) for _ in range(10)]
+    assert all("result" in o.ask("stats", {}) for o in others)
+    with urllib.request.urlopen(f"http://127.0.0.1:{web}/healthz",
+                                timeout=PATIENCE) as page:
+        assert page.status == 200
+    for i, call in enumerate(calls):
+        assert len(send_through(call, sock, bytes([i]) * 160)) == 160
+    shared = client.start(sock, "shared")["result"]
+    assert len(send_through(shared, sock, b"\xff" * 160)) == 160
+    # room again: others have taken some meanwhile and have given them back
+    for o in others:
+        o.lines.close()
+        o.socket.close()
+    for call in [*calls, shared]:
+        client.stop(call)
+    again, _ = client.start_until_refused(sock)
+    assert len(again) == len(calls)
+
+
+def test_out_of_ports(tmp_path):
+    if subprocess.run(["unshare", "-rn", "true"],
+                      capture_output=True).returncode:
+        pytest.skip("no network namespace of one's own here")
+    path = tmp_path / "c"
+    runner = subprocess.Popen(
+        ["unshare", "-rn", sys.executable, "-c", FEW_PORTS,
+         BUILD / "codec-runner", "--rtp", "127.0.0.1:4000", "--control",
+         "127.0.0.1:5999", "--sctp", "user", "--udp-port", "9899", "--workers",
+         "1", "--pin", "none", "--rx-cpu", "none", "--control-socket",
+         str(path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        text=True)
+    try:
+        assert runner.stdout.readline().startswith("ready ")
+        client = Control(path)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+            sock.bind(("127.0.0.1", 0))
+            client.start(sock, "shared")  # what a call costs is measured
+            calls, error = client.start_until_refused(sock)
+            assert len(calls) == 4
+            assert error["code"] == NO_CAPACITY
+            assert "50000-50003" in error["message"]
+            assert ("/proc/sys/net/ipv4/ip_local_port_range"
+                    in error["message"])
+            assert "result" in client.start(sock, "shared")
+            client.stop(calls[2])
+            again, _ = client.start_until_refused(sock)
+        assert [c["rtp"]["address"] for c in again] == [
+            calls[2]["rtp"]["address"]]
+        runner.terminate()
+        assert runner.wait(timeout=PATIENCE) == 0
+    finally:
+        if runner.poll() is None:
+            runner.kill()
+            runner.wait()
+        runner.stdout.close()
