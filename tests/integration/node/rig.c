@@ -59,11 +59,22 @@ static unsigned receivers_of(const struct rig_options *o)
 	return text ? (unsigned)atoi(text) : 1;
 }
 
+/* The same with ways to receive and send. */
+static enum udp_io io_of(const struct rig_options *o)
+{
+	const char *text = getenv("CR_IO");
+
+	if (o->io || !text)
+		return o->io;
+	return strcmp(text, "epoll") ? UDP_IO_AUTO : UDP_IO_EPOLL;
+}
+
 void rig_open(struct rig *r, const struct rig_options *o)
 {
 	struct node_config cfg = {
 		.workers = o->workers ? o->workers : 2,
 		.receivers = receivers_of(o),
+		.io = io_of(o),
 		.cpus_per_rq = o->cpus_per_rq,
 		.admission = o->admission,
 		.capacity_ppm = 970000,

@@ -31,6 +31,8 @@ struct rig_options {
 	bool admission;
 	cr_ns max_age, watchdog;
 	enum core_stale stale;
+	enum udp_io
+		io; /**< AUTO: CR_IO of the environment ("epoll"), else AUTO */
 };
 
 void rig_open(struct rig *r, const struct rig_options *o);

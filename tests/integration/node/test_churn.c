@@ -60,13 +60,19 @@ static void assert_books_balance(struct rig *r)
 				 sum(r, "malformed") + sum(r, "cancelled"));
 }
 
-static void churn(unsigned workers)
+static void churn(unsigned workers, const char *port)
 {
+	char json[128];
+
 	struct node_call *up[UP] = { NULL };
 	struct rig_sender s[UP];
 	struct rig r;
 
 	srand(seed());
+	(void)snprintf(json, sizeof(json),
+		       "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma'}, "
+		       "'port': '%s'}",
+		       port);
 	rig_open(&r, &(struct rig_options){ .workers = workers,
 					    .scheduler = "edf",
 					    .ring_frames = 4 });
@@ -75,8 +81,7 @@ static void churn(unsigned workers)
 
 		if (up[k])
 			node_call_stop(up[k], NODE_END_STOPPED);
-		up[k] = rig_call(&r, "{'in': {'codec': 'pcmu'}, "
-				     "'out': {'codec': 'pcma'}}");
+		up[k] = rig_call(&r, json);
 		s[k] = rig_sender(&r, up[k], NB);
 		for (unsigned n = (unsigned)rand() % 8; n; n--) {
 			k = (unsigned)rand() % UP;
@@ -99,14 +104,20 @@ static void churn(unsigned workers)
 static void ten_thousand_calls_start_and_stop_under_load(void **state)
 {
 	(void)state;
-	churn(2);
+	churn(2, "shared");
+}
+
+static void ten_thousand_ports_open_and_close_under_load(void **state)
+{
+	(void)state;
+	churn(2, "own");
 }
 
 /* One worker gathers packets: calls end while theirs still wait. */
 static void the_same_where_packets_are_sent_together(void **state)
 {
 	(void)state;
-	churn(1);
+	churn(1, "shared");
 }
 
 /* The worker is inside a frame of 30 ms when the call is stopped. */
@@ -277,6 +288,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ten_thousand_calls_start_and_stop_under_load),
+		cmocka_unit_test(ten_thousand_ports_open_and_close_under_load),
 		cmocka_unit_test(the_same_where_packets_are_sent_together),
 		cmocka_unit_test(a_call_stops_while_its_frame_is_being_encoded),
 		cmocka_unit_test(

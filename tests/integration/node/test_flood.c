@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One port gets as many packets as a thread can send. The frames of all other
+ * calls come back nevertheless, each of them, and every packet of the flood is
+ * counted: it was seen, or it was dropped at that port.
+ */
+#include "cmocka_cr.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/address.h"
+#include "rig.h"
+#include "udp/socket.h"
+
+#define NB 160u
+#define OWN 24u /* calls with a port of their own, and as many without */
+#define ROUNDS 50u
+#define FLOOD 200000u /* packets at least */
+
+static const uint8_t silence[NB] = { 0xff };
+
+struct flood {
+	struct rig_sender to;
+	pthread_t thread;
+	atomic_bool stop;
+	atomic_uint sent;
+};
+
+/* Of a payload type that the call does not take: seen, counted and gone. */
+static void *flood(void *arg)
+{
+	struct flood *f = arg;
+	struct rtp_header h = f->to.next;
+	uint8_t packet[RTP_HEADER_BYTES + NB] = { 0 };
+	struct sockaddr_storage any;
+	int fd;
+
+	(void)address_parse("127.0.0.1:0", &any);
+	fd = udp_socket(&any, NULL);
+	h.pt = 77;
+	(void)rtp_build(packet, &h);
+	while (!atomic_load(&f->stop))
+		if (sendto(fd, packet, sizeof(packet), 0,
+			   (struct sockaddr *)&f->to.to,
+			   address_length(&f->to.to)) > 0)
+			atomic_fetch_add(&f->sent, 1);
+	(void)close(fd);
+	return NULL;
+}
+
+static struct node_call *call(struct rig *r, const char *port)
+{
+	char json[128];
+
+	(void)snprintf(json, sizeof(json),
+		       "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma'}, "
+		       "'port': '%s'}",
+		       port);
+	return rig_call(r, json);
+}
+
+/* Small, so that it overflows. */
+static void begin_flood(struct flood *f, struct rig *r, struct node_call *nc)
+{
+	int bytes = 65536;
+
+	assert_int_equal(setsockopt(nc->call->cfg.port_fd, SOL_SOCKET,
+				    SO_RCVBUF, &bytes, sizeof(bytes)),
+			 0);
+	*f = (struct flood){ .to = rig_sender(r, nc, NB) };
+	assert_int_equal(pthread_create(&f->thread, NULL, flood, f), 0);
+}
+
+/* Until the receiver has taken all that the port held. */
+static void end_flood(struct flood *f, int fd)
+{
+	int waiting = 1;
+
+	atomic_store(&f->stop, true);
+	(void)pthread_join(f->thread, NULL);
+	while (waiting) {
+		assert_int_equal(ioctl(fd, FIONREAD, &waiting), 0);
+		(void)sched_yield();
+	}
+}
+
+static void a_round(struct rig *r, struct rig_sender *s, unsigned n)
+{
+	uint8_t buf[2048];
+	struct rtp_packet p;
+
+	for (unsigned i = 0; i < n; i++)
+		rig_send(&s[i], silence, NB);
+	for (unsigned i = 0; i < n; i++)
+		assert_true(rig_receive(r, buf, &p));
+}
+
+static void flood_one_of_many(enum udp_io io)
+{
+	struct node_call *flooded, *nc[2 * OWN];
+	struct rig_sender s[2 * OWN], last;
+	unsigned rounds = 0;
+	struct flood f;
+	struct rig r;
+
+	rig_open(&r, &(struct rig_options){ .io = io, .ring_frames = 64 });
+	flooded = call(&r, "own");
+	for (unsigned i = 0; i < 2 * OWN; i++) {
+		nc[i] = call(&r, i % 2 ? "own" : "shared");
+		s[i] = rig_sender(&r, nc[i], NB);
+	}
+	begin_flood(&f, &r, flooded);
+	for (; rounds < ROUNDS || atomic_load(&f.sent) < FLOOD; rounds++)
+		a_round(&r, s, 2 * OWN);
+	end_flood(&f, flooded->call->cfg.port_fd);
+	last = rig_sender(&r, flooded, NB); /* carries the count of drops */
+	a_round(&r, &last, 1);
+
+	rig_end(&r, flooded);
+	assert_int_equal(r.last[RIG_done], 1);
+	assert_true(r.last[RIG_port_drops] > 0);
+	assert_int_equal(r.last[RIG_wrong_pt] + r.last[RIG_port_drops],
+			 atomic_load(&f.sent));
+	for (unsigned i = 0; i < 2 * OWN; i++) {
+		rig_end(&r, nc[i]);
+		assert_int_equal(r.last[RIG_done], rounds);
+		assert_int_equal(r.last[RIG_port_drops], 0);
+	}
+	rig_close(&r);
+}
+
+static void with_epoll(void **state)
+{
+	(void)state;
+	flood_one_of_many(UDP_IO_EPOLL);
+}
+
+static void with_what_is_best_here(void **state)
+{
+	(void)state;
+	flood_one_of_many(UDP_IO_AUTO);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(with_epoll),
+		cmocka_unit_test(with_what_is_best_here),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
