@@ -95,6 +95,10 @@ struct core_config {
 	unsigned ncpu;	      /**< 1..CR_MAX_CPUS                          */
 	unsigned cpus_per_rq; /**< 0: all (global); 1: partitioned; else
 				   clustered, the last domain may be smaller */
+	/** Or the CPUs of each of @nrq run queues, together @ncpu. Read by
+	 * core_open() only. NULL: see @cpus_per_rq. */
+	const unsigned *rq_cpus;
+	unsigned nrq;
 	bool preemptible;
 	bool admission;	      /**< false: core_admit() never says ENOSPC    */
 	int64_t capacity_ppm; /**< guard per CPU for policies without admit;

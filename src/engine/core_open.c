@@ -127,18 +127,56 @@ static size_t cpu_slots(unsigned per_rq)
 	return round_up(per_rq * size, 64) / size;
 }
 
-static void share_out_cpus(struct core *c, unsigned per_rq, cr_ns now)
+/* Of run queue @i. */
+static unsigned queue_cpus(const struct core_config *cfg, unsigned i)
 {
-	for (unsigned i = 0; i < c->sched.nrq; i++) {
-		unsigned first = i * per_rq, left = c->cfg.ncpu - first;
+	unsigned per_rq = cfg->cpus_per_rq ? cfg->cpus_per_rq : cfg->ncpu;
+	unsigned left = cfg->ncpu - i * per_rq;
 
+	if (cfg->rq_cpus)
+		return cfg->rq_cpus[i];
+	return left < per_rq ? left : per_rq;
+}
+
+static unsigned count_queues(const struct core_config *cfg)
+{
+	unsigned per_rq = cfg->cpus_per_rq ? cfg->cpus_per_rq : cfg->ncpu;
+
+	return cfg->rq_cpus ? cfg->nrq : (cfg->ncpu + per_rq - 1) / per_rq;
+}
+
+static void share_out_cpus(struct core *c, unsigned largest, cr_ns now)
+{
+	unsigned first = 0;
+
+	for (unsigned i = 0; i < c->sched.nrq; i++) {
 		c->rq[i].id = i;
 		c->rq[i].first_cpu = first;
-		c->rq[i].ncpu = left < per_rq ? left : per_rq;
-		c->rq[i].cpu = &c->cpu[i * cpu_slots(per_rq)];
+		c->rq[i].ncpu = queue_cpus(&c->cfg, i);
+		c->rq[i].cpu = &c->cpu[i * cpu_slots(largest)];
 		c->aux[i].now = now;
 		TAILQ_INIT(&c->aux[i].tasks);
+		first += c->rq[i].ncpu;
 	}
+}
+
+static int check_queues(const struct core_config *cfg, struct cr_err *e)
+{
+	unsigned sum = 0;
+
+	if (!cfg->rq_cpus)
+		return 0;
+	for (unsigned i = 0; i < cfg->nrq; i++) {
+		if (!cfg->rq_cpus[i])
+			return cr_fail(e, -EINVAL, "run queue %u has no CPUs",
+				       i);
+		sum += cfg->rq_cpus[i];
+	}
+	if (sum != cfg->ncpu)
+		return cr_fail(e, -EINVAL,
+			       "run queues for %u CPUs, but there are %u", sum,
+			       cfg->ncpu);
+	return 0;
 }
 
 static int check_config(const struct core_config *cfg, struct cr_err *e)
@@ -152,23 +190,25 @@ static int check_config(const struct core_config *cfg, struct cr_err *e)
 			       cfg->cpus_per_rq, cfg->ncpu);
 	if (cfg->capacity_ppm < 0)
 		return cr_fail(e, -EINVAL, "capacity is negative");
-	return 0;
+	return check_queues(cfg, e);
 }
 
 static int alloc_queues(struct core *c, cr_ns now)
 {
-	unsigned per_rq = c->cfg.cpus_per_rq ? c->cfg.cpus_per_rq : c->cfg.ncpu;
-	unsigned nrq = (c->cfg.ncpu + per_rq - 1) / per_rq;
+	unsigned nrq = count_queues(&c->cfg), largest = 0;
 
+	for (unsigned i = 0; i < nrq; i++)
+		if (queue_cpus(&c->cfg, i) > largest)
+			largest = queue_cpus(&c->cfg, i);
 	c->rq = zalloc(nrq * sizeof(*c->rq));
 	c->aux = zalloc(nrq * sizeof(*c->aux));
-	c->cpu = zalloc(nrq * cpu_slots(per_rq) * sizeof(*c->cpu));
+	c->cpu = zalloc(nrq * cpu_slots(largest) * sizeof(*c->cpu));
 	if (!c->rq || !c->aux || !c->cpu)
 		return -ENOMEM;
 	c->sched.rq = c->rq;
 	c->sched.nrq = nrq;
 	c->sched.preemptible = c->cfg.preemptible;
-	share_out_cpus(c, per_rq, now);
+	share_out_cpus(c, largest, now);
 	return 0;
 }
 
@@ -213,7 +253,8 @@ int core_open(struct core **out, const struct core_config *cfg, cr_ns now,
 		core_close(c);
 		return rc;
 	}
-	c->cfg.opts = NULL; /* the caller's string; parsed by now */
+	c->cfg.opts = NULL;    /* the caller's string; parsed by now */
+	c->cfg.rq_cpus = NULL; /* likewise                           */
 	*out = c;
 	return 0;
 }
@@ -244,7 +285,11 @@ struct cr_rq *core_rq(struct core *c, unsigned i)
 
 struct cr_rq *core_rq_of(struct core *c, unsigned cpu)
 {
-	return &c->rq[cpu / c->rq[0].ncpu];
+	struct cr_rq *rq = c->rq;
+
+	while (cpu >= rq->first_cpu + rq->ncpu)
+		rq++;
+	return rq;
 }
 
 const struct cr_sched *core_sched(const struct core *c)

@@ -170,6 +170,11 @@ cr_ns live_busy(const struct live *l)
 	return sum;
 }
 
+unsigned live_queue_cpus(const struct live *l, unsigned queue)
+{
+	return l->rq[queue].rq->ncpu;
+}
+
 static uint64_t read_count(const atomic_uint_fast64_t *counter)
 {
 	return atomic_load_explicit(counter, memory_order_relaxed);

@@ -254,6 +254,8 @@ unsigned live_explain(struct live *l, struct live_task *t, struct cr_kv *kv,
 void live_promise(struct live *l, struct live_task *t, struct cr_promise *p);
 
 unsigned live_nworkers(const struct live *l);
+/** How many workers have run queue @queue. Constant. */
+unsigned live_queue_cpus(const struct live *l, unsigned queue);
 /** Sum over workers of the time inside run(). Any thread, cheap. */
 cr_ns live_busy(const struct live *l);
 void live_worker_stats(struct live *l, unsigned worker,

@@ -133,6 +133,7 @@ int live_open(struct live **out, const struct live_config *cfg,
 		return rc;
 	}
 	l->cfg.pin = NULL; /* the caller's; no longer needed */
+	l->cfg.core.rq_cpus = NULL;
 	l->cfg.core.opts = l->cfg.kernel_opts = NULL;
 	*out = l;
 	return 0;

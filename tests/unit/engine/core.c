@@ -325,6 +325,29 @@ static void domains_share_out_the_cpus(void **state)
 	}
 }
 
+static void run_queues_may_differ_in_size(void **state)
+{
+	static const unsigned size[] = { 3, 1, 9, 2 };
+	struct core_config cfg = { .ops = &cr_sched_edf,
+				   .ncpu = 15,
+				   .cpus_per_rq = 5, /* of no weight then */
+				   .rq_cpus = size,
+				   .nrq = 4 };
+	struct rig g;
+
+	(void)state;
+	open_with(&g, cfg);
+	assert_int_equal(core_nrq(g.core), 4);
+	for (unsigned q = 0, cpu = 0; q < 4; q++) {
+		assert_int_equal(core_rq(g.core, q)->ncpu, size[q]);
+		assert_int_equal(core_rq(g.core, q)->first_cpu, cpu);
+		for (unsigned i = 0; i < size[q]; i++)
+			assert_ptr_equal(core_rq_of(g.core, cpu++),
+					 core_rq(g.core, q));
+	}
+	close_rig(&g, 0);
+}
+
 static void impossible_engines_are_refused(void **state)
 {
 	struct core_config cfg = { .ops = &cr_sched_rr, .ncpu = 0 };
@@ -339,6 +362,14 @@ static void impossible_engines_are_refused(void **state)
 	assert_int_equal(core_open(&c, &cfg, 0, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "3 CPUs per run queue"));
 	cfg.cpus_per_rq = 0;
+	cfg.rq_cpus = (const unsigned[]){ 1, 2 };
+	cfg.nrq = 2;
+	assert_int_equal(core_open(&c, &cfg, 0, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "for 3 CPUs, but there are 2"));
+	cfg.rq_cpus = (const unsigned[]){ 2, 0 };
+	assert_int_equal(core_open(&c, &cfg, 0, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "run queue 1 has no CPUs"));
+	cfg.rq_cpus = NULL;
 	cfg.opts = "quantumm=1ms";
 	assert_int_equal(core_open(&c, &cfg, 0, &e), -EINVAL);
 	assert_string_equal(e.text, "scheduler rr: no option 'quantumm'; "
@@ -474,6 +505,7 @@ int main(void)
 		cmocka_unit_test(a_leaving_task_cancels_all_its_frames),
 		cmocka_unit_test(a_preempted_job_comes_back_whole),
 		cmocka_unit_test(domains_share_out_the_cpus),
+		cmocka_unit_test(run_queues_may_differ_in_size),
 		cmocka_unit_test(impossible_engines_are_refused),
 		cmocka_unit_test(
 			the_guard_fills_the_emptiest_queue_up_to_its_capacity),
