@@ -6,8 +6,10 @@
 #include "base/cpu_list.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 bool cpu_list_has(const struct cpu_list *list, unsigned cpu)
@@ -74,6 +76,35 @@ int cpu_list_parse(struct cpu_list *out, const char *text, struct cr_err *e)
 	}
 	return cr_fail(e, -EINVAL, "'%s' is no list of CPUs such as 1,4-7",
 		       text);
+}
+
+/* The first CPU of @list from @cpu on; UINT_MAX: there is none. */
+static unsigned first_from(const struct cpu_list *list, unsigned cpu)
+{
+	unsigned best = UINT_MAX;
+
+	for (unsigned i = 0; i < list->count; i++)
+		if (list->cpu[i] >= cpu && list->cpu[i] < best)
+			best = list->cpu[i];
+	return best;
+}
+
+void cpu_list_text(const struct cpu_list *list, char *buf, size_t size)
+{
+	unsigned cpu = first_from(list, 0);
+	size_t used = 0;
+
+	buf[0] = '\0';
+	while (cpu != UINT_MAX && used < size) {
+		unsigned last = cpu;
+
+		while (cpu_list_has(list, last + 1))
+			last++;
+		used += (size_t)snprintf(buf + used, size - used,
+					 last > cpu ? "%s%u-%u" : "%s%u",
+					 used ? "," : "", cpu, last);
+		cpu = first_from(list, last + 1);
+	}
 }
 
 void cpu_list_allowed(struct cpu_list *list)

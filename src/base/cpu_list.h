@@ -6,6 +6,7 @@
 #define BASE_CPU_LIST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "cr/error.h"
 
@@ -19,6 +20,9 @@ struct cpu_list {
 
 /** Read "1,4-7". 0, or -EINVAL with @e (syntax, twice the same, too many). */
 int cpu_list_parse(struct cpu_list *list, const char *text, struct cr_err *e);
+
+/** Write "1,4-7" into @buf: each once, rising. What does not fit is cut off. */
+void cpu_list_text(const struct cpu_list *list, char *buf, size_t size);
 
 /** Is @cpu one of @list? */
 bool cpu_list_has(const struct cpu_list *list, unsigned cpu);
