@@ -164,6 +164,15 @@ struct node_stats {
 	struct histogram_summary delay, jitter;
 };
 
+/** Threads that do the same on CPUs of one cache. */
+struct node_place_info {
+	const char *role; /**< "receiver", "worker", "control" */
+	unsigned threads;
+	char cpus[1024]; /**< "0,2-7"                          */
+	int cache;	 /**< that these share; -1: not told   */
+	int run_queue;	 /**< of workers; others: -1           */
+};
+
 struct node_capacity {
 	uint64_t descriptors; /**< the process may have */
 	unsigned workers;

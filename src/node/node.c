@@ -168,6 +168,8 @@ static int open_parts(struct node *n, struct cr_err *warn, struct cr_err *e)
 		err = node_open_engine(n, warn, e);
 	if (!err)
 		err = open_receivers(n, warn, e);
+	if (!err)
+		err = node_open_places(n, e);
 	return err ? err : node_open_converter(n, e);
 }
 
@@ -220,6 +222,7 @@ static void close_parts(struct node *n)
 		event_free(n->tick);
 	recovery_close(n->recovery);
 	measuring_close(n->measuring);
+	free(n->places.row);
 	free(n->past);
 	costs_free(n->costs);
 	call_table_free(n->table);

@@ -20,6 +20,7 @@
 #include "udp/io.h"
 
 struct node;
+struct topology;
 
 /** Why a call ended; shown to people. */
 enum node_end {
@@ -48,9 +49,12 @@ struct node_config {
 	struct sockaddr_storage rtp; /**< shared RTP socket; port 0: any      */
 	unsigned workers;	     /**< 1..CR_MAX_CPUS                      */
 	const unsigned *pin;	     /**< [workers] OS CPUs, or NULL          */
-	unsigned receivers;   /**< ..NODE_RECEIVERS_MAX; 0: 1              */
-	const int *rx_cpu;    /**< [receivers] OS CPUs or -1; or NULL  */
-	unsigned cpus_per_rq; /**< 0: one run queue for all            */
+	unsigned receivers;	 /**< ..NODE_RECEIVERS_MAX; 0: 1              */
+	const int *rx_cpu;	 /**< [receivers] OS CPUs or -1; or NULL  */
+	unsigned cpus_per_rq;	 /**< 0: one run queue for all            */
+	const unsigned *rq_cpus; /**< or see core_config, with nrq; or NULL */
+	unsigned nrq;
+	const struct topology *topology; /**< read by node_open(); or NULL   */
 	bool poll, realtime, admission;
 	int64_t capacity_ppm;  /**< admission bound per worker                */
 	unsigned ring_frames;  /**< per call                                  */
@@ -204,6 +208,9 @@ int node_trace_stop(struct node *n, struct trace_totals *out);
 void node_histograms(const struct node *n, struct histogram *delay,
 		     struct histogram *jitter);
 
+/** Row @i of the table of which CPUs do what: receivers, workers by run queue,
+ * control. NULL: there are no more. */
+const struct node_place_info *node_place(const struct node *n, unsigned i);
 /** Counters and state of the whole node. */
 void node_stats(struct node *n, struct node_stats *out);
 /** Capacity: workers, measured and admitted load, bound, free. */

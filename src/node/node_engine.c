@@ -186,6 +186,8 @@ int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e)
 		.core = {
 			.ncpu = cfg->workers,
 			.cpus_per_rq = cfg->cpus_per_rq,
+			.rq_cpus = cfg->rq_cpus,
+			.nrq = cfg->nrq,
 			.admission = cfg->admission,
 			.capacity_ppm = cfg->capacity_ppm,
 		},

@@ -56,6 +56,12 @@ enum { NODE_SPARES = 8 };
  * and the records of such a thread's trace ring: it does 50 frames a second. */
 enum { NODE_THREADS = 2048, NODE_THREAD_RECORDS = 64 };
 
+/** The table of which CPUs do what (node_places.c); constant. */
+struct node_places {
+	struct node_place_info *row;
+	unsigned n;
+};
+
 /** The watchdog's findings (node_watch.c); control. */
 struct node_watch {
 	struct event *event;
@@ -81,6 +87,7 @@ struct node {
 	enum udp_io send_io;	/**< how each sends                */
 	enum udp_io io;		/**< how packets come and go       */
 	struct cr_err io_why;	/**< see node_io()                 */
+	struct node_places places;
 	struct node_watch watch;
 	struct event *gone_event, *fault_event, *tick;
 
@@ -184,6 +191,9 @@ void node_trace_call(const struct node_call *nc);
 int node_plan_engine(struct node *n, struct cr_err *e);
 /** Start the engine. 0, or -errno with @e; @warn: what was not granted. */
 int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e);
+/** Make n->places, once engine and receivers are there. 0, or -ENOMEM with @e.
+ */
+int node_open_places(struct node *n, struct cr_err *e);
 /** Let all packets leave that wait at workers for others. */
 void node_flush(struct node *n);
 /** engine callback: the call's @lt has left; any thread. */

@@ -42,6 +42,18 @@ void node_trace_call(const struct node_call *nc)
 	trace_put(trace_ring(n->trace, node_ring_control(n)), &r);
 }
 
+/* As core_config has it; of run queues that differ, the largest. */
+static unsigned cpus_per_rq(const struct node *n)
+{
+	unsigned largest = n->cfg.cpus_per_rq;
+
+	if (n->cfg.nrq > 1)
+		for (unsigned i = 0; i < n->cfg.nrq; i++)
+			if (n->cfg.rq_cpus[i] > largest)
+				largest = n->cfg.rq_cpus[i];
+	return largest;
+}
+
 int node_trace_start(struct node *n, const char *path, bool overwrite,
 		     struct cr_err *e)
 {
@@ -52,7 +64,7 @@ int node_trace_start(struct node *n, const char *path, bool overwrite,
 		.scheduler = live_scheduler(n->live),
 		.options = spec,
 		.workers = n->cfg.workers,
-		.cpus_per_rq = n->cfg.cpus_per_rq,
+		.cpus_per_rq = cpus_per_rq(n),
 	};
 	struct node_call *nc;
 	int err;

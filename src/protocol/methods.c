@@ -51,6 +51,7 @@ json_t *method_hello(void *arg, struct rpc_peer *peer, const json_t *params,
 	};
 	node_scheduler(sv->node, tell.scheduler, sizeof(tell.scheduler));
 	result_capacity(sv->node, &tell.capacity);
+	tell.places = result_places(sv->node);
 	return field_write(hello_result_fields, &tell);
 }
 
@@ -69,6 +70,7 @@ json_t *method_stats(void *arg, struct rpc_peer *peer, const json_t *params,
 		tell.conversions = &conversions;
 	rpc_server_stats(sv->server, &tell.control);
 	result_capacity(sv->node, &tell.capacity);
+	tell.places = result_places(sv->node);
 	return field_write(stats_fields, &tell);
 }
 

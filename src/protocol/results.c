@@ -46,6 +46,20 @@ void result_capacity(struct node *n, struct capacity_result *out)
 	out->costs = (struct field_each){ cost_at, n };
 }
 
+static bool place_at(void *arg, unsigned i, void *item)
+{
+	const struct node_place_info *row = node_place(arg, i);
+
+	if (row)
+		*(struct node_place_info *)item = *row;
+	return row;
+}
+
+struct field_each result_places(struct node *n)
+{
+	return (struct field_each){ place_at, n };
+}
+
 json_t *result_conversion_json(const struct conversion *cv)
 {
 	struct node_conversion_info info;

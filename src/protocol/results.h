@@ -26,6 +26,9 @@ json_t *result_place_json(struct node_call *nc);
 /** What can be done; refers to @n. */
 void result_capacity(struct node *n, struct capacity_result *out);
 
+/** Which CPUs do what (struct node_place_info); refers to @n. */
+struct field_each result_places(struct node *n);
+
 json_t *result_conversion_json(const struct conversion *cv);
 
 #endif

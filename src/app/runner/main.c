@@ -222,6 +222,6 @@ int main(int argc, char **argv)
 	(void)signal(SIGXFSZ, SIG_IGN);
 	raise_file_limit();
 	/* what a pinned worker gives to control messages, its calls wait for */
-	cpu_list_avoid(&d.opt.pin);
+	cpu_list_avoid(&d.opt.placement.pin);
 	return serve(&d);
 }

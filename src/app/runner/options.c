@@ -33,10 +33,9 @@ static struct {
 	.rtp = "127.0.0.1:40000",
 	.control = "127.0.0.1:5555",
 	.scheduler = "edf",
-	.run_queues = "global",
+	.run_queues = "auto",
 	.coalesce = "auto",
 	.udp_port = 9899,
-	.receivers = 1,
 	.ring = 8,
 	.max_age = "auto",
 	.capacity = 970000,
@@ -125,7 +124,7 @@ static const struct cli_opt rows[] = {
 	  .letter = 'w',
 	  .arg = "N",
 	  .help = "Number of worker threads. Default: one for each CPU of "
-		  "--pin, else one for each CPU but the receiver's.",
+		  "--pin, else one for each CPU but the receivers'.",
 	  .number = &raw.workers,
 	  .min = 1,
 	  .max = CR_MAX_CPUS,
@@ -133,19 +132,27 @@ static const struct cli_opt rows[] = {
 	ROW(CLI_STRING, "pin", "LIST",
 	    "CPUs that the workers are pinned to, such as 1,4-7; or none. The "
 	    "daemon's other threads keep off them. By default those threads "
-	    "have only the receiver's CPU.",
+	    "have only the receivers' CPUs.",
 	    .text = &raw.pin, .dflt = ""),
-	ROW(CLI_INT, "receivers", "N",
-	    "Number of receiver threads. Calls with ports of their own are "
-	    "dealt out to them; calls at the shared port by their SSRC.",
-	    .number = &raw.receivers, .min = 1, .max = NODE_RECEIVERS_MAX),
-	ROW(CLI_STRING, "rx-cpu", "N",
-	    "CPU that the first receiver is pinned to; or none. Default: the "
-	    "first that no worker has.",
+	{ .kind = CLI_INT,
+	  .name = "receivers",
+	  .arg = "N",
+	  .help = "Number of receiver threads. Calls with ports of their own "
+		  "are dealt out to them, calls at the shared port by their "
+		  "SSRC. Default: one for each CPU of --rx-cpu, else one for "
+		  "every 8 workers.",
+	  .number = &raw.receivers,
+	  .min = 1,
+	  .max = NODE_RECEIVERS_MAX,
+	  .dflt = "" },
+	ROW(CLI_STRING, "rx-cpu", "LIST",
+	    "CPUs that the receivers are pinned to, one after the other; or "
+	    "none. Default: CPUs that no worker has, spread over the caches.",
 	    .text = &raw.rx_cpu, .dflt = ""),
 	ROW(CLI_STRING, "run-queues", "DOMAINS",
 	    "global: all workers share one run queue; partitioned: each has "
-	    "its own; a number: that many workers share one.",
+	    "its own; a number: that many workers share one; auto: up to 8 "
+	    "workers share one, more have one for each last-level cache.",
 	    .text = &raw.run_queues),
 	ROW(CLI_FLAG, "poll", NULL,
 	    "Idle workers spin instead of sleeping: less delay, but a busy "
@@ -306,8 +313,9 @@ static const struct cli cli = {
 _Noreturn static void die(const char *option, const char *why)
 {
 	(void)fprintf(stderr,
-		      "codec-runner: --%s: %s\nTry 'codec-runner --help'.\n",
-		      option, why);
+		      "codec-runner: %s%s%s%s\nTry 'codec-runner --help'.\n",
+		      option ? "--" : "", option ? option : "",
+		      option ? ": " : "", why);
 	exit(2);
 }
 
@@ -343,18 +351,21 @@ static void control_socket(struct runner_options *o)
 		die("control-socket", why);
 }
 
-static unsigned run_queues(void)
+static int run_queues(void)
 {
 	int64_t n;
 
+	if (!strcmp(raw.run_queues, "auto"))
+		return PLACEMENT_QUEUES_AUTO;
 	if (!strcmp(raw.run_queues, "global"))
-		return 0;
+		return PLACEMENT_QUEUES_GLOBAL;
 	if (!strcmp(raw.run_queues, "partitioned"))
 		return 1;
 	if (units_parse_int(raw.run_queues, &n) || n < 1 || n > CR_MAX_CPUS)
-		die("run-queues", "must be global, partitioned, or the number "
-				  "of workers that share a run queue");
-	return (unsigned)n;
+		die("run-queues",
+		    "must be auto, global, partitioned, or the number of "
+		    "workers that share a run queue");
+	return (int)n;
 }
 
 static cr_ns coalesce(void)
@@ -383,70 +394,45 @@ static cr_ns max_age(void)
 	return t;
 }
 
-/* --rx-cpu: a CPU, or -1 for none. */
-static int receiver_given(void)
+/* CPUs of --pin or --rx-cpu. NULL: not given, or none, which @none tells. */
+static const struct cpu_list *cpus(const char *option, const char *text,
+				   struct cpu_list *list, bool *none)
 {
-	int64_t cpu;
-
-	if (!strcmp(raw.rx_cpu, "none"))
-		return -1;
-	if (units_parse_int(raw.rx_cpu, &cpu) || cpu < 0 || cpu > 4095)
-		die("rx-cpu", "must be a CPU number or none");
-	return (int)cpu;
-}
-
-/* The first CPU that no worker has, if any. */
-static int receiver_beside(const struct cpu_list *have,
-			   const struct cpu_list *workers)
-{
-	if (have->count < 2)
-		return -1;
-	for (unsigned i = 0; i < have->count; i++)
-		if (!cpu_list_has(workers, have->cpu[i]))
-			return (int)have->cpu[i];
-	return (int)have->cpu[0];
-}
-
-/* A CPU for each worker: those of --pin, else all but the receiver's. */
-static void place_workers(struct runner_options *o, const struct cpu_list *have,
-			  int receiver)
-{
-	struct node_config *node = &o->service.node;
-	unsigned spare = receiver >= 0 ? (unsigned)receiver : have->cpu[0];
 	struct cr_err e;
 
-	if (raw.pin && cpu_list_parse(&o->pin, raw.pin, &e))
-		die("pin", e.text);
-	for (unsigned i = 0; !raw.pin && i < have->count; i++)
-		if (have->count < 2 || have->cpu[i] != spare)
-			o->pin.cpu[o->pin.count++] = have->cpu[i];
-	node->workers = raw.workers ? (unsigned)raw.workers : o->pin.count;
-	if (node->workers > o->pin.count)
-		die("workers", "more than CPUs to pin them to; name the CPUs "
-			       "with --pin, or --pin none");
-	o->pin.count = node->workers;
-	node->pin = o->pin.cpu;
+	*none = text && !strcmp(text, "none");
+	if (!text || *none)
+		return NULL;
+	if (cpu_list_parse(list, text, &e))
+		die(option, e.text);
+	return list;
 }
 
-/* The receiver takes the first CPU and the workers the others, if any; where
- * one side is given, the other keeps off it. */
 static void place(struct runner_options *o)
 {
+	struct placement_wish wish = {
+		.workers = (unsigned)raw.workers,
+		.receivers = (unsigned)raw.receivers,
+		.run_queues = run_queues(),
+	};
 	struct node_config *node = &o->service.node;
-	struct cpu_list have;
-	int receiver = raw.rx_cpu ? receiver_given() : -1;
+	const struct placement *p = &o->placement;
+	struct cpu_list allowed, pin, rx;
+	struct cr_err e = { "" };
 
-	cpu_list_allowed(&have);
-	if (raw.pin && !strcmp(raw.pin, "none"))
-		node->workers = raw.workers ? (unsigned)raw.workers
-					    : have.count - (have.count > 1);
-	else
-		place_workers(o, &have, receiver);
-	node->receivers = (unsigned)raw.receivers;
-	for (unsigned i = 0; i < NODE_RECEIVERS_MAX; i++)
-		o->rx_cpu[i] = -1;
-	o->rx_cpu[0] = raw.rx_cpu ? receiver : receiver_beside(&have, &o->pin);
-	node->rx_cpu = o->rx_cpu;
+	wish.pin = cpus("pin", raw.pin, &pin, &wish.pin_none);
+	wish.rx = cpus("rx-cpu", raw.rx_cpu, &rx, &wish.rx_none);
+	cpu_list_allowed(&allowed);
+	topology_read(&o->topology, TOPOLOGY_ROOT, &allowed);
+	if (placement_make(&o->placement, &o->topology, &wish, &e))
+		die(NULL, e.text);
+	node->workers = p->workers;
+	node->pin = p->pin.count ? p->pin.cpu : NULL;
+	node->receivers = p->receivers;
+	node->rx_cpu = p->rx_cpu;
+	node->rq_cpus = p->rq_cpus;
+	node->nrq = p->nrq;
+	node->topology = &o->topology;
 }
 
 static void fill(struct runner_options *o)
@@ -462,7 +448,6 @@ static void fill(struct runner_options *o)
 	s->drain_limit = raw.drain_timeout;
 	s->trace_dir = raw.trace_dir;
 	s->plugin_dir = raw.plugin_dir;
-	s->node.cpus_per_rq = run_queues();
 	s->node.poll = raw.poll;
 	s->node.realtime = raw.realtime;
 	s->node.send_each = raw.send_each;

@@ -5,15 +5,16 @@
 #ifndef APP_RUNNER_OPTIONS_H
 #define APP_RUNNER_OPTIONS_H
 
-#include "base/cpu_list.h"
+#include "base/topology.h"
+#include "node/placement.h"
 #include "protocol/service.h"
 
 struct runner_options {
 	struct service_config service; /**< without event base and callbacks */
-	struct cpu_list pin; /**< a CPU per worker; empty: they float */
-	int rx_cpu[NODE_RECEIVERS_MAX]; /**< of each receiver; -1: it floats */
-	char control[96];		/**< as given, for people */
-	const char *http;		/**< NULL: no live view */
+	struct topology topology;
+	struct placement placement;
+	char control[96]; /**< as given, for people */
+	const char *http; /**< NULL: no live view */
 	bool http_control;
 	const char *trace;
 	bool trace_overwrite;

@@ -160,6 +160,28 @@ const struct field capacity_fields[] = {
 	{ 0 },
 };
 
+const struct field place_fields[] = {
+	{ ROW_TEXT(place, "role", role),
+	  .help = "what the threads are: receiver, worker or control (all "
+		  "others)" },
+	{ ROW_INT(place, "threads", threads),
+	  .help = "number of these threads" },
+	{ ROW_TEXT(place, "cpus", cpus),
+	  .help = "CPUs that they run on, such as \"0,2-7\"" },
+	{ ROW_INT(place, "cache", cache),
+	  .help = "number of the last-level cache that these CPUs share; -1: "
+		  "the threads are not pinned" },
+	{ ROW_INT(place, "run_queue", run_queue),
+	  .help = "number of the workers' run queue; -1: others have none" },
+	{ 0 },
+};
+
+#define PLACES(table)                                                          \
+	{                                                                      \
+		ROW_EACH(table, "places", places, place),                      \
+			.help = "which CPUs do what"                           \
+	}
+
 const struct field hello_result_fields[] = {
 	{ ROW_TEXT(hello_result, "program", program),
 	  .help = "name of the program: \"codec-runner\"" },
@@ -190,6 +212,7 @@ const struct field hello_result_fields[] = {
 	  .help = "the schedulers" },
 	{ ROW_OBJECT(hello_result, "capacity", capacity, capacity),
 	  .help = "the node's capacity" },
+	PLACES(hello_result),
 	{ 0 },
 };
 
@@ -457,6 +480,7 @@ const struct field stats_fields[] = {
 	  .help = "counters of the control protocol" },
 	{ ROW_OBJECT(stats, "capacity", capacity, capacity),
 	  .help = "the node's capacity" },
+	PLACES(stats),
 	{ 0 },
 };
 

@@ -78,6 +78,7 @@ struct hello_result {
 	bool draining;
 	struct field_each codecs, schedulers;
 	struct capacity_result capacity;
+	struct field_each places; /**< struct node_place_info */
 };
 
 struct stats_result {
@@ -86,6 +87,7 @@ struct stats_result {
 	const struct node_conversions *conversions; /**< NULL: no spool */
 	struct rpc_stats control;
 	struct capacity_result capacity;
+	struct field_each places; /**< struct node_place_info */
 };
 
 struct drain_result {
@@ -108,6 +110,7 @@ FIELD_TABLE_DECLARE(schedulers, struct schedulers_result);
 FIELD_TABLE_DECLARE(scheduler_result, struct scheduler_result);
 FIELD_TABLE_DECLARE(cost_info, struct node_cost_info);
 FIELD_TABLE_DECLARE(capacity, struct capacity_result);
+FIELD_TABLE_DECLARE(place, struct node_place_info);
 FIELD_TABLE_DECLARE(hello_result, struct hello_result);
 FIELD_TABLE_DECLARE(faults, struct node_faults);
 FIELD_TABLE_DECLARE(watch_info, struct node_watch_info);

@@ -88,6 +88,21 @@ def test_receiver_and_worker_leave_each_other_the_cpu_given(daemon, sock,
         assert workers == [{min(cpus - {given})}]
 
 
+def test_one_table_tells_which_cpu_does_what(daemon):
+    cpus = sorted(two_cpus())
+    d = daemon("--receivers", "2", place=["--pin", str(cpus[1])])
+    places = d.ctl("stats")["places"]
+    assert d.ctl("hello")["places"] == places
+    assert [(p["role"], p["threads"], p["run_queue"]) for p in places] == [
+        ("receiver", 2, -1), ("worker", 1, 0), ("control", 1, -1)]
+    assert [p["cpus"] for p in places[:2]] == [str(c) for c in cpus[:2]]
+    assert [p["cache"] >= 0 for p in places] == [True, True, False]
+    threads = cpus_of_threads(d)
+    assert [a for name, a in threads if name.startswith("cr-rx")] == [
+        {cpus[0]}] * 2
+    assert len(d.ctl("stats")["receivers"]) == 2
+
+
 @pytest.mark.parametrize("words,reason", [
     (("in.codec=pcmuu",), "did you mean 'pcmu'"),
     (("out.mode=12.3",), "12.2"),
@@ -185,10 +200,28 @@ def test_a_second_daemon_on_the_same_port_names_the_address(daemon, same):
         or f"{name} for SCTP: Address already in use" in done.stderr
 
 
+@pytest.mark.parametrize("first", ["1", "3"])
+@pytest.mark.parametrize("second", ["1", "3"])
+def test_daemons_do_not_share_a_port(daemon, first, second):
+    d = daemon("--receivers", first)
+    done = subprocess.run(
+        [BUILD / "codec-runner", "--rtp", d.ready["rtp"], "--control",
+         f"127.0.0.1:{1024 + free_port() % 60000}", "--udp-port",
+         str(free_port()), "--receivers", second],
+        capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 1
+    assert "in use" in done.stderr
+
+
 @pytest.mark.parametrize("options,message", [
     (("--schedular", "fifo"), "did you mean 'scheduler'"),
     (("--scheduler", "fif"), "fifo"),
     (("--workers", "0"), "workers"),
+    (("--workers", "2", "--pin", "1"), "--workers: more than CPUs"),
+    (("--receivers", "0"), "receivers"),
+    (("--rx-cpu", "1,x"), "--rx-cpu: '1,x' is no list of CPUs"),
+    (("--run-queues", "some"), "--run-queues: must be auto"),
+    (("--workers", "1", "--run-queues", "2"), "--run-queues: 2 workers"),
     (("--max-age", "5"), "max-age"),
     (("--rtp", "localhost"), "numeric address"),
     (("--run-queues", "some"), "partitioned"),
