@@ -26,6 +26,13 @@ def verdict(figure, bar):
     return "ok" if figure["median"] <= bar else "missed"
 
 
+def judged(value, least=None, most=None):
+    """@value against the bar that is given."""
+    ok = value >= least if most is None else value <= most
+    bar = least if most is None else most
+    return {"bar": round(bar, 4), "verdict": "ok" if ok else "missed"}
+
+
 def largest(low, high, step, carried):
     """The largest load from @low to @high that is @carried, to less than @step;
     None: not even the least that was tried. A larger one is carried only if a

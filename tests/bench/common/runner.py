@@ -12,6 +12,7 @@ from common.machine import BUILD, HOST, cpus, fail, free_port, pin
 
 # Requests in a batch: a batch has at most 256 and 65,536 bytes.
 BATCH = 100
+TS_FIRST = 8000  # RTP timestamp of the first packet of bench-load's calls
 PATIENCE = 60  # seconds for a reply: the first call's cost is measured
 
 
@@ -36,7 +37,7 @@ class Calls:
         out = {"codec": self.codec, "address": address, "ssrc": index + 1}
         if self.mode:
             out["mode"] = self.mode
-        heard = {"codec": self.said, "ts_first": 0}
+        heard = {"codec": self.said, "ts_first": TS_FIRST}
         if self.said == "l16":
             heard["rate"] = self.rate
         return {"jsonrpc": "2.0", "id": index, "method": "call.start",

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 from common.machine import BUILD, build, cpus, fail, pin, say
+from common.runner import TS_FIRST
 
 # A load this late has told more about itself than about what it measured.
 LATE_BOUND_NS = 3_000_000
@@ -113,7 +114,7 @@ class Reflector:
 
     def targets(self, calls):
         """A line of bench-load for each call."""
-        return [f"{self.ports[i % len(self.ports)]} {i + 1} 0 0"
+        return [f"{self.ports[i % len(self.ports)]} {i + 1} 0 {TS_FIRST}"
                 for i in range(calls)]
 
     def stop(self):

@@ -81,6 +81,10 @@ class Proxy:
             self.stop()
             raise
 
+    @property
+    def pid(self):
+        return self.process.pid
+
     @staticmethod
     def ports(calls):
         """Room for @calls below the ports that the system gives out; the proxy

@@ -5,23 +5,22 @@ import socket
 import struct
 import time
 
-from common.machine import HOST, cpu_ns, fail
+from common.machine import HOST, fail
 
 FRAME_NS = 20_000_000
 SAMPLES = 160
+# After one that begins with 0, the proxy delays all packets by a frame.
+TS_FIRST = 8000
 AMR_PT = 96
 # Octet-aligned (RFC 4867, 4.4): request octet, ToC of a good frame of mode 7,
 # 244 bits.
 AMR_BYTES, AMR_TOC = 33, 0x3C
 CALLS_A_SOCKET = 8
-SO_TIMESTAMPNS = 35
 
 
 class Sender:
     """Sends every call its speech, paced by absolute time, and matches what
     comes back. One thread."""
-
-    NONE = object()  # no timestamp of a second frame yet
 
     def __init__(self, proxy, speech):
         self.proxy, self.speech = proxy, speech
@@ -37,9 +36,7 @@ class Sender:
                                         here.getsockname()[1])
             self.targets.append((HOST, target))
             self.by_source[source] = i
-        self.sent = {}  # (call, frame): when
-        self.delays = []
-        self.late = []
+        self.sent = set()  # (call, frame): no answer yet
         self.frames = [{} for _ in speech]  # by index, until they repeat
         self.first = [None] * len(speech)   # RTP timestamp of frame 0
         self.lost = 0
@@ -47,7 +44,6 @@ class Sender:
     def listen(self):
         s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
-        s.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         s.bind((HOST, 0))
         s.setblocking(False)
         self.sockets[s.fileno()] = s
@@ -64,12 +60,12 @@ class Sender:
             s = self.sockets[fd]
             while True:
                 try:
-                    data, extra, _, source = s.recvmsg(2048, 64)
+                    data, source = s.recvfrom(2048)
                 except BlockingIOError:
                     break
-                self.take(data, extra, source[1])
+                self.take(data, source[1])
 
-    def take(self, data, extra, port):
+    def take(self, data, port):
         call = self.by_source.get(port)
         if call is None or data[1] & 0x7F != AMR_PT:
             return
@@ -78,57 +74,39 @@ class Sender:
         index = self.index(call, int.from_bytes(data[4:8], "big"))
         if index < self.length:
             self.frames[call][index] = data[13:]
-        when = self.sent.pop((call, index), None)
-        if when is not None:
-            sec, nsec = struct.unpack("qq", extra[0][2][:16])
-            self.delays.append(sec * 1_000_000_000 + nsec - when)
+        self.sent.discard((call, index))
 
     def index(self, call, stamp):
-        """Number of a frame by its RTP timestamp. The proxy's second frame may
-        be a frame further from the first than it should; they count from the
-        second."""
+        """Number of a frame by its RTP timestamp."""
         if self.first[call] is None:
-            self.first[call] = self.NONE
-            return 0
-        if self.first[call] is self.NONE:
-            self.first[call] = stamp - SAMPLES
+            self.first[call] = stamp
         return (stamp - self.first[call] & 0xFFFFFFFF) // SAMPLES
 
     def send(self, call, index, counted):
         header = struct.pack("!BBHII", 0x80, 0x80 if index == 0 else 0,
-                             index & 0xFFFF, index * SAMPLES & 0xFFFFFFFF,
+                             index & 0xFFFF,
+                             TS_FIRST + index * SAMPLES & 0xFFFFFFFF,
                              call + 1)
         speech = self.speech[call]
         at = index % self.length * SAMPLES
         if counted:
-            self.sent[call, index] = time.clock_gettime_ns(
-                time.CLOCK_REALTIME)
+            self.sent.add((call, index))
         self.out.sendto(header + speech[at:at + SAMPLES], self.targets[call])
 
-    def run(self, warm, frames):
-        """Send @warm frames a call, then @frames more; CPU time that the proxy
-        took while the latter were sent, and how long that was, ns. One more
-        frame marks its end and does not count."""
+    def run(self, frames):
+        """Send @frames frames a call. One more frame marks its end and does not
+        count."""
         calls = len(self.speech)
         start = time.monotonic_ns() + FRAME_NS
-        begin = None
-        for turn in range((warm + frames + 1) * calls):
+        for turn in range((frames + 1) * calls):
             index, call = divmod(turn, calls)
             due = start + turn * FRAME_NS // calls
-            counted = index < warm + frames
-            if turn == warm * calls:
-                begin = time.monotonic_ns(), cpu_ns(self.proxy.process.pid)
-            if turn == (warm + frames) * calls:
-                end = time.monotonic_ns(), cpu_ns(self.proxy.process.pid)
             while (now := time.monotonic_ns()) < due:
                 self.receive((due - now) / 1e9)
-            if counted:
-                self.late.append(now - due)
-            self.send(call, index, counted)
+            self.send(call, index, index < frames)
             if turn % 32 == 0:
                 self.receive(0)
         done = time.monotonic_ns() + 500_000_000
         while self.sent and time.monotonic_ns() < done:
             self.receive(0.01)
         self.lost = len(self.sent)
-        return end[1] - begin[1], end[0] - begin[0]

@@ -167,7 +167,7 @@ void calls_send(struct calls *c, unsigned i, cr_ns due)
 	const struct rtp_header h = { .pt = k->pt,
 				      .marker = !frame,
 				      .seq = (uint16_t)(k->seq + frame),
-				      .ts = frame * c->units,
+				      .ts = CALLS_TS_FIRST + frame * c->units,
 				      .ssrc = k->ssrc };
 	const size_t bytes = c->payloads.bytes;
 	uint8_t packet[PACKET_BYTES];

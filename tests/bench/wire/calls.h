@@ -15,6 +15,10 @@
 #include "observe/histogram.h"
 #include "payloads.h"
 
+/** RTP timestamp of each call's first packet. Not 0, which some receivers take
+ * for none. */
+#define CALLS_TS_FIRST 8000u
+
 struct call {
 	int fd; /**< with LOAD_SHARED all have the same */
 	struct sockaddr_storage to;

@@ -54,7 +54,7 @@ def play(reflect, load):
     reflector = Reflector(*reflect)
     try:
         ports = reflector.ready[1:] * CALLS
-        heard = Load(*load).run(f"{ports[i]} {i + 1} 0 0"
+        heard = Load(*load).run(f"{ports[i]} {i + 1} 0 8000"
                                 for i in range(CALLS))
     finally:
         reflected = reflector.stop()

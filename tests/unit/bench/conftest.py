@@ -39,7 +39,7 @@ def delay():
 def result():
     """What bench-load says of a run."""
     def of(cpu_us=5.0, sent=1000, lost=0, p99_ms=0.1, late_ms=0.1):
-        return {"sent": sent, "lost": lost, "received": sent - lost,
+        return {"calls": 50, "ns": 1_000_000_000, "sent": sent, "lost": lost, "received": sent - lost,
                 "watched_cpu_ns": round(cpu_us * 1000 * sent),
                 "refused": 0, "duplicate": 0, "reordered": 0,
                 "out_of_sequence": 0, "strange": 0, "wrong": 0,

@@ -49,12 +49,12 @@ def test_batches_fit_the_protocol_and_keep_the_order():
 
 
 def test_a_call_is_asked_for_with_known_numbers():
-    """The load takes RTP timestamp 0 for its first packet, and knows answers of
-    a shared socket by their SSRC."""
+    """The load begins with this RTP timestamp, and knows answers of a shared
+    socket by their SSRC."""
     request = Calls("amr", "own").request(4, "127.0.0.1:7000")
     assert request["id"] == 4
     assert request["params"] == {
-        "in": {"codec": "pcmu", "ts_first": 0},
+        "in": {"codec": "pcmu", "ts_first": 8000},
         "out": {"codec": "amr", "mode": "12.2", "ssrc": 5,
                 "address": "127.0.0.1:7000"},
         "port": "own", "ssrc": 5, "ptime_ms": 20}
