@@ -8,21 +8,17 @@ def ports(program):
     return program("ports")
 
 
+def told(ports, **more):
+    return list(ports.missed({"soon_calls": 5000, "soon_s": 1.9,
+                              "calls": 10000, "resident_mb": 299, **more}))
+
+
+def test_each_bar_is_told_when_it_is_missed(ports):
+    assert not told(ports)
+    assert told(ports, soon_s=2.5) == ["5000 calls took 2.5 s, not less than 2.0"]
+    assert len(told(ports, soon_s=2.5, resident_mb=300)) == 2
+
+
 def test_a_bar_is_for_what_it_was_set_for(ports):
-    figure = {"median": 1, "least": 1, "most": 3}
-    assert ports.barred(figure, 2, True) == {**figure, "bar": 2,
-                                             "verdict": "ok"}
-    assert ports.barred({**figure, "median": 3}, 2, True)["verdict"] == "missed"
-    assert ports.barred(figure, 2, False) == figure
-
-
-def test_figures_of_fewer_calls_are_told_without_a_bar(ports, capsys):
-    one = {"median": 1, "least": 1, "most": 1}
-    ports.show({"timed": 10, "calls": 10, "repeat": 1, "start_s": one,
-                "resident_mb": {**one, "bar": 300, "verdict": "ok"},
-                "idle_cpu_share": one, "cpu_us": None, "p99_ms": None,
-                "sent": 5, "lost": 1})
-    lines = capsys.readouterr().out.splitlines()
-    assert [line for line in lines if "bar" in line] == [
-        next(line for line in lines if line.startswith("resident_mb"))]
-    assert "none" in lines[4] and lines[-1].endswith("1 of 5")
+    assert not told(ports, soon_calls=4000, soon_s=9)
+    assert not told(ports, calls=20000, resident_mb=500)
