@@ -45,3 +45,13 @@ def largest(low, high, step, carried):
         else:
             high = load - 1
     return best
+
+
+def most_carried(fewest, most, share, carried):
+    """The largest load that is @carried, to a @share-th of it: doubled from
+    @fewest until it is not, or is above @most. None: not even @fewest."""
+    load = fewest
+    while load < most and carried(load):
+        load *= 2
+    low = load // 2 if load > fewest else 0
+    return largest(low, load - 1, max(1, low // share), carried) or low or None

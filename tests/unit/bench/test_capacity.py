@@ -33,6 +33,29 @@ def test_the_other_direction_swaps_the_sides(capacity, tmp_path):
     assert sides("encode") == sides("decode")[::-1]
 
 
+def test_the_ports_are_searched_in_turn(capacity, monkeypatch):
+    """Each finds its own limit, a step of one after a step of the other."""
+    limits, tried = {"shared": 930, "own": 811}, []
+
+    def serve(_, port, calls):
+        tried.append(port)
+        return {"calls": calls, "good": calls <= limits[port], "lost": 0,
+                "p99_ns": 1e6}
+
+    monkeypatch.setattr(capacity, "serve", serve)
+    raw = types.SimpleNamespace(loop=lambda calls: None, limit=1000,
+                                in_time=990)
+    searches = [capacity.Search(args(tries=1), port, raw)
+                for port in capacity.PORTS["both"]]
+    capacity.in_turn(search.run(1000) for search in searches)
+    for search in searches:
+        limit = limits[search.port]
+        assert limit - 10 < search.best["calls"] <= limit
+    both = tried[:2 * min(map(tried.count, limits))]
+    assert both[::2] == ["shared"] * (len(both) // 2)
+    assert both[1::2] == ["own"] * (len(both) // 2)
+
+
 def test_what_is_left_beside_a_reflector(capacity):
     """A call costs 1 ms a second of codec, and 50 packets of 20 us: half."""
     assert capacity.beside(1000, 50, 20000) == pytest.approx(500)
