@@ -27,9 +27,9 @@ const struct rpc_code_row rpc_codes[] = {
 	  "for requests without a reply when the connection "
 	  "ended" },
 	{ RPC_NO_CAPACITY, "No capacity",
-	  "admission refused the call; the message has the figures. "
-	  "End calls, ask another node, or choose a cheaper "
-	  "codec or mode" },
+	  "admission refused the call, or the node is out of file "
+	  "descriptors or ports; the message has the figures. End calls, "
+	  "ask another node, or choose a cheaper codec or mode" },
 	{ RPC_NO_SUCH_CALL, "No such call",
 	  "there is no call with this id, or it has ended" },
 	{ RPC_UNSUPPORTED, "Not supported",

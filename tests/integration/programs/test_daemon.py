@@ -121,6 +121,26 @@ def test_a_bad_call_is_refused_with_a_reason(daemon, sock, words, reason):
     assert reason in d.ctl("call", "start", *given, code=1)
 
 
+@pytest.mark.parametrize("options, told", [
+    ((), [80, 90, 90, 200]),  # by the deadline
+    (("--max-age", "60ms"), [60] * 4),
+    (("--max-age", "none"), [None] * 4),
+    (("--max-age", "0"), [None] * 4),
+])
+def test_a_call_tells_how_old_its_frames_may_get(daemon, sock, options, told):
+    d = daemon(*options)
+    calls = [start_call(d, sock), start_call(d, sock, ptime="60ms"),
+             start_call(d, sock, **{"class": "best-effort"}),
+             start_call(d, sock, deadline="200ms")]
+    assert [d.ctl("call", "query", str(c["call"])).get("max_age_ms")
+            for c in calls] == told
+    if options:
+        return
+    d.ctl("call", "change", str(calls[3]["call"]), "deadline=10ms")
+    assert d.ctl("call", "query",
+                 str(calls[3]["call"]))["max_age_ms"] == 80
+
+
 def test_calls_end_with_their_client_unless_kept(daemon, sock):
     d = daemon()
     kept = start_call(d, sock)
