@@ -10,9 +10,13 @@
 #include <string.h>
 
 #include "base/address.h"
+#include "udp/inlet.h"
 
 /* Larger than any packet that fits a ring. */
 #define PACKET_BYTES_MAX 2048u
+
+_Static_assert(PACKET_BYTES_MAX <= INLET_BYTES,
+	       "what is cut off must be too large");
 
 /* The address signalling has told, else the first one that sends. */
 static bool from_source(struct call *c, const struct sockaddr_storage *from)

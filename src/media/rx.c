@@ -178,6 +178,7 @@ static void *rx_main(void *arg)
 		if (packets && !stopping(rx))
 			pause_after(rx, packets, began);
 	}
+	inlet_leave(rx->in);
 	rcu_unregister_thread();
 	return NULL;
 }

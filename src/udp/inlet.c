@@ -56,6 +56,12 @@ bool inlet_next(struct inlet *in, struct inlet_packet *p)
 	return in->ops->next(in, p);
 }
 
+void inlet_leave(struct inlet *in)
+{
+	if (in->ops->leave)
+		in->ops->leave(in);
+}
+
 void inlet_wake(struct inlet *in)
 {
 	in->ops->wake(in);

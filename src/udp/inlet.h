@@ -11,8 +11,8 @@
  * socket that is ready, however many. What one socket may give in a turn is
  * limited, so that a flood does not keep the others waiting.
  *
- * Thread rule: one thread receives (inlet_wait(), inlet_next()). One other
- * thread at a time adds and removes sockets. Any thread wakes.
+ * Thread rule: one thread receives (inlet_wait(), inlet_next(), inlet_leave()).
+ * One other thread at a time adds and removes sockets. Any thread wakes.
  */
 #ifndef UDP_INLET_H
 #define UDP_INLET_H
@@ -25,6 +25,10 @@
 #include "udp/io.h"
 
 struct inlet;
+
+/** A packet up to this length comes whole. Of a longer one, which comes too, at
+ * least one octet more does. */
+#define INLET_BYTES 2048u
 
 struct inlet_packet {
 	struct intake_packet
@@ -68,6 +72,11 @@ int inlet_wait(struct inlet *in, cr_ns timeout);
 
 /** The next packet. False: the turn is over. Never blocks. */
 bool inlet_next(struct inlet *in, struct inlet_packet *p);
+
+/** The receiving thread's last word: it gives up all sockets, so that closing
+ * them frees their ports at once. Without it, closing the inlet does so, some
+ * milliseconds later. */
+void inlet_leave(struct inlet *in);
 
 /** Let the inlet_wait() under way return, or the next one. */
 void inlet_wake(struct inlet *in);

@@ -20,6 +20,7 @@ struct inlet_ops {
 	void (*del)(struct inlet *in, uint64_t key);
 	int (*wait)(struct inlet *in, cr_ns timeout);
 	bool (*next)(struct inlet *in, struct inlet_packet *p);
+	void (*leave)(struct inlet *in); /**< NULL: nothing to do */
 	void (*wake)(struct inlet *in);
 };
 

@@ -179,6 +179,11 @@ static int wait_uring(struct inlet *in, cr_ns timeout)
 	return rc ? rc : u->nmore || receive_ring_next(&u->ring);
 }
 
+static void leave(struct inlet *in)
+{
+	receive_ring_leave(&self(in)->ring);
+}
+
 static void wake(struct inlet *in)
 {
 	receive_ring_wake(&self(in)->ring);
@@ -251,5 +256,6 @@ const struct inlet_ops inlet_uring_ops = {
 	.del = del,
 	.wait = wait_uring,
 	.next = next,
+	.leave = leave,
 	.wake = wake,
 };

@@ -327,9 +327,16 @@ static int wait_for_one(struct receive_ring *r, cr_ns timeout)
 	int rc = io_uring_submit_and_wait_timeout(
 		&r->ring, &c, 1, timeout == CR_NEVER ? NULL : &ts, NULL);
 
-	if (rc == -ETIME || rc == -EINTR || rc == -EAGAIN || rc == -EBUSY)
+	switch (rc) {
+	case -ETIME:
+	case -EINTR:
+	case -EAGAIN: /* out of kernel memory, for now: */
+	case -EBUSY:
+	case -EBADR: /* even for what a request tells */
 		return 0;
-	return rc < 0 ? rc : 0;
+	default:
+		return rc < 0 ? rc : 0;
+	}
 }
 
 int receive_ring_wait(struct receive_ring *r, cr_ns timeout)
@@ -350,6 +357,39 @@ int receive_ring_wait(struct receive_ring *r, cr_ns timeout)
 	if (io_uring_cq_ready(&r->ring) >= SOME)
 		gather(r);
 	return rc;
+}
+
+/* Throw away what is told. Returns whether there was anything; *@last: also the
+ * completion of leaving. */
+static bool forget_all(struct receive_ring *r, bool *last)
+{
+	struct io_uring_cqe *c;
+	bool any = false;
+
+	(void)io_uring_get_events(&r->ring);
+	for (; (c = first_completion(r)); any = true) {
+		*last |= c->user_data == KEY_CANCEL;
+		io_uring_cq_advance(&r->ring, 1);
+	}
+	return any;
+}
+
+/* The end of the thread does not end its requests, and they keep the sockets.
+ */
+void receive_ring_leave(struct receive_ring *r)
+{
+	struct io_uring_sqe *s;
+	bool last = false;
+
+	if (!r->enabled)
+		return;
+	s = request(r);
+	io_uring_prep_cancel64(
+		s, 0, IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL);
+	io_uring_sqe_set_data64(s, KEY_CANCEL);
+	submit_all(r);
+	while (forget_all(r, &last) || !last)
+		;
 }
 
 /* --- its life --- */
@@ -403,6 +443,17 @@ static int stock_up(struct receive_ring *r)
 	return io_uring_register_buf_ring(&r->ring, &reg, 0);
 }
 
+/* The receiver may have real-time priority: who has the lock gets it, too. */
+static void make_lock(struct receive_ring *r)
+{
+	pthread_mutexattr_t how;
+
+	pthread_mutexattr_init(&how);
+	(void)pthread_mutexattr_setprotocol(&how, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&r->lock, &how);
+	pthread_mutexattr_destroy(&how);
+}
+
 int receive_ring_open(struct receive_ring *r,
 		      const struct receive_ring_sizes *sizes)
 {
@@ -411,7 +462,7 @@ int receive_ring_open(struct receive_ring *r,
 	r->sizes = *sizes;
 	r->form = (struct msghdr){ .msg_namelen = RECEIVE_NAME_BYTES,
 				   .msg_controllen = CONTROL_BYTES };
-	pthread_mutex_init(&r->lock, NULL);
+	make_lock(r);
 	/* blocking: its read through the ring waits */
 	r->wake = eventfd(0, EFD_CLOEXEC);
 	err = r->wake < 0 ? -errno : make_ring(r);

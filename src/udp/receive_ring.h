@@ -18,11 +18,9 @@
 
 #include "cr/time.h"
 #include "udp/control.h"
+#include "udp/inlet.h"
 #include "udp/sockets.h"
 
-/** Larger than what the receiver takes (media/packet.c), so that what is cut
- * off is still too large. */
-#define RECEIVE_BYTES 2049u
 /** A name of any family we have; the control data behind it must be aligned. */
 #define RECEIVE_NAME_BYTES 32u
 
@@ -44,7 +42,7 @@ struct receive_slot {
 	struct io_uring_recvmsg_out out;
 	uint8_t name[RECEIVE_NAME_BYTES];
 	uint8_t control[CONTROL_BYTES];
-	uint8_t data[RECEIVE_BYTES];
+	uint8_t data[INLET_BYTES + 1];
 	uint8_t pad[63]; /* an odd number of cache lines */
 };
 
@@ -100,6 +98,9 @@ static inline bool receive_ring_find(const struct receive_ring *r, uint64_t key,
 
 /** Carry out orders and wait for completions. 0 or -errno. */
 int receive_ring_wait(struct receive_ring *r, cr_ns timeout);
+
+/** Give up all sockets; nothing can be received any more. */
+void receive_ring_leave(struct receive_ring *r);
 
 /** The next completion that brings something: that of a polled socket, which is
  * readable, or one with a buffer. Its user_data is the key. NULL: there is

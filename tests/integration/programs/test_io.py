@@ -2,6 +2,7 @@
 """codec-runner with io_uring, without, and where a sandbox refuses it: SANDBOX
 names the program that starts another one in such a sandbox."""
 import os
+import socket
 import subprocess
 
 import pytest
@@ -82,3 +83,13 @@ def test_io_uring_that_cannot_be_had_is_refused():
     assert done.returncode == 1 and not done.stdout
     assert "io_uring: forbidden to this process" in done.stderr
     assert "--io auto" in done.stderr
+
+
+@pytest.mark.parametrize("io", ["auto", "epoll"])
+def test_the_port_is_free_when_the_daemon_has_ended(daemon, sock, io):
+    d = daemon("--io", io)
+    transcodes(d, sock)
+    host, port = d.ready["rtp"].split(":")
+    assert d.stop() == 0
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as again:
+        again.bind((host, int(port)))

@@ -6,6 +6,7 @@
  * buffers and its completion queue run out all the time.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -66,10 +67,13 @@ static void watch(unsigned i)
 		fail_msg("%s", e.text);
 }
 
+static int (*open_one)(struct inlet **in, struct cr_err *e);
+
 static int setup_with(int (*open)(struct inlet **in, struct cr_err *e))
 {
 	struct cr_err e = { "" };
 
+	open_one = open;
 	if (open(&in, &e))
 		fail_msg("%s", e.text);
 	peer = open_socket(&peer_at);
@@ -239,7 +243,8 @@ static void send_bytes(unsigned i, size_t bytes)
 /* Of one that is too long, no more is promised than that it is seen to be. */
 static void a_packet_of_any_length_is_a_packet(void **state)
 {
-	static const size_t bytes[] = { 0, 1, 2048, 2049, 5000, 0, 0, 1500 };
+	static const size_t bytes[] = { 0,    1, INLET_BYTES, INLET_BYTES + 1,
+					5000, 0, 0,	      1500 };
 	struct inlet_packet p;
 
 	(void)state;
@@ -248,10 +253,11 @@ static void a_packet_of_any_length_is_a_packet(void **state)
 			send_bytes(to, bytes[k]);
 			take_one(&p);
 			assert_int_equal(p.tag, tag_of(to));
-			if (bytes[k] <= 2048)
+			if (bytes[k] <= INLET_BYTES)
 				assert_int_equal(p.packet.bytes, bytes[k]);
 			else
-				assert_in_range(p.packet.bytes, 2049, bytes[k]);
+				assert_in_range(p.packet.bytes, INLET_BYTES + 1,
+						bytes[k]);
 		}
 	assert_false(next_packet(&p));
 }
@@ -309,6 +315,45 @@ static void a_removed_port_is_free_again(void **state)
 	take_one(&(struct inlet_packet){ 0 });
 }
 
+static void *wait_and_leave(void *arg)
+{
+	void *failed = inlet_wait(arg, 0) < 0 ? arg : NULL;
+
+	inlet_leave(arg);
+	return failed;
+}
+
+/* At once: a daemon may be started again. */
+static void the_ports_are_free_when_the_receiver_has_left(void **state)
+{
+	struct sockaddr_storage at;
+	struct inlet *other;
+	pthread_t thread;
+	void *failed;
+	uint64_t key;
+	int fd;
+
+	(void)state;
+	for (unsigned i = 0; i < 50; i++) {
+		fd = open_socket(&at);
+		assert_int_equal(open_one(&other, NULL), 0);
+		assert_int_equal(inlet_add(other, fd, 1,
+					   i % 2 ? INLET_ONE : INLET_MANY, &key,
+					   NULL),
+				 0);
+		assert_int_equal(
+			pthread_create(&thread, NULL, wait_and_leave, other),
+			0);
+		(void)pthread_join(thread, &failed);
+		assert_null(failed);
+		(void)close(fd);
+		fd = udp_socket(&at, NULL);
+		assert_true(fd >= 0);
+		(void)close(fd);
+		inlet_close(other);
+	}
+}
+
 /* While one socket is never empty, the others have their turn. */
 static void a_flood_does_not_keep_others_waiting(void **state)
 {
@@ -336,7 +381,8 @@ static void a_flood_does_not_keep_others_waiting(void **state)
 #define TEST(f, setup) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 #define TESTS(setup)                                                           \
-	TEST(all_that_comes_comes_out_in_order, setup),                        \
+	TEST(the_ports_are_free_when_the_receiver_has_left, setup),            \
+		TEST(all_that_comes_comes_out_in_order, setup),                \
 		TEST(what_is_removed_is_not_heard, setup),                     \
 		TEST(a_wake_ends_the_wait, setup),                             \
 		TEST(a_flood_comes_out_over_turns, setup),                     \
