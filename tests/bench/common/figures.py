@@ -47,11 +47,12 @@ def largest(low, high, step, carried):
     return best
 
 
-def most_carried(fewest, most, share, carried):
+def most_carried(first, most, share, carried):
     """The largest load that is @carried, to a @share-th of it: doubled from
-    @fewest until it is not, or is above @most. None: not even @fewest."""
-    load = fewest
+    @first until it is not, or is above @most; below @first, to 1, if not even
+    that is carried. None: nothing is."""
+    load = first
     while load < most and carried(load):
         load *= 2
-    low = load // 2 if load > fewest else 0
+    low = load // 2 if load > first else 0
     return largest(low, load - 1, max(1, low // share), carried) or low or None

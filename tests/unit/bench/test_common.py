@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from common.figures import largest, spread, spread_text, verdict
+from common.figures import largest, most_carried, spread, spread_text, verdict
 from common.runner import Calls, Runner, batches, target
 from common.wire import TRIES, sound, text, tried
 
@@ -33,6 +33,17 @@ def test_the_largest_load_is_found(limit):
 def test_the_largest_load_is_found_to_a_step():
     found = largest(0, 1000, 10, lambda load: load <= 777)
     assert 767 < found <= 777
+
+
+@pytest.mark.parametrize("limit", [10, 11, 39, 40, 1234])
+def test_the_most_carried_is_found_by_doubling(limit):
+    tried = []
+    found = most_carried(10, 5000, 50,
+                         lambda load: tried.append(load) or load <= limit)
+    assert limit * .97 <= found <= limit and len(tried) < 20
+    assert most_carried(limit * 2, 5000, 50, lambda load: load <= limit) in (
+        limit, limit - 1)
+    assert most_carried(limit, 5000, 50, lambda load: False) is None
 
 
 def test_no_load_at_all_is_carried():
