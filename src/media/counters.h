@@ -60,6 +60,11 @@ enum call_counter {
 	X(malformed, NULL, "datagrams that are not RTP")                       \
 	X(unknown_ssrc, NULL, "RTP packets that belong to no call")            \
 	X(oversized, NULL, "datagrams larger than any packet")                 \
+	X(handed_over, NULL,                                                   \
+	  "packets of another receiver's call, which came in one train with "  \
+	  "this one's")                                                        \
+	X(handover_drops, NULL,                                                \
+	  "packets lost because the other receiver did not take them in time") \
 	X(socket_drops, NULL,                                                  \
 	  "datagrams or trains lost because the shared socket was full")
 

@@ -135,8 +135,7 @@ static void push(struct packet_path *path, struct call *c,
 	}
 }
 
-/* A call with its own port is not reachable through another one, nor is any
- * call through another receiver: one thread has its "rx" part. */
+/* A call with its own port is not reachable through another one. */
 static struct call *addressee(struct packet_path *path,
 			      const struct rtp_packet *p, struct call *only)
 {
@@ -145,9 +144,19 @@ static struct call *addressee(struct packet_path *path,
 	if (only)
 		return only->cfg.ssrc_in == p->ssrc ? only : NULL;
 	c = call_cache_find(&path->cache, path->table, p->ssrc);
-	return c && c->cfg.port_fd < 0 && c->cfg.receiver == path->receiver
-		       ? c
-		       : NULL;
+	return c && c->cfg.port_fd < 0 ? c : NULL;
+}
+
+/* Of a call of this receiver: one thread has its "rx" part. */
+static struct call *take(struct packet_path *path, struct call *c,
+			 const struct rtp_packet *p,
+			 const struct intake_packet *in)
+{
+	call_fetch_for_packet(c);
+	if (!acceptable(c, p, in->from))
+		return NULL;
+	push(path, c, p, in->arrival);
+	return live_task_wake(&c->lt) ? c : NULL;
 }
 
 struct call *packet_take(struct packet_path *path,
@@ -170,11 +179,24 @@ struct call *packet_take(struct packet_path *path,
 		call_count(&path->count.unknown_ssrc, 1);
 		return NULL;
 	}
-	call_fetch_for_packet(c);
-	if (!acceptable(c, &p, in->from))
-		return NULL;
-	push(path, c, &p, in->arrival);
-	return live_task_wake(&c->lt) ? c : NULL;
+	if (c->cfg.receiver == path->receiver)
+		return take(path, c, &p, in);
+	path->hand_over(path, c->cfg.receiver, in);
+	return NULL;
+}
+
+struct call *packet_take_handed(struct packet_path *path,
+				const struct intake_packet *in)
+{
+	struct rtp_packet p;
+	struct call *c = rtp_parse(in->data, in->bytes, &p)
+				 ? NULL
+				 : addressee(path, &p, NULL);
+
+	if (c && c->cfg.receiver == path->receiver)
+		return take(path, c, &p, in);
+	call_count(&path->count.unknown_ssrc, 1); /* it has ended meanwhile */
+	return NULL;
 }
 
 void packet_count_stray(struct packet_path *path)

@@ -23,6 +23,10 @@ struct packet_path {
 	struct call_cache cache;
 	struct trace_ring *trace;
 	unsigned receiver; /**< whose path this is: call_cfg.receiver */
+	/** @in is for a call of @receiver, another one: let it have that. Not
+	 * called where there is one only. */
+	void (*hand_over)(struct packet_path *path, unsigned receiver,
+			  const struct intake_packet *in);
 	struct packet_counters count;
 };
 
@@ -33,6 +37,10 @@ struct packet_path {
  */
 struct call *packet_take(struct packet_path *path,
 			 const struct intake_packet *in, struct call *only);
+
+/** The same for a packet that another receiver has handed over, and counted. */
+struct call *packet_take_handed(struct packet_path *path,
+				const struct intake_packet *in);
 
 /** Count a packet that came to the port of a call that has ended. */
 void packet_count_stray(struct packet_path *path);

@@ -9,6 +9,9 @@
 
 struct receivers {
 	unsigned count, nfd;
+	struct handover *
+		*box; /* NULL: whoever has the shared port has it all */
+	unsigned nbox;
 	struct receiver {
 		struct rx *rx;
 		unsigned calls;
@@ -23,10 +26,24 @@ static int open_one(struct receivers *r, const struct receivers_config *cfg,
 	one.number = i;
 	one.fd = i < cfg->nfd ? cfg->fd[i] : -1;
 	one.one_of_many = cfg->nfd > 1;
+	one.box = r->box;
 	one.trace = trace_ring(cfg->trace, cfg->first_ring + i);
 	one.cpu = cfg->place[i].cpu;
 	one.shares_cpu = cfg->place[i].shares_cpu;
 	return rx_open(&r->one[i].rx, &one, warn, e);
+}
+
+static int open_boxes(struct receivers *r, unsigned n, struct cr_err *e)
+{
+	r->box = calloc(n, sizeof(struct handover *));
+	for (; r->box && r->nbox < n; r->nbox++) {
+		r->box[r->nbox] = handover_new();
+		if (!r->box[r->nbox])
+			break;
+	}
+	return r->nbox == n
+		       ? 0
+		       : cr_fail(e, -ENOMEM, "out of memory for receivers");
 }
 
 int receivers_open(struct receivers **out, const struct receivers_config *cfg,
@@ -39,6 +56,8 @@ int receivers_open(struct receivers **out, const struct receivers_config *cfg,
 	if (!r)
 		return cr_fail(e, -ENOMEM, "out of memory for receivers");
 	r->nfd = cfg->nfd;
+	if (cfg->nfd > 1)
+		err = open_boxes(r, cfg->nfd, e);
 	for (unsigned i = 0; i < cfg->count && !err; i++) {
 		err = open_one(r, cfg, i, warn, e);
 		if (!err)
@@ -56,8 +75,14 @@ void receivers_close(struct receivers *r)
 {
 	if (!r)
 		return;
+	/* one that goes on could wake one that is closed */
+	for (unsigned i = 0; i < r->count; i++)
+		rx_stop(r->one[i].rx);
 	while (r->count)
 		rx_close(r->one[--r->count].rx);
+	while (r->nbox)
+		handover_free(r->box[--r->nbox]);
+	free(r->box);
 	free(r);
 }
 

@@ -4,10 +4,11 @@
  * is with which of them. A call stays with one receiver for life.
  *
  * A call at the shared port is with receiver SSRC mod the number of the port's
- * sockets: the kernel shares its packets out like that (udp/socket_group.h). A
- * call with a port of its own is with the one that has fewest calls when it
- * starts. Calls do not move when others end. What is then out of balance goes
- * to new calls, and no receiver has more than it has had.
+ * sockets: the kernel shares its packets out like that (udp/socket_group.h),
+ * but for trains (media/handover.h). A call with a port of its own is with the
+ * one that has fewest calls when it starts. Calls do not move when others end.
+ * What is then out of balance goes to new calls, and no receiver has more than
+ * it has had.
  *
  * Thread rule: control.
  */

@@ -39,6 +39,7 @@ struct rx {
 	struct pace pace;
 	struct live_task *release[RELEASES];
 	unsigned nrelease;
+	uint64_t handed; /* to receivers that are not told yet, by number */
 };
 
 static void release(struct rx *rx)
@@ -70,9 +71,20 @@ static void count_drops(struct rx *rx, struct call *only, uint32_t drops)
 	*seen = drops;
 }
 
+/* @c, which is to be released, or NULL. */
+static void collect(struct rx *rx, struct call *c)
+{
+	if (!c)
+		return;
+	call_fetch_for_release(c);
+	rx->release[rx->nrelease++] = &c->lt;
+	if (rx->nrelease == RELEASES)
+		release(rx);
+}
+
 static void take(struct rx *rx, const struct inlet_packet *p)
 {
-	struct call *only = NULL, *c;
+	struct call *only = NULL;
 
 	if (p->tag != TAG_SHARED) {
 		only = owner(rx, p->tag);
@@ -82,28 +94,61 @@ static void take(struct rx *rx, const struct inlet_packet *p)
 		}
 	}
 	count_drops(rx, only, p->drops);
-	c = packet_take(&rx->path, &p->packet, only);
-	if (!c)
+	collect(rx, packet_take(&rx->path, &p->packet, only));
+}
+
+/* What others were given for calls of this one. */
+static unsigned take_handed(struct rx *rx)
+{
+	struct handover *box = rx->cfg.box ? rx->cfg.box[rx->cfg.number] : NULL;
+	const struct intake_packet *p;
+	unsigned n = 0;
+
+	while (box && n < TAKEN_MAX && (p = handover_first(box))) {
+		collect(rx, packet_take_handed(&rx->path, p));
+		handover_done(box);
+		n++;
+	}
+	return n;
+}
+
+static void hand_over(struct packet_path *path, unsigned receiver,
+		      const struct intake_packet *in)
+{
+	struct rx *rx = (void *)((char *)path - offsetof(struct rx, path));
+
+	if (!handover_put(rx->cfg.box[receiver], in)) {
+		call_count(&path->count.handover_drops, 1);
 		return;
-	call_fetch_for_release(c);
-	rx->release[rx->nrelease++] = &c->lt;
-	if (rx->nrelease == RELEASES)
-		release(rx);
+	}
+	call_count(&path->count.handed_over, 1);
+	rx->handed |= UINT64_C(1) << receiver;
+}
+
+static void tell_others(struct rx *rx)
+{
+	for (unsigned i = 0; rx->handed >> i; i++)
+		if (rx->handed >> i & 1)
+			handover_wake(rx->cfg.box[i]);
+	rx->handed = 0;
 }
 
 /* Up to TAKEN_MAX packets. Returns how many; fewer: the turn is over. */
 static unsigned take_some(struct rx *rx)
 {
 	struct inlet_packet p;
-	unsigned n = 0;
+	unsigned n;
 
 	rcu_read_begin();
+	n = take_handed(rx);
 	while (n < TAKEN_MAX && inlet_next(rx->in, &p)) {
 		take(rx, &p);
 		n++;
 	}
 	release(rx);
 	rcu_read_end();
+	if (rx->handed)
+		tell_others(rx);
 	return n;
 }
 
@@ -227,6 +272,7 @@ int rx_open(struct rx **out, const struct rx_config *cfg, struct cr_err *warn,
 	memset(rx, 0, sizeof(*rx));
 	rx->cfg = *cfg;
 	rx->path.receiver = cfg->number;
+	rx->path.hand_over = hand_over;
 	rx->path.table = cfg->table;
 	rx->path.trace = cfg->trace;
 	err = inlet_open(&rx->in, cfg->io, e);
@@ -234,6 +280,8 @@ int rx_open(struct rx **out, const struct rx_config *cfg, struct cr_err *warn,
 		err = inlet_add(rx->in, cfg->fd, TAG_SHARED,
 				cfg->one_of_many ? INLET_ONE : INLET_MANY, &key,
 				e);
+	if (!err && cfg->box)
+		handover_owned(cfg->box[cfg->number], rx->in);
 	if (!err) {
 		err = thread_create(&rx->thread, NULL, rx_main, rx);
 		if (err)
@@ -248,13 +296,19 @@ int rx_open(struct rx **out, const struct rx_config *cfg, struct cr_err *warn,
 	return 0;
 }
 
+void rx_stop(struct rx *rx)
+{
+	if (atomic_exchange_explicit(&rx->stop, true, memory_order_release))
+		return;
+	inlet_wake(rx->in);
+	(void)pthread_join(rx->thread, NULL);
+}
+
 void rx_close(struct rx *rx)
 {
 	if (!rx)
 		return;
-	atomic_store_explicit(&rx->stop, true, memory_order_release);
-	inlet_wake(rx->in);
-	(void)pthread_join(rx->thread, NULL);
+	rx_stop(rx);
 	rx_free(rx);
 }
 

@@ -12,6 +12,7 @@
 #ifndef MEDIA_RX_H
 #define MEDIA_RX_H
 
+#include "media/handover.h"
 #include "media/packet.h"
 #include "udp/inlet.h"
 
@@ -27,6 +28,8 @@ struct rx_config {
 	/** Others have sockets of that port, too. Then trains are not welcome:
 	 * the kernel would give one whole, calls of others included. */
 	bool one_of_many;
+	struct handover *
+		*box; /**< of each receiver, by number; NULL: one only */
 	struct call_table *table;
 	struct live *live;
 	struct trace_ring *trace;
@@ -41,7 +44,9 @@ struct rx_config {
  * (real-time priority); it stays empty otherwise. */
 int rx_open(struct rx **rx, const struct rx_config *cfg, struct cr_err *warn,
 	    struct cr_err *e);
-/** Stop and join. NULL is fine. */
+/** Stop and join: it hands over no more. */
+void rx_stop(struct rx *rx);
+/** Stop, if rx_stop() has not, and free. NULL is fine. */
 void rx_close(struct rx *rx);
 
 /** Receive for @c on its own socket cfg.port_fd, too. Control thread. */

@@ -10,6 +10,7 @@
 
 #include "rig.h"
 #include "traffic.h"
+#include "udp/burst.h"
 
 enum { RECEIVERS = 3, CALLS = 120, ROUNDS = 20, NB = 160 };
 
@@ -207,6 +208,48 @@ static void what_has_no_ssrc_is_told_by_the_first(void **state)
 	rig_close(&r);
 }
 
+/* The kernel gives a train to the receiver of its first packet. */
+static void a_train_is_sorted(void **state)
+{
+	static struct burst train;
+	struct rtp_packet p;
+	uint8_t buf[2048];
+	struct rig r;
+
+	(void)state;
+	start_all(&r, false);
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		for (unsigned i = 0; i < CALLS; i++) {
+			struct rtp_header *h = &load.sender[i].next;
+
+			(void)rtp_build(buf, h);
+			memcpy(buf + RTP_HEADER_BYTES, silence, NB);
+			burst_put(&train, r.fd, &load.sender[i].to, 0, buf,
+				  RTP_HEADER_BYTES + NB);
+			h->seq++;
+			h->ts += NB;
+			if (i % 30 == 29) {
+				burst_send(&train);
+				burst_clear(&train);
+			}
+		}
+		for (unsigned n = 0; n < CALLS; n++) {
+			unsigned i;
+
+			assert_true(rig_receive(&r, buf, &p));
+			i = who(p.ssrc);
+			assert_int_equal(p.ts, settings(i)->ts_out +
+						       NB * load.came[i]++);
+		}
+	}
+	assert_true(sum(&r, "rx", "handed_over") > 0);
+	assert_int_equal(sum(&r, "rx", "handover_drops"), 0);
+	assert_int_equal(sum(&r, "rx", "unknown_ssrc"), 0);
+	assert_int_equal(sum(&r, "rx", "packets"), ROUNDS * CALLS);
+	assert_int_equal(sum(&r, "totals", "packets_in"), ROUNDS * CALLS);
+	rig_close(&r);
+}
+
 static void terms_change_under_load(void **state)
 {
 	struct cr_err e = { "" };
@@ -259,6 +302,7 @@ int main(void)
 		cmocka_unit_test(own_ports_are_dealt_out_evenly),
 		cmocka_unit_test(chosen_ssrcs_fill_the_receivers_evenly),
 		cmocka_unit_test(what_has_no_ssrc_is_told_by_the_first),
+		cmocka_unit_test(a_train_is_sorted),
 		cmocka_unit_test(terms_change_under_load),
 		cmocka_unit_test(all_calls_end_with_their_packets_counted),
 	};
