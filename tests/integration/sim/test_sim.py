@@ -75,6 +75,27 @@ def test_one_call_is_served_in_its_cost(campaign):
     assert told["kernels"] is None  # nothing was measured
 
 
+def test_max_age_bounds_the_delay_where_a_campaign_says_so(campaign):
+    """Half as much again as the CPU can do. auto is the daemon's default, but a
+    campaign's is never: its ring alone bounds the delay."""
+    flow = ("count: 75, period: 20ms, ring: 8, cost: {mean: 400us}",
+            "name: long, count: 1, period: 20ms, deadline: 150ms, ring: 8, "
+            "cost: {mean: 400us}")
+    for scheduler in ("fifo", "rr", "edf"):
+        told = {}
+        for age in ("auto", "never", None):
+            more = f", max-age: {age}" if age else ""
+            path = campaign(*flow, duration="2s",
+                            more=f"daemon: {{admission: off{more}}}\n")
+            told[age] = flows(result(path, "-s", scheduler)[0])
+        assert told[None] == told["never"]
+        flow1, long = (told["auto"][name] for name in ("flow1", "long"))
+        assert flow1["stale"] > 0 == told["never"]["flow1"]["stale"]
+        assert 80 * MS - MS < flow1["delay"]["max_ns"] <= 80.4 * MS
+        assert long["delay"]["max_ns"] <= 150.4 * MS
+        assert told["never"]["flow1"]["delay"]["max_ns"] > 100 * MS
+
+
 def test_the_last_job_due_at_the_end_counts(campaign):
     told, _ = result(campaign("period: 10ms, share: 100%",
                               more=NO_ADMISSION))
