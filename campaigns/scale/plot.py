@@ -12,6 +12,7 @@ from receivers import carries  # noqa: E402
 from tables import fits, groups  # noqa: E402
 
 STYLES = ("-", "--", ":", "-.")
+APART = 3.5  # percent, that numbers of receivers do not overlap
 
 
 def draw_line(axes, rows, style, machine, label):
@@ -58,9 +59,13 @@ def draw_machine(axes, rows, machine):
     x = [100 * r["work"] for r in rows]
     y = [r["p99_ns"] / 1e3 for r in rows]
     axes.plot(x, y, "-", color=colour, label=f"{rows[0]['cpus']} workers")
+    named = -APART
     for r, at, delay in zip(rows, x, y):
         axes.plot(at, delay, "o", color=colour, ms=max(3, 10 - 3 * machine),
                   mfc=colour if carries(r) else "white")
+        if at < named + APART:
+            continue
+        named = at
         axes.annotate(str(r["receivers"]), (at, delay), fontsize="x-small",
                       color=colour, textcoords="offset points",
                       xytext=(0, 6 + 9 * machine), ha="center")
@@ -77,10 +82,15 @@ def draw_receivers(rows, path):
         for (n,), machine in groups(some, "cpus").items():
             draw_machine(axes, machine, cpus.index((n,)))
         axes.set_yscale("log")
+        axes.margins(y=0.12)
+        for axis in axes.yaxis.set_major_formatter, \
+                axes.yaxis.set_minor_formatter:
+            axis("{x:g}")
         axes.set_title(f"workers busy for {load} % of the time")
         axes.set_xlabel("share of a receiver's time that packets take, %")
         axes.grid(alpha=0.3)
     panels[0][0].set_ylabel("p99 delay, us (dotted: receivers at no cost)")
-    panels[0][-1].legend(fontsize="small", title="figures: receivers")
+    panels[0][0].legend(fontsize="small", loc="upper left",
+                        title="numbers: receivers")
     figure.tight_layout()
     figure.savefig(path, dpi=120)

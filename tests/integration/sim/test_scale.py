@@ -248,12 +248,16 @@ def test_a_receiver_is_measured():
     assert few["wakes"] > 0 and many["wakes"] > 0
 
 
-def test_overheads_of_the_readme_can_be_played(tmp_path):
-    done = play(tmp_path, "--overheads", SCALE / "epyc.json", "--scheduler",
-                "fifo", "--cpus", 2, "--loads", 70, "--duration", "40ms")
+@pytest.mark.parametrize("name, rows", [("epyc.json", 0),
+                                        ("receivers.json", 1)])
+def test_overheads_of_the_readme_can_be_played(tmp_path, name, rows):
+    done = play(tmp_path, "--overheads", SCALE / name, "--cpus", 2, "--loads",
+                70, "--duration", "40ms")
     assert done.returncode == 0, done.stderr
     kept = json.loads((tmp_path / "overheads.json").read_text())
-    assert kept["source"]["file"].endswith("epyc.json")
+    assert kept["source"]["file"].endswith(name)
+    found = json.loads((tmp_path / "scale.json").read_text())
+    assert bool(found["receivers"]["rows"]) == bool(rows)
 
 
 def test_wrong_files_and_loads_are_told(tmp_path):
