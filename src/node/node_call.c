@@ -227,26 +227,38 @@ static int refuse_first(struct node *n, const struct call_cfg *cfg,
 	return err;
 }
 
+/* On liburcu's thread: the receiver cannot be about to read from the port any
+ * more, whose number may now become another file's. */
+static void discard(struct rcu_head *head)
+{
+	struct call *c = caa_container_of(head, struct call, rcu);
+
+	rcu_deferred();
+	if (c->cfg.port_fd >= 0)
+		(void)close(c->cfg.port_fd);
+	call_free(c);
+}
+
 /* The call is complete: let it in. What it has is freed when that fails. */
 static int enter(struct node *n, struct node_call *nc, struct call_cfg *cfg,
 		 bool own_port, struct cr_err *e)
 {
 	int err = own_port ? open_port(n, cfg, e) : 0;
 
-	if (!err) {
-		call_settle(cfg, &nc->cost->cost);
-		err = call_new(&nc->call, cfg, e);
-	}
-	if (!err) {
-		nc->id = cfg->id;
-		nc->call->owner = nc;
-		err = join(n, nc, e);
-	}
+	if (err)
+		return err;
+	call_settle(cfg, &nc->cost->cost);
+	err = call_new(&nc->call, cfg, e);
 	if (err) {
 		if (cfg->port_fd >= 0)
 			(void)close(cfg->port_fd);
-		call_free(nc->call);
+		return err;
 	}
+	nc->id = cfg->id;
+	nc->call->owner = nc;
+	err = join(n, nc, e);
+	if (err)
+		rcu_defer(&nc->call->rcu, discard);
 	return err;
 }
 

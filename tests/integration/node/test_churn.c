@@ -5,10 +5,13 @@
  */
 #include "cmocka_cr.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "rig.h"
 
@@ -284,6 +287,40 @@ static void calls_beyond_the_capacity_are_refused_with_a_reason(void **state)
 	rig_close(&r);
 }
 
+/* The lowest free descriptor: the next one to be opened. */
+static int next_descriptor(void)
+{
+	int fd = dup(STDERR_FILENO);
+
+	assert_true(fd >= 0);
+	(void)close(fd);
+	return fd;
+}
+
+/* The receiver was told of the port and may be about to read from it: its
+ * number must not become another file's meanwhile. */
+static void a_refused_call_has_its_port_until_the_receiver_lets_go(void **state)
+{
+	static const char call[] = "{'in': {'codec': 'pcmu'}, 'port': 'own', "
+				   "'out': {'codec': 'spin', 'spin': '12ms'}}";
+	struct cr_err e = { "" };
+	struct node_call *nc;
+	struct rig r;
+	int port;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ .admission = true, .workers = 1 });
+	assert_int_equal(rig_try(&r, call, &nc, &e), 0);
+	port = next_descriptor();
+	rcu_read_begin(); /* as a receiver in its turn */
+	assert_int_equal(rig_try(&r, call, &nc, &e), -ENOSPC);
+	assert_int_not_equal(fcntl(port, F_GETFD), -1);
+	rcu_read_end();
+	rcu_barrier();
+	assert_int_equal(fcntl(port, F_GETFD), -1);
+	rig_close(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +334,8 @@ int main(void)
 		cmocka_unit_test(old_frames_are_replaced_by_no_data),
 		cmocka_unit_test(
 			calls_beyond_the_capacity_are_refused_with_a_reason),
+		cmocka_unit_test(
+			a_refused_call_has_its_port_until_the_receiver_lets_go),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
