@@ -86,11 +86,14 @@ static bool rx_shares_cpu(const struct node_config *cfg, unsigned receiver)
 	return false;
 }
 
-static int open_rtp(struct node *n, struct cr_err *warn, struct cr_err *e)
+static int open_rtp(struct node *n, struct cr_err *e)
 {
+	struct cr_err warn = { "" };
 	int nfd = udp_socket_group(&n->cfg.rtp, n->cfg.receivers, RECEIVERS_KEY,
-				   n->fd, warn, e);
+				   n->fd, &warn, e);
 
+	if (*warn.text)
+		log_event(LOG_WARN, "port-not-shared", "why=\"%s\"", warn.text);
 	if (nfd > 0)
 		n->nfd = (unsigned)nfd;
 	return nfd < 0 ? nfd : 0;
@@ -145,7 +148,7 @@ static int open_parts(struct node *n, struct cr_err *warn, struct cr_err *e)
 	int err = choose_io(n, e);
 
 	if (!err)
-		err = open_rtp(n, warn, e);
+		err = open_rtp(n, e);
 	if (err)
 		return err;
 	n->table = call_table_new();

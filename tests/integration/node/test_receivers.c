@@ -3,8 +3,10 @@
  * Several receivers: each call is with one of them, and nothing else about a
  * call shows how many there are.
  */
+#define _GNU_SOURCE
 #include "cmocka_cr.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +15,25 @@
 #include "udp/burst.h"
 
 enum { RECEIVERS = 3, CALLS = 120, ROUNDS = 20, NB = 160 };
+
+/* A kernel that does not choose by SSRC. */
+static bool no_choice;
+
+int __real_setsockopt(int fd, int level, int name, const void *value,
+		      socklen_t len);
+int __wrap_setsockopt(int fd, int level, int name, const void *value,
+		      socklen_t len);
+
+int __wrap_setsockopt(int fd, int level, int name, const void *value,
+		      socklen_t len)
+{
+	if (no_choice && level == SOL_SOCKET &&
+	    name == SO_ATTACH_REUSEPORT_CBPF) {
+		errno = ENOPROTOOPT;
+		return -1;
+	}
+	return __real_setsockopt(fd, level, name, value, len);
+}
 
 static const uint8_t silence[NB] = { 0xff };
 
@@ -250,6 +271,32 @@ static void a_train_is_sorted(void **state)
 	rig_close(&r);
 }
 
+/* The first has the shared port; calls with ports of their own are dealt out
+ * so that all have the same. */
+static void where_the_kernel_cannot_choose_the_first_has_the_port(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	no_choice = true;
+	rig_open(&r, &(struct rig_options){ .receivers = RECEIVERS });
+	no_choice = false;
+	assert_int_equal(r.node->nfd, 1);
+	for (unsigned i = 0; i < CALLS; i++)
+		start(&r, i, i >= CALLS / RECEIVERS);
+	for (unsigned round = 0; round < ROUNDS; round++)
+		one_round(&r);
+	for (unsigned i = 0; i < CALLS / RECEIVERS; i++)
+		assert_int_equal(settings(i)->receiver, 0);
+	for (unsigned i = 0; i < RECEIVERS; i++) {
+		assert_int_equal(figure(&r, i, "calls"), CALLS / RECEIVERS);
+		assert_int_equal(figure(&r, i, "packets"),
+				 ROUNDS * CALLS / RECEIVERS);
+	}
+	assert_int_equal(sum(&r, "totals", "packets_in"), ROUNDS * CALLS);
+	rig_close(&r);
+}
+
 static void terms_change_under_load(void **state)
 {
 	struct cr_err e = { "" };
@@ -303,6 +350,8 @@ int main(void)
 		cmocka_unit_test(chosen_ssrcs_fill_the_receivers_evenly),
 		cmocka_unit_test(what_has_no_ssrc_is_told_by_the_first),
 		cmocka_unit_test(a_train_is_sorted),
+		cmocka_unit_test(
+			where_the_kernel_cannot_choose_the_first_has_the_port),
 		cmocka_unit_test(terms_change_under_load),
 		cmocka_unit_test(all_calls_end_with_their_packets_counted),
 	};

@@ -159,7 +159,7 @@ def test_it_tells_which_codec_kernels_work(daemon, tmp_path):
     assert d.ready["kernels"] == d.ctl("hello")["kernels"] == "stock"
     ready, = [line for line in (tmp_path / "runner-0.log").read_text()
               .splitlines() if " ready " in line]
-    assert ready.endswith(" kernels=stock")
+    assert "kernels=stock" in ready.split()
     d = daemon()
     assert d.ready["kernels"] == d.ctl("hello")["kernels"]
 
@@ -240,7 +240,6 @@ def test_daemons_do_not_share_a_port(daemon, first, second):
     (("--workers", "2", "--pin", "1"), "--workers: more than CPUs"),
     (("--receivers", "0"), "receivers"),
     (("--rx-cpu", "1,x"), "--rx-cpu: '1,x' is no list of CPUs"),
-    (("--run-queues", "some"), "--run-queues: must be auto"),
     (("--workers", "1", "--run-queues", "2"), "--run-queues: 2 workers"),
     (("--max-age", "5"), "max-age"),
     (("--rtp", "localhost"), "numeric address"),
