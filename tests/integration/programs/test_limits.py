@@ -130,6 +130,25 @@ def test_out_of_descriptors(daemon, sock, tmp_path):
     assert len(again) == len(calls)
 
 
+def test_connections_wait_for_a_descriptor(daemon, tmp_path):
+    """They take all that there are; when they give them back, the next one is
+    served, and meanwhile the log is not flooded."""
+    web = free_port(socket.SOCK_STREAM)
+    d = daemon("--http", f"127.0.0.1:{web}",
+               programs=programs_with(tmp_path, "ulimit -n 64; exec"))
+    many = [socket.create_connection(("127.0.0.1", web)) for _ in range(70)]
+    for _ in range(3):  # by now it has met the limit
+        d.ctl("stats")
+    assert len(os.listdir(f"/proc/{d.process.pid}/fd")) == 64
+    for one in many:
+        one.close()
+    with urllib.request.urlopen(f"http://127.0.0.1:{web}/healthz",
+                                timeout=PATIENCE) as page:
+        assert page.status == 200
+    log = (tmp_path / "runner-0.log").read_text()
+    assert "accept" not in log, log[-1000:]
+
+
 def test_out_of_ports(tmp_path):
     if subprocess.run(["unshare", "-rn", "true"],
                       capture_output=True).returncode:
