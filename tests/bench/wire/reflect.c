@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/address.h"
 #include "base/cli.h"
@@ -157,6 +158,13 @@ static int *open_sockets(unsigned n)
 	return fds;
 }
 
+static void close_sockets(int *fds, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		(void)close(fds[i]);
+	free(fds);
+}
+
 static int reflect(struct reflect *r, struct cr_err *e)
 {
 	return opt.io == IO_MMSG ? reflect_mmsg(r, e) : reflect_uring(r, e);
@@ -166,6 +174,7 @@ int main(int argc, char **argv)
 {
 	struct reflect r = { .stop = &stop };
 	struct cr_err e;
+	int *fds;
 
 	(void)cli_parse_or_exit(&cli, argc, argv);
 	if (opt.io == IO_MMSG && opt.sockets > 1)
@@ -174,11 +183,12 @@ int main(int argc, char **argv)
 	catch_signals();
 	r.wait = opt.wait;
 	r.sockets = (unsigned)opt.sockets;
-	r.fds = open_sockets(r.sockets);
+	r.fds = fds = open_sockets(r.sockets);
 	if (reflect(&r, &e))
 		die("cannot reflect", e.text);
 	printf("{\"in\": %" PRIu64 ", \"out\": %" PRIu64
 	       ", \"cpu_ns\": %" PRId64 "}\n",
 	       r.in, r.out, clock_read(CLOCK_PROCESS_CPUTIME_ID));
+	close_sockets(fds, r.sockets);
 	return 0;
 }

@@ -102,6 +102,13 @@ static int ring_open(struct ring *g)
 	return rc ? rc : open_buffers(g);
 }
 
+static void ring_close(struct ring *g)
+{
+	io_uring_queue_exit(&g->uring);
+	free(g->buffers);
+	free(g->data);
+}
+
 /* The packet in buffer @b goes back to whom it came from. */
 static void send_back(struct ring *g, const struct reflect *r, uint64_t socket,
 		      unsigned b, int bytes)
@@ -188,6 +195,6 @@ int reflect_uring(struct reflect *r, struct cr_err *e)
 		}
 		io_uring_cq_advance(&g.uring, n);
 	}
-	io_uring_queue_exit(&g.uring);
+	ring_close(&g);
 	return rc ? cr_fail(e, rc, "io_uring: %s", strerror(-rc)) : 0;
 }
