@@ -97,7 +97,7 @@ static void take(struct rx *rx, const struct inlet_packet *p)
 	collect(rx, packet_take(&rx->path, &p->packet, only));
 }
 
-/* What others were given for calls of this one. */
+/* What others were given for calls of this one, up to TAKEN_MAX packets. */
 static unsigned take_handed(struct rx *rx)
 {
 	struct handover *box = rx->cfg.box ? rx->cfg.box[rx->cfg.number] : NULL;
@@ -127,24 +127,24 @@ static void hand_over(struct packet_path *path, unsigned receiver,
 
 static void tell_others(struct rx *rx)
 {
-	for (unsigned i = 0; rx->handed >> i; i++)
-		if (rx->handed >> i & 1)
-			handover_wake(rx->cfg.box[i]);
-	rx->handed = 0;
+	for (; rx->handed; rx->handed &= rx->handed - 1)
+		handover_wake(rx->cfg.box[__builtin_ctzll(rx->handed)]);
 }
 
-/* Up to TAKEN_MAX packets. Returns how many; fewer: the turn is over. */
+/* Up to TAKEN_MAX packets, and as many from others. Returns how many; fewer
+ * than TAKEN_MAX: the turn is over. The box comes last: inlet_next() takes in
+ * the wake-ups for what was put there before. */
 static unsigned take_some(struct rx *rx)
 {
 	struct inlet_packet p;
-	unsigned n;
+	unsigned n = 0;
 
 	rcu_read_begin();
-	n = take_handed(rx);
 	while (n < TAKEN_MAX && inlet_next(rx->in, &p)) {
 		take(rx, &p);
 		n++;
 	}
+	n += take_handed(rx);
 	release(rx);
 	rcu_read_end();
 	if (rx->handed)
@@ -193,7 +193,7 @@ static unsigned take_turn(struct rx *rx)
 	do {
 		some = take_some(rx);
 		n += some;
-	} while (some == TAKEN_MAX && !stopping(rx));
+	} while (some >= TAKEN_MAX && !stopping(rx));
 	return n;
 }
 

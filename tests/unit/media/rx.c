@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The receiver's turns. It sleeps after each of them until the test lets it go
- * on (the linker's --wrap), so what a turn has served is known.
+ * The receiver's turns. It sleeps after each of them that had packets until the
+ * test lets it go on (the linker's --wrap), so what a turn has served is known.
  */
 #include <semaphore.h>
 #include <stdlib.h>
@@ -31,6 +31,21 @@ int __wrap_clock_nanosleep(clockid_t id, int flags, const struct timespec *t,
 	while (sem_wait(&awake))
 		;
 	return 0;
+}
+
+/* What happens once, before the receiver's next look at its sockets. */
+static void (*_Atomic meanwhile)(void);
+
+bool __real_inlet_next(struct inlet *in, struct inlet_packet *p);
+bool __wrap_inlet_next(struct inlet *in, struct inlet_packet *p);
+
+bool __wrap_inlet_next(struct inlet *in, struct inlet_packet *p)
+{
+	void (*happens)(void) = atomic_exchange(&meanwhile, NULL);
+
+	if (happens)
+		happens();
+	return __real_inlet_next(in, p);
 }
 
 static void wait_for(sem_t *s)
@@ -172,10 +187,106 @@ static void a_turn_serves_all_ports_that_are_ready(void **state)
 	close_rig(&r);
 }
 
+enum { MOST = 64 }; /* receivers */
+static struct handover *box[MOST];
+static unsigned boxed; /* whose box the next packet is put into */
+
+static void put_and_wake(void)
+{
+	static const struct rtp_header h = { .pt = PT, .ssrc = 999999 };
+	static const struct sockaddr_storage from = { .ss_family = AF_INET };
+	uint8_t data[RTP_HEADER_BYTES + FRAME] = { 0 };
+	const struct intake_packet p = { .data = data,
+					 .bytes = sizeof(data),
+					 .from = &from };
+
+	(void)rtp_build(data, &h);
+	assert_true(handover_put(box[boxed], &p));
+	handover_wake(box[boxed]);
+}
+
+/* Woken for one packet, it takes one that comes at that moment, too: both
+ * wake-ups are one to it. */
+static void what_is_handed_over_during_a_turn_is_taken(void **state)
+{
+	static const enum udp_io ways[] = { UDP_IO_EPOLL, UDP_IO_AUTO };
+	struct rx_config cfg = { .fd = -1, .coalesce = CR_MS, .cpu = -1 };
+	struct cr_err warn = { "" }, e = { "" };
+	struct rx *rx;
+
+	(void)state;
+	rcu_register_thread();
+	cfg.table = call_table_new();
+	cfg.box = box;
+	for (unsigned i = 0; i < 2; i++) {
+		(void)sem_init(&asleep, 0, 0);
+		(void)sem_init(&awake, 0, 0);
+		box[0] = handover_new();
+		assert_true(cfg.table && box[0]);
+		boxed = 0;
+		cfg.io = ways[i];
+		assert_int_equal(rx_open(&rx, &cfg, &warn, &e), 0);
+		atomic_store(&meanwhile, put_and_wake);
+		handover_wake(box[0]);
+		wait_for(&asleep);
+		assert_int_equal(atomic_load(&rx_counters(rx)->unknown_ssrc),
+				 1);
+		(void)sem_post(&awake);
+		rx_close(rx);
+		handover_free(box[0]);
+	}
+	call_table_free(cfg.table);
+	rcu_unregister_thread();
+}
+
+/* As many as there can be. */
+static void the_last_receiver_is_handed_its_packets(void **state)
+{
+	struct rx_config cfg = { .coalesce = CR_MS, .cpu = -1 };
+	struct cr_err warn = { "" }, e = { "" };
+	struct rig r = { 0 };
+	struct inlet *in;
+
+	(void)state;
+	rcu_register_thread();
+	(void)sem_init(&asleep, 0, 0);
+	(void)sem_init(&awake, 0, 0);
+	r.table = cfg.table = call_table_new();
+	r.peer = open_socket();
+	r.shared = cfg.fd = open_socket();
+	r.call[0] = new_call(0);
+	(void)close(r.call[0]->cfg.port_fd);
+	r.call[0]->cfg.port_fd = -1;
+	r.call[0]->cfg.receiver = MOST - 1;
+	assert_int_equal(call_table_add(r.table, r.call[0]), 0);
+	box[0] = handover_new();
+	box[MOST - 1] = handover_new();
+	assert_int_equal(inlet_open(&in, UDP_IO_EPOLL, &e), 0);
+	handover_owned(box[MOST - 1], in);
+	cfg.box = box;
+	assert_int_equal(rx_open(&r.rx, &cfg, &warn, &e), 0);
+	send_to(&r, r.shared, 1);
+	assert_true(inlet_wait(in, 10 * CR_SEC) >= 0);
+	assert_non_null(handover_first(box[MOST - 1]));
+	(void)sem_post(&awake);
+	rx_close(r.rx);
+	inlet_close(in);
+	handover_free(box[0]);
+	handover_free(box[MOST - 1]);
+	call_table_del(r.table, r.call[0]);
+	call_free(r.call[0]);
+	call_table_free(r.table);
+	(void)close(r.shared);
+	(void)close(r.peer);
+	rcu_unregister_thread();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_turn_serves_all_ports_that_are_ready),
+		cmocka_unit_test(what_is_handed_over_during_a_turn_is_taken),
+		cmocka_unit_test(the_last_receiver_is_handed_its_packets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
