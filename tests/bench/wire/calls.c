@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/address.h"
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "base/splitmix.h"
 #include "media/rtp.h"
 #include "udp/intake.h"
@@ -25,16 +25,6 @@
 #define EVENTS 256
 #define PACKET_BYTES 2048u
 #define LINE_BYTES 256
-
-static void raise_limit(void)
-{
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files))
-		return;
-	files.rlim_cur = files.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &files);
-}
 
 /* Socket @i, whose events name its first call. */
 static int open_socket(struct calls *c, unsigned i, struct cr_err *e)
@@ -61,7 +51,7 @@ static int open_sockets(struct calls *c, struct cr_err *e)
 	bool own = c->opt->layout == LOAD_OWN;
 	int rc = 0;
 
-	raise_limit();
+	descriptors_raise();
 	for (unsigned i = 0; i < (own ? calls : 1) && !rc; i++)
 		rc = open_socket(c, i, e);
 	for (unsigned i = 0; i < calls && !rc; i++)
