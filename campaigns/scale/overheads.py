@@ -138,8 +138,10 @@ def whole_numbers(found, part, *keys):
     return {part: {**found[part], **{k: int(found[part][k]) for k in keys}}}
 
 
-def know_receivers(overheads):
-    return "encode" in overheads and "receiver" in overheads
+def know_receivers(overheads, scheduler):
+    """Enough to try receivers under @scheduler?"""
+    return ("encode" in overheads and "receiver" in overheads and
+            scheduler in overheads["lock"])
 
 
 def lock_ns(overheads, scheduler, kind, tasks):

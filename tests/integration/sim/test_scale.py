@@ -168,8 +168,20 @@ def in_scale(code, given):
 
 
 def test_without_costs_of_receivers_they_are_left_out(told):
-    assert "How many receivers: left out" in told[0]
+    assert "How many receivers: left out, the overheads given" in told[0]
     assert told[1]["receivers"] == {"rows": []}
+
+
+@pytest.mark.parametrize("options, why", [
+    (["--loads", 90, "--only", "queues"], "by --only"),
+    (["--loads", 97, "--only", "receivers"], "they are for loads of")])
+def test_receivers_are_left_out_where_they_are_not_asked_for(tmp_path, options,
+                                                             why):
+    done = play(tmp_path, "--overheads", SCALE / "receivers.json", "--cpus", 1,
+                "--duration", "40ms", *options)
+    assert done.returncode == 0, done.stderr
+    assert f"How many receivers: left out, {why}" in done.stdout
+    assert not (tmp_path / "receivers.csv").exists()
 
 
 def test_workers_are_busy_for_the_load_overheads_included(received):
