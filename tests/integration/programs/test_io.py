@@ -2,6 +2,7 @@
 """codec-runner with io_uring, without, and where a sandbox refuses it: SANDBOX
 names the program that starts another one in such a sandbox."""
 import os
+import signal
 import socket
 import subprocess
 
@@ -93,3 +94,13 @@ def test_the_port_is_free_when_the_daemon_has_ended(daemon, sock, io):
     assert d.stop() == 0
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as again:
         again.bind((host, int(port)))
+
+
+@pytest.mark.parametrize("io", ["auto", "epoll"])
+def test_a_daemon_takes_the_port_of_one_that_was_killed(daemon, sock, io):
+    d = daemon("--io", io)
+    for _ in range(5):
+        transcodes(d, sock)
+        d.stop(signal.SIGKILL)
+        d = daemon("--io", io, "--rtp", d.ready["rtp"])
+    transcodes(d, sock)
