@@ -429,11 +429,13 @@ static int stock_up(struct receive_ring *r)
 	struct io_uring_buf_reg reg = { .ring_entries = n, .bgid = GROUP };
 	void *ring;
 
-	r->slot = calloc(n, sizeof(*r->slot));
+	r->slot = malloc(n * sizeof(*r->slot));
 	if (!r->slot || posix_memalign(&ring, (size_t)sysconf(_SC_PAGESIZE),
 				       n * sizeof(struct io_uring_buf)))
 		return -ENOMEM;
 	r->stock = ring;
+	/* so that no packet has to wait for a page */
+	memset(r->slot, 0, n * sizeof(*r->slot));
 	memset(ring, 0, n * sizeof(struct io_uring_buf));
 	reg.ring_addr = (uintptr_t)ring;
 	for (unsigned i = 0; i < n; i++)

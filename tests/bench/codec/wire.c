@@ -5,7 +5,8 @@
  * done. Prints one JSON object. Used by tests/bench/capacity.
  *
  * "bench-wire ways" compares the ways of sending instead: ns per packet of 1 to
- * 64 that leave together, from one socket and from one each.
+ * 64 that leave together, from one socket and from one each. "bench-wire
+ * receive" compares the ways of receiving: ns per packet of 1 to 600 that wait.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "udp/burst.h"
+#include "receive_ways.h"
 #include "ways.h"
 
 #define BATCH 64u
@@ -44,9 +46,9 @@ static double together_ns(int from, int at, const struct sockaddr_storage *to)
 	return (double)sending / (ROUNDS * TOGETHER);
 }
 
-static int compare_ways(void)
+static int compare(int (*measure)(void))
 {
-	int err = ways_measure();
+	int err = measure();
 
 	if (err)
 		(void)fprintf(stderr, "bench-wire: %s\n", strerror(-err));
@@ -66,7 +68,9 @@ int main(int argc, char **argv)
 	int at = socket(AF_INET, SOCK_DGRAM, 0);
 
 	if (argc > 1 && !strcmp(argv[1], "ways"))
-		return compare_ways();
+		return compare(ways_measure);
+	if (argc > 1 && !strcmp(argv[1], "receive"))
+		return compare(receive_ways_measure);
 	(void)address_parse("127.0.0.1:0", &to);
 	if (from < 0 || at < 0 ||
 	    bind(at, (struct sockaddr *)&to, address_length(&to)) ||
