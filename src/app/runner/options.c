@@ -100,7 +100,7 @@ static const struct cli_opt rows[] = {
 	    "works.",
 	    .number = &raw.io, .names = udp_io_names),
 	ROW(CLI_STRING, "rx-coalesce", "auto|TIME",
-	    "How long the receiver sleeps after it has taken all packets: "
+	    "How long a receiver sleeps after it has taken all packets: "
 	    "fewer wake-ups, but up to that much more delay. 0s: it does not "
 	    "sleep. auto: it does not while its CPU has time to spare; the "
 	    "busier that CPU, the further apart its turns, up to 1.5 ms.",
@@ -167,8 +167,8 @@ static const struct cli_opt rows[] = {
 	    "gather.",
 	    .flag = &raw.send_each),
 	ROW(CLI_FLAG, "realtime", NULL,
-	    "Give the receiver real-time priority (needs CAP_SYS_NICE), so "
-	    "that workers cannot starve it.",
+	    "Give the receivers real-time priority (needs CAP_SYS_NICE), so "
+	    "that workers cannot starve them.",
 	    .flag = &raw.realtime),
 
 	ROW(CLI_TIME, "watchdog", NULL,
