@@ -167,16 +167,21 @@ static bool next(struct inlet *in, struct inlet_packet *p)
 	}
 }
 
+/* Ends of requests alone are no reason to return. */
 static int wait_uring(struct inlet *in, cr_ns timeout)
 {
 	struct inlet_uring *u = self(in);
+	bool any;
 	int rc;
 
 	give_back(u);
 	u->old = u->nmore;
-	rc = receive_ring_wait(&u->ring, u->nmore ? 0 : timeout);
+	do {
+		rc = receive_ring_wait(&u->ring, u->nmore ? 0 : timeout);
+		any = u->nmore || receive_ring_next(&u->ring);
+	} while (!rc && !any && receive_ring_full(&u->ring));
 	control_clock_read(&u->clock);
-	return rc ? rc : u->nmore || receive_ring_next(&u->ring);
+	return rc ? rc : any;
 }
 
 static void leave(struct inlet *in)

@@ -248,8 +248,6 @@ static void ended(struct receive_ring *r, uint64_t key, int res)
 	if (key & KEY_CANCEL || res == -EBADF || res == -ENOTSOCK ||
 	    !receive_ring_find(r, key, &entry))
 		return;
-	if (r->nagain == RECEIVE_AGAIN || r->ngreedy == RECEIVE_GREEDY)
-		arm_again(r);
 	if (res == -ENOBUFS && key == r->run_key &&
 	    r->run > r->sizes.buffers / GREEDY_PART)
 		r->greedy[r->ngreedy++] = key;
@@ -283,13 +281,14 @@ void receive_ring_done(struct receive_ring *r, const struct io_uring_cqe *c)
 
 struct io_uring_cqe *receive_ring_next(struct receive_ring *r)
 {
-	struct io_uring_cqe *c = first_completion(r);
+	struct io_uring_cqe *c;
 
-	while (c && !brings(c)) {
+	while (!receive_ring_full(r) && (c = first_completion(r))) {
+		if (brings(c))
+			return c;
 		receive_ring_done(r, c);
-		c = first_completion(r);
 	}
-	return c;
+	return NULL;
 }
 
 /* The thread that does this is the one that may submit from now on. */

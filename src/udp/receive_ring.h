@@ -102,9 +102,16 @@ int receive_ring_wait(struct receive_ring *r, cr_ns timeout);
 /** Give up all sockets; nothing can be received any more. */
 void receive_ring_leave(struct receive_ring *r);
 
+/** No more requests can wait to be armed again: the turn is over. Were they
+ * armed within it, it need not end while more comes than is taken. */
+static inline bool receive_ring_full(const struct receive_ring *r)
+{
+	return r->nagain == RECEIVE_AGAIN || r->ngreedy == RECEIVE_GREEDY;
+}
+
 /** The next completion that brings something: that of a polled socket, which is
  * readable, or one with a buffer. Its user_data is the key. NULL: there is
- * none. */
+ * none, or receive_ring_full(). */
 struct io_uring_cqe *receive_ring_next(struct receive_ring *r);
 /** Done with it; its buffer is still the caller's. */
 void receive_ring_done(struct receive_ring *r, const struct io_uring_cqe *c);

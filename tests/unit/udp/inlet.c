@@ -13,6 +13,7 @@
 
 #include "base/address.h"
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "cmocka_cr.h"
 #include "patience.h"
 #include "udp/inlet_uring.h"
@@ -378,6 +379,47 @@ static void a_flood_does_not_keep_others_waiting(void **state)
 		}
 }
 
+enum { MANY = 1100 }; /* more than the requests that can wait to be armed */
+
+/* Sockets that are never empty do not make a turn that never ends: who adds and
+ * removes sockets waits for the next one. */
+static void a_turn_ends_though_no_socket_is_ever_empty(void **state)
+{
+	static const struct receive_ring_sizes few_buffers = { 64, 4096, 4 };
+	static struct port flooded[MANY];
+	struct inlet_packet p;
+	struct inlet *many;
+	unsigned came = 0;
+
+	(void)state;
+	descriptors_raise();
+	assert_int_equal(inlet_uring_open(&many, &few_buffers, NULL), 0);
+	peer = open_socket(&peer_at);
+	for (unsigned i = 0; i < MANY; i++) {
+		port[0].fd = flooded[i].fd = open_socket(&port[0].at);
+		flooded[i].at = port[0].at;
+		assert_int_equal(inlet_add(many, flooded[i].fd, i, INLET_ONE,
+					   &flooded[i].key, NULL),
+				 0);
+		for (unsigned k = 0; k < 8; k++)
+			send_to(0, k);
+	}
+	for (unsigned turn = 0; turn < 10; turn++) {
+		assert_int_equal(inlet_wait(many, CR_NEVER), 1);
+		while (inlet_next(many, &p)) {
+			port[0].at = flooded[p.tag].at;
+			send_to(0, 0);
+			assert_true(++came < 10 * MANY);
+		}
+	}
+	assert_true(came > 0);
+	inlet_leave(many);
+	inlet_close(many);
+	for (unsigned i = 0; i < MANY; i++)
+		(void)close(flooded[i].fd);
+	(void)close(peer);
+}
+
 #define TEST(f, setup) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 #define TESTS(setup)                                                           \
@@ -394,8 +436,10 @@ static void a_flood_does_not_keep_others_waiting(void **state)
 int main(void)
 {
 	const struct CMUnitTest epoll[] = { TESTS(setup_epoll) };
-	const struct CMUnitTest uring[] = { TESTS(setup_uring),
-					    TESTS(setup_tiny) };
+	const struct CMUnitTest uring[] = {
+		TESTS(setup_uring), TESTS(setup_tiny),
+		cmocka_unit_test(a_turn_ends_though_no_socket_is_ever_empty)
+	};
 	struct cr_err why = { "" };
 	int failed = cmocka_run_group_tests(epoll, NULL, NULL);
 
