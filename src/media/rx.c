@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "media/pace.h"
+#include "udp/socket.h"
 
 /* Calls released under one lock: workers wait meanwhile. */
 #define RELEASES 16u
@@ -59,6 +60,7 @@ static struct call *owner(struct rx *rx, uint64_t tag)
 	return c && call_pair(&c->cfg) == tag ? c : NULL;
 }
 
+/* At the port of @only, or at the shared socket of @rx. */
 static void count_drops(struct rx *rx, struct call *only, uint32_t drops)
 {
 	atomic_ullong *count =
@@ -321,6 +323,12 @@ int rx_add_port(struct rx *rx, struct call *c, struct cr_err *e)
 void rx_del_port(struct rx *rx, struct call *c)
 {
 	inlet_del(rx->in, c->port_key);
+}
+
+void rx_count_last_drops(struct call *c)
+{
+	if (c->cfg.port_fd >= 0)
+		count_drops(NULL, c, udp_socket_drops(c->cfg.port_fd));
 }
 
 enum udp_io rx_io(const struct rx *rx)

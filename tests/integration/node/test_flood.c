@@ -146,11 +146,40 @@ static void with_what_is_best_here(void **state)
 	flood_one_of_many(UDP_IO_AUTO);
 }
 
+static bool all_gone(void *arg)
+{
+	const struct rig *r = arg;
+
+	return node_calls(r->node) == 0;
+}
+
+/* Nothing comes behind the flood that could tell of them. */
+static void what_a_port_drops_at_its_end_is_counted(void **state)
+{
+	struct rig_sender s;
+	struct node_call *nc;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ .workers = 1 });
+	nc = call(&r, "own");
+	s = rig_sender(&r, nc, NB);
+	node_call_stop(nc, NODE_END_STOPPED);
+	/* its socket is there until this thread looks at events */
+	for (unsigned i = 0; i < 5000; i++)
+		rig_send(&s, silence, NB);
+	assert_true(rig_wait(&r, all_gone, &r));
+	assert_true(r.last[RIG_port_drops] > 0);
+	assert_true(r.last[RIG_port_drops] < 5000);
+	rig_close(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(with_epoll),
 		cmocka_unit_test(with_what_is_best_here),
+		cmocka_unit_test(what_a_port_drops_at_its_end_is_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
