@@ -26,7 +26,7 @@ def start_call(d, sock, **more):
 
 
 def test_a_frame_comes_back_and_is_counted(daemon, sock):
-    d = daemon()
+    d = daemon("--max-age", "none")
     call = start_call(d, sock)
     host, port = call["rtp"]["address"].split(":")
     for i in range(10):
@@ -166,7 +166,8 @@ def test_it_tells_which_codec_kernels_work(daemon, tmp_path):
 
 def test_sigterm_drains_and_flushes_the_trace(daemon, sock, tmp_path):
     trace = tmp_path / "run.trace"
-    d = daemon("--trace", str(trace), "--drain-timeout", "0")
+    d = daemon("--trace", str(trace), "--drain-timeout", "0", "--max-age",
+               "none")
     call = start_call(d, sock)
     host, port = call["rtp"]["address"].split(":")
     for i in range(5):
@@ -253,7 +254,7 @@ def test_a_wrong_option_is_explained(options, message):
 
 
 def test_a_trace_that_grows_too_large_is_told(daemon, sock, tmp_path):
-    d = daemon("--trace-dir", str(tmp_path))
+    d = daemon("--trace-dir", str(tmp_path), "--max-age", "none")
     resource.prlimit(d.process.pid, resource.RLIMIT_FSIZE, (1 << 14, 1 << 14))
     call = start_call(d, sock)
     host, port = call["rtp"]["address"].split(":")

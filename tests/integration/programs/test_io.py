@@ -12,6 +12,7 @@ from conftest import BUILD, PATIENCE
 from test_daemon import rtp, start_call
 
 SANDBOX = (os.environ["SANDBOX"],)
+ALL = ("--max-age", "none")  # a busy machine sheds no frame
 
 
 def transcodes(d, sock):
@@ -44,7 +45,7 @@ def log_of(d):
 
 
 def test_a_sandbox_without_io_uring_means_epoll(daemon, sock):
-    d = daemon(launcher=SANDBOX)
+    d = daemon(*ALL, launcher=SANDBOX)
     transcodes(d, sock)
     assert_io(d, "epoll")
     (line,) = (one for one in log_of(d).splitlines() if "no-io-uring" in one)
@@ -52,7 +53,7 @@ def test_a_sandbox_without_io_uring_means_epoll(daemon, sock):
 
 
 def test_epoll_by_choice_needs_no_explanation(daemon, sock):
-    d = daemon("--io", "epoll")
+    d = daemon(*ALL, "--io", "epoll")
     transcodes(d, sock)
     assert_io(d, "epoll")
     assert "no-io-uring" not in log_of(d)
@@ -61,7 +62,7 @@ def test_epoll_by_choice_needs_no_explanation(daemon, sock):
 @pytest.mark.parametrize("options", [[], ["--receivers", "2"]])
 def test_io_uring_by_choice(daemon, sock, options):
     try:
-        d = daemon("--io", "uring", *options)
+        d = daemon(*ALL, "--io", "uring", *options)
     except RuntimeError as e:
         assert "io_uring: " in str(e)
         pytest.skip(f"this kernel refuses: {e}")
@@ -70,7 +71,7 @@ def test_io_uring_by_choice(daemon, sock, options):
 
 
 def test_what_is_taken_by_itself_is_one_of_both(daemon, sock):
-    d = daemon()
+    d = daemon(*ALL)
     transcodes(d, sock)
     io = d.ctl("hello")["io"]
     assert_io(d, io)
@@ -88,7 +89,7 @@ def test_io_uring_that_cannot_be_had_is_refused():
 
 @pytest.mark.parametrize("io", ["auto", "epoll"])
 def test_the_port_is_free_when_the_daemon_has_ended(daemon, sock, io):
-    d = daemon("--io", io)
+    d = daemon(*ALL, "--io", io)
     transcodes(d, sock)
     host, port = d.ready["rtp"].split(":")
     assert d.stop() == 0
