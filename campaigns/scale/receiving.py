@@ -60,14 +60,14 @@ class Daemon:
                 raise RuntimeError("codec-runner did not start")
             self.control.connect(str(path))
             self.control.settimeout(PATIENCE)
-            self.lines = self.control.makefile("rw", encoding="utf-8")
+            self.lines = self.control.makefile(encoding="utf-8")
         except BaseException:
             self.stop()
             raise
 
     def ask(self, message):
         """The reply to a request or a batch."""
-        print(json.dumps(message), file=self.lines, flush=True)
+        self.control.sendall(json.dumps(message).encode() + b"\n")
         for reply in map(json.loads, self.lines):
             if isinstance(reply, list) or "id" in reply:
                 return reply
@@ -106,8 +106,8 @@ class Daemon:
 
     def stop(self):
         with contextlib.suppress(AttributeError, OSError):
-            print('{"jsonrpc": "2.0", "id": 0, "method": "bye"}',
-                  file=self.lines, flush=True)
+            self.control.sendall(
+                b'{"jsonrpc": "2.0", "id": 0, "method": "bye"}\n')
             for _ in self.lines:
                 pass
         self.control.close()

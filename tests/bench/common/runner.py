@@ -87,7 +87,7 @@ class Runner:
                 fail("codec-runner did not start")
             self.control.connect(str(path))
             self.control.settimeout(PATIENCE)
-            self.lines = self.control.makefile("rw", encoding="utf-8")
+            self.lines = self.control.makefile(encoding="utf-8")
         except BaseException:
             self.stop()
             raise
@@ -98,7 +98,7 @@ class Runner:
 
     def replies(self, batch):
         """The replies to a batch, by id."""
-        print(json.dumps(batch), file=self.lines, flush=True)
+        self.control.sendall(json.dumps(batch).encode() + b"\n")
         for message in map(json.loads, self.lines):
             if isinstance(message, list):  # else a notification
                 return {reply["id"]: reply for reply in message}
@@ -140,8 +140,8 @@ class Runner:
     def bye(self):
         """End the calls, else they would be waited for."""
         try:
-            print('{"jsonrpc": "2.0", "id": 0, "method": "bye"}',
-                  file=self.lines, flush=True)
+            self.control.sendall(
+                b'{"jsonrpc": "2.0", "id": 0, "method": "bye"}\n')
             for _ in self.lines:
                 pass
         except (AttributeError, OSError):

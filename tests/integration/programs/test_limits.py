@@ -33,17 +33,16 @@ class Control:
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.settimeout(PATIENCE)
         self.socket.connect(str(path))
-        self.lines = self.socket.makefile("rw")
+        self.lines = self.socket.makefile()
 
     def hear(self):
         return json.loads(self.lines.readline())
 
     def ask(self, method, params):
         """The reply: a result or an error."""
-        self.lines.write(json.dumps({"jsonrpc": "2.0", "id": 1,
-                                     "method": method, "params": params})
-                         + "\n")
-        self.lines.flush()
+        self.socket.sendall(json.dumps({"jsonrpc": "2.0", "id": 1,
+                                        "method": method, "params": params}
+                                       ).encode() + b"\n")
         reply = self.hear()
         assert reply["id"] == 1
         return reply

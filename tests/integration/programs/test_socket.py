@@ -155,13 +155,12 @@ def test_events_come_between_replies(daemon, path, sock):
     with socket.socket(socket.AF_UNIX) as s:
         s.settimeout(PATIENCE)
         s.connect(str(path))
-        lines = s.makefile("rw")
+        lines = s.makefile()
         out = "127.0.0.1:%d" % sock.getsockname()[1]
 
         def say(i, method, params):
-            lines.write(json.dumps({"jsonrpc": "2.0", "id": i, "method": method,
-                                    "params": params}) + "\n")
-            lines.flush()
+            s.sendall(json.dumps({"jsonrpc": "2.0", "id": i, "method": method,
+                                  "params": params}).encode() + b"\n")
 
         say(0, "call.start", {"in": {"codec": "pcmu"},
                               "out": {"codec": "pcma", "address": out}})
