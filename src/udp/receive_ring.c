@@ -30,10 +30,6 @@
  * they run out is armed after the others. */
 #define GREEDY_PART 64u
 
-/* Since Linux 6.13 a system call brings no more than the next 20 sockets' when
- * it need not wait. So many: there may be others. */
-#define SOME 16u
-
 /* --- orders --- */
 
 /* Room for one order more, and to remove all that are there then. */
@@ -307,7 +303,8 @@ static int enable(struct receive_ring *r)
 	return 0;
 }
 
-/* All that there is, as far as the queue holds it. */
+/* All that there is, as far as the queue holds it. Since Linux 6.13 a call that
+ * need not wait does some 20 pieces of work, and some bring nothing. */
 static void gather(struct receive_ring *r)
 {
 	unsigned had, has = io_uring_cq_ready(&r->ring);
@@ -316,7 +313,7 @@ static void gather(struct receive_ring *r)
 		had = has;
 		(void)io_uring_submit_and_get_events(&r->ring);
 		has = io_uring_cq_ready(&r->ring);
-	} while (has >= had + SOME && has < r->sizes.completions);
+	} while (has > had && has < r->sizes.completions);
 }
 
 static int wait_for_one(struct receive_ring *r, cr_ns timeout)
@@ -353,7 +350,7 @@ int receive_ring_wait(struct receive_ring *r, cr_ns timeout)
 		return 0;
 	}
 	rc = wait_for_one(r, more ? 0 : timeout);
-	if (io_uring_cq_ready(&r->ring) >= SOME)
+	if (io_uring_cq_ready(&r->ring))
 		gather(r);
 	return rc;
 }

@@ -11,7 +11,7 @@
 static struct load_options opt = {
 	.calls = 100,
 	.ptime = 20 * CR_MS,
-	.tick = 250 * CR_US,
+	.tick = 50 * CR_US,
 	.warm = CR_SEC,
 	.seconds = 5 * CR_SEC,
 	.linger = 500 * CR_MS,
