@@ -36,12 +36,14 @@ static inline struct call *call_cache_find(struct call_cache *cache,
 	/* before the look-up: a call that leaves meanwhile is not believed */
 	uint64_t removals = call_table_removals(t);
 
+	struct call *c;
+
 	if (e->call && e->ssrc == ssrc && e->removals == removals)
 		return e->call;
-	*e = (struct call_cache_entry){ .call = call_table_find(t, ssrc),
-					.removals = removals,
-					.ssrc = ssrc };
-	return e->call;
+	c = call_table_find(t, ssrc);
+	if (c) /* SSRCs of nobody do not drive out those of calls */
+		*e = (struct call_cache_entry){ c, removals, ssrc };
+	return c;
 }
 
 #endif

@@ -152,7 +152,8 @@ static const struct cli_opt rows[] = {
 	ROW(CLI_STRING, "run-queues", "DOMAINS",
 	    "global: all workers share one run queue; partitioned: each has "
 	    "its own; a number: that many workers share one; auto: up to 8 "
-	    "workers share one, more have one for each last-level cache.",
+	    "workers share one; more, if they are pinned, have one for each "
+	    "last-level cache, for 4 to 32 workers.",
 	    .text = &raw.run_queues),
 	ROW(CLI_FLAG, "poll", NULL,
 	    "Idle workers spin instead of sleeping: less delay, but a busy "

@@ -454,7 +454,8 @@ const struct field node_stats_fields[] = {
 	{ ROW_LIST(node_stats, "receivers", receivers, nreceivers,
 		   receiver_info),
 	  .help = "the receivers; the SSRC modulo their number tells which one "
-		  "has a call at the shared port" },
+		  "has a call at the shared port, unless the log says "
+		  "port-not-shared: then the first has all" },
 	{ ROW_TIME(node_stats, "cpu", cpu, "ns"),
 	  COUNTER("cpu_seconds_total", "CPU time of the process") },
 	{ ROW_LIST(node_stats, "workers", workers, nworkers, worker_info),

@@ -90,7 +90,7 @@ def send_through(call, sock, payload):
 
 
 def test_the_soft_limit_is_raised_at_the_start(daemon, tmp_path):
-    d = daemon(programs=programs_with(
+    d = daemon("--max-age", "none", programs=programs_with(
         tmp_path, "ulimit -S -n 90; ulimit -H -n 150; exec"))
     assert d.ctl("hello")["capacity"]["descriptors"] == 150
     log = (tmp_path / "runner-0.log").read_text()
@@ -99,7 +99,8 @@ def test_the_soft_limit_is_raised_at_the_start(daemon, tmp_path):
 
 def test_out_of_descriptors(daemon, sock, tmp_path):
     path, web = tmp_path / "c", free_port(socket.SOCK_STREAM)
-    d = daemon("--control-socket", str(path), "--http", f"127.0.0.1:{web}",
+    d = daemon("--max-age", "none", "--control-socket", str(path),
+               "--http", f"127.0.0.1:{web}",
                programs=programs_with(tmp_path, "ulimit -n 128; exec"))
     client = Control(path)
     calls, error = client.start_until_refused(sock)

@@ -266,7 +266,9 @@ static void the_last_receiver_is_handed_its_packets(void **state)
 	cfg.box = box;
 	assert_int_equal(rx_open(&r.rx, &cfg, &warn, &e), 0);
 	send_to(&r, r.shared, 1);
-	assert_true(inlet_wait(in, 10 * CR_SEC) >= 0);
+	/* a signal ends a wait early */
+	for (unsigned n = 0; n < 10 && !handover_first(box[MOST - 1]); n++)
+		assert_true(inlet_wait(in, 10 * CR_SEC) >= 0);
 	assert_non_null(handover_first(box[MOST - 1]));
 	(void)sem_post(&awake);
 	rx_close(r.rx);
