@@ -139,13 +139,15 @@ class Runner:
 
     def bye(self):
         """End the calls, else they would be waited for."""
+        if not self.lines:
+            return  # not connected
         try:
             self.control.sendall(
                 b'{"jsonrpc": "2.0", "id": 0, "method": "bye"}\n')
             for _ in self.lines:
                 pass
-        except (AttributeError, OSError):
-            pass  # not connected, or not any more
+        except OSError:
+            pass  # not connected any more
 
     def stop(self):
         self.bye()

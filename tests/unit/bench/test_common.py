@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the benchmarks of the wire have in common."""
 import json
+import socket
 
 import pytest
 
@@ -129,3 +130,11 @@ def test_a_late_load_and_troubles_are_told(result):
     assert not sound(run)
     assert "3 out of sequence" in text(run) and "5.0 ms late" in text(run)
     assert "late" not in text(result())
+
+
+def test_a_runner_that_is_interrupted_before_it_can_be_read_is_left():
+    control, daemon = socket.socketpair()
+    with control, daemon:
+        runner = Runner.__new__(Runner)
+        runner.control, runner.lines = control, None
+        runner.bye()
