@@ -243,7 +243,7 @@ static void place(struct rx *rx, struct cr_err *warn)
 		err = pthread_setaffinity_np(rx->thread, sizeof(set), &set);
 		if (err)
 			(void)cr_fail(warn, -err,
-				      "rx thread not pinned to CPU %d: %s",
+				      "receiver not pinned to CPU %d: %s",
 				      rx->cfg.cpu, strerror(err));
 	}
 	if (!rx->cfg.rt_priority)
@@ -251,7 +251,7 @@ static void place(struct rx *rx, struct cr_err *warn)
 	err = pthread_setschedparam(rx->thread, SCHED_FIFO, &prio);
 	if (err)
 		(void)cr_fail(warn, -err,
-			      "rx thread without real-time priority %d: %s; "
+			      "receiver without real-time priority %d: %s; "
 			      "it needs CAP_SYS_NICE or an rtprio limit",
 			      rx->cfg.rt_priority, strerror(err));
 }
@@ -287,7 +287,7 @@ int rx_open(struct rx **out, const struct rx_config *cfg, struct cr_err *warn,
 	if (!err) {
 		err = thread_create(&rx->thread, NULL, rx_main, rx);
 		if (err)
-			(void)cr_fail(e, err, "rx thread: %s", strerror(-err));
+			(void)cr_fail(e, err, "receiver: %s", strerror(-err));
 	}
 	if (err) {
 		rx_free(rx);
