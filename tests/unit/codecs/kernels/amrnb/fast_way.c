@@ -17,7 +17,7 @@ enum {
 	/* Few: comfort noise is always quantised by the library's Q_plsf_3. */
 	DTX_FRAMES = 100,
 	SAMPLES = 160,
-	RARE = 100, /* at most one of so many calls falls back */
+	RARE = 50, /* at most one of so many calls falls back */
 };
 
 static struct speech_corpus *corpus;
