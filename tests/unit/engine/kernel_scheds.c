@@ -15,7 +15,7 @@ static struct kernel_attr attr_of(const char *spec, const struct cr_task *t)
 {
 	struct cr_err e = { "" };
 	struct scheduler s;
-	int64_t number;
+	int64_t number = 0;
 
 	if (scheduler_find(spec, &s, &e) ||
 	    kernel_sched_parse(s.kernel, s.opts, &number, &e))
