@@ -6,9 +6,9 @@
  * has, too, two switches of threads. While that CPU has time to spare, nobody
  * pays for it, and packets are taken as they come. The busier the CPU, the
  * longer the receiver waits between two turns, so that a turn has more packets;
- * a turn that had many already is followed by the next one at once. A packet
- * that comes during the gap then waits for the turn and for the frames of those
- * that came with it: up to 70 % load it should leave within a millisecond.
+ * a turn that had many already is followed by the next one at once. What a
+ * packet pays for it is the rest of the gap, and the frames of those that came
+ * with it: docs/performance.md.
  *
  * Pure: time and figures are arguments. Thread rule: one thread.
  */
