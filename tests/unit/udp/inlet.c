@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "cmocka_cr.h"
+#include "loopback.h"
 #include "patience.h"
 #include "udp/inlet_uring.h"
 #include "udp/socket.h"
@@ -31,18 +32,6 @@ static struct inlet *in;
 static struct port port[PORTS];
 static int peer;
 static struct sockaddr_storage peer_at;
-
-static int open_socket(struct sockaddr_storage *at)
-{
-	socklen_t len = sizeof(*at);
-	int fd;
-
-	assert_int_equal(address_parse("127.0.0.1:0", at), 0);
-	fd = udp_socket(at, NULL);
-	assert_true(fd >= 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)at, &len), 0);
-	return fd;
-}
 
 /* inlet_next(), without what other programs send to ports that were theirs: the
  * sender is told with each packet. */
@@ -77,9 +66,9 @@ static int setup_with(int (*open)(struct inlet **in, struct cr_err *e))
 	open_one = open;
 	if (open(&in, &e))
 		fail_msg("%s", e.text);
-	peer = open_socket(&peer_at);
+	peer = loopback_socket(&peer_at);
 	for (unsigned i = 0; i < PORTS; i++) {
-		port[i].fd = open_socket(&port[i].at);
+		port[i].fd = loopback_socket(&port[i].at);
 		watch(i);
 	}
 	return 0;
@@ -336,7 +325,7 @@ static void the_ports_are_free_when_the_receiver_has_left(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 50; i++) {
-		fd = open_socket(&at);
+		fd = loopback_socket(&at);
 		assert_int_equal(open_one(&other, NULL), 0);
 		assert_int_equal(inlet_add(other, fd, 1,
 					   i % 2 ? INLET_ONE : INLET_MANY, &key,
@@ -394,9 +383,9 @@ static void a_turn_ends_though_no_socket_is_ever_empty(void **state)
 	(void)state;
 	descriptors_raise();
 	assert_int_equal(inlet_uring_open(&many, &few_buffers, NULL), 0);
-	peer = open_socket(&peer_at);
+	peer = loopback_socket(&peer_at);
 	for (unsigned i = 0; i < MANY; i++) {
-		port[0].fd = flooded[i].fd = open_socket(&port[0].at);
+		port[0].fd = flooded[i].fd = loopback_socket(&port[0].at);
 		flooded[i].at = port[0].at;
 		assert_int_equal(inlet_add(many, flooded[i].fd, i, INLET_ONE,
 					   &flooded[i].key, NULL),

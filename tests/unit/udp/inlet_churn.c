@@ -14,6 +14,7 @@
 
 #include "base/address.h"
 #include "cmocka_cr.h"
+#include "loopback.h"
 #include "udp/inlet_uring.h"
 #include "udp/socket.h"
 
@@ -46,24 +47,12 @@ struct churn {
 	atomic_uint wrong, passed;
 };
 
-static int open_socket(struct sockaddr_storage *at)
-{
-	socklen_t len = sizeof(*at);
-	int fd;
-
-	assert_int_equal(address_parse("127.0.0.1:0", at), 0);
-	fd = udp_socket(at, NULL);
-	assert_true(fd >= 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)at, &len), 0);
-	return fd;
-}
-
 static void open_port(struct churn *c, struct port *p)
 {
 	struct cr_err e = { "" };
 
 	*p = (struct port){ .tag = ++c->tags };
-	p->fd = open_socket(&p->at);
+	p->fd = loopback_socket(&p->at);
 	if (inlet_add(c->in, p->fd, p->tag,
 		      c->tags % 8 ? INLET_ONE : INLET_MANY, &p->key, &e))
 		fail_msg("%s", e.text);
@@ -133,7 +122,7 @@ static void await(const atomic_uint *count, unsigned n)
 static void begin(struct churn *c)
 {
 	pthread_rwlock_init(&c->turn, NULL);
-	c->peer = open_socket(&c->peer_at);
+	c->peer = loopback_socket(&c->peer_at);
 	for (unsigned i = 0; i < STEADY; i++)
 		open_port(c, &c->steady[i]);
 	for (unsigned i = 0; i < PASSING; i++)
