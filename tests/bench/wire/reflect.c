@@ -4,14 +4,19 @@
  * the address it came from, with the payload type of PCMA instead of PCMU's.
  * The payload stays as it is: to translate it would be a transcoder's work.
  *
+ * With --work it computes for as long as it is told in between: the least that
+ * any transcoder could cost, and the delay that no transcoder could undercut on
+ * this machine at this moment.
+ *
  * Prints "ready" and its addresses, and after SIGTERM one JSON object. Used by
- * tests/bench/packet.
+ * tests/bench/packet, delay and capacity.
  */
 #define _GNU_SOURCE
 #include "reflect.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,10 +31,13 @@
 #include "bench.h"
 
 #define SOCKET_BYTES (8 << 20)
+#define CALIBRATIONS 50
+#define CALIBRATION_ROUNDS UINT64_C(1000000)
+#define WORK_BATCH 16u
 
 static struct {
 	const char *at;
-	int64_t io, sockets, wait, cpu;
+	int64_t io, sockets, wait, work, cpu;
 } opt = { .at = "127.0.0.1:0", .sockets = 1, .cpu = -1 };
 
 enum { IO_MMSG, IO_URING };
@@ -52,6 +60,13 @@ static const struct cli_opt rows[] = {
 	  .name = "wait",
 	  .help = "How long packets may gather.",
 	  .number = &opt.wait,
+	  .min = 0,
+	  .max = 100 * CR_MS },
+	{ .kind = CLI_TIME,
+	  .name = "work",
+	  .help = "Compute so long for each packet, as a codec would; at most "
+		  "16 packets are then taken at once.",
+	  .number = &opt.work,
 	  .min = 0,
 	  .max = 100 * CR_MS },
 	{ .kind = CLI_STRING,
@@ -165,6 +180,21 @@ static void close_sockets(int *fds, unsigned n)
 	free(fds);
 }
 
+/* Rounds of reflect_work() in @work at the CPU's best: what it did in its best
+ * moment of several. */
+static uint64_t rounds_in(cr_ns work)
+{
+	cr_ns best = CR_NEVER;
+
+	for (int i = 0; work && i < CALIBRATIONS; i++) {
+		cr_ns from = clock_now();
+
+		reflect_work(CALIBRATION_ROUNDS);
+		best = cr_ns_min(best, clock_now() - from);
+	}
+	return (uint64_t)((double)work * CALIBRATION_ROUNDS / (double)best);
+}
+
 static int reflect(struct reflect *r, struct cr_err *e)
 {
 	return opt.io == IO_MMSG ? reflect_mmsg(r, e) : reflect_uring(r, e);
@@ -182,6 +212,8 @@ int main(int argc, char **argv)
 	bench_pin(cli.program, opt.cpu);
 	catch_signals();
 	r.wait = opt.wait;
+	r.rounds = rounds_in(opt.work);
+	r.batch = opt.work ? WORK_BATCH : UINT_MAX;
 	r.sockets = (unsigned)opt.sockets;
 	r.fds = fds = open_sockets(r.sockets);
 	if (reflect(&r, &e))

@@ -22,15 +22,28 @@ struct reflect {
 	const int *fds;
 	unsigned sockets;
 	cr_ns wait; /**< how long packets may gather; 0: none waits */
+	/** Rounds of reflect_work() for each packet, and the most packets that
+	 * are taken before what was taken is sent. */
+	uint64_t rounds;
+	unsigned batch;
 	/** A signal came: set by its handler, which may only set this. */
 	atomic_bool *stop;
 	uint64_t in, out;
 };
 
-/** Change the payload type of an RTP packet; its marker stays. */
-static inline void reflect_change(uint8_t *packet)
+/** Keep the CPU busy. Counted, not timed: what the machine takes away meanwhile
+ * is not work. */
+static inline void reflect_work(uint64_t rounds)
+{
+	while (rounds--)
+		__asm__ volatile("" ::: "memory");
+}
+
+/** What is done for a packet: its payload type changes, its marker stays. */
+static inline void reflect_packet(const struct reflect *r, uint8_t *packet)
 {
 	packet[1] = (uint8_t)((packet[1] & 0x80) | REFLECT_PT);
+	reflect_work(r->rounds);
 }
 
 /**

@@ -37,7 +37,7 @@ static void prepare(unsigned used)
 static void send_back(struct reflect *r, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
-		reflect_change(data[i]);
+		reflect_packet(r, data[i]);
 		iov[i].iov_len = msg[i].msg_len;
 	}
 	for (unsigned i = 0; i < n;) {
@@ -65,9 +65,11 @@ static void wait_for_packets(const struct reflect *r)
 
 int reflect_mmsg(struct reflect *r, struct cr_err *e)
 {
+	unsigned batch = r->batch < BATCH ? r->batch : BATCH;
+
 	prepare(BATCH);
 	while (!atomic_load_explicit(r->stop, memory_order_relaxed)) {
-		int n = recvmmsg(r->fds[0], msg, BATCH, MSG_DONTWAIT, NULL);
+		int n = recvmmsg(r->fds[0], msg, batch, MSG_DONTWAIT, NULL);
 
 		if (n < 0 && errno != EAGAIN && errno != ECONNREFUSED)
 			return cr_fail(e, -errno, "recvmmsg: %s",
@@ -78,7 +80,7 @@ int reflect_mmsg(struct reflect *r, struct cr_err *e)
 			prepare((unsigned)n);
 		}
 		/* not full: that was all there is */
-		if (n < (int)BATCH)
+		if (n < (int)batch)
 			wait_for_packets(r);
 	}
 	return 0;

@@ -124,7 +124,7 @@ static void send_back(struct ring *g, const struct reflect *r, uint64_t socket,
 		io_uring_recvmsg_payload(o, &g->template),
 		io_uring_recvmsg_payload_length(o, bytes, &g->template),
 	};
-	reflect_change(g->iov[b].iov_base);
+	reflect_packet(r, g->iov[b].iov_base);
 	g->msg[b] = (struct msghdr){ .msg_name = io_uring_recvmsg_name(o),
 				     .msg_namelen = o->namelen,
 				     .msg_iov = &g->iov[b],
@@ -191,7 +191,8 @@ int reflect_uring(struct reflect *r, struct cr_err *e)
 		io_uring_for_each_cqe(&g.uring, head, q)
 		{
 			take(&g, r, q);
-			n++;
+			if (++n == r->batch)
+				break;
 		}
 		io_uring_cq_advance(&g.uring, n);
 	}

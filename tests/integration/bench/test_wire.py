@@ -66,7 +66,8 @@ def play(reflect, load):
     ("--io", "mmsg"), ("--io", "mmsg", "--wait", "4ms"),
     ("--io", "uring", "--sockets", str(CALLS)),
     ("--io", "uring", "--sockets", str(CALLS), "--wait", "4ms"),
-    ("--io", "uring")], ids=" ".join)
+    ("--io", "uring"), ("--io", "mmsg", "--work", "50us"),
+    ("--io", "uring", "--sockets", str(CALLS), "--work", "50us")], ids=" ".join)
 def test_everything_comes_back_in_order(reflect, layout):
     heard, reflected = play(reflect, ("--expect", "same", "--layout", layout,
                                       "--phases", "random"))
@@ -78,6 +79,13 @@ def test_everything_comes_back_in_order(reflect, layout):
     # those before the measurement, too
     assert reflected["in"] == reflected["out"] >= heard["sent"]
     assert 0 < heard["delay"]["p50_ns"] <= heard["delay"]["max_ns"]
+
+
+def test_work_is_done():
+    """2 ms of computing for each of the packets of a tenth of a second."""
+    _, reflected = play(("--work", "2ms"), ("--every", "100ms", "--expect",
+                                            "same"))
+    assert reflected["cpu_ns"] > reflected["in"] * 1e6
 
 
 def test_calls_that_hardly_speak():

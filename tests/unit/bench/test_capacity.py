@@ -45,50 +45,50 @@ def test_the_ports_are_searched_in_turn(capacity, monkeypatch):
     monkeypatch.setattr(capacity, "serve", serve)
     raw = types.SimpleNamespace(loop=lambda calls: None, limit=1000,
                                 in_time=990)
-    searches = [capacity.Search(args(tries=1), port, raw)
-                for port in capacity.PORTS["both"]]
+    searches = capacity.searches_of(args(tries=1, ports="both"), raw, 0)
     capacity.in_turn(search.run(1000) for search in searches)
     for search in searches:
-        limit = limits[search.port]
+        limit = limits[search.name.split()[0]]
         assert limit - 10 < search.best["calls"] <= limit
     both = tried[:2 * min(map(tried.count, limits))]
     assert both[::2] == ["shared"] * (len(both) // 2)
     assert both[1::2] == ["own"] * (len(both) // 2)
 
 
-def test_what_is_left_beside_a_reflector(capacity):
-    """A call costs 1 ms a second of codec, and 50 packets of 20 us: half."""
-    assert capacity.beside(1000, 50, 20000) == pytest.approx(500)
-    assert capacity.beside(1000, 50, 0) == pytest.approx(1000)
+def test_the_ideal_is_searched_beside_the_whole_daemon(capacity):
+    raw = types.SimpleNamespace()
+    searches = capacity.searches_of(args(whole=True, ports="both"), raw, 9)
+    assert [search.name for search in searches] == [
+        "shared port", "ideal, shared port", "own port", "ideal, own port"]
+    assert searches[1].serve.keywords == {"work_ns": 9}
 
 
 def test_bars_are_those_of_amr(capacity):
     assert capacity.bars(args()) == ("efficiency_at_p99", .93)
     assert capacity.bars(args(codec_kernels="stock")) == (
         "efficiency_at_p99", .95)
-    assert capacity.bars(args(whole=True)) == ("to_loop_and_reflector", .9)
+    assert capacity.bars(args(whole=True)) == ("to_ideal", .9)
     assert capacity.bars(args(whole=True, codec_kernels="stock")) is None
     assert capacity.bars(args(mode="4.75")) is None
     assert capacity.bars(args(codec="amr-wb", mode="12.65")) is None
 
 
 def found(calls):
-    return types.SimpleNamespace(port="own", best=calls and {
-        "calls": calls, "p99_ns": 5e6})
+    return calls and {"calls": calls, "p99_ns": 5e6}
 
 
 def test_a_port_is_judged_by_its_bar(capacity):
     raw = types.SimpleNamespace(limit=1000, in_time=900)
-    of = capacity.of_port(args(), found(837), raw)
+    of = capacity.of_port(args(), found(837), None, raw)
     assert (of["efficiency"], of["efficiency_at_p99"]) == (.837, .93)
     assert of["verdict"] == "ok"
-    assert capacity.of_port(args(), found(836), raw)["verdict"] == "missed"
-    assert capacity.of_port(args(), found(None), raw) is None
+    of = capacity.of_port(args(), found(836), None, raw)
+    assert of["verdict"] == "missed"
+    assert capacity.of_port(args(), found(None), None, raw) is None
 
 
-def test_the_whole_daemon_is_judged_beside_the_reflector(capacity, monkeypatch):
-    monkeypatch.setattr(capacity, "reflector_ns", lambda *_: 5000.)
+@pytest.mark.parametrize("served, verdict", [(720, "ok"), (719, "missed")])
+def test_the_whole_daemon_is_judged_by_the_ideal(capacity, served, verdict):
     raw = types.SimpleNamespace(limit=1000, in_time=1000)
-    of = capacity.of_port(args(whole=True), found(720), raw)
-    assert of["loop_and_reflector_calls"] == 800
-    assert of["to_loop_and_reflector"] == .9 and of["verdict"] == "ok"
+    of = capacity.of_port(args(whole=True), found(served), found(800), raw)
+    assert of["ideal_calls"] == 800 and of["verdict"] == verdict
