@@ -67,7 +67,8 @@ def batches(requests):
 
 class Runner:
     """codec-runner with one worker on the last CPU. @whole: all of it is there,
-    else the receiver is on the first CPU, where the load is, too."""
+    else the receiver is on the first CPU, where the load is, too. shared: the
+    address of the port that calls share."""
 
     def __init__(self, whole, options=()):
         rx, worker = cpus()
@@ -83,8 +84,10 @@ class Runner:
              "error", *options], stdout=subprocess.PIPE, text=True,
             preexec_fn=pin(*[] if whole else [rx], worker))
         try:
-            if not self.process.stdout.readline().startswith("ready"):
+            ready = self.process.stdout.readline().split()
+            if not ready:
                 fail("codec-runner did not start")
+            self.shared = ready[1].removeprefix("rtp=")
             self.control.connect(str(path))
             self.control.settimeout(PATIENCE)
             self.lines = self.control.makefile(encoding="utf-8")

@@ -143,19 +143,30 @@ static void print_times(const char *name, const struct histogram *h)
 	       name, s.p50, s.p99, s.p999, s.max);
 }
 
+/* All packets, those before and after the measurement, too. */
+static uint64_t sent_ever(const struct calls *c)
+{
+	uint64_t n = 0;
+
+	for (int64_t i = 0; i < c->opt->calls; i++)
+		n += c->call[i].match.sent;
+	return n;
+}
+
 static void print(const struct calls *c, const struct reading *from,
 		  const struct reading *to)
 {
 	const struct tally *t = &c->tally;
 
-	printf("{\"calls\": %" PRId64 ", \"sent\": %" PRIu64
-	       ", \"received\": %" PRIu64 ", \"lost\": %" PRIu64
-	       ", \"refused\": %" PRIu64 ", \"duplicate\": %" PRIu64
-	       ", \"reordered\": %" PRIu64 ", \"out_of_sequence\": %" PRIu64
-	       ", \"strange\": %" PRIu64 ", \"wrong\": %" PRIu64 ", ",
-	       c->opt->calls, t->sent, t->received, t->sent - t->received,
-	       t->refused, t->duplicate, t->reordered, t->out_of_sequence,
-	       t->strange, t->wrong);
+	printf("{\"calls\": %" PRId64 ", \"sent_ever\": %" PRIu64
+	       ", \"sent\": %" PRIu64 ", \"received\": %" PRIu64
+	       ", \"lost\": %" PRIu64 ", \"refused\": %" PRIu64
+	       ", \"duplicate\": %" PRIu64 ", \"reordered\": %" PRIu64
+	       ", \"out_of_sequence\": %" PRIu64 ", \"strange\": %" PRIu64
+	       ", \"wrong\": %" PRIu64 ", ",
+	       c->opt->calls, sent_ever(c), t->sent, t->received,
+	       t->sent - t->received, t->refused, t->duplicate, t->reordered,
+	       t->out_of_sequence, t->strange, t->wrong);
 	print_times("delay", &t->delay);
 	print_times("late", &t->late);
 	printf("\"ns\": %" PRId64 ", \"cpu_ns\": %" PRId64
