@@ -76,6 +76,31 @@ const char *address_text(const struct sockaddr_storage *a, char *buf,
 	return buf;
 }
 
+const char *address_host_text(const struct sockaddr_storage *a, char *buf,
+			      size_t size)
+{
+	const struct sockaddr_in *a4 = (const void *)a;
+	const struct sockaddr_in6 *a6 = (const void *)a;
+	const void *host = a->ss_family == AF_INET6
+				   ? (const void *)&a6->sin6_addr
+				   : (const void *)&a4->sin_addr;
+
+	if ((a->ss_family != AF_INET && a->ss_family != AF_INET6) ||
+	    !inet_ntop(a->ss_family, host, buf, (socklen_t)size))
+		(void)snprintf(buf, size, "?");
+	return buf;
+}
+
+bool address_any(const struct sockaddr_storage *a)
+{
+	const struct sockaddr_in *a4 = (const void *)a;
+	const struct sockaddr_in6 *a6 = (const void *)a;
+
+	if (a->ss_family == AF_INET6)
+		return IN6_IS_ADDR_UNSPECIFIED(&a6->sin6_addr);
+	return a4->sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
 static int read_port(const char *text, int *port)
 {
 	char *end;
@@ -112,15 +137,11 @@ int address_split(const char *text, char *host, size_t size, int *port)
 	return 0;
 }
 
-int address_parse(const char *text, struct sockaddr_storage *out)
+static int parse(const char *host, int port, struct sockaddr_storage *out)
 {
 	struct sockaddr_in a4 = { .sin_family = AF_INET };
 	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6 };
-	char host[INET6_ADDRSTRLEN];
-	int port;
 
-	if (address_split(text, host, sizeof(host), &port) || port < 0)
-		return -EINVAL;
 	a4.sin_port = htons((uint16_t)port);
 	a6.sin6_port = htons((uint16_t)port);
 	memset(out, 0, sizeof(*out));
@@ -131,4 +152,24 @@ int address_parse(const char *text, struct sockaddr_storage *out)
 	else
 		return -EINVAL;
 	return 0;
+}
+
+int address_parse(const char *text, struct sockaddr_storage *out)
+{
+	char host[INET6_ADDRSTRLEN];
+	int port;
+
+	if (address_split(text, host, sizeof(host), &port) || port < 0)
+		return -EINVAL;
+	return parse(host, port, out);
+}
+
+int address_parse_host(const char *text, struct sockaddr_storage *out)
+{
+	char host[INET6_ADDRSTRLEN];
+	int port;
+
+	if (address_split(text, host, sizeof(host), &port) || port >= 0)
+		return -EINVAL;
+	return parse(host, 0, out);
 }

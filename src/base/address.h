@@ -13,6 +13,13 @@
 const char *address_text(const struct sockaddr_storage *a, char *buf,
 			 size_t size);
 
+/** The same without port and brackets: "127.0.0.1", "::1". */
+const char *address_host_text(const struct sockaddr_storage *a, char *buf,
+			      size_t size);
+
+/** Is it 0.0.0.0 or ::, at which one listens, but to which nobody sends? */
+bool address_any(const struct sockaddr_storage *a);
+
 /**
  * Cut "host", "host:port" or "[host]:port" in two; the host may be a name. An
  * IPv6 address without brackets has no port.
@@ -24,6 +31,10 @@ int address_split(const char *text, char *host, size_t size, int *port);
 
 /** Read a numeric address with a port (0 allowed). 0 or -EINVAL. */
 int address_parse(const char *text, struct sockaddr_storage *out);
+
+/** Read a numeric address without a port, such as 192.0.2.1, ::1 or [::1]; the
+ * port becomes 0. 0 or -EINVAL. */
+int address_parse_host(const char *text, struct sockaddr_storage *out);
 
 /** Bytes of @a that the kernel wants. */
 socklen_t address_length(const struct sockaddr_storage *a);

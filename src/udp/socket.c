@@ -8,7 +8,7 @@
 
 #include <errno.h>
 #include <linux/sock_diag.h>
-#include <stdbool.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -58,7 +58,10 @@ static int bind_fails(const struct sockaddr_storage *local, int err,
 		       range, at);
 }
 
-static int open_at(const struct sockaddr_storage *local, bool shared,
+/* What must be known before bind(). */
+enum { SHARED = 1, V6ONLY = 2 };
+
+static int open_at(const struct sockaddr_storage *local, unsigned how,
 		   struct cr_err *e)
 {
 	int on = 1, err;
@@ -71,8 +74,11 @@ static int open_at(const struct sockaddr_storage *local, bool shared,
 		return cr_fail(e, -errno, "UDP socket: %s", strerror(errno));
 	(void)setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on));
 	(void)setsockopt(fd, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof(on));
-	if (shared)
+	if (how & SHARED)
 		(void)setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
+	if (how & V6ONLY && local->ss_family == AF_INET6)
+		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on,
+				 sizeof(on));
 	if (!bind(fd, (const struct sockaddr *)local, address_length(local)))
 		return fd;
 	err = errno;
@@ -80,10 +86,10 @@ static int open_at(const struct sockaddr_storage *local, bool shared,
 	return bind_fails(local, err, e);
 }
 
-static int open_large(const struct sockaddr_storage *local, bool shared,
+static int open_large(const struct sockaddr_storage *local, unsigned how,
 		      struct cr_err *e)
 {
-	int fd = open_at(local, shared, e);
+	int fd = open_at(local, how, e);
 
 	if (fd < 0)
 		return fd;
@@ -94,18 +100,18 @@ static int open_large(const struct sockaddr_storage *local, bool shared,
 
 int udp_socket(const struct sockaddr_storage *local, struct cr_err *e)
 {
-	return open_large(local, false, e);
+	return open_large(local, 0, e);
 }
 
 int udp_socket_shared(const struct sockaddr_storage *local, struct cr_err *e)
 {
-	return open_large(local, true, e);
+	return open_large(local, SHARED, e);
 }
 
 int udp_socket_small(const struct sockaddr_storage *local, int bytes,
 		     struct cr_err *e)
 {
-	int fd = open_at(local, false, e);
+	int fd = open_at(local, V6ONLY, e);
 
 	if (fd >= 0)
 		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes,

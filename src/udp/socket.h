@@ -21,7 +21,8 @@ int udp_socket(const struct sockaddr_storage *local, struct cr_err *e);
 int udp_socket_shared(const struct sockaddr_storage *local, struct cr_err *e);
 
 /** As udp_socket(), for one peer: a receive buffer of @bytes (the kernel
- * doubles it for its own needs), and as much to send as the system gives. */
+ * doubles it for its own needs), and as much to send as the system gives. One
+ * of IPv6 leaves the same port of IPv4 to others (IPV6_V6ONLY). */
 int udp_socket_small(const struct sockaddr_storage *local, int bytes,
 		     struct cr_err *e);
 

@@ -48,6 +48,35 @@ static void what_is_no_address_is_refused(void **state)
 		assert_int_equal(address_parse(bad[i], &a), -22);
 }
 
+static void hosts_without_ports_are_addresses(void **state)
+{
+	static const struct {
+		const char *text, *host;
+		bool any;
+	} good[] = {
+		{ "127.0.0.1", "127.0.0.1", false },
+		{ "0.0.0.0", "0.0.0.0", true },
+		{ "::1", "::1", false },
+		{ "[2001:DB8::7]", "2001:db8::7", false },
+		{ "::", "::", true },
+	};
+	static const char *const bad[] = { "",	   "localhost",	 "1.2.3.4:5",
+					   "[::1", "[::1]:5004", "1.2.3" };
+	struct sockaddr_storage a;
+	char text[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		assert_int_equal(address_parse_host(good[i].text, &a), 0);
+		assert_string_equal(address_host_text(&a, text, sizeof(text)),
+				    good[i].host);
+		assert_int_equal(address_port(&a), 0);
+		assert_int_equal(address_any(&a), good[i].any);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_int_equal(address_parse_host(bad[i], &a), -22);
+}
+
 /* Names are hosts too; only brackets give an IPv6 address a port. */
 static void a_host_is_cut_from_its_port(void **state)
 {
@@ -210,6 +239,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(addresses_survive_the_round_trip),
 		cmocka_unit_test(what_is_no_address_is_refused),
+		cmocka_unit_test(hosts_without_ports_are_addresses),
 		cmocka_unit_test(a_host_is_cut_from_its_port),
 		cmocka_unit_test(a_bad_split_says_what_is_bad),
 		cmocka_unit_test(a_port_is_set_and_read),

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pairs of sockets. The lock is held for the books only, never for a system
+ * call.
+ */
+#include "udp/port_pairs.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/address.h"
+#include "base/assert.h"
+#include "udp/socket.h"
+#include "udp/tos.h"
+
+/* How often the kernel is asked for another port whose neighbour may be free.
+ * Each try fails about as often as ports are in use. */
+#define TRIES 64u
+
+struct port_pairs {
+	struct port_pairs_config cfg;
+
+	pthread_mutex_t lock; /* protects what follows */
+	struct port_pool pool;
+	unsigned used;
+	uint64_t passed_over;
+};
+
+int port_pairs_new(struct port_pairs **out, const struct port_pairs_config *cfg,
+		   struct cr_err *e)
+{
+	struct port_pairs *p = calloc(1, sizeof(*p));
+
+	if (p && cfg->range.from &&
+	    port_pool_init(&p->pool, &cfg->range, cfg->seed)) {
+		free(p);
+		p = NULL;
+	}
+	if (!p)
+		return cr_fail(e, -ENOMEM, "out of memory for ports");
+	p->cfg = *cfg;
+	(void)pthread_mutex_init(&p->lock, NULL);
+	*out = p;
+	return 0;
+}
+
+void port_pairs_free(struct port_pairs *p)
+{
+	if (!p)
+		return;
+	CR_ASSERT(!p->used);
+	port_pool_fini(&p->pool);
+	(void)pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+/* --- books --- */
+
+/* A pair of the range, 0: none. @nfree: so many were free. */
+static unsigned take(struct port_pairs *p, unsigned *nfree)
+{
+	unsigned port;
+
+	(void)pthread_mutex_lock(&p->lock);
+	*nfree = p->pool.nfree;
+	port = port_pool_take(&p->pool);
+	p->used += port != 0;
+	(void)pthread_mutex_unlock(&p->lock);
+	return port;
+}
+
+static void give(struct port_pairs *p, unsigned port, bool passed_over)
+{
+	(void)pthread_mutex_lock(&p->lock);
+	if (p->pool.npairs)
+		port_pool_give(&p->pool, port);
+	p->used--;
+	p->passed_over += passed_over;
+	(void)pthread_mutex_unlock(&p->lock);
+}
+
+static void count_use(struct port_pairs *p)
+{
+	(void)pthread_mutex_lock(&p->lock);
+	p->used++;
+	(void)pthread_mutex_unlock(&p->lock);
+}
+
+void port_pairs_info(struct port_pairs *p, struct port_pairs_info *out)
+{
+	(void)pthread_mutex_lock(&p->lock);
+	*out = (struct port_pairs_info){
+		.pairs = p->pool.npairs,
+		.used = p->used,
+		.passed_over = p->passed_over,
+	};
+	(void)pthread_mutex_unlock(&p->lock);
+}
+
+/* --- sockets --- */
+
+static int open_at(const struct port_pairs *p, unsigned port, struct cr_err *e)
+{
+	struct sockaddr_storage at = p->cfg.local;
+	int fd;
+
+	address_set_port(&at, port);
+	fd = udp_socket_small(&at, p->cfg.bytes, e);
+	/* a kernel that does not take it sends packets all the same */
+	if (fd >= 0 && p->cfg.tos)
+		(void)tos_set(fd, at.ss_family, p->cfg.tos);
+	return fd;
+}
+
+static void close_both(struct port_pair *pair)
+{
+	if (pair->rtp >= 0)
+		(void)close(pair->rtp);
+	if (pair->rtcp >= 0)
+		(void)close(pair->rtcp);
+	*pair = (struct port_pair){ .rtp = -1, .rtcp = -1 };
+}
+
+/* Both, or none. */
+static int open_pair(const struct port_pairs *p, unsigned port, bool rtcp,
+		     struct port_pair *out, struct cr_err *e)
+{
+	struct port_pair pair = { .rtcp = -1, .port = port };
+
+	pair.rtp = open_at(p, port, e);
+	if (pair.rtp < 0)
+		return pair.rtp;
+	if (rtcp) {
+		pair.rtcp = open_at(p, port + 1, e);
+		if (pair.rtcp < 0) {
+			int err = pair.rtcp;
+
+			close_both(&pair);
+			return err;
+		}
+	}
+	*out = pair;
+	return 0;
+}
+
+/* @foreign: of all pairs, so many are other programs'. */
+static int exhausted(const struct port_pairs *p, unsigned foreign,
+		     struct cr_err *e)
+{
+	struct sockaddr_storage at = p->cfg.local;
+	char range[PORT_RANGE_TEXT], where[64], others[64] = "";
+
+	if (foreign)
+		(void)snprintf(others, sizeof(others),
+			       " (%u of them by other programs)", foreign);
+	address_set_port(&at, 0);
+	return cr_fail(e, -EADDRINUSE,
+		       "--rtp-ports %s: all %u pairs are in use%s at %s; widen "
+		       "the range",
+		       port_range_text(&p->cfg.range, range),
+		       port_range_pairs(&p->cfg.range), others,
+		       address_host_text(&at, where, sizeof(where)));
+}
+
+static int open_of_range(struct port_pairs *p, bool rtcp, struct port_pair *out,
+			 struct cr_err *e)
+{
+	unsigned left, port = take(p, &left), foreign = 0;
+
+	/* what was given back while this looks is not looked at again */
+	for (unsigned i = left; port; port = --i ? take(p, &left) : 0) {
+		int err = open_pair(p, port, rtcp, out, e);
+
+		if (!err)
+			return 0;
+		give(p, port, err == -EADDRINUSE);
+		if (err != -EADDRINUSE)
+			return err;
+		foreign++;
+	}
+	return exhausted(p, foreign, e);
+}
+
+/* A port that the kernel chose; RTP's is even, and both are free. */
+static int open_free_pair(const struct port_pairs *p, struct port_pair *out,
+			  struct cr_err *e)
+{
+	int err = -EADDRINUSE;
+
+	for (unsigned i = 0; i < TRIES && err == -EADDRINUSE; i++) {
+		struct sockaddr_storage at;
+		socklen_t len = sizeof(at);
+		unsigned port;
+		int fd = open_at(p, 0, e);
+
+		if (fd < 0)
+			return fd;
+		if (getsockname(fd, (struct sockaddr *)&at, &len))
+			err = cr_fail(e, -errno, "getsockname: %s",
+				      strerror(errno));
+		(void)close(fd);
+		port = address_port(&at) & ~1u;
+		if (err == -EADDRINUSE)
+			err = open_pair(p, port, true, out, e);
+	}
+	return err;
+}
+
+static int open_free(const struct port_pairs *p, struct port_pair *out,
+		     struct cr_err *e)
+{
+	struct sockaddr_storage at;
+	socklen_t len = sizeof(at);
+	int err, fd = open_at(p, 0, e);
+
+	if (fd < 0)
+		return fd;
+	if (getsockname(fd, (struct sockaddr *)&at, &len)) {
+		err = -errno;
+		(void)close(fd);
+		return cr_fail(e, err, "getsockname: %s", strerror(-err));
+	}
+	*out = (struct port_pair){ fd, -1, address_port(&at) };
+	return 0;
+}
+
+int port_pair_open(struct port_pairs *p, bool rtcp, struct port_pair *out,
+		   struct cr_err *e)
+{
+	int err;
+
+	if (p->cfg.range.from)
+		return open_of_range(p, rtcp, out, e);
+	err = rtcp ? open_free_pair(p, out, e) : open_free(p, out, e);
+	if (!err)
+		count_use(p);
+	return err;
+}
+
+void port_pair_close(struct port_pairs *p, struct port_pair *pair)
+{
+	unsigned port = pair->port;
+
+	if (pair->rtp < 0)
+		return;
+	close_both(pair);
+	give(p, port, false);
+}
