@@ -172,6 +172,7 @@ static const char *ending(enum payload_kind kind)
 		[PAYLOAD_AMR] = "amr",	[PAYLOAD_AMR_WB] = "awb",
 		[PAYLOAD_PCMU] = "wav", [PAYLOAD_PCMA] = "wav",
 		[PAYLOAD_L16] = "wav",	[PAYLOAD_G723] = "g723_1",
+		[PAYLOAD_G722] = "wav",
 	};
 
 	return names[kind];

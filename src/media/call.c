@@ -21,10 +21,10 @@ static size_t largest_payload(const struct pipeline_side *in)
 	size_t one = payload_max_bytes(&in->payload);
 
 	if (in->codec->any_length) {
-		size_t samples = (size_t)(PACKET_SPEECH_MAX *
-					  pipeline_side_rate(in) / CR_SEC);
+		unsigned samples = (unsigned)(PACKET_SPEECH_MAX *
+					      pipeline_side_rate(in) / CR_SEC);
 
-		return samples * payload_sample_bytes(&in->payload);
+		return payload_pcm_bytes(&in->payload, samples);
 	}
 	return one * (frames ? frames : 1);
 }

@@ -11,6 +11,7 @@ static const struct payload_format *const formats[PAYLOAD_NKINDS] = {
 	[PAYLOAD_AMR] = &payload_amr,  [PAYLOAD_AMR_WB] = &payload_amr,
 	[PAYLOAD_PCMU] = &payload_pcm, [PAYLOAD_PCMA] = &payload_pcm,
 	[PAYLOAD_L16] = &payload_pcm,  [PAYLOAD_G723] = &payload_g723,
+	[PAYLOAD_G722] = &payload_pcm,
 };
 
 const char *payload_reason_name(int reason)
@@ -104,7 +105,7 @@ int payload_kind_find(const char *name)
 		{ "amr", PAYLOAD_AMR },	  { "amr-wb", PAYLOAD_AMR_WB },
 		{ "pcmu", PAYLOAD_PCMU }, { "pcma", PAYLOAD_PCMA },
 		{ "l16", PAYLOAD_L16 },	  { "g723_1", PAYLOAD_G723 },
-		{ "spin", PAYLOAD_L16 },
+		{ "spin", PAYLOAD_L16 },  { "g722", PAYLOAD_G722 },
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)

@@ -7,6 +7,7 @@
  *                them must be refused before it comes here)
  *   pcmu, pcma   RFC 3551, one octet a sample
  *   l16          RFC 3551, 16 bits a sample, network byte order, mono
+ *   g722         RFC 3551, an octet for two samples of 16 kHz
  *   g723_1       RFC 3551, frames of 24, 20 or 4 octets
  *
  * What a frame holds:
@@ -17,7 +18,8 @@
  *                octet filled with zeros: a frame of the storage format
  *                without its ToC octet. A frame with Q = 0 is CR_FRAME_BAD and
  *                keeps mode and data; SPEECH_LOST is CR_FRAME_BAD, empty.
- *   PCMU, PCMA   the octets
+ *   PCMU, PCMA,  the octets
+ *   G.722
  *   L16          the octets as on the wire, high one first: the codec swaps
  *   G.723.1      the octets; mode = the two low bits of the first one: 0 6.3
  *                kbit/s, 1 5.3 kbit/s, 2 SID
@@ -47,10 +49,11 @@ enum payload_kind {
 	PAYLOAD_PCMU,
 	PAYLOAD_PCMA,
 	PAYLOAD_L16,
-	PAYLOAD_G723
+	PAYLOAD_G723,
+	PAYLOAD_G722
 };
 
-#define PAYLOAD_NKINDS 6u
+#define PAYLOAD_NKINDS 7u
 
 /** How one stream packs its frames. Zero means the format's defaults. */
 struct payload_cfg {
@@ -61,10 +64,23 @@ struct payload_cfg {
 	unsigned samples;     /**< PCM: per frame; 0: a packet is one frame  */
 };
 
-/** Bytes of a sample of PCM under @cfg. */
-static inline unsigned payload_sample_bytes(const struct payload_cfg *cfg)
+/** The bytes that @samples take, where a frame may have any length. An odd
+ * sample of two that share a byte takes none. */
+static inline size_t payload_pcm_bytes(const struct payload_cfg *cfg,
+				       unsigned samples)
 {
-	return cfg->kind == PAYLOAD_L16 ? 2 : 1;
+	if (cfg->kind == PAYLOAD_G722)
+		return samples / 2;
+	return cfg->kind == PAYLOAD_L16 ? 2 * (size_t)samples : samples;
+}
+
+/** The samples in @bytes, where a frame may have any length. */
+static inline unsigned payload_pcm_samples(const struct payload_cfg *cfg,
+					   size_t bytes)
+{
+	if (cfg->kind == PAYLOAD_G722)
+		return 2 * (unsigned)bytes;
+	return (unsigned)(cfg->kind == PAYLOAD_L16 ? bytes / 2 : bytes);
 }
 
 /** Why a payload was refused; negative, so that -reason counts from 1. */

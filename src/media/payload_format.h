@@ -22,7 +22,7 @@ struct payload_format {
 };
 
 extern const struct payload_format payload_amr;	 /**< and AMR-WB         */
-extern const struct payload_format payload_pcm;	 /**< G.711 and L16      */
+extern const struct payload_format payload_pcm;	 /**< G.711, L16, G.722  */
 extern const struct payload_format payload_g723; /**< G.723.1            */
 
 /**

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PCM payloads (RFC 3551, 4.5.11, 4.5.14): PCMU, PCMA and L16, mono. Octets
- * pass through; no sample is looked at. With cfg->samples set a packet is cut
- * into frames of that length, of which the last may be shorter; without, it is
- * one frame.
+ * PCM payloads (RFC 3551, 4.5.2, 4.5.11, 4.5.14): PCMU, PCMA, L16 and G.722,
+ * mono. Octets pass through; no sample is looked at. With cfg->samples set a
+ * packet is cut into frames of that length, of which the last may be shorter;
+ * without, it is one frame.
  */
 #include <string.h>
 
@@ -13,9 +13,9 @@ static size_t pcm_max_bytes(const struct payload_cfg *cfg)
 {
 	unsigned samples = cfg->samples;
 
-	if (!samples || samples > CR_FRAME_SAMPLES_MAX)
+	if (!payload_pcm_bytes(cfg, samples) || samples > CR_FRAME_SAMPLES_MAX)
 		samples = CR_FRAME_SAMPLES_MAX;
-	return (size_t)samples * payload_sample_bytes(cfg);
+	return payload_pcm_bytes(cfg, samples);
 }
 
 static int pcm_open(struct payload_iter *it)
@@ -23,7 +23,7 @@ static int pcm_open(struct payload_iter *it)
 	size_t frame = pcm_max_bytes(it->cfg);
 	size_t n = (it->n + frame - 1) / frame;
 
-	if (it->n % payload_sample_bytes(it->cfg))
+	if (it->cfg->kind == PAYLOAD_L16 && it->n % 2)
 		return PAYLOAD_ODD;
 	if (!it->cfg->samples && n > 1)
 		return PAYLOAD_TOO_LONG;
@@ -52,6 +52,12 @@ static bool fits_g711(const struct cr_frame *f)
 	       f->bytes <= CR_FRAME_SAMPLES_MAX;
 }
 
+static bool fits_g722(const struct cr_frame *f)
+{
+	return f->kind == CR_FRAME_SPEECH && f->bytes &&
+	       f->bytes <= CR_FRAME_SAMPLES_MAX / 2;
+}
+
 static bool fits_l16(const struct cr_frame *f)
 {
 	return f->kind == CR_FRAME_SPEECH && f->bytes &&
@@ -62,9 +68,14 @@ static int pcm_pack(const struct payload_cfg *cfg, uint8_t cmr,
 		    const struct cr_frame *frames, unsigned n, uint8_t *buf,
 		    size_t cap)
 {
+	bool (*fits)(const struct cr_frame *f) = fits_g711;
+
 	(void)cmr;
-	return payload_concat(frames, n, buf, cap,
-			      cfg->kind == PAYLOAD_L16 ? fits_l16 : fits_g711);
+	if (cfg->kind == PAYLOAD_L16)
+		fits = fits_l16;
+	else if (cfg->kind == PAYLOAD_G722)
+		fits = fits_g722;
+	return payload_concat(frames, n, buf, cap, fits);
 }
 
 const struct payload_format payload_pcm = {

@@ -318,7 +318,6 @@ int pipeline_conceal(struct pipeline *p, struct pipeline_scratch *s,
 		     void *arg)
 {
 	const struct pipeline_side *side = &p->cfg.in;
-	unsigned octets = payload_sample_bytes(&side->payload);
 	struct payload_iter it;
 	struct run r;
 	unsigned n;
@@ -329,8 +328,10 @@ int pipeline_conceal(struct pipeline *p, struct pipeline_scratch *s,
 	r = begin(p, s, in, emit, arg);
 	while (payload_next(&it, &s->frame)) {
 		if (has_no_data(p)) {
-			n = side->codec->any_length ? s->frame.bytes / octets
-						    : side->codec->samples;
+			n = side->codec->any_length
+				    ? payload_pcm_samples(&side->payload,
+							  s->frame.bytes)
+				    : side->codec->samples;
 			skip(&r, n);
 			continue;
 		}

@@ -111,7 +111,7 @@ static int g722_sound(const uint8_t *data, size_t size, struct sound *s,
 		return cr_fail(e, -ENOMEM, "out of memory");
 	s->rate = g722_rate;
 	s->n = 2 * size;
-	return g722_decode(data, size, s->pcm, e);
+	return speech_g722_decode(data, size, s->pcm, e);
 #else
 	(void)data;
 	(void)size;

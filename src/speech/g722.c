@@ -12,8 +12,8 @@ enum {
 	PIECE = 8000, /* bytes at once: one second */
 };
 
-int g722_decode(const uint8_t *data, size_t size, int16_t *pcm,
-		struct cr_err *e)
+int speech_g722_decode(const uint8_t *data, size_t size, int16_t *pcm,
+		       struct cr_err *e)
 {
 	static const struct lav_spec spec = {
 		.name = "g722",

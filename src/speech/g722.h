@@ -14,7 +14,7 @@
  * Decode @data[@size] into @pcm[2 * @size]. Returns 0, or -errno with @e
  * (libavcodec lacks G.722, no memory). Every octet sequence is valid G.722.
  */
-int g722_decode(const uint8_t *data, size_t size, int16_t *pcm,
-		struct cr_err *e);
+int speech_g722_decode(const uint8_t *data, size_t size, int16_t *pcm,
+		       struct cr_err *e);
 
 #endif

@@ -63,11 +63,9 @@ static void random_g723(uint64_t *s, struct cr_frame *f)
 static void random_pcm(uint64_t *s, const struct payload_cfg *cfg,
 		       struct cr_frame *f)
 {
-	unsigned each = cfg->kind == PAYLOAD_L16 ? 2 : 1;
-
 	f->kind = CR_FRAME_SPEECH;
 	f->mode = 0;
-	f->bytes = (uint16_t)(cfg->samples * each);
+	f->bytes = (uint16_t)payload_pcm_bytes(cfg, cfg->samples);
 	random_bytes(s, f);
 }
 
@@ -145,7 +143,7 @@ static void what_was_packed_is_unpacked(void **state)
 		const struct payload_cfg cfg = {
 			.kind = (enum payload_kind)(round % PAYLOAD_NKINDS),
 			.octet_align = test_below(&s, 2),
-			.samples = 1 + test_below(&s, CR_FRAME_SAMPLES_MAX),
+			.samples = 2 + test_below(&s, CR_FRAME_SAMPLES_MAX - 1),
 		};
 
 		one_round(&s, &cfg);

@@ -119,7 +119,7 @@ static int loudest(const int16_t *pcm, unsigned n)
 
 static void lost_frames_fade(const char *name)
 {
-	struct cr_codec_cfg cfg = { 0 };
+	struct cr_codec_cfg cfg = { .samples = 160 };
 	struct pair p = pair_open(name, &cfg);
 	struct cr_frame f = { 0 }, lost = { .kind = CR_FRAME_BAD };
 	int16_t pcm[CR_FRAME_SAMPLES_MAX];
@@ -153,6 +153,7 @@ static void lost_frames_fade_in_every_codec(void **state)
 	lost_frames_fade("l16");
 	lost_frames_fade("pcmu");
 	lost_frames_fade("pcma");
+	lost_frames_fade("g722");
 }
 
 static void frames_carry_g711_codes(void **state)

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ffmpeg's coders beside ours, over RTP: it sends each codec to a call and
+hears each codec from a call, and the speech is the same."""
+import shutil
+import subprocess
+import wave
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from conftest import PATIENCE, free_port
+from test_foreign import recording
+
+pytestmark = pytest.mark.skipif(not shutil.which("ffmpeg"), reason="no ffmpeg")
+
+HOP = 0.02  # seconds of a step of the envelope
+RATE = 8000  # Hz, at which speech is compared
+
+SDP = """v=0
+o=- 0 0 IN IP4 127.0.0.1
+s=call
+c=IN IP4 127.0.0.1
+t=0 0
+m=audio {port} RTP/AVP {pt}
+a=rtpmap:{pt} {rtpmap}
+"""
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A codec as ffmpeg has it. encoder: its options, none if it cannot
+    encode; size: of an RTP packet, bytes."""
+    pt: int
+    rtpmap: str
+    encoder: tuple = ()
+    size: int = 1200
+
+
+PCMU = Peer(0, "PCMU/8000", ("-ar", "8000", "-acodec", "pcm_mulaw"), 172)
+PEERS = {
+    "g722": Peer(9, "G722/8000", ("-ar", "16000", "-acodec", "g722"), 172),
+}
+
+
+def receiver(peer, port, folder, name):
+    """ffmpeg, writing what it hears to a file of 8000 Hz; the file."""
+    sdp = folder / f"{name}.sdp"
+    sdp.write_text(SDP.format(port=port, pt=peer.pt, rtpmap=peer.rtpmap))
+    heard = folder / f"{name}.wav"
+    process = subprocess.Popen(
+        ["ffmpeg", "-v", "error", "-y", "-protocol_whitelist", "file,udp,rtp",
+         "-i", str(sdp), "-t", "3", "-ar", str(RATE), "-ac", "1", str(heard)],
+        stdin=subprocess.DEVNULL)
+    return process, heard
+
+
+def sender(peer, call, speech):
+    """ffmpeg, sending speech to a call for some seconds."""
+    return subprocess.Popen(
+        ["ffmpeg", "-v", "error", "-re", "-stream_loop", "2", "-i", speech,
+         "-t", "9", "-ac", "1", *peer.encoder, "-f", "rtp", "-payload_type",
+         str(peer.pt), "-ssrc", str(call["rtp"]["ssrc"]),
+         f"rtp://{call['rtp']['address']}?pkt_size={peer.size}"],
+        stdin=subprocess.DEVNULL)
+
+
+def envelope(path):
+    """How loud a file is, step by step, on a logarithmic scale."""
+    with wave.open(str(path)) as w:
+        assert w.getframerate() == RATE
+        pcm = np.frombuffer(w.readframes(w.getnframes()), np.int16)
+    step = int(HOP * RATE)
+    pcm = pcm[:len(pcm) // step * step].astype(float).reshape(-1, step)
+    return np.log10(100 + np.sqrt((pcm ** 2).mean(axis=1)))
+
+
+def likeness(heard, said):
+    """The greatest correlation of what was heard with a part, as long, of
+    what was said again and again."""
+    heard, said = envelope(heard), np.tile(envelope(said), 3)
+    return max(np.corrcoef(heard, said[at:at + len(heard)])[0, 1]
+               for at in range(len(said) - len(heard)))
+
+
+def start(daemon, codec_in, codec_out, port):
+    return daemon.ctl("call", "start", f"in.codec={codec_in}",
+                      f"out.codec={codec_out}",
+                      f"out.pt={PEERS.get(codec_out, PCMU).pt}",
+                      f"in.pt={PEERS.get(codec_in, PCMU).pt}",
+                      f"out.address=127.0.0.1:{port}")
+
+
+@pytest.mark.parametrize("codec", PEERS)
+def test_ffmpeg_and_a_call_hear_each_other(daemon, tmp_path, codec):
+    d = daemon("--ring", "64")  # ffmpeg sends a quarter of a second at once
+    speech = recording(4)
+    ways = [("pcmu", codec)]
+    if PEERS[codec].encoder:
+        ways.append((codec, "pcmu"))
+    ports = [free_port() for _ in ways]
+    calls = [start(d, *way, port) for way, port in zip(ways, ports)]
+    heard = [receiver(PEERS.get(way[1], PCMU), port, tmp_path, way[1])
+             for way, port in zip(ways, ports)]
+    senders = [sender(PEERS.get(way[0], PCMU), call, speech)
+               for way, call in zip(ways, calls)]
+    assert [s.wait(timeout=PATIENCE) for s in senders] == [0] * len(ways)
+    for way, call, (process, path) in zip(ways, calls, heard):
+        assert process.wait(timeout=PATIENCE) == 0
+        count = d.ctl("call", "stop", str(call["call"]))["count"]
+        assert count["done"] == count["packets_in"] > 0
+        assert count["malformed"] == count["overwritten"] == 0
+        assert likeness(path, speech) > .95, way
