@@ -93,7 +93,8 @@ static bool turn(struct receiver *r)
 
 	(void)inlet_wait(r->in, 0);
 	while (inlet_next(r->in, &p)) {
-		take(r, &p.packet, p.tag);
+		if (p.tag != INLET_GONE) /* its call is over */
+			take(r, &p.packet, p.tag);
 		any = true;
 	}
 	/* release, pairs with receiver_turns() */

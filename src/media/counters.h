@@ -24,7 +24,9 @@
 	X(wrong_source, NULL, "packets from another address")                  \
 	X(wrong_pt, NULL, "packets with another payload type")                 \
 	X(port_drops, NULL,                                                    \
-	  "datagrams lost because the call's own port was full")
+	  "datagrams lost because the call's own port was full")               \
+	X(unread, NULL,                                                        \
+	  "datagrams that still waited at the call's own port when it ended")
 #define CALL_WORKER_SUMS(X)                                                    \
 	X(done, "DONE", "frames transcoded")                                   \
 	X(stale, "STALE", "frames that were too old when their turn came")     \

@@ -325,10 +325,12 @@ void rx_del_port(struct rx *rx, struct call *c)
 	inlet_del(rx->in, c->port_key);
 }
 
-void rx_count_last_drops(struct call *c)
+void rx_count_rest(struct call *c)
 {
-	if (c->cfg.port_fd >= 0)
-		count_drops(NULL, c, udp_socket_drops(c->cfg.port_fd));
+	if (c->cfg.port_fd < 0)
+		return;
+	call_count(&c->count.unread, udp_socket_end(c->cfg.port_fd));
+	count_drops(NULL, c, udp_socket_drops(c->cfg.port_fd));
 }
 
 enum udp_io rx_io(const struct rx *rx)

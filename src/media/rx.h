@@ -54,9 +54,10 @@ int rx_add_port(struct rx *rx, struct call *c, struct cr_err *e);
 /** Stop that. The socket may be closed after a grace period. */
 void rx_del_port(struct rx *rx, struct call *c);
 
-/** Count what the port of @c, if it has its own, has dropped behind the last
- * packet that was taken. Control thread, a grace period after rx_del_port(). */
-void rx_count_last_drops(struct call *c);
+/** Count what the port of @c, if it has its own, still holds, and what it has
+ * dropped behind the last packet that was taken. Control thread, a grace period
+ * after rx_del_port(), when the socket is about to be closed. */
+void rx_count_rest(struct call *c);
 
 /** How it receives: UDP_IO_URING or UDP_IO_EPOLL. */
 enum udp_io rx_io(const struct rx *rx);

@@ -366,7 +366,7 @@ static void learn_from(struct node_call *nc)
 
 static void finish_gone(struct node *n, struct node_call *nc)
 {
-	rx_count_last_drops(nc->call);
+	rx_count_rest(nc->call);
 	if (nc->hung)
 		node_watch_returned(n, nc);
 	else

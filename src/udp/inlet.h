@@ -30,10 +30,14 @@ struct inlet;
  * least one octet more does. */
 #define INLET_BYTES 2048u
 
+/** The tag of packets whose socket was removed before they were handed out. No
+ * socket may have it. */
+#define INLET_GONE UINT64_MAX
+
 struct inlet_packet {
 	struct intake_packet
 		packet; /**< its data: until the next inlet_next() */
-	uint64_t tag;	/**< of the socket it came to */
+	uint64_t tag;	/**< of the socket it came to, or INLET_GONE */
 	/** How often the kernel has dropped something at that socket, for its
 	 * buffer was full; modulo 2^32. A train counts once. 0: never, or not
 	 * known. */
@@ -60,7 +64,9 @@ int inlet_add(struct inlet *in, int fd, uint64_t tag,
 	      enum inlet_traffic traffic, uint64_t *key, struct cr_err *e);
 
 /** Receive no more from the socket @key of inlet_add(). The receiving thread
- * may still hand out packets of it in the turn it is in, or in the next one.
+ * may still hand out packets of it in the turn it is in, or in the next one,
+ * with its tag or as INLET_GONE. Those that it has not taken stay in the socket
+ * (udp_socket_end()): each packet is in one of the two.
  * The caller may close the descriptor when the turn that may have begun before
  * this call has ended (an RCU grace period, if turns are read-side critical
  * sections from before the first inlet_next()). */

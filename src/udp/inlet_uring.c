@@ -48,7 +48,7 @@ static void give_back(struct inlet_uring *u)
 	u->held = -1;
 }
 
-/* The packet in the buffer of @c. False: nobody wants it any more. */
+/* The packet in the buffer of @c. False: there is none. */
 static bool from_buffer(struct inlet_uring *u, const struct io_uring_cqe *c,
 			struct inlet_packet *p)
 {
@@ -59,8 +59,10 @@ static bool from_buffer(struct inlet_uring *u, const struct io_uring_cqe *c,
 
 	u->held = (int)(c->flags >> IORING_CQE_BUFFER_SHIFT);
 	o = io_uring_recvmsg_validate(&u->ring.slot[u->held], c->res, form);
-	if (!o || !receive_ring_find(&u->ring, c->user_data, &entry))
+	if (!o)
 		return false;
+	if (!receive_ring_find(&u->ring, c->user_data, &entry))
+		entry.tag = INLET_GONE;
 	m = (struct msghdr){ .msg_control = u->ring.slot[u->held].control,
 			     .msg_controllen = o->controllen };
 	control_read(&m, &u->clock, &control);

@@ -17,6 +17,8 @@
 #include "base/descriptors.h"
 
 #define BUFFER_BYTES (8 << 20)
+/* More than any buffer of ours holds. */
+#define UNREAD_MAX 65536u
 #define PORT_RANGE "/proc/sys/net/ipv4/ip_local_port_range"
 
 /* Beyond the administrator's limit only with the privilege. */
@@ -127,4 +129,27 @@ uint32_t udp_socket_drops(int fd)
 	if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, info, &n))
 		return 0;
 	return info[SK_MEMINFO_DROPS];
+}
+
+/* Only what it sends to itself could come to it now. */
+static void turn_away(int fd)
+{
+	struct sockaddr_storage own;
+	socklen_t len = sizeof(own);
+
+	if (!getsockname(fd, (struct sockaddr *)&own, &len))
+		(void)connect(fd, (struct sockaddr *)&own, len);
+}
+
+unsigned udp_socket_end(int fd)
+{
+	unsigned n = 0;
+
+	turn_away(fd);
+	/* Cut to nothing, it is not copied. Were it not turned away, a flood
+	 * could go on for ever. */
+	while (n < UNREAD_MAX &&
+	       recv(fd, NULL, 0, MSG_DONTWAIT | MSG_TRUNC) >= 0)
+		n++;
+	return n;
 }
