@@ -20,3 +20,5 @@ pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
 pkg_check_modules(AVCODEC IMPORTED_TARGET libavcodec libavutil)
 
 find_library(SCTP_LIBRARY sctp REQUIRED)
+find_library(GSM_LIBRARY gsm REQUIRED)
+find_path(GSM_INCLUDE_DIR gsm.h PATH_SUFFIXES gsm REQUIRED)

@@ -10,8 +10,8 @@
 #include "codecs/common.h"
 
 const struct cr_codec *const cr_codecs[] = {
-	&codec_pcmu,   &codec_pcma, &codec_l16,
-	&codec_g722,   &codec_amr,  &codec_amr_wb,
+	&codec_pcmu,   &codec_pcma, &codec_l16,	   &codec_g722,
+	&codec_gsm,    &codec_amr,  &codec_amr_wb,
 #ifdef CR_HAVE_AVCODEC
 	&codec_g723_1,
 #endif

@@ -37,6 +37,18 @@ struct cr_frame {
 	uint8_t data[CR_FRAME_MAX];
 };
 
+/** How RTP packs the frames of a codec. */
+enum cr_packing {
+	/** In a way of its own, which src/media/payload knows by the codec's
+	 * name: built-in codecs only. */
+	CR_PACK_OWN,
+	/** Frames of modes[0].bytes, the same in every mode, one behind the
+	 * other; the last may be a SID of sid_bytes. */
+	CR_PACK_FRAMES,
+	/** A packet is one frame of 1..frame_max bytes. */
+	CR_PACK_WHOLE,
+};
+
 /** One operating mode (bit rate). */
 struct cr_codec_mode {
 	const char *name;  /**< "12.2"                     */
@@ -71,6 +83,9 @@ struct cr_codec {
 	bool any_rate;	      /**< sample rate free (8000, 16000), clock same */
 	bool declares_cost;   /**< a frame takes cfg.spin: never measured   */
 	bool kernels; /**< of its library: codecs/kernels may replace some  */
+	enum cr_packing packing; /**< of its frames, in RTP                 */
+	uint16_t sid_bytes;	 /**< CR_PACK_FRAMES: of a SID; 0: has none */
+	uint16_t frame_max;	 /**< CR_PACK_WHOLE: bytes, <= CR_FRAME_MAX */
 	const struct cr_codec_mode *modes; /**< [nmodes], nmodes >= 1       */
 	unsigned nmodes, default_mode;
 

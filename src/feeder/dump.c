@@ -169,13 +169,12 @@ static int write_wav(const struct dump *d, FILE *f, struct cr_err *e)
 static const char *ending(enum payload_kind kind)
 {
 	static const char *const names[PAYLOAD_NKINDS] = {
-		[PAYLOAD_AMR] = "amr",	[PAYLOAD_AMR_WB] = "awb",
-		[PAYLOAD_PCMU] = "wav", [PAYLOAD_PCMA] = "wav",
-		[PAYLOAD_L16] = "wav",	[PAYLOAD_G723] = "g723_1",
-		[PAYLOAD_G722] = "wav",
+		[PAYLOAD_AMR] = "amr",
+		[PAYLOAD_AMR_WB] = "awb",
+		[PAYLOAD_G723] = "g723_1",
 	};
 
-	return names[kind];
+	return names[kind] ? names[kind] : "wav";
 }
 
 int dump_write(const struct dump *d, const char *dir, const char *name,

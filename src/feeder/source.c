@@ -39,16 +39,13 @@ struct encoder {
 
 int source_payload_cfg(const struct campaign_leg *leg, struct payload_cfg *out)
 {
-	int kind = payload_kind_find(leg->codec->name);
+	int rc = payload_cfg_of(leg->codec, out);
 
-	if (kind < 0)
-		return -EINVAL;
-	*out = (struct payload_cfg){
-		.kind = (enum payload_kind)kind,
-		.octet_align = leg->octet_align,
-		.sample_rate = leg->cfg.sample_rate ? leg->cfg.sample_rate
-						    : leg->codec->sample_rate,
-	};
+	if (rc)
+		return rc;
+	out->octet_align = leg->octet_align;
+	if (leg->cfg.sample_rate)
+		out->sample_rate = leg->cfg.sample_rate;
 	return 0;
 }
 

@@ -8,10 +8,11 @@
 #include <string.h>
 
 static const struct payload_format *const formats[PAYLOAD_NKINDS] = {
-	[PAYLOAD_AMR] = &payload_amr,  [PAYLOAD_AMR_WB] = &payload_amr,
-	[PAYLOAD_PCMU] = &payload_pcm, [PAYLOAD_PCMA] = &payload_pcm,
-	[PAYLOAD_L16] = &payload_pcm,  [PAYLOAD_G723] = &payload_g723,
-	[PAYLOAD_G722] = &payload_pcm,
+	[PAYLOAD_AMR] = &payload_amr,	  [PAYLOAD_AMR_WB] = &payload_amr,
+	[PAYLOAD_PCMU] = &payload_pcm,	  [PAYLOAD_PCMA] = &payload_pcm,
+	[PAYLOAD_L16] = &payload_pcm,	  [PAYLOAD_G723] = &payload_g723,
+	[PAYLOAD_G722] = &payload_pcm,	  [PAYLOAD_FRAMES] = &payload_frames,
+	[PAYLOAD_WHOLE] = &payload_whole,
 };
 
 const char *payload_reason_name(int reason)
@@ -112,4 +113,31 @@ int payload_kind_find(const char *name)
 		if (strcmp(name, kinds[i].name) == 0)
 			return (int)kinds[i].kind;
 	return -1;
+}
+
+int payload_cfg_of(const struct cr_codec *c, struct payload_cfg *out)
+{
+	struct payload_cfg cfg = { .sample_rate = c->sample_rate };
+	int kind;
+
+	switch (c->packing) {
+	case CR_PACK_FRAMES:
+		cfg.kind = PAYLOAD_FRAMES;
+		cfg.frame_bytes = c->modes[0].bytes;
+		cfg.sid_bytes = c->sid_bytes;
+		break;
+	case CR_PACK_WHOLE:
+		cfg.kind = PAYLOAD_WHOLE;
+		cfg.frame_bytes = c->frame_max;
+		break;
+	case CR_PACK_OWN:
+	default:
+		kind = payload_kind_find(c->name);
+		if (kind < 0)
+			return -EINVAL;
+		cfg.kind = (enum payload_kind)kind;
+		break;
+	}
+	*out = cfg;
+	return 0;
 }

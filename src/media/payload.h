@@ -9,6 +9,9 @@
  *   l16          RFC 3551, 16 bits a sample, network byte order, mono
  *   g722         RFC 3551, an octet for two samples of 16 kHz
  *   g723_1       RFC 3551, frames of 24, 20 or 4 octets
+ *   others       as the codec says (enum cr_packing): frames of one length one
+ *                behind the other, such as gsm (RFC 3551, 4.5.8), or a packet
+ *                that is one frame
  *
  * What a frame holds:
  *
@@ -23,6 +26,7 @@
  *   L16          the octets as on the wire, high one first: the codec swaps
  *   G.723.1      the octets; mode = the two low bits of the first one: 0 6.3
  *                kbit/s, 1 5.3 kbit/s, 2 SID
+ *   others       the octets; mode = 0
  *
  * Pure functions over the caller's memory: any thread, no allocation.
  */
@@ -50,10 +54,12 @@ enum payload_kind {
 	PAYLOAD_PCMA,
 	PAYLOAD_L16,
 	PAYLOAD_G723,
-	PAYLOAD_G722
+	PAYLOAD_G722,
+	PAYLOAD_FRAMES,
+	PAYLOAD_WHOLE
 };
 
-#define PAYLOAD_NKINDS 7u
+#define PAYLOAD_NKINDS 9u
 
 /** How one stream packs its frames. Zero means the format's defaults. */
 struct payload_cfg {
@@ -62,6 +68,8 @@ struct payload_cfg {
 	uint16_t mode_set;    /**< AMR: bit m: mode m allowed; 0: all        */
 	unsigned sample_rate; /**< Hz; says nothing about the layout         */
 	unsigned samples;     /**< PCM: per frame; 0: a packet is one frame  */
+	uint16_t frame_bytes; /**< FRAMES: of each; WHOLE: most; not 0       */
+	uint16_t sid_bytes;   /**< FRAMES: of a SID at the end; 0: none      */
 };
 
 /** The bytes that @samples take, where a frame may have any length. An odd
@@ -147,8 +155,12 @@ int payload_pack(const struct payload_cfg *cfg, uint8_t cmr,
 /** Largest payload of one frame under @cfg, bytes. */
 size_t payload_max_bytes(const struct payload_cfg *cfg);
 
-/** The payload format of the codec called @name, or -1: enum payload_kind. The
- * codec "spin" travels as l16. */
+/** The payload format that the codec called @name has of its own, or -1: enum
+ * payload_kind. The codec "spin" travels as l16. */
 int payload_kind_find(const char *name);
+
+/** The payload format of @c, with its defaults. Returns 0, or -EINVAL when it
+ * has none. */
+int payload_cfg_of(const struct cr_codec *c, struct payload_cfg *out);
 
 #endif

@@ -21,9 +21,11 @@ struct payload_format {
 	size_t (*max_bytes)(const struct payload_cfg *cfg);
 };
 
-extern const struct payload_format payload_amr;	 /**< and AMR-WB         */
-extern const struct payload_format payload_pcm;	 /**< G.711, L16, G.722  */
-extern const struct payload_format payload_g723; /**< G.723.1            */
+extern const struct payload_format payload_amr;	   /**< and AMR-WB         */
+extern const struct payload_format payload_pcm;	   /**< G.711, L16, G.722  */
+extern const struct payload_format payload_g723;   /**< G.723.1            */
+extern const struct payload_format payload_frames; /**< of one length    */
+extern const struct payload_format payload_whole;  /**< a packet, a frame */
 
 /**
  * Pack frames that are sent as they are, one behind the other. NO_DATA frames

@@ -90,7 +90,9 @@ static int check_side(struct pipeline_side *s, uint8_t *pt,
 	*pt = (uint8_t)(r->pt >= 0		? r->pt
 			: codec->static_pt >= 0 ? codec->static_pt
 						: FIRST_DYNAMIC_PT);
-	s->payload.kind = payload_kind_find(codec->name);
+	if (payload_cfg_of(codec, &s->payload))
+		return cr_fail(e, -EINVAL, "%scodec: %s cannot travel by RTP",
+			       path, codec->name);
 	s->payload.octet_align = r->octet_align;
 	s->payload.sample_rate = s->cfg.sample_rate;
 	return 0;

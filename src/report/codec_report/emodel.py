@@ -15,6 +15,7 @@ codecs       Ie of both codecs add up; Bpl is of the codec that the listener
              decodes. Sources, all ITU-T:
                pcmu, pcma  Ie 0, Bpl 25.1 with concealment, 4.3 without
                            (--no-plc): G.113 Appendix I
+               gsm         Ie 20: GSM-FR in G.113 Appendix I; no Bpl
                g723_1/6.3  Ie 15, Bpl 16.1: G.113 Appendix I
                amr/12.2    Ie 5, Bpl 10: GSM-EFR in G.113 Appendix I, which
                            this mode is (3GPP TS 26.071)
@@ -66,6 +67,7 @@ class Codec:
 
 G711, G711_BARE = Codec(0.0, 25.1), Codec(0.0, 4.3)
 L16 = Codec(0.0, None, 0.0, "any")
+GSM = Codec(20.0)
 G723_AHEAD, AMR_AHEAD, AMR_WB_AHEAD = 7.5, 5.0, 5.0
 BURST_RATIO_MAX = 8.0  # G.107, Table 2
 AMR = {"12.2": (5.0, 10.0), "7.40": (10.0, None)}
@@ -98,6 +100,8 @@ def codec_of(name, mode, plc=True):
         return G711 if plc else G711_BARE
     if name == "l16":
         return L16
+    if name == "gsm":
+        return GSM
     if name == "g723_1" and mode == "6.3":
         return Codec(15.0, 16.1, G723_AHEAD)
     if name == "amr" and mode in AMR:

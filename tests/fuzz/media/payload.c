@@ -3,8 +3,9 @@
  * Any bytes as a payload of any format: never read outside them, and what was
  * unpacked packs into a payload that unpacks to the same frames.
  *
- * Input: octet 0: kind (low 3 bits), octet-align (bit 3), samples set (bit 4);
- * octets 1, 2: mode set, or samples; then the payload.
+ * Input: octet 0: kind (low 3 bits and bit 5), octet-align (bit 3), samples set
+ * (bit 4); octets 1, 2: mode set, samples, or bytes of a frame and of a SID;
+ * then the payload.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -24,10 +25,13 @@ static struct payload_cfg config(const uint8_t *data)
 {
 	unsigned value = (unsigned)data[1] << 8 | data[2];
 	struct payload_cfg cfg = {
-		.kind = (enum payload_kind)((data[0] & 7u) % PAYLOAD_NKINDS),
 		.octet_align = data[0] & 8,
 	};
+	unsigned kind = (data[0] & 7u) | (data[0] >> 2 & 8u);
 
+	cfg.kind = (enum payload_kind)(kind % PAYLOAD_NKINDS);
+	cfg.frame_bytes = data[1] ? data[1] : 1;
+	cfg.sid_bytes = data[2] % cfg.frame_bytes;
 	if (data[0] & 16)
 		cfg.samples = value;
 	else

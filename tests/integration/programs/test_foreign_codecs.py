@@ -39,6 +39,7 @@ class Peer:
 
 PCMU = Peer(0, "PCMU/8000", ("-ar", "8000", "-acodec", "pcm_mulaw"), 172)
 PEERS = {
+    "gsm": Peer(3, "GSM/8000"),  # its RTP sender does not know it
     "g722": Peer(9, "G722/8000", ("-ar", "16000", "-acodec", "g722"), 172),
 }
 

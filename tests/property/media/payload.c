@@ -69,8 +69,23 @@ static void random_pcm(uint64_t *s, const struct payload_cfg *cfg,
 	random_bytes(s, f);
 }
 
+static void random_octets(uint64_t *s, const struct payload_cfg *cfg,
+			  struct cr_frame *f, bool last)
+{
+	f->kind = CR_FRAME_SPEECH;
+	f->mode = 0;
+	f->bytes = cfg->frame_bytes;
+	if (cfg->kind == PAYLOAD_WHOLE)
+		f->bytes = (uint16_t)(1 + test_below(s, cfg->frame_bytes));
+	if (last && cfg->sid_bytes && test_below(s, 2)) {
+		f->kind = CR_FRAME_SID;
+		f->bytes = cfg->sid_bytes;
+	}
+	random_bytes(s, f);
+}
+
 static void random_frame(uint64_t *s, const struct payload_cfg *cfg,
-			 struct cr_frame *f)
+			 struct cr_frame *f, bool last)
 {
 	switch (cfg->kind) {
 	case PAYLOAD_AMR:
@@ -79,6 +94,10 @@ static void random_frame(uint64_t *s, const struct payload_cfg *cfg,
 		return;
 	case PAYLOAD_G723:
 		random_g723(s, f);
+		return;
+	case PAYLOAD_FRAMES:
+	case PAYLOAD_WHOLE:
+		random_octets(s, cfg, f, last);
 		return;
 	default:
 		random_pcm(s, cfg, f);
@@ -106,13 +125,14 @@ static bool is_amr(const struct payload_cfg *cfg)
 
 static void one_round(uint64_t *s, const struct payload_cfg *cfg)
 {
-	unsigned n = 1 + test_below(s, PAYLOAD_FRAMES_MAX);
+	bool one = cfg->kind == PAYLOAD_WHOLE;
+	unsigned n = 1 + test_below(s, one ? 1 : PAYLOAD_FRAMES_MAX);
 	unsigned cmr = test_below(s, 9);
 	struct payload_iter it;
 	int bytes;
 
 	for (unsigned i = 0; i < n; i++)
-		random_frame(s, cfg, &in[i]);
+		random_frame(s, cfg, &in[i], i == n - 1);
 	if (cmr == 8 || !is_amr(cfg))
 		cmr = PAYLOAD_NO_CMR;
 	bytes = payload_pack(cfg, (uint8_t)cmr, in, n, packed, ROOM);
@@ -140,11 +160,16 @@ static void what_was_packed_is_unpacked(void **state)
 
 	(void)state;
 	for (unsigned round = 0; round < ROUNDS; round++) {
-		const struct payload_cfg cfg = {
+		struct payload_cfg cfg = {
 			.kind = (enum payload_kind)(round % PAYLOAD_NKINDS),
 			.octet_align = test_below(&s, 2),
 			.samples = 2 + test_below(&s, CR_FRAME_SAMPLES_MAX - 1),
+			.frame_bytes = (uint16_t)(1 + test_below(&s, 300)),
 		};
+
+		if (cfg.kind == PAYLOAD_FRAMES)
+			cfg.sid_bytes =
+				(uint16_t)test_below(&s, cfg.frame_bytes);
 
 		one_round(&s, &cfg);
 	}

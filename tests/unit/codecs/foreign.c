@@ -23,6 +23,7 @@ struct rival {
 
 static const struct rival rivals[] = {
 	{ "g722", "g722", "g722", 16000, 64000 },
+	{ "gsm", "libgsm", "gsm", 8000, 13000 },
 };
 
 /* What both decoders make of frames. */

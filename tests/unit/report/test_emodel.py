@@ -103,6 +103,10 @@ def test_codecs_have_published_values_or_none():
     assert one(("pcmu", "64", "amr-wb", "12.65"), 0).mos is None
     assert one(("amr-wb", "15.85", "l16", "pcm"), .01).mos is None
     assert one(("", "", "", ""), 0).mos is None
+    assert one(("pcmu", "64", "gsm", "13"), 0).r == pytest.approx(
+        g107.rating(100, 20))
+    assert one(("pcmu", "64", "gsm", "13"), .01).mos is None
+    assert one(("l16", "pcm", "g722", "64"), 0).mos is None
 
 
 def test_the_interval_of_the_mean():
