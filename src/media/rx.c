@@ -214,11 +214,12 @@ static void name_thread(unsigned number)
 static void *rx_main(void *arg)
 {
 	struct rx *rx = arg;
+	int rc = 0;
 
 	name_thread(rx->cfg.number);
 	(void)prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
 	rcu_register_thread();
-	while (!stopping(rx) && inlet_wait(rx->in, CR_NEVER) >= 0) {
+	while (!stopping(rx) && (rc = inlet_wait(rx->in, CR_NEVER)) >= 0) {
 		cr_ns began = clock_now();
 		unsigned packets = take_turn(rx);
 
@@ -226,6 +227,8 @@ static void *rx_main(void *arg)
 			pause_after(rx, packets, began);
 	}
 	inlet_leave(rx->in);
+	if (rc < 0 && rx->cfg.failed)
+		rx->cfg.failed(rx->cfg.arg, rx->cfg.number, rc);
 	rcu_unregister_thread();
 	return NULL;
 }
@@ -270,7 +273,7 @@ int rx_open(struct rx **out, const struct rx_config *cfg, struct cr_err *warn,
 	int err;
 
 	if (!rx)
-		return cr_fail(e, -ENOMEM, "out of memory for the rx thread");
+		return cr_fail(e, -ENOMEM, "out of memory for a receiver");
 	memset(rx, 0, sizeof(*rx));
 	rx->cfg = *cfg;
 	rx->path.receiver = cfg->number;

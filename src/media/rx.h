@@ -38,6 +38,10 @@ struct rx_config {
 	bool shares_cpu; /**< with workers: their load is that of its CPU     */
 	int rt_priority; /**< SCHED_FIFO; 0: none                           */
 	int cpu;	 /**< OS CPU to pin to; -1: none                    */
+	/** The thread has ended: inlet_wait() said @err (-errno). NULL: nobody
+	 * wants to know. On the thread. */
+	void (*failed)(void *arg, unsigned receiver, int err);
+	void *arg;
 };
 
 /** Start the thread. 0, or -errno with @e. @warn says what was not granted

@@ -17,7 +17,7 @@
 
 /* Real-time priorities: rx above workers, both below the kernel's watchdogs.
  * Workers that never sleep would meet real-time throttling, so they get none;
- * the rx thread is the one that must win. */
+ * the receivers are what must win. */
 #define RX_RT_PRIORITY 20
 
 static void on_tick(evutil_socket_t fd, short what, void *arg)
@@ -31,14 +31,37 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 		converter_tick(n->converter);
 }
 
+static void on_deaf(evutil_socket_t fd, short what, void *arg)
+{
+	const struct node *n = arg;
+
+	(void)fd, (void)what;
+	if (n->cfg.deaf)
+		n->cfg.deaf(n->cfg.arg);
+}
+
+/* On the receiver's thread, its last word. */
+static void receiver_failed(void *arg, unsigned receiver, int err)
+{
+	struct node *n = arg;
+
+	log_event(LOG_ERROR, "receiver-failed",
+		  "receiver=%u errno=%d why=\"receiving: %s; calls of this "
+		  "receiver hear nothing more. Start the daemon again, with "
+		  "--io epoll if this comes back\"",
+		  receiver, -err, strerror(-err));
+	event_active(n->deaf_event, 0, 0);
+}
+
 static int open_events(struct node *n, struct cr_err *e)
 {
 	const struct timeval second = { 1, 0 };
 
 	n->gone_event = event_new(n->cfg.base, -1, 0, node_reap, n);
 	n->fault_event = event_new(n->cfg.base, -1, 0, node_recover, n);
+	n->deaf_event = event_new(n->cfg.base, -1, 0, on_deaf, n);
 	n->tick = event_new(n->cfg.base, -1, EV_PERSIST, on_tick, n);
-	if (!n->gone_event || !n->fault_event || !n->tick ||
+	if (!n->gone_event || !n->fault_event || !n->deaf_event || !n->tick ||
 	    event_add(n->tick, &second))
 		return cr_fail(e, -ENOMEM, "out of memory for events");
 	return 0;
@@ -110,6 +133,8 @@ static int open_receivers(struct node *n, struct cr_err *warn, struct cr_err *e)
 			.io = n->io == UDP_IO_EPOLL ? n->io : n->cfg.io,
 			.coalesce = n->cfg.coalesce,
 			.rt_priority = rx_priority(n),
+			.failed = receiver_failed,
+			.arg = n,
 		},
 		.count = n->cfg.receivers,
 		.fd = n->fd,
@@ -221,6 +246,8 @@ static void close_parts(struct node *n)
 		event_free(n->gone_event);
 	if (n->fault_event)
 		event_free(n->fault_event);
+	if (n->deaf_event)
+		event_free(n->deaf_event);
 	if (n->tick)
 		event_free(n->tick);
 	recovery_close(n->recovery);

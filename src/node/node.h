@@ -70,6 +70,9 @@ struct node_config {
 	/** @nc is over: the last thread has let go of it and it is freed when
 	 * this returns, or it is hung. Once for each call. */
 	void (*ended)(void *arg, struct node_call *nc);
+	/** A receiver can receive no more (inlet_wait()), the log says why:
+	 * time to end the node. May be NULL, and be called again. */
+	void (*deaf)(void *arg);
 	struct node_convert convert;
 	/** @cv is over. May be NULL. */
 	void (*conversion_ended)(void *arg, const struct conversion *cv);

@@ -89,7 +89,7 @@ struct node {
 	struct cr_err io_why;	/**< see node_io()                 */
 	struct node_places places;
 	struct node_watch watch;
-	struct event *gone_event, *fault_event, *tick;
+	struct event *gone_event, *fault_event, *deaf_event, *tick;
 
 	struct node_tree calls; /**< by id, ending ones too */
 	unsigned ncalls, nhung; /**< of these, a stuck thread has so many */

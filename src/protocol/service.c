@@ -252,6 +252,14 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	check_drained(sv);
 }
 
+static void deaf(void *arg)
+{
+	struct service *sv = arg;
+
+	if (sv->cfg.deaf)
+		sv->cfg.deaf(sv->cfg.arg);
+}
+
 static int open_timers(struct service *sv, struct cr_err *e)
 {
 	const struct timeval second = { 1, 0 };
@@ -295,6 +303,7 @@ int service_open(struct service **out, const struct service_config *cfg,
 	sv->cfg = *cfg;
 	sv->cfg.node.base = cfg->base;
 	sv->cfg.node.ended = call_ended;
+	sv->cfg.node.deaf = deaf;
 	sv->cfg.node.conversion_ended = conversion_ended;
 	sv->cfg.node.arg = sv;
 	LIST_INIT(&sv->sessions);

@@ -72,8 +72,17 @@ int inlet_add(struct inlet *in, int fd, uint64_t tag,
  * sections from before the first inlet_next()). */
 void inlet_del(struct inlet *in, uint64_t key);
 
-/** Wait until there may be packets, but not longer than @timeout (CR_NEVER). 1;
- * 0: time is over, or inlet_wake() came; or -errno. */
+/**
+ * Wait until there may be packets, but not longer than @timeout (CR_NEVER). 1;
+ * 0: time is over, or inlet_wake() came; or -errno: nothing can be received any
+ * more, now and later, and only inlet_leave() and inlet_close() may follow.
+ *
+ * Signals and a moment's want of memory are no errors. What is: -EAGAIN,
+ * -EBUSY, -ENOMEM: the kernel was out of memory a thousand times in a row, in a
+ * second or more; -EBADR: for want of memory it has not told of some packets or
+ * ends of requests, so a socket might never be heard again; any other: it
+ * refuses what it granted at first (a sandbox that was set up later).
+ */
 int inlet_wait(struct inlet *in, cr_ns timeout);
 
 /** The next packet. False: the turn is over. Never blocks. */

@@ -26,6 +26,8 @@
 /* Orders carried out in a turn: ten thousand calls that start at once must not
  * keep packets waiting. */
 #define ORDERS_TURN 1024u
+/* How often the kernel may be out of memory in a row, a millisecond apart. */
+#define TRIES 1000u
 /* A socket that has filled more than this part of the buffers in a row when
  * they run out is armed after the others. */
 #define GREEDY_PART 64u
@@ -116,11 +118,31 @@ void receive_ring_wake(struct receive_ring *r)
 
 /* --- requests --- */
 
-/* Out of kernel memory it is tried again: the requests have nowhere to wait. */
+/* What a system call on the ring has returned. Want of memory passes, unless it
+ * comes too often in a row. Anything else does not: the ring has failed. */
+static void judge(struct receive_ring *r, int rc)
+{
+	static const struct timespec nap = { .tv_nsec = CR_MS };
+
+	if (rc >= 0)
+		r->tries = 0;
+	if (rc >= 0 || rc == -ETIME || rc == -EINTR)
+		return;
+	if ((rc == -EAGAIN || rc == -EBUSY || rc == -ENOMEM) &&
+	    ++r->tries < TRIES)
+		(void)nanosleep(&nap, NULL);
+	else
+		r->err = rc;
+}
+
+/* The requests have nowhere to wait, so it is tried again. */
 static void submit_all(struct receive_ring *r)
 {
-	while (io_uring_sq_ready(&r->ring))
-		(void)io_uring_submit(&r->ring);
+	while (!r->err && io_uring_sq_ready(&r->ring)) {
+		int rc = io_uring_submit(&r->ring);
+
+		judge(r, rc ? rc : -EAGAIN);
+	}
 }
 
 static struct io_uring_sqe *request(struct receive_ring *r)
@@ -131,7 +153,7 @@ static struct io_uring_sqe *request(struct receive_ring *r)
 		submit_all(r);
 		s = io_uring_get_sqe(&r->ring);
 	}
-	return s;
+	return s ? s : &r->nowhere;
 }
 
 /* The lock is held until the request is submitted. */
@@ -311,48 +333,38 @@ static void gather(struct receive_ring *r)
 
 	do {
 		had = has;
-		(void)io_uring_submit_and_get_events(&r->ring);
+		judge(r, io_uring_submit_and_get_events(&r->ring));
 		has = io_uring_cq_ready(&r->ring);
 	} while (has > had && has < r->sizes.completions);
 }
 
-static int wait_for_one(struct receive_ring *r, cr_ns timeout)
+static void wait_for_one(struct receive_ring *r, cr_ns timeout)
 {
 	struct __kernel_timespec ts = { timeout / CR_SEC, timeout % CR_SEC };
 	struct io_uring_cqe *c;
-	int rc = io_uring_submit_and_wait_timeout(
-		&r->ring, &c, 1, timeout == CR_NEVER ? NULL : &ts, NULL);
 
-	switch (rc) {
-	case -ETIME:
-	case -EINTR:
-	case -EAGAIN: /* out of kernel memory, for now: */
-	case -EBUSY:
-	case -EBADR: /* even for what a request tells */
-		return 0;
-	default:
-		return rc < 0 ? rc : 0;
-	}
+	judge(r,
+	      io_uring_submit_and_wait_timeout(
+		      &r->ring, &c, 1, timeout == CR_NEVER ? NULL : &ts, NULL));
 }
 
 int receive_ring_wait(struct receive_ring *r, cr_ns timeout)
 {
-	int rc = enable(r);
 	bool more;
 
-	if (rc)
-		return rc;
+	if (!r->err)
+		r->err = enable(r);
+	if (r->err)
+		return r->err;
 	arm_again(r);
 	more = carry_out(r);
 	arm_wake(r);
-	if (io_uring_cq_ready(&r->ring)) { /* liburing would only look at it */
+	/* liburing would only look at what is there */
+	if (!r->err && !io_uring_cq_ready(&r->ring))
+		wait_for_one(r, more ? 0 : timeout);
+	if (!r->err && io_uring_cq_ready(&r->ring))
 		gather(r);
-		return 0;
-	}
-	rc = wait_for_one(r, more ? 0 : timeout);
-	if (io_uring_cq_ready(&r->ring))
-		gather(r);
-	return rc;
+	return r->err;
 }
 
 /* Throw away what is told. Returns whether there was anything; *@last: also the
@@ -362,7 +374,7 @@ static bool forget_all(struct receive_ring *r, bool *last)
 	struct io_uring_cqe *c;
 	bool any = false;
 
-	(void)io_uring_get_events(&r->ring);
+	judge(r, io_uring_get_events(&r->ring));
 	for (; (c = first_completion(r)); any = true) {
 		*last |= c->user_data == KEY_CANCEL;
 		io_uring_cq_advance(&r->ring, 1);
@@ -377,14 +389,14 @@ void receive_ring_leave(struct receive_ring *r)
 	struct io_uring_sqe *s;
 	bool last = false;
 
-	if (!r->enabled)
+	if (!r->enabled || r->err) /* its end gives them up */
 		return;
 	s = request(r);
 	io_uring_prep_cancel64(
 		s, 0, IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL);
 	io_uring_sqe_set_data64(s, KEY_CANCEL);
 	submit_all(r);
-	while (forget_all(r, &last) || !last)
+	while (!r->err && (forget_all(r, &last) || !last))
 		;
 }
 

@@ -45,6 +45,16 @@ static void drained(void *arg)
 	(void)event_base_loopbreak(d->base);
 }
 
+/* Calls that a receiver does not hear any more are of no use to anybody. Other
+ * ways to receive are for a new start to try: it probes what works. */
+static void deaf(void *arg)
+{
+	struct daemon *d = arg;
+
+	d->exit_code = 1;
+	service_drain(d->service, 0);
+}
+
 /* First signal: drain. Second one: end now. */
 static void on_signal(evutil_socket_t sig, short what, void *arg)
 {
@@ -122,6 +132,7 @@ static int start(struct daemon *d, struct cr_err *e)
 	block_signals(&old);
 	d->opt.service.base = d->base;
 	d->opt.service.drained = drained;
+	d->opt.service.deaf = deaf;
 	d->opt.service.arg = d;
 	err = service_open(&d->service, &d->opt.service, &warn, e);
 	if (*warn.text)

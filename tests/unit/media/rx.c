@@ -3,7 +3,9 @@
  * The receiver's turns. It sleeps after each of them that had packets until the
  * test lets it go on (the linker's --wrap), so what a turn has served is known.
  */
+#include <errno.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -46,6 +48,19 @@ bool __wrap_inlet_next(struct inlet *in, struct inlet_packet *p)
 	if (happens)
 		happens();
 	return __real_inlet_next(in, p);
+}
+
+/* What inlet_wait() says instead of waiting; 0: it waits. */
+static atomic_int refusal;
+
+int __real_inlet_wait(struct inlet *in, cr_ns timeout);
+int __wrap_inlet_wait(struct inlet *in, cr_ns timeout);
+
+int __wrap_inlet_wait(struct inlet *in, cr_ns timeout)
+{
+	int rc = atomic_load(&refusal);
+
+	return rc ? rc : __real_inlet_wait(in, timeout);
 }
 
 static void wait_for(sem_t *s)
@@ -283,12 +298,45 @@ static void the_last_receiver_is_handed_its_packets(void **state)
 	rcu_unregister_thread();
 }
 
+static sem_t told;
+static int told_err;
+
+static void tell(void *arg, unsigned receiver, int err)
+{
+	assert_ptr_equal(arg, &told);
+	assert_int_equal(receiver, 2);
+	told_err = err;
+	(void)sem_post(&told);
+}
+
+static void a_receiver_that_cannot_go_on_says_so(void **state)
+{
+	struct rx_config cfg = {
+		.number = 2, .fd = -1, .cpu = -1, .failed = tell, .arg = &told
+	};
+	struct cr_err warn = { "" }, e = { "" };
+	struct rx *rx;
+
+	(void)state;
+	(void)sem_init(&told, 0, 0);
+	atomic_store(&refusal, -EPERM);
+	assert_int_equal(rx_open(&rx, &cfg, &warn, &e), 0);
+	wait_for(&told);
+	assert_int_equal(told_err, -EPERM);
+	rx_close(rx);
+	atomic_store(&refusal, 0);
+	assert_int_equal(rx_open(&rx, &cfg, &warn, &e), 0);
+	rx_close(rx); /* to be stopped is no failure */
+	assert_int_equal(sem_trywait(&told), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_turn_serves_all_ports_that_are_ready),
 		cmocka_unit_test(what_is_handed_over_during_a_turn_is_taken),
 		cmocka_unit_test(the_last_receiver_is_handed_its_packets),
+		cmocka_unit_test(a_receiver_that_cannot_go_on_says_so),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
