@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One port gets as many packets as a thread can send. The frames of all other
- * calls come back nevertheless, each of them, and every packet of the flood is
- * counted: it was seen, or it was dropped at that port.
+ * calls come back nevertheless, each of them and in order, and every packet of
+ * the flood is counted: it was seen, or it was dropped at that port.
  */
 #include "cmocka_cr.h"
 
@@ -53,14 +53,15 @@ static void *flood(void *arg)
 	return NULL;
 }
 
-static struct node_call *call(struct rig *r, const char *port)
+/* Its answers have the SSRC @number. */
+static struct node_call *call(struct rig *r, const char *port, unsigned number)
 {
 	char json[128];
 
 	(void)snprintf(json, sizeof(json),
-		       "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma'}, "
-		       "'port': '%s'}",
-		       port);
+		       "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma', "
+		       "'ssrc': %u}, 'port': '%s'}",
+		       number, port);
 	return rig_call(r, json);
 }
 
@@ -89,37 +90,54 @@ static void end_flood(struct flood *f, int fd)
 	}
 }
 
-static void a_round(struct rig *r, struct rig_sender *s, unsigned n)
+/* Two packets for each of the calls 1 to @n, and the answers: each is the next
+ * of its call, whose last one is @last[]. */
+static void a_round(struct rig *r, struct rig_sender *s, unsigned n,
+		    struct rtp_packet *last)
 {
 	uint8_t buf[2048];
 	struct rtp_packet p;
 
-	for (unsigned i = 0; i < n; i++)
-		rig_send(&s[i], silence, NB);
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < 2 * n; i++)
+		rig_send(&s[i % n], silence, NB);
+	for (unsigned i = 0; i < 2 * n; i++) {
+		struct rtp_packet *l;
+
 		assert_true(rig_receive(r, buf, &p));
+		assert_in_range(p.ssrc, 1, n);
+		assert_int_equal(p.payload_bytes, NB);
+		l = &last[p.ssrc - 1];
+		if (l->ssrc) {
+			assert_int_equal(p.seq, (uint16_t)(l->seq + 1));
+			assert_int_equal(p.ts, l->ts + NB);
+		}
+		*l = p;
+	}
 }
 
 static void flood_one_of_many(enum udp_io io)
 {
 	struct node_call *flooded, *nc[2 * OWN];
+	struct rtp_packet heard[2 * OWN] = { { .ssrc = 0 } }, p;
 	struct rig_sender s[2 * OWN], last;
+	uint8_t buf[2048];
 	unsigned rounds = 0;
 	struct flood f;
 	struct rig r;
 
 	rig_open(&r, &(struct rig_options){ .io = io, .ring_frames = 64 });
-	flooded = call(&r, "own");
+	flooded = call(&r, "own", 2 * OWN + 1);
 	for (unsigned i = 0; i < 2 * OWN; i++) {
-		nc[i] = call(&r, i % 2 ? "own" : "shared");
+		nc[i] = call(&r, i % 2 ? "own" : "shared", i + 1);
 		s[i] = rig_sender(&r, nc[i], NB);
 	}
 	begin_flood(&f, &r, flooded);
 	for (; rounds < ROUNDS || atomic_load(&f.sent) < FLOOD; rounds++)
-		a_round(&r, s, 2 * OWN);
+		a_round(&r, s, 2 * OWN, heard);
 	end_flood(&f, flooded->call->cfg.port_fd);
 	last = rig_sender(&r, flooded, NB); /* carries the count of drops */
-	a_round(&r, &last, 1);
+	rig_send(&last, silence, NB);
+	assert_true(rig_receive(&r, buf, &p));
 
 	rig_end(&r, flooded);
 	assert_int_equal(r.last[RIG_done], 1);
@@ -128,7 +146,9 @@ static void flood_one_of_many(enum udp_io io)
 			 atomic_load(&f.sent));
 	for (unsigned i = 0; i < 2 * OWN; i++) {
 		rig_end(&r, nc[i]);
-		assert_int_equal(r.last[RIG_done], rounds);
+		assert_int_equal(r.last[RIG_done], 2 * rounds);
+		assert_int_equal(r.last[RIG_packets_in], 2 * rounds);
+		assert_int_equal(r.last[RIG_packets_out], 2 * rounds);
 		assert_int_equal(r.last[RIG_port_drops], 0);
 	}
 	rig_close(&r);
@@ -162,7 +182,7 @@ static void what_a_port_drops_at_its_end_is_counted(void **state)
 
 	(void)state;
 	rig_open(&r, &(struct rig_options){ .workers = 1 });
-	nc = call(&r, "own");
+	nc = call(&r, "own", 1);
 	s = rig_sender(&r, nc, NB);
 	node_call_stop(nc, NODE_END_STOPPED);
 	/* its socket is there until this thread looks at events */

@@ -368,6 +368,35 @@ static void a_flood_does_not_keep_others_waiting(void **state)
 		}
 }
 
+/* Of a socket that is full when all others have one packet each, no more comes
+ * before the last of theirs than one may give in a turn: sixteen batches of 64,
+ * or all buffers. */
+static void a_flood_is_ahead_of_others_by_a_turn(void **state)
+{
+	enum { FLOOD = 3000, TURN = 1024 };
+	struct inlet_packet p;
+
+	(void)state;
+	for (unsigned round = 0; round < 4; round++) {
+		unsigned flooded = round % 2, came = 0, others = 0;
+
+		for (uint32_t k = 0; k < FLOOD; k++)
+			send_to(flooded, k);
+		for (unsigned i = 2; i < PORTS; i++)
+			send_to(i, 0);
+		while (others < PORTS - 2) {
+			take_one(&p);
+			if (p.tag == tag_of(flooded))
+				came++;
+			else
+				others++;
+			assert_true(came <= TURN);
+		}
+		for (; came < FLOOD; came++)
+			take_one(&p);
+	}
+}
+
 enum { MANY = 1100 }; /* more than the requests that can wait to be armed */
 
 /* Sockets that are never empty do not make a turn that never ends: who adds and
@@ -424,9 +453,13 @@ static void a_turn_ends_though_no_socket_is_ever_empty(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest epoll[] = { TESTS(setup_epoll) };
+	const struct CMUnitTest epoll[] = {
+		TESTS(setup_epoll),
+		TEST(a_flood_is_ahead_of_others_by_a_turn, setup_epoll)
+	};
 	const struct CMUnitTest uring[] = {
 		TESTS(setup_uring), TESTS(setup_tiny),
+		TEST(a_flood_is_ahead_of_others_by_a_turn, setup_uring),
 		cmocka_unit_test(a_turn_ends_though_no_socket_is_ever_empty)
 	};
 	struct cr_err why = { "" };
