@@ -107,6 +107,21 @@ void cpu_list_text(const struct cpu_list *list, char *buf, size_t size)
 	}
 }
 
+int cpu_list_within(const struct cpu_list *list, const struct cpu_list *allowed,
+		    struct cr_err *e)
+{
+	char may[200];
+
+	cpu_list_text(allowed, may, sizeof(may));
+	for (unsigned i = 0; i < list->count; i++)
+		if (!cpu_list_has(allowed, list->cpu[i]))
+			return cr_fail(e, -EINVAL,
+				       "this process may not use CPU %u; it "
+				       "may use %s",
+				       list->cpu[i], may);
+	return 0;
+}
+
 void cpu_list_allowed(struct cpu_list *list)
 {
 	cpu_set_t set;

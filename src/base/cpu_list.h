@@ -24,6 +24,11 @@ int cpu_list_parse(struct cpu_list *list, const char *text, struct cr_err *e);
 /** Write "1,4-7" into @buf: each once, rising. What does not fit is cut off. */
 void cpu_list_text(const struct cpu_list *list, char *buf, size_t size);
 
+/** Is each of @list one of @allowed, what this process may use? 0, or -EINVAL
+ * with @e, which names both. */
+int cpu_list_within(const struct cpu_list *list, const struct cpu_list *allowed,
+		    struct cr_err *e);
+
 /** Is @cpu one of @list? */
 bool cpu_list_has(const struct cpu_list *list, unsigned cpu);
 

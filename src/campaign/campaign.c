@@ -37,9 +37,9 @@ static int read_max_age(const struct section *daemon, int64_t *out)
 		return 0;
 	if (!strcmp(text, "auto"))
 		*out = CAMPAIGN_AGE_AUTO;
-	else if (option_parse(&opt, text, out, NULL))
+	else if (strcmp(text, "none") && option_parse(&opt, text, out, NULL))
 		return section_fail(daemon, "max-age",
-				    "max-age=%.64s: needs never, auto or a "
+				    "max-age=%.64s: needs none, auto or a "
 				    "time of 1ms or more",
 				    text);
 	return 0;

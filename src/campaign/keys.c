@@ -111,8 +111,8 @@ static const struct key daemon_keys[] = {
 	FLAG(T, admission, "admission", 1,
 	     "refuse calls beyond the policy's bound"),
 	TEXT("max-age",
-	     "shed frames older than this: never, auto (by their deadlines, as "
-	     "the daemon does by default), or a time (never)"),
+	     "shed frames older than this: none, auto (by their deadlines, as "
+	     "the daemon does by default), or a time (none)"),
 	INT(T, convert_floor, "convert-floor", 0, 1000, 0,
 	    "frames a second that each conversion gets even when calls want "
 	    "the CPU"),

@@ -25,7 +25,7 @@ struct live_server;
 struct live_task {
 	struct core_task core;
 	/** 1 while the task is queued, running, or about to be released.
-	 * Exchanged by the rx thread after it has pushed a frame, cleared by
+	 * Exchanged by the receiver after it has pushed a frame, cleared by
 	 * the worker before it looks at the backlog a last time. */
 	atomic_bool active;
 	bool leaving;  /**< live_remove() was called; under the rq lock */

@@ -21,9 +21,9 @@ static const struct core_backlog *client_of(const struct core_task *t)
 
 /*
  * Nothing waits: the task goes to sleep, unless a frame has come at the last
- * moment. The rx thread pushes, then exchanges active to true (and releases if
+ * moment. The receiver pushes, then exchanges active to true (and releases if
  * it was false); we exchange it to false, then look again. Whichever exchange
- * comes second sees what was done before the first: either the rx thread reads
+ * comes second sees what was done before the first: either the receiver reads
  * our false and releases, or we read its true and our second look finds the
  * frame, and then the exchange in live_task_wake() settles who goes on.
  */
@@ -55,7 +55,7 @@ static void init_rq(struct live *l, unsigned i)
 	struct live_rq *q = &l->rq[i];
 	pthread_mutexattr_t attr;
 
-	/* a real-time rx thread must not wait for a worker that the kernel has
+	/* a real-time receiver must not wait for a worker that the kernel has
 	 * taken off its CPU in the middle of a lock round */
 	(void)pthread_mutexattr_init(&attr);
 	(void)pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);

@@ -242,7 +242,7 @@ int pacer_open(struct pacer **out, const struct pacer_cfg *cfg,
 	if (!p)
 		return cr_fail(e, -ENOMEM, "out of memory");
 	p->cfg = *cfg;
-	burst_open(&p->burst, UDP_IO_AUTO);
+	burst_open(&p->burst, cfg->io);
 	(void)pthread_mutex_init(&p->lock, NULL);
 	p->inbox = calloc(cfg->calls + 1, sizeof(struct feeder_call *));
 	p->heap = calloc(cfg->calls + 1, sizeof(struct feeder_call *));

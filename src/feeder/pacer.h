@@ -10,6 +10,7 @@
 
 #include "cr/error.h"
 #include "feeder/call.h"
+#include "udp/io.h"
 
 /** How long a due packet may wait for others to share its system call. */
 #define PACER_SLACK (500 * CR_US)
@@ -17,9 +18,10 @@
 struct pacer;
 
 struct pacer_cfg {
-	cr_ns epoch;  /**< CLOCK_MONOTONIC time of the plan's zero          */
-	int cpu;      /**< pin to it; -1: no                                */
-	size_t calls; /**< most calls                                       */
+	cr_ns epoch;	/**< CLOCK_MONOTONIC time of the plan's zero          */
+	int cpu;	/**< pin to it; -1: no                                */
+	enum udp_io io; /**< how to send                                    */
+	size_t calls;	/**< most calls                                       */
 };
 
 struct pacer_stats {

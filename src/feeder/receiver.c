@@ -117,7 +117,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-int receiver_open(struct receiver **out, size_t calls, int cpu,
+int receiver_open(struct receiver **out, size_t calls, int cpu, enum udp_io io,
 		  struct cr_err *e)
 {
 	struct receiver *r = calloc(1, sizeof(*r));
@@ -130,7 +130,7 @@ int receiver_open(struct receiver **out, size_t calls, int cpu,
 		room *= 2;
 	r->mask = room - 1;
 	r->table = calloc(room, sizeof(*r->table));
-	rc = inlet_open(&r->in, UDP_IO_AUTO, e);
+	rc = inlet_open(&r->in, io, e);
 	if (rc) {
 		receiver_close(r);
 		return rc;

@@ -11,6 +11,7 @@
 
 #include "cr/error.h"
 #include "feeder/call.h"
+#include "udp/io.h"
 
 struct receiver;
 
@@ -25,8 +26,9 @@ struct receiver_stats {
 /** Of a socket at which all calls receive. */
 #define RECEIVER_ANY_CALL UINT64_C(0)
 
-/** @calls: most calls; @cpu: pin, or -1. */
-int receiver_open(struct receiver **r, size_t calls, int cpu, struct cr_err *e);
+/** @calls: most calls; @cpu: pin, or -1; @io: as inlet_open(). */
+int receiver_open(struct receiver **r, size_t calls, int cpu, enum udp_io io,
+		  struct cr_err *e);
 
 /** The tag of @call's own socket. */
 static inline uint64_t receiver_tag(const struct feeder_call *call)

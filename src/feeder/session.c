@@ -241,8 +241,11 @@ static void free_events(struct session *s)
 
 static int start_threads(struct session *s, struct cr_err *e)
 {
-	struct pacer_cfg cfg = { .cpu = s->cfg.cpu, .calls = s->plan.count };
-	int rc = receiver_open(&s->receiver, s->plan.count, s->cfg.cpu, e);
+	struct pacer_cfg cfg = { .cpu = s->cfg.cpu,
+				 .io = s->cfg.io,
+				 .calls = s->plan.count };
+	int rc = receiver_open(&s->receiver, s->plan.count, s->cfg.cpu,
+			       s->cfg.io, e);
 	cr_ns now = clock_now();
 
 	if (!rc)

@@ -15,6 +15,7 @@
 #include "feeder/pacer.h"
 #include "feeder/receiver.h"
 #include "feeder/tally.h"
+#include "udp/io.h"
 
 /** How it goes, every 10 ms or so. */
 struct session_progress {
@@ -36,6 +37,7 @@ struct session_cfg {
 	const uint64_t *counts; /**< [flow_count] overrides; 0: the file's  */
 	int cpu;		/**< pin pacer and receiver; -1: no         */
 	enum campaign_ports ports, daemon_ports; /**< our end, its end      */
+	enum udp_io io;	   /**< how packets come and go                */
 	bool dump;	   /**< keep what is received                  */
 	bool times;	   /**< keep when frames went and came         */
 	bool bye;	   /**< say it at the end                      */

@@ -205,7 +205,7 @@ void call_settle(struct call_cfg *cfg, const struct cr_cost *measured);
  */
 void call_set_terms(struct call *c, const struct call_cfg *to);
 
-/** Take what call_set_terms() left for rx. The rx thread, at every packet. */
+/** Take what call_set_terms() left for rx. The receiver, at every packet. */
 void call_take_terms(struct call *c);
 
 /** Have all its packets left? Once it has gone from the engine, true stays

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls by SSRC: lock-free look-ups by the rx thread while the control
+ * The calls by SSRC: lock-free look-ups by the receivers while the control
  * thread adds and removes (liburcu's cds_lfht).
  *
  * Readers hold rcu_read_begin() from look-up to last use; threads that call

@@ -2,7 +2,8 @@
 /*
  * One received datagram on its way into a call's ring: parse, find the call,
  * check source, payload type and sequence, apply the release model, push.
- * Hostile input ends in a counted drop. rx thread, under rcu_read_begin().
+ * Hostile input ends in a counted drop. A receiver's thread, under
+ * rcu_read_begin().
  */
 #ifndef MEDIA_PACKET_H
 #define MEDIA_PACKET_H

@@ -3,7 +3,7 @@
  * The frame ring of one call: lock-free, single producer, single consumer,
  * and when it is full the OLDEST frame goes.
  *
- * Producer: the rx thread; wait-free. Consumer: whoever holds the call's
+ * Producer: the call's receiver; wait-free. Consumer: whoever holds the call's
  * run-queue lock (peek, claim), then the one worker that runs its job (reads
  * the claimed frame). Order is kept, no frame is torn or seen twice, under a
  * consumer that is arbitrarily slow.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The receiving thread.
+ * A receiver: its thread.
  *
  * It outranks the workers where it may (real-time priority): otherwise packets
  * die in the socket while every scheduler looks the same (thesis 6.1).

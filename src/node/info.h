@@ -166,11 +166,11 @@ struct node_stats {
 
 /** Threads that do the same on CPUs of one cache. */
 struct node_place_info {
-	const char *role; /**< "receiver", "worker", "control" */
-	unsigned threads;
-	char cpus[1024]; /**< "0,2-7"                          */
-	int cache;	 /**< that these share; -1: not told   */
-	int run_queue;	 /**< of workers; others: -1           */
+	const char *role; /**< "receiver", "worker", "calls", "control" */
+	unsigned threads; /**< of "calls", which have one each, 0 */
+	char cpus[1024];  /**< "0,2-7"                          */
+	int cache;	  /**< that these share; -1: not told   */
+	int run_queue;	  /**< of workers; others: -1           */
 };
 
 struct node_capacity {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One transcoding node: engine, receiving thread, calls, costs and trace wired
+ * One transcoding node: engine, receivers, calls, costs and trace wired
  * together. It speaks no protocol: methods.c (JSON-RPC) is one of its users,
  * tests and benchmarks are others.
  *

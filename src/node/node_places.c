@@ -54,6 +54,9 @@ static void begin_row(struct making *m, const struct node_place_info *like)
 	row[p->n++] = *like;
 }
 
+/* Those of calls, where each has its own, come and go: their row has none. */
+static const char role_calls[] = "calls";
+
 /* Threads that are not pinned run where the control thread does. */
 static void add(struct making *m, const char *role, int cpu, int run_queue)
 {
@@ -69,26 +72,39 @@ static void add(struct making *m, const char *role, int cpu, int run_queue)
 		begin_row(m, &like);
 	if (m->failed)
 		return;
-	last_row(m)->threads++;
+	last_row(m)->threads += role != role_calls;
 	if (cpu < 0)
 		cpu_list_allowed(&m->cpus);
 	else if (!cpu_list_has(&m->cpus, (unsigned)cpu))
 		m->cpus.cpu[m->cpus.count++] = (unsigned)cpu;
 }
 
+static void add_workers(struct making *m, const struct node *n)
+{
+	const struct node_config *cfg = &n->cfg;
+	bool own = live_driver(n->live)->thread_per_task;
+	unsigned queue = 0, end = live_queue_cpus(n->live, 0);
+
+	for (unsigned i = 0; i < cfg->workers; i++) {
+		int cpu = cfg->pin ? (int)cfg->pin[i] : -1;
+
+		if (i == end)
+			end += live_queue_cpus(n->live, ++queue);
+		if (own)
+			add(m, role_calls, cpu, -1);
+		else
+			add(m, "worker", cpu, (int)queue);
+	}
+}
+
 int node_open_places(struct node *n, struct cr_err *e)
 {
 	const struct node_config *cfg = &n->cfg;
 	struct making m = { .places = &n->places, .topology = cfg->topology };
-	unsigned queue = 0, end = live_queue_cpus(n->live, 0);
 
 	for (unsigned i = 0; i < cfg->receivers; i++)
 		add(&m, "receiver", cfg->rx_cpu ? cfg->rx_cpu[i] : -1, -1);
-	for (unsigned i = 0; i < cfg->workers; i++) {
-		if (i == end)
-			end += live_queue_cpus(n->live, ++queue);
-		add(&m, "worker", cfg->pin ? (int)cfg->pin[i] : -1, (int)queue);
-	}
+	add_workers(&m, n);
 	add(&m, "control", -1, -1);
 	end_row(&m);
 	return m.failed ? cr_fail(e, -ENOMEM, "out of memory for the node") : 0;

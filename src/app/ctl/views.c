@@ -200,15 +200,20 @@ static void print_contract(const json_t *call, FILE *out)
 static void print_admitted(const json_t *call, FILE *out)
 {
 	const json_t *a = json_object_get(call, "admitted");
+	const json_t *age = json_object_get(call, "max_age_ms");
+	char max_age[32] = "none";
 
+	if (age)
+		(void)snprintf(max_age, sizeof(max_age), "%g ms",
+			       json_number_value(age));
 	(void)fprintf(out,
 		      "%-*s %.4f of a CPU, %.1f us a frame, deadline %g ms, "
-		      "weight %lld, nice %lld\n",
+		      "max-age %s, weight %lld, nice %lld\n",
 		      HEAD, "admitted",
 		      json_number_value(json_object_get(a, "load")),
 		      json_number_value(json_object_get(a, "cost_us")),
 		      json_number_value(json_object_get(call, "deadline_ms")),
-		      (long long)number(call, "weight"),
+		      max_age, (long long)number(call, "weight"),
 		      (long long)number(call, "nice"));
 }
 

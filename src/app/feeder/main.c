@@ -31,7 +31,7 @@ static struct {
 	const char *to, *out, *dump, *trace, *spool;
 	struct cli_list counts;
 	int64_t udp_port, sctp, peer_timeout, cpu, seed, duration, scale, print;
-	int64_t ports, daemon_ports;
+	int64_t ports, daemon_ports, io;
 	bool json, quiet, bye, schedule, frames, realtime;
 } raw = {
 	.to = "127.0.0.1",
@@ -106,6 +106,11 @@ static const struct cli_opt rows[] = {
 	ROW(CLI_ENUM, "daemon-ports", NULL,
 	    "The same for the daemon's end alone.", .number = &raw.daemon_ports,
 	    .names = campaign_ports_names, .dflt = ""),
+	ROW(CLI_ENUM, "io", NULL,
+	    "How to send and receive packets: by io_uring (Linux 6.1 or "
+	    "later), by epoll, recvmmsg and sendmmsg, or by the first that "
+	    "works.",
+	    .number = &raw.io, .names = udp_io_names),
 	ROW(CLI_INT, "cpu", "N",
 	    "Pin the sending and the receiving thread to this CPU.",
 	    .number = &raw.cpu, .min = 0, .max = 1023, .dflt = ""),
@@ -382,6 +387,7 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 		.scale_ppm = raw.scale,
 		.counts = counts,
 		.cpu = (int)raw.cpu,
+		.io = (enum udp_io)raw.io,
 		.dump = raw.dump != NULL,
 		.times = raw.out && raw.frames,
 		.bye = raw.bye,

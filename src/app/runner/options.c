@@ -146,8 +146,9 @@ static const struct cli_opt rows[] = {
 	  .max = NODE_RECEIVERS_MAX,
 	  .dflt = "" },
 	ROW(CLI_STRING, "rx-cpu", "LIST",
-	    "CPUs that the receivers are pinned to, one after the other; or "
-	    "none. Default: CPUs that no worker has, spread over the caches.",
+	    "CPUs that the receivers are pinned to, in turn: more receivers "
+	    "than CPUs share them. Or none. Default: CPUs that no worker has, "
+	    "spread over the caches.",
 	    .text = &raw.rx_cpu, .dflt = ""),
 	ROW(CLI_STRING, "run-queues", "DOMAINS",
 	    "global: all workers share one run queue; partitioned: each has "
@@ -387,7 +388,7 @@ static cr_ns max_age(void)
 
 	if (!strcmp(raw.max_age, "auto"))
 		return CORE_AGE_AUTO;
-	if (!strcmp(raw.max_age, "none"))
+	if (!strcmp(raw.max_age, "none") || !strcmp(raw.max_age, "never"))
 		return 0;
 	if (units_parse_time(raw.max_age, &t) || t < 0 || t > 60 * CR_SEC)
 		die("max-age", "must be auto, none, or a time with its unit "
@@ -397,6 +398,7 @@ static cr_ns max_age(void)
 
 /* CPUs of --pin or --rx-cpu. NULL: not given, or none, which @none tells. */
 static const struct cpu_list *cpus(const char *option, const char *text,
+				   const struct cpu_list *allowed,
 				   struct cpu_list *list, bool *none)
 {
 	struct cr_err e;
@@ -404,7 +406,8 @@ static const struct cpu_list *cpus(const char *option, const char *text,
 	*none = text && !strcmp(text, "none");
 	if (!text || *none)
 		return NULL;
-	if (cpu_list_parse(list, text, &e))
+	if (cpu_list_parse(list, text, &e) ||
+	    cpu_list_within(list, allowed, &e))
 		die(option, e.text);
 	return list;
 }
@@ -421,9 +424,9 @@ static void place(struct runner_options *o)
 	struct cpu_list allowed, pin, rx;
 	struct cr_err e = { "" };
 
-	wish.pin = cpus("pin", raw.pin, &pin, &wish.pin_none);
-	wish.rx = cpus("rx-cpu", raw.rx_cpu, &rx, &wish.rx_none);
 	cpu_list_allowed(&allowed);
+	wish.pin = cpus("pin", raw.pin, &allowed, &pin, &wish.pin_none);
+	wish.rx = cpus("rx-cpu", raw.rx_cpu, &allowed, &rx, &wish.rx_none);
 	topology_read(&o->topology, TOPOLOGY_ROOT, &allowed);
 	if (placement_make(&o->placement, &o->topology, &wish, &e))
 		die(NULL, e.text);

@@ -163,9 +163,9 @@ const struct field capacity_fields[] = {
 const struct field place_fields[] = {
 	{ ROW_TEXT(place, "role", role),
 	  .help = "what the threads are: receiver, worker or control (all "
-		  "others)" },
+		  "others); calls: with kernel:NAME each call has a thread" },
 	{ ROW_INT(place, "threads", threads),
-	  .help = "number of these threads" },
+	  .help = "number of these threads; 0 for calls" },
 	{ ROW_TEXT(place, "cpus", cpus),
 	  .help = "CPUs that they run on, such as \"0,2-7\"" },
 	{ ROW_INT(place, "cache", cache),

@@ -111,6 +111,19 @@ def test_a_campaign_says_its_layout(daemon, campaign, head, ours, theirs):
                                                                    theirs)
 
 
+@pytest.mark.parametrize("io", ["epoll", "uring"])
+def test_packets_come_and_go_as_asked_for(daemon, campaign, tmp_path, io):
+    d = knows_costs(daemon(*PATIENT))
+    run, path = tmp_path / "run", campaign(calls(3, "500ms"))
+    done = subprocess.run([FEEDER, path, *d.where(), "--json", "--quiet",
+                           "--io", io, "--out", run], capture_output=True,
+                          text=True, timeout=PATIENCE)
+    if io == "uring" and "io_uring: " in done.stderr:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stderr
+    exact(rig.json.loads(done.stdout), run)
+
+
 @pytest.mark.parametrize("theirs", LAYOUTS)
 def test_a_hundred_calls_of_their_own_ports(daemon, campaign, tmp_path,
                                                 theirs):

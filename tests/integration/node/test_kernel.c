@@ -129,6 +129,28 @@ static void calls_come_and_go(void **state)
 	rig_close(&r);
 }
 
+/* There are no workers: each call has a thread. */
+static void the_places_name_no_workers(void **state)
+{
+	static const char *const roles[] = { "receiver", "calls", "control" };
+	const struct node_place_info *p;
+	struct rig r;
+	unsigned n = 0;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ .scheduler = "kernel:other",
+					    .receivers = 1,
+					    .workers = 2 });
+	for (; (p = node_place(r.node, n)); n++) {
+		assert_true(n < 3);
+		assert_string_equal(p->role, roles[n]);
+		assert_int_equal(p->threads, n != 1);
+		assert_int_equal(p->run_queue, -1);
+	}
+	assert_int_equal(n, 3);
+	rig_close(&r);
+}
+
 static void it_cannot_be_left_for_ours(void **state)
 {
 	struct cr_err e = { "" };
@@ -152,6 +174,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_frame_comes_back),
 		cmocka_unit_test(calls_come_and_go),
+		cmocka_unit_test(the_places_name_no_workers),
 		cmocka_unit_test(it_cannot_be_left_for_ours),
 	};
 

@@ -234,12 +234,17 @@ def test_daemons_do_not_share_a_port(daemon, first, second):
     assert "in use" in done.stderr
 
 
+CPU = str(min(os.sched_getaffinity(0)))
+
+
 @pytest.mark.parametrize("options,message", [
     (("--schedular", "fifo"), "did you mean 'scheduler'"),
     (("--scheduler", "fif"), "fifo"),
     (("--workers", "0"), "workers"),
-    (("--workers", "2", "--pin", "1"), "--workers: more than CPUs"),
+    (("--workers", "2", "--pin", CPU), "--workers: more than CPUs"),
     (("--receivers", "0"), "receivers"),
+    (("--rx-cpu", CPU + ",255"), "--rx-cpu: this process may not use CPU 255"),
+    (("--pin", CPU + ",255"), "--pin: this process may not use CPU 255"),
     (("--rx-cpu", "1,x"), "--rx-cpu: '1,x' is no list of CPUs"),
     (("--workers", "1", "--run-queues", "2"), "--run-queues: 2 workers"),
     (("--max-age", "5"), "max-age"),

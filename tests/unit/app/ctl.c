@@ -268,6 +268,7 @@ static void a_call_shows_the_policys_numbers_with_units(void **state)
 		"{\"rate_per_s\": 40.0, "
 		"\"burst\": 2, \"worst_us\": 250.0}, \"admitted\": {\"load\": "
 		"0.0125, \"cost_us\": 250.0}, \"deadline_ms\": 15.0, "
+		"\"max_age_ms\": 60.0, "
 		"\"weight\": "
 		"1024, \"nice\": -3, "
 		"\"scheduler\": \"edf\", \"now_ns\": 9000000000, "
@@ -286,7 +287,7 @@ static void a_call_shows_the_policys_numbers_with_units(void **state)
 		"contract     rate 40/s, burst 2, worst 250 us, 6 frames "
 		"beyond it\n"
 		"admitted     0.0125 of a CPU, 250.0 us a frame, deadline "
-		"15 ms, weight 1024, nice -3\n"
+		"15 ms, max-age 60 ms, weight 1024, nice -3\n"
 		"frames       2 done, 1 late, 8 packets_in, 2 "
 		"packets_out\n"
 		"lost         1 overwritten, 0 stale, 0 concealed, 0 "
@@ -320,6 +321,7 @@ static void a_call_shows_what_is_promised_or_why_not(void **state)
 	text = viewed(ctl_view_call,
 		      "{\"bound\": null, \"bound_why\": \"it is late\"}");
 	assert_non_null(strstr(text, "\nbound        none: it is late\n"));
+	assert_non_null(strstr(text, " max-age none, "));
 	free(text);
 }
 

@@ -84,7 +84,8 @@ static void max_age_is_a_time_or_a_word(void **state)
 	static const struct {
 		const char *text;
 		int64_t is;
-	} rows[] = { { "never", CR_NEVER },
+	} rows[] = { { "none", CR_NEVER },
+		     { "never", CR_NEVER },
 		     { "auto", CAMPAIGN_AGE_AUTO },
 		     { "1ms", CR_MS } };
 

@@ -227,7 +227,7 @@ static void a_busy_keeper_hands_over(void **state)
 
 static atomic_int late_frames;
 
-/* The rx thread strikes between the worker's look and its going to sleep: it
+/* The receiver strikes between the worker's look and its going to sleep: it
  * pushes, finds the task active, and so does not release it. */
 static bool late_peek(struct core_task *t, struct cr_job *job)
 {

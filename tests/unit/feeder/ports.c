@@ -77,7 +77,7 @@ static struct rig *rig_open(enum campaign_ports layout)
 	r->peer = socket(AF_INET, SOCK_DGRAM, 0);
 	assert_true(r->peer >= 0);
 	if (ports_open(&r->ports, layout, &a, &e) ||
-	    receiver_open(&r->receiver, CALLS, -1, &e) ||
+	    receiver_open(&r->receiver, CALLS, -1, UDP_IO_AUTO, &e) ||
 	    ports_receive(&r->ports, r->receiver, &e))
 		fail_msg("%s", e.text);
 	for (unsigned i = 0; i < CALLS; i++)
