@@ -17,7 +17,7 @@
 
 #include "cr/time.h"
 #include "feeder/times.h"
-#include "media/rtp.h"
+#include "rtp/rtp.h"
 #include "observe/histogram.h"
 
 /** Frames that may be under way at once (10 s of 20 ms). */

@@ -15,7 +15,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/thread.h"
-#include "media/rtp.h"
+#include "rtp/rtp.h"
 #include "udp/burst.h"
 
 #define NAP                                                                    \

@@ -29,7 +29,7 @@
 #include "media/pipeline.h"
 #include "media/recent.h"
 #include "media/ring.h"
-#include "media/rtp.h"
+#include "rtp/rtp.h"
 
 struct call_counters {
 #define CALL_MEMBER(name, label, help) atomic_ullong name;

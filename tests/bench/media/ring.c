@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "media/ring.h"
 #include "media/payload.h"
-#include "media/rtp.h"
+#include "rtp/rtp.h"
 
 #define ROUNDS 20u
 #define TURNS 200000u

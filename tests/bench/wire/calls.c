@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "base/splitmix.h"
-#include "media/rtp.h"
+#include "rtp/rtp.h"
 #include "udp/intake.h"
 #include "udp/socket.h"
 

@@ -24,7 +24,7 @@
 #include "base/cli.h"
 #include "base/clock.h"
 #include "bench.h"
-#include "media/rtp.h"
+#include "rtp/rtp.h"
 #include "udp/socket.h"
 
 #define BATCH 64u

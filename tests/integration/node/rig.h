@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "media/rtp.h"
+#include "rtp/rtp.h"
 #include "media/rx.h"
 #include "node/node_impl.h"
 

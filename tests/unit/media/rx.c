@@ -14,7 +14,7 @@
 #include "base/address.h"
 #include "cmocka_cr.h"
 #include "media/call_table.h"
-#include "media/rtp.h"
+#include "rtp/rtp.h"
 #include "media/rx.h"
 #include "udp/socket.h"
 

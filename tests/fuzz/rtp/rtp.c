@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "media/rtp.h"
+#include "rtp/rtp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,8 +7,8 @@
  * rtp_source belongs to one thread at a time. RTCP is not parsed here, only
  * told apart.
  */
-#ifndef MEDIA_RTP_H
-#define MEDIA_RTP_H
+#ifndef RTP_RTP_H
+#define RTP_RTP_H
 
 #include <stdbool.h>
 #include <stddef.h>

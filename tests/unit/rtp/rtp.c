@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "media/rtp.h"
+#include "rtp/rtp.h"
 #include "cmocka_cr.h"
 
 static void built_header_has_the_bits_of_rfc3550(void **state)

@@ -3,7 +3,7 @@
  * RTP headers and source statistics (RFC 3550). Payloads are payload.c's; who
  * may send is the call's business.
  */
-#include "media/rtp.h"
+#include "rtp/rtp.h"
 
 /* RFC 3550 A.1 suggests 3000 and 100; the second is the width of our window
  * here, so that whatever is accepted as reordered is known to be no duplicate.
