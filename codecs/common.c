@@ -26,17 +26,13 @@ unsigned codec_samples(const struct cr_codec *c, const struct cr_codec_cfg *cfg)
 
 static int check_rate(const struct cr_codec *c, unsigned rate, struct cr_err *e)
 {
-	if (rate == c->sample_rate)
+	char text[80];
+
+	if (cr_codec_has_rate(c, rate))
 		return 0;
-	if (!c->any_rate)
-		return cr_fail(e, -EINVAL,
-			       "codec %s: sample rate %u; it has only %u Hz",
-			       c->name, rate, c->sample_rate);
-	if (rate != 8000 && rate != 16000)
-		return cr_fail(e, -EINVAL,
-			       "codec %s: sample rate %u; use 8000 or 16000",
-			       c->name, rate);
-	return 0;
+	return cr_fail(e, -EINVAL, "codec %s: sample rate %u; it has %s Hz",
+		       c->name, rate,
+		       cr_codec_rates_text(c, text, sizeof(text)));
 }
 
 int codec_check(const struct cr_codec *c, const struct cr_codec_cfg *cfg,
@@ -56,10 +52,10 @@ int codec_check(const struct cr_codec *c, const struct cr_codec_cfg *cfg,
 		return cr_fail(e, -EINVAL,
 			       "codec %s: %u samples per frame; it has only %u",
 			       c->name, samples, c->samples);
-	if (samples > CR_FRAME_SAMPLES_MAX)
+	if (c->any_length && samples > CR_PCM_SAMPLES_MAX)
 		return cr_fail(e, -EINVAL,
 			       "codec %s: %u samples per frame; use 1..%u",
-			       c->name, samples, CR_FRAME_SAMPLES_MAX);
+			       c->name, samples, CR_PCM_SAMPLES_MAX);
 	return 0;
 }
 

@@ -54,13 +54,13 @@ static inline void codec_speech(struct cr_frame *out, unsigned mode,
 struct conceal {
 	unsigned samples; /**< of a frame                         */
 	unsigned lost;	  /**< frames in a row, until it is silent */
-	int16_t last[CR_FRAME_SAMPLES_MAX];
+	int16_t last[CR_PCM_SAMPLES_MAX];
 };
 
 /** Start in silence with frames of @samples. */
 void conceal_init(struct conceal *c, unsigned samples);
 
-/** A good frame was decoded: remember it (1..CR_FRAME_SAMPLES_MAX samples). */
+/** A good frame was decoded: remember it (1..CR_PCM_SAMPLES_MAX samples). */
 void conceal_good(struct conceal *c, const int16_t *pcm, unsigned samples);
 
 /**

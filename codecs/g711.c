@@ -145,7 +145,7 @@ static int open_decoder(const struct cr_codec *codec, void **dec,
 static bool fits(const struct cr_frame *in)
 {
 	return in->kind == CR_FRAME_SPEECH && in->bytes > 0 &&
-	       in->bytes <= CR_FRAME_SAMPLES_MAX;
+	       in->bytes <= CR_PCM_SAMPLES_MAX;
 }
 
 static int pcmu_encoder_open(void **enc, const struct cr_codec_cfg *cfg,

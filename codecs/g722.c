@@ -126,7 +126,7 @@ static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
 	unsigned samples = 2u * in->bytes;
 
 	if (in->kind != CR_FRAME_SPEECH || !samples ||
-	    samples > CR_FRAME_SAMPLES_MAX)
+	    samples > CR_PCM_SAMPLES_MAX)
 		return conceal_lost(&s->conceal, pcm);
 	(void)g722_decode(s->lib, pcm, in->data, in->bytes);
 	conceal_good(&s->conceal, pcm, samples);

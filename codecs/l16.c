@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * L16: linear PCM, 16 bits, network byte order, mono (RFC 3551, 4.5.11), at
- * 8000 or 16000 Hz; and spin: the same format, burning a given CPU time in
- * every frame, as synthetic load.
+ * 8000, 16000 or 48000 Hz; and spin: the same format, burning a given CPU time
+ * in every frame, as synthetic load.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -120,7 +120,7 @@ static unsigned l16_decode(void *dec, const struct cr_frame *in, int16_t *pcm)
 	unsigned samples = in->bytes / 2;
 
 	if (in->kind != CR_FRAME_SPEECH || !samples || in->bytes % 2 ||
-	    samples > CR_FRAME_SAMPLES_MAX)
+	    samples > CR_PCM_SAMPLES_MAX)
 		return conceal_lost(&s->conceal, pcm);
 	for (unsigned i = 0; i < samples; i++) {
 		unsigned high = in->data[2 * i], low = in->data[2 * i + 1];
@@ -170,6 +170,8 @@ static unsigned spin_decode(void *dec, const struct cr_frame *in, int16_t *pcm)
 	return l16_decode(dec, in, pcm);
 }
 
+static const unsigned rates[] = { 8000, 16000, 48000, 0 };
+
 static const struct cr_codec_mode modes[] = {
 	{ .name = "pcm", .bit_rate = 128000, .bytes = 320 },
 };
@@ -177,13 +179,14 @@ static const struct cr_codec_mode modes[] = {
 const struct cr_codec codec_l16 = {
 	.name = "l16",
 	.rtp_name = "L16",
-	.help = "linear PCM, 16 bits, 8 or 16 kHz (RFC 3551)",
+	.help = "linear PCM, 16 bits, 8, 16 or 48 kHz (RFC 3551)",
 	.static_pt = -1,
 	.sample_rate = 8000,
 	.rtp_clock = 8000,
 	.samples = 160,
 	.any_length = true,
-	.any_rate = true,
+	.rates = rates,
+	.clock_is_rate = true,
 	.modes = modes,
 	.nmodes = 1,
 	.encoder_open = l16_encoder_open,
@@ -203,7 +206,8 @@ const struct cr_codec codec_spin = {
 	.rtp_clock = 8000,
 	.samples = 160,
 	.any_length = true,
-	.any_rate = true,
+	.rates = rates,
+	.clock_is_rate = true,
 	.declares_cost = true,
 	.modes = modes,
 	.nmodes = 1,

@@ -5,6 +5,7 @@
  */
 #include "codecs/registry.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "codecs/common.h"
@@ -34,6 +35,35 @@ int cr_codec_mode_find(const struct cr_codec *c, const char *name)
 			return (int)i;
 	}
 	return -1;
+}
+
+bool cr_codec_has_rate(const struct cr_codec *c, unsigned rate)
+{
+	for (const unsigned *r = c->rates; r && *r; r++)
+		if (*r == rate)
+			return true;
+	return rate == c->sample_rate;
+}
+
+const char *cr_codec_rates_text(const struct cr_codec *c, char *buf,
+				size_t size)
+{
+	int n = 0;
+
+	if (!c->rates)
+		(void)snprintf(buf, size, "only %u", c->sample_rate);
+	for (const unsigned *r = c->rates; r && *r && (size_t)n < size; r++)
+		n += snprintf(buf + n, size - (size_t)n, "%s%u",
+			      r == c->rates ? ""
+			      : r[1]	    ? ", "
+					    : " or ",
+			      *r);
+	return buf;
+}
+
+unsigned cr_codec_clock(const struct cr_codec *c, unsigned rate)
+{
+	return c->clock_is_rate && rate ? rate : c->rtp_clock;
 }
 
 cr_ns cr_codec_frame_ns(const struct cr_codec *c,

@@ -19,8 +19,12 @@
 
 /** Largest frame of any codec, bytes (L16 at 16 kHz, 60 ms). */
 #define CR_FRAME_MAX 1920u
-/** Largest frame of any codec, samples (16 kHz, 60 ms). */
-#define CR_FRAME_SAMPLES_MAX 960u
+/** Largest frame of a codec whose frames have any length, samples (16 kHz,
+ * 60 ms). */
+#define CR_PCM_SAMPLES_MAX 960u
+/** Largest frame of any codec, samples (48 kHz, 120 ms). No frame lasts longer,
+ * at whatever rate. */
+#define CR_FRAME_SAMPLES_MAX 5760u
 
 enum cr_frame_kind {
 	CR_FRAME_SPEECH,
@@ -59,7 +63,7 @@ struct cr_codec_mode {
 /** How a call uses a codec. Zero-initialise, then set what matters. */
 struct cr_codec_cfg {
 	unsigned mode;	      /**< index into modes[]                         */
-	unsigned sample_rate; /**< 0: the codec's own; L16: 8000 or 16000     */
+	unsigned sample_rate; /**< Hz, of rates[]; 0: the codec's own         */
 	unsigned samples;     /**< per frame; 0: the codec's own; PCM: ptime  */
 	bool dtx;	      /**< discontinuous transmission, where known    */
 	cr_ns spin;	      /**< CPU time per frame; codec "spin" only      */
@@ -80,8 +84,11 @@ struct cr_codec {
 	unsigned rtp_clock;   /**< Hz, of RTP timestamps at sample_rate     */
 	unsigned samples;     /**< per frame at sample_rate                 */
 	bool any_length;      /**< PCM: a frame may have any length         */
-	bool any_rate;	      /**< sample rate free (8000, 16000), clock same */
-	bool declares_cost;   /**< a frame takes cfg.spin: never measured   */
+	/** Rates of the PCM side, Hz, rising, 0 at the end; NULL: sample_rate
+	 * only. */
+	const unsigned *rates;
+	bool clock_is_rate; /**< the RTP clock is the rate, not rtp_clock  */
+	bool declares_cost; /**< a frame takes cfg.spin: never measured   */
 	bool kernels; /**< of its library: codecs/kernels may replace some  */
 	enum cr_packing packing; /**< of its frames, in RTP                 */
 	uint16_t sid_bytes;	 /**< CR_PACK_FRAMES: of a SID; 0: has none */
@@ -122,6 +129,16 @@ const struct cr_codec *cr_codec_find(const char *name);
 
 /** Index of the mode called @name in @c ("12.2"), or -1. */
 int cr_codec_mode_find(const struct cr_codec *c, const char *name);
+
+/** Can @c have @rate, Hz? */
+bool cr_codec_has_rate(const struct cr_codec *c, unsigned rate);
+
+/** The rates of @c for a message: "8000, 16000 or 48000". Returns @buf. */
+const char *cr_codec_rates_text(const struct cr_codec *c, char *buf,
+				size_t size);
+
+/** Rate of the RTP timestamps of @c at sample rate @rate (0: its own), Hz. */
+unsigned cr_codec_clock(const struct cr_codec *c, unsigned rate);
 
 /** Nominal frame duration of @c under @cfg, in ns. */
 cr_ns cr_codec_frame_ns(const struct cr_codec *c,

@@ -89,7 +89,7 @@ static int check_leg_keys(const struct section *s, const struct cr_codec *c)
 		const char *name;
 		bool fits;
 	} keys[] = {
-		{ "rate", c->any_rate },
+		{ "rate", c->rates != NULL },
 		{ "octet-align", is_amr(c) },
 		{ "dtx", is_amr(c) },
 		{ "spin", strcmp(c->name, "spin") == 0 },
@@ -107,6 +107,7 @@ int read_leg(const struct section *s, struct campaign_leg *leg)
 {
 	int rc = find_codec(s, &leg->codec);
 	unsigned rate;
+	char text[80];
 
 	if (!rc)
 		rc = find_mode(s, leg);
@@ -117,9 +118,10 @@ int read_leg(const struct section *s, struct campaign_leg *leg)
 	if (rc)
 		return rc;
 	rate = leg->cfg.sample_rate;
-	if (rate && rate != 8000 && rate != 16000)
-		return section_fail(s, "rate",
-				    "rate=%u: needs 8000 or 16000 (Hz)", rate);
+	if (rate && !cr_codec_has_rate(leg->codec, rate))
+		return section_fail(
+			s, "rate", "rate=%u: needs %s (Hz)", rate,
+			cr_codec_rates_text(leg->codec, text, sizeof(text)));
 	return 0;
 }
 
@@ -134,11 +136,10 @@ static int set_samples(const struct section *s, cr_ns ptime,
 
 	if (!c->any_length || ptime == frame)
 		return 0;
-	if (ptime * rate % CR_SEC ||
-	    ptime * rate / CR_SEC > CR_FRAME_SAMPLES_MAX)
+	if (ptime * rate % CR_SEC || ptime * rate / CR_SEC > CR_PCM_SAMPLES_MAX)
 		return section_fail(s, "ptime",
 				    "ptime: %s needs whole samples, %u at most",
-				    c->name, CR_FRAME_SAMPLES_MAX);
+				    c->name, CR_PCM_SAMPLES_MAX);
 	leg->cfg.samples = (unsigned)(ptime * rate / CR_SEC);
 	return 0;
 }

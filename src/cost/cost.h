@@ -68,8 +68,8 @@ int cost_quick(const struct cr_codec *codec, const struct cr_codec_cfg *cfg,
 	       struct cost_pair *out, struct cr_err *e);
 
 /**
- * Measure conversion of 20 ms frames between @from and @to Hz (8000 and 16000
- * in either order). Returns 0 and fills *@out; -EINVAL, -ENOMEM with @e.
+ * Measure conversion of 20 ms frames from @from to @to Hz: two of 8000, 16000
+ * and 48000. Returns 0 and fills *@out; -EINVAL, -ENOMEM with @e.
  */
 int cost_resample(unsigned from, unsigned to, struct cost_result *out,
 		  struct cr_err *e);
@@ -97,7 +97,7 @@ bool cost_is_recorded(const struct cost_table *t, bool wide);
 struct cost_line {
 	const char *codec, *mode;
 	const char *direction; /**< "encode", "decode"; of codec "resample",
-				  whose mode is "-": "up", "down" */
+				  "up", "down", its mode the new rate */
 	unsigned sample_rate;
 	const struct cost_result *result;
 	const struct cost_result *stock; /**< with the library's own functions;

@@ -17,6 +17,11 @@ static const double default_seconds = 10;
 static const double weight_calls = 12e6;
 
 /* Both directions of one codec, mode and sample rate. */
+/* The sampling rates of speech, Hz. */
+static const unsigned rates[] = { 8000, 16000, 48000 };
+
+enum { RATES = sizeof(rates) / sizeof(rates[0]) };
+
 struct row {
 	const struct cr_codec *codec;
 	unsigned mode, sample_rate;
@@ -24,11 +29,23 @@ struct row {
 	struct cost_pair cost, stock;
 };
 
+/* Conversions between sampling rates, Hz. */
+static const struct {
+	unsigned from, to;
+	const char *name; /* of "to" */
+} conversions[] = {
+	{ 8000, 16000, "16000" },  { 8000, 48000, "48000" },
+	{ 16000, 48000, "48000" }, { 16000, 8000, "8000" },
+	{ 48000, 8000, "8000" },   { 48000, 16000, "16000" },
+};
+
+enum { CONVERSIONS = sizeof(conversions) / sizeof(conversions[0]) };
+
 struct cost_table {
-	bool synthetic[2]; /* narrow, wide */
+	bool synthetic[RATES];
 	struct row *rows;
 	size_t n;
-	struct cost_result up, down; /* resampling */
+	struct cost_result resampling[CONVERSIONS];
 };
 
 /* Calls that one core serves at most. */
@@ -43,19 +60,29 @@ static double weight_of(const struct cost_result *r)
 	return weight_calls * (double)r->cost.mean / (double)r->frame;
 }
 
+/* Which of rates[] @rate is; the highest, if none. */
+static unsigned rank(unsigned rate)
+{
+	unsigned i = 0;
+
+	while (i < RATES - 1 && rates[i] != rate)
+		i++;
+	return i;
+}
+
 /* Write the rows of @c to @rows, or only count them when that is NULL. */
 static size_t rows_of(const struct cr_codec *c, struct row *rows)
 {
 	size_t n = 0;
 
-	for (unsigned rate = 8000; rate <= 16000; rate += 8000) {
-		if (rate != c->sample_rate && !c->any_rate)
-			continue;
+	const unsigned own[] = { c->sample_rate, 0 };
+
+	for (const unsigned *rate = c->rates ? c->rates : own; *rate; rate++) {
 		for (unsigned mode = 0; mode < c->nmodes; mode++) {
 			if (rows)
 				rows[n] = (struct row){ .codec = c,
 							.mode = mode,
-							.sample_rate = rate };
+							.sample_rate = *rate };
 			n++;
 		}
 	}
@@ -108,8 +135,9 @@ static int measure_row(struct row *r, const struct cost_plan *plan,
 	return cost_measure(r->codec, &cfg, plan, &r->cost, e);
 }
 
-static int measure_rows(struct cost_table *t, struct speech_corpus *corpus[2],
-			cr_ns budget, struct cr_err *e)
+static int measure_rows(struct cost_table *t,
+			struct speech_corpus *corpus[RATES], cr_ns budget,
+			struct cr_err *e)
 {
 	int ret = 0;
 
@@ -117,7 +145,7 @@ static int measure_rows(struct cost_table *t, struct speech_corpus *corpus[2],
 		struct row *r = &t->rows[i];
 		struct cost_plan plan = {
 			.budget = budget,
-			.corpus = corpus[r->sample_rate == 16000],
+			.corpus = corpus[rank(r->sample_rate)],
 		};
 
 		ret = measure_row(r, &plan, e);
@@ -127,7 +155,7 @@ static int measure_rows(struct cost_table *t, struct speech_corpus *corpus[2],
 
 int cost_table_open(struct cost_table **out, double seconds, struct cr_err *e)
 {
-	struct speech_corpus *corpus[2] = { NULL, NULL };
+	struct speech_corpus *corpus[RATES] = { NULL };
 	struct cost_table *t = calloc(1, sizeof(*t));
 	cr_ns budget;
 	int ret;
@@ -140,15 +168,15 @@ int cost_table_open(struct cost_table **out, double seconds, struct cr_err *e)
 		seconds = default_seconds;
 	budget = (cr_ns)(fmin(seconds, 1e6) * 1e9 / (double)t->n);
 	/* Without recordings the table is synthetic, and says so. */
-	t->synthetic[0] = speech_open(&corpus[0], 8000, NULL, NULL) != 0;
-	t->synthetic[1] = speech_open(&corpus[1], 16000, NULL, NULL) != 0;
+	for (unsigned i = 0; i < RATES; i++)
+		t->synthetic[i] =
+			speech_open(&corpus[i], rates[i], NULL, NULL) != 0;
 	ret = measure_rows(t, corpus, budget > 0 ? budget : 1, e);
-	speech_close(corpus[0]);
-	speech_close(corpus[1]);
-	if (!ret)
-		ret = cost_resample(8000, 16000, &t->up, e);
-	if (!ret)
-		ret = cost_resample(16000, 8000, &t->down, e);
+	for (unsigned i = 0; i < RATES; i++)
+		speech_close(corpus[i]);
+	for (unsigned i = 0; !ret && i < CONVERSIONS; i++)
+		ret = cost_resample(conversions[i].from, conversions[i].to,
+				    &t->resampling[i], e);
 	if (ret) {
 		cost_table_close(t);
 		return ret;
@@ -172,7 +200,20 @@ bool cost_is_recorded(const struct cost_table *t, bool wide)
 
 size_t cost_lines(const struct cost_table *t)
 {
-	return 2 * t->n + 2;
+	return 2 * t->n + CONVERSIONS;
+}
+
+static struct cost_line converted(const struct cost_table *t, size_t i)
+{
+	bool up = conversions[i].to > conversions[i].from;
+
+	return (struct cost_line){
+		.codec = "resample",
+		.mode = conversions[i].name,
+		.sample_rate = conversions[i].from,
+		.direction = up ? "up" : "down",
+		.result = &t->resampling[i],
+	};
 }
 
 /* Codecs, encoding before decoding, then resampling up and down. */
@@ -183,13 +224,7 @@ static struct cost_line measured(const struct cost_table *t, size_t i)
 	bool second = i % 2;
 
 	if (i >= 2 * t->n)
-		return (struct cost_line){
-			.codec = "resample",
-			.mode = "-",
-			.sample_rate = second ? 16000 : 8000,
-			.direction = second ? "down" : "up",
-			.result = second ? &t->down : &t->up,
-		};
+		return converted(t, i - 2 * t->n);
 	return (struct cost_line){
 		.codec = r->codec->name,
 		.mode = r->codec->modes[r->mode].name,

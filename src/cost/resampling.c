@@ -14,7 +14,7 @@ enum {
 	STATES = 16, /* taking turns */
 	ROUNDS = 40,
 	FRAMES_PER_SEC = 50,
-	FRAME_MAX = 320,
+	FRAME_MAX = 960,
 };
 
 static void run(struct resample *const *states, unsigned from, struct times *t)

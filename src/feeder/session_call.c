@@ -99,9 +99,7 @@ json_t *session_call_params(const struct session *s,
 
 static unsigned leg_clock(const struct campaign_leg *leg)
 {
-	if (leg->codec->any_rate && leg->cfg.sample_rate)
-		return leg->cfg.sample_rate;
-	return leg->codec->rtp_clock;
+	return cr_codec_clock(leg->codec, leg->cfg.sample_rate);
 }
 
 /* Speech in one packet of the daemon's: PCM comes in our ptime. */

@@ -13,8 +13,8 @@ static size_t pcm_max_bytes(const struct payload_cfg *cfg)
 {
 	unsigned samples = cfg->samples;
 
-	if (!payload_pcm_bytes(cfg, samples) || samples > CR_FRAME_SAMPLES_MAX)
-		samples = CR_FRAME_SAMPLES_MAX;
+	if (!payload_pcm_bytes(cfg, samples) || samples > CR_PCM_SAMPLES_MAX)
+		samples = CR_PCM_SAMPLES_MAX;
 	return payload_pcm_bytes(cfg, samples);
 }
 
@@ -49,19 +49,19 @@ static void pcm_next(struct payload_iter *it, struct cr_frame *frame)
 static bool fits_g711(const struct cr_frame *f)
 {
 	return f->kind == CR_FRAME_SPEECH && f->bytes &&
-	       f->bytes <= CR_FRAME_SAMPLES_MAX;
+	       f->bytes <= CR_PCM_SAMPLES_MAX;
 }
 
 static bool fits_g722(const struct cr_frame *f)
 {
 	return f->kind == CR_FRAME_SPEECH && f->bytes &&
-	       f->bytes <= CR_FRAME_SAMPLES_MAX / 2;
+	       f->bytes <= CR_PCM_SAMPLES_MAX / 2;
 }
 
 static bool fits_l16(const struct cr_frame *f)
 {
 	return f->kind == CR_FRAME_SPEECH && f->bytes &&
-	       f->bytes <= 2 * CR_FRAME_SAMPLES_MAX && f->bytes % 2 == 0;
+	       f->bytes <= 2 * CR_PCM_SAMPLES_MAX && f->bytes % 2 == 0;
 }
 
 static int pcm_pack(const struct payload_cfg *cfg, uint8_t cmr,

@@ -273,7 +273,7 @@ static void feed(struct run *r, unsigned n)
 	memcpy(joined, p->left, p->nleft * sizeof(*joined));
 	if (p->resample)
 		n = resample_run(p->resample, pcm, n, joined + p->nleft,
-				 2 * CR_FRAME_SAMPLES_MAX);
+				 CR_FRAME_SAMPLES_MAX);
 	else
 		memcpy(joined + p->nleft, pcm, n * sizeof(*pcm));
 	encode(r, joined, p->nleft + n);

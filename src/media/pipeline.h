@@ -35,18 +35,18 @@ static inline unsigned pipeline_side_rate(const struct pipeline_side *s)
 /** Rate of a side's RTP timestamps, Hz. */
 static inline unsigned pipeline_side_clock(const struct pipeline_side *s)
 {
-	return s->codec->any_rate ? pipeline_side_rate(s) : s->codec->rtp_clock;
+	return cr_codec_clock(s->codec, s->cfg.sample_rate);
 }
 
 struct pipeline_cfg {
 	struct pipeline_side in, out;
 };
 
-/** Working memory that calls on one worker share; about 12 KiB. */
+/** Working memory that calls on one worker share; about 38 KiB. */
 struct pipeline_scratch {
 	int16_t decoded[CR_FRAME_SAMPLES_MAX];
-	/** twice: 8 -> 16 kHz; and what an earlier packet left over */
-	int16_t resampled[3 * CR_FRAME_SAMPLES_MAX];
+	/** at the output's rate, behind what an earlier packet left over */
+	int16_t resampled[2 * CR_FRAME_SAMPLES_MAX];
 	struct cr_frame frame;
 	/** an output packet; the payload starts at PIPELINE_HEADROOM */
 	uint8_t packet[2048];

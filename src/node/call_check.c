@@ -62,14 +62,14 @@ int call_check_mode(unsigned *mode, const struct cr_codec *codec,
 static int check_rate(unsigned *out, const struct cr_codec *codec,
 		      unsigned rate, const char *path, struct cr_err *e)
 {
+	char text[80];
+
 	if (!rate)
 		rate = codec->sample_rate;
-	if (rate != 8000 && rate != 16000)
-		return cr_fail(e, -EINVAL, "%srate: must be 8000 or 16000",
-			       path);
-	if (!codec->any_rate && rate != codec->sample_rate)
-		return cr_fail(e, -EINVAL, "%srate: %s runs at %u Hz only",
-			       path, codec->name, codec->sample_rate);
+	if (!cr_codec_has_rate(codec, rate))
+		return cr_fail(e, -EINVAL, "%srate: %s runs at %s Hz", path,
+			       codec->name,
+			       cr_codec_rates_text(codec, text, sizeof(text)));
 	*out = rate;
 	return 0;
 }
@@ -144,6 +144,14 @@ static int check_ptime(struct call_cfg *cfg, cr_ns asked, struct cr_err *e)
 		return cr_fail(e, -EINVAL, "ptime: %s comes in frames of %g ms",
 			       in->codec->name,
 			       in_pcm ? 5.0 : (double)in_frame / 1e6);
+	if ((in_pcm && samples_in(in, ptime) > CR_PCM_SAMPLES_MAX) ||
+	    (out_pcm && samples_in(out, ptime) > CR_PCM_SAMPLES_MAX))
+		return cr_fail(e, -EINVAL,
+			       "ptime: %g ms are too much for a packet of %s",
+			       (double)ptime / 1e6,
+			       samples_in(in, ptime) > CR_PCM_SAMPLES_MAX
+				       ? in->codec->name
+				       : out->codec->name);
 	cfg->release.period = ptime;
 	if (in_pcm)
 		in->cfg.samples = samples_in(in, ptime);

@@ -203,7 +203,7 @@ static void side_name(const struct pipeline_side *s, char *buf, size_t size)
 	if (c->nmodes > 1)
 		(void)snprintf(buf, size, "%s/%s", c->name,
 			       c->modes[s->cfg.mode].name);
-	else if (c->any_rate)
+	else if (c->rates)
 		(void)snprintf(buf, size, "%s/%u", c->name,
 			       pipeline_side_rate(s));
 	else

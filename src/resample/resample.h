@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Speech from 8000 to 16000 Hz and back (libspeexdsp), for one call.
+ * Speech between 8000, 16000 and 48000 Hz (libspeexdsp), for one call.
  *
- * Every run gives exactly twice or half as many samples as it takes, so frames
+ * Every run gives exactly as many samples as what it takes has time, so frames
  * keep their length and no frame is held back. The filter delays the signal by
- * 2 ms (16 samples at 8 kHz), in either direction; its loss is 1 dB (up) or
- * 3 dB (down) at 3.4 kHz, and images and aliases stay 60 dB below.
+ * 16 samples of the lower rate, in either direction: 2 ms to or from 8 kHz, 1
+ * ms between 16 and 48 kHz. Its loss is 1 dB (up) or 3 dB (down) at 3.4 kHz
+ * (6.8 kHz between 16 and 48 kHz), and images and aliases stay 60 dB below.
  */
 #ifndef RESAMPLE_RESAMPLE_H
 #define RESAMPLE_RESAMPLE_H
@@ -17,7 +18,7 @@
 struct resample;
 
 /**
- * Start a conversion between @from and @to Hz (8000 and 16000 in either order).
+ * Start a conversion from @from to @to Hz: two of 8000, 16000 and 48000.
  * Returns 0 and sets *@r, or -EINVAL, -ENOMEM with @e. The state belongs to one
  * thread at a time; running it allocates nothing.
  */
@@ -28,9 +29,9 @@ int resample_open(struct resample **r, unsigned from, unsigned to,
 void resample_close(struct resample *r);
 
 /**
- * Convert @nin samples (even, when going down) into @out. Returns the number
- * written, 2 * @nin or @nin / 2, or 0 and does nothing when @cap is less or
- * @nin odd.
+ * Convert @nin samples (of which whole ones come out: 2, 3 or 6 for each, when
+ * going down) into @out. Returns the number written, or 0 and does nothing when
+ * @cap is less or a part of a sample would be left.
  */
 unsigned resample_run(struct resample *r, const int16_t *in, unsigned nin,
 		      int16_t *out, unsigned cap);

@@ -11,12 +11,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "resample/resample.h"
 #include "speech/find.h"
 #include "speech/wav.h"
 
 #ifdef CR_HAVE_AVCODEC
 #include "speech/g722.h"
 static const unsigned g722_rate = 16000;
+/* No recordings of this rate are installed: those of 16 kHz are converted. */
+static const unsigned full_rate = 48000;
+static const unsigned wide_rate = 16000;
 #else
 static const unsigned g722_rate = 0; /* none can be read */
 #endif
@@ -167,6 +171,33 @@ static int keep(struct speech_corpus *corpus, const char *path, struct sound *s,
 	return 0;
 }
 
+/* The rate of the recordings that speech of @rate is made of. */
+static unsigned recorded_rate(unsigned rate)
+{
+	return rate == full_rate ? wide_rate : rate;
+}
+
+/* From wide_rate to full_rate. */
+static int widen(struct sound *s, struct cr_err *e)
+{
+	size_t n = s->n * (full_rate / wide_rate);
+	int16_t *pcm = malloc(n * sizeof(*pcm) + 1);
+	struct resample *r = NULL;
+	int ret = pcm ? 0 : cr_fail(e, -ENOMEM, "speech: out of memory");
+
+	if (!ret)
+		ret = resample_open(&r, wide_rate, full_rate, e);
+	if (ret) {
+		free(pcm);
+		return ret;
+	}
+	(void)resample_run(r, s->pcm, (unsigned)s->n, pcm, (unsigned)n);
+	resample_close(r);
+	free(s->pcm);
+	*s = (struct sound){ .pcm = pcm, .n = n, .rate = full_rate };
+	return 0;
+}
+
 static int load_one(struct speech_corpus *corpus, const struct find_file *file,
 		    struct cr_err *e)
 {
@@ -174,9 +205,11 @@ static int load_one(struct speech_corpus *corpus, const struct find_file *file,
 	int ret;
 
 	if (!file->named && find_suffix(file->path, ".g722") &&
-	    corpus->rate != g722_rate)
+	    recorded_rate(corpus->rate) != g722_rate)
 		return 0;
 	ret = load(file->path, &s, e);
+	if (!ret && s.rate == wide_rate && corpus->rate == full_rate)
+		ret = widen(&s, e);
 	if (!ret && s.rate != corpus->rate && file->named)
 		ret = cr_fail(e, -EINVAL, "speech: %s: %u Hz; %u Hz are needed",
 			      file->path, s.rate, corpus->rate);
@@ -216,7 +249,7 @@ static int find_defaults(struct find_list *list, unsigned rate,
 	int ret = 0;
 
 	for (size_t i = 0; i < sizeof(defaults) / sizeof(*defaults); i++) {
-		if (defaults[i].rate != rate)
+		if (defaults[i].rate != recorded_rate(rate))
 			continue;
 		ret = find_add(list, defaults[i].path, e);
 		if (ret && ret != -ENOENT)
@@ -238,7 +271,8 @@ static int nothing_found(unsigned rate, const char *const *patterns,
 			       patterns[0] ? patterns[0] : "(nothing named)",
 			       patterns[0] && patterns[1] ? ", ..." : "", rate);
 	for (size_t i = 0; i < sizeof(defaults) / sizeof(*defaults); i++) {
-		if (defaults[i].rate != rate || len >= sizeof(packages))
+		if (defaults[i].rate != recorded_rate(rate) ||
+		    len >= sizeof(packages))
 			continue;
 		len += (size_t)snprintf(packages + len, sizeof(packages) - len,
 					"%s%s", len ? " or " : "",
@@ -257,9 +291,9 @@ int speech_open(struct speech_corpus **corpus, unsigned rate,
 	struct speech_corpus *c;
 	int ret;
 
-	if (rate != 8000 && rate != 16000)
-		return cr_fail(e, -EINVAL, "speech: %u Hz; use 8000 or 16000",
-			       rate);
+	if (rate != 8000 && rate != 16000 && rate != full_rate)
+		return cr_fail(e, -EINVAL,
+			       "speech: %u Hz; use 8000, 16000 or 48000", rate);
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return cr_fail(e, -ENOMEM, "speech: out of memory");

@@ -24,7 +24,8 @@ struct speech_clip {
 };
 
 /**
- * Load recordings at @rate (8000 or 16000 Hz).
+ * Load recordings at @rate (8000, 16000 or 48000 Hz; at 48000, those of 16000
+ * are converted).
  *
  * @patterns: NULL-terminated list of files, folders (read with all below
  * them) and glob patterns, or NULL for the recordings that Debian packages

@@ -40,10 +40,10 @@ const struct field call_side_fields[] = {
 	{ ROW_INT(call_side, "pt", pt), .max = 127, .dflt = -1,
 	  .without = "the static one of RFC 3551, else 96",
 	  .help = "RTP payload type" },
-	{ ROW_INT(call_side, "rate", rate), .min = 8000, .max = 16000,
+	{ ROW_INT(call_side, "rate", rate), .min = 8000, .max = 48000,
 	  .unit = "Hz", .without = "the codec's",
-	  .help = "sampling rate, 8000 or 16000; only for codecs without a "
-		  "fixed rate" },
+	  .help = "sampling rate, 8000, 16000 or 48000; only for codecs "
+		  "without a fixed rate" },
 	{ ROW_BOOL(call_side, "octet_align", octet_align),
 	  .help = "AMR and AMR-WB: use the octet-aligned payload format of "
 		  "RFC 4867, not the bandwidth-efficient one" },

@@ -163,7 +163,7 @@ static void what_was_packed_is_unpacked(void **state)
 		struct payload_cfg cfg = {
 			.kind = (enum payload_kind)(round % PAYLOAD_NKINDS),
 			.octet_align = test_below(&s, 2),
-			.samples = 2 + test_below(&s, CR_FRAME_SAMPLES_MAX - 1),
+			.samples = 2 + test_below(&s, CR_PCM_SAMPLES_MAX - 1),
 			.frame_bytes = (uint16_t)(1 + test_below(&s, 300)),
 		};
 

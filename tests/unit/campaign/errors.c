@@ -94,7 +94,7 @@ static const struct {
 	  "c.yaml:5: flows[0].in: dtx: does not apply to codec pcmu" },
 	{ OK_TOP "flows:\n  - count: 1\n    in: {codec: l16, rate: 11025}\n"
 		 "    out: {codec: amr}\n",
-	  "rate=11025: needs 8000 or 16000" },
+	  "rate=11025: needs 8000, 16000 or 48000" },
 	{ OK_TOP "flows:\n  - count: 1\n    ptime: 30ms\n"
 		 "    in: {codec: amr}\n    out: {codec: pcmu}\n",
 	  "c.yaml:5: flows[0]: ptime: frames of amr last 20ms" },

@@ -81,7 +81,8 @@ static void what_a_codec_lacks_is_refused(void **state)
 	refused("amr-wb", &(struct cr_codec_cfg){ .mode = 9 }, "0..8");
 	refused("amr", &(struct cr_codec_cfg){ .sample_rate = 16000 }, "8000");
 	refused("pcmu", &(struct cr_codec_cfg){ .sample_rate = 16000 }, "8000");
-	refused("l16", &(struct cr_codec_cfg){ .sample_rate = 44100 }, "16000");
+	refused("l16", &(struct cr_codec_cfg){ .sample_rate = 44100 },
+		"8000, 16000 or 48000");
 	refused("amr-wb", &(struct cr_codec_cfg){ .samples = 160 }, "320");
 	refused("l16", &(struct cr_codec_cfg){ .samples = 961 }, "960");
 	refused("spin", &(struct cr_codec_cfg){ .spin = -1 }, "spin");

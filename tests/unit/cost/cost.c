@@ -169,8 +169,8 @@ static void check_table(void)
 		}
 	}
 	assert_non_null(find_row(rows, "l16", "pcm", 16000, "encode"));
-	check_row(find_row(rows, "resample", "-", 8000, "up"));
-	check_row(find_row(rows, "resample", "-", 16000, "down"));
+	check_row(find_row(rows, "resample", "16000", 8000, "up"));
+	check_row(find_row(rows, "resample", "8000", 16000, "down"));
 	assert_null(find_row(rows, "spin", "pcm", 8000, "encode"));
 	check_missing(json_object_get(json, "kernels_missing"));
 	json_decref(json);

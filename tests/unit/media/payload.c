@@ -323,7 +323,7 @@ static void pcm_without_a_length_is_one_bounded_frame(void **state)
 	struct payload_iter it;
 
 	(void)state;
-	for (size_t n = 1; n <= CR_FRAME_SAMPLES_MAX; n++) {
+	for (size_t n = 1; n <= CR_PCM_SAMPLES_MAX; n++) {
 		assert_int_equal(payload_open(&u, p, n, &it), 0);
 		assert_int_equal(it.info.nframes, 1);
 	}
