@@ -110,6 +110,7 @@ const struct cr_codec codec_amr = {
 	.sample_rate = 8000,
 	.rtp_clock = 8000,
 	.samples = SAMPLES,
+	.dtx = true,
 	.kernels = true,
 	.modes = modes,
 	.nmodes = NMODES,

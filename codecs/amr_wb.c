@@ -149,6 +149,7 @@ const struct cr_codec codec_amr_wb = {
 	.sample_rate = 16000,
 	.rtp_clock = 16000,
 	.samples = SAMPLES,
+	.dtx = true,
 	.kernels = true,
 	.modes = modes,
 	.nmodes = NMODES,

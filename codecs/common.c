@@ -48,10 +48,12 @@ int codec_check(const struct cr_codec *c, const struct cr_codec_cfg *cfg,
 	ret = check_rate(c, codec_rate(c, cfg), e);
 	if (ret)
 		return ret;
-	if (!c->any_length && samples != c->samples)
+	if (!cr_codec_has_length(c, cr_codec_frame_ns(c, cfg)))
 		return cr_fail(e, -EINVAL,
-			       "codec %s: %u samples per frame; it has only %u",
-			       c->name, samples, c->samples);
+			       "codec %s: %u samples per frame; it has %s%u",
+			       c->name, samples,
+			       c->lengths ? "other lengths, such as " : "only ",
+			       c->samples);
 	if (c->any_length && samples > CR_PCM_SAMPLES_MAX)
 		return cr_fail(e, -EINVAL,
 			       "codec %s: %u samples per frame; use 1..%u",

@@ -11,8 +11,8 @@
 #include "codecs/common.h"
 
 const struct cr_codec *const cr_codecs[] = {
-	&codec_pcmu,   &codec_pcma, &codec_l16,	   &codec_g722,
-	&codec_gsm,    &codec_amr,  &codec_amr_wb,
+	&codec_pcmu,   &codec_pcma, &codec_l16, &codec_g722,
+	&codec_gsm,    &codec_opus, &codec_amr, &codec_amr_wb,
 #ifdef CR_HAVE_AVCODEC
 	&codec_g723_1,
 #endif
@@ -59,6 +59,15 @@ const char *cr_codec_rates_text(const struct cr_codec *c, char *buf,
 					    : " or ",
 			      *r);
 	return buf;
+}
+
+bool cr_codec_has_length(const struct cr_codec *c, cr_ns time)
+{
+	for (const cr_ns *l = c->lengths; l && *l; l++)
+		if (*l == time)
+			return true;
+	return c->any_length ||
+	       time == (cr_ns)c->samples * CR_SEC / c->sample_rate;
 }
 
 unsigned cr_codec_clock(const struct cr_codec *c, unsigned rate)

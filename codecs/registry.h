@@ -13,6 +13,7 @@ extern const struct cr_codec codec_pcma;
 extern const struct cr_codec codec_l16;
 extern const struct cr_codec codec_g722;
 extern const struct cr_codec codec_gsm;
+extern const struct cr_codec codec_opus;
 extern const struct cr_codec codec_amr;
 extern const struct cr_codec codec_amr_wb;
 extern const struct cr_codec codec_g723_1; /* only with CR_HAVE_AVCODEC */

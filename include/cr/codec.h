@@ -66,7 +66,9 @@ struct cr_codec_cfg {
 	unsigned sample_rate; /**< Hz, of rates[]; 0: the codec's own         */
 	unsigned samples;     /**< per frame; 0: the codec's own; PCM: ptime  */
 	bool dtx;	      /**< discontinuous transmission, where known    */
-	cr_ns spin;	      /**< CPU time per frame; codec "spin" only      */
+	unsigned complexity; /**< of a tunable encoder: 1 + 0..10; 0: its own */
+	unsigned fec;	     /**< tunable: loss to protect from, percent     */
+	cr_ns spin;	     /**< CPU time per frame; codec "spin" only      */
 };
 
 /**
@@ -88,6 +90,12 @@ struct cr_codec {
 	 * only. */
 	const unsigned *rates;
 	bool clock_is_rate; /**< the RTP clock is the rate, not rtp_clock  */
+	bool rate_follows;  /**< unsaid, the rate is the call's other side's */
+	/** Lengths that a frame may have, ns, rising, 0 at the end; NULL: only
+	 * samples, or any_length. A decoder takes what comes. */
+	const cr_ns *lengths;
+	bool dtx;     /**< knows discontinuous transmission                */
+	bool tunable; /**< knows cfg.complexity and cfg.fec                */
 	bool declares_cost; /**< a frame takes cfg.spin: never measured   */
 	bool kernels; /**< of its library: codecs/kernels may replace some  */
 	enum cr_packing packing; /**< of its frames, in RTP                 */
@@ -118,6 +126,14 @@ struct cr_codec {
 	 * Returns the number of samples written (<= CR_FRAME_SAMPLES_MAX).
 	 */
 	unsigned (*decode)(void *dec, const struct cr_frame *in, int16_t *pcm);
+	/**
+	 * In place of a lost frame, when @next, the one behind it, has come:
+	 * what @next says of it (in-band FEC), or concealment. @next is to be
+	 * decoded afterwards. Returns as decode(). NULL: frames say nothing of
+	 * others.
+	 */
+	unsigned (*recover)(void *dec, const struct cr_frame *next,
+			    int16_t *pcm);
 	void (*decoder_close)(void *dec); /**< NULL is fine */
 };
 
@@ -136,6 +152,9 @@ bool cr_codec_has_rate(const struct cr_codec *c, unsigned rate);
 /** The rates of @c for a message: "8000, 16000 or 48000". Returns @buf. */
 const char *cr_codec_rates_text(const struct cr_codec *c, char *buf,
 				size_t size);
+
+/** May a frame of @c last @time? */
+bool cr_codec_has_length(const struct cr_codec *c, cr_ns time);
 
 /** Rate of the RTP timestamps of @c at sample rate @rate (0: its own), Hz. */
 unsigned cr_codec_clock(const struct cr_codec *c, unsigned rate);

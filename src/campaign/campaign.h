@@ -26,8 +26,9 @@
 /** One side of a flow's calls. */
 struct campaign_leg {
 	const struct cr_codec *codec;
-	struct cr_codec_cfg cfg; /**< mode, rate, samples, DTX, spin set    */
+	struct cr_codec_cfg cfg; /**< all set */
 	bool octet_align;	 /**< AMR, AMR-WB: RFC 4867 payload format  */
+	int64_t complexity;	 /**< of a tunable encoder; -1: its own     */
 };
 
 /** How frames become jobs; see engine/release.h. */

@@ -91,7 +91,9 @@ static int check_leg_keys(const struct section *s, const struct cr_codec *c)
 	} keys[] = {
 		{ "rate", c->rates != NULL },
 		{ "octet-align", is_amr(c) },
-		{ "dtx", is_amr(c) },
+		{ "dtx", c->dtx },
+		{ "complexity", c->tunable },
+		{ "fec", c->tunable },
 		{ "spin", strcmp(c->name, "spin") == 0 },
 	};
 
@@ -117,6 +119,7 @@ int read_leg(const struct section *s, struct campaign_leg *leg)
 		rc = section_values(s, leg);
 	if (rc)
 		return rc;
+	leg->cfg.complexity = (unsigned)(leg->complexity + 1);
 	rate = leg->cfg.sample_rate;
 	if (rate && !cr_codec_has_rate(leg->codec, rate))
 		return section_fail(
@@ -134,9 +137,10 @@ static int set_samples(const struct section *s, cr_ns ptime,
 		leg->cfg.sample_rate ? leg->cfg.sample_rate : c->sample_rate;
 	cr_ns frame = cr_codec_frame_ns(c, &leg->cfg);
 
-	if (!c->any_length || ptime == frame)
+	if (ptime == frame || !cr_codec_has_length(c, ptime))
 		return 0;
-	if (ptime * rate % CR_SEC || ptime * rate / CR_SEC > CR_PCM_SAMPLES_MAX)
+	if (c->any_length && (ptime * rate % CR_SEC ||
+			      ptime * rate / CR_SEC > CR_PCM_SAMPLES_MAX))
 		return section_fail(s, "ptime",
 				    "ptime: %s needs whole samples, %u at most",
 				    c->name, CR_PCM_SAMPLES_MAX);
@@ -151,12 +155,29 @@ static int check_ptime(const struct section *s, struct campaign_flow *f)
 
 	if (!f->ptime)
 		f->ptime = frame;
-	if (!f->in.codec->any_length && f->ptime != frame)
+	if (f->ptime != frame && !cr_codec_has_length(f->in.codec, f->ptime))
 		return section_fail(
 			s, "ptime", "ptime: frames of %s last %lldms",
 			f->in.codec->name, (long long)(frame / CR_MS));
 	rc = set_samples(s, f->ptime, &f->in);
 	return rc ? rc : set_samples(s, f->ptime, &f->out);
+}
+
+static unsigned leg_rate(const struct campaign_leg *leg)
+{
+	return leg->cfg.sample_rate ? leg->cfg.sample_rate
+				    : leg->codec->sample_rate;
+}
+
+/* As the daemon does when no rate is said. */
+static void follow_rate(struct campaign_leg *leg,
+			const struct campaign_leg *other)
+{
+	unsigned rate = leg_rate(other);
+
+	if (leg->codec->rate_follows && !leg->cfg.sample_rate &&
+	    cr_codec_has_rate(leg->codec, rate))
+		leg->cfg.sample_rate = rate;
 }
 
 static int check_directions(const struct section *s,
@@ -292,6 +313,10 @@ static int read_legs(const struct section *s, struct campaign_flow *f)
 		rc = read_leg(out, &f->out);
 	if (!rc)
 		rc = check_directions(s, f);
+	if (!rc) {
+		follow_rate(&f->in, &f->out);
+		follow_rate(&f->out, &f->in);
+	}
 	return rc ? rc : check_ptime(s, f);
 }
 

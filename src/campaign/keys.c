@@ -130,7 +130,12 @@ static const struct key leg_keys[] = {
 	    "Hz; codecs with a free rate"),
 	FLAG(T, octet_align, "octet-align", 0,
 	     "AMR, AMR-WB: octet-aligned payloads (RFC 4867)"),
-	FLAG(T, cfg.dtx, "dtx", 0, "AMR, AMR-WB: discontinuous transmission"),
+	FLAG(T, cfg.dtx, "dtx", 0,
+	     "AMR, AMR-WB, opus: discontinuous transmission"),
+	INT(T, complexity, "complexity", 0, 10, -1,
+	    "opus: how much the encoder tries (the codec's)"),
+	INT(T, cfg.fec, "fec", 0, 100, 0,
+	    "opus: packet loss to protect from, percent"),
 	TIME(T, cfg.spin, "spin", CR_US, CR_SEC, 0,
 	     "codec spin: CPU time of a frame"),
 	END

@@ -46,6 +46,10 @@ static json_t *leg_json(const struct campaign_leg *leg)
 		put(o, "octet_align", json_true());
 	if (leg->cfg.dtx)
 		put(o, "dtx", json_true());
+	if (leg->cfg.complexity)
+		put(o, "complexity", json_integer(leg->cfg.complexity - 1));
+	if (leg->cfg.fec)
+		put(o, "fec", json_integer(leg->cfg.fec));
 	if (leg->cfg.spin)
 		put(o, "spin_us", json_real((double)leg->cfg.spin / CR_US));
 	return o;

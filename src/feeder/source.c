@@ -179,6 +179,8 @@ bool source_fits(const struct campaign_flow *a, const struct campaign_flow *b)
 	    a->in.octet_align != b->in.octet_align ||
 	    a->in.cfg.mode != b->in.cfg.mode ||
 	    a->in.cfg.dtx != b->in.cfg.dtx ||
+	    a->in.cfg.complexity != b->in.cfg.complexity ||
+	    a->in.cfg.fec != b->in.cfg.fec ||
 	    leg_rate(&a->in) != leg_rate(&b->in) ||
 	    a->input_count != b->input_count)
 		return false;

@@ -199,8 +199,15 @@ static bool has_no_data(const struct pipeline *p)
 	return kind == PAYLOAD_AMR || kind == PAYLOAD_AMR_WB;
 }
 
+/* Does our encoder decide where silence is? */
+static bool own_silence(const struct pipeline *p)
+{
+	return has_no_data(p) || (p->cfg.out.codec->dtx && p->cfg.out.cfg.dtx);
+}
+
 /* In AMR the marker goes with the first speech after silence, so our encoder's
- * own silence counts (RFC 4867, 4.1); of others only the input knows (RFC 3551,
+ * own silence counts (RFC 4867, 4.1), so it does with DTX (RFC 7587, 4.1); of
+ * others only the input knows (RFC 3551,
  * 4.1). NO_DATA that is sent stands for a frame without time, not silence. */
 static bool take_marker(struct pipeline *p, enum cr_frame_kind kind,
 			bool silent)
@@ -212,7 +219,7 @@ static bool take_marker(struct pipeline *p, enum cr_frame_kind kind,
 		p->talking = true;
 	else if (silent || kind == CR_FRAME_SID)
 		p->talking = false;
-	if (has_no_data(p))
+	if (own_silence(p))
 		return begins;
 	if (!silent)
 		p->marked = false;

@@ -85,7 +85,12 @@ static int check_side(struct pipeline_side *s, uint8_t *pt,
 	    check_rate(&s->cfg.sample_rate, codec, r->rate, path, e))
 		return -EINVAL;
 	s->codec = codec;
+	if (!codec->tunable && (r->complexity >= 0 || r->fec))
+		return cr_fail(e, -EINVAL, "%s%s: codec %s has none", path,
+			       r->fec ? "fec" : "complexity", codec->name);
 	s->cfg.dtx = r->dtx;
+	s->cfg.complexity = (unsigned)(r->complexity + 1);
+	s->cfg.fec = r->fec;
 	s->cfg.spin = r->spin;
 	*pt = (uint8_t)(r->pt >= 0		? r->pt
 			: codec->static_pt >= 0 ? codec->static_pt
@@ -98,6 +103,20 @@ static int check_side(struct pipeline_side *s, uint8_t *pt,
 	return 0;
 }
 
+/* A codec that runs at many rates spares a conversion. */
+static void follow_rate(struct pipeline_side *s,
+			const struct call_side_request *r,
+			const struct pipeline_side *other)
+{
+	unsigned rate = pipeline_side_rate(other);
+
+	if (!s->codec->rate_follows || r->rate ||
+	    !cr_codec_has_rate(s->codec, rate))
+		return;
+	s->cfg.sample_rate = rate;
+	s->payload.sample_rate = rate;
+}
+
 static int check_sides(struct call_cfg *cfg, const struct call_request *r,
 		       struct cr_err *e)
 {
@@ -108,6 +127,8 @@ static int check_sides(struct call_cfg *cfg, const struct call_request *r,
 	cfg->ts_first = cfg->ts_first_known ? (uint32_t)r->in.ts_first : 0;
 	if (check_side(&cfg->media.out, &cfg->pt_out, &r->out.side, "out.", e))
 		return -EINVAL;
+	follow_rate(&cfg->media.in, &r->in.side, &cfg->media.out);
+	follow_rate(&cfg->media.out, &r->out.side, &cfg->media.in);
 	cfg->to = r->out.address;
 	cfg->ssrc_out = r->out.ssrc;
 	if (!cfg->to.ss_family)
@@ -140,7 +161,8 @@ static int check_ptime(struct call_cfg *cfg, cr_ns asked, struct cr_err *e)
 			e, -EINVAL, "ptime: %g ms is not within %g..%g ms",
 			(double)ptime / 1e6, (double)CALL_PTIME_MIN / 1e6,
 			(double)CALL_PTIME_MAX / 1e6);
-	if (ptime % (in_pcm ? 5 * CR_MS : in_frame))
+	if (in->codec->lengths ? !cr_codec_has_length(in->codec, ptime)
+			       : ptime % (in_pcm ? 5 * CR_MS : in_frame) != 0)
 		return cr_fail(e, -EINVAL, "ptime: %s comes in frames of %g ms",
 			       in->codec->name,
 			       in_pcm ? 5.0 : (double)in_frame / 1e6);
@@ -156,6 +178,8 @@ static int check_ptime(struct call_cfg *cfg, cr_ns asked, struct cr_err *e)
 	if (in_pcm)
 		in->cfg.samples = samples_in(in, ptime);
 	if (out_pcm)
+		out->cfg.samples = samples_in(out, ptime);
+	else if (out->codec->lengths && cr_codec_has_length(out->codec, ptime))
 		out->cfg.samples = samples_in(out, ptime);
 	in->payload.samples = in->cfg.samples;
 	out->payload.samples = out->cfg.samples;

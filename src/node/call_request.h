@@ -46,7 +46,9 @@ struct call_side_request {
 	int pt;		   /**< -1: RFC 3551's, or 96       */
 	unsigned rate;	   /**< Hz; 0: the codec's          */
 	bool octet_align, dtx;
-	cr_ns spin; /**< CPU time a frame; codec "spin" */
+	int complexity; /**< -1: the codec's own         */
+	unsigned fec;	/**< percent of loss             */
+	cr_ns spin;	/**< CPU time a frame; codec "spin" */
 };
 
 struct call_in_request {

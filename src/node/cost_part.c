@@ -16,6 +16,8 @@ static struct cost_part side_part(const struct pipeline_side *s)
 					    .sample_rate = s->cfg.sample_rate,
 					    .samples = s->cfg.samples,
 					    .dtx = s->cfg.dtx,
+					    .complexity = s->cfg.complexity,
+					    .fec = s->cfg.fec,
 					    .spin = s->cfg.spin } };
 }
 
@@ -38,7 +40,8 @@ bool cost_part_same(const struct cost_part *a, const struct cost_part *b)
 	return a->codec == b->codec && a->cfg.mode == b->cfg.mode &&
 	       a->cfg.sample_rate == b->cfg.sample_rate &&
 	       a->cfg.samples == b->cfg.samples && a->cfg.dtx == b->cfg.dtx &&
-	       a->from == b->from && a->to == b->to;
+	       a->cfg.complexity == b->cfg.complexity &&
+	       a->cfg.fec == b->cfg.fec && a->from == b->from && a->to == b->to;
 }
 
 bool cost_part_declared(const struct cost_part *p, struct cost_value *out)

@@ -196,11 +196,25 @@ static int reckon(const struct costs *c, const struct pipeline_cfg *media,
 
 /* --- pairs --- */
 
+/* Append @value, in @format, to the text in @buf. */
+__attribute__((format(printf, 3, 0))) static void add(char *buf, size_t size,
+						      const char *format,
+						      unsigned value)
+{
+	size_t n = strlen(buf);
+
+	(void)snprintf(buf + n, size - n, format, value);
+}
+
 static void side_name(const struct pipeline_side *s, char *buf, size_t size)
 {
 	const struct cr_codec *c = s->codec;
 
-	if (c->nmodes > 1)
+	if (c->nmodes > 1 && c->rates)
+		(void)snprintf(buf, size, "%s/%s/%u", c->name,
+			       c->modes[s->cfg.mode].name,
+			       pipeline_side_rate(s));
+	else if (c->nmodes > 1)
 		(void)snprintf(buf, size, "%s/%s", c->name,
 			       c->modes[s->cfg.mode].name);
 	else if (c->rates)
@@ -208,6 +222,10 @@ static void side_name(const struct pipeline_side *s, char *buf, size_t size)
 			       pipeline_side_rate(s));
 	else
 		(void)snprintf(buf, size, "%s", c->name);
+	if (s->cfg.complexity)
+		add(buf, size, ",complexity=%u", s->cfg.complexity - 1);
+	if (s->cfg.fec)
+		add(buf, size, ",fec=%u", s->cfg.fec);
 }
 
 static void pair_name(const struct pipeline_cfg *m, cr_ns period, char *buf,

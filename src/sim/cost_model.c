@@ -214,7 +214,8 @@ static bool same_leg(const struct campaign_leg *a, const struct campaign_leg *b)
 	return a->codec == b->codec && a->cfg.mode == b->cfg.mode &&
 	       a->cfg.sample_rate == b->cfg.sample_rate &&
 	       a->cfg.samples == b->cfg.samples && a->cfg.dtx == b->cfg.dtx &&
-	       a->cfg.spin == b->cfg.spin;
+	       a->cfg.complexity == b->cfg.complexity &&
+	       a->cfg.fec == b->cfg.fec && a->cfg.spin == b->cfg.spin;
 }
 
 /* Measured twice, equal codecs would not cost the same. */

@@ -41,7 +41,7 @@ const struct field call_side_fields[] = {
 	  .without = "the static one of RFC 3551, else 96",
 	  .help = "RTP payload type" },
 	{ ROW_INT(call_side, "rate", rate), .min = 8000, .max = 48000,
-	  .unit = "Hz", .without = "the codec's",
+	  .unit = "Hz", .without = "the codec's; of opus the other side's",
 	  .help = "sampling rate, 8000, 16000 or 48000; only for codecs "
 		  "without a fixed rate" },
 	{ ROW_BOOL(call_side, "octet_align", octet_align),
@@ -49,6 +49,13 @@ const struct field call_side_fields[] = {
 		  "RFC 4867, not the bandwidth-efficient one" },
 	{ ROW_BOOL(call_side, "dtx", dtx),
 	  .help = "discontinuous transmission, if the codec supports it" },
+	{ ROW_INT(call_side, "complexity", complexity), .max = 10, .dflt = -1,
+	  .without = "the codec's",
+	  .help = "opus: how much the encoder tries; more takes more CPU "
+		  "time" },
+	{ ROW_INT(call_side, "fec", fec), .max = 100, .unit = "%",
+	  .help = "opus: packet loss that the encoder protects from by "
+		  "repeating speech in the next packet" },
 	{ ROW_TIME(call_side, "spin", spin, "us"), .max = CALL_SPIN_MAX,
 	  .help = "codec spin only: CPU time to use for each frame" },
 	{ 0 },
@@ -147,6 +154,8 @@ const struct field call_change_out_fields[] = {
 	{ ROW_FIXED("rate", FIXED) },
 	{ ROW_FIXED("octet_align", FIXED) },
 	{ ROW_FIXED("dtx", FIXED) },
+	{ ROW_FIXED("complexity", FIXED) },
+	{ ROW_FIXED("fec", FIXED) },
 	{ ROW_FIXED("address", FIXED) },
 	{ ROW_FIXED("ssrc", FIXED) },
 	{ ROW_FIXED("spin", FIXED) },

@@ -26,6 +26,7 @@ codecs       Ie of both codecs add up; Bpl is of the codec that the listener
                            4.9: G.113 Appendix IV, both ears, on the scale of
                            the wideband model
                l16         Ie 0, it codes nothing; no Bpl
+               opus        not tabulated on either scale
                g722        not tabulated on that scale, as far as we know
              Where no value is published (other modes; losses of a codec
              without Bpl; amr-wb to or from a narrow-band codec) there is no

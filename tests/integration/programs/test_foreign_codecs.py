@@ -40,6 +40,8 @@ class Peer:
 PCMU = Peer(0, "PCMU/8000", ("-ar", "8000", "-acodec", "pcm_mulaw"), 172)
 PEERS = {
     "gsm": Peer(3, "GSM/8000"),  # its RTP sender does not know it
+    "opus": Peer(96, "opus/48000/2", ("-ar", "48000", "-acodec", "libopus",
+                                      "-b:a", "24000")),
     "g722": Peer(9, "G722/8000", ("-ar", "16000", "-acodec", "g722"), 172),
 }
 

@@ -29,17 +29,17 @@ static void make_speech(uint64_t *s, unsigned samples, unsigned frame)
 				   level);
 }
 
-static void assert_travels(const struct payload_cfg *cfg)
+static void assert_travels(const struct payload_cfg *cfg, unsigned n)
 {
 	struct payload_iter it;
 	struct cr_frame out;
-	int bytes = payload_pack(cfg, PAYLOAD_NO_CMR, frames, PER_PACKET,
-				 packed, sizeof(packed));
+	int bytes = payload_pack(cfg, PAYLOAD_NO_CMR, frames, n, packed,
+				 sizeof(packed));
 
 	assert_true(bytes > 0);
 	assert_int_equal(payload_open(cfg, packed, (size_t)bytes, &it), 0);
-	assert_int_equal(it.info.nframes, PER_PACKET);
-	for (unsigned i = 0; i < PER_PACKET; i++) {
+	assert_int_equal(it.info.nframes, n);
+	for (unsigned i = 0; i < n; i++) {
 		assert_true(payload_next(&it, &out));
 		assert_int_equal(out.kind, frames[i].kind);
 		assert_int_equal(out.bytes, frames[i].bytes);
@@ -55,22 +55,23 @@ static void mode_travels(const struct cr_codec *c, unsigned mode)
 	const struct cr_codec_cfg codec_cfg = { .mode = mode };
 	uint64_t s = mode + 1;
 	struct cr_err e;
+	unsigned n;
 	void *enc;
 
 	assert_int_equal(payload_cfg_of(c, &cfg), 0);
 	cfg.samples = c->samples;
+	n = cfg.kind == PAYLOAD_WHOLE ? 1 : PER_PACKET;
 	assert_int_equal(c->encoder_open(&enc, &codec_cfg, &e), 0);
 	for (unsigned i = 0; i < FRAMES; i++) {
 		make_speech(&s, c->samples, i);
-		memset(&frames[i % PER_PACKET], 0x5a, sizeof(frames[0]));
-		assert_int_equal(
-			c->encode(enc, mode, pcm, &frames[i % PER_PACKET]), 0);
-		if (i % PER_PACKET != PER_PACKET - 1)
+		memset(&frames[i % n], 0x5a, sizeof(frames[0]));
+		assert_int_equal(c->encode(enc, mode, pcm, &frames[i % n]), 0);
+		if (i % n != n - 1)
 			continue;
 		cfg.octet_align = false;
-		assert_travels(&cfg);
+		assert_travels(&cfg, n);
 		cfg.octet_align = true;
-		assert_travels(&cfg);
+		assert_travels(&cfg, n);
 	}
 	c->encoder_close(enc);
 }
