@@ -41,8 +41,8 @@ static bool same_link(uint32_t a, uint32_t b)
 	return !a || !b || a == b;
 }
 
-bool address_equal(const struct sockaddr_storage *a,
-		   const struct sockaddr_storage *b)
+bool address_same_host(const struct sockaddr_storage *a,
+		       const struct sockaddr_storage *b)
 {
 	const struct sockaddr_in *a4 = (const void *)a, *b4 = (const void *)b;
 	const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
@@ -50,11 +50,15 @@ bool address_equal(const struct sockaddr_storage *a,
 	if (a->ss_family != b->ss_family)
 		return false;
 	if (a->ss_family == AF_INET)
-		return a4->sin_port == b4->sin_port &&
-		       a4->sin_addr.s_addr == b4->sin_addr.s_addr;
-	return a6->sin6_port == b6->sin6_port &&
-	       same_link(a6->sin6_scope_id, b6->sin6_scope_id) &&
+		return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
+	return same_link(a6->sin6_scope_id, b6->sin6_scope_id) &&
 	       !memcmp(&a6->sin6_addr, &b6->sin6_addr, sizeof(a6->sin6_addr));
+}
+
+bool address_equal(const struct sockaddr_storage *a,
+		   const struct sockaddr_storage *b)
+{
+	return address_same_host(a, b) && address_port(a) == address_port(b);
 }
 
 const char *address_text(const struct sockaddr_storage *a, char *buf,

@@ -44,6 +44,10 @@ socklen_t address_length(const struct sockaddr_storage *a);
 bool address_equal(const struct sockaddr_storage *a,
 		   const struct sockaddr_storage *b);
 
+/** As address_equal(), whatever the ports are. */
+bool address_same_host(const struct sockaddr_storage *a,
+		       const struct sockaddr_storage *b);
+
 /** Its port in host order. */
 unsigned address_port(const struct sockaddr_storage *a);
 void address_set_port(struct sockaddr_storage *a, unsigned port);

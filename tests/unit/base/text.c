@@ -168,6 +168,7 @@ static void equal_is_family_host_port_and_link(void **state)
 	static const char *const all[] = { "10.1.2.3:4",  "10.1.2.4:4",
 					   "10.1.2.3:5",  "[fe80::1]:4",
 					   "[fe80::2]:4", "[fe80::1]:5" };
+	static const int host[] = { 1, 2, 1, 3, 4, 3 };
 	struct sockaddr_storage a, b;
 
 	(void)state;
@@ -176,12 +177,15 @@ static void equal_is_family_host_port_and_link(void **state)
 			a = parsed(all[i]);
 			b = parsed(all[k]);
 			assert_int_equal(address_equal(&a, &b), i == k);
+			assert_int_equal(address_same_host(&a, &b),
+					 host[i] == host[k]);
 		}
 	a = b = parsed("[fe80::1]:4");
 	set_link(&a, 2);
 	assert_true(address_equal(&a, &b)); /* b says nothing of it */
 	set_link(&b, 3);
 	assert_false(address_equal(&a, &b));
+	assert_false(address_same_host(&a, &b));
 	set_link(&b, 2);
 	assert_true(address_equal(&a, &b));
 }

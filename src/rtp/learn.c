@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who a leg's party is: learned from its packets, and kept against others. The
+ * rules are in the header. This file does not parse packets.
+ */
+#include "rtp/learn.h"
+
+#include <string.h>
+
+/* How many numbers the current source may be ahead of its last packet to prove
+ * itself, and how many a packet may be behind to be just late: as wide as the
+ * window in which rtp_source_update() tells late packets from duplicates. */
+#define NEAR 64u
+/* How far a source that goes on elsewhere may be ahead: MAX_DROPOUT of RFC
+ * 3550, A.1. */
+#define MAX_DROPOUT 3000u
+
+/* Higher is better; the current address has one of the first three. */
+enum { RANK_OTHER, RANK_HOST, RANK_TOLD, RANK_CURRENT };
+
+/* A packet from a source that is not the current one. */
+struct newcomer {
+	const struct learn_arrival *p;
+	cr_ns now;
+	bool here; /* from the current address */
+	uint8_t rank;
+};
+
+/* One thread writes. */
+static void count(atomic_ullong *counter)
+{
+	unsigned long long n =
+		atomic_load_explicit(counter, memory_order_relaxed);
+
+	atomic_store_explicit(counter, n + 1, memory_order_relaxed);
+}
+
+/* Packets of the party, so far. */
+static unsigned long long heard_so_far(const struct learn *l)
+{
+	return atomic_load_explicit(&l->accepted, memory_order_relaxed);
+}
+
+static uint8_t rank_of(const struct learn *l, const struct sockaddr_storage *a)
+{
+	if (address_equal(a, &l->terms.told))
+		return RANK_TOLD;
+	if (address_same_host(a, &l->terms.told) ||
+	    address_same_host(a, &l->terms.host))
+		return RANK_HOST;
+	return RANK_OTHER;
+}
+
+/* May no packet be taken from a source of this rank? */
+static bool shut_to(const struct learn *l, uint8_t rank)
+{
+	return l->terms.mode == LEARN_STRICT && rank < RANK_TOLD;
+}
+
+static bool is_silent(const struct learn *l, cr_ns now)
+{
+	return now - (l->proven ? l->heard : l->since) > l->terms.silence;
+}
+
+/* Sources on notice are as good as absent. */
+static bool is_absent(const struct learn *l, cr_ns now)
+{
+	if (l->on_notice || !l->proven)
+		return l->on_notice || is_silent(l, now);
+	return now - l->heard > l->terms.absence;
+}
+
+/* Is the window open in which addresses are compared? */
+static bool is_contested(const struct learn *l, cr_ns now)
+{
+	return l->contested && now - l->opened <= l->terms.window;
+}
+
+/* Does it go on with what the current source sent, from elsewhere? */
+static bool goes_on(const struct learn *l, const struct learn_arrival *p)
+{
+	uint16_t ahead = (uint16_t)(p->seq - l->seq);
+
+	return l->proven && p->ssrc == l->ssrc && ahead && ahead <= MAX_DROPOUT;
+}
+
+/* Could the leg be taken over from this other address now, with proof? */
+static bool is_open(const struct learn *l, const struct newcomer *n)
+{
+	return n->rank > l->rank || is_absent(l, n->now) ||
+	       (is_silent(l, n->now) && goes_on(l, n->p)) ||
+	       (is_contested(l, n->now) && n->rank == l->rank);
+}
+
+/* Does this packet alone make it the current source? */
+static bool one_is_enough(const struct learn *l, const struct newcomer *n)
+{
+	bool silent = l->known && is_silent(l, n->now);
+
+	if (!l->known)
+		return true;
+	if (n->here)
+		return l->proven && silent;
+	return (silent || l->on_notice) &&
+	       (n->rank > l->rank || goes_on(l, n->p));
+}
+
+/* The slot of the window that @now is in. */
+static uint32_t slot_at(const struct learn *l, cr_ns now)
+{
+	return now > l->opened ? (uint32_t)((now - l->opened) / LEARN_SLOT) : 0;
+}
+
+static void vote(uint32_t *votes, uint32_t *slot, uint32_t now)
+{
+	*votes += !*votes || *slot != now;
+	*slot = now;
+}
+
+static void settle(struct learn *l)
+{
+	l->settled = l->proven && !l->on_notice && !l->contested;
+}
+
+static void forget_rivals(struct learn *l)
+{
+	for (unsigned i = 0; i < LEARN_RIVALS; i++)
+		l->rival[i].run = 0;
+}
+
+/* Those of the current address: what they were compared with has changed. */
+static void forget_here(struct learn *l)
+{
+	for (unsigned i = 0; i < LEARN_RIVALS; i++)
+		if (l->rival[i].rank == RANK_CURRENT ||
+		    address_equal(&l->rival[i].from, &l->at))
+			l->rival[i].run = 0;
+}
+
+static bool same_exactly(const struct sockaddr_storage *a,
+			 const struct sockaddr_storage *b)
+{
+	const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
+
+	return address_equal(a, b) && (a->ss_family != AF_INET6 ||
+				       a6->sin6_scope_id == b6->sin6_scope_id);
+}
+
+/* Should @a make room rather than @b? */
+static bool is_worse(const struct learn_rival *a, const struct learn_rival *b)
+{
+	if (!a->run || !b->run)
+		return !a->run && b->run;
+	if (a->rank != b->rank)
+		return a->rank < b->rank;
+	return a->run != b->run ? a->run < b->run : a->heard < b->heard;
+}
+
+/* Does it keep its place when @n wants one? */
+static bool keeps_place(const struct learn *l, const struct learn_rival *r,
+			const struct newcomer *n)
+{
+	uint8_t rank = n->here ? RANK_CURRENT : n->rank;
+
+	if (!r->run || r->rank != rank)
+		return r->run && r->rank > rank;
+	return r->run > 1 && n->now - r->heard <= l->terms.silence;
+}
+
+/* The rival from this address, or a place for it; NULL: all are better. */
+static struct learn_rival *rival_place(struct learn *l,
+				       const struct newcomer *n)
+{
+	struct learn_rival *worst = l->rival;
+
+	for (unsigned i = 0; i < LEARN_RIVALS; i++) {
+		struct learn_rival *r = &l->rival[i];
+
+		if (r->run && address_equal(&r->from, n->p->from))
+			return r;
+		if (is_worse(r, worst))
+			worst = r;
+	}
+	if (keeps_place(l, worst, n))
+		return NULL;
+	*worst = (struct learn_rival){ .from = *n->p->from };
+	return worst;
+}
+
+/* An SSRC that was replaced, while the newer one is heard? */
+static bool is_replaced(const struct learn *l, const struct newcomer *n)
+{
+	return n->here && l->replaced_known && n->p->ssrc == l->replaced;
+}
+
+/* How long its run of packets in sequence is with this one, 0: as long as
+ * before, for it has come before or is late. */
+static uint8_t run_with(const struct learn *l, const struct learn_rival *r,
+			const struct newcomer *n)
+{
+	uint16_t ahead = (uint16_t)(n->p->seq - r->seq);
+
+	if (!r->run || n->p->ssrc != r->ssrc)
+		return 1;
+	if (is_replaced(l, n) && heard_so_far(l) != r->mark)
+		return 1;
+	if (ahead == 1)
+		return (uint8_t)(r->run + (r->run < LEARN_PROOF));
+	return !ahead || ahead > (uint16_t)-NEAR ? 0 : 1;
+}
+
+/* Follow the newcomer's sequence; returns its place, or NULL. */
+static struct learn_rival *rival_note(struct learn *l, const struct newcomer *n)
+{
+	struct learn_rival *r = rival_place(l, n);
+	uint8_t run = r ? run_with(l, r, n) : 0;
+
+	if (!r)
+		return NULL;
+	if (run) {
+		r->run = run;
+		r->seq = n->p->seq;
+	}
+	r->ssrc = n->p->ssrc;
+	r->rank = n->here ? RANK_CURRENT : n->rank;
+	r->heard = n->now;
+	r->mark = heard_so_far(l);
+	if (l->contested)
+		vote(&r->votes, &r->slot, slot_at(l, n->now));
+	return r;
+}
+
+/* Is a newcomer's proof enough for it? In a contest it is one slot ahead
+ * already when it comes before the party in that slot. */
+static bool proof_is_enough(const struct learn *l, const struct newcomer *n,
+			    const struct learn_rival *r)
+{
+	return n->here || n->rank > l->rank || is_absent(l, n->now) ||
+	       r->votes > l->votes + 1;
+}
+
+/* The window begins, with the source that has just been taken. */
+static void contest_open(struct learn *l, cr_ns now)
+{
+	for (unsigned i = 0; i < LEARN_RIVALS; i++)
+		l->rival[i].votes = 0;
+	l->contested = l->terms.mode == LEARN_DELAYED && l->rank < RANK_TOLD;
+	l->opened = now;
+	l->votes = 1;
+	l->slot = 0;
+}
+
+/* Let @r's place have the current source, whose slots still count. */
+static void contest_swap(struct learn *l, struct learn_rival *r)
+{
+	struct learn_rival won = *r;
+
+	*r = (struct learn_rival){
+		.from = l->at,
+		.heard = l->heard,
+		.ssrc = l->ssrc,
+		.votes = l->votes,
+		.slot = l->slot,
+		.seq = l->seq,
+		.run = LEARN_PROOF,
+		.rank = l->rank,
+	};
+	l->votes = won.votes;
+	l->slot = won.slot;
+}
+
+/* What changes with the newcomer, compared with the source that was heard last,
+ * and with where answers went. */
+static unsigned changes(struct learn *l, const struct newcomer *n)
+{
+	bool first = !heard_so_far(l);
+	bool ssrc = first ? !l->terms.ssrc_told : n->p->ssrc != l->ssrc;
+	bool to = !same_exactly(learn_to(l), n->p->from);
+
+	if (!first && ssrc)
+		count(&l->ssrc_changes);
+	if (!first && !address_equal(&l->at, n->p->from))
+		count(&l->address_changes);
+	return (ssrc ? LEARN_NEW_SSRC : 0u) | (to ? LEARN_NEW_ADDRESS : 0u);
+}
+
+/* Make the newcomer the current source; @r: its place, if it has proved
+ * itself. */
+static unsigned take(struct learn *l, const struct newcomer *n,
+		     struct learn_rival *r)
+{
+	unsigned result = changes(l, n);
+	bool won = r && !n->here && n->rank == l->rank &&
+		   !is_absent(l, n->now); /* the contest: it goes on */
+
+	l->replaced_known = n->here && l->known;
+	l->replaced = l->ssrc;
+	if (won)
+		contest_swap(l, r);
+	l->proven = r || (n->here && l->proven);
+	l->rank = n->rank;
+	l->at = *n->p->from;
+	forget_here(l); /* others' proofs go on */
+	if (!n->here && !won)
+		contest_open(l, n->now);
+	l->known = true;
+	l->on_notice = false;
+	l->ssrc = n->p->ssrc;
+	l->seq = n->p->seq;
+	l->run = r ? LEARN_PROOF : 1;
+	l->since = l->heard = n->now;
+	settle(l);
+	return result;
+}
+
+/* A packet of another source than the current one. */
+static unsigned judge(struct learn *l, const struct newcomer *n)
+{
+	struct learn_rival *r;
+
+	if (!n->here && (shut_to(l, n->rank) || (l->known && !is_open(l, n))))
+		return LEARN_FOREIGN_ADDRESS;
+	if (l->terms.ssrc_told && n->p->ssrc != l->terms.ssrc)
+		return LEARN_FOREIGN_SSRC;
+	if (!n->p->valid)
+		return n->here ? LEARN_FOREIGN_SSRC : LEARN_WAITING;
+	if (one_is_enough(l, n))
+		return take(l, n, NULL);
+	r = rival_note(l, n);
+	if (r && r->run == LEARN_PROOF && proof_is_enough(l, n, r))
+		return take(l, n, r);
+	return is_replaced(l, n) ? LEARN_FOREIGN_SSRC : LEARN_WAITING;
+}
+
+/* The current source's own way to its proof. */
+static void prove(struct learn *l, uint16_t seq)
+{
+	uint16_t ahead = (uint16_t)(seq - l->seq);
+
+	if (!ahead || ahead > (uint16_t)-NEAR)
+		return;
+	l->run = ahead < NEAR ? l->run + 1 : 1;
+	l->seq = seq;
+	l->proven = l->run >= LEARN_PROOF;
+}
+
+/* A packet of the current source, about which something is still open. */
+static unsigned own(struct learn *l, const struct learn_arrival *p, cr_ns now)
+{
+	bool over = now - l->opened > l->terms.window;
+	unsigned result = LEARN_ACCEPTED;
+
+	if (p->valid && !l->proven)
+		prove(l, p->seq);
+	else if (p->valid)
+		l->seq = p->seq;
+	if (l->on_notice && over) {
+		bool back = !same_exactly(learn_to(l), &l->at);
+
+		l->on_notice = false;
+		result = back ? LEARN_NEW_ADDRESS : LEARN_ACCEPTED;
+	}
+	l->contested = l->contested && !over;
+	l->heard = now;
+	settle(l);
+	return result;
+}
+
+static atomic_ullong *counter_of(struct learn *l, unsigned result)
+{
+	switch (result) {
+	case LEARN_FOREIGN_ADDRESS:
+		return &l->foreign_address;
+	case LEARN_FOREIGN_SSRC:
+		return &l->foreign_ssrc;
+	case LEARN_WAITING:
+		return &l->waiting;
+	default:
+		return &l->accepted;
+	}
+}
+
+unsigned learn_any_packet(struct learn *l, const struct learn_arrival *p,
+			  cr_ns now)
+{
+	struct newcomer n = { .p = p, .now = now };
+	unsigned result;
+
+	n.here = l->known && address_equal(&l->at, p->from);
+	if (n.here && p->valid && l->contested)
+		vote(&l->votes, &l->slot, slot_at(l, now));
+	if (n.here && p->ssrc == l->ssrc) {
+		result = own(l, p, now);
+	} else {
+		n.rank = n.here ? l->rank : rank_of(l, p->from);
+		result = judge(l, &n);
+	}
+	count(counter_of(l, result));
+	return result;
+}
+
+/* The defaults for what is not said. */
+static struct learn_terms filled(const struct learn_terms *t)
+{
+	struct learn_terms f = *t;
+
+	f.silence = f.silence ? f.silence : LEARN_SILENCE;
+	f.absence = cr_ns_max(f.absence ? f.absence : LEARN_ABSENCE, f.silence);
+	f.window = f.window ? f.window : LEARN_WINDOW;
+	return f;
+}
+
+void learn_init(struct learn *l, const struct learn_terms *terms)
+{
+	memset(l, 0, sizeof(*l));
+	l->terms = filled(terms);
+}
+
+void learn_again(struct learn *l, const struct learn_terms *terms, cr_ns now)
+{
+	struct learn_terms before = l->terms;
+	bool moved = before.told.ss_family && terms->told.ss_family &&
+		     !address_equal(&before.told, &terms->told);
+
+	l->terms = filled(terms);
+	if (!terms->told.ss_family)
+		l->terms.told = before.told;
+	if (!terms->host.ss_family)
+		l->terms.host = before.host;
+	if (!l->known)
+		return;
+	l->rank = rank_of(l, &l->at);
+	l->known = !shut_to(l, l->rank) &&
+		   (!terms->ssrc_told || l->ssrc == terms->ssrc);
+	if (l->rank == RANK_TOLD)
+		l->on_notice = l->contested = false;
+	else if (moved) {
+		forget_rivals(l);
+		l->on_notice = true;
+		l->contested = false;
+		l->opened = now;
+	}
+	settle(l);
+	l->settled = l->settled && l->known;
+}
+
+const struct sockaddr_storage *learn_to(const struct learn *l)
+{
+	return l->known && !l->on_notice ? &l->at : &l->terms.told;
+}
+
+void learn_counts(const struct learn *l,
+		  unsigned long long out[LEARN_NCOUNTERS])
+{
+#define LEARN_READ(name, label, help)                                          \
+	out[LEARN_COUNTER_##name] =                                            \
+		atomic_load_explicit(&l->name, memory_order_relaxed);
+	LEARN_COUNTERS(LEARN_READ)
+#undef LEARN_READ
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who a leg's party is, rule by rule: several that send to one port.
+ */
+#include "learn_steps.h"
+
+static void others_are_refused_while_the_party_speaks(void **state)
+{
+	struct learn l = proven(LEARN_IMMEDIATE, X);
+
+	(void)state;
+	PLAY(&l, { 41, Y, 7, 4, 'a' }, { 42, Y, 7, 5, 'a' },
+	     { 43, Y, 7, 6, 'a' }, { 44, Y, 7, 7, 'a' }, { 240, X, 7, 4, 'A' },
+	     { 241, Y, 8, 1, 'a' }, { 242, Y, 8, 2, 'a' },
+	     { 243, Y, 8, 3, 'a' }, { 244, Y, 8, 4, 'a' });
+	assert_true(answers_go(&l, X));
+}
+
+static void strangers_wait_for_an_absence_and_prove_themselves(void **state)
+{
+	struct learn l = proven(LEARN_IMMEDIATE, X);
+
+	(void)state;
+	PLAY(&l, { 5038, Y, 8, 1, 'a' }, { 5040, Y, 8, 2, 'a' },
+	     { 5041, Y, 8, 3, 'w' }, { 5042, Y, 8, 5, 'w' },
+	     { 5043, Y, 8, 6, 'w' }, { 5044, Y, 8, 7, 'B' },
+	     { 5045, X, 7, 4, 'a' });
+	assert_int_equal(l.waiting, 3);
+	assert_int_equal(l.foreign_address, 3);
+	assert_int_equal(l.accepted, 4);
+	assert_int_equal(l.address_changes, 1);
+	assert_int_equal(l.ssrc_changes, 1);
+}
+
+static void a_stray_first_packet_keeps_nobody_out_for_long(void **state)
+{
+	struct learn l = begin(LEARN_IMMEDIATE);
+
+	(void)state;
+	PLAY(&l, { 0, X, 9, 1, 'B' }, { 20, Y, 7, 1, 'a' },
+	     { 1000, Y, 7, 50, 'a' }, { 1020, Y, 7, 51, 'w' },
+	     { 1040, Y, 7, 52, 'w' }, { 1060, Y, 7, 53, 'B' });
+	l = begin(LEARN_DELAYED);
+	PLAY(&l, { 0, X, 9, 1, 'B' }, { 20, Y, 7, 1, 'w' },
+	     { 40, Y, 7, 2, 'w' }, { 60, Y, 7, 3, 'w' }, { 200, Y, 7, 10, 'w' },
+	     { 399, Y, 7, 20, 'w' }, { 400, Y, 7, 21, 'w' },
+	     { 420, Y, 7, 22, 'B' });
+	l = begin(LEARN_IMMEDIATE); /* the told address need not wait */
+	PLAY(&l, { 0, X, 9, 1, 'B' }, { 20, TOLD, 7, 1, 'w' },
+	     { 40, TOLD, 7, 2, 'w' }, { 60, TOLD, 7, 3, 'B' });
+}
+
+/* It sends with a new SSRC each time, or new numbers, and never stops. */
+static void a_sprayer_that_came_first_is_given_up(void **state)
+{
+	struct learn l = begin(LEARN_IMMEDIATE);
+
+	(void)state;
+	PLAY(&l, { 0, X, 1, 1, 'B' });
+	for (unsigned i = 1; i <= 100; i++)
+		PLAY(&l, { i * 20, X, i + 1, (uint16_t)(i * 7919), 'w' });
+	PLAY(&l, { 2001, Y, 7, 1, 'w' }, { 2002, X, 900, 9, 'w' },
+	     { 2021, Y, 7, 2, 'w' }, { 2022, X, 901, 4, 'w' },
+	     { 2041, Y, 7, 3, 'B' }, { 2042, X, 902, 4, 'a' });
+	l = begin(LEARN_IMMEDIATE);
+	PLAY(&l, { 0, X, 1, 1, 'B' });
+	for (unsigned i = 1; i <= 100; i++)
+		PLAY(&l, { i * 20, X, 1, (uint16_t)(i * 7919), 'A' });
+	PLAY(&l, { 2001, Y, 7, 1, 'w' }, { 2002, X, 1, 9, 'A' },
+	     { 2021, Y, 7, 2, 'w' }, { 2022, X, 1, 9999, 'A' },
+	     { 2041, Y, 7, 3, 'B' });
+}
+
+static void a_higher_rank_wins_by_proof(void **state)
+{
+	struct learn l = proven(LEARN_DELAYED, X);
+
+	(void)state;
+	PLAY(&l, { 41, PROXY, 8, 1, 'w' }, { 42, X, 7, 4, 'A' },
+	     { 43, PROXY, 8, 2, 'w' }, { 44, X, 7, 5, 'A' },
+	     { 45, PROXY, 8, 3, 'B' }, { 46, X, 7, 6, 'a' },
+	     { 47, TOLD, 9, 1, 'w' }, { 48, TOLD, 9, 2, 'w' },
+	     { 49, TOLD, 9, 3, 'B' }, { 50, PROXY, 8, 4, 'a' },
+	     { 51, PORT, 8, 4, 'a' }, { 52, HOST, 8, 4, 'a' });
+	assert_true(answers_go(&l, TOLD));
+}
+
+static void delayed_hears_who_is_heard_longer(void **state)
+{
+	struct learn l = begin(LEARN_DELAYED);
+
+	(void)state;
+	PLAY(&l, { 0, X, 9, 1, 'B' }, { 20, X, 9, 2, 'A' },
+	     { 40, X, 9, 3, 'A' }, { 60, Y, 7, 1, 'w' }, { 80, Y, 7, 2, 'w' },
+	     { 100, Y, 7, 3, 'w' });
+	/* as long and ten times as much is not longer, nor is being the
+	 * first in a slot */
+	for (unsigned i = 0; i < 100; i++)
+		PLAY(&l, { 101 + i * 2, Y, 7, (uint16_t)(4 + i), 'w' });
+	PLAY(&l, { 398, X, 9, 4, 'A' }, { 399, Y, 7, 104, 'w' },
+	     { 400, Y, 7, 105, 'w' }, { 598, X, 9, 5, 'A' },
+	     { 600, Y, 7, 106, 'w' }, { 799, Y, 7, 107, 'w' });
+	PLAY(&l, { 800, Y, 7, 108, 'B' }, { 801, X, 9, 6, 'w' });
+	assert_true(answers_go(&l, Y));
+	/* and back */
+	PLAY(&l, { 1000, X, 9, 7, 'w' }, { 1200, X, 9, 8, 'w' },
+	     { 1400, X, 9, 9, 'B' });
+	PLAY(&l, { 2100, X, 9, 20, 'A' }, { 3001, X, 9, 21, 'A' },
+	     { 3002, Y, 7, 109, 'a' });
+}
+
+static void after_the_window_longer_does_not_count(void **state)
+{
+	struct learn l = begin(LEARN_DELAYED);
+
+	(void)state;
+	PLAY(&l, { 0, X, 9, 1, 'B' }, { 900, X, 9, 2, 'A' },
+	     { 990, X, 9, 3, 'A' }, { 1800, X, 9, 4, 'A' },
+	     { 2700, X, 9, 5, 'A' }, { 2990, Y, 7, 1, 'w' },
+	     { 2995, Y, 7, 2, 'w' }, { 3500, Y, 7, 3, 'a' });
+	for (unsigned i = 0; i < 100; i++)
+		PLAY(&l, { 3510 + i * 200, Y, 7, (uint16_t)(4 + i), 'a' },
+		     { 3520 + i * 200, X, 9, (uint16_t)(6 + i), 'A' });
+	/* when it is learned again, there is a window again */
+	PLAY(&l, { 30000, Y, 7, 200, 'w' }, { 30020, Y, 7, 201, 'w' },
+	     { 30040, Y, 7, 202, 'B' }, { 30050, X, 9, 300, 'w' });
+}
+
+static void the_told_address_is_not_compared(void **state)
+{
+	struct learn l = proven(LEARN_DELAYED, TOLD);
+
+	(void)state;
+	for (unsigned i = 0; i < 10; i++)
+		PLAY(&l, { 100 + i * 300, TOLD, 7, (uint16_t)(4 + i), 'A' },
+		     { 101 + i * 300, X, 9, (uint16_t)(1 + i), 'a' },
+		     { 399 + i * 300, X, 9, (uint16_t)(2 + i), 'a' });
+}
+
+/* More addresses than there are places. */
+static void a_flood_does_not_displace_higher_ranks(void **state)
+{
+	struct learn l = begin(LEARN_DELAYED);
+
+	(void)state;
+	PLAY(&l, { 0, X, 9, 1, 'B' });
+	for (unsigned i = 0; i < 3; i++)
+		PLAY(&l, { i, Y, 1, 1, 'w' }, { i, Z, 2, 1, 'w' },
+		     { i, V, 3, 1, 'w' }, { i, W, 4, 1, 'w' },
+		     { i, HOST, 5, 1, 'w' }, { i, MOVED, 6, 1, 'w' },
+		     { i, X, 8, (uint16_t)i, "wwS"[i] });
+	for (unsigned i = 0; i < 3; i++)
+		PLAY(&l, { i, Y, 1, 1, 'w' }, { i, Z, 2, 1, 'w' },
+		     { i, V, 3, 1, 'w' }, { i, W, 4, 1, 'w' },
+		     { i, TOLD, 7, (uint16_t)i, "wwB"[i] },
+		     { i, HOST, 5, 1, "wwa"[i] }, { i, MOVED, 6, 1, "wwa"[i] });
+	/* nor, among equals, one that has two in sequence */
+	l = begin(LEARN_DELAYED);
+	PLAY(&l, { 0, X, 9, 1, 'B' }, { 1, Y, 1, 1, 'w' }, { 1, Y, 1, 2, 'w' },
+	     { 2, Z, 2, 1, 'w' }, { 2, V, 3, 1, 'w' }, { 2, W, 4, 1, 'w' },
+	     { 2, HOST, 5, 1, 'w' }, { 2, MOVED, 6, 1, 'w' });
+	PLAY(&l, { 1001, Y, 1, 3, 'B' });
+	l = begin(LEARN_DELAYED);
+	PLAY(&l, { 0, X, 9, 1, 'B' }, { 1, Y, 1, 1, 'w' }, { 1, Y, 1, 2, 'w' },
+	     { 2, Z, 2, 1, 'w' }, { 2, Z, 2, 2, 'w' }, { 3, V, 3, 1, 'w' },
+	     { 3, V, 3, 2, 'w' }, { 4, W, 4, 1, 'w' }, { 4, W, 4, 2, 'w' },
+	     { 5, HOST, 5, 1, 'w' }, { 5, HOST, 5, 2, 'w' });
+	PLAY(&l, { 1001, Y, 1, 3, 'B' });
+	/* nor four of a higher rank with one each */
+	l = begin(LEARN_DELAYED);
+	PLAY(&l, { 0, X, 9, 1, 'B' }, { 1, PORT, 1, 1, 'w' },
+	     { 2, PORT_B, 1, 1, 'w' }, { 3, PORT_C, 1, 1, 'w' },
+	     { 4, PROXY, 1, 1, 'w' }, { 5, Y, 1, 1, 'w' },
+	     { 6, PORT, 1, 2, 'w' }, { 7, PORT, 1, 3, 'B' });
+}
+
+/* Each leaves an SSRC behind that it did not prove. */
+static void places_of_those_who_left_are_free(void **state)
+{
+	static const unsigned turns[] = { X, Y, Z, V, W, HOST, MOVED, X, Y, Z };
+	struct learn l = begin(LEARN_IMMEDIATE);
+
+	(void)state;
+	PLAY(&l, { 0, W, 7, 1, 'B' }, { 20, W, 7, 2, 'A' },
+	     { 40, W, 7, 3, 'A' }, { 60, W, 8, 1, 'w' });
+	for (unsigned i = 0, t = 6000; i < 10; i++, t += 6000)
+		PLAY(&l, { t, turns[i], 20 + i, 1, 'w' },
+		     { t, turns[i], 20 + i, 2, 'w' },
+		     { t, turns[i], 20 + i, 3, 'B' },
+		     { t, turns[i], 8, 1, 'w' });
+}
+
+/* Its first packets with another SSRC are lost, but it is heard. */
+static void another_ssrc_costs_nothing_in_a_contest(void **state)
+{
+	struct learn l = proven(LEARN_DELAYED, X);
+
+	(void)state;
+	PLAY(&l, { 50, Y, 1, 1, 'w' });
+	for (unsigned i = 0, t = 200; i < 3; i++, t += 200)
+		PLAY(&l, { t, X, 8, (uint16_t)i, "wwS"[i] },
+		     { t + 1, Y, 1, (uint16_t)(2 + i), 'w' });
+	for (unsigned i = 0, t = 800; i < 3; i++, t += 200)
+		PLAY(&l, { t, X, 9, (uint16_t)i, "wwS"[i] },
+		     { t + 1, Y, 1, (uint16_t)(5 + i), 'w' });
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(others_are_refused_while_the_party_speaks),
+		cmocka_unit_test(
+			strangers_wait_for_an_absence_and_prove_themselves),
+		cmocka_unit_test(
+			a_stray_first_packet_keeps_nobody_out_for_long),
+		cmocka_unit_test(a_sprayer_that_came_first_is_given_up),
+		cmocka_unit_test(a_higher_rank_wins_by_proof),
+		cmocka_unit_test(delayed_hears_who_is_heard_longer),
+		cmocka_unit_test(after_the_window_longer_does_not_count),
+		cmocka_unit_test(the_told_address_is_not_compared),
+		cmocka_unit_test(a_flood_does_not_displace_higher_ranks),
+		cmocka_unit_test(places_of_those_who_left_are_free),
+		cmocka_unit_test(another_ssrc_costs_nothing_in_a_contest),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
