@@ -9,11 +9,9 @@
 #include <string.h>
 
 #include "app/kernels_option.h"
-#include "base/address.h"
+#include "app/runner/values.h"
 #include "base/cli.h"
-#include "base/units.h"
 #include "cr/sched.h"
-#include "media/rx.h"
 #include "observe/log.h"
 
 /* Raw values, as the table writes them. */
@@ -312,31 +310,14 @@ static const struct cli cli = {
 	.see_also = "codec-feeder(1), codec-ctl(1), codec-report(1)",
 };
 
-_Noreturn static void die(const char *option, const char *why)
-{
-	(void)fprintf(stderr,
-		      "codec-runner: %s%s%s%s\nTry 'codec-runner --help'.\n",
-		      option ? "--" : "", option ? option : "",
-		      option ? ": " : "", why);
-	exit(2);
-}
-
-static void address(const char *option, const char *text,
-		    struct sockaddr_storage *out)
-{
-	if (address_parse(text, out))
-		die(option, "must be a numeric address with a port, such as "
-			    "127.0.0.1:40000 or [::1]:40000");
-}
-
 static void control_address(struct runner_options *o)
 {
 	struct transport_addr *to = &o->service.listen;
 	struct sockaddr_storage a;
 
-	address("control", raw.control, &a);
+	values_address("control", raw.control, &a);
 	if (transport_addr_parse(to, raw.control))
-		die("control", "needs a port");
+		options_die("control", "needs a port");
 	to->udp_port = (uint16_t)raw.udp_port;
 	(void)snprintf(o->control, sizeof(o->control), "%s", raw.control);
 }
@@ -350,50 +331,7 @@ static void control_socket(struct runner_options *o)
 	(void)snprintf(why, sizeof(why), "must be a path of 1 to %zu bytes",
 		       TRANSPORT_PATH_MAX);
 	if (transport_addr_unix(&o->service.listen_too, raw.socket))
-		die("control-socket", why);
-}
-
-static int run_queues(void)
-{
-	int64_t n;
-
-	if (!strcmp(raw.run_queues, "auto"))
-		return PLACEMENT_QUEUES_AUTO;
-	if (!strcmp(raw.run_queues, "global"))
-		return PLACEMENT_QUEUES_GLOBAL;
-	if (!strcmp(raw.run_queues, "partitioned"))
-		return 1;
-	if (units_parse_int(raw.run_queues, &n) || n < 1 || n > CR_MAX_CPUS)
-		die("run-queues",
-		    "must be auto, global, partitioned, or the number of "
-		    "workers that share a run queue");
-	return (int)n;
-}
-
-static cr_ns coalesce(void)
-{
-	int64_t t;
-
-	if (!strcmp(raw.coalesce, "auto"))
-		return RX_COALESCE_AUTO;
-	if (units_parse_time(raw.coalesce, &t) || t < 0 || t > 10 * CR_MS)
-		die("rx-coalesce", "must be auto, or a time with its unit from "
-				   "0s to 10ms");
-	return t;
-}
-
-static cr_ns max_age(void)
-{
-	cr_ns t;
-
-	if (!strcmp(raw.max_age, "auto"))
-		return CORE_AGE_AUTO;
-	if (!strcmp(raw.max_age, "none") || !strcmp(raw.max_age, "never"))
-		return 0;
-	if (units_parse_time(raw.max_age, &t) || t < 0 || t > 60 * CR_SEC)
-		die("max-age", "must be auto, none, or a time with its unit "
-			       "of up to 60s, such as 100ms");
-	return t;
+		options_die("control-socket", why);
 }
 
 /* CPUs of --pin or --rx-cpu. NULL: not given, or none, which @none tells. */
@@ -408,7 +346,7 @@ static const struct cpu_list *cpus(const char *option, const char *text,
 		return NULL;
 	if (cpu_list_parse(list, text, &e) ||
 	    cpu_list_within(list, allowed, &e))
-		die(option, e.text);
+		options_die(option, e.text);
 	return list;
 }
 
@@ -417,7 +355,7 @@ static void place(struct runner_options *o)
 	struct placement_wish wish = {
 		.workers = (unsigned)raw.workers,
 		.receivers = (unsigned)raw.receivers,
-		.run_queues = run_queues(),
+		.run_queues = values_run_queues(raw.run_queues),
 	};
 	struct node_config *node = &o->service.node;
 	const struct placement *p = &o->placement;
@@ -429,7 +367,7 @@ static void place(struct runner_options *o)
 	wish.rx = cpus("rx-cpu", raw.rx_cpu, &allowed, &rx, &wish.rx_none);
 	topology_read(&o->topology, TOPOLOGY_ROOT, &allowed);
 	if (placement_make(&o->placement, &o->topology, &wish, &e))
-		die(NULL, e.text);
+		options_die(NULL, e.text);
 	node->workers = p->workers;
 	node->pin = p->pin.count ? p->pin.cpu : NULL;
 	node->receivers = p->receivers;
@@ -443,7 +381,7 @@ static void fill(struct runner_options *o)
 {
 	struct service_config *s = &o->service;
 
-	address("rtp", raw.rtp, &s->node.rtp);
+	values_address("rtp", raw.rtp, &s->node.rtp);
 	control_address(o);
 	control_socket(o);
 	s->transport = (enum transport_kind)raw.sctp;
@@ -458,10 +396,10 @@ static void fill(struct runner_options *o)
 	s->node.admission = raw.admission;
 	s->node.capacity_ppm = raw.capacity;
 	s->node.ring_frames = (unsigned)raw.ring;
-	s->node.max_age = max_age();
+	s->node.max_age = values_max_age(raw.max_age);
 	s->node.stale = (enum core_stale)raw.stale;
 	s->node.io = (enum udp_io)raw.io;
-	s->node.coalesce = coalesce();
+	s->node.coalesce = values_coalesce(raw.coalesce);
 	s->node.watchdog = raw.watchdog;
 	s->node.trace_records = (unsigned)raw.trace_records;
 	s->node.max_calls = (unsigned)raw.max_calls;
