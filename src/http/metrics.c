@@ -149,6 +149,32 @@ static void write_all_threads(struct evbuffer *out,
 					      stats->nworkers });
 }
 
+/* Without a range nobody knows how many ports are left. */
+static bool tells(const struct field *f, const struct node_interface_info *i)
+{
+	return i->ports || strcmp(f->name, "available") != 0;
+}
+
+static void write_interfaces(struct evbuffer *out,
+			     const struct node_stats *stats)
+{
+	for (const struct field *f = interface_info_fields; f->name; f++) {
+		const struct field_metric *m = metric_of(f);
+
+		if (!m || !tells(f, &stats->interfaces[0]))
+			continue;
+		head(out, m);
+		for (unsigned i = 0; i < stats->ninterfaces; i++)
+			(void)evbuffer_add_printf(
+				out,
+				NAME "{interface=\"%s\",address=\"%s\"} "
+				     "%.15g\n",
+				m->name, stats->interfaces[i].name,
+				stats->interfaces[i].address,
+				value_of(f, &stats->interfaces[i]));
+	}
+}
+
 /* --- others --- */
 
 static void write_histogram(struct evbuffer *out, const char *member,
@@ -194,6 +220,7 @@ void metrics_write(struct evbuffer *out, struct node *n)
 	write_info(out, stats.scheduler);
 	write_numbers(out, &stats);
 	write_all_threads(out, &stats);
+	write_interfaces(out, &stats);
 	node_histograms(n, &delay, &jitter);
 	write_histogram(out, "delay", &delay);
 	write_histogram(out, "jitter", &jitter);

@@ -226,6 +226,10 @@ int call_check(struct call_cfg *out, const struct call_request *r,
 {
 	struct call_cfg cfg = { .port_fd = -1 };
 
+	if (r->interface && r->port != CALL_PORT_OWN)
+		return cr_fail(e, -EINVAL,
+			       "interface: goes with port \"own\"; the shared "
+			       "port has one address");
 	if (check_sides(&cfg, r, e) || check_ptime(&cfg, r->ptime, e) ||
 	    check_release(&cfg, &r->release, &r->terms.contract, e) ||
 	    check_terms(&cfg, &r->terms, e))

@@ -81,9 +81,10 @@ struct call_request {
 	struct task_terms terms; /**< deadline 0: the period */
 	struct call_release_request release;
 	enum call_port port;
-	uint32_t ssrc; /**< of the input; 0: a random one         */
-	uint32_t pair; /**< id of the other direction's call, or 0 */
-	bool keep;     /**< belongs to no session                 */
+	const char *interface; /**< of a port of its own; NULL: any that fits */
+	uint32_t ssrc;	       /**< of the input; 0: a random one         */
+	uint32_t pair;	       /**< id of the other direction's call, or 0 */
+	bool keep;	       /**< belongs to no session                 */
 };
 
 /** Other terms for a call. */

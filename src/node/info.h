@@ -15,6 +15,7 @@
 #include "engine/contract.h"
 #include "media/counters.h"
 #include "node/bounds.h"
+#include "node/interfaces.h"
 #include "observe/histogram.h"
 
 #define NODE_SPEC_MAX 320u
@@ -53,6 +54,7 @@ struct node_call_info {
 	char transcoding[96]; /**< "pcmu>amr/12.2@20ms": whose cost it has */
 	struct node_side_info in, out;
 	char rtp[NODE_ADDRESS_MAX]; /**< where its packets go to */
+	const char *interface; /**< of its own port; NULL: the shared one */
 	struct sockaddr_storage to; /**< where it sends          */
 	uint32_t ssrc, out_ssrc;
 	unsigned waiting; /**< frames */
@@ -144,6 +146,17 @@ struct node_worker_info {
 	uint64_t jobs, picks, drops, wakeups, steals;
 };
 
+/** An address for calls with ports of their own, and these ports, in pairs. */
+struct node_interface_info {
+	const char *name;
+	char address[NODE_ADDRESS_MAX]; /**< without a port             */
+	char advertised[NODE_ADDRESS_MAX];
+	unsigned ports;	      /**< in the range; 0: there is none     */
+	unsigned used;	      /**< by calls                           */
+	unsigned available;   /**< in the range and not used          */
+	uint64_t passed_over; /**< other programs had them            */
+};
+
 struct node_stats {
 	cr_ns uptime;
 	char scheduler[NODE_SPEC_MAX]; /**< "rr,quantum=2ms" */
@@ -159,6 +172,8 @@ struct node_stats {
 	struct node_rx_info rx;	 /**< sums of the receivers */
 	struct node_receiver_info receivers[NODE_RECEIVERS_MAX];
 	unsigned nreceivers;
+	struct node_interface_info interfaces[INTERFACES_MAX];
+	unsigned ninterfaces;
 	struct node_worker_info workers[CR_MAX_CPUS];
 	unsigned nworkers;
 	struct histogram_summary delay, jitter;

@@ -14,6 +14,7 @@
 #include "node/node_impl.h"
 #include "observe/log.h"
 #include "udp/socket_group.h"
+#include "udp/tos.h"
 
 /* Real-time priorities: rx above workers, both below the kernel's watchdogs.
  * Workers that never sleep would meet real-time throttling, so they get none;
@@ -117,9 +118,12 @@ static int open_rtp(struct node *n, struct cr_err *e)
 
 	if (*warn.text)
 		log_event(LOG_WARN, "port-not-shared", "why=\"%s\"", warn.text);
-	if (nfd > 0)
-		n->nfd = (unsigned)nfd;
-	return nfd < 0 ? nfd : 0;
+	if (nfd < 0)
+		return nfd;
+	n->nfd = (unsigned)nfd;
+	for (unsigned i = 0; i < n->nfd && n->cfg.tos; i++)
+		(void)tos_set(n->fd[i], n->cfg.rtp.ss_family, n->cfg.tos);
+	return 0;
 }
 
 static int open_receivers(struct node *n, struct cr_err *warn, struct cr_err *e)
@@ -174,6 +178,8 @@ static int open_parts(struct node *n, struct cr_err *warn, struct cr_err *e)
 
 	if (!err)
 		err = open_rtp(n, e);
+	if (!err)
+		err = node_open_interfaces(n, e);
 	if (err)
 		return err;
 	n->table = call_table_new();
@@ -256,6 +262,7 @@ static void close_parts(struct node *n)
 	free(n->past);
 	costs_free(n->costs);
 	call_table_free(n->table);
+	interfaces_close(&n->interfaces);
 	while (n->nfd)
 		(void)close(n->fd[--n->nfd]);
 	pthread_mutex_destroy(&n->gone_lock);

@@ -17,6 +17,7 @@
 #include "observe/histogram.h"
 #include "observe/trace.h"
 #include "node/info.h"
+#include "node/interfaces.h"
 #include "udp/io.h"
 
 struct node;
@@ -47,6 +48,14 @@ struct node_convert {
 struct node_config {
 	struct event_base *base;
 	struct sockaddr_storage rtp; /**< shared RTP socket; port 0: any      */
+	/** What peers are told in place of its address; no family: that. */
+	struct sockaddr_storage rtp_advertised;
+	/** [ninterfaces] where calls with ports of their own may be; 0: at the
+	 * address of @rtp. Read by node_open(). */
+	const struct interface_cfg *interfaces;
+	unsigned ninterfaces;
+	struct port_range rtp_ports; /**< of these calls; 0: the kernel's     */
+	unsigned tos;		     /**< of packets sent, see udp/tos.h      */
 	unsigned workers;	     /**< 1..CR_MAX_CPUS                      */
 	const unsigned *pin;	     /**< [workers] OS CPUs, or NULL          */
 	unsigned receivers;	 /**< ..NODE_RECEIVERS_MAX; 0: 1              */
@@ -115,16 +124,24 @@ int node_cost_wait(struct node *n, struct node_cost_wait *w, struct cr_err *e);
 /** @w, which waits, does not wait any more: done() is not called. */
 void node_cost_forget(struct node *n, struct node_cost_wait *w);
 
+/** Where a call's packets are to come to. */
+struct node_port_wish {
+	bool own; /**< a port of its own; false: the shared one */
+	const char
+		*interface; /**< name of its interface; NULL: any that fits */
+};
+
 /**
  * Start a call. @cfg: members that the node chooses (id, SSRCs left 0, first
  * timestamps, ring size, cost) are filled in. Returns 0 and *@nc; -ENOSPC when
  * there is no capacity; -EEXIST when the SSRC is taken; -EINVAL, -ENOMEM,
- * -EMFILE, -ENFILE, -EADDRINUSE (no descriptor or port for @own_port; some
+ * -EMFILE, -ENFILE, -EADDRINUSE (no descriptor or port of its own; some
  * descriptors are kept for control); each with @e. -EAGAIN, of what can be
  * known without: nobody knows yet what it costs, see node_cost_wait().
  */
-int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
-		    struct node_call **nc, struct cr_err *e);
+int node_call_start(struct node *n, struct call_cfg *cfg,
+		    const struct node_port_wish *port, struct node_call **nc,
+		    struct cr_err *e);
 
 /**
  * Let @nc, which is not ending, go on as @to: a copy of its configuration with
@@ -166,11 +183,15 @@ struct node_call *node_call_after(struct node *n, uint32_t id);
  * io_uring where node_config.io did not rule that out, else "". */
 enum udp_io node_io(const struct node *n, const char **why);
 
-/** The shared RTP address: "127.0.0.1:40000". */
+/** The shared RTP address, as peers are told: "127.0.0.1:40000". */
 void node_address(const struct node *n, char *buf, size_t size);
 
-/** Where this call's packets go to: "127.0.0.1:40000". */
+/** Where this call's packets go to, as peers are told: "127.0.0.1:40000". */
 void node_call_address(const struct node_call *nc, char *buf, size_t size);
+
+/** Interface number @i, and its ports. False: there are no more. */
+bool node_interface(const struct node *n, unsigned i,
+		    struct node_interface_info *out);
 
 /** How many there are: ending ones count, hung ones do not. */
 unsigned node_calls(const struct node *n);

@@ -12,21 +12,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/address.h"
 #include "base/assert.h"
 #include "base/clock.h"
-#include "base/descriptors.h"
 #include "node/node_impl.h"
-#include "udp/socket.h"
-
-/* The shared socket's buffers are for all calls; a flood on one call's port
- * shall not take as much memory. */
-#define PORT_BUFFER (128 << 10)
-/* Descriptors that calls leave alone, for those who want to talk to the node:
- * connections, files. */
-#define RESERVE 32u
 
 int node_call_cmp(struct node_call *a, struct node_call *b)
 {
@@ -106,26 +95,6 @@ static void choose_numbers(struct node *n, struct call_cfg *cfg)
 	cfg->ring_frames = n->cfg.ring_frames;
 }
 
-/* How few are left shows in the number: the lowest free one is taken. */
-static int open_port(struct node *n, struct call_cfg *cfg, struct cr_err *e)
-{
-	struct sockaddr_storage a = n->cfg.rtp;
-	int fd;
-
-	address_set_port(&a, 0);
-	fd = udp_socket_small(&a, PORT_BUFFER, e);
-	if (fd >= 0 && (uint64_t)fd + RESERVE >= descriptors_limit()) {
-		(void)close(fd);
-		fd = descriptors_fail(e, -EMFILE, "a port for the call");
-	}
-	if (fd < 0) {
-		n->calls_refused++;
-		return fd;
-	}
-	cfg->port_fd = fd;
-	return 0;
-}
-
 /* The port is watched first: what can fail comes before what takes effect. */
 static int join(struct node *n, struct node_call *nc, struct cr_err *e)
 {
@@ -148,20 +117,24 @@ static int join(struct node *n, struct node_call *nc, struct cr_err *e)
 	return 0;
 }
 
-/* What the node's sockets can neither send to nor hear from. */
+/* The shared port can neither send to nor hear from another family; where a
+ * call has its own, its interface can send to out.address. */
 static int check_families(const struct node *n, const struct call_cfg *cfg,
-			  struct cr_err *e)
+			  bool own_port, struct cr_err *e)
 {
-	sa_family_t mine = n->cfg.rtp.ss_family;
+	sa_family_t mine = own_port ? cfg->to.ss_family : n->cfg.rtp.ss_family;
 	const char *which = mine == AF_INET ? "IPv4" : "IPv6";
 
 	if (cfg->to.ss_family != mine)
 		return cr_fail(e, -EINVAL,
-			       "out.address: this node's RTP is %s only",
+			       "out.address: the shared port (--rtp) is %s "
+			       "only; ask for port \"own\"",
 			       which);
 	if (cfg->source.ss_family && cfg->source.ss_family != mine)
 		return cr_fail(e, -EINVAL,
-			       "in.source: this node's RTP is %s only", which);
+			       "in.source: is not %s, as the address is that "
+			       "the call listens at",
+			       which);
 	return 0;
 }
 
@@ -208,7 +181,7 @@ static void join_pair(struct node_call *a, struct node_call *b)
 
 /* What can be refused before anybody knows what the call costs. */
 static int refuse_first(struct node *n, const struct call_cfg *cfg,
-			struct cr_err *e)
+			bool own_port, struct cr_err *e)
 {
 	int err;
 
@@ -219,7 +192,7 @@ static int refuse_first(struct node *n, const struct call_cfg *cfg,
 			       "takes (--max-calls)",
 			       n->cfg.max_calls);
 	}
-	err = check_families(n, cfg, e);
+	err = check_families(n, cfg, own_port, e);
 	if (!err)
 		err = check_pair(n, cfg, e);
 	if (!err)
@@ -232,26 +205,28 @@ static int refuse_first(struct node *n, const struct call_cfg *cfg,
 static void discard(struct rcu_head *head)
 {
 	struct call *c = caa_container_of(head, struct call, rcu);
+	struct node_call *nc;
 
 	rcu_deferred();
-	if (c->cfg.port_fd >= 0)
-		(void)close(c->cfg.port_fd);
+	nc = c->owner;
+	node_close_port(nc);
 	call_free(c);
+	free(nc);
 }
 
-/* The call is complete: let it in. What it has is freed when that fails. */
+/* The call is complete: let it in. When that fails, it and @nc are freed. */
 static int enter(struct node *n, struct node_call *nc, struct call_cfg *cfg,
-		 bool own_port, struct cr_err *e)
+		 struct cr_err *e)
 {
-	int err = own_port ? open_port(n, cfg, e) : 0;
+	int err = nc->interface ? node_open_port(nc, cfg, e) : 0;
 
-	if (err)
-		return err;
-	call_settle(cfg, &nc->cost->cost);
-	err = call_new(&nc->call, cfg, e);
+	if (!err) {
+		call_settle(cfg, &nc->cost->cost);
+		err = call_new(&nc->call, cfg, e);
+	}
 	if (err) {
-		if (cfg->port_fd >= 0)
-			(void)close(cfg->port_fd);
+		node_close_port(nc);
+		free(nc);
 		return err;
 	}
 	nc->id = cfg->id;
@@ -262,13 +237,18 @@ static int enter(struct node *n, struct node_call *nc, struct call_cfg *cfg,
 	return err;
 }
 
-int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
-		    struct node_call **out, struct cr_err *e)
+int node_call_start(struct node *n, struct call_cfg *cfg,
+		    const struct node_port_wish *port, struct node_call **out,
+		    struct cr_err *e)
 {
+	struct interface *interface = NULL;
 	struct cost_entry *cost;
 	struct node_call *nc;
-	int err = refuse_first(n, cfg, e);
+	int err = refuse_first(n, cfg, port->own, e);
 
+	if (!err && port->own)
+		err = interfaces_choose(&n->interfaces, port->interface,
+					&cfg->to, &interface, e);
 	if (!err)
 		err = node_cost_of(n, cfg, &cost, e);
 	if (err)
@@ -279,13 +259,13 @@ int node_call_start(struct node *n, struct call_cfg *cfg, bool own_port,
 	nc->node = n;
 	nc->started = clock_now();
 	nc->cost = cost;
-	choose_receiver(n, cfg, own_port);
+	nc->interface = interface;
+	nc->ports = (struct port_pair){ .rtp = -1, .rtcp = -1 };
+	choose_receiver(n, cfg, port->own);
 	choose_numbers(n, cfg);
-	err = enter(n, nc, cfg, own_port, e);
-	if (err) {
-		free(nc);
+	err = enter(n, nc, cfg, e);
+	if (err)
 		return err;
-	}
 	if (cfg->pair)
 		join_pair(nc, node_call_find(n, cfg->pair));
 	costs_hold(n->costs, cost);
@@ -376,8 +356,7 @@ static void finish_gone(struct node *n, struct node_call *nc)
 	costs_release(n->costs, nc->cost);
 	RB_REMOVE(node_tree, &n->calls, nc);
 	n->ncalls--;
-	if (call_settings(nc->call)->port_fd >= 0)
-		(void)close(call_settings(nc->call)->port_fd);
+	node_close_port(nc);
 	call_free(nc->call);
 	free(nc);
 }
@@ -461,27 +440,6 @@ bool node_call_hung(struct node *n, uint32_t id)
 	const struct node_call *nc = id ? node_call_after(n, id - 1) : NULL;
 
 	return nc && nc->id == id && nc->hung;
-}
-
-static void local_address(int fd, char *buf, size_t size)
-{
-	struct sockaddr_storage a = { .ss_family = AF_UNSPEC };
-	socklen_t len = sizeof(a);
-
-	(void)getsockname(fd, (struct sockaddr *)&a, &len);
-	(void)address_text(&a, buf, size);
-}
-
-void node_address(const struct node *n, char *buf, size_t size)
-{
-	local_address(n->fd[0], buf, size);
-}
-
-void node_call_address(const struct node_call *nc, char *buf, size_t size)
-{
-	int fd = call_settings(nc->call)->port_fd;
-
-	local_address(fd >= 0 ? fd : nc->node->fd[0], buf, size);
 }
 
 void node_learn(struct node *n)

@@ -31,6 +31,8 @@ struct node_call {
 	unsigned learned;  /**< of its recent costs, told to costs_learn() */
 	unsigned cmr_over; /**< modes that CMRs asked for beyond the capacity */
 	cr_ns started;
+	struct interface *interface; /**< of its own port, or NULL */
+	struct port_pair ports;	     /**< its own, or none */
 	struct node *node;
 	RB_ENTRY(node_call) by_id;
 	struct node_call *next_gone; /**< under the node's gone_lock   */
@@ -73,6 +75,7 @@ struct node {
 	struct node_config cfg;
 	int fd[NODE_RECEIVERS_MAX]; /**< sockets of the shared RTP port */
 	unsigned nfd;
+	struct interfaces interfaces;
 	struct call_table *table;
 	struct costs *costs;
 	struct measuring *measuring;
@@ -166,6 +169,17 @@ int node_cost_of(struct node *n, const struct call_cfg *cfg,
 		 struct cost_entry **out, struct cr_err *e);
 /** Have measured what @cfg needs and the book lacks; nobody waits. */
 void node_cost_ask(struct node *n, const struct call_cfg *cfg);
+
+/* --- ports (node_ports.c) --- */
+
+/** Make the interfaces that the configuration names. 0, or -errno with @e. */
+int node_open_interfaces(struct node *n, struct cr_err *e);
+/** Open a port of its own for @nc, at its interface, and say so in @cfg. 0, or
+ * -errno with @e: nothing is open, and a refusal is counted. */
+int node_open_port(struct node_call *nc, struct call_cfg *cfg,
+		   struct cr_err *e);
+/** Close what node_open_port() has opened, if anything. Any thread. */
+void node_close_port(struct node_call *nc);
 
 /* --- admission (node_admit.c) --- */
 

@@ -93,6 +93,13 @@ static void worker_info(struct node *n, unsigned w,
 	};
 }
 
+static void interfaces_info(const struct node *n, struct node_stats *out)
+{
+	out->ninterfaces = n->interfaces.n;
+	for (unsigned i = 0; i < out->ninterfaces; i++)
+		(void)node_interface(n, i, &out->interfaces[i]);
+}
+
 static void times(struct node *n, struct node_stats *out)
 {
 	static struct histogram delay, jitter; /* 15 KiB each: no stack's */
@@ -134,6 +141,7 @@ void node_stats(struct node *n, struct node_stats *out)
 	sum_counters(n, &out->totals);
 	out->lost = LOST_OF(&out->totals);
 	receivers_info(n, out);
+	interfaces_info(n, out);
 	for (unsigned w = 0; w < n->cfg.workers; w++)
 		worker_info(n, w, &out->workers[w]);
 	times(n, out);
@@ -233,6 +241,7 @@ static void settings(const struct node_call *nc, struct node_call_info *out)
 	};
 	memcpy(out->transcoding, nc->cost->name, sizeof(out->transcoding));
 	node_call_address(nc, out->rtp, sizeof(out->rtp));
+	out->interface = nc->interface ? nc->interface->cfg.name : NULL;
 }
 
 void node_call_info(struct node_call *nc, struct node_call_info *out)

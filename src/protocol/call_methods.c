@@ -33,6 +33,7 @@ static json_t *start(struct service *sv, struct session *s,
 		     struct rpc_error *err)
 {
 	const struct call_request *request = &to->request;
+	struct node_port_wish port;
 	struct node_call *nc;
 	int ret;
 
@@ -45,9 +46,12 @@ static json_t *start(struct service *sv, struct session *s,
 	ret = call_params(&to->request, params, &err->why);
 	if (!ret)
 		ret = call_check(&to->cfg, request, &err->why);
+	port = (struct node_port_wish){
+		.own = request->port == CALL_PORT_OWN,
+		.interface = request->interface,
+	};
 	if (!ret)
-		ret = node_call_start(sv->node, &to->cfg,
-				      request->port == CALL_PORT_OWN, &nc,
+		ret = node_call_start(sv->node, &to->cfg, &port, &nc,
 				      &err->why);
 	if (ret == -ENOSPC)
 		log_event(LOG_INFO, "admit-refused", "why=\"%s\"",

@@ -52,6 +52,7 @@ json_t *method_hello(void *arg, struct rpc_peer *peer, const json_t *params,
 	node_scheduler(sv->node, tell.scheduler, sizeof(tell.scheduler));
 	result_capacity(sv->node, &tell.capacity);
 	tell.places = result_places(sv->node);
+	tell.interfaces = result_interfaces(sv->node);
 	return field_write(hello_result_fields, &tell);
 }
 

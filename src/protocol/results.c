@@ -4,6 +4,8 @@
  */
 #include "protocol/results.h"
 
+#include <string.h>
+
 #include "protocol/field_json.h"
 
 static struct bound_result promise(const struct bound *b)
@@ -58,6 +60,24 @@ static bool place_at(void *arg, unsigned i, void *item)
 struct field_each result_places(struct node *n)
 {
 	return (struct field_each){ place_at, n };
+}
+
+static bool interface_at(void *arg, unsigned i, void *item)
+{
+	struct interface_place *to = item;
+	struct node_interface_info info;
+
+	if (!node_interface(arg, i, &info))
+		return false;
+	to->name = info.name;
+	memcpy(to->address, info.address, sizeof(to->address));
+	memcpy(to->advertised, info.advertised, sizeof(to->advertised));
+	return true;
+}
+
+struct field_each result_interfaces(struct node *n)
+{
+	return (struct field_each){ interface_at, n };
 }
 
 json_t *result_conversion_json(const struct conversion *cv)

@@ -28,6 +28,8 @@ void result_capacity(struct node *n, struct capacity_result *out);
 
 /** Which CPUs do what (struct node_place_info); refers to @n. */
 struct field_each result_places(struct node *n);
+/** The node's struct interface_place. */
+struct field_each result_interfaces(struct node *n);
 
 json_t *result_conversion_json(const struct conversion *cv);
 

@@ -16,8 +16,8 @@
 
 /* Raw values, as the table writes them. */
 static struct {
-	const char *rtp, *control, *socket, *scheduler, *pin, *rx_cpu,
-		*run_queues, *coalesce;
+	const char *rtp, *rtp_ports, *tos, *control, *socket, *scheduler, *pin,
+		*rx_cpu, *run_queues, *coalesce;
 	const char *trace, *trace_dir, *plugin_dir, *log_file, *spool;
 	const char *http, *max_age;
 	int64_t udp_port, sctp, workers, receivers, ring, stale, capacity;
@@ -25,6 +25,7 @@ static struct {
 	int64_t trace_records, max_calls, peer_timeout, grace, drain_timeout;
 	int64_t log_level, seconds, kernels;
 	int64_t max_conversions, conversions, convert_mib, convert_floor;
+	struct cli_list interfaces;
 	bool http_control, poll, realtime, send_each, admission, overwrite,
 		codecs, schedulers, json;
 } raw = {
@@ -61,10 +62,27 @@ static const char *const stale_names[] = { "shed", "conceal", NULL };
 
 static const struct cli_opt rows[] = {
 	ROW(CLI_SECTION, NULL, NULL, "Network", .flag = NULL),
-	ROW(CLI_STRING, "rtp", "ADDR:PORT",
+	ROW(CLI_STRING, "rtp", "ADDR:PORT[!ADVERTISED]",
 	    "UDP address that speech frames come to; port 0 takes any free "
-	    "one.",
+	    "one. ADVERTISED is the address that peers are told, if it is "
+	    "another one, as behind NAT.",
 	    .text = &raw.rtp),
+	ROW(CLI_LIST, "interface", "[NAME/]ADDR[!ADVERTISED]",
+	    "Address for calls with ports of their own, which call.start asks "
+	    "for by NAME or by the family of its peer's address. Give it "
+	    "several times for IPv4 and IPv6 or for several networks. "
+	    "Default: the address of --rtp.",
+	    .list = &raw.interfaces),
+	ROW(CLI_STRING, "rtp-ports", "FROM-TO",
+	    "Range of these ports at each interface: a call has an even port "
+	    "for RTP and the odd one above it for RTCP. Default: any port that "
+	    "the kernel gives.",
+	    .text = &raw.rtp_ports),
+	ROW(CLI_STRING, "tos", "NUMBER|NAME",
+	    "Differentiated services field (TOS octet, IPv6 traffic class) of "
+	    "the packets sent: a number such as 184 or 0xb8, or the name of a "
+	    "DSCP such as EF or AF41. Default: 0.",
+	    .text = &raw.tos, .dflt = ""),
 	ROW(CLI_STRING, "control", "ADDR:PORT",
 	    "SCTP address of the control protocol.", .text = &raw.control),
 	ROW(CLI_ENUM, "sctp", NULL,
@@ -381,7 +399,11 @@ static void fill(struct runner_options *o)
 {
 	struct service_config *s = &o->service;
 
-	values_address("rtp", raw.rtp, &s->node.rtp);
+	values_rtp(raw.rtp, &s->node);
+	s->node.interfaces = o->interfaces;
+	s->node.ninterfaces = values_interfaces(&raw.interfaces, o->interfaces);
+	s->node.rtp_ports = values_rtp_ports(raw.rtp_ports);
+	s->node.tos = values_tos(raw.tos);
 	control_address(o);
 	control_socket(o);
 	s->transport = (enum transport_kind)raw.sctp;

@@ -13,6 +13,7 @@ struct runner_options {
 	struct service_config service; /**< without event base and callbacks */
 	struct topology topology;
 	struct placement placement;
+	struct interface_cfg interfaces[INTERFACES_MAX]; /**< the service's */
 	char control[96]; /**< as given, for people */
 	const char *http; /**< NULL: no live view */
 	bool http_control;

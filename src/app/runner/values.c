@@ -14,6 +14,9 @@
 #include "engine/core.h"
 #include "media/rx.h"
 #include "node/placement.h"
+#include "udp/tos.h"
+
+_Static_assert(CLI_MAX_LIST <= INTERFACES_MAX, "--interface fits");
 
 _Noreturn void options_die(const char *option, const char *why)
 {
@@ -31,6 +34,45 @@ void values_address(const char *option, const char *text,
 		options_die(option,
 			    "must be a numeric address with a port, such as "
 			    "127.0.0.1:40000 or [::1]:40000");
+}
+
+void values_rtp(const char *text, struct node_config *to)
+{
+	struct cr_err e;
+
+	if (interface_parse_shared(&to->rtp, &to->rtp_advertised, text, &e))
+		options_die("rtp", e.text);
+}
+
+unsigned values_interfaces(const struct cli_list *list,
+			   struct interface_cfg to[INTERFACES_MAX])
+{
+	struct cr_err e;
+
+	for (unsigned i = 0; i < list->count; i++)
+		if (interface_parse(&to[i], list->item[i], &e))
+			options_die("interface", e.text);
+	return list->count;
+}
+
+struct port_range values_rtp_ports(const char *text)
+{
+	struct port_range r = { 0, 0 };
+	struct cr_err e;
+
+	if (text && port_range_parse(&r, text, &e))
+		options_die("rtp-ports", e.text);
+	return r;
+}
+
+unsigned values_tos(const char *text)
+{
+	unsigned tos = 0;
+	struct cr_err e;
+
+	if (text && tos_parse(text, &tos, &e))
+		options_die("tos", e.text);
+	return tos;
 }
 
 int values_run_queues(const char *text)

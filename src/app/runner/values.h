@@ -10,7 +10,9 @@
 
 #include <sys/socket.h>
 
+#include "base/cli.h"
 #include "cr/time.h"
+#include "node/node.h"
 
 /** Exit with 2, saying @why; @option: which one is wrong, NULL: none by itself.
  */
@@ -19,6 +21,19 @@ _Noreturn void options_die(const char *option, const char *why);
 /** A numeric address with a port. */
 void values_address(const char *option, const char *text,
 		    struct sockaddr_storage *out);
+
+/** --rtp. */
+void values_rtp(const char *text, struct node_config *to);
+
+/** --interface, as often as it was given. Returns how many are in @to. */
+unsigned values_interfaces(const struct cli_list *list,
+			   struct interface_cfg to[INTERFACES_MAX]);
+
+/** --rtp-ports; NULL: no range. */
+struct port_range values_rtp_ports(const char *text);
+
+/** --tos; NULL: 0. */
+unsigned values_tos(const char *text);
 
 /** --run-queues, as placement_wish has it. */
 int values_run_queues(const char *text);

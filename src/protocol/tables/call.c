@@ -133,6 +133,11 @@ const struct field call_start_fields[] = {
 	{ ROW_CHOICE(call_start, "port", port, ports),
 	  .help = "use the RTP port that the node's calls share, or a port "
 		  "of the call's own" },
+	{ ROW_TEXT(call_start, "interface", interface),
+	  .without = "the first whose address is of the family of "
+		     "out.address",
+	  .help = "name of the interface, as hello lists them, that a port of "
+		  "the call's own is opened at" },
 	{ ROW_INT(call_start, "ssrc", ssrc), .min = 1, .max = UINT32_MAX,
 	  .without = "a random one",
 	  .help = "SSRC of the packets that the node receives" },
@@ -172,6 +177,7 @@ const struct field call_change_fields[] = {
 	{ ROW_FIXED("ptime", FIXED) },
 	{ ROW_FIXED("release", FIXED) },
 	{ ROW_FIXED("port", FIXED) },
+	{ ROW_FIXED("interface", FIXED) },
 	{ ROW_FIXED("ssrc", FIXED) },
 	{ ROW_FIXED("keep", FIXED) },
 	{ ROW_FIXED("pair", FIXED) },

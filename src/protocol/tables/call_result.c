@@ -88,7 +88,11 @@ const struct field call_info_fields[] = {
 	{ ROW_TIME(call_info, "age", age, "s"), .label = "AGE_S",
 	  .help = "time since the call was started" },
 	{ ROW_TEXT(call_info, "rtp", rtp), .label = "RTP",
-	  .help = "address that the call receives packets at" },
+	  .help = "address that the call receives packets at, as peers are "
+		  "told" },
+	{ ROW_TEXT(call_info, "interface", interface),
+	  .help = "interface that the call's own port is at; if missing, it "
+		  "uses the shared port" },
 	{ ROW_ADDRESS(call_info, "to", to), .label = "TO",
 	  .help = "address that the call sends packets to" },
 	{ ROW_INT(call_info, "ssrc", ssrc), .help = "SSRC of the input" },

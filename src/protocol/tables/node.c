@@ -109,6 +109,16 @@ const struct field place_fields[] = {
 			.help = "which CPUs do what"                           \
 	}
 
+const struct field interface_place_fields[] = {
+	{ ROW_TEXT(interface_place, "name", name),
+	  .help = "name, which call.start takes" },
+	{ ROW_TEXT(interface_place, "address", address),
+	  .help = "local address, without a port" },
+	{ ROW_TEXT(interface_place, "advertised", advertised),
+	  .help = "address that peers are told" },
+	{ 0 },
+};
+
 const struct field hello_result_fields[] = {
 	{ ROW_TEXT(hello_result, "program", program),
 	  .help = "name of the program: \"codec-runner\"" },
@@ -140,6 +150,8 @@ const struct field hello_result_fields[] = {
 	{ ROW_OBJECT(hello_result, "capacity", capacity, capacity),
 	  .help = "the node's capacity" },
 	PLACES(hello_result),
+	{ ROW_EACH(hello_result, "interfaces", interfaces, interface_place),
+	  .help = "addresses for calls with ports of their own" },
 	{ 0 },
 };
 
@@ -267,6 +279,26 @@ const struct field receiver_info_fields[] = {
 	{ 0 },
 };
 
+const struct field interface_info_fields[] = {
+	{ ROW_TEXT(interface_info, "name", name), .help = "name" },
+	{ ROW_TEXT(interface_info, "address", address),
+	  .help = "local address, without a port" },
+	{ ROW_TEXT(interface_info, "advertised", advertised),
+	  .help = "address that peers are told" },
+	{ ROW_INT(interface_info, "ports", ports), .unit = "pairs",
+	  .help = "pairs of ports in the range (--rtp-ports); 0 if there is "
+		  "no range, and calls have any ports" },
+	{ ROW_INT(interface_info, "used", used), .unit = "pairs",
+	  GAUGE("rtp_ports_used", "Pairs of ports that calls have") },
+	{ ROW_INT(interface_info, "available", available), .unit = "pairs",
+	  GAUGE("rtp_ports_available",
+		"Pairs of ports of the range that no call has") },
+	{ ROW_INT(interface_info, "passed_over", passed_over),
+	  COUNTER("rtp_ports_passed_over_total",
+		  "Times that another program had a port of the range") },
+	{ 0 },
+};
+
 const struct field worker_info_fields[] = {
 	{ ROW_TIME(worker_info, "busy", busy, "ns"), .label = "BUSY",
 	  COUNTER("worker_busy_seconds_total",
@@ -383,6 +415,10 @@ const struct field node_stats_fields[] = {
 	  .help = "the receivers; the SSRC modulo their number tells which one "
 		  "has a call at the shared port, unless the log says "
 		  "port-not-shared: then the first has all" },
+	{ ROW_LIST(node_stats, "interfaces", interfaces, ninterfaces,
+		   interface_info),
+	  .help = "addresses for calls with ports of their own, and these "
+		  "ports" },
 	{ ROW_TIME(node_stats, "cpu", cpu, "ns"),
 	  COUNTER("cpu_seconds_total", "CPU time of the process") },
 	{ ROW_LIST(node_stats, "workers", workers, nworkers, worker_info),

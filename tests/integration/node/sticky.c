@@ -61,12 +61,13 @@ static struct call_cfg sticky_cfg(void)
 
 struct node_call *sticky_call(struct rig *r)
 {
+	const struct node_port_wish port = { .own = false };
 	struct call_cfg cfg = sticky_cfg();
 	struct node_call *nc = NULL;
 	struct cr_err e = { "" };
 
 	if (rig_measure(r, &cfg, &e) ||
-	    node_call_start(r->node, &cfg, false, &nc, &e))
+	    node_call_start(r->node, &cfg, &port, &nc, &e))
 		fail_msg("%s", e.text);
 	return nc;
 }

@@ -12,6 +12,7 @@ import urllib.request
 import pytest
 
 from conftest import BUILD, PATIENCE, free_port
+from control import Control
 
 NO_CAPACITY = 1  # error code
 
@@ -24,48 +25,6 @@ with open("/proc/sys/net/ipv4/ip_local_port_range", "w") as f:
     f.write("50000 50003")
 os.execv(sys.argv[1], sys.argv[1:])
 """
-
-
-class Control:
-    """A client by the daemon's Unix socket."""
-
-    def __init__(self, path):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(PATIENCE)
-        self.socket.connect(str(path))
-        self.lines = self.socket.makefile()
-
-    def hear(self):
-        return json.loads(self.lines.readline())
-
-    def ask(self, method, params):
-        """The reply: a result or an error."""
-        self.socket.sendall(json.dumps({"jsonrpc": "2.0", "id": 1,
-                                        "method": method, "params": params}
-                                       ).encode() + b"\n")
-        reply = self.hear()
-        assert reply["id"] == 1
-        return reply
-
-    def start(self, sock, port="own"):
-        return self.ask("call.start", {
-            "in": {"codec": "pcmu"}, "port": port,
-            "out": {"codec": "pcma",
-                    "address": "127.0.0.1:%d" % sock.getsockname()[1]}})
-
-    def start_until_refused(self, sock):
-        """The calls, and why there are no more."""
-        calls = []
-        while "result" in (reply := self.start(sock)):
-            calls.append(reply["result"])
-        return calls, reply["error"]
-
-    def stop(self, call):
-        """And wait until it has gone."""
-        assert "result" in self.ask("call.stop", {"call": call["call"]})
-        told = self.hear()
-        assert told["method"] == "call.ended"
-        assert told["params"]["call"] == call["call"]
 
 
 def programs_with(tmp_path, line):

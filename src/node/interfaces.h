@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The node's addresses for calls with ports of their own. Each has a name, the
+ * local address that sockets are bound to, and the address that peers are told
+ * (another one behind NAT). IPv4 and IPv6 are side by side; the two addresses
+ * of one network may have the same name.
+ *
+ * Control thread, but for port_pair_close() of an interface's ports.
+ */
+#ifndef NODE_INTERFACES_H
+#define NODE_INTERFACES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+#include "cr/error.h"
+#include "udp/port_pairs.h"
+
+#define INTERFACES_MAX 32u
+#define INTERFACE_NAME_MAX 32u
+/** Of one that was given no name. */
+#define INTERFACE_DEFAULT "default"
+
+/** One of them, as --interface says it. */
+struct interface_cfg {
+	char name[INTERFACE_NAME_MAX];
+	struct sockaddr_storage local;	    /**< port 0                     */
+	struct sockaddr_storage advertised; /**< port 0; no family: @local */
+};
+
+struct interface {
+	struct interface_cfg cfg;
+	struct port_pairs *ports;
+};
+
+/** Zero has none. */
+struct interfaces {
+	struct interface one[INTERFACES_MAX];
+	unsigned n;
+};
+
+/** Read "[NAME/]ADDRESS[!ADVERTISED]", numeric addresses of one family; IPv6
+ * with or without brackets. 0, or -EINVAL with @e. */
+int interface_parse(struct interface_cfg *out, const char *text,
+		    struct cr_err *e);
+
+/** Read "ADDRESS:PORT[!ADVERTISED]"; no family in *@advertised: there is none.
+ * 0, or -EINVAL with @e. */
+int interface_parse_shared(struct sockaddr_storage *local,
+			   struct sockaddr_storage *advertised,
+			   const char *text, struct cr_err *e);
+
+/** Open @n interfaces; @each: what their ports have in common. No sockets are
+ * opened. 0; -EINVAL: two of one name and family; or -ENOMEM; with @e. */
+int interfaces_open(struct interfaces *to, const struct interface_cfg *cfg,
+		    unsigned n, const struct port_pairs_config *each,
+		    struct cr_err *e);
+/** Their ports have been closed. Zero is fine. */
+void interfaces_close(struct interfaces *i);
+
+/** The one called @name (NULL: any) that can send to @to; the first of several.
+ * 0, or -EINVAL with @e. */
+int interfaces_choose(struct interfaces *i, const char *name,
+		      const struct sockaddr_storage *to, struct interface **out,
+		      struct cr_err *e);
+
+/** What peers are told: "192.0.2.1:30000". @advertised: see interface_cfg. */
+void interface_text(const struct sockaddr_storage *local,
+		    const struct sockaddr_storage *advertised, unsigned port,
+		    char *buf, size_t size);
+
+#endif
