@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A packet comes to its jitter buffer: is it the source's next, another
+ * source's, late, or far off; and what does it say about the network. What is
+ * played is jitter.c's.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "rtp/jitter_state.h"
+
+/* A packet so much slower than the fastest one is no slow packet: the sender's
+ * timestamps have jumped, or the network stood still. */
+#define FAR_LATE (2 * CR_SEC)
+
+/* As much faster, or `most` if that is more. */
+#define FAR_EARLY (200 * CR_MS)
+
+/* A packet's time until two of them tell it: so long that the next packet comes
+ * before it is missed. */
+#define FIRST_DURATION (60 * CR_MS)
+
+/* Distances of timestamps that may be a packet's time. */
+#define DURATION_MIN (5 * CR_MS / 2)
+#define DURATION_MAX (125 * CR_MS)
+
+static void drop_oldest(struct jitter *j)
+{
+	jitter_pass(j, jitter_slots_oldest(&j->slots));
+	jitter_slots_drop(&j->slots);
+	jitter_count(&j->count.overflow, 1);
+}
+
+static void discard(struct jitter *j)
+{
+	jitter_count(&j->count.discarded, jitter_waiting(j));
+	j->slots.used = 0;
+	j->head = (struct head){ .any = false };
+	j->proof.waits = false;
+}
+
+void jitter_reset(struct jitter *j)
+{
+	discard(j);
+	memset(&j->source, 0, sizeof(j->source));
+	j->heard = j->started = false;
+}
+
+static enum jitter_put refuse(struct jitter *j, enum jitter_put why)
+{
+	switch (why) {
+	case JITTER_TOO_BIG:
+		jitter_count(&j->count.too_big, 1);
+		break;
+	case JITTER_STRAY:
+		jitter_count(&j->count.strays, 1);
+		break;
+	case JITTER_DUPLICATE:
+		jitter_count(&j->count.duplicates, 1);
+		break;
+	default:
+		jitter_count(&j->count.late, 1);
+	}
+	return why;
+}
+
+static void set_duration(struct jitter *j, uint32_t units)
+{
+	j->duration = units;
+	j->duration_ns = timeline_ns(&j->line, units);
+	playout_packets(&j->playout, j->duration_ns);
+}
+
+/* A source begins with @in, played as soon as the delay allows. */
+static void begin(struct jitter *j, const struct jitter_input *in, uint64_t seq)
+{
+	discard(j);
+	timeline_begin(&j->line, j->cfg.clock, in->rtp->ts, in->arrival);
+	playout_begin(&j->playout, 0, in->arrival);
+	set_duration(j, (uint32_t)(FIRST_DURATION * j->cfg.clock / CR_SEC));
+	j->step = 0;
+	j->last = seq;
+	j->last_silent = in->silent;
+	j->started = j->restarted = true;
+}
+
+static bool is_idle(const struct jitter *j)
+{
+	return !j->head.playing && !j->slots.used;
+}
+
+/* Neither of these is a slow or a fast packet. Where the timestamp goes on and
+ * the sequence goes back, or the other way, one of them is not what it was. */
+static bool is_far(const struct jitter *j, cr_ns transit, int64_t ts,
+		   uint64_t seq)
+{
+	cr_ns behind = transit - j->playout.floor;
+	cr_ns early = is_idle(j) ? FAR_LATE : cr_ns_max(FAR_EARLY, j->cfg.most);
+
+	return behind > FAR_LATE || behind < -early ||
+	       (seq > j->last && ts < j->line.newest) ||
+	       (seq < j->last && ts > j->line.newest);
+}
+
+/* A packet far off counts if the next one in sequence is as far. */
+static bool is_proved(struct jitter *j, uint16_t seq, cr_ns transit)
+{
+	struct proof *p = &j->proof;
+	bool proved = p->waits && seq == p->seq &&
+		      llabs(transit - p->transit) < FAR_LATE;
+
+	*p = (struct proof){ true, (uint16_t)(seq + 1u), transit };
+	return proved;
+}
+
+static bool is_over(const struct jitter *j, uint64_t seq, int64_t ts)
+{
+	const struct head *h = &j->head;
+
+	return (h->any && (seq <= h->seq || ts <= h->over)) ||
+	       jitter_slots_behind(&j->slots, seq);
+}
+
+/* Timestamps must rise with sequence numbers. */
+static bool is_in_order(const struct jitter *j, uint64_t seq, int64_t ts)
+{
+	const struct jitter_slot *before, *after;
+
+	if (!jitter_slots_fit(&j->slots, seq))
+		return ts > jitter_slot_of(&j->slots, j->slots.newest)->ts;
+	jitter_slots_neighbours(&j->slots, seq, &before, &after);
+	return (!before || before->ts < ts) && (!after || ts < after->ts);
+}
+
+static void note_transit(struct jitter *j, const struct jitter_input *in,
+			 cr_ns transit)
+{
+	struct playout *p = &j->playout;
+
+	if (is_idle(j) && (transit > p->floor + j->cfg.most ||
+			   transit < p->floor - FAR_EARLY))
+		playout_begin(p, transit, in->arrival);
+	else
+		playout_add(p, transit, in->arrival,
+			    is_idle(j)	 ? PLAYOUT_PAUSES
+			    : in->silent ? PLAYOUT_SILENT
+					 : PLAYOUT_SPEAKS);
+}
+
+/* A packet's time is what it says itself. Or else the distance of two, if it is
+ * shorter than we knew, or comes twice in a row. Behind silence there may be
+ * packets that were not sent. */
+static void learn_duration(struct jitter *j, const struct jitter_input *in,
+			   uint64_t seq, int64_t ts)
+{
+	int64_t step = in->duration ? in->duration : ts - j->line.newest;
+	cr_ns time = timeline_ns(&j->line, step);
+	bool known = in->duration || step == j->step || step < j->duration;
+
+	if (time < DURATION_MIN || time > DURATION_MAX)
+		return;
+	if (!in->duration && (seq != j->last + 1 || j->last_silent))
+		return;
+	if (known && step != j->duration)
+		set_duration(j, (uint32_t)step);
+	j->step = (uint32_t)step;
+}
+
+/* A packet that is not far off, whatever becomes of it. */
+static void learn(struct jitter *j, const struct jitter_input *in, uint64_t seq,
+		  int64_t ts)
+{
+	learn_duration(j, in, seq, ts);
+	if (seq <= j->last)
+		return;
+	j->last = seq;
+	j->last_silent = in->silent;
+	timeline_advance(&j->line, ts);
+}
+
+/* Dropped are the oldest, for room, and what is older than the largest delay:
+ * it was held up, and came all at once. */
+static bool make_room(struct jitter *j, uint64_t seq, cr_ns at)
+{
+	cr_ns most = j->cfg.most + j->duration_ns;
+	const struct jitter_slot *oldest;
+	bool dropped = false;
+
+	while ((oldest = jitter_slots_oldest(&j->slots)) &&
+	       (!jitter_slots_fit(&j->slots, seq) || at - oldest->at > most)) {
+		drop_oldest(j);
+		dropped = true;
+	}
+	return dropped;
+}
+
+/* When the packet behind @seq is to be played, if that has come already. */
+static cr_ns latest_before(const struct jitter *j, uint64_t seq)
+{
+	const struct jitter_slot *before, *after;
+
+	if (!j->slots.used || seq > j->slots.newest)
+		return CR_NEVER;
+	jitter_slots_neighbours(&j->slots, seq, &before, &after);
+	return after->latest;
+}
+
+static void keep(struct jitter *j, const struct jitter_input *in, uint64_t seq,
+		 int64_t ts, cr_ns at)
+{
+	cr_ns latest = latest_before(j, seq);
+	struct jitter_slot *s = jitter_slots_add(&j->slots, seq);
+	const struct rtp_packet *p = in->rtp;
+
+	s->ts = ts;
+	s->at = at;
+	s->arrival = in->arrival;
+	s->latest = cr_ns_min(latest, in->arrival + j->cfg.most);
+	s->duration = in->duration <= j->cfg.clock ? in->duration : 0;
+	s->bytes = (uint16_t)p->payload_bytes;
+	s->pt = p->pt;
+	s->marker = p->marker;
+	s->silent = in->silent;
+	memcpy(jitter_slot_payload(&j->slots, seq), p->payload,
+	       p->payload_bytes);
+}
+
+/* The extended number of a packet that the source has just taken. */
+static uint64_t extended(const struct rtp_source *s, uint16_t seq)
+{
+	return s->ext - (uint16_t)((uint16_t)s->ext - seq);
+}
+
+/* The first packet of a source. */
+static void start(struct jitter *j, const struct jitter_input *in)
+{
+	uint64_t seq = extended(&j->source, in->rtp->seq);
+
+	begin(j, in, seq);
+	learn_duration(j, in, seq, in->rtp->ts);
+	keep(j, in, seq, in->rtp->ts, in->arrival);
+}
+
+static enum jitter_put restart(struct jitter *j, const struct jitter_input *in)
+{
+	memset(&j->source, 0, sizeof(j->source));
+	(void)rtp_source_update(&j->source, in->rtp->seq);
+	start(j, in);
+	jitter_count(&j->count.restarts, 1);
+	return JITTER_RESTART;
+}
+
+/* Its sequence number is not the source's, either: that one may yet come. */
+static enum jitter_put refuse_number(struct jitter *j)
+{
+	j->source = j->before;
+	return refuse(j, JITTER_STRAY);
+}
+
+/* A packet that is no duplicate. */
+static enum jitter_put take(struct jitter *j, const struct jitter_input *in,
+			    uint64_t seq)
+{
+	int64_t ts = timeline_extend(&j->line, in->rtp->ts);
+	cr_ns at = timeline_at(&j->line, ts);
+	cr_ns transit = in->arrival - at;
+	bool dropped;
+
+	if (is_far(j, transit, ts, seq)) {
+		if (is_proved(j, in->rtp->seq, transit) || is_idle(j))
+			return restart(j, in);
+		return refuse_number(j);
+	}
+	j->proof.waits = false;
+	learn(j, in, seq, ts);
+	if (is_over(j, seq, ts)) {
+		note_transit(j, in, transit);
+		return refuse(j, JITTER_LATE);
+	}
+	if (!is_in_order(j, seq, ts))
+		return refuse_number(j);
+	note_transit(j, in, transit);
+	dropped = make_room(j, seq, at);
+	keep(j, in, seq, ts, at);
+	return dropped ? JITTER_OVERFLOW : JITTER_TAKEN;
+}
+
+/* A packet that the source takes; @again: another one than before. */
+static enum jitter_put accept(struct jitter *j, const struct jitter_input *in,
+			      bool again)
+{
+	uint64_t seq = extended(&j->source, in->rtp->seq);
+
+	if (j->cfg.kind == JITTER_OFF) {
+		jitter_count(&j->count.out, 1);
+		jitter_count(&j->count.restarts, again);
+		return again ? JITTER_RESTART : JITTER_TAKEN;
+	}
+	if (again)
+		return restart(j, in);
+	if (j->started)
+		return take(j, in, seq);
+	start(j, in);
+	return JITTER_TAKEN;
+}
+
+enum jitter_put jitter_put(struct jitter *j, const struct jitter_input *in)
+{
+	const struct rtp_packet *p = in->rtp;
+	bool again = j->heard && p->ssrc != j->ssrc;
+
+	jitter_count(&j->count.put, 1);
+	if (j->cfg.kind != JITTER_OFF && p->payload_bytes > j->cfg.slot_bytes)
+		return refuse(j, JITTER_TOO_BIG);
+	if (again)
+		jitter_reset(j);
+	j->heard = true;
+	j->ssrc = p->ssrc;
+	j->before = j->source;
+	switch (rtp_source_update(&j->source, p->seq)) {
+	case RTP_NEW:
+		return accept(j, in, again);
+	case RTP_RESTART:
+		return accept(j, in, true);
+	case RTP_REORDERED:
+		if (j->cfg.kind == JITTER_OFF)
+			return refuse(j, JITTER_LATE);
+		return accept(j, in, false);
+	case RTP_DUPLICATE:
+		return refuse(j, JITTER_DUPLICATE);
+	case RTP_STRAY:
+		break;
+	}
+	return refuse(j, JITTER_STRAY);
+}
