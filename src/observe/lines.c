@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two buffers: one is filled under the lock, while the thread writes the other.
+ */
+#define _GNU_SOURCE /* pthread_setname_np() */
+#include "observe/lines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "observe/log.h"
+
+struct lines {
+	char *path;
+	size_t size; /* of each buffer */
+	pthread_t thread;
+
+	/* the thread's; before it begins and after it has ended, control's */
+	int fd;
+	char *writing;
+
+	pthread_mutex_t lock; /* protects what follows */
+	pthread_cond_t wake;
+	char *filling;
+	size_t used;   /* of @filling */
+	size_t before; /* of it, what was put before reopening */
+	bool reopen, stopping;
+	struct lines_stats stats;
+};
+
+/* --- the file --- */
+
+/* What a crash has left: the next line must not be joined to it. */
+static void end_last_line(int fd)
+{
+	struct stat st;
+	char last = '\n';
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !st.st_size)
+		return;
+	if (pread(fd, &last, 1, st.st_size - 1) == 1 && last != '\n' &&
+	    write(fd, "\n", 1) < 0)
+		return; /* the next write fails, too, and is told */
+}
+
+static int open_file(const char *path, struct cr_err *e)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+	int err = errno;
+
+	if (fd < 0) /* what can be written only: a pipe, a terminal */
+		fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	if (fd < 0)
+		return cr_fail(e, -err, "%s: cannot open: %s", path,
+			       strerror(err));
+	end_last_line(fd);
+	return fd;
+}
+
+static uint64_t count_lines(const char *text, size_t n)
+{
+	uint64_t lines = 0;
+
+	for (size_t i = 0; i < n; i++)
+		lines += text[i] == '\n';
+	return lines;
+}
+
+/* Take back what is not a whole line of the @n bytes at the end of the file.
+ * Returns how many bytes of @text stay. */
+static size_t keep_whole_lines(int fd, const char *text, size_t n)
+{
+	const char *last = n ? memrchr(text, '\n', n) : NULL;
+	size_t keep = last ? (size_t)(last - text) + 1 : 0;
+	struct stat st;
+
+	if (keep < n && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
+	    ftruncate(fd, st.st_size - (off_t)(n - keep)))
+		return keep; /* half a line stays: no more can be done */
+	return keep;
+}
+
+/* Hand @n bytes, whole lines, to the kernel; @done: how many it has taken. 0 or
+ * -errno. */
+static int write_out(int fd, const char *text, size_t n, size_t *done)
+{
+	for (*done = 0; *done < n;) {
+		ssize_t k = write(fd, text + *done, n - *done);
+
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k < 0)
+			return -errno;
+		*done += (size_t)k;
+	}
+	return 0;
+}
+
+/* --- the thread --- */
+
+static void write_lines(struct lines *l, const char *text, size_t n)
+{
+	size_t done, kept;
+	int err = write_out(l->fd, text, n, &done);
+	uint64_t written, all = count_lines(text, n);
+
+	kept = err ? keep_whole_lines(l->fd, text, done) : n;
+	written = count_lines(text, kept);
+	if (err)
+		log_event(LOG_ERROR, "lines-lost",
+			  "path=\"%s\" lines=%llu why=\"%s\"", l->path,
+			  (unsigned long long)(all - written), strerror(-err));
+	(void)pthread_mutex_lock(&l->lock);
+	l->stats.written += written;
+	l->stats.failed += all - written;
+	(void)pthread_mutex_unlock(&l->lock);
+}
+
+static void open_again(struct lines *l)
+{
+	struct cr_err e;
+	int fd = open_file(l->path, &e);
+
+	if (fd < 0) {
+		log_event(LOG_ERROR, "not-reopened", "why=\"%s\"", e.text);
+		return;
+	}
+	(void)close(l->fd);
+	l->fd = fd;
+	(void)pthread_mutex_lock(&l->lock);
+	l->stats.reopened++;
+	(void)pthread_mutex_unlock(&l->lock);
+}
+
+/* What the thread has to do next. */
+struct errand {
+	size_t bytes;  /* of l->writing */
+	size_t before; /* of them, for the old file */
+	bool reopen, stop;
+};
+
+static struct errand wait_for_errand(struct lines *l)
+{
+	struct errand todo;
+	char *full;
+
+	(void)pthread_mutex_lock(&l->lock);
+	while (!l->used && !l->reopen && !l->stopping)
+		(void)pthread_cond_wait(&l->wake, &l->lock);
+	todo = (struct errand){
+		.bytes = l->used,
+		.before = l->reopen ? l->before : l->used,
+		.reopen = l->reopen,
+		.stop = l->stopping,
+	};
+	full = l->filling;
+	l->filling = l->writing;
+	l->writing = full;
+	l->used = 0;
+	l->reopen = false;
+	(void)pthread_mutex_unlock(&l->lock);
+	return todo;
+}
+
+static void *write_thread(void *arg)
+{
+	struct lines *l = arg;
+	struct errand todo;
+
+	(void)pthread_setname_np(pthread_self(), "cr-lines");
+	do {
+		todo = wait_for_errand(l);
+		if (todo.before)
+			write_lines(l, l->writing, todo.before);
+		if (todo.reopen)
+			open_again(l);
+		if (todo.bytes > todo.before)
+			write_lines(l, l->writing + todo.before,
+				    todo.bytes - todo.before);
+	} while (!todo.stop);
+	return NULL;
+}
+
+/* --- others --- */
+
+bool lines_put(struct lines *l, const char *text)
+{
+	size_t n = strlen(text);
+	bool room;
+
+	(void)pthread_mutex_lock(&l->lock);
+	room = n < l->size - l->used;
+	if (room) {
+		memcpy(l->filling + l->used, text, n);
+		l->filling[l->used + n] = '\n';
+		if (!l->used)
+			(void)pthread_cond_signal(&l->wake);
+		l->used += n + 1;
+	} else {
+		l->stats.dropped++;
+	}
+	(void)pthread_mutex_unlock(&l->lock);
+	return room;
+}
+
+void lines_reopen(struct lines *l)
+{
+	(void)pthread_mutex_lock(&l->lock);
+	l->reopen = true;
+	l->before = l->used;
+	(void)pthread_cond_signal(&l->wake);
+	(void)pthread_mutex_unlock(&l->lock);
+}
+
+void lines_stats(struct lines *l, struct lines_stats *out)
+{
+	(void)pthread_mutex_lock(&l->lock);
+	*out = l->stats;
+	(void)pthread_mutex_unlock(&l->lock);
+}
+
+static void free_all(struct lines *l)
+{
+	if (l->fd >= 0)
+		(void)close(l->fd);
+	(void)pthread_cond_destroy(&l->wake);
+	(void)pthread_mutex_destroy(&l->lock);
+	free(l->filling);
+	free(l->writing);
+	free(l->path);
+	free(l);
+}
+
+static int start(struct lines *l, const char *path, size_t bytes,
+		 struct cr_err *e)
+{
+	int err;
+
+	l->path = strdup(path);
+	l->filling = malloc(bytes);
+	l->writing = malloc(bytes);
+	if (!l->path || !l->filling || !l->writing)
+		return cr_fail(e, -ENOMEM, "out of memory for %s", path);
+	l->size = bytes;
+	l->fd = open_file(path, e);
+	if (l->fd < 0)
+		return l->fd;
+	err = pthread_create(&l->thread, NULL, write_thread, l);
+	return err ? cr_fail(e, -err, "%s: no thread to write it: %s", path,
+			     strerror(err))
+		   : 0;
+}
+
+int lines_open(struct lines **out, const char *path, size_t bytes,
+	       struct cr_err *e)
+{
+	struct lines *l = calloc(1, sizeof(*l));
+	int err;
+
+	if (!l)
+		return cr_fail(e, -ENOMEM, "out of memory for %s", path);
+	l->fd = -1;
+	(void)pthread_mutex_init(&l->lock, NULL);
+	(void)pthread_cond_init(&l->wake, NULL);
+	err = start(l, path, bytes, e);
+	if (err) {
+		free_all(l);
+		return err;
+	}
+	*out = l;
+	return 0;
+}
+
+void lines_close(struct lines *l)
+{
+	if (!l)
+		return;
+	(void)pthread_mutex_lock(&l->lock);
+	l->stopping = true;
+	(void)pthread_cond_signal(&l->wake);
+	(void)pthread_mutex_unlock(&l->lock);
+	(void)pthread_join(l->thread, NULL);
+	free_all(l);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A file of lines: all of them, whole and in order, whatever the file does.
+ */
+#include "cmocka_cr.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "observe/lines.h"
+#include "scratch.h"
+
+static struct lines *open_at(const char *path, size_t bytes)
+{
+	struct lines *l;
+	struct cr_err e = { "" };
+
+	if (lines_open(&l, path, bytes, &e))
+		fail_msg("%s", e.text);
+	return l;
+}
+
+/* The file's text, to be freed. */
+static char *text_of(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char *text = NULL;
+	size_t n = 0;
+
+	assert_non_null(f);
+	if (getdelim(&text, &n, '\0', f) < 0 && text)
+		*text = '\0';
+	(void)fclose(f);
+	return text;
+}
+
+static void expect_text(const char *path, const char *want)
+{
+	char *text = text_of(path);
+
+	assert_string_equal(text, want);
+	free(text);
+}
+
+static void lines_are_whole_and_in_order(void **state)
+{
+	enum { LINES = 20000 };
+	char path[SCRATCH_MAX], line[32];
+	struct lines *l = open_at(scratch_file(path), LINES_BUFFER);
+	FILE *f;
+
+	(void)state;
+	for (unsigned i = 0; i < LINES; i++) {
+		(void)snprintf(line, sizeof(line), "line %u", i);
+		assert_true(lines_put(l, line));
+	}
+	lines_close(l);
+	f = fopen(path, "re");
+	assert_non_null(f);
+	for (unsigned i = 0; i < LINES; i++) {
+		char got[32], want[32];
+
+		(void)snprintf(want, sizeof(want), "line %u\n", i);
+		assert_non_null(fgets(got, sizeof(got), f));
+		assert_string_equal(got, want);
+	}
+	assert_int_equal(fgetc(f), EOF);
+	(void)fclose(f);
+}
+
+static void a_file_is_appended_to_and_private_when_it_is_new(void **state)
+{
+	char folder[SCRATCH_MAX], path[SCRATCH_MAX + 8];
+	struct lines *l;
+	struct stat st;
+	FILE *f;
+
+	(void)state;
+	(void)snprintf(path, sizeof(path), "%s/new", scratch_folder(folder));
+	l = open_at(path, 100);
+	assert_true(lines_put(l, "one"));
+	lines_close(l);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07, 0);
+	/* a crash has left half a line */
+	f = fopen(path, "ae");
+	assert_non_null(f);
+	assert_true(fputs("tw", f) >= 0);
+	assert_int_equal(fclose(f), 0);
+	l = open_at(path, 100);
+	assert_true(lines_put(l, "three"));
+	lines_close(l);
+	expect_text(path, "one\ntw\nthree\n");
+}
+
+static void reopening_follows_the_name(void **state)
+{
+	char folder[SCRATCH_MAX], path[SCRATCH_MAX + 8], old[SCRATCH_MAX + 8];
+	struct lines_stats stats = { 0 };
+	struct lines *l;
+
+	(void)state;
+	(void)snprintf(path, sizeof(path), "%s/a", scratch_folder(folder));
+	(void)snprintf(old, sizeof(old), "%s/b", folder);
+	l = open_at(path, 1000);
+	assert_true(lines_put(l, "before"));
+	assert_int_equal(rename(path, old), 0);
+	assert_true(lines_put(l, "moved"));
+	lines_reopen(l);
+	assert_true(lines_put(l, "after"));
+	while (stats.written < 3) {
+		lines_stats(l, &stats);
+		(void)sched_yield();
+	}
+	assert_int_equal(stats.reopened, 1);
+	expect_text(old, "before\nmoved\n");
+	expect_text(path, "after\n");
+	/* where there is no folder any more, the file stays */
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(unlink(old), 0);
+	assert_int_equal(rmdir(folder), 0);
+	lines_reopen(l);
+	assert_true(lines_put(l, "unseen"));
+	while (stats.written < 4) {
+		lines_stats(l, &stats);
+		(void)sched_yield();
+	}
+	assert_int_equal(stats.reopened, 1);
+	lines_close(l);
+}
+
+/* A pipe that nobody reads is a disk that stands still. */
+static void a_slow_disk_costs_lines_and_no_time(void **state)
+{
+	enum { LINES = 3000 };
+	char folder[SCRATCH_MAX], path[SCRATCH_MAX + 8], line[101];
+	struct lines_stats stats;
+	struct lines *l;
+	unsigned put = 0, got = 0;
+	FILE *f;
+	int fd;
+
+	(void)state;
+	(void)snprintf(path, sizeof(path), "%s/p", scratch_folder(folder));
+	assert_int_equal(mkfifo(path, 0600), 0);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_true(fd >= 0);
+	memset(line, 'x', 100);
+	line[100] = '\0';
+	l = open_at(path, 10000);
+	for (unsigned i = 0; i < LINES; i++)
+		put += lines_put(l, line);
+	lines_stats(l, &stats);
+	assert_true(put < LINES);
+	assert_int_equal(stats.dropped, LINES - put);
+	/* what was taken comes, when somebody reads */
+	assert_int_equal(fcntl(fd, F_SETFL, 0), 0);
+	f = fdopen(fd, "r");
+	assert_non_null(f);
+	for (char text[128]; got < put; got++) {
+		assert_non_null(fgets(text, sizeof(text), f));
+		assert_int_equal(strlen(text), 101);
+	}
+	lines_close(l);
+	(void)fclose(f);
+}
+
+/* The limit of a file's size stands for a disk that is full. */
+static void a_full_disk_leaves_whole_lines(void **state)
+{
+	char path[SCRATCH_MAX];
+	struct rlimit before, small;
+	struct lines_stats stats = { 0 };
+	struct lines *l = open_at(scratch_file(path), 1000);
+
+	(void)state;
+	(void)signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small = before;
+	small.rlim_cur = 25;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	for (unsigned i = 0; i < 4; i++)
+		assert_true(lines_put(l, "123456789"));
+	while (stats.written + stats.failed < 4) {
+		lines_stats(l, &stats);
+		(void)sched_yield();
+	}
+	assert_int_equal(stats.written, 2);
+	assert_int_equal(stats.failed, 2);
+	expect_text(path, "123456789\n123456789\n");
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_true(lines_put(l, "room"));
+	lines_close(l);
+	expect_text(path, "123456789\n123456789\nroom\n");
+}
+
+static void a_file_that_cannot_be_is_named(void **state)
+{
+	struct lines *l;
+	struct cr_err e = { "" };
+
+	(void)state;
+	assert_int_equal(lines_open(&l, "/nowhere/at/all", 100, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "/nowhere/at/all"));
+}
+
+static void *put_many(void *arg)
+{
+	for (unsigned i = 0; i < 1000; i++)
+		(void)lines_put(arg, "abcdefghij");
+	return NULL;
+}
+
+static void threads_do_not_mix_their_lines(void **state)
+{
+	char path[SCRATCH_MAX];
+	struct lines *l = open_at(scratch_file(path), LINES_BUFFER);
+	pthread_t thread[4];
+	char *text;
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, put_many, l),
+				 0);
+	for (unsigned i = 0; i < 4; i++)
+		(void)pthread_join(thread[i], NULL);
+	lines_close(l);
+	text = text_of(path);
+	assert_int_equal(strlen(text), 4000 * 11);
+	for (unsigned i = 0; i < 4000; i++)
+		assert_memory_equal(text + 11ul * i, "abcdefghij\n", 11);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_are_whole_and_in_order),
+		cmocka_unit_test(
+			a_file_is_appended_to_and_private_when_it_is_new),
+		cmocka_unit_test(reopening_follows_the_name),
+		cmocka_unit_test(a_slow_disk_costs_lines_and_no_time),
+		cmocka_unit_test(a_full_disk_leaves_whole_lines),
+		cmocka_unit_test(a_file_that_cannot_be_is_named),
+		cmocka_unit_test(threads_do_not_mix_their_lines),
+	};
+
+	return cmocka_run_group_tests_name("lines", tests, NULL, NULL);
+}
