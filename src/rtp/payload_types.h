@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the payload types of one leg stand for (RTP/AVP, RFC 3551; given out by
+ * SDP): speech of one of the leg's codecs, telephone events, comfort noise, or
+ * nothing. And how many packets came with types that stand for nothing.
+ *
+ * A table is made once, then it is constant: any thread may read it, and a leg
+ * whose types change gets another one. It knows codecs by their place in the
+ * leg's list only; how they are configured is said there.
+ */
+#ifndef RTP_PAYLOAD_TYPES_H
+#define RTP_PAYLOAD_TYPES_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cr/error.h"
+
+/** Codecs of a leg. */
+#define PAYLOAD_TYPES_CODECS 64u
+/** Types of telephone events, and as many of comfort noise: one for each clock
+ * (8, 16, 32 and 48 kHz). */
+#define PAYLOAD_TYPES_CLOCKS 4u
+
+enum payload_type_kind {
+	PAYLOAD_TYPE_NOTHING,
+	PAYLOAD_TYPE_SPEECH, /**< index: in the leg's list of codecs */
+	PAYLOAD_TYPE_EVENT,  /**< telephone-event (RFC 4733); index: a clock */
+	PAYLOAD_TYPE_NOISE   /**< CN (RFC 3389); index: a clock */
+};
+
+/** A type and the clock of its timestamps, Hz. */
+struct payload_type_clock {
+	uint32_t clock;
+	uint8_t pt;
+};
+
+/** Zero is "nothing". Private: 128 octets that packets need, and the rest. */
+struct payload_types {
+	uint8_t what[128]; /**< kind in the upper two bits, then index */
+	struct payload_type_clock event[PAYLOAD_TYPES_CLOCKS];
+	struct payload_type_clock noise[PAYLOAD_TYPES_CLOCKS];
+	uint8_t events, noises;
+};
+
+/**
+ * Say what type @pt stands for. It is refused, with a text in @e and the table
+ * as it was,
+ *   -ERANGE  above 127, or a codec's place that is PAYLOAD_TYPES_CODECS or more
+ *   -EINVAL  from 64 to 95: with a marker these look like RTCP, which uses 72
+ *            to 76 (RFC 5761, 4); or a clock of 0
+ *   -EEXIST  when it stands for something already
+ *   -ENOSPC  when there are PAYLOAD_TYPES_CLOCKS of its kind
+ */
+int payload_types_add_speech(struct payload_types *t, unsigned pt,
+			     unsigned codec, struct cr_err *e);
+int payload_types_add_event(struct payload_types *t, unsigned pt,
+			    unsigned clock, struct cr_err *e);
+int payload_types_add_noise(struct payload_types *t, unsigned pt,
+			    unsigned clock, struct cr_err *e);
+
+/** What @pt (0..127) stands for, to be taken apart by the next two: 0 means
+ * nothing. For every packet. */
+static inline unsigned payload_types_find(const struct payload_types *t,
+					  uint8_t pt)
+{
+	return t->what[pt & 127u];
+}
+
+static inline enum payload_type_kind payload_type_kind(unsigned what)
+{
+	return (enum payload_type_kind)(what >> 6);
+}
+
+/** Of speech: the place in the leg's list of codecs. */
+static inline unsigned payload_type_codec(unsigned what)
+{
+	return what & 63u;
+}
+
+/** Of events and noise: the clock of timestamps, Hz. */
+static inline uint32_t payload_type_hz(const struct payload_types *t,
+				       unsigned what)
+{
+	return payload_type_kind(what) == PAYLOAD_TYPE_EVENT
+		       ? t->event[what & 63u].clock
+		       : t->noise[what & 63u].clock;
+}
+
+/** The type that stands for a codec, or for events or noise with this clock;
+ * the lowest (speech) or first one if several do, -1: none. Not for every
+ * packet.
+ */
+int payload_types_of_speech(const struct payload_types *t, unsigned codec);
+int payload_types_of_event(const struct payload_types *t, unsigned clock);
+int payload_types_of_noise(const struct payload_types *t, unsigned clock);
+
+/** Types that are counted one by one; further ones are counted together. */
+#define PAYLOAD_UNKNOWN_TYPES 8u
+
+/** Packets of types that stand for nothing. Zero is none. One thread counts,
+ * any thread reads. */
+struct payload_unknown {
+	/** 1 + type in the upper octet, then packets; 0: free. */
+	_Atomic uint64_t type[PAYLOAD_UNKNOWN_TYPES];
+	_Atomic uint64_t others;
+};
+
+void payload_unknown_count(struct payload_unknown *u, uint8_t pt);
+
+/** All of them. */
+uint64_t payload_unknown_sum(const struct payload_unknown *u);
+
+/** The @i-th type, in the order in which they came first: returns its packets
+ * and sets *@pt; 0: there is none. @i == PAYLOAD_UNKNOWN_TYPES: further ones
+ * together, *@pt = 255. */
+uint64_t payload_unknown_type(const struct payload_unknown *u, unsigned i,
+			      uint8_t *pt);
+
+/** Enough for any text of the next one. */
+#define PAYLOAD_UNKNOWN_TEXT 384u
+
+/** Write "12 of type 96, 3 of type 101, 2 of others" to @buf, cut at @size;
+ * empty: none. Returns @buf. */
+const char *payload_unknown_text(const struct payload_unknown *u, char *buf,
+				 size_t size);
+
+#endif
