@@ -6,6 +6,7 @@ pkg_check_modules(AMRNB REQUIRED IMPORTED_TARGET opencore-amrnb)
 pkg_check_modules(AMRWB_DEC REQUIRED IMPORTED_TARGET opencore-amrwb)
 pkg_check_modules(AMRWB_ENC REQUIRED IMPORTED_TARGET vo-amrwbenc)
 pkg_check_modules(OPUS REQUIRED IMPORTED_TARGET opus)
+pkg_check_modules(SPEEX REQUIRED IMPORTED_TARGET speex)
 pkg_check_modules(SPANDSP REQUIRED IMPORTED_TARGET spandsp)
 pkg_check_modules(SPEEXDSP REQUIRED IMPORTED_TARGET speexdsp)
 pkg_check_modules(EVENT REQUIRED IMPORTED_TARGET libevent_core libevent_extra

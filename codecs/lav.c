@@ -53,6 +53,7 @@ static int open_context(struct lav *l, const AVCodec *codec,
 		return cr_fail(e, -ENOMEM, "%s: out of memory", spec->name);
 	l->ctx->sample_rate = (int)spec->sample_rate;
 	l->ctx->bit_rate = (int64_t)spec->bit_rate;
+	l->ctx->bits_per_coded_sample = (int)spec->coded_bits;
 	l->ctx->sample_fmt = AV_SAMPLE_FMT_S16;
 	l->ctx->thread_count = 1;
 	context_mono(l->ctx);

@@ -21,6 +21,7 @@ struct lav_spec {
 	const char *name;     /**< libavcodec's: "g723_1"                  */
 	unsigned sample_rate; /**< Hz                                      */
 	unsigned bit_rate;    /**< encoders                                */
+	unsigned coded_bits;  /**< decoders of ADPCM: of a sample          */
 	size_t packet_max;    /**< decoders: bytes of the largest packet   */
 };
 

@@ -11,12 +11,13 @@
 #include "codecs/common.h"
 
 const struct cr_codec *const cr_codecs[] = {
-	&codec_pcmu,   &codec_pcma, &codec_l16, &codec_g722,
-	&codec_gsm,    &codec_opus, &codec_amr, &codec_amr_wb,
+	&codec_pcmu,	 &codec_pcma, &codec_l16,     &codec_g722,
+	&codec_gsm,	 &codec_opus, &codec_g726_32, &codec_speex,
+	&codec_speex_wb, &codec_amr,  &codec_amr_wb,
 #ifdef CR_HAVE_AVCODEC
 	&codec_g723_1,
 #endif
-	&codec_spin,   NULL,
+	&codec_spin,	 NULL,
 };
 
 const struct cr_codec *cr_codec_find(const char *name)

@@ -14,6 +14,9 @@ extern const struct cr_codec codec_l16;
 extern const struct cr_codec codec_g722;
 extern const struct cr_codec codec_gsm;
 extern const struct cr_codec codec_opus;
+extern const struct cr_codec codec_g726_32;
+extern const struct cr_codec codec_speex;
+extern const struct cr_codec codec_speex_wb;
 extern const struct cr_codec codec_amr;
 extern const struct cr_codec codec_amr_wb;
 extern const struct cr_codec codec_g723_1; /* only with CR_HAVE_AVCODEC */

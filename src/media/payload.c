@@ -12,7 +12,8 @@ static const struct payload_format *const formats[PAYLOAD_NKINDS] = {
 	[PAYLOAD_PCMU] = &payload_pcm,	  [PAYLOAD_PCMA] = &payload_pcm,
 	[PAYLOAD_L16] = &payload_pcm,	  [PAYLOAD_G723] = &payload_g723,
 	[PAYLOAD_G722] = &payload_pcm,	  [PAYLOAD_FRAMES] = &payload_frames,
-	[PAYLOAD_WHOLE] = &payload_whole,
+	[PAYLOAD_WHOLE] = &payload_whole, [PAYLOAD_G726] = &payload_pcm,
+	[PAYLOAD_SPEEX] = &payload_speex,
 };
 
 const char *payload_reason_name(int reason)
@@ -103,10 +104,12 @@ int payload_kind_find(const char *name)
 		const char *name;
 		enum payload_kind kind;
 	} kinds[] = {
-		{ "amr", PAYLOAD_AMR },	  { "amr-wb", PAYLOAD_AMR_WB },
-		{ "pcmu", PAYLOAD_PCMU }, { "pcma", PAYLOAD_PCMA },
-		{ "l16", PAYLOAD_L16 },	  { "g723_1", PAYLOAD_G723 },
-		{ "spin", PAYLOAD_L16 },  { "g722", PAYLOAD_G722 },
+		{ "amr", PAYLOAD_AMR },	       { "amr-wb", PAYLOAD_AMR_WB },
+		{ "pcmu", PAYLOAD_PCMU },      { "pcma", PAYLOAD_PCMA },
+		{ "l16", PAYLOAD_L16 },	       { "g723_1", PAYLOAD_G723 },
+		{ "spin", PAYLOAD_L16 },       { "g722", PAYLOAD_G722 },
+		{ "g726-32", PAYLOAD_G726 },   { "speex", PAYLOAD_SPEEX },
+		{ "speex-wb", PAYLOAD_SPEEX },
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)

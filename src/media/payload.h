@@ -8,6 +8,8 @@
  *   pcmu, pcma   RFC 3551, one octet a sample
  *   l16          RFC 3551, 16 bits a sample, network byte order, mono
  *   g722         RFC 3551, an octet for two samples of 16 kHz
+ *   g726-32      RFC 3551, an octet for two samples
+ *   speex, -wb   RFC 5574, frames of as many bits as they say
  *   g723_1       RFC 3551, frames of 24, 20 or 4 octets
  *   others       as the codec says (enum cr_packing): frames of one length one
  *                behind the other, such as gsm (RFC 3551, 4.5.8), or a packet
@@ -22,10 +24,11 @@
  *                without its ToC octet. A frame with Q = 0 is CR_FRAME_BAD and
  *                keeps mode and data; SPEECH_LOST is CR_FRAME_BAD, empty.
  *   PCMU, PCMA,  the octets
- *   G.722
+ *   G.722, G.726
  *   L16          the octets as on the wire, high one first: the codec swaps
  *   G.723.1      the octets; mode = the two low bits of the first one: 0 6.3
  *                kbit/s, 1 5.3 kbit/s, 2 SID
+ *   Speex        the bits, filled up as a packet is: a zero, then ones
  *   others       the octets; mode = 0
  *
  * Pure functions over the caller's memory: any thread, no allocation.
@@ -56,10 +59,12 @@ enum payload_kind {
 	PAYLOAD_G723,
 	PAYLOAD_G722,
 	PAYLOAD_FRAMES,
-	PAYLOAD_WHOLE
+	PAYLOAD_WHOLE,
+	PAYLOAD_G726,
+	PAYLOAD_SPEEX
 };
 
-#define PAYLOAD_NKINDS 9u
+#define PAYLOAD_NKINDS 11u
 
 /** How one stream packs its frames. Zero means the format's defaults. */
 struct payload_cfg {
@@ -72,12 +77,18 @@ struct payload_cfg {
 	uint16_t sid_bytes;   /**< FRAMES: of a SID at the end; 0: none      */
 };
 
+/** Do two samples share an octet? */
+static inline bool payload_halves(const struct payload_cfg *cfg)
+{
+	return cfg->kind == PAYLOAD_G722 || cfg->kind == PAYLOAD_G726;
+}
+
 /** The bytes that @samples take, where a frame may have any length. An odd
  * sample of two that share a byte takes none. */
 static inline size_t payload_pcm_bytes(const struct payload_cfg *cfg,
 				       unsigned samples)
 {
-	if (cfg->kind == PAYLOAD_G722)
+	if (payload_halves(cfg))
 		return samples / 2;
 	return cfg->kind == PAYLOAD_L16 ? 2 * (size_t)samples : samples;
 }
@@ -86,7 +97,7 @@ static inline size_t payload_pcm_bytes(const struct payload_cfg *cfg,
 static inline unsigned payload_pcm_samples(const struct payload_cfg *cfg,
 					   size_t bytes)
 {
-	if (cfg->kind == PAYLOAD_G722)
+	if (payload_halves(cfg))
 		return 2 * (unsigned)bytes;
 	return (unsigned)(cfg->kind == PAYLOAD_L16 ? bytes / 2 : bytes);
 }

@@ -22,8 +22,9 @@ struct payload_format {
 };
 
 extern const struct payload_format payload_amr;	   /**< and AMR-WB         */
-extern const struct payload_format payload_pcm;	   /**< G.711, L16, G.722  */
+extern const struct payload_format payload_pcm;	   /**< without frames     */
 extern const struct payload_format payload_g723;   /**< G.723.1            */
+extern const struct payload_format payload_speex;  /**< Speex, both bands */
 extern const struct payload_format payload_frames; /**< of one length    */
 extern const struct payload_format payload_whole;  /**< a packet, a frame */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PCM payloads (RFC 3551, 4.5.2, 4.5.11, 4.5.14): PCMU, PCMA, L16 and G.722,
- * mono. Octets pass through; no sample is looked at. With cfg->samples set a
- * packet is cut into frames of that length, of which the last may be shorter;
- * without, it is one frame.
+ * PCM payloads (RFC 3551, 4.5.2, 4.5.4, 4.5.11, 4.5.14): PCMU, PCMA, L16, G.722
+ * and G726-32, mono. Octets pass through; no sample is looked at. With
+ * cfg->samples set a packet is cut into frames of that length, of which the
+ * last may be shorter; without, it is one frame.
  */
 #include <string.h>
 
@@ -52,7 +52,7 @@ static bool fits_g711(const struct cr_frame *f)
 	       f->bytes <= CR_PCM_SAMPLES_MAX;
 }
 
-static bool fits_g722(const struct cr_frame *f)
+static bool fits_halves(const struct cr_frame *f)
 {
 	return f->kind == CR_FRAME_SPEECH && f->bytes &&
 	       f->bytes <= CR_PCM_SAMPLES_MAX / 2;
@@ -73,8 +73,8 @@ static int pcm_pack(const struct payload_cfg *cfg, uint8_t cmr,
 	(void)cmr;
 	if (cfg->kind == PAYLOAD_L16)
 		fits = fits_l16;
-	else if (cfg->kind == PAYLOAD_G722)
-		fits = fits_g722;
+	else if (payload_halves(cfg))
+		fits = fits_halves;
 	return payload_concat(frames, n, buf, cap, fits);
 }
 

@@ -16,6 +16,7 @@ codecs       Ie of both codecs add up; Bpl is of the codec that the listener
                pcmu, pcma  Ie 0, Bpl 25.1 with concealment, 4.3 without
                            (--no-plc): G.113 Appendix I
                gsm         Ie 20: GSM-FR in G.113 Appendix I; no Bpl
+               g726-32     Ie 7: G.113 Appendix I; no Bpl
                g723_1/6.3  Ie 15, Bpl 16.1: G.113 Appendix I
                amr/12.2    Ie 5, Bpl 10: GSM-EFR in G.113 Appendix I, which
                            this mode is (3GPP TS 26.071)
@@ -26,7 +27,7 @@ codecs       Ie of both codecs add up; Bpl is of the codec that the listener
                            4.9: G.113 Appendix IV, both ears, on the scale of
                            the wideband model
                l16         Ie 0, it codes nothing; no Bpl
-               opus        not tabulated on either scale
+               opus, speex, speex-wb: not tabulated on either scale
                g722        not tabulated on that scale, as far as we know
              Where no value is published (other modes; losses of a codec
              without Bpl; amr-wb to or from a narrow-band codec) there is no
@@ -68,7 +69,7 @@ class Codec:
 
 G711, G711_BARE = Codec(0.0, 25.1), Codec(0.0, 4.3)
 L16 = Codec(0.0, None, 0.0, "any")
-GSM = Codec(20.0)
+GSM, G726 = Codec(20.0), Codec(7.0)
 G723_AHEAD, AMR_AHEAD, AMR_WB_AHEAD = 7.5, 5.0, 5.0
 BURST_RATIO_MAX = 8.0  # G.107, Table 2
 AMR = {"12.2": (5.0, 10.0), "7.40": (10.0, None)}
@@ -101,8 +102,8 @@ def codec_of(name, mode, plc=True):
         return G711 if plc else G711_BARE
     if name == "l16":
         return L16
-    if name == "gsm":
-        return GSM
+    if name in ("gsm", "g726-32"):
+        return GSM if name == "gsm" else G726
     if name == "g723_1" and mode == "6.3":
         return Codec(15.0, 16.1, G723_AHEAD)
     if name == "amr" and mode in AMR:

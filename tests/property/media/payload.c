@@ -84,6 +84,35 @@ static void random_octets(uint64_t *s, const struct payload_cfg *cfg,
 	random_bytes(s, f);
 }
 
+/* Bits of the modes, and what their layer adds; the manual's tables. */
+static void random_speex(uint64_t *s, struct cr_frame *f)
+{
+	static const unsigned narrow[] = { 5,	43,  119, 160, 220,
+					   300, 364, 492, 79 };
+	static const unsigned layer[] = { 4, 36, 112, 192, 352 };
+	unsigned mode = test_below(s, 9), wide = test_below(s, 6);
+	unsigned at = narrow[mode], bits = at + (wide < 5 ? layer[wide] : 0);
+
+	f->kind = CR_FRAME_SPEECH;
+	f->mode = 0;
+	f->bytes = (uint16_t)((bits + 7) / 8);
+	random_bytes(s, f);
+	f->data[0] = (uint8_t)(mode << 3 | (f->data[0] & 7u));
+	for (unsigned i = 0; wide < 5 && i < 4; i++) {
+		unsigned bit = (8u | wide) >> (3 - i) & 1u;
+		uint8_t mask = (uint8_t)(0x80u >> (at + i) % 8);
+		uint8_t *octet = &f->data[(at + i) / 8];
+
+		*octet = (uint8_t)(bit ? *octet | mask : *octet & ~mask);
+	}
+	for (unsigned i = bits; i % 8; i++) {
+		uint8_t mask = (uint8_t)(0x80u >> i % 8);
+
+		f->data[i / 8] = (uint8_t)(i > bits ? f->data[i / 8] | mask
+						    : f->data[i / 8] & ~mask);
+	}
+}
+
 static void random_frame(uint64_t *s, const struct payload_cfg *cfg,
 			 struct cr_frame *f, bool last)
 {
@@ -98,6 +127,9 @@ static void random_frame(uint64_t *s, const struct payload_cfg *cfg,
 	case PAYLOAD_FRAMES:
 	case PAYLOAD_WHOLE:
 		random_octets(s, cfg, f, last);
+		return;
+	case PAYLOAD_SPEEX:
+		random_speex(s, f);
 		return;
 	default:
 		random_pcm(s, cfg, f);

@@ -154,6 +154,7 @@ static void lost_frames_fade_in_every_codec(void **state)
 	lost_frames_fade("pcmu");
 	lost_frames_fade("pcma");
 	lost_frames_fade("g722");
+	lost_frames_fade("g726-32");
 }
 
 static void frames_carry_g711_codes(void **state)

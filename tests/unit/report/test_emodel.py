@@ -107,6 +107,11 @@ def test_codecs_have_published_values_or_none():
         g107.rating(100, 20))
     assert one(("pcmu", "64", "gsm", "13"), .01).mos is None
     assert one(("l16", "pcm", "g722", "64"), 0).mos is None
+    assert one(("g726-32", "32", "pcma", "64"), 0).r == pytest.approx(
+        g107.rating(100, 7))
+    assert one(("pcmu", "64", "g726-32", "32"), .01).mos is None
+    assert one(("pcmu", "64", "opus", "24"), 0).mos is None
+    assert one(("pcmu", "64", "speex", "8"), 0).mos is None
 
 
 def test_the_interval_of_the_mean():

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * G.726 (ITU-T) at 32 kbit/s through libspandsp: two samples in an octet, the
+ * first one in its low bits (RFC 3551, 4.5.4; AAL2 has it the other way round).
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* The order matters: none of these headers stands alone. */
+#include <spandsp/telephony.h>
+
+#include <spandsp/bitstream.h>
+
+#include <spandsp/g726.h>
+
+#include "codecs/common.h"
+#include "codecs/registry.h"
+
+enum { BIT_RATE = 32000 };
+
+struct encoder {
+	g726_state_t *lib;
+	unsigned samples;
+};
+
+struct decoder {
+	g726_state_t *lib;
+	struct conceal conceal;
+};
+
+/* Two samples share an octet. */
+static int check_even(const struct cr_codec_cfg *cfg, struct cr_err *e)
+{
+	unsigned samples = codec_samples(&codec_g726_32, cfg);
+
+	if (samples % 2)
+		return cr_fail(e, -EINVAL,
+			       "codec g726-32: %u samples per frame; they must "
+			       "be even",
+			       samples);
+	return 0;
+}
+
+static g726_state_t *library(void)
+{
+	return g726_init(NULL, BIT_RATE, G726_ENCODING_LINEAR,
+			 G726_PACKING_RIGHT);
+}
+
+static void encoder_close(void *enc)
+{
+	struct encoder *s = enc;
+
+	if (!s)
+		return;
+	if (s->lib)
+		(void)g726_free(s->lib);
+	free(s);
+}
+
+static int encoder_open(void **enc, const struct cr_codec_cfg *cfg,
+			struct cr_err *e)
+{
+	struct encoder *s;
+	void *state;
+	int ret = check_even(cfg, e);
+
+	if (!ret)
+		ret = codec_new_state(&codec_g726_32, cfg, sizeof(*s), &state,
+				      e);
+	if (ret)
+		return ret;
+	s = state;
+	s->samples = codec_samples(&codec_g726_32, cfg);
+	s->lib = library();
+	if (!s->lib) {
+		encoder_close(s);
+		return codec_no_memory(&codec_g726_32, e);
+	}
+	*enc = s;
+	return 0;
+}
+
+static int encode(void *enc, unsigned mode, const int16_t *pcm,
+		  struct cr_frame *out)
+{
+	const struct encoder *s = enc;
+	int bytes;
+
+	if (mode)
+		return -EINVAL;
+	bytes = g726_encode(s->lib, out->data, pcm, (int)s->samples);
+	codec_speech(out, mode, (unsigned)bytes);
+	return 0;
+}
+
+static void decoder_close(void *dec)
+{
+	struct decoder *s = dec;
+
+	if (!s)
+		return;
+	if (s->lib)
+		(void)g726_free(s->lib);
+	free(s);
+}
+
+static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
+			struct cr_err *e)
+{
+	struct decoder *s;
+	void *state;
+	int ret = check_even(cfg, e);
+
+	if (!ret)
+		ret = codec_new_state(&codec_g726_32, cfg, sizeof(*s), &state,
+				      e);
+	if (ret)
+		return ret;
+	s = state;
+	conceal_init(&s->conceal, codec_samples(&codec_g726_32, cfg));
+	s->lib = library();
+	if (!s->lib) {
+		decoder_close(s);
+		return codec_no_memory(&codec_g726_32, e);
+	}
+	*dec = s;
+	return 0;
+}
+
+static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
+{
+	struct decoder *s = dec;
+	unsigned samples = 2u * in->bytes;
+
+	if (in->kind != CR_FRAME_SPEECH || !samples ||
+	    samples > CR_PCM_SAMPLES_MAX)
+		return conceal_lost(&s->conceal, pcm);
+	(void)g726_decode(s->lib, pcm, in->data, in->bytes);
+	conceal_good(&s->conceal, pcm, samples);
+	return samples;
+}
+
+static const struct cr_codec_mode modes[] = {
+	{ .name = "32", .bit_rate = BIT_RATE, .bytes = 80 },
+};
+
+const struct cr_codec codec_g726_32 = {
+	.name = "g726-32",
+	.rtp_name = "G726-32",
+	.help = "G.726, 32 kbit/s (ITU-T G.726, RFC 3551, libspandsp)",
+	.static_pt = -1,
+	.sample_rate = 8000,
+	.rtp_clock = 8000,
+	.samples = 160,
+	.any_length = true,
+	.modes = modes,
+	.nmodes = 1,
+	.encoder_open = encoder_open,
+	.encode = encode,
+	.encoder_close = encoder_close,
+	.decoder_open = decoder_open,
+	.decode = decode,
+	.decoder_close = decoder_close,
+};

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Speex frames are libspeex's own and of the sizes that the modes promise;
+ * silence is not sent with DTX; what no frame is is concealed.
+ */
+#include <string.h>
+
+#include <speex/speex.h>
+
+#include "cmocka_cr.h"
+#include "codecs/speex_bits.h"
+#include "cr/codec.h"
+#include "speech/speech.h"
+
+enum { FRAMES = 100 };
+
+static struct speech_corpus *corpus[2]; /* 8, 16 kHz */
+static const char *const names[] = { "speex", "speex-wb" };
+
+static int setup(void **state)
+{
+	struct cr_err e = { 0 };
+
+	(void)state;
+	if (speech_open(&corpus[0], 8000, NULL, &e) ||
+	    speech_open(&corpus[1], 16000, NULL, &e))
+		fail_msg("%s", e.text);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	speech_close(corpus[0]);
+	speech_close(corpus[1]);
+	return 0;
+}
+
+/* Frames of mode @mode, and what is heard of them, are the library's at its
+ * bit rate of that name. */
+static void mode_is_the_library_s(unsigned wide, unsigned mode)
+{
+	const struct cr_codec *c = cr_codec_find(names[wide]);
+	const struct cr_codec_cfg cfg = { .mode = mode };
+	const SpeexMode *m = speex_lib_get_mode((int)wide);
+	void *enc, *dec, *lib_enc = speex_encoder_init(m);
+	void *lib_dec = speex_decoder_init(m);
+	spx_int32_t rate = (spx_int32_t)c->modes[mode].bit_rate, got = 0;
+	struct speech_reader reader;
+	SpeexBits bits;
+
+	(void)speex_encoder_ctl(lib_enc, SPEEX_SET_BITRATE, &rate);
+	(void)speex_encoder_ctl(lib_enc, SPEEX_GET_BITRATE, &got);
+	assert_int_equal(got, rate);
+	assert_int_equal(c->encoder_open(&enc, &cfg, NULL), 0);
+	assert_int_equal(c->decoder_open(&dec, &cfg, NULL), 0);
+	speex_bits_init(&bits);
+	speech_reader_init(&reader, corpus[wide], 3, mode);
+	for (unsigned i = 0; i < FRAMES; i++) {
+		int16_t pcm[320], heard[320], lib_heard[320];
+		char data[128];
+		struct cr_frame f;
+		int n;
+
+		speech_read(&reader, pcm, c->samples);
+		assert_int_equal(c->encode(enc, mode, pcm, &f), 0);
+		assert_int_equal(f.kind, CR_FRAME_SPEECH);
+		assert_int_equal(f.bytes, c->modes[mode].bytes);
+		speex_bits_reset(&bits);
+		(void)speex_encode_int(lib_enc, pcm, &bits);
+		assert_int_equal(speex_bits_frame(f.data, 0, 8u * f.bytes),
+				 speex_bits_nbytes(&bits) * 8 -
+					 (int)(-(rate / 50) & 7));
+		n = speex_bits_write(&bits, data, sizeof(data));
+		assert_int_equal(n, f.bytes);
+		assert_memory_equal(data, f.data, (size_t)n);
+		assert_int_equal(c->decode(dec, &f, heard), c->samples);
+		speex_bits_read_from(&bits, data, n);
+		assert_int_equal(speex_decode_int(lib_dec, &bits, lib_heard),
+				 0);
+		assert_memory_equal(heard, lib_heard,
+				    c->samples * sizeof(*heard));
+	}
+	speex_bits_destroy(&bits);
+	speex_encoder_destroy(lib_enc);
+	speex_decoder_destroy(lib_dec);
+	c->encoder_close(enc);
+	c->decoder_close(dec);
+}
+
+static void every_mode_is_the_library_s(void **state)
+{
+	(void)state;
+	for (unsigned wide = 0; wide < 2; wide++) {
+		const struct cr_codec *c = cr_codec_find(names[wide]);
+
+		for (unsigned mode = 0; mode < c->nmodes; mode++)
+			mode_is_the_library_s(wide, mode);
+	}
+}
+
+static void silence_is_not_sent_with_dtx(void **state)
+{
+	const struct cr_codec_cfg cfg = { .mode = 5, .dtx = true };
+	static const int16_t silence[320];
+
+	(void)state;
+	for (unsigned wide = 0; wide < 2; wide++) {
+		const struct cr_codec *c = cr_codec_find(names[wide]);
+		unsigned sent = 0;
+		void *enc;
+
+		assert_int_equal(c->encoder_open(&enc, &cfg, NULL), 0);
+		for (unsigned i = 0; i < 500; i++) {
+			struct cr_frame f;
+
+			assert_int_equal(c->encode(enc, 5, silence, &f), 0);
+			sent += f.kind == CR_FRAME_SPEECH;
+		}
+		c->encoder_close(enc);
+		assert_in_range(sent, 1, 100);
+	}
+}
+
+/* Reserved modes, frames cut short, requests without a frame. */
+static void what_is_no_frame_is_concealed(void **state)
+{
+	static const struct {
+		uint8_t data[3];
+		uint16_t bytes;
+		int bits;
+	} bad[] = {
+		{ { 0x48 }, 1, SPEEX_BITS_BAD },   /* mode 9 */
+		{ { 0x80 }, 1, SPEEX_BITS_BAD },   /* a layer alone */
+		{ { 0x28 }, 1, SPEEX_BITS_SHORT }, /* mode 5: 300 bits */
+		{ { 0x7f }, 1, SPEEX_BITS_END },   /* the end */
+		{ { 0 }, 0, SPEEX_BITS_END },
+		{ { 0x70 }, 1, SPEEX_BITS_SHORT },     /* a request cut */
+		{ { 0x06, 0x80 }, 2, SPEEX_BITS_BAD }, /* layer 5 */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(bad) / sizeof(bad[0]); i++) {
+		const struct cr_codec *c = cr_codec_find(names[i % 2]);
+		const struct cr_codec_cfg cfg = { 0 };
+		struct cr_frame f = { .kind = CR_FRAME_SPEECH,
+				      .bytes = bad[i / 2].bytes };
+		int16_t pcm[CR_FRAME_SAMPLES_MAX];
+		void *dec;
+
+		memcpy(f.data, bad[i / 2].data, sizeof(bad[0].data));
+		assert_int_equal(speex_bits_frame(f.data, 0, 8u * f.bytes),
+				 bad[i / 2].bits);
+		assert_int_equal(c->decoder_open(&dec, &cfg, NULL), 0);
+		assert_int_equal(c->decode(dec, &f, pcm), c->samples);
+		c->decoder_close(dec);
+	}
+}
+
+/* A request to change the mode, before a frame of silence: one frame. */
+static void requests_belong_to_the_next_frame(void **state)
+{
+	/* 0 1110, 0011, 0101; 0 0000: 18 bits */
+	static const uint8_t data[] = { 0x71, 0xa8, 0x1f };
+
+	(void)state;
+	assert_int_equal(speex_bits_frame(data, 0, 24), 18);
+	assert_int_equal(speex_bits_frame(data, 18, 24), SPEEX_BITS_END);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_mode_is_the_library_s),
+		cmocka_unit_test(silence_is_not_sent_with_dtx),
+		cmocka_unit_test(what_is_no_frame_is_concealed),
+		cmocka_unit_test(requests_belong_to_the_next_frame),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
