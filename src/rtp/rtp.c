@@ -5,6 +5,8 @@
  */
 #include "rtp/rtp.h"
 
+#include "rtp/octets.h"
+
 /* RFC 3550 A.1 suggests 3000 and 100; the second is the width of our window
  * here, so that whatever is accepted as reordered is known to be no duplicate.
  */
@@ -14,28 +16,6 @@
 #define FLAG_PADDING 0x20u
 #define FLAG_EXTENSION 0x10u
 #define CSRC_COUNT 0x0fu
-
-static uint16_t get16(const uint8_t *p)
-{
-	return (uint16_t)(p[0] << 8 | p[1]);
-}
-
-static uint32_t get32(const uint8_t *p)
-{
-	return (uint32_t)get16(p) << 16 | get16(p + 2);
-}
-
-static void put16(uint8_t *p, uint16_t v)
-{
-	p[0] = (uint8_t)(v >> 8);
-	p[1] = (uint8_t)v;
-}
-
-static void put32(uint8_t *p, uint32_t v)
-{
-	put16(p, (uint16_t)(v >> 16));
-	put16(p + 2, (uint16_t)v);
-}
 
 /* Length of everything before the payload, or a reason. */
 static int header_bytes(const uint8_t *p, size_t n, size_t *bytes)
@@ -64,7 +44,7 @@ int rtp_parse(const uint8_t *p, size_t n, struct rtp_packet *out)
 		return RTP_TOO_SHORT;
 	if (p[0] >> 6 != 2)
 		return RTP_BAD_VERSION;
-	if (p[1] >= 192 && p[1] <= 223)
+	if (rtp_is_rtcp(p, n))
 		return RTP_IS_RTCP;
 	reason = header_bytes(p, n, &at);
 	if (reason)

@@ -4,8 +4,8 @@
  * knows of one source: its sequence, losses and duplicates.
  *
  * Pure functions over the caller's memory: any thread, no allocation. A struct
- * rtp_source belongs to one thread at a time. RTCP is not parsed here, only
- * told apart.
+ * rtp_source belongs to one thread at a time. RTCP is only told apart here; it
+ * is rtcp.h's.
  */
 #ifndef RTP_RTP_H
 #define RTP_RTP_H
@@ -32,6 +32,13 @@ enum rtp_reason {
 
 /** One more than the largest -reason: the size of a table of counters. */
 #define RTP_NREASONS 7u
+
+/** The @n bytes at @p, which come where RTP does, are RTCP (RFC 5761, 4). They
+ * may still be malformed. */
+static inline bool rtp_is_rtcp(const uint8_t *p, size_t n)
+{
+	return n >= 2 && p[0] >> 6 == 2 && p[1] >= 192 && p[1] <= 223;
+}
 
 /** The fields that a sender chooses. */
 struct rtp_header {
@@ -80,17 +87,18 @@ enum rtp_arrival {
  * yet". Read the counters; the rest is private.
  */
 struct rtp_source {
-	uint64_t received;   /**< new and reordered packets, restarts      */
-	uint64_t duplicates; /**< discarded: seen before                   */
-	uint64_t reordered;  /**< of received: came late                   */
-	uint64_t strays;     /**< discarded: far off the sequence             */
-
-	uint64_t ext;	  /**< newest extended sequence number           */
-	uint64_t base;	  /**< extended number this run began with       */
-	uint64_t past;	  /**< packets expected in earlier runs          */
-	uint64_t window;  /**< bit i: ext - i was received               */
-	uint32_t restart; /**< 1 + number that proves a restart; 0: none */
+	/* touched by every packet */
+	uint64_t received; /**< new and reordered packets, restarts        */
+	uint64_t ext;	   /**< newest extended sequence number            */
+	uint64_t window;   /**< bit i: ext - i was received                */
+	uint32_t restart;  /**< 1 + number that proves a restart; 0: none  */
 	bool started;
+	/* by some */
+	uint64_t base;	     /**< extended number this run began with        */
+	uint64_t past;	     /**< packets expected in earlier runs           */
+	uint64_t duplicates; /**< discarded: seen before                     */
+	uint64_t reordered;  /**< of received: came late                     */
+	uint64_t strays;     /**< discarded: far off the sequence            */
 };
 
 /**

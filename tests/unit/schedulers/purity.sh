@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Policies are pure: their objects need nothing from outside but each other,
-# helpers that the compiler may call for copying memory, and what a sanitizer
-# adds.
+# Objects of policies, or of RTCP, are pure: they need nothing from outside but
+# each other, helpers that the compiler may call for copying memory, and what a
+# sanitizer adds.
 # Usage: purity.sh NM OBJECT...
 set -eu
 nm=$1
@@ -27,4 +27,4 @@ done
 	echo "only $checked objects to check"
 	exit 1
 }
-echo "$checked policies are pure"
+echo "$checked objects are pure"
