@@ -142,6 +142,12 @@ int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 	c->ts_step =
 		(uint32_t)(cfg->release.period *
 			   (cr_ns)pipeline_side_clock(&cfg->media.in) / CR_SEC);
+	c->fd = cfg->mouth ? cfg->mouth->cfg.fd
+		: cfg->ear ? cfg->ear->cfg.fd
+			   : -1;
+	way_init(&c->own_way);
+	way_set(&c->own_way, &cfg->to);
+	c->way = cfg->mouth ? &cfg->mouth->to : &c->own_way;
 	c->source = cfg->source;
 	c->source_known = cfg->source.ss_family != 0;
 	fill_task(c);
@@ -171,6 +177,7 @@ void call_free(struct call *c)
 {
 	if (!c)
 		return;
+	way_fini(&c->own_way);
 	cr_ring_free(c->ring);
 	pipeline_close(c->pipeline);
 	free(c);
@@ -214,8 +221,8 @@ static void fetch_for_turn(const struct call *c)
 	cache_fetch(&c->cfg.ssrc_out,
 		    offsetof(struct call_cfg, source) -
 			    offsetof(struct call_cfg, ssrc_out));
-	cache_fetch(&c->cfg.to, sizeof(struct sockaddr_in6));
-	cache_fetch(&c->cfg.port_fd, sizeof(c->cfg.port_fd));
+	cache_fetch(&c->to, sizeof(struct sockaddr_in6));
+	cache_fetch(&c->way->version, sizeof(c->way->version));
 	cache_fetch(&c->count.done,
 		    offsetof(struct call_counters, delay_max_ns) +
 			    sizeof(c->count.delay_max_ns) -

@@ -26,6 +26,7 @@
 #include "engine/live.h"
 #include "engine/release.h"
 #include "media/counters.h"
+#include "media/leg.h"
 #include "media/pipeline.h"
 #include "media/recent.h"
 #include "media/ring.h"
@@ -70,8 +71,13 @@ struct call_cfg {
 	uint32_t ts_first;
 
 	struct sockaddr_storage source; /**< ss_family 0: the first sender  */
+	struct learn_terms hears; /**< of a port of its own: who is heard   */
+	/** Where it is heard: a leg, or NULL: the shared port, by @ssrc_in. */
+	struct leg *ear;
+	/** Whose party hears it: a leg that says where that is and has the
+	 * socket; or NULL: @to, from where it is heard. */
+	struct leg *mouth;
 	struct sockaddr_storage to;
-	int port_fd; /**< the call's own socket, or -1: the shared one      */
 	unsigned receiver; /**< which one it is with (media/receivers.h)    */
 	unsigned ring_frames;
 };
@@ -108,8 +114,8 @@ struct call {
 	/* rx */
 	_Alignas(CACHE_LINE) struct rtp_source seen;
 	bool source_known, first_seen;
+	bool restart; /**< the next frame is of another sender */
 	cr_ns last_arrival;
-	uint32_t port_drops; /**< of its own port, counted so far */
 	struct sockaddr_storage source;
 	struct release
 		release;      /**< by all frames: what violates the contract */
@@ -131,8 +137,13 @@ struct call {
 	struct pipeline *pipeline;
 	const uint8_t *claimed; /**< payload of the running job */
 	struct cr_frame_meta meta;
+	cr_ns heard; /**< arrival of the last one that was run */
 	uint16_t seq_out;
 	uint32_t ts_step; /**< of the input from frame to frame; constant */
+	const struct way *way; /**< where packets go to; constant */
+	unsigned way_version;  /**< of what is in @to */
+	int fd;		       /**< from where; -1: the shared port; constant */
+	struct sockaddr_storage to;
 	struct {
 		cr_ns at; /**< 0: none yet */
 		uint32_t rtp_ts;
@@ -147,9 +158,11 @@ struct call {
 	 * worker (relaxed: nothing hangs on it). */
 	_Atomic uint64_t pair;
 
+	/** Where packets go to, unless a leg says so. */
+	struct way own_way;
+
 	/* control */
-	void *owner;	   /**< the session it belongs to             */
-	uint64_t port_key; /**< of its own port, for the receiver     */
+	void *owner; /**< the session it belongs to */
 };
 
 /** What @c is now; what may change, changes by call_set_terms() only. Control

@@ -22,6 +22,9 @@
 	  "packets earlier than the call's burst allows (lbap)")               \
 	X(too_big, NULL, "packets larger than the ring's frames")              \
 	X(wrong_source, NULL, "packets from another address")                  \
+	X(wrong_ssrc, NULL, "packets with an SSRC that is not the sender's")   \
+	X(unproven, NULL,                                                      \
+	  "packets of a new sender that had not proved itself yet")            \
 	X(wrong_pt, NULL, "packets with another payload type")                 \
 	X(port_drops, NULL,                                                    \
 	  "datagrams lost because the call's own port was full")               \
@@ -34,6 +37,8 @@
 	X(malformed, NULL, "payloads that could not be parsed")                \
 	X(cancelled, NULL, "frames that still waited when the call ended")     \
 	X(send_failed, NULL, "packets that the socket refused")                \
+	X(nowhere, NULL,                                                       \
+	  "packets not sent, as the address of the party was not known yet")   \
 	X(packets_out, "OUT_PKTS", "packets sent")                             \
 	X(octets_out, NULL, "payload octets sent")                             \
 	X(late, "LATE", "frames sent after their deadline")                    \
@@ -61,6 +66,7 @@ enum call_counter {
 	X(packets, NULL, "datagrams received")                                 \
 	X(malformed, NULL, "datagrams that are not RTP")                       \
 	X(unknown_ssrc, NULL, "RTP packets that belong to no call")            \
+	X(unheard, NULL, "RTP packets to a port that no call listens to")      \
 	X(oversized, NULL, "datagrams larger than any packet")                 \
 	X(handed_over, NULL,                                                   \
 	  "packets of another receiver's call, which came in one train with "  \

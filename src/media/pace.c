@@ -12,8 +12,8 @@ static const struct {
 	cr_ns gap;
 } points[] = {
 	{ 50000, 0 },
-	{ 300000, 250 * CR_US },
-	{ 750000, 350 * CR_US },
+	{ 300000, 330 * CR_US },
+	{ 750000, 450 * CR_US },
 	{ 950000, PACE_GAP_MAX },
 };
 enum { POINTS = sizeof(points) / sizeof(points[0]) };

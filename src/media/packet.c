@@ -29,16 +29,11 @@ static bool from_source(struct call *c, const struct sockaddr_storage *from)
 	return address_equal(&c->source, from);
 }
 
-/* Everything that may speak against a packet of a known call. */
-static bool acceptable(struct call *c, const struct rtp_packet *p,
-		       const struct sockaddr_storage *from)
+/* What may speak against a packet of the call's sender. */
+static bool acceptable(struct call *c, const struct rtp_packet *p)
 {
 	if (p->pt != c->cfg.pt_in) {
 		call_count(&c->count.wrong_pt, 1);
-		return false;
-	}
-	if (!from_source(c, from)) {
-		call_count(&c->count.wrong_source, 1);
 		return false;
 	}
 	if (p->payload_bytes > c->slot_bytes) {
@@ -46,8 +41,10 @@ static bool acceptable(struct call *c, const struct rtp_packet *p,
 		return false;
 	}
 	switch (rtp_source_update(&c->seen, p->seq)) {
-	case RTP_NEW:
 	case RTP_RESTART:
+		c->restart = true;
+		return true;
+	case RTP_NEW:
 		return true;
 	case RTP_DUPLICATE:
 		call_count(&c->count.duplicates, 1);
@@ -120,7 +117,9 @@ static void push(struct packet_path *path, struct call *c,
 		.rtp_seq = p->seq,
 		.bytes = (uint16_t)p->payload_bytes,
 		.marker = p->marker,
+		.restart = c->restart && c->first_seen,
 	};
+	c->restart = false;
 	/* the first packet counts, even if no worker ever sees it; the ring's
 	 * first push hands this to the worker */
 	if (!c->first_seen && !c->cfg.ts_first_known)
@@ -135,32 +134,86 @@ static void push(struct packet_path *path, struct call *c,
 	}
 }
 
-/* A call with its own port is not reachable through another one. */
-static struct call *addressee(struct packet_path *path,
-			      const struct rtp_packet *p, struct call *only)
-{
-	struct call *c;
-
-	if (only)
-		return only->cfg.ssrc_in == p->ssrc ? only : NULL;
-	c = call_cache_find(&path->cache, path->table, p->ssrc);
-	return c && c->cfg.port_fd < 0 ? c : NULL;
-}
-
 /* Of a call of this receiver: one thread has its "rx" part. */
 static struct call *take(struct packet_path *path, struct call *c,
-			 const struct rtp_packet *p,
-			 const struct intake_packet *in)
+			 const struct rtp_packet *p, cr_ns arrival)
 {
-	call_fetch_for_packet(c);
-	if (!acceptable(c, p, in->from))
+	if (!acceptable(c, p))
 		return NULL;
-	push(path, c, p, in->arrival);
+	push(path, c, p, arrival);
 	return live_task_wake(&c->lt) ? c : NULL;
 }
 
+/* At the shared port: @c is the call of its SSRC. */
+static struct call *take_shared(struct packet_path *path, struct call *c,
+				const struct rtp_packet *p,
+				const struct intake_packet *in)
+{
+	call_fetch_for_packet(c);
+	if (!from_source(c, in->from)) {
+		call_count(&c->count.wrong_source, 1);
+		return NULL;
+	}
+	return take(path, c, p, in->arrival);
+}
+
+/* @valid: of the type that was agreed; another one proves nothing. */
+static void count_refused(struct call *c, unsigned why, bool valid)
+{
+	if (why == LEARN_FOREIGN_ADDRESS)
+		call_count(&c->count.wrong_source, 1);
+	else if (why == LEARN_FOREIGN_SSRC)
+		call_count(&c->count.wrong_ssrc, 1);
+	else if (!valid)
+		call_count(&c->count.wrong_pt, 1);
+	else
+		call_count(&c->count.unproven, 1);
+}
+
+/* At the port of @leg: whoever that believes to be its party. */
+static struct call *take_at_leg(struct packet_path *path, struct leg *leg,
+				const struct rtp_packet *p,
+				const struct intake_packet *in)
+{
+	struct call *c = leg_listener(leg);
+	const struct learn_arrival arrival = {
+		.from = in->from,
+		.ssrc = p->ssrc,
+		.seq = p->seq,
+		.valid = !c || p->pt == c->cfg.pt_in,
+	};
+	unsigned heard;
+
+	if (c)
+		call_fetch_for_packet(c);
+	heard = leg_hear(leg, &arrival, in->arrival);
+	if (!c) {
+		call_count(&path->count.unheard, 1);
+		return NULL;
+	}
+	if (!learn_accepts(heard)) {
+		count_refused(c, heard, arrival.valid);
+		return NULL;
+	}
+	if (heard & LEARN_NEW_SSRC) {
+		c->seen = (struct rtp_source){ 0 };
+		c->restart = true;
+	}
+	return take(path, c, p, in->arrival);
+}
+
+/* The call with the SSRC of @p; one with a port of its own is not reachable
+ * through the shared one. */
+static struct call *addressee(struct packet_path *path,
+			      const struct rtp_packet *p)
+{
+	struct call *c = call_cache_find(&path->cache, path->table, p->ssrc);
+
+	return c && !c->cfg.ear ? c : NULL;
+}
+
 struct call *packet_take(struct packet_path *path,
-			 const struct intake_packet *in, struct call *only)
+			 const struct intake_packet *in, struct leg *leg)
 {
 	struct rtp_packet p;
 	struct call *c;
@@ -174,13 +227,15 @@ struct call *packet_take(struct packet_path *path,
 		call_count(&path->count.malformed, 1);
 		return NULL;
 	}
-	c = addressee(path, &p, only);
+	if (leg)
+		return take_at_leg(path, leg, &p, in);
+	c = addressee(path, &p);
 	if (!c) {
 		call_count(&path->count.unknown_ssrc, 1);
 		return NULL;
 	}
 	if (c->cfg.receiver == path->receiver)
-		return take(path, c, &p, in);
+		return take_shared(path, c, &p, in);
 	path->hand_over(path, c->cfg.receiver, in);
 	return NULL;
 }
@@ -189,12 +244,11 @@ struct call *packet_take_handed(struct packet_path *path,
 				const struct intake_packet *in)
 {
 	struct rtp_packet p;
-	struct call *c = rtp_parse(in->data, in->bytes, &p)
-				 ? NULL
-				 : addressee(path, &p, NULL);
+	struct call *c =
+		rtp_parse(in->data, in->bytes, &p) ? NULL : addressee(path, &p);
 
 	if (c && c->cfg.receiver == path->receiver)
-		return take(path, c, &p, in);
+		return take_shared(path, c, &p, in);
 	call_count(&path->count.unknown_ssrc, 1); /* it has ended meanwhile */
 	return NULL;
 }
@@ -202,5 +256,5 @@ struct call *packet_take_handed(struct packet_path *path,
 void packet_count_stray(struct packet_path *path)
 {
 	call_count(&path->count.packets, 1);
-	call_count(&path->count.unknown_ssrc, 1);
+	call_count(&path->count.unheard, 1);
 }

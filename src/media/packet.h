@@ -34,16 +34,16 @@ struct packet_path {
 /**
  * Take one packet. Returns the call whose task must be released (see
  * live_task_wake()), or NULL when it was dropped or needs no release.
- * @only: the call whose own port it came in on, or NULL for the shared port.
+ * @leg: whose port it came in on, or NULL for the shared port.
  */
 struct call *packet_take(struct packet_path *path,
-			 const struct intake_packet *in, struct call *only);
+			 const struct intake_packet *in, struct leg *leg);
 
 /** The same for a packet that another receiver has handed over, and counted. */
 struct call *packet_take_handed(struct packet_path *path,
 				const struct intake_packet *in);
 
-/** Count a packet that came to the port of a call that has ended. */
+/** Count a packet that came to the port of a leg that has gone. */
 void packet_count_stray(struct packet_path *path);
 
 #endif

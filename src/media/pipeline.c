@@ -17,6 +17,9 @@
 #include "base/cache.h"
 #include "resample/resample.h"
 
+/* A pause that is longer is none of a talker's: and products stay small. */
+#define PIPELINE_PAUSE_MAX (3600 * CR_SEC)
+
 struct pipeline {
 	struct pipeline_cfg cfg;
 	void *decoder, *encoder;
@@ -167,18 +170,31 @@ static int64_t wrap(const struct pipeline *p, int64_t at)
 	return at % ((int64_t)p->in_clock << 32);
 }
 
+/* Where the speech of a new sender begins. */
+static int64_t after_restart(const struct pipeline *p, cr_ns pause)
+{
+	cr_ns most = (cr_ns)PIPELINE_PAUSE_MAX;
+	int64_t ahead = cr_ns_min(cr_ns_max(pause, 0), most) *
+			(int64_t)p->in_clock / CR_SEC;
+	int64_t at = p->at + ahead;
+
+	return wrap(p, at > p->next ? at : p->next);
+}
+
 /* Where this packet belongs; after a gap what was left over has no place. */
 static struct run begin(struct pipeline *p, struct pipeline_scratch *s,
 			const struct pipeline_input *in, pipeline_emit *emit,
 			void *arg)
 {
-	if (p->started)
+	if (p->started && in->restart)
+		p->at = after_restart(p, in->pause);
+	else if (p->started)
 		p->at = wrap(p, p->at + (int32_t)(in->ts - p->last_ts));
 	p->started = true;
 	p->last_ts = in->ts;
 	if (p->at != wrap(p, p->next))
 		p->nleft = 0;
-	if (in->marker) {
+	if (in->marker || in->restart) {
 		p->marked = true;
 		p->talking = false;
 	}

@@ -71,6 +71,11 @@ struct pipeline_input {
 	size_t bytes;
 	uint32_t ts; /**< RTP timestamp */
 	bool marker; /**< RTP's marker  */
+	/** Another sender, whose timestamps begin anew: its speech follows at
+	 * @pause behind the beginning of the packet before, or at that one's
+	 * end if that is later. */
+	bool restart;
+	cr_ns pause;
 };
 
 typedef void pipeline_emit(void *arg, const struct pipeline_packet *packet);

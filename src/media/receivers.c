@@ -126,21 +126,30 @@ unsigned receivers_least(const struct receivers *r)
 	return least_of(r, r->count);
 }
 
-int receivers_add(struct receivers *r, struct call *c, struct cr_err *e)
+void receivers_add(struct receivers *r, const struct call *c)
 {
-	unsigned i = c->cfg.receiver;
-	int err = c->cfg.port_fd >= 0 ? rx_add_port(r->one[i].rx, c, e) : 0;
+	r->one[c->cfg.receiver].calls++;
+}
+
+void receivers_del(struct receivers *r, const struct call *c)
+{
+	r->one[c->cfg.receiver].calls--;
+}
+
+int receivers_add_leg(struct receivers *r, struct leg *l, struct cr_err *e)
+{
+	struct receiver *to = &r->one[l->cfg.receiver];
+	int err = rx_add_leg(to->rx, l, e);
 
 	if (!err)
-		r->one[i].calls++;
+		to->calls++;
 	return err;
 }
 
-void receivers_del(struct receivers *r, struct call *c)
+void receivers_del_leg(struct receivers *r, struct leg *l)
 {
-	unsigned i = c->cfg.receiver;
+	struct receiver *with = &r->one[l->cfg.receiver];
 
-	if (c->cfg.port_fd >= 0)
-		rx_del_port(r->one[i].rx, c);
-	r->one[i].calls--;
+	rx_del_leg(with->rx, l);
+	with->calls--;
 }

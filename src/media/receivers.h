@@ -58,10 +58,15 @@ unsigned receivers_least_shared(const struct receivers *r);
 /** Which one a call with a port of its own should be with. */
 unsigned receivers_least(const struct receivers *r);
 
-/** @c is with number call_cfg.receiver from now on, which receives at its own
- * port if it has one. 0, or -errno with @e. */
-int receivers_add(struct receivers *r, struct call *c, struct cr_err *e);
+/** A call at the shared port is with number call_cfg.receiver from now on, and
+ * no more. */
+void receivers_add(struct receivers *r, const struct call *c);
+void receivers_del(struct receivers *r, const struct call *c);
+
+/** @l, which has a name, is with number leg_cfg.receiver from now on, which
+ * receives at its port. 0, or -errno with @e. */
+int receivers_add_leg(struct receivers *r, struct leg *l, struct cr_err *e);
 /** Undo that. Its socket may be closed after a grace period. */
-void receivers_del(struct receivers *r, struct call *c);
+void receivers_del_leg(struct receivers *r, struct leg *l);
 
 #endif

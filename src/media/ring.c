@@ -51,7 +51,7 @@ struct meta {
 	_Atomic cr_ns arrival, eligible, deadline;
 	_Atomic uint32_t rtp_ts;
 	_Atomic uint16_t rtp_seq, bytes;
-	_Atomic uint8_t marker;
+	_Atomic uint8_t marker, restart;
 };
 
 struct cr_ring {
@@ -112,6 +112,7 @@ static void meta_store(struct meta *m, const struct cr_frame_meta *from)
 	atomic_store_explicit(&m->rtp_seq, from->rtp_seq, mo);
 	atomic_store_explicit(&m->bytes, from->bytes, mo);
 	atomic_store_explicit(&m->marker, from->marker, mo);
+	atomic_store_explicit(&m->restart, from->restart, mo);
 }
 
 static void meta_load(struct meta *m, uint64_t seq, struct cr_frame_meta *to)
@@ -126,6 +127,7 @@ static void meta_load(struct meta *m, uint64_t seq, struct cr_frame_meta *to)
 	to->rtp_seq = atomic_load_explicit(&m->rtp_seq, mo);
 	to->bytes = atomic_load_explicit(&m->bytes, mo);
 	to->marker = atomic_load_explicit(&m->marker, mo);
+	to->restart = atomic_load_explicit(&m->restart, mo);
 }
 
 static size_t round_up(size_t bytes)

@@ -37,6 +37,8 @@ struct cr_frame_meta {
 	uint16_t rtp_seq;
 	uint16_t bytes; /**< payload length                                */
 	uint8_t marker;
+	uint8_t restart; /**< of another sender than the one before: its
+			    timestamps say nothing of how far they are apart */
 };
 
 struct cr_ring;

@@ -26,7 +26,7 @@
 
 /* Packets of a turn before stop and the reclaim of calls get a look. */
 #define TAKEN_MAX 256u
-/* The tag of the shared socket; those of ports are call_pair()s. */
+/* The tag of the shared socket; those of ports are names of legs. */
 #define TAG_SHARED UINT64_C(0)
 
 /* Its alignment keeps other receivers off the lines that this one writes. */
@@ -50,27 +50,20 @@ static void release(struct rx *rx)
 	rx->nrelease = 0;
 }
 
-/* Tags are numbers, not pointers: the call is looked up afresh, so that what
- * comes late cannot reach a dead call. */
-static struct call *owner(struct rx *rx, uint64_t tag)
+/* Of @drops altogether, those that were not @seen yet. */
+static void count_drops(atomic_ullong *count, uint32_t *seen, uint32_t drops)
 {
-	struct call *c = call_cache_find(&rx->path.cache, rx->path.table,
-					 call_pair_ssrc(tag));
-
-	return c && call_pair(&c->cfg) == tag ? c : NULL;
-}
-
-/* At the port of @only, or at the shared socket of @rx. */
-static void count_drops(struct rx *rx, struct call *only, uint32_t drops)
-{
-	atomic_ullong *count =
-		only ? &only->count.port_drops : &rx->path.count.socket_drops;
-	uint32_t *seen = only ? &only->port_drops : &rx->drops;
-
 	if (!drops || drops == *seen)
 		return;
 	call_count(count, drops - *seen);
 	*seen = drops;
+}
+
+/* At the port of @leg, which @c listens to, or nobody. */
+static void count_leg_drops(struct leg *leg, struct call *c, uint32_t drops)
+{
+	count_drops(c ? &c->count.port_drops : &leg->port_drops, &leg->drops,
+		    drops);
 }
 
 /* @c, which is to be released, or NULL. */
@@ -86,17 +79,21 @@ static void collect(struct rx *rx, struct call *c)
 
 static void take(struct rx *rx, const struct inlet_packet *p)
 {
-	struct call *only = NULL;
+	struct leg *leg = NULL;
 
 	if (p->tag != TAG_SHARED) {
-		only = owner(rx, p->tag);
-		if (!only) { /* it came while its call ended */
+		leg = p->tag == INLET_GONE ? NULL
+					   : legs_find(rx->cfg.legs, p->tag);
+		if (!leg) { /* it came while its leg ended */
 			packet_count_stray(&rx->path);
 			return;
 		}
 	}
-	count_drops(rx, only, p->drops);
-	collect(rx, packet_take(&rx->path, &p->packet, only));
+	if (leg)
+		count_leg_drops(leg, leg_listener(leg), p->drops);
+	else
+		count_drops(&rx->path.count.socket_drops, &rx->drops, p->drops);
+	collect(rx, packet_take(&rx->path, &p->packet, leg));
 }
 
 /* What others were given for calls of this one, up to TAKEN_MAX packets. */
@@ -317,23 +314,21 @@ void rx_close(struct rx *rx)
 	rx_free(rx);
 }
 
-int rx_add_port(struct rx *rx, struct call *c, struct cr_err *e)
+int rx_add_leg(struct rx *rx, struct leg *l, struct cr_err *e)
 {
-	return inlet_add(rx->in, c->cfg.port_fd, call_pair(&c->cfg), INLET_ONE,
-			 &c->port_key, e);
+	return inlet_add(rx->in, l->cfg.fd, l->key, INLET_ONE, &l->port_key, e);
 }
 
-void rx_del_port(struct rx *rx, struct call *c)
+void rx_del_leg(struct rx *rx, struct leg *l)
 {
-	inlet_del(rx->in, c->port_key);
+	inlet_del(rx->in, l->port_key);
 }
 
-void rx_count_rest(struct call *c)
+void rx_count_rest(struct leg *l, struct call *c)
 {
-	if (c->cfg.port_fd < 0)
-		return;
-	call_count(&c->count.unread, udp_socket_end(c->cfg.port_fd));
-	count_drops(NULL, c, udp_socket_drops(c->cfg.port_fd));
+	call_count(c ? &c->count.unread : &l->unread,
+		   udp_socket_end(l->cfg.fd));
+	count_leg_drops(l, c, udp_socket_drops(l->cfg.fd));
 }
 
 enum udp_io rx_io(const struct rx *rx)

@@ -13,6 +13,7 @@
 #define MEDIA_RX_H
 
 #include "media/handover.h"
+#include "media/legs.h"
 #include "media/packet.h"
 #include "udp/inlet.h"
 
@@ -31,6 +32,7 @@ struct rx_config {
 	struct handover *
 		*box; /**< of each receiver, by number; NULL: one only */
 	struct call_table *table;
+	const struct legs *legs; /**< of all receivers */
 	struct live *live;
 	struct trace_ring *trace;
 	enum udp_io io; /**< how to receive                                 */
@@ -53,15 +55,16 @@ void rx_stop(struct rx *rx);
 /** Stop, if rx_stop() has not, and free. NULL is fine. */
 void rx_close(struct rx *rx);
 
-/** Receive for @c on its own socket cfg.port_fd, too. Control thread. */
-int rx_add_port(struct rx *rx, struct call *c, struct cr_err *e);
+/** Receive for @l, too, which has a name (media/legs.h). Control thread. */
+int rx_add_leg(struct rx *rx, struct leg *l, struct cr_err *e);
 /** Stop that. The socket may be closed after a grace period. */
-void rx_del_port(struct rx *rx, struct call *c);
+void rx_del_leg(struct rx *rx, struct leg *l);
 
-/** Count what the port of @c, if it has its own, still holds, and what it has
- * dropped behind the last packet that was taken. Control thread, a grace period
- * after rx_del_port(), when the socket is about to be closed. */
-void rx_count_rest(struct call *c);
+/** Count what the port of @l still holds, and what it has dropped behind the
+ * last packet that was taken: with its listener @c, or with the leg if that is
+ * NULL. Control thread, a grace period after rx_del_leg(), when the socket is
+ * about to be closed. */
+void rx_count_rest(struct leg *l, struct call *c);
 
 /** How it receives: UDP_IO_URING or UDP_IO_EPOLL. */
 enum udp_io rx_io(const struct rx *rx);

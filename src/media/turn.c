@@ -75,12 +75,17 @@ static void emit(void *arg, const struct pipeline_packet *p)
 	t->coded = clock_now();
 	if (p->silent || !turn_leave_codec(w))
 		return;
+	if (!c->to.ss_family) { /* the party has not been heard yet */
+		call_count(&c->count.nowhere, 1);
+		turn_enter_codec(w);
+		return;
+	}
 	if (burst_full(&w->burst))
 		t->sending += send_all(w);
 	c->seq_out++;
 	(void)rtp_build(packet, &header);
-	burst_put(&w->burst, c->cfg.port_fd >= 0 ? c->cfg.port_fd : w->fd,
-		  &c->cfg.to, w->nunsent, packet, PIPELINE_HEADROOM + p->bytes);
+	burst_put(&w->burst, c->fd >= 0 ? c->fd : w->fd, &c->to, w->nunsent,
+		  packet, PIPELINE_HEADROOM + p->bytes);
 	unsent = in_progress(w);
 	unsent->packets++;
 	unsent->record.job.bytes_out =
@@ -298,6 +303,8 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 		.bytes = c->meta.bytes,
 		.ts = c->meta.rtp_ts,
 		.marker = c->meta.marker,
+		.restart = c->meta.restart,
+		.pause = c->meta.arrival - c->heard,
 	};
 	cr_ns start = clock_now();
 	int err;
@@ -305,6 +312,9 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 	pipeline_fetch(c->pipeline);
 	turn_begin(w);
 	open_unsent(in_progress(w), c, run, start);
+	if (__builtin_expect(way_changed(c->way, c->way_version), 0))
+		c->way_version = way_read(c->way, &c->to);
+	c->heard = c->meta.arrival;
 	turn_enter_codec(w);
 	err = run->stale
 		      ? pipeline_conceal(c->pipeline, &w->scratch, &in, emit,

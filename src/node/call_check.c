@@ -117,12 +117,35 @@ static void follow_rate(struct pipeline_side *s,
 	s->payload.sample_rate = rate;
 }
 
+/* Who says where packets come from means it, unless told otherwise. */
+static int check_hears(struct learn_terms *hears, const struct call_request *r,
+		       struct cr_err *e)
+{
+	bool told = r->in.source.ss_family != 0;
+
+	*hears = (struct learn_terms){
+		.mode = r->in.learn >= 0 ? (enum learn_mode)r->in.learn
+			: told		 ? LEARN_STRICT
+					 : LEARN_IMMEDIATE,
+		.told = r->in.source,
+		.ssrc_told = r->ssrc != 0,
+		.ssrc = r->ssrc,
+	};
+	if (hears->mode == LEARN_STRICT && !told)
+		return cr_fail(e, -EINVAL,
+			       "in.learn: strict hears in.source only, which "
+			       "is missing");
+	return 0;
+}
+
 static int check_sides(struct call_cfg *cfg, const struct call_request *r,
 		       struct cr_err *e)
 {
 	if (check_side(&cfg->media.in, &cfg->pt_in, &r->in.side, "in.", e))
 		return -EINVAL;
 	cfg->source = r->in.source;
+	if (check_hears(&cfg->hears, r, e))
+		return -EINVAL;
 	cfg->ts_first_known = r->in.ts_first >= 0;
 	cfg->ts_first = cfg->ts_first_known ? (uint32_t)r->in.ts_first : 0;
 	if (check_side(&cfg->media.out, &cfg->pt_out, &r->out.side, "out.", e))
@@ -224,7 +247,7 @@ static int check_terms(struct call_cfg *cfg, const struct task_terms *asked,
 int call_check(struct call_cfg *out, const struct call_request *r,
 	       struct cr_err *e)
 {
-	struct call_cfg cfg = { .port_fd = -1 };
+	struct call_cfg cfg = { 0 };
 
 	if (r->interface && r->port != CALL_PORT_OWN)
 		return cr_fail(e, -EINVAL,

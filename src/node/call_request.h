@@ -32,6 +32,8 @@
 
 /** Names of enum cr_class, as people and protocols write them. */
 #define CALL_CLASS_NAMES "hard", "soft", "best-effort", NULL
+/** Names of enum learn_mode. */
+#define CALL_LEARN_NAMES "strict", "immediate", "delayed", NULL
 /** Names of enum release_kind. */
 #define CALL_MODEL_NAMES "sporadic", "periodic", "rate", "lbap", NULL
 
@@ -54,7 +56,10 @@ struct call_side_request {
 struct call_in_request {
 	struct call_side_request side;
 	struct sockaddr_storage source; /**< no family: the first sender  */
-	int64_t ts_first;		/**< -1: that of the first packet */
+	/** At a port of its own: how the sender is learned; -1: strictly where
+	 * the source is told, else at once. */
+	int learn;	  /**< enum learn_mode */
+	int64_t ts_first; /**< -1: that of the first packet */
 };
 
 struct call_out_request {

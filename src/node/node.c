@@ -132,6 +132,7 @@ static int open_receivers(struct node *n, struct cr_err *warn, struct cr_err *e)
 	const struct receivers_config cfg = {
 		.each = {
 			.table = n->table,
+			.legs = &n->legs,
 			.live = n->live,
 			/* AUTO: one of many may still have to do without */
 			.io = n->io == UDP_IO_EPOLL ? n->io : n->cfg.io,
@@ -262,6 +263,7 @@ static void close_parts(struct node *n)
 	free(n->past);
 	costs_free(n->costs);
 	call_table_free(n->table);
+	legs_fini(&n->legs);
 	interfaces_close(&n->interfaces);
 	while (n->nfd)
 		(void)close(n->fd[--n->nfd]);

@@ -3,7 +3,7 @@
  * Calls of a node: from the request to the table, and from call.stop to free
  * memory.
  *
- *   start:  refusals -> cost -> SSRCs -> (own port) -> admission -> table
+ *   start:  refusals -> cost -> SSRCs -> (a leg) -> admission -> table
  *   stop:   out of the table -> grace period (rx lets go) -> out of the engine
  *           (a worker lets go) -> node_gone() -> node_reap() on this thread
  */
@@ -95,25 +95,45 @@ static void choose_numbers(struct node *n, struct call_cfg *cfg)
 	cfg->ring_frames = n->cfg.ring_frames;
 }
 
-/* The port is watched first: what can fail comes before what takes effect. */
+/* Where it is heard: at a port of its own, or at the shared one. */
+static int open_ear(struct node_call *nc, struct call_cfg *cfg,
+		    struct interface *i, struct cr_err *e)
+{
+	int err;
+
+	if (!i)
+		return 0;
+	err = node_leg_open(nc->node, i, &cfg->hears, &nc->ear, e);
+	if (err) {
+		nc->node->calls_refused++;
+		return err;
+	}
+	cfg->ear = nc->ear->leg;
+	cfg->receiver = cfg->ear->cfg.receiver;
+	return 0;
+}
+
+/* What can fail comes before what takes effect. */
 static int join(struct node *n, struct node_call *nc, struct cr_err *e)
 {
+	struct leg *ear = call_settings(nc->call)->ear;
 	struct cr_verdict v = { 0 };
-	int err = receivers_add(n->receivers, nc->call, e);
+	int err;
 
-	if (err)
-		return err;
 	err = node_admit_measured(n, node_load_of(call_settings(nc->call)), &v);
 	if (!err)
 		err = live_add(n->live, &nc->call->lt, &v);
 	if (err) {
-		receivers_del(n->receivers, nc->call);
 		n->calls_refused++;
 		return node_refuse(n, err, &v, e);
 	}
 	/* from here on packets find it; choose_numbers() saw the SSRC free,
 	 * and only this thread adds */
 	CR_ASSERT(!call_table_add(n->table, nc->call));
+	if (ear)
+		leg_listen(ear, nc->call);
+	else
+		receivers_add(n->receivers, nc->call);
 	return 0;
 }
 
@@ -200,40 +220,27 @@ static int refuse_first(struct node *n, const struct call_cfg *cfg,
 	return err;
 }
 
-/* On liburcu's thread: the receiver cannot be about to read from the port any
- * more, whose number may now become another file's. */
-static void discard(struct rcu_head *head)
-{
-	struct call *c = caa_container_of(head, struct call, rcu);
-	struct node_call *nc;
-
-	rcu_deferred();
-	nc = c->owner;
-	node_close_port(nc);
-	call_free(c);
-	free(nc);
-}
-
 /* The call is complete: let it in. When that fails, it and @nc are freed. */
 static int enter(struct node *n, struct node_call *nc, struct call_cfg *cfg,
-		 struct cr_err *e)
+		 struct interface *i, struct cr_err *e)
 {
-	int err = nc->interface ? node_open_port(nc, cfg, e) : 0;
+	int err = open_ear(nc, cfg, i, e);
 
 	if (!err) {
 		call_settle(cfg, &nc->cost->cost);
 		err = call_new(&nc->call, cfg, e);
 	}
-	if (err) {
-		node_close_port(nc);
-		free(nc);
-		return err;
+	if (!err) {
+		nc->id = cfg->id;
+		nc->call->owner = nc;
+		err = join(n, nc, e);
 	}
-	nc->id = cfg->id;
-	nc->call->owner = nc;
-	err = join(n, nc, e);
-	if (err)
-		rcu_defer(&nc->call->rcu, discard);
+	if (!err)
+		return 0;
+	call_free(nc->call); /* nobody has seen it */
+	if (nc->ear)
+		node_leg_discard(nc->ear);
+	free(nc);
 	return err;
 }
 
@@ -259,11 +266,9 @@ int node_call_start(struct node *n, struct call_cfg *cfg,
 	nc->node = n;
 	nc->started = clock_now();
 	nc->cost = cost;
-	nc->interface = interface;
-	nc->ports = (struct port_pair){ .rtp = -1, .rtcp = -1 };
 	choose_receiver(n, cfg, port->own);
 	choose_numbers(n, cfg);
-	err = enter(n, nc, cfg, e);
+	err = enter(n, nc, cfg, interface, e);
 	if (err)
 		return err;
 	if (cfg->pair)
@@ -305,7 +310,10 @@ void node_call_stop(struct node_call *nc, enum node_end why)
 	nc->ending = true;
 	nc->why = why;
 	nc->cost->calls--;
-	receivers_del(nc->node->receivers, nc->call);
+	if (nc->ear)
+		node_leg_leave(nc->ear);
+	else
+		receivers_del(nc->node->receivers, nc->call);
 	call_table_del(nc->node->table, nc->call);
 	rcu_defer(&nc->call->rcu, leave);
 }
@@ -346,7 +354,8 @@ static void learn_from(struct node_call *nc)
 
 static void finish_gone(struct node *n, struct node_call *nc)
 {
-	rx_count_rest(nc->call);
+	if (nc->ear)
+		rx_count_rest(nc->ear->leg, nc->call);
 	if (nc->hung)
 		node_watch_returned(n, nc);
 	else
@@ -356,7 +365,7 @@ static void finish_gone(struct node *n, struct node_call *nc)
 	costs_release(n->costs, nc->cost);
 	RB_REMOVE(node_tree, &n->calls, nc);
 	n->ncalls--;
-	node_close_port(nc);
+	node_leg_free(nc->ear);
 	call_free(nc->call);
 	free(nc);
 }

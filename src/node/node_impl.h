@@ -9,11 +9,13 @@
 #include <pthread.h>
 
 #include "media/call_table.h"
+#include "media/legs.h"
 #include "media/receivers.h"
 #include "media/turn.h"
 #include "node/costs.h"
 #include "node/measuring.h"
 #include "node/node.h"
+#include "node/node_leg.h"
 #include "recovery/recovery.h"
 
 RB_HEAD(node_tree, node_call);
@@ -31,8 +33,7 @@ struct node_call {
 	unsigned learned;  /**< of its recent costs, told to costs_learn() */
 	unsigned cmr_over; /**< modes that CMRs asked for beyond the capacity */
 	cr_ns started;
-	struct interface *interface; /**< of its own port, or NULL */
-	struct port_pair ports;	     /**< its own, or none */
+	struct node_leg *ear; /**< its own, or NULL: the shared port */
 	struct node *node;
 	RB_ENTRY(node_call) by_id;
 	struct node_call *next_gone; /**< under the node's gone_lock   */
@@ -77,6 +78,8 @@ struct node {
 	unsigned nfd;
 	struct interfaces interfaces;
 	struct call_table *table;
+	struct legs legs;
+	uint32_t last_leg;
 	struct costs *costs;
 	struct measuring *measuring;
 	struct live *live;
@@ -174,12 +177,6 @@ void node_cost_ask(struct node *n, const struct call_cfg *cfg);
 
 /** Make the interfaces that the configuration names. 0, or -errno with @e. */
 int node_open_interfaces(struct node *n, struct cr_err *e);
-/** Open a port of its own for @nc, at its interface, and say so in @cfg. 0, or
- * -errno with @e: nothing is open, and a refusal is counted. */
-int node_open_port(struct node_call *nc, struct call_cfg *cfg,
-		   struct cr_err *e);
-/** Close what node_open_port() has opened, if anything. Any thread. */
-void node_close_port(struct node_call *nc);
 
 /* --- admission (node_admit.c) --- */
 

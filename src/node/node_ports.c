@@ -8,17 +8,12 @@
 #include <unistd.h>
 
 #include "base/address.h"
-#include "base/descriptors.h"
 #include "node/node_impl.h"
 #include "udp/socket.h"
 
-/* The shared socket's buffers are for all calls; a flood on one call's port
+/* The shared socket's buffers are for all calls; a flood on one leg's port
  * shall not take as much memory. */
 #define PORT_BUFFER (128 << 10)
-/* Descriptors that calls leave alone, for those who want to talk to the node:
- * connections, files. */
-#define RESERVE 32u
-
 /* An address that is not there is told at the start, not by the first call. */
 static int try_interfaces(const struct interfaces *all, struct cr_err *e)
 {
@@ -61,29 +56,6 @@ int node_open_interfaces(struct node *n, struct cr_err *e)
 	return err ? err : try_interfaces(&n->interfaces, e);
 }
 
-/* How few are left shows in the number: the lowest free one is taken. */
-int node_open_port(struct node_call *nc, struct call_cfg *cfg, struct cr_err *e)
-{
-	struct port_pairs *ports = nc->interface->ports;
-	int err = port_pair_open(ports, false, &nc->ports, e);
-
-	if (!err && (uint64_t)nc->ports.rtp + RESERVE >= descriptors_limit()) {
-		port_pair_close(ports, &nc->ports);
-		err = descriptors_fail(e, -EMFILE, "a port for the call");
-	}
-	if (err)
-		nc->node->calls_refused++;
-	else
-		cfg->port_fd = nc->ports.rtp;
-	return err;
-}
-
-void node_close_port(struct node_call *nc)
-{
-	if (nc->interface)
-		port_pair_close(nc->interface->ports, &nc->ports);
-}
-
 void node_address(const struct node *n, char *buf, size_t size)
 {
 	struct sockaddr_storage a = { .ss_family = AF_UNSPEC };
@@ -95,11 +67,8 @@ void node_address(const struct node *n, char *buf, size_t size)
 
 void node_call_address(const struct node_call *nc, char *buf, size_t size)
 {
-	const struct interface *i = nc->interface;
-
-	if (i)
-		interface_text(&i->cfg.local, &i->cfg.advertised,
-			       nc->ports.port, buf, size);
+	if (nc->ear)
+		node_leg_address(nc->ear, buf, size);
 	else
 		node_address(nc->node, buf, size);
 }

@@ -241,7 +241,7 @@ static void settings(const struct node_call *nc, struct node_call_info *out)
 	};
 	memcpy(out->transcoding, nc->cost->name, sizeof(out->transcoding));
 	node_call_address(nc, out->rtp, sizeof(out->rtp));
-	out->interface = nc->interface ? nc->interface->cfg.name : NULL;
+	out->interface = nc->ear ? nc->ear->interface->cfg.name : NULL;
 }
 
 void node_call_info(struct node_call *nc, struct node_call_info *out)

@@ -7,6 +7,7 @@
 #include "engine/release.h"
 
 static const char *const classes[] = { CALL_CLASS_NAMES };
+static const char *const learns[] = { CALL_LEARN_NAMES };
 static const char *const models[] = { CALL_MODEL_NAMES };
 static const char *const ports[] = { "shared", "own", NULL };
 
@@ -66,6 +67,13 @@ const struct field call_in_fields[] = {
 	{ ROW_ADDRESS(call_in, "source", source), .without = "who sends first",
 	  .help = "address that packets come from; packets from other "
 		  "addresses are refused" },
+	{ ROW_CHOICE(call_in, "learn", learn, learns), .dflt = -1,
+	  .without = "strict where source is given, else immediate",
+	  .help = "at a port of its own: who is taken for the sender; strict: "
+		  "only source; immediate: the first one; delayed: of several "
+		  "in the first 3 s the one heard for longest. Each may change "
+		  "its SSRC, and none takes the call over while another "
+		  "speaks" },
 	{ ROW_INT(call_in, "ts_first", ts_first), .max = UINT32_MAX, .dflt = -1,
 	  .without = "that of the first packet",
 	  .help = "RTP timestamp of the input at which the output's "
@@ -139,7 +147,7 @@ const struct field call_start_fields[] = {
 	  .help = "name of the interface, as hello lists them, that a port of "
 		  "the call's own is opened at" },
 	{ ROW_INT(call_start, "ssrc", ssrc), .min = 1, .max = UINT32_MAX,
-	  .without = "a random one",
+	  .without = "a random one; at a port of its own, what the sender has",
 	  .help = "SSRC of the packets that the node receives" },
 	{ ROW_INT(call_start, "pair", pair), .min = 1, .max = UINT32_MAX,
 	  .help = "id of the call in the other direction; codec mode "

@@ -147,7 +147,9 @@ const struct field call_place_rtp_fields[] = {
 	{ ROW_TEXT(call_place_rtp, "address", rtp),
 	  .help = "address to send packets to" },
 	{ ROW_INT(call_place_rtp, "ssrc", ssrc_in),
-	  .help = "SSRC that these packets must have" },
+	  .help = "SSRC that these packets must have; at a port of its own "
+		  "only if "
+		  "the request named it" },
 	{ ROW_INT(call_place_rtp, "pt", pt_in),
 	  .help = "payload type that these packets must have" },
 	{ 0 },

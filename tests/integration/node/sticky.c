@@ -42,6 +42,7 @@ static struct call_cfg sticky_cfg(void)
 	struct call_request request = {
 		.in.side = { .codec = "pcmu", .pt = -1 },
 		.in.ts_first = -1,
+		.in.learn = -1,
 		.out.side = { .codec = "pcma", .pt = -1 },
 		.release = { .model = -1, .burst = -1, .x = 1 },
 		.terms = { .cls = CR_SOFT, .weight = CALL_WEIGHT },

@@ -87,13 +87,16 @@ static bool all_is_counted(void *arg)
  * that says why not. */
 static void assert_packets_balance(const struct rig *r)
 {
-	static const char *const refused[] = { "oversized", "malformed",
-					       "unknown_ssrc", "handover_drops",
-					       NULL },
-				 *const taken[] = { "packets_in",   "wrong_pt",
-						    "wrong_source", "too_big",
-						    "duplicates",   "reordered",
-						    "strays",	    NULL };
+	static const char *const refused[] = { "oversized",	 "malformed",
+					       "unknown_ssrc",	 "unheard",
+					       "handover_drops", NULL },
+				 *const taken[] = {
+					 "packets_in",	 "wrong_pt",
+					 "wrong_source", "wrong_ssrc",
+					 "unproven",	 "too_big",
+					 "duplicates",	 "reordered",
+					 "strays",	 NULL
+				 };
 	unsigned long long n = 0;
 
 	for (unsigned i = 0; refused[i]; i++)

@@ -48,7 +48,8 @@ static void timestamps_may_leap_for_ever(void **state)
 
 	(void)state;
 	for (unsigned way = 0; way < 2; way++) {
-		struct pipeline_input in = { silence, FRAME, 0, false };
+		struct pipeline_input in = { .payload = silence,
+					     .bytes = FRAME };
 		struct heard h = { 0 };
 		struct pipeline *p;
 
@@ -92,7 +93,10 @@ static void run_frame(struct pipeline *p, struct heard *h, uint8_t octet,
 	uint8_t speech[FRAME];
 
 	for (unsigned i = 0; i < 4; i++, ts += FRAME, marker = false) {
-		const struct pipeline_input in = { speech, FRAME, ts, marker };
+		const struct pipeline_input in = { .payload = speech,
+						   .bytes = FRAME,
+						   .ts = ts,
+						   .marker = marker };
 
 		/* @octet 0: a noise that no encoder takes for silence */
 		for (unsigned k = 0; k < FRAME; k++)

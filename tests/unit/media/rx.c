@@ -74,7 +74,9 @@ static void wait_for(sem_t *s)
 
 struct rig {
 	struct call_table *table;
+	struct legs legs;
 	struct rx *rx;
+	struct leg *leg[CALLS];
 	struct call *call[CALLS];
 	int shared, peer;
 };
@@ -102,7 +104,8 @@ static struct pipeline_side pcmu(void)
 	return s;
 }
 
-static struct call *new_call(unsigned number)
+/* Without a leg it is heard at the shared port. */
+static struct call *new_call(unsigned number, struct leg *ear)
 {
 	struct call_cfg cfg = {
 		.id = number + 1,
@@ -111,7 +114,7 @@ static struct call *new_call(unsigned number)
 		.release = { .kind = RELEASE_SPORADIC, .period = 20 * CR_MS },
 		.terms.deadline = 20 * CR_MS,
 		.pt_in = PT,
-		.port_fd = open_socket(),
+		.ear = ear,
 		.ring_frames = 8,
 	};
 	struct cr_err e = { "" };
@@ -138,11 +141,19 @@ static void open_rig(struct rig *r)
 	r->peer = open_socket();
 	cfg.fd = r->shared;
 	cfg.table = r->table;
+	cfg.legs = &r->legs;
 	assert_int_equal(rx_open(&r->rx, &cfg, &warn, &e), 0);
 	for (unsigned i = 0; i < CALLS; i++) {
-		r->call[i] = new_call(i);
-		assert_int_equal(call_table_add(r->table, r->call[i]), 0);
-		assert_int_equal(rx_add_port(r->rx, r->call[i], &e), 0);
+		r->leg[i] = leg_new(&(struct leg_cfg){
+			.id = i + 1,
+			.fd = open_socket(),
+			.terms.mode = LEARN_IMMEDIATE,
+		});
+		assert_non_null(r->leg[i]);
+		r->call[i] = new_call(i, r->leg[i]);
+		assert_int_equal(legs_add(&r->legs, r->leg[i]), 0);
+		leg_listen(r->leg[i], r->call[i]);
+		assert_int_equal(rx_add_leg(r->rx, r->leg[i], &e), 0);
 	}
 }
 
@@ -151,10 +162,11 @@ static void close_rig(struct rig *r)
 	(void)sem_post(&awake);
 	rx_close(r->rx);
 	for (unsigned i = 0; i < CALLS; i++) {
-		call_table_del(r->table, r->call[i]);
-		(void)close(r->call[i]->cfg.port_fd);
+		(void)close(r->leg[i]->cfg.fd);
+		leg_free(r->leg[i]);
 		call_free(r->call[i]);
 	}
+	legs_fini(&r->legs);
 	call_table_free(r->table);
 	(void)close(r->shared);
 	(void)close(r->peer);
@@ -194,7 +206,7 @@ static void a_turn_serves_all_ports_that_are_ready(void **state)
 	wait_for(&asleep);
 	assert_int_equal(atomic_load(&rx_counters(r.rx)->unknown_ssrc), 1);
 	for (unsigned i = 0; i < CALLS; i++)
-		send_to(&r, r.call[i]->cfg.port_fd, i + 1);
+		send_to(&r, r.leg[i]->cfg.fd, i + 1);
 	assert_int_equal(served(&r), 0);
 	(void)sem_post(&awake);
 	wait_for(&asleep);
@@ -269,9 +281,7 @@ static void the_last_receiver_is_handed_its_packets(void **state)
 	r.table = cfg.table = call_table_new();
 	r.peer = open_socket();
 	r.shared = cfg.fd = open_socket();
-	r.call[0] = new_call(0);
-	(void)close(r.call[0]->cfg.port_fd);
-	r.call[0]->cfg.port_fd = -1;
+	r.call[0] = new_call(0, NULL);
 	r.call[0]->cfg.receiver = MOST - 1;
 	assert_int_equal(call_table_add(r.table, r.call[0]), 0);
 	box[0] = handover_new();

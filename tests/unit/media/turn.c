@@ -54,7 +54,6 @@ static struct call *new_call(void)
 		.release = { .kind = RELEASE_SPORADIC,
 			     .period = FRAMES * 20 * CR_MS },
 		.terms.deadline = FRAMES * 20 * CR_MS,
-		.port_fd = -1,
 		.ring_frames = 8,
 	};
 	struct cr_err e = { "" };
@@ -275,8 +274,9 @@ static void calls_with_ports_of_their_own_leave_together(void **state)
 	for (unsigned i = 0; i < CALLS; i++) {
 		if (i)
 			calls[i] = new_call();
-		calls[i]->cfg.port_fd = i == NO_PORT ? 1 << 20 : open_port(&at);
-		peer[i] = open_port(&calls[i]->cfg.to);
+		calls[i]->fd = i == NO_PORT ? 1 << 20 : open_port(&at);
+		peer[i] = open_port(&at);
+		way_set(&calls[i]->own_way, &at);
 		calls[i]->claimed = payload;
 		calls[i]->meta.bytes = sizeof(payload);
 	}
@@ -294,7 +294,7 @@ static void calls_with_ports_of_their_own_leave_together(void **state)
 		assert_int_equal(calls[i]->count.packets_out,
 				 ROUNDS * FRAMES - failed);
 		expect_sequence(peer[i], ROUNDS * FRAMES - failed);
-		(void)close(calls[i]->cfg.port_fd);
+		(void)close(calls[i]->fd);
 		(void)close(peer[i]);
 		if (i)
 			call_free(calls[i]);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A leg: what control and its receiver do with it.
+ */
+#include "media/leg.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct leg *leg_new(const struct leg_cfg *cfg)
+{
+	struct leg *l = aligned_alloc(CACHE_LINE, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	memset(l, 0, sizeof(*l));
+	l->cfg = *cfg;
+	l->terms = cfg->terms;
+	(void)pthread_mutex_init(&l->lock, NULL);
+	way_init(&l->to);
+	way_set(&l->to, &cfg->terms.told);
+	learn_init(&l->learn, &cfg->terms);
+	return l;
+}
+
+void leg_free(struct leg *l)
+{
+	if (!l)
+		return;
+	way_fini(&l->to);
+	(void)pthread_mutex_destroy(&l->lock);
+	free(l);
+}
+
+void leg_listen(struct leg *l, struct call *listener)
+{
+	/* release: the receiver finds it complete */
+	atomic_store_explicit(&l->listener, listener, memory_order_release);
+}
+
+void leg_again(struct leg *l, const struct learn_terms *terms)
+{
+	l->cfg.terms = *terms;
+	(void)pthread_mutex_lock(&l->lock);
+	l->terms = *terms;
+	/* release, pairs with leg_hear() */
+	atomic_fetch_add_explicit(&l->version, 1, memory_order_release);
+	(void)pthread_mutex_unlock(&l->lock);
+	if (terms->told.ss_family)
+		way_set(&l->to, &terms->told);
+}
+
+static void take_terms(struct leg *l, cr_ns now)
+{
+	struct learn_terms terms;
+
+	(void)pthread_mutex_lock(&l->lock);
+	terms = l->terms;
+	l->terms_taken =
+		atomic_load_explicit(&l->version, memory_order_relaxed);
+	(void)pthread_mutex_unlock(&l->lock);
+	learn_again(&l->learn, &terms, now);
+	way_set(&l->to, learn_to(&l->learn));
+}
+
+unsigned leg_hear(struct leg *l, const struct learn_arrival *p, cr_ns now)
+{
+	unsigned result;
+
+	if (atomic_load_explicit(&l->version, memory_order_acquire) !=
+	    l->terms_taken)
+		take_terms(l, now);
+	result = learn_packet(&l->learn, p, now);
+	if (learn_accepts(result) && result & LEARN_NEW_ADDRESS)
+		way_set(&l->to, learn_to(&l->learn));
+	return result;
+}

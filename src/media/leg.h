@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A leg: our end towards one party. It has a port of its own, what signalling
+ * said of the party, and what was learned from its packets (rtp/learn.h). What
+ * the party says feeds a call, the leg's *listener*. A leg without one hears
+ * and learns, and counts what it drops.
+ *
+ * Three threads meet here, as at a call:
+ *   control   makes it, tells its terms, connects and disconnects listeners
+ *   rx        the receiver that it is with: everything under "rx"
+ *   worker    reads where answers go
+ * Reclaim: out of the receivers -> RCU grace period -> leg_free().
+ */
+#ifndef MEDIA_LEG_H
+#define MEDIA_LEG_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+
+#include "base/cache.h"
+#include "base/rcu.h"
+#include "cr/error.h"
+#include "media/way.h"
+#include "rtp/learn.h"
+
+struct call;
+
+/** What a leg is to be. Zero-initialise. */
+struct leg_cfg {
+	uint32_t id;
+	int fd;		   /**< its RTP socket (udp_socket()); borrowed      */
+	unsigned receiver; /**< which one it is with (media/receivers.h)     */
+	struct learn_terms terms;
+};
+
+struct leg {
+	struct leg_cfg cfg; /**< constant but for the terms: control's */
+	struct rcu_head rcu;
+	/** Whom its party's speech feeds, or NULL. Set by control, followed by
+	 * the receiver in a read-side critical section. */
+	_Atomic(struct call *) listener;
+	/** Where answers go. */
+	struct way to;
+
+	/* rx */
+	_Alignas(CACHE_LINE) struct learn learn;
+	unsigned terms_taken; /**< the version of the terms it goes by */
+	uint32_t drops;	      /**< of its port, counted so far         */
+	/** Without a listener, to whom they are counted otherwise: datagrams
+	 * that its full port lost, and that were in it at the end. */
+	atomic_ullong port_drops, unread;
+
+	/** New terms for rx; under the lock. */
+	_Alignas(CACHE_LINE) pthread_mutex_t lock;
+	atomic_uint version; /**< raised (release) when they are there */
+	struct learn_terms terms;
+
+	/* control */
+	uint64_t key;	   /**< its name among the legs: media/legs.h */
+	uint64_t port_key; /**< of its port, for the receiver         */
+};
+
+/** NULL: out of memory. */
+struct leg *leg_new(const struct leg_cfg *cfg);
+/** Free a leg that no thread can see any more; its socket stays open. NULL is
+ * fine. */
+void leg_free(struct leg *l);
+
+/** Let its party be heard by @listener from now on, or by nobody (NULL). The
+ * former listener may get packets until a grace period has passed. Control. */
+void leg_listen(struct leg *l, struct call *listener);
+
+/** Whom that is, NULL if nobody. */
+static inline struct call *leg_listener(const struct leg *l)
+{
+	return atomic_load_explicit(&l->listener, memory_order_acquire);
+}
+
+/** A new offer or answer: go on under @terms (learn_again()). The receiver
+ * takes them at the next packet, answers go to a new address at once. Control.
+ */
+void leg_again(struct leg *l, const struct learn_terms *terms);
+
+/** Judge a packet that came at @now: learn_packet(). The receiver. */
+unsigned leg_hear(struct leg *l, const struct learn_arrival *p, cr_ns now);
+
+#endif

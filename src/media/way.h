@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where packets go to: an address that may change while others send there.
+ * Written seldom, by any thread under a lock of its own; read by those who send
+ * without a lock (a seqlock).
+ */
+#ifndef MEDIA_WAY_H
+#define MEDIA_WAY_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+/** Words that hold an address: that of IPv6 is the longest. */
+#define WAY_WORDS 4u
+
+struct way {
+	pthread_mutex_t lock; /**< of those who write */
+	/** Odd while it is written; 0: never was. */
+	atomic_uint version;
+	_Atomic uint64_t word[WAY_WORDS];
+};
+
+void way_init(struct way *w);
+void way_fini(struct way *w);
+
+/** From now on packets go to @to; family 0: nowhere. Any thread. */
+void way_set(struct way *w, const struct sockaddr_storage *to);
+
+/** Its address, family 0 if there is none, and the version of it. Any thread;
+ * waits for who writes. */
+unsigned way_read(const struct way *w, struct sockaddr_storage *to);
+
+/** Has it changed since @version of it was read? Any thread. */
+static inline bool way_changed(const struct way *w, unsigned version)
+{
+	return atomic_load_explicit(&w->version, memory_order_acquire) !=
+	       version;
+}
+
+#endif

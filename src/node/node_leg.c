@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Legs of a node.
+ */
+#include "node/node_leg.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/descriptors.h"
+#include "node/node_impl.h"
+
+/* Descriptors that legs leave alone, for those who want to talk to the node:
+ * connections, files. */
+#define RESERVE 32u
+
+/* How few are left shows in the number: the lowest free one is taken. */
+static int open_ports(struct node_leg *l, struct cr_err *e)
+{
+	struct port_pairs *ports = l->interface->ports;
+	int err = port_pair_open(ports, false, &l->ports, e);
+
+	if (err || (uint64_t)l->ports.rtp + RESERVE < descriptors_limit())
+		return err;
+	port_pair_close(ports, &l->ports);
+	return descriptors_fail(e, -EMFILE, "a port for the call");
+}
+
+/* The name comes first: packets may come before this returns. */
+static int join(struct node *n, struct leg *l, struct cr_err *e)
+{
+	int err = legs_add(&n->legs, l);
+
+	if (err)
+		return cr_fail(e, err, "out of memory for a leg");
+	err = receivers_add_leg(n->receivers, l, e);
+	if (err)
+		legs_del(&n->legs, l);
+	return err;
+}
+
+static int open_leg(struct node_leg *l, const struct learn_terms *terms,
+		    struct cr_err *e)
+{
+	struct leg_cfg cfg = {
+		.id = ++l->node->last_leg,
+		.receiver = receivers_least(l->node->receivers),
+		.terms = *terms,
+	};
+	int err = open_ports(l, e);
+
+	if (err)
+		return err;
+	cfg.fd = l->ports.rtp;
+	l->leg = leg_new(&cfg);
+	return l->leg ? join(l->node, l->leg, e)
+		      : cr_fail(e, -ENOMEM, "out of memory for a leg");
+}
+
+int node_leg_open(struct node *n, struct interface *i,
+		  const struct learn_terms *terms, struct node_leg **out,
+		  struct cr_err *e)
+{
+	struct node_leg *l = calloc(1, sizeof(*l));
+	int err;
+
+	if (!l)
+		return cr_fail(e, -ENOMEM, "out of memory for a leg");
+	l->node = n;
+	l->interface = i;
+	l->ports = (struct port_pair){ .rtp = -1, .rtcp = -1 };
+	err = open_leg(l, terms, e);
+	if (err) {
+		node_leg_free(l);
+		return err;
+	}
+	*out = l;
+	return 0;
+}
+
+void node_leg_leave(struct node_leg *l)
+{
+	receivers_del_leg(l->node->receivers, l->leg);
+	legs_del(&l->node->legs, l->leg);
+}
+
+void node_leg_free(struct node_leg *l)
+{
+	if (!l)
+		return;
+	port_pair_close(l->interface->ports, &l->ports);
+	leg_free(l->leg);
+	free(l);
+}
+
+/* On liburcu's thread: the receiver has let go of it. */
+static void free_later(struct rcu_head *head)
+{
+	rcu_deferred();
+	node_leg_free(caa_container_of(head, struct node_leg, rcu));
+}
+
+void node_leg_discard(struct node_leg *l)
+{
+	node_leg_leave(l);
+	rcu_defer(&l->rcu, free_later);
+}
+
+void node_leg_address(const struct node_leg *l, char *buf, size_t size)
+{
+	const struct interface_cfg *i = &l->interface->cfg;
+
+	interface_text(&i->local, &i->advertised, l->ports.port, buf, size);
+}
