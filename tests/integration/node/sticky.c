@@ -40,10 +40,10 @@ static int stick(void *enc, unsigned mode, const int16_t *pcm,
 static struct call_cfg sticky_cfg(void)
 {
 	struct call_request request = {
-		.in.side = { .codec = "pcmu", .pt = -1 },
+		.in.side = { .codec = "pcmu", .pt = -1, .complexity = -1 },
 		.in.ts_first = -1,
 		.in.learn = -1,
-		.out.side = { .codec = "pcma", .pt = -1 },
+		.out.side = { .codec = "pcma", .pt = -1, .complexity = -1 },
 		.release = { .model = -1, .burst = -1, .x = 1 },
 		.terms = { .cls = CR_SOFT, .weight = CALL_WEIGHT },
 	};
