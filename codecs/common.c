@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the codecs share: checks of the configuration, concealment of PCM.
+ * What the codecs share: checks of the configuration.
  */
 #include "codecs/common.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* Half as loud with every lost frame; after these the rest is inaudible. */
-enum { SILENT_AFTER = 6 };
 
 unsigned codec_rate(const struct cr_codec *c, const struct cr_codec_cfg *cfg)
 {
@@ -80,37 +76,4 @@ int codec_new_state(const struct cr_codec *c, const struct cr_codec_cfg *cfg,
 		return codec_no_memory(c, e);
 	*state = s;
 	return 0;
-}
-
-void conceal_init(struct conceal *c, unsigned samples)
-{
-	memset(c, 0, sizeof(*c));
-	c->samples = samples;
-	c->lost = SILENT_AFTER;
-}
-
-void conceal_good(struct conceal *c, const int16_t *pcm, unsigned samples)
-{
-	memcpy(c->last, pcm, samples * sizeof(*pcm));
-	c->samples = samples;
-	c->lost = 0;
-}
-
-unsigned conceal_lost(struct conceal *c, int16_t *pcm)
-{
-	unsigned n = c->samples;
-
-	if (c->lost >= SILENT_AFTER) {
-		memset(pcm, 0, n * sizeof(*pcm));
-		return n;
-	}
-	/* The gain falls from 1 to 1/2 over the frame, so that no step is
-	 * heard; the frame stays in last[] at the gain it ended with. */
-	for (unsigned i = 0; i < n; i++) {
-		pcm[i] =
-			(int16_t)(c->last[i] * (int)(2 * n - i) / (int)(2 * n));
-		c->last[i] = (int16_t)(c->last[i] / 2);
-	}
-	c->lost++;
-	return n;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the codecs share: opening them, and hiding lost frames of those that
- * have no concealment of their own. Only for codecs/.
+ * What the codecs share: opening them, describing frames. Only for codecs/.
  */
 #ifndef CODECS_COMMON_H
 #define CODECS_COMMON_H
@@ -48,25 +47,5 @@ static inline void codec_speech(struct cr_frame *out, unsigned mode,
 	out->mode = (uint8_t)mode;
 	out->bytes = (uint16_t)bytes;
 }
-
-/** The last good frame of a PCM stream, to be repeated while frames are lost.
- * Owned by one decoder. */
-struct conceal {
-	unsigned samples; /**< of a frame                         */
-	unsigned lost;	  /**< frames in a row, until it is silent */
-	int16_t last[CR_PCM_SAMPLES_MAX];
-};
-
-/** Start in silence with frames of @samples. */
-void conceal_init(struct conceal *c, unsigned samples);
-
-/** A good frame was decoded: remember it (1..CR_PCM_SAMPLES_MAX samples). */
-void conceal_good(struct conceal *c, const int16_t *pcm, unsigned samples);
-
-/**
- * A frame was lost: write the last good one, half as loud with every further
- * loss, silence in the end. Returns the number of samples.
- */
-unsigned conceal_lost(struct conceal *c, int16_t *pcm);
 
 #endif

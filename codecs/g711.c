@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "codecs/common.h"
+#include "codecs/conceal.h"
 #include "codecs/registry.h"
 
 enum {
@@ -138,7 +139,8 @@ static int open_decoder(const struct cr_codec *codec, void **dec,
 		return ret;
 	(void)pthread_once(&filled, fill);
 	s = *dec;
-	conceal_init(&s->conceal, codec_samples(codec, cfg));
+	conceal_init(&s->conceal, codec_rate(codec, cfg),
+		     codec_samples(codec, cfg));
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 #include <spandsp/g722.h>
 
 #include "codecs/common.h"
+#include "codecs/conceal.h"
 #include "codecs/registry.h"
 
 enum { BIT_RATE = 64000 };
@@ -110,7 +111,8 @@ static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 	if (ret)
 		return ret;
 	s = state;
-	conceal_init(&s->conceal, codec_samples(&codec_g722, cfg));
+	conceal_init(&s->conceal, codec_g722.sample_rate,
+		     codec_samples(&codec_g722, cfg));
 	s->lib = g722_decode_init(NULL, BIT_RATE, 0);
 	if (!s->lib) {
 		decoder_close(s);

@@ -15,6 +15,7 @@
 #include <spandsp/g726.h>
 
 #include "codecs/common.h"
+#include "codecs/conceal.h"
 #include "codecs/registry.h"
 
 enum { BIT_RATE = 32000 };
@@ -119,7 +120,8 @@ static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 	if (ret)
 		return ret;
 	s = state;
-	conceal_init(&s->conceal, codec_samples(&codec_g726_32, cfg));
+	conceal_init(&s->conceal, codec_g726_32.sample_rate,
+		     codec_samples(&codec_g726_32, cfg));
 	s->lib = library();
 	if (!s->lib) {
 		decoder_close(s);

@@ -10,6 +10,7 @@
 #include <gsm.h>
 
 #include "codecs/common.h"
+#include "codecs/conceal.h"
 #include "codecs/registry.h"
 
 enum {
@@ -91,7 +92,7 @@ static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 	if (ret)
 		return ret;
 	s = state;
-	conceal_init(&s->conceal, SAMPLES);
+	conceal_init(&s->conceal, codec_gsm.sample_rate, SAMPLES);
 	s->lib = gsm_create();
 	if (!s->lib) {
 		decoder_close(s);

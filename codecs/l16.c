@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "codecs/common.h"
+#include "codecs/conceal.h"
 #include "codecs/registry.h"
 
 /* More CPU time in one frame than any experiment wants. */
@@ -69,7 +70,8 @@ static int open_decoder(const struct cr_codec *codec, void **dec,
 		return ret;
 	s = *dec;
 	s->spin = cfg->spin;
-	conceal_init(&s->conceal, codec_samples(codec, cfg));
+	conceal_init(&s->conceal, codec_rate(codec, cfg),
+		     codec_samples(codec, cfg));
 	return 0;
 }
 
