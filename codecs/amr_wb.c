@@ -8,6 +8,10 @@
  * after speech and goes on with comfort noise after SID. Before the first
  * speech frame it would do so from memory that it has not set, so there is
  * silence until then.
+ *
+ * Its concealment takes the level back by 12 dB at once, which sounds worse
+ * than silence. So it gets the last speech frame again, for 60 ms at most; what
+ * follows is left to it, and is faint.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,6 +29,7 @@ enum {
 	FT_SPEECH_LOST = 14,
 	NMODES = 9,
 	FRAME_BYTES = 1 + 60, /* ToC and the frame of the highest mode */
+	REPEATED = 3,	      /* lost frames in a row */
 };
 
 struct encoder {
@@ -34,7 +39,10 @@ struct encoder {
 
 struct decoder {
 	void *lib;
-	bool started; /* a speech frame has been decoded */
+	bool started;  /* a speech frame has been decoded */
+	bool talking;  /* the last frame that came was one; it is in last[] */
+	unsigned lost; /* frames since */
+	uint8_t last[FRAME_BYTES];
 };
 
 static const struct cr_codec_mode modes[NMODES] = {
@@ -112,6 +120,23 @@ static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 	return 0;
 }
 
+/* Take note of frame @buf of type @ft; of a lost one make what the library is
+ * to hear instead. */
+static void repeat(struct decoder *s, unsigned ft, uint8_t *buf)
+{
+	if (ft < NMODES) {
+		memcpy(s->last, buf, sizeof(s->last));
+		s->started = true;
+		s->talking = true;
+		s->lost = 0;
+	} else if (ft != FT_SPEECH_LOST) {
+		s->talking = false;
+	} else if (s->talking && s->lost < REPEATED) {
+		s->lost++;
+		memcpy(buf, s->last, sizeof(s->last));
+	}
+}
+
 static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
 {
 	struct decoder *s = dec;
@@ -121,7 +146,7 @@ static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
 		in->kind == CR_FRAME_NO_DATA ? AMR_FT_NO_DATA : FT_SPEECH_LOST,
 		buf);
 
-	s->started |= ft < NMODES;
+	repeat(s, ft, buf);
 	if (!s->started) {
 		memset(pcm, 0, SAMPLES * sizeof(*pcm));
 		return SAMPLES;

@@ -283,13 +283,14 @@ static void silence_is_sid_first_then_an_update_every_eight(void **state)
 	assert_string_equal(text, "SNNSNNNNNNNSNNNNNNNS");
 }
 
-/* Ten bad frames in a row: the library's own concealment, then near silence. */
-static void conceal(const struct direct *d)
+/* Ten bad frames in a row: the last one again, @repeated times, then the
+ * library's own concealment. */
+static void conceal(const struct direct *d, unsigned repeated)
 {
 	int16_t pcm[SAMPLES_MAX], lib_heard[SAMPLES_MAX];
 	int16_t heard[CR_FRAME_SAMPLES_MAX];
 	struct cr_frame bad;
-	uint8_t lost[64] = { 15 << 3 | 4 };
+	uint8_t lost[64] = { 15 << 3 | 4 }, last[64];
 	struct rig r;
 
 	rig_open(&r, d, false);
@@ -297,22 +298,27 @@ static void conceal(const struct direct *d)
 		speech_read(&r.reader, pcm, r.codec->samples);
 		bad = rig_step(&r, r.codec->default_mode, pcm);
 	}
+	last[0] = (uint8_t)(bad.mode << 3 | 4);
+	memcpy(last + 1, bad.data, bad.bytes);
 	bad.kind = CR_FRAME_BAD;
 	for (unsigned i = 0; i < 10; i++) {
+		bool again = i < repeated;
+
 		assert_int_equal(r.codec->decode(r.dec, &bad, heard),
 				 r.codec->samples);
-		r.direct->decode(r.lib_dec, lost, lib_heard, 1);
+		r.direct->decode(r.lib_dec, again ? last : lost, lib_heard,
+				 !again);
 		assert_memory_equal(heard, lib_heard,
 				    r.codec->samples * sizeof(*heard));
 	}
 	rig_close(&r);
 }
 
-static void bad_frames_are_concealed_by_the_library(void **state)
+static void bad_frames_are_concealed(void **state)
 {
 	(void)state;
-	conceal(&narrow);
-	conceal(&wide);
+	conceal(&narrow, 0);
+	conceal(&wide, 3);
 }
 
 /* The AMR-WB library would look at memory that it has not set. */
@@ -350,7 +356,7 @@ int main(void)
 		cmocka_unit_test(a_mode_beyond_the_last_is_refused),
 		cmocka_unit_test(
 			silence_is_sid_first_then_an_update_every_eight),
-		cmocka_unit_test(bad_frames_are_concealed_by_the_library),
+		cmocka_unit_test(bad_frames_are_concealed),
 		cmocka_unit_test(
 			before_the_first_speech_frame_there_is_silence),
 	};
