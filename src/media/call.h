@@ -25,11 +25,13 @@
 #include "engine/contract.h"
 #include "engine/live.h"
 #include "engine/release.h"
+#include "media/arrivals.h"
 #include "media/counters.h"
 #include "media/leg.h"
 #include "media/pipeline.h"
 #include "media/recent.h"
 #include "media/ring.h"
+#include "observe/sketch.h"
 #include "rtp/rtp.h"
 
 struct call_counters {
@@ -148,6 +150,9 @@ struct call {
 		cr_ns at; /**< 0: none yet */
 		uint32_t rtp_ts;
 	} sent; /**< the last frame that was */
+
+	struct arrivals arrivals;
+	struct sketch delay; /**< from arrival to sending, of frames done */
 
 	struct call_counters count;
 	struct recent cost; /**< of frames done, sending included, ns */

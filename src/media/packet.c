@@ -196,7 +196,7 @@ static struct call *take_at_leg(struct packet_path *path, struct leg *leg,
 		return NULL;
 	}
 	if (heard & LEARN_NEW_SSRC) {
-		c->seen = (struct rtp_source){ 0 };
+		rtp_source_again(&c->seen);
 		c->restart = true;
 	}
 	return take(path, c, p, in->arrival);

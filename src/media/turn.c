@@ -107,6 +107,9 @@ static void count_delay(struct turn_worker *w, struct call *c,
 				      (unsigned long long)delay,
 				      memory_order_relaxed);
 	histogram_add(&w->delay, delay);
+	sketch_add(&c->delay, delay);
+	arrivals_add(&c->arrivals, job->arrival, job->rtp_ts, c->ts_step,
+		     c->cfg.release.period);
 }
 
 static void count_jitter(struct turn_worker *w, struct call *c,

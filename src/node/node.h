@@ -18,6 +18,7 @@
 #include "observe/trace.h"
 #include "node/info.h"
 #include "node/interfaces.h"
+#include "node/record.h"
 #include "udp/io.h"
 
 struct node;
@@ -246,6 +247,9 @@ bool node_cost(const struct node *n, unsigned i, struct node_cost_info *out);
 unsigned long long node_lost(struct node *n);
 /** One call: parameters, counters, the policy's own numbers. */
 void node_call_info(struct node_call *nc, struct node_call_info *out);
+/** What is left of @nc, for the one whom node_config.ended() tells. Pointers
+ * are into @out. */
+void node_call_record(struct node_call *nc, struct node_record *out);
 /** What the client that started it has to know. */
 void node_call_place(struct node_call *nc, struct node_call_place *out);
 

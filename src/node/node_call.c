@@ -265,6 +265,7 @@ int node_call_start(struct node *n, struct call_cfg *cfg,
 		return cr_fail(e, -ENOMEM, "out of memory for a call");
 	nc->node = n;
 	nc->started = clock_now();
+	nc->started_utc = clock_read(CLOCK_REALTIME);
 	nc->cost = cost;
 	choose_receiver(n, cfg, port->own);
 	choose_numbers(n, cfg);

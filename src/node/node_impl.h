@@ -33,6 +33,7 @@ struct node_call {
 	unsigned learned;  /**< of its recent costs, told to costs_learn() */
 	unsigned cmr_over; /**< modes that CMRs asked for beyond the capacity */
 	cr_ns started;
+	cr_ns started_utc;    /**< CLOCK_REALTIME */
 	struct node_leg *ear; /**< its own, or NULL: the shared port */
 	struct node *node;
 	RB_ENTRY(node_call) by_id;

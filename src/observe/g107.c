@@ -37,13 +37,14 @@ struct row {
 	struct g107_codec values;
 };
 
-/* G.113 Appendix I: pcmu, pcma, gsm, g723_1; amr/12.2 is its GSM-EFR, amr/7.40
- * its IS-641 (3GPP TS 26.071). amr-wb: G.113 Appendix IV, both ears. l16 codes
- * nothing. */
+/* G.113 Appendix I: pcmu, pcma, gsm, g726-32, g723_1; amr/12.2 is its GSM-EFR,
+ * amr/7.40 its IS-641 (3GPP TS 26.071). amr-wb: G.113 Appendix IV, both ears.
+ * l16 codes nothing. */
 static const struct row rows[] = {
 	{ "pcmu", NULL, { 0, 25.1, 0, .narrow = true } },
 	{ "pcma", NULL, { 0, 25.1, 0, .narrow = true } },
 	{ "gsm", NULL, { 20, 0, 0, .narrow = true } },
+	{ "g726-32", NULL, { 7, 0, 0, .narrow = true } },
 	{ "l16", NULL, { 0, 0, 0, .narrow = true, .wide = true } },
 	{ "g723_1", "6.3", { 15, 16.1, G723_AHEAD, .narrow = true } },
 	{ "amr", "12.2", { 5, 10, AMR_AHEAD, .narrow = true } },

@@ -2,6 +2,7 @@
 /*
  * The process's log: formatting, rate limit, one write per line.
  */
+#define _GNU_SOURCE /* dup3() */
 #include "observe/log.h"
 
 #include <errno.h>
@@ -27,6 +28,7 @@ static const char *const level_colours[] = { "\033[31m", "\033[33m", "",
 static struct {
 	atomic_int level; /* relaxed: a late change is no harm */
 	int fd;
+	const char *path; /* borrowed; NULL: stderr */
 	bool colour;
 	unsigned per_second;
 	cr_ns (*clock)(void);
@@ -46,21 +48,25 @@ static bool use_colour(const struct log_config *c, int fd)
 	return isatty(fd) && !(no_color && *no_color);
 }
 
+static int open_file(const char *path, struct cr_err *e)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	int err = errno;
+
+	return fd < 0 ? cr_fail(e, -err, "%s: cannot open the log: %s", path,
+				strerror(err))
+		      : fd;
+}
+
 int log_open(const struct log_config *c, struct cr_err *e)
 {
-	int fd = STDERR_FILENO, err;
+	int fd = c->path ? open_file(c->path, e) : STDERR_FILENO;
 
-	if (c->path) {
-		fd = open(c->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
-			  0644);
-		if (fd < 0) {
-			err = errno;
-			return cr_fail(e, -err, "%s: cannot open the log: %s",
-				       c->path, strerror(err));
-		}
-	}
+	if (fd < 0)
+		return fd;
 	log_close();
 	out.fd = fd;
+	out.path = c->path;
 	out.colour = use_colour(c, fd);
 	out.per_second = c->per_second ? c->per_second : DEFAULT_PER_SECOND;
 	out.clock = c->clock ? c->clock : clock_now;
@@ -68,11 +74,29 @@ int log_open(const struct log_config *c, struct cr_err *e)
 	return 0;
 }
 
+/* The number stays, which other threads write to. */
+int log_reopen(struct cr_err *e)
+{
+	int fd, err = 0;
+
+	if (!out.path)
+		return 0;
+	fd = open_file(out.path, e);
+	if (fd < 0)
+		return fd;
+	if (dup3(fd, out.fd, O_CLOEXEC) < 0)
+		err = cr_fail(e, -errno, "%s: dup3: %s", out.path,
+			      strerror(errno));
+	(void)close(fd);
+	return err;
+}
+
 void log_close(void)
 {
 	if (out.fd != STDERR_FILENO)
 		(void)close(out.fd);
 	out.fd = STDERR_FILENO;
+	out.path = NULL;
 	out.colour = false;
 }
 

@@ -30,7 +30,8 @@ enum log_colour { LOG_COLOUR_AUTO, LOG_COLOUR_NEVER, LOG_COLOUR_ALWAYS };
  * rate limit. */
 struct log_config {
 	enum log_level level;	/**< this and more important ones        */
-	const char *path;	/**< NULL: stderr; else appended to      */
+	const char *path;	/**< NULL: stderr; else appended to. It must
+				     stay: log_reopen() uses it      */
 	enum log_colour colour; /**< AUTO: terminals only, unless NO_COLOR */
 	unsigned per_second;	/**< lines of one call site; 0: 10       */
 	/** Monotonic ns for the rate limit; NULL: the machine's clock. */
@@ -53,6 +54,11 @@ int log_open(const struct log_config *config, struct cr_err *e);
 
 /** Back to stderr; closes the file. While no other thread logs. */
 void log_close(void);
+
+/** Open the log's file by its name again, as somebody has moved it away. 0; or
+ * -errno with @e: it goes on in the old one. Nothing, if it is stderr. Any one
+ * thread, while others log. */
+int log_reopen(struct cr_err *e);
 
 /** Change the level. Any thread. */
 void log_set_level(enum log_level level);

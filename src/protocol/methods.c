@@ -61,6 +61,7 @@ json_t *method_stats(void *arg, struct rpc_peer *peer, const json_t *params,
 {
 	struct service *sv = arg;
 	struct node_conversions conversions;
+	struct lines_stats records;
 	struct stats_result tell = { .draining = sv->draining };
 
 	(void)peer;
@@ -69,6 +70,10 @@ json_t *method_stats(void *arg, struct rpc_peer *peer, const json_t *params,
 	node_stats(sv->node, &tell.node);
 	if (node_conversions(sv->node, &conversions))
 		tell.conversions = &conversions;
+	if (sv->cfg.records) {
+		lines_stats(sv->cfg.records, &records);
+		tell.records = &records;
+	}
 	rpc_server_stats(sv->server, &tell.control);
 	result_capacity(sv->node, &tell.capacity);
 	tell.places = result_places(sv->node);

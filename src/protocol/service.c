@@ -19,6 +19,7 @@
 #include "observe/log.h"
 #include "protocol/field_json.h"
 #include "protocol/parked.h"
+#include "protocol/records.h"
 #include "protocol/results.h"
 
 static struct timeval timeval_of(cr_ns t)
@@ -168,10 +169,11 @@ static void check_drained(struct service *sv)
  * thread still has it, and its session hears nothing of its end. */
 static void call_ended(void *arg, struct node_call *nc)
 {
+	const struct service *sv = arg;
 	struct session *s = node_call_owner(nc);
 	struct call_ended tell;
 
-	(void)arg;
+	records_put(sv->cfg.records, nc);
 	if (!s)
 		return; /* kept: nobody's */
 	if (s->peer) {

@@ -14,6 +14,7 @@
 #include "rpc/server.h"
 #include "node/node.h"
 
+struct lines;
 struct service;
 
 struct service_config {
@@ -27,9 +28,10 @@ struct service_config {
 	/** Where scheduler.set may load policies from; NULL: built-in ones
 	 * only. Loading one runs its code. */
 	const char *plugin_dir;
-	cr_ns peer_timeout; /**< a peer silent for longer is lost; 0: 40 s */
-	cr_ns grace;	    /**< how long calls outlive their association  */
-	cr_ns drain_limit;  /**< how long calls may go on in a drain       */
+	struct lines *records; /**< of calls; NULL: none. Borrowed */
+	cr_ns peer_timeout;    /**< a peer silent for longer is lost; 0: 40 s */
+	cr_ns grace;	       /**< how long calls outlive their association  */
+	cr_ns drain_limit;     /**< how long calls may go on in a drain       */
 	/** The drain is over: nothing runs any more, or the limit has passed.
 	 * May be called from service_drain(). */
 	void (*drained)(void *arg);

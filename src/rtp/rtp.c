@@ -142,9 +142,17 @@ enum rtp_arrival rtp_source_update(struct rtp_source *s, uint16_t seq)
 	return jump(s, seq);
 }
 
+void rtp_source_again(struct rtp_source *s)
+{
+	if (s->started)
+		s->past += s->ext - s->base + 1;
+	s->started = false;
+	s->restart = 0;
+}
+
 uint64_t rtp_source_lost(const struct rtp_source *s)
 {
 	if (!s->started)
-		return 0;
+		return s->past - s->received;
 	return s->past + (s->ext - s->base + 1) - s->received;
 }

@@ -108,6 +108,10 @@ struct rtp_source {
  */
 enum rtp_arrival rtp_source_update(struct rtp_source *s, uint16_t seq);
 
+/** The sender begins again with another SSRC: the next number may be any. What
+ * was counted stays. */
+void rtp_source_again(struct rtp_source *s);
+
 /** Packets that never came (so far): expected less received (RFC 3550, A.3;
  * unlike there, duplicates are not counted as received). */
 uint64_t rtp_source_lost(const struct rtp_source *s);

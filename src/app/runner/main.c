@@ -23,6 +23,7 @@
 #include "codecs/kernels/kernels.h"
 #include "http/http.h"
 #include "protocol/service.h"
+#include "observe/lines.h"
 #include "observe/log.h"
 
 enum { EXIT_STUCK = 3 };
@@ -33,7 +34,8 @@ struct daemon {
 	struct event_base *base;
 	struct service *service;
 	struct http *http;
-	struct event *term, *intr;
+	struct lines *records;
+	struct event *term, *intr, *hup;
 	unsigned signals;
 	int exit_code;
 };
@@ -65,6 +67,20 @@ static void on_signal(evutil_socket_t sig, short what, void *arg)
 	service_drain(d->service, d->signals++ ? 0 : d->opt.drain_timeout);
 }
 
+/* Somebody has moved the files away. */
+static void on_hangup(evutil_socket_t sig, short what, void *arg)
+{
+	struct daemon *d = arg;
+	struct cr_err e = { "" };
+
+	(void)sig, (void)what;
+	if (d->records)
+		lines_reopen(d->records);
+	if (log_reopen(&e))
+		log_event(LOG_ERROR, "not-reopened", "why=\"%s\"", e.text);
+	log_plain(LOG_INFO, "reopened");
+}
+
 /* Only this thread handles signals; the others inherit the blocked set. */
 static void block_signals(sigset_t *old)
 {
@@ -78,8 +94,10 @@ static int open_signals(struct daemon *d)
 {
 	d->term = evsignal_new(d->base, SIGTERM, on_signal, d);
 	d->intr = evsignal_new(d->base, SIGINT, on_signal, d);
-	return d->term && d->intr && !event_add(d->term, NULL) &&
-			       !event_add(d->intr, NULL)
+	d->hup = evsignal_new(d->base, SIGHUP, on_hangup, d);
+	return d->term && d->intr && d->hup && !event_add(d->term, NULL) &&
+			       !event_add(d->intr, NULL) &&
+			       !event_add(d->hup, NULL)
 		       ? 0
 		       : -ENOMEM;
 }
@@ -123,6 +141,16 @@ static int open_http(struct daemon *d, struct cr_err *e)
 	return d->opt.http ? http_open(&d->http, &cfg, e) : 0;
 }
 
+static int open_records(struct daemon *d, struct cr_err *e)
+{
+	int err = d->opt.records ? lines_open(&d->records, d->opt.records,
+					      LINES_BUFFER, e)
+				 : 0;
+
+	d->opt.service.records = d->records;
+	return err;
+}
+
 static int start(struct daemon *d, struct cr_err *e)
 {
 	struct cr_err warn = { "" };
@@ -134,7 +162,9 @@ static int start(struct daemon *d, struct cr_err *e)
 	d->opt.service.drained = drained;
 	d->opt.service.deaf = deaf;
 	d->opt.service.arg = d;
-	err = service_open(&d->service, &d->opt.service, &warn, e);
+	err = open_records(d, e);
+	if (!err)
+		err = service_open(&d->service, &d->opt.service, &warn, e);
 	if (*warn.text)
 		log_event(LOG_WARN, "not-granted", "why=\"%s\"", warn.text);
 	if (!err && d->opt.trace)
@@ -161,13 +191,19 @@ _Noreturn static void leave_behind(void)
 
 static void stop(struct daemon *d)
 {
+	int err;
+
 	http_close(d->http);
-	if (service_close(d->service))
+	err = service_close(d->service);
+	lines_close(d->records); /* all calls have ended, or are hung */
+	if (err)
 		leave_behind();
 	if (d->term)
 		event_free(d->term);
 	if (d->intr)
 		event_free(d->intr);
+	if (d->hup)
+		event_free(d->hup);
 	if (d->base)
 		event_base_free(d->base);
 	libevent_global_shutdown();

@@ -18,7 +18,7 @@
 static struct {
 	const char *rtp, *rtp_ports, *tos, *control, *socket, *scheduler, *pin,
 		*rx_cpu, *run_queues, *coalesce;
-	const char *trace, *trace_dir, *plugin_dir, *log_file, *spool;
+	const char *trace, *trace_dir, *plugin_dir, *log_file, *records, *spool;
 	const char *http, *max_age;
 	int64_t udp_port, sctp, workers, receivers, ring, stale, capacity;
 	int64_t watchdog, io;
@@ -272,6 +272,11 @@ static const struct cli_opt rows[] = {
 	    "Number of records that may wait in each thread for the writer of "
 	    "the trace.",
 	    .number = &raw.trace_records, .min = 1024, .max = 1 << 24),
+	ROW(CLI_STRING, "records", "FILE",
+	    "Append a line of JSON for each call that ends: parties, codecs, "
+	    "times, losses, delay, MOS, why it ended. SIGHUP opens the file "
+	    "again, and that of --log-file.",
+	    .text = &raw.records),
 	ROW(CLI_STRING, "log-file", "FILE", "Log there instead of stderr.",
 	    .text = &raw.log_file),
 	ROW(CLI_ENUM, "log-level", NULL, "How much to log.",
@@ -445,6 +450,7 @@ void runner_options_parse(struct runner_options *o, int argc, char **argv)
 	o->http_control = raw.http_control;
 	o->trace = raw.trace;
 	o->trace_overwrite = raw.overwrite;
+	o->records = raw.records;
 	o->log_file = raw.log_file;
 	o->log_level = raw.log_level;
 	o->drain_timeout = raw.drain_timeout;

@@ -19,6 +19,7 @@ struct runner_options {
 	bool http_control;
 	const char *trace;
 	bool trace_overwrite;
+	const char *records; /**< NULL: none */
 	const char *log_file;
 	int64_t log_level;
 	int64_t drain_timeout;

@@ -9,6 +9,7 @@
 #include "protocol/tables/call.h"
 #include "protocol/tables/convert.h"
 #include "protocol/tables/node.h"
+#include "protocol/tables/record.h"
 #include "protocol/tables/scheduler.h"
 #include "protocol/tables/trace.h"
 
@@ -49,6 +50,11 @@ const struct object objects[] = {
 	  "What the node can carry, and how much of that is in use.",
 	  capacity_fields },
 	{ "codec", "A codec.", codec_info_fields },
+	{ "record",
+	  "A call that is over: a line of the file that --records names. It "
+	  "ends when its last packet has been sent; then the line is "
+	  "appended.",
+	  record_fields },
 	{ "scheduler", "A scheduler.", scheduler_info_fields },
 	{ 0 },
 };

@@ -440,6 +440,8 @@ const struct field stats_fields[] = {
 	{ ROW_POINTER(stats, "conversions", conversions, conversions),
 	  .help = "conversions of files; null if the node has no spool "
 		  "folder" },
+	{ ROW_POINTER(stats, "records", records, lines_stats),
+	  .help = "records of calls (--records); null if none are written" },
 	{ ROW_OBJECT(stats, "control", control, rpc_stats),
 	  .help = "counters of the control protocol" },
 	{ ROW_OBJECT(stats, "capacity", capacity, capacity),

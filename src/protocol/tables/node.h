@@ -8,6 +8,7 @@
 #include "cr/codec.h"
 #include "node/info.h"
 #include "protocol/field.h"
+#include "protocol/tables/record.h"
 #include "rpc/stats.h"
 
 /* --- parameters --- */
@@ -92,6 +93,7 @@ struct stats_result {
 	struct node_stats node;
 	bool draining;
 	const struct node_conversions *conversions; /**< NULL: no spool */
+	const struct lines_stats *records; /**< NULL: none are written */
 	struct rpc_stats control;
 	struct capacity_result capacity;
 	struct field_each places; /**< struct node_place_info */

@@ -166,6 +166,26 @@ static void a_log_that_cannot_be_opened_is_an_error(void **state)
 	assert_non_null(strstr(e.text, "/nowhere/log"));
 }
 
+static void a_log_that_was_moved_is_opened_again(void **state)
+{
+	char moved[sizeof(path) + 8];
+	struct cr_err e;
+
+	(void)state;
+	open_log(LOG_INFO, 0);
+	log_plain(LOG_INFO, "before");
+	(void)snprintf(moved, sizeof(moved), "%s.1", path);
+	assert_int_equal(rename(path, moved), 0);
+	log_plain(LOG_INFO, "moved");
+	assert_int_equal(log_reopen(&e), 0);
+	log_plain(LOG_INFO, "after");
+	assert_string_equal(read_log(), "info  after\n");
+	assert_int_equal(rename(moved, path), 0);
+	assert_string_equal(read_log(), "info  before\ninfo  moved\n");
+	log_close();
+	assert_int_equal(log_reopen(&e), 0); /* stderr stays */
+}
+
 static void colours_are_only_used_when_asked_in_a_file(void **state)
 {
 	struct log_config config = { .level = LOG_INFO, .path = path };
@@ -194,6 +214,9 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_log_that_cannot_be_opened_is_an_error, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_log_that_was_moved_is_opened_again, set_up,
 			tear_down),
 		cmocka_unit_test_setup_teardown(
 			colours_are_only_used_when_asked_in_a_file, set_up,

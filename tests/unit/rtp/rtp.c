@@ -187,6 +187,24 @@ static void two_strays_in_sequence_are_a_restart(void **state)
 	assert_int_equal(s.strays, 2);
 }
 
+static void another_ssrc_keeps_what_was_counted(void **state)
+{
+	struct rtp_source s = { 0 };
+
+	(void)state;
+	rtp_source_again(&s);
+	assert_int_equal(rtp_source_lost(&s), 0);
+	assert_int_equal(rtp_source_update(&s, 100), RTP_NEW);
+	assert_int_equal(rtp_source_update(&s, 103), RTP_NEW);
+	assert_int_equal(rtp_source_lost(&s), 2);
+	rtp_source_again(&s);
+	assert_int_equal(rtp_source_lost(&s), 2);
+	assert_int_equal(rtp_source_update(&s, 50000), RTP_NEW);
+	assert_int_equal(rtp_source_update(&s, 50002), RTP_NEW);
+	assert_int_equal(rtp_source_lost(&s), 3);
+	assert_int_equal(s.received, 4);
+}
+
 static void a_lone_stray_does_not_disturb(void **state)
 {
 	struct rtp_source s = { 0 };
@@ -222,6 +240,7 @@ int main(void)
 		cmocka_unit_test(duplicates_are_told_from_late_ones),
 		cmocka_unit_test(one_before_the_first_is_late_not_negative),
 		cmocka_unit_test(two_strays_in_sequence_are_a_restart),
+		cmocka_unit_test(another_ssrc_keeps_what_was_counted),
 		cmocka_unit_test(a_lone_stray_does_not_disturb),
 		cmocka_unit_test(a_restart_across_the_wrap_is_seen),
 	};

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is left of a call when it is over.
+ */
+#include <stdio.h>
+#include <time.h>
+
+#include "base/address.h"
+#include "base/clock.h"
+#include "node/node_impl.h"
+#include "node/record.h"
+#include "observe/g107.h"
+
+/* "2024-05-01T12:00:00.123Z" */
+static void utc_text(cr_ns utc, char buf[RECORD_TIME_MAX])
+{
+	time_t seconds = (time_t)(utc / CR_SEC);
+	struct tm tm;
+	size_t n;
+
+	(void)gmtime_r(&seconds, &tm);
+	n = strftime(buf, RECORD_TIME_MAX, "%Y-%m-%dT%H:%M:%S", &tm);
+	(void)snprintf(buf + n, RECORD_TIME_MAX - n, ".%03uZ",
+		       (unsigned)(utc % CR_SEC / CR_MS));
+}
+
+static void learned(const struct learn *l, struct record_heard *to)
+{
+	unsigned long long count[LEARN_NCOUNTERS];
+
+	learn_counts(l, count);
+	to->ssrc_changes = count[LEARN_COUNTER_ssrc_changes];
+	to->address_changes = count[LEARN_COUNTER_address_changes];
+	if (!l->known)
+		return;
+	to->ssrc = l->ssrc;
+	to->source = address_text(&l->at, to->source_is, sizeof(to->source_is));
+}
+
+/* The receiver has let go of the call, unless it is hung. */
+static void heard(const struct node_call *nc, struct node_record *out)
+{
+	const struct call *c = nc->call;
+	struct record_heard *to = &out->heard_is;
+
+	to->ssrc = c->seen.started ? call_settings(c)->ssrc_in : 0;
+	to->lost = rtp_source_lost(&c->seen);
+	to->expected = c->seen.received + to->lost;
+	to->jitter = arrivals_jitter(&c->arrivals);
+	if (nc->ear)
+		learned(&nc->ear->leg->learn, to);
+	else if (c->source_known)
+		to->source = address_text(&c->source, to->source_is,
+					  sizeof(to->source_is));
+	out->heard = to;
+}
+
+static void delay(const struct node_call *nc, struct node_record *out)
+{
+	const struct sketch *s = &nc->call->delay;
+	cr_ns max = (cr_ns)out->info.count.delay_max_ns;
+
+	out->delay = (struct record_delay){
+		.count = sketch_total(s),
+		.p50 = cr_ns_min(sketch_quantile(s, 500000), max),
+		.p99 = cr_ns_min(sketch_quantile(s, 990000), max),
+		.max = max,
+	};
+}
+
+/* Of what the listener should have had: never came, came behind a newer one,
+ * was not transcoded in time, could not be parsed. */
+static double loss(const struct node_record *r)
+{
+	const struct node_call_counts *count = &r->info.count;
+	unsigned long long lost = r->heard->lost + count->reordered +
+				  r->info.lost + count->malformed;
+
+	return lost < r->heard->expected
+		       ? (double)lost / (double)r->heard->expected
+		       : 1;
+}
+
+static void quality(struct node_record *r)
+{
+	const struct node_side_info *in = &r->info.in, *out = &r->info.out;
+	struct record_quality *to = &r->quality_is;
+	struct g107_codec one, two;
+	struct g107_rating rating;
+	struct g107_call call = { .in = &one, .out = &two, .burst_ratio = 1 };
+
+	if (!r->heard || !r->heard->expected ||
+	    !g107_codec_of(in->codec, in->mode, &one) ||
+	    !g107_codec_of(out->codec, out->mode, &two))
+		return;
+	call.loss = loss(r);
+	call.delay_ms = (double)(r->info.ptime + r->delay.p99) / 1e6;
+	if (!g107_rate(&call, &rating))
+		return;
+	*to = (struct record_quality){
+		.r = rating.r,
+		.mos = rating.mos,
+		.wideband = rating.wide,
+		.loss = call.loss,
+		.delay = (cr_ns)((call.delay_ms + one.ahead_ms + two.ahead_ms) *
+				 1e6),
+	};
+	r->quality = to;
+}
+
+void node_call_record(struct node_call *nc, struct node_record *out)
+{
+	*out = (struct node_record){ .why = node_end_name(nc->why) };
+	node_call_info(nc, &out->info);
+	utc_text(nc->started_utc, out->start);
+	utc_text(clock_read(CLOCK_REALTIME), out->end);
+	if (!nc->hung)
+		heard(nc, out);
+	delay(nc, out);
+	quality(out);
+}

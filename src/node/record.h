@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is left of a call when it is over: a plain struct. Its function is in
+ * node/node.h.
+ */
+#ifndef NODE_RECORD_H
+#define NODE_RECORD_H
+
+#include "node/info.h"
+
+#define RECORD_TIME_MAX 32u
+
+/** What came from the network. */
+struct record_heard {
+	const char *source; /**< address; NULL: nothing came     */
+	char source_is[NODE_ADDRESS_MAX]; /**< where it leads */
+	uint32_t ssrc;			  /**< the last one; 0: none      */
+	/** At a port of its own; else there are none. */
+	unsigned long long ssrc_changes, address_changes;
+	unsigned long long expected; /**< by sequence numbers             */
+	unsigned long long lost;     /**< of them, never came             */
+	cr_ns jitter;		     /**< RFC 3550, at the end            */
+};
+
+/** From arrival to sending; see observe/sketch.h. */
+struct record_delay {
+	uint64_t count; /**< frames */
+	cr_ns p50, p99, max;
+};
+
+/** By the E-model, see observe/g107.h. */
+struct record_quality {
+	double r, mos;
+	bool wideband;
+	double loss; /**< 0..1, random */
+	cr_ns delay; /**< that was assumed */
+};
+
+struct node_record {
+	struct node_call_info info;
+	char start[RECORD_TIME_MAX], end[RECORD_TIME_MAX]; /**< UTC */
+	const char *why;		  /**< it ended        */
+	const struct record_heard *heard; /**< NULL: a thread has it */
+	struct record_delay delay;
+	const struct record_quality *quality; /**< NULL: no published value */
+
+	struct record_heard heard_is; /**< where the pointers lead */
+	struct record_quality quality_is;
+};
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tables of what is recorded of a call (--records).
+ */
+#ifndef PROTOCOL_TABLES_RECORD_H
+#define PROTOCOL_TABLES_RECORD_H
+
+#include "node/record.h"
+#include "observe/lines.h"
+#include "protocol/field.h"
+
+FIELD_TABLE_DECLARE(record_in, struct node_record);
+FIELD_TABLE_DECLARE(record_out, struct node_record);
+FIELD_TABLE_DECLARE(record_heard, struct record_heard);
+FIELD_TABLE_DECLARE(record_delay, struct record_delay);
+FIELD_TABLE_DECLARE(record_quality, struct record_quality);
+FIELD_TABLE_DECLARE(record, struct node_record);
+FIELD_TABLE_DECLARE(lines_stats, struct lines_stats);
+
+#endif
