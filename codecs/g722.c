@@ -7,11 +7,14 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The order matters: neither header stands alone. */
 #include <spandsp/telephony.h>
 
 #include <spandsp/g722.h>
+
+#include <spandsp/private/g722.h>
 
 #include "codecs/common.h"
 #include "codecs/conceal.h"
@@ -26,6 +29,7 @@ struct encoder {
 
 struct decoder {
 	g722_decode_state_t *lib;
+	g722_encode_state_t *twin; /* encodes what was concealed */
 	struct conceal conceal;
 };
 
@@ -96,6 +100,8 @@ static void decoder_close(void *dec)
 		return;
 	if (s->lib)
 		(void)g722_decode_free(s->lib);
+	if (s->twin)
+		(void)g722_encode_free(s->twin);
 	free(s);
 }
 
@@ -114,12 +120,29 @@ static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 	conceal_init(&s->conceal, codec_g722.sample_rate,
 		     codec_samples(&codec_g722, cfg));
 	s->lib = g722_decode_init(NULL, BIT_RATE, 0);
-	if (!s->lib) {
+	s->twin = g722_encode_init(NULL, BIT_RATE, 0);
+	if (!s->lib || !s->twin) {
 		decoder_close(s);
 		return codec_no_memory(&codec_g722, e);
 	}
 	*dec = s;
 	return 0;
+}
+
+/* Conceal, and be where the far encoder would be if it had coded that: the
+ * predictors go on with what is heard, and the next good frames are nearer to
+ * it. Both coders have the same state of their two bands. */
+static unsigned lost(struct decoder *s, int16_t *pcm)
+{
+	unsigned samples = conceal_lost(&s->conceal, pcm);
+	uint8_t codes[CR_PCM_SAMPLES_MAX / 2];
+	int16_t heard[CR_PCM_SAMPLES_MAX];
+	int bytes;
+
+	memcpy(s->twin->band, s->lib->band, sizeof(s->twin->band));
+	bytes = g722_encode(s->twin, codes, pcm, (int)samples);
+	(void)g722_decode(s->lib, heard, codes, bytes);
+	return samples;
 }
 
 static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
@@ -129,7 +152,7 @@ static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
 
 	if (in->kind != CR_FRAME_SPEECH || !samples ||
 	    samples > CR_PCM_SAMPLES_MAX)
-		return conceal_lost(&s->conceal, pcm);
+		return lost(s, pcm);
 	(void)g722_decode(s->lib, pcm, in->data, in->bytes);
 	conceal_good(&s->conceal, pcm, samples);
 	return samples;

@@ -14,6 +14,10 @@
 
 #include <spandsp/g726.h>
 
+#include <spandsp/private/bitstream.h>
+
+#include <spandsp/private/g726.h>
+
 #include "codecs/common.h"
 #include "codecs/conceal.h"
 #include "codecs/registry.h"
@@ -27,6 +31,7 @@ struct encoder {
 
 struct decoder {
 	g726_state_t *lib;
+	g726_state_t *twin; /* encodes what was concealed */
 	struct conceal conceal;
 };
 
@@ -104,6 +109,8 @@ static void decoder_close(void *dec)
 		return;
 	if (s->lib)
 		(void)g726_free(s->lib);
+	if (s->twin)
+		(void)g726_free(s->twin);
 	free(s);
 }
 
@@ -123,12 +130,28 @@ static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 	conceal_init(&s->conceal, codec_g726_32.sample_rate,
 		     codec_samples(&codec_g726_32, cfg));
 	s->lib = library();
-	if (!s->lib) {
+	s->twin = library();
+	if (!s->lib || !s->twin) {
 		decoder_close(s);
 		return codec_no_memory(&codec_g726_32, e);
 	}
 	*dec = s;
 	return 0;
+}
+
+/* Conceal, and be where the encoder would be if it had coded that: the
+ * predictor goes on with what is heard, and the next good frames are nearer to
+ * it. A G.726 coder has one kind of state, which encoding and decoding change
+ * alike. */
+static unsigned lost(struct decoder *s, int16_t *pcm)
+{
+	unsigned samples = conceal_lost(&s->conceal, pcm);
+	uint8_t codes[CR_PCM_SAMPLES_MAX / 2];
+
+	*s->twin = *s->lib;
+	(void)g726_encode(s->twin, codes, pcm, (int)samples);
+	*s->lib = *s->twin;
+	return samples;
 }
 
 static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
@@ -138,7 +161,7 @@ static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
 
 	if (in->kind != CR_FRAME_SPEECH || !samples ||
 	    samples > CR_PCM_SAMPLES_MAX)
-		return conceal_lost(&s->conceal, pcm);
+		return lost(s, pcm);
 	(void)g726_decode(s->lib, pcm, in->data, in->bytes);
 	conceal_good(&s->conceal, pcm, samples);
 	return samples;
