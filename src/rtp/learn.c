@@ -128,13 +128,21 @@ static void forget_rivals(struct learn *l)
 		l->rival[i].run = 0;
 }
 
-/* Those of the current address: what they were compared with has changed. */
-static void forget_here(struct learn *l)
+/* Another address is the current one: what it did before, and what another SSRC
+ * of the address before did, counts anew or as any other's. */
+static void move_to(struct learn *l, const struct newcomer *n, bool swapped)
 {
-	for (unsigned i = 0; i < LEARN_RIVALS; i++)
-		if (l->rival[i].rank == RANK_CURRENT ||
-		    address_equal(&l->rival[i].from, &l->at))
-			l->rival[i].run = 0;
+	for (unsigned i = 0; i < LEARN_RIVALS; i++) {
+		struct learn_rival *r = &l->rival[i];
+
+		if (address_equal(&r->from, n->p->from) ||
+		    (swapped && r->rank == RANK_CURRENT))
+			r->run = 0;
+		else if (r->rank == RANK_CURRENT)
+			r->rank = l->rank;
+	}
+	l->at = *n->p->from;
+	l->rank = n->rank;
 }
 
 static bool same_exactly(const struct sockaddr_storage *a,
@@ -250,7 +258,9 @@ static void contest_open(struct learn *l, cr_ns now)
 	l->slot = 0;
 }
 
-/* Let @r's place have the current source, whose slots still count. */
+/* Let @r's place have the current source, whose slots still count. Others
+ * who lacked the proof fall behind the winner, and may still come in this slot.
+ */
 static void contest_swap(struct learn *l, struct learn_rival *r)
 {
 	struct learn_rival won = *r;
@@ -267,6 +277,9 @@ static void contest_swap(struct learn *l, struct learn_rival *r)
 	};
 	l->votes = won.votes;
 	l->slot = won.slot;
+	for (unsigned i = 0; i < LEARN_RIVALS; i++)
+		if (l->rival[i].votes >= l->votes)
+			l->rival[i].votes = l->votes - 1;
 }
 
 /* What changes with the newcomer, compared with the source that was heard last,
@@ -298,9 +311,7 @@ static unsigned take(struct learn *l, const struct newcomer *n,
 	if (won)
 		contest_swap(l, r);
 	l->proven = r || (n->here && l->proven);
-	l->rank = n->rank;
-	l->at = *n->p->from;
-	forget_here(l); /* others' proofs go on */
+	move_to(l, n, won);
 	if (!n->here && !won)
 		contest_open(l, n->now);
 	l->known = true;

@@ -10,68 +10,17 @@
 #include <string.h>
 
 #include "cmocka_cr.h"
-#include "rtp/learn.h"
+#include "learn_scene.h"
 #include "seed.h"
 
 #define RUNS 4000u
-#define EVENTS_MAX 4096u
-#define SPEAKS (200 * CR_MS) /* the longest gap of a party that speaks */
-
-enum who { PARTY, ATTACKER, OFFER }; /* an offer tells @address */
-
-struct event {
-	cr_ns at;
-	enum who who;
-	unsigned address; /* index of places */
-	uint32_t ssrc;
-	uint16_t seq;
-	bool valid;
-};
-
-/* Where somebody may be. The party is at one of the first six: told, the same
- * host, signalling's host, and strange ones. */
-enum {
-	TOLD,
-	PORT,
-	HOST,
-	STRANGE,
-	MOVED,
-	ELSEWHERE,
-	NEIGHBOUR, /* an attacker whom signalling would believe */
-	ATTACKERS,
-	PLACES = 13
-};
-static const char *const texts[PLACES] = {
-	"10.0.0.1:4000",  "10.0.0.1:4002",	"192.0.2.1:4000",
-	"203.0.113.7:9",  "[2001:db8::1]:4000", "203.0.113.8:9",
-	"192.0.2.1:5000", "198.51.100.1:1",	"198.51.100.2:1",
-	"198.51.100.3:1", "198.51.100.4:1",	"[2001:db8::2]:1",
-	"198.51.100.6:1",
-};
-static struct sockaddr_storage place[PLACES];
-
-struct run {
-	enum learn_mode mode;
-	unsigned home; /* where the party is at first */
-	struct event event[EVENTS_MAX];
-	unsigned n;
-};
-
-/* How far signalling vouches for an address; for strange ones: 0. */
-static unsigned rank_of(unsigned address, unsigned told)
-{
-	if (address == told)
-		return 2;
-	return address == HOST || address == NEIGHBOUR ||
-	       (address == PORT && told == TOLD);
-}
 
 /* --- what must hold ------------------------------------------------------ */
 
 /* What an observer knows. */
 struct view {
 	struct learn learn;
-	const struct run *run;
+	const struct scene *run;
 	unsigned long long in, results[LEARN_WAITING + 1];
 	unsigned told;
 	bool any;	    /* something was accepted */
@@ -139,7 +88,7 @@ static bool check_books(struct view *v, const struct event *e, unsigned result,
 			 why) &&
 	       fail_with("answers do not go to the party",
 			 v->noticed || address_equal(learn_to(&v->learn),
-						     &place[e->address]),
+						     &scene_place[e->address]),
 			 why);
 }
 
@@ -149,8 +98,8 @@ static bool check_attacker(struct view *v, const struct event *e, bool ok,
 			   const char **why)
 {
 	bool speaks = v->holds && e->at - v->party.at <= SPEAKS &&
-		      rank_of(e->address, v->told) <=
-			      rank_of(v->party.address, v->told);
+		      scene_rank(e->address, v->told) <=
+			      scene_rank(v->party.address, v->told);
 
 	if (v->run->mode == LEARN_STRICT &&
 	    !fail_with("strict: a foreigner is heard", !ok, why))
@@ -173,12 +122,12 @@ static bool foreigners_are_gone(const struct view *v, cr_ns now)
 /* May the party's packet be refused for its address? */
 static bool may_be_foreign(const struct view *v, const struct event *e)
 {
-	unsigned rank = rank_of(e->address, v->told);
+	unsigned rank = scene_rank(e->address, v->told);
 
 	if (v->run->mode == LEARN_STRICT)
 		return rank < 2;
 	return v->any && e->address != v->last_place &&
-	       rank <= rank_of(v->last_place, v->told) &&
+	       rank <= scene_rank(v->last_place, v->told) &&
 	       !foreigners_are_gone(v, e->at);
 }
 
@@ -186,7 +135,7 @@ static bool may_be_foreign(const struct view *v, const struct event *e)
  * may be lost. */
 static bool must_be_heard(const struct view *v, const struct event *e)
 {
-	unsigned rank = rank_of(e->address, v->told);
+	unsigned rank = scene_rank(e->address, v->told);
 
 	if (!e->valid || (v->run->mode == LEARN_STRICT && rank < 2))
 		return false;
@@ -201,7 +150,7 @@ static bool must_be_heard(const struct view *v, const struct event *e)
 	/* signalling vouches for it more than for whom it hears; or it has
 	 * changed its SSRC; or nobody is in its way */
 	return !v->any || e->address == v->last_place ||
-	       rank > rank_of(v->last_place, v->told) ||
+	       rank > scene_rank(v->last_place, v->told) ||
 	       foreigners_are_gone(v, e->at - (LEARN_PROOF - 1) * SPEAKS);
 }
 
@@ -258,8 +207,8 @@ static bool check_party(struct view *v, const struct event *e, unsigned result,
 static void note_offer(struct view *v, const struct event *e)
 {
 	const struct learn_terms t = { .mode = v->run->mode,
-				       .told = place[e->address],
-				       .host = place[HOST] };
+				       .told = scene_place[e->address],
+				       .host = scene_place[HOST] };
 
 	learn_again(&v->learn, &t, e->at);
 	if (v->told != e->address) {
@@ -275,7 +224,7 @@ static void note_accepted(struct view *v, const struct event *e)
 {
 	if (v->any && v->last_place != e->address)
 		v->noticed = false;
-	if (address_equal(learn_to(&v->learn), &place[e->address]))
+	if (address_equal(learn_to(&v->learn), &scene_place[e->address]))
 		v->noticed = false;
 	if (e->who == ATTACKER) {
 		v->holds = v->party_was_last = false;
@@ -288,7 +237,7 @@ static void note_accepted(struct view *v, const struct event *e)
 
 static bool step(struct view *v, const struct event *e, const char **why)
 {
-	const struct learn_arrival p = { .from = &place[e->address],
+	const struct learn_arrival p = { .from = &scene_place[e->address],
 					 .ssrc = e->ssrc,
 					 .seq = e->seq,
 					 .valid = e->valid };
@@ -317,12 +266,12 @@ static bool step(struct view *v, const struct event *e, const char **why)
 }
 
 /* Does all hold? *@why: what does not. */
-static bool holds(const struct run *r, const char **why)
+static bool holds(const struct scene *r, const char **why)
 {
 	struct view v = { .run = r, .told = TOLD };
 	const struct learn_terms t = { .mode = r->mode,
-				       .told = place[TOLD],
-				       .host = place[HOST] };
+				       .told = scene_place[TOLD],
+				       .host = scene_place[HOST] };
 
 	learn_init(&v.learn, &t);
 	for (unsigned i = 0; i < r->n; i++)
@@ -331,141 +280,12 @@ static bool holds(const struct run *r, const char **why)
 	return true;
 }
 
-/* --- what they do -------------------------------------------------------- */
-
-static void add(struct run *r, const struct event *e)
-{
-	if (r->n < EVENTS_MAX)
-		r->event[r->n++] = *e;
-}
-
-/* The party's packets until @end, and the offers when it moves. */
-static void make_party(struct run *r, uint64_t *s, cr_ns start, cr_ns end)
-{
-	unsigned loss = test_below(s, 3) * test_below(s, 20); /* percent */
-	cr_ns ptime = (1 + test_below(s, 20)) * 10 * CR_MS;
-	struct event e = { .at = start,
-			   .who = PARTY,
-			   .address = r->home,
-			   .ssrc = (uint32_t)test_random(s),
-			   .seq = (uint16_t)test_random(s),
-			   .valid = true };
-	unsigned steady = 0; /* packets since something changed */
-
-	for (; e.at < end; e.at += ptime, e.seq++, steady++) {
-		unsigned what = test_below(s, 400);
-
-		if (ptime <= 60 * CR_MS && test_below(s, 100) < loss)
-			continue;
-		if (steady > 8 && what == 0) { /* another SSRC */
-			e.ssrc = (uint32_t)test_random(s);
-			e.seq = (uint16_t)test_random(s);
-			steady = 0;
-		} else if (steady > 8 && what == 1) { /* a pause */
-			e.at += test_below(s, 8000) * CR_MS;
-			steady = 0;
-		} else if (steady > 8 && what == 2) { /* NAT */
-			e.address = rank_of(e.address, TOLD) ? PORT : ELSEWHERE;
-			steady = 0;
-		} else if (steady > 8 && what == 3) { /* a transfer */
-			struct event offer = { .at = e.at,
-					       .who = OFFER,
-					       .address = MOVED };
-
-			add(r, &offer);
-			e.address = MOVED;
-			e.ssrc = (uint32_t)test_random(s);
-			steady = 0;
-		} else if (what == 4) { /* an offer that repeats the address */
-			struct event offer = { .at = e.at,
-					       .who = OFFER,
-					       .address = e.address == MOVED
-								  ? MOVED
-								  : TOLD };
-
-			add(r, &offer);
-		}
-		e.valid = test_below(s, 50) > 0;
-		add(r, &e);
-	}
-}
-
-/* One attacker, who sees what the party sends. */
-static void make_attacker(struct run *r, uint64_t *s, unsigned party,
-			  unsigned who, cr_ns start, cr_ns end)
-{
-	unsigned strategy = test_below(s, 4);
-	cr_ns gap = test_below(s, 3) ? 2 * CR_MS + test_below(s, 30) * CR_MS
-				     : 400 * CR_MS;
-	struct event e = { .who = ATTACKER,
-			   .address = who,
-			   .valid = true,
-			   .ssrc = (uint32_t)test_random(s),
-			   .seq = (uint16_t)test_random(s) };
-	unsigned seen = 0;
-
-	if (test_below(s, 4) == 0) /* a stray packet or two */
-		end = start + gap;
-	for (e.at = start; e.at < end; e.at += gap) {
-		while (seen < party && r->event[seen].at <= e.at)
-			seen++;
-		e.seq++;
-		if (strategy == 0 || strategy == 1)
-			e.seq = (uint16_t)test_random(s);
-		if (strategy == 0)
-			e.ssrc = (uint32_t)test_random(s);
-		if (strategy >= 2 && seen && r->event[seen - 1].who == PARTY) {
-			e.ssrc = strategy == 3 ? r->event[seen - 1].ssrc
-					       : e.ssrc;
-			e.seq = strategy == 3
-					? (uint16_t)(r->event[seen - 1].seq + 1)
-					: e.seq;
-		}
-		add(r, &e);
-	}
-}
-
-static int by_time(const void *a, const void *b)
-{
-	const struct event *x = a, *y = b;
-
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x->who != y->who ? (int)x->who - (int)y->who
-				: (x->seq > y->seq) - (x->seq < y->seq);
-}
-
-static void make(struct run *r, uint64_t *s)
-{
-	cr_ns start = test_below(s, 3) ? 0 : test_below(s, 9000) * CR_MS;
-	cr_ns end = start + (2 + test_below(s, 20)) * CR_SEC;
-	unsigned attackers = test_below(s, 4), party;
-
-	r->n = 0;
-	r->mode = (enum learn_mode)test_below(s, 3);
-	r->home = test_below(s, STRANGE + 1);
-	if (r->mode == LEARN_STRICT)
-		r->home = TOLD;
-	make_party(r, s, start, end);
-	party = r->n;
-	for (unsigned i = 0; i < attackers; i++) {
-		cr_ns first = test_below(s, 2) ? 0 : start;
-
-		first += test_below(s, 3000) * CR_MS;
-		make_attacker(r, s, party,
-			      test_below(s, 8) ? ATTACKERS + test_below(s, 6)
-					       : NEIGHBOUR,
-			      first, first + test_below(s, 12000) * CR_MS);
-	}
-	qsort(r->event, r->n, sizeof(r->event[0]), by_time);
-}
-
 /* --- a failing run ------------------------------------------------------- */
 
 /* Leave out @count from @from on, if it still fails. */
-static bool leave_out(struct run *r, unsigned from, unsigned count)
+static bool leave_out(struct scene *r, unsigned from, unsigned count)
 {
-	static struct run less;
+	static struct scene less;
 	const char *why;
 
 	less = *r;
@@ -478,7 +298,7 @@ static bool leave_out(struct run *r, unsigned from, unsigned count)
 	return true;
 }
 
-static void shrink(struct run *r)
+static void shrink(struct scene *r)
 {
 	for (unsigned part = r->n / 2; part; part /= 2)
 		for (unsigned i = 0; i + part <= r->n;)
@@ -488,47 +308,23 @@ static void shrink(struct run *r)
 		i = leave_out(r, i, 1) ? 0 : i + 1;
 }
 
-static void show(const struct run *r)
-{
-	static const char *const who[] = { "party", "attacker", "offer" };
-
-	printf("mode %u\n", r->mode);
-	for (unsigned i = 0; i < r->n; i++) {
-		const struct event *e = &r->event[i];
-
-		printf("%8lld ms %-8s %-18s ssrc %08x seq %5u%s\n",
-		       (long long)(e->at / CR_MS), who[e->who],
-		       texts[e->address], e->ssrc, e->seq,
-		       e->valid ? "" : " not valid");
-	}
-}
-
 static void the_party_is_heard_and_nobody_else(void **state)
 {
-	static struct run r;
+	static struct scene r;
 	uint64_t s = test_seed();
 	unsigned runs = TEST_TRIES(RUNS);
 	const char *why = "";
 
 	(void)state;
 	for (unsigned i = 0; i < runs; i++) {
-		make(&r, &s);
+		scene_make(&r, &s);
 		if (holds(&r, &why))
 			continue;
 		shrink(&r);
 		(void)holds(&r, &why);
-		show(&r);
+		scene_show(&r);
 		fail_msg("run %u, shrunk to %u packets: %s", i, r.n, why);
 	}
-}
-
-static int places(void **state)
-{
-	(void)state;
-	for (unsigned i = 0; i < PLACES; i++)
-		if (address_parse(texts[i], &place[i]))
-			return -1;
-	return 0;
 }
 
 int main(void)
@@ -537,5 +333,5 @@ int main(void)
 		cmocka_unit_test(the_party_is_heard_and_nobody_else),
 	};
 
-	return cmocka_run_group_tests(tests, places, NULL);
+	return cmocka_run_group_tests(tests, scene_setup, NULL);
 }

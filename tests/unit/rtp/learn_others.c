@@ -109,6 +109,33 @@ static void delayed_hears_who_is_heard_longer(void **state)
 	     { 3002, Y, 7, 109, 'a' });
 }
 
+/* One that was heard for as long, but not in sequence. */
+static void who_wins_a_contest_is_ahead_of_all(void **state)
+{
+	struct learn l = begin(LEARN_DELAYED);
+
+	(void)state;
+	PLAY(&l, { 0, X, 1, 1, 'B' }, { 10, Z, 3, 1, 'w' },
+	     { 210, Z, 3, 3, 'w' }, { 220, Y, 2, 1, 'w' },
+	     { 420, Y, 2, 5, 'w' }, { 430, Z, 3, 9, 'w' },
+	     { 600, Y, 2, 6, 'w' }, { 610, Y, 2, 7, 'B' });
+	PLAY(&l, { 620, Z, 3, 20, 'w' }, { 700, Y, 2, 8, 'A' },
+	     { 800, Z, 3, 21, 'w' }, { 801, Z, 3, 22, 'w' },
+	     { 802, Z, 3, 23, 'w' }, { 900, Y, 2, 9, 'A' });
+}
+
+/* The party's other SSRC, when somebody else takes the leg meanwhile. */
+static void a_proof_goes_on_when_the_leg_is_taken(void **state)
+{
+	struct learn l = begin(LEARN_IMMEDIATE);
+
+	(void)state;
+	PLAY(&l, { 0, TOLD, 7, 1, 'S' }, { 780, TOLD, 8, 1, 'w' },
+	     { 7361, X, 9, 1, 'w' }, { 7370, X, 9, 2, 'w' },
+	     { 7374, TOLD, 8, 2, 'w' }, { 7379, X, 9, 3, 'B' },
+	     { 7384, TOLD, 8, 3, 'B' }, { 7385, X, 9, 4, 'a' });
+}
+
 static void after_the_window_longer_does_not_count(void **state)
 {
 	struct learn l = begin(LEARN_DELAYED);
@@ -216,6 +243,8 @@ int main(void)
 		cmocka_unit_test(a_sprayer_that_came_first_is_given_up),
 		cmocka_unit_test(a_higher_rank_wins_by_proof),
 		cmocka_unit_test(delayed_hears_who_is_heard_longer),
+		cmocka_unit_test(who_wins_a_contest_is_ahead_of_all),
+		cmocka_unit_test(a_proof_goes_on_when_the_leg_is_taken),
 		cmocka_unit_test(after_the_window_longer_does_not_count),
 		cmocka_unit_test(the_told_address_is_not_compared),
 		cmocka_unit_test(a_flood_does_not_displace_higher_ranks),
