@@ -154,10 +154,6 @@ static int check_sides(struct call_cfg *cfg, const struct call_request *r,
 	follow_rate(&cfg->media.out, &r->out.side, &cfg->media.in);
 	cfg->to = r->out.address;
 	cfg->ssrc_out = r->out.ssrc;
-	if (!cfg->to.ss_family)
-		return cr_fail(e, -EINVAL,
-			       "out.address: is missing: where shall the "
-			       "frames go to?");
 	return 0;
 }
 
@@ -244,8 +240,8 @@ static int check_terms(struct call_cfg *cfg, const struct task_terms *asked,
 	return cr_fail(e, -EINVAL, "contract.%s: %s", flaw.member, flaw.text);
 }
 
-int call_check(struct call_cfg *out, const struct call_request *r,
-	       struct cr_err *e)
+int call_check_stream(struct call_cfg *out, const struct call_request *r,
+		      struct cr_err *e)
 {
 	struct call_cfg cfg = { 0 };
 
@@ -261,6 +257,18 @@ int call_check(struct call_cfg *out, const struct call_request *r,
 	cfg.pair = r->pair;
 	*out = cfg;
 	return 0;
+}
+
+int call_check(struct call_cfg *out, const struct call_request *r,
+	       struct cr_err *e)
+{
+	int err = call_check_stream(out, r, e);
+
+	if (!err && !out->to.ss_family)
+		err = cr_fail(e, -EINVAL,
+			      "out.address: is missing: where shall the "
+			      "frames go to?");
+	return err;
 }
 
 /* --- changes --- */

@@ -15,6 +15,9 @@
 
 /** The configuration that @r asks for. 0, or -EINVAL with @e and @out as it
  * was. */
+/** The same without out.address: of a stream to a leg. */
+int call_check_stream(struct call_cfg *out, const struct call_request *r,
+		      struct cr_err *e);
 int call_check(struct call_cfg *out, const struct call_request *r,
 	       struct cr_err *e);
 

@@ -147,6 +147,19 @@ struct node_worker_info {
 };
 
 /** An address for calls with ports of their own, and these ports, in pairs. */
+/** A party of a conversation. */
+struct node_party_info {
+	uint32_t call;			/**< the stream from it */
+	uint8_t pt;			/**< of what it sends and receives */
+	uint32_t out_ssrc;		/**< of what it is sent */
+	const char *interface;		/**< of its leg */
+	char address[NODE_ADDRESS_MAX]; /**< where it sends to */
+	struct sockaddr_storage to; /**< where it is; no family: not known */
+	/** Packets that were not taken for its own, and why. */
+	unsigned long long wrong_source, wrong_ssrc, unproven;
+	unsigned long long ssrc_changes, address_changes;
+};
+
 struct node_interface_info {
 	const char *name;
 	char address[NODE_ADDRESS_MAX]; /**< without a port             */

@@ -73,13 +73,15 @@ static void choose_receiver(struct node *n, struct call_cfg *cfg, bool own_port)
 {
 	unsigned least = receivers_least_shared(n->receivers);
 
+	own_port = own_port || cfg->ear;
 	while (!cfg->ssrc_in || !ssrc_free(n, cfg->ssrc_in)) {
 		cfg->ssrc_in = random_ssrc();
 		if (!own_port &&
 		    receivers_of_ssrc(n->receivers, cfg->ssrc_in) != least)
 			cfg->ssrc_in = 0;
 	}
-	cfg->receiver = own_port
+	cfg->receiver = cfg->ear ? cfg->ear->cfg.receiver
+			: own_port
 				? receivers_least(n->receivers)
 				: receivers_of_ssrc(n->receivers, cfg->ssrc_in);
 }
@@ -199,20 +201,25 @@ static void join_pair(struct node_call *a, struct node_call *b)
 			      memory_order_relaxed);
 }
 
+static int refuse_full(struct node *n, struct cr_err *e)
+{
+	if (n->ncalls < n->cfg.max_calls)
+		return 0;
+	n->calls_refused++;
+	return cr_fail(e, -ENOSPC,
+		       "no-capacity: %u calls are the most this node takes "
+		       "(--max-calls)",
+		       n->cfg.max_calls);
+}
+
 /* What can be refused before anybody knows what the call costs. */
 static int refuse_first(struct node *n, const struct call_cfg *cfg,
 			bool own_port, struct cr_err *e)
 {
-	int err;
+	int err = refuse_full(n, e);
 
-	if (n->ncalls >= n->cfg.max_calls) {
-		n->calls_refused++;
-		return cr_fail(e, -ENOSPC,
-			       "no-capacity: %u calls are the most this node "
-			       "takes (--max-calls)",
-			       n->cfg.max_calls);
-	}
-	err = check_families(n, cfg, own_port, e);
+	if (!err)
+		err = check_families(n, cfg, own_port, e);
 	if (!err)
 		err = check_pair(n, cfg, e);
 	if (!err)
@@ -244,20 +251,16 @@ static int enter(struct node *n, struct node_call *nc, struct call_cfg *cfg,
 	return err;
 }
 
-int node_call_start(struct node *n, struct call_cfg *cfg,
-		    const struct node_port_wish *port, struct node_call **out,
-		    struct cr_err *e)
+/* A call that nothing speaks against but admission: with a port of its own at
+ * @i; of the conversation @of, whose legs @cfg has; or at the shared port. */
+static int begin(struct node *n, struct call_cfg *cfg, struct interface *i,
+		 struct conversation *of, struct node_call **out,
+		 struct cr_err *e)
 {
-	struct interface *interface = NULL;
 	struct cost_entry *cost;
 	struct node_call *nc;
-	int err = refuse_first(n, cfg, port->own, e);
+	int err = node_cost_of(n, cfg, &cost, e);
 
-	if (!err && port->own)
-		err = interfaces_choose(&n->interfaces, port->interface,
-					&cfg->to, &interface, e);
-	if (!err)
-		err = node_cost_of(n, cfg, &cost, e);
 	if (err)
 		return err;
 	nc = calloc(1, sizeof(*nc));
@@ -267,9 +270,10 @@ int node_call_start(struct node *n, struct call_cfg *cfg,
 	nc->started = clock_now();
 	nc->started_utc = clock_read(CLOCK_REALTIME);
 	nc->cost = cost;
-	choose_receiver(n, cfg, port->own);
+	nc->conversation = of;
+	choose_receiver(n, cfg, i != NULL);
 	choose_numbers(n, cfg);
-	err = enter(n, nc, cfg, interface, e);
+	err = enter(n, nc, cfg, i, e);
 	if (err)
 		return err;
 	if (cfg->pair)
@@ -282,6 +286,28 @@ int node_call_start(struct node *n, struct call_cfg *cfg,
 	node_trace_call(nc);
 	*out = nc;
 	return 0;
+}
+
+int node_call_start(struct node *n, struct call_cfg *cfg,
+		    const struct node_port_wish *port, struct node_call **out,
+		    struct cr_err *e)
+{
+	struct interface *interface = NULL;
+	int err = refuse_first(n, cfg, port->own, e);
+
+	if (!err && port->own)
+		err = interfaces_choose(&n->interfaces, port->interface,
+					&cfg->to, &interface, e);
+	return err ? err : begin(n, cfg, interface, NULL, out, e);
+}
+
+int node_stream_start(struct node *n, struct call_cfg *cfg,
+		      struct conversation *of, struct node_call **out,
+		      struct cr_err *e)
+{
+	int err = refuse_full(n, e);
+
+	return err ? err : begin(n, cfg, NULL, of, out, e);
 }
 
 /* On liburcu's thread: rx can no longer hold the call, or a thread that was
@@ -311,7 +337,9 @@ void node_call_stop(struct node_call *nc, enum node_end why)
 	nc->ending = true;
 	nc->why = why;
 	nc->cost->calls--;
-	if (nc->ear)
+	if (nc->conversation)
+		conversation_stream_ends(nc->conversation, nc);
+	else if (nc->ear)
 		node_leg_leave(nc->ear);
 	else
 		receivers_del(nc->node->receivers, nc->call);
@@ -355,8 +383,8 @@ static void learn_from(struct node_call *nc)
 
 static void finish_gone(struct node *n, struct node_call *nc)
 {
-	if (nc->ear)
-		rx_count_rest(nc->ear->leg, nc->call);
+	if (call_settings(nc->call)->ear)
+		rx_count_rest(call_settings(nc->call)->ear, nc->call);
 	if (nc->hung)
 		node_watch_returned(n, nc);
 	else
@@ -368,6 +396,8 @@ static void finish_gone(struct node *n, struct node_call *nc)
 	n->ncalls--;
 	node_leg_free(nc->ear);
 	call_free(nc->call);
+	if (nc->conversation)
+		conversation_stream_gone(nc->conversation, nc);
 	free(nc);
 }
 

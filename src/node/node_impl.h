@@ -7,11 +7,13 @@
 
 #include <bsd/sys/tree.h>
 #include <pthread.h>
+#include <sys/queue.h>
 
 #include "media/call_table.h"
 #include "media/legs.h"
 #include "media/receivers.h"
 #include "media/turn.h"
+#include "node/conversation.h"
 #include "node/costs.h"
 #include "node/measuring.h"
 #include "node/node.h"
@@ -33,8 +35,10 @@ struct node_call {
 	unsigned learned;  /**< of its recent costs, told to costs_learn() */
 	unsigned cmr_over; /**< modes that CMRs asked for beyond the capacity */
 	cr_ns started;
-	cr_ns started_utc;    /**< CLOCK_REALTIME */
-	struct node_leg *ear; /**< its own, or NULL: the shared port */
+	cr_ns started_utc; /**< CLOCK_REALTIME */
+	/** Its own; NULL: the shared port, or a leg of ... */
+	struct node_leg *ear;
+	struct conversation *conversation; /**< ... this one, or NULL */
 	struct node *node;
 	RB_ENTRY(node_call) by_id;
 	struct node_call *next_gone; /**< under the node's gone_lock   */
@@ -80,7 +84,8 @@ struct node {
 	struct interfaces interfaces;
 	struct call_table *table;
 	struct legs legs;
-	uint32_t last_leg;
+	uint32_t last_leg, last_conversation;
+	LIST_HEAD(, conversation) conversations;
 	struct costs *costs;
 	struct measuring *measuring;
 	struct live *live;
@@ -201,6 +206,16 @@ void node_trace_call(const struct node_call *nc);
 /** How many threads there will be, by the scheduler: n->nplaces. 0, or -errno
  * with @e. */
 int node_plan_engine(struct node *n, struct cr_err *e);
+/** Start a stream of @of, whose legs @cfg has: as node_call_start(). */
+int node_stream_start(struct node *n, struct call_cfg *cfg,
+		      struct conversation *of, struct node_call **out,
+		      struct cr_err *e);
+/** @nc is ending, and so does @of (conversation.c). */
+void conversation_stream_ends(struct conversation *of, struct node_call *nc);
+/** @nc has gone; nothing of it is looked at. */
+void conversation_stream_gone(struct conversation *of,
+			      const struct node_call *nc);
+
 /** Start the engine. 0, or -errno with @e; @warn: what was not granted. */
 int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e);
 /** Make n->places, once engine and receivers are there. 0, or -ENOMEM with @e.

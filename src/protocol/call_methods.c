@@ -86,7 +86,7 @@ json_t *method_call_start(void *arg, struct rpc_peer *peer,
 	result = start(sv, s, params, &to, err);
 	/* a call that belongs to nobody does not end with who asks for it */
 	return to.wait ? parked_begin(sv, peer, to.request.keep ? NULL : s,
-				      params, &to.cfg, start_again, err)
+				      params, &to.cfg, 1, start_again, err)
 		       : result;
 }
 
@@ -177,8 +177,8 @@ json_t *method_call_change(void *arg, struct rpc_peer *peer,
 	bool wait;
 	json_t *result = change(arg, params, &to, &wait, err);
 
-	return wait ? parked_begin(arg, peer, NULL, params, &to, change_again,
-				   err)
+	return wait ? parked_begin(arg, peer, NULL, params, &to, 1,
+				   change_again, err)
 		    : result;
 }
 

@@ -16,13 +16,29 @@ static void answer(struct parked *p, json_t *result, struct rpc_error *err)
 	free(p);
 }
 
+/* Wait for the rest, if there is one. */
+static bool wait_on(struct parked *p, struct rpc_error *e)
+{
+	if (!p->period)
+		return false;
+	p->wait.media = p->media;
+	p->wait.period = p->period;
+	p->period = 0;
+	e->code = RPC_INTERNAL;
+	return !node_cost_wait(p->service->node, &p->wait, &e->why);
+}
+
 static void known(void *arg, int err, const struct cr_err *why)
 {
 	struct parked *p = arg;
 	struct rpc_error e = { 0 };
 	json_t *result = NULL;
 
-	if (err) {
+	if (!err && wait_on(p, &e))
+		return;
+	if (!err && e.code) {
+		result = NULL; /* out of memory */
+	} else if (err) {
 		e.code = request_code(err);
 		e.why = *why;
 	} else {
@@ -33,7 +49,7 @@ static void known(void *arg, int err, const struct cr_err *why)
 
 json_t *parked_begin(struct service *sv, struct rpc_peer *peer,
 		     struct session *s, const json_t *params,
-		     const struct call_cfg *cfg, parked_run *run,
+		     const struct call_cfg *cfg, unsigned n, parked_run *run,
 		     struct rpc_error *err)
 {
 	struct parked *p = malloc(sizeof(*p));
@@ -51,6 +67,10 @@ json_t *parked_begin(struct service *sv, struct rpc_peer *peer,
 					.period = cfg->release.period,
 					.done = known,
 					.arg = p } };
+	if (n > 1) {
+		p->media = cfg[1].media;
+		p->period = cfg[1].release.period;
+	}
 	if (!p->later) {
 		free(p);
 		return NULL;

@@ -28,14 +28,17 @@ struct parked {
 	json_t *params;
 	parked_run *run;
 	struct node_cost_wait wait;
+	/** What else must be known then: the other way of a conversation. */
+	struct pipeline_cfg media;
+	cr_ns period; /**< 0: nothing */
 };
 
-/** Wait for the cost of @cfg, then run @run with @s and @params and answer with
- * its result. Returns NULL, as the method of @peer does then; @err says whether
- * that worked. */
+/** Wait for the costs of @cfg[@n], one or two, then run @run with @s and
+ * @params and answer with its result. Returns NULL, as the method of @peer does
+ * then; @err says whether that worked. */
 json_t *parked_begin(struct service *sv, struct rpc_peer *peer,
 		     struct session *s, const json_t *params,
-		     const struct call_cfg *cfg, parked_run *run,
+		     const struct call_cfg *cfg, unsigned n, parked_run *run,
 		     struct rpc_error *err);
 
 /** Refuse with @code and @why what waits for @s; NULL: all that waits. */

@@ -16,6 +16,7 @@
 #include "app/ctl/reference.h"
 #include "app/ctl/views.h"
 #include "protocol/tables/call.h"
+#include "protocol/tables/conversation.h"
 #include "protocol/tables/convert.h"
 
 /* Words after the command's own, and what to do with them. */
@@ -37,15 +38,28 @@ static int no_params(struct ctl_request *r, const char *const *words,
 	return 0;
 }
 
-/* The call has to outlive us, so it is kept unless the words say otherwise. */
-static int call_start(struct ctl_request *r, const char *const *words,
-		      unsigned n, struct cr_err *e)
+/* What is started has to outlive us, so it is kept unless the words say
+ * otherwise. */
+static int start(struct ctl_request *r, const char *const *words, unsigned n,
+		 const struct field *fields, struct cr_err *e)
 {
-	int rc = ctl_object(&r->params, words, n, call_start_fields, e);
+	int rc = ctl_object(&r->params, words, n, fields, e);
 
 	if (!rc && !json_object_get(r->params, "keep"))
 		(void)json_object_set_new(r->params, "keep", json_true());
 	return rc;
+}
+
+static int call_start(struct ctl_request *r, const char *const *words,
+		      unsigned n, struct cr_err *e)
+{
+	return start(r, words, n, call_start_fields, e);
+}
+
+static int conversation_start(struct ctl_request *r, const char *const *words,
+			      unsigned n, struct cr_err *e)
+{
+	return start(r, words, n, conversation_start_fields, e);
 }
 
 /* Files by name, then members of convert.start. */
@@ -92,20 +106,41 @@ static int call_id(struct ctl_request *r, const char *const *words, unsigned n,
 	return number(r, "call", words[0], e);
 }
 
-/* A call's number, then members of call.change. */
-static int change(struct ctl_request *r, const char *const *words, unsigned n,
-		  struct cr_err *e)
+static int conversation_id(struct ctl_request *r, const char *const *words,
+			   unsigned n, struct cr_err *e)
+{
+	(void)n;
+	return number(r, "conversation", words[0], e);
+}
+
+/* The number of a @what, then members of @fields. */
+static int change_of(struct ctl_request *r, const char *const *words,
+		     unsigned n, const char *what, const struct field *fields,
+		     struct cr_err *e)
 {
 	json_t *members;
-	int rc = ctl_object(&members, words + 1, n - 1, call_change_fields, e);
+	int rc = ctl_object(&members, words + 1, n - 1, fields, e);
 
 	if (!rc) {
-		rc = number(r, "call", words[0], e);
+		rc = number(r, what, words[0], e);
 		if (!rc)
 			(void)json_object_update(r->params, members);
 		json_decref(members);
 	}
 	return rc;
+}
+
+static int change(struct ctl_request *r, const char *const *words, unsigned n,
+		  struct cr_err *e)
+{
+	return change_of(r, words, n, "call", call_change_fields, e);
+}
+
+static int conversation_change(struct ctl_request *r, const char *const *words,
+			       unsigned n, struct cr_err *e)
+{
+	return change_of(r, words, n, "conversation",
+			 conversation_change_fields, e);
 }
 
 /* Without a name: which is in use? */
@@ -278,6 +313,19 @@ static const struct command commands[] = {
 	  ctl_view_call, "Short for call change." },
 	{ "list", "call.list", "", 0, 0, no_params, NULL,
 	  "Short for call list." },
+	{ "conversation start", "conversation.start", "KEY=VALUE...", 1, 64,
+	  conversation_start, NULL,
+	  "Start a conversation of two parties, and print where each sends "
+	  "to. Keys are the parameters of conversation.start, with dots for "
+	  "members: a.codec=pcmu, b.codec=amr, b.address=192.0.2.7:4000. It "
+	  "goes on until conversation stop, unless keep=no." },
+	{ "conversation change", "conversation.change", "ID KEY=VALUE...", 2,
+	  64, conversation_change, NULL,
+	  "Tell where a party is now: a.address=192.0.2.7:4000." },
+	{ "conversation query", "conversation.query", "ID", 1, 1,
+	  conversation_id, NULL, NULL },
+	{ "conversation stop", "conversation.stop", "ID", 1, 1, conversation_id,
+	  NULL, NULL },
 	{ "convert start", "convert.start", "IN OUT [KEY=VALUE...]", 2, 64,
 	  convert, NULL,
 	  "Convert a file of the server's spool folder. Names are relative to "

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "protocol/tables/call.h"
+#include "protocol/tables/conversation.h"
 #include "protocol/tables/convert.h"
 #include "protocol/tables/node.h"
 #include "protocol/tables/record.h"

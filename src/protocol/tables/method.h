@@ -26,6 +26,20 @@
 	  "return one call's parameters and counters")                         \
 	X(call_list, "call.list", page, call_list,                             \
 	  "list the calls, page by page")                                      \
+	X(conversation_start, "conversation.start", conversation_start,        \
+	  conversation_info,                                                   \
+	  "start a conversation of two parties, with speech both ways; "       \
+	  "returns the address that each sends to")                            \
+	X(conversation_change, "conversation.change", conversation_change,     \
+	  conversation_info,                                                   \
+	  "tell where a party is now, while the conversation goes on; "        \
+	  "what is not given stays as it is")                                  \
+	X(conversation_query, "conversation.query", conversation_reference,    \
+	  conversation_info,                                                   \
+	  "return what is known of both parties, and the ids of the calls "    \
+	  "that carry their speech")                                           \
+	X(conversation_stop, "conversation.stop", conversation_reference,      \
+	  conversation_info, "end a conversation, both ways")                  \
 	X(convert_start, "convert.start", convert_start, conversion_info,      \
 	  "convert a file in the spool folder")                                \
 	X(convert_query, "convert.query", conversion_reference,                \

@@ -44,7 +44,7 @@ def count_of(party):
 
 @pytest.fixture
 def party(daemon):
-    d = started(daemon, "auto")
+    d = started(daemon, "auto", "--drain-timeout", "0s")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         yield Party(d, sock)
 

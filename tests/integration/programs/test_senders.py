@@ -30,11 +30,12 @@ def needed(*programs):
             pytest.skip(f"no {program}: deps/install test")
 
 
-def started(daemon, io):
+def started(daemon, io, *options):
     """A daemon with @io that sheds nothing: ffmpeg sends a quarter of a second
     at once, and the machine may be busy."""
     try:
-        return daemon("--io", io, "--ring", "128", "--max-age", "none")
+        return daemon("--io", io, "--ring", "128", "--max-age", "none",
+                      *options)
     except RuntimeError as e:
         if "io_uring: " not in str(e):
             raise

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Conversations: two parties, a leg towards each, and a stream in each
+ * direction. A stream is a call (node.h): scheduled, admitted, counted and
+ * listed as one. It hears at one leg, and speaks from the other one to wherever
+ * that one's party is (symmetric RTP). Legs and streams have one life: when one
+ * ends, all do.
+ *
+ * Control thread.
+ */
+#ifndef NODE_CONVERSATION_H
+#define NODE_CONVERSATION_H
+
+#include "node/conversation_request.h"
+#include "node/info.h"
+
+struct node;
+struct node_call;
+struct call_cfg;
+struct conversation;
+
+/** Check @r, and write the streams' configurations to @stream[2]: from party 0
+ * to 1, and back. 0, or -EINVAL with @e. */
+int conversation_check(struct call_cfg *stream,
+		       const struct conversation_request *r, struct cr_err *e);
+
+/** Start it. As node_call_start(). @stream: members that the node chooses are
+ * filled in. */
+int conversation_start(struct node *n, struct call_cfg *stream,
+		       const struct conversation_request *r,
+		       struct conversation **out, struct cr_err *e);
+
+/** The one with this id that is not ending, or NULL. */
+struct conversation *conversation_find(struct node *n, uint32_t id);
+
+uint32_t conversation_id(const struct conversation *c);
+/** The stream from party @i. */
+struct node_call *conversation_stream(const struct conversation *c, unsigned i);
+
+/** A new offer or answer of party @i: no family, -1: as it was. No packet is
+ * lost. 0, or -EINVAL with @e. */
+int conversation_change(struct conversation *c, unsigned i,
+			const struct sockaddr_storage *address, int learn,
+			struct cr_err *e);
+
+/** End it; its streams end as calls do. */
+void conversation_stop(struct conversation *c);
+
+/** Party @i: where it sends to, where it is sent to, what was refused. */
+void conversation_party(const struct conversation *c, unsigned i,
+			struct node_party_info *out);
+
+#endif

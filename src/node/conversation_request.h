@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The request to start a conversation: plain structs that any protocol can
+ * fill, as those of node/call_request.h.
+ */
+#ifndef NODE_CONVERSATION_REQUEST_H
+#define NODE_CONVERSATION_REQUEST_H
+
+#include "node/call_request.h"
+
+/** A party, as signalling has it. */
+struct party_request {
+	/** What it sends and receives. */
+	struct call_side_request side;
+	struct sockaddr_storage address; /**< no family: not known yet   */
+	int learn;	   /**< enum learn_mode; -1: delayed, if it is known */
+	uint32_t ssrc;	   /**< of what it sends; 0: that is learned         */
+	uint32_t out_ssrc; /**< of what it is sent; 0: a random one */
+	const char *interface; /**< of its leg; NULL: any that fits     */
+};
+
+struct conversation_request {
+	struct party_request party[2];
+	cr_ns ptime; /**< as call_request's */
+	struct task_terms terms;
+	bool keep; /**< belongs to no session */
+};
+
+#endif

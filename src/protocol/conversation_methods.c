@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The methods of conversations.
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "node/conversation.h"
+#include "observe/log.h"
+#include "protocol/field_json.h"
+#include "protocol/methods.h"
+#include "protocol/parked.h"
+#include "protocol/request.h"
+#include "protocol/tables/conversation.h"
+
+static json_t *told(const struct conversation *c)
+{
+	struct conversation_info info = { .id = conversation_id(c) };
+
+	for (unsigned i = 0; i < 2; i++)
+		conversation_party(c, i, &info.party[i]);
+	return field_write(conversation_info_fields, &info);
+}
+
+/* What a conversation.start comes to. */
+struct start {
+	struct conversation_request request;
+	struct call_cfg stream[2];
+	bool wait; /* for the costs */
+};
+
+static int read_start(struct start *to, const json_t *params, struct cr_err *e)
+{
+	int err;
+
+	field_defaults(conversation_start_fields, &to->request);
+	err = field_read(conversation_start_fields, params, &to->request, e);
+	return err ? err : conversation_check(to->stream, &to->request, e);
+}
+
+static void own(struct session *s, const struct conversation *c)
+{
+	for (unsigned i = 0; i < 2; i++)
+		node_call_set_owner(conversation_stream(c, i), s);
+	s->calls += 2;
+}
+
+static json_t *start(struct service *sv, struct session *s,
+		     const json_t *params, struct start *to,
+		     struct rpc_error *err)
+{
+	struct conversation *c;
+	int ret;
+
+	to->wait = false;
+	if (sv->draining) {
+		(void)cr_fail(&err->why, 0,
+			      "draining: this node takes no new calls");
+		return request_refuse(err, RPC_DRAINING);
+	}
+	ret = read_start(to, params, &err->why);
+	if (!ret)
+		ret = conversation_start(sv->node, to->stream, &to->request, &c,
+					 &err->why);
+	if (ret == -ENOSPC)
+		log_event(LOG_INFO, "admit-refused", "why=\"%s\"",
+			  err->why.text);
+	to->wait = ret == -EAGAIN;
+	if (to->wait)
+		return NULL;
+	if (ret)
+		return request_refuse(err, request_code(ret));
+	if (!to->request.keep)
+		own(s, c);
+	return told(c);
+}
+
+static json_t *start_again(struct service *sv, struct session *s,
+			   const json_t *params, struct rpc_error *err)
+{
+	struct start to;
+
+	return start(sv, s, params, &to, err);
+}
+
+json_t *method_conversation_start(void *arg, struct rpc_peer *peer,
+				  const json_t *params, struct rpc_error *err)
+{
+	struct session *s = session_of(peer, err);
+	struct start to;
+	json_t *result;
+
+	if (!s)
+		return request_refuse(err, RPC_CONFLICT);
+	result = start(arg, s, params, &to, err);
+	return to.wait ? parked_begin(arg, peer, to.request.keep ? NULL : s,
+				      params, to.stream, 2, start_again, err)
+		       : result;
+}
+
+/* The one with @id, or NULL with @err. */
+static struct conversation *of_id(struct service *sv, uint32_t id,
+				  struct rpc_error *err)
+{
+	struct conversation *c = conversation_find(sv->node, id);
+
+	if (!c) {
+		(void)cr_fail(&err->why, 0, "there is no conversation %" PRIu32,
+			      id);
+		err->code = RPC_NO_SUCH_CALL;
+	}
+	return c;
+}
+
+static struct conversation *named(struct service *sv, const json_t *params,
+				  struct rpc_error *err)
+{
+	struct conversation_reference which;
+
+	if (!request_read(conversation_reference_fields, &which, params, err))
+		return NULL;
+	return of_id(sv, which.conversation, err);
+}
+
+json_t *method_conversation_stop(void *arg, struct rpc_peer *peer,
+				 const json_t *params, struct rpc_error *err)
+{
+	struct conversation *c = named(arg, params, err);
+	json_t *o;
+
+	(void)peer;
+	if (!c)
+		return NULL;
+	o = told(c);
+	conversation_stop(c);
+	return o;
+}
+
+json_t *method_conversation_query(void *arg, struct rpc_peer *peer,
+				  const json_t *params, struct rpc_error *err)
+{
+	const struct conversation *c = named(arg, params, err);
+
+	(void)peer;
+	return c ? told(c) : NULL;
+}
+
+json_t *method_conversation_change(void *arg, struct rpc_peer *peer,
+				   const json_t *params, struct rpc_error *err)
+{
+	struct conversation_change_request ask;
+	struct conversation *c;
+
+	(void)peer;
+	if (!request_read(conversation_change_fields, &ask, params, err))
+		return NULL;
+	c = of_id(arg, ask.conversation, err);
+	if (!c)
+		return NULL;
+	for (unsigned i = 0; i < 2; i++)
+		if (conversation_change(c, i, &ask.party[i].address,
+					ask.party[i].learn, &err->why))
+			return request_refuse(err, RPC_INVALID_PARAMS);
+	return told(c);
+}

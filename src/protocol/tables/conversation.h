@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the protocol says of conversations.
+ */
+#ifndef PROTOCOL_TABLES_CONVERSATION_H
+#define PROTOCOL_TABLES_CONVERSATION_H
+
+#include "node/conversation_request.h"
+#include "protocol/tables/call.h"
+
+/** conversation.stop, conversation.query: which one. */
+struct conversation_reference {
+	uint32_t conversation;
+};
+
+/** What changes of a party. */
+struct party_change {
+	struct sockaddr_storage address; /**< no family: as it is */
+	int learn;			 /**< -1: as it is        */
+};
+
+struct conversation_change_request {
+	uint32_t conversation;
+	struct party_change party[2];
+};
+
+struct conversation_info {
+	uint32_t id;
+	struct node_party_info party[2];
+};
+
+FIELD_TABLE_DECLARE(party, struct party_request);
+FIELD_TABLE_DECLARE(conversation_start, struct conversation_request);
+FIELD_TABLE_DECLARE(conversation_reference, struct conversation_reference);
+FIELD_TABLE_DECLARE(party_change, struct party_change);
+FIELD_TABLE_DECLARE(conversation_change, struct conversation_change_request);
+FIELD_TABLE_DECLARE(party_info, struct node_party_info);
+FIELD_TABLE_DECLARE(conversation_info, struct conversation_info);
+
+#endif

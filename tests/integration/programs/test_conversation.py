@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Conversations of two phones: speech both ways, each answered where it really
+is, and one life for legs and streams."""
+import socket
+import time
+
+import pytest
+
+from conftest import PATIENCE
+from test_phone import Phone, header
+from test_senders import started
+
+# Octets of PCMU whose PCMA is known (ITU-T G.711): silence and full scale.
+PCMA_OF = {0xff: 0xd5, 0x00: 0x2a, 0x80: 0xaa}
+
+
+@pytest.fixture
+def d(daemon):
+    return started(daemon, "auto", "--drain-timeout", "0s")
+
+
+def start(d, a, b):
+    """A conversation of A (PCMU) and B (PCMA); Phones send to its legs. What
+    the parties are said to be: words of the command."""
+    words = ["a.codec=pcmu", "b.codec=pcma", *a, *b]
+    return d.ctl("conversation", "start", *words)
+
+
+def leg(conversation, party):
+    return int(conversation[party]["rtp"].rsplit(":", 1)[1])
+
+
+def said(phone, octet, ssrc, first, n, pt):
+    for i in range(first, first + n):
+        phone.say(ssrc, i, 160 * i, payload=bytes([octet]) * 160, pt=pt)
+
+
+def heard(phone, n):
+    return [phone.sock.recv(2048) for _ in range(n)]
+
+
+def address(phone):
+    return "127.0.0.1:{}".format(phone.sock.getsockname()[1])
+
+
+def test_both_hear_each_other_where_they_are(d):
+    """Nobody told an address: each is answered where it sends from, from the
+    port that it sends to, in its own codec."""
+    c = start(d, [], [])
+    a, b = Phone(leg(c, "a")), Phone(leg(c, "b"))
+    said(b, 0xd5, 0xb, 0, 1, 8)  # B is known from now on; A is not yet
+    for octet in PCMA_OF:
+        said(a, octet, 0xa, list(PCMA_OF).index(octet), 1, 0)
+        data = b.sock.recvfrom(2048)
+        assert data[1] == ("127.0.0.1", leg(c, "b"))
+        assert header(data[0])["pt"] == 8
+        assert set(data[0][12:]) == {PCMA_OF[octet]}
+    said(b, 0xd5, 0xb, 1, 5, 8)
+    answers = heard(a, 5)
+    assert {header(x)["pt"] for x in answers} == {0}
+    assert all(set(x[12:]) <= {0xfe, 0xff} for x in answers)  # silence
+    now = d.ctl("conversation", "query", str(c["conversation"]))
+    assert now["a"]["to"] == address(a) and now["b"]["to"] == address(b)
+
+
+def test_the_address_that_was_told_is_answered_at_once(d):
+    """Before B says a word."""
+    b = Phone(9)
+    c = start(d, [], [f"b.address={address(b)}"])
+    said(Phone(leg(c, "a")), 0xff, 1, 0, 3, 0)
+    assert len(heard(b, 3)) == 3
+
+
+def test_a_new_offer_moves_a_party_and_no_frame_is_lost(d):
+    old, new = Phone(9), Phone(9)
+    c = start(d, [], [f"b.address={address(old)}"])
+    a = Phone(leg(c, "a"))
+    said(a, 0xff, 1, 0, 10, 0)
+    first = heard(old, 10)
+    d.ctl("conversation", "change", str(c["conversation"]),
+          f"b.address={address(new)}")
+    said(a, 0xff, 1, 10, 10, 0)
+    every = [header(x) for x in first + heard(new, 10)]
+    assert [x["seq"] - every[0]["seq"] & 0xffff for x in every] == list(
+        range(20))
+    assert len({x["ssrc"] for x in every}) == 1
+
+
+def test_both_streams_end_together_and_ports_close(d):
+    c = start(d, [], [])
+    calls = [c[party]["call"] for party in "ab"]
+    d.ctl("call", "stop", str(calls[0]))
+    for call in calls:
+        assert "no call" in d.ctl("call", str(call), code=1)
+    assert "no conversation" in d.ctl("conversation", "query",
+                                      str(c["conversation"]), code=1)
+    again = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    deadline = time.monotonic() + PATIENCE
+    while True:  # the ports are free when nobody can have them any more
+        try:
+            again.bind(("127.0.0.1", leg(c, "a")))
+            break
+        except OSError:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    again.close()
+    assert d.ctl("stats")["calls"] == 0
+
+
+@pytest.mark.parametrize("words, why", [
+    (["b.codec=pcma"], "a.codec"),
+    (["a.codec=pcmu", "b.codec=pcmx"], "from a to b: out.codec: unknown"),
+    (["a.codec=pcmu", "b.codec=pcma", "b.learn=strict"], "b to a: in.learn"),
+    (["a.codec=pcmu", "b.codec=pcma", "a.interface=nowhere"],
+     "there is none called nowhere")])
+def test_what_is_refused(d, words, why):
+    with pytest.raises(Exception, match=why):
+        d.ctl("conversation", "start", *words)
+    stats = d.ctl("stats")
+    assert stats["calls"] == 0
+
+
+def test_costs_of_both_ways_are_known_first(d):
+    """Both ways are measured before anything begins."""
+    c = d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=amr",
+              "b.mode=12.2")
+    a, b = Phone(leg(c, "a")), Phone(leg(c, "b"))
+    said(b, 0, 2, 0, 1, 96)  # not AMR: malformed, but B is known
+    said(a, 0xff, 1, 0, 5, 0)
+    assert {header(x)["pt"] for x in heard(b, 5)} == {96}
