@@ -88,6 +88,11 @@ struct jitter_cfg {
 	unsigned slots;	     /**< packets that may wait, 2..JITTER_SLOTS_MAX;
 				  rounded up to a power of two              */
 	unsigned slot_bytes; /**< the largest payload                       */
+	/** A packet that was taken will not be played: for overflow, or
+	 * discarded. Within jitter_put() and jitter_reset(). NULL: nobody asks.
+	 */
+	void (*gone)(void *arg, const uint8_t *payload, unsigned bytes);
+	void *arg; /**< of gone()                                           */
 };
 
 /** What is counted: names, heads of columns (NULL: in no table), help. */

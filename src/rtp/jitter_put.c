@@ -24,17 +24,32 @@
 #define DURATION_MIN (5 * CR_MS / 2)
 #define DURATION_MAX (125 * CR_MS)
 
+static void tell_gone(const struct jitter *j, const struct jitter_slot *s)
+{
+	if (j->cfg.gone)
+		j->cfg.gone(j->cfg.arg, jitter_slot_payload(&j->slots, s->seq),
+			    s->bytes);
+}
+
 static void drop_oldest(struct jitter *j)
 {
-	jitter_pass(j, jitter_slots_oldest(&j->slots));
+	const struct jitter_slot *oldest = jitter_slots_oldest(&j->slots);
+
+	tell_gone(j, oldest);
+	jitter_pass(j, oldest);
 	jitter_slots_drop(&j->slots);
 	jitter_count(&j->count.overflow, 1);
 }
 
 static void discard(struct jitter *j)
 {
-	jitter_count(&j->count.discarded, jitter_waiting(j));
-	j->slots.used = 0;
+	const struct jitter_slot *oldest;
+
+	while ((oldest = jitter_slots_oldest(&j->slots))) {
+		tell_gone(j, oldest);
+		jitter_slots_drop(&j->slots);
+		jitter_count(&j->count.discarded, 1);
+	}
 	j->head = (struct head){ .any = false };
 	j->proof.waits = false;
 }

@@ -43,6 +43,7 @@ struct jitter_watch {
 	struct watch_packet packet[WATCH_PACKETS];
 	enum watch_fate fate[WATCH_PACKETS];
 	enum jitter_put told[WATCH_PACKETS];
+	unsigned long long gone;
 	bool restart; /**< the next one played is the first of a source     */
 
 	/* what came out */
@@ -61,6 +62,21 @@ static inline void watch_broke(struct jitter_watch *w, bool broken,
 		w->broken = promise;
 }
 
+/* What was taken will not be played. */
+static inline void watch_gone(void *arg, const uint8_t *payload, unsigned bytes)
+{
+	struct jitter_watch *w = arg;
+	unsigned number;
+
+	memcpy(&number, payload, 4);
+	watch_broke(w, number >= w->n || w->fate[number] != WATCH_WAITS,
+		    "only what waits is dropped");
+	if (number < w->n)
+		w->fate[number] = WATCH_GONE;
+	w->gone++;
+	(void)bytes;
+}
+
 static inline void watch_open(struct jitter_watch *w,
 			      const struct jitter_cfg *cfg)
 {
@@ -73,6 +89,9 @@ static inline void watch_open(struct jitter_watch *w,
 	w->plays = w->conceals = w->pauses = 0;
 	w->cfg = *cfg;
 	w->cfg.slot_bytes = WATCH_BYTES;
+	w->cfg.gone = watch_gone;
+	w->cfg.arg = w;
+	w->gone = 0;
 	w->restart = true;
 	w->exact = true;
 	if (jitter_open(&w->j, &w->cfg, &e))
@@ -223,18 +242,6 @@ static inline void watch_until(struct jitter_watch *w, cr_ns until)
 	w->now = cr_ns_max(w->now, until);
 }
 
-/* What waits is gone: an old source's all, or the oldest for a newer one. */
-static inline void watch_fates(struct jitter_watch *w, enum jitter_put what,
-			       unsigned long long gone)
-{
-	if (what == JITTER_RESTART)
-		for (unsigned i = 0; i + 1 < w->n; i++)
-			if (w->fate[i] == WATCH_WAITS)
-				w->fate[i] = WATCH_GONE;
-	watch_broke(w, gone && what != JITTER_OVERFLOW,
-		    "what overflows is told");
-}
-
 /** @p arrives, after what is due before. */
 static inline enum jitter_put watch_put(struct jitter_watch *w,
 					const struct watch_packet *p)
@@ -262,7 +269,10 @@ static inline enum jitter_put watch_put(struct jitter_watch *w,
 	w->fate[w->n] = what < 0 ? WATCH_REFUSED : WATCH_WAITS;
 	w->n++;
 	w->restart |= what == JITTER_RESTART;
-	watch_fates(w, what, c->overflow - gone);
+	watch_broke(w, c->overflow - gone && what != JITTER_OVERFLOW,
+		    "what overflows is told");
+	watch_broke(w, w->gone != c->overflow + c->discarded,
+		    "what is dropped is counted");
 	watch_sums(w);
 	return what;
 }

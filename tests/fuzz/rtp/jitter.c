@@ -43,9 +43,6 @@ static void open_as(const uint8_t *p)
 static void reset(void)
 {
 	jitter_reset(w.j);
-	for (unsigned i = 0; i < w.n; i++)
-		if (w.fate[i] == WATCH_WAITS)
-			w.fate[i] = WATCH_GONE;
 	w.restart = true;
 	w.any = w.paused = false;
 }

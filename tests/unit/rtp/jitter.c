@@ -330,8 +330,6 @@ static void reset_forgets_the_source(void **state)
 	jitter_reset(w.j);
 	assert_int_equal(COUNTED(discarded), 3);
 	assert_int_equal(jitter_due(w.j), CR_NEVER);
-	for (unsigned i = 0; i < 3; i++)
-		w.fate[i] = WATCH_GONE;
 	assert_int_equal(put(60, 30000), JITTER_TAKEN);
 	assert_string_equal(until(120), "30000@120");
 	close_it();
