@@ -5,7 +5,8 @@
  * A trace file is a struct cr_trace_header, then header.json_bytes of a JSON
  * object (program, version, machine, scheduler, options and more), then records
  * until the end of the file; all little-endian. The JSON is padded with spaces
- * to a multiple of 8. Every call is described by a record of kind CR_TRACE_CALL
+ * to a multiple of 8. Records may be shorter in old files: what they lack is 0.
+ * Every call is described by a record of kind CR_TRACE_CALL
  * before its jobs. codec-report reads this; so may you.
  */
 #ifndef CR_TRACE_H
@@ -16,6 +17,9 @@
 #include "cr/time.h"
 
 #define CR_TRACE_MAGIC "CRTRACE1"
+
+/** Records of files from before frames were buffered. */
+#define CR_TRACE_OLD_BYTES 88u
 
 struct cr_trace_header {
 	char magic[8];	       /**< CR_TRACE_MAGIC                           */
@@ -40,10 +44,12 @@ enum cr_outcome {
 	CR_OUT_CANCELLED,   /**< call ended before the frame was done         */
 	CR_OUT_BAD,	    /**< payload could not be parsed                  */
 	CR_OUT_SEND_FAILED, /**< transcoded, but the socket refused it       */
-	CR_OUT_UNRECEIVED   /**< simulator: too many waited to be received   */
+	CR_OUT_UNRECEIVED,  /**< simulator: too many waited to be received   */
+	CR_OUT_UNBUFFERED   /**< simulator: too late for its jitter buffer, or
+				dropped there                               */
 };
 
-#define CR_NOUTCOMES 8u
+#define CR_NOUTCOMES 9u
 
 /** What a call is; written once, when it starts. Strings end in NUL. */
 struct cr_trace_call {
@@ -57,7 +63,7 @@ struct cr_trace_call {
 	char codec_out[16], mode_out[8];
 	uint32_t weight;
 	uint32_t pad;
-	uint64_t reserved;
+	uint64_t reserved[2];
 };
 
 /** One job. Times in ns, 0 where the job never came so far. */
@@ -73,6 +79,11 @@ struct cr_trace_job {
 	uint32_t codec_ns; /**< inside decode and encode            */
 	int64_t away;	   /**< from pick to end, but off the CPU: the simulator
 				preempts, live mode never does      */
+	uint32_t buffered_ns; /**< in a jitter buffer, before @arrival: then
+				the frame was played, and its deadline
+				counts from there. Not in files of records of
+				CR_TRACE_OLD_BYTES                  */
+	uint32_t reserved;
 };
 
 /** What a note is about. */
@@ -88,7 +99,7 @@ struct cr_trace_note {
 	uint16_t worker;
 	uint32_t count;
 	int64_t at; /**< ns                      */
-	char text[72];
+	char text[80];
 };
 
 union cr_trace_record {
@@ -98,9 +109,9 @@ union cr_trace_record {
 	struct cr_trace_note note;
 };
 
-_Static_assert(sizeof(union cr_trace_record) == 88, "trace format");
-_Static_assert(sizeof(struct cr_trace_job) == 88, "trace format");
-_Static_assert(sizeof(struct cr_trace_call) == 88, "trace format");
-_Static_assert(sizeof(struct cr_trace_note) == 88, "trace format");
+_Static_assert(sizeof(union cr_trace_record) == 96, "trace format");
+_Static_assert(sizeof(struct cr_trace_job) == 96, "trace format");
+_Static_assert(sizeof(struct cr_trace_call) == 96, "trace format");
+_Static_assert(sizeof(struct cr_trace_note) == 96, "trace format");
 
 #endif

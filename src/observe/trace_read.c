@@ -14,6 +14,7 @@ struct trace_reader {
 	char *name;
 	char *json;
 	int64_t realtime_offset;
+	size_t record_bytes;
 	uint64_t records; /* read so far */
 	bool truncated;
 };
@@ -27,7 +28,8 @@ static int read_header(struct trace_reader *r, struct cr_trace_header *h,
 			       "%s: not a trace file (it does not begin with "
 			       "%s)",
 			       r->name, CR_TRACE_MAGIC);
-	if (h->record_bytes != sizeof(union cr_trace_record))
+	if (h->record_bytes != sizeof(union cr_trace_record) &&
+	    h->record_bytes != CR_TRACE_OLD_BYTES)
 		return cr_fail(e, -EPROTO,
 			       "%s: records of %" PRIu32
 			       " bytes, this version reads %zu",
@@ -39,6 +41,7 @@ static int read_header(struct trace_reader *r, struct cr_trace_header *h,
 			       " bytes is longer than any writer makes",
 			       r->name, h->json_bytes);
 	r->realtime_offset = h->realtime_offset;
+	r->record_bytes = h->record_bytes;
 	return 0;
 }
 
@@ -153,10 +156,12 @@ int trace_reader_next(struct trace_reader *r, union cr_trace_record *out,
 		      struct cr_err *e)
 {
 	union cr_trace_record rec;
-	size_t n = fread(&rec, 1, sizeof(rec), r->f);
 	const char *wrong;
+	size_t n;
 
-	if (n < sizeof(rec)) {
+	memset(&rec, 0, sizeof(rec));
+	n = fread(&rec, 1, r->record_bytes, r->f);
+	if (n < r->record_bytes) {
 		if (ferror(r->f))
 			return cr_fail(e, -EIO, "%s: cannot be read", r->name);
 		r->truncated = r->truncated || n;

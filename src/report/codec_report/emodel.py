@@ -182,7 +182,9 @@ def _columns(jobs, lost, starts, playout_ns):
     begins[starts] = missing[starts]
     counts = [np.add.reduceat(mask.astype(np.int64), starts)
               for mask in (sent | lost, missing, begins, late)]
-    return counts + [fastest]
+    # in a jitter buffer the packet that was fastest waited longest
+    waited = np.maximum.reduceat(jobs["buffered"].astype(np.int64), starts)
+    return counts + [fastest + waited]
 
 
 def ratings(jobs, lost, starts, descriptions, assumed):

@@ -5,12 +5,13 @@ A job is one frame of a call. Times come from its trace record.
 
 lost         jobs that ended overwritten (dropped as the oldest of a full
              buffer), stale (too old when picked), concealed (too old, NO_DATA
-             or concealment sent instead), send_failed, or unreceived (in the
-             simulator: too many waited for the receiver). Bad payloads and
+             or concealment sent instead), send_failed, or in the simulator
+             unreceived (too many waited for the receiver) or unbuffered (too
+             late for the jitter buffer, or dropped there). Bad payloads and
              frames of calls that ended meanwhile (cancelled) are the peers'
              doing: they are jobs, but not losses.
 delay        arrival at the machine to the socket's acceptance of the output
-             (sent - arrival), of the jobs done.
+             of the jobs done; its time in a jitter buffer counts.
 jitter       |sent(i) - sent(i-1) - frame duration| over frames i-1, i of a
              call that follow each other and were both sent: what a jitter
              buffer behind us has to even out.
@@ -58,7 +59,8 @@ from codec_report import delay, emodel, quality
 from codec_report.metric import Metric, quantile_metrics, quantiles
 from codec_report.trace import NEVER, NO_WORKER, OUTCOMES
 
-LOST = ("overwritten", "stale", "concealed", "send_failed", "unreceived")
+LOST = ("overwritten", "stale", "concealed", "send_failed", "unreceived",
+        "unbuffered")
 
 METRICS = (
     [Metric("calls", "calls", "count"),
@@ -157,7 +159,7 @@ def arrivals_behind(jobs, starts):
         .astype(np.int32).astype(np.int64)
     step = jobs["media_step"]
     known = (step > 0) & (jobs["frame"] > 0)
-    behind = jobs["arrival"] - since * jobs["frame"] // np.maximum(step, 1)
+    behind = delay.came(jobs) - since * jobs["frame"] // np.maximum(step, 1)
     least = np.minimum.reduceat(behind, starts)
     return (behind - np.repeat(least, length))[known]
 
@@ -270,7 +272,7 @@ def measure(jobs, seconds, workers):
 
     sent = done & (jobs["sent"] > 0)
     jitter, sched_jitter = _jitters(jobs)
-    for key, values in (("delay", (jobs["sent"] - jobs["arrival"])[sent]),
+    for key, values in (("delay", delay.whole(jobs, sent)),
                         ("jitter", jitter), ("sched_jitter", sched_jitter)):
         out.update({f"{key}_{name}_ms": value for name, value
                     in quantiles(values, 1e-6).items()})

@@ -97,7 +97,8 @@ def _args(row, label):
         "call": row["call"], "frame": row["seq"], "codecs": label,
         "outcome": OUTCOMES[row["outcome"]], "worker": row["worker"],
         "arrival_us": _us(row["arrival"]), "sent_us": _us(row["sent"]),
-        "delay_us": _us(row["sent"] - row["arrival"]) if done else None,
+        "delay_us": _us(row["sent"] - row["arrival"] + row["buffered"])
+        if done else None, "buffered_us": _us(row["buffered"]),
         "codec_us": _us(row["codec_ns"]), "away_us": _us(row["away"])}
 
 

@@ -20,7 +20,7 @@ NO_WORKER = 0xFFFF
 JOB, CALL, NOTE = 1, 2, 3
 NOTE_LOST, NOTE_SWITCHED = 0, 1
 OUTCOMES = ("done", "overwritten", "stale", "concealed", "cancelled", "bad",
-            "send_failed", "unreceived")
+            "send_failed", "unreceived", "unbuffered")
 CLASSES = ("hard", "soft", "best-effort")
 
 HEADER = np.dtype([("magic", "S8"), ("record_bytes", "<u4"),
@@ -30,20 +30,24 @@ JOB_RECORD = np.dtype([
     ("seq", "<u4"), ("bytes_in", "<u2"), ("bytes_out", "<u2"),
     ("arrival", "<i8"), ("release", "<i8"), ("pick", "<i8"), ("start", "<i8"),
     ("end", "<i8"), ("sent", "<i8"), ("deadline", "<i8"), ("rtp_ts", "<u4"),
-    ("codec_ns", "<u4"), ("away", "<i8")])
+    ("codec_ns", "<u4"), ("away", "<i8"), ("buffered", "<u4"),
+    ("reserved", "<u4")])
+#: Records of files from before frames were buffered.
+OLD_BYTES = 88
 CALL_RECORD = np.dtype([
     ("kind", "u1"), ("cls", "u1"), ("ptime", "<u2"), ("call", "<u4"),
     ("start", "<i8"), ("rel_deadline", "<i8"), ("codec_in", "S16"),
     ("mode_in", "S8"), ("codec_out", "S16"), ("mode_out", "S8"),
-    ("weight", "<u4"), ("pad", "<u4"), ("reserved", "<u8")])
+    ("weight", "<u4"), ("pad", "<u4"), ("reserved", "<u8"),
+    ("reserved_too", "<u8")])
 NOTE_RECORD = np.dtype([
     ("kind", "u1"), ("code", "u1"), ("worker", "<u2"), ("count", "<u4"),
-    ("at", "<i8"), ("text", "S72")])
+    ("at", "<i8"), ("text", "S80")])
 
 #: What the metrics need of a job; the rest is not kept.
 JOB_COLUMNS = ("outcome", "worker", "call", "seq", "arrival", "release", "pick",
                "start", "end", "sent", "deadline", "rtp_ts", "codec_ns",
-               "away")
+               "away", "buffered")
 BLOCK = 1 << 15
 
 
@@ -81,7 +85,7 @@ def _read_header(f, path, size):
         raise ReportError(f"{path}: not a trace file (it does not begin with "
                           f"{MAGIC.decode()})")
     head = np.frombuffer(raw, HEADER)[0]
-    if head["record_bytes"] != JOB_RECORD.itemsize:
+    if head["record_bytes"] not in (OLD_BYTES, JOB_RECORD.itemsize):
         raise ReportError(f"{path}: records of {head['record_bytes']} bytes; "
                           f"this version reads {JOB_RECORD.itemsize}")
     length = int(head["json_bytes"])
@@ -93,7 +97,7 @@ def _read_header(f, path, size):
         raise ReportError(f"{path}: header is not JSON: {error}") from None
     if not isinstance(header, dict):
         raise ReportError(f"{path}: header is no JSON object")
-    return header, int(head["realtime_offset"])
+    return header, int(head["realtime_offset"]), int(head["record_bytes"])
 
 
 def _check(block, first, path):
@@ -109,13 +113,21 @@ def _check(block, first, path):
             "damaged or from a newer version")
 
 
-def _read_records(f, path, count):
+def _read_block(f, size, count):
+    """Up to @count records of @size bytes; what old ones lack is 0."""
+    raw = np.fromfile(f, (np.uint8, size), count)
+    whole = np.zeros((len(raw), JOB_RECORD.itemsize), np.uint8)
+    whole[:, :size] = raw
+    return whole.view(JOB_RECORD).reshape(-1)
+
+
+def _read_records(f, path, size, count):
     jobs = {name: np.empty(count, JOB_RECORD[name].newbyteorder("="))
             for name in JOB_COLUMNS}
     others = []
     used = done = 0
     while done < count:
-        block = np.fromfile(f, JOB_RECORD, min(BLOCK, count - done))
+        block = _read_block(f, size, min(BLOCK, count - done))
         if not len(block):
             raise ReportError(f"{path}: cannot be read to its end")
         _check(block, done, path)
@@ -137,15 +149,15 @@ def read_trace(path):
     try:
         with open(path, "rb") as f:
             size = os.fstat(f.fileno()).st_size
-            header, offset = _read_header(f, path, size)
+            header, offset, record = _read_header(f, path, size)
             left = size - f.tell()
-            jobs, rest = _read_records(f, path, left // JOB_RECORD.itemsize)
+            jobs, rest = _read_records(f, path, record, left // record)
     except OSError as error:
         raise ReportError(f"{path}: {error.strerror}") from None
     trace = Trace(path, header, jobs,
                   rest[rest["kind"] == CALL].view(CALL_RECORD),
                   rest[rest["kind"] == NOTE].view(NOTE_RECORD), offset)
-    trace.truncated = left % JOB_RECORD.itemsize != 0
+    trace.truncated = left % record != 0
     if trace.truncated:
         trace.warnings.append("the last record is cut short: the writer did "
                               "not end in order")

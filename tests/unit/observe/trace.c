@@ -275,7 +275,7 @@ static void a_full_disk_is_told_once_and_every_record_counted(void **state)
 	assert_int_equal(trace_start(t, fx.path, fx.header, &fx.e), 0);
 	/* The last record has room for half of it only. */
 	limit_file_size((int64_t)sizeof(struct cr_trace_header) + 32 +
-			ROOM * 88 + 44);
+			ROOM * 96 + 48);
 	for (uint32_t i = 0; i < N; i++) {
 		union cr_trace_record r = job(0, i);
 
@@ -316,7 +316,7 @@ static void expect_no_trace(const char *want, const void *data, size_t size)
 static void what_is_no_trace_is_refused_with_the_reason(void **state)
 {
 	unsigned char file[sizeof(struct cr_trace_header) + 8];
-	struct cr_trace_header h = { .record_bytes = 88, .json_bytes = 8 };
+	struct cr_trace_header h = { .record_bytes = 96, .json_bytes = 8 };
 	struct trace_reader *r = NULL;
 
 	(void)state;
@@ -335,6 +335,41 @@ static void what_is_no_trace_is_refused_with_the_reason(void **state)
 	h.record_bytes = 80;
 	expect_no_trace("records of 80 bytes", &h, sizeof(h));
 	assert_int_equal(trace_reader_open(&r, "/nowhere/x", &fx.e), -ENOENT);
+}
+
+/* Records of 88 bytes: what they lack is 0. */
+static void old_files_are_read(void **state)
+{
+	unsigned char file[sizeof(struct cr_trace_header) + 8 +
+			   2 * CR_TRACE_OLD_BYTES];
+	struct cr_trace_header h = { .record_bytes = CR_TRACE_OLD_BYTES,
+				     .json_bytes = 8 };
+	union cr_trace_record rec = job(3, 7);
+	struct trace_reader *r = NULL;
+
+	(void)state;
+	memcpy(h.magic, CR_TRACE_MAGIC, sizeof(h.magic));
+	memcpy(file, &h, sizeof(h));
+	memcpy(file + sizeof(h), "{\"a\": 1}", 8);
+	rec.job.away = 12345;
+	rec.job.buffered_ns = 99;
+	memcpy(file + sizeof(h) + 8, &rec, CR_TRACE_OLD_BYTES);
+	rec.job.seq++;
+	memcpy(file + sizeof(h) + 8 + CR_TRACE_OLD_BYTES, &rec,
+	       CR_TRACE_OLD_BYTES);
+	write_bytes(file, sizeof(file));
+	assert_int_equal(trace_reader_open(&r, fx.path, &fx.e), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		union cr_trace_record got;
+
+		assert_int_equal(trace_reader_next(r, &got, &fx.e), 1);
+		assert_int_equal(got.job.seq, rec.job.seq - 1 + i);
+		assert_int_equal(got.job.away, 12345);
+		assert_int_equal(got.job.buffered_ns, 0);
+	}
+	assert_int_equal(trace_reader_next(r, &rec, &fx.e), 0);
+	assert_false(trace_reader_truncated(r));
+	trace_reader_close(r);
 }
 
 static void write_one_record(const union cr_trace_record *rec)
@@ -393,6 +428,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			what_is_no_trace_is_refused_with_the_reason, set_up,
 			tear_down),
+		cmocka_unit_test_setup_teardown(old_files_are_read, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_bad_record_is_an_error_and_a_cut_one_the_end, set_up,
 			tear_down),

@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "src" / "report"))
 
 MS = 1000000
 (DONE, OVERWRITTEN, STALE, CONCEALED, CANCELLED, BAD, SEND_FAILED,
- UNRECEIVED) = range(8)
+ UNRECEIVED, UNBUFFERED) = range(9)
 
 
 def header(scheduler="edf", **more):

@@ -16,7 +16,7 @@ JOB = struct.Struct("<BBHIIHHqqqqqqqIIq")
 CALL = struct.Struct("<BBHIqq16s8s16s8sIIQ")
 DONE, CANCELLED, BAD = 0, 4, 5
 NAMES = ["done", "overwritten", "stale", "concealed", "cancelled", "bad",
-         "send_failed", "unreceived"]
+         "send_failed", "unreceived", "unbuffered"]
 NEVER = 2 ** 63 - 1
 
 
@@ -28,15 +28,17 @@ def read(path):
     text = struct.unpack_from("<I", data, 12)[0]
     head = json.loads(data[24:24 + text])
     calls, jobs = [], []
-    for at in range(24 + text, len(data) - 87, 88):
+    size = struct.unpack_from("<I", data, 8)[0]
+    for at in range(24 + text, len(data) - size + 1, size):
         if data[at] == 2:
             calls.append(CALL.unpack_from(data, at))
         elif data[at] == 1:
-            r = JOB.unpack_from(data, at)
+            r = JOB.unpack_from(data, at) + (
+                struct.unpack_from("<I", data, at + 88) if size > 88 else (0,))
             jobs.append(dict(zip(
                 ("kind", "outcome", "worker", "call", "seq", "in", "out",
                  "arrival", "release", "pick", "start", "end", "sent",
-                 "deadline", "ts", "codec", "away"), r)))
+                 "deadline", "ts", "codec", "away", "buffered"), r)))
     return head.get("workers"), calls, jobs
 
 
@@ -101,16 +103,18 @@ def losses(calls):
 
 
 def delay_parts(out, sent):
-    parts = {"buffer": [], "queue": [], "codec": [], "send": []}
+    parts = {"buffer": [], "queue": [], "codec": [], "send": [],
+             "playout": []}
     for f in sent:
         parts["buffer"].append(f["release"] - f["arrival"])
         parts["queue"].append(f["start"] - f["release"] + f["away"])
         parts["codec"].append(f["end"] - f["start"] - f["away"])
         parts["send"].append(f["sent"] - f["end"])
+        parts["playout"].append(f["buffered"])
     for name, values in parts.items():
         out[f"delay_{name}_mean_ms"] = sum(values) / len(values) / 1e6
         out[f"delay_{name}_p99_ms"] = rank(values, .99) / 1e6
-    out["delay_mean_ms"] = sum(f["sent"] - f["arrival"]
+    out["delay_mean_ms"] = sum(f["sent"] - f["arrival"] + f["buffered"]
                                for f in sent) / len(sent) / 1e6
 
 
@@ -173,7 +177,8 @@ def measure(jobs, ptimes, workers, seconds, pairs):
                       for j in jobs)
     out["lost_per_s"] = out["lost"] / seconds
     sent = [j for j in jobs if j["outcome"] == DONE and j["sent"]]
-    spread(out, "delay", [j["sent"] - j["arrival"] for j in sent])
+    spread(out, "delay", [j["sent"] - j["arrival"] + j["buffered"]
+                          for j in sent])
     delay_parts(out, sent)
     both = [jitters(frames, ptimes[c]) for c, frames in calls.items()]
     spread(out, "jitter", [d for one, _ in both for d in one])

@@ -51,6 +51,7 @@ static void put_job(struct trace_file *f)
 		.rtp_ts = 4294967295,
 		.codec_ns = 900000,
 		.away = 14,
+		.buffered_ns = 15,
 	};
 	trace_file_put(f, &r);
 }

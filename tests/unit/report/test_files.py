@@ -40,9 +40,9 @@ def test_every_member_is_where_the_c_writer_puts_it(tmp_path):
         "outcome": 0, "worker": 3, "call": 5, "seq": 17, "arrival": MS,
         "release": 2 * MS, "pick": 3 * MS, "start": 4 * MS, "end": 5 * MS, "sent": 6 * MS,
         "deadline": 7 * MS, "rtp_ts": 2 ** 32 - 1, "codec_ns": 900000,
-        "away": 14}
+        "away": 14, "buffered": 15}
     assert t.calls[0].item() == (2, 1, 80, 5, 11, 12, b"pcmu", b"64k", b"amr",
-                                 b"12.2", 13, 0, 0)
+                                 b"12.2", 13, 0, 0, 0)
     assert t.notes[0].item() == (3, 2, 4, 19, 21, b"drained")
 
 
@@ -70,8 +70,10 @@ def test_foreign_files_are_refused(write, codec_report, tmp_path):
     bad = struct.pack("<8sIIq", b"CRTRACE1", 88, 8, 0)
     fails(codec_report(write(bad + b"[1,2,3] ")), "no JSON object")
     fails(codec_report(write(bad + b"\xff" * 8)), "not JSON")
-    bad = struct.pack("<8sIIq", b"CRTRACE1", 96, 8, 0)
-    fails(codec_report(write(bad + b"{}      ")), "records of 96 bytes")
+    for size in (80, 104):
+        bad = struct.pack("<8sIIq", b"CRTRACE1", size, 8, 0)
+        fails(codec_report(write(bad + b"{}      ")),
+              f"records of {size} bytes")
     fails(codec_report(write(header(), call(1), bytes(88))), "record 1:")
 
 

@@ -5,10 +5,12 @@ import json
 import math
 import os
 import random
+import struct
 
 import pytest
 from conftest import (BAD, CANCELLED, CONCEALED, DONE, MS, OVERWRITTEN,
-                      SEND_FAILED, STALE, UNRECEIVED, call, header, job, note)
+                      SEND_FAILED, STALE, UNBUFFERED, UNRECEIVED, call,
+                      header, job, note)
 
 AMR = "pcmu -> amr/12.2"
 
@@ -33,20 +35,47 @@ def test_a_perfect_call_has_a_delay_and_no_jitter(write, groups):
     assert g["busy_share"] == pytest.approx(0.051 / 2)
 
 
+def longer(record, buffered=0):
+    """As files have records since frames may be buffered."""
+    return record + struct.pack("<II", buffered, 0)
+
+
+def test_the_time_in_a_jitter_buffer_is_a_part_of_the_delay(
+        write, groups, codec_report):
+    """5 ms each in the machine, and 10, 20, 30 ms in the buffer by turns."""
+    head = header().replace(struct.pack("<I", 88), struct.pack("<I", 96), 1)
+    records = [longer(job(1, i, MS + i * 20 * MS, 6 * MS + i * 20 * MS),
+                      (10 + i % 3 * 10) * MS) for i in range(60)]
+    path = write(head, longer(call(1)), *records)
+    g = groups(path)["edf", AMR]
+    assert g["delay_p50_ms"] == pytest.approx(25)
+    assert g["delay_max_ms"] == pytest.approx(35)
+    assert g["delay_mean_ms"] == pytest.approx(25)
+    assert g["delay_playout_mean_ms"] == pytest.approx(20)
+    assert g["delay_playout_p99_ms"] == pytest.approx(30)
+    # played evenly, and in time from then on
+    assert g["jitter_max_ms"] == 0 and g["late_share"] == 0
+    assert "delay in playout mean, ms" in codec_report(path).stdout
+    plain = codec_report(write(header(), call(1), *frames(1, 51))).stdout
+    assert "playout" not in plain
+
+
 def test_every_outcome_is_counted_under_its_name(write, groups):
     outcomes = [DONE] * 4 + [OVERWRITTEN] * 3 + [STALE] * 2 + [CONCEALED] \
-        + [CANCELLED] * 5 + [BAD] * 6 + [SEND_FAILED] * 7 + [UNRECEIVED] * 8
+        + [CANCELLED] * 5 + [BAD] * 6 + [SEND_FAILED] * 7 + [UNRECEIVED] * 8 \
+        + [UNBUFFERED] * 9
     random.Random(1).shuffle(outcomes)
     records = [job(1, i, MS + i * 100 * MS, MS + i * 100 * MS + MS, o)
                for i, o in enumerate(outcomes)]
     g = groups(write(header(), call(1), *records))["edf", AMR]
-    assert g["jobs"] == 36
+    assert g["jobs"] == 45
     assert g["done"] == 4
-    assert g["lost"] == 3 + 2 + 1 + 7 + 8
+    assert g["lost"] == 3 + 2 + 1 + 7 + 8 + 9
     assert [g[f"drop_{k}"] for k in (
         "overwritten", "stale", "concealed", "cancelled", "bad",
-        "send_failed", "unreceived")] == [3, 2, 1, 5, 6, 7, 8]
-    assert g["lost_per_s"] == pytest.approx(21 / 3.5)
+        "send_failed", "unreceived", "unbuffered")] == \
+        [3, 2, 1, 5, 6, 7, 8, 9]
+    assert g["lost_per_s"] == pytest.approx(30 / 4.4)
 
 
 def test_quantiles_are_nearest_rank(write, groups):

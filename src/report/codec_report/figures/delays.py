@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from codec_report.delay import came, whole
 from codec_report.figures import style
 from codec_report.trace import NEVER
 
@@ -38,7 +39,7 @@ def _deadlines(jobs, sent):
     finished = np.maximum(jobs["sent"], jobs["end"])[due]
     in_time = float((finished <= jobs["deadline"][due]).mean())
     low, middle, high = np.percentile(
-        jobs["deadline"][due] - jobs["arrival"][due], (5, 50, 95))
+        (jobs["deadline"] - came(jobs))[due], (5, 50, 95))
     return in_time, int(middle) if high - low <= 0.25 * middle else None
 
 
@@ -46,7 +47,7 @@ def data(frames):
     """Data of a section's jobs."""
     jobs = frames.jobs
     sent = (jobs["outcome"] == 0) & (jobs["sent"] > 0)
-    delay = np.sort((jobs["sent"] - jobs["arrival"])[sent])
+    delay = np.sort(whole(jobs, sent))
     n = len(delay)
     if not n:
         return Data(np.empty(0), delay, None, None, None)

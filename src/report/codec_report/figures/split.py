@@ -36,7 +36,7 @@ def data(frames):
     sent = (jobs["outcome"] == 0) & (jobs["sent"] > 0)
     if not sent.any():
         return Data({}, {})
-    whole = (jobs["sent"] - jobs["arrival"])[sent]
+    whole = delay.whole(jobs, sent)
     slow = whole >= metrics.quantiles(whole)["p99"]
     parts = delay.parts(jobs, sent)
     mean = {part: float(values.mean()) for part, values in parts.items()}
