@@ -80,6 +80,12 @@ struct campaign_network {
 	int64_t duplicate; /**< share sent twice, ppm                         */
 };
 
+/** The daemon's jitter buffer. */
+struct campaign_buffer {
+	int64_t kind;	     /**< enum jitter_kind, rtp/jitter.h            */
+	int64_t least, most; /**< of its delay, ns                          */
+};
+
 /** How much faster than ours the callers' clocks run, ppm: each by a value of
  * its own, evenly from least to most. */
 struct campaign_drift {
@@ -196,6 +202,7 @@ struct campaign_flow {
 	struct campaign_start start;
 	struct campaign_hold hold;
 	struct campaign_network network;
+	struct campaign_buffer buffer;
 	struct campaign_talk talk;
 	struct campaign_drift drift;
 	struct campaign_expect expect[NMETRICS];
@@ -309,6 +316,9 @@ int campaign_set_run_queues(struct campaign_platform *p, const char *text,
  * which names the numbers next to it that can be had. */
 int campaign_check_run_queues(const struct campaign_platform *p,
 			      struct cr_err *e);
+
+/** Packets of @ptime that a jitter buffer @b has room for. */
+unsigned campaign_buffer_slots(const struct campaign_buffer *b, cr_ns ptime);
 
 /** CPUs of one run queue; the last one may have fewer. */
 int64_t campaign_cpus_per_rq(const struct campaign_platform *p);

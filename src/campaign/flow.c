@@ -332,6 +332,8 @@ static int read_rest(const struct section *s, struct campaign_flow *f)
 	if (!rc)
 		rc = read_network(section_below(s, "network"), &f->network);
 	if (!rc)
+		rc = read_buffer(section_below(s, "jitter"), f);
+	if (!rc)
 		rc = read_talk(section_below(s, "talk"), &f->talk);
 	if (!rc)
 		rc = read_drift(s, &f->drift);

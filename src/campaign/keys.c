@@ -5,6 +5,8 @@
  */
 #include "campaign/keys.h"
 
+#include "rtp/jitter.h"
+
 #define DAY (86400 * CR_SEC)
 #define HOUR (3600 * CR_SEC)
 #define LONG (1000 * CR_SEC) /* of one job, one gap */
@@ -204,6 +206,17 @@ static const struct key network_keys[] = {
 };
 #undef T
 
+#define T campaign_buffer
+static const struct key buffer_keys[] = {
+	WORD(T, kind, "buffer", jitter_kinds, JITTER_OFF, "kind of buffer"),
+	TIME(T, least, "least", 0, JITTER_MOST_MAX, 20 * CR_MS,
+	     "adaptive: least delay"),
+	TIME(T, most, "most", JITTER_MOST_MIN, JITTER_MOST_MAX, 200 * CR_MS,
+	     "adaptive: largest delay; fixed: the delay"),
+	END
+};
+#undef T
+
 #define T campaign_talk
 static const struct key talk_keys[] = {
 	TIME(T, spurt, "spurt", CR_MS, 600 * CR_SEC, 0, "mean talk spurt"),
@@ -314,6 +327,7 @@ static const struct key flow_keys[] = {
 	SECTION("start", start_keys, "when calls begin"),
 	SECTION("hold", hold_keys, "how long they last"),
 	SECTION("network", network_keys, "what happens to packets"),
+	SECTION("jitter", buffer_keys, "simulator: jitter buffer"),
 	SECTION("talk", talk_keys, "talk spurts"),
 	SECTION("cost", cost_keys, "simulator: what jobs cost"),
 	SECTION("arrival", arrival_keys, "simulator: when jobs come"),

@@ -34,6 +34,9 @@ int read_envelope(const struct section *s, struct campaign_flow *f);
 /** When the calls of flow @s begin, and how long they last. */
 int read_start(const struct section *s, struct campaign_flow *f);
 
+/** The jitter buffer of flow @s, whose arrivals and ptime are in @f. */
+int read_buffer(const struct section *s, struct campaign_flow *f);
+
 /** The contract of flow @s; all that it may contradict is in @f. */
 int read_contract(const struct section *s, struct campaign_flow *f);
 

@@ -20,7 +20,7 @@ static enum campaign_arrival_kind kind_of(const struct campaign_flow *f)
 	bool true_clocks = !f->drift.least && !f->drift.most;
 
 	if (f->arrival.kind == ARRIVAL_PLAN && !n->jitter && !n->loss &&
-	    !n->reorder && !f->talk.spurt && true_clocks)
+	    !n->reorder && !f->talk.spurt && true_clocks && !f->buffer.kind)
 		return ARRIVAL_PERIODIC;
 	return (enum campaign_arrival_kind)f->arrival.kind;
 }
@@ -58,7 +58,8 @@ void arrival_send(struct arrival *a, struct envelope *e)
 	a->envelope = e;
 }
 
-/* What is lost never comes, and a receiver takes no copies. */
+/* What is lost never comes. Copies are for a jitter buffer only: without one
+ * they are no jobs. */
 static bool next_packet(struct arrival *a, struct arrival_job *out)
 {
 	struct plan_packet k;
@@ -66,8 +67,10 @@ static bool next_packet(struct arrival *a, struct arrival_job *out)
 	do {
 		if (!plan_stream_next(a->stream, &k))
 			return false;
-	} while (k.lost || k.copy);
-	*out = (struct arrival_job){ .at = k.at, .frame = k.frame };
+	} while (k.lost || (k.copy && !a->flow->buffer.kind));
+	*out = (struct arrival_job){ .at = k.at,
+				     .frame = k.frame,
+				     .seq = k.seq };
 	return true;
 }
 

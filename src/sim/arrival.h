@@ -18,6 +18,7 @@
 struct arrival_job {
 	cr_ns at;
 	uint64_t frame; /**< number in the call; gaps where packets are lost */
+	uint64_t seq;	/**< plan: packet number in the call                */
 };
 
 /** Zero, then arrival_init(). Small: it is in use at every job. */

@@ -16,6 +16,10 @@
 struct backlog_entry {
 	uint64_t frame;
 	cr_ns arrival, eligible, deadline;
+	union {
+		cr_ns waited; /**< in a jitter buffer, before @arrival       */
+		uint64_t seq; /**< of a packet that is no job yet            */
+	};
 };
 
 /** So many wait without memory of their own: most calls never need more. */

@@ -30,10 +30,11 @@ static void put_record(struct sim_call *c, const struct cr_job *job,
 }
 
 void call_trace_undone(struct sim_call *c, const struct cr_job *job,
-		       enum cr_outcome why, cr_ns now)
+		       cr_ns waited, enum cr_outcome why, cr_ns now)
 {
 	put_record(c, job,
 		   (struct cr_trace_job){ .outcome = (uint8_t)why,
+					  .buffered_ns = (uint32_t)waited,
 					  .worker = UINT16_MAX,
 					  .pick = stamp(now) });
 }
@@ -54,6 +55,7 @@ void call_trace_done(struct sim_call *c, const struct cr_job *job, unsigned cpu,
 			.end = stamp(now),
 			.sent = stamp(now),
 			.away = now - first - job->ran,
+			.buffered_ns = (uint32_t)c->waited,
 			.codec_ns = (uint32_t)cr_ns_min(c->total, UINT32_MAX),
 		});
 }

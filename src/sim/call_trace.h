@@ -16,8 +16,8 @@ void call_trace_begin(const struct sim_call *c, cr_ns now);
 void call_trace_done(struct sim_call *c, const struct cr_job *job, unsigned cpu,
 		     cr_ns now);
 
-/** @job of @c will not be done: @why. */
+/** @job of @c, which @waited in a jitter buffer, will not be done: @why. */
 void call_trace_undone(struct sim_call *c, const struct cr_job *job,
-		       enum cr_outcome why, cr_ns now);
+		       cr_ns waited, enum cr_outcome why, cr_ns now);
 
 #endif

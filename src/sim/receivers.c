@@ -137,7 +137,8 @@ static void take(struct lane *l, uint32_t slot)
 	struct backlog_entry e = { .frame = c->next.frame,
 				   .arrival = c->next.at,
 				   .eligible = receiver_take(&l->r, c->next.at),
-				   .deadline = CR_NEVER };
+				   .deadline = CR_NEVER,
+				   .seq = c->next.seq };
 
 	if (!backlog_head(c->inbox))
 		l->woken[l->nwoken++] = slot;
@@ -168,8 +169,7 @@ static void tell(struct lane *l, struct sim *sim)
 	for (uint32_t i = 0; i < l->nwoken; i++) {
 		struct sim_call *c = l->call[l->woken[i]];
 
-		sim_arrive_at(sim, &c->st,
-			      receivers_due(backlog_head(c->inbox)));
+		sim_arrive_at(sim, &c->st, workload_due(c));
 	}
 	l->nwoken = 0;
 }

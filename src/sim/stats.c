@@ -14,6 +14,7 @@ void flow_stats_merge(struct flow_stats *to, const struct flow_stats *from)
 #undef ADD
 	to->service += from->service;
 	histogram_merge(&to->delay, &from->delay);
+	histogram_merge(&to->buffered, &from->buffered);
 	histogram_merge(&to->jitter, &from->jitter);
 }
 
@@ -50,6 +51,7 @@ json_t *flow_stats_json(const struct flow_stats *s)
 					  s, (enum campaign_metric)m) /
 				  1e6));
 	run_put(o, "delay", run_histogram_json(&s->delay));
+	run_put(o, "buffered", run_histogram_json(&s->buffered));
 	run_put(o, "jitter", run_histogram_json(&s->jitter));
 	return o;
 }

@@ -22,6 +22,8 @@
 	X(stale, "jobs shed because too old")                                  \
 	X(left, "jobs not done when the call or the campaign ended")           \
 	X(unreceived, "jobs whose packet found too many waiting")              \
+	X(unbuffered, "jobs whose packet came too late to be played")          \
+	X(concealed, "jobs in place of packets that did not come in time")     \
 	X(due, "jobs whose deadline was within the campaign")                  \
 	X(missed, "of them late or never done")                                \
 	X(violations, "jobs that came before their contract allowed it")       \
@@ -32,8 +34,11 @@ struct flow_stats {
 #define FLOW_COUNT(name, help) uint64_t name;
 	FLOW_COUNTS(FLOW_COUNT)
 #undef FLOW_COUNT
-	cr_ns service;		 /**< CPU time of the jobs done or under way */
-	struct histogram delay;	 /**< arrival to end, of the jobs done       */
+	cr_ns service;		/**< CPU time of the jobs done or under way */
+	struct histogram delay; /**< arrival to end, of the jobs done; with
+				     their time in a jitter buffer          */
+	struct histogram
+		buffered;	 /**< that time, of flows with such a buffer */
 	struct histogram jitter; /**< |distance of two ends - period|        */
 };
 
@@ -41,7 +46,7 @@ struct flow_stats {
 struct call_sum {
 	bool admitted;
 	uint64_t jobs, done, late, overwritten, stale, left, missed, violations;
-	uint64_t unreceived;
+	uint64_t unreceived, unbuffered;
 	cr_ns delay, delay_max; /**< of all jobs done; of the slowest       */
 };
 
@@ -51,7 +56,7 @@ void flow_stats_merge(struct flow_stats *to, const struct flow_stats *from);
 /** Jobs that were dropped, wherever. */
 static inline uint64_t flow_stats_lost(const struct flow_stats *s)
 {
-	return s->overwritten + s->stale + s->unreceived;
+	return s->overwritten + s->stale + s->unreceived + s->unbuffered;
 }
 
 /** One metric, in ppm or ns. */

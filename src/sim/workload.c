@@ -19,6 +19,7 @@
 #include "schedulers/registry.h"
 #include "sim/call_trace.h"
 #include "sim/declared.h"
+#include "sim/outcome.h"
 #include "sim/receivers.h"
 
 /* Frames that may wait in a flow with codecs: codec-runner's default. */
@@ -28,73 +29,6 @@ static struct sim_call *call_of(struct core_task *t)
 {
 	return (struct sim_call *)(void *)((unsigned char *)t -
 					   offsetof(struct sim_call, st.core));
-}
-
-/* --- what became of a job --- */
-
-/* A job that was not done. */
-static void count_undone(struct sim_call *c, const struct cr_job *job,
-			 enum cr_outcome why, cr_ns now)
-{
-	struct flow_stats *s = c->stats;
-
-	s->overwritten += why == CR_OUT_OVERWRITTEN;
-	s->stale += why == CR_OUT_STALE;
-	s->left += why == CR_OUT_CANCELLED;
-	s->unreceived += why == CR_OUT_UNRECEIVED;
-	c->sum.overwritten += why == CR_OUT_OVERWRITTEN;
-	c->sum.stale += why == CR_OUT_STALE;
-	c->sum.left += why == CR_OUT_CANCELLED;
-	c->sum.unreceived += why == CR_OUT_UNRECEIVED;
-	if (job->deadline <= c->part->w->end) {
-		s->due++;
-		s->missed++;
-		c->sum.missed++;
-	}
-	if (c->part->w->trace)
-		call_trace_undone(c, job, why, now);
-}
-
-static cr_ns distance(cr_ns a, cr_ns b)
-{
-	return a > b ? a - b : b - a;
-}
-
-static void count_delay(struct sim_call *c, const struct cr_job *job, cr_ns now)
-{
-	struct flow_stats *s = c->stats;
-	bool late = now > job->deadline;
-	cr_ns delay = now - job->arrival;
-
-	s->late += late;
-	c->sum.late += late;
-	if (job->deadline <= c->part->w->end) {
-		s->due++;
-		s->missed += late;
-		c->sum.missed += late;
-	}
-	c->sum.delay += delay;
-	c->sum.delay_max = cr_ns_max(c->sum.delay_max, delay);
-	histogram_add(&s->delay, delay);
-}
-
-static void count_done(struct sim_call *c, const struct cr_job *job, cr_ns now)
-{
-	struct flow_stats *s = c->stats;
-
-	s->done++;
-	c->sum.done++;
-	s->moves += c->st.moves;
-	s->splits += c->st.splits;
-	s->service += c->total;
-	count_delay(c, job, now);
-	if (c->worked && job->seq == c->last_frame + 1)
-		histogram_add(&s->jitter,
-			      distance(now - c->last_end, c->flow->ptime));
-	c->worked = true;
-	c->last_end = now;
-	c->last_frame = job->seq;
-	c->part->jobs++;
 }
 
 /* --- arrivals --- */
@@ -107,13 +41,15 @@ static void describe(const struct backlog_entry *e, struct cr_job *job)
 	job->deadline = e->deadline;
 }
 
-static void job_comes(struct sim_call *c, struct arrival_job j, cr_ns now)
+static void job_comes(struct sim_call *c, struct arrival_job j, cr_ns waited,
+		      cr_ns now)
 {
 	struct release_times t = release_arrival(&c->release, j.at);
 	struct backlog_entry e = { .frame = j.frame,
 				   .arrival = j.at,
 				   .eligible = t.eligible,
-				   .deadline = t.deadline };
+				   .deadline = t.deadline,
+				   .waited = waited };
 	struct backlog_entry dropped;
 	struct cr_job lost = { 0 };
 	int rc;
@@ -127,7 +63,7 @@ static void job_comes(struct sim_call *c, struct arrival_job j, cr_ns now)
 	if (rc <= 0)
 		return;
 	describe(&dropped, &lost);
-	count_undone(c, &lost, CR_OUT_OVERWRITTEN, now);
+	outcome_undone(c, &lost, dropped.waited, CR_OUT_OVERWRITTEN, now);
 }
 
 cr_ns workload_look_ahead(struct sim_call *c)
@@ -151,38 +87,109 @@ static void count_packet(struct sim_call *c, const struct backlog_entry *e,
 		job.deadline = CR_NEVER;
 	c->stats->jobs++;
 	c->sum.jobs++;
-	count_undone(c, &job, why, now);
+	outcome_undone(c, &job, e->waited, why, now);
+}
+
+/* One of the inbox. */
+static void count_unreceived(struct sim_call *c, const struct backlog_entry *e,
+			     enum cr_outcome why, cr_ns now)
+{
+	struct backlog_entry packet = *e;
+
+	packet.waited = 0;
+	count_packet(c, &packet, why, now);
+}
+
+/* A packet is there: a job, or for the jitter buffer. */
+static void packet_comes(struct sim_call *c, struct arrival_job p, cr_ns now)
+{
+	const struct backlog_entry e = { .frame = p.frame, .arrival = p.at };
+
+	if (!c->buffer)
+		job_comes(c, p, 0, now);
+	else if (!play_buffer_put(c->buffer, p.frame, p.seq, p.at, now))
+		count_packet(c, &e, CR_OUT_UNBUFFERED, now);
+}
+
+/* What the jitter buffer has dropped. */
+static void unbuffered(void *arg, const struct play_frame *f)
+{
+	struct sim_call *c = arg;
+	const struct backlog_entry e = { .frame = f->frame,
+					 .arrival = f->arrival,
+					 .waited = f->waited };
+
+	count_packet(c, &e, c->here ? CR_OUT_UNBUFFERED : CR_OUT_CANCELLED,
+		     f->arrival + f->waited);
+}
+
+static bool is_over(const struct sim_call *c)
+{
+	return c->next.at == CR_NEVER && !play_buffer_waits(c->buffer) &&
+	       !(c->inbox && backlog_head(c->inbox));
+}
+
+/* What the jitter buffer plays is a job from now on; and what it conceals, but
+ * for that which would follow the call. */
+static void play(struct sim_call *c, cr_ns now)
+{
+	struct play_frame f;
+
+	while (play_buffer_next(c->buffer, now, &f)) {
+		const struct arrival_job j = { .at = now, .frame = f.frame };
+
+		if (f.concealed && is_over(c))
+			continue;
+		c->stats->concealed += f.concealed;
+		job_comes(c, j, f.waited, now);
+	}
 }
 
 /* The receiver has done with what is in front of the inbox. */
-static cr_ns arrive_received(struct sim_call *c, cr_ns now)
+static void arrive_received(struct sim_call *c, cr_ns now)
 {
 	const struct backlog_entry *e;
 
 	while ((e = backlog_head(c->inbox)) && receivers_due(e) <= now) {
 		if (receivers_dropped(e))
-			count_packet(c, e, CR_OUT_UNRECEIVED, e->arrival);
+			count_unreceived(c, e, CR_OUT_UNRECEIVED, e->arrival);
 		else
-			job_comes(c,
-				  (struct arrival_job){ .at = e->arrival,
-							.frame = e->frame },
-				  now);
+			packet_comes(c,
+				     (struct arrival_job){ .at = e->arrival,
+							   .frame = e->frame,
+							   .seq = e->seq },
+				     now);
 		backlog_drop(c->inbox);
 	}
-	return e ? receivers_due(e) : CR_NEVER;
+}
+
+cr_ns workload_due(const struct sim_call *c)
+{
+	const struct backlog_entry *e =
+		c->inbox ? backlog_head(c->inbox) : NULL;
+	cr_ns due = e ? receivers_due(e) : CR_NEVER;
+
+	return c->buffer ? cr_ns_min(due, play_buffer_due(c->buffer)) : due;
 }
 
 static cr_ns arrive(void *arg, struct sim_task *t, cr_ns now)
 {
 	struct sim_call *c = call_of(&t->core);
+	cr_ns next = CR_NEVER;
 
 	(void)arg;
-	if (c->inbox)
-		return arrive_received(c, now);
-	do
-		job_comes(c, c->next, now);
-	while (workload_look_ahead(c) <= now);
-	return c->next.at;
+	if (c->inbox) {
+		arrive_received(c, now);
+	} else {
+		while (c->next.at <= now) {
+			packet_comes(c, c->next, now);
+			(void)workload_look_ahead(c);
+		}
+		next = c->next.at;
+	}
+	if (c->buffer)
+		play(c, now);
+	return cr_ns_min(next, workload_due(c));
 }
 
 /* --- the backlog as the core sees it --- */
@@ -224,6 +231,7 @@ static bool claim(struct core_task *t, uint64_t seq)
 		return false;
 	if (c->served)
 		c->uncounted = e->arrival;
+	c->waited = e->waited;
 	backlog_drop(&c->backlog);
 	return true;
 }
@@ -232,7 +240,7 @@ static void shed(struct core_task *t, const struct cr_job *job,
 		 enum cr_outcome why, cr_ns now)
 {
 	call_of(t)->uncounted = CR_NEVER;
-	count_undone(call_of(t), job, why, now);
+	outcome_undone(call_of(t), job, call_of(t)->waited, why, now);
 }
 
 static cr_ns cost(void *arg, struct sim_task *t)
@@ -255,7 +263,7 @@ static void close_loop(struct sim_call *c, cr_ns now)
 	if (workload_look_ahead(c) == CR_NEVER)
 		return;
 	if (at_once) {
-		job_comes(c, c->next, now);
+		job_comes(c, c->next, 0, now);
 		c->next.at = CR_NEVER;
 	} else {
 		sim_arrive_at(c->part->w->sim, &c->st, c->next.at);
@@ -268,7 +276,7 @@ static void done(void *arg, struct sim_task *t, unsigned cpu, cr_ns now)
 	const struct cr_job *job = &t->core.task.job;
 
 	(void)arg;
-	count_done(c, job, now);
+	outcome_done(c, job, now);
 	if (c->part->w->trace)
 		call_trace_done(c, job, cpu, now);
 	if (c->flow->arrival.kind == ARRIVAL_CLOSED)
@@ -345,6 +353,7 @@ static int set_up(struct sim_call *c, const struct workload *w, uint32_t id)
 {
 	const struct campaign_flow *f = c->flow;
 	cr_ns samples = f->ptime / (125 * CR_US);
+	int rc;
 
 	c->draws = (struct cost_source){
 		.random = random_fork(c->plan->seed, 4),
@@ -362,7 +371,8 @@ static int set_up(struct sim_call *c, const struct workload *w, uint32_t id)
 		arrival_send(&c->arrival, &c->envelope);
 	}
 	fill_task(c, id);
-	return set_up_release(c);
+	rc = set_up_release(c);
+	return rc ? rc : play_buffer_open(&c->buffer, f, unbuffered, c);
 }
 
 int workload_begin(struct workload *w, struct sim_call *c,
@@ -400,9 +410,9 @@ static void leave_receiver(struct sim_call *c, cr_ns now)
 	receivers_leave(c->part->w->receivers, c);
 	while ((e = backlog_head(c->inbox))) {
 		if (receivers_dropped(e))
-			count_packet(c, e, CR_OUT_UNRECEIVED, e->arrival);
+			count_unreceived(c, e, CR_OUT_UNRECEIVED, e->arrival);
 		else
-			count_packet(c, e, CR_OUT_CANCELLED, now);
+			count_unreceived(c, e, CR_OUT_CANCELLED, now);
 		backlog_drop(c->inbox);
 	}
 }
@@ -419,9 +429,13 @@ void workload_end(struct sim_call *c)
 	if (begun)
 		c->stats->service += c->total - c->st.left;
 	if (running)
-		count_undone(c, &job, CR_OUT_CANCELLED, sim_now(sim));
+		outcome_undone(c, &job, c->waited, CR_OUT_CANCELLED,
+			       sim_now(sim));
 	if (c->inbox)
 		leave_receiver(c, sim_now(sim));
+	c->here = false;
+	if (c->buffer)
+		play_buffer_end(c->buffer);
 	c->stats->violations += c->release.violations;
 	c->sum.violations = c->release.violations;
 }
@@ -431,6 +445,8 @@ void workload_fini(struct sim_call *c)
 	backlog_fini(&c->backlog);
 	if (c->inbox)
 		backlog_fini(c->inbox);
+	play_buffer_close(c->buffer);
+	c->buffer = NULL;
 	free(c->served);
 	c->served = NULL;
 }

@@ -18,6 +18,7 @@
 #include "sim/arrival.h"
 #include "sim/backlog.h"
 #include "sim/cost_model.h"
+#include "sim/play_buffer.h"
 #include "sim/stats.h"
 
 /** The campaign's begin in a trace. */
@@ -62,6 +63,8 @@ struct sim_call {
 	struct backlog *inbox;	 /**< from its receiver; NULL: there is none  */
 	struct arrival_job next; /**< next to come                          */
 	struct backlog backlog;
+	struct play_buffer *buffer; /**< jitter buffer; NULL: there is none  */
+	cr_ns waited; /**< the claimed job, in the jitter buffer            */
 	struct release *served; /**< of a bounded backlog: by the jobs that were
 				     claimed, as in the daemon; else NULL    */
 	cr_ns uncounted; /**< arrival of a claimed job that is not in @served
@@ -117,6 +120,10 @@ int workload_begin(struct workload *w, struct sim_call *c,
 /** Find what comes next within the campaign, into @c->next. Returns when, or
  * CR_NEVER. */
 cr_ns workload_look_ahead(struct sim_call *c);
+
+/** When something comes that is known of: from its receiver, out of its jitter
+ * buffer. Not what is in @c->next. */
+cr_ns workload_due(const struct sim_call *c);
 
 /** The campaign is over for @c, which is here: what is not done is counted. */
 void workload_end(struct sim_call *c);

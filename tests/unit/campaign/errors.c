@@ -60,6 +60,23 @@ static const struct {
 	{ OK_TOP OK_FLOW "    network:\n      loss: 100%\n",
 	  "c.yaml:8: flows[0].network: loss=100%: needs a share" },
 	{ OK_TOP OK_FLOW "    network: {burst: 2}\n", "burst needs loss" },
+	{ OK_TOP OK_FLOW "    jitter: {buffer: adaptiv}\n",
+	  "did you mean 'adaptive'" },
+	{ OK_TOP OK_FLOW "    jitter: {most: 40ms}\n",
+	  "c.yaml:7: flows[0].jitter: most needs buffer=fixed or adaptive" },
+	{ OK_TOP OK_FLOW "    jitter: {buffer: fixed, least: 40ms}\n",
+	  "c.yaml:7: flows[0].jitter: least belongs to buffer=adaptive" },
+	{ OK_TOP OK_FLOW "    jitter: {buffer: adaptive, least: 50ms, "
+			 "most: 40ms}\n",
+	  "least is above most" },
+	{ OK_TOP OK_FLOW "    jitter: {buffer: fixed, most: 9ms}\n",
+	  "most=9ms: needs" },
+	{ OK_TOP OK_FLOW "    ptime: 10ms\n"
+			 "    jitter: {buffer: fixed, most: 1s}\n",
+	  "most: a jitter buffer holds 61 packets, here 610ms" },
+	{ OK_TOP OK_FLOW "    arrival: {model: periodic}\n"
+			 "    jitter: {buffer: fixed}\n",
+	  "a jitter buffer belongs to arrival: {model: plan}" },
 	{ OK_TOP OK_FLOW "    class: sotf\n",
 	  "c.yaml:7: flows[0]: class=sotf: no such name; did you mean 'soft'" },
 	{ OK_TOP OK_FLOW "    class: best-effort\n    deadline: 5ms\n",

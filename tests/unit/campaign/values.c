@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "campaign/campaign.h"
+#include "rtp/jitter.h"
 #include "cmocka_cr.h"
 
 static struct campaign *parse(const char *text)
@@ -125,6 +126,7 @@ static void every_value_arrives(void **state)
 		"    network: {jitter: 3ms, loss: 1%, burst: 4, reorder: 2%, "
 		"duplicate: 0.5%}\n"
 		"    talk: {spurt: 1.2s, pause: 1.8s}\n"
+		"    jitter: {buffer: adaptive, least: 5ms, most: 300ms}\n"
 		"    expect: {loss: <= 0.1%, p99-delay: < 20ms}\n"
 		"expect: {admitted: 100%}\n");
 	const struct campaign_flow *f = &c->flows[0];
@@ -145,6 +147,10 @@ static void every_value_arrives(void **state)
 	assert_int_equal(f->input_count, 2);
 	assert_int_equal(f->release.kind, RELEASE_RATE);
 	assert_int_equal(f->release.y, 30 * CR_MS);
+	assert_int_equal(f->buffer.kind, JITTER_ADAPTIVE);
+	assert_int_equal(f->buffer.least, 5 * CR_MS);
+	assert_int_equal(f->buffer.most, 300 * CR_MS);
+	assert_int_equal(campaign_buffer_slots(&f->buffer, f->ptime), 33);
 	assert_int_equal(f->start.poisson.rates, 1);
 	assert_int_equal(f->start.poisson.rate[0], 2500000);
 	assert_false(f->start.poisson.of_hold);
