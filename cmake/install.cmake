@@ -1,6 +1,6 @@
 # What "cmake --install" puts where, beside the programs (src/app) and the report
-# (src/report): man pages, other pages, campaigns, and what a scheduler from
-# outside is built with: headers, a pkg-config file, an example.
+# (src/report): man pages, other pages, campaigns, and what schedulers and codecs
+# from outside are built with: headers, a pkg-config file, an example.
 #
 # Nothing installed names the source or the build folder, and what is installed
 # may be moved as a whole: it finds its other parts from where it is itself.
@@ -23,12 +23,16 @@ install(DIRECTORY docs campaigns DESTINATION ${CMAKE_INSTALL_DOCDIR}
         PATTERN "man" EXCLUDE PATTERN "player" EXCLUDE)
 install(FILES schedulers/README.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR}/schedulers)
+install(FILES codecs/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/codecs)
 install(DIRECTORY schedulers/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
         FILES_MATCHING PATTERN "*.c" PATTERN "Makefile")
+install(DIRECTORY codecs/examples/
+        DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples/codec
+        FILES_MATCHING PATTERN "*.c" PATTERN "Makefile")
 
-# What a scheduler may include; and trace.h, for who reads trace files. Codecs
-# are not loaded from outside.
-foreach(header error list option sched time trace tree)
+# What a scheduler or a codec may include; and trace.h, for who reads trace
+# files.
+foreach(header codec error list option sched time trace tree)
   install(FILES include/cr/${header}.h
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cr)
 endforeach()
@@ -39,6 +43,8 @@ file(STRINGS include/cr/sched.h abi REGEX "^#define CR_SCHED_ABI ")
 string(REGEX REPLACE "[^0-9]" "" CR_SCHED_ABI "${abi}")
 cr_install_way(${CR_PCDIR} ${CMAKE_INSTALL_INCLUDEDIR} CR_PC_INCLUDEDIR)
 cr_install_way(${CR_PCDIR} ${CR_PLUGINDIR} CR_PC_PLUGINDIR)
+file(STRINGS include/cr/codec.h abi REGEX "^#define CR_CODEC_ABI ")
+string(REGEX REPLACE "[^0-9]" "" CR_CODEC_ABI "${abi}")
 configure_file(cmake/codec-runner.pc.in cmake/codec-runner.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/cmake/codec-runner.pc
         DESTINATION ${CR_PCDIR})

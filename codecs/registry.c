@@ -5,20 +5,38 @@
  */
 #include "codecs/registry.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "codecs/common.h"
 
-const struct cr_codec *const cr_codecs[] = {
+enum { CODECS_MAX = 31 };
+
+/* Built-in ones, then those from outside, and NULL. */
+static const struct cr_codec *table[CODECS_MAX + 1] = {
 	&codec_pcmu,	 &codec_pcma, &codec_l16,     &codec_g722,
 	&codec_gsm,	 &codec_opus, &codec_g726_32, &codec_speex,
 	&codec_speex_wb, &codec_amr,  &codec_amr_wb,
 #ifdef CR_HAVE_AVCODEC
 	&codec_g723_1,
 #endif
-	&codec_spin,	 NULL,
+	&codec_spin,
 };
+
+const struct cr_codec *const *const cr_codecs = table;
+
+int codec_register(const struct cr_codec *c)
+{
+	unsigned n = 0;
+
+	while (table[n])
+		n++;
+	if (n == CODECS_MAX)
+		return -ENOSPC;
+	table[n] = c;
+	return 0;
+}
 
 const struct cr_codec *cr_codec_find(const char *name)
 {

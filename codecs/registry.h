@@ -22,4 +22,7 @@ extern const struct cr_codec codec_amr_wb;
 extern const struct cr_codec codec_g723_1; /* only with CR_HAVE_AVCODEC */
 extern const struct cr_codec codec_spin;
 
+/** Show @c behind all others. Before any other thread runs. 0 or -ENOSPC. */
+int codec_register(const struct cr_codec *c);
+
 #endif

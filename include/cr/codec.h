@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Codec plug-in interface.
+ * Codec plug-in interface, for built-in codecs and for those from outside.
  *
  * A codec turns PCM (native-endian int16, mono) into frames and back. It knows
  * nothing of RTP: how frames are packed into payloads is src/media/payload.
@@ -17,6 +17,8 @@
 #include "cr/error.h"
 #include "cr/time.h"
 
+/** Raised with every incompatible change of this header. */
+#define CR_CODEC_ABI 1u
 /** Largest frame of any codec, bytes (L16 at 16 kHz, 60 ms). */
 #define CR_FRAME_MAX 1920u
 /** Largest frame of a codec whose frames have any length, samples (16 kHz,
@@ -76,8 +78,16 @@ struct cr_codec_cfg {
  *
  * The registry (codecs/registry.c) lists them. An encoder or decoder may be
  * missing (NULL open): the codec then works in one direction only.
+ *
+ * A codec from outside is a shared object with a
+ *
+ *     const struct cr_codec cr_codec_plugin
+ *
+ * loaded with the programs' option --codec. It has both directions, and its
+ * packing is not CR_PACK_OWN.
  */
 struct cr_codec {
+	uint32_t abi;	      /**< CR_CODEC_ABI; built-in codecs: 0         */
 	const char *name;     /**< "amr": control protocol, campaigns       */
 	const char *rtp_name; /**< "AMR": SDP encoding name                 */
 	const char *help;     /**< one line: what, standard, library        */
@@ -137,8 +147,10 @@ struct cr_codec {
 	void (*decoder_close)(void *dec); /**< NULL is fine */
 };
 
-/** All built-in codecs, NULL-terminated, in the order they are shown. */
-extern const struct cr_codec *const cr_codecs[];
+/* What follows is the program's: a plug-in cannot call it. */
+
+/** All codecs, NULL-terminated, in the order they are shown. */
+extern const struct cr_codec *const *const cr_codecs;
 
 /** The codec called @name, or NULL. */
 const struct cr_codec *cr_codec_find(const char *name);

@@ -9,6 +9,7 @@
 
 #include "app/feeder/print.h"
 #include "app/feeder/progress.h"
+#include "app/codec_option.h"
 #include "base/cli.h"
 #include "base/descriptors.h"
 #include "base/nearest.h"
@@ -29,7 +30,7 @@ enum print {
 
 static struct {
 	const char *to, *out, *dump, *trace, *spool;
-	struct cli_list counts;
+	struct cli_list counts, plugins;
 	int64_t udp_port, sctp, peer_timeout, cpu, seed, duration, scale, print;
 	int64_t ports, daemon_ports, io;
 	bool json, quiet, bye, schedule, frames, realtime;
@@ -106,6 +107,7 @@ static const struct cli_opt rows[] = {
 	ROW(CLI_ENUM, "daemon-ports", NULL,
 	    "The same for the daemon's end alone.", .number = &raw.daemon_ports,
 	    .names = campaign_ports_names, .dflt = ""),
+	ROW(CLI_LIST, "codec", "FILE", CODEC_OPTION_HELP, .list = &raw.plugins),
 	ROW(CLI_ENUM, "io", NULL,
 	    "How to send and receive packets: by io_uring (Linux 6.1 or "
 	    "later), by epoll, recvmmsg and sendmmsg, or by the first that "
@@ -427,6 +429,7 @@ int main(int argc, char **argv)
 	uint64_t *counts;
 	int rc;
 
+	codec_option_use("codec-feeder", &raw.plugins);
 	descriptors_raise(); /* calls may have a socket each */
 	if (campaign_load(argv[first], &c, &e))
 		return complain(EXIT_USAGE, &e);

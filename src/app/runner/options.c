@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/codec_option.h"
 #include "app/kernels_option.h"
 #include "app/runner/values.h"
 #include "base/cli.h"
@@ -24,6 +25,7 @@ static struct {
 	int64_t watchdog, io;
 	int64_t trace_records, max_calls, peer_timeout, grace, drain_timeout;
 	int64_t log_level, seconds, kernels;
+	struct cli_list plugins;
 	int64_t max_conversions, conversions, convert_mib, convert_floor;
 	struct cli_list interfaces;
 	bool http_control, poll, realtime, send_each, admission, overwrite,
@@ -221,6 +223,7 @@ static const struct cli_opt rows[] = {
 	    "What happens to these frames: they are dropped, or replaced by "
 	    "NO_DATA or concealment.",
 	    .number = &raw.stale, .names = stale_names),
+	ROW(CLI_LIST, "codec", "FILE", CODEC_OPTION_HELP, .list = &raw.plugins),
 	ROW(CLI_ENUM, "codec-kernels", NULL,
 	    "Which functions work inside the codec libraries: the libraries' "
 	    "own (stock); ours for CPUs with AVX2, which are faster and give "
@@ -444,6 +447,7 @@ static void fill(struct runner_options *o)
 void runner_options_parse(struct runner_options *o, int argc, char **argv)
 {
 	(void)cli_parse_or_exit(&cli, argc, argv);
+	codec_option_use("codec-runner", &raw.plugins);
 	kernels_option_use("codec-runner", (enum cr_kernels)raw.kernels);
 	fill(o);
 	o->http = raw.http;

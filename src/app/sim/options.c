@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/codec_option.h"
 #include "app/kernels_option.h"
 #include "base/cli.h"
 #include "engine/scheduler.h"
@@ -26,6 +27,7 @@ static struct {
 	int64_t decision, context, migration, release, lock;
 	int64_t receivers, receiver_cost, receiver_wake, receiver_waiting;
 	int64_t threads, kernels;
+	struct cli_list plugins;
 	bool json, quiet, analyse;
 } raw = {
 	.cpus = UNSET,
@@ -111,6 +113,7 @@ static const struct cli_opt rows[] = {
 	    "many wait are dropped.",
 	    .number = &raw.receiver_waiting, .min = 1,
 	    .max = CAMPAIGN_WAITING_MAX, .dflt = "20000"),
+	ROW(CLI_LIST, "codec", "FILE", CODEC_OPTION_HELP, .list = &raw.plugins),
 	ROW(CLI_ENUM, "codec-kernels", NULL,
 	    "With which functions the cost of a flow with codecs is measured: "
 	    "the codec libraries' own (stock), ours for CPUs with AVX2 "
@@ -358,6 +361,7 @@ void sim_options_parse(struct sim_options *o, int argc, char **argv)
 {
 	int first = cli_parse_or_exit(&cli, argc, argv);
 
+	codec_option_use("codec-sim", &raw.plugins);
 	kernels_option_use("codec-sim", (enum cr_kernels)raw.kernels);
 	*o = (struct sim_options){
 		.campaign = argv[first],

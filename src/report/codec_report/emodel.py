@@ -16,6 +16,8 @@ codecs       Ie of both codecs add up; Bpl is of the codec that the listener
                pcmu, pcma  Ie 0, Bpl 25.1 with concealment, 4.3 without
                            (--no-plc): G.113 Appendix I
                gsm         Ie 20: GSM-FR in G.113 Appendix I; no Bpl
+               g729        Ie 10: G.729 in G.113 Appendix I; no Bpl without
+                           voice activity detection
                g726-32     Ie 7: G.113 Appendix I; no Bpl
                g723_1/6.3  Ie 15, Bpl 16.1: G.113 Appendix I
                amr/12.2    Ie 5, Bpl 10: GSM-EFR in G.113 Appendix I, which
@@ -69,7 +71,8 @@ class Codec:
 
 G711, G711_BARE = Codec(0.0, 25.1), Codec(0.0, 4.3)
 L16 = Codec(0.0, None, 0.0, "any")
-GSM, G726 = Codec(20.0), Codec(7.0)
+OTHERS = {"gsm": Codec(20.0), "g726-32": Codec(7.0),
+          "g729": Codec(10.0, None, 5.0)}
 G723_AHEAD, AMR_AHEAD, AMR_WB_AHEAD = 7.5, 5.0, 5.0
 BURST_RATIO_MAX = 8.0  # G.107, Table 2
 AMR = {"12.2": (5.0, 10.0), "7.40": (10.0, None)}
@@ -102,8 +105,8 @@ def codec_of(name, mode, plc=True):
         return G711 if plc else G711_BARE
     if name == "l16":
         return L16
-    if name in ("gsm", "g726-32"):
-        return GSM if name == "gsm" else G726
+    if name in OTHERS:
+        return OTHERS[name]
     if name == "g723_1" and mode == "6.3":
         return Codec(15.0, 16.1, G723_AHEAD)
     if name == "amr" and mode in AMR:

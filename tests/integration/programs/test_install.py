@@ -14,7 +14,7 @@ from test_plugin import FRAMES, flow
 
 PROGRAMS = ["codec-ctl", "codec-feeder", "codec-report", "codec-runner",
             "codec-sim"]
-HEADERS = ["error.h", "list.h", "option.h", "sched.h", "time.h", "trace.h",
+HEADERS = ["codec.h", "error.h", "list.h", "option.h", "sched.h", "time.h", "trace.h",
            "tree.h"]
 
 
@@ -36,12 +36,12 @@ def run(*command, **more):
 def test_programs_pages_headers_examples(installed):
     assert names(installed.programs) == PROGRAMS
     assert names(installed.prefix / "include" / "cr") == HEADERS
-    assert names(installed.examples) == ["Makefile", "lifo.c"]
+    assert names(installed.examples) == ["Makefile", "codec", "lifo.c"]
     for name in PROGRAMS:
         page = installed.prefix / "share/man/man1" / f"{name}.1"
         assert page.read_text() == run(installed.programs / name, "--man")
     doc = installed.examples.parent
-    for name in ("README.md", "LICENSE", "schedulers/README.md",
+    for name in ("README.md", "LICENSE", "schedulers/README.md", "codecs/README.md",
                  "campaigns/README.md", "campaigns/demo.yaml"):
         assert (doc / name).read_bytes() == (ROOT / name).read_bytes()
 
