@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 /** Highest sample rate, Hz. */
-#define CONCEAL_RATE_MAX 16000u
+#define CONCEAL_RATE_MAX 48000u
 /** Longest period of a voice that is looked for, ms: 67 Hz. */
 #define CONCEAL_PERIOD_MS 15u
 /** How much of the past two periods are looked for in, ms. */
