@@ -14,6 +14,7 @@
 /* The shared socket's buffers are for all calls; a flood on one leg's port
  * shall not take as much memory. */
 #define PORT_BUFFER (128 << 10)
+
 /* An address that is not there is told at the start, not by the first call. */
 static int try_interfaces(const struct interfaces *all, struct cr_err *e)
 {
@@ -44,7 +45,6 @@ int node_open_interfaces(struct node *n, struct cr_err *e)
 		.tos = n->cfg.tos,
 		.bytes = PORT_BUFFER,
 	};
-
 	int err;
 
 	evutil_secure_rng_get_bytes(&each.seed, sizeof(each.seed));

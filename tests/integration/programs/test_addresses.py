@@ -136,6 +136,19 @@ def test_the_shared_port_may_be_everywhere_if_it_is_announced(serve, four):
         check_frames(transcode(four, call), call)
 
 
+def test_the_shared_port_may_be_of_ipv6(serve, four, six):
+    """Calls with ports of their own may be of the other family."""
+    d, client = serve("--rtp", "[::1]:0", "--interface", "a/::1",
+                      "--interface", "b/127.0.0.1")
+    assert d.ready["rtp"].startswith("[::1]:")
+    for sock, port in (six, "shared"), (six, "own"), (four, "own"):
+        call = client.start(sock, port=port)["result"]
+        assert parts(call["rtp"]["address"])[0] == sock.getsockname()[0]
+        check_frames(transcode(sock, call), call)
+    error = client.start(four, port="shared")["error"]
+    assert "the shared port (--rtp) is IPv6 only" in error["message"]
+
+
 def test_an_interface_is_chosen_by_name_or_family(serve, four, six):
     d, client = serve("--interface", "in/127.0.0.1!192.0.2.1", "--interface",
                       "out/127.0.0.1!198.51.100.1", "--interface", "out/::1")
