@@ -193,12 +193,15 @@ static void begin(struct telephone_event_relay *r, uint32_t ts, uint32_t ts_out)
 	r->counts.begun++;
 }
 
-/* Is the event of timestamp @ts not the newest one, but older? */
-static bool is_older(const struct telephone_event_relay *r, uint32_t ts)
+/* Is the event of timestamp @ts not the newest one, but older? Not when nothing
+ * has come for so long that no network could have kept it. */
+static bool is_older(const struct telephone_event_relay *r, cr_ns now,
+		     uint32_t ts)
 {
 	uint32_t by = r->ts_in - ts;
 
-	return r->known && by > 0 && by <= r->cfg.clock_in * LATE_SECONDS;
+	return r->known && by > 0 && by <= r->cfg.clock_in * LATE_SECONDS &&
+	       now <= cr_ns_add(r->heard, LATE_SECONDS * CR_SEC);
 }
 
 /* Is it the next segment of the newest event? Its first packet has no marker,
@@ -260,7 +263,7 @@ static void record(struct telephone_event_relay *r, cr_ns now,
 		r->counts.unwanted++;
 		return;
 	}
-	if (is_older(r, ts)) {
+	if (is_older(r, now, ts)) {
 		r->counts.late++;
 		return;
 	}

@@ -351,6 +351,13 @@ static void the_senders_clock_jumps_back(void **state)
 	assert_int_equal(rig.relay.counts.begun, 1);
 	come(10000000 - 40001, true, 2, true, 400);
 	assert_int_equal(rig.relay.counts.begun, 2);
+	/* A little back is late, too, but not after 5 s of nothing. */
+	pass(5000);
+	come(10000000 - 40002, true, 3, true, 400);
+	assert_int_equal(rig.relay.counts.begun, 2);
+	pass(1);
+	come(10000000 - 40002, true, 3, true, 400);
+	assert_int_equal(rig.relay.counts.begun, 3);
 	sums();
 }
 
