@@ -65,6 +65,7 @@ enum call_counter {
 #define PACKET_COUNTERS(X)                                                     \
 	X(packets, NULL, "datagrams received")                                 \
 	X(malformed, NULL, "datagrams that are not RTP")                       \
+	X(rtcp, NULL, "RTCP packets, which are not looked at")                 \
 	X(unknown_ssrc, NULL, "RTP packets that belong to no call")            \
 	X(unheard, NULL, "RTP packets to a port that no call listens to")      \
 	X(oversized, NULL, "datagrams larger than any packet")                 \

@@ -217,14 +217,18 @@ struct call *packet_take(struct packet_path *path,
 {
 	struct rtp_packet p;
 	struct call *c;
+	int err;
 
 	call_count(&path->count.packets, 1);
 	if (in->bytes > PACKET_BYTES_MAX) {
 		call_count(&path->count.oversized, 1);
 		return NULL;
 	}
-	if (rtp_parse(in->data, in->bytes, &p)) {
-		call_count(&path->count.malformed, 1);
+	err = rtp_parse(in->data, in->bytes, &p);
+	if (err) {
+		call_count(err == RTP_IS_RTCP ? &path->count.rtcp
+					      : &path->count.malformed,
+			   1);
 		return NULL;
 	}
 	if (leg)

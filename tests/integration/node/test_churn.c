@@ -87,9 +87,10 @@ static bool all_is_counted(void *arg)
  * that says why not. */
 static void assert_packets_balance(const struct rig *r)
 {
-	static const char *const refused[] = { "oversized",	 "malformed",
-					       "unknown_ssrc",	 "unheard",
-					       "handover_drops", NULL },
+	static const char *const refused[] = { "oversized", "malformed",
+					       "rtcp",	    "unknown_ssrc",
+					       "unheard",   "handover_drops",
+					       NULL },
 				 *const taken[] = {
 					 "packets_in",	 "wrong_pt",
 					 "wrong_source", "wrong_ssrc",

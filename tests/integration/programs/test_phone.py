@@ -118,3 +118,17 @@ def test_a_stray_first_packet_locks_nobody_out(party):
     count = count_of(party)
     assert heard >= 10, count
     assert count["packets_in"] >= 11
+
+
+def test_rtcp_on_the_rtp_port_is_no_malformed_packet(party):
+    """Multiplexed (RFC 5761): counted as what it is."""
+    phone = Phone(party.to)
+    report = struct.pack("!BBHIQIII", 0x80, 200, 6, 1, 0, 0, 0, 0)
+    for i in range(3):
+        phone.say(1, i, 160 * i)
+        phone.sock.sendto(report, phone.to)
+        party.sock.recv(2048)
+    phone.say(1, 3, 480)  # behind the last report
+    party.sock.recv(2048)
+    rx = party.daemon.ctl("stats")["rx"]
+    assert rx["rtcp"] == 3 and rx["malformed"] == 0
