@@ -201,6 +201,19 @@ static void a_flood_does_not_displace_higher_ranks(void **state)
 	     { 6, PORT, 1, 2, 'w' }, { 7, PORT, 1, 3, 'B' });
 }
 
+/* What proved it once does not count again. */
+static void a_proof_is_used_once(void **state)
+{
+	struct learn l = proven(LEARN_IMMEDIATE, X);
+
+	(void)state;
+	PLAY(&l, { 6000, Y, 8, 1, 'w' }, { 6001, Y, 8, 2, 'w' },
+	     { 6002, Y, 8, 3, 'B' }, { 12000, Z, 9, 1, 'w' },
+	     { 12001, Z, 9, 2, 'w' }, { 12002, Z, 9, 3, 'B' },
+	     { 18000, Y, 8, 4, 'w' }, { 18001, Y, 8, 5, 'w' },
+	     { 18002, Y, 8, 6, 'B' });
+}
+
 /* Each leaves an SSRC behind that it did not prove. */
 static void places_of_those_who_left_are_free(void **state)
 {
@@ -248,6 +261,7 @@ int main(void)
 		cmocka_unit_test(after_the_window_longer_does_not_count),
 		cmocka_unit_test(the_told_address_is_not_compared),
 		cmocka_unit_test(a_flood_does_not_displace_higher_ranks),
+		cmocka_unit_test(a_proof_is_used_once),
 		cmocka_unit_test(places_of_those_who_left_are_free),
 		cmocka_unit_test(another_ssrc_costs_nothing_in_a_contest),
 	};
