@@ -32,6 +32,9 @@
  * do with quantiles: the average would lag by 100 ms behind a clock that runs
  * 1 % too slow, the mean of the window lags by 6 ms.
  *
+ * The floor is of the packets of 25 times `most`, 64 at most, so that behind a
+ * clock that is 1 % too slow it lags by no more than a quarter of `most`.
+ *
  * The delay grows at once: a packet that comes after its time moves the
  * play-out of those behind it. It shrinks at once only in a pause, by a quarter
  * of the time that passes while silence is sent, and otherwise slowly: in 10 s
@@ -44,6 +47,15 @@
  * goes on with the next packet, however late: if it is beyond `most`, the
  * transits have changed for good, and the floor is found anew. So nothing
  * starves.
+ *
+ * What was held up and comes all at once is not played all at once: what is
+ * older than `most` goes (overflow), and the rest is played twice as fast as it
+ * was spoken until it is in time again.
+ *
+ * A driver puts packets as they come. When it is awake anyway, and at
+ * jitter_due(), it calls jitter_next() until JITTER_NOTHING. So a timer of any
+ * coarseness serves any number of buffers, and a packet needs no wake-up of its
+ * own; what the timer adds is part of the wait.
  *
  * A buffer that is off keeps nothing and plays nothing: it tells duplicates and
  * late packets (behind a newer one), and the caller passes on the others.
