@@ -26,6 +26,8 @@ static size_t largest_payload(const struct pipeline_side *in)
 
 		return payload_pcm_bytes(&in->payload, samples);
 	}
+	if (in->payload.kind == PAYLOAD_WHOLE)
+		return one; /* with all that it holds */
 	return one * (frames ? frames : 1);
 }
 
