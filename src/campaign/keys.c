@@ -133,7 +133,7 @@ static const struct key leg_keys[] = {
 	FLAG(T, octet_align, "octet-align", 0,
 	     "AMR, AMR-WB: octet-aligned payloads (RFC 4867)"),
 	FLAG(T, cfg.dtx, "dtx", 0,
-	     "AMR, AMR-WB, opus: discontinuous transmission"),
+	     "AMR, AMR-WB, opus, speex: discontinuous transmission"),
 	INT(T, complexity, "complexity", 0, 10, -1,
 	    "opus: how much the encoder tries (the codec's)"),
 	INT(T, cfg.fec, "fec", 0, 100, 0,
