@@ -85,6 +85,66 @@ static void pcm_follows_the_frame_of_the_other_side(void **state)
 	assert_int_equal(r.cfg.media.in.cfg.samples, 240);
 }
 
+/* Opus spares a conversion where it can; its clock and frames are its own. */
+static void opus_follows_the_rate_of_the_other_side(void **state)
+{
+	static const struct {
+		const char *in, *out;
+		unsigned rate_in, rate_out, samples_out, clock_out;
+	} pairs[] = {
+		{ "'codec': 'pcmu'", "'codec': 'opus'", 8000, 8000, 160,
+		  48000 },
+		{ "'codec': 'opus'", "'codec': 'amr-wb'", 16000, 16000, 0,
+		  16000 },
+		{ "'codec': 'opus'", "'codec': 'opus'", 48000, 48000, 960,
+		  48000 },
+		{ "'codec': 'pcmu'", "'codec': 'opus', 'rate': 48000", 8000,
+		  48000, 960, 48000 },
+		{ "'codec': 'g723_1'", "'codec': 'opus'", 8000, 8000, 0,
+		  48000 },
+		{ "'codec': 'g722'", "'codec': 'l16', 'rate': 48000", 16000,
+		  48000, 960, 48000 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		struct parsed r;
+		struct cr_err e = { "" };
+		char text[200];
+
+		(void)snprintf(text, sizeof(text),
+			       "{'in': {%s}, 'out': {%s, " TO "}}", pairs[i].in,
+			       pairs[i].out);
+		assert_int_equal(parse(text, &r, &e), 0);
+		assert_int_equal(pipeline_side_rate(&r.cfg.media.in),
+				 pairs[i].rate_in);
+		assert_int_equal(pipeline_side_rate(&r.cfg.media.out),
+				 pairs[i].rate_out);
+		assert_int_equal(r.cfg.media.out.cfg.samples,
+				 pairs[i].samples_out);
+		assert_int_equal(pipeline_side_clock(&r.cfg.media.out),
+				 pairs[i].clock_out);
+	}
+}
+
+static void an_encoder_is_tuned_where_it_can_be(void **state)
+{
+	struct parsed r;
+	struct cr_err e = { "" };
+
+	(void)state;
+	assert_int_equal(parse("{'in': {'codec': 'pcmu'}, 'ptime_ms': 60, "
+			       "'out': {'codec': 'opus', 'complexity': 0, "
+			       "'fec': 15, 'dtx': true, " TO "}}",
+			       &r, &e),
+			 0);
+	assert_int_equal(r.cfg.media.out.cfg.complexity, 1);
+	assert_int_equal(r.cfg.media.out.cfg.fec, 15);
+	assert_true(r.cfg.media.out.cfg.dtx);
+	assert_int_equal(r.cfg.media.out.cfg.samples, 480);
+	assert_int_equal(r.cfg.media.in.cfg.complexity, 0);
+}
+
 static void times_have_units_or_names_that_have_them(void **state)
 {
 	struct parsed r;
@@ -122,6 +182,18 @@ static void a_wrong_member_is_named_with_the_way_out(void **state)
 		{ "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'amr', 'mode': "
 		  "'12.3', " TO "}}",
 		  "out.mode", "12.2" },
+		{ "{'in': {'codec': 'pcmu', 'complexity': 0}, 'out': {'codec': "
+		  "'opus', " TO "}}",
+		  "in.complexity", "pcmu" },
+		{ "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'gsm', 'fec': "
+		  "5, " TO "}}",
+		  "out.fec", "gsm" },
+		{ "{'in': {'codec': 'pcmu'}, 'ptime_ms': 60, 'out': {'codec': "
+		  "'l16', 'rate': 48000, " TO "}}",
+		  "ptime", "l16" },
+		{ "{'in': {'codec': 'opus'}, 'ptime_ms': 30, 'out': {'codec': "
+		  "'pcmu', " TO "}}",
+		  "ptime", "opus" },
 		{ "{'in': {'codec': 'amr', 'rate': 16000}, 'out': {'codec': "
 		  "'pcmu', " TO "}}",
 		  "in.rate", "8000" },
@@ -173,6 +245,8 @@ int main(void)
 		cmocka_unit_test(defaults_are_what_sdp_would_mean),
 		cmocka_unit_test(weight_and_nice_are_taken),
 		cmocka_unit_test(pcm_follows_the_frame_of_the_other_side),
+		cmocka_unit_test(opus_follows_the_rate_of_the_other_side),
+		cmocka_unit_test(an_encoder_is_tuned_where_it_can_be),
 		cmocka_unit_test(times_have_units_or_names_that_have_them),
 		cmocka_unit_test(a_wrong_member_is_named_with_the_way_out),
 	};
