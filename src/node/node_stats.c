@@ -235,11 +235,11 @@ static void settings(const struct node_call *nc, struct node_call_info *out)
 				cfg->media.in.cfg.mode),
 		.out = side_info(&cfg->media.out, cfg->pt_out,
 				 pipeline_mode(nc->call->pipeline)),
-		.to = cfg->to,
 		.ssrc = cfg->ssrc_in,
 		.out_ssrc = cfg->ssrc_out,
 	};
 	memcpy(out->transcoding, nc->cost->name, sizeof(out->transcoding));
+	(void)way_read(nc->call->way, &out->to);
 	node_call_address(nc, out->rtp, sizeof(out->rtp));
 	out->interface = nc->ear ? nc->ear->interface->cfg.name : NULL;
 }

@@ -128,3 +128,14 @@ def test_costs_of_both_ways_are_known_first(d):
     said(b, 0, 2, 0, 1, 96)  # not AMR: malformed, but B is known
     said(a, 0xff, 1, 0, 5, 0)
     assert {header(x)["pt"] for x in heard(b, 5)} == {96}
+
+
+def test_a_call_shows_where_its_packets_go(d):
+    """The learned address, not what was told."""
+    c = start(d, [], ["b.address=127.0.0.1:9"])
+    b = Phone(leg(c, "b"))
+    for i in range(3):  # a proof, as another address was told
+        said(b, 0xd5, 1, i, 1, 8)
+    deadline = time.monotonic() + PATIENCE
+    while d.ctl("call", str(c["a"]["call"]))["to"] != address(b):
+        assert time.monotonic() < deadline
