@@ -32,7 +32,7 @@ static inline unsigned speex_bits_read(const uint8_t *p, size_t at, unsigned n)
 	unsigned value = 0;
 
 	for (; n; n--, at++)
-		value = value << 1 | (p[at / 8] >> (7 - at % 8) & 1u);
+		value = value << 1 | ((unsigned)p[at / 8] >> (7 - at % 8) & 1u);
 	return value;
 }
 
