@@ -152,6 +152,41 @@ static void speech_after_our_silence_is_marked(void **state)
 	pipeline_close(p);
 }
 
+/* Of another sender: its timestamps say nothing, the pause does. */
+static void a_new_sender_goes_on_in_time(void **state)
+{
+	static struct pipeline_scratch scratch;
+	static const uint8_t speech[FRAME] = { 0xff };
+	const struct pipeline_cfg cfg = { side("pcmu", 8000),
+					  side("l16", 16000) };
+	struct pipeline_input in = { .payload = speech, .bytes = FRAME };
+	struct heard h = { 0 };
+	struct cr_err e = { "" };
+	struct pipeline *p;
+
+	(void)state;
+	assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
+	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
+	in.ts = 4000000000;
+	in.restart = true;
+	in.pause = 100 * CR_MS;
+	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
+	assert_int_equal(h.ts, 1600);
+	assert_int_equal(h.marked, 1);
+	in.restart = false;
+	in.ts += FRAME;
+	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
+	assert_int_equal(h.ts, 1600 + 2 * FRAME);
+	/* sooner than the speech before it ends: behind that */
+	in.restart = true;
+	in.ts = 1;
+	in.pause = -CR_SEC;
+	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
+	assert_int_equal(h.ts, 1600 + 4 * FRAME);
+	assert_int_equal(h.marked, 2);
+	pipeline_close(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -159,6 +194,7 @@ int main(void)
 		cmocka_unit_test(a_mode_that_is_not_there_is_not_taken),
 		cmocka_unit_test(the_marker_survives_cutting),
 		cmocka_unit_test(speech_after_our_silence_is_marked),
+		cmocka_unit_test(a_new_sender_goes_on_in_time),
 	};
 
 	return cmocka_run_group_tests_name("pipeline", tests, NULL, NULL);

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A leg: names that do not outlive it, terms that its receiver takes at the
+ * next packet, and answers that go where its party is.
+ */
+#include "base/address.h"
+#include "cmocka_cr.h"
+#include "media/legs.h"
+
+static struct sockaddr_storage at(const char *text)
+{
+	struct sockaddr_storage a;
+
+	assert_int_equal(address_parse(text, &a), 0);
+	return a;
+}
+
+static void assert_answers_to(const struct leg *l, const char *text)
+{
+	const struct sockaddr_storage want = at(text);
+	struct sockaddr_storage got;
+
+	(void)way_read(&l->to, &got);
+	assert_true(address_equal(&got, &want));
+}
+
+static unsigned hear(struct leg *l, const char *from, uint16_t seq)
+{
+	const struct sockaddr_storage a = at(from);
+	const struct learn_arrival p = {
+		.from = &a, .ssrc = 1, .seq = seq, .valid = true
+	};
+
+	return leg_hear(l, &p, (seq + 1) * 20 * CR_MS);
+}
+
+static void a_name_dies_with_its_leg(void **state)
+{
+	static struct legs legs;
+	struct leg *one = leg_new(&(struct leg_cfg){ .fd = 7 }), *two;
+	uint64_t key;
+
+	(void)state;
+	assert_int_equal(legs_add(&legs, one), 0);
+	key = one->key;
+	assert_ptr_equal(legs_find(&legs, key), one);
+	legs_del(&legs, one);
+	assert_null(legs_find(&legs, key));
+	two = leg_new(&(struct leg_cfg){ .fd = 7 });
+	assert_int_equal(legs_add(&legs, two), 0);
+	assert_int_not_equal(two->key, key);
+	assert_null(legs_find(&legs, key));
+	assert_ptr_equal(legs_find(&legs, two->key), two);
+	legs_del(&legs, two);
+	leg_free(one);
+	leg_free(two);
+	legs_fini(&legs);
+}
+
+static void answers_go_where_the_party_is(void **state)
+{
+	const struct leg_cfg cfg = { .terms = {
+					     .mode = LEARN_IMMEDIATE,
+					     .told = at("192.0.2.1:4000"),
+				     } };
+	struct leg *l = leg_new(&cfg);
+
+	(void)state;
+	assert_answers_to(l, "192.0.2.1:4000");
+	assert_true(learn_accepts(hear(l, "198.51.100.9:1024", 0)));
+	assert_answers_to(l, "198.51.100.9:1024");
+	leg_free(l);
+}
+
+static void new_terms_hold_from_the_next_packet_on(void **state)
+{
+	const struct leg_cfg cfg = { .terms.mode = LEARN_IMMEDIATE };
+	struct leg *l = leg_new(&cfg);
+	struct learn_terms terms = cfg.terms;
+
+	(void)state;
+	assert_true(learn_accepts(hear(l, "198.51.100.9:1024", 0)));
+	terms.mode = LEARN_STRICT;
+	terms.told = at("192.0.2.1:4000");
+	leg_again(l, &terms);
+	assert_answers_to(l, "192.0.2.1:4000");
+	assert_int_equal(hear(l, "198.51.100.9:1024", 1),
+			 LEARN_FOREIGN_ADDRESS);
+	assert_true(learn_accepts(hear(l, "192.0.2.1:4000", 2)));
+	assert_answers_to(l, "192.0.2.1:4000");
+	leg_free(l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_name_dies_with_its_leg),
+		cmocka_unit_test(answers_go_where_the_party_is),
+		cmocka_unit_test(new_terms_hold_from_the_next_packet_on),
+	};
+
+	return cmocka_run_group_tests_name("leg", tests, NULL, NULL);
+}

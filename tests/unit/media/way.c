@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who reads a way while others write it sees an address that was written as a
+ * whole, never halves of two, and never an older one than before.
+ */
+#include <netinet/in.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/address.h"
+#include "cmocka_cr.h"
+#include "media/way.h"
+
+enum { WRITES = 200000, WRITERS = 2 };
+
+/* All octets of the address, its port and its scope say @n. */
+static struct sockaddr_storage numbered(uint16_t n)
+{
+	struct sockaddr_storage s = { 0 };
+	struct sockaddr_in6 *a = (void *)&s;
+
+	a->sin6_family = AF_INET6;
+	a->sin6_port = n;
+	a->sin6_scope_id = n;
+	memset(&a->sin6_addr, n & 0xff, sizeof(a->sin6_addr));
+	return s;
+}
+
+static void *write_many(void *arg)
+{
+	struct way *w = arg;
+
+	for (unsigned i = 0; i < WRITES; i++) {
+		const struct sockaddr_storage a = numbered((uint16_t)i);
+
+		way_set(w, &a);
+	}
+	return NULL;
+}
+
+static void an_address_is_never_torn(void **state)
+{
+	pthread_t writer[WRITERS];
+	unsigned version = 0, changes = 0;
+	struct way w;
+
+	(void)state;
+	way_init(&w);
+	for (unsigned i = 0; i < WRITERS; i++)
+		assert_int_equal(
+			pthread_create(&writer[i], NULL, write_many, &w), 0);
+	while (version != 2 * WRITERS * WRITES) {
+		struct sockaddr_storage got, whole;
+		unsigned now = way_read(&w, &got);
+
+		assert_true(now >= version && now % 2 == 0);
+		changes += now != version;
+		version = now;
+		if (!now)
+			continue; /* nothing was written yet */
+		whole = numbered(
+			((struct sockaddr_in6 *)(void *)&got)->sin6_port);
+		assert_memory_equal(&got, &whole, sizeof(got));
+	}
+	for (unsigned i = 0; i < WRITERS; i++)
+		(void)pthread_join(writer[i], NULL);
+	assert_true(changes > 0);
+	assert_false(way_changed(&w, version));
+	way_fini(&w);
+}
+
+static void nowhere_is_told_from_somewhere(void **state)
+{
+	const struct sockaddr_storage none = { .ss_family = AF_UNSPEC };
+	struct sockaddr_storage at, got;
+	struct way w;
+
+	(void)state;
+	way_init(&w);
+	assert_false(way_changed(&w, 0));
+	assert_int_equal(way_read(&w, &got), 0);
+	assert_int_equal(got.ss_family, AF_UNSPEC);
+	assert_int_equal(address_parse("192.0.2.7:4000", &at), 0);
+	way_set(&w, &at);
+	assert_true(way_changed(&w, 0));
+	(void)way_read(&w, &got);
+	assert_true(address_equal(&got, &at));
+	way_set(&w, &none);
+	(void)way_read(&w, &got);
+	assert_int_equal(got.ss_family, AF_UNSPEC);
+	way_fini(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_address_is_never_torn),
+		cmocka_unit_test(nowhere_is_told_from_somewhere),
+	};
+
+	return cmocka_run_group_tests_name("way", tests, NULL, NULL);
+}
