@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address.h"
+
 struct leg *leg_new(const struct leg_cfg *cfg)
 {
 	struct leg *l = aligned_alloc(CACHE_LINE, sizeof(*l));
@@ -38,16 +40,33 @@ void leg_listen(struct leg *l, struct call *listener)
 	atomic_store_explicit(&l->listener, listener, memory_order_release);
 }
 
+/* An offer that repeats the address moves nobody: behind NAT the party is
+ * somewhere else, and its next packet may be long in coming. */
+static bool moves(const struct learn_terms *from, const struct learn_terms *to)
+{
+	if (!to->told.ss_family)
+		return false;
+	return to->mode == LEARN_STRICT || !from->told.ss_family ||
+	       !address_equal(&from->told, &to->told);
+}
+
 void leg_again(struct leg *l, const struct learn_terms *terms)
 {
-	l->cfg.terms = *terms;
 	(void)pthread_mutex_lock(&l->lock);
 	l->terms = *terms;
-	/* release, pairs with leg_hear() */
+	/* release, pairs with is_behind() */
 	atomic_fetch_add_explicit(&l->version, 1, memory_order_release);
-	(void)pthread_mutex_unlock(&l->lock);
-	if (terms->told.ss_family)
+	/* before the receiver can have these terms, and learn more */
+	if (moves(&l->cfg.terms, terms))
 		way_set(&l->to, &terms->told);
+	(void)pthread_mutex_unlock(&l->lock);
+	l->cfg.terms = *terms;
+}
+
+static bool is_behind(const struct leg *l)
+{
+	return atomic_load_explicit(&l->version, memory_order_acquire) !=
+	       l->terms_taken;
 }
 
 static void take_terms(struct leg *l, cr_ns now)
@@ -60,18 +79,29 @@ static void take_terms(struct leg *l, cr_ns now)
 		atomic_load_explicit(&l->version, memory_order_relaxed);
 	(void)pthread_mutex_unlock(&l->lock);
 	learn_again(&l->learn, &terms, now);
+}
+
+/* Answers go where learn_to() says. Control may have set a newer way just
+ * before: then there are newer terms, too. */
+static void set_way(struct leg *l, cr_ns now)
+{
 	way_set(&l->to, learn_to(&l->learn));
+	while (is_behind(l)) {
+		take_terms(l, now);
+		way_set(&l->to, learn_to(&l->learn));
+	}
 }
 
 unsigned leg_hear(struct leg *l, const struct learn_arrival *p, cr_ns now)
 {
 	unsigned result;
 
-	if (atomic_load_explicit(&l->version, memory_order_acquire) !=
-	    l->terms_taken)
+	if (is_behind(l)) {
 		take_terms(l, now);
+		set_way(l, now);
+	}
 	result = learn_packet(&l->learn, p, now);
 	if (learn_accepts(result) && result & LEARN_NEW_ADDRESS)
-		way_set(&l->to, learn_to(&l->learn));
+		set_way(l, now);
 	return result;
 }

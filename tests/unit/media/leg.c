@@ -91,12 +91,42 @@ static void new_terms_hold_from_the_next_packet_on(void **state)
 	leg_free(l);
 }
 
+/* The party may say nothing for long after it. */
+static void a_repeated_address_moves_no_answers(void **state)
+{
+	const struct leg_cfg cfg = { .terms = {
+					     .mode = LEARN_IMMEDIATE,
+					     .told = at("192.0.2.1:4000"),
+				     } };
+	struct leg *l = leg_new(&cfg);
+	struct learn_terms terms = cfg.terms;
+
+	(void)state;
+	assert_true(learn_accepts(hear(l, "198.51.100.9:1024", 0)));
+	leg_again(l, &terms);
+	assert_answers_to(l, "198.51.100.9:1024");
+	terms.mode = LEARN_DELAYED;
+	leg_again(l, &terms);
+	assert_answers_to(l, "198.51.100.9:1024");
+	assert_true(learn_accepts(hear(l, "198.51.100.9:1024", 1)));
+	assert_answers_to(l, "198.51.100.9:1024");
+	terms.told = at("192.0.2.1:4002");
+	leg_again(l, &terms);
+	assert_answers_to(l, "192.0.2.1:4002");
+	terms.mode = LEARN_STRICT;
+	terms.told = at("192.0.2.1:4000");
+	leg_again(l, &terms);
+	assert_answers_to(l, "192.0.2.1:4000");
+	leg_free(l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_dies_with_its_leg),
 		cmocka_unit_test(answers_go_where_the_party_is),
 		cmocka_unit_test(new_terms_hold_from_the_next_packet_on),
+		cmocka_unit_test(a_repeated_address_moves_no_answers),
 	};
 
 	return cmocka_run_group_tests_name("leg", tests, NULL, NULL);
