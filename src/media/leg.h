@@ -48,7 +48,8 @@ struct leg {
 	unsigned terms_taken; /**< the version of the terms it goes by */
 	uint32_t drops;	      /**< of its port, counted so far         */
 	/** Without a listener, to whom they are counted otherwise: datagrams
-	 * that its full port lost, and that were in it at the end. */
+	 * that its full port lost, and that were in it at the end. Whoever
+	 * frees it adds them to sums. */
 	atomic_ullong port_drops, unread;
 
 	/** New terms for rx; under the lock. */

@@ -62,8 +62,8 @@ void rx_del_leg(struct rx *rx, struct leg *l);
 
 /** Count what the port of @l still holds, and what it has dropped behind the
  * last packet that was taken: with its listener @c, or with the leg if that is
- * NULL. Control thread, a grace period after rx_del_leg(), when the socket is
- * about to be closed. */
+ * NULL. A grace period after rx_del_leg(), when the socket is about to be
+ * closed. Any thread. */
 void rx_count_rest(struct leg *l, struct call *c);
 
 /** How it receives: UDP_IO_URING or UDP_IO_EPOLL. */

@@ -72,16 +72,6 @@ int conversation_check(struct call_cfg *stream,
 
 /* --- legs --- */
 
-static int choose_interface(struct node *n, const struct party_request *p,
-			    struct interface **out, struct cr_err *e)
-{
-	const struct sockaddr_storage *to =
-		p->address.ss_family ? &p->address
-				     : &n->interfaces.one[0].cfg.local;
-
-	return interfaces_choose(&n->interfaces, p->interface, to, out, e);
-}
-
 static int open_legs(struct conversation *c, const struct call_cfg *stream,
 		     const struct conversation_request *r, struct cr_err *e)
 {
@@ -89,11 +79,17 @@ static int open_legs(struct conversation *c, const struct call_cfg *stream,
 	int err = 0;
 
 	for (unsigned i = 0; i < 2 && !err; i++) {
-		err = choose_interface(c->node, &r->party[i], &at, e);
-		if (!err)
-			err = node_leg_open(c->node, at, &stream[i].hears,
-					    &c->leg[i], e);
+		const struct party_request *p = &r->party[i];
+
+		err = interfaces_choose(&c->node->interfaces, p->interface,
+					&p->address, &at, e);
+		if (err)
+			return err;
+		err = node_leg_open(c->node, at, &stream[i].hears, &c->leg[i],
+				    e);
 	}
+	if (err)
+		c->node->calls_refused++;
 	return err;
 }
 
@@ -118,6 +114,18 @@ static void release(struct conversation *c)
 	node_leg_free(c->leg[0]);
 	node_leg_free(c->leg[1]);
 	free(c);
+}
+
+/* One of two streams has begun: it ends as a call does, but nobody is told of
+ * a call that was refused. */
+static void take_back(struct conversation *c)
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (c->stream[i]) {
+			c->stream[i]->untold = true;
+			c->node->calls_started--;
+		}
+	conversation_stop(c);
 }
 
 /* It never had a stream: receivers may still have its legs. */
@@ -162,8 +170,10 @@ int conversation_start(struct node *n, struct call_cfg *stream,
 		       struct conversation **out, struct cr_err *e)
 {
 	struct conversation *c;
-	int err = know_costs(n, stream, e);
+	int err = node_refuse_full(n, 2, e);
 
+	if (!err)
+		err = know_costs(n, stream, e);
 	if (err)
 		return err;
 	c = calloc(1, sizeof(*c));
@@ -178,10 +188,16 @@ int conversation_start(struct node *n, struct call_cfg *stream,
 	if (!err)
 		*out = c;
 	else if (has_streams(c))
-		conversation_stop(c);
+		take_back(c);
 	else
 		give_up(c);
 	return err;
+}
+
+const struct node_leg *conversation_ear(const struct conversation *c,
+					const struct node_call *nc)
+{
+	return c->leg[c->leg[0]->leg != call_settings(nc->call)->ear];
 }
 
 static unsigned number_of(const struct conversation *c,
@@ -241,30 +257,42 @@ struct node_call *conversation_stream(const struct conversation *c, unsigned i)
 	return c->stream[i];
 }
 
-int conversation_change(struct conversation *c, unsigned i,
-			const struct sockaddr_storage *address, int learn,
-			struct cr_err *e)
+/* By what terms party @i is heard from now on: @terms. */
+static int check_change(const struct conversation *c, unsigned i,
+			const struct party_change *to,
+			struct learn_terms *terms, struct cr_err *e)
 {
-	struct leg *l = c->leg[i]->leg;
-	struct learn_terms terms = l->cfg.terms;
-
-	if (address->ss_family) {
-		if (address->ss_family !=
+	*terms = c->leg[i]->leg->cfg.terms;
+	if (to->address.ss_family) {
+		if (to->address.ss_family !=
 		    c->leg[i]->interface->cfg.local.ss_family)
 			return cr_fail(e, -EINVAL,
 				       "%s.address: its leg is of the other "
 				       "IP family",
 				       i ? "b" : "a");
-		terms.told = *address;
+		terms->told = to->address;
 	}
-	if (learn >= 0)
-		terms.mode = (enum learn_mode)learn;
-	if (terms.mode == LEARN_STRICT && !terms.told.ss_family)
+	if (to->learn >= 0)
+		terms->mode = (enum learn_mode)to->learn;
+	if (terms->mode == LEARN_STRICT && !terms->told.ss_family)
 		return cr_fail(e, -EINVAL,
 			       "%s.learn: strict hears its address only, "
 			       "which is not known",
 			       i ? "b" : "a");
-	leg_again(l, &terms);
+	return 0;
+}
+
+int conversation_change(struct conversation *c, const struct party_change to[2],
+			struct cr_err *e)
+{
+	struct learn_terms terms[2];
+
+	for (unsigned i = 0; i < 2; i++)
+		if (check_change(c, i, &to[i], &terms[i], e))
+			return -EINVAL;
+	for (unsigned i = 0; i < 2; i++)
+		if (to[i].address.ss_family || to[i].learn >= 0)
+			leg_again(c->leg[i]->leg, &terms[i]);
 	return 0;
 }
 

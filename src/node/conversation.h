@@ -37,10 +37,9 @@ uint32_t conversation_id(const struct conversation *c);
 /** The stream from party @i. */
 struct node_call *conversation_stream(const struct conversation *c, unsigned i);
 
-/** A new offer or answer of party @i: no family, -1: as it was. No packet is
- * lost. 0, or -EINVAL with @e. */
-int conversation_change(struct conversation *c, unsigned i,
-			const struct sockaddr_storage *address, int learn,
+/** New offers or answers of the parties. No packet is lost. 0, or -EINVAL with
+ * @e and both as they were. */
+int conversation_change(struct conversation *c, const struct party_change to[2],
 			struct cr_err *e);
 
 /** End it; its streams end as calls do. */

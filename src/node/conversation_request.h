@@ -19,6 +19,12 @@ struct party_request {
 	const char *interface; /**< of its leg; NULL: any that fits     */
 };
 
+/** What changes of a party. */
+struct party_change {
+	struct sockaddr_storage address; /**< no family: as it is */
+	int learn;			 /**< -1: as it is        */
+};
+
 struct conversation_request {
 	struct party_request party[2];
 	cr_ns ptime; /**< as call_request's */

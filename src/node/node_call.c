@@ -201,9 +201,9 @@ static void join_pair(struct node_call *a, struct node_call *b)
 			      memory_order_relaxed);
 }
 
-static int refuse_full(struct node *n, struct cr_err *e)
+int node_refuse_full(struct node *n, unsigned more, struct cr_err *e)
 {
-	if (n->ncalls < n->cfg.max_calls)
+	if (n->ncalls + more <= n->cfg.max_calls)
 		return 0;
 	n->calls_refused++;
 	return cr_fail(e, -ENOSPC,
@@ -216,7 +216,7 @@ static int refuse_full(struct node *n, struct cr_err *e)
 static int refuse_first(struct node *n, const struct call_cfg *cfg,
 			bool own_port, struct cr_err *e)
 {
-	int err = refuse_full(n, e);
+	int err = node_refuse_full(n, 1, e);
 
 	if (!err)
 		err = check_families(n, cfg, own_port, e);
@@ -305,9 +305,7 @@ int node_stream_start(struct node *n, struct call_cfg *cfg,
 		      struct conversation *of, struct node_call **out,
 		      struct cr_err *e)
 {
-	int err = refuse_full(n, e);
-
-	return err ? err : begin(n, cfg, NULL, of, out, e);
+	return begin(n, cfg, NULL, of, out, e);
 }
 
 /* On liburcu's thread: rx can no longer hold the call, or a thread that was
@@ -388,7 +386,7 @@ static void finish_gone(struct node *n, struct node_call *nc)
 	if (nc->hung)
 		node_watch_returned(n, nc);
 	else
-		n->cfg.ended(n->cfg.arg, nc);
+		node_tell_ended(n, nc);
 	keep_sums(n, &nc->call->count);
 	learn_from(nc);
 	costs_release(n->costs, nc->cost);

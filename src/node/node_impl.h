@@ -31,6 +31,8 @@ struct node_call {
 	enum node_end why; /**< once ending                           */
 	bool ending;
 	bool hung; /**< told as ended, but a stuck thread has it       */
+	/** Of a conversation that could not begin: nobody knows of it. */
+	bool untold;
 	struct watch_task watch;
 	unsigned learned;  /**< of its recent costs, told to costs_learn() */
 	unsigned cmr_over; /**< modes that CMRs asked for beyond the capacity */
@@ -108,6 +110,8 @@ struct node {
 	uint32_t last_id;
 	cr_ns started;
 	uint64_t calls_started, calls_refused;
+	/** Of legs that have gone: what was counted with no call. */
+	atomic_ullong leg_drops, leg_unread;
 	/** Sums over calls that have gone, in the order of CALL_COUNTERS. */
 	unsigned long long *past;
 
@@ -206,10 +210,28 @@ void node_trace_call(const struct node_call *nc);
 /** How many threads there will be, by the scheduler: n->nplaces. 0, or -errno
  * with @e. */
 int node_plan_engine(struct node *n, struct cr_err *e);
-/** Start a stream of @of, whose legs @cfg has: as node_call_start(). */
+/** Is there room for @more calls under --max-calls? 0, or -ENOSPC with @e. */
+int node_refuse_full(struct node *n, unsigned more, struct cr_err *e);
+/** Start a stream of @of, whose legs @cfg has, if there is room
+ * (node_refuse_full()): as node_call_start(). */
 int node_stream_start(struct node *n, struct call_cfg *cfg,
 		      struct conversation *of, struct node_call **out,
 		      struct cr_err *e);
+/** The leg of @of that its stream @nc hears at. */
+const struct node_leg *conversation_ear(const struct conversation *of,
+					const struct node_call *nc);
+/** The leg that @nc hears at; NULL: the shared port. */
+static inline const struct node_leg *node_call_ear(const struct node_call *nc)
+{
+	return nc->conversation ? conversation_ear(nc->conversation, nc)
+				: nc->ear;
+}
+/** @nc has ended: tell the node's user, unless nobody knew of it. */
+static inline void node_tell_ended(struct node *n, struct node_call *nc)
+{
+	if (!nc->untold)
+		n->cfg.ended(n->cfg.arg, nc);
+}
 /** @nc is ending, and so does @of (conversation.c). */
 void conversation_stream_ends(struct conversation *of, struct node_call *nc);
 /** @nc has gone; nothing of it is looked at. */

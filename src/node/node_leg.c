@@ -84,10 +84,30 @@ void node_leg_leave(struct node_leg *l)
 	legs_del(&l->node->legs, l->leg);
 }
 
+static unsigned long long value(const atomic_ullong *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+/* What no call has counted, for the node's sums. */
+static void keep_counts(struct node_leg *l)
+{
+	struct leg *leg = l->leg;
+
+	if (!leg_listener(leg)) /* else that has counted the rest */
+		rx_count_rest(leg, NULL);
+	atomic_fetch_add_explicit(&l->node->leg_drops, value(&leg->port_drops),
+				  memory_order_relaxed);
+	atomic_fetch_add_explicit(&l->node->leg_unread, value(&leg->unread),
+				  memory_order_relaxed);
+}
+
 void node_leg_free(struct node_leg *l)
 {
 	if (!l)
 		return;
+	if (l->leg)
+		keep_counts(l);
 	port_pair_close(l->interface->ports, &l->ports);
 	leg_free(l->leg);
 	free(l);

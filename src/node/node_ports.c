@@ -67,8 +67,10 @@ void node_address(const struct node *n, char *buf, size_t size)
 
 void node_call_address(const struct node_call *nc, char *buf, size_t size)
 {
-	if (nc->ear)
-		node_leg_address(nc->ear, buf, size);
+	const struct node_leg *ear = node_call_ear(nc);
+
+	if (ear)
+		node_leg_address(ear, buf, size);
 	else
 		node_address(nc->node, buf, size);
 }

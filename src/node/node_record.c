@@ -40,6 +40,7 @@ static void learned(const struct learn *l, struct record_heard *to)
 /* The receiver has let go of the call, unless it is hung. */
 static void heard(const struct node_call *nc, struct node_record *out)
 {
+	const struct node_leg *ear = node_call_ear(nc);
 	const struct call *c = nc->call;
 	struct record_heard *to = &out->heard_is;
 
@@ -47,8 +48,8 @@ static void heard(const struct node_call *nc, struct node_record *out)
 	to->lost = rtp_source_lost(&c->seen);
 	to->expected = c->seen.received + to->lost;
 	to->jitter = arrivals_jitter(&c->arrivals);
-	if (nc->ear)
-		learned(&nc->ear->leg->learn, to);
+	if (ear)
+		learned(&ear->leg->learn, to);
 	else if (c->source_known)
 		to->source = address_text(&c->source, to->source_is,
 					  sizeof(to->source_is));

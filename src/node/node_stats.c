@@ -16,7 +16,7 @@ static unsigned long long relaxed(const atomic_ullong *counter)
 
 /* --- sums --- */
 
-/* Past calls and present ones together. */
+/* Past calls and present ones together, and what no call had at a leg. */
 static void sum_counters(struct node *n, struct node_totals *sum)
 {
 	struct node_call *nc;
@@ -24,6 +24,8 @@ static void sum_counters(struct node *n, struct node_totals *sum)
 #define PAST(name, label, help) sum->name = n->past[CALL_COUNTER_##name];
 	CALL_SUMS(PAST)
 #undef PAST
+	sum->port_drops += relaxed(&n->leg_drops);
+	sum->unread += relaxed(&n->leg_unread);
 	RB_FOREACH (nc, node_tree, &n->calls) {
 		const struct call_counters *count = &nc->call->count;
 
@@ -224,6 +226,7 @@ static cr_ns max_age(const struct node_call *nc)
 static void settings(const struct node_call *nc, struct node_call_info *out)
 {
 	const struct call_cfg *cfg = call_settings(nc->call);
+	const struct node_leg *ear = node_call_ear(nc);
 
 	*out = (struct node_call_info){
 		.id = cfg->id,
@@ -241,7 +244,7 @@ static void settings(const struct node_call *nc, struct node_call_info *out)
 	memcpy(out->transcoding, nc->cost->name, sizeof(out->transcoding));
 	(void)way_read(nc->call->way, &out->to);
 	node_call_address(nc, out->rtp, sizeof(out->rtp));
-	out->interface = nc->ear ? nc->ear->interface->cfg.name : NULL;
+	out->interface = ear ? ear->interface->cfg.name : NULL;
 }
 
 void node_call_info(struct node_call *nc, struct node_call_info *out)

@@ -109,7 +109,7 @@ static void end_call(struct node *n, struct node_call *nc)
 	n->nhung++;
 	node_call_stop(nc, NODE_END_HUNG);
 	nc->why = NODE_END_HUNG; /* it may have been ending already */
-	n->cfg.ended(n->cfg.arg, nc);
+	node_tell_ended(n, nc);
 	nc->owner = NULL;
 }
 

@@ -157,9 +157,7 @@ json_t *method_conversation_change(void *arg, struct rpc_peer *peer,
 	c = of_id(arg, ask.conversation, err);
 	if (!c)
 		return NULL;
-	for (unsigned i = 0; i < 2; i++)
-		if (conversation_change(c, i, &ask.party[i].address,
-					ask.party[i].learn, &err->why))
-			return request_refuse(err, RPC_INVALID_PARAMS);
+	if (conversation_change(c, ask.party, &err->why))
+		return request_refuse(err, RPC_INVALID_PARAMS);
 	return told(c);
 }

@@ -13,12 +13,6 @@ struct conversation_reference {
 	uint32_t conversation;
 };
 
-/** What changes of a party. */
-struct party_change {
-	struct sockaddr_storage address; /**< no family: as it is */
-	int learn;			 /**< -1: as it is        */
-};
-
 struct conversation_change_request {
 	uint32_t conversation;
 	struct party_change party[2];

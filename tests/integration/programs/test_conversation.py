@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversations of two phones: speech both ways, each answered where it really
 is, and one life for legs and streams."""
+import json
 import socket
 import time
 
@@ -139,3 +140,70 @@ def test_a_call_shows_where_its_packets_go(d):
     deadline = time.monotonic() + PATIENCE
     while d.ctl("call", str(c["a"]["call"]))["to"] != address(b):
         assert time.monotonic() < deadline
+
+
+def test_a_stream_shows_its_own_leg(d):
+    """Not the shared port, at which it does not listen."""
+    c = start(d, [], [])
+    for party in "ab":
+        call = d.ctl("call", str(c[party]["call"]))
+        assert call["rtp"] == c[party]["rtp"]
+        assert call["interface"] == c[party]["interface"] == "default"
+
+
+def test_the_records_of_the_streams_say_who_was_heard(daemon, tmp_path):
+    path = tmp_path / "records"
+    d = started(daemon, "auto", "--drain-timeout", "0s", "--records", path)
+    c = start(d, [], [])
+    phone = {"a": Phone(leg(c, "a")), "b": Phone(leg(c, "b"))}
+    said(phone["b"], 0xd5, 0xb, 0, 1, 8)
+    said(phone["a"], 0xff, 0xa, 0, 1, 0)
+    heard(phone["b"], 1)
+    d.ctl("conversation", "stop", str(c["conversation"]))
+    deadline = time.monotonic() + PATIENCE
+    while len(path.read_text().splitlines()) < 2:
+        assert time.monotonic() < deadline
+    found = {r["call"]: r for r in map(json.loads,
+                                       path.read_text().splitlines())}
+    for party in "ab":
+        r = found[c[party]["call"]]
+        assert r["in"]["rtp"] == c[party]["rtp"]
+        assert r["heard"]["source"] == address(phone[party])
+        assert r["heard"]["ssrc"] == int(party, 16)
+
+
+def test_terms_that_repeat_the_address_move_no_answers(d):
+    """B is behind NAT, and silent."""
+    c = start(d, [], ["b.address=127.0.0.1:9", "b.learn=immediate"])
+    a, b = Phone(leg(c, "a")), Phone(leg(c, "b"))
+    for i in range(3):  # a proof, as another address was told
+        said(b, 0xd5, 0xb, i, 1, 8)
+    deadline = time.monotonic() + PATIENCE
+    while d.ctl("conversation", "query",
+                str(c["conversation"]))["b"]["to"] != address(b):
+        assert time.monotonic() < deadline
+    for words in (["b.learn=delayed"], ["b.address=127.0.0.1:9"],
+                  [f"a.address={address(a)}"]):
+        now = d.ctl("conversation", "change", str(c["conversation"]), *words)
+        assert now["b"]["to"] == address(b)
+    said(a, 0xff, 0xa, 0, 3, 0)
+    assert len(heard(b, 3)) == 3
+
+
+def test_a_change_that_is_refused_changes_nobody(d):
+    c = start(d, ["a.address=127.0.0.1:7"], [])
+    with pytest.raises(Exception, match="other IP family"):
+        d.ctl("conversation", "change", str(c["conversation"]),
+              "a.address=127.0.0.1:9", "b.address=[::1]:9")
+    now = d.ctl("conversation", "query", str(c["conversation"]))
+    assert now["a"]["to"] == "127.0.0.1:7"
+
+
+def test_a_leg_at_a_named_interface_of_the_other_family(daemon):
+    """Though the party's address is not known yet."""
+    d = started(daemon, "auto", "--drain-timeout", "0s", "--interface",
+                "old/127.0.0.1", "--interface", "new/::1")
+    c = start(d, ["a.interface=new"], [])
+    assert c["a"]["rtp"].startswith("[::1]:")
+    assert c["a"]["interface"] == "new"
+    assert c["b"]["rtp"].startswith("127.0.0.1:")

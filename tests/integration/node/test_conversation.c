@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Conversations of a real node that cannot begin: nothing of them is left. And
+ * the ports of legs that no call listens to: each datagram counts once.
+ */
+#include "cmocka_cr.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/address.h"
+#include "protocol/field_json.h"
+#include "protocol/tables/conversation.h"
+#include "rig.h"
+
+/* Start one of the parties PCMU and PCMA; of a hard class in which each packet
+ * takes up to @worst us of 20 ms. */
+static int start(struct rig *r, int worst, struct conversation **c,
+		 struct cr_err *e)
+{
+	json_t *params = json_pack("{s{ss}s{ss}sss{si}}", "a", "codec", "pcmu",
+				   "b", "codec", "pcma", "class", "hard",
+				   "contract", "worst_us", worst);
+	struct conversation_request request;
+	struct call_cfg stream[2];
+	int err;
+
+	assert_non_null(params);
+	field_defaults(conversation_start_fields, &request);
+	err = field_read(conversation_start_fields, params, &request, e);
+	if (!err)
+		err = conversation_check(stream, &request, e);
+	for (unsigned i = 0; i < 2 && !err; i++)
+		err = rig_measure(r, &stream[i], e);
+	if (!err)
+		err = conversation_start(r->node, stream, &request, c, e);
+	json_decref(params);
+	return err;
+}
+
+static bool has_no_calls(void *arg)
+{
+	const struct rig *r = arg;
+
+	return !r->node->ncalls && LIST_EMPTY(&r->node->conversations);
+}
+
+/* It was refused, and the only thing left is that. */
+static void assert_refused_without_trace(struct rig *r)
+{
+	struct node_stats stats;
+
+	assert_true(rig_wait(r, has_no_calls, r));
+	rcu_barrier(); /* the legs, if there was no stream */
+	node_stats(r->node, &stats);
+	assert_int_equal(stats.calls_started, 0);
+	assert_int_equal(stats.calls_refused, 1);
+	assert_int_equal(r->ended, 0);
+	for (unsigned i = 0; i < stats.nreceivers; i++)
+		assert_int_equal(stats.receivers[i].calls, 0);
+	assert_int_equal(stats.interfaces[0].used, 0);
+}
+
+static void one_place_is_not_enough(void **state)
+{
+	const struct rig_options o = { .workers = 1 };
+	struct conversation *c;
+	struct cr_err e = { "" };
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &o);
+	r.node->cfg.max_calls = 1;
+	assert_int_equal(start(&r, 100, &c, &e), -ENOSPC);
+	assert_non_null(strstr(e.text, "--max-calls"));
+	assert_refused_without_trace(&r);
+	r.node->cfg.max_calls = 2;
+	assert_int_equal(start(&r, 100, &c, &e), 0);
+	assert_int_equal(node_calls(r.node), 2);
+	conversation_stop(c);
+	assert_true(rig_wait(&r, has_no_calls, &r));
+	assert_int_equal(r.ended, 2);
+	rig_close(&r);
+}
+
+/* There is room for one of the streams. */
+static void half_a_conversation_is_none(void **state)
+{
+	const struct rig_options o = { .scheduler = "edf",
+				       .workers = 1,
+				       .admission = true };
+	struct conversation *c;
+	struct cr_err e = { "" };
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &o);
+	assert_int_equal(start(&r, 8000, &c, &e), -ENOSPC);
+	assert_int_equal(r.node->last_id, 2); /* it is the second one */
+	assert_refused_without_trace(&r);
+	assert_int_equal(start(&r, 5000, &c, &e), 0);
+	rig_close(&r);
+	assert_int_equal(r.ended, 2);
+}
+
+enum { SENT = 2000 }; /* more than a port holds */
+
+/* To a port that receivers have left. */
+static void what_no_call_has_counted_is_in_the_sums(void **state)
+{
+	const struct learn_terms terms = { .mode = LEARN_IMMEDIATE };
+	const struct rig_options o = { .workers = 1 };
+	struct sockaddr_storage to;
+	struct node_stats stats;
+	struct node_leg *l;
+	char text[64];
+	struct cr_err e = { "" };
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &o);
+	assert_int_equal(node_leg_open(r.node, &r.node->interfaces.one[0],
+				       &terms, &l, &e),
+			 0);
+	node_leg_address(l, text, sizeof(text));
+	assert_int_equal(address_parse(text, &to), 0);
+	node_leg_leave(l);
+	synchronize_rcu();
+	for (unsigned i = 0; i < SENT; i++)
+		assert_int_equal(sendto(r.fd, text, 12, 0, (void *)&to,
+					address_length(&to)),
+				 12);
+	node_leg_free(l);
+	node_stats(r.node, &stats);
+	assert_int_equal(stats.rx.packets, 0);
+	assert_true(stats.totals.unread > 0 && stats.totals.port_drops > 0);
+	assert_int_equal(stats.totals.unread + stats.totals.port_drops, SENT);
+	rig_close(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_place_is_not_enough),
+		cmocka_unit_test(half_a_conversation_is_none),
+		cmocka_unit_test(what_no_call_has_counted_is_in_the_sums),
+	};
+
+	return cmocka_run_group_tests_name("conversation", tests, NULL, NULL);
+}
