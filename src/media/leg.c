@@ -40,14 +40,22 @@ void leg_listen(struct leg *l, struct call *listener)
 	atomic_store_explicit(&l->listener, listener, memory_order_release);
 }
 
-/* An offer that repeats the address moves nobody: behind NAT the party is
- * somewhere else, and its next packet may be long in coming. */
-static bool moves(const struct learn_terms *from, const struct learn_terms *to)
+/* Do answers go to the address of @terms at once? As learn_again() has it, a
+ * party that was heard keeps its place unless another address is told than
+ * before: behind NAT it is somewhere else, and its next packet may be long in
+ * coming. */
+static bool moves(const struct leg *l, const struct learn_terms *terms)
 {
-	if (!to->told.ss_family)
+	const struct learn_terms *before = &l->cfg.terms;
+	struct sockaddr_storage now;
+
+	if (!terms->told.ss_family)
 		return false;
-	return to->mode == LEARN_STRICT || !from->told.ss_family ||
-	       !address_equal(&from->told, &to->told);
+	if (terms->mode == LEARN_STRICT)
+		return true;
+	(void)way_read(&l->to, &now);
+	return !now.ss_family || (before->told.ss_family &&
+				  !address_equal(&before->told, &terms->told));
 }
 
 void leg_again(struct leg *l, const struct learn_terms *terms)
@@ -57,7 +65,7 @@ void leg_again(struct leg *l, const struct learn_terms *terms)
 	/* release, pairs with is_behind() */
 	atomic_fetch_add_explicit(&l->version, 1, memory_order_release);
 	/* before the receiver can have these terms, and learn more */
-	if (moves(&l->cfg.terms, terms))
+	if (moves(l, terms))
 		way_set(&l->to, &terms->told);
 	(void)pthread_mutex_unlock(&l->lock);
 	l->cfg.terms = *terms;

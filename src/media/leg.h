@@ -79,8 +79,9 @@ static inline struct call *leg_listener(const struct leg *l)
 }
 
 /** A new offer or answer: go on under @terms (learn_again()). The receiver
- * takes them at the next packet. Answers go to an address that is new, or told
- * as the only one (strict), at once. Control. */
+ * takes them at the next packet. Answers go to an address at once that replaces
+ * another one, is the first known, or is the only one heard (strict). Control.
+ */
 void leg_again(struct leg *l, const struct learn_terms *terms);
 
 /** Judge a packet that came at @now: learn_packet(). The receiver. */

@@ -37,6 +37,15 @@ static int stick(void *enc, unsigned mode, const int16_t *pcm,
 	return cr_codec_find("pcma")->encode(enc, mode, pcm, out);
 }
 
+const struct cr_codec *sticky_codec(void)
+{
+	if (!sticky.encode) {
+		sticky = *cr_codec_find("pcma");
+		sticky.encode = stick;
+	}
+	return &sticky;
+}
+
 static struct call_cfg sticky_cfg(void)
 {
 	struct call_request request = {
@@ -50,13 +59,9 @@ static struct call_cfg sticky_cfg(void)
 	struct call_cfg cfg;
 	struct cr_err e = { "" };
 
-	if (!sticky.encode) {
-		sticky = *cr_codec_find("pcma");
-		sticky.encode = stick;
-	}
 	assert_int_equal(address_parse("127.0.0.1:9", &request.out.address), 0);
 	assert_int_equal(call_check(&cfg, &request, &e), 0);
-	cfg.media.out.codec = &sticky;
+	cfg.media.out.codec = sticky_codec();
 	return cfg;
 }
 

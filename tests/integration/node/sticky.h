@@ -16,6 +16,8 @@ extern atomic_int sticky_tickets;
 /** Frames in the encoder now, and all that have ever been. */
 extern atomic_uint sticky_inside, sticky_entered;
 
+const struct cr_codec *sticky_codec(void);
+
 /** A call from PCMU to it, its output to nobody. */
 struct node_call *sticky_call(struct rig *r);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conversations of a real node that cannot begin: nothing of them is left. And
- * the ports of legs that no call listens to: each datagram counts once.
+ * Conversations of a real node that cannot begin, or hang: nothing of them is
+ * left. And the ports of legs that no call listens to: each datagram counts
+ * once.
  */
 #include "cmocka_cr.h"
 
@@ -11,12 +12,13 @@
 #include "base/address.h"
 #include "protocol/field_json.h"
 #include "protocol/tables/conversation.h"
-#include "rig.h"
+#include "sticky.h"
 
 /* Start one of the parties PCMU and PCMA; of a hard class in which each packet
- * takes up to @worst us of 20 ms. */
-static int start(struct rig *r, int worst, struct conversation **c,
-		 struct cr_err *e)
+ * takes up to @worst us of 20 ms. @codec: what A's speech is encoded by, if not
+ * PCMA's. */
+static int start_with(struct rig *r, const struct cr_codec *codec, int worst,
+		      struct conversation **c, struct cr_err *e)
 {
 	json_t *params = json_pack("{s{ss}s{ss}sss{si}}", "a", "codec", "pcmu",
 				   "b", "codec", "pcma", "class", "hard",
@@ -30,12 +32,20 @@ static int start(struct rig *r, int worst, struct conversation **c,
 	err = field_read(conversation_start_fields, params, &request, e);
 	if (!err)
 		err = conversation_check(stream, &request, e);
+	if (codec)
+		stream[0].media.out.codec = codec;
 	for (unsigned i = 0; i < 2 && !err; i++)
 		err = rig_measure(r, &stream[i], e);
 	if (!err)
 		err = conversation_start(r->node, stream, &request, c, e);
 	json_decref(params);
 	return err;
+}
+
+static int start(struct rig *r, int worst, struct conversation **c,
+		 struct cr_err *e)
+{
+	return start_with(r, NULL, worst, c, e);
 }
 
 static bool has_no_calls(void *arg)
@@ -103,6 +113,45 @@ static void half_a_conversation_is_none(void **state)
 	assert_int_equal(r.ended, 2);
 }
 
+static bool has_one_call(void *arg)
+{
+	const struct rig *r = arg;
+
+	return r->node->ncalls == 1;
+}
+
+/* Both streams end; what the stuck thread has stays until it comes back. */
+static void a_stream_that_hangs_ends_both(void **state)
+{
+	const struct rig_options o = { .workers = 1, .watchdog = 100 * CR_MS };
+	const uint8_t silence[160] = { 0xff };
+	struct port_pairs_info ports;
+	struct conversation *c;
+	struct cr_err e = { "" };
+	struct rig_sender s;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &o);
+	assert_int_equal(start_with(&r, sticky_codec(), 100, &c, &e), 0);
+	atomic_store(&sticky_held, true);
+	s = rig_sender(&r, conversation_stream(c, 0), sizeof(silence));
+	rig_send(&s, silence, sizeof(silence));
+	assert_true(rig_wait(&r, has_one_call, &r));
+	assert_int_equal(r.ended, 2);
+	assert_int_equal(r.why, NODE_END_HUNG);
+	assert_int_equal(node_calls(r.node), 0);
+	assert_null(conversation_find(r.node, 1));
+	port_pairs_info(r.node->interfaces.one[0].ports, &ports);
+	assert_int_equal(ports.used, 2);
+	atomic_store(&sticky_held, false);
+	assert_true(rig_wait(&r, has_no_calls, &r));
+	assert_int_equal(r.ended, 2);
+	port_pairs_info(r.node->interfaces.one[0].ports, &ports);
+	assert_int_equal(ports.used, 0);
+	rig_close(&r);
+}
+
 enum { SENT = 2000 }; /* more than a port holds */
 
 /* To a port that receivers have left. */
@@ -143,6 +192,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_place_is_not_enough),
 		cmocka_unit_test(half_a_conversation_is_none),
+		cmocka_unit_test(a_stream_that_hangs_ends_both),
 		cmocka_unit_test(what_no_call_has_counted_is_in_the_sums),
 	};
 

@@ -120,6 +120,26 @@ static void a_repeated_address_moves_no_answers(void **state)
 	leg_free(l);
 }
 
+/* It came later than the party's first packets. */
+static void a_first_address_moves_no_party_that_was_heard(void **state)
+{
+	const struct leg_cfg cfg = { .terms.mode = LEARN_IMMEDIATE };
+	struct leg *heard = leg_new(&cfg), *unheard = leg_new(&cfg);
+	struct learn_terms terms = cfg.terms;
+
+	(void)state;
+	terms.told = at("192.0.2.1:4000");
+	assert_true(learn_accepts(hear(heard, "198.51.100.9:1024", 0)));
+	leg_again(heard, &terms);
+	leg_again(unheard, &terms);
+	assert_answers_to(heard, "198.51.100.9:1024");
+	assert_answers_to(unheard, "192.0.2.1:4000");
+	assert_true(learn_accepts(hear(heard, "198.51.100.9:1024", 1)));
+	assert_answers_to(heard, "198.51.100.9:1024");
+	leg_free(heard);
+	leg_free(unheard);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -127,6 +147,7 @@ int main(void)
 		cmocka_unit_test(answers_go_where_the_party_is),
 		cmocka_unit_test(new_terms_hold_from_the_next_packet_on),
 		cmocka_unit_test(a_repeated_address_moves_no_answers),
+		cmocka_unit_test(a_first_address_moves_no_party_that_was_heard),
 	};
 
 	return cmocka_run_group_tests_name("leg", tests, NULL, NULL);
