@@ -316,7 +316,7 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 	turn_begin(w);
 	open_unsent(in_progress(w), c, run, start);
 	if (__builtin_expect(way_changed(c->way, c->way_version), 0))
-		c->way_version = way_read(c->way, &c->to);
+		(void)way_try(c->way, &c->way_version, &c->to);
 	c->heard = c->meta.arrival;
 	turn_enter_codec(w);
 	err = run->stale

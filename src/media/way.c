@@ -43,22 +43,32 @@ void way_set(struct way *w, const struct sockaddr_storage *to)
 	(void)pthread_mutex_unlock(&w->lock);
 }
 
-unsigned way_read(const struct way *w, struct sockaddr_storage *to)
+bool way_try(const struct way *w, unsigned *version,
+	     struct sockaddr_storage *to)
 {
 	uint64_t word[WAY_WORDS];
 	unsigned before, after;
 
-	do {
-		before =
-			atomic_load_explicit(&w->version, memory_order_acquire);
-		for (unsigned i = 0; i < WAY_WORDS; i++)
-			word[i] = atomic_load_explicit(&w->word[i],
-						       memory_order_relaxed);
-		/* the words before the second look */
-		atomic_thread_fence(memory_order_acquire);
-		after = atomic_load_explicit(&w->version, memory_order_relaxed);
-	} while (before != after || before % 2);
+	before = atomic_load_explicit(&w->version, memory_order_acquire);
+	for (unsigned i = 0; i < WAY_WORDS; i++)
+		word[i] =
+			atomic_load_explicit(&w->word[i], memory_order_relaxed);
+	/* the words before the second look */
+	atomic_thread_fence(memory_order_acquire);
+	after = atomic_load_explicit(&w->version, memory_order_relaxed);
+	if (before != after || before % 2)
+		return false;
 	memset(to, 0, sizeof(*to));
 	memcpy(to, word, sizeof(word));
-	return before;
+	*version = before;
+	return true;
+}
+
+unsigned way_read(const struct way *w, struct sockaddr_storage *to)
+{
+	unsigned version;
+
+	while (!way_try(w, &version, to))
+		;
+	return version;
 }

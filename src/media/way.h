@@ -33,6 +33,11 @@ void way_set(struct way *w, const struct sockaddr_storage *to);
  * waits for who writes. */
 unsigned way_read(const struct way *w, struct sockaddr_storage *to);
 
+/** The same without waiting, for threads that may keep the writer from its CPU.
+ * False, and nothing is read, while it is written. */
+bool way_try(const struct way *w, unsigned *version,
+	     struct sockaddr_storage *to);
+
 /** Has it changed since @version of it was read? Any thread. */
 static inline bool way_changed(const struct way *w, unsigned version)
 {

@@ -91,11 +91,34 @@ static void nowhere_is_told_from_somewhere(void **state)
 	way_fini(&w);
 }
 
+/* A writer without a CPU must not keep a sender on it for ever. */
+static void who_tries_does_not_wait(void **state)
+{
+	const struct sockaddr_storage a = numbered(7);
+	struct sockaddr_storage got = { 0 };
+	unsigned version = 0;
+	struct way w;
+
+	(void)state;
+	way_init(&w);
+	way_set(&w, &a);
+	atomic_fetch_add(&w.version, 1); /* in the midst of another one */
+	assert_false(way_try(&w, &version, &got));
+	assert_int_equal(version, 0);
+	assert_int_equal(got.ss_family, AF_UNSPEC);
+	atomic_fetch_add(&w.version, 1);
+	assert_true(way_try(&w, &version, &got));
+	assert_memory_equal(&got, &a, sizeof(got));
+	assert_false(way_changed(&w, version));
+	way_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_address_is_never_torn),
 		cmocka_unit_test(nowhere_is_told_from_somewhere),
+		cmocka_unit_test(who_tries_does_not_wait),
 	};
 
 	return cmocka_run_group_tests_name("way", tests, NULL, NULL);
