@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conversations of a real node that cannot begin, or hang: nothing of them is
- * left. And the ports of legs that no call listens to: each datagram counts
- * once.
+ * Conversations of a real node that cannot begin, that hang, or that end while
+ * both parties speak: nothing is left of them, and each datagram counts once.
+ * So it does at the port of a leg that no call listens to.
  */
 #include "cmocka_cr.h"
 
@@ -152,6 +152,70 @@ static void a_stream_that_hangs_ends_both(void **state)
 	rig_close(&r);
 }
 
+enum { ROUNDS = 40, FRAMES = 25 };
+
+static bool has_new_terms(struct conversation *c, struct rig *r)
+{
+	struct party_change to[2] = { { .learn = LEARN_DELAYED },
+				      { .learn = -1 } };
+	struct cr_err e = { "" };
+
+	char text[64];
+
+	(void)snprintf(text, sizeof(text), "127.0.0.1:%u", r->port);
+	assert_int_equal(address_parse(text, &to[1].address), 0);
+	return !conversation_change(c, to, &e);
+}
+
+/* Both parties speak while it ends: every packet counts once. */
+static void packets_at_the_end_count_once(void **state)
+{
+	const struct rig_options o = { .workers = 2 };
+	const uint8_t silence[160] = { 0xff };
+	struct node_stats stats;
+	unsigned long long there;
+	struct cr_err e = { "" };
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &o);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		struct conversation *c;
+		struct rig_sender s[2];
+
+		assert_int_equal(start(&r, 100, &c, &e), 0);
+		for (unsigned k = 0; k < 2; k++)
+			s[k] = rig_sender(&r, conversation_stream(c, k),
+					  sizeof(silence));
+		for (unsigned n = 0; n < 2 * FRAMES; n++) {
+			rig_send(&s[n % 2], silence, sizeof(silence));
+			if (n == FRAMES)
+				assert_true(has_new_terms(c, &r));
+		}
+		conversation_stop(c);
+		for (unsigned n = 0; n < 2 * FRAMES; n++)
+			rig_send(&s[n % 2], silence, sizeof(silence));
+		assert_true(rig_wait(&r, has_no_calls, &r));
+	}
+	node_stats(r.node, &stats);
+	there = stats.rx.packets + stats.totals.port_drops +
+		stats.totals.unread;
+	assert_int_equal(there, ROUNDS * 4 * FRAMES);
+	assert_int_equal(
+		stats.rx.packets - stats.rx.unheard,
+		stats.totals.packets_in + stats.totals.duplicates +
+			stats.totals.reordered + stats.totals.strays +
+			stats.totals.wrong_pt + stats.totals.wrong_source +
+			stats.totals.wrong_ssrc + stats.totals.unproven);
+	assert_int_equal(stats.totals.packets_in,
+			 stats.totals.done + stats.totals.overwritten +
+				 stats.totals.stale + stats.totals.concealed +
+				 stats.totals.malformed +
+				 stats.totals.cancelled);
+	assert_int_equal(r.ended, 2 * ROUNDS);
+	rig_close(&r);
+}
+
 enum { SENT = 2000 }; /* more than a port holds */
 
 /* To a port that receivers have left. */
@@ -193,6 +257,7 @@ int main(void)
 		cmocka_unit_test(one_place_is_not_enough),
 		cmocka_unit_test(half_a_conversation_is_none),
 		cmocka_unit_test(a_stream_that_hangs_ends_both),
+		cmocka_unit_test(packets_at_the_end_count_once),
 		cmocka_unit_test(what_no_call_has_counted_is_in_the_sums),
 	};
 
