@@ -18,11 +18,14 @@ class Control:
     def hear(self):
         return json.loads(self.lines.readline())
 
-    def ask(self, method, params):
-        """The reply: a result or an error."""
+    def send(self, method, params):
         self.socket.sendall(json.dumps({"jsonrpc": "2.0", "id": 1,
                                         "method": method, "params": params}
                                        ).encode() + b"\n")
+
+    def ask(self, method, params):
+        """The reply: a result or an error."""
+        self.send(method, params)
         reply = self.hear()
         assert reply["id"] == 1
         return reply

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from conftest import PATIENCE
+from control import Control
 from test_phone import Phone, header
 from test_senders import started
 
@@ -207,3 +208,19 @@ def test_a_leg_at_a_named_interface_of_the_other_family(daemon):
     assert c["a"]["rtp"].startswith("[::1]:")
     assert c["a"]["interface"] == "new"
     assert c["b"]["rtp"].startswith("127.0.0.1:")
+
+
+UNKNOWN = {"a": {"codec": "amr-wb"}, "b": {"codec": "amr"}}  # their costs
+
+
+def test_who_has_gone_starts_no_conversation(daemon, tmp_path):
+    """While both ways are measured. Another client's begins in its place."""
+    started(daemon, "auto", "--drain-timeout", "0s", "--control-socket",
+            tmp_path / "control")
+    first, second = (Control(tmp_path / "control") for _ in range(2))
+    first.send("conversation.start", UNKNOWN)
+    first.socket.shutdown(socket.SHUT_RDWR)
+    assert "result" in second.ask("conversation.start", UNKNOWN)
+    stats = second.ask("stats", {})["result"]
+    assert (stats["calls"], stats["calls_started"]) == (2, 2)
+    second.socket.shutdown(socket.SHUT_RDWR)
