@@ -79,8 +79,10 @@ static json_t *start_again(struct service *sv, struct session *s,
 			   const json_t *params, struct rpc_error *err)
 {
 	struct start to;
+	json_t *result = start(sv, s, params, &to, err);
 
-	return start(sv, s, params, &to, err);
+	/* one cost was forgotten while the other one was measured */
+	return to.wait ? request_refuse(err, RPC_INTERNAL) : result;
 }
 
 json_t *method_conversation_start(void *arg, struct rpc_peer *peer,

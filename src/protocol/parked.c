@@ -36,12 +36,10 @@ static void known(void *arg, int err, const struct cr_err *why)
 
 	if (!err && wait_on(p, &e))
 		return;
-	if (!err && e.code) {
-		result = NULL; /* out of memory */
-	} else if (err) {
+	if (err) {
 		e.code = request_code(err);
 		e.why = *why;
-	} else {
+	} else if (!e.code) { /* else there was no memory to wait on */
 		result = p->run(p->service, p->session, p->params, &e);
 	}
 	answer(p, result, &e);
