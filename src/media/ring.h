@@ -27,6 +27,17 @@
 
 #include "cr/time.h"
 
+/** What a frame is. All but the first two were not sent by the party as speech,
+ * and some were not sent at all: its receiver made them. */
+enum cr_frame_what {
+	CR_RING_SPEECH, /**< a payload of one of the input's codecs          */
+	CR_RING_NOISE,	/**< a payload of comfort noise (rtp/comfort_noise.h) */
+	CR_RING_EVENT,	/**< a payload of telephone events                    */
+	CR_RING_LOST,	/**< made: nothing came for `units`                   */
+	CR_RING_SILENCE, /**< made: nothing is being said for `units` */
+	CR_RING_TICK /**< made: time has passed                            */
+};
+
 /** What the engine must know of a frame without touching its bytes. */
 struct cr_frame_meta {
 	uint64_t seq;	 /**< producer's count, from 0, no gaps            */
@@ -39,6 +50,10 @@ struct cr_frame_meta {
 	uint8_t marker;
 	uint8_t restart; /**< of another sender than the one before: its
 			    timestamps say nothing of how far they are apart */
+	uint8_t what;	 /**< enum cr_frame_what                           */
+	uint8_t codec;	 /**< of the input's codecs, 0..15                 */
+	uint16_t units;	 /**< what was made: how long, in RTP's clock      */
+	uint32_t waited; /**< in a jitter buffer, before `arrival`, ns     */
 };
 
 struct cr_ring;

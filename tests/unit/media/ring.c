@@ -20,6 +20,11 @@ static bool push(struct cr_ring *r, uint8_t tag, struct cr_frame_meta *dropped)
 		.rtp_seq = (uint16_t)(65000 + tag),
 		.bytes = FRAME,
 		.marker = tag & 1,
+		.restart = tag >> 1 & 1,
+		.what = tag % 6,
+		.codec = tag & 15,
+		.units = (uint16_t)(65000 + tag),
+		.waited = UINT32_MAX - tag,
 	};
 
 	memset(cr_ring_reserve(r), tag, FRAME);
@@ -37,6 +42,11 @@ static void assert_meta(const struct cr_frame_meta *m, uint64_t seq,
 	assert_int_equal(m->rtp_seq, (uint16_t)(65000 + tag));
 	assert_int_equal(m->bytes, FRAME);
 	assert_int_equal(m->marker, tag & 1);
+	assert_int_equal(m->restart, tag >> 1 & 1);
+	assert_int_equal(m->what, tag % 6);
+	assert_int_equal(m->codec, tag & 15);
+	assert_int_equal(m->units, (uint16_t)(65000 + tag));
+	assert_int_equal(m->waited, UINT32_MAX - tag);
 }
 
 static void an_empty_ring_gives_nothing(void **state)
