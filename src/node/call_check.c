@@ -119,7 +119,7 @@ static void follow_rate(struct pipeline_side *s,
 
 /* Who says where packets come from means it, unless told otherwise. */
 static int check_hears(struct learn_terms *hears, const struct call_request *r,
-		       struct cr_err *e)
+		       const struct call_names *names, struct cr_err *e)
 {
 	bool told = r->in.source.ss_family != 0;
 
@@ -133,22 +133,24 @@ static int check_hears(struct learn_terms *hears, const struct call_request *r,
 	};
 	if (hears->mode == LEARN_STRICT && !told)
 		return cr_fail(e, -EINVAL,
-			       "in.learn: strict hears in.source only, which "
-			       "is missing");
+			       "%slearn: strict hears %s only, which is "
+			       "missing",
+			       names->hears, names->source);
 	return 0;
 }
 
 static int check_sides(struct call_cfg *cfg, const struct call_request *r,
-		       struct cr_err *e)
+		       const struct call_names *names, struct cr_err *e)
 {
-	if (check_side(&cfg->media.in, &cfg->pt_in, &r->in.side, "in.", e))
+	if (check_side(&cfg->media.in, &cfg->pt_in, &r->in.side, names->in, e))
 		return -EINVAL;
 	cfg->source = r->in.source;
-	if (check_hears(&cfg->hears, r, e))
+	if (check_hears(&cfg->hears, r, names, e))
 		return -EINVAL;
 	cfg->ts_first_known = r->in.ts_first >= 0;
 	cfg->ts_first = cfg->ts_first_known ? (uint32_t)r->in.ts_first : 0;
-	if (check_side(&cfg->media.out, &cfg->pt_out, &r->out.side, "out.", e))
+	if (check_side(&cfg->media.out, &cfg->pt_out, &r->out.side, names->out,
+		       e))
 		return -EINVAL;
 	follow_rate(&cfg->media.in, &r->in.side, &cfg->media.out);
 	follow_rate(&cfg->media.out, &r->out.side, &cfg->media.in);
@@ -241,7 +243,7 @@ static int check_terms(struct call_cfg *cfg, const struct task_terms *asked,
 }
 
 int call_check_stream(struct call_cfg *out, const struct call_request *r,
-		      struct cr_err *e)
+		      const struct call_names *names, struct cr_err *e)
 {
 	struct call_cfg cfg = { 0 };
 
@@ -249,7 +251,7 @@ int call_check_stream(struct call_cfg *out, const struct call_request *r,
 		return cr_fail(e, -EINVAL,
 			       "interface: goes with port \"own\"; the shared "
 			       "port has one address");
-	if (check_sides(&cfg, r, e) || check_ptime(&cfg, r->ptime, e) ||
+	if (check_sides(&cfg, r, names, e) || check_ptime(&cfg, r->ptime, e) ||
 	    check_release(&cfg, &r->release, &r->terms.contract, e) ||
 	    check_terms(&cfg, &r->terms, e))
 		return -EINVAL;
@@ -262,7 +264,11 @@ int call_check_stream(struct call_cfg *out, const struct call_request *r,
 int call_check(struct call_cfg *out, const struct call_request *r,
 	       struct cr_err *e)
 {
-	int err = call_check_stream(out, r, e);
+	static const struct call_names names = { .in = "in.",
+						 .out = "out.",
+						 .hears = "in.",
+						 .source = "in.source" };
+	int err = call_check_stream(out, r, &names, e);
 
 	if (!err && !out->to.ss_family)
 		err = cr_fail(e, -EINVAL,

@@ -13,13 +13,20 @@
 #include "media/call.h"
 #include "node/call_request.h"
 
+/** What members are called where it was asked for, for messages. */
+struct call_names {
+	const char *in, *out; /**< before a side's members: "in."         */
+	const char *hears;    /**< before "learn": "in."                  */
+	const char *source;   /**< where packets come from: "in.source"   */
+};
+
 /** The configuration that @r asks for. 0, or -EINVAL with @e and @out as it
  * was. */
-/** The same without out.address: of a stream to a leg. */
-int call_check_stream(struct call_cfg *out, const struct call_request *r,
-		      struct cr_err *e);
 int call_check(struct call_cfg *out, const struct call_request *r,
 	       struct cr_err *e);
+/** The same without out.address: of a stream to a leg. */
+int call_check_stream(struct call_cfg *out, const struct call_request *r,
+		      const struct call_names *names, struct cr_err *e);
 
 /** What the call @cfg, whose mode is the one in use, would have asked for: a
  * change starts from it. */

@@ -51,19 +51,20 @@ static struct call_request stream_of(const struct conversation_request *r,
 	};
 }
 
+/* Of the stream from party 0, and from 1: what a request calls its members. */
+static const struct call_names names[] = {
+	{ .in = "a.", .out = "b.", .hears = "a.", .source = "a.address" },
+	{ .in = "b.", .out = "a.", .hears = "b.", .source = "b.address" },
+};
+
 int conversation_check(struct call_cfg *stream,
 		       const struct conversation_request *r, struct cr_err *e)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		const struct call_request one = stream_of(r, i);
-		struct cr_err why;
 
-		if (!r->party[i].side.codec)
-			return cr_fail(e, -EINVAL, "%s.codec: is missing",
-				       i ? "b" : "a");
-		if (call_check_stream(&stream[i], &one, &why))
-			return cr_fail(e, -EINVAL, "from %s: %.400s",
-				       i ? "b to a" : "a to b", why.text);
+		if (call_check_stream(&stream[i], &one, &names[i], e))
+			return -EINVAL;
 		/* what is learned names the stream nowhere */
 		stream[i].ssrc_in = 0;
 	}
@@ -75,14 +76,20 @@ int conversation_check(struct call_cfg *stream,
 static int open_legs(struct conversation *c, const struct call_cfg *stream,
 		     const struct conversation_request *r, struct cr_err *e)
 {
+	struct interface_wish wish;
 	struct interface *at;
 	int err = 0;
 
 	for (unsigned i = 0; i < 2 && !err; i++) {
 		const struct party_request *p = &r->party[i];
 
-		err = interfaces_choose(&c->node->interfaces, p->interface,
-					&p->address, &at, e);
+		wish = (struct interface_wish){
+			.name = p->interface,
+			.to = p->address,
+			.path = names[i].in,
+			.to_path = names[i].source,
+		};
+		err = interfaces_choose(&c->node->interfaces, &wish, &at, e);
 		if (err)
 			return err;
 		err = node_leg_open(c->node, at, &stream[i].hears, &c->leg[i],
@@ -267,18 +274,17 @@ static int check_change(const struct conversation *c, unsigned i,
 		if (to->address.ss_family !=
 		    c->leg[i]->interface->cfg.local.ss_family)
 			return cr_fail(e, -EINVAL,
-				       "%s.address: its leg is of the other "
-				       "IP family",
-				       i ? "b" : "a");
+				       "%s: its leg is of the other IP family",
+				       names[i].source);
 		terms->told = to->address;
 	}
 	if (to->learn >= 0)
 		terms->mode = (enum learn_mode)to->learn;
 	if (terms->mode == LEARN_STRICT && !terms->told.ss_family)
 		return cr_fail(e, -EINVAL,
-			       "%s.learn: strict hears its address only, "
-			       "which is not known",
-			       i ? "b" : "a");
+			       "%slearn: strict hears %s only, which is "
+			       "missing",
+			       names[i].hears, names[i].source);
 	return 0;
 }
 

@@ -210,28 +210,27 @@ static const char *names(const struct interfaces *i, char *buf, size_t size)
 	return buf;
 }
 
-int interfaces_choose(struct interfaces *i, const char *name,
-		      const struct sockaddr_storage *to, struct interface **out,
-		      struct cr_err *e)
+int interfaces_choose(struct interfaces *i, const struct interface_wish *wish,
+		      struct interface **out, struct cr_err *e)
 {
-	const struct interface *found = find(i, name, to->ss_family);
+	const sa_family_t family = wish->to.ss_family;
+	const struct interface *found = find(i, wish->name, family);
 	char all[200];
 
 	if (found) {
 		*out = &i->one[found - i->one];
 		return 0;
 	}
-	if (!name)
+	if (!wish->name)
 		return cr_fail(e, -EINVAL,
-			       "out.address: this node has no %s address for "
-			       "calls (--interface)",
-			       family_name(to->ss_family));
-	if (find(i, name, 0))
+			       "%s: this node has no %s address for calls "
+			       "(--interface)",
+			       wish->to_path, family_name(family));
+	if (find(i, wish->name, 0))
 		return cr_fail(e, -EINVAL,
-			       "out.address: the interface %.40s has no %s "
-			       "address",
-			       name, family_name(to->ss_family));
+			       "%s: the interface %.40s has no %s address",
+			       wish->to_path, wish->name, family_name(family));
 	return cr_fail(e, -EINVAL,
-		       "interface: there is none called %.40s; there are: %s",
-		       name, names(i, all, sizeof(all)));
+		       "%sinterface: there is none called %.40s; there are: %s",
+		       wish->path, wish->name, names(i, all, sizeof(all)));
 }

@@ -59,11 +59,19 @@ int interfaces_open(struct interfaces *to, const struct interface_cfg *cfg,
 /** Their ports have been closed. Zero is fine. */
 void interfaces_close(struct interfaces *i);
 
-/** The one called @name (NULL: any) that can send to @to; the first of several.
- * 0, or -EINVAL with @e. */
-int interfaces_choose(struct interfaces *i, const char *name,
-		      const struct sockaddr_storage *to, struct interface **out,
-		      struct cr_err *e);
+/** Which one somebody wants. */
+struct interface_wish {
+	const char *name; /**< NULL: any */
+	struct sockaddr_storage to;
+	/** For messages: what stands before the member "interface" of the
+	 * request, and what the address is called there. */
+	const char *path, *to_path;
+};
+
+/** The one that @wish names and that can send to its address; the first of
+ * several. 0, or -EINVAL with @e. */
+int interfaces_choose(struct interfaces *i, const struct interface_wish *wish,
+		      struct interface **out, struct cr_err *e);
 
 /** What peers are told: "192.0.2.1:30000". @advertised: see interface_cfg. */
 void interface_text(const struct sockaddr_storage *local,

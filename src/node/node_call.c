@@ -292,12 +292,15 @@ int node_call_start(struct node *n, struct call_cfg *cfg,
 		    const struct node_port_wish *port, struct node_call **out,
 		    struct cr_err *e)
 {
+	const struct interface_wish wish = { .name = port->interface,
+					     .to = cfg->to,
+					     .path = "",
+					     .to_path = "out.address" };
 	struct interface *interface = NULL;
 	int err = refuse_first(n, cfg, port->own, e);
 
 	if (!err && port->own)
-		err = interfaces_choose(&n->interfaces, port->interface,
-					&cfg->to, &interface, e);
+		err = interfaces_choose(&n->interfaces, &wish, &interface, e);
 	return err ? err : begin(n, cfg, interface, NULL, out, e);
 }
 
