@@ -14,9 +14,12 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/splitmix.h"
 #include "bench.h"
 #include "calls.h"
+#include "timetable.h"
+
+/* So late, and by a tick, it may be. */
+#define PATIENCE (500 * CR_US)
 
 _Noreturn static void die(const char *what)
 {
@@ -24,50 +27,19 @@ _Noreturn static void die(const char *what)
 	exit(1);
 }
 
-/* When a call's packets are due, after those of the first call. */
-struct turn {
-	cr_ns phase;
-	unsigned call;
-};
-
-static int by_phase(const void *a, const void *b)
-{
-	const struct turn *x = a, *y = b;
-
-	if (x->phase != y->phase)
-		return x->phase < y->phase ? -1 : 1;
-	return (x->call > y->call) - (x->call < y->call);
-}
-
-/* The turns of a packet of each call, in order. */
-static struct turn *turns_of(const struct load_options *opt)
-{
-	uint64_t random = (uint64_t)opt->seed + 1;
-	struct turn *t = calloc((size_t)opt->calls, sizeof(*t));
-
-	if (!t)
-		die("out of memory");
-	for (int64_t i = 0; i < opt->calls; i++) {
-		uint64_t r = splitmix64(&random) >> 32;
-
-		t[i].call = (unsigned)i;
-		t[i].phase = opt->phases == LOAD_EVEN
-				     ? opt->every * i / opt->calls
-				     : (cr_ns)r * opt->every >> 32;
-	}
-	qsort(t, (size_t)opt->calls, sizeof(*t), by_phase);
-	return t;
-}
-
-/* What the CPU time is read of, at the two ends of the measurement. */
+/* What is read at the two ends of the measurement. */
 struct reading {
-	cr_ns at, own, watched;
+	cr_ns at, held;
+	cr_ns own, watched; /* CPU time */
 };
 
-static struct reading reading(const struct load_options *opt)
+static struct reading reading(const struct load_options *opt,
+			      const struct timetable *t)
 {
 	clockid_t clock;
-	struct reading r = { .at = clock_now(), .own = clock_thread_cpu() };
+	struct reading r = { .at = clock_now(),
+			     .held = t->held,
+			     .own = clock_thread_cpu() };
 
 	if (!opt->watch)
 		return r;
@@ -84,39 +56,21 @@ static void sleep_until(cr_ns t)
 	(void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
 }
 
-/* Where sending is. */
-struct pace {
-	const struct turn *turns;
-	cr_ns start;
-	uint64_t next; /* turn, from the start */
-};
-
-static cr_ns due(const struct pace *p, const struct load_options *opt)
-{
-	uint64_t calls = (uint64_t)opt->calls;
-
-	return p->start + (cr_ns)(p->next / calls) * opt->every +
-	       p->turns[p->next % calls].phase;
-}
-
 /* Send and receive until @end. */
-static void play(struct calls *c, struct pace *p, cr_ns end)
+static void play(struct calls *c, struct timetable *t, cr_ns end)
 {
 	cr_ns now = clock_now();
 
 	while (now < end) {
-		cr_ns d = due(p, c->opt);
+		cr_ns due;
 
-		while (d <= now && d < end) {
-			calls_send(c,
-				   p->turns[p->next % (uint64_t)c->opt->calls]
-					   .call,
-				   d);
-			p->next++;
-			d = due(p, c->opt);
+		timetable_hold(t, now);
+		while ((due = timetable_due(t)) <= now && due < end) {
+			calls_send(c, timetable_call(t), due);
+			timetable_sent(t);
 		}
 		calls_receive(c);
-		sleep_until(cr_ns_min(end, cr_ns_max(d, now + c->opt->tick)));
+		sleep_until(cr_ns_min(end, cr_ns_max(due, now + c->opt->tick)));
 		now = clock_now();
 	}
 }
@@ -170,26 +124,30 @@ static void print(const struct calls *c, const struct reading *from,
 	print_times("delay", &t->delay);
 	print_times("late", &t->late);
 	printf("\"ns\": %" PRId64 ", \"cpu_ns\": %" PRId64
-	       ", \"watched_cpu_ns\": %" PRId64 "}\n",
+	       ", \"watched_cpu_ns\": %" PRId64 ", \"held_ns\": %" PRId64 "}\n",
 	       to->at - from->at, to->own - from->own,
-	       to->watched - from->watched);
+	       to->watched - from->watched, to->held - from->held);
 }
 
 static void measure(struct calls *c)
 {
-	struct turn *turns = turns_of(c->opt);
-	struct pace p = { .turns = turns, .start = clock_now() + CR_MS };
+	const struct load_options *opt = c->opt;
 	struct reading from, to;
+	struct timetable t;
 
-	c->begin = p.start + c->opt->warm;
-	c->end = c->begin + c->opt->seconds;
-	play(c, &p, c->begin);
-	from = reading(c->opt);
-	play(c, &p, c->end);
-	to = reading(c->opt);
+	if (timetable_open(&t, (unsigned)opt->calls, opt->every,
+			   opt->tick + PATIENCE, clock_now() + CR_MS,
+			   opt->phases == LOAD_EVEN, (uint64_t)opt->seed))
+		die("out of memory");
+	c->begin = t.start + opt->warm;
+	c->end = c->begin + opt->seconds;
+	play(c, &t, c->begin);
+	from = reading(opt, &t);
+	play(c, &t, c->end);
+	to = reading(opt, &t);
 	linger(c);
 	print(c, &from, &to);
-	free(turns);
+	timetable_close(&t);
 }
 
 int main(int argc, char **argv)

@@ -95,7 +95,10 @@ static const struct cli cli = {
 		"first answer is taken for that to the first packet.\n"
 		"When all is over, it prints one JSON object. Times are from "
 		"just before a packet is sent until the kernel has the "
-		"answer.",
+		"answer. When it was late by more than half a millisecond and "
+		"a tick, for it had lost its CPU, all that is still to be sent "
+		"comes later by as much (held_ns): no callers would send that "
+		"at one go.",
 	.opts = rows,
 	.examples = examples,
 };

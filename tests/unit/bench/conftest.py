@@ -38,12 +38,14 @@ def delay():
 @pytest.fixture
 def result():
     """What bench-load says of a run."""
-    def of(cpu_us=5.0, sent=1000, lost=0, p99_ms=0.1, late_ms=0.1):
+    def of(cpu_us=5.0, sent=1000, lost=0, p99_ms=0.1, late_ms=0.1,
+           held_ms=0):
         return {"calls": 50, "ns": 1_000_000_000, "sent": sent, "lost": lost, "received": sent - lost,
                 "watched_cpu_ns": round(cpu_us * 1000 * sent),
                 "refused": 0, "duplicate": 0, "reordered": 0,
                 "out_of_sequence": 0, "strange": 0, "wrong": 0,
                 "delay": {"p50_ns": p99_ms * 5e5, "p99_ns": p99_ms * 1e6,
                           "p999_ns": p99_ms * 2e6, "max_ns": p99_ms * 3e6},
-                "late": {"p99_ns": late_ms * 1e6}}
+                "late": {"p99_ns": late_ms * 1e6},
+                "held_ns": held_ms * 1e6}
     return of
