@@ -22,6 +22,7 @@ struct leg *leg_new(const struct leg_cfg *cfg)
 	way_init(&l->to);
 	way_set(&l->to, &cfg->terms.told);
 	learn_init(&l->learn, &cfg->terms);
+	l->poll_at = CR_NEVER;
 	return l;
 }
 
@@ -112,4 +113,34 @@ unsigned leg_hear(struct leg *l, const struct learn_arrival *p, cr_ns now)
 	if (learn_accepts(result) && result & LEARN_NEW_ADDRESS)
 		set_way(l, now);
 	return result;
+}
+
+/* --- time --- */
+
+bool leg_begin_polls(struct leg *l, struct wheel *w)
+{
+	l->wheel = w;
+	if (!l->cfg.first_poll)
+		return false;
+	l->poll_at = l->cfg.first_poll;
+	return wheel_arm(w, &l->timer, l->poll_at);
+}
+
+void leg_end_polls(struct leg *l)
+{
+	wheel_close(l->wheel, &l->timer);
+}
+
+cr_ns leg_poll(struct leg *l, cr_ns now)
+{
+	(void)l, (void)now;
+	return CR_NEVER;
+}
+
+void leg_poll_by(struct leg *l, cr_ns due)
+{
+	if (due >= l->poll_at)
+		return;
+	l->poll_at = due;
+	(void)wheel_arm(l->wheel, &l->timer, due);
 }

@@ -22,6 +22,7 @@
 #include "base/rcu.h"
 #include "cr/error.h"
 #include "media/way.h"
+#include "media/wheel.h"
 #include "rtp/learn.h"
 
 struct call;
@@ -32,6 +33,7 @@ struct leg_cfg {
 	int fd;		   /**< its RTP socket (udp_socket()); borrowed      */
 	unsigned receiver; /**< which one it is with (media/receivers.h)     */
 	struct learn_terms terms;
+	cr_ns first_poll; /**< when leg_poll() is called first; 0: never */
 };
 
 struct leg {
@@ -45,8 +47,11 @@ struct leg {
 
 	/* rx */
 	_Alignas(CACHE_LINE) struct learn learn;
-	unsigned terms_taken; /**< the version of the terms it goes by */
-	uint32_t drops;	      /**< of its port, counted so far         */
+	unsigned terms_taken;	  /**< the version of the terms it goes by */
+	uint32_t drops;		  /**< of its port, counted so far         */
+	struct wheel *wheel;	  /**< of its receiver; constant            */
+	struct wheel_entry timer; /**< the one for all that it waits for */
+	cr_ns poll_at;		  /**< it is armed for; CR_NEVER: it is not */
 	/** Without a listener, to whom they are counted otherwise: datagrams
 	 * that its full port lost, and that were in it at the end. Whoever
 	 * frees it adds them to sums. */
@@ -86,5 +91,27 @@ void leg_again(struct leg *l, const struct learn_terms *terms);
 
 /** Judge a packet that came at @now: learn_packet(). The receiver. */
 unsigned leg_hear(struct leg *l, const struct learn_arrival *p, cr_ns now);
+
+/** Its timers are @w's from now on, and leg_poll() is called first when its
+ * configuration says. Before its receiver knows it. Returns whether that must
+ * be woken. Control. */
+bool leg_begin_polls(struct leg *l, struct wheel *w);
+/** leg_poll() is not called any more, but for a call under way, which has ended
+ * a grace period later. Control. */
+void leg_end_polls(struct leg *l);
+
+/** Do what is due at @now, and perhaps more. Returns when to call it again, the
+ * earliest of what its parts wait for; CR_NEVER: they wait for nothing. The
+ * receiver. */
+cr_ns leg_poll(struct leg *l, cr_ns now);
+/** It shall be called at @due, or earlier. Any part of the leg says so when it
+ * begins to wait for something. The receiver. */
+void leg_poll_by(struct leg *l, cr_ns due);
+
+static inline struct leg *leg_of_timer(struct wheel_entry *timer)
+{
+	return (struct leg *)(void *)((unsigned char *)timer -
+				      offsetof(struct leg, timer));
+}
 
 #endif

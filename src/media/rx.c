@@ -26,6 +26,8 @@
 
 /* Packets of a turn before stop and the reclaim of calls get a look. */
 #define TAKEN_MAX 256u
+/* Timers taken at a time. */
+#define TIMERS 64u
 /* The tag of the shared socket; those of ports are names of legs. */
 #define TAG_SHARED UINT64_C(0)
 
@@ -34,6 +36,7 @@ struct rx {
 	struct rx_config cfg;
 	_Alignas(CACHE_LINE) struct packet_path path;
 	struct inlet *in;
+	struct wheel wheel; /* of its legs */
 	pthread_t thread;
 	atomic_bool stop; /* release, pairs with rx_main() */
 	uint32_t drops;	  /* of the shared socket, counted so far */
@@ -130,10 +133,32 @@ static void tell_others(struct rx *rx)
 		handover_wake(rx->cfg.box[__builtin_ctzll(rx->handed)]);
 }
 
-/* Up to TAKEN_MAX packets, and as many from others. Returns how many; fewer
- * than TAKEN_MAX: the turn is over. The box comes last: inlet_next() takes in
- * the wake-ups for what was put there before. */
-static unsigned take_some(struct rx *rx)
+/* Whatever it answers, there is a tick between two calls: a leg that is behind
+ * does not keep the others waiting. */
+static void poll_leg(struct leg *l, cr_ns now)
+{
+	l->poll_at = CR_NEVER;
+	leg_poll_by(l, cr_ns_max(leg_poll(l, now), now + 1));
+}
+
+/* What legs wait for at @now. */
+static void take_timers(struct rx *rx, cr_ns now)
+{
+	struct wheel_entry *due[TIMERS];
+	unsigned n;
+
+	do {
+		n = wheel_take(&rx->wheel, now, due, TIMERS);
+		for (unsigned i = 0; i < n; i++)
+			poll_leg(leg_of_timer(due[i]), now);
+	} while (n == TIMERS);
+}
+
+/* Up to TAKEN_MAX packets, and as many from others; then what is due at @now.
+ * Returns how many packets; fewer than TAKEN_MAX: the turn is over. The box
+ * comes after the sockets: inlet_next() takes in the wake-ups for what was put
+ * there before. */
+static unsigned take_some(struct rx *rx, cr_ns now)
 {
 	struct inlet_packet p;
 	unsigned n = 0;
@@ -144,6 +169,8 @@ static unsigned take_some(struct rx *rx)
 		n++;
 	}
 	n += take_handed(rx);
+	if (wheel_due(&rx->wheel) <= now)
+		take_timers(rx, now);
 	release(rx);
 	rcu_read_end();
 	if (rx->handed)
@@ -184,16 +211,28 @@ static bool stopping(const struct rx *rx)
 	return atomic_load_explicit(&rx->stop, memory_order_acquire);
 }
 
-/* All that there is. Returns how many packets. */
-static unsigned take_turn(struct rx *rx)
+/* All that there is; the turn began at @now. Returns how many packets. */
+static unsigned take_turn(struct rx *rx, cr_ns now)
 {
 	unsigned n = 0, some;
 
 	do {
-		some = take_some(rx);
+		if (n)
+			now = clock_now();
+		some = take_some(rx, now);
 		n += some;
 	} while (some >= TAKEN_MAX && !stopping(rx));
 	return n;
+}
+
+/* Until there are packets, or a timer is due. */
+static int wait_for_work(struct rx *rx)
+{
+	cr_ns due = wheel_due(&rx->wheel);
+
+	return inlet_wait(rx->in, due == CR_NEVER
+					  ? CR_NEVER
+					  : cr_ns_max(due - clock_now(), 0));
 }
 
 static void name_thread(unsigned number)
@@ -205,9 +244,9 @@ static void name_thread(unsigned number)
 	(void)pthread_setname_np(pthread_self(), name);
 }
 
-/* A turn without packets was a wake-up for something else: no pause. What came
- * during the pause makes inlet_wait() return at once, and when nothing came it
- * blocks. */
+/* A turn without packets was a wake-up for something else, a timer perhaps: no
+ * pause. What came during the pause makes inlet_wait() return at once, and when
+ * nothing came it blocks. */
 static void *rx_main(void *arg)
 {
 	struct rx *rx = arg;
@@ -216,9 +255,9 @@ static void *rx_main(void *arg)
 	name_thread(rx->cfg.number);
 	(void)prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
 	rcu_register_thread();
-	while (!stopping(rx) && (rc = inlet_wait(rx->in, CR_NEVER)) >= 0) {
+	while (!stopping(rx) && (rc = wait_for_work(rx)) >= 0) {
 		cr_ns began = clock_now();
-		unsigned packets = take_turn(rx);
+		unsigned packets = take_turn(rx, began);
 
 		if (packets && !stopping(rx))
 			pause_after(rx, packets, began);
@@ -259,6 +298,7 @@ static void place(struct rx *rx, struct cr_err *warn)
 static void rx_free(struct rx *rx)
 {
 	inlet_close(rx->in);
+	wheel_fini(&rx->wheel);
 	free(rx);
 }
 
@@ -277,6 +317,7 @@ int rx_open(struct rx **out, const struct rx_config *cfg, struct cr_err *warn,
 	rx->path.hand_over = hand_over;
 	rx->path.table = cfg->table;
 	rx->path.trace = cfg->trace;
+	wheel_init(&rx->wheel, clock_now());
 	err = inlet_open(&rx->in, cfg->io, e);
 	if (!err && cfg->fd >= 0)
 		err = inlet_add(rx->in, cfg->fd, TAG_SHARED,
@@ -316,12 +357,20 @@ void rx_close(struct rx *rx)
 
 int rx_add_leg(struct rx *rx, struct leg *l, struct cr_err *e)
 {
-	return inlet_add(rx->in, l->cfg.fd, l->key, INLET_ONE, &l->port_key, e);
+	int err;
+
+	if (leg_begin_polls(l, &rx->wheel))
+		inlet_wake(rx->in);
+	err = inlet_add(rx->in, l->cfg.fd, l->key, INLET_ONE, &l->port_key, e);
+	if (err)
+		leg_end_polls(l);
+	return err;
 }
 
 void rx_del_leg(struct rx *rx, struct leg *l)
 {
 	inlet_del(rx->in, l->port_key);
+	leg_end_polls(l);
 }
 
 void rx_count_rest(struct leg *l, struct call *c)

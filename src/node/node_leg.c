@@ -57,6 +57,13 @@ static int open_leg(struct node_leg *l, const struct learn_terms *terms,
 		      : cr_fail(e, -ENOMEM, "out of memory for a leg");
 }
 
+/* On liburcu's thread: the receiver has let go of it. */
+static void free_later(struct rcu_head *head)
+{
+	rcu_deferred();
+	node_leg_free(caa_container_of(head, struct node_leg, rcu));
+}
+
 int node_leg_open(struct node *n, struct interface *i,
 		  const struct learn_terms *terms, struct node_leg **out,
 		  struct cr_err *e)
@@ -70,6 +77,10 @@ int node_leg_open(struct node *n, struct interface *i,
 	l->interface = i;
 	l->ports = (struct port_pair){ .rtp = -1, .rtcp = -1 };
 	err = open_leg(l, terms, e);
+	if (err && l->leg) { /* its receiver may be at its timer */
+		rcu_defer(&l->rcu, free_later);
+		return err;
+	}
 	if (err) {
 		node_leg_free(l);
 		return err;
@@ -111,13 +122,6 @@ void node_leg_free(struct node_leg *l)
 	port_pair_close(l->interface->ports, &l->ports);
 	leg_free(l->leg);
 	free(l);
-}
-
-/* On liburcu's thread: the receiver has let go of it. */
-static void free_later(struct rcu_head *head)
-{
-	rcu_deferred();
-	node_leg_free(caa_container_of(head, struct node_leg, rcu));
 }
 
 void node_leg_discard(struct node_leg *l)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/address.h"
+#include "base/clock.h"
 #include "cmocka_cr.h"
 #include "media/call_table.h"
 #include "rtp/rtp.h"
@@ -52,6 +53,7 @@ bool __wrap_inlet_next(struct inlet *in, struct inlet_packet *p)
 
 /* What inlet_wait() says instead of waiting; 0: it waits. */
 static atomic_int refusal;
+static atomic_uint waits;
 
 int __real_inlet_wait(struct inlet *in, cr_ns timeout);
 int __wrap_inlet_wait(struct inlet *in, cr_ns timeout);
@@ -60,7 +62,27 @@ int __wrap_inlet_wait(struct inlet *in, cr_ns timeout)
 {
 	int rc = atomic_load(&refusal);
 
+	atomic_fetch_add(&waits, 1);
 	return rc ? rc : __real_inlet_wait(in, timeout);
+}
+
+/* A leg wants to be called again soon, until it was often enough. */
+enum { POLLS = 20 };
+static sem_t polled_enough;
+static atomic_uint polls;
+static struct leg *polled;
+
+cr_ns __wrap_leg_poll(struct leg *l, cr_ns now);
+
+cr_ns __wrap_leg_poll(struct leg *l, cr_ns now)
+{
+	unsigned n = atomic_fetch_add(&polls, 1) + 1;
+
+	assert_ptr_equal(l, polled);
+	if (n < POLLS) /* in the past, too */
+		return n % 4 ? now + 2 * CR_MS : now - CR_MS;
+	(void)sem_post(&polled_enough);
+	return CR_NEVER;
 }
 
 static void wait_for(sem_t *s)
@@ -308,6 +330,45 @@ static void the_last_receiver_is_handed_its_packets(void **state)
 	rcu_unregister_thread();
 }
 
+/* Without a packet, as often as the leg wants to be called and no more; and
+ * that is no turn with packets, after which it pauses. */
+static void a_receiver_wakes_for_its_legs_timers(void **state)
+{
+	static const enum udp_io ways[] = { UDP_IO_EPOLL, UDP_IO_AUTO };
+	struct rx_config cfg = { .fd = -1, .coalesce = CR_MS, .cpu = -1 };
+	struct cr_err warn = { "" }, e = { "" };
+	struct rx *rx;
+
+	(void)state;
+	rcu_register_thread();
+	(void)sem_init(&asleep, 0, 0);
+	for (unsigned i = 0; i < 2; i++) {
+		(void)sem_init(&polled_enough, 0, 0);
+		atomic_store(&polls, 0);
+		cfg.io = ways[i];
+		assert_int_equal(rx_open(&rx, &cfg, &warn, &e), 0);
+		polled = leg_new(&(struct leg_cfg){
+			.fd = open_socket(),
+			.first_poll = clock_now() + 300 * CR_MS,
+		});
+		polled->key = 1;
+		atomic_store(&waits, 0);
+		assert_int_equal(rx_add_leg(rx, polled, &e), 0);
+		wait_for(&polled_enough);
+		assert_int_equal(sem_trywait(&polled_enough), -1);
+		/* each may be too early once, by what timers are rounded to;
+		 * adding the leg wakes, and the far timer came nearer */
+		assert_in_range(atomic_load(&waits), POLLS, 2 * POLLS + 8);
+		rx_del_leg(rx, polled);
+		rx_close(rx);
+		assert_int_equal(atomic_load(&polls), POLLS);
+		(void)close(polled->cfg.fd);
+		leg_free(polled);
+	}
+	assert_int_equal(sem_trywait(&asleep), -1);
+	rcu_unregister_thread();
+}
+
 static sem_t told;
 static int told_err;
 
@@ -346,6 +407,7 @@ int main(void)
 		cmocka_unit_test(a_turn_serves_all_ports_that_are_ready),
 		cmocka_unit_test(what_is_handed_over_during_a_turn_is_taken),
 		cmocka_unit_test(the_last_receiver_is_handed_its_packets),
+		cmocka_unit_test(a_receiver_wakes_for_its_legs_timers),
 		cmocka_unit_test(a_receiver_that_cannot_go_on_says_so),
 	};
 
