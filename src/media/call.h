@@ -27,6 +27,7 @@
 #include "engine/release.h"
 #include "media/arrivals.h"
 #include "media/counters.h"
+#include "media/gaps.h"
 #include "media/leg.h"
 #include "media/pipeline.h"
 #include "media/recent.h"
@@ -82,6 +83,9 @@ struct call_cfg {
 	struct sockaddr_storage to;
 	unsigned receiver; /**< which one it is with (media/receivers.h)    */
 	unsigned ring_frames;
+	/** Conceal what never came; else it shows in the output's sequence
+	 * numbers. */
+	bool conceal;
 };
 
 /** By what terms frames come from now on: control's word to rx and workers. */
@@ -142,6 +146,7 @@ struct call {
 	cr_ns heard; /**< arrival of the last one that was run */
 	uint16_t seq_out;
 	uint32_t ts_step; /**< of the input from frame to frame; constant */
+	struct gaps gaps; /**< between the frames that it gets */
 	const struct way *way; /**< where packets go to; constant */
 	unsigned way_version;  /**< of what is in @to */
 	int fd;		       /**< from where; -1: the shared port; constant */

@@ -35,6 +35,9 @@
 	X(stale, "STALE", "frames that were too old when their turn came")     \
 	X(concealed, NULL, "frames replaced by concealment")                   \
 	X(malformed, NULL, "payloads that could not be parsed")                \
+	X(missing, NULL,                                                       \
+	  "packets that never came, or were dropped: missing between those "   \
+	  "transcoded")                                                        \
 	X(cancelled, NULL, "frames that still waited when the call ended")     \
 	X(send_failed, NULL, "packets that the socket refused")                \
 	X(nowhere, NULL,                                                       \

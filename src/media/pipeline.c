@@ -26,6 +26,7 @@ struct pipeline {
 	struct resample *resample; /* NULL: same rate */
 	unsigned in_rate, out_rate, in_clock, out_clock;
 	unsigned frame;	  /* samples of an output frame */
+	unsigned unit;	  /* units of the input's clock in an input frame */
 	atomic_uint mode; /* relaxed: any thread asks, the worker looks */
 	uint8_t cmr;	  /* of the last packet */
 
@@ -92,6 +93,8 @@ int pipeline_open(struct pipeline **out, const struct pipeline_cfg *cfg,
 	p->in_clock = pipeline_side_clock(&cfg->in);
 	p->out_clock = pipeline_side_clock(&cfg->out);
 	p->frame = frame;
+	p->unit = (unsigned)(cr_codec_frame_ns(cfg->in.codec, &cfg->in.cfg) *
+			     p->in_clock / CR_SEC);
 	atomic_init(&p->mode, cfg->out.cfg.mode);
 	p->cmr = PAYLOAD_NO_CMR;
 	err = open_codecs(p, e);
@@ -181,15 +184,27 @@ static int64_t after_restart(const struct pipeline *p, cr_ns pause)
 	return wrap(p, at > p->next ? at : p->next);
 }
 
+/* Where the next packet of the same sender begins: @step behind the last one,
+ * but never before that one's end. */
+static int64_t after_step(const struct pipeline *p, int32_t step)
+{
+	int64_t at = wrap(p, p->at + step), next = wrap(p, p->next);
+	bool leapt = next - at > (int64_t)p->in_clock << 31; /* at wrapped */
+
+	return at < next && !leapt ? next : at;
+}
+
 /* Where this packet belongs; after a gap what was left over has no place. */
 static struct run begin(struct pipeline *p, struct pipeline_scratch *s,
 			const struct pipeline_input *in, pipeline_emit *emit,
 			void *arg)
 {
-	if (p->started && in->restart)
+	int32_t step = (int32_t)(in->ts - p->last_ts);
+
+	if (p->started && (in->restart || step < 0))
 		p->at = after_restart(p, in->pause);
 	else if (p->started)
-		p->at = wrap(p, p->at + (int32_t)(in->ts - p->last_ts));
+		p->at = after_step(p, step);
 	p->started = true;
 	p->last_ts = in->ts;
 	if (p->at != wrap(p, p->next))
@@ -363,4 +378,47 @@ int pipeline_conceal(struct pipeline *p, struct pipeline_scratch *s,
 		     side->codec->decode(p->decoder, &s->frame, s->decoded));
 	}
 	return 0;
+}
+
+/* The last frame that is missing, if the packet behind it knows of it. */
+static bool recover(struct run *r, const struct pipeline_input *next)
+{
+	const struct pipeline_side *side = &r->p->cfg.in;
+	struct payload_iter it;
+
+	if (!next || !side->codec->recover ||
+	    payload_open(&side->payload, next->payload, next->bytes, &it) ||
+	    !payload_next(&it, &r->s->frame))
+		return false;
+	feed(r,
+	     side->codec->recover(r->p->decoder, &r->s->frame, r->s->decoded));
+	return true;
+}
+
+void pipeline_lost(struct pipeline *p, struct pipeline_scratch *s,
+		   const struct pipeline_lost *lost, pipeline_emit *emit,
+		   void *arg)
+{
+	const struct pipeline_side *side = &p->cfg.in;
+	const struct pipeline_input in = { .ts = lost->ts };
+	struct run r = begin(p, s, &in, emit, arg);
+	int64_t end = p->next + lost->units, from;
+
+	while (p->next < end) {
+		from = p->next;
+		if (p->next + p->unit >= end && recover(&r, lost->next))
+			break;
+		s->frame.kind = CR_FRAME_BAD;
+		s->frame.bytes = 0;
+		feed(&r,
+		     side->codec->decode(p->decoder, &s->frame, s->decoded));
+		if (p->next == from)
+			break; /* a decoder that makes nothing of it */
+	}
+}
+
+unsigned pipeline_packets(const struct pipeline *p, uint32_t units)
+{
+	return (unsigned)((uint64_t)units * p->out_rate / p->in_clock /
+			  p->frame);
 }

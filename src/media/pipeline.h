@@ -6,7 +6,8 @@
  * -> pack. It knows RTP timestamps (they say where speech belongs) but neither
  * sockets nor headers, threads nor clocks. One input packet gives no, one or
  * several output packets; nothing is delayed but what the output codec's frame
- * length demands. A gap in the input's timestamps stays a gap in the output.
+ * length demands. A gap in the input's timestamps stays a gap in the output;
+ * where they go back, or overlap, the output's go on: they never go back.
  *
  * Thread rule: one thread at a time (the worker that runs the call's job).
  */
@@ -110,6 +111,24 @@ int pipeline_run(struct pipeline *p, struct pipeline_scratch *s,
 int pipeline_conceal(struct pipeline *p, struct pipeline_scratch *s,
 		     const struct pipeline_input *in, pipeline_emit *emit,
 		     void *arg);
+
+/** What never came. */
+struct pipeline_lost {
+	uint32_t ts;	/**< RTP timestamp of its first sample       */
+	uint32_t units; /**< how long it is, in the input's RTP clock */
+	/** The packet behind it, which may know something of it (FEC) and is
+	 * to be run next; NULL: it has not come. */
+	const struct pipeline_input *next;
+};
+
+/** In place of packets that never came: the decoder's concealment, or what the
+ * next packet says of them, encoded. */
+void pipeline_lost(struct pipeline *p, struct pipeline_scratch *s,
+		   const struct pipeline_lost *lost, pipeline_emit *emit,
+		   void *arg);
+
+/** How many packets of the output @units of the input's RTP clock make. */
+unsigned pipeline_packets(const struct pipeline *p, uint32_t units);
 
 /** Ask the encoder for another mode from the next frame on (CMR); one that the
  * codec or the payload's mode_set does not have is ignored. Any thread. */

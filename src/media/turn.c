@@ -11,6 +11,10 @@
 #include "base/clock.h"
 #include "media/call_table.h"
 
+/* So much of a gap is concealed: then decoders have faded (codecs/conceal.h).
+ */
+#define CONCEAL_MS 60u
+
 /* The turn in progress. */
 struct turn {
 	struct turn_worker *worker;
@@ -230,6 +234,35 @@ static void pass_cmr(struct turn_worker *w, struct call *c)
 	rcu_read_end();
 }
 
+/* What is missing before the frame @in shows in the output's numbers, or is
+ * concealed, but no more of it than anybody would believe. */
+static void bridge(struct turn *t, const struct pipeline_input *in)
+{
+	struct call *c = t->call;
+	const uint32_t clock = pipeline_side_clock(&c->cfg.media.in);
+	const uint32_t most = CONCEAL_MS * clock / 1000;
+	struct pipeline_lost lost;
+	struct gap gap;
+
+	if (c->meta.restart)
+		gaps_again(&c->gaps);
+	gap = gaps_packet(&c->gaps, c->meta.rtp_seq, in->ts, c->ts_step);
+	if (__builtin_expect(!gap.packets, 1))
+		return;
+	call_count(&c->count.missing, gap.packets);
+	lost = (struct pipeline_lost){
+		.ts = in->ts - gap.units,
+		.units = gap.units < most ? gap.units : most,
+		.next = gap.units <= most ? in : NULL,
+	};
+	if (c->cfg.conceal)
+		pipeline_lost(c->pipeline, &t->worker->scratch, &lost, emit, t);
+	else
+		lost.units = 0;
+	c->seq_out +=
+		(uint16_t)pipeline_packets(c->pipeline, gap.units - lost.units);
+}
+
 /* What the turn that begins will leave to be sent. */
 static void open_unsent(struct turn_unsent *unsent, struct call *c,
 			const struct live_run *run, cr_ns start)
@@ -319,6 +352,7 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 		(void)way_try(c->way, &c->way_version, &c->to);
 	c->heard = c->meta.arrival;
 	turn_enter_codec(w);
+	bridge(&t, &in);
 	err = run->stale
 		      ? pipeline_conceal(c->pipeline, &w->scratch, &in, emit,
 					 &t)

@@ -147,6 +147,7 @@ static int check_sides(struct call_cfg *cfg, const struct call_request *r,
 	cfg->source = r->in.source;
 	if (check_hears(&cfg->hears, r, names, e))
 		return -EINVAL;
+	cfg->conceal = r->in.loss == CALL_LOSS_CONCEAL;
 	cfg->ts_first_known = r->in.ts_first >= 0;
 	cfg->ts_first = cfg->ts_first_known ? (uint32_t)r->in.ts_first : 0;
 	if (check_side(&cfg->media.out, &cfg->pt_out, &r->out.side, names->out,

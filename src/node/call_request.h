@@ -34,6 +34,8 @@
 #define CALL_CLASS_NAMES "hard", "soft", "best-effort", NULL
 /** Names of enum learn_mode. */
 #define CALL_LEARN_NAMES "strict", "immediate", "delayed", NULL
+/** Names of enum call_loss. */
+#define CALL_LOSS_NAMES "number", "conceal", NULL
 /** Names of enum release_kind. */
 #define CALL_MODEL_NAMES "sporadic", "periodic", "rate", "lbap", NULL
 
@@ -53,6 +55,9 @@ struct call_side_request {
 	cr_ns spin;	/**< CPU time a frame; codec "spin" */
 };
 
+/** What becomes of packets that never came. */
+enum call_loss { CALL_LOSS_NUMBER, CALL_LOSS_CONCEAL };
+
 struct call_in_request {
 	struct call_side_request side;
 	struct sockaddr_storage source; /**< no family: the first sender  */
@@ -60,6 +65,7 @@ struct call_in_request {
 	 * the source is told, else at once. */
 	int learn;	  /**< enum learn_mode */
 	int64_t ts_first; /**< -1: that of the first packet */
+	enum call_loss loss;
 };
 
 struct call_out_request {

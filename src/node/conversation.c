@@ -39,7 +39,8 @@ static struct call_request stream_of(const struct conversation_request *r,
 				 : from->address.ss_family
 					 ? (int)LEARN_DELAYED
 					 : (int)LEARN_IMMEDIATE,
-			.ts_first = -1 },
+			.ts_first = -1,
+			.loss = from->loss },
 		.out = { .side = to->side,
 			 .address = to->address,
 			 .ssrc = to->out_ssrc },

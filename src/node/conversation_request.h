@@ -17,6 +17,7 @@ struct party_request {
 	uint32_t ssrc;	   /**< of what it sends; 0: that is learned         */
 	uint32_t out_ssrc; /**< of what it is sent; 0: a random one */
 	const char *interface; /**< of its leg; NULL: any that fits     */
+	enum call_loss loss;   /**< of what it sends */
 };
 
 /** What changes of a party. */

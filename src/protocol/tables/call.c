@@ -8,6 +8,7 @@
 
 static const char *const classes[] = { CALL_CLASS_NAMES };
 static const char *const learns[] = { CALL_LEARN_NAMES };
+static const char *const losses[] = { CALL_LOSS_NAMES };
 static const char *const models[] = { CALL_MODEL_NAMES };
 static const char *const ports[] = { "shared", "own", NULL };
 
@@ -74,6 +75,10 @@ const struct field call_in_fields[] = {
 		  "in the first 3 s the one heard for longest. Each may change "
 		  "its SSRC, and none takes the call over while another "
 		  "speaks" },
+	{ ROW_CHOICE(call_in, "loss", loss, losses),
+	  .help = "packets that never came; number: they show in the "
+		  "output's sequence numbers, and whoever hears it conceals "
+		  "them; conceal: the decoder does, up to 60 ms" },
 	{ ROW_INT(call_in, "ts_first", ts_first), .max = UINT32_MAX, .dflt = -1,
 	  .without = "that of the first packet",
 	  .help = "RTP timestamp of the input at which the output's "

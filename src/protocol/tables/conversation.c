@@ -5,6 +5,7 @@
 #include "protocol/tables/conversation.h"
 
 static const char *const learns[] = { CALL_LEARN_NAMES };
+static const char *const losses[] = { CALL_LOSS_NAMES };
 
 const struct field party_fields[] = {
 	{ ROW_INLINE(party, side, call_side) },
@@ -22,6 +23,10 @@ const struct field party_fields[] = {
 	{ ROW_INT(party, "out_ssrc", out_ssrc), .min = 1, .max = UINT32_MAX,
 	  .without = "a random one",
 	  .help = "SSRC of the packets that the node sends to it" },
+	{ ROW_CHOICE(party, "loss", loss, losses),
+	  .help = "packets of this party that never came; number: they show "
+		  "in the sequence numbers of what the other one is sent; "
+		  "conceal: the decoder conceals them, up to 60 ms" },
 	{ ROW_TEXT(party, "interface", interface),
 	  .without = "the first whose address is of the family of address",
 	  .help = "name of the interface, as hello lists them, that its leg "

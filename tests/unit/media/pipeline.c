@@ -36,7 +36,8 @@ static struct pipeline_side side(const char *codec, unsigned rate)
 }
 
 /* Every packet leaps as far as a timestamp can; 300,000 of them go beyond what
- * 64 bits hold of samples times rates. */
+ * 64 bits hold of samples times rates. Forwards the output follows; backwards
+ * it goes on behind the packet before. */
 static void timestamps_may_leap_for_ever(void **state)
 {
 	static struct pipeline_scratch scratch;
@@ -58,7 +59,7 @@ static void timestamps_may_leap_for_ever(void **state)
 			assert_int_equal(
 				pipeline_run(p, &scratch, &in, emit, &h), 0);
 			assert_int_equal(h.packets, i + 1);
-			assert_int_equal(h.ts, 2 * in.ts);
+			assert_int_equal(h.ts, way ? 2 * FRAME * i : 2 * in.ts);
 		}
 		pipeline_close(p);
 	}
@@ -187,6 +188,68 @@ static void a_new_sender_goes_on_in_time(void **state)
 	pipeline_close(p);
 }
 
+/* Packets that overlap those before them are put behind these, and those that
+ * follow go on from there. */
+static void timestamps_never_go_back(void **state)
+{
+	static struct pipeline_scratch scratch;
+	static const uint8_t speech[FRAME] = { 0xff };
+	static const uint32_t ts[] = { 1000,
+				       1000 + FRAME,
+				       1000 + FRAME,
+				       1000 + 3 * FRAME / 2,
+				       1000 + 2 * FRAME,
+				       900,
+				       900 + FRAME };
+	const struct pipeline_cfg cfg = { side("pcmu", 8000),
+					  side("l16", 16000) };
+	struct pipeline_input in = { .payload = speech, .bytes = FRAME };
+	struct heard h = { 0 };
+	struct cr_err e = { "" };
+	struct pipeline *p;
+
+	(void)state;
+	assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
+	for (unsigned i = 0; i < 7; i++) {
+		in.ts = ts[i];
+		assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
+		assert_int_equal(h.ts, 2 * FRAME * i);
+	}
+	assert_int_equal(h.packets, 7);
+	pipeline_close(p);
+}
+
+/* Three packets never came: their places are filled, and the next one's
+ * timestamp is what it would have been. */
+static void what_is_lost_is_as_long_as_it_was(void **state)
+{
+	static struct pipeline_scratch scratch;
+	static const uint8_t speech[FRAME] = { 0xff };
+	struct pipeline_cfg cfg = { side("pcmu", 8000), side("l16", 16000) };
+	struct pipeline_input in = { .payload = speech,
+				     .bytes = FRAME,
+				     .ts = 70 };
+	struct pipeline_lost lost = { .ts = 70 + FRAME, .units = 3 * FRAME };
+	struct heard h = { 0 };
+	struct cr_err e = { "" };
+	struct pipeline *p;
+
+	(void)state;
+	assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
+	assert_int_equal(pipeline_packets(p, 3 * FRAME), 3);
+	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
+	in.ts += 4 * FRAME;
+	lost.next = &in; /* PCMU says nothing of others */
+	pipeline_lost(p, &scratch, &lost, emit, &h);
+	assert_int_equal(h.packets, 4);
+	assert_int_equal(h.ts, 2 * 3 * FRAME);
+	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
+	assert_int_equal(h.packets, 5);
+	assert_int_equal(h.ts, 2 * 4 * FRAME);
+	assert_int_equal(h.marked, 0);
+	pipeline_close(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +258,8 @@ int main(void)
 		cmocka_unit_test(the_marker_survives_cutting),
 		cmocka_unit_test(speech_after_our_silence_is_marked),
 		cmocka_unit_test(a_new_sender_goes_on_in_time),
+		cmocka_unit_test(timestamps_never_go_back),
+		cmocka_unit_test(what_is_lost_is_as_long_as_it_was),
 	};
 
 	return cmocka_run_group_tests_name("pipeline", tests, NULL, NULL);
