@@ -91,11 +91,13 @@ static int check_flow_among(const struct section *s, const struct campaign *c,
 	const struct section *start = section_below(s, "start");
 	const struct campaign_flow *f = &c->flows[i];
 
-	for (unsigned k = 0; k < i; k++)
-		if (strcmp(f->name, c->flows[k].name) == 0)
-			return section_fail(s, "name",
-					    "name=%s: flow of line %u has it",
-					    f->name, c->flows[k].line);
+	for (unsigned k = 0; k + f->party.side < i; k++)
+		if (strcmp(f->name, c->flows[k].name) == 0 ||
+		    strcmp(campaign_title(f), campaign_title(&c->flows[k])) ==
+			    0)
+			return section_fail(
+				s, "name", "name=%s: flow of line %u has it",
+				campaign_title(f), c->flows[k].line);
 	if (f->start.at >= c->duration)
 		return section_fail(start, "at",
 				    "at: the campaign has ended by then");
@@ -117,10 +119,10 @@ static int find_like(const struct section *s, struct campaign *c, unsigned i)
 	for (unsigned k = 0; like && k < i; k++) {
 		if (c->flows[k].like >= 0)
 			continue;
-		if (strcmp(c->flows[k].name, like) == 0)
+		if (strcmp(campaign_title(&c->flows[k]), like) == 0)
 			c->flows[i].like = (int)k;
 		if (n < 64)
-			names[n++] = c->flows[k].name;
+			names[n++] = campaign_title(&c->flows[k]);
 	}
 	if (!like || c->flows[i].like >= 0)
 		return 0;
@@ -146,26 +148,40 @@ static int check_share(const struct section *s, const struct campaign *c,
 			    like->name);
 }
 
+/* Flow @i among those above it. */
+static int place_flow(const struct section *s, struct campaign *c, unsigned i)
+{
+	int rc = check_flow_among(s, c, i);
+
+	if (!rc)
+		rc = find_like(s, c, i);
+	/* what b says is said as often as what a says */
+	if (!rc && c->flows[i].party.side && c->flows[i].like < 0) {
+		c->flows[i].like = (int)i - 1;
+		c->flows[i].count = c->flows[i].load_ppm = 0;
+	}
+	return rc ? rc : check_share(s, c, &c->flows[i]);
+}
+
 static int read_flows(const struct section *top, struct campaign *c)
 {
 	const struct value *v = section_get(top, "flows");
 	int rc = 0;
 
-	c->flows = calloc(v->count, sizeof(*c->flows));
+	c->flows = calloc(2 * (size_t)v->count, sizeof(*c->flows));
 	if (!c->flows)
 		return cr_fail(top->file->err, -ENOMEM, "%s: out of memory",
 			       c->path);
 	for (unsigned i = 0; i < v->count && !rc; i++) {
 		const struct section *s = v->entries[i].below;
+		unsigned at = c->flow_count;
+		bool both = is_conversation(s);
 
-		c->flow_count = i + 1;
-		rc = read_flow(s, i, &c->flows[i]);
-		if (!rc)
-			rc = check_flow_among(s, c, i);
-		if (!rc)
-			rc = find_like(s, c, i);
-		if (!rc)
-			rc = check_share(s, c, &c->flows[i]);
+		c->flow_count += 1 + both;
+		rc = both ? read_conversation(s, i, &c->flows[at])
+			  : read_flow(s, i, &c->flows[at]);
+		for (; !rc && at < c->flow_count; at++)
+			rc = place_flow(s, c, at);
 	}
 	return rc;
 }
@@ -259,6 +275,12 @@ int campaign_check_live(const struct campaign *c, struct cr_err *e)
 	for (unsigned i = 0; i < c->flow_count; i++) {
 		const struct campaign_flow *f = &c->flows[i];
 
+		if (campaign_converses(f))
+			return cr_fail(e, -EINVAL,
+				       "%s:%u: conversation %s: codec-feeder "
+				       "does not play conversations yet, only "
+				       "codec-sim does",
+				       c->path, f->line, f->party.conversation);
 		if (f->synthetic)
 			return cr_fail(e, -EINVAL,
 				       "%s:%u: flow %s has no codecs ('in' and "

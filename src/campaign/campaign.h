@@ -76,7 +76,8 @@ struct campaign_network {
 	int64_t jitter;	   /**< delay, uniform from 0 to this, order kept, ns */
 	int64_t loss;	   /**< share of packets lost, ppm                    */
 	int64_t burst;	   /**< mean number lost in a row (Gilbert), >= 1     */
-	int64_t reorder;   /**< share held back behind their successor, ppm   */
+	int64_t reorder;   /**< share held back behind successors, ppm        */
+	int64_t depth;	   /**< behind how many, >= 1                         */
 	int64_t duplicate; /**< share sent twice, ppm                         */
 };
 
@@ -95,6 +96,68 @@ struct campaign_drift {
 /** Talk spurts: exponentially distributed; both 0: speech without pauses. */
 struct campaign_talk {
 	int64_t spurt, pause; /**< means, ns */
+};
+
+/** Digits of one conversation. */
+#define CAMPAIGN_DIGITS_MAX 64u
+
+/** Digits that a party dials, as telephone events (RFC 4733) in place of
+ * speech. */
+struct campaign_dtmf {
+	char digits[CAMPAIGN_DIGITS_MAX + 1]; /**< "": none                 */
+	cr_ns shortest, longest; /**< of a digit: evenly from, to           */
+	int64_t at;		 /**< of the first one, from the call's begin */
+	int64_t interval;	 /**< from one digit's end to the next one  */
+	int64_t volume;		 /**< -dBm0, 0..63                          */
+	int64_t pt;		 /**< payload type                          */
+};
+
+/** Comfort noise (RFC 3389) in the pauses of a party's talk. */
+struct campaign_cn {
+	int64_t given;	  /**< 0: nothing is sent in pauses                 */
+	int64_t level;	  /**< -dBov, 0..127                                */
+	int64_t interval; /**< from one packet to the next                  */
+	int64_t pt;
+};
+
+/** When something changes, from the call's begin. Both 0: never. */
+struct campaign_change {
+	int64_t at;    /**< the first time; 0: after @every                 */
+	int64_t every; /**< and then each time; 0: once                     */
+};
+
+/** What becomes of sequence numbers and timestamps as the SSRC changes. */
+enum campaign_numbering { NUMBERING_RANDOM, NUMBERING_CONTINUE };
+
+struct campaign_ssrc_change {
+	struct campaign_change when;
+	int64_t numbering; /**< enum campaign_numbering */
+};
+
+struct campaign_address_change {
+	struct campaign_change when;
+	int64_t signalled; /**< 1: conversation.change tells the daemon     */
+};
+
+/** What the daemon is told of a party's address at the start. */
+enum campaign_address { ADDRESS_KNOWN, ADDRESS_LEARNED };
+
+/** How the daemon is to learn it: AUTO is its own choice, others are enum
+ * learn_mode + 1. */
+#define CAMPAIGN_LEARN_AUTO 0
+#define CAMPAIGN_LEARN_STRICT 1
+
+/** A party of a conversation, beside what all flows have. */
+struct campaign_party {
+	char conversation[CAMPAIGN_NAME_MAX]; /**< its name; "": a call     */
+	unsigned side;			      /**< 0: a, 1: b               */
+	cr_ns ptime; /**< that of the conversation; 0: each its codec's     */
+	int64_t address; /**< enum campaign_address                         */
+	int64_t learn;
+	struct campaign_dtmf dtmf;
+	struct campaign_cn cn;
+	struct campaign_ssrc_change ssrc;
+	struct campaign_address_change port;
 };
 
 /** What a job costs; simulator only. */
@@ -205,8 +268,23 @@ struct campaign_flow {
 	struct campaign_buffer buffer;
 	struct campaign_talk talk;
 	struct campaign_drift drift;
+	/** A conversation is two flows, one behind the other: what a says to b,
+	 * and back. That of b is like that of a (or what that is like). */
+	struct campaign_party party;
 	struct campaign_expect expect[NMETRICS];
 };
+
+/** Is @f one direction of a conversation? */
+static inline bool campaign_converses(const struct campaign_flow *f)
+{
+	return f->party.conversation[0] != '\0';
+}
+
+/** The flow's name in the file: that of its conversation, if it has one. */
+static inline const char *campaign_title(const struct campaign_flow *f)
+{
+	return campaign_converses(f) ? f->party.conversation : f->name;
+}
 
 /** Files of recorded speech, converted by the daemon beside the calls:
  * work without deadlines. */

@@ -13,7 +13,7 @@
 /* ppm; crystals are within 100 */
 #define DRIFT_MAX (CR_PPM / 10)
 
-static int read_name(const struct section *s, unsigned i, char *out)
+int read_name(const struct section *s, unsigned i, char *out)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
 				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
@@ -148,7 +148,7 @@ static int set_samples(const struct section *s, cr_ns ptime,
 	return 0;
 }
 
-static int check_ptime(const struct section *s, struct campaign_flow *f)
+int check_ptime(const struct section *s, struct campaign_flow *f)
 {
 	cr_ns frame = cr_codec_frame_ns(f->in.codec, &f->in.cfg);
 	int rc;
@@ -170,8 +170,7 @@ static unsigned leg_rate(const struct campaign_leg *leg)
 }
 
 /* As the daemon does when no rate is said. */
-static void follow_rate(struct campaign_leg *leg,
-			const struct campaign_leg *other)
+void follow_rate(struct campaign_leg *leg, const struct campaign_leg *other)
 {
 	unsigned rate = leg_rate(other);
 
@@ -218,6 +217,8 @@ static int read_network(const struct section *s, struct campaign_network *n)
 
 	if (!rc && section_has(s, "burst") && !n->loss)
 		return section_fail(s, "burst", "burst needs loss");
+	if (!rc && section_has(s, "depth") && !n->reorder)
+		return section_fail(s, "depth", "depth needs reorder");
 	return rc;
 }
 
@@ -277,11 +278,12 @@ static int check_count(const struct section *s, bool synthetic)
 	return 0;
 }
 
-static int read_numbers(const struct section *s, struct campaign_flow *f)
+int read_numbers(const struct section *s, struct campaign_flow *f)
 {
 	int rc;
 
-	f->synthetic = !section_any(section_below(s, "in")) &&
+	f->synthetic = !campaign_converses(f) &&
+		       !section_any(section_below(s, "in")) &&
 		       !section_any(section_below(s, "out"));
 	rc = check_count(s, f->synthetic);
 	if (!rc)
@@ -320,28 +322,33 @@ static int read_legs(const struct section *s, struct campaign_flow *f)
 	return rc ? rc : check_ptime(s, f);
 }
 
-/* What is the same for flows with and without codecs. */
-static int read_rest(const struct section *s, struct campaign_flow *f)
+int read_terms(const struct section *s, struct campaign_flow *f)
 {
-	int rc = read_release(s, f);
+	int rc;
 
+	if (!f->terms.deadline)
+		f->terms.deadline = f->terms.cls == CR_BE ? CR_NEVER : f->ptime;
+	rc = read_release(s, f);
 	if (!rc)
 		rc = read_contract(s, f);
 	if (!rc)
 		rc = read_start(s, f);
 	if (!rc)
-		rc = read_network(section_below(s, "network"), &f->network);
-	if (!rc)
-		rc = read_buffer(section_below(s, "jitter"), f);
-	if (!rc)
-		rc = read_talk(section_below(s, "talk"), &f->talk);
-	if (!rc)
-		rc = read_drift(s, &f->drift);
-	if (!rc)
 		rc = read_expect(section_below(s, "expect"), METRIC_LOSS,
 				 f->expect);
 	return rc ? rc
 		  : section_copy_list(s, "input", &f->input, &f->input_count);
+}
+
+int read_sender(const struct section *s, struct campaign_flow *f)
+{
+	int rc = read_network(section_below(s, "network"), &f->network);
+
+	if (!rc)
+		rc = read_buffer(section_below(s, "jitter"), f);
+	if (!rc)
+		rc = read_talk(section_below(s, "talk"), &f->talk);
+	return rc ? rc : read_drift(s, &f->drift);
 }
 
 int read_flow(const struct section *s, unsigned i, struct campaign_flow *f)
@@ -357,7 +364,6 @@ int read_flow(const struct section *s, unsigned i, struct campaign_flow *f)
 		rc = read_models(s, f);
 	if (rc)
 		return rc;
-	if (!f->terms.deadline)
-		f->terms.deadline = f->terms.cls == CR_BE ? CR_NEVER : f->ptime;
-	return read_rest(s, f);
+	rc = read_terms(s, f);
+	return rc ? rc : read_sender(s, f);
 }

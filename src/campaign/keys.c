@@ -44,6 +44,12 @@
 		   .min = lo,                                                  \
 		   .max = hi },                                                \
 	  .kind = how }
+#define LOOSE_WORD(key, words, text)                                           \
+	{ .opt = { .name = key,                                                \
+		   .help = text,                                               \
+		   .kind = CR_OPT_ENUM,                                        \
+		   .names = words },                                         \
+	  .kind = KEY_VALUE }
 /* clang-format on */
 #define EXPECT_SHARE(key, text)                                                \
 	LOOSE(key, CR_OPT_PPM, 0, CR_PPM, text, KEY_BOUND)
@@ -58,6 +64,10 @@ static const char *const classes[] = { "hard", "soft", "best-effort", NULL };
 static const char *const releases[] = { "sporadic", "periodic", "rate", "lbap",
 					NULL };
 const char *const campaign_ports_names[] = { "shared", "own", NULL };
+static const char *const numberings[] = { "random", "continue", NULL };
+static const char *const addresses[] = { "known", "learned", NULL };
+static const char *const learns[] = { "auto", "strict", "immediate", "delayed",
+				      NULL };
 static const char *const holds[] = { "constant", "exponential", NULL };
 const char *const key_costs[] = { "measured",  "constant",    "normal",
 				  "lognormal", "exponential", "histogram",
@@ -125,23 +135,24 @@ static const struct key daemon_keys[] = {
 #undef T
 
 #define T campaign_leg
-static const struct key leg_keys[] = {
-	TEXT("codec", "name; codec-runner --codecs lists them"),
-	TEXT("mode", "bit rate of the codec: 12.2"),
-	INT(T, cfg.sample_rate, "rate", 8000, 48000, 0,
-	    "Hz; codecs with a free rate"),
-	FLAG(T, octet_align, "octet-align", 0,
-	     "AMR, AMR-WB: octet-aligned payloads (RFC 4867)"),
-	FLAG(T, cfg.dtx, "dtx", 0,
-	     "AMR, AMR-WB, opus, speex: discontinuous transmission"),
-	INT(T, complexity, "complexity", 0, 10, -1,
-	    "opus: how much the encoder tries (the codec's)"),
-	INT(T, cfg.fec, "fec", 0, 100, 0,
-	    "opus: packet loss to protect from, percent"),
-	TIME(T, cfg.spin, "spin", CR_US, CR_SEC, 0,
-	     "codec spin: CPU time of a frame"),
-	END
-};
+/* clang-format off */
+#define LEG_ROWS                                                               \
+	TEXT("codec", "name; codec-runner --codecs lists them"),               \
+	TEXT("mode", "bit rate of the codec: 12.2"),                           \
+	INT(T, cfg.sample_rate, "rate", 8000, 48000, 0,                        \
+	    "Hz; codecs with a free rate"),                                    \
+	FLAG(T, octet_align, "octet-align", 0,                                 \
+	     "AMR, AMR-WB: octet-aligned payloads (RFC 4867)"),                \
+	FLAG(T, cfg.dtx, "dtx", 0,                                             \
+	     "AMR, AMR-WB, opus, speex: discontinuous transmission"),          \
+	INT(T, complexity, "complexity", 0, 10, -1,                            \
+	    "opus: how much the encoder tries (the codec's)"),                 \
+	INT(T, cfg.fec, "fec", 0, 100, 0,                                      \
+	    "opus: packet loss to protect from, percent"),                     \
+	TIME(T, cfg.spin, "spin", CR_US, CR_SEC, 0,                            \
+	     "codec spin: CPU time of a frame")
+/* clang-format on */
+static const struct key leg_keys[] = { LEG_ROWS, END };
 #undef T
 
 #define T campaign_release
@@ -199,7 +210,8 @@ static const struct key network_keys[] = {
 	SHARE(T, loss, "loss", 0, 990000, 0, "share lost"),
 	INT(T, burst, "burst", 1, 1000, 1, "mean number lost in a row"),
 	SHARE(T, reorder, "reorder", 0, 500000, 0,
-	      "share that comes behind its successor"),
+	      "share that comes behind its successors"),
+	INT(T, depth, "depth", 1, 100, 1, "reorder: behind how many of them"),
 	SHARE(T, duplicate, "duplicate", 0, CR_PPM, 0,
 	      "share that comes twice"),
 	END
@@ -222,6 +234,74 @@ static const struct key talk_keys[] = {
 	TIME(T, spurt, "spurt", CR_MS, 600 * CR_SEC, 0, "mean talk spurt"),
 	TIME(T, pause, "pause", CR_MS, 600 * CR_SEC, 0,
 	     "mean pause; nothing is sent in it"),
+	END
+};
+#undef T
+
+#define T campaign_dtmf
+static const struct key dtmf_keys[] = {
+	TEXT("digits", "0-9, *, #, A-D"),
+	TEXT("length",
+	     "of a digit, 40ms, or drawn evenly, 40ms..400ms (100ms)"),
+	TIME(T, at, "at", 0, 30 * DAY, CR_SEC,
+	     "the first digit, from the call's begin"),
+	TIME(T, interval, "interval", 20 * CR_MS, HOUR, 100 * CR_MS,
+	     "from a digit's end to the next one"),
+	INT(T, volume, "volume", 0, 63, 10, "-dBm0"),
+	INT(T, pt, "pt", 0, 127, 101, "payload type of telephone-event"),
+	END
+};
+#undef T
+
+#define T campaign_cn
+static const struct key cn_keys[] = {
+	INT(T, level, "level", 0, 127, 60, "of the noise, -dBov"),
+	TIME(T, interval, "interval", 20 * CR_MS, HOUR, 200 * CR_MS,
+	     "from a packet of a pause to the next one"),
+	INT(T, pt, "pt", 0, 127, 13, "payload type of CN"), END
+};
+#undef T
+
+#define WHEN_ROWS                                                              \
+	TIME(T, when.at, "at", 0, 30 * DAY, 0,                                 \
+	     "the first time, from the call's begin (every)"),                 \
+		TIME(T, when.every, "every", 20 * CR_MS, 30 * DAY, 0,          \
+		     "and then each time (once)")
+
+#define T campaign_ssrc_change
+static const struct key ssrc_change_keys[] = {
+	WHEN_ROWS,
+	WORD(T, numbering, "numbering", numberings, NUMBERING_RANDOM,
+	     "of packets and timestamps under the new SSRC"),
+	END
+};
+#undef T
+
+#define T campaign_address_change
+static const struct key address_change_keys[] = {
+	WHEN_ROWS,
+	FLAG(T, signalled, "signalled", 0,
+	     "the daemon is told with conversation.change"),
+	END
+};
+#undef T
+
+#define T campaign_leg
+static const struct key party_keys[] = {
+	LEG_ROWS,
+	TEXT("drift", "its clock is so much fast: 50ppm, -100ppm..100ppm"),
+	LOOSE_WORD("address", addresses,
+		   "whether the daemon is told its address at the start"),
+	LOOSE_WORD("learn", learns, "how the daemon learns its address"),
+	SECTION("network", network_keys, "what happens to its packets"),
+	SECTION("jitter", buffer_keys, "simulator: jitter buffer"),
+	SECTION("talk", talk_keys, "its talk spurts"),
+	SECTION("cn", cn_keys, "comfort noise in its pauses (RFC 3389)"),
+	SECTION("dtmf", dtmf_keys, "digits that it dials (RFC 4733)"),
+	SECTION("ssrc-change", ssrc_change_keys,
+		"it goes on with another SSRC"),
+	SECTION("address-change", address_change_keys,
+		"it goes on from another port"),
 	END
 };
 #undef T
@@ -320,6 +400,9 @@ static const struct key flow_keys[] = {
 	    "simulator: jobs that may wait; the oldest is dropped"),
 	SECTION("in", leg_keys, "what callers send"),
 	SECTION("out", leg_keys, "what they get back"),
+	SECTION("a", party_keys,
+		"in place of in and out: a conversation's party"),
+	SECTION("b", party_keys, "the other one"),
 	LIST("input", "WAV files, folders, globs (installed recordings)"),
 	SECTION("release", release_keys, "how frames become jobs"),
 	SECTION("contract", contract_keys,

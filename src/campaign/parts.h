@@ -20,8 +20,36 @@ int read_leg(const struct section *s, struct campaign_leg *leg);
 int read_conversions(const struct section *s, cr_ns duration,
 		     struct campaign_conversions *c);
 
-/** Flow number @i. */
+/** Flow number @i, which is no conversation. */
 int read_flow(const struct section *s, unsigned i, struct campaign_flow *f);
+
+/** Is flow @s a conversation? */
+bool is_conversation(const struct section *s);
+
+/** Conversation number @i: what a says, what b says. */
+int read_conversation(const struct section *s, unsigned i,
+		      struct campaign_flow f[2]);
+
+/* What flows and conversations have in common. */
+
+/** The name of flow number @i into @out[CAMPAIGN_NAME_MAX]. */
+int read_name(const struct section *s, unsigned i, char *out);
+
+/** Count, class, deadline, shares; whether flow @s is synthetic. */
+int read_numbers(const struct section *s, struct campaign_flow *f);
+
+/** Deadline, release, contract, start, hold, expectations, input. */
+int read_terms(const struct section *s, struct campaign_flow *f);
+
+/** Network, jitter buffer, talk and drift of @s, a flow or a party; arrivals
+ * and ptime are in @f. */
+int read_sender(const struct section *s, struct campaign_flow *f);
+
+/** @leg, if its rate is that of the other one, as the daemon has it. */
+void follow_rate(struct campaign_leg *leg, const struct campaign_leg *other);
+
+/** The ptime of flow @s, 0: its codec's; and the samples of both legs. */
+int check_ptime(const struct section *s, struct campaign_flow *f);
 
 /** Cost and arrival models of flow @s, of which the rest is in @f; without
  * codecs they make it a synthetic one. */

@@ -15,6 +15,7 @@ struct maker {
 	struct plan *plan;
 	const struct plan_options *o;
 	size_t room;
+	uint64_t conversations; /* so far */
 	struct cr_err *err;
 };
 
@@ -83,41 +84,77 @@ static int64_t drift_of(const struct campaign_drift *d, uint64_t seed)
 	return d->least + random_time(&r, d->most - d->least);
 }
 
-/* Whole frames of @c until its or the campaign's end. */
+/* Whole frames of @c until it has lasted @hold, or until the campaign's end. */
 static uint64_t frames_of(const struct maker *m, const struct campaign_flow *f,
-			  const struct plan_call *c, struct random *r)
+			  const struct plan_call *c, cr_ns hold)
 {
-	cr_ns end = cr_ns_min(cr_ns_add(c->start, holding_time(&f->hold, r)),
-			      m->o->duration);
+	cr_ns end = cr_ns_min(cr_ns_add(c->start, hold), m->o->duration);
 	cr_ns time = cr_ns_max(end - c->start, 0);
 
 	return (uint64_t)(scaled(time, CR_PPM + c->drift, CR_PPM) / f->ptime);
 }
 
-/* One call that begins at @at, before its phase; calls too short to send a
- * frame are left out. */
-static int place_call(struct maker *m, unsigned flow, unsigned index, cr_ns at)
+static struct random random_of(const struct maker *m, unsigned flow,
+			       unsigned index)
+{
+	return random_fork(m->o->seed, (uint64_t)flow << 32 | index);
+}
+
+/* Number @n of the plan begins at @at, before its phase, and lasts @hold. */
+static struct plan_call make_call(const struct maker *m, unsigned flow,
+				  unsigned index, size_t n, cr_ns at,
+				  cr_ns hold)
 {
 	const struct campaign_flow *f = &m->plan->campaign->flows[flow];
-	struct random r = random_fork(m->o->seed, (uint64_t)flow << 32 | index);
+	struct random r = random_of(m, flow, index);
 	struct plan_call made = { .flow = flow,
 				  .index = index,
 				  .seed = random_next(&r),
 				  .start = at };
-	struct plan_call *c;
 
 	/* the textbook's tasks begin together unless told otherwise */
 	if (!f->synthetic)
-		made.start += phase(m->plan->count, m->o->seed, f->ptime);
+		made.start += phase(n, m->o->seed, f->ptime);
 	made.drift = drift_of(&f->drift, made.seed);
-	made.frames = frames_of(m, f, &made, &r);
-	if (!made.frames)
-		return 0;
-	c = add_call(m);
+	made.frames = frames_of(m, f, &made, hold);
+	return made;
+}
+
+static int keep_call(struct maker *m, const struct plan_call *made)
+{
+	struct plan_call *c = add_call(m);
+
 	if (!c)
 		return m->plan->count == PLAN_CALLS_MAX ? -E2BIG : -ENOMEM;
-	*c = made;
+	*c = *made;
 	return 0;
+}
+
+/* One call, or both directions of a conversation, that begin at @at. What is
+ * too short to send a frame is left out. */
+static int place_call(struct maker *m, unsigned flow, unsigned index, cr_ns at)
+{
+	const struct campaign_flow *f = &m->plan->campaign->flows[flow];
+	struct random r = random_of(m, flow, index);
+	unsigned n = campaign_converses(f) ? 2 : 1;
+	struct plan_call made[2];
+	cr_ns hold;
+	int rc = 0;
+
+	(void)random_next(&r); /* the call's seed */
+	hold = holding_time(&f->hold, &r);
+	for (unsigned i = 0; i < n; i++) {
+		made[i] = make_call(m, flow + i, index, m->plan->count + i, at,
+				    hold);
+		if (!made[i].frames)
+			return 0;
+	}
+	m->conversations += n == 2;
+	for (unsigned i = 0; i < n && !rc; i++) {
+		made[i].conversation = n == 2 ? m->conversations : 0;
+		rc = keep_call(m, &made[i]);
+	}
+	return rc;
 }
 
 static int place_spread(struct maker *m, unsigned flow)
@@ -191,8 +228,10 @@ int plan_make(struct plan *p, const struct campaign *c,
 	int rc = 0;
 
 	for (unsigned f = 0; f < c->flow_count && !rc; f++)
-		rc = c->flows[f].start.poisson.rates ? place_poisson(&m, f)
-						     : place_spread(&m, f);
+		if (!c->flows[f].party.side) /* b comes with a */
+			rc = c->flows[f].start.poisson.rates
+				     ? place_poisson(&m, f)
+				     : place_spread(&m, f);
 	if (!rc && !made.count)
 		rc = cr_fail(e, -EINVAL,
 			     "%s: no call sends a frame before the "

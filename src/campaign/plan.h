@@ -23,6 +23,9 @@ struct plan_call {
 	cr_ns start;	 /**< its first frame; phases are spread over ptime */
 	uint64_t frames; /**< media frames until it ends, >= 1         */
 	int64_t drift;	 /**< the caller's clock is so much fast, ppm  */
+	/** From 1: the conversation of which this is one direction; the other
+	 * one has the same number, and the next flow. 0: a call. */
+	uint64_t conversation;
 };
 
 struct plan {
@@ -60,14 +63,47 @@ int plan_most_up(const struct plan *p, cr_ns before, cr_ns after, size_t *most);
 cr_ns plan_frame_time(const struct plan_call *call, cr_ns ptime,
 		      uint64_t frame);
 
+enum plan_kind {
+	PLAN_SPEECH,
+	PLAN_EVENT, /**< of a digit: RFC 4733                               */
+	PLAN_NOISE  /**< comfort noise: RFC 3389                            */
+};
+
 /** One packet of a call, as the network delivers it to the daemon. */
 struct plan_packet {
 	cr_ns at;	/**< when it is to be sent                          */
-	uint64_t frame; /**< media frame: timestamp = frame * samples       */
+	uint64_t frame; /**< media frame: timestamp = frame * samples; of an
+			     event: in which it began                       */
 	uint64_t seq;	/**< packet number of the call, from 0              */
+	uint64_t nth;	/**< of speech: its number among that, from 0       */
 	bool marker;	/**< first packet of a talk spurt (RFC 3551, 4.1)   */
 	bool lost;	/**< the network loses it: not to be sent           */
 	bool copy;	/**< the network's duplicate of the packet before   */
+	bool held;	/**< the network has let others overtake it         */
+	/* of parties of conversations */
+	enum plan_kind kind;
+	uint16_t ssrc, port; /**< how often each has changed before        */
+	/* of events */
+	uint8_t digit;	/**< its place in the party's digits                */
+	bool end;	/**< three packets end a digit                      */
+	cr_ns duration; /**< since its begin                                */
+};
+
+/** Most packets of one frame: three ends, each with a copy, each with one that
+ * was held back. */
+#define PLAN_READY 9u
+
+/** What a party of a conversation is about, beside speaking. */
+struct plan_party {
+	struct random lengths;	    /**< of digits                           */
+	cr_ns next_ssrc, next_port; /**< from the call's begin; CR_NEVER     */
+	uint16_t ssrc, port;	    /**< how often they have changed         */
+	uint8_t digit;		    /**< the next one, or that being dialled */
+	bool dialling;
+	uint64_t digit_first, digit_frames; /**< first frame; how many      */
+	cr_ns digit_length;
+	cr_ns next_digit;    /**< from the call's begin; CR_NEVER: no more  */
+	uint64_t next_noise; /**< frame, while it pauses                    */
 };
 
 /** A call's packets in the order of sending. Plain data; one thread. */
@@ -75,13 +111,15 @@ struct plan_stream {
 	const struct campaign_flow *flow;
 	const struct plan_call *call;
 	struct random network, talk;
-	uint64_t frame, seq; /**< next ones                              */
-	uint64_t turn;	     /**< frame at which spurt or pause ends     */
-	cr_ns last;	     /**< nothing is sent before this            */
+	uint64_t frame, seq, nth; /**< next ones                         */
+	uint64_t turn;		  /**< frame at which spurt or pause ends     */
+	cr_ns last;		  /**< nothing is sent before this            */
 	bool pausing, losing, marker, holding;
-	struct plan_packet held; /**< reordered: comes after its successor */
-	struct plan_packet ready[4];
+	struct plan_packet held; /**< reordered: comes after its successors */
+	int64_t overtakers;	 /**< that have still to go before          */
+	struct plan_packet ready[PLAN_READY];
 	unsigned nready, taken;
+	struct plan_party party;
 	/** Tells whether a frame is silent (DTX: nothing is sent). NULL: none.
 	 * Set after plan_stream_init(). */
 	bool (*silent)(const void *arg, uint64_t frame);

@@ -5,10 +5,12 @@
  *
  *   frame -> spurt? -> silent? -> number it -> lost? -> delay
  *         -> hold it back, or put it out with its copy and the one held
+ *
+ * Parties of conversations also dial, send noise, and change (party.h).
  */
 #include <string.h>
 
-#include "campaign/plan.h"
+#include "campaign/party.h"
 
 static uint64_t frames_in(cr_ns t, cr_ns ptime)
 {
@@ -22,6 +24,7 @@ static void begin_spurt(struct plan_stream *s, bool pausing)
 
 	s->pausing = pausing;
 	s->marker = !pausing;
+	s->party.next_noise = s->frame;
 	s->turn = s->frame +
 		  frames_in(random_exponential(&s->talk, mean), s->flow->ptime);
 }
@@ -66,25 +69,37 @@ static void put(struct plan_stream *s, struct plan_packet p)
 	s->ready[s->nready++] = p;
 }
 
-/* Number frame s->frame and send it on its way through the network. Every
- * packet draws the same number of random values, whatever becomes of it. */
-static void put_frame(struct plan_stream *s)
+static void release_held(struct plan_stream *s)
+{
+	s->holding = false;
+	put(s, s->held);
+}
+
+/* Number @p, of frame s->frame, and send it on its way through the network.
+ * Every packet draws the same number of random values, whatever becomes of it.
+ */
+static void put_packet(struct plan_stream *s, struct plan_packet p)
 {
 	const struct campaign_network *n = &s->flow->network;
-	struct plan_packet p = { .frame = s->frame,
-				 .seq = s->seq++,
-				 .marker = s->marker };
 	bool hold, copy;
 
+	p.seq = s->seq++;
+	p.nth = s->nth;
+	s->nth += p.kind == PLAN_SPEECH;
+	p.marker |= s->marker;
 	s->marker = false;
+	p.ssrc = s->party.ssrc;
+	p.port = s->party.port;
 	p.lost = is_lost(s);
 	p.at = plan_frame_time(s->call, s->flow->ptime, s->frame) +
 	       random_time(&s->network, n->jitter);
 	hold = random_chance(&s->network, n->reorder);
 	copy = random_chance(&s->network, n->duplicate);
 	if (hold && !p.lost && !s->holding) {
+		p.held = true;
 		s->held = p;
 		s->holding = true;
+		s->overtakers = n->depth;
 		return;
 	}
 	put(s, p);
@@ -92,26 +107,46 @@ static void put_frame(struct plan_stream *s)
 		p.copy = true;
 		put(s, p);
 	}
-	if (s->holding) {
-		s->holding = false;
-		put(s, s->held);
-	}
+	if (s->holding && --s->overtakers == 0)
+		release_held(s);
+}
+
+static void put_speech(struct plan_stream *s)
+{
+	if (s->silent && s->silent(s->silent_arg, s->frame))
+		s->marker = true;
+	else
+		put_packet(s, (struct plan_packet){ .frame = s->frame });
+}
+
+/* What a party sends in frame s->frame: a digit, speech or noise. */
+static void put_party(struct plan_stream *s)
+{
+	struct plan_packet said[PARTY_PACKETS];
+	unsigned n;
+
+	if (s->flow->talk.spurt && s->frame == s->turn)
+		begin_spurt(s, !s->pausing);
+	s->marker |= party_changes(s);
+	n = party_says(s, said);
+	for (unsigned i = 0; i < n; i++)
+		put_packet(s, said[i]);
+	if (!n && !s->pausing)
+		put_speech(s);
 }
 
 static bool refill(struct plan_stream *s)
 {
 	s->taken = s->nready = 0;
-	while (!s->nready && find_speech(s)) {
-		if (s->silent && s->silent(s->silent_arg, s->frame))
-			s->marker = true;
-		else
-			put_frame(s);
-		s->frame++;
+	if (campaign_converses(s->flow)) {
+		for (; !s->nready && s->frame < s->call->frames; s->frame++)
+			put_party(s);
+	} else {
+		for (; !s->nready && find_speech(s); s->frame++)
+			put_speech(s);
 	}
-	if (!s->nready && s->holding) {
-		s->holding = false;
-		put(s, s->held);
-	}
+	if (!s->nready && s->holding)
+		release_held(s);
 	return s->nready > 0;
 }
 
@@ -124,6 +159,7 @@ void plan_stream_init(struct plan_stream *s, const struct plan *p,
 	s->network = random_fork(call->seed, 1);
 	s->talk = random_fork(call->seed, 2);
 	s->marker = true;
+	party_init(s);
 	if (s->flow->talk.spurt)
 		begin_spurt(s, false);
 }
@@ -145,6 +181,13 @@ static void mix(uint64_t *hash, uint64_t value)
 	}
 }
 
+static void mix_party(uint64_t *hash, const struct plan_packet *k)
+{
+	mix(hash, (uint64_t)k->kind << 40 | (uint64_t)k->ssrc << 24 |
+			  (uint64_t)k->port << 8 | k->digit);
+	mix(hash, (uint64_t)k->duration << 1 | k->end);
+}
+
 uint64_t plan_hash(const struct plan *p)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -160,6 +203,8 @@ uint64_t plan_hash(const struct plan *p)
 			mix(&hash, k.frame);
 			mix(&hash,
 			    k.seq << 3 | k.marker << 2 | k.lost << 1 | k.copy);
+			if (p->calls[i].conversation)
+				mix_party(&hash, &k);
 		}
 	}
 	return hash;

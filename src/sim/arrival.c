@@ -58,8 +58,8 @@ void arrival_send(struct arrival *a, struct envelope *e)
 	a->envelope = e;
 }
 
-/* What is lost never comes. Copies are for a jitter buffer only: without one
- * they are no jobs. */
+/* What is lost never comes. Digits and noise are no work for codecs. Copies are
+ * for a jitter buffer only: without one they are no jobs. */
 static bool next_packet(struct arrival *a, struct arrival_job *out)
 {
 	struct plan_packet k;
@@ -67,10 +67,11 @@ static bool next_packet(struct arrival *a, struct arrival_job *out)
 	do {
 		if (!plan_stream_next(a->stream, &k))
 			return false;
-	} while (k.lost || (k.copy && !a->flow->buffer.kind));
+	} while (k.lost || k.kind != PLAN_SPEECH ||
+		 (k.copy && !a->flow->buffer.kind));
 	*out = (struct arrival_job){ .at = k.at,
 				     .frame = k.frame,
-				     .seq = k.seq };
+				     .seq = k.nth };
 	return true;
 }
 

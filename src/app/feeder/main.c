@@ -226,7 +226,7 @@ static int flow_unknown(const struct campaign *c, const char *name,
 	char hint[300];
 
 	for (unsigned i = 0; i < c->flow_count && i < 64; i++)
-		names[i] = c->flows[i].name;
+		names[i] = campaign_title(&c->flows[i]);
 	return cr_fail(e, -EINVAL, "--count: no flow '%s' in %s; %s", name,
 		       c->path, nearest_hint(name, names, hint, sizeof(hint)));
 }
@@ -250,7 +250,7 @@ static int read_count(const struct campaign *c, const char *text,
 			       "--count %s: needs [FLOW=]N, N from 1 to %u",
 			       text, PLAN_CALLS_MAX);
 	for (unsigned i = 0; i < c->flow_count; i++)
-		if (!eq || strcmp(c->flows[i].name, name) == 0) {
+		if (!eq || strcmp(campaign_title(&c->flows[i]), name) == 0) {
 			counts[i] = n;
 			found = true;
 		}

@@ -8,6 +8,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static void print_packet(const struct plan_packet *k, const char *flow,
+			 unsigned index)
+{
+	(void)printf("%.6f %s-%u frame=%llu seq=%llu%s%s%s",
+		     (double)k->at / 1e9, flow, index,
+		     (unsigned long long)k->frame, (unsigned long long)k->seq,
+		     k->marker ? " marker" : "", k->lost ? " lost" : "",
+		     k->copy ? " copy" : "");
+	if (k->kind == PLAN_EVENT)
+		(void)printf(" digit=%u duration=%.3fms%s", k->digit,
+			     (double)k->duration / 1e6, k->end ? " end" : "");
+	if (k->kind == PLAN_NOISE)
+		(void)printf(" noise");
+	if (k->ssrc)
+		(void)printf(" ssrc=%u", k->ssrc);
+	if (k->port)
+		(void)printf(" port=%u", k->port);
+	(void)putchar('\n');
+}
+
 int feeder_print_schedule(const struct session_cfg *cfg, uint64_t *counts,
 			  struct cr_err *e)
 {
@@ -29,14 +49,8 @@ int feeder_print_schedule(const struct session_cfg *cfg, uint64_t *counts,
 	for (size_t i = 0; i < p.count; i++) {
 		plan_stream_init(&s, &p, &p.calls[i]);
 		while (plan_stream_next(&s, &k))
-			(void)printf(
-				"%.6f %s-%u frame=%llu seq=%llu%s%s%s\n",
-				(double)k.at / 1e9,
-				c->flows[p.calls[i].flow].name,
-				p.calls[i].index, (unsigned long long)k.frame,
-				(unsigned long long)k.seq,
-				k.marker ? " marker" : "",
-				k.lost ? " lost" : "", k.copy ? " copy" : "");
+			print_packet(&k, c->flows[p.calls[i].flow].name,
+				     p.calls[i].index);
 	}
 	(void)printf("calls=%zu hash=%016llx\n", p.count,
 		     (unsigned long long)plan_hash(&p));
@@ -101,7 +115,7 @@ int feeder_print_counts(const struct session_cfg *cfg, struct cr_err *e)
 	rc = session_counts(cfg, got, e);
 	for (unsigned f = 0; !rc && f < c->flow_count; f++)
 		if (c->flows[f].load_ppm && !cfg->counts[f])
-			(void)printf("%s=%llu\n", c->flows[f].name,
+			(void)printf("%s=%llu\n", campaign_title(&c->flows[f]),
 				     (unsigned long long)got[f]);
 	free(got);
 	return rc;
