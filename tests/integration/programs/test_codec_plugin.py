@@ -11,8 +11,8 @@ import wave
 import numpy as np
 import pytest
 
-import test_foreign_codecs as foreign
 from conftest import BUILD, PATIENCE, ROOT
+from listen import likeness
 from test_daemon import rtp
 from test_foreign import recording
 
@@ -137,7 +137,7 @@ def test_ffmpeg_hears_g729(daemon, sock, tmp_path, g729):
     heard = tmp_path / "heard.wav"
     subprocess.run(["ffmpeg", "-v", "error", "-f", "g729", "-i", stored, heard],
                    check=True, stdin=subprocess.DEVNULL, timeout=PATIENCE)
-    assert foreign.likeness(heard, said) > .9
+    assert likeness(heard, said) > .9
 
 
 def test_g729_is_heard_in_every_length(daemon, sock, g729):

@@ -3,19 +3,15 @@
 hears each codec from a call, and the speech is the same."""
 import shutil
 import subprocess
-import wave
 from dataclasses import dataclass
 
-import numpy as np
 import pytest
 
 from conftest import PATIENCE, free_port
+from listen import RATE, likeness
 from test_foreign import recording
 
 pytestmark = pytest.mark.skipif(not shutil.which("ffmpeg"), reason="no ffmpeg")
-
-HOP = 0.02  # seconds of a step of the envelope
-RATE = 8000  # Hz, at which speech is compared
 
 SDP = """v=0
 o=- 0 0 IN IP4 127.0.0.1
@@ -71,30 +67,6 @@ def sender(peer, call, speech):
          str(peer.pt), "-ssrc", str(call["rtp"]["ssrc"]),
          f"rtp://{call['rtp']['address']}?pkt_size={peer.size}"],
         stdin=subprocess.DEVNULL)
-
-
-def envelope(path, skip=0):
-    """How loud a file is, step by step, on a logarithmic scale, without its
-    first samples."""
-    with wave.open(str(path)) as w:
-        assert w.getframerate() == RATE
-        pcm = np.frombuffer(w.readframes(w.getnframes()), np.int16)
-    step = int(HOP * RATE)
-    pcm = pcm[skip:]
-    pcm = pcm[:len(pcm) // step * step].astype(float).reshape(-1, step)
-    return np.log10(100 + np.sqrt((pcm ** 2).mean(axis=1)))
-
-
-def likeness(heard, said):
-    """The greatest correlation of what was heard with a part, as long, of
-    what was said again and again."""
-    said = np.tile(envelope(said), 3)
-    best = -1
-    for skip in range(0, int(HOP * RATE), 20):
-        part = envelope(heard, skip)
-        best = max(best, *(np.corrcoef(part, said[at:at + len(part)])[0, 1]
-                           for at in range(len(said) - len(part))))
-    return best
 
 
 def start(daemon, codec_in, codec_out, port):
