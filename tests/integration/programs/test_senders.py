@@ -9,12 +9,12 @@ import contextlib
 import random
 import shutil
 import socket
-import struct
 import subprocess
 
 import pytest
 
 from conftest import PATIENCE, free_port
+from streams import Stream, assert_streams, write_pcap
 from test_foreign import recording
 from test_wire import ERRORS, tshark
 
@@ -161,21 +161,6 @@ def sipp(party, folder, rtcp):
 PROGRAMS = {ffmpeg: "ffmpeg", gstreamer: "gst-launch-1.0", sipp: "sipp"}
 
 
-def write_pcap(path, parties):
-    """What the parties have heard, as if it had been captured."""
-    with open(path, "wb") as out:
-        out.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 228))
-        for party in parties:
-            for i, data in enumerate(party.heard):
-                udp = struct.pack("!HHHH", party.to, party.port,
-                                  8 + len(data), 0) + data
-                ip = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 20 + len(udp), 0,
-                                 0, 64, 17, 0, bytes((127, 0, 0, 1)),
-                                 bytes((127, 0, 0, 1))) + udp
-                out.write(struct.pack("<IIII", i // 50, i % 50 * 20000,
-                                      len(ip), len(ip)) + ip)
-
-
 def assert_sound(path, parties):
     """PCMA in sequence, with the marker where the input has it."""
     options = [word for party in parties
@@ -205,7 +190,11 @@ def check(parties, path):
         party.hear()
         party.stop()
     if shutil.which("tshark"):
-        write_pcap(path, parties)
+        write_pcap(path, [(party.to, party.port, data) for party in parties
+                          for data in party.heard])
+        assert_streams(path, [Stream(party.port, 8, PACKETS,
+                                     ssrc=party.call["out"]["ssrc"])
+                              for party in parties])
         assert_sound(path, parties)
 
 
