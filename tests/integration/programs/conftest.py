@@ -24,6 +24,13 @@ def free_port(kind=socket.SOCK_DGRAM):
         return s.getsockname()[1]
 
 
+def own_host():
+    """An address of loopback that no other process uses: all its ports are
+    free. A process id has 22 bits at most."""
+    pid = os.getpid()
+    return f"127.{64 + (pid >> 16)}.{pid >> 8 & 255}.{pid & 255}"
+
+
 class Installed:
     """The build, installed below a prefix: what somebody has who has no
     source."""

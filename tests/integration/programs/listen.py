@@ -9,13 +9,15 @@ RATE = 8000  # Hz, at which speech is compared
 
 
 def envelope(path, skip=0):
-    """How loud a file is, step by step, on a logarithmic scale, without its
-    first samples."""
+    """How loud a file of any rate is, step by step, on a logarithmic scale,
+    without its first @skip samples of RATE; of several channels the first."""
     with wave.open(str(path)) as w:
-        assert w.getframerate() == RATE
-        pcm = np.frombuffer(w.readframes(w.getnframes()), np.int16)
-    step = int(HOP * RATE)
-    pcm = pcm[skip:]
+        assert w.getframerate() % RATE == 0
+        scale = w.getframerate() // RATE
+        pcm = np.frombuffer(w.readframes(w.getnframes()),
+                            np.int16)[::w.getnchannels()]
+    step = int(HOP * RATE) * scale
+    pcm = pcm[skip * scale:]
     pcm = pcm[:len(pcm) // step * step].astype(float).reshape(-1, step)
     return np.log10(100 + np.sqrt((pcm ** 2).mean(axis=1)))
 

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two baresips, each with a codec of its own, talk through a conversation."""
+import contextlib
+import glob
+import shutil
+import time
+import wave
+
+import pytest
+
+from baresip import CODECS, Agent
+from conftest import PATIENCE
+from listen import likeness
+from streams import Stream, assert_streams
+from test_senders import REFUSED, needed, started
+from test_wire import Capture
+
+PACKETS = 200  # of 20 ms, that each shall hear at least
+
+
+def speeches():
+    """Two recordings of 10 to 20 s."""
+    found = []
+    for path in sorted(glob.glob("/usr/share/asterisk/sounds/**/*.wav",
+                                 recursive=True)):
+        with wave.open(path) as w:
+            if 10 < w.getnframes() / w.getframerate() < 20:
+                found.append(path)
+    if len(found) < 2:
+        pytest.skip("no recordings: install asterisk-core-sounds-en-wav")
+    return found[:2]
+
+
+@pytest.fixture
+def talk(daemon, tmp_path):
+    """talk(codec of a, codec of b): a daemon, a conversation, both agents."""
+    needed("baresip", "sipp")
+    agents = []
+
+    def begin(*codecs):
+        # a capture sees packets that leave together as one
+        d = started(daemon, "auto", "--drain-timeout", "0s", "--send-each")
+        words = [f"{party}.{key}={value}" for party, codec in zip("ab", codecs)
+                 for key, value in (("codec", codec), ("pt", CODECS[codec][0]))]
+        c = d.ctl("conversation", "start", *words)
+        for i, (party, codec, speech) in enumerate(zip("ab", codecs,
+                                                       speeches())):
+            agents.append(Agent(tmp_path / party, i, codec, speech,
+                                int(c[party]["rtp"].rsplit(":", 1)[1])))
+        return d, c, agents
+
+    yield begin
+    for agent in agents:
+        agent.end()
+
+
+def port_of(address):
+    return int(address.rsplit(":", 1)[1])
+
+
+def count(d, c, party):
+    """Of the stream from @party."""
+    return d.ctl("call", str(c[party]["call"]))["count"]
+
+
+def wait_in(d, c, party, packets):
+    """Until so many more have come from @party."""
+    before = count(d, c, party)["packets_in"]
+    deadline = time.monotonic() + PATIENCE
+    while count(d, c, party)["packets_in"] < before + packets:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def wait_for(d, c, packets):
+    """Until so many more have left for each."""
+    before = {party: count(d, c, party)["packets_out"] for party in "ab"}
+    deadline = time.monotonic() + PATIENCE
+    while any(count(d, c, party)["packets_out"] < before[party] + packets
+              for party in "ab"):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+class Wire:
+    """What the node sends, captured where that is allowed."""
+
+    def __init__(self, path):
+        self.capture = None
+        if shutil.which("tshark") and shutil.which("dumpcap"):
+            with contextlib.suppress(pytest.skip.Exception):
+                self.capture = Capture(path)
+
+    def check(self, streams):
+        if self.capture:
+            self.capture.stop()
+            assert_streams(self.capture.path, streams)
+
+
+def assert_all_done(d, c, party):
+    """Every packet of @party was transcoded and sent, but those before anybody
+    knew where to; how many were sent."""
+    n = count(d, c, party)
+    assert n["packets_in"] == n["done"] == n["packets_out"] + n["nowhere"], n
+    assert [name for name in REFUSED if n[name]] == [], n
+    return n["packets_out"]
+
+
+@pytest.mark.parametrize("codecs", [("pcmu", "g722"), ("pcma", "opus"),
+                                    ("gsm", "pcmu")], ids="-".join)
+def test_both_hear_each_other(talk, tmp_path, codecs):
+    """Nobody was told where they are. baresip sends from another address than
+    its SDP has."""
+    wire = Wire(tmp_path / "wire.pcap")
+    d, c, agents = talk(*codecs)
+    told = [agent.dial() for agent in agents]
+    wait_for(d, c, PACKETS)
+    now = d.ctl("conversation", "query", str(c["conversation"]))
+    for agent in agents:
+        agent.hangup()
+    assert [port_of(now[party]["to"]) for party in "ab"] == [
+        port_of(address) for address in told]
+    sent = {to: assert_all_done(d, c, party) for party, to in ("ab", "ba")}
+    wire.check([Stream(port_of(now[party]["to"]), now[party]["pt"],
+                       sent[party], 960 if codec == "opus" else 160,
+                       now[party]["out_ssrc"])
+                for party, codec in zip("ab", codecs)])
+    for agent, said in zip(agents, reversed(speeches())):
+        assert likeness(agent.heard()[0], said) > .9
+
+
+def test_an_offer_tells_the_address_and_a_hold_ends(talk):
+    """Nobody has to learn it. Who holds sends nothing, hears the other, and is
+    heard again when it resumes."""
+    d, c, (a, b) = talk("pcmu", "pcma")
+    told = {"a": a.dial(), "b": b.dial()}
+    now = d.ctl("conversation", "change", str(c["conversation"]),
+                *(f"{party}.address={told[party]}" for party in "ab"))
+    assert {port_of(now[party]["to"]) for party in "ab"} == {
+        port_of(address) for address in told.values()}
+    wait_for(d, c, 50)
+    a.offer("hold")
+    wait_in(d, c, "b", 10)
+    held = count(d, c, "a")["packets_in"]
+    wait_in(d, c, "b", 40)
+    assert count(d, c, "a")["packets_in"] == held
+    a.offer("resume")
+    wait_for(d, c, 100)
+    assert a.offers() == [told["a"]] * 3
+    for agent in a, b:
+        agent.hangup()
+    for party in "ab":
+        n = count(d, c, party)
+        assert n["packets_in"] == n["done"], n
+        assert [name for name in REFUSED if n[name]] == [], n
+
+
+def test_an_agent_that_starts_anew_is_heard_and_hears(talk):
+    """Its machine was switched off in mid-call: another port, another SSRC, the
+    same leg."""
+    d, c, (a, b) = talk("pcmu", "g722")
+    a.dial()
+    b.dial()
+    wait_for(d, c, 50)
+    a.kill()
+    a.begin()
+    told = a.dial()
+    wait_for(d, c, PACKETS)
+    now = d.ctl("conversation", "query", str(c["conversation"]))
+    assert port_of(now["a"]["to"]) == port_of(told)
+    assert now["a"]["ssrc_changes"] == now["a"]["address_changes"] == 1
+    for agent in a, b:
+        agent.hangup()
+    assert likeness(a.heard()[-1], speeches()[1]) > .9
