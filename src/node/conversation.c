@@ -9,6 +9,7 @@
 #include "node/conversation.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "node/call_check.h"
@@ -18,7 +19,7 @@ struct conversation {
 	LIST_ENTRY(conversation) link;
 	uint32_t id;
 	struct node *node;
-	struct node_leg *leg[2];
+	struct party *party[2];
 	struct node_call *stream[2]; /**< NULL: has not begun, or has gone */
 	bool ending;
 };
@@ -57,6 +58,69 @@ static const struct call_names names[] = {
 	{ .in = "a.", .out = "b.", .hears = "a.", .source = "a.address" },
 	{ .in = "b.", .out = "a.", .hears = "b.", .source = "b.address" },
 };
+static const struct party_names party_names[] = {
+	{ .path = "a.", .address = "a.address" },
+	{ .path = "b.", .address = "b.address" },
+};
+
+/* A member of @r that says what an open leg has said already. */
+static const char *said_twice(const struct party_request *r)
+{
+	if (r->side.codec || party_says_use(&r->side))
+		return "codec";
+	if (r->address.ss_family)
+		return "address";
+	if (r->learn >= 0)
+		return "learn";
+	if (r->ssrc)
+		return "ssrc";
+	if (r->out_ssrc)
+		return "out_ssrc";
+	if (r->loss)
+		return "loss";
+	return r->interface ? "interface" : NULL;
+}
+
+static int find_leg(struct node *n, struct party_request *r, const char *path,
+		    struct cr_err *e)
+{
+	const struct party *p = party_find(n, r->leg);
+	const char *twice = said_twice(r);
+
+	if (!p)
+		return cr_fail(e, -ESRCH, "%sleg: there is no leg %" PRIu32,
+			       path, r->leg);
+	if (twice)
+		return cr_fail(e, -EINVAL,
+			       "%s%s: leg %" PRIu32 " has it; leg.change "
+			       "changes it",
+			       path, twice, r->leg);
+	if (p->conversation)
+		return cr_fail(e, -EBUSY,
+			       "%sleg: conversation %" PRIu32
+			       " has leg %" PRIu32,
+			       path, p->conversation->id, r->leg);
+	if (!p->side.codec)
+		return cr_fail(e, -EINVAL,
+			       "%sleg: leg %" PRIu32 " has no codec: tell it "
+			       "by leg.change",
+			       path, r->leg);
+	party_request_of(p, r);
+	return 0;
+}
+
+int conversation_find_legs(struct node *n, struct conversation_request *r,
+			   struct cr_err *e)
+{
+	int err = 0;
+
+	if (r->party[0].leg && r->party[0].leg == r->party[1].leg)
+		return cr_fail(e, -EINVAL, "b.leg: is a's");
+	for (unsigned i = 0; i < 2 && !err; i++)
+		if (r->party[i].leg)
+			err = find_leg(n, &r->party[i], party_names[i].path, e);
+	return err;
+}
 
 int conversation_check(struct call_cfg *stream,
 		       const struct conversation_request *r, struct cr_err *e)
@@ -74,28 +138,27 @@ int conversation_check(struct call_cfg *stream,
 
 /* --- legs --- */
 
-static int open_legs(struct conversation *c, const struct call_cfg *stream,
+/* The leg towards party @i of @r: an open one, or a new one. */
+static int have_leg(struct conversation *c, const struct party_request *r,
+		    unsigned i, struct cr_err *e)
+{
+	struct party *p = r->leg ? party_find(c->node, r->leg) : NULL;
+	int err = p ? 0 : party_open(c->node, r, &party_names[i], &p, e);
+
+	if (err)
+		return err;
+	c->party[i] = p;
+	party_join(p, c);
+	return 0;
+}
+
+static int have_legs(struct conversation *c,
 		     const struct conversation_request *r, struct cr_err *e)
 {
-	struct interface_wish wish;
-	struct interface *at;
 	int err = 0;
 
-	for (unsigned i = 0; i < 2 && !err; i++) {
-		const struct party_request *p = &r->party[i];
-
-		wish = (struct interface_wish){
-			.name = p->interface,
-			.to = p->address,
-			.path = names[i].in,
-			.to_path = names[i].source,
-		};
-		err = interfaces_choose(&c->node->interfaces, &wish, &at, e);
-		if (err)
-			return err;
-		err = node_leg_open(c->node, at, &stream[i].hears, &c->leg[i],
-				    e);
-	}
+	for (unsigned i = 0; i < 2 && !err; i++)
+		err = have_leg(c, &r->party[i], i, e);
 	if (err)
 		c->node->calls_refused++;
 	return err;
@@ -106,8 +169,8 @@ static int open_legs(struct conversation *c, const struct call_cfg *stream,
 static void leave_legs(struct conversation *c)
 {
 	for (unsigned i = 0; i < 2; i++)
-		if (c->leg[i])
-			node_leg_leave(c->leg[i]);
+		if (c->party[i])
+			party_leave(c->party[i]);
 }
 
 static bool has_streams(const struct conversation *c)
@@ -119,8 +182,8 @@ static bool has_streams(const struct conversation *c)
 static void release(struct conversation *c)
 {
 	LIST_REMOVE(c, link);
-	node_leg_free(c->leg[0]);
-	node_leg_free(c->leg[1]);
+	party_release(c->party[0]);
+	party_release(c->party[1]);
 	free(c);
 }
 
@@ -141,8 +204,8 @@ static void give_up(struct conversation *c)
 {
 	LIST_REMOVE(c, link);
 	for (unsigned i = 0; i < 2; i++)
-		if (c->leg[i])
-			node_leg_discard(c->leg[i]);
+		if (c->party[i])
+			party_discard(c->party[i]);
 	free(c);
 }
 
@@ -152,8 +215,8 @@ static int start_streams(struct conversation *c, struct call_cfg *stream,
 	int err = 0;
 
 	for (unsigned i = 0; i < 2 && !err; i++) {
-		stream[i].ear = c->leg[i]->leg;
-		stream[i].mouth = c->leg[!i]->leg;
+		stream[i].ear = c->party[i]->leg->leg;
+		stream[i].mouth = c->party[!i]->leg->leg;
 		/* mode requests pass between the two */
 		stream[i].pair = i ? c->stream[0]->id : 0;
 		err = node_stream_start(c->node, &stream[i], c, &c->stream[i],
@@ -190,7 +253,7 @@ int conversation_start(struct node *n, struct call_cfg *stream,
 	c->id = ++n->last_conversation;
 	c->node = n;
 	LIST_INSERT_HEAD(&n->conversations, c, link);
-	err = open_legs(c, stream, r, e);
+	err = have_legs(c, r, e);
 	if (!err)
 		err = start_streams(c, stream, e);
 	if (!err)
@@ -205,7 +268,8 @@ int conversation_start(struct node *n, struct call_cfg *stream,
 const struct node_leg *conversation_ear(const struct conversation *c,
 					const struct node_call *nc)
 {
-	return c->leg[c->leg[0]->leg != call_settings(nc->call)->ear];
+	return c->party[c->party[0]->leg->leg != call_settings(nc->call)->ear]
+		->leg;
 }
 
 static unsigned number_of(const struct conversation *c,
@@ -265,66 +329,28 @@ struct node_call *conversation_stream(const struct conversation *c, unsigned i)
 	return c->stream[i];
 }
 
-/* By what terms party @i is heard from now on: @terms. */
-static int check_change(const struct conversation *c, unsigned i,
-			const struct party_change *to,
-			struct learn_terms *terms, struct cr_err *e)
-{
-	*terms = c->leg[i]->leg->cfg.terms;
-	if (to->address.ss_family) {
-		if (to->address.ss_family !=
-		    c->leg[i]->interface->cfg.local.ss_family)
-			return cr_fail(e, -EINVAL,
-				       "%s: its leg is of the other IP family",
-				       names[i].source);
-		terms->told = to->address;
-	}
-	if (to->learn >= 0)
-		terms->mode = (enum learn_mode)to->learn;
-	if (terms->mode == LEARN_STRICT && !terms->told.ss_family)
-		return cr_fail(e, -EINVAL,
-			       "%slearn: strict hears %s only, which is "
-			       "missing",
-			       names[i].hears, names[i].source);
-	return 0;
-}
-
 int conversation_change(struct conversation *c, const struct party_change to[2],
 			struct cr_err *e)
 {
-	struct learn_terms terms[2];
+	int err = 0;
 
-	for (unsigned i = 0; i < 2; i++)
-		if (check_change(c, i, &to[i], &terms[i], e))
-			return -EINVAL;
-	for (unsigned i = 0; i < 2; i++)
-		if (to[i].address.ss_family || to[i].learn >= 0)
-			leg_again(c->leg[i]->leg, &terms[i]);
-	return 0;
+	for (unsigned i = 0; i < 2 && !err; i++)
+		err = party_check_change(c->party[i], &to[i], &party_names[i],
+					 e);
+	for (unsigned i = 0; i < 2 && !err; i++)
+		err = party_change(c->party[i], &to[i], &party_names[i], e);
+	return err;
 }
 
 void conversation_party(const struct conversation *c, unsigned i,
 			struct node_party_info *out)
 {
-	const struct leg *l = c->leg[i]->leg;
-	unsigned long long count[LEARN_NCOUNTERS];
+	const struct node_call *from = c->stream[i], *to = c->stream[!i];
 
 	*out = (struct node_party_info){
-		.call = c->stream[i] ? c->stream[i]->id : 0,
-		.pt = c->stream[i] ? call_settings(c->stream[i]->call)->pt_in
-				   : 0,
-		.out_ssrc =
-			c->stream[!i]
-				? call_settings(c->stream[!i]->call)->ssrc_out
-				: 0,
-		.interface = c->leg[i]->interface->cfg.name,
+		.call = from ? from->id : 0,
+		.pt = from ? call_settings(from->call)->pt_in : 0,
+		.out_ssrc = to ? call_settings(to->call)->ssrc_out : 0,
 	};
-	node_leg_address(c->leg[i], out->address, sizeof(out->address));
-	(void)way_read(&l->to, &out->to);
-	learn_counts(&l->learn, count);
-	out->wrong_source = count[LEARN_COUNTER_foreign_address];
-	out->wrong_ssrc = count[LEARN_COUNTER_foreign_ssrc];
-	out->unproven = count[LEARN_COUNTER_waiting];
-	out->ssrc_changes = count[LEARN_COUNTER_ssrc_changes];
-	out->address_changes = count[LEARN_COUNTER_address_changes];
+	party_leg_info(c->party[i], &out->leg);
 }

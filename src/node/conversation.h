@@ -19,6 +19,11 @@ struct node_call;
 struct call_cfg;
 struct conversation;
 
+/** Fill in what open legs say of the parties that @r names by these. 0; -ESRCH,
+ * -EBUSY, -EINVAL with @e. Texts of @r may be borrowed from the legs. */
+int conversation_find_legs(struct node *n, struct conversation_request *r,
+			   struct cr_err *e);
+
 /** Check @r, and write the streams' configurations to @stream[2]: from party 0
  * to 1, and back. 0, or -EINVAL with @e. */
 int conversation_check(struct call_cfg *stream,

@@ -18,10 +18,14 @@ struct party_request {
 	uint32_t out_ssrc; /**< of what it is sent; 0: a random one */
 	const char *interface; /**< of its leg; NULL: any that fits     */
 	enum call_loss loss;   /**< of what it sends */
+	/** Id of its leg, which is open: nothing else is said then. 0: a new
+	 * one. */
+	uint32_t leg;
 };
 
 /** What changes of a party. */
 struct party_change {
+	struct call_side_request side;	 /**< codec NULL: as it is */
 	struct sockaddr_storage address; /**< no family: as it is */
 	int learn;			 /**< -1: as it is        */
 };

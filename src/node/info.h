@@ -146,20 +146,34 @@ struct node_worker_info {
 	uint64_t jobs, picks, drops, wakeups, steals;
 };
 
-/** An address for calls with ports of their own, and these ports, in pairs. */
-/** A party of a conversation. */
-struct node_party_info {
-	uint32_t call;			/**< the stream from it */
-	uint8_t pt;			/**< of what it sends and receives */
-	uint32_t out_ssrc;		/**< of what it is sent */
-	const char *interface;		/**< of its leg */
-	char address[NODE_ADDRESS_MAX]; /**< where it sends to */
+/** A leg, and what it has learned of its party. */
+struct node_leg_info {
+	uint32_t id;
+	const char *interface;
+	char address[NODE_ADDRESS_MAX]; /**< where the party sends to */
 	struct sockaddr_storage to; /**< where it is; no family: not known */
+	unsigned long long packets; /**< of the party */
 	/** Packets that were not taken for its own, and why. */
 	unsigned long long wrong_source, wrong_ssrc, unproven;
 	unsigned long long ssrc_changes, address_changes;
 };
 
+/** A leg by itself. */
+struct node_open_leg_info {
+	struct node_leg_info leg;
+	uint32_t conversation;	  /**< that has it, or 0 */
+	const char *codec, *mode; /**< NULL: not said */
+};
+
+/** A party of a conversation. */
+struct node_party_info {
+	struct node_leg_info leg;
+	uint32_t call;	   /**< the stream from it */
+	uint8_t pt;	   /**< of what it sends and receives */
+	uint32_t out_ssrc; /**< of what it is sent */
+};
+
+/** An address for calls with ports of their own, and these ports, in pairs. */
 struct node_interface_info {
 	const char *name;
 	char address[NODE_ADDRESS_MAX]; /**< without a port             */

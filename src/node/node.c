@@ -286,6 +286,7 @@ int node_close(struct node *n)
 	if (!n)
 		return 0;
 	node_end_calls(n);
+	party_close_all(n);
 	rcu_barrier(); /* a hung call may not have been told to leave yet */
 	receivers_close(n->receivers);
 	n->receivers = NULL;
@@ -295,6 +296,7 @@ int node_close(struct node *n)
 	if (err)
 		return err;
 	end_returned(n);
+	rcu_barrier(); /* their legs */
 	live_close(n->live);
 	close_parts(n);
 	return 0;

@@ -384,7 +384,9 @@ static void learn_from(struct node_call *nc)
 
 static void finish_gone(struct node *n, struct node_call *nc)
 {
-	if (call_settings(nc->call)->ear)
+	/* a leg that goes on counts by itself */
+	if (call_settings(nc->call)->ear &&
+	    leg_listener(call_settings(nc->call)->ear) == nc->call)
 		rx_count_rest(call_settings(nc->call)->ear, nc->call);
 	if (nc->hung)
 		node_watch_returned(n, nc);

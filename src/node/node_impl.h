@@ -18,6 +18,7 @@
 #include "node/measuring.h"
 #include "node/node.h"
 #include "node/node_leg.h"
+#include "node/party.h"
 #include "recovery/recovery.h"
 
 RB_HEAD(node_tree, node_call);
@@ -88,6 +89,7 @@ struct node {
 	struct legs legs;
 	uint32_t last_leg, last_conversation;
 	LIST_HEAD(, conversation) conversations;
+	LIST_HEAD(, party) parties; /**< those that were left, too */
 	struct costs *costs;
 	struct measuring *measuring;
 	struct live *live;

@@ -124,10 +124,15 @@ void node_leg_free(struct node_leg *l)
 	free(l);
 }
 
+void node_leg_free_later(struct node_leg *l)
+{
+	rcu_defer(&l->rcu, free_later);
+}
+
 void node_leg_discard(struct node_leg *l)
 {
 	node_leg_leave(l);
-	rcu_defer(&l->rcu, free_later);
+	node_leg_free_later(l);
 }
 
 void node_leg_address(const struct node_leg *l, char *buf, size_t size)

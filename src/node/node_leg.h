@@ -33,8 +33,10 @@ void node_leg_leave(struct node_leg *l);
  * thread. */
 void node_leg_free(struct node_leg *l);
 
-/** Leave, and free it a grace period later. Nobody listens to it, or sends from
- * it. */
+/** Free one that was left, a grace period later. Nobody sends from it. */
+void node_leg_free_later(struct node_leg *l);
+
+/** Leave, and free it later. Nobody listens to it, or sends from it. */
 void node_leg_discard(struct node_leg *l);
 
 /** Where its party sends to, as others see it: "192.0.2.1:30000". */

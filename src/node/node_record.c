@@ -24,17 +24,34 @@ static void utc_text(cr_ns utc, char buf[RECORD_TIME_MAX])
 		       (unsigned)(utc % CR_SEC / CR_MS));
 }
 
-static void learned(const struct learn *l, struct record_heard *to)
+static void changes(const struct learn *l, struct record_heard *to)
 {
 	unsigned long long count[LEARN_NCOUNTERS];
 
 	learn_counts(l, count);
 	to->ssrc_changes = count[LEARN_COUNTER_ssrc_changes];
 	to->address_changes = count[LEARN_COUNTER_address_changes];
+}
+
+static void learned(const struct learn *l, struct record_heard *to)
+{
+	changes(l, to);
 	if (!l->known)
 		return;
 	to->ssrc = l->ssrc;
 	to->source = address_text(&l->at, to->source_is, sizeof(to->source_is));
+}
+
+/* Of a leg that goes on: its receiver has the rest. */
+static void learned_so_far(const struct leg *l, struct record_heard *to)
+{
+	struct sockaddr_storage at;
+
+	changes(&l->learn, to);
+	(void)way_read(&l->to, &at);
+	if (at.ss_family)
+		to->source =
+			address_text(&at, to->source_is, sizeof(to->source_is));
 }
 
 /* The receiver has let go of the call, unless it is hung. */
@@ -48,7 +65,9 @@ static void heard(const struct node_call *nc, struct node_record *out)
 	to->lost = rtp_source_lost(&c->seen);
 	to->expected = c->seen.received + to->lost;
 	to->jitter = arrivals_jitter(&c->arrivals);
-	if (ear)
+	if (ear && leg_listener(ear->leg) != nc->call)
+		learned_so_far(ear->leg, to);
+	else if (ear)
 		learned(&ear->leg->learn, to);
 	else if (c->source_known)
 		to->source = address_text(&c->source, to->source_is,

@@ -29,12 +29,15 @@ struct start {
 	bool wait; /* for the costs */
 };
 
-static int read_start(struct start *to, const json_t *params, struct cr_err *e)
+static int read_start(struct node *n, struct start *to, const json_t *params,
+		      struct cr_err *e)
 {
 	int err;
 
 	field_defaults(conversation_start_fields, &to->request);
 	err = field_read(conversation_start_fields, params, &to->request, e);
+	if (!err)
+		err = conversation_find_legs(n, &to->request, e);
 	return err ? err : conversation_check(to->stream, &to->request, e);
 }
 
@@ -58,7 +61,7 @@ static json_t *start(struct service *sv, struct session *s,
 			      "draining: this node takes no new calls");
 		return request_refuse(err, RPC_DRAINING);
 	}
-	ret = read_start(to, params, &err->why);
+	ret = read_start(sv->node, to, params, &err->why);
 	if (!ret)
 		ret = conversation_start(sv->node, to->stream, &to->request, &c,
 					 &err->why);
@@ -152,6 +155,7 @@ json_t *method_conversation_change(void *arg, struct rpc_peer *peer,
 {
 	struct conversation_change_request ask;
 	struct conversation *c;
+	int ret;
 
 	(void)peer;
 	if (!request_read(conversation_change_fields, &ask, params, err))
@@ -159,7 +163,8 @@ json_t *method_conversation_change(void *arg, struct rpc_peer *peer,
 	c = of_id(arg, ask.conversation, err);
 	if (!c)
 		return NULL;
-	if (conversation_change(c, ask.party, &err->why))
-		return request_refuse(err, RPC_INVALID_PARAMS);
+	ret = conversation_change(c, ask.party, &err->why);
+	if (ret)
+		return request_refuse(err, request_code(ret));
 	return told(c);
 }

@@ -205,6 +205,12 @@ struct field {
 /** The same; its members are this object's own. */
 #define ROW_INLINE(table, m, sub) ROW_STRUCT(FIELD_INLINE, table, #m, m, sub)
 
+/** Members of the struct itself, from another table. */
+#define ROW_SHARED(table, sub)                                                 \
+	.name = #sub, .type = FIELD_INLINE, .members = sub##_fields,           \
+	.offset = 0, .size = sizeof(table##_struct),                           \
+	.store = _Generic((table##_struct *)0, sub##_struct *: FIELD_C_STRUCT)
+
 /** Members of the struct itself, in an object of their own. */
 #define ROW_WHOLE(table, n, sub)                                               \
 	.name = (n), .type = FIELD_OBJECT, .members = sub##_fields,            \

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "node/party.h"
 #include "observe/log.h"
 #include "protocol/field_json.h"
 #include "protocol/parked.h"
@@ -35,22 +36,40 @@ static void session_free(struct session *s)
 	free(s);
 }
 
-static void session_end(struct session *s)
+static void end_calls(const struct session *s)
 {
 	struct node *n = s->service->node;
 	struct node_call *nc;
 	uint32_t id = 0;
 
-	s->over = true;
-	if (!s->calls) {
-		session_free(s);
-		return;
-	}
 	while ((nc = node_call_after(n, id))) {
 		id = node_call_id(nc);
 		if (node_call_owner(nc) == s)
 			node_call_stop(nc, s->why);
 	}
+}
+
+static bool has_legs(const struct session *s)
+{
+	return party_of_owner(s->service->node, s);
+}
+
+static void close_legs(const struct session *s)
+{
+	struct party *p;
+
+	while ((p = party_of_owner(s->service->node, s)))
+		party_disown(p);
+}
+
+static void session_end(struct session *s)
+{
+	s->over = true;
+	if (s->calls)
+		end_calls(s);
+	close_legs(s);
+	if (!s->calls)
+		session_free(s);
 }
 
 static void on_grace(evutil_socket_t fd, short what, void *arg)
@@ -90,7 +109,7 @@ static void peer_gone(void *arg, struct rpc_peer *peer, const char *reason)
 {
 	struct service *sv = arg;
 	struct session *s = peer->owner;
-	bool bye = !strcmp(reason, "bye"), no_loss;
+	bool bye = !strcmp(reason, "bye"), idle, no_loss;
 	struct timeval grace = timeval_of(sv->cfg.grace);
 
 	if (!s)
@@ -100,11 +119,12 @@ static void peer_gone(void *arg, struct rpc_peer *peer, const char *reason)
 	parked_drop(sv, s, RPC_CONNECTION_LOST, "who has asked has gone");
 	s->why = bye ? NODE_END_BYE : NODE_END_LOST;
 	/* who only asks need not say bye */
-	no_loss = bye || (!s->calls && !strcmp(reason, "shutdown"));
+	idle = !s->calls && !has_legs(s);
+	no_loss = bye || (idle && !strcmp(reason, "shutdown"));
 	log_event(no_loss ? LOG_INFO : LOG_WARN, "peer-gone",
 		  "peer=%s session=%s reason=%s calls=%u", peer->address, s->id,
 		  reason, s->calls);
-	if (bye || !s->calls)
+	if (bye || idle)
 		session_end(s);
 	else
 		(void)evtimer_add(s->grace, &grace);
@@ -138,6 +158,7 @@ bool session_resume(struct session *to, const char *id)
 	struct session *old = session_named(sv, id);
 	struct node_call *nc;
 	uint32_t after = 0;
+	struct party *p;
 
 	if (!old || old == to)
 		return old;
@@ -150,6 +171,8 @@ bool session_resume(struct session *to, const char *id)
 		if (node_call_owner(nc) == old)
 			node_call_set_owner(nc, to);
 	}
+	while ((p = party_of_owner(sv->node, old)))
+		p->owner = to;
 	to->calls += old->calls;
 	memcpy(to->id, old->id, sizeof(to->id));
 	session_free(old);

@@ -34,32 +34,37 @@ const struct field contract_fields[] = {
 	{ 0 },
 };
 
-const struct field call_side_fields[] = {
-	{ ROW_CODEC(call_side, "codec", codec), .required = "",
-	  .help = "name of the codec, as the method codecs lists it" },
-	{ ROW_MODE(call_side, "mode", mode), .without = "the codec's",
+const struct field codec_use_fields[] = {
+	{ ROW_MODE(codec_use, "mode", mode), .without = "the codec's",
 	  .help = "bit rate, by name, such as \"12.2\"" },
-	{ ROW_INT(call_side, "pt", pt), .max = 127, .dflt = -1,
+	{ ROW_INT(codec_use, "pt", pt), .max = 127, .dflt = -1,
 	  .without = "the static one of RFC 3551, else 96",
 	  .help = "RTP payload type" },
-	{ ROW_INT(call_side, "rate", rate), .min = 8000, .max = 48000,
+	{ ROW_INT(codec_use, "rate", rate), .min = 8000, .max = 48000,
 	  .unit = "Hz", .without = "the codec's; of opus the other side's",
 	  .help = "sampling rate, 8000, 16000 or 48000; only for codecs "
 		  "without a fixed rate" },
-	{ ROW_BOOL(call_side, "octet_align", octet_align),
+	{ ROW_BOOL(codec_use, "octet_align", octet_align),
 	  .help = "AMR and AMR-WB: use the octet-aligned payload format of "
 		  "RFC 4867, not the bandwidth-efficient one" },
-	{ ROW_BOOL(call_side, "dtx", dtx),
+	{ ROW_BOOL(codec_use, "dtx", dtx),
 	  .help = "discontinuous transmission, if the codec supports it" },
-	{ ROW_INT(call_side, "complexity", complexity), .max = 10, .dflt = -1,
+	{ ROW_INT(codec_use, "complexity", complexity), .max = 10, .dflt = -1,
 	  .without = "the codec's",
 	  .help = "opus: how much the encoder tries; more takes more CPU "
 		  "time" },
-	{ ROW_INT(call_side, "fec", fec), .max = 100, .unit = "%",
+	{ ROW_INT(codec_use, "fec", fec), .max = 100, .unit = "%",
 	  .help = "opus: packet loss that the encoder protects from by "
 		  "repeating speech in the next packet" },
-	{ ROW_TIME(call_side, "spin", spin, "us"), .max = CALL_SPIN_MAX,
+	{ ROW_TIME(codec_use, "spin", spin, "us"), .max = CALL_SPIN_MAX,
 	  .help = "codec spin only: CPU time to use for each frame" },
+	{ 0 },
+};
+
+const struct field call_side_fields[] = {
+	{ ROW_CODEC(call_side, "codec", codec), .required = "",
+	  .help = "name of the codec, as the method codecs lists it" },
+	{ ROW_SHARED(call_side, codec_use) },
 	{ 0 },
 };
 

@@ -25,6 +25,8 @@ struct page_request {
 enum { PAGE_MAX = 200 };
 
 FIELD_TABLE_DECLARE(contract, struct contract);
+/** How a codec is used. */
+FIELD_TABLE_DECLARE(codec_use, struct call_side_request);
 FIELD_TABLE_DECLARE(call_side, struct call_side_request);
 FIELD_TABLE_DECLARE(call_in, struct call_in_request);
 FIELD_TABLE_DECLARE(call_out, struct call_out_request);

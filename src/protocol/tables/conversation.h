@@ -6,7 +6,7 @@
 #define PROTOCOL_TABLES_CONVERSATION_H
 
 #include "node/conversation_request.h"
-#include "protocol/tables/call.h"
+#include "protocol/tables/leg.h"
 
 /** conversation.stop, conversation.query: which one. */
 struct conversation_reference {
@@ -26,7 +26,6 @@ struct conversation_info {
 FIELD_TABLE_DECLARE(party, struct party_request);
 FIELD_TABLE_DECLARE(conversation_start, struct conversation_request);
 FIELD_TABLE_DECLARE(conversation_reference, struct conversation_reference);
-FIELD_TABLE_DECLARE(party_change, struct party_change);
 FIELD_TABLE_DECLARE(conversation_change, struct conversation_change_request);
 FIELD_TABLE_DECLARE(party_info, struct node_party_info);
 FIELD_TABLE_DECLARE(conversation_info, struct conversation_info);

@@ -26,6 +26,17 @@
 	  "return one call's parameters and counters")                         \
 	X(call_list, "call.list", page, call_list,                             \
 	  "list the calls, page by page")                                      \
+	X(leg_open, "leg.open", leg_open, leg_info,                            \
+	  "open a leg towards a party before it talks; returns the address "   \
+	  "to send to. The party is learned and its packets are counted from " \
+	  "then on")                                                           \
+	X(leg_change, "leg.change", leg_change, leg_info,                      \
+	  "tell what is new of the party of a leg, also of a conversation's; " \
+	  "what is not given stays as it is")                                  \
+	X(leg_query, "leg.query", leg_reference, leg_info,                     \
+	  "return what is known of the party of a leg")                        \
+	X(leg_close, "leg.close", leg_reference, leg_info,                     \
+	  "close a leg that no conversation has; returns its counters")        \
 	X(conversation_start, "conversation.start", conversation_start,        \
 	  conversation_info,                                                   \
 	  "start a conversation of two parties, with speech both ways; "       \

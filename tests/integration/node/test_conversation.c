@@ -156,12 +156,13 @@ enum { ROUNDS = 40, FRAMES = 25 };
 
 static bool has_new_terms(struct conversation *c, struct rig *r)
 {
-	struct party_change to[2] = { { .learn = LEARN_DELAYED },
-				      { .learn = -1 } };
+	struct party_change to[2];
 	struct cr_err e = { "" };
-
 	char text[64];
 
+	for (unsigned i = 0; i < 2; i++)
+		field_defaults(party_change_fields, &to[i]);
+	to[0].learn = LEARN_DELAYED;
 	(void)snprintf(text, sizeof(text), "127.0.0.1:%u", r->port);
 	assert_int_equal(address_parse(text, &to[1].address), 0);
 	return !conversation_change(c, to, &e);

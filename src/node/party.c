@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parties of a node.
+ *
+ *   opened -> heard -> left -> (a grace period, the last stream has gone) freed
+ */
+#include "node/party.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "node/node_impl.h"
+
+/* --- what is asked for --- */
+
+/* Into @to, with texts that stay: those of the codec. */
+static int check_side(struct call_side_request *to,
+		      const struct call_side_request *from, const char *path,
+		      struct cr_err *e)
+{
+	struct pipeline_side side = { 0 };
+	uint8_t pt;
+	int err = call_check_side(&side, &pt, from, path, e);
+
+	if (err)
+		return err;
+	*to = *from;
+	to->codec = side.codec->name;
+	if (from->mode)
+		to->mode = side.codec->modes[side.cfg.mode].name;
+	return 0;
+}
+
+static int check_learn(const struct learn_terms *t,
+		       const struct party_names *names, struct cr_err *e)
+{
+	if (t->mode != LEARN_STRICT || t->told.ss_family)
+		return 0;
+	return cr_fail(e, -EINVAL,
+		       "%slearn: strict hears %s only, which is missing",
+		       names->path, names->address);
+}
+
+static struct learn_terms terms_of(const struct party_request *r)
+{
+	return (struct learn_terms){
+		.mode = r->learn >= 0	       ? (enum learn_mode)r->learn
+			: r->address.ss_family ? LEARN_DELAYED
+					       : LEARN_IMMEDIATE,
+		.told = r->address,
+		.ssrc_told = r->ssrc != 0,
+		.ssrc = r->ssrc,
+	};
+}
+
+bool party_says_use(const struct call_side_request *r)
+{
+	return r->mode || r->pt >= 0 || r->rate || r->octet_align || r->dtx ||
+	       r->complexity >= 0 || r->fec || r->spin;
+}
+
+/* What is said of a codec that is not named. */
+static int check_named(const struct call_side_request *r, const char *path,
+		       struct cr_err *e)
+{
+	if (r->codec || !party_says_use(r))
+		return 0;
+	return cr_fail(e, -EINVAL,
+		       "%scodec: is missing: what is said of a codec goes with "
+		       "its name",
+		       path);
+}
+
+/* --- opening --- */
+
+static int open_leg(struct party *p, const struct party_request *r,
+		    const struct party_names *names, struct cr_err *e)
+{
+	const struct interface_wish wish = {
+		.name = r->interface,
+		.to = r->address,
+		.path = names->path,
+		.to_path = names->address,
+	};
+	const struct learn_terms terms = terms_of(r);
+	struct interface *at;
+	int err = check_learn(&terms, names, e);
+
+	if (!err)
+		err = check_named(&r->side, names->path, e);
+	if (!err && r->side.codec)
+		err = check_side(&p->side, &r->side, names->path, e);
+	if (!err)
+		err = interfaces_choose(&p->node->interfaces, &wish, &at, e);
+	return err ? err : node_leg_open(p->node, at, &terms, &p->leg, e);
+}
+
+int party_open(struct node *n, const struct party_request *r,
+	       const struct party_names *names, struct party **out,
+	       struct cr_err *e)
+{
+	struct party *p = calloc(1, sizeof(*p));
+	int err;
+
+	if (!p)
+		return cr_fail(e, -ENOMEM, "out of memory for a leg");
+	p->node = n;
+	p->out_ssrc = r->out_ssrc;
+	p->loss = r->loss;
+	err = open_leg(p, r, names, e);
+	if (err) {
+		free(p);
+		return err;
+	}
+	LIST_INSERT_HEAD(&n->parties, p, link);
+	*out = p;
+	return 0;
+}
+
+struct party *party_find(struct node *n, uint32_t id)
+{
+	struct party *p;
+
+	LIST_FOREACH(p, &n->parties, link)
+	if (p->leg->leg->cfg.id == id)
+		return p->left ? NULL : p;
+	return NULL;
+}
+
+struct party *party_of_owner(struct node *n, const void *owner)
+{
+	struct party *p;
+
+	LIST_FOREACH(p, &n->parties, link)
+	if (p->owner == owner && !p->left)
+		return p;
+	return NULL;
+}
+
+void party_request_of(const struct party *p, struct party_request *r)
+{
+	const struct learn_terms *t = &p->leg->leg->cfg.terms;
+
+	*r = (struct party_request){
+		.leg = r->leg,
+		.side = p->side,
+		.address = t->told,
+		.learn = (int)t->mode,
+		.ssrc = t->ssrc_told ? t->ssrc : 0,
+		.out_ssrc = p->out_ssrc,
+		.loss = p->loss,
+	};
+}
+
+/* --- changes --- */
+
+/* By what terms it is heard from now on: @terms. */
+static int check_terms(const struct party *p, const struct party_change *to,
+		       const struct party_names *names,
+		       struct learn_terms *terms, struct cr_err *e)
+{
+	sa_family_t family = p->leg->interface->cfg.local.ss_family;
+
+	*terms = p->leg->leg->cfg.terms;
+	if (to->address.ss_family) {
+		if (to->address.ss_family != family)
+			return cr_fail(e, -EINVAL,
+				       "%s: its leg is of the other IP family",
+				       names->address);
+		terms->told = to->address;
+	}
+	if (to->learn >= 0)
+		terms->mode = (enum learn_mode)to->learn;
+	return check_learn(terms, names, e);
+}
+
+static int check_change(const struct party *p, const struct party_change *to,
+			const struct party_names *names,
+			struct learn_terms *terms,
+			struct call_side_request *side, struct cr_err *e)
+{
+	int err = check_terms(p, to, names, terms, e);
+
+	if (!err)
+		err = check_named(&to->side, names->path, e);
+	*side = p->side;
+	if (err || !to->side.codec)
+		return err;
+	if (p->conversation)
+		return cr_fail(e, -EBUSY,
+			       "%scodec: cannot change while a conversation "
+			       "has the leg",
+			       names->path);
+	return check_side(side, &to->side, names->path, e);
+}
+
+int party_check_change(const struct party *p, const struct party_change *to,
+		       const struct party_names *names, struct cr_err *e)
+{
+	struct call_side_request side;
+	struct learn_terms terms;
+
+	return check_change(p, to, names, &terms, &side, e);
+}
+
+int party_change(struct party *p, const struct party_change *to,
+		 const struct party_names *names, struct cr_err *e)
+{
+	struct call_side_request side;
+	struct learn_terms terms;
+	int err = check_change(p, to, names, &terms, &side, e);
+
+	if (err)
+		return err;
+	p->side = side;
+	if (to->address.ss_family || to->learn >= 0)
+		leg_again(p->leg->leg, &terms);
+	return 0;
+}
+
+/* --- the end --- */
+
+static void leave(struct party *p)
+{
+	if (!p->left)
+		node_leg_leave(p->leg);
+	p->left = true;
+}
+
+/* Receivers may still have it. */
+static void free_later(struct party *p)
+{
+	LIST_REMOVE(p, link);
+	node_leg_free_later(p->leg);
+	free(p);
+}
+
+static void close_now(struct party *p)
+{
+	p->owner = NULL;
+	leave(p);
+	if (!p->holders)
+		free_later(p);
+}
+
+int party_close(struct party *p, struct cr_err *e)
+{
+	if (p->conversation)
+		return cr_fail(e, -EBUSY,
+			       "leg: conversation %" PRIu32
+			       " has it: stop that first",
+			       conversation_id(p->conversation));
+	close_now(p);
+	return 0;
+}
+
+void party_disown(struct party *p)
+{
+	p->owner = NULL;
+	if (p->conversation)
+		p->opened = false;
+	else
+		close_now(p);
+}
+
+void party_close_all(struct node *n)
+{
+	struct party *p, *next;
+
+	for (p = LIST_FIRST(&n->parties); p; p = next) {
+		next = LIST_NEXT(p, link);
+		if (!p->left && !p->conversation)
+			close_now(p);
+	}
+}
+
+/* --- conversations --- */
+
+void party_join(struct party *p, struct conversation *c)
+{
+	p->conversation = c;
+	p->holders++;
+}
+
+void party_leave(struct party *p)
+{
+	p->conversation = NULL;
+	if (p->opened)
+		leg_listen(p->leg->leg, NULL);
+	else
+		leave(p);
+}
+
+void party_release(struct party *p)
+{
+	if (--p->holders || !p->left)
+		return;
+	if (p->opened) { /* it may have been left just now */
+		free_later(p);
+		return;
+	}
+	LIST_REMOVE(p, link);
+	node_leg_free(p->leg);
+	free(p);
+}
+
+void party_discard(struct party *p)
+{
+	party_leave(p);
+	if (!--p->holders && p->left)
+		free_later(p);
+}
+
+/* --- what others ask --- */
+
+void party_leg_info(const struct party *p, struct node_leg_info *out)
+{
+	const struct leg *l = p->leg->leg;
+	unsigned long long count[LEARN_NCOUNTERS];
+
+	learn_counts(&l->learn, count);
+	*out = (struct node_leg_info){
+		.id = l->cfg.id,
+		.interface = p->leg->interface->cfg.name,
+		.packets = count[LEARN_COUNTER_accepted],
+		.wrong_source = count[LEARN_COUNTER_foreign_address],
+		.wrong_ssrc = count[LEARN_COUNTER_foreign_ssrc],
+		.unproven = count[LEARN_COUNTER_waiting],
+		.ssrc_changes = count[LEARN_COUNTER_ssrc_changes],
+		.address_changes = count[LEARN_COUNTER_address_changes],
+	};
+	node_leg_address(p->leg, out->address, sizeof(out->address));
+	(void)way_read(&l->to, &out->to);
+}
+
+void party_info(const struct party *p, struct node_open_leg_info *out)
+{
+	*out = (struct node_open_leg_info){
+		.conversation =
+			p->conversation ? conversation_id(p->conversation) : 0,
+		.codec = p->side.codec,
+		.mode = p->side.mode,
+	};
+	party_leg_info(p, &out->leg);
+}

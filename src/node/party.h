@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parties of a node: the leg towards one (node/node_leg.h), and what signalling
+ * said of it. Clients name a party by the id of its leg.
+ *
+ * A party that was opened by itself (leg.open) is heard from then on: its
+ * address and SSRC are learned and its packets counted. A conversation may have
+ * it, one after the other, until it is closed. One that a conversation has
+ * opened ends with that.
+ *
+ * Control thread.
+ */
+#ifndef NODE_PARTY_H
+#define NODE_PARTY_H
+
+#include <sys/queue.h>
+
+#include "node/call_check.h"
+#include "node/conversation_request.h"
+#include "node/info.h"
+#include "node/node_leg.h"
+
+struct conversation;
+struct node;
+
+struct party {
+	LIST_ENTRY(party) link;
+	struct node *node;
+	struct node_leg *leg;
+	/** What it sends and receives; codec NULL: not said yet. Texts are
+	 * static. */
+	struct call_side_request side;
+	enum call_loss loss;
+	uint32_t out_ssrc; /**< 0: not chosen */
+	void *owner;	   /**< the session; the user's                    */
+	bool opened;	   /**< by itself: no conversation ends it         */
+	bool left;	   /**< nobody hears it any more                   */
+	struct conversation *conversation; /**< that has it, or NULL       */
+	unsigned holders; /**< conversations whose streams may still use it */
+};
+
+/** Before the members of a request, for messages: "a." */
+struct party_names {
+	const char *path, *address;
+};
+
+/** Does @r say how a codec is used? */
+bool party_says_use(const struct call_side_request *r);
+
+/** Open a leg towards the party of @r. 0 with *@p; -EINVAL (what @r says), or
+ * as node_leg_open(); with @e. */
+int party_open(struct node *n, const struct party_request *r,
+	       const struct party_names *names, struct party **p,
+	       struct cr_err *e);
+
+/** The one whose leg has this id, unless it is ending, or NULL. */
+struct party *party_find(struct node *n, uint32_t id);
+
+/** A new offer or answer: 0; or -EINVAL, -EBUSY with @e, and all as it was. */
+int party_change(struct party *p, const struct party_change *to,
+		 const struct party_names *names, struct cr_err *e);
+/** Would party_change() refuse it? */
+int party_check_change(const struct party *p, const struct party_change *to,
+		       const struct party_names *names, struct cr_err *e);
+
+/** As what it would have been asked for: all but @r->leg. */
+void party_request_of(const struct party *p, struct party_request *r);
+
+/** Close one that was opened by itself. 0; or -EBUSY with @e: a conversation
+ * has it. */
+int party_close(struct party *p, struct cr_err *e);
+
+/** Its owner has gone: close it; if a conversation has it, when that ends. */
+void party_disown(struct party *p);
+
+/** The conversation @c has it from now on; nobody else may have it. */
+void party_join(struct party *p, struct conversation *c);
+/** That one is ending: nobody listens to it any more. */
+void party_leave(struct party *p);
+/** The last stream of a conversation that had it has gone. @p may be freed. */
+void party_release(struct party *p);
+/** Of a conversation that has had no stream: leave and release it. */
+void party_discard(struct party *p);
+
+/** Close all that no conversation has. Freed a grace period later. */
+void party_close_all(struct node *n);
+
+/** The first one of @owner, or NULL. */
+struct party *party_of_owner(struct node *n, const void *owner);
+
+void party_leg_info(const struct party *p, struct node_leg_info *out);
+void party_info(const struct party *p, struct node_open_leg_info *out);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The methods of legs.
+ */
+#include <inttypes.h>
+
+#include "node/party.h"
+#include "protocol/field_json.h"
+#include "protocol/methods.h"
+#include "protocol/request.h"
+#include "protocol/tables/leg.h"
+
+static const struct party_names names = { .path = "", .address = "address" };
+
+static json_t *told(const struct party *p)
+{
+	struct node_open_leg_info info;
+
+	party_info(p, &info);
+	return field_write(leg_info_fields, &info);
+}
+
+json_t *method_leg_open(void *arg, struct rpc_peer *peer, const json_t *params,
+			struct rpc_error *err)
+{
+	struct service *sv = arg;
+	struct session *s = session_of(peer, err);
+	struct leg_open_request ask;
+	struct party *p;
+	int ret;
+
+	if (!s)
+		return request_refuse(err, RPC_CONFLICT);
+	if (!request_read(leg_open_fields, &ask, params, err))
+		return NULL;
+	if (sv->draining) {
+		(void)cr_fail(&err->why, 0,
+			      "draining: this node takes no new calls");
+		return request_refuse(err, RPC_DRAINING);
+	}
+	ret = party_open(sv->node, &ask.party, &names, &p, &err->why);
+	if (ret)
+		return request_refuse(err, request_code(ret));
+	p->opened = true;
+	p->owner = ask.keep ? NULL : s;
+	return told(p);
+}
+
+/* The one with @id, or NULL with @err. */
+static struct party *of_id(struct service *sv, uint32_t id,
+			   struct rpc_error *err)
+{
+	struct party *p = party_find(sv->node, id);
+
+	if (!p) {
+		(void)cr_fail(&err->why, 0, "there is no leg %" PRIu32, id);
+		err->code = RPC_NO_SUCH_CALL;
+	}
+	return p;
+}
+
+static struct party *named(struct service *sv, const json_t *params,
+			   struct rpc_error *err)
+{
+	struct leg_reference which;
+
+	if (!request_read(leg_reference_fields, &which, params, err))
+		return NULL;
+	return of_id(sv, which.leg, err);
+}
+
+json_t *method_leg_query(void *arg, struct rpc_peer *peer, const json_t *params,
+			 struct rpc_error *err)
+{
+	const struct party *p = named(arg, params, err);
+
+	(void)peer;
+	return p ? told(p) : NULL;
+}
+
+json_t *method_leg_close(void *arg, struct rpc_peer *peer, const json_t *params,
+			 struct rpc_error *err)
+{
+	struct party *p = named(arg, params, err);
+	json_t *o;
+	int ret;
+
+	(void)peer;
+	if (!p)
+		return NULL;
+	o = told(p);
+	ret = party_close(p, &err->why);
+	if (!ret)
+		return o;
+	json_decref(o);
+	return request_refuse(err, request_code(ret));
+}
+
+json_t *method_leg_change(void *arg, struct rpc_peer *peer,
+			  const json_t *params, struct rpc_error *err)
+{
+	struct leg_change_request ask;
+	struct party *p;
+	int ret;
+
+	(void)peer;
+	if (!request_read(leg_change_fields, &ask, params, err))
+		return NULL;
+	p = of_id(arg, ask.leg, err);
+	if (!p)
+		return NULL;
+	ret = party_change(p, &ask.to, &names, &err->why);
+	return ret ? request_refuse(err, request_code(ret)) : told(p);
+}

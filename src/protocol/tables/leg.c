@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parameters and results of the methods of legs.
+ */
+#include "protocol/tables/leg.h"
+
+static const char *const learns[] = { CALL_LEARN_NAMES };
+static const char *const losses[] = { CALL_LOSS_NAMES };
+
+const struct field party_side_fields[] = {
+	{ ROW_CODEC(party_side, "codec", codec),
+	  .help = "name of the codec, as the method codecs lists it; a "
+		  "conversation needs it" },
+	{ ROW_SHARED(party_side, codec_use) },
+	{ 0 },
+};
+
+const struct field party_leg_fields[] = {
+	{ ROW_INLINE(party_leg, side, party_side) },
+	{ ROW_ADDRESS(party_leg, "address", address),
+	  .without = "learned from its packets",
+	  .help = "where the party is, as signalling says" },
+	{ ROW_CHOICE(party_leg, "learn", learn, learns), .dflt = -1,
+	  .without = "delayed where address is given, else immediate",
+	  .help = "who is taken for the party, and answered; strict: only "
+		  "address; immediate: who sends first; delayed: of several "
+		  "in the first 3 s the one heard for longest" },
+	{ ROW_INT(party_leg, "ssrc", ssrc), .min = 1, .max = UINT32_MAX,
+	  .without = "learned from its packets",
+	  .help = "the only SSRC that it may send with" },
+	{ ROW_INT(party_leg, "out_ssrc", out_ssrc), .min = 1, .max = UINT32_MAX,
+	  .without = "a random one",
+	  .help = "SSRC of the packets that the node sends to it" },
+	{ ROW_CHOICE(party_leg, "loss", loss, losses),
+	  .help = "packets of this party that never came; number: they show "
+		  "in the sequence numbers of what the other one is sent; "
+		  "conceal: the decoder conceals them, up to 60 ms" },
+	{ ROW_TEXT(party_leg, "interface", interface),
+	  .without = "the first whose address is of the family of address",
+	  .help = "name of the interface, as hello lists them, that its leg "
+		  "is opened at" },
+	{ 0 },
+};
+
+const struct field leg_open_fields[] = {
+	{ ROW_INLINE(leg_open, party, party_leg) },
+	{ ROW_BOOL(leg_open, "keep", keep),
+	  .help = "the leg belongs to no session; only leg.close closes it" },
+	{ 0 },
+};
+
+const struct field leg_reference_fields[] = {
+	{ ROW_INT(leg_reference, "leg", leg), .min = 1, .max = UINT32_MAX,
+	  .required = "which leg?", .help = "id of the leg" },
+	{ 0 },
+};
+
+const struct field party_change_fields[] = {
+	{ ROW_ADDRESS(party_change, "address", address), .without = "as it is",
+	  .help = "where the party is now: it is answered there from the next "
+		  "packet on" },
+	{ ROW_CHOICE(party_change, "learn", learn, learns), .dflt = -1,
+	  .without = "as it is",
+	  .help = "who is taken for the party; see leg.open" },
+	{ ROW_INLINE(party_change, side, party_side) },
+	{ 0 },
+};
+
+const struct field leg_change_fields[] = {
+	{ ROW_INT(leg_change, "leg", leg), .min = 1, .max = UINT32_MAX,
+	  .required = "which leg?", .help = "id of the leg" },
+	{ ROW_INLINE(leg_change, to, party_change) },
+	{ 0 },
+};
+
+const struct field leg_state_fields[] = {
+	{ ROW_INT(leg_state, "leg", id), .help = "id of the leg" },
+	{ ROW_TEXT(leg_state, "rtp", address),
+	  .help = "address that the party sends packets to, and that it is "
+		  "sent to from" },
+	{ ROW_ADDRESS(leg_state, "to", to),
+	  .help = "address that the party is sent to: told or learned" },
+	{ ROW_TEXT(leg_state, "interface", interface),
+	  .help = "name of the interface of the leg" },
+	{ ROW_INT(leg_state, "packets", packets),
+	  .help = "packets of the party" },
+	{ ROW_INT(leg_state, "wrong_source", wrong_source),
+	  .help = "packets from an address that is not the party's" },
+	{ ROW_INT(leg_state, "wrong_ssrc", wrong_ssrc),
+	  .help = "packets with an SSRC that is not the party's" },
+	{ ROW_INT(leg_state, "unproven", unproven),
+	  .help = "packets of a new sender that had not proved itself yet" },
+	{ ROW_INT(leg_state, "ssrc_changes", ssrc_changes),
+	  .help = "times its SSRC has changed" },
+	{ ROW_INT(leg_state, "address_changes", address_changes),
+	  .help = "times its address has changed" },
+	{ 0 },
+};
+
+const struct field leg_info_fields[] = {
+	{ ROW_INLINE(leg_info, leg, leg_state) },
+	{ ROW_INT(leg_info, "conversation", conversation),
+	  .flags = FIELD_OMIT_ZERO,
+	  .help = "id of the conversation that has the leg, if there is one" },
+	{ ROW_TEXT(leg_info, "codec", codec), .flags = FIELD_NULL,
+	  .help = "name of the codec; null: not told yet" },
+	{ ROW_TEXT(leg_info, "mode", mode),
+	  .help = "bit rate, if it was told" },
+	{ 0 },
+};
