@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The least that any transcoder could do on this machine at this moment: a bare
-reflector that computes for each packet as long as the codec does."""
+reflector that puts each packet through the codec."""
 import json
 import subprocess
 
@@ -9,8 +9,6 @@ from common.wire import Reflector, played
 
 # The codec as the other side of a call: its PCM.
 PCM = {"amr": "pcmu", "g723_1": "pcmu", "amr-wb": "l16"}
-BEST_OF = 3  # runs of the raw loop
-STATES, SECONDS = 200, 1
 
 
 def raw(codec, mode, states, seconds, options=()):
@@ -23,17 +21,16 @@ def raw(codec, mode, states, seconds, options=()):
     return json.loads(out)
 
 
-def codec_ns(codec, mode):
-    """What a frame costs the codec alone, at its best; 0 for those that cost
-    next to nothing."""
+def coding(codec, mode, calls, options=()):
+    """Options of bench-reflect: what it does with packets. None for codecs that
+    cost next to nothing."""
     if codec not in PCM:
-        return 0
-    return round(min(raw(codec, mode, STATES, SECONDS)["ns_per_frame"]
-                     for _ in range(BEST_OF)))
+        return []
+    return ["--codec", codec, "--mode", mode, "--pcm", PCM[codec], "--states",
+            str(calls), *options]
 
 
-def through(calls, port, work_ns, options):
-    """bench-load's result through the reflector that computes for @work_ns."""
-    program = Reflector(calls if port == "own" else 0,
-                        ["--work", f"{work_ns}ns"])
+def through(calls, port, work, options):
+    """bench-load's result through the reflector; @work: of coding()."""
+    program = Reflector(calls if port == "own" else 0, work)
     return played(calls, program, lambda _: program.targets(calls), options)

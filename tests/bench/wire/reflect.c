@@ -4,9 +4,11 @@
  * the address it came from, with the payload type of PCMA instead of PCMU's.
  * The payload stays as it is: to translate it would be a transcoder's work.
  *
- * With --work it computes for as long as it is told in between: the least that
- * any transcoder could cost, and the delay that no transcoder could undercut on
- * this machine at this moment.
+ * With --codec each packet goes through a codec in between: the least that any
+ * transcoder could cost, and the delay that no transcoder could undercut on
+ * this machine at this moment. A loop of empty rounds that takes as long will
+ * not do: what shares the core, its caches or its memory with it slows a codec
+ * down by a third at times, and such a loop not at all.
  *
  * Prints "ready" and its addresses, and after SIGTERM one JSON object. Used by
  * tests/bench/packet, delay and capacity.
@@ -29,19 +31,30 @@
 #include "base/cli.h"
 #include "base/clock.h"
 #include "bench.h"
+#include "codecs/kernels/kernels.h"
+#include "coding.h"
+#include "rtp/rtp.h"
 
 #define SOCKET_BYTES (8 << 20)
-#define CALIBRATIONS 50
-#define CALIBRATION_ROUNDS UINT64_C(1000000)
-#define WORK_BATCH 16u
+#define CODED_BATCH 16u
 
 static struct {
 	const char *at;
-	int64_t io, sockets, wait, work, cpu;
-} opt = { .at = "127.0.0.1:0", .sockets = 1, .cpu = -1 };
+	int64_t io, sockets, wait, cpu;
+	const char *codec, *mode;
+	int64_t pcm, direction, states, kernels, seed;
+} opt = { .at = "127.0.0.1:0",
+	  .sockets = 1,
+	  .cpu = -1,
+	  .codec = "",
+	  .mode = "",
+	  .states = 1,
+	  .seed = 1 };
 
 enum { IO_MMSG, IO_URING };
 static const char *const ios[] = { "mmsg", "uring", NULL };
+static const char *const pcm_sides[] = { "pcmu", "l16", NULL };
+static const char *const directions[] = { "encode", "decode", NULL };
 
 static const struct cli_opt rows[] = {
 	{ .kind = CLI_ENUM,
@@ -62,13 +75,34 @@ static const struct cli_opt rows[] = {
 	  .number = &opt.wait,
 	  .min = 0,
 	  .max = 100 * CR_MS },
-	{ .kind = CLI_TIME,
-	  .name = "work",
-	  .help = "Compute so long for each packet, as a codec would; at most "
-		  "16 packets are then taken at once.",
-	  .number = &opt.work,
-	  .min = 0,
-	  .max = 100 * CR_MS },
+	{ .kind = CLI_STRING,
+	  .name = "codec",
+	  .help = "Put each packet through this codec; at most 16 are then "
+		  "taken at once.",
+	  .text = &opt.codec,
+	  .dflt = "none" },
+	{ .kind = CLI_STRING,
+	  .name = "mode",
+	  .help = "Its mode.",
+	  .text = &opt.mode,
+	  .dflt = "" },
+	{ .kind = CLI_ENUM,
+	  .name = "pcm",
+	  .help = "The other side, which the packets are of.",
+	  .number = &opt.pcm,
+	  .names = pcm_sides },
+	{ .kind = CLI_ENUM,
+	  .name = "direction",
+	  .help = "Encode the packets, or decode recorded speech instead.",
+	  .number = &opt.direction,
+	  .names = directions },
+	BENCH_ROW_STATES(&opt.states),
+	{ .kind = CLI_ENUM,
+	  .name = "codec-kernels",
+	  .help = "As codec-runner's.",
+	  .number = &opt.kernels,
+	  .names = cr_kernels_names },
+	BENCH_ROW_SEED(&opt.seed),
 	{ .kind = CLI_STRING,
 	  .name = "at",
 	  .arg = "ADDR:PORT",
@@ -180,19 +214,49 @@ static void close_sockets(int *fds, unsigned n)
 	free(fds);
 }
 
-/* Rounds of reflect_work() in @work at the CPU's best: what it did in its best
- * moment of several. */
-static uint64_t rounds_in(cr_ns work)
+static void open_coding(struct reflect *r)
 {
-	cr_ns best = CR_NEVER;
+	const struct coding_cfg cfg = {
+		.codec = opt.codec,
+		.mode = opt.mode,
+		.pcm = pcm_sides[opt.pcm],
+		.decode = opt.direction == 1,
+		.states = (unsigned)opt.states,
+		.seed = (uint64_t)opt.seed,
+	};
+	struct cr_err e = { "unknown" };
 
-	for (int i = 0; work && i < CALIBRATIONS; i++) {
-		cr_ns from = clock_now();
+	r->batch = UINT_MAX;
+	if (!*opt.codec)
+		return;
+	if (cr_kernels_choose((enum cr_kernels)opt.kernels, &e) ||
+	    coding_open(&r->coding, &cfg, &e))
+		die("--codec", e.text);
+	r->decode = cfg.decode;
+	r->states = cfg.states;
+	r->batch = CODED_BATCH;
+}
 
-		reflect_work(CALIBRATION_ROUNDS);
-		best = cr_ns_min(best, clock_now() - from);
-	}
-	return (uint64_t)((double)work * CALIBRATION_ROUNDS / (double)best);
+static void code(struct reflect *r, const uint8_t *packet, size_t bytes)
+{
+	struct rtp_packet p;
+	unsigned i;
+
+	if (rtp_parse(packet, bytes, &p))
+		return;
+	i = (p.ssrc - 1) % r->states;
+	if (r->decode)
+		coding_hear(r->coding, i);
+	else
+		coding_hear_payload(r->coding, p.payload, p.payload_bytes);
+	r->coded += coding_run(r->coding, i);
+}
+
+void reflect_packet(struct reflect *r, uint8_t *packet, size_t bytes)
+{
+	packet[1] = (uint8_t)((packet[1] & 0x80) | REFLECT_PT);
+	if (r->coding)
+		code(r, packet, bytes);
 }
 
 static int reflect(struct reflect *r, struct cr_err *e)
@@ -212,15 +276,15 @@ int main(int argc, char **argv)
 	bench_pin(cli.program, opt.cpu);
 	catch_signals();
 	r.wait = opt.wait;
-	r.rounds = rounds_in(opt.work);
-	r.batch = opt.work ? WORK_BATCH : UINT_MAX;
+	open_coding(&r);
 	r.sockets = (unsigned)opt.sockets;
 	r.fds = fds = open_sockets(r.sockets);
 	if (reflect(&r, &e))
 		die("cannot reflect", e.text);
-	printf("{\"in\": %" PRIu64 ", \"out\": %" PRIu64
+	printf("{\"in\": %" PRIu64 ", \"out\": %" PRIu64 ", \"coded\": %" PRIu64
 	       ", \"cpu_ns\": %" PRId64 "}\n",
-	       r.in, r.out, clock_read(CLOCK_PROCESS_CPUTIME_ID));
+	       r.in, r.out, r.coded, clock_read(CLOCK_PROCESS_CPUTIME_ID));
 	close_sockets(fds, r.sockets);
+	coding_close(r.coding);
 	return 0;
 }

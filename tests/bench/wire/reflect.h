@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "cr/error.h"
@@ -18,33 +19,27 @@
 /** Payload type of what goes back: PCMA. */
 #define REFLECT_PT 8u
 
+struct coding;
+
 struct reflect {
 	const int *fds;
 	unsigned sockets;
 	cr_ns wait; /**< how long packets may gather; 0: none waits */
-	/** Rounds of reflect_work() for each packet, and the most packets that
-	 * are taken before what was taken is sent. */
-	uint64_t rounds;
+	/** What each packet is put through meanwhile, its state by its SSRC; or
+	 * NULL. What comes out is thrown away. */
+	struct coding *coding;
+	bool decode;
+	unsigned states;
+	/** The most packets that are taken before what was taken is sent. */
 	unsigned batch;
 	/** A signal came: set by its handler, which may only set this. */
 	atomic_bool *stop;
 	uint64_t in, out;
+	uint64_t coded; /**< bytes that came out of the codec */
 };
 
-/** Keep the CPU busy. Counted, not timed: what the machine takes away meanwhile
- * is not work. */
-static inline void reflect_work(uint64_t rounds)
-{
-	while (rounds--)
-		__asm__ volatile("" ::: "memory");
-}
-
 /** What is done for a packet: its payload type changes, its marker stays. */
-static inline void reflect_packet(const struct reflect *r, uint8_t *packet)
-{
-	packet[1] = (uint8_t)((packet[1] & 0x80) | REFLECT_PT);
-	reflect_work(r->rounds);
-}
+void reflect_packet(struct reflect *r, uint8_t *packet, size_t bytes);
 
 /**
  * Reflect until *r->stop. SIGTERM is blocked when these are called; they let it

@@ -37,7 +37,7 @@ static void prepare(unsigned used)
 static void send_back(struct reflect *r, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
-		reflect_packet(r, data[i]);
+		reflect_packet(r, data[i], msg[i].msg_len);
 		iov[i].iov_len = msg[i].msg_len;
 	}
 	for (unsigned i = 0; i < n;) {

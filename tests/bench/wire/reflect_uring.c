@@ -110,7 +110,7 @@ static void ring_close(struct ring *g)
 }
 
 /* The packet in buffer @b goes back to whom it came from. */
-static void send_back(struct ring *g, const struct reflect *r, uint64_t socket,
+static void send_back(struct ring *g, struct reflect *r, uint64_t socket,
 		      unsigned b, int bytes)
 {
 	struct io_uring_recvmsg_out *o =
@@ -124,7 +124,7 @@ static void send_back(struct ring *g, const struct reflect *r, uint64_t socket,
 		io_uring_recvmsg_payload(o, &g->template),
 		io_uring_recvmsg_payload_length(o, bytes, &g->template),
 	};
-	reflect_packet(r, g->iov[b].iov_base);
+	reflect_packet(r, g->iov[b].iov_base, g->iov[b].iov_len);
 	g->msg[b] = (struct msghdr){ .msg_name = io_uring_recvmsg_name(o),
 				     .msg_namelen = o->namelen,
 				     .msg_iov = &g->iov[b],

@@ -11,6 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
 PATIENCE = 600
 CALLS, SECONDS = 20, 1
+CODED = ("--codec", "amr", "--mode", "12.2")
 
 
 class Reflector:
@@ -66,8 +67,8 @@ def play(reflect, load):
     ("--io", "mmsg"), ("--io", "mmsg", "--wait", "4ms"),
     ("--io", "uring", "--sockets", str(CALLS)),
     ("--io", "uring", "--sockets", str(CALLS), "--wait", "4ms"),
-    ("--io", "uring"), ("--io", "mmsg", "--work", "50us"),
-    ("--io", "uring", "--sockets", str(CALLS), "--work", "50us")], ids=" ".join)
+    ("--io", "uring"), ("--io", "mmsg", *CODED),
+    ("--io", "uring", "--sockets", str(CALLS), *CODED)], ids=" ".join)
 def test_everything_comes_back_in_order(reflect, layout):
     heard, reflected = play(reflect, ("--expect", "same", "--layout", layout,
                                       "--phases", "random"))
@@ -81,11 +82,13 @@ def test_everything_comes_back_in_order(reflect, layout):
     assert 0 < heard["delay"]["p50_ns"] <= heard["delay"]["max_ns"]
 
 
-def test_work_is_done():
-    """2 ms of computing for each of the packets of a tenth of a second."""
-    _, reflected = play(("--work", "2ms"), ("--every", "100ms", "--expect",
-                                            "same"))
-    assert reflected["cpu_ns"] > reflected["in"] * 1e6
+@pytest.mark.parametrize("codec, octets", [
+    ((*CODED, "--states", str(CALLS)), 31),
+    (("--codec", "amr", "--mode", "12.2", "--direction", "decode"), 160)])
+def test_every_packet_is_coded(codec, octets):
+    """Whose packets are of the other side: PCMU, 160 octets."""
+    _, reflected = play(codec, ("--expect", "same"))
+    assert reflected["coded"] == octets * reflected["in"] > 0
 
 
 def test_calls_that_hardly_speak():

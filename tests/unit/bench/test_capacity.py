@@ -45,7 +45,7 @@ def test_the_ports_are_searched_in_turn(capacity, monkeypatch):
     monkeypatch.setattr(capacity, "serve", serve)
     raw = types.SimpleNamespace(loop=lambda calls: None, limit=1000,
                                 in_time=990)
-    searches = capacity.searches_of(args(tries=1, ports="both"), raw, 0)
+    searches = capacity.searches_of(args(tries=1, ports="both"), raw)
     capacity.in_turn(search.run(1000) for search in searches)
     for search in searches:
         limit = limits[search.name.split()[0]]
@@ -57,10 +57,22 @@ def test_the_ports_are_searched_in_turn(capacity, monkeypatch):
 
 def test_the_ideal_is_searched_beside_the_whole_daemon(capacity):
     raw = types.SimpleNamespace()
-    searches = capacity.searches_of(args(whole=True, ports="both"), raw, 9)
+    searches = capacity.searches_of(args(whole=True, ports="both"), raw)
     assert [search.name for search in searches] == [
         "shared port", "ideal, shared port", "own port", "ideal, own port"]
-    assert searches[1].serve.keywords == {"work_ns": 9}
+
+
+def test_the_ideal_does_what_the_calls_ask(capacity, monkeypatch, result):
+    asked = []
+    monkeypatch.setattr(capacity.ideal, "through",
+                        lambda *them: asked.append(them) or result(p99_ms=1))
+    served = capacity.serve_ideal(args(direction="decode"), "own", 70)
+    assert served["good"] and served["calls"] == 70
+    (calls, port, work, _), = asked
+    assert (calls, port) == (70, "own")
+    said = dict(zip(work[::2], work[1::2]))
+    assert said["--codec"] == "amr" and said["--mode"] == "12.2"
+    assert said["--direction"] == "decode" and said["--states"] == "70"
 
 
 def test_bars_are_those_of_amr(capacity):
