@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Speech through a codec that loses frames: three WAV files of the same speech
- * go to a folder. What comes of it whole, with lost frames concealed by the
- * decoder, and with silence in their place.
+ * Speech through a codec that loses frames: WAV files of the same speech go to
+ * a folder. What is encoded (source), and what comes of it whole, with lost
+ * frames concealed by the decoder, and with silence in their place. The file
+ * "lost" has the numbers of the lost frames, one a line.
  *
  *     bench-loss CODEC PERCENT SEED SECONDS FOLDER
  *
@@ -56,6 +57,21 @@ static FILE *wav_create(const char *folder, const char *name, uint32_t rate,
 	return f;
 }
 
+/* The file of lost frames' numbers. */
+static FILE *lost_create(const char *folder)
+{
+	char path[4096];
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "%s/lost", folder);
+	f = fopen(path, "w");
+	if (!f) {
+		perror(path);
+		exit(1);
+	}
+	return f;
+}
+
 static void run(const struct job *j, const struct speech_corpus *corpus)
 {
 	const struct cr_codec *c = j->codec;
@@ -67,7 +83,7 @@ static void run(const struct job *j, const struct speech_corpus *corpus)
 	struct cr_frame f = { 0 };
 	uint64_t random = j->seed;
 	void *enc, *whole, *dec;
-	FILE *out[FILES];
+	FILE *out[FILES], *numbers = lost_create(j->folder);
 
 	if (c->encoder_open(&enc, &cfg, NULL) ||
 	    c->decoder_open(&whole, &cfg, NULL) ||
@@ -88,11 +104,14 @@ static void run(const struct job *j, const struct speech_corpus *corpus)
 		if (!gone)
 			memcpy(pcm[SILENCE], pcm[WHOLE], sizeof(pcm[WHOLE]));
 		lost += gone;
+		if (gone)
+			(void)fprintf(numbers, "%u\n", k);
 		for (unsigned i = 0; i < FILES; i++)
 			(void)fwrite(pcm[i], 2, c->samples, out[i]);
 	}
 	for (unsigned i = 0; i < FILES; i++)
 		(void)fclose(out[i]);
+	(void)fclose(numbers);
 	c->encoder_close(enc);
 	c->decoder_close(whole);
 	c->decoder_close(dec);

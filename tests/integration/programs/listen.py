@@ -8,14 +8,19 @@ HOP = 0.02  # seconds of a step of the envelope
 RATE = 8000  # Hz, at which speech is compared
 
 
+def read_wav(path):
+    """The samples of a file, of several channels the first; and its rate."""
+    with wave.open(str(path)) as w:
+        return np.frombuffer(w.readframes(w.getnframes()),
+                             np.int16)[::w.getnchannels()], w.getframerate()
+
+
 def envelope(path, skip=0):
     """How loud a file of any rate is, step by step, on a logarithmic scale,
     without its first @skip samples of RATE; of several channels the first."""
-    with wave.open(str(path)) as w:
-        assert w.getframerate() % RATE == 0
-        scale = w.getframerate() // RATE
-        pcm = np.frombuffer(w.readframes(w.getnframes()),
-                            np.int16)[::w.getnchannels()]
+    pcm, rate = read_wav(path)
+    assert rate % RATE == 0
+    scale = rate // RATE
     step = int(HOP * RATE) * scale
     pcm = pcm[skip * scale:]
     pcm = pcm[:len(pcm) // step * step].astype(float).reshape(-1, step)
