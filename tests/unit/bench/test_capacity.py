@@ -13,7 +13,7 @@ def capacity(program):
 def args(**more):
     return types.SimpleNamespace(**{
         "codec": "amr", "mode": "12.2", "direction": "encode", "whole": False,
-        "codec_kernels": "auto", "seconds": 1, **more})
+        "codec_kernels": "auto", "seconds": 1, "step": 1, **more})
 
 
 @pytest.mark.parametrize("port", ["shared", "own"])
@@ -53,6 +53,41 @@ def test_the_ports_are_searched_in_turn(capacity, monkeypatch):
     both = tried[:2 * min(map(tried.count, limits))]
     assert both[::2] == ["shared"] * (len(both) // 2)
     assert both[1::2] == ["own"] * (len(both) // 2)
+
+
+def test_larger_steps_take_fewer_runs(capacity):
+    def found(step):
+        runs = []
+        search = capacity.Search(
+            args(tries=1, step=step), "x", lambda n: runs.append(n) or {
+                "calls": n, "good": n <= 777, "lost": 0, "p99_ns": 1},
+            types.SimpleNamespace(loop=lambda calls: None, limit=1, in_time=1))
+        list(search.run(1000))
+        assert 777 - 10 * step < search.best["calls"] <= 777
+        return len(runs)
+
+    assert found(4) < found(1)
+
+
+def test_the_whole_daemon_has_the_ideal_instead_of_raw_loops(capacity,
+                                                             monkeypatch):
+    asked = []
+    monkeypatch.setattr(capacity, "raw", lambda *them: asked.append(them) or {
+        "calls_per_core": 30, "calls_at_p99": 20})
+    loops = [{"calls_per_core": 12, "calls_at_p99": 10},
+             {"calls_per_core": 11, "calls_at_p99": 11}]
+    whole = capacity.Raw(args(whole=True), loops)
+    whole.loop(5)
+    assert (whole.limit, whole.in_time, asked) == (12, 11, [])
+    split = capacity.Raw(args(), loops)
+    split.loop(5)
+    assert (split.limit, split.in_time, len(asked)) == (30, 20, 1)
+
+
+def test_a_load_that_lost_its_cpu_serves_nothing(capacity, result):
+    assert capacity.judge(9, result(p99_ms=9))["good"]
+    for bad in ({"p99_ms": 10.1}, {"lost": 1}, {"held_ms": 90}):
+        assert not capacity.judge(9, result(**bad))["good"]
 
 
 def test_the_ideal_is_searched_beside_the_whole_daemon(capacity):
