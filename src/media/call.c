@@ -175,6 +175,18 @@ int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 	return 0;
 }
 
+void call_count_refused(struct call_counters *count, unsigned why, bool valid)
+{
+	if (why == LEARN_FOREIGN_ADDRESS)
+		call_count(&count->wrong_source, 1);
+	else if (why == LEARN_FOREIGN_SSRC)
+		call_count(&count->wrong_ssrc, 1);
+	else if (!valid)
+		call_count(&count->wrong_pt, 1);
+	else
+		call_count(&count->unproven, 1);
+}
+
 void call_free(struct call *c)
 {
 	if (!c)

@@ -55,6 +55,10 @@ static inline void call_count(atomic_ullong *counter, unsigned long long n)
 	atomic_store_explicit(counter, old + n, memory_order_relaxed);
 }
 
+/** Count a packet that its leg has refused: @why (enum learn_result). @valid:
+ * of the type that was agreed; another one proves nothing. */
+void call_count_refused(struct call_counters *count, unsigned why, bool valid);
+
 /** What a call is to be. Zero-initialise. */
 struct call_cfg {
 	uint32_t id;

@@ -10,8 +10,11 @@
 
 /** Counters of a call. Each has one writing thread. */
 #define CALL_RX_COUNTERS(X)                                                    \
-	X(packets_in, "IN_PKTS", "packets accepted into the ring")             \
+	X(packets_in, "IN_PKTS", "packets accepted")                           \
 	X(octets_in, NULL, "payload octets accepted")                          \
+	X(relayed, NULL, "packets passed on as they came, without a codec")    \
+	X(relayed_other, NULL,                                                 \
+	  "packets of these that had another payload type than the codec's")   \
 	X(overwritten, NULL,                                                   \
 	  "frames dropped, oldest first, to make room for newer ones")         \
 	X(duplicates, NULL, "packets that had come before")                    \

@@ -41,6 +41,12 @@ void leg_listen(struct leg *l, struct call *listener)
 	atomic_store_explicit(&l->listener, listener, memory_order_release);
 }
 
+void leg_relay(struct leg *l, struct relay *relay)
+{
+	/* release: as above */
+	atomic_store_explicit(&l->relay, relay, memory_order_release);
+}
+
 /* Do answers go to the address of @terms at once? As learn_again() has it, a
  * party that was heard keeps its place unless another address is told than
  * before: behind NAT it is somewhere else, and its next packet may be long in

@@ -2,8 +2,8 @@
 /*
  * A leg: our end towards one party. It has a port of its own, what signalling
  * said of the party, and what was learned from its packets (rtp/learn.h). What
- * the party says feeds a call, the leg's *listener*. A leg without one hears
- * and learns, and counts what it drops.
+ * the party says feeds a call, the leg's *listener*, or is passed on as it is
+ * by a *relay*. A leg with neither hears and learns, and counts what it drops.
  *
  * Three threads meet here, as at a call:
  *   control   makes it, tells its terms, connects and disconnects listeners
@@ -26,6 +26,7 @@
 #include "rtp/learn.h"
 
 struct call;
+struct relay;
 
 /** What a leg is to be. Zero-initialise. */
 struct leg_cfg {
@@ -42,6 +43,9 @@ struct leg {
 	/** Whom its party's speech feeds, or NULL. Set by control, followed by
 	 * the receiver in a read-side critical section. */
 	_Atomic(struct call *) listener;
+	/** Who passes its party's packets on, or NULL; as @listener, which is
+	 * NULL then. */
+	_Atomic(struct relay *) relay;
 	/** Where answers go. */
 	struct way to;
 
@@ -52,9 +56,9 @@ struct leg {
 	struct wheel *wheel;	  /**< of its receiver; constant            */
 	struct wheel_entry timer; /**< the one for all that it waits for */
 	cr_ns poll_at;		  /**< it is armed for; CR_NEVER: it is not */
-	/** Without a listener, to whom they are counted otherwise: datagrams
-	 * that its full port lost, and that were in it at the end. Whoever
-	 * frees it adds them to sums. */
+	/** Without a listener or relay, to whom they are counted otherwise:
+	 * datagrams that its full port lost, and that were in it at the end.
+	 * Whoever frees it adds them to sums. */
 	atomic_ullong port_drops, unread;
 
 	/** New terms for rx; under the lock. */
@@ -81,6 +85,16 @@ void leg_listen(struct leg *l, struct call *listener);
 static inline struct call *leg_listener(const struct leg *l)
 {
 	return atomic_load_explicit(&l->listener, memory_order_acquire);
+}
+
+/** Let its party's packets be passed on by @relay from now on, as
+ * leg_listen(). */
+void leg_relay(struct leg *l, struct relay *relay);
+
+/** Who does, NULL if nobody. */
+static inline struct relay *leg_relayer(const struct leg *l)
+{
+	return atomic_load_explicit(&l->relay, memory_order_acquire);
 }
 
 /** A new offer or answer: go on under @terms (learn_again()). The receiver

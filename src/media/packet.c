@@ -17,6 +17,7 @@
 
 _Static_assert(PACKET_BYTES_MAX <= INLET_BYTES,
 	       "what is cut off must be too large");
+_Static_assert(PACKET_BYTES_MAX <= BURST_BYTES, "a relay can send it on");
 
 /* The address signalling has told, else the first one that sends. */
 static bool from_source(struct call *c, const struct sockaddr_storage *from)
@@ -157,19 +158,6 @@ static struct call *take_shared(struct packet_path *path, struct call *c,
 	return take(path, c, p, in->arrival);
 }
 
-/* @valid: of the type that was agreed; another one proves nothing. */
-static void count_refused(struct call *c, unsigned why, bool valid)
-{
-	if (why == LEARN_FOREIGN_ADDRESS)
-		call_count(&c->count.wrong_source, 1);
-	else if (why == LEARN_FOREIGN_SSRC)
-		call_count(&c->count.wrong_ssrc, 1);
-	else if (!valid)
-		call_count(&c->count.wrong_pt, 1);
-	else
-		call_count(&c->count.unproven, 1);
-}
-
 /* At the port of @leg: whoever that believes to be its party. */
 static struct call *take_at_leg(struct packet_path *path, struct leg *leg,
 				const struct rtp_packet *p,
@@ -192,7 +180,7 @@ static struct call *take_at_leg(struct packet_path *path, struct leg *leg,
 		return NULL;
 	}
 	if (!learn_accepts(heard)) {
-		count_refused(c, heard, arrival.valid);
+		call_count_refused(&c->count, heard, arrival.valid);
 		return NULL;
 	}
 	if (heard & LEARN_NEW_SSRC) {
@@ -231,6 +219,8 @@ struct call *packet_take(struct packet_path *path,
 			   1);
 		return NULL;
 	}
+	if (leg && relay_take(path->relays, leg, &p, in))
+		return NULL;
 	if (leg)
 		return take_at_leg(path, leg, &p, in);
 	c = addressee(path, &p);

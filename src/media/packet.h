@@ -10,6 +10,7 @@
 
 #include "media/call_cache.h"
 #include "media/counters.h"
+#include "media/relay.h"
 #include "observe/trace.h"
 #include "udp/intake.h"
 
@@ -23,6 +24,7 @@ struct packet_path {
 	struct call_table *table;
 	struct call_cache cache;
 	struct trace_ring *trace;
+	struct relay_burst *relays; /**< what leaves as it came */
 	unsigned receiver; /**< whose path this is: call_cfg.receiver */
 	/** @in is for a call of @receiver, another one: let it have that. Not
 	 * called where there is one only. */

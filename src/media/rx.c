@@ -44,6 +44,7 @@ struct rx {
 	struct live_task *release[RELEASES];
 	unsigned nrelease;
 	uint64_t handed; /* to receivers that are not told yet, by number */
+	struct relay_burst relays;
 };
 
 static void release(struct rx *rx)
@@ -62,11 +63,21 @@ static void count_drops(atomic_ullong *count, uint32_t *seen, uint32_t drops)
 	*seen = drops;
 }
 
-/* At the port of @leg, which @c listens to, or nobody. */
-static void count_leg_drops(struct leg *leg, struct call *c, uint32_t drops)
+/* At the port of @leg; @c: of whom it feeds, or NULL. */
+static void count_leg_drops(struct leg *leg, struct call_counters *c,
+			    uint32_t drops)
 {
-	count_drops(c ? &c->count.port_drops : &leg->port_drops, &leg->drops,
-		    drops);
+	count_drops(c ? &c->port_drops : &leg->port_drops, &leg->drops, drops);
+}
+
+static struct call_counters *fed_by(const struct leg *leg)
+{
+	struct relay *r = leg_relayer(leg);
+	struct call *c = leg_listener(leg);
+
+	if (r)
+		return &r->count;
+	return c ? &c->count : NULL;
 }
 
 /* @c, which is to be released, or NULL. */
@@ -93,7 +104,7 @@ static void take(struct rx *rx, const struct inlet_packet *p)
 		}
 	}
 	if (leg)
-		count_leg_drops(leg, leg_listener(leg), p->drops);
+		count_leg_drops(leg, fed_by(leg), p->drops);
 	else
 		count_drops(&rx->path.count.socket_drops, &rx->drops, p->drops);
 	collect(rx, packet_take(&rx->path, &p->packet, leg));
@@ -172,6 +183,7 @@ static unsigned take_some(struct rx *rx, cr_ns now)
 	if (wheel_due(&rx->wheel) <= now)
 		take_timers(rx, now);
 	release(rx);
+	relay_flush(&rx->relays);
 	rcu_read_end();
 	if (rx->handed)
 		tell_others(rx);
@@ -297,6 +309,7 @@ static void place(struct rx *rx, struct cr_err *warn)
 
 static void rx_free(struct rx *rx)
 {
+	burst_close(&rx->relays.burst);
 	inlet_close(rx->in);
 	wheel_fini(&rx->wheel);
 	free(rx);
@@ -318,7 +331,10 @@ int rx_open(struct rx **out, const struct rx_config *cfg, struct cr_err *warn,
 	rx->path.table = cfg->table;
 	rx->path.trace = cfg->trace;
 	wheel_init(&rx->wheel, clock_now());
+	rx->path.relays = &rx->relays;
 	err = inlet_open(&rx->in, cfg->io, e);
+	if (!err)
+		burst_open(&rx->relays.burst, inlet_io(rx->in));
 	if (!err && cfg->fd >= 0)
 		err = inlet_add(rx->in, cfg->fd, TAG_SHARED,
 				cfg->one_of_many ? INLET_ONE : INLET_MANY, &key,
@@ -373,10 +389,9 @@ void rx_del_leg(struct rx *rx, struct leg *l)
 	leg_end_polls(l);
 }
 
-void rx_count_rest(struct leg *l, struct call *c)
+void rx_count_rest(struct leg *l, struct call_counters *c)
 {
-	call_count(c ? &c->count.unread : &l->unread,
-		   udp_socket_end(l->cfg.fd));
+	call_count(c ? &c->unread : &l->unread, udp_socket_end(l->cfg.fd));
 	count_leg_drops(l, c, udp_socket_drops(l->cfg.fd));
 }
 

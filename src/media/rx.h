@@ -61,10 +61,10 @@ int rx_add_leg(struct rx *rx, struct leg *l, struct cr_err *e);
 void rx_del_leg(struct rx *rx, struct leg *l);
 
 /** Count what the port of @l still holds, and what it has dropped behind the
- * last packet that was taken: with its listener @c, or with the leg if that is
- * NULL. A grace period after rx_del_leg(), when the socket is about to be
- * closed. Any thread. */
-void rx_count_rest(struct leg *l, struct call *c);
+ * last packet that was taken: with @c, of its listener or relay, or with the
+ * leg if that is NULL. A grace period after rx_del_leg(), when the socket is
+ * about to be closed. Any thread. */
+void rx_count_rest(struct leg *l, struct call_counters *c);
 
 /** How it receives: UDP_IO_URING or UDP_IO_EPOLL. */
 enum udp_io rx_io(const struct rx *rx);

@@ -21,6 +21,7 @@ struct conversation {
 	struct node *node;
 	struct party *party[2];
 	struct node_call *stream[2]; /**< NULL: has not begun, or has gone */
+	bool relays;		     /**< its streams need no codec */
 	bool ending;
 };
 
@@ -209,6 +210,13 @@ static void give_up(struct conversation *c)
 	free(c);
 }
 
+static int start_stream(struct conversation *c, struct call_cfg *stream,
+			struct node_call **out, struct cr_err *e)
+{
+	return c->relays ? node_relay_start(c->node, stream, c, out, e)
+			 : node_stream_start(c->node, stream, c, out, e);
+}
+
 static int start_streams(struct conversation *c, struct call_cfg *stream,
 			 struct cr_err *e)
 {
@@ -219,10 +227,36 @@ static int start_streams(struct conversation *c, struct call_cfg *stream,
 		stream[i].mouth = c->party[!i]->leg->leg;
 		/* mode requests pass between the two */
 		stream[i].pair = i ? c->stream[0]->id : 0;
-		err = node_stream_start(c->node, &stream[i], c, &c->stream[i],
-					e);
+		err = start_stream(c, &stream[i], &c->stream[i], e);
 	}
 	return err;
+}
+
+/* Is what this end is sent what the other end is to be sent? That one end's
+ * encoder tries harder is its own matter. */
+static bool same_speech(const struct pipeline_side *a,
+			const struct pipeline_side *b)
+{
+	return a->codec == b->codec && a->cfg.mode == b->cfg.mode &&
+	       a->cfg.sample_rate == b->cfg.sample_rate &&
+	       a->cfg.dtx == b->cfg.dtx && a->cfg.fec == b->cfg.fec &&
+	       a->cfg.spin == b->cfg.spin &&
+	       a->payload.kind == b->payload.kind &&
+	       a->payload.octet_align == b->payload.octet_align &&
+	       a->payload.mode_set == b->payload.mode_set;
+}
+
+/* Does no packet need a change that a relay does not make? */
+static bool can_relay(const struct call_cfg *stream,
+		      const struct conversation_request *r)
+{
+	if (r->relay != RELAY_AUTO)
+		return false;
+	for (unsigned i = 0; i < 2; i++)
+		if (r->party[i].out_ssrc ||
+		    r->party[i].loss != CALL_LOSS_NUMBER)
+			return false;
+	return same_speech(&stream[0].media.in, &stream[0].media.out);
 }
 
 static int know_costs(struct node *n, const struct call_cfg *stream,
@@ -240,10 +274,11 @@ int conversation_start(struct node *n, struct call_cfg *stream,
 		       const struct conversation_request *r,
 		       struct conversation **out, struct cr_err *e)
 {
+	bool relays = can_relay(stream, r);
 	struct conversation *c;
 	int err = node_refuse_full(n, 2, e);
 
-	if (!err)
+	if (!err && !relays)
 		err = know_costs(n, stream, e);
 	if (err)
 		return err;
@@ -252,6 +287,7 @@ int conversation_start(struct node *n, struct call_cfg *stream,
 		return cr_fail(e, -ENOMEM, "out of memory for a conversation");
 	c->id = ++n->last_conversation;
 	c->node = n;
+	c->relays = relays;
 	LIST_INSERT_HEAD(&n->conversations, c, link);
 	err = have_legs(c, r, e);
 	if (!err)
@@ -268,7 +304,7 @@ int conversation_start(struct node *n, struct call_cfg *stream,
 const struct node_leg *conversation_ear(const struct conversation *c,
 					const struct node_call *nc)
 {
-	return c->party[c->party[0]->leg->leg != call_settings(nc->call)->ear]
+	return c->party[c->party[0]->leg->leg != node_call_settings(nc)->ear]
 		->leg;
 }
 
@@ -278,9 +314,15 @@ static unsigned number_of(const struct conversation *c,
 	return c->stream[0] != nc;
 }
 
+struct node_call *conversation_other(const struct conversation *c,
+				     const struct node_call *nc)
+{
+	return c->stream[!number_of(c, nc)];
+}
+
 void conversation_stream_ends(struct conversation *c, struct node_call *nc)
 {
-	struct node_call *other = c->stream[!number_of(c, nc)];
+	struct node_call *other = conversation_other(c, nc);
 
 	if (c->ending)
 		return;
@@ -324,6 +366,11 @@ uint32_t conversation_id(const struct conversation *c)
 	return c->id;
 }
 
+bool conversation_relays(const struct conversation *c)
+{
+	return c->relays;
+}
+
 struct node_call *conversation_stream(const struct conversation *c, unsigned i)
 {
 	return c->stream[i];
@@ -349,8 +396,8 @@ void conversation_party(const struct conversation *c, unsigned i,
 
 	*out = (struct node_party_info){
 		.call = from ? from->id : 0,
-		.pt = from ? call_settings(from->call)->pt_in : 0,
-		.out_ssrc = to ? call_settings(to->call)->ssrc_out : 0,
+		.pt = from ? node_call_settings(from)->pt_in : 0,
+		.out_ssrc = to ? node_call_settings(to)->ssrc_out : 0,
 	};
 	party_leg_info(c->party[i], &out->leg);
 }

@@ -39,6 +39,8 @@ int conversation_start(struct node *n, struct call_cfg *stream,
 struct conversation *conversation_find(struct node *n, uint32_t id);
 
 uint32_t conversation_id(const struct conversation *c);
+/** Are its streams relays? */
+bool conversation_relays(const struct conversation *c);
 /** The stream from party @i. */
 struct node_call *conversation_stream(const struct conversation *c, unsigned i);
 

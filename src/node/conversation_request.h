@@ -30,10 +30,16 @@ struct party_change {
 	int learn;			 /**< -1: as it is        */
 };
 
+/** Whether packets are passed on as they are where no codec is needed. */
+enum relay_wish { RELAY_AUTO, RELAY_NEVER };
+/** Their names. */
+#define RELAY_WISH_NAMES "auto", "never", NULL
+
 struct conversation_request {
 	struct party_request party[2];
 	cr_ns ptime; /**< as call_request's */
 	struct task_terms terms;
+	int relay; /**< enum relay_wish       */
 	bool keep; /**< belongs to no session */
 };
 

@@ -46,6 +46,7 @@ struct node_call_counts {
 
 struct node_call_info {
 	uint32_t id;
+	bool relay; /**< no codec: what only calls have is 0 or NULL */
 	struct task_terms terms; /**< as asked for */
 	cr_ns age, ptime;
 	cr_ns max_age; /**< at which a frame gets too old; 0: none does */
@@ -189,7 +190,7 @@ struct node_stats {
 	char scheduler[NODE_SPEC_MAX]; /**< "rr,quantum=2ms" */
 	struct node_faults faults;
 	struct node_watch_info watchdog;
-	unsigned calls;
+	unsigned calls, relays; /**< relays: of the calls */
 	uint64_t calls_started, calls_refused;
 	unsigned queued;		   /**< tasks that the scheduler has */
 	double load, measured_load, bound; /**< 1: one CPU */

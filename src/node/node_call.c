@@ -6,6 +6,7 @@
  *   start:  refusals -> cost -> SSRCs -> (a leg) -> admission -> table
  *   stop:   out of the table -> grace period (rx lets go) -> out of the engine
  *           (a worker lets go) -> node_gone() -> node_reap() on this thread
+ * A relay has no engine to leave (node_relay.c).
  */
 #include <errno.h>
 #include <event2/util.h>
@@ -162,9 +163,11 @@ static int check_families(const struct node *n, const struct call_cfg *cfg,
 
 struct node_call *node_call_pair(const struct node_call *nc)
 {
-	uint64_t pair =
-		atomic_load_explicit(&nc->call->pair, memory_order_relaxed);
+	uint64_t pair;
 
+	if (nc->relay)
+		return conversation_other(nc->conversation, nc);
+	pair = atomic_load_explicit(&nc->call->pair, memory_order_relaxed);
 	return node_call_find(nc->node, call_pair_id(pair));
 }
 
@@ -185,8 +188,8 @@ static int check_pair(struct node *n, const struct call_cfg *cfg,
 			       "pair: call %" PRIu32 " is paired with call "
 			       "%" PRIu32 " already",
 			       cfg->pair, third->id);
-	if (call_takes_cmr(cfg, call_settings(other->call)) ||
-	    call_takes_cmr(call_settings(other->call), cfg))
+	if (!other->relay && (call_takes_cmr(cfg, call_settings(other->call)) ||
+			      call_takes_cmr(call_settings(other->call), cfg)))
 		return 0;
 	return cr_fail(e, -EINVAL,
 		       "pair: neither call sends the AMR or AMR-WB that the "
@@ -251,6 +254,14 @@ static int enter(struct node *n, struct node_call *nc, struct call_cfg *cfg,
 	return err;
 }
 
+void node_call_enter(struct node *n, struct node_call *nc)
+{
+	RB_INSERT(node_tree, &n->calls, nc);
+	n->ncalls++;
+	n->nrelays += nc->relay != NULL;
+	n->calls_started++;
+}
+
 /* A call that nothing speaks against but admission: with a port of its own at
  * @i; of the conversation @of, whose legs @cfg has; or at the shared port. */
 static int begin(struct node *n, struct call_cfg *cfg, struct interface *i,
@@ -280,9 +291,7 @@ static int begin(struct node *n, struct call_cfg *cfg, struct interface *i,
 		join_pair(nc, node_call_find(n, cfg->pair));
 	costs_hold(n->costs, cost);
 	cost->calls++;
-	RB_INSERT(node_tree, &n->calls, nc);
-	n->ncalls++;
-	n->calls_started++;
+	node_call_enter(n, nc);
 	node_trace_call(nc);
 	*out = nc;
 	return 0;
@@ -337,21 +346,24 @@ void node_call_stop(struct node_call *nc, enum node_end why)
 		return;
 	nc->ending = true;
 	nc->why = why;
-	nc->cost->calls--;
 	if (nc->conversation)
 		conversation_stream_ends(nc->conversation, nc);
 	else if (nc->ear)
 		node_leg_leave(nc->ear);
 	else
 		receivers_del(nc->node->receivers, nc->call);
+	if (nc->relay) {
+		node_relay_leave(nc);
+		return;
+	}
+	nc->cost->calls--;
 	call_table_del(nc->node->table, nc->call);
 	rcu_defer(&nc->call->rcu, leave);
 }
 
-void node_gone(void *arg, struct live_task *lt)
+void node_call_gone(struct node_call *nc)
 {
-	struct node *n = arg;
-	struct node_call *nc = call_of(lt)->owner;
+	struct node *n = nc->node;
 	bool first;
 
 	pthread_mutex_lock(&n->gone_lock);
@@ -361,6 +373,12 @@ void node_gone(void *arg, struct live_task *lt)
 	pthread_mutex_unlock(&n->gone_lock);
 	if (first)
 		event_active(n->gone_event, EV_READ, 0);
+}
+
+void node_gone(void *arg, struct live_task *lt)
+{
+	(void)arg;
+	node_call_gone(call_of(lt)->owner);
 }
 
 static void keep_sums(struct node *n, const struct call_counters *count)
@@ -377,28 +395,33 @@ static void keep_sums(struct node *n, const struct call_counters *count)
 static void learn_from(struct node_call *nc)
 {
 	uint32_t ns[RECENT_TIMES];
-	unsigned n = recent_take(&nc->call->cost, &nc->learned, ns);
 
-	costs_learn(nc->cost, ns, n);
+	if (nc->relay)
+		return;
+	costs_learn(nc->cost, ns,
+		    recent_take(&nc->call->cost, &nc->learned, ns));
 }
 
 static void finish_gone(struct node *n, struct node_call *nc)
 {
-	/* a leg that goes on counts by itself */
-	if (call_settings(nc->call)->ear &&
-	    leg_listener(call_settings(nc->call)->ear) == nc->call)
-		rx_count_rest(call_settings(nc->call)->ear, nc->call);
+	struct leg *ear = node_call_settings(nc)->ear;
+
+	if (node_call_is_fed(nc)) /* a leg that goes on counts by itself */
+		rx_count_rest(ear, node_call_counters(nc));
 	if (nc->hung)
 		node_watch_returned(n, nc);
 	else
 		node_tell_ended(n, nc);
-	keep_sums(n, &nc->call->count);
+	keep_sums(n, node_call_counters(nc));
 	learn_from(nc);
-	costs_release(n->costs, nc->cost);
+	if (nc->cost)
+		costs_release(n->costs, nc->cost);
 	RB_REMOVE(node_tree, &n->calls, nc);
 	n->ncalls--;
+	n->nrelays -= nc->relay != NULL;
 	node_leg_free(nc->ear);
 	call_free(nc->call);
+	relay_free(nc->relay);
 	if (nc->conversation)
 		conversation_stream_gone(nc->conversation, nc);
 	free(nc);
@@ -416,9 +439,9 @@ void node_reap(evutil_socket_t fd, short what, void *arg)
 	pthread_mutex_unlock(&n->gone_lock);
 	for (; nc; nc = next) {
 		next = nc->next_gone;
-		if (!call_unposted(nc->call)) /* its last packets wait */
-			node_flush(n);
-		CR_ASSERT(call_unposted(nc->call));
+		if (nc->call && !call_unposted(nc->call))
+			node_flush(n); /* its last packets wait */
+		CR_ASSERT(!nc->call || call_unposted(nc->call));
 		finish_gone(n, nc);
 	}
 }
@@ -472,9 +495,10 @@ enum node_end node_call_why(const struct node_call *nc)
 
 struct call_cfg node_call_cfg(const struct node_call *nc)
 {
-	struct call_cfg cfg = *call_settings(nc->call);
+	struct call_cfg cfg = *node_call_settings(nc);
 
-	cfg.media.out.cfg.mode = pipeline_mode(nc->call->pipeline);
+	if (nc->call)
+		cfg.media.out.cfg.mode = pipeline_mode(nc->call->pipeline);
 	return cfg;
 }
 

@@ -97,13 +97,19 @@ int node_call_change(struct node_call *nc, const struct call_cfg *want,
 		     bool set_mode, struct cr_err *e)
 {
 	struct node *n = nc->node;
-	struct call_cfg to = *want;
-	const struct call_cfg was = today(nc);
+	struct call_cfg to = *want, was;
 	struct cr_verdict v = { 0 };
 	struct cost_entry *cost;
-	int err = settle(n, &to, &cost, e);
 	unsigned flags;
+	int err;
 
+	if (nc->relay)
+		return cr_fail(e, -EINVAL,
+			       "call %" PRIu32 " is relayed: it has no terms "
+			       "and no codec",
+			       nc->id);
+	was = today(nc);
+	err = settle(n, &to, &cost, e);
 	if (err)
 		return err;
 	flags = core_asks_for_more(&was.declared, &to.declared)
@@ -170,10 +176,12 @@ void node_follow_modes(struct node *n)
 	struct node_call *nc;
 
 	RB_FOREACH (nc, node_tree, &n->calls) {
-		unsigned mode = pipeline_mode(nc->call->pipeline);
+		unsigned mode;
 
-		if (!nc->ending &&
-		    mode != call_settings(nc->call)->media.out.cfg.mode)
+		if (nc->ending || nc->relay)
+			continue;
+		mode = pipeline_mode(nc->call->pipeline);
+		if (mode != call_settings(nc->call)->media.out.cfg.mode)
 			follow(nc, mode);
 	}
 }

@@ -23,13 +23,14 @@
 
 RB_HEAD(node_tree, node_call);
 
-/** A call as the control thread sees it. */
+/** A stream as the control thread sees it: a call of the engine, or a relay. */
 struct node_call {
 	uint32_t id;
-	struct call *call; /**< owned */
-	struct cost_entry *cost;
-	void *owner;	   /**< the session; the user's               */
-	enum node_end why; /**< once ending                           */
+	struct call *call;	 /**< owned; NULL: it is ... */
+	struct relay *relay;	 /**< ... this, owned        */
+	struct cost_entry *cost; /**< NULL: a relay has none */
+	void *owner;		 /**< the session; the user's               */
+	enum node_end why;	 /**< once ending                           */
 	bool ending;
 	bool hung; /**< told as ended, but a stuck thread has it       */
 	/** Of a conversation that could not begin: nobody knows of it. */
@@ -46,6 +47,36 @@ struct node_call {
 	RB_ENTRY(node_call) by_id;
 	struct node_call *next_gone; /**< under the node's gone_lock   */
 };
+
+/** What it is to be, or is. */
+static inline const struct call_cfg *node_call_settings(
+	const struct node_call *nc)
+{
+	return nc->relay ? &nc->relay->cfg : call_settings(nc->call);
+}
+
+static inline struct call_counters *node_call_counters(struct node_call *nc)
+{
+	return nc->relay ? &nc->relay->count : &nc->call->count;
+}
+
+/** What its receiver knows of the sequence. */
+static inline const struct rtp_source *node_call_seen(
+	const struct node_call *nc)
+{
+	return nc->relay ? &nc->relay->seen : &nc->call->seen;
+}
+
+/** Does a leg still feed it? */
+static inline bool node_call_is_fed(const struct node_call *nc)
+{
+	const struct leg *ear = node_call_settings(nc)->ear;
+
+	if (!ear)
+		return false;
+	return nc->relay ? leg_relayer(ear) == nc->relay
+			 : leg_listener(ear) == nc->call;
+}
 
 /** What a live_task of the node is embedded in. */
 enum node_task { NODE_TASK_CALL, NODE_TASK_CONVERSION };
@@ -109,6 +140,7 @@ struct node {
 
 	struct node_tree calls; /**< by id, ending ones too */
 	unsigned ncalls, nhung; /**< of these, a stuck thread has so many */
+	unsigned nrelays;	/**< of these                             */
 	uint32_t last_id;
 	cr_ns started;
 	uint64_t calls_started, calls_refused;
@@ -219,6 +251,17 @@ int node_refuse_full(struct node *n, unsigned more, struct cr_err *e);
 int node_stream_start(struct node *n, struct call_cfg *cfg,
 		      struct conversation *of, struct node_call **out,
 		      struct cr_err *e);
+/** Start a relay of @of, whose legs @cfg has, if there is room
+ * (node_refuse_full()). 0; -ENOMEM with @e. */
+int node_relay_start(struct node *n, struct call_cfg *cfg,
+		     struct conversation *of, struct node_call **out,
+		     struct cr_err *e);
+/** It is out of the receivers: let it end. */
+void node_relay_leave(struct node_call *nc);
+/** A new stream @nc, complete, is one of the node's. */
+void node_call_enter(struct node *n, struct node_call *nc);
+/** The last thread has let go of @nc. Any thread. */
+void node_call_gone(struct node_call *nc);
 /** The leg of @of that its stream @nc hears at. */
 const struct node_leg *conversation_ear(const struct conversation *of,
 					const struct node_call *nc);
@@ -234,6 +277,9 @@ static inline void node_tell_ended(struct node *n, struct node_call *nc)
 	if (!nc->untold)
 		n->cfg.ended(n->cfg.arg, nc);
 }
+/** The stream of @of other than @nc, or NULL. */
+struct node_call *conversation_other(const struct conversation *of,
+				     const struct node_call *nc);
 /** @nc is ending, and so does @of (conversation.c). */
 void conversation_stream_ends(struct conversation *of, struct node_call *nc);
 /** @nc has gone; nothing of it is looked at. */

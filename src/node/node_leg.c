@@ -105,7 +105,8 @@ static void keep_counts(struct node_leg *l)
 {
 	struct leg *leg = l->leg;
 
-	if (!leg_listener(leg)) /* else that has counted the rest */
+	if (!leg_listener(leg) &&
+	    !leg_relayer(leg)) /* else that has counted the rest */
 		rx_count_rest(leg, NULL);
 	atomic_fetch_add_explicit(&l->node->leg_drops, value(&leg->port_drops),
 				  memory_order_relaxed);

@@ -58,14 +58,15 @@ static void learned_so_far(const struct leg *l, struct record_heard *to)
 static void heard(const struct node_call *nc, struct node_record *out)
 {
 	const struct node_leg *ear = node_call_ear(nc);
+	const struct rtp_source *seen = node_call_seen(nc);
 	const struct call *c = nc->call;
 	struct record_heard *to = &out->heard_is;
 
-	to->ssrc = c->seen.started ? call_settings(c)->ssrc_in : 0;
-	to->lost = rtp_source_lost(&c->seen);
-	to->expected = c->seen.received + to->lost;
-	to->jitter = arrivals_jitter(&c->arrivals);
-	if (ear && leg_listener(ear->leg) != nc->call)
+	to->ssrc = seen->started ? node_call_settings(nc)->ssrc_in : 0;
+	to->lost = rtp_source_lost(seen);
+	to->expected = seen->received + to->lost;
+	to->jitter = c ? arrivals_jitter(&c->arrivals) : 0;
+	if (ear && !node_call_is_fed(nc))
 		learned_so_far(ear->leg, to);
 	else if (ear)
 		learned(&ear->leg->learn, to);
@@ -77,9 +78,12 @@ static void heard(const struct node_call *nc, struct node_record *out)
 
 static void delay(const struct node_call *nc, struct node_record *out)
 {
-	const struct sketch *s = &nc->call->delay;
 	cr_ns max = (cr_ns)out->info.count.delay_max_ns;
+	const struct sketch *s;
 
+	if (nc->relay)
+		return;
+	s = &nc->call->delay;
 	out->delay = (struct record_delay){
 		.count = sketch_total(s),
 		.p50 = cr_ns_min(sketch_quantile(s, 500000), max),
@@ -113,6 +117,10 @@ static void quality(struct node_record *r)
 	    !g107_codec_of(in->codec, in->mode, &one) ||
 	    !g107_codec_of(out->codec, out->mode, &two))
 		return;
+	if (r->info.relay) /* coded once only */
+		two = (struct g107_codec){ .bpl = one.bpl,
+					   .narrow = one.narrow,
+					   .wide = one.wide };
 	call.loss = loss(r);
 	call.delay_ms = (double)(r->info.ptime + r->delay.p99) / 1e6;
 	if (!g107_rate(&call, &rating))

@@ -27,7 +27,7 @@ static void sum_counters(struct node *n, struct node_totals *sum)
 	sum->port_drops += relaxed(&n->leg_drops);
 	sum->unread += relaxed(&n->leg_unread);
 	RB_FOREACH (nc, node_tree, &n->calls) {
-		const struct call_counters *count = &nc->call->count;
+		const struct call_counters *count = node_call_counters(nc);
 
 #define ADD(name, label, help) sum->name += relaxed(&count->name);
 		CALL_SUMS(ADD)
@@ -128,6 +128,7 @@ void node_stats(struct node *n, struct node_stats *out)
 	*out = (struct node_stats){
 		.uptime = clock_now() - n->started,
 		.calls = node_calls(n),
+		.relays = n->nrelays,
 		.calls_started = n->calls_started,
 		.calls_refused = n->calls_refused,
 		.queued = load.queued,
@@ -179,11 +180,11 @@ bool node_cost(const struct node *n, unsigned i, struct node_cost_info *out)
 /* --- a call --- */
 
 static struct node_side_info side_info(const struct pipeline_side *s,
-				       unsigned pt, unsigned mode)
+				       unsigned pt)
 {
 	return (struct node_side_info){
 		.codec = s->codec->name,
-		.mode = s->codec->modes[mode].name,
+		.mode = s->codec->modes[s->cfg.mode].name,
 		.pt = pt,
 		.rate = pipeline_side_rate(s),
 		.octet_align = s->payload.octet_align,
@@ -207,9 +208,10 @@ static struct node_admitted admitted(const struct call_cfg *cfg)
 	};
 }
 
-static void counts(const struct call *c, struct node_call_counts *out)
+static void counts(const struct call_counters *count,
+		   struct node_call_counts *out)
 {
-#define COPY(name, label, help) out->name = relaxed(&c->count.name);
+#define COPY(name, label, help) out->name = relaxed(&count->name);
 	CALL_COUNTERS(COPY)
 #undef COPY
 }
@@ -225,26 +227,36 @@ static cr_ns max_age(const struct node_call *nc)
 
 static void settings(const struct node_call *nc, struct node_call_info *out)
 {
-	const struct call_cfg *cfg = call_settings(nc->call);
+	const struct call_cfg cfg = node_call_cfg(nc);
 	const struct node_leg *ear = node_call_ear(nc);
 
 	*out = (struct node_call_info){
-		.id = cfg->id,
-		.terms = cfg->terms,
-		.ptime = cfg->release.period,
-		.max_age = max_age(nc),
-		.admitted = admitted(cfg),
-		.in = side_info(&cfg->media.in, cfg->pt_in,
-				cfg->media.in.cfg.mode),
-		.out = side_info(&cfg->media.out, cfg->pt_out,
-				 pipeline_mode(nc->call->pipeline)),
-		.ssrc = cfg->ssrc_in,
-		.out_ssrc = cfg->ssrc_out,
+		.id = cfg.id,
+		.relay = nc->relay != NULL,
+		.terms = cfg.terms,
+		.ptime = cfg.release.period,
+		.in = side_info(&cfg.media.in, cfg.pt_in),
+		.out = side_info(&cfg.media.out, cfg.pt_out),
+		.ssrc = cfg.ssrc_in,
+		.out_ssrc = cfg.ssrc_out,
 	};
-	memcpy(out->transcoding, nc->cost->name, sizeof(out->transcoding));
-	(void)way_read(nc->call->way, &out->to);
+	(void)way_read(nc->relay ? nc->relay->way : nc->call->way, &out->to);
 	node_call_address(nc, out->rtp, sizeof(out->rtp));
 	out->interface = ear ? ear->interface->cfg.name : NULL;
+}
+
+/* What only a task of the engine has. */
+static void as_task(struct node_call *nc, struct node_call_info *out)
+{
+	out->max_age = max_age(nc);
+	out->admitted = admitted(call_settings(nc->call));
+	memcpy(out->transcoding, nc->cost->name, sizeof(out->transcoding));
+	out->cmr_over = nc->cmr_over;
+	out->waiting = cr_ring_waiting(nc->call->ring);
+	out->scheduler = live_scheduler(nc->node->live);
+	if (!nc->ending)
+		out->npolicy = live_explain(nc->node->live, &nc->call->lt,
+					    out->policy, NODE_POLICY_MAX);
 }
 
 void node_call_info(struct node_call *nc, struct node_call_info *out)
@@ -252,17 +264,15 @@ void node_call_info(struct node_call *nc, struct node_call_info *out)
 	const struct node_call *other = node_call_pair(nc);
 
 	settings(nc, out);
+	if (nc->relay)
+		memcpy(out->transcoding, "relay", sizeof("relay"));
+	else
+		as_task(nc, out);
 	out->now = clock_now();
 	out->age = out->now - nc->started;
-	out->cmr_over = nc->cmr_over;
-	out->waiting = cr_ring_waiting(nc->call->ring);
-	out->bytes = call_bytes(nc->call);
-	counts(nc->call, &out->count);
+	out->bytes = nc->relay ? sizeof(*nc->relay) : call_bytes(nc->call);
+	counts(node_call_counters(nc), &out->count);
 	out->lost = LOST_OF(&out->count);
-	out->scheduler = live_scheduler(nc->node->live);
-	if (!nc->ending)
-		out->npolicy = live_explain(nc->node->live, &nc->call->lt,
-					    out->policy, NODE_POLICY_MAX);
 	out->pair = other ? other->id : 0;
 	out->bound = bound_of(nc);
 }

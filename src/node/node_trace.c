@@ -75,7 +75,8 @@ int node_trace_start(struct node *n, const char *path, bool overwrite,
 	if (err)
 		return err;
 	RB_FOREACH (nc, node_tree, &n->calls)
-		node_trace_call(nc);
+		if (nc->call)
+			node_trace_call(nc);
 	return 0;
 }
 

@@ -150,7 +150,7 @@ static void on_watch(evutil_socket_t fd, short what, void *arg)
 	(void)fd, (void)what;
 	recovery_round(n->recovery, clock_now());
 	RB_FOREACH (nc, node_tree, &n->calls)
-		if (!nc->ending)
+		if (!nc->ending && nc->call)
 			recovery_task(n->recovery, &nc->watch, &nc->call->lt,
 				      cr_ring_waiting(nc->call->ring),
 				      frames_done(nc->call));

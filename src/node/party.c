@@ -286,10 +286,12 @@ void party_join(struct party *p, struct conversation *c)
 void party_leave(struct party *p)
 {
 	p->conversation = NULL;
-	if (p->opened)
+	if (p->opened) {
 		leg_listen(p->leg->leg, NULL);
-	else
+		leg_relay(p->leg->leg, NULL);
+	} else {
 		leave(p);
+	}
 }
 
 void party_release(struct party *p)

@@ -15,7 +15,8 @@
 
 static json_t *told(const struct conversation *c)
 {
-	struct conversation_info info = { .id = conversation_id(c) };
+	struct conversation_info info = { .id = conversation_id(c),
+					  .relay = conversation_relays(c) };
 
 	for (unsigned i = 0; i < 2; i++)
 		conversation_party(c, i, &info.party[i]);

@@ -79,6 +79,9 @@ const struct field bound_result_fields[] = {
 const struct field call_info_fields[] = {
 	{ ROW_INT(call_info, "call", id), .label = "CALL",
 	  .help = "id of the call" },
+	{ ROW_BOOL(call_info, "relay", relay),
+	  .help = "its packets are passed on without a codec; what only "
+		  "scheduled calls have is 0 or missing" },
 	{ ROW_OBJECT(call_info, "in", in, side_info), .label = "IN",
 	  .help = "the input" },
 	{ ROW_OBJECT(call_info, "out", out, side_info), .label = "OUT",
@@ -95,9 +98,10 @@ const struct field call_info_fields[] = {
 		  "uses the shared port" },
 	{ ROW_ADDRESS(call_info, "to", to), .label = "TO",
 	  .help = "address that the call sends packets to" },
-	{ ROW_INT(call_info, "ssrc", ssrc), .help = "SSRC of the input" },
-	{ ROW_INT(call_info, "out_ssrc", out_ssrc),
-	  .help = "SSRC of the output" },
+	{ ROW_INT(call_info, "ssrc", ssrc), .flags = FIELD_OMIT_ZERO,
+	  .help = "SSRC of the input; if missing, it is relayed" },
+	{ ROW_INT(call_info, "out_ssrc", out_ssrc), .flags = FIELD_OMIT_ZERO,
+	  .help = "SSRC of the output; if missing, it is that of the input" },
 	{ ROW_INT(call_info, "pair", pair),
 	  .help = "id of the call in the other direction, or 0" },
 	{ ROW_TIME(call_info, "ptime", ptime, "ms"),
@@ -123,7 +127,7 @@ const struct field call_info_fields[] = {
 		  "capacity" },
 	{ ROW_TEXT(call_info, "transcoding", transcoding),
 	  .help = "kind of transcoding that its cost is taken from: codecs, "
-		  "modes, packet" },
+		  "modes, packet; or relay" },
 	{ ROW_OBJECT(call_info, "count", count, call_counts),
 	  .help = "counters" },
 	{ ROW_INT(call_info, "lost", lost), .label = "LOST",

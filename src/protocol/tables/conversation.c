@@ -4,6 +4,8 @@
  */
 #include "protocol/tables/conversation.h"
 
+static const char *const relays[] = { RELAY_WISH_NAMES };
+
 const struct field party_fields[] = {
 	{ ROW_INT(party, "leg", leg), .min = 1, .max = UINT32_MAX,
 	  .without = "a leg is opened, and closed with the conversation",
@@ -24,6 +26,12 @@ const struct field conversation_start_fields[] = {
 		     "ms",
 	  .help = "duration of the speech in a packet" },
 	{ ROW_INLINE(conversation_start, terms, call_terms) },
+	{ ROW_CHOICE(conversation_start, "relay", relay, relays),
+	  .help = "auto: where both parties have the same codec, mode, rate "
+		  "and payload format, and neither names out_ssrc or a loss to "
+		  "conceal, packets are passed on as they are, but for the "
+		  "payload type: without a codec, a deadline or a worker; "
+		  "never: they are decoded and encoded anew" },
 	{ ROW_BOOL(conversation_start, "keep", keep),
 	  .help = "the conversation belongs to no session; only "
 		  "conversation.stop ends it" },
@@ -54,14 +62,17 @@ const struct field party_info_fields[] = {
 	{ ROW_INLINE(party_info, leg, leg_state) },
 	{ ROW_INT(party_info, "pt", pt),
 	  .help = "payload type of what it sends and receives" },
-	{ ROW_INT(party_info, "out_ssrc", out_ssrc),
-	  .help = "SSRC of the packets that the node sends to it" },
+	{ ROW_INT(party_info, "out_ssrc", out_ssrc), .flags = FIELD_OMIT_ZERO,
+	  .help = "SSRC of the packets that the node sends to it; if missing, "
+		  "the other party's" },
 	{ 0 },
 };
 
 const struct field conversation_info_fields[] = {
 	{ ROW_INT(conversation_info, "conversation", id),
 	  .help = "id of the conversation" },
+	{ ROW_BOOL(conversation_info, "relay", relay),
+	  .help = "packets are passed on without a codec" },
 	{ ROW_OBJECT(conversation_info, "a", party[0], party_info),
 	  .help = "one party" },
 	{ ROW_OBJECT(conversation_info, "b", party[1], party_info),

@@ -29,7 +29,7 @@ const struct field party_leg_fields[] = {
 	  .without = "learned from its packets",
 	  .help = "the only SSRC that it may send with" },
 	{ ROW_INT(party_leg, "out_ssrc", out_ssrc), .min = 1, .max = UINT32_MAX,
-	  .without = "a random one",
+	  .without = "a random one; the other party's where it is relayed",
 	  .help = "SSRC of the packets that the node sends to it" },
 	{ ROW_CHOICE(party_leg, "loss", loss, losses),
 	  .help = "packets of this party that never came; number: they show "

@@ -212,6 +212,7 @@ static const struct field_metric total_metrics[CALL_NCOUNTERS] = {
 	[CALL_COUNTER_concealed] = { OUTCOME("concealed") },
 	[CALL_COUNTER_malformed] = { OUTCOME("malformed") },
 	[CALL_COUNTER_cancelled] = { OUTCOME("cancelled") },
+	[CALL_COUNTER_relayed] = { OUTCOME("relayed") },
 	[CALL_COUNTER_late] = { "frames_late_total", "counter",
 				"Frames sent after their deadline.", NULL, 0 },
 	[CALL_COUNTER_packets_in] = { "packets_received_total", "counter",
@@ -381,6 +382,9 @@ const struct field node_stats_fields[] = {
 	  .metric = &info_metric },
 	{ ROW_INT(node_stats, "calls", calls), .label = "CALLS",
 	  GAUGE("calls", "Calls that are up") },
+	{ ROW_INT(node_stats, "relays", relays),
+	  GAUGE("relays", "Calls of these whose packets are passed on without "
+			  "a codec") },
 	{ ROW_INT(node_stats, "calls_started", calls_started),
 	  COUNTER("calls_started_total", "Calls that were started") },
 	{ ROW_INT(node_stats, "calls_refused", calls_refused),

@@ -10,7 +10,7 @@ static const char *const classes[] = { CALL_CLASS_NAMES };
 
 const struct field record_in_fields[] = {
 	{ ROW_INLINE(record_in, info.in, side_info) },
-	{ ROW_INT(record_in, "ssrc", info.ssrc),
+	{ ROW_INT(record_in, "ssrc", info.ssrc), .flags = FIELD_OMIT_ZERO,
 	  .help = "SSRC that was named or chosen at the start" },
 	{ ROW_TEXT(record_in, "rtp", info.rtp),
 	  .help = "address that the peer was told to send to" },
@@ -19,7 +19,8 @@ const struct field record_in_fields[] = {
 
 const struct field record_out_fields[] = {
 	{ ROW_INLINE(record_out, info.out, side_info) },
-	{ ROW_INT(record_out, "ssrc", info.out_ssrc), .help = "SSRC" },
+	{ ROW_INT(record_out, "ssrc", info.out_ssrc), .flags = FIELD_OMIT_ZERO,
+	  .help = "SSRC; if missing, that of the input" },
 	{ ROW_ADDRESS(record_out, "to", info.to),
 	  .help = "address that was sent to" },
 	{ 0 },
@@ -80,6 +81,8 @@ const struct field record_fields[] = {
 	{ ROW_INT(record, "call", info.id), .help = "id of the call" },
 	{ ROW_INT(record, "pair", info.pair),
 	  .help = "id of the call in the other direction, or 0" },
+	{ ROW_BOOL(record, "relay", info.relay),
+	  .help = "its packets were passed on without a codec" },
 	{ ROW_TEXT(record, "start", start),
 	  .help = "when the call was started, UTC" },
 	{ ROW_TEXT(record, "end", end),
@@ -93,7 +96,7 @@ const struct field record_fields[] = {
 	{ ROW_TIME(record, "ptime", info.ptime, "ms"),
 	  .help = "duration of the speech in an input packet" },
 	{ ROW_TEXT(record, "scheduler", info.scheduler),
-	  .help = "name of the scheduler at the end" },
+	  .help = "name of the scheduler at the end; missing of a relay" },
 	{ ROW_TEXT(record, "interface", info.interface),
 	  .help = "interface that the call's own port was at; if missing, it "
 		  "used the shared port" },

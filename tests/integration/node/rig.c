@@ -34,7 +34,7 @@ static void ended(void *arg, struct node_call *nc)
 	r->ended++;
 	r->why = nc->why;
 #define KEEP(name, label, help)                                                \
-	r->last[i++] = atomic_load_explicit(&nc->call->count.name,             \
+	r->last[i++] = atomic_load_explicit(&node_call_counters(nc)->name,     \
 					    memory_order_relaxed);
 	CALL_COUNTERS(KEEP)
 #undef KEEP
@@ -206,8 +206,8 @@ struct rig_sender rig_sender(struct rig *r, struct node_call *nc, unsigned step)
 
 	node_call_address(nc, text, sizeof(text));
 	assert_int_equal(address_parse(text, &s.to), 0);
-	s.next = (struct rtp_header){ .pt = nc->call->cfg.pt_in,
-				      .ssrc = nc->call->cfg.ssrc_in,
+	s.next = (struct rtp_header){ .pt = node_call_settings(nc)->pt_in,
+				      .ssrc = node_call_settings(nc)->ssrc_in,
 				      .seq = 65530, /* wraps early */
 				      .ts = UINT32_MAX - 500 };
 	return s;

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Streams of conversations that are relays.
+ *
+ *   start:  -> the leg's packets go to it
+ *   stop:   its legs out of the receivers -> grace period (rx lets go)
+ *           -> node_call_gone() -> node_reap() on the control thread
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "node/node_impl.h"
+
+int node_relay_start(struct node *n, struct call_cfg *cfg,
+		     struct conversation *of, struct node_call **out,
+		     struct cr_err *e)
+{
+	struct node_call *nc = calloc(1, sizeof(*nc));
+
+	cfg->id = n->last_id + 1;
+	cfg->receiver = cfg->ear->cfg.receiver;
+	if (nc)
+		nc->relay = relay_new(cfg);
+	if (!nc || !nc->relay) {
+		free(nc);
+		return cr_fail(e, -ENOMEM, "out of memory for a relay");
+	}
+	n->last_id++;
+	nc->id = cfg->id;
+	nc->node = n;
+	nc->started = clock_now();
+	nc->started_utc = clock_read(CLOCK_REALTIME);
+	nc->conversation = of;
+	nc->relay->owner = nc;
+	leg_relay(cfg->ear, nc->relay);
+	node_call_enter(n, nc);
+	*out = nc;
+	return 0;
+}
+
+/* On liburcu's thread: the receiver can no longer hold it. */
+static void gone(struct rcu_head *head)
+{
+	rcu_deferred();
+	node_call_gone(caa_container_of(head, struct relay, rcu)->owner);
+}
+
+void node_relay_leave(struct node_call *nc)
+{
+	rcu_defer(&nc->relay->rcu, gone);
+}

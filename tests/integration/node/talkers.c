@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parties of a conversation, from outside.
+ */
+#include "talkers.h"
+
+#include "cmocka_cr.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/address.h"
+#include "json_text.h"
+#include "patience.h"
+#include "protocol/field_json.h"
+#include "protocol/tables/conversation.h"
+#include "udp/socket.h"
+
+int talk_try(struct rig *r, const char *json, struct conversation **c,
+	     struct cr_err *e)
+{
+	json_t *params = json_text(json);
+	struct conversation_request request;
+	struct call_cfg stream[2];
+	int err;
+
+	field_defaults(conversation_start_fields, &request);
+	err = field_read(conversation_start_fields, params, &request, e);
+	if (!err)
+		err = conversation_check(stream, &request, e);
+	if (!err)
+		err = conversation_start(r->node, stream, &request, c, e);
+	for (unsigned i = 0; i < 2 && err == -EAGAIN; i++)
+		assert_int_equal(rig_measure(r, &stream[i], e), 0);
+	if (err == -EAGAIN)
+		err = conversation_start(r->node, stream, &request, c, e);
+	json_decref(params);
+	return err;
+}
+
+struct conversation *talk_start(struct rig *r, const char *json)
+{
+	struct conversation *c = NULL;
+	struct cr_err e = { "" };
+
+	if (talk_try(r, json, &c, &e))
+		fail_msg("conversation: %s", e.text);
+	return c;
+}
+
+bool talk_is_over(void *arg)
+{
+	const struct rig *r = arg;
+
+	return !r->node->ncalls && LIST_EMPTY(&r->node->conversations);
+}
+
+void talk_stop(struct rig *r, struct conversation *c)
+{
+	conversation_stop(c);
+	assert_true(rig_wait(r, talk_is_over, r));
+}
+
+/* --- parties --- */
+
+/* It is party @i of @c. */
+struct talker talker(const struct conversation *c, unsigned i, uint8_t pt)
+{
+	struct talker p = { .next = { .pt = pt,
+				      .ssrc = 0x80000000u + i,
+				      .seq = 65530,
+				      .ts = UINT32_MAX - 500 } };
+	socklen_t len = sizeof(p.at);
+	struct sockaddr_storage any;
+	struct node_party_info info;
+	struct cr_err e;
+
+	assert_int_equal(address_parse("127.0.0.1:0", &any), 0);
+	p.fd = udp_socket(&any, &e);
+	assert_true(p.fd >= 0);
+	assert_int_equal(getsockname(p.fd, (void *)&p.at, &len), 0);
+	conversation_party(c, i, &info);
+	assert_int_equal(address_parse(info.leg.address, &p.to), 0);
+	return p;
+}
+
+void talker_send(const struct talker *p, const void *bytes, size_t n)
+{
+	assert_int_equal(sendto(p->fd, bytes, n, 0, (const void *)&p->to,
+				address_length(&p->to)),
+			 n);
+}
+
+void talker_speak(struct talker *p, uint8_t value)
+{
+	uint8_t packet[RTP_HEADER_BYTES + 160];
+
+	memset(packet, value, sizeof(packet));
+	(void)rtp_build(packet, &p->next);
+	talker_send(p, packet, sizeof(packet));
+	p->next.seq++;
+	p->next.ts += 160;
+}
+
+/* Bytes of the next packet, or 0: none has come for long. */
+size_t talker_hear(const struct talker *p, uint8_t buf[2048])
+{
+	struct pollfd pfd = { .fd = p->fd, .events = POLLIN };
+	ssize_t n;
+
+	if (poll(&pfd, 1, (int)(PATIENCE / CR_MS)) != 1)
+		return 0;
+	n = recv(p->fd, buf, 2048, 0);
+	return n > 0 ? (size_t)n : 0;
+}
+
+bool talker_hears_nothing(const struct talker *p)
+{
+	struct pollfd pfd = { .fd = p->fd, .events = POLLIN };
+
+	return !poll(&pfd, 1, 0);
+}
+
+/* Each is heard by its leg, so that answers know their way. The first one's
+ * packet goes nowhere. */
+void talkers_introduce(struct conversation *c, struct talker p[2])
+{
+	uint8_t buf[2048];
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct node_party_info info;
+
+		talker_speak(&p[i], 0);
+		do {
+			(void)sched_yield();
+			conversation_party(c, i, &info);
+		} while (!info.leg.to.ss_family);
+	}
+	assert_true(talker_hear(&p[0], buf) > 0);
+}
+
+void talkers_leave(struct talker p[2])
+{
+	(void)close(p[0].fd);
+	(void)close(p[1].fd);
+}
+
+/* --- sums --- */
+
+/* What came to ports of the node's relays: nothing else did. */
+void assert_relay_sums(struct rig *r, unsigned long long sent)
+{
+	struct node_stats stats;
+	const struct node_totals *t = &stats.totals;
+
+	node_stats(r->node, &stats);
+	assert_int_equal(stats.rx.packets + t->port_drops + t->unread, sent);
+	assert_int_equal(stats.rx.packets,
+			 stats.rx.unheard + stats.rx.malformed + stats.rx.rtcp +
+				 stats.rx.oversized + t->packets_in +
+				 t->wrong_source + t->wrong_ssrc + t->unproven +
+				 t->wrong_pt);
+	assert_int_equal(t->packets_in, t->relayed);
+	assert_int_equal(t->relayed,
+			 t->packets_out + t->send_failed + t->nowhere);
+	assert_int_equal(t->done + t->duplicates + t->reordered + t->strays, 0);
+}

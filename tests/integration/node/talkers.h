@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Conversations of a rig's node, and their parties as they are from outside:
+ * each has a socket of its own.
+ */
+#ifndef TESTS_NODE_TALKERS_H
+#define TESTS_NODE_TALKERS_H
+
+#include "rig.h"
+
+/** Start a conversation from conversation.start's JSON (single quotes stand for
+ * double ones). 0, or -errno with @e. */
+int talk_try(struct rig *r, const char *json, struct conversation **c,
+	     struct cr_err *e);
+/** The same; fails the test when it is refused. */
+struct conversation *talk_start(struct rig *r, const char *json);
+/** Stop the only one, and wait until it has gone. */
+void talk_stop(struct rig *r, struct conversation *c);
+/** For rig_wait(): the rig has neither calls nor conversations. */
+bool talk_is_over(void *rig);
+
+struct talker {
+	int fd;
+	struct sockaddr_storage at, to; /**< its own address; its leg's */
+	struct rtp_header next;
+};
+
+/** One that will be party @i of @c, and speak with the type @pt. */
+struct talker talker(const struct conversation *c, unsigned i, uint8_t pt);
+
+void talker_send(const struct talker *p, const void *bytes, size_t n);
+/** 160 octets of @value; the header advances. */
+void talker_speak(struct talker *p, uint8_t value);
+/** Bytes of the next packet in @buf; 0: none came (patience.h). */
+size_t talker_hear(const struct talker *p, uint8_t buf[2048]);
+bool talker_hears_nothing(const struct talker *p);
+
+/** Each speaks and is heard by its leg, so that answers know their way. The
+ * first one's packet goes nowhere. */
+void talkers_introduce(struct conversation *c, struct talker p[2]);
+void talkers_leave(struct talker p[2]);
+
+/** @sent datagrams came to ports of the node's relays, and nothing else came:
+ * each counts once, on its way in and on its way out. */
+void assert_relay_sums(struct rig *r, unsigned long long sent);
+
+#define A_AND_B(a, b, more) "{'a': " a ", 'b': " b more "}"
+#define BOTH_PCMU A_AND_B("{'codec': 'pcmu'}", "{'codec': 'pcmu'}", "")
+
+#endif
