@@ -129,6 +129,39 @@ static int init_served(struct call *c, struct release_cfg release,
 	return release_init(&c->served, &release, e);
 }
 
+/* Packets of 20 ms of any codec at up to 16 kHz fit; so do those of 60 ms, but
+ * for linear PCM. */
+#define SLOT_BYTES_MIN 640u
+
+/* The largest payload of all that may come. */
+static size_t slot_bytes_of(const struct call_cfg *cfg)
+{
+	size_t most = largest_payload(&cfg->media.in);
+
+	for (unsigned i = 0; cfg->codecs && i < cfg->codecs->n; i++) {
+		size_t one = largest_payload(&cfg->codecs->one[i]);
+
+		most = one > most ? one : most;
+	}
+	return cfg->may_change && most < SLOT_BYTES_MIN ? SLOT_BYTES_MIN : most;
+}
+
+static int open_media(struct call *c, const struct call_cfg *cfg,
+		      struct cr_err *e)
+{
+	struct pipeline_cfg media = cfg->media;
+	int err;
+
+	media.in.pt = cfg->pt_in;
+	media.out.pt = cfg->pt_out;
+	atomic_init(&c->speech, cfg->pt_in);
+	err = pipeline_open(&c->pipeline, &media, e);
+	if (!err && cfg->codecs)
+		err = call_set_codecs(c, cfg->codecs, e);
+	c->cfg.codecs = NULL;
+	return err;
+}
+
 int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 {
 	struct call *c = aligned_alloc(CACHE_LINE, sizeof(*c));
@@ -158,14 +191,14 @@ int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 	if (!err)
 		err = init_served(c, release, e);
 	if (!err)
-		err = pipeline_open(&c->pipeline, &cfg->media, e);
+		err = open_media(c, cfg, e);
 	if (err) {
 		call_free(c);
 		return err;
 	}
 	if (cfg->ts_first_known)
 		pipeline_first_ts(c->pipeline, cfg->ts_first);
-	c->slot_bytes = largest_payload(&cfg->media.in);
+	c->slot_bytes = slot_bytes_of(cfg);
 	c->ring = cr_ring_new(cfg->ring_frames, c->slot_bytes);
 	if (!c->ring) {
 		call_free(c);
@@ -192,9 +225,90 @@ void call_free(struct call *c)
 	if (!c)
 		return;
 	way_fini(&c->own_way);
+	free(atomic_load_explicit(&c->types, memory_order_acquire));
 	cr_ring_free(c->ring);
 	pipeline_close(c->pipeline);
 	free(c);
+}
+
+/* --- what comes --- */
+
+static void free_types(struct rcu_head *head)
+{
+	rcu_deferred();
+	free(caa_container_of(head, struct call_types, rcu));
+}
+
+static int fill_types(struct payload_types *t, struct call *c,
+		      const struct call_codecs *codecs, struct cr_err *e)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < codecs->n && err >= 0; i++) {
+		int number =
+			pipeline_add_input(c->pipeline, &codecs->one[i], e);
+
+		err = number < 0
+			      ? number
+			      : payload_types_add_speech(t, codecs->one[i].pt,
+							 (unsigned)number, e);
+	}
+	return err;
+}
+
+/* What is on its way, or what a party goes on with that has not heard of the
+ * change yet (RFC 3264, 8.3.2). */
+static void add_former(struct payload_types *t, struct call *c)
+{
+	for (unsigned pt = 0; pt < 128; pt++) {
+		int number = call_codec_of(c, (uint8_t)pt);
+
+		if (number >= 0 && !payload_types_find(t, (uint8_t)pt))
+			(void)payload_types_add_speech(t, pt, (unsigned)number,
+						       NULL);
+	}
+}
+
+int call_set_codecs(struct call *c, const struct call_codecs *codecs,
+		    struct cr_err *e)
+{
+	struct call_types *t = calloc(1, sizeof(*t)), *old;
+	unsigned first;
+	int err;
+
+	if (!t)
+		return cr_fail(e, -ENOMEM, "out of memory for payload types");
+	err = fill_types(&t->table, c, codecs, e);
+	if (err) {
+		free(t);
+		return err;
+	}
+	if (c->ring)
+		add_former(&t->table, c);
+	first = payload_types_find(&t->table, codecs->one[0].pt);
+	/* release: a receiver that finds a type has its codec, too */
+	old = atomic_exchange_explicit(&c->types, t, memory_order_acq_rel);
+	atomic_store_explicit(
+		&c->speech, codecs->one[0].pt | payload_type_codec(first) << 8,
+		memory_order_release);
+	if (old)
+		rcu_defer(&old->rcu, free_types);
+	return 0;
+}
+
+void call_follow_codec(struct call *c)
+{
+	cr_ns clock = pipeline_input_clock(c->pipeline, c->meta.codec);
+	uint32_t step = (uint32_t)(c->cfg.release.period * clock / CR_SEC);
+
+	c->codec = c->meta.codec;
+	if (step == c->ts_step)
+		return;
+	/* timestamps of two clocks say nothing of each other */
+	c->ts_step = step;
+	gaps_again(&c->gaps);
+	c->arrivals.any = false;
+	c->sent.at = 0;
 }
 
 size_t call_bytes(const struct call *c)
@@ -210,7 +324,7 @@ void call_fetch_for_packet(const struct call *c)
 				      offsetof(struct call, seen) +
 				      sizeof(struct sockaddr_in6));
 	cache_fetch(&c->release, sizeof(c->release) + sizeof(c->terms_taken));
-	cache_fetch(&c->cfg.pt_in, sizeof(c->cfg.pt_in));
+	cache_fetch(&c->speech, sizeof(c->speech) + sizeof(c->types));
 	cache_fetch(&c->terms.version, sizeof(c->terms.version));
 	cache_fetch(&c->slot_bytes, sizeof(c->slot_bytes) + sizeof(c->ring));
 	cache_fetch(&c->count.packets_in, sizeof(c->count.packets_in) * 2);

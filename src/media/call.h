@@ -33,6 +33,7 @@
 #include "media/recent.h"
 #include "media/ring.h"
 #include "observe/sketch.h"
+#include "rtp/payload_types.h"
 #include "rtp/rtp.h"
 
 struct call_counters {
@@ -59,11 +60,22 @@ static inline void call_count(atomic_ullong *counter, unsigned long long n)
  * of the type that was agreed; another one proves nothing. */
 void call_count_refused(struct call_counters *count, unsigned why, bool valid);
 
+/** What a party says that it may send: each codec with its payload type. */
+#define CALL_CODECS_MAX 8u
+struct call_codecs {
+	unsigned n;
+	struct pipeline_side one[CALL_CODECS_MAX];
+};
+
 /** What a call is to be. Zero-initialise. */
 struct call_cfg {
 	uint32_t id;
 	uint32_t pair; /**< id of the other direction's call, or 0 */
 	struct pipeline_cfg media;
+	/** All that comes, the first of them is media.in; NULL: only that.
+	 * Borrowed until call_new() returns. */
+	const struct call_codecs *codecs;
+	bool may_change; /**< of codecs: call_set_codecs() may follow */
 	struct release_cfg release; /**< as asked for; the terms add to it */
 	bool release_named;	    /**< its kind was asked for by name       */
 	struct task_terms terms;    /**< as asked for; weight 0: 1024 */
@@ -110,6 +122,10 @@ struct call {
 	 * thread uses that part. */
 	struct call_cfg cfg;
 	struct call_release terms;
+	/** What comes, by payload type: control's word to rx. The type that is
+	 * expected, and the number of its codec in the pipeline above it. */
+	atomic_uint speech;
+	_Atomic(struct call_types *) types; /**< all; NULL: there is one */
 	size_t slot_bytes;    /**< largest payload accepted; constant */
 	struct cr_ring *ring; /**< constant; rx fills, the worker empties */
 
@@ -149,8 +165,9 @@ struct call {
 	struct cr_frame_meta meta;
 	cr_ns heard; /**< arrival of the last one that was run */
 	uint16_t seq_out;
-	uint32_t ts_step; /**< of the input from frame to frame; constant */
-	struct gaps gaps; /**< between the frames that it gets */
+	uint32_t ts_step;      /**< of the input from frame to frame */
+	uint8_t codec;	       /**< of the last frame */
+	struct gaps gaps;      /**< between the frames that it gets */
 	const struct way *way; /**< where packets go to; constant */
 	unsigned way_version;  /**< of what is in @to */
 	int fd;		       /**< from where; -1: the shared port; constant */
@@ -231,6 +248,41 @@ void call_settle(struct call_cfg *cfg, const struct cr_cost *measured);
  * wants to overrule the CMR calls pipeline_set_mode(). Control thread.
  */
 void call_set_terms(struct call *c, const struct call_cfg *to);
+
+/**
+ * From now on the party of @c may send @codecs, and what it might send before
+ * under other payload types. 0; or -ENOSPC, -EEXIST (two of one type), -EINVAL,
+ * -ENOMEM with @e, and what may come is what it was. Control thread.
+ */
+int call_set_codecs(struct call *c, const struct call_codecs *codecs,
+		    struct cr_err *e);
+
+/** What payload types stand for: types of speech lead to codecs of the
+ * pipeline. */
+struct call_types {
+	struct payload_types table;
+	struct rcu_head rcu;
+};
+
+/** The pipeline's number of the codec that packets of type @pt have; -1: none.
+ * The receiver. */
+static inline int call_codec_of(struct call *c, uint8_t pt)
+{
+	unsigned one = atomic_load_explicit(&c->speech, memory_order_acquire);
+	const struct call_types *all;
+	unsigned what;
+
+	if (pt == (one & 127u))
+		return (int)(one >> 8);
+	all = atomic_load_explicit(&c->types, memory_order_acquire);
+	what = all ? payload_types_find(&all->table, pt) : 0;
+	return payload_type_kind(what) == PAYLOAD_TYPE_SPEECH
+		       ? (int)payload_type_codec(what)
+		       : -1;
+}
+
+/** The frame claimed is of another codec than the one before. The worker. */
+void call_follow_codec(struct call *c);
 
 /** Take what call_set_terms() left for rx. The receiver, at every packet. */
 void call_take_terms(struct call *c);

@@ -31,9 +31,9 @@ static bool from_source(struct call *c, const struct sockaddr_storage *from)
 }
 
 /* What may speak against a packet of the call's sender. */
-static bool acceptable(struct call *c, const struct rtp_packet *p)
+static bool acceptable(struct call *c, const struct rtp_packet *p, int codec)
 {
-	if (p->pt != c->cfg.pt_in) {
+	if (codec < 0) {
 		call_count(&c->count.wrong_pt, 1);
 		return false;
 	}
@@ -101,7 +101,7 @@ static struct release_times release_frame(struct call *c, cr_ns arrival)
 }
 
 static void push(struct packet_path *path, struct call *c,
-		 const struct rtp_packet *p, cr_ns arrival)
+		 const struct rtp_packet *p, int codec, cr_ns arrival)
 {
 	uint8_t *frame = cr_ring_reserve(c->ring);
 	struct cr_frame_meta meta, lost;
@@ -118,6 +118,7 @@ static void push(struct packet_path *path, struct call *c,
 		.rtp_seq = p->seq,
 		.bytes = (uint16_t)p->payload_bytes,
 		.marker = p->marker,
+		.codec = (uint8_t)codec,
 		.restart = c->restart && c->first_seen,
 	};
 	c->restart = false;
@@ -139,9 +140,11 @@ static void push(struct packet_path *path, struct call *c,
 static struct call *take(struct packet_path *path, struct call *c,
 			 const struct rtp_packet *p, cr_ns arrival)
 {
-	if (!acceptable(c, p))
+	int codec = call_codec_of(c, p->pt);
+
+	if (!acceptable(c, p, codec))
 		return NULL;
-	push(path, c, p, arrival);
+	push(path, c, p, codec, arrival);
 	return live_task_wake(&c->lt) ? c : NULL;
 }
 
@@ -168,7 +171,7 @@ static struct call *take_at_leg(struct packet_path *path, struct leg *leg,
 		.from = in->from,
 		.ssrc = p->ssrc,
 		.seq = p->seq,
-		.valid = !c || p->pt == c->cfg.pt_in,
+		.valid = !c || call_codec_of(c, p->pt) >= 0,
 	};
 	unsigned heard;
 

@@ -8,38 +8,14 @@
  */
 #include "media/pipeline.h"
 
-#include <errno.h>
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/cache.h"
-#include "resample/resample.h"
+#include "media/pipeline_state.h"
 
 /* A pause that is longer is none of a talker's: and products stay small. */
 #define PIPELINE_PAUSE_MAX (3600 * CR_SEC)
-
-struct pipeline {
-	struct pipeline_cfg cfg;
-	void *decoder, *encoder;
-	struct resample *resample; /* NULL: same rate */
-	unsigned in_rate, out_rate, in_clock, out_clock;
-	unsigned frame;	  /* samples of an output frame */
-	unsigned unit;	  /* units of the input's clock in an input frame */
-	atomic_uint mode; /* relaxed: any thread asks, the worker looks */
-	uint8_t cmr;	  /* of the last packet */
-
-	bool talking; /* within a talk spurt of the output */
-	bool marked;  /* an input packet had the marker, its output has not */
-	bool started;
-	uint32_t last_ts;
-	int64_t at;   /* timestamp units since the first input packet */
-	int64_t next; /* where a packet without a gap would start */
-
-	unsigned nleft;
-	int16_t left[]; /* [frame] */
-};
 
 /* One run: what the helpers below pass along. */
 struct run {
@@ -49,79 +25,6 @@ struct run {
 	void *arg;
 	int64_t out_at; /* samples of the output since the first packet */
 };
-
-static unsigned frame_samples(const struct pipeline_side *s)
-{
-	return s->cfg.samples ? s->cfg.samples : s->codec->samples;
-}
-
-static int open_codecs(struct pipeline *p, struct cr_err *e)
-{
-	const struct pipeline_side *in = &p->cfg.in, *out = &p->cfg.out;
-	int err;
-
-	if (!in->codec->decoder_open)
-		return cr_fail(e, -EINVAL, "%s cannot be decoded here",
-			       in->codec->name);
-	if (!out->codec->encoder_open)
-		return cr_fail(e, -EINVAL, "%s cannot be encoded here",
-			       out->codec->name);
-	err = in->codec->decoder_open(&p->decoder, &in->cfg, e);
-	if (!err)
-		err = out->codec->encoder_open(&p->encoder, &out->cfg, e);
-	if (!err && p->in_rate != p->out_rate)
-		err = resample_open(&p->resample, p->in_rate, p->out_rate, e);
-	return err;
-}
-
-int pipeline_open(struct pipeline **out, const struct pipeline_cfg *cfg,
-		  struct cr_err *e)
-{
-	unsigned frame = frame_samples(&cfg->out);
-	struct pipeline *p;
-	int err;
-
-	if (!frame || frame > CR_FRAME_SAMPLES_MAX)
-		return cr_fail(e, -EINVAL, "%s: frames of %u samples",
-			       cfg->out.codec->name, frame);
-	p = calloc(1, sizeof(*p) + frame * sizeof(p->left[0]));
-	if (!p)
-		return cr_fail(e, -ENOMEM, "out of memory for a pipeline");
-	p->cfg = *cfg;
-	p->in_rate = pipeline_side_rate(&cfg->in);
-	p->out_rate = pipeline_side_rate(&cfg->out);
-	p->in_clock = pipeline_side_clock(&cfg->in);
-	p->out_clock = pipeline_side_clock(&cfg->out);
-	p->frame = frame;
-	p->unit = (unsigned)(cr_codec_frame_ns(cfg->in.codec, &cfg->in.cfg) *
-			     p->in_clock / CR_SEC);
-	atomic_init(&p->mode, cfg->out.cfg.mode);
-	p->cmr = PAYLOAD_NO_CMR;
-	err = open_codecs(p, e);
-	if (err) {
-		pipeline_close(p);
-		return err;
-	}
-	*out = p;
-	return 0;
-}
-
-void pipeline_close(struct pipeline *p)
-{
-	if (!p)
-		return;
-	if (p->encoder)
-		p->cfg.out.codec->encoder_close(p->encoder);
-	if (p->decoder)
-		p->cfg.in.codec->decoder_close(p->decoder);
-	resample_close(p->resample);
-	free(p);
-}
-
-size_t pipeline_bytes(const struct pipeline *p)
-{
-	return sizeof(*p) + p->frame * sizeof(p->left[0]);
-}
 
 /* The codecs' states are met as they go: the decoder's first lines only. */
 void pipeline_fetch(const struct pipeline *p)
@@ -137,18 +40,9 @@ void pipeline_first_ts(struct pipeline *p, uint32_t ts)
 	p->last_ts = ts;
 }
 
-void pipeline_set_mode(struct pipeline *p, unsigned mode)
+enum payload_kind pipeline_kind(const struct pipeline *p)
 {
-	const struct pipeline_side *out = &p->cfg.out;
-	unsigned set = out->payload.mode_set;
-
-	if (mode < out->codec->nmodes && (!set || set >> mode & 1))
-		atomic_store_explicit(&p->mode, mode, memory_order_relaxed);
-}
-
-unsigned pipeline_mode(const struct pipeline *p)
-{
-	return atomic_load_explicit(&p->mode, memory_order_relaxed);
+	return p->cfg.in.payload.kind;
 }
 
 uint8_t pipeline_cmr(const struct pipeline *p)
@@ -159,10 +53,14 @@ uint8_t pipeline_cmr(const struct pipeline *p)
 static int open_payload(struct pipeline *p, const struct pipeline_input *in,
 			struct payload_iter *it)
 {
-	int err = payload_open(&p->cfg.in.payload, in->payload, in->bytes, it);
+	const struct payload_cfg *cfg = &p->cfg.in.payload;
+	int err;
 
+	if (in->codec != p->number)
+		cfg = &pipeline_source_at(p, in->codec)->side.payload;
+	err = payload_open(cfg, in->payload, in->bytes, it);
 	p->cmr = err ? PAYLOAD_NO_CMR : it->info.cmr;
-	return err;
+	return err ? err : pipeline_ready(p, in);
 }
 
 /* Output timestamps are taken modulo 2^32, so the way from the first packet may
@@ -184,6 +82,15 @@ static int64_t after_restart(const struct pipeline *p, cr_ns pause)
 	return wrap(p, at > p->next ? at : p->next);
 }
 
+/* Timestamps of two clocks say nothing of how far packets are apart (RFC 7160,
+ * 4.1). What is less than half a frame behind the last one follows it. */
+static int64_t after_change(const struct pipeline *p, cr_ns pause)
+{
+	int64_t at = after_restart(p, pause);
+
+	return at - p->next < p->unit / 2 ? p->next : at;
+}
+
 /* Where the next packet of the same sender begins: @step behind the last one,
  * but never before that one's end. */
 static int64_t after_step(const struct pipeline *p, int32_t step)
@@ -201,11 +108,14 @@ static struct run begin(struct pipeline *p, struct pipeline_scratch *s,
 {
 	int32_t step = (int32_t)(in->ts - p->last_ts);
 
-	if (p->started && (in->restart || step < 0))
+	if (p->rebased && !in->restart)
+		p->at = after_change(p, in->pause);
+	else if (p->started && (in->restart || step < 0))
 		p->at = after_restart(p, in->pause);
 	else if (p->started)
 		p->at = after_step(p, step);
-	p->started = true;
+	p->started = p->ran = true;
+	p->rebased = false;
 	p->last_ts = in->ts;
 	if (p->at != wrap(p, p->next))
 		p->nleft = 0;
@@ -262,7 +172,9 @@ static void put(struct run *r, const struct cr_frame *frame, bool silent)
 	struct pipeline *p = r->p;
 	struct pipeline_packet packet = {
 		.payload = r->s->packet + PIPELINE_HEADROOM,
-		.ts = (uint32_t)(r->out_at * p->out_clock / p->out_rate),
+		.ts = p->zero +
+		      (uint32_t)(r->out_at * p->out_clock / p->out_rate),
+		.pt = p->cfg.out.pt,
 		.silent = silent,
 	};
 	int n = payload_pack(&p->cfg.out.payload, PAYLOAD_NO_CMR, frame, 1,
@@ -284,7 +196,7 @@ static void put(struct run *r, const struct cr_frame *frame, bool silent)
 static void encode(struct run *r, const int16_t *pcm, unsigned n)
 {
 	struct pipeline *p = r->p;
-	unsigned mode = atomic_load_explicit(&p->mode, memory_order_relaxed);
+	unsigned mode = pipeline_mode_next(p);
 
 	for (; n >= p->frame; n -= p->frame, pcm += p->frame) {
 		CR_ASSERT(!p->cfg.out.codec->encode(p->encoder, mode, pcm,
@@ -400,7 +312,7 @@ void pipeline_lost(struct pipeline *p, struct pipeline_scratch *s,
 		   void *arg)
 {
 	const struct pipeline_side *side = &p->cfg.in;
-	const struct pipeline_input in = { .ts = lost->ts };
+	const struct pipeline_input in = { .ts = lost->ts, .codec = p->number };
 	struct run r = begin(p, s, &in, emit, arg);
 	int64_t end = p->next + lost->units, from;
 

@@ -9,7 +9,12 @@
  * length demands. A gap in the input's timestamps stays a gap in the output;
  * where they go back, or overlap, the output's go on: they never go back.
  *
- * Thread rule: one thread at a time (the worker that runs the call's job).
+ * What comes may be of several codecs, by turns (inputs). What goes may change
+ * its codec between two packets (the output). Timestamps go on meanwhile, also
+ * where the clock is another one then (RFC 7160).
+ *
+ * Thread rule: one thread at a time runs it (the worker that runs the call's
+ * job). Another one, control, may add inputs and change the output meanwhile.
  */
 #ifndef MEDIA_PIPELINE_H
 #define MEDIA_PIPELINE_H
@@ -25,6 +30,7 @@ struct pipeline_side {
 	const struct cr_codec *codec;
 	struct cr_codec_cfg cfg;
 	struct payload_cfg payload;
+	uint8_t pt; /**< of its packets, for emit(); nothing else here */
 };
 
 /** Sampling rate of a side's PCM, Hz. */
@@ -62,6 +68,7 @@ struct pipeline_packet {
 	size_t bytes;
 	uint32_t ts; /**< timestamp units of the output's clock, counted from
 			  the call's first input packet                     */
+	uint8_t pt;  /**< of the output's side                              */
 	bool silent; /**< NO_DATA: need not be sent                         */
 	bool marker; /**< RTP's marker: a talk spurt begins                  */
 };
@@ -70,8 +77,9 @@ struct pipeline_packet {
 struct pipeline_input {
 	const uint8_t *payload;
 	size_t bytes;
-	uint32_t ts; /**< RTP timestamp */
-	bool marker; /**< RTP's marker  */
+	uint32_t ts;   /**< RTP timestamp */
+	bool marker;   /**< RTP's marker  */
+	uint8_t codec; /**< which input: pipeline_add_input()'s number */
 	/** Another sender, whose timestamps begin anew: its speech follows at
 	 * @pause behind the beginning of the packet before, or at that one's
 	 * end if that is later. */
@@ -96,9 +104,36 @@ void pipeline_fetch(const struct pipeline *p);
  * the first run. */
 void pipeline_first_ts(struct pipeline *p, uint32_t ts);
 
+/** Inputs of a pipeline. Number 0 is what it was opened with. */
+#define PIPELINE_INPUTS 16u
+
+/** The number of the input whose frames are those of @side, a new one if there
+ * is none. Packets that are received from now on may have it. Its codec is
+ * opened when it is first used. -EINVAL (it cannot be decoded here), -ENOSPC
+ * (it would be one too many), -ENOMEM with @e. Control. */
+int pipeline_add_input(struct pipeline *p, const struct pipeline_side *side,
+		       struct cr_err *e);
+
+struct pipeline_output;
+
+/** An output to change to; @follows: always. 0, or -EINVAL, -ENOMEM with @e.
+ * Control. */
+int pipeline_output_new(struct pipeline_output **o,
+			const struct pipeline_side *side, bool follows,
+			struct cr_err *e);
+void pipeline_output_free(struct pipeline_output *o); /**< NULL is fine */
+
+/** Encode by @o, which is the pipeline's then, from the next packet on. The
+ * speech of all packets before is encoded as it was. Control. */
+void pipeline_change(struct pipeline *p, struct pipeline_output *o);
+
+/** The clock of input @number, Hz. */
+unsigned pipeline_input_clock(const struct pipeline *p, unsigned number);
+
 /**
  * Transcode one input payload. Returns 0, or a negative enum payload_reason
- * when it is malformed (nothing was emitted then).
+ * when it is malformed (nothing was emitted then). PAYLOAD_BAD_TYPE is also for
+ * one whose codec cannot be opened for want of memory.
  */
 int pipeline_run(struct pipeline *p, struct pipeline_scratch *s,
 		 const struct pipeline_input *in, pipeline_emit *emit,
@@ -130,12 +165,18 @@ void pipeline_lost(struct pipeline *p, struct pipeline_scratch *s,
 /** How many packets of the output @units of the input's RTP clock make. */
 unsigned pipeline_packets(const struct pipeline *p, uint32_t units);
 
-/** Ask the encoder for another mode from the next frame on (CMR); one that the
+/** Ask the encoder for another mode from the next frame on; one that the
  * codec or the payload's mode_set does not have is ignored. Any thread. */
 void pipeline_set_mode(struct pipeline *p, unsigned mode);
+/** The same by a CMR that came in packets of @kind: ignored unless the output
+ * is of that kind. Any thread. */
+void pipeline_ask_mode(struct pipeline *p, enum payload_kind kind,
+		       unsigned mode);
 /** The mode that the encoder was last told to use. Any thread. */
 unsigned pipeline_mode(const struct pipeline *p);
 
+/** The format of the last packet run or concealed. The thread that runs it. */
+enum payload_kind pipeline_kind(const struct pipeline *p);
 /** The mode that the last packet run or concealed asked of its receiver, or
  * PAYLOAD_NO_CMR. The thread that runs it. */
 uint8_t pipeline_cmr(const struct pipeline *p);

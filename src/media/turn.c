@@ -68,7 +68,7 @@ static void emit(void *arg, const struct pipeline_packet *p)
 	struct call *c = t->call;
 	struct turn_unsent *unsent;
 	const struct rtp_header header = {
-		.pt = c->cfg.pt_out,
+		.pt = p->pt,
 		.marker = p->marker,
 		.seq = c->seq_out,
 		.ts = c->cfg.ts_out + p->ts,
@@ -228,9 +228,9 @@ static void pass_cmr(struct turn_worker *w, struct call *c)
 		return;
 	rcu_read_begin();
 	other = call_table_find(w->table, call_pair_ssrc(pair));
-	if (other && other->cfg.id == call_pair_id(pair) &&
-	    call_takes_cmr(&c->cfg, &other->cfg))
-		pipeline_set_mode(other->pipeline, cmr);
+	if (other && other->cfg.id == call_pair_id(pair))
+		pipeline_ask_mode(other->pipeline, pipeline_kind(c->pipeline),
+				  cmr);
 	rcu_read_end();
 }
 
@@ -239,11 +239,13 @@ static void pass_cmr(struct turn_worker *w, struct call *c)
 static void bridge(struct turn *t, const struct pipeline_input *in)
 {
 	struct call *c = t->call;
-	const uint32_t clock = pipeline_side_clock(&c->cfg.media.in);
+	const uint32_t clock = pipeline_input_clock(c->pipeline, c->meta.codec);
 	const uint32_t most = CONCEAL_MS * clock / 1000;
 	struct pipeline_lost lost;
 	struct gap gap;
 
+	if (__builtin_expect(c->meta.codec != c->codec, 0))
+		call_follow_codec(c);
 	if (c->meta.restart)
 		gaps_again(&c->gaps);
 	gap = gaps_packet(&c->gaps, c->meta.rtp_seq, in->ts, c->ts_step);
@@ -339,6 +341,7 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 		.bytes = c->meta.bytes,
 		.ts = c->meta.rtp_ts,
 		.marker = c->meta.marker,
+		.codec = c->meta.codec,
 		.restart = c->meta.restart,
 		.pause = c->meta.arrival - c->heard,
 	};

@@ -74,9 +74,8 @@ static int check_rate(unsigned *out, const struct cr_codec *codec,
 	return 0;
 }
 
-int call_check_side(struct pipeline_side *s, uint8_t *pt,
-		    const struct call_side_request *r, const char *path,
-		    struct cr_err *e)
+int call_check_side(struct pipeline_side *s, const struct call_side_request *r,
+		    const char *path, struct cr_err *e)
 {
 	const struct cr_codec *codec;
 
@@ -92,9 +91,9 @@ int call_check_side(struct pipeline_side *s, uint8_t *pt,
 	s->cfg.complexity = (unsigned)(r->complexity + 1);
 	s->cfg.fec = r->fec;
 	s->cfg.spin = r->spin;
-	*pt = (uint8_t)(r->pt >= 0		? r->pt
-			: codec->static_pt >= 0 ? codec->static_pt
-						: FIRST_DYNAMIC_PT);
+	s->pt = (uint8_t)(r->pt >= 0		  ? r->pt
+			  : codec->static_pt >= 0 ? codec->static_pt
+						  : FIRST_DYNAMIC_PT);
 	if (payload_cfg_of(codec, &s->payload))
 		return cr_fail(e, -EINVAL, "%scodec: %s cannot travel by RTP",
 			       path, codec->name);
@@ -142,8 +141,7 @@ static int check_hears(struct learn_terms *hears, const struct call_request *r,
 static int check_sides(struct call_cfg *cfg, const struct call_request *r,
 		       const struct call_names *names, struct cr_err *e)
 {
-	if (call_check_side(&cfg->media.in, &cfg->pt_in, &r->in.side, names->in,
-			    e))
+	if (call_check_side(&cfg->media.in, &r->in.side, names->in, e))
 		return -EINVAL;
 	cfg->source = r->in.source;
 	if (check_hears(&cfg->hears, r, names, e))
@@ -151,11 +149,12 @@ static int check_sides(struct call_cfg *cfg, const struct call_request *r,
 	cfg->conceal = r->in.loss == CALL_LOSS_CONCEAL;
 	cfg->ts_first_known = r->in.ts_first >= 0;
 	cfg->ts_first = cfg->ts_first_known ? (uint32_t)r->in.ts_first : 0;
-	if (call_check_side(&cfg->media.out, &cfg->pt_out, &r->out.side,
-			    names->out, e))
+	if (call_check_side(&cfg->media.out, &r->out.side, names->out, e))
 		return -EINVAL;
 	follow_rate(&cfg->media.in, &r->in.side, &cfg->media.out);
 	follow_rate(&cfg->media.out, &r->out.side, &cfg->media.in);
+	cfg->pt_in = cfg->media.in.pt;
+	cfg->pt_out = cfg->media.out.pt;
 	cfg->to = r->out.address;
 	cfg->ssrc_out = r->out.ssrc;
 	return 0;

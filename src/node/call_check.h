@@ -29,11 +29,10 @@ int call_check_stream(struct call_cfg *out, const struct call_request *r,
 		      const struct call_names *names, struct cr_err *e);
 
 /** The side that @r asks for, without what follows from the other one and from
- * the packets' length, and its payload type. As call_check(); @path is what
+ * the packets' length. As call_check(); @path is what
  * stands before a member. */
-int call_check_side(struct pipeline_side *s, uint8_t *pt,
-		    const struct call_side_request *r, const char *path,
-		    struct cr_err *e);
+int call_check_side(struct pipeline_side *s, const struct call_side_request *r,
+		    const char *path, struct cr_err *e);
 
 /** What the call @cfg, whose mode is the one in use, would have asked for: a
  * change starts from it. */

@@ -20,8 +20,7 @@ static int check_side(struct call_side_request *to,
 		      struct cr_err *e)
 {
 	struct pipeline_side side = { 0 };
-	uint8_t pt;
-	int err = call_check_side(&side, &pt, from, path, e);
+	int err = call_check_side(&side, from, path, e);
 
 	if (err)
 		return err;

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sides of a pipeline.
+ */
+#include "media/pipeline_sides.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- inputs --- */
+
+struct pipeline_source *pipeline_source_new(const struct pipeline_side *side)
+{
+	struct pipeline_source *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->side = *side;
+	s->rate = pipeline_side_rate(side);
+	s->clock = pipeline_side_clock(side);
+	s->unit = (unsigned)(cr_codec_frame_ns(side->codec, &side->cfg) *
+			     s->clock / CR_SEC);
+	return s;
+}
+
+void pipeline_source_free(struct pipeline_source *s)
+{
+	if (!s)
+		return;
+	if (s->decoder)
+		s->side.codec->decoder_close(s->decoder);
+	resample_close(s->resample);
+	free(s);
+}
+
+int pipeline_source_check(const struct pipeline_side *side, struct cr_err *e)
+{
+	void *decoder;
+	int err;
+
+	if (!side->codec->decoder_open)
+		return cr_fail(e, -EINVAL, "%s cannot be decoded here",
+			       side->codec->name);
+	err = side->codec->decoder_open(&decoder, &side->cfg, e);
+	if (!err)
+		side->codec->decoder_close(decoder);
+	return err;
+}
+
+/* The old one stays if there is no other. */
+static int renew_decoder(struct pipeline_source *s, struct cr_err *e)
+{
+	const struct cr_codec *codec = s->side.codec;
+	void *decoder;
+	int err;
+
+	if (!codec->decoder_open)
+		return cr_fail(e, -EINVAL, "%s cannot be decoded here",
+			       codec->name);
+	err = codec->decoder_open(&decoder, &s->side.cfg, e);
+	if (err)
+		return err;
+	if (s->decoder)
+		codec->decoder_close(s->decoder);
+	s->decoder = decoder;
+	return 0;
+}
+
+static int convert_to(struct pipeline_source *s, unsigned rate,
+		      struct cr_err *e)
+{
+	struct resample *resample = NULL;
+	int err = 0;
+
+	if (s->rate != rate)
+		err = resample_open(&resample, s->rate, rate, e);
+	if (err)
+		return err;
+	resample_close(s->resample);
+	s->resample = resample;
+	s->to = rate;
+	return 0;
+}
+
+int pipeline_source_open(struct pipeline_source *s, unsigned sender,
+			 unsigned rate, struct cr_err *e)
+{
+	bool fresh = s->decoder && s->sender == sender;
+	int err = fresh ? 0 : renew_decoder(s, e);
+
+	if (!err && (!fresh || s->to != rate))
+		err = convert_to(s, rate, e);
+	if (!err)
+		s->sender = sender;
+	return err;
+}
+
+bool pipeline_source_same(const struct pipeline_side *a,
+			  const struct pipeline_side *b)
+{
+	return a->codec == b->codec &&
+	       pipeline_side_rate(a) == pipeline_side_rate(b) &&
+	       a->cfg.samples == b->cfg.samples && a->cfg.spin == b->cfg.spin &&
+	       a->payload.octet_align == b->payload.octet_align &&
+	       a->payload.mode_set == b->payload.mode_set;
+}
+
+/* --- the output --- */
+
+static unsigned frame_samples(const struct pipeline_side *s)
+{
+	return s->cfg.samples ? s->cfg.samples : s->codec->samples;
+}
+
+int pipeline_output_new(struct pipeline_output **out,
+			const struct pipeline_side *side, bool follows,
+			struct cr_err *e)
+{
+	const unsigned frame = frame_samples(side);
+	/* what is left over may be of any codec, and longer than a frame */
+	const unsigned room = follows ? CR_FRAME_SAMPLES_MAX : frame;
+	struct pipeline_output *o;
+	int err;
+
+	if (!side->codec->encoder_open)
+		return cr_fail(e, -EINVAL, "%s cannot be encoded here",
+			       side->codec->name);
+	if (!frame || frame > CR_FRAME_SAMPLES_MAX)
+		return cr_fail(e, -EINVAL, "%s: frames of %u samples",
+			       side->codec->name, frame);
+	o = calloc(1, sizeof(*o) + room * sizeof(o->left[0]));
+	if (!o)
+		return cr_fail(e, -ENOMEM, "out of memory for a pipeline");
+	o->side = *side;
+	o->rate = pipeline_side_rate(side);
+	o->clock = pipeline_side_clock(side);
+	o->frame = frame;
+	o->mode = side->cfg.mode;
+	err = side->codec->encoder_open(&o->encoder, &side->cfg, e);
+	if (err) {
+		pipeline_output_free(o);
+		return err;
+	}
+	*out = o;
+	return 0;
+}
+
+void pipeline_output_free(struct pipeline_output *o)
+{
+	if (!o)
+		return;
+	if (o->encoder)
+		o->side.codec->encoder_close(o->encoder);
+	free(o);
+}
+
+/* Where rates are converted down, only whole samples come out. */
+static unsigned convertible(unsigned n, unsigned from, unsigned to)
+{
+	return from > to ? n - n % (from / to) : n;
+}
+
+unsigned pipeline_output_follow(struct pipeline_output *to,
+				const struct pipeline_output *from, unsigned n)
+{
+	struct resample *r;
+
+	if (to->rate == from->rate) {
+		memcpy(to->left, from->left, n * sizeof(from->left[0]));
+		return n;
+	}
+	n = convertible(n, from->rate, to->rate);
+	if (!n || resample_open(&r, from->rate, to->rate, NULL))
+		return 0;
+	n = resample_run(r, from->left, n, to->left, CR_FRAME_SAMPLES_MAX);
+	resample_close(r);
+	return n;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sides of a pipeline: what it decodes, of which it may have several, and
+ * what it encodes. The pipeline's own; see media/pipeline.h.
+ *
+ * An input's codec is opened when its first frame comes, by the thread that
+ * runs the pipeline. What is constant of it, control makes.
+ */
+#ifndef MEDIA_PIPELINE_SIDES_H
+#define MEDIA_PIPELINE_SIDES_H
+
+#include "media/pipeline.h"
+#include "resample/resample.h"
+
+/** What comes. */
+struct pipeline_source {
+	/* constant */
+	struct pipeline_side side;
+	unsigned rate, clock;
+	unsigned unit; /**< units of the clock in a frame */
+	/* of the thread that runs */
+	void *decoder;		   /**< NULL: not used yet               */
+	struct resample *resample; /**< NULL: same rate as the output    */
+	unsigned to;		   /**< rate that it converts to; 0: none yet */
+	unsigned sender;	   /**< whose speech the decoder has had */
+};
+
+/** What goes. Of the thread that runs, from when it has taken it. */
+struct pipeline_output {
+	struct pipeline_side side;
+	void *encoder;
+	unsigned rate, clock;
+	unsigned frame;	 /**< samples                              */
+	unsigned serial; /**< among those of its pipeline          */
+	unsigned mode;	 /**< that its last frame had              */
+	int16_t left[];	 /**< samples that make no whole frame yet */
+};
+
+/** Nothing is opened yet. NULL: out of memory. */
+struct pipeline_source *pipeline_source_new(const struct pipeline_side *side);
+void pipeline_source_free(struct pipeline_source *s); /**< NULL is fine */
+
+/** Can it be decoded here? 0, or -EINVAL, -ENOMEM with @e. */
+int pipeline_source_check(const struct pipeline_side *side, struct cr_err *e);
+
+/** Make it ready to decode speech of the sender @sender for @rate: a decoder
+ * without a past, if it is another one's. 0; or -EINVAL, -ENOMEM with @e. */
+int pipeline_source_open(struct pipeline_source *s, unsigned sender,
+			 unsigned rate, struct cr_err *e);
+
+/** Do frames of both look alike to a decoder? */
+bool pipeline_source_same(const struct pipeline_side *a,
+			  const struct pipeline_side *b);
+
+/** Let @to go on with the @n samples that @from has left over. Returns how many
+ * these are now. */
+unsigned pipeline_output_follow(struct pipeline_output *to,
+				const struct pipeline_output *from, unsigned n);
+
+#endif
