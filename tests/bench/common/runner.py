@@ -44,11 +44,38 @@ class Calls:
                 "params": {"in": heard, "out": out, "port": self.port,
                            "ssrc": index + 1, "ptime_ms": self.ptime_ms}}
 
+    def target(self, _, result):
+        """A line for bench-load, of the reply for one of them."""
+        return target(result)
+
     def load_options(self):
         """The same for bench-load."""
         return ["--codec", self.said, "--rate", str(self.rate), "--out-clock",
                 str(self.rate), "--ptime", f"{self.ptime_ms}ms", "--expect",
                 "pcma" if self.codec == "pcma" else "any"]
+
+
+class Relays(Calls):
+    """Conversations whose parties speak the same, each with both at one
+    address, so that what A sends comes back, by the port of B's leg. B has
+    PCMA's payload type for it."""
+
+    def __init__(self):
+        super().__init__("pcmu", "own")
+
+    def request(self, index, address):
+        party = {"codec": "pcmu", "address": address, "learn": "immediate"}
+        return {"jsonrpc": "2.0", "id": index, "method": "conversation.start",
+                "params": {"a": party | {"ssrc": index + 1},
+                           "b": party | {"pt": 8}}}
+
+    def load_options(self):
+        return ["--expect", "same"]
+
+    def target(self, index, result):
+        if not result["relay"]:
+            fail("codec-runner does not relay")
+        return f"{result['a']['rtp']} {index + 1} 0 {TS_FIRST}"
 
 
 def target(result):
@@ -137,7 +164,7 @@ class Runner:
                 if "error" in reply:
                     fail(f"call {request['id'] + 1} of {len(addresses)}: "
                          f"{reply['error']['message']}")
-                targets.append(target(reply["result"]))
+                targets.append(calls.target(request["id"], reply["result"]))
         return targets
 
     def bye(self):
