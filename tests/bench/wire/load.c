@@ -64,7 +64,6 @@ static void play(struct calls *c, struct timetable *t, cr_ns end)
 	while (now < end) {
 		cr_ns due;
 
-		timetable_hold(t, now);
 		while ((due = timetable_due(t)) <= now && due < end) {
 			calls_send(c, timetable_call(t), due);
 			timetable_sent(t);
@@ -72,6 +71,7 @@ static void play(struct calls *c, struct timetable *t, cr_ns end)
 		calls_receive(c);
 		sleep_until(cr_ns_min(end, cr_ns_max(due, now + c->opt->tick)));
 		now = clock_now();
+		timetable_hold(t, now);
 	}
 }
 

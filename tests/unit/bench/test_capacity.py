@@ -40,7 +40,7 @@ def test_the_ports_are_searched_in_turn(capacity, monkeypatch):
     def serve(_, port, calls):
         tried.append(port)
         return {"calls": calls, "good": calls <= limits[port], "lost": 0,
-                "p99_ns": 1e6}
+                "sane": True, "p99_ns": 1e6}
 
     monkeypatch.setattr(capacity, "serve", serve)
     raw = types.SimpleNamespace(loop=lambda calls: None, limit=1000,
@@ -60,7 +60,8 @@ def test_larger_steps_take_fewer_runs(capacity):
         runs = []
         search = capacity.Search(
             args(tries=1, step=step), "x", lambda n: runs.append(n) or {
-                "calls": n, "good": n <= 777, "lost": 0, "p99_ns": 1},
+                "calls": n, "good": n <= 777, "lost": 0, "p99_ns": 1,
+                "sane": True},
             types.SimpleNamespace(loop=lambda calls: None, limit=1, in_time=1))
         list(search.run(1000))
         assert 777 - 10 * step < search.best["calls"] <= 777
@@ -88,6 +89,9 @@ def test_a_load_that_lost_its_cpu_serves_nothing(capacity, result):
     assert capacity.judge(9, result(p99_ms=9))["good"]
     for bad in ({"p99_ms": 10.1}, {"lost": 1}, {"held_ms": 90}):
         assert not capacity.judge(9, result(**bad))["good"]
+    assert [capacity.judgement(capacity.judge(9, result(**of))) for of in (
+        {}, {"lost": 1}, {"held_ms": 90})] == [
+            "ok", "too much", "does not count, the load was late itself"]
 
 
 def test_the_ideal_is_searched_beside_the_whole_daemon(capacity):
