@@ -34,6 +34,8 @@ def likeness(heard, said):
     best = -1
     for skip in range(0, int(HOP * RATE), 20):
         part = envelope(heard, skip)
-        best = max(best, *(np.corrcoef(part, said[at:at + len(part)])[0, 1]
-                           for at in range(len(said) - len(part))))
+        parts = np.lib.stride_tricks.sliding_window_view(said, len(part))
+        spread = parts.std(axis=1) * part.std()
+        like = (parts @ (part - part.mean()) / len(part))[spread > 0]
+        best = max(best, *(like / spread[spread > 0]))
     return best
