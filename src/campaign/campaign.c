@@ -275,12 +275,6 @@ int campaign_check_live(const struct campaign *c, struct cr_err *e)
 	for (unsigned i = 0; i < c->flow_count; i++) {
 		const struct campaign_flow *f = &c->flows[i];
 
-		if (campaign_converses(f))
-			return cr_fail(e, -EINVAL,
-				       "%s:%u: conversation %s: codec-feeder "
-				       "does not play conversations yet, only "
-				       "codec-sim does",
-				       c->path, f->line, f->party.conversation);
 		if (f->synthetic)
 			return cr_fail(e, -EINVAL,
 				       "%s:%u: flow %s has no codecs ('in' and "

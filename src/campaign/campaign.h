@@ -154,6 +154,7 @@ struct campaign_party {
 	cr_ns ptime; /**< that of the conversation; 0: each its codec's     */
 	int64_t address; /**< enum campaign_address                         */
 	int64_t learn;
+	int64_t deaf; /**< ppm of what it is sent, dropped unseen: a fault */
 	struct campaign_dtmf dtmf;
 	struct campaign_cn cn;
 	struct campaign_ssrc_change ssrc;
@@ -226,6 +227,7 @@ enum campaign_metric {
 	METRIC_P999_DELAY, /**< ns                                        */
 	METRIC_MAX_DELAY,  /**< ns                                        */
 	METRIC_P99_JITTER, /**< inter-arrival time less its nominal, ns   */
+	METRIC_DIGITS,	   /**< dialled digits that came as they were, ppm */
 	NCALL_METRICS,
 	METRIC_FINISHED = NCALL_METRICS, /**< conversions done, ppm       */
 	METRIC_MEAN_TURNAROUND, /**< of those, submission to end, ns      */

@@ -31,12 +31,13 @@ bool campaign_expect_met(const struct campaign_expect *x, int64_t value)
 	return x->at_least == (value > x->bound);
 }
 
-/* "<=", "<", ">=" or ">" and blanks; a bare value means <=, for admitted and
- * finished >=. */
+/* "<=", "<", ">=" or ">" and blanks; a bare value means <=, for admitted,
+ * digits and finished >=. */
 static const char *operator(const char *text, enum campaign_metric m,
 			    struct campaign_expect *x)
 {
-	x->at_least = m == METRIC_ADMITTED || m == METRIC_FINISHED;
+	x->at_least = m == METRIC_ADMITTED || m == METRIC_DIGITS ||
+		      m == METRIC_FINISHED;
 	x->strict = false;
 	if (*text == '<' || *text == '>') {
 		x->at_least = *text++ == '>';

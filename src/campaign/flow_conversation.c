@@ -169,6 +169,7 @@ static int read_address(const struct section *party, struct campaign_party *p)
 {
 	p->address = section_number(party, "address");
 	p->learn = section_number(party, "learn");
+	p->deaf = section_number(party, "deaf");
 	if (p->address == ADDRESS_LEARNED && p->learn == CAMPAIGN_LEARN_STRICT)
 		return section_fail(party, "learn",
 				    "learn=strict needs address: known");

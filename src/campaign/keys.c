@@ -293,6 +293,10 @@ static const struct key party_keys[] = {
 	LOOSE_WORD("address", addresses,
 		   "whether the daemon is told its address at the start"),
 	LOOSE_WORD("learn", learns, "how the daemon learns its address"),
+	LOOSE("deaf", CR_OPT_PPM, 0, CR_PPM,
+	      "a fault to be found: share of what it is sent that it drops "
+	      "unseen",
+	      KEY_VALUE),
 	SECTION("network", network_keys, "what happens to its packets"),
 	SECTION("jitter", buffer_keys, "simulator: jitter buffer"),
 	SECTION("talk", talk_keys, "its talk spurts"),
@@ -359,6 +363,8 @@ const struct key expect_keys[] = {
 		EXPECT_TIME("max-delay", "send to receive: <= 100ms"),
 	[METRIC_P99_JITTER] =
 		EXPECT_TIME("p99-jitter", "inter-arrival jitter: <= 10ms"),
+	[METRIC_DIGITS] = EXPECT_SHARE(
+		"digits", "dialled digits that came as they were: >= 100%"),
 	[NCALL_METRICS] = END,
 };
 

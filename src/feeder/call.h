@@ -14,15 +14,22 @@
 #include <sys/socket.h>
 
 #include "campaign/plan.h"
+#include "feeder/heard.h"
 #include "feeder/match.h"
+#include "feeder/phone.h"
 #include "feeder/ports.h"
 #include "feeder/source.h"
 
 struct dump;
+struct talk;
 
 /*
  * PLANNED -> STARTING -> ACTIVE -> STOPPING -> ENDED
  *                    \-> REFUSED
+ *
+ * A direction of a conversation is a call, too, with a talk (feeder/talk.h): it
+ * has a phone that sends from ports of its own, and what comes of it is heard
+ * at the other direction's. Its counters in match are of speech.
  */
 enum feeder_call_state {
 	CALL_PLANNED,
@@ -36,10 +43,11 @@ enum feeder_call_state {
 struct feeder_call {
 	/* main */
 	enum feeder_call_state state;
-	int64_t id;	  /**< the daemon's number of the call */
-	cr_ns stop_at;	  /**< absolute; 0: not yet known */
-	json_t *counts;	  /**< the daemon's counters, owned; NULL: not told */
-	struct port port; /**< of its own, or none       */
+	int64_t id;	   /**< the daemon's number of the call */
+	cr_ns stop_at;	   /**< absolute; 0: not yet known */
+	json_t *counts;	   /**< the daemon's counters, owned; NULL: not told */
+	struct port port;  /**< of its own, or none       */
+	struct talk *talk; /**< NULL: a call             */
 
 	/* constant */
 	const struct plan_call *plan;
@@ -48,9 +56,12 @@ struct feeder_call {
 	uint16_t seq_first;
 	uint8_t pt;
 	int fd; /**< to send from; borrowed until done */
-	struct sockaddr_storage to;
+	struct sockaddr_storage to,
+		from; /**< from: of a talk, whence answers come */
 	uint32_t ssrc_out;
 	struct match *match; /**< owned */
+	struct phone *phone; /**< of a talk, owned: pacer */
+	struct heard *heard; /**< of a talk, owned: receiver */
 	struct dump *dump;   /**< owned; NULL: not dumped; receiver writes */
 
 	/* pacer */

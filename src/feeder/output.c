@@ -130,6 +130,8 @@ json_t *output_json(const struct output *o)
 	run_put(j, "total", tally_json(r->total));
 	if (r->conversions)
 		run_put(j, "conversions", conversions_json(r->conversions));
+	if (r->ntalks)
+		run_put(j, "conversations", output_talks_json(r));
 	run_put(j, "expectations", verdicts_json(&o->verdicts));
 	run_put(j, "feeder", feeder_json(o));
 	run_put(j, "daemon",
@@ -248,9 +250,11 @@ static struct dump *said(const struct output *o, const struct feeder_call *c)
 	stream.silent_arg = &c->voice;
 	while (plan_stream_next(&stream, &p)) {
 		size_t bytes;
-		const uint8_t *payload =
-			source_payload(&c->voice, p.frame, &bytes);
+		const uint8_t *payload;
 
+		if (p.kind != PLAN_SPEECH)
+			continue;
+		payload = source_payload(&c->voice, p.frame, &bytes);
 		dump_put(d, p.frame, payload, bytes);
 	}
 	return d;

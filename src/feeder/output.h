@@ -23,6 +23,14 @@ struct output {
  * 0, or -ENOMEM with @e. */
 int output_judge(struct output *o, struct cr_err *e);
 
+/** Was every packet of every conversation accounted for? */
+bool output_balanced(const struct output *o);
+
+/** The list "conversations" of run.json, owned by the caller; and a line for
+ * each fault. */
+json_t *output_talks_json(const struct session_result *r);
+void output_talks_print(const struct output *o, FILE *f);
+
 /** The content of run.json; owned by the caller, NULL: no memory. */
 json_t *output_json(const struct output *o);
 

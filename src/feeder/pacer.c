@@ -97,8 +97,10 @@ static void take_in(struct pacer *p, struct feeder_call *c, cr_ns now)
 			push(p, c);
 			return;
 		}
-		if (!c->next.copy)
+		if (!c->next.copy && c->next.kind == PLAN_SPEECH)
 			match_count(&c->match->missed, 1);
+		if (c->phone)
+			c->phone->count.missed++;
 	}
 	finish(c);
 }
@@ -119,11 +121,23 @@ static void account(struct pacer *p, const struct outgoing *o, cr_ns now)
 	cr_ns behind = now - p->cfg.epoch - o->packet.at;
 
 	p->stats.late_max = cr_ns_max(p->stats.late_max, behind);
+	if (o->call->phone)
+		phone_count(o->call->phone, &o->packet);
+	if (o->packet.kind != PLAN_SPEECH)
+		return;
 	match_count(&o->call->match->octets_sent, o->octets);
 	if (o->packet.copy)
 		match_count(&o->call->match->copies, 1);
 	else
 		match_sent(o->call->match, o->packet.frame, now);
+}
+
+/* The kernel had no room: it is lost. */
+static void count_failed(struct pacer *p, struct feeder_call *c)
+{
+	p->stats.failed++;
+	if (c->phone)
+		c->phone->count.failed++;
 }
 
 /* Frames count as sent before the kernel has them: the answer may be faster
@@ -139,7 +153,8 @@ static void flush(struct pacer *p)
 		account(p, &p->out[i], now);
 	burst_send(&p->burst);
 	for (unsigned i = 0; i < n; i++)
-		p->stats.failed += p->burst.packet[i].failed; /* lost */
+		if (p->burst.packet[i].failed)
+			count_failed(p, p->out[i].call);
 	burst_clear(&p->burst);
 	p->stats.batches++;
 	p->stats.packets += n;
@@ -160,27 +175,54 @@ static void advance_first(struct pacer *p)
 		sift_down(p, 0);
 }
 
-static void put_packet(struct pacer *p, struct feeder_call *c)
+static struct rtp_header header_of(const struct feeder_call *c)
 {
-	struct outgoing *o = &p->out[p->burst.count];
-	struct rtp_header h = {
+	if (c->phone)
+		return phone_header(c->phone, &c->next);
+	return (struct rtp_header){
 		.pt = c->pt,
 		.marker = c->next.marker,
 		.seq = (uint16_t)(c->seq_first + c->next.seq),
 		.ts = c->ts_first + (uint32_t)c->next.frame * c->ts_units,
 		.ssrc = c->ssrc,
 	};
+}
+
+/* The payload of the next packet into @buf; returns its bytes. */
+static size_t copy_payload(const struct feeder_call *c, uint8_t *buf)
+{
+	const uint8_t *speech;
+	size_t n;
+
+	if (c->next.kind != PLAN_SPEECH)
+		return phone_payload(c->phone, &c->next, buf);
+	speech = source_payload(&c->voice, c->next.frame, &n);
+	CR_ASSERT(n <= BURST_BYTES - RTP_HEADER_BYTES);
+	memcpy(buf, speech, n);
+	return n;
+}
+
+static void put_packet(struct pacer *p, struct feeder_call *c)
+{
+	struct outgoing *o = &p->out[p->burst.count];
+	struct rtp_header h = header_of(c);
+	int fd = c->phone ? c->phone->ports[c->next.port].fd : c->fd;
 	uint8_t packet[BURST_BYTES];
-	const uint8_t *payload =
-		source_payload(&c->voice, c->next.frame, &o->octets);
 
 	o->call = c;
 	o->packet = c->next;
 	(void)rtp_build(packet, &h);
-	CR_ASSERT(o->octets <= sizeof(packet) - RTP_HEADER_BYTES);
-	memcpy(packet + RTP_HEADER_BYTES, payload, o->octets);
-	burst_put(&p->burst, c->fd, &c->to, 0, packet,
+	o->octets = copy_payload(c, packet + RTP_HEADER_BYTES);
+	burst_put(&p->burst, fd, &c->to, 0, packet,
 		  RTP_HEADER_BYTES + o->octets);
+}
+
+static void withhold(struct feeder_call *c)
+{
+	if (c->next.kind == PLAN_SPEECH)
+		match_count(&c->match->withheld, 1);
+	if (c->phone)
+		c->phone->count.withheld++;
 }
 
 /* Everything that is due at @now, relative to the epoch. */
@@ -190,7 +232,7 @@ static void send_due(struct pacer *p, cr_ns now)
 		struct feeder_call *c = p->heap[0];
 
 		if (c->next.lost)
-			match_count(&c->match->withheld, 1);
+			withhold(c);
 		else
 			put_packet(p, c);
 		advance_first(p);

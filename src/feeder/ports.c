@@ -88,6 +88,14 @@ int ports_give(struct ports *p, struct port *port, char address[PORT_TEXT],
 	return rc ? explain(rc, e) : 0;
 }
 
+int ports_give_own(struct ports *p, struct port *port, char address[PORT_TEXT],
+		   struct cr_err *e)
+{
+	int rc = open_port(p, port, address, e);
+
+	return rc ? explain(rc, e) : 0;
+}
+
 int ports_listen(struct ports *p, struct port *port, uint64_t tag,
 		 struct cr_err *e)
 {

@@ -58,6 +58,10 @@ int ports_check(enum campaign_ports layout, size_t calls, struct cr_err *e);
 int ports_give(struct ports *p, struct port *port, char address[PORT_TEXT],
 	       struct cr_err *e);
 
+/** As ports_give(), but of its own in any layout. */
+int ports_give_own(struct ports *p, struct port *port, char address[PORT_TEXT],
+		   struct cr_err *e);
+
 /** Receive at @port, which is that of call @tag (feeder/receiver.h). 0, or
  * -errno with @e. */
 int ports_listen(struct ports *p, struct port *port, uint64_t tag,

@@ -58,6 +58,20 @@ int receiver_add(struct receiver *r, struct feeder_call *call)
 	return 0;
 }
 
+/* Of a conversation. */
+static void hear(struct feeder_call *c, const struct rtp_packet *p)
+{
+	uint64_t index;
+
+	if (!heard_packet(c->heard, p, &index))
+		return;
+	match_count(&c->match->received, 1);
+	match_count(&c->match->octets_received, p->payload_bytes);
+	/* a daemon that jumps cannot make a file of any size */
+	if (c->dump && index < 2 * c->plan->frames)
+		dump_put(c->dump, index, p->payload, p->payload_bytes);
+}
+
 static void take(struct receiver *r, const struct intake_packet *in,
 		 uint64_t tag)
 {
@@ -79,8 +93,13 @@ static void take(struct receiver *r, const struct intake_packet *in,
 		r->stats.misdirected++;
 		return;
 	}
-	if (address_port(in->from) != address_port(&c->to))
+	if (address_port(in->from) !=
+	    address_port(c->heard ? &c->from : &c->to))
 		r->stats.asymmetric++;
+	if (c->heard) {
+		hear(c, &p);
+		return;
+	}
 	if (match_received(c->match, &p, in->arrival, &index) && c->dump)
 		dump_put(c->dump, index, p.payload, p.payload_bytes);
 }

@@ -19,7 +19,7 @@ struct receiver_stats {
 	uint64_t packets, malformed, unknown_ssrc;
 	uint64_t misdirected; /**< came to another call's socket           */
 	uint64_t asymmetric;  /**< came from another port than the one to
-				   which the call sends                    */
+				   which the call, or the party, sends     */
 	cr_ns cpu;
 };
 

@@ -129,7 +129,10 @@ static void start_calls(struct session *s, cr_ns now)
 		if (s->epoch + c->plan->start - SESSION_LEAD > now)
 			break;
 		s->next_start++;
-		session_call_start(s, c);
+		if (!c->talk)
+			session_call_start(s, c);
+		else if (c->state == CALL_PLANNED) /* else with the other */
+			session_talk_start(s, c->talk);
 	}
 }
 
@@ -138,7 +141,7 @@ static void stop_calls(struct session *s, cr_ns now)
 	for (size_t i = 0; i < s->next_start && !s->failed; i++) {
 		struct feeder_call *c = &s->calls[i];
 
-		if (c->state != CALL_ACTIVE)
+		if (c->state != CALL_ACTIVE || c->talk)
 			continue;
 		if (!s->interrupted &&
 		    !atomic_load_explicit(&c->done, memory_order_acquire))
@@ -207,6 +210,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	(void)fd, (void)what;
 	start_calls(s, now);
 	stop_calls(s, now);
+	session_talks_go_on(s, now);
 	ports_tidy(&s->ports);
 	convert(s, now);
 	report_progress(s, now);
@@ -292,13 +296,19 @@ static void say_goodbye(struct session *s)
 /* Pacer and receiver have stopped. */
 static void close_ports(struct session *s)
 {
-	for (size_t i = 0; s->calls && i < s->plan.count; i++)
+	for (size_t i = 0; s->calls && i < s->plan.count; i++) {
+		struct phone *p = s->calls[i].phone;
+
 		ports_drop(&s->ports, &s->calls[i].port);
+		for (unsigned k = 0; p && k < p->nports; k++)
+			ports_drop(&s->ports, &p->ports[k]);
+	}
 	ports_close(&s->ports);
 }
 
 static void sum_up(struct session *s)
 {
+	session_talks_judge(s);
 	for (size_t i = 0; i < s->plan.count; i++)
 		tally_call(&s->flows[s->calls[i].plan->flow], &s->calls[i]);
 	for (unsigned f = 0; f < s->cfg.campaign->flow_count; f++)
@@ -337,6 +347,8 @@ void session_result(struct session *s, struct session_result *out)
 		.total = s->total,
 		.counts = s->counts,
 		.conversions = s->conversions,
+		.talks = s->talks,
+		.ntalks = s->ntalks,
 		.hello = s->hello,
 		.stats = s->stats,
 		.cpu = s->cpu,
@@ -359,7 +371,12 @@ static void free_calls(struct session *s)
 		if (s->calls[i].match)
 			times_free(s->calls[i].match->times);
 		free(s->calls[i].match);
+		phone_free(s->calls[i].phone);
+		free(s->calls[i].heard);
 	}
+	for (size_t i = 0; i < s->ntalks; i++)
+		json_decref(s->talks[i].told);
+	free(s->talks);
 	free(s->calls);
 }
 

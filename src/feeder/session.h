@@ -56,6 +56,8 @@ struct session_result {
 	const struct tally *flows, *total;
 	const uint64_t *counts; /**< [flow_count] calls planned per flow  */
 	const struct conversions *conversions; /**< NULL: none            */
+	const struct talk *talks;	       /**< [ntalks]: conversations */
+	size_t ntalks;
 	json_t *hello, *stats; /**< the daemon's words; NULL: none       */
 	struct pacer_stats pacer;
 	struct receiver_stats receiver;

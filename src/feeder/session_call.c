@@ -34,7 +34,7 @@ static void put(json_t *o, const char *key, json_t *value)
 	(void)json_object_set_new(o, key, value);
 }
 
-static json_t *leg_json(const struct campaign_leg *leg)
+json_t *session_leg_json(const struct campaign_leg *leg)
 {
 	json_t *o = json_object();
 
@@ -73,30 +73,37 @@ static json_t *release_json(const struct campaign_release *r,
 	return o;
 }
 
+void session_put_terms(json_t *o, const struct campaign_flow *flow, cr_ns ptime)
+{
+	static const char *const classes[] = { "hard", "soft", "best-effort" };
+
+	if (ptime)
+		put(o, "ptime_ms", json_real((double)ptime / CR_MS));
+	put(o, "class", json_string(classes[flow->terms.cls]));
+	if (flow->terms.deadline != CR_NEVER)
+		put(o, "deadline_ms",
+		    json_real((double)flow->terms.deadline / CR_MS));
+	put(o, "contract", field_write(contract_fields, &flow->terms.contract));
+	put(o, "nice", json_integer(flow->terms.nice));
+	put(o, "weight", json_integer(flow->terms.weight));
+}
+
 json_t *session_call_params(const struct session *s,
 			    const struct campaign_flow *flow, uint32_t ts_first,
 			    const char *address)
 {
-	static const char *const classes[] = { "hard", "soft", "best-effort" };
-	json_t *o = json_object(), *in = leg_json(&flow->in),
-	       *out = leg_json(&flow->out);
+	json_t *o = json_object(), *in = session_leg_json(&flow->in),
+	       *out = session_leg_json(&flow->out);
 
 	put(in, "ts_first", json_integer(ts_first));
 	put(in, "source", json_string(address));
 	put(out, "address", json_string(address));
 	put(o, "in", in);
 	put(o, "out", out);
-	put(o, "ptime_ms", json_real((double)flow->ptime / CR_MS));
-	put(o, "class", json_string(classes[flow->terms.cls]));
-	if (flow->terms.deadline != CR_NEVER)
-		put(o, "deadline_ms",
-		    json_real((double)flow->terms.deadline / CR_MS));
+	session_put_terms(o, flow, flow->ptime);
 	if (flow->release_named)
 		put(o, "release",
 		    release_json(&flow->release, &flow->terms.contract));
-	put(o, "contract", field_write(contract_fields, &flow->terms.contract));
-	put(o, "nice", json_integer(flow->terms.nice));
-	put(o, "weight", json_integer(flow->terms.weight));
 	put(o, "port", json_string(campaign_ports_names[s->cfg.daemon_ports]));
 	return o;
 }
@@ -107,11 +114,24 @@ static unsigned leg_clock(const struct campaign_leg *leg)
 }
 
 /* Speech in one packet of the daemon's: PCM comes in our ptime. */
-static cr_ns out_frame(const struct campaign_flow *f)
+cr_ns session_out_frame(const struct campaign_flow *f)
 {
 	return f->out.codec->any_length
 		       ? f->ptime
 		       : cr_codec_frame_ns(f->out.codec, &f->out.cfg);
+}
+
+struct match_cfg session_match_cfg(const struct campaign_flow *f)
+{
+	const unsigned clock = leg_clock(&f->out);
+
+	return (struct match_cfg){
+		.in_frame = f->ptime,
+		.out_clock = clock,
+		.out_units = (unsigned)(session_out_frame(f) * clock / CR_SEC),
+		.deadline = f->terms.deadline,
+		.dtx = f->out.cfg.dtx,
+	};
 }
 
 static bool integer(const json_t *o, const char *key, int64_t max, int64_t *out)
@@ -149,8 +169,8 @@ static bool read_reply(struct feeder_call *c, const json_t *r,
 	return true;
 }
 
-static int make_parts(struct session *s, struct feeder_call *c,
-		      const struct match_cfg *m)
+int session_make_parts(struct session *s, struct feeder_call *c,
+		       const struct match_cfg *m)
 {
 	c->match = calloc(1, sizeof(*c->match));
 	if (!c->match)
@@ -160,11 +180,15 @@ static int make_parts(struct session *s, struct feeder_call *c,
 		c->match->times = times_new(c->plan->frames);
 	if (s->cfg.times && !c->match->times)
 		return -ENOMEM;
+	source_voice_init(&c->voice, s->sources[c->plan->flow], c->plan->seed);
+	plan_stream_init(&c->stream, &s->plan, c->plan);
+	c->stream.silent = source_silent;
+	c->stream.silent_arg = &c->voice;
 	if (!s->cfg.dump)
 		return 0;
 	c->dump = dump_new(
 		&c->flow->out,
-		(unsigned)(out_frame(c->flow) *
+		(unsigned)(session_out_frame(c->flow) *
 			   (c->flow->out.cfg.sample_rate
 				    ? c->flow->out.cfg.sample_rate
 				    : c->flow->out.codec->sample_rate) /
@@ -172,20 +196,20 @@ static int make_parts(struct session *s, struct feeder_call *c,
 	return c->dump ? 0 : -ENOMEM;
 }
 
+void session_let_run(struct session *s, struct feeder_call *c)
+{
+	c->state = CALL_ACTIVE;
+	s->active++;
+	pacer_add(s->pacer, c);
+}
+
 /* The daemon has acknowledged: let it run. */
 static void admitted(struct session *s, struct feeder_call *c, const json_t *r)
 {
-	const struct campaign_flow *f = c->flow;
-	struct match_cfg m = {
-		.in_frame = f->ptime,
-		.out_clock = leg_clock(&f->out),
-		.deadline = f->terms.deadline,
-		.dtx = f->out.cfg.dtx,
-	};
+	struct match_cfg m = session_match_cfg(c->flow);
 	struct cr_err e = { "" };
 	int rc;
 
-	m.out_units = (unsigned)(out_frame(f) * m.out_clock / CR_SEC);
 	if (!read_reply(c, r, &m)) {
 		session_fail(s, -EPROTO,
 			     "the daemon's reply to call.start "
@@ -193,7 +217,7 @@ static void admitted(struct session *s, struct feeder_call *c, const json_t *r)
 			     "out.ts_base");
 		return;
 	}
-	rc = make_parts(s, c, &m);
+	rc = session_make_parts(s, c, &m);
 	if (!rc)
 		rc = receiver_add(s->receiver, c);
 	if (rc) {
@@ -208,16 +232,10 @@ static void admitted(struct session *s, struct feeder_call *c, const json_t *r)
 		return;
 	}
 	c->fd = ports_fd(&s->ports, &c->port);
-	source_voice_init(&c->voice, s->sources[c->plan->flow], c->plan->seed);
-	plan_stream_init(&c->stream, &s->plan, c->plan);
-	c->stream.silent = source_silent;
-	c->stream.silent_arg = &c->voice;
-	c->state = CALL_ACTIVE;
-	s->active++;
-	pacer_add(s->pacer, c);
+	session_let_run(s, c);
 }
 
-static void refused(struct session *s, struct feeder_call *c, const json_t *e)
+void session_refused(struct session *s, struct feeder_call *c, const json_t *e)
 {
 	const char *why = json_string_value(json_object_get(e, "message"));
 	json_int_t code = json_integer_value(json_object_get(e, "code"));
@@ -230,8 +248,10 @@ static void refused(struct session *s, struct feeder_call *c, const json_t *e)
 		(void)snprintf(s->refusal, sizeof(s->refusal), "%.250s",
 			       why ? why : "?");
 	if (code != RPC_NO_CAPACITY && code != RPC_DRAINING)
-		session_fail(s, -EPROTO, "call.start (flow %s): %s",
-			     c->flow->name, why ? why : "error without reason");
+		session_fail(s, -EPROTO, "%s.start (flow %s): %s",
+			     c->talk ? "conversation" : "call",
+			     campaign_title(c->flow),
+			     why ? why : "error without reason");
 }
 
 static void on_started(void *arg, const json_t *result, const json_t *error)
@@ -243,7 +263,7 @@ static void on_started(void *arg, const json_t *result, const json_t *error)
 	else if (result)
 		admitted(p->session, p->call, result);
 	else
-		refused(p->session, p->call, error);
+		session_refused(p->session, p->call, error);
 	free(p);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The inside of a session, shared by session.c (the course of things),
- * session_prepare.c (before the first call) and session_call.c (one call's
- * requests and replies).
+ * session_prepare.c (before the first call), session_call.c (one call's
+ * requests and replies) and session_talk.c (those of a conversation).
  */
 #ifndef FEEDER_SESSION_IMPL_H
 #define FEEDER_SESSION_IMPL_H
@@ -11,6 +11,7 @@
 
 #include "rpc/client.h"
 #include "feeder/session.h"
+#include "feeder/talk.h"
 
 /** Requests of calls are sent this long before their first packet. */
 #define SESSION_LEAD CR_SEC
@@ -31,8 +32,10 @@ struct session {
 	uint64_t *counts;	 /* [flow_count] */
 	struct plan plan;
 	struct feeder_call *calls; /* [plan.count] */
-	size_t next_start;	   /* calls before it have been asked for */
-	unsigned active, open;	   /* open: asked for and not over */
+	struct talk *talks;	   /* [ntalks], conversations */
+	size_t ntalks;
+	size_t next_start;     /* calls before it have been asked for */
+	unsigned active, open; /* open: asked for and not over */
 	unsigned refused;
 	char refusal[256];
 
@@ -73,10 +76,49 @@ json_t *session_call_params(const struct session *s,
 			    const struct campaign_flow *flow, uint32_t ts_first,
 			    const char *address);
 
+/** One side of a call as the protocol has it. */
+json_t *session_leg_json(const struct campaign_leg *leg);
+
+/** What @flow says of ptime (0: nothing), class, deadline, shares and contract,
+ * into @o. */
+void session_put_terms(json_t *o, const struct campaign_flow *flow,
+		       cr_ns ptime);
+
+/** Speech in one packet of the daemon's. */
+cr_ns session_out_frame(const struct campaign_flow *f);
+
+/** How answers to calls of @f are compared with what was sent. */
+struct match_cfg session_match_cfg(const struct campaign_flow *f);
+
+/** What answers to @c are compared with, and kept in; the voice and the plan of
+ * what it says. 0, -ENOMEM. */
+int session_make_parts(struct session *s, struct feeder_call *c,
+		       const struct match_cfg *m);
+
+/** @c may begin. */
+void session_let_run(struct session *s, struct feeder_call *c);
+
+/** The daemon has refused @c, which the error @e says. */
+void session_refused(struct session *s, struct feeder_call *c, const json_t *e);
+
 /** Ask for the call; the reply hands it to receiver and pacer. */
 void session_call_start(struct session *s, struct feeder_call *c);
 
 /** Stop it; the reply brings the daemon's counters. */
 void session_call_stop(struct session *s, struct feeder_call *c);
+
+/* --- conversations: session_talk.c --- */
+
+/** Ask for the conversation @t. */
+void session_talk_start(struct session *s, struct talk *t);
+
+/** Tell of addresses that change, stop what is over, close its ports. */
+void session_talks_go_on(struct session *s, cr_ns now);
+
+/** call.ended: the daemon's last word on a stream. */
+void session_talk_ended(struct session *s, const json_t *params);
+
+/** Judge all that began; pacer and receiver have stopped. */
+void session_talks_judge(struct session *s);
 
 #endif

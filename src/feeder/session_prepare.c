@@ -87,6 +87,8 @@ static void on_notified(void *arg, const char *method, const json_t *params)
 
 	if (s->conversions && !strcmp(method, "convert.ended"))
 		conversions_ended(s->conversions, params, clock_now());
+	if (!strcmp(method, "call.ended"))
+		session_talk_ended(s, params);
 }
 
 static int connect_daemon(struct session *s, struct cr_err *e)
@@ -288,6 +290,28 @@ static int check_ports(struct session *s, struct cr_err *e)
 		  : ports_check(s->cfg.ports, most, e);
 }
 
+/* The plan's conversations: of each, both directions. */
+static int make_talks(struct session *s, struct cr_err *e)
+{
+	for (size_t i = 0; i < s->plan.count; i++)
+		if (s->plan.calls[i].conversation > s->ntalks)
+			s->ntalks = (size_t)s->plan.calls[i].conversation;
+	s->talks = calloc(s->ntalks + 1, sizeof(*s->talks));
+	if (!s->talks) {
+		s->ntalks = 0;
+		return cr_fail(e, -ENOMEM, "out of memory for conversations");
+	}
+	for (size_t i = 0; i < s->plan.count; i++) {
+		struct feeder_call *c = &s->calls[i];
+
+		if (!c->plan->conversation)
+			continue;
+		c->talk = &s->talks[c->plan->conversation - 1];
+		c->talk->side[c->flow->party.side] = c;
+	}
+	return 0;
+}
+
 static int make_plan(struct session *s, struct cr_err *e)
 {
 	struct plan_options o = { .seed = s->cfg.seed,
@@ -307,7 +331,7 @@ static int make_plan(struct session *s, struct cr_err *e)
 		s->calls[i].flow =
 			&s->cfg.campaign->flows[s->plan.calls[i].flow];
 	}
-	return 0;
+	return make_talks(s, e);
 }
 
 int session_size(struct session *s, struct cr_err *e)

@@ -7,23 +7,36 @@
 #include "base/units.h"
 #include "feeder/output.h"
 
+static void delays(FILE *f, const struct tally *t)
+{
+	static const enum campaign_metric all[] = {
+		METRIC_P50_DELAY, METRIC_P99_DELAY, METRIC_P999_DELAY,
+		METRIC_MAX_DELAY, METRIC_P99_JITTER
+	};
+
+	/* of conversations none are known: RTP does not tell them */
+	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (histogram_count(&t->delay))
+			(void)fprintf(f, " %8.2f",
+				      (double)tally_metric(t, all[i]) / 1e6);
+		else
+			(void)fprintf(f, " %8s", "-");
+	(void)fputc('\n', f);
+}
+
 static void line(FILE *f, const char *name, const struct tally *t)
 {
 	char loss[UNITS_TEXT], late[UNITS_TEXT];
 
 	(void)fprintf(f,
 		      "%-14s %6" PRIu64 " %6" PRIu64 " %9" PRIu64 " %9" PRIu64
-		      " %8s %8s %8.2f %8.2f %8.2f %8.2f %8.2f\n",
+		      " %8s %8s",
 		      name, t->admitted, t->refused, t->sent, t->received,
 		      units_format_ppm(tally_metric(t, METRIC_LOSS), loss,
 				       sizeof(loss)),
 		      units_format_ppm(tally_metric(t, METRIC_LATE), late,
-				       sizeof(late)),
-		      (double)tally_metric(t, METRIC_P50_DELAY) / 1e6,
-		      (double)tally_metric(t, METRIC_P99_DELAY) / 1e6,
-		      (double)tally_metric(t, METRIC_P999_DELAY) / 1e6,
-		      (double)tally_metric(t, METRIC_MAX_DELAY) / 1e6,
-		      (double)tally_metric(t, METRIC_P99_JITTER) / 1e6);
+				       sizeof(late)));
+	delays(f, t);
 }
 
 static double seconds(cr_ns t)
@@ -91,6 +104,7 @@ void output_table(const struct output *o, FILE *f)
 		line(f, "all", r->total);
 	if (r->conversions)
 		conversions(r->conversions, f);
+	output_talks_print(o, f);
 	verdicts_print(&o->verdicts, c->path, f);
 	warnings(r, f);
 }

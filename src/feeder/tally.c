@@ -4,6 +4,8 @@
  */
 #include "feeder/tally.h"
 
+#include "feeder/talk.h"
+
 #include "run/json.h"
 #include "run/metric.h"
 
@@ -33,6 +35,18 @@ static void add_frames(struct tally *t, const struct match *m)
 	histogram_merge(&t->jitter, &m->jitter);
 }
 
+static void add_talk(struct tally *t, const struct feeder_call *c)
+{
+	const struct balance *b = &c->talk->balance[c->flow->party.side];
+
+	t->duplicates += c->heard->count.repeated;
+	t->reordered += c->heard->count.overtaken;
+	t->strays += c->heard->count.restarts + c->heard->count.foreign;
+	t->digits_sent += b->digits_sent;
+	t->digits_right += b->digits_right;
+	t->faults += b->count;
+}
+
 void tally_call(struct tally *t, const struct feeder_call *c)
 {
 	t->planned++;
@@ -40,6 +54,8 @@ void tally_call(struct tally *t, const struct feeder_call *c)
 	t->admitted += c->match != NULL;
 	if (c->match)
 		add_frames(t, c->match);
+	if (c->heard)
+		add_talk(t, c);
 }
 
 void tally_merge(struct tally *to, const struct tally *from)
@@ -58,6 +74,7 @@ int64_t tally_metric(const struct tally *t, enum campaign_metric m)
 		.late = { t->late, t->received },
 		.missed = { t->lost + t->late, t->expected },
 		.admitted = { t->admitted, t->planned },
+		.digits = { t->digits_right, t->digits_sent },
 		.delay = &t->delay,
 		.jitter = &t->jitter,
 	};

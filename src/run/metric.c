@@ -40,6 +40,8 @@ int64_t run_metric(const struct run_counts *c, enum campaign_metric m)
 		return histogram_max(c->delay);
 	case METRIC_P99_JITTER:
 		return histogram_quantile(c->jitter, 990000);
+	case METRIC_DIGITS:
+		return c->digits.whole ? rounded_down(c->digits) : CR_PPM;
 	case METRIC_FINISHED: /* of conversions, which are not counted here */
 	case METRIC_MEAN_TURNAROUND:
 	case METRIC_MAX_TURNAROUND:

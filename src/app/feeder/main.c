@@ -175,7 +175,8 @@ static const struct cli_line exits[] = {
 	{ "0", "All went as expected." },
 	{ "1", "The run broke off: no daemon, daemon lost, disk full." },
 	{ "2", "Wrong command line or campaign." },
-	{ "3", "An expectation of the campaign was missed." },
+	{ "3", "An expectation of the campaign was missed, or a packet of a "
+	       "conversation is not accounted for." },
 	{ "130", "Interrupted; results were written." },
 	{ NULL, NULL }
 };
@@ -188,7 +189,9 @@ static const struct cli cli = {
 		"sends RTP of real speech paced by absolute time, receives "
 		"the transcoded speech, matches it to what was sent, and says "
 		"what was lost, late and how long it took. The same campaign "
-		"and seed send the same packets at the same times.",
+		"and seed send the same packets at the same times. Of "
+		"conversations it plays both parties, with the faults that the "
+		"campaign gives their packets, and accounts for every packet.",
 	.opts = rows,
 	.operands = operands,
 	.examples = examples,
@@ -292,7 +295,8 @@ static int exit_code(const struct output *o)
 		return EXIT_BROKEN;
 	if (o->result->interrupted)
 		return EXIT_SIGNAL;
-	return verdicts_met(&o->verdicts) ? 0 : EXIT_MISSED;
+	return verdicts_met(&o->verdicts) && output_balanced(o) ? 0
+								: EXIT_MISSED;
 }
 
 /* After the run, whether it broke off or not: judge, write, show. */
