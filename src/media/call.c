@@ -5,6 +5,7 @@
  * turn.c.
  */
 #include "media/call.h"
+#include "media/packet.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,6 +13,9 @@
 
 /* A packet may carry up to this much speech, whatever was agreed. */
 #define PACKET_SPEECH_MAX (60 * CR_MS)
+
+/* Comfort noise and telephone events must fit, too. */
+#define BESIDE_SPEECH_BYTES 32u
 
 /* The largest payload worth accepting from @in, bytes. */
 static size_t largest_payload(const struct pipeline_side *in)
@@ -154,11 +158,62 @@ static int open_media(struct call *c, const struct call_cfg *cfg,
 
 	media.in.pt = cfg->pt_in;
 	media.out.pt = cfg->pt_out;
+	media.pt_noise = cfg->pt_noise_out;
 	atomic_init(&c->speech, cfg->pt_in);
 	err = pipeline_open(&c->pipeline, &media, e);
 	if (!err && cfg->codecs)
 		err = call_set_codecs(c, cfg->codecs, e);
 	c->cfg.codecs = NULL;
+	return err;
+}
+
+static void gone(void *call)
+{
+	struct call *c = call;
+
+	call_count(&c->count.overflowed, 1);
+}
+
+static int open_inflow(struct call *c, struct cr_err *e)
+{
+	const struct pipeline_side *in = &c->cfg.media.in;
+	const struct inflow_cfg cfg = {
+		.terms = c->cfg.inflow,
+		.payload = in->payload,
+		.clock = pipeline_side_clock(in),
+		.rate = pipeline_side_rate(in),
+		.step = c->ts_step,
+		.slot_bytes = (unsigned)c->slot_bytes,
+		.emit = packet_push,
+		.gone = gone,
+		.arg = c,
+	};
+
+	return inflow_open(&c->inflow, &cfg, e);
+}
+
+static int open_digits(struct call *c, struct cr_err *e)
+{
+	c->digits = malloc(sizeof(*c->digits));
+	if (!c->digits)
+		return cr_fail(e, -ENOMEM, "out of memory for a call's digits");
+	return digits_init(c->digits, pipeline_side_clock(&c->cfg.media.in),
+			   pipeline_side_clock(&c->cfg.media.out));
+}
+
+/* What it has beside speech. */
+static int open_flows(struct call *c, const struct call_cfg *cfg,
+		      struct cr_err *e)
+{
+	int err = 0;
+
+	c->slot_bytes = slot_bytes_of(cfg);
+	if (c->slot_bytes < BESIDE_SPEECH_BYTES)
+		c->slot_bytes = BESIDE_SPEECH_BYTES;
+	if (c->cfg.ear && inflow_needed(&c->cfg.inflow))
+		err = open_inflow(c, e);
+	if (!err && c->cfg.inflow.pt_event && c->cfg.pt_event_out)
+		err = open_digits(c, e);
 	return err;
 }
 
@@ -196,9 +251,13 @@ int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 		call_free(c);
 		return err;
 	}
+	err = open_flows(c, cfg, e);
+	if (err) {
+		call_free(c);
+		return err;
+	}
 	if (cfg->ts_first_known)
 		pipeline_first_ts(c->pipeline, cfg->ts_first);
-	c->slot_bytes = slot_bytes_of(cfg);
 	c->ring = cr_ring_new(cfg->ring_frames, c->slot_bytes);
 	if (!c->ring) {
 		call_free(c);
@@ -220,12 +279,20 @@ void call_count_refused(struct call_counters *count, unsigned why, bool valid)
 		call_count(&count->unproven, 1);
 }
 
+void call_count_rest(struct call *c)
+{
+	if (c->inflow)
+		call_count(&c->count.overflowed, inflow_waiting(c->inflow));
+}
+
 void call_free(struct call *c)
 {
 	if (!c)
 		return;
 	way_fini(&c->own_way);
 	free(atomic_load_explicit(&c->types, memory_order_acquire));
+	inflow_close(c->inflow);
+	free(c->digits);
 	cr_ring_free(c->ring);
 	pipeline_close(c->pipeline);
 	free(c);

@@ -28,6 +28,8 @@
 #include "media/arrivals.h"
 #include "media/counters.h"
 #include "media/gaps.h"
+#include "media/digits.h"
+#include "media/inflow.h"
 #include "media/leg.h"
 #include "media/pipeline.h"
 #include "media/recent.h"
@@ -102,6 +104,10 @@ struct call_cfg {
 	/** Conceal what never came; else it shows in the output's sequence
 	 * numbers. */
 	bool conceal;
+	/** At a leg: what else becomes of its packets. */
+	struct inflow_terms inflow;
+	uint8_t pt_event_out; /**< of telephone events; 0: none             */
+	uint8_t pt_noise_out; /**< of comfort noise; 0: none                */
 };
 
 /** By what terms frames come from now on: control's word to rx and workers. */
@@ -140,7 +146,11 @@ struct call {
 	/* rx */
 	_Alignas(CACHE_LINE) struct rtp_source seen;
 	bool source_known, first_seen;
-	bool restart; /**< the next frame is of another sender */
+	bool restart;	  /**< the next frame is of another sender */
+	bool pushed;	  /**< frames that the engine does not know of yet */
+	uint8_t codec_in; /**< of the last packet of speech */
+	struct trace_ring *trace; /**< the receiver's, while it takes frames */
+	struct inflow *inflow;	  /**< NULL: packets are frames */
 	cr_ns last_arrival;
 	struct sockaddr_storage source;
 	struct release
@@ -168,6 +178,7 @@ struct call {
 	uint32_t ts_step;      /**< of the input from frame to frame */
 	uint8_t codec;	       /**< of the last frame */
 	struct gaps gaps;      /**< between the frames that it gets */
+	struct digits *digits; /**< NULL: none are passed on */
 	const struct way *way; /**< where packets go to; constant */
 	unsigned way_version;  /**< of what is in @to */
 	int fd;		       /**< from where; -1: the shared port; constant */
@@ -293,6 +304,10 @@ static inline bool call_unposted(struct call *c)
 {
 	return !atomic_load_explicit(&c->pending, memory_order_acquire);
 }
+
+/** Count what its receiver has not made frames of. A grace period after that
+ * has let go of it. Any thread. */
+void call_count_rest(struct call *c);
 
 /** Free a call that no thread can see any more. NULL is fine. */
 void call_free(struct call *c);

@@ -29,6 +29,20 @@
 	X(unproven, NULL,                                                      \
 	  "packets of a new sender that had not proved itself yet")            \
 	X(wrong_pt, NULL, "packets with another payload type")                 \
+	X(made, NULL,                                                          \
+	  "frames that no packet brought: of lost ones, of silence, and "      \
+	  "digits' ticks")                                                     \
+	X(lost, NULL, "frames of packets that a jitter buffer missed")         \
+	X(silences, NULL, "frames of silence, while the sender saved packets") \
+	X(events, NULL, "packets of telephone events")                         \
+	X(noises, NULL, "packets of comfort noise")                            \
+	X(late_in, NULL,                                                       \
+	  "packets that came when their turn in the jitter buffer was over")   \
+	X(overflowed, NULL,                                                    \
+	  "packets that left the jitter buffer unplayed: it was full, or its " \
+	  "sender began anew or ended")                                        \
+	X(buffered_ns, NULL,                                                   \
+	  "time that packets waited in the jitter buffer, all together")       \
 	X(port_drops, NULL,                                                    \
 	  "datagrams lost because the call's own port was full")               \
 	X(unread, NULL,                                                        \
@@ -42,11 +56,15 @@
 	  "packets that never came, or were dropped: missing between those "   \
 	  "transcoded")                                                        \
 	X(cancelled, NULL, "frames that still waited when the call ended")     \
+	X(muted, NULL,                                                         \
+	  "frames of speech not sent, as a telephone event was going on")      \
 	X(send_failed, NULL, "packets that the socket refused")                \
 	X(nowhere, NULL,                                                       \
 	  "packets not sent, as the address of the party was not known yet")   \
 	X(packets_out, "OUT_PKTS", "packets sent")                             \
 	X(octets_out, NULL, "payload octets sent")                             \
+	X(events_out, NULL, "packets of telephone events sent")                \
+	X(noises_out, NULL, "packets of comfort noise sent")                   \
 	X(late, "LATE", "frames sent after their deadline")                    \
 	X(cmr, NULL, "packets that asked for a codec mode (CMR)")              \
 	X(codec_ns, NULL, "time inside the codecs")                            \

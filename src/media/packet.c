@@ -30,10 +30,16 @@ static bool from_source(struct call *c, const struct sockaddr_storage *from)
 	return address_equal(&c->source, from);
 }
 
-/* What may speak against a packet of the call's sender. */
-static bool acceptable(struct call *c, const struct rtp_packet *p, int codec)
+/* What its type says that it is, and of which codec. */
+static bool is_known(struct call *c, uint8_t pt)
 {
-	if (codec < 0) {
+	return call_codec_of(c, pt) >= 0 ||
+	       inflow_what(&c->cfg.inflow, pt) != CR_RING_SPEECH;
+}
+
+static bool fits(struct call *c, const struct rtp_packet *p)
+{
+	if (!is_known(c, p->pt)) {
 		call_count(&c->count.wrong_pt, 1);
 		return false;
 	}
@@ -41,7 +47,13 @@ static bool acceptable(struct call *c, const struct rtp_packet *p, int codec)
 		call_count(&c->count.too_big, 1);
 		return false;
 	}
-	switch (rtp_source_update(&c->seen, p->seq)) {
+	return true;
+}
+
+/* Has it its turn yet, by its number? */
+static bool in_order(struct call *c, uint16_t seq)
+{
+	switch (rtp_source_update(&c->seen, seq)) {
 	case RTP_RESTART:
 		c->restart = true;
 		return true;
@@ -60,7 +72,7 @@ static bool acceptable(struct call *c, const struct rtp_packet *p, int codec)
 	return false;
 }
 
-static void trace_overwritten(struct packet_path *path, const struct call *c,
+static void trace_overwritten(struct trace_ring *trace, const struct call *c,
 			      const struct cr_frame_meta *lost)
 {
 	bool best_effort = atomic_load_explicit(&c->terms.best_effort,
@@ -76,10 +88,11 @@ static void trace_overwritten(struct packet_path *path, const struct call *c,
 			.arrival = lost->arrival,
 			.deadline = best_effort ? CR_NEVER : lost->deadline,
 			.rtp_ts = lost->rtp_ts,
+			.buffered_ns = lost->waited,
 		},
 	};
 
-	trace_put(path->trace, &r);
+	trace_put(trace, &r);
 }
 
 /* When a frame that came at @arrival counts as arrived, and must be done. */
@@ -100,52 +113,160 @@ static struct release_times release_frame(struct call *c, cr_ns arrival)
 	return when;
 }
 
-static void push(struct packet_path *path, struct call *c,
-		 const struct rtp_packet *p, int codec, cr_ns arrival)
+static bool is_made(enum cr_frame_what what)
 {
+	return what == CR_RING_LOST || what == CR_RING_SILENCE ||
+	       what == CR_RING_TICK;
+}
+
+static void count_frame(struct call *c, const struct inflow_frame *f)
+{
+	if (is_made(f->what)) {
+		call_count(&c->count.made, 1);
+	} else {
+		call_count(&c->count.packets_in, 1);
+		call_count(&c->count.octets_in, f->bytes);
+	}
+	if (__builtin_expect(f->what == CR_RING_SPEECH && !f->waited, 1))
+		return;
+	call_count(&c->count.buffered_ns, (unsigned long long)f->waited);
+	if (f->what == CR_RING_LOST)
+		call_count(&c->count.lost, 1);
+	else if (f->what == CR_RING_SILENCE)
+		call_count(&c->count.silences, 1);
+	else if (f->what == CR_RING_EVENT)
+		call_count(&c->count.events, 1);
+	else if (f->what == CR_RING_NOISE)
+		call_count(&c->count.noises, 1);
+}
+
+/* It may be out of use since, in a jitter buffer. */
+static bool find_codec(struct call *c, uint8_t pt)
+{
+	int codec = call_codec_of(c, pt);
+
+	if (codec < 0) {
+		call_count(&c->count.wrong_pt, 1);
+		return false;
+	}
+	c->codec_in = (uint8_t)codec;
+	return true;
+}
+
+void packet_push(void *call, const struct inflow_frame *f)
+{
+	struct call *c = call;
 	uint8_t *frame = cr_ring_reserve(c->ring);
 	struct cr_frame_meta meta, lost;
 	struct release_times when;
 
-	cache_fetch(frame, p->payload_bytes);
-	when = release_frame(c, arrival);
+	if (f->what == CR_RING_SPEECH && !find_codec(c, f->pt))
+		return;
+	cache_fetch(frame, f->bytes);
+	when = release_frame(c, f->at);
 	meta = (struct cr_frame_meta){
 		.arrival = c->last_arrival,
 		.eligible = when.eligible,
 		.deadline =
 			when.deadline, /* best effort: the engine's matter */
-		.rtp_ts = p->ts,
-		.rtp_seq = p->seq,
-		.bytes = (uint16_t)p->payload_bytes,
-		.marker = p->marker,
-		.codec = (uint8_t)codec,
-		.restart = c->restart && c->first_seen,
+		.rtp_ts = f->ts,
+		.rtp_seq = f->seq,
+		.bytes = (uint16_t)f->bytes,
+		.marker = f->marker,
+		.restart = f->restart && c->first_seen,
+		.what = (uint8_t)f->what,
+		.covered = f->covered,
+		.codec = c->codec_in,
+		.units = f->units,
+		.waited = (uint32_t)f->waited,
 	};
-	c->restart = false;
 	/* the first packet counts, even if no worker ever sees it; the ring's
 	 * first push hands this to the worker */
 	if (!c->first_seen && !c->cfg.ts_first_known)
-		pipeline_first_ts(c->pipeline, p->ts);
+		pipeline_first_ts(c->pipeline, f->ts);
 	c->first_seen = true;
-	memcpy(frame, p->payload, p->payload_bytes);
-	call_count(&c->count.packets_in, 1);
-	call_count(&c->count.octets_in, p->payload_bytes);
+	if (f->bytes)
+		memcpy(frame, f->payload, f->bytes);
+	count_frame(c, f);
 	if (cr_ring_push(c->ring, &meta, &lost)) {
 		call_count(&c->count.overwritten, 1);
-		trace_overwritten(path, c, &lost);
+		trace_overwritten(c->trace, c, &lost);
 	}
+	c->pushed = true;
+}
+
+/* @c, if the engine is to know of its frames. */
+static struct call *released(struct call *c)
+{
+	bool pushed = c->pushed;
+
+	c->pushed = false;
+	return pushed && live_task_wake(&c->lt) ? c : NULL;
+}
+
+static void push_packet(struct call *c, const struct rtp_packet *p,
+			cr_ns arrival)
+{
+	const struct inflow_frame frame = {
+		.marker = p->marker,
+		.restart = c->restart,
+		.pt = p->pt,
+		.payload = p->payload,
+		.bytes = (unsigned)p->payload_bytes,
+		.ts = p->ts,
+		.seq = p->seq,
+		.at = arrival,
+	};
+
+	c->restart = false;
+	packet_push(c, &frame);
+}
+
+static void count_refused_in_buffer(struct call *c, enum jitter_put why)
+{
+	if (why == JITTER_LATE)
+		call_count(&c->count.late_in, 1);
+	else if (why == JITTER_DUPLICATE)
+		call_count(&c->count.duplicates, 1);
+	else if (why == JITTER_STRAY)
+		call_count(&c->count.strays, 1);
+	else if (why == JITTER_TOO_BIG)
+		call_count(&c->count.too_big, 1);
+}
+
+/* Into its inflow, from which frames may come at once. */
+static void let_in(struct call *c, const struct rtp_packet *p, cr_ns arrival)
+{
+	struct inflow_arrival in = {
+		.what = inflow_what(&c->cfg.inflow, p->pt),
+		.rtp = p,
+		.clock = inflow_clock(c->inflow),
+		.at = arrival,
+	};
+
+	if (!inflow_buffers(c->inflow) && !in_order(c, p->seq))
+		return;
+	in.restart = c->restart;
+	c->restart = false;
+	if (in.what == CR_RING_SPEECH)
+		in.clock = pipeline_clock_of(c->pipeline,
+					     (unsigned)call_codec_of(c, p->pt));
+	count_refused_in_buffer(c, inflow_packet(c->inflow, &in));
+	leg_poll_by(c->cfg.ear, inflow_due(c->inflow));
 }
 
 /* Of a call of this receiver: one thread has its "rx" part. */
 static struct call *take(struct packet_path *path, struct call *c,
 			 const struct rtp_packet *p, cr_ns arrival)
 {
-	int codec = call_codec_of(c, p->pt);
-
-	if (!acceptable(c, p, codec))
+	if (!fits(c, p))
 		return NULL;
-	push(path, c, p, codec, arrival);
-	return live_task_wake(&c->lt) ? c : NULL;
+	c->trace = path->trace;
+	if (__builtin_expect(c->inflow != NULL, 0))
+		let_in(c, p, arrival);
+	else if (in_order(c, p->seq))
+		push_packet(c, p, arrival);
+	return released(c);
 }
 
 /* At the shared port: @c is the call of its SSRC. */
@@ -171,7 +292,7 @@ static struct call *take_at_leg(struct packet_path *path, struct leg *leg,
 		.from = in->from,
 		.ssrc = p->ssrc,
 		.seq = p->seq,
-		.valid = !c || call_codec_of(c, p->pt) >= 0,
+		.valid = !c || is_known(c, p->pt),
 	};
 	unsigned heard;
 
@@ -254,4 +375,16 @@ void packet_count_stray(struct packet_path *path)
 {
 	call_count(&path->count.packets, 1);
 	call_count(&path->count.unheard, 1);
+}
+
+struct call *packet_poll(struct packet_path *path, struct leg *leg, cr_ns now)
+{
+	struct call *c = leg_listener(leg);
+
+	if (!c || !c->inflow)
+		return NULL;
+	c->trace = path->trace;
+	inflow_poll(c->inflow, now);
+	leg_poll_by(leg, inflow_due(c->inflow));
+	return released(c);
 }

@@ -83,6 +83,13 @@ static inline bool payload_halves(const struct payload_cfg *cfg)
 	return cfg->kind == PAYLOAD_G722 || cfg->kind == PAYLOAD_G726;
 }
 
+/** May a frame have any length? */
+static inline bool payload_is_pcm(const struct payload_cfg *cfg)
+{
+	return cfg->kind == PAYLOAD_PCMU || cfg->kind == PAYLOAD_PCMA ||
+	       cfg->kind == PAYLOAD_L16 || payload_halves(cfg);
+}
+
 /** The bytes that @samples take, where a frame may have any length. An odd
  * sample of two that share a byte takes none. */
 static inline size_t payload_pcm_bytes(const struct payload_cfg *cfg,

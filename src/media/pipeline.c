@@ -6,7 +6,6 @@
  * fill an output frame yet (20 ms frames into 30 ms ones), and an output
  * packet's timestamp is the input's, moved by what was left over.
  */
-#include "media/pipeline.h"
 
 #include <string.h>
 
@@ -16,15 +15,6 @@
 
 /* A pause that is longer is none of a talker's: and products stay small. */
 #define PIPELINE_PAUSE_MAX (3600 * CR_SEC)
-
-/* One run: what the helpers below pass along. */
-struct run {
-	struct pipeline *p;
-	struct pipeline_scratch *s;
-	pipeline_emit *emit;
-	void *arg;
-	int64_t out_at; /* samples of the output since the first packet */
-};
 
 /* The codecs' states are met as they go: the decoder's first lines only. */
 void pipeline_fetch(const struct pipeline *p)
@@ -101,10 +91,10 @@ static int64_t after_step(const struct pipeline *p, int32_t step)
 	return at < next && !leapt ? next : at;
 }
 
-/* Where this packet belongs; after a gap what was left over has no place. */
-static struct run begin(struct pipeline *p, struct pipeline_scratch *s,
-			const struct pipeline_input *in, pipeline_emit *emit,
-			void *arg)
+struct pipeline_run pipeline_begin(struct pipeline *p,
+				   struct pipeline_scratch *s,
+				   const struct pipeline_input *in,
+				   pipeline_emit *emit, void *arg)
 {
 	int32_t step = (int32_t)(in->ts - p->last_ts);
 
@@ -124,13 +114,31 @@ static struct run begin(struct pipeline *p, struct pipeline_scratch *s,
 		p->talking = false;
 	}
 	p->next = p->at;
-	return (struct run){
+	return (struct pipeline_run){
 		.p = p,
 		.s = s,
 		.emit = emit,
 		.arg = arg,
 		.out_at = p->at * p->out_rate / p->in_clock - p->nleft,
 	};
+}
+
+uint32_t pipeline_run_ts(const struct pipeline_run *r)
+{
+	const struct pipeline *p = r->p;
+
+	return p->zero + (uint32_t)(r->out_at * p->out_clock / p->out_rate);
+}
+
+uint32_t pipeline_time(struct pipeline *p, const struct pipeline_input *in)
+{
+	int64_t at;
+
+	if (!p->started)
+		pipeline_first_ts(p, in->ts);
+	at = in->restart ? after_restart(p, in->pause)
+			 : after_step(p, (int32_t)(in->ts - p->last_ts));
+	return p->zero + (uint32_t)(at * p->out_clock / p->in_clock);
 }
 
 static bool has_no_data(const struct pipeline *p)
@@ -167,13 +175,13 @@ static bool take_marker(struct pipeline *p, enum cr_frame_kind kind,
 	return marked;
 }
 
-static void put(struct run *r, const struct cr_frame *frame, bool silent)
+static void put(struct pipeline_run *r, const struct cr_frame *frame,
+		bool silent)
 {
 	struct pipeline *p = r->p;
 	struct pipeline_packet packet = {
 		.payload = r->s->packet + PIPELINE_HEADROOM,
-		.ts = p->zero +
-		      (uint32_t)(r->out_at * p->out_clock / p->out_rate),
+		.ts = pipeline_run_ts(r),
 		.pt = p->cfg.out.pt,
 		.silent = silent,
 	};
@@ -187,13 +195,14 @@ static void put(struct run *r, const struct cr_frame *frame, bool silent)
 	if (!n)
 		packet.silent = true;
 	packet.marker = take_marker(p, frame->kind, packet.silent);
+	p->noise.sent = false;
 	r->emit(r->arg, &packet);
 	r->out_at += p->frame;
 }
 
 /* Encode all whole frames of pcm[n] (which begins with what was left over) and
  * keep the rest. */
-static void encode(struct run *r, const int16_t *pcm, unsigned n)
+static void encode(struct pipeline_run *r, const int16_t *pcm, unsigned n)
 {
 	struct pipeline *p = r->p;
 	unsigned mode = pipeline_mode_next(p);
@@ -207,8 +216,7 @@ static void encode(struct run *r, const int16_t *pcm, unsigned n)
 	p->nleft = n;
 }
 
-/* One decoded frame of @n samples in scratch->decoded. */
-static void feed(struct run *r, unsigned n)
+void pipeline_feed(struct pipeline_run *r, unsigned n)
 {
 	struct pipeline *p = r->p;
 	struct pipeline_scratch *s = r->s;
@@ -229,26 +237,54 @@ static void feed(struct run *r, unsigned n)
 	encode(r, joined, p->nleft + n);
 }
 
+/* The party's decoder, and what it says of the frame: speech, or the noise
+ * behind it. */
+static void transcode(struct pipeline_run *r)
+{
+	struct pipeline *p = r->p;
+	enum cr_frame_kind kind = r->s->frame.kind;
+	unsigned n = p->cfg.in.codec->decode(p->decoder, &r->s->frame,
+					     r->s->decoded);
+
+	if (kind == CR_FRAME_SID || kind == CR_FRAME_NO_DATA)
+		pipeline_feed_quiet(r, n);
+	else
+		pipeline_feed(r, n);
+}
+
 int pipeline_run(struct pipeline *p, struct pipeline_scratch *s,
 		 const struct pipeline_input *in, pipeline_emit *emit,
 		 void *arg)
 {
 	struct payload_iter it;
-	struct run r;
+	struct pipeline_run r;
 	int err = open_payload(p, in, &it);
 
 	if (err)
 		return err;
-	r = begin(p, s, in, emit, arg);
+	r = pipeline_begin(p, s, in, emit, arg);
 	while (payload_next(&it, &s->frame))
-		feed(&r, p->cfg.in.codec->decode(p->decoder, &s->frame,
-						 s->decoded));
+		transcode(&r);
+	return 0;
+}
+
+int pipeline_hear(struct pipeline *p, struct pipeline_scratch *s,
+		  const struct pipeline_input *in)
+{
+	struct payload_iter it;
+	int err = open_payload(p, in, &it);
+
+	if (err)
+		return err;
+	while (payload_next(&it, &s->frame))
+		(void)p->cfg.in.codec->decode(p->decoder, &s->frame,
+					      s->decoded);
 	return 0;
 }
 
 /* NO_DATA for as many output frames as @n input samples make. The codecs'
  * states stay where they are: that is what is saved. */
-static void skip(struct run *r, unsigned n)
+static void skip(struct pipeline_run *r, unsigned n)
 {
 	static const struct cr_frame no_data = { .kind = CR_FRAME_NO_DATA,
 						 .mode = PAYLOAD_FT_NO_DATA };
@@ -269,13 +305,13 @@ int pipeline_conceal(struct pipeline *p, struct pipeline_scratch *s,
 {
 	const struct pipeline_side *side = &p->cfg.in;
 	struct payload_iter it;
-	struct run r;
+	struct pipeline_run r;
 	unsigned n;
 	int err = open_payload(p, in, &it);
 
 	if (err)
 		return err;
-	r = begin(p, s, in, emit, arg);
+	r = pipeline_begin(p, s, in, emit, arg);
 	while (payload_next(&it, &s->frame)) {
 		if (has_no_data(p)) {
 			n = side->codec->any_length
@@ -286,51 +322,8 @@ int pipeline_conceal(struct pipeline *p, struct pipeline_scratch *s,
 			continue;
 		}
 		s->frame.kind = CR_FRAME_BAD;
-		feed(&r,
-		     side->codec->decode(p->decoder, &s->frame, s->decoded));
+		pipeline_feed(&r, side->codec->decode(p->decoder, &s->frame,
+						      s->decoded));
 	}
 	return 0;
-}
-
-/* The last frame that is missing, if the packet behind it knows of it. */
-static bool recover(struct run *r, const struct pipeline_input *next)
-{
-	const struct pipeline_side *side = &r->p->cfg.in;
-	struct payload_iter it;
-
-	if (!next || !side->codec->recover ||
-	    payload_open(&side->payload, next->payload, next->bytes, &it) ||
-	    !payload_next(&it, &r->s->frame))
-		return false;
-	feed(r,
-	     side->codec->recover(r->p->decoder, &r->s->frame, r->s->decoded));
-	return true;
-}
-
-void pipeline_lost(struct pipeline *p, struct pipeline_scratch *s,
-		   const struct pipeline_lost *lost, pipeline_emit *emit,
-		   void *arg)
-{
-	const struct pipeline_side *side = &p->cfg.in;
-	const struct pipeline_input in = { .ts = lost->ts, .codec = p->number };
-	struct run r = begin(p, s, &in, emit, arg);
-	int64_t end = p->next + lost->units, from;
-
-	while (p->next < end) {
-		from = p->next;
-		if (p->next + p->unit >= end && recover(&r, lost->next))
-			break;
-		s->frame.kind = CR_FRAME_BAD;
-		s->frame.bytes = 0;
-		feed(&r,
-		     side->codec->decode(p->decoder, &s->frame, s->decoded));
-		if (p->next == from)
-			break; /* a decoder that makes nothing of it */
-	}
-}
-
-unsigned pipeline_packets(const struct pipeline *p, uint32_t units)
-{
-	return (unsigned)((uint64_t)units * p->out_rate / p->in_clock /
-			  p->frame);
 }

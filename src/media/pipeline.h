@@ -47,6 +47,9 @@ static inline unsigned pipeline_side_clock(const struct pipeline_side *s)
 
 struct pipeline_cfg {
 	struct pipeline_side in, out;
+	/** Silence leaves as comfort noise (RFC 3389) of this payload type, and
+	 * not as frames, if the output has no silence of its own; 0: never. */
+	uint8_t pt_noise;
 };
 
 /** Working memory that calls on one worker share; about 38 KiB. */
@@ -68,7 +71,8 @@ struct pipeline_packet {
 	size_t bytes;
 	uint32_t ts; /**< timestamp units of the output's clock, counted from
 			  the call's first input packet                     */
-	uint8_t pt;  /**< of the output's side                              */
+	uint8_t pt;  /**< of the output's side, or of comfort noise         */
+	bool noise;  /**< it is that                                        */
 	bool silent; /**< NO_DATA: need not be sent                         */
 	bool marker; /**< RTP's marker: a talk spurt begins                  */
 };
@@ -129,6 +133,8 @@ void pipeline_change(struct pipeline *p, struct pipeline_output *o);
 
 /** The clock of input @number, Hz. */
 unsigned pipeline_input_clock(const struct pipeline *p, unsigned number);
+/** The same; any thread. */
+unsigned pipeline_clock_of(const struct pipeline *p, unsigned number);
 
 /**
  * Transcode one input payload. Returns 0, or a negative enum payload_reason
@@ -161,6 +167,28 @@ struct pipeline_lost {
 void pipeline_lost(struct pipeline *p, struct pipeline_scratch *s,
 		   const struct pipeline_lost *lost, pipeline_emit *emit,
 		   void *arg);
+
+/** A packet whose time has been filled already, as it came late: the decoder
+ * learns of it, and nothing is emitted. As pipeline_run(). */
+int pipeline_hear(struct pipeline *p, struct pipeline_scratch *s,
+		  const struct pipeline_input *in);
+
+/** The party is silent for @units of the input's RTP clock from @ts on: the
+ * noise behind it, by its last SID or comfort noise, encoded or described. */
+void pipeline_silence(struct pipeline *p, struct pipeline_scratch *s,
+		      uint32_t ts, uint32_t units, pipeline_emit *emit,
+		      void *arg);
+
+/** A packet of comfort noise has come: silence sounds like it from now on; the
+ * first @units of it are @in's. It is passed on, if that is so and @units are
+ * 0. @emit NULL: it came late, and is only learned. 0, or -EINVAL when it is
+ * malformed. */
+int pipeline_noise(struct pipeline *p, struct pipeline_scratch *s,
+		   const struct pipeline_input *in, uint32_t units,
+		   pipeline_emit *emit, void *arg);
+
+/** The output's timestamp of @in, which is nothing to be transcoded. */
+uint32_t pipeline_time(struct pipeline *p, const struct pipeline_input *in);
 
 /** How many packets of the output @units of the input's RTP clock make. */
 unsigned pipeline_packets(const struct pipeline *p, uint32_t units);

@@ -188,6 +188,11 @@ unsigned pipeline_input_clock(const struct pipeline *p, unsigned number)
 				   : pipeline_source_at(p, number)->clock;
 }
 
+unsigned pipeline_clock_of(const struct pipeline *p, unsigned number)
+{
+	return pipeline_source_at(p, number)->clock;
+}
+
 void pipeline_change(struct pipeline *p, struct pipeline_output *o)
 {
 	p->serial = (p->serial + 1) & SERIAL_MASK;
@@ -228,6 +233,8 @@ int pipeline_open(struct pipeline **out, const struct pipeline_cfg *cfg,
 	if (!p)
 		return cr_fail(e, -ENOMEM, "out of memory for a pipeline");
 	p->cmr = PAYLOAD_NO_CMR;
+	p->cfg.pt_noise = cfg->pt_noise;
+	pipeline_quiet_init(p);
 	err = open_sides(p, cfg, e);
 	if (err) {
 		pipeline_close(p);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The insides of a pipeline, shared by its own files only: pipeline_open.c, who
- * makes it and changes its sides, and pipeline.c, who runs it.
+ * The insides of a pipeline, shared by its own files only:
+ *
+ *   pipeline_open.c   makes it and changes its sides
+ *   pipeline.c        runs it: time, speech
+ *   pipeline_made.c   what was not sent as speech: lost packets, silence
  */
 #ifndef MEDIA_PIPELINE_STATE_H
 #define MEDIA_PIPELINE_STATE_H
@@ -9,6 +12,18 @@
 #include <stdatomic.h>
 
 #include "media/pipeline_sides.h"
+#include "rtp/comfort_noise.h"
+
+/** The party's silence. */
+struct pipeline_noise {
+	struct comfort_noise_generator
+		generator;	  /**< where decoders have none */
+	struct comfort_noise now; /**< as it was told */
+	/* as comfort noise that is sent */
+	bool sent; /**< since the last speech */
+	uint8_t level;
+	int64_t at; /**< `next` when it was sent last */
+};
 
 struct pipeline {
 	/* the inputs and the output in use, and what is in them */
@@ -31,6 +46,8 @@ struct pipeline {
 	int64_t next;  /* where a packet without a gap would start */
 	unsigned sender;
 
+	struct pipeline_noise noise;
+
 	unsigned nleft;
 	int16_t *left; /* [frame], the output's */
 	struct pipeline_source *source;
@@ -51,6 +68,32 @@ struct pipeline {
 /** Make the codecs ready for a packet: those that it asks for, and that control
  * wants. 0, or a negative enum payload_reason. */
 int pipeline_ready(struct pipeline *p, const struct pipeline_input *in);
+
+/** One run: what the helpers pass along. */
+struct pipeline_run {
+	struct pipeline *p;
+	struct pipeline_scratch *s;
+	pipeline_emit *emit;
+	void *arg;
+	int64_t out_at; /**< samples of the output since the first packet */
+};
+
+/** Where @in belongs; after a gap what was left over has no place. */
+struct pipeline_run pipeline_begin(struct pipeline *p,
+				   struct pipeline_scratch *s,
+				   const struct pipeline_input *in,
+				   pipeline_emit *emit, void *arg);
+
+/** The output's timestamp of where @r is. */
+uint32_t pipeline_run_ts(const struct pipeline_run *r);
+
+/** Send one decoded frame of @n samples in scratch->decoded. */
+void pipeline_feed(struct pipeline_run *r, unsigned n);
+/** The same of a frame of silence: as comfort noise, where that is sent. */
+void pipeline_feed_quiet(struct pipeline_run *r, unsigned n);
+
+/** Begin with silence that nobody has described. */
+void pipeline_quiet_init(struct pipeline *p);
 
 /** The mode that the next frame is to have. */
 unsigned pipeline_mode_next(struct pipeline *p);

@@ -110,9 +110,10 @@ static uint8_t *bytes_of(const struct cr_ring *r, unsigned index)
 static uint16_t kind_of(const struct cr_frame_meta *m)
 {
 	unsigned marker = m->marker != 0, restart = m->restart != 0;
+	unsigned covered = m->covered != 0;
 
 	return (uint16_t)(m->what | (m->codec & 15u) << 4 | marker << 8 |
-			  restart << 9);
+			  restart << 9 | covered << 10);
 }
 
 static void set_kind(struct cr_frame_meta *m, uint16_t kind)
@@ -121,6 +122,7 @@ static void set_kind(struct cr_frame_meta *m, uint16_t kind)
 	m->codec = kind >> 4 & 15u;
 	m->marker = kind >> 8 & 1u;
 	m->restart = kind >> 9 & 1u;
+	m->covered = kind >> 10 & 1u;
 }
 
 static void meta_store(struct meta *m, const struct cr_frame_meta *from)

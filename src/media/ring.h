@@ -52,6 +52,7 @@ struct cr_frame_meta {
 			    timestamps say nothing of how far they are apart */
 	uint8_t what;	 /**< enum cr_frame_what                           */
 	uint8_t codec;	 /**< of the input's codecs, 0..15                 */
+	uint8_t covered; /**< its time was filled: for the decoder only    */
 	uint16_t units;	 /**< what was made: how long, in RTP's clock      */
 	uint32_t waited; /**< in a jitter buffer, before `arrival`, ns     */
 };

@@ -146,9 +146,10 @@ static void tell_others(struct rx *rx)
 
 /* Whatever it answers, there is a tick between two calls: a leg that is behind
  * does not keep the others waiting. */
-static void poll_leg(struct leg *l, cr_ns now)
+static void poll_leg(struct rx *rx, struct leg *l, cr_ns now)
 {
 	l->poll_at = CR_NEVER;
+	collect(rx, packet_poll(&rx->path, l, now));
 	leg_poll_by(l, cr_ns_max(leg_poll(l, now), now + 1));
 }
 
@@ -161,7 +162,7 @@ static void take_timers(struct rx *rx, cr_ns now)
 	do {
 		n = wheel_take(&rx->wheel, now, due, TIMERS);
 		for (unsigned i = 0; i < n; i++)
-			poll_leg(leg_of_timer(due[i]), now);
+			poll_leg(rx, leg_of_timer(due[i]), now);
 	} while (n == TIMERS);
 }
 

@@ -2,7 +2,7 @@
 /*
  * One turn of a call on a worker.
  */
-#include "media/turn.h"
+#include "media/turn_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,18 +10,6 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "media/call_table.h"
-
-/* So much of a gap is concealed: then decoders have faded (codecs/conceal.h).
- */
-#define CONCEAL_MS 60u
-
-/* The turn in progress. */
-struct turn {
-	struct turn_worker *worker;
-	struct call *call;
-	cr_ns coded;   /* when the codec handed over its last packet */
-	cr_ns sending; /* time inside the socket, if the burst overflowed */
-};
 
 void turn_init(struct turn_worker *w, enum udp_io io)
 {
@@ -35,15 +23,7 @@ void turn_fini(struct turn_worker *w)
 	(void)pthread_mutex_destroy(&w->lock);
 }
 
-/* What the turn in progress leaves to be sent. Its place is another one when
- * others have flushed while the codec was at work. */
-static struct turn_unsent *in_progress(struct turn_worker *w)
-{
-	return &w->unsent[w->nunsent];
-}
-
-/* Send the burst; a packet's tag is its turn's place among the unsent. */
-static cr_ns send_all(struct turn_worker *w)
+cr_ns turn_send_all(struct turn_worker *w)
 {
 	cr_ns start = clock_now();
 
@@ -61,45 +41,10 @@ static cr_ns send_all(struct turn_worker *w)
 	return clock_now() - start;
 }
 
-static void emit(void *arg, const struct pipeline_packet *p)
+static void count_delay(struct turn_worker *w, const struct turn_unsent *unsent)
 {
-	struct turn *t = arg;
-	struct turn_worker *w = t->worker;
-	struct call *c = t->call;
-	struct turn_unsent *unsent;
-	const struct rtp_header header = {
-		.pt = p->pt,
-		.marker = p->marker,
-		.seq = c->seq_out,
-		.ts = c->cfg.ts_out + p->ts,
-		.ssrc = c->cfg.ssrc_out,
-	};
-	uint8_t *packet = p->payload - PIPELINE_HEADROOM;
-
-	t->coded = clock_now();
-	if (p->silent || !turn_leave_codec(w))
-		return;
-	if (!c->to.ss_family) { /* the party has not been heard yet */
-		call_count(&c->count.nowhere, 1);
-		turn_enter_codec(w);
-		return;
-	}
-	if (burst_full(&w->burst))
-		t->sending += send_all(w);
-	c->seq_out++;
-	(void)rtp_build(packet, &header);
-	burst_put(&w->burst, c->fd >= 0 ? c->fd : w->fd, &c->to, w->nunsent,
-		  packet, PIPELINE_HEADROOM + p->bytes);
-	unsent = in_progress(w);
-	unsent->packets++;
-	unsent->record.job.bytes_out =
-		(uint16_t)(unsent->record.job.bytes_out + p->bytes);
-	turn_enter_codec(w);
-}
-
-static void count_delay(struct turn_worker *w, struct call *c,
-			const struct cr_trace_job *job)
-{
+	struct call *c = unsent->call;
+	const struct cr_trace_job *job = &unsent->record.job;
 	cr_ns done = job->sent ? job->sent : job->end;
 	cr_ns delay = done - job->arrival;
 
@@ -112,8 +57,9 @@ static void count_delay(struct turn_worker *w, struct call *c,
 				      memory_order_relaxed);
 	histogram_add(&w->delay, delay);
 	sketch_add(&c->delay, delay);
-	arrivals_add(&c->arrivals, job->arrival, job->rtp_ts, c->ts_step,
-		     c->cfg.release.period);
+	if (unsent->speech)
+		arrivals_add(&c->arrivals, job->arrival - job->buffered_ns,
+			     job->rtp_ts, c->ts_step, c->cfg.release.period);
 }
 
 static void count_jitter(struct turn_worker *w, struct call *c,
@@ -155,13 +101,14 @@ static void finish(struct turn_worker *w, struct turn_unsent *unsent, cr_ns now,
 	job->sent = unsent->packets ? now : 0;
 	count_packets(c, unsent);
 	if (job->outcome == CR_OUT_DONE) {
-		count_delay(w, c, job);
-		if (job->sent)
+		count_delay(w, unsent);
+		if (job->sent && unsent->speech)
 			count_jitter(w, c, job);
 		call_count(&c->count.done, 1);
 		/* from the pick on: the codec is not all that a frame costs */
-		recent_put(&c->cost,
-			   job->start - job->pick + job->codec_ns + sending);
+		if (unsent->speech)
+			recent_put(&c->cost, job->start - job->pick +
+						     job->codec_ns + sending);
 		if (unsent->failed)
 			job->outcome = CR_OUT_SEND_FAILED;
 	} else {
@@ -182,13 +129,13 @@ static void flush(struct turn_worker *w, struct trace_ring *trace)
 
 	if (!w->nunsent)
 		return;
-	share = (w->overflow + send_all(w)) / w->nunsent;
+	share = (w->overflow + turn_send_all(w)) / w->nunsent;
 	w->overflow = 0;
 	now = clock_now();
 	for (unsigned i = 0; i < w->nunsent; i++)
 		finish(w, &w->unsent[i], now, share, trace);
 	if (w->nunsent < TURN_BATCH)
-		w->unsent[0] = *in_progress(w);
+		w->unsent[0] = *turn_in_progress(w);
 	w->nunsent = 0;
 }
 
@@ -234,37 +181,6 @@ static void pass_cmr(struct turn_worker *w, struct call *c)
 	rcu_read_end();
 }
 
-/* What is missing before the frame @in shows in the output's numbers, or is
- * concealed, but no more of it than anybody would believe. */
-static void bridge(struct turn *t, const struct pipeline_input *in)
-{
-	struct call *c = t->call;
-	const uint32_t clock = pipeline_input_clock(c->pipeline, c->meta.codec);
-	const uint32_t most = CONCEAL_MS * clock / 1000;
-	struct pipeline_lost lost;
-	struct gap gap;
-
-	if (__builtin_expect(c->meta.codec != c->codec, 0))
-		call_follow_codec(c);
-	if (c->meta.restart)
-		gaps_again(&c->gaps);
-	gap = gaps_packet(&c->gaps, c->meta.rtp_seq, in->ts, c->ts_step);
-	if (__builtin_expect(!gap.packets, 1))
-		return;
-	call_count(&c->count.missing, gap.packets);
-	lost = (struct pipeline_lost){
-		.ts = in->ts - gap.units,
-		.units = gap.units < most ? gap.units : most,
-		.next = gap.units <= most ? in : NULL,
-	};
-	if (c->cfg.conceal)
-		pipeline_lost(c->pipeline, &t->worker->scratch, &lost, emit, t);
-	else
-		lost.units = 0;
-	c->seq_out +=
-		(uint16_t)pipeline_packets(c->pipeline, gap.units - lost.units);
-}
-
 /* What the turn that begins will leave to be sent. */
 static void open_unsent(struct turn_unsent *unsent, struct call *c,
 			const struct live_run *run, cr_ns start)
@@ -276,6 +192,7 @@ static void open_unsent(struct turn_unsent *unsent, struct call *c,
 	unsent->packets = 0;
 	unsent->failed = 0;
 	unsent->failed_octets = 0;
+	unsent->speech = c->meta.what == CR_RING_SPEECH && !c->meta.covered;
 	unsent->record.job = (struct cr_trace_job){
 		.kind = CR_TRACE_JOB,
 		.worker = (uint16_t)run->worker,
@@ -288,6 +205,7 @@ static void open_unsent(struct turn_unsent *unsent, struct call *c,
 		.start = start,
 		.deadline = job->deadline,
 		.rtp_ts = c->meta.rtp_ts,
+		.buffered_ns = c->meta.waited,
 	};
 }
 
@@ -319,7 +237,7 @@ static void close_unsent(struct turn *t, const struct live_run *run,
 			 cr_ns start, int err)
 {
 	struct turn_worker *w = t->worker;
-	struct cr_trace_job *job = &in_progress(w)->record.job;
+	struct cr_trace_job *job = &turn_in_progress(w)->record.job;
 
 	if (!t->coded)
 		t->coded = clock_now(); /* nothing came out of this packet */
@@ -350,21 +268,17 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 
 	pipeline_fetch(c->pipeline);
 	turn_begin(w);
-	open_unsent(in_progress(w), c, run, start);
+	open_unsent(turn_in_progress(w), c, run, start);
 	if (__builtin_expect(way_changed(c->way, c->way_version), 0))
 		(void)way_try(c->way, &c->way_version, &c->to);
 	c->heard = c->meta.arrival;
 	turn_enter_codec(w);
-	bridge(&t, &in);
-	err = run->stale
-		      ? pipeline_conceal(c->pipeline, &w->scratch, &in, emit,
-					 &t)
-		      : pipeline_run(c->pipeline, &w->scratch, &in, emit, &t);
+	err = turn_frame(&t, &in, run->stale);
 	if (!turn_leave_codec(w)) {
 		let_go(c);
 		return;
 	}
-	if (!err)
+	if (!err && c->meta.what == CR_RING_SPEECH)
 		pass_cmr(w, c);
 	close_unsent(&t, run, start, err);
 	if (must_flush(w, t.coded))
@@ -388,6 +302,7 @@ void turn_shed(struct trace_ring *trace, struct call *c,
 			.pick = now,
 			.deadline = job->deadline,
 			.rtp_ts = c->meta.rtp_ts,
+			.buffered_ns = c->meta.waited,
 		},
 	};
 
@@ -430,9 +345,9 @@ void turn_rescue(struct turn_worker *w, struct call *stuck,
 	(void)pthread_mutex_lock(&w->lock);
 	CR_ASSERT(w->state == TURN_TAKEN);
 	if (stuck) {
-		w->overflow += send_all(w); /* its own, too */
-		CR_ASSERT(in_progress(w)->call == stuck);
-		cancel(in_progress(w), trace);
+		w->overflow += turn_send_all(w); /* its own, too */
+		CR_ASSERT(turn_in_progress(w)->call == stuck);
+		cancel(turn_in_progress(w), trace);
 	}
 	flush(w, trace);
 	(void)pthread_mutex_unlock(&w->lock);

@@ -50,6 +50,7 @@
 struct turn_unsent {
 	struct call *call; /**< kept alive by its count of pending turns */
 	union cr_trace_record record;
+	bool speech; /**< of a packet: it tells of its sender and its cost */
 	unsigned packets;
 	unsigned failed;      /**< of them: the socket refused  */
 	size_t failed_octets; /**< their payloads          */

@@ -408,6 +408,8 @@ static void finish_gone(struct node *n, struct node_call *nc)
 
 	if (node_call_is_fed(nc)) /* a leg that goes on counts by itself */
 		rx_count_rest(ear, node_call_counters(nc));
+	if (nc->call)
+		call_count_rest(nc->call);
 	if (nc->hung)
 		node_watch_returned(n, nc);
 	else

@@ -198,7 +198,7 @@ static void speak(const struct side *in, struct pipeline *p, struct heard *h)
 
 static void check_pair(const struct side *in, const struct side *out)
 {
-	const struct pipeline_cfg cfg = { in->media, out->media };
+	const struct pipeline_cfg cfg = { .in = in->media, .out = out->media };
 	unsigned from = in->media.cfg.sample_rate;
 	unsigned to = out->media.cfg.sample_rate;
 	unsigned in_ms = side_samples(in) * 1000 / from;

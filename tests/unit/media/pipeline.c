@@ -42,8 +42,8 @@ static void timestamps_may_leap_for_ever(void **state)
 {
 	static struct pipeline_scratch scratch;
 	static const uint8_t silence[FRAME] = { 0xff };
-	const struct pipeline_cfg cfg = { side("pcmu", 8000),
-					  side("l16", 16000) };
+	const struct pipeline_cfg cfg = { .in = side("pcmu", 8000),
+					  .out = side("l16", 16000) };
 	const uint32_t leaps[] = { INT32_MAX, (uint32_t)INT32_MIN };
 	struct cr_err e = { "" };
 
@@ -67,7 +67,8 @@ static void timestamps_may_leap_for_ever(void **state)
 
 static void a_mode_that_is_not_there_is_not_taken(void **state)
 {
-	struct pipeline_cfg cfg = { side("pcmu", 8000), side("amr", 8000) };
+	struct pipeline_cfg cfg = { .in = side("pcmu", 8000),
+				    .out = side("amr", 8000) };
 	struct cr_err e = { "" };
 	struct pipeline *p;
 
@@ -110,7 +111,8 @@ static void run_frame(struct pipeline *p, struct heard *h, uint8_t octet,
 
 static void the_marker_survives_cutting(void **state)
 {
-	struct pipeline_cfg cfg = { side("pcmu", 8000), side("amr", 8000) };
+	struct pipeline_cfg cfg = { .in = side("pcmu", 8000),
+				    .out = side("amr", 8000) };
 	struct heard h = { 0 };
 	struct cr_err e = { "" };
 	struct pipeline *p;
@@ -132,7 +134,8 @@ static void the_marker_survives_cutting(void **state)
 /* The input is one talk spurt; our encoder finds silence in it. */
 static void speech_after_our_silence_is_marked(void **state)
 {
-	struct pipeline_cfg cfg = { side("pcmu", 8000), side("amr", 8000) };
+	struct pipeline_cfg cfg = { .in = side("pcmu", 8000),
+				    .out = side("amr", 8000) };
 	struct heard h = { 0 };
 	struct cr_err e = { "" };
 	struct pipeline *p;
@@ -158,8 +161,8 @@ static void a_new_sender_goes_on_in_time(void **state)
 {
 	static struct pipeline_scratch scratch;
 	static const uint8_t speech[FRAME] = { 0xff };
-	const struct pipeline_cfg cfg = { side("pcmu", 8000),
-					  side("l16", 16000) };
+	const struct pipeline_cfg cfg = { .in = side("pcmu", 8000),
+					  .out = side("l16", 16000) };
 	struct pipeline_input in = { .payload = speech, .bytes = FRAME };
 	struct heard h = { 0 };
 	struct cr_err e = { "" };
@@ -201,8 +204,8 @@ static void timestamps_never_go_back(void **state)
 				       1000 + 2 * FRAME,
 				       900,
 				       900 + FRAME };
-	const struct pipeline_cfg cfg = { side("pcmu", 8000),
-					  side("l16", 16000) };
+	const struct pipeline_cfg cfg = { .in = side("pcmu", 8000),
+					  .out = side("l16", 16000) };
 	struct pipeline_input in = { .payload = speech, .bytes = FRAME };
 	struct heard h = { 0 };
 	struct cr_err e = { "" };
@@ -225,7 +228,8 @@ static void what_is_lost_is_as_long_as_it_was(void **state)
 {
 	static struct pipeline_scratch scratch;
 	static const uint8_t speech[FRAME] = { 0xff };
-	struct pipeline_cfg cfg = { side("pcmu", 8000), side("l16", 16000) };
+	struct pipeline_cfg cfg = { .in = side("pcmu", 8000),
+				    .out = side("l16", 16000) };
 	struct pipeline_input in = { .payload = speech,
 				     .bytes = FRAME,
 				     .ts = 70 };

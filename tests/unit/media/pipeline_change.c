@@ -93,7 +93,7 @@ struct sender {
 
 static struct pipeline *open_with(struct sender *s, unsigned from, unsigned to)
 {
-	const struct pipeline_cfg cfg = { side(from), side(to) };
+	const struct pipeline_cfg cfg = { .in = side(from), .out = side(to) };
 	struct cr_err e = { "" };
 	struct pipeline *p;
 

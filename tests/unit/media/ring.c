@@ -21,6 +21,7 @@ static bool push(struct cr_ring *r, uint8_t tag, struct cr_frame_meta *dropped)
 		.bytes = FRAME,
 		.marker = tag & 1,
 		.restart = tag >> 1 & 1,
+		.covered = tag >> 2 & 1,
 		.what = tag % 6,
 		.codec = tag & 15,
 		.units = (uint16_t)(65000 + tag),
@@ -43,6 +44,7 @@ static void assert_meta(const struct cr_frame_meta *m, uint64_t seq,
 	assert_int_equal(m->bytes, FRAME);
 	assert_int_equal(m->marker, tag & 1);
 	assert_int_equal(m->restart, tag >> 1 & 1);
+	assert_int_equal(m->covered, tag >> 2 & 1);
 	assert_int_equal(m->what, tag % 6);
 	assert_int_equal(m->codec, tag & 15);
 	assert_int_equal(m->units, (uint16_t)(65000 + tag));

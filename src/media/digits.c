@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The digits of a call.
+ */
+#include "media/digits.h"
+
+#include <string.h>
+
+/* Three ends, and what one packet can lead to: see the header's 54. */
+_Static_assert(TELEPHONE_EVENT_BURST_MAX >= 54 + 3, "room for both");
+
+int digits_init(struct digits *d, unsigned clock_in, unsigned clock_out)
+{
+	const struct telephone_event_cfg cfg =
+		telephone_event_defaults(clock_in, clock_out);
+
+	memset(d, 0, sizeof(*d));
+	return telephone_event_relay_init(&d->relay, &cfg);
+}
+
+/* Speech belongs behind the event's last packet. */
+static void note(struct digits *d, const struct telephone_event_burst *out)
+{
+	const struct telephone_event_packet *last;
+	struct telephone_event event;
+
+	if (!out->n)
+		return;
+	last = &out->packets[out->n - 1];
+	if (telephone_event_parse(last->payload, sizeof(last->payload), &event))
+		return;
+	d->end = last->ts + event.duration;
+	d->over = true;
+}
+
+void digits_packet(struct digits *d, cr_ns now,
+		   const struct telephone_event_arrival *in, bool restart,
+		   struct telephone_event_burst *out)
+{
+	struct telephone_event_burst ends = { .n = 0 };
+
+	if (restart)
+		telephone_event_relay_restart(&d->relay, &ends);
+	telephone_event_relay_packet(&d->relay, now, in, out);
+	if (ends.n) { /* of what went on: they come first */
+		memmove(&out->packets[ends.n], out->packets,
+			out->n * sizeof(out->packets[0]));
+		memcpy(out->packets, ends.packets,
+		       ends.n * sizeof(out->packets[0]));
+		out->n += ends.n;
+	}
+	note(d, out);
+}
+
+void digits_tick(struct digits *d, cr_ns now, struct telephone_event_burst *out)
+{
+	telephone_event_relay_poll(&d->relay, now, out);
+	note(d, out);
+}
+
+bool digits_mute(struct digits *d, uint32_t ts)
+{
+	if (telephone_event_relay_active(&d->relay))
+		return true;
+	if (!d->over)
+		return false;
+	if ((int32_t)(ts - d->end) < 0)
+		return true;
+	d->over = false; /* or a wrap would bring it back */
+	return false;
+}

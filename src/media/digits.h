@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The digits of a call: telephone events on their way from one party to the
+ * other (rtp/telephone_event.h), and the speech that is not to be heard
+ * meanwhile: senders put the tones into that, too.
+ *
+ * Pure; the worker that runs the call's job.
+ */
+#ifndef MEDIA_DIGITS_H
+#define MEDIA_DIGITS_H
+
+#include "rtp/telephone_event.h"
+
+struct digits {
+	struct telephone_event_relay relay;
+	bool over;    /**< an event has come: speech before @end is muted */
+	uint32_t end; /**< timestamp of the output                       */
+};
+
+/** Clocks of the two parties, Hz. 0 or -EINVAL. */
+int digits_init(struct digits *d, unsigned clock_in, unsigned clock_out);
+
+/** A packet of events has come; @restart: of another sender than the one
+ * before. @out: what to send, in this order. */
+void digits_packet(struct digits *d, cr_ns now,
+		   const struct telephone_event_arrival *in, bool restart,
+		   struct telephone_event_burst *out);
+
+/** It is @now. */
+void digits_tick(struct digits *d, cr_ns now,
+		 struct telephone_event_burst *out);
+
+/** Is speech of the output's timestamp @ts not to be heard? */
+bool digits_mute(struct digits *d, uint32_t ts);
+
+#endif

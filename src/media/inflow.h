@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inflow of a call: what becomes of its party's packets before they are
+ * frames of its ring. Packets wait in a jitter buffer (rtp/jitter.h), or do
+ * not; what is missing there becomes frames that are lost, and the party's
+ * silence becomes frames of silence (rtp/silence.h); digits get their ticks.
+ * Only calls that ask for some of it have one, at a port of their own.
+ *
+ *   packet --> [jitter buffer] --> speech, noise ---+
+ *                     |                             +--> silence's timestamps
+ *                     +----------> lost ------------+           |
+ *   packet ----------------------> event --------------------> frame
+ *   time ------------------------> silence, tick --------------> frame
+ *
+ * What waits comes out when the next packet comes, or a ptime after its time at
+ * the latest: so a buffer wakes nobody for each packet.
+ *
+ * An event does not wait: what waits when it begins would be heard after it,
+ * so whoever sends speech keeps quiet until then (media/outflow.h).
+ *
+ * Time is an argument; frames go to a function. One thread at a time: the
+ * receiver of the call's leg.
+ */
+#ifndef MEDIA_INFLOW_H
+#define MEDIA_INFLOW_H
+
+#include "cr/error.h"
+#include "media/payload.h"
+#include "media/ring.h"
+#include "rtp/jitter.h"
+#include "rtp/rtp.h"
+
+/** Which silence is filled. */
+enum inflow_fill {
+	INFLOW_FILL_NEVER,
+	INFLOW_FILL_TOLD,  /**< that the party tells of: SID, comfort noise */
+	INFLOW_FILL_ALWAYS /**< any                                         */
+};
+
+/** What is asked for. Zero: nothing, then no inflow is needed. */
+struct inflow_terms {
+	enum jitter_kind jitter;
+	cr_ns least, most; /**< of the buffer's delay                        */
+	enum inflow_fill fill;
+	uint8_t pt_event; /**< payload type of telephone events; 0: none     */
+	uint8_t pt_noise; /**< of comfort noise; 0: none                     */
+};
+
+static inline bool inflow_needed(const struct inflow_terms *t)
+{
+	return t->jitter != JITTER_OFF || t->fill != INFLOW_FILL_NEVER ||
+	       t->pt_event || t->pt_noise;
+}
+
+/** A frame for the ring. */
+struct inflow_frame {
+	enum cr_frame_what what;
+	bool covered;	      /**< its time is filled: for the decoder only  */
+	bool marker, restart; /**< as cr_frame_meta's                        */
+	uint8_t pt;	      /**< of a packet                               */
+	const uint8_t *payload;
+	unsigned bytes;
+	uint32_t ts;
+	uint16_t seq;
+	uint16_t units; /**< of what was made */
+	cr_ns at;	/**< when it is: arrival, or play-out                */
+	cr_ns waited;	/**< before that, in the jitter buffer               */
+};
+
+struct inflow_cfg {
+	struct inflow_terms terms;
+	struct payload_cfg payload; /**< of its speech                       */
+	uint32_t clock, rate; /**< of its RTP timestamps and its PCM, Hz     */
+	uint32_t step;	      /**< RTP timestamp units of a packet           */
+	unsigned slot_bytes;  /**< largest payload                           */
+	void (*emit)(void *arg, const struct inflow_frame *frame);
+	/** A packet that was taken will not come out. */
+	void (*gone)(void *arg);
+	void *arg;
+};
+
+struct inflow;
+
+/** 0 and *@f, or -EINVAL or -ENOMEM with @e. */
+int inflow_open(struct inflow **f, const struct inflow_cfg *cfg,
+		struct cr_err *e);
+void inflow_close(struct inflow *f); /**< NULL is fine */
+
+/** Does it buffer? Then it tells old packets and lost ones itself. */
+bool inflow_buffers(const struct inflow *f);
+
+/** What a payload type is of: SPEECH is the caller's to know. */
+static inline enum cr_frame_what inflow_what(const struct inflow_terms *t,
+					     uint8_t pt)
+{
+	if (!pt)
+		return CR_RING_SPEECH;
+	return pt == t->pt_event   ? CR_RING_EVENT
+	       : pt == t->pt_noise ? CR_RING_NOISE
+				   : CR_RING_SPEECH;
+}
+
+/** A packet that has come. */
+struct inflow_arrival {
+	enum cr_frame_what what;
+	const struct rtp_packet *rtp;
+	bool restart;	/**< of another sender than the one before           */
+	uint32_t clock; /**< of its timestamps, Hz. Not the inflow's: of a codec
+			     that the party has changed to; it does not wait,
+			     nor does silence behind it get filled            */
+	cr_ns at;
+};
+
+/**
+ * A packet has come. Frames that are due come out at once. Returns 0, or why a
+ * jitter buffer has refused it; the caller has refused old ones otherwise.
+ */
+enum jitter_put inflow_packet(struct inflow *f,
+			      const struct inflow_arrival *in);
+
+/** It is @now: frames that are due come out. Early or late calls do no harm. */
+void inflow_poll(struct inflow *f, cr_ns now);
+
+/** When to call inflow_poll(), unless packets come before; CR_NEVER: it depends
+ * on packets. */
+cr_ns inflow_due(const struct inflow *f);
+
+/** The clock of its timestamps, Hz. */
+uint32_t inflow_clock(const struct inflow *f);
+
+/** Packets that wait in its jitter buffer. */
+unsigned inflow_waiting(const struct inflow *f);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the party did not send as speech: packets that never came, and silence.
+ */
+#include "media/pipeline_state.h"
+
+/* Comfort noise is sent when silence begins, when its level has changed by so
+ * much, but not sooner than this, and every so often in any case. */
+#define NOISE_STEP_DB 2
+#define NOISE_SOONEST (100 * CR_MS)
+#define NOISE_EVERY (500 * CR_MS)
+/* The level of silence that nobody has described, -dBov: a quiet room. */
+#define NOISE_UNTOLD 70u
+
+/* --- packets that never came --- */
+
+/* The last frame that is missing, if the packet behind it knows of it. */
+static bool recover(struct pipeline_run *r, const struct pipeline_input *next)
+{
+	const struct pipeline_side *side = &r->p->cfg.in;
+	struct payload_iter it;
+
+	if (!next || next->codec != r->p->number || !side->codec->recover ||
+	    payload_open(&side->payload, next->payload, next->bytes, &it) ||
+	    !payload_next(&it, &r->s->frame))
+		return false;
+	pipeline_feed(r, side->codec->recover(r->p->decoder, &r->s->frame,
+					      r->s->decoded));
+	return true;
+}
+
+void pipeline_lost(struct pipeline *p, struct pipeline_scratch *s,
+		   const struct pipeline_lost *lost, pipeline_emit *emit,
+		   void *arg)
+{
+	const struct pipeline_side *side = &p->cfg.in;
+	const struct pipeline_input in = { .ts = lost->ts, .codec = p->number };
+	struct pipeline_run r = pipeline_begin(p, s, &in, emit, arg);
+	int64_t end = p->next + lost->units, from;
+
+	while (p->next < end) {
+		from = p->next;
+		if (p->next + p->unit >= end && recover(&r, lost->next))
+			break;
+		s->frame.kind = CR_FRAME_BAD;
+		s->frame.bytes = 0;
+		pipeline_feed(&r, side->codec->decode(p->decoder, &s->frame,
+						      s->decoded));
+		if (p->next == from)
+			break; /* a decoder that makes nothing of it */
+	}
+}
+
+unsigned pipeline_packets(const struct pipeline *p, uint32_t units)
+{
+	return (unsigned)((uint64_t)units * p->out_rate / p->in_clock /
+			  p->frame);
+}
+
+/* --- silence --- */
+
+void pipeline_quiet_init(struct pipeline *p)
+{
+	p->noise.now = (struct comfort_noise){ .level = NOISE_UNTOLD };
+	comfort_noise_start(&p->noise.generator, 1);
+	comfort_noise_set(&p->noise.generator, &p->noise.now);
+}
+
+/* Does the decoder make the noise, by what its SIDs said? */
+static bool decodes_silence(const struct pipeline *p)
+{
+	return p->cfg.in.codec->dtx;
+}
+
+/* About @n samples of the party's silence into scratch->decoded. Returns how
+ * many. */
+static unsigned make_silence(struct pipeline *p, struct pipeline_scratch *s,
+			     unsigned n)
+{
+	if (decodes_silence(p)) {
+		s->frame.kind = CR_FRAME_NO_DATA;
+		s->frame.mode = PAYLOAD_FT_NO_DATA;
+		s->frame.bytes = 0;
+		return p->cfg.in.codec->decode(p->decoder, &s->frame,
+					       s->decoded);
+	}
+	if (n > CR_FRAME_SAMPLES_MAX)
+		n = CR_FRAME_SAMPLES_MAX;
+	comfort_noise_generate(&p->noise.generator, s->decoded, n);
+	return n;
+}
+
+/* An output with silence of its own needs no other. */
+static bool sends_noise(const struct pipeline *p)
+{
+	return p->cfg.pt_noise && !p->cfg.out.codec->dtx;
+}
+
+static struct comfort_noise describe(const struct pipeline *p,
+				     const int16_t *pcm, unsigned n)
+{
+	struct comfort_noise noise = p->noise.now;
+
+	/* only at 8 kHz are filters those of comfort noise (RFC 3389, 4) */
+	if (decodes_silence(p))
+		comfort_noise_measure(pcm, n, 0, &noise);
+	else if (p->in_rate != 8000)
+		noise.order = 0;
+	return noise;
+}
+
+static bool is_due(const struct pipeline *p, uint8_t level)
+{
+	const struct pipeline_noise *noise = &p->noise;
+	int64_t since = (p->next - noise->at) * CR_SEC / p->in_clock;
+
+	if (!noise->sent || since >= NOISE_EVERY)
+		return true;
+	return since >= NOISE_SOONEST &&
+	       (level >= noise->level + NOISE_STEP_DB ||
+		noise->level >= level + NOISE_STEP_DB);
+}
+
+static void send_noise(struct pipeline_run *r,
+		       const struct comfort_noise *noise)
+{
+	struct pipeline *p = r->p;
+	struct pipeline_packet packet = {
+		.payload = r->s->packet + PIPELINE_HEADROOM,
+		.ts = pipeline_run_ts(r),
+		.pt = p->cfg.pt_noise,
+		.noise = true,
+	};
+
+	packet.bytes = comfort_noise_build(packet.payload, noise);
+	p->noise.sent = true;
+	p->noise.level = noise->level;
+	p->noise.at = p->next;
+	/* speech that comes back begins a talk spurt (RFC 3551, 4.1) */
+	p->marked = true;
+	p->talking = false;
+	r->emit(r->arg, &packet);
+}
+
+void pipeline_feed_quiet(struct pipeline_run *r, unsigned n)
+{
+	struct pipeline *p = r->p;
+	struct comfort_noise noise;
+
+	if (!sends_noise(p)) {
+		pipeline_feed(r, n);
+		return;
+	}
+	noise = describe(p, r->s->decoded, n);
+	if (is_due(p, noise.level))
+		send_noise(r, &noise);
+	p->nleft = 0;
+	p->next += (int64_t)n * p->in_clock / p->in_rate;
+	r->out_at = p->next * p->out_rate / p->in_clock;
+}
+
+void pipeline_silence(struct pipeline *p, struct pipeline_scratch *s,
+		      uint32_t ts, uint32_t units, pipeline_emit *emit,
+		      void *arg)
+{
+	const struct pipeline_input in = { .ts = ts, .codec = p->number };
+	struct pipeline_run r;
+	int64_t end;
+
+	if (pipeline_ready(p, &in))
+		return;
+	r = pipeline_begin(p, s, &in, emit, arg);
+	end = p->next + units;
+
+	while (p->next < end) {
+		int64_t from = p->next;
+		unsigned n =
+			(unsigned)((end - from) * p->in_rate / p->in_clock);
+
+		pipeline_feed_quiet(&r, make_silence(p, s, n));
+		if (p->next == from)
+			break; /* less than a sample, or a silent decoder */
+	}
+}
+
+int pipeline_noise(struct pipeline *p, struct pipeline_scratch *s,
+		   const struct pipeline_input *in, uint32_t units,
+		   pipeline_emit *emit, void *arg)
+{
+	int err = comfort_noise_parse(in->payload, in->bytes, &p->noise.now);
+
+	if (err)
+		return err;
+	if (p->in_rate != 8000)
+		p->noise.now.order = 0;
+	comfort_noise_set(&p->noise.generator, &p->noise.now);
+	if (emit && units) {
+		pipeline_silence(p, s, in->ts, units, emit, arg);
+	} else if (emit && sends_noise(p)) {
+		struct pipeline_run r = pipeline_begin(p, s, in, emit, arg);
+
+		send_noise(&r, &p->noise.now);
+	}
+	return 0;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The frame of a turn: what it is, what comes of it, and the RTP headers of
+ * that.
+ */
+#include "media/turn_impl.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+
+/* So much of a gap is concealed: then decoders have faded (codecs/conceal.h).
+ */
+#define CONCEAL_MS 60u
+
+/* Put a packet into the burst: its payload is behind room for the header. The
+ * turn is in the codec. */
+static void post(struct turn *t, const struct rtp_header *header,
+		 uint8_t *payload, size_t bytes)
+{
+	struct turn_worker *w = t->worker;
+	struct call *c = t->call;
+	struct turn_unsent *unsent;
+	uint8_t *packet = payload - PIPELINE_HEADROOM;
+
+	t->coded = clock_now();
+	if (!turn_leave_codec(w))
+		return;
+	if (!c->to.ss_family) { /* the party has not been heard yet */
+		call_count(&c->count.nowhere, 1);
+		turn_enter_codec(w);
+		return;
+	}
+	if (burst_full(&w->burst))
+		t->sending += turn_send_all(w);
+	c->seq_out++;
+	(void)rtp_build(packet, header);
+	burst_put(&w->burst, c->fd >= 0 ? c->fd : w->fd, &c->to, w->nunsent,
+		  packet, PIPELINE_HEADROOM + bytes);
+	unsent = turn_in_progress(w);
+	unsent->packets++;
+	unsent->record.job.bytes_out =
+		(uint16_t)(unsent->record.job.bytes_out + bytes);
+	turn_enter_codec(w);
+}
+
+/* Of the output's stream; @ts from its beginning on. */
+static struct rtp_header header_of(const struct call *c, uint8_t pt,
+				   bool marker, uint32_t ts)
+{
+	return (struct rtp_header){
+		.pt = pt,
+		.marker = marker,
+		.seq = c->seq_out,
+		.ts = c->cfg.ts_out + ts,
+		.ssrc = c->cfg.ssrc_out,
+	};
+}
+
+/* Speech, or what stands for it. */
+static void emit(void *arg, const struct pipeline_packet *p)
+{
+	struct turn *t = arg;
+	struct call *c = t->call;
+	const struct rtp_header header = header_of(c, p->pt, p->marker, p->ts);
+
+	t->coded = clock_now();
+	if (p->silent)
+		return;
+	if (__builtin_expect(c->digits != NULL, 0) &&
+	    digits_mute(c->digits, p->ts)) {
+		call_count(&c->count.muted, 1);
+		return;
+	}
+	if (p->noise)
+		call_count(&c->count.noises_out, 1);
+	post(t, &header, p->payload, p->bytes);
+}
+
+/* What is missing before the frame @in shows in the output's numbers, or is
+ * concealed, but no more of it than anybody would believe. */
+static void bridge(struct turn *t, const struct pipeline_input *in)
+{
+	struct call *c = t->call;
+	const uint32_t clock = pipeline_input_clock(c->pipeline, c->meta.codec);
+	const uint32_t most = CONCEAL_MS * clock / 1000;
+	struct pipeline_lost lost;
+	struct gap gap;
+
+	if (__builtin_expect(c->meta.codec != c->codec, 0))
+		call_follow_codec(c);
+	if (c->inflow && inflow_buffers(c->inflow))
+		return; /* that has told what was lost */
+	if (c->meta.restart)
+		gaps_again(&c->gaps);
+	gap = gaps_packet(&c->gaps, c->meta.rtp_seq, in->ts, c->ts_step);
+	if (__builtin_expect(!gap.packets, 1))
+		return;
+	call_count(&c->count.missing, gap.packets);
+	lost = (struct pipeline_lost){
+		.ts = in->ts - gap.units,
+		.units = gap.units < most ? gap.units : most,
+		.next = gap.units <= most ? in : NULL,
+	};
+	if (c->cfg.conceal)
+		pipeline_lost(c->pipeline, &t->worker->scratch, &lost, emit, t);
+	else
+		lost.units = 0;
+	c->seq_out +=
+		(uint16_t)pipeline_packets(c->pipeline, gap.units - lost.units);
+}
+
+/* Events on their way. */
+static void post_events(struct turn *t, const struct telephone_event_burst *out)
+{
+	struct call *c = t->call;
+	uint8_t *payload = t->worker->scratch.packet + PIPELINE_HEADROOM;
+
+	for (unsigned i = 0; i < out->n; i++) {
+		const struct telephone_event_packet *p = &out->packets[i];
+		const struct rtp_header header =
+			header_of(c, c->cfg.pt_event_out, p->marker, p->ts);
+
+		memcpy(payload, p->payload, sizeof(p->payload));
+		post(t, &header, payload, sizeof(p->payload));
+	}
+	call_count(&c->count.events_out, out->n);
+}
+
+static void pass_event(struct turn *t, const struct pipeline_input *in)
+{
+	struct call *c = t->call;
+	const struct telephone_event_arrival event = {
+		.payload = in->payload,
+		.bytes = in->bytes,
+		.ts = in->ts,
+		.marker = in->marker,
+		.ts_out = pipeline_time(c->pipeline, in),
+	};
+	struct telephone_event_burst out;
+
+	if (!c->digits) /* the other party takes none */
+		return;
+	digits_packet(c->digits, c->meta.arrival, &event, in->restart, &out);
+	post_events(t, &out);
+}
+
+static void tick(struct turn *t)
+{
+	struct telephone_event_burst out;
+
+	if (!t->call->digits)
+		return;
+	digits_tick(t->call->digits, t->call->meta.arrival, &out);
+	post_events(t, &out);
+}
+
+static int run_speech(struct turn *t, const struct pipeline_input *in,
+		      bool stale)
+{
+	struct pipeline *p = t->call->pipeline;
+	struct pipeline_scratch *s = &t->worker->scratch;
+
+	if (t->call->meta.covered)
+		return pipeline_hear(p, s, in);
+	return stale ? pipeline_conceal(p, s, in, emit, t)
+		     : pipeline_run(p, s, in, emit, t);
+}
+
+int turn_frame(struct turn *t, const struct pipeline_input *in, bool stale)
+{
+	struct call *c = t->call;
+	struct pipeline_scratch *s = &t->worker->scratch;
+	const struct pipeline_lost lost = { in->ts, c->meta.units, NULL };
+
+	switch ((enum cr_frame_what)c->meta.what) {
+	case CR_RING_SPEECH:
+		bridge(t, in);
+		return run_speech(t, in, stale);
+	case CR_RING_NOISE:
+		bridge(t, in);
+		return pipeline_noise(c->pipeline, s, in, c->meta.units,
+				      c->meta.covered ? NULL : emit, t);
+	case CR_RING_EVENT:
+		bridge(t, in);
+		pass_event(t, in);
+		return 0;
+	case CR_RING_LOST:
+		pipeline_lost(c->pipeline, s, &lost, emit, t);
+		return 0;
+	case CR_RING_SILENCE:
+		pipeline_silence(c->pipeline, s, in->ts, c->meta.units, emit,
+				 t);
+		return 0;
+	case CR_RING_TICK:
+		tick(t);
+		return 0;
+	}
+	return 0;
+}

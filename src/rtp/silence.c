@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What to send while a party is silent.
+ */
+#include "rtp/silence.h"
+
+static cr_ns ns_of(const struct silence *s, uint32_t units)
+{
+	return (cr_ns)units * CR_SEC / s->cfg.clock;
+}
+
+void silence_init(struct silence *s, const struct silence_cfg *cfg)
+{
+	*s = (struct silence){ .cfg = *cfg, .due = CR_NEVER };
+	s->step_ns = ns_of(s, cfg->step);
+}
+
+void silence_restart(struct silence *s)
+{
+	s->known = s->told = s->away = false;
+	s->moved = 0;
+	s->due = CR_NEVER;
+}
+
+/* Where @ts belongs: not before what was sent, and no further behind its place
+ * than that takes. */
+static uint32_t place(struct silence *s, uint32_t ts)
+{
+	uint32_t at = ts + s->moved;
+	int32_t hole = (int32_t)(at - s->end);
+
+	if (hole < 0) {
+		s->moved -= (uint32_t)hole;
+		return s->end;
+	}
+	if (s->moved) {
+		uint32_t back =
+			(uint32_t)hole < s->moved ? (uint32_t)hole : s->moved;
+
+		s->moved -= back;
+		at -= back;
+	}
+	return at;
+}
+
+struct silence_place silence_packet(struct silence *s, uint32_t ts,
+				    uint32_t units, bool silent, cr_ns at)
+{
+	struct silence_place p = { .ts = ts + s->moved };
+
+	if (!s->known)
+		s->end = p.ts;
+	p.covered = silent && (int32_t)(p.ts - s->end) < 0;
+	if (!p.covered) {
+		p.ts = place(s, ts);
+		s->end = p.ts + units;
+	}
+	s->known = true;
+	s->told = silent;
+	s->away = false;
+	if (silent)
+		s->due = at + ns_of(s, s->end - p.ts) + s->step_ns / 2;
+	else
+		s->due = s->cfg.always
+				 ? at + ns_of(s, s->end - p.ts) + SILENCE_UNTOLD
+				 : CR_NEVER;
+	return p;
+}
+
+/* Nobody told of it: what lies between is lost. */
+static void go_away(struct silence *s)
+{
+	s->away = true;
+	s->end += (uint32_t)(SILENCE_UNTOLD / s->step_ns) * s->cfg.step;
+}
+
+bool silence_next(struct silence *s, cr_ns now, uint32_t *ts)
+{
+	cr_ns missed;
+
+	if (now < s->due)
+		return false;
+	if (!s->told && !s->away)
+		go_away(s);
+	missed = (now - s->due) / s->step_ns;
+	s->end += (uint32_t)missed * s->cfg.step;
+	s->due += (missed + 1) * s->step_ns;
+	if (s->moved >= s->cfg.step) { /* the silence is shorter by a step */
+		s->moved -= s->cfg.step;
+		return false;
+	}
+	*ts = s->end;
+	s->end += s->cfg.step;
+	return true;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What to send while a party is silent: when a frame of silence is due, which
+ * timestamp it has, and where speech belongs that comes back.
+ *
+ * A sender that saves packets says so (SID, comfort noise) and sends nothing,
+ * or very little. Those behind us may have no such thing, and wait for a frame
+ * every ptime. A frame is due when the one behind the last packet should have
+ * come, and half a ptime has passed: so a packet that is late by less comes
+ * before it, and nothing is sent twice. With `always`, silence that nobody told
+ * of is filled, too, from 60 ms on.
+ *
+ * *Timestamps* of frames and packets together never go back, and no two
+ * overlap. Silence that comes when its time has been filled (SIDs from time to
+ * time) is *covered*: it is for the decoder's state only. Speech that does so
+ * is moved behind what was sent, and all that follows with it, until there is
+ * silence again, which is made shorter by as much. So a sender's clock that is
+ * slower than ours by x moves nothing by more than x of the longest silence.
+ *
+ * *Never a burst*: a caller that comes late skips what he has missed; a gap of
+ * the timestamps shows it.
+ *
+ * Pure; one thread at a time.
+ */
+#ifndef RTP_SILENCE_H
+#define RTP_SILENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cr/time.h"
+
+/** So long nothing must come before it is silence that nobody told of. */
+#define SILENCE_UNTOLD (60 * CR_MS)
+
+struct silence_cfg {
+	uint32_t clock; /**< of RTP timestamps, Hz                     */
+	uint32_t step;	/**< a ptime in its units                      */
+	bool always;	/**< fill silence that nobody told of, too     */
+};
+
+struct silence {
+	struct silence_cfg cfg;
+	cr_ns step_ns;
+	bool known;	/**< a packet has come                       */
+	bool told;	/**< the last one was silence                */
+	bool away;	/**< filled since, though nobody told of it  */
+	uint32_t end;	/**< of what was sent, timestamp             */
+	uint32_t moved; /**< speech goes so much behind its timestamp */
+	cr_ns due;	/**< CR_NEVER: nothing is                    */
+};
+
+/** Where a packet belongs. */
+struct silence_place {
+	uint32_t ts;
+	bool covered; /**< its time has been filled: nothing is to be sent */
+};
+
+void silence_init(struct silence *s, const struct silence_cfg *cfg);
+
+/** A packet of @units from @ts on is sent on at @at; @silent: what comes behind
+ * it is silence. */
+struct silence_place silence_packet(struct silence *s, uint32_t ts,
+				    uint32_t units, bool silent, cr_ns at);
+
+/** The sender begins anew, with other timestamps. */
+void silence_restart(struct silence *s);
+
+/** When silence_next() has something to say, unless a packet comes before. */
+static inline cr_ns silence_due(const struct silence *s)
+{
+	return s->due;
+}
+
+/** At @now: is a frame of a ptime to be sent, from *@ts on? Once per call. */
+bool silence_next(struct silence *s, cr_ns now, uint32_t *ts);
+
+#endif

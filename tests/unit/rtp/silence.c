@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When a frame of silence is due, and where speech belongs behind it.
+ */
+#include "cmocka_cr.h"
+#include "rtp/silence.h"
+
+#define STEP 160u
+#define PTIME (20 * CR_MS)
+
+static struct silence begin(bool always)
+{
+	struct silence s;
+
+	silence_init(&s, &(struct silence_cfg){ 8000, STEP, always });
+	return s;
+}
+
+/* All that is due at @now, which is looked at as often as a timer would. */
+static unsigned fill(struct silence *s, cr_ns now, uint32_t *last)
+{
+	unsigned n = 0;
+
+	while (silence_due(s) <= now)
+		n += silence_next(s, silence_due(s), last);
+	return n;
+}
+
+static void speech_without_silence_needs_nothing(void **state)
+{
+	struct silence s = begin(false);
+
+	(void)state;
+	assert_int_equal(silence_due(&s), CR_NEVER);
+	for (unsigned i = 0; i < 3; i++) {
+		struct silence_place p =
+			silence_packet(&s, UINT32_MAX - STEP + i * STEP, STEP,
+				       false, i * PTIME);
+
+		assert_int_equal(p.ts,
+				 (uint32_t)(UINT32_MAX - STEP + i * STEP));
+		assert_false(p.covered);
+		assert_int_equal(silence_due(&s), CR_NEVER);
+	}
+}
+
+/* AMR: a SID every 160 ms. */
+static void between_sids_seven_frames_are_due(void **state)
+{
+	struct silence s = begin(false);
+	uint32_t ts = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 5; i++) {
+		struct silence_place p = silence_packet(&s, i * 8 * STEP, STEP,
+							true, i * 8 * PTIME);
+
+		assert_int_equal(p.ts, i * 8 * STEP);
+		assert_false(p.covered);
+		assert_int_equal(silence_due(&s),
+				 (cr_ns)(i * 8 + 1) * PTIME + PTIME / 2);
+		assert_int_equal(fill(&s, (cr_ns)(i * 8 + 8) * PTIME, &ts), 7);
+		assert_int_equal(ts, (i * 8 + 7) * STEP);
+	}
+	/* speech comes back in its time */
+	assert_int_equal(
+		silence_packet(&s, 40 * STEP, STEP, false, 40 * PTIME).ts,
+		40 * STEP);
+	assert_int_equal(silence_due(&s), CR_NEVER);
+}
+
+/* The SID after 160 ms is 50 ms late: its time was filled. */
+static void a_late_sid_is_covered(void **state)
+{
+	struct silence s = begin(false);
+	struct silence_place p;
+	uint32_t ts = 0;
+
+	(void)state;
+	(void)silence_packet(&s, 0, STEP, true, 0);
+	assert_int_equal(fill(&s, 8 * PTIME + 50 * CR_MS, &ts), 10);
+	assert_int_equal(ts, 10 * STEP);
+	p = silence_packet(&s, 8 * STEP, STEP, true, 8 * PTIME + 50 * CR_MS);
+	assert_true(p.covered);
+	/* it says that silence goes on: from where it was filled to */
+	assert_int_equal(fill(&s, silence_due(&s), &ts), 1);
+	assert_int_equal(ts, 11 * STEP);
+}
+
+/* Speech that comes late is moved behind what was sent, and the silence after
+ * it is shorter by as much. */
+static void late_speech_is_moved_until_there_is_silence(void **state)
+{
+	struct silence s = begin(false);
+	cr_ns late = 50 * CR_MS;
+	uint32_t ts = 0;
+
+	(void)state;
+	(void)silence_packet(&s, 0, STEP, true, 0);
+	assert_int_equal(fill(&s, 10 * PTIME + late, &ts), 12);
+	for (unsigned i = 10; i < 20; i++)
+		assert_int_equal(silence_packet(&s, i * STEP, STEP, false,
+						i * PTIME + late)
+					 .ts,
+				 (i + 3) * STEP);
+	assert_int_equal(
+		silence_packet(&s, 20 * STEP, STEP, true, 20 * PTIME + late).ts,
+		23 * STEP);
+	/* three of the next ten are saved */
+	assert_int_equal(fill(&s, 31 * PTIME + late, &ts), 7);
+	assert_int_equal(ts, 30 * STEP);
+	assert_int_equal(
+		silence_packet(&s, 31 * STEP, STEP, false, 31 * PTIME).ts,
+		31 * STEP);
+}
+
+static void whoever_comes_late_skips(void **state)
+{
+	struct silence s = begin(false);
+	uint32_t ts = 0;
+
+	(void)state;
+	(void)silence_packet(&s, 0, STEP, true, 0);
+	/* a second later: one frame, that of the time it is */
+	assert_true(silence_next(&s, CR_SEC, &ts));
+	assert_int_equal(ts, 49 * STEP);
+	assert_false(silence_next(&s, CR_SEC, &ts));
+	assert_int_equal(silence_due(&s), CR_SEC + PTIME / 2);
+}
+
+static void silence_that_nobody_told_of(void **state)
+{
+	struct silence s = begin(true), never = begin(false);
+	uint32_t ts = 0;
+
+	(void)state;
+	(void)silence_packet(&never, 0, STEP, false, 0);
+	assert_int_equal(silence_due(&never), CR_NEVER);
+	(void)silence_packet(&s, 0, STEP, false, 0);
+	assert_int_equal(silence_due(&s), PTIME + SILENCE_UNTOLD);
+	assert_int_equal(fill(&s, PTIME + SILENCE_UNTOLD, &ts), 1);
+	assert_int_equal(ts, 4 * STEP); /* three are lost */
+	assert_int_equal(fill(&s, 10 * PTIME, &ts), 6);
+	assert_int_equal(
+		silence_packet(&s, 11 * STEP, STEP, false, 11 * PTIME).ts,
+		11 * STEP);
+}
+
+static void another_sender_begins_anew(void **state)
+{
+	struct silence s = begin(false);
+
+	(void)state;
+	(void)silence_packet(&s, 5000, STEP, true, 0);
+	silence_restart(&s);
+	assert_int_equal(silence_due(&s), CR_NEVER);
+	assert_int_equal(silence_packet(&s, 7, STEP, false, 1).ts, 7);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(speech_without_silence_needs_nothing),
+		cmocka_unit_test(between_sids_seven_frames_are_due),
+		cmocka_unit_test(a_late_sid_is_covered),
+		cmocka_unit_test(late_speech_is_moved_until_there_is_silence),
+		cmocka_unit_test(whoever_comes_late_skips),
+		cmocka_unit_test(silence_that_nobody_told_of),
+		cmocka_unit_test(another_sender_begins_anew),
+	};
+
+	return cmocka_run_group_tests_name("silence", tests, NULL, NULL);
+}
