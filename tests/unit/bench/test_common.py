@@ -7,7 +7,7 @@ import pytest
 
 from common.figures import largest, most_carried, spread, spread_text, verdict
 from common.runner import Calls, Runner, batches, target
-from common.wire import TRIES, sound, text, tried
+from common.wire import TRIES, in_time, sound, text, tried
 
 
 def test_a_spread_is_median_least_and_most():
@@ -131,6 +131,7 @@ def test_a_late_load_and_troubles_are_told(result):
     assert "3 out of sequence" in text(run) and "5.0 ms late" in text(run)
     assert "late" not in text(result())
     assert not sound(result(held_ms=60)) and sound(result(held_ms=40))
+    assert in_time(result(held_ms=60)) and not in_time(run)
     assert "held for 6.0% of the time" in text(result(held_ms=60))
 
 
