@@ -151,7 +151,8 @@ enum campaign_address { ADDRESS_KNOWN, ADDRESS_LEARNED };
 struct campaign_party {
 	char conversation[CAMPAIGN_NAME_MAX]; /**< its name; "": a call     */
 	unsigned side;			      /**< 0: a, 1: b               */
-	cr_ns ptime; /**< that of the conversation; 0: each its codec's     */
+	cr_ns ptime;   /**< that of the conversation; 0: each its codec's     */
+	int64_t relay; /**< 1: the daemon may pass on what both speak       */
 	int64_t address; /**< enum campaign_address                         */
 	int64_t learn;
 	int64_t deaf; /**< ppm of what it is sent, dropped unseen: a fault */

@@ -355,6 +355,9 @@ int read_flow(const struct section *s, unsigned i, struct campaign_flow *f)
 {
 	int rc = read_name(s, i, f->name);
 
+	if (!rc && section_has(s, "relay"))
+		rc = section_fail(s, "relay", "relay: is of conversations");
+
 	f->line = section_line(s, NULL);
 	if (!rc)
 		rc = read_numbers(s, f);

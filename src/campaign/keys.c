@@ -399,6 +399,9 @@ static const struct key flow_keys[] = {
 	      KEY_VALUE),
 	TEXT("drift",
 	     "each caller's clock is so much fast: 50ppm, -100ppm..100ppm"),
+	FLAG(T, party.relay, "relay", 1,
+	     "conversations: without a codec, where both parties speak the "
+	     "same"),
 	INT(T, terms.nice, "nice", -20, 19, 0, "niceness of a call"),
 	INT(T, terms.weight, "weight", 1, 100000, 1024,
 	    "share of a call; 1024 is neutral"),

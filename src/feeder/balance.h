@@ -5,7 +5,7 @@
  * must be in each of the three, and once:
  *
  *   sent        = taken in + refused, by each of the daemon's reasons
- *   taken in    = transcoded + dropped, by each of its reasons
+ *   taken in + made = transcoded + dropped, by each of its reasons
  *   transcoded <= sent on <= transcoded + made for what was missing
  *   sent on     = came to the other party
  *
@@ -13,6 +13,9 @@
  * number left out for which nothing was missing. Digits come in the order in
  * which they were dialled, none twice, each as long as it was, and without
  * speech in it.
+ *
+ * What is relayed is not transcoded: it comes as it was sent, so only the sums
+ * are judged.
  *
  * Pure.
  */
@@ -39,6 +42,9 @@ struct balance_side {
 	/** One packet out for each of speech in: equally long, and no codec
 	 * leaves any out. */
 	bool one_to_one;
+	/** The daemon passes packets on as they are: numbers, timestamps and
+	 * what is wrong with them are the sender's. */
+	bool relay;
 };
 
 /** What was found. Zero: nothing. */

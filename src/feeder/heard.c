@@ -12,6 +12,20 @@ void heard_init(struct heard *h, const struct heard_cfg *cfg)
 	*h = (struct heard){ .cfg = *cfg, .random = random_fork(cfg->seed, 7) };
 }
 
+/* What is relayed has the SSRC of who sent it: another one begins anew. */
+static void count_ssrc(struct heard *h, uint32_t ssrc)
+{
+	if (h->cfg.ssrc) {
+		h->count.wrong_ssrc += ssrc != h->cfg.ssrc;
+		return;
+	}
+	if (h->count.packets > 1 && ssrc != h->ssrc) {
+		rtp_source_again(&h->source);
+		h->speaking = false;
+	}
+	h->ssrc = ssrc;
+}
+
 /* False: it had come before. */
 static bool count_number(struct heard *h, const struct rtp_packet *p)
 {
@@ -90,10 +104,19 @@ static void begin_digit(struct heard *h, const struct rtp_packet *p,
 	};
 }
 
-/* An event is its timestamp; another code at the same time is another one. */
+/* An event is its timestamp; another code at the same time is another one. A
+ * packet that was overtaken is of an earlier one. */
+static struct heard_digit *digit_of(struct heard *h, uint32_t ts, uint8_t code)
+{
+	for (unsigned i = h->ndigits; i-- > 0;)
+		if (h->digits[i].ts == ts && h->digits[i].code == code)
+			return &h->digits[i];
+	return NULL;
+}
+
 static void hear_event(struct heard *h, const struct rtp_packet *p)
 {
-	struct heard_digit *d = last_digit(h);
+	struct heard_digit *d;
 	struct telephone_event e;
 
 	h->count.events++;
@@ -101,9 +124,11 @@ static void hear_event(struct heard *h, const struct rtp_packet *p)
 		h->count.malformed++;
 		return;
 	}
-	if (!d || d->ts != p->ts || d->code != e.code)
+	d = digit_of(h, p->ts, e.code);
+	if (!d) {
 		begin_digit(h, p, &e);
-	d = last_digit(h);
+		d = last_digit(h);
+	}
 	d->packets++;
 	d->ends += e.end;
 	if (e.duration > d->duration)
@@ -127,6 +152,7 @@ bool heard_packet(struct heard *h, const struct rtp_packet *p, uint64_t *index)
 	if (h->cfg.deaf && random_chance(&h->random, h->cfg.deaf))
 		return false;
 	h->count.packets++;
+	count_ssrc(h, p->ssrc);
 	if (!count_number(h, p))
 		return false;
 	if (p->pt == h->cfg.pt)

@@ -25,6 +25,7 @@
 	X(speech, "of these: speech")                                          \
 	X(events, "of these: digits (RFC 4733)")                               \
 	X(noise, "of these: comfort noise (RFC 3389)")                         \
+	X(wrong_ssrc, "of these: with an SSRC that the daemon did not tell")   \
 	X(foreign, "of these: of no payload type that was agreed")             \
 	X(malformed, "of these: digits or noise that cannot be read")          \
 	X(repeated, "packets with a number that had come before")              \
@@ -45,6 +46,7 @@ struct heard_counts {
 
 /** What is agreed; a payload type of -1: none. */
 struct heard_cfg {
+	uint32_t ssrc; /**< 0: it is relayed, so the other party's          */
 	int pt, pt_event, pt_noise;
 	uint32_t units; /**< timestamp units of one packet of speech        */
 	int64_t deaf;	/**< ppm of packets dropped unseen: a planted fault */
@@ -68,6 +70,7 @@ struct heard {
 	struct rtp_source source;
 	/* private */
 	struct random random;
+	uint32_t ssrc; /* of the packet before      */
 	bool speaking; /* speech or noise has come */
 	uint32_t ts;   /* of the last of these     */
 	uint32_t ts_first, seq;

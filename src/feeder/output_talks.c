@@ -88,10 +88,11 @@ json_t *output_talks_json(const struct session_result *r)
 			continue;
 		(void)json_array_append_new(
 			list,
-			json_pack("{s:s,s:I,s:o,s:o}", "flow",
+			json_pack("{s:s,s:I,s:b,s:o,s:o}", "flow",
 				  campaign_title(t->side[0]->flow), "index",
-				  (json_int_t)t->side[0]->plan->index, "a",
-				  side_json(t, 0), "b", side_json(t, 1)));
+				  (json_int_t)t->side[0]->plan->index, "relay",
+				  (int)t->relay, "a", side_json(t, 0), "b",
+				  side_json(t, 1)));
 	}
 	return list;
 }

@@ -58,11 +58,14 @@ int receiver_add(struct receiver *r, struct feeder_call *call)
 	return 0;
 }
 
-/* Of a conversation. */
-static void hear(struct feeder_call *c, const struct rtp_packet *p)
+/* Of a conversation: its port says whose it is, whatever its SSRC. */
+static void hear(struct receiver *r, struct feeder_call *c,
+		 const struct rtp_packet *p, const struct intake_packet *in)
 {
 	uint64_t index;
 
+	if (address_port(in->from) != address_port(&c->from))
+		r->stats.asymmetric++;
 	if (!heard_packet(c->heard, p, &index))
 		return;
 	match_count(&c->match->received, 1);
@@ -72,19 +75,13 @@ static void hear(struct feeder_call *c, const struct rtp_packet *p)
 		dump_put(c->dump, index, p->payload, p->payload_bytes);
 }
 
-static void take(struct receiver *r, const struct intake_packet *in,
-		 uint64_t tag)
+/* Of calls: their SSRCs say whose it is. */
+static void take_call(struct receiver *r, const struct intake_packet *in,
+		      const struct rtp_packet *p, uint64_t tag)
 {
-	struct rtp_packet p;
-	struct feeder_call *c;
+	struct feeder_call *c = find(r, p->ssrc);
 	uint64_t index;
 
-	r->stats.packets++;
-	if (rtp_parse(in->data, in->bytes, &p)) {
-		r->stats.malformed++;
-		return;
-	}
-	c = find(r, p.ssrc);
 	if (!c) {
 		r->stats.unknown_ssrc++;
 		return;
@@ -93,15 +90,25 @@ static void take(struct receiver *r, const struct intake_packet *in,
 		r->stats.misdirected++;
 		return;
 	}
-	if (address_port(in->from) !=
-	    address_port(c->heard ? &c->from : &c->to))
+	if (address_port(in->from) != address_port(&c->to))
 		r->stats.asymmetric++;
-	if (c->heard) {
-		hear(c, &p);
-		return;
-	}
-	if (match_received(c->match, &p, in->arrival, &index) && c->dump)
-		dump_put(c->dump, index, p.payload, p.payload_bytes);
+	if (match_received(c->match, p, in->arrival, &index) && c->dump)
+		dump_put(c->dump, index, p->payload, p->payload_bytes);
+}
+
+static void take(struct receiver *r, const struct intake_packet *in,
+		 uint64_t tag)
+{
+	struct feeder_call *owner = (void *)(uintptr_t)tag;
+	struct rtp_packet p;
+
+	r->stats.packets++;
+	if (rtp_parse(in->data, in->bytes, &p))
+		r->stats.malformed++;
+	else if (tag != RECEIVER_ANY_CALL && owner->heard)
+		hear(r, owner, &p, in);
+	else
+		take_call(r, in, &p, tag);
 }
 
 /* All there is. False: that was nothing. */

@@ -48,7 +48,8 @@ uint64_t receiver_forget(struct receiver *r, uint64_t key);
 /** How many turns the thread has ended. Any thread. */
 uint64_t receiver_turns(const struct receiver *r);
 
-/** Listen for @call's ssrc_out from now on. Main thread. -EEXIST: that SSRC
+/** Listen for @call's ssrc_out from now on; what comes to the port of a talk's
+ * needs no such thing. Main thread. -EEXIST: that SSRC
  * is another call's. */
 int receiver_add(struct receiver *r, struct feeder_call *call);
 

@@ -104,6 +104,7 @@ static void make_phone(struct feeder_call *c, uint8_t pt, uint8_t pt_out)
 	c->phone->pt = pt;
 	heard_init(c->heard,
 		   &(struct heard_cfg){
+			   .ssrc = c->ssrc_out,
 			   .pt = pt_out,
 			   .pt_event = other->dtmf.digits[0]
 					       ? (int)other->dtmf.pt
@@ -142,16 +143,18 @@ static bool whole(const json_t *o, const char *key, int64_t max, int64_t *out)
 /* What the daemon says of both parties. */
 static bool read_parties(struct talk *t, const json_t *r, int64_t pt[2])
 {
-	int64_t ssrc[2];
+	int64_t ssrc[2] = { 0, 0 }; /* of a relay: the other party's */
 
+	t->relay = json_is_true(json_object_get(r, "relay"));
 	for (unsigned i = 0; i < 2; i++) {
 		const json_t *p = json_object_get(r, sides[i]);
 		const char *rtp = json_string_value(json_object_get(p, "rtp"));
 
 		if (!whole(p, "call", INT64_MAX, &t->side[i]->id) ||
-		    !whole(p, "pt", 127, &pt[i]) ||
-		    !whole(p, "out_ssrc", UINT32_MAX, &ssrc[i]) || !rtp ||
+		    !whole(p, "pt", 127, &pt[i]) || !rtp ||
 		    address_parse(rtp, &t->side[i]->to))
+			return false;
+		if (!t->relay && !whole(p, "out_ssrc", UINT32_MAX, &ssrc[i]))
 			return false;
 	}
 	for (unsigned i = 0; i < 2; i++) {
@@ -171,7 +174,7 @@ static int make_side(struct session *s, struct feeder_call *c, uint8_t pt,
 	if (rc || !c->heard)
 		return -ENOMEM;
 	make_phone(c, pt, pt_out);
-	return receiver_add(s->receiver, c);
+	return 0;
 }
 
 /* The daemon has acknowledged: let both parties speak. */
@@ -263,7 +266,9 @@ void session_talk_start(struct session *s, struct talk *t)
 		return;
 	}
 	session_put_terms(params, flow, flow->party.ptime);
-	(void)json_object_set_new(params, "relay", json_string("never"));
+	(void)json_object_set_new(
+		params, "relay",
+		json_string(flow->party.relay ? "auto" : "never"));
 	rc = request(s, t, "conversation.start", params, on_started);
 	if (rc)
 		fail(s, t, rc, strerror(-rc));
@@ -442,7 +447,8 @@ static void judge(const struct talk *t, unsigned i, struct balance *out)
 			.told = c->counts != NULL,
 			.drops = t->side[!i]->phone->drops,
 			.clock_out = c->match->cfg.out_clock,
-			.one_to_one = is_one_to_one(c->flow),
+			.one_to_one = !t->relay && is_one_to_one(c->flow),
+			.relay = t->relay,
 		},
 		out);
 }

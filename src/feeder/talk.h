@@ -13,6 +13,7 @@ struct talk {
 	struct feeder_call *side[2]; /**< what a says; what b says           */
 	int64_t id;		     /**< the daemon's number                */
 	bool began;		     /**< it was accepted                    */
+	bool relay;		     /**< without codecs                     */
 	unsigned ended;		     /**< streams of which call.ended told   */
 	cr_ns patience;		     /**< until then that is waited for      */
 	cr_ns close_at;		     /**< what is under way has come         */

@@ -157,6 +157,35 @@ def test_codecs_of_other_lengths_and_rates_talk(daemon, campaign):
             assert s["daemon"]["done"] == sent(s) > 60, name
 
 
+SAME = """seed: 5
+duration: 2s
+flows:
+  - name: same
+    count: 2
+    relay: %s
+    a: {codec: pcmu, ssrc-change: {at: 1s}, network: {loss: 4%%, reorder: 4%%, duplicate: 4%%}}
+    b: {codec: pcmu, address-change: {at: 1s, signalled: yes}}
+"""
+
+
+@pytest.mark.parametrize("relay", ["yes", "no"])
+def test_relays_are_accounted_for_as_well(daemon, campaign, relay):
+    r = daemon(*PATIENT).feed(campaign(SAME % relay))
+    assert r["total"]["faults"] == 0
+    for c in r["conversations"]:
+        assert c["relay"] == (relay == "yes")
+        a, b = c["a"], c["b"]
+        assert a["party"]["ssrc_changes"] == 1
+        assert b["heard"]["speech"] == sent(b) > 90
+        if c["relay"]:  # as it was sent, whatever that was
+            assert a["daemon"]["relayed"] == a["heard"]["packets"]
+            assert a["daemon"]["relayed"] + a["daemon"]["unproven"] == sent(a)
+            assert a["heard"]["repeated"] == a["sent"]["copies"] > 0
+        else:
+            assert a["daemon"]["duplicates"] == a["sent"]["copies"] > 0
+            assert a["heard"]["repeated"] == 0
+
+
 def test_refused_conversations_are_counted(daemon, campaign):
     r = daemon("--max-calls", "2", *PATIENT).feed(
         campaign(phones(["plain", "fast"])))

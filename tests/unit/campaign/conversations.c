@@ -74,6 +74,9 @@ static const struct {
 	  "c.yaml:7: flows[0].a: address=unknown: no such name" },
 	{ PARTY(PCMU "      address: learned\n      learn: strict\n"),
 	  "c.yaml:8: flows[0].a: learn=strict needs address: known" },
+	{ TOP "  - count: 2\n    in: {codec: pcmu}\n    out: {codec: amr}\n"
+	      "    relay: no\n",
+	  "c.yaml:6: flows[0]: relay: is of conversations" },
 	/* digits */
 	{ PARTY(PCMU "      dtmf: {length: 50ms}\n"),
 	  "c.yaml:7: flows[0].a.dtmf: 'digits' is missing" },
