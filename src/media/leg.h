@@ -40,19 +40,23 @@ struct leg_cfg {
 struct leg {
 	struct leg_cfg cfg; /**< constant but for the terms: control's */
 	struct rcu_head rcu;
-	/** Whom its party's speech feeds, or NULL. Set by control, followed by
-	 * the receiver in a read-side critical section. */
-	_Atomic(struct call *) listener;
-	/** Who passes its party's packets on, or NULL; as @listener, which is
-	 * NULL then. */
-	_Atomic(struct relay *) relay;
 	/** Where answers go. */
 	struct way to;
 
+	/* What every packet needs: this line, and the first one of @learn. */
+
+	/** Whom its party's speech feeds, or NULL. Set by control, followed by
+	 * the receiver in a read-side critical section. */
+	_Alignas(CACHE_LINE) _Atomic(struct call *) listener;
+	/** Who passes its party's packets on, or NULL; as @listener, which is
+	 * NULL then. */
+	_Atomic(struct relay *) relay;
+	atomic_uint version;  /**< raised (release) when there are new @terms */
+	unsigned terms_taken; /**< rx: the version of them it goes by         */
+	uint32_t drops;	      /**< rx: of its port, counted so far            */
+
 	/* rx */
 	_Alignas(CACHE_LINE) struct learn learn;
-	unsigned terms_taken;	  /**< the version of the terms it goes by */
-	uint32_t drops;		  /**< of its port, counted so far         */
 	struct wheel *wheel;	  /**< of its receiver; constant            */
 	struct wheel_entry timer; /**< the one for all that it waits for */
 	cr_ns poll_at;		  /**< it is armed for; CR_NEVER: it is not */
@@ -63,7 +67,6 @@ struct leg {
 
 	/** New terms for rx; under the lock. */
 	_Alignas(CACHE_LINE) pthread_mutex_t lock;
-	atomic_uint version; /**< raised (release) when they are there */
 	struct learn_terms terms;
 
 	/* control */
@@ -76,6 +79,13 @@ struct leg *leg_new(const struct leg_cfg *cfg);
 /** Free a leg that no thread can see any more; its socket stays open. NULL is
  * fine. */
 void leg_free(struct leg *l);
+
+/** Fetch into the cache what hearing a packet of @l is about to use. */
+static inline void leg_fetch(const struct leg *l)
+{
+	cache_fetch(&l->listener, sizeof(l->listener));
+	cache_fetch(&l->learn, sizeof(l->learn.settled));
+}
 
 /** Let its party be heard by @listener from now on, or by nobody (NULL). The
  * former listener may get packets until a grace period has passed. Control. */

@@ -32,6 +32,8 @@ struct relay *relay_new(const struct call_cfg *cfg)
 	r->cfg = *cfg;
 	r->way = &cfg->mouth->to;
 	r->fd = cfg->mouth->cfg.fd;
+	r->pt_in = cfg->pt_in;
+	r->pt_out = cfg->pt_out;
 	map_types(r->type, cfg);
 	return r;
 }
@@ -39,6 +41,12 @@ struct relay *relay_new(const struct call_cfg *cfg)
 void relay_free(struct relay *r)
 {
 	free(r);
+}
+
+/* The type that @pt becomes, or RELAY_NO_TYPE. */
+static uint8_t type_of(const struct relay *r, uint8_t pt)
+{
+	return pt == r->pt_in ? r->pt_out : r->type[pt];
 }
 
 /* Whether the party may be heard, and says what can be passed on. */
@@ -49,7 +57,7 @@ static bool accepts(struct relay *r, struct leg *leg,
 		.from = in->from,
 		.ssrc = p->ssrc,
 		.seq = p->seq,
-		.valid = p->pt == r->cfg.pt_in || p->pt == NOISE_PT,
+		.valid = p->pt == r->pt_in || p->pt == NOISE_PT,
 	};
 	unsigned heard = leg_hear(leg, &arrival, in->arrival);
 
@@ -57,7 +65,7 @@ static bool accepts(struct relay *r, struct leg *leg,
 		call_count_refused(&r->count, heard, arrival.valid);
 		return false;
 	}
-	if (r->type[p->pt] == RELAY_NO_TYPE) {
+	if (type_of(r, p->pt) == RELAY_NO_TYPE) {
 		call_count(&r->count.wrong_pt, 1);
 		return false;
 	}
@@ -82,7 +90,7 @@ static void put(struct relay_burst *out, struct relay *r,
 
 	burst_put(&out->burst, r->fd, &r->to, 0, in->data, in->bytes);
 	out->burst.packet[at].data[1] =
-		(uint8_t)((p->marker ? 0x80u : 0u) | r->type[p->pt]);
+		(uint8_t)((p->marker ? 0x80u : 0u) | type_of(r, p->pt));
 	out->unsent[at] = (struct relay_unsent){ r, p->payload_bytes };
 	if (burst_full(&out->burst))
 		relay_flush(out);
@@ -100,7 +108,7 @@ bool relay_take(struct relay_burst *out, struct leg *leg,
 	call_count(&r->count.packets_in, 1);
 	call_count(&r->count.octets_in, p->payload_bytes);
 	call_count(&r->count.relayed, 1);
-	if (p->pt != r->cfg.pt_in)
+	if (p->pt != r->pt_in)
 		call_count(&r->count.relayed_other, 1);
 	if (knows_way(r))
 		put(out, r, p, in);

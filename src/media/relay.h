@@ -32,11 +32,12 @@ struct relay {
 	struct rcu_head rcu;
 	void *owner; /**< control's */
 
-	/* rx */
-	_Alignas(CACHE_LINE) struct rtp_source seen;
-	const struct way *way; /**< where packets go to; constant */
-	unsigned way_version;  /**< of what is in @to             */
-	int fd;		       /**< from where; constant          */
+	/* rx: what every packet needs fits two lines, but for the counters */
+	_Alignas(CACHE_LINE) const struct way *way; /**< where to; constant */
+	unsigned way_version;  /**< of what is in @to                    */
+	int fd;		       /**< from where; constant                 */
+	uint8_t pt_in, pt_out; /**< the codec's; constant               */
+	struct rtp_source seen;
 	struct sockaddr_storage to;
 	/** What a payload type becomes, or RELAY_NO_TYPE; constant. */
 	uint8_t type[128];
@@ -51,6 +52,15 @@ struct relay {
 struct relay *relay_new(const struct call_cfg *cfg);
 /** Free a relay that no thread can see any more. NULL is fine. */
 void relay_free(struct relay *r);
+
+/** Fetch into the cache what taking a packet of @r is about to use. */
+static inline void relay_fetch(const struct relay *r)
+{
+	cache_fetch(&r->way, sizeof(r->way));
+	cache_fetch(&r->to, sizeof(struct sockaddr_in6));
+	cache_fetch(&r->count.packets_in, sizeof(r->count.packets_in));
+	cache_fetch(&r->count.packets_out, sizeof(r->count.packets_out) * 2);
+}
 
 /** Packets of a receiver's relays on their way out. Zero is empty. */
 struct relay_burst {

@@ -110,6 +110,31 @@ static void take(struct rx *rx, const struct inlet_packet *p)
 	collect(rx, packet_take(&rx->path, &p->packet, leg));
 }
 
+/* At whose port the packet is that comes @n places behind the next one. */
+static const struct leg *leg_ahead(const struct rx *rx, unsigned n)
+{
+	uint64_t tag = inlet_ahead(rx->in, n);
+
+	return tag && tag != INLET_GONE ? legs_find(rx->cfg.legs, tag) : NULL;
+}
+
+/* Packets are of another call each, and what one needs hangs on each other: a
+ * leg, what that feeds. So they are fetched into the cache one step for each
+ * packet before. */
+static void fetch_ahead(const struct rx *rx)
+{
+	const struct leg *second = leg_ahead(rx, 1), *first = leg_ahead(rx, 0);
+	const struct relay *r = first ? leg_relayer(first) : NULL;
+	const struct call *c = first ? leg_listener(first) : NULL;
+
+	if (second)
+		leg_fetch(second);
+	if (r)
+		relay_fetch(r);
+	else if (c)
+		call_fetch_for_packet(c);
+}
+
 /* What others were given for calls of this one, up to TAKEN_MAX packets. */
 static unsigned take_handed(struct rx *rx)
 {
@@ -177,6 +202,7 @@ static unsigned take_some(struct rx *rx, cr_ns now)
 
 	rcu_read_begin();
 	while (n < TAKEN_MAX && inlet_next(rx->in, &p)) {
+		fetch_ahead(rx);
 		take(rx, &p);
 		n++;
 	}

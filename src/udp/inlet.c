@@ -56,6 +56,11 @@ bool inlet_next(struct inlet *in, struct inlet_packet *p)
 	return in->ops->next(in, p);
 }
 
+uint64_t inlet_ahead(struct inlet *in, unsigned n)
+{
+	return in->ops->ahead ? in->ops->ahead(in, n) : 0;
+}
+
 void inlet_leave(struct inlet *in)
 {
 	if (in->ops->leave)

@@ -88,6 +88,11 @@ int inlet_wait(struct inlet *in, cr_ns timeout);
 /** The next packet. False: the turn is over. Never blocks. */
 bool inlet_next(struct inlet *in, struct inlet_packet *p);
 
+/** The tag of the packet that comes @n places behind the next one, as far as
+ * can be told: for those who fetch into the cache what it will need. 0: not
+ * known. The receiving thread. */
+uint64_t inlet_ahead(struct inlet *in, unsigned n);
+
 /** The receiving thread's last word: it gives up all sockets, so that closing
  * them frees their ports at once. Without it, closing the inlet does so, some
  * milliseconds later. */

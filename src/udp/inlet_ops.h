@@ -20,6 +20,7 @@ struct inlet_ops {
 	void (*del)(struct inlet *in, uint64_t key);
 	int (*wait)(struct inlet *in, cr_ns timeout);
 	bool (*next)(struct inlet *in, struct inlet_packet *p);
+	uint64_t (*ahead)(struct inlet *in, unsigned n); /**< NULL: 0 */
 	void (*leave)(struct inlet *in); /**< NULL: nothing to do */
 	void (*wake)(struct inlet *in);
 };

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cache.h"
 #include "udp/inlet_ops.h"
 
 /* Sockets of many peers that have not given all in their turn. */
@@ -169,6 +170,25 @@ static bool next(struct inlet *in, struct inlet_packet *p)
 	}
 }
 
+/* The buffer, as from_buffer() and who takes the packet read it. */
+static void fetch(const struct receive_slot *slot)
+{
+	cache_fetch(slot, offsetof(struct receive_slot, data) + CACHE_LINE);
+}
+
+static uint64_t ahead(struct inlet *in, unsigned n)
+{
+	struct inlet_uring *u = self(in);
+	const struct io_uring_cqe *c = receive_ring_ahead(&u->ring, n);
+	struct sockets_entry entry;
+
+	if (!c || !(c->flags & IORING_CQE_F_BUFFER))
+		return 0;
+	fetch(&u->ring.slot[c->flags >> IORING_CQE_BUFFER_SHIFT]);
+	return receive_ring_find(&u->ring, c->user_data, &entry) ? entry.tag
+								 : 0;
+}
+
 /* Ends of requests alone are no reason to return. */
 static int wait_uring(struct inlet *in, cr_ns timeout)
 {
@@ -265,6 +285,7 @@ const struct inlet_ops inlet_uring_ops = {
 	.del = del,
 	.wait = wait_uring,
 	.next = next,
+	.ahead = ahead,
 	.leave = leave,
 	.wake = wake,
 };

@@ -273,6 +273,16 @@ static void ended(struct receive_ring *r, uint64_t key, int res)
 		r->again[r->nagain++] = key;
 }
 
+const struct io_uring_cqe *receive_ring_ahead(const struct receive_ring *r,
+					      unsigned n)
+{
+	const struct io_uring_cq *q = &r->ring.cq;
+
+	if (io_uring_cq_ready(&r->ring) <= n)
+		return NULL;
+	return &q->cqes[(*q->khead + n) & q->ring_mask];
+}
+
 static bool brings(const struct io_uring_cqe *c)
 {
 	if (c->user_data & RECEIVE_POLL && !(c->user_data & KEY_CANCEL))

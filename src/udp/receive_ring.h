@@ -116,6 +116,9 @@ static inline bool receive_ring_full(const struct receive_ring *r)
  * readable, or one with a buffer. Its user_data is the key. NULL: there is
  * none, or receive_ring_full(). */
 struct io_uring_cqe *receive_ring_next(struct receive_ring *r);
+/** The completion @n places behind it, whatever that brings, or NULL. */
+const struct io_uring_cqe *receive_ring_ahead(const struct receive_ring *r,
+					      unsigned n);
 /** Done with it; its buffer is still the caller's. */
 void receive_ring_done(struct receive_ring *r, const struct io_uring_cqe *c);
 /** Give a buffer back. */

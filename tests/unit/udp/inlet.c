@@ -170,6 +170,32 @@ static void all_that_comes_comes_out_in_order(void **state)
 	assert_memory_equal(sent, next, sizeof(sent));
 }
 
+/* Where it can be told at all, and then as it comes. */
+static void what_comes_next_is_told_ahead(void **state)
+{
+	uint64_t first = 0, second = 0;
+	struct inlet_packet p;
+	unsigned told = 0, n = 0;
+
+	(void)state;
+	for (unsigned i = 1; i < PORTS; i++)
+		send_to(i, 0);
+	while (n < PORTS - 1) {
+		assert_true(inlet_wait(in, CR_NEVER) >= 0);
+		while (inlet_next(in, &p)) {
+			n += address_equal(p.packet.from, &peer_at);
+			if (first)
+				assert_int_equal(p.tag, first);
+			told += first != 0;
+			first = inlet_ahead(in, 0);
+			if (second)
+				assert_int_equal(first, second);
+			second = inlet_ahead(in, 1);
+		}
+	}
+	assert_int_equal(told > 0, inlet_io(in) == UDP_IO_URING);
+}
+
 static void what_is_removed_is_not_heard(void **state)
 {
 	uint32_t next[PORTS] = { 0 };
@@ -445,6 +471,7 @@ static void a_turn_ends_though_no_socket_is_ever_empty(void **state)
 		TEST(all_that_comes_comes_out_in_order, setup),                \
 		TEST(what_is_removed_is_not_heard, setup),                     \
 		TEST(a_wake_ends_the_wait, setup),                             \
+		TEST(what_comes_next_is_told_ahead, setup),                    \
 		TEST(a_flood_comes_out_over_turns, setup),                     \
 		TEST(a_packet_of_any_length_is_a_packet, setup),               \
 		TEST(what_the_kernel_drops_is_told_exactly, setup),            \
