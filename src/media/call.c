@@ -93,7 +93,10 @@ void call_set_terms(struct call *c, const struct call_cfg *to)
 {
 	c->cfg.terms = to->terms;
 	c->cfg.declared = to->declared;
-	c->cfg.media.out.cfg.mode = to->media.out.cfg.mode;
+	c->cfg.media = to->media;
+	c->cfg.pt_in = to->pt_in;
+	c->cfg.pt_out = to->pt_out;
+	c->cfg.codecs = to->codecs;
 	leave_for_rx(&c->terms, &c->cfg);
 }
 
@@ -154,6 +157,7 @@ static int open_media(struct call *c, const struct call_cfg *cfg,
 		      struct cr_err *e)
 {
 	struct pipeline_cfg media = cfg->media;
+	struct call_types *t = NULL;
 	int err;
 
 	media.in.pt = cfg->pt_in;
@@ -162,8 +166,9 @@ static int open_media(struct call *c, const struct call_cfg *cfg,
 	atomic_init(&c->speech, cfg->pt_in);
 	err = pipeline_open(&c->pipeline, &media, e);
 	if (!err && cfg->codecs)
-		err = call_set_codecs(c, cfg->codecs, e);
-	c->cfg.codecs = NULL;
+		err = call_types_new(&t, c, cfg->codecs, e);
+	if (!err && t)
+		call_set_types(c, t, cfg->pt_in);
 	return err;
 }
 
@@ -336,11 +341,10 @@ static void add_former(struct payload_types *t, struct call *c)
 	}
 }
 
-int call_set_codecs(struct call *c, const struct call_codecs *codecs,
-		    struct cr_err *e)
+int call_types_new(struct call_types **out, struct call *c,
+		   const struct call_codecs *codecs, struct cr_err *e)
 {
-	struct call_types *t = calloc(1, sizeof(*t)), *old;
-	unsigned first;
+	struct call_types *t = calloc(1, sizeof(*t));
 	int err;
 
 	if (!t)
@@ -352,15 +356,27 @@ int call_set_codecs(struct call *c, const struct call_codecs *codecs,
 	}
 	if (c->ring)
 		add_former(&t->table, c);
-	first = payload_types_find(&t->table, codecs->one[0].pt);
+	*out = t;
+	return 0;
+}
+
+void call_types_free(struct call_types *t)
+{
+	free(t);
+}
+
+void call_set_types(struct call *c, struct call_types *t, uint8_t first)
+{
+	unsigned number =
+		payload_type_codec(payload_types_find(&t->table, first));
 	/* release: a receiver that finds a type has its codec, too */
-	old = atomic_exchange_explicit(&c->types, t, memory_order_acq_rel);
-	atomic_store_explicit(
-		&c->speech, codecs->one[0].pt | payload_type_codec(first) << 8,
-		memory_order_release);
+	struct call_types *old =
+		atomic_exchange_explicit(&c->types, t, memory_order_acq_rel);
+
+	atomic_store_explicit(&c->speech, first | number << 8,
+			      memory_order_release);
 	if (old)
 		rcu_defer(&old->rcu, free_types);
-	return 0;
 }
 
 void call_follow_codec(struct call *c)

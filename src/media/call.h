@@ -75,9 +75,9 @@ struct call_cfg {
 	uint32_t pair; /**< id of the other direction's call, or 0 */
 	struct pipeline_cfg media;
 	/** All that comes, the first of them is media.in; NULL: only that.
-	 * Borrowed until call_new() returns. */
+	 * Borrowed. */
 	const struct call_codecs *codecs;
-	bool may_change; /**< of codecs: call_set_codecs() may follow */
+	bool may_change;	    /**< call_set_types() may follow */
 	struct release_cfg release; /**< as asked for; the terms add to it */
 	bool release_named;	    /**< its kind was asked for by name       */
 	struct task_terms terms;    /**< as asked for; weight 0: 1024 */
@@ -253,20 +253,25 @@ void call_settle(struct call_cfg *cfg, const struct cr_cost *measured);
 
 /**
  * Let @c go on as @to, a settled configuration that differs from its own in
- * class, deadline, weight, nice, contract, cost and mode only. The engine has
- * been told, see live_change(); rx takes its part at the next packet. The
- * encoder's mode stays, because a CMR may have set it meanwhile. A caller that
- * wants to overrule the CMR calls pipeline_set_mode(). Control thread.
+ * class, deadline, weight, nice, contract, cost, codecs and mode only. The
+ * engine has been told, see live_change(); rx takes its part at the next
+ * packet. The encoder's mode stays, because a CMR may have set it meanwhile. A
+ * caller that wants to overrule the CMR calls pipeline_set_mode(). Control
+ * thread.
  */
 void call_set_terms(struct call *c, const struct call_cfg *to);
 
-/**
- * From now on the party of @c may send @codecs, and what it might send before
- * under other payload types. 0; or -ENOSPC, -EEXIST (two of one type), -EINVAL,
- * -ENOMEM with @e, and what may come is what it was. Control thread.
- */
-int call_set_codecs(struct call *c, const struct call_codecs *codecs,
-		    struct cr_err *e);
+struct call_types;
+
+/** What payload types stand for when the party of @c may send @codecs, and
+ * still what it might send before under others. 0 with *@t; or -ENOSPC, -EEXIST
+ * (two of one type), -EINVAL, -ENOMEM with @e. Control thread. */
+int call_types_new(struct call_types **t, struct call *c,
+		   const struct call_codecs *codecs, struct cr_err *e);
+void call_types_free(struct call_types *t); /**< NULL is fine */
+/** Go by @t, which is the call's then, from the next packet on; type @first is
+ * expected. Control thread. */
+void call_set_types(struct call *c, struct call_types *t, uint8_t first);
 
 /** What payload types stand for: types of speech lead to codecs of the
  * pipeline. */

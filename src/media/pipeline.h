@@ -45,6 +45,10 @@ static inline unsigned pipeline_side_clock(const struct pipeline_side *s)
 	return cr_codec_clock(s->codec, s->cfg.sample_rate);
 }
 
+/** Do both mean the same, but for the mode in use? */
+bool pipeline_side_same(const struct pipeline_side *a,
+			const struct pipeline_side *b);
+
 struct pipeline_cfg {
 	struct pipeline_side in, out;
 	/** Silence leaves as comfort noise (RFC 3389) of this payload type, and

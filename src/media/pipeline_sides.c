@@ -106,6 +106,15 @@ bool pipeline_source_same(const struct pipeline_side *a,
 	       a->payload.mode_set == b->payload.mode_set;
 }
 
+bool pipeline_side_same(const struct pipeline_side *a,
+			const struct pipeline_side *b)
+{
+	return pipeline_source_same(a, b) && a->pt == b->pt &&
+	       a->cfg.dtx == b->cfg.dtx &&
+	       a->cfg.complexity == b->cfg.complexity &&
+	       a->cfg.fec == b->cfg.fec;
+}
+
 /* --- the output --- */
 
 static unsigned frame_samples(const struct pipeline_side *s)

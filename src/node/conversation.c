@@ -69,6 +69,8 @@ static const char *said_twice(const struct party_request *r)
 {
 	if (r->side.codec || party_says_use(&r->side))
 		return "codec";
+	if (r->nalso)
+		return "also";
 	if (r->address.ss_family)
 		return "address";
 	if (r->learn >= 0)
@@ -101,7 +103,7 @@ static int find_leg(struct node *n, struct party_request *r, const char *path,
 			       "%sleg: conversation %" PRIu32
 			       " has leg %" PRIu32,
 			       path, p->conversation->id, r->leg);
-	if (!p->side.codec)
+	if (!p->codecs.side.codec)
 		return cr_fail(e, -EINVAL,
 			       "%sleg: leg %" PRIu32 " has no codec: tell it "
 			       "by leg.change",
@@ -133,8 +135,52 @@ int conversation_check(struct call_cfg *stream,
 			return -EINVAL;
 		/* what is learned names the stream nowhere */
 		stream[i].ssrc_in = 0;
+		stream[i].may_change = true;
 	}
 	return 0;
+}
+
+/* What party @i may send, too, each as if it was what it sends. */
+static int check_also(struct call_codecs *codecs, const struct call_cfg *stream,
+		      const struct conversation_request *r, unsigned i,
+		      struct cr_err *e)
+{
+	struct call_request one = stream_of(r, i);
+	struct call_names called = names[i];
+	struct call_cfg cfg;
+	char path[40];
+
+	one.ptime = stream->release.period;
+	for (unsigned k = 0; k < r->party[i].nalso; k++) {
+		(void)snprintf(path, sizeof(path), "%salso[%u].", names[i].in,
+			       k);
+		called.in = path;
+		one.in.side = r->party[i].also[k];
+		if (call_check_stream(&cfg, &one, &called, e))
+			return -EINVAL;
+		for (unsigned j = 0; j < codecs->n; j++)
+			if (codecs->one[j].pt == cfg.media.in.pt)
+				return cr_fail(e, -EINVAL,
+					       "%spt: %u is another codec's",
+					       path, cfg.media.in.pt);
+		codecs->one[codecs->n++] = cfg.media.in;
+	}
+	return 0;
+}
+
+int conversation_codecs(struct call_codecs *codecs, struct call_cfg *stream,
+			const struct conversation_request *r, struct cr_err *e)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < 2 && !err; i++) {
+		codecs[i].n = 1;
+		codecs[i].one[0] = stream[i].media.in;
+		err = check_also(&codecs[i], &stream[i], r, i, e);
+		if (codecs[i].n > 1)
+			stream[i].codecs = &codecs[i];
+	}
+	return err;
 }
 
 /* --- legs --- */
@@ -253,7 +299,7 @@ static bool can_relay(const struct call_cfg *stream,
 	if (r->relay != RELAY_AUTO)
 		return false;
 	for (unsigned i = 0; i < 2; i++)
-		if (r->party[i].out_ssrc ||
+		if (r->party[i].out_ssrc || r->party[i].nalso ||
 		    r->party[i].loss != CALL_LOSS_NUMBER)
 			return false;
 	return same_speech(&stream[0].media.in, &stream[0].media.out);
@@ -376,16 +422,84 @@ struct node_call *conversation_stream(const struct conversation *c, unsigned i)
 	return c->stream[i];
 }
 
-int conversation_change(struct conversation *c, const struct party_change to[2],
-			struct cr_err *e)
+/* What the streams become if the parties speak as @to says. */
+static int plan_change(const struct conversation *c,
+		       const struct party_terms to[2],
+		       struct conversation_plan *plan, struct cr_err *e)
 {
+	struct conversation_request r = { .terms = { .deadline = 0 } };
+	struct call_cfg stream[2];
+	int err;
+
+	r.ptime = call_settings(c->stream[0]->call)->release.period;
+	for (unsigned i = 0; i < 2; i++) {
+		party_request_of(c->party[i], &r.party[i]);
+		party_request_speaks(&r.party[i], &to[i].codecs);
+	}
+	err = conversation_check(stream, &r, e);
+	if (!err)
+		err = conversation_codecs(plan->codecs, stream, &r, e);
+	for (unsigned i = 0; i < 2 && !err; i++) {
+		plan->stream[i] = node_call_cfg(c->stream[i]);
+		if (pipeline_side_same(&plan->stream[i].media.out,
+				       &stream[i].media.out))
+			stream[i].media.out.cfg.mode =
+				plan->stream[i].media.out.cfg.mode;
+		plan->stream[i].media = stream[i].media;
+		plan->stream[i].pt_in = stream[i].pt_in;
+		plan->stream[i].pt_out = stream[i].pt_out;
+		plan->stream[i].codecs = stream[i].codecs;
+	}
+	return err;
+}
+
+static int recode(struct conversation *c, const struct party_terms to[2],
+		  struct conversation_plan *plan, struct cr_err *e)
+{
+	int err;
+
+	if (c->relays)
+		return cr_fail(e, -EBUSY,
+			       "codec: conversation %" PRIu32
+			       " passes packets on without a codec: for "
+			       "another one start it with relay \"never\"",
+			       c->id);
+	err = plan_change(c, to, plan, e);
+	return err ? err : node_streams_recode(c->stream, plan->stream, e);
+}
+
+int conversation_change(struct conversation *c, const struct party_change to[2],
+			struct conversation_plan *plan, struct cr_err *e)
+{
+	struct party_terms terms[2];
 	int err = 0;
 
 	for (unsigned i = 0; i < 2 && !err; i++)
-		err = party_check_change(c->party[i], &to[i], &party_names[i],
-					 e);
+		err = party_check_change(&terms[i], c->party[i], &to[i],
+					 &party_names[i], e);
+	if (!err && (terms[0].speaks || terms[1].speaks))
+		err = recode(c, terms, plan, e);
 	for (unsigned i = 0; i < 2 && !err; i++)
-		err = party_change(c->party[i], &to[i], &party_names[i], e);
+		party_change(c->party[i], &terms[i]);
+	return err;
+}
+
+int conversation_change_party(struct party *p, const struct party_change *to,
+			      struct conversation_plan *plan, struct cr_err *e)
+{
+	static const struct party_names own = { .path = "",
+						.address = "address" };
+	struct conversation *c = p->conversation;
+	struct party_terms terms[2];
+	unsigned i = c && c->party[1] == p;
+	int err = party_check_change(&terms[i], p, to, &own, e);
+
+	if (!err && c && terms[i].speaks) {
+		terms[!i].codecs = c->party[!i]->codecs;
+		err = recode(c, terms, plan, e);
+	}
+	if (!err)
+		party_change(p, &terms[i]);
 	return err;
 }
 

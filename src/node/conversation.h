@@ -11,13 +11,14 @@
 #ifndef NODE_CONVERSATION_H
 #define NODE_CONVERSATION_H
 
+#include "media/call.h"
 #include "node/conversation_request.h"
 #include "node/info.h"
 
 struct node;
 struct node_call;
-struct call_cfg;
 struct conversation;
+struct party;
 
 /** Fill in what open legs say of the parties that @r names by these. 0; -ESRCH,
  * -EBUSY, -EINVAL with @e. Texts of @r may be borrowed from the legs. */
@@ -28,6 +29,12 @@ int conversation_find_legs(struct node *n, struct conversation_request *r,
  * to 1, and back. 0, or -EINVAL with @e. */
 int conversation_check(struct call_cfg *stream,
 		       const struct conversation_request *r, struct cr_err *e);
+
+/** Put into @codecs what the parties may send beside the codecs of @stream,
+ * which gets it. Both are valid until the conversation has started. 0, or
+ * -EINVAL with @e. */
+int conversation_codecs(struct call_codecs *codecs, struct call_cfg *stream,
+			const struct conversation_request *r, struct cr_err *e);
 
 /** Start it. As node_call_start(). @stream: members that the node chooses are
  * filled in. */
@@ -44,10 +51,21 @@ bool conversation_relays(const struct conversation *c);
 /** The stream from party @i. */
 struct node_call *conversation_stream(const struct conversation *c, unsigned i);
 
-/** New offers or answers of the parties. No packet is lost. 0, or -EINVAL with
- * @e and both as they were. */
+/** Of what its streams are to be: what is asked for before it is known what
+ * that costs. */
+struct conversation_plan {
+	struct call_cfg stream[2];
+	struct call_codecs codecs[2]; /**< where stream[].codecs may lead */
+};
+
+/** New offers or answers of the parties: other addresses, other codecs. No
+ * packet is lost. 0; -EINVAL, -ENOSPC, -EBUSY, -ENOMEM with @e and both as they
+ * were; -EAGAIN: so, too, until it is known what @plan->stream cost. */
 int conversation_change(struct conversation *c, const struct party_change to[2],
-			struct cr_err *e);
+			struct conversation_plan *plan, struct cr_err *e);
+/** The same of one party, which may have no conversation. */
+int conversation_change_party(struct party *p, const struct party_change *to,
+			      struct conversation_plan *plan, struct cr_err *e);
 
 /** End it; its streams end as calls do. */
 void conversation_stop(struct conversation *c);

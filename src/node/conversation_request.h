@@ -8,10 +8,16 @@
 
 #include "node/call_request.h"
 
+/** Codecs of a party beside the one that it is sent. */
+enum { PARTY_ALSO_MAX = 7 };
+
 /** A party, as signalling has it. */
 struct party_request {
 	/** What it sends and receives. */
 	struct call_side_request side;
+	/** What it may send, too. */
+	struct call_side_request also[PARTY_ALSO_MAX];
+	unsigned nalso;
 	struct sockaddr_storage address; /**< no family: not known yet   */
 	int learn;	   /**< enum learn_mode; -1: delayed, if it is known */
 	uint32_t ssrc;	   /**< of what it sends; 0: that is learned         */
@@ -25,7 +31,10 @@ struct party_request {
 
 /** What changes of a party. */
 struct party_change {
-	struct call_side_request side;	 /**< codec NULL: as it is */
+	struct call_side_request side; /**< codec NULL: as it is */
+	/** Goes with side: what it may send, too. */
+	struct call_side_request also[PARTY_ALSO_MAX];
+	unsigned nalso;
 	struct sockaddr_storage address; /**< no family: as it is */
 	int learn;			 /**< -1: as it is        */
 };

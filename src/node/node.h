@@ -119,6 +119,11 @@ struct node_cost_wait {
 	struct cr_err why;
 };
 
+/** What has to be known of @cfg: into @media (CALL_CODECS_MAX). Returns how
+ * many. */
+unsigned node_cost_media(const struct call_cfg *cfg,
+			 struct pipeline_cfg *media);
+
 /** Measure what @w needs on a thread of its own, together with all who need
  * the same, and call done() from the event loop. 0 or -ENOMEM with @e. */
 int node_cost_wait(struct node *n, struct node_cost_wait *w, struct cr_err *e);

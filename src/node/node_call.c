@@ -250,6 +250,7 @@ static int enter(struct node *n, struct node_call *nc, struct call_cfg *cfg,
 	call_free(nc->call); /* nobody has seen it */
 	if (nc->ear)
 		node_leg_discard(nc->ear);
+	free(nc->codecs);
 	free(nc);
 	return err;
 }
@@ -282,6 +283,12 @@ static int begin(struct node *n, struct call_cfg *cfg, struct interface *i,
 	nc->started_utc = clock_read(CLOCK_REALTIME);
 	nc->cost = cost;
 	nc->conversation = of;
+	nc->codecs = node_codecs_copy(cfg->codecs);
+	if (cfg->codecs && !nc->codecs) {
+		free(nc);
+		return cr_fail(e, -ENOMEM, "out of memory for a call");
+	}
+	cfg->codecs = nc->codecs;
 	choose_receiver(n, cfg, i != NULL);
 	choose_numbers(n, cfg);
 	err = enter(n, nc, cfg, i, e);
@@ -396,7 +403,8 @@ static void learn_from(struct node_call *nc)
 {
 	uint32_t ns[RECENT_TIMES];
 
-	if (nc->relay)
+	/* what several codecs take says nothing of one pair */
+	if (nc->relay || nc->codecs || nc->recoded)
 		return;
 	costs_learn(nc->cost, ns,
 		    recent_take(&nc->call->cost, &nc->learned, ns));
@@ -426,6 +434,7 @@ static void finish_gone(struct node *n, struct node_call *nc)
 	relay_free(nc->relay);
 	if (nc->conversation)
 		conversation_stream_gone(nc->conversation, nc);
+	free(nc->codecs);
 	free(nc);
 }
 

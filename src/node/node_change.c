@@ -48,9 +48,8 @@ static void trace_change(const struct node_call *nc)
 	trace_put(trace_ring(nc->node->trace, node_ring_control(nc->node)), &r);
 }
 
-/* The engine goes by @to already. */
-static void enter(struct node_call *nc, const struct call_cfg *to,
-		  struct cost_entry *cost)
+void node_call_take(struct node_call *nc, const struct call_cfg *to,
+		    struct cost_entry *cost)
 {
 	node_learn(nc->node); /* what it took so far belongs to the old entry */
 	nc->cost->calls--;
@@ -121,7 +120,7 @@ int node_call_change(struct node_call *nc, const struct call_cfg *want,
 				  &v);
 	if (err < 0)
 		return node_refuse(n, err, &v, e);
-	enter(nc, &to, cost);
+	node_call_take(nc, &to, cost);
 	if (set_mode)
 		pipeline_set_mode(nc->call->pipeline, to.media.out.cfg.mode);
 	return 0;
@@ -168,7 +167,7 @@ static void follow(struct node_call *nc, unsigned mode)
 		return;
 	if (rc > 0)
 		note_overload(nc, &to, &v);
-	enter(nc, &to, cost);
+	node_call_take(nc, &to, cost);
 }
 
 void node_follow_modes(struct node *n)

@@ -26,13 +26,15 @@ RB_HEAD(node_tree, node_call);
 /** A stream as the control thread sees it: a call of the engine, or a relay. */
 struct node_call {
 	uint32_t id;
-	struct call *call;	 /**< owned; NULL: it is ... */
-	struct relay *relay;	 /**< ... this, owned        */
-	struct cost_entry *cost; /**< NULL: a relay has none */
-	void *owner;		 /**< the session; the user's               */
-	enum node_end why;	 /**< once ending                           */
+	struct call *call;	    /**< owned; NULL: it is ... */
+	struct relay *relay;	    /**< ... this, owned        */
+	struct cost_entry *cost;    /**< NULL: a relay has none */
+	struct call_codecs *codecs; /**< that its call has, owned; or NULL */
+	void *owner;	   /**< the session; the user's               */
+	enum node_end why; /**< once ending                           */
 	bool ending;
-	bool hung; /**< told as ended, but a stuck thread has it       */
+	bool recoded; /**< its codecs have changed */
+	bool hung;    /**< told as ended, but a stuck thread has it       */
 	/** Of a conversation that could not begin: nobody knows of it. */
 	bool untold;
 	struct watch_task watch;
@@ -210,7 +212,8 @@ void node_watch_info(const struct node *n, struct node_watch_info *out);
 
 /* --- costs (node_cost.c) --- */
 
-/** The book's entry for @cfg into *@out, for the moment. -EAGAIN with @e: a
+/** The book's entry for @cfg into *@out, for the moment; of the dearest of its
+ * codecs. -EAGAIN with @e: a
  * part of it is not known; -ENOMEM with @e. */
 int node_cost_of(struct node *n, const struct call_cfg *cfg,
 		 struct cost_entry **out, struct cr_err *e);
@@ -258,6 +261,15 @@ int node_relay_start(struct node *n, struct call_cfg *cfg,
 		     struct cr_err *e);
 /** It is out of the receivers: let it end. */
 void node_relay_leave(struct node_call *nc);
+/** Let the streams of a conversation go on as @to says, which differ from them
+ * in codecs: both, or neither. As conversation_change(). */
+int node_streams_recode(struct node_call *const nc[2], struct call_cfg to[2],
+			struct cr_err *e);
+/** The engine goes by @to already: let the call and the book follow. */
+void node_call_take(struct node_call *nc, const struct call_cfg *to,
+		    struct cost_entry *cost);
+/** A copy of @from, NULL of NULL; or NULL for want of memory. */
+struct call_codecs *node_codecs_copy(const struct call_codecs *from);
 /** A new stream @nc, complete, is one of the node's. */
 void node_call_enter(struct node *n, struct node_call *nc);
 /** The last thread has let go of @nc. Any thread. */

@@ -8,7 +8,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "node/node_impl.h"
 
@@ -29,6 +31,20 @@ static int check_side(struct call_side_request *to,
 	if (from->mode)
 		to->mode = side.codec->modes[side.cfg.mode].name;
 	return 0;
+}
+
+static int check_also(struct party_codecs *to,
+		      const struct call_side_request *from, const char *path,
+		      struct cr_err *e)
+{
+	char inner[40];
+	int err = 0;
+
+	for (unsigned i = 0; i < to->nalso && !err; i++) {
+		(void)snprintf(inner, sizeof(inner), "%salso[%u].", path, i);
+		err = check_side(&to->also[i], &from[i], inner, e);
+	}
+	return err;
 }
 
 static int check_learn(const struct learn_terms *t,
@@ -71,6 +87,30 @@ static int check_named(const struct call_side_request *r, const char *path,
 		       path);
 }
 
+/* What the party speaks, into @to; if nothing is said, that stays. */
+static int check_codecs(struct party_codecs *to,
+			const struct call_side_request *side,
+			const struct call_side_request *also, unsigned nalso,
+			const char *path, struct cr_err *e)
+{
+	struct party_codecs all = { .nalso = nalso };
+	int err = check_named(side, path, e);
+
+	if (!err && nalso && !side->codec)
+		err = cr_fail(e, -EINVAL,
+			      "%scodec: is missing: what is also sent goes "
+			      "with it",
+			      path);
+	if (err || !side->codec)
+		return err;
+	err = check_side(&all.side, side, path, e);
+	if (!err)
+		err = check_also(&all, also, path, e);
+	if (!err)
+		*to = all;
+	return err;
+}
+
 /* --- opening --- */
 
 static int open_leg(struct party *p, const struct party_request *r,
@@ -87,9 +127,8 @@ static int open_leg(struct party *p, const struct party_request *r,
 	int err = check_learn(&terms, names, e);
 
 	if (!err)
-		err = check_named(&r->side, names->path, e);
-	if (!err && r->side.codec)
-		err = check_side(&p->side, &r->side, names->path, e);
+		err = check_codecs(&p->codecs, &r->side, r->also, r->nalso,
+				   names->path, e);
 	if (!err)
 		err = interfaces_choose(&p->node->interfaces, &wish, &at, e);
 	return err ? err : node_leg_open(p->node, at, &terms, &p->leg, e);
@@ -143,13 +182,21 @@ void party_request_of(const struct party *p, struct party_request *r)
 
 	*r = (struct party_request){
 		.leg = r->leg,
-		.side = p->side,
 		.address = t->told,
 		.learn = (int)t->mode,
 		.ssrc = t->ssrc_told ? t->ssrc : 0,
 		.out_ssrc = p->out_ssrc,
 		.loss = p->loss,
 	};
+	party_request_speaks(r, &p->codecs);
+}
+
+void party_request_speaks(struct party_request *r,
+			  const struct party_codecs *codecs)
+{
+	r->side = codecs->side;
+	r->nalso = codecs->nalso;
+	memcpy(r->also, codecs->also, sizeof(r->also));
 }
 
 /* --- changes --- */
@@ -174,48 +221,25 @@ static int check_terms(const struct party *p, const struct party_change *to,
 	return check_learn(terms, names, e);
 }
 
-static int check_change(const struct party *p, const struct party_change *to,
-			const struct party_names *names,
-			struct learn_terms *terms,
-			struct call_side_request *side, struct cr_err *e)
-{
-	int err = check_terms(p, to, names, terms, e);
-
-	if (!err)
-		err = check_named(&to->side, names->path, e);
-	*side = p->side;
-	if (err || !to->side.codec)
-		return err;
-	if (p->conversation)
-		return cr_fail(e, -EBUSY,
-			       "%scodec: cannot change while a conversation "
-			       "has the leg",
-			       names->path);
-	return check_side(side, &to->side, names->path, e);
-}
-
-int party_check_change(const struct party *p, const struct party_change *to,
+int party_check_change(struct party_terms *out, const struct party *p,
+		       const struct party_change *to,
 		       const struct party_names *names, struct cr_err *e)
 {
-	struct call_side_request side;
-	struct learn_terms terms;
+	int err = check_terms(p, to, names, &out->learn, e);
 
-	return check_change(p, to, names, &terms, &side, e);
+	out->codecs = p->codecs;
+	out->hears = to->address.ss_family || to->learn >= 0;
+	out->speaks = to->side.codec;
+	return err ? err
+		   : check_codecs(&out->codecs, &to->side, to->also, to->nalso,
+				  names->path, e);
 }
 
-int party_change(struct party *p, const struct party_change *to,
-		 const struct party_names *names, struct cr_err *e)
+void party_change(struct party *p, const struct party_terms *to)
 {
-	struct call_side_request side;
-	struct learn_terms terms;
-	int err = check_change(p, to, names, &terms, &side, e);
-
-	if (err)
-		return err;
-	p->side = side;
-	if (to->address.ss_family || to->learn >= 0)
-		leg_again(p->leg->leg, &terms);
-	return 0;
+	p->codecs = to->codecs;
+	if (to->hears)
+		leg_again(p->leg->leg, &to->learn);
 }
 
 /* --- the end --- */
@@ -340,8 +364,8 @@ void party_info(const struct party *p, struct node_open_leg_info *out)
 	*out = (struct node_open_leg_info){
 		.conversation =
 			p->conversation ? conversation_id(p->conversation) : 0,
-		.codec = p->side.codec,
-		.mode = p->side.mode,
+		.codec = p->codecs.side.codec,
+		.mode = p->codecs.side.mode,
 	};
 	party_leg_info(p, &out->leg);
 }

@@ -23,13 +23,19 @@
 struct conversation;
 struct node;
 
+/** What a party speaks. Texts are static. */
+struct party_codecs {
+	/** What it is sent, and may send; codec NULL: not said yet. */
+	struct call_side_request side;
+	struct call_side_request also[PARTY_ALSO_MAX]; /**< may send, too */
+	unsigned nalso;
+};
+
 struct party {
 	LIST_ENTRY(party) link;
 	struct node *node;
 	struct node_leg *leg;
-	/** What it sends and receives; codec NULL: not said yet. Texts are
-	 * static. */
-	struct call_side_request side;
+	struct party_codecs codecs;
 	enum call_loss loss;
 	uint32_t out_ssrc; /**< 0: not chosen */
 	void *owner;	   /**< the session; the user's                    */
@@ -56,12 +62,24 @@ int party_open(struct node *n, const struct party_request *r,
 /** The one whose leg has this id, unless it is ending, or NULL. */
 struct party *party_find(struct node *n, uint32_t id);
 
-/** A new offer or answer: 0; or -EINVAL, -EBUSY with @e, and all as it was. */
-int party_change(struct party *p, const struct party_change *to,
-		 const struct party_names *names, struct cr_err *e);
-/** Would party_change() refuse it? */
-int party_check_change(const struct party *p, const struct party_change *to,
+/** What a change comes to. */
+struct party_terms {
+	struct learn_terms learn;
+	struct party_codecs codecs;
+	bool hears, speaks; /**< this or that was said anew */
+};
+
+/** What @to makes of @p: into @out. 0, or -EINVAL with @e. */
+int party_check_change(struct party_terms *out, const struct party *p,
+		       const struct party_change *to,
 		       const struct party_names *names, struct cr_err *e);
+/** A new offer or answer. Its conversation, if there is one, has taken what the
+ * party speaks. */
+void party_change(struct party *p, const struct party_terms *to);
+
+/** Put @codecs into @r. */
+void party_request_speaks(struct party_request *r,
+			  const struct party_codecs *codecs);
 
 /** As what it would have been asked for: all but @r->leg. */
 void party_request_of(const struct party *p, struct party_request *r);

@@ -27,6 +27,7 @@ static json_t *told(const struct conversation *c)
 struct start {
 	struct conversation_request request;
 	struct call_cfg stream[2];
+	struct call_codecs codecs[2];
 	bool wait; /* for the costs */
 };
 
@@ -39,7 +40,11 @@ static int read_start(struct node *n, struct start *to, const json_t *params,
 	err = field_read(conversation_start_fields, params, &to->request, e);
 	if (!err)
 		err = conversation_find_legs(n, &to->request, e);
-	return err ? err : conversation_check(to->stream, &to->request, e);
+	if (!err)
+		err = conversation_check(to->stream, &to->request, e);
+	return err ? err
+		   : conversation_codecs(to->codecs, to->stream, &to->request,
+					 e);
 }
 
 static void own(struct session *s, const struct conversation *c)
@@ -151,21 +156,47 @@ json_t *method_conversation_query(void *arg, struct rpc_peer *peer,
 	return c ? told(c) : NULL;
 }
 
-json_t *method_conversation_change(void *arg, struct rpc_peer *peer,
-				   const json_t *params, struct rpc_error *err)
+/* @wait: until it is known what @plan costs. */
+static json_t *change(struct service *sv, const json_t *params,
+		      struct conversation_plan *plan, bool *wait,
+		      struct rpc_error *err)
 {
 	struct conversation_change_request ask;
 	struct conversation *c;
 	int ret;
 
-	(void)peer;
+	*wait = false;
 	if (!request_read(conversation_change_fields, &ask, params, err))
 		return NULL;
-	c = of_id(arg, ask.conversation, err);
+	c = of_id(sv, ask.conversation, err);
 	if (!c)
 		return NULL;
-	ret = conversation_change(c, ask.party, &err->why);
+	ret = conversation_change(c, ask.party, plan, &err->why);
+	*wait = ret == -EAGAIN;
 	if (ret)
-		return request_refuse(err, request_code(ret));
+		return *wait ? NULL : request_refuse(err, request_code(ret));
 	return told(c);
+}
+
+static json_t *change_again(struct service *sv, struct session *s,
+			    const json_t *params, struct rpc_error *err)
+{
+	struct conversation_plan plan;
+	bool wait;
+	json_t *result = change(sv, params, &plan, &wait, err);
+
+	(void)s;
+	return wait ? request_refuse(err, RPC_INTERNAL) : result;
+}
+
+json_t *method_conversation_change(void *arg, struct rpc_peer *peer,
+				   const json_t *params, struct rpc_error *err)
+{
+	struct conversation_plan plan;
+	bool wait;
+	json_t *result = change(arg, params, &plan, &wait, err);
+
+	return wait ? parked_begin(arg, peer, NULL, params, plan.stream, 2,
+				   change_again, err)
+		    : result;
 }

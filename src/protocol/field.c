@@ -164,9 +164,11 @@ void field_default(const struct field *f, void *base)
 	case FIELD_C_STRUCT:
 		field_defaults(f->members, field_at(f, base));
 		break;
+	case FIELD_C_ARRAY:
+		*(unsigned *)(void *)((unsigned char *)base + f->count) = 0;
+		break;
 	case FIELD_NOWHERE:
 	case FIELD_C_POINTER:
-	case FIELD_C_ARRAY:
 	case FIELD_C_EACH:
 		break; /* of results only */
 	default:

@@ -233,8 +233,8 @@ struct field {
 		unsigned *: _Generic(&FIELD_MEMBER(table, m)[0],               \
 			sub##_struct *: FIELD_C_ARRAY))
 
-/** An array within the struct, of which @c (unsigned) are there; results only.
- */
+/** An array within the struct, of which @c (unsigned) are there. In a request
+ * .max is the number of its places, and members are complete or not. */
 #define ROW_LIST(table, n, m, c, sub) ROW_ARRAY(FIELD_LIST, table, n, m, c, sub)
 #define ROW_MAP(table, n, m, c, sub) ROW_ARRAY(FIELD_MAP, table, n, m, c, sub)
 

@@ -232,6 +232,36 @@ static int read_object(const struct field *f, const json_t *v,
 	return read_members(f->members, v, &inner);
 }
 
+/* Up to as many as the row has room for. */
+static int read_list(const struct field *f, const json_t *v,
+		     const struct place *at)
+{
+	char path[PATH_MAX_BYTES];
+	struct place inner = { path, field_at(f, at->base), at->e };
+	unsigned *count = (void *)((unsigned char *)at->base + f->count);
+	size_t i;
+	json_t *item;
+
+	if (!json_is_array(v))
+		return wrong(at, f->name, "must be a list");
+	if (json_array_size(v) > (size_t)f->max)
+		return wrong(at, f->name, "has more than %" PRId64 " members",
+			     f->max);
+	json_array_foreach ((json_t *)(uintptr_t)v, i, item) {
+		(void)snprintf(path, sizeof(path), "%s%s[%zu].", at->path,
+			       f->name, i);
+		if (!json_is_object(item))
+			return wrong(&inner, "", "must be an object");
+		field_defaults(f->members, inner.base);
+		if (refuse_unknown(f->members, item, &inner) ||
+		    read_members(f->members, item, &inner))
+			return -EINVAL;
+		inner.base = (unsigned char *)inner.base + f->size;
+	}
+	*count = (unsigned)json_array_size(v);
+	return 0;
+}
+
 /* @number: @v is there by the name that ends in the unit. */
 static int read_value(const struct field *f, const json_t *v, bool number,
 		      const struct place *at)
@@ -251,6 +281,8 @@ static int read_value(const struct field *f, const json_t *v, bool number,
 		return read_address(f, v, at);
 	case FIELD_OBJECT:
 		return read_object(f, v, at);
+	case FIELD_LIST:
+		return read_list(f, v, at);
 	case FIELD_FIXED:
 		return wrong(at, f->name, "%s", f->help);
 	default:
@@ -328,6 +360,8 @@ static bool is_there(const struct field *f, const void *base)
 	}
 }
 
+/* Whoever asked for a list looks at what is in it. */
+
 static int complete(const struct field *table, const void *base,
 		    const char *path, struct cr_err *e)
 {
@@ -337,6 +371,8 @@ static int complete(const struct field *table, const void *base,
 		int err = 0;
 
 		(void)snprintf(deeper, sizeof(deeper), "%s%s.", path, f->name);
+		if (f->type == FIELD_LIST)
+			continue;
 		if (f->type == FIELD_INLINE)
 			err = complete(f->members, inner, path, e);
 		else if (f->type == FIELD_OBJECT)

@@ -2,11 +2,14 @@
 /*
  * The methods of legs.
  */
+#include <errno.h>
 #include <inttypes.h>
 
+#include "node/conversation.h"
 #include "node/party.h"
 #include "protocol/field_json.h"
 #include "protocol/methods.h"
+#include "protocol/parked.h"
 #include "protocol/request.h"
 #include "protocol/tables/leg.h"
 
@@ -96,19 +99,47 @@ json_t *method_leg_close(void *arg, struct rpc_peer *peer, const json_t *params,
 	return request_refuse(err, request_code(ret));
 }
 
-json_t *method_leg_change(void *arg, struct rpc_peer *peer,
-			  const json_t *params, struct rpc_error *err)
+/* @wait: until it is known what @plan costs. */
+static json_t *change(struct service *sv, const json_t *params,
+		      struct conversation_plan *plan, bool *wait,
+		      struct rpc_error *err)
 {
 	struct leg_change_request ask;
 	struct party *p;
 	int ret;
 
-	(void)peer;
+	*wait = false;
 	if (!request_read(leg_change_fields, &ask, params, err))
 		return NULL;
-	p = of_id(arg, ask.leg, err);
+	p = of_id(sv, ask.leg, err);
 	if (!p)
 		return NULL;
-	ret = party_change(p, &ask.to, &names, &err->why);
-	return ret ? request_refuse(err, request_code(ret)) : told(p);
+	ret = conversation_change_party(p, &ask.to, plan, &err->why);
+	*wait = ret == -EAGAIN;
+	if (ret)
+		return *wait ? NULL : request_refuse(err, request_code(ret));
+	return told(p);
+}
+
+static json_t *change_again(struct service *sv, struct session *s,
+			    const json_t *params, struct rpc_error *err)
+{
+	struct conversation_plan plan;
+	bool wait;
+	json_t *result = change(sv, params, &plan, &wait, err);
+
+	(void)s;
+	return wait ? request_refuse(err, RPC_INTERNAL) : result;
+}
+
+json_t *method_leg_change(void *arg, struct rpc_peer *peer,
+			  const json_t *params, struct rpc_error *err)
+{
+	struct conversation_plan plan;
+	bool wait;
+	json_t *result = change(arg, params, &plan, &wait, err);
+
+	return wait ? parked_begin(arg, peer, NULL, params, plan.stream, 2,
+				   change_again, err)
+		    : result;
 }

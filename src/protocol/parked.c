@@ -16,16 +16,29 @@ static void answer(struct parked *p, json_t *result, struct rpc_error *err)
 	free(p);
 }
 
-/* Wait for the rest, if there is one. */
+/* Wait for the next, if there is one. False: no. */
 static bool wait_on(struct parked *p, struct rpc_error *e)
 {
-	if (!p->period)
+	if (p->next == p->n)
 		return false;
-	p->wait.media = p->media;
-	p->wait.period = p->period;
-	p->period = 0;
+	p->wait.media = p->need[p->next].media;
+	p->wait.period = p->need[p->next].period;
+	p->next++;
 	e->code = RPC_INTERNAL;
 	return !node_cost_wait(p->service->node, &p->wait, &e->why);
+}
+
+/* All that @cfg needs. */
+static void add_needs(struct parked *p, const struct call_cfg *cfg)
+{
+	struct pipeline_cfg media[CALL_CODECS_MAX];
+	unsigned n = node_cost_media(cfg, media);
+
+	for (unsigned i = 0; i < n; i++)
+		p->need[p->n++] = (struct parked_need){
+			.media = media[i],
+			.period = cfg->release.period,
+		};
 }
 
 static void known(void *arg, int err, const struct cr_err *why)
@@ -61,21 +74,16 @@ json_t *parked_begin(struct service *sv, struct rpc_peer *peer,
 			      .session = s,
 			      .later = rpc_later(peer, err),
 			      .run = run,
-			      .wait = { .media = cfg->media,
-					.period = cfg->release.period,
-					.done = known,
-					.arg = p } };
-	if (n > 1) {
-		p->media = cfg[1].media;
-		p->period = cfg[1].release.period;
-	}
+			      .wait = { .done = known, .arg = p } };
+	for (unsigned i = 0; i < n; i++)
+		add_needs(p, &cfg[i]);
 	if (!p->later) {
 		free(p);
 		return NULL;
 	}
 	p->params = json_incref((json_t *)(uintptr_t)params);
 	LIST_INSERT_HEAD(&sv->parked, p, link);
-	if (node_cost_wait(sv->node, &p->wait, &e.why))
+	if (!wait_on(p, &e))
 		answer(p, NULL, &e);
 	return NULL;
 }

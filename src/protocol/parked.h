@@ -28,9 +28,12 @@ struct parked {
 	json_t *params;
 	parked_run *run;
 	struct node_cost_wait wait;
-	/** What else must be known then: the other way of a conversation. */
-	struct pipeline_cfg media;
-	cr_ns period; /**< 0: nothing */
+	/** What must be known, one after the other; @next is measured then. */
+	unsigned n, next;
+	struct parked_need {
+		struct pipeline_cfg media;
+		cr_ns period;
+	} need[2 * CALL_CODECS_MAX];
 };
 
 /** Wait for the costs of @cfg[@n], one or two, then run @run with @s and

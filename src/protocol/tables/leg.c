@@ -7,6 +7,10 @@
 static const char *const learns[] = { CALL_LEARN_NAMES };
 static const char *const losses[] = { CALL_LOSS_NAMES };
 
+#define ALSO                                                                   \
+	.help = "further codecs that the party may send at any time, told by " \
+		"their payload types; it is sent codec"
+
 const struct field party_side_fields[] = {
 	{ ROW_CODEC(party_side, "codec", codec),
 	  .help = "name of the codec, as the method codecs lists it; a "
@@ -17,6 +21,8 @@ const struct field party_side_fields[] = {
 
 const struct field party_leg_fields[] = {
 	{ ROW_INLINE(party_leg, side, party_side) },
+	{ ROW_LIST(party_leg, "also", also, nalso, call_side),
+	  .max = PARTY_ALSO_MAX, ALSO },
 	{ ROW_ADDRESS(party_leg, "address", address),
 	  .without = "learned from its packets",
 	  .help = "where the party is, as signalling says" },
@@ -63,6 +69,8 @@ const struct field party_change_fields[] = {
 	  .without = "as it is",
 	  .help = "who is taken for the party; see leg.open" },
 	{ ROW_INLINE(party_change, side, party_side) },
+	{ ROW_LIST(party_change, "also", also, nalso, call_side),
+	  .max = PARTY_ALSO_MAX, ALSO },
 	{ 0 },
 };
 

@@ -156,6 +156,7 @@ enum { ROUNDS = 40, FRAMES = 25 };
 
 static bool has_new_terms(struct conversation *c, struct rig *r)
 {
+	struct conversation_plan plan;
 	struct party_change to[2];
 	struct cr_err e = { "" };
 	char text[64];
@@ -165,7 +166,7 @@ static bool has_new_terms(struct conversation *c, struct rig *r)
 	to[0].learn = LEARN_DELAYED;
 	(void)snprintf(text, sizeof(text), "127.0.0.1:%u", r->port);
 	assert_int_equal(address_parse(text, &to[1].address), 0);
-	return !conversation_change(c, to, &e);
+	return !conversation_change(c, to, &plan, &e);
 }
 
 /* Both parties speak while it ends: every packet counts once. */

@@ -19,6 +19,7 @@ enum { MOVES = 30, BETWEEN = 10 };
 static void a_change_of_address_loses_nothing(void **state)
 {
 	const struct rig_options o = { .workers = 1 };
+	struct conversation_plan plan;
 	struct party_change to[2];
 	struct conversation *c;
 	struct talker p[2], other;
@@ -37,14 +38,14 @@ static void a_change_of_address_loses_nothing(void **state)
 	other = talker(c, 1, 0);
 	talkers_introduce(c, p);
 	to[1].address = p[1].at; /* signalling knew it all the time */
-	assert_int_equal(conversation_change(c, to, &e), 0);
+	assert_int_equal(conversation_change(c, to, &plan, &e), 0);
 	for (unsigned i = 0; i < MOVES; i++) {
 		const struct talker *now = i % 2 ? &p[1] : &other;
 
 		for (unsigned k = 0; k < BETWEEN; k++)
 			talker_speak(&p[0], 1);
 		to[1].address = now->at;
-		assert_int_equal(conversation_change(c, to, &e), 0);
+		assert_int_equal(conversation_change(c, to, &plan, &e), 0);
 		talker_speak(&p[0], 2);
 		do /* the last one comes to the new address */
 			assert_true(talker_hear(now, buf) > 0);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Legs that are open before anybody talks: heard, changed, joined into
 conversations one after the other, and closed with their session."""
+import json
 import time
 
 import pytest
@@ -86,6 +87,80 @@ def test_what_is_told_later_counts(d):
     every = [header(x) for x in first + heard(new, 10)]
     assert [x["seq"] - every[0]["seq"] & 0xffff for x in every] == list(
         range(20))
+
+
+def test_codecs_change_while_both_speak(d):
+    """By the leg or by the conversation; costs are measured meanwhile."""
+    c = d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=pcma")
+    a, b = Phone(leg(c, "a")), Phone(leg(c, "b"))
+    said(b, 0xd5, 0xb, 0, 1, 8)
+    said(a, 0xff, 0xa, 0, 1, 0)
+    every = heard(b, 1)
+    how = ["codec=amr", "codec=opus pt=111", "codec=g722", "codec=l16 pt=97",
+           "codec=amr-wb pt=98 octet_align=yes", "codec=pcma"]
+    for i, words in enumerate(how):
+        pt = [96, 111, 9, 97, 98, 8][i]
+        if i % 2:
+            d.ctl("leg", "change", str(c["b"]["leg"]), *words.split())
+        else:
+            d.ctl("conversation", "change", str(c["conversation"]),
+                  *("b." + w for w in words.split()))
+        said(a, 0xff, 0xa, 1 + 5 * i, 5, 0)
+        got = heard(b, 5)
+        assert {header(x)["pt"] for x in got} == {pt}
+        every += got
+    every = [header(x) for x in every]
+    assert [x["seq"] - every[0]["seq"] & 0xffff for x in every] == list(
+        range(31))
+    assert len({x["ssrc"] for x in every}) == 1
+    assert all(0 < (y["ts"] - x["ts"]) & 0xffffffff < 2 ** 31
+               for x, y in zip(every, every[1:]))
+
+
+def test_a_party_may_send_what_else_it_said(d):
+    a = d.ctl("leg", "open", "codec=pcmu",
+              'also=[{"codec": "pcma"}, {"codec": "g722"}]')
+    c = d.ctl("conversation", "start", f"a.leg={a['leg']}", "b.codec=l16",
+              "b.pt=97")
+    b = Phone(leg(c, "b"))
+    said(b, 0, 0xb, 0, 1, 97)
+    phone = Phone(port(a))
+    for i, pt in enumerate([0, 8, 9, 0, 9, 8, 97]):
+        said(phone, 0xd5, 0xa, 2 * i, 2, pt)
+        if pt != 97:
+            assert len(heard(b, 2)) == 2
+    call = str(c["a"]["call"])
+    until(lambda: d.ctl("call", call), lambda x: x["count"]["wrong_pt"] == 2)
+    assert d.ctl("call", call)["count"]["packets_in"] == 12
+
+
+@pytest.mark.parametrize("words, why", [
+    (['a.also=[{"codec": "pcmx"}]'], ": a.also[0].codec: unknown"),
+    (['a.also=[{"codec": "g722"}, {"codec": "amr", "pt": 9}]'],
+     ": a.also[1].pt: 9 is another codec's"),
+    (['a.also=[{"pt": 9}]'], ": a.also[0].codec: is missing"),
+    (['a.also=[{"codec": "g722", "speed": 9}]'],
+     ": a.also[0].speed: unknown member"),
+    (['a.also=[{"codec": "g722", "pt": 128}]'], ": a.also[0].pt: 128 is not"),
+    (['a.also={"codec": "g722"}'], ": a.also: must be a list"),
+    (['a.also=[9]'], ": a.also[0].: must be an object"),
+    (['a.also=' + json.dumps([{"codec": "amr", "pt": 96 + i}
+                              for i in range(8)])],
+     ": a.also: has more than 7 members"),
+    (["a.codec=null", 'a.also=[{"codec": "g722"}]'], ": a.codec: is missing"),
+    (['a.also=[{"codec": "g723_1"}]'], ": ptime: g723_1 comes in frames")])
+def test_what_lists_refuse(d, words, why):
+    first = [] if "a.codec=null" in words else ["a.codec=pcmu"]
+    assert why in d.ctl("conversation", "start", *first, "b.codec=pcma",
+                        *words, code=1)
+    stats = d.ctl("stats")
+    assert stats["calls"] == 0 and not stats["interfaces"][0]["used"]
+
+
+def test_a_relay_keeps_its_codec(d):
+    c = d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=pcmu")
+    assert "relay" in d.ctl("leg", "change", str(c["b"]["leg"]),
+                            "codec=pcma", code=1)
 
 
 @pytest.mark.parametrize("words, why", [

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Conversations of a real node whose parties change their codecs in mid-call:
+ * each packet comes out once, in the codec of that moment, with the next
+ * sequence number and a later timestamp. What is refused changes nothing.
+ */
+#include "cmocka_cr.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "protocol/field_json.h"
+#include "protocol/tables/conversation.h"
+#include "rig.h"
+
+enum { PACKETS = 12 };
+
+/* All that both streams need. */
+static int measure(struct rig *r, const struct call_cfg *stream,
+		   struct cr_err *e)
+{
+	struct pipeline_cfg media[CALL_CODECS_MAX];
+	int err = 0;
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct call_cfg one = stream[i];
+		unsigned n = node_cost_media(&one, media);
+
+		one.codecs = NULL;
+		for (unsigned k = 0; k < n && !err; k++) {
+			one.media = media[k];
+			err = rig_measure(r, &one, e);
+		}
+	}
+	return err;
+}
+
+/* Start one from JSON in which single quotes stand for double ones. */
+static int start(struct rig *r, const char *json, struct conversation **c,
+		 struct cr_err *e)
+{
+	struct conversation_request request;
+	struct call_codecs codecs[2];
+	struct call_cfg stream[2];
+	char text[512];
+	json_t *params;
+	int err;
+
+	(void)snprintf(text, sizeof(text), "%s", json);
+	for (char *p = text; (p = strchr(p, '\'')); p++)
+		*p = '"';
+	params = json_loads(text, 0, NULL);
+	assert_non_null(params);
+	field_defaults(conversation_start_fields, &request);
+	err = field_read(conversation_start_fields, params, &request, e);
+	if (!err)
+		err = conversation_check(stream, &request, e);
+	if (!err)
+		err = conversation_codecs(codecs, stream, &request, e);
+	while (!err && (err = conversation_start(r->node, stream, &request, c,
+						 e)) == -EAGAIN)
+		err = measure(r, stream, e);
+	json_decref(params);
+	return err;
+}
+
+/* Party @i speaks @codec from now on; when what it costs is known. */
+static int takes(struct rig *r, struct conversation *c, unsigned i,
+		 const struct call_side_request *how, struct cr_err *e)
+{
+	struct conversation_plan plan;
+	struct party_change to[2];
+	int err;
+
+	for (unsigned k = 0; k < 2; k++)
+		field_defaults(party_change_fields, &to[k]);
+	to[i].side = *how;
+	while ((err = conversation_change(c, to, &plan, e)) == -EAGAIN)
+		assert_int_equal(measure(r, plan.stream, e), 0);
+	return err;
+}
+
+static int speaks(struct rig *r, struct conversation *c, unsigned i,
+		  const char *codec, int pt, struct cr_err *e)
+{
+	struct call_side_request how;
+
+	field_defaults(call_side_fields, &how);
+	how.codec = codec;
+	how.pt = pt;
+	return takes(r, c, i, &how, e);
+}
+
+/* A packet of 20 ms of noise. */
+static size_t packet_of(const char *name, uint8_t *buf, size_t size)
+{
+	static struct cr_frame frame;
+	static int16_t pcm[CR_FRAME_SAMPLES_MAX];
+	const struct cr_codec *codec = cr_codec_find(name);
+	struct cr_codec_cfg cfg = { .mode = codec->default_mode };
+	struct payload_cfg payload;
+	struct cr_err e = { "" };
+	void *encoder;
+	int n;
+
+	for (unsigned k = 0; k < CR_FRAME_SAMPLES_MAX; k++)
+		pcm[k] = (int16_t)((k * 2654435761u) >> 20);
+	if (codec->any_length || codec->lengths)
+		cfg.samples = codec->sample_rate / 50;
+	assert_int_equal(payload_cfg_of(codec, &payload), 0);
+	payload.samples = cfg.samples;
+	assert_int_equal(codec->encoder_open(&encoder, &cfg, &e), 0);
+	assert_int_equal(codec->encode(encoder, cfg.mode, pcm, &frame), 0);
+	codec->encoder_close(encoder);
+	n = payload_pack(&payload, PAYLOAD_NO_CMR, &frame, 1, buf, size);
+	assert_true(n > 0);
+	return (size_t)n;
+}
+
+static unsigned step_of(const char *name)
+{
+	return cr_codec_find(name)->rtp_clock / 50;
+}
+
+/* What one party hears. */
+struct line {
+	bool any;
+	uint16_t seq;
+	uint32_t ts, ssrc;
+};
+
+/* Of 20 ms, by the types that these tests have. */
+static unsigned units_of(int pt)
+{
+	return pt == 97	   ? step_of("opus")
+	       : pt == 98  ? step_of("amr-wb")
+	       : pt == 101 ? step_of("l16")
+			   : 160;
+}
+
+/* The next packet is of type @pt and follows the one before; @at_once, if its
+ * sender made no pause. */
+static void hears(struct rig *r, struct line *l, int pt, bool at_once)
+{
+	uint8_t buf[2048];
+	struct rtp_packet p;
+
+	assert_true(rig_receive(r, buf, &p));
+	assert_int_equal(p.pt, pt);
+	if (l->any) {
+		assert_int_equal(p.seq, (uint16_t)(l->seq + 1));
+		assert_true((int32_t)(p.ts - l->ts) > 0);
+		if (at_once)
+			assert_int_equal(p.ts - l->ts, units_of(pt));
+		assert_int_equal(p.ssrc, l->ssrc);
+	}
+	*l = (struct line){ true, p.seq, p.ts, p.ssrc };
+}
+
+static void says(struct rig *r, struct rig_sender *s, const char *codec, int pt,
+		 struct line *other, int heard)
+{
+	uint8_t packet[1024];
+	size_t n = packet_of(codec, packet, sizeof(packet));
+
+	s->next.pt = (uint8_t)pt;
+	s->step = step_of(codec);
+	for (unsigned i = 0; i < PACKETS; i++) {
+		rig_send(s, packet, n);
+		hears(r, other, heard, i);
+	}
+}
+
+static bool has_no_calls(void *arg)
+{
+	const struct rig *r = arg;
+
+	return !r->node->ncalls && LIST_EMPTY(&r->node->conversations);
+}
+
+static void end(struct rig *r, struct conversation *c)
+{
+	conversation_stop(c);
+	assert_true(rig_wait(r, has_no_calls, r));
+	rig_close(r);
+}
+
+/* Each party through all codecs while both speak. */
+static void codecs_change_and_no_frame_is_lost(void **state)
+{
+	static const struct {
+		const char *name;
+		int pt;
+	} through[] = { { "amr", 96 },	  { "g722", 9 },  { "opus", 97 },
+			{ "pcmu", 0 },	  { "opus", 97 }, { "g722", 9 },
+			{ "amr-wb", 98 }, { "amr", 99 },  { "pcmu", 0 } };
+	const struct rig_options o = { .workers = 2 };
+	struct rig_sender a, b;
+	struct conversation *c;
+	struct line at_a = { 0 }, at_b = { 0 };
+	struct cr_err e = { "" };
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &o);
+	assert_int_equal(start(&r,
+			       "{'a': {'codec': 'pcmu'}, "
+			       "'b': {'codec': 'pcma'}}",
+			       &c, &e),
+			 0);
+	a = rig_sender(&r, conversation_stream(c, 0), 160);
+	b = rig_sender(&r, conversation_stream(c, 1), 160);
+	rig_send(&b, "hello", 5); /* B is known; A is not: it hears nothing */
+	says(&r, &a, "pcmu", 0, &at_b, 8);
+	says(&r, &b, "pcma", 8, &at_a, 0);
+	for (unsigned i = 0; i < sizeof(through) / sizeof(*through); i++) {
+		const char *name = through[i].name;
+		int pt = through[i].pt;
+
+		if (speaks(&r, c, 0, name, pt, &e))
+			fail_msg("%s: %s", name, e.text);
+		says(&r, &a, name, pt, &at_b, 8);
+		says(&r, &b, "pcma", 8, &at_a, pt);
+		/* it goes on for a moment as it was: nothing is lost */
+		says(&r, &a, "pcmu", 0, &at_b, 8);
+	}
+	/* and the other one */
+	assert_int_equal(speaks(&r, c, 1, "l16", 101, &e), 0);
+	says(&r, &a, "pcmu", 0, &at_b, 101);
+	says(&r, &b, "l16", 101, &at_a, 0);
+	end(&r, c);
+	assert_int_equal(r.ended, 2);
+	assert_int_equal(r.last[RIG_wrong_pt], 0);
+}
+
+static void what_may_come_is_told_by_its_type(void **state)
+{
+	const struct rig_options o = { .workers = 1 };
+	struct rig_sender a, b;
+	struct conversation *c;
+	struct line at_b = { 0 }, at_a = { 0 };
+	struct cr_err e = { "" };
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &o);
+	assert_int_equal(start(&r,
+			       "{'a': {'codec': 'pcmu', 'also': ["
+			       "{'codec': 'amr', 'pt': 96}, {'codec': 'g722'}, "
+			       "{'codec': 'opus', 'pt': 111}]}, "
+			       "'b': {'codec': 'pcma'}}",
+			       &c, &e),
+			 0);
+	a = rig_sender(&r, conversation_stream(c, 0), 160);
+	b = rig_sender(&r, conversation_stream(c, 1), 160);
+	rig_send(&b, "hello", 5);
+	for (unsigned i = 0; i < 4; i++) {
+		says(&r, &a, "opus", 111, &at_b, 8);
+		says(&r, &a, "pcmu", 0, &at_b, 8);
+		says(&r, &a, "g722", 9, &at_b, 8);
+		says(&r, &a, "amr", 96, &at_b, 8);
+		says(&r, &b, "pcma", 8, &at_a, 0); /* it is sent the first */
+	}
+	end(&r, c);
+}
+
+static void what_is_refused_leaves_all_as_it_was(void **state)
+{
+	const struct rig_options o = { .scheduler = "edf",
+				       .workers = 1,
+				       .admission = true };
+	struct rig_sender a, b;
+	struct conversation *c;
+	struct line at_b = { 0 }, at_a = { 0 };
+	struct call_cfg before[2], after[2];
+	struct call_side_request how;
+	struct cr_err e = { "" };
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &o);
+	assert_int_equal(start(&r,
+			       "{'a': {'codec': 'pcmu'}, 'b': {'codec': "
+			       "'pcma'}, 'class': 'hard'}",
+			       &c, &e),
+			 0);
+	a = rig_sender(&r, conversation_stream(c, 0), 160);
+	b = rig_sender(&r, conversation_stream(c, 1), 160);
+	rig_send(&b, "hello", 5);
+	for (unsigned i = 0; i < 2; i++)
+		before[i] = node_call_cfg(conversation_stream(c, i));
+	assert_int_equal(speaks(&r, c, 0, "g723_1", -1, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "ptime: g723_1"));
+	assert_int_equal(speaks(&r, c, 0, "nothing", -1, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "a.codec: unknown"));
+	field_defaults(call_side_fields, &how);
+	how.codec = "spin";
+	how.spin = 12 * CR_MS; /* of 20, each way */
+	assert_int_equal(takes(&r, c, 0, &how, &e), -ENOSPC);
+	assert_non_null(strstr(e.text, "no-capacity"));
+	for (unsigned i = 0; i < 2; i++) {
+		after[i] = node_call_cfg(conversation_stream(c, i));
+		assert_ptr_equal(after[i].media.in.codec,
+				 before[i].media.in.codec);
+		assert_ptr_equal(after[i].media.out.codec,
+				 before[i].media.out.codec);
+		assert_int_equal(after[i].declared.cost.mean,
+				 before[i].declared.cost.mean);
+	}
+	says(&r, &a, "pcmu", 0, &at_b, 8);
+	says(&r, &b, "pcma", 8, &at_a, 0);
+	end(&r, c);
+}
+
+enum { FLOOD = 6000 };
+
+struct flood {
+	struct rig *rig;
+	struct rig_sender s[2];
+	atomic_bool go;
+};
+
+/* Both parties speak, of four types by turns. */
+static void *flood(void *arg)
+{
+	static const uint8_t types[] = { 0, 8, 9, 96 };
+	const uint8_t speech[320] = { 0 };
+	struct flood *f = arg;
+
+	for (unsigned n = 0; n < FLOOD; n++) {
+		struct rig_sender *s = &f->s[n % 2];
+		struct timespec pause = { 0, 20000 };
+
+		s->next.pt = types[n / 6 % 4];
+		rig_send(s, speech, s->next.pt == 96 ? 320 : 160);
+		(void)nanosleep(&pause, NULL);
+	}
+	atomic_store(&f->go, false);
+	return NULL;
+}
+
+/* Codecs change as fast as control can while packets of all types come: every
+ * one counts once, and each that was taken leaves. */
+static void a_flood_of_changes(void **state)
+{
+	static const struct {
+		const char *name;
+		int pt;
+	} codecs[] = { { "pcmu", 0 }, { "pcma", 8 }, { "g722", 9 },
+		       { "l16", 96 }, { "amr", 97 }, { "opus", 98 } };
+	const struct rig_options o = { .workers = 2, .ring_frames = 64 };
+	struct flood f = { .go = true };
+	struct conversation *c;
+	struct node_stats stats;
+	struct cr_err e = { "" };
+	pthread_t thread;
+	struct rig r;
+	unsigned changes = 0;
+
+	(void)state;
+	rig_open(&r, &o);
+	assert_int_equal(start(&r,
+			       "{'a': {'codec': 'pcmu'}, "
+			       "'b': {'codec': 'pcma'}}",
+			       &c, &e),
+			 0);
+	f.rig = &r;
+	for (unsigned i = 0; i < 2; i++)
+		f.s[i] = rig_sender(&r, conversation_stream(c, i), 160);
+	assert_int_equal(pthread_create(&thread, NULL, flood, &f), 0);
+	for (; atomic_load(&f.go); changes++) {
+		unsigned k = changes * 7 % 6;
+
+		if (speaks(&r, c, changes / 3 % 2, codecs[k].name, codecs[k].pt,
+			   &e))
+			fail_msg("%s", e.text);
+	}
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	conversation_stop(c);
+	assert_true(rig_wait(&r, has_no_calls, &r));
+	node_stats(r.node, &stats);
+	assert_true(changes > 10);
+	assert_int_equal(stats.rx.packets + stats.totals.port_drops +
+				 stats.totals.unread,
+			 FLOOD);
+	assert_int_equal(stats.rx.packets - stats.rx.unheard,
+			 stats.totals.packets_in + stats.totals.wrong_pt +
+				 stats.totals.too_big + stats.totals.unproven +
+				 stats.totals.wrong_source +
+				 stats.totals.wrong_ssrc);
+	assert_int_equal(stats.totals.too_big, 0);
+	assert_int_equal(stats.totals.malformed, 0);
+	assert_int_equal(stats.totals.packets_in,
+			 stats.totals.done + stats.totals.overwritten +
+				 stats.totals.stale + stats.totals.concealed +
+				 stats.totals.cancelled);
+	rig_close(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(codecs_change_and_no_frame_is_lost),
+		cmocka_unit_test(what_may_come_is_told_by_its_type),
+		cmocka_unit_test(what_is_refused_leaves_all_as_it_was),
+		cmocka_unit_test(a_flood_of_changes),
+	};
+
+	return cmocka_run_group_tests_name("recode", tests, NULL, NULL);
+}
