@@ -87,10 +87,10 @@ def test_the_whole_daemon_has_the_ideal_instead_of_raw_loops(capacity,
 
 def test_a_load_that_lost_its_cpu_serves_nothing(capacity, result):
     assert capacity.judge(9, result(p99_ms=9))["good"]
-    for bad in ({"p99_ms": 10.1}, {"lost": 1}, {"held_ms": 90}):
+    for bad in ({"p99_ms": 10.1}, {"lost": 1}, {"held_ms": 190}):
         assert not capacity.judge(9, result(**bad))["good"]
     assert [capacity.judgement(capacity.judge(9, result(**of))) for of in (
-        {}, {"lost": 1}, {"held_ms": 90})] == [
+        {}, {"lost": 1}, {"held_ms": 190})] == [
             "ok", "too much", "does not count, the load was late itself"]
 
 

@@ -130,9 +130,9 @@ def test_a_late_load_and_troubles_are_told(result):
     assert not sound(run)
     assert "3 out of sequence" in text(run) and "5.0 ms late" in text(run)
     assert "late" not in text(result())
-    assert not sound(result(held_ms=60)) and sound(result(held_ms=40))
-    assert in_time(result(held_ms=60)) and not in_time(run)
-    assert "held for 6.0% of the time" in text(result(held_ms=60))
+    assert not sound(result(held_ms=120)) and sound(result(held_ms=80))
+    assert in_time(result(held_ms=120)) and not in_time(run)
+    assert "held for 12.0% of the time" in text(result(held_ms=120))
 
 
 def test_a_runner_that_is_interrupted_before_it_can_be_read_is_left():
