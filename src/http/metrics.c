@@ -181,7 +181,7 @@ static void write_histogram(struct evbuffer *out, const char *member,
 			    const struct histogram *h)
 {
 	const struct field_metric *m =
-		field_find(node_stats_fields, member)->metric;
+		field_find_path(node_stats_fields, member)->metric;
 	uint64_t below[METRICS_BOUNDS];
 	uint64_t all = histogram_count(h);
 
@@ -224,4 +224,7 @@ void metrics_write(struct evbuffer *out, struct node *n)
 	node_histograms(n, &delay, &jitter);
 	write_histogram(out, "delay", &delay);
 	write_histogram(out, "jitter", &jitter);
+	node_rtcp_histograms(n, &delay, &jitter);
+	write_histogram(out, "rtcp.round_trip", &delay);
+	write_histogram(out, "rtcp.jitter", &jitter);
 }

@@ -38,6 +38,8 @@
 #include "rtp/payload_types.h"
 #include "rtp/rtp.h"
 
+struct rtcp_sent;
+
 struct call_counters {
 #define CALL_MEMBER(name, label, help) atomic_ullong name;
 	_Alignas(CACHE_LINE) struct {
@@ -101,6 +103,8 @@ struct call_cfg {
 	struct sockaddr_storage to;
 	unsigned receiver; /**< which one it is with (media/receivers.h)    */
 	unsigned ring_frames;
+	/** Where RTCP has what is sent counted, or NULL. */
+	struct rtcp_sent *tally;
 	/** Conceal what never came; else it shows in the output's sequence
 	 * numbers. */
 	bool conceal;

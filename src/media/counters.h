@@ -89,7 +89,13 @@ enum call_counter {
 #define PACKET_COUNTERS(X)                                                     \
 	X(packets, NULL, "datagrams received")                                 \
 	X(malformed, NULL, "datagrams that are not RTP")                       \
-	X(rtcp, NULL, "RTCP packets, which are not looked at")                 \
+	X(rtcp, NULL,                                                          \
+	  "RTCP packets, and whatever came to a port for RTCP; those that "    \
+	  "are in none of the next three were not looked at")                  \
+	X(rtcp_heard, NULL, "RTCP packets that were believed")                 \
+	X(rtcp_refused, NULL, "RTCP packets that are malformed")               \
+	X(rtcp_foreign, NULL,                                                  \
+	  "RTCP packets from a host that is not the party's")                  \
 	X(unknown_ssrc, NULL, "RTP packets that belong to no call")            \
 	X(unheard, NULL, "RTP packets to a port that no call listens to")      \
 	X(oversized, NULL, "datagrams larger than any packet")                 \

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/address.h"
+#include "media/leg_rtcp.h"
 
 struct leg *leg_new(const struct leg_cfg *cfg)
 {
@@ -30,6 +31,7 @@ void leg_free(struct leg *l)
 {
 	if (!l)
 		return;
+	leg_rtcp_close(l);
 	way_fini(&l->to);
 	(void)pthread_mutex_destroy(&l->lock);
 	free(l);
@@ -139,8 +141,11 @@ void leg_end_polls(struct leg *l)
 
 cr_ns leg_poll(struct leg *l, cr_ns now)
 {
-	(void)l, (void)now;
-	return CR_NEVER;
+	cr_ns due = CR_NEVER;
+
+	if (l->rtcp)
+		due = cr_ns_min(due, leg_rtcp_poll(l, now));
+	return due;
 }
 
 void leg_poll_by(struct leg *l, cr_ns due)

@@ -27,6 +27,7 @@
 
 struct call;
 struct relay;
+struct leg_rtcp;
 
 /** What a leg is to be. Zero-initialise. */
 struct leg_cfg {
@@ -42,6 +43,8 @@ struct leg {
 	struct rcu_head rcu;
 	/** Where answers go. */
 	struct way to;
+	/** NULL: it has no RTCP (media/leg_rtcp.h); constant. */
+	struct leg_rtcp *rtcp;
 
 	/* What every packet needs: this line, and the first one of @learn. */
 
@@ -123,6 +126,11 @@ bool leg_begin_polls(struct leg *l, struct wheel *w);
 /** leg_poll() is not called any more, but for a call under way, which has ended
  * a grace period later. Control. */
 void leg_end_polls(struct leg *l);
+/** Has leg_end_polls() been called? Control. */
+static inline bool leg_polls_ended(const struct leg *l)
+{
+	return l->timer.closed;
+}
 
 /** Do what is due at @now, and perhaps more. Returns when to call it again, the
  * earliest of what its parts wait for; CR_NEVER: they wait for nothing. The

@@ -4,6 +4,9 @@
  */
 #include "media/legs.h"
 
+_Static_assert(SOCKETS_CHUNK *SOCKETS_CHUNKS <= LEGS_RTCP,
+	       "the low half of a name is a place");
+
 int legs_add(struct legs *t, struct leg *l)
 {
 	const struct sockets_entry e = { l->cfg.fd, (uintptr_t)l };

@@ -13,6 +13,9 @@
 #include "media/leg.h"
 #include "udp/sockets.h"
 
+/** Set in the tag of a leg's RTCP port, beside its name. */
+#define LEGS_RTCP (UINT64_C(1) << 31)
+
 /** Zero is empty. */
 struct legs {
 	struct sockets places; /**< tags are the legs' addresses */
@@ -22,11 +25,12 @@ struct legs {
 int legs_add(struct legs *t, struct leg *l);
 /** A receiver may still have it until a grace period has passed. */
 void legs_del(struct legs *t, struct leg *l);
-/** The leg that @key names, or NULL. */
+/** The leg that @key names, with or without LEGS_RTCP, or NULL. */
 static inline struct leg *legs_find(const struct legs *t, uint64_t key)
 {
 	struct sockets_entry e;
 
+	key &= ~LEGS_RTCP;
 	return sockets_find(&t->places, key, &e) ? (void *)(uintptr_t)e.tag
 						 : NULL;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/address.h"
+#include "media/leg_rtcp.h"
 #include "udp/inlet.h"
 
 /* Larger than any packet that fits a ring. */
@@ -299,6 +300,9 @@ static struct call *take_at_leg(struct packet_path *path, struct leg *leg,
 	if (c)
 		call_fetch_for_packet(c);
 	heard = leg_hear(leg, &arrival, in->arrival);
+	if (leg->rtcp && learn_accepts(heard))
+		leg_rtcp_rtp(leg, p, !c || call_codec_of(c, p->pt) >= 0,
+			     in->arrival);
 	if (!c) {
 		call_count(&path->count.unheard, 1);
 		return NULL;
@@ -324,6 +328,36 @@ static struct call *addressee(struct packet_path *path,
 	return c && !c->cfg.ear ? c : NULL;
 }
 
+/* @mux: it came where RTP does. */
+static void take_rtcp(struct packet_path *path, struct leg *leg,
+		      const struct intake_packet *in, bool mux)
+{
+	call_count(&path->count.rtcp, 1);
+	if (!leg || !leg->rtcp)
+		return;
+	switch (leg_rtcp_packet(leg, in, mux)) {
+	case LEG_RTCP_HEARD:
+		call_count(&path->count.rtcp_heard, 1);
+		return;
+	case LEG_RTCP_REFUSED:
+		call_count(&path->count.rtcp_refused, 1);
+		return;
+	case LEG_RTCP_FOREIGN:
+		call_count(&path->count.rtcp_foreign, 1);
+		return;
+	}
+}
+
+void packet_take_rtcp(struct packet_path *path, const struct intake_packet *in,
+		      struct leg *leg)
+{
+	call_count(&path->count.packets, 1);
+	if (in->bytes > PACKET_BYTES_MAX)
+		call_count(&path->count.oversized, 1);
+	else
+		take_rtcp(path, leg, in, false);
+}
+
 struct call *packet_take(struct packet_path *path,
 			 const struct intake_packet *in, struct leg *leg)
 {
@@ -338,9 +372,10 @@ struct call *packet_take(struct packet_path *path,
 	}
 	err = rtp_parse(in->data, in->bytes, &p);
 	if (err) {
-		call_count(err == RTP_IS_RTCP ? &path->count.rtcp
-					      : &path->count.malformed,
-			   1);
+		if (err == RTP_IS_RTCP)
+			take_rtcp(path, leg, in, true);
+		else
+			call_count(&path->count.malformed, 1);
 		return NULL;
 	}
 	if (leg && relay_take(path->relays, leg, &p, in))

@@ -52,6 +52,10 @@ struct call *packet_poll(struct packet_path *path, struct leg *leg, cr_ns now);
 /** A frame of @call (struct call) goes into its ring. What its inflow calls. */
 void packet_push(void *call, const struct inflow_frame *f);
 
+/** Take one that came to the RTCP port of @leg. */
+void packet_take_rtcp(struct packet_path *path, const struct intake_packet *in,
+		      struct leg *leg);
+
 /** Count a packet that came to the port of a leg that has gone. */
 void packet_count_stray(struct packet_path *path);
 

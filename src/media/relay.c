@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "media/leg_rtcp.h"
+
 /* Comfort noise has a type of its own (RFC 3551, table 4). */
 #define NOISE_PT 13u
 
@@ -105,15 +107,20 @@ bool relay_take(struct relay_burst *out, struct leg *leg,
 		return false;
 	if (!accepts(r, leg, p, in))
 		return true;
+	if (leg->rtcp)
+		leg_rtcp_rtp(leg, p, p->pt == r->cfg.pt_in, in->arrival);
 	call_count(&r->count.packets_in, 1);
 	call_count(&r->count.octets_in, p->payload_bytes);
 	call_count(&r->count.relayed, 1);
 	if (p->pt != r->pt_in)
 		call_count(&r->count.relayed_other, 1);
-	if (knows_way(r))
-		put(out, r, p, in);
-	else
+	if (!knows_way(r)) {
 		call_count(&r->count.nowhere, 1);
+		return true;
+	}
+	if (r->cfg.mouth->rtcp)
+		leg_rtcp_passed_on(r->cfg.mouth, p, in->arrival);
+	put(out, r, p, in);
 	return true;
 }
 

@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "media/leg_rtcp.h"
 #include "media/pace.h"
 #include "udp/socket.h"
 
@@ -37,6 +38,7 @@ struct rx {
 	_Alignas(CACHE_LINE) struct packet_path path;
 	struct inlet *in;
 	struct wheel wheel; /* of its legs */
+	struct leg_rtcp_sums rtcp;
 	pthread_t thread;
 	atomic_bool stop; /* release, pairs with rx_main() */
 	uint32_t drops;	  /* of the shared socket, counted so far */
@@ -102,6 +104,11 @@ static void take(struct rx *rx, const struct inlet_packet *p)
 			packet_count_stray(&rx->path);
 			return;
 		}
+	}
+	if (leg && p->tag & LEGS_RTCP) {
+		count_drops(&leg->port_drops, &leg->rtcp->drops, p->drops);
+		packet_take_rtcp(&rx->path, &p->packet, leg);
+		return;
 	}
 	if (leg)
 		count_leg_drops(leg, fed_by(leg), p->drops);
@@ -398,13 +405,34 @@ void rx_close(struct rx *rx)
 	rx_free(rx);
 }
 
+static bool has_rtcp_port(const struct leg *l)
+{
+	return l->rtcp && l->rtcp->cfg.mode == LEG_RTCP_PORT;
+}
+
+static int add_ports(struct rx *rx, struct leg *l, struct cr_err *e)
+{
+	int err = inlet_add(rx->in, l->cfg.fd, l->key, INLET_ONE, &l->port_key,
+			    e);
+
+	if (err || !has_rtcp_port(l))
+		return err;
+	err = inlet_add(rx->in, l->rtcp->cfg.fd, l->key | LEGS_RTCP, INLET_ONE,
+			&l->rtcp->port_key, e);
+	if (err)
+		inlet_del(rx->in, l->port_key);
+	return err;
+}
+
 int rx_add_leg(struct rx *rx, struct leg *l, struct cr_err *e)
 {
 	int err;
 
+	if (l->rtcp)
+		l->rtcp->sums = &rx->rtcp;
 	if (leg_begin_polls(l, &rx->wheel))
 		inlet_wake(rx->in);
-	err = inlet_add(rx->in, l->cfg.fd, l->key, INLET_ONE, &l->port_key, e);
+	err = add_ports(rx, l, e);
 	if (err)
 		leg_end_polls(l);
 	return err;
@@ -413,6 +441,8 @@ int rx_add_leg(struct rx *rx, struct leg *l, struct cr_err *e)
 void rx_del_leg(struct rx *rx, struct leg *l)
 {
 	inlet_del(rx->in, l->port_key);
+	if (has_rtcp_port(l))
+		inlet_del(rx->in, l->rtcp->port_key);
 	leg_end_polls(l);
 }
 
@@ -422,9 +452,23 @@ void rx_count_rest(struct leg *l, struct call_counters *c)
 	count_leg_drops(l, c, udp_socket_drops(l->cfg.fd));
 }
 
+void rx_count_rtcp_rest(struct leg *l)
+{
+	if (!has_rtcp_port(l))
+		return;
+	call_count(&l->unread, udp_socket_end(l->rtcp->cfg.fd));
+	count_drops(&l->port_drops, &l->rtcp->drops,
+		    udp_socket_drops(l->rtcp->cfg.fd));
+}
+
 enum udp_io rx_io(const struct rx *rx)
 {
 	return inlet_io(rx->in);
+}
+
+const struct leg_rtcp_sums *rx_rtcp(const struct rx *rx)
+{
+	return &rx->rtcp;
 }
 
 const struct packet_counters *rx_counters(const struct rx *rx)

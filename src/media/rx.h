@@ -18,6 +18,7 @@
 #include "udp/inlet.h"
 
 struct rx;
+struct leg_rtcp_sums;
 
 /** rx_config.coalesce: as media/pace.h says. */
 #define RX_COALESCE_AUTO (-1)
@@ -65,10 +66,14 @@ void rx_del_leg(struct rx *rx, struct leg *l);
  * leg if that is NULL. A grace period after rx_del_leg(), when the socket is
  * about to be closed. Any thread. */
 void rx_count_rest(struct leg *l, struct call_counters *c);
+/** The same of its port for RTCP, if it has one: always with the leg. */
+void rx_count_rtcp_rest(struct leg *l);
 
 /** How it receives: UDP_IO_URING or UDP_IO_EPOLL. */
 enum udp_io rx_io(const struct rx *rx);
 
+/** What RTCP of its legs says. Any thread. */
+const struct leg_rtcp_sums *rx_rtcp(const struct rx *rx);
 const struct packet_counters *rx_counters(const struct rx *rx);
 /** CPU time of the thread so far, ns. */
 cr_ns rx_cpu(const struct rx *rx);

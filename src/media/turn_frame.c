@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "rtp/rtcp_session.h"
 
 /* So much of a gap is concealed: then decoders have faded (codecs/conceal.h).
  */
@@ -33,6 +34,9 @@ static void post(struct turn *t, const struct rtp_header *header,
 	}
 	if (burst_full(&w->burst))
 		t->sending += turn_send_all(w);
+	if (c->cfg.tally)
+		rtcp_sent_rtp(c->cfg.tally, (uint32_t)bytes, header->ts,
+			      t->coded);
 	c->seq_out++;
 	(void)rtp_build(packet, header);
 	burst_put(&w->burst, c->fd >= 0 ? c->fd : w->fd, &c->to, w->nunsent,

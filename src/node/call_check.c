@@ -252,6 +252,10 @@ int call_check_stream(struct call_cfg *out, const struct call_request *r,
 		return cr_fail(e, -EINVAL,
 			       "interface: goes with port \"own\"; the shared "
 			       "port has one address");
+	if (r->rtcp && r->port != CALL_PORT_OWN)
+		return cr_fail(e, -EINVAL,
+			       "rtcp: goes with port \"own\"; there is none at "
+			       "the shared port");
 	if (check_sides(&cfg, r, names, e) || check_ptime(&cfg, r->ptime, e) ||
 	    check_release(&cfg, &r->release, &r->terms.contract, e) ||
 	    check_terms(&cfg, &r->terms, e))

@@ -36,6 +36,8 @@
 #define CALL_LEARN_NAMES "strict", "immediate", "delayed", NULL
 /** Names of enum call_loss. */
 #define CALL_LOSS_NAMES "number", "conceal", NULL
+/** Names of enum leg_rtcp_mode. */
+#define CALL_RTCP_NAMES "off", "port", "mux", NULL
 /** Names of enum release_kind. */
 #define CALL_MODEL_NAMES "sporadic", "periodic", "rate", "lbap", NULL
 
@@ -93,9 +95,10 @@ struct call_request {
 	struct call_release_request release;
 	enum call_port port;
 	const char *interface; /**< of a port of its own; NULL: any that fits */
-	uint32_t ssrc;	       /**< of the input; 0: a random one         */
-	uint32_t pair;	       /**< id of the other direction's call, or 0 */
-	bool keep;	       /**< belongs to no session                 */
+	int rtcp;      /**< enum leg_rtcp_mode; with a port of its own */
+	uint32_t ssrc; /**< of the input; 0: a random one         */
+	uint32_t pair; /**< id of the other direction's call, or 0 */
+	bool keep;     /**< belongs to no session                 */
 };
 
 /** Other terms for a call. */

@@ -263,14 +263,34 @@ static int start_stream(struct conversation *c, struct call_cfg *stream,
 			 : node_stream_start(c->node, stream, c, out, e);
 }
 
+/* RTCP of both legs is about these streams from now on. A relay tells the SSRC
+ * of what it passes on by itself. */
+static void use_rtcp(const struct conversation *c, struct call_cfg *stream)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		const struct call_cfg *to = &stream[!i];
+		struct leg_rtcp_use use = {
+			.rate_in = pipeline_side_clock(&stream[i].media.in),
+			.rate_out = pipeline_side_clock(&to->media.out),
+		};
+
+		if (!c->relays && !stream[!i].ssrc_out)
+			stream[!i].ssrc_out = node_random_ssrc();
+		use.ssrc = to->ssrc_out;
+		leg_rtcp_use(c->party[i]->leg->leg, &use);
+	}
+}
+
 static int start_streams(struct conversation *c, struct call_cfg *stream,
 			 struct cr_err *e)
 {
 	int err = 0;
 
+	use_rtcp(c, stream);
 	for (unsigned i = 0; i < 2 && !err; i++) {
 		stream[i].ear = c->party[i]->leg->leg;
 		stream[i].mouth = c->party[!i]->leg->leg;
+		stream[i].tally = leg_rtcp_sent(stream[i].mouth);
 		/* mode requests pass between the two */
 		stream[i].pair = i ? c->stream[0]->id : 0;
 		err = start_stream(c, &stream[i], &c->stream[i], e);
@@ -501,6 +521,15 @@ int conversation_change_party(struct party *p, const struct party_change *to,
 	if (!err)
 		party_change(p, &terms[i]);
 	return err;
+}
+
+void conversation_rtcp(const struct conversation *c, const struct node_call *nc,
+		       struct leg *leg[2])
+{
+	unsigned i = number_of(c, nc);
+
+	leg[0] = c->party[i]->leg->leg;
+	leg[1] = c->party[!i]->leg->leg;
 }
 
 void conversation_party(const struct conversation *c, unsigned i,

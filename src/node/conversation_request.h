@@ -22,6 +22,7 @@ struct party_request {
 	int learn;	   /**< enum learn_mode; -1: delayed, if it is known */
 	uint32_t ssrc;	   /**< of what it sends; 0: that is learned         */
 	uint32_t out_ssrc; /**< of what it is sent; 0: a random one */
+	int rtcp;	   /**< enum leg_rtcp_mode */
 	const char *interface; /**< of its leg; NULL: any that fits     */
 	enum call_loss loss;   /**< of what it sends */
 	/** Id of its leg, which is open: nothing else is said then. 0: a new

@@ -13,6 +13,7 @@
 
 #include "cr/sched.h"
 #include "engine/contract.h"
+#include "media/leg_rtcp.h"
 #include "media/counters.h"
 #include "node/bounds.h"
 #include "node/interfaces.h"
@@ -44,6 +45,12 @@ struct node_call_counts {
 #undef NODE_COUNT
 };
 
+/** RTCP of a stream: of the leg that hears it, and of the one that speaks. */
+struct node_rtcp_info {
+	const struct leg_rtcp_info *is; /**< NULL: there is none */
+	struct leg_rtcp_info leads;	/**< where it leads      */
+};
+
 struct node_call_info {
 	uint32_t id;
 	bool relay; /**< no codec: what only calls have is 0 or NULL */
@@ -68,6 +75,7 @@ struct node_call_info {
 	cr_ns now;     /**< the node's clock */
 	uint32_t pair; /**< id of the other direction's call, or 0 */
 	struct bound bound;
+	struct node_rtcp_info rtcp;
 };
 
 /** What the client that starts a call has to know. */
@@ -142,6 +150,14 @@ struct node_receiver_info {
 	unsigned calls; /**< that are with it */
 };
 
+/** What RTCP of all legs says, past ones included. */
+struct node_rtcp_stats {
+	uint64_t sent;	  /**< packets */
+	uint64_t reports; /**< of far sides, on what the node sends */
+	double lost;	  /**< the shares that were lost, by these, added up */
+	struct histogram_summary round_trip, jitter;
+};
+
 struct node_worker_info {
 	cr_ns busy, cpu;
 	uint64_t jobs, picks, drops, wakeups, steals;
@@ -157,6 +173,7 @@ struct node_leg_info {
 	/** Packets that were not taken for its own, and why. */
 	unsigned long long wrong_source, wrong_ssrc, unproven;
 	unsigned long long ssrc_changes, address_changes;
+	struct node_rtcp_info rtcp; /**< of its leg */
 };
 
 /** A leg by itself. */
@@ -205,6 +222,7 @@ struct node_stats {
 	struct node_worker_info workers[CR_MAX_CPUS];
 	unsigned nworkers;
 	struct histogram_summary delay, jitter;
+	struct node_rtcp_stats rtcp;
 };
 
 /** Threads that do the same on CPUs of one cache. */

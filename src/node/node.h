@@ -56,12 +56,14 @@ struct node_config {
 	const struct interface_cfg *interfaces;
 	unsigned ninterfaces;
 	struct port_range rtp_ports; /**< of these calls; 0: the kernel's     */
-	unsigned tos;		     /**< of packets sent, see udp/tos.h      */
-	unsigned workers;	     /**< 1..CR_MAX_CPUS                      */
-	const unsigned *pin;	     /**< [workers] OS CPUs, or NULL          */
-	unsigned receivers;	 /**< ..NODE_RECEIVERS_MAX; 0: 1              */
-	const int *rx_cpu;	 /**< [receivers] OS CPUs or -1; or NULL  */
-	unsigned cpus_per_rq;	 /**< 0: one run queue for all            */
+	cr_ns rtcp_interval;  /**< between reports of a leg, on average; 0: 5 s
+			       */
+	unsigned tos;	      /**< of packets sent, see udp/tos.h      */
+	unsigned workers;     /**< 1..CR_MAX_CPUS                      */
+	const unsigned *pin;  /**< [workers] OS CPUs, or NULL          */
+	unsigned receivers;   /**< ..NODE_RECEIVERS_MAX; 0: 1              */
+	const int *rx_cpu;    /**< [receivers] OS CPUs or -1; or NULL  */
+	unsigned cpus_per_rq; /**< 0: one run queue for all            */
 	const unsigned *rq_cpus; /**< or see core_config, with nrq; or NULL */
 	unsigned nrq;
 	const struct topology *topology; /**< read by node_open(); or NULL   */
@@ -135,6 +137,7 @@ struct node_port_wish {
 	bool own; /**< a port of its own; false: the shared one */
 	const char
 		*interface; /**< name of its interface; NULL: any that fits */
+	int rtcp;	    /**< enum leg_rtcp_mode */
 };
 
 /**
@@ -237,6 +240,10 @@ int node_trace_stop(struct node *n, struct trace_totals *out);
  * whatever was in them; see turn_worker. */
 void node_histograms(const struct node *n, struct histogram *delay,
 		     struct histogram *jitter);
+/** What RTCP has said so far of all legs, as above: round trips, and the
+ * interarrival jitter that far sides have, both in ns. */
+void node_rtcp_histograms(const struct node *n, struct histogram *round_trip,
+			  struct histogram *jitter);
 
 /** Row @i of the table of which CPUs do what: receivers, workers by run queue,
  * control. NULL: there are no more. */

@@ -36,7 +36,7 @@ const char *node_end_name(enum node_end why)
 }
 
 /* 31 bits: ffmpeg's -ssrc is a signed number. */
-static uint32_t random_ssrc(void)
+uint32_t node_random_ssrc(void)
 {
 	uint32_t ssrc = 0;
 
@@ -76,7 +76,7 @@ static void choose_receiver(struct node *n, struct call_cfg *cfg, bool own_port)
 
 	own_port = own_port || cfg->ear;
 	while (!cfg->ssrc_in || !ssrc_free(n, cfg->ssrc_in)) {
-		cfg->ssrc_in = random_ssrc();
+		cfg->ssrc_in = node_random_ssrc();
 		if (!own_port &&
 		    receivers_of_ssrc(n->receivers, cfg->ssrc_in) != least)
 			cfg->ssrc_in = 0;
@@ -90,7 +90,7 @@ static void choose_receiver(struct node *n, struct call_cfg *cfg, bool own_port)
 static void choose_numbers(struct node *n, struct call_cfg *cfg)
 {
 	if (!cfg->ssrc_out)
-		cfg->ssrc_out = random_ssrc();
+		cfg->ssrc_out = node_random_ssrc();
 	/* RFC 3550 5.1: random first values */
 	evutil_secure_rng_get_bytes(&cfg->ts_out, sizeof(cfg->ts_out));
 	evutil_secure_rng_get_bytes(&cfg->seq_out, sizeof(cfg->seq_out));
@@ -98,20 +98,43 @@ static void choose_numbers(struct node *n, struct call_cfg *cfg)
 	cfg->ring_frames = n->cfg.ring_frames;
 }
 
-/* Where it is heard: at a port of its own, or at the shared one. */
-static int open_ear(struct node_call *nc, struct call_cfg *cfg,
-		    struct interface *i, struct cr_err *e)
+/* Of a call of its own. */
+static struct leg_rtcp_cfg rtcp_of(int mode, const struct call_cfg *cfg)
 {
+	return (struct leg_rtcp_cfg){
+		.mode = (enum leg_rtcp_mode)mode,
+		.fd = -1,
+		.use = { .ssrc = cfg->ssrc_out,
+			 .rate_in = pipeline_side_clock(&cfg->media.in),
+			 .rate_out = pipeline_side_clock(&cfg->media.out) },
+	};
+}
+
+/* A call's own port. */
+struct own_port {
+	struct interface *at;
+	int rtcp; /* enum leg_rtcp_mode */
+};
+
+/* Where it is heard: at @port, or (NULL) at the shared one. */
+static int open_ear(struct node_call *nc, struct call_cfg *cfg,
+		    const struct own_port *port, struct cr_err *e)
+{
+	struct leg_rtcp_cfg rtcp;
 	int err;
 
-	if (!i)
+	if (!port)
 		return 0;
-	err = node_leg_open(nc->node, i, &cfg->hears, &nc->ear, e);
+	rtcp = rtcp_of(port->rtcp, cfg);
+	rtcp.listener = cfg->to;
+	err = node_leg_open(nc->node, port->at, &cfg->hears, &rtcp, &nc->ear,
+			    e);
 	if (err) {
 		nc->node->calls_refused++;
 		return err;
 	}
 	cfg->ear = nc->ear->leg;
+	cfg->tally = leg_rtcp_sent(cfg->ear);
 	cfg->receiver = cfg->ear->cfg.receiver;
 	return 0;
 }
@@ -232,9 +255,9 @@ static int refuse_first(struct node *n, const struct call_cfg *cfg,
 
 /* The call is complete: let it in. When that fails, it and @nc are freed. */
 static int enter(struct node *n, struct node_call *nc, struct call_cfg *cfg,
-		 struct interface *i, struct cr_err *e)
+		 const struct own_port *port, struct cr_err *e)
 {
-	int err = open_ear(nc, cfg, i, e);
+	int err = open_ear(nc, cfg, port, e);
 
 	if (!err) {
 		call_settle(cfg, &nc->cost->cost);
@@ -263,11 +286,11 @@ void node_call_enter(struct node *n, struct node_call *nc)
 	n->calls_started++;
 }
 
-/* A call that nothing speaks against but admission: with a port of its own at
- * @i; of the conversation @of, whose legs @cfg has; or at the shared port. */
-static int begin(struct node *n, struct call_cfg *cfg, struct interface *i,
-		 struct conversation *of, struct node_call **out,
-		 struct cr_err *e)
+/* A call that nothing speaks against but admission: at @port, of its own; of
+ * the conversation @of, whose legs @cfg has; or at the shared port. */
+static int begin(struct node *n, struct call_cfg *cfg,
+		 const struct own_port *port, struct conversation *of,
+		 struct node_call **out, struct cr_err *e)
 {
 	struct cost_entry *cost;
 	struct node_call *nc;
@@ -289,9 +312,9 @@ static int begin(struct node *n, struct call_cfg *cfg, struct interface *i,
 		return cr_fail(e, -ENOMEM, "out of memory for a call");
 	}
 	cfg->codecs = nc->codecs;
-	choose_receiver(n, cfg, i != NULL);
+	choose_receiver(n, cfg, port != NULL);
 	choose_numbers(n, cfg);
-	err = enter(n, nc, cfg, i, e);
+	err = enter(n, nc, cfg, port, e);
 	if (err)
 		return err;
 	if (cfg->pair)
@@ -312,12 +335,12 @@ int node_call_start(struct node *n, struct call_cfg *cfg,
 					     .to = cfg->to,
 					     .path = "",
 					     .to_path = "out.address" };
-	struct interface *interface = NULL;
+	struct own_port own = { .rtcp = port->rtcp };
 	int err = refuse_first(n, cfg, port->own, e);
 
 	if (!err && port->own)
-		err = interfaces_choose(&n->interfaces, &wish, &interface, e);
-	return err ? err : begin(n, cfg, interface, NULL, out, e);
+		err = interfaces_choose(&n->interfaces, &wish, &own.at, e);
+	return err ? err : begin(n, cfg, port->own ? &own : NULL, NULL, out, e);
 }
 
 int node_stream_start(struct node *n, struct call_cfg *cfg,

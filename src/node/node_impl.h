@@ -10,6 +10,7 @@
 #include <sys/queue.h>
 
 #include "media/call_table.h"
+#include "media/leg_rtcp.h"
 #include "media/legs.h"
 #include "media/receivers.h"
 #include "media/turn.h"
@@ -247,6 +248,21 @@ void node_trace_call(const struct node_call *nc);
 /** How many threads there will be, by the scheduler: n->nplaces. 0, or -errno
  * with @e. */
 int node_plan_engine(struct node *n, struct cr_err *e);
+/** An SSRC that nobody can guess. */
+uint32_t node_random_ssrc(void);
+/** What is known of RTCP of a stream that @ear hears and that goes out at
+ * @mouth, into @out, which must not be moved. @last: threads have let go of
+ * both. Either may be NULL. */
+void node_rtcp_tell(struct leg *ear, struct leg *mouth, bool last,
+		    struct node_rtcp_info *out);
+/** The same of @nc. */
+void node_call_rtcp(const struct node_call *nc, bool last,
+		    struct node_rtcp_info *out);
+/** The legs of @of that its stream @nc hears at, and is sent from. */
+void conversation_rtcp(const struct conversation *of,
+		       const struct node_call *nc, struct leg *leg[2]);
+/** Sums over all legs, into @out (node_rtcp.c). */
+void node_rtcp_stats(const struct node *n, struct node_rtcp_stats *out);
 /** Is there room for @more calls under --max-calls? 0, or -ENOSPC with @e. */
 int node_refuse_full(struct node *n, unsigned more, struct cr_err *e);
 /** Start a stream of @of, whose legs @cfg has, if there is room

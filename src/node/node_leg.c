@@ -5,9 +5,12 @@
 #include "node/node_leg.h"
 
 #include <errno.h>
+#include <event2/util.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/descriptors.h"
+#include "media/leg_rtcp.h"
 #include "node/node_impl.h"
 
 /* Descriptors that legs leave alone, for those who want to talk to the node:
@@ -15,12 +18,13 @@
 #define RESERVE 32u
 
 /* How few are left shows in the number: the lowest free one is taken. */
-static int open_ports(struct node_leg *l, struct cr_err *e)
+static int open_ports(struct node_leg *l, bool rtcp, struct cr_err *e)
 {
 	struct port_pairs *ports = l->interface->ports;
-	int err = port_pair_open(ports, false, &l->ports, e);
+	int err = port_pair_open(ports, rtcp, &l->ports, e);
+	int last = l->ports.rtcp > l->ports.rtp ? l->ports.rtcp : l->ports.rtp;
 
-	if (err || (uint64_t)l->ports.rtp + RESERVE < descriptors_limit())
+	if (err || (uint64_t)last + RESERVE < descriptors_limit())
 		return err;
 	port_pair_close(ports, &l->ports);
 	return descriptors_fail(e, -EMFILE, "a port for the call");
@@ -39,22 +43,37 @@ static int join(struct node *n, struct leg *l, struct cr_err *e)
 	return err;
 }
 
+static int open_rtcp(struct node_leg *l, const struct leg_rtcp_cfg *wish,
+		     struct cr_err *e)
+{
+	struct leg_rtcp_cfg cfg = *wish;
+
+	cfg.fd = l->ports.rtcp;
+	cfg.interval = l->node->cfg.rtcp_interval ? l->node->cfg.rtcp_interval
+						  : RTCP_INTERVAL;
+	evutil_secure_rng_get_bytes(cfg.random, sizeof(cfg.random));
+	return leg_rtcp_open(l->leg, &cfg, clock_now(), e);
+}
+
 static int open_leg(struct node_leg *l, const struct learn_terms *terms,
-		    struct cr_err *e)
+		    const struct leg_rtcp_cfg *rtcp, struct cr_err *e)
 {
 	struct leg_cfg cfg = {
 		.id = ++l->node->last_leg,
 		.receiver = receivers_least(l->node->receivers),
 		.terms = *terms,
 	};
-	int err = open_ports(l, e);
+	int err = open_ports(l, rtcp && rtcp->mode == LEG_RTCP_PORT, e);
 
 	if (err)
 		return err;
 	cfg.fd = l->ports.rtp;
 	l->leg = leg_new(&cfg);
-	return l->leg ? join(l->node, l->leg, e)
-		      : cr_fail(e, -ENOMEM, "out of memory for a leg");
+	if (!l->leg)
+		return cr_fail(e, -ENOMEM, "out of memory for a leg");
+	if (rtcp && rtcp->mode != LEG_RTCP_OFF)
+		err = open_rtcp(l, rtcp, e);
+	return err ? err : join(l->node, l->leg, e);
 }
 
 /* On liburcu's thread: the receiver has let go of it. */
@@ -65,7 +84,8 @@ static void free_later(struct rcu_head *head)
 }
 
 int node_leg_open(struct node *n, struct interface *i,
-		  const struct learn_terms *terms, struct node_leg **out,
+		  const struct learn_terms *terms,
+		  const struct leg_rtcp_cfg *rtcp, struct node_leg **out,
 		  struct cr_err *e)
 {
 	struct node_leg *l = calloc(1, sizeof(*l));
@@ -76,7 +96,7 @@ int node_leg_open(struct node *n, struct interface *i,
 	l->node = n;
 	l->interface = i;
 	l->ports = (struct port_pair){ .rtp = -1, .rtcp = -1 };
-	err = open_leg(l, terms, e);
+	err = open_leg(l, terms, rtcp, e);
 	if (err && l->leg) { /* its receiver may be at its timer */
 		rcu_defer(&l->rcu, free_later);
 		return err;
@@ -108,6 +128,7 @@ static void keep_counts(struct node_leg *l)
 	if (!leg_listener(leg) &&
 	    !leg_relayer(leg)) /* else that has counted the rest */
 		rx_count_rest(leg, NULL);
+	rx_count_rtcp_rest(leg);
 	atomic_fetch_add_explicit(&l->node->leg_drops, value(&leg->port_drops),
 				  memory_order_relaxed);
 	atomic_fetch_add_explicit(&l->node->leg_unread, value(&leg->unread),
@@ -118,8 +139,10 @@ void node_leg_free(struct node_leg *l)
 {
 	if (!l)
 		return;
-	if (l->leg)
+	if (l->leg) {
+		leg_rtcp_bye(l->leg, clock_now());
 		keep_counts(l);
+	}
 	port_pair_close(l->interface->ports, &l->ports);
 	leg_free(l->leg);
 	free(l);

@@ -10,6 +10,7 @@
 #include "node/interfaces.h"
 
 struct node;
+struct leg_rtcp_cfg;
 
 struct node_leg {
 	struct leg *leg; /**< owned */
@@ -19,11 +20,13 @@ struct node_leg {
 	struct rcu_head rcu;
 };
 
-/** Open a port at @i for a party of which @terms are known, and hear it. 0 with
- * *@l; -EMFILE, -ENFILE, -EADDRINUSE (no descriptor or port; some descriptors
- * are kept for control), -ENOMEM, -errno, with @e. */
+/** Open a port at @i for a party of which @terms are known, and hear it; with
+ * RTCP as @rtcp says, whose socket, interval and random numbers are chosen
+ * here (NULL: none). 0 with *@l; -EMFILE, -ENFILE, -EADDRINUSE (no descriptor
+ * or port; some descriptors are kept for control), -ENOMEM, -errno, with @e. */
 int node_leg_open(struct node *n, struct interface *i,
-		  const struct learn_terms *terms, struct node_leg **l,
+		  const struct learn_terms *terms,
+		  const struct leg_rtcp_cfg *rtcp, struct node_leg **l,
 		  struct cr_err *e);
 
 /** Hear it no more. Receivers let go of it within a grace period. */

@@ -142,8 +142,10 @@ void node_call_record(struct node_call *nc, struct node_record *out)
 	node_call_info(nc, &out->info);
 	utc_text(nc->started_utc, out->start);
 	utc_text(clock_read(CLOCK_REALTIME), out->end);
-	if (!nc->hung)
+	if (!nc->hung) {
 		heard(nc, out);
+		node_call_rtcp(nc, true, &out->info.rtcp);
+	}
 	delay(nc, out);
 	quality(out);
 }

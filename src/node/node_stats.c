@@ -148,6 +148,7 @@ void node_stats(struct node *n, struct node_stats *out)
 	for (unsigned w = 0; w < n->cfg.workers; w++)
 		worker_info(n, w, &out->workers[w]);
 	times(n, out);
+	node_rtcp_stats(n, &out->rtcp);
 }
 
 void node_capacity(struct node *n, struct node_capacity *out)
@@ -274,6 +275,7 @@ void node_call_info(struct node_call *nc, struct node_call_info *out)
 	counts(node_call_counters(nc), &out->count);
 	out->lost = LOST_OF(&out->count);
 	out->pair = other ? other->id : 0;
+	node_call_rtcp(nc, false, &out->rtcp);
 	out->bound = bound_of(nc);
 }
 

@@ -14,6 +14,9 @@
 
 #include "node/node_impl.h"
 
+/* Until a codec is known: that of most (RFC 3551). */
+#define RTP_CLOCK 8000u
+
 /* --- what is asked for --- */
 
 /* Into @to, with texts that stay: those of the codec. */
@@ -123,6 +126,11 @@ static int open_leg(struct party *p, const struct party_request *r,
 		.to_path = names->address,
 	};
 	const struct learn_terms terms = terms_of(r);
+	/* its clocks and SSRC are a conversation's to say */
+	const struct leg_rtcp_cfg rtcp = {
+		.mode = (enum leg_rtcp_mode)r->rtcp,
+		.use = { node_random_ssrc(), RTP_CLOCK, RTP_CLOCK },
+	};
 	struct interface *at;
 	int err = check_learn(&terms, names, e);
 
@@ -131,7 +139,8 @@ static int open_leg(struct party *p, const struct party_request *r,
 				   names->path, e);
 	if (!err)
 		err = interfaces_choose(&p->node->interfaces, &wish, &at, e);
-	return err ? err : node_leg_open(p->node, at, &terms, &p->leg, e);
+	return err ? err
+		   : node_leg_open(p->node, at, &terms, &rtcp, &p->leg, e);
 }
 
 int party_open(struct node *n, const struct party_request *r,
@@ -357,6 +366,7 @@ void party_leg_info(const struct party *p, struct node_leg_info *out)
 	};
 	node_leg_address(p->leg, out->address, sizeof(out->address));
 	(void)way_read(&l->to, &out->to);
+	node_rtcp_tell(p->leg->leg, p->leg->leg, false, &out->rtcp);
 }
 
 void party_info(const struct party *p, struct node_open_leg_info *out)

@@ -49,6 +49,7 @@ static json_t *start(struct service *sv, struct session *s,
 	port = (struct node_port_wish){
 		.own = request->port == CALL_PORT_OWN,
 		.interface = request->interface,
+		.rtcp = request->rtcp,
 	};
 	if (!ret)
 		ret = node_call_start(sv->node, &to->cfg, &port, &nc,

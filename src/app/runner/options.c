@@ -22,7 +22,7 @@ static struct {
 	const char *trace, *trace_dir, *plugin_dir, *log_file, *records, *spool;
 	const char *http, *max_age;
 	int64_t udp_port, sctp, workers, receivers, ring, stale, capacity;
-	int64_t watchdog, io;
+	int64_t watchdog, io, rtcp_interval;
 	int64_t trace_records, max_calls, peer_timeout, grace, drain_timeout;
 	int64_t log_level, seconds, kernels;
 	struct cli_list plugins;
@@ -44,6 +44,7 @@ static struct {
 	.trace_records = 65536,
 	.max_calls = 100000,
 	.peer_timeout = TRANSPORT_PEER_TIMEOUT,
+	.rtcp_interval = 5 * CR_SEC,
 	.grace = 5 * CR_SEC,
 	.drain_timeout = 10 * CR_SEC,
 	.log_level = 2,
@@ -80,6 +81,11 @@ static const struct cli_opt rows[] = {
 	    "for RTP and the odd one above it for RTCP. Default: any port that "
 	    "the kernel gives.",
 	    .text = &raw.rtp_ports),
+	ROW(CLI_TIME, "rtcp-interval", NULL,
+	    "How often, on average, a leg that has RTCP reports to its party "
+	    "(RFC 3550, 6.2).",
+	    .number = &raw.rtcp_interval, .min = 100 * CR_MS,
+	    .max = 600 * CR_SEC),
 	ROW(CLI_STRING, "tos", "NUMBER|NAME",
 	    "Differentiated services field (TOS octet, IPv6 traffic class) of "
 	    "the packets sent: a number such as 184 or 0xb8, or the name of a "
@@ -411,6 +417,7 @@ static void fill(struct runner_options *o)
 	s->node.interfaces = o->interfaces;
 	s->node.ninterfaces = values_interfaces(&raw.interfaces, o->interfaces);
 	s->node.rtp_ports = values_rtp_ports(raw.rtp_ports);
+	s->node.rtcp_interval = raw.rtcp_interval;
 	s->node.tos = values_tos(raw.tos);
 	control_address(o);
 	control_socket(o);

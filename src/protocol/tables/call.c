@@ -10,6 +10,7 @@ static const char *const classes[] = { CALL_CLASS_NAMES };
 static const char *const learns[] = { CALL_LEARN_NAMES };
 static const char *const losses[] = { CALL_LOSS_NAMES };
 static const char *const models[] = { CALL_MODEL_NAMES };
+static const char *const rtcps[] = { CALL_RTCP_NAMES };
 static const char *const ports[] = { "shared", "own", NULL };
 
 const struct field contract_fields[] = {
@@ -156,6 +157,10 @@ const struct field call_start_fields[] = {
 		     "out.address",
 	  .help = "name of the interface, as hello lists them, that a port of "
 		  "the call's own is opened at" },
+	{ ROW_CHOICE(call_start, "rtcp", rtcp, rtcps),
+	  .help = "RTCP with who sends and with who is at out.address, at a "
+		  "port of the call's own: on the port above it, or mux: on "
+		  "the same one (RFC 5761)" },
 	{ ROW_INT(call_start, "ssrc", ssrc), .min = 1, .max = UINT32_MAX,
 	  .without = "a random one; at a port of its own, what the sender has",
 	  .help = "SSRC of the packets that the node receives" },
@@ -196,6 +201,7 @@ const struct field call_change_fields[] = {
 	{ ROW_FIXED("release", FIXED) },
 	{ ROW_FIXED("port", FIXED) },
 	{ ROW_FIXED("interface", FIXED) },
+	{ ROW_FIXED("rtcp", FIXED) },
 	{ ROW_FIXED("ssrc", FIXED) },
 	{ ROW_FIXED("keep", FIXED) },
 	{ ROW_FIXED("pair", FIXED) },

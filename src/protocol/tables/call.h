@@ -24,6 +24,8 @@ struct page_request {
 
 enum { PAGE_MAX = 200 };
 
+FIELD_TABLE_DECLARE(rtcp_info, struct leg_rtcp_info);
+FIELD_TABLE_DECLARE(rtcp_far, struct leg_rtcp_info);
 FIELD_TABLE_DECLARE(contract, struct contract);
 /** How a codec is used. */
 FIELD_TABLE_DECLARE(codec_use, struct call_side_request);

@@ -76,6 +76,59 @@ const struct field bound_result_fields[] = {
 	{ 0 },
 };
 
+const struct field rtcp_far_fields[] = {
+	{ ROW_INT(rtcp_far, "reports", reports),
+	  .help = "reports so far; while there is none, the rest is 0" },
+	{ ROW_REAL(rtcp_far, "lost_share", lost_share),
+	  .help = "share of the packets that was lost, 0 to 1, by the last "
+		  "one" },
+	{ ROW_REAL(rtcp_far, "lost_mean", lost_mean),
+	  .help = "the mean of that over all reports" },
+	{ ROW_INT(rtcp_far, "lost", lost_total), .unit = "packets",
+	  .help = "packets that were lost since the beginning; less than 0 if "
+		  "more came twice" },
+	{ ROW_TIME(rtcp_far, "jitter", far_jitter, "us"),
+	  .help = "interarrival jitter, by the last one" },
+	{ ROW_INT(rtcp_far, "round_trips", round_trips),
+	  .help = "how often the round trip was measured; 0: the rest is "
+		  "not known" },
+	{ ROW_TIME(rtcp_far, "rtt", rtt, "us"),
+	  .help = "round trip: the last one" },
+	{ ROW_TIME(rtcp_far, "rtt_mean", rtt_mean, "us"),
+	  .help = "their mean" },
+	{ ROW_TIME(rtcp_far, "rtt_min", rtt_min, "us"),
+	  .help = "the shortest one" },
+	{ ROW_TIME(rtcp_far, "rtt_max", rtt_max, "us"),
+	  .help = "the longest one" },
+	{ 0 },
+};
+
+const struct field rtcp_info_fields[] = {
+	{ ROW_INT(rtcp_info, "received", received), .unit = "packets",
+	  .help = "RTP packets that came from the party, once each; up to two "
+		  "seconds old, as all of these" },
+	{ ROW_INT(rtcp_info, "lost", lost), .unit = "packets",
+	  .help = "packets of the party that never came, by their sequence "
+		  "numbers" },
+	{ ROW_TIME(rtcp_info, "jitter", jitter, "us"),
+	  .help = "their interarrival jitter (RFC 3550)" },
+	{ ROW_INT(rtcp_info, "packets_in", packets_in),
+	  .help = "RTCP packets that were believed" },
+	{ ROW_INT(rtcp_info, "packets_out", packets_out),
+	  .help = "RTCP packets sent to the party" },
+	{ ROW_INT(rtcp_info, "refused", refused),
+	  .help = "RTCP packets that are malformed" },
+	{ ROW_INT(rtcp_info, "foreign", foreign),
+	  .help = "RTCP packets from a host that is not the party's" },
+	{ ROW_INT(rtcp_info, "byes", byes),
+	  .help = "times that the party said BYE, which ends nothing here" },
+	{ ROW_INT(rtcp_info, "unsent", unsent),
+	  .help = "RTCP packets that the socket refused" },
+	{ ROW_WHOLE(rtcp_info, "far", rtcp_far),
+	  .help = "what the far side reports of the packets that it is sent" },
+	{ 0 },
+};
+
 const struct field call_info_fields[] = {
 	{ ROW_INT(call_info, "call", id), .label = "CALL",
 	  .help = "id of the call" },
@@ -141,6 +194,9 @@ const struct field call_info_fields[] = {
 	  .help = "name of the scheduler" },
 	{ ROW_MAP(call_info, "policy", policy, npolicy, policy_number),
 	  .help = "the scheduler's own figures for the call" },
+	{ ROW_POINTER(call_info, "rtcp", rtcp.is, rtcp_info),
+	  .help = "RTCP with who is heard; far: with who is sent to. null if "
+		  "there is none" },
 	{ ROW_TIME(call_info, "now", now, "ns"),
 	  .help = "the node's clock now; the scheduler's times are on this "
 		  "clock" },

@@ -5,6 +5,7 @@
 #include "protocol/tables/leg.h"
 
 static const char *const learns[] = { CALL_LEARN_NAMES };
+static const char *const rtcps[] = { CALL_RTCP_NAMES };
 static const char *const losses[] = { CALL_LOSS_NAMES };
 
 #define ALSO                                                                   \
@@ -41,6 +42,10 @@ const struct field party_leg_fields[] = {
 	  .help = "packets of this party that never came; number: they show "
 		  "in the sequence numbers of what the other one is sent; "
 		  "conceal: the decoder conceals them, up to 60 ms" },
+	{ ROW_CHOICE(party_leg, "rtcp", rtcp, rtcps), .dflt = LEG_RTCP_PORT,
+	  .help = "RTCP with the party: on the port above that of RTP, or "
+		  "mux: on the same one (RFC 5761); one that uses the same one "
+		  "unasked is heard and answered there" },
 	{ ROW_TEXT(party_leg, "interface", interface),
 	  .without = "the first whose address is of the family of address",
 	  .help = "name of the interface, as hello lists them, that its leg "
@@ -102,6 +107,8 @@ const struct field leg_state_fields[] = {
 	  .help = "times its SSRC has changed" },
 	{ ROW_INT(leg_state, "address_changes", address_changes),
 	  .help = "times its address has changed" },
+	{ ROW_POINTER(leg_state, "rtcp", rtcp.is, rtcp_info),
+	  .help = "RTCP with it; null if there is none" },
 	{ 0 },
 };
 

@@ -259,6 +259,18 @@ static const struct field_metric packet_metrics[PACKET_NCOUNTERS] = {
 	[PACKET_COUNTER_packets] = { "receiver_packets_total", "counter",
 				     "Datagrams that a receiver took.", NULL,
 				     0 },
+	[PACKET_COUNTER_rtcp] = { "receiver_rtcp_total", "counter",
+				  "RTCP packets that a receiver took.", NULL,
+				  0 },
+	[PACKET_COUNTER_rtcp_refused] = { "receiver_rtcp_refused_total",
+					  "counter",
+					  "RTCP packets that are malformed.",
+					  NULL, 0 },
+	[PACKET_COUNTER_rtcp_foreign] = { "receiver_rtcp_foreign_total",
+					  "counter",
+					  "RTCP packets from a host that is "
+					  "not the party's.",
+					  NULL, 0 },
 	[PACKET_COUNTER_socket_drops] = { "receiver_drops_total", "counter",
 					  "Datagrams or trains lost because a "
 					  "receiver's shared socket was full.",
@@ -333,6 +345,38 @@ const struct field histogram_fields[] = {
 	{ ROW_TIME(histogram, "p999", p999, "ns"),
 	  .help = "999 of 1000 frames are below this" },
 	{ ROW_TIME(histogram, "max", max, "ns"), .help = "longest time" },
+	{ 0 },
+};
+
+const struct field reported_fields[] = {
+	{ ROW_INT(reported, "count", count), .unit = "reports",
+	  .help = "number of reports" },
+	{ ROW_TIME(reported, "mean", mean, "ns"), .help = "mean" },
+	{ ROW_TIME(reported, "p50", p50, "ns"), .help = "median" },
+	{ ROW_TIME(reported, "p90", p90, "ns"),
+	  .help = "90 of 100 reports are below this" },
+	{ ROW_TIME(reported, "p99", p99, "ns"),
+	  .help = "99 of 100 reports are below this" },
+	{ ROW_TIME(reported, "max", max, "ns"), .help = "longest time" },
+	{ 0 },
+};
+
+const struct field rtcp_stats_fields[] = {
+	{ ROW_INT(rtcp_stats, "sent", sent), .unit = "packets",
+	  COUNTER("rtcp_sent_total", "RTCP reports sent") },
+	{ ROW_INT(rtcp_stats, "reports", reports),
+	  COUNTER("rtcp_reports_total",
+		  "Reports of far sides on what the node sends") },
+	{ ROW_REAL(rtcp_stats, "lost", lost),
+	  COUNTER("rtcp_reported_loss_total",
+		  "Shares of packets lost, 0 to 1, of these reports, added "
+		  "up") },
+	{ ROW_OBJECT(rtcp_stats, "round_trip", round_trip, reported),
+	  HISTOGRAM("rtcp_round_trip_seconds",
+		    "Round trips to far sides, by their reports") },
+	{ ROW_OBJECT(rtcp_stats, "jitter", jitter, reported),
+	  HISTOGRAM("rtcp_jitter_seconds",
+		    "Interarrival jitter at far sides, by their reports") },
 	{ 0 },
 };
 
@@ -434,6 +478,8 @@ const struct field node_stats_fields[] = {
 	  HISTOGRAM("frame_jitter_seconds",
 		    "How much the time between two frames of a call that were "
 		    "sent differs from the frame duration") },
+	{ ROW_OBJECT(node_stats, "rtcp", rtcp, rtcp_stats),
+	  .help = "RTCP of all legs" },
 	{ 0 },
 };
 

@@ -129,6 +129,8 @@ FIELD_TABLE_DECLARE(rx_info, struct node_rx_info);
 FIELD_TABLE_DECLARE(receiver_info, struct node_receiver_info);
 FIELD_TABLE_DECLARE(interface_info, struct node_interface_info);
 FIELD_TABLE_DECLARE(worker_info, struct node_worker_info);
+FIELD_TABLE_DECLARE(reported, struct histogram_summary);
+FIELD_TABLE_DECLARE(rtcp_stats, struct node_rtcp_stats);
 FIELD_TABLE_DECLARE(histogram, struct histogram_summary);
 FIELD_TABLE_DECLARE(conversions, struct node_conversions);
 FIELD_TABLE_DECLARE(rpc_error, struct rpc_error_count);

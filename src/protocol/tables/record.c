@@ -105,6 +105,9 @@ const struct field record_fields[] = {
 	{ ROW_POINTER(record, "heard", heard, record_heard),
 	  .help = "what came from the network; null if a thread is stuck in "
 		  "the call" },
+	{ ROW_POINTER(record, "rtcp", info.rtcp.is, rtcp_info),
+	  .help = "RTCP with who was heard; far: with who was sent to. null if "
+		  "there was none" },
 	{ ROW_OBJECT(record, "count", info.count, call_counts),
 	  .help = "counters" },
 	{ ROW_INT(record, "lost", info.lost), .unit = "frames",

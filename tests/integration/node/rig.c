@@ -182,6 +182,7 @@ int rig_try(struct rig *r, const char *json, struct node_call **nc,
 	port = (struct node_port_wish){
 		.own = request.port == CALL_PORT_OWN,
 		.interface = request.interface,
+		.rtcp = request.rtcp,
 	};
 	if (!err)
 		err = node_call_start(r->node, &cfg, &port, nc, e);

@@ -235,7 +235,7 @@ static void what_no_call_has_counted_is_in_the_sums(void **state)
 	(void)state;
 	rig_open(&r, &o);
 	assert_int_equal(node_leg_open(r.node, &r.node->interfaces.one[0],
-				       &terms, &l, &e),
+				       &terms, NULL, &l, &e),
 			 0);
 	node_leg_address(l, text, sizeof(text));
 	assert_int_equal(address_parse(text, &to), 0);

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * RTCP of a leg.
+ */
+#include "media/leg_rtcp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/address.h"
+#include "base/clock.h"
+#include "media/counters.h"
+
+/* News are told so often, at moments that legs share: then they share the
+ * wake-up, too. */
+#define NEWS CR_SEC
+#define NEWS_SHARED (CR_SEC / 16)
+/* How often to look whether there is somebody to send to. */
+#define NOBODY CR_SEC
+
+enum { PARTY, LISTENER, NPEERS };
+
+static void count(atomic_ullong *counter, unsigned long long n)
+{
+	unsigned long long old =
+		atomic_load_explicit(counter, memory_order_relaxed);
+
+	atomic_store_explicit(counter, old + n, memory_order_relaxed);
+}
+
+/* --- life --- */
+
+int leg_rtcp_open(struct leg *l, const struct leg_rtcp_cfg *cfg, cr_ns now,
+		  struct cr_err *e)
+{
+	struct leg_rtcp *r = aligned_alloc(CACHE_LINE, sizeof(*r));
+	struct rtcp_session_config session = {
+		.seed = cfg->random[2],
+		.ssrc = cfg->use.ssrc,
+		.rate_in = cfg->use.rate_in,
+		.rate_out = cfg->use.rate_out,
+		.interval = cfg->interval,
+	};
+	int err;
+
+	if (!r)
+		return cr_fail(e, -ENOMEM, "out of memory for RTCP");
+	memset(r, 0, sizeof(*r));
+	r->cfg = *cfg;
+	r->tell_at = CR_NEVER;
+	rtcp_cname(cfg->random, r->cname);
+	session.cname = r->cname;
+	session.sent = &r->stream;
+	err = rtcp_session_init(&r->session, &session, now);
+	if (err) {
+		free(r);
+		return cr_fail(e, err,
+			       "RTCP of clocks %u and %u Hz every "
+			       "%g s cannot be",
+			       cfg->use.rate_in, cfg->use.rate_out,
+			       (double)cfg->interval / 1e9);
+	}
+	(void)pthread_mutex_init(&r->lock, NULL);
+	l->rtcp = r;
+	leg_rtcp_use(l, &cfg->use);
+	l->cfg.first_poll = rtcp_due(&r->session);
+	return 0;
+}
+
+void leg_rtcp_close(struct leg *l)
+{
+	if (!l->rtcp)
+		return;
+	(void)pthread_mutex_destroy(&l->rtcp->lock);
+	free(l->rtcp);
+	l->rtcp = NULL;
+}
+
+void leg_rtcp_use(struct leg *l, const struct leg_rtcp_use *use)
+{
+	struct leg_rtcp *r = l->rtcp;
+
+	if (!r)
+		return;
+	atomic_store_explicit(&r->rate_in, use->rate_in, memory_order_relaxed);
+	atomic_store_explicit(&r->rate_out, use->rate_out,
+			      memory_order_relaxed);
+	if (use->ssrc)
+		atomic_store_explicit(&r->ssrc, use->ssrc,
+				      memory_order_relaxed);
+}
+
+/* The receiver takes what was said of the stream. */
+static void take_use(struct leg_rtcp *r)
+{
+	struct rtcp_session *s = &r->session;
+	uint32_t in = atomic_load_explicit(&r->rate_in, memory_order_relaxed);
+	uint32_t out = atomic_load_explicit(&r->rate_out, memory_order_relaxed);
+
+	s->cfg.ssrc = atomic_load_explicit(&r->ssrc, memory_order_relaxed);
+	if (in != s->cfg.rate_in || out != s->cfg.rate_out)
+		(void)rtcp_session_set_rates(s, in, out);
+}
+
+struct rtcp_sent *leg_rtcp_sent(const struct leg *l)
+{
+	return l->rtcp ? &l->rtcp->stream : NULL;
+}
+
+/* --- what is told --- */
+
+static cr_ns of_ticks(uint64_t ticks, uint32_t rate)
+{
+	return (cr_ns)(ticks * (uint64_t)CR_SEC / rate);
+}
+
+static void tell_far(const struct leg_rtcp *r, struct leg_rtcp_info *to)
+{
+	const struct feedback *f = &r->session.far;
+	uint32_t rate = r->session.cfg.rate_out;
+
+	to->reports = f->reports;
+	to->lost_share = (double)f->fraction.last / 256;
+	to->lost_mean = f->fraction.n ? (double)f->fraction.sum / 256 /
+						(double)f->fraction.n
+				      : 0;
+	to->lost_total = f->lost;
+	to->far_jitter = of_ticks(f->jitter.last, rate);
+	to->round_trips = f->rtt.n;
+	to->rtt = (cr_ns)f->rtt.last;
+	to->rtt_mean = (cr_ns)feedback_mean(&f->rtt);
+	to->rtt_min = (cr_ns)f->rtt.min;
+	to->rtt_max = (cr_ns)f->rtt.max;
+}
+
+/* The receiver, or who has the leg after it. */
+static void tell(struct leg_rtcp *r)
+{
+	const struct rtcp_session *s = &r->session;
+	struct leg_rtcp_info info = {
+		.received = reception_received(&s->heard),
+		.lost = reception_lost(&s->heard),
+		.jitter = reception_jitter(&s->heard),
+		.packets_in = s->packets_in,
+		.packets_out = r->sent,
+		.foreign = r->foreign,
+		.byes = s->byes,
+		.unsent = r->unsent,
+	};
+
+	for (unsigned i = 0; i < RTCP_NREASONS; i++)
+		info.refused += s->refused[i];
+	tell_far(r, &info);
+	(void)pthread_mutex_lock(&r->lock);
+	r->info = info;
+	(void)pthread_mutex_unlock(&r->lock);
+	r->tell_at = CR_NEVER;
+}
+
+void leg_rtcp_news(struct leg *l, cr_ns now)
+{
+	cr_ns at = now + NEWS + NEWS_SHARED;
+
+	take_use(l->rtcp);
+	l->rtcp->tell_at = at - at % NEWS_SHARED;
+	leg_poll_by(l, l->rtcp->tell_at);
+}
+
+void leg_rtcp_tell(struct leg *l, bool last, struct leg_rtcp_info *out)
+{
+	struct leg_rtcp *r = l->rtcp;
+
+	if (last && leg_polls_ended(l))
+		tell(r);
+	(void)pthread_mutex_lock(&r->lock);
+	*out = r->info;
+	(void)pthread_mutex_unlock(&r->lock);
+}
+
+/* --- addresses --- */
+
+static bool has_host(const struct sockaddr_storage *a,
+		     const struct sockaddr_storage *from)
+{
+	return a->ss_family && address_same_host(a, from);
+}
+
+/* May peer @i send from the host of @from? */
+static bool is_host_of(const struct leg *l, unsigned i,
+		       const struct sockaddr_storage *from)
+{
+	const struct learn *learn = &l->learn;
+	struct sockaddr_storage to;
+
+	if (i == LISTENER)
+		return has_host(&l->rtcp->cfg.listener, from);
+	(void)way_read(&l->to, &to);
+	return has_host(&to, from) || has_host(&learn->terms.told, from) ||
+	       (learn->known && has_host(&learn->at, from));
+}
+
+/* Where peer @i is reported to, and by which socket. False: nowhere yet. The
+ * party may have moved since its RTCP came. */
+static bool way_to(const struct leg *l, unsigned i, struct sockaddr_storage *to,
+		   int *fd)
+{
+	const struct leg_rtcp *r = l->rtcp;
+	const struct leg_rtcp_peer *peer = &r->peer[i];
+	bool mux = r->cfg.mode == LEG_RTCP_MUX;
+
+	if (peer->from.ss_family && is_host_of(l, i, &peer->from)) {
+		*to = peer->from;
+		*fd = peer->mux ? l->cfg.fd : r->cfg.fd;
+		return true;
+	}
+	*to = r->cfg.listener;
+	if (i == PARTY)
+		(void)way_read(&l->to, to);
+	*fd = mux ? l->cfg.fd : r->cfg.fd;
+	if (to->ss_family && !mux)
+		address_set_port(to, address_port(to) + 1);
+	return to->ss_family != 0;
+}
+
+/* --- what comes --- */
+
+/* What is new in the far side's reports, since @before. */
+static void sum_up(struct leg_rtcp *r, const struct feedback *before)
+{
+	const struct feedback *f = &r->session.far;
+
+	if (!r->sums || f->reports == before->reports)
+		return;
+	count(&r->sums->reports, f->reports - before->reports);
+	count(&r->sums->lost_256, f->fraction.sum - before->fraction.sum);
+	histogram_add(&r->sums->jitter,
+		      of_ticks(f->jitter.last, r->session.cfg.rate_out));
+	if (f->rtt.n != before->rtt.n)
+		histogram_add(&r->sums->round_trip, (cr_ns)f->rtt.last);
+}
+
+enum leg_rtcp_result leg_rtcp_packet(struct leg *l,
+				     const struct intake_packet *in, bool mux)
+{
+	struct leg_rtcp *r = l->rtcp;
+	struct feedback before;
+	unsigned i = PARTY;
+
+	if (r->tell_at == CR_NEVER)
+		leg_rtcp_news(l, in->arrival);
+	while (i < NPEERS && !is_host_of(l, i, in->from))
+		i++;
+	if (i == NPEERS) {
+		r->foreign++;
+		return LEG_RTCP_FOREIGN;
+	}
+	take_use(r);
+	before = r->session.far;
+	if (rtcp_heard(&r->session, in->data, in->bytes, in->arrival))
+		return LEG_RTCP_REFUSED;
+	sum_up(r, &before);
+	r->peer[i].from = *in->from;
+	r->peer[i].mux = mux;
+	return LEG_RTCP_HEARD;
+}
+
+/* --- what goes --- */
+
+static void send_to(struct leg_rtcp *r, int fd, const uint8_t *data, size_t n,
+		    const struct sockaddr_storage *to)
+{
+	if (sendto(fd, data, n, MSG_DONTWAIT, (const struct sockaddr *)to,
+		   address_length(to)) < 0) {
+		r->unsent++;
+		return;
+	}
+	r->sent++;
+	if (r->sums)
+		count(&r->sums->sent, 1);
+}
+
+struct destinations {
+	unsigned n;
+	struct sockaddr_storage to[NPEERS];
+	int fd[NPEERS];
+};
+
+static void find_destinations(const struct leg *l, struct destinations *d)
+{
+	d->n = 0;
+	for (unsigned i = 0; i < NPEERS; i++)
+		if (way_to(l, i, &d->to[d->n], &d->fd[d->n]) &&
+		    (!d->n || !address_equal(&d->to[0], &d->to[1])))
+			d->n++;
+}
+
+static void send_all(struct leg_rtcp *r, const struct destinations *d,
+		     const uint8_t *data, size_t n)
+{
+	for (unsigned i = 0; i < d->n && n; i++)
+		send_to(r, d->fd[i], data, n, &d->to[i]);
+}
+
+cr_ns leg_rtcp_poll(struct leg *l, cr_ns now)
+{
+	struct leg_rtcp *r = l->rtcp;
+	uint8_t data[RTCP_BUILD_BYTES];
+	struct destinations d;
+
+	if (now >= r->tell_at)
+		tell(r);
+	if (now < rtcp_due(&r->session))
+		return cr_ns_min(rtcp_due(&r->session), r->tell_at);
+	take_use(r);
+	find_destinations(l, &d);
+	if (!d.n)
+		return cr_ns_min(now + NOBODY, r->tell_at);
+	send_all(
+		r, &d, data,
+		rtcp_build(&r->session, data, now, clock_read(CLOCK_REALTIME)));
+	if (r->tell_at == CR_NEVER)
+		leg_rtcp_news(l, now);
+	return cr_ns_min(rtcp_due(&r->session), r->tell_at);
+}
+
+void leg_rtcp_bye(struct leg *l, cr_ns now)
+{
+	struct leg_rtcp *r = l->rtcp;
+	uint8_t data[RTCP_BUILD_BYTES];
+	struct destinations d;
+
+	if (!r)
+		return;
+	r->sums = NULL; /* its receiver's */
+	take_use(r);
+	find_destinations(l, &d);
+	send_all(r, &d, data,
+		 rtcp_bye(&r->session, data, now, clock_read(CLOCK_REALTIME),
+			  NULL));
+}
