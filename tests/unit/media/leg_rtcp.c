@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * RTCP of a leg: whose is believed, and where reports go as the party moves.
+ */
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/address.h"
+#include "cmocka_cr.h"
+#include "media/leg_rtcp.h"
+#include "udp/socket.h"
+
+enum { OURS = 0x1111, PARTYS = 0x2222 };
+
+#define INTERVAL (100 * CR_MS)
+
+static struct sockaddr_storage at(const char *text)
+{
+	struct sockaddr_storage a;
+
+	assert_int_equal(address_parse(text, &a), 0);
+	return a;
+}
+
+static int open_at(const char *text, struct sockaddr_storage *where)
+{
+	struct sockaddr_storage a = at(text);
+	socklen_t len = sizeof(*where);
+	int fd = udp_socket(&a, NULL);
+
+	assert_true(fd >= 0);
+	assert_int_equal(getsockname(fd, (void *)where, &len), 0);
+	return fd;
+}
+
+/* A leg whose wheel nobody turns, and its party's sockets. */
+struct rig {
+	struct wheel wheel;
+	struct leg *leg;
+	struct sockaddr_storage rtp, rtcp; /* of the party */
+	int rtp_fd, rtcp_fd;
+	cr_ns now;
+};
+
+/* The party's sockets are at neighbouring ports. */
+static void open_party(struct rig *r)
+{
+	struct sockaddr_storage next;
+	char text[64];
+
+	do {
+		r->rtp_fd = open_at("127.0.0.1:0", &r->rtp);
+		next = r->rtp;
+		address_set_port(&next, address_port(&next) + 1);
+		r->rtcp_fd = udp_socket(&next, NULL);
+		if (r->rtcp_fd < 0)
+			(void)close(r->rtp_fd);
+	} while (r->rtcp_fd < 0);
+	r->rtcp = at(address_text(&next, text, sizeof(text)));
+}
+
+static void open_rig(struct rig *r, enum leg_rtcp_mode mode,
+		     const struct learn_terms *terms)
+{
+	struct leg_cfg cfg = { .terms = *terms };
+	struct leg_rtcp_cfg rtcp = { .mode = mode,
+				     .fd = -1,
+				     .use = { OURS, 8000, 8000 },
+				     .interval = INTERVAL };
+	struct sockaddr_storage any;
+	struct cr_err e = { "" };
+
+	r->now = 1000 * CR_SEC;
+	wheel_init(&r->wheel, r->now);
+	cfg.fd = open_at("127.0.0.1:0", &any);
+	if (mode == LEG_RTCP_PORT)
+		rtcp.fd = open_at("127.0.0.1:0", &any);
+	r->leg = leg_new(&cfg);
+	assert_non_null(r->leg);
+	assert_int_equal(leg_rtcp_open(r->leg, &rtcp, r->now, &e), 0);
+	(void)leg_begin_polls(r->leg, &r->wheel);
+}
+
+static void close_rig(struct rig *r)
+{
+	(void)close(r->leg->cfg.fd);
+	if (r->leg->rtcp->cfg.fd >= 0)
+		(void)close(r->leg->rtcp->cfg.fd);
+	(void)close(r->rtp_fd);
+	(void)close(r->rtcp_fd);
+	leg_end_polls(r->leg);
+	leg_free(r->leg);
+	wheel_fini(&r->wheel);
+}
+
+static enum leg_rtcp_result hear_from(struct rig *r,
+				      const struct sockaddr_storage *from,
+				      bool mux)
+{
+	uint8_t data[64];
+	struct rtcp_writer w = { .buf = data, .size = sizeof(data) };
+	struct intake_packet in = { .data = data,
+				    .from = from,
+				    .arrival = r->now };
+
+	assert_int_equal(rtcp_put_report(&w, PARTYS, NULL, NULL, 0), 0);
+	in.bytes = w.bytes;
+	return leg_rtcp_packet(r->leg, &in, mux);
+}
+
+static enum leg_rtcp_result hear(struct rig *r, const char *from)
+{
+	const struct sockaddr_storage a = at(from);
+
+	return hear_from(r, &a, false);
+}
+
+static void say(struct rig *r, const struct sockaddr_storage *from,
+		uint16_t seq)
+{
+	const struct learn_arrival p = {
+		.from = from, .ssrc = PARTYS, .seq = seq, .valid = true
+	};
+
+	assert_true(learn_accepts(leg_hear(r->leg, &p, r->now)));
+}
+
+/* Poll until a report has gone. */
+static void report(struct rig *r)
+{
+	struct leg_rtcp *rtcp = r->leg->rtcp;
+	uint64_t before = rtcp->sent + rtcp->unsent;
+
+	while (rtcp->sent + rtcp->unsent == before)
+		r->now = cr_ns_max(leg_rtcp_poll(r->leg, r->now), r->now);
+}
+
+static bool has_come(int fd)
+{
+	uint8_t data[256];
+
+	return recv(fd, data, sizeof(data), MSG_DONTWAIT) > 0;
+}
+
+/* --- tests --- */
+
+static void only_the_partys_hosts_are_believed(void **state)
+{
+	const struct learn_terms terms = { .mode = LEARN_DELAYED,
+					   .told = at("127.0.0.1:4000") };
+	const struct sockaddr_storage nat = at("127.0.0.3:777");
+	struct leg_rtcp_info info;
+	struct rig r;
+
+	(void)state;
+	open_party(&r);
+	open_rig(&r, LEG_RTCP_PORT, &terms);
+	assert_int_equal(hear(&r, "127.0.0.1:9999"), LEG_RTCP_HEARD);
+	assert_int_equal(hear(&r, "127.0.0.2:4001"), LEG_RTCP_FOREIGN);
+	assert_int_equal(hear(&r, "127.0.0.3:778"), LEG_RTCP_FOREIGN);
+	say(&r, &nat, 1); /* it is behind NAT */
+	assert_int_equal(hear(&r, "127.0.0.3:778"), LEG_RTCP_HEARD);
+	assert_int_equal(hear(&r, "127.0.0.1:9999"), LEG_RTCP_HEARD);
+	assert_int_equal(hear(&r, "127.0.0.2:4001"), LEG_RTCP_FOREIGN);
+	leg_end_polls(r.leg);
+	leg_rtcp_tell(r.leg, true, &info);
+	assert_int_equal(info.foreign, 3);
+	assert_int_equal(info.packets_in, 3);
+	close_rig(&r);
+}
+
+static void nobody_is_believed_before_the_party_is_known(void **state)
+{
+	const struct learn_terms terms = { .mode = LEARN_IMMEDIATE };
+	struct rig r;
+
+	(void)state;
+	open_party(&r);
+	open_rig(&r, LEG_RTCP_PORT, &terms);
+	assert_int_equal(hear(&r, "127.0.0.1:9999"), LEG_RTCP_FOREIGN);
+	/* nor is anybody sent anything, but looked for in a while */
+	for (unsigned i = 0; i < 50; i++) {
+		cr_ns next = leg_rtcp_poll(r.leg, r.now);
+
+		assert_true(next > r.now);
+		r.now = next;
+	}
+	assert_int_equal(r.leg->rtcp->sent + r.leg->rtcp->unsent, 0);
+	say(&r, &r.rtp, 1);
+	report(&r);
+	assert_true(has_come(r.rtcp_fd));
+	close_rig(&r);
+}
+
+static void reports_follow_the_party(void **state)
+{
+	const struct learn_terms terms = { .mode = LEARN_IMMEDIATE };
+	struct sockaddr_storage other, moved;
+	int other_fd = open_at("127.0.0.1:0", &other);
+	int moved_fd = open_at("127.0.0.2:0", &moved);
+	struct sockaddr_storage moved_rtp = moved;
+	struct rig r;
+
+	(void)state;
+	open_party(&r);
+	open_rig(&r, LEG_RTCP_PORT, &terms);
+	say(&r, &r.rtp, 1);
+	report(&r); /* the port above RTP's */
+	assert_true(has_come(r.rtcp_fd) && !has_come(r.rtp_fd));
+	assert_int_equal(hear_from(&r, &other, false), LEG_RTCP_HEARD);
+	report(&r); /* where its RTCP comes from */
+	assert_true(has_come(other_fd) && !has_come(r.rtcp_fd));
+	assert_int_equal(hear_from(&r, &r.rtp, true), LEG_RTCP_HEARD);
+	report(&r); /* multiplexed unasked */
+	assert_true(has_come(r.rtp_fd) && !has_come(other_fd));
+	/* another host, after a silence: what was known of RTCP is of no use */
+	address_set_port(&moved_rtp, address_port(&moved) - 1);
+	r.now += 20 * CR_SEC;
+	for (uint16_t seq = 2; seq < 8; seq++) {
+		const struct learn_arrival p = { .from = &moved_rtp,
+						 .ssrc = PARTYS,
+						 .seq = seq,
+						 .valid = true };
+
+		(void)leg_hear(r.leg, &p, r.now);
+	}
+	report(&r);
+	assert_true(has_come(moved_fd) && !has_come(r.rtp_fd));
+	(void)close(other_fd);
+	(void)close(moved_fd);
+	close_rig(&r);
+}
+
+static void a_bye_goes_to_who_was_reported_to(void **state)
+{
+	const struct learn_terms terms = { .mode = LEARN_IMMEDIATE };
+	struct rig r;
+
+	(void)state;
+	open_party(&r);
+	open_rig(&r, LEG_RTCP_MUX, &terms);
+	say(&r, &r.rtp, 1);
+	leg_rtcp_bye(r.leg, r.now);
+	assert_false(has_come(r.rtp_fd)); /* it never heard of us */
+	close_rig(&r);
+	open_party(&r);
+	open_rig(&r, LEG_RTCP_MUX, &terms);
+	say(&r, &r.rtp, 1);
+	report(&r);
+	assert_true(has_come(r.rtp_fd));
+	leg_rtcp_bye(r.leg, r.now);
+	assert_true(has_come(r.rtp_fd) && !has_come(r.rtp_fd));
+	assert_int_equal(leg_rtcp_poll(r.leg, r.now + CR_SEC), CR_NEVER);
+	close_rig(&r);
+}
+
+/* Counts begin anew with another sender, as they are of an SSRC. */
+static void a_relays_sender_is_ours(void **state)
+{
+	const struct learn_terms terms = { .mode = LEARN_IMMEDIATE };
+	struct rtp_packet p = { .ssrc = 7, .payload_bytes = 100 };
+	struct rig r;
+
+	(void)state;
+	open_party(&r);
+	open_rig(&r, LEG_RTCP_MUX, &terms);
+	for (unsigned i = 0; i < 3; i++)
+		leg_rtcp_passed_on(r.leg, &p, r.now);
+	assert_int_equal(atomic_load(&r.leg->rtcp->stream.total),
+			 UINT64_C(3) << 32 | 300);
+	p.ssrc = 8;
+	leg_rtcp_passed_on(r.leg, &p, r.now);
+	assert_int_equal(atomic_load(&r.leg->rtcp->stream.total),
+			 UINT64_C(1) << 32 | 100);
+	say(&r, &r.rtp, 1);
+	report(&r);
+	assert_int_equal(r.leg->rtcp->session.cfg.ssrc, 8);
+	close_rig(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_the_partys_hosts_are_believed),
+		cmocka_unit_test(nobody_is_believed_before_the_party_is_known),
+		cmocka_unit_test(reports_follow_the_party),
+		cmocka_unit_test(a_bye_goes_to_who_was_reported_to),
+		cmocka_unit_test(a_relays_sender_is_ours),
+	};
+
+	return cmocka_run_group_tests_name("leg rtcp", tests, NULL, NULL);
+}
