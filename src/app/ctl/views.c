@@ -217,6 +217,36 @@ static void print_admitted(const json_t *call, FILE *out)
 		      (long long)number(call, "nice"));
 }
 
+static double real(const json_t *o, const char *key)
+{
+	return json_number_value(json_object_get(o, key));
+}
+
+/* What RTCP says of who is heard, and of who listens. */
+static void print_rtcp(const json_t *call, FILE *out)
+{
+	const json_t *rtcp = json_object_get(call, "rtcp");
+	const json_t *far = json_object_get(rtcp, "far");
+
+	if (!json_is_object(rtcp))
+		return;
+	(void)fprintf(out, "%-*s %lld received, %lld lost, jitter %.3f ms\n",
+		      HEAD, "rtcp in", (long long)number(rtcp, "received"),
+		      (long long)number(rtcp, "lost"),
+		      real(rtcp, "jitter_us") / 1e3);
+	if (!number(far, "reports")) {
+		(void)fprintf(out, "%-*s no report yet\n", HEAD, "rtcp out");
+		return;
+	}
+	(void)fprintf(out,
+		      "%-*s %.2f %% lost, jitter %.3f ms, round trip %.3f ms, "
+		      "by %lld reports\n",
+		      HEAD, "rtcp out", real(far, "lost_mean") * 100,
+		      real(far, "jitter_us") / 1e3,
+		      real(far, "rtt_mean_us") / 1e3,
+		      (long long)number(far, "reports"));
+}
+
 void ctl_view_call(const json_t *call, FILE *out)
 {
 	static const char *const frames[] = { "done", "late", "packets_in",
@@ -237,6 +267,7 @@ void ctl_view_call(const json_t *call, FILE *out)
 	print_counters(count, "frames", frames, out);
 	print_counters(count, "lost", lost, out);
 	print_times(count, out);
+	print_rtcp(call, out);
 	(void)fprintf(out, "%-*s %lld frames\n", HEAD, "waiting",
 		      (long long)number(call, "waiting"));
 	print_bound(call, out);

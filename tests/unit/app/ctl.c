@@ -325,6 +325,30 @@ static void a_call_shows_what_is_promised_or_why_not(void **state)
 	free(text);
 }
 
+static void a_call_shows_what_both_sides_report(void **state)
+{
+	char *text = viewed(ctl_view_call,
+			    "{\"rtcp\": {\"received\": 300, \"lost\": 2, "
+			    "\"jitter_us\": 1500.0, \"far\": {\"reports\": 4, "
+			    "\"lost_mean\": 0.125, \"jitter_us\": 250.0, "
+			    "\"rtt_mean_us\": 20500.0}}}");
+
+	(void)state;
+	assert_non_null(strstr(text, "\nrtcp in      300 received, 2 lost, "
+				     "jitter 1.500 ms\n"
+				     "rtcp out     12.50 % lost, jitter 0.250 "
+				     "ms, round trip 20.500 ms, by 4 "
+				     "reports\n"));
+	free(text);
+	text = viewed(ctl_view_call, "{\"rtcp\": {\"far\": {\"reports\": "
+				     "0}}}");
+	assert_non_null(strstr(text, "\nrtcp out     no report yet\n"));
+	free(text);
+	text = viewed(ctl_view_call, "{\"rtcp\": null}");
+	assert_null(strstr(text, "rtcp"));
+	free(text);
+}
+
 static void only_the_scheduler_in_use_is_shown(void **state)
 {
 	char *text = viewed(
@@ -488,6 +512,7 @@ int main(void)
 		cmocka_unit_test(watch_takes_how_often_and_how_many_times),
 		cmocka_unit_test(a_call_shows_the_policys_numbers_with_units),
 		cmocka_unit_test(a_call_shows_what_is_promised_or_why_not),
+		cmocka_unit_test(a_call_shows_what_both_sides_report),
 		cmocka_unit_test(only_the_scheduler_in_use_is_shown),
 		cmocka_unit_test(watch_shows_rates_groups_and_who_loses),
 		cmocka_unit_test(watch_does_not_round_before_it_sums),
