@@ -4,6 +4,7 @@
  */
 #include "cmocka_cr.h"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include "protocol/field_json.h"
@@ -139,6 +140,38 @@ static void nowhere_is_counted(void **state)
 	rig_close(&r);
 }
 
+/* The kernel lets nobody send to all. */
+static void what_the_socket_refuses_is_counted(void **state)
+{
+	const struct rig_options o = { .workers = 1 };
+	struct conversation *c;
+	struct node_stats stats;
+	struct talker p;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &o);
+	c = talk_start(&r, A_AND_B("{'codec': 'pcmu'}",
+				   "{'codec': 'pcmu', 'address': "
+				   "'255.255.255.255:9'}",
+				   ""));
+	p = talker(c, 0, 0);
+	for (unsigned i = 0; i < 200; i++) /* more than a burst */
+		talker_speak(&p, 1);
+	do {
+		(void)sched_yield();
+		node_stats(r.node, &stats);
+	} while (!stats.totals.relayed);
+	talk_stop(&r, c);
+	node_stats(r.node, &stats);
+	assert_int_equal(stats.totals.packets_out, 0);
+	assert_int_equal(stats.totals.octets_out, 0);
+	assert_int_equal(stats.totals.send_failed, stats.totals.relayed);
+	assert_relay_sums(&r, 200);
+	(void)close(p.fd);
+	rig_close(&r);
+}
+
 enum { ROUNDS = 40, FRAMES = 100 };
 
 /* Both parties speak while it ends: every packet counts once. */
@@ -172,6 +205,7 @@ int main(void)
 		cmocka_unit_test(a_change_of_address_loses_nothing),
 		cmocka_unit_test(sprayers_take_nothing_over),
 		cmocka_unit_test(nowhere_is_counted),
+		cmocka_unit_test(what_the_socket_refuses_is_counted),
 		cmocka_unit_test(packets_at_the_end_count_once),
 	};
 
