@@ -13,7 +13,8 @@
 #define NOISE_PT 13u
 
 /* Where both sides use one number for the codec, they have agreed on one
- * numbering, by which all else goes, too. */
+ * numbering, by which all else goes, too. Events and noise that both have named
+ * go in any case. */
 static void map_types(uint8_t type[128], const struct call_cfg *cfg)
 {
 	bool alike = cfg->pt_in == cfg->pt_out;
@@ -21,7 +22,18 @@ static void map_types(uint8_t type[128], const struct call_cfg *cfg)
 	for (unsigned i = 0; i < 128; i++)
 		type[i] = alike ? (uint8_t)i : RELAY_NO_TYPE;
 	type[NOISE_PT] = NOISE_PT;
+	if (cfg->inflow.pt_event && cfg->pt_event_out)
+		type[cfg->inflow.pt_event] = cfg->pt_event_out;
+	if (cfg->inflow.pt_noise && cfg->pt_noise_out)
+		type[cfg->inflow.pt_noise] = cfg->pt_noise_out;
 	type[cfg->pt_in] = cfg->pt_out;
+}
+
+/* Of what the party has said that it sends. */
+static bool is_agreed(const struct relay *r, uint8_t pt)
+{
+	return pt == r->pt_in || pt == NOISE_PT ||
+	       inflow_what(&r->cfg.inflow, pt) != CR_RING_SPEECH;
 }
 
 struct relay *relay_new(const struct call_cfg *cfg)
@@ -59,7 +71,7 @@ static bool accepts(struct relay *r, struct leg *leg,
 		.from = in->from,
 		.ssrc = p->ssrc,
 		.seq = p->seq,
-		.valid = p->pt == r->pt_in || p->pt == NOISE_PT,
+		.valid = is_agreed(r, p->pt),
 	};
 	unsigned heard = leg_hear(leg, &arrival, in->arrival);
 

@@ -320,7 +320,9 @@ static bool can_relay(const struct call_cfg *stream,
 		return false;
 	for (unsigned i = 0; i < 2; i++)
 		if (r->party[i].out_ssrc || r->party[i].nalso ||
-		    r->party[i].loss != CALL_LOSS_NUMBER)
+		    r->party[i].loss != CALL_LOSS_NUMBER ||
+		    stream[i].inflow.jitter != JITTER_OFF ||
+		    stream[i].inflow.fill != INFLOW_FILL_NEVER)
 			return false;
 	return same_speech(&stream[0].media.in, &stream[0].media.out);
 }

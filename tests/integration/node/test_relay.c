@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "protocol/field_json.h"
+#include "protocol/tables/conversation.h"
 #include "talkers.h"
 
 /* --- when --- */
@@ -280,6 +282,68 @@ static void other_types_need_one_numbering(void **state)
 	rig_close(&r);
 }
 
+/* Conversation of two that have named types for events and noise. */
+static struct conversation *start_named(struct rig *r, enum jitter_kind jitter)
+{
+	struct conversation_request request;
+	struct call_cfg stream[2];
+	struct conversation *c;
+	struct cr_err e = { "" };
+
+	field_defaults(conversation_start_fields, &request);
+	for (unsigned i = 0; i < 2; i++)
+		request.party[i].side.codec = "amr";
+	request.party[0].side.pt = 96;
+	request.party[1].side.pt = 110;
+	assert_int_equal(conversation_check(stream, &request, &e), 0);
+	stream[0].inflow.pt_event = stream[1].pt_event_out = 101;
+	stream[1].inflow.pt_event = stream[0].pt_event_out = 96;
+	stream[0].inflow.pt_noise = stream[1].pt_noise_out = 110;
+	stream[1].inflow.pt_noise = stream[0].pt_noise_out = 101;
+	stream[1].inflow.jitter = jitter;
+	stream[1].inflow.most = 100 * CR_MS;
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(rig_measure(r, &stream[i], &e), 0);
+	assert_int_equal(conversation_start(r->node, stream, &request, &c, &e),
+			 0);
+	return c;
+}
+
+/* Though the numbers cross: each has its own meaning on each side. */
+static void named_types_are_mapped(void **state)
+{
+	static const uint8_t type[2][3] = { { 96, 101, 110 },
+					    { 110, 96, 101 } };
+	const struct rig_options o = { .workers = 1 };
+	struct conversation *c;
+	struct talker p[2];
+	struct rtp_packet h;
+	uint8_t buf[2048];
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &o);
+	c = start_named(&r, JITTER_FIXED);
+	assert_false(conversation_relays(c));
+	talk_stop(&r, c);
+	c = start_named(&r, JITTER_OFF);
+	assert_true(conversation_relays(c));
+	p[0] = talker(c, 0, 101); /* an event is the first that is heard */
+	p[1] = talker(c, 1, 110);
+	talkers_introduce(c, p);
+	for (unsigned i = 0; i < 6; i++) {
+		p[i % 2].next.pt = type[i % 2][i / 2];
+		talker_speak(&p[i % 2], 1);
+		assert_int_equal(
+			rtp_parse(buf, talker_hear(&p[!(i % 2)], buf), &h), 0);
+		assert_int_equal(h.pt, type[!(i % 2)][i / 2]);
+	}
+	talk_stop(&r, c);
+	assert_relay_sums(&r, 2 + 6);
+	talkers_leave(p);
+	rig_close(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,6 +353,7 @@ int main(void)
 		cmocka_unit_test(packets_go_on_as_they_came),
 		cmocka_unit_test(disorder_is_passed_on),
 		cmocka_unit_test(other_types_need_one_numbering),
+		cmocka_unit_test(named_types_are_mapped),
 	};
 
 	return cmocka_run_group_tests_name("relay", tests, NULL, NULL);

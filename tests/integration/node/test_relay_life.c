@@ -131,11 +131,12 @@ static void nowhere_is_counted(void **state)
 	p[1] = talker(c, 1, 0);
 	for (unsigned i = 0; i < 5; i++)
 		talker_speak(&p[0], 1);
-	talkers_introduce(c, p);
+	do {
+		(void)sched_yield();
+		node_stats(r.node, &stats);
+	} while (stats.totals.nowhere < 5);
 	talk_stop(&r, c);
-	node_stats(r.node, &stats);
-	assert_int_equal(stats.totals.nowhere, 6);
-	assert_relay_sums(&r, 7);
+	assert_relay_sums(&r, 5);
 	talkers_leave(p);
 	rig_close(&r);
 }
