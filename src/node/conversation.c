@@ -265,18 +265,17 @@ static int start_stream(struct conversation *c, struct call_cfg *stream,
 
 /* RTCP of both legs is about these streams from now on. A relay tells the SSRC
  * of what it passes on by itself. */
-static void use_rtcp(const struct conversation *c, struct call_cfg *stream)
+static void use_rtcp(const struct conversation *c,
+		     const struct call_cfg *stream)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		const struct call_cfg *to = &stream[!i];
-		struct leg_rtcp_use use = {
+		const struct leg_rtcp_use use = {
+			.ssrc = to->ssrc_out,
 			.rate_in = pipeline_side_clock(&stream[i].media.in),
 			.rate_out = pipeline_side_clock(&to->media.out),
 		};
 
-		if (!c->relays && !stream[!i].ssrc_out)
-			stream[!i].ssrc_out = node_random_ssrc();
-		use.ssrc = to->ssrc_out;
 		leg_rtcp_use(c->party[i]->leg->leg, &use);
 	}
 }
@@ -286,6 +285,9 @@ static int start_streams(struct conversation *c, struct call_cfg *stream,
 {
 	int err = 0;
 
+	for (unsigned i = 0; i < 2 && !c->relays; i++)
+		if (!stream[i].ssrc_out)
+			stream[i].ssrc_out = node_random_ssrc();
 	use_rtcp(c, stream);
 	for (unsigned i = 0; i < 2 && !err; i++) {
 		stream[i].ear = c->party[i]->leg->leg;
@@ -487,7 +489,11 @@ static int recode(struct conversation *c, const struct party_terms to[2],
 			       "another one start it with relay \"never\"",
 			       c->id);
 	err = plan_change(c, to, plan, e);
-	return err ? err : node_streams_recode(c->stream, plan->stream, e);
+	if (!err)
+		err = node_streams_recode(c->stream, plan->stream, e);
+	if (!err)
+		use_rtcp(c, plan->stream);
+	return err;
 }
 
 int conversation_change(struct conversation *c, const struct party_change to[2],
