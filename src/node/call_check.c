@@ -146,7 +146,6 @@ static int check_sides(struct call_cfg *cfg, const struct call_request *r,
 	cfg->source = r->in.source;
 	if (check_hears(&cfg->hears, r, names, e))
 		return -EINVAL;
-	cfg->conceal = r->in.loss == CALL_LOSS_CONCEAL;
 	cfg->ts_first_known = r->in.ts_first >= 0;
 	cfg->ts_first = cfg->ts_first_known ? (uint32_t)r->in.ts_first : 0;
 	if (call_check_side(&cfg->media.out, &r->out.side, names->out, e))
@@ -243,6 +242,92 @@ static int check_terms(struct call_cfg *cfg, const struct task_terms *asked,
 	return cr_fail(e, -EINVAL, "contract.%s: %s", flaw.member, flaw.text);
 }
 
+/* --- what is beside the speech --- */
+
+bool call_says_reception(const struct call_reception_request *r)
+{
+	return r->loss != CALL_LOSS_NUMBER || r->jitter || r->jitter_min ||
+	       r->jitter_max || r->fill >= 0;
+}
+
+static int check_jitter(struct inflow_terms *to,
+			const struct call_reception_request *r,
+			const char *path, struct cr_err *e)
+{
+	to->jitter = (enum jitter_kind)r->jitter;
+	if (to->jitter == JITTER_OFF) {
+		if (!r->jitter_min && !r->jitter_max)
+			return 0;
+		return cr_fail(e, -EINVAL,
+			       "%sjitter_%s: goes with a jitter buffer: say "
+			       "%sjitter, fixed or adaptive",
+			       path, r->jitter_min ? "min" : "max", path);
+	}
+	to->most = r->jitter_max		? r->jitter_max
+		   : to->jitter == JITTER_FIXED ? CALL_JITTER_FIXED
+						: CALL_JITTER_MOST;
+	to->least = r->jitter_min;
+	if (to->least <= to->most)
+		return 0;
+	return cr_fail(e, -EINVAL,
+		       "%sjitter_min: is more than jitter_max, %g ms", path,
+		       (double)to->most / 1e6);
+}
+
+static int check_types(uint8_t *events, uint8_t *noise, uint8_t speech,
+		       const struct call_types_request *r, const char *path,
+		       struct cr_err *e)
+{
+	const char *twice = NULL;
+
+	*events = (uint8_t)r->events;
+	*noise = (uint8_t)r->noise;
+	if (r->events && (r->events == speech || r->events == r->noise))
+		twice = "events";
+	else if (r->noise && r->noise == speech)
+		twice = "noise";
+	if (!twice)
+		return 0;
+	return cr_fail(e, -EINVAL,
+		       "%s%s: payload type %u stands for something else "
+		       "already",
+		       path, twice, r->events == speech ? speech : r->noise);
+}
+
+/* All of it needs a leg, which has a timer. */
+static int check_leg(const struct call_cfg *cfg, const struct call_request *r,
+		     const char *path, struct cr_err *e)
+{
+	if (r->port == CALL_PORT_OWN || !inflow_needed(&cfg->inflow))
+		return 0;
+	return cr_fail(e, -EINVAL, "%s%s: goes with port \"own\"", path,
+		       cfg->inflow.jitter != JITTER_OFF ? "jitter"
+		       : cfg->inflow.fill		? "fill"
+		       : cfg->inflow.pt_event		? "events"
+							: "noise");
+}
+
+static int check_beside(struct call_cfg *cfg, const struct call_request *r,
+			const struct call_names *names, struct cr_err *e)
+{
+	const struct call_reception_request *in = &r->in.reception;
+
+	cfg->conceal = in->loss == CALL_LOSS_CONCEAL;
+	cfg->inflow.fill =
+		in->fill < 0 ? INFLOW_FILL_NEVER : (enum inflow_fill)in->fill;
+	/* whoever cannot tell of silence never does */
+	if (in->fill == INFLOW_FILL_TOLD && !r->in.types.noise &&
+	    !cfg->media.in.codec->dtx)
+		cfg->inflow.fill = INFLOW_FILL_NEVER;
+	if (check_jitter(&cfg->inflow, in, names->in, e) ||
+	    check_types(&cfg->inflow.pt_event, &cfg->inflow.pt_noise,
+			cfg->pt_in, &r->in.types, names->in, e) ||
+	    check_types(&cfg->pt_event_out, &cfg->pt_noise_out, cfg->pt_out,
+			&r->out.types, names->out, e))
+		return -EINVAL;
+	return check_leg(cfg, r, names->in, e);
+}
+
 int call_check_stream(struct call_cfg *out, const struct call_request *r,
 		      const struct call_names *names, struct cr_err *e)
 {
@@ -256,7 +341,8 @@ int call_check_stream(struct call_cfg *out, const struct call_request *r,
 		return cr_fail(e, -EINVAL,
 			       "rtcp: goes with port \"own\"; there is none at "
 			       "the shared port");
-	if (check_sides(&cfg, r, names, e) || check_ptime(&cfg, r->ptime, e) ||
+	if (check_sides(&cfg, r, names, e) || check_beside(&cfg, r, names, e) ||
+	    check_ptime(&cfg, r->ptime, e) ||
 	    check_release(&cfg, &r->release, &r->terms.contract, e) ||
 	    check_terms(&cfg, &r->terms, e))
 		return -EINVAL;

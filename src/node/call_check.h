@@ -24,6 +24,9 @@ struct call_names {
  * was. */
 int call_check(struct call_cfg *out, const struct call_request *r,
 	       struct cr_err *e);
+/** Does @r ask for more than what is done without it? */
+bool call_says_reception(const struct call_reception_request *r);
+
 /** The same without out.address: of a stream to a leg. */
 int call_check_stream(struct call_cfg *out, const struct call_request *r,
 		      const struct call_names *names, struct cr_err *e);

@@ -26,6 +26,9 @@
 #define CALL_COST_MAX (1000 * CR_SEC)
 /** Each is measured by running it. */
 #define CALL_SPIN_MAX (100 * CR_MS)
+/** Delays of a jitter buffer. */
+#define CALL_JITTER_FIXED (60 * CR_MS)
+#define CALL_JITTER_MOST (200 * CR_MS)
 #define CALL_WEIGHT 1024
 #define CALL_WEIGHT_MAX 100000
 #define CALL_BURST_MAX 1000
@@ -38,6 +41,10 @@
 #define CALL_LOSS_NAMES "number", "conceal", NULL
 /** Names of enum leg_rtcp_mode. */
 #define CALL_RTCP_NAMES "off", "port", "mux", NULL
+/** Names of enum jitter_kind. */
+#define CALL_JITTER_NAMES "off", "fixed", "adaptive", NULL
+/** Names of enum inflow_fill. */
+#define CALL_FILL_NAMES "never", "told", "always", NULL
 /** Names of enum release_kind. */
 #define CALL_MODEL_NAMES "sporadic", "periodic", "rate", "lbap", NULL
 
@@ -60,6 +67,21 @@ struct call_side_request {
 /** What becomes of packets that never came. */
 enum call_loss { CALL_LOSS_NUMBER, CALL_LOSS_CONCEAL };
 
+/** Payload types of what travels among the speech; 0: none. */
+struct call_types_request {
+	unsigned events; /**< telephone events (RFC 4733) */
+	unsigned noise;	 /**< comfort noise (RFC 3389)    */
+};
+
+/** What is done about the network between a party and us, and its silence. */
+struct call_reception_request {
+	enum call_loss loss;
+	int jitter;		      /**< enum jitter_kind */
+	cr_ns jitter_min, jitter_max; /**< of its delay; 0: the defaults      */
+	int fill; /**< enum inflow_fill; -1: told in conversations, else never
+		   */
+};
+
 struct call_in_request {
 	struct call_side_request side;
 	struct sockaddr_storage source; /**< no family: the first sender  */
@@ -67,13 +89,15 @@ struct call_in_request {
 	 * the source is told, else at once. */
 	int learn;	  /**< enum learn_mode */
 	int64_t ts_first; /**< -1: that of the first packet */
-	enum call_loss loss;
+	struct call_types_request types;
+	struct call_reception_request reception;
 };
 
 struct call_out_request {
 	struct call_side_request side;
 	struct sockaddr_storage address; /**< must be there    */
 	uint32_t ssrc;			 /**< 0: a random one  */
+	struct call_types_request types;
 };
 
 /** A release model. */

@@ -34,7 +34,7 @@ static struct call_request stream_of(const struct conversation_request *r,
 	const struct party_request *from = &r->party[i];
 	const struct party_request *to = &r->party[!i];
 
-	return (struct call_request){
+	struct call_request one = {
 		.in = { .side = from->side,
 			.source = from->address,
 			.learn = from->learn >= 0 ? from->learn
@@ -42,16 +42,22 @@ static struct call_request stream_of(const struct conversation_request *r,
 					 ? (int)LEARN_DELAYED
 					 : (int)LEARN_IMMEDIATE,
 			.ts_first = -1,
-			.loss = from->loss },
+			.types = from->types,
+			.reception = from->reception },
 		.out = { .side = to->side,
 			 .address = to->address,
-			 .ssrc = to->out_ssrc },
+			 .ssrc = to->out_ssrc,
+			 .types = to->types },
 		.ptime = r->ptime,
 		.terms = r->terms,
 		.release = { .model = -1, .burst = -1, .x = 1 },
 		.port = CALL_PORT_OWN,
 		.ssrc = from->ssrc,
 	};
+
+	if (one.in.reception.fill < 0)
+		one.in.reception.fill = INFLOW_FILL_TOLD;
+	return one;
 }
 
 /* Of the stream from party 0, and from 1: what a request calls its members. */
@@ -79,8 +85,10 @@ static const char *said_twice(const struct party_request *r)
 		return "ssrc";
 	if (r->out_ssrc)
 		return "out_ssrc";
-	if (r->loss)
-		return "loss";
+	if (r->types.events || r->types.noise)
+		return r->types.events ? "events" : "noise";
+	if (call_says_reception(&r->reception))
+		return "loss, jitter or fill";
 	return r->interface ? "interface" : NULL;
 }
 
@@ -322,10 +330,11 @@ static bool can_relay(const struct call_cfg *stream,
 		return false;
 	for (unsigned i = 0; i < 2; i++)
 		if (r->party[i].out_ssrc || r->party[i].nalso ||
-		    r->party[i].loss != CALL_LOSS_NUMBER ||
-		    stream[i].inflow.jitter != JITTER_OFF ||
-		    stream[i].inflow.fill != INFLOW_FILL_NEVER)
+		    call_says_reception(&r->party[i].reception))
 			return false;
+	if (r->party[0].types.events != r->party[1].types.events ||
+	    r->party[0].types.noise != r->party[1].types.noise)
+		return false;
 	return same_speech(&stream[0].media.in, &stream[0].media.out);
 }
 

@@ -24,7 +24,8 @@ struct party_request {
 	uint32_t out_ssrc; /**< of what it is sent; 0: a random one */
 	int rtcp;	   /**< enum leg_rtcp_mode */
 	const char *interface; /**< of its leg; NULL: any that fits     */
-	enum call_loss loss;   /**< of what it sends */
+	struct call_types_request types;
+	struct call_reception_request reception; /**< of what it sends */
 	/** Id of its leg, which is open: nothing else is said then. 0: a new
 	 * one. */
 	uint32_t leg;

@@ -154,7 +154,8 @@ int party_open(struct node *n, const struct party_request *r,
 		return cr_fail(e, -ENOMEM, "out of memory for a leg");
 	p->node = n;
 	p->out_ssrc = r->out_ssrc;
-	p->loss = r->loss;
+	p->types = r->types;
+	p->reception = r->reception;
 	err = open_leg(p, r, names, e);
 	if (err) {
 		free(p);
@@ -195,7 +196,8 @@ void party_request_of(const struct party *p, struct party_request *r)
 		.learn = (int)t->mode,
 		.ssrc = t->ssrc_told ? t->ssrc : 0,
 		.out_ssrc = p->out_ssrc,
-		.loss = p->loss,
+		.types = p->types,
+		.reception = p->reception,
 	};
 	party_request_speaks(r, &p->codecs);
 }

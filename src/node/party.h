@@ -36,7 +36,8 @@ struct party {
 	struct node *node;
 	struct node_leg *leg;
 	struct party_codecs codecs;
-	enum call_loss loss;
+	struct call_types_request types;
+	struct call_reception_request reception;
 	uint32_t out_ssrc; /**< 0: not chosen */
 	void *owner;	   /**< the session; the user's                    */
 	bool opened;	   /**< by itself: no conversation ends it         */

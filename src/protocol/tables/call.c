@@ -5,10 +5,13 @@
 #include "protocol/tables/call.h"
 
 #include "engine/release.h"
+#include "rtp/jitter.h"
 
 static const char *const classes[] = { CALL_CLASS_NAMES };
 static const char *const learns[] = { CALL_LEARN_NAMES };
 static const char *const losses[] = { CALL_LOSS_NAMES };
+static const char *const jitters[] = { CALL_JITTER_NAMES };
+static const char *const fills[] = { CALL_FILL_NAMES };
 static const char *const models[] = { CALL_MODEL_NAMES };
 static const char *const rtcps[] = { CALL_RTCP_NAMES };
 static const char *const ports[] = { "shared", "own", NULL };
@@ -69,6 +72,46 @@ const struct field call_side_fields[] = {
 	{ 0 },
 };
 
+const struct field call_types_fields[] = {
+	{ ROW_INT(call_types, "events", events), .max = 127, .without = "none",
+	  .help = "RTP payload type of telephone events (RFC 4733), such as "
+		  "DTMF; they are passed on if both sides have one, and speech "
+		  "is not heard meanwhile" },
+	{ ROW_INT(call_types, "noise", noise), .max = 127, .without = "none",
+	  .help = "RTP payload type of comfort noise (RFC 3389), which is "
+		  "usually 13; towards a codec with silence of its own it is "
+		  "turned into that" },
+	{ 0 },
+};
+
+const struct field call_reception_fields[] = {
+	{ ROW_CHOICE(call_reception, "loss", loss, losses),
+	  .help = "packets that never came; number: they show in the sequence "
+		  "numbers of what is sent on, and whoever hears that conceals "
+		  "them; conceal: the decoder does, up to 60 ms. A jitter "
+		  "buffer always conceals" },
+	{ ROW_CHOICE(call_reception, "jitter", jitter, jitters),
+	  .help = "jitter buffer; off: packets are frames as they come, and "
+		  "one behind a newer one is dropped; fixed: each waits for "
+		  "jitter_max; adaptive: as long as the network's jitter "
+		  "asks for" },
+	{ ROW_TIME(call_reception, "jitter_min", jitter_min, "ms"),
+	  .max = JITTER_MOST_MAX, .without = "0",
+	  .help = "jitter buffer: the shortest delay" },
+	{ ROW_TIME(call_reception, "jitter_max", jitter_max, "ms"),
+	  .min = JITTER_MOST_MIN, .max = JITTER_MOST_MAX,
+	  .without = "60 ms fixed, 200 ms adaptive",
+	  .help = "jitter buffer: the longest delay; up to a ptime more, for a "
+		  "packet waits for the next one to come" },
+	{ ROW_CHOICE(call_reception, "fill", fill, fills), .dflt = -1,
+	  .without = "told in a conversation, never in a call",
+	  .help = "send noise every ptime while the sender is silent; told: "
+		  "when it says so by SID or comfort noise; always: also when "
+		  "nothing has come for 60 ms. A codec with silence of its own "
+		  "makes SIDs of it" },
+	{ 0 },
+};
+
 const struct field call_in_fields[] = {
 	{ ROW_INLINE(call_in, side, call_side) },
 	{ ROW_ADDRESS(call_in, "source", source), .without = "who sends first",
@@ -81,14 +124,12 @@ const struct field call_in_fields[] = {
 		  "in the first 3 s the one heard for longest. Each may change "
 		  "its SSRC, and none takes the call over while another "
 		  "speaks" },
-	{ ROW_CHOICE(call_in, "loss", loss, losses),
-	  .help = "packets that never came; number: they show in the "
-		  "output's sequence numbers, and whoever hears it conceals "
-		  "them; conceal: the decoder does, up to 60 ms" },
 	{ ROW_INT(call_in, "ts_first", ts_first), .max = UINT32_MAX, .dflt = -1,
 	  .without = "that of the first packet",
 	  .help = "RTP timestamp of the input at which the output's "
 		  "timestamps begin" },
+	{ ROW_INLINE(call_in, types, call_types) },
+	{ ROW_INLINE(call_in, reception, call_reception) },
 	{ 0 },
 };
 
@@ -100,6 +141,7 @@ const struct field call_out_fields[] = {
 	{ ROW_INT(call_out, "ssrc", ssrc), .min = 1, .max = UINT32_MAX,
 	  .without = "a random one",
 	  .help = "SSRC of the packets that the node sends" },
+	{ ROW_INLINE(call_out, types, call_types) },
 	{ 0 },
 };
 

@@ -29,6 +29,8 @@ FIELD_TABLE_DECLARE(rtcp_far, struct leg_rtcp_info);
 FIELD_TABLE_DECLARE(contract, struct contract);
 /** How a codec is used. */
 FIELD_TABLE_DECLARE(codec_use, struct call_side_request);
+FIELD_TABLE_DECLARE(call_types, struct call_types_request);
+FIELD_TABLE_DECLARE(call_reception, struct call_reception_request);
 FIELD_TABLE_DECLARE(call_side, struct call_side_request);
 FIELD_TABLE_DECLARE(call_in, struct call_in_request);
 FIELD_TABLE_DECLARE(call_out, struct call_out_request);

@@ -6,7 +6,6 @@
 
 static const char *const learns[] = { CALL_LEARN_NAMES };
 static const char *const rtcps[] = { CALL_RTCP_NAMES };
-static const char *const losses[] = { CALL_LOSS_NAMES };
 
 #define ALSO                                                                   \
 	.help = "further codecs that the party may send at any time, told by " \
@@ -38,14 +37,12 @@ const struct field party_leg_fields[] = {
 	{ ROW_INT(party_leg, "out_ssrc", out_ssrc), .min = 1, .max = UINT32_MAX,
 	  .without = "a random one; the other party's where it is relayed",
 	  .help = "SSRC of the packets that the node sends to it" },
-	{ ROW_CHOICE(party_leg, "loss", loss, losses),
-	  .help = "packets of this party that never came; number: they show "
-		  "in the sequence numbers of what the other one is sent; "
-		  "conceal: the decoder conceals them, up to 60 ms" },
 	{ ROW_CHOICE(party_leg, "rtcp", rtcp, rtcps), .dflt = LEG_RTCP_PORT,
 	  .help = "RTCP with the party: on the port above that of RTP, or "
 		  "mux: on the same one (RFC 5761); one that uses the same one "
 		  "unasked is heard and answered there" },
+	{ ROW_INLINE(party_leg, types, call_types) },
+	{ ROW_INLINE(party_leg, reception, call_reception) },
 	{ ROW_TEXT(party_leg, "interface", interface),
 	  .without = "the first whose address is of the family of address",
 	  .help = "name of the interface, as hello lists them, that its leg "
