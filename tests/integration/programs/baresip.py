@@ -178,16 +178,31 @@ class Agent:
 
     def wait(self, event):
         """Until it has said so."""
-        while event not in self.events:
+        while event not in [e["type"] for e in self.events]:
             self._next()
-        self.events.remove(event)
+        self.last = {"type": None}  # event
+        while self.last["type"] != event:
+            self.last = self.events.pop(0)
+
+    def press(self, keys):
+        """Telephone events, one after the other."""
+        self.order("sndcode", keys)
+
+    def digits(self, count):
+        """So many keys that the other has pressed; each must have ended."""
+        keys = ""
+        while len(keys) < count:
+            self.wait("CALL_DTMF_START")
+            keys += self.last["param"]
+            self.wait("CALL_DTMF_END")
+        return keys
 
     def _next(self):
         """Put an event aside; a reply, if that came."""
         message = self._hear()
         if "response" in message:
             return message
-        self.events.append(message["type"])
+        self.events.append(message)
         return None
 
     def order(self, command, params=""):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Speech through a conversation whose first party's packets are lost, and what
 its codec makes of the same losses without a network (bench-loss)."""
+import contextlib
 import socket
 import subprocess
 from dataclasses import dataclass
@@ -56,13 +57,40 @@ class Way:
 
     def say(self, payload, answers=1):
         """A packet, None if it is lost, and what B hears then."""
-        n, codec = self.n, self.a[1]
         self.n += 1
-        if payload is None:
-            return
+        if payload is not None:
+            self.send(self.n - 1, payload)
+            self.hear(answers)
+
+    def send(self, n, payload):
+        """Packet @n."""
+        codec = self.a[1]
         self.phone.say(0xa, 100 + n, codec.step * n, payload=payload,
                        pt=codec.pt)
+
+    def hear(self, answers):
         self.heard += [self.sock.recv(4096) for _ in range(answers)]
+
+    def listen(self):
+        """Take what has come already."""
+        self.sock.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                self.hear(1)
+        self.sock.settimeout(PATIENCE)
+
+    def pcm(self, packets):
+        """What B has heard in the time of so many packets of A: samples, zeros
+        where none came."""
+        frame = self.b[1].samples
+        pcm = np.zeros(packets * frame, np.int16)
+        first = header(self.heard[0])
+        for data in self.heard:
+            h = header(data)
+            at = h["ts"] - first["ts"] & 0xffffffff
+            assert at // frame == h["seq"] - first["seq"] & 0xffff
+            pcm[at:at + frame] = np.frombuffer(data[12:], ">i2")
+        return pcm
 
     def end(self):
         count = self.d.ctl("call", str(self.c["a"]["call"]))["count"]
@@ -97,19 +125,11 @@ def encoded(d, name, pcm):
 
 
 def heard(way, payloads, lost):
-    """What B hears when A says @payloads, without those @lost: samples, zeros
-    where none came; and the counters."""
-    frame = way.b[1].samples
-    pcm = np.zeros(len(payloads) * frame, np.int16)
+    """What B hears when A says @payloads, without those @lost, one at a time;
+    and the counters."""
     missing = 0
     for n, payload in enumerate(payloads):
         gone = n in lost
         way.say(None if gone else payload, 1 + missing * way.conceals)
         missing = missing + 1 if gone else 0
-    first = header(way.heard[0])
-    for data in way.heard:
-        h = header(data)
-        at = h["ts"] - first["ts"] & 0xffffffff
-        assert at // frame == h["seq"] - first["seq"] & 0xffff
-        pcm[at:at + frame] = np.frombuffer(data[12:], ">i2")
-    return pcm, way.end()
+    return way.pcm(len(payloads)), way.end()

@@ -8,7 +8,7 @@ import wave
 
 import pytest
 
-from baresip import CODECS, Agent
+from baresip import CODECS, EVENT_PT, Agent
 from conftest import PATIENCE
 from listen import likeness
 from streams import Stream, assert_streams
@@ -33,16 +33,16 @@ def speeches():
 
 @pytest.fixture
 def talk(daemon, tmp_path):
-    """talk(codec of a, codec of b): a daemon, a conversation, both agents."""
+    """talk(codec of a, codec of b, words of the command): a daemon, a conversation, both agents."""
     needed("baresip", "sipp")
     agents = []
 
-    def begin(*codecs):
+    def begin(*codecs, more=()):
         # a capture sees packets that leave together as one
         d = started(daemon, "auto", "--drain-timeout", "0s", "--send-each")
         words = [f"{party}.{key}={value}" for party, codec in zip("ab", codecs)
                  for key, value in (("codec", codec), ("pt", CODECS[codec][0]))]
-        c = d.ctl("conversation", "start", *words)
+        c = d.ctl("conversation", "start", *words, *more)
         for i, (party, codec, speech) in enumerate(zip("ab", codecs,
                                                        speeches())):
             agents.append(Agent(tmp_path / party, i, codec, speech,
@@ -174,3 +174,28 @@ def test_an_agent_that_starts_anew_is_heard_and_hears(talk):
     for agent in a, b:
         agent.hangup()
     assert likeness(a.heard()[-1], speeches()[1]) > .9
+
+
+@pytest.mark.parametrize("codecs", [("pcmu", "g722"), ("pcmu", "opus")],
+                         ids="-".join)
+def test_digits_are_heard_each_way_and_the_speech(talk, codecs):
+    """Sixteen keys, in any order; baresip goes on to speak while one is
+    pressed."""
+    keys = "0123456789*#ABCD", "DCBA#*9876543210"
+    d, c, agents = talk(*codecs, more=[f"{party}.events={EVENT_PT}"
+                                       for party in "ab"])
+    for agent in agents:
+        agent.dial()
+    wait_for(d, c, 10)
+    for agent, mine in zip(agents, keys):
+        agent.press(mine)
+    heard = [agent.digits(len(keys[0])) for agent in agents]
+    assert heard == list(reversed(keys))
+    wait_for(d, c, 50)
+    for agent in agents:
+        agent.hangup()
+        # nothing more was heard than that
+        assert not any("DTMF" in event["type"] for event in agent.events)
+    for party in "ab":
+        n = count(d, c, party)
+        assert [name for name in REFUSED if n[name]] == [], n

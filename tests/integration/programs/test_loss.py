@@ -2,6 +2,9 @@
 """Speech through a conversation that loses packets: what the listener gets is,
 sample by sample, what the codec's own decoder makes of the same losses
 (bench-loss, which has no network)."""
+import random
+import time
+
 import numpy as np
 import pytest
 
@@ -11,6 +14,8 @@ from test_senders import needed, started
 
 SECONDS = 16
 CONCEALED_MS = 60  # of one gap
+BUFFERED = "pcmu", "gsm", "g722", "amr", "amr-wb"
+BUFFERED_S = 4
 
 
 def longest_run(lost):
@@ -56,3 +61,40 @@ def test_losses_show_in_the_numbers(daemon, tmp_path):
     assert_streams(tmp_path / "heard.pcap", [
         Stream(way.port, 97, len(payloads) - len(lost), lost=len(lost),
                ssrc=way.c["b"]["out_ssrc"])])
+
+
+def disorder(count, lost, seed):
+    """(ms, number) of what is sent: each up to 100 ms late, so up to five
+    places from where it belongs."""
+    rng = random.Random(seed)
+    return [(20 * n + rng.randrange(100) * (n > 0), n) for n in range(count)
+            if n not in lost]
+
+
+def test_a_buffer_puts_into_order_what_comes(daemon, tmp_path):
+    """And 5 % never come: what is heard is what the decoder makes of the rest in
+    order. All codecs of 20 ms at once. The buffer waits for a second, as the
+    machine may be busy."""
+    d = started(daemon, "auto", "--drain-timeout", "0s")
+    ways, plan = [], []
+    for name in BUFFERED:
+        files, lost = offline(name, 5, BUFFERED_S, tmp_path)
+        payloads = encoded(d, name, files["source"])
+        assert len(payloads) - 1 not in lost  # so that nothing is behind it
+        way = Way(d, (name, CODECS[name]), l16(CODECS[name]),
+                  "a.jitter=fixed", "a.jitter_max_ms=1000")
+        ways.append((way, files["concealed"], lost))
+        plan += [(ms, n, way, payloads[n])
+                 for ms, n in disorder(len(payloads), lost, name)]
+    begin = time.monotonic()
+    for ms, n, way, payload in sorted(plan, key=lambda p: p[:2]):
+        time.sleep(max(0, begin + ms / 1000 - time.monotonic()))
+        way.send(n, payload)
+        way.listen()
+    for way, concealed, lost in ways:
+        packets = len(concealed) // CODECS[way.a[0]].samples
+        way.hear(packets - len(way.heard))
+        pcm, count = way.pcm(packets), way.end()
+        # behind the last packet 60 ms are concealed: more may come yet
+        assert 0 <= count["lost"] - len(lost) <= CONCEALED_MS // 20, count
+        assert np.array_equal(pcm, concealed), way.a[0]
