@@ -44,7 +44,7 @@ struct relay *relay_new(const struct call_cfg *cfg)
 		return NULL;
 	memset(r, 0, sizeof(*r));
 	r->cfg = *cfg;
-	r->way = &cfg->mouth->to;
+	r->mouth = cfg->mouth;
 	r->fd = cfg->mouth->cfg.fd;
 	r->pt_in = cfg->pt_in;
 	r->pt_out = cfg->pt_out;
@@ -92,8 +92,10 @@ static bool accepts(struct relay *r, struct leg *leg,
 /* Its address may be written at this moment: then the last one is as good. */
 static bool knows_way(struct relay *r)
 {
-	if (__builtin_expect(way_changed(r->way, r->way_version), 0))
-		(void)way_try(r->way, &r->way_version, &r->to);
+	const struct way *way = &r->mouth->to;
+
+	if (__builtin_expect(way_changed(way, r->way_version), 0))
+		(void)way_try(way, &r->way_version, &r->to);
 	return r->to.ss_family;
 }
 
@@ -120,7 +122,7 @@ bool relay_take(struct relay_burst *out, struct leg *leg,
 	if (!accepts(r, leg, p, in))
 		return true;
 	if (leg->rtcp)
-		leg_rtcp_rtp(leg, p, p->pt == r->cfg.pt_in, in->arrival);
+		leg_rtcp_rtp(leg, p, p->pt == r->pt_in, in->arrival);
 	call_count(&r->count.packets_in, 1);
 	call_count(&r->count.octets_in, p->payload_bytes);
 	call_count(&r->count.relayed, 1);
@@ -130,8 +132,8 @@ bool relay_take(struct relay_burst *out, struct leg *leg,
 		call_count(&r->count.nowhere, 1);
 		return true;
 	}
-	if (r->cfg.mouth->rtcp)
-		leg_rtcp_passed_on(r->cfg.mouth, p, in->arrival);
+	if (r->mouth->rtcp)
+		leg_rtcp_passed_on(r->mouth, p, in->arrival);
 	put(out, r, p, in);
 	return true;
 }

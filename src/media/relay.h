@@ -33,7 +33,7 @@ struct relay {
 	void *owner; /**< control's */
 
 	/* rx: what every packet needs fits two lines, but for the counters */
-	_Alignas(CACHE_LINE) const struct way *way; /**< where to; constant */
+	_Alignas(CACHE_LINE) struct leg *mouth; /**< constant */
 	unsigned way_version;  /**< of what is in @to                    */
 	int fd;		       /**< from where; constant                 */
 	uint8_t pt_in, pt_out; /**< the codec's; constant               */
@@ -56,7 +56,7 @@ void relay_free(struct relay *r);
 /** Fetch into the cache what taking a packet of @r is about to use. */
 static inline void relay_fetch(const struct relay *r)
 {
-	cache_fetch(&r->way, sizeof(r->way));
+	cache_fetch(&r->mouth, sizeof(r->mouth));
 	cache_fetch(&r->to, sizeof(struct sockaddr_in6));
 	cache_fetch(&r->count.packets_in, sizeof(r->count.packets_in));
 	cache_fetch(&r->count.packets_out, sizeof(r->count.packets_out) * 2);

@@ -241,7 +241,8 @@ static void settings(const struct node_call *nc, struct node_call_info *out)
 		.ssrc = cfg.ssrc_in,
 		.out_ssrc = cfg.ssrc_out,
 	};
-	(void)way_read(nc->relay ? nc->relay->way : nc->call->way, &out->to);
+	(void)way_read(nc->relay ? &nc->relay->mouth->to : nc->call->way,
+		       &out->to);
 	node_call_address(nc, out->rtp, sizeof(out->rtp));
 	out->interface = ear ? ear->interface->cfg.name : NULL;
 }
