@@ -332,9 +332,6 @@ static bool can_relay(const struct call_cfg *stream,
 		if (r->party[i].out_ssrc || r->party[i].nalso ||
 		    call_says_reception(&r->party[i].reception))
 			return false;
-	if (r->party[0].types.events != r->party[1].types.events ||
-	    r->party[0].types.noise != r->party[1].types.noise)
-		return false;
 	return same_speech(&stream[0].media.in, &stream[0].media.out);
 }
 

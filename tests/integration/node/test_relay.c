@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#include "protocol/field_json.h"
-#include "protocol/tables/conversation.h"
 #include "talkers.h"
 
 /* --- when --- */
@@ -282,32 +280,11 @@ static void other_types_need_one_numbering(void **state)
 	rig_close(&r);
 }
 
-/* Conversation of two that have named types for events and noise. */
-static struct conversation *start_named(struct rig *r, enum jitter_kind jitter)
-{
-	struct conversation_request request;
-	struct call_cfg stream[2];
-	struct conversation *c;
-	struct cr_err e = { "" };
-
-	field_defaults(conversation_start_fields, &request);
-	for (unsigned i = 0; i < 2; i++)
-		request.party[i].side.codec = "amr";
-	request.party[0].side.pt = 96;
-	request.party[1].side.pt = 110;
-	assert_int_equal(conversation_check(stream, &request, &e), 0);
-	stream[0].inflow.pt_event = stream[1].pt_event_out = 101;
-	stream[1].inflow.pt_event = stream[0].pt_event_out = 96;
-	stream[0].inflow.pt_noise = stream[1].pt_noise_out = 110;
-	stream[1].inflow.pt_noise = stream[0].pt_noise_out = 101;
-	stream[1].inflow.jitter = jitter;
-	stream[1].inflow.most = 100 * CR_MS;
-	for (unsigned i = 0; i < 2; i++)
-		assert_int_equal(rig_measure(r, &stream[i], &e), 0);
-	assert_int_equal(conversation_start(r->node, stream, &request, &c, &e),
-			 0);
-	return c;
-}
+#define CROSSED(more)                                                          \
+	A_AND_B("{'codec': 'amr', 'pt': 96, 'events': 101, 'noise': 110}",     \
+		"{'codec': 'amr', 'pt': 110, 'events': 96, 'noise': 101" more  \
+		"}",                                                           \
+		"")
 
 /* Though the numbers cross: each has its own meaning on each side. */
 static void named_types_are_mapped(void **state)
@@ -323,10 +300,10 @@ static void named_types_are_mapped(void **state)
 
 	(void)state;
 	rig_open(&r, &o);
-	c = start_named(&r, JITTER_FIXED);
+	c = talk_start(&r, CROSSED(", 'jitter': 'fixed'"));
 	assert_false(conversation_relays(c));
 	talk_stop(&r, c);
-	c = start_named(&r, JITTER_OFF);
+	c = talk_start(&r, CROSSED(""));
 	assert_true(conversation_relays(c));
 	p[0] = talker(c, 0, 101); /* an event is the first that is heard */
 	p[1] = talker(c, 1, 110);
