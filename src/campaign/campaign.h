@@ -155,7 +155,9 @@ struct campaign_party {
 	int64_t relay; /**< 1: the daemon may pass on what both speak       */
 	int64_t address; /**< enum campaign_address                         */
 	int64_t learn;
-	int64_t deaf; /**< ppm of what it is sent, dropped unseen: a fault */
+	int64_t conceal; /**< 1: the daemon conceals what is lost          */
+	int64_t fill;	 /**< the party's silence; 0: as the daemon has it */
+	int64_t deaf;	 /**< ppm of what it is sent, dropped unseen: a fault */
 	struct campaign_dtmf dtmf;
 	struct campaign_cn cn;
 	struct campaign_ssrc_change ssrc;

@@ -119,6 +119,8 @@ static int check_pt(const struct section *s, int64_t pt, int64_t other)
 	if (pt == other)
 		return section_fail(s, "pt", "pt=%lld: is the codec's",
 				    (long long)pt);
+	if (pt == 0)
+		return section_fail(s, "pt", "pt=0: is that of PCMU");
 	return 0;
 }
 
@@ -170,6 +172,8 @@ static int read_address(const struct section *party, struct campaign_party *p)
 	p->address = section_number(party, "address");
 	p->learn = section_number(party, "learn");
 	p->deaf = section_number(party, "deaf");
+	p->conceal = section_number(party, "conceal");
+	p->fill = section_number(party, "fill");
 	if (p->address == ADDRESS_LEARNED && p->learn == CAMPAIGN_LEARN_STRICT)
 		return section_fail(party, "learn",
 				    "learn=strict needs address: known");

@@ -66,6 +66,7 @@ static const char *const releases[] = { "sporadic", "periodic", "rate", "lbap",
 const char *const campaign_ports_names[] = { "shared", "own", NULL };
 static const char *const numberings[] = { "random", "continue", NULL };
 static const char *const addresses[] = { "known", "learned", NULL };
+static const char *const fills[] = { "auto", "never", "told", "always", NULL };
 static const char *const learns[] = { "auto", "strict", "immediate", "delayed",
 				      NULL };
 static const char *const holds[] = { "constant", "exponential", NULL };
@@ -293,12 +294,18 @@ static const struct key party_keys[] = {
 	LOOSE_WORD("address", addresses,
 		   "whether the daemon is told its address at the start"),
 	LOOSE_WORD("learn", learns, "how the daemon learns its address"),
+	LOOSE("conceal", CR_OPT_BOOL, 0, 1,
+	      "the daemon conceals what is lost of its packets", KEY_VALUE),
+	LOOSE_WORD("fill", fills,
+		   "the daemon sends noise while it is silent: never, told (by "
+		   "SID or CN), always; or as it does when nothing is said"),
 	LOOSE("deaf", CR_OPT_PPM, 0, CR_PPM,
 	      "a fault to be found: share of what it is sent that it drops "
 	      "unseen",
 	      KEY_VALUE),
 	SECTION("network", network_keys, "what happens to its packets"),
-	SECTION("jitter", buffer_keys, "simulator: jitter buffer"),
+	SECTION("jitter", buffer_keys,
+		"the daemon's jitter buffer for its packets"),
 	SECTION("talk", talk_keys, "its talk spurts"),
 	SECTION("cn", cn_keys, "comfort noise in its pauses (RFC 3389)"),
 	SECTION("dtmf", dtmf_keys, "digits that it dials (RFC 4733)"),

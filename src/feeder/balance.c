@@ -112,9 +112,14 @@ static void judge_way_out(const struct balance_side *s, struct balance *b)
 	uint64_t out = d[CALL_COUNTER_packets_out];
 	uint64_t made =
 		out + d[CALL_COUNTER_nowhere] + d[CALL_COUNTER_send_failed];
-	uint64_t least = d[CALL_COUNTER_done];
-	uint64_t most =
-		least + d[CALL_COUNTER_concealed] + d[CALL_COUNTER_missing];
+	/* frames that need not lead to a packet: digits, noise, what was made
+	 */
+	uint64_t quiet = d[CALL_COUNTER_events] + d[CALL_COUNTER_noises] +
+			 d[CALL_COUNTER_made] + d[CALL_COUNTER_muted];
+	uint64_t done = d[CALL_COUNTER_done];
+	uint64_t least = done > quiet ? done - quiet : 0;
+	uint64_t most = done + d[CALL_COUNTER_concealed] +
+			d[CALL_COUNTER_missing] + d[CALL_COUNTER_events_out];
 	uint64_t came = s->heard->count.packets + s->drops;
 
 	if (came != out)
@@ -127,7 +132,7 @@ static void judge_way_out(const struct balance_side *s, struct balance *b)
 		fault(b,
 		      "%" PRIu64 " packets came of %" PRIu64 " transcoded: "
 		      "expected %" PRIu64 " to %" PRIu64,
-		      made, least, least, most);
+		      made, done, least, most);
 }
 
 static void judge_numbers(const struct balance_side *s, struct balance *b)
@@ -146,7 +151,8 @@ static void judge_numbers(const struct balance_side *s, struct balance *b)
 	};
 	uint64_t gaps = heard_gaps(s->heard);
 	/* what was lost on the way shows, too */
-	uint64_t explained = s->daemon[CALL_COUNTER_missing] + s->drops;
+	uint64_t explained = s->daemon[CALL_COUNTER_missing] +
+			     s->daemon[CALL_COUNTER_lost] + s->drops;
 	char text[160];
 
 	if (sum_of(wrong, sizeof(wrong) / sizeof(wrong[0])))

@@ -62,22 +62,6 @@ static void fail(struct session *s, const struct talk *t, int rc,
 
 /* --- start --- */
 
-/* The party that says @c, at @address. */
-static json_t *party_json(const struct feeder_call *c, const char *address)
-{
-	static const char *const learns[] = { "strict", "immediate",
-					      "delayed" };
-	const struct campaign_party *p = &c->flow->party;
-	json_t *o = session_leg_json(&c->flow->in);
-
-	if (p->address == ADDRESS_KNOWN)
-		(void)json_object_set_new(o, "address", json_string(address));
-	if (p->learn != CAMPAIGN_LEARN_AUTO)
-		(void)json_object_set_new(o, "learn",
-					  json_string(learns[p->learn - 1]));
-	return o;
-}
-
 /* All that the party that says @c will send from; the first one's @address. */
 static int open_ports(struct session *s, struct feeder_call *c,
 		      char address[PORT_TEXT], struct cr_err *e)
@@ -94,29 +78,27 @@ static int open_ports(struct session *s, struct feeder_call *c,
 	return rc;
 }
 
+/* A payload type that is agreed, or none. */
+static int agreed(int pt)
+{
+	return pt ? pt : -1;
+}
+
 /* The phone of @c, and what is heard of it at the other one. */
 static void make_phone(struct feeder_call *c, uint8_t pt, uint8_t pt_out)
 {
-	const struct campaign_party *other =
-		&c->talk->side[!c->flow->party.side]->flow->party;
-	const struct campaign_party *own = &c->flow->party;
+	const struct feeder_call *other = talk_other(c);
 
 	c->phone->pt = pt;
-	heard_init(c->heard,
-		   &(struct heard_cfg){
-			   .ssrc = c->ssrc_out,
-			   .pt = pt_out,
-			   .pt_event = other->dtmf.digits[0]
-					       ? (int)other->dtmf.pt
-				       : own->dtmf.digits[0] ? (int)own->dtmf.pt
-							     : -1,
-			   .pt_noise = other->cn.given ? (int)other->cn.pt
-				       : own->cn.given ? (int)own->cn.pt
-						       : -1,
-			   .units = c->match->cfg.out_units,
-			   .deaf = other->deaf,
-			   .seed = c->plan->seed,
-		   });
+	heard_init(c->heard, &(struct heard_cfg){
+				     .ssrc = c->ssrc_out,
+				     .pt = pt_out,
+				     .pt_event = agreed(talk_events_of(other)),
+				     .pt_noise = agreed(talk_noise_of(other)),
+				     .units = c->match->cfg.out_units,
+				     .deaf = other->flow->party.deaf,
+				     .seed = c->plan->seed,
+			     });
 }
 
 static int listen_at(struct session *s, struct phone *p, uint64_t tag,
@@ -256,7 +238,7 @@ void session_talk_start(struct session *s, struct talk *t)
 		if (!rc)
 			(void)json_object_set_new(
 				params, sides[i],
-				party_json(t->side[i], address));
+				talk_party_json(t->side[i], address));
 		t->side[i]->state = CALL_STARTING;
 		s->open++;
 	}

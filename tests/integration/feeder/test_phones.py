@@ -112,9 +112,14 @@ def test_the_networks_faults_are_counted_on_both_sides(played):
 
 def test_digits_and_noise_are_sent_as_asked_for(played):
     a = sides(played)
-    assert a["dialler"]["digits_sent"] == 4
+    assert a["dialler"]["digits_sent"] == a["dialler"]["digits_right"] == 4
     assert a["dialler"]["sent"]["sent_events"] > 4 * 4
+    assert "".join(d["digit"] for d in a["dialler"]["heard"]["digits"]) == (
+        "159D")
+    assert all(d["ends"] == 3 for d in a["dialler"]["heard"]["digits"])
     assert a["cn"]["sent"]["sent_noise"] > 2
+    assert a["cn"]["heard"]["noise"] == a["cn"]["daemon"]["noises_out"]
+    assert a["cn"]["daemon"]["noises"] == a["cn"]["sent"]["sent_noise"]
 
 
 def test_the_same_seed_sends_the_same(daemon, campaign, played):
@@ -155,6 +160,51 @@ def test_codecs_of_other_lengths_and_rates_talk(daemon, campaign):
     for side in ("a", "b"):
         for name, s in sides(r, side).items():
             assert s["daemon"]["done"] == sent(s) > 60, name
+
+
+DIAL = """seed: 6
+duration: 8s
+flows:
+"""
+DIGITS = ('dtmf: {digits: "0123456789*#ABCD", length: 40ms..400ms, at: 200ms, '
+          'interval: 60ms%s}')
+FAULTS = ("network: {loss: 3%, reorder: 2%, duplicate: 2%}, "
+          "jitter: {buffer: fixed, most: 60ms}")
+
+
+def test_sixteen_digits_each_way_come_as_they_were(daemon, campaign):
+    """Through codecs of other clocks, and through a network that loses some
+    of their packets, but not all of any digit."""
+    text = DIAL
+    pairs = (("pcmu", "pcma", ""), ("pcma", "amr-wb", ""),
+             ("opus", "amr", ""), ("pcmu", "amr", FAULTS))
+    for i, (a, b, faults) in enumerate(pairs):
+        more = f", {faults}" if faults else ""
+        text += (f"  - name: f{i}\n    count: 1\n"
+                 f"    a: {{codec: {a}, {DIGITS % ''}{more}}}\n"
+                 f"    b: {{codec: {b}, {DIGITS % ', pt: 100'}{more}}}\n")
+    r = daemon(*PATIENT).feed(campaign(text))
+    for side in ("a", "b"):
+        for name, s in sides(r, side).items():
+            assert s["faults"] == [] and s["heard"]["in_digit"] == 0, name
+            assert s["digits_sent"] == s["digits_right"] == 16, name
+            assert "".join(d["digit"] for d in s["heard"]["digits"]) == (
+                "0123456789*#ABCD"), name
+    assert sides(r)["f3"]["sent"]["withheld"] > 3
+
+
+@pytest.mark.parametrize("buffer", ["fixed, most: 80ms", "adaptive"])
+def test_a_jitter_buffer_sorts_and_conceals(daemon, campaign, buffer):
+    text = phones(["lossy"], f", jitter: {{buffer: {buffer}}}")
+    r = daemon(*PATIENT).feed(campaign(text))
+    s = sides(r)["lossy"]
+    assert s["faults"] == [] and s["heard"]["gaps"] == 0
+    assert s["sent"]["held"] > 0 and s["sent"]["withheld"] > 0
+    assert s["daemon"]["reordered"] == 0  # sorted in
+    assert s["daemon"]["lost"] > 0
+    if buffer != "adaptive":  # none was too late
+        assert s["daemon"]["late_in"] == 0
+        assert s["heard"]["speech"] > s["daemon"]["packets_in"]
 
 
 SAME = """seed: 5
