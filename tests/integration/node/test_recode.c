@@ -340,6 +340,18 @@ static void *flood(void *arg)
 	return NULL;
 }
 
+/* Workers have done what has come. */
+static bool is_idle(void *arg)
+{
+	const struct rig *r = arg;
+	struct node_stats stats;
+
+	node_stats(r->node, &stats);
+	return stats.totals.packets_in ==
+	       stats.totals.done + stats.totals.overwritten +
+		       stats.totals.stale + stats.totals.concealed;
+}
+
 /* Codecs change as fast as control can while packets of all types come: every
  * one counts once, and each that was taken leaves. */
 static void a_flood_of_changes(void **state)
@@ -377,6 +389,7 @@ static void a_flood_of_changes(void **state)
 			fail_msg("%s", e.text);
 	}
 	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_true(rig_wait(&r, is_idle, &r));
 	conversation_stop(c);
 	assert_true(rig_wait(&r, has_no_calls, &r));
 	node_stats(r.node, &stats);
