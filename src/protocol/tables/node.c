@@ -233,6 +233,30 @@ static const struct field_metric total_metrics[CALL_NCOUNTERS] = {
 	[CALL_COUNTER_wrong_source] = { REJECTED("source") },
 	[CALL_COUNTER_wrong_pt] = { REJECTED("payload type") },
 	[CALL_COUNTER_too_big] = { REJECTED("size") },
+	[CALL_COUNTER_late_in] = { REJECTED("too late to be played") },
+	[CALL_COUNTER_overflowed] = { REJECTED("jitter buffer") },
+	[CALL_COUNTER_missing] = { "packets_missing_total", "counter",
+				   "Packets that never came, or were dropped: "
+				   "missing between those transcoded.",
+				   NULL, 0 },
+	[CALL_COUNTER_lost] = { "frames_lost_total", "counter",
+				"Frames concealed, as a jitter buffer missed "
+				"their packets.",
+				NULL, 0 },
+	[CALL_COUNTER_silences] = { "frames_silence_total", "counter",
+				    "Frames of silence made while senders "
+				    "saved packets.",
+				    NULL, 0 },
+	[CALL_COUNTER_events] = { "events_received_total", "counter",
+				  "Packets of telephone events received.", NULL,
+				  0 },
+	[CALL_COUNTER_events_out] = { "events_sent_total", "counter",
+				      "Packets of telephone events sent.", NULL,
+				      0 },
+	[CALL_COUNTER_buffered_ns] = { "buffered_seconds_total", "counter",
+				       "Time that packets waited in jitter "
+				       "buffers.",
+				       NULL, 1e-9 },
 	[CALL_COUNTER_codec_ns] = { "codec_seconds_total", "counter",
 				    "Time inside the codecs.", NULL, 1e-9 },
 };
