@@ -9,6 +9,10 @@
 /* Three ends, and what one packet can lead to: see the header's 54. */
 _Static_assert(TELEPHONE_EVENT_BURST_MAX >= 54 + 3, "room for both");
 
+/* Speech that is so much before an event's end, twice as long as a packet can
+ * tell, is not spoken during that: timestamps have leapt. */
+#define BEHIND_MAX (2u * UINT16_MAX)
+
 int digits_init(struct digits *d, unsigned clock_in, unsigned clock_out)
 {
 	const struct telephone_event_cfg cfg =
@@ -64,7 +68,7 @@ bool digits_mute(struct digits *d, uint32_t ts)
 		return true;
 	if (!d->over)
 		return false;
-	if ((int32_t)(ts - d->end) < 0)
+	if (d->end - ts - 1 < BEHIND_MAX)
 		return true;
 	d->over = false; /* or a wrap would bring it back */
 	return false;

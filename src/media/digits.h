@@ -30,7 +30,8 @@ void digits_packet(struct digits *d, cr_ns now,
 void digits_tick(struct digits *d, cr_ns now,
 		 struct telephone_event_burst *out);
 
-/** Is speech of the output's timestamp @ts not to be heard? */
+/** Is speech of the output's timestamp @ts not to be heard? Speech is muted for
+ * some 16 s (at 8 kHz) at most, however far the events' timestamps leap. */
 bool digits_mute(struct digits *d, uint32_t ts);
 
 #endif

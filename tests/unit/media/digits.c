@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which speech digits mute. How they are passed on is tested with
+ * rtp/telephone_event.h.
+ */
+#include "cmocka_cr.h"
+#include "media/digits.h"
+
+#define LENGTH 800u /* 100 ms */
+
+/* Digit 5, whole: one end packet that begins at @ts. */
+static void press(struct digits *d, uint32_t ts)
+{
+	const struct telephone_event event = {
+		.code = 5, .end = true, .volume = 10, .duration = LENGTH
+	};
+	struct telephone_event_burst out;
+	struct telephone_event_arrival in = {
+		.bytes = TELEPHONE_EVENT_BYTES,
+		.ts = ts,
+		.marker = true,
+		.ts_out = ts,
+	};
+	uint8_t payload[TELEPHONE_EVENT_BYTES];
+
+	(void)telephone_event_build(payload, &event);
+	in.payload = payload;
+	digits_packet(d, 0, &in, false, &out);
+	assert_int_equal(out.n, 1);
+	assert_int_equal(out.packets[0].ts, ts);
+}
+
+static void speech_of_an_event_is_muted(void **state)
+{
+	struct digits d;
+
+	(void)state;
+	assert_int_equal(digits_init(&d, 8000, 8000), 0);
+	assert_false(digits_mute(&d, 0));
+	press(&d, UINT32_MAX - 400);
+	assert_true(digits_mute(&d, UINT32_MAX - 400 - 160)); /* late */
+	assert_true(digits_mute(&d, UINT32_MAX - 400));
+	assert_true(digits_mute(&d, LENGTH - 402));
+	assert_false(digits_mute(&d, LENGTH - 401));
+	assert_false(digits_mute(&d, UINT32_MAX - 400)); /* it is over */
+}
+
+/* An event with a timestamp far ahead must not silence its party for days. */
+static void an_event_far_ahead_mutes_nothing(void **state)
+{
+	struct digits d;
+
+	(void)state;
+	assert_int_equal(digits_init(&d, 8000, 8000), 0);
+	press(&d, INT32_MAX - LENGTH);
+	assert_false(digits_mute(&d, 1600));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(speech_of_an_event_is_muted),
+		cmocka_unit_test(an_event_far_ahead_mutes_nothing),
+	};
+
+	return cmocka_run_group_tests_name("digits", tests, NULL, NULL);
+}
