@@ -130,14 +130,23 @@ uint32_t pipeline_run_ts(const struct pipeline_run *r)
 	return p->zero + (uint32_t)(r->out_at * p->out_clock / p->out_rate);
 }
 
+/* Another sender's time begins with whatever comes first of it. */
+static void restart_time(struct pipeline *p, const struct pipeline_input *in)
+{
+	p->at = p->next = after_restart(p, in->pause);
+	p->last_ts = in->ts;
+	p->nleft = 0;
+}
+
 uint32_t pipeline_time(struct pipeline *p, const struct pipeline_input *in)
 {
 	int64_t at;
 
 	if (!p->started)
 		pipeline_first_ts(p, in->ts);
-	at = in->restart ? after_restart(p, in->pause)
-			 : after_step(p, (int32_t)(in->ts - p->last_ts));
+	else if (in->restart)
+		restart_time(p, in);
+	at = after_step(p, (int32_t)(in->ts - p->last_ts));
 	return p->zero + (uint32_t)(at * p->out_clock / p->in_clock);
 }
 

@@ -185,13 +185,14 @@ void pipeline_silence(struct pipeline *p, struct pipeline_scratch *s,
 
 /** A packet of comfort noise has come: silence sounds like it from now on; the
  * first @units of it are @in's. It is passed on, if that is so and @units are
- * 0. @emit NULL: it came late, and is only learned. 0, or -EINVAL when it is
- * malformed. */
+ * 0. @emit NULL: it came late, and is only learned. 0; -EINVAL when it is
+ * malformed; PAYLOAD_BAD_TYPE as pipeline_run(). */
 int pipeline_noise(struct pipeline *p, struct pipeline_scratch *s,
 		   const struct pipeline_input *in, uint32_t units,
 		   pipeline_emit *emit, void *arg);
 
-/** The output's timestamp of @in, which is nothing to be transcoded. */
+/** The output's timestamp of @in, which is nothing to be transcoded. The time
+ * of another sender begins with it. */
 uint32_t pipeline_time(struct pipeline *p, const struct pipeline_input *in);
 
 /** How many packets of the output @units of the input's RTP clock make. */

@@ -159,47 +159,64 @@ void pipeline_feed_quiet(struct pipeline_run *r, unsigned n)
 	r->out_at = p->next * p->out_rate / p->in_clock;
 }
 
-void pipeline_silence(struct pipeline *p, struct pipeline_scratch *s,
-		      uint32_t ts, uint32_t units, pipeline_emit *emit,
-		      void *arg)
+/* The pipeline is ready for it. */
+static void feed_silence(struct pipeline_run *r, uint32_t units)
 {
-	const struct pipeline_input in = { .ts = ts, .codec = p->number };
-	struct pipeline_run r;
-	int64_t end;
-
-	if (pipeline_ready(p, &in))
-		return;
-	r = pipeline_begin(p, s, &in, emit, arg);
-	end = p->next + units;
+	struct pipeline *p = r->p;
+	int64_t end = p->next + units;
 
 	while (p->next < end) {
 		int64_t from = p->next;
 		unsigned n =
 			(unsigned)((end - from) * p->in_rate / p->in_clock);
 
-		pipeline_feed_quiet(&r, make_silence(p, s, n));
+		pipeline_feed_quiet(r, make_silence(p, r->s, n));
 		if (p->next == from)
 			break; /* less than a sample, or a silent decoder */
 	}
 }
 
+void pipeline_silence(struct pipeline *p, struct pipeline_scratch *s,
+		      uint32_t ts, uint32_t units, pipeline_emit *emit,
+		      void *arg)
+{
+	const struct pipeline_input in = { .ts = ts, .codec = p->number };
+	struct pipeline_run r;
+
+	if (pipeline_ready(p, &in))
+		return;
+	r = pipeline_begin(p, s, &in, emit, arg);
+	feed_silence(&r, units);
+}
+
 int pipeline_noise(struct pipeline *p, struct pipeline_scratch *s,
-		   const struct pipeline_input *in, uint32_t units,
+		   const struct pipeline_input *noise, uint32_t units,
 		   pipeline_emit *emit, void *arg)
 {
-	int err = comfort_noise_parse(in->payload, in->bytes, &p->noise.now);
+	const struct pipeline_input in = {
+		.ts = noise->ts,
+		.codec = p->number,
+		.restart = noise->restart,
+		.pause = noise->pause,
+	};
+	int err = comfort_noise_parse(noise->payload, noise->bytes,
+				      &p->noise.now);
+	struct pipeline_run r;
 
+	if (err)
+		return err;
+	err = pipeline_ready(p, &in);
 	if (err)
 		return err;
 	if (p->in_rate != 8000)
 		p->noise.now.order = 0;
 	comfort_noise_set(&p->noise.generator, &p->noise.now);
-	if (emit && units) {
-		pipeline_silence(p, s, in->ts, units, emit, arg);
-	} else if (emit && sends_noise(p)) {
-		struct pipeline_run r = pipeline_begin(p, s, in, emit, arg);
-
+	if (!emit || (!units && !sends_noise(p)))
+		return 0;
+	r = pipeline_begin(p, s, &in, emit, arg);
+	if (units)
+		feed_silence(&r, units);
+	else
 		send_noise(&r, &p->noise.now);
-	}
 	return 0;
 }

@@ -191,6 +191,68 @@ static void a_new_sender_goes_on_in_time(void **state)
 	pipeline_close(p);
 }
 
+/* What comes first of another sender may be a digit, and the next, too. */
+static void digits_of_a_new_sender_are_in_its_time(void **state)
+{
+	static struct pipeline_scratch scratch;
+	static const uint8_t speech[FRAME] = { 0xff };
+	const struct pipeline_cfg cfg = { .in = side("pcmu", 8000),
+					  .out = side("l16", 16000) };
+	struct pipeline_input in = { .payload = speech, .bytes = FRAME };
+	struct heard h = { 0 };
+	struct cr_err e = { "" };
+	struct pipeline *p;
+
+	(void)state;
+	assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
+	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
+	in.ts = 2000000000;
+	in.restart = true;
+	in.pause = 100 * CR_MS;
+	assert_int_equal(pipeline_time(p, &in), 1600);
+	in.restart = false;
+	in.ts += 10 * FRAME;
+	assert_int_equal(pipeline_time(p, &in), 1600 + 20 * FRAME);
+	in.ts += 10 * FRAME;
+	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
+	assert_int_equal(h.ts, 1600 + 40 * FRAME);
+	pipeline_close(p);
+}
+
+/* Or comfort noise: passed on, or as frames. */
+static void noise_of_a_new_sender_is_in_its_time(void **state)
+{
+	static struct pipeline_scratch scratch;
+	static const uint8_t speech[FRAME] = { 0xff };
+	static const uint8_t level = 40;
+	struct pipeline_cfg cfg = { .in = side("pcmu", 8000),
+				    .out = side("l16", 16000) };
+	struct cr_err e = { "" };
+
+	(void)state;
+	for (unsigned passed = 0; passed < 2; passed++) {
+		struct pipeline_input in = { .payload = speech,
+					     .bytes = FRAME };
+		struct heard h = { 0 };
+		struct pipeline *p;
+
+		cfg.pt_noise = passed ? 13 : 0;
+		assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
+		assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
+		in = (struct pipeline_input){ .payload = &level,
+					      .bytes = 1,
+					      .ts = 2000000000,
+					      .restart = true,
+					      .pause = 100 * CR_MS };
+		assert_int_equal(pipeline_noise(p, &scratch, &in,
+						passed ? 0 : FRAME, emit, &h),
+				 0);
+		assert_int_equal(h.packets, 2);
+		assert_int_equal(h.ts, 1600);
+		pipeline_close(p);
+	}
+}
+
 /* Packets that overlap those before them are put behind these, and those that
  * follow go on from there. */
 static void timestamps_never_go_back(void **state)
@@ -262,6 +324,8 @@ int main(void)
 		cmocka_unit_test(the_marker_survives_cutting),
 		cmocka_unit_test(speech_after_our_silence_is_marked),
 		cmocka_unit_test(a_new_sender_goes_on_in_time),
+		cmocka_unit_test(digits_of_a_new_sender_are_in_its_time),
+		cmocka_unit_test(noise_of_a_new_sender_is_in_its_time),
 		cmocka_unit_test(timestamps_never_go_back),
 		cmocka_unit_test(what_is_lost_is_as_long_as_it_was),
 	};
