@@ -18,19 +18,28 @@ void silence_init(struct silence *s, const struct silence_cfg *cfg)
 void silence_restart(struct silence *s)
 {
 	s->known = s->told = s->away = false;
-	s->moved = 0;
+	s->moved = s->shift = 0;
 	s->due = CR_NEVER;
+}
+
+static uint32_t far(const struct silence *s)
+{
+	return (uint32_t)(SILENCE_FAR * s->cfg.clock / CR_SEC);
 }
 
 /* Where @ts belongs: not before what was sent, and no further behind its place
  * than that takes. */
 static uint32_t place(struct silence *s, uint32_t ts)
 {
-	uint32_t at = ts + s->moved;
+	uint32_t at = ts + s->shift + s->moved;
 	int32_t hole = (int32_t)(at - s->end);
 
 	if (hole < 0) {
 		s->moved -= (uint32_t)hole;
+		if (s->moved > far(s)) {
+			s->shift += s->moved;
+			s->moved = 0;
+		}
 		return s->end;
 	}
 	if (s->moved) {
@@ -46,11 +55,11 @@ static uint32_t place(struct silence *s, uint32_t ts)
 struct silence_place silence_packet(struct silence *s, uint32_t ts,
 				    uint32_t units, bool silent, cr_ns at)
 {
-	struct silence_place p = { .ts = ts + s->moved };
+	struct silence_place p = { .ts = ts + s->shift + s->moved };
 
 	if (!s->known)
 		s->end = p.ts;
-	p.covered = silent && (int32_t)(p.ts - s->end) < 0;
+	p.covered = silent && s->end - p.ts - 1 < far(s);
 	if (!p.covered) {
 		p.ts = place(s, ts);
 		s->end = p.ts + units;

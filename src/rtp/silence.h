@@ -16,6 +16,8 @@
  * is moved behind what was sent, and all that follows with it, until there is
  * silence again, which is made shorter by as much. So a sender's clock that is
  * slower than ours by x moves nothing by more than x of the longest silence.
+ * What goes back by more than SILENCE_FAR is another time of the same sender:
+ * it stays as far from what was before.
  *
  * *Never a burst*: a caller that comes late skips what he has missed; a gap of
  * the timestamps shows it.
@@ -32,6 +34,8 @@
 
 /** So long nothing must come before it is silence that nobody told of. */
 #define SILENCE_UNTOLD (60 * CR_MS)
+/** Speech is moved by no more than this. */
+#define SILENCE_FAR (2 * CR_SEC)
 
 struct silence_cfg {
 	uint32_t clock; /**< of RTP timestamps, Hz                     */
@@ -47,6 +51,7 @@ struct silence {
 	bool away;	/**< filled since, though nobody told of it  */
 	uint32_t end;	/**< of what was sent, timestamp             */
 	uint32_t moved; /**< speech goes so much behind its timestamp */
+	uint32_t shift; /**< and so much further: its sender's time leapt */
 	cr_ns due;	/**< CR_NEVER: nothing is                    */
 };
 

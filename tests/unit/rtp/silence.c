@@ -114,6 +114,34 @@ static void late_speech_is_moved_until_there_is_silence(void **state)
 		31 * STEP);
 }
 
+/* A sender that was held begins at other timestamps: its silence is filled, its
+ * speech goes on behind it, and all of it keeps its distances. */
+static void timestamps_that_leap_back_go_on(void **state)
+{
+	struct silence s = begin(false);
+	struct silence_place p;
+	uint32_t ts = 0;
+
+	(void)state;
+	(void)silence_packet(&s, 4000000, STEP, false, 0);
+	p = silence_packet(&s, 1000, STEP, true, PTIME);
+	assert_false(p.covered);
+	assert_int_equal(p.ts, 4000000 + STEP);
+	assert_int_equal(fill(&s, 11 * PTIME, &ts), 9);
+	assert_int_equal(ts, 4000000 + 10 * STEP);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(silence_packet(&s, 1000 + (20 + i) * STEP,
+						STEP, false, (21 + i) * PTIME)
+					 .ts,
+				 4000000 + (21 + i) * STEP);
+	/* as do small leaps that add up */
+	for (unsigned i = 1; i < 50; i++)
+		(void)silence_packet(&s, 100000 - i * 8000, STEP, false,
+				     (24 + i) * PTIME);
+	p = silence_packet(&s, 100000 - 50 * 8000, STEP, true, 100 * PTIME);
+	assert_in_range(fill(&s, 400 * PTIME, &ts), 200, 300);
+}
+
 static void whoever_comes_late_skips(void **state)
 {
 	struct silence s = begin(false);
@@ -164,6 +192,7 @@ int main(void)
 		cmocka_unit_test(between_sids_seven_frames_are_due),
 		cmocka_unit_test(a_late_sid_is_covered),
 		cmocka_unit_test(late_speech_is_moved_until_there_is_silence),
+		cmocka_unit_test(timestamps_that_leap_back_go_on),
 		cmocka_unit_test(whoever_comes_late_skips),
 		cmocka_unit_test(silence_that_nobody_told_of),
 		cmocka_unit_test(another_sender_begins_anew),
