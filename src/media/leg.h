@@ -24,6 +24,7 @@
 #include "media/way.h"
 #include "media/wheel.h"
 #include "rtp/learn.h"
+#include "rtp/payload_types.h"
 
 struct call;
 struct relay;
@@ -63,6 +64,8 @@ struct leg {
 	struct wheel *wheel;	  /**< of its receiver; constant            */
 	struct wheel_entry timer; /**< the one for all that it waits for */
 	cr_ns poll_at;		  /**< it is armed for; CR_NEVER: it is not */
+	/** Packets of payload types that stand for nothing, by type. */
+	struct payload_unknown unknown;
 	/** Without a listener or relay, to whom they are counted otherwise:
 	 * datagrams that its full port lost, and that were in it at the end.
 	 * Whoever frees it adds them to sums. */

@@ -311,6 +311,8 @@ static struct call *take_at_leg(struct packet_path *path, struct leg *leg,
 		call_count_refused(&c->count, heard, arrival.valid);
 		return NULL;
 	}
+	if (!arrival.valid)
+		payload_unknown_count(&leg->unknown, p->pt);
 	if (heard & LEARN_NEW_SSRC) {
 		rtp_source_again(&c->seen);
 		c->restart = true;

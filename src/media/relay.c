@@ -81,6 +81,7 @@ static bool accepts(struct relay *r, struct leg *leg,
 	}
 	if (type_of(r, p->pt) == RELAY_NO_TYPE) {
 		call_count(&r->count.wrong_pt, 1);
+		payload_unknown_count(&leg->unknown, p->pt);
 		return false;
 	}
 	if (heard & LEARN_NEW_SSRC)

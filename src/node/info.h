@@ -18,6 +18,7 @@
 #include "node/bounds.h"
 #include "node/interfaces.h"
 #include "observe/histogram.h"
+#include "rtp/payload_types.h"
 
 #define NODE_SPEC_MAX 320u
 #define NODE_ADDRESS_MAX 64u
@@ -65,8 +66,9 @@ struct node_call_info {
 	const char *interface; /**< of its own port; NULL: the shared one */
 	struct sockaddr_storage to; /**< where it sends          */
 	uint32_t ssrc, out_ssrc;
-	unsigned waiting; /**< frames */
-	uint64_t bytes;	  /**< of memory, without the codecs' own */
+	char unknown[PAYLOAD_UNKNOWN_TEXT]; /**< types that nobody agreed on */
+	unsigned waiting;		    /**< frames */
+	uint64_t bytes; /**< of memory, without the codecs' own */
 	struct node_call_counts count;
 	unsigned long long lost; /**< frames, for want of time */
 	const char *scheduler;
@@ -173,7 +175,8 @@ struct node_leg_info {
 	/** Packets that were not taken for its own, and why. */
 	unsigned long long wrong_source, wrong_ssrc, unproven;
 	unsigned long long ssrc_changes, address_changes;
-	struct node_rtcp_info rtcp; /**< of its leg */
+	char unknown[PAYLOAD_UNKNOWN_TEXT]; /**< types that nobody agreed on */
+	struct node_rtcp_info rtcp;	    /**< of its leg */
 };
 
 /** A leg by itself. */

@@ -245,6 +245,9 @@ static void settings(const struct node_call *nc, struct node_call_info *out)
 		       &out->to);
 	node_call_address(nc, out->rtp, sizeof(out->rtp));
 	out->interface = ear ? ear->interface->cfg.name : NULL;
+	if (ear)
+		(void)payload_unknown_text(&ear->leg->unknown, out->unknown,
+					   sizeof(out->unknown));
 }
 
 /* What only a task of the engine has. */

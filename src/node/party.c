@@ -368,6 +368,8 @@ void party_leg_info(const struct party *p, struct node_leg_info *out)
 	};
 	node_leg_address(p->leg, out->address, sizeof(out->address));
 	(void)way_read(&l->to, &out->to);
+	(void)payload_unknown_text(&l->unknown, out->unknown,
+				   sizeof(out->unknown));
 	node_rtcp_tell(p->leg->leg, p->leg->leg, false, &out->rtcp);
 }
 

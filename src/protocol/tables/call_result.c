@@ -194,6 +194,9 @@ const struct field call_info_fields[] = {
 	  .help = "name of the scheduler" },
 	{ ROW_MAP(call_info, "policy", policy, npolicy, policy_number),
 	  .help = "the scheduler's own figures for the call" },
+	{ ROW_TEXT(call_info, "unknown", unknown),
+	  .help = "packets of payload types that nobody has agreed on: \"12 of "
+		  "type 96, 3 of type 101\"" },
 	{ ROW_POINTER(call_info, "rtcp", rtcp.is, rtcp_info),
 	  .help = "RTCP with who is heard; far: with who is sent to. null if "
 		  "there is none" },

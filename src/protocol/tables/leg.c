@@ -104,6 +104,9 @@ const struct field leg_state_fields[] = {
 	  .help = "times its SSRC has changed" },
 	{ ROW_INT(leg_state, "address_changes", address_changes),
 	  .help = "times its address has changed" },
+	{ ROW_TEXT(leg_state, "unknown", unknown),
+	  .help = "packets of payload types that nobody has agreed on: \"12 of "
+		  "type 96, 3 of type 101\"" },
 	{ ROW_POINTER(leg_state, "rtcp", rtcp.is, rtcp_info),
 	  .help = "RTCP with it; null if there is none" },
 	{ 0 },

@@ -416,6 +416,34 @@ static void what_still_waits_is_counted(void **state)
 	rig_close(&r);
 }
 
+/* Nobody has agreed on them: they are dropped, and told by number. */
+static void unknown_types_are_told_by_number(void **state)
+{
+	struct node_call_info info;
+	struct rig_sender s;
+	struct node_call *nc;
+	uint8_t buf[2048];
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ 0 });
+	nc = rig_call(&r, "{'in': {'codec': 'pcmu', 'events': 101}, 'port': "
+			  "'own', 'out': {'codec': 'pcma'}}");
+	s = rig_sender(&r, nc, NB);
+	rig_send(&s, silence, NB);
+	(void)receive(&r, buf);
+	send_beside(&s, 96, false, silence, 10);
+	send_beside(&s, 13, false, silence, 10);
+	send_beside(&s, 96, false, silence, 10);
+	rig_send(&s, silence, NB);
+	(void)receive(&r, buf);
+	node_call_info(nc, &info);
+	assert_string_equal(info.unknown, "2 of type 96, 1 of type 13");
+	rig_end(&r, nc);
+	assert_int_equal(r.last[RIG_wrong_pt], 3);
+	rig_close(&r);
+}
+
 static void refuse(struct rig *r, const char *json, const char *why)
 {
 	struct node_call *nc;
@@ -469,6 +497,7 @@ int main(void)
 		cmocka_unit_test(what_comes_in_disorder_leaves_in_order),
 		cmocka_unit_test(what_never_comes_is_concealed_in_its_time),
 		cmocka_unit_test(what_still_waits_is_counted),
+		cmocka_unit_test(unknown_types_are_told_by_number),
 		cmocka_unit_test(what_does_not_go_together_is_refused),
 	};
 
