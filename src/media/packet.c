@@ -245,7 +245,9 @@ static void let_in(struct call *c, const struct rtp_packet *p, cr_ns arrival)
 		.at = arrival,
 	};
 
-	if (!inflow_buffers(c->inflow) && !in_order(c, p->seq))
+	if (inflow_buffers(c->inflow)) /* only counts: it sorts them in */
+		(void)rtp_source_update(&c->seen, p->seq);
+	else if (!in_order(c, p->seq))
 		return;
 	in.restart = c->restart;
 	c->restart = false;

@@ -92,17 +92,29 @@ static void delay(const struct node_call *nc, struct node_record *out)
 	};
 }
 
-/* Of what the listener should have had: never came, came behind a newer one,
- * was not transcoded in time, could not be parsed. */
+/* Of what the listener should have had: never came, came behind a newer one or
+ * too late for the jitter buffer, was not transcoded in time, could not be
+ * parsed. */
 static double loss(const struct node_record *r)
 {
 	const struct node_call_counts *count = &r->info.count;
 	unsigned long long lost = r->heard->lost + count->reordered +
+				  count->late_in + count->overflowed +
 				  r->info.lost + count->malformed;
 
 	return lost < r->heard->expected
 		       ? (double)lost / (double)r->heard->expected
 		       : 1;
+}
+
+/* What a packet waited in the jitter buffer on average, ms. */
+static double buffered_ms(const struct node_record *r)
+{
+	const struct node_call_counts *count = &r->info.count;
+
+	return count->packets_in ? (double)count->buffered_ns / 1e6 /
+					   (double)count->packets_in
+				 : 0;
 }
 
 static void quality(struct node_record *r)
@@ -122,7 +134,8 @@ static void quality(struct node_record *r)
 					   .narrow = one.narrow,
 					   .wide = one.wide };
 	call.loss = loss(r);
-	call.delay_ms = (double)(r->info.ptime + r->delay.p99) / 1e6;
+	call.delay_ms =
+		(double)(r->info.ptime + r->delay.p99) / 1e6 + buffered_ms(r);
 	if (!g107_rate(&call, &rating))
 		return;
 	*to = (struct record_quality){

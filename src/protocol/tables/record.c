@@ -67,13 +67,13 @@ const struct field record_quality_fields[] = {
 	  .help = "the scale is that of G.107.1" },
 	{ ROW_REAL(record_quality, "loss", loss),
 	  .help = "share of the packets that the listener lacks, taken as "
-		  "random and concealed: lost, behind a newer one, "
-		  "overwritten, "
-		  "stale, malformed" },
+		  "random and concealed: lost, behind a newer one, too late "
+		  "for "
+		  "the jitter buffer, overwritten, stale, malformed" },
 	{ ROW_TIME(record_quality, "delay", delay, "ms"),
 	  .help = "delay that was assumed: a packet, the look-ahead of both "
-		  "encoders, and the p99 of delay. The network and the "
-		  "listener's buffer add to it" },
+		  "encoders, the mean wait in the jitter buffer, and the p99 "
+		  "of delay. The network and the listener's buffer add to it" },
 	{ 0 },
 };
 

@@ -378,6 +378,9 @@ static void what_never_comes_is_concealed_in_its_time(void **state)
 		assert_int_equal(p.ts, first + i * NB);
 		assert_int_equal(p.seq, (uint16_t)(seq + i));
 	}
+	/* what the record says of the network */
+	assert_int_equal(rtp_source_lost(&nc->call->seen), 2);
+	assert_int_equal(nc->call->seen.received, 6);
 	rig_end(&r, nc);
 	assert_int_equal(r.last[RIG_packets_in], 6);
 	assert_true(r.last[RIG_lost] >= 2); /* and behind the last one */
