@@ -25,11 +25,12 @@ struct inflow {
 	struct inflow_cfg cfg;
 	struct jitter *jitter; /* NULL: none */
 	struct silence silence;
-	bool restart;	/* the next frame is of another sender */
-	cr_ns step_ns;	/* of a packet */
-	uint16_t seq;	/* of the last packet that came out */
-	unsigned ticks; /* yet to come */
-	cr_ns tick_at;	/* CR_NEVER: none */
+	bool restart;		/* the next frame is of another sender */
+	struct rtp_source seen; /* all that comes, if there is a buffer */
+	cr_ns step_ns;		/* of a packet */
+	uint16_t seq;		/* of the last packet that came out */
+	unsigned ticks;		/* yet to come */
+	cr_ns tick_at;		/* CR_NEVER: none */
 };
 
 static void gone(void *arg, const uint8_t *payload, unsigned bytes)
@@ -150,8 +151,6 @@ static void emit(struct inflow *f, struct inflow_frame *frame,
 {
 	struct silence_place place;
 
-	frame->restart = f->restart;
-	f->restart = false;
 	if (f->cfg.terms.fill != INFLOW_FILL_NEVER) {
 		if (frame->restart)
 			silence_restart(&f->silence);
@@ -186,6 +185,8 @@ static void emit_packet(struct inflow *f, enum cr_frame_what what,
 	struct extent x = { .units = f->cfg.step, .silent = true };
 
 	frame->what = what;
+	frame->restart = f->restart;
+	f->restart = false;
 	f->seq = frame->seq;
 	if (what == CR_RING_SPEECH)
 		x = extent_of(f, frame->payload, frame->bytes);
@@ -252,6 +253,7 @@ static enum jitter_put buffer(struct inflow *f, const struct inflow_arrival *in)
 	};
 	enum jitter_put result = jitter_put(f->jitter, &put);
 
+	f->restart |= in->restart;
 	drain(f, in->at);
 	return result;
 }
@@ -275,9 +277,13 @@ static struct inflow_frame frame_of(const struct inflow_arrival *in)
 
 static void pass_event(struct inflow *f, const struct inflow_arrival *in)
 {
-	const struct inflow_frame frame = frame_of(in);
+	struct inflow_frame frame = frame_of(in);
 	struct telephone_event event;
 
+	f->restart |= in->restart;
+	frame.restart = f->restart; /* and so is its first speech */
+	if (f->restart)
+		silence_restart(&f->silence);
 	if (telephone_event_parse(frame.payload, frame.bytes, &event))
 		event.end = true; /* the relay counts it */
 	f->seq = frame.seq;
@@ -294,11 +300,38 @@ static void tick(struct inflow *f, cr_ns now)
 
 /* --- both --- */
 
+/* By its number: the buffer does not see those of another clock. */
+static enum jitter_put in_order(struct inflow *f,
+				const struct inflow_arrival *in)
+{
+	if (!f->jitter)
+		return JITTER_TAKEN;
+	if (in->restart)
+		rtp_source_again(&f->seen);
+	switch (rtp_source_update(&f->seen, in->rtp->seq)) {
+	case RTP_NEW:
+		return JITTER_TAKEN;
+	case RTP_RESTART:
+		return JITTER_RESTART;
+	case RTP_DUPLICATE:
+		return JITTER_DUPLICATE;
+	case RTP_REORDERED:
+		return JITTER_LATE;
+	case RTP_STRAY:
+		break;
+	}
+	return JITTER_STRAY;
+}
+
 /* Of another clock: what is known of times says nothing of it. */
-static void pass_foreign(struct inflow *f, const struct inflow_arrival *in)
+static enum jitter_put pass_foreign(struct inflow *f,
+				    const struct inflow_arrival *in,
+				    enum jitter_put put)
 {
 	struct inflow_frame frame = frame_of(in);
 
+	if (put < 0)
+		return put;
 	if (f->jitter)
 		jitter_reset(f->jitter);
 	silence_restart(&f->silence);
@@ -306,24 +339,28 @@ static void pass_foreign(struct inflow *f, const struct inflow_arrival *in)
 	f->restart = false;
 	f->seq = frame.seq;
 	f->cfg.emit(f->cfg.arg, &frame);
+	return put;
 }
 
 enum jitter_put inflow_packet(struct inflow *f, const struct inflow_arrival *in)
 {
-	struct inflow_frame frame = frame_of(in);
+	struct inflow_arrival now = *in;
+	enum jitter_put order = in_order(f, in);
+	struct inflow_frame frame;
 
+	now.restart |= order == JITTER_RESTART;
+	if (now.restart && f->jitter) /* also if it sees none of the sender */
+		jitter_reset(f->jitter);
 	if (in->what == CR_RING_EVENT) {
-		f->restart |= in->restart && !f->jitter; /* that notices */
-		pass_event(f, in);
+		pass_event(f, &now);
 		return JITTER_TAKEN;
 	}
-	if (in->clock != f->cfg.clock) {
-		pass_foreign(f, in);
-		return JITTER_TAKEN;
-	}
+	if (in->clock != f->cfg.clock)
+		return pass_foreign(f, &now, order);
 	if (f->jitter)
-		return buffer(f, in);
+		return buffer(f, &now);
 	f->restart |= in->restart;
+	frame = frame_of(in);
 	emit_packet(f, in->what, &frame);
 	return JITTER_TAKEN;
 }

@@ -112,8 +112,10 @@ struct inflow_arrival {
 };
 
 /**
- * A packet has come. Frames that are due come out at once. Returns 0, or why a
- * jitter buffer has refused it; the caller has refused old ones otherwise.
+ * A packet has come. Frames that are due come out at once. Returns 0 or more,
+ * or why it was refused where there is a jitter buffer: by that, or because it
+ * is old and of another clock. Without a buffer the caller has refused old
+ * ones.
  */
 enum jitter_put inflow_packet(struct inflow *f,
 			      const struct inflow_arrival *in);
