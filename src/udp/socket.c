@@ -7,6 +7,7 @@
 #include "udp/socket.h"
 
 #include <errno.h>
+#include <linux/filter.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -131,14 +132,15 @@ uint32_t udp_socket_drops(int fd)
 	return info[SK_MEMINFO_DROPS];
 }
 
-/* Only what it sends to itself could come to it now. */
+/* Not by connect() to nowhere: what is still to be sent, a last RTCP packet
+ * perhaps, would go from another address, where the socket is bound to any. */
 static void turn_away(int fd)
 {
-	struct sockaddr_storage own;
-	socklen_t len = sizeof(own);
+	struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
+	const struct sock_fprog filter = { .len = 1, .filter = &nothing };
 
-	if (!getsockname(fd, (struct sockaddr *)&own, &len))
-		(void)connect(fd, (struct sockaddr *)&own, len);
+	(void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter,
+			 sizeof(filter));
 }
 
 unsigned udp_socket_end(int fd)

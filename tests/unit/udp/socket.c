@@ -2,7 +2,7 @@
 /*
  * Sockets that cannot be had: the message names the address, or the limit that
  * is reached and how to raise it; and when it is not reached any more, there
- * are sockets again.
+ * are sockets again. And how they end.
  */
 #define _GNU_SOURCE
 #include "cmocka_cr.h"
@@ -148,6 +148,38 @@ static void the_range_of_ports_is_named(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* Another stream may still send from it, and RTCP says goodbye: from the same
+ * address as before, where it is bound to any. */
+static void a_socket_that_has_ended_still_sends(void **state)
+{
+	const struct sockaddr_storage any = address("0.0.0.0:0");
+	struct sockaddr_storage before = { 0 }, after = { 0 };
+	struct sockaddr_storage to = address("127.0.0.1:0");
+	socklen_t size = sizeof(before);
+	int fd = udp_socket(&any, NULL), peer = udp_socket(&to, NULL);
+	char byte = 'x';
+
+	(void)state;
+	assert_true(fd >= 0 && peer >= 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&before, &size), 0);
+	address_set_port(&to, address_port(&before));
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(
+			sendto(peer, &byte, 1, 0, (struct sockaddr *)&to, size),
+			1);
+	assert_int_equal(udp_socket_end(fd), 3);
+	(void)sendto(peer, &byte, 1, 0, (struct sockaddr *)&to, size);
+	assert_int_equal(recv(fd, &byte, 1, MSG_DONTWAIT), -1);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&after, &size), 0);
+	assert_true(address_equal(&before, &after));
+	assert_int_equal(getsockname(peer, (struct sockaddr *)&to, &size), 0);
+	assert_int_equal(sendto(fd, &byte, 1, 0, (struct sockaddr *)&to, size),
+			 1);
+	assert_int_equal(recv(peer, &byte, 1, MSG_DONTWAIT), 1);
+	(void)close(fd);
+	(void)close(peer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -155,6 +187,7 @@ int main(void)
 		cmocka_unit_test(an_address_of_others_is_named),
 		cmocka_unit_test(the_limit_of_descriptors_is_named),
 		cmocka_unit_test(the_range_of_ports_is_named),
+		cmocka_unit_test(a_socket_that_has_ended_still_sends),
 	};
 
 	return cmocka_run_group_tests_name("socket", tests, NULL, NULL);
