@@ -23,7 +23,7 @@ struct leg *leg_new(const struct leg_cfg *cfg)
 	way_init(&l->to);
 	way_set(&l->to, &cfg->terms.told);
 	learn_init(&l->learn, &cfg->terms);
-	l->poll_at = CR_NEVER;
+	l->poll_at = l->due[LEG_OWN] = l->due[LEG_INFLOW] = CR_NEVER;
 	return l;
 }
 
@@ -130,7 +130,7 @@ bool leg_begin_polls(struct leg *l, struct wheel *w)
 	l->wheel = w;
 	if (!l->cfg.first_poll)
 		return false;
-	l->poll_at = l->cfg.first_poll;
+	l->poll_at = l->due[LEG_OWN] = l->cfg.first_poll;
 	return wheel_arm(w, &l->timer, l->poll_at);
 }
 
@@ -148,9 +148,11 @@ cr_ns leg_poll(struct leg *l, cr_ns now)
 	return due;
 }
 
-void leg_poll_by(struct leg *l, cr_ns due)
+void leg_wait(struct leg *l, enum leg_part part, cr_ns due)
 {
-	if (due >= l->poll_at)
+	l->due[part] = due;
+	due = cr_ns_min(l->due[LEG_OWN], l->due[LEG_INFLOW]);
+	if (due == l->poll_at)
 		return;
 	l->poll_at = due;
 	(void)wheel_arm(l->wheel, &l->timer, due);

@@ -39,6 +39,10 @@ struct leg_cfg {
 	cr_ns first_poll; /**< when leg_poll() is called first; 0: never */
 };
 
+/** Who waits for a time: the leg itself (RTCP), and the inflow of whom it
+ * feeds. They share a timer. */
+enum leg_part { LEG_OWN, LEG_INFLOW, LEG_PARTS };
+
 struct leg {
 	struct leg_cfg cfg; /**< constant but for the terms: control's */
 	struct rcu_head rcu;
@@ -64,6 +68,7 @@ struct leg {
 	struct wheel *wheel;	  /**< of its receiver; constant            */
 	struct wheel_entry timer; /**< the one for all that it waits for */
 	cr_ns poll_at;		  /**< it is armed for; CR_NEVER: it is not */
+	cr_ns due[LEG_PARTS];	  /**< what each waits for */
 	/** Packets of payload types that stand for nothing, by type. */
 	struct payload_unknown unknown;
 	/** Without a listener or relay, to whom they are counted otherwise:
@@ -135,13 +140,11 @@ static inline bool leg_polls_ended(const struct leg *l)
 	return l->timer.closed;
 }
 
-/** Do what is due at @now, and perhaps more. Returns when to call it again, the
- * earliest of what its parts wait for; CR_NEVER: they wait for nothing. The
- * receiver. */
+/** Do what is due of LEG_OWN at @now, and perhaps more. Returns when to call it
+ * again; CR_NEVER: not any more. The receiver. */
 cr_ns leg_poll(struct leg *l, cr_ns now);
-/** It shall be called at @due, or earlier. Any part of the leg says so when it
- * begins to wait for something. The receiver. */
-void leg_poll_by(struct leg *l, cr_ns due);
+/** @part waits for @due from now on, and for nothing else. The receiver. */
+void leg_wait(struct leg *l, enum leg_part part, cr_ns due);
 
 static inline struct leg *leg_of_timer(struct wheel_entry *timer)
 {

@@ -164,7 +164,7 @@ void leg_rtcp_news(struct leg *l, cr_ns now)
 
 	take_use(l->rtcp);
 	l->rtcp->tell_at = at - at % NEWS_SHARED;
-	leg_poll_by(l, l->rtcp->tell_at);
+	leg_wait(l, LEG_OWN, cr_ns_min(l->due[LEG_OWN], l->rtcp->tell_at));
 }
 
 void leg_rtcp_tell(struct leg *l, bool last, struct leg_rtcp_info *out)

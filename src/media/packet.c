@@ -255,7 +255,7 @@ static void let_in(struct call *c, const struct rtp_packet *p, cr_ns arrival)
 		in.clock = pipeline_clock_of(c->pipeline,
 					     (unsigned)call_codec_of(c, p->pt));
 	count_refused_in_buffer(c, inflow_packet(c->inflow, &in));
-	leg_poll_by(c->cfg.ear, inflow_due(c->inflow));
+	leg_wait(c->cfg.ear, LEG_INFLOW, inflow_due(c->inflow));
 }
 
 /* Of a call of this receiver: one thread has its "rx" part. */
@@ -424,6 +424,6 @@ struct call *packet_poll(struct packet_path *path, struct leg *leg, cr_ns now)
 		return NULL;
 	c->trace = path->trace;
 	inflow_poll(c->inflow, now);
-	leg_poll_by(leg, inflow_due(c->inflow));
+	leg_wait(leg, LEG_INFLOW, cr_ns_max(inflow_due(c->inflow), now + 1));
 	return released(c);
 }

@@ -46,7 +46,7 @@ struct call *packet_take_handed(struct packet_path *path,
 				const struct intake_packet *in);
 
 /** It is @now: do what the listener of @leg waits for, and say when it is to be
- * done again (leg_poll_by()). Returns as packet_take(). */
+ * done again (leg_wait()). Returns as packet_take(). */
 struct call *packet_poll(struct packet_path *path, struct leg *leg, cr_ns now);
 
 /** A frame of @call (struct call) goes into its ring. What its inflow calls. */

@@ -180,9 +180,10 @@ static void tell_others(struct rx *rx)
  * does not keep the others waiting. */
 static void poll_leg(struct rx *rx, struct leg *l, cr_ns now)
 {
-	l->poll_at = CR_NEVER;
+	/* whoever listens says anew what it waits for */
+	l->poll_at = l->due[LEG_INFLOW] = CR_NEVER;
 	collect(rx, packet_poll(&rx->path, l, now));
-	leg_poll_by(l, cr_ns_max(leg_poll(l, now), now + 1));
+	leg_wait(l, LEG_OWN, cr_ns_max(leg_poll(l, now), now + 1));
 }
 
 /* What legs wait for at @now. */
