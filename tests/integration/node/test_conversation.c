@@ -247,9 +247,11 @@ static void what_no_call_has_counted_is_in_the_sums(void **state)
 				 12);
 	node_leg_free(l);
 	node_stats(r.node, &stats);
-	assert_int_equal(stats.rx.packets, 0);
-	assert_true(stats.totals.unread > 0 && stats.totals.port_drops > 0);
-	assert_int_equal(stats.totals.unread + stats.totals.port_drops, SENT);
+	/* the receiver may leave the port a moment later: it drops, too */
+	assert_int_equal(stats.rx.unheard, stats.rx.packets);
+	assert_int_equal(stats.rx.packets + stats.totals.unread +
+				 stats.totals.port_drops,
+			 SENT);
 	rig_close(&r);
 }
 
