@@ -149,12 +149,11 @@ static void pass_event(struct turn *t, const struct pipeline_input *in)
 	post_events(t, &out);
 }
 
+/* Every frame tells the time, in case the ring has lost the ticks. */
 static void tick(struct turn *t)
 {
 	struct telephone_event_burst out;
 
-	if (!t->call->digits)
-		return;
 	digits_tick(t->call->digits, t->call->meta.arrival, &out);
 	post_events(t, &out);
 }
@@ -177,6 +176,9 @@ int turn_frame(struct turn *t, const struct pipeline_input *in, bool stale)
 	struct pipeline_scratch *s = &t->worker->scratch;
 	const struct pipeline_lost lost = { in->ts, c->meta.units, NULL };
 
+	if (__builtin_expect(c->digits != NULL, 0) &&
+	    c->meta.what != CR_RING_EVENT)
+		tick(t);
 	switch ((enum cr_frame_what)c->meta.what) {
 	case CR_RING_SPEECH:
 		bridge(t, in);
@@ -197,7 +199,6 @@ int turn_frame(struct turn *t, const struct pipeline_input *in, bool stale)
 				 t);
 		return 0;
 	case CR_RING_TICK:
-		tick(t);
 		return 0;
 	}
 	return 0;

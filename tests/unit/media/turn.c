@@ -303,6 +303,39 @@ static void calls_with_ports_of_their_own_leave_together(void **state)
 	rig_close(&g);
 }
 
+/* A digit begins, and neither its end nor its ticks ever reach a worker, for
+ * the ring was full: speech is heard again when it has timed out. */
+static void a_digit_ends_without_its_ticks(void **state)
+{
+	static const uint8_t begins[TELEPHONE_EVENT_BYTES] = { 5, 10, 0, 160 };
+	struct call_cfg cfg;
+	struct rig g;
+
+	(void)state;
+	rig_open(&g);
+	cfg = g.c->cfg;
+	call_free(g.c);
+	cfg.inflow.pt_event = 101;
+	cfg.pt_event_out = 96;
+	assert_int_equal(call_new(&g.c, &cfg, NULL), 0);
+	g.c->meta.what = CR_RING_EVENT;
+	g.c->claimed = begins;
+	g.c->meta.bytes = sizeof(begins);
+	turn(&g);
+	g.c->meta.what = CR_RING_SPEECH;
+	g.c->claimed = payload;
+	g.c->meta.bytes = sizeof(payload);
+	for (unsigned i = 0; i < 10; i++) {
+		g.c->meta.arrival += FRAMES * 20 * CR_MS;
+		turn(&g);
+	}
+	turn_flush(g.w);
+	assert_int_equal(g.c->count.events_out, 1 + 3);
+	/* 300 ms, of 600 */
+	assert_in_range(g.c->count.muted, 4 * FRAMES, 6 * FRAMES);
+	rig_close(&g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -313,6 +346,7 @@ int main(void)
 		cmocka_unit_test(
 			what_is_shed_takes_no_time_from_what_is_served),
 		cmocka_unit_test(calls_with_ports_of_their_own_leave_together),
+		cmocka_unit_test(a_digit_ends_without_its_ticks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
