@@ -233,6 +233,17 @@ def test_the_slowest_frames_have_their_own_time_on_the_network(frames):
     assert data.slowest["network"] == pytest.approx(5 * MS)
 
 
+@pytest.mark.parametrize("part", ["network", "buffer", "queue", "codec",
+                                  "send", "playout"])
+def test_the_sentence_says_where_most_of_the_time_goes(part):
+    from types import SimpleNamespace
+    from codec_report.figures import split
+    mean = dict.fromkeys(split.PARTS, 1.0) | {part: 5e6}
+    text = split.sentence([SimpleNamespace(
+        label="edf", data=split.Data(mean, {}))])
+    assert split.WHERE[part] in text and "100 %" in text
+
+
 def test_overhead_is_what_is_left_of_the_workers_time(frames):
     from codec_report.figures import overhead
     load = seeded()

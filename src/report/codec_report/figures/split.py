@@ -12,12 +12,12 @@ NAME = "split"
 TITLE = "Where the time of a frame goes"
 ALT = ("Stacked bars, two per scheduler: mean time in milliseconds on the "
        "network, in the call's buffer, in the queue for a worker, in the "
-       "codec and until sent; of all frames sent, and of the slowest "
+       "codec, until sent and in a jitter buffer; of all frames sent, and of the slowest "
        "hundredth.")
 PARTS = ("network",) + delay.PARTS
 WHERE = {"network": "on the network", "buffer": "in the buffer",
          "queue": "in the queue", "codec": "in the codec",
-         "send": "until sent"}
+         "send": "until sent", "playout": "in a jitter buffer"}
 
 
 @dataclass
