@@ -19,23 +19,35 @@
 #error "own_network.h needs _GNU_SOURCE, for unshare()"
 #endif
 
-/** From now on the process is in it. Before it has a second thread. False: the
- * machine does not let it. */
-static inline bool own_network(void)
+/** From now on the process is in it, in which nothing is up. Before it has a
+ * second thread. False: the machine does not let it. */
+static inline bool own_network_enter(void)
+{
+	return !unshare(CLONE_NEWNET);
+}
+
+/** Let the loopback of the process's network work. */
+static inline bool own_network_up(void)
 {
 	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
-	int fd;
 	bool up;
+	int fd;
 
-	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET))
-		return false;
-	/* sanitizers look at the process from outside */
-	(void)prctl(PR_SET_DUMPABLE, 1UL, 0UL, 0UL, 0UL);
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	up = fd >= 0 && !ioctl(fd, SIOCSIFFLAGS, &lo);
 	if (fd >= 0)
 		(void)close(fd);
 	return up;
+}
+
+/** Both, as an ordinary user, too. */
+static inline bool own_network(void)
+{
+	if (!own_network_enter() && unshare(CLONE_NEWUSER | CLONE_NEWNET))
+		return false;
+	/* sanitizers look at the process from outside */
+	(void)prctl(PR_SET_DUMPABLE, 1UL, 0UL, 0UL, 0UL);
+	return own_network_up();
 }
 
 /** Datagrams that came to a port that nobody had (any more). */
