@@ -165,14 +165,16 @@ static enum jitter_next play(struct jitter *j, cr_ns now,
 	return JITTER_PLAY;
 }
 
-/* How much of the next packet's time is to be concealed; 0: nothing. */
+/* How much of the next packet's time is to be concealed; 0: nothing. So it is
+ * before a packet's time is known: what is concealed beyond the next packet's
+ * beginning would put that, and all behind it, off. */
 static uint32_t to_conceal(const struct jitter *j, const struct jitter_slot *s)
 {
 	const struct head *h = &j->head;
 	int64_t most = JITTER_CONCEAL_MAX * j->cfg.clock / CR_SEC;
 	int64_t units = j->duration;
 
-	if (h->silent || (s && !is_missing(j, s)))
+	if (!j->step || h->silent || (s && !is_missing(j, s)))
 		return 0;
 	if (s && s->ts - h->ts < units)
 		units = s->ts - h->ts;

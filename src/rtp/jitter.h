@@ -42,10 +42,11 @@
  *
  * *Pauses and losses.* When nothing waits for the time that is to be played,
  * it is concealed, for at most 60 ms in a row; then play-out pauses. It pauses
- * at once behind silence (jitter_input.silent) and where sequence numbers show
- * that nothing was lost: that is a sender that saves packets (DTX). Play-out
- * goes on with the next packet, however late: if it is beyond `most`, the
- * transits have changed for good, and the floor is found anew. So nothing
+ * at once behind silence (jitter_input.silent), where sequence numbers show
+ * that nothing was lost: that is a sender that saves packets (DTX), and before
+ * two packets in sequence, or one that says it, tell how long they are.
+ * Play-out goes on with the next packet, however late: if it is beyond `most`,
+ * the transits have changed for good, and the floor is found anew. So nothing
  * starves.
  *
  * What was held up and comes all at once is not played all at once: what is

@@ -55,7 +55,8 @@ struct jitter {
 	uint32_t ssrc;
 	uint32_t duration; /**< of a packet, units of the clock; learned    */
 	cr_ns duration_ns; /**< the same                                   */
-	uint32_t step;	   /**< the last distance of two timestamps         */
+	uint32_t step;	   /**< the last distance of two timestamps; 0: not
+				one that may be a packet's time             */
 	uint64_t last;	   /**< the packet that came last                   */
 	bool last_silent;
 	struct timeline line;

@@ -134,6 +134,19 @@ static void at_most_60_ms_are_concealed(void **state)
 	}
 }
 
+/* Else what comes next might be heard behind its place for ever. */
+static void nothing_is_concealed_before_a_packets_time_is_known(void **state)
+{
+	(void)state;
+	open_as(JITTER_FIXED, 0, 40);
+	(void)put(0, 0);
+	(void)put(130, 5);
+	(void)put(140, 6);
+	(void)put(180, 8);
+	assert_string_equal(until(200), "0@40 |@100 5@140 6@160 c20@180 8@200");
+	close_it();
+}
+
 static void play_out_goes_on_behind_a_pause(void **state)
 {
 	(void)state;
@@ -410,6 +423,8 @@ int main(void)
 		cmocka_unit_test(a_late_caller_gets_the_same),
 		cmocka_unit_test(numbers_wrap),
 		cmocka_unit_test(at_most_60_ms_are_concealed),
+		cmocka_unit_test(
+			nothing_is_concealed_before_a_packets_time_is_known),
 		cmocka_unit_test(play_out_goes_on_behind_a_pause),
 		cmocka_unit_test(a_network_that_became_slower_is_found_again),
 		cmocka_unit_test(known_losses_are_concealed_and_pauses_are_not),
