@@ -78,6 +78,14 @@ def _score_piece(pesq, rate, source, heard):
         raise
 
 
+def score_pcm(pesq, rate, source, heard):
+    """MOS-LQO of @heard, None when it has none; int16 arrays at @rate, Hz."""
+    found = [_score_piece(pesq, rate, *pair)
+             for pair in pieces(source, heard, rate)]
+    found = [value for value in found if value is not None]
+    return sum(found) / len(found) if found else None
+
+
 def _files(folder, row):
     name = os.path.join(folder, f"{row.get('flow')}-{row.get('index')}")
     heard = f"{name}.heard.wav"
@@ -94,10 +102,7 @@ def score(pesq, folder, row):
     heard, heard_rate = read_wav(heard_file)
     if rate != heard_rate or rate not in MODES:
         return None
-    found = [_score_piece(pesq, rate, *pair)
-             for pair in pieces(source, heard, rate)]
-    found = [value for value in found if value is not None]
-    return sum(found) / len(found) if found else None
+    return score_pcm(pesq, rate, source, heard)
 
 
 def add_scores(run, folder, pesq=None):

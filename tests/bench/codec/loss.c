@@ -3,12 +3,15 @@
  * Speech through a codec that loses frames: WAV files of the same speech go to
  * a folder. What is encoded (source), and what comes of it whole, with lost
  * frames concealed by the decoder, and with silence in their place. The file
- * "lost" has the numbers of the lost frames, one a line.
+ * "fates" has a character for each frame: what has become of it.
  *
  *     bench-loss CODEC PERCENT SEED SECONDS FOLDER
+ *     bench-loss CODEC FATES SEED SECONDS FOLDER
  *
- * tests/bench/loss compares them by PESQ.
+ * FATES is such a file: frames that it says nothing of came. tests/bench/loss
+ * compares them by PESQ.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +22,23 @@
 
 enum { SOURCE, WHOLE, CONCEALED, SILENCE, FILES };
 
+/* Nothing of a frame that was left out is played, and its decoder does not know
+ * of it. */
+enum fate { CAME = '.', LOST = 'c', LEFT_OUT = 's' };
+
+/* Of codecs that have several: the highest that PESQ knows, Hz. */
+#define RATE_MOST 16000u
+
 static const char *const names[FILES] = { "source", "whole", "concealed",
 					  "silence" };
 
 struct job {
 	const struct cr_codec *codec;
+	struct cr_codec_cfg cfg;
+	unsigned samples; /* of a frame */
 	unsigned percent, seconds;
 	uint64_t seed;
+	FILE *fates; /* to be had; NULL: by @percent and @seed */
 	const char *folder;
 };
 
@@ -57,14 +70,11 @@ static FILE *wav_create(const char *folder, const char *name, uint32_t rate,
 	return f;
 }
 
-/* The file of lost frames' numbers. */
-static FILE *lost_create(const char *folder)
+/* A file of fates; ends the program if there is none. */
+static FILE *fates_open(const char *path, const char *how)
 {
-	char path[4096];
-	FILE *f;
+	FILE *f = fopen(path, how);
 
-	(void)snprintf(path, sizeof(path), "%s/lost", folder);
-	f = fopen(path, "w");
 	if (!f) {
 		perror(path);
 		exit(1);
@@ -72,79 +82,146 @@ static FILE *lost_create(const char *folder)
 	return f;
 }
 
+static FILE *fates_create(const char *folder)
+{
+	char path[4096];
+
+	(void)snprintf(path, sizeof(path), "%s/fates", folder);
+	return fates_open(path, "w");
+}
+
+static enum fate next_fate(const struct job *j, uint64_t *random)
+{
+	int told;
+
+	if (!j->fates)
+		return splitmix64(random) % 100 < j->percent ? LOST : CAME;
+	told = fgetc(j->fates);
+	return told == LOST || told == LEFT_OUT ? (enum fate)told : CAME;
+}
+
+/* Two decoders of the same frames: one gets them all. */
+struct sound {
+	const struct cr_codec *codec;
+	void *enc, *whole, *dec;
+	int16_t pcm[FILES][CR_FRAME_SAMPLES_MAX];
+};
+
+static void sound_open(struct sound *s, const struct job *j)
+{
+	const struct cr_codec *c = s->codec = j->codec;
+	struct cr_err e = { 0 };
+
+	if (c->encoder_open(&s->enc, &j->cfg, &e) ||
+	    c->decoder_open(&s->whole, &j->cfg, &e) ||
+	    c->decoder_open(&s->dec, &j->cfg, &e)) {
+		(void)fprintf(stderr, "bench-loss: %s\n", e.text);
+		exit(1);
+	}
+}
+
+static void sound_close(struct sound *s)
+{
+	s->codec->encoder_close(s->enc);
+	s->codec->decoder_close(s->whole);
+	s->codec->decoder_close(s->dec);
+}
+
+/* The frame of the source has such a fate. */
+static void sound_frame(struct sound *s, enum fate fate)
+{
+	static const struct cr_frame bad = { .kind = CR_FRAME_BAD };
+	const struct cr_codec *c = s->codec;
+	struct cr_frame f = { 0 };
+
+	(void)c->encode(s->enc, c->default_mode, s->pcm[SOURCE], &f);
+	(void)c->decode(s->whole, &f, s->pcm[WHOLE]);
+	memset(s->pcm[CONCEALED], 0, sizeof(s->pcm[CONCEALED]));
+	memset(s->pcm[SILENCE], 0, sizeof(s->pcm[SILENCE]));
+	if (fate != LEFT_OUT)
+		(void)c->decode(s->dec, fate == CAME ? &f : &bad,
+				s->pcm[CONCEALED]);
+	if (fate == CAME)
+		memcpy(s->pcm[SILENCE], s->pcm[WHOLE], sizeof(s->pcm[WHOLE]));
+}
+
 static void run(const struct job *j, const struct speech_corpus *corpus)
 {
-	const struct cr_codec *c = j->codec;
-	const struct cr_codec_cfg cfg = { .mode = c->default_mode };
-	static const struct cr_frame bad = { .kind = CR_FRAME_BAD };
-	static int16_t pcm[FILES][CR_FRAME_SAMPLES_MAX];
-	unsigned frames = j->seconds * c->sample_rate / c->samples, lost = 0;
+	static struct sound sound;
+	unsigned rate = speech_rate(corpus), lost = 0;
+	unsigned frames = j->seconds * rate / j->samples;
+	FILE *out[FILES], *fates = fates_create(j->folder);
 	struct speech_reader reader;
-	struct cr_frame f = { 0 };
 	uint64_t random = j->seed;
-	void *enc, *whole, *dec;
-	FILE *out[FILES], *numbers = lost_create(j->folder);
 
-	if (c->encoder_open(&enc, &cfg, NULL) ||
-	    c->decoder_open(&whole, &cfg, NULL) ||
-	    c->decoder_open(&dec, &cfg, NULL))
-		exit(1);
+	sound_open(&sound, j);
 	for (unsigned i = 0; i < FILES; i++)
-		out[i] = wav_create(j->folder, names[i], c->sample_rate,
-				    frames * c->samples);
+		out[i] = wav_create(j->folder, names[i], rate,
+				    frames * j->samples);
 	speech_reader_init(&reader, corpus, 1, 0);
 	for (unsigned k = 0; k < frames; k++) {
-		bool gone = splitmix64(&random) % 100 < j->percent;
+		enum fate fate = next_fate(j, &random);
 
-		speech_read(&reader, pcm[SOURCE], c->samples);
-		(void)c->encode(enc, c->default_mode, pcm[SOURCE], &f);
-		(void)c->decode(whole, &f, pcm[WHOLE]);
-		(void)c->decode(dec, gone ? &bad : &f, pcm[CONCEALED]);
-		memset(pcm[SILENCE], 0, sizeof(pcm[SILENCE]));
-		if (!gone)
-			memcpy(pcm[SILENCE], pcm[WHOLE], sizeof(pcm[WHOLE]));
-		lost += gone;
-		if (gone)
-			(void)fprintf(numbers, "%u\n", k);
+		speech_read(&reader, sound.pcm[SOURCE], j->samples);
+		sound_frame(&sound, fate);
+		lost += fate != CAME;
+		(void)fputc((int)fate, fates);
 		for (unsigned i = 0; i < FILES; i++)
-			(void)fwrite(pcm[i], 2, c->samples, out[i]);
+			(void)fwrite(sound.pcm[i], 2, j->samples, out[i]);
 	}
 	for (unsigned i = 0; i < FILES; i++)
 		(void)fclose(out[i]);
-	(void)fclose(numbers);
-	c->encoder_close(enc);
-	c->decoder_close(whole);
-	c->decoder_close(dec);
+	(void)fclose(fates);
+	sound_close(&sound);
 	printf("%u of %u frames lost\n", lost, frames);
+}
+
+/* A codec of a rate that PESQ knows: its highest. */
+static int job_codec(struct job *j, const char *name)
+{
+	const struct cr_codec *c = j->codec = cr_codec_find(name);
+	unsigned rate;
+
+	if (!c)
+		return -1;
+	rate = c->sample_rate > RATE_MOST ? RATE_MOST : c->sample_rate;
+	j->cfg.mode = c->default_mode;
+	j->cfg.sample_rate = rate;
+	j->samples = (unsigned)((uint64_t)c->samples * rate / c->sample_rate);
+	return cr_codec_has_rate(c, rate) ? 0 : -1;
 }
 
 int main(int argc, char **argv)
 {
+	struct job j = { .codec = NULL };
 	struct speech_corpus *corpus;
 	struct cr_err e = { 0 };
-	struct job j;
 
 	if (argc != 6) {
-		(void)fprintf(stderr, "usage: bench-loss CODEC PERCENT SEED "
-				      "SECONDS FOLDER\n");
+		(void)fprintf(stderr, "usage: bench-loss CODEC PERCENT|FATES "
+				      "SEED SECONDS FOLDER\n");
 		return 2;
 	}
-	j = (struct job){ .codec = cr_codec_find(argv[1]),
-			  .percent = (unsigned)strtoul(argv[2], NULL, 10),
-			  .seed = strtoull(argv[3], NULL, 10),
-			  .seconds = (unsigned)strtoul(argv[4], NULL, 10),
-			  .folder = argv[5] };
-	if (!j.codec || j.codec->sample_rate > 16000) {
+	if (job_codec(&j, argv[1])) {
 		(void)fprintf(stderr,
 			      "bench-loss: no codec %s of 8 or 16 kHz\n",
 			      argv[1]);
 		return 2;
 	}
-	if (speech_open(&corpus, j.codec->sample_rate, NULL, &e)) {
+	if (isdigit((unsigned char)argv[2][0]))
+		j.percent = (unsigned)strtoul(argv[2], NULL, 10);
+	else
+		j.fates = fates_open(argv[2], "r");
+	j.seed = strtoull(argv[3], NULL, 10);
+	j.seconds = (unsigned)strtoul(argv[4], NULL, 10);
+	j.folder = argv[5];
+	if (speech_open(&corpus, j.cfg.sample_rate, NULL, &e)) {
 		(void)fprintf(stderr, "bench-loss: %s\n", e.text);
 		return 1;
 	}
 	run(&j, corpus);
 	speech_close(corpus);
+	if (j.fates)
+		(void)fclose(j.fates);
 	return 0;
 }

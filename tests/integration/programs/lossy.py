@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Speech through a conversation whose first party's packets are lost, and what
 its codec makes of the same losses without a network (bench-loss)."""
-import contextlib
 import socket
 import subprocess
 from dataclasses import dataclass
@@ -10,10 +9,12 @@ import numpy as np
 
 from conftest import BUILD, PATIENCE
 from listen import read_wav
-from test_conversation import leg
-from test_phone import Phone, header
+from test_conversation import address, leg
+from test_phone import Phone, header, packet
 
 SEED = 4
+FIRST = 100  # sequence number of the first packet
+CONCEALED_MS = 60  # of one gap
 
 
 @dataclass(frozen=True)
@@ -25,31 +26,39 @@ class Codec:
     rate: int = 8000
     samples: int = 160
 
+    @property
+    def ms(self):
+        return self.samples * 1000 // self.rate
+
 
 CODECS = {"pcmu": Codec(0), "pcma": Codec(8), "gsm": Codec(3),
           "g722": Codec(9, rate=16000, samples=320), "amr": Codec(96),
           "amr-wb": Codec(96, 320, 16000, 320),
-          "g723_1": Codec(4, 240, samples=240)}
+          "g723_1": Codec(4, 240, samples=240),
+          "opus": Codec(96, 960, 16000, 320)}
 
 
 class Way:
-    """From A to B through a conversation, one packet at a time."""
+    """From A to B through a conversation, one packet at a time; and back."""
 
     def __init__(self, d, a, b, *words):
         self.a, self.b, self.d = a, b, d
         self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.sock.bind(("127.0.0.1", 0))
         self.sock.settimeout(PATIENCE)
-        self.port = self.sock.getsockname()[1]
+        self.port, self.phone = self.sock.getsockname()[1], Phone(9)
         self.c = d.ctl("conversation", "start", *self._words(), *words,
+                       f"a.address={address(self.phone)}",
                        f"b.address=127.0.0.1:{self.port}")
-        self.phone, self.leg = Phone(leg(self.c, "a")), leg(self.c, "b")
+        self.phone.to = ("127.0.0.1", leg(self.c, "a"))
+        self.leg = leg(self.c, "b")
         self.conceals = "a.loss=conceal" in words
         self.n, self.heard = 0, []
 
     def _words(self):
         for party in "ab":
             name, codec = getattr(self, party)
+            yield f"{party}.rtcp=off"  # the next port is another's
             yield f"{party}.codec={name}"
             yield f"{party}.pt={codec.pt}"
             if name == "l16":
@@ -65,19 +74,17 @@ class Way:
     def send(self, n, payload):
         """Packet @n."""
         codec = self.a[1]
-        self.phone.say(0xa, 100 + n, codec.step * n, payload=payload,
+        self.phone.say(0xa, FIRST + n, codec.step * n, payload=payload,
                        pt=codec.pt)
+
+    def answer(self, n, payload):
+        """B's packet @n, to A."""
+        codec = self.b[1]
+        self.sock.sendto(packet(0xb, FIRST + n, codec.step * n, payload,
+                                codec.pt), ("127.0.0.1", self.leg))
 
     def hear(self, answers):
         self.heard += [self.sock.recv(4096) for _ in range(answers)]
-
-    def listen(self):
-        """Take what has come already."""
-        self.sock.setblocking(False)
-        with contextlib.suppress(BlockingIOError):
-            while True:
-                self.hear(1)
-        self.sock.settimeout(PATIENCE)
 
     def pcm(self, packets):
         """What B has heard in the time of so many packets of A: samples, zeros
@@ -86,40 +93,57 @@ class Way:
         pcm = np.zeros(packets * frame, np.int16)
         first = header(self.heard[0])
         for data in self.heard:
-            h = header(data)
-            at = h["ts"] - first["ts"] & 0xffffffff
-            assert at // frame == h["seq"] - first["seq"] & 0xffff
-            pcm[at:at + frame] = np.frombuffer(data[12:], ">i2")
+            at = header(data)["ts"] - first["ts"] & 0xffffffff
+            if at < len(pcm):  # behind the last packet more is concealed
+                pcm[at:at + frame] = np.frombuffer(data[12:], ">i2")
         return pcm
 
+    def are_numbered(self):
+        """Do sequence numbers tell B how much time lies between packets?"""
+        heads = [header(data) for data in self.heard]
+        return all(
+            (h["ts"] - heads[0]["ts"] & 0xffffffff) // self.b[1].samples ==
+            h["seq"] - heads[0]["seq"] & 0xffff for h in heads)
+
+    def count(self):
+        return self.d.ctl("call", str(self.c["a"]["call"]))["count"]
+
     def end(self):
-        count = self.d.ctl("call", str(self.c["a"]["call"]))["count"]
+        count = self.count()
         self.d.ctl("conversation", "stop", str(self.c["conversation"]))
         self.sock.close()
         self.phone.sock.close()
         return count
 
 
-def offline(codec, percent, seconds, folder):
-    """WAV files by name, and the numbers of the frames that are lost."""
-    subprocess.run([BUILD / "bench-loss", codec, str(percent), str(SEED),
+def offline(codec, loss, seconds, folder, seed=SEED):
+    """WAV files by name, and the numbers of the frames that are lost. @loss:
+    percent, or a file of fates (bench-loss)."""
+    subprocess.run([BUILD / "bench-loss", codec, str(loss), str(seed),
                     str(seconds), folder], check=True,
                    stdout=subprocess.DEVNULL)
     files = {name: read_wav(folder / f"{name}.wav")[0]
              for name in ("source", "whole", "concealed", "silence")}
-    return files, {int(n) for n in (folder / "lost").read_text().split()}
+    fates = (folder / "fates").read_text()
+    return files, {n for n, fate in enumerate(fates) if fate != "."}
 
 
 def l16(codec):
     return "l16", Codec(97, codec.samples, codec.rate, codec.samples)
 
 
+def frames(pcm, codec):
+    """Payloads of L16, as long as a frame of @codec."""
+    return [frame.astype(">i2").tobytes()
+            for frame in pcm.reshape(-1, codec.samples)]
+
+
 def encoded(d, name, pcm):
     """The payloads of a conversation's encoder."""
     codec = CODECS[name]
     way = Way(d, l16(codec), (name, codec))
-    for frame in pcm.reshape(-1, codec.samples):
-        way.say(frame.astype(">i2").tobytes())
+    for frame in frames(pcm, codec):
+        way.say(frame)
     way.end()
     return [data[12:] for data in way.heard]
 
@@ -132,4 +156,5 @@ def heard(way, payloads, lost):
         gone = n in lost
         way.say(None if gone else payload, 1 + missing * way.conceals)
         missing = missing + 1 if gone else 0
+    assert way.are_numbered()
     return way.pcm(len(payloads)), way.end()
