@@ -17,7 +17,7 @@ void silence_init(struct silence *s, const struct silence_cfg *cfg)
 
 void silence_restart(struct silence *s)
 {
-	s->known = s->told = s->away = false;
+	s->known = s->told = s->away = s->filled = false;
 	s->moved = s->shift = 0;
 	s->due = CR_NEVER;
 }
@@ -66,8 +66,9 @@ struct silence_place silence_packet(struct silence *s, uint32_t ts,
 	}
 	s->known = true;
 	s->told = silent;
-	s->away = false;
-	if (silent)
+	s->away = s->away && s->filled && !silent;
+	s->filled = false;
+	if (silent || s->away)
 		s->due = at + ns_of(s, s->end - p.ts) + s->step_ns / 2;
 	else
 		s->due = s->cfg.always
@@ -91,6 +92,7 @@ bool silence_next(struct silence *s, cr_ns now, uint32_t *ts)
 		return false;
 	if (!s->told && !s->away)
 		go_away(s);
+	s->filled = true;
 	missed = (now - s->due) / s->step_ns;
 	s->end += (uint32_t)missed * s->cfg.step;
 	s->due += (missed + 1) * s->step_ns;

@@ -8,7 +8,9 @@
  * every ptime. A frame is due when the one behind the last packet should have
  * come, and half a ptime has passed: so a packet that is late by less comes
  * before it, and nothing is sent twice. With `always`, silence that nobody told
- * of is filled, too, from 60 ms on.
+ * of is filled, too, from 60 ms on. A packet that comes alone meanwhile only
+ * says what the noise is like (Opus sends one every 400 ms: RFC 7587, 3.1.3),
+ * so there is no such hole behind it.
  *
  * *Timestamps* of frames and packets together never go back, and no two
  * overlap. Silence that comes when its time has been filled (SIDs from time to
@@ -48,7 +50,8 @@ struct silence {
 	cr_ns step_ns;
 	bool known;	/**< a packet has come                       */
 	bool told;	/**< the last one was silence                */
-	bool away;	/**< filled since, though nobody told of it  */
+	bool away;	/**< it is filled, though nobody told of it  */
+	bool filled;	/**< since the last packet                   */
 	uint32_t end;	/**< of what was sent, timestamp             */
 	uint32_t moved; /**< speech goes so much behind its timestamp */
 	uint32_t shift; /**< and so much further: its sender's time leapt */

@@ -174,6 +174,31 @@ static void silence_that_nobody_told_of(void **state)
 		11 * STEP);
 }
 
+/* Opus that sends nothing in silence but a packet every 400 ms: no hole is
+ * behind those. Speech is two in a row. */
+static void a_packet_alone_does_not_end_silence(void **state)
+{
+	struct silence s = begin(true);
+	uint32_t ts = 0;
+	unsigned at;
+
+	(void)state;
+	(void)silence_packet(&s, 0, STEP, false, 0);
+	assert_int_equal(fill(&s, 20 * PTIME - 1, &ts),
+			 16); /* three are lost */
+	for (at = 20; at < 100; at += 20) {
+		assert_int_equal(
+			silence_packet(&s, at * STEP, STEP, false, at * PTIME)
+				.ts,
+			at * STEP);
+		assert_int_equal(fill(&s, (at + 20) * PTIME, &ts), 19);
+		assert_int_equal(ts, (at + 19) * STEP);
+	}
+	for (unsigned end = at + 2; at < end; at++)
+		(void)silence_packet(&s, at * STEP, STEP, false, at * PTIME);
+	assert_int_equal(silence_due(&s), at * PTIME + SILENCE_UNTOLD);
+}
+
 static void another_sender_begins_anew(void **state)
 {
 	struct silence s = begin(false);
@@ -195,6 +220,7 @@ int main(void)
 		cmocka_unit_test(timestamps_that_leap_back_go_on),
 		cmocka_unit_test(whoever_comes_late_skips),
 		cmocka_unit_test(silence_that_nobody_told_of),
+		cmocka_unit_test(a_packet_alone_does_not_end_silence),
 		cmocka_unit_test(another_sender_begins_anew),
 	};
 
