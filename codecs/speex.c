@@ -150,10 +150,13 @@ static int encode(void *enc, unsigned mode, const int16_t *pcm,
 	speex_bits_reset(&s->bits);
 	send = speex_encode_int(s->lib, copy, &s->bits);
 	bytes = speex_bits_write(&s->bits, (char *)out->data, BYTES_MAX);
-	if (send)
-		codec_speech(out, 0, (unsigned)bytes);
-	else
+	if (!send) {
 		codec_no_data(out, 0);
+		return 0;
+	}
+	codec_speech(out, 0, (unsigned)bytes);
+	if (speex_bits_silent(out->data, 0, 8u * (unsigned)bytes))
+		out->kind = CR_FRAME_SID;
 	return 0;
 }
 
@@ -204,7 +207,8 @@ static int wide_decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 
 static bool fits(const struct cr_frame *in)
 {
-	return in->kind == CR_FRAME_SPEECH && in->bytes <= BYTES_MAX &&
+	return (in->kind == CR_FRAME_SPEECH || in->kind == CR_FRAME_SID) &&
+	       in->bytes <= BYTES_MAX &&
 	       speex_bits_frame(in->data, 0, 8u * in->bytes) > 0;
 }
 

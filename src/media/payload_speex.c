@@ -60,7 +60,9 @@ static void speex_next(struct payload_iter *it, struct cr_frame *frame)
 {
 	unsigned bits = (unsigned)speex_bits_frame(it->p, it->at, 8 * it->n);
 
-	frame->kind = CR_FRAME_SPEECH;
+	frame->kind = speex_bits_silent(it->p, it->at, 8 * it->n)
+			      ? CR_FRAME_SID
+			      : CR_FRAME_SPEECH;
 	frame->mode = 0;
 	frame->bytes = (uint16_t)octets(bits);
 	speech_get(it->p, it->at, bits, frame->data);
@@ -73,7 +75,8 @@ static unsigned bits_of(const struct cr_frame *f)
 {
 	int bits = 0;
 
-	if (f->kind == CR_FRAME_SPEECH && f->bytes <= LONGEST)
+	if ((f->kind == CR_FRAME_SPEECH || f->kind == CR_FRAME_SID) &&
+	    f->bytes <= LONGEST)
 		bits = speex_bits_frame(f->data, 0, 8 * (size_t)f->bytes);
 	if (bits <= 0 || octets((size_t)bits) != f->bytes)
 		return 0;

@@ -93,11 +93,15 @@ static void random_speex(uint64_t *s, struct cr_frame *f)
 	unsigned mode = test_below(s, 9), wide = test_below(s, 6);
 	unsigned at = narrow[mode], bits = at + (wide < 5 ? layer[wide] : 0);
 
-	f->kind = CR_FRAME_SPEECH;
 	f->mode = 0;
 	f->bytes = (uint16_t)((bits + 7) / 8);
 	random_bytes(s, f);
 	f->data[0] = (uint8_t)(mode << 3 | (f->data[0] & 7u));
+	/* bits 39 to 42 of mode 1 say that there is silence behind it */
+	f->kind = mode == 0 || (mode == 1 && (f->data[4] & 1u) &&
+				(f->data[5] & 0xe0u) == 0xe0u)
+			  ? CR_FRAME_SID
+			  : CR_FRAME_SPEECH;
 	for (unsigned i = 0; wide < 5 && i < 4; i++) {
 		unsigned bit = (8u | wide) >> (3 - i) & 1u;
 		uint8_t mask = (uint8_t)(0x80u >> (at + i) % 8);
