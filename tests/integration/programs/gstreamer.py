@@ -18,9 +18,9 @@ CODECS = {
     "pcma": (8, 8000, "PCMA", "alawenc ! rtppcmapay"),
     "l16": (97, 16000, "L16", "audioconvert ! rtpL16pay"),
 }
-IN = ('udpsrc address=127.0.0.1 port=0 name=in caps="application/x-rtp" ! '
+IN = ('udpsrc address={host} port=0 name=in caps="application/x-rtp" ! '
       "rtpptdemux name=types")
-OUT = ("rtpdtmfmux name=mux ! udpsink name=out host=127.0.0.1 port={to} "
+OUT = ("rtpdtmfmux name=mux ! udpsink name=out host={host} port={to} "
        "async=false close-socket=false audiotestsrc is-live=true "
        "samplesperbuffer={samples} wave=pink-noise ! "
        "audio/x-raw,rate={clock},channels=1 ! {maker} pt={pt} ssrc={ssrc} "
@@ -42,15 +42,15 @@ def caps(pt, clock, name):
 
 
 class GstPhone:
-    """It speaks to port @to of 127.0.0.1; the end of each digit is sent @ends
+    """It speaks to port @to of @host; the end of each digit is sent @ends
     times."""
 
-    def __init__(self, codec, to, ssrc, ends):
+    def __init__(self, codec, to, ssrc, ends, host="127.0.0.1"):
         pt, clock, name, maker = CODECS[codec]
         self.caps = {pt: caps(pt, clock, name),
                      EVENT_PT: caps(EVENT_PT, clock, "TELEPHONE-EVENT")}
         self.heard, self.errors = [], []
-        self.listener = Gst.parse_launch(IN)
+        self.listener = Gst.parse_launch(IN.format(host=host))
         types = self.listener.get_by_name("types")
         types.connect("request-pt-map", lambda _, pt: self.caps.get(pt))
         types.connect("pad-added", self._new_type)
@@ -60,10 +60,11 @@ class GstPhone:
             Gst.StateChangeReturn.FAILURE
         self.port = source.get_property("port")
         self.speaker = Gst.parse_launch(OUT.format(
-            to=to, clock=clock, samples=clock // 50, maker=maker, pt=pt,
-            ssrc=ssrc, ends=ends))
+            host=host, to=to, clock=clock, samples=clock // 50, maker=maker,
+            pt=pt, ssrc=ssrc, ends=ends))
         self.speaker.get_by_name("out").set_property(
-            "socket", source.get_property("used-socket"))
+            "socket-v6" if ":" in host else "socket",
+            source.get_property("used-socket"))
 
     def _new_type(self, types, pad):
         digits = pad.get_name() == f"src_{EVENT_PT}"

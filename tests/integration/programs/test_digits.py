@@ -20,9 +20,11 @@ from test_senders import needed, started
 LATER_MS = 400  # until all ends have been sent
 
 
-def converse(d, a, b):
-    """A conversation of codecs @a and @b that takes events; it."""
-    words = [f"{party}.{key}={value}" for party, codec in zip("ab", (a, b))
+def converse(d, a, b, *both):
+    """A conversation of codecs @a and @b that takes events; it. @both: words
+    for each party."""
+    words = [f"{party}.{word}" for party in "ab" for word in both]
+    words += [f"{party}.{key}={value}" for party, codec in zip("ab", (a, b))
              for key, value in (("codec", codec.name), ("pt", codec.pt),
                                 ("events", EVENT_PT))]
     if b.name == "l16":

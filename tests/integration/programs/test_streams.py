@@ -37,6 +37,16 @@ def test_a_gap_that_is_expected(tmp_path):
     check(tmp_path, packets, packets=57, lost=3)
 
 
+def with_hole(packets):
+    """So many at the 30th."""
+    return speech()[:30] + [(s, n, ts + 160 * packets)
+                            for s, n, ts in speech()[30:]]
+
+
+def test_a_hole_that_is_expected(tmp_path):
+    check(tmp_path, with_hole(3), holes=3)
+
+
 def without(i):
     return speech()[:i] + speech()[i + 1:]
 
@@ -53,8 +63,7 @@ FAULTS = {
     "one is twice": speech()[:30] + speech()[29:-1],
     "two are exchanged": speech()[:30] + [speech()[31], speech()[30]] +
     speech()[32:],
-    "a timestamp leaps": speech()[:30] + [
-        (s, n, ts + 160) for s, n, ts in speech()[30:]],
+    "a timestamp leaps": with_hole(1),
     "a timestamp goes back": changed(30, 2, 2**32 - 1600),
     "another SSRC": changed(59, 0, 2),
     "no RTP": speech()[:-1] + [b"\x01" * 20],
