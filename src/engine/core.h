@@ -39,7 +39,7 @@ enum core_stale {
  * CORE_AGE_MOST leaves 10 ms of the 100 that a listener should wait at most,
  * for the frame's own service and its packet's wait for others.
  */
-#define CORE_AGE_AUTO ((cr_ns)-1)
+#define CORE_AGE_AUTO INT64_C(-1)
 #define CORE_AGE_TIMES 4
 #define CORE_AGE_MOST (90 * CR_MS)
 

@@ -15,10 +15,9 @@ struct part {
 	uint64_t n;
 };
 
-#define COUNTER(name)                                                          \
-	{                                                                      \
-#name, s->daemon[CALL_COUNTER_##name]                          \
-	}
+/* clang-format off */
+#define COUNTER(name) { #name, s->daemon[CALL_COUNTER_##name] }
+/* clang-format on */
 
 __attribute__((format(printf, 2, 3))) static void fault(struct balance *b,
 							const char *fmt, ...)

@@ -103,11 +103,11 @@ const struct field place_fields[] = {
 	{ 0 },
 };
 
+/* clang-format off */
 #define PLACES(table)                                                          \
-	{                                                                      \
-		ROW_EACH(table, "places", places, place),                      \
-			.help = "which CPUs do what"                           \
-	}
+	{ ROW_EACH(table, "places", places, place),                            \
+	  .help = "which CPUs do what" }
+/* clang-format on */
 
 const struct field interface_place_fields[] = {
 	{ ROW_TEXT(interface_place, "name", name),

@@ -55,7 +55,7 @@ static uint16_t first_seq(uint64_t *seed)
 {
 	uint16_t any = (uint16_t)test_random(seed);
 
-	return test_below(seed, 2) ? any : (uint16_t) - (any % 64);
+	return test_below(seed, 2) ? any : (uint16_t)(0u - any % 64);
 }
 
 static void make_story(struct story *s, uint64_t *seed)

@@ -352,11 +352,11 @@ static void without_a_ring_packets_leave_as_well(void **state)
 	in_child(a_ring_that_breaks);
 }
 
+/* clang-format off */
 #define BOTH(test)                                                             \
 	{ #test ", with io_uring", test, setup, teardown, &with_ring },        \
-	{                                                                      \
-#test ", without", test, setup, teardown, &without             \
-	}
+	{ #test ", without", test, setup, teardown, &without }
+/* clang-format on */
 
 int main(void)
 {
