@@ -11,6 +11,7 @@ pkg_check_modules(SPANDSP REQUIRED IMPORTED_TARGET spandsp)
 pkg_check_modules(SPEEXDSP REQUIRED IMPORTED_TARGET speexdsp)
 pkg_check_modules(EVENT REQUIRED IMPORTED_TARGET libevent_core libevent_extra
                   libevent_pthreads)
+pkg_check_modules(SOFIA REQUIRED IMPORTED_TARGET sofia-sip-ua)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(URING REQUIRED IMPORTED_TARGET liburing)

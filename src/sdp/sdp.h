@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Session descriptions (SDP, RFC 8866): what a party says of itself read into
+ * structs, and the same description written anew with our own addresses, ports
+ * and codecs in it. What is none of our business passes through.
+ *
+ * The text is parsed and printed by libsofia-sip-ua: it is strict, says what is
+ * wrong, and has no other library behind it.
+ *
+ * Thread rule: one thread at a time has a description.
+ */
+#ifndef SDP_SDP_H
+#define SDP_SDP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "cr/error.h"
+
+/** Longer ones are refused, octets. */
+#define SDP_BYTES_MAX 65535u
+/** More media lines than these are refused. */
+#define SDP_LINES_MAX 16u
+/** More payload types of one line than these are refused. */
+#define SDP_FORMATS_MAX 64u
+
+/** Whether it sends, and wants to be sent to (RFC 3264, 5.1); as bits. */
+enum sdp_mode {
+	SDP_INACTIVE = 0,
+	SDP_SENDONLY = 1,
+	SDP_RECVONLY = 2,
+	SDP_SENDRECV = 3
+};
+
+/** One RTP payload type. Texts are the description's. */
+struct sdp_format {
+	uint8_t pt;
+	const char *name; /**< encoding name, as rtpmap has it, or RFC 3551's;
+			       "" for one that nobody named               */
+	unsigned rate;	  /**< Hz, of RTP's clock                         */
+	unsigned channels;
+	const char *fmtp; /**< "" for none */
+};
+
+enum sdp_transport {
+	SDP_RTP,    /**< RTP/AVP                                      */
+	SDP_RTP_FB, /**< RTP/AVPF: feedback (RFC 4585)                */
+	SDP_SECURE, /**< RTP/SAVP and such: keys that we have not     */
+	SDP_FOREIGN /**< no RTP                                       */
+};
+
+/** A media line ("m=") and what belongs to it. */
+struct sdp_line {
+	const char *media; /**< "audio"   */
+	const char *proto; /**< "RTP/AVP" */
+	bool audio;
+	bool refused; /**< its port is 0 */
+	bool held;    /**< its address is 0.0.0.0, as RFC 2543 put on hold */
+	bool mux;     /**< RTCP may come where RTP does (RFC 5761) */
+	bool ice;     /**< it has candidates */
+	enum sdp_transport transport;
+	enum sdp_mode mode;
+	/** Where it listens. No family: at a host that is no number, or
+	 * nowhere. */
+	struct sockaddr_storage rtp, rtcp;
+	unsigned ptime, maxptime;	  /**< ms; 0: unsaid           */
+	const struct sdp_format *formats; /**< [nformats], best first  */
+	unsigned nformats;
+};
+
+struct sdp;
+
+/** Parse the @bytes at @text. 0 and *@sdp, or with @e: -EINVAL (no SDP, or more
+ * of it than the bounds above), -ENOMEM. */
+int sdp_read(struct sdp **sdp, const char *text, size_t bytes,
+	     struct cr_err *e);
+void sdp_free(struct sdp *sdp); /**< NULL is fine */
+
+/** Its media lines, in order. */
+unsigned sdp_lines(const struct sdp *sdp);
+const struct sdp_line *sdp_line(const struct sdp *sdp, unsigned i);
+
+/** The format of @line with the payload type @pt, or NULL. */
+const struct sdp_format *sdp_format_of(const struct sdp_line *line,
+				       unsigned pt);
+
+/** The number of its line "o=" that rises with every change. */
+uint64_t sdp_version(const struct sdp *sdp);
+
+/** What is written in place of a media line of RTP. */
+struct sdp_line_out {
+	bool refused; /**< port 0; the rest does not matter, and stays */
+	const char *proto;
+	struct sockaddr_storage rtp; /**< our address towards the reader */
+	unsigned rtcp_port;	     /**< 0: the next one, unsaid        */
+	bool mux;
+	enum sdp_mode mode;
+	unsigned ptime, maxptime;	  /**< ms; 0: unsaid */
+	const struct sdp_format *formats; /**< [nformats], best first */
+	unsigned nformats;
+};
+
+struct sdp_out {
+	const struct sdp_line_out *lines; /**< one for each */
+	/** Of the first line that is not refused goes to "o=", and to the
+	 * session's "c=" if there is one. A line's own "c=" is always ours. */
+	bool origin, connection;
+	bool own_version; /**< "o=" gets the version below */
+	uint64_t version;
+};
+
+/** Write @sdp with @out in it to @text[@size], zero-terminated. Returns its
+ * length, or with @e -ENOSPC (it is longer), -ENOMEM. */
+long sdp_write(const struct sdp *sdp, const struct sdp_out *out, char *text,
+	       size_t size, struct cr_err *e);
+
+/** "sendrecv" */
+const char *sdp_mode_name(enum sdp_mode mode);
+
+#endif

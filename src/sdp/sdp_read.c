@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A description, read.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/address.h"
+#include "sdp/sdp_impl.h"
+
+/* Milliseconds; longer packets than this nobody means. */
+#define PTIME_MAX 1000u
+
+static const char *attribute(const sdp_media_t *m, const char *name)
+{
+	const sdp_attribute_t *a = sdp_attribute_find(m->m_attributes, name);
+
+	return a ? a->a_value : NULL;
+}
+
+static bool has(const sdp_media_t *m, const char *name)
+{
+	return sdp_attribute_find2(m->m_attributes,
+				   m->m_session->sdp_attributes, name) != NULL;
+}
+
+/* 0: unsaid, or nonsense, which harms nobody. */
+static unsigned milliseconds(const sdp_media_t *m, const char *name)
+{
+	const char *text = attribute(m, name);
+	double ms = text ? strtod(text, NULL) : 0;
+
+	return ms >= 1 && ms <= PTIME_MAX ? (unsigned)ms : 0;
+}
+
+static enum sdp_transport transport_of(const sdp_media_t *m)
+{
+	static const char *const secure[] = { "RTP/SAVPF", "UDP/TLS/RTP/SAVP",
+					      "UDP/TLS/RTP/SAVPF" };
+
+	if (m->m_proto == sdp_proto_rtp)
+		return SDP_RTP;
+	if (m->m_proto == sdp_proto_srtp)
+		return SDP_SECURE;
+	if (!m->m_proto_name)
+		return SDP_FOREIGN;
+	for (unsigned i = 0; i < sizeof(secure) / sizeof(*secure); i++)
+		if (!strcasecmp(m->m_proto_name, secure[i]))
+			return SDP_SECURE;
+	return strcasecmp(m->m_proto_name, "RTP/AVPF") ? SDP_FOREIGN
+						       : SDP_RTP_FB;
+}
+
+/* --- addresses --- */
+
+static void set_host(struct sockaddr_storage *to, const char *host)
+{
+	if (!host || address_parse_host(host, to))
+		to->ss_family = AF_UNSPEC; /* a name: packets will tell */
+}
+
+/* RFC 3605: "53020" or "53020 IN IP6 2001:db8::1". */
+static void read_rtcp(struct sdp_line *line, const char *text)
+{
+	const char *host = strrchr(text, ' ');
+	unsigned long port = strtoul(text, NULL, 10);
+
+	if (host)
+		set_host(&line->rtcp, host + 1);
+	if (line->rtcp.ss_family == AF_UNSPEC || !port || port > UINT16_MAX)
+		line->rtcp.ss_family = AF_UNSPEC;
+	else
+		address_set_port(&line->rtcp, (unsigned)port);
+}
+
+static void read_addresses(struct sdp_line *line, const sdp_media_t *m)
+{
+	const sdp_connection_t *c = sdp_media_connections(m);
+	const char *rtcp = attribute(m, "rtcp");
+
+	set_host(&line->rtp, c ? c->c_address : NULL);
+	line->held = line->rtp.ss_family && address_any(&line->rtp);
+	if (line->refused || line->held)
+		line->rtp.ss_family = AF_UNSPEC;
+	if (line->rtp.ss_family == AF_UNSPEC)
+		return;
+	address_set_port(&line->rtp, (unsigned)m->m_port);
+	line->rtcp = line->rtp;
+	if (rtcp)
+		read_rtcp(line, rtcp);
+	else if (line->mux)
+		return;
+	else if (m->m_port < UINT16_MAX)
+		address_set_port(&line->rtcp, (unsigned)m->m_port + 1);
+	else
+		line->rtcp.ss_family = AF_UNSPEC;
+}
+
+/* --- formats --- */
+
+static unsigned channels_of(const char *params)
+{
+	unsigned long n = params ? strtoul(params, NULL, 10) : 1;
+
+	return n >= 1 && n <= 255 ? (unsigned)n : 1;
+}
+
+static struct sdp_format format_of(const sdp_rtpmap_t *r)
+{
+	return (struct sdp_format){
+		.pt = (uint8_t)r->rm_pt,
+		.name = r->rm_encoding ? r->rm_encoding : "",
+		.rate = r->rm_rate <= UINT32_MAX ? (unsigned)r->rm_rate : 0,
+		.channels = channels_of(r->rm_params),
+		.fmtp = r->rm_fmtp ? r->rm_fmtp : "",
+	};
+}
+
+/* "AMR/8000/1" */
+static void read_rtpmap(su_home_t *home, struct sdp_format *f, const char *map)
+{
+	const char *slash = strchr(map, '/');
+	char *end;
+
+	f->name = su_strndup(home, map,
+			     slash ? (isize_t)(slash - map)
+				   : (isize_t)strlen(map));
+	if (!slash)
+		return;
+	f->rate = (unsigned)strtoul(slash + 1, &end, 10);
+	f->channels = channels_of(*end == '/' ? end + 1 : NULL);
+}
+
+/* What the attribute @name says of payload type @pt: "97 AMR/8000". Not the
+ * library's function, which cannot stand an attribute without a value. */
+static const char *mapped(const sdp_media_t *m, const char *name, unsigned pt)
+{
+	for (const sdp_attribute_t *a = m->m_attributes; a; a = a->a_next) {
+		char *end;
+
+		if (strcasecmp(a->a_name, name) != 0 || !a->a_value)
+			continue;
+		if (strtoul(a->a_value, &end, 10) == pt && *end == ' ' &&
+		    end > a->a_value)
+			return end + strspn(end, " ");
+	}
+	return NULL;
+}
+
+/* Of a transport that the library does not know to be RTP. */
+static struct sdp_format format_named(su_home_t *home, const sdp_media_t *m,
+				      unsigned pt)
+{
+	const sdp_rtpmap_t *known = sdp_rtpmap_well_known[pt];
+	const char *map = mapped(m, "rtpmap", pt);
+	const char *fmtp = mapped(m, "fmtp", pt);
+	struct sdp_format f = {
+		.pt = (uint8_t)pt, .name = "", .channels = 1, .fmtp = ""
+	};
+
+	if (known)
+		f = format_of(known);
+	if (map)
+		read_rtpmap(home, &f, map);
+	if (fmtp)
+		f.fmtp = fmtp;
+	return f;
+}
+
+static unsigned count_formats(const sdp_media_t *m)
+{
+	unsigned n = 0;
+
+	if (m->m_rtpmaps)
+		for (const sdp_rtpmap_t *r = m->m_rtpmaps; r; r = r->rm_next)
+			n++;
+	else
+		for (const sdp_list_t *l = m->m_format; l; l = l->l_next)
+			n++;
+	return n;
+}
+
+static int read_named(struct sdp *s, struct sdp_format *f, unsigned *n,
+		      const sdp_media_t *m, struct cr_err *e)
+{
+	for (const sdp_list_t *l = m->m_format; l; l = l->l_next) {
+		char *end;
+		unsigned long pt = strtoul(l->l_text, &end, 10);
+
+		if (end == l->l_text || *end || pt > 127)
+			return cr_fail(e, -EINVAL,
+				       "m=%s: %.20s is no RTP payload type "
+				       "(0 to 127)",
+				       m->m_type_name, l->l_text);
+		f[(*n)++] = format_named(s->home, m, (unsigned)pt);
+	}
+	return 0;
+}
+
+static int read_formats(struct sdp *s, struct sdp_line *line,
+			const sdp_media_t *m, struct cr_err *e)
+{
+	unsigned all = count_formats(m);
+	struct sdp_format *f;
+	int err = 0;
+
+	if (all > SDP_FORMATS_MAX)
+		return cr_fail(e, -EINVAL,
+			       "m=%s has %u payload types; %u are the most "
+			       "that are read",
+			       m->m_type_name, all, SDP_FORMATS_MAX);
+	f = su_zalloc(s->home, (isize_t)(all * sizeof(*f)) + 1);
+	if (!f)
+		return cr_fail(e, -ENOMEM, "out of memory for an SDP");
+	line->formats = f;
+	if (!m->m_rtpmaps)
+		err = read_named(s, f, &line->nformats, m, e);
+	else
+		for (const sdp_rtpmap_t *r = m->m_rtpmaps; r; r = r->rm_next)
+			if (!r->rm_any)
+				f[line->nformats++] = format_of(r);
+	return err;
+}
+
+/* --- lines --- */
+
+static int read_line(struct sdp *s, const sdp_media_t *m, struct cr_err *e)
+{
+	struct sdp_line *line = &s->line[s->nlines];
+
+	*line = (struct sdp_line){
+		.media = m->m_type_name ? m->m_type_name : "",
+		.proto = m->m_proto_name ? m->m_proto_name : "",
+		.audio = m->m_type == sdp_media_audio,
+		.refused = m->m_rejected || !m->m_port,
+		.mux = has(m, "rtcp-mux"),
+		.ice = has(m, "candidate") || has(m, "ice-ufrag"),
+		.transport = transport_of(m),
+		.mode = (enum sdp_mode)m->m_mode,
+		.ptime = milliseconds(m, "ptime"),
+		.maxptime = milliseconds(m, "maxptime"),
+	};
+	if (m->m_port > UINT16_MAX)
+		return cr_fail(e, -EINVAL, "m=%s: %lu is no port (0 to 65535)",
+			       line->media, m->m_port);
+	s->media[s->nlines++] = m;
+	read_addresses(line, m);
+	if (line->transport == SDP_FOREIGN)
+		return 0;
+	return read_formats(s, line, m, e);
+}
+
+static int read_session(struct sdp *s, struct cr_err *e)
+{
+	const sdp_media_t *m;
+	unsigned n = 0;
+	int err = 0;
+
+	for (m = s->session->sdp_media; m; m = m->m_next)
+		n++;
+	if (n > SDP_LINES_MAX)
+		return cr_fail(e, -EINVAL,
+			       "the SDP has %u media lines; %u are the most "
+			       "that are read",
+			       n, SDP_LINES_MAX);
+	for (m = s->session->sdp_media; m && !err; m = m->m_next)
+		err = read_line(s, m, e);
+	return err;
+}
+
+static int parse(struct sdp *s, const char *text, size_t bytes,
+		 struct cr_err *e)
+{
+	sdp_parser_t *p =
+		sdp_parse(s->home, text, (issize_t)bytes, sdp_f_c_missing);
+	const char *why = sdp_parsing_error(p);
+
+	s->session = why ? NULL : sdp_session(p); /* has the home's life */
+	if (!s->session)
+		return cr_fail(e, -EINVAL, "this is no SDP: %s",
+			       why ? why : "it is empty");
+	if (s->session->sdp_next || !s->session->sdp_origin)
+		return cr_fail(e, -EINVAL, "this is no SDP: it has %s",
+			       s->session->sdp_next ? "two lines v="
+						    : "no line o=");
+	return 0;
+}
+
+int sdp_read(struct sdp **sdp, const char *text, size_t bytes, struct cr_err *e)
+{
+	struct sdp *s;
+	int err;
+
+	if (bytes > SDP_BYTES_MAX)
+		return cr_fail(e, -EINVAL,
+			       "an SDP of %zu octets; %u are the most that "
+			       "are read",
+			       bytes, SDP_BYTES_MAX);
+	if (!bytes)
+		return cr_fail(e, -EINVAL, "this is no SDP: it is empty");
+	err = sdp_screen(text, bytes, e);
+	if (err)
+		return err;
+	s = su_home_new(sizeof(*s));
+	if (!s)
+		return cr_fail(e, -ENOMEM, "out of memory for an SDP");
+	err = parse(s, text, bytes, e);
+	if (!err)
+		err = read_session(s, e);
+	if (err)
+		sdp_free(s);
+	else
+		*sdp = s;
+	return err;
+}
+
+void sdp_free(struct sdp *sdp)
+{
+	if (sdp)
+		su_home_unref(sdp->home);
+}
+
+unsigned sdp_lines(const struct sdp *sdp)
+{
+	return sdp->nlines;
+}
+
+const struct sdp_line *sdp_line(const struct sdp *sdp, unsigned i)
+{
+	return &sdp->line[i];
+}
+
+const struct sdp_format *sdp_format_of(const struct sdp_line *line, unsigned pt)
+{
+	for (unsigned i = 0; i < line->nformats; i++)
+		if (line->formats[i].pt == pt)
+			return &line->formats[i];
+	return NULL;
+}
+
+uint64_t sdp_version(const struct sdp *sdp)
+{
+	return sdp->session->sdp_origin->o_version;
+}
+
+const char *sdp_mode_name(enum sdp_mode mode)
+{
+	static const char *const names[] = { "inactive", "sendonly", "recvonly",
+					     "sendrecv" };
+
+	return names[mode];
+}

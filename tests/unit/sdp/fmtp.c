@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Format parameters: examples of the RFCs, and what phones make of them. */
+#include "cmocka_cr.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "sdp/fmtp.h"
+
+static void assert_value(const char *fmtp, const char *name, const char *is)
+{
+	size_t bytes;
+	const char *value = fmtp_find(fmtp, name, &bytes);
+
+	if (!is) {
+		assert_null(value);
+		return;
+	}
+	assert_non_null(value);
+	assert_int_equal(bytes, strlen(is));
+	assert_memory_equal(value, is, bytes);
+}
+
+static void a_parameter_is_found_by_its_name(void **state)
+{
+	static const char text[] = "mode-set=0,2 ; Octet-Align = 1;crc;x=;;";
+
+	(void)state;
+	assert_value(text, "mode-set", "0,2");
+	assert_value(text, "octet-align", "1");
+	assert_value(text, "crc", "");
+	assert_value(text, "x", "");
+	assert_value(text, "mode", NULL);
+	assert_value(text, "set", NULL);
+	assert_value("", "crc", NULL);
+	assert_value("0-15", "0", NULL);
+	assert_int_equal(fmtp_number("a=20", "a", 7), 20);
+	assert_int_equal(fmtp_number("a=2x", "a", 7), 7);
+	assert_int_equal(fmtp_number("a=99999999999", "a", 7), 7);
+	assert_int_equal(fmtp_number("b=1", "a", 7), 7);
+}
+
+/* RFC 4867, 8.3.1 and 8.1. */
+static void amr_is_read_by_its_rfc(void **state)
+{
+	struct fmtp_amr a;
+	struct cr_err e;
+
+	(void)state;
+	assert_int_equal(fmtp_amr_read(&a, "", 8, &e), 0);
+	assert_false(a.octet_align);
+	assert_int_equal(a.mode_set, 0);
+	assert_int_equal(a.mode_change_period, 1);
+	assert_int_equal(a.max_red, UINT_MAX);
+	assert_int_equal(
+		fmtp_amr_read(&a,
+			      "mode-set=0,2,5,7; mode-change-period=2; "
+			      "mode-change-capability=2; "
+			      "mode-change-neighbor=1; max-red=0",
+			      8, &e),
+		0);
+	assert_int_equal(a.mode_set, 0xa5);
+	assert_int_equal(a.mode_change_period, 2);
+	assert_int_equal(a.mode_change_capability, 2);
+	assert_true(a.mode_change_neighbor);
+	assert_int_equal(a.max_red, 0);
+	assert_false(a.octet_align);
+	assert_int_equal(fmtp_amr_read(&a, "crc=1", 8, &e), 0);
+	assert_true(a.octet_align);
+	assert_int_equal(fmtp_amr_read(&a, "interleaving=30", 9, &e), 0);
+	assert_true(a.octet_align && a.interleaving);
+}
+
+static void a_mode_that_is_none_is_refused(void **state)
+{
+	static const char *const wrong[] = {
+		"mode-set=8",	"mode-set=0,,1", "mode-set=-1",
+		"mode-set=1-3", "mode-set=all",	 "mode-set=18446744073709551616"
+	};
+	struct fmtp_amr a;
+	struct cr_err e;
+
+	(void)state;
+	for (unsigned i = 0; i < 6; i++) {
+		e.text[0] = '\0';
+		assert_int_equal(fmtp_amr_read(&a, wrong[i], 8, &e), -22);
+		assert_non_null(strstr(e.text, "0 to 7"));
+	}
+	assert_int_equal(fmtp_amr_read(&a, "mode-set=8", 9, &e), 0);
+	assert_int_equal(a.mode_set, 0x100);
+}
+
+static void payloads_of_amr_differ_by_what_changes_their_bits(void **state)
+{
+	struct fmtp_amr a, b;
+	struct cr_err e;
+
+	(void)state;
+	assert_int_equal(fmtp_amr_read(&a, "mode-set=7", 8, &e), 0);
+	assert_int_equal(fmtp_amr_read(&b, "mode-set=0", 8, &e), 0);
+	assert_true(fmtp_amr_same_payload(&a, &b));
+	assert_int_equal(fmtp_amr_read(&b, "octet-align=1", 8, &e), 0);
+	assert_false(fmtp_amr_same_payload(&a, &b));
+}
+
+static void opus_says_what_it_receives(void **state)
+{
+	struct fmtp_opus o;
+
+	(void)state;
+	fmtp_opus_read(&o, "");
+	assert_int_equal(o.max_rate, 48000);
+	assert_false(o.stereo || o.fec || o.dtx || o.constant);
+	fmtp_opus_read(&o, "maxplaybackrate=16000; sprop-maxcapturerate=16000;"
+			   " maxaveragebitrate=20000; stereo=1; "
+			   "useinbandfec=1; usedtx=0");
+	assert_int_equal(o.max_rate, 16000);
+	assert_int_equal(o.max_bit_rate, 20000);
+	assert_true(o.stereo && o.fec && !o.dtx);
+}
+
+static void events_are_a_list_of_ranges(void **state)
+{
+	static const char *const wrong[] = { "0-256", "5-3", "a",    "1-",
+					     ",",     "-3",  "0-15;" };
+	struct fmtp_events f;
+	struct cr_err e;
+
+	(void)state;
+	assert_int_equal(fmtp_events_read(&f, "0-11, 66,70", &e), 0);
+	assert_true(fmtp_has_event(&f, 0) && fmtp_has_event(&f, 11));
+	assert_true(fmtp_has_event(&f, 66) && fmtp_has_event(&f, 70));
+	assert_false(fmtp_has_event(&f, 12) || fmtp_has_event(&f, 67));
+	assert_int_equal(fmtp_events_read(&f, "", &e), 0);
+	assert_true(fmtp_has_event(&f, 15) && !fmtp_has_event(&f, 16));
+	assert_false(fmtp_has_event(&f, 256));
+	for (unsigned i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		assert_int_equal(fmtp_events_read(&f, wrong[i], &e), -22);
+}
+
+static void annex_b_is_on_unless_no(void **state)
+{
+	(void)state;
+	assert_true(fmtp_g729_annexb(""));
+	assert_true(fmtp_g729_annexb("annexb=yes"));
+	assert_false(fmtp_g729_annexb("annexb=no"));
+	assert_false(fmtp_g729_annexb("x=1; annexb=NO"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_parameter_is_found_by_its_name),
+		cmocka_unit_test(amr_is_read_by_its_rfc),
+		cmocka_unit_test(a_mode_that_is_none_is_refused),
+		cmocka_unit_test(
+			payloads_of_amr_differ_by_what_changes_their_bits),
+		cmocka_unit_test(opus_says_what_it_receives),
+		cmocka_unit_test(events_are_a_list_of_ranges),
+		cmocka_unit_test(annex_b_is_on_unless_no),
+	};
+
+	return cmocka_run_group_tests_name("fmtp", tests, NULL, NULL);
+}
