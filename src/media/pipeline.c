@@ -98,6 +98,8 @@ struct pipeline_run pipeline_begin(struct pipeline *p,
 {
 	int32_t step = (int32_t)(in->ts - p->last_ts);
 
+	if (__builtin_expect(p->former != NULL, 0))
+		pipeline_flush(p, s, emit, arg);
 	if (p->rebased && !in->restart)
 		p->at = after_change(p, in->pause);
 	else if (p->started && (in->restart || step < 0))
@@ -123,11 +125,12 @@ struct pipeline_run pipeline_begin(struct pipeline *p,
 	};
 }
 
-uint32_t pipeline_run_ts(const struct pipeline_run *r)
+uint32_t pipeline_run_ts(const struct pipeline_run *r, unsigned samples)
 {
 	const struct pipeline *p = r->p;
 
-	return p->zero + (uint32_t)(r->out_at * p->out_clock / p->out_rate);
+	return p->zero +
+	       (uint32_t)((r->out_at + samples) * p->out_clock / p->out_rate);
 }
 
 /* Another sender's time begins with whatever comes first of it. */
@@ -150,65 +153,6 @@ uint32_t pipeline_time(struct pipeline *p, const struct pipeline_input *in)
 	return p->zero + (uint32_t)(at * p->out_clock / p->in_clock);
 }
 
-static bool has_no_data(const struct pipeline *p)
-{
-	enum payload_kind kind = p->cfg.out.payload.kind;
-
-	return kind == PAYLOAD_AMR || kind == PAYLOAD_AMR_WB;
-}
-
-/* Does our encoder decide where silence is? */
-static bool own_silence(const struct pipeline *p)
-{
-	return has_no_data(p) || (p->cfg.out.codec->dtx && p->cfg.out.cfg.dtx);
-}
-
-/* In AMR the marker goes with the first speech after silence, so our encoder's
- * own silence counts (RFC 4867, 4.1), so it does with DTX (RFC 7587, 4.1); of
- * others only the input knows (RFC 3551,
- * 4.1). NO_DATA that is sent stands for a frame without time, not silence. */
-static bool take_marker(struct pipeline *p, enum cr_frame_kind kind,
-			bool silent)
-{
-	bool begins = kind == CR_FRAME_SPEECH && !p->talking;
-	bool marked = p->marked;
-
-	if (kind == CR_FRAME_SPEECH)
-		p->talking = true;
-	else if (silent || kind == CR_FRAME_SID)
-		p->talking = false;
-	if (own_silence(p))
-		return begins;
-	if (!silent)
-		p->marked = false;
-	return marked;
-}
-
-static void put(struct pipeline_run *r, const struct cr_frame *frame,
-		bool silent)
-{
-	struct pipeline *p = r->p;
-	struct pipeline_packet packet = {
-		.payload = r->s->packet + PIPELINE_HEADROOM,
-		.ts = pipeline_run_ts(r),
-		.pt = p->cfg.out.pt,
-		.silent = silent,
-	};
-	int n = payload_pack(&p->cfg.out.payload, PAYLOAD_NO_CMR, frame, 1,
-			     packet.payload,
-			     sizeof(r->s->packet) - PIPELINE_HEADROOM);
-
-	/* our own encoder's frame always fits its own format */
-	CR_ASSERT(n >= 0);
-	packet.bytes = (size_t)n;
-	if (!n)
-		packet.silent = true;
-	packet.marker = take_marker(p, frame->kind, packet.silent);
-	p->noise.sent = false;
-	r->emit(r->arg, &packet);
-	r->out_at += p->frame;
-}
-
 /* Encode all whole frames of pcm[n] (which begins with what was left over) and
  * keep the rest. */
 static void encode(struct pipeline_run *r, const int16_t *pcm, unsigned n)
@@ -219,7 +163,8 @@ static void encode(struct pipeline_run *r, const int16_t *pcm, unsigned n)
 	for (; n >= p->frame; n -= p->frame, pcm += p->frame) {
 		CR_ASSERT(!p->cfg.out.codec->encode(p->encoder, mode, pcm,
 						    &r->s->frame));
-		put(r, &r->s->frame, r->s->frame.kind == CR_FRAME_NO_DATA);
+		pipeline_put(r, &r->s->frame,
+			     r->s->frame.kind == CR_FRAME_NO_DATA);
 	}
 	memcpy(p->left, pcm, n * sizeof(*pcm));
 	p->nleft = n;
@@ -303,7 +248,7 @@ static void skip(struct pipeline_run *r, unsigned n)
 
 	p->next += (int64_t)n * p->in_clock / p->in_rate;
 	for (; samples >= p->frame; samples -= p->frame)
-		put(r, &no_data, false);
+		pipeline_put(r, &no_data, false);
 	memset(p->left, 0, samples * sizeof(p->left[0]));
 	p->nleft = samples;
 }
@@ -322,7 +267,7 @@ int pipeline_conceal(struct pipeline *p, struct pipeline_scratch *s,
 		return err;
 	r = pipeline_begin(p, s, in, emit, arg);
 	while (payload_next(&it, &s->frame)) {
-		if (has_no_data(p)) {
+		if (pipeline_has_no_data(p)) {
 			n = side->codec->any_length
 				    ? payload_pcm_samples(&side->payload,
 							  s->frame.bytes)

@@ -5,9 +5,11 @@
  * unpack -> decode -> resample -> cut into the output codec's frames -> encode
  * -> pack. It knows RTP timestamps (they say where speech belongs) but neither
  * sockets nor headers, threads nor clocks. One input packet gives no, one or
- * several output packets; nothing is delayed but what the output codec's frame
- * length demands. A gap in the input's timestamps stays a gap in the output;
- * where they go back, or overlap, the output's go on: they never go back.
+ * several output packets; nothing is delayed but what the length of the
+ * output's frames and packets demands: a packet has as many frames as its side
+ * says, but ends sooner where a gap or silence follows. A gap in the input's
+ * timestamps stays a gap in the output; where they go back, or overlap, the
+ * output's go on: they never go back.
  *
  * What comes may be of several codecs, by turns (inputs). What goes may change
  * its codec between two packets (the output). Timestamps go on meanwhile, also
@@ -31,6 +33,9 @@ struct pipeline_side {
 	struct cr_codec_cfg cfg;
 	struct payload_cfg payload;
 	uint8_t pt; /**< of its packets, for emit(); nothing else here */
+	/** An output: frames in a packet, up to PAYLOAD_FRAMES_MAX; 0: one. An
+	 * input takes what comes. */
+	unsigned frames;
 };
 
 /** Sampling rate of a side's PCM, Hz. */
@@ -45,9 +50,20 @@ static inline unsigned pipeline_side_clock(const struct pipeline_side *s)
 	return cr_codec_clock(s->codec, s->cfg.sample_rate);
 }
 
+/** How much speech a packet of an output has, ns. */
+static inline cr_ns pipeline_side_packet(const struct pipeline_side *s)
+{
+	return cr_codec_frame_ns(s->codec, &s->cfg) *
+	       (s->frames ? s->frames : 1);
+}
+
 /** Do both mean the same, but for the mode in use? */
 bool pipeline_side_same(const struct pipeline_side *a,
 			const struct pipeline_side *b);
+
+/** The same, also if packets of one are longer. */
+bool pipeline_side_same_speech(const struct pipeline_side *a,
+			       const struct pipeline_side *b);
 
 struct pipeline_cfg {
 	struct pipeline_side in, out;
@@ -56,12 +72,14 @@ struct pipeline_cfg {
 	uint8_t pt_noise;
 };
 
-/** Working memory that calls on one worker share; about 38 KiB. */
+/** Working memory that calls on one worker share; about 61 KiB. */
 struct pipeline_scratch {
 	int16_t decoded[CR_FRAME_SAMPLES_MAX];
 	/** at the output's rate, behind what an earlier packet left over */
 	int16_t resampled[2 * CR_FRAME_SAMPLES_MAX];
 	struct cr_frame frame;
+	/** of an output packet of several frames */
+	struct cr_frame packed[PAYLOAD_FRAMES_MAX];
 	/** an output packet; the payload starts at PIPELINE_HEADROOM */
 	uint8_t packet[2048];
 };
@@ -132,7 +150,9 @@ int pipeline_output_new(struct pipeline_output **o,
 void pipeline_output_free(struct pipeline_output *o); /**< NULL is fine */
 
 /** Encode by @o, which is the pipeline's then, from the next packet on. The
- * speech of all packets before is encoded as it was. Control. */
+ * speech of all packets before is encoded as it was. Where only the length of
+ * packets changes, or their type, the encoder stays, with what it remembers.
+ * Control. */
 void pipeline_change(struct pipeline *p, struct pipeline_output *o);
 
 /** The clock of input @number, Hz. */
@@ -191,11 +211,17 @@ int pipeline_noise(struct pipeline *p, struct pipeline_scratch *s,
 		   const struct pipeline_input *in, uint32_t units,
 		   pipeline_emit *emit, void *arg);
 
+/** Something that is not speech is to be sent: the frames that wait for their
+ * packet to be full go before it. */
+void pipeline_flush(struct pipeline *p, struct pipeline_scratch *s,
+		    pipeline_emit *emit, void *arg);
+
 /** The output's timestamp of @in, which is nothing to be transcoded. The time
  * of another sender begins with it. */
 uint32_t pipeline_time(struct pipeline *p, const struct pipeline_input *in);
 
-/** How many packets of the output @units of the input's RTP clock make. */
+/** How many packets of the output @units of the input's RTP clock make; a part
+ * of one counts. */
 unsigned pipeline_packets(const struct pipeline *p, uint32_t units);
 
 /** Ask the encoder for another mode from the next frame on; one that the

@@ -53,8 +53,10 @@ void pipeline_lost(struct pipeline *p, struct pipeline_scratch *s,
 
 unsigned pipeline_packets(const struct pipeline *p, uint32_t units)
 {
-	return (unsigned)((uint64_t)units * p->out_rate / p->in_clock /
-			  p->frame);
+	uint64_t samples = (uint64_t)units * p->out_rate / p->in_clock;
+	unsigned packet = p->frame * p->frames;
+
+	return (unsigned)((samples + packet - 1) / packet);
 }
 
 /* --- silence --- */
@@ -127,11 +129,12 @@ static void send_noise(struct pipeline_run *r,
 	struct pipeline *p = r->p;
 	struct pipeline_packet packet = {
 		.payload = r->s->packet + PIPELINE_HEADROOM,
-		.ts = pipeline_run_ts(r),
+		.ts = pipeline_run_ts(r, 0),
 		.pt = p->cfg.pt_noise,
 		.noise = true,
 	};
 
+	pipeline_flush(p, r->s, r->emit, r->arg);
 	packet.bytes = comfort_noise_build(packet.payload, noise);
 	p->noise.sent = true;
 	p->noise.level = noise->level;
@@ -151,6 +154,7 @@ void pipeline_feed_quiet(struct pipeline_run *r, unsigned n)
 		pipeline_feed(r, n);
 		return;
 	}
+	pipeline_flush(p, r->s, r->emit, r->arg);
 	noise = describe(p, r->s->decoded, n);
 	if (is_due(p, noise.level))
 		send_noise(r, &noise);

@@ -108,6 +108,7 @@ static void use_output(struct pipeline *p, struct pipeline_output *o)
 	p->out_rate = o->rate;
 	p->out_clock = o->clock;
 	p->frame = o->frame;
+	p->frames = o->frames;
 	p->left = o->left;
 }
 
@@ -133,7 +134,10 @@ static void take_output(struct pipeline *p)
 	rebase(p, p->in_clock);
 	p->nleft = pipeline_output_follow(o, old, p->nleft);
 	use_output(p, o);
-	pipeline_output_free(old);
+	if (old->held.n) /* what was there before it has left by then */
+		p->former = old;
+	else
+		pipeline_output_free(old);
 }
 
 int pipeline_ready(struct pipeline *p, const struct pipeline_input *in)
@@ -249,6 +253,7 @@ void pipeline_close(struct pipeline *p)
 	if (!p)
 		return;
 	pipeline_output_free(p->output);
+	pipeline_output_free(p->former);
 	pipeline_output_free(
 		atomic_load_explicit(&p->offered, memory_order_acquire));
 	for (unsigned i = 0; i < p->ninputs; i++)
@@ -259,5 +264,6 @@ void pipeline_close(struct pipeline *p)
 size_t pipeline_bytes(const struct pipeline *p)
 {
 	return sizeof(*p) + p->ninputs * sizeof(struct pipeline_source) +
-	       sizeof(struct pipeline_output) + p->frame * sizeof(p->left[0]);
+	       sizeof(struct pipeline_output) + p->frame * sizeof(p->left[0]) +
+	       pipeline_output_store(p->output);
 }

@@ -106,13 +106,31 @@ bool pipeline_source_same(const struct pipeline_side *a,
 	       a->payload.mode_set == b->payload.mode_set;
 }
 
+/* Would one encoder go on for the other? */
+static bool same_encoder(const struct pipeline_side *a,
+			 const struct pipeline_side *b)
+{
+	return a->codec == b->codec &&
+	       pipeline_side_rate(a) == pipeline_side_rate(b) &&
+	       a->cfg.dtx == b->cfg.dtx &&
+	       a->cfg.complexity == b->cfg.complexity &&
+	       a->cfg.fec == b->cfg.fec && a->cfg.spin == b->cfg.spin;
+}
+
+bool pipeline_side_same_speech(const struct pipeline_side *a,
+			       const struct pipeline_side *b)
+{
+	return same_encoder(a, b) && a->pt == b->pt &&
+	       a->payload.octet_align == b->payload.octet_align &&
+	       a->payload.mode_set == b->payload.mode_set;
+}
+
 bool pipeline_side_same(const struct pipeline_side *a,
 			const struct pipeline_side *b)
 {
-	return pipeline_source_same(a, b) && a->pt == b->pt &&
-	       a->cfg.dtx == b->cfg.dtx &&
-	       a->cfg.complexity == b->cfg.complexity &&
-	       a->cfg.fec == b->cfg.fec;
+	return pipeline_side_same_speech(a, b) &&
+	       a->cfg.samples == b->cfg.samples &&
+	       pipeline_side_packet(a) == pipeline_side_packet(b);
 }
 
 /* --- the output --- */
@@ -120,6 +138,28 @@ bool pipeline_side_same(const struct pipeline_side *a,
 static unsigned frame_samples(const struct pipeline_side *s)
 {
 	return s->cfg.samples ? s->cfg.samples : s->codec->samples;
+}
+
+size_t pipeline_output_store(const struct pipeline_output *o)
+{
+	const struct pipeline_side *s = &o->side;
+	size_t frame = s->codec->any_length
+			       ? payload_pcm_bytes(&s->payload, o->frame)
+			       : payload_max_bytes(&s->payload);
+
+	return o->frames > 1 ? o->frames * frame : 0;
+}
+
+/* Room for the frames of a packet, and an encoder. */
+static int open_output(struct pipeline_output *o, struct cr_err *e)
+{
+	const struct pipeline_side *s = &o->side;
+	size_t bytes = pipeline_output_store(o);
+
+	o->held.data = bytes ? malloc(bytes) : NULL;
+	if (bytes && !o->held.data)
+		return cr_fail(e, -ENOMEM, "out of memory for a packet");
+	return s->codec->encoder_open(&o->encoder, &s->cfg, e);
 }
 
 int pipeline_output_new(struct pipeline_output **out,
@@ -138,6 +178,10 @@ int pipeline_output_new(struct pipeline_output **out,
 	if (!frame || frame > CR_FRAME_SAMPLES_MAX)
 		return cr_fail(e, -EINVAL, "%s: frames of %u samples",
 			       side->codec->name, frame);
+	if (side->frames > PAYLOAD_FRAMES_MAX ||
+	    (side->frames > 1 && side->payload.kind == PAYLOAD_WHOLE))
+		return cr_fail(e, -EINVAL, "%s: %u frames in a packet",
+			       side->codec->name, side->frames);
 	o = calloc(1, sizeof(*o) + room * sizeof(o->left[0]));
 	if (!o)
 		return cr_fail(e, -ENOMEM, "out of memory for a pipeline");
@@ -145,8 +189,9 @@ int pipeline_output_new(struct pipeline_output **out,
 	o->rate = pipeline_side_rate(side);
 	o->clock = pipeline_side_clock(side);
 	o->frame = frame;
+	o->frames = side->frames ? side->frames : 1;
 	o->mode = side->cfg.mode;
-	err = side->codec->encoder_open(&o->encoder, &side->cfg, e);
+	err = open_output(o, e);
 	if (err) {
 		pipeline_output_free(o);
 		return err;
@@ -161,6 +206,7 @@ void pipeline_output_free(struct pipeline_output *o)
 		return;
 	if (o->encoder)
 		o->side.codec->encoder_close(o->encoder);
+	free(o->held.data);
 	free(o);
 }
 
@@ -171,10 +217,16 @@ static unsigned convertible(unsigned n, unsigned from, unsigned to)
 }
 
 unsigned pipeline_output_follow(struct pipeline_output *to,
-				const struct pipeline_output *from, unsigned n)
+				struct pipeline_output *from, unsigned n)
 {
 	struct resample *r;
 
+	if (to->frame == from->frame && same_encoder(&to->side, &from->side)) {
+		void *fresh = to->encoder;
+
+		to->encoder = from->encoder;
+		from->encoder = fresh;
+	}
 	if (to->rate == from->rate) {
 		memcpy(to->left, from->left, n * sizeof(from->left[0]));
 		return n;

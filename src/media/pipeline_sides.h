@@ -25,15 +25,31 @@ struct pipeline_source {
 	unsigned sender;	   /**< whose speech the decoder has had */
 };
 
+/** A packet that is not full yet. */
+struct pipeline_held {
+	unsigned n;	   /**< frames                          */
+	uint32_t ts, next; /**< of the first; of the one behind */
+	bool marker;
+	struct {
+		enum cr_frame_kind kind;
+		uint8_t mode;
+		uint16_t bytes;
+	} frame[PAYLOAD_FRAMES_MAX];
+	uint8_t *data; /**< theirs, one behind the other */
+	size_t bytes;
+};
+
 /** What goes. Of the thread that runs, from when it has taken it. */
 struct pipeline_output {
 	struct pipeline_side side;
 	void *encoder;
 	unsigned rate, clock;
 	unsigned frame;	 /**< samples                              */
+	unsigned frames; /**< in a packet                          */
 	unsigned serial; /**< among those of its pipeline          */
 	unsigned mode;	 /**< that its last frame had              */
-	int16_t left[];	 /**< samples that make no whole frame yet */
+	struct pipeline_held held;
+	int16_t left[]; /**< samples that make no whole frame yet */
 };
 
 /** Nothing is opened yet. NULL: out of memory. */
@@ -52,9 +68,12 @@ int pipeline_source_open(struct pipeline_source *s, unsigned sender,
 bool pipeline_source_same(const struct pipeline_side *a,
 			  const struct pipeline_side *b);
 
-/** Let @to go on with the @n samples that @from has left over. Returns how many
- * these are now. */
+/** Bytes that the frames of a packet of several may take. */
+size_t pipeline_output_store(const struct pipeline_output *o);
+
+/** Let @to go on with the @n samples that @from has left over, and with its
+ * encoder if that is the same. Returns how many these are now. */
 unsigned pipeline_output_follow(struct pipeline_output *to,
-				const struct pipeline_output *from, unsigned n);
+				struct pipeline_output *from, unsigned n);
 
 #endif

@@ -4,6 +4,7 @@
  *
  *   pipeline_open.c   makes it and changes its sides
  *   pipeline.c        runs it: time, speech
+ *   pipeline_packet.c frames become packets
  *   pipeline_made.c   what was not sent as speech: lost packets, silence
  */
 #ifndef MEDIA_PIPELINE_STATE_H
@@ -31,10 +32,11 @@ struct pipeline {
 	void *decoder, *encoder;
 	struct resample *resample; /* NULL: same rate */
 	unsigned in_rate, out_rate, in_clock, out_clock;
-	unsigned frame; /* samples of an output frame */
-	unsigned unit;	/* units of the input's clock in an input frame */
-	uint8_t cmr;	/* of the last packet */
-	uint8_t number; /* of the input */
+	unsigned frame;	 /* samples of an output frame */
+	unsigned frames; /* of these in a packet */
+	unsigned unit;	 /* units of the input's clock in an input frame */
+	uint8_t cmr;	 /* of the last packet */
+	uint8_t number;	 /* of the input */
 
 	bool talking; /* within a talk spurt of the output */
 	bool marked;  /* an input packet had the marker, its output has not */
@@ -52,6 +54,8 @@ struct pipeline {
 	int16_t *left; /* [frame], the output's */
 	struct pipeline_source *source;
 	struct pipeline_output *output;
+	struct pipeline_output *former; /* has frames left to send; NULL: none
+					 */
 
 	/* What any thread sees of the encoder: see encoder_word(). Control
 	 * writes it with a new output; whoever asks for a mode, too. */
@@ -84,8 +88,16 @@ struct pipeline_run pipeline_begin(struct pipeline *p,
 				   const struct pipeline_input *in,
 				   pipeline_emit *emit, void *arg);
 
-/** The output's timestamp of where @r is. */
-uint32_t pipeline_run_ts(const struct pipeline_run *r);
+/** The output's timestamp of @samples behind where @r is. */
+uint32_t pipeline_run_ts(const struct pipeline_run *r, unsigned samples);
+
+/** Is there a sign for a frame without speech? */
+bool pipeline_has_no_data(const struct pipeline *p);
+
+/** Send @frame, or let it wait until its packet is full. @silent: it need not
+ * be sent. */
+void pipeline_put(struct pipeline_run *r, const struct cr_frame *frame,
+		  bool silent);
 
 /** Send one decoded frame of @n samples in scratch->decoded. */
 void pipeline_feed(struct pipeline_run *r, unsigned n);

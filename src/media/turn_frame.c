@@ -81,6 +81,18 @@ static void emit(void *arg, const struct pipeline_packet *p)
 	post(t, &header, p->payload, p->bytes);
 }
 
+/* So much of the input is missing: that shows in the numbers of what follows,
+ * but not of what was there before. */
+static void skip_numbers(struct turn *t, uint32_t units)
+{
+	struct call *c = t->call;
+
+	if (!units)
+		return;
+	pipeline_flush(c->pipeline, &t->worker->scratch, emit, t);
+	c->seq_out += (uint16_t)pipeline_packets(c->pipeline, units);
+}
+
 /* What is missing before the frame @in shows in the output's numbers, or is
  * concealed, but no more of it than anybody would believe. */
 static void bridge(struct turn *t, const struct pipeline_input *in)
@@ -110,8 +122,7 @@ static void bridge(struct turn *t, const struct pipeline_input *in)
 		pipeline_lost(c->pipeline, &t->worker->scratch, &lost, emit, t);
 	else
 		lost.units = 0;
-	c->seq_out +=
-		(uint16_t)pipeline_packets(c->pipeline, gap.units - lost.units);
+	skip_numbers(t, gap.units - lost.units);
 }
 
 /* Events on their way. */
@@ -145,6 +156,7 @@ static void pass_event(struct turn *t, const struct pipeline_input *in)
 
 	if (!c->digits) /* the other party takes none */
 		return;
+	pipeline_flush(c->pipeline, &t->worker->scratch, emit, t);
 	digits_packet(c->digits, c->meta.arrival, &event, in->restart, &out);
 	post_events(t, &out);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "node/packet_time.h"
 
 #define FIRST_DYNAMIC_PT 96
 
@@ -167,7 +168,8 @@ static unsigned samples_in(const struct pipeline_side *s, cr_ns t)
 }
 
 /* Packets come every ptime: what the input's frames allow, and PCM follows the
- * other side's frames when nothing was said. */
+ * other side's frames when nothing was said. Those of the output last as long,
+ * or a frame. */
 static int check_ptime(struct call_cfg *cfg, cr_ns asked, struct cr_err *e)
 {
 	struct pipeline_side *in = &cfg->media.in, *out = &cfg->media.out;
@@ -198,13 +200,19 @@ static int check_ptime(struct call_cfg *cfg, cr_ns asked, struct cr_err *e)
 	cfg->release.period = ptime;
 	if (in_pcm)
 		in->cfg.samples = samples_in(in, ptime);
-	if (out_pcm)
-		out->cfg.samples = samples_in(out, ptime);
-	else if (out->codec->lengths && cr_codec_has_length(out->codec, ptime))
-		out->cfg.samples = samples_in(out, ptime);
 	in->payload.samples = in->cfg.samples;
-	out->payload.samples = out->cfg.samples;
+	packet_time_follow(out, ptime);
 	return 0;
+}
+
+static int check_times(struct call_cfg *cfg, const struct call_request *r,
+		       const struct call_names *names, struct cr_err *e)
+{
+	int err = check_ptime(cfg, r->ptime, e);
+
+	if (err || !r->out.ptime)
+		return err;
+	return packet_time_set(&cfg->media.out, r->out.ptime, names->out, e);
 }
 
 static int check_release(struct call_cfg *cfg,
@@ -342,7 +350,7 @@ int call_check_stream(struct call_cfg *out, const struct call_request *r,
 			       "rtcp: goes with port \"own\"; there is none at "
 			       "the shared port");
 	if (check_sides(&cfg, r, names, e) || check_beside(&cfg, r, names, e) ||
-	    check_ptime(&cfg, r->ptime, e) ||
+	    check_times(&cfg, r, names, e) ||
 	    check_release(&cfg, &r->release, &r->terms.contract, e) ||
 	    check_terms(&cfg, &r->terms, e))
 		return -EINVAL;
@@ -376,7 +384,21 @@ void call_change_begin(struct call_change_request *r,
 	*r = (struct call_change_request){
 		.call = cfg->id,
 		.terms = cfg->terms,
+		.out_ptime = pipeline_side_packet(&cfg->media.out),
 	};
+}
+
+/* What is as it was stays so: nobody may have asked for it. */
+static int check_packets(struct call_cfg *cfg, cr_ns asked, struct cr_err *e)
+{
+	struct pipeline_side *out = &cfg->media.out;
+
+	if (asked == pipeline_side_packet(out))
+		return 0;
+	if (asked)
+		return packet_time_set(out, asked, "out.", e);
+	packet_time_follow(out, cfg->release.period);
+	return 0;
 }
 
 int call_check_change(struct call_cfg *cfg, const struct call_change_request *r,
@@ -387,7 +409,8 @@ int call_check_change(struct call_cfg *cfg, const struct call_change_request *r,
 	if (r->mode && call_check_mode(&to.media.out.cfg.mode,
 				       to.media.out.codec, r->mode, "out.", e))
 		return -EINVAL;
-	if (check_terms(&to, &r->terms, e))
+	if (check_packets(&to, r->out_ptime, e) ||
+	    check_terms(&to, &r->terms, e))
 		return -EINVAL;
 	*cfg = to;
 	return 0;

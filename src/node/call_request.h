@@ -97,6 +97,7 @@ struct call_out_request {
 	struct call_side_request side;
 	struct sockaddr_storage address; /**< must be there    */
 	uint32_t ssrc;			 /**< 0: a random one  */
+	cr_ns ptime; /**< of its packets; 0: the input's, or a frame */
 	struct call_types_request types;
 };
 
@@ -130,6 +131,7 @@ struct call_change_request {
 	uint32_t call;
 	struct task_terms terms; /**< deadline 0: the period */
 	const char *mode;	 /**< of the output; NULL: as it is */
+	cr_ns out_ptime; /**< of its packets; 0: as without being asked for */
 };
 
 #endif

@@ -47,6 +47,7 @@ static struct call_request stream_of(const struct conversation_request *r,
 		.out = { .side = to->side,
 			 .address = to->address,
 			 .ssrc = to->out_ssrc,
+			 .ptime = to->ptime,
 			 .types = to->types },
 		.ptime = r->ptime,
 		.terms = r->terms,
@@ -75,8 +76,8 @@ static const char *said_twice(const struct party_request *r)
 {
 	if (r->side.codec || party_says_use(&r->side))
 		return "codec";
-	if (r->nalso)
-		return "also";
+	if (r->nalso || r->ptime)
+		return r->nalso ? "also" : "ptime";
 	if (r->address.ss_family)
 		return "address";
 	if (r->learn >= 0)
@@ -322,6 +323,17 @@ static bool same_speech(const struct pipeline_side *a,
 	       a->payload.mode_set == b->payload.mode_set;
 }
 
+/* Is what each party sends as long as the other one is to be sent? Who says
+ * the same of both expects it. */
+static bool same_packets(const struct call_cfg *stream,
+			 const struct conversation_request *r)
+{
+	cr_ns a = r->party[0].ptime, b = r->party[1].ptime;
+	cr_ns sent = stream[0].release.period;
+
+	return a == b || ((!a || a == sent) && (!b || b == sent));
+}
+
 /* Does no packet need a change that a relay does not make? */
 static bool can_relay(const struct call_cfg *stream,
 		      const struct conversation_request *r)
@@ -332,7 +344,8 @@ static bool can_relay(const struct call_cfg *stream,
 		if (r->party[i].out_ssrc || r->party[i].nalso ||
 		    call_says_reception(&r->party[i].reception))
 			return false;
-	return same_speech(&stream[0].media.in, &stream[0].media.out);
+	return same_packets(stream, r) &&
+	       same_speech(&stream[0].media.in, &stream[0].media.out);
 }
 
 static int know_costs(struct node *n, const struct call_cfg *stream,
@@ -471,8 +484,8 @@ static int plan_change(const struct conversation *c,
 		err = conversation_codecs(plan->codecs, stream, &r, e);
 	for (unsigned i = 0; i < 2 && !err; i++) {
 		plan->stream[i] = node_call_cfg(c->stream[i]);
-		if (pipeline_side_same(&plan->stream[i].media.out,
-				       &stream[i].media.out))
+		if (pipeline_side_same_speech(&plan->stream[i].media.out,
+					      &stream[i].media.out))
 			stream[i].media.out.cfg.mode =
 				plan->stream[i].media.out.cfg.mode;
 		plan->stream[i].media = stream[i].media;
@@ -556,5 +569,8 @@ void conversation_party(const struct conversation *c, unsigned i,
 		.pt = from ? node_call_settings(from)->pt_in : 0,
 		.out_ssrc = to ? node_call_settings(to)->ssrc_out : 0,
 	};
+	if (to && !c->relays)
+		out->ptime = pipeline_side_packet(
+			&node_call_settings(to)->media.out);
 	party_leg_info(c->party[i], &out->leg);
 }

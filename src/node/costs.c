@@ -159,25 +159,31 @@ int costs_put(struct costs *c, const struct cost_part *part,
 	return 0;
 }
 
-/* A cost of as many @frame as a packet of @period holds, added to @sum. */
+/* A cost of as many @frame as @period holds, added to @sum. Where these are
+ * not whole, some packets have one more than others. */
 static void add_frames(struct cr_cost *sum, const struct cr_cost *cost,
 		       cr_ns frame, cr_ns period)
 {
 	double frames = (double)period / (double)frame;
+	double more = (double)(period % frame) / (double)frame;
+	double mean = (double)cost->mean;
 
-	sum->mean += (cr_ns)((double)cost->mean * frames);
-	sum->p99 += (cr_ns)((double)cost->p99 * frames);
-	sum->variance_ns2 += (uint64_t)((double)cost->variance_ns2 * frames);
+	sum->mean += (cr_ns)(mean * frames);
+	sum->p99 += cost->p99 * ((period + frame - 1) / frame);
+	sum->variance_ns2 += (uint64_t)((double)cost->variance_ns2 * frames +
+					more * (1 - more) * mean * mean);
 }
 
 /* A packet's cost by its parts. 0; or -EAGAIN: @missing is not known. */
 static int reckon(const struct costs *c, const struct pipeline_cfg *media,
 		  cr_ns period, struct cr_cost *sum, struct cost_part *missing)
 {
+	const struct cr_cost send = { .mean = c->send, .p99 = c->send };
 	struct cost_part part[COST_PARTS];
 	unsigned n = cost_parts(media, part);
 
-	*sum = (struct cr_cost){ .mean = c->send, .p99 = c->send };
+	*sum = (struct cr_cost){ 0 };
+	add_frames(sum, &send, pipeline_side_packet(&media->out), period);
 	for (unsigned i = 0; i < n; i++) {
 		const struct cost_value *v;
 		struct cost_value declared;
@@ -231,12 +237,16 @@ static void side_name(const struct pipeline_side *s, char *buf, size_t size)
 static void pair_name(const struct pipeline_cfg *m, cr_ns period, char *buf,
 		      size_t size)
 {
+	cr_ns packet = pipeline_side_packet(&m->out);
 	char in[40], out[40];
 
 	side_name(&m->in, in, sizeof(in));
 	side_name(&m->out, out, sizeof(out));
 	(void)snprintf(buf, size, "%s>%s@%gms", in, out,
 		       (double)period / (double)CR_MS);
+	if (packet != period)
+		(void)snprintf(buf + strlen(buf), size - strlen(buf), ">%gms",
+			       (double)packet / (double)CR_MS);
 	/* spin costs what the call says, so each cost is its own pair */
 	if (m->in.cfg.spin || m->out.cfg.spin)
 		(void)snprintf(buf + strlen(buf), size - strlen(buf), "+%gus",

@@ -31,6 +31,7 @@ struct node_side_info {
 	const char *codec, *mode;
 	unsigned pt, rate; /**< RTP payload type; Hz */
 	bool octet_align, dtx;
+	cr_ns ptime; /**< of packets that are sent; 0: as they come */
 };
 
 /** What a call counts as: load of a CPU, CPU time of a packet. */
@@ -184,6 +185,7 @@ struct node_open_leg_info {
 	struct node_leg_info leg;
 	uint32_t conversation;	  /**< that has it, or 0 */
 	const char *codec, *mode; /**< NULL: not said */
+	cr_ns ptime; /**< asked for, of what it is sent; 0: not said */
 };
 
 /** A party of a conversation. */
@@ -192,6 +194,7 @@ struct node_party_info {
 	uint32_t call;	   /**< the stream from it */
 	uint8_t pt;	   /**< of what it sends and receives */
 	uint32_t out_ssrc; /**< of what it is sent */
+	cr_ns ptime;	   /**< of that; 0: as it comes */
 };
 
 /** An address for calls with ports of their own, and these ports, in pairs. */

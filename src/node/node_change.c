@@ -92,14 +92,42 @@ static int64_t load_beyond(const struct node_call *nc,
 	return node_load_of(to) - cr_ns_max(node_load_of(was), counted);
 }
 
+/* Admit @nc as @to, whose cost is in the book. */
+static int admit(struct node_call *nc, const struct call_cfg *to,
+		 struct cr_err *e)
+{
+	struct node *n = nc->node;
+	const struct call_cfg was = today(nc);
+	unsigned flags = core_asks_for_more(&was.declared, &to->declared)
+				 ? 0
+				 : CORE_CHANGE_FORCE;
+	struct cr_verdict v = { 0 };
+	int err = node_admit_measured(n, load_beyond(nc, &was, to), &v);
+
+	if (!err)
+		err = live_change(n->live, &nc->call->lt, &to->declared, flags,
+				  &v);
+	return err < 0 ? node_refuse(n, err, &v, e) : 0;
+}
+
+/* What is sent is packed as @to says: into *@o, NULL if it is already. */
+static int repack(const struct node_call *nc, const struct call_cfg *to,
+		  struct pipeline_output **o, struct cr_err *e)
+{
+	const struct pipeline_side *now = &call_settings(nc->call)->media.out;
+
+	*o = NULL;
+	return pipeline_side_same(now, &to->media.out)
+		       ? 0
+		       : pipeline_output_new(o, &to->media.out, true, e);
+}
+
 int node_call_change(struct node_call *nc, const struct call_cfg *want,
 		     bool set_mode, struct cr_err *e)
 {
-	struct node *n = nc->node;
-	struct call_cfg to = *want, was;
-	struct cr_verdict v = { 0 };
+	struct pipeline_output *output;
+	struct call_cfg to = *want;
 	struct cost_entry *cost;
-	unsigned flags;
 	int err;
 
 	if (nc->relay)
@@ -107,20 +135,19 @@ int node_call_change(struct node_call *nc, const struct call_cfg *want,
 			       "call %" PRIu32 " is relayed: it has no terms "
 			       "and no codec",
 			       nc->id);
-	was = today(nc);
-	err = settle(n, &to, &cost, e);
+	err = settle(nc->node, &to, &cost, e);
+	if (!err)
+		err = repack(nc, &to, &output, e);
 	if (err)
 		return err;
-	flags = core_asks_for_more(&was.declared, &to.declared)
-			? 0
-			: CORE_CHANGE_FORCE;
-	err = node_admit_measured(n, load_beyond(nc, &was, &to), &v);
-	if (!err)
-		err = live_change(n->live, &nc->call->lt, &to.declared, flags,
-				  &v);
-	if (err < 0)
-		return node_refuse(n, err, &v, e);
+	err = admit(nc, &to, e);
+	if (err) {
+		pipeline_output_free(output);
+		return err;
+	}
 	node_call_take(nc, &to, cost);
+	if (output)
+		pipeline_change(nc->call->pipeline, output);
 	if (set_mode)
 		pipeline_set_mode(nc->call->pipeline, to.media.out.cfg.mode);
 	return 0;

@@ -134,8 +134,11 @@ static void quality(struct node_record *r)
 					   .narrow = one.narrow,
 					   .wide = one.wide };
 	call.loss = loss(r);
+	/* the longer packet of the two waits until its speech is there */
 	call.delay_ms =
-		(double)(r->info.ptime + r->delay.p99) / 1e6 + buffered_ms(r);
+		(double)(cr_ns_max(r->info.ptime, out->ptime) + r->delay.p99) /
+			1e6 +
+		buffered_ms(r);
 	if (!g107_rate(&call, &rating))
 		return;
 	*to = (struct record_quality){

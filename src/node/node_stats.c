@@ -241,6 +241,8 @@ static void settings(const struct node_call *nc, struct node_call_info *out)
 		.ssrc = cfg.ssrc_in,
 		.out_ssrc = cfg.ssrc_out,
 	};
+	if (!nc->relay)
+		out->out.ptime = pipeline_side_packet(&cfg.media.out);
 	(void)way_read(nc->relay ? &nc->relay->mouth->to : nc->call->way,
 		       &out->to);
 	node_call_address(nc, out->rtp, sizeof(out->rtp));

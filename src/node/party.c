@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "node/node_impl.h"
+#include "node/packet_time.h"
 
 /* Until a codec is known: that of most (RFC 3551). */
 #define RTP_CLOCK 8000u
@@ -90,28 +91,68 @@ static int check_named(const struct call_side_request *r, const char *path,
 		       path);
 }
 
+/* Can its codec be sent in packets of that length? */
+static int check_packets(const struct party_codecs *codecs, const char *path,
+			 struct cr_err *e)
+{
+	struct pipeline_side side = { 0 };
+	int err;
+
+	if (!codecs->side.codec || !codecs->ptime)
+		return 0;
+	err = call_check_side(&side, &codecs->side, path, e);
+	return err ? err : packet_time_set(&side, codecs->ptime, path, e);
+}
+
+/* What is said with a codec, into @to. */
+static int check_named_ones(struct party_codecs *to,
+			    const struct party_codecs *said, const char *path,
+			    struct cr_err *e)
+{
+	struct party_codecs all = { .nalso = said->nalso };
+	int err = check_side(&all.side, &said->side, path, e);
+
+	if (!err)
+		err = check_also(&all, said->also, path, e);
+	if (!err)
+		*to = all;
+	return err;
+}
+
 /* What the party speaks, into @to; if nothing is said, that stays. */
 static int check_codecs(struct party_codecs *to,
-			const struct call_side_request *side,
-			const struct call_side_request *also, unsigned nalso,
-			const char *path, struct cr_err *e)
+			const struct party_codecs *said, const char *path,
+			struct cr_err *e)
 {
-	struct party_codecs all = { .nalso = nalso };
-	int err = check_named(side, path, e);
+	struct party_codecs all = *to;
+	int err = check_named(&said->side, path, e);
 
-	if (!err && nalso && !side->codec)
+	if (!err && said->nalso && !said->side.codec)
 		err = cr_fail(e, -EINVAL,
 			      "%scodec: is missing: what is also sent goes "
 			      "with it",
 			      path);
-	if (err || !side->codec)
-		return err;
-	err = check_side(&all.side, side, path, e);
+	if (!err && said->side.codec)
+		err = check_named_ones(&all, said, path, e);
+	if (said->ptime)
+		all.ptime = said->ptime;
 	if (!err)
-		err = check_also(&all, also, path, e);
+		err = check_packets(&all, path, e);
 	if (!err)
 		*to = all;
 	return err;
+}
+
+static struct party_codecs said_by(const struct call_side_request *side,
+				   const struct call_side_request *also,
+				   unsigned nalso, cr_ns ptime)
+{
+	struct party_codecs said = { .side = *side,
+				     .nalso = nalso,
+				     .ptime = ptime };
+
+	memcpy(said.also, also, sizeof(said.also));
+	return said;
 }
 
 /* --- opening --- */
@@ -131,12 +172,13 @@ static int open_leg(struct party *p, const struct party_request *r,
 		.mode = (enum leg_rtcp_mode)r->rtcp,
 		.use = { node_random_ssrc(), RTP_CLOCK, RTP_CLOCK },
 	};
+	const struct party_codecs said =
+		said_by(&r->side, r->also, r->nalso, r->ptime);
 	struct interface *at;
 	int err = check_learn(&terms, names, e);
 
 	if (!err)
-		err = check_codecs(&p->codecs, &r->side, r->also, r->nalso,
-				   names->path, e);
+		err = check_codecs(&p->codecs, &said, names->path, e);
 	if (!err)
 		err = interfaces_choose(&p->node->interfaces, &wish, &at, e);
 	return err ? err
@@ -207,6 +249,7 @@ void party_request_speaks(struct party_request *r,
 {
 	r->side = codecs->side;
 	r->nalso = codecs->nalso;
+	r->ptime = codecs->ptime;
 	memcpy(r->also, codecs->also, sizeof(r->also));
 }
 
@@ -236,14 +279,14 @@ int party_check_change(struct party_terms *out, const struct party *p,
 		       const struct party_change *to,
 		       const struct party_names *names, struct cr_err *e)
 {
+	const struct party_codecs said =
+		said_by(&to->side, to->also, to->nalso, to->ptime);
 	int err = check_terms(p, to, names, &out->learn, e);
 
 	out->codecs = p->codecs;
 	out->hears = to->address.ss_family || to->learn >= 0;
-	out->speaks = to->side.codec;
-	return err ? err
-		   : check_codecs(&out->codecs, &to->side, to->also, to->nalso,
-				  names->path, e);
+	out->speaks = to->side.codec || to->ptime;
+	return err ? err : check_codecs(&out->codecs, &said, names->path, e);
 }
 
 void party_change(struct party *p, const struct party_terms *to)
@@ -380,6 +423,7 @@ void party_info(const struct party *p, struct node_open_leg_info *out)
 			p->conversation ? conversation_id(p->conversation) : 0,
 		.codec = p->codecs.side.codec,
 		.mode = p->codecs.side.mode,
+		.ptime = p->codecs.ptime,
 	};
 	party_leg_info(p, &out->leg);
 }

@@ -24,6 +24,7 @@ int call_change_params(struct call_change_request *r, const json_t *params,
 	if (!err && json_object_size(params) < 2)
 		err = cr_fail(e, -EINVAL,
 			      "params: nothing to change: give class, "
-			      "deadline, weight, nice, contract or out.mode");
+			      "deadline, weight, nice, contract, out.mode or "
+			      "out.ptime");
 	return err;
 }

@@ -141,6 +141,11 @@ const struct field call_out_fields[] = {
 	{ ROW_INT(call_out, "ssrc", ssrc), .min = 1, .max = UINT32_MAX,
 	  .without = "a random one",
 	  .help = "SSRC of the packets that the node sends" },
+	{ ROW_TIME(call_out, "ptime", ptime, "ms"), .min = CALL_PTIME_MIN,
+	  .max = CALL_PTIME_MAX,
+	  .without = "of PCM and opus as the input's, else a frame",
+	  .help = "duration of the speech in a packet: one or more frames; a "
+		  "packet before a pause may have fewer" },
 	{ ROW_INLINE(call_out, types, call_types) },
 	{ 0 },
 };
@@ -219,6 +224,10 @@ const struct field call_start_fields[] = {
 const struct field call_change_out_fields[] = {
 	{ ROW_MODE(call_change_out, "mode", mode), .without = "as it is",
 	  .help = "bit rate of the output, by name" },
+	{ ROW_TIME(call_change_out, "ptime", out_ptime, "ms"),
+	  .min = CALL_PTIME_MIN, .max = CALL_PTIME_MAX,
+	  .without = "of PCM and opus as the input's, else a frame",
+	  .help = "duration of the speech in a packet of the output" },
 	{ ROW_FIXED("codec", FIXED) },
 	{ ROW_FIXED("pt", FIXED) },
 	{ ROW_FIXED("rate", FIXED) },

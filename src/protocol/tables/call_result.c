@@ -18,6 +18,8 @@ const struct field side_info_fields[] = {
 	  .help = "octet-aligned payload" },
 	{ ROW_BOOL(side_info, "dtx", dtx),
 	  .help = "discontinuous transmission" },
+	{ ROW_TIME(side_info, "ptime", ptime, "ms"), .flags = FIELD_OMIT_ZERO,
+	  .help = "out: duration of the speech in a packet" },
 	{ 0 },
 };
 

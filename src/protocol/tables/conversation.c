@@ -65,6 +65,9 @@ const struct field party_info_fields[] = {
 	{ ROW_INT(party_info, "out_ssrc", out_ssrc), .flags = FIELD_OMIT_ZERO,
 	  .help = "SSRC of the packets that the node sends to it; if missing, "
 		  "the other party's" },
+	{ ROW_TIME(party_info, "ptime", ptime, "ms"), .flags = FIELD_OMIT_ZERO,
+	  .help = "duration of the speech in a packet that it is sent; if "
+		  "missing, as the other party sends" },
 	{ 0 },
 };
 

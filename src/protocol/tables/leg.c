@@ -23,6 +23,12 @@ const struct field party_leg_fields[] = {
 	{ ROW_INLINE(party_leg, side, party_side) },
 	{ ROW_LIST(party_leg, "also", also, nalso, call_side),
 	  .max = PARTY_ALSO_MAX, ALSO },
+	{ ROW_TIME(party_leg, "ptime", ptime, "ms"), .min = CALL_PTIME_MIN,
+	  .max = CALL_PTIME_MAX,
+	  .without = "of PCM and opus as the other party's, else a frame",
+	  .help = "duration of the speech in a packet that the party is sent: "
+		  "one or more frames; a packet before a pause may have "
+		  "fewer" },
 	{ ROW_ADDRESS(party_leg, "address", address),
 	  .without = "learned from its packets",
 	  .help = "where the party is, as signalling says" },
@@ -73,6 +79,12 @@ const struct field party_change_fields[] = {
 	{ ROW_INLINE(party_change, side, party_side) },
 	{ ROW_LIST(party_change, "also", also, nalso, call_side),
 	  .max = PARTY_ALSO_MAX, ALSO },
+	{ ROW_TIME(party_change, "ptime", ptime, "ms"), .min = CALL_PTIME_MIN,
+	  .max = CALL_PTIME_MAX,
+	  .without = "as it is; as in leg.open where "
+		     "codec is given",
+	  .help = "duration of the speech in a packet that the party is "
+		  "sent" },
 	{ 0 },
 };
 
@@ -121,5 +133,8 @@ const struct field leg_info_fields[] = {
 	  .help = "name of the codec; null: not told yet" },
 	{ ROW_TEXT(leg_info, "mode", mode),
 	  .help = "bit rate, if it was told" },
+	{ ROW_TIME(leg_info, "ptime", ptime, "ms"), .flags = FIELD_OMIT_ZERO,
+	  .help = "duration of the speech in a packet that the party is sent, "
+		  "if it was told" },
 	{ 0 },
 };

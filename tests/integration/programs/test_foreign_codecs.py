@@ -69,12 +69,40 @@ def sender(peer, call, speech):
         stdin=subprocess.DEVNULL)
 
 
-def start(daemon, codec_in, codec_out, port):
+def start(daemon, codec_in, codec_out, port, *more):
     return daemon.ctl("call", "start", f"in.codec={codec_in}",
                       f"out.codec={codec_out}",
                       f"out.pt={PEERS.get(codec_out, PCMU).pt}",
                       f"in.pt={PEERS.get(codec_in, PCMU).pt}",
-                      f"out.address=127.0.0.1:{port}")
+                      f"out.address=127.0.0.1:{port}", *more)
+
+
+# It reads AMR where octets are aligned only.
+AMR = Peer(96, "AMR/8000/1\na=fmtp:96 octet-align=1")
+PACKETS = [("pcmu", PCMU, 10), ("pcmu", PCMU, 60), ("g722", PEERS["g722"], 40),
+           ("g726-32", PEERS["g726-32"], 30), ("gsm", PEERS["gsm"], 60),
+           ("speex", PEERS["speex"], 40), ("opus", PEERS["opus"], 60),
+           ("amr", AMR, 60)]
+
+
+@pytest.mark.parametrize("codec, peer, ms", PACKETS)
+def test_ffmpeg_hears_packets_of_any_length(daemon, tmp_path, codec, peer, ms):
+    d = daemon("--ring", "64")
+    speech, port = recording(4), free_port()
+    more = ["out.octet_align=true"] if peer is AMR else []
+    call = start(d, "pcmu", codec, port, f"out.pt={peer.pt}",
+                 f"out.ptime={ms}ms", *more)
+    process, heard = receiver(peer, port, tmp_path, codec)
+    assert sender(PCMU, call, speech).wait(timeout=PATIENCE) == 0
+    assert process.wait(timeout=PATIENCE) == 0
+    end = d.ctl("call", "stop", str(call["call"]))
+    assert end["out"]["ptime_ms"] == ms
+    count = end["count"]
+    assert count["done"] == count["packets_in"] > 0
+    assert count["malformed"] == count["overwritten"] == 0
+    # ffmpeg's packets are of 20 ms, and what fills none is not sent
+    assert count["packets_out"] == count["packets_in"] * 20 // ms
+    assert likeness(heard, speech) > .9
 
 
 @pytest.mark.parametrize("codec", PEERS)
