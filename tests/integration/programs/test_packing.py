@@ -39,6 +39,7 @@ def test_any_packing_is_packed_anew(daemon, tmp_path, codec, out_ms):
     socks, talks, senders = [], [], []
     for ms in PTIMES:
         sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
         sock.bind(("127.0.0.1", 0))
         sock.settimeout(PATIENCE)
         socks.append(sock)
