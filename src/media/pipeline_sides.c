@@ -137,7 +137,12 @@ bool pipeline_side_same(const struct pipeline_side *a,
 
 static unsigned frame_samples(const struct pipeline_side *s)
 {
-	return s->cfg.samples ? s->cfg.samples : s->codec->samples;
+	const struct cr_codec *c = s->codec;
+
+	if (s->cfg.samples)
+		return s->cfg.samples;
+	return (unsigned)((uint64_t)c->samples * pipeline_side_rate(s) /
+			  c->sample_rate);
 }
 
 size_t pipeline_output_store(const struct pipeline_output *o)

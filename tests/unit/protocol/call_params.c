@@ -100,7 +100,7 @@ static void opus_follows_the_rate_of_the_other_side(void **state)
 		  48000 },
 		{ "'codec': 'pcmu'", "'codec': 'opus', 'rate': 48000", 8000,
 		  48000, 960, 48000 },
-		{ "'codec': 'g723_1'", "'codec': 'opus'", 8000, 8000, 0,
+		{ "'codec': 'g723_1'", "'codec': 'opus'", 8000, 8000, 160,
 		  48000 },
 		{ "'codec': 'g722'", "'codec': 'l16', 'rate': 48000", 16000,
 		  48000, 960, 48000 },
