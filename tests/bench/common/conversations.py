@@ -14,8 +14,10 @@ import lossy  # noqa: E402
 import paced  # noqa: E402
 
 CODECS = lossy.CODECS
-BUFFERS = {"none": "a.loss=conceal", "fixed": "a.jitter=fixed",
-           "adaptive": "a.jitter=adaptive"}
+BUFFERS = {"none": ["a.loss=conceal"],
+           # the sender may be late, too
+           "fixed": ["a.jitter=fixed", "a.jitter_max_ms=80"],
+           "adaptive": ["a.jitter=adaptive"]}
 LATE_MS = 60  # where there is a buffer
 LOSSES = 0, 1, 3, 5  # percent
 
@@ -44,7 +46,7 @@ def start(d, codec, args, folder):
                                     args.seed)
         payloads = payloads or lossy.encoded(d, codec, files["source"])
         for buffer, words in BUFFERS.items():
-            way = lossy.Way(d, party, lossy.l16(party[1]), words)
+            way = lossy.Way(d, party, lossy.l16(party[1]), *words)
             talks[loss, buffer] = paced.Talk(
                 way, payloads, lost, LATE_MS if buffer != "none" else 0,
                 lossy.frames(files["source"], party[1]))
