@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A message of the NG protocol: a cookie, a space, and a dictionary in bencode
+ * or JSON. The answer has the cookie and the encoding of its request.
+ *
+ * Pure but for memory.
+ */
+#ifndef NG_MESSAGE_H
+#define NG_MESSAGE_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "cr/error.h"
+
+/** Longer messages are refused: what a UDP datagram holds. */
+#define NG_BYTES_MAX 65507u
+#define NG_COOKIE_MAX 64u
+
+enum ng_encoding { NG_BENCODE, NG_JSON };
+
+struct ng_message {
+	char cookie[NG_COOKIE_MAX + 1];
+	enum ng_encoding encoding;
+	json_t *body; /**< an object; ng_message_free() */
+};
+
+/** Parse the @bytes at @text. 0; or with @e -EINVAL: @out->cookie and encoding
+ * are good for an answer if the cookie is not "". */
+int ng_message_read(struct ng_message *out, const char *text, size_t bytes,
+		    struct cr_err *e);
+void ng_message_free(struct ng_message *m);
+
+/** Write the answer @body to @request into @text[@size]. Its length, or
+ * -ENOSPC. */
+long ng_message_write(const struct ng_message *request, const json_t *body,
+		      char *text, size_t size);
+
+#endif
