@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Codecs between an offer and its answer (RFC 3264), with us in the middle:
+ * what the other party is offered in place of what came, and what both have
+ * settled on when it has answered. As little as possible is transcoded.
+ *
+ * Pure but for memory.
+ */
+#ifndef NG_CODEC_LIST_H
+#define NG_CODEC_LIST_H
+
+#include "ng/codec_rules.h"
+#include "sdp/sdp.h"
+
+/** What a payload type carries. */
+enum format_kind { FORMAT_SPEECH, FORMAT_EVENTS, FORMAT_NOISE };
+enum format_kind format_kind(const struct sdp_format *f);
+
+/** Do both mean the same speech? Packets of one are packets of the other. */
+bool format_same(const struct sdp_format *a, const struct sdp_format *b);
+
+/** What this node can do. */
+struct codec_abilities {
+	/** Can it encode and decode @f? */
+	bool (*able)(const struct sdp_format *f);
+	/** Fill in what @spec leaves out; the type is -1 where none is fixed.
+	 * False: it has no such codec. */
+	bool (*resolve)(const struct codec_spec *spec, struct sdp_format *f,
+			int *pt);
+};
+
+/** One codec of an offer. */
+struct codec_item {
+	struct sdp_format format;
+	bool added;    /**< by us: who offers does not have it      */
+	bool hidden;   /**< from who is offered to                  */
+	bool accepted; /**< answered even if the other one refuses  */
+	unsigned bit_rate, ptime; /**< as told; 0: unsaid */
+};
+
+/** Texts are those of the description and the rules that it was made from;
+ * those of a copy are its own. */
+struct codec_list {
+	struct codec_item *item;
+	unsigned n;
+};
+
+/** Room for the items of a list. */
+struct codec_room {
+	struct codec_item item[SDP_FORMATS_MAX];
+};
+
+/** What is offered in place of @line, which was. 0 and @out, in @room; -EINVAL
+ * with @e: more than SDP_FORMATS_MAX. */
+int codec_offer(struct codec_list *out, struct codec_room *room,
+		const struct sdp_line *line, const struct codec_rules *rules,
+		const struct codec_abilities *can, struct cr_err *e);
+
+/** A copy in one piece of memory for free(), or NULL. */
+struct codec_list *codec_list_copy(const struct codec_list *from);
+
+/** The formats that are shown, into @out[SDP_FORMATS_MAX]. How many. */
+unsigned codec_shown(const struct codec_list *list, struct sdp_format *out);
+
+/** What one party sends and is sent. */
+struct codec_choice {
+	struct sdp_format speech;		 /**< what it is sent */
+	unsigned bit_rate;			 /**< of it; 0: unsaid */
+	struct sdp_format also[SDP_FORMATS_MAX]; /**< may send, too */
+	unsigned nalso;
+	int events, noise; /**< payload types; -1: none */
+};
+
+/** What both have settled on: [0] who offered, [1] who answered. */
+struct codec_settled {
+	struct codec_choice party[2];
+	bool transcoded; /**< their speech differs */
+	/** What who offered is answered. */
+	struct sdp_format answer[SDP_FORMATS_MAX];
+	unsigned nanswer;
+};
+
+/** @line answers what was @offered. @single: one codec is answered, and events.
+ * 0; -ENOENT with @e: they have nothing in common. */
+int codec_settle(struct codec_settled *out, const struct codec_list *offered,
+		 const struct sdp_line *line, bool single,
+		 const struct codec_abilities *can, struct cr_err *e);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ng/codec_rules.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const char *const names[CODEC_RULES] = {
+	[CODEC_IGNORE] = "ignore", [CODEC_STRIP] = "strip",
+	[CODEC_MASK] = "mask",	   [CODEC_CONSUME] = "consume",
+	[CODEC_ACCEPT] = "accept", [CODEC_EXCEPT] = "except",
+	[CODEC_OFFER] = "offer",   [CODEC_TRANSCODE] = "transcode",
+	[CODEC_SET] = "set",
+};
+
+/* --- one codec --- */
+
+/* Cut the next part of @*text, up to a slash. False: it does not fit. */
+static bool part(const char **text, char *out, size_t size)
+{
+	size_t n = strcspn(*text, "/");
+
+	if (n >= size)
+		return false;
+	memcpy(out, *text, n);
+	out[n] = '\0';
+	*text += n + ((*text)[n] == '/');
+	return true;
+}
+
+static bool number_part(const char **text, unsigned *out)
+{
+	char digits[11], *end;
+	unsigned long n;
+
+	if (!part(text, digits, sizeof(digits)))
+		return false;
+	n = strtoul(digits, &end, 10);
+	*out = (unsigned)n;
+	return !*end && n <= UINT32_MAX && digits[0] != '-';
+}
+
+/* "--" stands for "=", which is taken where flags have values. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (; *text; text++)
+		if (text[0] == '-' && text[1] == '-') {
+			*to++ = '=';
+			text++;
+		} else {
+			*to++ = *text;
+		}
+	*to = '\0';
+}
+
+int codec_spec_read(struct codec_spec *out, const char *text, struct cr_err *e)
+{
+	const char *p = text;
+
+	memset(out, 0, sizeof(*out));
+	if (!part(&p, out->name, sizeof(out->name)) || !out->name[0] ||
+	    !number_part(&p, &out->rate) || !number_part(&p, &out->channels) ||
+	    !number_part(&p, &out->bit_rate) || !number_part(&p, &out->ptime) ||
+	    !part(&p, out->fmtp, sizeof(out->fmtp)))
+		return cr_fail(e, -EINVAL,
+			       "codec %.60s: it is written as in "
+			       "AMR/8000/1/12200//mode-set--7",
+			       text);
+	unescape(out->fmtp);
+	return 0;
+}
+
+/* Has @is all parameters of @wants? In any order. */
+static bool same_parameters(const char *wants, const char *is)
+{
+	while (*wants) {
+		const char *p = wants + strspn(wants, " ;");
+		size_t n = strcspn(p, ";");
+		const char *at = is;
+		bool found = false;
+
+		while (*at && !found) {
+			size_t m;
+
+			at += strspn(at, " ;");
+			m = strcspn(at, ";");
+			found = m == n && !strncasecmp(at, p, n);
+			at += m;
+		}
+		if (n && !found)
+			return false;
+		wants = p + n;
+	}
+	return true;
+}
+
+bool codec_spec_is(const struct codec_spec *spec, const struct sdp_format *f)
+{
+	return !strcasecmp(spec->name, f->name) &&
+	       (!spec->rate || spec->rate == f->rate) &&
+	       (!spec->channels || spec->channels == f->channels) &&
+	       same_parameters(spec->fmtp, f->fmtp);
+}
+
+/* --- all of them --- */
+
+static int add(struct codec_rules *r, enum codec_rule rule, const char *text,
+	       struct cr_err *e)
+{
+	if (!strcmp(text, "all")) {
+		r->all[rule] = true;
+		return 0;
+	}
+	if (!strcmp(text, "full")) {
+		r->all[rule] = r->full[rule] = true;
+		return 0;
+	}
+	if (r->n[rule] == CODEC_RULES_MAX)
+		return cr_fail(e, -EINVAL,
+			       "codec %s: %u are the most that are taken",
+			       names[rule], CODEC_RULES_MAX);
+	return codec_spec_read(&r->spec[rule][r->n[rule]++], text, e);
+}
+
+static int read_list(struct codec_rules *r, enum codec_rule rule,
+		     const json_t *list, struct cr_err *e)
+{
+	const json_t *item;
+	size_t i;
+	int err = 0;
+
+	if (json_is_string(list))
+		return add(r, rule, json_string_value(list), e);
+	if (list && !json_is_array(list))
+		return cr_fail(e, -EINVAL, "codec %s: is a list of codecs",
+			       names[rule]);
+	json_array_foreach (list, i, item) {
+		if (!json_is_string(item))
+			return cr_fail(e, -EINVAL,
+				       "codec %s: is a list of codecs",
+				       names[rule]);
+		err = add(r, rule, json_string_value(item), e);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* "codec-mask-all", "codec mask all"; "always transcode" and "transcode-PCMA"
+ * are older. */
+static int read_flag(struct codec_rules *r, const char *flag, struct cr_err *e)
+{
+	if (!strcmp(flag, "always-transcode") ||
+	    !strcmp(flag, "always transcode")) {
+		r->all[CODEC_ACCEPT] = true;
+		return 0;
+	}
+	if (!strncmp(flag, "transcode-", 10))
+		return add(r, CODEC_TRANSCODE, flag + 10, e);
+	if (strncmp(flag, "codec-", 6) != 0 && strncmp(flag, "codec ", 6) != 0)
+		return 0;
+	flag += 6;
+	for (unsigned i = 0; i < CODEC_RULES; i++) {
+		size_t n = strlen(names[i]);
+
+		if (!strncmp(flag, names[i], n) && flag[n] && flag[n + 1])
+			return add(r, (enum codec_rule)i, flag + n + 1, e);
+	}
+	return 0;
+}
+
+int codec_rules_read(struct codec_rules *out, const json_t *request,
+		     struct cr_err *e)
+{
+	const json_t *codec = json_object_get(request, "codec");
+	const json_t *flags = json_object_get(request, "flags"), *flag;
+	size_t n;
+	int err = 0;
+
+	memset(out, 0, sizeof(*out));
+	for (unsigned i = 0; i < CODEC_RULES && !err; i++)
+		err = read_list(out, (enum codec_rule)i,
+				json_object_get(codec, names[i]), e);
+	json_array_foreach (flags, n, flag)
+		if (!err && json_is_string(flag))
+			err = read_flag(out, json_string_value(flag), e);
+	return err;
+}
+
+const struct codec_spec *codec_rules_find(const struct codec_rules *r,
+					  enum codec_rule rule,
+					  const struct sdp_format *f)
+{
+	for (unsigned i = 0; i < r->n[rule]; i++)
+		if (codec_spec_is(&r->spec[rule][i], f))
+			return &r->spec[rule][i];
+	return NULL;
+}
+
+bool codec_rules_transcode(const struct codec_rules *r)
+{
+	static const enum codec_rule any[] = { CODEC_TRANSCODE, CODEC_CONSUME,
+					       CODEC_ACCEPT };
+
+	for (unsigned i = 0; i < 3; i++)
+		if (r->n[any[i]] || r->all[any[i]])
+			return true;
+	return false;
+}

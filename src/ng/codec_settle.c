@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The answer: what both have settled on.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "ng/codec_list.h"
+
+struct settling {
+	struct codec_settled *out;
+	const struct codec_list *offered;
+	const struct sdp_line *line;
+	const struct codec_abilities *can;
+	bool single;
+};
+
+/* What was offered to who answers with @f: by its type where that still means
+ * the same, else by what it is (RFC 3264, 6.1: numbers may differ). */
+static const struct codec_item *offered_as(const struct settling *s,
+					   const struct sdp_format *f)
+{
+	const struct codec_item *same = NULL;
+
+	for (unsigned i = 0; i < s->offered->n; i++) {
+		const struct codec_item *it = &s->offered->item[i];
+
+		if (it->hidden || !format_same(&it->format, f))
+			continue;
+		if (it->format.pt == f->pt)
+			return it;
+		same = same ? same : it;
+	}
+	return same;
+}
+
+/* The first speech of the answer that was offered. */
+static const struct sdp_format *first_answered(const struct settling *s,
+					       const struct codec_item **as)
+{
+	for (unsigned i = 0; i < s->line->nformats; i++) {
+		const struct sdp_format *f = &s->line->formats[i];
+
+		*as = format_kind(f) == FORMAT_SPEECH ? offered_as(s, f) : NULL;
+		if (*as)
+			return f;
+	}
+	return NULL;
+}
+
+/* What who offered speaks if it is not what was answered: the best one that
+ * the other end does not need to know. */
+static const struct codec_item *own_speech(const struct settling *s)
+{
+	for (unsigned i = 0; i < s->offered->n; i++) {
+		const struct codec_item *it = &s->offered->item[i];
+
+		if (!it->added && format_kind(&it->format) == FORMAT_SPEECH &&
+		    s->can->able(&it->format))
+			return it;
+	}
+	return NULL;
+}
+
+static bool is_answered(const struct settling *s, const struct codec_item *it)
+{
+	for (unsigned i = 0; i < s->line->nformats; i++)
+		if (offered_as(s, &s->line->formats[i]) == it)
+			return true;
+	return false;
+}
+
+/* May who offered send it, beside the one it is sent? */
+static bool is_welcome(const struct settling *s, const struct codec_item *it)
+{
+	return !it->added && format_kind(&it->format) == FORMAT_SPEECH &&
+	       (it->accepted || is_answered(s, it));
+}
+
+static void list_offerers(const struct settling *s, const struct codec_item *a)
+{
+	struct codec_choice *c = &s->out->party[0];
+
+	s->out->answer[s->out->nanswer++] = a->format;
+	for (unsigned i = 0; i < s->offered->n && !s->single; i++) {
+		const struct codec_item *it = &s->offered->item[i];
+
+		if (it == a || !is_welcome(s, it))
+			continue;
+		c->also[c->nalso++] = it->format;
+		s->out->answer[s->out->nanswer++] = it->format;
+	}
+}
+
+static void list_answerers(const struct settling *s,
+			   const struct sdp_format *first)
+{
+	struct codec_choice *c = &s->out->party[1];
+
+	for (unsigned i = 0; i < s->line->nformats; i++) {
+		const struct sdp_format *f = &s->line->formats[i];
+
+		if (f != first && format_kind(f) == FORMAT_SPEECH &&
+		    offered_as(s, f))
+			c->also[c->nalso++] = *f;
+	}
+}
+
+/* The one at the clock of the speech, else any. */
+static const struct sdp_format *answered_kind(const struct settling *s,
+					      enum format_kind kind,
+					      unsigned rate)
+{
+	const struct sdp_format *any = NULL;
+
+	for (unsigned i = 0; i < s->line->nformats; i++) {
+		const struct sdp_format *f = &s->line->formats[i];
+
+		if (format_kind(f) != kind || !offered_as(s, f))
+			continue;
+		if (f->rate == rate)
+			return f;
+		any = any ? any : f;
+	}
+	return kind == FORMAT_EVENTS ? any : NULL;
+}
+
+static const struct sdp_format *offerers_kind(const struct settling *s,
+					      enum format_kind kind,
+					      unsigned rate)
+{
+	const struct sdp_format *any = NULL;
+
+	for (unsigned i = 0; i < s->offered->n; i++) {
+		const struct codec_item *it = &s->offered->item[i];
+
+		if (it->added || format_kind(&it->format) != kind)
+			continue;
+		if (it->format.rate == rate)
+			return &it->format;
+		any = any ? any : &it->format;
+	}
+	return kind == FORMAT_EVENTS ? any : NULL;
+}
+
+/* What travels among the speech: both must know it. */
+static void settle_kind(const struct settling *s, enum format_kind kind,
+			int *offerers, int *answerers)
+{
+	struct codec_settled *out = s->out;
+	const struct sdp_format *b =
+		answered_kind(s, kind, out->party[1].speech.rate);
+	const struct sdp_format *a =
+		b ? offerers_kind(s, kind, out->party[0].speech.rate) : NULL;
+
+	*offerers = a ? a->pt : -1;
+	*answerers = a ? b->pt : -1;
+	if (a)
+		out->answer[out->nanswer++] = *a;
+}
+
+int codec_settle(struct codec_settled *out, const struct codec_list *offered,
+		 const struct sdp_line *line, bool single,
+		 const struct codec_abilities *can, struct cr_err *e)
+{
+	struct settling s = { .out = out,
+			      .offered = offered,
+			      .line = line,
+			      .can = can,
+			      .single = single };
+	const struct codec_item *as, *own;
+	const struct sdp_format *b = first_answered(&s, &as);
+
+	memset(out, 0, sizeof(*out));
+	if (!b)
+		return cr_fail(e, -ENOENT,
+			       "the answer has no codec that was offered");
+	own = as->added ? own_speech(&s) : as;
+	if (!own)
+		return cr_fail(e, -ENOENT,
+			       "the answer's %s was added, and who offered "
+			       "has no codec that it could be made from",
+			       b->name);
+	out->party[0].speech = own->format;
+	out->party[0].bit_rate = own->bit_rate;
+	out->party[1].speech = *b;
+	out->party[1].bit_rate = as->bit_rate;
+	out->transcoded = own != as;
+	list_offerers(&s, own);
+	list_answerers(&s, b);
+	settle_kind(&s, FORMAT_EVENTS, &out->party[0].events,
+		    &out->party[1].events);
+	settle_kind(&s, FORMAT_NOISE, &out->party[0].noise,
+		    &out->party[1].noise);
+	return 0;
+}

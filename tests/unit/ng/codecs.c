@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Codecs between offer and answer: the words that telephone systems use, and
+ * that as little as possible is transcoded.
+ *
+ * A list is written "0 PCMU/8000, 96 AMR/8000 octet-align=1".
+ */
+#include "cmocka_cr.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "json_text.h"
+#include "ng/codec_list.h"
+
+struct line {
+	char text[512];
+	struct sdp_format formats[16];
+	struct sdp_line line;
+};
+
+/* Not to be moved then. */
+static void line_of(struct line *l, const char *text)
+{
+	char *save = NULL;
+
+	memset(l, 0, sizeof(*l));
+	(void)snprintf(l->text, sizeof(l->text), "%s", text);
+	l->line.formats = l->formats;
+	for (char *p = strtok_r(l->text, ",", &save); p;
+	     p = strtok_r(NULL, ",", &save)) {
+		struct sdp_format *f = &l->formats[l->line.nformats++];
+		char *end;
+
+		f->pt = (uint8_t)strtoul(p, &end, 10);
+		f->name = end + 1;
+		end = strchr(f->name, '/');
+		*end++ = '\0';
+		f->rate = (unsigned)strtoul(end, &end, 10);
+		f->channels =
+			*end == '/' ? (unsigned)strtoul(end + 1, &end, 10) : 1;
+		f->fmtp = *end == ' ' ? end + 1 : "";
+	}
+}
+
+static void text_of(const struct sdp_format *f, unsigned n, char *out,
+		    size_t size)
+{
+	size_t at = 0;
+
+	out[0] = '\0';
+	for (unsigned i = 0; i < n; i++) {
+		at += (size_t)snprintf(out + at, size - at, "%s%u %s/%u",
+				       i ? ", " : "", f[i].pt, f[i].name,
+				       f[i].rate);
+		if (f[i].channels > 1)
+			at += (size_t)snprintf(out + at, size - at, "/%u",
+					       f[i].channels);
+		if (*f[i].fmtp)
+			at += (size_t)snprintf(out + at, size - at, " %s",
+					       f[i].fmtp);
+	}
+}
+
+/* A node that has these, and no others. */
+static const struct known {
+	const char *name;
+	unsigned rate, channels;
+	int pt;
+} known[] = { { "PCMU", 8000, 1, 0 },	  { "PCMA", 8000, 1, 8 },
+	      { "G722", 8000, 1, 9 },	  { "AMR", 8000, 1, -1 },
+	      { "AMR-WB", 16000, 1, -1 }, { "opus", 48000, 2, -1 } };
+
+enum { KNOWN = sizeof(known) / sizeof(*known) };
+
+static bool able(const struct sdp_format *f)
+{
+	for (unsigned i = 0; i < KNOWN; i++)
+		if (!strcasecmp(known[i].name, f->name) &&
+		    known[i].rate == f->rate)
+			return true;
+	return format_kind(f) != FORMAT_SPEECH;
+}
+
+static bool resolve(const struct codec_spec *s, struct sdp_format *f, int *pt)
+{
+	for (unsigned i = 0; i < KNOWN; i++) {
+		if (strcasecmp(known[i].name, s->name) != 0 ||
+		    (s->rate && s->rate != known[i].rate))
+			continue;
+		*f = (struct sdp_format){ .name = known[i].name,
+					  .rate = known[i].rate,
+					  .channels = known[i].channels,
+					  .fmtp = s->fmtp };
+		*pt = known[i].pt;
+		return true;
+	}
+	return false;
+}
+
+static const struct codec_abilities can = { able, resolve };
+
+static void rules_of(struct codec_rules *r, const char *json)
+{
+	struct cr_err e = { "" };
+	json_t *o = json_text(json);
+
+	if (codec_rules_read(r, o, &e))
+		fail_msg("%s", e.text);
+	json_decref(o);
+}
+
+struct made {
+	struct line line;
+	struct codec_rules rules;
+	struct codec_room room;
+	struct codec_list list;
+};
+
+static void make(struct made *m, const char *offer, const char *json)
+{
+	struct cr_err e = { "" };
+
+	line_of(&m->line, offer);
+	rules_of(&m->rules, json);
+	if (codec_offer(&m->list, &m->room, &m->line.line, &m->rules, &can, &e))
+		fail_msg("%s", e.text);
+}
+
+#define PHONE "0 PCMU/8000, 8 PCMA/8000, 101 telephone-event/8000 0-15"
+#define MOBILE "96 AMR/8000 mode-set=7, 8 PCMA/8000"
+
+static void words_do_what_they_say(void **state)
+{
+	static const struct {
+		const char *offer, *rules, *becomes;
+	} all[] = {
+		{ PHONE, "{}", PHONE },
+		{ PHONE, "{'codec':{'strip':['PCMU']}}",
+		  "8 PCMA/8000, 101 telephone-event/8000 0-15" },
+		{ PHONE, "{'codec':{'ignore':['PCMU']}}",
+		  "8 PCMA/8000, 101 telephone-event/8000 0-15" },
+		{ PHONE, "{'codec':{'strip':['telephone-event']}}",
+		  "0 PCMU/8000, 8 PCMA/8000" },
+		{ PHONE, "{'codec':{'strip':['all'],'except':['PCMA']}}",
+		  "8 PCMA/8000, 101 telephone-event/8000 0-15" },
+		{ PHONE, "{'codec':{'offer':['PCMA']}}",
+		  "8 PCMA/8000, 0 PCMU/8000, 101 telephone-event/8000 0-15" },
+		/* to strip all leaves nothing: nobody means that */
+		{ PHONE, "{'codec':{'strip':['all']}}", PHONE },
+		{ PHONE, "{'codec':{'transcode':['AMR']}}",
+		  "0 PCMU/8000, 8 PCMA/8000, 96 AMR/8000, "
+		  "101 telephone-event/8000 0-15" },
+		/* Kamailio's words for it */
+		{ PHONE,
+		  "{'flags':['codec-mask-all','codec-transcode-AMR/8000/1/"
+		  "12200//mode-set--7;octet-align--1']}",
+		  "96 AMR/8000 mode-set=7;octet-align=1, "
+		  "101 telephone-event/8000 0-15" },
+		{ PHONE, "{'flags':['transcode-G722','codec-strip-PCMU']}",
+		  "8 PCMA/8000, 9 G722/8000, 101 telephone-event/8000 0-15" },
+		/* what was there is not added again */
+		{ PHONE, "{'codec':{'mask':['all'],'transcode':['PCMA']}}",
+		  "8 PCMA/8000, 101 telephone-event/8000 0-15" },
+		/* unless it was named */
+		{ PHONE, "{'codec':{'mask':['PCMA'],'transcode':['PCMA']}}",
+		  "0 PCMU/8000, 96 PCMA/8000, 101 telephone-event/8000 0-15" },
+		{ PHONE, "{'codec':{'mask':['full'],'transcode':['PCMA']}}",
+		  "96 PCMA/8000, 101 telephone-event/8000 0-15" },
+		/* events at the clock of what is added */
+		{ PHONE, "{'codec':{'mask':['all'],'transcode':['AMR-WB']}}",
+		  "96 AMR-WB/16000, 97 telephone-event/16000 0-15" },
+		{ "0 PCMU/8000", "{'codec':{'transcode':['opus']}}",
+		  "0 PCMU/8000, 96 opus/48000/2" },
+		/* a payload type that is taken stays so */
+		{ "96 telephone-event/8000, 0 PCMU/8000",
+		  "{'codec':{'transcode':['AMR']}}",
+		  "0 PCMU/8000, 97 AMR/8000, 96 telephone-event/8000" },
+		/* nobody here has them */
+		{ "18 G729/8000, 0 PCMU/8000", "{}", "0 PCMU/8000" },
+		{ PHONE, "{'codec':{'transcode':['EVS']}}", PHONE },
+		{ "0 PCMU/8000, 13 CN/8000", "{}", "0 PCMU/8000, 13 CN/8000" },
+		/* one of two of a name */
+		{ "96 AMR/8000, 97 AMR/8000 octet-align=1",
+		  "{'codec':{'strip':['AMR/8000/1///octet-align=1']}}",
+		  "96 AMR/8000" },
+	};
+	static struct made m;
+	char text[512];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		struct sdp_format shown[SDP_FORMATS_MAX];
+
+		make(&m, all[i].offer, all[i].rules);
+		text_of(shown, codec_shown(&m.list, shown), text, sizeof(text));
+		if (strcmp(text, all[i].becomes) != 0)
+			fail_msg("%s\nwith %s\nbecomes %s\nnot     %s",
+				 all[i].offer, all[i].rules, text,
+				 all[i].becomes);
+	}
+}
+
+static void what_is_settled(const struct codec_settled *s, char *text,
+			    size_t size)
+{
+	char answer[256];
+
+	text_of(s->answer, s->nanswer, answer, sizeof(answer));
+	(void)snprintf(text, size, "%u %s, %u: %u %s, %u; %d-%d; %s",
+		       s->party[0].speech.pt, s->party[0].speech.name,
+		       s->party[0].nalso, s->party[1].speech.pt,
+		       s->party[1].speech.name, s->party[1].nalso,
+		       s->party[0].events, s->party[1].events, answer);
+}
+
+/* A's codec and how many more; B's; their types of events; A's answer. */
+static void both_settle_on_the_least(void **state)
+{
+	static const struct {
+		const char *offer, *rules, *answer, *is;
+		bool single, transcoded;
+	} all[] = {
+		{ PHONE, "{}", "8 PCMA/8000, 101 telephone-event/8000",
+		  "8 PCMA, 0: 8 PCMA, 0; 101-101; 8 PCMA/8000, "
+		  "101 telephone-event/8000 0-15",
+		  false, false },
+		{ PHONE, "{}", "8 PCMA/8000, 0 PCMU/8000",
+		  "8 PCMA, 1: 8 PCMA, 1; -1--1; 8 PCMA/8000, 0 PCMU/8000",
+		  false, false },
+		{ PHONE, "{}", "8 PCMA/8000, 0 PCMU/8000",
+		  "8 PCMA, 0: 8 PCMA, 1; -1--1; 8 PCMA/8000", true, false },
+		/* a codec that only one of them has */
+		{ PHONE, "{'codec':{'transcode':['AMR']}}",
+		  "96 AMR/8000, 101 telephone-event/8000",
+		  "0 PCMU, 0: 96 AMR, 0; 101-101; 0 PCMU/8000, "
+		  "101 telephone-event/8000 0-15",
+		  false, true },
+		/* it prefers the added one, and takes the other, too */
+		{ PHONE, "{'codec':{'transcode':['AMR']}}",
+		  "96 AMR/8000, 8 PCMA/8000",
+		  "0 PCMU, 1: 96 AMR, 1; -1--1; 0 PCMU/8000, 8 PCMA/8000",
+		  false, true },
+		{ PHONE, "{'codec':{'mask':['all'],'transcode':['AMR-WB']}}",
+		  "96 AMR-WB/16000, 97 telephone-event/16000",
+		  "0 PCMU, 0: 96 AMR-WB, 0; 101-97; 0 PCMU/8000, "
+		  "101 telephone-event/8000 0-15",
+		  false, true },
+		/* other numbers for the same */
+		{ MOBILE, "{}", "100 AMR/8000 mode-set=7",
+		  "96 AMR, 0: 100 AMR, 0; -1--1; 96 AMR/8000 mode-set=7", false,
+		  false },
+		{ PHONE, "{'codec':{'accept':['PCMU']}}", "8 PCMA/8000",
+		  "8 PCMA, 1: 8 PCMA, 0; -1--1; 8 PCMA/8000, 0 PCMU/8000",
+		  false, false },
+	};
+	static struct made m;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		struct codec_list *kept;
+		struct codec_settled s;
+		struct cr_err e = { "" };
+		struct line answer;
+		char text[512];
+
+		make(&m, all[i].offer, all[i].rules);
+		kept = codec_list_copy(&m.list);
+		memset(&m, 0x55, sizeof(m)); /* a copy needs nothing of it */
+		line_of(&answer, all[i].answer);
+		if (codec_settle(&s, kept, &answer.line, all[i].single, &can,
+				 &e))
+			fail_msg("%s", e.text);
+		what_is_settled(&s, text, sizeof(text));
+		if (strcmp(text, all[i].is) != 0)
+			fail_msg("%s\nwith %s, %s\nis  %s\nnot %s",
+				 all[i].offer, all[i].rules, all[i].answer,
+				 text, all[i].is);
+		assert_int_equal(s.transcoded, all[i].transcoded);
+		free(kept);
+	}
+}
+
+static void who_has_nothing_in_common_is_told(void **state)
+{
+	static const char *const wrong[] = {
+		"9 G722/8000", "", "101 telephone-event/8000",
+		/* not the payload that was offered */
+		"96 AMR/8000 octet-align=1"
+	};
+	static struct made m;
+	struct codec_settled s;
+	struct cr_err e;
+	struct line answer;
+
+	(void)state;
+	make(&m, MOBILE, "{}");
+	for (unsigned i = 0; i < 4; i++) {
+		line_of(&answer, wrong[i]);
+		assert_int_equal(codec_settle(&s, &m.list, &answer.line, false,
+					      &can, &e),
+				 -ENOENT);
+		assert_non_null(strstr(e.text, "no codec that was offered"));
+	}
+	/* stripped: not even to be made from */
+	make(&m, "18 G729/8000", "{'codec':{'transcode':['AMR']}}");
+	line_of(&answer, "96 AMR/8000");
+	assert_int_equal(
+		codec_settle(&s, &m.list, &answer.line, false, &can, &e),
+		-ENOENT);
+	assert_non_null(strstr(e.text, "AMR was added"));
+}
+
+static void bit_rates_go_with_their_codec(void **state)
+{
+	static struct made m;
+	struct codec_settled s;
+	struct cr_err e;
+	struct line answer;
+
+	(void)state;
+	make(&m, "96 AMR/8000",
+	     "{'codec':{'set':['AMR/8000/1/7400'],'mask':['all'],"
+	     "'transcode':['AMR-WB/16000/1/12650']}}");
+	line_of(&answer, "97 AMR-WB/16000");
+	assert_int_equal(
+		codec_settle(&s, &m.list, &answer.line, false, &can, &e), 0);
+	assert_int_equal(s.party[0].bit_rate, 7400);
+	assert_int_equal(s.party[1].bit_rate, 12650);
+	assert_true(s.transcoded);
+}
+
+static void a_codecs_name_has_parts(void **state)
+{
+	static const char *const wrong[] = { "", "/8000", "AMR/x",
+					     "AMR/8000/-1",
+					     "AMR/99999999999999" };
+	struct codec_spec s;
+	struct cr_err e;
+
+	(void)state;
+	assert_int_equal(codec_spec_read(&s,
+					 "AMR/8000/1/12200/40/mode-set--7;"
+					 "octet-align--1/CMR-interval--500",
+					 &e),
+			 0);
+	assert_string_equal(s.name, "AMR");
+	assert_int_equal(s.rate, 8000);
+	assert_int_equal(s.channels, 1);
+	assert_int_equal(s.bit_rate, 12200);
+	assert_int_equal(s.ptime, 40);
+	assert_string_equal(s.fmtp, "mode-set=7;octet-align=1");
+	assert_int_equal(codec_spec_read(&s, "PCMU", &e), 0);
+	assert_int_equal(s.rate, 0);
+	for (unsigned i = 0; i < 5; i++) {
+		assert_int_equal(codec_spec_read(&s, wrong[i], &e), -EINVAL);
+		assert_non_null(strstr(e.text, "as in AMR/8000"));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_codecs_name_has_parts),
+		cmocka_unit_test(words_do_what_they_say),
+		cmocka_unit_test(both_settle_on_the_least),
+		cmocka_unit_test(who_has_nothing_in_common_is_told),
+		cmocka_unit_test(bit_rates_go_with_their_codec),
+	};
+
+	return cmocka_run_group_tests_name("ng codecs", tests, NULL, NULL);
+}
