@@ -151,6 +151,7 @@ struct call {
 	_Alignas(CACHE_LINE) struct rtp_source seen;
 	bool source_known, first_seen;
 	bool restart;	  /**< the next frame is of another sender */
+	uint8_t sender_in; /**< of the last frame; cr_frame_meta's */
 	bool pushed;	  /**< frames that the engine does not know of yet */
 	uint8_t codec_in; /**< of the last packet of speech */
 	struct trace_ring *trace; /**< the receiver's, while it takes frames */
@@ -177,10 +178,10 @@ struct call {
 	struct pipeline *pipeline;
 	const uint8_t *claimed; /**< payload of the running job */
 	struct cr_frame_meta meta;
-	cr_ns heard; /**< arrival of the last one that was run */
 	uint16_t seq_out;
 	uint32_t ts_step;      /**< of the input from frame to frame */
 	uint8_t codec;	       /**< of the last frame */
+	uint8_t sender;	       /**< of the last frame */
 	struct gaps gaps;      /**< between the frames that it gets */
 	struct digits *digits; /**< NULL: none are passed on */
 	const struct way *way; /**< where packets go to; constant */

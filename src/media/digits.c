@@ -6,9 +6,6 @@
 
 #include <string.h>
 
-/* Three ends, and what one packet can lead to: see the header's 54. */
-_Static_assert(TELEPHONE_EVENT_BURST_MAX >= 54 + 3, "room for both");
-
 /* Speech that is so much before an event's end, twice as long as a packet can
  * tell, is not spoken during that: timestamps have leapt. */
 #define BEHIND_MAX (2u * UINT16_MAX)
@@ -38,21 +35,16 @@ static void note(struct digits *d, const struct telephone_event_burst *out)
 }
 
 void digits_packet(struct digits *d, cr_ns now,
-		   const struct telephone_event_arrival *in, bool restart,
+		   const struct telephone_event_arrival *in,
 		   struct telephone_event_burst *out)
 {
-	struct telephone_event_burst ends = { .n = 0 };
-
-	if (restart)
-		telephone_event_relay_restart(&d->relay, &ends);
 	telephone_event_relay_packet(&d->relay, now, in, out);
-	if (ends.n) { /* of what went on: they come first */
-		memmove(&out->packets[ends.n], out->packets,
-			out->n * sizeof(out->packets[0]));
-		memcpy(out->packets, ends.packets,
-		       ends.n * sizeof(out->packets[0]));
-		out->n += ends.n;
-	}
+	note(d, out);
+}
+
+void digits_restart(struct digits *d, struct telephone_event_burst *out)
+{
+	telephone_event_relay_restart(&d->relay, out);
 	note(d, out);
 }
 

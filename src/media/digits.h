@@ -20,11 +20,13 @@ struct digits {
 /** Clocks of the two parties, Hz. 0 or -EINVAL. */
 int digits_init(struct digits *d, unsigned clock_in, unsigned clock_out);
 
-/** A packet of events has come; @restart: of another sender than the one
- * before. @out: what to send, in this order. */
+/** A packet of events has come. @out: what to send, in this order. */
 void digits_packet(struct digits *d, cr_ns now,
-		   const struct telephone_event_arrival *in, bool restart,
+		   const struct telephone_event_arrival *in,
 		   struct telephone_event_burst *out);
+
+/** What comes from now on is another sender's: what goes on ends. */
+void digits_restart(struct digits *d, struct telephone_event_burst *out);
 
 /** It is @now. */
 void digits_tick(struct digits *d, cr_ns now,

@@ -161,6 +161,8 @@ void packet_push(void *call, const struct inflow_frame *f)
 	struct cr_frame_meta meta, lost;
 	struct release_times when;
 
+	if (f->restart && c->first_seen)
+		c->sender_in = (c->sender_in + 1) & 127u;
 	if (f->what == CR_RING_SPEECH && !find_codec(c, f->pt))
 		return;
 	cache_fetch(frame, f->bytes);
@@ -174,7 +176,7 @@ void packet_push(void *call, const struct inflow_frame *f)
 		.rtp_seq = f->seq,
 		.bytes = (uint16_t)f->bytes,
 		.marker = f->marker,
-		.restart = f->restart && c->first_seen,
+		.sender = c->sender_in,
 		.what = (uint8_t)f->what,
 		.covered = f->covered,
 		.codec = c->codec_in,

@@ -61,10 +61,18 @@ static int64_t wrap(const struct pipeline *p, int64_t at)
 	return at % ((int64_t)p->in_clock << 32);
 }
 
-/* Where the speech of a new sender begins. */
-static int64_t after_restart(const struct pipeline *p, cr_ns pause)
+void pipeline_restart(struct pipeline *p)
+{
+	p->sender++;
+	p->again = p->marked = true;
+	p->talking = false;
+}
+
+/* Where the speech of a new sender begins that has come at @arrival. */
+static int64_t after_restart(const struct pipeline *p, cr_ns arrival)
 {
 	cr_ns most = (cr_ns)PIPELINE_PAUSE_MAX;
+	cr_ns pause = p->ran ? arrival - p->heard : 0;
 	int64_t ahead = cr_ns_min(cr_ns_max(pause, 0), most) *
 			(int64_t)p->in_clock / CR_SEC;
 	int64_t at = p->at + ahead;
@@ -74,9 +82,9 @@ static int64_t after_restart(const struct pipeline *p, cr_ns pause)
 
 /* Timestamps of two clocks say nothing of how far packets are apart (RFC 7160,
  * 4.1). What is less than half a frame behind the last one follows it. */
-static int64_t after_change(const struct pipeline *p, cr_ns pause)
+static int64_t after_change(const struct pipeline *p, cr_ns arrival)
 {
-	int64_t at = after_restart(p, pause);
+	int64_t at = after_restart(p, arrival);
 
 	return at - p->next < p->unit / 2 ? p->next : at;
 }
@@ -100,18 +108,19 @@ struct pipeline_run pipeline_begin(struct pipeline *p,
 
 	if (__builtin_expect(p->former != NULL, 0))
 		pipeline_flush(p, s, emit, arg);
-	if (p->rebased && !in->restart)
-		p->at = after_change(p, in->pause);
-	else if (p->started && (in->restart || step < 0))
-		p->at = after_restart(p, in->pause);
+	if (p->rebased && !p->again)
+		p->at = after_change(p, in->arrival);
+	else if (p->started && (p->again || step < 0))
+		p->at = after_restart(p, in->arrival);
 	else if (p->started)
 		p->at = after_step(p, step);
 	p->started = p->ran = true;
-	p->rebased = false;
+	p->rebased = p->again = false;
 	p->last_ts = in->ts;
+	p->heard = in->arrival;
 	if (p->at != wrap(p, p->next))
 		p->nleft = 0;
-	if (in->marker || in->restart) {
+	if (in->marker) {
 		p->marked = true;
 		p->talking = false;
 	}
@@ -136,8 +145,10 @@ uint32_t pipeline_run_ts(const struct pipeline_run *r, unsigned samples)
 /* Another sender's time begins with whatever comes first of it. */
 static void restart_time(struct pipeline *p, const struct pipeline_input *in)
 {
-	p->at = p->next = after_restart(p, in->pause);
+	p->at = p->next = after_restart(p, in->arrival);
 	p->last_ts = in->ts;
+	p->heard = in->arrival;
+	p->again = false;
 	p->nleft = 0;
 }
 
@@ -147,7 +158,7 @@ uint32_t pipeline_time(struct pipeline *p, const struct pipeline_input *in)
 
 	if (!p->started)
 		pipeline_first_ts(p, in->ts);
-	else if (in->restart)
+	else if (p->again)
 		restart_time(p, in);
 	at = after_step(p, (int32_t)(in->ts - p->last_ts));
 	return p->zero + (uint32_t)(at * p->out_clock / p->in_clock);

@@ -106,11 +106,7 @@ struct pipeline_input {
 	uint32_t ts;   /**< RTP timestamp */
 	bool marker;   /**< RTP's marker  */
 	uint8_t codec; /**< which input: pipeline_add_input()'s number */
-	/** Another sender, whose timestamps begin anew: its speech follows at
-	 * @pause behind the beginning of the packet before, or at that one's
-	 * end if that is later. */
-	bool restart;
-	cr_ns pause;
+	cr_ns arrival; /**< where timestamps say nothing, this does */
 };
 
 typedef void pipeline_emit(void *arg, const struct pipeline_packet *packet);
@@ -155,6 +151,12 @@ void pipeline_output_free(struct pipeline_output *o); /**< NULL is fine */
  * Control. */
 void pipeline_change(struct pipeline *p, struct pipeline_output *o);
 
+/** What comes from now on is of another sender, whose timestamps begin anew:
+ * it follows as far behind the beginning of the packet before as it has arrived
+ * behind that, or at that one's end if that is later. The thread that runs it.
+ */
+void pipeline_restart(struct pipeline *p);
+
 /** The clock of input @number, Hz. */
 unsigned pipeline_input_clock(const struct pipeline *p, unsigned number);
 /** The same; any thread. */
@@ -181,6 +183,7 @@ int pipeline_conceal(struct pipeline *p, struct pipeline_scratch *s,
 struct pipeline_lost {
 	uint32_t ts;	/**< RTP timestamp of its first sample       */
 	uint32_t units; /**< how long it is, in the input's RTP clock */
+	cr_ns arrival;	/**< when that was known                     */
 	/** The packet behind it, which may know something of it (FEC) and is
 	 * to be run next; NULL: it has not come. */
 	const struct pipeline_input *next;
@@ -197,11 +200,12 @@ void pipeline_lost(struct pipeline *p, struct pipeline_scratch *s,
 int pipeline_hear(struct pipeline *p, struct pipeline_scratch *s,
 		  const struct pipeline_input *in);
 
-/** The party is silent for @units of the input's RTP clock from @ts on: the
- * noise behind it, by its last SID or comfort noise, encoded or described. */
+/** The party is silent for @units of the input's RTP clock from @in->ts on, and
+ * @in has no payload: the noise behind it, by its last SID or comfort noise,
+ * encoded or described. */
 void pipeline_silence(struct pipeline *p, struct pipeline_scratch *s,
-		      uint32_t ts, uint32_t units, pipeline_emit *emit,
-		      void *arg);
+		      const struct pipeline_input *in, uint32_t units,
+		      pipeline_emit *emit, void *arg);
 
 /** A packet of comfort noise has come: silence sounds like it from now on; the
  * first @units of it are @in's. It is passed on, if that is so and @units are
@@ -217,7 +221,7 @@ void pipeline_flush(struct pipeline *p, struct pipeline_scratch *s,
 		    pipeline_emit *emit, void *arg);
 
 /** The output's timestamp of @in, which is nothing to be transcoded. The time
- * of another sender begins with it. */
+ * of another sender may begin with it. */
 uint32_t pipeline_time(struct pipeline *p, const struct pipeline_input *in);
 
 /** How many packets of the output @units of the input's RTP clock make; a part

@@ -34,7 +34,9 @@ void pipeline_lost(struct pipeline *p, struct pipeline_scratch *s,
 		   void *arg)
 {
 	const struct pipeline_side *side = &p->cfg.in;
-	const struct pipeline_input in = { .ts = lost->ts, .codec = p->number };
+	const struct pipeline_input in = { .ts = lost->ts,
+					   .codec = p->number,
+					   .arrival = lost->arrival };
 	struct pipeline_run r = pipeline_begin(p, s, &in, emit, arg);
 	int64_t end = p->next + lost->units, from;
 
@@ -181,10 +183,12 @@ static void feed_silence(struct pipeline_run *r, uint32_t units)
 }
 
 void pipeline_silence(struct pipeline *p, struct pipeline_scratch *s,
-		      uint32_t ts, uint32_t units, pipeline_emit *emit,
-		      void *arg)
+		      const struct pipeline_input *silence, uint32_t units,
+		      pipeline_emit *emit, void *arg)
 {
-	const struct pipeline_input in = { .ts = ts, .codec = p->number };
+	const struct pipeline_input in = { .ts = silence->ts,
+					   .codec = p->number,
+					   .arrival = silence->arrival };
 	struct pipeline_run r;
 
 	if (pipeline_ready(p, &in))
@@ -200,8 +204,7 @@ int pipeline_noise(struct pipeline *p, struct pipeline_scratch *s,
 	const struct pipeline_input in = {
 		.ts = noise->ts,
 		.codec = p->number,
-		.restart = noise->restart,
-		.pause = noise->pause,
+		.arrival = noise->arrival,
 	};
 	int err = comfort_noise_parse(noise->payload, noise->bytes,
 				      &p->noise.now);

@@ -146,8 +146,6 @@ int pipeline_ready(struct pipeline *p, const struct pipeline_input *in)
 
 	if (atomic_load_explicit(&p->offered, memory_order_relaxed))
 		take_output(p);
-	if (in->restart)
-		p->sender++;
 	if (in->codec == p->number && s->decoder && s->to == p->out_rate &&
 	    s->sender == p->sender)
 		return 0;

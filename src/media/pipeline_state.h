@@ -42,10 +42,12 @@ struct pipeline {
 	bool marked;  /* an input packet had the marker, its output has not */
 	bool started, ran;
 	bool rebased; /* the clock is not that of the packet before */
+	bool again;   /* the sender is not that of the packet before */
 	uint32_t last_ts;
 	uint32_t zero; /* output timestamp where `at` and `next` are 0 */
 	int64_t at;    /* timestamp units since the first input packet */
 	int64_t next;  /* where a packet without a gap would start */
+	cr_ns heard;   /* arrival of what is at `at` */
 	unsigned sender;
 
 	struct pipeline_noise noise;

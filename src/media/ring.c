@@ -106,23 +106,22 @@ static uint8_t *bytes_of(const struct cr_ring *r, unsigned index)
 	return r->buffers + index * r->stride + sizeof(struct meta);
 }
 
-/* One word of what needs few bits: what, codec, marker, restart. */
+/* One word of what needs few bits. */
 static uint16_t kind_of(const struct cr_frame_meta *m)
 {
-	unsigned marker = m->marker != 0, restart = m->restart != 0;
-	unsigned covered = m->covered != 0;
+	unsigned marker = m->marker != 0, covered = m->covered != 0;
 
-	return (uint16_t)(m->what | (m->codec & 15u) << 4 | marker << 8 |
-			  restart << 9 | covered << 10);
+	return (uint16_t)((m->what & 7u) | marker << 3 | (m->codec & 15u) << 4 |
+			  covered << 8 | (m->sender & 127u) << 9);
 }
 
 static void set_kind(struct cr_frame_meta *m, uint16_t kind)
 {
-	m->what = kind & 15u;
+	m->what = kind & 7u;
+	m->marker = kind >> 3 & 1u;
 	m->codec = kind >> 4 & 15u;
-	m->marker = kind >> 8 & 1u;
-	m->restart = kind >> 9 & 1u;
-	m->covered = kind >> 10 & 1u;
+	m->covered = kind >> 8 & 1u;
+	m->sender = kind >> 9 & 127u;
 }
 
 static void meta_store(struct meta *m, const struct cr_frame_meta *from)

@@ -48,8 +48,10 @@ struct cr_frame_meta {
 	uint16_t rtp_seq;
 	uint16_t bytes; /**< payload length                                */
 	uint8_t marker;
-	uint8_t restart; /**< of another sender than the one before: its
-			    timestamps say nothing of how far they are apart */
+	/** Which sender's, by turns 0..127: where it is not that of the frame
+	 * before, timestamps say nothing of how far the two are apart. That
+	 * shows in every frame, so none that is dropped takes it along. */
+	uint8_t sender;
 	uint8_t what;	 /**< enum cr_frame_what                           */
 	uint8_t codec;	 /**< of the input's codecs, 0..15                 */
 	uint8_t covered; /**< its time was filled: for the decoder only    */

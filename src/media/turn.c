@@ -260,8 +260,7 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 		.ts = c->meta.rtp_ts,
 		.marker = c->meta.marker,
 		.codec = c->meta.codec,
-		.restart = c->meta.restart,
-		.pause = c->meta.arrival - c->heard,
+		.arrival = c->meta.arrival,
 	};
 	cr_ns start = clock_now();
 	int err;
@@ -271,7 +270,6 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 	open_unsent(turn_in_progress(w), c, run, start);
 	if (__builtin_expect(way_changed(c->way, c->way_version), 0))
 		(void)way_try(c->way, &c->way_version, &c->to);
-	c->heard = c->meta.arrival;
 	turn_enter_codec(w);
 	err = turn_frame(&t, &in, run->stale);
 	if (!turn_leave_codec(w)) {

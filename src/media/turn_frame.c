@@ -107,8 +107,6 @@ static void bridge(struct turn *t, const struct pipeline_input *in)
 		call_follow_codec(c);
 	if (c->inflow && inflow_buffers(c->inflow))
 		return; /* that has told what was lost */
-	if (c->meta.restart)
-		gaps_again(&c->gaps);
 	gap = gaps_packet(&c->gaps, c->meta.rtp_seq, in->ts, c->ts_step);
 	if (__builtin_expect(!gap.packets, 1))
 		return;
@@ -116,6 +114,7 @@ static void bridge(struct turn *t, const struct pipeline_input *in)
 	lost = (struct pipeline_lost){
 		.ts = in->ts - gap.units,
 		.units = gap.units < most ? gap.units : most,
+		.arrival = in->arrival,
 		.next = gap.units <= most ? in : NULL,
 	};
 	if (c->cfg.conceal)
@@ -157,7 +156,23 @@ static void pass_event(struct turn *t, const struct pipeline_input *in)
 	if (!c->digits) /* the other party takes none */
 		return;
 	pipeline_flush(c->pipeline, &t->worker->scratch, emit, t);
-	digits_packet(c->digits, c->meta.arrival, &event, in->restart, &out);
+	digits_packet(c->digits, c->meta.arrival, &event, &out);
+	post_events(t, &out);
+}
+
+/* Whichever of its frames comes first: others may have been dropped. */
+static void change_sender(struct turn *t)
+{
+	struct call *c = t->call;
+	struct telephone_event_burst out;
+
+	c->sender = c->meta.sender;
+	gaps_again(&c->gaps);
+	pipeline_restart(c->pipeline);
+	if (!c->digits)
+		return;
+	digits_restart(c->digits, &out);
+	pipeline_flush(c->pipeline, &t->worker->scratch, emit, t);
 	post_events(t, &out);
 }
 
@@ -186,8 +201,14 @@ int turn_frame(struct turn *t, const struct pipeline_input *in, bool stale)
 {
 	struct call *c = t->call;
 	struct pipeline_scratch *s = &t->worker->scratch;
-	const struct pipeline_lost lost = { in->ts, c->meta.units, NULL };
+	const struct pipeline_lost lost = {
+		.ts = in->ts,
+		.units = c->meta.units,
+		.arrival = in->arrival,
+	};
 
+	if (__builtin_expect(c->meta.sender != c->sender, 0))
+		change_sender(t);
 	if (__builtin_expect(c->digits != NULL, 0) &&
 	    c->meta.what != CR_RING_EVENT)
 		tick(t);
@@ -207,8 +228,7 @@ int turn_frame(struct turn *t, const struct pipeline_input *in, bool stale)
 		pipeline_lost(c->pipeline, s, &lost, emit, t);
 		return 0;
 	case CR_RING_SILENCE:
-		pipeline_silence(c->pipeline, s, in->ts, c->meta.units, emit,
-				 t);
+		pipeline_silence(c->pipeline, s, in, c->meta.units, emit, t);
 		return 0;
 	case CR_RING_TICK:
 		return 0;

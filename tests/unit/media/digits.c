@@ -25,7 +25,7 @@ static void press(struct digits *d, uint32_t ts)
 
 	(void)telephone_event_build(payload, &event);
 	in.payload = payload;
-	digits_packet(d, 0, &in, false, &out);
+	digits_packet(d, 0, &in, &out);
 	assert_int_equal(out.n, 1);
 	assert_int_equal(out.packets[0].ts, ts);
 }

@@ -172,19 +172,18 @@ static void a_new_sender_goes_on_in_time(void **state)
 	assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
 	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
 	in.ts = 4000000000;
-	in.restart = true;
-	in.pause = 100 * CR_MS;
+	in.arrival = 100 * CR_MS;
+	pipeline_restart(p);
 	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
 	assert_int_equal(h.ts, 1600);
 	assert_int_equal(h.marked, 1);
-	in.restart = false;
 	in.ts += FRAME;
 	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
 	assert_int_equal(h.ts, 1600 + 2 * FRAME);
 	/* sooner than the speech before it ends: behind that */
-	in.restart = true;
+	pipeline_restart(p);
 	in.ts = 1;
-	in.pause = -CR_SEC;
+	in.arrival -= CR_SEC;
 	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
 	assert_int_equal(h.ts, 1600 + 4 * FRAME);
 	assert_int_equal(h.marked, 2);
@@ -207,10 +206,9 @@ static void digits_of_a_new_sender_are_in_its_time(void **state)
 	assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
 	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
 	in.ts = 2000000000;
-	in.restart = true;
-	in.pause = 100 * CR_MS;
+	in.arrival = 100 * CR_MS;
+	pipeline_restart(p);
 	assert_int_equal(pipeline_time(p, &in), 1600);
-	in.restart = false;
 	in.ts += 10 * FRAME;
 	assert_int_equal(pipeline_time(p, &in), 1600 + 20 * FRAME);
 	in.ts += 10 * FRAME;
@@ -242,8 +240,8 @@ static void noise_of_a_new_sender_is_in_its_time(void **state)
 		in = (struct pipeline_input){ .payload = &level,
 					      .bytes = 1,
 					      .ts = 2000000000,
-					      .restart = true,
-					      .pause = 100 * CR_MS };
+					      .arrival = 100 * CR_MS };
+		pipeline_restart(p);
 		assert_int_equal(pipeline_noise(p, &scratch, &in,
 						passed ? 0 : FRAME, emit, &h),
 				 0);

@@ -119,10 +119,9 @@ static void say(struct pipeline *p, struct sender *s, unsigned codec,
 	s->next.codec = (uint8_t)s->number[codec];
 	s->next.payload = s->packet[codec];
 	s->next.bytes = s->bytes[codec];
-	s->next.pause = PTIME;
+	s->next.arrival += PTIME;
 	assert_int_equal(pipeline_run(p, &scratch, &s->next, emit, h), 0);
 	s->next.ts += units(codec);
-	s->next.restart = false;
 }
 
 /* Each codec behind each other one, towards each: one packet for each, which
@@ -263,14 +262,14 @@ static void a_new_sender_has_a_decoder_without_a_past(void **state)
 	say(p, &s, 1, &first);
 	say(p, &s, 1, &h);
 	assert_memory_not_equal(h.bytes, first.bytes, first.n);
-	s.next.restart = true;
+	pipeline_restart(p);
 	say(p, &s, 1, &h);
 	assert_int_equal(h.packets, 2);
 	assert_memory_equal(h.bytes, first.bytes, first.n);
 	/* of any of its codecs */
 	say(p, &s, 4, &h);
 	say(p, &s, 4, &h);
-	s.next.restart = true;
+	pipeline_restart(p);
 	say(p, &s, 1, &h);
 	say(p, &s, 4, &h);
 	fresh = open_with(&s, 4, 5);

@@ -20,7 +20,7 @@ static bool push(struct cr_ring *r, uint8_t tag, struct cr_frame_meta *dropped)
 		.rtp_seq = (uint16_t)(65000 + tag),
 		.bytes = FRAME,
 		.marker = tag & 1,
-		.restart = tag >> 1 & 1,
+		.sender = (uint8_t)(tag * 5) & 127,
 		.covered = tag >> 2 & 1,
 		.what = tag % 6,
 		.codec = tag & 15,
@@ -43,7 +43,7 @@ static void assert_meta(const struct cr_frame_meta *m, uint64_t seq,
 	assert_int_equal(m->rtp_seq, (uint16_t)(65000 + tag));
 	assert_int_equal(m->bytes, FRAME);
 	assert_int_equal(m->marker, tag & 1);
-	assert_int_equal(m->restart, tag >> 1 & 1);
+	assert_int_equal(m->sender, (uint8_t)(tag * 5) & 127);
 	assert_int_equal(m->covered, tag >> 2 & 1);
 	assert_int_equal(m->what, tag % 6);
 	assert_int_equal(m->codec, tag & 15);

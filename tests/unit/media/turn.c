@@ -11,6 +11,7 @@
 
 #include "base/address.h"
 #include "cmocka_cr.h"
+#include "media/packet.h"
 #include "media/turn.h"
 
 enum {
@@ -336,6 +337,150 @@ static void a_digit_ends_without_its_ticks(void **state)
 	rig_close(&g);
 }
 
+/* --- frames as their receiver pushes them --- */
+
+/* Of packet @n of a sender that began with @first. */
+static struct inflow_frame speech_of(uint32_t first, unsigned n, cr_ns at)
+{
+	return (struct inflow_frame){
+		.what = CR_RING_SPEECH,
+		.payload = payload,
+		.bytes = sizeof(payload),
+		.ts = first + n * (uint32_t)sizeof(payload),
+		.seq = (uint16_t)n,
+		.at = at,
+	};
+}
+
+static void rig_push(struct rig *g, struct inflow_frame f, bool restart)
+{
+	f.restart = restart;
+	g->c->trace = g->other;
+	packet_push(g->c, &f);
+}
+
+/* Run the oldest frame. */
+static void rig_serve(struct rig *g)
+{
+	const struct live_run run = { .picked = 0 };
+	struct cr_job job;
+
+	assert_true(call_peek(&g->c->lt.core, &job));
+	assert_true(call_claim(&g->c->lt.core, job.seq));
+	turn_run(g->w, g->c, &run);
+	turn_flush(g->w);
+}
+
+/* The timestamp of the first packet that @peer has; all others go. */
+static uint32_t rig_heard(int peer)
+{
+	uint8_t buf[BURST_BYTES];
+	struct rtp_packet p;
+	ssize_t n = recv(peer, buf, sizeof(buf), MSG_DONTWAIT);
+
+	assert_true(n > 0);
+	assert_int_equal(rtp_parse(buf, (size_t)n, &p), 0);
+	while (recv(peer, buf, sizeof(buf), MSG_DONTWAIT) > 0)
+		;
+	return p.ts;
+}
+
+static int rig_connect(struct rig *g)
+{
+	struct sockaddr_storage at;
+	int peer;
+
+	g->c->fd = open_port(&at);
+	peer = open_port(&at);
+	way_set(&g->c->own_way, &at);
+	return peer;
+}
+
+/* The first frame of another sender is overwritten: the second one's timestamp
+ * is its own sender's all the same. */
+static void another_sender_shows_in_each_of_its_frames(void **state)
+{
+	const cr_ns period = FRAMES * 20 * CR_MS;
+	struct rig g;
+	int peer;
+
+	(void)state;
+	rig_open(&g);
+	peer = rig_connect(&g);
+	rig_push(&g, speech_of(1000, 0, CR_SEC), false);
+	rig_serve(&g);
+	assert_int_equal(rig_heard(peer), 0);
+	for (unsigned i = 0; i < 8 + 1; i++)
+		rig_push(&g,
+			 speech_of(2000000000, i, CR_SEC + (i + 1) * period),
+			 !i);
+	assert_int_equal(g.c->count.overwritten, 1);
+	rig_serve(&g);
+	assert_int_equal(rig_heard(peer), 2 * sizeof(payload));
+	rig_serve(&g);
+	assert_int_equal(rig_heard(peer), 3 * sizeof(payload));
+	assert_int_equal(g.c->count.missing, 0);
+	while (cr_ring_waiting(g.c->ring))
+		rig_serve(&g);
+	(void)close(peer);
+	(void)close(g.c->fd);
+	rig_close(&g);
+}
+
+/* What takes no time of the speech, such as a digit's ticks, shortens none. */
+static void a_pause_is_counted_from_speech(void **state)
+{
+	const struct inflow_frame tick = { .what = CR_RING_TICK,
+					   .at = CR_SEC + 150 * CR_MS };
+	struct rig g;
+	int peer;
+
+	(void)state;
+	rig_open(&g);
+	peer = rig_connect(&g);
+	rig_push(&g, speech_of(1000, 0, CR_SEC), false);
+	rig_push(&g, tick, false);
+	rig_push(&g, speech_of(2000000000, 0, CR_SEC + 200 * CR_MS), true);
+	rig_serve(&g);
+	assert_int_equal(rig_heard(peer), 0);
+	rig_serve(&g);
+	rig_serve(&g);
+	assert_int_equal(rig_heard(peer), 1600);
+	(void)close(peer);
+	(void)close(g.c->fd);
+	rig_close(&g);
+}
+
+/* And is heard at once. */
+static void another_sender_ends_a_digit(void **state)
+{
+	static const uint8_t begins[TELEPHONE_EVENT_BYTES] = { 5, 10, 0, 160 };
+	const struct inflow_frame event = {
+		.what = CR_RING_EVENT,
+		.payload = begins,
+		.bytes = sizeof(begins),
+		.at = CR_SEC,
+	};
+	struct call_cfg cfg;
+	struct rig g;
+
+	(void)state;
+	rig_open(&g);
+	cfg = g.c->cfg;
+	call_free(g.c);
+	cfg.inflow.pt_event = 101;
+	cfg.pt_event_out = 96;
+	assert_int_equal(call_new(&g.c, &cfg, NULL), 0);
+	rig_push(&g, event, false);
+	rig_push(&g, speech_of(2000000000, 0, CR_SEC + 100 * CR_MS), true);
+	rig_serve(&g);
+	assert_int_equal(g.c->count.events_out, 1);
+	rig_serve(&g);
+	assert_int_equal(g.c->count.events_out, 1 + 3);
+	assert_int_equal(g.c->count.muted, 0);
+	rig_close(&g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -347,6 +492,9 @@ int main(void)
 			what_is_shed_takes_no_time_from_what_is_served),
 		cmocka_unit_test(calls_with_ports_of_their_own_leave_together),
 		cmocka_unit_test(a_digit_ends_without_its_ticks),
+		cmocka_unit_test(another_sender_shows_in_each_of_its_frames),
+		cmocka_unit_test(a_pause_is_counted_from_speech),
+		cmocka_unit_test(another_sender_ends_a_digit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
