@@ -33,11 +33,11 @@ struct inflow {
 	cr_ns tick_at;		/* CR_NEVER: none */
 };
 
-static void gone(void *arg, const uint8_t *payload, unsigned bytes)
+static void gone(void *arg, const struct jitter_output *packet)
 {
 	struct inflow *f = arg;
 
-	(void)payload, (void)bytes;
+	(void)packet;
 	f->cfg.gone(f->cfg.arg);
 }
 

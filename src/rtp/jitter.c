@@ -74,6 +74,7 @@ int jitter_open(struct jitter **out, const struct jitter_cfg *cfg,
 	if (!j)
 		return cr_fail(e, -ENOMEM, "no memory for a jitter buffer");
 	j->cfg = *cfg;
+	j->restarted = true;
 	if (cfg->kind != JITTER_OFF) {
 		j->slots.slots = power_of_two(cfg->slots);
 		j->slots.stride = stride_of(cfg);
@@ -134,31 +135,64 @@ static cr_ns due_of_gap(const struct jitter *j)
 	return j->head.at + j->playout.offset;
 }
 
-static enum jitter_next play(struct jitter *j, cr_ns now,
+/* Whether time in front of @speech, the oldest packet of that, is next. */
+static bool is_gap(const struct jitter *j, const struct jitter_slot *speech)
+{
+	return j->head.playing && !(speech && is_next(j, speech));
+}
+
+/* Of @s, which is the oldest packet, and no speech. */
+static cr_ns due_beside(const struct jitter *j, const struct jitter_slot *s,
+			const struct jitter_slot *speech)
+{
+	cr_ns due = cr_ns_min(s->latest, speech ? due_of(j, speech) : CR_NEVER);
+
+	if (is_gap(j, speech) && is_missing(j, s))
+		return due; /* what is missing may yet come, or is concealed */
+	return cr_ns_min(due, s->at + j->playout.offset);
+}
+
+/* CR_NEVER: nothing waits. */
+static cr_ns due_of_oldest(const struct jitter *j,
+			   const struct jitter_slot *speech)
+{
+	const struct jitter_slot *s = jitter_slots_oldest(&j->slots);
+
+	if (!s)
+		return CR_NEVER;
+	return s->beside ? due_beside(j, s, speech) : due_of(j, s);
+}
+
+static unsigned missing_before(const struct jitter *j,
+			       const struct jitter_slot *s)
+{
+	const struct head *h = &j->head;
+
+	return h->counted && s->seq > h->seq ? (unsigned)(s->seq - h->seq - 1)
+					     : 0;
+}
+
+/* The oldest packet. */
+static enum jitter_next play(struct jitter *j, cr_ns now, cr_ns due,
 			     struct jitter_output *out)
 {
 	const struct jitter_slot *s = jitter_slots_oldest(&j->slots);
 
-	*out = (struct jitter_output){
-		.ts = (uint32_t)s->ts,
-		.duration = jitter_duration(j, s),
-		.due = due_of(j, s),
-		.payload = jitter_slot_payload(&j->slots, s->seq),
-		.bytes = s->bytes,
-		.seq = (uint16_t)s->seq,
-		.pt = s->pt,
-		.marker = s->marker,
-		.silent = s->silent,
-		.restart = j->restarted,
-		.arrival = s->arrival,
-		.wait = cr_ns_max(now - s->arrival, 0),
-	};
+	*out = jitter_packet(j, s);
+	out->due = due;
+	out->restart = j->restarted;
+	out->missing = missing_before(j, s);
+	out->wait = cr_ns_max(now - s->arrival, 0);
 	j->restarted = false;
-	j->head.playing = true;
-	j->head.last_at = s->at;
-	j->head.last_due = out->due;
-	jitter_pass(j, s);
-	j->head.concealed_ns = 0;
+	if (s->beside) {
+		jitter_pass_beside(j, s);
+	} else {
+		j->head.playing = true;
+		j->head.last_at = s->at;
+		j->head.last_due = due;
+		jitter_pass(j, s);
+		j->head.concealed_ns = 0;
+	}
 	jitter_slots_drop(&j->slots);
 	jitter_count(&j->count.out, 1);
 	jitter_count(&j->count.wait_ns, (unsigned long long)out->wait);
@@ -168,16 +202,18 @@ static enum jitter_next play(struct jitter *j, cr_ns now,
 /* How much of the next packet's time is to be concealed; 0: nothing. So it is
  * before a packet's time is known: what is concealed beyond the next packet's
  * beginning would put that, and all behind it, off. */
-static uint32_t to_conceal(const struct jitter *j, const struct jitter_slot *s)
+static uint32_t to_conceal(const struct jitter *j,
+			   const struct jitter_slot *speech)
 {
+	const struct jitter_slot *s = jitter_slots_oldest(&j->slots);
 	const struct head *h = &j->head;
 	int64_t most = JITTER_CONCEAL_MAX * j->cfg.clock / CR_SEC;
 	int64_t units = j->duration;
 
 	if (!j->step || h->silent || (s && !is_missing(j, s)))
 		return 0;
-	if (s && s->ts - h->ts < units)
-		units = s->ts - h->ts;
+	if (speech && speech->ts - h->ts < units)
+		units = speech->ts - h->ts;
 	if (!h->concealed_ns && units > most)
 		units = most;
 	if (h->concealed_ns + timeline_ns(&j->line, units) > JITTER_CONCEAL_MAX)
@@ -213,39 +249,40 @@ static enum jitter_next pause_playing(struct jitter *j, cr_ns now,
 
 /* Nothing has come for what is to be played now. */
 static enum jitter_next bridge(struct jitter *j, cr_ns now,
-			       const struct jitter_slot *s,
+			       const struct jitter_slot *speech,
 			       struct jitter_output *out)
 {
-	uint32_t units = to_conceal(j, s);
+	uint32_t units = to_conceal(j, speech);
 
-	*out = (struct jitter_output){
-		.ts = (uint32_t)j->head.ts,
-		.duration = units,
-		.due = due_of_gap(j),
-	};
-	return units ? conceal(j, units) : pause_playing(j, now, s);
+	*out = (struct jitter_output){ 0 };
+	if (units && speech && speech->ts == j->head.ts + units)
+		*out = jitter_packet(j, speech);
+	out->ts = (uint32_t)j->head.ts;
+	out->duration = units;
+	out->due = due_of_gap(j);
+	return units ? conceal(j, units) : pause_playing(j, now, speech);
 }
 
 enum jitter_next jitter_next(struct jitter *j, cr_ns now,
 			     struct jitter_output *out)
 {
 	const struct jitter_slot *s = jitter_slots_oldest(&j->slots);
+	const struct jitter_slot *speech = jitter_slots_speech(&j->slots);
+	cr_ns due = due_of_oldest(j, speech);
 
-	if (s && is_next(j, s))
-		return due_of(j, s) <= now ? play(j, now, out) : JITTER_NOTHING;
-	if (j->head.playing && due_of_gap(j) <= now)
-		return bridge(j, now, s, out);
-	return s && due_of(j, s) <= now ? play(j, now, out) : JITTER_NOTHING;
+	if (due <= now && s->beside)
+		return play(j, now, due, out);
+	if (is_gap(j, speech) && due_of_gap(j) <= now)
+		return bridge(j, now, speech, out);
+	return due <= now ? play(j, now, due, out) : JITTER_NOTHING;
 }
 
 cr_ns jitter_due(const struct jitter *j)
 {
-	const struct jitter_slot *s = jitter_slots_oldest(&j->slots);
-	cr_ns due = s ? due_of(j, s) : CR_NEVER;
+	const struct jitter_slot *speech = jitter_slots_speech(&j->slots);
+	cr_ns due = due_of_oldest(j, speech);
 
-	if (!j->head.playing || (s && is_next(j, s)))
-		return due;
-	return cr_ns_min(due, due_of_gap(j));
+	return is_gap(j, speech) ? cr_ns_min(due, due_of_gap(j)) : due;
 }
 
 /* --- what is known of it --- */

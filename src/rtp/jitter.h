@@ -49,6 +49,14 @@
  * the transits have changed for good, and the floor is found anew. So nothing
  * starves.
  *
+ * *Beside speech* a source may send what is not part of its time, such as
+ * telephone events (jitter_input.beside), in the same sequence. That comes out
+ * where its number stands: behind what is before it, never in front of speech
+ * that may yet come, and not later than the speech behind it. Where nothing
+ * like that tells, it is due as speech of its timestamp would be. Its
+ * timestamps need not rise, and nothing is learned from them. It is never late:
+ * it comes out at once when its turn is over. Behind it nothing is concealed.
+ *
  * What was held up and comes all at once is not played all at once: what is
  * older than `most` goes (overflow), and the rest is played twice as fast as it
  * was spoken until it is in time again.
@@ -94,6 +102,8 @@ extern const char *const jitter_kinds[];
 /** So much is concealed in a row. */
 #define JITTER_CONCEAL_MAX (60 * CR_MS)
 
+struct jitter_output;
+
 struct jitter_cfg {
 	enum jitter_kind kind;
 	cr_ns least, most;   /**< of the delay: 0 <= least <= most        */
@@ -102,9 +112,10 @@ struct jitter_cfg {
 				  rounded up to a power of two              */
 	unsigned slot_bytes; /**< the largest payload                       */
 	/** A packet that was taken will not be played: for overflow, or
-	 * discarded. Within jitter_put() and jitter_reset(). NULL: nobody asks.
-	 */
-	void (*gone)(void *arg, const uint8_t *payload, unsigned bytes);
+	 * discarded. Within jitter_put() and jitter_reset(), oldest first.
+	 * Those beside speech may be passed on; they are told as if they were
+	 * played. NULL: nobody asks. */
+	void (*gone)(void *arg, const struct jitter_output *packet);
 	void *arg; /**< of gone()                                           */
 };
 
@@ -139,6 +150,11 @@ struct jitter_input {
 				which is learned                            */
 	bool silent; /**< silence, such as SID or comfort noise: what does not
 			  come behind it was not sent                       */
+	bool beside; /**< no speech: it stands among speech by its number   */
+	uint8_t tag; /**< the caller's                                      */
+	/** Where it is in the buffer's time, less its timestamp: for packets
+	 * beside speech, and where clocks differ. */
+	uint32_t shift;
 };
 
 /** What became of it; negative: refused. */
@@ -163,16 +179,21 @@ enum jitter_next {
 };
 
 struct jitter_output {
-	uint32_t ts;	   /**< all: of the packet, or of what is missing    */
+	uint32_t ts; /**< all: where the packet is, or what is missing; in the
+			  buffer's time                                     */
 	uint32_t duration; /**< play, conceal: units of the clock            */
 	cr_ns due;	   /**< all: when it was to be done                  */
-	/* play */
+	/* play; and conceal, of the packet behind, if that waits: it may know
+	 * of what is missing (FEC). NULL: it has not come */
 	const uint8_t *payload; /**< until the next put, next, reset or close */
 	unsigned bytes;
+	uint8_t pt, tag;
 	uint16_t seq;
-	uint8_t pt;
-	bool marker, silent;
+	/* play */
+	uint32_t shift; /**< jitter_input's                                 */
+	bool marker, silent, beside;
 	bool restart; /**< the first of a source: forget its timestamps     */
+	unsigned missing; /**< packets in front of it that have not come    */
 	cr_ns arrival;
 	cr_ns wait; /**< since its arrival, >= 0                            */
 };

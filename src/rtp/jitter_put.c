@@ -24,11 +24,16 @@
 #define DURATION_MIN (5 * CR_MS / 2)
 #define DURATION_MAX (125 * CR_MS)
 
-static void tell_gone(const struct jitter *j, const struct jitter_slot *s)
+static void tell_gone(struct jitter *j, const struct jitter_slot *s)
 {
+	struct jitter_output packet = jitter_packet(j, s);
+
+	if (s->beside) {
+		packet.restart = j->restarted;
+		j->restarted = false;
+	}
 	if (j->cfg.gone)
-		j->cfg.gone(j->cfg.arg, jitter_slot_payload(&j->slots, s->seq),
-			    s->bytes);
+		j->cfg.gone(j->cfg.arg, &packet);
 }
 
 static void drop_oldest(struct jitter *j)
@@ -36,7 +41,10 @@ static void drop_oldest(struct jitter *j)
 	const struct jitter_slot *oldest = jitter_slots_oldest(&j->slots);
 
 	tell_gone(j, oldest);
-	jitter_pass(j, oldest);
+	if (oldest->beside)
+		jitter_pass_beside(j, oldest);
+	else
+		jitter_pass(j, oldest);
 	jitter_slots_drop(&j->slots);
 	jitter_count(&j->count.overflow, 1);
 }
@@ -59,6 +67,7 @@ void jitter_reset(struct jitter *j)
 	discard(j);
 	memset(&j->source, 0, sizeof(j->source));
 	j->heard = j->started = false;
+	j->restarted = true;
 }
 
 static enum jitter_put refuse(struct jitter *j, enum jitter_put why)
@@ -86,22 +95,27 @@ static void set_duration(struct jitter *j, uint32_t units)
 	playout_packets(&j->playout, j->duration_ns);
 }
 
+/* Of the buffer's time. */
+static uint32_t place_of(const struct jitter_input *in)
+{
+	return in->rtp->ts + in->shift;
+}
+
 /* A source begins with @in, played as soon as the delay allows. */
 static void begin(struct jitter *j, const struct jitter_input *in, uint64_t seq)
 {
-	discard(j);
-	timeline_begin(&j->line, j->cfg.clock, in->rtp->ts, in->arrival);
+	timeline_begin(&j->line, j->cfg.clock, place_of(in), in->arrival);
 	playout_begin(&j->playout, 0, in->arrival);
 	set_duration(j, (uint32_t)(FIRST_DURATION * j->cfg.clock / CR_SEC));
 	j->step = 0;
 	j->last = seq;
 	j->last_silent = in->silent;
-	j->started = j->restarted = true;
+	j->started = true;
 }
 
 static bool is_idle(const struct jitter *j)
 {
-	return !j->head.playing && !j->slots.used;
+	return !j->head.playing && !jitter_slots_speak(&j->slots);
 }
 
 /* Neither of these is a slow or a fast packet. Where the timestamp goes on and
@@ -128,11 +142,16 @@ static bool is_proved(struct jitter *j, uint16_t seq, cr_ns transit)
 	return proved;
 }
 
+static bool is_behind(const struct jitter *j, uint64_t seq)
+{
+	return j->head.counted && seq <= j->head.seq;
+}
+
 static bool is_over(const struct jitter *j, uint64_t seq, int64_t ts)
 {
 	const struct head *h = &j->head;
 
-	return (h->any && (seq <= h->seq || ts <= h->over)) ||
+	return is_behind(j, seq) || (h->any && ts <= h->over) ||
 	       jitter_slots_behind(&j->slots, seq);
 }
 
@@ -141,9 +160,7 @@ static bool is_in_order(const struct jitter *j, uint64_t seq, int64_t ts)
 {
 	const struct jitter_slot *before, *after;
 
-	if (!jitter_slots_fit(&j->slots, seq))
-		return ts > jitter_slot_of(&j->slots, j->slots.newest)->ts;
-	jitter_slots_neighbours(&j->slots, seq, &before, &after);
+	jitter_slots_neighbours(&j->slots, seq, false, &before, &after);
 	return (!before || before->ts < ts) && (!after || ts < after->ts);
 }
 
@@ -201,7 +218,7 @@ static bool make_room(struct jitter *j, uint64_t seq, cr_ns at)
 	const struct jitter_slot *oldest;
 	bool dropped = false;
 
-	while ((oldest = jitter_slots_oldest(&j->slots)) &&
+	while ((oldest = jitter_slots_oldest(&j->slots)) && oldest->seq < seq &&
 	       (!jitter_slots_fit(&j->slots, seq) || at - oldest->at > most)) {
 		drop_oldest(j);
 		dropped = true;
@@ -214,30 +231,73 @@ static cr_ns latest_before(const struct jitter *j, uint64_t seq)
 {
 	const struct jitter_slot *before, *after;
 
-	if (!j->slots.used || seq > j->slots.newest)
-		return CR_NEVER;
-	jitter_slots_neighbours(&j->slots, seq, &before, &after);
-	return after->latest;
+	jitter_slots_neighbours(&j->slots, seq, true, &before, &after);
+	return after ? after->latest : CR_NEVER;
+}
+
+/* Its turn is not waited for if that is over, or not known. */
+static cr_ns latest_wait(const struct jitter *j, const struct jitter_input *in,
+			 uint64_t seq)
+{
+	bool now = in->beside && (!j->started || is_behind(j, seq));
+
+	return now ? 0 : j->cfg.most;
 }
 
 static void keep(struct jitter *j, const struct jitter_input *in, uint64_t seq,
 		 int64_t ts, cr_ns at)
 {
-	cr_ns latest = latest_before(j, seq);
-	struct jitter_slot *s = jitter_slots_add(&j->slots, seq);
+	cr_ns before = latest_before(j, seq);
+	cr_ns latest = in->arrival + latest_wait(j, in, seq);
+	struct jitter_slot *s = jitter_slots_add(&j->slots, seq, in->beside);
 	const struct rtp_packet *p = in->rtp;
 
 	s->ts = ts;
 	s->at = at;
 	s->arrival = in->arrival;
-	s->latest = cr_ns_min(latest, in->arrival + j->cfg.most);
+	s->latest = cr_ns_min(latest, before);
 	s->duration = in->duration <= j->cfg.clock ? in->duration : 0;
+	s->shift = in->shift;
 	s->bytes = (uint16_t)p->payload_bytes;
 	s->pt = p->pt;
+	s->tag = in->tag;
 	s->marker = p->marker;
 	s->silent = in->silent;
 	memcpy(jitter_slot_payload(&j->slots, seq), p->payload,
 	       p->payload_bytes);
+}
+
+/* Where @ts, which is in no order, is among the speech around it. */
+static int64_t between(const struct jitter *j, uint64_t seq, int64_t ts)
+{
+	const struct jitter_slot *before, *after;
+
+	jitter_slots_neighbours(&j->slots, seq, false, &before, &after);
+	if (before && ts < before->ts)
+		ts = before->ts;
+	else if (!before && j->head.any && ts < j->head.over)
+		ts = j->head.over;
+	return after && ts > after->ts ? after->ts : ts;
+}
+
+/* A packet beside speech; nothing is known of the time of one that comes before
+ * any speech. */
+static enum jitter_put take_beside(struct jitter *j,
+				   const struct jitter_input *in, uint64_t seq)
+{
+	int64_t ts = place_of(in);
+	cr_ns at = in->arrival;
+	bool dropped;
+
+	if (jitter_slots_behind(&j->slots, seq))
+		return refuse(j, JITTER_LATE);
+	if (j->started) {
+		ts = timeline_extend(&j->line, place_of(in));
+		at = timeline_at(&j->line, between(j, seq, ts));
+	}
+	dropped = make_room(j, seq, at);
+	keep(j, in, seq, ts, at);
+	return dropped ? JITTER_OVERFLOW : JITTER_TAKEN;
 }
 
 /* The extended number of a packet that the source has just taken. */
@@ -246,21 +306,29 @@ static uint64_t extended(const struct rtp_source *s, uint16_t seq)
 	return s->ext - (uint16_t)((uint16_t)s->ext - seq);
 }
 
-/* The first packet of a source. */
-static void start(struct jitter *j, const struct jitter_input *in)
+/* The first speech of a source, or what comes before that. */
+static enum jitter_put start(struct jitter *j, const struct jitter_input *in)
 {
 	uint64_t seq = extended(&j->source, in->rtp->seq);
 
+	if (in->beside)
+		return take_beside(j, in, seq);
+	if (is_behind(j, seq))
+		return refuse(j, JITTER_LATE);
 	begin(j, in, seq);
-	learn_duration(j, in, seq, in->rtp->ts);
-	keep(j, in, seq, in->rtp->ts, in->arrival);
+	learn_duration(j, in, seq, place_of(in));
+	keep(j, in, seq, place_of(in), in->arrival);
+	return JITTER_TAKEN;
 }
 
 static enum jitter_put restart(struct jitter *j, const struct jitter_input *in)
 {
+	discard(j);
 	memset(&j->source, 0, sizeof(j->source));
 	(void)rtp_source_update(&j->source, in->rtp->seq);
-	start(j, in);
+	j->started = false;
+	j->restarted = true;
+	(void)start(j, in);
 	jitter_count(&j->count.restarts, 1);
 	return JITTER_RESTART;
 }
@@ -276,7 +344,7 @@ static enum jitter_put refuse_number(struct jitter *j)
 static enum jitter_put take(struct jitter *j, const struct jitter_input *in,
 			    uint64_t seq)
 {
-	int64_t ts = timeline_extend(&j->line, in->rtp->ts);
+	int64_t ts = timeline_extend(&j->line, place_of(in));
 	cr_ns at = timeline_at(&j->line, ts);
 	cr_ns transit = in->arrival - at;
 	bool dropped;
@@ -314,9 +382,8 @@ static enum jitter_put accept(struct jitter *j, const struct jitter_input *in,
 	if (again)
 		return restart(j, in);
 	if (j->started)
-		return take(j, in, seq);
-	start(j, in);
-	return JITTER_TAKEN;
+		return in->beside ? take_beside(j, in, seq) : take(j, in, seq);
+	return start(j, in);
 }
 
 enum jitter_put jitter_put(struct jitter *j, const struct jitter_input *in)

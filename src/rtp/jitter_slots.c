@@ -5,48 +5,56 @@
  */
 #include "rtp/jitter_slots.h"
 
-/* Bit i: the packet numbered @from + i waits. */
-static uint64_t used_from(const struct jitter_slots *s, uint64_t from)
+/* Bit i: the packet numbered @from + i is one of @used. */
+static uint64_t used_from(const struct jitter_slots *s, uint64_t used,
+			  uint64_t from)
 {
 	unsigned by = (unsigned)(from & (s->slots - 1));
 	uint64_t all =
 		s->slots < 64 ? (UINT64_C(1) << s->slots) - 1 : UINT64_MAX;
 
 	if (!by)
-		return s->used;
-	return (s->used >> by | s->used << (s->slots - by)) & all;
+		return used;
+	return (used >> by | used << (s->slots - by)) & all;
+}
+
+const struct jitter_slot *jitter_slots_speech(const struct jitter_slots *s)
+{
+	uint64_t speech = s->used & ~s->beside;
+
+	if (!speech)
+		return NULL;
+	speech = used_from(s, speech, s->oldest);
+	return jitter_slot_of(s, s->oldest + (unsigned)__builtin_ctzll(speech));
 }
 
 void jitter_slots_neighbours(const struct jitter_slots *s, uint64_t seq,
-			     const struct jitter_slot **before,
+			     bool all, const struct jitter_slot **before,
 			     const struct jitter_slot **after)
 {
-	uint64_t used, below;
-	unsigned place;
+	uint64_t used = all ? s->used : s->used & ~s->beside;
+	uint64_t below = 0, above;
 
+	used = s->used ? used_from(s, used, s->oldest) : 0;
+	if (seq > s->newest)
+		below = used;
+	else if (seq > s->oldest)
+		below = used & ((UINT64_C(1) << (seq - s->oldest)) - 1);
+	above = used & ~below;
 	*before = *after = NULL;
-	if (!s->used)
-		return;
-	if (seq < s->oldest) {
-		*after = jitter_slot_of(s, s->oldest);
-		return;
-	}
-	if (seq > s->newest) {
-		*before = jitter_slot_of(s, s->newest);
-		return;
-	}
-	used = used_from(s, s->oldest);
-	place = (unsigned)(seq - s->oldest);
-	below = used & ((UINT64_C(1) << place) - 1);
-	*before = jitter_slot_of(s, s->oldest + 63 -
-					    (unsigned)__builtin_clzll(below));
-	*after = jitter_slot_of(s,
-				seq + (unsigned)__builtin_ctzll(used >> place));
+	if (below)
+		*before = jitter_slot_of(
+			s, s->oldest + 63 - (unsigned)__builtin_clzll(below));
+	if (above)
+		*after = jitter_slot_of(
+			s, s->oldest + (unsigned)__builtin_ctzll(above));
 }
 
-struct jitter_slot *jitter_slots_add(struct jitter_slots *s, uint64_t seq)
+struct jitter_slot *jitter_slots_add(struct jitter_slots *s, uint64_t seq,
+				     bool beside)
 {
 	struct jitter_slot *slot = jitter_slot_of(s, seq);
+	uint64_t bit = UINT64_C(1) << (seq & (s->slots - 1));
 
 	if (!s->used)
 		s->oldest = s->newest = seq;
@@ -54,14 +62,21 @@ struct jitter_slot *jitter_slots_add(struct jitter_slots *s, uint64_t seq)
 		s->oldest = seq;
 	else if (seq > s->newest)
 		s->newest = seq;
-	s->used |= UINT64_C(1) << (seq & (s->slots - 1));
+	s->used |= bit;
+	if (beside)
+		s->beside |= bit;
 	slot->seq = seq;
+	slot->beside = beside;
 	return slot;
 }
 
 void jitter_slots_drop(struct jitter_slots *s)
 {
-	s->used &= ~(UINT64_C(1) << (s->oldest & (s->slots - 1)));
+	uint64_t bit = UINT64_C(1) << (s->oldest & (s->slots - 1));
+
+	s->used &= ~bit;
+	s->beside &= ~bit;
 	if (s->used)
-		s->oldest += (unsigned)__builtin_ctzll(used_from(s, s->oldest));
+		s->oldest += (unsigned)__builtin_ctzll(
+			used_from(s, s->used, s->oldest));
 }

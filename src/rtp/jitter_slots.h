@@ -23,9 +23,11 @@ struct jitter_slot {
 	cr_ns arrival;
 	cr_ns latest; /**< to be played by then; rises with @seq, too       */
 	uint32_t duration; /**< units of the clock; 0: not known             */
+	uint32_t shift;	   /**< of @ts from the packet's own                 */
 	uint16_t bytes;
-	uint8_t pt;
+	uint8_t pt, tag;
 	bool marker, silent;
+	bool beside; /**< no speech: its @ts is in no order                  */
 };
 
 /** Zero, then jitter_slots_init(). */
@@ -35,6 +37,7 @@ struct jitter_slots {
 	uint64_t oldest; /**< sequence number; if one waits               */
 	uint64_t newest; /**< as well                                     */
 	uint64_t used;	 /**< bit i: slot i                               */
+	uint64_t beside; /**< those of them that hold no speech           */
 	struct jitter_slot *slot; /**< [slots], borrowed                    */
 	uint8_t *payload;	  /**< [slots * stride], borrowed           */
 };
@@ -58,6 +61,15 @@ static inline struct jitter_slot *jitter_slots_oldest(
 	return s->used ? jitter_slot_of(s, s->oldest) : NULL;
 }
 
+/** Whether speech waits. */
+static inline bool jitter_slots_speak(const struct jitter_slots *s)
+{
+	return s->used & ~s->beside;
+}
+
+/** The oldest packet of speech, or NULL. */
+const struct jitter_slot *jitter_slots_speech(const struct jitter_slots *s);
+
 /** Whether @seq has a place, without one for an older packet in its way. */
 static inline bool jitter_slots_fit(const struct jitter_slots *s, uint64_t seq)
 {
@@ -71,15 +83,16 @@ static inline bool jitter_slots_behind(const struct jitter_slots *s,
 	return s->used && seq < s->newest && s->newest - seq >= s->slots;
 }
 
-/** The packets next to where @seq, which does not wait, would be; NULL: none.
- * @seq fits and is not behind. */
+/** The packets of speech, or of any (@all), next to where @seq, which does not
+ * wait, would be; NULL: none. @seq is not behind. */
 void jitter_slots_neighbours(const struct jitter_slots *s, uint64_t seq,
-			     const struct jitter_slot **before,
+			     bool all, const struct jitter_slot **before,
 			     const struct jitter_slot **after);
 
 /** The place of @seq, which does not wait, fits and is not behind: fill it and
- * its payload. */
-struct jitter_slot *jitter_slots_add(struct jitter_slots *s, uint64_t seq);
+ * its payload. @beside: it is no speech. */
+struct jitter_slot *jitter_slots_add(struct jitter_slots *s, uint64_t seq,
+				     bool beside);
 
 /** Take the oldest packet out. Its slot stays as it is until the next
  * jitter_slots_add(). */

@@ -26,12 +26,13 @@
 /** The source's time that is played next. */
 struct head {
 	bool playing;
-	bool any; /**< something is over: what follows is known            */
+	bool any;     /**< speech is over: what follows is known           */
+	bool counted; /**< something is over, speech or not: @seq is known */
 	uint64_t seq; /**< of the last packet that is over               */
 	int64_t over; /**< timestamps up to this one are over            */
 	int64_t ts;   /**< what stands next, if playing                      */
 	cr_ns at;     /**< the time of that                                  */
-	bool silent;  /**< what was played last                             */
+	bool silent;  /**< what was played last, or no speech            */
 	unsigned concealed; /**< since the last packet: how often           */
 	cr_ns last_at;	    /**< the time of what came out last, */
 	cr_ns last_due;	    /**< and when that was due */
@@ -83,6 +84,20 @@ static inline uint32_t jitter_duration(const struct jitter *j,
 	return s->duration ? s->duration : j->duration;
 }
 
+/** What is no speech takes no time. It may come when its turn is over. */
+static inline void jitter_pass_beside(struct jitter *j,
+				      const struct jitter_slot *s)
+{
+	struct head *h = &j->head;
+
+	if (h->counted && s->seq <= h->seq)
+		return;
+	h->counted = true;
+	h->seq = s->seq;
+	h->concealed = 0;
+	h->silent = true;
+}
+
 /** @s has been played or dropped. */
 static inline void jitter_pass(struct jitter *j, const struct jitter_slot *s)
 {
@@ -91,6 +106,7 @@ static inline void jitter_pass(struct jitter *j, const struct jitter_slot *s)
 	j->head = (struct head){
 		.playing = j->head.playing,
 		.any = true,
+		.counted = true,
 		.seq = s->seq,
 		.over = s->ts,
 		.ts = s->ts + duration,
@@ -99,6 +115,26 @@ static inline void jitter_pass(struct jitter *j, const struct jitter_slot *s)
 		.last_at = j->head.last_at,
 		.last_due = j->head.last_due,
 		.concealed_ns = j->head.concealed_ns,
+	};
+}
+
+/** The packet in @s. */
+static inline struct jitter_output jitter_packet(const struct jitter *j,
+						 const struct jitter_slot *s)
+{
+	return (struct jitter_output){
+		.ts = (uint32_t)s->ts,
+		.duration = jitter_duration(j, s),
+		.payload = jitter_slot_payload(&j->slots, s->seq),
+		.bytes = s->bytes,
+		.pt = s->pt,
+		.tag = s->tag,
+		.seq = (uint16_t)s->seq,
+		.shift = s->shift,
+		.marker = s->marker,
+		.silent = s->silent,
+		.beside = s->beside,
+		.arrival = s->arrival,
 	};
 }
 

@@ -38,12 +38,11 @@ static struct load load_of(const uint8_t *payload)
 	return l;
 }
 
-static void gone(void *arg, const uint8_t *payload, unsigned bytes)
+static void gone(void *arg, const struct jitter_output *packet)
 {
 	const struct play_buffer *b = arg;
-	struct load l = load_of(payload);
+	struct load l = load_of(packet->payload);
 
-	(void)bytes;
 	b->gone(b->arg, &(struct play_frame){ .frame = l.frame,
 					      .arrival = l.arrival,
 					      .waited = b->now - l.received });

@@ -22,6 +22,7 @@ struct watch_packet {
 	uint16_t seq;
 	uint32_t ts, ssrc, duration;
 	bool silent, marker;
+	bool beside; /**< no speech */
 };
 
 enum watch_fate {
@@ -52,6 +53,9 @@ struct jitter_watch {
 	cr_ns concealed, now;
 	unsigned long long plays, conceals, pauses;
 	unsigned last; /**< number of the packet played last                */
+	bool numbered;
+	uint16_t seq; /**< of that one, or of one that went after it        */
+	unsigned long long missing;
 	cr_ns wait_max;
 };
 
@@ -63,18 +67,24 @@ static inline void watch_broke(struct jitter_watch *w, bool broken,
 }
 
 /* What was taken will not be played. */
-static inline void watch_gone(void *arg, const uint8_t *payload, unsigned bytes)
+static inline void watch_gone(void *arg, const struct jitter_output *packet)
 {
 	struct jitter_watch *w = arg;
 	unsigned number;
 
-	memcpy(&number, payload, 4);
+	memcpy(&number, packet->payload, 4);
 	watch_broke(w, number >= w->n || w->fate[number] != WATCH_WAITS,
 		    "only what waits is dropped");
-	if (number < w->n)
+	if (number < w->n) {
 		w->fate[number] = WATCH_GONE;
+		w->seq = w->packet[number].seq;
+		w->numbered = true;
+	}
+	watch_broke(w, packet->restart && !(packet->beside && w->restart),
+		    "only the first of a source is marked");
+	w->restart = w->restart && !packet->restart;
+	w->any = w->any && !packet->restart;
 	w->gone++;
-	(void)bytes;
 }
 
 static inline void watch_open(struct jitter_watch *w,
@@ -84,9 +94,9 @@ static inline void watch_open(struct jitter_watch *w,
 
 	memset(w, 0, offsetof(struct jitter_watch, packet));
 	memset(w->fate, 0, sizeof(w->fate));
-	w->any = w->paused = false;
+	w->any = w->paused = w->numbered = false;
 	w->concealed = w->now = w->wait_max = 0;
-	w->plays = w->conceals = w->pauses = 0;
+	w->plays = w->conceals = w->pauses = w->missing = 0;
 	w->cfg = *cfg;
 	w->cfg.slot_bytes = WATCH_BYTES;
 	w->cfg.gone = watch_gone;
@@ -152,6 +162,27 @@ static inline void watch_order(struct jitter_watch *w, enum jitter_next what,
 	w->ts = ts;
 }
 
+/* What has been passed over does not come behind it; what is no speech may, if
+ * it comes so late, but then at once. */
+static inline void watch_numbers(struct jitter_watch *w,
+				 const struct watch_packet *p,
+				 const struct jitter_output *out)
+{
+	uint16_t step = (uint16_t)(p->seq - w->seq);
+	bool late = w->numbered && (int16_t)step <= 0;
+
+	watch_broke(w, late && !(p->beside && (!w->exact || !out->wait)),
+		    "numbers rise");
+	watch_broke(w,
+		    out->missing &&
+			    (late || !w->numbered || out->missing >= step),
+		    "what is missing is between two numbers");
+	w->missing += out->missing;
+	if (!late)
+		w->seq = p->seq;
+	w->numbered = true;
+}
+
 static inline void watch_played(struct jitter_watch *w,
 				const struct jitter_output *out)
 {
@@ -173,7 +204,8 @@ static inline void watch_played(struct jitter_watch *w,
 	watch_broke(w,
 		    out->ts != p->ts || out->seq != p->seq ||
 			    out->marker != p->marker ||
-			    out->silent != p->silent || out->arrival != p->at,
+			    out->silent != p->silent ||
+			    out->beside != p->beside || out->arrival != p->at,
 		    "headers are as they were");
 	watch_broke(w, out->wait != cr_ns_max(w->now - p->at, 0),
 		    "the wait is the time since the arrival");
@@ -182,6 +214,7 @@ static inline void watch_played(struct jitter_watch *w,
 		    "nothing waits longer than the most");
 	watch_broke(w, out->restart != w->restart,
 		    "the first of a source is marked");
+	watch_numbers(w, p, out);
 	w->fate[number] = WATCH_OUT;
 	w->wait_max = cr_ns_max(w->wait_max, out->wait);
 	w->any = w->any && !out->restart;
@@ -192,11 +225,29 @@ static inline void watch_played(struct jitter_watch *w,
 	w->last = number;
 }
 
+/* Of what is missing only the packet right behind it may know. */
+static inline void watch_knows(struct jitter_watch *w, enum jitter_next what,
+			       const struct jitter_output *out)
+{
+	unsigned number;
+
+	if (!out->payload)
+		return;
+	memcpy(&number, out->payload, 4);
+	watch_broke(w,
+		    what != JITTER_CONCEAL || number >= w->n ||
+			    w->fate[number] != WATCH_WAITS ||
+			    w->packet[number].beside ||
+			    w->packet[number].ts != out->ts + out->duration,
+		    "what is missing ends with the packet that knows of it");
+}
+
 static inline void watch_bridged(struct jitter_watch *w, enum jitter_next what,
 				 const struct jitter_output *out)
 {
 	watch_broke(w, !w->any || w->restart, "a gap is behind something");
 	watch_broke(w, w->paused, "a pause ends with a packet");
+	watch_knows(w, what, out);
 	if (what == JITTER_PAUSE) {
 		w->paused = true;
 		w->pauses++;
@@ -220,6 +271,11 @@ static inline enum jitter_next watch_one(struct jitter_watch *w, cr_ns now,
 		    "something comes when it is due");
 	if (what == JITTER_NOTHING)
 		return what;
+	if (what == JITTER_PLAY && out->beside) {
+		watch_played(w, out);
+		watch_sums(w);
+		return what;
+	}
 	if (what == JITTER_PLAY)
 		watch_played(w, out);
 	else
@@ -257,7 +313,8 @@ static inline enum jitter_put watch_put(struct jitter_watch *w,
 	struct jitter_input in = { .rtp = &rtp,
 				   .arrival = p->at,
 				   .duration = p->duration,
-				   .silent = p->silent };
+				   .silent = p->silent,
+				   .beside = p->beside };
 	enum jitter_put what;
 
 	if (w->n == WATCH_PACKETS)
@@ -268,7 +325,10 @@ static inline enum jitter_put watch_put(struct jitter_watch *w,
 	w->told[w->n] = what;
 	w->fate[w->n] = what < 0 ? WATCH_REFUSED : WATCH_WAITS;
 	w->n++;
-	w->restart |= what == JITTER_RESTART;
+	if (what == JITTER_RESTART) {
+		w->restart = true;
+		w->numbered = false;
+	}
 	watch_broke(w, c->overflow - gone && what != JITTER_OVERFLOW,
 		    "what overflows is told");
 	watch_broke(w, w->gone != c->overflow + c->discarded,

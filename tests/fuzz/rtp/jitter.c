@@ -7,9 +7,9 @@
  * the clock; octet 1: most, 10 ms each, from 10 ms; octet 2: least, 256ths of
  * most; octet 3: slots. Then steps of 8 octets: time that passes (2 octets,
  * 100 us each), what (1 octet: bit 0 silent, bit 1 another SSRC, bit 2 the
- * duration is told, bit 3 reset, bit 4 any timestamp), sequence number less the
- * last one (1 octet, signed; -128: any number), timestamp less the
- * last one (4 octets, signed; without bit 4 a 65536th of it).
+ * duration is told, bit 3 reset, bit 4 any timestamp, bit 5 beside speech),
+ * sequence number less the last one (1 octet, signed; -128: any number),
+ * timestamp less the last one (4 octets, signed; without bit 4 a 65536th of it).
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static void reset(void)
 {
 	jitter_reset(w.j);
 	w.restart = true;
-	w.any = w.paused = false;
+	w.any = w.paused = w.numbered = false;
 }
 
 static void step(const uint8_t *p, struct watch_packet *packet)
@@ -56,6 +56,7 @@ static void step(const uint8_t *p, struct watch_packet *packet)
 	packet->at += (p[0] << 8 | p[1]) * 100 * CR_US;
 	packet->silent = p[2] & 1;
 	packet->ssrc = p[2] & 2;
+	packet->beside = p[2] & 32;
 	packet->duration = p[2] & 4 ? ts >> 16 : 0;
 	packet->ts += p[2] & 16 ? ts : (uint32_t)((int32_t)ts / 65536);
 	packet->seq =

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A jitter buffer under any packets: jitter, loss, reordering, duplicates,
- * pauses, networks that stand still, clocks that drift, numbers that wrap,
- * sources that restart or flip, numbers that make no sense. What its header
- * promises holds (tests/support/jitter_watch.h), and when the network has
- * calmed, every packet is played. What fails is shrunk by leaving packets out,
- * and printed.
+ * pauses, packets beside speech, networks that stand still, clocks that drift,
+ * numbers that wrap, sources that restart or flip, numbers that make no sense.
+ * What its header promises holds (tests/support/jitter_watch.h), and when the
+ * network has calmed, every packet is played. What fails is shrunk by leaving
+ * packets out, and printed.
  */
 #include <stdio.h>
 
@@ -42,6 +42,9 @@ struct sender {
 	cr_ns base, jitter, spike;
 	unsigned loss, twice, mad, dtx; /* percent */
 	cr_ns stalled;
+	unsigned event; /* packets beside speech to come */
+	uint32_t event_ts;
+	bool alone; /* without speech meanwhile */
 };
 
 static struct run now_run;
@@ -72,7 +75,7 @@ static cr_ns delay_of(struct sender *s)
 
 static void mad_packet(struct sender *s, struct watch_packet *p)
 {
-	switch (test_below(&s->seed, 6)) {
+	switch (test_below(&s->seed, 7)) {
 	case 0:
 		p->ts = (uint32_t)test_random(&s->seed);
 		break;
@@ -87,6 +90,9 @@ static void mad_packet(struct sender *s, struct watch_packet *p)
 		break;
 	case 4:
 		p->seq = (uint16_t)(p->seq + test_below(&s->seed, 200) - 100);
+		break;
+	case 5:
+		p->beside ^= 1;
 		break;
 	default:
 		p->duration = test_below(&s->seed, s->clock);
@@ -105,9 +111,16 @@ static void send_one(struct sender *s, struct run *r, bool calm, bool settled)
 		.silent = chance(s, 2),
 	};
 
+	if (s->event && (s->alone || chance(s, 50))) {
+		s->event--;
+		p.beside = true;
+		p.ts = s->event_ts;
+	}
 	p.at = cr_ns_max(s->at + delay_of(s), s->stalled);
-	s->ts += s->step;
-	s->at += s->ptime + s->ptime * s->drift / 1000000;
+	if (!p.beside || s->alone) {
+		s->ts += s->step;
+		s->at += s->ptime + s->ptime * s->drift / 1000000;
+	}
 	if (chance(s, s->mad))
 		mad_packet(s, &p);
 	if (!chance(s, s->loss))
@@ -137,6 +150,12 @@ static void something_happens(struct sender *s)
 		break;
 	case 4:
 		s->base = test_below(&s->seed, 400000000);
+		break;
+	case 5:
+	case 6:
+		s->event = 1 + test_below(&s->seed, 20);
+		s->event_ts = s->ts;
+		s->alone = chance(s, 50);
 		break;
 	default:
 		s->at += gap * s->ptime;
@@ -285,7 +304,7 @@ static const char *shrink(struct run *r, const char *broken)
 		for (unsigned i = 0; i + len <= r->n;) {
 			const char *still = play_less(&less, r, i, len, broken);
 
-			if (still) {
+			if (still && (still == broken || still != starved)) {
 				*r = less;
 				broken = still;
 			} else {
@@ -308,9 +327,10 @@ static void print(const struct run *r)
 			continue;
 
 		printf("%d/%d %12lld ns seq %5u ts %10u ssrc %08x duration "
-		       "%u%s%s\n",
+		       "%u%s%s%s\n",
 		       watch.told[i], watch.fate[i], (long long)p->at, p->seq,
 		       p->ts, p->ssrc, p->duration, p->silent ? " silent" : "",
+		       p->beside ? " beside" : "",
 		       r->step[i].calm ? " calm" : "");
 	}
 }
