@@ -181,12 +181,9 @@ static void gone(void *call)
 
 static int open_inflow(struct call *c, struct cr_err *e)
 {
-	const struct pipeline_side *in = &c->cfg.media.in;
 	const struct inflow_cfg cfg = {
 		.terms = c->cfg.inflow,
-		.payload = in->payload,
-		.clock = pipeline_side_clock(in),
-		.rate = pipeline_side_rate(in),
+		.clock = pipeline_side_clock(&c->cfg.media.in),
 		.step = c->ts_step,
 		.slot_bytes = (unsigned)c->slot_bytes,
 		.emit = packet_push,

@@ -150,10 +150,10 @@ struct call {
 	/* rx */
 	_Alignas(CACHE_LINE) struct rtp_source seen;
 	bool source_known, first_seen;
-	bool restart;	  /**< the next frame is of another sender */
+	bool restart;	   /**< the next frame is of another sender */
 	uint8_t sender_in; /**< of the last frame; cr_frame_meta's */
-	bool pushed;	  /**< frames that the engine does not know of yet */
-	uint8_t codec_in; /**< of the last packet of speech */
+	bool pushed;	   /**< frames that the engine does not know of yet */
+	uint8_t codec_in;  /**< of the last packet of speech */
 	struct trace_ring *trace; /**< the receiver's, while it takes frames */
 	struct inflow *inflow;	  /**< NULL: packets are frames */
 	cr_ns last_arrival;

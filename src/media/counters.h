@@ -30,9 +30,11 @@
 	  "packets of a new sender that had not proved itself yet")            \
 	X(wrong_pt, NULL, "packets with another payload type")                 \
 	X(made, NULL,                                                          \
-	  "frames that no packet brought: of lost ones, of silence, and "      \
-	  "digits' ticks")                                                     \
-	X(lost, NULL, "frames of packets that a jitter buffer missed")         \
+	  "frames that no packet brought: concealment, silence, and digits' "  \
+	  "ticks")                                                             \
+	X(lost, NULL,                                                          \
+	  "packets that had not come when the jitter buffer played one "       \
+	  "behind them")                                                       \
 	X(silences, NULL, "frames of silence, while the sender saved packets") \
 	X(events, NULL, "packets of telephone events")                         \
 	X(noises, NULL, "packets of comfort noise")                            \

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "rtp/clocks.h"
 #include "rtp/silence.h"
 #include "rtp/telephone_event.h"
 
@@ -25,21 +26,23 @@ struct inflow {
 	struct inflow_cfg cfg;
 	struct jitter *jitter; /* NULL: none */
 	struct silence silence;
-	bool restart;		/* the next frame is of another sender */
-	struct rtp_source seen; /* all that comes, if there is a buffer */
-	cr_ns step_ns;		/* of a packet */
-	uint16_t seq;		/* of the last packet that came out */
-	unsigned ticks;		/* yet to come */
-	cr_ns tick_at;		/* CR_NEVER: none */
+	struct clocks clocks;
+	struct inflow_codec codecs[INFLOW_CODECS]; /* as they came */
+	cr_ns step_ns;				   /* of a packet  */
+	cr_ns now;				   /* of the latest packet */
+
+	/* the last packet that came out */
+	bool restart; /* the next one is of another sender */
+	uint16_t seq;
+	/* and of speech or noise: its timestamp, and where that is */
+	uint32_t ts, place;
+	uint8_t number; /* codec of the speech */
+
+	unsigned ticks; /* yet to come */
+	cr_ns tick_at;	/* CR_NEVER: none */
 };
 
-static void gone(void *arg, const struct jitter_output *packet)
-{
-	struct inflow *f = arg;
-
-	(void)packet;
-	f->cfg.gone(f->cfg.arg);
-}
+static void gone(void *arg, const struct jitter_output *packet);
 
 static int open_jitter(struct inflow *f, struct cr_err *e)
 {
@@ -71,6 +74,7 @@ int inflow_open(struct inflow **out, const struct inflow_cfg *cfg,
 	f->cfg = *cfg;
 	f->step_ns = (cr_ns)cfg->step * CR_SEC / cfg->clock;
 	f->tick_at = CR_NEVER;
+	clocks_init(&f->clocks, cfg->clock, f->step_ns);
 	silence_init(&f->silence,
 		     &(struct silence_cfg){
 			     .clock = cfg->clock,
@@ -99,11 +103,6 @@ bool inflow_buffers(const struct inflow *f)
 	return f->jitter != NULL;
 }
 
-uint32_t inflow_clock(const struct inflow *f)
-{
-	return f->cfg.clock;
-}
-
 unsigned inflow_waiting(const struct inflow *f)
 {
 	return f->jitter ? jitter_waiting(f->jitter) : 0;
@@ -117,25 +116,25 @@ struct extent {
 	bool silent;
 };
 
-static struct extent extent_of(const struct inflow *f, const uint8_t *payload,
-			       unsigned bytes)
+static struct extent extent_of(const struct inflow *f,
+			       const struct inflow_codec *codec,
+			       const uint8_t *payload, unsigned bytes)
 {
-	const struct inflow_cfg *cfg = &f->cfg;
-	struct extent x = { .units = cfg->step };
+	struct extent x = { .units = f->cfg.step };
 	struct payload_iter it;
 	struct cr_frame frame;
 
-	if (payload_is_pcm(&cfg->payload)) {
+	if (payload_is_pcm(codec->payload)) {
 		x.units = (uint32_t)((uint64_t)payload_pcm_samples(
-					     &cfg->payload, bytes) *
-				     cfg->clock / cfg->rate);
+					     codec->payload, bytes) *
+				     f->cfg.clock / codec->rate);
 		return x;
 	}
-	if (cfg->payload.kind == PAYLOAD_WHOLE) {
+	if (codec->payload->kind == PAYLOAD_WHOLE) {
 		x.silent = bytes <= QUIET_BYTES;
 		return x;
 	}
-	if (payload_open(&cfg->payload, payload, bytes, &it))
+	if (payload_open(codec->payload, payload, bytes, &it))
 		return x;
 	while (payload_next(&it, &frame))
 		x.silent = frame.kind == CR_FRAME_SID ||
@@ -143,23 +142,41 @@ static struct extent extent_of(const struct inflow *f, const uint8_t *payload,
 	return x;
 }
 
+/* --- time --- */
+
+/* What @units of the inflow's time are to the codec that speaks. */
+static uint32_t in_codec(const struct inflow *f, uint32_t units)
+{
+	uint32_t clock = f->codecs[f->number].clock;
+
+	if (!clock || clock == f->cfg.clock)
+		return units;
+	return (uint32_t)((int64_t)(int32_t)units * clock / f->cfg.clock);
+}
+
+/* The timestamp, to that codec, of what is at @place. */
+static uint32_t ts_of(const struct inflow *f, uint32_t place)
+{
+	return f->ts + in_codec(f, place - f->place);
+}
+
 /* --- frames --- */
 
-/* With its place in time: what silence was filled before. */
-static void emit(struct inflow *f, struct inflow_frame *frame,
+/* At @place and its own timestamp; or later, where silence was filled. */
+static void emit(struct inflow *f, struct inflow_frame *frame, uint32_t place,
 		 const struct extent *x)
 {
-	struct silence_place place;
+	struct silence_place to;
 
 	if (f->cfg.terms.fill != INFLOW_FILL_NEVER) {
 		if (frame->restart)
 			silence_restart(&f->silence);
-		place = silence_packet(&f->silence, frame->ts, x->units,
-				       x->silent, frame->at);
-		frame->ts = place.ts;
-		frame->covered = place.covered;
-		if (frame->what == CR_RING_NOISE && !place.covered)
-			frame->units = (uint16_t)x->units;
+		to = silence_packet(&f->silence, place, x->units, x->silent,
+				    frame->at);
+		frame->ts += in_codec(f, to.ts - place);
+		frame->covered = to.covered;
+		if (frame->what == CR_RING_NOISE && !to.covered)
+			frame->units = (uint16_t)in_codec(f, x->units);
 	}
 	f->cfg.emit(f->cfg.arg, frame);
 }
@@ -179,57 +196,97 @@ static void make(struct inflow *f, enum cr_frame_what what, uint32_t ts,
 	f->cfg.emit(f->cfg.arg, &frame);
 }
 
-static void emit_packet(struct inflow *f, enum cr_frame_what what,
-			struct inflow_frame *frame)
+/* It ends the silence of another sender, too, and not its own one's. */
+static void emit_event(struct inflow *f, struct inflow_frame *frame)
+{
+	struct telephone_event event;
+
+	if (frame->restart)
+		silence_restart(&f->silence);
+	if (telephone_event_parse(frame->payload, frame->bytes, &event))
+		event.end = true; /* the relay counts it */
+	f->ticks = TICKS;
+	f->tick_at = frame->at + (event.end ? TICK_END : TICK_OPEN);
+	f->cfg.emit(f->cfg.arg, frame);
+}
+
+/* Of codec @number, if it is speech. */
+static void emit_packet(struct inflow *f, struct inflow_frame *frame,
+			uint8_t number, uint32_t place)
 {
 	struct extent x = { .units = f->cfg.step, .silent = true };
 
-	frame->what = what;
 	frame->restart = f->restart;
 	f->restart = false;
 	f->seq = frame->seq;
-	if (what == CR_RING_SPEECH)
-		x = extent_of(f, frame->payload, frame->bytes);
-	emit(f, frame, &x);
-}
-
-static bool is_silent(const struct inflow *f, enum cr_frame_what what,
-		      const struct rtp_packet *p)
-{
-	return what == CR_RING_NOISE ||
-	       extent_of(f, p->payload, (unsigned)p->payload_bytes).silent;
+	if (frame->what == CR_RING_EVENT) {
+		emit_event(f, frame);
+		return;
+	}
+	if (frame->what == CR_RING_SPEECH) {
+		f->number = number;
+		x = extent_of(f, &f->codecs[number], frame->payload,
+			      frame->bytes);
+	}
+	f->ts = frame->ts;
+	f->place = place;
+	emit(f, frame, place, &x);
 }
 
 /* --- the jitter buffer --- */
 
+/* Its tags: what a packet is, and of which codec. */
+static uint8_t tag_of(const struct inflow_arrival *in)
+{
+	return (uint8_t)((unsigned)in->what << 4 | in->number);
+}
+
 static void play(struct inflow *f, const struct jitter_output *o, cr_ns now)
 {
 	struct inflow_frame frame = {
+		.what = (enum cr_frame_what)(o->tag >> 4),
 		.marker = o->marker,
 		.pt = o->pt,
 		.payload = o->payload,
 		.bytes = o->bytes,
-		.ts = o->ts,
+		.ts = o->ts - o->shift,
 		.seq = o->seq,
+		.lost = (uint16_t)o->missing,
 		.at = now,
-		.waited = o->wait,
+		.waited = cr_ns_max(now - o->arrival, 0),
 	};
 
 	f->restart |= o->restart;
-	emit_packet(f, inflow_what(&f->cfg.terms, o->pt), &frame);
+	emit_packet(f, &frame, o->tag & (INFLOW_CODECS - 1), o->ts);
+}
+
+/* An event is too old to wait, but not lost. */
+static void gone(void *arg, const struct jitter_output *packet)
+{
+	struct inflow *f = arg;
+
+	if (packet->beside)
+		play(f, packet, f->now);
+	else
+		f->cfg.gone(f->cfg.arg);
 }
 
 static void conceal(struct inflow *f, const struct jitter_output *o, cr_ns now)
 {
 	struct inflow_frame frame = {
 		.what = CR_RING_LOST,
-		.ts = o->ts,
+		.ts = ts_of(f, o->ts),
 		.seq = f->seq,
-		.units = (uint16_t)o->duration,
+		.units = (uint16_t)in_codec(f, o->duration),
 		.at = now,
 	};
 
-	emit(f, &frame, &(struct extent){ .units = o->duration });
+	if (o->payload && o->tag == f->number && /* speech of the same codec */
+	    f->codecs[f->number].recovers) {
+		frame.payload = o->payload;
+		frame.bytes = o->bytes;
+	}
+	emit(f, &frame, o->ts, &(struct extent){ .units = o->duration });
 }
 
 static void drain(struct inflow *f, cr_ns now)
@@ -244,28 +301,51 @@ static void drain(struct inflow *f, cr_ns now)
 			conceal(f, &o, now);
 }
 
-static enum jitter_put buffer(struct inflow *f, const struct inflow_arrival *in)
+/* --- packets --- */
+
+static bool is_silent(const struct inflow *f, const struct inflow_arrival *in)
 {
+	return in->what == CR_RING_NOISE ||
+	       (in->what == CR_RING_SPEECH &&
+		extent_of(f, &in->codec, in->rtp->payload,
+			  (unsigned)in->rtp->payload_bytes)
+			.silent);
+}
+
+/* Behind the beginning of an event when its packet was sent, less what speech
+ * that was sent with it had begun earlier. */
+static uint32_t lasted(const struct inflow *f, const struct rtp_packet *p)
+{
+	struct telephone_event event;
+
+	if (telephone_event_parse(p->payload, p->payload_bytes, &event))
+		return 0;
+	return event.duration - f->cfg.step;
+}
+
+static enum jitter_put buffer(struct inflow *f, const struct inflow_arrival *in,
+			      uint32_t place)
+{
+	const bool beside = in->what == CR_RING_EVENT;
 	const struct jitter_input put = {
 		.rtp = in->rtp,
 		.arrival = in->at,
-		.silent = is_silent(f, in->what, in->rtp),
+		.silent = is_silent(f, in),
+		.beside = beside,
+		.tag = tag_of(in),
+		.shift =
+			place - in->rtp->ts + (beside ? lasted(f, in->rtp) : 0),
 	};
-	enum jitter_put result = jitter_put(f->jitter, &put);
 
-	f->restart |= in->restart;
-	drain(f, in->at);
-	return result;
+	return jitter_put(f->jitter, &put);
 }
 
-/* --- events --- */
-
-static struct inflow_frame frame_of(const struct inflow_arrival *in)
+static void pass(struct inflow *f, const struct inflow_arrival *in,
+		 uint32_t place)
 {
-	return (struct inflow_frame){
+	struct inflow_frame frame = {
 		.what = in->what,
 		.marker = in->rtp->marker,
-		.restart = in->restart,
 		.pt = in->rtp->pt,
 		.payload = in->rtp->payload,
 		.bytes = (unsigned)in->rtp->payload_bytes,
@@ -273,96 +353,56 @@ static struct inflow_frame frame_of(const struct inflow_arrival *in)
 		.seq = in->rtp->seq,
 		.at = in->at,
 	};
+
+	emit_packet(f, &frame, in->number, place);
 }
 
-static void pass_event(struct inflow *f, const struct inflow_arrival *in)
+/* A buffer tells by itself which packet is the first that comes out. */
+static void restart(struct inflow *f)
 {
-	struct inflow_frame frame = frame_of(in);
-	struct telephone_event event;
+	if (f->jitter)
+		jitter_reset(f->jitter);
+	else
+		f->restart = true;
+	clocks_again(&f->clocks);
+}
 
-	f->restart |= in->restart;
-	frame.restart = f->restart; /* and so is its first speech */
-	if (f->restart)
-		silence_restart(&f->silence);
-	if (telephone_event_parse(frame.payload, frame.bytes, &event))
-		event.end = true; /* the relay counts it */
-	f->seq = frame.seq;
-	f->ticks = TICKS;
-	f->tick_at = in->at + (event.end ? TICK_END : TICK_OPEN);
-	f->cfg.emit(f->cfg.arg, &frame);
+enum jitter_put inflow_packet(struct inflow *f, const struct inflow_arrival *in)
+{
+	struct clocks_packet p = {
+		.ts = in->rtp->ts,
+		.clock = in->codec.clock,
+		.seq = in->rtp->seq,
+		.at = in->at,
+	};
+	enum jitter_put put = JITTER_TAKEN;
+	uint32_t place;
+
+	f->now = in->at;
+	if (in->restart)
+		restart(f);
+	if (in->what == CR_RING_SPEECH)
+		f->codecs[in->number] = in->codec;
+	else
+		p.clock = clocks_now(&f->clocks);
+	place = clocks_place(&f->clocks, &p);
+	if (f->jitter)
+		put = buffer(f, in, place);
+	if (put == JITTER_RESTART)
+		clocks_again(&f->clocks);
+	if (put >= 0 && in->what != CR_RING_EVENT)
+		clocks_take(&f->clocks, &p, place);
+	if (f->jitter)
+		drain(f, in->at);
+	else
+		pass(f, in, place);
+	return put;
 }
 
 static void tick(struct inflow *f, cr_ns now)
 {
 	make(f, CR_RING_TICK, 0, 0, now);
 	f->tick_at = --f->ticks ? now + TICK_END : CR_NEVER;
-}
-
-/* --- both --- */
-
-/* By its number: the buffer does not see those of another clock. */
-static enum jitter_put in_order(struct inflow *f,
-				const struct inflow_arrival *in)
-{
-	if (!f->jitter)
-		return JITTER_TAKEN;
-	if (in->restart)
-		rtp_source_again(&f->seen);
-	switch (rtp_source_update(&f->seen, in->rtp->seq)) {
-	case RTP_NEW:
-		return JITTER_TAKEN;
-	case RTP_RESTART:
-		return JITTER_RESTART;
-	case RTP_DUPLICATE:
-		return JITTER_DUPLICATE;
-	case RTP_REORDERED:
-		return JITTER_LATE;
-	case RTP_STRAY:
-		break;
-	}
-	return JITTER_STRAY;
-}
-
-/* Of another clock: what is known of times says nothing of it. */
-static enum jitter_put pass_foreign(struct inflow *f,
-				    const struct inflow_arrival *in,
-				    enum jitter_put put)
-{
-	struct inflow_frame frame = frame_of(in);
-
-	if (put < 0)
-		return put;
-	if (f->jitter)
-		jitter_reset(f->jitter);
-	silence_restart(&f->silence);
-	frame.restart |= f->restart;
-	f->restart = false;
-	f->seq = frame.seq;
-	f->cfg.emit(f->cfg.arg, &frame);
-	return put;
-}
-
-enum jitter_put inflow_packet(struct inflow *f, const struct inflow_arrival *in)
-{
-	struct inflow_arrival now = *in;
-	enum jitter_put order = in_order(f, in);
-	struct inflow_frame frame;
-
-	now.restart |= order == JITTER_RESTART;
-	if (now.restart && f->jitter) /* also if it sees none of the sender */
-		jitter_reset(f->jitter);
-	if (in->what == CR_RING_EVENT) {
-		pass_event(f, &now);
-		return JITTER_TAKEN;
-	}
-	if (in->clock != f->cfg.clock)
-		return pass_foreign(f, &now, order);
-	if (f->jitter)
-		return buffer(f, &now);
-	f->restart |= in->restart;
-	frame = frame_of(in);
-	emit_packet(f, in->what, &frame);
-	return JITTER_TAKEN;
 }
 
 void inflow_poll(struct inflow *f, cr_ns now)
@@ -373,7 +413,8 @@ void inflow_poll(struct inflow *f, cr_ns now)
 		drain(f, now);
 	if (silence_due(&f->silence) <= now &&
 	    silence_next(&f->silence, now, &ts))
-		make(f, CR_RING_SILENCE, ts, f->cfg.step, now);
+		make(f, CR_RING_SILENCE, ts_of(f, ts), in_codec(f, f->cfg.step),
+		     now);
 	if (f->tick_at <= now)
 		tick(f, now);
 }

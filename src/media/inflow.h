@@ -7,16 +7,25 @@
  * Only calls that ask for some of it have one, at a port of their own.
  *
  *   packet --> [jitter buffer] --> speech, noise ---+
- *                     |                             +--> silence's timestamps
- *                     +----------> lost ------------+           |
- *   packet ----------------------> event --------------------> frame
+ *                 |      |                          +--> silence's timestamps
+ *                 |      +-------> lost ------------+           |
+ *                 +--------------> event --------------------> frame
  *   time ------------------------> silence, tick --------------> frame
  *
  * What waits comes out when the next packet comes, or a ptime after its time at
  * the latest: so a buffer wakes nobody for each packet.
  *
- * An event does not wait: what waits when it begins would be heard after it,
- * so whoever sends speech keeps quiet until then (media/outflow.h).
+ * Events wait among the speech, in the order of their numbers, at the time that
+ * they tell: an event's packets have the timestamp of its beginning and say how
+ * long it has lasted (RFC 4733, 2.2). So what was said before a digit is heard
+ * before it. None is lost here: what the buffer has no room for comes out.
+ *
+ * A party may change between codecs, also of several clocks (rtp/clocks.h). All
+ * of them wait; inside, time has one clock. Frames have timestamps of their own
+ * codec's, those that were made of that of the speech before them.
+ *
+ * A lost frame brings the packet behind it, if that waits and its codec tells
+ * of lost ones (in-band FEC).
  *
  * Time is an argument; frames go to a function. One thread at a time: the
  * receiver of the call's leg.
@@ -58,21 +67,21 @@ struct inflow_frame {
 	bool covered;	      /**< its time is filled: for the decoder only  */
 	bool marker, restart; /**< as cr_frame_meta's                        */
 	uint8_t pt;	      /**< of a packet                               */
-	const uint8_t *payload;
+	const uint8_t *payload; /**< of a packet; LOST: the one behind it */
 	unsigned bytes;
 	uint32_t ts;
 	uint16_t seq;
 	uint16_t units; /**< of what was made */
+	uint16_t lost;	/**< packets in front of it that had not come in time */
 	cr_ns at;	/**< when it is: arrival, or play-out                */
 	cr_ns waited;	/**< before that, in the jitter buffer               */
 };
 
 struct inflow_cfg {
 	struct inflow_terms terms;
-	struct payload_cfg payload; /**< of its speech                       */
-	uint32_t clock, rate; /**< of its RTP timestamps and its PCM, Hz     */
-	uint32_t step;	      /**< RTP timestamp units of a packet           */
-	unsigned slot_bytes;  /**< largest payload                           */
+	uint32_t clock;	     /**< of its time, Hz: its first codec's        */
+	uint32_t step;	     /**< a packet's time, in units of that         */
+	unsigned slot_bytes; /**< largest payload                           */
 	void (*emit)(void *arg, const struct inflow_frame *frame);
 	/** A packet that was taken will not come out. */
 	void (*gone)(void *arg);
@@ -100,22 +109,31 @@ static inline enum cr_frame_what inflow_what(const struct inflow_terms *t,
 				   : CR_RING_SPEECH;
 }
 
+/** Codecs of a party, by number. */
+#define INFLOW_CODECS 16u
+
+/** What is to be known of a codec. */
+struct inflow_codec {
+	const struct payload_cfg *payload; /**< outlives the inflow */
+	uint32_t clock, rate; /**< of its timestamps and its PCM, Hz */
+	bool recovers;	      /**< its packets tell of lost ones     */
+};
+
 /** A packet that has come. */
 struct inflow_arrival {
 	enum cr_frame_what what;
 	const struct rtp_packet *rtp;
-	bool restart;	/**< of another sender than the one before           */
-	uint32_t clock; /**< of its timestamps, Hz. Not the inflow's: of a codec
-			     that the party has changed to; it does not wait,
-			     nor does silence behind it get filled            */
+	bool restart; /**< of another sender than the one before */
+	/* speech: of which codec */
+	uint8_t number;
+	struct inflow_codec codec;
 	cr_ns at;
 };
 
 /**
  * A packet has come. Frames that are due come out at once. Returns 0 or more,
- * or why it was refused where there is a jitter buffer: by that, or because it
- * is old and of another clock. Without a buffer the caller has refused old
- * ones.
+ * or why the jitter buffer has refused it. Without one the caller has refused
+ * old packets.
  */
 enum jitter_put inflow_packet(struct inflow *f,
 			      const struct inflow_arrival *in);
@@ -126,9 +144,6 @@ void inflow_poll(struct inflow *f, cr_ns now);
 /** When to call inflow_poll(), unless packets come before; CR_NEVER: it depends
  * on packets. */
 cr_ns inflow_due(const struct inflow *f);
-
-/** The clock of its timestamps, Hz. */
-uint32_t inflow_clock(const struct inflow *f);
 
 /** Packets that wait in its jitter buffer. */
 unsigned inflow_waiting(const struct inflow *f);

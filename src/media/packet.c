@@ -128,12 +128,12 @@ static void count_frame(struct call *c, const struct inflow_frame *f)
 		call_count(&c->count.packets_in, 1);
 		call_count(&c->count.octets_in, f->bytes);
 	}
-	if (__builtin_expect(f->what == CR_RING_SPEECH && !f->waited, 1))
+	if (__builtin_expect(
+		    f->what == CR_RING_SPEECH && !f->waited && !f->lost, 1))
 		return;
 	call_count(&c->count.buffered_ns, (unsigned long long)f->waited);
-	if (f->what == CR_RING_LOST)
-		call_count(&c->count.lost, 1);
-	else if (f->what == CR_RING_SILENCE)
+	call_count(&c->count.lost, f->lost);
+	if (f->what == CR_RING_SILENCE)
 		call_count(&c->count.silences, 1);
 	else if (f->what == CR_RING_EVENT)
 		call_count(&c->count.events, 1);
@@ -237,25 +237,44 @@ static void count_refused_in_buffer(struct call *c, enum jitter_put why)
 		call_count(&c->count.too_big, 1);
 }
 
+/* Types may change at any moment. */
+static bool tell_codec(struct call *c, uint8_t pt, struct inflow_arrival *in)
+{
+	int number = call_codec_of(c, pt);
+	const struct pipeline_side *side;
+
+	if (number < 0) {
+		call_count(&c->count.wrong_pt, 1);
+		return false;
+	}
+	side = pipeline_input_side(c->pipeline, (unsigned)number);
+	in->number = (uint8_t)number;
+	in->codec = (struct inflow_codec){
+		.payload = &side->payload,
+		.clock = pipeline_side_clock(side),
+		.rate = pipeline_side_rate(side),
+		.recovers = side->codec->recover,
+	};
+	return true;
+}
+
 /* Into its inflow, from which frames may come at once. */
 static void let_in(struct call *c, const struct rtp_packet *p, cr_ns arrival)
 {
 	struct inflow_arrival in = {
 		.what = inflow_what(&c->cfg.inflow, p->pt),
 		.rtp = p,
-		.clock = inflow_clock(c->inflow),
 		.at = arrival,
 	};
 
+	if (in.what == CR_RING_SPEECH && !tell_codec(c, p->pt, &in))
+		return;
 	if (inflow_buffers(c->inflow)) /* only counts: it sorts them in */
 		(void)rtp_source_update(&c->seen, p->seq);
 	else if (!in_order(c, p->seq))
 		return;
 	in.restart = c->restart;
 	c->restart = false;
-	if (in.what == CR_RING_SPEECH)
-		in.clock = pipeline_clock_of(c->pipeline,
-					     (unsigned)call_codec_of(c, p->pt));
 	count_refused_in_buffer(c, inflow_packet(c->inflow, &in));
 	leg_wait(c->cfg.ear, LEG_INFLOW, inflow_due(c->inflow));
 }

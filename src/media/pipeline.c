@@ -72,7 +72,7 @@ void pipeline_restart(struct pipeline *p)
 static int64_t after_restart(const struct pipeline *p, cr_ns arrival)
 {
 	cr_ns most = (cr_ns)PIPELINE_PAUSE_MAX;
-	cr_ns pause = p->ran ? arrival - p->heard : 0;
+	cr_ns pause = p->heard == CR_NEVER ? 0 : arrival - p->heard;
 	int64_t ahead = cr_ns_min(cr_ns_max(pause, 0), most) *
 			(int64_t)p->in_clock / CR_SEC;
 	int64_t at = p->at + ahead;
@@ -160,6 +160,8 @@ uint32_t pipeline_time(struct pipeline *p, const struct pipeline_input *in)
 		pipeline_first_ts(p, in->ts);
 	else if (p->again)
 		restart_time(p, in);
+	if (p->heard == CR_NEVER)
+		p->heard = in->arrival;
 	at = after_step(p, (int32_t)(in->ts - p->last_ts));
 	return p->zero + (uint32_t)(at * p->out_clock / p->in_clock);
 }

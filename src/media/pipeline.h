@@ -159,8 +159,9 @@ void pipeline_restart(struct pipeline *p);
 
 /** The clock of input @number, Hz. */
 unsigned pipeline_input_clock(const struct pipeline *p, unsigned number);
-/** The same; any thread. */
-unsigned pipeline_clock_of(const struct pipeline *p, unsigned number);
+/** What input @number is; constant as long as @p. Any thread. */
+const struct pipeline_side *pipeline_input_side(const struct pipeline *p,
+						unsigned number);
 
 /**
  * Transcode one input payload. Returns 0, or a negative enum payload_reason
@@ -184,6 +185,7 @@ struct pipeline_lost {
 	uint32_t ts;	/**< RTP timestamp of its first sample       */
 	uint32_t units; /**< how long it is, in the input's RTP clock */
 	cr_ns arrival;	/**< when that was known                     */
+	uint8_t codec;	/**< which input it would have been          */
 	/** The packet behind it, which may know something of it (FEC) and is
 	 * to be run next; NULL: it has not come. */
 	const struct pipeline_input *next;

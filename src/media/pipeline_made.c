@@ -35,11 +35,15 @@ void pipeline_lost(struct pipeline *p, struct pipeline_scratch *s,
 {
 	const struct pipeline_side *side = &p->cfg.in;
 	const struct pipeline_input in = { .ts = lost->ts,
-					   .codec = p->number,
+					   .codec = lost->codec,
 					   .arrival = lost->arrival };
-	struct pipeline_run r = pipeline_begin(p, s, &in, emit, arg);
-	int64_t end = p->next + lost->units, from;
+	struct pipeline_run r;
+	int64_t end, from;
 
+	if (pipeline_ready(p, &in))
+		return;
+	r = pipeline_begin(p, s, &in, emit, arg);
+	end = p->next + lost->units;
 	while (p->next < end) {
 		from = p->next;
 		if (p->next + p->unit >= end && recover(&r, lost->next))
@@ -183,17 +187,14 @@ static void feed_silence(struct pipeline_run *r, uint32_t units)
 }
 
 void pipeline_silence(struct pipeline *p, struct pipeline_scratch *s,
-		      const struct pipeline_input *silence, uint32_t units,
+		      const struct pipeline_input *in, uint32_t units,
 		      pipeline_emit *emit, void *arg)
 {
-	const struct pipeline_input in = { .ts = silence->ts,
-					   .codec = p->number,
-					   .arrival = silence->arrival };
 	struct pipeline_run r;
 
-	if (pipeline_ready(p, &in))
+	if (pipeline_ready(p, in))
 		return;
-	r = pipeline_begin(p, s, &in, emit, arg);
+	r = pipeline_begin(p, s, in, emit, arg);
 	feed_silence(&r, units);
 }
 
@@ -203,7 +204,7 @@ int pipeline_noise(struct pipeline *p, struct pipeline_scratch *s,
 {
 	const struct pipeline_input in = {
 		.ts = noise->ts,
-		.codec = p->number,
+		.codec = noise->codec,
 		.arrival = noise->arrival,
 	};
 	int err = comfort_noise_parse(noise->payload, noise->bytes,

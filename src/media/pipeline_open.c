@@ -190,9 +190,10 @@ unsigned pipeline_input_clock(const struct pipeline *p, unsigned number)
 				   : pipeline_source_at(p, number)->clock;
 }
 
-unsigned pipeline_clock_of(const struct pipeline *p, unsigned number)
+const struct pipeline_side *pipeline_input_side(const struct pipeline *p,
+						unsigned number)
 {
-	return pipeline_source_at(p, number)->clock;
+	return &pipeline_source_at(p, number)->side;
 }
 
 void pipeline_change(struct pipeline *p, struct pipeline_output *o)
@@ -235,6 +236,7 @@ int pipeline_open(struct pipeline **out, const struct pipeline_cfg *cfg,
 	if (!p)
 		return cr_fail(e, -ENOMEM, "out of memory for a pipeline");
 	p->cmr = PAYLOAD_NO_CMR;
+	p->heard = CR_NEVER;
 	p->cfg.pt_noise = cfg->pt_noise;
 	pipeline_quiet_init(p);
 	err = open_sides(p, cfg, e);

@@ -47,7 +47,7 @@ struct pipeline {
 	uint32_t zero; /* output timestamp where `at` and `next` are 0 */
 	int64_t at;    /* timestamp units since the first input packet */
 	int64_t next;  /* where a packet without a gap would start */
-	cr_ns heard;   /* arrival of what is at `at` */
+	cr_ns heard;   /* arrival of what is at `at`; CR_NEVER: none */
 	unsigned sender;
 
 	struct pipeline_noise noise;

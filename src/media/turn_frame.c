@@ -93,6 +93,12 @@ static void skip_numbers(struct turn *t, uint32_t units)
 	c->seq_out += (uint16_t)pipeline_packets(c->pipeline, units);
 }
 
+static void follow_codec(struct call *c)
+{
+	if (__builtin_expect(c->meta.codec != c->codec, 0))
+		call_follow_codec(c);
+}
+
 /* What is missing before the frame @in shows in the output's numbers, or is
  * concealed, but no more of it than anybody would believe. */
 static void bridge(struct turn *t, const struct pipeline_input *in)
@@ -100,11 +106,11 @@ static void bridge(struct turn *t, const struct pipeline_input *in)
 	struct call *c = t->call;
 	const uint32_t clock = pipeline_input_clock(c->pipeline, c->meta.codec);
 	const uint32_t most = CONCEAL_MS * clock / 1000;
+	const uint8_t before = c->codec;
 	struct pipeline_lost lost;
 	struct gap gap;
 
-	if (__builtin_expect(c->meta.codec != c->codec, 0))
-		call_follow_codec(c);
+	follow_codec(c);
 	if (c->inflow && inflow_buffers(c->inflow))
 		return; /* that has told what was lost */
 	gap = gaps_packet(&c->gaps, c->meta.rtp_seq, in->ts, c->ts_step);
@@ -115,6 +121,7 @@ static void bridge(struct turn *t, const struct pipeline_input *in)
 		.ts = in->ts - gap.units,
 		.units = gap.units < most ? gap.units : most,
 		.arrival = in->arrival,
+		.codec = before,
 		.next = gap.units <= most ? in : NULL,
 	};
 	if (c->cfg.conceal)
@@ -205,6 +212,8 @@ int turn_frame(struct turn *t, const struct pipeline_input *in, bool stale)
 		.ts = in->ts,
 		.units = c->meta.units,
 		.arrival = in->arrival,
+		.codec = in->codec,
+		.next = in->bytes ? in : NULL,
 	};
 
 	if (__builtin_expect(c->meta.sender != c->sender, 0))
@@ -225,9 +234,11 @@ int turn_frame(struct turn *t, const struct pipeline_input *in, bool stale)
 		pass_event(t, in);
 		return 0;
 	case CR_RING_LOST:
+		follow_codec(c);
 		pipeline_lost(c->pipeline, s, &lost, emit, t);
 		return 0;
 	case CR_RING_SILENCE:
+		follow_codec(c);
 		pipeline_silence(c->pipeline, s, in, c->meta.units, emit, t);
 		return 0;
 	case CR_RING_TICK:

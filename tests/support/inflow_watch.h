@@ -37,7 +37,9 @@ struct flow_packet {
 	enum flow_kind kind;
 	uint16_t seq;
 	uint32_t ts, ssrc;
-	bool end; /**< of an event */
+	/* of an event */
+	uint16_t lasts;
+	bool end;
 };
 
 enum flow_fate { FLOW_NEW, FLOW_WAITS, FLOW_REFUSED, FLOW_OUT };
@@ -45,6 +47,7 @@ enum flow_fate { FLOW_NEW, FLOW_WAITS, FLOW_REFUSED, FLOW_OUT };
 struct inflow_watch {
 	struct inflow *f;
 	struct inflow_cfg cfg;
+	struct payload_cfg payload; /**< of all its codecs */
 	bool exact; /**< it is polled just when it is due               */
 	const char *broken; /**< the first promise that was; NULL: none */
 	cr_ns now;
@@ -59,12 +62,15 @@ struct inflow_watch {
 
 	/* what comes out */
 	bool any, played;
-	bool fresh;	  /**< the sender, or its clock, has not spoken yet */
-	bool foreign;	  /**< the last packet was of another clock         */
-	uint16_t seq;	  /**< of that one                                  */
-	uint32_t least;	  /**< no frame may begin before           */
-	uint32_t speaker; /**< SSRC of the last packet that came out */
-	unsigned ticks;	  /**< that may come yet                   */
+	bool fresh;	/**< the sender has not spoken yet                */
+	bool mixed;	/**< some packets are of another clock            */
+	unsigned codec; /**< of the last speech                           */
+	uint16_t seq;	/**< of the newest packet                         */
+	uint64_t lost;	/**< packets                                      */
+	unsigned nlost, knowing; /**< lost frames, those with the next packet */
+	uint32_t least;		 /**< no frame may begin before           */
+	uint32_t speaker;	 /**< SSRC of the last packet that came out */
+	unsigned ticks;		 /**< that may come yet                   */
 };
 
 static inline void flow_broke(struct inflow_watch *w, bool broken,
@@ -80,9 +86,9 @@ static inline void flow_broke(struct inflow_watch *w, bool broken,
 static inline unsigned flow_place(const struct inflow_watch *w,
 				  enum flow_kind kind)
 {
-	bool amr = w->cfg.payload.kind == PAYLOAD_AMR;
+	bool amr = w->payload.kind == PAYLOAD_AMR;
 
-	return kind == FLOW_EVENT ? 2 : kind == FLOW_NOISE || !amr ? 0 : 2;
+	return kind == FLOW_EVENT ? 4 : kind == FLOW_NOISE || !amr ? 0 : 2;
 }
 
 static inline unsigned flow_payload(const struct inflow_watch *w,
@@ -96,14 +102,16 @@ static inline unsigned flow_payload(const struct inflow_watch *w,
 	if (p->kind == FLOW_EVENT) {
 		to[0] = 5;
 		to[1] = p->end ? 0x80 : 0;
-		bytes = 4;
+		to[2] = (uint8_t)(p->lasts >> 8);
+		to[3] = (uint8_t)p->lasts;
+		bytes = 8; /* and another event */
 	} else if (p->kind == FLOW_NOISE) {
 		bytes = 2;
-	} else if (w->cfg.payload.kind == PAYLOAD_AMR) {
+	} else if (w->payload.kind == PAYLOAD_AMR) {
 		to[0] = 0xf0;
 		to[1] = p->kind == FLOW_SID ? 8 << 3 | 4 : 7 << 3 | 4;
 		bytes = p->kind == FLOW_SID ? 7 : 33;
-	} else if (w->cfg.payload.kind == PAYLOAD_WHOLE) {
+	} else if (w->payload.kind == PAYLOAD_WHOLE) {
 		bytes = p->kind == FLOW_SID ? 2 : 30;
 	} else if (w->cfg.step <= FLOW_BYTES) {
 		bytes = w->cfg.step;
@@ -127,7 +135,7 @@ static inline void flow_order(struct inflow_watch *w,
 {
 	bool fills = w->cfg.terms.fill != INFLOW_FILL_NEVER;
 
-	if (f->restart)
+	if (f->restart || w->mixed) /* timestamps of two clocks */
 		w->any = false;
 	if (f->covered || (!fills && !w->cfg.terms.jitter))
 		return;
@@ -137,11 +145,42 @@ static inline void flow_order(struct inflow_watch *w,
 	w->least = f->ts + (fills ? units : 1);
 }
 
+/* A lost frame may bring the packet behind it. */
+static inline void flow_knows(struct inflow_watch *w,
+			      const struct inflow_frame *f)
+{
+	const struct flow_packet *p;
+	uint16_t number;
+
+	w->nlost += f->what == CR_RING_LOST;
+	if (!f->bytes)
+		return;
+	flow_broke(w,
+		   f->what != CR_RING_LOST || w->payload.kind != PAYLOAD_WHOLE,
+		   "only codecs that recover are asked to");
+	memcpy(&number, f->payload + flow_place(w, FLOW_SPEECH), 2);
+	flow_broke(w, number >= w->n || w->fate[number] != FLOW_WAITS,
+		   "what tells of lost ones waits");
+	if (number >= w->n)
+		return;
+	p = &w->packet[number];
+	w->knowing++;
+	flow_broke(w,
+		   p->kind == FLOW_NOISE || p->kind == FLOW_EVENT ||
+			   (p->kind == FLOW_FOREIGN) != w->codec,
+		   "what tells of lost ones is speech of that codec");
+	flow_broke(w,
+		   w->cfg.terms.fill == INFLOW_FILL_NEVER && !w->mixed &&
+			   p->ts != f->ts + f->units,
+		   "what tells of lost ones is right behind them");
+}
+
 static inline void flow_made(struct inflow_watch *w,
 			     const struct inflow_frame *f)
 {
-	flow_broke(w, f->bytes || f->restart || f->covered || f->waited,
+	flow_broke(w, f->restart || f->covered || f->waited || f->lost,
 		   "what is made is nobody's");
+	flow_knows(w, f);
 	if (f->what == CR_RING_TICK) {
 		flow_broke(w, !w->ticks, "three ticks behind an event");
 		w->ticks--;
@@ -158,13 +197,40 @@ static inline void flow_made(struct inflow_watch *w,
 	flow_order(w, f, f->units);
 }
 
+/* The order of what comes out is that of its numbers. What was passed over does
+ * not come any more, except events: at once. */
+static inline void flow_numbers(struct inflow_watch *w,
+				const struct flow_packet *p,
+				const struct inflow_frame *f)
+{
+	uint16_t step = (uint16_t)(p->seq - w->seq);
+	bool known = w->played && !f->restart;
+	bool late = known && (int16_t)step <= 0;
+
+	flow_broke(w, late && (p->kind != FLOW_EVENT || f->waited),
+		   "numbers rise");
+	flow_broke(w, f->lost && known && f->lost >= step,
+		   "only missing numbers are lost");
+	w->lost += f->lost;
+	if (!late)
+		w->seq = p->seq;
+}
+
+/* How long a packet of speech is, in its codec's clock. */
+static inline uint32_t flow_units(const struct inflow_watch *w,
+				  const struct flow_packet *p,
+				  const struct inflow_frame *f)
+{
+	if (payload_is_pcm(&w->payload) && p->kind != FLOW_NOISE)
+		return f->bytes;
+	return p->kind == FLOW_FOREIGN ? 2 * w->cfg.step : w->cfg.step;
+}
+
 static inline void flow_played(struct inflow_watch *w, unsigned number,
 			       const struct inflow_frame *f)
 {
 	const struct flow_packet *p = &w->packet[number];
 	uint8_t want[FLOW_BYTES];
-	uint32_t units = w->cfg.step;
-
 	flow_broke(w, w->fate[number] != FLOW_WAITS,
 		   "each at most once, and only what was taken");
 	flow_broke(w,
@@ -176,26 +242,20 @@ static inline void flow_played(struct inflow_watch *w, unsigned number,
 		   "nothing waits longer than it is there");
 	flow_broke(w, w->played && w->speaker != p->ssrc && !f->restart,
 		   "the first of a sender is marked");
-	flow_broke(w,
-		   w->foreign && p->kind == FLOW_FOREIGN && !f->restart &&
-			   (int16_t)(p->seq - w->seq) <= 0,
-		   "those of another clock are in order");
-	w->foreign = p->kind == FLOW_FOREIGN;
-	w->seq = p->seq;
-	w->fresh = w->foreign ||
-		   (p->kind == FLOW_EVENT && (w->fresh || f->restart));
+	flow_numbers(w, p, f);
+	w->fresh = p->kind == FLOW_EVENT && (w->fresh || f->restart);
 	w->fate[number] = FLOW_OUT;
 	w->out++;
 	w->played = true;
 	w->speaker = p->ssrc;
-	if (payload_is_pcm(&w->cfg.payload) && p->kind <= FLOW_SID)
-		units = f->bytes;
-	if (p->kind == FLOW_EVENT)
+	if (p->kind == FLOW_EVENT) {
 		w->ticks = 3;
-	else if (p->kind == FLOW_FOREIGN)
-		w->any = false;
-	else
-		flow_order(w, f, units);
+		w->any = w->any && !f->restart;
+		return;
+	}
+	if (p->kind != FLOW_NOISE)
+		w->codec = p->kind == FLOW_FOREIGN;
+	flow_order(w, f, flow_units(w, p, f));
 }
 
 static inline void flow_emit(void *arg, const struct inflow_frame *f)
@@ -225,15 +285,17 @@ static inline void flow_gone(void *arg)
 
 /* --- use --- */
 
-/** @cfg: terms, payload, clock, rate and step. */
+/** @cfg: terms, clock and step. */
 static inline void flow_open(struct inflow_watch *w,
-			     const struct inflow_cfg *cfg)
+			     const struct inflow_cfg *cfg,
+			     const struct payload_cfg *payload)
 {
 	struct cr_err e;
 
 	memset(w, 0, sizeof(*w));
 	w->exact = true;
 	w->cfg = *cfg;
+	w->payload = *payload;
 	w->cfg.terms.pt_event = FLOW_PT_EVENT;
 	w->cfg.terms.pt_noise = FLOW_PT_NOISE;
 	w->cfg.slot_bytes = FLOW_BYTES;
@@ -297,6 +359,18 @@ static inline void flow_hear(struct inflow_watch *w,
 	w->ssrc = p->ssrc;
 }
 
+/** Nothing more comes. */
+static inline void flow_end(struct inflow_watch *w)
+{
+	flow_broke(w, inflow_waiting(w->f), "nothing waits for ever");
+	flow_broke(w, w->ticks, "all ticks come");
+	for (unsigned i = 0; i < w->n; i++)
+		flow_broke(w,
+			   w->packet[i].kind == FLOW_EVENT &&
+				   w->fate[i] == FLOW_WAITS,
+			   "no event is lost in a buffer");
+}
+
 /** @p arrives, after what is due before. */
 static inline void flow_put(struct inflow_watch *w, const struct flow_packet *p)
 {
@@ -312,20 +386,27 @@ static inline void flow_put(struct inflow_watch *w, const struct flow_packet *p)
 	struct inflow_arrival in = {
 		.what = flow_what(p->kind),
 		.rtp = &rtp,
-		.clock = p->kind == FLOW_FOREIGN ? 2 * w->cfg.clock
-						 : w->cfg.clock,
+		.number = p->kind == FLOW_FOREIGN,
 		.at = w->now,
 	};
 	unsigned number = w->n;
+	uint32_t clock = w->cfg.clock << in.number;
 
 	if (number == FLOW_PACKETS)
 		abort();
 	w->packet[w->n++] = *p;
+	w->mixed |= p->kind == FLOW_FOREIGN;
 	flow_hear(w, p);
 	if (!flow_in_order(w, p))
 		return;
 	in.restart = w->restart;
 	w->restart = false;
+	in.codec = (struct inflow_codec){
+		.payload = &w->payload,
+		.clock = clock,
+		.rate = clock,
+		.recovers = w->payload.kind == PAYLOAD_WHOLE,
+	};
 	rtp.payload_bytes = flow_payload(w, number, payload);
 	w->fate[number] = FLOW_WAITS;
 	w->put++;

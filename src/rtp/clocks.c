@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * RTP timestamps of several clocks on one time line.
+ */
+#include "rtp/clocks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* So many packets are looked at of those that may be on their way. */
+#define TURNS_MAX 16
+
+void clocks_init(struct clocks *c, uint32_t clock, cr_ns step)
+{
+	*c = (struct clocks){ .clock = clock, .step = step };
+}
+
+void clocks_again(struct clocks *c)
+{
+	for (unsigned i = 0; i < CLOCKS_SPANS; i++)
+		c->span[i].clock = 0;
+}
+
+/* @units of @from in those of @to; exact where these are the same. */
+static uint32_t scale(int32_t units, uint32_t from, uint32_t to)
+{
+	return (uint32_t)((int64_t)units * to / from);
+}
+
+static uint32_t place_in(const struct clocks *c, const struct clocks_span *s,
+			 uint32_t ts)
+{
+	return s->place + scale((int32_t)(ts - s->ts), s->clock, c->clock);
+}
+
+static int packets_behind(const struct clocks *c, const struct clocks_packet *p)
+{
+	return (int16_t)(p->seq - c->newest.seq);
+}
+
+/* Does the timestamp tell of @n packets on end, of which the first ones are of
+ * the old clock? */
+static bool tells_of(const struct clocks *c, const struct clocks_packet *p,
+		     int n)
+{
+	int64_t units = (int32_t)(p->ts - c->newest.ts);
+	int64_t old = c->step * c->span[0].clock / CR_SEC;
+	int64_t new = c->step * p->clock / CR_SEC;
+
+	for (int i = 1; i <= n && i <= TURNS_MAX; i++)
+		if (units == i * old + (n - i) * new)
+			return true;
+	return false;
+}
+
+/* How far @p, of another clock, is behind the newest packet. */
+static cr_ns time_behind(const struct clocks *c, const struct clocks_packet *p)
+{
+	cr_ns told =
+		(int32_t)(p->ts - c->newest.ts) * CR_SEC / c->span[0].clock;
+	cr_ns numbers = packets_behind(c, p) * c->step;
+	cr_ns came = p->at - c->newest.at;
+
+	if (tells_of(c, p, packets_behind(c, p)))
+		return numbers;
+	if (told > 0 && llabs(told - came) <= CLOCKS_FAR &&
+	    llabs(told - came) < llabs(numbers - came))
+		return told;
+	return came - numbers <= CLOCKS_FAR ? numbers : came;
+}
+
+/* Among which packets of its clock @p belongs, which has come behind a newer
+ * one: by its number; NULL: there are none. */
+static const struct clocks_span *span_of(const struct clocks *c,
+					 const struct clocks_packet *p)
+{
+	cr_ns ahead = -packets_behind(c, p) * c->step;
+	uint32_t about = c->place - (uint32_t)(ahead * c->clock / CR_SEC);
+	const struct clocks_span *best = NULL;
+	int32_t off = INT32_MAX;
+
+	for (unsigned i = 0; i < CLOCKS_SPANS; i++) {
+		const struct clocks_span *s = &c->span[i];
+		int32_t by;
+
+		if (s->clock != p->clock)
+			continue;
+		by = abs((int32_t)(place_in(c, s, p->ts) - about));
+		if (best && by >= off)
+			continue;
+		best = s;
+		off = by;
+	}
+	return best;
+}
+
+uint32_t clocks_place(const struct clocks *c, const struct clocks_packet *p)
+{
+	const struct clocks_span *s = &c->span[0];
+
+	if (!s->clock)
+		return p->ts;
+	if (packets_behind(c, p) <= 0)
+		s = span_of(c, p);
+	if (s && s->clock == p->clock)
+		return place_in(c, s, p->ts);
+	return c->place + (uint32_t)(time_behind(c, p) * c->clock / CR_SEC);
+}
+
+/* By whole seconds, so that nothing is rounded. */
+static void move_on(const struct clocks *c, struct clocks_span *s, uint32_t ts)
+{
+	int32_t seconds = (int32_t)(ts - s->ts) / (int32_t)s->clock - 1;
+
+	if (seconds <= 0)
+		return;
+	s->ts += (uint32_t)seconds * s->clock;
+	s->place += (uint32_t)seconds * c->clock;
+}
+
+void clocks_take(struct clocks *c, const struct clocks_packet *p,
+		 uint32_t place)
+{
+	struct clocks_span *s = &c->span[0];
+
+	if (s->clock && packets_behind(c, p) <= 0)
+		return;
+	if (p->clock != s->clock) {
+		memmove(s + 1, s, (CLOCKS_SPANS - 1) * sizeof(*s));
+		*s = (struct clocks_span){ p->clock, p->ts, place };
+	}
+	move_on(c, s, p->ts);
+	c->newest = *p;
+	c->place = place;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a worker makes of frames that are more than the next packet of speech:
+ * digits, lost ones, those of another sender.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "media/packet.h"
+#include "turn_rig.h"
+
+/* A digit begins, and neither its end nor its ticks ever reach a worker, for
+ * the ring was full: speech is heard again when it has timed out. */
+static void a_digit_ends_without_its_ticks(void **state)
+{
+	static const uint8_t begins[TELEPHONE_EVENT_BYTES] = { 5, 10, 0, 160 };
+	struct call_cfg cfg;
+	struct rig g;
+
+	(void)state;
+	rig_open(&g);
+	cfg = g.c->cfg;
+	call_free(g.c);
+	cfg.inflow.pt_event = 101;
+	cfg.pt_event_out = 96;
+	assert_int_equal(call_new(&g.c, &cfg, NULL), 0);
+	g.c->meta.what = CR_RING_EVENT;
+	g.c->claimed = begins;
+	g.c->meta.bytes = sizeof(begins);
+	turn(&g);
+	g.c->meta.what = CR_RING_SPEECH;
+	g.c->claimed = payload;
+	g.c->meta.bytes = sizeof(payload);
+	for (unsigned i = 0; i < 10; i++) {
+		g.c->meta.arrival += FRAMES * 20 * CR_MS;
+		turn(&g);
+	}
+	turn_flush(g.w);
+	assert_int_equal(g.c->count.events_out, 1 + 3);
+	/* 300 ms, of 600 */
+	assert_in_range(g.c->count.muted, 4 * FRAMES, 6 * FRAMES);
+	rig_close(&g);
+}
+
+/* --- frames as their receiver pushes them --- */
+
+/* Of packet @n of a sender that began with @first. */
+static struct inflow_frame speech_of(uint32_t first, unsigned n, cr_ns at)
+{
+	return (struct inflow_frame){
+		.what = CR_RING_SPEECH,
+		.payload = payload,
+		.bytes = sizeof(payload),
+		.ts = first + n * (uint32_t)sizeof(payload),
+		.seq = (uint16_t)n,
+		.at = at,
+	};
+}
+
+static void rig_push(struct rig *g, struct inflow_frame f, bool restart)
+{
+	f.restart = restart;
+	g->c->trace = g->other;
+	packet_push(g->c, &f);
+}
+
+/* Run the oldest frame. */
+static void rig_serve(struct rig *g)
+{
+	const struct live_run run = { .picked = 0 };
+	struct cr_job job;
+
+	assert_true(call_peek(&g->c->lt.core, &job));
+	assert_true(call_claim(&g->c->lt.core, job.seq));
+	turn_run(g->w, g->c, &run);
+	turn_flush(g->w);
+}
+
+/* The timestamp of the first packet that @peer has; all others go. */
+static uint32_t rig_heard(int peer)
+{
+	uint8_t buf[BURST_BYTES];
+	struct rtp_packet p;
+	ssize_t n = recv(peer, buf, sizeof(buf), MSG_DONTWAIT);
+
+	assert_true(n > 0);
+	assert_int_equal(rtp_parse(buf, (size_t)n, &p), 0);
+	while (recv(peer, buf, sizeof(buf), MSG_DONTWAIT) > 0)
+		;
+	return p.ts;
+}
+
+static int rig_connect(struct rig *g)
+{
+	struct sockaddr_storage at;
+	int peer;
+
+	g->c->fd = open_port(&at);
+	peer = open_port(&at);
+	way_set(&g->c->own_way, &at);
+	return peer;
+}
+
+/* The first frame of another sender is overwritten: the second one's timestamp
+ * is its own sender's all the same. */
+static void another_sender_shows_in_each_of_its_frames(void **state)
+{
+	const cr_ns period = FRAMES * 20 * CR_MS;
+	struct rig g;
+	int peer;
+
+	(void)state;
+	rig_open(&g);
+	peer = rig_connect(&g);
+	rig_push(&g, speech_of(1000, 0, CR_SEC), false);
+	rig_serve(&g);
+	assert_int_equal(rig_heard(peer), 0);
+	for (unsigned i = 0; i < 8 + 1; i++)
+		rig_push(&g,
+			 speech_of(2000000000, i, CR_SEC + (i + 1) * period),
+			 !i);
+	assert_int_equal(g.c->count.overwritten, 1);
+	rig_serve(&g);
+	assert_int_equal(rig_heard(peer), 2 * sizeof(payload));
+	rig_serve(&g);
+	assert_int_equal(rig_heard(peer), 3 * sizeof(payload));
+	assert_int_equal(g.c->count.missing, 0);
+	while (cr_ring_waiting(g.c->ring))
+		rig_serve(&g);
+	(void)close(peer);
+	(void)close(g.c->fd);
+	rig_close(&g);
+}
+
+/* What takes no time of the speech, such as a digit's ticks, shortens none. */
+static void a_pause_is_counted_from_speech(void **state)
+{
+	const struct inflow_frame tick = { .what = CR_RING_TICK,
+					   .at = CR_SEC + 150 * CR_MS };
+	struct rig g;
+	int peer;
+
+	(void)state;
+	rig_open(&g);
+	peer = rig_connect(&g);
+	rig_push(&g, speech_of(1000, 0, CR_SEC), false);
+	rig_push(&g, tick, false);
+	rig_push(&g, speech_of(2000000000, 0, CR_SEC + 200 * CR_MS), true);
+	rig_serve(&g);
+	assert_int_equal(rig_heard(peer), 0);
+	rig_serve(&g);
+	rig_serve(&g);
+	assert_int_equal(rig_heard(peer), 1600);
+	(void)close(peer);
+	(void)close(g.c->fd);
+	rig_close(&g);
+}
+
+/* And is heard at once. */
+static void another_sender_ends_a_digit(void **state)
+{
+	static const uint8_t begins[TELEPHONE_EVENT_BYTES] = { 5, 10, 0, 160 };
+	const struct inflow_frame event = {
+		.what = CR_RING_EVENT,
+		.payload = begins,
+		.bytes = sizeof(begins),
+		.at = CR_SEC,
+	};
+	struct call_cfg cfg;
+	struct rig g;
+
+	(void)state;
+	rig_open(&g);
+	cfg = g.c->cfg;
+	call_free(g.c);
+	cfg.inflow.pt_event = 101;
+	cfg.pt_event_out = 96;
+	assert_int_equal(call_new(&g.c, &cfg, NULL), 0);
+	rig_push(&g, event, false);
+	rig_push(&g, speech_of(2000000000, 0, CR_SEC + 100 * CR_MS), true);
+	rig_serve(&g);
+	assert_int_equal(g.c->count.events_out, 1);
+	rig_serve(&g);
+	assert_int_equal(g.c->count.events_out, 1 + 3);
+	assert_int_equal(g.c->count.muted, 0);
+	rig_close(&g);
+}
+
+/* --- what a lost frame brings --- */
+
+static unsigned recovered, recovered_bytes;
+
+static unsigned recover(void *decoder, const struct cr_frame *next,
+			int16_t *pcm)
+{
+	(void)decoder;
+	recovered++;
+	recovered_bytes = next->bytes;
+	memset(pcm, 0, FRAME * sizeof(*pcm));
+	return FRAME;
+}
+
+/* If it brings the packet behind it, the decoder is asked what that knows. */
+static void a_lost_frame_is_recovered_from_the_next(void **state)
+{
+	static struct cr_codec codec;
+	struct inflow_frame lost = { .what = CR_RING_LOST,
+				     .units = FRAME,
+				     .at = CR_SEC + 20 * CR_MS };
+	struct call_cfg cfg;
+	struct rig g;
+
+	(void)state;
+	codec = *cr_codec_find("pcmu");
+	codec.recover = recover;
+	rig_open(&g);
+	cfg = g.c->cfg;
+	call_free(g.c);
+	cfg.media.in.codec = &codec;
+	assert_int_equal(call_new(&g.c, &cfg, NULL), 0);
+	rig_push(&g, speech_of(1000, 0, CR_SEC), false);
+	rig_serve(&g);
+	for (unsigned i = 0; i < 2; i++) {
+		lost.ts = 1000 + sizeof(payload) + i * FRAME;
+		lost.payload = payload;
+		lost.bytes = i * FRAME;
+		rig_push(&g, lost, false);
+		rig_serve(&g);
+		assert_int_equal(recovered, i);
+	}
+	assert_int_equal(recovered_bytes, FRAME);
+	assert_int_equal(g.c->count.send_failed, FRAMES + 2);
+	assert_int_equal(g.c->count.made, 2);
+	assert_int_equal(g.c->count.octets_in, sizeof(payload));
+	rig_close(&g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_digit_ends_without_its_ticks),
+		cmocka_unit_test(another_sender_shows_in_each_of_its_frames),
+		cmocka_unit_test(a_pause_is_counted_from_speech),
+		cmocka_unit_test(another_sender_ends_a_digit),
+		cmocka_unit_test(a_lost_frame_is_recovered_from_the_next),
+	};
+
+	return cmocka_run_group_tests_name("turn_frame", tests, NULL, NULL);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A worker and its calls, for tests of turns.
+ */
+#ifndef TESTS_TURN_RIG_H
+#define TESTS_TURN_RIG_H
+
+#include <netinet/in.h>
+#include <stdlib.h>
+
+#include "base/address.h"
+#include "cmocka_cr.h"
+#include "media/turn.h"
+
+enum {
+	FRAME = 160, /* 20 ms */
+	FRAMES = 3,  /* in a packet that comes; one in each that leaves */
+	/* the last of them finds the burst full */
+	TURNS = BURST_PACKETS / FRAMES + 1,
+	TICK = CR_US,
+};
+
+static inline struct pipeline_side side(const char *codec)
+{
+	struct pipeline_side s = { .codec = cr_codec_find(codec) };
+
+	s.cfg.mode = s.codec->default_mode;
+	s.cfg.sample_rate = 8000;
+	s.cfg.samples = FRAME;
+	s.payload.kind = payload_kind_find(codec);
+	s.payload.sample_rate = 8000;
+	s.payload.samples = FRAME;
+	return s;
+}
+
+static inline struct call *new_call(void)
+{
+	struct call_cfg cfg = {
+		.id = 1,
+		.media = { side("pcmu"), side("pcma") },
+		.release = { .kind = RELEASE_SPORADIC,
+			     .period = FRAMES * 20 * CR_MS },
+		.terms.deadline = FRAMES * 20 * CR_MS,
+		.ring_frames = 8,
+	};
+	struct cr_err e = { "" };
+	struct call *c;
+
+	cfg.to.ss_family = AF_INET;
+	call_settle(&cfg, &(struct cr_cost){ 0 });
+	if (call_new(&c, &cfg, &e))
+		fail_msg("%s", e.text);
+	return c;
+}
+
+/* A worker, a call of its, and two trace rings: its own and another's. */
+struct rig {
+	struct turn_worker *w;
+	struct trace *trace;
+	struct trace_ring *other;
+	struct call *c;
+};
+
+static const uint8_t payload[FRAMES * FRAME];
+
+static inline void rig_open(struct rig *g)
+{
+	g->w = calloc(1, sizeof(*g->w));
+	g->c = new_call();
+	assert_non_null(g->w);
+	assert_int_equal(trace_open(&g->trace, 2, 2), 0);
+	turn_init(g->w, UDP_IO_AUTO);
+	g->w->trace = trace_ring(g->trace, 0);
+	g->other = trace_ring(g->trace, 1);
+	g->w->fd = -1;
+	g->w->batching = true;
+	g->c->claimed = payload;
+	g->c->meta.bytes = sizeof(payload);
+}
+
+static inline void rig_close(struct rig *g)
+{
+	assert_true(call_unposted(g->c));
+	call_free(g->c);
+	trace_close(g->trace);
+	turn_fini(g->w);
+	free(g->w);
+}
+
+static inline void turn(struct rig *g)
+{
+	const struct live_run run = { .picked = 0 };
+
+	turn_run(g->w, g->c, &run);
+	g->c->meta.rtp_ts += sizeof(payload);
+}
+
+static inline int open_port(struct sockaddr_storage *at)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	socklen_t len = sizeof(*at);
+
+	assert_int_equal(address_parse("127.0.0.1:0", at), 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)at, address_length(at)),
+			 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)at, &len), 0);
+	return fd;
+}
+
+#endif
