@@ -46,7 +46,7 @@ struct cr_frame_meta {
 	cr_ns deadline;	 /**< absolute; CR_NEVER: none                     */
 	uint32_t rtp_ts; /**< the packet's RTP timestamp                   */
 	uint16_t rtp_seq;
-	uint16_t bytes; /**< payload length                                */
+	uint16_t bytes; /**< payload length; LOST: of the packet behind it */
 	uint8_t marker;
 	/** Which sender's, by turns 0..127: where it is not that of the frame
 	 * before, timestamps say nothing of how far the two are apart. That
@@ -58,6 +58,12 @@ struct cr_frame_meta {
 	uint16_t units;	 /**< what was made: how long, in RTP's clock      */
 	uint32_t waited; /**< in a jitter buffer, before `arrival`, ns     */
 };
+
+/** Bytes of the packet that a frame is; 0: it was made, whatever it brings. */
+static inline uint16_t cr_frame_packet_bytes(const struct cr_frame_meta *m)
+{
+	return m->what == CR_RING_LOST ? 0 : m->bytes;
+}
 
 struct cr_ring;
 
