@@ -54,8 +54,9 @@
  * where its number stands: behind what is before it, never in front of speech
  * that may yet come, and not later than the speech behind it. Where nothing
  * like that tells, it is due as speech of its timestamp would be. Its
- * timestamps need not rise, and nothing is learned from them. It is never late:
- * it comes out at once when its turn is over. Behind it nothing is concealed.
+ * timestamps need not rise, and nothing is learned from them. When its turn is
+ * over it comes out at once, and is late only where the buffer has no place for
+ * it. Behind it nothing is concealed.
  *
  * What was held up and comes all at once is not played all at once: what is
  * older than `most` goes (overflow), and the rest is played twice as fast as it

@@ -9,7 +9,8 @@
  * 100 us each), what (1 octet: bit 0 silent, bit 1 another SSRC, bit 2 the
  * duration is told, bit 3 reset, bit 4 any timestamp, bit 5 beside speech),
  * sequence number less the last one (1 octet, signed; -128: any number),
- * timestamp less the last one (4 octets, signed; without bit 4 a 65536th of it).
+ * timestamp less the last one (4 octets, signed; without bit 4 a 65536th of
+ * it).
  */
 #include <stdint.h>
 #include <stdlib.h>
