@@ -10,7 +10,7 @@ import pytest
 import libraries
 from digits import PCMU
 from listen import likeness
-from middle import on_time
+from middle import PTIME_NS, on_time
 from pauses import dbov, pauses, talk, write_wav
 from player import Player
 from streams import Stream, ahead, assert_streams, write_pcap
@@ -83,7 +83,9 @@ def assert_steady(middle, path, step=160, untold=0):
     once. @untold: so many are missing when the sender falls silent."""
     heard = middle.packets(False)
     behind = middle.behind(step)
-    assert -BEHIND <= min(behind) and max(behind) <= BEHIND, behind
+    assert max(behind) <= BEHIND, behind
+    # nor is it sooner than the sender is late
+    assert -min(behind) <= 2 + middle.late(step) / PTIME_NS, behind
     write_pcap(path, [(9, middle.heard, p) for p in heard])
     assert_streams(path, [Stream(
         middle.heard, 0, len(heard), ssrc=middle.ssrc,
