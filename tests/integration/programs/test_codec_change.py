@@ -63,4 +63,4 @@ def test_one_stream_comes_of_several_codecs(daemon, tmp_path, types):
              for a, b in zip(heard, heard[1:])}
     assert steps == {160}
     assert likeness(write_wav(tmp_path / "heard.wav", decoded(heard)),
-                    write_wav(tmp_path / "said.wav", said)) > .9
+                    write_wav(tmp_path / "said.wav", said)) > .98
