@@ -11,7 +11,8 @@ import pytest
 from conftest import PATIENCE
 
 FRAME = 160  # samples
-AMR_BYTES = [13, 14, 16, 18, 20, 21, 27, 32, 6] + [1] * 7  # RFC 4867, 5.3
+# of a frame with its octet of contents, by type (RFC 4867, 5.3)
+AMR_BYTES = [13, 14, 16, 18, 20, 21, 27, 32, 6] + [1] * 7
 AMR_SID, AMR_NO_DATA = 8, 15
 NOISE_MS = 80  # of a packet of libavcodec's
 
