@@ -231,6 +231,7 @@ int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 	c->cfg = *cfg;
 	c->uncounted = CR_NEVER;
 	c->seq_out = cfg->seq_out;
+	c->ts_out = cfg->ts_out;
 	c->ts_step =
 		(uint32_t)(cfg->release.period *
 			   (cr_ns)pipeline_side_clock(&cfg->media.in) / CR_SEC);
@@ -346,9 +347,10 @@ int call_types_new(struct call_types **out, struct call *c,
 
 	if (!t)
 		return cr_fail(e, -ENOMEM, "out of memory for payload types");
+	t->inputs = pipeline_inputs(c->pipeline);
 	err = fill_types(&t->table, c, codecs, e);
 	if (err) {
-		free(t);
+		call_types_free(t, c);
 		return err;
 	}
 	if (c->ring)
@@ -357,8 +359,10 @@ int call_types_new(struct call_types **out, struct call *c,
 	return 0;
 }
 
-void call_types_free(struct call_types *t)
+void call_types_free(struct call_types *t, struct call *c)
 {
+	if (t)
+		pipeline_forget_inputs(c->pipeline, t->inputs);
 	free(t);
 }
 

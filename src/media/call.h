@@ -39,6 +39,7 @@
 #include "rtp/rtp.h"
 
 struct rtcp_sent;
+struct relay;
 
 struct call_counters {
 #define CALL_MEMBER(name, label, help) atomic_ullong name;
@@ -124,6 +125,22 @@ struct call_release {
 	atomic_bool best_effort;
 };
 
+/** The packet that was sent last. */
+struct call_sent {
+	cr_ns at; /**< arrival of its frame; 0: there was none */
+	uint32_t ts;
+};
+
+/** Where what is sent next belongs, if others have sent before. */
+struct call_resume {
+	bool pending;
+	uint32_t ts;	/**< timestamp of the last packet             */
+	uint64_t ahead; /**< behind that, in units of 1/CALL_RESUME_CLOCK s */
+};
+
+/** A multiple of all RTP clocks, Hz. */
+#define CALL_RESUME_CLOCK 96000u
+
 /* What two threads write shares no cache line: each would wait for the other
  * core's copy at every packet. */
 struct call {
@@ -156,6 +173,9 @@ struct call {
 	uint8_t codec_in;  /**< of the last packet of speech */
 	struct trace_ring *trace; /**< the receiver's, while it takes frames */
 	struct inflow *inflow;	  /**< NULL: packets are frames */
+	/** Whose numbers those of what is sent are to follow, when the next
+	 * packet has come (media/relay_turn.h); NULL: its own. */
+	const struct relay *after;
 	cr_ns last_arrival;
 	struct sockaddr_storage source;
 	struct release
@@ -179,14 +199,17 @@ struct call {
 	const uint8_t *claimed; /**< payload of the running job */
 	struct cr_frame_meta meta;
 	uint16_t seq_out;
-	uint32_t ts_step;      /**< of the input from frame to frame */
-	uint8_t codec;	       /**< of the last frame */
-	uint8_t sender;	       /**< of the last frame */
-	struct gaps gaps;      /**< between the frames that it gets */
-	struct digits *digits; /**< NULL: none are passed on */
-	const struct way *way; /**< where packets go to; constant */
-	unsigned way_version;  /**< of what is in @to */
-	int fd;		       /**< from where; -1: the shared port; constant */
+	uint32_t ts_out; /**< where the pipeline's timestamps begin */
+	struct call_sent last;
+	struct call_resume resume; /**< rx leaves it while it is at rest */
+	uint32_t ts_step;	   /**< of the input from frame to frame */
+	uint8_t codec;		   /**< of the last frame */
+	uint8_t sender;		   /**< of the last frame */
+	struct gaps gaps;	   /**< between the frames that it gets */
+	struct digits *digits;	   /**< NULL: none are passed on */
+	const struct way *way;	   /**< where packets go to; constant */
+	unsigned way_version;	   /**< of what is in @to */
+	int fd; /**< from where; -1: the shared port; constant */
 	struct sockaddr_storage to;
 	struct {
 		cr_ns at; /**< 0: none yet */
@@ -273,7 +296,8 @@ struct call_types;
  * (two of one type), -EINVAL, -ENOMEM with @e. Control thread. */
 int call_types_new(struct call_types **t, struct call *c,
 		   const struct call_codecs *codecs, struct cr_err *e);
-void call_types_free(struct call_types *t); /**< NULL is fine */
+/** @t is not wanted; nothing of it stays with @c. NULL is fine. */
+void call_types_free(struct call_types *t, struct call *c);
 /** Go by @t, which is the call's then, from the next packet on; type @first is
  * expected. Control thread. */
 void call_set_types(struct call *c, struct call_types *t, uint8_t first);
@@ -282,6 +306,7 @@ void call_set_types(struct call *c, struct call_types *t, uint8_t first);
  * pipeline. */
 struct call_types {
 	struct payload_types table;
+	unsigned inputs; /**< that the pipeline had before */
 	struct rcu_head rcu;
 };
 

@@ -56,8 +56,8 @@ struct leg {
 	/** Whom its party's speech feeds, or NULL. Set by control, followed by
 	 * the receiver in a read-side critical section. */
 	_Alignas(CACHE_LINE) _Atomic(struct call *) listener;
-	/** Who passes its party's packets on, or NULL; as @listener, which is
-	 * NULL then. */
+	/** Who passes its party's packets on, or NULL; as @listener, for which
+	 * it may stand, and which has those that it leaves. */
 	_Atomic(struct relay *) relay;
 	atomic_uint version;  /**< raised (release) when there are new @terms */
 	unsigned terms_taken; /**< rx: the version of them it goes by         */

@@ -11,6 +11,7 @@
 
 #include "base/address.h"
 #include "media/leg_rtcp.h"
+#include "media/relay_turn.h"
 #include "udp/inlet.h"
 
 /* Larger than any packet that fits a ring. */
@@ -336,6 +337,8 @@ static struct call *take_at_leg(struct packet_path *path, struct leg *leg,
 	}
 	if (!arrival.valid)
 		payload_unknown_count(&leg->unknown, p->pt);
+	else if (__builtin_expect(c->after != NULL, 0))
+		relay_turn_join(c, p, heard & LEARN_NEW_SSRC, in->arrival);
 	if (heard & LEARN_NEW_SSRC) {
 		rtp_source_again(&c->seen);
 		c->restart = true;
@@ -439,9 +442,10 @@ void packet_count_stray(struct packet_path *path)
 
 struct call *packet_poll(struct packet_path *path, struct leg *leg, cr_ns now)
 {
+	const struct relay *r = leg_relayer(leg);
 	struct call *c = leg_listener(leg);
 
-	if (!c || !c->inflow)
+	if (!c || !c->inflow || (r && relay_is_on(r)))
 		return NULL;
 	c->trace = path->trace;
 	inflow_poll(c->inflow, now);

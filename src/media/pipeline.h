@@ -136,6 +136,11 @@ void pipeline_first_ts(struct pipeline *p, uint32_t ts);
 int pipeline_add_input(struct pipeline *p, const struct pipeline_side *side,
 		       struct cr_err *e);
 
+/** How many there are. Control. */
+unsigned pipeline_inputs(const struct pipeline *p);
+/** Forget those from number @n on: no packet has had one of them. Control. */
+void pipeline_forget_inputs(struct pipeline *p, unsigned n);
+
 struct pipeline_output;
 
 /** An output to change to; @follows: always. 0, or -EINVAL, -ENOMEM with @e.
@@ -157,6 +162,10 @@ void pipeline_change(struct pipeline *p, struct pipeline_output *o);
  */
 void pipeline_restart(struct pipeline *p);
 
+/** Do frames wait for their packet to be full? The thread that runs it. */
+bool pipeline_holds(const struct pipeline *p);
+/** The clock of the output in use, Hz. The thread that runs it. */
+unsigned pipeline_output_clock(const struct pipeline *p);
 /** The clock of input @number, Hz. */
 unsigned pipeline_input_clock(const struct pipeline *p, unsigned number);
 /** What input @number is; constant as long as @p. Any thread. */

@@ -184,6 +184,28 @@ int pipeline_add_input(struct pipeline *p, const struct pipeline_side *side,
 	return (int)p->ninputs++;
 }
 
+unsigned pipeline_inputs(const struct pipeline *p)
+{
+	return p->ninputs;
+}
+
+void pipeline_forget_inputs(struct pipeline *p, unsigned n)
+{
+	while (p->ninputs > n)
+		pipeline_source_free(atomic_exchange_explicit(
+			&p->input[--p->ninputs], NULL, memory_order_relaxed));
+}
+
+bool pipeline_holds(const struct pipeline *p)
+{
+	return p->former || p->output->held.n;
+}
+
+unsigned pipeline_output_clock(const struct pipeline *p)
+{
+	return p->out_clock;
+}
+
 unsigned pipeline_input_clock(const struct pipeline *p, unsigned number)
 {
 	return number == p->number ? p->in_clock

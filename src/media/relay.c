@@ -8,9 +8,13 @@
 #include <string.h>
 
 #include "media/leg_rtcp.h"
+#include "media/relay_turn.h"
+#include "rtp/octets.h"
 
 /* Comfort noise has a type of its own (RFC 3551, table 4). */
 #define NOISE_PT 13u
+
+/* --- control --- */
 
 /* Where both sides use one number for the codec, they have agreed on one
  * numbering, by which all else goes, too. Events and noise that both have named
@@ -29,14 +33,35 @@ static void map_types(uint8_t type[128], const struct call_cfg *cfg)
 	type[cfg->pt_in] = cfg->pt_out;
 }
 
-/* Of what the party has said that it sends. */
-static bool is_agreed(const struct relay *r, uint8_t pt)
+struct relay_types *relay_types_new(const struct call_cfg *cfg)
 {
-	return pt == r->pt_in || pt == NOISE_PT ||
-	       inflow_what(&r->cfg.inflow, pt) != CR_RING_SPEECH;
+	struct relay_types *t = malloc(sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->in = cfg->pt_in;
+	t->out = cfg->pt_out;
+	t->clock = pipeline_side_clock(&cfg->media.in);
+	map_types(t->type, cfg);
+	return t;
 }
 
-struct relay *relay_new(const struct call_cfg *cfg)
+void relay_types_keep(struct relay_types *t, const struct call_cfg *former)
+{
+	if (t->type[former->pt_in] == RELAY_NO_TYPE)
+		t->type[former->pt_in] = former->pt_out;
+}
+
+void relay_types_leave(struct relay_types *t, const struct call_types *others)
+{
+	for (uint8_t pt = 0; pt < 128; pt++)
+		if (pt != t->in &&
+		    payload_type_kind(payload_types_find(&others->table, pt)) ==
+			    PAYLOAD_TYPE_SPEECH)
+			t->type[pt] = RELAY_NO_TYPE;
+}
+
+struct relay *relay_new(const struct call_cfg *cfg, struct relay_types *types)
 {
 	struct relay *r = aligned_alloc(CACHE_LINE, sizeof(*r));
 
@@ -46,45 +71,116 @@ struct relay *relay_new(const struct call_cfg *cfg)
 	r->cfg = *cfg;
 	r->mouth = cfg->mouth;
 	r->fd = cfg->mouth->cfg.fd;
-	r->pt_in = cfg->pt_in;
-	r->pt_out = cfg->pt_out;
-	map_types(r->type, cfg);
+	atomic_init(&r->types, types);
+	atomic_init(&r->share, RELAY_ALL);
+	atomic_init(&r->on, true);
+	return r;
+}
+
+struct relay *relay_new_for(struct call *call, const struct call_cfg *cfg,
+			    struct relay_types *types)
+{
+	struct relay *r = relay_new(cfg, types);
+
+	if (!r)
+		return NULL;
+	atomic_init(&r->call, call);
+	atomic_init(&r->share, RELAY_NONE);
+	atomic_init(&r->on, false);
 	return r;
 }
 
 void relay_free(struct relay *r)
 {
+	if (!r)
+		return;
+	free(atomic_load_explicit(&r->types, memory_order_acquire));
 	free(r);
 }
 
-/* The type that @pt becomes, or RELAY_NO_TYPE. */
-static uint8_t type_of(const struct relay *r, uint8_t pt)
+void relay_stand_for(struct relay *r, struct call *call)
 {
-	return pt == r->pt_in ? r->pt_out : r->type[pt];
+	atomic_store_explicit(&r->call, call, memory_order_release);
 }
 
-/* Whether the party may be heard, and says what can be passed on. */
-static bool accepts(struct relay *r, struct leg *leg,
-		    const struct rtp_packet *p, const struct intake_packet *in)
+static void free_types(struct rcu_head *head)
 {
+	rcu_deferred();
+	free(caa_container_of(head, struct relay_types, rcu));
+}
+
+void relay_set_types(struct relay *r, struct relay_types *types)
+{
+	struct relay_types *old = atomic_exchange_explicit(
+		&r->types, types, memory_order_acq_rel);
+
+	rcu_defer(&old->rcu, free_types);
+}
+
+void relay_want(struct relay *r, enum relay_share share)
+{
+	/* release, pairs with relay_turn_of() */
+	atomic_store_explicit(&r->share, share, memory_order_release);
+}
+
+bool relay_sends_as(const struct relay *r, uint32_t *ssrc)
+{
+	uint64_t sent =
+		atomic_load_explicit(&r->sent_ssrc, memory_order_relaxed);
+
+	if (sent)
+		*ssrc = (uint32_t)sent;
+	return sent;
+}
+
+/* --- the receiver --- */
+
+static const struct relay_types *types_of(const struct relay *r)
+{
+	return atomic_load_explicit(&r->types, memory_order_acquire);
+}
+
+/* Of what the party has said that it sends. */
+static bool is_agreed(const struct relay *r, const struct relay_types *t,
+		      uint8_t pt)
+{
+	return pt == t->in || pt == NOISE_PT ||
+	       inflow_what(&r->cfg.inflow, pt) != CR_RING_SPEECH;
+}
+
+/* A packet on its way. */
+struct passing {
+	struct relay *relay;
+	const struct relay_types *types; /* control may have others by now */
+	const struct intake_packet *in;
+	const struct rtp_packet *rtp;
+};
+
+/* Whether the party may be heard, and says what can be passed on; *@fresh: it
+ * is another sender than before. */
+static bool accepts(const struct passing *t, struct leg *leg, bool *fresh)
+{
+	struct relay *r = t->relay;
+	const struct rtp_packet *p = t->rtp;
 	const struct learn_arrival arrival = {
-		.from = in->from,
+		.from = t->in->from,
 		.ssrc = p->ssrc,
 		.seq = p->seq,
-		.valid = is_agreed(r, p->pt),
+		.valid = is_agreed(r, t->types, p->pt),
 	};
-	unsigned heard = leg_hear(leg, &arrival, in->arrival);
+	unsigned heard = leg_hear(leg, &arrival, t->in->arrival);
 
 	if (!learn_accepts(heard)) {
 		call_count_refused(&r->count, heard, arrival.valid);
 		return false;
 	}
-	if (type_of(r, p->pt) == RELAY_NO_TYPE) {
+	if (t->types->type[p->pt] == RELAY_NO_TYPE) {
 		call_count(&r->count.wrong_pt, 1);
 		payload_unknown_count(&leg->unknown, p->pt);
 		return false;
 	}
-	if (heard & LEARN_NEW_SSRC)
+	*fresh = heard & LEARN_NEW_SSRC;
+	if (*fresh)
 		rtp_source_again(&r->seen);
 	(void)rtp_source_update(&r->seen, p->seq);
 	return true;
@@ -100,42 +196,116 @@ static bool knows_way(struct relay *r)
 	return r->to.ss_family;
 }
 
+/* As it goes on. */
+static struct rtp_packet outgoing(const struct passing *t)
+{
+	const struct relay *r = t->relay;
+	struct rtp_packet to = *t->rtp;
+
+	to.pt = t->types->type[to.pt];
+	if (r->renumbers) {
+		to.seq = (uint16_t)(to.seq + r->seq_more);
+		to.ts += r->ts_more;
+		to.ssrc = r->ssrc;
+	}
+	return to;
+}
+
+/* Into the packet that it has come as. */
+static void write_header(uint8_t *packet, const struct rtp_packet *p,
+			 bool renumbers)
+{
+	packet[1] = (uint8_t)((p->marker ? 0x80u : 0u) | p->pt);
+	if (!renumbers)
+		return;
+	put16(packet + 2, p->seq);
+	put32(packet + 4, p->ts);
+	put32(packet + 8, p->ssrc);
+}
+
+/* What a call would go on from. */
+static void note(struct relay *r, const struct rtp_packet *p, cr_ns now)
+{
+	uint64_t ssrc = UINT64_C(1) << 32 | p->ssrc;
+	bool same = atomic_load_explicit(&r->sent_ssrc, memory_order_relaxed) ==
+		    ssrc;
+
+	if (same && relay_turn_is_late(p->seq, r->sent.seq))
+		return;
+	if (!same)
+		atomic_store_explicit(&r->sent_ssrc, ssrc,
+				      memory_order_relaxed);
+	r->sent = (struct relay_sent){ .at = now, .ts = p->ts, .seq = p->seq };
+}
+
 static void put(struct relay_burst *out, struct relay *r,
 		const struct rtp_packet *p, const struct intake_packet *in)
 {
 	unsigned at = out->burst.count;
 
 	burst_put(&out->burst, r->fd, &r->to, 0, in->data, in->bytes);
-	out->burst.packet[at].data[1] =
-		(uint8_t)((p->marker ? 0x80u : 0u) | type_of(r, p->pt));
+	write_header(out->burst.packet[at].data, p, r->renumbers);
 	out->unsent[at] = (struct relay_unsent){ r, p->payload_bytes };
+	note(r, p, in->arrival);
 	if (burst_full(&out->burst))
 		relay_flush(out);
+}
+
+static void pass_on(struct relay_burst *out, const struct passing *t)
+{
+	struct relay *r = t->relay;
+	const struct rtp_packet to = outgoing(t);
+
+	call_count(&r->count.packets_in, 1);
+	call_count(&r->count.octets_in, to.payload_bytes);
+	call_count(&r->count.relayed, 1);
+	if (t->rtp->pt != t->types->in)
+		call_count(&r->count.relayed_other, 1);
+	if (!knows_way(r)) {
+		call_count(&r->count.nowhere, 1);
+		return;
+	}
+	if (r->mouth->rtcp)
+		leg_rtcp_passed_on(r->mouth, &to, t->in->arrival);
+	put(out, r, &to, t->in);
+}
+
+/* Of a relay that has it, or is to have it (@begins). */
+static void take(struct relay_burst *out, struct leg *leg,
+		 const struct passing *t, bool begins)
+{
+	cr_ns now = t->in->arrival;
+	bool fresh;
+
+	if (!accepts(t, leg, &fresh))
+		return;
+	if (begins)
+		relay_turn_begin(t->relay, t->rtp, fresh, now);
+	else if (fresh)
+		relay_turn_renumber(t->relay, t->rtp, now);
+	if (leg->rtcp)
+		leg_rtcp_rtp(leg, t->rtp, t->rtp->pt == t->types->in, now);
+	pass_on(out, t);
 }
 
 bool relay_take(struct relay_burst *out, struct leg *leg,
 		const struct rtp_packet *p, const struct intake_packet *in)
 {
 	struct relay *r = leg_relayer(leg);
+	enum relay_turn turn;
 
 	if (!r)
 		return false;
-	if (!accepts(r, leg, p, in))
-		return true;
-	if (leg->rtcp)
-		leg_rtcp_rtp(leg, p, p->pt == r->pt_in, in->arrival);
-	call_count(&r->count.packets_in, 1);
-	call_count(&r->count.octets_in, p->payload_bytes);
-	call_count(&r->count.relayed, 1);
-	if (p->pt != r->pt_in)
-		call_count(&r->count.relayed_other, 1);
-	if (!knows_way(r)) {
-		call_count(&r->count.nowhere, 1);
-		return true;
+	turn = relay_turn_of(r, p);
+	if (turn == RELAY_TURN_CALL)
+		return false;
+	if (turn == RELAY_TURN_END) {
+		relay_flush(out); /* what the call sends comes behind */
+		relay_turn_end(r);
+		return false;
 	}
-	if (r->mouth->rtcp)
-		leg_rtcp_passed_on(r->mouth, p, in->arrival);
-	put(out, r, p, in);
+	take(out, leg, &(struct passing){ r, types_of(r), in, p },
+	     turn == RELAY_TURN_BEGIN);
 	return true;
 }
 

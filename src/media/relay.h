@@ -12,8 +12,21 @@
  *
  *   packets_in = relayed = packets_out + send_failed + nowhere
  *
+ * Turns. Parties that speak the same may come to differ, and the other way
+ * round (a re-INVITE). So a relay may *stand for* a call: one of both has the
+ * party's packets. Control says which it wants, the receiver changes over
+ * (media/relay_turn.c), at a packet that its leg has accepted:
+ *
+ *   relay -> call   at the next packet
+ *   call -> relay   at a packet of the codec that is relayed, when the call is
+ *                   at rest: every frame before has been sent
+ *
+ * To who listens it is one stream: SSRC, sequence numbers and timestamps go on.
+ * So from the first call on, these are mapped, too: a constant is added. What
+ * the sender has lost or doubled still shows.
+ *
  * Three threads meet here:
- *   control   makes it, reads its counters
+ *   control   makes it, says what is wanted, reads its counters
  *   rx        the receiver of its ear: everything under "rx", and the counters
  *   others    write the way of its mouth
  * Reclaim: its legs out of the receivers -> RCU grace period -> relay_free().
@@ -25,39 +38,101 @@
 #include "udp/burst.h"
 #include "udp/intake.h"
 
-struct relay {
-	/** Constant. What is a codec's, or the engine's, is only told. Ear and
-	 * mouth are legs. */
-	struct call_cfg cfg;
-	struct rcu_head rcu;
-	void *owner; /**< control's */
-
-	/* rx: what every packet needs fits two lines, but for the counters */
-	_Alignas(CACHE_LINE) struct leg *mouth; /**< constant */
-	unsigned way_version;  /**< of what is in @to                    */
-	int fd;		       /**< from where; constant                 */
-	uint8_t pt_in, pt_out; /**< the codec's; constant               */
-	struct rtp_source seen;
-	struct sockaddr_storage to;
-	/** What a payload type becomes, or RELAY_NO_TYPE; constant. */
-	uint8_t type[128];
-	struct call_counters count;
-};
-
 /** A type that is not passed on: the other party may mean something else by
  * its number. */
 #define RELAY_NO_TYPE 0xffu
 
-/** NULL: out of memory. @cfg: both sides alike; with ear and mouth. */
-struct relay *relay_new(const struct call_cfg *cfg);
+/** What payload types become. */
+struct relay_types {
+	uint8_t in, out; /**< the codec's */
+	uint8_t type[128];
+	uint32_t clock; /**< of the codec's timestamps, Hz */
+	struct rcu_head rcu;
+};
+
+/** What packets it is to have; the call has the others. */
+enum relay_share {
+	RELAY_NONE,
+	RELAY_SOME, /**< all but those of codecs that only the call knows */
+	RELAY_ALL
+};
+
+struct relay {
+	/** Control's. What is a codec's, or the engine's, is only told. Ear and
+	 * mouth are legs. Constant for others: inflow. */
+	struct call_cfg cfg;
+	struct rcu_head rcu;
+	void *owner; /**< control's */
+
+	/* what every packet needs */
+	_Alignas(CACHE_LINE) struct leg *mouth; /**< constant */
+	/** Control's word, read by rx in a read-side critical section. */
+	_Atomic(struct relay_types *) types;
+	_Atomic(struct call *) call; /**< that it stands for, or NULL      */
+	atomic_uint share;	     /**< enum relay_share                 */
+	/* rx */
+	atomic_bool on;	      /**< it has the packets; others may look    */
+	bool renumbers;	      /**< not as they came                       */
+	uint16_t seq_more;    /**< what is added then ...                 */
+	uint32_t ts_more;     /**< ...                                    */
+	uint32_t ssrc;	      /**< and what it is                         */
+	unsigned way_version; /**< of what is in @to                      */
+	int fd;		      /**< from where; constant                   */
+	struct relay_sent {
+		cr_ns at; /**< arrival of the newest; 0: none yet */
+		uint32_t ts;
+		uint16_t seq;
+	} sent;
+	/** SSRC of what was sent last, above 2^32; 0: nothing. Others look. */
+	_Atomic uint64_t sent_ssrc;
+	struct rtp_source seen;
+	struct sockaddr_storage to;
+	struct call_counters count;
+};
+
+/** What the types of @cfg, both sides alike, become. NULL: out of memory.
+ * Control, as the next two. */
+struct relay_types *relay_types_new(const struct call_cfg *cfg);
+/** And, if its number is free, the codec of @former: parties that have not
+ * heard of a change go on by that. */
+void relay_types_keep(struct relay_types *t, const struct call_cfg *former);
+/** But no speech of @others: only a call can make something of that. */
+void relay_types_leave(struct relay_types *t, const struct call_types *others);
+
+/** NULL: out of memory. @cfg: both sides alike; with ear and mouth. @types are
+ * its own then. It has no call, and all packets. */
+struct relay *relay_new(const struct call_cfg *cfg, struct relay_types *types);
+/** The same, that stands for @call, which has the packets. */
+struct relay *relay_new_for(struct call *call, const struct call_cfg *cfg,
+			    struct relay_types *types);
 /** Free a relay that no thread can see any more. NULL is fine. */
 void relay_free(struct relay *r);
+
+/** It stands for @call, which is complete and listens at its ear, from now on.
+ * Control. */
+void relay_stand_for(struct relay *r, struct call *call);
+/** Let it pass on by @types, its own then. Control. */
+void relay_set_types(struct relay *r, struct relay_types *types);
+/** What it is to have from now on; RELAY_NONE and RELAY_SOME of one that stands
+ * for a call. Control. */
+void relay_want(struct relay *r, enum relay_share share);
+
+/** Has it the packets? Any thread. */
+static inline bool relay_is_on(const struct relay *r)
+{
+	return atomic_load_explicit(&r->on, memory_order_acquire);
+}
+
+/** The SSRC of what it has sent last, into *@ssrc. False: nothing. Any thread.
+ */
+bool relay_sends_as(const struct relay *r, uint32_t *ssrc);
 
 /** Fetch into the cache what taking a packet of @r is about to use. */
 static inline void relay_fetch(const struct relay *r)
 {
-	cache_fetch(&r->mouth, sizeof(r->mouth));
-	cache_fetch(&r->to, sizeof(struct sockaddr_in6));
+	cache_fetch(&r->mouth, offsetof(struct relay, to) -
+				       offsetof(struct relay, mouth) +
+				       sizeof(struct sockaddr_in6));
 	cache_fetch(&r->count.packets_in, sizeof(r->count.packets_in));
 	cache_fetch(&r->count.packets_out, sizeof(r->count.packets_out) * 2);
 }
@@ -72,8 +147,8 @@ struct relay_burst {
 };
 
 /** Pass on @p, parsed from @in, which has come to @leg; it may wait in @out for
- * others. False: @leg has no relay. A receiver, in a read-side critical section
- * that it leaves after relay_flush() only. */
+ * others. False: @leg has no relay, or its listener has the packet. A receiver,
+ * in a read-side critical section that it leaves after relay_flush() only. */
 bool relay_take(struct relay_burst *out, struct leg *leg,
 		const struct rtp_packet *p, const struct intake_packet *in);
 

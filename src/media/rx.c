@@ -136,7 +136,7 @@ static void fetch_ahead(const struct rx *rx)
 
 	if (second)
 		leg_fetch(second);
-	if (r)
+	if (r && relay_is_on(r))
 		relay_fetch(r);
 	else if (c)
 		call_fetch_for_packet(c);

@@ -38,6 +38,7 @@ static void post(struct turn *t, const struct rtp_header *header,
 		rtcp_sent_rtp(c->cfg.tally, (uint32_t)bytes, header->ts,
 			      t->coded);
 	c->seq_out++;
+	c->last = (struct call_sent){ .at = c->meta.arrival, .ts = header->ts };
 	(void)rtp_build(packet, header);
 	burst_put(&w->burst, c->fd >= 0 ? c->fd : w->fd, &c->to, w->nunsent,
 		  packet, PIPELINE_HEADROOM + bytes);
@@ -48,6 +49,17 @@ static void post(struct turn *t, const struct rtp_header *header,
 	turn_enter_codec(w);
 }
 
+/* Others have sent before: @ts is where what they said goes on. */
+static void resume(struct call *c, uint32_t ts)
+{
+	uint64_t clock = pipeline_output_clock(c->pipeline);
+	struct call_resume *r = &c->resume;
+
+	c->ts_out =
+		r->ts + (uint32_t)(r->ahead * clock / CALL_RESUME_CLOCK) - ts;
+	r->pending = false;
+}
+
 /* Of the output's stream; @ts from its beginning on. */
 static struct rtp_header header_of(const struct call *c, uint8_t pt,
 				   bool marker, uint32_t ts)
@@ -56,7 +68,7 @@ static struct rtp_header header_of(const struct call *c, uint8_t pt,
 		.pt = pt,
 		.marker = marker,
 		.seq = c->seq_out,
-		.ts = c->cfg.ts_out + ts,
+		.ts = c->ts_out + ts,
 		.ssrc = c->cfg.ssrc_out,
 	};
 }
@@ -66,8 +78,11 @@ static void emit(void *arg, const struct pipeline_packet *p)
 {
 	struct turn *t = arg;
 	struct call *c = t->call;
-	const struct rtp_header header = header_of(c, p->pt, p->marker, p->ts);
+	struct rtp_header header;
 
+	if (__builtin_expect(c->resume.pending, 0))
+		resume(c, p->ts);
+	header = header_of(c, p->pt, p->marker, p->ts);
 	t->coded = clock_now();
 	if (p->silent)
 		return;
@@ -137,6 +152,8 @@ static void post_events(struct turn *t, const struct telephone_event_burst *out)
 	struct call *c = t->call;
 	uint8_t *payload = t->worker->scratch.packet + PIPELINE_HEADROOM;
 
+	if (out->n && c->resume.pending)
+		resume(c, out->packets[0].ts);
 	for (unsigned i = 0; i < out->n; i++) {
 		const struct telephone_event_packet *p = &out->packets[i];
 		const struct rtp_header header =

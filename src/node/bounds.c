@@ -128,7 +128,7 @@ static void count_calls(struct crowd *c)
 	struct node_call *nc;
 
 	RB_FOREACH (nc, node_tree, &c->me->node->calls)
-		if (!nc->ending && !nc->relay && task_of(nc)->cls != CR_BE &&
+		if (!nc->ending && !nc->relays && task_of(nc)->cls != CR_BE &&
 		    task_of(nc)->rq == rq)
 			count_call(c, nc);
 }
@@ -200,7 +200,7 @@ struct bound bound_of(struct node_call *nc)
 
 	if (nc->ending)
 		return nothing("it is ending");
-	if (nc->relay)
+	if (nc->relays)
 		return nothing("it is relayed, and not scheduled");
 	p = promise_of(nc);
 	switch (p.kind) {

@@ -12,185 +12,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "node/call_check.h"
-#include "node/node_impl.h"
-
-struct conversation {
-	LIST_ENTRY(conversation) link;
-	uint32_t id;
-	struct node *node;
-	struct party *party[2];
-	struct node_call *stream[2]; /**< NULL: has not begun, or has gone */
-	bool relays;		     /**< its streams need no codec */
-	bool ending;
-};
-
-/* --- the request --- */
-
-/* A stream from party @i, as if it were a call by itself. */
-static struct call_request stream_of(const struct conversation_request *r,
-				     unsigned i)
-{
-	const struct party_request *from = &r->party[i];
-	const struct party_request *to = &r->party[!i];
-
-	struct call_request one = {
-		.in = { .side = from->side,
-			.source = from->address,
-			.learn = from->learn >= 0 ? from->learn
-				 : from->address.ss_family
-					 ? (int)LEARN_DELAYED
-					 : (int)LEARN_IMMEDIATE,
-			.ts_first = -1,
-			.types = from->types,
-			.reception = from->reception },
-		.out = { .side = to->side,
-			 .address = to->address,
-			 .ssrc = to->out_ssrc,
-			 .ptime = to->ptime,
-			 .types = to->types },
-		.ptime = r->ptime,
-		.terms = r->terms,
-		.release = { .model = -1, .burst = -1, .x = 1 },
-		.port = CALL_PORT_OWN,
-		.ssrc = from->ssrc,
-	};
-
-	if (one.in.reception.fill < 0)
-		one.in.reception.fill = INFLOW_FILL_TOLD;
-	return one;
-}
-
-/* Of the stream from party 0, and from 1: what a request calls its members. */
-static const struct call_names names[] = {
-	{ .in = "a.", .out = "b.", .hears = "a.", .source = "a.address" },
-	{ .in = "b.", .out = "a.", .hears = "b.", .source = "b.address" },
-};
-static const struct party_names party_names[] = {
-	{ .path = "a.", .address = "a.address" },
-	{ .path = "b.", .address = "b.address" },
-};
-
-/* A member of @r that says what an open leg has said already. */
-static const char *said_twice(const struct party_request *r)
-{
-	if (r->side.codec || party_says_use(&r->side))
-		return "codec";
-	if (r->nalso || r->ptime)
-		return r->nalso ? "also" : "ptime";
-	if (r->address.ss_family)
-		return "address";
-	if (r->learn >= 0)
-		return "learn";
-	if (r->ssrc)
-		return "ssrc";
-	if (r->out_ssrc)
-		return "out_ssrc";
-	if (r->types.events || r->types.noise)
-		return r->types.events ? "events" : "noise";
-	if (call_says_reception(&r->reception))
-		return "loss, jitter or fill";
-	return r->interface ? "interface" : NULL;
-}
-
-static int find_leg(struct node *n, struct party_request *r, const char *path,
-		    struct cr_err *e)
-{
-	const struct party *p = party_find(n, r->leg);
-	const char *twice = said_twice(r);
-
-	if (!p)
-		return cr_fail(e, -ESRCH, "%sleg: there is no leg %" PRIu32,
-			       path, r->leg);
-	if (twice)
-		return cr_fail(e, -EINVAL,
-			       "%s%s: leg %" PRIu32 " has it; leg.change "
-			       "changes it",
-			       path, twice, r->leg);
-	if (p->conversation)
-		return cr_fail(e, -EBUSY,
-			       "%sleg: conversation %" PRIu32
-			       " has leg %" PRIu32,
-			       path, p->conversation->id, r->leg);
-	if (!p->codecs.side.codec)
-		return cr_fail(e, -EINVAL,
-			       "%sleg: leg %" PRIu32 " has no codec: tell it "
-			       "by leg.change",
-			       path, r->leg);
-	party_request_of(p, r);
-	return 0;
-}
-
-int conversation_find_legs(struct node *n, struct conversation_request *r,
-			   struct cr_err *e)
-{
-	int err = 0;
-
-	if (r->party[0].leg && r->party[0].leg == r->party[1].leg)
-		return cr_fail(e, -EINVAL, "b.leg: is a's");
-	for (unsigned i = 0; i < 2 && !err; i++)
-		if (r->party[i].leg)
-			err = find_leg(n, &r->party[i], party_names[i].path, e);
-	return err;
-}
-
-int conversation_check(struct call_cfg *stream,
-		       const struct conversation_request *r, struct cr_err *e)
-{
-	for (unsigned i = 0; i < 2; i++) {
-		const struct call_request one = stream_of(r, i);
-
-		if (call_check_stream(&stream[i], &one, &names[i], e))
-			return -EINVAL;
-		/* what is learned names the stream nowhere */
-		stream[i].ssrc_in = 0;
-		stream[i].may_change = true;
-	}
-	return 0;
-}
-
-/* What party @i may send, too, each as if it was what it sends. */
-static int check_also(struct call_codecs *codecs, const struct call_cfg *stream,
-		      const struct conversation_request *r, unsigned i,
-		      struct cr_err *e)
-{
-	struct call_request one = stream_of(r, i);
-	struct call_names called = names[i];
-	struct call_cfg cfg;
-	char path[40];
-
-	one.ptime = stream->release.period;
-	for (unsigned k = 0; k < r->party[i].nalso; k++) {
-		(void)snprintf(path, sizeof(path), "%salso[%u].", names[i].in,
-			       k);
-		called.in = path;
-		one.in.side = r->party[i].also[k];
-		if (call_check_stream(&cfg, &one, &called, e))
-			return -EINVAL;
-		for (unsigned j = 0; j < codecs->n; j++)
-			if (codecs->one[j].pt == cfg.media.in.pt)
-				return cr_fail(e, -EINVAL,
-					       "%spt: %u is another codec's",
-					       path, cfg.media.in.pt);
-		codecs->one[codecs->n++] = cfg.media.in;
-	}
-	return 0;
-}
-
-int conversation_codecs(struct call_codecs *codecs, struct call_cfg *stream,
-			const struct conversation_request *r, struct cr_err *e)
-{
-	int err = 0;
-
-	for (unsigned i = 0; i < 2 && !err; i++) {
-		codecs[i].n = 1;
-		codecs[i].one[0] = stream[i].media.in;
-		err = check_also(&codecs[i], &stream[i], r, i, e);
-		if (codecs[i].n > 1)
-			stream[i].codecs = &codecs[i];
-	}
-	return err;
-}
+#include "node/conversation_impl.h"
 
 /* --- legs --- */
 
@@ -199,7 +21,9 @@ static int have_leg(struct conversation *c, const struct party_request *r,
 		    unsigned i, struct cr_err *e)
 {
 	struct party *p = r->leg ? party_find(c->node, r->leg) : NULL;
-	int err = p ? 0 : party_open(c->node, r, &party_names[i], &p, e);
+	int err =
+		p ? 0
+		  : party_open(c->node, r, &conversation_party_names[i], &p, e);
 
 	if (err)
 		return err;
@@ -272,10 +96,8 @@ static int start_stream(struct conversation *c, struct call_cfg *stream,
 			 : node_stream_start(c->node, stream, c, out, e);
 }
 
-/* RTCP of both legs is about these streams from now on. A relay tells the SSRC
- * of what it passes on by itself. */
-static void use_rtcp(const struct conversation *c,
-		     const struct call_cfg *stream)
+void conversation_use_rtcp(const struct conversation *c,
+			   const struct call_cfg *stream)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		const struct call_cfg *to = &stream[!i];
@@ -297,7 +119,7 @@ static int start_streams(struct conversation *c, struct call_cfg *stream,
 	for (unsigned i = 0; i < 2 && !c->relays; i++)
 		if (!stream[i].ssrc_out)
 			stream[i].ssrc_out = node_random_ssrc();
-	use_rtcp(c, stream);
+	conversation_use_rtcp(c, stream);
 	for (unsigned i = 0; i < 2 && !err; i++) {
 		stream[i].ear = c->party[i]->leg->leg;
 		stream[i].mouth = c->party[!i]->leg->leg;
@@ -307,45 +129,6 @@ static int start_streams(struct conversation *c, struct call_cfg *stream,
 		err = start_stream(c, &stream[i], &c->stream[i], e);
 	}
 	return err;
-}
-
-/* Is what this end is sent what the other end is to be sent? That one end's
- * encoder tries harder is its own matter. */
-static bool same_speech(const struct pipeline_side *a,
-			const struct pipeline_side *b)
-{
-	return a->codec == b->codec && a->cfg.mode == b->cfg.mode &&
-	       a->cfg.sample_rate == b->cfg.sample_rate &&
-	       a->cfg.dtx == b->cfg.dtx && a->cfg.fec == b->cfg.fec &&
-	       a->cfg.spin == b->cfg.spin &&
-	       a->payload.kind == b->payload.kind &&
-	       a->payload.octet_align == b->payload.octet_align &&
-	       a->payload.mode_set == b->payload.mode_set;
-}
-
-/* Is what each party sends as long as the other one is to be sent? Who says
- * the same of both expects it. */
-static bool same_packets(const struct call_cfg *stream,
-			 const struct conversation_request *r)
-{
-	cr_ns a = r->party[0].ptime, b = r->party[1].ptime;
-	cr_ns sent = stream[0].release.period;
-
-	return a == b || ((!a || a == sent) && (!b || b == sent));
-}
-
-/* Does no packet need a change that a relay does not make? */
-static bool can_relay(const struct call_cfg *stream,
-		      const struct conversation_request *r)
-{
-	if (r->relay != RELAY_AUTO)
-		return false;
-	for (unsigned i = 0; i < 2; i++)
-		if (r->party[i].out_ssrc || r->party[i].nalso ||
-		    call_says_reception(&r->party[i].reception))
-			return false;
-	return same_packets(stream, r) &&
-	       same_speech(&stream[0].media.in, &stream[0].media.out);
 }
 
 static int know_costs(struct node *n, const struct call_cfg *stream,
@@ -363,7 +146,7 @@ int conversation_start(struct node *n, struct call_cfg *stream,
 		       const struct conversation_request *r,
 		       struct conversation **out, struct cr_err *e)
 {
-	bool relays = can_relay(stream, r);
+	bool relays = conversation_may_relay(stream, r);
 	struct conversation *c;
 	int err = node_refuse_full(n, 2, e);
 
@@ -377,6 +160,7 @@ int conversation_start(struct node *n, struct call_cfg *stream,
 	c->id = ++n->last_conversation;
 	c->node = n;
 	c->relays = relays;
+	c->wish = r->relay;
 	LIST_INSERT_HEAD(&n->conversations, c, link);
 	err = have_legs(c, r, e);
 	if (!err)
@@ -463,91 +247,6 @@ bool conversation_relays(const struct conversation *c)
 struct node_call *conversation_stream(const struct conversation *c, unsigned i)
 {
 	return c->stream[i];
-}
-
-/* What the streams become if the parties speak as @to says. */
-static int plan_change(const struct conversation *c,
-		       const struct party_terms to[2],
-		       struct conversation_plan *plan, struct cr_err *e)
-{
-	struct conversation_request r = { .terms = { .deadline = 0 } };
-	struct call_cfg stream[2];
-	int err;
-
-	r.ptime = call_settings(c->stream[0]->call)->release.period;
-	for (unsigned i = 0; i < 2; i++) {
-		party_request_of(c->party[i], &r.party[i]);
-		party_request_speaks(&r.party[i], &to[i].codecs);
-	}
-	err = conversation_check(stream, &r, e);
-	if (!err)
-		err = conversation_codecs(plan->codecs, stream, &r, e);
-	for (unsigned i = 0; i < 2 && !err; i++) {
-		plan->stream[i] = node_call_cfg(c->stream[i]);
-		if (pipeline_side_same_speech(&plan->stream[i].media.out,
-					      &stream[i].media.out))
-			stream[i].media.out.cfg.mode =
-				plan->stream[i].media.out.cfg.mode;
-		plan->stream[i].media = stream[i].media;
-		plan->stream[i].pt_in = stream[i].pt_in;
-		plan->stream[i].pt_out = stream[i].pt_out;
-		plan->stream[i].codecs = stream[i].codecs;
-	}
-	return err;
-}
-
-static int recode(struct conversation *c, const struct party_terms to[2],
-		  struct conversation_plan *plan, struct cr_err *e)
-{
-	int err;
-
-	if (c->relays)
-		return cr_fail(e, -EBUSY,
-			       "codec: conversation %" PRIu32
-			       " passes packets on without a codec: for "
-			       "another one start it with relay \"never\"",
-			       c->id);
-	err = plan_change(c, to, plan, e);
-	if (!err)
-		err = node_streams_recode(c->stream, plan->stream, e);
-	if (!err)
-		use_rtcp(c, plan->stream);
-	return err;
-}
-
-int conversation_change(struct conversation *c, const struct party_change to[2],
-			struct conversation_plan *plan, struct cr_err *e)
-{
-	struct party_terms terms[2];
-	int err = 0;
-
-	for (unsigned i = 0; i < 2 && !err; i++)
-		err = party_check_change(&terms[i], c->party[i], &to[i],
-					 &party_names[i], e);
-	if (!err && (terms[0].speaks || terms[1].speaks))
-		err = recode(c, terms, plan, e);
-	for (unsigned i = 0; i < 2 && !err; i++)
-		party_change(c->party[i], &terms[i]);
-	return err;
-}
-
-int conversation_change_party(struct party *p, const struct party_change *to,
-			      struct conversation_plan *plan, struct cr_err *e)
-{
-	static const struct party_names own = { .path = "",
-						.address = "address" };
-	struct conversation *c = p->conversation;
-	struct party_terms terms[2];
-	unsigned i = c && c->party[1] == p;
-	int err = party_check_change(&terms[i], p, to, &own, e);
-
-	if (!err && c && terms[i].speaks) {
-		terms[!i].codecs = c->party[!i]->codecs;
-		err = recode(c, terms, plan, e);
-	}
-	if (!err)
-		party_change(p, &terms[i]);
-	return err;
 }
 
 void conversation_rtcp(const struct conversation *c, const struct node_call *nc,

@@ -56,11 +56,14 @@ struct node_call *conversation_stream(const struct conversation *c, unsigned i);
 struct conversation_plan {
 	struct call_cfg stream[2];
 	struct call_codecs codecs[2]; /**< where stream[].codecs may lead */
+	bool relays;
 };
 
-/** New offers or answers of the parties: other addresses, other codecs. No
- * packet is lost. 0; -EINVAL, -ENOSPC, -EBUSY, -ENOMEM with @e and both as they
- * were; -EAGAIN: so, too, until it is known what @plan->stream cost. */
+/** New offers or answers of the parties: other addresses, other codecs. Where
+ * they come to speak the same, or to differ, the streams become relays, or
+ * cease to be. No packet is lost. 0; -EINVAL, -ENOSPC, -EBUSY, -ENOMEM with @e
+ * and both as they were; -EAGAIN: so, too, until it is known what @plan->stream
+ * cost. */
 int conversation_change(struct conversation *c, const struct party_change to[2],
 			struct conversation_plan *plan, struct cr_err *e);
 /** The same of one party, which may have no conversation. */

@@ -26,7 +26,7 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	struct node *n = arg;
 
 	node_learn(n);
-	node_follow_modes(n);
+	node_follow(n);
 	node_recover(fd, what, n); /* when memory was short */
 	if (n->converter)
 		converter_tick(n->converter);

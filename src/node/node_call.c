@@ -87,14 +87,13 @@ static void choose_receiver(struct node *n, struct call_cfg *cfg, bool own_port)
 				: receivers_of_ssrc(n->receivers, cfg->ssrc_in);
 }
 
-static void choose_numbers(struct node *n, struct call_cfg *cfg)
+static void choose_numbers(const struct node *n, struct call_cfg *cfg)
 {
 	if (!cfg->ssrc_out)
 		cfg->ssrc_out = node_random_ssrc();
 	/* RFC 3550 5.1: random first values */
 	evutil_secure_rng_get_bytes(&cfg->ts_out, sizeof(cfg->ts_out));
 	evutil_secure_rng_get_bytes(&cfg->seq_out, sizeof(cfg->seq_out));
-	cfg->id = ++n->last_id;
 	cfg->ring_frames = n->cfg.ring_frames;
 }
 
@@ -188,7 +187,7 @@ struct node_call *node_call_pair(const struct node_call *nc)
 {
 	uint64_t pair;
 
-	if (nc->relay)
+	if (nc->relays)
 		return conversation_other(nc->conversation, nc);
 	pair = atomic_load_explicit(&nc->call->pair, memory_order_relaxed);
 	return node_call_find(nc->node, call_pair_id(pair));
@@ -211,15 +210,16 @@ static int check_pair(struct node *n, const struct call_cfg *cfg,
 			       "pair: call %" PRIu32 " is paired with call "
 			       "%" PRIu32 " already",
 			       cfg->pair, third->id);
-	if (!other->relay && (call_takes_cmr(cfg, call_settings(other->call)) ||
-			      call_takes_cmr(call_settings(other->call), cfg)))
+	if (!other->relays &&
+	    (call_takes_cmr(cfg, call_settings(other->call)) ||
+	     call_takes_cmr(call_settings(other->call), cfg)))
 		return 0;
 	return cr_fail(e, -EINVAL,
 		       "pair: neither call sends the AMR or AMR-WB that the "
 		       "other receives, so no mode request can pass");
 }
 
-static void join_pair(struct node_call *a, struct node_call *b)
+void node_join_pair(struct node_call *a, struct node_call *b)
 {
 	atomic_store_explicit(&a->call->pair, call_pair(call_settings(b->call)),
 			      memory_order_relaxed);
@@ -282,7 +282,7 @@ void node_call_enter(struct node *n, struct node_call *nc)
 {
 	RB_INSERT(node_tree, &n->calls, nc);
 	n->ncalls++;
-	n->nrelays += nc->relay != NULL;
+	n->nrelays += nc->relays;
 	n->calls_started++;
 }
 
@@ -314,11 +314,12 @@ static int begin(struct node *n, struct call_cfg *cfg,
 	cfg->codecs = nc->codecs;
 	choose_receiver(n, cfg, port != NULL);
 	choose_numbers(n, cfg);
+	cfg->id = ++n->last_id;
 	err = enter(n, nc, cfg, port, e);
 	if (err)
 		return err;
 	if (cfg->pair)
-		join_pair(nc, node_call_find(n, cfg->pair));
+		node_join_pair(nc, node_call_find(n, cfg->pair));
 	costs_hold(n->costs, cost);
 	cost->calls++;
 	node_call_enter(n, nc);
@@ -348,6 +349,36 @@ int node_stream_start(struct node *n, struct call_cfg *cfg,
 		      struct cr_err *e)
 {
 	return begin(n, cfg, NULL, of, out, e);
+}
+
+int node_call_make(struct node_call *nc, struct call_cfg *cfg,
+		   struct call **out, struct cr_err *e)
+{
+	(void)relay_sends_as(nc->relay, &cfg->ssrc_out);
+	choose_receiver(nc->node, cfg, true);
+	choose_numbers(nc->node, cfg);
+	cfg->id = nc->id;
+	return call_new(out, cfg, e);
+}
+
+void node_call_become(struct node_call *nc, struct call *c,
+		      struct cost_entry *cost)
+{
+	c->owner = nc;
+	nc->call = c;
+	nc->cost = cost;
+	nc->relay->cfg.ssrc_out = call_settings(c)->ssrc_out;
+	costs_hold(nc->node->costs, cost);
+	cost->calls++;
+	/* as in join() */
+	CR_ASSERT(!call_table_add(nc->node->table, c));
+	node_trace_call(nc);
+}
+
+void node_call_unmake(struct node *n, struct call *c)
+{
+	c->owner = NULL;
+	live_remove(n->live, &c->lt);
 }
 
 /* On liburcu's thread: rx can no longer hold the call, or a thread that was
@@ -382,11 +413,12 @@ void node_call_stop(struct node_call *nc, enum node_end why)
 		node_leg_leave(nc->ear);
 	else
 		receivers_del(nc->node->receivers, nc->call);
-	if (nc->relay) {
+	if (!nc->call) {
 		node_relay_leave(nc);
 		return;
 	}
-	nc->cost->calls--;
+	if (nc->cost)
+		nc->cost->calls--;
 	call_table_del(nc->node->table, nc->call);
 	rcu_defer(&nc->call->rcu, leave);
 }
@@ -407,17 +439,42 @@ void node_call_gone(struct node_call *nc)
 
 void node_gone(void *arg, struct live_task *lt)
 {
+	struct call *c = call_of(lt);
+
 	(void)arg;
-	node_call_gone(call_of(lt)->owner);
+	if (c->owner)
+		node_call_gone(c->owner);
+	else
+		call_free(c); /* node_call_unmake() */
 }
 
-static void keep_sums(struct node *n, const struct call_counters *count)
+static void add_counts(unsigned long long *to,
+		       const struct call_counters *count)
 {
 #define ADD(name, label, help)                                                 \
-	n->past[CALL_COUNTER_##name] +=                                        \
+	to[CALL_COUNTER_##name] +=                                             \
 		atomic_load_explicit(&count->name, memory_order_relaxed);
 	CALL_COUNTERS(ADD)
 #undef ADD
+}
+
+/* A relay has none of what cannot be added. */
+void node_call_counts(const struct node_call *nc, unsigned long long *out)
+{
+	memset(out, 0, CALL_NCOUNTERS * sizeof(*out));
+	if (nc->relay)
+		add_counts(out, &nc->relay->count);
+	if (nc->call)
+		add_counts(out, &nc->call->count);
+}
+
+static void keep_sums(struct node *n, const struct node_call *nc)
+{
+	unsigned long long count[CALL_NCOUNTERS];
+
+	node_call_counts(nc, count);
+	for (unsigned i = 0; i < CALL_NCOUNTERS; i++)
+		n->past[i] += count[i];
 }
 
 /* Of a call that does more than RECENT_TIMES frames between two looks only the
@@ -427,7 +484,7 @@ static void learn_from(struct node_call *nc)
 	uint32_t ns[RECENT_TIMES];
 
 	/* what several codecs take says nothing of one pair */
-	if (nc->relay || nc->codecs || nc->recoded)
+	if (!nc->call || nc->codecs || nc->recoded)
 		return;
 	costs_learn(nc->cost, ns,
 		    recent_take(&nc->call->cost, &nc->learned, ns));
@@ -445,13 +502,13 @@ static void finish_gone(struct node *n, struct node_call *nc)
 		node_watch_returned(n, nc);
 	else
 		node_tell_ended(n, nc);
-	keep_sums(n, node_call_counters(nc));
+	keep_sums(n, nc);
 	learn_from(nc);
 	if (nc->cost)
 		costs_release(n->costs, nc->cost);
 	RB_REMOVE(node_tree, &n->calls, nc);
 	n->ncalls--;
-	n->nrelays -= nc->relay != NULL;
+	n->nrelays -= nc->relays;
 	node_leg_free(nc->ear);
 	call_free(nc->call);
 	relay_free(nc->relay);
@@ -531,7 +588,7 @@ struct call_cfg node_call_cfg(const struct node_call *nc)
 {
 	struct call_cfg cfg = *node_call_settings(nc);
 
-	if (nc->call)
+	if (!nc->relays)
 		cfg.media.out.cfg.mode = pipeline_mode(nc->call->pipeline);
 	return cfg;
 }

@@ -11,7 +11,8 @@
  * that reads it (RFC 4867, 4.3.1). Once a second the books follow: the call is
  * entered under the cost of its new mode and admitted by that, if need be
  * beyond the capacity. Then new calls find no room, the call counts it
- * (cmr_over), and the log says so.
+ * (cmr_over), and the log says so. In the same round they follow relays that
+ * have taken the packets of a call: from then on that costs nothing.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -48,14 +49,22 @@ static void trace_change(const struct node_call *nc)
 	trace_put(trace_ring(nc->node->trace, node_ring_control(nc->node)), &r);
 }
 
+static void forget_cost(struct node_call *nc)
+{
+	if (!nc->cost)
+		return;
+	nc->cost->calls--;
+	costs_release(nc->node->costs, nc->cost);
+	nc->cost = NULL;
+}
+
 void node_call_take(struct node_call *nc, const struct call_cfg *to,
 		    struct cost_entry *cost)
 {
 	node_learn(nc->node); /* what it took so far belongs to the old entry */
-	nc->cost->calls--;
 	cost->calls++;
 	costs_hold(nc->node->costs, cost);
-	costs_release(nc->node->costs, nc->cost);
+	forget_cost(nc);
 	nc->cost = cost;
 	call_set_terms(nc->call, to);
 	trace_change(nc);
@@ -130,7 +139,7 @@ int node_call_change(struct node_call *nc, const struct call_cfg *want,
 	struct cost_entry *cost;
 	int err;
 
-	if (nc->relay)
+	if (nc->relays)
 		return cr_fail(e, -EINVAL,
 			       "call %" PRIu32 " is relayed: it has no terms "
 			       "and no codec",
@@ -197,17 +206,48 @@ static void follow(struct node_call *nc, unsigned mode)
 	node_call_take(nc, &to, cost);
 }
 
-void node_follow_modes(struct node *n)
+static void follow_mode(struct node_call *nc)
+{
+	unsigned mode = pipeline_mode(nc->call->pipeline);
+
+	if (mode != call_settings(nc->call)->media.out.cfg.mode)
+		follow(nc, mode);
+}
+
+/* --- relays that have taken over --- */
+
+/* Nothing: a task that sleeps. */
+static const struct cr_cost sleeping = { .mean = 1, .p99 = 1 };
+
+/* The call of @nc sleeps. What it was sent before, it does not get any more:
+ * nobody has reckoned with that. Where a scheduler keeps it as it was, its
+ * share stays taken. */
+static void rest(struct node_call *nc)
+{
+	struct call_cfg to = *call_settings(nc->call);
+	struct core_terms *t = &to.declared;
+	struct cr_verdict v;
+
+	t->cost = sleeping;
+	if (t->contract.largest)
+		t->contract.largest = sleeping.p99;
+	relay_want(nc->relay, RELAY_ALL);
+	forget_cost(nc);
+	if (live_change(nc->node->live, &nc->call->lt, t, CORE_CHANGE_FORCE,
+			&v) >= 0)
+		call_set_terms(nc->call, &to);
+}
+
+void node_follow(struct node *n)
 {
 	struct node_call *nc;
 
 	RB_FOREACH (nc, node_tree, &n->calls) {
-		unsigned mode;
-
-		if (nc->ending || nc->relay)
+		if (nc->ending)
 			continue;
-		mode = pipeline_mode(nc->call->pipeline);
-		if (mode != call_settings(nc->call)->media.out.cfg.mode)
-			follow(nc, mode);
+		if (!nc->relays)
+			follow_mode(nc);
+		else if (nc->cost && relay_is_on(nc->relay))
+			rest(nc);
 	}
 }

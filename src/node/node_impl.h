@@ -24,12 +24,16 @@
 
 RB_HEAD(node_tree, node_call);
 
-/** A stream as the control thread sees it: a call of the engine, or a relay. */
+/** A stream as the control thread sees it: a call of the engine, or a relay.
+ * One that has changed from one to the other has both, to its end: then a
+ * relay's call sleeps. */
 struct node_call {
 	uint32_t id;
-	struct call *call;	    /**< owned; NULL: it is ... */
-	struct relay *relay;	    /**< ... this, owned        */
-	struct cost_entry *cost;    /**< NULL: a relay has none */
+	struct call *call;   /**< owned, or NULL                          */
+	struct relay *relay; /**< owned, or NULL                          */
+	bool relays;	     /**< it is that now                          */
+	/** NULL: it costs nothing; a call's that sleeps, too. */
+	struct cost_entry *cost;
 	struct call_codecs *codecs; /**< that its call has, owned; or NULL */
 	void *owner;	   /**< the session; the user's               */
 	enum node_end why; /**< once ending                           */
@@ -55,19 +59,25 @@ struct node_call {
 static inline const struct call_cfg *node_call_settings(
 	const struct node_call *nc)
 {
-	return nc->relay ? &nc->relay->cfg : call_settings(nc->call);
+	return nc->relays ? &nc->relay->cfg : call_settings(nc->call);
 }
 
+/** Those of what it is now. */
 static inline struct call_counters *node_call_counters(struct node_call *nc)
 {
-	return nc->relay ? &nc->relay->count : &nc->call->count;
+	return nc->relays ? &nc->relay->count : &nc->call->count;
 }
+
+/** All that it was, in the order of CALL_COUNTERS, into @out[CALL_NCOUNTERS].
+ */
+void node_call_counts(const struct node_call *nc, unsigned long long *out);
 
 /** What its receiver knows of the sequence. */
 static inline const struct rtp_source *node_call_seen(
 	const struct node_call *nc)
 {
-	return nc->relay ? &nc->relay->seen : &nc->call->seen;
+	return nc->relay && relay_is_on(nc->relay) ? &nc->relay->seen
+						   : &nc->call->seen;
 }
 
 /** Does a leg still feed it? */
@@ -75,10 +85,8 @@ static inline bool node_call_is_fed(const struct node_call *nc)
 {
 	const struct leg *ear = node_call_settings(nc)->ear;
 
-	if (!ear)
-		return false;
-	return nc->relay ? leg_relayer(ear) == nc->relay
-			 : leg_listener(ear) == nc->call;
+	return ear && ((nc->relay && leg_relayer(ear) == nc->relay) ||
+		       (nc->call && leg_listener(ear) == nc->call));
 }
 
 /** What a live_task of the node is embedded in. */
@@ -237,8 +245,9 @@ int node_admit_measured(struct node *n, int64_t need, struct cr_verdict *v);
 int node_refuse(struct node *n, int err, const struct cr_verdict *v,
 		struct cr_err *e);
 
-/** Let the books follow the modes that CMRs have set (node_change.c). */
-void node_follow_modes(struct node *n);
+/** Let the books follow what packets have brought about: modes that CMRs have
+ * set, relays that have taken over from calls (node_change.c). */
+void node_follow(struct node *n);
 
 /** The living call that @nc is paired with, or NULL. */
 struct node_call *node_call_pair(const struct node_call *nc);
@@ -278,9 +287,21 @@ int node_relay_start(struct node *n, struct call_cfg *cfg,
 /** It is out of the receivers: let it end. */
 void node_relay_leave(struct node_call *nc);
 /** Let the streams of a conversation go on as @to says, which differ from them
- * in codecs: both, or neither. As conversation_change(). */
+ * in codecs, and @relays, whether they are to be relays: both, or neither. As
+ * conversation_change(). */
 int node_streams_recode(struct node_call *const nc[2], struct call_cfg to[2],
-			struct cr_err *e);
+			bool relays, struct cr_err *e);
+/** A call for the stream @nc, which is a relay, by @cfg, settled: numbers are
+ * chosen. The engine does not know it yet. 0; -EINVAL, -ENOMEM with @e. */
+int node_call_make(struct node_call *nc, struct call_cfg *cfg,
+		   struct call **out, struct cr_err *e);
+/** The engine knows @c, made so: @nc is that from now on, at @cost. */
+void node_call_become(struct node_call *nc, struct call *c,
+		      struct cost_entry *cost);
+/** The engine knows @c, and nobody else: let both go. */
+void node_call_unmake(struct node *n, struct call *c);
+/** Mode requests that one receives are the other one's to obey. */
+void node_join_pair(struct node_call *a, struct node_call *b);
 /** The engine goes by @to already: let the call and the book follow. */
 void node_call_take(struct node_call *nc, const struct call_cfg *to,
 		    struct cost_entry *cost);

@@ -81,7 +81,7 @@ static void delay(const struct node_call *nc, struct node_record *out)
 	cr_ns max = (cr_ns)out->info.count.delay_max_ns;
 	const struct sketch *s;
 
-	if (nc->relay)
+	if (!nc->call)
 		return;
 	s = &nc->call->delay;
 	out->delay = (struct record_delay){

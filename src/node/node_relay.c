@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streams of conversations that are relays.
+ * Streams of conversations that begin as relays.
  *
  *   start:  -> the leg's packets go to it
  *   stop:   its legs out of the receivers -> grace period (rx lets go)
@@ -16,16 +16,20 @@ int node_relay_start(struct node *n, struct call_cfg *cfg,
 		     struct conversation *of, struct node_call **out,
 		     struct cr_err *e)
 {
+	struct relay_types *types = relay_types_new(cfg);
 	struct node_call *nc = calloc(1, sizeof(*nc));
 
 	cfg->id = n->last_id + 1;
 	cfg->receiver = cfg->ear->cfg.receiver;
-	if (nc)
-		nc->relay = relay_new(cfg);
+	cfg->ring_frames = n->cfg.ring_frames;
+	if (nc && types)
+		nc->relay = relay_new(cfg, types);
 	if (!nc || !nc->relay) {
+		free(types);
 		free(nc);
 		return cr_fail(e, -ENOMEM, "out of memory for a relay");
 	}
+	nc->relays = true;
 	n->last_id++;
 	nc->id = cfg->id;
 	nc->node = n;

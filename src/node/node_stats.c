@@ -19,6 +19,7 @@ static unsigned long long relaxed(const atomic_ullong *counter)
 /* Past calls and present ones together, and what no call had at a leg. */
 static void sum_counters(struct node *n, struct node_totals *sum)
 {
+	unsigned long long count[CALL_NCOUNTERS];
 	struct node_call *nc;
 
 #define PAST(name, label, help) sum->name = n->past[CALL_COUNTER_##name];
@@ -27,9 +28,8 @@ static void sum_counters(struct node *n, struct node_totals *sum)
 	sum->port_drops += relaxed(&n->leg_drops);
 	sum->unread += relaxed(&n->leg_unread);
 	RB_FOREACH (nc, node_tree, &n->calls) {
-		const struct call_counters *count = node_call_counters(nc);
-
-#define ADD(name, label, help) sum->name += relaxed(&count->name);
+		node_call_counts(nc, count);
+#define ADD(name, label, help) sum->name += count[CALL_COUNTER_##name];
 		CALL_SUMS(ADD)
 #undef ADD
 	}
@@ -209,10 +209,12 @@ static struct node_admitted admitted(const struct call_cfg *cfg)
 	};
 }
 
-static void counts(const struct call_counters *count,
-		   struct node_call_counts *out)
+static void counts(const struct node_call *nc, struct node_call_counts *out)
 {
-#define COPY(name, label, help) out->name = relaxed(&count->name);
+	unsigned long long count[CALL_NCOUNTERS];
+
+	node_call_counts(nc, count);
+#define COPY(name, label, help) out->name = count[CALL_COUNTER_##name];
 	CALL_COUNTERS(COPY)
 #undef COPY
 }
@@ -233,7 +235,7 @@ static void settings(const struct node_call *nc, struct node_call_info *out)
 
 	*out = (struct node_call_info){
 		.id = cfg.id,
-		.relay = nc->relay != NULL,
+		.relay = nc->relays,
 		.terms = cfg.terms,
 		.ptime = cfg.release.period,
 		.in = side_info(&cfg.media.in, cfg.pt_in),
@@ -241,9 +243,9 @@ static void settings(const struct node_call *nc, struct node_call_info *out)
 		.ssrc = cfg.ssrc_in,
 		.out_ssrc = cfg.ssrc_out,
 	};
-	if (!nc->relay)
+	if (!nc->relays)
 		out->out.ptime = pipeline_side_packet(&cfg.media.out);
-	(void)way_read(nc->relay ? &nc->relay->mouth->to : nc->call->way,
+	(void)way_read(nc->call ? nc->call->way : &nc->relay->mouth->to,
 		       &out->to);
 	node_call_address(nc, out->rtp, sizeof(out->rtp));
 	out->interface = ear ? ear->interface->cfg.name : NULL;
@@ -271,14 +273,15 @@ void node_call_info(struct node_call *nc, struct node_call_info *out)
 	const struct node_call *other = node_call_pair(nc);
 
 	settings(nc, out);
-	if (nc->relay)
+	if (nc->relays)
 		memcpy(out->transcoding, "relay", sizeof("relay"));
 	else
 		as_task(nc, out);
 	out->now = clock_now();
 	out->age = out->now - nc->started;
-	out->bytes = nc->relay ? sizeof(*nc->relay) : call_bytes(nc->call);
-	counts(node_call_counters(nc), &out->count);
+	out->bytes = (nc->relay ? sizeof(*nc->relay) : 0) +
+		     (nc->call ? call_bytes(nc->call) : 0);
+	counts(nc, &out->count);
 	out->lost = LOST_OF(&out->count);
 	out->pair = other ? other->id : 0;
 	node_call_rtcp(nc, false, &out->rtcp);

@@ -29,15 +29,10 @@
 static void ended(void *arg, struct node_call *nc)
 {
 	struct rig *r = arg;
-	unsigned i = 0;
 
 	r->ended++;
 	r->why = nc->why;
-#define KEEP(name, label, help)                                                \
-	r->last[i++] = atomic_load_explicit(&node_call_counters(nc)->name,     \
-					    memory_order_relaxed);
-	CALL_COUNTERS(KEEP)
-#undef KEEP
+	node_call_counts(nc, r->last);
 }
 
 static unsigned port_of(int fd)

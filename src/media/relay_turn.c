@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Turns between a relay and its call.
+ *
+ * A call is at rest when its ring is empty, its task sleeps, its packets have
+ * left, and no frames wait for more. Only its receiver wakes it, so it stays so
+ * while that looks, and what workers have written of it can be read and written
+ * here.
+ */
+#include "media/relay_turn.h"
+
+/* A step of the sender's timestamps is believed so far beyond the time that has
+ * passed: packets may have come late before. */
+#define STEP_SLACK CR_SEC
+
+static struct relay_types *types_of(const struct relay *r)
+{
+	return atomic_load_explicit(&r->types, memory_order_acquire);
+}
+
+static struct call *call_behind(const struct relay *r)
+{
+	return atomic_load_explicit(&r->call, memory_order_acquire);
+}
+
+/* --- whose it is --- */
+
+/* The ring comes first: who has emptied it has been awake since. */
+static bool is_at_rest(struct call *c)
+{
+	return !cr_ring_waiting(c->ring) &&
+	       !atomic_load_explicit(&c->lt.active, memory_order_acquire) &&
+	       call_unposted(c) && !pipeline_holds(c->pipeline);
+}
+
+/* Behind all that came so far? */
+static bool is_newest(const struct call *c, uint16_t seq)
+{
+	return !c->seen.started || (int16_t)(seq - (uint16_t)c->seen.ext) > 0;
+}
+
+/* Of a codec that only the call can make something of. */
+static bool needs_call(struct relay *r, const struct rtp_packet *p)
+{
+	struct call *c = call_behind(r);
+
+	return p->pt != types_of(r)->in && c && call_codec_of(c, p->pt) >= 0;
+}
+
+/* What the relay knows of the sequence is the call's then. */
+static bool may_begin(struct relay *r, const struct rtp_packet *p)
+{
+	struct call *c = call_behind(r);
+
+	if (p->pt != types_of(r)->in || !is_newest(c, p->seq) || !is_at_rest(c))
+		return false;
+	r->seen = c->seen;
+	return true;
+}
+
+enum relay_turn relay_turn_of(struct relay *r, const struct rtp_packet *p)
+{
+	/* acquire: the call is complete, and listens */
+	unsigned share = atomic_load_explicit(&r->share, memory_order_acquire);
+	bool on = atomic_load_explicit(&r->on, memory_order_relaxed);
+
+	if (on && __builtin_expect(share == RELAY_ALL, 1))
+		return RELAY_TURN_RELAY;
+	if (on)
+		return share == RELAY_NONE || needs_call(r, p)
+			       ? RELAY_TURN_END
+			       : RELAY_TURN_RELAY;
+	return share != RELAY_NONE && may_begin(r, p) ? RELAY_TURN_BEGIN
+						      : RELAY_TURN_CALL;
+}
+
+/* --- numbers --- */
+
+static uint64_t units_of(cr_ns time, uint32_t clock)
+{
+	cr_ns seconds = time / CR_SEC, rest = time % CR_SEC;
+
+	return (uint64_t)(seconds * (cr_ns)clock +
+			  rest * (cr_ns)clock / CR_SEC);
+}
+
+/* From the last packet that was sent to the next one. */
+struct step {
+	int32_t units;	/* as its sender counts them */
+	uint32_t clock; /* his; 0: they say nothing  */
+	cr_ns passed;	/* from arrival to arrival   */
+	cr_ns frame;
+};
+
+/* Its length in units of @clock: the sender's word, if that can be believed;
+ * else the time in which it came, of a frame at least. */
+static uint64_t length_of(const struct step *s, uint32_t clock)
+{
+	cr_ns time = cr_ns_max(s->passed, 0);
+
+	if (s->clock && s->units > 0 &&
+	    (uint64_t)s->units <= units_of(time + STEP_SLACK, s->clock))
+		return (uint64_t)s->units * clock / s->clock;
+	return units_of(cr_ns_max(time, s->frame), clock);
+}
+
+/* How many numbers @seq is behind @last, as a sender counts that goes on; 1: it
+ * begins anew. */
+static uint16_t follow(uint16_t seq, uint16_t last, bool fresh)
+{
+	int16_t step = (int16_t)(seq - last);
+
+	return !fresh && step > 0 && step <= RELAY_TURN_GAP ? (uint16_t)step
+							    : 1;
+}
+
+/* @p goes out @seq_step numbers and @step behind what was sent. */
+static void number(struct relay *r, const struct rtp_packet *p,
+		   uint16_t seq_step, const struct step *step)
+{
+	uint32_t ts =
+		r->sent.ts + (uint32_t)length_of(step, types_of(r)->clock);
+
+	r->seq_more = (uint16_t)(r->sent.seq + seq_step - p->seq);
+	r->ts_more = ts - p->ts;
+}
+
+void relay_turn_renumber(struct relay *r, const struct rtp_packet *p, cr_ns now)
+{
+	const struct step step = { .passed = now - r->sent.at,
+				   .frame = r->cfg.release.period };
+
+	if (r->renumbers && r->sent.at)
+		number(r, p, 1, &step);
+}
+
+/* The clock that both sides of @c have had, if that is @clock; else 0: its
+ * timestamps say nothing of the next packet's. */
+static uint32_t same_clock(const struct call *c, uint32_t clock)
+{
+	return pipeline_input_clock(c->pipeline, c->codec) == clock &&
+			       pipeline_output_clock(c->pipeline) == clock
+		       ? clock
+		       : 0;
+}
+
+/* Where the speech of @p would be, if the call had it. */
+static uint32_t place_of(const struct call *c, const struct rtp_packet *p,
+			 cr_ns now)
+{
+	const struct pipeline_input in = { .ts = p->ts, .arrival = now };
+
+	return c->ts_out + pipeline_time(c->pipeline, &in);
+}
+
+/* The call has sent since the relay did: what follows, follows that. */
+static void follow_call(struct relay *r, const struct rtp_packet *p, bool fresh,
+			cr_ns now)
+{
+	const struct call *c = call_behind(r);
+	const struct step step = {
+		.units = (int32_t)(place_of(c, p, now) - c->last.ts),
+		.clock = fresh ? 0 : same_clock(c, types_of(r)->clock),
+		.passed = now - c->last.at,
+		.frame = c->cfg.release.period,
+	};
+
+	r->sent = (struct relay_sent){
+		.at = c->last.at,
+		.ts = c->last.ts,
+		.seq = (uint16_t)(c->seq_out - 1),
+	};
+	number(r, p, follow(p->seq, (uint16_t)c->seen.ext, fresh), &step);
+}
+
+void relay_turn_begin(struct relay *r, const struct rtp_packet *p, bool fresh,
+		      cr_ns now)
+{
+	struct call *c = call_behind(r);
+
+	if (!c->after) {
+		r->renumbers = true;
+		r->ssrc = c->cfg.ssrc_out;
+	}
+	if (c->last.at > r->sent.at)
+		follow_call(r, p, fresh, now);
+	else if (!c->after || fresh)
+		relay_turn_renumber(r, p, now);
+	c->after = NULL;
+	if (c->inflow)
+		leg_wait(c->cfg.ear, LEG_INFLOW, CR_NEVER);
+	/* release: who looks sees the call at rest */
+	atomic_store_explicit(&r->on, true, memory_order_release);
+}
+
+void relay_turn_end(struct relay *r)
+{
+	struct call *c = call_behind(r);
+
+	c->seen = r->seen;
+	c->restart = true;
+	c->after = r;
+	atomic_store_explicit(&r->on, false, memory_order_release);
+}
+
+/* Of the packets of a type that @c gets, Hz; 0: not of speech. */
+static uint32_t clock_of(struct call *c, uint8_t pt)
+{
+	int codec = call_codec_of(c, pt);
+
+	if (codec < 0)
+		return 0;
+	return pipeline_side_clock(
+		pipeline_input_side(c->pipeline, (unsigned)codec));
+}
+
+static void resume(struct call *c, const struct relay *r,
+		   const struct step *step)
+{
+	c->resume = (struct call_resume){
+		.pending = true,
+		.ts = r->sent.ts,
+		.ahead = length_of(step, CALL_RESUME_CLOCK),
+	};
+}
+
+void relay_turn_join(struct call *c, const struct rtp_packet *p, bool fresh,
+		     cr_ns now)
+{
+	const struct relay *r = c->after;
+	uint16_t seq = (uint16_t)(p->seq + r->seq_more);
+	uint32_t clock = types_of(r)->clock;
+	const struct step step = {
+		.units = (int32_t)(p->ts + r->ts_more - r->sent.ts),
+		.clock = fresh || clock_of(c, p->pt) != clock ? 0 : clock,
+		.passed = now - r->sent.at,
+		.frame = c->cfg.release.period,
+	};
+
+	if (r->sent.at && !fresh && relay_turn_is_late(seq, r->sent.seq))
+		return;
+	c->after = NULL;
+	if (!r->sent.at)
+		return;
+	c->seq_out = (uint16_t)(r->sent.seq + follow(seq, r->sent.seq, fresh));
+	resume(c, r, &step);
+}

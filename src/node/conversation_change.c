@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Conversations whose parties change: new offers and answers.
+ */
+#include "node/conversation_impl.h"
+
+/* Stream @i goes on as @to, by what it is now. */
+static void go_on(const struct conversation *c, struct call_cfg *to, unsigned i,
+		  const struct call_cfg *asked, bool relays)
+{
+	struct call_cfg now = node_call_cfg(c->stream[i]);
+	unsigned mode = now.media.out.cfg.mode; /* that a CMR may have set */
+	bool same = !relays && pipeline_side_same_speech(&now.media.out,
+							 &asked->media.out);
+
+	*to = now;
+	to->media = asked->media;
+	to->pt_in = asked->pt_in;
+	to->pt_out = asked->pt_out;
+	to->codecs = asked->codecs;
+	if (same)
+		to->media.out.cfg.mode = mode;
+}
+
+/* What the streams become if the parties speak as @to says. */
+static int plan_change(const struct conversation *c,
+		       const struct party_terms to[2],
+		       struct conversation_plan *plan, struct cr_err *e)
+{
+	struct conversation_request r = { .relay = c->wish };
+	struct call_cfg stream[2];
+	int err;
+
+	r.ptime = node_call_settings(c->stream[0])->release.period;
+	for (unsigned i = 0; i < 2; i++) {
+		party_request_of(c->party[i], &r.party[i]);
+		party_request_speaks(&r.party[i], &to[i].codecs);
+	}
+	err = conversation_check(stream, &r, e);
+	if (!err)
+		err = conversation_codecs(plan->codecs, stream, &r, e);
+	if (err)
+		return err;
+	plan->relays = conversation_may_relay(stream, &r);
+	for (unsigned i = 0; i < 2; i++)
+		go_on(c, &plan->stream[i], i, &stream[i], plan->relays);
+	return 0;
+}
+
+static int recode(struct conversation *c, const struct party_terms to[2],
+		  struct conversation_plan *plan, struct cr_err *e)
+{
+	int err = plan_change(c, to, plan, e);
+
+	if (!err)
+		err = node_streams_recode(c->stream, plan->stream, plan->relays,
+					  e);
+	if (err)
+		return err;
+	c->relays = plan->relays;
+	conversation_use_rtcp(c, plan->stream);
+	return 0;
+}
+
+int conversation_change(struct conversation *c, const struct party_change to[2],
+			struct conversation_plan *plan, struct cr_err *e)
+{
+	struct party_terms terms[2];
+	int err = 0;
+
+	for (unsigned i = 0; i < 2 && !err; i++)
+		err = party_check_change(&terms[i], c->party[i], &to[i],
+					 &conversation_party_names[i], e);
+	if (!err && (terms[0].speaks || terms[1].speaks))
+		err = recode(c, terms, plan, e);
+	for (unsigned i = 0; i < 2 && !err; i++)
+		party_change(c->party[i], &terms[i]);
+	return err;
+}
+
+int conversation_change_party(struct party *p, const struct party_change *to,
+			      struct conversation_plan *plan, struct cr_err *e)
+{
+	static const struct party_names own = { .path = "",
+						.address = "address" };
+	struct conversation *c = p->conversation;
+	struct party_terms terms[2];
+	unsigned i = c && c->party[1] == p;
+	int err = party_check_change(&terms[i], p, to, &own, e);
+
+	if (!err && c && terms[i].speaks) {
+		terms[!i].codecs = c->party[!i]->codecs;
+		err = recode(c, terms, plan, e);
+	}
+	if (!err)
+		party_change(p, &terms[i]);
+	return err;
+}

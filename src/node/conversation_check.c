@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a conversation is asked to be, and what streams that makes.
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "node/call_check.h"
+#include "node/conversation_impl.h"
+
+/* A stream from party @i, as if it were a call by itself. */
+static struct call_request stream_of(const struct conversation_request *r,
+				     unsigned i)
+{
+	const struct party_request *from = &r->party[i];
+	const struct party_request *to = &r->party[!i];
+
+	struct call_request one = {
+		.in = { .side = from->side,
+			.source = from->address,
+			.learn = from->learn >= 0 ? from->learn
+				 : from->address.ss_family
+					 ? (int)LEARN_DELAYED
+					 : (int)LEARN_IMMEDIATE,
+			.ts_first = -1,
+			.types = from->types,
+			.reception = from->reception },
+		.out = { .side = to->side,
+			 .address = to->address,
+			 .ssrc = to->out_ssrc,
+			 .ptime = to->ptime,
+			 .types = to->types },
+		.ptime = r->ptime,
+		.terms = r->terms,
+		.release = { .model = -1, .burst = -1, .x = 1 },
+		.port = CALL_PORT_OWN,
+		.ssrc = from->ssrc,
+	};
+
+	if (one.in.reception.fill < 0)
+		one.in.reception.fill = INFLOW_FILL_TOLD;
+	return one;
+}
+
+/* Of the stream from party 0, and from 1: what a request calls its members. */
+static const struct call_names names[] = {
+	{ .in = "a.", .out = "b.", .hears = "a.", .source = "a.address" },
+	{ .in = "b.", .out = "a.", .hears = "b.", .source = "b.address" },
+};
+
+const struct party_names conversation_party_names[2] = {
+	{ .path = "a.", .address = "a.address" },
+	{ .path = "b.", .address = "b.address" },
+};
+
+/* A member of @r that says what an open leg has said already. */
+static const char *said_twice(const struct party_request *r)
+{
+	if (r->side.codec || party_says_use(&r->side))
+		return "codec";
+	if (r->nalso || r->ptime)
+		return r->nalso ? "also" : "ptime";
+	if (r->address.ss_family)
+		return "address";
+	if (r->learn >= 0)
+		return "learn";
+	if (r->ssrc)
+		return "ssrc";
+	if (r->out_ssrc)
+		return "out_ssrc";
+	if (r->types.events || r->types.noise)
+		return r->types.events ? "events" : "noise";
+	if (call_says_reception(&r->reception))
+		return "loss, jitter or fill";
+	return r->interface ? "interface" : NULL;
+}
+
+static int find_leg(struct node *n, struct party_request *r, const char *path,
+		    struct cr_err *e)
+{
+	const struct party *p = party_find(n, r->leg);
+	const char *twice = said_twice(r);
+
+	if (!p)
+		return cr_fail(e, -ESRCH, "%sleg: there is no leg %" PRIu32,
+			       path, r->leg);
+	if (twice)
+		return cr_fail(e, -EINVAL,
+			       "%s%s: leg %" PRIu32 " has it; leg.change "
+			       "changes it",
+			       path, twice, r->leg);
+	if (p->conversation)
+		return cr_fail(e, -EBUSY,
+			       "%sleg: conversation %" PRIu32
+			       " has leg %" PRIu32,
+			       path, p->conversation->id, r->leg);
+	if (!p->codecs.side.codec)
+		return cr_fail(e, -EINVAL,
+			       "%sleg: leg %" PRIu32 " has no codec: tell it "
+			       "by leg.change",
+			       path, r->leg);
+	party_request_of(p, r);
+	return 0;
+}
+
+int conversation_find_legs(struct node *n, struct conversation_request *r,
+			   struct cr_err *e)
+{
+	int err = 0;
+
+	if (r->party[0].leg && r->party[0].leg == r->party[1].leg)
+		return cr_fail(e, -EINVAL, "b.leg: is a's");
+	for (unsigned i = 0; i < 2 && !err; i++)
+		if (r->party[i].leg)
+			err = find_leg(n, &r->party[i],
+				       conversation_party_names[i].path, e);
+	return err;
+}
+
+int conversation_check(struct call_cfg *stream,
+		       const struct conversation_request *r, struct cr_err *e)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		const struct call_request one = stream_of(r, i);
+
+		if (call_check_stream(&stream[i], &one, &names[i], e))
+			return -EINVAL;
+		/* what is learned names the stream nowhere */
+		stream[i].ssrc_in = 0;
+		stream[i].may_change = true;
+	}
+	return 0;
+}
+
+/* What party @i may send, too, each as if it was what it sends. */
+static int check_also(struct call_codecs *codecs, const struct call_cfg *stream,
+		      const struct conversation_request *r, unsigned i,
+		      struct cr_err *e)
+{
+	struct call_request one = stream_of(r, i);
+	struct call_names called = names[i];
+	struct call_cfg cfg;
+	char path[40];
+
+	one.ptime = stream->release.period;
+	for (unsigned k = 0; k < r->party[i].nalso; k++) {
+		(void)snprintf(path, sizeof(path), "%salso[%u].", names[i].in,
+			       k);
+		called.in = path;
+		one.in.side = r->party[i].also[k];
+		if (call_check_stream(&cfg, &one, &called, e))
+			return -EINVAL;
+		for (unsigned j = 0; j < codecs->n; j++)
+			if (codecs->one[j].pt == cfg.media.in.pt)
+				return cr_fail(e, -EINVAL,
+					       "%spt: %u is another codec's",
+					       path, cfg.media.in.pt);
+		codecs->one[codecs->n++] = cfg.media.in;
+	}
+	return 0;
+}
+
+int conversation_codecs(struct call_codecs *codecs, struct call_cfg *stream,
+			const struct conversation_request *r, struct cr_err *e)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < 2 && !err; i++) {
+		codecs[i].n = 1;
+		codecs[i].one[0] = stream[i].media.in;
+		err = check_also(&codecs[i], &stream[i], r, i, e);
+		if (codecs[i].n > 1)
+			stream[i].codecs = &codecs[i];
+	}
+	return err;
+}
+
+/* Is what this end is sent what the other end is to be sent? That one end's
+ * encoder tries harder is its own matter. */
+static bool same_speech(const struct pipeline_side *a,
+			const struct pipeline_side *b)
+{
+	return a->codec == b->codec && a->cfg.mode == b->cfg.mode &&
+	       a->cfg.sample_rate == b->cfg.sample_rate &&
+	       a->cfg.dtx == b->cfg.dtx && a->cfg.fec == b->cfg.fec &&
+	       a->cfg.spin == b->cfg.spin &&
+	       a->payload.kind == b->payload.kind &&
+	       a->payload.octet_align == b->payload.octet_align &&
+	       a->payload.mode_set == b->payload.mode_set;
+}
+
+/* Is what each party sends as long as the other one is to be sent? Who says
+ * the same of both expects it. */
+static bool same_packets(const struct call_cfg *stream,
+			 const struct conversation_request *r)
+{
+	cr_ns a = r->party[0].ptime, b = r->party[1].ptime;
+	cr_ns sent = stream[0].release.period;
+
+	return a == b || ((!a || a == sent) && (!b || b == sent));
+}
+
+bool conversation_may_relay(const struct call_cfg *stream,
+			    const struct conversation_request *r)
+{
+	if (r->relay != RELAY_AUTO)
+		return false;
+	for (unsigned i = 0; i < 2; i++)
+		if (r->party[i].out_ssrc || r->party[i].nalso ||
+		    call_says_reception(&r->party[i].reception))
+			return false;
+	return same_packets(stream, r) &&
+	       same_speech(&stream[0].media.in, &stream[0].media.out);
+}

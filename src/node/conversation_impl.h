@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The insides of a conversation, shared by its own files only:
+ *
+ *   conversation_check.c   what is asked for, and what streams that makes
+ *   conversation.c         its life
+ *   conversation_change.c  new offers and answers
+ */
+#ifndef NODE_CONVERSATION_IMPL_H
+#define NODE_CONVERSATION_IMPL_H
+
+#include "node/conversation.h"
+#include "node/node_impl.h"
+
+struct conversation {
+	LIST_ENTRY(conversation) link;
+	uint32_t id;
+	struct node *node;
+	struct party *party[2];
+	struct node_call *stream[2]; /**< NULL: has not begun, or has gone */
+	int wish;		     /**< enum relay_wish                  */
+	bool relays;		     /**< its streams need no codec        */
+	bool ending;
+};
+
+/** What a request calls its parties. */
+extern const struct party_names conversation_party_names[2];
+
+/** May @stream[2], of @r, be relays: does no packet need a change that they do
+ * not make? */
+bool conversation_may_relay(const struct call_cfg *stream,
+			    const struct conversation_request *r);
+
+/** RTCP of both legs is about @stream[2] from now on. A relay tells the SSRC of
+ * what it passes on by itself. */
+void conversation_use_rtcp(const struct conversation *c,
+			   const struct call_cfg *stream);
+
+#endif
