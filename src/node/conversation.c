@@ -39,6 +39,10 @@ static int have_legs(struct conversation *c,
 
 	for (unsigned i = 0; i < 2 && !err; i++)
 		err = have_leg(c, &r->party[i], i, e);
+	for (unsigned i = 0; i < 2 && !err; i++)
+		err = party_check_round(c->party[i], c->party[!i],
+					&r->party[i].address,
+					&conversation_party_names[i], e);
 	if (err)
 		c->node->calls_refused++;
 	return err;
@@ -187,6 +191,12 @@ static unsigned number_of(const struct conversation *c,
 	return c->stream[0] != nc;
 }
 
+struct party *conversation_peer(const struct conversation *c,
+				const struct party *p)
+{
+	return c->party[c->party[0] == p];
+}
+
 struct node_call *conversation_other(const struct conversation *c,
 				     const struct node_call *nc)
 {
@@ -232,6 +242,16 @@ struct conversation *conversation_find(struct node *n, uint32_t id)
 	if (c->id == id)
 		return c->ending ? NULL : c;
 	return NULL;
+}
+
+struct conversation *conversation_after(struct node *n, uint32_t id)
+{
+	struct conversation *c, *best = NULL;
+
+	LIST_FOREACH(c, &n->conversations, link)
+	if (!c->ending && c->id > id && (!best || c->id < best->id))
+		best = c;
+	return best;
 }
 
 uint32_t conversation_id(const struct conversation *c)

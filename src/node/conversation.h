@@ -45,6 +45,10 @@ int conversation_start(struct node *n, struct call_cfg *stream,
 /** The one with this id that is not ending, or NULL. */
 struct conversation *conversation_find(struct node *n, uint32_t id);
 
+/** The first one with an id above @id that is not ending, or NULL: walks in
+ * order of id. */
+struct conversation *conversation_after(struct node *n, uint32_t id);
+
 uint32_t conversation_id(const struct conversation *c);
 /** Are its streams relays? */
 bool conversation_relays(const struct conversation *c);

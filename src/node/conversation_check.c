@@ -53,8 +53,8 @@ const struct party_names conversation_party_names[2] = {
 	{ .path = "b.", .address = "b.address" },
 };
 
-/* A member of @r that says what an open leg has said already. */
-static const char *said_twice(const struct party_request *r)
+/* A member of @r that leg.change takes. */
+static const char *said_of_party(const struct party_request *r)
 {
 	if (r->side.codec || party_says_use(&r->side))
 		return "codec";
@@ -62,8 +62,12 @@ static const char *said_twice(const struct party_request *r)
 		return r->nalso ? "also" : "ptime";
 	if (r->address.ss_family)
 		return "address";
-	if (r->learn >= 0)
-		return "learn";
+	return r->learn >= 0 ? "learn" : NULL;
+}
+
+/* One that only leg.open takes. */
+static const char *said_of_leg(const struct party_request *r)
+{
 	if (r->ssrc)
 		return "ssrc";
 	if (r->out_ssrc)
@@ -72,23 +76,40 @@ static const char *said_twice(const struct party_request *r)
 		return r->types.events ? "events" : "noise";
 	if (call_says_reception(&r->reception))
 		return "loss, jitter or fill";
+	if (r->rtcp >= 0)
+		return "rtcp";
 	return r->interface ? "interface" : NULL;
+}
+
+/* What an open leg has said already is not said again. */
+static int check_unsaid(const struct party_request *r, const char *path,
+			struct cr_err *e)
+{
+	const char *party = said_of_party(r), *leg = said_of_leg(r);
+
+	if (party)
+		return cr_fail(e, -EINVAL,
+			       "%s%s: leg %" PRIu32 " has it (%sleg); "
+			       "leg.change changes it",
+			       path, party, r->leg, path);
+	if (leg)
+		return cr_fail(e, -EINVAL,
+			       "%s%s: leg %" PRIu32 " has it (%sleg); say it "
+			       "when the leg is opened (leg.open)",
+			       path, leg, r->leg, path);
+	return 0;
 }
 
 static int find_leg(struct node *n, struct party_request *r, const char *path,
 		    struct cr_err *e)
 {
 	const struct party *p = party_find(n, r->leg);
-	const char *twice = said_twice(r);
 
 	if (!p)
 		return cr_fail(e, -ESRCH, "%sleg: there is no leg %" PRIu32,
 			       path, r->leg);
-	if (twice)
-		return cr_fail(e, -EINVAL,
-			       "%s%s: leg %" PRIu32 " has it; leg.change "
-			       "changes it",
-			       path, twice, r->leg);
+	if (check_unsaid(r, path, e))
+		return -EINVAL;
 	if (p->conversation)
 		return cr_fail(e, -EBUSY,
 			       "%sleg: conversation %" PRIu32

@@ -24,7 +24,7 @@ struct party_request {
 	int learn;	   /**< enum learn_mode; -1: delayed, if it is known */
 	uint32_t ssrc;	   /**< of what it sends; 0: that is learned         */
 	uint32_t out_ssrc; /**< of what it is sent; 0: a random one */
-	int rtcp;	   /**< enum leg_rtcp_mode */
+	int rtcp;	   /**< enum leg_rtcp_mode; -1: PORT */
 	const char *interface; /**< of its leg; NULL: any that fits     */
 	struct call_types_request types;
 	struct call_reception_request reception; /**< of what it sends */

@@ -326,6 +326,9 @@ static inline void node_tell_ended(struct node *n, struct node_call *nc)
 	if (!nc->untold)
 		n->cfg.ended(n->cfg.arg, nc);
 }
+/** The party of @of other than @p. */
+struct party *conversation_peer(const struct conversation *of,
+				const struct party *p);
 /** The stream of @of other than @nc, or NULL. */
 struct node_call *conversation_other(const struct conversation *of,
 				     const struct node_call *nc);

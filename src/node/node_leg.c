@@ -8,6 +8,7 @@
 #include <event2/util.h>
 #include <stdlib.h>
 
+#include "base/address.h"
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "media/leg_rtcp.h"
@@ -157,6 +158,18 @@ void node_leg_discard(struct node_leg *l)
 {
 	node_leg_leave(l);
 	node_leg_free_later(l);
+}
+
+bool node_leg_is_at(const struct node_leg *l, const struct sockaddr_storage *a)
+{
+	const struct interface_cfg *i = &l->interface->cfg;
+	unsigned port = address_port(a), past = l->ports.rtcp >= 0;
+
+	return a->ss_family && port >= l->ports.port &&
+	       port <= l->ports.port + past &&
+	       (address_same_host(a, &i->local) ||
+		(i->advertised.ss_family &&
+		 address_same_host(a, &i->advertised)));
 }
 
 void node_leg_address(const struct node_leg *l, char *buf, size_t size)

@@ -42,6 +42,9 @@ void node_leg_free_later(struct node_leg *l);
 /** Leave, and free it later. Nobody listens to it, or sends from it. */
 void node_leg_discard(struct node_leg *l);
 
+/** Is @a one of its ports, as we or others see it? */
+bool node_leg_is_at(const struct node_leg *l, const struct sockaddr_storage *a);
+
 /** Where its party sends to, as others see it: "192.0.2.1:30000". */
 void node_leg_address(const struct node_leg *l, char *buf, size_t size);
 

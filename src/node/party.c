@@ -169,7 +169,8 @@ static int open_leg(struct party *p, const struct party_request *r,
 	const struct learn_terms terms = terms_of(r);
 	/* its clocks and SSRC are a conversation's to say */
 	const struct leg_rtcp_cfg rtcp = {
-		.mode = (enum leg_rtcp_mode)r->rtcp,
+		.mode = r->rtcp < 0 ? LEG_RTCP_PORT
+				    : (enum leg_rtcp_mode)r->rtcp,
 		.use = { node_random_ssrc(), RTP_CLOCK, RTP_CLOCK },
 	};
 	const struct party_codecs said =
@@ -213,9 +214,25 @@ struct party *party_find(struct node *n, uint32_t id)
 	struct party *p;
 
 	LIST_FOREACH(p, &n->parties, link)
-	if (p->leg->leg->cfg.id == id)
+	if (party_id(p) == id)
 		return p->left ? NULL : p;
 	return NULL;
+}
+
+uint32_t party_id(const struct party *p)
+{
+	return p->leg->leg->cfg.id;
+}
+
+struct party *party_after(struct node *n, uint32_t id)
+{
+	struct party *p, *best = NULL;
+
+	LIST_FOREACH(p, &n->parties, link)
+	if (!p->left && party_id(p) > id &&
+	    (!best || party_id(p) < party_id(best)))
+		best = p;
+	return best;
 }
 
 struct party *party_of_owner(struct node *n, const void *owner)
@@ -275,14 +292,35 @@ static int check_terms(const struct party *p, const struct party_change *to,
 	return check_learn(terms, names, e);
 }
 
+int party_check_round(const struct party *p, const struct party *other,
+		      const struct sockaddr_storage *told,
+		      const struct party_names *names, struct cr_err *e)
+{
+	const struct party *at = node_leg_is_at(p->leg, told) ? p : NULL;
+
+	if (!at && other && node_leg_is_at(other->leg, told))
+		at = other;
+	if (!at)
+		return 0;
+	return cr_fail(e, -EINVAL,
+		       "%s: is that of leg %" PRIu32
+		       ", of the same conversation: packets would go round. "
+		       "Say where the party itself is",
+		       names->address, party_id(at));
+}
+
 int party_check_change(struct party_terms *out, const struct party *p,
 		       const struct party_change *to,
 		       const struct party_names *names, struct cr_err *e)
 {
 	const struct party_codecs said =
 		said_by(&to->side, to->also, to->nalso, to->ptime);
+	const struct conversation *c = p->conversation;
+	const struct party *other = c ? conversation_peer(c, p) : NULL;
 	int err = check_terms(p, to, names, &out->learn, e);
 
+	if (!err)
+		err = party_check_round(p, other, &to->address, names, e);
 	out->codecs = p->codecs;
 	out->hears = to->address.ss_family || to->learn >= 0;
 	out->speaks = to->side.codec || to->ptime;

@@ -75,6 +75,11 @@ struct party_terms {
 int party_check_change(struct party_terms *out, const struct party *p,
 		       const struct party_change *to,
 		       const struct party_names *names, struct cr_err *e);
+/** Is @p told to be at a leg of its own conversation: its own, or @other's?
+ * Packets would go round. @other may be NULL. 0, or -EINVAL with @e. */
+int party_check_round(const struct party *p, const struct party *other,
+		      const struct sockaddr_storage *told,
+		      const struct party_names *names, struct cr_err *e);
 /** A new offer or answer. Its conversation, if there is one, has taken what the
  * party speaks. */
 void party_change(struct party *p, const struct party_terms *to);
@@ -104,6 +109,12 @@ void party_discard(struct party *p);
 
 /** Close all that no conversation has. Freed a grace period later. */
 void party_close_all(struct node *n);
+
+/** The first one with an id above @id that is not ending, or NULL: walks in
+ * order of id. */
+struct party *party_after(struct node *n, uint32_t id);
+
+uint32_t party_id(const struct party *p);
 
 /** The first one of @owner, or NULL. */
 struct party *party_of_owner(struct node *n, const void *owner);

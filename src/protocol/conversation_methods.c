@@ -13,13 +13,19 @@
 #include "protocol/request.h"
 #include "protocol/tables/conversation.h"
 
+static void tell(const struct conversation *c, struct conversation_info *to)
+{
+	to->id = conversation_id(c);
+	to->relay = conversation_relays(c);
+	for (unsigned i = 0; i < 2; i++)
+		conversation_party(c, i, &to->party[i]);
+}
+
 static json_t *told(const struct conversation *c)
 {
-	struct conversation_info info = { .id = conversation_id(c),
-					  .relay = conversation_relays(c) };
+	struct conversation_info info;
 
-	for (unsigned i = 0; i < 2; i++)
-		conversation_party(c, i, &info.party[i]);
+	tell(c, &info);
 	return field_write(conversation_info_fields, &info);
 }
 
@@ -178,25 +184,47 @@ static json_t *change(struct service *sv, const json_t *params,
 	return told(c);
 }
 
-static json_t *change_again(struct service *sv, struct session *s,
-			    const json_t *params, struct rpc_error *err)
-{
-	struct conversation_plan plan;
-	bool wait;
-	json_t *result = change(sv, params, &plan, &wait, err);
-
-	(void)s;
-	return wait ? request_refuse(err, RPC_INTERNAL) : result;
-}
-
 json_t *method_conversation_change(void *arg, struct rpc_peer *peer,
 				   const json_t *params, struct rpc_error *err)
 {
-	struct conversation_plan plan;
-	bool wait;
-	json_t *result = change(arg, params, &plan, &wait, err);
+	return parked_begin_change(arg, peer, params, change, err);
+}
 
-	return wait ? parked_begin(arg, peer, NULL, params, plan.stream, 2,
-				   change_again, err)
-		    : result;
+/* The conversations of one page. Nothing ends while a page is written. */
+struct page {
+	unsigned n;
+	const struct conversation *conversation[PAGE_MAX];
+};
+
+static bool conversation_at(void *arg, unsigned i, void *item)
+{
+	const struct page *page = arg;
+
+	if (i >= page->n)
+		return false;
+	tell(page->conversation[i], item);
+	return true;
+}
+
+json_t *method_conversation_list(void *arg, struct rpc_peer *peer,
+				 const json_t *params, struct rpc_error *err)
+{
+	struct service *sv = arg;
+	struct page page = { 0 };
+	struct conversation_list_result result = {
+		.conversations = { conversation_at, &page }
+	};
+	struct page_request ask;
+	const struct conversation *c;
+
+	(void)peer;
+	if (!request_read(page_fields, &ask, params, err))
+		return NULL;
+	while (page.n < ask.limit &&
+	       (c = conversation_after(sv->node, ask.after))) {
+		ask.after = conversation_id(c);
+		page.conversation[page.n++] = c;
+	}
+	result.more = conversation_after(sv->node, ask.after) != NULL;
+	return field_write(conversation_list_fields, &result);
 }

@@ -121,25 +121,44 @@ static json_t *change(struct service *sv, const json_t *params,
 	return told(p);
 }
 
-static json_t *change_again(struct service *sv, struct session *s,
-			    const json_t *params, struct rpc_error *err)
-{
-	struct conversation_plan plan;
-	bool wait;
-	json_t *result = change(sv, params, &plan, &wait, err);
-
-	(void)s;
-	return wait ? request_refuse(err, RPC_INTERNAL) : result;
-}
-
 json_t *method_leg_change(void *arg, struct rpc_peer *peer,
 			  const json_t *params, struct rpc_error *err)
 {
-	struct conversation_plan plan;
-	bool wait;
-	json_t *result = change(arg, params, &plan, &wait, err);
+	return parked_begin_change(arg, peer, params, change, err);
+}
 
-	return wait ? parked_begin(arg, peer, NULL, params, plan.stream, 2,
-				   change_again, err)
-		    : result;
+/* The legs of one page. Nothing ends while a page is written. */
+struct page {
+	unsigned n;
+	const struct party *leg[PAGE_MAX];
+};
+
+static bool leg_at(void *arg, unsigned i, void *item)
+{
+	const struct page *page = arg;
+
+	if (i >= page->n)
+		return false;
+	party_info(page->leg[i], item);
+	return true;
+}
+
+json_t *method_leg_list(void *arg, struct rpc_peer *peer, const json_t *params,
+			struct rpc_error *err)
+{
+	struct service *sv = arg;
+	struct page page = { 0 };
+	struct leg_list_result tell = { .legs = { leg_at, &page } };
+	struct page_request ask;
+	const struct party *p;
+
+	(void)peer;
+	if (!request_read(page_fields, &ask, params, err))
+		return NULL;
+	while (page.n < ask.limit && (p = party_after(sv->node, ask.after))) {
+		ask.after = party_id(p);
+		page.leg[page.n++] = p;
+	}
+	tell.more = party_after(sv->node, ask.after) != NULL;
+	return field_write(leg_list_fields, &tell);
 }

@@ -41,6 +41,16 @@ static void add_needs(struct parked *p, const struct call_cfg *cfg)
 		};
 }
 
+/* For the second time: one cost was forgotten while another was measured. */
+static json_t *change_again(const struct parked *p, struct rpc_error *e)
+{
+	struct conversation_plan plan;
+	bool wait;
+	json_t *result = p->change(p->service, p->params, &plan, &wait, e);
+
+	return wait ? request_refuse(e, RPC_INTERNAL) : result;
+}
+
 static void known(void *arg, int err, const struct cr_err *why)
 {
 	struct parked *p = arg;
@@ -53,15 +63,16 @@ static void known(void *arg, int err, const struct cr_err *why)
 		e.code = request_code(err);
 		e.why = *why;
 	} else if (!e.code) { /* else there was no memory to wait on */
-		result = p->run(p->service, p->session, p->params, &e);
+		result = p->run ? p->run(p->service, p->session, p->params, &e)
+				: change_again(p, &e);
 	}
 	answer(p, result, &e);
 }
 
-json_t *parked_begin(struct service *sv, struct rpc_peer *peer,
-		     struct session *s, const json_t *params,
-		     const struct call_cfg *cfg, unsigned n, parked_run *run,
-		     struct rpc_error *err)
+/* With what @how has of it; see parked_begin(). */
+static json_t *begin(const struct parked *how, struct rpc_peer *peer,
+		     const json_t *params, const struct call_cfg *cfg,
+		     unsigned n, struct rpc_error *err)
 {
 	struct parked *p = malloc(sizeof(*p));
 	struct rpc_error e = { .code = RPC_INTERNAL };
@@ -70,11 +81,9 @@ json_t *parked_begin(struct service *sv, struct rpc_peer *peer,
 		(void)cr_fail(&err->why, 0, "out of memory");
 		return request_refuse(err, RPC_INTERNAL);
 	}
-	*p = (struct parked){ .service = sv,
-			      .session = s,
-			      .later = rpc_later(peer, err),
-			      .run = run,
-			      .wait = { .done = known, .arg = p } };
+	*p = *how;
+	p->later = rpc_later(peer, err);
+	p->wait = (struct node_cost_wait){ .done = known, .arg = p };
 	for (unsigned i = 0; i < n; i++)
 		add_needs(p, &cfg[i]);
 	if (!p->later) {
@@ -82,10 +91,32 @@ json_t *parked_begin(struct service *sv, struct rpc_peer *peer,
 		return NULL;
 	}
 	p->params = json_incref((json_t *)(uintptr_t)params);
-	LIST_INSERT_HEAD(&sv->parked, p, link);
+	LIST_INSERT_HEAD(&p->service->parked, p, link);
 	if (!wait_on(p, &e))
 		answer(p, NULL, &e);
 	return NULL;
+}
+
+json_t *parked_begin(struct service *sv, struct rpc_peer *peer,
+		     struct session *s, const json_t *params,
+		     const struct call_cfg *cfg, unsigned n, parked_run *run,
+		     struct rpc_error *err)
+{
+	const struct parked how = { .service = sv, .session = s, .run = run };
+
+	return begin(&how, peer, params, cfg, n, err);
+}
+
+json_t *parked_begin_change(struct service *sv, struct rpc_peer *peer,
+			    const json_t *params, parked_change *change,
+			    struct rpc_error *err)
+{
+	const struct parked how = { .service = sv, .change = change };
+	struct conversation_plan plan;
+	bool wait;
+	json_t *result = change(sv, params, &plan, &wait, err);
+
+	return wait ? begin(&how, peer, params, plan.stream, 2, err) : result;
 }
 
 /* A reply may end the association of who does not read it, and with that drop

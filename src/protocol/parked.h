@@ -12,12 +12,18 @@
 #ifndef PROTOCOL_PARKED_H
 #define PROTOCOL_PARKED_H
 
-#include "media/call.h"
+#include "node/conversation.h"
 #include "protocol/service_impl.h"
 
 /** A method for the second time; it does not wait again. */
 typedef json_t *parked_run(struct service *sv, struct session *s,
 			   const json_t *params, struct rpc_error *err);
+
+/** A change of codecs: what it comes to is @plan. Returns as a method does;
+ * *@wait: it has to be known what @plan costs. */
+typedef json_t *parked_change(struct service *sv, const json_t *params,
+			      struct conversation_plan *plan, bool *wait,
+			      struct rpc_error *err);
 
 /** What waits. */
 struct parked {
@@ -27,6 +33,7 @@ struct parked {
 	struct rpc_later *later;
 	json_t *params;
 	parked_run *run;
+	parked_change *change; /**< if @run is NULL */
 	struct node_cost_wait wait;
 	/** What must be known, one after the other; @next is measured then. */
 	unsigned n, next;
@@ -43,6 +50,12 @@ json_t *parked_begin(struct service *sv, struct rpc_peer *peer,
 		     struct session *s, const json_t *params,
 		     const struct call_cfg *cfg, unsigned n, parked_run *run,
 		     struct rpc_error *err);
+
+/** Change; if that has to wait, wait, and change as if it were asked for at
+ * that moment. Nobody's. Returns as the method of @peer does then. */
+json_t *parked_begin_change(struct service *sv, struct rpc_peer *peer,
+			    const json_t *params, parked_change *change,
+			    struct rpc_error *err);
 
 /** Refuse with @code and @why what waits for @s; NULL: all that waits. */
 void parked_drop(struct service *sv, const struct session *s, int code,

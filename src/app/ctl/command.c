@@ -341,6 +341,7 @@ static const struct command commands[] = {
 	  "Tell what is new of the party of a leg, also of a conversation's: "
 	  "address=192.0.2.7:4000." },
 	{ "leg query", "leg.query", "ID", 1, 1, leg_id, NULL, NULL },
+	{ "leg list", "leg.list", "", 0, 0, no_params, NULL, "The legs." },
 	{ "leg close", "leg.close", "ID", 1, 1, leg_id, NULL, NULL },
 	{ "conversation start", "conversation.start", "KEY=VALUE...", 1, 64,
 	  conversation_start, NULL,
@@ -354,6 +355,8 @@ static const struct command commands[] = {
 	  "Tell where a party is now: a.address=192.0.2.7:4000." },
 	{ "conversation query", "conversation.query", "ID", 1, 1,
 	  conversation_id, NULL, NULL },
+	{ "conversation list", "conversation.list", "", 0, 0, no_params, NULL,
+	  "The conversations." },
 	{ "conversation stop", "conversation.stop", "ID", 1, 1, conversation_id,
 	  NULL, NULL },
 	{ "convert start", "convert.start", "IN OUT [KEY=VALUE...]", 2, 64,

@@ -180,9 +180,30 @@ static void say_bye(struct rpc_client *c)
 	json_decref(error);
 }
 
-/* All pages of @method, whose array is @many of @one, as one result. */
-static int ask_pages(struct rpc_client *c, const char *method, const char *many,
-		     const char *one, json_t **result)
+/* What comes in pages: what is in them, and its id. */
+static const struct list {
+	const char *method, *many, *one;
+} lists[] = {
+	{ "call.list", "calls", "call" },
+	{ "leg.list", "legs", "leg" },
+	{ "conversation.list", "conversations", "conversation" },
+	{ "convert.list", "conversions", "conversion" },
+};
+
+static const struct list *const calls = &lists[0];
+
+/* The one that is asked for as a whole, or NULL. */
+static const struct list *list_of(const struct ctl_request *r)
+{
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+		if (!r->params && !strcmp(r->method, lists[i].method))
+			return &lists[i];
+	return NULL;
+}
+
+/* All pages of @list as one result. */
+static int ask_pages(struct rpc_client *c, const struct list *list,
+		     json_t **result)
 {
 	json_t *all = json_array(), *page = NULL;
 	json_int_t after = 0;
@@ -192,29 +213,24 @@ static int ask_pages(struct rpc_client *c, const char *method, const char *many,
 	while (!rc && more) {
 		json_t *part, *last;
 
-		rc = ask(c, method,
+		rc = ask(c, list->method,
 			 json_pack("{s:I, s:i}", "after", after, "limit",
 				   LIST_PAGE),
 			 &page);
 		if (rc)
 			break;
-		part = json_object_get(page, many);
+		part = json_object_get(page, list->many);
 		last = json_array_get(part, json_array_size(part) - 1);
 		more = last && json_is_true(json_object_get(page, "more"));
-		after = json_integer_value(json_object_get(last, one));
+		after = json_integer_value(json_object_get(last, list->one));
 		(void)json_array_extend(all, part);
 		json_decref(page);
 	}
 	if (rc)
 		json_decref(all);
 	else
-		*result = json_pack("{s:o}", many, all);
+		*result = json_pack("{s:o}", list->many, all);
 	return rc;
-}
-
-static int ask_list(struct rpc_client *c, json_t **result)
-{
-	return ask_pages(c, "call.list", "calls", "call", result);
 }
 
 static int show(const struct ctl_request *r, const json_t *result)
@@ -268,7 +284,7 @@ static int sample(struct watch *w, struct ctl_sample *s)
 	int rc = ask(w->client, "stats", NULL, &s->stats);
 
 	if (!rc)
-		rc = ask_list(w->client, &list);
+		rc = ask_pages(w->client, calls, &list);
 	if (!rc)
 		s->calls = json_incref(json_object_get(list, "calls"));
 	json_decref(list);
@@ -395,11 +411,8 @@ static int run(struct event_base *base, const struct ctl_request *r)
 	}
 	if (r->interval)
 		rc = run_watch(base, c, r);
-	else if (!strcmp(r->method, "call.list") && !r->params)
-		rc = ask_list(c, &result);
-	else if (!strcmp(r->method, "convert.list") && !r->params)
-		rc = ask_pages(c, "convert.list", "conversions", "conversion",
-			       &result);
+	else if (list_of(r))
+		rc = ask_pages(c, list_of(r), &result);
 	else if (r->follow)
 		rc = ctl_follow(&(struct ctl_follow){ base, c, ask }, r->params,
 				&result);

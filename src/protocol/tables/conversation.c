@@ -82,3 +82,13 @@ const struct field conversation_info_fields[] = {
 	  .help = "the other one" },
 	{ 0 },
 };
+
+const struct field conversation_list_fields[] = {
+	{ ROW_EACH(conversation_list, "conversations", conversations,
+		   conversation_info),
+	  .help = "the conversations, as conversation.query returns them" },
+	{ ROW_BOOL(conversation_list, "more", more),
+	  .help = "there are more conversations: ask again, with after set to "
+		  "the last id" },
+	{ 0 },
+};

@@ -24,11 +24,17 @@ struct conversation_info {
 	struct node_party_info party[2];
 };
 
+struct conversation_list_result {
+	struct field_each conversations; /**< struct conversation_info */
+	bool more;
+};
+
 FIELD_TABLE_DECLARE(party, struct party_request);
 FIELD_TABLE_DECLARE(conversation_start, struct conversation_request);
 FIELD_TABLE_DECLARE(conversation_reference, struct conversation_reference);
 FIELD_TABLE_DECLARE(conversation_change, struct conversation_change_request);
 FIELD_TABLE_DECLARE(party_info, struct node_party_info);
 FIELD_TABLE_DECLARE(conversation_info, struct conversation_info);
+FIELD_TABLE_DECLARE(conversation_list, struct conversation_list_result);
 
 #endif

@@ -43,7 +43,8 @@ const struct field party_leg_fields[] = {
 	{ ROW_INT(party_leg, "out_ssrc", out_ssrc), .min = 1, .max = UINT32_MAX,
 	  .without = "a random one; the other party's where it is relayed",
 	  .help = "SSRC of the packets that the node sends to it" },
-	{ ROW_CHOICE(party_leg, "rtcp", rtcp, rtcps), .dflt = LEG_RTCP_PORT,
+	{ ROW_CHOICE(party_leg, "rtcp", rtcp, rtcps), .dflt = -1,
+	  .without = "port",
 	  .help = "RTCP with the party: on the port above that of RTP, or "
 		  "mux: on the same one (RFC 5761); one that uses the same one "
 		  "unasked is heard and answered there" },
@@ -136,5 +137,14 @@ const struct field leg_info_fields[] = {
 	{ ROW_TIME(leg_info, "ptime", ptime, "ms"), .flags = FIELD_OMIT_ZERO,
 	  .help = "duration of the speech in a packet that the party is sent, "
 		  "if it was told" },
+	{ 0 },
+};
+
+const struct field leg_list_fields[] = {
+	{ ROW_EACH(leg_list, "legs", legs, leg_info),
+	  .help = "the legs, as leg.query returns them" },
+	{ ROW_BOOL(leg_list, "more", more),
+	  .help = "there are more legs: ask again, with after set to the last "
+		  "id" },
 	{ 0 },
 };

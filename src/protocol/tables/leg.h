@@ -23,6 +23,11 @@ struct leg_change_request {
 	struct party_change to;
 };
 
+struct leg_list_result {
+	struct field_each legs; /**< struct node_open_leg_info */
+	bool more;
+};
+
 FIELD_TABLE_DECLARE(party_side, struct call_side_request);
 FIELD_TABLE_DECLARE(party_leg, struct party_request);
 FIELD_TABLE_DECLARE(party_change, struct party_change);
@@ -31,5 +36,6 @@ FIELD_TABLE_DECLARE(leg_change, struct leg_change_request);
 FIELD_TABLE_DECLARE(leg_reference, struct leg_reference);
 FIELD_TABLE_DECLARE(leg_state, struct node_leg_info);
 FIELD_TABLE_DECLARE(leg_info, struct node_open_leg_info);
+FIELD_TABLE_DECLARE(leg_list, struct leg_list_result);
 
 #endif

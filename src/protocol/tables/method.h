@@ -35,6 +35,8 @@
 	  "what is not given stays as it is")                                  \
 	X(leg_query, "leg.query", leg_reference, leg_info,                     \
 	  "return what is known of the party of a leg")                        \
+	X(leg_list, "leg.list", page, leg_list,                                \
+	  "list the legs, those of conversations, too, page by page")          \
 	X(leg_close, "leg.close", leg_reference, leg_info,                     \
 	  "close a leg that no conversation has; returns its counters")        \
 	X(conversation_start, "conversation.start", conversation_start,        \
@@ -49,6 +51,8 @@
 	  conversation_info,                                                   \
 	  "return what is known of both parties, and the ids of the calls "    \
 	  "that carry their speech")                                           \
+	X(conversation_list, "conversation.list", page, conversation_list,     \
+	  "list the conversations, page by page")                              \
 	X(conversation_stop, "conversation.stop", conversation_reference,      \
 	  conversation_info, "end a conversation, both ways")                  \
 	X(convert_start, "convert.start", convert_start, conversion_info,      \

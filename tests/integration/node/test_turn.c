@@ -51,6 +51,18 @@ static void changes(struct rig *r, struct conversation *c, const char *json)
 		fail_msg("%s: %s", json, e.text);
 }
 
+/* Workers have let go of what was heard: a relay begins at the next packet. */
+static void rests(const struct conversation *c)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		struct call *call = conversation_stream(c, i)->call;
+
+		while (call &&
+		       (atomic_load(&call->lt.active) || !call_unposted(call)))
+			(void)sched_yield();
+	}
+}
+
 /* --- what a party hears --- */
 
 struct line {
@@ -91,6 +103,7 @@ static void say(struct talk *t, unsigned i, unsigned n)
 {
 	t->p[i].next.pt = (uint8_t)t->pt[i];
 	for (unsigned k = 0; k < n; k++) {
+		rests(t->c);
 		talker_speak(&t->p[i], 0xd5);
 		hears(&t->p[!i], &t->line[!i], t->pt[!i], 1, CLOCK);
 		t->sent++;

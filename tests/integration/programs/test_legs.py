@@ -157,10 +157,133 @@ def test_what_lists_refuse(d, words, why):
     assert stats["calls"] == 0 and not stats["interfaces"][0]["used"]
 
 
-def test_a_relay_keeps_its_codec(d):
+class Line:
+    """What a phone hears: every packet follows the one before."""
+
+    def __init__(self, phone):
+        self.phone, self.last = phone, None
+
+    def hears(self, pt, n=1):
+        for data in heard(self.phone, n):
+            now = header(data)
+            assert now["pt"] == pt
+            if self.last:
+                assert now["ssrc"] == self.last["ssrc"]
+                assert now["seq"] - self.last["seq"] & 0xffff == 1
+                assert now["ts"] - self.last["ts"] & 0xffffffff == 160
+            self.last = now
+
+
+def told(d, c):
+    """Of the conversation, and of its two calls."""
+    now = d.ctl("conversation", "query", str(c["conversation"]))
+    return now, [d.ctl("call", str(c[party]["call"])) for party in "ab"]
+
+
+def test_a_relay_turns_into_codecs_and_back(d):
+    """As a re-INVITE does it, while packets flow: by the leg, then by the
+    conversation. Numbers go on, and every packet counts once."""
     c = d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=pcmu")
-    assert "relay" in d.ctl("leg", "change", str(c["b"]["leg"]),
-                            "codec=pcma", code=1)
+    assert c["relay"] is True and d.ctl("stats")["relays"] == 2
+    a, b = Phone(leg(c, "a")), Phone(leg(c, "b"))
+    at_a, at_b = Line(a), Line(b)
+    said(b, 0xff, 0xb, 0, 1, 0)  # B is known from now on; A is not
+    said(a, 0xff, 0xa, 0, 1, 0)
+    at_b.hears(0)
+    done = relayed = 0
+    for i in range(6):
+        codec, pt, octet = [("pcma", 8, 0xd5), ("pcmu", 0, 0xff)][i % 2]
+        if i < 2:
+            d.ctl("leg", "change", str(c["b"]["leg"]), f"codec={codec}")
+        else:
+            d.ctl("conversation", "change", str(c["conversation"]),
+                  f"b.codec={codec}")
+        for k in range(1 + 10 * i, 11 + 10 * i):
+            said(a, 0xff, 0xa, k, 1, 0)
+            at_b.hears(pt)
+            said(b, octet, 0xb, k, 1, pt)
+            at_a.hears(0)
+        done, relayed = done + 10 * (pt == 8), relayed + 10 * (pt == 0)
+        now, calls = told(d, c)
+        assert now["relay"] is (pt == 0)
+        assert now["b"]["out_ssrc"] == at_b.last["ssrc"] == 0xa
+        assert now["a"]["out_ssrc"] == at_a.last["ssrc"]
+        assert d.ctl("stats")["relays"] == (2 if pt == 0 else 0)
+        for call in calls:
+            assert call["relay"] is (pt == 0)
+            count = call["count"]
+            # a call that is not at rest has one more
+            assert count["done"] >= done and count["relayed"] > 0
+            assert count["done"] + count["relayed"] == 1 + done + relayed
+            assert count["packets_in"] == 1 + done + relayed
+    # a call that sleeps costs nothing
+    until(lambda: d.ctl("stats"), lambda x: x["measured_load"] == 0
+          and x["load"] < 1e-5)
+    d.ctl("conversation", "stop", str(c["conversation"]))
+    stats = until(lambda: d.ctl("stats"), lambda x: x["calls"] == 0)
+    total = stats["totals"]
+    assert stats["rx"]["packets"] == total["packets_in"] + stats["rx"]["rtcp"]
+    assert total["packets_in"] == total["done"] + total["relayed"] == 122
+    assert total["packets_out"] + total["nowhere"] == 122
+
+
+def test_lists(d):
+    opened_legs = [d.ctl("leg", "open", "codec=pcmu")["leg"]
+                   for _ in range(3)]
+    talks = [d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=pcma")
+             for _ in range(2)]
+    legs = d.ctl("leg", "list")["legs"]
+    every = opened_legs + [c[party]["leg"] for c in talks for party in "ab"]
+    assert [x["leg"] for x in legs] == sorted(every)
+    assert [x.get("conversation") for x in legs[:3]] == [None] * 3
+    assert {x["codec"] for x in legs} == {"pcmu", "pcma"}
+    now = d.ctl("conversation", "list")["conversations"]
+    assert [x["conversation"] for x in now] == [
+        x["conversation"] for x in talks]
+    assert now[0]["a"]["rtp"] == talks[0]["a"]["rtp"]
+    page = d.ctl("raw", "leg.list", '{"after": %d, "limit": 2}' % legs[1]["leg"])
+    assert [x["leg"] for x in page["legs"]] == [x["leg"] for x in legs[2:4]]
+    assert page["more"] is True
+    page = d.ctl("raw", "conversation.list",
+                 '{"after": %d}' % talks[1]["conversation"])
+    assert page == {"conversations": [], "more": False}
+
+
+def test_packets_do_not_go_round(d):
+    """A party is at neither leg of its own conversation. It may be at one of
+    another conversation: a chain."""
+    a, b = (d.ctl("leg", "open", f"codec={codec}")
+            for codec in ("pcmu", "pcma"))
+
+    def refused(*words):
+        return d.ctl(*words, code=1)
+
+    round_ = "packets would go round"
+    assert f"address: is that of leg {a['leg']}" in refused(
+        "leg", "change", str(a["leg"]), f"address={a['rtp']}")
+    rtcp = f"127.0.0.1:{port(a) + 1}"
+    assert round_ in refused("leg", "change", str(a["leg"]),
+                             f"address={rtcp}")
+    d.ctl("leg", "change", str(a["leg"]), f"address={b['rtp']}")
+    assert f"a.address: is that of leg {b['leg']}" in refused(
+        "conversation", "start", f"a.leg={a['leg']}", f"b.leg={b['leg']}")
+    assert d.ctl("stats")["calls"] == 0
+    d.ctl("leg", "change", str(a["leg"]), "address=127.0.0.1:9")
+    c = d.ctl("conversation", "start", f"a.leg={a['leg']}",
+              f"b.leg={b['leg']}")
+    number = str(c["conversation"])
+    assert f"b.address: is that of leg {a['leg']}" in refused(
+        "conversation", "change", number, f"b.address={a['rtp']}")
+    assert round_ in refused("leg", "change", str(b["leg"]),
+                             f"address={b['rtp']}")
+    # PCMU to PCMA, and from there by another conversation to PCMU again
+    far = Phone(9)
+    chain = d.ctl("conversation", "start", "a.codec=pcma", "b.codec=pcmu",
+                  f"b.address={address(far)}")
+    d.ctl("conversation", "change", number,
+          f"b.address={chain['a']['rtp']}")
+    said(Phone(port(a)), 0xff, 0xa, 0, 3, 0)
+    assert {header(x)["pt"] for x in heard(far, 3)} == {0}
 
 
 @pytest.mark.parametrize("words, why", [
@@ -193,6 +316,12 @@ def test_what_a_leg_refuses(d):
                                                  "b.codec=pcma")
     assert f"a.learn: leg {a} has it" in refused(
         f"a.leg={a}", "a.learn=delayed", "b.codec=pcma")
+    for word, where in (("rtcp=mux", "leg.open"), ("rtcp=port", "leg.open"),
+                        ("events=101", "leg.open"),
+                        ("address=127.0.0.1:9", "leg.change")):
+        why = refused(f"a.leg={a}", f"a.{word}", "b.codec=pcma")
+        assert f"a.{word.split('=')[0]}: leg {a} has it (a.leg)" in why
+        assert where in why
     assert "b.leg: is a's" in refused(f"a.leg={a}", f"b.leg={a}")
     assert ": learn: strict" in d.ctl("leg", "change", str(a),
                                       "learn=strict", code=1)
