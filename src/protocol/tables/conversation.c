@@ -30,7 +30,8 @@ const struct field conversation_start_fields[] = {
 	  .help = "auto: where both parties have the same codec, mode, rate "
 		  "and payload format, and neither names out_ssrc or a loss to "
 		  "conceal, packets are passed on as they are, but for the "
-		  "payload type: without a codec, a deadline or a worker; "
+		  "payload type: without a codec, a deadline or a worker; so "
+		  "it is whenever they come to have that in mid-call; "
 		  "never: they are decoded and encoded anew" },
 	{ ROW_BOOL(conversation_start, "keep", keep),
 	  .help = "the conversation belongs to no session; only "
