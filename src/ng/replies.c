@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ng/replies.h"
+
+#include <bsd/sys/tree.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "base/address.h"
+#include "ng/message.h"
+
+enum { KEY_BYTES = NG_COOKIE_MAX + 64 };
+
+struct reply {
+	RB_ENTRY(reply) by_key;
+	TAILQ_ENTRY(reply) by_age;
+	char key[KEY_BYTES]; /* "COOKIE ADDRESS" */
+	cr_ns asked;
+	char *text; /* NULL: worked on */
+	size_t bytes;
+};
+
+RB_HEAD(reply_tree, reply);
+TAILQ_HEAD(reply_list, reply);
+
+struct replies {
+	struct replies_cfg cfg;
+	struct reply_tree tree;
+	struct reply_list ages; /* the oldest first */
+	size_t bytes;
+	unsigned n;
+};
+
+static int reply_cmp(struct reply *a, struct reply *b)
+{
+	return strcmp(a->key, b->key);
+}
+
+RB_PROTOTYPE(reply_tree, reply, by_key, reply_cmp)
+RB_GENERATE(reply_tree, reply, by_key, reply_cmp)
+
+struct replies *replies_new(const struct replies_cfg *cfg)
+{
+	struct replies *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->cfg = *cfg;
+	RB_INIT(&r->tree);
+	TAILQ_INIT(&r->ages);
+	return r;
+}
+
+static void forget(struct replies *r, struct reply *one)
+{
+	(void)RB_REMOVE(reply_tree, &r->tree, one);
+	TAILQ_REMOVE(&r->ages, one, by_age);
+	r->bytes -= sizeof(*one) + one->bytes;
+	r->n--;
+	free(one->text);
+	free(one);
+}
+
+void replies_free(struct replies *r)
+{
+	if (!r)
+		return;
+	while (!TAILQ_EMPTY(&r->ages))
+		forget(r, TAILQ_FIRST(&r->ages));
+	free(r);
+}
+
+/* Room for @more octets. */
+static void make_room(struct replies *r, cr_ns now, size_t more)
+{
+	struct reply *oldest = TAILQ_FIRST(&r->ages);
+
+	while (oldest && (now - oldest->asked > r->cfg.life ||
+			  r->bytes + more > r->cfg.bytes_max)) {
+		forget(r, oldest);
+		oldest = TAILQ_FIRST(&r->ages);
+	}
+}
+
+static void set_key(struct reply *one, const struct sockaddr_storage *from,
+		    const char *cookie)
+{
+	char address[56];
+
+	(void)snprintf(one->key, sizeof(one->key), "%.*s %s",
+		       (int)NG_COOKIE_MAX, cookie,
+		       address_text(from, address, sizeof(address)));
+}
+
+static struct reply *find(struct replies *r,
+			  const struct sockaddr_storage *from,
+			  const char *cookie)
+{
+	struct reply key;
+
+	set_key(&key, from, cookie);
+	return RB_FIND(reply_tree, &r->tree, &key);
+}
+
+enum replies_is replies_ask(struct replies *r,
+			    const struct sockaddr_storage *from,
+			    const char *cookie, cr_ns now, const char **text,
+			    size_t *bytes)
+{
+	struct reply *one;
+
+	make_room(r, now, sizeof(*one));
+	one = find(r, from, cookie);
+	if (one) {
+		*text = one->text;
+		*bytes = one->bytes;
+		return one->text ? REPLIES_DONE : REPLIES_WORKING;
+	}
+	one = calloc(1, sizeof(*one));
+	if (!one)
+		return REPLIES_FULL;
+	set_key(one, from, cookie);
+	one->asked = now;
+	(void)RB_INSERT(reply_tree, &r->tree, one);
+	TAILQ_INSERT_TAIL(&r->ages, one, by_age);
+	r->bytes += sizeof(*one);
+	r->n++;
+	return REPLIES_NEW;
+}
+
+void replies_put(struct replies *r, const struct sockaddr_storage *from,
+		 const char *cookie, const char *text, size_t bytes)
+{
+	struct reply *one = find(r, from, cookie);
+	char *copy;
+
+	if (!one || one->text)
+		return;
+	copy = malloc(bytes ? bytes : 1);
+	if (!copy) { /* asked again, it is worked on again */
+		forget(r, one);
+		return;
+	}
+	memcpy(copy, text, bytes);
+	one->text = copy;
+	one->bytes = bytes;
+	r->bytes += bytes;
+	make_room(r, one->asked, 0);
+}
+
+unsigned replies_count(const struct replies *r)
+{
+	return r->n;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Answers that were given, for requests that come again: UDP loses datagrams,
+ * and who asked sends the same cookie until it has an answer. The work is done
+ * once.
+ *
+ * Pure but for memory; time is an argument, which never goes back. One thread.
+ */
+#ifndef NG_REPLIES_H
+#define NG_REPLIES_H
+
+#include <stddef.h>
+#include <sys/socket.h>
+
+#include "cr/time.h"
+
+struct replies;
+
+struct replies_cfg {
+	cr_ns life;	  /**< of an answer                               */
+	size_t bytes_max; /**< of all answers; the oldest go before that  */
+};
+
+/** NULL: out of memory. */
+struct replies *replies_new(const struct replies_cfg *cfg);
+void replies_free(struct replies *r); /**< NULL is fine */
+
+enum replies_is {
+	REPLIES_NEW,	 /**< never seen: it is known as worked on now    */
+	REPLIES_WORKING, /**< the same came before, and is being answered */
+	REPLIES_DONE,	 /**< so it did, and *@text is the answer         */
+	REPLIES_FULL,	 /**< out of memory: answer it as if it were new  */
+};
+
+/** A request with @cookie came from @from at @now. @text stays valid until the
+ * next call. */
+enum replies_is replies_ask(struct replies *r,
+			    const struct sockaddr_storage *from,
+			    const char *cookie, cr_ns now, const char **text,
+			    size_t *bytes);
+
+/** It was answered. One that is not known (any more) is ignored. */
+void replies_put(struct replies *r, const struct sockaddr_storage *from,
+		 const char *cookie, const char *text, size_t bytes);
+
+/** Answers that are kept, and requests that are worked on. */
+unsigned replies_count(const struct replies *r);
+
+#endif
