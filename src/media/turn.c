@@ -186,6 +186,9 @@ static void open_unsent(struct turn_unsent *unsent, struct call *c,
 			const struct live_run *run, cr_ns start)
 {
 	const struct cr_job *job = &c->lt.core.task.job;
+	/* the worker's clock may have been read before the receiver's, whose
+	 * frame it found all the same */
+	const cr_ns release = cr_ns_max(job->release, job->arrival);
 
 	atomic_fetch_add_explicit(&c->pending, 1, memory_order_relaxed);
 	unsent->call = c;
@@ -200,8 +203,8 @@ static void open_unsent(struct turn_unsent *unsent, struct call *c,
 		.seq = (uint32_t)job->seq,
 		.bytes_in = cr_frame_packet_bytes(&c->meta),
 		.arrival = job->arrival,
-		.release = job->release,
-		.pick = run->picked,
+		.release = release,
+		.pick = cr_ns_max(run->picked, release),
 		.start = start,
 		.deadline = job->deadline,
 		.rtp_ts = c->meta.rtp_ts,

@@ -12,9 +12,12 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "udp/socket.h"
+
+enum { NAPS = 40, NAP_MS = 25 };
 
 static int share(int fd, int on)
 {
@@ -80,6 +83,20 @@ static int open_group(unsigned n, unsigned offset, int fd[], struct cr_err *e)
 	return cr_fail(e, err, "SO_ATTACH_REUSEPORT_CBPF: %s", strerror(-err));
 }
 
+/* A process that was killed leaves its sockets to the kernel, which gives up
+ * those of an io_uring when it comes to that: so who takes its place waits. */
+static int take_address(const struct sockaddr_storage *local, struct cr_err *e)
+{
+	const struct timespec nap = { .tv_nsec = NAP_MS * 1000000L };
+	int fd = udp_socket(local, e);
+
+	for (unsigned i = 0; fd == -EADDRINUSE && i < NAPS; i++) {
+		(void)nanosleep(&nap, NULL);
+		fd = udp_socket(local, e);
+	}
+	return fd;
+}
+
 int udp_socket_group(const struct sockaddr_storage *local, unsigned n,
 		     unsigned offset, int fd[], struct cr_err *warn,
 		     struct cr_err *e)
@@ -87,7 +104,7 @@ int udp_socket_group(const struct sockaddr_storage *local, unsigned n,
 	struct cr_err why = { "" };
 	int err;
 
-	fd[0] = udp_socket(local, e);
+	fd[0] = take_address(local, e);
 	if (fd[0] < 0)
 		return fd[0];
 	if (n <= 1)

@@ -18,7 +18,8 @@
  *
  * Returns how many sockets there are: @n; or 1, which then has the address for
  * itself, with @warn where the kernel cannot share them so; or -errno with @e.
- * -EADDRINUSE where any socket has the address, also of another group: the
+ * -EADDRINUSE where any socket has the address for a second (that of a process
+ * that was killed may be there for a moment), also of another group: the
  * first one is bound without SO_REUSEPORT. A process of the same user that asks
  * for SO_REUSEPORT of its own accord can still join the group; what comes to it
  * then is lost.

@@ -205,24 +205,29 @@ class Agent:
         self.events.append(message)
         return None
 
-    def order(self, command, params=""):
+    def _ask(self, command, params=""):
         message = json.dumps({"command": command, "params": params}).encode()
         self.control.sendall(b"%d:%s," % (len(message), message))
         while not (reply := self._next()):
             pass
+        return reply
+
+    def order(self, command, params=""):
+        reply = self._ask(command, params)
         assert reply["ok"], reply
 
     def dial(self):
         """Call SIPp; the address at which this agent wants to be sent to."""
         self.order("dial", f"sip:leg@{self.host}:{self._port('sipp')}")
         self.wait("CALL_ESTABLISHED")
+        self.call = self.last["id"]
         return self.offers()[-1]
 
     def offer(self, command):
         """Change the call by an offer of its own (hold, resume), until it is
-        answered."""
+        answered. baresip 1.1.0 resumes, and says that it cannot."""
         self.events.clear()
-        self.order(command)
+        self._ask(command, self.call)
         self.wait("CALL_REMOTE_SDP")
 
     def offers(self):

@@ -204,6 +204,21 @@ static FILE *tshark(const char *path, const char *options)
 	return out;
 }
 
+/* What newer ones write as True and False. */
+static void write_flags_as_digits(char *line)
+{
+	static const char *const words[] = { "False", "True" };
+
+	for (unsigned i = 0; i < 2; i++)
+		for (char *p = strstr(line, words[i]); p;
+		     p = strstr(p, words[i])) {
+			size_t n = strlen(words[i]);
+
+			*p = (char)('0' + i);
+			memmove(p + 1, p + n, strlen(p + n) + 1);
+		}
+}
+
 static void every_field_is_what_was_meant(void **state)
 {
 	char path[SCRATCH_MAX], line[LINE];
@@ -220,6 +235,7 @@ static void every_field_is_what_was_meant(void **state)
 			   "-e rtpevent.duration");
 	while (fgets(line, sizeof(line), out)) {
 		line[strcspn(line, "\n")] = '\0';
+		write_flags_as_digits(line);
 		assert_true(n < nexpected);
 		assert_string_equal(line, expected[n]);
 		n++;

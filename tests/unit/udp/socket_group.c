@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/address.h"
@@ -31,6 +32,23 @@ int __wrap_setsockopt(int fd, int level, int name, const void *value,
 		return -1;
 	}
 	return __real_setsockopt(fd, level, name, value, len);
+}
+
+/* Who has the address, and for how many naps more; nobody sleeps. */
+static struct {
+	int fd;
+	unsigned naps, taken;
+} holder;
+
+int __wrap_nanosleep(const struct timespec *time, struct timespec *rest);
+
+int __wrap_nanosleep(const struct timespec *time, struct timespec *rest)
+{
+	(void)time, (void)rest;
+	holder.taken++;
+	if (holder.naps && !--holder.naps)
+		(void)close(holder.fd);
+	return 0;
 }
 
 struct group {
@@ -159,6 +177,24 @@ static void the_address_is_refused_to_others(void **state)
 	}
 }
 
+static void who_is_about_to_go_is_waited_for(void **state)
+{
+	struct cr_err warn = { "" }, e = { "" };
+	struct sockaddr_storage at = any();
+	struct group g = { .n = 0 };
+
+	(void)state;
+	holder.fd = udp_socket(&at, &e);
+	assert_true(holder.fd >= 0);
+	at = local(holder.fd);
+	holder.naps = 3;
+	holder.taken = 0;
+	assert_int_equal(udp_socket_group(&at, N, OFFSET, g.fd, &warn, &e), N);
+	assert_int_equal(holder.taken, 3);
+	g.n = N;
+	close_group(&g);
+}
+
 static void one_socket_shares_nothing(void **state)
 {
 	struct cr_err warn = { "" }, e = { "" };
@@ -206,6 +242,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_datagram_goes_where_its_number_says),
 		cmocka_unit_test(the_address_is_refused_to_others),
+		cmocka_unit_test(who_is_about_to_go_is_waited_for),
 		cmocka_unit_test(one_socket_shares_nothing),
 		cmocka_unit_test(what_the_kernel_lacks_leaves_one_socket),
 	};
