@@ -75,6 +75,46 @@ static int check_rate(unsigned *out, const struct cr_codec *codec,
 	return 0;
 }
 
+/* The best of @set that is not better than @wish; the least one if all are. */
+static unsigned best_mode(unsigned set, unsigned wish)
+{
+	while (wish && !(set >> wish & 1u))
+		wish--;
+	return set >> wish & 1u ? wish : (unsigned)__builtin_ctz(set);
+}
+
+static int check_in_set(const struct pipeline_side *s, unsigned set,
+			const char *path, struct cr_err *e)
+{
+	if (!set || set >> s->cfg.mode & 1u)
+		return 0;
+	return cr_fail(e, -EINVAL, "%smode: %s is not in mode_set", path,
+		       s->codec->modes[s->cfg.mode].name);
+}
+
+static int check_mode_set(struct pipeline_side *s,
+			  const struct call_side_request *r, const char *path,
+			  struct cr_err *e)
+{
+	const struct cr_codec *codec = s->codec;
+
+	if (!r->mode_set)
+		return 0;
+	if (s->payload.kind != PAYLOAD_AMR && s->payload.kind != PAYLOAD_AMR_WB)
+		return cr_fail(e, -EINVAL, "%smode_set: codec %s has none",
+			       path, codec->name);
+	if (r->mode_set >> codec->nmodes)
+		return cr_fail(e, -EINVAL,
+			       "%smode_set: %s has %u modes, so its bits are 0 "
+			       "to %u",
+			       path, codec->name, codec->nmodes,
+			       codec->nmodes - 1);
+	if (!r->mode)
+		s->cfg.mode = best_mode(r->mode_set, s->cfg.mode);
+	s->payload.mode_set = (uint16_t)r->mode_set;
+	return check_in_set(s, r->mode_set, path, e);
+}
+
 int call_check_side(struct pipeline_side *s, const struct call_side_request *r,
 		    const char *path, struct cr_err *e)
 {
@@ -100,7 +140,7 @@ int call_check_side(struct pipeline_side *s, const struct call_side_request *r,
 			       path, codec->name);
 	s->payload.octet_align = r->octet_align;
 	s->payload.sample_rate = s->cfg.sample_rate;
-	return 0;
+	return check_mode_set(s, r, path, e);
 }
 
 /* A codec that runs at many rates spares a conversion. */
@@ -405,9 +445,11 @@ int call_check_change(struct call_cfg *cfg, const struct call_change_request *r,
 		      struct cr_err *e)
 {
 	struct call_cfg to = *cfg;
+	struct pipeline_side *out = &to.media.out;
 
-	if (r->mode && call_check_mode(&to.media.out.cfg.mode,
-				       to.media.out.codec, r->mode, "out.", e))
+	if (r->mode &&
+	    (call_check_mode(&out->cfg.mode, out->codec, r->mode, "out.", e) ||
+	     check_in_set(out, out->payload.mode_set, "out.", e)))
 		return -EINVAL;
 	if (check_packets(&to, r->out_ptime, e) ||
 	    check_terms(&to, &r->terms, e))

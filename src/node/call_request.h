@@ -59,9 +59,11 @@ struct call_side_request {
 	int pt;		   /**< -1: RFC 3551's, or 96       */
 	unsigned rate;	   /**< Hz; 0: the codec's          */
 	bool octet_align, dtx;
-	int complexity; /**< -1: the codec's own         */
-	unsigned fec;	/**< percent of loss             */
-	cr_ns spin;	/**< CPU time a frame; codec "spin" */
+	unsigned
+		mode_set; /**< AMR, AMR-WB: bit n: mode n may be used; 0: all */
+	int complexity;	  /**< -1: the codec's own         */
+	unsigned fec;	  /**< percent of loss             */
+	cr_ns spin;	  /**< CPU time a frame; codec "spin" */
 };
 
 /** What becomes of packets that never came. */

@@ -31,7 +31,8 @@ struct node_side_info {
 	const char *codec, *mode;
 	unsigned pt, rate; /**< RTP payload type; Hz */
 	bool octet_align, dtx;
-	cr_ns ptime; /**< of packets that are sent; 0: as they come */
+	unsigned mode_set; /**< 0: all */
+	cr_ns ptime;	   /**< of packets that are sent; 0: as they come */
 };
 
 /** What a call counts as: load of a CPU, CPU time of a packet. */

@@ -189,6 +189,7 @@ static struct node_side_info side_info(const struct pipeline_side *s,
 		.pt = pt,
 		.rate = pipeline_side_rate(s),
 		.octet_align = s->payload.octet_align,
+		.mode_set = s->payload.mode_set,
 		.dtx = s->cfg.dtx,
 	};
 }

@@ -51,6 +51,11 @@ const struct field codec_use_fields[] = {
 	{ ROW_BOOL(codec_use, "octet_align", octet_align),
 	  .help = "AMR and AMR-WB: use the octet-aligned payload format of "
 		  "RFC 4867, not the bandwidth-efficient one" },
+	{ ROW_INT(codec_use, "mode_set", mode_set), .max = 511,
+	  .without = "all modes",
+	  .help = "AMR and AMR-WB: the modes that may be used, as the sum of "
+		  "2^mode: mode-set=0,2,4,7 in SDP is 149. Without a mode the "
+		  "best of them that is not better than the codec's own" },
 	{ ROW_BOOL(codec_use, "dtx", dtx),
 	  .help = "discontinuous transmission, if the codec supports it" },
 	{ ROW_INT(codec_use, "complexity", complexity), .max = 10, .dflt = -1,
@@ -232,6 +237,7 @@ const struct field call_change_out_fields[] = {
 	{ ROW_FIXED("pt", FIXED) },
 	{ ROW_FIXED("rate", FIXED) },
 	{ ROW_FIXED("octet_align", FIXED) },
+	{ ROW_FIXED("mode_set", FIXED) },
 	{ ROW_FIXED("dtx", FIXED) },
 	{ ROW_FIXED("complexity", FIXED) },
 	{ ROW_FIXED("fec", FIXED) },

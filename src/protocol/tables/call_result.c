@@ -16,6 +16,9 @@ const struct field side_info_fields[] = {
 	  .help = "sampling rate" },
 	{ ROW_BOOL(side_info, "octet_align", octet_align),
 	  .help = "octet-aligned payload" },
+	{ ROW_INT(side_info, "mode_set", mode_set), .flags = FIELD_OMIT_ZERO,
+	  .help = "AMR and AMR-WB: the modes that may be used, as the sum of "
+		  "2^mode; all if missing" },
 	{ ROW_BOOL(side_info, "dtx", dtx),
 	  .help = "discontinuous transmission" },
 	{ ROW_TIME(side_info, "ptime", ptime, "ms"), .flags = FIELD_OMIT_ZERO,

@@ -5,6 +5,7 @@
 #include "cmocka_cr.h"
 
 #include <stdio.h>
+#include <errno.h>
 #include <string.h>
 
 #include "json_text.h"
@@ -53,6 +54,64 @@ static void defaults_are_what_sdp_would_mean(void **state)
 	assert_false(r.asked.keep);
 	assert_int_equal(r.cfg.terms.weight, 1024);
 	assert_int_equal(r.cfg.terms.nice, 0);
+}
+
+static int parse_amr(const char *use, struct parsed *r, struct cr_err *e)
+{
+	char text[200];
+
+	(void)snprintf(
+		text, sizeof(text),
+		"{'in': {'codec': 'pcmu'}, 'out': {'codec': 'amr', %s, " TO
+		"}}",
+		use);
+	return parse(text, r, e);
+}
+
+/* RFC 4867, 8.1: what SDP calls mode-set. */
+static void a_mode_is_one_of_the_set(void **state)
+{
+	static const struct {
+		const char *use, *mode;
+	} all[] = {
+		{ "'mode_set': 0", "12.2" },
+		{ "'mode_set': 128", "12.2" },
+		{ "'mode_set': 149", "12.2" },
+		{ "'mode_set': 5", "5.90" },
+		{ "'mode_set': 1", "4.75" },
+		{ "'mode_set': 5, 'mode': '4.75'", "4.75" },
+	};
+	static const struct {
+		const char *use, *says;
+	} wrong[] = {
+		{ "'mode_set': 5, 'mode': '12.2'", "out.mode: 12.2 is not in" },
+		{ "'mode_set': 256", "amr has 8 modes" },
+		{ "'mode_set': 512", "mode_set" },
+	};
+	struct parsed r;
+	struct cr_err e;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		if (parse_amr(all[i].use, &r, &e))
+			fail_msg("%s: %s", all[i].use, e.text);
+		assert_string_equal(
+			r.cfg.media.out.codec->modes[r.cfg.media.out.cfg.mode]
+				.name,
+			all[i].mode);
+	}
+	assert_int_equal(r.cfg.media.out.payload.mode_set, 5);
+	for (unsigned i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		e.text[0] = '\0';
+		assert_int_equal(parse_amr(wrong[i].use, &r, &e), -EINVAL);
+		if (!strstr(e.text, wrong[i].says))
+			fail_msg("%s: %s", wrong[i].use, e.text);
+	}
+	assert_int_equal(parse("{'in': {'codec': 'pcmu', 'mode_set': 1}, "
+			       "'out': {'codec': 'amr', " TO "}}",
+			       &r, &e),
+			 -EINVAL);
+	assert_non_null(strstr(e.text, "in.mode_set: codec pcmu has none"));
 }
 
 static void weight_and_nice_are_taken(void **state)
@@ -243,6 +302,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_what_sdp_would_mean),
+		cmocka_unit_test(a_mode_is_one_of_the_set),
 		cmocka_unit_test(weight_and_nice_are_taken),
 		cmocka_unit_test(pcm_follows_the_frame_of_the_other_side),
 		cmocka_unit_test(opus_follows_the_rate_of_the_other_side),
