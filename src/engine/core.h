@@ -162,6 +162,7 @@ void core_del(struct core *c, struct core_task *t, cr_ns now);
 /** What schedulers know of a task that can change while it is added. */
 struct core_terms {
 	enum cr_class cls;
+	cr_ns period; /**< 0: as it is */
 	cr_ns rel_deadline;
 	struct cr_cost cost;
 	int nice;

@@ -173,6 +173,8 @@ static void leave(struct core_change *ch, struct core_task *t, cr_ns now)
 void core_set_terms(struct cr_task *t, const struct core_terms *to)
 {
 	t->cls = to->cls;
+	if (to->period)
+		t->period = to->period;
 	t->rel_deadline = to->rel_deadline;
 	t->cost = to->cost;
 	t->nice = to->nice;
@@ -233,7 +235,8 @@ static bool promises_more(const struct cr_contract *was,
 
 static bool asks_for_more(const struct cr_task *was, const struct cr_task *is)
 {
-	return is->cls < was->cls || is->rel_deadline < was->rel_deadline ||
+	return is->cls < was->cls || is->period < was->period ||
+	       is->rel_deadline < was->rel_deadline ||
 	       is->cost.mean > was->cost.mean ||
 	       cr_task_worst(is) > cr_task_worst(was) ||
 	       promises_more(&was->contract, &is->contract);

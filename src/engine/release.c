@@ -53,6 +53,11 @@ void release_hold(struct release_cfg *r, unsigned frames)
 
 void release_change(struct release *r, const struct release_cfg *cfg)
 {
+	if (cfg->period != r->cfg.period && r->count &&
+	    cfg->kind == RELEASE_PERIODIC) {
+		r->first = r->last;
+		r->count = 1;
+	}
 	r->cfg = *cfg;
 }
 

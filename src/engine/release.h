@@ -73,8 +73,9 @@ struct release_times release_arrival(struct release *r, cr_ns arrival);
 struct release_times release_next(const struct release *r, cr_ns arrival);
 
 /** Go on by other terms: @cfg, which release_init() would take, has another
- * rel_deadline, burst or spacing, or is of kind LBAP where @r was SPORADIC or
- * the reverse. What came before still counts. The thread that owns @r. */
+ * period, rel_deadline, burst or spacing, or is of kind LBAP where @r was
+ * SPORADIC or the reverse. What came before still counts; a grid is laid anew
+ * from there if the period is another one. The thread that owns @r. */
 void release_change(struct release *r, const struct release_cfg *cfg);
 
 #endif

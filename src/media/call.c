@@ -53,6 +53,7 @@ void call_settle(struct call_cfg *cfg, const struct cr_cost *measured)
 
 	cfg->declared = (struct core_terms){
 		.cls = t->cls,
+		.period = cfg->release.period,
 		.rel_deadline = t->deadline,
 		.cost = contract_cost(&t->contract, measured),
 		.nice = t->nice,
@@ -66,7 +67,6 @@ static void fill_task(struct call *c)
 	struct cr_task *t = &c->lt.core.task;
 
 	t->id = c->cfg.id;
-	t->period = c->cfg.release.period;
 	core_set_terms(t, &c->cfg.declared);
 	memset(&t->cpus, 0xff, sizeof(t->cpus));
 }
@@ -78,6 +78,7 @@ static void leave_for_rx(struct call_release *to, const struct call_cfg *cfg)
 	atomic_store_explicit(&to->kind, (unsigned)r.kind,
 			      memory_order_relaxed);
 	atomic_store_explicit(&to->burst, r.burst, memory_order_relaxed);
+	atomic_store_explicit(&to->period, r.period, memory_order_relaxed);
 	atomic_store_explicit(&to->rel_deadline, r.rel_deadline,
 			      memory_order_relaxed);
 	atomic_store_explicit(&to->spacing, r.spacing, memory_order_relaxed);
@@ -92,6 +93,7 @@ static void leave_for_rx(struct call_release *to, const struct call_cfg *cfg)
 void call_set_terms(struct call *c, const struct call_cfg *to)
 {
 	c->cfg.terms = to->terms;
+	c->cfg.release.period = to->release.period;
 	c->cfg.declared = to->declared;
 	c->cfg.media = to->media;
 	c->cfg.pt_in = to->pt_in;
@@ -113,6 +115,7 @@ static void take_terms(const struct call_release *from, struct release *release,
 	r.kind = (enum release_kind)atomic_load_explicit(&from->kind,
 							 memory_order_relaxed);
 	r.burst = atomic_load_explicit(&from->burst, memory_order_relaxed);
+	r.period = atomic_load_explicit(&from->period, memory_order_relaxed);
 	r.rel_deadline =
 		atomic_load_explicit(&from->rel_deadline, memory_order_relaxed);
 	r.spacing = atomic_load_explicit(&from->spacing, memory_order_relaxed);
@@ -126,6 +129,11 @@ static void take_terms(const struct call_release *from, struct release *release,
 void call_take_terms(struct call *c)
 {
 	take_terms(&c->terms, &c->release, &c->terms_taken);
+}
+
+void call_take_period(struct call *c)
+{
+	inflow_set_period(c->inflow, call_period(c));
 }
 
 /* What the ring has dropped takes no logical time, so it needs no limit. */
@@ -232,6 +240,7 @@ int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 	c->uncounted = CR_NEVER;
 	c->seq_out = cfg->seq_out;
 	c->ts_out = cfg->ts_out;
+	c->period = cfg->release.period;
 	c->ts_step =
 		(uint32_t)(cfg->release.period *
 			   (cr_ns)pipeline_side_clock(&cfg->media.in) / CR_SEC);
@@ -245,6 +254,7 @@ int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
 	c->source_known = cfg->source.ss_family != 0;
 	fill_task(c);
 	atomic_init(&c->terms.best_effort, cfg->terms.cls == CR_BE);
+	atomic_init(&c->terms.period, cfg->release.period);
 	err = release_init(&c->release, &release, e);
 	if (!err)
 		err = init_served(c, release, e);
@@ -301,95 +311,18 @@ void call_free(struct call *c)
 	free(c);
 }
 
-/* --- what comes --- */
-
-static void free_types(struct rcu_head *head)
-{
-	rcu_deferred();
-	free(caa_container_of(head, struct call_types, rcu));
-}
-
-static int fill_types(struct payload_types *t, struct call *c,
-		      const struct call_codecs *codecs, struct cr_err *e)
-{
-	int err = 0;
-
-	for (unsigned i = 0; i < codecs->n && err >= 0; i++) {
-		int number =
-			pipeline_add_input(c->pipeline, &codecs->one[i], e);
-
-		err = number < 0
-			      ? number
-			      : payload_types_add_speech(t, codecs->one[i].pt,
-							 (unsigned)number, e);
-	}
-	return err;
-}
-
-/* What is on its way, or what a party goes on with that has not heard of the
- * change yet (RFC 3264, 8.3.2). */
-static void add_former(struct payload_types *t, struct call *c)
-{
-	for (unsigned pt = 0; pt < 128; pt++) {
-		int number = call_codec_of(c, (uint8_t)pt);
-
-		if (number >= 0 && !payload_types_find(t, (uint8_t)pt))
-			(void)payload_types_add_speech(t, pt, (unsigned)number,
-						       NULL);
-	}
-}
-
-int call_types_new(struct call_types **out, struct call *c,
-		   const struct call_codecs *codecs, struct cr_err *e)
-{
-	struct call_types *t = calloc(1, sizeof(*t));
-	int err;
-
-	if (!t)
-		return cr_fail(e, -ENOMEM, "out of memory for payload types");
-	t->inputs = pipeline_inputs(c->pipeline);
-	err = fill_types(&t->table, c, codecs, e);
-	if (err) {
-		call_types_free(t, c);
-		return err;
-	}
-	if (c->ring)
-		add_former(&t->table, c);
-	*out = t;
-	return 0;
-}
-
-void call_types_free(struct call_types *t, struct call *c)
-{
-	if (t)
-		pipeline_forget_inputs(c->pipeline, t->inputs);
-	free(t);
-}
-
-void call_set_types(struct call *c, struct call_types *t, uint8_t first)
-{
-	unsigned number =
-		payload_type_codec(payload_types_find(&t->table, first));
-	/* release: a receiver that finds a type has its codec, too */
-	struct call_types *old =
-		atomic_exchange_explicit(&c->types, t, memory_order_acq_rel);
-
-	atomic_store_explicit(&c->speech, first | number << 8,
-			      memory_order_release);
-	if (old)
-		rcu_defer(&old->rcu, free_types);
-}
-
-void call_follow_codec(struct call *c)
+void call_follow_input(struct call *c)
 {
 	cr_ns clock = pipeline_input_clock(c->pipeline, c->meta.codec);
-	uint32_t step = (uint32_t)(c->cfg.release.period * clock / CR_SEC);
+	cr_ns period = call_period(c);
+	bool other = (uint32_t)(c->period * clock / CR_SEC) != c->ts_step;
 
 	c->codec = c->meta.codec;
-	if (step == c->ts_step)
+	c->period = period;
+	c->ts_step = (uint32_t)(period * clock / CR_SEC);
+	if (!other)
 		return;
 	/* timestamps of two clocks say nothing of each other */
-	c->ts_step = step;
 	gaps_again(&c->gaps);
 	c->arrivals.any = false;
 	c->sent.at = 0;

@@ -121,7 +121,7 @@ struct call_release {
 	atomic_uint version;
 	/* relaxed: a reader that may have seen half a change reads again */
 	atomic_uint kind, burst;
-	_Atomic cr_ns rel_deadline, spacing, ahead_max;
+	_Atomic cr_ns period, rel_deadline, spacing, ahead_max;
 	atomic_bool best_effort;
 };
 
@@ -202,6 +202,7 @@ struct call {
 	uint32_t ts_out; /**< where the pipeline's timestamps begin */
 	struct call_sent last;
 	struct call_resume resume; /**< rx leaves it while it is at rest */
+	cr_ns period;		   /**< as was declared of the last frame */
 	uint32_t ts_step;	   /**< of the input from frame to frame */
 	uint8_t codec;		   /**< of the last frame */
 	uint8_t sender;		   /**< of the last frame */
@@ -281,8 +282,8 @@ void call_settle(struct call_cfg *cfg, const struct cr_cost *measured);
 
 /**
  * Let @c go on as @to, a settled configuration that differs from its own in
- * class, deadline, weight, nice, contract, cost, codecs and mode only. The
- * engine has been told, see live_change(); rx takes its part at the next
+ * class, period, deadline, weight, nice, contract, cost, codecs and mode only.
+ * The engine has been told, see live_change(); rx takes its part at the next
  * packet. The encoder's mode stays, because a CMR may have set it meanwhile. A
  * caller that wants to overrule the CMR calls pipeline_set_mode(). Control
  * thread.
@@ -327,11 +328,26 @@ static inline int call_codec_of(struct call *c, uint8_t pt)
 		       : -1;
 }
 
-/** The frame claimed is of another codec than the one before. The worker. */
-void call_follow_codec(struct call *c);
+/** How long its packets are, as was declared last. Any thread. */
+static inline cr_ns call_period(const struct call *c)
+{
+	return atomic_load_explicit(&c->terms.period, memory_order_relaxed);
+}
+
+/** Is the frame claimed of another codec or packet time than the one before?
+ * The worker. */
+static inline bool call_input_changes(const struct call *c)
+{
+	return c->meta.codec != c->codec || call_period(c) != c->period;
+}
+
+/** It is. The worker. */
+void call_follow_input(struct call *c);
 
 /** Take what call_set_terms() left for rx. The receiver, at every packet. */
 void call_take_terms(struct call *c);
+/** The same for its inflow, before that has a packet. The receiver. */
+void call_take_period(struct call *c);
 
 /** Have all its packets left? Once it has gone from the engine, true stays
  * true, and the worker's last touch of it has happened. Any thread. */

@@ -18,6 +18,7 @@
 #define TICKS 3u
 /* Packets of a buffer for so much more than its longest delay. */
 #define SLOTS_SPARE 4u
+#define PACKET_SHORT (10 * CR_MS)
 /* Of a codec whose silence shows in the length of its packets only: Opus with
  * DTX sends 2 octets at most (RFC 7587, 3.1.3; RFC 6716, 3.1). */
 #define QUIET_BYTES 2u
@@ -47,7 +48,9 @@ static void gone(void *arg, const struct jitter_output *packet);
 static int open_jitter(struct inflow *f, struct cr_err *e)
 {
 	const struct inflow_terms *t = &f->cfg.terms;
-	cr_ns slots = t->most / f->step_ns + SLOTS_SPARE;
+	/* its party may pack less at a time than was agreed at first */
+	cr_ns slots =
+		t->most / cr_ns_min(f->step_ns, PACKET_SHORT) + SLOTS_SPARE;
 	const struct jitter_cfg cfg = {
 		.kind = t->jitter,
 		.least = t->least,
@@ -101,6 +104,16 @@ void inflow_close(struct inflow *f)
 bool inflow_buffers(const struct inflow *f)
 {
 	return f->jitter != NULL;
+}
+
+void inflow_set_period(struct inflow *f, cr_ns period)
+{
+	if (period == f->step_ns)
+		return;
+	f->step_ns = period;
+	f->cfg.step = (uint32_t)(period * f->cfg.clock / CR_SEC);
+	clocks_set_step(&f->clocks, period);
+	silence_set_step(&f->silence, f->cfg.step);
 }
 
 unsigned inflow_waiting(const struct inflow *f)

@@ -145,6 +145,9 @@ void inflow_poll(struct inflow *f, cr_ns now);
  * on packets. */
 cr_ns inflow_due(const struct inflow *f);
 
+/** Packets are @period apart from now on, as was agreed. */
+void inflow_set_period(struct inflow *f, cr_ns period);
+
 /** Packets that wait in its jitter buffer. */
 unsigned inflow_waiting(const struct inflow *f);
 

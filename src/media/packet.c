@@ -270,6 +270,7 @@ static void let_in(struct call *c, const struct rtp_packet *p, cr_ns arrival)
 
 	if (in.what == CR_RING_SPEECH && !tell_codec(c, p->pt, &in))
 		return;
+	call_take_period(c);
 	if (inflow_buffers(c->inflow)) /* only counts: it sorts them in */
 		(void)rtp_source_update(&c->seen, p->seq);
 	else if (!in_order(c, p->seq))

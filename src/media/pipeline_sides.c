@@ -99,9 +99,11 @@ int pipeline_source_open(struct pipeline_source *s, unsigned sender,
 bool pipeline_source_same(const struct pipeline_side *a,
 			  const struct pipeline_side *b)
 {
+	/* of PCM a decoder takes what comes */
 	return a->codec == b->codec &&
 	       pipeline_side_rate(a) == pipeline_side_rate(b) &&
-	       a->cfg.samples == b->cfg.samples && a->cfg.spin == b->cfg.spin &&
+	       (a->codec->any_length || a->cfg.samples == b->cfg.samples) &&
+	       a->cfg.spin == b->cfg.spin &&
 	       a->payload.octet_align == b->payload.octet_align &&
 	       a->payload.mode_set == b->payload.mode_set;
 }

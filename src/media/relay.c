@@ -42,6 +42,7 @@ struct relay_types *relay_types_new(const struct call_cfg *cfg)
 	t->in = cfg->pt_in;
 	t->out = cfg->pt_out;
 	t->clock = pipeline_side_clock(&cfg->media.in);
+	t->period = cfg->release.period;
 	map_types(t->type, cfg);
 	return t;
 }

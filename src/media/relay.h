@@ -47,6 +47,7 @@ struct relay_types {
 	uint8_t in, out; /**< the codec's */
 	uint8_t type[128];
 	uint32_t clock; /**< of the codec's timestamps, Hz */
+	cr_ns period;	/**< how long a packet is */
 	struct rcu_head rcu;
 };
 

@@ -128,7 +128,7 @@ static void number(struct relay *r, const struct rtp_packet *p,
 void relay_turn_renumber(struct relay *r, const struct rtp_packet *p, cr_ns now)
 {
 	const struct step step = { .passed = now - r->sent.at,
-				   .frame = r->cfg.release.period };
+				   .frame = types_of(r)->period };
 
 	if (r->renumbers && r->sent.at)
 		number(r, p, 1, &step);
@@ -162,7 +162,7 @@ static void follow_call(struct relay *r, const struct rtp_packet *p, bool fresh,
 		.units = (int32_t)(place_of(c, p, now) - c->last.ts),
 		.clock = fresh ? 0 : same_clock(c, types_of(r)->clock),
 		.passed = now - c->last.at,
-		.frame = c->cfg.release.period,
+		.frame = call_period(c),
 	};
 
 	r->sent = (struct relay_sent){
@@ -234,7 +234,7 @@ void relay_turn_join(struct call *c, const struct rtp_packet *p, bool fresh,
 		.units = (int32_t)(p->ts + r->ts_more - r->sent.ts),
 		.clock = fresh || clock_of(c, p->pt) != clock ? 0 : clock,
 		.passed = now - r->sent.at,
-		.frame = c->cfg.release.period,
+		.frame = call_period(c),
 	};
 
 	if (r->sent.at && !fresh && relay_turn_is_late(seq, r->sent.seq))

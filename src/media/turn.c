@@ -59,15 +59,15 @@ static void count_delay(struct turn_worker *w, const struct turn_unsent *unsent)
 	sketch_add(&c->delay, delay);
 	if (unsent->speech)
 		arrivals_add(&c->arrivals, job->arrival - job->buffered_ns,
-			     job->rtp_ts, c->ts_step, c->cfg.release.period);
+			     job->rtp_ts, c->ts_step, c->period);
 }
 
 static void count_jitter(struct turn_worker *w, struct call *c,
 			 const struct cr_trace_job *job)
 {
 	if (c->sent.at && job->rtp_ts - c->sent.rtp_ts == c->ts_step)
-		histogram_add(&w->jitter, llabs(job->sent - c->sent.at -
-						c->cfg.release.period));
+		histogram_add(&w->jitter,
+			      llabs(job->sent - c->sent.at - c->period));
 	c->sent.at = job->sent;
 	c->sent.rtp_ts = job->rtp_ts;
 }

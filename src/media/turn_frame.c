@@ -108,10 +108,10 @@ static void skip_numbers(struct turn *t, uint32_t units)
 	c->seq_out += (uint16_t)pipeline_packets(c->pipeline, units);
 }
 
-static void follow_codec(struct call *c)
+static void follow_input(struct call *c)
 {
-	if (__builtin_expect(c->meta.codec != c->codec, 0))
-		call_follow_codec(c);
+	if (__builtin_expect(call_input_changes(c), 0))
+		call_follow_input(c);
 }
 
 /* What is missing before the frame @in shows in the output's numbers, or is
@@ -125,7 +125,7 @@ static void bridge(struct turn *t, const struct pipeline_input *in)
 	struct pipeline_lost lost;
 	struct gap gap;
 
-	follow_codec(c);
+	follow_input(c);
 	if (c->inflow && inflow_buffers(c->inflow))
 		return; /* that has told what was lost */
 	gap = gaps_packet(&c->gaps, c->meta.rtp_seq, in->ts, c->ts_step);
@@ -251,11 +251,11 @@ int turn_frame(struct turn *t, const struct pipeline_input *in, bool stale)
 		pass_event(t, in);
 		return 0;
 	case CR_RING_LOST:
-		follow_codec(c);
+		follow_input(c);
 		pipeline_lost(c->pipeline, s, &lost, emit, t);
 		return 0;
 	case CR_RING_SILENCE:
-		follow_codec(c);
+		follow_input(c);
 		pipeline_silence(c->pipeline, s, in, c->meta.units, emit, t);
 		return 0;
 	case CR_RING_TICK:

@@ -207,17 +207,35 @@ static unsigned samples_in(const struct pipeline_side *s, cr_ns t)
 	return (unsigned)(t * pipeline_side_rate(s) / CR_SEC);
 }
 
-/* Packets come every ptime: what the input's frames allow, and PCM follows the
- * other side's frames when nothing was said. Those of the output last as long,
- * or a frame. */
-static int check_ptime(struct call_cfg *cfg, cr_ns asked, struct cr_err *e)
+static cr_ns natural_ptime(const struct call_cfg *cfg)
 {
-	struct pipeline_side *in = &cfg->media.in, *out = &cfg->media.out;
-	bool in_pcm = in->codec->any_length, out_pcm = out->codec->any_length;
-	cr_ns in_frame = cr_codec_frame_ns(in->codec, &in->cfg);
-	cr_ns out_frame = cr_codec_frame_ns(out->codec, &out->cfg);
-	cr_ns natural = !in_pcm ? in_frame : !out_pcm ? out_frame : 20 * CR_MS;
-	cr_ns ptime = asked ? asked : natural;
+	const struct pipeline_side *in = &cfg->media.in, *out = &cfg->media.out;
+
+	if (!in->codec->any_length)
+		return cr_codec_frame_ns(in->codec, &in->cfg);
+	return out->codec->any_length
+		       ? 20 * CR_MS
+		       : cr_codec_frame_ns(out->codec, &out->cfg);
+}
+
+/* Does PCM of @ptime fit a packet? */
+static int check_pcm(const struct pipeline_side *s, cr_ns ptime,
+		     struct cr_err *e)
+{
+	if (!s->codec->any_length || samples_in(s, ptime) <= CR_PCM_SAMPLES_MAX)
+		return 0;
+	return cr_fail(e, -EINVAL,
+		       "ptime: %g ms are too much for a packet of %s",
+		       (double)ptime / 1e6, s->codec->name);
+}
+
+/* Can the input come in packets of @ptime? */
+static int check_input(const struct pipeline_side *in, cr_ns ptime,
+		       struct cr_err *e)
+{
+	bool pcm = in->codec->any_length;
+	const struct cr_codec_cfg cfg = { .sample_rate = in->cfg.sample_rate };
+	cr_ns frame = cr_codec_frame_ns(in->codec, &cfg);
 
 	if (ptime < CALL_PTIME_MIN || ptime > CALL_PTIME_MAX)
 		return cr_fail(
@@ -225,20 +243,25 @@ static int check_ptime(struct call_cfg *cfg, cr_ns asked, struct cr_err *e)
 			(double)ptime / 1e6, (double)CALL_PTIME_MIN / 1e6,
 			(double)CALL_PTIME_MAX / 1e6);
 	if (in->codec->lengths ? !cr_codec_has_length(in->codec, ptime)
-			       : ptime % (in_pcm ? 5 * CR_MS : in_frame) != 0)
+			       : ptime % (pcm ? 5 * CR_MS : frame) != 0)
 		return cr_fail(e, -EINVAL, "ptime: %s comes in frames of %g ms",
 			       in->codec->name,
-			       in_pcm ? 5.0 : (double)in_frame / 1e6);
-	if ((in_pcm && samples_in(in, ptime) > CR_PCM_SAMPLES_MAX) ||
-	    (out_pcm && samples_in(out, ptime) > CR_PCM_SAMPLES_MAX))
-		return cr_fail(e, -EINVAL,
-			       "ptime: %g ms are too much for a packet of %s",
-			       (double)ptime / 1e6,
-			       samples_in(in, ptime) > CR_PCM_SAMPLES_MAX
-				       ? in->codec->name
-				       : out->codec->name);
+			       pcm ? 5.0 : (double)frame / 1e6);
+	return check_pcm(in, ptime, e);
+}
+
+/* Packets come every ptime: what the input's frames allow, and PCM follows the
+ * other side's frames when nothing was said. Those of the output last as long,
+ * or a frame. */
+static int check_ptime(struct call_cfg *cfg, cr_ns asked, struct cr_err *e)
+{
+	struct pipeline_side *in = &cfg->media.in, *out = &cfg->media.out;
+	cr_ns ptime = asked ? asked : natural_ptime(cfg);
+
+	if (check_input(in, ptime, e) || check_pcm(out, ptime, e))
+		return -EINVAL;
 	cfg->release.period = ptime;
-	if (in_pcm)
+	if (in->codec->any_length)
 		in->cfg.samples = samples_in(in, ptime);
 	in->payload.samples = in->cfg.samples;
 	packet_time_follow(out, ptime);
@@ -424,6 +447,7 @@ void call_change_begin(struct call_change_request *r,
 	*r = (struct call_change_request){
 		.call = cfg->id,
 		.terms = cfg->terms,
+		.ptime = cfg->release.period,
 		.out_ptime = pipeline_side_packet(&cfg->media.out),
 	};
 }
@@ -441,9 +465,27 @@ static int check_packets(struct call_cfg *cfg, cr_ns asked, struct cr_err *e)
 	return 0;
 }
 
+/* The input's packets last @asked. A deadline at the end of the period stays
+ * there, unless another one is asked for. What the decoder takes at a time is
+ * not changed by it. */
+static int change_period(struct call_cfg *cfg, cr_ns asked,
+			 struct task_terms *terms, struct cr_err *e)
+{
+	cr_ns was = cfg->release.period;
+	cr_ns ptime = asked ? asked : natural_ptime(cfg);
+
+	if (check_input(&cfg->media.in, ptime, e))
+		return -EINVAL;
+	cfg->release.period = ptime;
+	if (terms->deadline == was)
+		terms->deadline = ptime;
+	return 0;
+}
+
 int call_check_change(struct call_cfg *cfg, const struct call_change_request *r,
 		      struct cr_err *e)
 {
+	struct task_terms terms = r->terms;
 	struct call_cfg to = *cfg;
 	struct pipeline_side *out = &to.media.out;
 
@@ -451,8 +493,8 @@ int call_check_change(struct call_cfg *cfg, const struct call_change_request *r,
 	    (call_check_mode(&out->cfg.mode, out->codec, r->mode, "out.", e) ||
 	     check_in_set(out, out->payload.mode_set, "out.", e)))
 		return -EINVAL;
-	if (check_packets(&to, r->out_ptime, e) ||
-	    check_terms(&to, &r->terms, e))
+	if (change_period(&to, r->ptime, &terms, e) ||
+	    check_packets(&to, r->out_ptime, e) || check_terms(&to, &terms, e))
 		return -EINVAL;
 	*cfg = to;
 	return 0;

@@ -133,6 +133,7 @@ struct call_change_request {
 	uint32_t call;
 	struct task_terms terms; /**< deadline 0: the period */
 	const char *mode;	 /**< of the output; NULL: as it is */
+	cr_ns ptime;	 /**< of the input's packets; 0: what they say */
 	cr_ns out_ptime; /**< of its packets; 0: as without being asked for */
 };
 

@@ -4,6 +4,14 @@
  */
 #include "node/conversation_impl.h"
 
+/* A deadline at the end of the period stays there. */
+static void take_period(struct call_cfg *cfg, cr_ns period)
+{
+	if (cfg->terms.deadline == cfg->release.period)
+		cfg->terms.deadline = period;
+	cfg->release.period = period;
+}
+
 /* Stream @i goes on as @to, by what it is now. */
 static void go_on(const struct conversation *c, struct call_cfg *to, unsigned i,
 		  const struct call_cfg *asked, bool relays)
@@ -14,6 +22,7 @@ static void go_on(const struct conversation *c, struct call_cfg *to, unsigned i,
 							 &asked->media.out);
 
 	*to = now;
+	take_period(to, asked->release.period);
 	to->media = asked->media;
 	to->pt_in = asked->pt_in;
 	to->pt_out = asked->pt_out;
@@ -31,10 +40,12 @@ static int plan_change(const struct conversation *c,
 	struct call_cfg stream[2];
 	int err;
 
-	r.ptime = node_call_settings(c->stream[0])->release.period;
 	for (unsigned i = 0; i < 2; i++) {
 		party_request_of(c->party[i], &r.party[i]);
 		party_request_speaks(&r.party[i], &to[i].codecs);
+		if (!r.party[i].in_ptime)
+			r.party[i].in_ptime = node_call_settings(c->stream[i])
+						      ->release.period;
 	}
 	err = conversation_check(stream, &r, e);
 	if (!err)

@@ -30,7 +30,7 @@ static struct call_request stream_of(const struct conversation_request *r,
 			 .ssrc = to->out_ssrc,
 			 .ptime = to->ptime,
 			 .types = to->types },
-		.ptime = r->ptime,
+		.ptime = from->in_ptime ? from->in_ptime : r->ptime,
 		.terms = r->terms,
 		.release = { .model = -1, .burst = -1, .x = 1 },
 		.port = CALL_PORT_OWN,
@@ -58,8 +58,10 @@ static const char *said_of_party(const struct party_request *r)
 {
 	if (r->side.codec || party_says_use(&r->side))
 		return "codec";
-	if (r->nalso || r->ptime)
-		return r->nalso ? "also" : "ptime";
+	if (r->nalso)
+		return "also";
+	if (r->ptime || r->in_ptime)
+		return r->ptime ? "ptime" : "in_ptime";
 	if (r->address.ss_family)
 		return "address";
 	return r->learn >= 0 ? "learn" : NULL;
@@ -216,9 +218,10 @@ static bool same_packets(const struct call_cfg *stream,
 			 const struct conversation_request *r)
 {
 	cr_ns a = r->party[0].ptime, b = r->party[1].ptime;
-	cr_ns sent = stream[0].release.period;
+	cr_ns from_a = stream[0].release.period;
+	cr_ns from_b = stream[1].release.period;
 
-	return a == b || ((!a || a == sent) && (!b || b == sent));
+	return a == b || ((!a || a == from_b) && (!b || b == from_a));
 }
 
 bool conversation_may_relay(const struct call_cfg *stream,

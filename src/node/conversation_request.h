@@ -18,8 +18,9 @@ struct party_request {
 	/** What it may send, too. */
 	struct call_side_request also[PARTY_ALSO_MAX];
 	unsigned nalso;
-	cr_ns ptime; /**< of packets that it is sent; 0: as call_out_request's
-		      */
+	/** Of packets that it is sent; 0: as call_out_request's. */
+	cr_ns ptime;
+	cr_ns in_ptime; /**< of packets that it sends; 0: the conversation's */
 	struct sockaddr_storage address; /**< no family: not known yet   */
 	int learn;	   /**< enum learn_mode; -1: delayed, if it is known */
 	uint32_t ssrc;	   /**< of what it sends; 0: that is learned         */
@@ -41,6 +42,7 @@ struct party_change {
 	unsigned nalso;
 	/** 0: as it is; with another codec, as party_request's. */
 	cr_ns ptime;
+	cr_ns in_ptime;			 /**< 0: as it is */
 	struct sockaddr_storage address; /**< no family: as it is */
 	int learn;			 /**< -1: as it is        */
 };

@@ -186,7 +186,8 @@ struct node_open_leg_info {
 	struct node_leg_info leg;
 	uint32_t conversation;	  /**< that has it, or 0 */
 	const char *codec, *mode; /**< NULL: not said */
-	cr_ns ptime; /**< asked for, of what it is sent; 0: not said */
+	cr_ns ptime;	/**< asked for, of what it is sent; 0: not said */
+	cr_ns in_ptime; /**< declared, of what it sends; 0: not said    */
 };
 
 /** A party of a conversation. */

@@ -180,8 +180,10 @@ static void take_back(struct recode *r)
 
 static int64_t beyond(const struct recode *r)
 {
+	const struct core_terms *was = admitted(r);
+
 	return node_load_of(r->to) -
-	       admitted(r)->cost.mean * CR_PPM / r->to->release.period;
+	       (was->period ? was->cost.mean * CR_PPM / was->period : 0);
 }
 
 /* Both or neither. */
@@ -259,6 +261,8 @@ static void take_relay(struct recode *r)
 	} else {
 		relay_set_types(nc->relay, r->passes);
 	}
+	nc->relay->cfg.terms = r->to->terms;
+	nc->relay->cfg.release.period = r->to->release.period;
 	nc->relay->cfg.media = r->to->media;
 	nc->relay->cfg.pt_in = r->to->pt_in;
 	nc->relay->cfg.pt_out = r->to->pt_out;

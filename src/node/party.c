@@ -109,7 +109,8 @@ static int check_named_ones(struct party_codecs *to,
 			    const struct party_codecs *said, const char *path,
 			    struct cr_err *e)
 {
-	struct party_codecs all = { .nalso = said->nalso };
+	struct party_codecs all = { .nalso = said->nalso,
+				    .in_ptime = to->in_ptime };
 	int err = check_side(&all.side, &said->side, path, e);
 
 	if (!err)
@@ -136,23 +137,13 @@ static int check_codecs(struct party_codecs *to,
 		err = check_named_ones(&all, said, path, e);
 	if (said->ptime)
 		all.ptime = said->ptime;
+	if (said->in_ptime)
+		all.in_ptime = said->in_ptime;
 	if (!err)
 		err = check_packets(&all, path, e);
 	if (!err)
 		*to = all;
 	return err;
-}
-
-static struct party_codecs said_by(const struct call_side_request *side,
-				   const struct call_side_request *also,
-				   unsigned nalso, cr_ns ptime)
-{
-	struct party_codecs said = { .side = *side,
-				     .nalso = nalso,
-				     .ptime = ptime };
-
-	memcpy(said.also, also, sizeof(said.also));
-	return said;
 }
 
 /* --- opening --- */
@@ -173,11 +164,14 @@ static int open_leg(struct party *p, const struct party_request *r,
 				    : (enum leg_rtcp_mode)r->rtcp,
 		.use = { node_random_ssrc(), RTP_CLOCK, RTP_CLOCK },
 	};
-	const struct party_codecs said =
-		said_by(&r->side, r->also, r->nalso, r->ptime);
+	struct party_codecs said = { .side = r->side,
+				     .nalso = r->nalso,
+				     .ptime = r->ptime,
+				     .in_ptime = r->in_ptime };
 	struct interface *at;
 	int err = check_learn(&terms, names, e);
 
+	memcpy(said.also, r->also, sizeof(said.also));
 	if (!err)
 		err = check_codecs(&p->codecs, &said, names->path, e);
 	if (!err)
@@ -267,6 +261,7 @@ void party_request_speaks(struct party_request *r,
 	r->side = codecs->side;
 	r->nalso = codecs->nalso;
 	r->ptime = codecs->ptime;
+	r->in_ptime = codecs->in_ptime;
 	memcpy(r->also, codecs->also, sizeof(r->also));
 }
 
@@ -313,17 +308,20 @@ int party_check_change(struct party_terms *out, const struct party *p,
 		       const struct party_change *to,
 		       const struct party_names *names, struct cr_err *e)
 {
-	const struct party_codecs said =
-		said_by(&to->side, to->also, to->nalso, to->ptime);
+	struct party_codecs said = { .side = to->side,
+				     .nalso = to->nalso,
+				     .ptime = to->ptime,
+				     .in_ptime = to->in_ptime };
 	const struct conversation *c = p->conversation;
 	const struct party *other = c ? conversation_peer(c, p) : NULL;
 	int err = check_terms(p, to, names, &out->learn, e);
 
 	if (!err)
 		err = party_check_round(p, other, &to->address, names, e);
+	memcpy(said.also, to->also, sizeof(said.also));
 	out->codecs = p->codecs;
 	out->hears = to->address.ss_family || to->learn >= 0;
-	out->speaks = to->side.codec || to->ptime;
+	out->speaks = to->side.codec || to->ptime || to->in_ptime;
 	return err ? err : check_codecs(&out->codecs, &said, names->path, e);
 }
 
@@ -462,6 +460,7 @@ void party_info(const struct party *p, struct node_open_leg_info *out)
 		.codec = p->codecs.side.codec,
 		.mode = p->codecs.side.mode,
 		.ptime = p->codecs.ptime,
+		.in_ptime = p->codecs.in_ptime,
 	};
 	party_leg_info(p, &out->leg);
 }

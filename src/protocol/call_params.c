@@ -22,9 +22,10 @@ int call_change_params(struct call_change_request *r, const json_t *params,
 	int err = field_read(call_change_fields, params, r, e);
 
 	if (!err && json_object_size(params) < 2)
-		err = cr_fail(e, -EINVAL,
-			      "params: nothing to change: give class, "
-			      "deadline, weight, nice, contract, out.mode or "
-			      "out.ptime");
+		err = cr_fail(
+			e, -EINVAL,
+			"params: nothing to change: give class, "
+			"deadline, weight, nice, contract, ptime, out.mode or "
+			"out.ptime");
 	return err;
 }

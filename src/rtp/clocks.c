@@ -10,6 +10,11 @@
 /* So many packets are looked at of those that may be on their way. */
 #define TURNS_MAX 16
 
+void clocks_set_step(struct clocks *c, cr_ns step)
+{
+	c->step = step;
+}
+
 void clocks_init(struct clocks *c, uint32_t clock, cr_ns step)
 {
 	*c = (struct clocks){ .clock = clock, .step = step };

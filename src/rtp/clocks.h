@@ -56,6 +56,8 @@ struct clocks {
 
 /** @step: how long a packet is. */
 void clocks_init(struct clocks *c, uint32_t clock, cr_ns step);
+/** A packet is @step long from now on. */
+void clocks_set_step(struct clocks *c, cr_ns step);
 
 /** Another sender begins. */
 void clocks_again(struct clocks *c);

@@ -15,6 +15,12 @@ void silence_init(struct silence *s, const struct silence_cfg *cfg)
 	s->step_ns = ns_of(s, cfg->step);
 }
 
+void silence_set_step(struct silence *s, uint32_t step)
+{
+	s->cfg.step = step;
+	s->step_ns = ns_of(s, step);
+}
+
 void silence_restart(struct silence *s)
 {
 	s->known = s->told = s->away = s->filled = false;

@@ -66,6 +66,9 @@ struct silence_place {
 
 void silence_init(struct silence *s, const struct silence_cfg *cfg);
 
+/** A ptime is @step units from now on. */
+void silence_set_step(struct silence *s, uint32_t step);
+
 /** A packet of @units from @ts on is sent on at @at; @silent: what comes behind
  * it is silence. */
 struct silence_place silence_packet(struct silence *s, uint32_t ts,

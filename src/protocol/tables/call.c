@@ -254,7 +254,12 @@ const struct field call_change_fields[] = {
 	{ ROW_WHOLE(call_change, "out", call_change_out),
 	  .help = "the output" },
 	{ ROW_FIXED("in", FIXED) },
-	{ ROW_FIXED("ptime", FIXED) },
+	{ ROW_TIME(call_change, "ptime", ptime, "ms"), .min = CALL_PTIME_MIN,
+	  .max = CALL_PTIME_MAX,
+	  .without = "a frame of the input; of PCM one of the output, or 20 "
+		     "ms",
+	  .help = "duration of the speech in an input packet from now on; a "
+		  "deadline that was one packet's follows" },
 	{ ROW_FIXED("release", FIXED) },
 	{ ROW_FIXED("port", FIXED) },
 	{ ROW_FIXED("interface", FIXED) },

@@ -29,6 +29,10 @@ const struct field party_leg_fields[] = {
 	  .help = "duration of the speech in a packet that the party is sent: "
 		  "one or more frames; a packet before a pause may have "
 		  "fewer" },
+	{ ROW_TIME(party_leg, "in_ptime", in_ptime, "ms"),
+	  .min = CALL_PTIME_MIN, .max = CALL_PTIME_MAX,
+	  .without = "the conversation's ptime",
+	  .help = "duration of the speech in a packet that the party sends" },
 	{ ROW_ADDRESS(party_leg, "address", address),
 	  .without = "learned from its packets",
 	  .help = "where the party is, as signalling says" },
@@ -86,6 +90,10 @@ const struct field party_change_fields[] = {
 		     "codec is given",
 	  .help = "duration of the speech in a packet that the party is "
 		  "sent" },
+	{ ROW_TIME(party_change, "in_ptime", in_ptime, "ms"),
+	  .min = CALL_PTIME_MIN, .max = CALL_PTIME_MAX, .without = "as it is",
+	  .help = "duration of the speech in a packet that the party sends "
+		  "from now on; a deadline that was one packet's follows" },
 	{ 0 },
 };
 
@@ -137,6 +145,10 @@ const struct field leg_info_fields[] = {
 	{ ROW_TIME(leg_info, "ptime", ptime, "ms"), .flags = FIELD_OMIT_ZERO,
 	  .help = "duration of the speech in a packet that the party is sent, "
 		  "if it was told" },
+	{ ROW_TIME(leg_info, "in_ptime", in_ptime, "ms"),
+	  .flags = FIELD_OMIT_ZERO,
+	  .help = "duration of the speech in a packet that the party sends, if "
+		  "it was told" },
 	{ 0 },
 };
 

@@ -440,6 +440,72 @@ static void what_is_refused_leaves_all_as_it_was(void **state)
 	talk_close(&t);
 }
 
+static struct node_call_info about(const struct talk *t, unsigned i)
+{
+	struct node_call_info info;
+
+	node_call_info(conversation_stream(t->c, i), &info);
+	return info;
+}
+
+/* A's packets are declared to last @ms. */
+static void assert_declared(const struct talk *t, bool relay, unsigned ms)
+{
+	const struct node_call_info info = about(t, 0);
+	const struct call *call = conversation_stream(t->c, 0)->call;
+
+	assert_int_equal(info.relay, relay);
+	assert_int_equal(info.ptime, ms * CR_MS);
+	assert_int_equal(about(t, 1).ptime, 20 * CR_MS);
+	if (relay)
+		return;
+	assert_int_equal(info.terms.deadline, ms * CR_MS);
+	assert_int_equal(call->lt.core.task.period, ms * CR_MS);
+	assert_int_equal(call->release.cfg.period, ms * CR_MS);
+	assert_int_equal(call->ts_step, ms * 8);
+}
+
+#define PCMU_20 "{'codec': 'pcmu', 'ptime': '20ms'}"
+
+/* What A's packets last is declared anew: of a relay that is to be a call, of
+ * a call, of one that becomes a relay, and of one that sleeps. */
+static void a_packet_time_outlives_turns(void **state)
+{
+	static const struct {
+		const char *json;
+		unsigned ms, pt; /* of what B speaks */
+		bool relay;
+	} row[] = {
+		{ "{'a': {'in_ptime': '40ms'}}", 40, 0, true },
+		{ "{'b': {'codec': 'pcma', 'ptime': '20ms'}}", 40, 8, false },
+		{ "{'a': {'in_ptime': '10ms'}}", 10, 8, false },
+		{ "{'b': {'codec': 'pcmu', 'ptime': '20ms'}, 'a': {'in_ptime': "
+		  "'60ms'}}",
+		  60, 0, true },
+		{ "{'a': {'in_ptime': '30ms'}}", 30, 0, true },
+		{ "{'b': {'codec': 'pcma', 'ptime': '20ms'}}", 30, 8, false },
+		{ "{'b': {'codec': 'pcmu', 'ptime': '20ms'}}", 30, 0, true },
+		{ "{'b': {'codec': 'pcma', 'ptime': '20ms'}, 'a': {'in_ptime': "
+		  "'20ms'}}",
+		  20, 8, false },
+	};
+	const struct rig_options o = { .workers = 1, .scheduler = "edf" };
+	struct talk t;
+
+	(void)state;
+	talk_open(&t, &o, A_AND_B(PCMU_20, PCMU_20, ""), 0, 0);
+	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		changes(&t.rig, t.c, row[i].json);
+		t.pt[1] = row[i].pt;
+		say_both(&t, 2);
+		rests(t.c);
+		assert_declared(&t, row[i].relay, row[i].ms);
+		if (i == 3) /* the call sleeps */
+			assert_true(rig_wait(&t.rig, costs_nothing, &t.rig));
+	}
+	talk_close(&t);
+}
+
 /* As is asked for: what never relays does not begin to. */
 static void never_is_never(void **state)
 {
@@ -622,6 +688,7 @@ int main(void)
 		cmocka_unit_test(another_sender_goes_on),
 		cmocka_unit_test(clocks_change),
 		cmocka_unit_test(what_is_refused_leaves_all_as_it_was),
+		cmocka_unit_test(a_packet_time_outlives_turns),
 		cmocka_unit_test(never_is_never),
 		cmocka_unit_test(silence_changes_too),
 		cmocka_unit_test(a_flood_of_turns),

@@ -77,7 +77,7 @@ def test_each_party_is_sent_what_it_asks_for(d):  # noqa: F811
     """Packets are as long both ways as their receivers want them, and that
     changes while they speak: by the leg, and by the conversation."""
     c = d.ctl("conversation", "start", "a.codec=pcmu", "a.ptime=40ms",
-              "b.codec=pcmu", "b.ptime=10ms")
+              "b.codec=pcmu", "b.ptime=10ms", "relay=never")
     a, b = Phone(leg(c, "a")), Phone(leg(c, "b"))
     at_a, at_b = Listener(a.sock), Listener(b.sock)
     from_a, from_b = Talker(a, 10), Talker(b, 11)
@@ -135,6 +135,50 @@ def test_a_call_changes_what_it_sends(d):  # noqa: F811
         count = d.ctl("call", number)["count"]
         assert count["packets_out"] == len(at.lengths)
         assert count["octets_out"] == len(at.speech)
+
+
+def test_what_comes_may_be_declared_anew(d):  # noqa: F811
+    """A call's period, deadline and load follow; what it sends does not."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.bind(("127.0.0.1", 0))
+        call = d.ctl("call", "start", "in.codec=pcmu", "out.codec=pcmu",
+                     "port=own", "in.noise=13", "in.fill=told",
+                     f"out.address=127.0.0.1:{sock.getsockname()[1]}")
+        number, rtp = str(call["call"]), call["rtp"]["address"]
+        at = Listener(sock)
+        talker = Talker(Phone(int(rtp.rsplit(":", 1)[1])))
+        talker.say(20, 20)
+        assert at.hear(2) == [20, 20]
+        for ms in (60, 10, 30):
+            now = d.ctl("call", "change", number, f"ptime={ms}ms")
+            assert now["ptime_ms"] == now["deadline_ms"] == ms
+            assert now["transcoding"] == f"pcmu>pcmu@{ms}ms>20ms"
+            assert now["admitted"]["load"] > 0
+            talker.say(*[ms] * (120 // ms))
+            at.hear(6)
+        now = d.ctl("call", "change", number, "deadline=7ms")
+        now = d.ctl("call", "change", number, "ptime=20ms")
+        assert (now["ptime_ms"], now["deadline_ms"]) == (20, 7)
+        assert now["transcoding"] == "pcmu>pcmu@20ms"
+        assert at.lengths == [20] * 20
+        assert at.speech == talker.speech
+        count = d.ctl("call", number)["count"]
+        assert count["missing"] == count["violations"] == 0
+
+
+def test_parties_declare_what_they_send(d):  # noqa: F811
+    c = d.ctl("conversation", "start", "a.codec=pcmu", "a.in_ptime=60ms",
+              "b.codec=pcma")
+    calls = [str(c[party]["call"]) for party in "ab"]
+    length = lambda: [d.ctl("call", call)["ptime_ms"] for call in calls]
+    assert length() == [60, 20]
+    d.ctl("leg", "change", str(c["b"]["leg"]), "in_ptime=30ms")
+    assert length() == [60, 30]
+    d.ctl("leg", "change", str(c["a"]["leg"]), "codec=gsm", "in_ptime=40ms")
+    assert length() == [40, 30]
+    assert "frames of 20 ms" in d.ctl("leg", "change", str(c["a"]["leg"]),
+                                      "in_ptime=30ms", code=1)
+    assert length() == [40, 30]
 
 
 def test_a_relay_sends_packets_as_they_come(d):  # noqa: F811

@@ -309,7 +309,8 @@ static void a_bad_change_says_the_way_out(void **state)
 		const char *members;
 		const char *why;
 	} wrong[] = {
-		{ "'ptime': 30", "ptime: cannot change while the call runs" },
+		{ "'ptime': '12ms'", "ptime: pcmu comes in frames of 5 ms" },
+		{ "'release': {}", "release: cannot change while the call" },
 		{ "'in': {'codec': 'amr'}", "in: cannot change" },
 		{ "'out': {'codec': 'amr'}", "out.codec: cannot change" },
 		{ "'out': {'mode': 'x'}", "out.mode: pcma has no mode 'x'" },

@@ -173,6 +173,30 @@ static void a_job_that_waits_goes_by_the_new_deadline(void **state)
 	close_rig(&g, CR_MS);
 }
 
+/* What a task takes is reckoned by it. */
+static void a_period_may_change(void **state)
+{
+	struct core_terms to = soft(6 * CR_MS);
+	struct cr_verdict v;
+	struct rig g;
+	unsigned home;
+
+	(void)state;
+	open_all(&g, partitioned);
+	home = task(&g, 0)->rq->id;
+	assert_int_equal(change(&g, 0, 0, to, &v), 0);
+	assert_int_equal(task(&g, 0)->period, 20 * CR_MS);
+	to.period = to.rel_deadline = 60 * CR_MS;
+	assert_int_equal(change(&g, 0, 0, to, &v), 0);
+	assert_int_equal(task(&g, 0)->period, 60 * CR_MS);
+	assert_int_equal(task(&g, 0)->rq->id, home);
+	/* as much, more often, is more than there is */
+	to.period = to.rel_deadline = 5 * CR_MS;
+	assert_int_equal(change(&g, 0, 0, to, &v), -ENOSPC);
+	assert_int_equal(task(&g, 0)->period, 60 * CR_MS);
+	close_rig(&g, CR_MS);
+}
+
 /* Where more is promised than there is (force, or a cost that rose), a change
  * to the better must be possible. */
 static void who_asks_for_no_more_is_never_refused(void **state)
@@ -266,6 +290,7 @@ int main(void)
 			the_policy_hears_of_a_running_task_what_the_contract_says),
 		cmocka_unit_test(a_job_that_waits_goes_by_the_new_class),
 		cmocka_unit_test(a_job_that_waits_goes_by_the_new_deadline),
+		cmocka_unit_test(a_period_may_change),
 		cmocka_unit_test(who_asks_for_no_more_is_never_refused),
 		cmocka_unit_test(more_jobs_are_more),
 		cmocka_unit_test(the_sums_are_those_of_the_new_terms),

@@ -164,6 +164,35 @@ static void check_refused(struct release_cfg cfg, const char *says)
 	assert_non_null(strstr(e.text, says));
 }
 
+/* A grid goes on from the last arrival; spacing begins with the next one. */
+static void a_period_may_change(void **state)
+{
+	static const enum release_kind kinds[] = { RELEASE_PERIODIC,
+						   RELEASE_SPORADIC };
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct release_cfg cfg = { .kind = kinds[i],
+					   .period = 20,
+					   .rel_deadline = 20 };
+		struct release r;
+
+		assert_int_equal(release_init(&r, &cfg, NULL), 0);
+		assert_int_equal(release_arrival(&r, 0).eligible, 0);
+		assert_int_equal(release_arrival(&r, 5).eligible, 20);
+		assert_int_equal(release_arrival(&r, 5).eligible, 40);
+		cfg.period = 60;
+		cfg.rel_deadline = 30;
+		release_change(&r, &cfg);
+		assert_int_equal(release_arrival(&r, 50).eligible, 100);
+		assert_int_equal(release_arrival(&r, 150).deadline, 190);
+		cfg.period = 10;
+		release_change(&r, &cfg);
+		assert_int_equal(release_arrival(&r, 165).eligible, 170);
+		assert_int_equal(release_arrival(&r, 175).eligible, 180);
+	}
+}
+
 static void nonsense_is_refused(void **state)
 {
 	struct release_cfg c = rate;
@@ -326,6 +355,7 @@ int main(void)
 		cmocka_unit_test(lbap_smooths_to_the_rate),
 		cmocka_unit_test(sporadic_keeps_a_period_apart),
 		cmocka_unit_test(periodic_stays_on_its_grid),
+		cmocka_unit_test(a_period_may_change),
 		cmocka_unit_test(nonsense_is_refused),
 		cmocka_unit_test(a_flood_is_forgotten),
 		cmocka_unit_test(after_a_burst_a_held_call_goes_on),

@@ -288,11 +288,14 @@ static void there_are_so_many_inputs_and_no_more(void **state)
 
 	(void)state;
 	for (unsigned i = NCODECS; i < PIPELINE_INPUTS; i++) {
-		more.cfg.samples = 160 + i;
+		more.cfg.spin = i; /* of no matter, but another one */
 		assert_int_equal(pipeline_add_input(p, &more, &e), i);
 		assert_int_equal(pipeline_add_input(p, &more, &e), i);
 	}
-	more.cfg.samples = 320 + PIPELINE_INPUTS;
+	/* packets of PCM of any length are one's */
+	more.cfg.samples = 160;
+	assert_int_equal(pipeline_add_input(p, &more, &e), PIPELINE_INPUTS - 1);
+	more.cfg.spin = PIPELINE_INPUTS;
 	assert_int_equal(pipeline_add_input(p, &more, &e), -ENOSPC);
 	assert_non_null(strstr(e.text, "16 codecs"));
 	pipeline_close(p);
