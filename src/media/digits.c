@@ -54,6 +54,11 @@ void digits_tick(struct digits *d, cr_ns now, struct telephone_event_burst *out)
 	note(d, out);
 }
 
+bool digits_go_on(const struct digits *d)
+{
+	return telephone_event_relay_due(&d->relay) != CR_NEVER;
+}
+
 bool digits_mute(struct digits *d, uint32_t ts)
 {
 	if (telephone_event_relay_active(&d->relay))

@@ -32,6 +32,9 @@ void digits_restart(struct digits *d, struct telephone_event_burst *out);
 void digits_tick(struct digits *d, cr_ns now,
 		 struct telephone_event_burst *out);
 
+/** Is there more to send of an event, with time or its packets? */
+bool digits_go_on(const struct digits *d);
+
 /** Is speech of the output's timestamp @ts not to be heard? Speech is muted for
  * some 16 s (at 8 kHz) at most, however far the events' timestamps leap. */
 bool digits_mute(struct digits *d, uint32_t ts);

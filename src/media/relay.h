@@ -19,7 +19,8 @@
  *
  *   relay -> call   at the next packet
  *   call -> relay   at a packet of the codec that is relayed, when the call is
- *                   at rest: every frame before has been sent
+ *                   at rest: every frame before has been sent, and no digit
+ *                   goes on
  *
  * To who listens it is one stream: SSRC, sequence numbers and timestamps go on.
  * So from the first call on, these are mapped, too: a constant is added. What

@@ -3,9 +3,9 @@
  * Turns between a relay and its call.
  *
  * A call is at rest when its ring is empty, its task sleeps, its packets have
- * left, and no frames wait for more. Only its receiver wakes it, so it stays so
- * while that looks, and what workers have written of it can be read and written
- * here.
+ * left, no frames wait for more, and no digit for its end. Only its receiver
+ * wakes it, so it stays so while that looks, and what workers have written of
+ * it can be read and written here.
  */
 #include "media/relay_turn.h"
 
@@ -30,7 +30,8 @@ static bool is_at_rest(struct call *c)
 {
 	return !cr_ring_waiting(c->ring) &&
 	       !atomic_load_explicit(&c->lt.active, memory_order_acquire) &&
-	       call_unposted(c) && !pipeline_holds(c->pipeline);
+	       call_unposted(c) && !pipeline_holds(c->pipeline) &&
+	       !(c->digits && digits_go_on(c->digits));
 }
 
 /* Behind all that came so far? */
@@ -214,13 +215,21 @@ static uint32_t clock_of(struct call *c, uint8_t pt)
 		pipeline_input_side(c->pipeline, (unsigned)codec));
 }
 
-static void resume(struct call *c, const struct relay *r,
-		   const struct step *step)
+/* Of the event that the relay has passed on: all its packets have one timestamp
+ * (RFC 4733, 2.2). */
+static bool is_same_event(const struct call *c, const struct rtp_packet *p,
+			  const struct step *step)
+{
+	return !step->units &&
+	       inflow_what(&c->cfg.inflow, p->pt) == CR_RING_EVENT;
+}
+
+static void resume(struct call *c, const struct relay *r, uint64_t ahead)
 {
 	c->resume = (struct call_resume){
 		.pending = true,
 		.ts = r->sent.ts,
-		.ahead = length_of(step, CALL_RESUME_CLOCK),
+		.ahead = ahead,
 	};
 }
 
@@ -243,5 +252,8 @@ void relay_turn_join(struct call *c, const struct rtp_packet *p, bool fresh,
 	if (!r->sent.at)
 		return;
 	c->seq_out = (uint16_t)(r->sent.seq + follow(seq, r->sent.seq, fresh));
-	resume(c, r, &step);
+	resume(c, r,
+	       !fresh && is_same_event(c, p, &step)
+		       ? 0
+		       : length_of(&step, CALL_RESUME_CLOCK));
 }

@@ -51,6 +51,45 @@ struct conversation *talk_start(struct rig *r, const char *json)
 	return c;
 }
 
+int talk_try_change(struct rig *r, struct conversation *c, const char *json,
+		    struct cr_err *e)
+{
+	struct conversation_change_request ask;
+	struct conversation_plan plan;
+	json_t *params = json_text(json);
+	int err;
+
+	(void)json_object_set_new(params, "conversation",
+				  json_integer(conversation_id(c)));
+	field_defaults(conversation_change_fields, &ask);
+	assert_int_equal(
+		field_read(conversation_change_fields, params, &ask, e), 0);
+	while ((err = conversation_change(c, ask.party, &plan, e)) == -EAGAIN)
+		for (unsigned i = 0; i < 2; i++)
+			assert_int_equal(rig_measure(r, &plan.stream[i], e), 0);
+	json_decref(params);
+	return err;
+}
+
+void talk_change(struct rig *r, struct conversation *c, const char *json)
+{
+	struct cr_err e = { "" };
+
+	if (talk_try_change(r, c, json, &e))
+		fail_msg("%s: %s", json, e.text);
+}
+
+void talk_rests(const struct conversation *c)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		struct call *call = conversation_stream(c, i)->call;
+
+		while (call &&
+		       (atomic_load(&call->lt.active) || !call_unposted(call)))
+			(void)sched_yield();
+	}
+}
+
 bool talk_is_over(void *arg)
 {
 	const struct rig *r = arg;

@@ -16,6 +16,15 @@ int talk_try(struct rig *r, const char *json, struct conversation **c,
 struct conversation *talk_start(struct rig *r, const char *json);
 /** Stop the only one, and wait until it has gone. */
 void talk_stop(struct rig *r, struct conversation *c);
+/** conversation.change, when it is known what it costs. 0, or -errno with @e.
+ */
+int talk_try_change(struct rig *r, struct conversation *c, const char *json,
+		    struct cr_err *e);
+/** The same; fails the test when it is refused. */
+void talk_change(struct rig *r, struct conversation *c, const char *json);
+/** Wait until workers have let go of what was heard: a relay begins at the next
+ * packet. */
+void talk_rests(const struct conversation *c);
 /** For rig_wait(): the rig has neither calls nor conversations. */
 bool talk_is_over(void *rig);
 

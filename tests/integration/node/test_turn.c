@@ -13,55 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "json_text.h"
-#include "protocol/field_json.h"
-#include "protocol/tables/conversation.h"
 #include "talkers.h"
 
 #define CLOCK 160u /* of 20 ms */
-
-/* --- changes --- */
-
-/* conversation.change as JSON; when it is known what it costs. */
-static int change(struct rig *r, struct conversation *c, const char *json,
-		  struct cr_err *e)
-{
-	struct conversation_change_request ask;
-	struct conversation_plan plan;
-	json_t *params = json_text(json);
-	int err;
-
-	(void)json_object_set_new(params, "conversation",
-				  json_integer(conversation_id(c)));
-	field_defaults(conversation_change_fields, &ask);
-	assert_int_equal(
-		field_read(conversation_change_fields, params, &ask, e), 0);
-	while ((err = conversation_change(c, ask.party, &plan, e)) == -EAGAIN)
-		for (unsigned i = 0; i < 2; i++)
-			assert_int_equal(rig_measure(r, &plan.stream[i], e), 0);
-	json_decref(params);
-	return err;
-}
-
-static void changes(struct rig *r, struct conversation *c, const char *json)
-{
-	struct cr_err e = { "" };
-
-	if (change(r, c, json, &e))
-		fail_msg("%s: %s", json, e.text);
-}
-
-/* Workers have let go of what was heard: a relay begins at the next packet. */
-static void rests(const struct conversation *c)
-{
-	for (unsigned i = 0; i < 2; i++) {
-		struct call *call = conversation_stream(c, i)->call;
-
-		while (call &&
-		       (atomic_load(&call->lt.active) || !call_unposted(call)))
-			(void)sched_yield();
-	}
-}
 
 /* --- what a party hears --- */
 
@@ -103,7 +57,7 @@ static void say(struct talk *t, unsigned i, unsigned n)
 {
 	t->p[i].next.pt = (uint8_t)t->pt[i];
 	for (unsigned k = 0; k < n; k++) {
-		rests(t->c);
+		talk_rests(t->c);
 		talker_speak(&t->p[i], 0xd5);
 		hears(&t->p[!i], &t->line[!i], t->pt[!i], 1, CLOCK);
 		t->sent++;
@@ -184,7 +138,7 @@ static void a_conversation_changes_shape(void **state)
 	id = node_call_id(conversation_stream(t.c, 0));
 	say_both(&t, 5);
 	for (unsigned i = 0; i < 6; i++) {
-		changes(&t.rig, t.c, "{'b': {'codec': 'pcma'}}");
+		talk_change(&t.rig, t.c, "{'b': {'codec': 'pcma'}}");
 		assert_false(conversation_relays(t.c));
 		t.pt[1] = 8;
 		say_both(&t, 5);
@@ -198,7 +152,7 @@ static void a_conversation_changes_shape(void **state)
 		assert_int_equal(info.count.done, 5 * (i + 1));
 		assert_int_equal(info.count.relayed, 1 + 5 * (i + 1));
 
-		changes(&t.rig, t.c, "{'b': {'codec': 'pcmu'}}");
+		talk_change(&t.rig, t.c, "{'b': {'codec': 'pcmu'}}");
 		assert_true(conversation_relays(t.c));
 		t.pt[1] = 0;
 		say_both(&t, 5);
@@ -229,11 +183,11 @@ static void a_call_becomes_a_relay(void **state)
 		  0, 8);
 	say_both(&t, 5);
 	for (unsigned i = 0; i < 4; i++) {
-		changes(&t.rig, t.c, "{'a': {'codec': 'pcma', 'pt': 100}}");
+		talk_change(&t.rig, t.c, "{'a': {'codec': 'pcma', 'pt': 100}}");
 		assert_true(conversation_relays(t.c));
 		t.pt[0] = 100;
 		say_both(&t, 5);
-		changes(&t.rig, t.c, "{'a': {'codec': 'pcmu'}}");
+		talk_change(&t.rig, t.c, "{'a': {'codec': 'pcmu'}}");
 		t.pt[0] = 0;
 		say_both(&t, 5);
 	}
@@ -251,14 +205,14 @@ static void what_is_on_its_way_is_not_lost(void **state)
 	(void)state;
 	talk_open(&t, &o, BOTH_PCMU, 0, 0);
 	say_both(&t, 3);
-	changes(&t.rig, t.c, "{'b': {'codec': 'pcma'}}");
+	talk_change(&t.rig, t.c, "{'b': {'codec': 'pcma'}}");
 	for (unsigned i = 0; i < 6; i++) {
 		t.pt[1] = i % 2 ? 8 : 0; /* what B sends; A is sent PCMU */
 		say(&t, 1, 3);
 	}
 	t.pt[1] = 8;
 	say(&t, 0, 3);
-	changes(&t.rig, t.c, "{'b': {'codec': 'pcmu'}}");
+	talk_change(&t.rig, t.c, "{'b': {'codec': 'pcmu'}}");
 	for (unsigned i = 0; i < 6; i++) {
 		t.pt[1] = i % 2 ? 0 : 8;
 		say(&t, 1, 3);
@@ -294,9 +248,9 @@ static void what_is_missing_shows(void **state)
 		bool relay = i % 2;
 		unsigned to = relay ? 0 : 8;
 
-		changes(&t.rig, t.c,
-			relay ? "{'b': {'codec': 'pcmu'}}"
-			      : "{'b': {'codec': 'pcma'}}");
+		talk_change(&t.rig, t.c,
+			    relay ? "{'b': {'codec': 'pcmu'}}"
+				  : "{'b': {'codec': 'pcma'}}");
 		t.p[0].next.seq = (uint16_t)(t.p[0].next.seq + 3);
 		t.p[0].next.ts += 3 * CLOCK;
 		talker_speak(&t.p[0], 0xd5);
@@ -323,9 +277,9 @@ static void another_sender_goes_on(void **state)
 	say_both(&t, 3);
 	for (unsigned i = 0; i < 4; i++) {
 		t.pt[1] = i % 2 ? 8 : 0;
-		changes(&t.rig, t.c,
-			i % 2 ? "{'b': {'codec': 'pcma'}}"
-			      : "{'b': {'codec': 'pcmu'}}");
+		talk_change(&t.rig, t.c,
+			    i % 2 ? "{'b': {'codec': 'pcma'}}"
+				  : "{'b': {'codec': 'pcmu'}}");
 		say(&t, 0, 2);
 		t.p[0].next.ssrc += 77;
 		t.p[0].next.seq = (uint16_t)(t.p[0].next.seq + 20000);
@@ -371,7 +325,7 @@ static void clocks_change(void **state)
 		struct rtp_packet p;
 		uint8_t buf[2048];
 
-		changes(&t.rig, t.c, row[i].json);
+		talk_change(&t.rig, t.c, row[i].json);
 		talker_speak(&t.p[0], 0xd5);
 		assert_int_equal(rtp_parse(buf, talker_hear(&t.p[1], buf), &p),
 				 0);
@@ -406,8 +360,9 @@ static void what_is_refused_leaves_all_as_it_was(void **state)
 	say_both(&t, 2);
 	for (unsigned k = 0; k < 2; k++) {
 		for (unsigned i = 0; i < 40; i++) {
-			assert_int_equal(change(&t.rig, t.c, SPIN_B, &e),
-					 -ENOSPC);
+			assert_int_equal(
+				talk_try_change(&t.rig, t.c, SPIN_B, &e),
+				-ENOSPC);
 			assert_non_null(strstr(e.text, "no-capacity"));
 			assert_true(conversation_relays(t.c));
 			say_both(&t, 1);
@@ -415,7 +370,7 @@ static void what_is_refused_leaves_all_as_it_was(void **state)
 		assert_true(costs_nothing(&t.rig));
 		node_stats(t.rig.node, &stats);
 		assert_int_equal(stats.relays, 2);
-		changes(&t.rig, t.c, "{'b': {'codec': 'pcma'}}");
+		talk_change(&t.rig, t.c, "{'b': {'codec': 'pcma'}}");
 		t.pt[1] = 8;
 		say_both(&t, 2);
 		/* nor are inputs used up, of which there are 16 */
@@ -426,13 +381,13 @@ static void what_is_refused_leaves_all_as_it_was(void **state)
 				       "{'b': {'codec': 'spin', 'spin': "
 				       "'%u.%ums'}}",
 				       11 + i / 10, i % 10);
-			assert_int_equal(change(&t.rig, t.c, json, &e),
+			assert_int_equal(talk_try_change(&t.rig, t.c, json, &e),
 					 -ENOSPC);
 			assert_non_null(strstr(e.text, "no-capacity"));
 		}
 		assert_false(conversation_relays(t.c));
 		say_both(&t, 2);
-		changes(&t.rig, t.c, "{'b': {'codec': 'pcmu'}}");
+		talk_change(&t.rig, t.c, "{'b': {'codec': 'pcmu'}}");
 		t.pt[1] = 0;
 		say_both(&t, 2);
 		assert_true(rig_wait(&t.rig, costs_nothing, &t.rig));
@@ -525,7 +480,7 @@ static void never_is_never(void **state)
 	for (unsigned i = 0; i < 3; i++) {
 		struct conversation *c = talk_start(&r, both[i]);
 
-		changes(&r, c, "{'b': {'codec': 'pcmu'}}");
+		talk_change(&r, c, "{'b': {'codec': 'pcmu'}}");
 		assert_false(conversation_relays(c));
 		talk_stop(&r, c);
 	}
@@ -546,9 +501,9 @@ static void silence_changes_too(void **state)
 	for (unsigned i = 0; i < 2; i++)
 		t.p[i] = talker(t.c, i, 0);
 	for (unsigned i = 0; i < 8; i++) {
-		changes(&t.rig, t.c,
-			i % 2 ? "{'b': {'codec': 'pcmu'}}"
-			      : "{'b': {'codec': 'pcma'}}");
+		talk_change(&t.rig, t.c,
+			    i % 2 ? "{'b': {'codec': 'pcmu'}}"
+				  : "{'b': {'codec': 'pcma'}}");
 		talker_speak(&t.p[0], 0xd5);
 		t.sent++;
 		do {
@@ -633,7 +588,7 @@ static void a_flood_of_turns(void **state)
 
 		(void)snprintf(json, sizeof(json), "{'b': {'codec': '%s'}}",
 			       codecs[turns % 4]);
-		changes(&t.rig, t.c, json);
+		talk_change(&t.rig, t.c, json);
 		for (unsigned i = 0; i < 2; i++)
 			heard += heard_in_order(&t.p[i]);
 		if (turns == TURNS)
@@ -666,10 +621,11 @@ static void it_ends_in_mid_turn(void **state)
 		for (unsigned n = 0; n < 40; n++) {
 			talker_speak(&p[n % 2], 1);
 			if (n % 10 == i % 10)
-				changes(&r, c,
-					n / 10 % 2 ? "{'b': {'codec': 'pcmu'}}"
-						   : "{'b': {'codec': "
-						     "'pcma'}}");
+				talk_change(&r, c,
+					    n / 10 % 2
+						    ? "{'b': {'codec': 'pcmu'}}"
+						    : "{'b': {'codec': "
+						      "'pcma'}}");
 		}
 		talk_stop(&r, c);
 		talkers_leave(p);
