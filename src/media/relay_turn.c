@@ -246,7 +246,8 @@ void relay_turn_join(struct call *c, const struct rtp_packet *p, bool fresh,
 		.frame = call_period(c),
 	};
 
-	if (r->sent.at && !fresh && relay_turn_is_late(seq, r->sent.seq))
+	/* else it does not get in, and the next one is asked */
+	if (!fresh && rtp_source_has_passed(&c->seen, p->seq))
 		return;
 	c->after = NULL;
 	if (!r->sent.at)

@@ -125,6 +125,11 @@ static enum rtp_arrival jump(struct rtp_source *s, uint16_t seq)
 	return RTP_RESTART;
 }
 
+bool rtp_source_has_passed(const struct rtp_source *s, uint16_t seq)
+{
+	return s->started && (uint16_t)((uint16_t)s->ext - seq) < WINDOW;
+}
+
 enum rtp_arrival rtp_source_update(struct rtp_source *s, uint16_t seq)
 {
 	uint16_t delta = (uint16_t)(seq - (uint16_t)s->ext);

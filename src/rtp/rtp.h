@@ -108,6 +108,9 @@ struct rtp_source {
  */
 enum rtp_arrival rtp_source_update(struct rtp_source *s, uint16_t seq);
 
+/** Would @seq be late, or a duplicate? */
+bool rtp_source_has_passed(const struct rtp_source *s, uint16_t seq);
+
 /** The sender begins again with another SSRC: the next number may be any. What
  * was counted stays. */
 void rtp_source_again(struct rtp_source *s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Digits, where a relay becomes a call or a call a relay: each is heard once,
- * and ends.
+ * Digits, and numbers that begin anew, where a relay becomes a call or a call a
+ * relay: a digit is heard once, and ends.
  */
 #include "cmocka_cr.h"
 
@@ -169,11 +169,43 @@ static void a_digit_ends_before_a_turn(void **state)
 	talk_close(&t);
 }
 
+/* By less than what counts as late for a relay, but more than what does for a
+ * call: its second packet shows that it does. */
+static void numbers_begin_anew_at_a_turn(void **state)
+{
+	struct heard h;
+	struct talk t;
+	uint32_t ts, ssrc;
+	uint16_t seq;
+
+	(void)state;
+	talk_open(&t, BOTH_PCMU, 0);
+	talker_speak(&t.p[0], 0xd5);
+	hear(&t, &h);
+	seq = h.p.seq;
+	ts = h.p.ts;
+	ssrc = h.p.ssrc;
+	talk_change(&t.rig, t.c, "{'b': {'codec': 'pcma'}}");
+	t.p[0].next.seq = (uint16_t)(t.p[0].next.seq - 80);
+	for (unsigned i = 0; i < 4; i++)
+		talker_speak(&t.p[0], 0xd5);
+	for (unsigned i = 0; i < 3; i++) {
+		hear(&t, &h);
+		assert_int_equal(h.p.pt, 8);
+		assert_int_equal(h.p.ssrc, ssrc);
+		assert_int_equal(h.p.seq, ++seq);
+		assert_true(h.p.ts - ts >= CLOCK && h.p.ts - ts <= 2 * CLOCK);
+		ts = h.p.ts;
+	}
+	talk_close(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_digit_is_one_across_a_turn),
 		cmocka_unit_test(a_digit_ends_before_a_turn),
+		cmocka_unit_test(numbers_begin_anew_at_a_turn),
 	};
 
 	return cmocka_run_group_tests_name("turn_beside", tests, NULL, NULL);
