@@ -448,6 +448,8 @@ struct call *packet_poll(struct packet_path *path, struct leg *leg, cr_ns now)
 
 	if (!c || !c->inflow || (r && relay_is_on(r)))
 		return NULL;
+	if (c->after) /* its next packet says by which numbers it goes on */
+		return NULL;
 	c->trace = path->trace;
 	inflow_poll(c->inflow, now);
 	leg_wait(leg, LEG_INFLOW, cr_ns_max(inflow_due(c->inflow), now + 1));

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What time brings of a call that stands behind a relay: nothing before its
+ * first packet has told where the numbers of that go on.
+ */
+#include "cmocka_cr.h"
+
+#include "media/leg.h"
+#include "media/packet.h"
+#include "media/relay.h"
+#include "rtp/comfort_noise.h"
+#include "turn_rig.h"
+
+#define NOISE_PT 13u
+
+static struct call *call_at(struct leg *ear)
+{
+	struct call_cfg cfg = {
+		.id = 1,
+		.media = { side("pcmu"), side("pcma") },
+		.release = { .kind = RELEASE_SPORADIC, .period = 20 * CR_MS },
+		.terms.deadline = 20 * CR_MS,
+		.ring_frames = 8,
+		.ear = ear,
+		.inflow = { .fill = INFLOW_FILL_TOLD, .pt_noise = NOISE_PT },
+	};
+	struct cr_err e = { "" };
+	struct call *c;
+
+	call_settle(&cfg, &(struct cr_cost){ 0 });
+	if (call_new(&c, &cfg, &e))
+		fail_msg("%s", e.text);
+	return c;
+}
+
+/* The party is silent, and says so. */
+static void falls_silent(struct call *c, cr_ns at)
+{
+	static const uint8_t level[] = { 60 };
+	const struct rtp_packet p = { .pt = NOISE_PT,
+				      .seq = 1,
+				      .payload = level,
+				      .payload_bytes = sizeof(level) };
+	const struct inflow_arrival in = { .what = CR_RING_NOISE,
+					   .rtp = &p,
+					   .at = at };
+
+	assert_true(inflow_packet(c->inflow, &in) >= 0);
+}
+
+static void nothing_is_made_before_numbers_are_known(void **state)
+{
+	static struct leg leg;
+	static struct packet_path path;
+	static const struct relay before;
+	struct wheel wheel;
+	struct call *c = call_at(&leg);
+	cr_ns at = CR_SEC;
+
+	(void)state;
+	wheel_init(&wheel, at);
+	(void)leg_begin_polls(&leg, &wheel);
+	leg_listen(&leg, c);
+	falls_silent(c, at);
+	assert_int_equal(cr_ring_waiting(c->ring), 1);
+	c->after = &before;
+	assert_null(packet_poll(&path, &leg, at + 100 * CR_MS));
+	assert_int_equal(cr_ring_waiting(c->ring), 1);
+	c->after = NULL;
+	(void)packet_poll(&path, &leg, at + 100 * CR_MS);
+	assert_int_equal(cr_ring_waiting(c->ring), 2);
+	leg_end_polls(&leg);
+	wheel_fini(&wheel);
+	call_free(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_is_made_before_numbers_are_known),
+	};
+
+	return cmocka_run_group_tests_name("packet", tests, NULL, NULL);
+}
