@@ -370,8 +370,10 @@ void node_call_become(struct node_call *nc, struct call *c,
 	nc->relay->cfg.ssrc_out = call_settings(c)->ssrc_out;
 	costs_hold(nc->node->costs, cost);
 	cost->calls++;
-	/* as in join() */
-	CR_ASSERT(!call_table_add(nc->node->table, c));
+	/* it was free when it was drawn, but the other stream of the
+	 * conversation may have drawn the same; nobody has seen this one */
+	while (call_table_add(nc->node->table, c))
+		c->cfg.ssrc_in = node_random_ssrc();
 	node_trace_call(nc);
 }
 

@@ -232,6 +232,10 @@ static void rest(struct node_call *nc)
 	if (t->contract.largest)
 		t->contract.largest = sleeping.p99;
 	relay_want(nc->relay, RELAY_ALL);
+	if (!relay_is_on(nc->relay)) { /* its party has turned meanwhile */
+		relay_want(nc->relay, RELAY_SOME);
+		return;
+	}
 	forget_cost(nc);
 	if (live_change(nc->node->live, &nc->call->lt, t, CORE_CHANGE_FORCE,
 			&v) >= 0)

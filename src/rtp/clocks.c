@@ -32,6 +32,13 @@ static uint32_t scale(int32_t units, uint32_t from, uint32_t to)
 	return (uint32_t)((int64_t)units * to / from);
 }
 
+/* @time in units of @clock; days of it, too. */
+static uint32_t units_of(cr_ns time, uint32_t clock)
+{
+	return (uint32_t)(time / CR_SEC * clock +
+			  time % CR_SEC * clock / CR_SEC);
+}
+
 static uint32_t place_in(const struct clocks *c, const struct clocks_span *s,
 			 uint32_t ts)
 {
@@ -80,17 +87,18 @@ static const struct clocks_span *span_of(const struct clocks *c,
 					 const struct clocks_packet *p)
 {
 	cr_ns ahead = -packets_behind(c, p) * c->step;
-	uint32_t about = c->place - (uint32_t)(ahead * c->clock / CR_SEC);
+	uint32_t about = c->place - units_of(ahead, c->clock);
 	const struct clocks_span *best = NULL;
-	int32_t off = INT32_MAX;
+	uint32_t off = UINT32_MAX;
 
 	for (unsigned i = 0; i < CLOCKS_SPANS; i++) {
 		const struct clocks_span *s = &c->span[i];
-		int32_t by;
+		uint32_t by;
 
 		if (s->clock != p->clock)
 			continue;
-		by = abs((int32_t)(place_in(c, s, p->ts) - about));
+		by = place_in(c, s, p->ts) - about;
+		by = by > INT32_MAX ? -by : by;
 		if (best && by >= off)
 			continue;
 		best = s;
@@ -109,7 +117,7 @@ uint32_t clocks_place(const struct clocks *c, const struct clocks_packet *p)
 		s = span_of(c, p);
 	if (s && s->clock == p->clock)
 		return place_in(c, s, p->ts);
-	return c->place + (uint32_t)(time_behind(c, p) * c->clock / CR_SEC);
+	return c->place + units_of(time_behind(c, p), c->clock);
 }
 
 /* By whole seconds, so that nothing is rounded. */

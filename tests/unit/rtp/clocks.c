@@ -83,6 +83,32 @@ static void an_hour_is_an_hour(void **state)
 				 i * 20);
 }
 
+/* More units than 64 bits of nanoseconds times a rate can tell. */
+static void a_pause_may_last_for_days(void **state)
+{
+	const struct clocks_packet p = { 5, 8000, 1,
+					 60 * 3600 * (cr_ns)CR_SEC };
+
+	(void)state;
+	begin(48000);
+	(void)put(0, 0, 1000, 48000);
+	assert_int_equal(clocks_place(&c, &p),
+			 (uint32_t)(1000 + UINT64_C(60) * 3600 * 48000));
+}
+
+/* It lies half of all timestamps off, which has no absolute value. */
+static void a_late_packet_may_say_any_time(void **state)
+{
+	const struct clocks_packet p = { 840 + (UINT32_C(1) << 31), 8000, 4,
+					 25 * CR_MS };
+
+	(void)state;
+	begin(8000);
+	(void)put(5, 0, 1000, 8000);
+	(void)put(6, 20, 1160, 16000);
+	assert_int_equal(clocks_place(&c, &p), p.ts);
+}
+
 static void another_sender_begins_anew(void **state)
 {
 	(void)state;
@@ -102,6 +128,8 @@ int main(void)
 		cmocka_unit_test(timestamps_go_on_in_the_clock_before),
 		cmocka_unit_test(each_clock_may_have_timestamps_of_its_own),
 		cmocka_unit_test(an_hour_is_an_hour),
+		cmocka_unit_test(a_pause_may_last_for_days),
+		cmocka_unit_test(a_late_packet_may_say_any_time),
 		cmocka_unit_test(another_sender_begins_anew),
 	};
 
