@@ -450,10 +450,10 @@ static void a_packet_time_outlives_turns(void **state)
 	(void)state;
 	talk_open(&t, &o, A_AND_B(PCMU_20, PCMU_20, ""), 0, 0);
 	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
-		changes(&t.rig, t.c, row[i].json);
+		talk_change(&t.rig, t.c, row[i].json);
 		t.pt[1] = row[i].pt;
 		say_both(&t, 2);
-		rests(t.c);
+		talk_rests(t.c);
 		assert_declared(&t, row[i].relay, row[i].ms);
 		if (i == 3) /* the call sleeps */
 			assert_true(rig_wait(&t.rig, costs_nothing, &t.rig));
