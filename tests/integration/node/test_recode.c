@@ -186,6 +186,22 @@ static void end(struct rig *r, struct conversation *c)
 	rig_close(r);
 }
 
+static bool was_heard(void *arg)
+{
+	struct node_call_info info;
+
+	node_call_info(arg, &info);
+	return info.count.packets_in > 0;
+}
+
+/* Its leg knows where it is, before anybody speaks to it. */
+static void introduce(struct rig *r, struct rig_sender *s,
+		      struct node_call *stream)
+{
+	rig_send(s, "hello", 5);
+	assert_true(rig_wait(r, was_heard, stream));
+}
+
 /* Each party through all codecs while both speak. */
 static void codecs_change_and_no_frame_is_lost(void **state)
 {
@@ -211,7 +227,8 @@ static void codecs_change_and_no_frame_is_lost(void **state)
 			 0);
 	a = rig_sender(&r, conversation_stream(c, 0), 160);
 	b = rig_sender(&r, conversation_stream(c, 1), 160);
-	rig_send(&b, "hello", 5); /* B is known; A is not: it hears nothing */
+	/* B is known; A is not: it hears nothing */
+	introduce(&r, &b, conversation_stream(c, 1));
 	says(&r, &a, "pcmu", 0, &at_b, 8);
 	says(&r, &b, "pcma", 8, &at_a, 0);
 	for (unsigned i = 0; i < sizeof(through) / sizeof(*through); i++) {
@@ -254,7 +271,7 @@ static void what_may_come_is_told_by_its_type(void **state)
 			 0);
 	a = rig_sender(&r, conversation_stream(c, 0), 160);
 	b = rig_sender(&r, conversation_stream(c, 1), 160);
-	rig_send(&b, "hello", 5);
+	introduce(&r, &b, conversation_stream(c, 1));
 	for (unsigned i = 0; i < 4; i++) {
 		says(&r, &a, "opus", 111, &at_b, 8);
 		says(&r, &a, "pcmu", 0, &at_b, 8);
@@ -287,7 +304,7 @@ static void what_is_refused_leaves_all_as_it_was(void **state)
 			 0);
 	a = rig_sender(&r, conversation_stream(c, 0), 160);
 	b = rig_sender(&r, conversation_stream(c, 1), 160);
-	rig_send(&b, "hello", 5);
+	introduce(&r, &b, conversation_stream(c, 1));
 	for (unsigned i = 0; i < 2; i++)
 		before[i] = node_call_cfg(conversation_stream(c, i));
 	assert_int_equal(speaks(&r, c, 0, "g723_1", -1, &e), -EINVAL);
