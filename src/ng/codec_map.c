@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ng/codec_map.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "sdp/fmtp.h"
+
+/* --- which is which --- */
+
+/* RFC 7587, 4.1: always said to have two channels; the speech is one's. */
+static unsigned channels_of(const struct cr_codec *c)
+{
+	return !strcasecmp(c->rtp_name, "opus") ? 2 : 1;
+}
+
+static bool runs_at(const struct cr_codec *c, unsigned clock, unsigned *rate)
+{
+	*rate = 0;
+	if (!c->clock_is_rate)
+		return clock == cr_codec_clock(c, 0);
+	if (!cr_codec_has_rate(c, clock))
+		return false;
+	*rate = clock;
+	return true;
+}
+
+/* By @name, and @clock if that is said. */
+static const struct cr_codec *find(const char *name, unsigned clock,
+				   unsigned *rate)
+{
+	*rate = 0;
+	for (unsigned i = 0; cr_codecs[i]; i++) {
+		const struct cr_codec *c = cr_codecs[i];
+
+		if (c->encoder_open && c->decoder_open &&
+		    !strcasecmp(c->rtp_name, name) &&
+		    (!clock || runs_at(c, clock, rate)))
+			return c;
+	}
+	return NULL;
+}
+
+const struct cr_codec *codec_map_find(const struct sdp_format *f,
+				      unsigned *rate)
+{
+	const struct cr_codec *c = find(f->name, f->rate, rate);
+
+	return c && f->channels == channels_of(c) ? c : NULL;
+}
+
+static bool able(const struct sdp_format *f)
+{
+	unsigned rate;
+
+	return format_kind(f) != FORMAT_SPEECH || codec_map_find(f, &rate);
+}
+
+static bool resolve(const struct codec_spec *spec, struct sdp_format *f,
+		    int *pt)
+{
+	unsigned rate;
+	const struct cr_codec *c = find(spec->name, spec->rate, &rate);
+
+	if (!c || (spec->channels && spec->channels != channels_of(c)))
+		return false;
+	*f = (struct sdp_format){
+		.name = c->rtp_name,
+		.rate = cr_codec_clock(c, rate),
+		.channels = channels_of(c),
+		.fmtp = spec->fmtp,
+	};
+	*pt = c->static_pt;
+	return true;
+}
+
+const struct codec_abilities codec_map_abilities = { able, resolve };
+
+/* --- how it is used --- */
+
+/* The best of @set (0: all) that @bit_rate pays for; the least if none is. */
+static unsigned best_mode(const struct cr_codec *c, unsigned set,
+			  unsigned bit_rate)
+{
+	unsigned least = c->nmodes, best = c->nmodes;
+
+	for (unsigned i = 0; i < c->nmodes; i++) {
+		uint32_t rate = c->modes[i].bit_rate;
+
+		if (set && !(set >> i & 1u))
+			continue;
+		if (least == c->nmodes || rate < c->modes[least].bit_rate)
+			least = i;
+		if (rate <= bit_rate &&
+		    (best == c->nmodes || rate >= c->modes[best].bit_rate))
+			best = i;
+	}
+	return best < c->nmodes ? best : least;
+}
+
+static int use_amr(struct call_side_request *out, const struct cr_codec *c,
+		   const struct sdp_format *f, unsigned bit_rate,
+		   struct cr_err *e)
+{
+	struct fmtp_amr amr;
+	int err = fmtp_amr_read(&amr, f->fmtp, c->nmodes, e);
+
+	if (err)
+		return err;
+	if (amr.crc || amr.robust_sorting || amr.interleaving)
+		return cr_fail(e, -EINVAL,
+			       "%s: crc, robust-sorting and interleaving are "
+			       "not known here",
+			       c->rtp_name);
+	out->octet_align = amr.octet_align;
+	out->mode_set = amr.mode_set;
+	out->mode = c->modes[best_mode(c, amr.mode_set, bit_rate)].name;
+	return 0;
+}
+
+static void use_opus(struct call_side_request *out, const struct sdp_format *f)
+{
+	struct fmtp_opus opus;
+
+	fmtp_opus_read(&opus, f->fmtp);
+	out->dtx = opus.dtx;
+	out->fec = opus.fec ? 10 : 0; /* of loss, which nobody knows yet */
+	if (opus.max_rate < 48000)
+		out->rate = opus.max_rate < 16000 ? 8000 : 16000;
+}
+
+int codec_map_side(struct call_side_request *out, const struct sdp_format *f,
+		   unsigned bit_rate, struct cr_err *e)
+{
+	unsigned rate;
+	const struct cr_codec *c = codec_map_find(f, &rate);
+
+	if (!c)
+		return cr_fail(e, -EINVAL, "%.40s/%u: there is no such codec",
+			       f->name, f->rate);
+	*out = (struct call_side_request){
+		.codec = c->name,
+		.pt = f->pt,
+		.rate = rate,
+		.complexity = -1,
+	};
+	if (!bit_rate)
+		bit_rate = c->modes[c->default_mode].bit_rate;
+	if (!strcasecmp(c->rtp_name, "AMR") ||
+	    !strcasecmp(c->rtp_name, "AMR-WB"))
+		return use_amr(out, c, f, bit_rate, e);
+	if (!strcasecmp(c->rtp_name, "opus"))
+		use_opus(out, f);
+	out->mode = c->modes[best_mode(c, 0, bit_rate)].name;
+	return 0;
+}

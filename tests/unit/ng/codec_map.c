@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Codecs of this node by the names and parameters of SDP. */
+#include "cmocka_cr.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "ng/codec_map.h"
+
+static struct sdp_format format(const char *name, unsigned rate,
+				unsigned channels, const char *fmtp)
+{
+	return (struct sdp_format){ 96, name, rate, channels, fmtp };
+}
+
+static void names_rates_and_channels_tell_codecs_apart(void **state)
+{
+	static const struct {
+		struct sdp_format f;
+		const char *is;
+		unsigned rate;
+	} all[] = {
+		{ { 0, "PCMU", 8000, 1, "" }, "pcmu", 0 },
+		{ { 0, "pcma", 8000, 1, "" }, "pcma", 0 },
+		{ { 0, "G722", 8000, 1, "" }, "g722", 0 },
+		{ { 0, "AMR", 8000, 1, "" }, "amr", 0 },
+		{ { 0, "AMR-WB", 16000, 1, "" }, "amr-wb", 0 },
+		{ { 0, "opus", 48000, 2, "" }, "opus", 0 },
+		{ { 0, "G726-32", 8000, 1, "" }, "g726-32", 0 },
+		{ { 0, "L16", 16000, 1, "" }, "l16", 16000 },
+		{ { 0, "opus", 48000, 1, "" }, NULL, 0 },
+		{ { 0, "AMR", 16000, 1, "" }, NULL, 0 },
+		{ { 0, "AMR", 8000, 2, "" }, NULL, 0 },
+		{ { 0, "PCMU", 16000, 1, "" }, NULL, 0 },
+		{ { 0, "EVS", 16000, 1, "" }, NULL, 0 },
+		{ { 0, "", 0, 1, "" }, NULL, 0 },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		unsigned rate;
+		const struct cr_codec *c = codec_map_find(&all[i].f, &rate);
+
+		if (!all[i].is) {
+			assert_null(c);
+			continue;
+		}
+		assert_non_null(c);
+		assert_string_equal(c->name, all[i].is);
+		assert_int_equal(rate, all[i].rate);
+	}
+}
+
+static void what_is_left_out_is_filled_in(void **state)
+{
+	const struct codec_spec amr = { .name = "amr", .fmtp = "mode-set=7" };
+	const struct codec_spec opus = { .name = "opus",
+					 .rate = 48000,
+					 .channels = 2 };
+	const struct codec_spec mono = { .name = "opus",
+					 .rate = 48000,
+					 .channels = 1 };
+	const struct codec_spec pcma = { .name = "PCMA" };
+	struct sdp_format f;
+	int pt;
+
+	(void)state;
+	assert_true(codec_map_abilities.resolve(&amr, &f, &pt));
+	assert_string_equal(f.name, "AMR");
+	assert_int_equal(f.rate, 8000);
+	assert_int_equal(f.channels, 1);
+	assert_string_equal(f.fmtp, "mode-set=7");
+	assert_int_equal(pt, -1);
+	assert_true(codec_map_abilities.resolve(&opus, &f, &pt));
+	assert_int_equal(f.channels, 2);
+	assert_false(codec_map_abilities.resolve(&mono, &f, &pt));
+	assert_true(codec_map_abilities.resolve(&pcma, &f, &pt));
+	assert_int_equal(pt, 8);
+}
+
+static struct call_side_request side(const char *name, unsigned rate,
+				     unsigned channels, const char *fmtp,
+				     unsigned bit_rate)
+{
+	const struct sdp_format f = format(name, rate, channels, fmtp);
+	struct call_side_request s;
+	struct cr_err e = { "" };
+
+	if (codec_map_side(&s, &f, bit_rate, &e))
+		fail_msg("%s", e.text);
+	assert_int_equal(s.pt, 96);
+	return s;
+}
+
+/* Never outside the set; of it, what the bit rate pays for. */
+static void amr_is_used_as_its_receiver_says(void **state)
+{
+	struct call_side_request s = side("AMR", 8000, 1, "", 0);
+
+	(void)state;
+	assert_string_equal(s.codec, "amr");
+	assert_string_equal(s.mode, "12.2");
+	assert_false(s.octet_align);
+	assert_int_equal(s.mode_set, 0);
+	s = side("AMR", 8000, 1, "mode-set=0,2,4; octet-align=1", 0);
+	assert_string_equal(s.mode, "7.40");
+	assert_true(s.octet_align);
+	assert_int_equal(s.mode_set, 21);
+	s = side("AMR", 8000, 1, "mode-set=0,2,4", 6700);
+	assert_string_equal(s.mode, "5.90");
+	s = side("AMR", 8000, 1, "mode-set=7", 4750);
+	assert_string_equal(s.mode, "12.2");
+	s = side("AMR", 8000, 1, "", 7400);
+	assert_string_equal(s.mode, "7.40");
+	s = side("AMR-WB", 16000, 1, "mode-set=0,1,2", 23850);
+	assert_string_equal(s.mode, "12.65");
+}
+
+static void opus_is_used_as_its_receiver_says(void **state)
+{
+	struct call_side_request s = side("opus", 48000, 2, "", 0);
+
+	(void)state;
+	assert_false(s.dtx || s.fec || s.rate);
+	s = side("opus", 48000, 2,
+		 "usedtx=1; useinbandfec=1; maxplaybackrate=16000", 16000);
+	assert_true(s.dtx && s.fec);
+	assert_int_equal(s.rate, 16000);
+	assert_string_equal(s.mode, "16");
+	s = side("opus", 48000, 2, "maxplaybackrate=8000", 0);
+	assert_int_equal(s.rate, 8000);
+}
+
+static void what_is_not_known_is_told_so(void **state)
+{
+	static const struct {
+		struct sdp_format f;
+		const char *says;
+	} wrong[] = {
+		{ { 96, "EVS", 16000, 1, "" }, "EVS/16000: there is no" },
+		{ { 96, "AMR", 8000, 1, "mode-set=9" }, "0 to 7" },
+		{ { 96, "AMR", 8000, 1, "crc=1" }, "crc, robust-sorting" },
+		{ { 96, "AMR", 8000, 1, "interleaving=30" }, "interleaving" },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		struct call_side_request s;
+		struct cr_err e = { "" };
+
+		assert_int_equal(codec_map_side(&s, &wrong[i].f, 0, &e),
+				 -EINVAL);
+		if (!strstr(e.text, wrong[i].says))
+			fail_msg("%s", e.text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_rates_and_channels_tell_codecs_apart),
+		cmocka_unit_test(what_is_left_out_is_filled_in),
+		cmocka_unit_test(amr_is_used_as_its_receiver_says),
+		cmocka_unit_test(opus_is_used_as_its_receiver_says),
+		cmocka_unit_test(what_is_not_known_is_told_so),
+	};
+
+	return cmocka_run_group_tests_name("ng codec map", tests, NULL, NULL);
+}
