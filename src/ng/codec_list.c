@@ -123,7 +123,8 @@ static void put_speech(struct offer *o)
 		for (unsigned i = 0; i < l->nformats; i++) {
 			const struct sdp_format *f = &l->formats[i];
 
-			if (codec_spec_is(&o->rules->spec[CODEC_OFFER][k], f) &&
+			if (format_kind(f) == FORMAT_SPEECH &&
+			    codec_spec_is(&o->rules->spec[CODEC_OFFER][k], f) &&
 			    !is_there(o, f) && !stripped(o, f))
 				put_as(o, f, false);
 		}

@@ -149,6 +149,8 @@ static void words_do_what_they_say(void **state)
 		  "8 PCMA/8000, 101 telephone-event/8000 0-15" },
 		{ PHONE, "{'codec':{'offer':['PCMA']}}",
 		  "8 PCMA/8000, 0 PCMU/8000, 101 telephone-event/8000 0-15" },
+		{ PHONE, "{'codec':{'offer':['telephone-event','PCMA']}}",
+		  "8 PCMA/8000, 0 PCMU/8000, 101 telephone-event/8000 0-15" },
 		/* to strip all leaves nothing: nobody means that */
 		{ PHONE, "{'codec':{'strip':['all']}}", PHONE },
 		{ PHONE, "{'codec':{'transcode':['AMR']}}",
