@@ -69,17 +69,24 @@ static int screen_line(const char *line, size_t bytes, struct cr_err *e)
 		       (int)(bytes < 100 ? bytes : 100), line);
 }
 
+/* CR and LF, or LF alone: for the library, a CR alone may be within a line. */
 int sdp_screen(const char *text, size_t bytes, struct cr_err *e)
 {
 	const char *end = text + bytes;
 	int err = 0;
 
 	while (text < end && !err) {
-		const char *stop = text;
+		const char *lf = memchr(text, '\n', (size_t)(end - text));
+		const char *stop = lf ? lf : end;
+		size_t n = (size_t)(stop - text);
 
-		while (stop < end && *stop != '\r' && *stop != '\n')
-			stop++;
-		err = screen_line(text, (size_t)(stop - text), e);
+		if (n && text[n - 1] == '\r')
+			n--;
+		err = memchr(text, '\r', n)
+			      ? cr_fail(e, -EINVAL,
+					"this is no SDP: it has an octet 0x0d "
+					"within a line")
+			      : screen_line(text, n, e);
 		text = stop + 1;
 	}
 	return err;

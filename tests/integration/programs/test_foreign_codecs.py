@@ -59,11 +59,14 @@ def receiver(peer, port, folder, name):
     return process, heard
 
 
+SPOKEN_S = 9
+
+
 def sender(peer, call, speech):
     """ffmpeg, sending speech to a call for some seconds."""
     return subprocess.Popen(
         ["ffmpeg", "-v", "error", "-re", "-stream_loop", "2", "-i", speech,
-         "-t", "9", "-ac", "1", *peer.encoder, "-f", "rtp", "-payload_type",
+         "-t", str(SPOKEN_S), "-ac", "1", *peer.encoder, "-f", "rtp", "-payload_type",
          str(peer.pt), "-ssrc", str(call["rtp"]["ssrc"]),
          f"rtp://{call['rtp']['address']}?pkt_size={peer.size}"],
         stdin=subprocess.DEVNULL)
@@ -77,21 +80,18 @@ def start(daemon, codec_in, codec_out, port, *more):
                       f"out.address=127.0.0.1:{port}", *more)
 
 
-# It reads AMR where octets are aligned only.
-AMR = Peer(96, "AMR/8000/1\na=fmtp:96 octet-align=1")
+# Of several frames of AMR or Speex in a packet it plays the first one only
+# (a half and a third of the speech came out); test_packing has other ears.
 PACKETS = [("pcmu", PCMU, 10), ("pcmu", PCMU, 60), ("g722", PEERS["g722"], 40),
            ("g726-32", PEERS["g726-32"], 30), ("gsm", PEERS["gsm"], 60),
-           ("speex", PEERS["speex"], 40), ("opus", PEERS["opus"], 60),
-           ("amr", AMR, 60)]
+           ("opus", PEERS["opus"], 60)]
 
 
 @pytest.mark.parametrize("codec, peer, ms", PACKETS)
 def test_ffmpeg_hears_packets_of_any_length(daemon, tmp_path, codec, peer, ms):
     d = daemon("--ring", "64")
     speech, port = recording(4), free_port()
-    more = ["out.octet_align=true"] if peer is AMR else []
-    call = start(d, "pcmu", codec, port, f"out.pt={peer.pt}",
-                 f"out.ptime={ms}ms", *more)
+    call = start(d, "pcmu", codec, port, f"out.ptime={ms}ms")
     process, heard = receiver(peer, port, tmp_path, codec)
     assert sender(PCMU, call, speech).wait(timeout=PATIENCE) == 0
     assert process.wait(timeout=PATIENCE) == 0
@@ -100,8 +100,8 @@ def test_ffmpeg_hears_packets_of_any_length(daemon, tmp_path, codec, peer, ms):
     count = end["count"]
     assert count["done"] == count["packets_in"] > 0
     assert count["malformed"] == count["overwritten"] == 0
-    # ffmpeg's packets are of 20 ms, and what fills none is not sent
-    assert count["packets_out"] == count["packets_in"] * 20 // ms
+    # what comes is of 20 ms, and at times less
+    assert count["packets_out"] == SPOKEN_S * 1000 // ms
     assert likeness(heard, speech) > .9
 
 
