@@ -61,6 +61,13 @@ static int screen_line(const char *line, size_t bytes, struct cr_err *e)
 {
 	if (memchr(line, 0, bytes))
 		return cr_fail(e, -EINVAL, "this is no SDP: it has an octet 0");
+	if (bytes &&
+	    (bytes < 2 || line[0] < 'a' || line[0] > 'z' || line[1] != '='))
+		return cr_fail(
+			e, -EINVAL,
+			"this is no SDP: %.*s: a line is a small letter, "
+			"=, and a value",
+			(int)(bytes < 40 ? bytes : 40), line);
 	if (bytes < 2 || memcmp(line, "m=", 2) != 0 ||
 	    is_media(line + 2, line + bytes))
 		return 0;

@@ -277,6 +277,7 @@ static void what_is_no_sdp_is_told_so(void **state)
 		SESSION "c=IN IP4\r\n",
 		"v=0\r\ns=-\r\nt=0 0\r\n",
 		SESSION SESSION,
+		SESSION " m=audio 4 RTP/A\xff 0\r\n",
 		SESSION "m=audio 4 RTP/AVP 0\r\tm=x 1 Y \xff\r\n",
 		SESSION "m=image 4 udptl \xe5\r\n",
 		SESSION "m=image 4 udptl t38 \"\r\n"
