@@ -6,7 +6,7 @@
 #ifndef TESTS_PATIENCE_H
 #define TESTS_PATIENCE_H
 
-enum { PATIENCE_S = 600 };
+enum { PATIENCE_S = 200 };
 
 /** As a duration; of what includes cr/time.h. */
 #define PATIENCE (PATIENCE_S * CR_SEC)

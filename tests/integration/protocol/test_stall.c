@@ -429,7 +429,7 @@ static void a_service_closes_on_who_does_not_read(void **state)
 static void a_call_that_ends_is_not_changed(void **state)
 {
 	struct office o;
-	unsigned id;
+	unsigned id, i = 2;
 
 	(void)state;
 	open_office(&o);
@@ -440,11 +440,10 @@ static void a_call_that_ends_is_not_changed(void **state)
 				  "mode", "4.75")));
 	say(&o, request(3, "call.stop", json_pack("{s:i}", "call", (int)id)));
 	assert_int_equal(asker_id(hear(&o, 1)), 3);
-	/* call.ended comes between them or behind */
-	while (asker_id(hear(&o, o.a.replies - 1)) != 2)
-		(void)hear(&o, o.a.replies);
-	assert_int_equal(asker_code(asker_heard(&o.a, o.a.replies - 1)),
-			 RPC_NO_SUCH_CALL);
+	/* call.ended comes before it or behind, or at the same moment */
+	while (asker_id(hear(&o, i)) != 2)
+		i++;
+	assert_int_equal(asker_code(asker_heard(&o.a, i)), RPC_NO_SUCH_CALL);
 	close_office(&o);
 }
 

@@ -126,7 +126,9 @@ static inline void finish(struct rig *g)
 	for (unsigned i = 0; i < N; i++)
 		if (!atomic_load(&g->s[i].gone))
 			leave(g, i);
-	assert_int_equal(live_stop(g->live), 0);
+	/* a detached thread may have given its task back and not have ended */
+	while (live_stop(g->live))
+		(void)sched_yield();
 	live_close(g->live);
 	assert_int_equal(g->up, g->down);
 	free(g->s);
