@@ -4,8 +4,9 @@
  * structs, and the same description written anew with our own addresses, ports
  * and codecs in it. What is none of our business passes through.
  *
- * The text is parsed and printed by libsofia-sip-ua: it is strict, says what is
- * wrong, and has no other library behind it.
+ * Each line is checked against the grammar of RFC 8866, 9 first, and refused
+ * with its number; then libsofia-sip-ua parses and prints: it has no other
+ * library behind it, but cannot stand any text.
  *
  * Thread rule: one thread at a time has a description.
  */
@@ -21,6 +22,8 @@
 
 /** Longer ones are refused, octets. */
 #define SDP_BYTES_MAX 65535u
+/** More lines of text than these, but for empty ones, are refused. */
+#define SDP_TEXT_LINES_MAX 4096u
 /** More media lines than these are refused. */
 #define SDP_LINES_MAX 16u
 /** More payload types of one line than these are refused. */
@@ -73,7 +76,11 @@ struct sdp_line {
 struct sdp;
 
 /** Parse the @bytes at @text. 0 and *@sdp, or with @e: -EINVAL (no SDP, or more
- * of it than the bounds above), -ENOMEM. */
+ * of it than the bounds above), -ENOMEM.
+ *
+ * Lines may end with LF alone, may have blanks behind, or nothing at all; s=,
+ * t= and c= may be missing; and of those before the first "m=", only "v=" has
+ * its place. */
 int sdp_read(struct sdp **sdp, const char *text, size_t bytes,
 	     struct cr_err *e);
 void sdp_free(struct sdp *sdp); /**< NULL is fine */

@@ -10,6 +10,10 @@
 
 #include "sdp/sdp.h"
 
+/* How a message begins of what passed sdp_screen() and not the library: the
+ * grammar of ours is to leave nothing of that. */
+#define SDP_LIBRARY_REFUSES "this is no SDP: libsofia says: "
+
 struct sdp {
 	su_home_t home[1]; /* all its memory */
 	sdp_session_t *session;
@@ -18,7 +22,9 @@ struct sdp {
 	unsigned nlines;
 };
 
-/** Refuse what the library cannot stand. 0, or -EINVAL with @e. */
-int sdp_screen(const char *text, size_t bytes, struct cr_err *e);
+/** Copy the @bytes at @text to @to, which has @bytes + 1, as lines that the
+ * library can stand. 0 and their length in *@kept, or -EINVAL with @e. */
+int sdp_screen(const char *text, size_t bytes, char *to, size_t *kept,
+	       struct cr_err *e);
 
 #endif

@@ -1,100 +1,171 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What must not reach the library: it loops for ever over a media line ("m=")
- * that has something else than tokens where these belong
- * (libsofia-sip-ua 1.12.11).
+ * The gate before the library, which loops for ever over some texts that are
+ * no description, and reads others as something that nobody wrote
+ * (libsofia-sip-ua 1.12.11). It sees only lines that have the shape they should
+ * have, ended by LF, without blanks behind.
+ *
+ * Of the order of lines only what somebody could be misled by is required:
+ * phones do write "t=" before "c=", and "b=" after "a=".
  */
 #include <errno.h>
 #include <string.h>
 
+#include "sdp/sdp_grammar.h"
 #include "sdp/sdp_impl.h"
 
-/* RFC 8866, 9: token-char. */
-static bool is_token(unsigned char c)
+/* One bit for each letter. */
+#define BIT(letter) (1u << ((letter) - 'a'))
+
+struct screen {
+	unsigned line;	/* its number, from 1 */
+	unsigned lines; /* not counting empty ones */
+	unsigned seen;	/* BITs of the session, or of this media line */
+	struct sdp_place place;
+	char *to;
+	struct cr_err *e;
+};
+
+static int wrong_octet(const struct screen *s, unsigned char c)
 {
-	return c == '!' || (c >= '#' && c <= '\'') || c == '*' || c == '+' ||
-	       c == '-' || c == '.' || (c >= '0' && c <= '9') ||
-	       (c >= 'A' && c <= 'Z') || (c >= '^' && c <= '~');
+	return cr_fail(s->e, -EINVAL,
+		       "line %u of the SDP: it has the octet 0x%02x", s->line,
+		       c);
 }
 
-static bool is_digit(unsigned char c)
+/* Texts may have tabs, and any character that is not of ASCII. */
+static int screen_octets(const struct screen *s, const char *p, const char *end)
 {
-	return c >= '0' && c <= '9';
+	for (; p < end; p++) {
+		unsigned char c = (unsigned char)*p;
+
+		if ((c < ' ' && c != '\t') || c == 0x7f)
+			return wrong_octet(s, c);
+	}
+	return 0;
 }
 
-/* Pass over characters that @is, one at least. */
-static bool pass(const char **p, const char *end, bool (*is)(unsigned char))
+static bool has(const char *letters, char letter)
 {
-	const char *from = *p;
-
-	while (*p < end && is((unsigned char)**p))
-		(*p)++;
-	return *p > from;
+	return strchr(letters, letter) != NULL;
 }
 
-static bool pass_one(const char **p, const char *end, char c)
+/* A line with @letter comes now. */
+static int screen_order(struct screen *s, char letter)
 {
-	return *p < end && *(*p)++ == c;
+	bool media = s->place.media > 0;
+
+	if (!s->lines && letter != 'v')
+		return cr_fail(s->e, -EINVAL,
+			       "line %u of the SDP: the first is v=0", s->line);
+	if (!has(media ? "micbka" : "vosiuepcbtrzkam", letter))
+		return cr_fail(s->e, -EINVAL, "line %u of the SDP: %c= %s",
+			       s->line, letter,
+			       has("vosiueptrz", letter)
+				       ? "belongs before the first m="
+				       : "is unknown");
+	if (has(media ? "ik" : "vosiuckz", letter) && (s->seen & BIT(letter)))
+		return cr_fail(s->e, -EINVAL,
+			       "line %u of the SDP: it has %c= once more",
+			       s->line, letter);
+	if (has("rz", letter) && !(s->seen & BIT('t')))
+		return cr_fail(s->e, -EINVAL,
+			       "line %u of the SDP: %c= belongs after t=",
+			       s->line, letter);
+	if (letter == 'm' && !media && !(s->seen & BIT('o')))
+		return cr_fail(s->e, -EINVAL,
+			       "line %u of the SDP: o= belongs before it",
+			       s->line);
+	if (letter == 't')
+		s->seen &= ~BIT('z'); /* each may have one */
+	s->seen = letter == 'm' ? 0 : s->seen | BIT(letter);
+	return 0;
 }
 
-/* audio 49170/2 RTP/AVP 0 96 */
-static bool is_media(const char *p, const char *end)
+static int screen_counts(const struct screen *s)
 {
-	if (!pass(&p, end, is_token) || !pass_one(&p, end, ' ') ||
-	    !pass(&p, end, is_digit))
-		return false;
-	if (p < end && *p == '/' && (p++, !pass(&p, end, is_digit)))
-		return false;
-	if (!pass_one(&p, end, ' ') || !pass(&p, end, is_token))
-		return false;
-	while (p < end && *p == '/')
-		if (p++, !pass(&p, end, is_token))
-			return false;
-	while (p < end)
-		if (!pass_one(&p, end, ' ') ||
-		    (p < end && !pass(&p, end, is_token)))
-			return false;
-	return true;
+	if (s->lines > SDP_TEXT_LINES_MAX)
+		return cr_fail(s->e, -EINVAL, "the SDP has more than %u lines",
+			       SDP_TEXT_LINES_MAX);
+	if (s->place.media > SDP_LINES_MAX)
+		return cr_fail(s->e, -EINVAL,
+			       "line %u of the SDP: more than %u media lines",
+			       s->line, SDP_LINES_MAX);
+	if (s->place.formats > SDP_FORMATS_MAX)
+		return cr_fail(s->e, -EINVAL,
+			       "line %u of the SDP: more than %u payload types",
+			       s->line, SDP_FORMATS_MAX);
+	return 0;
 }
 
-static int screen_line(const char *line, size_t bytes, struct cr_err *e)
+static int screen_line(struct screen *s, const char *p, const char *end)
 {
-	if (memchr(line, 0, bytes))
-		return cr_fail(e, -EINVAL, "this is no SDP: it has an octet 0");
-	if (bytes &&
-	    (bytes < 2 || line[0] < 'a' || line[0] > 'z' || line[1] != '='))
-		return cr_fail(
-			e, -EINVAL,
-			"this is no SDP: %.*s: a line is a small letter, "
-			"=, and a value",
-			(int)(bytes < 40 ? bytes : 40), line);
-	if (bytes < 2 || memcmp(line, "m=", 2) != 0 ||
-	    is_media(line + 2, line + bytes))
-		return 0;
-	return cr_fail(e, -EINVAL,
-		       "%.*s: a media line is as in m=audio 5004 RTP/AVP 0 8",
-		       (int)(bytes < 100 ? bytes : 100), line);
+	const char *like;
+	int err = screen_octets(s, p, end);
+
+	if (err)
+		return err;
+	if (end - p < 2 || p[0] < 'a' || p[0] > 'z' || p[1] != '=')
+		return cr_fail(s->e, -EINVAL,
+			       "line %u of the SDP: a line is a small letter, "
+			       "=, and a value",
+			       s->line);
+	err = screen_order(s, p[0]);
+	if (err)
+		return err;
+	like = sdp_line_wrong(p[0], p + 2, end, &s->place);
+	if (like)
+		return cr_fail(s->e, -EINVAL,
+			       "line %u of the SDP: it is not as in %s",
+			       s->line, like);
+	s->lines++;
+	return screen_counts(s);
 }
 
-/* CR and LF, or LF alone: for the library, a CR alone may be within a line. */
-int sdp_screen(const char *text, size_t bytes, struct cr_err *e)
+static const char *without_blanks(const char *p, const char *end)
 {
-	const char *end = text + bytes;
+	while (end > p && (end[-1] == ' ' || end[-1] == '\t'))
+		end--;
+	return end;
+}
+
+static int keep_line(struct screen *s, const char *p, const char *end)
+{
+	size_t bytes = (size_t)(end - p);
+	int err = screen_line(s, p, end);
+
+	if (err)
+		return err;
+	memcpy(s->to, p, bytes);
+	s->to[bytes] = '\n';
+	s->to += bytes + 1;
+	return 0;
+}
+
+int sdp_screen(const char *text, size_t bytes, char *to, size_t *kept,
+	       struct cr_err *e)
+{
+	struct screen s = { .to = to, .e = e };
+	const char *const end = text + bytes;
 	int err = 0;
 
 	while (text < end && !err) {
 		const char *lf = memchr(text, '\n', (size_t)(end - text));
-		const char *stop = lf ? lf : end;
-		size_t n = (size_t)(stop - text);
+		const char *stop = lf ? lf : end, *last = stop;
 
-		if (n && text[n - 1] == '\r')
-			n--;
-		err = memchr(text, '\r', n)
-			      ? cr_fail(e, -EINVAL,
-					"this is no SDP: it has an octet 0x0d "
-					"within a line")
-			      : screen_line(text, n, e);
-		text = stop + 1;
+		s.line++;
+		if (last > text && last[-1] == '\r')
+			last--;
+		last = without_blanks(text, last);
+		if (last > text)
+			err = keep_line(&s, text, last);
+		text = lf ? lf + 1 : end;
 	}
-	return err;
+	if (err)
+		return err;
+	if (!s.lines || (!s.place.media && !(s.seen & BIT('o'))))
+		return cr_fail(e, -EINVAL, "this is no SDP: it %s",
+			       s.lines ? "has no line o=" : "is empty");
+	*kept = (size_t)(s.to - to);
+	return 0;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/address.h"
 #include "sdp/sdp_impl.h"
@@ -48,16 +49,9 @@ static const char *const of_line[] = { "rtpmap",
 				       "inactive",
 				       NULL };
 
-/* And of all lines at once. */
-static const char *const of_session[] = {
-	"group",      "msid-semantic", "ice-ufrag",
-	"ice-pwd",    "ice-options",   "ice-lite",
-	"ice-pacing", "fingerprint",   "setup",
-	"connection", "tls-id",	       "key-mgmt",
-	"crypto",     "extmap",	       "extmap-allow-mixed",
-	"rtcp-xr",    "sendrecv",      "sendonly",
-	"recvonly",   "inactive",      NULL
-};
+/* And of all lines at once, where some also write those above. */
+static const char *const of_session[] = { "group", "msid-semantic",
+					  "extmap-allow-mixed", NULL };
 
 struct writer {
 	su_home_t *home;
@@ -72,11 +66,22 @@ static void *get(struct writer *w, size_t bytes)
 	return p;
 }
 
-static void strip(sdp_attribute_t **list, const char *const *names)
+static bool is_one_of(const char *name, const char *const *names)
 {
 	for (; *names; names++)
-		while (sdp_attribute_remove(list, *names))
-			;
+		if (!strcasecmp(name, *names))
+			return true;
+	return false;
+}
+
+/* Once along the list: it can be long. */
+static void strip(sdp_attribute_t **list, const char *const *names)
+{
+	while (*list)
+		if (is_one_of((*list)->a_name, names))
+			*list = (*list)->a_next;
+		else
+			list = &(*list)->a_next;
 }
 
 static sdp_connection_t *connection_to(struct writer *w,
@@ -199,6 +204,9 @@ static void set_session(struct writer *w, sdp_session_t *s,
 			const struct sockaddr_storage *at)
 {
 	strip(&s->sdp_attributes, of_session);
+	strip(&s->sdp_attributes, of_line);
+	if (s->sdp_subject && !*s->sdp_subject)
+		s->sdp_subject = "-"; /* a blank, which was stripped */
 	if (out->own_version)
 		s->sdp_origin->o_version = out->version;
 	if (at && out->origin)
