@@ -5,7 +5,6 @@
  * turn.c.
  */
 #include "media/call.h"
-#include "media/packet.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -131,9 +130,11 @@ void call_take_terms(struct call *c)
 	take_terms(&c->terms, &c->release, &c->terms_taken);
 }
 
-void call_take_period(struct call *c)
+void call_take_inflow(struct call *c, struct inflow *f)
 {
-	inflow_set_period(c->inflow, call_period(c));
+	inflow_set_period(f, call_period(c));
+	inflow_set_fill(f, (enum inflow_fill)atomic_load_explicit(
+				   &c->fill, memory_order_relaxed));
 }
 
 /* What the ring has dropped takes no logical time, so it needs no limit. */
@@ -180,51 +181,23 @@ static int open_media(struct call *c, const struct call_cfg *cfg,
 	return err;
 }
 
-static void gone(void *call)
-{
-	struct call *c = call;
-
-	call_count(&c->count.overflowed, 1);
-}
-
-static int open_inflow(struct call *c, struct cr_err *e)
-{
-	const struct inflow_cfg cfg = {
-		.terms = c->cfg.inflow,
-		.clock = pipeline_side_clock(&c->cfg.media.in),
-		.step = c->ts_step,
-		.slot_bytes = (unsigned)c->slot_bytes,
-		.emit = packet_push,
-		.gone = gone,
-		.arg = c,
-	};
-
-	return inflow_open(&c->inflow, &cfg, e);
-}
-
-static int open_digits(struct call *c, struct cr_err *e)
-{
-	c->digits = malloc(sizeof(*c->digits));
-	if (!c->digits)
-		return cr_fail(e, -ENOMEM, "out of memory for a call's digits");
-	return digits_init(c->digits, pipeline_side_clock(&c->cfg.media.in),
-			   pipeline_side_clock(&c->cfg.media.out));
-}
-
 /* What it has beside speech. */
 static int open_flows(struct call *c, const struct call_cfg *cfg,
 		      struct cr_err *e)
 {
-	int err = 0;
+	const struct beside_types none = { 0 };
+	struct call_beside beside = { .types = call_beside_types(cfg, none) };
+	int err;
 
 	c->slot_bytes = slot_bytes_of(cfg);
 	if (c->slot_bytes < BESIDE_SPEECH_BYTES)
 		c->slot_bytes = BESIDE_SPEECH_BYTES;
-	if (c->cfg.ear && inflow_needed(&c->cfg.inflow))
-		err = open_inflow(c, e);
-	if (!err && c->cfg.inflow.pt_event && c->cfg.pt_event_out)
-		err = open_digits(c, e);
-	return err;
+	err = call_beside_make(&beside, c, cfg, e);
+	if (err)
+		return err;
+	call_set_beside(c, cfg, &beside);
+	c->buffers = beside.inflow && inflow_buffers(beside.inflow);
+	return 0;
 }
 
 int call_new(struct call **out, const struct call_cfg *cfg, struct cr_err *e)
@@ -294,8 +267,10 @@ void call_count_refused(struct call_counters *count, unsigned why, bool valid)
 
 void call_count_rest(struct call *c)
 {
-	if (c->inflow)
-		call_count(&c->count.overflowed, inflow_waiting(c->inflow));
+	const struct inflow *f = call_inflow(c);
+
+	if (f)
+		call_count(&c->count.overflowed, inflow_waiting(f));
 }
 
 void call_free(struct call *c)
@@ -304,8 +279,8 @@ void call_free(struct call *c)
 		return;
 	way_fini(&c->own_way);
 	free(atomic_load_explicit(&c->types, memory_order_acquire));
-	inflow_close(c->inflow);
-	free(c->digits);
+	inflow_close(call_inflow(c));
+	free(call_digits(c));
 	cr_ring_free(c->ring);
 	pipeline_close(c->pipeline);
 	free(c);
@@ -341,9 +316,9 @@ void call_fetch_for_packet(const struct call *c)
 				      offsetof(struct call, seen) +
 				      sizeof(struct sockaddr_in6));
 	cache_fetch(&c->release, sizeof(c->release) + sizeof(c->terms_taken));
-	cache_fetch(&c->speech, sizeof(c->speech) + sizeof(c->types));
+	cache_fetch(&c->speech, offsetof(struct call, fill) -
+					offsetof(struct call, speech));
 	cache_fetch(&c->terms.version, sizeof(c->terms.version));
-	cache_fetch(&c->slot_bytes, sizeof(c->slot_bytes) + sizeof(c->ring));
 	cache_fetch(&c->count.packets_in, sizeof(c->count.packets_in) * 2);
 	cache_fetch(&c->lt.active, sizeof(c->lt.active));
 }

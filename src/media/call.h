@@ -26,6 +26,7 @@
 #include "engine/live.h"
 #include "engine/release.h"
 #include "media/arrivals.h"
+#include "media/beside.h"
 #include "media/counters.h"
 #include "media/gaps.h"
 #include "media/digits.h"
@@ -127,7 +128,7 @@ struct call_release {
 
 /** The packet that was sent last. */
 struct call_sent {
-	cr_ns at; /**< arrival of its frame; 0: there was none */
+	cr_ns at; /**< arrival of its frame; 0: none since a relay sent */
 	uint32_t ts;
 };
 
@@ -152,9 +153,15 @@ struct call {
 	/** What comes, by payload type: control's word to rx. The type that is
 	 * expected, and the number of its codec in the pipeline above it. */
 	atomic_uint speech;
+	/** What comes among it; stored behind @inflow. */
+	_Atomic(struct beside_types) beside;
 	_Atomic(struct call_types *) types; /**< all; NULL: there is one */
+	/** NULL: packets are frames. Control gives it one, which is rx's then
+	 * for good. */
+	_Atomic(struct inflow *) inflow;
 	size_t slot_bytes;    /**< largest payload accepted; constant */
 	struct cr_ring *ring; /**< constant; rx fills, the worker empties */
+	atomic_uint fill;     /**< enum inflow_fill: control's word to rx */
 
 	/* table */
 	struct cds_lfht_node node;
@@ -172,7 +179,6 @@ struct call {
 	bool pushed;	   /**< frames that the engine does not know of yet */
 	uint8_t codec_in;  /**< of the last packet of speech */
 	struct trace_ring *trace; /**< the receiver's, while it takes frames */
-	struct inflow *inflow;	  /**< NULL: packets are frames */
 	/** Whose numbers those of what is sent are to follow, when the next
 	 * packet has come (media/relay_turn.h); NULL: its own. */
 	const struct relay *after;
@@ -207,10 +213,17 @@ struct call {
 	uint8_t codec;		   /**< of the last frame */
 	uint8_t sender;		   /**< of the last frame */
 	struct gaps gaps;	   /**< between the frames that it gets */
-	struct digits *digits;	   /**< NULL: none are passed on */
-	const struct way *way;	   /**< where packets go to; constant */
-	unsigned way_version;	   /**< of what is in @to */
-	int fd; /**< from where; -1: the shared port; constant */
+	/** NULL: none are passed on. Control gives it some, which are the
+	 * worker's then for good; rx looks while it is at rest. */
+	_Atomic(struct digits *) digits;
+	/** Type of those that are passed on, 0: none. Control's word, stored
+	 * behind @digits. */
+	atomic_uint event_out;
+	bool buffers;	       /**< its inflow does; constant */
+	const struct way *way; /**< where packets go to; constant */
+	unsigned way_version;  /**< of what is in @to */
+	bool held;	       /**< that is nothing, as the party asks */
+	int fd;		       /**< from where; -1: the shared port; constant */
 	struct sockaddr_storage to;
 	struct {
 		cr_ns at; /**< 0: none yet */
@@ -282,7 +295,8 @@ void call_settle(struct call_cfg *cfg, const struct cr_cost *measured);
 
 /**
  * Let @c go on as @to, a settled configuration that differs from its own in
- * class, period, deadline, weight, nice, contract, cost, codecs and mode only.
+ * class, period, deadline, weight, nice, contract, cost, codecs and mode only;
+ * what it has beside speech: call_set_beside().
  * The engine has been told, see live_change(); rx takes its part at the next
  * packet. The encoder's mode stays, because a CMR may have set it meanwhile. A
  * caller that wants to overrule the CMR calls pipeline_set_mode(). Control
@@ -302,6 +316,43 @@ void call_types_free(struct call_types *t, struct call *c);
 /** Go by @t, which is the call's then, from the next packet on; type @first is
  * expected. Control thread. */
 void call_set_types(struct call *c, struct call_types *t, uint8_t first);
+
+/** What a call is to have beside speech. */
+struct call_beside {
+	struct beside_types types; /**< what comes */
+	struct inflow *inflow;	   /**< that it has not had yet, or NULL */
+	struct digits *digits;	   /**< as that */
+};
+
+/** What comes by @cfg where @was came before. */
+struct beside_types call_beside_types(const struct call_cfg *cfg,
+				      struct beside_types was);
+/** Make what @c needs to go on as @to; @b->types is the caller's to set. 0; or
+ * -EINVAL, -ENOMEM with @e. Control thread, as the next two. */
+int call_beside_make(struct call_beside *b, struct call *c,
+		     const struct call_cfg *to, struct cr_err *e);
+/** It is not wanted. */
+void call_beside_drop(struct call_beside *b);
+/** Go by @b and @to, from the next packet on; what was made is the call's then.
+ */
+void call_set_beside(struct call *c, const struct call_cfg *to,
+		     const struct call_beside *b);
+
+/** What comes among its speech. The receiver; control. */
+static inline struct beside_types call_beside(const struct call *c)
+{
+	return atomic_load_explicit(&c->beside, memory_order_acquire);
+}
+
+static inline struct inflow *call_inflow(const struct call *c)
+{
+	return atomic_load_explicit(&c->inflow, memory_order_acquire);
+}
+
+static inline struct digits *call_digits(const struct call *c)
+{
+	return atomic_load_explicit(&c->digits, memory_order_acquire);
+}
 
 /** What payload types stand for: types of speech lead to codecs of the
  * pipeline. */
@@ -346,8 +397,8 @@ void call_follow_input(struct call *c);
 
 /** Take what call_set_terms() left for rx. The receiver, at every packet. */
 void call_take_terms(struct call *c);
-/** The same for its inflow, before that has a packet. The receiver. */
-void call_take_period(struct call *c);
+/** The same for its inflow @f, before that has a packet. The receiver. */
+void call_take_inflow(struct call *c, struct inflow *f);
 
 /** Have all its packets left? Once it has gone from the engine, true stays
  * true, and the worker's last touch of it has happened. Any thread. */

@@ -63,6 +63,7 @@
 	X(send_failed, NULL, "packets that the socket refused")                \
 	X(nowhere, NULL,                                                       \
 	  "packets not sent, as the address of the party was not known yet")   \
+	X(held, NULL, "packets not sent, as the party was on hold")            \
 	X(packets_out, "OUT_PKTS", "packets sent")                             \
 	X(octets_out, NULL, "payload octets sent")                             \
 	X(events_out, NULL, "packets of telephone events sent")                \

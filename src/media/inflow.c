@@ -116,6 +116,15 @@ void inflow_set_period(struct inflow *f, cr_ns period)
 	silence_set_step(&f->silence, f->cfg.step);
 }
 
+void inflow_set_fill(struct inflow *f, enum inflow_fill fill)
+{
+	if (fill == f->cfg.terms.fill)
+		return;
+	f->cfg.terms.fill = fill;
+	f->silence.cfg.always = fill == INFLOW_FILL_ALWAYS;
+	silence_restart(&f->silence);
+}
+
 unsigned inflow_waiting(const struct inflow *f)
 {
 	return f->jitter ? jitter_waiting(f->jitter) : 0;
@@ -238,6 +247,7 @@ static void emit_packet(struct inflow *f, struct inflow_frame *frame,
 	}
 	if (frame->what == CR_RING_SPEECH) {
 		f->number = number;
+		frame->codec = number;
 		x = extent_of(f, &f->codecs[number], frame->payload,
 			      frame->bytes);
 	}
@@ -259,7 +269,6 @@ static void play(struct inflow *f, const struct jitter_output *o, cr_ns now)
 	struct inflow_frame frame = {
 		.what = (enum cr_frame_what)(o->tag >> 4),
 		.marker = o->marker,
-		.pt = o->pt,
 		.payload = o->payload,
 		.bytes = o->bytes,
 		.ts = o->ts - o->shift,
@@ -359,7 +368,6 @@ static void pass(struct inflow *f, const struct inflow_arrival *in,
 	struct inflow_frame frame = {
 		.what = in->what,
 		.marker = in->rtp->marker,
-		.pt = in->rtp->pt,
 		.payload = in->rtp->payload,
 		.bytes = (unsigned)in->rtp->payload_bytes,
 		.ts = in->rtp->ts,

@@ -66,7 +66,7 @@ struct inflow_frame {
 	enum cr_frame_what what;
 	bool covered;	      /**< its time is filled: for the decoder only  */
 	bool marker, restart; /**< as cr_frame_meta's                        */
-	uint8_t pt;	      /**< of a packet                               */
+	uint8_t codec;	      /**< of speech: its number                     */
 	const uint8_t *payload; /**< of a packet; LOST: the one behind it */
 	unsigned bytes;
 	uint32_t ts;
@@ -97,17 +97,6 @@ void inflow_close(struct inflow *f); /**< NULL is fine */
 
 /** Does it buffer? Then it tells old packets and lost ones itself. */
 bool inflow_buffers(const struct inflow *f);
-
-/** What a payload type is of: SPEECH is the caller's to know. */
-static inline enum cr_frame_what inflow_what(const struct inflow_terms *t,
-					     uint8_t pt)
-{
-	if (!pt)
-		return CR_RING_SPEECH;
-	return pt == t->pt_event   ? CR_RING_EVENT
-	       : pt == t->pt_noise ? CR_RING_NOISE
-				   : CR_RING_SPEECH;
-}
 
 /** Codecs of a party, by number. */
 #define INFLOW_CODECS 16u
@@ -147,6 +136,10 @@ cr_ns inflow_due(const struct inflow *f);
 
 /** Packets are @period apart from now on, as was agreed. */
 void inflow_set_period(struct inflow *f, cr_ns period);
+
+/** Fill @fill from the next packet on; what was filled before is behind that.
+ */
+void inflow_set_fill(struct inflow *f, enum inflow_fill fill);
 
 /** Packets that wait in its jitter buffer. */
 unsigned inflow_waiting(const struct inflow *f);

@@ -80,6 +80,11 @@ void leg_again(struct leg *l, const struct learn_terms *terms)
 	l->cfg.terms = *terms;
 }
 
+void leg_hold(struct leg *l, bool held)
+{
+	way_hold(&l->to, held);
+}
+
 static bool is_behind(const struct leg *l)
 {
 	return atomic_load_explicit(&l->version, memory_order_acquire) !=

@@ -124,6 +124,10 @@ static inline struct relay *leg_relayer(const struct leg *l)
  */
 void leg_again(struct leg *l, const struct learn_terms *terms);
 
+/** Its party wants nothing to be sent to it, or (@held false) again. It is
+ * heard meanwhile, and RTCP goes on (RFC 3264, 8.4). Control. */
+void leg_hold(struct leg *l, bool held);
+
 /** Judge a packet that came at @now: learn_packet(). The receiver. */
 unsigned leg_hear(struct leg *l, const struct learn_arrival *p, cr_ns now);
 

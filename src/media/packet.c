@@ -32,16 +32,27 @@ static bool from_source(struct call *c, const struct sockaddr_storage *from)
 	return address_equal(&c->source, from);
 }
 
-/* What its type says that it is, and of which codec. */
-static bool is_known(struct call *c, uint8_t pt)
+/* What a packet is. Types may change at any moment: they are looked up once. */
+struct kind {
+	enum cr_frame_what what;
+	int codec; /* of speech; negative: none, or nobody knows of it */
+};
+
+static struct kind kind_of(struct call *c, uint8_t pt)
 {
-	return call_codec_of(c, pt) >= 0 ||
-	       inflow_what(&c->cfg.inflow, pt) != CR_RING_SPEECH;
+	return (struct kind){ .what = beside_what(call_beside(c), pt),
+			      .codec = call_codec_of(c, pt) };
 }
 
-static bool fits(struct call *c, const struct rtp_packet *p)
+/* Of speech, or what travels among it? */
+static bool is_known(struct kind k)
 {
-	if (!is_known(c, p->pt)) {
+	return k.codec >= 0 || k.what != CR_RING_SPEECH;
+}
+
+static bool fits(struct call *c, const struct rtp_packet *p, struct kind k)
+{
+	if (!is_known(k)) {
 		call_count(&c->count.wrong_pt, 1);
 		return false;
 	}
@@ -142,19 +153,6 @@ static void count_frame(struct call *c, const struct inflow_frame *f)
 		call_count(&c->count.noises, 1);
 }
 
-/* It may be out of use since, in a jitter buffer. */
-static bool find_codec(struct call *c, uint8_t pt)
-{
-	int codec = call_codec_of(c, pt);
-
-	if (codec < 0) {
-		call_count(&c->count.wrong_pt, 1);
-		return false;
-	}
-	c->codec_in = (uint8_t)codec;
-	return true;
-}
-
 void packet_push(void *call, const struct inflow_frame *f)
 {
 	struct call *c = call;
@@ -164,8 +162,8 @@ void packet_push(void *call, const struct inflow_frame *f)
 
 	if (f->restart && c->first_seen)
 		c->sender_in = (c->sender_in + 1) & 127u;
-	if (f->what == CR_RING_SPEECH && !find_codec(c, f->pt))
-		return;
+	if (f->what == CR_RING_SPEECH)
+		c->codec_in = f->codec;
 	cache_fetch(frame, f->bytes);
 	when = release_frame(c, f->at);
 	meta = (struct cr_frame_meta){
@@ -209,12 +207,12 @@ static struct call *released(struct call *c)
 }
 
 static void push_packet(struct call *c, const struct rtp_packet *p,
-			cr_ns arrival)
+			uint8_t codec, cr_ns arrival)
 {
 	const struct inflow_frame frame = {
 		.marker = p->marker,
 		.restart = c->restart,
-		.pt = p->pt,
+		.codec = codec,
 		.payload = p->payload,
 		.bytes = (unsigned)p->payload_bytes,
 		.ts = p->ts,
@@ -238,60 +236,58 @@ static void count_refused_in_buffer(struct call *c, enum jitter_put why)
 		call_count(&c->count.too_big, 1);
 }
 
-/* Types may change at any moment. */
-static bool tell_codec(struct call *c, uint8_t pt, struct inflow_arrival *in)
+static void tell_codec(const struct call *c, uint8_t number,
+		       struct inflow_arrival *in)
 {
-	int number = call_codec_of(c, pt);
-	const struct pipeline_side *side;
+	const struct pipeline_side *side =
+		pipeline_input_side(c->pipeline, number);
 
-	if (number < 0) {
-		call_count(&c->count.wrong_pt, 1);
-		return false;
-	}
-	side = pipeline_input_side(c->pipeline, (unsigned)number);
-	in->number = (uint8_t)number;
+	in->number = number;
 	in->codec = (struct inflow_codec){
 		.payload = &side->payload,
 		.clock = pipeline_side_clock(side),
 		.rate = pipeline_side_rate(side),
 		.recovers = side->codec->recover,
 	};
-	return true;
 }
 
-/* Into its inflow, from which frames may come at once. */
-static void let_in(struct call *c, const struct rtp_packet *p, cr_ns arrival)
+/* Into its inflow @f, from which frames may come at once. */
+static void let_in(struct call *c, struct inflow *f, const struct rtp_packet *p,
+		   struct kind k, cr_ns arrival)
 {
 	struct inflow_arrival in = {
-		.what = inflow_what(&c->cfg.inflow, p->pt),
+		.what = k.what,
 		.rtp = p,
 		.at = arrival,
 	};
 
-	if (in.what == CR_RING_SPEECH && !tell_codec(c, p->pt, &in))
-		return;
-	call_take_period(c);
-	if (inflow_buffers(c->inflow)) /* only counts: it sorts them in */
+	if (in.what == CR_RING_SPEECH)
+		tell_codec(c, (uint8_t)k.codec, &in);
+	call_take_inflow(c, f);
+	if (inflow_buffers(f)) /* only counts: it sorts them in */
 		(void)rtp_source_update(&c->seen, p->seq);
 	else if (!in_order(c, p->seq))
 		return;
 	in.restart = c->restart;
 	c->restart = false;
-	count_refused_in_buffer(c, inflow_packet(c->inflow, &in));
-	leg_wait(c->cfg.ear, LEG_INFLOW, inflow_due(c->inflow));
+	count_refused_in_buffer(c, inflow_packet(f, &in));
+	leg_wait(c->cfg.ear, LEG_INFLOW, inflow_due(f));
 }
 
 /* Of a call of this receiver: one thread has its "rx" part. */
 static struct call *take(struct packet_path *path, struct call *c,
 			 const struct rtp_packet *p, cr_ns arrival)
 {
-	if (!fits(c, p))
+	struct kind k = kind_of(c, p->pt);
+	struct inflow *f = call_inflow(c);
+
+	if (!fits(c, p, k))
 		return NULL;
 	c->trace = path->trace;
-	if (__builtin_expect(c->inflow != NULL, 0))
-		let_in(c, p, arrival);
+	if (__builtin_expect(f != NULL, 0))
+		let_in(c, f, p, k, arrival);
 	else if (in_order(c, p->seq))
-		push_packet(c, p, arrival);
+		push_packet(c, p, (uint8_t)k.codec, arrival);
 	return released(c);
 }
 
@@ -318,7 +314,7 @@ static struct call *take_at_leg(struct packet_path *path, struct leg *leg,
 		.from = in->from,
 		.ssrc = p->ssrc,
 		.seq = p->seq,
-		.valid = !c || is_known(c, p->pt),
+		.valid = !c || is_known(kind_of(c, p->pt)),
 	};
 	unsigned heard;
 
@@ -445,13 +441,14 @@ struct call *packet_poll(struct packet_path *path, struct leg *leg, cr_ns now)
 {
 	const struct relay *r = leg_relayer(leg);
 	struct call *c = leg_listener(leg);
+	struct inflow *f = c ? call_inflow(c) : NULL;
 
-	if (!c || !c->inflow || (r && relay_is_on(r)))
+	if (!f || (r && relay_is_on(r)))
 		return NULL;
 	if (c->after) /* its next packet says by which numbers it goes on */
 		return NULL;
 	c->trace = path->trace;
-	inflow_poll(c->inflow, now);
-	leg_wait(leg, LEG_INFLOW, cr_ns_max(inflow_due(c->inflow), now + 1));
+	inflow_poll(f, now);
+	leg_wait(leg, LEG_INFLOW, cr_ns_max(inflow_due(f), now + 1));
 	return released(c);
 }

@@ -61,11 +61,17 @@ static int64_t wrap(const struct pipeline *p, int64_t at)
 	return at % ((int64_t)p->in_clock << 32);
 }
 
+void pipeline_begin_spurt(struct pipeline *p)
+{
+	p->marked = true;
+	p->talking = false;
+}
+
 void pipeline_restart(struct pipeline *p)
 {
 	p->sender++;
-	p->again = p->marked = true;
-	p->talking = false;
+	p->again = true;
+	pipeline_begin_spurt(p);
 }
 
 /* Where the speech of a new sender begins that has come at @arrival. */
@@ -120,10 +126,8 @@ struct pipeline_run pipeline_begin(struct pipeline *p,
 	p->heard = in->arrival;
 	if (p->at != wrap(p, p->next))
 		p->nleft = 0;
-	if (in->marker) {
-		p->marked = true;
-		p->talking = false;
-	}
+	if (in->marker)
+		pipeline_begin_spurt(p);
 	p->next = p->at;
 	return (struct pipeline_run){
 		.p = p,

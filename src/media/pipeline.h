@@ -162,6 +162,14 @@ void pipeline_change(struct pipeline *p, struct pipeline_output *o);
  */
 void pipeline_restart(struct pipeline *p);
 
+/** Silence leaves as comfort noise of type @pt (pipeline_cfg.pt_noise) from the
+ * next packet on. Any thread. */
+void pipeline_set_noise(struct pipeline *p, uint8_t pt);
+
+/** The next speech begins a talk spurt: the listener has been sent nothing for
+ * a while. The thread that runs it. */
+void pipeline_begin_spurt(struct pipeline *p);
+
 /** Do frames wait for their packet to be full? The thread that runs it. */
 bool pipeline_holds(const struct pipeline *p);
 /** The clock of the output in use, Hz. The thread that runs it. */

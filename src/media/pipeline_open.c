@@ -146,6 +146,8 @@ int pipeline_ready(struct pipeline *p, const struct pipeline_input *in)
 
 	if (atomic_load_explicit(&p->offered, memory_order_relaxed))
 		take_output(p);
+	p->cfg.pt_noise = (uint8_t)atomic_load_explicit(&p->noise_word,
+							memory_order_relaxed);
 	if (in->codec == p->number && s->decoder && s->to == p->out_rate &&
 	    s->sender == p->sender)
 		return 0;
@@ -228,6 +230,11 @@ void pipeline_change(struct pipeline *p, struct pipeline_output *o)
 		atomic_exchange_explicit(&p->offered, o, memory_order_acq_rel));
 }
 
+void pipeline_set_noise(struct pipeline *p, uint8_t pt)
+{
+	atomic_store_explicit(&p->noise_word, pt, memory_order_relaxed);
+}
+
 /* The first input is opened at once: who starts a call hears why it cannot. */
 static int open_sides(struct pipeline *p, const struct pipeline_cfg *cfg,
 		      struct cr_err *e)
@@ -260,6 +267,7 @@ int pipeline_open(struct pipeline **out, const struct pipeline_cfg *cfg,
 	p->cmr = PAYLOAD_NO_CMR;
 	p->heard = CR_NEVER;
 	p->cfg.pt_noise = cfg->pt_noise;
+	atomic_init(&p->noise_word, cfg->pt_noise);
 	pipeline_quiet_init(p);
 	err = open_sides(p, cfg, e);
 	if (err) {

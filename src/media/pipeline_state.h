@@ -62,6 +62,7 @@ struct pipeline {
 	/* What any thread sees of the encoder: see encoder_word(). Control
 	 * writes it with a new output; whoever asks for a mode, too. */
 	_Atomic uint64_t encoder_word;
+	atomic_uint noise_word; /* the next cfg.pt_noise: control's */
 	/* The next output; control puts it there (release), who runs takes it
 	 * (acquire). */
 	_Atomic(struct pipeline_output *) offered;

@@ -16,24 +16,53 @@
 
 /* --- control --- */
 
-/* Where both sides use one number for the codec, they have agreed on one
- * numbering, by which all else goes, too. Events and noise that both have named
- * go in any case. */
-static void map_types(uint8_t type[128], const struct call_cfg *cfg)
+/* A number that only one side has named is not agreed, nor is what that side
+ * meant before by @former. 0: none. */
+static void leave_single(uint8_t type[128], uint8_t in, uint8_t former,
+			 uint8_t out)
 {
+	if (!in == !out)
+		return;
+	type[in ? in : out] = RELAY_NO_TYPE;
+	if (former)
+		type[former] = RELAY_NO_TYPE;
+}
+
+/* What one side means by @in and @former is @out to the other one. */
+static void map_named(uint8_t type[128], uint8_t in, uint8_t former,
+		      uint8_t out)
+{
+	if (!in || !out)
+		return;
+	type[in] = out;
+	if (former)
+		type[former] = out;
+}
+
+/* Where both sides use one number for the codec, they have agreed on one
+ * numbering, by which all else goes, too, but for events and noise that only
+ * one of them takes. Those that both have named go in any case. */
+static void map_types(struct relay_types *t, const struct call_cfg *cfg)
+{
+	const struct beside_types *beside = &t->beside;
 	bool alike = cfg->pt_in == cfg->pt_out;
 
 	for (unsigned i = 0; i < 128; i++)
-		type[i] = alike ? (uint8_t)i : RELAY_NO_TYPE;
-	type[NOISE_PT] = NOISE_PT;
-	if (cfg->inflow.pt_event && cfg->pt_event_out)
-		type[cfg->inflow.pt_event] = cfg->pt_event_out;
-	if (cfg->inflow.pt_noise && cfg->pt_noise_out)
-		type[cfg->inflow.pt_noise] = cfg->pt_noise_out;
-	type[cfg->pt_in] = cfg->pt_out;
+		t->type[i] = alike ? (uint8_t)i : RELAY_NO_TYPE;
+	leave_single(t->type, beside->noise, beside->former_noise,
+		     cfg->pt_noise_out);
+	leave_single(t->type, beside->event, beside->former_event,
+		     cfg->pt_event_out);
+	t->type[NOISE_PT] = NOISE_PT;
+	map_named(t->type, beside->noise, beside->former_noise,
+		  cfg->pt_noise_out);
+	map_named(t->type, beside->event, beside->former_event,
+		  cfg->pt_event_out);
+	t->type[cfg->pt_in] = cfg->pt_out;
 }
 
-struct relay_types *relay_types_new(const struct call_cfg *cfg)
+struct relay_types *relay_types_new(const struct call_cfg *cfg,
+				    struct beside_types beside)
 {
 	struct relay_types *t = malloc(sizeof(*t));
 
@@ -43,13 +72,15 @@ struct relay_types *relay_types_new(const struct call_cfg *cfg)
 	t->out = cfg->pt_out;
 	t->clock = pipeline_side_clock(&cfg->media.in);
 	t->period = cfg->release.period;
-	map_types(t->type, cfg);
+	t->beside = beside;
+	map_types(t, cfg);
 	return t;
 }
 
 void relay_types_keep(struct relay_types *t, const struct call_cfg *former)
 {
-	if (t->type[former->pt_in] == RELAY_NO_TYPE)
+	if (t->type[former->pt_in] == RELAY_NO_TYPE &&
+	    beside_what(t->beside, former->pt_in) == CR_RING_SPEECH)
 		t->type[former->pt_in] = former->pt_out;
 }
 
@@ -57,6 +88,7 @@ void relay_types_leave(struct relay_types *t, const struct call_types *others)
 {
 	for (uint8_t pt = 0; pt < 128; pt++)
 		if (pt != t->in &&
+		    beside_what(t->beside, pt) == CR_RING_SPEECH &&
 		    payload_type_kind(payload_types_find(&others->table, pt)) ==
 			    PAYLOAD_TYPE_SPEECH)
 			t->type[pt] = RELAY_NO_TYPE;
@@ -118,6 +150,11 @@ void relay_set_types(struct relay *r, struct relay_types *types)
 	rcu_defer(&old->rcu, free_types);
 }
 
+struct beside_types relay_beside(const struct relay *r)
+{
+	return atomic_load_explicit(&r->types, memory_order_acquire)->beside;
+}
+
 void relay_want(struct relay *r, enum relay_share share)
 {
 	/* release, pairs with relay_turn_of() */
@@ -142,11 +179,10 @@ static const struct relay_types *types_of(const struct relay *r)
 }
 
 /* Of what the party has said that it sends. */
-static bool is_agreed(const struct relay *r, const struct relay_types *t,
-		      uint8_t pt)
+static bool is_agreed(const struct relay_types *t, uint8_t pt)
 {
 	return pt == t->in || pt == NOISE_PT ||
-	       inflow_what(&r->cfg.inflow, pt) != CR_RING_SPEECH;
+	       beside_what(t->beside, pt) != CR_RING_SPEECH;
 }
 
 /* A packet on its way. */
@@ -167,7 +203,7 @@ static bool accepts(const struct passing *t, struct leg *leg, bool *fresh)
 		.from = t->in->from,
 		.ssrc = p->ssrc,
 		.seq = p->seq,
-		.valid = is_agreed(r, t->types, p->pt),
+		.valid = is_agreed(t->types, p->pt),
 	};
 	unsigned heard = leg_hear(leg, &arrival, t->in->arrival);
 
@@ -188,12 +224,20 @@ static bool accepts(const struct passing *t, struct leg *leg, bool *fresh)
 }
 
 /* Its address may be written at this moment: then the last one is as good. */
-static bool knows_way(struct relay *r)
+static void take_way(struct relay *r, const struct rtp_packet *p)
 {
-	const struct way *way = &r->mouth->to;
+	bool before = r->held;
 
-	if (__builtin_expect(way_changed(way, r->way_version), 0))
-		(void)way_try(way, &r->way_version, &r->to);
+	if (way_try(&r->mouth->to, &r->way_version, &r->held, &r->to) &&
+	    before && !r->held)
+		relay_turn_resume(r, p);
+}
+
+/* For @p, which has come. */
+static bool knows_way(struct relay *r, const struct rtp_packet *p)
+{
+	if (__builtin_expect(way_changed(&r->mouth->to, r->way_version), 0))
+		take_way(r, p);
 	return r->to.ss_family;
 }
 
@@ -255,17 +299,18 @@ static void put(struct relay_burst *out, struct relay *r,
 static void pass_on(struct relay_burst *out, const struct passing *t)
 {
 	struct relay *r = t->relay;
-	const struct rtp_packet to = outgoing(t);
+	struct rtp_packet to;
 
 	call_count(&r->count.packets_in, 1);
-	call_count(&r->count.octets_in, to.payload_bytes);
+	call_count(&r->count.octets_in, t->rtp->payload_bytes);
 	call_count(&r->count.relayed, 1);
 	if (t->rtp->pt != t->types->in)
 		call_count(&r->count.relayed_other, 1);
-	if (!knows_way(r)) {
-		call_count(&r->count.nowhere, 1);
+	if (!knows_way(r, t->rtp)) {
+		call_count(r->held ? &r->count.held : &r->count.nowhere, 1);
 		return;
 	}
+	to = outgoing(t);
 	if (r->mouth->rtcp)
 		leg_rtcp_passed_on(r->mouth, &to, t->in->arrival);
 	put(out, r, &to, t->in);

@@ -10,21 +10,24 @@
  * A relay is no task of the engine, and no worker knows of it. It counts as a
  * call does (media/counters.h): at rest
  *
- *   packets_in = relayed = packets_out + send_failed + nowhere
+ *   packets_in = relayed = packets_out + send_failed + nowhere + held
  *
  * Turns. Parties that speak the same may come to differ, and the other way
  * round (a re-INVITE). So a relay may *stand for* a call: one of both has the
  * party's packets. Control says which it wants, the receiver changes over
- * (media/relay_turn.c), at a packet that its leg has accepted:
+ * (media/relay_turn.c):
  *
- *   relay -> call   at the next packet
- *   call -> relay   at a packet of the codec that is relayed, when the call is
- *                   at rest: every frame before has been sent, and no digit
- *                   goes on
+ *   relay -> call   at the next packet, also one that the leg then refuses
+ *   call -> relay   at a packet of the codec that is relayed, which the leg
+ *                   has accepted, when the call is at rest: every frame before
+ *                   has been sent, and no digit goes on
  *
  * To who listens it is one stream: SSRC, sequence numbers and timestamps go on.
  * So from the first call on, these are mapped, too: a constant is added. What
- * the sender has lost or doubled still shows.
+ * the sender has lost or doubled still shows. So it is from the first time on
+ * that the listener was on hold: a receiver takes a gap in the numbers for
+ * loss, and a large one for another sender (RFC 3550, A.1). How long it was
+ * shows in the timestamps.
  *
  * Three threads meet here:
  *   control   makes it, says what is wanted, reads its counters
@@ -46,6 +49,7 @@
 /** What payload types become. */
 struct relay_types {
 	uint8_t in, out; /**< the codec's */
+	struct beside_types beside;
 	uint8_t type[128];
 	uint32_t clock; /**< of the codec's timestamps, Hz */
 	cr_ns period;	/**< how long a packet is */
@@ -61,7 +65,7 @@ enum relay_share {
 
 struct relay {
 	/** Control's. What is a codec's, or the engine's, is only told. Ear and
-	 * mouth are legs. Constant for others: inflow. */
+	 * mouth are legs. Constant for others: ear. */
 	struct call_cfg cfg;
 	struct rcu_head rcu;
 	void *owner; /**< control's */
@@ -78,6 +82,7 @@ struct relay {
 	uint16_t seq_more;    /**< what is added then ...                 */
 	uint32_t ts_more;     /**< ...                                    */
 	uint32_t ssrc;	      /**< and what it is                         */
+	bool held;	      /**< as the party asks; of @way_version     */
 	unsigned way_version; /**< of what is in @to                      */
 	int fd;		      /**< from where; constant                   */
 	struct relay_sent {
@@ -92,9 +97,10 @@ struct relay {
 	struct call_counters count;
 };
 
-/** What the types of @cfg, both sides alike, become. NULL: out of memory.
- * Control, as the next two. */
-struct relay_types *relay_types_new(const struct call_cfg *cfg);
+/** What the types of @cfg, both sides alike, become; @beside: what comes among
+ * speech, and came before. NULL: out of memory. Control, as the next two. */
+struct relay_types *relay_types_new(const struct call_cfg *cfg,
+				    struct beside_types beside);
 /** And, if its number is free, the codec of @former: parties that have not
  * heard of a change go on by that. */
 void relay_types_keep(struct relay_types *t, const struct call_cfg *former);
@@ -118,6 +124,9 @@ void relay_set_types(struct relay *r, struct relay_types *types);
 /** What it is to have from now on; RELAY_NONE and RELAY_SOME of one that stands
  * for a call. Control. */
 void relay_want(struct relay *r, enum relay_share share);
+
+/** What comes among the speech that it passes on. Control. */
+struct beside_types relay_beside(const struct relay *r);
 
 /** Has it the packets? Any thread. */
 static inline bool relay_is_on(const struct relay *r)

@@ -3,9 +3,9 @@
  * Turns between a relay and its call.
  *
  * A call is at rest when its ring is empty, its task sleeps, its packets have
- * left, no frames wait for more, and no digit for its end. Only its receiver
- * wakes it, so it stays so while that looks, and what workers have written of
- * it can be read and written here.
+ * left, no frames wait for more, and no digit for its end. Only frames of its
+ * receiver give it work, so it stays so while that looks, and what workers have
+ * written of it can be read and written here.
  */
 #include "media/relay_turn.h"
 
@@ -28,10 +28,12 @@ static struct call *call_behind(const struct relay *r)
 /* The ring comes first: who has emptied it has been awake since. */
 static bool is_at_rest(struct call *c)
 {
+	const struct digits *digits = call_digits(c);
+
 	return !cr_ring_waiting(c->ring) &&
 	       !atomic_load_explicit(&c->lt.active, memory_order_acquire) &&
 	       call_unposted(c) && !pipeline_holds(c->pipeline) &&
-	       !(c->digits && digits_go_on(c->digits));
+	       !(digits && digits_go_on(digits));
 }
 
 /* Behind all that came so far? */
@@ -43,9 +45,12 @@ static bool is_newest(const struct call *c, uint16_t seq)
 /* Of a codec that only the call can make something of. */
 static bool needs_call(struct relay *r, const struct rtp_packet *p)
 {
+	const struct relay_types *t = types_of(r);
 	struct call *c = call_behind(r);
 
-	return p->pt != types_of(r)->in && c && call_codec_of(c, p->pt) >= 0;
+	return p->pt != t->in && c &&
+	       beside_what(t->beside, p->pt) == CR_RING_SPEECH &&
+	       call_codec_of(c, p->pt) >= 0;
 }
 
 /* What the relay knows of the sequence is the call's then. */
@@ -77,14 +82,6 @@ enum relay_turn relay_turn_of(struct relay *r, const struct rtp_packet *p)
 
 /* --- numbers --- */
 
-static uint64_t units_of(cr_ns time, uint32_t clock)
-{
-	cr_ns seconds = time / CR_SEC, rest = time % CR_SEC;
-
-	return (uint64_t)(seconds * (cr_ns)clock +
-			  rest * (cr_ns)clock / CR_SEC);
-}
-
 /* From the last packet that was sent to the next one. */
 struct step {
 	int32_t units;	/* as its sender counts them */
@@ -100,9 +97,9 @@ static uint64_t length_of(const struct step *s, uint32_t clock)
 	cr_ns time = cr_ns_max(s->passed, 0);
 
 	if (s->clock && s->units > 0 &&
-	    (uint64_t)s->units <= units_of(time + STEP_SLACK, s->clock))
+	    s->units <= rtp_units(time + STEP_SLACK, s->clock))
 		return (uint64_t)s->units * clock / s->clock;
-	return units_of(cr_ns_max(time, s->frame), clock);
+	return (uint64_t)rtp_units(cr_ns_max(time, s->frame), clock);
 }
 
 /* How many numbers @seq is behind @last, as a sender counts that goes on; 1: it
@@ -133,6 +130,20 @@ void relay_turn_renumber(struct relay *r, const struct rtp_packet *p, cr_ns now)
 
 	if (r->renumbers && r->sent.at)
 		number(r, p, 1, &step);
+}
+
+void relay_turn_resume(struct relay *r, const struct rtp_packet *p)
+{
+	uint32_t ssrc;
+
+	if (!r->sent.at || !relay_sends_as(r, &ssrc))
+		return;
+	if (!r->renumbers && p->ssrc != ssrc) /* a stream of its own */
+		return;
+	if (!r->renumbers)
+		r->ssrc = ssrc;
+	r->renumbers = true;
+	r->seq_more = (uint16_t)(r->sent.seq + 1 - p->seq);
 }
 
 /* The clock that both sides of @c have had, if that is @clock; else 0: its
@@ -183,12 +194,12 @@ void relay_turn_begin(struct relay *r, const struct rtp_packet *p, bool fresh,
 		r->renumbers = true;
 		r->ssrc = c->cfg.ssrc_out;
 	}
-	if (c->last.at > r->sent.at)
+	if (c->last.at)
 		follow_call(r, p, fresh, now);
 	else if (!c->after || fresh)
 		relay_turn_renumber(r, p, now);
 	c->after = NULL;
-	if (c->inflow)
+	if (call_inflow(c))
 		leg_wait(c->cfg.ear, LEG_INFLOW, CR_NEVER);
 	/* release: who looks sees the call at rest */
 	atomic_store_explicit(&r->on, true, memory_order_release);
@@ -199,6 +210,7 @@ void relay_turn_end(struct relay *r)
 	struct call *c = call_behind(r);
 
 	c->seen = r->seen;
+	c->last.at = 0;
 	c->restart = true;
 	c->after = r;
 	atomic_store_explicit(&r->on, false, memory_order_release);
@@ -221,7 +233,7 @@ static bool is_same_event(const struct call *c, const struct rtp_packet *p,
 			  const struct step *step)
 {
 	return !step->units &&
-	       inflow_what(&c->cfg.inflow, p->pt) == CR_RING_EVENT;
+	       beside_what(call_beside(c), p->pt) == CR_RING_EVENT;
 }
 
 static void resume(struct call *c, const struct relay *r, uint64_t ahead)
@@ -252,7 +264,9 @@ void relay_turn_join(struct call *c, const struct rtp_packet *p, bool fresh,
 	c->after = NULL;
 	if (!r->sent.at)
 		return;
-	c->seq_out = (uint16_t)(r->sent.seq + follow(seq, r->sent.seq, fresh));
+	/* what was not sent to a listener on hold is no loss */
+	c->seq_out = (uint16_t)(r->sent.seq +
+				follow(seq, r->sent.seq, fresh || r->held));
 	resume(c, r,
 	       !fresh && is_same_event(c, p, &step)
 		       ? 0

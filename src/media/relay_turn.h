@@ -52,4 +52,8 @@ void relay_turn_join(struct call *c, const struct rtp_packet *p, bool fresh,
 void relay_turn_renumber(struct relay *r, const struct rtp_packet *p,
 			 cr_ns now);
 
+/** The listener has been on hold, and @p is the first packet for it: its number
+ * follows that of what was sent last. */
+void relay_turn_resume(struct relay *r, const struct rtp_packet *p);
+
 #endif

@@ -212,6 +212,18 @@ static void open_unsent(struct turn_unsent *unsent, struct call *c,
 	};
 }
 
+/* Its address may be written at this moment: then the last one is as good. What
+ * is sent again begins a talk spurt: nobody has sent before it for a while (RFC
+ * 3551, 4.1). */
+static void take_way(struct call *c)
+{
+	bool before = c->held;
+
+	if (way_try(c->way, &c->way_version, &c->held, &c->to) && before &&
+	    !c->held)
+		pipeline_begin_spurt(c->pipeline);
+}
+
 static bool must_flush(const struct turn_worker *w, cr_ns now)
 {
 	return !w->batching || w->nunsent == TURN_BATCH ||
@@ -272,7 +284,7 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 	turn_begin(w);
 	open_unsent(turn_in_progress(w), c, run, start);
 	if (__builtin_expect(way_changed(c->way, c->way_version), 0))
-		(void)way_try(c->way, &c->way_version, &c->to);
+		take_way(c);
 	turn_enter_codec(w);
 	err = turn_frame(&t, &in, run->stale);
 	if (!turn_leave_codec(w)) {

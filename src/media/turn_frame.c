@@ -27,8 +27,8 @@ static void post(struct turn *t, const struct rtp_header *header,
 	t->coded = clock_now();
 	if (!turn_leave_codec(w))
 		return;
-	if (!c->to.ss_family) { /* the party has not been heard yet */
-		call_count(&c->count.nowhere, 1);
+	if (!c->to.ss_family) { /* not heard yet, or on hold */
+		call_count(c->held ? &c->count.held : &c->count.nowhere, 1);
 		turn_enter_codec(w);
 		return;
 	}
@@ -78,6 +78,7 @@ static void emit(void *arg, const struct pipeline_packet *p)
 {
 	struct turn *t = arg;
 	struct call *c = t->call;
+	struct digits *digits;
 	struct rtp_header header;
 
 	if (__builtin_expect(c->resume.pending, 0))
@@ -86,8 +87,8 @@ static void emit(void *arg, const struct pipeline_packet *p)
 	t->coded = clock_now();
 	if (p->silent)
 		return;
-	if (__builtin_expect(c->digits != NULL, 0) &&
-	    digits_mute(c->digits, p->ts)) {
+	digits = call_digits(c);
+	if (__builtin_expect(digits != NULL, 0) && digits_mute(digits, p->ts)) {
 		call_count(&c->count.muted, 1);
 		return;
 	}
@@ -126,8 +127,8 @@ static void bridge(struct turn *t, const struct pipeline_input *in)
 	struct gap gap;
 
 	follow_input(c);
-	if (c->inflow && inflow_buffers(c->inflow))
-		return; /* that has told what was lost */
+	if (c->buffers)
+		return; /* the inflow has told what was lost */
 	gap = gaps_packet(&c->gaps, c->meta.rtp_seq, in->ts, c->ts_step);
 	if (__builtin_expect(!gap.packets, 1))
 		return;
@@ -146,18 +147,28 @@ static void bridge(struct turn *t, const struct pipeline_input *in)
 	skip_numbers(t, gap.units - lost.units);
 }
 
-/* Events on their way. */
+/* The type that the other party knows them by; 0: it takes none. */
+static uint8_t event_type(const struct call *c)
+{
+	return (uint8_t)atomic_load_explicit(&c->event_out,
+					     memory_order_acquire);
+}
+
+/* Events on their way; nobody may want them any more. */
 static void post_events(struct turn *t, const struct telephone_event_burst *out)
 {
 	struct call *c = t->call;
 	uint8_t *payload = t->worker->scratch.packet + PIPELINE_HEADROOM;
+	uint8_t pt = event_type(c);
 
+	if (!pt)
+		return;
 	if (out->n && c->resume.pending)
 		resume(c, out->packets[0].ts);
 	for (unsigned i = 0; i < out->n; i++) {
 		const struct telephone_event_packet *p = &out->packets[i];
 		const struct rtp_header header =
-			header_of(c, c->cfg.pt_event_out, p->marker, p->ts);
+			header_of(c, pt, p->marker, p->ts);
 
 		memcpy(payload, p->payload, sizeof(p->payload));
 		post(t, &header, payload, sizeof(p->payload));
@@ -177,10 +188,10 @@ static void pass_event(struct turn *t, const struct pipeline_input *in)
 	};
 	struct telephone_event_burst out;
 
-	if (!c->digits) /* the other party takes none */
+	if (!event_type(c))
 		return;
 	pipeline_flush(c->pipeline, &t->worker->scratch, emit, t);
-	digits_packet(c->digits, c->meta.arrival, &event, &out);
+	digits_packet(call_digits(c), c->meta.arrival, &event, &out);
 	post_events(t, &out);
 }
 
@@ -188,24 +199,25 @@ static void pass_event(struct turn *t, const struct pipeline_input *in)
 static void change_sender(struct turn *t)
 {
 	struct call *c = t->call;
+	struct digits *digits = call_digits(c);
 	struct telephone_event_burst out;
 
 	c->sender = c->meta.sender;
 	gaps_again(&c->gaps);
 	pipeline_restart(c->pipeline);
-	if (!c->digits)
+	if (!digits)
 		return;
-	digits_restart(c->digits, &out);
+	digits_restart(digits, &out);
 	pipeline_flush(c->pipeline, &t->worker->scratch, emit, t);
 	post_events(t, &out);
 }
 
 /* Every frame tells the time, in case the ring has lost the ticks. */
-static void tick(struct turn *t)
+static void tick(struct turn *t, struct digits *digits)
 {
 	struct telephone_event_burst out;
 
-	digits_tick(t->call->digits, t->call->meta.arrival, &out);
+	digits_tick(digits, t->call->meta.arrival, &out);
 	post_events(t, &out);
 }
 
@@ -225,6 +237,7 @@ int turn_frame(struct turn *t, const struct pipeline_input *in, bool stale)
 {
 	struct call *c = t->call;
 	struct pipeline_scratch *s = &t->worker->scratch;
+	struct digits *digits = call_digits(c);
 	const struct pipeline_lost lost = {
 		.ts = in->ts,
 		.units = c->meta.units,
@@ -235,9 +248,9 @@ int turn_frame(struct turn *t, const struct pipeline_input *in, bool stale)
 
 	if (__builtin_expect(c->meta.sender != c->sender, 0))
 		change_sender(t);
-	if (__builtin_expect(c->digits != NULL, 0) &&
+	if (__builtin_expect(digits != NULL, 0) &&
 	    c->meta.what != CR_RING_EVENT)
-		tick(t);
+		tick(t, digits);
 	switch ((enum cr_frame_what)c->meta.what) {
 	case CR_RING_SPEECH:
 		bridge(t, in);

@@ -23,6 +23,24 @@ void way_fini(struct way *w)
 	(void)pthread_mutex_destroy(&w->lock);
 }
 
+/* Lock held: readers wait, or do not believe what they read. */
+static unsigned begin_change(struct way *w)
+{
+	unsigned version =
+		atomic_load_explicit(&w->version, memory_order_relaxed);
+
+	atomic_store_explicit(&w->version, version + 1, memory_order_relaxed);
+	/* odd before the words change */
+	atomic_thread_fence(memory_order_release);
+	return version;
+}
+
+static void end_change(struct way *w, unsigned version)
+{
+	/* release, pairs with look() */
+	atomic_store_explicit(&w->version, version + 2, memory_order_release);
+}
+
 void way_set(struct way *w, const struct sockaddr_storage *to)
 {
 	uint64_t word[WAY_WORDS] = { 0 };
@@ -31,44 +49,69 @@ void way_set(struct way *w, const struct sockaddr_storage *to)
 	if (to->ss_family)
 		memcpy(word, to, address_length(to));
 	(void)pthread_mutex_lock(&w->lock);
-	version = atomic_load_explicit(&w->version, memory_order_relaxed);
-	atomic_store_explicit(&w->version, version + 1, memory_order_relaxed);
-	/* odd before the words change */
-	atomic_thread_fence(memory_order_release);
+	version = begin_change(w);
 	for (unsigned i = 0; i < WAY_WORDS; i++)
 		atomic_store_explicit(&w->word[i], word[i],
 				      memory_order_relaxed);
-	/* release, pairs with way_read() */
-	atomic_store_explicit(&w->version, version + 2, memory_order_release);
+	end_change(w, version);
 	(void)pthread_mutex_unlock(&w->lock);
 }
 
-bool way_try(const struct way *w, unsigned *version,
-	     struct sockaddr_storage *to)
+void way_hold(struct way *w, bool held)
 {
-	uint64_t word[WAY_WORDS];
-	unsigned before, after;
+	unsigned version;
 
-	before = atomic_load_explicit(&w->version, memory_order_acquire);
+	(void)pthread_mutex_lock(&w->lock);
+	version = begin_change(w);
+	atomic_store_explicit(&w->held, held, memory_order_relaxed);
+	end_change(w, version);
+	(void)pthread_mutex_unlock(&w->lock);
+}
+
+/* What is there, as a whole. False: it is written. */
+static bool look(const struct way *w, unsigned *version, bool *held,
+		 uint64_t word[WAY_WORDS])
+{
+	unsigned before =
+		atomic_load_explicit(&w->version, memory_order_acquire);
+	bool is_held;
+
 	for (unsigned i = 0; i < WAY_WORDS; i++)
 		word[i] =
 			atomic_load_explicit(&w->word[i], memory_order_relaxed);
+	is_held = atomic_load_explicit(&w->held, memory_order_relaxed);
 	/* the words before the second look */
 	atomic_thread_fence(memory_order_acquire);
-	after = atomic_load_explicit(&w->version, memory_order_relaxed);
-	if (before != after || before % 2)
+	if (before % 2 ||
+	    before != atomic_load_explicit(&w->version, memory_order_relaxed))
+		return false;
+	*version = before;
+	*held = is_held;
+	return true;
+}
+
+bool way_try(const struct way *w, unsigned *version, bool *held,
+	     struct sockaddr_storage *to)
+{
+	uint64_t word[WAY_WORDS];
+
+	if (!look(w, version, held, word))
 		return false;
 	memset(to, 0, sizeof(*to));
-	memcpy(to, word, sizeof(word));
-	*version = before;
+	if (!*held)
+		memcpy(to, word, sizeof(word));
 	return true;
 }
 
 unsigned way_read(const struct way *w, struct sockaddr_storage *to)
 {
+	uint64_t word[WAY_WORDS];
 	unsigned version;
+	bool held;
 
-	while (!way_try(w, &version, to))
+	while (!look(w, &version, &held, word))
 		;
+	memset(to, 0, sizeof(*to));
+	memcpy(to, word, sizeof(word));
 	return version;
 }

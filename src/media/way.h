@@ -3,6 +3,9 @@
  * Where packets go to: an address that may change while others send there.
  * Written seldom, by any thread under a lock of its own; read by those who send
  * without a lock (a seqlock).
+ *
+ * A way may be *held*: it leads where it did, but who sends by it keeps what he
+ * has. Its address may change meanwhile.
  */
 #ifndef MEDIA_WAY_H
 #define MEDIA_WAY_H
@@ -21,6 +24,7 @@ struct way {
 	/** Odd while it is written; 0: never was. */
 	atomic_uint version;
 	_Atomic uint64_t word[WAY_WORDS];
+	atomic_bool held; /**< changes with the version */
 };
 
 void way_init(struct way *w);
@@ -29,13 +33,17 @@ void way_fini(struct way *w);
 /** From now on packets go to @to; family 0: nowhere. Any thread. */
 void way_set(struct way *w, const struct sockaddr_storage *to);
 
-/** Its address, family 0 if there is none, and the version of it. Any thread;
- * waits for who writes. */
+/** From now on nothing is sent by it, or (@held false) again. Any thread. */
+void way_hold(struct way *w, bool held);
+
+/** Its address, held or not, family 0 if there is none, and the version of it.
+ * Any thread; waits for who writes. */
 unsigned way_read(const struct way *w, struct sockaddr_storage *to);
 
-/** The same without waiting, for threads that may keep the writer from its CPU.
+/** What there is to send to, without waiting: for threads that may keep the
+ * writer from its CPU. *@to has family 0 if there is no address, or *@held.
  * False, and nothing is read, while it is written. */
-bool way_try(const struct way *w, unsigned *version,
+bool way_try(const struct way *w, unsigned *version, bool *held,
 	     struct sockaddr_storage *to);
 
 /** Has it changed since @version of it was read? Any thread. */

@@ -11,8 +11,17 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "node/conversation_impl.h"
+
+static int conversation_cmp(struct conversation *a, struct conversation *b)
+{
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+RB_PROTOTYPE(conversation_tree, conversation, by_id, conversation_cmp)
+RB_GENERATE(conversation_tree, conversation, by_id, conversation_cmp)
 
 /* --- legs --- */
 
@@ -62,13 +71,19 @@ static bool has_streams(const struct conversation *c)
 	return c->stream[0] || c->stream[1];
 }
 
+static void conversation_free(struct conversation *c)
+{
+	RB_REMOVE(conversation_tree, &c->node->conversations, c);
+	free(c->label);
+	free(c);
+}
+
 /* The last stream has gone, a grace period after receivers have left. */
 static void release(struct conversation *c)
 {
-	LIST_REMOVE(c, link);
 	party_release(c->party[0]);
 	party_release(c->party[1]);
-	free(c);
+	conversation_free(c);
 }
 
 /* One of two streams has begun: it ends as a call does, but nobody is told of
@@ -86,11 +101,31 @@ static void take_back(struct conversation *c)
 /* It never had a stream: receivers may still have its legs. */
 static void give_up(struct conversation *c)
 {
-	LIST_REMOVE(c, link);
 	for (unsigned i = 0; i < 2; i++)
 		if (c->party[i])
 			party_discard(c->party[i]);
-	free(c);
+	conversation_free(c);
+}
+
+static struct conversation *conversation_new(
+	struct node *n, const struct conversation_request *r)
+{
+	struct conversation *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	if (r->label) {
+		c->label = strdup(r->label);
+		if (!c->label) {
+			free(c);
+			return NULL;
+		}
+	}
+	c->id = ++n->last_conversation;
+	c->node = n;
+	c->wish = r->relay;
+	RB_INSERT(conversation_tree, &n->conversations, c);
+	return c;
 }
 
 static int start_stream(struct conversation *c, struct call_cfg *stream,
@@ -158,14 +193,10 @@ int conversation_start(struct node *n, struct call_cfg *stream,
 		err = know_costs(n, stream, e);
 	if (err)
 		return err;
-	c = calloc(1, sizeof(*c));
+	c = conversation_new(n, r);
 	if (!c)
 		return cr_fail(e, -ENOMEM, "out of memory for a conversation");
-	c->id = ++n->last_conversation;
-	c->node = n;
 	c->relays = relays;
-	c->wish = r->relay;
-	LIST_INSERT_HEAD(&n->conversations, c, link);
 	err = have_legs(c, r, e);
 	if (!err)
 		err = start_streams(c, stream, e);
@@ -176,6 +207,37 @@ int conversation_start(struct node *n, struct call_cfg *stream,
 	else
 		give_up(c);
 	return err;
+}
+
+int conversation_weigh(struct node *n, struct call_cfg *stream,
+		       const struct conversation_request *r,
+		       const struct conversation_promise *promised,
+		       int64_t *ppm, struct cr_err *e)
+{
+	struct node_capacity has;
+	struct cost_entry *cost;
+	int err = node_refuse_full(n, promised->streams + 2, e);
+
+	*ppm = 0;
+	if (err || conversation_may_relay(stream, r))
+		return err;
+	for (unsigned i = 0; i < 2 && !err; i++) {
+		err = node_cost_of(n, &stream[i], &cost, e);
+		if (err)
+			return err;
+		call_settle(&stream[i], &cost->cost);
+		*ppm += node_load_of(&stream[i]);
+	}
+	node_capacity(n, &has);
+	if (!has.admission ||
+	    (double)(*ppm + promised->ppm) <= has.free * CR_PPM)
+		return 0;
+	n->calls_refused++;
+	return cr_fail(e, -ENOSPC,
+		       "no-capacity: need %.4f, free %.4f of %.2f, of which "
+		       "%.4f are for calls that are being set up",
+		       (double)*ppm / CR_PPM, has.free, has.bound,
+		       (double)promised->ppm / CR_PPM);
 }
 
 const struct node_leg *conversation_ear(const struct conversation *c,
@@ -236,27 +298,32 @@ void conversation_stop(struct conversation *c)
 
 struct conversation *conversation_find(struct node *n, uint32_t id)
 {
-	struct conversation *c;
+	struct conversation key = { .id = id };
+	struct conversation *c =
+		RB_FIND(conversation_tree, &n->conversations, &key);
 
-	LIST_FOREACH(c, &n->conversations, link)
-	if (c->id == id)
-		return c->ending ? NULL : c;
-	return NULL;
+	return c && !c->ending ? c : NULL;
 }
 
 struct conversation *conversation_after(struct node *n, uint32_t id)
 {
-	struct conversation *c, *best = NULL;
+	struct conversation key = { .id = id };
+	struct conversation *c =
+		RB_NFIND(conversation_tree, &n->conversations, &key);
 
-	LIST_FOREACH(c, &n->conversations, link)
-	if (!c->ending && c->id > id && (!best || c->id < best->id))
-		best = c;
-	return best;
+	while (c && (c->ending || c->id == id))
+		c = RB_NEXT(conversation_tree, &n->conversations, c);
+	return c;
 }
 
 uint32_t conversation_id(const struct conversation *c)
 {
 	return c->id;
+}
+
+const char *conversation_label(const struct conversation *c)
+{
+	return c->label;
 }
 
 bool conversation_relays(const struct conversation *c)

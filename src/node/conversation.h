@@ -42,6 +42,20 @@ int conversation_start(struct node *n, struct call_cfg *stream,
 		       const struct conversation_request *r,
 		       struct conversation **out, struct cr_err *e);
 
+/** What is kept free for conversations that are being set up. */
+struct conversation_promise {
+	unsigned streams;
+	int64_t ppm; /**< of a CPU */
+};
+
+/** Would a conversation of @stream, with @r, be let in now, beside those that
+ * were @promised? 0 with what it needs, *@ppm of a CPU; -ENOSPC with @e;
+ * -EAGAIN: nobody knows yet what it costs. It does not start. */
+int conversation_weigh(struct node *n, struct call_cfg *stream,
+		       const struct conversation_request *r,
+		       const struct conversation_promise *promised,
+		       int64_t *ppm, struct cr_err *e);
+
 /** The one with this id that is not ending, or NULL. */
 struct conversation *conversation_find(struct node *n, uint32_t id);
 
@@ -50,6 +64,8 @@ struct conversation *conversation_find(struct node *n, uint32_t id);
 struct conversation *conversation_after(struct node *n, uint32_t id);
 
 uint32_t conversation_id(const struct conversation *c);
+/** Whose it is, as was told; or NULL. */
+const char *conversation_label(const struct conversation *c);
 /** Are its streams relays? */
 bool conversation_relays(const struct conversation *c);
 /** The stream from party @i. */

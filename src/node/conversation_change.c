@@ -27,6 +27,9 @@ static void go_on(const struct conversation *c, struct call_cfg *to, unsigned i,
 	to->pt_in = asked->pt_in;
 	to->pt_out = asked->pt_out;
 	to->codecs = asked->codecs;
+	to->inflow = asked->inflow;
+	to->pt_event_out = asked->pt_event_out;
+	to->pt_noise_out = asked->pt_noise_out;
 	if (same)
 		to->media.out.cfg.mode = mode;
 }
@@ -43,6 +46,7 @@ static int plan_change(const struct conversation *c,
 	for (unsigned i = 0; i < 2; i++) {
 		party_request_of(c->party[i], &r.party[i]);
 		party_request_speaks(&r.party[i], &to[i].codecs);
+		r.party[i].types = to[i].types;
 		if (!r.party[i].in_ptime)
 			r.party[i].in_ptime = node_call_settings(c->stream[i])
 						      ->release.period;
@@ -101,6 +105,7 @@ int conversation_change_party(struct party *p, const struct party_change *to,
 
 	if (!err && c && terms[i].speaks) {
 		terms[!i].codecs = c->party[!i]->codecs;
+		terms[!i].types = c->party[!i]->types;
 		err = recode(c, terms, plan, e);
 	}
 	if (!err)

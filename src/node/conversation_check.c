@@ -64,6 +64,10 @@ static const char *said_of_party(const struct party_request *r)
 		return r->ptime ? "ptime" : "in_ptime";
 	if (r->address.ss_family)
 		return "address";
+	if (r->types.events || r->types.noise)
+		return r->types.events ? "events" : "noise";
+	if (r->hold)
+		return "hold";
 	return r->learn >= 0 ? "learn" : NULL;
 }
 
@@ -74,12 +78,12 @@ static const char *said_of_leg(const struct party_request *r)
 		return "ssrc";
 	if (r->out_ssrc)
 		return "out_ssrc";
-	if (r->types.events || r->types.noise)
-		return r->types.events ? "events" : "noise";
 	if (call_says_reception(&r->reception))
 		return "loss, jitter or fill";
 	if (r->rtcp >= 0)
 		return "rtcp";
+	if (r->family)
+		return "family";
 	return r->interface ? "interface" : NULL;
 }
 

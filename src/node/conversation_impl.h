@@ -13,12 +13,13 @@
 #include "node/node_impl.h"
 
 struct conversation {
-	LIST_ENTRY(conversation) link;
+	RB_ENTRY(conversation) by_id;
 	uint32_t id;
 	struct node *node;
 	struct party *party[2];
 	struct node_call *stream[2]; /**< NULL: has not begun, or has gone */
 	int wish;		     /**< enum relay_wish                  */
+	char *label;		     /**< owned, or NULL                   */
 	bool relays;		     /**< its streams need no codec        */
 	bool ending;
 };

@@ -11,6 +11,11 @@
 /** Codecs of a party beside the one that it is sent. */
 enum { PARTY_ALSO_MAX = 7 };
 
+/** Of IP. */
+enum party_family { PARTY_ANY, PARTY_IPV4, PARTY_IPV6 };
+/** Their names. */
+#define PARTY_FAMILY_NAMES "any", "ipv4", "ipv6", NULL
+
 /** A party, as signalling has it. */
 struct party_request {
 	/** What it sends and receives. */
@@ -27,8 +32,13 @@ struct party_request {
 	uint32_t out_ssrc; /**< of what it is sent; 0: a random one */
 	int rtcp;	   /**< enum leg_rtcp_mode; -1: PORT */
 	const char *interface; /**< of its leg; NULL: any that fits     */
+	/** enum party_family: of its leg while its address is not known. */
+	int family;
 	struct call_types_request types;
 	struct call_reception_request reception; /**< of what it sends */
+	/** It wants nothing to be sent to it: "sendonly", "inactive" (RFC
+	 * 3264, 8.4). RTCP goes on. */
+	bool hold;
 	/** Id of its leg, which is open: nothing else is said then. 0: a new
 	 * one. */
 	uint32_t leg;
@@ -45,6 +55,9 @@ struct party_change {
 	cr_ns in_ptime;			 /**< 0: as it is */
 	struct sockaddr_storage address; /**< no family: as it is */
 	int learn;			 /**< -1: as it is        */
+	/** As call_types_request's, 0: none any more; -1: as they are. */
+	int events, noise;
+	int hold; /**< -1: as it is; 0, 1: as party_request's */
 };
 
 /** Whether packets are passed on as they are where no codec is needed. */
@@ -57,6 +70,8 @@ struct conversation_request {
 	cr_ns ptime; /**< as call_request's */
 	struct task_terms terms;
 	int relay; /**< enum relay_wish       */
+	/** Whose it is, for queries and records; NULL: nobody said. */
+	const char *label;
 	bool keep; /**< belongs to no session */
 };
 

@@ -66,6 +66,7 @@ struct node_call_info {
 	struct node_side_info in, out;
 	char rtp[NODE_ADDRESS_MAX]; /**< where its packets go to */
 	const char *interface; /**< of its own port; NULL: the shared one */
+	const char *label; /**< of its conversation, which has it; or NULL */
 	struct sockaddr_storage to; /**< where it sends          */
 	uint32_t ssrc, out_ssrc;
 	char unknown[PAYLOAD_UNKNOWN_TEXT]; /**< types that nobody agreed on */
@@ -173,6 +174,7 @@ struct node_leg_info {
 	const char *interface;
 	char address[NODE_ADDRESS_MAX]; /**< where the party sends to */
 	struct sockaddr_storage to; /**< where it is; no family: not known */
+	bool hold;		    /**< it is sent nothing, though */
 	unsigned long long packets; /**< of the party */
 	/** Packets that were not taken for its own, and why. */
 	unsigned long long wrong_source, wrong_ssrc, unproven;

@@ -23,6 +23,7 @@
 #include "recovery/recovery.h"
 
 RB_HEAD(node_tree, node_call);
+RB_HEAD(conversation_tree, conversation);
 
 /** A stream as the control thread sees it: a call of the engine, or a relay.
  * One that has changed from one to the other has both, to its end: then a
@@ -130,8 +131,8 @@ struct node {
 	struct call_table *table;
 	struct legs legs;
 	uint32_t last_leg, last_conversation;
-	LIST_HEAD(, conversation) conversations;
-	LIST_HEAD(, party) parties; /**< those that were left, too */
+	struct conversation_tree conversations; /**< by id, ending ones too */
+	struct party_tree parties;		/**< by id, also those left */
 	struct costs *costs;
 	struct measuring *measuring;
 	struct live *live;

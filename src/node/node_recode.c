@@ -24,6 +24,7 @@ struct recode {
 	struct call *fresh;	    /* the call that it has not had; or NULL */
 	struct call_codecs *codecs; /* the call's, then; NULL: one */
 	struct call_types *types;
+	struct call_beside beside;
 	struct pipeline_output *output; /* NULL: as it is */
 	struct relay_types *passes;	/* the relay's, then */
 	struct relay *relay;		/* that it has not had; or NULL */
@@ -44,6 +45,7 @@ static void give_up(struct recode *r)
 
 	free(r->codecs);
 	call_types_free(r->types, c);
+	call_beside_drop(&r->beside);
 	pipeline_output_free(r->output);
 	call_free(r->fresh);
 	if (r->relay)
@@ -99,6 +101,7 @@ static int make_call(struct recode *r, struct cr_err *e)
 {
 	const struct pipeline_side *out = &r->to->media.out;
 	struct call_codecs all;
+	struct call *c;
 	int err = make_codecs(r, e);
 
 	if (!err && !r->nc->call)
@@ -106,8 +109,10 @@ static int make_call(struct recode *r, struct cr_err *e)
 	if (err)
 		return err;
 	all = what_comes(r);
-	err = call_types_new(&r->types, r->fresh ? r->fresh : r->nc->call, &all,
-			     e);
+	c = r->fresh ? r->fresh : r->nc->call;
+	err = call_types_new(&r->types, c, &all, e);
+	if (!err)
+		err = call_beside_make(&r->beside, c, r->to, e);
 	if (!err && !r->fresh &&
 	    !pipeline_side_same(&call_settings(r->nc->call)->media.out, out))
 		err = pipeline_output_new(&r->output, out, true, e);
@@ -118,7 +123,7 @@ static int make_relay(struct recode *r, struct cr_err *e)
 {
 	const struct node_call *nc = r->nc;
 
-	r->passes = relay_types_new(r->to);
+	r->passes = relay_types_new(r->to, r->beside.types);
 	if (r->passes && !nc->relay)
 		r->relay = relay_new_for(nc->call, r->to, r->passes);
 	if (!r->passes || (!nc->relay && !r->relay))
@@ -130,11 +135,18 @@ static int make_relay(struct recode *r, struct cr_err *e)
 	return 0;
 }
 
+/* What comes among the speech of @nc now. */
+static struct beside_types beside_now(const struct node_call *nc)
+{
+	return nc->relays ? relay_beside(nc->relay) : call_beside(nc->call);
+}
+
 static int make(struct recode *r, bool relays, struct cr_err *e)
 {
 	int err = relays ? 0 : make_cost(r, e);
 
 	r->was = *node_call_settings(r->nc);
+	r->beside.types = call_beside_types(r->to, beside_now(r->nc));
 	if (!err && (r->nc->call || !relays))
 		err = make_call(r, e);
 	if (!err && relays)
@@ -230,6 +242,7 @@ static void take_codecs(struct recode *r)
 	else
 		call_set_terms(nc->call, r->to);
 	call_set_types(nc->call, r->types, r->to->pt_in);
+	call_set_beside(nc->call, r->to, &r->beside);
 	if (r->output)
 		pipeline_change(nc->call->pipeline, r->output);
 }
@@ -264,6 +277,9 @@ static void take_relay(struct recode *r)
 	nc->relay->cfg.terms = r->to->terms;
 	nc->relay->cfg.release.period = r->to->release.period;
 	nc->relay->cfg.media = r->to->media;
+	nc->relay->cfg.inflow = r->to->inflow;
+	nc->relay->cfg.pt_event_out = r->to->pt_event_out;
+	nc->relay->cfg.pt_noise_out = r->to->pt_noise_out;
 	nc->relay->cfg.pt_in = r->to->pt_in;
 	nc->relay->cfg.pt_out = r->to->pt_out;
 	nc->relay->cfg.ssrc_in = 0; /* whatever the party chooses */

@@ -16,7 +16,8 @@ int node_relay_start(struct node *n, struct call_cfg *cfg,
 		     struct conversation *of, struct node_call **out,
 		     struct cr_err *e)
 {
-	struct relay_types *types = relay_types_new(cfg);
+	struct relay_types *types = relay_types_new(
+		cfg, call_beside_types(cfg, (struct beside_types){ 0 }));
 	struct node_call *nc = calloc(1, sizeof(*nc));
 
 	cfg->id = n->last_id + 1;

@@ -287,6 +287,8 @@ void node_call_info(struct node_call *nc, struct node_call_info *out)
 	out->pair = other ? other->id : 0;
 	node_call_rtcp(nc, false, &out->rtcp);
 	out->bound = bound_of(nc);
+	if (nc->conversation)
+		out->label = conversation_label(nc->conversation);
 }
 
 void node_call_place(struct node_call *nc, struct node_call_place *out)

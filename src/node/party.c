@@ -18,6 +18,14 @@
 /* Until a codec is known: that of most (RFC 3551). */
 #define RTP_CLOCK 8000u
 
+static int party_cmp(struct party *a, struct party *b)
+{
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+RB_PROTOTYPE(party_tree, party, by_id, party_cmp)
+RB_GENERATE(party_tree, party, by_id, party_cmp)
+
 /* --- what is asked for --- */
 
 /* Into @to, with texts that stay: those of the codec. */
@@ -148,10 +156,22 @@ static int check_codecs(struct party_codecs *to,
 
 /* --- opening --- */
 
+/* While nobody knows where the party is. */
+static sa_family_t family_of(const struct party_request *r)
+{
+	static const sa_family_t families[] = {
+		[PARTY_ANY] = AF_UNSPEC,
+		[PARTY_IPV4] = AF_INET,
+		[PARTY_IPV6] = AF_INET6,
+	};
+
+	return families[r->family];
+}
+
 static int open_leg(struct party *p, const struct party_request *r,
 		    const struct party_names *names, struct cr_err *e)
 {
-	const struct interface_wish wish = {
+	struct interface_wish wish = {
 		.name = r->interface,
 		.to = r->address,
 		.path = names->path,
@@ -172,6 +192,8 @@ static int open_leg(struct party *p, const struct party_request *r,
 	int err = check_learn(&terms, names, e);
 
 	memcpy(said.also, r->also, sizeof(said.also));
+	if (!r->address.ss_family)
+		wish.to.ss_family = family_of(r);
 	if (!err)
 		err = check_codecs(&p->codecs, &said, names->path, e);
 	if (!err)
@@ -198,44 +220,44 @@ int party_open(struct node *n, const struct party_request *r,
 		free(p);
 		return err;
 	}
-	LIST_INSERT_HEAD(&n->parties, p, link);
+	p->hold = r->hold;
+	leg_hold(p->leg->leg, p->hold);
+	p->id = p->leg->leg->cfg.id;
+	RB_INSERT(party_tree, &n->parties, p);
 	*out = p;
 	return 0;
 }
 
 struct party *party_find(struct node *n, uint32_t id)
 {
-	struct party *p;
+	struct party key = { .id = id };
+	struct party *p = RB_FIND(party_tree, &n->parties, &key);
 
-	LIST_FOREACH(p, &n->parties, link)
-	if (party_id(p) == id)
-		return p->left ? NULL : p;
-	return NULL;
+	return p && !p->left ? p : NULL;
 }
 
 uint32_t party_id(const struct party *p)
 {
-	return p->leg->leg->cfg.id;
+	return p->id;
 }
 
 struct party *party_after(struct node *n, uint32_t id)
 {
-	struct party *p, *best = NULL;
+	struct party key = { .id = id };
+	struct party *p = RB_NFIND(party_tree, &n->parties, &key);
 
-	LIST_FOREACH(p, &n->parties, link)
-	if (!p->left && party_id(p) > id &&
-	    (!best || party_id(p) < party_id(best)))
-		best = p;
-	return best;
+	while (p && (p->left || p->id == id))
+		p = RB_NEXT(party_tree, &n->parties, p);
+	return p;
 }
 
 struct party *party_of_owner(struct node *n, const void *owner)
 {
 	struct party *p;
 
-	LIST_FOREACH(p, &n->parties, link)
-	if (p->owner == owner && !p->left)
-		return p;
+	RB_FOREACH (p, party_tree, &n->parties)
+		if (p->owner == owner && !p->left)
+			return p;
 	return NULL;
 }
 
@@ -251,6 +273,7 @@ void party_request_of(const struct party *p, struct party_request *r)
 		.out_ssrc = p->out_ssrc,
 		.types = p->types,
 		.reception = p->reception,
+		.hold = p->hold,
 	};
 	party_request_speaks(r, &p->codecs);
 }
@@ -320,14 +343,25 @@ int party_check_change(struct party_terms *out, const struct party *p,
 		err = party_check_round(p, other, &to->address, names, e);
 	memcpy(said.also, to->also, sizeof(said.also));
 	out->codecs = p->codecs;
+	out->types = p->types;
+	if (to->events >= 0)
+		out->types.events = (unsigned)to->events;
+	if (to->noise >= 0)
+		out->types.noise = (unsigned)to->noise;
+	out->hold = to->hold < 0 ? p->hold : to->hold != 0;
 	out->hears = to->address.ss_family || to->learn >= 0;
-	out->speaks = to->side.codec || to->ptime || to->in_ptime;
+	out->speaks = to->side.codec || to->ptime || to->in_ptime ||
+		      to->events >= 0 || to->noise >= 0;
 	return err ? err : check_codecs(&out->codecs, &said, names->path, e);
 }
 
 void party_change(struct party *p, const struct party_terms *to)
 {
 	p->codecs = to->codecs;
+	p->types = to->types;
+	if (to->hold != p->hold)
+		leg_hold(p->leg->leg, to->hold);
+	p->hold = to->hold;
 	if (to->hears)
 		leg_again(p->leg->leg, &to->learn);
 }
@@ -344,7 +378,7 @@ static void leave(struct party *p)
 /* Receivers may still have it. */
 static void free_later(struct party *p)
 {
-	LIST_REMOVE(p, link);
+	RB_REMOVE(party_tree, &p->node->parties, p);
 	node_leg_free_later(p->leg);
 	free(p);
 }
@@ -381,11 +415,9 @@ void party_close_all(struct node *n)
 {
 	struct party *p, *next;
 
-	for (p = LIST_FIRST(&n->parties); p; p = next) {
-		next = LIST_NEXT(p, link);
+	RB_FOREACH_SAFE (p, party_tree, &n->parties, next)
 		if (!p->left && !p->conversation)
 			close_now(p);
-	}
 }
 
 /* --- conversations --- */
@@ -415,7 +447,7 @@ void party_release(struct party *p)
 		free_later(p);
 		return;
 	}
-	LIST_REMOVE(p, link);
+	RB_REMOVE(party_tree, &p->node->parties, p);
 	node_leg_free(p->leg);
 	free(p);
 }
@@ -444,6 +476,7 @@ void party_leg_info(const struct party *p, struct node_leg_info *out)
 		.unproven = count[LEARN_COUNTER_waiting],
 		.ssrc_changes = count[LEARN_COUNTER_ssrc_changes],
 		.address_changes = count[LEARN_COUNTER_address_changes],
+		.hold = p->hold,
 	};
 	node_leg_address(p->leg, out->address, sizeof(out->address));
 	(void)way_read(&l->to, &out->to);

@@ -13,7 +13,7 @@
 #ifndef NODE_PARTY_H
 #define NODE_PARTY_H
 
-#include <sys/queue.h>
+#include <bsd/sys/tree.h>
 
 #include "node/call_check.h"
 #include "node/conversation_request.h"
@@ -34,19 +34,23 @@ struct party_codecs {
 };
 
 struct party {
-	LIST_ENTRY(party) link;
+	uint32_t id; /**< its leg's */
+	RB_ENTRY(party) by_id;
 	struct node *node;
 	struct node_leg *leg;
 	struct party_codecs codecs;
 	struct call_types_request types;
 	struct call_reception_request reception;
 	uint32_t out_ssrc; /**< 0: not chosen */
+	bool hold;	   /**< it is sent nothing */
 	void *owner;	   /**< the session; the user's                    */
 	bool opened;	   /**< by itself: no conversation ends it         */
 	bool left;	   /**< nobody hears it any more                   */
 	struct conversation *conversation; /**< that has it, or NULL       */
 	unsigned holders; /**< conversations whose streams may still use it */
 };
+
+RB_HEAD(party_tree, party);
 
 /** Before the members of a request, for messages: "a." */
 struct party_names {
@@ -69,6 +73,8 @@ struct party *party_find(struct node *n, uint32_t id);
 struct party_terms {
 	struct learn_terms learn;
 	struct party_codecs codecs;
+	struct call_types_request types;
+	bool hold;
 	bool hears, speaks; /**< this or that was said anew */
 };
 

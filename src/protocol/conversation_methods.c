@@ -16,6 +16,7 @@
 static void tell(const struct conversation *c, struct conversation_info *to)
 {
 	to->id = conversation_id(c);
+	to->label = conversation_label(c);
 	to->relay = conversation_relays(c);
 	for (unsigned i = 0; i < 2; i++)
 		conversation_party(c, i, &to->party[i]);

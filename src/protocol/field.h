@@ -150,9 +150,12 @@ struct field {
 			const char *: FIELD_C_TEXT,                            \
 			char *: FIELD_C_CHARS))
 
+/* an int has a third value for what is not said */
 #define ROW_BOOL(table, n, m)                                                  \
 	.name = (n), .type = FIELD_BOOL, FIELD_AT(table, m),                   \
-	.store = _Generic(FIELD_MEMBER(table, m), bool: FIELD_C_BOOL)
+	.store = _Generic(FIELD_MEMBER(table, m),                              \
+		bool: FIELD_C_BOOL,                                            \
+		int: FIELD_C_I32)
 
 #define ROW_INT(table, n, m)                                                   \
 	.name = (n), .type = FIELD_INT, FIELD_AT(table, m),                    \

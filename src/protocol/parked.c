@@ -16,31 +16,6 @@ static void answer(struct parked *p, json_t *result, struct rpc_error *err)
 	free(p);
 }
 
-/* Wait for the next, if there is one. False: no. */
-static bool wait_on(struct parked *p, struct rpc_error *e)
-{
-	if (p->next == p->n)
-		return false;
-	p->wait.media = p->need[p->next].media;
-	p->wait.period = p->need[p->next].period;
-	p->next++;
-	e->code = RPC_INTERNAL;
-	return !node_cost_wait(p->service->node, &p->wait, &e->why);
-}
-
-/* All that @cfg needs. */
-static void add_needs(struct parked *p, const struct call_cfg *cfg)
-{
-	struct pipeline_cfg media[CALL_CODECS_MAX];
-	unsigned n = node_cost_media(cfg, media);
-
-	for (unsigned i = 0; i < n; i++)
-		p->need[p->n++] = (struct parked_need){
-			.media = media[i],
-			.period = cfg->release.period,
-		};
-}
-
 /* For the second time: one cost was forgotten while another was measured. */
 static json_t *change_again(const struct parked *p, struct rpc_error *e)
 {
@@ -57,12 +32,10 @@ static void known(void *arg, int err, const struct cr_err *why)
 	struct rpc_error e = { 0 };
 	json_t *result = NULL;
 
-	if (!err && wait_on(p, &e))
-		return;
 	if (err) {
 		e.code = request_code(err);
 		e.why = *why;
-	} else if (!e.code) { /* else there was no memory to wait on */
+	} else {
 		result = p->run ? p->run(p->service, p->session, p->params, &e)
 				: change_again(p, &e);
 	}
@@ -83,16 +56,16 @@ static json_t *begin(const struct parked *how, struct rpc_peer *peer,
 	}
 	*p = *how;
 	p->later = rpc_later(peer, err);
-	p->wait = (struct node_cost_wait){ .done = known, .arg = p };
-	for (unsigned i = 0; i < n; i++)
-		add_needs(p, &cfg[i]);
+	p->needs = (struct cost_needs){ .node = p->service->node,
+					.done = known,
+					.arg = p };
 	if (!p->later) {
 		free(p);
 		return NULL;
 	}
 	p->params = json_incref((json_t *)(uintptr_t)params);
 	LIST_INSERT_HEAD(&p->service->parked, p, link);
-	if (!wait_on(p, &e))
+	if (cost_needs_begin(&p->needs, cfg, n, &e.why))
 		answer(p, NULL, &e);
 	return NULL;
 }
@@ -132,7 +105,7 @@ void parked_drop(struct service *sv, const struct session *s, int code,
 		next = LIST_NEXT(p, link);
 		if (s && p->session != s)
 			continue;
-		node_cost_forget(sv->node, &p->wait);
+		cost_needs_forget(&p->needs);
 		LIST_REMOVE(p, link);
 		LIST_INSERT_HEAD(&refused, p, link);
 	}

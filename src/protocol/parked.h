@@ -13,6 +13,7 @@
 #define PROTOCOL_PARKED_H
 
 #include "node/conversation.h"
+#include "node/cost_needs.h"
 #include "protocol/service_impl.h"
 
 /** A method for the second time; it does not wait again. */
@@ -34,13 +35,7 @@ struct parked {
 	json_t *params;
 	parked_run *run;
 	parked_change *change; /**< if @run is NULL */
-	struct node_cost_wait wait;
-	/** What must be known, one after the other; @next is measured then. */
-	unsigned n, next;
-	struct parked_need {
-		struct pipeline_cfg media;
-		cr_ns period;
-	} need[2 * CALL_CODECS_MAX];
+	struct cost_needs needs;
 };
 
 /** Wait for the costs of @cfg[@n], one or two, then run @run with @s and

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rtp/rtp.h"
+
 /* So many packets are looked at of those that may be on their way. */
 #define TURNS_MAX 16
 
@@ -30,13 +32,6 @@ void clocks_again(struct clocks *c)
 static uint32_t scale(int32_t units, uint32_t from, uint32_t to)
 {
 	return (uint32_t)((int64_t)units * to / from);
-}
-
-/* @time in units of @clock; days of it, too. */
-static uint32_t units_of(cr_ns time, uint32_t clock)
-{
-	return (uint32_t)(time / CR_SEC * clock +
-			  time % CR_SEC * clock / CR_SEC);
 }
 
 static uint32_t place_in(const struct clocks *c, const struct clocks_span *s,
@@ -87,7 +82,7 @@ static const struct clocks_span *span_of(const struct clocks *c,
 					 const struct clocks_packet *p)
 {
 	cr_ns ahead = -packets_behind(c, p) * c->step;
-	uint32_t about = c->place - units_of(ahead, c->clock);
+	uint32_t about = c->place - (uint32_t)rtp_units(ahead, c->clock);
 	const struct clocks_span *best = NULL;
 	uint32_t off = UINT32_MAX;
 
@@ -117,7 +112,7 @@ uint32_t clocks_place(const struct clocks *c, const struct clocks_packet *p)
 		s = span_of(c, p);
 	if (s && s->clock == p->clock)
 		return place_in(c, s, p->ts);
-	return c->place + units_of(time_behind(c, p), c->clock);
+	return c->place + (uint32_t)rtp_units(time_behind(c, p), c->clock);
 }
 
 /* By whole seconds, so that nothing is rounded. */

@@ -40,6 +40,12 @@ static inline bool rtp_is_rtcp(const uint8_t *p, size_t n)
 	return n >= 2 && p[0] >> 6 == 2 && p[1] >= 192 && p[1] <= 223;
 }
 
+/** @time, days of it, too, in units of a @clock, Hz. */
+static inline int64_t rtp_units(cr_ns time, uint32_t clock)
+{
+	return time / CR_SEC * clock + time % CR_SEC * clock / CR_SEC;
+}
+
 /** The fields that a sender chooses. */
 struct rtp_header {
 	uint8_t pt; /**< payload type, 0..127 */

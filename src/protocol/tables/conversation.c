@@ -33,6 +33,8 @@ const struct field conversation_start_fields[] = {
 		  "payload type: without a codec, a deadline or a worker; so "
 		  "it is whenever they come to have that in mid-call; "
 		  "never: they are decoded and encoded anew" },
+	{ ROW_TEXT(conversation_start, "label", label), .without = "none",
+	  .help = "any text, by which you know it: in queries and records" },
 	{ ROW_BOOL(conversation_start, "keep", keep),
 	  .help = "the conversation belongs to no session; only "
 		  "conversation.stop ends it" },
@@ -75,6 +77,8 @@ const struct field party_info_fields[] = {
 const struct field conversation_info_fields[] = {
 	{ ROW_INT(conversation_info, "conversation", id),
 	  .help = "id of the conversation" },
+	{ ROW_TEXT(conversation_info, "label", label),
+	  .help = "what it was told to be called; or null" },
 	{ ROW_BOOL(conversation_info, "relay", relay),
 	  .help = "packets are passed on without a codec" },
 	{ ROW_OBJECT(conversation_info, "a", party[0], party_info),

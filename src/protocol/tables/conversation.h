@@ -20,6 +20,7 @@ struct conversation_change_request {
 
 struct conversation_info {
 	uint32_t id;
+	const char *label;
 	bool relay;
 	struct node_party_info party[2];
 };

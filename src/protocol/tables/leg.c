@@ -6,6 +6,7 @@
 
 static const char *const learns[] = { CALL_LEARN_NAMES };
 static const char *const rtcps[] = { CALL_RTCP_NAMES };
+static const char *const families[] = { PARTY_FAMILY_NAMES };
 
 #define ALSO                                                                   \
 	.help = "further codecs that the party may send at any time, told by " \
@@ -54,10 +55,15 @@ const struct field party_leg_fields[] = {
 		  "unasked is heard and answered there" },
 	{ ROW_INLINE(party_leg, types, call_types) },
 	{ ROW_INLINE(party_leg, reception, call_reception) },
+	{ ROW_BOOL(party_leg, "hold", hold),
+	  .help = "the party is sent nothing (SDP: sendonly, inactive); it is "
+		  "heard, and RTCP goes on" },
 	{ ROW_TEXT(party_leg, "interface", interface),
 	  .without = "the first whose address is of the family of address",
 	  .help = "name of the interface, as hello lists them, that its leg "
 		  "is opened at" },
+	{ ROW_CHOICE(party_leg, "family", family, families), .dflt = PARTY_ANY,
+	  .help = "IP family of its leg, where address does not say it" },
 	{ 0 },
 };
 
@@ -94,6 +100,18 @@ const struct field party_change_fields[] = {
 	  .min = CALL_PTIME_MIN, .max = CALL_PTIME_MAX, .without = "as it is",
 	  .help = "duration of the speech in a packet that the party sends "
 		  "from now on; a deadline that was one packet's follows" },
+	{ ROW_INT(party_change, "events", events), .max = 127, .dflt = -1,
+	  .without = "as it is",
+	  .help = "RTP payload type of telephone events from now on; 0: none "
+		  "any more; see leg.open" },
+	{ ROW_INT(party_change, "noise", noise), .max = 127, .dflt = -1,
+	  .without = "as it is",
+	  .help = "RTP payload type of comfort noise from now on; 0: none any "
+		  "more; see leg.open" },
+	{ ROW_BOOL(party_change, "hold", hold), .dflt = -1,
+	  .without = "as it is",
+	  .help = "the party is sent nothing from now on, or again; see "
+		  "leg.open" },
 	{ 0 },
 };
 
@@ -111,6 +129,8 @@ const struct field leg_state_fields[] = {
 		  "sent to from" },
 	{ ROW_ADDRESS(leg_state, "to", to),
 	  .help = "address that the party is sent to: told or learned" },
+	{ ROW_BOOL(leg_state, "hold", hold),
+	  .help = "the party is on hold: nothing is sent to it but RTCP" },
 	{ ROW_TEXT(leg_state, "interface", interface),
 	  .help = "name of the interface of the leg" },
 	{ ROW_INT(leg_state, "packets", packets),

@@ -81,6 +81,9 @@ const struct field record_fields[] = {
 	{ ROW_INT(record, "call", info.id), .help = "id of the call" },
 	{ ROW_INT(record, "pair", info.pair),
 	  .help = "id of the call in the other direction, or 0" },
+	{ ROW_TEXT(record, "label", info.label),
+	  .help = "what its conversation was told to be called; of a call of "
+		  "NG the call-id" },
 	{ ROW_BOOL(record, "relay", info.relay),
 	  .help = "its packets were passed on without a codec" },
 	{ ROW_TEXT(record, "start", start),

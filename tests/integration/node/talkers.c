@@ -94,7 +94,7 @@ bool talk_is_over(void *arg)
 {
 	const struct rig *r = arg;
 
-	return !r->node->ncalls && LIST_EMPTY(&r->node->conversations);
+	return !r->node->ncalls && RB_EMPTY(&r->node->conversations);
 }
 
 void talk_stop(struct rig *r, struct conversation *c)
@@ -200,7 +200,7 @@ void assert_relay_sums(struct rig *r, unsigned long long sent)
 				 t->wrong_source + t->wrong_ssrc + t->unproven +
 				 t->wrong_pt);
 	assert_int_equal(t->packets_in, t->relayed);
-	assert_int_equal(t->relayed,
-			 t->packets_out + t->send_failed + t->nowhere);
+	assert_int_equal(t->relayed, t->packets_out + t->send_failed +
+					     t->nowhere + t->held);
 	assert_int_equal(t->done + t->duplicates + t->reordered + t->strays, 0);
 }

@@ -52,7 +52,7 @@ static bool has_no_calls(void *arg)
 {
 	const struct rig *r = arg;
 
-	return !r->node->ncalls && LIST_EMPTY(&r->node->conversations);
+	return !r->node->ncalls && RB_EMPTY(&r->node->conversations);
 }
 
 /* It was refused, and the only thing left is that. */

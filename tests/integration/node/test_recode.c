@@ -176,7 +176,7 @@ static bool has_no_calls(void *arg)
 {
 	const struct rig *r = arg;
 
-	return !r->node->ncalls && LIST_EMPTY(&r->node->conversations);
+	return !r->node->ncalls && RB_EMPTY(&r->node->conversations);
 }
 
 static void end(struct rig *r, struct conversation *c)

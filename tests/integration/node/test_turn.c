@@ -8,110 +8,11 @@
 #include "cmocka_cr.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "talkers.h"
-
-#define CLOCK 160u /* of 20 ms */
-
-/* --- what a party hears --- */
-
-struct line {
-	bool any;
-	uint16_t seq;
-	uint32_t ts, ssrc;
-};
-
-/* One packet of type @pt, @step behind the one before. */
-static void hears(const struct talker *t, struct line *l, unsigned pt,
-		  uint16_t seq_step, uint32_t ts_step)
-{
-	struct rtp_packet p;
-	uint8_t buf[2048];
-	size_t n = talker_hear(t, buf);
-
-	assert_int_equal(rtp_parse(buf, n, &p), 0);
-	assert_int_equal(p.pt, pt);
-	if (l->any) {
-		assert_int_equal((uint16_t)(p.seq - l->seq), seq_step);
-		assert_int_equal(p.ts - l->ts, ts_step);
-		assert_int_equal(p.ssrc, l->ssrc);
-	}
-	*l = (struct line){ true, p.seq, p.ts, p.ssrc };
-}
-
-struct talk {
-	struct rig rig;
-	struct conversation *c;
-	struct talker p[2];
-	struct line line[2]; /* what each hears */
-	unsigned pt[2];	     /* of what each sends, and is sent */
-	unsigned long long sent;
-};
-
-/* Party @i says @n packets of 20 ms, all of which are heard. */
-static void say(struct talk *t, unsigned i, unsigned n)
-{
-	t->p[i].next.pt = (uint8_t)t->pt[i];
-	for (unsigned k = 0; k < n; k++) {
-		talk_rests(t->c);
-		talker_speak(&t->p[i], 0xd5);
-		hears(&t->p[!i], &t->line[!i], t->pt[!i], 1, CLOCK);
-		t->sent++;
-	}
-}
-
-static void say_both(struct talk *t, unsigned n)
-{
-	for (unsigned k = 0; k < n; k++) {
-		say(t, 0, 1);
-		say(t, 1, 1);
-	}
-}
-
-static void talk_open(struct talk *t, const struct rig_options *o,
-		      const char *json, unsigned a, unsigned b)
-{
-	memset(t, 0, sizeof(*t));
-	rig_open(&t->rig, o);
-	t->c = talk_start(&t->rig, json);
-	t->pt[0] = a;
-	t->pt[1] = b;
-	for (unsigned i = 0; i < 2; i++)
-		t->p[i] = talker(t->c, i, (uint8_t)t->pt[i]);
-	talkers_introduce(t->c, t->p);
-	t->sent = 2;
-}
-
-/* What came and what left, whoever had it. */
-static void assert_sums(struct talk *t)
-{
-	struct node_stats stats;
-	const struct node_totals *n = &stats.totals;
-
-	node_stats(t->rig.node, &stats);
-	assert_int_equal(stats.rx.packets + n->port_drops + n->unread, t->sent);
-	assert_int_equal(stats.rx.packets - stats.rx.unheard,
-			 n->packets_in + n->wrong_pt + n->unproven +
-				 n->wrong_source + n->wrong_ssrc +
-				 n->duplicates + n->reordered + n->strays);
-	assert_int_equal(n->packets_in + n->made,
-			 n->done + n->overwritten + n->stale + n->concealed +
-				 n->cancelled + n->relayed);
-	assert_int_equal(n->done + n->relayed,
-			 n->packets_out + n->nowhere + n->send_failed);
-}
-
-static void talk_close(struct talk *t)
-{
-	talk_stop(&t->rig, t->c);
-	assert_sums(t);
-	talkers_leave(t->p);
-	rig_close(&t->rig);
-}
+#include "turning.h"
 
 static bool costs_nothing(void *arg)
 {
@@ -122,26 +23,24 @@ static bool costs_nothing(void *arg)
 	return stats.load < 1e-5 && stats.measured_load == 0;
 }
 
-/* --- tests --- */
-
 /* To PCMA at one end, to PCMU at both, and so on; the ids stay. */
 static void a_conversation_changes_shape(void **state)
 {
 	const struct rig_options o = { .workers = 1, .scheduler = "edf" };
 	struct node_call_info info;
 	struct node_stats stats;
-	struct talk t;
+	struct turning t;
 	uint32_t id;
 
 	(void)state;
-	talk_open(&t, &o, BOTH_PCMU, 0, 0);
+	turning_open(&t, &o, BOTH_PCMU, 0, 0);
 	id = node_call_id(conversation_stream(t.c, 0));
-	say_both(&t, 5);
+	turning_say_both(&t, 5);
 	for (unsigned i = 0; i < 6; i++) {
 		talk_change(&t.rig, t.c, "{'b': {'codec': 'pcma'}}");
 		assert_false(conversation_relays(t.c));
 		t.pt[1] = 8;
-		say_both(&t, 5);
+		turning_say_both(&t, 5);
 		node_stats(t.rig.node, &stats);
 		assert_int_equal(stats.relays, 0);
 		assert_true(stats.load > 1e-5);
@@ -155,7 +54,7 @@ static void a_conversation_changes_shape(void **state)
 		talk_change(&t.rig, t.c, "{'b': {'codec': 'pcmu'}}");
 		assert_true(conversation_relays(t.c));
 		t.pt[1] = 0;
-		say_both(&t, 5);
+		turning_say_both(&t, 5);
 		node_stats(t.rig.node, &stats);
 		assert_int_equal(stats.relays, 2);
 		assert_int_equal(stats.calls, 2);
@@ -168,7 +67,7 @@ static void a_conversation_changes_shape(void **state)
 		if (i % 2) /* a call that sleeps, or not yet */
 			assert_true(rig_wait(&t.rig, costs_nothing, &t.rig));
 	}
-	talk_close(&t);
+	turning_close(&t);
 	assert_int_equal(t.rig.ended, 2);
 }
 
@@ -176,22 +75,23 @@ static void a_conversation_changes_shape(void **state)
 static void a_call_becomes_a_relay(void **state)
 {
 	const struct rig_options o = { .workers = 1 };
-	struct talk t;
+	struct turning t;
 
 	(void)state;
-	talk_open(&t, &o, A_AND_B("{'codec': 'pcmu'}", "{'codec': 'pcma'}", ""),
-		  0, 8);
-	say_both(&t, 5);
+	turning_open(&t, &o,
+		     A_AND_B("{'codec': 'pcmu'}", "{'codec': 'pcma'}", ""), 0,
+		     8);
+	turning_say_both(&t, 5);
 	for (unsigned i = 0; i < 4; i++) {
 		talk_change(&t.rig, t.c, "{'a': {'codec': 'pcma', 'pt': 100}}");
 		assert_true(conversation_relays(t.c));
 		t.pt[0] = 100;
-		say_both(&t, 5);
+		turning_say_both(&t, 5);
 		talk_change(&t.rig, t.c, "{'a': {'codec': 'pcmu'}}");
 		t.pt[0] = 0;
-		say_both(&t, 5);
+		turning_say_both(&t, 5);
 	}
-	talk_close(&t);
+	turning_close(&t);
 }
 
 /* A party goes on for a moment as it was (RFC 3264, 8.3.2), and even to and
@@ -200,50 +100,50 @@ static void what_is_on_its_way_is_not_lost(void **state)
 {
 	const struct rig_options o = { .workers = 1 };
 	struct node_stats stats;
-	struct talk t;
+	struct turning t;
 
 	(void)state;
-	talk_open(&t, &o, BOTH_PCMU, 0, 0);
-	say_both(&t, 3);
+	turning_open(&t, &o, BOTH_PCMU, 0, 0);
+	turning_say_both(&t, 3);
 	talk_change(&t.rig, t.c, "{'b': {'codec': 'pcma'}}");
 	for (unsigned i = 0; i < 6; i++) {
 		t.pt[1] = i % 2 ? 8 : 0; /* what B sends; A is sent PCMU */
-		say(&t, 1, 3);
+		turning_say(&t, 1, 3);
 	}
 	t.pt[1] = 8;
-	say(&t, 0, 3);
+	turning_say(&t, 0, 3);
 	talk_change(&t.rig, t.c, "{'b': {'codec': 'pcmu'}}");
 	for (unsigned i = 0; i < 6; i++) {
 		t.pt[1] = i % 2 ? 0 : 8;
-		say(&t, 1, 3);
+		turning_say(&t, 1, 3);
 	}
 	node_stats(t.rig.node, &stats);
 	assert_int_equal(stats.totals.relayed, 2 + 6 + 9);
 	assert_int_equal(stats.totals.done, 18 + 3 + 9);
 	t.pt[1] = 0;
-	say_both(&t, 3);
+	turning_say_both(&t, 3);
 	/* and then nobody reckons with it any more */
 	assert_true(rig_wait(&t.rig, costs_nothing, &t.rig));
 	t.p[1].next.pt = 8;
 	talker_speak(&t.p[1], 0xd5);
 	t.sent++;
 	t.p[1].next.seq--;
-	t.p[1].next.ts -= CLOCK;
-	say_both(&t, 3);
+	t.p[1].next.ts -= TURNING_STEP;
+	turning_say_both(&t, 3);
 	node_stats(t.rig.node, &stats);
 	assert_int_equal(stats.totals.wrong_pt, 1);
-	talk_close(&t);
+	turning_close(&t);
 }
 
 /* Losses of the sender show in both shapes, and at the turns. */
 static void what_is_missing_shows(void **state)
 {
 	const struct rig_options o = { .workers = 1 };
-	struct talk t;
+	struct turning t;
 
 	(void)state;
-	talk_open(&t, &o, BOTH_PCMU, 0, 0);
-	say_both(&t, 2);
+	turning_open(&t, &o, BOTH_PCMU, 0, 0);
+	turning_say_both(&t, 2);
 	for (unsigned i = 0; i < 8; i++) {
 		bool relay = i % 2;
 		unsigned to = relay ? 0 : 8;
@@ -252,14 +152,14 @@ static void what_is_missing_shows(void **state)
 			    relay ? "{'b': {'codec': 'pcmu'}}"
 				  : "{'b': {'codec': 'pcma'}}");
 		t.p[0].next.seq = (uint16_t)(t.p[0].next.seq + 3);
-		t.p[0].next.ts += 3 * CLOCK;
+		t.p[0].next.ts += 3 * TURNING_STEP;
 		talker_speak(&t.p[0], 0xd5);
 		t.sent++;
-		hears(&t.p[1], &t.line[1], to, 4, 4 * CLOCK);
+		line_hears(&t.line[1], &t.p[1], to, 4, 4 * TURNING_STEP);
 		t.pt[1] = to;
-		say_both(&t, 2);
+		turning_say_both(&t, 2);
 	}
-	talk_close(&t);
+	turning_close(&t);
 }
 
 /* Another SSRC, number and time: what is heard goes on once it was renumbered.
@@ -267,20 +167,21 @@ static void what_is_missing_shows(void **state)
 static void another_sender_goes_on(void **state)
 {
 	const struct rig_options o = { .workers = 1 };
-	struct talk t;
+	struct turning t;
 	struct rtp_packet p;
 	uint8_t buf[2048];
 
 	(void)state;
-	talk_open(&t, &o, A_AND_B("{'codec': 'pcmu'}", "{'codec': 'pcma'}", ""),
-		  0, 8);
-	say_both(&t, 3);
+	turning_open(&t, &o,
+		     A_AND_B("{'codec': 'pcmu'}", "{'codec': 'pcma'}", ""), 0,
+		     8);
+	turning_say_both(&t, 3);
 	for (unsigned i = 0; i < 4; i++) {
 		t.pt[1] = i % 2 ? 8 : 0;
 		talk_change(&t.rig, t.c,
 			    i % 2 ? "{'b': {'codec': 'pcma'}}"
 				  : "{'b': {'codec': 'pcmu'}}");
-		say(&t, 0, 2);
+		turning_say(&t, 0, 2);
 		t.p[0].next.ssrc += 77;
 		t.p[0].next.seq = (uint16_t)(t.p[0].next.seq + 20000);
 		t.p[0].next.ts += 1u << 30;
@@ -292,12 +193,12 @@ static void another_sender_goes_on(void **state)
 		assert_int_equal(p.ssrc, t.line[1].ssrc);
 		assert_int_equal(p.seq, (uint16_t)(t.line[1].seq + 1));
 		/* as far behind as it came, a frame at least */
-		assert_true(p.ts - t.line[1].ts >= CLOCK &&
+		assert_true(p.ts - t.line[1].ts >= TURNING_STEP &&
 			    p.ts - t.line[1].ts < 1u << 24);
 		t.line[1] = (struct line){ true, p.seq, p.ts, p.ssrc };
-		say(&t, 0, 3);
+		turning_say(&t, 0, 3);
 	}
-	talk_close(&t);
+	turning_close(&t);
 }
 
 /* Another clock: numbers and SSRC go on, and time does not go back. */
@@ -314,13 +215,14 @@ static void clocks_change(void **state)
 		{ "{'b': {'codec': 'pcmu'}}", 0 },
 	};
 	const struct rig_options o = { .workers = 1 };
-	struct talk t;
+	struct turning t;
 
 	(void)state;
-	talk_open(&t, &o, BOTH_PCMU, 0, 0);
-	say_both(&t, 3);
+	turning_open(&t, &o, BOTH_PCMU, 0, 0);
+	turning_say_both(&t, 3);
 	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
-		uint32_t step = row[i].pt == 97 ? 2 * CLOCK : CLOCK;
+		uint32_t step =
+			row[i].pt == 97 ? 2 * TURNING_STEP : TURNING_STEP;
 		struct line before = t.line[1];
 		struct rtp_packet p;
 		uint8_t buf[2048];
@@ -335,11 +237,11 @@ static void clocks_change(void **state)
 		t.line[1] = (struct line){ true, p.seq, p.ts, p.ssrc };
 		for (unsigned k = 0; k < 3; k++) {
 			talker_speak(&t.p[0], 0xd5);
-			hears(&t.p[1], &t.line[1], row[i].pt, 1, step);
+			line_hears(&t.line[1], &t.p[1], row[i].pt, 1, step);
 		}
 		t.sent += 4;
 	}
-	talk_close(&t);
+	turning_close(&t);
 }
 
 #define SPIN_B "{'b': {'codec': 'spin', 'spin': '12ms'}}"
@@ -353,11 +255,11 @@ static void what_is_refused_leaves_all_as_it_was(void **state)
 				       .admission = true };
 	struct cr_err e = { "" };
 	struct node_stats stats;
-	struct talk t;
+	struct turning t;
 
 	(void)state;
-	talk_open(&t, &o, BOTH_PCMU, 0, 0);
-	say_both(&t, 2);
+	turning_open(&t, &o, BOTH_PCMU, 0, 0);
+	turning_say_both(&t, 2);
 	for (unsigned k = 0; k < 2; k++) {
 		for (unsigned i = 0; i < 40; i++) {
 			assert_int_equal(
@@ -365,14 +267,14 @@ static void what_is_refused_leaves_all_as_it_was(void **state)
 				-ENOSPC);
 			assert_non_null(strstr(e.text, "no-capacity"));
 			assert_true(conversation_relays(t.c));
-			say_both(&t, 1);
+			turning_say_both(&t, 1);
 		}
 		assert_true(costs_nothing(&t.rig));
 		node_stats(t.rig.node, &stats);
 		assert_int_equal(stats.relays, 2);
 		talk_change(&t.rig, t.c, "{'b': {'codec': 'pcma'}}");
 		t.pt[1] = 8;
-		say_both(&t, 2);
+		turning_say_both(&t, 2);
 		/* nor are inputs used up, of which there are 16 */
 		for (unsigned i = 0; i < 40; i++) {
 			char json[96];
@@ -386,16 +288,16 @@ static void what_is_refused_leaves_all_as_it_was(void **state)
 			assert_non_null(strstr(e.text, "no-capacity"));
 		}
 		assert_false(conversation_relays(t.c));
-		say_both(&t, 2);
+		turning_say_both(&t, 2);
 		talk_change(&t.rig, t.c, "{'b': {'codec': 'pcmu'}}");
 		t.pt[1] = 0;
-		say_both(&t, 2);
+		turning_say_both(&t, 2);
 		assert_true(rig_wait(&t.rig, costs_nothing, &t.rig));
 	}
-	talk_close(&t);
+	turning_close(&t);
 }
 
-static struct node_call_info about(const struct talk *t, unsigned i)
+static struct node_call_info about(const struct turning *t, unsigned i)
 {
 	struct node_call_info info;
 
@@ -404,7 +306,7 @@ static struct node_call_info about(const struct talk *t, unsigned i)
 }
 
 /* A's packets are declared to last @ms. */
-static void assert_declared(const struct talk *t, bool relay, unsigned ms)
+static void assert_declared(const struct turning *t, bool relay, unsigned ms)
 {
 	const struct node_call_info info = about(t, 0);
 	const struct call *call = conversation_stream(t->c, 0)->call;
@@ -445,20 +347,20 @@ static void a_packet_time_outlives_turns(void **state)
 		  20, 8, false },
 	};
 	const struct rig_options o = { .workers = 1, .scheduler = "edf" };
-	struct talk t;
+	struct turning t;
 
 	(void)state;
-	talk_open(&t, &o, A_AND_B(PCMU_20, PCMU_20, ""), 0, 0);
+	turning_open(&t, &o, A_AND_B(PCMU_20, PCMU_20, ""), 0, 0);
 	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
 		talk_change(&t.rig, t.c, row[i].json);
 		t.pt[1] = row[i].pt;
-		say_both(&t, 2);
+		turning_say_both(&t, 2);
 		talk_rests(t.c);
 		assert_declared(&t, row[i].relay, row[i].ms);
 		if (i == 3) /* the call sleeps */
 			assert_true(rig_wait(&t.rig, costs_nothing, &t.rig));
 	}
-	talk_close(&t);
+	turning_close(&t);
 }
 
 /* As is asked for: what never relays does not begin to. */
@@ -493,7 +395,7 @@ static void silence_changes_too(void **state)
 {
 	const struct rig_options o = { .workers = 1 };
 	struct node_stats stats;
-	struct talk t = { .pt = { 0, 0 } };
+	struct turning t = { .pt = { 0, 0 } };
 
 	(void)state;
 	rig_open(&t.rig, &o);
@@ -512,126 +414,9 @@ static void silence_changes_too(void **state)
 		} while (stats.totals.nowhere < t.sent);
 	}
 	t.pt[1] = 0;
-	say(&t, 1, 3);
-	say(&t, 0, 3);
-	talk_close(&t);
-}
-
-/* --- a flood --- */
-
-/* So many packets at least, and turns meanwhile. */
-enum { FLOOD = 8000, TURNS = 40 };
-
-struct flood {
-	struct talk *t;
-	unsigned sent;
-	atomic_bool go, enough;
-};
-
-/* Both speak, of three types by turns, as fast as packets are taken. */
-static void *flood(void *arg)
-{
-	static const uint8_t types[] = { 0, 8, 0, 9 };
-	struct flood *f = arg;
-
-	for (unsigned n = 0; n < FLOOD || !atomic_load(&f->enough); n++) {
-		struct timespec pause = { 0, 20000 };
-		struct talker *p = &f->t->p[n % 2];
-
-		p->next.pt = types[n / 10 % 4];
-		talker_speak(p, 0xd5);
-		f->sent++;
-		(void)nanosleep(&pause, NULL);
-	}
-	atomic_store(&f->go, false);
-	return NULL;
-}
-
-/* Of one line, from its first to its last: every number once, time forward. */
-static unsigned heard_in_order(const struct talker *t)
-{
-	struct line l = { 0 };
-	unsigned n = 0;
-
-	for (; !talker_hears_nothing(t); n++) {
-		struct rtp_packet p;
-		uint8_t buf[2048];
-
-		assert_int_equal(rtp_parse(buf, talker_hear(t, buf), &p), 0);
-		if (l.any) {
-			assert_int_equal(p.ssrc, l.ssrc);
-			assert_true((int16_t)(p.seq - l.seq) > 0);
-			assert_true((int32_t)(p.ts - l.ts) > 0);
-		}
-		l = (struct line){ true, p.seq, p.ts, p.ssrc };
-	}
-	return n;
-}
-
-/* Changes as fast as control can, while packets of all types come. */
-static void a_flood_of_turns(void **state)
-{
-	static const char *const codecs[] = { "pcmu", "pcma", "pcmu", "g722" };
-	const struct rig_options o = { .workers = 2, .ring_frames = 64 };
-	struct flood f = { .go = true };
-	unsigned turns = 0, heard = 0;
-	struct node_stats stats;
-	struct talk t;
-	pthread_t thread;
-
-	(void)state;
-	talk_open(&t, &o, BOTH_PCMU, 0, 0);
-	f.t = &t;
-	assert_int_equal(pthread_create(&thread, NULL, flood, &f), 0);
-	for (; atomic_load(&f.go); turns++) {
-		char json[64];
-
-		(void)snprintf(json, sizeof(json), "{'b': {'codec': '%s'}}",
-			       codecs[turns % 4]);
-		talk_change(&t.rig, t.c, json);
-		for (unsigned i = 0; i < 2; i++)
-			heard += heard_in_order(&t.p[i]);
-		if (turns == TURNS)
-			atomic_store(&f.enough, true);
-	}
-	assert_int_equal(pthread_join(thread, NULL), 0);
-	t.sent += f.sent;
-	talk_stop(&t.rig, t.c);
-	for (unsigned i = 0; i < 2; i++)
-		heard += heard_in_order(&t.p[i]);
-	assert_sums(&t);
-	node_stats(t.rig.node, &stats);
-	assert_true(stats.totals.relayed && stats.totals.done && heard);
-	talkers_leave(t.p);
-	rig_close(&t.rig);
-}
-
-/* Conversations that end in the middle of it. */
-static void it_ends_in_mid_turn(void **state)
-{
-	const struct rig_options o = { .workers = 1 };
-	struct rig r;
-
-	(void)state;
-	rig_open(&r, &o);
-	for (unsigned i = 0; i < 40; i++) {
-		struct conversation *c = talk_start(&r, BOTH_PCMU);
-		struct talker p[2] = { talker(c, 0, 0), talker(c, 1, 0) };
-
-		for (unsigned n = 0; n < 40; n++) {
-			talker_speak(&p[n % 2], 1);
-			if (n % 10 == i % 10)
-				talk_change(&r, c,
-					    n / 10 % 2
-						    ? "{'b': {'codec': 'pcmu'}}"
-						    : "{'b': {'codec': "
-						      "'pcma'}}");
-		}
-		talk_stop(&r, c);
-		talkers_leave(p);
-	}
-	assert_int_equal(r.ended, 80);
-	rig_close(&r);
+	turning_say(&t, 1, 3);
+	turning_say(&t, 0, 3);
+	turning_close(&t);
 }
 
 int main(void)
@@ -647,8 +432,6 @@ int main(void)
 		cmocka_unit_test(a_packet_time_outlives_turns),
 		cmocka_unit_test(never_is_never),
 		cmocka_unit_test(silence_changes_too),
-		cmocka_unit_test(a_flood_of_turns),
-		cmocka_unit_test(it_ends_in_mid_turn),
 	};
 
 	return cmocka_run_group_tests_name("turn", tests, NULL, NULL);

@@ -195,8 +195,8 @@ static void no_fault_is_found_where_there_is_none(void **state)
 		"",
 		"      network: {loss: 5%, burst: 2}\n",
 		"      dtmf: {digits: \"12#\", length: 40ms..300ms}\n",
-		"      talk: {spurt: 300ms, pause: 300ms}\n"
-		"      cn: {level: 40}\n",
+		("      talk: {spurt: 300ms, pause: 300ms}\n"
+		 "      cn: {level: 40}\n"),
 	};
 
 	(void)state;

@@ -17,7 +17,7 @@ static struct call *call_at(struct leg *ear)
 {
 	struct call_cfg cfg = {
 		.id = 1,
-		.media = { side("pcmu"), side("pcma") },
+		.media = { .in = side("pcmu"), .out = side("pcma") },
 		.release = { .kind = RELEASE_SPORADIC, .period = 20 * CR_MS },
 		.terms.deadline = 20 * CR_MS,
 		.ring_frames = 8,

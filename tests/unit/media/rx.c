@@ -132,7 +132,7 @@ static struct call *new_call(unsigned number, struct leg *ear)
 	struct call_cfg cfg = {
 		.id = number + 1,
 		.ssrc_in = number + 1,
-		.media = { pcmu(), pcmu() },
+		.media = { .in = pcmu(), .out = pcmu() },
 		.release = { .kind = RELEASE_SPORADIC, .period = 20 * CR_MS },
 		.terms.deadline = 20 * CR_MS,
 		.pt_in = PT,

@@ -37,7 +37,7 @@ static inline struct call *new_call(void)
 {
 	struct call_cfg cfg = {
 		.id = 1,
-		.media = { side("pcmu"), side("pcma") },
+		.media = { .in = side("pcmu"), .out = side("pcma") },
 		.release = { .kind = RELEASE_SPORADIC,
 			     .period = FRAMES * 20 * CR_MS },
 		.terms.deadline = FRAMES * 20 * CR_MS,

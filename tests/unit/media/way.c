@@ -97,19 +97,52 @@ static void who_tries_does_not_wait(void **state)
 	const struct sockaddr_storage a = numbered(7);
 	struct sockaddr_storage got = { 0 };
 	unsigned version = 0;
+	bool held = false;
 	struct way w;
 
 	(void)state;
 	way_init(&w);
 	way_set(&w, &a);
 	atomic_fetch_add(&w.version, 1); /* in the midst of another one */
-	assert_false(way_try(&w, &version, &got));
+	assert_false(way_try(&w, &version, &held, &got));
 	assert_int_equal(version, 0);
 	assert_int_equal(got.ss_family, AF_UNSPEC);
 	atomic_fetch_add(&w.version, 1);
-	assert_true(way_try(&w, &version, &got));
+	assert_true(way_try(&w, &version, &held, &got));
 	assert_memory_equal(&got, &a, sizeof(got));
 	assert_false(way_changed(&w, version));
+	way_fini(&w);
+}
+
+/* Its address is known, changes, and is there again. */
+static void a_way_that_is_held_leads_nowhere(void **state)
+{
+	const struct sockaddr_storage a = numbered(7), b = numbered(8);
+	struct sockaddr_storage got;
+	unsigned version = 0;
+	bool held = false;
+	struct way w;
+
+	(void)state;
+	way_init(&w);
+	way_set(&w, &a);
+	assert_true(way_try(&w, &version, &held, &got));
+	assert_false(held);
+	way_hold(&w, true);
+	assert_true(way_changed(&w, version));
+	assert_true(way_try(&w, &version, &held, &got));
+	assert_true(held);
+	assert_int_equal(got.ss_family, AF_UNSPEC);
+	way_set(&w, &b);
+	assert_true(way_try(&w, &version, &held, &got));
+	assert_true(held);
+	assert_int_equal(got.ss_family, AF_UNSPEC);
+	(void)way_read(&w, &got);
+	assert_memory_equal(&got, &b, sizeof(got));
+	way_hold(&w, false);
+	assert_true(way_try(&w, &version, &held, &got));
+	assert_false(held);
+	assert_memory_equal(&got, &b, sizeof(got));
 	way_fini(&w);
 }
 
@@ -119,6 +152,7 @@ int main(void)
 		cmocka_unit_test(an_address_is_never_torn),
 		cmocka_unit_test(nowhere_is_told_from_somewhere),
 		cmocka_unit_test(who_tries_does_not_wait),
+		cmocka_unit_test(a_way_that_is_held_leads_nowhere),
 	};
 
 	return cmocka_run_group_tests_name("way", tests, NULL, NULL);

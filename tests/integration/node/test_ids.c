@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Legs and conversations by their ids: what is found, and in which order, while
+ * they come and go at random.
+ */
+#include "cmocka_cr.h"
+
+#include <string.h>
+
+#include "base/descriptors.h"
+#include "seed.h"
+#include "talkers.h"
+
+/* Ids begin with 1. */
+enum { LEGS = 3000, TALKS = 300, TURNS = 20000 };
+
+/* What ought to be there. */
+struct expected {
+	void *at[LEGS + 1]; /* by id; NULL: none */
+	unsigned last;
+};
+
+static uint32_t next_of(const struct expected *x, uint32_t id)
+{
+	while (id < x->last)
+		if (x->at[++id])
+			return id;
+	return 0;
+}
+
+/* --- legs --- */
+
+static struct party *open_leg(struct rig *r)
+{
+	static const struct party_names names = { "", "address" };
+	const struct party_request wish = {
+		.side = { .pt = -1, .complexity = -1 },
+		.learn = -1,
+		.rtcp = LEG_RTCP_OFF,
+		.reception = { .fill = -1 },
+	};
+	struct cr_err e = { "" };
+	struct party *p;
+
+	if (party_open(r->node, &wish, &names, &p, &e))
+		fail_msg("%s", e.text);
+	p->opened = true;
+	return p;
+}
+
+static void leg_comes(struct rig *r, struct expected *x)
+{
+	struct party *p = open_leg(r);
+
+	assert_int_equal(party_id(p), x->last + 1);
+	x->at[++x->last] = p;
+}
+
+static void leg_goes(struct expected *x, uint32_t id)
+{
+	struct cr_err e;
+
+	if (x->at[id])
+		assert_int_equal(party_close(x->at[id], &e), 0);
+	x->at[id] = NULL;
+}
+
+static void assert_leg(struct rig *r, const struct expected *x, uint32_t id)
+{
+	const struct party *after = party_after(r->node, id);
+
+	assert_ptr_equal(party_find(r->node, id),
+			 id <= x->last ? x->at[id] : NULL);
+	assert_int_equal(after ? party_id(after) : 0, next_of(x, id));
+}
+
+static void legs_are_found_and_in_order(void **state)
+{
+	const struct rig_options o = { .workers = 1 };
+	static struct expected x;
+	uint64_t seed = test_seed();
+	struct rig r;
+
+	(void)state;
+	descriptors_raise();
+	rig_open(&r, &o);
+	for (unsigned i = 0; i < TURNS; i++) {
+		if (x.last < LEGS && !test_below(&seed, 4))
+			leg_comes(&r, &x);
+		else if (x.last && !test_below(&seed, 6))
+			leg_goes(&x, 1 + test_below(&seed, x.last));
+		assert_leg(&r, &x, test_below(&seed, x.last + 3));
+	}
+	assert_int_equal(x.last, LEGS);
+	assert_leg(&r, &x, UINT32_MAX);
+	for (uint32_t id = 0; (id = next_of(&x, id));)
+		leg_goes(&x, id);
+	assert_null(party_after(r.node, 0));
+	rig_close(&r);
+}
+
+/* --- conversations --- */
+
+static void talk_goes(struct expected *x, uint32_t id)
+{
+	conversation_stop(x->at[id]);
+	x->at[id] = NULL;
+}
+
+static void assert_talk(struct rig *r, const struct expected *x, uint32_t id)
+{
+	const struct conversation *after = conversation_after(r->node, id);
+
+	assert_ptr_equal(conversation_find(r->node, id),
+			 id <= x->last ? x->at[id] : NULL);
+	assert_int_equal(after ? conversation_id(after) : 0, next_of(x, id));
+}
+
+/* Those that are ending are found no more. */
+static void conversations_are_found_and_in_order(void **state)
+{
+	const struct rig_options o = { .workers = 1 };
+	static struct expected x;
+	uint64_t seed = test_seed();
+	struct rig r;
+
+	(void)state;
+	descriptors_raise();
+	rig_open(&r, &o);
+	while (x.last < TALKS) {
+		struct conversation *c = talk_start(&r, BOTH_PCMU);
+		uint32_t id;
+
+		assert_int_equal(conversation_id(c), x.last + 1);
+		x.at[++x.last] = c;
+		id = 1 + test_below(&seed, x.last);
+		if (x.at[id] && test_below(&seed, 2))
+			talk_goes(&x, id);
+		for (unsigned i = 0; i < 10; i++)
+			assert_talk(&r, &x, test_below(&seed, x.last + 3));
+	}
+	for (uint32_t id = 0; (id = next_of(&x, id));) {
+		talk_goes(&x, id);
+		assert_talk(&r, &x, id);
+	}
+	assert_true(rig_wait(&r, talk_is_over, &r));
+	rig_close(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(legs_are_found_and_in_order),
+		cmocka_unit_test(conversations_are_found_and_in_order),
+	};
+
+	return cmocka_run_group_tests_name("ids", tests, NULL, NULL);
+}
