@@ -6,7 +6,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +33,19 @@ void address_set_port(struct sockaddr_storage *a, unsigned port)
 	else
 		((struct sockaddr_in *)(void *)a)->sin_port =
 			htons((uint16_t)port);
+}
+
+struct in6_addr address_mapped(const struct sockaddr_storage *a)
+{
+	const struct sockaddr_in *a4 = (const void *)a;
+	const struct sockaddr_in6 *a6 = (const void *)a;
+	struct in6_addr host = { 0 };
+
+	if (a->ss_family == AF_INET6)
+		return a6->sin6_addr;
+	host.s6_addr[10] = host.s6_addr[11] = 0xff;
+	memcpy(&host.s6_addr[12], &a4->sin_addr, 4);
+	return host;
 }
 
 static bool same_link(uint32_t a, uint32_t b)

@@ -5,6 +5,7 @@
 #ifndef BASE_ADDRESS_H
 #define BASE_ADDRESS_H
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
@@ -47,6 +48,9 @@ bool address_equal(const struct sockaddr_storage *a,
 /** As address_equal(), whatever the ports are. */
 bool address_same_host(const struct sockaddr_storage *a,
 		       const struct sockaddr_storage *b);
+
+/** Its host among those of IPv6, where IPv4 is mapped (RFC 4291, 2.5.5.2). */
+struct in6_addr address_mapped(const struct sockaddr_storage *a);
 
 /** Its port in host order. */
 unsigned address_port(const struct sockaddr_storage *a);

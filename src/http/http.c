@@ -179,6 +179,8 @@ static void get_metrics(struct http *h, struct evhttp_request *req)
 
 	if (body)
 		metrics_write(body, service_node(h->cfg.service));
+	if (body && h->cfg.ng)
+		metrics_write_ng(body, h->cfg.ng);
 	answer(req, body ? HTTP_OK : HTTP_INTERNAL,
 	       "text/plain; version=0.0.4; charset=utf-8", body);
 	if (body)

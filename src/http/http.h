@@ -20,6 +20,7 @@
 
 #include <stdbool.h>
 
+#include "ng/service.h"
 #include "protocol/service.h"
 
 struct http;
@@ -27,6 +28,7 @@ struct http;
 struct http_config {
 	struct event_base *base;
 	struct service *service; /**< outlives it                    */
+	struct ng_service *ng;	 /**< the same; NULL: none           */
 	const char *address;	 /**< "127.0.0.1:8080"; port 0: any  */
 	bool control;		 /**< POST /scheduler is allowed     */
 };

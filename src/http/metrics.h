@@ -8,6 +8,7 @@
 
 #include <event2/buffer.h>
 
+#include "ng/service.h"
 #include "node/node.h"
 #include "observe/histogram.h"
 
@@ -21,5 +22,8 @@ void metrics_cumulate(const struct histogram *h,
 
 /** Append everything about @n to @out. */
 void metrics_write(struct evbuffer *out, struct node *n);
+
+/** And about the NG service @s. */
+void metrics_write_ng(struct evbuffer *out, const struct ng_service *s);
 
 #endif

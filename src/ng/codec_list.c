@@ -20,7 +20,7 @@ enum format_kind format_kind(const struct sdp_format *f)
 	return strcasecmp(f->name, "CN") ? FORMAT_SPEECH : FORMAT_NOISE;
 }
 
-static bool is_amr(const struct sdp_format *f)
+bool format_is_amr(const struct sdp_format *f)
 {
 	return !strcasecmp(f->name, "AMR") || !strcasecmp(f->name, "AMR-WB");
 }
@@ -32,7 +32,7 @@ bool format_same(const struct sdp_format *a, const struct sdp_format *b)
 	if (strcasecmp(a->name, b->name) != 0 || a->rate != b->rate ||
 	    a->channels != b->channels)
 		return false;
-	if (!is_amr(a))
+	if (!format_is_amr(a))
 		return true;
 	return !fmtp_amr_read(&x, a->fmtp, 16, NULL) &&
 	       !fmtp_amr_read(&y, b->fmtp, 16, NULL) &&

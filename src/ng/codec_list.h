@@ -16,6 +16,8 @@
 enum format_kind { FORMAT_SPEECH, FORMAT_EVENTS, FORMAT_NOISE };
 enum format_kind format_kind(const struct sdp_format *f);
 
+bool format_is_amr(const struct sdp_format *f); /**< or AMR-WB */
+
 /** Do both mean the same speech? Packets of one are packets of the other. */
 bool format_same(const struct sdp_format *a, const struct sdp_format *b);
 
@@ -75,6 +77,8 @@ struct codec_choice {
 struct codec_settled {
 	struct codec_choice party[2];
 	bool transcoded; /**< their speech differs */
+	/** Or who offered may also send what the other one has refused. */
+	bool needs_codec;
 	/** What who offered is answered. */
 	struct sdp_format answer[SDP_FORMATS_MAX];
 	unsigned nanswer;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ng/codec_list.h"
+#include "sdp/fmtp.h"
 
 struct settling {
 	struct codec_settled *out;
@@ -62,33 +63,85 @@ static const struct codec_item *own_speech(const struct settling *s)
 	return NULL;
 }
 
-static bool is_answered(const struct settling *s, const struct codec_item *it)
+/* What was answered of @it, or NULL. */
+static const struct sdp_format *answer_of(const struct settling *s,
+					  const struct codec_item *it)
 {
 	for (unsigned i = 0; i < s->line->nformats; i++)
 		if (offered_as(s, &s->line->formats[i]) == it)
-			return true;
-	return false;
+			return &s->line->formats[i];
+	return NULL;
 }
 
-/* May who offered send it, beside the one it is sent? */
-static bool is_welcome(const struct settling *s, const struct codec_item *it)
+/* Might who offered send it, beside the one it is sent? */
+static bool is_own_speech(const struct codec_item *it)
 {
-	return !it->added && format_kind(&it->format) == FORMAT_SPEECH &&
-	       (it->accepted || is_answered(s, it));
+	return !it->added && format_kind(&it->format) == FORMAT_SPEECH;
 }
 
-static void list_offerers(const struct settling *s, const struct codec_item *a)
+/* Can speech of @it that who answers has refused be sent? */
+static bool needs_codec(const struct settling *s)
 {
-	struct codec_choice *c = &s->out->party[0];
-
-	s->out->answer[s->out->nanswer++] = a->format;
 	for (unsigned i = 0; i < s->offered->n && !s->single; i++) {
 		const struct codec_item *it = &s->offered->item[i];
 
-		if (it == a || !is_welcome(s, it))
+		if (is_own_speech(it) && it->accepted && !answer_of(s, it))
+			return true;
+	}
+	return s->out->transcoded;
+}
+
+/* May who offered send it, beside @a? A relay maps the type of @a only, and
+ * leaves the others where they are if that is one number for both. */
+static bool is_welcome(const struct settling *s, const struct codec_item *it,
+		       const struct codec_item *a, const struct sdp_format *b)
+{
+	const struct sdp_format *f = answer_of(s, it);
+
+	if (it == a || !is_own_speech(it) || !(it->accepted || f))
+		return false;
+	return s->out->needs_codec ||
+	       (a->format.pt == b->pt && f && f->pt == it->format.pt);
+}
+
+/* What who offered @a is told where packets are passed on as they are: the
+ * parameters of @b, its answer, unless that has modes which were not offered
+ * (RFC 4867, 8.3.1). */
+static const char *passed_fmtp(const struct sdp_format *a,
+			       const struct sdp_format *b)
+{
+	struct fmtp_amr x, y;
+
+	if (!format_is_amr(a) || fmtp_amr_read(&x, a->fmtp, 16, NULL) ||
+	    fmtp_amr_read(&y, b->fmtp, 16, NULL) || !x.mode_set)
+		return b->fmtp;
+	return y.mode_set && !(y.mode_set & ~x.mode_set) ? b->fmtp : a->fmtp;
+}
+
+static void put_answer(const struct settling *s, const struct codec_item *it)
+{
+	const struct sdp_format *f = answer_of(s, it);
+	struct sdp_format *to = &s->out->answer[s->out->nanswer++];
+
+	*to = it->format;
+	if (f && !s->out->needs_codec)
+		to->fmtp = passed_fmtp(&it->format, f);
+}
+
+/* @b is what was answered of @a, or of what is made of it. */
+static void list_offerers(const struct settling *s, const struct codec_item *a,
+			  const struct sdp_format *b)
+{
+	struct codec_choice *c = &s->out->party[0];
+
+	put_answer(s, a);
+	for (unsigned i = 0; i < s->offered->n && !s->single; i++) {
+		const struct codec_item *it = &s->offered->item[i];
+
+		if (!is_welcome(s, it, a, b))
 			continue;
 		c->also[c->nalso++] = it->format;
-		s->out->answer[s->out->nanswer++] = it->format;
+		put_answer(s, it);
 	}
 }
 
@@ -106,41 +159,44 @@ static void list_answerers(const struct settling *s,
 	}
 }
 
-/* The one at the clock of the speech, else any. */
+/* Of a kind that travels among the speech: the one at its clock; of events,
+ * else the first. */
+struct kind_choice {
+	enum format_kind kind;
+	unsigned rate;
+	const struct sdp_format *best;
+};
+
+static void consider(struct kind_choice *c, const struct sdp_format *f)
+{
+	if (format_kind(f) != c->kind || (c->best && c->best->rate == c->rate))
+		return;
+	if (f->rate == c->rate || (c->kind == FORMAT_EVENTS && !c->best))
+		c->best = f;
+}
+
 static const struct sdp_format *answered_kind(const struct settling *s,
 					      enum format_kind kind,
 					      unsigned rate)
 {
-	const struct sdp_format *any = NULL;
+	struct kind_choice c = { .kind = kind, .rate = rate };
 
-	for (unsigned i = 0; i < s->line->nformats; i++) {
-		const struct sdp_format *f = &s->line->formats[i];
-
-		if (format_kind(f) != kind || !offered_as(s, f))
-			continue;
-		if (f->rate == rate)
-			return f;
-		any = any ? any : f;
-	}
-	return kind == FORMAT_EVENTS ? any : NULL;
+	for (unsigned i = 0; i < s->line->nformats; i++)
+		if (offered_as(s, &s->line->formats[i]))
+			consider(&c, &s->line->formats[i]);
+	return c.best;
 }
 
 static const struct sdp_format *offerers_kind(const struct settling *s,
 					      enum format_kind kind,
 					      unsigned rate)
 {
-	const struct sdp_format *any = NULL;
+	struct kind_choice c = { .kind = kind, .rate = rate };
 
-	for (unsigned i = 0; i < s->offered->n; i++) {
-		const struct codec_item *it = &s->offered->item[i];
-
-		if (it->added || format_kind(&it->format) != kind)
-			continue;
-		if (it->format.rate == rate)
-			return &it->format;
-		any = any ? any : &it->format;
-	}
-	return kind == FORMAT_EVENTS ? any : NULL;
+	for (unsigned i = 0; i < s->offered->n; i++)
+		if (!s->offered->item[i].added)
+			consider(&c, &s->offered->item[i].format);
+	return c.best;
 }
 
 /* What travels among the speech: both must know it. */
@@ -186,7 +242,8 @@ int codec_settle(struct codec_settled *out, const struct codec_list *offered,
 	out->party[1].speech = *b;
 	out->party[1].bit_rate = as->bit_rate;
 	out->transcoded = own != as;
-	list_offerers(&s, own);
+	out->needs_codec = needs_codec(&s);
+	list_offerers(&s, own, b);
 	list_answerers(&s, b);
 	settle_kind(&s, FORMAT_EVENTS, &out->party[0].events,
 		    &out->party[1].events);

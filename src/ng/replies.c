@@ -24,8 +24,8 @@ struct reply {
 RB_HEAD(reply_tree, reply);
 TAILQ_HEAD(reply_list, reply);
 
-struct replies {
-	struct replies_cfg cfg;
+struct ng_replies {
+	struct ng_replies_cfg cfg;
 	struct reply_tree tree;
 	struct reply_list ages; /* the oldest first */
 	size_t bytes;
@@ -40,9 +40,9 @@ static int reply_cmp(struct reply *a, struct reply *b)
 RB_PROTOTYPE(reply_tree, reply, by_key, reply_cmp)
 RB_GENERATE(reply_tree, reply, by_key, reply_cmp)
 
-struct replies *replies_new(const struct replies_cfg *cfg)
+struct ng_replies *ng_replies_new(const struct ng_replies_cfg *cfg)
 {
-	struct replies *r = calloc(1, sizeof(*r));
+	struct ng_replies *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
@@ -52,7 +52,7 @@ struct replies *replies_new(const struct replies_cfg *cfg)
 	return r;
 }
 
-static void forget(struct replies *r, struct reply *one)
+static void forget(struct ng_replies *r, struct reply *one)
 {
 	(void)RB_REMOVE(reply_tree, &r->tree, one);
 	TAILQ_REMOVE(&r->ages, one, by_age);
@@ -62,7 +62,7 @@ static void forget(struct replies *r, struct reply *one)
 	free(one);
 }
 
-void replies_free(struct replies *r)
+void ng_replies_free(struct ng_replies *r)
 {
 	if (!r)
 		return;
@@ -72,7 +72,7 @@ void replies_free(struct replies *r)
 }
 
 /* Room for @more octets. */
-static void make_room(struct replies *r, cr_ns now, size_t more)
+static void make_room(struct ng_replies *r, cr_ns now, size_t more)
 {
 	struct reply *oldest = TAILQ_FIRST(&r->ages);
 
@@ -93,7 +93,7 @@ static void set_key(struct reply *one, const struct sockaddr_storage *from,
 		       address_text(from, address, sizeof(address)));
 }
 
-static struct reply *find(struct replies *r,
+static struct reply *find(struct ng_replies *r,
 			  const struct sockaddr_storage *from,
 			  const char *cookie)
 {
@@ -103,10 +103,10 @@ static struct reply *find(struct replies *r,
 	return RB_FIND(reply_tree, &r->tree, &key);
 }
 
-enum replies_is replies_ask(struct replies *r,
-			    const struct sockaddr_storage *from,
-			    const char *cookie, cr_ns now, const char **text,
-			    size_t *bytes)
+enum ng_replies_is ng_replies_ask(struct ng_replies *r,
+				  const struct sockaddr_storage *from,
+				  const char *cookie, cr_ns now,
+				  const char **text, size_t *bytes)
 {
 	struct reply *one;
 
@@ -115,22 +115,22 @@ enum replies_is replies_ask(struct replies *r,
 	if (one) {
 		*text = one->text;
 		*bytes = one->bytes;
-		return one->text ? REPLIES_DONE : REPLIES_WORKING;
+		return one->text ? NG_REPLIES_DONE : NG_REPLIES_WORKING;
 	}
 	one = calloc(1, sizeof(*one));
 	if (!one)
-		return REPLIES_FULL;
+		return NG_REPLIES_FULL;
 	set_key(one, from, cookie);
 	one->asked = now;
 	(void)RB_INSERT(reply_tree, &r->tree, one);
 	TAILQ_INSERT_TAIL(&r->ages, one, by_age);
 	r->bytes += sizeof(*one);
 	r->n++;
-	return REPLIES_NEW;
+	return NG_REPLIES_NEW;
 }
 
-void replies_put(struct replies *r, const struct sockaddr_storage *from,
-		 const char *cookie, const char *text, size_t bytes)
+void ng_replies_put(struct ng_replies *r, const struct sockaddr_storage *from,
+		    const char *cookie, const char *text, size_t bytes)
 {
 	struct reply *one = find(r, from, cookie);
 	char *copy;
@@ -149,7 +149,7 @@ void replies_put(struct replies *r, const struct sockaddr_storage *from,
 	make_room(r, one->asked, 0);
 }
 
-unsigned replies_count(const struct replies *r)
+unsigned ng_replies_count(const struct ng_replies *r)
 {
 	return r->n;
 }

@@ -14,36 +14,36 @@
 
 #include "cr/time.h"
 
-struct replies;
+struct ng_replies;
 
-struct replies_cfg {
+struct ng_replies_cfg {
 	cr_ns life;	  /**< of an answer                               */
 	size_t bytes_max; /**< of all answers; the oldest go before that  */
 };
 
 /** NULL: out of memory. */
-struct replies *replies_new(const struct replies_cfg *cfg);
-void replies_free(struct replies *r); /**< NULL is fine */
+struct ng_replies *ng_replies_new(const struct ng_replies_cfg *cfg);
+void ng_replies_free(struct ng_replies *r); /**< NULL is fine */
 
-enum replies_is {
-	REPLIES_NEW,	 /**< never seen: it is known as worked on now    */
-	REPLIES_WORKING, /**< the same came before, and is being answered */
-	REPLIES_DONE,	 /**< so it did, and *@text is the answer         */
-	REPLIES_FULL,	 /**< out of memory: answer it as if it were new  */
+enum ng_replies_is {
+	NG_REPLIES_NEW,	    /**< never seen: it is known as worked on now    */
+	NG_REPLIES_WORKING, /**< the same came before, and is being answered */
+	NG_REPLIES_DONE,    /**< so it did, and *@text is the answer         */
+	NG_REPLIES_FULL,    /**< out of memory: answer it as if it were new  */
 };
 
 /** A request with @cookie came from @from at @now. @text stays valid until the
  * next call. */
-enum replies_is replies_ask(struct replies *r,
-			    const struct sockaddr_storage *from,
-			    const char *cookie, cr_ns now, const char **text,
-			    size_t *bytes);
+enum ng_replies_is ng_replies_ask(struct ng_replies *r,
+				  const struct sockaddr_storage *from,
+				  const char *cookie, cr_ns now,
+				  const char **text, size_t *bytes);
 
 /** It was answered. One that is not known (any more) is ignored. */
-void replies_put(struct replies *r, const struct sockaddr_storage *from,
-		 const char *cookie, const char *text, size_t bytes);
+void ng_replies_put(struct ng_replies *r, const struct sockaddr_storage *from,
+		    const char *cookie, const char *text, size_t bytes);
 
 /** Answers that are kept, and requests that are worked on. */
-unsigned replies_count(const struct replies *r);
+unsigned ng_replies_count(const struct ng_replies *r);
 
 #endif

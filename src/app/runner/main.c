@@ -22,6 +22,7 @@
 #include "base/descriptors.h"
 #include "codecs/kernels/kernels.h"
 #include "http/http.h"
+#include "ng/service.h"
 #include "protocol/service.h"
 #include "observe/lines.h"
 #include "observe/log.h"
@@ -34,6 +35,7 @@ struct daemon {
 	struct event_base *base;
 	struct service *service;
 	struct http *http;
+	struct ng_service *ng;
 	struct lines *records;
 	struct event *term, *intr, *hup;
 	unsigned signals;
@@ -107,7 +109,7 @@ static void announce(struct daemon *d)
 	const char *kernels = cr_kernels_names[cr_kernels_active()];
 	const char *socket = d->opt.service.listen_too.path;
 	struct node *n = service_node(d->service);
-	char rtp[64], spec[320], http[64] = "";
+	char rtp[64], spec[320], http[64] = "", ng[64] = "";
 	const char *why;
 	enum udp_io io = node_io(n, &why);
 
@@ -115,17 +117,21 @@ static void announce(struct daemon *d)
 	node_scheduler(n, spec, sizeof(spec));
 	if (d->http)
 		http_local(d->http, http, sizeof(http));
+	if (d->ng)
+		ng_service_local(d->ng, ng, sizeof(ng));
 	/* scripts wait for this line */
 	printf("ready rtp=%s control=%s sctp=%s scheduler=%s workers=%u "
-	       "kernels=%s%s%s%s%s\n",
+	       "kernels=%s%s%s%s%s%s%s\n",
 	       rtp, d->opt.control, service_transport(d->service), spec,
 	       d->opt.service.node.workers, kernels, *http ? " http=" : "",
-	       http, *socket ? " socket=" : "", socket);
+	       http, *ng ? " ng=" : "", ng, *socket ? " socket=" : "", socket);
 	(void)fflush(stdout);
 	log_event(LOG_INFO, "ready",
 		  "rtp=%s control=%s sctp=%s scheduler=%s kernels=%s io=%s",
 		  rtp, d->opt.control, service_transport(d->service), spec,
 		  kernels, udp_io_names[io]);
+	if (d->ng)
+		log_event(LOG_INFO, "ng", "address=%s", ng);
 	if (*why)
 		log_event(LOG_INFO, "no-io-uring", "io=%s why=\"%s\"",
 			  udp_io_names[io], why);
@@ -135,10 +141,24 @@ static int open_http(struct daemon *d, struct cr_err *e)
 {
 	const struct http_config cfg = { .base = d->base,
 					 .service = d->service,
+					 .ng = d->ng,
 					 .address = d->opt.http,
 					 .control = d->opt.http_control };
 
 	return d->opt.http ? http_open(&d->http, &cfg, e) : 0;
+}
+
+static int open_ng(struct daemon *d, struct cr_err *e)
+{
+	struct ng_service_config cfg = d->opt.ng;
+	struct cr_err why = { "" };
+	int err = 0;
+
+	cfg.base = d->base;
+	cfg.service = d->service;
+	if (cfg.address)
+		err = ng_service_open(&d->ng, &cfg, &why);
+	return err ? cr_fail(e, err, "--ng %s: %s", cfg.address, why.text) : 0;
 }
 
 static int open_records(struct daemon *d, struct cr_err *e)
@@ -171,6 +191,8 @@ static int start(struct daemon *d, struct cr_err *e)
 		err = node_trace_start(service_node(d->service), d->opt.trace,
 				       d->opt.trace_overwrite, e);
 	if (!err)
+		err = open_ng(d, e);
+	if (!err)
 		err = open_http(d, e);
 	if (!err)
 		err = open_signals(d);
@@ -194,6 +216,7 @@ static void stop(struct daemon *d)
 	int err;
 
 	http_close(d->http);
+	ng_service_close(d->ng);
 	err = service_close(d->service);
 	lines_close(d->records); /* all calls have ended, or are hung */
 	if (err)

@@ -20,7 +20,8 @@ static struct {
 	const char *rtp, *rtp_ports, *tos, *control, *socket, *scheduler, *pin,
 		*rx_cpu, *run_queues, *coalesce;
 	const char *trace, *trace_dir, *plugin_dir, *log_file, *records, *spool;
-	const char *http, *max_age;
+	const char *http, *ng, *ng_allow, *max_age;
+	int64_t ng_silence, ng_patience, ng_lines, ng_host_lines;
 	int64_t udp_port, sctp, workers, receivers, ring, stale, capacity;
 	int64_t watchdog, io, rtcp_interval;
 	int64_t trace_records, max_calls, peer_timeout, grace, drain_timeout;
@@ -45,6 +46,10 @@ static struct {
 	.max_calls = 100000,
 	.peer_timeout = TRANSPORT_PEER_TIMEOUT,
 	.rtcp_interval = 5 * CR_SEC,
+	.ng_silence = NG_SILENCE,
+	.ng_patience = NG_PATIENCE,
+	.ng_lines = NG_LINES,
+	.ng_host_lines = NG_HOST_LINES,
 	.grace = 5 * CR_SEC,
 	.drain_timeout = 10 * CR_SEC,
 	.log_level = 2,
@@ -111,6 +116,35 @@ static const struct cli_opt rows[] = {
 	    "JSON object a line. Its mode is 0660: whoever may write to it "
 	    "may do everything.",
 	    .text = &raw.socket, .dflt = ""),
+	ROW(CLI_STRING, "ng", "[ADDR:]PORT",
+	    "Take requests of the NG protocol, by which telephone systems "
+	    "(Kamailio, OpenSIPS and others) drive media proxies, at this "
+	    "address: UDP and TCP. A port alone is one of 127.0.0.1. It has no "
+	    "password: elsewhere than at loopback it needs --ng-allow, and a "
+	    "closed network.",
+	    .text = &raw.ng, .dflt = ""),
+	ROW(CLI_STRING, "ng-allow", "ADDR[/BITS],...",
+	    "Hosts and networks that may ask by NG; nothing of others is read. "
+	    "Default, at loopback: 127.0.0.0/8,::1.",
+	    .text = &raw.ng_allow, .dflt = ""),
+	ROW(CLI_TIME, "ng-silence", NULL,
+	    "Calls of NG that were answered end when no packet has come for so "
+	    "long.",
+	    .number = &raw.ng_silence, .min = 100 * CR_MS,
+	    .max = 7 * 86400 * CR_SEC),
+	ROW(CLI_TIME, "ng-patience", NULL,
+	    "Those that nobody has answered end after so long without a "
+	    "packet.",
+	    .number = &raw.ng_patience, .min = 100 * CR_MS,
+	    .max = 86400 * CR_SEC),
+	ROW(CLI_INT, "ng-lines", "N",
+	    "Media lines that all calls of NG may have. Each takes two ports "
+	    "and four descriptors. An offer beyond that is told the load "
+	    "limit.",
+	    .number = &raw.ng_lines, .min = 1, .max = 1000000),
+	ROW(CLI_INT, "ng-host-lines", "N",
+	    "And those that one host may have asked for.",
+	    .number = &raw.ng_host_lines, .min = 1, .max = 1000000),
 	ROW(CLI_STRING, "http", "ADDR:PORT",
 	    "Serve a live view at this address: a page, /state (JSON), "
 	    "/metrics (Prometheus), /healthz, /readyz. It has no password: "
@@ -459,6 +493,13 @@ void runner_options_parse(struct runner_options *o, int argc, char **argv)
 	fill(o);
 	o->http = raw.http;
 	o->http_control = raw.http_control;
+	o->ng = (struct ng_service_config){
+		.address = raw.ng,
+		.guests = values_guests(raw.ng_allow),
+		.silence = raw.ng_silence,
+		.patience = raw.ng_patience,
+		.most = { (unsigned)raw.ng_lines, (unsigned)raw.ng_host_lines },
+	};
 	o->trace = raw.trace;
 	o->trace_overwrite = raw.overwrite;
 	o->records = raw.records;

@@ -6,6 +6,7 @@
 #define APP_RUNNER_OPTIONS_H
 
 #include "base/topology.h"
+#include "ng/service.h"
 #include "node/placement.h"
 #include "protocol/service.h"
 
@@ -17,6 +18,8 @@ struct runner_options {
 	char control[96]; /**< as given, for people */
 	const char *http; /**< NULL: no live view */
 	bool http_control;
+	/** Without event base and service; no address: no NG. */
+	struct ng_service_config ng;
 	const char *trace;
 	bool trace_overwrite;
 	const char *records; /**< NULL: none */

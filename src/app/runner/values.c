@@ -119,3 +119,15 @@ cr_ns values_max_age(const char *text)
 			    "to 60s, such as 100ms");
 	return t;
 }
+
+const struct ng_guests *values_guests(const char *text)
+{
+	static struct ng_guests guests;
+	struct cr_err e = { "" };
+
+	if (!text)
+		return NULL;
+	if (ng_guests_read(&guests, text, &e))
+		options_die("ng-allow", e.text);
+	return &guests;
+}

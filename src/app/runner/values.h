@@ -12,6 +12,7 @@
 
 #include "base/cli.h"
 #include "cr/time.h"
+#include "ng/guests.h"
 #include "node/node.h"
 
 /** Exit with 2, saying @why; @option: which one is wrong, NULL: none by itself.
@@ -34,6 +35,9 @@ struct port_range values_rtp_ports(const char *text);
 
 /** --tos; NULL: 0. */
 unsigned values_tos(const char *text);
+
+/** --ng-allow; NULL: nobody was named. There is one list in the process. */
+const struct ng_guests *values_guests(const char *text);
 
 /** --run-queues, as placement_wish has it. */
 int values_run_queues(const char *text);

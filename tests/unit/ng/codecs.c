@@ -255,6 +255,28 @@ static void both_settle_on_the_least(void **state)
 		{ MOBILE, "{}", "100 AMR/8000 mode-set=7",
 		  "96 AMR, 0: 100 AMR, 0; -1--1; 96 AMR/8000 mode-set=7", false,
 		  false },
+		/* a relay knows no more than one pair of other numbers */
+		{ MOBILE, "{}", "100 AMR/8000 mode-set=7, 8 PCMA/8000",
+		  "96 AMR, 0: 100 AMR, 1; -1--1; 96 AMR/8000 mode-set=7", false,
+		  false },
+		{ "8 PCMA/8000, 96 AMR/8000", "{}", "8 PCMA/8000, 97 AMR/8000",
+		  "8 PCMA, 0: 8 PCMA, 1; -1--1; 8 PCMA/8000", false, false },
+		/* what is passed on has the answer's parameters */
+		{ "8 PCMA/8000, 96 AMR/8000", "{}",
+		  "8 PCMA/8000, 96 AMR/8000 mode-set=7",
+		  "8 PCMA, 1: 8 PCMA, 1; -1--1; 8 PCMA/8000, 96 AMR/8000 "
+		  "mode-set=7",
+		  false, false },
+		/* but modes that were not offered are none */
+		{ "96 AMR/8000", "{}", "96 AMR/8000 mode-set=7",
+		  "96 AMR, 0: 96 AMR, 0; -1--1; 96 AMR/8000 mode-set=7", false,
+		  false },
+		{ "96 AMR/8000 mode-set=7", "{}", "96 AMR/8000",
+		  "96 AMR, 0: 96 AMR, 0; -1--1; 96 AMR/8000 mode-set=7", false,
+		  false },
+		{ "96 AMR/8000 mode-set=7", "{}", "96 AMR/8000 mode-set=2",
+		  "96 AMR, 0: 96 AMR, 0; -1--1; 96 AMR/8000 mode-set=7", false,
+		  false },
 		{ PHONE, "{'codec':{'accept':['PCMU']}}", "8 PCMA/8000",
 		  "8 PCMA, 1: 8 PCMA, 0; -1--1; 8 PCMA/8000, 0 PCMU/8000",
 		  false, false },

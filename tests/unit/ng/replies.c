@@ -16,34 +16,35 @@ static struct sockaddr_storage host(const char *text)
 	return a;
 }
 
-static enum replies_is ask(struct replies *r, const char *from,
-			   const char *cookie, cr_ns now, const char *is)
+static enum ng_replies_is ask(struct ng_replies *r, const char *from,
+			      const char *cookie, cr_ns now, const char *is)
 {
 	const struct sockaddr_storage at = host(from);
 	const char *text;
 	size_t bytes;
-	enum replies_is what = replies_ask(r, &at, cookie, now, &text, &bytes);
+	enum ng_replies_is what =
+		ng_replies_ask(r, &at, cookie, now, &text, &bytes);
 
 	if (is) {
-		assert_int_equal(what, REPLIES_DONE);
+		assert_int_equal(what, NG_REPLIES_DONE);
 		assert_int_equal(bytes, strlen(is));
 		assert_memory_equal(text, is, bytes);
 	}
 	return what;
 }
 
-static void answer(struct replies *r, const char *from, const char *cookie,
+static void answer(struct ng_replies *r, const char *from, const char *cookie,
 		   const char *text)
 {
 	const struct sockaddr_storage at = host(from);
 
-	replies_put(r, &at, cookie, text, strlen(text));
+	ng_replies_put(r, &at, cookie, text, strlen(text));
 }
 
-static struct replies *open_replies(size_t bytes)
+static struct ng_replies *open_replies(size_t bytes)
 {
-	struct replies *r = replies_new(
-		&(struct replies_cfg){ .life = 10, .bytes_max = bytes });
+	struct ng_replies *r = ng_replies_new(
+		&(struct ng_replies_cfg){ .life = 10, .bytes_max = bytes });
 
 	assert_non_null(r);
 	return r;
@@ -54,11 +55,11 @@ static struct replies *open_replies(size_t bytes)
 
 static void work_is_done_once(void **state)
 {
-	struct replies *r = open_replies(1 << 20);
+	struct ng_replies *r = open_replies(1 << 20);
 
 	(void)state;
-	assert_int_equal(ask(r, A, "1", 0, NULL), REPLIES_NEW);
-	assert_int_equal(ask(r, A, "1", 1, NULL), REPLIES_WORKING);
+	assert_int_equal(ask(r, A, "1", 0, NULL), NG_REPLIES_NEW);
+	assert_int_equal(ask(r, A, "1", 1, NULL), NG_REPLIES_WORKING);
 	answer(r, A, "1", "pong");
 	(void)ask(r, A, "1", 2, "pong");
 	/* another answer to the same is not believed */
@@ -66,55 +67,56 @@ static void work_is_done_once(void **state)
 	(void)ask(r, A, "1", 3, "pong");
 	/* nor is an answer to nothing */
 	answer(r, A, "7", "pong");
-	assert_int_equal(replies_count(r), 1);
-	replies_free(r);
+	assert_int_equal(ng_replies_count(r), 1);
+	ng_replies_free(r);
 }
 
 static void cookies_are_of_their_sender(void **state)
 {
-	struct replies *r = open_replies(1 << 20);
+	struct ng_replies *r = open_replies(1 << 20);
 
 	(void)state;
-	assert_int_equal(ask(r, A, "1", 0, NULL), REPLIES_NEW);
-	assert_int_equal(ask(r, B, "1", 0, NULL), REPLIES_NEW);
-	assert_int_equal(ask(r, "127.0.0.1:5001", "1", 0, NULL), REPLIES_NEW);
+	assert_int_equal(ask(r, A, "1", 0, NULL), NG_REPLIES_NEW);
+	assert_int_equal(ask(r, B, "1", 0, NULL), NG_REPLIES_NEW);
+	assert_int_equal(ask(r, "127.0.0.1:5001", "1", 0, NULL),
+			 NG_REPLIES_NEW);
 	answer(r, B, "1", "b");
-	assert_int_equal(ask(r, A, "1", 1, NULL), REPLIES_WORKING);
+	assert_int_equal(ask(r, A, "1", 1, NULL), NG_REPLIES_WORKING);
 	(void)ask(r, B, "1", 1, "b");
-	replies_free(r);
+	ng_replies_free(r);
 }
 
 static void answers_are_forgotten_with_time(void **state)
 {
-	struct replies *r = open_replies(1 << 20);
+	struct ng_replies *r = open_replies(1 << 20);
 
 	(void)state;
-	assert_int_equal(ask(r, A, "1", 0, NULL), REPLIES_NEW);
+	assert_int_equal(ask(r, A, "1", 0, NULL), NG_REPLIES_NEW);
 	answer(r, A, "1", "pong");
 	(void)ask(r, A, "1", 10, "pong");
-	assert_int_equal(ask(r, A, "1", 11, NULL), REPLIES_NEW);
-	assert_int_equal(replies_count(r), 1);
-	replies_free(r);
+	assert_int_equal(ask(r, A, "1", 11, NULL), NG_REPLIES_NEW);
+	assert_int_equal(ng_replies_count(r), 1);
+	ng_replies_free(r);
 }
 
 /* A flood of requests cannot take more. */
 static void memory_has_a_limit(void **state)
 {
-	struct replies *r = open_replies(20000);
+	struct ng_replies *r = open_replies(20000);
 	char cookie[16], text[1000] = "";
 
 	(void)state;
 	memset(text, 'x', sizeof(text) - 1);
 	for (unsigned i = 0; i < 1000; i++) {
 		(void)snprintf(cookie, sizeof(cookie), "%u", i);
-		assert_int_equal(ask(r, A, cookie, 0, NULL), REPLIES_NEW);
+		assert_int_equal(ask(r, A, cookie, 0, NULL), NG_REPLIES_NEW);
 		answer(r, A, cookie, text);
-		assert_in_range(replies_count(r), 1, 20);
+		assert_in_range(ng_replies_count(r), 1, 20);
 	}
 	/* the last ones are there */
 	(void)ask(r, A, "999", 0, text);
-	assert_int_equal(ask(r, A, "0", 0, NULL), REPLIES_NEW);
-	replies_free(r);
+	assert_int_equal(ask(r, A, "0", 0, NULL), NG_REPLIES_NEW);
+	ng_replies_free(r);
 }
 
 int main(void)

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Answers: what both sides have settled on becomes a conversation for each
+ * line, or changes the one that is there; and who has offered is told.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "ng/codec_map.h"
+#include "ng/service_impl.h"
+#include "ng/terms.h"
+
+struct answering {
+	const struct ng_work *w;
+	struct ng_dialog *d;
+	unsigned to; /* number of the side that is answered */
+	struct sdp *sdp;
+	struct ng_text text;
+	struct codec_settled settled; /* of the line at hand */
+};
+
+/* --- lines that are not --- */
+
+void ng_release(struct ng_service *sv, struct ng_stream *s)
+{
+	if (!s->promises)
+		return;
+	sv->promised.ppm -= s->promised;
+	sv->promised.streams -= 2;
+	s->promises = false;
+}
+
+/* Another branch may still use the caller's leg. */
+static void refuse_line(struct answering *a, unsigned i)
+{
+	struct ng_service *sv = a->w->service;
+	struct ng_stream *s = &a->d->stream[i];
+
+	a->text.line[i].refused = true;
+	ng_release(sv, s);
+	ng_stream_stop(sv->node, s);
+	for (unsigned k = 0; k < 2; k++)
+		if (a->d->side[k]->users == 1)
+			ng_leg_close(sv->node, &a->d->side[k]->leg[i]);
+}
+
+/* --- lines that are --- */
+
+static int terms_of_offerer(struct answering *a, unsigned i,
+			    struct party_change *to, struct cr_err *e)
+{
+	const struct ng_terms t = {
+		.line = sdp_line(a->d->offer, i),
+		.choice = &a->settled.party[0],
+		.ptime = a->d->stream[i].ptime_back,
+		.in_ptime = a->text.line[i].ptime,
+		.host = a->d->host,
+		.learn = a->d->learn,
+	};
+
+	return ng_terms_change(to, &t, e);
+}
+
+static int terms_of_answerer(struct answering *a, unsigned i,
+			     struct party_change *to, struct cr_err *e)
+{
+	const struct ng_request *r = a->w->request;
+	const struct ng_terms t = {
+		.line = sdp_line(a->sdp, i),
+		.choice = &a->settled.party[1],
+		.ptime = a->d->stream[i].ptime,
+		.in_ptime = a->d->stream[i].ptime,
+		.host = r->host,
+		.learn = r->learn,
+	};
+
+	return ng_terms_change(to, &t, e);
+}
+
+/* Packets that both know are passed on: what the one receives is what the other
+ * one sends. */
+static void speak_the_same(struct party_change *a, const struct party_change *b)
+{
+	int pt = a->side.pt;
+
+	a->side = b->side;
+	a->side.pt = pt;
+	a->nalso = 0;
+}
+
+/* What the parties are from now on: @to, in the order of sides. */
+static int terms(struct answering *a, unsigned i, struct party_change to[2],
+		 struct cr_err *e)
+{
+	int err = terms_of_offerer(a, i, &to[a->to], e);
+
+	if (!err)
+		err = terms_of_answerer(a, i, &to[!a->to], e);
+	if (!err && !a->settled.needs_codec) {
+		speak_the_same(&to[a->to], &to[!a->to]);
+		to[!a->to].nalso = 0;
+	}
+	return err;
+}
+
+/* What who offered is told of the line. */
+static int tell(struct answering *a, unsigned i, struct cr_err *e)
+{
+	const struct sdp_line *offer = sdp_line(a->d->offer, i);
+	const struct sdp_line *answer = sdp_line(a->sdp, i);
+	const struct ng_leg *leg = &a->d->side[a->to]->leg[i];
+	struct sdp_line_out *out = &a->text.line[i];
+
+	memcpy(a->text.format[i], a->settled.answer, sizeof(a->settled.answer));
+	*out = (struct sdp_line_out){
+		.proto = offer->proto,
+		.mux = leg->mux && offer->mux,
+		.mode = ng_terms_mode(answer),
+		.ptime = a->d->stream[i].ptime_back ? a->d->stream[i].ptime_back
+						    : answer->ptime,
+		.formats = a->text.format[i],
+		.nformats = a->settled.nanswer,
+	};
+	out->maxptime = answer->maxptime >= out->ptime ? answer->maxptime : 0;
+	if (!ng_leg_local(a->w->service->node, leg, &out->rtp))
+		return cr_fail(e, -ESRCH, "a leg of it has ended");
+	return 0;
+}
+
+static void remember(struct ng_spoken *to, const struct sdp_format *f)
+{
+	struct codec_spec *spec = &to->spec;
+
+	*to = (struct ng_spoken){ .pt = f->pt };
+	(void)snprintf(spec->name, sizeof(spec->name), "%s", f->name);
+	(void)snprintf(spec->fmtp, sizeof(spec->fmtp), "%s", f->fmtp);
+	spec->rate = f->rate;
+	spec->channels = f->channels;
+}
+
+static int settle(struct answering *a, unsigned i, struct cr_err *e)
+{
+	const struct ng_work *w = a->w;
+	struct ng_stream *s = &a->d->stream[i];
+	struct party_change to[2];
+	int err =
+		codec_settle(&a->settled, s->offered, sdp_line(a->sdp, i),
+			     w->request->single_codec, &codec_map_abilities, e);
+
+	if (!err)
+		err = tell(a, i, e);
+	if (!err)
+		err = terms(a, i, to, e);
+	if (!err)
+		err = ng_stream_settle(w->service->node, a->d, i, to, w->plan,
+				       e);
+	if (err)
+		return err;
+	ng_release(w->service, s); /* it has its share now */
+	remember(&s->spoken[a->to], &a->settled.party[0].speech);
+	remember(&s->spoken[!a->to], &a->settled.party[1].speech);
+	return 0;
+}
+
+static int settle_lines(struct answering *a, struct cr_err *e)
+{
+	unsigned n = sdp_lines(a->d->offer);
+	int err = 0;
+
+	if (sdp_lines(a->sdp) != n)
+		return cr_fail(e, -EINVAL,
+			       "sdp: %u media lines answer an offer of %u (RFC "
+			       "3264, 6)",
+			       sdp_lines(a->sdp), n);
+	for (unsigned i = 0; i < n && !err; i++)
+		if (a->d->stream[i].offered &&
+		    ng_line_is_carried(sdp_line(a->sdp, i), i, a->w->warning))
+			err = settle(a, i, e);
+		else
+			refuse_line(a, i);
+	return err;
+}
+
+/* --- the whole --- */
+
+/* The newest answer stays, for those that are repeated. */
+static int keep(struct answering *a, char *text, struct cr_err *e)
+{
+	const struct ng_request *r = a->w->request;
+	struct ng_dialog *d = a->d;
+	char *answer = strdup(r->sdp);
+
+	if (!answer || ng_dialog_tag(d, !a->to, r->to_tag)) {
+		free(answer);
+		free(text);
+		return cr_fail(e, -ENOMEM, "out of memory for an answer");
+	}
+	free(d->answer);
+	free(d->answered);
+	d->answer = answer;
+	d->answered = text;
+	d->known = true;
+	return 0;
+}
+
+static int answer(struct answering *a, struct cr_err *e)
+{
+	const struct ng_request *r = a->w->request;
+	char *text;
+	int err = sdp_read(&a->sdp, r->sdp, r->sdp_bytes, e);
+
+	if (!err)
+		err = ng_take_room(a->w->service, a->d, 0, 1, r->sdp_bytes, e);
+	if (!err)
+		err = settle_lines(a, e);
+	if (!err)
+		err = ng_text_write(a->sdp, &a->text, r, a->d->side[a->to],
+				    &text, e);
+	return err ? err : keep(a, text, e);
+}
+
+/* Another branch may have taken the caller's legs since. */
+static bool still_talks(struct ng_service *sv, const struct ng_dialog *d)
+{
+	for (unsigned i = 0; i < d->nlines; i++)
+		if (!ng_stream_runs(sv->node, &d->stream[i]))
+			return false;
+	return true;
+}
+
+/* The same answer of the same side, which was lost or sent again. */
+static bool is_repeated(struct ng_service *sv, const struct ng_dialog *d,
+			const struct ng_request *r)
+{
+	const char *tag = d->side[!d->offerer]->tag;
+
+	return d->answer && tag && !strcmp(tag, r->to_tag) &&
+	       !strcmp(d->answer, r->sdp) && still_talks(sv, d);
+}
+
+static int answer_in(struct ng_dialog *d, const struct ng_work *w,
+		     struct cr_err *e)
+{
+	struct answering *a = calloc(1, sizeof(*a));
+	int err;
+
+	if (!a)
+		return cr_fail(e, -ENOMEM, "out of memory for an answer");
+	a->w = w;
+	a->d = d;
+	a->to = d->offerer;
+	err = answer(a, e);
+	sdp_free(a->sdp);
+	free(a);
+	return err;
+}
+
+int ng_answer_to(const struct ng_work *w, struct cr_err *e)
+{
+	const struct ng_request *r = w->request;
+	const struct ng_whom whom = { r->from_tag, r->to_tag, r->via_branch };
+	struct ng_call *call = ng_call_find(&w->service->calls, r->call_id);
+	struct ng_dialog *d = call ? ng_dialog_of_answer(call, &whom) : NULL;
+	int err = 0;
+
+	if (!call)
+		return cr_fail(e, -ESRCH, "Unknown call-id");
+	ng_call_signalled(call);
+	if (!d)
+		return cr_fail(e, -ESRCH,
+			       "there is no offer that this is an answer to");
+	if (!is_repeated(w->service, d, r))
+		err = answer_in(d, w, e);
+	if (!err)
+		(void)json_object_set_new(w->reply, "sdp",
+					  json_string_nocheck(d->answered));
+	return err;
+}

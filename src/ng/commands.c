@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Commands beside offer and answer, and how calls end.
+ */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "ng/service_impl.h"
+#include "protocol/service.h"
+
+/* --- the life of calls --- */
+
+void ng_call_signalled(struct ng_call *call)
+{
+	call->signalled = clock_read(CLOCK_REALTIME);
+	call->silent = clock_now();
+}
+
+static void close_legs(void *arg, struct ng_side *s)
+{
+	struct ng_service *sv = arg;
+
+	for (unsigned i = 0; i < SDP_LINES_MAX; i++)
+		ng_leg_close(sv->node, &s->leg[i]);
+}
+
+void ng_end_dialog(struct ng_service *sv, struct ng_dialog *d)
+{
+	struct ng_call *call = d->call;
+
+	for (unsigned i = 0; i < d->nlines; i++) {
+		ng_release(sv, &d->stream[i]);
+		ng_stream_stop(sv->node, &d->stream[i]);
+	}
+	ng_due_close(&sv->shares, &d->due);
+	ng_dialog_free(d, close_legs, sv);
+	if (LIST_EMPTY(&call->dialogs))
+		ng_call_free(&sv->calls, call);
+}
+
+void ng_end_call(struct ng_service *sv, struct ng_call *call)
+{
+	struct ng_dialog *d = LIST_FIRST(&call->dialogs), *next;
+
+	for (; d; d = next) { /* the last one takes the call with it */
+		next = LIST_NEXT(d, link);
+		ng_end_dialog(sv, d);
+	}
+}
+
+/* --- commands --- */
+
+/* Which it meant, or a warning that there is none. */
+static int not_found(const struct ng_work *w, struct cr_err *e)
+{
+	static const char text[] = "Call-ID not found or tags didn't match";
+
+	if (w->request->fatal || w->request->command == NG_QUERY)
+		return cr_fail(e, -ESRCH, "%s",
+			       w->request->command == NG_QUERY
+				       ? "Unknown call-id"
+				       : text);
+	ng_warn(w->warning, "%s", text);
+	return 0;
+}
+
+static int delete_(const struct ng_work *w, struct cr_err *e)
+{
+	const struct ng_request *r = w->request;
+	const struct ng_whom whom = { r->from_tag, r->to_tag, r->via_branch };
+	struct ng_service *sv = w->service;
+	struct ng_call *call = ng_call_find(&sv->calls, r->call_id);
+	struct ng_dialog *d = call ? LIST_FIRST(&call->dialogs) : NULL, *next;
+	bool found = ng_forget_waits(sv, r->call_id, &whom);
+
+	if (call)
+		ng_tell_call(sv, call, &whom, w->reply);
+	for (; d; d = next) {
+		next = LIST_NEXT(d, link);
+		if (!ng_dialog_is_meant(d, &whom))
+			continue;
+		found = true;
+		sv->count.deleted++;
+		ng_end_dialog(sv, d);
+	}
+	return found ? 0 : not_found(w, e);
+}
+
+static int query(const struct ng_work *w, struct cr_err *e)
+{
+	const struct ng_request *r = w->request;
+	const struct ng_whom whom = { r->from_tag, r->to_tag, r->via_branch };
+	struct ng_call *call = ng_call_find(&w->service->calls, r->call_id);
+
+	if (!call)
+		return not_found(w, e);
+	ng_tell_call(w->service, call, &whom, w->reply);
+	return 0;
+}
+
+static int list(const struct ng_work *w, struct cr_err *e)
+{
+	struct ng_call *call = ng_call_first(&w->service->calls);
+	json_t *calls = json_array();
+
+	(void)e;
+	for (unsigned i = 0; call && i < w->request->limit; i++) {
+		(void)json_array_append_new(calls,
+					    json_string_nocheck(call->id));
+		call = ng_call_next(call);
+	}
+	(void)json_object_set_new(w->reply, "calls", calls);
+	return 0;
+}
+
+static int statistics(const struct ng_work *w, struct cr_err *e)
+{
+	(void)e;
+	ng_tell_statistics(w->service, w->reply);
+	return 0;
+}
+
+static int ping(const struct ng_work *w, struct cr_err *e)
+{
+	(void)e;
+	(void)json_object_set_new(w->reply, "result", json_string("pong"));
+	return 0;
+}
+
+/* One in a dialog that is there goes on. */
+static int offer(const struct ng_work *w, struct cr_err *e)
+{
+	if (service_draining(w->service->cfg.service) &&
+	    !ng_call_find(&w->service->calls, w->request->call_id))
+		return cr_fail(e, -ENOSPC,
+			       "draining: this node takes no new calls");
+	return ng_offer(w, e);
+}
+
+int (*const ng_commands[NG_COMMANDS])(const struct ng_work *w,
+				      struct cr_err *e) = {
+	[NG_PING] = ping,
+	[NG_OFFER] = offer,
+	[NG_ANSWER] = ng_answer_to,
+	[NG_DELETE] = delete_,
+	[NG_QUERY] = query,
+	[NG_LIST] = list,
+	[NG_STATISTICS] = statistics,
+};

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One connection: octets to requests, and answers back.
+ *
+ *           what comes is no NG                all answers are out
+ *   open ------------------------> leaving -------------------------> bye
+ *    |  the peer says no more                                          |
+ *    +--------------------> finished        the peer has closed,       |
+ *    | silent for too long,   | all answers or has had time enough     |
+ *    | half a message, unread | are out                                |
+ *    +------------------------+-------------> closed <-----------------+
+ *
+ * It is read only while there is room for what follows from that: answers that
+ * are to come, and answers that the peer has to read. Nobody is closed within
+ * the work on its messages: it is marked as dead.
+ */
+#include <errno.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/address.h"
+#include "base/clock.h"
+#include "ng/framing.h"
+#include "ng/listener_impl.h"
+#include "observe/log.h"
+
+enum {
+	TURN = 8,	       /* messages until others have theirs   */
+	INPUT_MAX = 2 * 65536, /* more than a message                 */
+	COOKIE_BYTES = 128,    /* more than it needs                  */
+	UNREAD_SHARE = 4,      /* of it stops reading                 */
+	LINGER_S = 2,	       /* for the peer to read why it must go */
+};
+
+enum due { DUE_NEVER, DUE_HALF, DUE_IDLE, DUE_BYE };
+
+struct ng_connection {
+	TAILQ_ENTRY(ng_connection) link;
+	struct ng_listener *listener;
+	struct bufferevent *io;
+	struct event *again; /* another turn                              */
+	struct event *late;  /* it is closed                              */
+	enum due due;	     /* what for                                  */
+	struct ng_origin origin;
+	struct framing framing;
+	size_t looked;	  /* octets of the input that framing has seen    */
+	unsigned waiting; /* requests                                     */
+	bool whole;	  /* a message is there, and may not be taken yet */
+	bool finished, leaving, bye, dead;
+	bool busy; /* a turn is on */
+};
+
+const struct sockaddr_storage *connection_from(const struct ng_connection *c)
+{
+	return &c->origin.from;
+}
+
+struct ng_connection *connection_next(const struct ng_connection *c)
+{
+	return TAILQ_NEXT(c, link);
+}
+
+static size_t unread(const struct ng_connection *c)
+{
+	return evbuffer_get_length(bufferevent_get_output(c->io));
+}
+
+static void in_time(struct event *timer, cr_ns ns)
+{
+	const struct timeval t = { .tv_sec = ns / CR_SEC,
+				   .tv_usec = (ns % CR_SEC + 999) / 1000 };
+
+	(void)evtimer_add(timer, &t);
+}
+
+/* --- its end --- */
+
+static void forget_asked(struct ng_connection *c)
+{
+	struct ng_asked *a;
+
+	TAILQ_FOREACH (a, &c->listener->asked, link) {
+		if (a->origin.connection != c)
+			continue;
+		a->origin.connection = NULL;
+		a->gone = true;
+	}
+}
+
+void connection_close(struct ng_connection *c)
+{
+	struct ng_listener *l = c->listener;
+
+	forget_asked(c);
+	TAILQ_REMOVE(&l->connections, c, link);
+	l->count.connections--;
+	if (c->again)
+		event_free(c->again);
+	if (c->late)
+		event_free(c->late);
+	if (c->io)
+		bufferevent_free(c->io); /* with its descriptor */
+	free(c);
+}
+
+static void cut(struct ng_connection *c, const char *why)
+{
+	char from[64];
+
+	if (c->dead)
+		return;
+	c->dead = true;
+	c->listener->count.cut++;
+	log_event(LOG_INFO, "ng-cut", "from=%s why=\"%s\"",
+		  address_text(&c->origin.from, from, sizeof(from)), why);
+}
+
+/* --- messages --- */
+
+/* What follows cannot be told apart: its sender is told, and has to go. */
+static void break_off(struct ng_connection *c, const char *text)
+{
+	struct ng_listener *l = c->listener;
+	struct ng_message m;
+	size_t n = c->framing.bytes;
+
+	(void)ng_message_read(&m, text, n < COOKIE_BYTES ? n : COOKIE_BYTES,
+			      NULL);
+	ng_message_free(&m);
+	l->count.received++;
+	ng_listener_malformed(l, &c->origin, &m, c->framing.why);
+	l->count.cut++;
+	c->leaving = true;
+}
+
+/* Is a whole message there? Blanks before it are gone then. */
+static bool find(struct ng_connection *c)
+{
+	struct evbuffer *in = bufferevent_get_input(c->io);
+	size_t n = evbuffer_get_length(in), used;
+	const char *text;
+	enum framing_is is;
+
+	if (c->whole || n == c->looked)
+		return c->whole;
+	text = (const char *)evbuffer_pullup(in, -1);
+	is = framing_feed(&c->framing, text + c->looked, n - c->looked, &used);
+	used += c->looked;
+	c->looked = c->framing.bytes;
+	if (is == FRAMING_BROKEN)
+		break_off(c, text + used - c->framing.bytes);
+	c->whole = is == FRAMING_DONE;
+	(void)evbuffer_drain(in, used - c->framing.bytes);
+	return c->whole;
+}
+
+static void take(struct ng_connection *c)
+{
+	struct evbuffer *in = bufferevent_get_input(c->io);
+
+	ng_listener_take(c->listener, &c->origin,
+			 (const char *)evbuffer_pullup(in, -1), c->looked);
+	(void)evbuffer_drain(in, c->looked);
+	c->looked = 0;
+	c->whole = false;
+	/* the next one has a time of its own */
+	c->due = DUE_NEVER;
+	(void)event_del(c->late);
+}
+
+/* Is there room for what another request brings? */
+static bool has_room(const struct ng_connection *c)
+{
+	const struct ng_limits *limits = &c->listener->limits;
+
+	return !c->dead && !c->leaving && c->waiting < limits->of_connection &&
+	       unread(c) < limits->unread / UNREAD_SHARE;
+}
+
+static void take_some(struct ng_connection *c)
+{
+	for (unsigned i = 0; has_room(c) && find(c); i++) {
+		cr_ns wait = i == TURN ? 1
+				       : allowance_take(c->listener->allowance,
+							&c->origin.from,
+							clock_now());
+
+		if (wait) {
+			in_time(c->again, wait);
+			return;
+		}
+		take(c);
+	}
+}
+
+/* --- what it waits for --- */
+
+static bool at_rest(const struct ng_connection *c)
+{
+	return !c->waiting && !unread(c);
+}
+
+static void set_due(struct ng_connection *c, enum due due, cr_ns in)
+{
+	/* octets that trickle in do not put it off */
+	if (due == c->due && due != DUE_IDLE)
+		return;
+	c->due = due;
+	if (due == DUE_NEVER)
+		(void)event_del(c->late);
+	else
+		in_time(c->late, in);
+}
+
+static void watch(struct ng_connection *c)
+{
+	const struct ng_limits *limits = &c->listener->limits;
+
+	if (c->bye)
+		set_due(c, DUE_BYE, LINGER_S * CR_SEC);
+	else if (!has_room(c) || c->whole)
+		set_due(c, DUE_NEVER, 0);
+	else if (c->looked)
+		set_due(c, DUE_HALF, limits->half);
+	else if (at_rest(c))
+		set_due(c, DUE_IDLE, limits->idle);
+	else
+		set_due(c, DUE_NEVER, 0);
+}
+
+/* With something unread in it, a socket that is closed takes back what was
+ * sent: so its peer has time to read. */
+static void say_bye(struct ng_connection *c)
+{
+	c->bye = true;
+	if (c->finished)
+		c->dead = true;
+	else
+		(void)shutdown(bufferevent_getfd(c->io), SHUT_WR);
+}
+
+/* The peer says no more, and has all that it has asked for. */
+static bool is_over(const struct ng_connection *c)
+{
+	return c->finished && !c->leaving && !c->whole && at_rest(c);
+}
+
+/* Half a message is all that is left. */
+static void count_rest(struct ng_connection *c)
+{
+	if (!c->looked)
+		return;
+	c->listener->count.received++;
+	ng_listener_malformed(c->listener, &c->origin,
+			      &(struct ng_message){ .cookie = "" },
+			      "its connection ends within it");
+}
+
+static void settle(struct ng_connection *c)
+{
+	if (c->leaving && at_rest(c) && !c->bye)
+		say_bye(c);
+	if (c->dead || is_over(c)) {
+		if (!c->dead)
+			count_rest(c);
+		connection_close(c);
+		return;
+	}
+	if (c->leaving)
+		(void)evbuffer_drain(bufferevent_get_input(c->io), SIZE_MAX);
+	if (!c->finished && (c->leaving || (has_room(c) && !c->whole)))
+		(void)bufferevent_enable(c->io, EV_READ);
+	else
+		(void)bufferevent_disable(c->io, EV_READ);
+	watch(c);
+}
+
+static void turn(struct ng_connection *c)
+{
+	c->busy = true;
+	take_some(c);
+	c->busy = false;
+	settle(c);
+}
+
+/* --- answers --- */
+
+void connection_asked(struct ng_connection *c)
+{
+	c->waiting++;
+}
+
+void connection_answered(struct ng_connection *c)
+{
+	c->waiting--;
+	if (!c->busy)
+		in_time(c->again, 0);
+}
+
+int connection_send(struct ng_connection *c, const char *text, size_t bytes)
+{
+	if (c->dead || c->bye)
+		return -EPIPE;
+	if (unread(c) + bytes > c->listener->limits.unread) {
+		cut(c, "it does not read its answers");
+		if (!c->busy)
+			in_time(c->again, 0);
+		return -ENOBUFS;
+	}
+	return bufferevent_write(c->io, text, bytes) ? -ENOMEM : 0;
+}
+
+/* --- events --- */
+
+static void on_input(struct bufferevent *io, void *arg)
+{
+	(void)io;
+	turn(arg);
+}
+
+/* All answers are out. */
+static void on_output(struct bufferevent *io, void *arg)
+{
+	(void)io;
+	turn(arg);
+}
+
+static void on_again(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd, (void)what;
+	turn(arg);
+}
+
+static void on_event(struct bufferevent *io, short what, void *arg)
+{
+	struct ng_connection *c = arg;
+
+	(void)io;
+	if (what & BEV_EVENT_TIMEOUT)
+		cut(c, "it does not read its answers");
+	else if (what & BEV_EVENT_ERROR)
+		c->dead = true;
+	c->finished = true;
+	if (c->bye)
+		c->dead = true;
+	turn(c);
+}
+
+static void on_late(evutil_socket_t fd, short what, void *arg)
+{
+	static const char *const why[] = {
+		[DUE_NEVER] = "",
+		[DUE_HALF] = "the rest of a message does not come",
+		[DUE_IDLE] = "it asks for nothing",
+		[DUE_BYE] = "", /* that was told */
+	};
+	struct ng_connection *c = arg;
+
+	(void)fd, (void)what;
+	if (c->due == DUE_HALF)
+		count_rest(c);
+	if (c->due == DUE_BYE)
+		c->dead = true;
+	cut(c, why[c->due]);
+	settle(c);
+}
+
+/* --- its begin --- */
+
+static int start(struct ng_connection *c, int fd)
+{
+	const struct ng_limits *limits = &c->listener->limits;
+	struct event_base *base = c->listener->cfg.base;
+	const struct timeval stuck = { .tv_sec = limits->half / CR_SEC,
+				       .tv_usec =
+					       limits->half % CR_SEC / CR_US };
+
+	c->io = bufferevent_socket_new(base, fd, BEV_OPT_CLOSE_ON_FREE);
+	if (!c->io) {
+		(void)close(fd);
+		return -ENOMEM;
+	}
+	c->again = evtimer_new(base, on_again, c);
+	c->late = evtimer_new(base, on_late, c);
+	if (!c->again || !c->late)
+		return -ENOMEM;
+	bufferevent_setcb(c->io, on_input, on_output, on_event, c);
+	bufferevent_setwatermark(c->io, EV_READ, 0, INPUT_MAX);
+	bufferevent_set_timeouts(c->io, NULL, &stuck);
+	return bufferevent_enable(c->io, EV_READ | EV_WRITE) ? -ENOMEM : 0;
+}
+
+void connection_open(struct ng_listener *l, int fd,
+		     const struct sockaddr_storage *from)
+{
+	struct ng_connection *c = calloc(1, sizeof(*c));
+
+	if (!c) {
+		l->count.refused++;
+		(void)close(fd);
+		return;
+	}
+	c->listener = l;
+	c->origin = (struct ng_origin){ .from = *from, .connection = c };
+	TAILQ_INSERT_TAIL(&l->connections, c, link);
+	l->count.connections++;
+	if (start(c, fd)) {
+		l->count.refused++;
+		connection_close(c);
+		return;
+	}
+	l->count.accepted++;
+	watch(c);
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ng/dialog.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- calls --- */
+
+int ng_call_cmp(struct ng_call *a, struct ng_call *b)
+{
+	return strcmp(a->id, b->id);
+}
+
+RB_GENERATE(ng_tree, ng_call, by_id, ng_call_cmp)
+
+struct ng_call *ng_call_find(struct ng_calls *c, const char *id)
+{
+	struct ng_call key = { .id = (char *)(uintptr_t)id };
+
+	return RB_FIND(ng_tree, &c->tree, &key);
+}
+
+struct ng_call *ng_call_first(struct ng_calls *c)
+{
+	return RB_MIN(ng_tree, &c->tree);
+}
+
+struct ng_call *ng_call_next(struct ng_call *call)
+{
+	return RB_NEXT(ng_tree, , call);
+}
+
+struct ng_call *ng_call_new(struct ng_calls *c, const char *id)
+{
+	struct ng_call *call = calloc(1, sizeof(*call));
+
+	if (!call)
+		return NULL;
+	call->id = strdup(id);
+	if (!call->id) {
+		free(call);
+		return NULL;
+	}
+	LIST_INIT(&call->sides);
+	LIST_INIT(&call->dialogs);
+	RB_INSERT(ng_tree, &c->tree, call);
+	c->n++;
+	return call;
+}
+
+void ng_call_free(struct ng_calls *c, struct ng_call *call)
+{
+	RB_REMOVE(ng_tree, &c->tree, call);
+	c->n--;
+	free(call->id);
+	free(call);
+}
+
+/* --- who is who --- */
+
+static bool same(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+static bool has_tag(const struct ng_side *s, const char *tag)
+{
+	return tag && s->tag && !strcmp(s->tag, tag);
+}
+
+static bool is_between(const struct ng_dialog *d, const char *a, const char *b)
+{
+	return (has_tag(d->side[0], a) && has_tag(d->side[1], b)) ||
+	       (has_tag(d->side[0], b) && has_tag(d->side[1], a));
+}
+
+static struct ng_dialog *between(struct ng_call *call, const char *a,
+				 const char *b)
+{
+	struct ng_dialog *d;
+
+	LIST_FOREACH(d, &call->dialogs, link)
+	if (is_between(d, a, b))
+		return d;
+	return NULL;
+}
+
+/* Begun by @from, at this branch. */
+static struct ng_dialog *at_branch(struct ng_call *call, const char *from,
+				   const char *branch)
+{
+	struct ng_dialog *d;
+
+	LIST_FOREACH(d, &call->dialogs, link)
+	if (has_tag(d->side[0], from) && same(d->branch, branch))
+		return d;
+	return NULL;
+}
+
+/* The only one that @from has offered in. */
+static struct ng_dialog *only_of(struct ng_call *call, const char *from)
+{
+	struct ng_dialog *d, *only = NULL;
+
+	LIST_FOREACH(d, &call->dialogs, link)
+	if (d->offer && has_tag(d->side[d->offerer], from)) {
+		if (only)
+			return NULL;
+		only = d;
+	}
+	return only;
+}
+
+struct ng_dialog *ng_dialog_of_offer(struct ng_call *call,
+				     const struct ng_whom *w)
+{
+	return w->to ? between(call, w->from, w->to)
+		     : at_branch(call, w->from, w->branch);
+}
+
+/* The branch's, whoever has answered there before: a request that was forked
+ * behind us has several answers (RFC 3261, 13.2.2.4). */
+struct ng_dialog *ng_dialog_of_answer(struct ng_call *call,
+				      const struct ng_whom *w)
+{
+	struct ng_dialog *d =
+		w->branch ? at_branch(call, w->from, w->branch) : NULL;
+
+	if (!d)
+		d = between(call, w->from, w->to);
+	if (!d)
+		d = at_branch(call, w->from, w->branch);
+	if (!d)
+		d = only_of(call, w->from);
+	return d && d->offer && has_tag(d->side[d->offerer], w->from) ? d
+								      : NULL;
+}
+
+bool ng_whom_meant(const struct ng_whom *asked, const struct ng_whom *w)
+{
+	if (w->branch && asked->branch && strcmp(w->branch, asked->branch) != 0)
+		return false;
+	return !w->from || same(w->from, asked->from) ||
+	       same(w->from, asked->to);
+}
+
+/* A tag that nobody has told us is that of who never answered. */
+bool ng_dialog_is_meant(const struct ng_dialog *d, const struct ng_whom *w)
+{
+	if (w->branch && d->branch && strcmp(w->branch, d->branch) != 0)
+		return false;
+	if (!w->from)
+		return true;
+	if (!has_tag(d->side[0], w->from) && !has_tag(d->side[1], w->from))
+		return false;
+	return !w->to || is_between(d, w->from, w->to) || !d->known;
+}
+
+unsigned ng_dialog_number(const struct ng_dialog *d, const char *tag)
+{
+	return !has_tag(d->side[0], tag);
+}
+
+/* --- sides and dialogs --- */
+
+static struct ng_side *side_new(struct ng_call *call, const char *tag)
+{
+	struct ng_side *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	if (tag) {
+		s->tag = strdup(tag);
+		if (!s->tag) {
+			free(s);
+			return NULL;
+		}
+	}
+	LIST_INSERT_HEAD(&call->sides, s, link);
+	return s;
+}
+
+static void side_free(struct ng_side *s)
+{
+	LIST_REMOVE(s, link);
+	free(s->tag);
+	free(s->told);
+	free(s);
+}
+
+static struct ng_side *side_of(struct ng_call *call, const char *tag)
+{
+	struct ng_side *s;
+
+	LIST_FOREACH(s, &call->sides, link)
+	if (has_tag(s, tag))
+		return s;
+	return side_new(call, tag);
+}
+
+static void forget_unused(struct ng_side *s)
+{
+	if (s && !s->users)
+		side_free(s);
+}
+
+struct ng_dialog *ng_dialog_new(struct ng_call *call, const struct ng_whom *w,
+				cr_ns now)
+{
+	struct ng_dialog *d = calloc(1, sizeof(*d));
+	bool named = w->branch != NULL;
+
+	if (!d)
+		return NULL;
+	d->call = call;
+	d->branch = named ? strdup(w->branch) : NULL;
+	d->side[0] = side_of(call, w->from);
+	d->side[1] = w->to ? side_of(call, w->to) : side_new(call, NULL);
+	if ((named && !d->branch) || !d->side[0] || !d->side[1]) {
+		forget_unused(d->side[0]);
+		forget_unused(d->side[1]);
+		free(d->branch);
+		free(d);
+		return NULL;
+	}
+	for (unsigned i = 0; i < 2; i++)
+		if (!d->side[i]->users++)
+			d->side[i]->created = now;
+	LIST_INSERT_HEAD(&call->dialogs, d, link);
+	return d;
+}
+
+static void leave_side(struct ng_side *s,
+		       void (*gone)(void *arg, struct ng_side *s), void *arg)
+{
+	if (--s->users)
+		return;
+	gone(arg, s);
+	side_free(s);
+}
+
+void ng_dialog_free(struct ng_dialog *d,
+		    void (*gone)(void *arg, struct ng_side *s), void *arg)
+{
+	LIST_REMOVE(d, link);
+	leave_side(d->side[0], gone, arg);
+	leave_side(d->side[1], gone, arg);
+	for (unsigned i = 0; i < SDP_LINES_MAX; i++)
+		free(d->stream[i].offered);
+	sdp_free(d->offer);
+	free(d->branch);
+	free(d->answer);
+	free(d->answered);
+	free(d);
+}
+
+int ng_dialog_tag(struct ng_dialog *d, unsigned i, const char *tag)
+{
+	struct ng_side *s = d->side[i];
+	char *copy;
+
+	if (has_tag(s, tag))
+		return 0;
+	copy = strdup(tag);
+	if (!copy)
+		return -ENOMEM;
+	free(s->tag);
+	s->tag = copy;
+	return 0;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the telephone system has told of its calls: a call by its call-id,
+ * sides by their tags, and dialogs between two sides.
+ *
+ *   call "a84b4c76" --+-- side "1928301774" (the caller)
+ *                     |      |   |
+ *                     |      |   +-- dialog, branch z9hG4bK1 -- side "314159"
+ *                     |      +------ dialog, branch z9hG4bK2 -- side (not yet)
+ *
+ * A caller whose request was forked has a dialog with each branch (RFC 3261,
+ * 12 and 16.7). A side has legs: our ports towards it, one for each media line.
+ * A dialog has streams: what becomes of each line between its sides.
+ *
+ * Only books are kept here: what legs and conversations are is ng/stream.h's.
+ * Pure but for memory. One thread.
+ */
+#ifndef NG_DIALOG_H
+#define NG_DIALOG_H
+
+#include <bsd/sys/tree.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "cr/time.h"
+#include "ng/codec_list.h"
+#include "ng/shares.h"
+
+/** Our end of one media line towards a side. */
+struct ng_leg {
+	uint32_t id; /**< of the node's leg; 0: none */
+	bool mux;    /**< RTCP comes where RTP does  */
+};
+
+struct ng_side {
+	LIST_ENTRY(ng_side) link;
+	char *tag; /**< NULL: it has not told it yet */
+	struct ng_leg leg[SDP_LINES_MAX];
+	unsigned users; /**< dialogs that have it */
+	/** What it was sent last: "o=" has this version. */
+	uint64_t version;
+	char *told; /**< that, or NULL */
+	cr_ns created;
+};
+
+/** What a side has spoken last; no name: nothing yet. */
+struct ng_spoken {
+	struct codec_spec spec;
+	uint8_t pt;
+};
+
+/** A media line between the sides of a dialog. */
+struct ng_stream {
+	uint32_t conversation; /**< 0: none yet, or none any more */
+	/** What the newest offer was, as it was passed on; NULL: the line was
+	 * refused. */
+	struct codec_list *offered;
+	/** ms; 0: unsaid. Of packets to who offers, as the proxy wishes, and as
+	 * the other one was told. */
+	unsigned ptime_back, ptime;
+	struct ng_spoken spoken[2]; /**< by the dialog's sides */
+	bool promises;		    /**< room is kept free for it: */
+	int64_t promised;	    /**< ppm of a CPU */
+};
+
+struct ng_dialog {
+	LIST_ENTRY(ng_dialog) link;
+	struct ng_call *call;
+	char *branch;		 /**< NULL: was not said */
+	struct ng_side *side[2]; /**< 0: made the first offer */
+	/** The newest offer, until it was answered and after; NULL: none. */
+	struct sdp *offer;
+	unsigned offerer; /**< whose it is */
+	/** Where who offers is, in place of what it says, and how it is
+	 * learned; as ng_request's. */
+	struct sockaddr_storage host;
+	int learn;
+	struct ng_stream stream[SDP_LINES_MAX];
+	unsigned nlines; /**< that were ever offered */
+	/** The newest answer, and what became of it: a repeated one gets the
+	 * same. NULL: none to this offer. */
+	char *answer, *answered;
+	bool known; /**< it was answered at all */
+	/** What it has of its host's share, and octets of that for the newest
+	 * offer and answer. */
+	struct ng_due due;
+	size_t kept[2];
+};
+
+struct ng_call {
+	RB_ENTRY(ng_call) by_id;
+	char *id;
+	LIST_HEAD(, ng_side) sides;
+	LIST_HEAD(, ng_dialog) dialogs;
+	cr_ns created, signalled; /**< realtime */
+	/** Packets of its streams when somebody looked, and since when there
+	 * were no more; monotonic. */
+	unsigned long long packets;
+	cr_ns silent;
+};
+
+RB_HEAD(ng_tree, ng_call);
+int ng_call_cmp(struct ng_call *a, struct ng_call *b);
+RB_PROTOTYPE(ng_tree, ng_call, by_id, ng_call_cmp)
+
+struct ng_calls {
+	struct ng_tree tree;
+	unsigned n;
+};
+
+/** Who asks about which dialog. */
+struct ng_whom {
+	const char *from, *to, *branch; /**< NULL: not said */
+};
+
+/** The call with this id, or NULL. */
+struct ng_call *ng_call_find(struct ng_calls *c, const char *id);
+/** The first one, and the one behind @call; NULL: there is none. */
+struct ng_call *ng_call_first(struct ng_calls *c);
+struct ng_call *ng_call_next(struct ng_call *call);
+/** A new one; NULL: out of memory. */
+struct ng_call *ng_call_new(struct ng_calls *c, const char *id);
+/** Free one without dialogs. */
+void ng_call_free(struct ng_calls *c, struct ng_call *call);
+
+/** The dialog that an offer of @w is about, or NULL: a new one. */
+struct ng_dialog *ng_dialog_of_offer(struct ng_call *call,
+				     const struct ng_whom *w);
+/** That an answer to @w->from is about, or NULL: there is none. */
+struct ng_dialog *ng_dialog_of_answer(struct ng_call *call,
+				      const struct ng_whom *w);
+/** Does a delete of @w mean what @asked is about, of which nothing is known
+ * yet? */
+bool ng_whom_meant(const struct ng_whom *asked, const struct ng_whom *w);
+/** Is @d one of those that a delete or a query of @w means? */
+bool ng_dialog_is_meant(const struct ng_dialog *d, const struct ng_whom *w);
+
+/** A dialog between @w->from, which may be a side already, and a side that may
+ * be unknown yet. @now: realtime. NULL: out of memory. */
+struct ng_dialog *ng_dialog_new(struct ng_call *call, const struct ng_whom *w,
+				cr_ns now);
+/** Free it, and sides that only it has; @gone is told of their legs before. */
+void ng_dialog_free(struct ng_dialog *d,
+		    void (*gone)(void *arg, struct ng_side *s), void *arg);
+
+/** Side @i of @d has told its tag. 0, or -ENOMEM. */
+int ng_dialog_tag(struct ng_dialog *d, unsigned i, const char *tag);
+/** Side @tag of @d: 0 or 1. */
+unsigned ng_dialog_number(const struct ng_dialog *d, const char *tag);
+
+#endif

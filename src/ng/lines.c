@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ng/message.h"
+#include "ng/service_impl.h"
+
+void ng_warn(struct cr_err *warning, const char *fmt, ...)
+{
+	size_t n = strlen(warning->text);
+	va_list ap;
+
+	if (n && n + 3 < sizeof(warning->text))
+		n += (size_t)snprintf(warning->text + n,
+				      sizeof(warning->text) - n, "; ");
+	va_start(ap, fmt);
+	(void)vsnprintf(warning->text + n, sizeof(warning->text) - n, fmt, ap);
+	va_end(ap);
+}
+
+bool ng_line_is_carried(const struct sdp_line *l, unsigned i,
+			struct cr_err *warning)
+{
+	if (l->refused)
+		return false;
+	if (!l->audio)
+		ng_warn(warning, "line %u: %.20s: this node has audio only",
+			i + 1, l->media);
+	else if (l->transport > SDP_RTP_FB)
+		ng_warn(warning, "line %u: %.20s: this node has no %s", i + 1,
+			l->proto,
+			l->transport == SDP_SECURE ? "SRTP" : "such transport");
+	else
+		return true;
+	return false;
+}
+
+/* A description is kept as it came, as it was passed on, and as a tree. */
+enum { COPIES = 4 };
+
+int ng_take_room(struct ng_service *sv, struct ng_dialog *d, unsigned lines,
+		 unsigned what, size_t bytes, struct cr_err *e)
+{
+	size_t octets = COPIES * bytes, other = d->kept[!what];
+	int err;
+
+	if (!what)
+		octets += sizeof(*d) + 2 * sizeof(struct ng_side);
+	if (lines < d->due.lines) /* their legs may be open */
+		lines = d->due.lines;
+	err = ng_due_change(&sv->shares, &d->due, lines, octets + other, e);
+	if (!err)
+		d->kept[what] = octets;
+	return err;
+}
+
+/* Its version rises when it is not what @to was told last. */
+static int write_as(const struct sdp *sdp, struct sdp_out *out,
+		    struct ng_side *to, char *text, size_t size,
+		    struct cr_err *e)
+{
+	long n;
+
+	out->version = to->version;
+	n = sdp_write(sdp, out, text, size, e);
+	if (n >= 0 && out->own_version && to->told &&
+	    strcmp(to->told, text) != 0) {
+		out->version = ++to->version;
+		n = sdp_write(sdp, out, text, size, e);
+	}
+	return n < 0 ? (int)n : 0;
+}
+
+int ng_text_write(const struct sdp *sdp, const struct ng_text *t,
+		  const struct ng_request *r, struct ng_side *to, char **text,
+		  struct cr_err *e)
+{
+	char buf[NG_BYTES_MAX];
+	struct sdp_out out = {
+		.lines = t->line,
+		.origin = r->origin,
+		.connection = r->connection,
+		.own_version = r->version,
+	};
+	char *told;
+	int err;
+
+	if (!to->version)
+		to->version = sdp_version(sdp);
+	err = write_as(sdp, &out, to, buf, sizeof(buf), e);
+	if (err)
+		return err == -ENOSPC ? -EMSGSIZE : err;
+	*text = strdup(buf);
+	told = r->version ? strdup(buf) : NULL;
+	if (!*text || (r->version && !told)) {
+		free(*text);
+		free(told);
+		return cr_fail(e, -ENOMEM, "out of memory for an SDP");
+	}
+	if (told) {
+		free(to->told);
+		to->told = told;
+	}
+	return 0;
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests and their answers, however they come and go.
+ */
+#include "ng/listener.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/address.h"
+#include "base/clock.h"
+#include "ng/listener_impl.h"
+#include "observe/log.h"
+
+const struct ng_limits ng_limits_usual = {
+	.per_second = 2000,
+	.hosts = 1024,
+	.waiting = 4096,
+	.of_connection = 64,
+	.connections = 256,
+	.of_host = 64,
+	.unread = (size_t)1 << 20,
+	.replies = (size_t)32 << 20,
+	.replies_life = 10 * CR_SEC,
+	.half = 10 * CR_SEC,
+	.idle = 600 * CR_SEC,
+};
+
+/* --- answers --- */
+
+static int send_text(struct ng_listener *l, const struct ng_origin *o,
+		     const char *text, size_t bytes)
+{
+	return o->connection ? connection_send(o->connection, text, bytes)
+			     : datagrams_send(l->datagrams, o, text, bytes);
+}
+
+/* What is wrong may quote what was sent, which JSON may not be able to say. */
+static json_t *error_body(const char *why)
+{
+	struct cr_err plain;
+	size_t n = 0;
+
+	for (; why[n] && n < sizeof(plain.text) - 1; n++)
+		plain.text[n] = why[n];
+	for (size_t i = 0; i < n; i++)
+		if (plain.text[i] < ' ' || plain.text[i] > '~')
+			plain.text[i] = '?';
+	return json_pack("{s:s,s:s%}", "result", "error", "error-reason",
+			 plain.text, n);
+}
+
+/* Into l->text. Its length, or -errno. */
+static long write_error(struct ng_listener *l, const struct ng_message *m,
+			const char *why)
+{
+	json_t *body = error_body(why);
+	long n = body ? ng_message_write(m, body, l->text, sizeof(l->text))
+		      : -ENOMEM;
+
+	json_decref(body);
+	return n;
+}
+
+/* What cannot be said is an error, too. */
+static long write_answer(struct ng_listener *l, const struct ng_message *m,
+			 const json_t *body)
+{
+	long n = body ? ng_message_write(m, body, l->text, sizeof(l->text))
+		      : -ENOMEM;
+
+	if (n >= 0)
+		return n;
+	log_event(LOG_ERROR, "ng-no-answer", "cookie=%s why=\"%s\"", m->cookie,
+		  strerror((int)-n));
+	return write_error(l, m,
+			   n == -ENOSPC ? "the answer is too long for a message"
+			   : n == -EINVAL ? "the answer has no form in bencode"
+					  : "out of memory for the answer");
+}
+
+static void answer(struct ng_asked *a, const json_t *body)
+{
+	struct ng_listener *l = a->listener;
+	long n = write_answer(l, &a->request, body);
+
+	if (n >= 0 && !a->origin.connection && !a->gone)
+		ng_replies_put(l->replies, &a->origin.from, a->request.cookie,
+			       l->text, (size_t)n);
+	if (a->gone)
+		l->count.unwanted++;
+	else if (n < 0 || send_text(l, &a->origin, l->text, (size_t)n))
+		l->count.unsent++;
+	else
+		l->count.answered++;
+	if (a->origin.connection)
+		connection_answered(a->origin.connection);
+}
+
+void ng_answer(struct ng_asked *a, json_t *body)
+{
+	struct ng_listener *l = a->listener;
+
+	if (l) {
+		TAILQ_REMOVE(&l->asked, a, link);
+		l->count.waiting--;
+		answer(a, body);
+	}
+	json_decref(body);
+	free(a);
+}
+
+const char *ng_asked_from(const struct ng_asked *a)
+{
+	return a->from;
+}
+
+const struct sockaddr_storage *ng_asked_host(const struct ng_asked *a)
+{
+	return &a->origin.from;
+}
+
+/* --- requests --- */
+
+bool ng_listener_admits(struct ng_listener *l,
+			const struct sockaddr_storage *from)
+{
+	char text[64];
+
+	if (ng_guests_has(&l->guests, from))
+		return true;
+	l->count.denied++;
+	log_event(LOG_WARN, "ng-denied", "from=%s",
+		  address_text(from, text, sizeof(text)));
+	return false;
+}
+
+void ng_listener_malformed(struct ng_listener *l, const struct ng_origin *o,
+			   const struct ng_message *m, const char *why)
+{
+	char from[64];
+	long n;
+
+	l->count.malformed++;
+	log_event(LOG_WARN, "ng-malformed", "from=%s cookie=%s why=\"%s\"",
+		  address_text(&o->from, from, sizeof(from)), m->cookie, why);
+	if (!m->cookie[0])
+		return;
+	n = write_error(l, m, why);
+	if (n >= 0)
+		(void)send_text(l, o, l->text, (size_t)n);
+}
+
+/* Two that answer each other's answers with errors would never end. */
+static bool is_answer(const struct ng_message *m)
+{
+	return json_object_get(m->body, "result") &&
+	       !json_object_get(m->body, "command");
+}
+
+static void overloaded(struct ng_listener *l, const struct ng_origin *o,
+		       const struct ng_message *m)
+{
+	json_t *body = json_pack("{s:s,s:s}", "result", "load limit", "message",
+				 "too many requests wait for their answers");
+	long n = write_answer(l, m, body);
+
+	l->count.overloaded++;
+	log_event(LOG_WARN, "ng-overloaded", "waiting=%u", l->count.waiting);
+	json_decref(body);
+	if (n < 0)
+		return;
+	if (!o->connection)
+		ng_replies_put(l->replies, &o->from, m->cookie, l->text,
+			       (size_t)n);
+	(void)send_text(l, o, l->text, (size_t)n);
+}
+
+static void ask(struct ng_listener *l, const struct ng_origin *o,
+		const struct ng_message *m)
+{
+	struct ng_asked *a = l->count.waiting < l->limits.waiting
+				     ? calloc(1, sizeof(*a))
+				     : NULL;
+
+	if (!a) {
+		overloaded(l, o, m);
+		return;
+	}
+	a->listener = l;
+	a->origin = *o;
+	a->request = *m;
+	a->request.body = NULL;
+	(void)address_text(&o->from, a->from, sizeof(a->from));
+	TAILQ_INSERT_TAIL(&l->asked, a, link);
+	l->count.waiting++;
+	l->count.asked++;
+	if (o->connection)
+		connection_asked(o->connection);
+	l->cfg.ask(l->cfg.arg, a, m->body);
+}
+
+/* Is it done with that? By UDP requests come again. */
+static bool was_there(struct ng_listener *l, const struct ng_origin *o,
+		      const struct ng_message *m)
+{
+	const char *text;
+	size_t bytes;
+
+	if (o->connection)
+		return false;
+	switch (ng_replies_ask(l->replies, &o->from, m->cookie, clock_now(),
+			       &text, &bytes)) {
+	case NG_REPLIES_WORKING:
+		l->count.ignored++;
+		return true;
+	case NG_REPLIES_DONE:
+		l->count.repeated++;
+		(void)datagrams_send(l->datagrams, o, text, bytes);
+		return true;
+	case NG_REPLIES_NEW:
+	case NG_REPLIES_FULL:
+		break;
+	}
+	return false;
+}
+
+void ng_listener_take(struct ng_listener *l, const struct ng_origin *o,
+		      const char *text, size_t bytes)
+{
+	struct ng_message m;
+	struct cr_err e = { "" };
+
+	l->count.received++;
+	if (ng_message_read(&m, text, bytes, &e)) {
+		ng_listener_malformed(l, o, &m, e.text);
+		return;
+	}
+	if (is_answer(&m)) {
+		m.cookie[0] = '\0';
+		ng_listener_malformed(l, o, &m, "an answer, to no request");
+	} else if (!was_there(l, o, &m)) {
+		ask(l, o, &m);
+	}
+	ng_message_free(&m);
+}
+
+/* --- life --- */
+
+/* A port alone is one of loopback. */
+static int read_address(struct ng_listener *l, const char *text,
+			struct cr_err *e)
+{
+	bool alone = *text && !text[strspn(text, "0123456789")];
+	char whole[64];
+
+	(void)snprintf(whole, sizeof(whole), "%s%s", alone ? "127.0.0.1:" : "",
+		       text);
+	if (strlen(text) < 48 && !address_parse(whole, &l->local))
+		return 0;
+	return cr_fail(e, -EINVAL,
+		       "%s: needs an address with a port, such as "
+		       "127.0.0.1:22222",
+		       text);
+}
+
+/* Who may ask if nobody says. */
+static int read_guests(struct ng_listener *l, struct cr_err *e)
+{
+	struct ng_guests local;
+	int rc = ng_guests_read(&local, "127.0.0.0/8,::1", e);
+
+	if (rc)
+		return rc;
+	l->guests = l->cfg.guests ? *l->cfg.guests : local;
+	if (ng_guests_has(&local, &l->local))
+		return 0;
+	if (!l->cfg.guests)
+		return cr_fail(e, -EINVAL,
+			       "NG has no password: at an address that is not "
+			       "loopback, say who may ask (--ng-allow)");
+	log_event(LOG_WARN, "ng-open",
+		  "address=%s why=\"NG has no password, and addresses can be "
+		  "forged: keep it in a closed network\"",
+		  l->cfg.address);
+	return 0;
+}
+
+static int make(struct ng_listener *l, struct cr_err *e)
+{
+	const struct allowance_cfg a = { .per_second = l->limits.per_second,
+					 .burst = l->limits.per_second,
+					 .hosts = l->limits.hosts };
+	const struct ng_replies_cfg r = { .life = l->limits.replies_life,
+					  .bytes_max = l->limits.replies };
+
+	l->allowance = allowance_new(&a);
+	l->replies = ng_replies_new(&r);
+	return l->allowance && l->replies
+		       ? 0
+		       : cr_fail(e, -ENOMEM, "out of memory");
+}
+
+static void close_sockets(struct ng_listener *l)
+{
+	connections_close(l);
+	datagrams_close(l->datagrams);
+	l->datagrams = NULL;
+}
+
+/* Any port must be free for both: that of UDP may be taken by TCP. */
+static int listen_at(struct ng_listener *l, struct cr_err *e)
+{
+	const struct sockaddr_storage wanted = l->local;
+	int rc = -EADDRINUSE;
+
+	for (unsigned tries = 0; tries < 16 && rc == -EADDRINUSE; tries++) {
+		close_sockets(l);
+		l->local = wanted;
+		rc = datagrams_open(l, e);
+		if (rc)
+			return rc;
+		rc = connections_open(l, e);
+		if (address_port(&wanted))
+			break;
+	}
+	return rc;
+}
+
+int ng_listener_open(struct ng_listener **out,
+		     const struct ng_listener_config *cfg, struct cr_err *e)
+{
+	struct ng_listener *l = calloc(1, sizeof(*l));
+	int rc;
+
+	if (!l)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	l->cfg = *cfg;
+	l->limits = cfg->limits ? *cfg->limits : ng_limits_usual;
+	l->tcp = -1;
+	TAILQ_INIT(&l->asked);
+	TAILQ_INIT(&l->connections);
+	rc = read_address(l, cfg->address, e);
+	if (!rc)
+		rc = read_guests(l, e);
+	if (!rc)
+		rc = make(l, e);
+	if (!rc)
+		rc = listen_at(l, e);
+	if (rc) {
+		ng_listener_close(l);
+		return rc;
+	}
+	*out = l;
+	return 0;
+}
+
+void ng_listener_close(struct ng_listener *l)
+{
+	struct ng_asked *a;
+
+	if (!l)
+		return;
+	close_sockets(l);
+	while ((a = TAILQ_FIRST(&l->asked))) {
+		TAILQ_REMOVE(&l->asked, a, link);
+		a->listener = NULL;
+	}
+	allowance_free(l->allowance);
+	ng_replies_free(l->replies);
+	free(l);
+}
+
+void ng_listener_local(const struct ng_listener *l, char *buf, size_t size)
+{
+	(void)address_text(&l->local, buf, size);
+}
+
+void ng_listener_stats(const struct ng_listener *l,
+		       struct ng_listener_stats *out)
+{
+	*out = l->count;
+	out->dropped = datagrams_dropped(l->datagrams);
+}

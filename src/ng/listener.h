@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where telephone systems reach us by the NG protocol: UDP and TCP at one
+ * address. What they ask for is somebody else's (ng/service.h).
+ *
+ * UDP: a datagram is a message. Who sends a request again, as its answer was
+ * lost, has the same answer again; the work is done once. TCP: messages follow
+ * each other without anything between them (ng/framing.h); answers come as
+ * they are ready, told apart by their cookies.
+ *
+ * There is no password: who may ask is told by address, and they may do
+ * everything. What hosts can take is bounded: requests in a second, and in one
+ * turn of the event loop, so that other protocols have theirs; connections,
+ * what is kept for them, and how long.
+ *
+ * Nothing is lost silently. Of what came from those who may ask,
+ *   received = limited + malformed + repeated + ignored + overloaded + asked
+ * and of what was asked,
+ *   asked = answered + unsent + unwanted + waiting.
+ *
+ * Thread rule: the event base's thread.
+ */
+#ifndef NG_LISTENER_H
+#define NG_LISTENER_H
+
+#include <event2/event.h>
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cr/error.h"
+#include "cr/time.h"
+#include "ng/guests.h"
+
+struct ng_listener;
+/** A request that waits for its answer. */
+struct ng_asked;
+
+struct ng_limits {
+	unsigned per_second;	/**< requests of a host: more are dropped (UDP)
+				     or wait in the kernel (TCP)          */
+	unsigned hosts;		/**< for which that is counted              */
+	unsigned waiting;	/**< for their answers; more are refused    */
+	unsigned of_connection; /**< of them: then it is not read           */
+	unsigned connections, of_host; /**< more are closed at once         */
+	size_t unread;	    /**< octets that a connection leaves unread     */
+	size_t replies;	    /**< octets of answers that may come again      */
+	cr_ns replies_life; /**< of them                                    */
+	cr_ns half;	    /**< until the rest of a message comes, or any of an
+				 answer is read */
+	cr_ns idle;	    /**< until a connection asks again              */
+};
+
+/** What is bounded if nobody says otherwise. */
+extern const struct ng_limits ng_limits_usual;
+
+struct ng_listener_config {
+	struct event_base *base;
+	/** "127.0.0.1:22222", "[::1]:22222"; "22222": at 127.0.0.1; port 0:
+	 * any, the same for UDP and TCP. */
+	const char *address;
+	/** Who may ask; copied. NULL: who is at loopback, and the address must
+	 * be there, too. */
+	const struct ng_guests *guests;
+	/** @body is a request: a JSON object, which is the listener's and gone
+	 * when this returns (json_incref() keeps it). Answer it with
+	 * ng_answer(), in this call or later. It must not close the listener.
+	 */
+	void (*ask)(void *arg, struct ng_asked *a, const json_t *body);
+	void *arg;
+	const struct ng_limits *limits; /**< NULL: the usual ones */
+};
+
+/** Open both sockets. 0, or -errno with @e, which names the address. */
+int ng_listener_open(struct ng_listener **l,
+		     const struct ng_listener_config *cfg, struct cr_err *e);
+
+/** NULL is fine. What was asked is still to be answered by ng_answer(), which
+ * then only frees it. */
+void ng_listener_close(struct ng_listener *l);
+
+/** "127.0.0.1:22222", with the port that port 0 has become. */
+void ng_listener_local(const struct ng_listener *l, char *buf, size_t size);
+
+/** Answer @a with @body (an object; takes the reference; NULL: out of memory);
+ * @a is gone. Exactly once for every request, whatever has happened to who
+ * asked it and to the listener: if they are gone, so is the answer. */
+void ng_answer(struct ng_asked *a, json_t *body);
+
+/** Who has asked, as text for the log: "127.0.0.1:5060". */
+const char *ng_asked_from(const struct ng_asked *a);
+/** The same as an address. */
+const struct sockaddr_storage *ng_asked_host(const struct ng_asked *a);
+
+struct ng_listener_stats {
+	uint64_t denied;     /**< datagrams and connections of others:
+				  nothing of them is read                 */
+	uint64_t received;   /**< messages                                  */
+	uint64_t limited;    /**< from a host that sends too many (UDP)     */
+	uint64_t malformed;  /**< no message; answered if it had a cookie   */
+	uint64_t repeated;   /**< answered again                            */
+	uint64_t ignored;    /**< came again while they were worked on      */
+	uint64_t overloaded; /**< refused: too many waited                  */
+	uint64_t asked;	     /**< given to who answers                      */
+	uint64_t answered;
+	uint64_t unsent;   /**< answers that the kernel did not take        */
+	uint64_t unwanted; /**< answers whose connection was gone           */
+	uint64_t dropped;  /**< datagrams, by the kernel, which nobody read */
+	uint64_t accepted; /**< connections                                 */
+	uint64_t refused;  /**< connections: too many                       */
+	uint64_t cut;	   /**< connections: silent, slow, or sent no NG    */
+	unsigned waiting;  /**< requests, now                               */
+	unsigned connections; /**< now                                      */
+};
+
+void ng_listener_stats(const struct ng_listener *l,
+		       struct ng_listener_stats *out);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of the listener share: listener.c (requests and answers),
+ * datagrams.c (UDP), connections.c (TCP: accepting), connection.c (one of
+ * them).
+ */
+#ifndef NG_LISTENER_IMPL_H
+#define NG_LISTENER_IMPL_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+
+#include "ng/allowance.h"
+#include "ng/listener.h"
+#include "ng/message.h"
+#include "ng/replies.h"
+
+struct ng_connection;
+struct datagrams;
+
+/** Who has asked, and where the answer goes. */
+struct ng_origin {
+	struct sockaddr_storage from;
+	struct ng_connection *connection; /**< NULL: UDP */
+	/** Of UDP: which of our addresses was asked; ss_family 0: any. */
+	struct sockaddr_storage at;
+};
+
+struct ng_asked {
+	TAILQ_ENTRY(ng_asked) link;
+	struct ng_listener *listener; /**< NULL: closed */
+	struct ng_origin origin;
+	bool gone;		   /**< its connection */
+	struct ng_message request; /**< without its body */
+	char from[64];
+};
+
+TAILQ_HEAD(ng_asked_list, ng_asked);
+TAILQ_HEAD(ng_connection_list, ng_connection);
+
+struct ng_listener {
+	struct ng_listener_config cfg;
+	struct ng_limits limits;
+	struct ng_guests guests;
+	struct ng_listener_stats count;
+	struct sockaddr_storage local;
+	struct allowance *allowance;
+	struct ng_replies *replies;
+	struct ng_asked_list asked;
+	struct datagrams *datagrams;
+	int tcp; /**< -1: none */
+	struct event *acceptable, *accept_again;
+	struct ng_connection_list connections;
+	char text[NG_BYTES_MAX]; /**< of the answer that is written */
+};
+
+/** May who is at @from ask? If not, it is counted and logged. */
+bool ng_listener_admits(struct ng_listener *l,
+			const struct sockaddr_storage *from);
+/** A message came from @o. */
+void ng_listener_take(struct ng_listener *l, const struct ng_origin *o,
+		      const char *text, size_t bytes);
+/** It is none, as @why says: told to who sent it if it has a cookie. */
+void ng_listener_malformed(struct ng_listener *l, const struct ng_origin *o,
+			   const struct ng_message *m, const char *why);
+
+/* datagrams.c */
+int datagrams_open(struct ng_listener *l, struct cr_err *e);
+void datagrams_close(struct datagrams *d); /**< NULL is fine */
+/** 0 or -errno. */
+int datagrams_send(struct datagrams *d, const struct ng_origin *to,
+		   const char *text, size_t bytes);
+/** Datagrams that the kernel has dropped. */
+uint64_t datagrams_dropped(const struct datagrams *d);
+
+/* connections.c */
+int connections_open(struct ng_listener *l, struct cr_err *e);
+void connections_close(struct ng_listener *l);
+
+/* connection.c */
+/** Takes @fd over. Out of memory: closes it. */
+void connection_open(struct ng_listener *l, int fd,
+		     const struct sockaddr_storage *from);
+void connection_close(struct ng_connection *c);
+const struct sockaddr_storage *connection_from(const struct ng_connection *c);
+struct ng_connection *connection_next(const struct ng_connection *c);
+/** It has asked: an answer will come. */
+void connection_asked(struct ng_connection *c);
+/** That answer has come; it was sent before this. */
+void connection_answered(struct ng_connection *c);
+/** 0 or -errno. */
+int connection_send(struct ng_connection *c, const char *text, size_t bytes);
+
+#endif

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Offers: legs are opened towards both sides, and the other side is told ours
+ * and the codecs that it may choose from. Nothing that goes on is touched
+ * before the answer, which may never come.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/address.h"
+#include "base/clock.h"
+#include "ng/codec_map.h"
+#include "ng/service_impl.h"
+#include "ng/terms.h"
+
+struct offering {
+	const struct ng_work *w;
+	struct ng_dialog *d;
+	unsigned by; /* number of the side that offers */
+	struct sdp *sdp;
+	struct ng_text text;
+	struct codec_list *list[SDP_LINES_MAX];
+	struct ng_stream stream[SDP_LINES_MAX]; /* what they become */
+	unsigned carried;
+	bool promised[SDP_LINES_MAX]; /* by this offer */
+};
+
+/* --- legs --- */
+
+/* Where a side has legs already, it gets more of them. */
+static const char *usual_interface(const struct offering *o, unsigned side)
+{
+	struct ng_service *sv = o->w->service;
+	const struct ng_side *s = o->d->side[side];
+	const char *name = NULL;
+
+	for (unsigned i = 0; i < SDP_LINES_MAX && !name; i++)
+		if (s->leg[i].id)
+			name = ng_leg_interface(sv->node, &s->leg[i]);
+	return name;
+}
+
+static int open_offerers_leg(struct offering *o, unsigned i,
+			     const struct sdp_line *l, struct cr_err *e)
+{
+	const struct ng_request *r = o->w->request;
+	const struct ng_leg_wish wish = {
+		.interface = r->interface[0] ? r->interface[0]
+					     : usual_interface(o, o->by),
+		.address = ng_terms_address(l, &r->host),
+		.learn = r->learn,
+		.mux = l->mux && !(r->mux & NG_MUX_REJECT),
+	};
+
+	return ng_leg_open(o->w->service->node, &o->d->side[o->by]->leg[i],
+			   &wish, e);
+}
+
+static int open_others_leg(struct offering *o, unsigned i,
+			   const struct sdp_line *l, struct cr_err *e)
+{
+	const struct ng_request *r = o->w->request;
+	struct ng_service *sv = o->w->service;
+	const struct ng_leg *near = &o->d->side[o->by]->leg[i];
+	const char *usual = usual_interface(o, !o->by);
+	struct ng_leg_wish wish = {
+		.interface = r->interface[1] ? r->interface[1] : usual,
+		.family = r->family,
+		.learn = -1,
+		.mux = r->mux & NG_MUX_REQUIRE,
+	};
+
+	(void)l;
+	if (!wish.interface && !wish.family) /* as towards who offers */
+		wish.interface = ng_leg_interface(sv->node, near);
+	return ng_leg_open(sv->node, &o->d->side[!o->by]->leg[i], &wish, e);
+}
+
+/* --- codecs --- */
+
+/* Who has spoken a codec here can go on with it, whatever the other side
+ * offers now: as if the rules had named it. */
+static void add_spoken(struct codec_rules *rules, const struct ng_stream *s,
+		       unsigned side)
+{
+	unsigned *n = &rules->n[CODEC_TRANSCODE];
+	const struct ng_spoken *spoken = &s->spoken[side];
+
+	if (!*spoken->spec.name || *n == CODEC_RULES_MAX)
+		return;
+	rules->spec[CODEC_TRANSCODE][(*n)++] = spoken->spec;
+}
+
+static bool is_used(const struct codec_list *list, unsigned pt)
+{
+	for (unsigned i = 0; i < list->n; i++)
+		if (list->item[i].format.pt == pt)
+			return true;
+	return false;
+}
+
+/* What was added has the number that it had before. */
+static void keep_type(struct codec_list *list, const struct ng_spoken *spoken)
+{
+	for (unsigned i = 0; i < list->n; i++) {
+		struct codec_item *it = &list->item[i];
+
+		if (it->added && *spoken->spec.name &&
+		    codec_spec_is(&spoken->spec, &it->format) &&
+		    !is_used(list, spoken->pt))
+			it->format.pt = spoken->pt;
+	}
+}
+
+static int list_codecs(struct offering *o, unsigned i, const struct sdp_line *l,
+		       struct cr_err *e)
+{
+	const struct ng_stream *s = &o->d->stream[i];
+	struct codec_rules rules = o->w->request->codecs;
+	struct codec_list list;
+	struct codec_room room;
+	int err;
+
+	add_spoken(&rules, s, !o->by);
+	err = codec_offer(&list, &room, l, &rules, &codec_map_abilities, e);
+	if (err)
+		return err;
+	keep_type(&list, &s->spoken[!o->by]);
+	o->list[i] = codec_list_copy(&list);
+	return o->list[i] ? 0 : cr_fail(e, -ENOMEM, "out of memory for codecs");
+}
+
+/* --- lines --- */
+
+static unsigned told_ptime(const struct offering *o, unsigned i,
+			   const struct sdp_line *l)
+{
+	const struct codec_list *list = o->list[i];
+
+	if (o->w->request->ptime)
+		return o->w->request->ptime;
+	for (unsigned k = 0; k < list->n; k++)
+		if (!list->item[k].hidden)
+			return list->item[k].ptime ? list->item[k].ptime
+						   : l->ptime;
+	return l->ptime;
+}
+
+static int pass_on(struct offering *o, unsigned i, const struct sdp_line *l,
+		   struct cr_err *e)
+{
+	const struct ng_request *r = o->w->request;
+	const struct ng_leg *far = &o->d->side[!o->by]->leg[i];
+	struct sdp_line_out *out = &o->text.line[i];
+
+	*out = (struct sdp_line_out){
+		.proto = r->proto ? r->proto : l->proto,
+		.mux = far->mux,
+		.mode = ng_terms_mode(l),
+		.ptime = told_ptime(o, i, l),
+		.formats = o->text.format[i],
+		.nformats = codec_shown(o->list[i], o->text.format[i]),
+	};
+	out->maxptime = l->maxptime >= out->ptime ? l->maxptime : 0;
+	o->stream[i].ptime = out->ptime;
+	o->stream[i].ptime_back = r->ptime_reverse;
+	if (!ng_leg_local(o->w->service->node, far, &out->rtp))
+		return cr_fail(e, -ESRCH, "a leg of it has ended");
+	return 0;
+}
+
+static int carry(struct offering *o, unsigned i, struct cr_err *e)
+{
+	const struct sdp_line *l = sdp_line(o->sdp, i);
+	int err;
+
+	if (l->ice && !o->carried)
+		ng_warn(o->w->warning, "ICE: this node has none");
+	err = list_codecs(o, i, l, e);
+	if (!err)
+		err = open_offerers_leg(o, i, l, e);
+	if (!err)
+		err = open_others_leg(o, i, l, e);
+	if (!err)
+		err = pass_on(o, i, l, e);
+	o->carried++;
+	return err;
+}
+
+static int carry_lines(struct offering *o, struct cr_err *e)
+{
+	unsigned n = sdp_lines(o->sdp);
+	int err = 0;
+
+	for (unsigned i = 0; i < n && !err; i++) {
+		o->stream[i] = o->d->stream[i];
+		if (ng_line_is_carried(sdp_line(o->sdp, i), i, o->w->warning))
+			err = carry(o, i, e);
+		else
+			o->text.line[i].refused = true;
+	}
+	if (err || o->carried || !*o->w->warning->text)
+		return err;
+	return cr_fail(e, -ENOTSUP, "%s", o->w->warning->text);
+}
+
+/* --- what it will need --- */
+
+/* What both may settle on if the other side likes what it is offered best. */
+static int guess(struct offering *o, unsigned i, struct party_change to[2],
+		 struct cr_err *e)
+{
+	const struct codec_item *own = NULL, *shown = NULL;
+	struct codec_choice choice[2] = { 0 };
+	int err = 0;
+
+	for (unsigned k = o->list[i]->n; k-- > 0;) {
+		const struct codec_item *it = &o->list[i]->item[k];
+
+		if (format_kind(&it->format) != FORMAT_SPEECH)
+			continue;
+		own = it->added ? own : it;
+		shown = it->hidden ? shown : it;
+	}
+	if (!shown)
+		return 0;
+	own = own && shown->added ? own : shown;
+	choice[0].speech = own->format;
+	choice[1].speech = shown->format;
+	for (unsigned k = 0; k < 2 && !err; k++) {
+		const struct ng_terms t = {
+			.line = sdp_line(o->sdp, i),
+			.choice = &choice[k],
+			.learn = -1,
+		};
+
+		err = ng_terms_change(&to[k], &t, e);
+	}
+	return err;
+}
+
+static void promise(struct ng_service *sv, struct ng_stream *s, int64_t ppm)
+{
+	s->promises = true;
+	s->promised = ppm;
+	sv->promised.ppm += ppm;
+	sv->promised.streams += 2;
+}
+
+/* A line that goes on has its share. */
+static int weigh(struct offering *o, struct cr_err *e)
+{
+	struct ng_service *sv = o->w->service;
+	unsigned n = sdp_lines(o->sdp);
+	struct party_change to[2];
+	int64_t ppm;
+	int err = 0;
+
+	for (unsigned i = 0; i < n && !err; i++) {
+		struct ng_stream *s = &o->d->stream[i];
+
+		if (!o->list[i] || s->promises ||
+		    (s->conversation && ng_stream_runs(sv->node, s)))
+			continue;
+		err = guess(o, i, to, e);
+		if (!err)
+			err = ng_stream_weigh(sv->node, to, &sv->promised, &ppm,
+					      o->w->plan, e);
+		if (!err)
+			promise(sv, s, ppm);
+		o->promised[i] = !err;
+	}
+	return err;
+}
+
+/* It was refused: what it would have needed is others' again. */
+static void take_back(struct offering *o)
+{
+	for (unsigned i = 0; i < SDP_LINES_MAX; i++)
+		if (o->promised[i])
+			ng_release(o->w->service, &o->d->stream[i]);
+}
+
+/* --- the whole --- */
+
+static int take_room(struct offering *o, struct cr_err *e)
+{
+	struct ng_service *sv = o->w->service;
+	struct ng_dialog *d = o->d;
+	int err = d->due.share
+			  ? 0
+			  : ng_due_open(&sv->shares, &d->due, o->w->from, e);
+
+	return err ? err
+		   : ng_take_room(sv, d, sdp_lines(o->sdp), 0,
+				  o->w->request->sdp_bytes, e);
+}
+
+static void forget_answer(struct ng_dialog *d)
+{
+	free(d->answer);
+	free(d->answered);
+	d->answer = d->answered = NULL;
+}
+
+/* All went well: this is what an answer is to. */
+static void commit(struct offering *o)
+{
+	const struct ng_request *r = o->w->request;
+	struct ng_dialog *d = o->d;
+	unsigned n = sdp_lines(o->sdp);
+
+	sdp_free(d->offer);
+	d->offer = o->sdp;
+	o->sdp = NULL;
+	d->offerer = o->by;
+	d->host = r->host;
+	d->learn = r->learn;
+	forget_answer(d);
+	for (unsigned i = 0; i < n; i++) {
+		free(d->stream[i].offered);
+		d->stream[i].offered = o->list[i];
+		d->stream[i].ptime = o->stream[i].ptime;
+		d->stream[i].ptime_back = o->stream[i].ptime_back;
+		o->list[i] = NULL;
+	}
+	if (n > d->nlines)
+		d->nlines = n;
+}
+
+static int write(struct offering *o, struct cr_err *e)
+{
+	char *text;
+	int err = ng_text_write(o->sdp, &o->text, o->w->request,
+				o->d->side[!o->by], &text, e);
+
+	if (err)
+		return err;
+	(void)json_object_set_new(o->w->reply, "sdp",
+				  json_string_nocheck(text));
+	free(text);
+	return 0;
+}
+
+static int offer_in(struct ng_dialog *d, const struct ng_work *w,
+		    struct cr_err *e)
+{
+	struct offering *o = calloc(1, sizeof(*o));
+	const struct ng_request *r = w->request;
+	int err;
+
+	if (!o)
+		return cr_fail(e, -ENOMEM, "out of memory for an offer");
+	o->w = w;
+	o->d = d;
+	o->by = ng_dialog_number(d, r->from_tag);
+	err = sdp_read(&o->sdp, r->sdp, r->sdp_bytes, e);
+	if (!err && sdp_lines(o->sdp) < d->nlines)
+		err = cr_fail(e, -EINVAL,
+			      "sdp: %u media lines, but there were %u before "
+			      "(RFC 3264, 8)",
+			      sdp_lines(o->sdp), d->nlines);
+	if (!err)
+		err = take_room(o, e);
+	if (!err)
+		err = carry_lines(o, e);
+	if (!err)
+		err = weigh(o, e);
+	if (!err)
+		err = write(o, e);
+	if (err)
+		take_back(o);
+	else
+		commit(o);
+	for (unsigned i = 0; i < SDP_LINES_MAX; i++)
+		free(o->list[i]);
+	sdp_free(o->sdp);
+	free(o);
+	return err;
+}
+
+int ng_offer(const struct ng_work *w, struct cr_err *e)
+{
+	const struct ng_request *r = w->request;
+	const struct ng_whom whom = { r->from_tag, r->to_tag, r->via_branch };
+	struct ng_service *sv = w->service;
+	struct ng_call *call = ng_call_find(&sv->calls, r->call_id);
+	struct ng_dialog *d = call ? ng_dialog_of_offer(call, &whom) : NULL;
+	bool begins = !d;
+	int err;
+
+	if (!call) {
+		call = ng_call_new(&sv->calls, r->call_id);
+		if (!call)
+			return cr_fail(e, -ENOMEM, "out of memory for a call");
+		call->created = clock_read(CLOCK_REALTIME);
+	}
+	if (!d)
+		d = ng_dialog_new(call, &whom, clock_read(CLOCK_REALTIME));
+	err = d ? offer_in(d, w, e)
+		: cr_fail(e, -ENOMEM, "out of memory for a dialog");
+	ng_call_signalled(call);
+	sv->count.dialogs += !err && begins;
+	if (err && begins && d)
+		ng_end_dialog(sv, d);
+	else if (err && !d && LIST_EMPTY(&call->dialogs))
+		ng_call_free(&sv->calls, call);
+	return err;
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests and their answers.
+ *
+ *   asked -> read -> done ----------------------> answered
+ *                     |  what does it cost?  ^
+ *                     +-> wait, do it again -+
+ */
+#include "ng/service.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "ng/listener.h"
+#include "ng/service_impl.h"
+#include "ng/text.h"
+#include "node/cost_needs.h"
+#include "observe/log.h"
+#include "protocol/service.h"
+
+/* How often it is looked who is silent, at most and at least; and how often
+ * within the time that is waited. */
+#define TICK_MIN (50 * CR_MS)
+#define TICK_MAX (5 * CR_SEC)
+enum { TICKS = 4 };
+/* A call with many lines may have to wait for several costs. */
+enum { WAITS_MAX = 2 * SDP_LINES_MAX };
+
+/* A request whose costs are being measured. */
+struct ng_wait {
+	LIST_ENTRY(ng_wait) link;
+	struct ng_service *service;
+	struct ng_asked *asked;
+	json_t *body;
+	struct cost_needs needs;
+	unsigned times;
+	bool waits; /* for @needs */
+	/* what it is about; texts are the body's */
+	enum ng_command command;
+	const char *call_id;
+	struct ng_whom whom;
+};
+
+/* --- answers --- */
+
+/* What is known of names that mean nothing here: once each. */
+static void note_unknown(struct ng_service *sv, const struct ng_request *r)
+{
+	for (unsigned i = 0; i < r->nunknown; i++) {
+		unsigned k = 0;
+
+		while (k < sv->nunknown &&
+		       strcmp(sv->unknown[k], r->unknown[i]) != 0)
+			k++;
+		if (k < sv->nunknown ||
+		    k == sizeof(sv->unknown) / sizeof(*sv->unknown))
+			continue;
+		(void)snprintf(sv->unknown[sv->nunknown++], NG_UNKNOWN_BYTES,
+			       "%s", r->unknown[i]);
+		log_event(LOG_INFO, "ng-unknown", "what=\"%s\"", r->unknown[i]);
+	}
+}
+
+/* For want of room, of whatever kind. */
+static bool is_full(int err)
+{
+	return err == -ENOSPC || err == -EMFILE || err == -ENFILE ||
+	       err == -EADDRINUSE;
+}
+
+static json_t *failed(const struct cr_err *why)
+{
+	return ng_result("error", "error-reason", why->text);
+}
+
+static json_t *refusal(struct ng_service *sv, const struct ng_request *r,
+		       int err, const struct cr_err *why)
+{
+	if (r->command == NG_OFFER && is_full(err)) {
+		sv->count.load_limits++;
+		log_event(LOG_INFO, "ng-load-limit", "call=\"%s\" why=\"%s\"",
+			  r->call_id, why->text);
+		if (r->load_limit)
+			return ng_result("load limit", "message", why->text);
+	} else {
+		sv->count.errors++;
+		log_event(LOG_INFO, "ng-refused",
+			  "command=%s call=\"%s\" why=\"%s\"",
+			  ng_command_names[r->command],
+			  r->call_id ? r->call_id : "", why->text);
+	}
+	return failed(why);
+}
+
+/* --- requests --- */
+
+/* Do what @w says; *@reply is its answer (NULL: out of memory). -EAGAIN: there
+ * is none before it is known what @w->plan costs. */
+static int do_command(struct ng_work *w, json_t **reply)
+{
+	const struct ng_request *r = w->request;
+	struct ng_service *sv = w->service;
+	struct cr_err e = { "" };
+	int err = -ENOMEM;
+
+	w->reply = json_pack("{s:s}", "result", "ok");
+	if (w->reply)
+		err = ng_commands[r->command](w, &e);
+	if (!err) {
+		if (*w->warning->text)
+			(void)json_object_set_new(w->reply, "warning",
+						  ng_text(w->warning->text));
+		*reply = w->reply;
+		return 0;
+	}
+	json_decref(w->reply);
+	if (err != -EAGAIN)
+		*reply = refusal(sv, r, err, &e);
+	return err;
+}
+
+/* Whom it is about, for who deletes that meanwhile. */
+static void note_whom(struct ng_wait *wait, const struct ng_request *r)
+{
+	wait->command = r->command;
+	wait->call_id = r->call_id;
+	wait->whom = (struct ng_whom){ r->from_tag, r->to_tag, r->via_branch };
+}
+
+/* What @wait asks for, with @r to read it into. As do_command(). */
+static int work_on(struct ng_wait *wait, struct ng_request *r,
+		   struct conversation_plan *plan, json_t **reply)
+{
+	struct ng_service *sv = wait->service;
+	struct ng_work w = { .service = sv,
+			     .request = r,
+			     .from = ng_asked_host(wait->asked),
+			     .plan = plan,
+			     .warning = &r->warning };
+	struct cr_err e = { "" };
+
+	if (ng_request_read(r, wait->body, &e)) {
+		sv->count.errors++;
+		*reply = failed(&e);
+		return -EINVAL;
+	}
+	if (!wait->times) {
+		sv->count.asked[r->command]++;
+		note_unknown(sv, r);
+		note_whom(wait, r);
+	}
+	return do_command(&w, reply);
+}
+
+static int work(struct ng_wait *wait, struct conversation_plan *plan,
+		json_t **reply)
+{
+	struct ng_request *r = malloc(sizeof(*r));
+	int err = r ? work_on(wait, r, plan, reply) : -ENOMEM;
+
+	free(r);
+	return err;
+}
+
+static void end_wait(struct ng_wait *wait, json_t *reply)
+{
+	LIST_REMOVE(wait, link);
+	json_decref(wait->body);
+	ng_answer(wait->asked, reply);
+	free(wait);
+}
+
+static void known(void *arg, int err, const struct cr_err *why);
+
+/* Do it; if that has to wait, wait. */
+static void go_on(struct ng_wait *wait)
+{
+	struct conversation_plan *plan = malloc(sizeof(*plan));
+	struct cr_err e = { "out of memory" };
+	json_t *reply = NULL;
+	int err = plan ? work(wait, plan, &reply) : -ENOMEM;
+
+	if (err == -EAGAIN && ++wait->times > WAITS_MAX)
+		err = cr_fail(&e, -EINVAL, "what it costs cannot be told");
+	else if (err == -EAGAIN)
+		err = cost_needs_begin(&wait->needs, plan->stream, 2, &e)
+			      ? -ENOMEM
+			      : -EAGAIN;
+	free(plan);
+	wait->waits = err == -EAGAIN;
+	if (!wait->waits)
+		end_wait(wait, reply ? reply : failed(&e));
+}
+
+bool ng_forget_waits(struct ng_service *sv, const char *call_id,
+		     const struct ng_whom *whom)
+{
+	const struct cr_err why = { "deleted before it was answered" };
+	struct ng_wait *wait = LIST_FIRST(&sv->waits), *next;
+	bool found = false;
+
+	for (; wait; wait = next) {
+		next = LIST_NEXT(wait, link);
+		if (!wait->waits || strcmp(wait->call_id, call_id) != 0 ||
+		    !ng_whom_meant(&wait->whom, whom))
+			continue;
+		found = true;
+		cost_needs_forget(&wait->needs);
+		end_wait(wait, failed(&why));
+	}
+	return found;
+}
+
+static void known(void *arg, int err, const struct cr_err *why)
+{
+	struct ng_wait *wait = arg;
+
+	if (err)
+		end_wait(wait, failed(why));
+	else
+		go_on(wait);
+}
+
+static void ask(void *arg, struct ng_asked *a, const json_t *body)
+{
+	struct ng_service *sv = arg;
+	struct ng_wait *wait = calloc(1, sizeof(*wait));
+
+	if (!wait) {
+		ng_answer(a, NULL);
+		return;
+	}
+	wait->service = sv;
+	wait->asked = a;
+	wait->body = json_incref((json_t *)(uintptr_t)body);
+	wait->needs = (struct cost_needs){ .node = sv->node,
+					   .done = known,
+					   .arg = wait };
+	LIST_INSERT_HEAD(&sv->waits, wait, link);
+	go_on(wait);
+}
+
+/* --- time --- */
+
+static bool is_answered(const struct ng_call *call)
+{
+	const struct ng_dialog *d;
+
+	LIST_FOREACH(d, &call->dialogs, link)
+	if (d->known)
+		return true;
+	return false;
+}
+
+/* Who never hung up: no packet for long, or no answer. */
+static void look_at(struct ng_service *sv, struct ng_call *call, cr_ns now)
+{
+	unsigned long long packets = ng_call_packets(sv, call);
+	cr_ns most = is_answered(call) ? sv->cfg.silence : sv->cfg.patience;
+
+	if (packets != call->packets) {
+		call->packets = packets;
+		call->silent = now;
+		return;
+	}
+	if (now - call->silent < most)
+		return;
+	if (is_answered(call))
+		sv->count.silent++;
+	else
+		sv->count.unanswered++;
+	log_event(LOG_WARN, "ng-silent", "call=\"%s\" answered=%d s=%lld",
+		  call->id, is_answered(call),
+		  (long long)((now - call->silent) / CR_SEC));
+	ng_end_call(sv, call);
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *arg)
+{
+	struct ng_service *sv = arg;
+	struct ng_call *call = ng_call_first(&sv->calls), *next;
+
+	(void)fd, (void)what;
+	for (; call; call = next) {
+		next = ng_call_next(call);
+		look_at(sv, call, clock_now());
+	}
+}
+
+/* --- life --- */
+
+static void configure(struct ng_service *sv,
+		      const struct ng_service_config *cfg)
+{
+	struct ng_bounds *most = &sv->shares.most;
+
+	sv->cfg = *cfg;
+	if (!cfg->silence)
+		sv->cfg.silence = NG_SILENCE;
+	if (!cfg->patience)
+		sv->cfg.patience = NG_PATIENCE;
+	most->lines = cfg->most.lines ? cfg->most.lines : NG_LINES;
+	most->lines_of_host = cfg->most.lines_of_host ? cfg->most.lines_of_host
+						      : NG_HOST_LINES;
+}
+
+static int start_ticks(struct ng_service *sv, struct cr_err *e)
+{
+	cr_ns each = cr_ns_min(sv->cfg.silence, sv->cfg.patience) / TICKS;
+	struct timeval tv;
+
+	each = cr_ns_max(TICK_MIN, cr_ns_min(each, TICK_MAX));
+	tv = (struct timeval){ each / CR_SEC, each % CR_SEC / CR_US };
+	sv->tick = event_new(sv->cfg.base, -1, EV_PERSIST, on_tick, sv);
+	return sv->tick && !event_add(sv->tick, &tv)
+		       ? 0
+		       : cr_fail(e, -ENOMEM, "out of memory for events");
+}
+
+int ng_service_open(struct ng_service **out,
+		    const struct ng_service_config *cfg, struct cr_err *e)
+{
+	struct ng_service *sv = calloc(1, sizeof(*sv));
+	struct ng_listener_config listen = { .base = cfg->base,
+					     .address = cfg->address,
+					     .guests = cfg->guests,
+					     .ask = ask,
+					     .arg = sv };
+	int err;
+
+	if (!sv)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	configure(sv, cfg);
+	sv->node = service_node(cfg->service);
+	sv->started = clock_now();
+	LIST_INIT(&sv->waits);
+	RB_INIT(&sv->calls.tree);
+	err = ng_listener_open(&sv->listener, &listen, e);
+	if (!err)
+		err = start_ticks(sv, e);
+	if (err) {
+		ng_service_close(sv);
+		return err;
+	}
+	*out = sv;
+	return 0;
+}
+
+void ng_service_close(struct ng_service *sv)
+{
+	struct cr_err why = { "this node ends" };
+	struct ng_wait *wait;
+
+	if (!sv)
+		return;
+	while ((wait = LIST_FIRST(&sv->waits))) {
+		cost_needs_forget(&wait->needs);
+		end_wait(wait, failed(&why));
+	}
+	ng_listener_close(sv->listener);
+	while (ng_call_first(&sv->calls))
+		ng_end_call(sv, ng_call_first(&sv->calls));
+	if (sv->tick)
+		event_free(sv->tick);
+	free(sv);
+}
+
+void ng_service_local(const struct ng_service *sv, char *buf, size_t size)
+{
+	ng_listener_local(sv->listener, buf, size);
+}
+
+void ng_service_stats(const struct ng_service *sv, struct ng_service_stats *out)
+{
+	*out = (struct ng_service_stats){ .count = sv->count,
+					  .calls = sv->calls.n,
+					  .lines = sv->shares.lines };
+	ng_listener_stats(sv->listener, &out->listener);
+}

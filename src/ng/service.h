@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The node as a media proxy: what is asked by the NG protocol, and done.
+ *
+ * A telephone system hands over the session descriptions of its callers. It
+ * gets them back with our addresses and codecs in them; so packets come to us,
+ * and conversations (node/conversation.h) do the rest. Its calls belong to
+ * nobody's session: they end when it deletes them, or when they are silent for
+ * long.
+ *
+ * Thread rule: the event base's thread.
+ */
+#ifndef NG_SERVICE_H
+#define NG_SERVICE_H
+
+#include <event2/event.h>
+#include <stddef.h>
+
+#include "cr/error.h"
+#include "cr/time.h"
+#include "ng/guests.h"
+#include "ng/listener.h"
+#include "ng/request.h"
+#include "ng/shares.h"
+
+struct ng_service;
+struct service;
+
+/** Calls without a packet for so long are over, if nobody says otherwise. */
+#define NG_SILENCE (3600 * CR_SEC)
+/** And those that nobody answers. */
+#define NG_PATIENCE (600 * CR_SEC)
+/** Media lines, of all calls and of those of one host. */
+#define NG_LINES 20000u
+#define NG_HOST_LINES 16000u
+
+struct ng_service_config {
+	struct event_base *base;
+	struct service *service;	/**< protocol/service.h; outlives it */
+	const char *address;		/**< as in ng/listener.h             */
+	const struct ng_guests *guests; /**< the same                 */
+	cr_ns silence, patience;	/**< 0: see above                    */
+	struct ng_bounds most;		/**< zero: see above                 */
+};
+
+/** How calls ended, and what became of requests. */
+struct ng_counts {
+	unsigned long long asked[NG_COMMANDS];
+	unsigned long long errors, load_limits;
+	unsigned long long dialogs; /**< that were begun          */
+	unsigned long long deleted; /**< as asked for             */
+	unsigned long long silent;  /**< for want of packets      */
+	unsigned long long unanswered;
+};
+
+struct ng_service_stats {
+	struct ng_counts count;
+	struct ng_listener_stats listener;
+	unsigned calls, lines; /**< now */
+};
+
+/** 0, or -errno with @e. */
+int ng_service_open(struct ng_service **s, const struct ng_service_config *cfg,
+		    struct cr_err *e);
+/** Its calls end. NULL is fine. */
+void ng_service_close(struct ng_service *s);
+
+void ng_service_stats(const struct ng_service *s, struct ng_service_stats *out);
+
+/** Where it listens, with the port that port 0 has become. */
+void ng_service_local(const struct ng_service *s, char *buf, size_t size);
+
+#endif

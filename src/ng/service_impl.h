@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The insides of the NG service, shared by its own files only:
+ *
+ *   service.c   requests and their answers, waits, time
+ *   commands.c  what is done for one
+ *   offer.c     what is passed on of an offer, and the legs for it
+ *   answer.c    what both sides have settled on, and their conversations
+ *   lines.c     what offers and answers have in common
+ *   tell.c      what is told of calls
+ */
+#ifndef NG_SERVICE_IMPL_H
+#define NG_SERVICE_IMPL_H
+
+#include "ng/dialog.h"
+#include "ng/request.h"
+#include "ng/service.h"
+#include "ng/stream.h"
+#include "node/node.h"
+
+struct ng_wait;
+
+struct ng_service {
+	struct ng_service_config cfg;
+	struct node *node;
+	struct ng_listener *listener;
+	struct ng_calls calls;
+	struct ng_shares shares;
+	/** By offers that were not answered yet. */
+	struct conversation_promise promised;
+	LIST_HEAD(, ng_wait) waits;
+	struct event *tick;
+	struct ng_counts count;
+	cr_ns started;
+	/** Names that were logged as unknown. */
+	char unknown[64][NG_UNKNOWN_BYTES];
+	unsigned nunknown;
+};
+
+/** A command that is being done. */
+struct ng_work {
+	struct ng_service *service;
+	const struct ng_request *request;
+	const struct sockaddr_storage *from; /**< who asks */
+	json_t *reply;			     /**< an object, to be filled in */
+	struct conversation_plan *plan;	     /**< with -EAGAIN: what it needs */
+	struct cr_err *warning;
+};
+
+/** By enum ng_command; as ng_offer(). */
+extern int (*const ng_commands[NG_COMMANDS])(const struct ng_work *w,
+					     struct cr_err *e);
+
+/** 0; or -errno with @e; -EAGAIN: do it again when it is known what
+ * @w->plan->stream cost. Nothing has changed then but that legs are open. */
+int ng_offer(const struct ng_work *w, struct cr_err *e);
+int ng_answer_to(const struct ng_work *w, struct cr_err *e);
+
+/** Offers and answers of the call @call_id that wait for costs, and that a
+ * delete of @whom means, are refused. Were there any? */
+bool ng_forget_waits(struct ng_service *sv, const char *call_id,
+		     const struct ng_whom *whom);
+
+/** Somebody has said something of @call: it lives. */
+void ng_call_signalled(struct ng_call *call);
+
+/** End @d: its conversations, and legs that only it has. */
+void ng_end_dialog(struct ng_service *sv, struct ng_dialog *d);
+/** End all dialogs of @call, and it. */
+void ng_end_call(struct ng_service *sv, struct ng_call *call);
+/** What was promised to line @i of @d is not any more. */
+void ng_release(struct ng_service *sv, struct ng_stream *s);
+
+/** @d may have so many media lines, and keep an offer (@what 0) or an answer
+ * (1) of @bytes. 0; as ng_due_change() with @e. */
+int ng_take_room(struct ng_service *sv, struct ng_dialog *d, unsigned lines,
+		 unsigned what, size_t bytes, struct cr_err *e);
+
+/** Add to the warning of a reply. */
+__attribute__((format(printf, 2, 3))) void ng_warn(struct cr_err *warning,
+						   const char *fmt, ...);
+
+/** A description on its way. */
+struct ng_text {
+	struct sdp_line_out line[SDP_LINES_MAX];
+	struct sdp_format format[SDP_LINES_MAX][SDP_FORMATS_MAX];
+};
+
+/** Is line @i of a description one that this node can carry? Else why not goes
+ * to @warning. */
+bool ng_line_is_carried(const struct sdp_line *l, unsigned i,
+			struct cr_err *warning);
+/** Write @sdp with @t in it for side @to, as @r wants it, and put it into
+ * @reply. *@text: what it was, the caller's. 0, or -errno with @e. */
+int ng_text_write(const struct sdp *sdp, const struct ng_text *t,
+		  const struct ng_request *r, struct ng_side *to, char **text,
+		  struct cr_err *e);
+
+/** All that is known of the dialogs of @call that @whom means, into @reply. */
+void ng_tell_call(struct ng_service *sv, struct ng_call *call,
+		  const struct ng_whom *whom, json_t *reply);
+/** The numbers of the node. */
+void ng_tell_statistics(struct ng_service *sv, json_t *reply);
+/** Packets, of RTP and RTCP, that came of all sides of @call so far. */
+unsigned long long ng_call_packets(struct ng_service *sv,
+				   const struct ng_call *call);
+
+#endif

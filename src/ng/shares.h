@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What each host that asks has of this node: media lines, each of which takes
+ * two legs with their ports and descriptors, and memory for what was said of
+ * them. One host may not have all of it.
+ *
+ * Pure but for memory. One thread.
+ */
+#ifndef NG_SHARES_H
+#define NG_SHARES_H
+
+#include <bsd/sys/tree.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+#include "cr/error.h"
+
+/** Memory that may be taken for each line that may be had, octets. */
+#define NG_LINE_OCTETS ((size_t)32 << 10)
+
+struct ng_bounds {
+	unsigned lines, lines_of_host;
+};
+
+struct ng_share;
+RB_HEAD(ng_share_tree, ng_share);
+
+struct ng_shares {
+	struct ng_bounds most;
+	unsigned lines;
+	size_t octets;
+	struct ng_share_tree tree;
+};
+
+/** What one dialog has; zero: nothing yet. */
+struct ng_due {
+	struct ng_share *share; /**< whose it is; NULL: nobody's yet */
+	unsigned lines;
+	size_t octets;
+};
+
+/** @d is on @host from now on. 0, or -ENOMEM with @e. */
+int ng_due_open(struct ng_shares *s, struct ng_due *d,
+		const struct sockaddr_storage *host, struct cr_err *e);
+/** It has so much now. 0; -ENOSPC with @e, which names the bound: nothing has
+ * changed. Less is always possible. */
+int ng_due_change(struct ng_shares *s, struct ng_due *d, unsigned lines,
+		  size_t octets, struct cr_err *e);
+/** It has nothing any more; nobody's is fine. */
+void ng_due_close(struct ng_shares *s, struct ng_due *d);
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ng/stream.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/address.h"
+#include "node/node.h"
+#include "node/party.h"
+
+static const struct party_names own = { .path = "", .address = "address" };
+
+/* A request of a party of which nothing is said. */
+static const struct party_request nothing = {
+	.side = { .pt = -1, .complexity = -1 },
+	.learn = -1,
+	.rtcp = -1,
+	.reception = { .fill = -1 },
+};
+
+/* --- legs --- */
+
+int ng_leg_open(struct node *n, struct ng_leg *l, const struct ng_leg_wish *w,
+		struct cr_err *e)
+{
+	struct party_request r = nothing;
+	struct party *p;
+	int err;
+
+	if (l->id && party_find(n, l->id))
+		return 0;
+	r.interface = w->interface;
+	r.family = w->family == AF_INET	   ? PARTY_IPV4
+		   : w->family == AF_INET6 ? PARTY_IPV6
+					   : PARTY_ANY;
+	r.address = w->address;
+	r.learn = w->address.ss_family ? w->learn : -1;
+	r.rtcp = w->mux ? (int)LEG_RTCP_MUX : (int)LEG_RTCP_PORT;
+	err = party_open(n, &r, &own, &p, e);
+	if (err)
+		return err;
+	p->opened = true;
+	*l = (struct ng_leg){ .id = party_id(p), .mux = w->mux };
+	return 0;
+}
+
+/* Nobody else has it. */
+static void end_conversation(struct party *p)
+{
+	if (p->conversation)
+		conversation_stop(p->conversation);
+}
+
+void ng_leg_close(struct node *n, struct ng_leg *l)
+{
+	struct party *p = l->id ? party_find(n, l->id) : NULL;
+	struct cr_err e;
+
+	l->id = 0;
+	if (!p)
+		return;
+	end_conversation(p);
+	(void)party_close(p, &e);
+}
+
+bool ng_leg_local(struct node *n, const struct ng_leg *l,
+		  struct sockaddr_storage *out)
+{
+	const struct party *p = party_find(n, l->id);
+	char text[NODE_ADDRESS_MAX];
+
+	if (!p)
+		return false;
+	node_leg_address(p->leg, text, sizeof(text));
+	return !address_parse(text, out);
+}
+
+const char *ng_leg_interface(struct node *n, const struct ng_leg *l)
+{
+	const struct party *p = party_find(n, l->id);
+
+	return p ? p->leg->interface->cfg.name : NULL;
+}
+
+/* --- conversations --- */
+
+static struct conversation *conversation_of(struct node *n,
+					    const struct ng_stream *s)
+{
+	return s->conversation ? conversation_find(n, s->conversation) : NULL;
+}
+
+bool ng_stream_runs(struct node *n, const struct ng_stream *s)
+{
+	return !s->conversation || conversation_of(n, s);
+}
+
+void ng_stream_stop(struct node *n, struct ng_stream *s)
+{
+	struct conversation *c = conversation_of(n, s);
+
+	s->conversation = 0;
+	if (c)
+		conversation_stop(c);
+}
+
+/* A leg that another branch has is taken from it. */
+static int tell_party(struct node *n, uint32_t leg,
+		      const struct party_change *to,
+		      struct conversation_plan *plan, struct cr_err *e)
+{
+	struct party *p = party_find(n, leg);
+
+	if (!p)
+		return cr_fail(e, -ESRCH, "a leg of it has ended");
+	end_conversation(p);
+	return conversation_change_party(p, to, plan, e);
+}
+
+static int begin(struct node *n, struct ng_dialog *d, unsigned i,
+		 const struct party_change to[2],
+		 struct conversation_plan *plan, struct cr_err *e)
+{
+	struct conversation_request r = { .party = { nothing, nothing },
+					  .label = d->call->id };
+	struct conversation *c;
+	int err = 0;
+
+	for (unsigned k = 0; k < 2 && !err; k++) {
+		r.party[k].leg = d->side[k]->leg[i].id;
+		err = tell_party(n, r.party[k].leg, &to[k], plan, e);
+	}
+	if (!err)
+		err = conversation_find_legs(n, &r, e);
+	if (!err)
+		err = conversation_check(plan->stream, &r, e);
+	if (!err)
+		err = conversation_codecs(plan->codecs, plan->stream, &r, e);
+	if (!err)
+		err = conversation_start(n, plan->stream, &r, &c, e);
+	if (!err)
+		d->stream[i].conversation = conversation_id(c);
+	return err;
+}
+
+int ng_stream_settle(struct node *n, struct ng_dialog *d, unsigned i,
+		     const struct party_change to[2],
+		     struct conversation_plan *plan, struct cr_err *e)
+{
+	struct conversation *c = conversation_of(n, &d->stream[i]);
+
+	return c ? conversation_change(c, to, plan, e)
+		 : begin(n, d, i, to, plan, e);
+}
+
+int ng_stream_weigh(struct node *n, const struct party_change to[2],
+		    const struct conversation_promise *promised, int64_t *ppm,
+		    struct conversation_plan *plan, struct cr_err *e)
+{
+	struct conversation_request r = { .party = { nothing, nothing } };
+	int err;
+
+	for (unsigned i = 0; i < 2; i++) {
+		r.party[i].side = to[i].side;
+		r.party[i].ptime = to[i].ptime;
+		r.party[i].in_ptime = to[i].in_ptime;
+	}
+	err = conversation_check(plan->stream, &r, e);
+	return err ? err
+		   : conversation_weigh(n, plan->stream, &r, promised, ppm, e);
+}

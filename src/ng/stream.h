@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The node's part of a media line: legs towards its two sides, and the
+ * conversation between them.
+ *
+ * Legs are opened when a line is offered: the other side has to be told a port
+ * before anybody knows what it speaks. The conversation begins with the first
+ * answer, and later answers change it.
+ *
+ * Control thread.
+ */
+#ifndef NG_STREAM_H
+#define NG_STREAM_H
+
+#include "ng/dialog.h"
+#include "node/conversation.h"
+
+struct node;
+
+/** Where a leg is to be, and towards whom. */
+struct ng_leg_wish {
+	const char *interface; /**< NULL: any of the family */
+	int family;	       /**< AF_INET, AF_INET6; 0: as the address */
+	struct sockaddr_storage address; /**< no family: not known  */
+	int learn; /**< enum learn_mode; -1: the default */
+	bool mux;  /**< RTCP comes where RTP does       */
+};
+
+/** Open @l, unless it is. 0; or as party_open(), with @e. */
+int ng_leg_open(struct node *n, struct ng_leg *l, const struct ng_leg_wish *w,
+		struct cr_err *e);
+/** Close it, and end the conversation that has it. */
+void ng_leg_close(struct node *n, struct ng_leg *l);
+/** What its party is told: our address; false: it has ended. */
+bool ng_leg_local(struct node *n, const struct ng_leg *l,
+		  struct sockaddr_storage *out);
+/** The name of its interface. NULL: it has ended. */
+const char *ng_leg_interface(struct node *n, const struct ng_leg *l);
+
+/** Both sides of line @i of @d, in their order, are as @to says from now on:
+ * the conversation begins, or goes on changed. 0; with @e -EINVAL, -ENOSPC,
+ * ...; -EAGAIN: it has to be known first what @plan->stream costs, then ask
+ * again. */
+int ng_stream_settle(struct node *n, struct ng_dialog *d, unsigned i,
+		     const struct party_change to[2],
+		     struct conversation_plan *plan, struct cr_err *e);
+/** Has its conversation not ended? True, too, if it never had one. */
+bool ng_stream_runs(struct node *n, const struct ng_stream *s);
+/** Its conversation ends, if there is one. Its legs stay. */
+void ng_stream_stop(struct node *n, struct ng_stream *s);
+
+/** Would two parties that speak as @to says be let in now? As
+ * conversation_weigh(). */
+int ng_stream_weigh(struct node *n, const struct party_change to[2],
+		    const struct conversation_promise *promised, int64_t *ppm,
+		    struct conversation_plan *plan, struct cr_err *e);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ng/terms.h"
+
+#include <string.h>
+
+#include "base/address.h"
+#include "ng/codec_map.h"
+#include "node/call_check.h"
+#include "node/packet_time.h"
+
+struct sockaddr_storage ng_terms_address(const struct sdp_line *line,
+					 const struct sockaddr_storage *host)
+{
+	struct sockaddr_storage at = line->rtp;
+
+	if (line->held)
+		return (struct sockaddr_storage){ 0 };
+	if (host->ss_family) {
+		at = *host;
+		address_set_port(&at, address_port(&line->rtp));
+	}
+	return at;
+}
+
+enum sdp_mode ng_terms_mode(const struct sdp_line *line)
+{
+	return line->held ? (enum sdp_mode)(line->mode & SDP_SENDONLY)
+			  : line->mode;
+}
+
+/* Can @side be sent in packets of @ms? A wish that its codec cannot have is
+ * none. */
+static cr_ns packet_time(const struct call_side_request *side, unsigned ms)
+{
+	struct pipeline_side s = { 0 };
+	struct cr_err e;
+	cr_ns t = (cr_ns)ms * CR_MS;
+
+	if (t < CALL_PTIME_MIN || t > CALL_PTIME_MAX ||
+	    call_check_side(&s, side, "", &e) || packet_time_set(&s, t, "", &e))
+		return 0;
+	return t;
+}
+
+/* Those that are no codec of ours cannot be heard. */
+static void take_also(struct party_change *to, const struct codec_choice *c)
+{
+	struct cr_err e;
+
+	for (unsigned i = 0; i < c->nalso && to->nalso < PARTY_ALSO_MAX; i++)
+		if (!codec_map_side(&to->also[to->nalso], &c->also[i], 0, &e))
+			to->nalso++;
+}
+
+/* As party_change has it: what was not agreed is none from now on. */
+static int type_or_none(int pt)
+{
+	return pt < 0 ? 0 : pt;
+}
+
+int ng_terms_change(struct party_change *to, const struct ng_terms *t,
+		    struct cr_err *e)
+{
+	int err;
+
+	memset(to, 0, sizeof(*to));
+	err = codec_map_side(&to->side, &t->choice->speech, t->choice->bit_rate,
+			     e);
+	if (err)
+		return err;
+	take_also(to, t->choice);
+	to->ptime =
+		packet_time(&to->side, t->ptime ? t->ptime : t->line->ptime);
+	to->in_ptime = packet_time(&to->side, t->in_ptime);
+	to->address = ng_terms_address(t->line, &t->host);
+	to->learn = t->learn;
+	to->hold = !(ng_terms_mode(t->line) & SDP_RECVONLY);
+	to->events = type_or_none(t->choice->events);
+	to->noise = type_or_none(t->choice->noise);
+	return 0;
+}

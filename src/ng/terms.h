@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a session description means for a party of a conversation: where it is,
+ * what it speaks, what it wants to be sent.
+ *
+ * Pure.
+ */
+#ifndef NG_TERMS_H
+#define NG_TERMS_H
+
+#include "ng/codec_list.h"
+#include "node/conversation_request.h"
+
+struct ng_terms {
+	const struct sdp_line *line;	   /**< its own, of offer or answer   */
+	const struct codec_choice *choice; /**< what both have settled on     */
+	unsigned ptime;	   /**< ms, of what it is sent; 0: as its line says */
+	unsigned in_ptime; /**< ms, that it was told to send; 0: unsaid     */
+	struct sockaddr_storage
+		host; /**< in place of its line's; or no family */
+	int learn;    /**< enum learn_mode; -1: as it is      */
+};
+
+/** Where the party of @line is: at @host, if that has a family. No family: not
+ * known. */
+struct sockaddr_storage ng_terms_address(const struct sdp_line *line,
+					 const struct sockaddr_storage *host);
+
+/** Who may send, with hold by address (RFC 2543) as RFC 3264 has it. */
+enum sdp_mode ng_terms_mode(const struct sdp_line *line);
+
+/** What @t makes of a party. 0; -EINVAL with @e: a codec or parameters that
+ * this node has not. */
+int ng_terms_change(struct party_change *to, const struct ng_terms *t,
+		    struct cr_err *e);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Single words of an NG request: flags, and members of lists.
+ *
+ * Pure.
+ */
+#ifndef NG_WORDS_H
+#define NG_WORDS_H
+
+#include "ng/request.h"
+
+struct ng_word {
+	const char *name; /**< NULL: behind the last one */
+	void (*take)(struct ng_request *r);
+};
+
+/** Those of the lists "flags", "replace", "rtcp-mux" and "supports", and of the
+ * word at "endpoint-learning". */
+extern const struct ng_word ng_flag_words[], ng_replace_words[], ng_mux_words[],
+	ng_support_words[], ng_learn_words[];
+
+/** Is @text what @name says with hyphens? It may have spaces in their place. */
+bool ng_is_named(const char *text, const char *name);
+
+/** Let @r have what @text, one of @words, means. False: it is none of them. */
+bool ng_word_take(struct ng_request *r, const struct ng_word *words,
+		  const char *text);
+
+#endif

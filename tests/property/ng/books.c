@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whatever is asked, in whatever order: what the service says that it has is
+ * what the node has. Legs, conversations, promises and shares are counted after
+ * each answer, and when every call is deleted there are none.
+ */
+#include "cmocka_cr.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "asking.h"
+#include "base/address.h"
+#include "base/clock.h"
+#include "desk.h"
+#include "ng/service_impl.h"
+#include "node/party.h"
+#include "patience.h"
+#include "seed.h"
+
+enum { HOSTS = 8, REPLY_MAX = 1 << 16, STEPS = 2000, LINES = 14, OF_HOST = 9 };
+
+static struct desk desk;
+static struct ng_service *sv;
+static int host[HOSTS];
+static unsigned cookies, refused_for_room, most_conversations;
+
+/* --- asking --- */
+
+static void open_host(unsigned i)
+{
+	char text[64];
+	struct sockaddr_storage own, to;
+
+	ng_service_local(sv, text, sizeof(text));
+	assert_int_equal(address_parse(text, &to), 0);
+	(void)snprintf(text, sizeof(text), "127.0.0.%u:0", 2 + i);
+	assert_int_equal(address_parse(text, &own), 0);
+	host[i] = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+	assert_true(host[i] >= 0);
+	assert_int_equal(
+		bind(host[i], (struct sockaddr *)&own, address_length(&own)),
+		0);
+	assert_int_equal(
+		connect(host[i], (struct sockaddr *)&to, address_length(&to)),
+		0);
+}
+
+/* The answer that has our cookie: JSON behind it. */
+static json_t *heard(int fd, const char *cookie)
+{
+	static char text[REPLY_MAX];
+	cr_ns end = clock_now() + PATIENCE;
+	ssize_t n;
+	json_t *reply;
+
+	while ((n = recv(fd, text, sizeof(text) - 1, 0)) < 0) {
+		if (clock_now() > end)
+			fail_msg("no answer");
+		(void)event_base_loop(desk.rig.base, EVLOOP_NONBLOCK);
+	}
+	text[n] = '\0';
+	assert_memory_equal(text, cookie, strlen(cookie));
+	reply = json_loads(text + strlen(cookie), 0, NULL);
+	assert_non_null(reply);
+	return reply;
+}
+
+/* Takes @request. The answer is the caller's. */
+static json_t *ask(json_t *request)
+{
+	char *body = json_dumps(request, JSON_COMPACT), cookie[24];
+	int fd = host[cookies % HOSTS];
+	size_t n = strlen(body) + sizeof(cookie);
+	char *text = malloc(n);
+
+	assert_non_null(text);
+	(void)snprintf(cookie, sizeof(cookie), "%u ", cookies++);
+	n = (size_t)snprintf(text, n, "%s%s", cookie, body);
+	assert_int_equal(send(fd, text, n, 0), n);
+	free(text);
+	free(body);
+	json_decref(request);
+	return heard(fd, cookie);
+}
+
+/* --- what the node has, and what the books say --- */
+
+struct sums {
+	unsigned legs, conversations, promises, lines;
+	int64_t ppm;
+	size_t octets;
+};
+
+static unsigned parties(void)
+{
+	const struct party *p = party_after(desk.rig.node, 0);
+	unsigned n = 0;
+
+	for (; p; p = party_after(desk.rig.node, party_id(p)))
+		n++;
+	return n;
+}
+
+static unsigned conversations(void)
+{
+	const struct conversation *c = conversation_after(desk.rig.node, 0);
+	unsigned n = 0;
+
+	for (; c; c = conversation_after(desk.rig.node, conversation_id(c)))
+		n++;
+	return n;
+}
+
+static void add_stream(struct sums *to, const struct ng_stream *s)
+{
+	if (s->conversation)
+		to->conversations +=
+			!!conversation_find(desk.rig.node, s->conversation);
+	if (!s->promises)
+		return;
+	to->promises += 2;
+	to->ppm += s->promised;
+}
+
+static void add_dialog(struct sums *to, const struct ng_dialog *d)
+{
+	for (unsigned i = 0; i < SDP_LINES_MAX; i++) {
+		assert_true(i < d->nlines || (!d->stream[i].conversation &&
+					      !d->stream[i].promises));
+		add_stream(to, &d->stream[i]);
+	}
+	assert_true(d->nlines <= d->due.lines);
+	assert_int_equal(d->kept[0] + d->kept[1], d->due.octets);
+	to->lines += d->due.lines;
+	to->octets += d->due.octets;
+}
+
+static void add_side(struct sums *to, const struct ng_side *s)
+{
+	for (unsigned i = 0; i < SDP_LINES_MAX; i++) {
+		if (!s->leg[i].id)
+			continue;
+		assert_non_null(party_find(desk.rig.node, s->leg[i].id));
+		to->legs++;
+	}
+}
+
+static unsigned users_of(const struct ng_call *call, const struct ng_side *s)
+{
+	const struct ng_dialog *d;
+	unsigned n = 0;
+
+	LIST_FOREACH(d, &call->dialogs, link)
+	n += (d->side[0] == s) + (d->side[1] == s);
+	return n;
+}
+
+static void add_call(struct sums *to, const struct ng_call *call)
+{
+	const struct ng_dialog *d;
+	const struct ng_side *s;
+
+	assert_false(LIST_EMPTY(&call->dialogs));
+	LIST_FOREACH(d, &call->dialogs, link)
+	add_dialog(to, d);
+	LIST_FOREACH(s, &call->sides, link)
+	{
+		assert_int_equal(s->users, users_of(call, s));
+		add_side(to, s);
+	}
+}
+
+static void check_books(void)
+{
+	struct ng_call *call = ng_call_first(&sv->calls);
+	struct sums s = { 0 };
+	unsigned n = 0;
+
+	for (; call; call = ng_call_next(call), n++)
+		add_call(&s, call);
+	assert_int_equal(sv->calls.n, n);
+	assert_int_equal(parties(), s.legs);
+	assert_int_equal(conversations(), s.conversations);
+	if (s.conversations > most_conversations)
+		most_conversations = s.conversations;
+	assert_int_equal(sv->promised.streams, s.promises);
+	assert_int_equal(sv->promised.ppm, s.ppm);
+	assert_int_equal(sv->shares.lines, s.lines);
+	assert_int_equal(sv->shares.octets, s.octets);
+	assert_true(s.lines <= LINES && s.legs <= 2 * LINES);
+}
+
+static void check_empty(void)
+{
+	assert_int_equal(sv->calls.n, 0);
+	assert_true(RB_EMPTY(&sv->shares.tree));
+	assert_int_equal(parties(), 0);
+	assert_int_equal(conversations(), 0);
+	check_books();
+	desk_wait_calls(&desk, 0);
+}
+
+/* --- the test --- */
+
+static void one_step(uint64_t *seed)
+{
+	json_t *reply = ask(asking_request(seed));
+	char *text = json_dumps(reply, JSON_COMPACT);
+
+	assert_true(json_is_string(json_object_get(reply, "result")));
+	refused_for_room += strstr(text, "--ng-lines ") != NULL ||
+			    strstr(text, "--ng-host-lines ") != NULL;
+	free(text);
+	json_decref(reply);
+	check_books();
+}
+
+static void delete_all(void)
+{
+	for (unsigned i = 0; i < ASKING_CALLS; i++)
+		json_decref(ask(json_pack("{s:s, s:s}", "command", "delete",
+					  "call-id", asking_call(i))));
+}
+
+static void books_are_what_the_node_has(void **state)
+{
+	const struct ng_service_config cfg = {
+		.base = desk.rig.base,
+		.service = desk.service,
+		.address = "127.0.0.1:0",
+		.most = { LINES, OF_HOST },
+	};
+	uint64_t seed = test_seed();
+	struct cr_err e = { "" };
+
+	(void)state;
+	if (ng_service_open(&sv, &cfg, &e))
+		fail_msg("%s", e.text);
+	for (unsigned i = 0; i < HOSTS; i++)
+		open_host(i);
+	for (unsigned i = 0; i < TEST_TRIES(STEPS); i++) {
+		one_step(&seed);
+		if (test_below(&seed, 100))
+			continue;
+		delete_all();
+		check_empty();
+	}
+	delete_all();
+	check_empty();
+	assert_true(sv->count.dialogs > 0);
+	for (unsigned i = 0; i < HOSTS; i++)
+		(void)close(host[i]);
+	if (TEST_TRIES(STEPS) >= 1000)
+		assert_true(refused_for_room > 0);
+	ng_service_close(sv);
+}
+
+static int open_desk(void **state)
+{
+	(void)state;
+	desk_open(&desk, &(struct desk_options){ .admission = true });
+	return 0;
+}
+
+static int close_desk(void **state)
+{
+	(void)state;
+	desk_close(&desk);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(books_are_what_the_node_has,
+						open_desk, close_desk),
+	};
+
+	return cmocka_run_group_tests_name("ng books", tests, NULL, NULL);
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a proxy may say: keys and flags in all their forms.
+ */
+#include "cmocka_cr.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/address.h"
+#include "json_text.h"
+#include "ng/request.h"
+#include "rtp/learn.h"
+
+/* Read @text, JSON with single quotes; *@body keeps its texts. */
+static int read_it(struct ng_request *r, const char *text, json_t **body,
+		   struct cr_err *e)
+{
+	*body = json_text(text);
+	memset(e, 0, sizeof(*e));
+	return ng_request_read(r, *body, e);
+}
+
+static struct ng_request good(const char *text, json_t **body)
+{
+	static struct ng_request r;
+	struct cr_err e;
+
+	if (read_it(&r, text, body, &e))
+		fail_msg("%s: %s", text, e.text);
+	return r;
+}
+
+#define OFFER                                                                  \
+	"'command': 'offer', 'call-id': 'c', 'from-tag': 'a', 'sdp': 'v=0'"
+
+/* As WORLD's proxy sends it: captured from Kamailio 5.6.3. */
+static void what_a_proxy_says_is_read(void **state)
+{
+	json_t *body;
+	const struct ng_request r =
+		good("{'supports': ['load limit'], 'ICE': 'remove', 'replace': "
+		     "['origin', 'session-connection'], 'codec': {'mask': "
+		     "['all'], 'transcode': ['AMR/8000']}, "
+		     "'transport-protocol': 'RTP/AVP', 'received-from': "
+		     "['IP4', '127.0.0.1'], " OFFER "}",
+		     &body);
+
+	(void)state;
+	assert_int_equal(r.command, NG_OFFER);
+	assert_string_equal(r.call_id, "c");
+	assert_string_equal(r.from_tag, "a");
+	assert_null(r.to_tag);
+	assert_null(r.via_branch);
+	assert_true(r.load_limit && r.origin && r.connection);
+	assert_false(r.version);
+	assert_string_equal(r.proto, "RTP/AVP");
+	assert_true(r.codecs.all[CODEC_MASK]);
+	assert_int_equal(r.codecs.n[CODEC_TRANSCODE], 1);
+	assert_int_equal(r.host.ss_family, 0); /* SDP's is believed */
+	assert_int_equal(r.learn, -1);
+	assert_int_equal(r.nunknown, 0);
+	assert_string_equal(r.warning.text, "");
+	json_decref(body);
+}
+
+static void flags_say_the_same(void **state)
+{
+	static const char *const text[] = {
+		"'flags': ['replace-origin', 'replace session connection', "
+		"'single-codec', 'asymmetric']",
+		"'replace': ['origin', 'session connection'], 'flags': "
+		"['single codec', 'endpoint-learning-off']",
+		"'replace': ['origin', 'session-connection'], 'flags': "
+		"['single codec'], 'endpoint learning': 'off'",
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		char all[512];
+		json_t *body;
+		struct ng_request r;
+
+		(void)snprintf(all, sizeof(all), "{" OFFER ", %s}", text[i]);
+		r = good(all, &body);
+		assert_true(r.origin && r.connection && r.single_codec);
+		assert_int_equal(r.learn, LEARN_STRICT);
+		assert_int_equal(r.nunknown, 0);
+		json_decref(body);
+	}
+}
+
+static void a_party_may_be_elsewhere(void **state)
+{
+	static const struct {
+		const char *text, *host;
+	} row[] = {
+		{ "'received-from': ['IP4', '10.0.0.1'], 'flags': "
+		  "['SIP-source-address']",
+		  "10.0.0.1" },
+		{ "'flags': ['SIP source address'], 'received from': ['IP6', "
+		  "'2001:db8::1']",
+		  "2001:db8::1" },
+		{ "'media address': '10.0.0.9', 'received-from': ['IP4', "
+		  "'10.0.0.1'], 'flags': ['SIP-source-address']",
+		  "10.0.0.9" },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		char all[512], host[64];
+		json_t *body;
+		struct ng_request r;
+
+		(void)snprintf(all, sizeof(all), "{" OFFER ", %s}",
+			       row[i].text);
+		r = good(all, &body);
+		assert_string_equal(
+			address_host_text(&r.host, host, sizeof(host)),
+			row[i].host);
+		json_decref(body);
+	}
+}
+
+/* Numbers come as such, or as text. */
+static void numbers(void **state)
+{
+	json_t *body;
+	struct ng_request r =
+		good("{" OFFER ", 'ptime': 40, 'ptime-reverse': '30'}", &body);
+
+	(void)state;
+	assert_int_equal(r.ptime, 40);
+	assert_int_equal(r.ptime_reverse, 30);
+	json_decref(body);
+	r = good("{'command': 'list', 'limit': 7}", &body);
+	assert_int_equal(r.limit, 7);
+	json_decref(body);
+	r = good("{'command': 'list'}", &body);
+	assert_int_equal(r.limit, 32);
+	json_decref(body);
+}
+
+/* Not an error: the same flags go to any node. */
+static void what_cannot_be_done_is_warned_of(void **state)
+{
+	static const struct {
+		const char *text, *why;
+	} row[] = {
+		{ "'ICE': 'force'", "ICE" },
+		{ "'SDES': ['pad']", "SRTP" },
+		{ "'DTLS': 'passive'", "SRTP" },
+		{ "'T.38': ['decode']", "fax" },
+		{ "'record-call': 'yes'", "record" },
+		{ "'flags': ['record call']", "record" },
+		{ "'rtcp-mux': ['offer']", "rtcp-mux" },
+		{ "'SDES': ['off']", "" },
+		{ "'DTLS': 'off'", "" },
+		{ "'record-call': 'no'", "" },
+		{ "'ICE': 'remove'", "" },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		char all[512];
+		json_t *body;
+		struct ng_request r;
+
+		(void)snprintf(all, sizeof(all), "{" OFFER ", %s}",
+			       row[i].text);
+		r = good(all, &body);
+		assert_non_null(strstr(r.warning.text, row[i].why));
+		assert_int_equal(*row[i].why == '\0', *r.warning.text == '\0');
+		json_decref(body);
+	}
+}
+
+static void what_is_unknown_is_named(void **state)
+{
+	json_t *body;
+	const struct ng_request r =
+		good("{" OFFER ", 'colour': 'red', 'flags': ['fast', "
+		     "'codec-mask-all', 'symmetric']}",
+		     &body);
+
+	(void)state;
+	assert_int_equal(r.nunknown, 2);
+	assert_string_equal(r.unknown[0], "key colour");
+	assert_string_equal(r.unknown[1], "flags fast");
+	assert_true(r.codecs.all[CODEC_MASK]);
+	json_decref(body);
+}
+
+static void what_is_wrong_is_refused_by_name(void **state)
+{
+	static const struct {
+		const char *text, *why;
+	} row[] = {
+		{ "{}", "command" },
+		{ "{'command': 'dance'}", "dance" },
+		{ "{'command': 7}", "command" },
+		{ "{'command': 'offer'}", "call-id" },
+		{ "{'command': 'offer', 'call-id': 'c'}", "from-tag" },
+		{ "{'command': 'offer', 'call-id': 'c', 'from-tag': 'a'}",
+		  "sdp" },
+		{ "{'command': 'answer', 'call-id': 'c', 'from-tag': 'a', "
+		  "'sdp': 'v=0'}",
+		  "to-tag" },
+		{ "{'command': 'delete'}", "call-id" },
+		{ "{'command': 'query'}", "call-id" },
+		{ "{" OFFER ", 'ptime': 'soon'}", "ptime" },
+		{ "{" OFFER ", 'ptime': 7000}", "ptime" },
+		{ "{" OFFER ", 'ptime': -20}", "ptime" },
+		{ "{" OFFER ", 'direction': ['in']}", "direction" },
+		{ "{" OFFER ", 'direction': 'in'}", "direction" },
+		{ "{" OFFER ", 'flags': [7]}", "flags" },
+		{ "{" OFFER ", 'address-family': 'IP5'}", "address-family" },
+		{ "{" OFFER ", 'media-address': 'home'}", "media-address" },
+		{ "{" OFFER ", 'transport protocol': 'RTP/SAVPF'}",
+		  "RTP/SAVPF" },
+		{ "{" OFFER ", 'flags': ['SIP-source-address']}",
+		  "received-from" },
+		{ "{" OFFER ", 'to-tag': 7}", "to-tag" },
+		{ "{" OFFER ", 'codec': {'mask': [7]}}", "codec" },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		struct ng_request r;
+		struct cr_err e;
+		json_t *body;
+
+		assert_int_equal(read_it(&r, row[i].text, &body, &e), -22);
+		if (!strstr(e.text, row[i].why))
+			fail_msg("%s: %s", row[i].text, e.text);
+		json_decref(body);
+	}
+}
+
+static void an_octet_0_is_no_text(void **state)
+{
+	struct ng_request r;
+	struct cr_err e;
+	json_t *body = json_pack("{s:s, s:s#}", "command", "query", "call-id",
+				 "a\0b", 3);
+
+	(void)state;
+	assert_int_equal(ng_request_read(&r, body, &e), -22);
+	assert_non_null(strstr(e.text, "call-id"));
+	json_decref(body);
+}
+
+static void long_names_are_refused(void **state)
+{
+	char id[NG_NAME_MAX + 2];
+	struct ng_request r;
+	struct cr_err e;
+	json_t *body;
+
+	(void)state;
+	for (unsigned n = NG_NAME_MAX; n <= NG_NAME_MAX + 1; n++) {
+		memset(id, 'x', n);
+		id[n] = '\0';
+		body = json_pack("{s:s, s:s}", "command", "query", "call-id",
+				 id);
+		assert_int_equal(ng_request_read(&r, body, &e),
+				 n > NG_NAME_MAX ? -22 : 0);
+		json_decref(body);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_a_proxy_says_is_read),
+		cmocka_unit_test(flags_say_the_same),
+		cmocka_unit_test(a_party_may_be_elsewhere),
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(what_cannot_be_done_is_warned_of),
+		cmocka_unit_test(what_is_unknown_is_named),
+		cmocka_unit_test(what_is_wrong_is_refused_by_name),
+		cmocka_unit_test(an_octet_0_is_no_text),
+		cmocka_unit_test(long_names_are_refused),
+	};
+
+	return cmocka_run_group_tests_name("request", tests, NULL, NULL);
+}
