@@ -10,6 +10,7 @@ import subprocess
 import time
 
 from conftest import PATIENCE, own_host
+from loopback import has_port
 
 MODULES = pathlib.Path("/usr/lib/baresip/modules")
 
@@ -93,9 +94,8 @@ EMPTY = "Content-Length: 0\n\n"
 
 def listens(host, port):
     """Wait until somebody has this UDP port."""
-    address = socket.inet_aton(host)[::-1].hex().upper() + f":{port:04X}"
     deadline = time.monotonic() + PATIENCE
-    while address not in pathlib.Path("/proc/net/udp").read_text():
+    while not has_port(host, port):
         assert time.monotonic() < deadline
         time.sleep(0.01)
 

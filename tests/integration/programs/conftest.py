@@ -9,19 +9,15 @@ import pathlib
 import signal
 import socket
 import subprocess
+import sys
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
-PATIENCE = 600  # seconds until a step counts as hung, sanitizers included
+sys.path.append(str(ROOT / "campaigns" / "telephony"))
 
-
-def free_port(kind=socket.SOCK_DGRAM):
-    """A UDP port of 127.0.0.1 that nobody has at the moment."""
-    with socket.socket(socket.AF_INET, kind) as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+from loopback import PATIENCE, free_port  # noqa: E402,F401
 
 
 def own_host():

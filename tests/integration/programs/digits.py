@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from test_phone import header, packet
+from packets import header, packet
 
 EVENT_PT = 101
 ROWS, COLUMNS = (697, 770, 852, 941), (1209, 1336, 1477, 1633)  # Hz

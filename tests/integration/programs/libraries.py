@@ -29,11 +29,11 @@ def amr_type(frame):
     return frame[0] >> 3 & 15
 
 
-def amr_encode(pcm):
+def amr_encode(pcm, dtx=True):
     """Frames of 12.2 kbit/s, SID and NO_DATA, as a file has them."""
     library = _library("opencore-amrnb")
     library.Encoder_Interface_init.restype = ctypes.c_void_p
-    state = ctypes.c_void_p(library.Encoder_Interface_init(1))
+    state = ctypes.c_void_p(library.Encoder_Interface_init(int(dtx)))
     out = ctypes.create_string_buffer(64)
     frames = []
     for frame in pcm.astype(np.int16).reshape(-1, FRAME):

@@ -9,8 +9,9 @@ import numpy as np
 
 from conftest import BUILD, PATIENCE
 from listen import read_wav
+from packets import header, packet
 from test_conversation import address, leg
-from test_phone import Phone, header, packet
+from test_phone import Phone
 
 SEED = 4
 FIRST = 100  # sequence number of the first packet

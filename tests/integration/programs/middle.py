@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import pytest
 
 from conftest import PATIENCE
+from packets import header
 from streams import ahead
-from test_phone import header
 
 SO_TIMESTAMPNS = 35  # of Linux; not in Python's socket
 PTIME_NS, STEP_OUT = 20 * 10**6, 160  # of what is heard

@@ -7,10 +7,10 @@ import pytest
 
 from listen import likeness, read_wav
 from middle import Middle
+from packets import header
 from pauses import write_wav
 from streams import Stream, ahead, assert_streams, write_pcap
 from test_foreign import recording
-from test_phone import header
 from test_senders import needed, started
 from test_silence import assert_taken, decoded
 

@@ -9,7 +9,8 @@ import pytest
 
 from conftest import PATIENCE
 from control import Control
-from test_phone import Phone, header
+from packets import header
+from test_phone import Phone
 from test_senders import started
 
 # Octets of PCMU whose PCMA is known (ITU-T G.711): silence and full scale.

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Foreign programs as peers: ffmpeg sends and receives a call's RTP."""
-import glob
 import shutil
 import subprocess
 import wave
 
 import pytest
 
+import speech
 from conftest import PATIENCE, free_port
 
 SDP = """v=0
@@ -22,12 +22,10 @@ a=fmtp:96 octet-align=1
 
 def recording(seconds):
     """A recording of at least so many seconds, 8 kHz."""
-    for path in sorted(glob.glob("/usr/share/asterisk/sounds/**/*.wav",
-                                 recursive=True)):
-        with wave.open(path) as w:
-            if w.getnframes() >= seconds * w.getframerate():
-                return path
-    pytest.skip("no recordings: install asterisk-core-sounds-en-wav")
+    path = speech.recording(seconds)
+    if not path:
+        pytest.skip("no recordings: install asterisk-core-sounds-en-wav")
+    return path
 
 
 @pytest.mark.skipif(not shutil.which("ffmpeg"), reason="no ffmpeg")

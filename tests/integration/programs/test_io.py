@@ -99,9 +99,9 @@ def test_the_port_is_free_when_the_daemon_has_ended(daemon, sock, io):
 
 @pytest.mark.parametrize("io", ["auto", "epoll"])
 def test_a_daemon_takes_the_port_of_one_that_was_killed(daemon, sock, io):
-    d = daemon("--io", io)
+    d = daemon(*ALL, "--io", io)
     for _ in range(5):
         transcodes(d, sock)
         d.stop(signal.SIGKILL)
-        d = daemon("--io", io, "--rtp", d.ready["rtp"])
+        d = daemon(*ALL, "--io", io, "--rtp", d.ready["rtp"])
     transcodes(d, sock)

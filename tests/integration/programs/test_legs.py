@@ -8,8 +8,9 @@ import pytest
 
 from conftest import PATIENCE
 from control import Control
+from packets import header
 from test_conversation import address, d, heard, leg, said  # noqa: F401
-from test_phone import Phone, header
+from test_phone import Phone
 from test_senders import started
 
 
@@ -87,6 +88,32 @@ def test_what_is_told_later_counts(d):
     every = [header(x) for x in first + heard(new, 10)]
     assert [x["seq"] - every[0]["seq"] & 0xffff for x in every] == list(
         range(20))
+
+
+def test_types_and_hold_are_told_later(d):
+    """Of a leg that no conversation has yet, and of one that has."""
+    a = d.ctl("leg", "open", "codec=pcmu", "hold=true")
+    b = d.ctl("leg", "open", "codec=pcma", "events=96")
+    assert a["hold"] and not b["hold"]
+    told = d.ctl("leg", "change", str(a["leg"]), "events=101", "hold=false")
+    assert not told["hold"]
+    c = d.ctl("conversation", "start", f"a.leg={a['leg']}",
+              f"b.leg={b['leg']}")
+    phones = Phone(port(a)), Phone(port(b))
+    digit = bytes([5, 0x8a, 0, 160])  # its end, which is sent three times
+    said(phones[1], 0xd5, 0xb, 0, 1, 8)
+    until(lambda: d.ctl("leg", "query", str(b["leg"])),
+          lambda x: x["packets"] == 1)
+    for i, words in enumerate(("", "events=102", "events=103")):
+        if words:
+            d.ctl("leg", "change", str(a["leg"]), words)
+        phones[0].say(0xa, i, 160 * i, payload=digit, pt=101 + i)
+        assert {header(x)["pt"] for x in heard(phones[1], 3)} == {96}
+    held = d.ctl("conversation", "change", str(c["conversation"]),
+                 "b.hold=true")
+    assert held["b"]["hold"] and not held["a"]["hold"]
+    said(phones[0], 0xff, 0xa, 4, 3, 0)
+    until(lambda: d.ctl("stats"), lambda x: x["totals"]["held"] == 3)
 
 
 def test_codecs_change_while_both_speak(d):
@@ -317,7 +344,8 @@ def test_what_a_leg_refuses(d):
     assert f"a.learn: leg {a} has it" in refused(
         f"a.leg={a}", "a.learn=delayed", "b.codec=pcma")
     for word, where in (("rtcp=mux", "leg.open"), ("rtcp=port", "leg.open"),
-                        ("events=101", "leg.open"),
+                        ("events=101", "leg.change"),
+                        ("hold=true", "leg.change"),
                         ("address=127.0.0.1:9", "leg.change")):
         why = refused(f"a.leg={a}", f"a.{word}", "b.codec=pcma")
         assert f"a.{word.split('=')[0]}: leg {a} has it (a.leg)" in why

@@ -9,10 +9,10 @@ from digits import CODECS
 from libraries import AMR_NO_DATA, AMR_SID
 from listen import likeness
 from middle import on_time
+from packets import header
 from pauses import dbov, pauses, quiet, talk, write_wav
 from player import Player, amr_frames
 from streams import ahead, write_pcap
-from test_phone import header
 from test_senders import needed, started
 from test_silence import FRAME_MS, SKIPPED, amr, assert_room, assert_steady, \
     assert_taken, decoded

@@ -8,14 +8,8 @@ import struct
 import pytest
 
 from conftest import PATIENCE
+from packets import header, packet
 from test_senders import Party, started
-
-SPEECH = bytes([0xff]) * 160  # silence in PCMU
-
-
-def packet(ssrc, seq, ts, payload=SPEECH, pt=0):
-    return struct.pack("!BBHII", 0x80, pt, seq & 0xffff, ts & 0xffffffff,
-                       ssrc) + payload
 
 
 class Phone:
@@ -30,12 +24,6 @@ class Phone:
 
     def say(self, ssrc, seq, ts, **more):
         self.sock.sendto(packet(ssrc, seq, ts, **more), self.to)
-
-
-def header(data):
-    _, mpt, seq, ts, ssrc = struct.unpack("!BBHII", data[:12])
-    return {"marker": mpt >> 7, "pt": mpt & 0x7f, "seq": seq, "ts": ts,
-            "ssrc": ssrc}
 
 
 def count_of(party):

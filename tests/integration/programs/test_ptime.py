@@ -6,8 +6,9 @@ import socket
 import pytest
 
 from conftest import PATIENCE
+from packets import header
 from test_conversation import address, d, heard, leg, said  # noqa: F401
-from test_phone import Phone, header
+from test_phone import Phone
 
 MS = 8  # octets of PCMU
 

@@ -10,10 +10,11 @@ import pytest
 
 from conftest import PATIENCE
 from control import Control
+from packets import header
 from streams import Stream, assert_streams, write_pcap
 from test_conversation import address, heard, leg, said
 from test_foreign import recording
-from test_phone import Phone, header
+from test_phone import Phone
 from test_senders import needed, started
 
 GSTREAMER = ("gst-launch-1.0 -q audiotestsrc wave=ticks num-buffers=150 "

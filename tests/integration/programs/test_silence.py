@@ -11,10 +11,10 @@ import libraries
 from digits import PCMU
 from listen import likeness
 from middle import PTIME_NS, on_time
+from packets import header
 from pauses import dbov, pauses, talk, write_wav
 from player import Player
 from streams import Stream, ahead, assert_streams, write_pcap
-from test_phone import header
 from test_senders import REFUSED, needed, started
 
 FRAME_MS = 20

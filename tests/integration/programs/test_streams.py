@@ -5,8 +5,8 @@ import struct
 
 import pytest
 
+from packets import packet
 from streams import Stream, assert_streams, write_pcap
-from test_phone import packet
 from test_senders import needed
 
 PORT = 4000

@@ -9,9 +9,9 @@ import pytest
 
 from conftest import PATIENCE
 from middle import NOT_TAKEN, Middle
+from packets import header
 from streams import Stream, assert_streams, write_pcap
 from test_baresip import speeches
-from test_phone import header
 from test_senders import needed, started
 
 FIRST, SECOND = 0xf1, 0xf2  # SSRCs

@@ -30,7 +30,8 @@ class Capture:
     def __init__(self, path):
         self.path = path
         self.process = subprocess.Popen(
-            ["dumpcap", "-q", "-P", "-i", "lo", "-f", "udp", "-w", str(path)],
+            ["dumpcap", "-q", "-P", "-B", "64", "-i", "lo", "-f", "udp", "-w",
+             str(path)],
             stderr=subprocess.PIPE, text=True)
         said = ""
         while not said.startswith("File: "):  # it is said once it listens
