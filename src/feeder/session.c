@@ -6,7 +6,7 @@
  *     -> threads, epoch -> every 10 ms: ask for calls that are near, stop
  *        those that are through -> bye -> sums
  */
-#include "feeder/session_impl.h"
+#include "feeder/session_control.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -60,6 +60,7 @@ static struct session *session_new(const struct session_cfg *cfg)
 	if (!s)
 		return NULL;
 	s->cfg = *cfg;
+	s->peer = &session_control;
 	s->ports.common.fd = -1;
 	s->base = event_base_new();
 	s->sources = calloc(n, sizeof(struct source *));
@@ -263,36 +264,6 @@ static int start_threads(struct session *s, struct cr_err *e)
 	return pacer_open(&s->pacer, &cfg, e);
 }
 
-static int start_trace(struct session *s, struct cr_err *e)
-{
-	json_t *r = NULL;
-	int rc = 0;
-
-	if (s->cfg.trace)
-		rc = session_ask(s, "trace.start",
-				 json_pack("{s:s,s:b}", "name", s->cfg.trace,
-					   "overwrite", 1),
-				 &r, e);
-	json_decref(r);
-	return rc;
-}
-
-/* The daemon's last words; what it does not say is left out. */
-static void say_goodbye(struct session *s)
-{
-	json_t *r = NULL;
-
-	if (s->cfg.trace)
-		(void)session_ask(s, "trace.stop", NULL, &r, NULL);
-	json_decref(r);
-	r = NULL;
-	(void)session_ask(s, "stats", NULL, &s->stats, NULL);
-	s->leaving = true; /* the daemon closes when it has answered */
-	if (s->cfg.bye)
-		(void)session_ask(s, "bye", NULL, &r, NULL);
-	json_decref(r);
-}
-
 /* Pacer and receiver have stopped. */
 static void close_ports(struct session *s)
 {
@@ -317,7 +288,7 @@ static void sum_up(struct session *s)
 
 int session_play(struct session *s, struct cr_err *e)
 {
-	int rc = start_trace(s, e);
+	int rc = s->peer->begin(s, e);
 
 	if (!rc)
 		rc = start_threads(s, e);
@@ -334,7 +305,7 @@ int session_play(struct session *s, struct cr_err *e)
 	close_ports(s);
 	sum_up(s);
 	if (!rc && !s->failed)
-		say_goodbye(s);
+		s->peer->leave(s);
 	return s->failed && !rc ? cr_fail(e, s->failed, "%s", s->why.text) : rc;
 }
 
@@ -388,7 +359,7 @@ void session_close(struct session *s)
 	pacer_close(s->pacer);
 	receiver_close(s->receiver);
 	s->failed = s->failed ? s->failed : -ECANCELED; /* late replies */
-	rpc_client_close(s->rpc);
+	s->peer->hang_up(s);
 	conversions_close(s->conversions);
 	close_ports(s);
 	free_calls(s);

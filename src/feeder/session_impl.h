@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The inside of a session, shared by session.c (the course of things),
- * session_prepare.c (before the first call), session_call.c (one call's
- * requests and replies) and session_talk.c (those of a conversation).
+ * session_prepare.c (before the first call), session_call.c (one call) and
+ * session_talk.c (a conversation). Whom it calls is a peer: session_control.h.
  */
 #ifndef FEEDER_SESSION_IMPL_H
 #define FEEDER_SESSION_IMPL_H
@@ -18,8 +18,36 @@
 /** A call is stopped this long after its last packet. */
 #define SESSION_DRAIN (500 * CR_MS)
 
+struct session;
+
+/**
+ * How those who are called are asked, in their protocol. Main thread; errors
+ * are -errno with the message.
+ */
+struct session_peer {
+	/** Reach them. They may be asked from then on. */
+	int (*greet)(struct session *s, struct cr_err *e);
+	/** What one call of @flow takes of one worker into *@share, and how
+	 * many they have into *@workers. */
+	int (*take_of)(struct session *s, const struct campaign_flow *flow,
+		       double *share, double *workers, struct cr_err *e);
+	/** The first words of a run. */
+	int (*begin)(struct session *s, struct cr_err *e);
+	/** Ask for @c, with our end at @address; session_call_admitted() or
+	 * session_call_refused() follows, soon or later, or session_fail(). */
+	void (*start)(struct session *s, struct feeder_call *c,
+		      const char *address);
+	/** Have @c ended; session_call_over() or session_fail() follows. */
+	void (*stop)(struct session *s, struct feeder_call *c);
+	/** The last words of a run: what they know of it goes to s->stats. */
+	void (*leave)(struct session *s);
+	/** Let go of everything, also of what greet() has begun. */
+	void (*hang_up)(struct session *s);
+};
+
 struct session {
 	struct session_cfg cfg;
+	const struct session_peer *peer;
 	struct event_base *base;
 	struct rpc_client *rpc;
 	struct event *tick, *sigint, *sigterm;
@@ -65,25 +93,6 @@ int session_prepare(struct session *s, struct cr_err *e);
 /** The part of it that asks the daemon: how many calls each flow means. */
 int session_size(struct session *s, struct cr_err *e);
 
-/** Ask and wait. 0 with *@result owned by the caller, or -errno with @e (may
- * be NULL); a refusal is -EPROTO. Takes over @params. */
-int session_ask(struct session *s, const char *method, json_t *params,
-		json_t **result, struct cr_err *e);
-
-/** Parameters of call.start for a call of @flow; @ts_first: of frame 0;
- * @address: our end, "127.0.0.1:40100". */
-json_t *session_call_params(const struct session *s,
-			    const struct campaign_flow *flow, uint32_t ts_first,
-			    const char *address);
-
-/** One side of a call as the protocol has it. */
-json_t *session_leg_json(const struct campaign_leg *leg);
-
-/** What @flow says of ptime (0: nothing), class, deadline, shares and contract,
- * into @o. */
-void session_put_terms(json_t *o, const struct campaign_flow *flow,
-		       cr_ns ptime);
-
 /** Speech in one packet of the daemon's. */
 cr_ns session_out_frame(const struct campaign_flow *f);
 
@@ -98,14 +107,23 @@ int session_make_parts(struct session *s, struct feeder_call *c,
 /** @c may begin. */
 void session_let_run(struct session *s, struct feeder_call *c);
 
-/** The daemon has refused @c, which the error @e says. */
-void session_refused(struct session *s, struct feeder_call *c, const json_t *e);
-
-/** Ask for the call; the reply hands it to receiver and pacer. */
+/** Our end of @c, and ask for it. */
 void session_call_start(struct session *s, struct feeder_call *c);
 
-/** Stop it; the reply brings the daemon's counters. */
+/** @c, whose address, numbers and payload type are known, begins: receive and
+ * send. */
+void session_call_admitted(struct session *s, struct feeder_call *c,
+			   const struct match_cfg *m);
+
+/** They refuse @c, and @why. */
+void session_call_refused(struct session *s, struct feeder_call *c,
+			  const char *why);
+
+/** Have it ended. */
 void session_call_stop(struct session *s, struct feeder_call *c);
+
+/** @c has ended. */
+void session_call_over(struct session *s, struct feeder_call *c);
 
 /* --- conversations: session_talk.c --- */
 

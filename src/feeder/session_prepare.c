@@ -16,10 +16,6 @@
 #include "campaign/counts.h"
 #include "base/clock.h"
 
-/* A reply may take so much longer than the daemon may stall: only the
- * association tells that it is lost. */
-#define ASK (5 * CR_SEC)
-
 /* ---- speech ---- */
 
 static void on_segment(void *arg, unsigned done, unsigned total)
@@ -57,82 +53,7 @@ static int open_sources(struct session *s, struct cr_err *e)
 	return rc;
 }
 
-/* ---- connection ---- */
-
-static void on_up(void *arg)
-{
-	struct session *s = arg;
-
-	s->up = true;
-}
-
-static const char *daemon_at(const struct session *s)
-{
-	return *s->cfg.to.path ? s->cfg.to.path : s->cfg.to.host;
-}
-
-static void on_down(void *arg, const char *reason)
-{
-	struct session *s = arg;
-
-	if (s->leaving)
-		return;
-	session_fail(s, -ECONNRESET, "the daemon at %s is gone: %s",
-		     daemon_at(s), reason);
-}
-
-static void on_notified(void *arg, const char *method, const json_t *params)
-{
-	struct session *s = arg;
-
-	if (s->conversions && !strcmp(method, "convert.ended"))
-		conversions_ended(s->conversions, params, clock_now());
-	if (!strcmp(method, "call.ended"))
-		session_talk_ended(s, params);
-}
-
-static int connect_daemon(struct session *s, struct cr_err *e)
-{
-	struct rpc_client_config cfg = { .base = s->base,
-					 .to = s->cfg.to,
-					 .kind = s->cfg.kind,
-					 .peer_timeout = s->cfg.peer_timeout,
-					 .arg = s,
-					 .up = on_up,
-					 .down = on_down,
-					 .notified = on_notified };
-
-	return rpc_client_open(&s->rpc, &cfg, e);
-}
-
-int session_ask(struct session *s, const char *method, json_t *params,
-		json_t **result, struct cr_err *e)
-{
-	json_t *refusal = NULL;
-	struct cr_err inner = { "" };
-	cr_ns patience = s->cfg.peer_timeout + ASK;
-	int rc = rpc_client_ask(s->rpc, method, params,
-				(unsigned)(patience / CR_MS), result, &refusal,
-				&inner);
-
-	if (s->failed)
-		return cr_fail(e, s->failed, "%s", s->why.text);
-	if (rc < 0)
-		return cr_fail(e, rc,
-			       "%s: %.400s; is codec-runner listening "
-			       "at %s?",
-			       method, inner.text, daemon_at(s));
-	if (rc > 0) {
-		const char *why =
-			json_string_value(json_object_get(refusal, "message"));
-
-		(void)cr_fail(e, -EPROTO, "%s: %.400s", method,
-			      why ? why : "refused");
-		json_decref(refusal);
-		return -EPROTO;
-	}
-	return 0;
-}
+/* ---- ports ---- */
 
 /* Our address as the daemon will see it: what the kernel would use. */
 static int find_local(struct session *s, struct sockaddr_storage *local,
@@ -168,48 +89,6 @@ static int open_common_port(struct session *s, struct cr_err *e)
 
 /* ---- loads ---- */
 
-/* What one call of @f takes of one worker: the daemon says it in its reply to
- * call.start, from costs measured on its machine. */
-static int probe(struct session *s, const struct campaign_flow *f, double *load,
-		 struct cr_err *e)
-{
-	json_t *r = NULL, *stopped = NULL;
-	int rc = session_ask(s, "call.start",
-			     session_call_params(s, f, 0, s->ports.address), &r,
-			     e);
-
-	if (rc)
-		return rc;
-	*load = json_number_value(json_object_get(r, "load"));
-	rc = session_ask(s, "call.stop",
-			 json_pack("{s:O}", "call", json_object_get(r, "call")),
-			 &stopped, e);
-	json_decref(stopped);
-	json_decref(r);
-	if (!rc && !(*load > 0))
-		rc = cr_fail(e, -EPROTO,
-			     "the daemon does not tell a call's "
-			     "load; give flow %s a count",
-			     f->name);
-	return rc;
-}
-
-/* What calls of flow @f take, and of how many workers. */
-static int probe_share(struct session *s, unsigned f, double *share,
-		       double *workers, struct cr_err *e)
-{
-	const struct campaign_flow *flow = &s->cfg.campaign->flows[f];
-	const json_t *capacity = json_object_get(s->hello, "capacity");
-
-	*workers = json_number_value(json_object_get(capacity, "workers"));
-	if (*workers < 1)
-		return cr_fail(e, -EPROTO,
-			       "the daemon does not tell its workers; give "
-			       "flow %s a count",
-			       flow->name);
-	return probe(s, flow, share, e);
-}
-
 static int find_counts(struct session *s, struct cr_err *e)
 {
 	const struct campaign *c = s->cfg.campaign;
@@ -222,7 +101,8 @@ static int find_counts(struct session *s, struct cr_err *e)
 		       c->flow_count * sizeof(*s->counts));
 	for (unsigned f = 0; f < c->flow_count && !rc; f++)
 		if (!s->counts[f] && campaign_needs_share(c, f))
-			rc = probe_share(s, f, &share[f], &workers, e);
+			rc = s->peer->take_of(s, &c->flows[f], &share[f],
+					      &workers, e);
 	if (!rc)
 		rc = campaign_counts(c, share, workers,
 				     (double)s->cfg.scale_ppm / CR_PPM,
@@ -245,24 +125,6 @@ static void on_file(void *arg, unsigned done, unsigned total)
 static void on_failed(void *arg, int err, const char *why)
 {
 	session_fail(arg, err, "conversions: %s", why);
-}
-
-/* Does the daemon convert files at all? */
-static int check_spool(struct session *s, struct cr_err *e)
-{
-	json_t *stats = NULL;
-	int rc;
-
-	if (!s->conversions)
-		return 0;
-	rc = session_ask(s, "stats", NULL, &stats, e);
-
-	if (!rc && !json_is_object(json_object_get(stats, "conversions")))
-		rc = cr_fail(e, -ENOTSUP,
-			     "conversions: the daemon was started without "
-			     "--spool, so it converts no files");
-	json_decref(stats);
-	return rc;
 }
 
 static int open_conversions(struct session *s, struct cr_err *e)
@@ -339,11 +201,7 @@ int session_size(struct session *s, struct cr_err *e)
 	int rc = open_common_port(s, e);
 
 	if (!rc)
-		rc = connect_daemon(s, e);
-	if (!rc)
-		rc = session_ask(s, "hello",
-				 json_pack("{s:s}", "client", "codec-feeder"),
-				 &s->hello, e);
+		rc = s->peer->greet(s, e);
 	return rc ? rc : find_counts(s, e);
 }
 
@@ -359,7 +217,5 @@ int session_prepare(struct session *s, struct cr_err *e)
 		rc = session_size(s, e);
 	if (!rc)
 		rc = make_plan(s, e);
-	if (!rc)
-		rc = check_ports(s, e);
-	return rc ? rc : check_spool(s, e);
+	return rc ? rc : check_ports(s, e);
 }

@@ -12,7 +12,7 @@
  * A party's ports stay open a little longer, so that all that is under way
  * comes.
  */
-#include "feeder/session_impl.h"
+#include "feeder/session_control.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /*
  * What conversation.start asks for a party. The feeder's parties have no RTCP.
  */
-#include "feeder/session_impl.h"
+#include "feeder/session_control.h"
 #include "rtp/jitter.h"
 
 int talk_events_of(const struct feeder_call *c)
