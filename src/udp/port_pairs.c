@@ -184,33 +184,9 @@ static int open_of_range(struct port_pairs *p, bool rtcp, struct port_pair *out,
 	return exhausted(p, foreign, e);
 }
 
-/* A port that the kernel chose; RTP's is even, and both are free. */
-static int open_free_pair(const struct port_pairs *p, struct port_pair *out,
-			  struct cr_err *e)
-{
-	int err = -EADDRINUSE;
-
-	for (unsigned i = 0; i < TRIES && err == -EADDRINUSE; i++) {
-		struct sockaddr_storage at;
-		socklen_t len = sizeof(at);
-		unsigned port;
-		int fd = open_at(p, 0, e);
-
-		if (fd < 0)
-			return fd;
-		if (getsockname(fd, (struct sockaddr *)&at, &len))
-			err = cr_fail(e, -errno, "getsockname: %s",
-				      strerror(errno));
-		(void)close(fd);
-		port = address_port(&at) & ~1u;
-		if (err == -EADDRINUSE)
-			err = open_pair(p, port, true, out, e);
-	}
-	return err;
-}
-
-static int open_free(const struct port_pairs *p, struct port_pair *out,
-		     struct cr_err *e)
+/* A port that the kernel chose. */
+static int open_any(const struct port_pairs *p, unsigned *port,
+		    struct cr_err *e)
 {
 	struct sockaddr_storage at;
 	socklen_t len = sizeof(at);
@@ -223,8 +199,43 @@ static int open_free(const struct port_pairs *p, struct port_pair *out,
 		(void)close(fd);
 		return cr_fail(e, err, "getsockname: %s", strerror(-err));
 	}
-	*out = (struct port_pair){ fd, -1, address_port(&at) };
+	*port = address_port(&at);
+	return fd;
+}
+
+static int open_free(const struct port_pairs *p, struct port_pair *out,
+		     struct cr_err *e)
+{
+	unsigned port;
+	int fd = open_any(p, &port, e);
+
+	if (fd < 0)
+		return fd;
+	*out = (struct port_pair){ fd, -1, port };
 	return 0;
+}
+
+/* That port and its neighbour; RTP's is even. */
+static int open_free_pair(const struct port_pairs *p, struct port_pair *out,
+			  struct cr_err *e)
+{
+	int other = -EADDRINUSE;
+
+	for (unsigned i = 0; i < TRIES && other == -EADDRINUSE; i++) {
+		unsigned port;
+		int fd = open_any(p, &port, e);
+
+		if (fd < 0)
+			return fd;
+		other = open_at(p, port ^ 1u, e);
+		if (other < 0)
+			(void)close(fd);
+		else if (port & 1u)
+			*out = (struct port_pair){ other, fd, port - 1 };
+		else
+			*out = (struct port_pair){ fd, other, port };
+	}
+	return other < 0 ? other : 0;
 }
 
 int port_pair_open(struct port_pairs *p, bool rtcp, struct port_pair *out,
