@@ -4,6 +4,7 @@
  * line, or changes the one that is there; and who has offered is told.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +19,8 @@ struct answering {
 	struct ng_dialog *d;
 	unsigned to; /* number of the side that is answered */
 	struct sdp *sdp;
-	struct ng_text text;
 	struct codec_settled settled; /* of the line at hand */
+	struct ng_text text;	      /* last: its formats are not cleared */
 };
 
 /* --- lines that are not --- */
@@ -244,11 +245,12 @@ static bool is_repeated(struct ng_service *sv, const struct ng_dialog *d,
 static int answer_in(struct ng_dialog *d, const struct ng_work *w,
 		     struct cr_err *e)
 {
-	struct answering *a = calloc(1, sizeof(*a));
+	struct answering *a = malloc(sizeof(*a));
 	int err;
 
 	if (!a)
 		return cr_fail(e, -ENOMEM, "out of memory for an answer");
+	memset(a, 0, offsetof(struct answering, text.format));
 	a->w = w;
 	a->d = d;
 	a->to = d->offerer;

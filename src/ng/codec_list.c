@@ -118,14 +118,16 @@ static bool is_there(const struct offer *o, const struct sdp_format *f)
 static void put_speech(struct offer *o)
 {
 	const struct sdp_line *l = o->line;
+	const struct codec_spec *spec;
+	unsigned k = 0;
 
-	for (unsigned k = 0; k < o->rules->n[CODEC_OFFER]; k++)
+	while ((spec = codec_rules_next(o->rules, CODEC_OFFER, &k)))
 		for (unsigned i = 0; i < l->nformats; i++) {
 			const struct sdp_format *f = &l->formats[i];
 
 			if (format_kind(f) == FORMAT_SPEECH &&
-			    codec_spec_is(&o->rules->spec[CODEC_OFFER][k], f) &&
-			    !is_there(o, f) && !stripped(o, f))
+			    codec_spec_is(spec, f) && !is_there(o, f) &&
+			    !stripped(o, f))
 				put_as(o, f, false);
 		}
 	for (unsigned i = 0; i < l->nformats; i++) {
@@ -178,9 +180,10 @@ static void add_format(struct offer *o, struct sdp_format *f, int wish,
 
 static void add_transcoded(struct offer *o)
 {
-	for (unsigned k = 0; k < o->rules->n[CODEC_TRANSCODE]; k++) {
-		const struct codec_spec *s =
-			&o->rules->spec[CODEC_TRANSCODE][k];
+	const struct codec_spec *s;
+	unsigned k = 0;
+
+	while ((s = codec_rules_next(o->rules, CODEC_TRANSCODE, &k))) {
 		struct sdp_format f;
 		int wish;
 

@@ -2,6 +2,7 @@
 #include "ng/codec_rules.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -118,11 +119,12 @@ static int add(struct codec_rules *r, enum codec_rule rule, const char *text,
 		r->all[rule] = r->full[rule] = true;
 		return 0;
 	}
-	if (r->n[rule] == CODEC_RULES_MAX)
+	if (r->n == CODEC_RULES_MAX)
 		return cr_fail(e, -EINVAL,
-			       "codec %s: %u are the most that are taken",
+			       "codec %s: %u rules are the most that are taken",
 			       names[rule], CODEC_RULES_MAX);
-	return codec_spec_read(&r->spec[rule][r->n[rule]++], text, e);
+	r->item[r->n].rule = rule;
+	return codec_spec_read(&r->item[r->n++].spec, text, e);
 }
 
 static int read_list(struct codec_rules *r, enum codec_rule rule,
@@ -180,7 +182,8 @@ int codec_rules_read(struct codec_rules *out, const json_t *request,
 	size_t n;
 	int err = 0;
 
-	memset(out, 0, sizeof(*out));
+	/* the items say themselves what they are */
+	memset(out, 0, offsetof(struct codec_rules, item));
 	for (unsigned i = 0; i < CODEC_RULES && !err; i++)
 		err = read_list(out, (enum codec_rule)i,
 				json_object_get(codec, names[i]), e);
@@ -190,13 +193,32 @@ int codec_rules_read(struct codec_rules *out, const json_t *request,
 	return err;
 }
 
+void codec_rules_copy(struct codec_rules *to, const struct codec_rules *from)
+{
+	memcpy(to, from,
+	       offsetof(struct codec_rules, item) +
+		       from->n * sizeof(*from->item));
+}
+
+const struct codec_spec *codec_rules_next(const struct codec_rules *r,
+					  enum codec_rule rule, unsigned *k)
+{
+	while (*k < r->n)
+		if (r->item[(*k)++].rule == rule)
+			return &r->item[*k - 1].spec;
+	return NULL;
+}
+
 const struct codec_spec *codec_rules_find(const struct codec_rules *r,
 					  enum codec_rule rule,
 					  const struct sdp_format *f)
 {
-	for (unsigned i = 0; i < r->n[rule]; i++)
-		if (codec_spec_is(&r->spec[rule][i], f))
-			return &r->spec[rule][i];
+	const struct codec_spec *spec;
+	unsigned k = 0;
+
+	while ((spec = codec_rules_next(r, rule, &k)))
+		if (codec_spec_is(spec, f))
+			return spec;
 	return NULL;
 }
 
@@ -205,8 +227,11 @@ bool codec_rules_transcode(const struct codec_rules *r)
 	static const enum codec_rule any[] = { CODEC_TRANSCODE, CODEC_CONSUME,
 					       CODEC_ACCEPT };
 
-	for (unsigned i = 0; i < 3; i++)
-		if (r->n[any[i]] || r->all[any[i]])
+	for (unsigned i = 0; i < 3; i++) {
+		unsigned k = 0;
+
+		if (r->all[any[i]] || codec_rules_next(r, any[i], &k))
 			return true;
+	}
 	return false;
 }

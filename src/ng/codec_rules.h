@@ -17,8 +17,8 @@
 
 #include "sdp/sdp.h"
 
-/** More rules of one kind are refused. */
-#define CODEC_RULES_MAX 32u
+/** More than these are refused. */
+#define CODEC_RULES_MAX 64u
 
 struct codec_spec {
 	char name[32];
@@ -50,11 +50,15 @@ enum codec_rule {
 	CODEC_RULES
 };
 
+/** In the order in which they were said. */
 struct codec_rules {
-	struct codec_spec spec[CODEC_RULES][CODEC_RULES_MAX];
-	unsigned n[CODEC_RULES];
 	bool all[CODEC_RULES];	/**< the word "all" */
 	bool full[CODEC_RULES]; /**< the word "full": transcode restores none */
+	unsigned n;
+	struct {
+		enum codec_rule rule;
+		struct codec_spec spec;
+	} item[CODEC_RULES_MAX]; /**< the first n */
 };
 
 /** Read "AMR/8000/1/12200//mode-set--7". 0, or -EINVAL with @e. */
@@ -67,6 +71,13 @@ bool codec_spec_is(const struct codec_spec *spec, const struct sdp_format *f);
 /** The rules of @request, an NG dictionary. 0, or -EINVAL with @e. */
 int codec_rules_read(struct codec_rules *out, const json_t *request,
 		     struct cr_err *e);
+
+void codec_rules_copy(struct codec_rules *to, const struct codec_rules *from);
+
+/** The spec of @rule that comes next behind @k items; *@k counts on. NULL:
+ * there is none. */
+const struct codec_spec *codec_rules_next(const struct codec_rules *r,
+					  enum codec_rule rule, unsigned *k);
 
 /** The first spec of @rule that is @f, or NULL. */
 const struct codec_spec *codec_rules_find(const struct codec_rules *r,

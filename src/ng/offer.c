@@ -5,6 +5,7 @@
  * before the answer, which may never come.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,11 +20,11 @@ struct offering {
 	struct ng_dialog *d;
 	unsigned by; /* number of the side that offers */
 	struct sdp *sdp;
-	struct ng_text text;
 	struct codec_list *list[SDP_LINES_MAX];
 	struct ng_stream stream[SDP_LINES_MAX]; /* what they become */
 	unsigned carried;
 	bool promised[SDP_LINES_MAX]; /* by this offer */
+	struct ng_text text;	      /* last: its formats are not cleared */
 };
 
 /* --- legs --- */
@@ -84,12 +85,12 @@ static int open_others_leg(struct offering *o, unsigned i,
 static void add_spoken(struct codec_rules *rules, const struct ng_stream *s,
 		       unsigned side)
 {
-	unsigned *n = &rules->n[CODEC_TRANSCODE];
 	const struct ng_spoken *spoken = &s->spoken[side];
 
-	if (!*spoken->spec.name || *n == CODEC_RULES_MAX)
+	if (!*spoken->spec.name || rules->n == CODEC_RULES_MAX)
 		return;
-	rules->spec[CODEC_TRANSCODE][(*n)++] = spoken->spec;
+	rules->item[rules->n].rule = CODEC_TRANSCODE;
+	rules->item[rules->n++].spec = spoken->spec;
 }
 
 static bool is_used(const struct codec_list *list, unsigned pt)
@@ -117,11 +118,12 @@ static int list_codecs(struct offering *o, unsigned i, const struct sdp_line *l,
 		       struct cr_err *e)
 {
 	const struct ng_stream *s = &o->d->stream[i];
-	struct codec_rules rules = o->w->request->codecs;
+	struct codec_rules rules;
 	struct codec_list list;
 	struct codec_room room;
 	int err;
 
+	codec_rules_copy(&rules, &o->w->request->codecs);
 	add_spoken(&rules, s, !o->by);
 	err = codec_offer(&list, &room, l, &rules, &codec_map_abilities, e);
 	if (err)
@@ -346,12 +348,13 @@ static int write(struct offering *o, struct cr_err *e)
 static int offer_in(struct ng_dialog *d, const struct ng_work *w,
 		    struct cr_err *e)
 {
-	struct offering *o = calloc(1, sizeof(*o));
+	struct offering *o = malloc(sizeof(*o));
 	const struct ng_request *r = w->request;
 	int err;
 
 	if (!o)
 		return cr_fail(e, -ENOMEM, "out of memory for an offer");
+	memset(o, 0, offsetof(struct offering, text.format));
 	o->w = w;
 	o->d = d;
 	o->by = ng_dialog_number(d, r->from_tag);

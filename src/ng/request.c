@@ -2,6 +2,7 @@
 #include "ng/request.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -431,7 +432,7 @@ int ng_request_read(struct ng_request *out, const json_t *body,
 	const char *name;
 	json_t *v;
 
-	memset(out, 0, sizeof(*out));
+	memset(out, 0, offsetof(struct ng_request, codecs));
 	out->learn = -1;
 	out->limit = LIST_LIMIT;
 	if (read_command(&out->command, body, e))

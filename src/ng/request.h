@@ -56,7 +56,6 @@ struct ng_request {
 	unsigned ptime, ptime_reverse;	  /**< ms; 0: as it came */
 	unsigned mux;			  /**< enum ng_mux */
 	bool single_codec;
-	struct codec_rules codecs;
 
 	/* where parties are */
 	const char *interface[2]; /**< towards who asks, and the other one */
@@ -72,6 +71,8 @@ struct ng_request {
 	struct cr_err warning; /**< "" for none */
 	char unknown[NG_UNKNOWN_MAX][NG_UNKNOWN_BYTES];
 	unsigned nunknown;
+
+	struct codec_rules codecs; /**< of the session description; last */
 };
 
 /** Read @body, an NG dictionary. 0, or -EINVAL with @e: no such command, a key

@@ -20,6 +20,8 @@
 #define BUFFER_BYTES (8 << 20)
 /* More than any buffer of ours holds. */
 #define UNREAD_MAX 65536u
+/* Who has more than this left may be flooded. */
+#define UNREAD_USUAL 16u
 #define PORT_RANGE "/proc/sys/net/ipv4/ip_local_port_range"
 
 /* Beyond the administrator's limit only with the privilege. */
@@ -147,11 +149,11 @@ unsigned udp_socket_end(int fd)
 {
 	unsigned n = 0;
 
-	turn_away(fd);
 	/* Cut to nothing, it is not copied. Were it not turned away, a flood
-	 * could go on for ever. */
+	 * could go on for ever; but a filter costs as much as a socket. */
 	while (n < UNREAD_MAX &&
 	       recv(fd, NULL, 0, MSG_DONTWAIT | MSG_TRUNC) >= 0)
-		n++;
+		if (++n == UNREAD_USUAL)
+			turn_away(fd);
 	return n;
 }

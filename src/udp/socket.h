@@ -30,8 +30,8 @@ int udp_socket_small(const struct sockaddr_storage *local, int bytes,
  * was full (SO_MEMINFO, Linux 4.12); 0 if the kernel does not tell. */
 uint32_t udp_socket_drops(int fd);
 
-/** Receive no more at the socket @fd: what comes is dropped, and what waits is
- * thrown away. Returns how many datagrams that was. It may still send. */
+/** Nobody will receive at the socket @fd any more: what waits is thrown away.
+ * Returns how many datagrams that was. It may still send. */
 unsigned udp_socket_end(int fd);
 
 #endif

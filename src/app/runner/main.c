@@ -8,6 +8,7 @@
 #include <event2/event.h>
 #include <event2/thread.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -28,6 +29,8 @@
 #include "observe/log.h"
 
 enum { EXIT_STUCK = 3 };
+
+#define KEPT_BYTES (16 << 20)
 
 /* A running daemon. */
 struct daemon {
@@ -244,6 +247,14 @@ static void raise_file_limit(void)
 		  descriptors_limit(), before);
 }
 
+/* Memory of calls that have ended is for those that come: to give it to the
+ * system and have it back costs a page fault for each page of each request. */
+static void keep_memory(void)
+{
+	(void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+	(void)mallopt(M_TOP_PAD, KEPT_BYTES / 16);
+}
+
 static int serve(struct daemon *d)
 {
 	struct cr_err e = { "" };
@@ -291,6 +302,7 @@ int main(int argc, char **argv)
 	/* and a trace may grow too large */
 	(void)signal(SIGXFSZ, SIG_IGN);
 	raise_file_limit();
+	keep_memory();
 	/* what a pinned worker gives to control messages, its calls wait for */
 	cpu_list_avoid(&d.opt.placement.pin);
 	return serve(&d);

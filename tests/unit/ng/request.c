@@ -56,7 +56,8 @@ static void what_a_proxy_says_is_read(void **state)
 	assert_false(r.version);
 	assert_string_equal(r.proto, "RTP/AVP");
 	assert_true(r.codecs.all[CODEC_MASK]);
-	assert_int_equal(r.codecs.n[CODEC_TRANSCODE], 1);
+	assert_int_equal(r.codecs.n, 1);
+	assert_int_equal(r.codecs.item[0].rule, CODEC_TRANSCODE);
 	assert_int_equal(r.host.ss_family, 0); /* SDP's is believed */
 	assert_int_equal(r.learn, -1);
 	assert_int_equal(r.nunknown, 0);

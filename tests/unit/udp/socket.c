@@ -168,7 +168,6 @@ static void a_socket_that_has_ended_still_sends(void **state)
 			sendto(peer, &byte, 1, 0, (struct sockaddr *)&to, size),
 			1);
 	assert_int_equal(udp_socket_end(fd), 3);
-	(void)sendto(peer, &byte, 1, 0, (struct sockaddr *)&to, size);
 	assert_int_equal(recv(fd, &byte, 1, MSG_DONTWAIT), -1);
 	assert_int_equal(getsockname(fd, (struct sockaddr *)&after, &size), 0);
 	assert_true(address_equal(&before, &after));
@@ -176,6 +175,28 @@ static void a_socket_that_has_ended_still_sends(void **state)
 	assert_int_equal(sendto(fd, &byte, 1, 0, (struct sockaddr *)&to, size),
 			 1);
 	assert_int_equal(recv(peer, &byte, 1, MSG_DONTWAIT), 1);
+	(void)close(fd);
+	(void)close(peer);
+}
+
+/* Else it would be read for ever. */
+static void a_flooded_socket_turns_away_what_comes(void **state)
+{
+	struct sockaddr_storage to = address("127.0.0.1:0");
+	socklen_t size = sizeof(to);
+	int fd = udp_socket(&to, NULL), peer = udp_socket(&to, NULL);
+	char byte = 'x';
+
+	(void)state;
+	assert_true(fd >= 0 && peer >= 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&to, &size), 0);
+	for (unsigned i = 0; i < 100; i++)
+		assert_int_equal(
+			sendto(peer, &byte, 1, 0, (struct sockaddr *)&to, size),
+			1);
+	assert_int_equal(udp_socket_end(fd), 100);
+	(void)sendto(peer, &byte, 1, 0, (struct sockaddr *)&to, size);
+	assert_int_equal(recv(fd, &byte, 1, MSG_DONTWAIT), -1);
 	(void)close(fd);
 	(void)close(peer);
 }
@@ -188,6 +209,7 @@ int main(void)
 		cmocka_unit_test(the_limit_of_descriptors_is_named),
 		cmocka_unit_test(the_range_of_ports_is_named),
 		cmocka_unit_test(a_socket_that_has_ended_still_sends),
+		cmocka_unit_test(a_flooded_socket_turns_away_what_comes),
 	};
 
 	return cmocka_run_group_tests_name("socket", tests, NULL, NULL);
