@@ -43,11 +43,13 @@ enum feeder_call_state {
 struct feeder_call {
 	/* main */
 	enum feeder_call_state state;
-	int64_t id;	   /**< the daemon's number of the call */
-	cr_ns stop_at;	   /**< absolute; 0: not yet known */
-	json_t *counts;	   /**< the daemon's counters, owned; NULL: not told */
-	struct port port;  /**< of its own, or none       */
-	struct talk *talk; /**< NULL: a call             */
+	int64_t id;	    /**< the daemon's number of the call */
+	cr_ns stop_at;	    /**< absolute; 0: not yet known */
+	json_t *counts;	    /**< the daemon's counters, owned; NULL: not told */
+	struct port port;   /**< of its own, or none       */
+	struct port caller; /**< by NG: what it sends from */
+	char address[PORT_TEXT]; /**< by NG: of port       */
+	struct talk *talk;	 /**< NULL: a call             */
 
 	/* constant */
 	const struct plan_call *plan;
@@ -55,9 +57,11 @@ struct feeder_call {
 	uint32_t ssrc, ts_first, ts_units;
 	uint16_t seq_first;
 	uint8_t pt;
-	int fd; /**< to send from; borrowed until done */
+	uint8_t pt_out; /**< by NG */
+	bool by_port;	/**< all speech at its port is its, whatever the SSRC */
+	int fd;		/**< to send from; borrowed until done */
 	struct sockaddr_storage to,
-		from; /**< from: of a talk, whence answers come */
+		from; /**< of a talk, and by NG: whence answers come */
 	uint32_t ssrc_out;
 	struct match *match; /**< owned */
 	struct phone *phone; /**< of a talk, owned: pacer */

@@ -20,6 +20,9 @@ void match_sent(struct match *m, uint64_t frame, cr_ns now)
 	atomic_store_explicit(&s->key, 0, memory_order_relaxed);
 	atomic_store_explicit(&s->sent, now, memory_order_release);
 	atomic_store_explicit(&s->key, frame + 1, memory_order_release);
+	if (!atomic_load_explicit(&m->first, memory_order_relaxed))
+		atomic_store_explicit(&m->first, frame + 1,
+				      memory_order_release);
 	match_count(&m->sent, 1);
 	if (m->times)
 		times_sent(m->times, frame, now);
@@ -78,14 +81,35 @@ static void note_delay(struct match *m, cr_ns delay)
 		match_count(&m->late, 1);
 }
 
+/* The base, by the first packet @ts. False: nothing has been sent. */
+static bool learn(struct match *m, uint32_t ts)
+{
+	uint64_t first = atomic_load_explicit(&m->first, memory_order_acquire);
+
+	if (!first)
+		return false;
+	m->cfg.ts_base =
+		ts - (uint32_t)rtp_units((cr_ns)(first - 1) * m->cfg.in_frame,
+					 m->cfg.out_clock);
+	m->learned = true;
+	return true;
+}
+
 bool match_received(struct match *m, const struct rtp_packet *p, cr_ns now,
 		    uint64_t *index)
 {
-	enum rtp_arrival what = rtp_source_update(&m->source, p->seq);
-	uint64_t ts = extend(m, p->ts);
-	uint64_t out = (ts - TS_OFFSET) / m->cfg.out_units;
-	uint64_t frame = input_frame(m, ts - TS_OFFSET);
+	enum rtp_arrival what;
+	uint64_t ts, out, frame;
 	cr_ns sent;
+
+	if (m->cfg.learn && !m->learned && !learn(m, p->ts)) {
+		match_count(&m->strays, 1);
+		return false;
+	}
+	what = rtp_source_update(&m->source, p->seq);
+	ts = extend(m, p->ts);
+	out = (ts - TS_OFFSET) / m->cfg.out_units;
+	frame = input_frame(m, ts - TS_OFFSET);
 
 	if (what == RTP_DUPLICATE || m->seen[out % MATCH_WINDOW] == out + 1) {
 		match_count(&m->duplicates, 1);

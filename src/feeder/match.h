@@ -2,7 +2,10 @@
 /*
  * What was sent against what came back, for one call: by RTP timestamp, which
  * the daemon maps one to one (scaled by the two clocks) from a base that it
- * tells when the call starts.
+ * tells when the call starts. One that does not tell it (learn) has it learned:
+ * the first packet that comes is taken for the answer to the first that was
+ * sent. If that one is lost, delays are longer by the frames lost, and never
+ * shorter than they were.
  *
  * Two threads: the pacer calls match_sent(), the receiver match_received();
  * counters may be read by any thread. The window between them is a ring of
@@ -30,6 +33,7 @@ struct match_cfg {
 	uint32_t ts_base;   /**< output timestamp of input frame 0          */
 	cr_ns deadline;	    /**< later frames are late; CR_NEVER: none      */
 	bool dtx;	    /**< silence is not sent: losses by sequence    */
+	bool learn;	    /**< ts_base is not known                       */
 };
 
 /** A frame under way. */
@@ -44,12 +48,16 @@ struct match {
 	struct times *times; /**< of every frame, owned; NULL: not kept */
 	/* pacer */
 	atomic_uint_fast64_t sent, copies, octets_sent, withheld, missed;
+	atomic_uint_fast64_t first; /**< frame + 1 of the first that was sent;
+				       release, pairs with the acquire of
+				       match_received()                     */
 	struct match_slot slots[MATCH_WINDOW];
 	/* receiver */
 	atomic_uint_fast64_t received, late, duplicates, reordered, strays,
 		gaps, octets_received;
 	uint64_t seen[MATCH_WINDOW]; /**< output frame + 1                  */
 	struct rtp_source source;
+	bool learned;	  /**< ts_base is                                   */
 	uint64_t ts_last; /**< extended, from the base; offset by 2^32      */
 	bool timed;
 	cr_ns arrival; /**< of the packet before                           */

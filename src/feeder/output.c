@@ -86,7 +86,7 @@ static json_t *feeder_json(const struct output *o)
 	uint64_t frames = r->pacer.packets;
 
 	return json_pack("{s:s,s:s,s:I,s:I,s:I,s:f,s:I,s:I,s:I,s:I,s:I,s:I,"
-			 "s:I,s:I,s:I}",
+			 "s:I,s:I,s:I,s:I,s:I}",
 			 "ports", campaign_ports_names[o->cfg->ports],
 			 "daemon_ports",
 			 campaign_ports_names[o->cfg->daemon_ports], "cpu_ns",
@@ -101,8 +101,23 @@ static json_t *feeder_json(const struct output *o)
 			 "packets_received", (json_int_t)r->receiver.packets,
 			 "unknown_ssrc", (json_int_t)r->receiver.unknown_ssrc,
 			 "misdirected", (json_int_t)r->receiver.misdirected,
-			 "asymmetric", (json_int_t)r->receiver.asymmetric,
-			 "socket_drops", (json_int_t)r->drops);
+			 "rtcp", (json_int_t)r->receiver.rtcp, "foreign",
+			 (json_int_t)r->receiver.foreign, "asymmetric",
+			 (json_int_t)r->receiver.asymmetric, "socket_drops",
+			 (json_int_t)r->drops);
+}
+
+/* What those who were called say of themselves. */
+static json_t *told_json(const struct output *o)
+{
+	const struct session_result *r = o->result;
+	const struct session_cfg *cfg = o->cfg;
+
+	if (cfg->ng)
+		return json_pack("{s:s,s:s,s:O?}", "name",
+				 cfg->peer ? cfg->peer : cfg->ng, "ng", cfg->ng,
+				 "statistics", r->stats);
+	return json_pack("{s:O?,s:O?}", "hello", r->hello, "stats", r->stats);
 }
 
 json_t *output_json(const struct output *o)
@@ -134,8 +149,7 @@ json_t *output_json(const struct output *o)
 		run_put(j, "conversations", output_talks_json(r));
 	run_put(j, "expectations", verdicts_json(&o->verdicts));
 	run_put(j, "feeder", feeder_json(o));
-	run_put(j, "daemon",
-		json_pack("{s:O?,s:O?}", "hello", r->hello, "stats", r->stats));
+	run_put(j, o->cfg->ng ? "peer" : "daemon", told_json(o));
 	return j;
 }
 
@@ -144,9 +158,20 @@ static double ms(cr_ns t)
 	return (double)t / 1e6;
 }
 
-static json_int_t daemon_count(const struct feeder_call *c, const char *key)
+/* The daemon's own counters; nothing, where it has told none. */
+static void write_counts(FILE *f, const json_t *counts)
 {
-	return json_integer_value(json_object_get(c->counts, key));
+	static const char *const keys[] = { "packets_in", "done", "overwritten",
+					    "stale", "packets_out" };
+
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (counts)
+			(void)fprintf(f, ",%" JSON_INTEGER_FORMAT,
+				      json_integer_value(json_object_get(
+					      counts, keys[i])));
+		else
+			(void)fputc(',', f);
+	(void)fputc('\n', f);
 }
 
 static uint64_t get(const atomic_uint_fast64_t *counter)
@@ -174,12 +199,7 @@ static void write_call(FILE *f, const struct feeder_call *c)
 		      ms(histogram_quantile(d, 990000)),
 		      ms(histogram_quantile(d, 999000)), ms(histogram_max(d)),
 		      ms(histogram_mean(j)), ms(histogram_quantile(j, 990000)));
-	(void)fprintf(f, ",%lld,%lld,%lld,%lld,%lld\n",
-		      (long long)daemon_count(c, "packets_in"),
-		      (long long)daemon_count(c, "done"),
-		      (long long)daemon_count(c, "overwritten"),
-		      (long long)daemon_count(c, "stale"),
-		      (long long)daemon_count(c, "packets_out"));
+	write_counts(f, c->counts);
 }
 
 static int write_calls(const struct output *o, const char *dir,

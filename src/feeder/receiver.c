@@ -75,12 +75,32 @@ static void hear(struct receiver *r, struct feeder_call *c,
 		dump_put(c->dump, index, p->payload, p->payload_bytes);
 }
 
+static void match_packet(struct feeder_call *c, const struct rtp_packet *p,
+			 cr_ns arrival)
+{
+	uint64_t index;
+
+	if (match_received(c->match, p, arrival, &index) && c->dump)
+		dump_put(c->dump, index, p->payload, p->payload_bytes);
+}
+
+/* Of a call by NG: its port says whose it is. */
+static void take_own(struct receiver *r, struct feeder_call *c,
+		     const struct rtp_packet *p, const struct intake_packet *in)
+{
+	if (address_port(in->from) != address_port(&c->from))
+		r->stats.asymmetric++;
+	if (p->pt == c->pt_out)
+		match_packet(c, p, in->arrival);
+	else
+		r->stats.foreign++;
+}
+
 /* Of calls: their SSRCs say whose it is. */
 static void take_call(struct receiver *r, const struct intake_packet *in,
 		      const struct rtp_packet *p, uint64_t tag)
 {
 	struct feeder_call *c = find(r, p->ssrc);
-	uint64_t index;
 
 	if (!c) {
 		r->stats.unknown_ssrc++;
@@ -92,8 +112,7 @@ static void take_call(struct receiver *r, const struct intake_packet *in,
 	}
 	if (address_port(in->from) != address_port(&c->to))
 		r->stats.asymmetric++;
-	if (match_received(c->match, p, in->arrival, &index) && c->dump)
-		dump_put(c->dump, index, p->payload, p->payload_bytes);
+	match_packet(c, p, in->arrival);
 }
 
 static void take(struct receiver *r, const struct intake_packet *in,
@@ -101,12 +120,17 @@ static void take(struct receiver *r, const struct intake_packet *in,
 {
 	struct feeder_call *owner = (void *)(uintptr_t)tag;
 	struct rtp_packet p;
+	int rc = rtp_parse(in->data, in->bytes, &p);
 
 	r->stats.packets++;
-	if (rtp_parse(in->data, in->bytes, &p))
+	if (rc == RTP_IS_RTCP)
+		r->stats.rtcp++;
+	else if (rc)
 		r->stats.malformed++;
 	else if (tag != RECEIVER_ANY_CALL && owner->heard)
 		hear(r, owner, &p, in);
+	else if (tag != RECEIVER_ANY_CALL && owner->by_port)
+		take_own(r, owner, &p, in);
 	else
 		take_call(r, in, &p, tag);
 }

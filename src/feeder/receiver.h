@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Receives what the daemon sends back: one thread, any number of sockets
- * (udp/inlet.h), packets with the kernel's timestamps, demultiplexed by SSRC.
- * A packet that comes to another call's socket is counted and given to nobody.
- * The thread looks every two milliseconds: the kernel's timestamp says when a
- * packet came, so being woken for each would cost CPU and tell nothing.
+ * (udp/inlet.h), packets with the kernel's timestamps, demultiplexed by SSRC,
+ * or by port. A packet that comes to another call's socket is counted and given
+ * to nobody. The thread looks every two milliseconds: the kernel's timestamp
+ * says when a packet came, so being woken for each would cost CPU and tell
+ * nothing.
  */
 #ifndef FEEDER_RECEIVER_H
 #define FEEDER_RECEIVER_H
@@ -18,6 +19,8 @@ struct receiver;
 struct receiver_stats {
 	uint64_t packets, malformed, unknown_ssrc;
 	uint64_t misdirected; /**< came to another call's socket           */
+	uint64_t rtcp;	      /**< RTCP that came where RTP does            */
+	uint64_t foreign;     /**< by NG: of no payload type that was agreed */
 	uint64_t asymmetric;  /**< came from another port than the one to
 				   which the call, or the party, sends     */
 	cr_ns cpu;
@@ -48,9 +51,9 @@ uint64_t receiver_forget(struct receiver *r, uint64_t key);
 /** How many turns the thread has ended. Any thread. */
 uint64_t receiver_turns(const struct receiver *r);
 
-/** Listen for @call's ssrc_out from now on; what comes to the port of a talk's
- * needs no such thing. Main thread. -EEXIST: that SSRC
- * is another call's. */
+/** Listen for @call's ssrc_out from now on; what comes to the port of a talk's,
+ * or of one that is by_port, needs no such thing. Main thread. -EEXIST: that
+ * SSRC is another call's. */
 int receiver_add(struct receiver *r, struct feeder_call *call);
 
 /** Stop and wait for the thread. */

@@ -7,6 +7,7 @@
  *        those that are through -> bye -> sums
  */
 #include "feeder/session_control.h"
+#include "feeder/session_ng.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -60,7 +61,7 @@ static struct session *session_new(const struct session_cfg *cfg)
 	if (!s)
 		return NULL;
 	s->cfg = *cfg;
-	s->peer = &session_control;
+	s->peer = cfg->ng ? &session_ng : &session_control;
 	s->ports.common.fd = -1;
 	s->base = event_base_new();
 	s->sources = calloc(n, sizeof(struct source *));
@@ -71,6 +72,11 @@ static struct session *session_new(const struct session_cfg *cfg)
 		return s;
 	session_close(s);
 	return NULL;
+}
+
+int session_check(const struct session_cfg *cfg, struct cr_err *e)
+{
+	return cfg->ng ? session_ng_check(cfg, e) : 0;
 }
 
 int session_open(struct session **out, const struct session_cfg *cfg,
@@ -271,6 +277,7 @@ static void close_ports(struct session *s)
 		struct phone *p = s->calls[i].phone;
 
 		ports_drop(&s->ports, &s->calls[i].port);
+		ports_drop(&s->ports, &s->calls[i].caller);
 		for (unsigned k = 0; p && k < p->nports; k++)
 			ports_drop(&s->ports, &p->ports[k]);
 	}

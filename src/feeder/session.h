@@ -28,7 +28,10 @@ struct session_progress {
 
 struct session_cfg {
 	const struct campaign *campaign;
-	struct transport_addr to;
+	struct transport_addr to; /**< of .ng: the host alone               */
+	const char *ng;	  /**< "ADDR:PORT" of a media proxy that is driven by
+			       NG; NULL: a codec-runner at .to              */
+	const char *peer; /**< what that is called; NULL: .ng              */
 	enum transport_kind kind;
 	cr_ns peer_timeout; /**< silence of the daemon that is its loss */
 	uint64_t seed;
@@ -67,6 +70,9 @@ struct session_result {
 	bool interrupted;	/**< by a signal */
 	char refusal[256];	/**< first reason for a refused call, or ""   */
 };
+
+/** Can those who are called play @cfg's campaign? 0, or -ENOTSUP with @e. */
+int session_check(const struct session_cfg *cfg, struct cr_err *e);
 
 /** Connect and encode. 0 and *@s, or -errno with @e. */
 int session_open(struct session **s, const struct session_cfg *cfg,

@@ -77,7 +77,8 @@ void session_call_admitted(struct session *s, struct feeder_call *c,
 	struct cr_err e = { "" };
 	int rc = session_make_parts(s, c, m);
 
-	if (!rc)
+	c->by_port = m->learn;
+	if (!rc && !c->by_port)
 		rc = receiver_add(s->receiver, c);
 	if (rc) {
 		session_fail(s, rc, "call %lld: %s", (long long)c->id,
@@ -90,7 +91,7 @@ void session_call_admitted(struct session *s, struct feeder_call *c,
 			     e.text);
 		return;
 	}
-	c->fd = ports_fd(&s->ports, &c->port);
+	c->fd = c->caller.fd < 0 ? ports_fd(&s->ports, &c->port) : c->caller.fd;
 	session_let_run(s, c);
 }
 
@@ -99,6 +100,7 @@ void session_call_refused(struct session *s, struct feeder_call *c,
 {
 	c->state = CALL_REFUSED;
 	ports_take_back(&s->ports, &c->port);
+	ports_take_back(&s->ports, &c->caller);
 	s->open--;
 	s->refused++;
 	if (!s->refusal[0])
@@ -121,6 +123,7 @@ void session_call_start(struct session *s, struct feeder_call *c)
 	/* RFC 3550, 5.1: random first values, here from the seed */
 	c->ts_first = (uint32_t)random_next(&r);
 	c->seq_first = (uint16_t)random_next(&r);
+	c->ssrc = (uint32_t)random_next(&r);
 	c->ts_units = (uint32_t)(c->flow->ptime * leg_clock(in) / CR_SEC);
 	c->state = CALL_STARTING;
 	s->open++;
@@ -137,6 +140,7 @@ void session_call_over(struct session *s, struct feeder_call *c)
 {
 	c->state = CALL_ENDED;
 	ports_take_back(&s->ports, &c->port);
+	ports_take_back(&s->ports, &c->caller);
 	s->open--;
 	s->active--;
 }

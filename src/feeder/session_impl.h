@@ -49,7 +49,8 @@ struct session {
 	struct session_cfg cfg;
 	const struct session_peer *peer;
 	struct event_base *base;
-	struct rpc_client *rpc;
+	struct rpc_client *rpc; /* of session_control */
+	struct peer_ng *ng;	/* of session_ng */
 	struct event *tick, *sigint, *sigterm;
 	bool leaving; /**< bye is said: losing the daemon is expected */
 	bool up, interrupted;

@@ -149,7 +149,7 @@ static int check_ports(struct session *s, struct cr_err *e)
 	int rc = plan_most_up(&s->plan, SESSION_LEAD, SESSION_DRAIN, &most);
 
 	return rc ? cr_fail(e, rc, "out of memory")
-		  : ports_check(s->cfg.ports, most, e);
+		  : ports_check(s->cfg.ports, s->cfg.ng ? 2 * most : most, e);
 }
 
 /* The plan's conversations: of each, both directions. */
@@ -190,6 +190,7 @@ static int make_plan(struct session *s, struct cr_err *e)
 	for (size_t i = 0; i < s->plan.count; i++) {
 		s->calls[i].plan = &s->plan.calls[i];
 		s->calls[i].port.fd = -1;
+		s->calls[i].caller.fd = -1;
 		s->calls[i].flow =
 			&s->cfg.campaign->flows[s->plan.calls[i].flow];
 	}

@@ -10,6 +10,7 @@
 #include "app/feeder/print.h"
 #include "app/feeder/progress.h"
 #include "app/codec_option.h"
+#include "base/address.h"
 #include "base/cli.h"
 #include "base/descriptors.h"
 #include "base/nearest.h"
@@ -29,7 +30,7 @@ enum print {
 };
 
 static struct {
-	const char *to, *out, *dump, *trace, *spool;
+	const char *to, *ng, *peer, *out, *dump, *trace, *spool;
 	struct cli_list counts, plugins;
 	int64_t udp_port, sctp, peer_timeout, cpu, seed, duration, scale, print;
 	int64_t ports, daemon_ports, io;
@@ -62,6 +63,16 @@ static const struct cli_opt rows[] = {
 	    "Where codec-runner listens for control; PORT is the SCTP port "
 	    "(5555), PATH its --control-socket.",
 	    .text = &raw.to),
+	ROW(CLI_STRING, "ng", "ADDR:PORT",
+	    "Call a media proxy, which is driven by the NG protocol at this "
+	    "address, in place of codec-runner by its own. Every call is an "
+	    "offer and an answer, and has ports of its own (--ports own). "
+	    "Flows with a count are played, or with --count; there are no "
+	    "conversations, no conversions and no DTX.",
+	    .text = &raw.ng),
+	ROW(CLI_STRING, "peer-name", "NAME",
+	    "What reports call that proxy. Default: its address.",
+	    .text = &raw.peer),
 	ROW(CLI_INT, "udp-port", "PORT",
 	    "UDP port of the daemon that carries SCTP when the built-in stack "
 	    "is used.",
@@ -205,6 +216,20 @@ static int complain(int code, const struct cr_err *e)
 {
 	(void)fprintf(stderr, "codec-feeder: %s\n", e->text);
 	return code;
+}
+
+static int read_ng(struct transport_addr *to, struct cr_err *e)
+{
+	struct sockaddr_storage at;
+	int port;
+
+	if (address_parse(raw.ng, &at) || !address_port(&at) ||
+	    address_split(raw.ng, to->host, sizeof(to->host), &port))
+		return cr_fail(e, -EINVAL,
+			       "--ng %s: needs ADDR:PORT, such as "
+			       "127.0.0.1:22222",
+			       raw.ng);
+	return 0;
 }
 
 static int read_to(struct transport_addr *to, struct cr_err *e)
@@ -386,6 +411,8 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 {
 	struct session_cfg cfg = {
 		.campaign = c,
+		.ng = raw.ng,
+		.peer = raw.peer,
 		.kind = (enum transport_kind)raw.sctp,
 		.peer_timeout = raw.peer_timeout,
 		.seed = (uint64_t)(raw.seed < 0 ? c->seed : raw.seed),
@@ -403,7 +430,8 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 	struct cr_err e;
 
 	choose_ports(c, &cfg);
-	if (read_to(&cfg.to, &e) || read_counts(c, counts, &e) || outrank(&e))
+	if ((raw.ng ? read_ng(&cfg.to, &e) : read_to(&cfg.to, &e)) ||
+	    read_counts(c, counts, &e) || outrank(&e))
 		return complain(EXIT_USAGE, &e);
 	if (raw.print == PRINT_DAEMON)
 		return feeder_print_daemon(c);
@@ -415,7 +443,7 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 		return feeder_print_schedule(&cfg, counts, &e)
 			       ? complain(EXIT_USAGE, &e)
 			       : 0;
-	if (campaign_check_live(c, &e))
+	if (campaign_check_live(c, &e) || session_check(&cfg, &e))
 		return complain(EXIT_USAGE, &e);
 	if (raw.print == PRINT_COUNTS)
 		return feeder_print_counts(&cfg, &e) ? complain(EXIT_BROKEN, &e)

@@ -165,6 +165,37 @@ static void silence_of_dtx_is_not_a_loss(void **state)
 	free(m);
 }
 
+/* Nobody tells where the numbers begin: the first packet does. Frames 0 and 1
+ * were never sent, and frame 4 is lost. */
+static void a_base_that_nobody_tells_is_learned(void **state)
+{
+	struct match *m = make(0);
+	struct rtp_packet p = { .payload_bytes = 32 };
+	uint64_t index;
+
+	(void)state;
+	m->cfg.learn = true;
+	p.ts = UINT32_MAX - 100; /* and they wrap */
+	p.seq = UINT16_MAX;
+	assert_false(match_received(m, &p, CR_MS, &index));
+	assert_int_equal(m->strays, 1); /* it answers nothing */
+	for (unsigned frame = 2; frame < 10; frame++) {
+		match_sent(m, frame, frame * FRAME);
+		p.ts = UINT32_MAX - 100 + (frame - 2) * 160;
+		p.seq = (uint16_t)(UINT16_MAX + frame - 2);
+		if (frame == 4)
+			continue;
+		assert_true(match_received(m, &p, frame * FRAME + 3 * CR_MS,
+					   &index));
+		assert_int_equal(index, frame);
+	}
+	assert_int_equal(m->received, 7);
+	assert_int_equal(match_lost(m), 1);
+	assert_int_equal(m->strays, 1);
+	assert_int_equal(histogram_max(&m->delay), 3 * CR_MS);
+	free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +206,7 @@ int main(void)
 		cmocka_unit_test(
 			frames_of_other_lengths_match_what_completes_them),
 		cmocka_unit_test(silence_of_dtx_is_not_a_loss),
+		cmocka_unit_test(a_base_that_nobody_tells_is_learned),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

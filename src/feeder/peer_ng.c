@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A list of questions in the order in which they were asked; the first of them
+ * are under way.
+ */
+#include "feeder/peer_ng.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/address.h"
+#include "base/clock.h"
+#include "ng/message.h"
+
+#define TICK (50 * CR_MS)
+
+struct question {
+	struct question *next;
+	char cookie[NG_COOKIE_MAX + 1];
+	cr_ns asked, again; /* first, and due; 0: not yet */
+	peer_ng_reply_fn *reply;
+	void *arg;
+	size_t bytes;
+	char text[];
+};
+
+struct peer_ng {
+	int fd;
+	struct event *readable, *tick;
+	struct question *first, **last;
+	unsigned pending, under_way;
+	uint64_t serial;
+};
+
+/* --- questions --- */
+
+static void send_text(const struct peer_ng *p, const struct question *q)
+{
+	/* what is lost is sent again */
+	(void)!send(p->fd, q->text, q->bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void ask_now(struct peer_ng *p, struct question *q, cr_ns now)
+{
+	if (!q->asked) {
+		q->asked = now;
+		p->under_way++;
+	}
+	q->again = now + PEER_NG_AGAIN;
+	send_text(p, q);
+}
+
+/* Those whose turn it is. */
+static void go_on(struct peer_ng *p)
+{
+	cr_ns now = clock_now();
+
+	for (struct question *q = p->first; q && p->under_way < PEER_NG_WINDOW;
+	     q = q->next)
+		if (!q->asked)
+			ask_now(p, q, now);
+}
+
+static void unlink_question(struct peer_ng *p, struct question **link)
+{
+	struct question *q = *link;
+
+	*link = q->next;
+	if (p->last == &q->next)
+		p->last = link;
+	p->pending--;
+	p->under_way -= q->asked != 0;
+}
+
+/* The end of *@link; it may ask more. */
+static void end(struct peer_ng *p, struct question **link, const json_t *answer,
+		const char *why)
+{
+	struct question *q = *link;
+
+	unlink_question(p, link);
+	q->reply(q->arg, answer, why);
+	free(q);
+}
+
+static struct question **find(struct peer_ng *p, const char *cookie)
+{
+	struct question **link = &p->first;
+
+	while (*link && strcmp((*link)->cookie, cookie))
+		link = &(*link)->next;
+	return *link ? link : NULL;
+}
+
+static struct question *make(struct peer_ng *p, const json_t *body)
+{
+	struct ng_message m = { .encoding = NG_BENCODE };
+	static char text[NG_BYTES_MAX];
+	struct question *q;
+	long n;
+
+	(void)snprintf(m.cookie, sizeof(m.cookie), "f%ld_%llu", (long)getpid(),
+		       (unsigned long long)++p->serial);
+	n = ng_message_write(&m, body, text, sizeof(text));
+	if (n < 0) {
+		errno = ENOSPC;
+		return NULL;
+	}
+	q = calloc(1, sizeof(*q) + (size_t)n);
+	if (!q)
+		return NULL;
+	memcpy(q->cookie, m.cookie, sizeof(q->cookie));
+	memcpy(q->text, text, (size_t)n);
+	q->bytes = (size_t)n;
+	return q;
+}
+
+int peer_ng_ask(struct peer_ng *p, json_t *body, peer_ng_reply_fn *reply,
+		void *arg)
+{
+	struct question *q;
+
+	errno = ENOMEM;
+	q = body ? make(p, body) : NULL;
+	json_decref(body);
+	if (!q)
+		return -errno;
+	q->reply = reply;
+	q->arg = arg;
+	*p->last = q;
+	p->last = &q->next;
+	p->pending++;
+	go_on(p);
+	return 0;
+}
+
+void peer_ng_tell(struct peer_ng *p, json_t *body)
+{
+	struct question *q = body ? make(p, body) : NULL;
+
+	if (q)
+		send_text(p, q);
+	free(q);
+	json_decref(body);
+}
+
+unsigned peer_ng_pending(const struct peer_ng *p)
+{
+	return p->pending;
+}
+
+/* --- answers --- */
+
+static void take(struct peer_ng *p, const char *text, size_t bytes)
+{
+	struct question **link;
+	struct ng_message m;
+	struct cr_err why = { "" };
+	int rc = ng_message_read(&m, text, bytes, &why);
+
+	link = m.cookie[0] ? find(p, m.cookie) : NULL;
+	if (link && rc)
+		end(p, link, NULL, why.text);
+	else if (link)
+		end(p, link, m.body, NULL);
+	ng_message_free(&m);
+}
+
+/* Nobody listens there: those who asked need not wait. */
+static void nobody(struct peer_ng *p, const char *why)
+{
+	while (p->first && p->first->asked)
+		end(p, &p->first, NULL, why);
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	static char text[NG_BYTES_MAX + 1];
+	struct peer_ng *p = arg;
+	ssize_t n;
+
+	(void)what;
+	while ((n = recv((int)fd, text, sizeof(text), MSG_DONTWAIT)) >= 0)
+		take(p, text, (size_t)n);
+	if (errno == ECONNREFUSED)
+		nobody(p, strerror(ECONNREFUSED));
+	go_on(p);
+}
+
+static struct question **overdue(struct peer_ng *p, cr_ns now)
+{
+	struct question **link = &p->first;
+
+	while (*link &&
+	       (!(*link)->asked || now - (*link)->asked < PEER_NG_PATIENCE))
+		link = &(*link)->next;
+	return *link ? link : NULL;
+}
+
+static void on_tick(evutil_socket_t fd, short what, void *arg)
+{
+	struct peer_ng *p = arg;
+	struct question **link;
+	cr_ns now = clock_now();
+
+	(void)fd, (void)what;
+	while ((link = overdue(p, now)))
+		end(p, link, NULL, "no answer");
+	for (struct question *q = p->first; q; q = q->next)
+		if (q->asked && q->again <= now)
+			ask_now(p, q, now);
+	go_on(p);
+}
+
+/* --- life --- */
+
+static int connect_to(const struct sockaddr_storage *to, struct cr_err *e)
+{
+	char text[64];
+	int fd = socket(to->ss_family,
+			SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int rc;
+
+	if (fd >= 0 &&
+	    !connect(fd, (const struct sockaddr *)to, address_length(to)))
+		return fd;
+	rc = -errno;
+	if (fd >= 0)
+		(void)close(fd);
+	return cr_fail(e, rc, "%s: %s", address_text(to, text, sizeof(text)),
+		       strerror(-rc));
+}
+
+int peer_ng_open(struct peer_ng **out, struct event_base *base,
+		 const struct sockaddr_storage *to, struct cr_err *e)
+{
+	const struct timeval tick = { .tv_usec = TICK / CR_US };
+	struct peer_ng *p;
+	int fd = connect_to(to, e);
+
+	if (fd < 0)
+		return fd;
+	p = calloc(1, sizeof(*p));
+	if (!p) {
+		(void)close(fd);
+		return cr_fail(e, -ENOMEM, "out of memory");
+	}
+	p->fd = fd;
+	p->last = &p->first;
+	p->readable = event_new(base, fd, EV_READ | EV_PERSIST, on_readable, p);
+	p->tick = event_new(base, -1, EV_PERSIST, on_tick, p);
+	if (!p->readable || !p->tick || event_add(p->readable, NULL) ||
+	    event_add(p->tick, &tick)) {
+		peer_ng_close(p);
+		return cr_fail(e, -ENOMEM, "out of memory for events");
+	}
+	*out = p;
+	return 0;
+}
+
+struct waiting {
+	json_t *answer;
+	struct cr_err why;
+	bool done;
+};
+
+static void on_awaited(void *arg, const json_t *answer, const char *why)
+{
+	struct waiting *w = arg;
+
+	w->answer = answer ? json_deep_copy(answer) : NULL;
+	(void)cr_fail(&w->why, 0, "%.400s", why ? why : "out of memory");
+	w->done = true;
+}
+
+int peer_ng_wait(struct peer_ng *p, json_t *body, json_t **answer,
+		 struct cr_err *e)
+{
+	struct event_base *base = event_get_base(p->tick);
+	struct waiting w = { .done = false };
+	int rc = peer_ng_ask(p, body, on_awaited, &w);
+
+	if (rc)
+		return cr_fail(e, rc, "%s", strerror(-rc));
+	while (!w.done) /* patience has an end */
+		(void)event_base_loop(base, EVLOOP_ONCE);
+	if (!w.answer)
+		return cr_fail(e, -ETIMEDOUT, "%s", w.why.text);
+	*answer = w.answer;
+	return 0;
+}
+
+void peer_ng_close(struct peer_ng *p)
+{
+	if (!p)
+		return;
+	while (p->first)
+		end(p, &p->first, NULL, "closed");
+	if (p->readable)
+		event_free(p->readable);
+	if (p->tick)
+		event_free(p->tick);
+	(void)close(p->fd);
+	free(p);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Questions to a media proxy by the NG protocol, over UDP: cookies, the same
+ * question again until it is answered, a bounded number at a time. Nothing
+ * waits; answers come to callbacks in an event loop.
+ *
+ * Main thread only.
+ */
+#ifndef FEEDER_PEER_NG_H
+#define FEEDER_PEER_NG_H
+
+#include <event2/event.h>
+#include <jansson.h>
+#include <sys/socket.h>
+
+#include "cr/error.h"
+#include "cr/time.h"
+
+/** Questions that are under way at once; more wait for their turn. */
+#define PEER_NG_WINDOW 32u
+/** A question is asked again after so long. */
+#define PEER_NG_AGAIN (300 * CR_MS)
+/** And given up after so long. */
+#define PEER_NG_PATIENCE (10 * CR_SEC)
+
+struct peer_ng;
+
+/** The answer, borrowed; or NULL, and @why there is none. */
+typedef void peer_ng_reply_fn(void *arg, const json_t *answer, const char *why);
+
+/** 0 with *@peer, or -errno with @e. Nothing is sent. */
+int peer_ng_open(struct peer_ng **peer, struct event_base *base,
+		 const struct sockaddr_storage *to, struct cr_err *e);
+
+/** Ask @question, which is taken over. @reply is called once, later; by
+ * peer_ng_close(), if there was no answer until then. 0, -ENOMEM, -ENOSPC: it
+ * is too long. */
+int peer_ng_ask(struct peer_ng *peer, json_t *question, peer_ng_reply_fn *reply,
+		void *arg);
+
+/** Ask @question, which is taken over, once, and hear no answer. */
+void peer_ng_tell(struct peer_ng *peer, json_t *question);
+
+/** Ask, and run the loop until the answer is there. 0 with *@answer, the
+ * caller's, or -errno with @e. */
+int peer_ng_wait(struct peer_ng *peer, json_t *question, json_t **answer,
+		 struct cr_err *e);
+
+/** Questions that are not answered yet. */
+unsigned peer_ng_pending(const struct peer_ng *peer);
+
+void peer_ng_close(struct peer_ng *peer); /**< NULL is fine */
+
+#endif

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls by the NG protocol. A call is two parties, who both are we: the caller
+ * says its speech from a port of its own, the one who is called hears it at
+ * another.
+ *
+ *   offer  {call-id, from-tag, sdp: of the caller, codec {mask, transcode}}
+ *     -> {sdp}  what the other one is offered: whence it will hear, and the
+ *               payload type
+ *   answer {call-id, from-tag, to-tag, sdp: of who is called}
+ *     -> {sdp}  where the caller is to send
+ *   delete {call-id, from-tag}
+ *
+ * What is heard has numbers of the proxy's own choice: its first packet is
+ * taken for the answer to the first one that was sent.
+ */
+#include "feeder/session_ng.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/address.h"
+#include "feeder/peer_ng.h"
+#include "feeder/peer_sdp.h"
+
+/* Whose answer it is. */
+struct asked {
+	struct session *session;
+	struct feeder_call *call;
+};
+
+/* --- what cannot be --- */
+
+static int unsupported(const char *what, struct cr_err *e)
+{
+	return cr_fail(e, -ENOTSUP, "%s, by NG: a media proxy has none", what);
+}
+
+int session_ng_check(const struct session_cfg *cfg, struct cr_err *e)
+{
+	const struct campaign *c = cfg->campaign;
+	int rc = 0;
+
+	if (c->conversions.count)
+		return unsupported("conversions", e);
+	if (cfg->trace)
+		return unsupported("--trace", e);
+	for (unsigned f = 0; f < c->flow_count && !rc; f++)
+		rc = peer_sdp_check(&c->flows[f], e);
+	if (!rc && cfg->ports != PORTS_OWN)
+		rc = cr_fail(e, -ENOTSUP,
+			     "by NG, every call has ports of its own: use "
+			     "--ports own, or ports: own in the campaign");
+	return rc;
+}
+
+/* --- the whole run --- */
+
+static const char *result_of(const json_t *answer)
+{
+	const char *result =
+		json_string_value(json_object_get(answer, "result"));
+
+	return result ? result : "no result";
+}
+
+static int greet(struct session *s, struct cr_err *e)
+{
+	struct sockaddr_storage to;
+	struct cr_err why = { "" };
+	json_t *answer = NULL;
+	int rc = address_parse(s->cfg.ng, &to);
+
+	if (rc)
+		return cr_fail(e, rc, "--ng %s: needs ADDR:PORT", s->cfg.ng);
+	rc = peer_ng_open(&s->ng, s->base, &to, e);
+	if (rc)
+		return rc;
+	rc = peer_ng_wait(s->ng, json_pack("{s:s}", "command", "ping"), &answer,
+			  &why);
+	if (rc)
+		return cr_fail(e, rc,
+			       "ping: %.400s; does it listen for NG at "
+			       "%s?",
+			       why.text, s->cfg.ng);
+	if (strcmp(result_of(answer), "pong"))
+		rc = cr_fail(e, -EPROTO, "ping is answered by %.100s, not pong",
+			     result_of(answer));
+	json_decref(answer);
+	return rc;
+}
+
+static int take_of(struct session *s, const struct campaign_flow *flow,
+		   double *share, double *workers, struct cr_err *e)
+{
+	(void)s, (void)share, (void)workers;
+	return cr_fail(e, -ENOTSUP,
+		       "NG does not tell what a call takes: say how many calls "
+		       "flow %s is (--count)",
+		       flow->name);
+}
+
+static int begin(struct session *s, struct cr_err *e)
+{
+	(void)s, (void)e;
+	return 0;
+}
+
+/* Some say much, and some nothing. */
+static void leave(struct session *s)
+{
+	struct cr_err e;
+
+	(void)peer_ng_wait(s->ng, json_pack("{s:s}", "command", "statistics"),
+			   &s->stats, &e);
+}
+
+/* --- a call --- */
+
+static json_t *request(const struct feeder_call *c, const char *command)
+{
+	char id[64];
+
+	(void)snprintf(id, sizeof(id), "codec-feeder-%ld-%lld", (long)getpid(),
+		       (long long)c->id);
+	return json_pack("{s:s,s:s,s:s}", "command", command, "call-id", id,
+			 "from-tag", "caller");
+}
+
+static json_t *deletion(const struct feeder_call *c)
+{
+	json_t *o = request(c, "delete");
+
+	(void)json_object_set_new(o, "delete-delay", json_integer(0));
+	return o;
+}
+
+static json_t *described(const struct feeder_call *c, const char *command,
+			 const char *sdp)
+{
+	json_t *o = request(c, command);
+
+	(void)json_object_set_new(o, "sdp", json_string(sdp));
+	(void)json_object_set_new(o, "ICE", json_string("remove"));
+	(void)json_object_set_new(
+		o, "replace",
+		json_pack("[s,s]", "origin", "session-connection"));
+	(void)json_object_set_new(o, "supports",
+				  json_pack("[s]", "load limit"));
+	return o;
+}
+
+static void ask(struct session *s, struct feeder_call *c, json_t *body,
+		peer_ng_reply_fn *reply)
+{
+	struct asked *a = malloc(sizeof(*a));
+	int rc = -ENOMEM;
+
+	if (a) {
+		*a = (struct asked){ s, c };
+		rc = peer_ng_ask(s->ng, body, reply, a);
+	} else {
+		json_decref(body);
+	}
+	if (!rc)
+		return;
+	free(a);
+	session_fail(s, rc, "NG: %s", strerror(-rc));
+}
+
+/* No answer, or no good one: full is full, and all else ends the run. */
+static void refuse(struct session *s, struct feeder_call *c,
+		   const char *command, const json_t *answer, const char *why)
+{
+	const json_t *reason = json_object_get(answer, "error-reason");
+	bool full = answer && !strcmp(result_of(answer), "load limit");
+
+	if (!json_is_string(reason))
+		reason = json_object_get(answer, "message");
+	if (!why)
+		why = json_is_string(reason) ? json_string_value(reason)
+					     : result_of(answer);
+	peer_ng_tell(s->ng, deletion(c));
+	session_call_refused(s, c, why);
+	if (!full)
+		session_fail(s, -EPROTO, "%s (flow %s): %s", command,
+			     campaign_title(c->flow), why);
+}
+
+/* The call that was asked about, or NULL: the run is over. */
+static struct feeder_call *answered(struct asked *a)
+{
+	struct feeder_call *c = a->session->failed ? NULL : a->call;
+
+	if (!c)
+		a->call->state = CALL_REFUSED;
+	return c;
+}
+
+static int read_sdp(const json_t *answer, const struct campaign_leg *leg,
+		    struct sockaddr_storage *at, uint8_t *pt, struct cr_err *e)
+{
+	const char *sdp = json_string_value(json_object_get(answer, "sdp"));
+	unsigned type;
+	int rc = sdp ? peer_sdp_read(sdp, leg, at, &type, e)
+		     : cr_fail(e, -EPROTO, "it has no sdp");
+
+	if (!rc)
+		*pt = (uint8_t)type;
+	return rc;
+}
+
+static void on_answered(void *arg, const json_t *answer, const char *why)
+{
+	struct asked *a = arg;
+	struct session *s = a->session;
+	struct feeder_call *c = answered(a);
+	struct match_cfg m;
+	struct cr_err e;
+
+	free(a);
+	if (!c)
+		return;
+	if (!answer || strcmp(result_of(answer), "ok")) {
+		refuse(s, c, "answer", answer, why);
+		return;
+	}
+	if (read_sdp(answer, &c->flow->in, &c->to, &c->pt, &e)) {
+		refuse(s, c, "answer", NULL, e.text);
+		return;
+	}
+	m = session_match_cfg(c->flow);
+	m.learn = true;
+	session_call_admitted(s, c, &m);
+}
+
+static void on_offered(void *arg, const json_t *answer, const char *why)
+{
+	struct asked *a = arg;
+	struct session *s = a->session;
+	struct feeder_call *c = answered(a);
+	char sdp[PEER_SDP_BYTES];
+	json_t *body;
+	struct cr_err e;
+
+	free(a);
+	if (!c)
+		return;
+	if (!answer || strcmp(result_of(answer), "ok")) {
+		refuse(s, c, "offer", answer, why);
+		return;
+	}
+	if (read_sdp(answer, &c->flow->out, &c->from, &c->pt_out, &e)) {
+		refuse(s, c, "offer", NULL, e.text);
+		return;
+	}
+	if (peer_sdp_write(sdp, &c->flow->out, c->pt_out,
+			   session_out_frame(c->flow), c->address)) {
+		session_fail(s, -EINVAL, "no description of %s", c->address);
+		return;
+	}
+	body = described(c, "answer", sdp);
+	(void)json_object_set_new(body, "to-tag", json_string("called"));
+	ask(s, c, body, on_answered);
+}
+
+static void start(struct session *s, struct feeder_call *c, const char *address)
+{
+	char sdp[PEER_SDP_BYTES], codec[160], from[PORT_TEXT];
+	struct cr_err e = { "" };
+	json_t *body;
+	int rc = ports_give_own(&s->ports, &c->caller, from, &e);
+
+	c->id = (int64_t)(c->plan - s->plan.calls) + 1;
+	(void)snprintf(c->address, sizeof(c->address), "%s", address);
+	if (rc) {
+		session_fail(s, rc, "call %lld: %.400s", (long long)c->id,
+			     e.text);
+		return;
+	}
+	if (peer_sdp_write(sdp, &c->flow->in, peer_sdp_pt(&c->flow->in),
+			   c->flow->ptime, from)) {
+		session_fail(s, -EINVAL, "no description of %s", from);
+		return;
+	}
+	peer_sdp_codec(codec, sizeof(codec), &c->flow->out);
+	body = described(c, "offer", sdp);
+	(void)json_object_set_new(
+		body, "codec",
+		json_pack("{s:[s],s:[s]}", "mask", "all", "transcode", codec));
+	ask(s, c, body, on_offered);
+}
+
+static void on_deleted(void *arg, const json_t *answer, const char *why)
+{
+	struct asked *a = arg;
+	struct feeder_call *c = answered(a);
+
+	(void)answer; /* it has ended already: as good */
+	if (c && why)
+		session_fail(a->session, -ETIMEDOUT, "delete: %s", why);
+	else if (c)
+		session_call_over(a->session, c);
+	free(a);
+}
+
+static void stop(struct session *s, struct feeder_call *c)
+{
+	ask(s, c, deletion(c), on_deleted);
+}
+
+/* A run that broke off leaves no calls behind. */
+static void hang_up(struct session *s)
+{
+	for (size_t i = 0; s->ng && s->calls && i < s->next_start; i++)
+		if (s->calls[i].state != CALL_ENDED &&
+		    s->calls[i].state != CALL_REFUSED)
+			peer_ng_tell(s->ng, deletion(&s->calls[i]));
+	peer_ng_close(s->ng);
+}
+
+const struct session_peer session_ng = {
+	.greet = greet,
+	.take_of = take_of,
+	.begin = begin,
+	.start = start,
+	.stop = stop,
+	.leave = leave,
+	.hang_up = hang_up,
+};
