@@ -255,6 +255,20 @@ static bool is_answered(const struct ng_call *call)
 	return false;
 }
 
+unsigned ng_service_pending(const struct ng_service *sv)
+{
+	struct ng_service *s = (struct ng_service *)(uintptr_t)sv;
+	const struct ng_wait *wait;
+	struct ng_call *call;
+	unsigned n = 0;
+
+	for (call = ng_call_first(&s->calls); call; call = ng_call_next(call))
+		n += !is_answered(call);
+	LIST_FOREACH(wait, &s->waits, link)
+	n++;
+	return n;
+}
+
 /* Who never hung up: no packet for long, or no answer. */
 static void look_at(struct ng_service *sv, struct ng_call *call, cr_ns now)
 {

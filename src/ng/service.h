@@ -65,6 +65,10 @@ int ng_service_open(struct ng_service **s, const struct ng_service_config *cfg,
 /** Its calls end. NULL is fine. */
 void ng_service_close(struct ng_service *s);
 
+/** Calls that were offered, and that nobody has answered yet; requests that
+ * wait for their costs. */
+unsigned ng_service_pending(const struct ng_service *s);
+
 void ng_service_stats(const struct ng_service *s, struct ng_service_stats *out);
 
 /** Where it listens, with the port that port 0 has become. */

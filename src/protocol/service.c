@@ -179,10 +179,15 @@ bool session_resume(struct session *to, const char *id)
 	return true;
 }
 
+static bool is_busy(const struct service *sv)
+{
+	return node_calls(sv->node) || node_conversions_active(sv->node) ||
+	       (sv->cfg.pending && sv->cfg.pending(sv->cfg.arg));
+}
+
 static void check_drained(struct service *sv)
 {
-	if (!sv->draining || sv->drained || node_calls(sv->node) ||
-	    node_conversions_active(sv->node))
+	if (!sv->draining || sv->drained || is_busy(sv))
 		return;
 	sv->drained = true;
 	sv->cfg.drained(sv->cfg.arg);

@@ -35,6 +35,9 @@ struct service_config {
 	/** The drain is over: nothing runs any more, or the limit has passed.
 	 * May be called from service_drain(). */
 	void (*drained)(void *arg);
+	/** What else a drain waits for, beside what runs: how many. NULL:
+	 * nothing. */
+	unsigned (*pending)(void *arg);
 	/** As node_config.deaf(): service_drain() should follow. May be NULL.
 	 */
 	void (*deaf)(void *arg);

@@ -52,6 +52,14 @@ static void drained(void *arg)
 	(void)event_base_loopbreak(d->base);
 }
 
+/* Calls that ring: nothing runs for them yet. */
+static unsigned pending(void *arg)
+{
+	const struct daemon *d = arg;
+
+	return d->ng ? ng_service_pending(d->ng) : 0;
+}
+
 /* Calls that a receiver does not hear any more are of no use to anybody. Other
  * ways to receive are for a new start to try: it probes what works. */
 static void deaf(void *arg)
@@ -183,6 +191,7 @@ static int start(struct daemon *d, struct cr_err *e)
 	block_signals(&old);
 	d->opt.service.base = d->base;
 	d->opt.service.drained = drained;
+	d->opt.service.pending = pending;
 	d->opt.service.deaf = deaf;
 	d->opt.service.arg = d;
 	err = open_records(d, e);

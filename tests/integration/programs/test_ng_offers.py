@@ -3,6 +3,7 @@
 phones send to where these say, and hear each other."""
 import itertools
 import json
+import signal
 import struct
 import time
 
@@ -600,6 +601,49 @@ def test_a_drained_node_takes_no_new_calls(daemon):
     call.answer("8 PCMA/8000")
     call.delete()
     assert d.process.wait(timeout=PATIENCE) == 0
+
+
+def ringing(daemon, *options):
+    """A daemon, and a call that was offered before its drain."""
+    d = started(daemon, "auto", "--drain-timeout", "600s", "--ng",
+                "127.0.0.1:0", *options)
+    call = Call(System(d.ready["ng"]), codec=TO_AMR)
+    call.offer("8 PCMA/8000")
+    return d, call
+
+
+@pytest.mark.parametrize("how", ["drain", "SIGTERM"])
+def test_a_drain_waits_for_calls_that_ring(daemon, how):
+    d, call = ringing(daemon)
+    if how == "drain":
+        d.ctl("drain")
+    else:
+        d.process.send_signal(signal.SIGTERM)
+    time.sleep(1.2)  # it looks each second whether all is over
+    amr = call.offered[0].types[0]
+    call.answer(f"{amr} AMR/8000 {AMR_FMTP}")
+    call.a.says(0xd5, 3, 8)
+    assert {header(x)["pt"] for x in call.b.hears(3)} == {amr}
+    time.sleep(1.2)
+    assert d.process.poll() is None
+    call.delete()
+    assert d.process.wait(timeout=PATIENCE) == 0
+
+
+def test_a_drain_ends_when_the_caller_gives_up(daemon):
+    d, call = ringing(daemon)
+    d.ctl("drain")
+    call.delete()
+    assert d.process.wait(timeout=PATIENCE) == 0
+
+
+def test_a_drain_has_the_patience_of_the_node(daemon):
+    d, call = ringing(daemon, "--ng-patience", "1s")
+    d.ctl("drain")
+    assert d.process.wait(timeout=PATIENCE) == 0
+    log = d.log
+    log.seek(0)
+    assert f'ng-silent call="{call.id}" answered=0' in log.read()
 
 
 def test_bencode_as_well(d):
