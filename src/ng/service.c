@@ -35,7 +35,7 @@ struct ng_wait {
 	struct ng_service *service;
 	struct ng_asked *asked;
 	json_t *body;
-	struct cost_needs needs;
+	struct cost_needs *needs; /* NULL: it has never waited */
 	unsigned times;
 	bool waits; /* for @needs */
 	/* what it is about; texts are the body's */
@@ -43,6 +43,31 @@ struct ng_wait {
 	const char *call_id;
 	struct ng_whom whom;
 };
+
+/* What a request is worked on with. It is used again: to ask for so much memory
+ * costs as much as to read a request. */
+struct ng_desk {
+	struct ng_request request;
+	struct conversation_plan plan;
+};
+
+/* --- desks --- */
+
+/* A request may end others that wait, and with that begin the next one of a
+ * connection: that has a desk of its own. */
+static struct ng_desk *take_desk(struct ng_service *sv)
+{
+	struct ng_desk *desk = sv->desk;
+
+	sv->desk = NULL;
+	return desk ? desk : malloc(sizeof(*desk));
+}
+
+static void leave_desk(struct ng_service *sv, struct ng_desk *desk)
+{
+	free(sv->desk);
+	sv->desk = desk;
+}
 
 /* --- answers --- */
 
@@ -130,15 +155,15 @@ static void note_whom(struct ng_wait *wait, const struct ng_request *r)
 	wait->whom = (struct ng_whom){ r->from_tag, r->to_tag, r->via_branch };
 }
 
-/* What @wait asks for, with @r to read it into. As do_command(). */
-static int work_on(struct ng_wait *wait, struct ng_request *r,
-		   struct conversation_plan *plan, json_t **reply)
+/* What @wait asks for, at @desk. As do_command(). */
+static int work_on(struct ng_wait *wait, struct ng_desk *desk, json_t **reply)
 {
+	struct ng_request *r = &desk->request;
 	struct ng_service *sv = wait->service;
 	struct ng_work w = { .service = sv,
 			     .request = r,
 			     .from = ng_asked_host(wait->asked),
-			     .plan = plan,
+			     .plan = &desk->plan,
 			     .warning = &r->warning };
 	struct cr_err e = { "" };
 
@@ -155,41 +180,44 @@ static int work_on(struct ng_wait *wait, struct ng_request *r,
 	return do_command(&w, reply);
 }
 
-static int work(struct ng_wait *wait, struct conversation_plan *plan,
-		json_t **reply)
-{
-	struct ng_request *r = malloc(sizeof(*r));
-	int err = r ? work_on(wait, r, plan, reply) : -ENOMEM;
-
-	free(r);
-	return err;
-}
-
 static void end_wait(struct ng_wait *wait, json_t *reply)
 {
 	LIST_REMOVE(wait, link);
 	json_decref(wait->body);
 	ng_answer(wait->asked, reply);
+	free(wait->needs);
 	free(wait);
 }
 
 static void known(void *arg, int err, const struct cr_err *why);
 
+/* Until it is known what @plan costs. 0, or -ENOMEM with @e. */
+static int wait_for(struct ng_wait *wait, const struct conversation_plan *plan,
+		    struct cr_err *e)
+{
+	if (!wait->needs)
+		wait->needs = malloc(sizeof(*wait->needs));
+	if (!wait->needs)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	wait->needs->node = wait->service->node;
+	wait->needs->done = known;
+	wait->needs->arg = wait;
+	return cost_needs_begin(wait->needs, plan->stream, 2, e);
+}
+
 /* Do it; if that has to wait, wait. */
 static void go_on(struct ng_wait *wait)
 {
-	struct conversation_plan *plan = malloc(sizeof(*plan));
+	struct ng_desk *desk = take_desk(wait->service);
 	struct cr_err e = { "out of memory" };
 	json_t *reply = NULL;
-	int err = plan ? work(wait, plan, &reply) : -ENOMEM;
+	int err = desk ? work_on(wait, desk, &reply) : -ENOMEM;
 
 	if (err == -EAGAIN && ++wait->times > WAITS_MAX)
 		err = cr_fail(&e, -EINVAL, "what it costs cannot be told");
 	else if (err == -EAGAIN)
-		err = cost_needs_begin(&wait->needs, plan->stream, 2, &e)
-			      ? -ENOMEM
-			      : -EAGAIN;
-	free(plan);
+		err = wait_for(wait, &desk->plan, &e) ? -ENOMEM : -EAGAIN;
+	leave_desk(wait->service, desk);
 	wait->waits = err == -EAGAIN;
 	if (!wait->waits)
 		end_wait(wait, reply ? reply : failed(&e));
@@ -208,7 +236,7 @@ bool ng_forget_waits(struct ng_service *sv, const char *call_id,
 		    !ng_whom_meant(&wait->whom, whom))
 			continue;
 		found = true;
-		cost_needs_forget(&wait->needs);
+		cost_needs_forget(wait->needs);
 		end_wait(wait, failed(&why));
 	}
 	return found;
@@ -236,9 +264,6 @@ static void ask(void *arg, struct ng_asked *a, const json_t *body)
 	wait->service = sv;
 	wait->asked = a;
 	wait->body = json_incref((json_t *)(uintptr_t)body);
-	wait->needs = (struct cost_needs){ .node = sv->node,
-					   .done = known,
-					   .arg = wait };
 	LIST_INSERT_HEAD(&sv->waits, wait, link);
 	go_on(wait);
 }
@@ -371,7 +396,7 @@ void ng_service_close(struct ng_service *sv)
 	if (!sv)
 		return;
 	while ((wait = LIST_FIRST(&sv->waits))) {
-		cost_needs_forget(&wait->needs);
+		cost_needs_forget(wait->needs);
 		end_wait(wait, failed(&why));
 	}
 	ng_listener_close(sv->listener);
@@ -379,6 +404,7 @@ void ng_service_close(struct ng_service *sv)
 		ng_end_call(sv, ng_call_first(&sv->calls));
 	if (sv->tick)
 		event_free(sv->tick);
+	free(sv->desk);
 	free(sv);
 }
 

@@ -19,6 +19,7 @@
 #include "node/node.h"
 
 struct ng_wait;
+struct ng_desk;
 
 struct ng_service {
 	struct ng_service_config cfg;
@@ -29,6 +30,7 @@ struct ng_service {
 	/** By offers that were not answered yet. */
 	struct conversation_promise promised;
 	LIST_HEAD(, ng_wait) waits;
+	struct ng_desk *desk; /**< one that nobody works at, or NULL */
 	struct event *tick;
 	struct ng_counts count;
 	cr_ns started;
