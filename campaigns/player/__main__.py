@@ -19,6 +19,12 @@ campaigns/simulate (best).
                       p99 delay within --p99; within 5 %, confirmed by a second
                       run; OUT/capacity.json has every trial
   --p99 TIME          20ms
+  --peer PROXY        play it to a media proxy, too, by the NG protocol:
+                      rtpengine (Debian's, installed if need be), which runs
+                      on the workers' CPUs with as many threads; or what
+                      listens at ADDR:PORT. All then have ports of their own,
+                      and codec-runner's receivers are on the workers' CPUs,
+                      too
   --dump              keep the speech, for codec-report --pesq
   --quick             of a folder with its own program: its short form
   --feeder OPTION     passed to codec-feeder; may be repeated
@@ -39,6 +45,7 @@ import os
 import sys
 
 import build
+import peer
 import rounds
 import search
 from options import Options, Wrong, parse
@@ -66,7 +73,8 @@ def main(arguments):
     except Wrong as error:
         print(f"campaigns/run: {error}", file=sys.stderr)
         return 2
-    if not build.build(Options.TOP):
+    more = ["peer"] if options.peer == peer.RTPENGINE else []
+    if not build.build(Options.TOP, *more):
         return 1
     if os.path.isdir(options.campaign):
         simulate(options)

@@ -10,10 +10,12 @@ def _log_tail(path):
         return "".join(f.readlines()[-20:])
 
 
-def build(top):
-    """Whether build/release is there and up to date in the end."""
+def build(top, *more):
+    """Whether build/release is there and up to date in the end, and the
+    packages of the sections more of deps/debian.txt."""
     install = os.path.join(top, "deps", "install")
-    if subprocess.run([install, "build", "run"], check=False).returncode:
+    if subprocess.run([install, "build", "run", *more],
+                      check=False).returncode:
         return False
     log = os.path.join(top, "build", "release.log")
     os.makedirs(os.path.dirname(log), exist_ok=True)

@@ -9,6 +9,7 @@ import sys
 
 import environment
 from daemon import Daemon
+from peer import RTPENGINE, Foreign, Rtpengine
 
 BROKEN, WRONG, MISSED, INTERRUPTED = 1, 2, 3, 130
 PLAYED = 0, MISSED  # to the end: there is a run.json to judge
@@ -29,7 +30,7 @@ class Broken(Exception):
 class Player:
     """What is the same for every run of a campaign.
 
-    specs: schedulers. counts: {flow: calls} of flows with a load, once
+    specs: schedulers, and behind them the peer. counts: {flow: calls} of flows with a load, once
     size_loads() has been called. stopped: set by signals.
     """
 
@@ -41,6 +42,8 @@ class Player:
             raise Broken(WRONG)  # the feeder has said what is wrong
         self.conversions = self.ask("conversions") != ["0"]
         self.specs = options.schedulers or self.ask("schedulers") or ["edf"]
+        if options.peer:
+            self.specs = [*self.specs, options.peer]
         self.counts = {}
         self.cpu = str(min(os.sched_getaffinity(0)))
         self.daemon = self.feeder = None
@@ -63,9 +66,35 @@ class Player:
         if self.feeder and (not again or number == signal.SIGINT):
             self.feeder.terminate()
 
+    def worker_cpus(self):
+        """Those behind the feeder's, as many as there are workers; all, where
+        there are not so many."""
+        workers = 1
+        words = " ".join([*self.daemon_options, *self.options.runner])
+        for found in re.findall(r"(?:--workers[= ]|-w ?)(\d+)", words):
+            workers = int(found)
+        usable = sorted(os.sched_getaffinity(0))
+        return usable[1:workers + 1] or usable
+
+    def _place(self):
+        """codec-runner's options that put all of it where a peer is."""
+        if not self.options.peer:
+            return []
+        cpus = ",".join(map(str, self.worker_cpus()))
+        return ["--pin", cpus, "--rx-cpu", cpus]
+
+    def _peer(self, folder):
+        if self.options.peer == RTPENGINE:
+            return Rtpengine(folder, self.worker_cpus())
+        return Foreign(self.options.peer)
+
     def start_daemon(self, spec, folder, *more):
-        self.daemon = Daemon(self.program("codec-runner"), spec, folder, [
-            *more, *self.daemon_options, *self.options.runner])
+        if spec == self.options.peer:
+            self.daemon = self._peer(folder)
+        else:
+            self.daemon = Daemon(self.program("codec-runner"), spec, folder, [
+                *more, *self.daemon_options, *self._place(),
+                *self.options.runner])
         if not self.daemon.start():
             raise Broken
 
@@ -133,14 +162,15 @@ class Player:
                           os.path.join(folder, "trace.bin"), *spool)
         dump = ["--dump", os.path.join(folder, "dump")] \
             if self.options.dump else []
+        ports = ["--ports", "own"] if self.options.peer else []
         feeder = [self.program("codec-feeder"), self.options.campaign,
-                  *self.daemon.where(), "--cpu", self.cpu, "--out", folder,
+                  *self.daemon.where(), *ports, "--cpu", self.cpu, "--out", folder,
                   "--frames", *spool, *dump, *self._calls(scale),
                   *self.options.feeder]
+        who = "peer" if spec == self.options.peer else "codec_runner"
         environment.write(folder, self.constant, scheduler=spec,
                           repetition=repetition, scale=scale,
-                          codec_runner=self.daemon.command,
-                          codec_feeder=feeder)
+                          codec_feeder=feeder, **{who: self.daemon.command})
         code = self._feed(feeder)
         self.stop_daemon()
         if code >= 0:

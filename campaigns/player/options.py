@@ -4,6 +4,8 @@ import os
 import re
 from dataclasses import dataclass, field
 
+import peer
+
 
 class Wrong(Exception):
     """A wrong command line; the text says what is wrong."""
@@ -12,7 +14,8 @@ class Wrong(Exception):
 @dataclass
 class Options:
     """campaign: a file or a folder; schedulers: empty, the campaign's own;
-    p99: ms, the bound of find_capacity; feeder, runner: options passed on."""
+    p99: ms, the bound of find_capacity; peer: a media proxy that plays, too,
+    rtpengine or ADDR:PORT; feeder, runner: options passed on."""
     HERE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
     TOP = os.path.dirname(HERE)
 
@@ -24,6 +27,7 @@ class Options:
     find_capacity: bool = False
     p99: float = 20.0
     dump: bool = False
+    peer: str = None
     feeder: list = field(default_factory=list)
     runner: list = field(default_factory=list)
 
@@ -47,10 +51,10 @@ class Options:
             raise Wrong(f"no campaign file {self.campaign}")
         folder = os.path.isdir(self.campaign)
         self.out = self.out or os.path.join(self.TOP, "out", self.name)
-        if folder and (self.feeder or self.runner or self.dump
+        if folder and (self.feeder or self.runner or self.dump or self.peer
                        or self.repeat > 1 or self.find_capacity):
             raise Wrong(f"{self.name} is simulated: no --feeder, --runner, "
-                        "--dump, --repeat or --find-capacity")
+                        "--dump, --peer, --repeat or --find-capacity")
         if self.repeat > 1 and self.find_capacity:
             raise Wrong("--find-capacity repeats as it needs: no --repeat")
         if self.quick and not (folder and self.own_program()):
@@ -87,7 +91,15 @@ def _set_p99(options, text):
     options.p99 = float(match[1]) * {"us": 1e-3, "ms": 1, "s": 1e3}[match[2]]
 
 
+def _set_peer(options, text):
+    if text != peer.RTPENGINE and not peer.is_address(text):
+        raise Wrong("--peer takes rtpengine or the address at which a media "
+                    f"proxy listens for NG, as 127.0.0.1:22222, not {text}")
+    options.peer = text
+
+
 VALUES = {
+    "--peer": _set_peer,
     "--repeat": _set_repeat,
     "--p99": _set_p99,
     "--schedulers": _set_list,

@@ -8,9 +8,13 @@ from live import (BROKEN, INTERRUPTED, PLAYED, Broken, Player, folder_name,
                   remove_run)
 
 
-def has_trace(folder):
-    path = os.path.join(folder, "trace.bin")
-    return os.path.exists(path) and os.path.getsize(path) > 0
+def has_run(folder):
+    """Something to report: a trace, or what the feeder saw of a peer, which
+    writes none."""
+    trace = os.path.join(folder, "trace.bin")
+    if os.path.exists(trace):
+        return os.path.getsize(trace) > 0
+    return os.path.exists(os.path.join(folder, "run.json"))
 
 
 def order(specs, repeat):
@@ -69,7 +73,7 @@ def play_all(player):
             code = player.play(spec, folder, repetition=turn)
         except Broken:
             code = BROKEN
-        if has_trace(folder):
+        if has_run(folder):
             folders[run_folder(options.out, spec, turn, 1)] = True
         if code not in PLAYED:
             worst = code

@@ -6,6 +6,7 @@
 #include "feeder/match.h"
 
 #define TS_OFFSET (UINT64_C(1) << 32)
+#define SEQ_OFFSET (UINT64_C(1) << 16) /* likewise */
 
 void match_init(struct match *m, const struct match_cfg *cfg)
 {
@@ -81,18 +82,47 @@ static void note_delay(struct match *m, cr_ns delay)
 		match_count(&m->late, 1);
 }
 
-/* The base, by the first packet @ts. False: nothing has been sent. */
-static bool learn(struct match *m, uint32_t ts)
+/* The base, by the first packet. False: nothing has been sent. */
+static bool learn(struct match *m, const struct rtp_packet *p)
 {
 	uint64_t first = atomic_load_explicit(&m->first, memory_order_acquire);
+	uint64_t units;
 
 	if (!first)
 		return false;
-	m->cfg.ts_base =
-		ts - (uint32_t)rtp_units((cr_ns)(first - 1) * m->cfg.in_frame,
-					 m->cfg.out_clock);
+	units = (uint64_t)rtp_units((cr_ns)(first - 1) * m->cfg.in_frame,
+				    m->cfg.out_clock);
+	m->cfg.ts_base = p->ts - (uint32_t)units;
+	m->seq_last = SEQ_OFFSET + units / m->cfg.out_units;
+	m->seq = p->seq;
 	m->learned = true;
 	return true;
+}
+
+/* Does each packet sent bring one? */
+static bool one_to_one(const struct match *m)
+{
+	return rtp_units(m->cfg.in_frame, m->cfg.out_clock) ==
+	       (int64_t)m->cfg.out_units;
+}
+
+/* The timestamp that the sequence number of @p means, where that is the farther
+ * one. Numbers from before the first packet are far behind @ts. */
+static uint64_t farther(struct match *m, const struct rtp_packet *p,
+			uint64_t ts)
+{
+	int16_t step = (int16_t)(uint16_t)(p->seq - m->seq);
+	uint64_t number = m->seq_last + (uint64_t)(int64_t)step;
+	uint64_t means;
+
+	if (step > 0) {
+		m->seq_last = number;
+		m->seq = p->seq;
+	}
+	if (number < SEQ_OFFSET)
+		return ts;
+	means = TS_OFFSET + (number - SEQ_OFFSET) * m->cfg.out_units;
+	return means > ts ? means : ts;
 }
 
 bool match_received(struct match *m, const struct rtp_packet *p, cr_ns now,
@@ -102,12 +132,14 @@ bool match_received(struct match *m, const struct rtp_packet *p, cr_ns now,
 	uint64_t ts, out, frame;
 	cr_ns sent;
 
-	if (m->cfg.learn && !m->learned && !learn(m, p->ts)) {
+	if (m->cfg.learn && !m->learned && !learn(m, p)) {
 		match_count(&m->strays, 1);
 		return false;
 	}
 	what = rtp_source_update(&m->source, p->seq);
 	ts = extend(m, p->ts);
+	if (m->cfg.learn && one_to_one(m))
+		ts = farther(m, p, ts);
 	out = (ts - TS_OFFSET) / m->cfg.out_units;
 	frame = input_frame(m, ts - TS_OFFSET);
 

@@ -5,7 +5,9 @@
  * tells when the call starts. One that does not tell it (learn) has it learned:
  * the first packet that comes is taken for the answer to the first that was
  * sent. If that one is lost, delays are longer by the frames lost, and never
- * shorter than they were.
+ * shorter than they were. And what is lost on the way there may be missing in
+ * the sequence numbers of such a daemon's output alone, or in its timestamps
+ * alone: the one that is farther counts.
  *
  * Two threads: the pacer calls match_sent(), the receiver match_received();
  * counters may be read by any thread. The window between them is a ring of
@@ -57,8 +59,10 @@ struct match {
 		gaps, octets_received;
 	uint64_t seen[MATCH_WINDOW]; /**< output frame + 1                  */
 	struct rtp_source source;
-	bool learned;	  /**< ts_base is                                   */
-	uint64_t ts_last; /**< extended, from the base; offset by 2^32      */
+	uint64_t seq_last; /**< learned: extended, counted in output frames */
+	uint16_t seq;	   /**< of that                                     */
+	bool learned;	   /**< ts_base is                                   */
+	uint64_t ts_last;  /**< extended, from the base; offset by 2^32      */
 	bool timed;
 	cr_ns arrival; /**< of the packet before                           */
 	uint64_t arrival_ts;

@@ -179,17 +179,23 @@ static uint64_t get(const atomic_uint_fast64_t *counter)
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
+static const char *mode_of(const struct campaign_leg *leg)
+{
+	return leg->codec->modes[leg->cfg.mode].name;
+}
+
 static void write_call(FILE *f, const struct feeder_call *c)
 {
 	const struct match *m = c->match;
 	const struct histogram *d = &m->delay, *j = &m->jitter;
 
 	(void)fprintf(f,
-		      "%" PRId64 ",%s,%u,%s,%s,%.3f,%" PRId64 ",%" PRIu64
+		      "%" PRId64 ",%s,%u,%s,%s,%s,%s,%.3f,%" PRId64 ",%" PRIu64
 		      ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
 		      ",%" PRIu64 ",%" PRIu64 ",%" PRIu64,
 		      c->id, c->flow->name, c->plan->index,
 		      c->flow->in.codec->name, c->flow->out.codec->name,
+		      mode_of(&c->flow->in), mode_of(&c->flow->out),
 		      (double)c->plan->start / 1e9, c->plan->drift,
 		      get(&m->sent), get(&m->received), match_lost(m),
 		      get(&m->late), get(&m->duplicates), get(&m->reordered),
@@ -211,7 +217,8 @@ static int write_calls(const struct output *o, const char *dir,
 	if (rc)
 		return rc;
 	(void)fprintf(file.f,
-		      "call,flow,index,codec_in,codec_out,start_s,drift_ppm,"
+		      "call,flow,index,codec_in,codec_out,mode_in,mode_out,"
+		      "start_s,drift_ppm,"
 		      "sent,received,"
 		      "lost,late,duplicates,reordered,withheld,missed,"
 		      "delay_mean_ms,delay_p50_ms,delay_p99_ms,delay_p999_ms,"

@@ -8,8 +8,8 @@ import sys
 import textwrap
 
 from codec_report import (ReportError, delay, emodel, feeder, listing, man,
-                          metrics, perfetto, pictures, quality, repeats,
-                          table)
+                          metrics, perfetto, pictures, quality, recovery,
+                          repeats, table)
 from codec_report.run import (FILES, Window, base_name, load_run,
                               sections)
 
@@ -50,7 +50,7 @@ EXITS = """\
 SECTIONS = [("examples", EXAMPLES), ("exit codes", EXITS)] + [
     (title, module.__doc__.split("\n\n", 1)[1]) for title, module in (
         ("definitions", metrics), ("delay", delay), ("E-model", emodel),
-        ("PESQ", quality),
+        ("PESQ", quality), ("recovery", recovery),
         ("lists", listing), ("perfetto", perfetto),
         ("repetitions", repeats), ("files", feeder))]
 VERSION = os.environ.get("CR_VERSION", "(from source)")

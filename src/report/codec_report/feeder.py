@@ -6,25 +6,31 @@ optional and in any order; others are ignored:
 
   call                       the daemon's number of the call
   flow                       its flow in the campaign
-  codec_in, codec_out        as in the trace; used for calls it lacks
+  codec_in, mode_in, codec_out, mode_out as in the trace; used for calls it
+                             lacks
   sent, received, lost, late frames
   withheld                   frames that the network model lost on the way to us
   delay_mean_ms, delay_p99_ms, delay_max_ms send to receive
 
+"with p99 <= 10 ms" are the calls of which a frame came back and delay_p99_ms is
+no more. A media proxy's runs (codec-feeder --ng) have this side only.
+
 run.json has what calls.csv cannot give: quantiles over all frames, in "total"
-and in "flows" (objects with "flow", and "delay" and "jitter" with "p99_ns").
+and in "flows" (objects with "flow", and "delay" and "jitter" with "p99_ns", and
+"delay" with "p50_ns"), and "loss", the share of the frames that did not come back.
 They are shown for groups that are a flow, or the whole run; and "scheduler",
-for runs without a trace. "feeder" has "late_max_ns". "conversions" has "count", "done",
+or "peer" with "name", for runs without a trace. "feeder" has "late_max_ns". "conversions" has "count", "done",
 "turnaround_..._ns", "times_real_time" and "ids", the daemon's numbers of
 them.
 """
 import math
 
-from codec_report import quality
+from codec_report import quality, recovery
 from codec_report.metrics import FEEDER_COUNTS, FEEDER_METRICS
 
 #: The group of a run's conversions.
 CONVERSIONS = "conversions"
+WITHIN_MS = 10
 
 
 def number(text):
@@ -56,6 +62,12 @@ def withheld(rows):
             if call is not None and lost and lost > 0}
 
 
+def _codec(row, side):
+    """As traces have it: "amr/12.2"."""
+    return "/".join(filter(None, (row.get(f"codec_{side}"),
+                                  row.get(f"mode_{side}"))))
+
+
 def _label(row, by, labels):
     call = call_number(row)
     if by == "flow":
@@ -63,7 +75,7 @@ def _label(row, by, labels):
     if call in labels:
         return labels[call]
     if by == "codec" and row.get("codec_in"):
-        return f"{row['codec_in']} -> {row.get('codec_out', '')}"
+        return " -> ".join(_codec(row, side) for side in ("in", "out"))
     return "unknown"
 
 
@@ -82,8 +94,18 @@ def _mean_delay(rows):
     return sum(mean * n for mean, n in known) / frames if frames else None
 
 
+def _within(rows):
+    """How many calls have a p99 delay that nobody hears."""
+    return sum(bool(number(row.get("received")))
+               and (number(row.get("delay_p99_ms")) or 0) <= WITHIN_MS
+               for row in rows)
+
+
 def _sum(rows):
     out = dict.fromkeys(m.key for m in FEEDER_METRICS)
+    out["feeder_calls"] = len(rows)
+    if any(number(row.get("delay_p99_ms")) is not None for row in rows):
+        out["feeder_calls_within"] = _within(rows)
     for name in FEEDER_COUNTS:
         known = [n for n in (number(row.get(name)) for row in rows)
                  if n is not None]
@@ -119,6 +141,10 @@ def _quantiles(tally):
         if isinstance(histogram, dict):
             value = number(histogram.get("p99_ns"))
             out[f"feeder_{name}_p99_ms"] = value and value / 1e6
+    if isinstance(tally.get("delay"), dict):
+        value = number(tally["delay"].get("p50_ns"))
+        out["feeder_delay_p50_ms"] = value and value / 1e6
+    out["feeder_loss"] = number(tally.get("loss"))
     return out
 
 
@@ -153,10 +179,17 @@ def late_ms(told):
     return None if late is None else late / 1e6
 
 
-def measure(rows, told, by, labels):
+def peer_name(told):
+    """The media proxy that was called in codec-runner's place; None."""
+    peer = (told or {}).get("peer")
+    return peer.get("name") if isinstance(peer, dict) else None
+
+
+def measure(rows, told, by, labels, frames=None):
     """{label: {feeder_*: value}}, with "all" first when there are several.
 
-    told: run.json. labels: {call number: label} as the trace has them.
+    told: run.json. labels: {call number: label} as the trace has them. frames:
+    records of frames.bin, where there are any.
     """
     groups = {}
     for row in rows:
@@ -165,6 +198,10 @@ def measure(rows, told, by, labels):
     parts += sorted(groups.items())
     out = {label: _sum(part) | _quantiles(_tally(told, part, rows))
            for label, part in parts}
+    if frames is not None:
+        for label, part in parts:
+            out[label]["feeder_recovery_ms"] = recovery.measure(
+                frames, [call_number(row) or 0 for row in part])
     if _conversions(told):
         out[CONVERSIONS] = _conversion_group(told)
     return out

@@ -45,12 +45,8 @@ class Frames:
                 np.where(known, self.received[at], 0))
 
 
-def read_frames(path, realtime_offset):
-    """Frames of a file; ReportError says why it cannot be read.
-
-    realtime_offset: of the trace, ns: the feeder may have run elsewhere, with
-    a monotonic clock of its own.
-    """
+def read_records(path):
+    """(head, records) of a file; ReportError says why it cannot be read."""
     try:
         with open(path, "rb") as f:
             raw = f.read(HEADER.itemsize)
@@ -66,5 +62,15 @@ def read_frames(path, realtime_offset):
             records = np.fromfile(f, RECORD, size // RECORD.itemsize)
     except OSError as error:
         raise ReportError(f"{path}: {error.strerror}") from None
+    return head, records
+
+
+def read_frames(path, realtime_offset):
+    """Frames of a file, as read_records() has them.
+
+    realtime_offset: of the trace, ns: the feeder may have run elsewhere, with
+    a monotonic clock of its own.
+    """
+    head, records = read_records(path)
     shift = int(head["realtime_offset"]) - realtime_offset
     return Frames(records, shift if abs(shift) > SAME_HOST else 0)

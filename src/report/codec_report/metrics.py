@@ -86,14 +86,20 @@ METRICS = (
 #: Counts that calls.csv may have.
 FEEDER_COUNTS = ("sent", "received", "lost", "late")
 FEEDER_METRICS = (
-    [Metric(f"feeder_{name}", f"feeder {name}", "count",
-            -1 if name in ("lost", "late") else 0) for name in FEEDER_COUNTS]
-    + [Metric("feeder_delay_mean_ms", "feeder delay mean, ms", "ms", -1),
+    [Metric("feeder_calls", "feeder calls", "count"),
+     Metric("feeder_calls_within", "  with p99 <= 10 ms", "count", 1)]
+    + [Metric(f"feeder_{name}", f"feeder {name}", "count",
+              -1 if name in ("lost", "late") else 0)
+       for name in FEEDER_COUNTS]
+    + [Metric("feeder_loss", "feeder loss", "share", -1),
+       Metric("feeder_delay_mean_ms", "feeder delay mean, ms", "ms", -1),
+       Metric("feeder_delay_p50_ms", "feeder delay p50, ms", "ms", -1),
        Metric("feeder_delay_p99_ms", "feeder delay p99, ms", "ms", -1),
        Metric("feeder_delay_p99_worst_ms", "  of the worst call, ms", "ms",
               -1),
        Metric("feeder_delay_max_ms", "feeder delay max, ms", "ms", -1),
-       Metric("feeder_jitter_p99_ms", "feeder jitter p99, ms", "ms", -1)])
+       Metric("feeder_jitter_p99_ms", "feeder jitter p99, ms", "ms", -1),
+       Metric("feeder_recovery_ms", "feeder recovery, ms", "ms", -1)])
 CONVERSION_METRICS = (
     [Metric("conversions", "conversions", "count"),
      Metric("conversions_done", "  of them done", "count", 1)]

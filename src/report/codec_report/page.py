@@ -195,7 +195,7 @@ def page(title, tables, figures, runs, notes):
     """
     body = "".join([
         f"<header><h1>{escape(title)}</h1>\n"
-        '<p class="muted">Made by codec-report out of the traces of '
+        '<p class="muted">Made by codec-report out of '
         f"{len(runs)} run{'s' if len(runs) > 1 else ''}.</p></header>\n"
         "<main>\n",
         _findings(figures),

@@ -2,7 +2,7 @@
 """--html and --plots: what is kept of each run for them, and their files."""
 import os
 
-from codec_report import ReportError, figures, page
+from codec_report import ReportError, feeder, figures, page
 from codec_report.figures import svg
 
 
@@ -19,8 +19,9 @@ def facts(run):
     machine = {**_object(header, "machine"), **_object(told, "machine")}
     hello = _object(_object(told, "daemon"), "hello")
     found = {
-        "program": " ".join(str(header.get(k) or told.get(k) or "")
-                            for k in ("program", "version")).strip(),
+        "program": feeder.peer_name(told) or
+        " ".join(str(header.get(k) or told.get(k) or "")
+                 for k in ("program", "version")).strip(),
         "scheduler": header.get("options") or header.get("scheduler")
         or told.get("scheduler"),
         "CPUs": header.get("workers"),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from codec_report import ReportError, delay, emodel, feeder, metrics
-from codec_report.frames import read_frames
+from codec_report.frames import read_frames, read_records
 from codec_report.trace import (CLASSES, NO_WORKER,
                                 NOTE_SWITCHED, Trace, clean, read_trace)
 
@@ -35,12 +35,14 @@ class Window:
 
 @dataclass
 class Run:
-    """What was found. trace, feeder (run.json) and calls (rows of calls.csv
-    as dicts) are None where the run has none."""
+    """What was found. trace, feeder (run.json), calls (rows of calls.csv as
+    dicts) and frames (records of frames.bin) are None where the run has
+    none."""
     name: str
     trace: Trace = None
     feeder: dict = None
     calls: list = None
+    frames: np.ndarray = None
     notes: list = field(default_factory=list)
 
 
@@ -126,10 +128,14 @@ def _load_folder(path):
     if TRACE in present:
         run.trace = read_trace(os.path.join(path, TRACE))
         run.notes += run.trace.warnings
-    else:
-        run.notes.append(f"no {TRACE}: nothing from inside the daemon")
     if FEEDER in present:
         run.feeder = _load_feeder(os.path.join(path, FEEDER))
+    if TRACE not in present:
+        who = feeder.peer_name(run.feeder) or "the daemon"
+        run.notes.append(f"no {TRACE}: nothing from inside {who}, and "
+                         "no figures")
+    if os.path.exists(os.path.join(path, FRAMES)):
+        run.frames = read_records(os.path.join(path, FRAMES))[1]
     if run.trace is not None and os.path.exists(os.path.join(path, FRAMES)):
         jobs = run.trace.jobs
         jobs["feeder_sent"], jobs["feeder_received"] = read_frames(
@@ -313,11 +319,12 @@ def _add_feeder(out, run, by, labels):
     groups that the trace lacks make groups of their own."""
     told = run.feeder or {}
     if not out:
-        options = clean(str(told.get("scheduler") or "unknown").encode())
+        name = told.get("scheduler") or feeder.peer_name(told) or "unknown"
+        options = clean(str(name).encode())
         out.append(Section(options.split(",")[0], options, 0.0, 0.0, [], {}))
     names = {call: label for call, (label, _) in labels.items()}
     groups = dict(out[0].groups)
-    seen = feeder.measure(run.calls, told, by, names)
+    seen = feeder.measure(run.calls, told, by, names, run.frames)
     for label, values in seen.items():
         label = clean(label.encode())
         if label not in groups:

@@ -196,6 +196,39 @@ static void a_base_that_nobody_tells_is_learned(void **state)
 	free(m);
 }
 
+/* Some proxies close the gap of a lost packet in their timestamps, and leave it
+ * in their sequence numbers; others the other way round. */
+static void a_gap_shows_in_one_of_both_numbers(void **state)
+{
+	(void)state;
+	for (unsigned kind = 0; kind < 2; kind++) {
+		struct match *m = make(0);
+		struct rtp_packet p = { .payload_bytes = 32,
+					.seq = UINT16_MAX - 2,
+					.ts = 77 };
+		uint64_t index;
+
+		m->cfg.learn = true;
+		for (unsigned frame = 0; frame < 100; frame++) {
+			bool gap = frame % 7 == 6; /* it is never sent */
+
+			if (!gap) {
+				match_sent(m, frame, frame * FRAME);
+				assert_true(match_received(
+					m, &p, frame * FRAME + CR_MS, &index));
+				assert_int_equal(index, frame);
+			}
+			p.seq = (uint16_t)(p.seq + (!gap || kind == 0));
+			p.ts += !gap || kind == 1 ? 160 : 0;
+		}
+		assert_int_equal(m->received, 86);
+		assert_int_equal(m->strays + m->duplicates, 0);
+		assert_int_equal(histogram_max(&m->delay), CR_MS);
+		assert_int_equal(histogram_max(&m->jitter), 0);
+		free(m);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,6 +240,7 @@ int main(void)
 			frames_of_other_lengths_match_what_completes_them),
 		cmocka_unit_test(silence_of_dtx_is_not_a_loss),
 		cmocka_unit_test(a_base_that_nobody_tells_is_learned),
+		cmocka_unit_test(a_gap_shows_in_one_of_both_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,6 +122,49 @@ def test_a_share_of_the_load_is_a_share_of_all_calls(stage, tmp_path):
                            "--count=more=1")
 
 
+def test_a_peer_gets_the_same_calls_after_the_schedulers(stage, tmp_path):
+    """At ports of their own. It has no daemon, no trace and no options of
+    codec-runner; and codec-runner is where the peer is."""
+    player = stage(counts=(10,) * 5, peer="127.0.0.1:2223",
+                   feeder=["--seed=5"])
+    assert player.specs == ["fifo", "rr,quantum=1ms", "127.0.0.1:2223"]
+    player.size_loads()
+    folder = tmp_path / "out" / "peer"
+    player.play("fifo", str(tmp_path / "out" / "fifo"))
+    player.play("127.0.0.1:2223", str(folder))
+    own, peer = calls(player, "codec-feeder")
+    assert " --ports own " in own
+    assert peer == (f"x.yaml --ng 127.0.0.1:2223 --ports own --cpu "
+                    f"{player.cpu} --out {folder} --frames "
+                    "--count=talk=10 --count=more=20 --seed=5")
+    runs = [c for c in calls(player, "codec-runner") if c != "ended"]
+    assert len(runs) == 6  # five measurements, and fifo
+    cpus = ",".join(map(str, player.worker_cpus()))
+    assert all(f"--pin {cpus} --rx-cpu {cpus}" in c for c in runs)
+    with open(folder / "environment.json", encoding="utf-8") as f:
+        told = json.load(f)
+    assert told["scheduler"] == "127.0.0.1:2223"
+    assert told["peer"] == [] and "codec_runner" not in told
+
+
+def test_workers_have_the_cpus_behind_the_feeder_s(stage, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 4, 5, 9})
+    assert stage().worker_cpus() == [4]
+    assert stage(runner=["--workers", "2"]).worker_cpus() == [4, 5]
+    assert stage(runner=["-w3"]).worker_cpus() == [4, 5, 9]
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3})
+    assert stage().worker_cpus() == [3]
+
+
+def test_rtpengine_that_is_not_there_breaks_the_run(
+        stage, tmp_path, monkeypatch, capfd):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    player = stage(peer="rtpengine", schedulers=["fifo"])
+    with pytest.raises(Broken):
+        player.play("rtpengine", str(tmp_path / "out"))
+    assert "no rtpengine: deps/install peer" in capfd.readouterr().err
+
+
 def test_a_daemon_that_does_not_start_breaks_the_run(stage, tmp_path, capfd):
     player = stage()
     open(player.program("codec-runner") + ".broken", "w").close()

@@ -56,6 +56,10 @@ def test_options_of_the_programs_may_begin_with_dashes(tmp_path):
     (["demo.yaml", "--quick"], "demo has no short form"),
     (["best", "--repeat", "2"], "best is simulated"),
     (["--schedulers", ","], "--schedulers takes names such as fifo,edf"),
+    (["best", "--peer", "rtpengine"], "best is simulated"),
+    (["--peer", "kamailio"], "--peer takes rtpengine or the address"),
+    (["--peer", "127.0.0.1"], "--peer takes rtpengine or the address"),
+    (["--peer", "127.0.0.1:70000"], "--peer takes rtpengine or the address"),
     (["--repeat", "0"], "--repeat takes 1 to 999, not 0"),
     (["--p99", "20"], "--p99 takes a time such as 20ms, not 20"),
     (["--find-capacity", "--repeat", "2"], "--find-capacity repeats"),
@@ -63,6 +67,13 @@ def test_options_of_the_programs_may_begin_with_dashes(tmp_path):
 def test_wrong_command_lines_are_told(words, why):
     with pytest.raises(Wrong, match=why):
         checked(*words)
+
+
+def test_a_peer_is_rtpengine_or_an_address():
+    assert checked("--peer", "rtpengine").peer == "rtpengine"
+    assert checked("--peer", "127.0.0.1:2223").peer == "127.0.0.1:2223"
+    assert checked("--peer", "[::1]:2223").peer == "[::1]:2223"
+    assert checked().peer is None
 
 
 def test_a_wrong_command_line_is_exit_code_2():

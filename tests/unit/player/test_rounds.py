@@ -59,6 +59,18 @@ def test_one_round_has_no_numbers(tmp_path):
     assert stage.played == [("a", "a"), ("b", "b")]
 
 
+def test_a_run_without_a_trace_is_reported_too(tmp_path):
+    """A media proxy writes none. An empty one is a daemon that broke off."""
+    for name, files in (("proxy", {"run.json": "{}"}),
+                        ("broken", {"trace.bin": "", "run.json": "{}"}),
+                        ("edf", {"trace.bin": "x"}), ("none", {})):
+        (tmp_path / name).mkdir()
+        for file, text in files.items():
+            (tmp_path / name / file).write_text(text)
+    assert [name for name in ("proxy", "broken", "edf", "none")
+            if rounds.has_run(str(tmp_path / name))] == ["proxy", "edf"]
+
+
 def test_what_is_left_of_earlier_runs_is_not_reported(tmp_path):
     rounds.play_all(Stage(tmp_path, {"a": 100}))
     rounds.play_all(Stage(tmp_path, {"a": 100}, repeat=3))

@@ -270,6 +270,86 @@ def test_the_feeder_numbers_join_the_trace(write, codec_report):
     assert "feeder received" not in text
 
 
+def frames_file(frames):
+    """frames.bin of (call, sent, received) in ms; received 0: never."""
+    return struct.pack("<8sIIq", b"CRFRAME1", 24, 0, 0) + b"".join(
+        struct.pack("<IIqq", call, i, sent * MS, received * MS)
+        for i, (call, sent, received) in enumerate(frames))
+
+
+def peer_run(write, frames=(), name="rtpengine"):
+    """What codec-feeder --ng leaves: no trace, no scheduler."""
+    path = write(b"call,flow,codec_in,codec_out,mode_in,mode_out,sent,received,"
+                 b"lost,delay_p99_ms,daemon_done\n"
+                 b"1,steady,pcmu,amr,64,12.2,5,5,0,10.0,\n"
+                 b"2,steady,pcmu,amr,64,12.2,5,4,1,10.1,\n"
+                 b"3,steady,pcmu,amr,64,12.2,5,0,5,0.0,\n",
+                 name=f"{name}/calls.csv")
+    write(json.dumps({
+        "program": "codec-feeder", "scheduler": None,
+        "peer": {"name": name, "ng": "127.0.0.1:2"},
+        "total": {"loss": 0.4, "delay": {"p50_ns": 2000000,
+                                         "p99_ns": 10100000}}}).encode(),
+          name=f"{name}/run.json")
+    write(frames_file(frames), name=f"{name}/frames.bin")
+    return os.path.dirname(path)
+
+
+def test_a_media_proxy_is_a_column_beside_schedulers(write, codec_report):
+    """Of the feeder's side, in the same table; all else is absent, not 0."""
+    trace = write(*small(2), name="edf/trace.bin")
+    write(b"call,flow,codec_in,codec_out,mode_in,mode_out,sent,received,"
+          b"delay_p99_ms\n1,steady,pcmu,amr,,12.2,10,10,1.5\n",
+          name="edf/calls.csv")
+    proxy = peer_run(write)
+    told = json.loads(codec_report("--json", os.path.dirname(trace),
+                                   proxy).stdout)
+    run = told["runs"][1]
+    assert run["schedulers"][0]["scheduler"] == "rtpengine"
+    group, = run["schedulers"][0]["groups"]
+    assert group["group"] == "pcmu/64 -> amr/12.2"
+    assert {k: group[f"feeder_{k}"] for k in (
+        "calls", "calls_within", "loss", "delay_p50_ms", "delay_p99_ms",
+        "recovery_ms")} == {
+        "calls": 3, "calls_within": 1, "loss": 0.4, "delay_p50_ms": 2,
+        "delay_p99_ms": 10.1, "recovery_ms": None}
+    assert {v for k, v in group.items()
+            if k != "group" and not k.startswith("feeder_")} == {None}
+    assert run["notes"] == ["no trace.bin: nothing from inside rtpengine, and "
+                            "no figures"]
+
+
+@pytest.mark.parametrize("bad,recovery", [
+    ((), 0),                          # it was not felt
+    (range(1000, 1200), 0),           # only while it lasted
+    (range(1000, 2300), 300),         # 300 ms longer
+    ((*range(1000, 2300), 2550), 600),  # once more before half a second
+    ((*range(1000, 2300), 3500), 300),  # and later: something else
+    (range(1000, 5000), 2000),        # to the end of the run
+])
+def test_recovery_is_from_the_end_of_the_overload(
+        write, codec_report, bad, recovery):
+    """Call 1 lasts 4 s, call 2 from 1 s to 2 s. Frames come after 1 ms; bad
+    ones after 11 ms, or never."""
+    frames = [(1, at, at + 1) for at in range(1, 4012, 10)] + \
+        [(2, at, at + 1) for at in range(1001, 2002, 10)]
+    frames = [(call, at, (at + 11 if at % 20 < 10 else 0)
+               if at // 10 * 10 in bad or at - 1 in bad else back)
+              for call, at, back in frames]
+    run = json.loads(codec_report(
+        "--json", peer_run(write, frames)).stdout)["runs"][0]
+    group, = run["schedulers"][0]["groups"]
+    assert group["feeder_recovery_ms"] == recovery
+
+
+def test_no_recovery_where_no_call_ends_early(write, codec_report):
+    frames = [(call, at, at + 1) for call in (1, 2)
+              for at in range(1, 3000, 10)]
+    run = json.loads(codec_report(
+        "--json", peer_run(write, frames)).stdout)["runs"][0]
+    assert run["schedulers"][0]["groups"][0]["feeder_recovery_ms"] is None
+
+
 def test_a_run_without_a_trace_shows_the_feeder_side(write, codec_report):
     path = write(b"call,codec_in,codec_out,sent,received,lost\n"
                  b"1,pcmu,amr,5,4,1\n2,pcmu,amr,5,5,0\nx,\xff,,nan,-\n",
