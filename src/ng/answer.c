@@ -20,18 +20,25 @@ struct answering {
 	unsigned to; /* number of the side that is answered */
 	struct sdp *sdp;
 	struct codec_settled settled; /* of the line at hand */
-	struct ng_text text;	      /* last: its formats are not cleared */
+	bool carried[SDP_LINES_MAX];
+	unsigned ncarried;
+	struct ng_text
+		text; /* its formats, and what follows, are not cleared */
+	/* what lines that are carried become, and what they were */
+	struct answered_line {
+		struct party_change to[2], was[2];
+		struct ng_spoken spoken[2];
+		bool ran;
+	} line[SDP_LINES_MAX];
 };
 
 /* --- lines that are not --- */
 
 void ng_release(struct ng_service *sv, struct ng_stream *s)
 {
-	if (!s->promises)
-		return;
-	sv->promised.ppm -= s->promised;
-	sv->promised.streams -= 2;
-	s->promises = false;
+	sv->promised.ppm -= s->promised.ppm;
+	sv->promised.streams -= s->promised.streams;
+	s->promised = (struct conversation_promise){ 0 };
 }
 
 /* Another branch may still use the caller's leg. */
@@ -40,7 +47,6 @@ static void refuse_line(struct answering *a, unsigned i)
 	struct ng_service *sv = a->w->service;
 	struct ng_stream *s = &a->d->stream[i];
 
-	a->text.line[i].refused = true;
 	ng_release(sv, s);
 	ng_stream_stop(sv->node, s);
 	for (unsigned k = 0; k < 2; k++)
@@ -142,31 +148,29 @@ static void remember(struct ng_spoken *to, const struct sdp_format *f)
 	spec->channels = f->channels;
 }
 
-static int settle(struct answering *a, unsigned i, struct cr_err *e)
+static int prepare(struct answering *a, unsigned i, struct cr_err *e)
 {
-	const struct ng_work *w = a->w;
-	struct ng_stream *s = &a->d->stream[i];
-	struct party_change to[2];
-	int err =
-		codec_settle(&a->settled, s->offered, sdp_line(a->sdp, i),
-			     w->request->single_codec, &codec_map_abilities, e);
+	struct answered_line *l = &a->line[i];
+	int err = codec_settle(&a->settled, a->d->stream[i].offered,
+			       sdp_line(a->sdp, i), a->w->request->single_codec,
+			       &codec_map_abilities, e);
 
 	if (!err)
 		err = tell(a, i, e);
 	if (!err)
-		err = terms(a, i, to, e);
-	if (!err)
-		err = ng_stream_settle(w->service->node, a->d, i, to, w->plan,
-				       e);
+		err = terms(a, i, l->to, e);
 	if (err)
 		return err;
-	ng_release(w->service, s); /* it has its share now */
-	remember(&s->spoken[a->to], &a->settled.party[0].speech);
-	remember(&s->spoken[!a->to], &a->settled.party[1].speech);
+	remember(&l->spoken[a->to], &a->settled.party[0].speech);
+	remember(&l->spoken[!a->to], &a->settled.party[1].speech);
+	a->carried[i] = true;
+	a->ncarried++;
 	return 0;
 }
 
-static int settle_lines(struct answering *a, struct cr_err *e)
+/* --- all lines, or none --- */
+
+static int prepare_lines(struct answering *a, struct cr_err *e)
 {
 	unsigned n = sdp_lines(a->d->offer);
 	int err = 0;
@@ -179,48 +183,137 @@ static int settle_lines(struct answering *a, struct cr_err *e)
 	for (unsigned i = 0; i < n && !err; i++)
 		if (a->d->stream[i].offered &&
 		    ng_line_is_carried(sdp_line(a->sdp, i), i, a->w->warning))
-			err = settle(a, i, e);
+			err = prepare(a, i, e);
 		else
-			refuse_line(a, i);
+			a->text.line[i].refused = true;
 	return err;
+}
+
+/* What would refuse one of several lines is found before another one has
+ * changed. One alone says so by itself. */
+static int weigh_lines(struct answering *a, struct cr_err *e)
+{
+	struct node *n = a->w->service->node;
+	struct conversation_promise all = { 0 };
+	struct ng_weighing w = { .promised = &all, .plan = a->w->plan };
+	int err = 0;
+
+	for (unsigned i = 0; i < SDP_LINES_MAX && !err; i++) {
+		if (!a->carried[i] || a->ncarried < 2)
+			continue;
+		err = ng_stream_check(n, a->d, i, a->line[i].to, e);
+		if (!err)
+			err = ng_stream_weigh(n, &a->d->stream[i],
+					      a->line[i].to, &w, e);
+		all.ppm += w.needs.ppm;
+		all.streams += w.needs.streams;
+	}
+	return err;
+}
+
+/* Lines before @end go back to what they were. */
+static void undo(struct answering *a, unsigned end)
+{
+	struct node *n = a->w->service->node;
+	struct cr_err e;
+
+	for (unsigned i = 0; i < end; i++)
+		if (a->carried[i] && a->line[i].ran)
+			(void)ng_stream_settle(n, a->d, i, a->line[i].was,
+					       a->w->plan, &e);
+		else if (a->carried[i])
+			ng_stream_stop(n, &a->d->stream[i]);
+}
+
+static int settle_lines(struct answering *a, struct cr_err *e)
+{
+	struct node *n = a->w->service->node;
+	int err = 0;
+
+	for (unsigned i = 0; i < SDP_LINES_MAX && !err; i++) {
+		struct answered_line *l = &a->line[i];
+
+		if (!a->carried[i])
+			continue;
+		l->ran = ng_stream_now(n, &a->d->stream[i], l->was);
+		err = ng_stream_settle(n, a->d, i, l->to, a->w->plan, e);
+		if (err)
+			undo(a, i);
+	}
+	return err;
+}
+
+/* All that can fail is done. */
+static void commit(struct answering *a)
+{
+	unsigned n = sdp_lines(a->d->offer);
+
+	for (unsigned i = 0; i < n; i++) {
+		struct ng_stream *s = &a->d->stream[i];
+
+		if (a->carried[i]) { /* it has its share now */
+			ng_release(a->w->service, s);
+			memcpy(s->spoken, a->line[i].spoken, sizeof(s->spoken));
+		} else {
+			refuse_line(a, i);
+		}
+	}
 }
 
 /* --- the whole --- */
 
 /* The newest answer stays, for those that are repeated. */
-static int keep(struct answering *a, char *text, struct cr_err *e)
+static void keep(struct answering *a, char *answer, char *text)
 {
-	const struct ng_request *r = a->w->request;
 	struct ng_dialog *d = a->d;
-	char *answer = strdup(r->sdp);
 
-	if (!answer || ng_dialog_tag(d, !a->to, r->to_tag)) {
-		free(answer);
-		free(text);
-		return cr_fail(e, -ENOMEM, "out of memory for an answer");
-	}
 	free(d->answer);
 	free(d->answered);
 	d->answer = answer;
 	d->answered = text;
 	d->known = true;
+}
+
+static int take(struct answering *a, char *text, struct cr_err *e)
+{
+	const struct ng_request *r = a->w->request;
+	char *copy = strdup(r->sdp);
+	int err = copy ? weigh_lines(a, e)
+		       : cr_fail(e, -ENOMEM, "out of memory for an answer");
+
+	if (!err)
+		err = settle_lines(a, e);
+	if (!err && ng_dialog_tag(a->d, !a->to, r->to_tag)) {
+		undo(a, SDP_LINES_MAX);
+		err = cr_fail(e, -ENOMEM, "out of memory for a tag");
+	}
+	if (err) {
+		free(copy);
+		return err;
+	}
+	commit(a);
+	keep(a, copy, text);
 	return 0;
 }
 
 static int answer(struct answering *a, struct cr_err *e)
 {
 	const struct ng_request *r = a->w->request;
-	char *text;
+	char *text = NULL;
 	int err = sdp_read(&a->sdp, r->sdp, r->sdp_bytes, e);
 
 	if (!err)
 		err = ng_take_room(a->w->service, a->d, 0, 1, r->sdp_bytes, e);
 	if (!err)
-		err = settle_lines(a, e);
+		err = prepare_lines(a, e);
 	if (!err)
 		err = ng_text_write(a->sdp, &a->text, r, a->d->side[a->to],
 				    &text, e);
-	return err ? err : keep(a, text, e);
+	if (!err)
+		err = take(a, text, e);
+	if (err)
+		free(text);
+	return err;
 }
 
 /* Another branch may have taken the caller's legs since. */

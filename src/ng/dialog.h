@@ -25,6 +25,7 @@
 #include "cr/time.h"
 #include "ng/codec_list.h"
 #include "ng/shares.h"
+#include "node/conversation.h"
 
 /** Our end of one media line towards a side. */
 struct ng_leg {
@@ -59,8 +60,8 @@ struct ng_stream {
 	 * the other one was told. */
 	unsigned ptime_back, ptime;
 	struct ng_spoken spoken[2]; /**< by the dialog's sides */
-	bool promises;		    /**< room is kept free for it: */
-	int64_t promised;	    /**< ppm of a CPU */
+	/** What is kept free for the newest offer, until it is answered. */
+	struct conversation_promise promised;
 };
 
 struct ng_dialog {

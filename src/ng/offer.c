@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/address.h"
+#include "base/assert.h"
 #include "base/clock.h"
 #include "ng/codec_map.h"
 #include "ng/service_impl.h"
@@ -23,8 +24,10 @@ struct offering {
 	struct codec_list *list[SDP_LINES_MAX];
 	struct ng_stream stream[SDP_LINES_MAX]; /* what they become */
 	unsigned carried;
-	bool promised[SDP_LINES_MAX]; /* by this offer */
-	struct ng_text text;	      /* last: its formats are not cleared */
+	/* what was promised to the offer before, of lines that were weighed */
+	struct conversation_promise before[SDP_LINES_MAX];
+	bool weighed[SDP_LINES_MAX];
+	struct ng_text text; /* last: its formats are not cleared */
 };
 
 /* --- legs --- */
@@ -172,14 +175,30 @@ static int pass_on(struct offering *o, unsigned i, const struct sdp_line *l,
 	return 0;
 }
 
+static bool shows_speech(const struct codec_list *list)
+{
+	for (unsigned k = 0; k < list->n; k++)
+		if (!list->item[k].hidden &&
+		    format_kind(&list->item[k].format) == FORMAT_SPEECH)
+			return true;
+	return false;
+}
+
 static int carry(struct offering *o, unsigned i, struct cr_err *e)
 {
 	const struct sdp_line *l = sdp_line(o->sdp, i);
-	int err;
+	int err = list_codecs(o, i, l, e);
 
+	if (!err && !shows_speech(o->list[i])) {
+		ng_warn(o->w->warning, "line %u: this node has no codec of it",
+			i + 1);
+		free(o->list[i]);
+		o->list[i] = NULL;
+		o->text.line[i].refused = true;
+		return 0;
+	}
 	if (l->ice && !o->carried)
 		ng_warn(o->w->warning, "ICE: this node has none");
-	err = list_codecs(o, i, l, e);
 	if (!err)
 		err = open_offerers_leg(o, i, l, e);
 	if (!err)
@@ -209,79 +228,100 @@ static int carry_lines(struct offering *o, struct cr_err *e)
 
 /* --- what it will need --- */
 
-/* What both may settle on if the other side likes what it is offered best. */
-static int guess(struct offering *o, unsigned i, struct party_change to[2],
-		 struct cr_err *e)
+/* The best codec that is shown, and what is made into it: itself, or the best
+ * one of who offers. */
+static void find_best(const struct codec_list *list, struct codec_choice to[2])
 {
 	const struct codec_item *own = NULL, *shown = NULL;
-	struct codec_choice choice[2] = { 0 };
-	int err = 0;
 
-	for (unsigned k = o->list[i]->n; k-- > 0;) {
-		const struct codec_item *it = &o->list[i]->item[k];
+	for (unsigned k = list->n; k-- > 0;) {
+		const struct codec_item *it = &list->item[k];
 
 		if (format_kind(&it->format) != FORMAT_SPEECH)
 			continue;
 		own = it->added ? own : it;
 		shown = it->hidden ? shown : it;
 	}
-	if (!shown)
-		return 0;
+	CR_ASSERT(shown); /* carry() */
 	own = own && shown->added ? own : shown;
-	choice[0].speech = own->format;
-	choice[1].speech = shown->format;
+	to[0].speech = own->format;
+	to[1].speech = shown->format;
+}
+
+/* What both may settle on if the other side likes what it is offered best: @to,
+ * in the order of sides. Where they are does not matter. */
+static int guess(struct offering *o, unsigned i, struct party_change to[2],
+		 struct cr_err *e)
+{
+	struct codec_choice choice[2] = { 0 };
+	int err = 0;
+
+	find_best(o->list[i], choice);
 	for (unsigned k = 0; k < 2 && !err; k++) {
+		struct party_change *p = &to[k ? !o->by : o->by];
 		const struct ng_terms t = {
 			.line = sdp_line(o->sdp, i),
 			.choice = &choice[k],
 			.learn = -1,
 		};
 
-		err = ng_terms_change(&to[k], &t, e);
+		err = ng_terms_change(p, &t, e);
+		p->address.ss_family = AF_UNSPEC;
 	}
 	return err;
 }
 
-static void promise(struct ng_service *sv, struct ng_stream *s, int64_t ppm)
+static void promise(struct ng_service *sv, struct ng_stream *s,
+		    const struct conversation_promise *p)
 {
-	s->promises = true;
-	s->promised = ppm;
-	sv->promised.ppm += ppm;
-	sv->promised.streams += 2;
+	s->promised = *p;
+	sv->promised.ppm += p->ppm;
+	sv->promised.streams += p->streams;
 }
 
-/* A line that goes on has its share. */
-static int weigh(struct offering *o, struct cr_err *e)
+/* A line that goes on has its share; only what is beyond that is promised, in
+ * place of what the offer before was. */
+static int weigh_line(struct offering *o, unsigned i, struct cr_err *e)
 {
 	struct ng_service *sv = o->w->service;
-	unsigned n = sdp_lines(o->sdp);
+	struct ng_stream *s = &o->d->stream[i];
+	struct ng_weighing w = { .promised = &sv->promised,
+				 .plan = o->w->plan };
 	struct party_change to[2];
-	int64_t ppm;
+	int err = guess(o, i, to, e);
+
+	if (err)
+		return err;
+	o->before[i] = s->promised;
+	o->weighed[i] = true;
+	ng_release(sv, s);
+	err = ng_stream_weigh(sv->node, s, to, &w, e);
+	if (!err)
+		promise(sv, s, &w.needs);
+	return err;
+}
+
+static int weigh(struct offering *o, struct cr_err *e)
+{
+	unsigned n = sdp_lines(o->sdp);
 	int err = 0;
 
-	for (unsigned i = 0; i < n && !err; i++) {
-		struct ng_stream *s = &o->d->stream[i];
-
-		if (!o->list[i] || s->promises ||
-		    (s->conversation && ng_stream_runs(sv->node, s)))
-			continue;
-		err = guess(o, i, to, e);
-		if (!err)
-			err = ng_stream_weigh(sv->node, to, &sv->promised, &ppm,
-					      o->w->plan, e);
-		if (!err)
-			promise(sv, s, ppm);
-		o->promised[i] = !err;
-	}
+	for (unsigned i = 0; i < n && !err; i++)
+		if (o->list[i])
+			err = weigh_line(o, i, e);
 	return err;
 }
 
 /* It was refused: what it would have needed is others' again. */
 static void take_back(struct offering *o)
 {
+	struct ng_service *sv = o->w->service;
+
 	for (unsigned i = 0; i < SDP_LINES_MAX; i++)
-		if (o->promised[i])
-			ng_release(o->w->service, &o->d->stream[i]);
+		if (o->weighed[i]) {
+			ng_release(sv, &o->d->stream[i]);
+			promise(sv, &o->d->stream[i], &o->before[i]);
+		}
 }
 
 /* --- the whole --- */

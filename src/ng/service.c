@@ -101,6 +101,24 @@ static json_t *failed(const struct cr_err *why)
 	return ng_result("error", "error-reason", why->text);
 }
 
+static bool is_answered(const struct ng_call *call)
+{
+	const struct ng_dialog *d;
+
+	LIST_FOREACH(d, &call->dialogs, link)
+	if (d->known)
+		return true;
+	return false;
+}
+
+/* No other node can have a part of a call that goes on here. */
+static bool goes_on(struct ng_service *sv, const char *call_id)
+{
+	const struct ng_call *call = ng_call_find(&sv->calls, call_id);
+
+	return call && is_answered(call);
+}
+
 static json_t *refusal(struct ng_service *sv, const struct ng_request *r,
 		       int err, const struct cr_err *why)
 {
@@ -108,7 +126,7 @@ static json_t *refusal(struct ng_service *sv, const struct ng_request *r,
 		sv->count.load_limits++;
 		log_event(LOG_INFO, "ng-load-limit", "call=\"%s\" why=\"%s\"",
 			  r->call_id, why->text);
-		if (r->load_limit)
+		if (r->load_limit && !goes_on(sv, r->call_id))
 			return ng_result("load limit", "message", why->text);
 	} else {
 		sv->count.errors++;
@@ -269,16 +287,6 @@ static void ask(void *arg, struct ng_asked *a, const json_t *body)
 }
 
 /* --- time --- */
-
-static bool is_answered(const struct ng_call *call)
-{
-	const struct ng_dialog *d;
-
-	LIST_FOREACH(d, &call->dialogs, link)
-	if (d->known)
-		return true;
-	return false;
-}
 
 unsigned ng_service_pending(const struct ng_service *sv)
 {

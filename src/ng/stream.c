@@ -153,9 +153,40 @@ int ng_stream_settle(struct node *n, struct ng_dialog *d, unsigned i,
 		 : begin(n, d, i, to, plan, e);
 }
 
-int ng_stream_weigh(struct node *n, const struct party_change to[2],
-		    const struct conversation_promise *promised, int64_t *ppm,
-		    struct conversation_plan *plan, struct cr_err *e)
+bool ng_stream_now(struct node *n, const struct ng_stream *s,
+		   struct party_change now[2])
+{
+	const struct conversation *c = conversation_of(n, s);
+
+	if (c)
+		conversation_now(c, now);
+	return c;
+}
+
+/* What ng_stream_settle() would say of the legs of line @i. */
+int ng_stream_check(struct node *n, const struct ng_dialog *d, unsigned i,
+		    const struct party_change to[2], struct cr_err *e)
+{
+	struct party_terms terms;
+	struct party *p[2];
+	int err = 0;
+
+	for (unsigned k = 0; k < 2; k++) {
+		p[k] = party_find(n, d->side[k]->leg[i].id);
+		if (!p[k])
+			return cr_fail(e, -ESRCH, "a leg of it has ended");
+	}
+	for (unsigned k = 0; k < 2 && !err; k++) {
+		err = party_check_change(&terms, p[k], &to[k], &own, e);
+		if (!err)
+			err = party_check_round(p[k], p[!k], &to[k].address,
+						&own, e);
+	}
+	return err;
+}
+
+static int weigh_new(struct node *n, const struct party_change to[2],
+		     struct ng_weighing *w, struct cr_err *e)
 {
 	struct conversation_request r = { .party = { nothing, nothing } };
 	int err;
@@ -165,7 +196,22 @@ int ng_stream_weigh(struct node *n, const struct party_change to[2],
 		r.party[i].ptime = to[i].ptime;
 		r.party[i].in_ptime = to[i].in_ptime;
 	}
-	err = conversation_check(plan->stream, &r, e);
-	return err ? err
-		   : conversation_weigh(n, plan->stream, &r, promised, ppm, e);
+	err = conversation_check(w->plan->stream, &r, e);
+	if (!err)
+		err = conversation_weigh(n, w->plan->stream, &r, w->promised,
+					 &w->needs.ppm, e);
+	w->needs.streams = 2;
+	return err;
+}
+
+int ng_stream_weigh(struct node *n, const struct ng_stream *s,
+		    const struct party_change to[2], struct ng_weighing *w,
+		    struct cr_err *e)
+{
+	struct conversation *c = conversation_of(n, s);
+
+	w->needs = (struct conversation_promise){ 0 };
+	return c ? conversation_weigh_change(c, to, w->promised, &w->needs.ppm,
+					     w->plan, e)
+		 : weigh_new(n, to, w, e);
 }

@@ -49,10 +49,28 @@ bool ng_stream_runs(struct node *n, const struct ng_stream *s);
 /** Its conversation ends, if there is one. Its legs stay. */
 void ng_stream_stop(struct node *n, struct ng_stream *s);
 
-/** Would two parties that speak as @to says be let in now? As
- * conversation_weigh(). */
-int ng_stream_weigh(struct node *n, const struct party_change to[2],
-		    const struct conversation_promise *promised, int64_t *ppm,
-		    struct conversation_plan *plan, struct cr_err *e);
+/** What the parties of @s are now, for ng_stream_settle() to go back to. False:
+ * it has no conversation. */
+bool ng_stream_now(struct node *n, const struct ng_stream *s,
+		   struct party_change now[2]);
+
+/** Can the legs of line @i of @d be as @to says? 0; -ESRCH or -EINVAL with @e.
+ * Nothing changes. */
+int ng_stream_check(struct node *n, const struct ng_dialog *d, unsigned i,
+		    const struct party_change to[2], struct cr_err *e);
+
+struct ng_weighing {
+	const struct conversation_promise *promised; /**< to others */
+	struct conversation_plan *plan; /**< with -EAGAIN: of what */
+	/** What it needs beyond what it has. */
+	struct conversation_promise needs;
+};
+
+/** Would the parties of @s be let speak as @to says now, beside those that were
+ * promised something? 0 and @w->needs; as conversation_weigh() or
+ * conversation_weigh_change(), with @e. Nothing changes. */
+int ng_stream_weigh(struct node *n, const struct ng_stream *s,
+		    const struct party_change to[2], struct ng_weighing *w,
+		    struct cr_err *e);
 
 #endif

@@ -209,35 +209,53 @@ int conversation_start(struct node *n, struct call_cfg *stream,
 	return err;
 }
 
-int conversation_weigh(struct node *n, struct call_cfg *stream,
-		       const struct conversation_request *r,
-		       const struct conversation_promise *promised,
-		       int64_t *ppm, struct cr_err *e)
+int conversation_load(struct node *n, struct call_cfg *stream, int64_t *ppm,
+		      struct cr_err *e)
 {
-	struct node_capacity has;
 	struct cost_entry *cost;
-	int err = node_refuse_full(n, promised->streams + 2, e);
+	int err;
 
 	*ppm = 0;
-	if (err || conversation_may_relay(stream, r))
-		return err;
-	for (unsigned i = 0; i < 2 && !err; i++) {
+	for (unsigned i = 0; i < 2; i++) {
 		err = node_cost_of(n, &stream[i], &cost, e);
 		if (err)
 			return err;
 		call_settle(&stream[i], &cost->cost);
 		*ppm += node_load_of(&stream[i]);
 	}
+	return 0;
+}
+
+int conversation_room(struct node *n, int64_t ppm,
+		      const struct conversation_promise *promised,
+		      struct cr_err *e)
+{
+	struct node_capacity has;
+
 	node_capacity(n, &has);
 	if (!has.admission ||
-	    (double)(*ppm + promised->ppm) <= has.free * CR_PPM)
+	    (double)(ppm + promised->ppm) <= has.free * CR_PPM)
 		return 0;
 	n->calls_refused++;
 	return cr_fail(e, -ENOSPC,
 		       "no-capacity: need %.4f, free %.4f of %.2f, of which "
 		       "%.4f are for calls that are being set up",
-		       (double)*ppm / CR_PPM, has.free, has.bound,
+		       (double)ppm / CR_PPM, has.free, has.bound,
 		       (double)promised->ppm / CR_PPM);
+}
+
+int conversation_weigh(struct node *n, struct call_cfg *stream,
+		       const struct conversation_request *r,
+		       const struct conversation_promise *promised,
+		       int64_t *ppm, struct cr_err *e)
+{
+	int err = node_refuse_full(n, promised->streams + 2, e);
+
+	*ppm = 0;
+	if (err || conversation_may_relay(stream, r))
+		return err;
+	err = conversation_load(n, stream, ppm, e);
+	return err ? err : conversation_room(n, *ppm, promised, e);
 }
 
 const struct node_leg *conversation_ear(const struct conversation *c,

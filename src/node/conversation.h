@@ -90,6 +90,17 @@ int conversation_change(struct conversation *c, const struct party_change to[2],
 int conversation_change_party(struct party *p, const struct party_change *to,
 			      struct conversation_plan *plan, struct cr_err *e);
 
+/** Would @c be let go on as @to says now? 0 with what it needs beyond what it
+ * has, *@ppm of a CPU; else as conversation_change(), and as
+ * conversation_weigh(). Nothing changes. */
+int conversation_weigh_change(struct conversation *c,
+			      const struct party_change to[2],
+			      const struct conversation_promise *promised,
+			      int64_t *ppm, struct conversation_plan *plan,
+			      struct cr_err *e);
+/** What its parties are now, for conversation_change() to go back to. */
+void conversation_now(const struct conversation *c, struct party_change now[2]);
+
 /** End it; its streams end as calls do. */
 void conversation_stop(struct conversation *c);
 

@@ -77,15 +77,71 @@ static int recode(struct conversation *c, const struct party_terms to[2],
 	return 0;
 }
 
-int conversation_change(struct conversation *c, const struct party_change to[2],
-			struct conversation_plan *plan, struct cr_err *e)
+static int check_parties(const struct conversation *c,
+			 const struct party_change to[2],
+			 struct party_terms terms[2], struct cr_err *e)
 {
-	struct party_terms terms[2];
 	int err = 0;
 
 	for (unsigned i = 0; i < 2 && !err; i++)
 		err = party_check_change(&terms[i], c->party[i], &to[i],
 					 &conversation_party_names[i], e);
+	return err;
+}
+
+/* By what codecs cost now: what is to be is weighed by the same. */
+static int64_t load_now(const struct conversation *c)
+{
+	struct call_cfg stream[2];
+	struct cr_err e;
+	int64_t ppm;
+
+	if (c->relays)
+		return 0;
+	for (unsigned i = 0; i < 2; i++)
+		stream[i] = node_call_cfg(c->stream[i]);
+	if (!conversation_load(c->node, stream, &ppm, &e))
+		return ppm;
+	return node_load_of(&stream[0]) + node_load_of(&stream[1]);
+}
+
+int conversation_weigh_change(struct conversation *c,
+			      const struct party_change to[2],
+			      const struct conversation_promise *promised,
+			      int64_t *ppm, struct conversation_plan *plan,
+			      struct cr_err *e)
+{
+	struct party_terms terms[2];
+	int err = check_parties(c, to, terms, e);
+
+	*ppm = 0;
+	if (err || !(terms[0].speaks || terms[1].speaks))
+		return err;
+	err = plan_change(c, terms, plan, e);
+	if (err || plan->relays)
+		return err;
+	err = conversation_load(c->node, plan->stream, ppm, e);
+	if (err)
+		return err;
+	*ppm -= load_now(c);
+	if (*ppm > 0)
+		return conversation_room(c->node, *ppm, promised, e);
+	*ppm = 0;
+	return 0;
+}
+
+void conversation_now(const struct conversation *c, struct party_change now[2])
+{
+	for (unsigned i = 0; i < 2; i++)
+		party_change_of(c->party[i], &now[i]);
+}
+
+int conversation_change(struct conversation *c, const struct party_change to[2],
+			struct conversation_plan *plan, struct cr_err *e)
+{
+	struct party_terms terms[2];
+	int err = check_parties(c, to, terms, e);
+
 	if (!err && (terms[0].speaks || terms[1].speaks))
 		err = recode(c, terms, plan, e);
 	for (unsigned i = 0; i < 2 && !err; i++)

@@ -32,6 +32,15 @@ extern const struct party_names conversation_party_names[2];
 bool conversation_may_relay(const struct call_cfg *stream,
 			    const struct conversation_request *r);
 
+/** What @stream[2] need, *@ppm of a CPU; their costs are filled in. 0; -EAGAIN,
+ * or as node_cost_of(), with @e. */
+int conversation_load(struct node *n, struct call_cfg *stream, int64_t *ppm,
+		      struct cr_err *e);
+/** Are @ppm of a CPU free, beside what was @promised? 0, or -ENOSPC with @e. */
+int conversation_room(struct node *n, int64_t ppm,
+		      const struct conversation_promise *promised,
+		      struct cr_err *e);
+
 /** RTCP of both legs is about @stream[2] from now on. A relay tells the SSRC of
  * what it passes on by itself. */
 void conversation_use_rtcp(const struct conversation *c,

@@ -355,6 +355,24 @@ int party_check_change(struct party_terms *out, const struct party *p,
 	return err ? err : check_codecs(&out->codecs, &said, names->path, e);
 }
 
+void party_change_of(const struct party *p, struct party_change *out)
+{
+	const struct learn_terms *t = &p->leg->leg->cfg.terms;
+
+	*out = (struct party_change){
+		.side = p->codecs.side,
+		.nalso = p->codecs.nalso,
+		.ptime = p->codecs.ptime,
+		.in_ptime = p->codecs.in_ptime,
+		.address = t->told,
+		.learn = (int)t->mode,
+		.events = (int)p->types.events,
+		.noise = (int)p->types.noise,
+		.hold = p->hold,
+	};
+	memcpy(out->also, p->codecs.also, sizeof(out->also));
+}
+
 void party_change(struct party *p, const struct party_terms *to)
 {
 	p->codecs = to->codecs;

@@ -87,6 +87,8 @@ int party_check_change(struct party_terms *out, const struct party *p,
 int party_check_round(const struct party *p, const struct party *other,
 		      const struct sockaddr_storage *told,
 		      const struct party_names *names, struct cr_err *e);
+/** What @p is, as a change to it. */
+void party_change_of(const struct party *p, struct party_change *out);
 /** A new offer or answer. Its conversation, if there is one, has taken what the
  * party speaks. */
 void party_change(struct party *p, const struct party_terms *to);

@@ -352,6 +352,145 @@ def test_lines(d, proxy):
     all_is_gone(d)
 
 
+class TwoLines:
+    """Two lines of audio between two phones each; a third stands in for
+    others."""
+
+    ids = itertools.count(1)
+
+    def __init__(self, proxy):
+        self.proxy, self.id = proxy, f"lines-{next(self.ids)}"
+        self.a, self.b = ([Talker(), Talker()] for _ in range(2))
+
+    @staticmethod
+    def sdp(phones, formats, **more):
+        pt, name = formats[1].split(" ")
+        return sdp(phones[0].port, formats[0], more=[
+            f"m=audio {phones[1].port} RTP/AVP {pt}", f"a=rtpmap:{pt} {name}"],
+            **more)
+
+    def offer(self, *formats, **more):
+        reply = self.proxy.ok("offer", call_id=self.id, from_tag="tag-a",
+                              sdp=self.sdp(self.a, formats), **HERE, **more)
+        for phone, line in zip(self.b, lines(reply["sdp"])):
+            phone.told(line)
+
+    def answered(self, *formats):
+        """What is answered, whatever that is."""
+        reply = self.proxy.ask("answer", call_id=self.id, from_tag="tag-a",
+                               to_tag="tag-b", sdp=self.sdp(self.b, formats),
+                               **HERE)
+        if reply["result"] == "ok":
+            for phone, line in zip(self.a, lines(reply["sdp"])):
+                phone.told(line)
+        return reply
+
+    def hear_each_other(self, *types):
+        for a, b, pt in zip(self.a, self.b, types):
+            a.says(0x55, 3, pt[0])
+            assert {header(x)["pt"] for x in b.hears(3)} == {pt[1]}
+            b.says(0x55, 3, pt[1])
+            assert {header(x)["pt"] for x in a.hears(3)} == {pt[0]}
+
+
+def refuses(call, why, *formats):
+    reply = call.answered(*formats)
+    assert reply["result"] == "error" and why in reply["error-reason"], reply
+
+
+def test_an_answer_is_taken_for_all_lines_or_none(daemon):
+    """There is room for one line of two: neither begins."""
+    d = started(daemon, "auto", "--drain-timeout", "0s", "--ng",
+                "127.0.0.1:0", "--max-calls", "4")
+    call = TwoLines(System(d.ready["ng"]))
+    call.offer("8 PCMA/8000", "0 PCMU/8000")
+    other = d.ctl("call", "start", "in.codec=pcmu", "out.codec=pcma",
+                  "out.address=127.0.0.1:9")
+    refuses(call, "--max-calls", "8 PCMA/8000", "0 PCMU/8000")
+    assert d.ctl("stats")["calls"] == 1
+    d.ctl("call", "stop", str(other["call"]))
+    until(lambda: d.ctl("stats")["calls"], lambda n: n == 0)
+    assert call.answered("8 PCMA/8000", "0 PCMU/8000")["result"] == "ok"
+    call.hear_each_other((8, 8), (0, 0))
+    call.proxy.ok("delete", call_id=call.id)
+    all_is_gone(d)
+
+
+@pytest.mark.parametrize("why, wrong", [
+    ("no codec that was offered", "9 G722/8000"),
+    ("packets would go round", "0 PCMU/8000"),
+])
+def test_a_wrong_line_leaves_the_others_as_they_were(d, proxy, why, wrong):
+    call = TwoLines(proxy)
+    call.offer("8 PCMA/8000", "0 PCMU/8000")
+    assert call.answered("8 PCMA/8000", "0 PCMU/8000")["result"] == "ok"
+    assert d.ctl("stats")["relays"] == 4
+    call.offer("8 PCMA/8000", "0 PCMU/8000", to_tag="tag-b",
+               codec={"transcode": ["AMR"]})
+    own = call.b[1].port
+    if "round" in why:  # where the node itself is
+        call.b[1].port = call.b[1].to[1]
+    refuses(call, why, "96 AMR/8000", wrong)
+    assert d.ctl("stats")["relays"] == 4
+    call.hear_each_other((8, 8), (0, 0))
+    call.b[1].port = own
+    assert call.answered("96 AMR/8000", "0 PCMU/8000")["result"] == "ok"
+    assert d.ctl("stats")["relays"] == 2
+    call.a[0].says(0x55, 3, 8)
+    assert {header(x)["pt"] for x in call.b[0].hears(3)} == {96}
+
+
+@pytest.fixture
+def small(daemon):
+    """A node with room for packets that are passed on, and for no codec."""
+    return System(started(daemon, "auto", "--drain-timeout", "0s", "--ng",
+                          "127.0.0.1:0", "--capacity", "0.001%").ready["ng"])
+
+
+def test_a_second_offer_is_weighed_like_the_first(small):
+    """Nobody has answered, and it would cost more. It is refused, and the
+    first one stands."""
+    call = Call(small)
+    call.offer("8 PCMA/8000", via_branch="one")
+    reply = small.ask("offer", call_id=call.id, from_tag="tag-a", codec=TO_AMR,
+                      via_branch="one", sdp=sdp(call.a.port),
+                      supports=["load limit"], **HERE)
+    assert reply["result"] == "load limit"
+    assert "no-capacity" in reply["message"]
+    call.answer("8 PCMA/8000", via_branch="one")
+    call.a.says(0xd5, 3, 8)
+    call.b.hears(3)
+
+
+def test_what_goes_on_is_weighed_when_it_is_to_change(small):
+    """Another node cannot have a part of the call: that is an error."""
+    call = Call(small)
+    call.offer("8 PCMA/8000")
+    call.answer("8 PCMA/8000")
+    request = {"call_id": call.id, "from_tag": "tag-a", "to_tag": "tag-b",
+               "supports": ["load limit"], "codec": {"mask": ["all"]},
+               "sdp": sdp(call.a.port, "9 G722/8000"), **HERE}
+    reply = small.ask("offer", **request)  # the other one has PCMA
+    assert reply["result"] == "error"
+    assert "no-capacity" in reply["error-reason"]
+    call.offer("8 PCMA/8000", known=True, lines=["a=sendonly"])  # costs nothing
+    call.answer("8 PCMA/8000", lines=["a=recvonly"])
+    call.a.says(0xd5, 3, 8)
+    call.b.hears(3)
+
+
+def test_what_no_codec_is_known_of_is_refused(d, proxy):
+    call = TwoLines(proxy)
+    reply = proxy.ok("offer", call_id=call.id, from_tag="a", sdp=call.sdp(
+        call.a, ("97 EVS/16000", "0 PCMU/8000")), **HERE)
+    assert [line.port > 0 for line in lines(reply["sdp"])] == [False, True]
+    assert "line 1: this node has no codec of it" in reply["warning"]
+    reply = proxy.ask("offer", call_id="none", from_tag="a", sdp=sdp(
+        call.a[0].port, "97 EVS/16000"), **HERE)
+    assert reply["result"] == "error"
+    assert "no codec of it" in reply["error-reason"]
+
+
 @pytest.mark.parametrize("wish, host", [
     ({}, "192.0.2.1"),  # as towards who offers
     ({"direction": ["in", "out"]}, "198.51.100.1"),
