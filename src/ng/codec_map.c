@@ -50,11 +50,23 @@ const struct cr_codec *codec_map_find(const struct sdp_format *f,
 	return c && f->channels == channels_of(c) ? c : NULL;
 }
 
+static bool amr_is_able(const struct fmtp_amr *amr)
+{
+	return !amr->crc && !amr->robust_sorting && !amr->interleaving;
+}
+
 static bool able(const struct sdp_format *f)
 {
+	const struct cr_codec *c;
+	struct fmtp_amr amr;
 	unsigned rate;
 
-	return format_kind(f) != FORMAT_SPEECH || codec_map_find(f, &rate);
+	if (format_kind(f) != FORMAT_SPEECH)
+		return true;
+	c = codec_map_find(f, &rate);
+	return c && (!format_is_amr(f) ||
+		     (!fmtp_amr_read(&amr, f->fmtp, c->nmodes, NULL) &&
+		      amr_is_able(&amr)));
 }
 
 static bool resolve(const struct codec_spec *spec, struct sdp_format *f,
@@ -108,7 +120,7 @@ static int use_amr(struct call_side_request *out, const struct cr_codec *c,
 
 	if (err)
 		return err;
-	if (amr.crc || amr.robust_sorting || amr.interleaving)
+	if (!amr_is_able(&amr))
 		return cr_fail(e, -EINVAL,
 			       "%s: crc, robust-sorting and interleaving are "
 			       "not known here",
@@ -119,11 +131,15 @@ static int use_amr(struct call_side_request *out, const struct cr_codec *c,
 	return 0;
 }
 
-static void use_opus(struct call_side_request *out, const struct sdp_format *f)
+static void use_opus(struct call_side_request *out, const struct cr_codec *c,
+		     const struct sdp_format *f, unsigned bit_rate)
 {
 	struct fmtp_opus opus;
 
 	fmtp_opus_read(&opus, f->fmtp);
+	if (opus.max_bit_rate && opus.max_bit_rate < bit_rate)
+		bit_rate = opus.max_bit_rate;
+	out->mode = c->modes[best_mode(c, 0, bit_rate)].name;
 	out->dtx = opus.dtx;
 	out->fec = opus.fec ? 10 : 0; /* of loss, which nobody knows yet */
 	if (opus.max_rate < 48000)
@@ -150,8 +166,8 @@ int codec_map_side(struct call_side_request *out, const struct sdp_format *f,
 	if (!strcasecmp(c->rtp_name, "AMR") ||
 	    !strcasecmp(c->rtp_name, "AMR-WB"))
 		return use_amr(out, c, f, bit_rate, e);
-	if (!strcasecmp(c->rtp_name, "opus"))
-		use_opus(out, f);
 	out->mode = c->modes[best_mode(c, 0, bit_rate)].name;
+	if (!strcasecmp(c->rtp_name, "opus"))
+		use_opus(out, c, f, bit_rate);
 	return 0;
 }

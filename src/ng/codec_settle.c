@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "ng/codec_fmtp.h"
 #include "ng/codec_list.h"
-#include "sdp/fmtp.h"
 
 struct settling {
 	struct codec_settled *out;
@@ -79,8 +79,10 @@ static bool is_own_speech(const struct codec_item *it)
 	return !it->added && format_kind(&it->format) == FORMAT_SPEECH;
 }
 
-/* Can speech of @it that who answers has refused be sent? */
-static bool needs_codec(const struct settling *s)
+/* Can speech be sent that cannot be passed on as it is: that of @own, which was
+ * answered with @b, or what who answers has refused? */
+static bool needs_codec(const struct settling *s, const struct codec_item *own,
+			const struct sdp_format *b)
 {
 	for (unsigned i = 0; i < s->offered->n && !s->single; i++) {
 		const struct codec_item *it = &s->offered->item[i];
@@ -88,7 +90,7 @@ static bool needs_codec(const struct settling *s)
 		if (is_own_speech(it) && it->accepted && !answer_of(s, it))
 			return true;
 	}
-	return s->out->transcoded;
+	return s->out->transcoded || !codec_modes_agree(&own->format, b);
 }
 
 /* May who offered send it, beside @a? A relay maps the type of @a only, and
@@ -101,21 +103,8 @@ static bool is_welcome(const struct settling *s, const struct codec_item *it,
 	if (it == a || !is_own_speech(it) || !(it->accepted || f))
 		return false;
 	return s->out->needs_codec ||
-	       (a->format.pt == b->pt && f && f->pt == it->format.pt);
-}
-
-/* What who offered @a is told where packets are passed on as they are: the
- * parameters of @b, its answer, unless that has modes which were not offered
- * (RFC 4867, 8.3.1). */
-static const char *passed_fmtp(const struct sdp_format *a,
-			       const struct sdp_format *b)
-{
-	struct fmtp_amr x, y;
-
-	if (!format_is_amr(a) || fmtp_amr_read(&x, a->fmtp, 16, NULL) ||
-	    fmtp_amr_read(&y, b->fmtp, 16, NULL) || !x.mode_set)
-		return b->fmtp;
-	return y.mode_set && !(y.mode_set & ~x.mode_set) ? b->fmtp : a->fmtp;
+	       (a->format.pt == b->pt && f && f->pt == it->format.pt &&
+		codec_modes_agree(&it->format, f));
 }
 
 static void put_answer(const struct settling *s, const struct codec_item *it)
@@ -124,8 +113,8 @@ static void put_answer(const struct settling *s, const struct codec_item *it)
 	struct sdp_format *to = &s->out->answer[s->out->nanswer++];
 
 	*to = it->format;
-	if (f && !s->out->needs_codec)
-		to->fmtp = passed_fmtp(&it->format, f);
+	to->fmtp = f && !s->out->needs_codec ? codec_fmtp_passed(&it->format, f)
+					     : codec_fmtp_own(&it->format);
 }
 
 /* @b is what was answered of @a, or of what is made of it. */
@@ -242,7 +231,7 @@ int codec_settle(struct codec_settled *out, const struct codec_list *offered,
 	out->party[1].speech = *b;
 	out->party[1].bit_rate = as->bit_rate;
 	out->transcoded = own != as;
-	out->needs_codec = needs_codec(&s);
+	out->needs_codec = needs_codec(&s, own, b);
 	list_offerers(&s, own, b);
 	list_answerers(&s, b);
 	settle_kind(&s, FORMAT_EVENTS, &out->party[0].events,

@@ -8,6 +8,10 @@
 #include "node/call_check.h"
 #include "node/packet_time.h"
 
+/* ms: all codecs have packets of a multiple of it, or none that fits; and what
+ * is sent where nobody has said anything (RFC 3551, 4.2). */
+enum { STEP = 10, USUAL = 20 };
+
 struct sockaddr_storage ng_terms_address(const struct sdp_line *line,
 					 const struct sockaddr_storage *host)
 {
@@ -42,6 +46,29 @@ static cr_ns packet_time(const struct call_side_request *side, unsigned ms)
 	return t;
 }
 
+/* As long as its codec can have them, and @most ms. */
+static cr_ns longest(const struct call_side_request *side, unsigned most)
+{
+	cr_ns time = 0;
+
+	for (unsigned ms = most - most % STEP; ms && !time; ms -= STEP)
+		time = packet_time(side, ms);
+	return time;
+}
+
+/* Of packets to the party of @t. Where nothing is said they are as long as
+ * those that they are made from: then it is 0, unless that is too long. */
+static cr_ns its_packet_time(const struct call_side_request *side,
+			     const struct ng_terms *t)
+{
+	unsigned wish = t->ptime ? t->ptime : t->line->ptime;
+	unsigned comes = t->comes ? t->comes : USUAL;
+	unsigned most = t->line->maxptime;
+
+	return most && (wish ? wish : comes) > most ? longest(side, most)
+						    : packet_time(side, wish);
+}
+
 /* Those that are no codec of ours cannot be heard. */
 static void take_also(struct party_change *to, const struct codec_choice *c)
 {
@@ -69,8 +96,7 @@ int ng_terms_change(struct party_change *to, const struct ng_terms *t,
 	if (err)
 		return err;
 	take_also(to, t->choice);
-	to->ptime =
-		packet_time(&to->side, t->ptime ? t->ptime : t->line->ptime);
+	to->ptime = its_packet_time(&to->side, t);
 	to->in_ptime = packet_time(&to->side, t->in_ptime);
 	to->address = ng_terms_address(t->line, &t->host);
 	to->learn = t->learn;

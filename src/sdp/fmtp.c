@@ -174,10 +174,20 @@ int fmtp_events_read(struct fmtp_events *out, const char *fmtp,
 	return 0;
 }
 
-bool fmtp_g729_annexb(const char *fmtp)
+static bool is_no(const char *fmtp, const char *name)
 {
 	size_t bytes;
-	const char *value = fmtp_find(fmtp, "annexb", &bytes);
+	const char *value = fmtp_find(fmtp, name, &bytes);
 
-	return !value || bytes != 2 || strncasecmp(value, "no", 2) != 0;
+	return value && bytes == 2 && !strncasecmp(value, "no", 2);
+}
+
+bool fmtp_g729_annexb(const char *fmtp)
+{
+	return !is_no(fmtp, "annexb");
+}
+
+bool fmtp_g723_annexa(const char *fmtp)
+{
+	return !is_no(fmtp, "annexa");
 }

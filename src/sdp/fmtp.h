@@ -64,5 +64,7 @@ static inline bool fmtp_has_event(const struct fmtp_events *e, unsigned n)
 
 /** May G.729 send the frames of Annex B (RFC 4856, 2.1.9)? */
 bool fmtp_g729_annexb(const char *fmtp);
+/** May G.723.1 send those of Annex A (RFC 4856, 2.1.5)? */
+bool fmtp_g723_annexa(const char *fmtp);
 
 #endif

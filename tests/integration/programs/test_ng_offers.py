@@ -917,3 +917,79 @@ def test_what_was_refused_but_is_accepted_is_heard(d, proxy):
         assert {header(x)["pt"] for x in call.b.hears(5)} == {8}
     assert d.ctl("stats")["totals"]["wrong_pt"] == 0
     call.delete()
+
+
+NO_DATA = b"\xf0\xfc\x7c"  # two frames of AMR, octet-aligned
+
+
+def heard_of_amr(call, pt, packets=4):
+    """How long what the caller hears is, in ms of PCMA."""
+    for i in range(packets):
+        call.b.say(call.b.ssrc, call.b.seq, 320 * call.b.seq,
+                   payload=NO_DATA, pt=pt)
+        call.b.seq += 1
+    heard = call.a.hears(2 * packets if call.short else packets)
+    assert {header(x)["pt"] for x in heard} == {8}
+    return {(len(x) - 12) // 8 for x in heard}
+
+
+@pytest.mark.parametrize("said", [
+    ["a=maxptime:20"], ["a=ptime:40", "a=maxptime:20"]])
+def test_packets_are_never_longer_than_who_hears_them_can_have(proxy, said):
+    """One sends 40 ms; the other one has 20 ms at most, and later 40."""
+    call = Call(proxy, codec=TO_AMR)
+    call.offer("8 PCMA/8000", lines=said, ptime=40)
+    amr = call.offered[0].types[0]
+    spec = f"{amr} AMR/8000 {AMR_FMTP}"
+    assert call.offered[0].value("ptime") == "40"
+    call.answer(spec, lines=["a=ptime:40", "a=maxptime:20"])
+    call.short = True
+    assert heard_of_amr(call, amr) == {20}
+    call.a.says(0xd5, 4, 8)
+    assert {len(x) for x in call.b.hears(4)} == {12 + 2 + 31}  # one frame each
+    call.offer("8 PCMA/8000", known=True, lines=["a=maxptime:40"], ptime=40)
+    call.answer(spec, lines=["a=ptime:40"])
+    call.short = False
+    assert heard_of_amr(call, amr) == {40}
+    call.offer("8 PCMA/8000", known=True, lines=said, ptime=40)
+    call.answer(spec, lines=["a=ptime:40"])
+    call.short = True
+    assert heard_of_amr(call, amr) == {20}
+    call.delete()
+
+
+def test_each_has_modes_of_its_own_set(d, proxy):
+    """The answer names another one than was offered, which it must not (RFC
+    4867, 8.3.1): there is a codec between."""
+    call = Call(proxy)
+    call.offer("96 AMR/8000 mode-set=7;octet-align=1")
+    call.answer("96 AMR/8000 mode-set=0;octet-align=1")
+    assert call.answered[0].fmtp(96) == "mode-set=7;octet-align=1"
+    assert d.ctl("stats")["relays"] == 0
+    for says, hears, size in ((call.a, call.b, 12), (call.b, call.a, 31)):
+        for i in range(3):
+            says.say(says.ssrc, i, 160 * i, payload=b"\xf0\x7c", pt=96)
+        assert {len(x) for x in hears.hears(3)} == {12 + 2 + size}
+    call.delete()
+
+
+def test_opus_is_answered_by_what_the_node_is(proxy):
+    call = Call(proxy, codec={"mask": ["all"], "transcode": ["PCMA"]})
+    call.offer("111 opus/48000/2 stereo=1;sprop-stereo=1;useinbandfec=1;"
+               "maxaveragebitrate=16000")
+    call.answer("8 PCMA/8000")
+    assert call.answered[0].names == ["opus/48000/2"]
+    assert call.answered[0].fmtp(111) == "useinbandfec=1"
+    call.b.says(0xd5, 5, 8)
+    assert {header(x)["pt"] for x in call.a.hears(5)} == {111}
+    call.delete()
+
+
+def test_a_payload_that_is_not_known_is_left_out(proxy):
+    call = Call(proxy)
+    call.offer("96 AMR/8000 crc=1, 8 PCMA/8000")
+    assert call.offered[0].names == ["PCMA/8000"]
+    call.answer("8 PCMA/8000")
+    call.a.says(0xd5, 3, 8)
+    call.b.hears(3)
+    call.delete()

@@ -127,8 +127,29 @@ static void opus_is_used_as_its_receiver_says(void **state)
 	assert_true(s.dtx && s.fec);
 	assert_int_equal(s.rate, 16000);
 	assert_string_equal(s.mode, "16");
+	s = side("opus", 48000, 2, "maxaveragebitrate=20000", 0);
+	assert_string_equal(s.mode, "16");
+	s = side("opus", 48000, 2, "maxaveragebitrate=6000", 32000);
+	assert_string_equal(s.mode, "8");
+	s = side("opus", 48000, 2, "maxaveragebitrate=510000", 32000);
+	assert_string_equal(s.mode, "32");
 	s = side("opus", 48000, 2, "maxplaybackrate=8000", 0);
 	assert_int_equal(s.rate, 8000);
+}
+
+/* They are left out of an offer, and what else it has goes on. */
+static void payloads_that_are_not_known_are_no_codec(void **state)
+{
+	static const char *const wrong[] = { "crc=1", "robust-sorting=1",
+					     "interleaving=30", "mode-set=8" };
+	struct sdp_format f = format("AMR", 8000, 1, "octet-align=1");
+
+	(void)state;
+	assert_true(codec_map_abilities.able(&f));
+	for (unsigned i = 0; i < 4; i++) {
+		f = format("AMR", 8000, 1, wrong[i]);
+		assert_false(codec_map_abilities.able(&f));
+	}
 }
 
 static void what_is_not_known_is_told_so(void **state)
@@ -162,6 +183,7 @@ int main(void)
 		cmocka_unit_test(what_is_left_out_is_filled_in),
 		cmocka_unit_test(amr_is_used_as_its_receiver_says),
 		cmocka_unit_test(opus_is_used_as_its_receiver_says),
+		cmocka_unit_test(payloads_that_are_not_known_are_no_codec),
 		cmocka_unit_test(what_is_not_known_is_told_so),
 	};
 

@@ -308,6 +308,37 @@ static void both_settle_on_the_least(void **state)
 	}
 }
 
+/* The answer is not by the rules (RFC 4867, 8.3.1): nobody is sent a mode that
+ * it has not named. */
+static void other_modes_than_were_offered_need_a_codec(void **state)
+{
+	static const struct {
+		const char *answer;
+		bool needs_codec;
+	} all[] = {
+		{ "96 AMR/8000 mode-set=0;2", true },
+		{ "96 AMR/8000 mode-set=7", false },
+		{ "96 AMR/8000", false },
+		{ "8 PCMA/8000, 96 AMR/8000 mode-set=2", false },
+	};
+	static struct made m;
+
+	(void)state;
+	make(&m, MOBILE, "{}");
+	for (unsigned i = 0; i < 4; i++) {
+		struct codec_settled s;
+		struct cr_err e;
+		struct line answer;
+
+		line_of(&answer, all[i].answer);
+		assert_int_equal(codec_settle(&s, &m.list, &answer.line, false,
+					      &can, &e),
+				 0);
+		assert_int_equal(s.needs_codec, all[i].needs_codec);
+		assert_false(s.transcoded);
+	}
+}
+
 static void who_has_nothing_in_common_is_told(void **state)
 {
 	static const char *const wrong[] = {
@@ -391,6 +422,7 @@ int main(void)
 		cmocka_unit_test(a_codecs_name_has_parts),
 		cmocka_unit_test(words_do_what_they_say),
 		cmocka_unit_test(both_settle_on_the_least),
+		cmocka_unit_test(other_modes_than_were_offered_need_a_codec),
 		cmocka_unit_test(who_has_nothing_in_common_is_told),
 		cmocka_unit_test(bit_rates_go_with_their_codec),
 	};

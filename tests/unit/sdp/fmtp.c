@@ -145,6 +145,8 @@ static void annex_b_is_on_unless_no(void **state)
 	assert_true(fmtp_g729_annexb("annexb=yes"));
 	assert_false(fmtp_g729_annexb("annexb=no"));
 	assert_false(fmtp_g729_annexb("x=1; annexb=NO"));
+	assert_true(fmtp_g723_annexa("") && fmtp_g723_annexa("bitrate=5.3"));
+	assert_false(fmtp_g723_annexa("bitrate=6.3;annexa=no"));
 }
 
 int main(void)

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a description means for its party: packets as long as it wants them, and
+ * never longer than it can have them. */
+#include "cmocka_cr.h"
+
+#include "ng/terms.h"
+
+struct said {
+	const char *codec;
+	unsigned rate;
+	/* ms: what the proxy wants, what its line says, what the other one
+	 * sends */
+	unsigned told, ptime, maxptime, comes;
+	unsigned is; /* 0: as what it is made from */
+};
+
+static unsigned packets(const struct said *s)
+{
+	const struct sdp_line line = { .ptime = s->ptime,
+				       .maxptime = s->maxptime,
+				       .mode = SDP_SENDRECV };
+	const struct codec_choice choice = {
+		.speech = { 96, s->codec, s->rate, s->rate == 48000 ? 2 : 1,
+			    "" },
+		.events = -1,
+		.noise = -1,
+	};
+	const struct ng_terms t = { .line = &line,
+				    .choice = &choice,
+				    .ptime = s->told,
+				    .comes = s->comes,
+				    .learn = -1 };
+	struct party_change to;
+	struct cr_err e = { "" };
+
+	if (ng_terms_change(&to, &t, &e))
+		fail_msg("%s", e.text);
+	return (unsigned)(to.ptime / CR_MS);
+}
+
+static void packets_are_never_too_long(void **state)
+{
+	static const struct said all[] = {
+		{ "PCMA", 8000, 0, 30, 0, 0, 30 },
+		{ "PCMA", 8000, 40, 30, 0, 0, 40 },
+		{ "PCMA", 8000, 0, 30, 150, 0, 30 },
+		/* what is wished for, by whomever, is too much */
+		{ "PCMA", 8000, 0, 30, 20, 0, 20 },
+		{ "PCMA", 8000, 60, 0, 40, 0, 40 },
+		{ "AMR", 8000, 60, 0, 50, 0, 40 },
+		{ "opus", 48000, 60, 0, 35, 0, 20 },
+		/* nothing is: as they come, if that is short enough */
+		{ "PCMA", 8000, 0, 0, 0, 40, 0 },
+		{ "PCMA", 8000, 0, 0, 40, 40, 0 },
+		{ "PCMA", 8000, 0, 0, 30, 40, 30 },
+		{ "PCMA", 8000, 0, 0, 10, 0, 10 },
+		/* and what no packet of it can be it is not */
+		{ "AMR", 8000, 0, 20, 10, 0, 0 },
+		{ "AMR", 8000, 0, 25, 0, 0, 0 },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (packets(&all[i]) != all[i].is)
+			fail_msg("%u: %u, not %u", i, packets(&all[i]),
+				 all[i].is);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(packets_are_never_too_long),
+	};
+
+	return cmocka_run_group_tests_name("ng terms", tests, NULL, NULL);
+}
