@@ -367,8 +367,13 @@ int ng_answer_to(const struct ng_work *w, struct cr_err *e)
 		return cr_fail(e, -ESRCH, "Unknown call-id");
 	ng_call_signalled(call);
 	if (!d)
-		return cr_fail(e, -ESRCH,
-			       "there is no offer that this is an answer to");
+		return cr_fail(e, -ESRCH, "%s",
+			       ng_dialog_is_overtaken(call, &whom)
+				       ? "another offer, of the other side, "
+					 "has overtaken the one that this is "
+					 "an answer to"
+				       : "there is no offer that this is an "
+					 "answer to");
 	if (!is_repeated(w->service, d, r))
 		err = answer_in(d, w, e);
 	if (!err)

@@ -137,6 +137,13 @@ struct ng_dialog *ng_dialog_of_answer(struct ng_call *call,
 								      : NULL;
 }
 
+bool ng_dialog_is_overtaken(struct ng_call *call, const struct ng_whom *w)
+{
+	const struct ng_dialog *d = between(call, w->from, w->to);
+
+	return d && d->offer && has_tag(d->side[d->offerer], w->to);
+}
+
 bool ng_whom_meant(const struct ng_whom *asked, const struct ng_whom *w)
 {
 	if (w->branch && asked->branch && strcmp(w->branch, asked->branch) != 0)

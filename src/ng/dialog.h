@@ -130,6 +130,9 @@ struct ng_dialog *ng_dialog_of_offer(struct ng_call *call,
 /** That an answer to @w->from is about, or NULL: there is none. */
 struct ng_dialog *ng_dialog_of_answer(struct ng_call *call,
 				      const struct ng_whom *w);
+/** Has the other side of @w->from offered since what an answer of @w answers?
+ * Then that one counts (RFC 3261, 14.1: one of them is to be refused). */
+bool ng_dialog_is_overtaken(struct ng_call *call, const struct ng_whom *w);
 /** Does a delete of @w mean what @asked is about, of which nothing is known
  * yet? */
 bool ng_whom_meant(const struct ng_whom *asked, const struct ng_whom *w);

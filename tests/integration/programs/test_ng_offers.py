@@ -993,3 +993,24 @@ def test_a_payload_that_is_not_known_is_left_out(proxy):
     call.a.says(0xd5, 3, 8)
     call.b.hears(3)
     call.delete()
+
+
+def test_an_answer_to_an_offer_that_another_one_has_overtaken(d, proxy):
+    """Both offer at once, and the later one counts: the answer to the earlier
+    one is an error, and harms nobody."""
+    call = Call(proxy, codec={"transcode": ["PCMU"]})
+    call.offer("8 PCMA/8000")
+    call.answer("8 PCMA/8000")
+    call.offer("0 PCMU/8000", known=True)
+    call.offer("8 PCMA/8000", by="b")
+    reply = proxy.ask("answer", call_id=call.id, from_tag="tag-a",
+                      to_tag="tag-b", sdp=sdp(call.b.port), **HERE)
+    assert reply["result"] == "error"
+    assert "another offer" in reply["error-reason"], reply
+    assert d.ctl("stats")["relays"] == 2
+    call.a.says(0x33, 3, 8)
+    assert [x[12:] for x in call.b.hears(3)] == [bytes([0x33]) * 160] * 3
+    call.answer("8 PCMA/8000", by="a")
+    call.b.says(0x44, 3, 8)
+    assert [x[12:] for x in call.a.hears(3)] == [bytes([0x44]) * 160] * 3
+    call.delete()

@@ -66,6 +66,13 @@ static bool meant(const struct ng_dialog *d, const char *from, const char *to,
 	return ng_dialog_is_meant(d, &w);
 }
 
+static bool is_overtaken(struct ng_call *c, const char *from, const char *to)
+{
+	const struct ng_whom w = { from, to, NULL };
+
+	return ng_dialog_is_overtaken(c, &w);
+}
+
 static void answered(struct ng_dialog *d, const char *tag)
 {
 	assert_int_equal(ng_dialog_tag(d, !d->offerer, tag), 0);
@@ -116,6 +123,8 @@ static void a_call_with_one_answer(void **state)
 	assert_ptr_equal(of_answer(c, "a", "b", NULL), d);
 	assert_ptr_equal(of_offer(c, "a", "b", NULL), d);
 	assert_ptr_equal(of_offer(c, "b", "a", NULL), d);
+	assert_true(is_overtaken(c, "b", "a"));
+	assert_false(is_overtaken(c, "a", "b"));
 	/* who has not offered is not answered */
 	assert_null(of_answer(c, "b", "a", NULL));
 	d->offerer = 1;
