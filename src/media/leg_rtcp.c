@@ -49,6 +49,8 @@ int leg_rtcp_open(struct leg *l, const struct leg_rtcp_cfg *cfg, cr_ns now,
 	memset(r, 0, sizeof(*r));
 	r->cfg = *cfg;
 	r->tell_at = CR_NEVER;
+	r->mux = cfg->mode == LEG_RTCP_MUX;
+	atomic_init(&r->agreed, r->mux);
 	rtcp_cname(cfg->random, r->cname);
 	session.cname = r->cname;
 	session.sent = &r->stream;
@@ -91,6 +93,18 @@ void leg_rtcp_use(struct leg *l, const struct leg_rtcp_use *use)
 				      memory_order_relaxed);
 }
 
+/* What came before came the other way. */
+static void take_mux(struct leg_rtcp *r)
+{
+	bool mux = atomic_load_explicit(&r->agreed, memory_order_relaxed);
+
+	if (mux == r->mux)
+		return;
+	r->mux = mux;
+	for (unsigned i = 0; i < NPEERS; i++)
+		r->peer[i].from.ss_family = AF_UNSPEC;
+}
+
 /* The receiver takes what was said of the stream. */
 static void take_use(struct leg_rtcp *r)
 {
@@ -101,6 +115,14 @@ static void take_use(struct leg_rtcp *r)
 	s->cfg.ssrc = atomic_load_explicit(&r->ssrc, memory_order_relaxed);
 	if (in != s->cfg.rate_in || out != s->cfg.rate_out)
 		(void)rtcp_session_set_rates(s, in, out);
+	take_mux(r);
+}
+
+void leg_rtcp_mux(struct leg *l, bool agreed)
+{
+	if (l->rtcp && l->rtcp->cfg.mode == LEG_RTCP_PORT)
+		atomic_store_explicit(&l->rtcp->agreed, agreed,
+				      memory_order_relaxed);
 }
 
 struct rtcp_sent *leg_rtcp_sent(const struct leg *l)
@@ -207,7 +229,6 @@ static bool way_to(const struct leg *l, unsigned i, struct sockaddr_storage *to,
 {
 	const struct leg_rtcp *r = l->rtcp;
 	const struct leg_rtcp_peer *peer = &r->peer[i];
-	bool mux = r->cfg.mode == LEG_RTCP_MUX;
 
 	if (peer->from.ss_family && is_host_of(l, i, &peer->from)) {
 		*to = peer->from;
@@ -217,8 +238,8 @@ static bool way_to(const struct leg *l, unsigned i, struct sockaddr_storage *to,
 	*to = r->cfg.listener;
 	if (i == PARTY)
 		(void)way_read(&l->to, to);
-	*fd = mux ? l->cfg.fd : r->cfg.fd;
-	if (to->ss_family && !mux)
+	*fd = r->mux ? l->cfg.fd : r->cfg.fd;
+	if (to->ss_family && !r->mux)
 		address_set_port(to, address_port(to) + 1);
 	return to->ss_family != 0;
 }

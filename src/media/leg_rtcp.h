@@ -6,7 +6,8 @@
  *
  * Where. With LEG_RTCP_PORT at a socket of its own, the port above RTP's; with
  * LEG_RTCP_MUX at RTP's (RFC 5761). A far side that multiplexes although it was
- * not agreed is heard, and answered in the same way.
+ * not agreed is heard, and answered in the same way. With a socket of its own
+ * it may also be agreed later (leg_rtcp_mux()).
  *
  * With whom. The *party* is whoever the leg's RTP comes from. A leg that has
  * one stream only, whose listener is somebody else, talks to that *listener*,
@@ -96,6 +97,7 @@ struct leg_rtcp {
 		struct sockaddr_storage from; /**< no family: from nowhere */
 		bool mux;
 	} peer[2];
+	bool mux; /**< it was agreed */
 	struct leg_rtcp_sums *sums;
 	uint32_t drops; /**< of its port, counted so far        */
 	cr_ns tell_at;	/**< what is told then; CR_NEVER: nothing new */
@@ -109,6 +111,7 @@ struct leg_rtcp {
 
 	/** What control, or a relay, says of the stream; relaxed. */
 	atomic_uint ssrc, rate_in, rate_out;
+	atomic_bool agreed; /**< what mux is to be */
 
 	_Alignas(CACHE_LINE) struct rtcp_sent stream; /**< the worker's */
 };
@@ -125,6 +128,10 @@ struct rtcp_sent *leg_rtcp_sent(const struct leg *l);
 
 /** It is about @use from now on. Nothing, if @l has none. Control. */
 void leg_rtcp_use(struct leg *l, const struct leg_rtcp_use *use);
+
+/** The party of @l has agreed that RTCP goes where RTP does, or has not
+ * (again). Nothing, if @l has no RTCP, or no socket for it. Control. */
+void leg_rtcp_mux(struct leg *l, bool agreed);
 
 /** A relay passes packet @p on to the party of @l, which has RTCP: in our
  * reports to it we speak for the packet's sender. The relay's thread. */

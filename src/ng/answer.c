@@ -126,7 +126,7 @@ static int tell(struct answering *a, unsigned i, struct cr_err *e)
 	memcpy(a->text.format[i], a->settled.answer, sizeof(a->settled.answer));
 	*out = (struct sdp_line_out){
 		.proto = offer->proto,
-		.mux = leg->mux && offer->mux,
+		.mux = a->d->stream[i].mux & NG_MUX_NEAR,
 		.mode = ng_terms_mode(answer),
 		.ptime = a->d->stream[i].ptime_back ? a->d->stream[i].ptime_back
 						    : answer->ptime,
@@ -245,6 +245,18 @@ static int settle_lines(struct answering *a, struct cr_err *e)
 	return err;
 }
 
+/* An answer can only agree to what was offered (RFC 5761, 5.1.1). */
+static void agree_mux(struct answering *a, unsigned i)
+{
+	struct node *n = a->w->service->node;
+	unsigned mux = a->d->stream[i].mux;
+	bool far = (mux & NG_MUX_FAR) &&
+		   (sdp_line(a->sdp, i)->mux || (mux & NG_MUX_SURE));
+
+	ng_leg_mux(n, &a->d->side[a->to]->leg[i], mux & NG_MUX_NEAR);
+	ng_leg_mux(n, &a->d->side[!a->to]->leg[i], far);
+}
+
 /* All that can fail is done. */
 static void commit(struct answering *a)
 {
@@ -255,6 +267,7 @@ static void commit(struct answering *a)
 
 		if (a->carried[i]) { /* it has its share now */
 			ng_release(a->w->service, s);
+			agree_mux(a, i);
 			memcpy(s->spoken, a->line[i].spoken, sizeof(s->spoken));
 		} else {
 			refuse_line(a, i);

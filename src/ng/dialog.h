@@ -30,7 +30,7 @@
 /** Our end of one media line towards a side. */
 struct ng_leg {
 	uint32_t id; /**< of the node's leg; 0: none */
-	bool mux;    /**< RTCP comes where RTP does  */
+	bool mux;    /**< RTCP goes where RTP does: it was agreed */
 };
 
 struct ng_side {
@@ -42,6 +42,13 @@ struct ng_side {
 	uint64_t version;
 	char *told; /**< that, or NULL */
 	cr_ns created;
+};
+
+/** Of RTCP where RTP is, in an offer; as bits. */
+enum ng_mux_agreed {
+	NG_MUX_NEAR = 1, /**< who offers has it, and is answered so   */
+	NG_MUX_FAR = 2,	 /**< the other one is offered it             */
+	NG_MUX_SURE = 4, /**< and has it, even if its answer says not */
 };
 
 /** What a side has spoken last; no name: nothing yet. */
@@ -60,6 +67,7 @@ struct ng_stream {
 	 * the other one was told. */
 	unsigned ptime_back, ptime;
 	struct ng_spoken spoken[2]; /**< by the dialog's sides */
+	unsigned mux;		    /**< enum ng_mux_agreed, of the offer */
 	/** What is kept free for the newest offer, until it is answered. */
 	struct conversation_promise promised;
 };

@@ -54,7 +54,6 @@ static int open_offerers_leg(struct offering *o, unsigned i,
 					     : usual_interface(o, o->by),
 		.address = ng_terms_address(l, &r->host),
 		.learn = r->learn,
-		.mux = l->mux && !(r->mux & NG_MUX_REJECT),
 	};
 
 	return ng_leg_open(o->w->service->node, &o->d->side[o->by]->leg[i],
@@ -72,7 +71,6 @@ static int open_others_leg(struct offering *o, unsigned i,
 		.interface = r->interface[1] ? r->interface[1] : usual,
 		.family = r->family,
 		.learn = -1,
-		.mux = r->mux & NG_MUX_REQUIRE,
 	};
 
 	(void)l;
@@ -152,6 +150,22 @@ static unsigned told_ptime(const struct offering *o, unsigned i,
 	return l->ptime;
 }
 
+/* Who offers it has it with us; the other side is offered what the rules want,
+ * and what it has agreed to before. */
+static unsigned mux_of(const struct ng_request *r, const struct sdp_line *l,
+		       const struct ng_leg *far)
+{
+	unsigned mux = 0;
+
+	if (l->mux && !(r->mux & NG_MUX_REJECT))
+		mux |= NG_MUX_NEAR;
+	if (r->mux & NG_MUX_REQUIRE)
+		return mux | NG_MUX_FAR | NG_MUX_SURE;
+	if ((r->mux & NG_MUX_OFFER) || (far->mux && !(r->mux & NG_MUX_DEMUX)))
+		mux |= NG_MUX_FAR;
+	return mux;
+}
+
 static int pass_on(struct offering *o, unsigned i, const struct sdp_line *l,
 		   struct cr_err *e)
 {
@@ -159,9 +173,10 @@ static int pass_on(struct offering *o, unsigned i, const struct sdp_line *l,
 	const struct ng_leg *far = &o->d->side[!o->by]->leg[i];
 	struct sdp_line_out *out = &o->text.line[i];
 
+	o->stream[i].mux = mux_of(r, l, far);
 	*out = (struct sdp_line_out){
 		.proto = r->proto ? r->proto : l->proto,
-		.mux = far->mux,
+		.mux = o->stream[i].mux & NG_MUX_FAR,
 		.mode = ng_terms_mode(l),
 		.ptime = told_ptime(o, i, l),
 		.formats = o->text.format[i],
@@ -365,6 +380,7 @@ static void commit(struct offering *o)
 		d->stream[i].offered = o->list[i];
 		d->stream[i].ptime = o->stream[i].ptime;
 		d->stream[i].ptime_back = o->stream[i].ptime_back;
+		d->stream[i].mux = o->stream[i].mux;
 		o->list[i] = NULL;
 	}
 	if (n > d->nlines)

@@ -41,7 +41,12 @@ extern const char *const ng_command_names[];
 #define NG_UNKNOWN_BYTES 48u
 
 /** What is asked for of RTCP at RTP's port (RFC 5761); as bits. */
-enum ng_mux { NG_MUX_REQUIRE = 1, NG_MUX_REJECT = 2 };
+enum ng_mux {
+	NG_MUX_REQUIRE = 1,
+	NG_MUX_REJECT = 2,
+	NG_MUX_OFFER = 4,
+	NG_MUX_DEMUX = 8
+};
 
 struct ng_request {
 	enum ng_command command;

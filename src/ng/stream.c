@@ -35,13 +35,22 @@ int ng_leg_open(struct node *n, struct ng_leg *l, const struct ng_leg_wish *w,
 					   : PARTY_ANY;
 	r.address = w->address;
 	r.learn = w->address.ss_family ? w->learn : -1;
-	r.rtcp = w->mux ? (int)LEG_RTCP_MUX : (int)LEG_RTCP_PORT;
+	r.rtcp = LEG_RTCP_PORT; /* until an answer says where, it is both */
 	err = party_open(n, &r, &own, &p, e);
 	if (err)
 		return err;
 	p->opened = true;
-	*l = (struct ng_leg){ .id = party_id(p), .mux = w->mux };
+	*l = (struct ng_leg){ .id = party_id(p) };
 	return 0;
+}
+
+void ng_leg_mux(struct node *n, struct ng_leg *l, bool mux)
+{
+	const struct party *p = party_find(n, l->id);
+
+	l->mux = mux;
+	if (p)
+		leg_rtcp_mux(p->leg->leg, mux);
 }
 
 /* Nobody else has it. */

@@ -23,12 +23,13 @@ struct ng_leg_wish {
 	int family;	       /**< AF_INET, AF_INET6; 0: as the address */
 	struct sockaddr_storage address; /**< no family: not known  */
 	int learn; /**< enum learn_mode; -1: the default */
-	bool mux;  /**< RTCP comes where RTP does       */
 };
 
 /** Open @l, unless it is. 0; or as party_open(), with @e. */
 int ng_leg_open(struct node *n, struct ng_leg *l, const struct ng_leg_wish *w,
 		struct cr_err *e);
+/** Its party has agreed that RTCP goes where RTP does (RFC 5761), or not. */
+void ng_leg_mux(struct node *n, struct ng_leg *l, bool mux);
 /** Close it, and end the conversation that has it. */
 void ng_leg_close(struct node *n, struct ng_leg *l);
 /** What its party is told: our address; false: it has ended. */

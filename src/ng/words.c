@@ -58,10 +58,14 @@ static void reject_mux(struct ng_request *r)
 	r->mux |= NG_MUX_REJECT;
 }
 
-static void warn_mux(struct ng_request *r)
+static void offer_mux(struct ng_request *r)
 {
-	ng_request_warn(r,
-			"rtcp-mux=offer: is offered only where it is required");
+	r->mux |= NG_MUX_OFFER;
+}
+
+static void demux(struct ng_request *r)
+{
+	r->mux |= NG_MUX_DEMUX;
 }
 
 static void warn_record(struct ng_request *r)
@@ -92,7 +96,9 @@ const struct ng_word ng_flag_words[] = {
 	{ "endpoint-learning-heuristic", learn_delayed },
 	{ "rtcp-mux-require", require_mux },
 	{ "rtcp-mux-reject", reject_mux },
-	{ "rtcp-mux-offer", warn_mux },
+	{ "rtcp-mux-offer", offer_mux },
+	{ "rtcp-mux-demux", demux },
+	{ "rtcp-mux-accept", nothing },
 	{ "record-call", warn_record },
 	{ "loop-protect", warn_loop },
 	{ "fatal", be_fatal },
@@ -122,8 +128,8 @@ const struct ng_word ng_replace_words[] = {
 };
 
 const struct ng_word ng_mux_words[] = {
-	{ "offer", warn_mux }, { "require", require_mux }, { "demux", nothing },
-	{ "accept", nothing }, { "reject", reject_mux },   { NULL, NULL },
+	{ "offer", offer_mux }, { "require", require_mux }, { "demux", demux },
+	{ "accept", nothing },	{ "reject", reject_mux },   { NULL, NULL },
 };
 
 const struct ng_word ng_support_words[] = {

@@ -154,7 +154,6 @@ static void what_cannot_be_done_is_warned_of(void **state)
 		{ "'T.38': ['decode']", "fax" },
 		{ "'record-call': 'yes'", "record" },
 		{ "'flags': ['record call']", "record" },
-		{ "'rtcp-mux': ['offer']", "rtcp-mux" },
 		{ "'SDES': ['off']", "" },
 		{ "'DTLS': 'off'", "" },
 		{ "'record-call': 'no'", "" },
@@ -172,6 +171,40 @@ static void what_cannot_be_done_is_warned_of(void **state)
 		r = good(all, &body);
 		assert_non_null(strstr(r.warning.text, row[i].why));
 		assert_int_equal(*row[i].why == '\0', *r.warning.text == '\0');
+		json_decref(body);
+	}
+}
+
+static void rtcp_has_words_and_flags(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned mux;
+	} row[] = {
+		{ "'rtcp-mux': []", 0 },
+		{ "'rtcp-mux': ['accept']", 0 },
+		{ "'rtcp-mux': ['offer', 'demux']",
+		  NG_MUX_OFFER | NG_MUX_DEMUX },
+		{ "'rtcp-mux': ['require']", NG_MUX_REQUIRE },
+		{ "'flags': ['rtcp-mux-offer', 'rtcp mux reject']",
+		  NG_MUX_OFFER | NG_MUX_REJECT },
+		{ "'flags': ['rtcp-mux-require', 'rtcp-mux-accept', "
+		  "'rtcp-mux-demux']",
+		  NG_MUX_REQUIRE | NG_MUX_DEMUX },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		char all[512];
+		json_t *body;
+		struct ng_request r;
+
+		(void)snprintf(all, sizeof(all), "{" OFFER ", %s}",
+			       row[i].text);
+		r = good(all, &body);
+		assert_int_equal(r.mux, row[i].mux);
+		assert_int_equal(r.nunknown, 0);
+		assert_string_equal(r.warning.text, "");
 		json_decref(body);
 	}
 }
@@ -278,6 +311,7 @@ int main(void)
 		cmocka_unit_test(a_party_may_be_elsewhere),
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(what_cannot_be_done_is_warned_of),
+		cmocka_unit_test(rtcp_has_words_and_flags),
 		cmocka_unit_test(what_is_unknown_is_named),
 		cmocka_unit_test(what_is_wrong_is_refused_by_name),
 		cmocka_unit_test(an_octet_0_is_no_text),
