@@ -37,6 +37,7 @@ static const char *const flags[] = {
 	"{'flags': ['single codec', 'trust-address', 'asymmetric', 'x']}",
 	"{'rtcp-mux': ['require']}",
 	"{'rtcp-mux': ['reject', 'demux']}",
+	"{'rtcp-mux': ['offer']}",
 	"{'ICE': 'force', 'SDES': ['off'], 'record-call': 'yes'}",
 	"{'address family': 'IP4', 'ptime': 40, 'ptime-reverse': '30'}",
 	"{'address family': 'IP6'}",
