@@ -8,7 +8,7 @@ slices of 100 ms by when they were sent. A slice is bad when more than 1 % of
 its frames were lost or took longer than 10 ms. The recovery ends where five
 slices in a row are not bad; or, where there are no such five, with the run. It
 is not known of a run in which no call ends early, or of which less than half a
-second is left then.
+second is left then; nor of a group whose own calls have ended by then.
 """
 import numpy as np
 
@@ -32,9 +32,9 @@ def overload_end(calls, sent):
 
 def bad_slices(sent, received, begin):
     """Of each whole slice from begin on, whether it is bad; one without frames
-    is not."""
+    is not. Empty: all was sent before."""
     late = (received <= 0) | (received - sent > SOON)
-    count = int((sent.max() - begin) // SLICE)
+    count = max(int((sent.max() - begin) // SLICE), 0)
     at = ((sent - begin) // SLICE).astype(np.int64)
     inside = (sent >= begin) & (at < count)
     frames = np.bincount(at[inside], minlength=count)

@@ -277,13 +277,13 @@ def frames_file(frames):
         for i, (call, sent, received) in enumerate(frames))
 
 
-def peer_run(write, frames=(), name="rtpengine"):
+def peer_run(write, frames=(), name="rtpengine", flows=("steady",) * 3):
     """What codec-feeder --ng leaves: no trace, no scheduler."""
+    counts = "5,5,0,10.0,", "5,4,1,10.1,", "5,0,5,0.0,"
     path = write(b"call,flow,codec_in,codec_out,mode_in,mode_out,sent,received,"
-                 b"lost,delay_p99_ms,daemon_done\n"
-                 b"1,steady,pcmu,amr,64,12.2,5,5,0,10.0,\n"
-                 b"2,steady,pcmu,amr,64,12.2,5,4,1,10.1,\n"
-                 b"3,steady,pcmu,amr,64,12.2,5,0,5,0.0,\n",
+                 b"lost,delay_p99_ms,daemon_done\n" + "".join(
+                     f"{i},{flow},pcmu,amr,64,12.2,{told}\n" for i, (flow, told)
+                     in enumerate(zip(flows, counts), 1)).encode(),
                  name=f"{name}/calls.csv")
     write(json.dumps({
         "program": "codec-feeder", "scheduler": None,
@@ -340,6 +340,19 @@ def test_recovery_is_from_the_end_of_the_overload(
         "--json", peer_run(write, frames)).stdout)["runs"][0]
     group, = run["schedulers"][0]["groups"]
     assert group["feeder_recovery_ms"] == recovery
+
+
+def test_no_recovery_of_a_group_that_has_ended_before(write, codec_report):
+    """Three flows: one for 4 s, one until 2 s, one until 1 s. Only the first
+    is there when the last overload is over."""
+    frames = [(call, at, at + 1) for call, end in ((1, 4000), (2, 2000),
+                                                   (3, 1000))
+              for at in range(1, end, 10)]
+    run = json.loads(codec_report("--json", "--by", "flow", peer_run(
+        write, frames, flows=("long", "short", "shorter"))).stdout)["runs"][0]
+    assert {g["group"]: g["feeder_recovery_ms"]
+            for g in run["schedulers"][0]["groups"]} == {
+        "all": 0, "long": 0, "short": None, "shorter": None}
 
 
 def test_no_recovery_where_no_call_ends_early(write, codec_report):
