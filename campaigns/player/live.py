@@ -30,8 +30,8 @@ class Broken(Exception):
 class Player:
     """What is the same for every run of a campaign.
 
-    specs: schedulers, and behind them the peer. counts: {flow: calls} of flows with a load, once
-    size_loads() has been called. stopped: set by signals.
+    specs: schedulers, and behind them the peer. counts: {flow: calls} of flows
+    with a load, once size_loads() has been called. stopped: set by signals.
     """
 
     def __init__(self, options):
@@ -88,6 +88,24 @@ class Player:
             return Rtpengine(folder, self.worker_cpus())
         return Foreign(self.options.peer)
 
+    def check_peer(self):
+        """Before anything is played: can the peer have the campaign's calls at
+        all, and does it run? Broken, where not."""
+        if not self.options.peer:
+            return
+        done = subprocess.run(  # asks nobody, unless there are loads
+            [self.program("codec-feeder"), self.options.campaign, "--quiet",
+             "--ng", "127.0.0.1:1", "--ports", "own", "--print", "counts",
+             *self.options.feeder], stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, text=True, check=False)
+        if done.returncode == WRONG:
+            sys.stderr.write(done.stderr)
+            raise Broken(WRONG)
+        os.makedirs(self.options.out, exist_ok=True)
+        self.start_daemon(self.options.peer, self.options.out)
+        self.stop_daemon()
+        _remove(self.options.out, "rtpengine.log")
+
     def start_daemon(self, spec, folder, *more):
         if spec == self.options.peer:
             self.daemon = self._peer(folder)
@@ -126,9 +144,7 @@ class Player:
             found.append(self._measure_loads(folder))
             if not found[0]:
                 break  # no loads in it
-        for name in ("runner.log", "runner.err"):
-            if os.path.exists(os.path.join(folder, name)):
-                os.remove(os.path.join(folder, name))
+        _remove(folder, "runner.log", "runner.err")
         if found and found[0]:
             self.counts = {flow: statistics.median_low(f[flow] for f in found)
                            for flow in found[0]}
@@ -193,11 +209,15 @@ class Player:
         return code
 
 
-def remove_run(folder):
-    """Remove what an earlier run left in a folder, if it is there."""
-    for name in RUN_FILES:
+def _remove(folder, *names):
+    for name in names:
         if os.path.exists(os.path.join(folder, name)):
             os.remove(os.path.join(folder, name))
+
+
+def remove_run(folder):
+    """Remove what an earlier run left in a folder, if it is there."""
+    _remove(folder, *RUN_FILES)
 
 
 def folder_name(spec):

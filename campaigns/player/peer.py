@@ -16,7 +16,7 @@ from daemon import free_port
 
 RTPENGINE = "rtpengine"
 LOWEST_PORT = 10000
-PING, PONG = b"0 d7:command4:pinge", b"0 d6:result4:ponge"
+PING, PONG = b"0 d7:command4:pinge", b"6:result4:pong"
 
 
 def is_address(text):
@@ -33,6 +33,24 @@ def first_given_out():
         return int(f.read().split()[0])
 
 
+def answers(address, tries, is_up=lambda: True):
+    """Whether who listens for NG at (host, port) answers, while it is up. Each
+    try takes 0.15 s at most."""
+    family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as s:
+        s.connect(address)
+        s.settimeout(0.1)
+        for _ in range(tries):
+            try:
+                s.send(PING)
+                return PONG in s.recv(1000)
+            except (ConnectionError, TimeoutError):
+                if not is_up():
+                    return False
+                time.sleep(0.05)
+    return False
+
+
 class Foreign:
     """Whoever listens at @address; it is there already."""
     command = []
@@ -41,7 +59,15 @@ class Foreign:
         self.address = address
 
     def start(self):
-        return True
+        host, port = self.address.rsplit(":", 1)
+        try:
+            there = answers((host.strip("[]"), int(port)), 20)
+        except OSError:  # no route, or no such address
+            there = False
+        if not there:
+            print(f"campaigns/run: nobody answers by NG at {self.address}",
+                  file=sys.stderr)
+        return there
 
     def where(self):
         return ["--ng", self.address]
@@ -79,27 +105,13 @@ class Rtpengine:
                 print("campaigns/run: no rtpengine: deps/install peer",
                       file=sys.stderr)
                 return False
-        if self._answers():
+        if answers(("127.0.0.1", self.ng), 100,
+                   lambda: self.process.poll() is None):
             return True
         self.stop()
         with open(self.log, encoding="utf-8", errors="replace") as f:
             sys.stderr.write(f.read())
         print("campaigns/run: rtpengine did not start", file=sys.stderr)
-        return False
-
-    def _answers(self):
-        """Whether it answers before it ends, or 10 s are over."""
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-            s.connect(("127.0.0.1", self.ng))
-            s.settimeout(0.1)
-            for _ in range(100):
-                try:
-                    s.send(PING)
-                    return s.recv(100) == PONG
-                except (ConnectionError, TimeoutError):
-                    if self.process.poll() is not None:
-                        return False
-                    time.sleep(0.05)
         return False
 
     def where(self):

@@ -92,6 +92,7 @@ def run(options, work):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) != signal.SIG_IGN:  # nohup(1)
                 signal.signal(number, player.stop)
+        player.check_peer()
         if len(player.specs) > 1 or options.repeat > 1 or \
                 options.find_capacity:
             player.size_loads()

@@ -4,6 +4,8 @@ what they were called with."""
 import json
 import os
 import signal
+import socket
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -122,19 +124,36 @@ def test_a_share_of_the_load_is_a_share_of_all_calls(stage, tmp_path):
                            "--count=more=1")
 
 
-def test_a_peer_gets_the_same_calls_after_the_schedulers(stage, tmp_path):
+@pytest.fixture
+def proxy():
+    """The address of one that answers pings."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.bind(("127.0.0.1", 0))
+
+        def serve():
+            while (got := s.recvfrom(1000))[0]:
+                s.sendto(got[0].split()[0] + b" d6:result4:ponge", got[1])
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield f"127.0.0.1:{s.getsockname()[1]}"
+        s.sendto(b"", s.getsockname())
+        thread.join()
+
+
+def test_a_peer_gets_the_same_calls_after_the_schedulers(
+        stage, tmp_path, proxy):
     """At ports of their own. It has no daemon, no trace and no options of
     codec-runner; and codec-runner is where the peer is."""
-    player = stage(counts=(10,) * 5, peer="127.0.0.1:2223",
+    player = stage(counts=(10,) * 5, peer=proxy,
                    feeder=["--seed=5"])
-    assert player.specs == ["fifo", "rr,quantum=1ms", "127.0.0.1:2223"]
+    assert player.specs == ["fifo", "rr,quantum=1ms", proxy]
     player.size_loads()
     folder = tmp_path / "out" / "peer"
     player.play("fifo", str(tmp_path / "out" / "fifo"))
-    player.play("127.0.0.1:2223", str(folder))
+    player.play(proxy, str(folder))
     own, peer = calls(player, "codec-feeder")
     assert " --ports own " in own
-    assert peer == (f"x.yaml --ng 127.0.0.1:2223 --ports own --cpu "
+    assert peer == (f"x.yaml --ng {proxy} --ports own --cpu "
                     f"{player.cpu} --out {folder} --frames "
                     "--count=talk=10 --count=more=20 --seed=5")
     runs = [c for c in calls(player, "codec-runner") if c != "ended"]
@@ -143,8 +162,41 @@ def test_a_peer_gets_the_same_calls_after_the_schedulers(stage, tmp_path):
     assert all(f"--pin {cpus} --rx-cpu {cpus}" in c for c in runs)
     with open(folder / "environment.json", encoding="utf-8") as f:
         told = json.load(f)
-    assert told["scheduler"] == "127.0.0.1:2223"
+    assert told["scheduler"] == proxy
     assert told["peer"] == [] and "codec_runner" not in told
+
+
+def nobody():
+    """An address at which nobody listens."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{s.getsockname()[1]}"
+
+
+def test_a_peer_that_is_not_there_is_missed_before_anything_is_played(
+        stage, monkeypatch, capfd):
+    monkeypatch.setattr("peer.time.sleep", lambda _: None)
+    player, address = stage(), nobody()
+    player.options.peer = address
+    assert rounds.run(player.options, rounds.play_all) == BROKEN
+    assert f"nobody answers by NG at {address}" in capfd.readouterr().err
+    assert not os.path.exists(player.program("codec-runner") + ".calls")
+    assert not os.path.exists(player.program("codec-feeder") + ".calls")
+
+
+def test_a_campaign_that_a_peer_cannot_have_is_a_wrong_command(stage, capfd):
+    """Its feeder says why; nobody is called."""
+    player = stage(peer="127.0.0.1:2223")
+    path = player.program("codec-feeder")
+    with open(path, encoding="utf-8") as f:
+        script = f.read().replace(
+            'case "$*" in\n', 'case "$*" in\n*"--ng "*"--print counts"*) '
+            'echo "flow mobile: dtx cannot be asked for" >&2; exit 2 ;;\n')
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(script)
+    assert rounds.run(player.options, rounds.play_all) == WRONG
+    assert "dtx cannot be asked for" in capfd.readouterr().err
+    assert not os.path.exists(player.program("codec-runner") + ".calls")
 
 
 def test_workers_have_the_cpus_behind_the_feeder_s(stage, monkeypatch):
