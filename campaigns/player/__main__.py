@@ -22,9 +22,8 @@ campaigns/simulate (best).
   --peer PROXY        play it to a media proxy, too, by the NG protocol:
                       rtpengine (Debian's, installed if need be), which runs
                       on the workers' CPUs with as many threads; or what
-                      listens at ADDR:PORT. All then have ports of their own,
-                      and codec-runner's receivers are on the workers' CPUs,
-                      too
+                      listens at ADDR:PORT. All calls then have ports of their
+                      own, and all of codec-runner is on the workers' CPUs
   --dump              keep the speech, for codec-report --pesq
   --quick             of a folder with its own program: its short form
   --feeder OPTION     passed to codec-feeder; may be repeated

@@ -15,7 +15,8 @@ def free_port():
 class Daemon:
     """Started by start(), which tells whether it runs; ended by stop()."""
 
-    def __init__(self, program, scheduler, folder, options):
+    def __init__(self, program, scheduler, folder, options, cpus=None):
+        """cpus: those of all its threads; None: it chooses."""
         self.udp, self.sctp = free_port(), 1024 + free_port() % 60000
         self.scheduler = scheduler
         self.errors = os.path.join(folder, "runner.err")
@@ -24,7 +25,11 @@ class Daemon:
             f"127.0.0.1:{self.sctp}", "--udp-port", str(self.udp), "--sctp",
             "user", "--scheduler", scheduler, "--log-file",
             os.path.join(folder, "runner.log"), *options]
-        self.process = None
+        self.cpus, self.process = cpus, None
+
+    def _prepare(self):
+        if self.cpus:
+            os.sched_setaffinity(0, self.cpus)
 
     def start(self):
         with open(self.errors, "wb") as errors:
@@ -32,7 +37,7 @@ class Daemon:
             # we drain
             self.process = subprocess.Popen(
                 self.command, stdout=subprocess.PIPE, stderr=errors,
-                process_group=0)
+                preexec_fn=self._prepare, process_group=0)
         if self.process.stdout.readline().startswith(b"ready"):
             return True
         self.stop()

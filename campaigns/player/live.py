@@ -77,7 +77,8 @@ class Player:
         return usable[1:workers + 1] or usable
 
     def _place(self):
-        """codec-runner's options that put all of it where a peer is."""
+        """codec-runner's options that put workers and receivers where a peer
+        is; the other threads are there, too (start_daemon())."""
         if not self.options.peer:
             return []
         cpus = ",".join(map(str, self.worker_cpus()))
@@ -112,7 +113,8 @@ class Player:
         else:
             self.daemon = Daemon(self.program("codec-runner"), spec, folder, [
                 *more, *self.daemon_options, *self._place(),
-                *self.options.runner])
+                *self.options.runner],
+                self.worker_cpus() if self.options.peer else None)
         if not self.daemon.start():
             raise Broken
 

@@ -17,6 +17,7 @@ from options import Options
 
 RUNNER = """#!/bin/sh
 echo "$@" >> "$0.calls"
+grep Cpus_allowed_list /proc/self/status >> "$0.cpus"
 [ ! -e "$0.broken" ] || { echo "no such scheduler" >&2; exit 2; }
 echo ready
 trap 'echo ended >> "$0.calls"; exit 0' TERM
@@ -160,6 +161,8 @@ def test_a_peer_gets_the_same_calls_after_the_schedulers(
     assert len(runs) == 6  # five measurements, and fifo
     cpus = ",".join(map(str, player.worker_cpus()))
     assert all(f"--pin {cpus} --rx-cpu {cpus}" in c for c in runs)
+    with open(player.program("codec-runner") + ".cpus", encoding="utf-8") as f:
+        assert {line.split()[1] for line in f} == {cpus}
     with open(folder / "environment.json", encoding="utf-8") as f:
         told = json.load(f)
     assert told["scheduler"] == proxy
