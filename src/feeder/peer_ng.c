@@ -6,8 +6,10 @@
 #include "feeder/peer_ng.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -33,6 +35,7 @@ struct peer_ng {
 	struct question *first, **last;
 	unsigned pending, under_way;
 	uint64_t serial;
+	char tag[17];
 };
 
 /* --- questions --- */
@@ -102,7 +105,7 @@ static struct question *make(struct peer_ng *p, const json_t *body)
 	struct question *q;
 	long n;
 
-	(void)snprintf(m.cookie, sizeof(m.cookie), "f%ld_%llu", (long)getpid(),
+	(void)snprintf(m.cookie, sizeof(m.cookie), "%s_%llu", p->tag,
 		       (unsigned long long)++p->serial);
 	n = ng_message_write(&m, body, text, sizeof(text));
 	if (n < 0) {
@@ -137,14 +140,9 @@ int peer_ng_ask(struct peer_ng *p, json_t *body, peer_ng_reply_fn *reply,
 	return 0;
 }
 
-void peer_ng_tell(struct peer_ng *p, json_t *body)
+const char *peer_ng_tag(const struct peer_ng *p)
 {
-	struct question *q = body ? make(p, body) : NULL;
-
-	if (q)
-		send_text(p, q);
-	free(q);
-	json_decref(body);
+	return p->tag;
 }
 
 unsigned peer_ng_pending(const struct peer_ng *p)
@@ -234,12 +232,22 @@ static int connect_to(const struct sockaddr_storage *to, struct cr_err *e)
 		       strerror(-rc));
 }
 
+static int make_tag(struct peer_ng *p)
+{
+	uint64_t tag;
+
+	if (getrandom(&tag, sizeof(tag), 0) != (ssize_t)sizeof(tag))
+		return -errno;
+	(void)snprintf(p->tag, sizeof(p->tag), "%016" PRIx64, tag);
+	return 0;
+}
+
 int peer_ng_open(struct peer_ng **out, struct event_base *base,
 		 const struct sockaddr_storage *to, struct cr_err *e)
 {
 	const struct timeval tick = { .tv_usec = TICK / CR_US };
 	struct peer_ng *p;
-	int fd = connect_to(to, e);
+	int rc, fd = connect_to(to, e);
 
 	if (fd < 0)
 		return fd;
@@ -250,6 +258,11 @@ int peer_ng_open(struct peer_ng **out, struct event_base *base,
 	}
 	p->fd = fd;
 	p->last = &p->first;
+	rc = make_tag(p);
+	if (rc) {
+		peer_ng_close(p);
+		return cr_fail(e, rc, "random numbers: %s", strerror(-rc));
+	}
 	p->readable = event_new(base, fd, EV_READ | EV_PERSIST, on_readable, p);
 	p->tick = event_new(base, -1, EV_PERSIST, on_tick, p);
 	if (!p->readable || !p->tick || event_add(p->readable, NULL) ||
@@ -293,12 +306,26 @@ int peer_ng_wait(struct peer_ng *p, json_t *body, json_t **answer,
 	return 0;
 }
 
+void peer_ng_give_up(struct peer_ng *p)
+{
+	while (p->first)
+		end(p, &p->first, NULL, "closed");
+}
+
+void peer_ng_settle(struct peer_ng *p, cr_ns patience)
+{
+	struct event_base *base = event_get_base(p->tick);
+	cr_ns until = clock_now() + patience;
+
+	while (p->pending && clock_now() < until) /* ticks wake it */
+		(void)event_base_loop(base, EVLOOP_ONCE);
+}
+
 void peer_ng_close(struct peer_ng *p)
 {
 	if (!p)
 		return;
-	while (p->first)
-		end(p, &p->first, NULL, "closed");
+	peer_ng_give_up(p);
 	if (p->readable)
 		event_free(p->readable);
 	if (p->tick)

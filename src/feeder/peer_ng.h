@@ -38,13 +38,20 @@ int peer_ng_open(struct peer_ng **peer, struct event_base *base,
 int peer_ng_ask(struct peer_ng *peer, json_t *question, peer_ng_reply_fn *reply,
 		void *arg);
 
-/** Ask @question, which is taken over, once, and hear no answer. */
-void peer_ng_tell(struct peer_ng *peer, json_t *question);
+/** No answer is waited for any more: who asked is told so. */
+void peer_ng_give_up(struct peer_ng *peer);
+
+/** Run the loop until all is answered, for @patience at most. */
+void peer_ng_settle(struct peer_ng *peer, cr_ns patience);
 
 /** Ask, and run the loop until the answer is there. 0 with *@answer, the
  * caller's, or -errno with @e. */
 int peer_ng_wait(struct peer_ng *peer, json_t *question, json_t **answer,
 		 struct cr_err *e);
+
+/** Letters and digits that no other asker has, at any time: a proxy may still
+ * know an earlier one, and process ids come again. */
+const char *peer_ng_tag(const struct peer_ng *peer);
 
 /** Questions that are not answered yet. */
 unsigned peer_ng_pending(const struct peer_ng *peer);

@@ -19,11 +19,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/address.h"
 #include "feeder/peer_ng.h"
 #include "feeder/peer_sdp.h"
+
+/* So long a run that broke off waits for the ends of its calls. */
+#define FAREWELL (2 * CR_SEC)
 
 /* Whose answer it is. */
 struct asked {
@@ -119,28 +121,29 @@ static void leave(struct session *s)
 
 /* --- a call --- */
 
-static json_t *request(const struct feeder_call *c, const char *command)
+static json_t *request(const struct session *s, const struct feeder_call *c,
+		       const char *command)
 {
 	char id[64];
 
-	(void)snprintf(id, sizeof(id), "codec-feeder-%ld-%lld", (long)getpid(),
-		       (long long)c->id);
+	(void)snprintf(id, sizeof(id), "codec-feeder-%s-%lld",
+		       peer_ng_tag(s->ng), (long long)c->id);
 	return json_pack("{s:s,s:s,s:s}", "command", command, "call-id", id,
 			 "from-tag", "caller");
 }
 
-static json_t *deletion(const struct feeder_call *c)
+static json_t *deletion(const struct session *s, const struct feeder_call *c)
 {
-	json_t *o = request(c, "delete");
+	json_t *o = request(s, c, "delete");
 
 	(void)json_object_set_new(o, "delete-delay", json_integer(0));
 	return o;
 }
 
-static json_t *described(const struct feeder_call *c, const char *command,
-			 const char *sdp)
+static json_t *described(const struct session *s, const struct feeder_call *c,
+			 const char *command, const char *sdp)
 {
-	json_t *o = request(c, command);
+	json_t *o = request(s, c, command);
 
 	(void)json_object_set_new(o, "sdp", json_string(sdp));
 	(void)json_object_set_new(o, "ICE", json_string("remove"));
@@ -170,7 +173,18 @@ static void ask(struct session *s, struct feeder_call *c, json_t *body,
 	session_fail(s, rc, "NG: %s", strerror(-rc));
 }
 
-/* No answer, or no good one: full is full, and all else ends the run. */
+static void on_gone(void *arg, const json_t *answer, const char *why)
+{
+	(void)arg, (void)answer, (void)why; /* it was to be gone */
+}
+
+static void forget(struct session *s, const struct feeder_call *c)
+{
+	(void)peer_ng_ask(s->ng, deletion(s, c), on_gone, NULL);
+}
+
+/* No answer, or no good one: full is full, and all else ends the run, and then
+ * hang_up() has the call deleted. */
 static void refuse(struct session *s, struct feeder_call *c,
 		   const char *command, const json_t *answer, const char *why)
 {
@@ -182,21 +196,20 @@ static void refuse(struct session *s, struct feeder_call *c,
 	if (!why)
 		why = json_is_string(reason) ? json_string_value(reason)
 					     : result_of(answer);
-	peer_ng_tell(s->ng, deletion(c));
-	session_call_refused(s, c, why);
-	if (!full)
+	if (!full) {
 		session_fail(s, -EPROTO, "%s (flow %s): %s", command,
 			     campaign_title(c->flow), why);
+		return;
+	}
+	forget(s, c);
+	session_call_refused(s, c, why);
 }
 
-/* The call that was asked about, or NULL: the run is over. */
-static struct feeder_call *answered(struct asked *a)
+/* The call that was asked about, or NULL: the run is over, and hang_up() has it
+ * deleted, as the proxy may have it. */
+static struct feeder_call *answered(const struct asked *a)
 {
-	struct feeder_call *c = a->session->failed ? NULL : a->call;
-
-	if (!c)
-		a->call->state = CALL_REFUSED;
-	return c;
+	return a->session->failed ? NULL : a->call;
 }
 
 static int read_sdp(const json_t *answer, const struct campaign_leg *leg,
@@ -261,7 +274,7 @@ static void on_offered(void *arg, const json_t *answer, const char *why)
 		session_fail(s, -EINVAL, "no description of %s", c->address);
 		return;
 	}
-	body = described(c, "answer", sdp);
+	body = described(s, c, "answer", sdp);
 	(void)json_object_set_new(body, "to-tag", json_string("called"));
 	ask(s, c, body, on_answered);
 }
@@ -286,7 +299,7 @@ static void start(struct session *s, struct feeder_call *c, const char *address)
 		return;
 	}
 	peer_sdp_codec(codec, sizeof(codec), &c->flow->out);
-	body = described(c, "offer", sdp);
+	body = described(s, c, "offer", sdp);
 	(void)json_object_set_new(
 		body, "codec",
 		json_pack("{s:[s],s:[s]}", "mask", "all", "transcode", codec));
@@ -308,16 +321,26 @@ static void on_deleted(void *arg, const json_t *answer, const char *why)
 
 static void stop(struct session *s, struct feeder_call *c)
 {
-	ask(s, c, deletion(c), on_deleted);
+	ask(s, c, deletion(s, c), on_deleted);
+}
+
+/* Does the proxy have it, for all that is known? */
+static bool is_left(const struct feeder_call *c)
+{
+	return c->state == CALL_STARTING || c->state == CALL_ACTIVE ||
+	       c->state == CALL_STOPPING;
 }
 
 /* A run that broke off leaves no calls behind. */
 static void hang_up(struct session *s)
 {
-	for (size_t i = 0; s->ng && s->calls && i < s->next_start; i++)
-		if (s->calls[i].state != CALL_ENDED &&
-		    s->calls[i].state != CALL_REFUSED)
-			peer_ng_tell(s->ng, deletion(&s->calls[i]));
+	if (!s->ng)
+		return;
+	peer_ng_give_up(s->ng);
+	for (size_t i = 0; s->calls && i < s->next_start; i++)
+		if (is_left(&s->calls[i]))
+			forget(s, &s->calls[i]);
+	peer_ng_settle(s->ng, FAREWELL);
 	peer_ng_close(s->ng);
 }
 

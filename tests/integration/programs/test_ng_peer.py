@@ -261,6 +261,45 @@ def test_an_offer_that_fails_ends_the_run(campaign, answer, says):
                                 if a["command"] == "delete"]
 
 
+class Late(Stub):
+    """Answers offers when five calls are offered, all at once and only the
+    first of them with an error; and loses the first delete of each call."""
+
+    def serve(self):
+        offers, lost = {}, set()
+        while (got := self.socket.recvfrom(65536))[0]:
+            cookie, _, text = got[0].partition(b" ")
+            asked, answers = bdecode(text)[0], {}
+            if asked["command"] == "offer":
+                offers[asked["call-id"]] = cookie
+                if len(offers) == 5:
+                    answers = {c: {"result": "ok", "sdp": SAYS}
+                               for c in offers.values()}
+                    answers[next(iter(answers))] = {
+                        "result": "error", "error-reason": "out of luck"}
+            elif asked["command"] == "delete" and \
+                    asked["call-id"] not in lost:
+                lost.add(asked["call-id"])
+            else:
+                self.asked.append(asked)
+                answers = {cookie: {"result": "pong"}}
+            for one, answer in answers.items():
+                self.socket.sendto(one + b" " + bencode(answer), got[1])
+        self.offered = set(offers)
+
+
+def test_a_run_that_breaks_off_deletes_all_that_was_offered(
+        campaign, tmp_path):
+    """Also the calls whose answers come when it is over already; and none of
+    them counts as refused."""
+    stub = Late()
+    said = feed(campaign(CALLS), "--ng", stub.at, "--out", tmp_path, code=1)
+    stub.end()
+    assert "offer (flow law): out of luck" in said
+    deleted = {a["call-id"] for a in stub.asked if a["command"] == "delete"}
+    assert len(deleted) == 5 and deleted == stub.offered
+
+
 def test_who_does_not_know_ping_is_no_proxy(campaign):
     stub = Stub(ping={"result": "error", "error-reason": "what?"})
     assert "ping is answered by error, not pong" in \

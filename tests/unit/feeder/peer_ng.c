@@ -229,6 +229,47 @@ static void what_is_open_at_the_end_is_told_so(void **state)
 	assert_string_equal(h.why, "closed");
 }
 
+/* A proxy remembers answers by their cookies, and process ids come again. */
+static void another_asker_has_other_cookies(void **state)
+{
+	struct stage *t = *state;
+	struct sockaddr_storage at;
+	struct ng_message first, second;
+	struct heard h[2] = { { 0 } };
+	socklen_t n = sizeof(at);
+	struct cr_err e;
+
+	ask(t, &h[0], 1);
+	assert_true(asked(t, &first));
+	peer_ng_close(t->ng);
+	(void)getsockname(t->proxy, (struct sockaddr *)&at, &n);
+	assert_int_equal(peer_ng_open(&t->ng, t->base, &at, &e), 0);
+	ask(t, &h[1], 1);
+	assert_true(asked(t, &second));
+	assert_string_not_equal(first.cookie, second.cookie);
+	ng_message_free(&first);
+	ng_message_free(&second);
+}
+
+static void settling_waits_for_answers(void **state)
+{
+	struct stage *t = *state;
+	struct ng_message m;
+	struct heard h[2] = { { 0 } };
+
+	ask(t, &h[0], 1);
+	ask(t, &h[1], 2);
+	assert_true(asked(t, &m));
+	answer(t, &m);
+	ng_message_free(&m);
+	peer_ng_settle(t->ng, 100 * CR_MS);
+	assert_int_equal(h[0].times, 1);
+	assert_int_equal(h[1].times, 0);
+	peer_ng_give_up(t->ng);
+	assert_int_equal(h[1].times, 1);
+	assert_int_equal(peer_ng_pending(t->ng), 0);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -239,6 +280,8 @@ int main(void)
 		TEST(what_is_no_message_is_an_answer_that_says_so),
 		TEST(where_nobody_listens_nobody_waits),
 		TEST(what_is_open_at_the_end_is_told_so),
+		TEST(another_asker_has_other_cookies),
+		TEST(settling_waits_for_answers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
