@@ -69,8 +69,11 @@ enum payload_kind {
 /** How one stream packs its frames. Zero means the format's defaults. */
 struct payload_cfg {
 	enum payload_kind kind;
-	bool octet_align;     /**< AMR: RFC 4867, 8.1; default no            */
-	uint16_t mode_set;    /**< AMR: bit m: mode m allowed; 0: all        */
+	bool octet_align;  /**< AMR: RFC 4867, 8.1; default no            */
+	uint16_t mode_set; /**< AMR: bit m: mode m allowed; 0: all        */
+	/* How its receiver wants AMR's modes to change (RFC 4867, 8.1). */
+	bool mode_second;     /**< every second frame at most                */
+	bool mode_next;	      /**< to the next one of mode_set               */
 	unsigned sample_rate; /**< Hz; says nothing about the layout         */
 	unsigned samples;     /**< PCM: per frame; 0: a packet is one frame  */
 	uint16_t frame_bytes; /**< FRAMES: of each; WHOLE: most; not 0       */

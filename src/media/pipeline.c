@@ -175,9 +175,10 @@ uint32_t pipeline_time(struct pipeline *p, const struct pipeline_input *in)
 static void encode(struct pipeline_run *r, const int16_t *pcm, unsigned n)
 {
 	struct pipeline *p = r->p;
-	unsigned mode = pipeline_mode_next(p);
 
 	for (; n >= p->frame; n -= p->frame, pcm += p->frame) {
+		unsigned mode = pipeline_mode_next(p, r->out_at);
+
 		CR_ASSERT(!p->cfg.out.codec->encode(p->encoder, mode, pcm,
 						    &r->s->frame));
 		pipeline_put(r, &r->s->frame,

@@ -74,14 +74,37 @@ unsigned pipeline_mode(const struct pipeline *p)
 	return word_mode(encoder_now(p));
 }
 
-unsigned pipeline_mode_next(struct pipeline *p)
+/* Whether a frame at @at may have another mode than the one before. Which ones
+ * may is for us to choose (RFC 4867, 8.1): the first may. */
+static bool may_turn(const struct pipeline_output *o, int64_t at)
+{
+	return !o->side.payload.mode_second ||
+	       (at - o->turned) / (int64_t)o->frame % 2 == 0;
+}
+
+/* The mode of the encoder @w that comes behind @mode on the way to @wanted.
+ * Modes are in the order of their rates. */
+static unsigned next_mode(uint64_t w, unsigned mode, unsigned wanted)
+{
+	do
+		mode = wanted > mode ? mode + 1 : mode - 1;
+	while (mode != wanted && !has_mode(w, mode));
+	return mode;
+}
+
+unsigned pipeline_mode_next(struct pipeline *p, int64_t at)
 {
 	struct pipeline_output *o = p->output;
 	uint64_t w = encoder_now(p);
+	unsigned wanted = word_mode(w);
 
 	/* else it is about the next output already */
-	if (w >> SERIAL_SHIFT == o->serial)
-		o->mode = word_mode(w);
+	if (w >> SERIAL_SHIFT != o->serial || wanted == o->mode ||
+	    !may_turn(o, at))
+		return o->mode;
+	o->mode = o->side.payload.mode_next ? next_mode(w, o->mode, wanted)
+					    : wanted;
+	o->turned = at;
 	return o->mode;
 }
 

@@ -124,7 +124,9 @@ bool pipeline_side_same_speech(const struct pipeline_side *a,
 {
 	return same_encoder(a, b) && a->pt == b->pt &&
 	       a->payload.octet_align == b->payload.octet_align &&
-	       a->payload.mode_set == b->payload.mode_set;
+	       a->payload.mode_set == b->payload.mode_set &&
+	       a->payload.mode_second == b->payload.mode_second &&
+	       a->payload.mode_next == b->payload.mode_next;
 }
 
 bool pipeline_side_same(const struct pipeline_side *a,

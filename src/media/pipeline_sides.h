@@ -48,6 +48,7 @@ struct pipeline_output {
 	unsigned frames; /**< in a packet                          */
 	unsigned serial; /**< among those of its pipeline          */
 	unsigned mode;	 /**< that its last frame had              */
+	int64_t turned;	 /**< where that was new, in samples       */
 	struct pipeline_held held;
 	int16_t left[]; /**< samples that make no whole frame yet */
 };

@@ -110,8 +110,8 @@ void pipeline_feed_quiet(struct pipeline_run *r, unsigned n);
 /** Begin with silence that nobody has described. */
 void pipeline_quiet_init(struct pipeline *p);
 
-/** The mode that the next frame is to have. */
-unsigned pipeline_mode_next(struct pipeline *p);
+/** The mode that the frame at @at, in samples of the output, is to have. */
+unsigned pipeline_mode_next(struct pipeline *p, int64_t at);
 
 static inline struct pipeline_source *pipeline_source_at(
 	const struct pipeline *p, unsigned number)

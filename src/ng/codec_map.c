@@ -127,6 +127,8 @@ static int use_amr(struct call_side_request *out, const struct cr_codec *c,
 			       c->rtp_name);
 	out->octet_align = amr.octet_align;
 	out->mode_set = amr.mode_set;
+	out->mode_second = amr.mode_change_period == 2;
+	out->mode_next = amr.mode_change_neighbor;
 	out->mode = c->modes[best_mode(c, amr.mode_set, bit_rate)].name;
 	return 0;
 }

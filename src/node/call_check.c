@@ -97,12 +97,19 @@ static int check_mode_set(struct pipeline_side *s,
 			  struct cr_err *e)
 {
 	const struct cr_codec *codec = s->codec;
+	const char *said = r->mode_set	    ? "mode_set"
+			   : r->mode_second ? "mode_second"
+					    : "mode_next";
 
-	if (!r->mode_set)
+	if (!r->mode_set && !r->mode_second && !r->mode_next)
 		return 0;
 	if (s->payload.kind != PAYLOAD_AMR && s->payload.kind != PAYLOAD_AMR_WB)
-		return cr_fail(e, -EINVAL, "%smode_set: codec %s has none",
-			       path, codec->name);
+		return cr_fail(e, -EINVAL, "%s%s: codec %s has none", path,
+			       said, codec->name);
+	s->payload.mode_second = r->mode_second;
+	s->payload.mode_next = r->mode_next;
+	if (!r->mode_set)
+		return 0;
 	if (r->mode_set >> codec->nmodes)
 		return cr_fail(e, -EINVAL,
 			       "%smode_set: %s has %u modes, so its bits are 0 "

@@ -61,9 +61,12 @@ struct call_side_request {
 	bool octet_align, dtx;
 	unsigned
 		mode_set; /**< AMR, AMR-WB: bit n: mode n may be used; 0: all */
-	int complexity;	  /**< -1: the codec's own         */
-	unsigned fec;	  /**< percent of loss             */
-	cr_ns spin;	  /**< CPU time a frame; codec "spin" */
+	/** How its modes change: every second frame at most, to the next one.
+	 */
+	bool mode_second, mode_next;
+	int complexity; /**< -1: the codec's own         */
+	unsigned fec;	/**< percent of loss             */
+	cr_ns spin;	/**< CPU time a frame; codec "spin" */
 };
 
 /** What becomes of packets that never came. */

@@ -32,7 +32,8 @@ struct node_side_info {
 	unsigned pt, rate; /**< RTP payload type; Hz */
 	bool octet_align, dtx;
 	unsigned mode_set; /**< 0: all */
-	cr_ns ptime;	   /**< of packets that are sent; 0: as they come */
+	bool mode_second, mode_next;
+	cr_ns ptime; /**< of packets that are sent; 0: as they come */
 };
 
 /** What a call counts as: load of a CPU, CPU time of a packet. */

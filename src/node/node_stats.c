@@ -190,6 +190,8 @@ static struct node_side_info side_info(const struct pipeline_side *s,
 		.rate = pipeline_side_rate(s),
 		.octet_align = s->payload.octet_align,
 		.mode_set = s->payload.mode_set,
+		.mode_second = s->payload.mode_second,
+		.mode_next = s->payload.mode_next,
 		.dtx = s->cfg.dtx,
 	};
 }

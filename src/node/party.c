@@ -84,7 +84,8 @@ static struct learn_terms terms_of(const struct party_request *r)
 bool party_says_use(const struct call_side_request *r)
 {
 	return r->mode || r->pt >= 0 || r->rate || r->octet_align || r->dtx ||
-	       r->mode_set || r->complexity >= 0 || r->fec || r->spin;
+	       r->mode_set || r->mode_second || r->mode_next ||
+	       r->complexity >= 0 || r->fec || r->spin;
 }
 
 /* What is said of a codec that is not named. */

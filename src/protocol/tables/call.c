@@ -56,6 +56,13 @@ const struct field codec_use_fields[] = {
 	  .help = "AMR and AMR-WB: the modes that may be used, as the sum of "
 		  "2^mode: mode-set=0,2,4,7 in SDP is 149. Without a mode the "
 		  "best of them that is not better than the codec's own" },
+	{ ROW_BOOL(codec_use, "mode_second", mode_second),
+	  .help = "AMR and AMR-WB: the mode changes every second frame at most "
+		  "(mode-change-period=2 in SDP)" },
+	{ ROW_BOOL(codec_use, "mode_next", mode_next),
+	  .help = "AMR and AMR-WB: it changes to the next mode of mode_set "
+		  "only "
+		  "(mode-change-neighbor=1 in SDP)" },
 	{ ROW_BOOL(codec_use, "dtx", dtx),
 	  .help = "discontinuous transmission, if the codec supports it" },
 	{ ROW_INT(codec_use, "complexity", complexity), .max = 10, .dflt = -1,
@@ -238,6 +245,8 @@ const struct field call_change_out_fields[] = {
 	{ ROW_FIXED("rate", FIXED) },
 	{ ROW_FIXED("octet_align", FIXED) },
 	{ ROW_FIXED("mode_set", FIXED) },
+	{ ROW_FIXED("mode_second", FIXED) },
+	{ ROW_FIXED("mode_next", FIXED) },
 	{ ROW_FIXED("dtx", FIXED) },
 	{ ROW_FIXED("complexity", FIXED) },
 	{ ROW_FIXED("fec", FIXED) },

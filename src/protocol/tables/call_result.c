@@ -19,6 +19,12 @@ const struct field side_info_fields[] = {
 	{ ROW_INT(side_info, "mode_set", mode_set), .flags = FIELD_OMIT_ZERO,
 	  .help = "AMR and AMR-WB: the modes that may be used, as the sum of "
 		  "2^mode; all if missing" },
+	{ ROW_BOOL(side_info, "mode_second", mode_second),
+	  .flags = FIELD_OMIT_ZERO,
+	  .help = "AMR and AMR-WB: the mode changes every second frame at "
+		  "most" },
+	{ ROW_BOOL(side_info, "mode_next", mode_next), .flags = FIELD_OMIT_ZERO,
+	  .help = "AMR and AMR-WB: it changes to the next mode only" },
 	{ ROW_BOOL(side_info, "dtx", dtx),
 	  .help = "discontinuous transmission" },
 	{ ROW_TIME(side_info, "ptime", ptime, "ms"), .flags = FIELD_OMIT_ZERO,

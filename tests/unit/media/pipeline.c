@@ -11,6 +11,7 @@
 struct heard {
 	unsigned packets, marked;
 	uint32_t ts;
+	uint8_t second; /* octet of the last one's payload */
 };
 
 static void emit(void *arg, const struct pipeline_packet *packet)
@@ -19,6 +20,7 @@ static void emit(void *arg, const struct pipeline_packet *packet)
 
 	h->packets++;
 	h->ts = packet->ts;
+	h->second = packet->bytes > 1 ? packet->payload[1] : 0;
 	h->marked += packet->marker;
 }
 
@@ -314,11 +316,67 @@ static void what_is_lost_is_as_long_as_it_was(void **state)
 	pipeline_close(p);
 }
 
+/* 20 ms of noise; the mode that is spoken then (RFC 4867, 4.4). */
+static unsigned mode_of_frame(struct pipeline *p, unsigned frame)
+{
+	static struct pipeline_scratch scratch;
+	static uint8_t speech[4 * FRAME];
+	const struct pipeline_input in = { .payload = speech,
+					   .bytes = sizeof(speech),
+					   .ts = frame * sizeof(speech) };
+	struct heard h = { 0 };
+
+	for (unsigned k = 0; k < sizeof(speech); k++)
+		speech[k] = (uint8_t)((in.ts + k) * 2654435761u >> 24);
+	assert_int_equal(pipeline_run(p, &scratch, &in, emit, &h), 0);
+	assert_int_equal(h.packets, 1);
+	return h.second >> 3 & 15u;
+}
+
+/* In the third frame mode 0 is asked for, in the sixth the best one again. */
+static void modes_change_as_their_receiver_wants(void **state)
+{
+	enum { FRAMES = 12 };
+	static const struct {
+		bool second, next;
+		unsigned mode[FRAMES];
+	} all[] = {
+		{ false, false, { 7, 7, 7, 0, 0, 0, 7, 7, 7, 7, 7, 7 } },
+		{ true, false, { 7, 7, 7, 7, 0, 0, 7, 7, 7, 7, 7, 7 } },
+		{ false, true, { 7, 7, 7, 4, 2, 0, 2, 4, 7, 7, 7, 7 } },
+		{ true, true, { 7, 7, 7, 7, 4, 4, 7, 7, 7, 7, 7, 7 } },
+	};
+	struct cr_err e = { "" };
+	struct pipeline *p;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		struct pipeline_cfg cfg = { .in = side("pcmu", 8000),
+					    .out = side("amr", 8000) };
+
+		cfg.in.cfg.samples = cfg.in.payload.samples = 4 * FRAME;
+		cfg.out.cfg.samples = cfg.out.payload.samples = 0;
+		cfg.out.cfg.mode = 7;
+		cfg.out.payload.octet_align = true;
+		cfg.out.payload.mode_set = 1u << 7 | 1u << 4 | 1u << 2 | 1u;
+		cfg.out.payload.mode_second = all[i].second;
+		cfg.out.payload.mode_next = all[i].next;
+		assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
+		for (unsigned k = 0; k < FRAMES; k++) {
+			if (k == 3 || k == 6)
+				pipeline_set_mode(p, k == 3 ? 0 : 7);
+			assert_int_equal(mode_of_frame(p, k), all[i].mode[k]);
+		}
+		pipeline_close(p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(timestamps_may_leap_for_ever),
 		cmocka_unit_test(a_mode_that_is_not_there_is_not_taken),
+		cmocka_unit_test(modes_change_as_their_receiver_wants),
 		cmocka_unit_test(the_marker_survives_cutting),
 		cmocka_unit_test(speech_after_our_silence_is_marked),
 		cmocka_unit_test(a_new_sender_goes_on_in_time),

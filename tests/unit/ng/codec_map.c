@@ -106,6 +106,11 @@ static void amr_is_used_as_its_receiver_says(void **state)
 	assert_string_equal(s.mode, "7.40");
 	assert_true(s.octet_align);
 	assert_int_equal(s.mode_set, 21);
+	assert_false(s.mode_second || s.mode_next);
+	s = side("AMR", 8000, 1, "mode-change-period=2", 0);
+	assert_true(s.mode_second && !s.mode_next);
+	s = side("AMR", 8000, 1, "mode-change-neighbor=1", 0);
+	assert_true(s.mode_next && !s.mode_second);
 	s = side("AMR", 8000, 1, "mode-set=0,2,4", 6700);
 	assert_string_equal(s.mode, "5.90");
 	s = side("AMR", 8000, 1, "mode-set=7", 4750);

@@ -87,6 +87,7 @@ static void a_mode_is_one_of_the_set(void **state)
 		{ "'mode_set': 5, 'mode': '12.2'", "out.mode: 12.2 is not in" },
 		{ "'mode_set': 256", "amr has 8 modes" },
 		{ "'mode_set': 512", "mode_set" },
+		{ "'mode_next': 2", "mode_next" },
 	};
 	struct parsed r;
 	struct cr_err e;
@@ -107,6 +108,14 @@ static void a_mode_is_one_of_the_set(void **state)
 		if (!strstr(e.text, wrong[i].says))
 			fail_msg("%s: %s", wrong[i].use, e.text);
 	}
+	assert_int_equal(
+		parse_amr("'mode_second': true, 'mode_next': true", &r, &e), 0);
+	assert_true(r.cfg.media.out.payload.mode_second);
+	assert_true(r.cfg.media.out.payload.mode_next);
+	assert_int_equal(parse("{'in': {'codec': 'pcmu', 'mode_next': true}, "
+			       "'out': {'codec': 'amr', " TO "}}",
+			       &r, &e),
+			 -EINVAL);
 	assert_int_equal(parse("{'in': {'codec': 'pcmu', 'mode_set': 1}, "
 			       "'out': {'codec': 'amr', " TO "}}",
 			       &r, &e),
