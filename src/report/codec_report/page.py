@@ -146,10 +146,14 @@ def _figure(drawn):
             "\n")
 
 
-def _findings(figures):
+def _findings(figures, absent):
     items = "\n".join(f'<li><a href="#{d.name}">{escape(d.title)}</a>: '
                       f"{escape(d.sentence)}</li>" for d in figures)
-    return f"<h2>What to see</h2>\n<ul>\n{items}\n</ul>\n" if items else ""
+    of = '<p class="muted">This and the figures are of runs with a trace: ' \
+        f"nothing in them is of {escape(', '.join(absent))}.</p>\n" \
+        if absent else ""
+    return f"<h2>What to see</h2>\n<ul>\n{items}\n</ul>\n{of}" \
+        if items else ""
 
 
 def _facts(runs):
@@ -187,18 +191,19 @@ def _definitions():
             f"<pre>{text}</pre></details>\n")
 
 
-def page(title, tables, figures, runs, notes):
+def page(title, tables, figures, runs, notes, absent=()):
     """The page as text.
 
     tables: [(label of a group, [table.Column])]; figures: [figures.Drawn];
-    runs: [{what: value}] of each run; notes: what a reader should know.
+    runs: [{what: value}] of each run; notes: what a reader should know; absent:
+    names of runs that no figure shows.
     """
     body = "".join([
         f"<header><h1>{escape(title)}</h1>\n"
         '<p class="muted">Made by codec-report out of '
         f"{len(runs)} run{'s' if len(runs) > 1 else ''}.</p></header>\n"
         "<main>\n",
-        _findings(figures),
+        _findings(figures, absent),
         *[_figure(drawn) for drawn in figures],
         '<section><h2 id="tables">Tables</h2>\n'
         "<p>The best of a row is marked *; ~ where noise could explain "

@@ -61,7 +61,7 @@ class Album:
         self.window = window
         self.reduced = []  # a list per run of its sections' data
         self.facts = []
-        self.drawn = None
+        self.drawn, self.absent = None, []
 
     def add(self, run, sections):
         """Keep of a run what figures need; its jobs may go then."""
@@ -82,6 +82,8 @@ class Album:
                    for (run, names), told, kept
                    in zip(headings, self.facts, self.reduced)
                    for i, reduced in kept if i < len(names)]
+        self.absent = [run for (run, _), kept in zip(headings, self.reduced)
+                       if not kept]
         labels = _labels([column[:3] for column in columns])
         self.drawn = list(figures.draw(
             [(label, heading, reduced)
@@ -94,7 +96,8 @@ class Album:
         runs = [{"run": f["run"], **f} for f in self.facts]
         try:
             with open(path, "w", encoding="utf-8") as f:
-                f.write(page.page(title, tables, self.drawn, runs, notes))
+                f.write(page.page(title, tables, self.drawn, runs, notes,
+                                  self.absent))
         except OSError as error:
             raise ReportError(f"{path}: {error.strerror}") from None
 

@@ -118,6 +118,15 @@ def base_name(path):
     return os.path.basename(os.path.normpath(path)) or path
 
 
+def _part_of_it(told):
+    """Notes on a run that is not whole: it counts less than it would have."""
+    failure = told.get("failure")
+    if isinstance(failure, str):
+        return [f"the run broke off: {failure}"]
+    return ["the run was interrupted"] if told.get("interrupted") is True \
+        else []
+
+
 def _load_folder(path):
     run = Run(base_name(path))
     present = [name for name in (TRACE, FEEDER, CALLS)
@@ -130,6 +139,7 @@ def _load_folder(path):
         run.notes += run.trace.warnings
     if FEEDER in present:
         run.feeder = _load_feeder(os.path.join(path, FEEDER))
+        run.notes += _part_of_it(run.feeder)
     if TRACE not in present:
         who = feeder.peer_name(run.feeder) or "the daemon"
         run.notes.append(f"no {TRACE}: nothing from inside {who}, and "

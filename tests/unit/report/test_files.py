@@ -319,6 +319,33 @@ def test_a_media_proxy_is_a_column_beside_schedulers(write, codec_report):
                             "no figures"]
 
 
+def test_the_page_says_of_whom_its_figures_are(write, codec_report, tmp_path):
+    """"No call lost a frame" is not of the proxy, which lost some."""
+    trace = write(*small(2), name="edf/trace.bin")
+    page = tmp_path / "page.html"
+    for more, says in ((), False), ((peer_run(write),), True):
+        codec_report("--html", str(page), os.path.dirname(trace), *more)
+        text = page.read_text(encoding="utf-8")
+        assert "What to see" in text
+        assert ("nothing in them is of rtpengine" in text) == says
+
+
+@pytest.mark.parametrize("told,note", [
+    ({"failure": "delete: Connection refused", "interrupted": False},
+     "the run broke off: delete: Connection refused"),
+    ({"failure": None, "interrupted": True}, "the run was interrupted"),
+    ({"failure": None, "interrupted": False}, None),
+])
+def test_a_run_that_is_not_whole_says_so(write, codec_report, told, note):
+    """Its counts are beside those of whole ones."""
+    path = write(*small(2), name="edf/trace.bin")
+    write(json.dumps(told).encode(), name="edf/run.json")
+    run = json.loads(codec_report("--json",
+                                  os.path.dirname(path)).stdout)["runs"][0]
+    assert [n for n in run["notes"] if n.startswith("the run ")] == \
+        ([note] if note else [])
+
+
 @pytest.mark.parametrize("bad,recovery", [
     ((), 0),                          # it was not felt
     (range(1000, 1200), 0),           # only while it lasted
