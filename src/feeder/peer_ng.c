@@ -36,6 +36,12 @@ struct peer_ng {
 	unsigned pending, under_way;
 	uint64_t serial;
 	char tag[17];
+	struct {
+		peer_ng_reply_fn *reply; /* NULL: none watches */
+		void *arg;
+		cr_ns every, due;
+		bool asked;
+	} watch;
 };
 
 /* --- questions --- */
@@ -198,6 +204,24 @@ static struct question **overdue(struct peer_ng *p, cr_ns now)
 	return *link ? link : NULL;
 }
 
+static void on_seen(void *arg, const json_t *answer, const char *why)
+{
+	struct peer_ng *p = arg;
+
+	p->watch.asked = false;
+	if (p->watch.reply)
+		p->watch.reply(p->watch.arg, answer, why);
+}
+
+static void look(struct peer_ng *p, cr_ns now)
+{
+	if (!p->watch.reply || p->watch.asked || now < p->watch.due)
+		return;
+	p->watch.due = now + p->watch.every;
+	p->watch.asked = !peer_ng_ask(p, json_pack("{s:s}", "command", "ping"),
+				      on_seen, p);
+}
+
 static void on_tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct peer_ng *p = arg;
@@ -210,7 +234,16 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	for (struct question *q = p->first; q; q = q->next)
 		if (q->asked && q->again <= now)
 			ask_now(p, q, now);
+	look(p, now);
 	go_on(p);
+}
+
+void peer_ng_watch(struct peer_ng *p, cr_ns every, peer_ng_reply_fn *reply,
+		   void *arg)
+{
+	p->watch.reply = reply;
+	p->watch.arg = arg;
+	p->watch.every = every;
 }
 
 /* --- life --- */
@@ -308,6 +341,7 @@ int peer_ng_wait(struct peer_ng *p, json_t *body, json_t **answer,
 
 void peer_ng_give_up(struct peer_ng *p)
 {
+	p->watch.reply = NULL;
 	while (p->first)
 		end(p, &p->first, NULL, "closed");
 }

@@ -38,7 +38,13 @@ int peer_ng_open(struct peer_ng **peer, struct event_base *base,
 int peer_ng_ask(struct peer_ng *peer, json_t *question, peer_ng_reply_fn *reply,
 		void *arg);
 
-/** No answer is waited for any more: who asked is told so. */
+/** Ask from now on, every @every, whether the peer is there, and tell @reply of
+ * each answer, or that there is none. */
+void peer_ng_watch(struct peer_ng *peer, cr_ns every, peer_ng_reply_fn *reply,
+		   void *arg);
+
+/** No answer is waited for any more: who asked is told so. Ends the
+ * watch. */
 void peer_ng_give_up(struct peer_ng *peer);
 
 /** Run the loop until all is answered, for @patience at most. */

@@ -26,6 +26,8 @@
 
 /* So long a run that broke off waits for the ends of its calls. */
 #define FAREWELL (2 * CR_SEC)
+/* So often a proxy is asked whether it is there: media alone do not tell. */
+#define WATCH CR_SEC
 
 /* Whose answer it is. */
 struct asked {
@@ -104,9 +106,19 @@ static int take_of(struct session *s, const struct campaign_flow *flow,
 		       flow->name);
 }
 
+static void on_seen(void *arg, const json_t *answer, const char *why)
+{
+	struct session *s = arg;
+
+	if (!answer && !s->leaving)
+		session_fail(s, -ECONNRESET, "the proxy at %s is gone: %s",
+			     s->cfg.ng, why);
+}
+
 static int begin(struct session *s, struct cr_err *e)
 {
-	(void)s, (void)e;
+	(void)e;
+	peer_ng_watch(s->ng, WATCH, on_seen, s);
 	return 0;
 }
 
@@ -115,6 +127,7 @@ static void leave(struct session *s)
 {
 	struct cr_err e;
 
+	s->leaving = true;
 	(void)peer_ng_wait(s->ng, json_pack("{s:s}", "command", "statistics"),
 			   &s->stats, &e);
 }

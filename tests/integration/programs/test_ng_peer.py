@@ -197,16 +197,17 @@ def test_a_full_node_refuses_and_the_rest_is_played(daemon, campaign):
 
 
 def test_a_proxy_that_dies_is_said_to_be_gone(daemon, campaign):
+    """At once, whatever the calls would last."""
     own = Own(daemon)
     process = subprocess.Popen(
-        feeder(campaign(CALLS.replace("2s", "4s")), *own.where),
+        feeder(campaign(CALLS.replace("2s", "600s")), *own.where),
         stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     while own.node.left()[0] < 10:
         time.sleep(0.05)
     own.node.d.stop(signal.SIGKILL)
     _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
-    assert "delete: Connection refused" in said
+    assert f"the proxy at {own.where[1]} is gone: Connection refused" in said
 
 
 SAYS = ("v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\n"
