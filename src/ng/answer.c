@@ -30,6 +30,8 @@ struct answering {
 		struct ng_spoken spoken[2];
 		bool ran;
 	} line[SDP_LINES_MAX];
+	/* of lines that go back: the other one may be waited for */
+	struct conversation_plan back;
 };
 
 /* --- lines that are not --- */
@@ -222,7 +224,7 @@ static void undo(struct answering *a, unsigned end)
 	for (unsigned i = 0; i < end; i++)
 		if (a->carried[i] && a->line[i].ran)
 			(void)ng_stream_settle(n, a->d, i, a->line[i].was,
-					       a->w->plan, &e);
+					       &a->back, &e);
 		else if (a->carried[i])
 			ng_stream_stop(n, &a->d->stream[i]);
 }

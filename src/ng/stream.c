@@ -194,18 +194,28 @@ int ng_stream_check(struct node *n, const struct ng_dialog *d, unsigned i,
 	return err;
 }
 
+/* What it says of its codecs. */
+static void take_codecs(struct party_request *r, const struct party_change *to)
+{
+	r->side = to->side;
+	r->nalso = to->nalso;
+	memcpy(r->also, to->also, sizeof(r->also));
+	r->ptime = to->ptime;
+	r->in_ptime = to->in_ptime;
+}
+
 static int weigh_new(struct node *n, const struct party_change to[2],
 		     struct ng_weighing *w, struct cr_err *e)
 {
 	struct conversation_request r = { .party = { nothing, nothing } };
 	int err;
 
-	for (unsigned i = 0; i < 2; i++) {
-		r.party[i].side = to[i].side;
-		r.party[i].ptime = to[i].ptime;
-		r.party[i].in_ptime = to[i].in_ptime;
-	}
+	for (unsigned i = 0; i < 2; i++)
+		take_codecs(&r.party[i], &to[i]);
 	err = conversation_check(w->plan->stream, &r, e);
+	if (!err)
+		err = conversation_codecs(w->plan->codecs, w->plan->stream, &r,
+					  e);
 	if (!err)
 		err = conversation_weigh(n, w->plan->stream, &r, w->promised,
 					 &w->needs.ppm, e);

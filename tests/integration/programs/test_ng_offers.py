@@ -442,6 +442,26 @@ def test_a_wrong_line_leaves_the_others_as_they_were(d, proxy, why, wrong):
     assert {header(x)["pt"] for x in call.b[0].hears(3)} == {96}
 
 
+def test_all_that_a_new_line_may_be_sent_is_measured_first(proxy):
+    """One line goes on. In the other one the caller may also send what the
+    other side does not know, and nobody knows yet what that costs."""
+    call = TwoLines(proxy)
+    names = {"call_id": call.id, "from_tag": "tag-a", "to_tag": "tag-b"}
+    proxy.ok("offer", **names, **HERE, sdp=sdp(call.a[0].port, "8 PCMA/8000"))
+    proxy.ok("answer", **names, **HERE, sdp=sdp(call.b[0].port, "8 PCMA/8000"))
+    reply = proxy.ok("offer", **names, **HERE, codec={
+        "accept": ["G722"], "transcode": ["AMR"]}, sdp=sdp(
+            call.a[0].port, "8 PCMA/8000",
+            more=[f"m=audio {call.a[1].port} RTP/AVP 8 9"]))
+    for phone, line in zip(call.b, lines(reply["sdp"])):
+        phone.told(line)
+    assert call.answered("8 PCMA/8000", "96 AMR/8000")["result"] == "ok"
+    call.hear_each_other((8, 8))
+    for pt in (8, 9):
+        call.a[1].says(0x55, 3, pt)
+        assert {header(x)["pt"] for x in call.b[1].hears(3)} == {96}
+
+
 @pytest.fixture
 def small(daemon):
     """A node with room for packets that are passed on, and for no codec."""
