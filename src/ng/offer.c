@@ -24,9 +24,9 @@ struct offering {
 	struct codec_list *list[SDP_LINES_MAX];
 	struct ng_stream stream[SDP_LINES_MAX]; /* what they become */
 	unsigned carried;
-	/* what was promised to the offer before, of lines that were weighed */
+	/* what was promised to the offer before, once this one was @weighed */
 	struct conversation_promise before[SDP_LINES_MAX];
-	bool weighed[SDP_LINES_MAX];
+	bool weighed;
 	struct ng_text text; /* last: its formats are not cleared */
 };
 
@@ -260,7 +260,9 @@ static void find_best(const struct codec_list *list, struct codec_choice to[2])
 	CR_ASSERT(shown); /* carry() */
 	own = own && shown->added ? own : shown;
 	to[0].speech = own->format;
+	to[0].bit_rate = own->bit_rate;
 	to[1].speech = shown->format;
+	to[1].bit_rate = shown->bit_rate;
 }
 
 /* What both may settle on if the other side likes what it is offered best: @to,
@@ -268,6 +270,7 @@ static void find_best(const struct codec_list *list, struct codec_choice to[2])
 static int guess(struct offering *o, unsigned i, struct party_change to[2],
 		 struct cr_err *e)
 {
+	const unsigned told[] = { o->stream[i].ptime_back, o->stream[i].ptime };
 	struct codec_choice choice[2] = { 0 };
 	int err = 0;
 
@@ -277,6 +280,9 @@ static int guess(struct offering *o, unsigned i, struct party_change to[2],
 		const struct ng_terms t = {
 			.line = sdp_line(o->sdp, i),
 			.choice = &choice[k],
+			.ptime = told[k],
+			.in_ptime = told[k],
+			.comes = told[!k],
 			.learn = -1,
 		};
 
@@ -294,8 +300,7 @@ static void promise(struct ng_service *sv, struct ng_stream *s,
 	sv->promised.streams += p->streams;
 }
 
-/* A line that goes on has its share; only what is beyond that is promised, in
- * place of what the offer before was. */
+/* A line that goes on has its share; only what is beyond that is promised. */
 static int weigh_line(struct offering *o, unsigned i, struct cr_err *e)
 {
 	struct ng_service *sv = o->w->service;
@@ -305,23 +310,29 @@ static int weigh_line(struct offering *o, unsigned i, struct cr_err *e)
 	struct party_change to[2];
 	int err = guess(o, i, to, e);
 
-	if (err)
-		return err;
-	o->before[i] = s->promised;
-	o->weighed[i] = true;
-	ng_release(sv, s);
-	err = ng_stream_weigh(sv->node, s, to, &w, e);
+	if (!err)
+		err = ng_stream_weigh(sv->node, s, to, &w, e);
 	if (!err)
 		promise(sv, s, &w.needs);
 	return err;
 }
 
+/* What the offer before was promised: this one comes in its place. */
+static void let_go(struct offering *o)
+{
+	o->weighed = true;
+	for (unsigned i = 0; i < SDP_LINES_MAX; i++) {
+		o->before[i] = o->d->stream[i].promised;
+		ng_release(o->w->service, &o->d->stream[i]);
+	}
+}
+
 static int weigh(struct offering *o, struct cr_err *e)
 {
-	unsigned n = sdp_lines(o->sdp);
 	int err = 0;
 
-	for (unsigned i = 0; i < n && !err; i++)
+	let_go(o);
+	for (unsigned i = 0; i < SDP_LINES_MAX && !err; i++)
 		if (o->list[i])
 			err = weigh_line(o, i, e);
 	return err;
@@ -332,11 +343,10 @@ static void take_back(struct offering *o)
 {
 	struct ng_service *sv = o->w->service;
 
-	for (unsigned i = 0; i < SDP_LINES_MAX; i++)
-		if (o->weighed[i]) {
-			ng_release(sv, &o->d->stream[i]);
-			promise(sv, &o->d->stream[i], &o->before[i]);
-		}
+	for (unsigned i = 0; i < SDP_LINES_MAX && o->weighed; i++) {
+		ng_release(sv, &o->d->stream[i]);
+		promise(sv, &o->d->stream[i], &o->before[i]);
+	}
 }
 
 /* --- the whole --- */

@@ -33,6 +33,7 @@ static const char *const flags[] = {
 	"{'codec': {'mask': ['all'], 'transcode': ['AMR/8000']}}",
 	"{'codec': {'strip': ['PCMA'], 'transcode': ['G722', 'PCMU']}}",
 	"{'codec': {'transcode': ['PCMA', 'EVS/16000']}}",
+	"{'codec': {'accept': ['G722', 'PCMU'], 'transcode': ['AMR']}}",
 	"{'replace': ['origin', 'session connection', 'SDP version']}",
 	"{'flags': ['single codec', 'trust-address', 'asymmetric', 'x']}",
 	"{'rtcp-mux': ['require']}",
