@@ -146,10 +146,16 @@ bool ng_dialog_is_overtaken(struct ng_call *call, const struct ng_whom *w)
 
 bool ng_whom_meant(const struct ng_whom *asked, const struct ng_whom *w)
 {
+	bool first = same(w->from, asked->from);
+
 	if (w->branch && asked->branch && strcmp(w->branch, asked->branch) != 0)
 		return false;
-	return !w->from || same(w->from, asked->from) ||
-	       same(w->from, asked->to);
+	if (!w->from)
+		return true;
+	if (!first && !same(w->from, asked->to))
+		return false;
+	return !w->to || !asked->to ||
+	       same(w->to, first ? asked->to : asked->from);
 }
 
 /* A tag that nobody has told us is that of who never answered. */

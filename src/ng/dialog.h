@@ -141,8 +141,8 @@ struct ng_dialog *ng_dialog_of_answer(struct ng_call *call,
 /** Has the other side of @w->from offered since what an answer of @w answers?
  * Then that one counts (RFC 3261, 14.1: one of them is to be refused). */
 bool ng_dialog_is_overtaken(struct ng_call *call, const struct ng_whom *w);
-/** Does a delete of @w mean what @asked is about, of which nothing is known
- * yet? */
+/** Does a delete of @w mean what @asked is about? As far as tags are said: of a
+ * dialog nothing need be known yet. */
 bool ng_whom_meant(const struct ng_whom *asked, const struct ng_whom *w);
 /** Is @d one of those that a delete or a query of @w means? */
 bool ng_dialog_is_meant(const struct ng_dialog *d, const struct ng_whom *w);

@@ -135,6 +135,31 @@ static void a_call_with_one_answer(void **state)
 	assert_int_equal(gone, 2);
 }
 
+static bool waits_for(const char *to, const char *from_tag, const char *to_tag,
+		      const char *branch)
+{
+	const struct ng_whom asked = { "a", to, "1" };
+	const struct ng_whom w = { from_tag, to_tag, branch };
+
+	return ng_whom_meant(&asked, &w);
+}
+
+/* What "a" has asked, and what is deleted meanwhile. */
+static void a_delete_means_what_waits_if_the_tags_say_so(void **state)
+{
+	(void)state;
+	assert_true(waits_for(NULL, NULL, NULL, NULL));
+	assert_true(waits_for(NULL, "a", NULL, "1"));
+	assert_false(waits_for(NULL, "a", NULL, "2"));
+	assert_true(waits_for(NULL, "a", "b", NULL)); /* who may be "b" */
+	assert_false(waits_for(NULL, "b", NULL, NULL));
+	assert_true(waits_for("b", "b", NULL, NULL));
+	assert_true(waits_for("b", "a", "b", NULL));
+	assert_true(waits_for("b", "b", "a", NULL));
+	assert_false(waits_for("b", "a", "c", NULL)); /* another dialog */
+	assert_false(waits_for("b", "b", "c", NULL));
+}
+
 /* The proxy has forked: each branch has its own dialog, and they share the
  * caller. */
 static void branches(void **state)
@@ -222,6 +247,7 @@ int main(void)
 		cmocka_unit_test_setup(what_never_was_answered_is_deleted,
 				       fresh),
 		cmocka_unit_test_setup(late_offers_have_both_tags, fresh),
+		cmocka_unit_test(a_delete_means_what_waits_if_the_tags_say_so),
 	};
 
 	return cmocka_run_group_tests_name("dialog", tests, NULL, NULL);
