@@ -84,7 +84,8 @@ void ng_listener_local(const struct ng_listener *l, char *buf, size_t size);
 
 /** Answer @a with @body (an object; takes the reference; NULL: out of memory);
  * @a is gone. Exactly once for every request, whatever has happened to who
- * asked it and to the listener: if they are gone, so is the answer. */
+ * asked it and to the listener: if they are gone, so is the answer. No other
+ * request is asked within it. */
 void ng_answer(struct ng_asked *a, json_t *body);
 
 /** Who has asked, as text for the log: "127.0.0.1:5060". */

@@ -45,29 +45,12 @@ struct ng_wait {
 };
 
 /* What a request is worked on with. It is used again: to ask for so much memory
- * costs as much as to read a request. */
+ * costs as much as to read a request. One is enough: an answer begins no other
+ * request before its own has ended (ng/listener.h). */
 struct ng_desk {
 	struct ng_request request;
 	struct conversation_plan plan;
 };
-
-/* --- desks --- */
-
-/* A request may end others that wait, and with that begin the next one of a
- * connection: that has a desk of its own. */
-static struct ng_desk *take_desk(struct ng_service *sv)
-{
-	struct ng_desk *desk = sv->desk;
-
-	sv->desk = NULL;
-	return desk ? desk : malloc(sizeof(*desk));
-}
-
-static void leave_desk(struct ng_service *sv, struct ng_desk *desk)
-{
-	free(sv->desk);
-	sv->desk = desk;
-}
 
 /* --- answers --- */
 
@@ -173,15 +156,15 @@ static void note_whom(struct ng_wait *wait, const struct ng_request *r)
 	wait->whom = (struct ng_whom){ r->from_tag, r->to_tag, r->via_branch };
 }
 
-/* What @wait asks for, at @desk. As do_command(). */
-static int work_on(struct ng_wait *wait, struct ng_desk *desk, json_t **reply)
+/* What @wait asks for. As do_command(). */
+static int work_on(struct ng_wait *wait, json_t **reply)
 {
-	struct ng_request *r = &desk->request;
 	struct ng_service *sv = wait->service;
+	struct ng_request *r = &sv->desk->request;
 	struct ng_work w = { .service = sv,
 			     .request = r,
 			     .from = ng_asked_host(wait->asked),
-			     .plan = &desk->plan,
+			     .plan = &sv->desk->plan,
 			     .warning = &r->warning };
 	struct cr_err e = { "" };
 
@@ -226,16 +209,15 @@ static int wait_for(struct ng_wait *wait, const struct conversation_plan *plan,
 /* Do it; if that has to wait, wait. */
 static void go_on(struct ng_wait *wait)
 {
-	struct ng_desk *desk = take_desk(wait->service);
 	struct cr_err e = { "out of memory" };
 	json_t *reply = NULL;
-	int err = desk ? work_on(wait, desk, &reply) : -ENOMEM;
+	int err = work_on(wait, &reply);
 
 	if (err == -EAGAIN && ++wait->times > WAITS_MAX)
 		err = cr_fail(&e, -EINVAL, "what it costs cannot be told");
 	else if (err == -EAGAIN)
-		err = wait_for(wait, &desk->plan, &e) ? -ENOMEM : -EAGAIN;
-	leave_desk(wait->service, desk);
+		err = wait_for(wait, &wait->service->desk->plan, &e) ? -ENOMEM
+								     : -EAGAIN;
 	wait->waits = err == -EAGAIN;
 	if (!wait->waits)
 		end_wait(wait, reply ? reply : failed(&e));
@@ -378,8 +360,12 @@ int ng_service_open(struct ng_service **out,
 					     .arg = sv };
 	int err;
 
-	if (!sv)
+	if (sv)
+		sv->desk = malloc(sizeof(*sv->desk));
+	if (!sv || !sv->desk) {
+		free(sv);
 		return cr_fail(e, -ENOMEM, "out of memory");
+	}
 	configure(sv, cfg);
 	sv->node = service_node(cfg->service);
 	sv->started = clock_now();

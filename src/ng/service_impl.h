@@ -30,7 +30,7 @@ struct ng_service {
 	/** By offers that were not answered yet. */
 	struct conversation_promise promised;
 	LIST_HEAD(, ng_wait) waits;
-	struct ng_desk *desk; /**< one that nobody works at, or NULL */
+	struct ng_desk *desk; /**< what a request is worked on with */
 	struct event *tick;
 	struct ng_counts count;
 	cr_ns started;

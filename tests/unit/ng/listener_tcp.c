@@ -282,6 +282,7 @@ static void a_connection_may_have_only_so_many_waiting(void **state)
 		listening_turn(&w);
 	assert_int_equal(w.asked, 2);
 	answer_held(&w);
+	assert_int_equal(w.asked, 2); /* not within the answer */
 	listening_hold(&w, 2);
 	answer_held(&w);
 	client_hear(&c, &w, HELD("1") HELD("2") PONG("4"));
