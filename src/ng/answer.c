@@ -193,8 +193,15 @@ static int prepare_lines(struct answering *a, struct cr_err *e)
 	return err;
 }
 
-/* What would refuse one of several lines is found before another one has
- * changed. One alone says so by itself. */
+/* Would line @i, refused, leave something as it was not? One alone that takes
+ * no leg from another branch says so by itself. */
+static bool may_harm(struct answering *a, unsigned i)
+{
+	return a->ncarried > 1 || ng_stream_takes(a->w->service->node, a->d, i);
+}
+
+/* What would refuse a line is found before another one has changed, or another
+ * branch has ended. */
 static int weigh_lines(struct answering *a, struct cr_err *e)
 {
 	struct node *n = a->w->service->node;
@@ -203,7 +210,7 @@ static int weigh_lines(struct answering *a, struct cr_err *e)
 	int err = 0;
 
 	for (unsigned i = 0; i < SDP_LINES_MAX && !err; i++) {
-		if (!a->carried[i] || a->ncarried < 2)
+		if (!a->carried[i] || !may_harm(a, i))
 			continue;
 		err = ng_stream_check(n, a->d, i, a->line[i].to, e);
 		if (!err)

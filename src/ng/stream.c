@@ -172,6 +172,18 @@ bool ng_stream_now(struct node *n, const struct ng_stream *s,
 	return c;
 }
 
+bool ng_stream_takes(struct node *n, const struct ng_dialog *d, unsigned i)
+{
+	const struct party *p;
+	bool takes = false;
+
+	for (unsigned k = 0; k < 2; k++) {
+		p = party_find(n, d->side[k]->leg[i].id);
+		takes |= p && p->conversation;
+	}
+	return takes && !conversation_of(n, &d->stream[i]);
+}
+
 /* What ng_stream_settle() would say of the legs of line @i. */
 int ng_stream_check(struct node *n, const struct ng_dialog *d, unsigned i,
 		    const struct party_change to[2], struct cr_err *e)

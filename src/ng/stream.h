@@ -55,6 +55,10 @@ void ng_stream_stop(struct node *n, struct ng_stream *s);
 bool ng_stream_now(struct node *n, const struct ng_stream *s,
 		   struct party_change now[2]);
 
+/** Would ng_stream_settle() end a conversation of another dialog, which has a
+ * leg of line @i of @d now? */
+bool ng_stream_takes(struct node *n, const struct ng_dialog *d, unsigned i);
+
 /** Can the legs of line @i of @d be as @to says? 0; -ESRCH or -EINVAL with @e.
  * Nothing changes. */
 int ng_stream_check(struct node *n, const struct ng_dialog *d, unsigned i,

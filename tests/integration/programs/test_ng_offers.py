@@ -418,6 +418,34 @@ def test_an_answer_is_taken_for_all_lines_or_none(daemon):
     all_is_gone(d)
 
 
+def test_a_branch_for_which_there_is_no_room_takes_nothing(daemon):
+    """Another one talks, and goes on."""
+    d = started(daemon, "auto", "--drain-timeout", "0s", "--ng",
+                "127.0.0.1:0", "--max-calls", "4")
+    call = Call(System(d.ready["ng"]))
+    told = []
+    for branch in ("one", "two"):
+        call.offer("8 PCMA/8000", via_branch=branch)
+        told.append(call.offered[0])
+    call.b.told(told[0])
+    call.answer("8 PCMA/8000", via_branch="one")
+    other = d.ctl("call", "start", "in.codec=pcmu", "out.codec=pcma",
+                  "out.address=127.0.0.1:9")
+    second = {"call_id": call.id, "from_tag": "tag-a", "to_tag": "tag-c",
+              "via_branch": "two", "sdp": sdp(9, "8 PCMA/8000")}
+    reply = call.proxy.ask("answer", **second, **HERE)
+    assert "--max-calls" in reply["error-reason"]
+    call.a.says(0x55, 3, 8)
+    call.b.hears(3)
+    call.b.says(0x55, 3, 8)
+    call.a.hears(3)
+    d.ctl("call", "stop", str(other["call"]))
+    until(lambda: d.ctl("stats")["calls"], lambda n: n == 2)
+    call.proxy.ok("answer", **second, **HERE)
+    call.delete()
+    all_is_gone(d)
+
+
 @pytest.mark.parametrize("why, wrong", [
     ("no codec that was offered", "9 G722/8000"),
     ("packets would go round", "0 PCMU/8000"),
