@@ -239,7 +239,7 @@ static void arm_wake(struct receive_ring *r)
 	if (r->waking)
 		return;
 	s = request(r);
-	io_uring_prep_read(s, r->wake, &r->wakes, sizeof(r->wakes), 0);
+	io_uring_prep_poll_add(s, r->wake, POLLIN);
 	io_uring_sqe_set_data64(s, KEY_WAKE);
 	r->waking = true;
 }
@@ -266,13 +266,22 @@ static struct io_uring_cqe *first_completion(struct receive_ring *r)
 	return NULL;
 }
 
+/* Through the ring, kernels before 6.10 would leave the read to a thread. */
+static void forget_wake(struct receive_ring *r)
+{
+	uint64_t times;
+
+	(void)!read(r->wake, &times, sizeof(times));
+	r->waking = false;
+}
+
 /* A request has ended. */
 static void ended(struct receive_ring *r, uint64_t key, int res)
 {
 	struct sockets_entry entry;
 
 	if (key == KEY_WAKE) {
-		r->waking = false;
+		forget_wake(r);
 		return;
 	}
 	if (key & KEY_CANCEL || res == -EBADF || res == -ENOTSOCK ||
@@ -495,8 +504,7 @@ int receive_ring_open(struct receive_ring *r,
 	r->form = (struct msghdr){ .msg_namelen = RECEIVE_NAME_BYTES,
 				   .msg_controllen = CONTROL_BYTES };
 	make_lock(r);
-	/* blocking: its read through the ring waits */
-	r->wake = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	r->wake = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	err = r->wake < 0 ? -errno : make_ring(r);
 	return err ? err : stock_up(r);
 }

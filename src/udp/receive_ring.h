@@ -69,8 +69,7 @@ struct receive_ring {
 	int err;	/* it has failed: -errno, see inlet_wait() */
 	unsigned tries; /* for want of memory, in a row */
 	struct io_uring_sqe nowhere; /* what a ring that failed is asked for */
-	bool waking;		     /* a read of `wake` is armed, */
-	uint64_t wakes;		     /* which writes this */
+	bool waking;		     /* a poll of `wake` is armed */
 	struct msghdr form;
 	struct io_uring_buf_ring *stock;
 	struct receive_slot *slot;
