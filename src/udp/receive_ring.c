@@ -14,7 +14,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/timerfd.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #define GROUP 1 /* the stock of buffers */
@@ -31,12 +31,6 @@
 /* A socket that has filled more than this part of the buffers in a row when
  * they run out is armed after the others. */
 #define GREEDY_PART 64u
-
-/* So long orders wait for others before they wake the receiving thread. It
- * carries them out earlier if it turns anyway. To wake it for each port costs a
- * tenth of a call's set-up (tests/bench/ng); that its first packets wait as
- * long in their socket costs nothing. */
-#define ORDERS_WAIT (2 * CR_MS)
 
 /* --- orders --- */
 
@@ -56,19 +50,6 @@ static int reserve(struct receive_ring *r)
 	r->order = order;
 	r->room = room;
 	return 0;
-}
-
-/* An earlier wake may be put off by this. */
-static void wake_in(struct receive_ring *r, cr_ns wait)
-{
-	const struct itimerspec at = { .it_value.tv_nsec = wait };
-
-	(void)timerfd_settime(r->wake, 0, &at, NULL);
-}
-
-void receive_ring_wake(struct receive_ring *r)
-{
-	wake_in(r, 1); /* 0 would stop it */
 }
 
 /* Returns whether the receiving thread must be woken. */
@@ -111,7 +92,7 @@ int receive_ring_add(struct receive_ring *r, const struct sockets_entry *entry,
 	rc = add_locked(r, entry, poll, key);
 	pthread_mutex_unlock(&r->lock);
 	if (rc > 0)
-		wake_in(r, ORDERS_WAIT);
+		receive_ring_wake(r);
 	return rc < 0 ? rc : 0;
 }
 
@@ -125,7 +106,14 @@ void receive_ring_del(struct receive_ring *r, uint64_t key)
 	first = push(r, key | KEY_CANCEL);
 	pthread_mutex_unlock(&r->lock);
 	if (first)
-		wake_in(r, ORDERS_WAIT);
+		receive_ring_wake(r);
+}
+
+void receive_ring_wake(struct receive_ring *r)
+{
+	uint64_t one = 1;
+
+	(void)!write(r->wake, &one, sizeof(one));
 }
 
 /* --- requests --- */
@@ -239,7 +227,7 @@ static void arm_wake(struct receive_ring *r)
 	if (r->waking)
 		return;
 	s = request(r);
-	io_uring_prep_poll_add(s, r->wake, POLLIN);
+	io_uring_prep_read(s, r->wake, &r->wakes, sizeof(r->wakes), 0);
 	io_uring_sqe_set_data64(s, KEY_WAKE);
 	r->waking = true;
 }
@@ -266,22 +254,13 @@ static struct io_uring_cqe *first_completion(struct receive_ring *r)
 	return NULL;
 }
 
-/* Through the ring, kernels before 6.10 would leave the read to a thread. */
-static void forget_wake(struct receive_ring *r)
-{
-	uint64_t times;
-
-	(void)!read(r->wake, &times, sizeof(times));
-	r->waking = false;
-}
-
 /* A request has ended. */
 static void ended(struct receive_ring *r, uint64_t key, int res)
 {
 	struct sockets_entry entry;
 
 	if (key == KEY_WAKE) {
-		forget_wake(r);
+		r->waking = false;
 		return;
 	}
 	if (key & KEY_CANCEL || res == -EBADF || res == -ENOTSOCK ||
@@ -504,7 +483,8 @@ int receive_ring_open(struct receive_ring *r,
 	r->form = (struct msghdr){ .msg_namelen = RECEIVE_NAME_BYTES,
 				   .msg_controllen = CONTROL_BYTES };
 	make_lock(r);
-	r->wake = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	/* blocking: its read through the ring waits */
+	r->wake = eventfd(0, EFD_CLOEXEC);
 	err = r->wake < 0 ? -errno : make_ring(r);
 	return err ? err : stock_up(r);
 }

@@ -69,7 +69,8 @@ struct receive_ring {
 	int err;	/* it has failed: -errno, see inlet_wait() */
 	unsigned tries; /* for want of memory, in a row */
 	struct io_uring_sqe nowhere; /* what a ring that failed is asked for */
-	bool waking;		     /* a poll of `wake` is armed */
+	bool waking;		     /* a read of `wake` is armed, */
+	uint64_t wakes;		     /* which writes this */
 	struct msghdr form;
 	struct io_uring_buf_ring *stock;
 	struct receive_slot *slot;
