@@ -153,3 +153,15 @@ void receivers_del_leg(struct receivers *r, struct leg *l)
 	rx_del_leg(with->rx, l);
 	with->calls--;
 }
+
+void receivers_gather(struct receivers *r)
+{
+	for (unsigned i = 0; i < r->count; i++)
+		rx_gather(r->one[i].rx);
+}
+
+void receivers_tell(struct receivers *r)
+{
+	for (unsigned i = 0; i < r->count; i++)
+		rx_tell(r->one[i].rx);
+}

@@ -69,4 +69,10 @@ int receivers_add_leg(struct receivers *r, struct leg *l, struct cr_err *e);
 /** Undo that. Its socket may be closed after a grace period. */
 void receivers_del_leg(struct receivers *r, struct leg *l);
 
+/** Between these two, adding and removing legs wakes no receiver. The second
+ * one wakes those that have something to do: what belongs together costs them
+ * one wake. */
+void receivers_gather(struct receivers *r);
+void receivers_tell(struct receivers *r);
+
 #endif

@@ -431,9 +431,11 @@ int rx_add_leg(struct rx *rx, struct leg *l, struct cr_err *e)
 
 	if (l->rtcp)
 		l->rtcp->sums = &rx->rtcp;
+	inlet_gather(rx->in);
 	if (leg_begin_polls(l, &rx->wheel))
-		inlet_wake(rx->in);
+		inlet_wake_too(rx->in);
 	err = add_ports(rx, l, e);
+	inlet_tell(rx->in);
 	if (err)
 		leg_end_polls(l);
 	return err;
@@ -445,6 +447,16 @@ void rx_del_leg(struct rx *rx, struct leg *l)
 	if (has_rtcp_port(l))
 		inlet_del(rx->in, l->rtcp->port_key);
 	leg_end_polls(l);
+}
+
+void rx_gather(struct rx *rx)
+{
+	inlet_gather(rx->in);
+}
+
+void rx_tell(struct rx *rx)
+{
+	inlet_tell(rx->in);
 }
 
 void rx_count_rest(struct leg *l, struct call_counters *c)

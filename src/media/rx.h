@@ -60,6 +60,9 @@ void rx_close(struct rx *rx);
 int rx_add_leg(struct rx *rx, struct leg *l, struct cr_err *e);
 /** Stop that. The socket may be closed after a grace period. */
 void rx_del_leg(struct rx *rx, struct leg *l);
+/** Between these two, both of those wake it once (inlet_gather()). */
+void rx_gather(struct rx *rx);
+void rx_tell(struct rx *rx);
 
 /** Count what the port of @l still holds, and what it has dropped behind the
  * last packet that was taken: with @c, of its listener or relay, or with the

@@ -362,19 +362,21 @@ static bool is_repeated(struct ng_service *sv, const struct ng_dialog *d,
 static int answer_in(struct ng_dialog *d, const struct ng_work *w,
 		     struct cr_err *e)
 {
-	struct answering *a = malloc(sizeof(*a));
+	struct answering *a = w->answering;
 	int err;
 
-	if (!a)
-		return cr_fail(e, -ENOMEM, "out of memory for an answer");
 	memset(a, 0, offsetof(struct answering, text.format));
 	a->w = w;
 	a->d = d;
 	a->to = d->offerer;
 	err = answer(a, e);
 	sdp_free(a->sdp);
-	free(a);
 	return err;
+}
+
+struct answering *ng_answering_new(void)
+{
+	return malloc(sizeof(struct answering));
 }
 
 int ng_answer_to(const struct ng_work *w, struct cr_err *e)

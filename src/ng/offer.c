@@ -414,12 +414,10 @@ static int write(struct offering *o, struct cr_err *e)
 static int offer_in(struct ng_dialog *d, const struct ng_work *w,
 		    struct cr_err *e)
 {
-	struct offering *o = malloc(sizeof(*o));
+	struct offering *o = w->offering;
 	const struct ng_request *r = w->request;
 	int err;
 
-	if (!o)
-		return cr_fail(e, -ENOMEM, "out of memory for an offer");
 	memset(o, 0, offsetof(struct offering, text.format));
 	o->w = w;
 	o->d = d;
@@ -445,8 +443,12 @@ static int offer_in(struct ng_dialog *d, const struct ng_work *w,
 	for (unsigned i = 0; i < SDP_LINES_MAX; i++)
 		free(o->list[i]);
 	sdp_free(o->sdp);
-	free(o);
 	return err;
+}
+
+struct offering *ng_offering_new(void)
+{
+	return malloc(sizeof(struct offering));
 }
 
 int ng_offer(const struct ng_work *w, struct cr_err *e)

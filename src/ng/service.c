@@ -44,13 +44,39 @@ struct ng_wait {
 	struct ng_whom whom;
 };
 
-/* What a request is worked on with. It is used again: to ask for so much memory
- * costs as much as to read a request. One is enough: an answer begins no other
- * request before its own has ended (ng/listener.h). */
+/* What a request is worked on with. It is used again: to ask for so much
+ * memory, more than 100 KB, costs as much as to read a request. One is enough:
+ * an answer begins no other request before its own has ended (ng/listener.h).
+ */
 struct ng_desk {
 	struct ng_request request;
 	struct conversation_plan plan;
+	struct offering *offering;
+	struct answering *answering;
 };
+
+static void desk_free(struct ng_desk *desk)
+{
+	if (!desk)
+		return;
+	free(desk->offering);
+	free(desk->answering);
+	free(desk);
+}
+
+static struct ng_desk *desk_new(void)
+{
+	struct ng_desk *desk = malloc(sizeof(*desk));
+
+	if (!desk)
+		return NULL;
+	desk->offering = ng_offering_new();
+	desk->answering = ng_answering_new();
+	if (desk->offering && desk->answering)
+		return desk;
+	desk_free(desk);
+	return NULL;
+}
 
 /* --- answers --- */
 
@@ -165,8 +191,11 @@ static int work_on(struct ng_wait *wait, json_t **reply)
 			     .request = r,
 			     .from = ng_asked_host(wait->asked),
 			     .plan = &sv->desk->plan,
+			     .offering = sv->desk->offering,
+			     .answering = sv->desk->answering,
 			     .warning = &r->warning };
 	struct cr_err e = { "" };
+	int err;
 
 	if (ng_request_read(r, wait->body, &e)) {
 		sv->count.errors++;
@@ -178,7 +207,10 @@ static int work_on(struct ng_wait *wait, json_t **reply)
 		note_unknown(sv, r);
 		note_whom(wait, r);
 	}
-	return do_command(&w, reply);
+	node_gather(sv->node); /* up to four ports for each line */
+	err = do_command(&w, reply);
+	node_tell(sv->node);
+	return err;
 }
 
 static void end_wait(struct ng_wait *wait, json_t *reply)
@@ -361,7 +393,7 @@ int ng_service_open(struct ng_service **out,
 	int err;
 
 	if (sv)
-		sv->desk = malloc(sizeof(*sv->desk));
+		sv->desk = desk_new();
 	if (!sv || !sv->desk) {
 		free(sv);
 		return cr_fail(e, -ENOMEM, "out of memory");
@@ -398,7 +430,7 @@ void ng_service_close(struct ng_service *sv)
 		ng_end_call(sv, ng_call_first(&sv->calls));
 	if (sv->tick)
 		event_free(sv->tick);
-	free(sv->desk);
+	desk_free(sv->desk);
 	free(sv);
 }
 

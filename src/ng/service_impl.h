@@ -20,6 +20,8 @@
 
 struct ng_wait;
 struct ng_desk;
+struct offering;
+struct answering;
 
 struct ng_service {
 	struct ng_service_config cfg;
@@ -46,6 +48,10 @@ struct ng_work {
 	const struct sockaddr_storage *from; /**< who asks */
 	json_t *reply;			     /**< an object, to be filled in */
 	struct conversation_plan *plan;	     /**< with -EAGAIN: what it needs */
+	/** What an offer and an answer are worked on with; they begin by
+	 * clearing what they need clear. */
+	struct offering *offering;
+	struct answering *answering;
 	struct cr_err *warning;
 };
 
@@ -57,6 +63,11 @@ extern int (*const ng_commands[NG_COMMANDS])(const struct ng_work *w,
  * @w->plan->stream cost. Nothing has changed then but that legs are open. */
 int ng_offer(const struct ng_work *w, struct cr_err *e);
 int ng_answer_to(const struct ng_work *w, struct cr_err *e);
+
+/** Memory for one offer at a time, and for one answer; free() frees it. NULL:
+ * there is none. */
+struct offering *ng_offering_new(void);
+struct answering *ng_answering_new(void);
 
 /** Offers and answers of the call @call_id that wait for costs, and that a
  * delete of @whom means, are refused. Were there any? */

@@ -46,8 +46,10 @@ static int have_legs(struct conversation *c,
 {
 	int err = 0;
 
+	node_gather(c->node);
 	for (unsigned i = 0; i < 2 && !err; i++)
 		err = have_leg(c, &r->party[i], i, e);
+	node_tell(c->node);
 	for (unsigned i = 0; i < 2 && !err; i++)
 		err = party_check_round(c->party[i], c->party[!i],
 					&r->party[i].address,
@@ -61,9 +63,11 @@ static int have_legs(struct conversation *c,
 
 static void leave_legs(struct conversation *c)
 {
+	node_gather(c->node);
 	for (unsigned i = 0; i < 2; i++)
 		if (c->party[i])
 			party_leave(c->party[i]);
+	node_tell(c->node);
 }
 
 static bool has_streams(const struct conversation *c)

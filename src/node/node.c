@@ -279,6 +279,16 @@ static void end_returned(struct node *n)
 		(void)event_base_loop(n->cfg.base, EVLOOP_ONCE);
 }
 
+void node_gather(struct node *n)
+{
+	receivers_gather(n->receivers);
+}
+
+void node_tell(struct node *n)
+{
+	receivers_tell(n->receivers);
+}
+
 int node_close(struct node *n)
 {
 	int err;

@@ -6,11 +6,11 @@
  * How they end: node_call_end.c.
  */
 #include <errno.h>
-#include <event2/util.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "base/assert.h"
 #include "base/clock.h"
 #include "node/node_impl.h"
@@ -38,7 +38,7 @@ uint32_t node_random_ssrc(void)
 	uint32_t ssrc = 0;
 
 	while (!ssrc) {
-		evutil_secure_rng_get_bytes(&ssrc, sizeof(ssrc));
+		random_fill(&ssrc, sizeof(ssrc));
 		ssrc &= INT32_MAX;
 	}
 	return ssrc;
@@ -89,8 +89,8 @@ static void choose_numbers(const struct node *n, struct call_cfg *cfg)
 	if (!cfg->ssrc_out)
 		cfg->ssrc_out = node_random_ssrc();
 	/* RFC 3550 5.1: random first values */
-	evutil_secure_rng_get_bytes(&cfg->ts_out, sizeof(cfg->ts_out));
-	evutil_secure_rng_get_bytes(&cfg->seq_out, sizeof(cfg->seq_out));
+	random_fill(&cfg->ts_out, sizeof(cfg->ts_out));
+	random_fill(&cfg->seq_out, sizeof(cfg->seq_out));
 	cfg->ring_frames = n->cfg.ring_frames;
 }
 

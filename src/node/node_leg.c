@@ -5,12 +5,12 @@
 #include "node/node_leg.h"
 
 #include <errno.h>
-#include <event2/util.h>
 #include <stdlib.h>
 
 #include "base/address.h"
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "base/random.h"
 #include "media/leg_rtcp.h"
 #include "node/node_impl.h"
 
@@ -52,7 +52,7 @@ static int open_rtcp(struct node_leg *l, const struct leg_rtcp_cfg *wish,
 	cfg.fd = l->ports.rtcp;
 	cfg.interval = l->node->cfg.rtcp_interval ? l->node->cfg.rtcp_interval
 						  : RTCP_INTERVAL;
-	evutil_secure_rng_get_bytes(cfg.random, sizeof(cfg.random));
+	random_fill(cfg.random, sizeof(cfg.random));
 	return leg_rtcp_open(l->leg, &cfg, clock_now(), e);
 }
 

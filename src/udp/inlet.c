@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "base/assert.h"
 #include "udp/inlet_ops.h"
 
 static int open_uring(struct inlet **in, struct cr_err *e)
@@ -70,4 +71,27 @@ void inlet_leave(struct inlet *in)
 void inlet_wake(struct inlet *in)
 {
 	in->ops->wake(in);
+}
+
+void inlet_gather(struct inlet *in)
+{
+	in->gathers++;
+}
+
+void inlet_tell(struct inlet *in)
+{
+	CR_ASSERT(in->gathers);
+	in->gathers--;
+	if (in->gathers || !in->owed)
+		return;
+	in->owed = false;
+	inlet_wake(in);
+}
+
+void inlet_wake_too(struct inlet *in)
+{
+	if (in->gathers)
+		in->owed = true;
+	else
+		inlet_wake(in);
 }

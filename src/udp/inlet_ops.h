@@ -28,6 +28,9 @@ struct inlet_ops {
 /** The first member of each way's own struct. */
 struct inlet {
 	const struct inlet_ops *ops;
+	/* the thread that adds and removes */
+	unsigned gathers; /* depth: inlet_gather() less inlet_tell() */
+	bool owed;	  /* a wake, which waits for the last of those */
 };
 
 extern const struct inlet_ops inlet_epoll_ops;

@@ -220,18 +220,23 @@ static int add(struct inlet *in, int fd, uint64_t tag,
 	       enum inlet_traffic traffic, uint64_t *key, struct cr_err *e)
 {
 	const struct sockets_entry entry = { fd, tag };
-	int err;
+	int rc;
 
 	if (traffic == INLET_MANY)
 		intake_take_trains(fd);
-	err = receive_ring_add(&self(in)->ring, &entry, traffic == INLET_MANY,
-			       key);
-	return err ? cr_fail(e, err, "out of memory for a socket") : 0;
+	rc = receive_ring_add(&self(in)->ring, &entry, traffic == INLET_MANY,
+			      key);
+	if (rc < 0)
+		return cr_fail(e, rc, "out of memory for a socket");
+	if (rc)
+		inlet_wake_too(in);
+	return 0;
 }
 
 static void del(struct inlet *in, uint64_t key)
 {
-	receive_ring_del(&self(in)->ring, key);
+	if (receive_ring_del(&self(in)->ring, key))
+		inlet_wake_too(in);
 }
 
 static void close_uring(struct inlet *in)

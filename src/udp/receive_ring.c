@@ -91,12 +91,10 @@ int receive_ring_add(struct receive_ring *r, const struct sockets_entry *entry,
 	pthread_mutex_lock(&r->lock);
 	rc = add_locked(r, entry, poll, key);
 	pthread_mutex_unlock(&r->lock);
-	if (rc > 0)
-		receive_ring_wake(r);
-	return rc < 0 ? rc : 0;
+	return rc;
 }
 
-void receive_ring_del(struct receive_ring *r, uint64_t key)
+bool receive_ring_del(struct receive_ring *r, uint64_t key)
 {
 	bool first;
 
@@ -105,8 +103,7 @@ void receive_ring_del(struct receive_ring *r, uint64_t key)
 	r->live--;
 	first = push(r, key | KEY_CANCEL);
 	pthread_mutex_unlock(&r->lock);
-	if (first)
-		receive_ring_wake(r);
+	return first;
 }
 
 void receive_ring_wake(struct receive_ring *r)

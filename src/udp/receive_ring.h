@@ -87,10 +87,12 @@ int receive_ring_open(struct receive_ring *r,
 		      const struct receive_ring_sizes *sizes);
 void receive_ring_close(struct receive_ring *r);
 
-/** Receive from, or with @poll watch, a socket. 0 or -ENOMEM. */
+/** Receive from, or with @poll watch, a socket. 0; 1: the receiving thread must
+ * be woken, or it may wait for long; or -ENOMEM. */
 int receive_ring_add(struct receive_ring *r, const struct sockets_entry *entry,
 		     bool poll, uint64_t *key);
-void receive_ring_del(struct receive_ring *r, uint64_t key);
+/** Must the receiving thread be woken? */
+bool receive_ring_del(struct receive_ring *r, uint64_t key);
 void receive_ring_wake(struct receive_ring *r);
 /** False: it was removed. */
 static inline bool receive_ring_find(const struct receive_ring *r, uint64_t key,

@@ -225,6 +225,46 @@ static void a_wake_ends_the_wait(void **state)
 	assert_int_equal(inlet_wait(in, 0), 0); /* once */
 }
 
+/* Who adds and removes many wakes the receiving thread once, at the end of the
+ * outermost pair; and not at all when there was nothing to tell. */
+static void what_is_gathered_is_told_once(void **state)
+{
+	struct inlet_packet p;
+
+	(void)state;
+	inlet_gather(in);
+	inlet_tell(in);
+	assert_int_equal(inlet_wait(in, 0), 0);
+	inlet_gather(in);
+	inlet_gather(in);
+	inlet_wake_too(in);
+	inlet_wake_too(in);
+	inlet_tell(in);
+	inlet_tell(in);
+	assert_true(inlet_wait(in, CR_NEVER) >= 0);
+	assert_false(next_packet(&p));
+	assert_int_equal(inlet_wait(in, 0), 0); /* once */
+}
+
+/* Sockets of a pair are heard although nothing woke the thread for each. */
+static void what_is_gathered_is_heard(void **state)
+{
+	uint32_t next[PORTS] = { 0 };
+
+	(void)state;
+	inlet_gather(in);
+	for (unsigned i = 1; i < PORTS; i += 2)
+		inlet_del(in, port[i].key);
+	for (unsigned i = 1; i < PORTS; i += 2)
+		watch(i);
+	inlet_tell(in);
+	for (unsigned i = 0; i < PORTS; i++)
+		send_to(i, 0);
+	take(PORTS, next);
+	for (unsigned i = 0; i < PORTS; i++)
+		assert_int_equal(next[i], 1);
+}
+
 /* A socket that gets more than it may give in a turn loses nothing. */
 static void a_flood_comes_out_over_turns(void **state)
 {
@@ -471,6 +511,8 @@ static void a_turn_ends_though_no_socket_is_ever_empty(void **state)
 		TEST(all_that_comes_comes_out_in_order, setup),                \
 		TEST(what_is_removed_is_not_heard, setup),                     \
 		TEST(a_wake_ends_the_wait, setup),                             \
+		TEST(what_is_gathered_is_told_once, setup),                    \
+		TEST(what_is_gathered_is_heard, setup),                        \
 		TEST(what_comes_next_is_told_ahead, setup),                    \
 		TEST(a_flood_comes_out_over_turns, setup),                     \
 		TEST(a_packet_of_any_length_is_a_packet, setup),               \
