@@ -9,6 +9,7 @@ import sys
 
 import environment
 from daemon import Daemon
+from names import folder_name
 from peer import RTPENGINE, Foreign, Rtpengine
 
 BROKEN, WRONG, MISSED, INTERRUPTED = 1, 2, 3, 130
@@ -44,10 +45,22 @@ class Player:
         self.specs = options.schedulers or self.ask("schedulers") or ["edf"]
         if options.peer:
             self.specs = [*self.specs, options.peer]
+        self._check_folders()
         self.counts = {}
         self.cpu = str(min(os.sched_getaffinity(0)))
         self.daemon = self.feeder = None
         self.constant = environment.fixed(options.TOP)
+
+    def _check_folders(self):
+        """One run would write over the other's files."""
+        taken = {}
+        for spec in self.specs:
+            other = taken.setdefault(folder_name(spec), spec)
+            if other != spec:
+                print(f"campaigns/run: {other} and {spec} would share the "
+                      f"folder {folder_name(spec)}; give one another name",
+                      file=sys.stderr)
+                raise Broken(WRONG)
 
     def program(self, name):
         return os.path.join(self.build, name)
@@ -220,7 +233,3 @@ def _remove(folder, *names):
 def remove_run(folder):
     """Remove what an earlier run left in a folder, if it is there."""
     _remove(folder, *RUN_FILES)
-
-
-def folder_name(spec):
-    return re.sub(r"[^A-Za-z0-9=._-]", "_", spec)

@@ -4,8 +4,8 @@ import os
 import signal
 import subprocess
 
-from live import (BROKEN, INTERRUPTED, PLAYED, Broken, Player, folder_name,
-                  remove_run)
+from live import BROKEN, INTERRUPTED, PLAYED, Broken, Player, remove_run
+from names import folder_name
 
 
 def has_run(folder):

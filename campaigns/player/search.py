@@ -5,7 +5,8 @@ import os
 from dataclasses import asdict, dataclass
 
 from capacity import Search
-from live import PLAYED, Broken, folder_name
+from live import PLAYED, Broken
+from names import folder_name
 
 
 class Interrupted(Exception):

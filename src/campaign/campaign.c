@@ -14,6 +14,7 @@
 #include "engine/scheduler.h"
 
 #define MAX_FILE (1u << 20)
+#define SETTING_PLACE 200u /* a longer setting is cut in messages */
 
 static int read_receivers(const struct section *s, struct campaign_receivers *r)
 {
@@ -220,31 +221,120 @@ static int take_text(struct campaign *c, const char *text, size_t n,
 	return 0;
 }
 
-int campaign_parse(const char *text, size_t n, const char *path,
-		   struct campaign **out, struct cr_err *e)
+/* A copy of @set for the run folder. */
+static int take_settings(struct campaign *c,
+			 const struct campaign_settings *set)
 {
-	struct campaign *c = calloc(1, sizeof(*c));
-	const struct campaign_file file = { path, e };
-	struct section *top = NULL;
-	int rc;
+	if (!set->count)
+		return 0;
+	c->settings = calloc(set->count, sizeof(*c->settings));
+	if (!c->settings)
+		return -ENOMEM;
+	for (; c->setting_count < set->count; c->setting_count++) {
+		char *one = strdup(set->item[c->setting_count]);
 
-	if (!c || take_text(c, text, n, path)) {
-		campaign_free(c);
-		return cr_fail(e, -ENOMEM, "%s: out of memory", path);
+		if (!one)
+			return -ENOMEM;
+		c->settings[c->setting_count] = one;
 	}
-	rc = section_parse(&file, text, n, &top);
-	if (!rc)
-		rc = read_campaign(top, c);
-	section_free(top);
-	if (rc) {
-		campaign_free(c);
-		return rc;
-	}
-	*out = c;
 	return 0;
 }
 
+/* The place of a setting, for messages. */
+struct setting_place {
+	struct campaign_file file;
+	char name[SETTING_PLACE];
+};
+
+static void place_setting(struct setting_place *at, const char *setting,
+			  struct cr_err *e)
+{
+	(void)snprintf(at->name, sizeof(at->name), "--set %s", setting);
+	at->file = (struct campaign_file){ at->name, e, .setting = true };
+}
+
+static int put_settings(struct section *top, struct setting_place *at,
+			const struct campaign *c, struct cr_err *e)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; i < c->setting_count && !rc; i++) {
+		place_setting(&at[i], c->settings[i], e);
+		rc = section_set(top, &at[i].file, c->settings[i]);
+	}
+	return rc ? rc : section_check_complete(top);
+}
+
+/* What the file and settings say against each other has the file's place: the
+ * settings are told with it. */
+static void name_settings(const struct campaign *c, struct cr_err *e)
+{
+	size_t n = e ? strlen(e->text) : 0;
+
+	if (!n || strncmp(e->text, "--set ", 6) == 0)
+		return;
+	for (unsigned i = 0; i < c->setting_count && n < sizeof(e->text); i++)
+		n += (size_t)snprintf(e->text + n, sizeof(e->text) - n,
+				      "%s--set %s%s", i ? " " : " (with ",
+				      c->settings[i],
+				      i + 1 < c->setting_count ? "" : ")");
+}
+
+/* The file with its settings, into @c. */
+static int read_all(struct campaign *c, const char *text, size_t n,
+		    struct cr_err *e)
+{
+	const struct campaign_file file = { .name = c->path, .err = e };
+	struct setting_place *at = calloc(c->setting_count + 1, sizeof(*at));
+	struct section *top = NULL;
+	int rc = at ? section_parse(&file, text, n, &top)
+		    : cr_fail(e, -ENOMEM, "%s: out of memory", c->path);
+
+	if (!rc) {
+		rc = put_settings(top, at, c, e);
+		if (!rc)
+			rc = read_campaign(top, c);
+		if (rc)
+			name_settings(c, e);
+	}
+	section_free(top);
+	free(at);
+	return rc;
+}
+
+int campaign_parse_with(const char *text, size_t n, const char *path,
+			const struct campaign_settings *set,
+			struct campaign **out, struct cr_err *e)
+{
+	static const struct campaign_settings none;
+	struct campaign *c = calloc(1, sizeof(*c));
+	int rc;
+
+	if (!c || take_text(c, text, n, path) ||
+	    take_settings(c, set ? set : &none))
+		rc = cr_fail(e, -ENOMEM, "%s: out of memory", path);
+	else
+		rc = read_all(c, text, n, e);
+	if (rc)
+		campaign_free(c);
+	else
+		*out = c;
+	return rc;
+}
+
+int campaign_parse(const char *text, size_t n, const char *path,
+		   struct campaign **out, struct cr_err *e)
+{
+	return campaign_parse_with(text, n, path, NULL, out, e);
+}
+
 int campaign_load(const char *path, struct campaign **c, struct cr_err *e)
+{
+	return campaign_load_with(path, NULL, c, e);
+}
+
+int campaign_load_with(const char *path, const struct campaign_settings *set,
+		       struct campaign **c, struct cr_err *e)
 {
 	FILE *f = fopen(path, "rb");
 	char *text = malloc(MAX_FILE + 1);
@@ -265,7 +355,7 @@ int campaign_load(const char *path, struct campaign **c, struct cr_err *e)
 	if (f)
 		(void)fclose(f);
 	if (!rc)
-		rc = campaign_parse(text, n, path, c, e);
+		rc = campaign_parse_with(text, n, path, set, c, e);
 	free(text);
 	return rc;
 }
@@ -321,6 +411,7 @@ void campaign_free(struct campaign *c)
 	}
 	free_list(c->conversions.input, c->conversions.input_count);
 	free_list(c->schedulers, c->scheduler_count);
+	free_list(c->settings, c->setting_count);
 	free(c->flows);
 	free(c->text);
 	free(c->path);

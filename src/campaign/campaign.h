@@ -354,9 +354,19 @@ struct campaign_platform {
 	struct campaign_receivers receivers;
 };
 
+/** Values in the place of what a campaign's file says to their keys, as
+ * "flows.speech.load=110%"; "KEY=" takes a key away. The last one holds. A flow
+ * is told by its name, or as flows[0]. */
+struct campaign_settings {
+	const char *const *item;
+	unsigned count;
+};
+
 struct campaign {
-	char *path; /**< as given, for messages */
-	char *text; /**< the file itself, for the run folder */
+	char *path;	 /**< as given, for messages */
+	char *text;	 /**< the file itself, for the run folder */
+	char **settings; /**< that were put into it, for the run folder */
+	unsigned setting_count;
 	int64_t seed;
 	cr_ns duration;
 	int64_t ports; /**< enum campaign_ports, the feeder's end          */
@@ -376,7 +386,17 @@ struct campaign {
  */
 int campaign_load(const char *path, struct campaign **c, struct cr_err *e);
 
-/** The same for @n bytes of @text; @path is only for messages. */
+/** The same with settings in place of what the file says. What they say is
+ * checked as the file is; messages about them begin with "--set KEY=VALUE: ".
+ */
+int campaign_load_with(const char *path, const struct campaign_settings *set,
+		       struct campaign **c, struct cr_err *e);
+
+/** The same for @n bytes of @text; @path is only for messages; @set may be
+ * NULL. */
+int campaign_parse_with(const char *text, size_t n, const char *path,
+			const struct campaign_settings *set,
+			struct campaign **c, struct cr_err *e);
 int campaign_parse(const char *text, size_t n, const char *path,
 		   struct campaign **c, struct cr_err *e);
 

@@ -10,7 +10,10 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/nearest.h"
 #include "base/options.h"
+
+#define MAX_KEYS 32u /* of one section */
 
 struct section *section_new(const struct campaign_file *file,
 			    const struct section *around, const struct key *key,
@@ -42,13 +45,14 @@ struct section *section_new(const struct campaign_file *file,
 	return s;
 }
 
-static void free_value(struct value *v)
+void section_free_value(struct value *v)
 {
 	for (unsigned i = 0; i < v->count; i++)
-		free_value(&v->entries[i]);
+		section_free_value(&v->entries[i]);
 	free(v->entries);
 	free(v->text);
 	section_free(v->below);
+	*v = (struct value){ 0 };
 }
 
 void section_free(struct section *s)
@@ -56,7 +60,7 @@ void section_free(struct section *s)
 	if (!s)
 		return;
 	for (unsigned i = 0; s->keys[i].opt.name; i++)
-		free_value(&s->values[i]);
+		section_free_value(&s->values[i]);
 	free(s);
 }
 
@@ -115,20 +119,37 @@ const struct section *section_below(const struct section *s, const char *name)
 	return section_get(s, name)->below;
 }
 
-unsigned section_line(const struct section *s, const char *name)
+/* Where something is said. */
+struct place {
+	const struct campaign_file *file;
+	unsigned line;
+};
+
+static struct place place_of(const struct section *s, const char *name)
 {
-	if (name && section_has(s, name))
-		return section_get(s, name)->line;
+	const struct value *v = name ? section_get(s, name) : NULL;
+
+	if (v && v->line)
+		return (struct place){ v->from, v->line };
 	while (!s->line && s->around)
 		s = s->around;
-	return s->line;
+	return (struct place){ s->file, s->line };
 }
 
-static int fail_at(const struct section *s, const char *path, unsigned line,
-		   const char *text)
+static int fail_at(struct place at, const char *path, const char *text)
 {
-	return cr_fail(s->file->err, -EINVAL, "%s:%u: %s%s%s", s->file->name,
-		       line, path, *path ? ": " : "", text);
+	const char *colon = *path ? ": " : "";
+
+	if (at.file->setting)
+		return cr_fail(at.file->err, -EINVAL, "%s: %s%s%s",
+			       at.file->name, path, colon, text);
+	return cr_fail(at.file->err, -EINVAL, "%s:%u: %s%s%s", at.file->name,
+		       at.line, path, colon, text);
+}
+
+unsigned section_line(const struct section *s, const char *name)
+{
+	return place_of(s, name).line;
 }
 
 int section_fail(const struct section *s, const char *name, const char *fmt,
@@ -140,18 +161,38 @@ int section_fail(const struct section *s, const char *name, const char *fmt,
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return fail_at(s, section_path(s, path), section_line(s, name), text);
+	return fail_at(place_of(s, name), section_path(s, path), text);
 }
 
 int section_fail_entry(const struct section *s, const char *name, unsigned i,
 		       const char *text)
 {
 	char path[SECTION_PATH];
+	const struct value *v = &section_get(s, name)->entries[i];
 	size_t n = strlen(section_path(s, path));
 
 	(void)snprintf(path + n, sizeof(path) - n, "%s%s[%u]", n ? "." : "",
 		       name, i);
-	return fail_at(s, path, section_get(s, name)->entries[i].line, text);
+	return fail_at((struct place){ v->from, v->line }, path, text);
+}
+
+int section_check_complete(const struct section *s)
+{
+	for (unsigned i = 0; s->keys[i].opt.name; i++)
+		if (s->keys[i].needed && !s->values[i].line)
+			return section_fail(s, NULL, "'%s' is missing",
+					    s->keys[i].opt.name);
+	return 0;
+}
+
+const char *section_key_hint(const struct section *s, const char *name,
+			     char *buf, size_t size)
+{
+	const char *names[MAX_KEYS + 1] = { NULL };
+
+	for (unsigned i = 0; s->keys[i].opt.name && i < MAX_KEYS; i++)
+		names[i] = s->keys[i].opt.name;
+	return nearest_hint(name, names, buf, size);
 }
 
 /* Members are int64_t, or what else a struct of another module has. */

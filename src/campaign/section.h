@@ -19,14 +19,17 @@
 /** Room for any section_path(). */
 #define SECTION_PATH 96u
 
-/** The file being read. */
+/** What is being read: the file, or a setting, which takes the place of what
+ * the file says to a key. */
 struct campaign_file {
-	const char *name;
+	const char *name; /**< in messages: the path, or "--set KEY=VALUE" */
 	struct cr_err *err;
+	bool setting; /**< messages name no line */
 };
 
 /** What the file says to a key; line 0: nothing. */
 struct value {
+	const struct campaign_file *from;
 	unsigned line; /**< where it begins, from 1 */
 	char *text; /**< KEY_VALUE, KEY_TEXT, KEY_BOUND, entries of KEY_LIST */
 	struct section *below; /**< KEY_SECTION, entries of KEY_SECTIONS */
@@ -35,8 +38,8 @@ struct value {
 };
 
 struct section {
-	const struct campaign_file *file;
-	const struct section *around; /**< NULL: the whole file */
+	const struct campaign_file *file; /**< where it begins */
+	const struct section *around;	  /**< NULL: the whole file */
 	const struct key *keys, *key; /**< its own, and its one in @around */
 	int entry;		      /**< of a list; -1: of none */
 	unsigned line;		      /**< 0: absent */
@@ -55,6 +58,37 @@ void section_free(struct section *s);
  * of another kind. */
 int section_parse(const struct campaign_file *f, const char *text, size_t bytes,
 		  struct section **top);
+
+/**
+ * Read @text, YAML as it would stand in the file, as the value of @key in @in,
+ * or as entry @entry of its list (-1: the value itself), into @v, which is
+ * empty but for @v->below. 0, or as section_parse(); then @v may be half full,
+ * and goes with its section.
+ */
+int section_parse_value(const struct campaign_file *f, const char *text,
+			const struct section *in, const struct key *key,
+			int entry, struct value *v);
+
+/** Free what is in @v, so that its key is absent. A section below is freed,
+ * too: the caller puts an empty one in its place. */
+void section_free_value(struct value *v);
+
+/**
+ * Put a setting, "flows.speech.load=110%", in the place of what the file says
+ * to that key; "KEY=" takes the key away. Sections are parted by dots. A flow
+ * is told by its name or, as in messages, by its number: flows[0]. 0, or
+ * -EINVAL or -ENOMEM with the error of @f, which has to outlive @top.
+ */
+int section_set(struct section *top, const struct campaign_file *f,
+		const char *setting);
+
+/** Is every key there that must be? 0, or -EINVAL with the error. */
+int section_check_complete(const struct section *s);
+
+/** "did you mean 'load'?", "known: ...": of the keys of @s, the nearest to
+ * @name. Returns @buf. */
+const char *section_key_hint(const struct section *s, const char *name,
+			     char *buf, size_t size);
 
 /** "flows[2].network", "" for the whole file. Returns @buf[SECTION_PATH]. */
 const char *section_path(const struct section *s, char *buf);

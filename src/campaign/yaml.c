@@ -13,12 +13,11 @@
 #include <string.h>
 #include <yaml.h>
 
-#include "base/nearest.h"
 #include "campaign/section.h"
 
-#define MAX_KEYS 32u /* of one section */
 #define MAX_ENTRIES 256u
 #define MAX_BYTES 1024u /* of a text */
+#define PLACE 480u	/* room for a place, cut if need be */
 
 struct reader {
 	const struct campaign_file *file;
@@ -54,18 +53,28 @@ static const char *path_of(const struct spot *at, char *buf)
 	return buf;
 }
 
+/* "file:", and the line if it has any. */
+static const char *place(const struct campaign_file *f, size_t line, char *buf)
+{
+	if (f->setting)
+		(void)snprintf(buf, PLACE, "%s:", f->name);
+	else
+		(void)snprintf(buf, PLACE, "%s:%zu:", f->name, line);
+	return buf;
+}
+
 /* "file:line: " of the current event, and the message. */
 __attribute__((format(printf, 2, 3))) static int fail(const struct reader *r,
 						      const char *fmt, ...)
 {
-	char text[450];
+	char text[450], where[PLACE];
 	va_list ap;
 
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return cr_fail(r->file->err, -EINVAL, "%s:%u: %s", r->file->name,
-		       line_of(r), text);
+	return cr_fail(r->file->err, -EINVAL, "%s %s",
+		       place(r->file, line_of(r), where), text);
 }
 
 static int no_memory(const struct reader *r)
@@ -77,11 +86,12 @@ static int no_memory(const struct reader *r)
 static int bad_yaml(const struct reader *r)
 {
 	const yaml_parser_t *p = &r->parser;
+	char where[PLACE];
 
 	if (p->error == YAML_MEMORY_ERROR)
 		return no_memory(r);
-	return cr_fail(r->file->err, -EINVAL, "%s:%zu: not YAML: %s%s%s",
-		       r->file->name, p->problem_mark.line + 1,
+	return cr_fail(r->file->err, -EINVAL, "%s not YAML: %s%s%s",
+		       place(r->file, p->problem_mark.line + 1, where),
 		       p->problem ? p->problem : "unreadable",
 		       p->context ? ", " : "", p->context ? p->context : "");
 }
@@ -152,6 +162,7 @@ static int read_value(struct reader *r, const struct spot *at, struct value *v)
 	if (rc)
 		return rc;
 	v->line = line_of(r);
+	v->from = r->file;
 	if (list)
 		return read_list(r, at, v);
 	return v->below ? read_section(r, v->below) : read_text(r, at, v);
@@ -175,7 +186,7 @@ static int add_entry(struct reader *r, const struct spot *at, struct value *v)
 static int read_list(struct reader *r, const struct spot *at, struct value *v)
 {
 	struct spot entry = *at;
-	char path[SECTION_PATH];
+	char path[SECTION_PATH], where[PLACE];
 	int rc;
 
 	for (;;) {
@@ -195,9 +206,9 @@ static int read_list(struct reader *r, const struct spot *at, struct value *v)
 			return rc;
 	}
 	if (!v->count)
-		return cr_fail(r->file->err, -EINVAL,
-			       "%s:%u: %s: needs at least 1", r->file->name,
-			       v->line, path_of(at, path));
+		return cr_fail(r->file->err, -EINVAL, "%s %s: needs at least 1",
+			       place(r->file, v->line, where),
+			       path_of(at, path));
 	return 0;
 }
 
@@ -212,13 +223,10 @@ static const char *prefix(const struct section *s, char *buf)
 static int unknown_key(const struct reader *r, const struct section *s,
 		       const char *name)
 {
-	const char *names[MAX_KEYS + 1] = { NULL };
 	char hint[300], path[SECTION_PATH];
 
-	for (unsigned i = 0; s->keys[i].opt.name && i < MAX_KEYS; i++)
-		names[i] = s->keys[i].opt.name;
 	return fail(r, "%sunknown key '%.64s'; %s", prefix(s, path), name,
-		    nearest_hint(name, names, hint, sizeof(hint)));
+		    section_key_hint(s, name, hint, sizeof(hint)));
 }
 
 /* The current event is a key. */
@@ -241,15 +249,6 @@ static int find_key(const struct reader *r, const struct section *s,
 	return 0;
 }
 
-static int check_complete(const struct section *s)
-{
-	for (unsigned i = 0; s->keys[i].opt.name; i++)
-		if (s->keys[i].needed && !s->values[i].line)
-			return section_fail(s, NULL, "'%s' is missing",
-					    s->keys[i].opt.name);
-	return 0;
-}
-
 /* The current event begins the mapping of @s. */
 static int read_section(struct reader *r, struct section *s)
 {
@@ -258,12 +257,13 @@ static int read_section(struct reader *r, struct section *s)
 	int rc;
 
 	s->line = line_of(r);
+	s->file = r->file;
 	for (;;) {
 		rc = next(r);
 		if (rc)
 			return rc;
 		if (r->event.type == YAML_MAPPING_END_EVENT)
-			return check_complete(s);
+			return section_check_complete(s);
 		rc = find_key(r, s, &i);
 		if (!rc)
 			rc = next(r);
@@ -273,6 +273,18 @@ static int read_section(struct reader *r, struct section *s)
 		if (rc)
 			return rc;
 	}
+}
+
+/* The end of the one document. */
+static int read_end(struct reader *r, const char *what)
+{
+	int rc = next(r); /* document end */
+
+	if (!rc)
+		rc = next(r);
+	if (!rc && r->event.type != YAML_STREAM_END_EVENT)
+		return fail(r, "a second document; one %s", what);
+	return rc;
 }
 
 static int read_file(struct reader *r, struct section *top)
@@ -291,13 +303,24 @@ static int read_file(struct reader *r, struct section *top)
 		rc = check_kind(r, &file, YAML_MAPPING_START_EVENT);
 	if (!rc)
 		rc = read_section(r, top);
-	if (!rc)
-		rc = next(r); /* document end */
-	if (!rc)
-		rc = next(r);
-	if (!rc && r->event.type != YAML_STREAM_END_EVENT)
-		return fail(r, "a second document; one campaign a file");
-	return rc;
+	return rc ? rc : read_end(r, "campaign a file");
+}
+
+static int open_reader(struct reader *r, const struct campaign_file *f,
+		       const char *text, size_t bytes)
+{
+	*r = (struct reader){ .file = f };
+	if (!yaml_parser_initialize(&r->parser))
+		return no_memory(r);
+	yaml_parser_set_input_string(&r->parser, (const unsigned char *)text,
+				     bytes);
+	return 0;
+}
+
+static void close_reader(struct reader *r)
+{
+	yaml_event_delete(&r->event);
+	yaml_parser_delete(&r->parser);
 }
 
 int section_parse(const struct campaign_file *f, const char *text, size_t bytes,
@@ -305,20 +328,42 @@ int section_parse(const struct campaign_file *f, const char *text, size_t bytes,
 {
 	struct section *s = section_new(f, NULL, NULL, -1);
 	struct reader r = { .file = f };
-	int rc;
+	int rc = s ? open_reader(&r, f, text, bytes) : no_memory(&r);
 
-	if (!s || !yaml_parser_initialize(&r.parser)) {
+	if (rc) {
 		section_free(s);
-		return no_memory(&r);
+		return rc;
 	}
-	yaml_parser_set_input_string(&r.parser, (const unsigned char *)text,
-				     bytes);
 	rc = read_file(&r, s);
-	yaml_event_delete(&r.event);
-	yaml_parser_delete(&r.parser);
+	close_reader(&r);
 	if (rc)
 		section_free(s);
 	else
 		*top = s;
+	return rc;
+}
+
+int section_parse_value(const struct campaign_file *f, const char *text,
+			const struct section *in, const struct key *key,
+			int entry, struct value *v)
+{
+	const struct spot at = { in, key, entry };
+	struct reader r;
+	int rc = open_reader(&r, f, text, strlen(text));
+
+	if (rc)
+		return rc;
+	rc = next(&r); /* stream start */
+	if (!rc)
+		rc = next(&r); /* document start, or the end */
+	if (!rc && r.event.type == YAML_STREAM_END_EVENT)
+		rc = fail(&r, "no value");
+	if (!rc)
+		rc = next(&r);
+	if (!rc)
+		rc = read_value(&r, &at, v);
+	if (!rc)
+		rc = read_end(&r, "value a setting");
+	close_reader(&r);
 	return rc;
 }

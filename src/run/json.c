@@ -26,12 +26,12 @@ void run_put_text(json_t *o, const char *key, const char *s)
 	run_put(o, key, text(s));
 }
 
-static json_t *command_json(int argc, char *const *argv)
+static json_t *texts_json(int n, char *const *texts)
 {
 	json_t *list = json_array();
 
-	for (int i = 0; i < argc; i++)
-		(void)json_array_append_new(list, text(argv[i]));
+	for (int i = 0; i < n; i++)
+		(void)json_array_append_new(list, text(texts[i]));
 	return list;
 }
 
@@ -41,9 +41,13 @@ json_t *run_head_json(const struct run_head *h)
 
 	run_put_text(o, "program", h->program);
 	run_put_text(o, "version", CR_VERSION);
-	run_put(o, "command", command_json(h->argc, h->argv));
+	run_put(o, "command", texts_json(h->argc, h->argv));
 	run_put_text(campaign, "path", h->campaign->path);
 	run_put_text(campaign, "text", h->campaign->text);
+	if (h->campaign->setting_count)
+		run_put(campaign, "set",
+			texts_json((int)h->campaign->setting_count,
+				   h->campaign->settings));
 	run_put(o, "campaign", campaign);
 	run_put_int(o, "seed", (int64_t)h->seed);
 	run_put_int(o, "duration_ns", h->duration);

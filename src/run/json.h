@@ -23,8 +23,8 @@ struct run_head {
 	char *const *argv;
 };
 
-/** Program, version, command, campaign (path and text), seed and duration, to
- * be gone on with; owned by the caller, NULL: no memory. */
+/** Program, version, command, campaign (path, text, settings), seed and
+ * duration, to be gone on with; owned by the caller, NULL: no memory. */
 json_t *run_head_json(const struct run_head *h);
 
 /** Add a member to @o; @value is taken over. Without memory it is left out. */

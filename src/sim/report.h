@@ -45,6 +45,10 @@ int sim_trace_open(const struct sim_report *r, const char *path,
 /** Close it. 0, or -errno with @e when not all of it was written. */
 int sim_trace_close(struct trace_file *t, struct cr_err *e);
 
+/** The name of @scheduler's folder among several: "./x.so,boost=5" is
+ * "x.so_boost=5", so that none is hidden or above. */
+void sim_folder_name(const char *scheduler, char name[RUN_PATH_MAX]);
+
 /** Make the run folder @out, or, where several runs share @out, the one of
  * @scheduler in it; else @scheduler is NULL. 0 and @dir, or -errno with @e. */
 int sim_folder_make(const char *out, const char *scheduler,

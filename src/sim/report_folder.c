@@ -62,28 +62,36 @@ int sim_report_write(const struct sim_report *r, const char *dir,
 }
 
 /* What a scheduler's options may be told with in a file name. */
-static void make_file_name(char *s)
+static bool is_plain(char c)
 {
-	for (; *s; s++)
-		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVW"
-			    "XYZ0123456789=._-",
-			    *s))
+	return strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123"
+		      "456789=._-",
+		      c) != NULL;
+}
+
+/* campaigns/player/names.py has the same rule. */
+void sim_folder_name(const char *scheduler, char name[RUN_PATH_MAX])
+{
+	(void)snprintf(name, RUN_PATH_MAX, "%s",
+		       scheduler + strspn(scheduler, "./"));
+	for (char *s = name; *s; s++)
+		if (!is_plain(*s))
 			*s = '_';
 }
 
 int sim_folder_make(const char *out, const char *scheduler,
 		    char dir[RUN_PATH_MAX], struct cr_err *e)
 {
-	int n = snprintf(dir, RUN_PATH_MAX, "%s%s%s", out, scheduler ? "/" : "",
-			 scheduler ? scheduler : "");
-	int rc;
+	char name[RUN_PATH_MAX] = "";
+	int n, rc;
 
+	if (scheduler)
+		sim_folder_name(scheduler, name);
+	n = snprintf(dir, RUN_PATH_MAX, "%s%s%s", out, scheduler ? "/" : "",
+		     name);
 	if (n < 0 || n >= (int)RUN_PATH_MAX)
 		return cr_fail(e, -ENAMETOOLONG, "%s: %s", out,
 			       strerror(ENAMETOOLONG));
 	rc = run_folder_make(out, e);
-	if (rc || !scheduler)
-		return rc;
-	make_file_name(dir + strlen(out) + 1);
-	return run_folder_make(dir, e);
+	return rc || !scheduler ? rc : run_folder_make(dir, e);
 }

@@ -317,7 +317,7 @@ int main(int argc, char **argv)
 	int rc;
 
 	sim_options_parse(&j.options, argc, argv);
-	if (campaign_load(j.options.campaign, &c, &e))
+	if (campaign_load_with(j.options.campaign, &j.options.settings, &c, &e))
 		return complain(EXIT_USAGE, &e);
 	catch_signals();
 	rc = run(&j, c);

@@ -16,6 +16,7 @@
 #include "app/kernels_option.h"
 #include "base/cli.h"
 #include "engine/scheduler.h"
+#include "sim/report.h"
 #include "sim/sim.h"
 
 #define UNSET INT64_C(-1)
@@ -27,7 +28,7 @@ static struct {
 	int64_t decision, context, migration, release, lock;
 	int64_t receivers, receiver_cost, receiver_wake, receiver_waiting;
 	int64_t threads, kernels;
-	struct cli_list plugins;
+	struct cli_list plugins, settings;
 	bool json, quiet, analyse;
 } raw = {
 	.cpus = UNSET,
@@ -122,6 +123,16 @@ static const struct cli_opt rows[] = {
 	    .number = &raw.kernels, .names = cr_kernels_names),
 
 	ROW(CLI_SECTION, NULL, NULL, "Load", .flag = NULL),
+	ROW(CLI_LIST, "set", "KEY=VALUE",
+	    "Put VALUE in place of what the campaign says to KEY, or where it "
+	    "says nothing. Dots part sections from keys, and a flow is told by "
+	    "its name or its number: platform.cpus=4, "
+	    "flows.speech.load=110%, flows[0].network.loss=2%. VALUE is "
+	    "written as in the file, so a list is [fifo,edf], and is checked "
+	    "as the file is. KEY= takes the key away. May be repeated. "
+	    "Where another option says the same, such as --cpus, that one "
+	    "holds.",
+	    .list = &raw.settings),
 	ROW(CLI_INT, "seed", "N", "Use this in place of the campaign's seed.",
 	    .number = &raw.seed, .min = 0, .max = INT64_MAX, .dflt = ""),
 	ROW(CLI_TIME, "duration", NULL,
@@ -181,6 +192,9 @@ static const struct cli_line examples[] = {
 	{ "codec-sim lab.yaml --cpus 64 --receivers 2 --receiver-cost 2us "
 	  "--receiver-wake 5us",
 	  "How much delay two receivers add." },
+	{ "codec-sim calls.yaml --set flows.speech.count=300 --set "
+	  "platform.cpus=4",
+	  "The campaign, but for some values." },
 	{ "codec-sim calls.yaml --analyse -s edf-hsb,be-share=20%",
 	  "Deadlines, budgets and buffers by analysis." },
 	{ NULL, NULL }
@@ -296,6 +310,26 @@ static int set_platform(const struct campaign *c, struct campaign_platform *p,
 	return set_run_queues(p, e) ? -EINVAL : check_platform(c, p, e);
 }
 
+/* One would write over the other. */
+static int check_folders(const struct sim_settings *s, struct cr_err *e)
+{
+	char a[RUN_PATH_MAX], b[RUN_PATH_MAX];
+
+	for (unsigned i = 0; raw.out && i < s->nschedulers; i++)
+		for (unsigned k = 0; k < i; k++) {
+			sim_folder_name(s->schedulers[k], a);
+			sim_folder_name(s->schedulers[i], b);
+			if (!strcmp(a, b))
+				return cr_fail(e, -EINVAL,
+					       "schedulers %.128s and %.128s "
+					       "would share the folder %.128s; "
+					       "give one another name",
+					       s->schedulers[k],
+					       s->schedulers[i], a);
+		}
+	return 0;
+}
+
 /* The last one may be hours away. */
 static int check_schedulers(const struct sim_settings *s, struct cr_err *e)
 {
@@ -331,7 +365,7 @@ static int set_schedulers(const struct campaign *c, struct sim_settings *s,
 		return cr_fail(e, -EINVAL,
 			       "--trace with %u schedulers: use --out",
 			       s->nschedulers);
-	return check_schedulers(s, e);
+	return check_schedulers(s, e) ? -EINVAL : check_folders(s, e);
 }
 
 int sim_options_apply(const struct campaign *c, struct sim_settings *s,
@@ -365,6 +399,7 @@ void sim_options_parse(struct sim_options *o, int argc, char **argv)
 	kernels_option_use("codec-sim", (enum cr_kernels)raw.kernels);
 	*o = (struct sim_options){
 		.campaign = argv[first],
+		.settings = { raw.settings.item, raw.settings.count },
 		.out = raw.out,
 		.trace = raw.trace,
 		.json = raw.json,

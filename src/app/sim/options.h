@@ -9,9 +9,10 @@
 
 /** What does not depend on the campaign. All text is argv's. */
 struct sim_options {
-	const char *campaign; /**< the file */
-	const char *out;      /**< run folder, or NULL */
-	const char *trace;    /**< file, or NULL */
+	const char *campaign;		   /**< the file */
+	struct campaign_settings settings; /**< in place of what it says */
+	const char *out;		   /**< run folder, or NULL */
+	const char *trace;		   /**< file, or NULL */
 	bool json, quiet;
 	bool analyse;	  /**< do not play it */
 	unsigned threads; /**< to simulate in, >= 1 */

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 from conftest import ROOT
 
-import live
+from names import folder_name
 from options import Wrong, parse
 
 
@@ -93,5 +93,6 @@ def test_repetitions_and_searches():
 
 
 def test_run_folders_have_plain_names():
-    assert live.folder_name("rr,quantum=2ms") == "rr_quantum=2ms"
-    assert live.folder_name("./x.so bound=97%") == "._x.so_bound=97_"
+    assert folder_name("rr,quantum=2ms") == "rr_quantum=2ms"
+    assert folder_name("./x.so,bound=97%") == "x.so_bound=97_"
+    assert folder_name("../a/.x.so") == "a_.x.so"  # nothing hidden

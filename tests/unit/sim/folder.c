@@ -31,11 +31,29 @@ static void several_share_it_under_harmless_names(void **state)
 	(void)state;
 	(void)snprintf(out, sizeof(out), "%s/o,p",
 		       scratch_folder(top)); /* kept as given */
-	(void)snprintf(want, sizeof(want), "%s/.._a-b.so_x=1.5ms", out);
+	(void)snprintf(want, sizeof(want), "%s/a-b.so_x=1.5ms", out);
 	assert_int_equal(sim_folder_make(out, "../a-b.so,x=1.5ms", dir, &e), 0);
 	assert_string_equal(dir, want);
 	assert_int_equal(rmdir(dir), 0);
 	assert_int_equal(rmdir(out), 0); /* it was the only one */
+}
+
+static void no_folder_is_hidden_or_above(void **state)
+{
+	static const char *const names[][2] = {
+		{ "edf", "edf" },
+		{ "rr,quantum=5ms", "rr_quantum=5ms" },
+		{ "./x.so,boost=5", "x.so_boost=5" },
+		{ "../../mine/.x.so", "mine_.x.so" },
+		{ "/opt/x.so,a=../b", "opt_x.so_a=.._b" },
+	};
+	char name[RUN_PATH_MAX];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		sim_folder_name(names[i][0], name);
+		assert_string_equal(name, names[i][1]);
+	}
 }
 
 static void a_name_too_long_is_told(void **state)
@@ -54,6 +72,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(alone_it_is_the_folder_given),
 		cmocka_unit_test(several_share_it_under_harmless_names),
+		cmocka_unit_test(no_folder_is_hidden_or_above),
 		cmocka_unit_test(a_name_too_long_is_told),
 	};
 
