@@ -36,12 +36,10 @@
  * product is < 2^63, its virtual time <= 2^52, and bound() keeps all that is
  * queued within 2^53 of the least. So no difference ever reaches 2^63.
  */
+#include "schedulers/nice_weight.h"
 #include "schedulers/policies.h"
 #include "cr/tree.h"
 
-#define NEUTRAL (UINT64_C(1) << 20) /* nice 0, weight 1024 */
-#define LIGHTEST (UINT64_C(1) << 10)
-#define HEAVIEST (UINT64_C(1) << 32)
 #define LONGEST_TURN (INT64_C(1) << 42)
 #define LONGEST_PERIOD (INT64_C(1) << 43)
 
@@ -83,23 +81,6 @@ static const struct cr_opt cfs_options[] = {
 	  .dflt = 750 * CR_US },
 	{ .name = NULL },
 };
-
-/* From nice -20 to 19: 1024 x 1.25^-nice as Linux rounds it. */
-static const uint32_t nice_weight[40] = {
-	88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916,
-	9548,  7620,  6100,  4904,  3906,  3121,  2501,	 1991,	1586,  1277,
-	1024,  820,   655,   526,   423,   335,	  272,	 215,	172,   137,
-	110,   87,    70,    56,    45,	   36,	  29,	 23,	18,    15,
-};
-
-static uint64_t weight_of(const struct cr_task *t)
-{
-	uint64_t w = (uint64_t)nice_weight[t->nice + 20] * t->weight;
-
-	if (w < LIGHTEST)
-		return LIGHTEST;
-	return w > HEAVIEST ? HEAVIEST : w;
-}
 
 /* How far @a is ahead of @b. */
 static int64_t lead(uint64_t a, uint64_t b)
@@ -151,7 +132,7 @@ static void cfs_task_add(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 	struct cfs_task *x = CR_TASK(t, struct cfs_task);
 
 	(void)now;
-	x->weight = weight_of(t);
+	x->weight = nice_weight(t);
 	x->vruntime = CR_RQ(rq, struct cfs_rq)->least;
 }
 

@@ -2,10 +2,8 @@
 /*
  * No delay grows without bound under global FIFO as long as the load fits
  * (Leontyev and Anderson, "Tardiness bounds for FIFO scheduling on
- * multiprocessors", 2007). The bound here is the one of Erickson and Anderson,
- * "Fair lateness scheduling" (2012), for schedulers whose jobs go by release
- * plus a constant of their task, with that constant 0: with C and U of each
- * task on m CPUs,
+ * multiprocessors", 2007). The bound here is the one of support/compliant.h,
+ * for jobs that go by their release alone: with C and U of each task on m CPUs,
  *
  *	x_i = (G + sum C - C_i) / m,	G = sum of the m - 1 largest U_j x_j
  *
@@ -13,61 +11,11 @@
  */
 #include <math.h>
 
+#include "compliant.h"
 #include "schedulers/policies.h"
 #include "task_set_rig.h"
 
 enum { SETS = TEST_FEWER(1000), UNTIL = 4000, MOST_CPUS = 8 };
-
-static int descending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x < y) - (x > y);
-}
-
-static double sum_of_costs(const struct task_set *set)
-{
-	double sum = 0;
-
-	for (unsigned i = 0; i < set->n; i++)
-		sum += (double)set->task[i].cost;
-	return sum;
-}
-
-static double x_of(const struct set_task *t, double costs, double g,
-		   unsigned ncpu)
-{
-	return (g + costs - (double)t->cost) / ncpu;
-}
-
-static double larger_g(const struct task_set *set, double g, unsigned ncpu)
-{
-	double part[TASK_SET_MAX], costs = sum_of_costs(set), sum = 0;
-
-	for (unsigned i = 0; i < set->n; i++) {
-		const struct set_task *t = &set->task[i];
-
-		part[i] = x_of(t, costs, g, ncpu) * (double)t->cost /
-			  (double)t->period;
-	}
-	qsort(part, set->n, sizeof(part[0]), descending);
-	for (unsigned i = 0; i + 1 < ncpu && i < set->n; i++)
-		sum += part[i];
-	return sum;
-}
-
-/* The least G that meets its equation. Each step closes 1/m of the gap at
- * least, as no utilisation is above 1. */
-static double g_of(const struct task_set *set, unsigned ncpu)
-{
-	double g = 0, next = larger_g(set, g, ncpu);
-
-	for (unsigned k = 0; k < 1000 && next - g > 1e-9; k++) {
-		g = next;
-		next = larger_g(set, g, ncpu);
-	}
-	return next;
-}
 
 struct trial {
 	const char *opts;
@@ -99,14 +47,14 @@ static bool breaks_the_bound(const struct task_set *set, void *arg)
 {
 	const struct trial *with = arg;
 	cr_ns response[TASK_SET_MAX];
-	double costs = sum_of_costs(set), g = g_of(set, with->ncpu);
+	struct compliant c = { .set = set, .ncpu = with->ncpu };
+	double sum = compliant_s(&c);
 
 	if (task_set_util(set) > with->ncpu * CR_PPM)
 		return false; /* shrunk to what the theorem is not about */
 	play(set, with, UNTIL, response);
 	for (unsigned i = 0; i < set->n; i++) {
-		const struct set_task *t = &set->task[i];
-		double most = x_of(t, costs, g, with->ncpu) + (double)t->cost;
+		double most = compliant_response(&c, sum, i);
 
 		if ((double)response[i] > floor(most + 1e-6))
 			return true;

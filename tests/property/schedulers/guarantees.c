@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What edf, llf and rm promise, over random task sets in the simulator: no
+ * What edf, gfl, llf and rm promise, over random task sets in the simulator: no
  * deadline is missed where theory says so, and an admitted hard task is never
  * late. A set that breaks a promise is shrunk before it is shown.
  */
@@ -385,6 +385,12 @@ static void edf_is_never_late_with_a_hard_task_it_admitted(void **state)
 	admitted_means_in_time(&cr_sched_edf, NULL);
 }
 
+static void gfl_is_never_late_with_a_hard_task_it_admitted(void **state)
+{
+	(void)state;
+	admitted_means_in_time(&cr_sched_gfl, NULL);
+}
+
 static void llf_is_never_late_with_a_hard_task_it_admitted(void **state)
 {
 	(void)state;
@@ -411,6 +417,8 @@ int main(void)
 			three_of_two_thirds_fail_under_fifo_and_not_under_llf),
 		cmocka_unit_test(
 			edf_is_never_late_with_a_hard_task_it_admitted),
+		cmocka_unit_test(
+			gfl_is_never_late_with_a_hard_task_it_admitted),
 		cmocka_unit_test(
 			llf_is_never_late_with_a_hard_task_it_admitted),
 		cmocka_unit_test(rm_is_never_late_with_a_hard_task_it_admitted),

@@ -30,6 +30,7 @@ static const struct setting settings[] = {
 	{ .ops = &cr_sched_edf },
 	{ .ops = &cr_sched_edf, .opts = "bound=70%" },
 	{ .ops = &cr_sched_edf_be },
+	{ .ops = &cr_sched_gfl },
 	{ .ops = &cr_sched_llf, .opts = "granularity=7ns" },
 	{ .ops = &cr_sched_rm },
 	{ .ops = &cr_sched_dwa },

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Golden schedules of cfs and bfs, in slots of the simulator.
+ * Golden schedules of cfs, eevdf and bfs, in slots of the simulator.
  */
 #include "schedulers/policies.h"
 #include "sim_rig.h"
 
-#define CFS_SLOT (750 * CR_US) /* the granularity; the latency is 8 of them */
-#define BFS_SLOT (3 * CR_MS)   /* the interval is two */
+#define CFS_SLOT (750 * CR_US)	 /* the granularity; the latency is 8 of them */
+#define EEVDF_SLOT (750 * CR_US) /* the slice */
+#define BFS_SLOT (3 * CR_MS)	 /* the interval is two */
 
 /* One call of a golden schedule: @cost of CPU time from @start on. */
 struct row {
@@ -56,6 +57,7 @@ static void trace(struct sim_rig *rig, cr_ns slot, const char *want)
 	       sizeof((const struct row[]){ __VA_ARGS__ }) /                   \
 		       sizeof(struct row))
 #define CFS(...) RIG(&cr_sched_cfs, NULL, SIM_FULL, __VA_ARGS__)
+#define EEVDF(...) RIG(&cr_sched_eevdf, NULL, SIM_FULL, __VA_ARGS__)
 #define BFS(...) RIG(&cr_sched_bfs, NULL, SIM_FULL, __VA_ARGS__)
 
 /* --- cfs --- */
@@ -182,6 +184,42 @@ static void cfs_weights_are_those_of_linux(void **state)
 	assert_int_equal(shown(&rig->task[20], &cr_sched_cfs, "weight"), 1024);
 	assert_int_equal(last, 15);
 	rig_free(rig);
+}
+
+/* --- eevdf --- */
+
+/* By weight 3: A's requests end a third later each. After one of A's, V is 1/4:
+ * A has to wait until V has come to its 1/3, which takes one of B's. */
+static void eevdf_serves_the_eligible_by_deadline(void **state)
+{
+	(void)state;
+	trace(EEVDF({ 0, 1024, 0, ENDLESS }, { 0, 1024, 0, ENDLESS }),
+	      EEVDF_SLOT, "ABABABAB");
+	trace(EEVDF({ 0, 3072, 0, ENDLESS }, { 0, 1024, 0, ENDLESS }),
+	      EEVDF_SLOT, "ABAAABAAABAA");
+}
+
+/* However long B was not there: it comes with a lag of 0. At slot 4 both ask
+ * for the same, at 4.5 A has half a slice left: its deadline is earlier. */
+static void eevdf_pays_nothing_for_sleep(void **state)
+{
+	(void)state;
+	trace(EEVDF({ 0, 1024, 0, ENDLESS },
+		    { 0, 1024, 4 * EEVDF_SLOT, ENDLESS }),
+	      EEVDF_SLOT, "AAAAABABABAB");
+	trace(EEVDF({ 0, 1024, 0, ENDLESS },
+		    { 0, 1024, 4 * EEVDF_SLOT + EEVDF_SLOT / 2, ENDLESS }),
+	      EEVDF_SLOT / 2, "AAAAAAAAAABBAABBAABB");
+}
+
+/* B's request of a slice ends a quarter of one later in virtual time, before
+ * A's that is half done. After it B is ahead, and A has its half. */
+static void eevdf_displaces_for_an_earlier_deadline(void **state)
+{
+	(void)state;
+	trace(EEVDF({ 0, 1024, 0, ENDLESS },
+		    { 0, 4096, 4 * EEVDF_SLOT + EEVDF_SLOT / 2, ENDLESS }),
+	      EEVDF_SLOT / 2, "AAAAAAAAABBABBBBAABB");
 }
 
 /* --- bfs --- */
@@ -327,6 +365,9 @@ static void bfs_offsets_are_powers_of_eleven_tenths(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(eevdf_serves_the_eligible_by_deadline),
+		cmocka_unit_test(eevdf_pays_nothing_for_sleep),
+		cmocka_unit_test(eevdf_displaces_for_an_earlier_deadline),
 		cmocka_unit_test(cfs_divides_the_latency_by_weight),
 		cmocka_unit_test(cfs_multiplies_nice_and_weight),
 		cmocka_unit_test(cfs_keeps_the_granularity_in_a_crowd),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Golden schedules: what fifo, rr and edf do, slot by slot.
+ * Golden schedules: what fifo, rr, edf, gfl and dbp do, slot by slot.
  */
 #include "schedulers/policies.h"
 #include "steps.h"
@@ -278,6 +278,121 @@ static void edf_misses_on_dhalls_set(void **state)
 	free(s);
 }
 
+/* --- gfl --- */
+
+static void costs(struct steps *s, cr_ns a, cr_ns b, cr_ns c)
+{
+	s->task[0].core.task.cost.mean = a;
+	s->task[1].core.task.cost.mean = b;
+	s->task[2].core.task.cost.mean = c;
+}
+
+static void gfl_on_one_cpu_is_edf(void **state)
+{
+	struct steps *s = new_steps(&cr_sched_gfl, NULL, 1, true);
+
+	(void)state;
+	ADD(s, CR_SOFT, { 0, 4, 20 });
+	ADD(s, CR_SOFT, { 1, 2, 10 });
+	ADD(s, CR_SOFT, { 2, 1, 15 }, { 3, 1, 5 });
+	costs(s, 4, 2, 1);
+	expect(s, "ABBCCAAA.", NULL);
+}
+
+/* Points: 19, 19 and 11. The heavy one is first, though its deadline is last.
+ */
+static void gfl_serves_dhalls_set(void **state)
+{
+	struct steps *s = new_steps(&cr_sched_gfl, NULL, 2, true);
+
+	(void)state;
+	ADD(s, CR_SOFT, { 0, 2, 20 });
+	ADD(s, CR_SOFT, { 0, 2, 20 });
+	ADD(s, CR_SOFT, { 0, 20, 21 });
+	costs(s, 2, 2, 20);
+	expect(s, "CCCCCCCCCCCCCCCCCCCC.", "AABB.................");
+}
+
+/* B's point, 20 - 4 / 2, is before A's, 19 - 1 / 2; best effort has none. */
+static void gfl_preempts_by_points(void **state)
+{
+	struct steps *s = new_steps(&cr_sched_gfl, NULL, 2, true);
+
+	(void)state;
+	ADD(s, CR_SOFT, { 0, 4, 19 });
+	ADD(s, CR_SOFT, { 1, 4, 20 });
+	ADD(s, CR_BE, { 0, 4, 20 });
+	costs(s, 1, 4, 4);
+	expect(s, "AAAACCC.", "CBBBB...");
+}
+
+/* --- dbp --- */
+
+/* @n calls with a frame of cost 2 every @slots of that; what is older than a
+ * period is lost. */
+static struct steps *dbp_calls(const char *opts, unsigned n, cr_ns slots)
+{
+	enum { JOBS = 20 };
+	static struct step_job job[JOBS];
+	struct steps *s = new_steps(&cr_sched_dbp, opts, 1, false);
+	cr_ns period = 2 * slots;
+
+	s->max_age = period - 1;
+	for (unsigned i = 0; i < JOBS; i++) {
+		cr_ns at = (cr_ns)i * period;
+
+		job[i] = (struct step_job){ at, 2, at + period };
+	}
+	for (unsigned i = 0; i < n; i++)
+		steps_add(s, CR_SOFT, job, JOBS)->core.task.period = period;
+	return s;
+}
+
+static void dbp_takes_turns_where_one_of_two_is_enough(void **state)
+{
+	(void)state;
+	expect(dbp_calls("m=1,k=2,grace=0ms", 2, 1), "AABBAABBAABB", NULL);
+	expect(dbp_calls("m=1,k=3,grace=0ms", 3, 1), "AABBCCAABBCC", NULL);
+}
+
+/* Three calls, two frames a period. C is lost in the first, B in the second; by
+ * then B and C must not lose the next one, and so on: each loses every third.
+ */
+static void dbp_loses_every_third_where_two_of_three_are_enough(void **state)
+{
+	(void)state;
+	expect(dbp_calls("m=2,k=3,grace=0ms", 3, 2), "AABBCCAABBCCAABBAACCBBCC",
+	       NULL);
+}
+
+/* All distances are 2: by deadline. From 5 on nobody can be in time, so B comes
+ * first, which is 0 away. */
+static void dbp_counts_frames_that_wait_too_long(void **state)
+{
+	struct steps *s =
+		new_steps(&cr_sched_dbp, "m=2,k=3,grace=0ms", 1, false);
+
+	(void)state;
+	ADD(s, CR_SOFT, { 0, 6, 9 });
+	ADD(s, CR_SOFT, { 1, 1, 5 });
+	ADD(s, CR_SOFT, { 1, 1, 4 });
+	ADD(s, CR_SOFT, { 2, 1, 9 });
+	for (unsigned i = 1; i < 4; i++)
+		s->task[i].core.task.period = i == 1 ? 1 : 100;
+	expect(s, "AAAAAABCD.", NULL);
+}
+
+static void dbp_puts_best_effort_last(void **state)
+{
+	struct steps *s = new_steps(&cr_sched_dbp, NULL, 1, true);
+
+	(void)state;
+	ADD(s, CR_BE, { 0, 3, 1 });
+	ADD(s, CR_SOFT, { 1, 2, 1000 });
+	ADD(s, CR_BE, { 0, 1, 1 });
+	expect(s, "ABBAAC.", NULL);
+}
+
 /* Slots between two of @letter, or to the end, at the most. */
 static unsigned longest_gap(const char *line, char letter)
 {
@@ -292,7 +407,8 @@ static unsigned longest_gap(const char *line, char letter)
 
 /* Load 1.5 and an age limit: by deadline alone the task that meets the limit
  * once would meet it every period. */
-static void leaves_nobody_without_service(const struct cr_sched_ops *ops)
+static void leaves_nobody_without_service(const struct cr_sched_ops *ops,
+					  unsigned more)
 {
 	enum { JOBS = 30, PERIOD = 40, COST = 20, LIMIT = 100 };
 	static const cr_ns phase[3] = { 0, 13, 27 };
@@ -312,20 +428,24 @@ static void leaves_nobody_without_service(const struct cr_sched_ops *ops)
 	/* two frames in a row lost, then served: within the limit and a frame
 	 */
 	for (char letter = 'A'; letter <= 'C'; letter++)
-		assert_true(longest_gap(s->line[0], letter) <= LIMIT + COST);
+		assert_true(longest_gap(s->line[0], letter) <=
+			    LIMIT + COST + more * PERIOD);
 	free(s);
 }
 
 static void fifo_in_overload_leaves_nobody_without_service(void **state)
 {
 	(void)state;
-	leaves_nobody_without_service(&cr_sched_fifo);
+	leaves_nobody_without_service(&cr_sched_fifo, 0);
 }
 
-static void edf_in_overload_leaves_nobody_without_service(void **state)
+static void by_deadline_overload_leaves_nobody_without_service(void **state)
 {
 	(void)state;
-	leaves_nobody_without_service(&cr_sched_edf);
+	leaves_nobody_without_service(&cr_sched_edf, 0);
+	leaves_nobody_without_service(&cr_sched_gfl, 0);
+	/* two more are lost until a call has failed as others have */
+	leaves_nobody_without_service(&cr_sched_dbp, 2);
 }
 
 int main(void)
@@ -348,9 +468,18 @@ int main(void)
 		cmocka_unit_test(edf_puts_best_effort_last),
 		cmocka_unit_test(edf_preempts_the_worst_of_two_cpus),
 		cmocka_unit_test(edf_misses_on_dhalls_set),
+		cmocka_unit_test(gfl_on_one_cpu_is_edf),
+		cmocka_unit_test(gfl_serves_dhalls_set),
+		cmocka_unit_test(gfl_preempts_by_points),
+		cmocka_unit_test(dbp_takes_turns_where_one_of_two_is_enough),
+		cmocka_unit_test(
+			dbp_loses_every_third_where_two_of_three_are_enough),
+		cmocka_unit_test(dbp_counts_frames_that_wait_too_long),
+		cmocka_unit_test(dbp_puts_best_effort_last),
 		cmocka_unit_test(
 			fifo_in_overload_leaves_nobody_without_service),
-		cmocka_unit_test(edf_in_overload_leaves_nobody_without_service),
+		cmocka_unit_test(
+			by_deadline_overload_leaves_nobody_without_service),
 	};
 
 	return cmocka_run_group_tests_name("golden", tests, NULL, NULL);

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * EEVDF: earliest eligible virtual deadline first (Stoica and Abdel-Wahab,
+ * "Earliest eligible virtual deadline first", 1995; Linux since 6.6).
+ *
+ * Calls that always have frames get CPU time in proportion to their weights
+ * (those of cfs: nice_weight.h). A call asks for one slice of service after the
+ * other. Its virtual runtime v is its service divided by its weight w, virtual
+ * time V the mean of all v by weight, and w (V - v) its lag: the service that
+ * it was not given. A request is eligible when its v has come, that is, when
+ * nothing was given to it in advance, and its virtual deadline is v + slice /
+ * w. Of the eligible the earliest deadline is served. Classes and deadlines of
+ * frames are ignored.
+ *
+ * A call that sleeps leaves with its lag, two slices at most, and has it again
+ * when it comes back, with a new request. So nobody gains by sleeping, where
+ * cfs gives a bonus. (Linux also lets a call with a negative lag stay in the
+ * queue until it is eligible: "delayed dequeue". Here the lag is kept however
+ * long the sleep is.) It displaces a running call with a later deadline, if it
+ * is eligible itself.
+ *
+ * Good: overload is shared, nobody starves, and the shares are closer than
+ * those of cfs: with all calls there all the time, on one CPU with preemption,
+ * nobody is ever ahead of its share or behind it by more than a slice, however
+ * many there are (the paper's theorem 1). A short slice is served early. Bad:
+ * no deadline of a frame is respected, and light calls need weights, or they
+ * get what heavy codecs get.
+ *
+ * Several CPUs of one run queue share one order. A call heavier than one CPU
+ * can serve would collect arrears for good, which the others would have in
+ * advance: whoever comes back from a CPU has two slices and its turn of lag at
+ * most. If nobody is eligible, the first that will be is served.
+ *
+ * Live mode: no frame is cut; a decision is made after each. A request may take
+ * a frame more than a slice, and so may a call be ahead.
+ *
+ * Arithmetic: exact while calls are runnable. Virtual time is a uint64_t that
+ * wraps and is compared by signed difference, as in cfs.c; weights and turns
+ * are bounded as there. V is kept as a whole number and a rest, so that the sum
+ * of w (v - V) is the rest, in [0, sum of w).
+ */
+#include "cr/list.h"
+#include "schedulers/nice_weight.h"
+#include "schedulers/policies.h"
+
+struct eevdf_task;
+static void eevdf_carry(struct eevdf_task *x);
+
+/* tree.h calls this for nodes whose children it has changed. */
+#define RB_AUGMENT(x) eevdf_carry(x)
+#include "cr/tree.h"
+
+#define LONGEST_TURN (INT64_C(1) << 42)
+
+struct eevdf_task {
+	struct cr_list_node stopped; /* first: list.h sees a cr_list_node */
+	RB_ENTRY(eevdf_task) node;
+	/* all in virtual time */
+	uint64_t deadline, eligible; /* of the request */
+	uint64_t least;		     /* eligible in the subtree */
+	uint64_t vruntime;
+	uint64_t rest;	 /* of the last division by weight */
+	uint64_t weight; /* constant */
+	int64_t lag;	 /* asleep: in ns times NEUTRAL */
+	cr_ns counted;	 /* service of its turn that is in vruntime */
+	cr_ns turn;	 /* service of its last turn */
+	bool active;	 /* one of those that virtual time is the mean of */
+	bool served;	 /* picked, and not stopped since */
+};
+
+_Static_assert(sizeof(struct eevdf_task) <= CR_TASK_PRIV, "room in a task");
+
+RB_HEAD(eevdf_tree, eevdf_task);
+
+struct eevdf_rq {
+	struct eevdf_tree queue;
+	uint64_t now;	 /* virtual time */
+	uint64_t rest;	 /* of its last division */
+	uint64_t weight; /* of the active calls */
+	unsigned served; /* calls that were picked, and not stopped since */
+	/* Active calls that have left their CPUs and were not enqueued again
+	 * yet. If they are not at this instant, they sleep. */
+	struct cr_list stopped;
+	cr_ns stopped_at;
+};
+
+struct eevdf_opts {
+	int64_t slice;
+};
+
+static const struct cr_opt eevdf_options[] = {
+	{ .name = "slice",
+	  .help = "service that a call asks for at a time",
+	  .kind = CR_OPT_TIME,
+	  .offset = offsetof(struct eevdf_opts, slice),
+	  .min = CR_US,
+	  .max = 10 * CR_SEC,
+	  .dflt = 750 * CR_US },
+	{ .name = NULL },
+};
+
+static cr_ns slice_of(const struct cr_rq *rq)
+{
+	return CR_OPTS(rq, struct eevdf_opts)->slice;
+}
+
+/* How far @a is ahead of @b. */
+static int64_t lead(uint64_t a, uint64_t b)
+{
+	return (int64_t)(a - b);
+}
+
+/* Rounded down; @b > 0. */
+static int64_t quotient(int64_t a, int64_t b)
+{
+	return a / b - (a % b < 0);
+}
+
+/* --- the queue: by deadline; every node knows who is eligible below it --- */
+
+static int eevdf_cmp(struct eevdf_task *x, struct eevdf_task *y)
+{
+	int64_t d = lead(x->deadline, y->deadline);
+
+	return d ? cr_cmp(d, 0) : cr_cmp(cr_task_of(x)->id, cr_task_of(y)->id);
+}
+
+CR_TREE(eevdf_tree, eevdf_task, node, eevdf_cmp)
+
+static uint64_t sooner(uint64_t least, const struct eevdf_task *below)
+{
+	return below && lead(below->least, least) < 0 ? below->least : least;
+}
+
+static uint64_t least_below(const struct eevdf_task *x)
+{
+	return sooner(sooner(x->eligible, RB_LEFT(x, node)), RB_RIGHT(x, node));
+}
+
+static void eevdf_carry(struct eevdf_task *x)
+{
+	x->least = least_below(x);
+}
+
+static void carry_up(struct eevdf_task *x)
+{
+	for (; x; x = RB_PARENT(x, node))
+		eevdf_carry(x);
+}
+
+static void insert(struct eevdf_rq *e, struct eevdf_task *x)
+{
+	x->least = x->eligible;
+	RB_INSERT(eevdf_tree, &e->queue, x);
+	carry_up(x);
+}
+
+/* tree.h carries up from the node that takes the place of one with two
+ * children, but not from below another one. */
+static void take_out(struct eevdf_rq *e, struct eevdf_task *x)
+{
+	struct eevdf_task *parent = RB_PARENT(x, node);
+	bool two = RB_LEFT(x, node) && RB_RIGHT(x, node);
+
+	RB_REMOVE(eevdf_tree, &e->queue, x);
+	if (!two)
+		carry_up(parent);
+}
+
+static bool is_eligible(const struct eevdf_task *x, uint64_t by)
+{
+	return lead(x->eligible, by) <= 0;
+}
+
+/* The earliest deadline of those eligible by @by; there is one. */
+static struct eevdf_task *first_eligible(struct eevdf_task *x, uint64_t by)
+{
+	for (;;) {
+		struct eevdf_task *left = RB_LEFT(x, node);
+
+		if (left && lead(left->least, by) <= 0)
+			x = left;
+		else if (is_eligible(x, by))
+			return x;
+		else
+			x = RB_RIGHT(x, node);
+	}
+}
+
+/* The same with a CPU mask in the way; or the first that will be eligible, or
+ * NULL. */
+static struct eevdf_task *scan(const struct cr_rq *rq, unsigned cpu)
+{
+	struct eevdf_rq *e = CR_RQ(rq, struct eevdf_rq);
+	struct eevdf_task *x, *first = NULL;
+
+	RB_FOREACH (x, eevdf_tree, &e->queue) {
+		if (!cr_may_run(rq, cr_task_of(x), cpu))
+			continue;
+		if (is_eligible(x, e->now))
+			return x;
+		if (!first || lead(x->eligible, first->eligible) < 0)
+			first = x;
+	}
+	return first;
+}
+
+/* --- virtual time --- */
+
+/* The sum of w (v - V) is @sum: let V be the mean. */
+static void set_mean(struct eevdf_rq *e, int64_t sum)
+{
+	int64_t weight = (int64_t)e->weight, by = 0;
+
+	if (weight)
+		by = quotient(sum, weight);
+	e->now += (uint64_t)by;
+	e->rest = (uint64_t)(sum - by * weight);
+}
+
+static int64_t lag_of(const struct eevdf_rq *e, const struct eevdf_task *x)
+{
+	return lead(e->now, x->vruntime) * (int64_t)x->weight;
+}
+
+/* @ran more (or, corrected, less) for @x. */
+static void charge(struct eevdf_rq *e, struct eevdf_task *x, cr_ns ran)
+{
+	cr_ns service = cr_ns_max(cr_ns_min(ran, LONGEST_TURN), -LONGEST_TURN);
+	int64_t sum = service * (int64_t)NEUTRAL + (int64_t)x->rest;
+	int64_t weight = (int64_t)x->weight, by = quotient(sum, weight);
+
+	x->rest = (uint64_t)(sum - by * weight);
+	x->vruntime += (uint64_t)by;
+	set_mean(e, (int64_t)e->rest + by * weight);
+}
+
+/* Turns under way, as far as they have come. */
+static void count_turns(struct cr_rq *rq, cr_ns now)
+{
+	struct eevdf_rq *e = CR_RQ(rq, struct eevdf_rq);
+
+	for (unsigned c = 0; e->served && c < rq->ncpu; c++) {
+		struct cr_task *r = rq->cpu[c].running;
+		struct eevdf_task *x = r ? CR_TASK(r, struct eevdf_task) : NULL;
+		cr_ns more;
+
+		if (!x || !x->served)
+			continue;
+		more = now - rq->cpu[c].since - x->counted;
+		if (more <= 0)
+			continue;
+		charge(e, x, more);
+		x->counted += more;
+	}
+}
+
+static void ask(const struct cr_rq *rq, struct eevdf_task *x)
+{
+	uint64_t service = (uint64_t)slice_of(rq) * NEUTRAL;
+
+	x->eligible = x->vruntime;
+	x->deadline = x->vruntime + (service + x->weight - 1) / x->weight;
+}
+
+/* Others' virtual runtimes stay, so what @x was not given is theirs. */
+static void fall_asleep(struct cr_rq *rq, struct eevdf_task *x)
+{
+	struct eevdf_rq *e = CR_RQ(rq, struct eevdf_rq);
+	int64_t most = 2 * slice_of(rq) * (int64_t)NEUTRAL;
+	int64_t lag = lag_of(e, x);
+
+	x->active = false;
+	x->lag = cr_ns_max(cr_ns_min(lag, most), -most);
+	e->weight -= x->weight;
+	set_mean(e, (int64_t)e->rest + lag);
+}
+
+/* V goes back so far that all lags together stay 0, see fall_asleep(). An idle
+ * CPU owes nothing. */
+static void wake(struct cr_rq *rq, struct eevdf_task *x)
+{
+	struct eevdf_rq *e = CR_RQ(rq, struct eevdf_rq);
+	int64_t others = (int64_t)e->weight, back, own;
+
+	x->active = true;
+	x->rest = 0;
+	e->weight += x->weight;
+	if (!others) {
+		x->vruntime = e->now;
+		return;
+	}
+	back = quotient(x->lag, others);
+	own = quotient(x->lag, (int64_t)x->weight);
+	e->now -= (uint64_t)back;
+	x->vruntime = e->now - (uint64_t)own;
+	set_mean(e,
+		 (int64_t)e->rest + others * back - (int64_t)x->weight * own);
+}
+
+/* Where calls can get less than their share for good. */
+static void forgive(struct cr_rq *rq, struct eevdf_task *x)
+{
+	struct eevdf_rq *e = CR_RQ(rq, struct eevdf_rq);
+	cr_ns most = 2 * slice_of(rq) + cr_ns_min(x->turn, LONGEST_TURN);
+	int64_t by = lead(e->now, x->vruntime) -
+		     (int64_t)((uint64_t)most * NEUTRAL / x->weight);
+
+	if (rq->ncpu == 1 || by <= 0)
+		return;
+	x->vruntime += (uint64_t)by;
+	x->eligible += (uint64_t)by;
+	x->deadline += (uint64_t)by;
+	set_mean(e, (int64_t)e->rest + by * (int64_t)x->weight);
+}
+
+static struct eevdf_task *of_node(struct cr_list_node *n)
+{
+	return (struct eevdf_task *)(void *)n;
+}
+
+/* Who has stopped and was not enqueued again. */
+static void let_sleep(struct cr_rq *rq)
+{
+	struct eevdf_rq *e = CR_RQ(rq, struct eevdf_rq);
+	struct cr_list_node *n;
+
+	while ((n = TAILQ_FIRST(&e->stopped))) {
+		TAILQ_REMOVE(&e->stopped, n, link);
+		fall_asleep(rq, of_node(n));
+	}
+}
+
+/* --- the callbacks --- */
+
+static int eevdf_rq_init(struct cr_rq *rq)
+{
+	TAILQ_INIT(&CR_RQ(rq, struct eevdf_rq)->stopped);
+	return 0;
+}
+
+static void eevdf_task_add(struct cr_rq *rq, struct cr_task *t, cr_ns now)
+{
+	(void)rq, (void)now;
+	CR_TASK(t, struct eevdf_task)->weight = nice_weight(t);
+}
+
+static void eevdf_task_del(struct cr_rq *rq, struct cr_task *t, cr_ns now)
+{
+	(void)t, (void)now;
+	let_sleep(rq);
+}
+
+/* Only a call just enqueued and running ones are compared by this. */
+static bool eevdf_before(const struct cr_task *a, const struct cr_task *b,
+			 cr_ns now)
+{
+	const struct eevdf_task *x = CR_TASK_CONST(a, struct eevdf_task);
+	const struct eevdf_task *y = CR_TASK_CONST(b, struct eevdf_task);
+	int64_t d = lead(x->deadline, y->deadline);
+
+	(void)now;
+	if (a->state == CR_QUEUED &&
+	    !is_eligible(x, CR_RQ(a->rq, struct eevdf_rq)->now))
+		return false;
+	return d ? d < 0 : a->id < b->id;
+}
+
+static void eevdf_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
+			  cr_ns now)
+{
+	struct eevdf_rq *e = CR_RQ(rq, struct eevdf_rq);
+	struct eevdf_task *x = CR_TASK(t, struct eevdf_task);
+	bool goes_on = why == CR_ENQ_NEXT || why == CR_ENQ_REQUEUE;
+
+	if (goes_on && x->active) {
+		TAILQ_REMOVE(&e->stopped, &x->stopped, link);
+		forgive(rq, x);
+		insert(e, x);
+		return;
+	}
+	let_sleep(rq);
+	count_turns(rq, now);
+	wake(rq, x);
+	ask(rq, x);
+	insert(e, x);
+	cr_kick_worst(rq, t, eevdf_before, now);
+}
+
+static void eevdf_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
+{
+	struct eevdf_task *x = CR_TASK(t, struct eevdf_task);
+
+	let_sleep(rq);
+	count_turns(rq, now);
+	take_out(CR_RQ(rq, struct eevdf_rq), x);
+	fall_asleep(rq, x);
+}
+
+/* What is left of its request, at least a nanosecond. */
+static cr_ns rest_of_slice(const struct eevdf_task *x)
+{
+	int64_t left = lead(x->deadline, x->vruntime) * (int64_t)x->weight -
+		       (int64_t)x->rest;
+
+	return cr_ns_max(quotient(left - 1, (int64_t)NEUTRAL) + 1, 1);
+}
+
+static struct cr_task *eevdf_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
+{
+	struct eevdf_rq *e = CR_RQ(rq, struct eevdf_rq);
+	struct eevdf_task *x = RB_ROOT(&e->queue);
+
+	let_sleep(rq);
+	count_turns(rq, now);
+	if (!x)
+		return NULL;
+	x = first_eligible(x, lead(x->least, e->now) > 0 ? x->least : e->now);
+	if (!cr_may_run(rq, cr_task_of(x), cpu))
+		x = scan(rq, cpu);
+	if (!x)
+		return NULL;
+	take_out(e, x);
+	x->served = true;
+	e->served++;
+	x->counted = 0;
+	cr_task_of(x)->slice = rest_of_slice(x);
+	return cr_task_of(x);
+}
+
+static void eevdf_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
+		       cr_ns ran, enum cr_stop why, cr_ns now)
+{
+	struct eevdf_rq *e = CR_RQ(rq, struct eevdf_rq);
+	struct eevdf_task *x = CR_TASK(t, struct eevdf_task);
+
+	(void)cpu, (void)why;
+	if (now > e->stopped_at)
+		let_sleep(rq);
+	charge(e, x, ran - x->counted);
+	x->turn = ran;
+	x->served = false;
+	e->served--;
+	if (lead(x->vruntime, x->deadline) >= 0)
+		ask(rq, x);
+	TAILQ_INSERT_TAIL(&e->stopped, &x->stopped, link);
+	e->stopped_at = now;
+}
+
+static unsigned eevdf_explain(const struct cr_task *t, struct cr_kv *kv,
+			      unsigned max)
+{
+	const struct eevdf_task *x = CR_TASK_CONST(t, struct eevdf_task);
+	const struct eevdf_rq *e = CR_RQ(t->rq, struct eevdf_rq);
+	int64_t lag = x->active ? lag_of(e, x) : x->lag;
+	const struct cr_kv all[] = {
+		{ "lag_ns", quotient(lag, (int64_t)NEUTRAL) },
+		{ "eligible", x->active && is_eligible(x, e->now) },
+		{ "weight", (int64_t)(x->weight >> 10) },
+		{ "slice_ns", t->slice },
+	};
+
+	return CR_KV_COPY(kv, max, all);
+}
+
+/* --- check --- */
+
+/* What virtual time is the mean of. */
+struct mean {
+	uint64_t weight, sum;
+};
+
+static void add_to(struct mean *m, const struct eevdf_rq *e,
+		   const struct eevdf_task *x)
+{
+	m->weight += x->weight;
+	m->sum += x->weight * (x->vruntime - e->now);
+}
+
+static bool queue_check(const struct cr_rq *rq, struct mean *m)
+{
+	struct eevdf_rq *e = CR_RQ(rq, struct eevdf_rq);
+	struct eevdf_task *x, *before = NULL;
+	unsigned n = 0;
+
+	RB_FOREACH (x, eevdf_tree, &e->queue) {
+		if (before && eevdf_cmp(before, x) >= 0)
+			return false;
+		if (cr_task_of(x)->state != CR_QUEUED || !x->active ||
+		    x->served || x->least != least_below(x) ||
+		    lead(x->deadline, x->vruntime) <= 0)
+			return false;
+		add_to(m, e, x);
+		before = x;
+		n++;
+	}
+	return n == rq->nqueued;
+}
+
+/* Sorted, complete, and virtual time is the mean. */
+static bool eevdf_check(const struct cr_rq *rq)
+{
+	struct eevdf_rq *e = CR_RQ(rq, struct eevdf_rq);
+	struct mean m = { 0, 0 };
+	struct cr_list_node *n;
+
+	if (!queue_check(rq, &m))
+		return false;
+	TAILQ_FOREACH (n, &e->stopped, link)
+		add_to(&m, e, of_node(n));
+	/* as long as this policy takes over, running calls have others' memory
+	 */
+	for (unsigned c = 0; e->served && c < rq->ncpu; c++) {
+		struct cr_task *r = rq->cpu[c].running;
+
+		if (r && CR_TASK(r, struct eevdf_task)->served)
+			add_to(&m, e, CR_TASK(r, struct eevdf_task));
+	}
+	return m.weight == e->weight && m.sum == e->rest &&
+	       (e->rest < e->weight || !e->weight);
+}
+
+const struct cr_sched_ops cr_sched_eevdf = {
+	.abi = CR_SCHED_ABI,
+	.flags = CR_F_SLICED,
+	.name = "eevdf",
+	.help = "weighted fair shares: earliest eligible virtual deadline "
+		"first",
+	.rq_size = sizeof(struct eevdf_rq),
+	.task_size = sizeof(struct eevdf_task),
+	.opts_size = sizeof(struct eevdf_opts),
+	.opts = eevdf_options,
+	.rq_init = eevdf_rq_init,
+	.task_add = eevdf_task_add,
+	.task_del = eevdf_task_del,
+	.enqueue = eevdf_enqueue,
+	.dequeue = eevdf_dequeue,
+	.pick = eevdf_pick,
+	.stop = eevdf_stop,
+	.explain = eevdf_explain,
+	.check = eevdf_check,
+};
