@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """campaigns/run [CAMPAIGN] [OPTION]...: installs what is missing, builds, plays a
-campaign file (demo.yaml) under each of its schedulers, and ends with a table and
-the path of a web page with figures (OUT/report.html).
+campaign file (demo.yaml) under each of its schedulers, and ends with the verdict:
+what came out, a short table, and which scheduler to choose. OUT/report.html has
+figures and tables, OUT/report.json every number.
 A folder of campaigns is simulated: by its own program (scale), or else by
 campaigns/simulate (best).
 

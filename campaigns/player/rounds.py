@@ -43,12 +43,14 @@ def forget(out, specs, repeat):
 
 
 def report(player, folders):
-    """Table and web page; whether codec-report could."""
+    """The verdict, a web page and every number as JSON; whether codec-report
+    could."""
     out = player.options.out
     print(f"\n== report (run folders: {out})", flush=True)
     return not subprocess.run(
-        [player.program("codec-report"), "--html",
-         os.path.join(out, "report.html"), *folders],
+        [player.program("codec-report"),
+         "--html", os.path.join(out, "report.html"),
+         "--data", os.path.join(out, "report.json"), *folders],
         check=False).returncode
 
 

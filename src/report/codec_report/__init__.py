@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables out of traces: which scheduler is better, and by how much.
+"""A verdict out of traces: which scheduler is better, and by how much.
 
 codec_report.trace    reads trace files (include/cr/trace.h)
 codec_report.run      puts a run together: trace, feeder's files
@@ -10,6 +10,13 @@ codec_report.listing  a line per job or call; perfetto: a trace to look at
 codec_report.emodel   what calls would sound like, by g107 (ITU-T G.107)
 codec_report.quality  PESQ of dumped speech
 codec_report.repeats  medians of repeated runs, and what noise explains
+codec_report.phases   calm, overload, after: by the load
+codec_report.offered  what became of the frames offered in a phase
+codec_report.contenders columns that are compared with each other
+codec_report.differ   which differences are worth a word
+codec_report.verdict  the sentences, with words; brief: the short table
+codec_report.labels   what columns are called
+codec_report.comparison all of that, of the runs that are reported
 codec_report.table    text, CSV and JSON
 codec_report.figures  figures, a module each
 codec_report.page     the web page

@@ -7,9 +7,10 @@ import shutil
 import sys
 import textwrap
 
-from codec_report import (ReportError, delay, emodel, feeder, listing, man,
-                          metrics, perfetto, pictures, quality, recovery,
-                          repeats, table)
+from codec_report import (ReportError, brief, delay, differ, emodel, feeder,
+                          labels, listing, man, metrics, perfetto, phases,
+                          pictures, quality, recovery, repeats, table, verdict)
+from codec_report.comparison import Comparison, report
 from codec_report.run import (FILES, Window, base_name, load_run,
                               sections)
 
@@ -18,16 +19,20 @@ Compare schedulers by the traces of runs.
 
 RUN is a trace file (of codec-runner or codec-sim) or a folder that holds
 trace.bin and, from codec-feeder, run.json and calls.csv; parts that are
-missing are noted. A folder of such folders means all of them. Every scheduler of every run becomes a column, every codec
-pair a table; the best of a row is marked with '*'. A run whose scheduler was
-switched becomes a column per scheduler; one that was repeated (a folder of
-runs 1, 2, ...) a column of medians.
+missing are noted. A folder of such folders means all of them. A verdict comes
+first: what was played, what came out, phase by phase, and which scheduler to
+choose; then a short table. Every scheduler of every run becomes a column. A
+run whose scheduler was switched becomes a column per scheduler; one that was
+repeated (a folder of runs 1, 2, ...) a column of medians, and the best of a
+row is marked.
 """
 
 EXAMPLES = """\
 codec-report out/fifo out/edf
-    two runs side by side
-codec-report --warm-up 5 --by class trace.bin
+    which of two runs was better, and a short table
+codec-report --all out/fifo out/edf
+    every number of them, a table for each codec pair
+codec-report --all --warm-up 5 --by class trace.bin
     without the first five seconds, by service class
 codec-report --csv out/demo > runs.csv
     one line per run, scheduler and codec pair, for a spreadsheet
@@ -49,6 +54,7 @@ EXITS = """\
 
 SECTIONS = [("examples", EXAMPLES), ("exit codes", EXITS)] + [
     (title, module.__doc__.split("\n\n", 1)[1]) for title, module in (
+        ("verdict", verdict), ("phases", phases), ("what differs", differ),
         ("definitions", metrics), ("delay", delay), ("E-model", emodel),
         ("PESQ", quality), ("recovery", recovery),
         ("lists", listing), ("perfetto", perfetto),
@@ -117,6 +123,8 @@ def _parser():
     parser.add_argument("--pesq", action="store_true", help="score the speech "
                         "that codec-feeder --dump kept, by PESQ; needs the "
                         "Python package pesq")
+    parser.add_argument("--all", action="store_true", help="print every "
+                        "number, too, a table for each of --by")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true",
                       help="print one JSON object; shares are 0..1")
@@ -126,6 +134,8 @@ def _parser():
                       "of real-time tools, a line per frame")
     form.add_argument("--calls", choices=("csv",), help="print what the "
                       "E-model says, a line per call")
+    parser.add_argument("--data", metavar="FILE", help="write what --json "
+                        "prints there")
     parser.add_argument("--html", metavar="FILE", help="write a web page with "
                         "figures and the tables there; needs matplotlib")
     parser.add_argument("--plots", metavar="DIR", help="write the figures "
@@ -133,7 +143,7 @@ def _parser():
     parser.add_argument("--gantt", metavar="FROM..TO", type=time_window,
                         help="what their chart of single frames shows, from "
                         "the first arrival, as 9.8s..9.86s (default: around "
-                        "the worst moment of each)")
+                        "the worst moment of a campaign's first run)")
     parser.add_argument("--perfetto", metavar="FILE", help="write a trace for "
                         "ui.perfetto.dev there")
     parser.add_argument("--perfetto-frames", metavar="N", type=int,
@@ -146,47 +156,16 @@ def _parser():
     return parser
 
 
-def report(run, by, measured):
-    """A run, measured by sections(), as what --json prints of it."""
-    notes = list(run.notes)
-    if run.trace is not None and not measured:
-        notes.append("no frame arrived in the time looked at")
-    if by == "flow" and not run.calls:
-        notes.append("no calls.csv: flows are not known")
-    return {
-        "run": run.name,
-        "program": str(run.trace.header.get("program", "")) if run.trace
-        else "",
-        "notes": notes,
-        "schedulers": [{
-            "scheduler": s.scheduler,
-            "options": s.options,
-            "begin_s": s.begin_s,
-            "end_s": s.end_s,
-            "workers": {str(i): share for i, share in s.workers.items()},
-            "groups": [{"group": label, **values}
-                       for label, values in s.groups],
-        } for s in measured],
-        "feeder": run.feeder,
-    }
-
-
 def _group_order(reports):
     """Labels as they first come; the sum over all first."""
-    labels = [group["group"] for r in reports for s in r["schedulers"]
-              for group in s["groups"]]
-    return sorted(dict.fromkeys(labels), key=lambda label: label != "all")
-
-
-def _heading(run, section):
-    """The scheduler; with its options where the run used several of it."""
-    name = section["scheduler"]
-    same = [s["options"] for s in run["schedulers"] if s["scheduler"] == name]
-    return section["options"] if len(set(same)) > 1 else name
+    found = [group["group"] for r in reports for s in r["schedulers"]
+             for group in s["groups"]]
+    return sorted(dict.fromkeys(found), key=lambda label: label != "all")
 
 
 def _columns(reports, label):
-    return [table.Column(r["run"], _heading(r, s), group)
+    return [table.Column(r["run"], s["label"], group,
+                         labels.scheduler_name(s["scheduler"]))
             for r in reports for s in r["schedulers"]
             for group in s["groups"] if group["group"] == label]
 
@@ -201,40 +180,76 @@ def _unique_names(reports):
 
 
 def _notes(reports):
-    return [f"{r['run']}: {note}" for r in reports for note in r["notes"]]
+    """Each with the names of the runs that have it."""
+    found = {}
+    for r in reports:
+        for note in r["notes"]:
+            found.setdefault(note, []).append(r["run"])
+    return [f"{', '.join(names)}: {note}" for note, names in found.items()]
 
 
-def _print_text(reports, out):
+def _print_table(title, columns, out, chosen=metrics.METRICS):
     colour = out.isatty() and not os.environ.get("NO_COLOR")
     width = shutil.get_terminal_size((80, 24)).columns if out.isatty() else 80
-    for label in _group_order(reports):
-        lines = table.table(label, _columns(reports, label), width, colour)
-        out.write("\n".join(lines) + "\n")
+    lines = table.table(title, columns, width, colour, chosen)
+    out.write("\n".join(lines) + "\n")
+
+
+def _print_verdict(told, out):
+    for line in told.lines():
+        out.write(textwrap.fill(line, 79, break_on_hyphens=False) + "\n")
+        if line == told.load():
+            out.write("\n")
+    out.write("\n")
+    columns, chosen = brief.columns(told.family, told.lead, False)
+    _print_table("", columns, out, chosen)
+
+
+def _print_text(reports, verdicts, args, out):
+    for told in verdicts:
+        _print_verdict(told, out)
+    everything = args.all or not verdicts
+    for label in _group_order(reports) if everything else ():
+        _print_table(label, _columns(reports, label), out)
     for note in _notes(reports):
         out.write(f"note: {note}\n")
+    for path in (args.html, args.plots, args.data):
+        if path:
+            out.write(f"written: {path}\n")
+    if not everything:
+        out.write("every number: --all; for programs: --json\n")
+    choice = [told.choose() for told in verdicts if told.choose()]
+    if len(choice) == 1:
+        out.write(choice[0] + "\n")
 
 
-def _title(reports):
-    names = [_heading(r, s) for r in reports for s in r["schedulers"]]
-    return "Schedulers compared: " + ", ".join(dict.fromkeys(names))
+def _title(reports, verdicts):
+    names = dict.fromkeys(s["label"] for r in reports
+                          for s in r["schedulers"])
+    campaigns = dict.fromkeys(told.family.campaign.removesuffix(".yaml")
+                              for told in verdicts if told.family.campaign)
+    return f"{', '.join(campaigns) or 'Schedulers compared'}: " + \
+        ", ".join(names)
 
 
-def _draw(album, args, reports):
+def _draw(album, args, reports, verdicts):
     """Write what --html and --plots ask for."""
-    album.draw([(r["run"], [_heading(r, s) for s in r["schedulers"]])
+    album.draw([(r["run"], [s["label"] for s in r["schedulers"]])
                 for r in reports])
     if args.html:
-        album.write(args.html, _title(reports),
+        album.write(args.html, _title(reports, verdicts), verdicts,
                     [(label, _columns(reports, label))
                      for label in _group_order(reports)], _notes(reports))
     if args.plots:
         album.save(args.plots)
 
 
-def _tell_written(args, out):
-    for path in (args.html, args.plots):
-        if path:
-            out.write(f"written: {path}\n")
+def _write_data(path, text):
+    try:
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+    except OSError as error:
+        raise ReportError(f"{path}: {error.strerror}") from None
 
 
 def _write_perfetto(args, named):
@@ -261,29 +276,40 @@ def _run(args, out):
     assumed = emodel.Assumptions(args.playout * 1e3, args.network * 1e3,
                                  not args.no_plc)
     album = pictures.Album(args.gantt) if args.html or args.plots else None
-    reports, named = [], []
+    comparison, names, named = Comparison(), [], []
     for path in (run for named_run in args.runs
                  for run in repeats.runs_in(named_run, FILES)):
         repetitions = repeats.folders(path, FILES)
-        several = []
-        for one in repetitions or [path]:
+        names.append(base_name(path) if repetitions else None)
+        for turn, one in enumerate(repetitions or [path]):
             run, measured = _measure(one, args, window, assumed)
             if repetitions:
                 run.name = f"{base_name(path)}/{run.name}"
-            several.append(report(run, args.by, measured))
-            named.append((several[-1], measured))
-            if album and len(several) == 1:
-                album.add(run, measured)
-        reports.append(repeats.combine(base_name(path), several)
-                       if repetitions else several[0])
+            told = report(run, args.by, measured)
+            named.append((told, measured))
+            family = comparison.add(run, told, measured, turn,
+                                    names[-1] or run.name)
+            if album and turn == 0:
+                album.add(run, measured, family)
+    reports = comparison.finish(names)
     _unique_names(reports)
     named = [(told["run"], measured) for told, measured in named]
+    _tell(args, out, album, reports, comparison.verdicts, named)
+    out.flush()
+
+
+def _tell(args, out, album, reports, verdicts, named):
+    """Everything that was asked for."""
     if album:
-        _draw(album, args, reports)
+        _draw(album, args, reports, verdicts)
     if args.perfetto:
         _write_perfetto(args, named)
+    data = table.as_json(reports, [told.as_dict() for told in verdicts]) \
+        if args.json or args.data else ""
+    if args.data:
+        _write_data(args.data, data)
     if args.json:
-        out.write(table.as_json(reports))
+        out.write(data)
     elif args.csv:
         out.write(table.as_csv(reports))
     elif args.jobs:
@@ -291,9 +317,7 @@ def _run(args, out):
     elif args.calls:
         listing.calls(out, named)
     else:
-        _print_text(reports, out)
-        _tell_written(args, out)
-    out.flush()
+        _print_text(reports, verdicts, args, out)
 
 
 def main(argv=None):

@@ -59,6 +59,10 @@ METRICS = [
     Metric("playout_loss_share", "too late for play-out", "share", -1)]
 
 
+#: What makes no sense of frames of several phases.
+SCORES = tuple(m.key for m in METRICS if m.key != "playout_loss_share")
+
+
 @dataclass(frozen=True)
 class Codec:
     """Planning values of a codec mode. ie, bpl: None where not published;

@@ -22,6 +22,8 @@ sched jitter |pick(i) - pick(j) - frame duration| where j is the frame of the
              these stamps around the frame duration. A lost frame therefore
              shows as a deviation of about one frame duration here, and not
              in "jitter".
+in time      share of the frames offered (done or lost) that have a deadline:
+             done, and sent before it. A lost frame is not in time.
 late share   of the jobs done that have a deadline: sent after it.
 call loss    per call: lost / (lost + done), over the calls with either.
              Jain's index over these shares (Jain, Chiu, Hawe 1984):
@@ -74,7 +76,8 @@ METRICS = (
     + quantile_metrics("jitter", "jitter")
     + quantile_metrics("sched_jitter", "sched jitter")
     + [Metric("behind_p99_ms", "arrivals behind p99, ms", "ms"),
-       Metric("late_share", "late", "share", -1),
+       Metric("in_time_share", "in time", "share", 1),
+       Metric("late_share", "late, of those done", "share", -1),
        Metric("call_loss_min", "call loss min", "share"),
        Metric("call_loss_median", "call loss median", "share", -1),
        Metric("call_loss_max", "call loss max", "share", -1),
@@ -286,7 +289,13 @@ def measure(jobs, seconds, workers):
     out.update(delay.measure(jobs, sent))
     behind = quantiles(arrivals_behind(jobs, starts), 1e-6)
     out["behind_p99_ms"] = behind["p99"]
-    due = done & (jobs["deadline"] > 0) & (jobs["deadline"] != NEVER)
+    owed = (jobs["deadline"] > 0) & (jobs["deadline"] != NEVER)
+    due = done & owed
+    offered = owed & (done | lost_jobs(jobs))
+    if offered.any():
+        finished = np.maximum(jobs["sent"], jobs["end"])
+        in_time = due & (finished <= jobs["deadline"])
+        out["in_time_share"] = float(in_time.sum()) / float(offered.sum())
     if due.any():
         finished = np.maximum(jobs["sent"], jobs["end"])
         late = (finished > jobs["deadline"]) & due

@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A comparison as one web page that needs nothing beside itself: findings,
-figures, tables, what was run. For screens, light and dark, and for paper."""
+"""A comparison as one web page that needs nothing beside itself: the verdict,
+findings, figures, tables, what was run. For screens, wide and narrow, light and
+dark, and for paper."""
+import re
 from html import escape
 
-from codec_report import metrics, table
+from codec_report import brief, differ, metrics, phases, table, verdict
 from codec_report.figures import style, svg
 
 PAPER = 104  # characters of a table that A4 is wide enough for
 GAP = 2      # of them between two columns
+ROWS = 15    # of a table; the rest is folded
+#: Rows that are not folded, as far as there are any.
+MAIN = ("jobs", "lost", "in_time_share", "call_loss_max", "delay_p50_ms",
+        "delay_p99_ms", "delay_max_ms", "jitter_p99_ms",
+        "sched_jitter_p99_ms", "mos_mean", "busy_share", "pesq_mean",
+        "feeder_lost", "feeder_delay_p99_ms", "feeder_recovery_ms")
 
 _CSS = """
 :root { color-scheme: light dark; %(light)s }
@@ -35,17 +43,32 @@ caption { text-align: left; font-weight: 600; font-size: 1rem;
 th, td { padding: .15rem .6rem; text-align: right; white-space: nowrap; }
 th[scope=row], .facts td, .facts th { text-align: left; }
 th[scope=row] { font-weight: normal; padding-left: 0; }
-th.part { padding-left: 1.2rem; }
 .facts td { white-space: normal; vertical-align: top;
   overflow-wrap: anywhere; }
 .facts th { vertical-align: top; }
 thead th { border-bottom: 2px solid var(--muted); vertical-align: bottom; }
 tbody tr { border-bottom: 1px solid var(--grid); }
-thead .run { display: block; font-weight: normal; color: var(--muted); }
-.best { font-weight: 700; color: var(--c2); }
-details { margin-top: 2.5rem; }
-summary { font-weight: 600; cursor: pointer; }
+th[scope=row], thead th:first-child { position: sticky; left: 0;
+  background: var(--background); text-align: left; padding-left: 0; }
+.best { font-weight: 700; }
+th.part { padding-left: 1.2rem; }
+.chip { display: inline-block; width: .7em; height: .7em; margin-right: .35em;
+  border-radius: .15em; }
+.verdict { margin: 1rem 0 1.5rem; padding: .25rem 1rem;
+  border-left: .3rem solid var(--text); }
+.verdict p { margin: .5rem 0; }
+.choose { font-weight: 600; }
+.again { margin-top: 2.5rem; }
+details { margin: .4rem 0 1rem; }
+summary { font-weight: 600; cursor: pointer; padding: .3rem 0; }
 pre { white-space: pre-wrap; font-size: .8rem; }
+@media (max-width: 34rem) {
+  body { padding: .25rem .75rem 3rem; }
+  h1 { font-size: 1.3rem; }
+  .verdict { padding: .1rem .75rem; }
+  th, td { padding: .3rem .5rem; }
+  th[scope=row] { white-space: normal; min-width: 6.5rem; }
+}
 @media print {
   @page { margin: 14mm; }
   body { max-width: none; padding: 0; font-size: 10pt; }
@@ -58,7 +81,9 @@ pre { white-space: pre-wrap; font-size: .8rem; }
   .wide { break-inside: avoid; }
   table { font-size: 7.5pt; line-height: 1.15; }
   th, td { padding: .05rem .35rem; }
+  th[scope=row], thead th:first-child { position: static; }
   details { display: none; }
+  .chip { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   a { color: inherit; text-decoration: none; }
 }
 """
@@ -90,11 +115,15 @@ def _row_head(metric):
             f"{escape(metric.title.strip())}</th>")
 
 
-def _heads(columns, several):
+def chip(scheduler):
+    """A scheduler's colour."""
+    name = style.looks([scheduler])[0].name
+    return f'<span class="chip" style="background: var(--{name})"></span>'
+
+
+def _heads(columns):
     for c in columns:
-        run = f'<span class="run">{escape(c.run)}</span>' \
-            if several and c.run != c.heading else ""
-        yield f'<th scope="col">{escape(c.heading)}{run}</th>'
+        yield f'<th scope="col">{chip(c.scheduler)}{escape(c.heading)}</th>'
 
 
 def _parts(columns, rows):
@@ -104,7 +133,7 @@ def _parts(columns, rows):
     for i, column in enumerate(columns):
         width = max([len(text + mark) for _, cells in rows
                      for _, text, mark in cells[i:i + 1]]
-                    + [len(column.heading), len(column.run)]) + GAP
+                    + [len(column.heading) + GAP]) + GAP
         if not parts or width > room:
             parts.append([i, i])
             room = PAPER - GAP - left
@@ -113,19 +142,36 @@ def _parts(columns, rows):
     return parts
 
 
-def _tables(label, columns):
-    """The table of a group, or several with some of the columns each."""
-    rows = list(table.rows(columns))
+def _folded(rows):
+    """(those that are shown, those that are folded), each in order."""
+    main = [row for row in rows if row[0].key in MAIN]
+    others = [row for row in rows if row[0].key not in MAIN]
+    shown = {row[0].key for row in main + others[:max(ROWS - len(main), 0)]}
+    return ([row for row in rows if row[0].key in shown],
+            [row for row in rows if row[0].key not in shown])
+
+
+def _tables(label, columns, chosen=metrics.METRICS):
+    """The table of a group, or several with some of the columns each, and
+    what is folded of them."""
+    rows = list(table.rows(columns, chosen))
     title = "all frames" if label == "all" else label
+    shown, folded = _folded(rows)
     parts = _parts(columns, rows)
     for i, (begin, end) in enumerate(parts):
         number = f", {i + 1} of {len(parts)}" if len(parts) > 1 else ""
         yield _table(title + number, columns[begin:end],
-                     [(metric, cells[begin:end]) for metric, cells in rows],
-                     len({c.run for c in columns}) > 1)
+                     [(metric, cells[begin:end]) for metric, cells in shown])
+    for i, (begin, end) in enumerate(parts if folded else ()):
+        number = f", {i + 1} of {len(parts)}" if len(parts) > 1 else ""
+        inner = _table(title + ", the rest" + number, columns[begin:end],
+                       [(metric, cells[begin:end])
+                        for metric, cells in folded])
+        yield (f"<details><summary>{len(folded)} more rows: "
+               f"{escape(title + number)}</summary>\n{inner}</details>\n")
 
 
-def _table(title, columns, rows, several):
+def _table(title, columns, rows):
     title = escape(title)
     rows = "\n".join(
         "<tr>" + _row_head(metric)
@@ -134,8 +180,33 @@ def _table(title, columns, rows, several):
     return (f'<div class="wide" tabindex="0" role="region" '
             f'aria-label="Table: {title}"><table><caption>{title}</caption>\n'
             f'<thead><tr><th scope="col">metric</th>'
-            f'{"".join(_heads(columns, several))}</tr></thead>\n'
+            f'{"".join(_heads(columns))}</tr></thead>\n'
             f"<tbody>\n{rows}\n</tbody></table></div>\n")
+
+
+def _text(sentence):
+    """No line ends between a number and its unit."""
+    return re.sub(r"(?<=\d) (?=(?:%|ms|us|s)(?!\w))", style.NBSP,
+                  escape(sentence))
+
+
+def _verdict(told, several):
+    """What came out of a campaign, and its short table. told: a
+    verdict.Verdict; several: campaigns on the page."""
+    columns, chosen = brief.columns(told.family, told.lead)
+    choice = told.choose()
+    sentences = "\n".join(
+        f'<p class="choose">{_text(text)}</p>' if choice and
+        text.startswith(choice) else f"<p>{_text(text)}</p>"
+        for text in told.sentences())
+    title = told.family.campaign.removesuffix(".yaml") or "in short"
+    return (f'<section{" class=again" if several else ""}>\n'
+            f'<p class="muted">{_text(told.head())}<br>'
+            f"{_text(told.load())}</p>\n"
+            f'<div class="verdict">\n{sentences}\n</div>\n'
+            + "".join(_tables(f"{title}, by phase" if
+                              len(told.family.phases) > 1 else title,
+                              columns, chosen)) + "</section>\n")
 
 
 def _figure(drawn):
@@ -186,28 +257,32 @@ def _notes(notes):
 
 
 def _definitions():
-    text = escape(metrics.__doc__.split("\n\n", 1)[1])
+    text = "\n".join(escape(module.__doc__.split("\n\n", 1)[1]) for module
+                     in (verdict, differ, phases, metrics))
     return ("<details><summary>Definitions</summary>\n"
             f"<pre>{text}</pre></details>\n")
 
 
-def page(title, tables, figures, runs, notes, absent=()):
+_MARKS = ("<p>The best of a row is marked * where noise does not explain it, "
+          "~ where it could.</p>\n")
+
+
+def page(title, verdicts, tables, figures, runs, notes, absent=()):
     """The page as text.
 
-    tables: [(label of a group, [table.Column])]; figures: [figures.Drawn];
-    runs: [{what: value}] of each run; notes: what a reader should know; absent:
-    names of runs that no figure shows.
+    verdicts: [verdict.Verdict]; tables: [(label of a group, [table.Column])];
+    figures: [figures.Drawn]; runs: [{what: value}] of each run; notes: what a
+    reader should know; absent: names of runs that no figure shows.
     """
+    repeated = any(c.values.get("samples") for _, columns in tables
+                   for c in columns)
     body = "".join([
-        f"<header><h1>{escape(title)}</h1>\n"
-        '<p class="muted">Made by codec-report out of '
-        f"{len(runs)} run{'s' if len(runs) > 1 else ''}.</p></header>\n"
-        "<main>\n",
+        f"<header><h1>{escape(title)}</h1></header>\n<main>\n",
+        *[_verdict(told, len(verdicts) > 1) for told in verdicts],
         _findings(figures, absent),
         *[_figure(drawn) for drawn in figures],
-        '<section><h2 id="tables">Tables</h2>\n'
-        "<p>The best of a row is marked *; ~ where noise could explain "
-        "it.</p>\n",
+        '<section><h2 id="tables">Tables</h2>\n',
+        _MARKS if repeated else "",
         *[part for label, columns in tables
           for part in _tables(label, columns)],
         "</section>\n<section>", _facts(runs), _notes(notes), "</section>\n",

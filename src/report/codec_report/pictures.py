@@ -2,53 +2,9 @@
 """--html and --plots: what is kept of each run for them, and their files."""
 import os
 
-from codec_report import ReportError, feeder, figures, page
-from codec_report.figures import svg
-
-
-def _object(told, name):
-    value = told.get(name)
-    return value if isinstance(value, dict) else {}
-
-
-def facts(run):
-    """{what: text} of a run, for the page's list of runs."""
-    header = run.trace.header if run.trace else {}
-    told = run.feeder or {}
-    campaign = _object(told, "campaign")
-    machine = {**_object(header, "machine"), **_object(told, "machine")}
-    hello = _object(_object(told, "daemon"), "hello")
-    found = {
-        "program": feeder.peer_name(told) or
-        " ".join(str(header.get(k) or told.get(k) or "")
-                 for k in ("program", "version")).strip(),
-        "scheduler": header.get("options") or header.get("scheduler")
-        or told.get("scheduler"),
-        "CPUs": header.get("workers"),
-        "campaign": os.path.basename(str(campaign.get("path", ""))),
-        "seed": told.get("seed"),
-        "machine": machine.get("cpu"),
-        "kernel": machine.get("kernel"),
-        "codec kernels": told.get("kernels") or hello.get("kernels"),
-    }
-    return {name: "" if value is None else str(value)
-            for name, value in found.items()}
-
-
-def _labels(columns):
-    """What tells columns apart: the scheduler, else with its CPUs, else with
-    the run. columns: [(run, CPUs, scheduler)]."""
-    names = [heading for _, _, heading in columns]
-    machines = [(heading, cpus) for _, cpus, heading in columns]
-    out = []
-    for run, cpus, heading in columns:
-        if names.count(heading) == 1:
-            out.append(heading)
-        elif machines.count((heading, cpus)) == 1:
-            out.append(f"{heading} on {cpus} CPU" + "s" * (cpus != "1"))
-        else:
-            out.append(f"{heading} ({run})")
-    return out
+from codec_report import ReportError, figures, labels, page
+from codec_report.contenders import facts
+from codec_report.figures import gantt, svg
 
 
 class Album:
@@ -56,48 +12,52 @@ class Album:
 
     def __init__(self, window=None):
         """window: of the Gantt chart, s since the first arrival; None: the
-        worst moment of each."""
+        worst moment of a campaign's first run."""
         figures.require()
-        self.window = window
+        self.window, self.windows = window, {}
         self.reduced = []  # a list per run of its sections' data
         self.facts = []
         self.drawn, self.absent = None, []
 
-    def add(self, run, sections):
-        """Keep of a run what figures need; its jobs may go then."""
+    def add(self, run, sections, family=None):
+        """Keep of a run what figures need; its jobs may go then. family: its
+        contenders.Family, of which all charts show the same time."""
         kept = []
         for i, section in enumerate(sections):
             if section.frames:
                 network = section.groups[0][1].get("delay_network_mean_ms")
                 section.frames.network = network and network * 1e6
-                section.frames.window = self.window
-                kept.append((i, figures.reduce(section.frames)))
+                section.frames.high = family.high() if family else []
+                section.frames.window = self.window or \
+                    self.windows.get(id(family))
+                kept.append((i, labels.scheduler_name(section.scheduler),
+                             figures.reduce(section.frames)))
+                if len(sections) == 1 and family:
+                    self.windows.setdefault(
+                        id(family), kept[-1][2][gantt.NAME].window)
         self.reduced.append(kept)
         self.facts.append(facts(run))
 
     def draw(self, headings):
-        """Draw; headings: per run (its name, [heading of each section]). A
-        run that is repeated may have fewer than its first repetition."""
-        columns = [(run, told["CPUs"], names[i], reduced)
-                   for (run, names), told, kept
-                   in zip(headings, self.facts, self.reduced)
-                   for i, reduced in kept if i < len(names)]
-        self.absent = [run for (run, _), kept in zip(headings, self.reduced)
-                       if not kept]
-        labels = _labels([column[:3] for column in columns])
+        """Draw; headings: per run (its name, [label of each section]). A run
+        that is repeated may have fewer than its first repetition."""
         self.drawn = list(figures.draw(
-            [(label, heading, reduced)
-             for label, (_, _, heading, reduced) in zip(labels, columns)]))
+            [(names[i], scheduler, reduced)
+             for (_, names), kept in zip(headings, self.reduced)
+             for i, scheduler, reduced in kept if i < len(names)]))
+        self.absent = [label for (_, names), kept
+                       in zip(headings, self.reduced) if not kept
+                       for label in names]
         for told, (run, _) in zip(self.facts, headings):
             told["run"] = run
 
-    def write(self, path, title, tables, notes):
+    def write(self, path, title, verdicts, tables, notes):
         """The page, at path."""
         runs = [{"run": f["run"], **f} for f in self.facts]
         try:
             with open(path, "w", encoding="utf-8") as f:
-                f.write(page.page(title, tables, self.drawn, runs, notes,
-                                  self.absent))
+                f.write(page.page(title, verdicts, tables, self.drawn, runs,
+                                  notes, self.absent))
         except OSError as error:
             raise ReportError(f"{path}: {error.strerror}") from None
 

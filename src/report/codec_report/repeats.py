@@ -6,10 +6,10 @@ runs, is one run that was repeated (campaigns/run --repeat). Its column shows
 the median of each metric over the repetitions and, in brackets, the bootstrap
 95 % interval of the median (2000 samples, fixed seed).
 
-The best of a row is marked '*' when noise does not explain it: against each
-other column a two-sided permutation test of the difference of means gives
-p <= 0.05. All ways to deal the values to the two columns are tried, or 20000
-at random (fixed seed) where there are more. Otherwise the best is marked '~'.
+Only there the best of a row is marked: '*' when noise does not explain it, as
+against each other column a two-sided permutation test of the difference of
+means gives p <= 0.05. All ways to deal the values to the two columns are tried,
+or 20000 at random (fixed seed) where there are more. Otherwise the best is marked '~'.
 With three repetitions p is never below 0.1: four are needed to tell anything.
 Many rows are tested, so one in twenty '*' between equals is to be expected.
 
@@ -23,6 +23,7 @@ import numpy as np
 
 from codec_report import bootstrap
 from codec_report.metrics import METRICS
+from codec_report.offered import KEYS
 
 SIGNIFICANT = 0.05
 DEALS = 20000
@@ -98,9 +99,22 @@ def _combine_groups(label, groups):
     return out
 
 
+def _combine_phase(phases):
+    """Medians of a phase of every repetition, and "samples"."""
+    out = {**phases[0], "samples": {}}
+    for key in KEYS:
+        known = [p[key] for p in phases if p.get(key) is not None]
+        out[key] = float(np.median(known)) if known else None
+        out["samples"][key] = known
+    return out
+
+
 def _combine_sections(sections):
     labels = dict.fromkeys(g["group"] for s in sections for g in s["groups"])
-    return {**sections[0], "groups": [
+    phases = [p for s in sections for p in s["phases"]]
+    return {**sections[0], "phases": [
+        _combine_phase([p for p in phases if p["phase"] == name])
+        for name in dict.fromkeys(p["phase"] for p in phases)], "groups": [
         _combine_groups(label, [g for s in sections for g in s["groups"]
                                 if g["group"] == label])
         for label in labels]}
@@ -113,7 +127,13 @@ def combine(name, reports):
     notes = [f"medians of {len(reports)} repetitions, with the 95 % interval; "
              "*: best, beyond noise; ~: best, but noise could explain it; "
              "figures show the first"]
-    notes += [f"{r['run']}: {note}" for r in reports for note in r["notes"]]
+    told = {}
+    for r in reports:
+        for note in r["notes"]:
+            told.setdefault(note, []).append(r["run"])
+    notes += [note if len(runs) == len(reports)
+              else f"{', '.join(runs)}: {note}"
+              for note, runs in told.items()]
     return {**reports[0], "run": name, "notes": notes,
             "schedulers": [_combine_sections([r["schedulers"][i]
                                               for r in reports])

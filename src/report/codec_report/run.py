@@ -54,7 +54,7 @@ class Frames:
     workers: how many there were; first: the run's first arrival, ns, from
     which figures count time. network: mean time on the network, ns, where a
     feeder told; window: (from, to) in s since first, to be shown in full,
-    None: the worst moment.
+    None: the worst moment; high: [(from, to)] in s, the times of overload.
     """
     jobs: dict
     names: list
@@ -62,6 +62,7 @@ class Frames:
     first: int
     network: float = None
     window: tuple = None
+    high: list = field(default_factory=list)
 
 
 @dataclass
@@ -71,7 +72,7 @@ class Section:
     groups: list of (label, metrics dict), the sum over all first when there
     are several. workers: busy share of each worker by its number. frames: the
     jobs it was measured from; None without a trace. ratings: of its calls,
-    emodel.Rating.
+    emodel.Rating; descriptions, assumed: what they were made with.
     """
     scheduler: str
     options: str
@@ -81,6 +82,8 @@ class Section:
     workers: dict
     frames: Frames = None
     ratings: list = field(default_factory=list)
+    descriptions: dict = field(default_factory=dict)
+    assumed: emodel.Assumptions = emodel.Assumptions()
 
 
 def _read_text(path):
@@ -320,7 +323,7 @@ def _trace_sections(trace, labels, window, assumed):
         groups, workers = _measure_section(frames, ratings, context)
         out.append(Section(scheduler, options, max(begin_s, 0.0),
                            float(at[inside].max()), groups, workers, frames,
-                           ratings))
+                           ratings, descriptions, assumed))
     return out
 
 

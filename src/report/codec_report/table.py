@@ -36,15 +36,15 @@ def best_of(metric, values):
 
 
 def mark_of(metric, columns, best):
-    """What is put to the best values: "*", or "~" where the columns are of
-    repeated runs and noise could explain their difference to another one."""
+    """What is put to the best values: "*", or "~" where noise could explain
+    their difference to another one. Without repeated runs nobody knows: ""."""
     samples = [c.values.get("samples", {}).get(metric.key) for c in columns]
     chosen = [samples[i] for i in best]
     others = [s for i, s in enumerate(samples)
               if i not in best and columns[i].values.get(metric.key)
               is not None]
     if not any(chosen + others):
-        return "*"
+        return ""
     sure = all(one and two and repeats.differ(one, two)
                for one in chosen for two in others)
     return "*" if sure else "~"
@@ -60,16 +60,18 @@ def _show_cell(metric, column):
 
 
 class Column:
-    """One scheduler of one run in a comparison."""
+    """One scheduler of one run in a comparison. heading: unlike any other's;
+    scheduler: its name, which colours go by."""
 
-    def __init__(self, run, heading, values):
+    def __init__(self, run, heading, values, scheduler=""):
         self.run, self.heading, self.values = run, heading, values
+        self.scheduler = scheduler or heading
 
 
-def rows(columns):
+def rows(columns, chosen=METRICS):
     """The rows of a comparison: (metric, [(value, as text, "*" or "~" when
-    it is the best)])."""
-    for metric in METRICS:
+    it is the best)]). chosen: the metrics that are looked at."""
+    for metric in chosen:
         values = [c.values.get(metric.key) for c in columns]
         if all(v is None for v in values):
             continue
@@ -88,19 +90,18 @@ def _cell(text, best, width, colour):
         else padded
 
 
-def table(title, columns, width=80, colour=False):
-    """Lines of a comparison: metrics down, columns across, best marked '*'.
+def table(title, columns, width=80, colour=False, chosen=METRICS):
+    """Lines of a comparison: metrics down, columns across, best marked '*'
+    where runs were repeated.
 
     Columns that do not fit into width follow below, as a table of their own.
     """
-    shown = [(metric.title, cells) for metric, cells in rows(columns)]
+    shown = [(metric.title, cells) for metric, cells in rows(columns, chosen)]
     left = max([len(name) for name, _ in shown] + [len(title)])
     cell = max([len(text) for _, cells in shown for _, text, _ in cells]
-               + [len(c.heading) for c in columns]
-               + [len(c.run) for c in columns]) + 3
+               + [len(c.heading) for c in columns]) + 3
     fit = max((width - left) // cell, 1)
     lines = []
-    several = len({c.run for c in columns}) > 1
     for begin in range(0, len(columns), fit):
         part = columns[begin:begin + fit]
         heads = [f"{c.heading} " for c in part]
@@ -108,9 +109,6 @@ def table(title, columns, width=80, colour=False):
                      + "".join(f"{h:>{cell}}" for h in heads))
         if colour:
             lines[-1] = f"{BOLD}{lines[-1]}{RESET}"
-        if several:
-            lines.append(" " * left + "".join(f"{c.run + ' ':>{cell}}"
-                                              for c in part))
         for name, cells in shown:
             lines.append(f"{name:<{left}}"
                          + "".join(_cell(text, best, cell, colour)
@@ -138,6 +136,8 @@ def as_csv(reports):
     return out.getvalue()
 
 
-def as_json(reports):
-    """JSON: {"runs": [...]}, keys and units as in CSV, times in seconds."""
-    return json.dumps({"runs": reports}, indent=2, allow_nan=False) + "\n"
+def as_json(reports, verdicts=()):
+    """JSON: {"verdict": [...], "runs": [...]}, keys and units as in CSV, times
+    in seconds. verdicts: one for each campaign."""
+    return json.dumps({"verdict": list(verdicts), "runs": reports}, indent=2,
+                      allow_nan=False) + "\n"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of codec-report in a browser: it asks nobody for anything, follows
-the reader's theme, and nothing of it is cut off."""
+the reader's theme, nothing of it is cut off, and a phone is wide enough."""
 import json
 import subprocess
 
@@ -32,6 +32,20 @@ return [...document.querySelectorAll("figure svg")].flatMap(svg => {
 COLOURS = """
 const style = getComputedStyle(document.body);
 return [style.backgroundColor, style.color];"""
+
+
+#: Of each table that is too wide: where its first column and its second one
+#: are, when it has been pushed aside as far as it goes.
+PUSHED = """
+return [...document.querySelectorAll(".wide")].filter(
+  e => e.querySelector("table") && e.scrollWidth > e.clientWidth).map(e => {
+    e.scrollLeft = 1e6;
+    const cells = e.querySelector("tbody tr").children;
+    return [cells[0].getBoundingClientRect().left -
+            e.getBoundingClientRect().left,
+            cells[1].getBoundingClientRect().left <
+            cells[0].getBoundingClientRect().right];
+  });"""
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +86,20 @@ def test_a_browser_shows_it_and_asks_nobody(page):
         b.devtools("Emulation.setEmulatedMedia", media="print", features=[
             {"name": "prefers-color-scheme", "value": "dark"}])
         assert b.run(COLOURS) == seen["light"]  # paper is white
+
+
+def test_on_a_phone_a_table_keeps_its_first_column(page):
+    with browser.Browser() as b:
+        b.devtools("Emulation.setDeviceMetricsOverride", width=390,
+                   height=844, deviceScaleFactor=2, mobile=True)
+        b.open(page.as_uri())
+        assert b.run("return document.documentElement.scrollWidth") <= 390
+        assert b.run("return document.querySelector('.verdict')"
+                     ".getBoundingClientRect().top") < 844
+        pushed = b.run(PUSHED)
+        assert pushed
+        for left, covered in pushed:
+            assert abs(left) < 1 and covered
+        assert b.run("return [...document.querySelectorAll('table')].filter("
+                     "t => t.checkVisibility() && t.rows.length > 16)"
+                     ".length") == 0

@@ -80,6 +80,20 @@ def test_what_is_left_of_earlier_runs_is_not_reported(tmp_path):
     assert left == ["a/1", "a/2"]
 
 
+def test_it_ends_with_the_verdict_a_page_and_every_number(tmp_path, capfd):
+    """What codec-report says is the last that is said."""
+    stage = Stage(tmp_path / "out", {"a": 100, "b": 100})
+    program = tmp_path / "report"
+    program.write_text('#!/bin/sh\nprintf "%s " "$@"\necho verdict\n')
+    program.chmod(0o755)
+    stage.report = str(program)
+    assert rounds.play_all(stage) == 0
+    out = stage.options.out
+    assert capfd.readouterr().out.endswith(
+        f"--html {out}/report.html --data {out}/report.json {out}/a {out}/b "
+        "verdict\n")
+
+
 def test_a_broken_run_ends_it_and_the_rest_is_reported(tmp_path, capfd):
     stage = Stage(tmp_path, {"a": 100, "b": 100}, repeat=2, fail_at=2)
     assert rounds.play_all(stage) == BROKEN

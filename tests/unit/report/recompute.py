@@ -189,6 +189,10 @@ def measure(jobs, ptimes, workers, seconds, pairs):
     due = [j for j in jobs if j["outcome"] == DONE
            and 0 < j["deadline"] < NEVER]
     out["late_share"] = sum(j["sent"] > j["deadline"] for j in due) / len(due)
+    owed = [j for j in jobs if 0 < j["deadline"] < NEVER
+            and j["outcome"] not in (CANCELLED, BAD)]
+    out["in_time_share"] = sum(j["outcome"] == DONE and j["sent"] <=
+                               j["deadline"] for j in owed) / len(owed)
     out.update(losses(calls))
     worked = [j for j in jobs if j["start"] and j["worker"] != 0xFFFF]
     busy = sum(j["end"] - j["pick"] - j["away"] for j in worked)

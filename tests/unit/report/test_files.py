@@ -140,20 +140,39 @@ def test_an_interrupted_report_ends_in_silence(monkeypatch, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_two_runs_side_by_side_mark_the_better(write, codec_report):
+def test_two_runs_side_by_side_have_no_stars(write, codec_report):
+    """One run of each: nobody knows what noise is."""
     a = write(*small(1, "fifo"), name="a/trace.bin")
     b = write(*small(4, "edf"), name="b/trace.bin")
-    result = codec_report(os.path.dirname(a), os.path.dirname(b))
+    result = codec_report("--all", os.path.dirname(a), os.path.dirname(b))
     lines = result.stdout.splitlines()
-    assert lines[0].split() == [*AMR.split(), "fifo", "edf"]
-    assert lines[1].split() == ["a", "b"]
-    lost = next(line for line in lines if line.startswith("lost "))
-    assert lost.split() == ["lost", "1*", "4"]
+    head = next(line for line in lines if line.startswith(AMR))
+    assert head.split() == [*AMR.split(), "fifo", "edf"]
+    lost = [line.split() for line in lines if line.startswith("lost ")]
+    assert lost == [["lost", "10.00", "%", "40.00", "%"], ["lost", "1", "4"],
+                    ["lost", "per", "second", "5.6", "22.2"]]
     jobs = next(line for line in lines if line.startswith("jobs "))
     assert jobs.split() == ["jobs", "10", "10"]
-    assert "\033" not in result.stdout
+    assert "\033" not in result.stdout and "*" not in result.stdout
     assert max(map(len, lines)) <= 80 or "note" in max(lines, key=len)
-    assert "a: no calls.csv" in result.stdout
+    assert "a, b: no calls.csv" in result.stdout
+
+
+def test_every_number_is_there_when_it_is_asked_for(write, codec_report):
+    """Else ten rows and a closing line; and in the file."""
+    path = write(*small(1, "fifo"))
+    short = codec_report(path).stdout.splitlines()
+    rows = [line for line in short if line.startswith(
+        ("lost", "delay", "jitter", "workers", "call loss"))]
+    assert 3 <= len(rows) <= 10
+    assert short[-1] == "every number: --all; for programs: --json"
+    whole = codec_report("--all", path).stdout
+    assert "sched jitter p99.9, ms" in whole and "--all" not in whole
+    file = f"{path}.json"
+    assert f"written: {file}" in codec_report("--data", file, path).stdout
+    with open(file, encoding="utf-8") as f:
+        assert f.read() == codec_report("--json", path).stdout
+    fails(codec_report("--data", "/nowhere/x", path), "/nowhere/x: No such")
 
 
 def test_many_runs_stay_within_80_columns(write, codec_report):
@@ -263,10 +282,10 @@ def test_the_feeder_numbers_join_the_trace(write, codec_report):
     assert feeder("talk") == [30, 28, 2, 1, 8, 7.5, 1.5]
     assert feeder("all") == [60, 57, 3, 1, 9, 9.5, None]
     assert feeder("other") == [30, 29, 1, 0, None, 9.5, None]
-    text = codec_report(os.path.dirname(trace)).stdout
+    text = codec_report("--all", os.path.dirname(trace)).stdout
     assert "feeder received" in text
     assert "note" not in text
-    text = codec_report("--warm-up", "0.1", os.path.dirname(trace)).stdout
+    text = codec_report("--all", "--warm-up", "0.1", os.path.dirname(trace)).stdout
     assert "feeder received" not in text
 
 

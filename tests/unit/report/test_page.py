@@ -119,11 +119,14 @@ def test_the_same_runs_give_the_same_bytes(page, program, tmp_path):
 
 def test_tables_have_the_numbers_of_json(page):
     text, reports = page
-    tables = parse(text).tables[:-1]  # the last tells what was run
+    # first the short one, last what was run; a group is one, and its rest
+    tables = parse(text).tables[1:-1]
     groups = [[s["groups"] for s in r["schedulers"]][0] for r in reports]
-    assert len(tables) == 3
+    assert len(tables) == 6
     compared = 0
-    for at, table in enumerate(tables):
+    for at, table in enumerate(tables[i] + tables[i + 1][1:]
+                               for i in range(0, 6, 2)):
+        assert len(tables[2 * at]) == 1 + 15
         head, *rows = table
         assert len(head) == 3
         for title, *cells in rows:
@@ -135,11 +138,37 @@ def test_tables_have_the_numbers_of_json(page):
                 else:
                     assert float(value) == number
                 compared += 1
-        lost = next(row for row in rows if row[0][2] == "lost")
-        best = [cell[2].endswith("*") for cell in lost[1:]]
-        assert best == [g[at]["lost"] < h[at]["lost"]
-                        for g, h in zip(groups, groups[::-1])]
+        assert len({row[0][0]["data-metric"] for row in rows}) == len(rows)
     assert compared > 100
+    assert "*</span>" not in text  # of one run each
+
+
+def test_the_rest_of_a_table_is_folded(page):
+    """Nothing is longer than 15 rows that nobody unfolded."""
+    text, _ = page
+    shown = re.sub(r"<details>.*?</details>", "", text, flags=re.S)
+    assert all(len(table) <= 16 for table in parse(shown).tables)
+    more = [int(n) for n in re.findall(r"<summary>(\d+) more rows", text)]
+    folded = re.findall(r"<details><summary>\d+ more.*?</details>", text,
+                        re.S)
+    assert more == [len(parse(part).tables[0]) - 1 for part in folded]
+    assert len(more) == 3
+
+
+def test_the_verdict_is_what_a_page_begins_with(page):
+    text, _ = page
+    at = [text.index(words) for words in (
+        "<h1>", " calls for ", '<div class="verdict">', 'class="choose"',
+        "<table>", "What to see", '<h2 id="timeline">', '<h2 id="jitter">',
+        '<h2 id="tables">')]
+    assert at == sorted(at)
+
+
+def test_a_scheduler_has_its_colour_at_the_head_of_every_table(page):
+    text, _ = page
+    heads = re.findall(r"--(\w+)\)\"></span>(\w+)", text)
+    assert len(heads) == 2 * 7
+    assert len(set(heads)) == 2
 
 
 def test_the_page_needs_nothing_beside_itself(page):
@@ -157,7 +186,8 @@ def test_the_page_needs_nothing_beside_itself(page):
 def test_tables_are_as_wide_as_paper_and_no_column_is_lost():
     from codec_report import page as made, table
     columns = [table.Column(f"run-{i:02}", "edf", {
-        "lost": i, "jobs": 100000, "delay_p99_ms": 3.5}) for i in range(21)]
+        "lost": i, "jobs": 100000, "delay_p99_ms": 3.5,
+        "samples": {"lost": [i] * 4}}) for i in range(21)]
     tables = [parse(text).tables[0]
               for text in made._tables("all", columns)]
     assert len(tables) == 2
@@ -267,8 +297,8 @@ def lab(colour, matrix):
 
 
 def test_nobody_takes_one_colour_for_another():
-    """Of seven lines in a chart, whatever colours one can see; line styles
-    and markers say the same again. 2.3 is what an eye just notices (CIE76)."""
+    """Whatever colours one can see; line styles and markers say the same
+    again. 2.3 is what an eye just notices (CIE76)."""
     from codec_report.figures import style
     same = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
     for theme in (style.LIGHT, style.DARK):

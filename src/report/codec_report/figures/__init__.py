@@ -12,18 +12,23 @@ from dataclasses import dataclass
 
 from codec_report import ReportError
 from codec_report.figures import (delays, gantt, jitter, loss, overhead,
-                                  split, timeline)
+                                  split, style, timeline)
 
-FIGURES = (jitter, loss, delays, timeline, split, overhead, gantt)
+FIGURES = (timeline, loss, delays, jitter, split, overhead, gantt)
 
 
 @dataclass
 class Column:
     """A scheduler of a run in a figure. label: unlike any other's; heading:
-    the scheduler, which several runs may share; data: of one figure."""
+    the scheduler, which several runs may share; data: of one figure; look:
+    style.Look, None: the scheduler's."""
     label: str
     heading: str
     data: object
+    look: object = None
+
+    def __post_init__(self):
+        self.look = self.look or style.looks([self.heading])[0]
 
 
 @dataclass
@@ -56,8 +61,10 @@ def draw(sections):
 
     sections: [(label, heading, what reduce() made of it)].
     """
+    looks = style.looks([heading for _, heading, _ in sections])
     for module in FIGURES if sections else ():
-        columns = [Column(label, heading, reduced[module.NAME])
-                   for label, heading, reduced in sections]
+        columns = [Column(label, heading, reduced[module.NAME], look)
+                   for (label, heading, reduced), look
+                   in zip(sections, looks)]
         yield Drawn(module.NAME, module.TITLE, module.sentence(columns),
                     module.ALT, module.draw(columns))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A few milliseconds in full: calls as rows, workers as colours, deadlines
-and losses as marks. By default around each scheduler's worst moment."""
+and losses as marks. By default around the worst moment of the first
+scheduler; of all the same time."""
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -164,7 +165,7 @@ def _draw_marks(axes, d):
                   label="deadline missed" if late else "deadline met")
     marks = seen(d.losses, d.window)
     axes.plot([m[1] for m in marks], [m[0] for m in marks], "x",
-              color=style.LIGHT["c1"], markersize=5.5, markeredgewidth=1.6,
+              color=style.LIGHT["bad"], markersize=5.5, markeredgewidth=1.6,
               label="lost")
 
 
@@ -183,7 +184,7 @@ def _draw_panel(axes, c, workers):
     for i, worker in enumerate(workers):
         _strokes(axes, [(row, begin, max(end, begin + least))
                         for row, begin, end, by in d.bars if by == worker],
-                 color=style.colour(WORKERS[i % len(WORKERS)]), linewidth=5,
+                 color=style.part(i), linewidth=5,
                  label=f"on worker {worker}")
     _draw_marks(axes, d)
     axes.set_xlim(*d.window)
@@ -191,11 +192,7 @@ def _draw_panel(axes, c, workers):
     axes.set_yticks(range(len(d.calls)), [str(n) for n in d.calls],
                     fontsize=6.5)
     axes.grid(axis="y", visible=False)
-    axes.set_title(c.label)
-
-
-#: Series for workers: without the colour of losses.
-WORKERS = (0, 2, 4, 5, 6)
+    style.name_in_colour([axes.set_title(c.label)], [c])
 
 
 def draw(columns):
@@ -219,11 +216,11 @@ def draw(columns):
     return fig
 
 
-def _count(c):
+def _count(c, first=True):
     d = c.data
     begin, length = d.window[0], (d.window[1] - d.window[0]) * 1e9
-    where = (f"in {style.ms(length)} from {begin:.3f}{style.NBSP}s "
-             f"{c.label} ")
+    where = f"in {style.ms(length)} from {begin:.3f}{style.NBSP}s "
+    where = (where if first else "") + f"{c.label} "
     if not d.frames:
         return where + "has no frame"
     trouble = f"loses {d.lost:,}" if d.lost else \
@@ -237,10 +234,12 @@ def sentence(columns):
     if not any(c.data.frames for c in columns):
         return "No frame was there in the window asked for."
     if not any(c.data.lost or c.data.late for c in columns):
-        return ("No frame is lost or late; each chart is around the slowest "
+        return ("No frame is lost or late; the charts are around the slowest "
                 "frame, or of the window asked for.")
     ranked = sorted(columns, key=lambda c: (c.data.lost, c.data.late))
     text = _count(ranked[-1])
     if len(ranked) > 1:
-        text += "; " + _count(ranked[0])
+        same = np.allclose(ranked[0].data.window, ranked[-1].data.window,
+                           rtol=0, atol=1e-6)
+        text += "; " + _count(ranked[0], not same)
     return text[0].upper() + text[1:] + "."

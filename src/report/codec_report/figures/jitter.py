@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scheduling jitter as histograms with log y, as the thesis's Figures 6.4-6.8:
-a panel per scheduler, codec pairs or CPU counts in colours."""
+a panel per scheduler; codec pairs or CPU counts in shades."""
 import re
 from dataclasses import dataclass
 
@@ -50,8 +50,7 @@ def _panels(columns):
     sizes is one panel, else each column is."""
     out = {}
     for c in columns:
-        sizes = [o.data.workers for o in columns if o.heading == c.heading]
-        many = len(sizes) > 1 and len(set(sizes)) == len(sizes)
+        many = c.label.startswith(f"{c.heading} on ")
         place = out.setdefault(c.heading if many else c.label, [])
         for label, (values, counts) in c.data.series.items():
             if many:
@@ -94,18 +93,17 @@ def scale(panels):
     return width, (int(low / width) - 2, int(high / width) + 3)
 
 
-def _draw_panel(axes, series, order, width, reach):
+def _draw_panel(axes, series, looks, width, reach):
+    """looks: {label of a series: keywords for matplotlib}."""
     beyond = 0
     for label, values, counts in series:
         if not len(values):
             continue
-        i = order.index(label)
         frames, edges, more = bins(values, counts, width, reach)
         beyond += more
         axes.stairs(np.maximum(frames, FLOOR), edges * GRAIN / 1e6,
                     baseline=FLOOR, linewidth=1.1, label=label,
-                    color=style.colour(i),
-                    linestyle=style.LINES[i % len(style.LINES)])
+                    **looks[label])
     if beyond:
         farthest = max(np.abs(values).max() for _, values, _ in series)
         axes.text(0.98, 0.95, f"{beyond:,} beyond,\nup to "
@@ -124,14 +122,18 @@ def draw(columns):
     panels = _panels(columns)
     order = sorted({label for series in panels.values()
                     for label, _, _ in series}, key=_by_number)
+    looks = {label: style.part_line(i) for i, label in enumerate(order)}
     width, reach = scale(panels)
     rows = -(-len(panels) // 3)
     with style.figure(0.9 + 1.75 * rows) as fig:
         grid = style.panels(fig, len(panels))
         for axes, (title, series) in zip(grid, panels.items()):
-            axes.set_title(title)
+            c = next(c for c in columns if title in (c.label, c.heading))
+            style.name_in_colour([axes.set_title(title)], [c])
             style.log_scale(axes, "y")
-            _draw_panel(axes, series, order, width, reach)
+            _draw_panel(axes, series, looks if len(order) > 1 else
+                        dict.fromkeys(order, {"color": c.look.colour}),
+                        width, reach)
             axes.set_ylim(bottom=FLOOR)
         fig.supxlabel("interval between picks - frame duration, ms",
                       fontsize=9)

@@ -44,8 +44,8 @@ def _draw_lines(axes, columns):
             continue
         ranks = thin(len(c.data.shares))
         axes.plot(ranks, 100 * c.data.shares[ranks - 1], label=c.label,
-                  marker=style.marker(i), markevery=(i * 5, 40),
-                  markersize=4, **style.line(i))
+                  marker=c.look.mark, markevery=(i * 5, 40),
+                  markersize=4, **c.look.stroke())
     style.log_scale(axes, "x")
 
 

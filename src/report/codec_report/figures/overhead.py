@@ -71,10 +71,11 @@ def _draw_times(axes, columns):
                                        ("between", "between frames"))):
         long = np.array([getattr(c.data, name) for c in columns]) / 1e3
         axes.barh(at, long, left=left, height=0.6, label=label,
-                  color=style.colour(i), linewidth=0.5,
+                  color=style.part(2 * i), linewidth=0.5,
                   edgecolor=style.BACKGROUND["light"])
         left += long
     axes.set_yticks(at, [c.label for c in columns])
+    style.name_in_colour(axes.get_yticklabels(), columns)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("time outside codecs, us per frame")
@@ -82,12 +83,12 @@ def _draw_times(axes, columns):
 
 def _draw_latencies(axes, columns):
     for i, (name, label) in enumerate((("p50", "median"), ("p99", "99 %"),
-                                       ("max", "longest")), 2):
+                                       ("max", "longest"))):
         known = [(c.data.latency[name], y) for y, c in enumerate(columns)
                  if c.data.latency[name]]
         axes.plot([max(v / 1e3, 0.01) for v, _ in known],
-                  [y for _, y in known], style.marker(i), linestyle="none",
-                  color=style.colour(i), label=label, markersize=5)
+                  [y for _, y in known], style.MARKERS[i], linestyle="none",
+                  color=style.part(i), label=label, markersize=5)
     style.log_scale(axes, "x")
     axes.set_xlabel("pick latency, us")
 

@@ -59,7 +59,7 @@ def _draw_bars(axes, places, bars):
         long = np.array([bar.get(part, 0) for bar in bars]) / 1e6
         if long.any():
             axes.barh(places, long, left=left, height=0.36, label=part,
-                      color=style.colour(PARTS.index(part)),
+                      color=style.part(PARTS.index(part)),
                       edgecolor=style.BACKGROUND["light"], linewidth=0.5)
         left += long
     for place, end in zip(places, left):
@@ -78,6 +78,7 @@ def draw(columns):
                    + [c.data.slowest for c in columns])
         axes.set_yticks(places, [f"{c.label}, all" for c in columns]
                         + ["slowest 1 %"] * len(columns))
+        style.name_in_colour(axes.get_yticklabels(), columns)
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="y", visible=False)
         axes.invert_yaxis()

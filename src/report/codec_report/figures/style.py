@@ -3,31 +3,48 @@
 
 Okabe and Ito's colours ("Color Universal Design", 2008), which people with any
 colour vision tell apart; without yellow, which vanishes on white, and with the
-text's colour for black. Their lightness is moved until each has a contrast of
-3:1 at least to the background (WCAG 2.1, 1.4.11) and no two are alike to any
-eye. Line styles and markers say the same again.
+text's colour for black, and with four more. Their lightness is moved until each
+has a contrast of 3:1 at least to the background (WCAG 2.1, 1.4.11) and no two
+are alike to any eye. Line styles and markers say the same again. What is no
+scheduler is grey.
 
 Figures are drawn in the colours of LIGHT; a web page puts variables in their
 place (svg.py).
 """
 import contextlib
 import math
+import zlib
+from dataclasses import dataclass
 
 BACKGROUND = {"light": "#ffffff", "dark": "#15181d"}
 LIGHT = {"text": "#1b1e23", "muted": "#6b7178", "grid": "#d9dce0",
          "c0": "#0072b2", "c1": "#b84500", "c2": "#008f68", "c3": "#b8578c",
-         "c4": "#b87f00", "c5": "#3897d1"}
+         "c4": "#b87f00", "c5": "#3897d1", "c6": "#7b2fe8", "c7": "#5d0061",
+         "c8": "#162c9c", "c9": "#702503", "bad": "#d6001c",
+         "p0": "#2b2f36", "p1": "#6a7078", "p2": "#8d939b", "p3": "#454a52",
+         "p4": "#7b818a", "p5": "#565c64"}
 DARK = {"text": "#e8eaed", "muted": "#9aa0a8", "grid": "#3a3f47",
         "c0": "#3f9fdc", "c1": "#f0803c", "c2": "#22b98d", "c3": "#dc94bc",
-        "c4": "#e6a91f", "c5": "#9ad4f7"}
-#: In the order of use.
-SERIES = ("c0", "c1", "c2", "text", "c3", "c4", "c5")
+        "c4": "#e6a91f", "c5": "#9ad4f7", "c6": "#8446f5", "c7": "#b82979",
+        "c8": "#475fc2", "c9": "#ca213d", "bad": "#ff4d4d",
+        "p0": "#eef0f2", "p1": "#8b9199", "p2": "#b9bec5", "p3": "#d4d7db",
+        "p4": "#6f757d", "p5": "#a3a9b1"}
+#: Of schedulers, in the order of use.
+SERIES = ("c0", "c1", "c2", "c3", "c4", "c6", "text", "c5", "c9", "c7", "c8")
+#: Of whatever is no scheduler: parts of a time, workers, codecs.
+PARTS = ("p0", "p1", "p2", "p3", "p4", "p5")
+#: A scheduler has the colour of its place here, in every figure of every page;
+#: others, as plug-ins, the one that their name gives (CRC-32).
+NAMES = ("fifo", "rr", "edf", "cfs", "bfs", "pd2", "edf-hsb", "edf-be",
+         "rtpengine", "kernel", "llf",
+         "rm", "staircase", "rsdl", "best", "dwa", "goodness", "pd", "pf",
+         "eevdf", "cbs", "grub", "gfl", "dbp", "red", "srpt")
 #: Of lengths without a common factor: the 8th series is not like the first.
 LINES = ("-", "--", "-.", ":", (0, (6, 1.5, 1, 1.5, 1, 1.5)))
 MARKERS = ("o", "s", "^", "D", "v", "X", "P", "*")
 NBSP = "\u00a0"  # no line ends between a number and its unit
 WIDTH = 8.0  # inches, of every figure
-TOGETHER = len(SERIES)  # lines in one chart: each has a colour of its own
+TOGETHER = 7  # lines in one chart
 
 SETTINGS = {
     "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"],
@@ -71,19 +88,57 @@ def figure(height):
         fig.set_layout_engine("none")
 
 
-def colour(i):
-    """The colour of series number i."""
-    return LIGHT[SERIES[i % len(SERIES)]]
+@dataclass(frozen=True)
+class Look:
+    """Of a scheduler. name: of its colour, as in LIGHT; line: matplotlib's
+    line style; mark: its marker."""
+    name: str
+    line: object = LINES[0]
+    mark: str = MARKERS[0]
+
+    @property
+    def colour(self):
+        """As figures are drawn in."""
+        return LIGHT[self.name]
+
+    def stroke(self):
+        """Colour and line style, as matplotlib takes them."""
+        return {"color": self.colour, "linestyle": self.line}
 
 
-def line(i):
-    """Colour and line style of series number i."""
-    return {"color": colour(i), "linestyle": LINES[i % len(LINES)]}
+def place(scheduler):
+    """The number of a scheduler's colour in SERIES."""
+    at = NAMES.index(scheduler) if scheduler in NAMES else \
+        zlib.crc32(scheduler.encode())
+    return at % len(SERIES)
 
 
-def marker(i):
-    """Marker of series number i."""
-    return MARKERS[i % len(MARKERS)]
+def looks(schedulers):
+    """A Look for each: the colour is the scheduler's; of one colour, each has
+    another line style and marker."""
+    seen, out = {}, []
+    for at in map(place, schedulers):
+        turn = seen[at] = seen.get(at, -1) + 1
+        out.append(Look(SERIES[at], LINES[turn % len(LINES)],
+                        MARKERS[(at + turn) % len(MARKERS)]))
+    return out
+
+
+def part(i):
+    """The colour of part number i."""
+    return LIGHT[PARTS[i % len(PARTS)]]
+
+
+def part_line(i):
+    """Colour and line style of part number i."""
+    return {"color": part(i), "linestyle": LINES[i % len(LINES)]}
+
+
+def name_in_colour(texts, columns):
+    """Tick labels, or titles, each in the colour of its column."""
+    for text, c in zip(texts, columns):
+        text.set_color(c.look.colour)
+        text.set_fontweight("bold")
 
 
 def legend(fig, handles, labels, columns=4):

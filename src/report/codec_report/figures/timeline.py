@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The run as it went: load of the workers, losses, calls."""
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,7 +11,8 @@ NAME = "timeline"
 TITLE = "Load, losses and calls over time"
 ALT = ("Three charts over the time since the first arrival, in seconds, a "
        "line per scheduler: how busy the workers are, in percent; frames "
-       "lost per second, by their arrival; calls admitted and alive.")
+       "lost per second, by their arrival; calls admitted and alive. The time "
+       "of the overload is shaded.")
 BINS = 160
 STALL = 20_000_000  # ns: shorter ones are not worth a word
 
@@ -23,12 +24,13 @@ class Data:
     not known: its time is spread over its life). lost: frames per second.
     calls: alive in its middle, which is from the first frame to the end of
     the last. stall: (how long no worker had a frame though one waited, ns;
-    from when, s)."""
+    from when, s). high: [(from, to)] of the overload, s."""
     edges: np.ndarray
     busy: np.ndarray
     lost: np.ndarray
     calls: np.ndarray
     stall: tuple
+    high: list = field(default_factory=list)
 
 
 def busy_until(jobs, at):
@@ -105,7 +107,7 @@ def data(frames):
     length, begin = longest_stall(jobs)
     return Data(edges, np.minimum(busy / seconds / max(frames.workers, 1), 1),
                 count / seconds, _alive(jobs, middle),
-                (length, (begin - first) / 1e9))
+                (length, (begin - first) / 1e9), frames.high)
 
 
 #: Of the figure: member of Data, axis, factor.
@@ -115,12 +117,21 @@ ROWS = (("busy", "workers\nbusy, %", 100),
 
 
 def _draw_lines(axes, columns, name, title, scale):
-    for i, c in enumerate(columns):
+    for c in columns:
         middle = (c.data.edges[:-1] + c.data.edges[1:]) / 2
         axes.plot(middle, scale * getattr(c.data, name), label=c.label,
-                  **{**style.line(i), "linewidth": 1.2})
+                  **{**c.look.stroke(), "linewidth": 1.2})
     axes.set_ylabel(title)
     axes.margins(y=0.08)
+
+
+def _shade(axes, columns):
+    """The overload, behind the lines; it may have no end."""
+    begin = min(c.data.edges[0] for c in columns)
+    end = max(c.data.edges[-1] for c in columns)
+    for low, high in columns[0].data.high:
+        axes.axvspan(max(low, begin), min(high, end), linewidth=0,
+                     color=style.LIGHT["grid"], alpha=0.5, zorder=0.5)
 
 
 def draw(columns):
@@ -130,6 +141,7 @@ def draw(columns):
         for places, group in drawn:
             for axes, row in zip(places, ROWS):
                 _draw_lines(axes, group, *row)
+                _shade(axes, group)
             places[-1].set_xlabel("time since the first arrival, s")
         fig.align_ylabels()
         style.finish(fig, drawn)

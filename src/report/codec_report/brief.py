@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The short table: at most ten rows of the phases of a Family."""
+import numpy as np
+
+from codec_report import bootstrap, offered, table
+from codec_report.metric import Metric
+
+ROWS = 10
+#: Of a run with phases: what is looked at in which.
+PHASED = {
+    "calm": ("lost_share", "delay_p99_ms", "mos_mean"),
+    "high": ("lost_share", "call_loss_max", "in_time_share", "delay_p99_ms",
+             "mos_mean"),
+    "after": ("lost_share", "delay_p99_ms")}
+#: Of a run that is one phase.
+SINGLE = ("offered", "lost_share", "call_loss_max", "in_time_share",
+          "delay_p50_ms", "delay_p99_ms", "delay_max_ms", "mos_mean",
+          "mos_min")
+#: In place of losses, where there are none to tell of.
+MISSED = {"lost_share": "missed_share", "call_loss_max": "call_missed_max",
+          "in_time_share": None}
+_BY_KEY = {metric.key: metric for metric in offered.METRICS}
+
+
+def _chosen(family, lead):
+    """[(phase, key)] of the rows."""
+    out = []
+    for phase in family.phases:
+        name = "high" if phase.name in ("overload", "peak") else phase.name
+        keys = SINGLE if len(family.phases) == 1 else PHASED[name]
+        if lead == "missed_share":
+            keys = [MISSED.get(key, key) for key in keys]
+        out += [(phase.name, key) for key in keys if key]
+    return out
+
+
+def _values(member, chosen):
+    """{"PHASE.KEY": median}, with "samples" and "interval" of repetitions, as
+    table.Column has them."""
+    out = {"samples": {}, "interval": {}}
+    repeated = len(member.samples) > 1
+    for phase, key in chosen:
+        name, found = f"{phase}.{key}", member.values(phase, key)
+        out[name] = float(np.median(found)) if found else None
+        if repeated and found:
+            out["samples"][name] = found
+            low_high = bootstrap.interval(found, np.median)
+            if low_high:
+                out["interval"][name] = list(low_high)
+    for i, metric in enumerate(FILES):
+        found = [c[metric.key] for c in member.conversions
+                 if c.get(metric.key) is not None]
+        out[metric.key] = float(np.median(found)) if found else None
+        if repeated and found:
+            out["samples"][metric.key] = found
+    return out
+
+
+FILES = (Metric("conversions_done", "conversions done", "count", 1),
+         Metric("turnaround_mean_ms", "turnaround mean, ms", "ms", -1))
+
+
+def _metric(phase, key, several, synthetic):
+    told = _BY_KEY[key]
+    title = told.title.replace("call", "task") if synthetic else told.title
+    return Metric(f"{phase}.{key}",
+                  f"{phase:<9}{title}" if several else title,
+                  told.shown, told.better)
+
+
+def columns(family, lead, intervals=True):
+    """([table.Column], [Metric]) of the short table. lead: what the verdict
+    compares by, "lost_share" or "missed_share"; intervals: of repetitions,
+    shown beside the medians."""
+    chosen = _chosen(family, lead)
+    several = len(family.phases) > 1
+    made = [table.Column(m.label, m.label, _values(m, chosen), m.scheduler)
+            for m in family.members]
+    for column in made if not intervals else ():
+        column.values["interval"] = {}
+    rows = [_metric(*pair, several, family.synthetic) for pair in chosen] + list(FILES)
+    rows = [metric for metric in rows
+            if any(c.values[metric.key] is not None for c in made)]
+    return made, rows[:ROWS]

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who is compared with whom: the columns of one campaign, with what each made
+of every phase, run by run."""
+import os
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from codec_report import feeder, metrics, offered, phases
+from codec_report.labels import scheduler_name
+from codec_report.trace import NEVER
+
+NOTHING = phases.Load(np.empty(0), None, np.empty(0), 0.0)
+
+
+def _object(told, name):
+    value = (told or {}).get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value):
+    return "" if value is None else str(value)
+
+
+def facts(run):
+    """{what: text} of a run: what was run, and on what."""
+    header = run.trace.header if run.trace else {}
+    told = run.feeder or {}
+    campaign = _object(told, "campaign")
+    machine = {**_object(header, "machine"), **_object(told, "machine")}
+    hello = _object(_object(told, "daemon"), "hello")
+    found = {
+        "program": feeder.peer_name(told) or
+        " ".join(_text(header.get(k) or told.get(k))
+                 for k in ("program", "version")).strip(),
+        "scheduler": header.get("options") or header.get("scheduler")
+        or told.get("scheduler"),
+        "CPUs": header.get("workers"),
+        "campaign": os.path.basename(_text(campaign.get("path"))),
+        "seed": told.get("seed"),
+        "machine": machine.get("cpu"),
+        "kernel": machine.get("kernel"),
+        "codec kernels": told.get("kernels") or hello.get("kernels"),
+    }
+    return {name: _text(value) for name, value in found.items()}
+
+
+@dataclass
+class Contender:
+    """A column. place: (number of the report, of the section); traced, heard:
+    {repetition: {phase: offered.Sample}}, by the trace and by the feeder;
+    chosen: the one that all columns have; conversions: metrics of each
+    run's."""
+    place: tuple
+    scheduler: str
+    label: str = ""
+    traced: dict = field(default_factory=dict)
+    heard: dict = field(default_factory=dict)
+    conversions: list = field(default_factory=list)
+    chosen: dict = field(default_factory=dict)
+
+    @property
+    def samples(self):
+        """{phase: offered.Sample} of each run."""
+        return list(self.chosen.values())
+
+    def values(self, phase, key):
+        """Of every run that has it."""
+        found = [runs[phase].values[key] for runs in self.samples
+                 if phase in runs]
+        return [v for v in found if v is not None]
+
+    def value(self, phase, key):
+        """The median over the runs; None when it is not known."""
+        found = self.values(phase, key)
+        return float(np.median(found)) if found else None
+
+
+@dataclass
+class Family:
+    """Columns that were offered the same. live: None when unknown; deadlines:
+    {(flow, index): ns}; expected: [(run's place, what run.json says)]."""
+    campaign: str
+    cpus: str
+    live: bool = None
+    facts: dict = field(default_factory=dict)
+    phases: list = field(default_factory=list)
+    members: list = field(default_factory=list)
+    deadlines: dict = field(default_factory=dict)
+    expected: list = field(default_factory=list)
+    synthetic: bool = False
+
+    def member(self, place, scheduler):
+        """The Contender of a place; a new one when there is none."""
+        for one in self.members:
+            if one.place == place:
+                return one
+        self.members.append(Contender(place, scheduler_name(scheduler)))
+        return self.members[-1]
+
+    def high(self):
+        """Spans of overload or peak, s, with ends; of the whole run none."""
+        return [span for p in self.phases if p.name in ("overload", "peak")
+                and len(self.phases) > 1 for span in p.spans]
+
+
+def _speech(frames):
+    """The jobs that are no files."""
+    if feeder.CONVERSIONS not in frames.names:
+        return frames.jobs
+    files = frames.names.index(feeder.CONVERSIONS)
+    return offered.pick(frames.jobs, frames.jobs["group"] != files)
+
+
+def _cost(call, busy):
+    """s of a worker that each frame asks for; None: nothing was worked on."""
+    worked = busy > 0
+    if not worked.any():
+        return None
+    _, index = np.unique(call, return_inverse=True)
+    total = np.bincount(index, busy)
+    count = np.bincount(index, worked)
+    mean = np.where(count > 0, total / np.maximum(count, 1),
+                    total.sum() / count.sum())
+    return mean[index] / 1e9
+
+
+def _load(parts, first, workers):
+    """phases.Load of the jobs of a run's sections."""
+    call, arrival, busy = (
+        np.concatenate([column(jobs) for jobs in parts]) for column in (
+            lambda j: j["call"], lambda j: j["arrival"], metrics.busy_ns))
+    period = max(int(jobs["frame"].max()) for jobs in parts) / 1e9
+    return phases.Load((arrival - first) / 1e9, _cost(call, busy), call,
+                       period, max(workers, 1))
+
+
+def _record_load(records, first):
+    return phases.Load((records["sent"] - first) / 1e9, None,
+                       records["call"], 0.02)
+
+
+def _deadlines(run):
+    """{call: ns} of the trace's calls that have one."""
+    return {int(c["call"]): int(c["rel_deadline"]) for c in run.trace.calls
+            if 0 < c["rel_deadline"] < NEVER}
+
+
+def _rows(run):
+    """[((flow, index), call)] of calls.csv."""
+    found = [((row.get("flow"), row.get("index")), feeder.call_number(row))
+             for row in run.calls or []]
+    return [(key, call) for key, call in found if call is not None]
+
+
+def _is_synthetic(trace):
+    return len(trace.calls) > 0 and all(
+        bytes(c["codec_out"]).rstrip(b"\0") == b"synthetic"
+        for c in trace.calls)
+
+
+class Contest:
+    """add() every run, finish() once; then families has who is compared."""
+
+    def __init__(self):
+        self.families, self._keys, self._later = [], {}, []
+
+    def _family(self, run, place):
+        """The one that a run belongs to; that of its first repetition."""
+        for family in self.families:
+            if any(m.place[0] == place[0] for m in family.members):
+                return family
+        told = facts(run)
+        live = run.trace.header.get("live") if run.trace else True
+        text = _object(run.feeder, "campaign").get("text")
+        key = (text or told["campaign"], told["seed"], live)
+        if run.trace is None:  # knows no CPUs: of whichever it fits
+            for other, family in self._keys.items():
+                if other[:3] == key:
+                    return family
+        family = self._keys.get((*key, told["CPUs"]))
+        if family is None:
+            family = Family(told["campaign"], told["CPUs"],
+                            live if isinstance(live, bool) else None, told)
+            self._keys[*key, told["CPUs"]] = family
+            self.families.append(family)
+        return family
+
+    def add(self, run, measured, place, turn=0):
+        """A run, measured by run.sections(); place: number of its report;
+        turn: which repetition. Returns its Family, None when it waits for
+        finish()."""
+        if run.trace is None or not any(s.frames for s in measured):
+            self._later.append((run, measured, place, turn))
+            return None
+        family = self._family(run, (place, 0))
+        if run.trace.header.get("live") is not True and family.live is None:
+            family.live = False
+        frames = [s.frames for s in measured if s.frames]
+        parts = [jobs for jobs in map(_speech, frames) if len(jobs["call"])]
+        if not family.phases:
+            family.synthetic = _is_synthetic(run.trace)
+            load = _load(parts, frames[0].first, frames[0].workers) \
+                if parts else NOTHING
+            family.phases = phases.find(load)
+        for i, section in enumerate(measured):
+            if section.frames:
+                self._add_section(family, section, (place, i), turn)
+        limits = _deadlines(run)
+        family.deadlines.update(
+            (key, limits[call]) for key, call in _rows(run) if call in limits)
+        if len(measured) == 1:
+            self._hear(family, run, (place, 0), turn, limits)
+        self._expect(family, run, place)
+        return family
+
+    @staticmethod
+    def _add_section(family, section, place, turn):
+        member = family.member(place, section.scheduler)
+        jobs = _speech(section.frames)
+        member.traced[turn] = {
+            phase.name: offered.of_trace(jobs, section.frames.first, phase,
+                                         section.descriptions,
+                                         section.assumed)
+            for phase in family.phases}
+        groups = dict(section.groups)
+        if feeder.CONVERSIONS in groups:
+            member.conversions.append(groups[feeder.CONVERSIONS])
+
+    @staticmethod
+    def _hear(family, run, place, turn, limits):
+        """What the feeder saw of a run."""
+        if run.frames is None:
+            return
+        records = run.frames[run.frames["sent"] > 0]
+        if not len(records):
+            return
+        first = int(records["sent"].min())
+        if not family.phases:
+            family.phases = phases.find(_record_load(records, first))
+        scheduler = feeder.peer_name(run.feeder) or "unknown"
+        family.member(place, scheduler).heard[turn] = {
+            phase.name: offered.of_feeder(records, first, phase, limits)
+            for phase in family.phases}
+
+    @staticmethod
+    def _expect(family, run, place):
+        listed = (run.feeder or {}).get("expectations")
+        family.expected += [(place, item) for item in (
+            listed if isinstance(listed, list) else ())
+            if isinstance(item, dict)]
+
+    def finish(self, labels):
+        """Runs without a trace, and names. labels: {place: label}."""
+        for run, measured, place, turn in self._later:
+            if not measured:
+                continue
+            family = self._family(run, (place, 0))
+            limits = {call: family.deadlines[key] for key, call in _rows(run)
+                      if key in family.deadlines}
+            family.member((place, 0), measured[0].scheduler)
+            self._hear(family, run, (place, 0), turn, limits)
+            self._expect(family, run, place)
+        for family in self.families:
+            family.members.sort(key=lambda m: m.place)
+            alone = any(not m.traced for m in family.members)
+            heard = all(m.heard for m in family.members)
+            for m in family.members:
+                m.label = labels[m.place]
+                m.chosen = m.heard if alone and (heard or not m.traced) \
+                    else m.traced

@@ -1,0 +1,376 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict: what was compared, what came out, phase by phase, and which
+scheduler to choose.
+
+By phase, columns are compared by the frames they lose; where nobody loses one,
+by the deadlines they miss. "Equal" are columns that do not differ ("What
+differs" below). The choice leaves out who starves single calls, where others
+do not; of the rest it takes those that are equal to the best, by losses,
+missed deadlines, delay and MOS, each first in the overload, then after it,
+then before it; at last by the conversions.
+"""
+from codec_report import differ, words
+
+TITLES = {"calm": "Calm", "overload": "Overload", "peak": "Peak",
+          "after": "After", "all": "All the time"}
+WEIGHT = ("overload", "peak", "all", "after", "calm")
+CRITERIA = ("lost_share", "missed_share", "delay_p99_ms", "mos_mean")
+TOLD = 3  # missed expectations in a line
+
+
+class Verdict:
+    """Of a contenders.Family, in sentences."""
+
+    def __init__(self, family):
+        self.family = family
+        self.members = family.members
+        self.compared = [m for m in self.members if m.samples]
+        self.speech = not family.synthetic
+        self.noun = "calls" if self.speech else "tasks"
+        self.lead = self._lead()
+
+    def _known(self, key):
+        return [m.value(p.name, key) for m in self.members
+                for p in self.family.phases
+                if m.value(p.name, key) is not None]
+
+    def _lead(self):
+        """What columns are compared by first."""
+        if any(self._known("lost_share")) or not self._known("missed_share"):
+            return "lost_share"
+        return "missed_share"
+
+    # ---- what was compared
+
+    def head(self):
+        """Campaign, machine, columns."""
+        family, told = self.family, self.family.facts
+        name = family.campaign or "Campaign not known"
+        cpus = f"{family.cpus} CPU" + "s" * (family.cpus != "1")
+        if family.live is False:
+            where = f"simulated with {cpus}" if family.cpus else "simulated"
+        else:
+            machine = " on " + told["machine"] if told.get("machine") else ""
+            where = "played" + (" live" if family.live else "") + machine
+            where += f", {cpus} for the workers" if family.cpus else ""
+        kernels = told.get("codec kernels")
+        where += f", {kernels} codec kernels" if kernels else ""
+        runs = max((len(m.samples) for m in self.members), default=0)
+        each = f", {words.count(runs)} runs each" if runs > 1 else ""
+        return (f"{name}: {where}. "
+                f"{words.listed(m.label for m in self.members)}{each}.")
+
+    def load(self):
+        """Calls and demand, phase by phase."""
+        tasks, parts = self.noun, []
+        for phase in self.family.phases:
+            number = round(phase.calls)
+            text = f"{number:,} {tasks[:-1] if number == 1 else tasks}"
+            if phase.demand is not None:
+                text += f" for {words.percent(phase.demand)} of the CPU time"
+            if len(self.family.phases) > 1:
+                text = f"{phase.name} {text}"
+            if phase.name in ("overload", "peak") and \
+                    len(self.family.phases) > 1:
+                text += f" ({_times(phase.spans)})"
+            parts.append(text)
+        return f"Load: {'; '.join(parts)}." if parts else ""
+
+    def expected(self):
+        """What the campaign expects, where it does not hold."""
+        listed = self.family.expected
+        if not listed:
+            return ""
+        labels = {m.place[0]: m.label for m in self.members}
+        missed = [f"{x.get('metric')} {x.get('expect')} under "
+                  f"{labels.get(place)} ({_worth(x)})"
+                  for place, x in listed if x.get("met") is False]
+        missed = list(dict.fromkeys(missed))
+        if not missed:
+            return "The campaign's expectations hold."
+        more = f" and {len(missed) - TOLD} more" if len(missed) > TOLD else ""
+        return ("The campaign expects what did not hold: "
+                f"{'; '.join(missed[:TOLD])}{more}.")
+
+    # ---- what came out
+
+    def _facts(self, members, phase):
+        """What all of the members have in common, or the ranges."""
+        def values(key):
+            return [v for v in (m.value(phase, key) for m in members)
+                    if v is not None]
+
+        out = []
+        lost, missed = values("lost_share"), values("missed_share")
+        if lost and (self.lead == "lost_share" or max(lost)):
+            out.append(f"{words.spread(lost, words.percent)} lost"
+                       if max(lost) else "0 lost")
+        if missed and (self.lead == "missed_share"):
+            out.append(f"{words.spread(missed, words.percent)} missed"
+                       if max(missed) else "0 missed")
+        elif missed and max(missed) >= 0.0005:
+            out.append("in time " + words.spread([1 - m for m in missed],
+                                                 words.percent))
+        for key, title, show in (("delay_p99_ms", "p99", words.ms),
+                                 ("mos_mean", "MOS", words.score)):
+            if values(key):
+                out.append(f"{title} {words.spread(values(key), show)}")
+        return ", ".join(out)
+
+    def _lead_part(self, known, phase):
+        best, rest = differ.split(known, phase, self.lead, self.speech)
+        if not rest:
+            return ""
+        lost = self.lead == "lost_share"
+        verb = words.verb(best, "lose" if lost else "miss")
+
+        def share(member):
+            return words.percent(member.value(phase, self.lead))
+        rest.sort(key=lambda m: m.value(phase, self.lead))
+        base = next((m for m in rest if m.scheduler == "fifo"), rest[-1])
+        values = [m.value(phase, self.lead) for m in best]
+        who = words.names(best, known)
+        if not max(values):
+            text = f"{who} {verb} {'nothing' if lost else 'no deadline'}"
+        else:
+            text = f"{who} {verb} {words.spread(values, words.percent)} of " \
+                f"the {'frames' if lost else 'deadlines'}"
+        much = words.ratio(max(values), base.value(phase, self.lead)) \
+            if max(values) else None
+        text += f", {much} {base.label} ({share(base)})" if much else \
+            f", {base.label} {share(base)}"
+        others = [m for m in rest if m is not base]
+        if others and others[-1].value(phase, self.lead) > \
+                base.value(phase, self.lead):
+            text += f", {others[-1].label} {share(others[-1])}"
+        return text
+
+    def _starving(self, known, phase):
+        """Those that starve single calls; without losses, fail tasks."""
+        key = "starved" if self.lead == "lost_share" else "failed"
+        return [m for m in known if (m.value(phase, key) or 0) >= 1]
+
+    def _starve_part(self, known, phase):
+        found = self._starving(known, phase)
+        if not found:
+            return ""
+        lost = self.lead == "lost_share"
+        key = "call_loss_max" if lost else "call_missed_max"
+        shares = [m.value(phase, key) for m in found]
+        return (f"{words.names(found, known)} "
+                f"{words.verb(found, 'starve' if lost else 'fail')} single "
+                f"{self.noun} ({words.spread(shares, words.percent)})")
+
+    def _range_part(self, known, phase, key, title, show):
+        """"p99 is 3 ms under a, 40 to 60 ms under b and c"."""
+        best, rest = differ.split(known, phase, key, self.speech)
+        if not rest:
+            return ""
+
+        def of(members):
+            return words.spread([m.value(phase, key) for m in members], show)
+        others = "the others" if len(rest) > 2 and \
+            len(best) + len(rest) == len(known) else words.names(rest, known)
+        return (f"{title} is {of(best)} under {words.names(best, known)}, "
+                f"{of(rest)} under {others}")
+
+    def _in_time_part(self, known, phase):
+        best, rest = differ.split(known, phase, "missed_share", self.speech)
+        if not rest or self.lead == "missed_share":
+            return ""
+
+        def of(members):
+            return words.spread([1 - m.value(phase, "missed_share")
+                                 for m in members], words.percent)
+        others = "the others" if len(rest) > 2 and \
+            len(best) + len(rest) == len(known) else words.names(rest, known)
+        return (f"in time {of(best)} under {words.names(best, known)}, "
+                f"{of(rest)} under {others}")
+
+    def phase(self, phase):
+        """The sentence of a phase, by name; "" without a frame in it."""
+        known = [m for m in self.members if m.value(phase, "lost_share")
+                 is not None]
+        if not known:
+            return ""
+        title = TITLES[phase]
+        facts = self._facts(known, phase)
+        starving = self._starve_part(known, phase)
+        if len(known) == 1:
+            who = "" if len(self.members) == 1 else f"{known[0].label} only, "
+            return f"{title}: {who}{facts}" + \
+                (f"; {starving}." if starving else ".")
+        lead = self._lead_part(known, phase)
+        parts = [lead, starving,
+                 self._in_time_part(known, phase) or self._range_part(
+                     known, phase, "delay_p99_ms", "p99", words.ms),
+                 self._range_part(known, phase, "mos_mean", "MOS",
+                                  words.score)]
+        if not any(parts):
+            return f"{title}: {words.everyone(len(known))} equal ({facts})."
+        if not lead:
+            parts[0] = self._alike(known, phase)
+        return f"{title}: {'; '.join(filter(None, parts))}."
+
+    def _alike(self, known, phase):
+        """How columns that differ otherwise lose, or miss, alike."""
+        values = [m.value(phase, self.lead) for m in known
+                  if m.value(phase, self.lead) is not None]
+        lost = self.lead == "lost_share"
+        if not values:
+            return ""
+        if not max(values):
+            return f"{words.everyone(len(known))} " + \
+                ("lose nothing" if lost else "miss no deadline")
+        return (f"{words.everyone(len(known))} {'lose' if lost else 'miss'} "
+                f"about as much ({words.spread(values, words.percent)})")
+
+    def conversions(self):
+        """What became of the files; "" without any."""
+        known = [m for m in self.members if _files(m, "conversions")]
+        if not known:
+            return ""
+        done = {m.label: f"{_files(m, 'conversions_done'):.0f} of "
+                f"{_files(m, 'conversions'):.0f}" for m in known}
+        best, rest = _split_files(known, "conversions_done")
+        if rest:
+            text = f"{words.names(best, known)} " \
+                f"{words.verb(best, 'finish')} {done[best[0].label]}, " + \
+                words.listed(f"{m.label} {done[m.label]}" for m in rest)
+        else:
+            text = f"{done[known[0].label]} finished"
+            if len(known) > 1:
+                text += f" under {words.everyone(len(known))}"
+        times = [m for m in known if _files(m, "turnaround_mean_ms")]
+        best, rest = _split_files(times, "turnaround_mean_ms")
+
+        def of(members):
+            return words.spread([_files(m, "turnaround_mean_ms") / 1e3
+                                 for m in members], lambda v: f"{v:.3g} s")
+        if rest:
+            text += f"; on average after {of(best)} under " \
+                f"{words.names(best, known)}, {of(rest)} under " \
+                f"{words.names(rest, known)}"
+        elif times:
+            text += f", on average after {of(times)}"
+        return f"Conversions: {text}."
+
+    def _silent(self):
+        """Columns of which only the whole run is known."""
+        silent = [m.label for m in self.members if not m.samples]
+        return (f"Of {words.listed(silent)} no phase is known: neither a "
+                "trace nor frames.bin.") if silent else ""
+
+    # ---- what to do
+
+    def chosen(self):
+        """The members that are best; all, where nothing tells them apart."""
+        phases = [p for p in WEIGHT
+                  if any(p == q.name for q in self.family.phases)]
+        left = [m for m in self.compared
+                if all(m.value(p, "lost_share") is not None for p in phases)]
+        fair = [m for m in left if not any(self._starving([m], p)
+                                           for p in phases)]
+        left = fair or left
+        for key in CRITERIA:
+            for phase in phases:
+                left = differ.split(left, phase, key, self.speech)[0] or left
+        for key in ("conversions_done", "turnaround_mean_ms"):
+            known = [m for m in left if _files(m, key) is not None]
+            left = _split_files(known, key)[0] or left
+        return left
+
+    def choose(self):
+        """Which one to take; "" when there is no choice."""
+        if len(self.compared) < 2:
+            return ""
+        best = self.chosen()
+        if not best:
+            return "No column was there all the time: nothing to choose by."
+        if len(best) == len(self.compared):
+            any_of = "Either of the two" if len(best) == 2 else \
+                f"Any of the {words.count(len(best))}"
+            return f"{any_of} will do here."
+        labels = [m.label for m in best]
+        return "Choose " + ", ".join(labels[:-1]) + \
+            (" or " if len(labels) > 1 else "") + labels[-1] + " here."
+
+    def doubt(self):
+        """What the number of runs can tell."""
+        runs = min((len(m.samples) for m in self.compared), default=0)
+        if len(self.compared) < 2:
+            return ""
+        if runs >= differ.TESTED:
+            return "Told apart is what noise does not explain (p <= 0.05)."
+        if runs > 1:
+            return (f"{words.count(runs).capitalize()} runs each are too few "
+                    "to rule noise out: --repeat 4 can.")
+        if self.family.live is False:
+            return "One simulation each: other seeds may tell otherwise."
+        return "One run each: what is noise, --repeat 4 can tell."
+
+    def sentences(self):
+        """Everything but head and load, in order."""
+        found = [self.phase(p.name) for p in self.family.phases]
+        found += [self.conversions(), self._silent(), self.expected(),
+                  " ".join(filter(None, (self.choose(), self.doubt())))]
+        return [text for text in found if text]
+
+    def lines(self):
+        """All of it."""
+        return [text for text in (self.head(), self.load(),
+                                  *self.sentences()) if text]
+
+    def as_dict(self):
+        """For programs."""
+        return {
+            "campaign": self.family.campaign, "head": self.head(),
+            "load": self.load(), "sentences": self.sentences(),
+            "choose": [m.label for m in self.chosen()],
+            "phases": [{"phase": p.name, "demand": p.demand,
+                        "calls": p.calls, "spans_s": [
+                            [None if abs(t) == float("inf") else t
+                             for t in span] for span in p.spans]}
+                       for p in self.family.phases]}
+
+
+def _times(spans):
+    """When, for people."""
+    texts = []
+    for begin, end in spans:
+        if begin == float("-inf"):
+            texts.append(f"until {end:.1f} s")
+        elif end == float("inf"):
+            texts.append(f"from {begin:.1f} s")
+        else:
+            texts.append(f"{begin:.1f} to {end:.1f} s")
+    if len(texts) > 3:
+        texts[2:] = [f"{len(texts) - 2} more times"]
+    return words.listed(texts)
+
+
+def _worth(item):
+    """The value of an expectation."""
+    value = item.get("value")
+    if not isinstance(value, (int, float)):
+        return "not known"
+    return words.ms(value / 1e6) if item.get("unit") == "ns" else \
+        words.percent(value / 1e6)
+
+
+def _files(member, key):
+    """Of conversions: the median over the runs, None: not known."""
+    found = sorted(c[key] for c in member.conversions
+                   if c.get(key) is not None)
+    return found[len(found) // 2] if found else None
+
+
+def _split_files(known, key):
+    """As differ.split(), of conversions."""
+    sign = 1 if key.endswith("_ms") else -1
+    if not known:
+        return [], []
+    best = min(known, key=lambda m: sign * _files(m, key))
+    rest = [m for m in known if differ.matters(
+        "conversions", _files(m, key), _files(best, key))]
+    return [m for m in known if m not in rest], rest
