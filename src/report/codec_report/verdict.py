@@ -82,7 +82,8 @@ class Verdict:
         if not listed:
             return ""
         labels = {m.place[0]: m.label for m in self.members}
-        missed = [f"{x.get('metric')} {x.get('expect')} under "
+        missed = [f"{x.get('metric')} {x.get('expect')}"
+                  f"{' of ' + str(x['flow']) if x.get('flow') else ''} under "
                   f"{labels.get(place)} ({_worth(x)})"
                   for place, x in listed if x.get("met") is False]
         missed = list(dict.fromkeys(missed))

@@ -100,6 +100,7 @@ def draw(columns):
         _draw_times(left, columns)
         _draw_latencies(right, columns)
         left.margins(y=0.02)
+        left.set_xlim(left=0)
         left.invert_yaxis()
         handles, labels = left.get_legend_handles_labels()
         more = right.get_legend_handles_labels()

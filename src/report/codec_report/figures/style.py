@@ -124,6 +124,21 @@ def looks(schedulers):
     return out
 
 
+def colour(i):
+    """The colour of series number i, of what goes by no scheduler's name."""
+    return LIGHT[SERIES[i % len(SERIES)]]
+
+
+def line(i):
+    """Colour and line style of series number i."""
+    return {"color": colour(i), "linestyle": LINES[i % len(LINES)]}
+
+
+def marker(i):
+    """Marker of series number i."""
+    return MARKERS[i % len(MARKERS)]
+
+
 def part(i):
     """The colour of part number i."""
     return LIGHT[PARTS[i % len(PARTS)]]
