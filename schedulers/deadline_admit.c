@@ -284,11 +284,12 @@ static void forget(struct extremes *e, struct extreme *x)
 	RB_REMOVE(extreme_tree, &e->tree, x);
 }
 
-void deadline_add(struct deadline_rq *rq, const struct cr_task *t,
-		  struct deadline_task *x)
+/* @t joins @home, of which @rq are the sums. */
+static void join(const struct cr_rq *home, struct deadline_rq *rq,
+		 const struct cr_task *t, struct deadline_task *x)
 {
 	x->util = density(t);
-	x->bound = is_bound(t->rq, t);
+	x->bound = is_bound(home, t);
 	rq->util += x->util;
 	rq->worst += worst_density(rq, t);
 	rq->nhard += t->cls == CR_HARD;
@@ -302,6 +303,12 @@ void deadline_add(struct deadline_rq *rq, const struct cr_task *t,
 	if (t->cls <= last_by_worst(rq))
 		remember(&rq->densities, &x->density, t->id,
 			 worst_density(rq, t));
+}
+
+void deadline_add(struct deadline_rq *rq, const struct cr_task *t,
+		  struct deadline_task *x)
+{
+	join(t->rq, rq, t, x);
 }
 
 void deadline_del(struct deadline_rq *rq, const struct cr_task *t,
@@ -319,4 +326,18 @@ void deadline_del(struct deadline_rq *rq, const struct cr_task *t,
 	forget(&rq->windows[t->cls], &x->window);
 	if (t->cls <= last_by_worst(rq))
 		forget(&rq->densities, &x->density);
+}
+
+void deadline_move(const struct cr_rq *from, const struct cr_rq *to,
+		   const struct cr_task *t, struct deadline_task *x)
+{
+	deadline_del(CR_RQ(from, struct deadline_rq), t, x);
+	join(to, CR_RQ(to, struct deadline_rq), t, x);
+}
+
+bool deadline_fits(const struct cr_rq *rq, const struct cr_task *t)
+{
+	struct fit f = fit_into(rq, t);
+
+	return is_yes(&f);
 }

@@ -119,4 +119,17 @@ void deadline_add(struct deadline_rq *rq, const struct cr_task *t,
 void deadline_del(struct deadline_rq *rq, const struct cr_task *t,
 		  struct deadline_task *x);
 
+/** For steal(): @t leaves @from and joins @to; t->rq is still @from. */
+void deadline_move(const struct cr_rq *from, const struct cr_rq *to,
+		   const struct cr_task *t, struct deadline_task *x);
+
+/** Would the test let @t join @rq now? */
+bool deadline_fits(const struct cr_rq *rq, const struct cr_task *t);
+
+/** Is there a hard task in @rq? */
+static inline bool deadline_has_hard(const struct cr_rq *rq)
+{
+	return CR_RQ(rq, struct deadline_rq)->nhard > 0;
+}
+
 #endif

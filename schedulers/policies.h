@@ -11,6 +11,7 @@ extern const struct cr_sched_ops cr_sched_fifo;
 extern const struct cr_sched_ops cr_sched_rr;
 extern const struct cr_sched_ops cr_sched_edf;
 extern const struct cr_sched_ops cr_sched_edf_be;
+extern const struct cr_sched_ops cr_sched_edf_steal;
 extern const struct cr_sched_ops cr_sched_gfl;
 extern const struct cr_sched_ops cr_sched_dbp;
 extern const struct cr_sched_ops cr_sched_llf;

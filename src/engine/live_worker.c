@@ -238,18 +238,39 @@ static bool steal_from(struct live_worker *w, struct live_rq *from)
 	return got;
 }
 
+/* The longest queue but @w's own and those in @asked; of equal ones the next
+ * neighbour. NULL: nothing waits there. */
+static struct live_rq *longest(const struct live_worker *w,
+			       const struct cr_cpus *asked)
+{
+	struct live *l = w->live;
+	struct live_rq *best = NULL;
+	unsigned most = 0;
+
+	for (unsigned i = 1; i < l->nrq; i++) {
+		unsigned at = (w->home->rq->id + i) % l->nrq;
+		unsigned n = atomic_load_explicit(&l->rq[at].queued,
+						  memory_order_seq_cst);
+
+		if (n <= most || cr_cpus_has(asked, at))
+			continue;
+		best = &l->rq[at];
+		most = n;
+	}
+	return best;
+}
+
 /* Home lock held before and after, not between. */
 static bool steal(struct live_worker *w)
 {
-	struct live *l = w->live;
+	struct cr_cpus asked = { { 0 } };
+	struct live_rq *from;
 	bool got = false;
 
 	(void)pthread_mutex_unlock(&w->home->lock);
-	for (unsigned i = 1; i < l->nrq && !got; i++) {
-		struct live_rq *from = &l->rq[(w->home->rq->id + i) % l->nrq];
-
-		if (atomic_load_explicit(&from->queued, memory_order_seq_cst))
-			got = steal_from(w, from);
+	while (!got && (from = longest(w, &asked))) {
+		got = steal_from(w, from);
+		cr_cpus_add(&asked, from->rq->id);
 	}
 	(void)pthread_mutex_lock(&w->home->lock);
 	if (got)

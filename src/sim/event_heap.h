@@ -33,6 +33,12 @@ void event_heap_fini(struct event_heap *h);
 /** @owner's event is at @at now, wherever it was before; CR_NEVER: none. */
 void event_heap_set(struct event_heap *h, uint32_t owner, cr_ns at);
 
+/** When @owner's event is; CR_NEVER: it has none. */
+static inline cr_ns event_heap_at(const struct event_heap *h, uint32_t owner)
+{
+	return h->place[owner] ? h->event[h->place[owner] - 1].at : CR_NEVER;
+}
+
 /** When the first event is; CR_NEVER: there is none. */
 static inline cr_ns event_heap_next(const struct event_heap *h)
 {

@@ -167,3 +167,15 @@ void event_queue_set(struct event_queue *q, uint32_t owner, cr_ns at, cr_ns now)
 		event_heap_set(&q->heap, owner, at);
 	find_first(q);
 }
+
+cr_ns event_queue_at(const struct event_queue *q, uint32_t owner)
+{
+	uint32_t place = q->place[owner];
+
+	if (!place)
+		return CR_NEVER;
+	if (place == IN_HEAP)
+		return event_heap_at(&q->heap, owner);
+	place--;
+	return q->run[place % EVENT_RUNS].event[place / EVENT_RUNS].at;
+}

@@ -47,6 +47,9 @@ int event_queue_expect(struct event_queue *q, cr_ns period);
 void event_queue_set(struct event_queue *q, uint32_t owner, cr_ns at,
 		     cr_ns now);
 
+/** When @owner's event is; CR_NEVER: it has none. */
+cr_ns event_queue_at(const struct event_queue *q, uint32_t owner);
+
 /** No owner: a hole's. */
 #define EVENT_NOBODY UINT32_MAX
 

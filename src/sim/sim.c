@@ -28,7 +28,7 @@ static struct sim_task *sim_task_of(struct core_task *t)
 
 /* --- events --- */
 
-static cr_ns next_of(const struct sim_rq *q)
+cr_ns sim_next(const struct sim_rq *q)
 {
 	return cr_ns_min(cr_ns_min(event_heap_next(&q->ends),
 				   event_queue_next(&q->arrivals)),
@@ -257,7 +257,7 @@ static void dispatch(struct sim *s, struct sim_rq *q, unsigned cpu,
 	event_heap_set(&q->ends, cpu, end_of_turn(s, q, t, overhead));
 }
 
-static void pick(struct sim *s, struct sim_rq *q)
+void sim_pick(struct sim *s, struct sim_rq *q)
 {
 	struct cr_cpus left = q->idle;
 	int cpu;
@@ -281,10 +281,10 @@ static void recover(struct sim *s, struct sim_rq *q)
 
 	if (core_take_fault(s->core, q->rq, &fault) && client->faulty)
 		client->faulty(client->arg, &fault, q->now);
-	pick(s, q);
+	sim_pick(s, q);
 }
 
-static void instant(struct sim *s, struct sim_rq *q)
+void sim_instant(struct sim *s, struct sim_rq *q)
 {
 	if (q->look == q->now)
 		q->look = CR_NEVER;
@@ -293,7 +293,7 @@ static void instant(struct sim *s, struct sim_rq *q)
 	arrive_due(s, q);
 	(void)core_tick(s->core, q->rq, q->now);
 	preempt(s, q);
-	pick(s, q);
+	sim_pick(s, q);
 	if (core_faulty(s->core, q->rq))
 		recover(s, q);
 }
@@ -337,9 +337,9 @@ static void run_rq(struct sim *s, struct sim_rq *q)
 {
 	cr_ns next;
 
-	while ((next = next_of(q)) < s->until) {
+	while ((next = sim_next(q)) < s->until) {
 		q->now = cr_ns_max(next, q->now);
-		instant(s, q);
+		sim_instant(s, q);
 	}
 	q->now = s->until;
 }
@@ -358,7 +358,10 @@ void sim_run(struct sim *s, cr_ns until)
 {
 	CR_ASSERT(until >= s->now);
 	s->until = until;
-	pool_run(s->pool, s->nparts, run_part, s);
+	if (sim_steals(s))
+		sim_run_jointly(s);
+	else
+		pool_run(s->pool, s->nparts, run_part, s);
 	s->now = until;
 	if (core_replaced(s->core))
 		(void)sim_switch(s, cr_sched_fallback, NULL, NULL);
@@ -380,7 +383,7 @@ int sim_switch(struct sim *s, const struct cr_sched_ops *ops, const char *opts,
 	core_switch_finish(sw);
 	for (unsigned i = 0; i < s->nrq && !rc; i++) {
 		preempt(s, &s->rq[i]);
-		pick(s, &s->rq[i]);
+		sim_pick(s, &s->rq[i]);
 	}
 	return rc;
 }
@@ -399,7 +402,7 @@ int sim_change(struct sim *s, struct sim_task *t, const struct core_terms *to,
 	core_change_finish(ch);
 	if (rc >= 0) {
 		preempt(s, q);
-		pick(s, q);
+		sim_pick(s, q);
 	}
 	return rc;
 }

@@ -5,11 +5,14 @@
  * they cost and what becomes of them is the client's.
  *
  * Every run queue has its own events and its own course of time between two
- * calls of sim_run(): nothing one does reaches another (a policy that steals
- * would; it is not asked to here). So several threads may run them, and it
- * makes no difference. At one instant of a run queue happen, in this order:
- * all stops, all enqueues (those stopped, then arrivals by task), the tick,
- * preemptions, and the picks by rising CPU.
+ * calls of sim_run(): nothing one does reaches another. So several threads may
+ * run them, and it makes no difference. At one instant of a run queue happen,
+ * in this order: all stops, all enqueues (those stopped, then arrivals by
+ * task), the tick, preemptions, and the picks by rising CPU.
+ *
+ * Unless the policy steals. Then all run queues go through time together, in
+ * one thread, and at the end of every instant each CPU that is idle still, by
+ * rising number, is offered the queues of others, the longest first.
  *
  * Overheads lengthen the turn in which they occur and count as its service,
  * as on a machine.

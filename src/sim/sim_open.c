@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The simulated driver's memory: run queues, their CPUs, room for tasks.
- * Nothing is allocated while time goes on.
+ * Nothing is allocated while time goes on, but room for stolen tasks.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,10 +24,13 @@ static void *zalloc(size_t size)
 	return p;
 }
 
-/* Parts are runs of neighbours, all of about the same length. */
+/* Parts are runs of neighbours, all of about the same length. Where a policy
+ * steals, nothing can be run apart. */
 static void share_out_parts(struct sim *s)
 {
 	s->nparts = s->nrq < PARTS ? s->nrq : PARTS;
+	if (sim_steals(s))
+		s->nparts = 1;
 	for (unsigned i = 0; i < s->nrq; i++)
 		s->rq[i].part = i * s->nparts / s->nrq;
 }
@@ -57,6 +60,8 @@ static int rqs_init(struct sim *s)
 	rc = s->rq && s->cpus ? 0 : -ENOMEM;
 	for (unsigned i = 0; i < s->nrq && !rc; i++)
 		rc = rq_init(s, i, s->now);
+	if (!rc)
+		rc = event_heap_grow(&s->next, s->nrq);
 	if (!rc)
 		share_out_parts(s);
 	return rc;
@@ -113,14 +118,14 @@ void sim_close(struct sim *s)
 	pool_close(s->pool);
 	for (unsigned i = 0; s->rq && i < s->nrq; i++)
 		rq_fini(&s->rq[i]);
+	event_heap_fini(&s->next);
 	free(s->rq);
 	free(s->cpus);
 	core_close(s->core);
 	free(s);
 }
 
-/* Room for one more task in @q. 0 or -ENOMEM. */
-static int make_room(struct sim_rq *q)
+int sim_make_room(struct sim_rq *q)
 {
 	uint32_t room = q->room ? 2 * q->room : 64;
 	struct sim_task **task;
@@ -150,7 +155,7 @@ int sim_add(struct sim *s, struct sim_task *t, struct cr_verdict *v)
 	if (rq < 0)
 		return rq;
 	q = &s->rq[rq];
-	if (make_room(q) ||
+	if (sim_make_room(q) ||
 	    event_queue_expect(&q->arrivals, t->core.task.period))
 		return -ENOMEM;
 	t->core.backlog = &s->cfg.client.backlog;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the simulated driver is made of; for sim.c and sim_open.c only.
+ * What the simulated driver is made of; for sim.c, sim_open.c and sim_steal.c
+ * only.
  */
 #ifndef SIM_SIM_STATE_H
 #define SIM_SIM_STATE_H
@@ -48,6 +49,22 @@ struct sim {
 	struct sim_cpu *cpus; /**< [core.ncpu], shared out to the run queues */
 	cr_ns now, until;     /**< until: of the sim_run() under way */
 	struct pool *pool;
+	struct event_heap next; /**< by run queue, while they run jointly */
 };
+
+/** When something happens in @q. */
+cr_ns sim_next(const struct sim_rq *q);
+/** All that happens in @q at q->now. */
+void sim_instant(struct sim *s, struct sim_rq *q);
+/** Idle CPUs of @q pick. */
+void sim_pick(struct sim *s, struct sim_rq *q);
+
+/** Room for one more task in @q. 0 or -ENOMEM. */
+int sim_make_room(struct sim_rq *q);
+
+/** Does the policy steal from one run queue for another? */
+bool sim_steals(const struct sim *s);
+/** Run all run queues up to s->until as one, idle CPUs stealing. */
+void sim_run_jointly(struct sim *s);
 
 #endif

@@ -198,17 +198,14 @@ static struct cr_task *take_first(struct cr_rq *from, struct cr_rq *to,
 	return cr_sched_fifo.pick(from, 0, now);
 }
 
-/* Released tasks all belong to one of the queues; the others must help. */
-static void idle_workers_steal(void **state)
+/* Workers that have nothing left help others; no frame is done twice. */
+static void steal_under(const struct cr_sched_ops *ops)
 {
-	struct cr_sched_ops stealing = cr_sched_fifo;
 	struct live_worker_stats st;
 	uint64_t steals = 0;
 	struct rig g;
 
-	(void)state;
-	stealing.steal = take_first;
-	rig_open(&g, &stealing, 1, false);
+	rig_open(&g, ops, 1, false);
 	g.spin = 2000;
 	for (unsigned f = 0; f < FRAMES; f++)
 		push_round(&g, 1, 0);
@@ -220,6 +217,16 @@ static void idle_workers_steal(void **state)
 	}
 	assert_true(steals > 0);
 	rig_close(&g);
+}
+
+static void idle_workers_steal(void **state)
+{
+	struct cr_sched_ops stealing = cr_sched_fifo;
+
+	(void)state;
+	stealing.steal = take_first;
+	steal_under(&stealing);
+	steal_under(&cr_sched_edf_steal);
 }
 
 static void tasks_leave_under_load(void **state)

@@ -16,6 +16,8 @@
 
 enum { TASKS = 24, CPUS = 5, STEPS = 4000, DRAWS = 4, PATIENCE = 1000000 };
 
+static unsigned stolen;
+
 struct world {
 	struct core *core;
 	struct source *s; /* [TASKS] */
@@ -157,6 +159,24 @@ static bool someone_waits_for(struct world *w, struct cr_rq *rq, unsigned i)
 	return false;
 }
 
+/* From any other run queue. A stolen task waits for its thief. */
+static bool steal(struct world *w, struct cr_rq *rq, unsigned i)
+{
+	unsigned n = core_nrq(w->core), q = test_below(&w->seed, n);
+	struct core_task *t;
+
+	if (core_rq(w->core, q) == rq)
+		return false;
+	t = core_steal(w->core, core_rq(w->core, q), rq, i, w->now);
+	if (!t)
+		return false;
+	assert_ptr_equal(t->task.rq, rq);
+	assert_int_equal(t->task.state, CR_QUEUED);
+	assert_true(someone_waits_for(w, rq, i));
+	stolen++;
+	return true;
+}
+
 static void pick(struct world *w, unsigned cpu)
 {
 	unsigned i;
@@ -166,6 +186,8 @@ static void pick(struct world *w, unsigned cpu)
 	if (rq->cpu[i].running)
 		return;
 	t = core_pick(w->core, rq, i, w->now);
+	if (!t && steal(w, rq, i))
+		t = core_pick(w->core, rq, i, w->now);
 	if (!t) {
 		assert_false(conserving(w) && someone_waits_for(w, rq, i));
 		return;
@@ -394,6 +416,7 @@ static void nothing_is_lost_under_any_policy(void **state)
 {
 	(void)state;
 	streams(false);
+	assert_true(stolen > 0);
 }
 
 static void nothing_is_lost_between_any_two_policies(void **state)

@@ -21,6 +21,7 @@ struct setting {
 	enum sim_preempt preempt;
 	uint64_t seed; /* of the first releases */
 	cr_ns spare;   /* deadlines are so long after the period */
+	bool apart;    /* a run queue for each CPU               */
 	/* tasks that were promised something, and those of them that were late
 	 * within it */
 	uint64_t promised, late;
@@ -30,6 +31,8 @@ static const struct setting settings[] = {
 	{ .ops = &cr_sched_edf },
 	{ .ops = &cr_sched_edf, .opts = "bound=70%" },
 	{ .ops = &cr_sched_edf_be },
+	{ .ops = &cr_sched_edf_steal },
+	{ .ops = &cr_sched_edf_steal, .apart = true },
 	{ .ops = &cr_sched_gfl },
 	{ .ops = &cr_sched_llf, .opts = "granularity=7ns" },
 	{ .ops = &cr_sched_rm },
@@ -89,6 +92,7 @@ static struct sim_rig *play(const struct task_set *set, const struct setting *s)
 
 	rig->cfg.preempt = s->preempt;
 	rig->cfg.core.admission = true;
+	rig->cfg.core.cpus_per_rq = s->apart;
 	for (unsigned i = 0; i < set->n; i++) {
 		a.task = &set->task[i];
 		rig->user = &a;
