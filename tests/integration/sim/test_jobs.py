@@ -15,8 +15,9 @@ from conftest import PATIENCE
 BUILD = pathlib.Path(os.environ.get(
     "CR_BUILD", pathlib.Path(__file__).resolve().parents[3] / "build/release"))
 SEED = int(os.environ.get("CR_SEED", time.time_ns() % 10**9))
-SCHEDULERS = ["fifo", "rr", "edf", "rm", "cfs", "bfs", "pd2", "staircase",
-              "best", "goodness", "edf-hsb"]
+SCHEDULERS = ["fifo", "rr", "edf", "edf-steal", "gfl", "dbp", "rm", "cfs",
+              "eevdf", "bfs", "pd2", "staircase", "best", "goodness",
+              "edf-hsb"]
 
 
 def flow(r, number, closed):
