@@ -39,38 +39,11 @@
  * are bounded as there. V is kept as a whole number and a rest, so that the sum
  * of w (v - V) is the rest, in [0, sum of w).
  */
-#include "cr/list.h"
+#include "schedulers/eevdf_queue.h"
 #include "schedulers/nice_weight.h"
 #include "schedulers/policies.h"
 
-struct eevdf_task;
-static void eevdf_carry(struct eevdf_task *x);
-
-/* tree.h calls this for nodes whose children it has changed. */
-#define RB_AUGMENT(x) eevdf_carry(x)
-#include "cr/tree.h"
-
 #define LONGEST_TURN (INT64_C(1) << 42)
-
-struct eevdf_task {
-	struct cr_list_node stopped; /* first: list.h sees a cr_list_node */
-	RB_ENTRY(eevdf_task) node;
-	/* all in virtual time */
-	uint64_t deadline, eligible; /* of the request */
-	uint64_t least;		     /* eligible in the subtree */
-	uint64_t vruntime;
-	uint64_t rest;	 /* of the last division by weight */
-	uint64_t weight; /* constant */
-	int64_t lag;	 /* asleep: in ns times NEUTRAL */
-	cr_ns counted;	 /* service of its turn that is in vruntime */
-	cr_ns turn;	 /* service of its last turn */
-	bool active;	 /* one of those that virtual time is the mean of */
-	bool served;	 /* picked, and not stopped since */
-};
-
-_Static_assert(sizeof(struct eevdf_task) <= CR_TASK_PRIV, "room in a task");
-
-RB_HEAD(eevdf_tree, eevdf_task);
 
 struct eevdf_rq {
 	struct eevdf_tree queue;
@@ -104,91 +77,14 @@ static cr_ns slice_of(const struct cr_rq *rq)
 	return CR_OPTS(rq, struct eevdf_opts)->slice;
 }
 
-/* How far @a is ahead of @b. */
-static int64_t lead(uint64_t a, uint64_t b)
-{
-	return (int64_t)(a - b);
-}
-
 /* Rounded down; @b > 0. */
 static int64_t quotient(int64_t a, int64_t b)
 {
 	return a / b - (a % b < 0);
 }
 
-/* --- the queue: by deadline; every node knows who is eligible below it --- */
-
-static int eevdf_cmp(struct eevdf_task *x, struct eevdf_task *y)
-{
-	int64_t d = lead(x->deadline, y->deadline);
-
-	return d ? cr_cmp(d, 0) : cr_cmp(cr_task_of(x)->id, cr_task_of(y)->id);
-}
-
-CR_TREE(eevdf_tree, eevdf_task, node, eevdf_cmp)
-
-static uint64_t sooner(uint64_t least, const struct eevdf_task *below)
-{
-	return below && lead(below->least, least) < 0 ? below->least : least;
-}
-
-static uint64_t least_below(const struct eevdf_task *x)
-{
-	return sooner(sooner(x->eligible, RB_LEFT(x, node)), RB_RIGHT(x, node));
-}
-
-static void eevdf_carry(struct eevdf_task *x)
-{
-	x->least = least_below(x);
-}
-
-static void carry_up(struct eevdf_task *x)
-{
-	for (; x; x = RB_PARENT(x, node))
-		eevdf_carry(x);
-}
-
-static void insert(struct eevdf_rq *e, struct eevdf_task *x)
-{
-	x->least = x->eligible;
-	RB_INSERT(eevdf_tree, &e->queue, x);
-	carry_up(x);
-}
-
-/* tree.h carries up from the node that takes the place of one with two
- * children, but not from below another one. */
-static void take_out(struct eevdf_rq *e, struct eevdf_task *x)
-{
-	struct eevdf_task *parent = RB_PARENT(x, node);
-	bool two = RB_LEFT(x, node) && RB_RIGHT(x, node);
-
-	RB_REMOVE(eevdf_tree, &e->queue, x);
-	if (!two)
-		carry_up(parent);
-}
-
-static bool is_eligible(const struct eevdf_task *x, uint64_t by)
-{
-	return lead(x->eligible, by) <= 0;
-}
-
-/* The earliest deadline of those eligible by @by; there is one. */
-static struct eevdf_task *first_eligible(struct eevdf_task *x, uint64_t by)
-{
-	for (;;) {
-		struct eevdf_task *left = RB_LEFT(x, node);
-
-		if (left && lead(left->least, by) <= 0)
-			x = left;
-		else if (is_eligible(x, by))
-			return x;
-		else
-			x = RB_RIGHT(x, node);
-	}
-}
-
-/* The same with a CPU mask in the way; or the first that will be eligible, or
- * NULL. */
+/* As eevdf_first(), with a CPU mask in the way; if nobody is eligible, the
+ * first that will be; or NULL. */
 static struct eevdf_task *scan(const struct cr_rq *rq, unsigned cpu)
 {
 	struct eevdf_rq *e = CR_RQ(rq, struct eevdf_rq);
@@ -197,9 +93,9 @@ static struct eevdf_task *scan(const struct cr_rq *rq, unsigned cpu)
 	RB_FOREACH (x, eevdf_tree, &e->queue) {
 		if (!cr_may_run(rq, cr_task_of(x), cpu))
 			continue;
-		if (is_eligible(x, e->now))
+		if (eevdf_is_eligible(x, e->now))
 			return x;
-		if (!first || lead(x->eligible, first->eligible) < 0)
+		if (!first || eevdf_lead(x->eligible, first->eligible) < 0)
 			first = x;
 	}
 	return first;
@@ -220,7 +116,7 @@ static void set_mean(struct eevdf_rq *e, int64_t sum)
 
 static int64_t lag_of(const struct eevdf_rq *e, const struct eevdf_task *x)
 {
-	return lead(e->now, x->vruntime) * (int64_t)x->weight;
+	return eevdf_lead(e->now, x->vruntime) * (int64_t)x->weight;
 }
 
 /* @ran more (or, corrected, less) for @x. */
@@ -303,7 +199,7 @@ static void forgive(struct cr_rq *rq, struct eevdf_task *x)
 {
 	struct eevdf_rq *e = CR_RQ(rq, struct eevdf_rq);
 	cr_ns most = 2 * slice_of(rq) + cr_ns_min(x->turn, LONGEST_TURN);
-	int64_t by = lead(e->now, x->vruntime) -
+	int64_t by = eevdf_lead(e->now, x->vruntime) -
 		     (int64_t)((uint64_t)most * NEUTRAL / x->weight);
 
 	if (rq->ncpu == 1 || by <= 0)
@@ -357,11 +253,11 @@ static bool eevdf_before(const struct cr_task *a, const struct cr_task *b,
 {
 	const struct eevdf_task *x = CR_TASK_CONST(a, struct eevdf_task);
 	const struct eevdf_task *y = CR_TASK_CONST(b, struct eevdf_task);
-	int64_t d = lead(x->deadline, y->deadline);
+	int64_t d = eevdf_lead(x->deadline, y->deadline);
 
 	(void)now;
 	if (a->state == CR_QUEUED &&
-	    !is_eligible(x, CR_RQ(a->rq, struct eevdf_rq)->now))
+	    !eevdf_is_eligible(x, CR_RQ(a->rq, struct eevdf_rq)->now))
 		return false;
 	return d ? d < 0 : a->id < b->id;
 }
@@ -376,14 +272,14 @@ static void eevdf_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 	if (goes_on && x->active) {
 		TAILQ_REMOVE(&e->stopped, &x->stopped, link);
 		forgive(rq, x);
-		insert(e, x);
+		eevdf_insert(&e->queue, x);
 		return;
 	}
 	let_sleep(rq);
 	count_turns(rq, now);
 	wake(rq, x);
 	ask(rq, x);
-	insert(e, x);
+	eevdf_insert(&e->queue, x);
 	cr_kick_worst(rq, t, eevdf_before, now);
 }
 
@@ -393,15 +289,16 @@ static void eevdf_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 
 	let_sleep(rq);
 	count_turns(rq, now);
-	take_out(CR_RQ(rq, struct eevdf_rq), x);
+	eevdf_take_out(&CR_RQ(rq, struct eevdf_rq)->queue, x);
 	fall_asleep(rq, x);
 }
 
 /* What is left of its request, at least a nanosecond. */
 static cr_ns rest_of_slice(const struct eevdf_task *x)
 {
-	int64_t left = lead(x->deadline, x->vruntime) * (int64_t)x->weight -
-		       (int64_t)x->rest;
+	int64_t left =
+		eevdf_lead(x->deadline, x->vruntime) * (int64_t)x->weight -
+		(int64_t)x->rest;
 
 	return cr_ns_max(quotient(left - 1, (int64_t)NEUTRAL) + 1, 1);
 }
@@ -415,12 +312,13 @@ static struct cr_task *eevdf_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 	count_turns(rq, now);
 	if (!x)
 		return NULL;
-	x = first_eligible(x, lead(x->least, e->now) > 0 ? x->least : e->now);
+	x = eevdf_first(x,
+			eevdf_lead(x->least, e->now) > 0 ? x->least : e->now);
 	if (!cr_may_run(rq, cr_task_of(x), cpu))
 		x = scan(rq, cpu);
 	if (!x)
 		return NULL;
-	take_out(e, x);
+	eevdf_take_out(&e->queue, x);
 	x->served = true;
 	e->served++;
 	x->counted = 0;
@@ -441,7 +339,7 @@ static void eevdf_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 	x->turn = ran;
 	x->served = false;
 	e->served--;
-	if (lead(x->vruntime, x->deadline) >= 0)
+	if (eevdf_lead(x->vruntime, x->deadline) >= 0)
 		ask(rq, x);
 	TAILQ_INSERT_TAIL(&e->stopped, &x->stopped, link);
 	e->stopped_at = now;
@@ -455,7 +353,7 @@ static unsigned eevdf_explain(const struct cr_task *t, struct cr_kv *kv,
 	int64_t lag = x->active ? lag_of(e, x) : x->lag;
 	const struct cr_kv all[] = {
 		{ "lag_ns", quotient(lag, (int64_t)NEUTRAL) },
-		{ "eligible", x->active && is_eligible(x, e->now) },
+		{ "eligible", x->active && eevdf_is_eligible(x, e->now) },
 		{ "weight", (int64_t)(x->weight >> 10) },
 		{ "slice_ns", t->slice },
 	};
@@ -487,8 +385,8 @@ static bool queue_check(const struct cr_rq *rq, struct mean *m)
 		if (before && eevdf_cmp(before, x) >= 0)
 			return false;
 		if (cr_task_of(x)->state != CR_QUEUED || !x->active ||
-		    x->served || x->least != least_below(x) ||
-		    lead(x->deadline, x->vruntime) <= 0)
+		    x->served || x->least != eevdf_least_below(x) ||
+		    eevdf_lead(x->deadline, x->vruntime) <= 0)
 			return false;
 		add_to(m, e, x);
 		before = x;
