@@ -31,7 +31,8 @@
  *    called, so a policy that wants another must set it again;
  *  - after an enqueue or a tick, idle CPUs pick again without being kicked;
  *  - stop() is called only for a task that this policy has picked; it may come
- *    at once, DROP after 0 ns of service: the frame was gone, or too old;
+ *    at once, DROP after 0 ns of service: the frame was gone, too old, or
+ *    given up;
  *  - a task's state and rq->nqueued are those after the event: enqueue() finds
  *    its task QUEUED and counted. pick(), steal() and dequeue() are the event,
  *    so while they run, the task is QUEUED and counted still.
@@ -96,7 +97,7 @@
 #include "cr/time.h"
 
 /** Raised with every incompatible change of this header. */
-#define CR_SCHED_ABI 2u
+#define CR_SCHED_ABI 3u
 /** Most CPUs (live workers or simulated processors) of one engine. */
 #define CR_MAX_CPUS 256u
 /** Room for a policy's private state in every task, bytes. */
@@ -195,6 +196,7 @@ struct cr_task {
 	uint32_t weight; /**< share > 0; 1024 is neutral, as Linux counts   */
 	struct cr_contract contract;
 	struct cr_cpus cpus; /**< engine CPU numbers it may run on          */
+	bool lossless;	     /**< a file's: its frames are never dropped     */
 
 	/* written by the core under the rq lock; policies read */
 	enum cr_state state;
@@ -205,6 +207,12 @@ struct cr_task {
 	/** Written by pick(): longest service before stop(SLICE), or CR_NEVER.
 	 * Live mode looks at it only when the frame has ended. */
 	cr_ns slice;
+
+	/** Written by pick(), or left alone: the frame is not worth its time.
+	 * It is dropped as one that is too old: stop(DROP) comes after 0 ns,
+	 * and enqueue(NEXT) if more wait. A lossless one is run all the same.
+	 */
+	bool give_up;
 
 	/** The policy's own; ops->task_size bytes, zeroed before task_add(). */
 	alignas(max_align_t) unsigned char priv[CR_TASK_PRIV];

@@ -85,6 +85,8 @@ void core_add(struct core *c, struct core_task *t, unsigned rq, cr_ns now)
 	core_advance(c, &c->rq[rq], now);
 	t->task.state = CR_IDLE;
 	t->task.cpu = -1;
+	t->task.lossless = t->patient;
+	t->task.give_up = false;
 	t->foreign = false;
 	t->claimed = false;
 	t->load_ppm = core_load_of(&t->task);
@@ -221,15 +223,17 @@ bool core_too_old(const struct core *c, const struct core_task *t, cr_ns now)
 static bool take_frame(struct core *c, struct core_task *t, cr_ns now)
 {
 	struct core_rq *a = aux_of(c, t->task.rq);
+	bool drop = t->task.give_up && !t->patient;
 
-	if (t->claimed)
-		return true;
-	if (!t->backlog->claim(t, t->task.job.seq)) {
-		a->counts.gone++;
-		return false;
+	if (!t->claimed) {
+		if (!t->backlog->claim(t, t->task.job.seq)) {
+			a->counts.gone++;
+			return false;
+		}
+		t->claimed = true;
+		drop = drop || core_too_old(c, t, now);
 	}
-	t->claimed = true;
-	if (!core_too_old(c, t, now))
+	if (!drop)
 		return true;
 	if (c->cfg.stale[t->task.cls] == CORE_STALE_CONCEAL) {
 		a->counts.stale++;
@@ -289,6 +293,7 @@ struct core_task *core_pick(struct core *c, struct cr_rq *rq, unsigned cpu,
 			    cr_ns now)
 {
 	struct core_task *t;
+	bool taken;
 
 	CR_ASSERT(cpu < rq->ncpu && !rq->cpu[cpu].running);
 	core_advance(c, rq, now);
@@ -297,7 +302,9 @@ struct core_task *core_pick(struct core *c, struct cr_rq *rq, unsigned cpu,
 		t = ask_policy(c, rq, cpu, now);
 		if (!t)
 			return NULL;
-		if (take_frame(c, t, now)) {
+		taken = take_frame(c, t, now);
+		t->task.give_up = false;
+		if (taken) {
 			aux_of(c, rq)->counts.picks++;
 			return t;
 		}

@@ -243,9 +243,13 @@ static void dispatch(struct sim *s, struct sim_rq *q, unsigned cpu,
 		     struct sim_task *t)
 {
 	const struct sim_client *client = &s->cfg.client;
-	cr_ns overhead = charge(s, q, cpu, t);
+	cr_ns overhead;
 
+	if (t->seq != t->core.task.job.seq) /* given up when half done */
+		t->started = false;
+	overhead = charge(s, q, cpu, t);
 	if (!t->started) {
+		t->seq = t->core.task.job.seq;
 		t->left = client->cost(client->arg, t);
 		CR_ASSERT(t->left > 0);
 		t->first = q->now;

@@ -47,6 +47,7 @@ struct sim_task {
 	int cpu;	 /**< rq->cpu[] index where it last ran, or -1    */
 	unsigned moves;	 /**< times that job changed the CPU              */
 	unsigned splits; /**< times it was interrupted                    */
+	uint64_t seq;	 /**< of that job                                 */
 	bool started;	 /**< @left is known                              */
 	bool leaving;	 /**< sim_remove() while it ran                   */
 };
