@@ -37,9 +37,32 @@ static cr_ns window(const struct deadline_rq *d, const struct cr_task *t)
 	return cr_ns_max(full_window(t) - before, 1);
 }
 
-static int64_t density(const struct cr_task *t)
+/* @share ppm of @time, rounded down. */
+static cr_ns part_of(cr_ns time, int64_t share)
 {
-	return t->cls == CR_BE ? 0 : ppm_up(cr_task_demand(t), full_window(t));
+	return time / CR_PPM * share + time % CR_PPM * share / CR_PPM;
+}
+
+/* At most the largest cost that there is: see core_admit(). */
+cr_ns deadline_budget(const struct deadline_rq *d, const struct cr_task *t)
+{
+	cr_ns cost = cr_task_demand(t);
+
+	return cr_ns_min(cost + part_of(cost, d->margin), 3600 * CR_SEC);
+}
+
+static int64_t density(const struct deadline_rq *d, const struct cr_task *t)
+{
+	return t->cls == CR_BE ? 0
+			       : ppm_up(deadline_budget(d, t), full_window(t));
+}
+
+/* What others have to expect of @t. */
+static cr_ns expected(const struct deadline_rq *d, const struct cr_task *t)
+{
+	cr_ns budget = deadline_budget(d, t);
+
+	return d->isolated ? budget : cr_ns_max(budget, cr_task_worst(t));
 }
 
 /* The last class that counts in the sum of worst cases. */
@@ -53,7 +76,7 @@ static int64_t worst_density(const struct deadline_rq *d,
 {
 	if (t->cls > last_by_worst(d))
 		return 0;
-	return ppm_up(cr_task_worst(t), window(d, t));
+	return ppm_up(expected(d, t), window(d, t));
 }
 
 static int64_t largest(const struct extremes *e, int64_t none)
@@ -103,7 +126,7 @@ static int64_t room_by_load(const struct cr_rq *rq, const struct cr_task *t)
 	const struct deadline_rq *d = CR_RQ(rq, struct deadline_rq);
 
 	return rq->ncpu * CR_OPTS(rq, struct deadline_opts)->bound - d->util -
-	       density(t);
+	       density(d, t);
 }
 
 /* What is left by the sum of worst cases, before blocking. */
@@ -237,7 +260,7 @@ int deadline_admit(const struct cr_sched *s, const struct cr_task *t,
 {
 	struct fit best = { .rq = NULL };
 
-	v->need_ppm = density(t);
+	v->need_ppm = density(CR_RQ(&s->rq[0], struct deadline_rq), t);
 	v->rule = "its CPU mask has a CPU of a run queue";
 	for (unsigned i = 0; i < s->nrq; i++) {
 		struct fit f = fit_into(&s->rq[i], t);
@@ -288,7 +311,7 @@ static void forget(struct extremes *e, struct extreme *x)
 static void join(const struct cr_rq *home, struct deadline_rq *rq,
 		 const struct cr_task *t, struct deadline_task *x)
 {
-	x->util = density(t);
+	x->util = density(rq, t);
 	x->bound = is_bound(home, t);
 	rq->util += x->util;
 	rq->worst += worst_density(rq, t);

@@ -27,6 +27,11 @@
  * itself: the second sum is over hard tasks alone, with their own Wmin, and
  * soft ones stay with the first.
  *
+ * A policy that gives each task a server (cbs, grub) has budgets in place of
+ * C: cr_task_demand() and a margin. If nobody runs beyond its budget before
+ * others that are due earlier (isolated: frames are cut), soft tasks count by
+ * theirs in the second sum, too.
+ *
  * Both bounds are about tasks that may run on every CPU of the run queue. So a
  * hard task must, and all who count in the second sum beside it. Others may
  * have any CPU mask: what is said of them is an average.
@@ -35,8 +40,8 @@
  * time left; a best-effort task that whose mean load is least.
  *
  * A policy embeds the structs below as the first members of its run queue's
- * and its options' memory; they start zeroed, the two flags are set by
- * rq_init().
+ * and its options' memory; they start zeroed, the flags and the margin are set
+ * by rq_init().
  */
 #ifndef SCHEDULERS_DEADLINE_ADMIT_H
 #define SCHEDULERS_DEADLINE_ADMIT_H
@@ -82,6 +87,8 @@ struct deadline_rq {
 	bool to_start; /**< the policy orders by the latest start: windows are W
 			  - C, except in the sum that is not by worst cases */
 	bool by_class; /**< the policy serves hard tasks before soft ones */
+	bool isolated; /**< who exceeds its budget delays nobody else     */
+	int64_t margin; /**< of budgets over cr_task_demand(), ppm          */
 };
 
 struct deadline_opts {
@@ -104,6 +111,9 @@ struct deadline_opts {
  * each by its worst case; 0: there are none. */
 cr_ns deadline_longest(const struct deadline_rq *rq);
 cr_ns deadline_shortest_be(const struct deadline_rq *rq);
+
+/** What @t counts as: cr_task_demand() and the margin. */
+cr_ns deadline_budget(const struct deadline_rq *rq, const struct cr_task *t);
 
 /** A promise() callback: who is in time by the worst case of those that are
  * there now, whether this test has admitted them or not. */

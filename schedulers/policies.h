@@ -28,5 +28,9 @@ extern const struct cr_sched_ops cr_sched_pf;
 extern const struct cr_sched_ops cr_sched_pd;
 extern const struct cr_sched_ops cr_sched_pd2;
 extern const struct cr_sched_ops cr_sched_edf_hsb;
+extern const struct cr_sched_ops cr_sched_srpt;
+extern const struct cr_sched_ops cr_sched_cbs;
+extern const struct cr_sched_ops cr_sched_grub;
+extern const struct cr_sched_ops cr_sched_red;
 
 #endif

@@ -28,7 +28,9 @@ const struct cr_sched_ops *const cr_schedulers[] = {
 	&cr_sched_rsdl,	     &cr_sched_best,
 	&cr_sched_goodness,  &cr_sched_pf,
 	&cr_sched_pd,	     &cr_sched_pd2,
-	&cr_sched_edf_hsb,   NULL,
+	&cr_sched_edf_hsb,   &cr_sched_srpt,
+	&cr_sched_cbs,	     &cr_sched_grub,
+	&cr_sched_red,	     NULL,
 };
 
 const struct cr_sched_ops *const cr_sched_fallback = &cr_sched_fifo;

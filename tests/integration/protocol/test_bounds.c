@@ -102,6 +102,9 @@ static void each_scheduler_promises_what_its_test_shows(void **state)
 		{ "edf-hsb", "hard", true, "no frame is late" },
 		{ "edf-hsb", "soft", true, "Corollary 1" },
 		{ "edf-hsb", "best-effort", false, "no deadline" },
+		{ "cbs", "hard", true, "no frame is late" },
+		{ "cbs,margin=200%", "soft", true, "no frame is late" },
+		{ "srpt", "soft", true, "no frame is late" },
 		/* ... and so there is no Pfair schedule */
 		{ "pd2", "hard", false, "frames are not cut" },
 		{ "fifo", "hard", false, "promises nothing" },

@@ -17,7 +17,7 @@ BUILD = pathlib.Path(os.environ.get(
 SEED = int(os.environ.get("CR_SEED", time.time_ns() % 10**9))
 SCHEDULERS = ["fifo", "rr", "edf", "edf-steal", "gfl", "dbp", "rm", "cfs",
               "eevdf", "bfs", "pd2", "staircase", "best", "goodness",
-              "edf-hsb"]
+              "edf-hsb", "srpt", "cbs"]
 
 
 def flow(r, number, closed):

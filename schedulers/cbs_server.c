@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Servers of cbs and grub: budgets and deadlines, and the queues over them.
+ */
+#include "schedulers/cbs.h"
+
+#include "schedulers/promise.h"
+
+/* One turn counts at most 73 minutes, and a debt at most two of them: with a
+ * rate of 1.0 that fits into 63 bits. */
+#define LONGEST_TURN (INT64_C(1) << 42)
+#define LARGEST_DEBT (-LONGEST_TURN * CR_PPM)
+
+static struct cbs_rq *rq_of(const struct cr_rq *rq)
+{
+	return rq->priv;
+}
+
+static struct cbs_task *server_of(struct cr_task *t)
+{
+	return CR_TASK(t, struct cbs_task);
+}
+
+static bool is_hard(const struct cr_rq *rq)
+{
+	return CR_OPTS(rq, struct cbs_opts)->reserve == CBS_HARD;
+}
+
+/* --- joining and leaving --- */
+
+/* Where frames are not cut, an overrun is over before anybody can react. */
+int cbs_rq_init(struct cr_rq *rq)
+{
+	struct deadline_rq *d = &rq_of(rq)->admitted;
+
+	d->margin = CR_OPTS(rq, struct cbs_opts)->margin;
+	d->isolated = rq->sched->preemptible;
+	return 0;
+}
+
+void cbs_task_add(struct cr_rq *rq, struct cr_task *t, cr_ns now)
+{
+	struct cbs_task *x = server_of(t);
+	cr_ns budget = deadline_budget(&rq_of(rq)->admitted, t);
+
+	deadline_add(&rq_of(rq)->admitted, t, &x->admitted);
+	x->be = t->cls == CR_BE;
+	if (x->be)
+		return;
+	x->period = cr_ns_min(t->period, t->rel_deadline);
+	x->budget = cr_ns_max(cr_ns_min(budget, x->period), 1);
+	cbs_renew(t, now);
+}
+
+void cbs_task_del(struct cr_rq *rq, struct cr_task *t, cr_ns now)
+{
+	(void)now;
+	deadline_del(&rq_of(rq)->admitted, t, &server_of(t)->admitted);
+}
+
+/* --- budgets --- */
+
+void cbs_renew(struct cr_task *t, cr_ns now)
+{
+	struct cbs_task *x = server_of(t);
+
+	x->left = x->budget * CR_PPM;
+	x->deadline = cr_ns_add(now, x->period);
+}
+
+void cbs_charge(struct cr_task *t, cr_ns ran, int64_t rate)
+{
+	struct cbs_task *x = server_of(t);
+
+	if (x->left > LARGEST_DEBT)
+		x->left -= cr_ns_min(ran, LONGEST_TURN) * rate;
+}
+
+/* @n * @period, for deadlines. */
+static cr_ns times(int64_t n, cr_ns period)
+{
+	cr_ns product;
+
+	return __builtin_mul_overflow(n, period, &product) ? CR_NEVER : product;
+}
+
+/* Less than @least is left, or a debt: as many periods as it takes. Returns
+ * when the last of them begins. A deadline that has passed nevertheless is a
+ * sign of overload: the server begins anew, as in Linux. By the rule alone the
+ * deadlines of those who are always busy would fall behind the time ever more,
+ * and who slept once would wait for all of them. */
+static cr_ns postpone(struct cr_task *t, int64_t least, cr_ns now)
+{
+	struct cbs_task *x = server_of(t);
+	int64_t full = x->budget * CR_PPM, n = 0;
+	cr_ns begin;
+
+	if (x->left < 0) {
+		n = -x->left / full;
+		x->left %= full;
+	}
+	x->left += full;
+	if (x->left < least) {
+		x->left += full;
+		n++;
+	}
+	begin = cr_ns_add(x->deadline, times(n, x->period));
+	x->deadline = cr_ns_add(begin, x->period);
+	if (x->deadline <= now)
+		cbs_renew(t, now);
+	return begin;
+}
+
+/* --- the queues --- */
+
+static void make_ready(struct cbs_rq *q, struct cr_task *t)
+{
+	struct cbs_task *x = server_of(t);
+
+	x->place.at = cr_ns_min(x->deadline, CBS_BEHIND - 1);
+	places_insert(&q->ready, t);
+}
+
+static void throttle(struct cr_rq *rq, struct cr_task *t, cr_ns until)
+{
+	struct cbs_task *x = server_of(t);
+
+	x->throttled = true;
+	x->place.at = until;
+	places_insert(&rq_of(rq)->throttled, t);
+	rq_of(rq)->nthrottled++;
+	cbs_arm(rq, until);
+}
+
+static void unthrottle(struct cbs_rq *q, struct cr_task *t)
+{
+	places_remove(&q->throttled, t);
+	q->nthrottled--;
+	server_of(t)->throttled = false;
+}
+
+/* As cr_kick_worst(), but no CPU is kept for the throttled. */
+static void displace(struct cr_rq *rq, const struct cr_task *t, cr_ns now)
+{
+	unsigned waiting = rq->nqueued - rq_of(rq)->nthrottled, idle = 0;
+	const struct cr_task *last = NULL;
+
+	if (!rq->sched->preemptible)
+		return;
+	for (unsigned c = 0; c < rq->ncpu; c++) {
+		const struct cr_task *r = rq->cpu[c].running;
+
+		if (!cr_may_run(rq, t, c) || cr_cpus_has(&rq->kick, c))
+			continue;
+		if (!r && ++idle >= waiting)
+			return;
+		if (r && (!last || place_before(last, r, now)))
+			last = r;
+	}
+	if (last && place_before(t, last, now))
+		cr_cpus_add(&rq->kick, (unsigned)last->cpu);
+}
+
+static void wait_be(struct cbs_rq *q, struct cr_task *t, enum cr_enq why)
+{
+	struct cbs_task *x = server_of(t);
+
+	if (why != CR_ENQ_REQUEUE)
+		x->place.at = CBS_BEHIND + be_share_start(&q->share, &x->flow);
+	places_insert(&q->ready, t);
+}
+
+void cbs_wait(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
+	      int64_t least, cr_ns now)
+{
+	struct cbs_rq *q = rq_of(rq);
+	struct cbs_task *x = server_of(t);
+	cr_ns begin = now;
+
+	if (!x->be && x->left < least)
+		begin = postpone(t, least, now);
+	if (is_hard(rq) && begin > now) {
+		throttle(rq, t, begin);
+		return;
+	}
+	if (x->be)
+		wait_be(q, t, why);
+	else
+		make_ready(q, t);
+	if (why != CR_ENQ_REQUEUE)
+		displace(rq, t, now);
+}
+
+void cbs_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
+{
+	(void)now;
+	if (server_of(t)->throttled)
+		unthrottle(rq_of(rq), t);
+	else
+		places_remove(&rq_of(rq)->ready, t);
+}
+
+static void arm_renewal(struct cr_rq *rq)
+{
+	struct place *x = RB_MIN(places, &rq_of(rq)->throttled);
+
+	if (x)
+		cbs_arm(rq, x->at);
+}
+
+void cbs_tick(struct cr_rq *rq, cr_ns now)
+{
+	struct cbs_rq *q = rq_of(rq);
+	struct place *x;
+
+	while ((x = RB_MIN(places, &q->throttled)) && x->at <= now) {
+		struct cr_task *t = cr_task_of(x);
+
+		unthrottle(q, t);
+		make_ready(q, t);
+		displace(rq, t, now);
+	}
+	arm_renewal(rq);
+}
+
+struct cr_task *cbs_take(struct cr_rq *rq, unsigned cpu)
+{
+	struct cbs_rq *q = rq_of(rq);
+	struct cr_task *t = places_take(rq, &q->ready, cpu);
+
+	if (!t) {
+		arm_renewal(rq);
+		return NULL;
+	}
+	if (server_of(t)->be)
+		be_share_serve(&q->share, &server_of(t)->flow);
+	t->slice = CR_NEVER;
+	return t;
+}
+
+void cbs_stop_be(struct cr_task *t, enum cr_stop why)
+{
+	if (why == CR_STOP_DONE || why == CR_STOP_DROP)
+		be_share_done(&server_of(t)->flow, t->weight, t->job.ran);
+}
+
+/* --- telling --- */
+
+unsigned cbs_explain(const struct cr_task *t, struct cr_kv *kv, unsigned max)
+{
+	const struct cbs_task *x = CR_TASK_CONST(t, struct cbs_task);
+	const struct cr_kv share[] = {
+		{ "start", x->be ? x->flow.start : 0 },
+	};
+	const struct cr_kv server[] = {
+		{ "server_deadline_ns", x->deadline },
+		{ "server_period_ns", x->period },
+		{ "budget_ns", x->budget },
+		{ "budget_left_ns", x->left / CR_PPM },
+		{ "throttled", x->throttled },
+		{ "density_ppm", x->admitted.util },
+	};
+
+	return x->be ? CR_KV_COPY(kv, max, share) : CR_KV_COPY(kv, max, server);
+}
+
+/* Others may do what they like where frames are cut; but a job beyond its
+ * budget is late by its own fault, and so is the one after it. */
+void cbs_promise(const struct cr_task *t, struct cr_promise *p)
+{
+	const struct cbs_task *x = CR_TASK_CONST(t, struct cbs_task);
+
+	if (x->budget >= cr_task_worst(t))
+		deadline_promise(t, p);
+	else
+		p->rule = "its budget is below its worst case: a margin or "
+			  "class hard gives it a bound";
+}
+
+/* Members of @queue; -1: something is wrong there. */
+static int count(struct places *queue, bool throttled)
+{
+	struct place *x;
+	int n = 0;
+
+	RB_FOREACH (x, places, queue) {
+		struct cbs_task *s = server_of(cr_task_of(x));
+
+		if (s->throttled != throttled || (!s->be && s->left <= 0))
+			return -1;
+		n++;
+	}
+	return n;
+}
+
+bool cbs_check(const struct cr_rq *rq)
+{
+	struct cbs_rq *q = rq_of(rq);
+	int ready = count(&q->ready, false);
+	int throttled = count(&q->throttled, true);
+
+	return ready >= 0 && throttled == (int)q->nthrottled &&
+	       (unsigned)(ready + throttled) == rq->nqueued &&
+	       places_check(&q->ready, (unsigned)ready) &&
+	       places_check(&q->throttled, (unsigned)throttled);
+}
