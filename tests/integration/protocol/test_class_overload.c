@@ -221,7 +221,8 @@ static void soft_in_overload_never_harms_hard(void **state)
 static void best_effort_in_overload_never_harms_calls(void **state)
 {
 	static const char *const promise[] = {
-		"edf", "edf-be", "llf", "rm", "dwa", "edf-hsb",
+		"edf", "edf-be", "edf-steal", "gfl",	 "dbp",
+		"llf", "rm",	 "dwa",	      "edf-hsb",
 	};
 
 	(void)state;
