@@ -8,6 +8,11 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cr/time.h"
 
 int thread_create(pthread_t *t, const pthread_attr_t *attr,
 		  void *(*run)(void *), void *arg)
@@ -37,6 +42,29 @@ int thread_realtime(void)
 	const struct sched_param high = { .sched_priority = 90 };
 
 	return sched_setscheduler(0, SCHED_FIFO, &high) ? -errno : 0;
+}
+
+/* Of sched_setattr(2), which glibc has had since 2.41 only. */
+struct attributes {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime, deadline, period; /* ns */
+};
+#define RESET_ON_FORK 0x01u
+
+void thread_long_turns(void)
+{
+	struct attributes a = { .size = sizeof(a) };
+
+	if (syscall(SYS_sched_getattr, 0, &a, sizeof(a), 0) ||
+	    a.policy != SCHED_OTHER)
+		return;
+	a.size = sizeof(a);
+	a.flags = RESET_ON_FORK;
+	a.runtime = 20 * CR_MS;
+	(void)syscall(SYS_sched_setattr, 0, &a, 0);
 }
 
 int thread_start(struct thread *t, void *(*run)(void *), void *arg, int cpu)

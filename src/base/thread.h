@@ -34,6 +34,13 @@ static inline bool thread_told_to_stop(const struct thread *t)
 	return atomic_load_explicit(&t->stop, memory_order_acquire);
 }
 
+/** The calling thread lets those that wake on its CPU go first: it asks for
+ * turns of 20 ms, and from Linux 6.12 on a thread whose turn is shorter, as all
+ * are that do not ask, need not wait for the end of a longer one. Its share of
+ * the CPU is the same, and threads that it starts are as others. Nothing
+ * happens on an older kernel, or if it has real-time priority. */
+void thread_long_turns(void);
+
 /** The calling thread, and those it starts from now on, outrank all threads
  * without real-time priority, and those of codec-runner's baselines unless they
  * ask for more than 90 or are of SCHED_DEADLINE (kernel:deadline), which comes

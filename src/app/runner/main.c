@@ -21,6 +21,7 @@
 #include "base/address.h"
 #include "base/cpu_list.h"
 #include "base/descriptors.h"
+#include "base/thread.h"
 #include "codecs/kernels/kernels.h"
 #include "http/http.h"
 #include "ng/service.h"
@@ -280,6 +281,8 @@ static int serve(struct daemon *d)
 		d->exit_code = 1;
 	} else {
 		announce(d);
+		/* packets do not wait for calls that are set up */
+		thread_long_turns();
 		(void)event_base_dispatch(d->base);
 	}
 	stop(d);
