@@ -17,6 +17,7 @@ struct output {
 	int argc;		  /**< the command line */
 	char *const *argv;
 	const char *failure; /**< why the run broke off, or NULL */
+	bool cut_off;	     /**< for a second interrupt asked for it */
 };
 
 /** Judge the campaign's expectations into @o->verdicts (verdicts_fini()).

@@ -51,7 +51,13 @@ int ports_receive(struct ports *p, struct receiver *r, struct cr_err *e)
 			       &p->common.key, e);
 }
 
-int ports_check(enum campaign_ports layout, size_t calls, struct cr_err *e)
+static const char *way_out(bool may_share)
+{
+	return may_share ? "use --ports shared" : "have fewer calls at once";
+}
+
+int ports_check(enum campaign_ports layout, size_t calls, bool may_share,
+		struct cr_err *e)
 {
 	uint64_t limit = descriptors_limit();
 
@@ -60,20 +66,19 @@ int ports_check(enum campaign_ports layout, size_t calls, struct cr_err *e)
 	return cr_fail(e, -EMFILE,
 		       "up to %zu calls at once, each with a port of its own, "
 		       "need %llu file descriptors, and this process may have "
-		       "%llu: raise the limit (ulimit -Hn, ulimit -n), or use "
-		       "--ports shared",
+		       "%llu: raise the limit (ulimit -Hn, ulimit -n), or %s",
 		       calls, (unsigned long long)calls + OTHERS,
-		       (unsigned long long)limit);
+		       (unsigned long long)limit, way_out(may_share));
 }
 
 /* What a person can do about it, beside what udp_socket() says. */
-static int explain(int err, struct cr_err *e)
+static int explain(int err, bool may_share, struct cr_err *e)
 {
 	struct cr_err why = *e;
 
 	if (err != -EMFILE && err != -ENFILE && err != -EADDRINUSE)
 		return err;
-	return cr_fail(e, err, "%.400s; or use --ports shared", why.text);
+	return cr_fail(e, err, "%.400s; or %s", why.text, way_out(may_share));
 }
 
 int ports_give(struct ports *p, struct port *port, char address[PORT_TEXT],
@@ -85,7 +90,7 @@ int ports_give(struct ports *p, struct port *port, char address[PORT_TEXT],
 		rc = open_port(p, port, address, e);
 	else
 		(void)snprintf(address, PORT_TEXT, "%s", p->address);
-	return rc ? explain(rc, e) : 0;
+	return rc ? explain(rc, true, e) : 0;
 }
 
 int ports_give_own(struct ports *p, struct port *port, char address[PORT_TEXT],
@@ -93,7 +98,7 @@ int ports_give_own(struct ports *p, struct port *port, char address[PORT_TEXT],
 {
 	int rc = open_port(p, port, address, e);
 
-	return rc ? explain(rc, e) : 0;
+	return rc ? explain(rc, false, e) : 0;
 }
 
 int ports_listen(struct ports *p, struct port *port, uint64_t tag,

@@ -49,8 +49,9 @@ int ports_open(struct ports *p, enum campaign_ports layout,
 int ports_receive(struct ports *p, struct receiver *r, struct cr_err *e);
 
 /** Can @calls be up at once in this @layout? 0, or -EMFILE with @e, which names
- * the limit that is too low. */
-int ports_check(enum campaign_ports layout, size_t calls, struct cr_err *e);
+ * the limit that is too low, and the other layout, if they @may_share. */
+int ports_check(enum campaign_ports layout, size_t calls, bool may_share,
+		struct cr_err *e);
 
 /** The port that a call is to use, and its @address as text; of its own if that
  * is the layout. 0, or -errno with @e, which names the limit that is too low.

@@ -149,7 +149,8 @@ static int check_ports(struct session *s, struct cr_err *e)
 	int rc = plan_most_up(&s->plan, SESSION_LEAD, SESSION_DRAIN, &most);
 
 	return rc ? cr_fail(e, rc, "out of memory")
-		  : ports_check(s->cfg.ports, s->cfg.ng ? 2 * most : most, e);
+		  : ports_check(s->cfg.ports, s->cfg.ng ? 2 * most : most,
+				!s->cfg.ng, e);
 }
 
 /* The plan's conversations: of each, both directions. */

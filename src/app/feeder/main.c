@@ -316,7 +316,7 @@ static int write_out(const struct output *o, struct cr_err *e)
 
 static int exit_code(const struct output *o)
 {
-	if (o->failure)
+	if (o->failure && !o->cut_off)
 		return EXIT_BROKEN;
 	if (o->result->interrupted)
 		return EXIT_SIGNAL;
@@ -366,6 +366,7 @@ static int play(struct session_cfg *cfg, int argc, char **argv)
 	feeder_progress_end(&progress);
 	if (rc) {
 		o.failure = e.text;
+		o.cut_off = rc == -EINTR;
 		(void)complain(EXIT_BROKEN, &e);
 	}
 	rc = conclude(s, &o);

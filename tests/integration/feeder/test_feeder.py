@@ -317,6 +317,23 @@ def test_interrupted_it_stops_its_calls_and_writes_results(daemon, campaign,
         if (BUILD / "codec-ctl").exists() else True)
 
 
+def test_interrupted_twice_it_ends_at_once(daemon, campaign, tmp_path):
+    """Although the daemon does not answer any more."""
+    d = daemon()
+    path = campaign(simple(count=3).replace("duration: 2s", "duration: 600s"))
+    p = long_run(d, path, "--out", tmp_path / "run")
+    started(p)
+    d.process.send_signal(signal.SIGSTOP)
+    try:
+        wait_for(lambda: p.send_signal(signal.SIGINT) or p.poll() is not None)
+    finally:
+        d.process.send_signal(signal.SIGCONT)
+    p.communicate(timeout=PATIENCE)
+    assert p.returncode == 130
+    r = json.load(open(tmp_path / "run" / "run.json", encoding="utf-8"))
+    assert r["interrupted"] is True
+
+
 def shown(d, call):
     """What codec-ctl call ID tells people, as words per line."""
     done = subprocess.run([BUILD / "codec-ctl", *d.where(), "call", str(call)],

@@ -257,11 +257,15 @@ static void the_limit_of_descriptors_is_named(void **state)
 	assert_int_equal(ports_give(&r->ports, &port, address, &e), -EMFILE);
 	assert_non_null(strstr(e.text, "ulimit -n"));
 	assert_int_equal(port.fd, -1);
-	assert_int_equal(ports_check(PORTS_OWN, 38, &e), 0);
-	assert_int_equal(ports_check(PORTS_OWN, 39, &e), -EMFILE);
+	assert_int_equal(ports_check(PORTS_OWN, 38, true, &e), 0);
+	assert_int_equal(ports_check(PORTS_OWN, 39, true, &e), -EMFILE);
 	assert_non_null(strstr(e.text, "up to 39 calls"));
 	assert_non_null(strstr(e.text, "may have 70"));
-	assert_int_equal(ports_check(PORTS_SHARED, 39, &e), 0);
+	assert_non_null(strstr(e.text, "use --ports shared"));
+	assert_int_equal(ports_check(PORTS_OWN, 39, false, &e), -EMFILE);
+	assert_null(strstr(e.text, "shared"));
+	assert_non_null(strstr(e.text, "have fewer calls at once"));
+	assert_int_equal(ports_check(PORTS_SHARED, 39, true, &e), 0);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
 	rig_close(r);
 }
