@@ -286,19 +286,20 @@ static void commit(struct answering *a)
 
 /* --- the whole --- */
 
-/* The newest answer stays, for those that are repeated. */
-static void keep(struct answering *a, char *answer, char *text)
+/* The newest answer stays, for those that are repeated; and what becomes of it,
+ * once it is told. */
+static void keep(struct answering *a, char *answer)
 {
 	struct ng_dialog *d = a->d;
 
 	free(d->answer);
 	free(d->answered);
 	d->answer = answer;
-	d->answered = text;
+	d->answered = NULL;
 	d->known = true;
 }
 
-static int take(struct answering *a, char *text, struct cr_err *e)
+static int take(struct answering *a, struct cr_err *e)
 {
 	const struct ng_request *r = a->w->request;
 	char *copy = strdup(r->sdp);
@@ -316,14 +317,15 @@ static int take(struct answering *a, char *text, struct cr_err *e)
 		return err;
 	}
 	commit(a);
-	keep(a, copy, text);
+	keep(a, copy);
 	return 0;
 }
 
 static int answer(struct answering *a, struct cr_err *e)
 {
 	const struct ng_request *r = a->w->request;
-	char *text = NULL;
+	struct ng_side *to = a->d->side[a->to];
+	struct ng_draft draft = { 0 };
 	int err = sdp_read(&a->sdp, r->sdp, r->sdp_bytes, e);
 
 	if (!err)
@@ -331,12 +333,13 @@ static int answer(struct answering *a, struct cr_err *e)
 	if (!err)
 		err = prepare_lines(a, e);
 	if (!err)
-		err = ng_text_write(a->sdp, &a->text, r, a->d->side[a->to],
-				    &text, e);
+		err = ng_draft_write(a->sdp, &a->text, r, to, &draft, e);
 	if (!err)
-		err = take(a, text, e);
+		err = take(a, e);
 	if (err)
-		free(text);
+		ng_draft_drop(&draft);
+	else
+		a->d->answered = ng_draft_tell(&draft, to);
 	return err;
 }
 

@@ -59,24 +59,44 @@ int ng_take_room(struct ng_service *sv, struct ng_dialog *d, unsigned lines,
 
 /* Its version rises when it is not what @to was told last. */
 static int write_as(const struct sdp *sdp, struct sdp_out *out,
-		    struct ng_side *to, char *text, size_t size,
+		    const struct ng_side *to, char *text, size_t size,
 		    struct cr_err *e)
 {
 	long n;
 
-	out->version = to->version;
+	out->version = to->version ? to->version : sdp_version(sdp);
 	n = sdp_write(sdp, out, text, size, e);
 	if (n >= 0 && out->own_version && to->told &&
 	    strcmp(to->told, text) != 0) {
-		out->version = ++to->version;
+		out->version++;
 		n = sdp_write(sdp, out, text, size, e);
 	}
 	return n < 0 ? (int)n : 0;
 }
 
-int ng_text_write(const struct sdp *sdp, const struct ng_text *t,
-		  const struct ng_request *r, struct ng_side *to, char **text,
-		  struct cr_err *e)
+void ng_draft_drop(struct ng_draft *d)
+{
+	free(d->text);
+	free(d->told);
+	*d = (struct ng_draft){ 0 };
+}
+
+char *ng_draft_tell(struct ng_draft *d, struct ng_side *to)
+{
+	char *text = d->text;
+
+	to->version = d->version;
+	if (d->told) {
+		free(to->told);
+		to->told = d->told;
+	}
+	*d = (struct ng_draft){ 0 };
+	return text;
+}
+
+int ng_draft_write(const struct sdp *sdp, const struct ng_text *t,
+		   const struct ng_request *r, const struct ng_side *to,
+		   struct ng_draft *d, struct cr_err *e)
 {
 	char buf[NG_BYTES_MAX];
 	struct sdp_out out = {
@@ -85,24 +105,15 @@ int ng_text_write(const struct sdp *sdp, const struct ng_text *t,
 		.connection = r->connection,
 		.own_version = r->version,
 	};
-	char *told;
-	int err;
+	int err = write_as(sdp, &out, to, buf, sizeof(buf), e);
 
-	if (!to->version)
-		to->version = sdp_version(sdp);
-	err = write_as(sdp, &out, to, buf, sizeof(buf), e);
 	if (err)
 		return err == -ENOSPC ? -EMSGSIZE : err;
-	*text = strdup(buf);
-	told = r->version ? strdup(buf) : NULL;
-	if (!*text || (r->version && !told)) {
-		free(*text);
-		free(told);
-		return cr_fail(e, -ENOMEM, "out of memory for an SDP");
-	}
-	if (told) {
-		free(to->told);
-		to->told = told;
-	}
-	return 0;
+	d->version = out.version;
+	d->text = strdup(buf);
+	d->told = r->version ? strdup(buf) : NULL;
+	if (d->text && (d->told || !r->version))
+		return 0;
+	ng_draft_drop(d);
+	return cr_fail(e, -ENOMEM, "out of memory for an SDP");
 }

@@ -399,12 +399,15 @@ static void commit(struct offering *o)
 
 static int write(struct offering *o, struct cr_err *e)
 {
+	struct ng_side *to = o->d->side[!o->by];
+	struct ng_draft draft = { 0 };
+	int err =
+		ng_draft_write(o->sdp, &o->text, o->w->request, to, &draft, e);
 	char *text;
-	int err = ng_text_write(o->sdp, &o->text, o->w->request,
-				o->d->side[!o->by], &text, e);
 
 	if (err)
 		return err;
+	text = ng_draft_tell(&draft, to);
 	(void)json_object_set_new(o->w->reply, "sdp",
 				  json_string_nocheck(text));
 	free(text);

@@ -103,11 +103,24 @@ struct ng_text {
  * to @warning. */
 bool ng_line_is_carried(const struct sdp_line *l, unsigned i,
 			struct cr_err *warning);
-/** Write @sdp with @t in it for side @to, as @r wants it, and put it into
- * @reply. *@text: what it was, the caller's. 0, or -errno with @e. */
-int ng_text_write(const struct sdp *sdp, const struct ng_text *t,
-		  const struct ng_request *r, struct ng_side *to, char **text,
-		  struct cr_err *e);
+/** A description that a side may be told. Zero is none. */
+struct ng_draft {
+	char *text;
+	char *told; /**< a copy to compare the next one with, or NULL */
+	uint64_t version;
+};
+
+/** Write @sdp with @t in it for side @to, as @r wants it: *@d, which has to be
+ * told or dropped. 0, or -errno with @e. */
+int ng_draft_write(const struct sdp *sdp, const struct ng_text *t,
+		   const struct ng_request *r, const struct ng_side *to,
+		   struct ng_draft *d, struct cr_err *e);
+/** It is what @to is told: until then its version is not spent, which rises by
+ * one from each description to the next (RFC 3264, 8). Returns the text, the
+ * caller's. */
+char *ng_draft_tell(struct ng_draft *d, struct ng_side *to);
+/** It is not wanted. */
+void ng_draft_drop(struct ng_draft *d);
 
 /** All that is known of the dialogs of @call that @whom means, into @reply. */
 void ng_tell_call(struct ng_service *sv, struct ng_call *call,

@@ -3,6 +3,7 @@
 phones send to where these say, and hear each other."""
 import itertools
 import json
+import re
 import select
 import signal
 import struct
@@ -176,6 +177,27 @@ def test_what_both_speak_is_passed_on(d, proxy):
     assert d.ctl("stats")["relays"] == 2
     call.delete()
     all_is_gone(d)
+
+
+def version(reply):
+    """Of the description in @reply, by its "o="."""
+    return int(re.search(r"^o=\S+ \S+ (\d+) ", reply["sdp"], re.M)[1])
+
+
+def test_a_refused_answer_spends_no_version(proxy):
+    """What is told rises by one from each description to the next (RFC 3264,
+    8)."""
+    call = TwoLines(proxy)
+    ours = {"replace": [*HERE["replace"], "SDP-version"]}
+    call.offer("8 PCMA/8000", "0 PCMU/8000")
+    first = version(call.answered("8 PCMA/8000", "0 PCMU/8000", **ours))
+    call.offer("0 PCMU/8000", "0 PCMU/8000", to_tag="tag-b")
+    call.b[1].port = call.b[1].to[1]  # where the node itself is
+    reply = call.answered("0 PCMU/8000", "0 PCMU/8000", **ours)
+    assert "packets would go round" in reply["error-reason"]
+    call.b[1].port = 0
+    told = call.answered("0 PCMU/8000", "0 PCMU/8000", **ours)
+    assert version(told) == first + 1
 
 
 def test_a_repeated_answer_is_the_same(d, proxy):
@@ -377,11 +399,11 @@ class TwoLines:
         for phone, line in zip(self.b, lines(reply["sdp"])):
             phone.told(line)
 
-    def answered(self, *formats):
+    def answered(self, *formats, **more):
         """What is answered, whatever that is."""
         reply = self.proxy.ask("answer", call_id=self.id, from_tag="tag-a",
                                to_tag="tag-b", sdp=self.sdp(self.b, formats),
-                               **HERE)
+                               **{**HERE, **more})
         if reply["result"] == "ok":
             for phone, line in zip(self.a, lines(reply["sdp"])):
                 phone.told(line)
