@@ -16,15 +16,15 @@ from conftest import PATIENCE
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
 HEITS = ROOT / "campaigns" / "heits"
-LOADS = (0, 1, 2, 3, 16)
+LOADS = (0, 1, 2, 3, 4, 16)
 
 #: Loads under which the paper says that time-sharing keeps all deadlines, and
 #: those under which it does not.
 TIME_SHARING = {
-    "fig4": ((0,), (3, 16)),
-    "fig5": ((0,), (3, 16)),
-    "fig6": ((0, 1), (2, 3, 16)),
-    "fig7": ((), (1, 2, 3, 16)),
+    "fig4": ((0,), (3, 4, 16)),
+    "fig5": ((0,), (3, 4, 16)),
+    "fig6": ((0, 1), (2, 3, 4, 16)),
+    "fig7": ((), (1, 2, 3, 4, 16)),
     "fig8-17": ((), LOADS),
     "fig8-19": ((), LOADS),
     "fig9-30": ((0,), ()),
