@@ -9,7 +9,8 @@ import textwrap
 
 from codec_report import (ReportError, brief, delay, differ, emodel, feeder,
                           labels, listing, man, metrics, perfetto, phases,
-                          pictures, quality, recovery, repeats, table, verdict)
+                          pictures, quality, recovery, repeats, table, verdict,
+                          words)
 from codec_report.comparison import Comparison, report
 from codec_report.run import (FILES, Window, base_name, load_run,
                               sections)
@@ -197,7 +198,9 @@ def _print_table(title, columns, out, chosen=metrics.METRICS):
 
 def _print_verdict(told, out):
     for line in told.lines():
-        out.write(textwrap.fill(line, 79, break_on_hyphens=False) + "\n")
+        out.write(textwrap.fill(words.together(line), 79,
+                                break_on_hyphens=False).replace(
+                                    words.NBSP, " ") + "\n")
         if line == told.load():
             out.write("\n")
     out.write("\n")

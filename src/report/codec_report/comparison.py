@@ -72,9 +72,9 @@ class Comparison:
     def _add_phases(self, family, member):
         at, i = member.place
         for turn, told in enumerate(self.single[at]):
-            if i >= len(told["schedulers"]) or turn not in member.chosen:
+            if i >= len(told["schedulers"]) or turn not in member.every:
                 continue
-            section, found = told["schedulers"][i], member.chosen[turn]
+            section, found = told["schedulers"][i], member.every[turn]
             section["phases"] = [{"phase": name, **sample.values}
                                  for name, sample in found.items()]
             if len(family.phases) > 1:  # a mean over phases tells of none

@@ -8,8 +8,10 @@ import numpy as np
 
 from codec_report import feeder, metrics, offered, phases
 from codec_report.labels import scheduler_name
+from codec_report.run import BEHIND_MS
 from codec_report.trace import NEVER
 
+STALLED = 10  # times the median of its call: no work takes so long
 NOTHING = phases.Load(np.empty(0), None, np.empty(0), 0.0)
 
 
@@ -49,7 +51,8 @@ def facts(run):
 class Contender:
     """A column. place: (number of the report, of the section); traced, heard:
     {repetition: {phase: offered.Sample}}, by the trace and by the feeder;
-    chosen: the one that all columns have; conversions: metrics of each
+    every: the one that all columns have; chosen: what of it is compared;
+    flawed: {repetition: why it tells too little}; conversions: metrics of each
     run's."""
     place: tuple
     scheduler: str
@@ -57,12 +60,19 @@ class Contender:
     traced: dict = field(default_factory=dict)
     heard: dict = field(default_factory=dict)
     conversions: list = field(default_factory=list)
+    every: dict = field(default_factory=dict)
     chosen: dict = field(default_factory=dict)
+    flawed: dict = field(default_factory=dict)
 
     @property
     def samples(self):
         """{phase: offered.Sample} of each run."""
         return list(self.chosen.values())
+
+    @property
+    def sound(self):
+        """Whether what is compared is of runs without a flaw."""
+        return not self.chosen.keys() & self.flawed.keys()
 
     def values(self, phase, key):
         """Of every run that has it."""
@@ -118,8 +128,14 @@ def _cost(call, busy):
     if not worked.any():
         return None
     _, index = np.unique(call, return_inverse=True)
-    total = np.bincount(index, busy)
-    count = np.bincount(index, worked)
+    order = np.lexsort((busy[worked], index[worked]))
+    mine, times = index[worked][order], busy[worked][order]
+    count = np.bincount(mine, minlength=index.max() + 1)
+    ends = np.cumsum(count)
+    middle = times[np.minimum(ends - (count + 1) // 2, len(times) - 1)]
+    # who was kept from its CPU for a while did not ask for that
+    times = np.minimum(times, STALLED * middle[mine])
+    total = np.bincount(mine, times, len(count))
     mean = np.where(count > 0, total / np.maximum(count, 1),
                     total.sum() / count.sum())
     return mean[index] / 1e9
@@ -144,6 +160,18 @@ def _deadlines(run):
     """{call: ns} of the trace's calls that have one."""
     return {int(c["call"]): int(c["rel_deadline"]) for c in run.trace.calls
             if 0 < c["rel_deadline"] < NEVER}
+
+
+SLOW = "the sender did not keep pace"
+SHORT = "the run was not played to its end"
+
+
+def _flaw(run, behind):
+    """Why a run tells too little; "". behind: its sender was."""
+    told = run.feeder or {}
+    if isinstance(told.get("failure"), str) or told.get("interrupted") is True:
+        return SHORT
+    return SLOW if behind else ""
 
 
 def _rows(run):
@@ -205,7 +233,8 @@ class Contest:
             family.phases = phases.find(load)
         for i, section in enumerate(measured):
             if section.frames:
-                self._add_section(family, section, (place, i), turn)
+                self._add_section(family, section, (place, i), turn,
+                                  _flaw(run, section.behind))
         limits = _deadlines(run)
         family.deadlines.update(
             (key, limits[call]) for key, call in _rows(run) if call in limits)
@@ -215,8 +244,10 @@ class Contest:
         return family
 
     @staticmethod
-    def _add_section(family, section, place, turn):
+    def _add_section(family, section, place, turn, flaw):
         member = family.member(place, section.scheduler)
+        if flaw:
+            member.flawed[turn] = flaw
         jobs = _speech(section.frames)
         member.traced[turn] = {
             phase.name: offered.of_trace(jobs, section.frames.first, phase,
@@ -258,7 +289,10 @@ class Contest:
             family = self._family(run, (place, 0))
             limits = {call: family.deadlines[key] for key, call in _rows(run)
                       if key in family.deadlines}
-            family.member((place, 0), measured[0].scheduler)
+            member = family.member((place, 0), measured[0].scheduler)
+            flaw = _flaw(run, (feeder.late_ms(run.feeder) or 0) > BEHIND_MS)
+            if flaw:
+                member.flawed[turn] = flaw
             self._hear(family, run, (place, 0), turn, limits)
             self._expect(family, run, place)
         for family in self.families:
@@ -267,5 +301,7 @@ class Contest:
             heard = all(m.heard for m in family.members)
             for m in family.members:
                 m.label = labels[m.place]
-                m.chosen = m.heard if alone and (heard or not m.traced) \
+                m.every = m.heard if alone and (heard or not m.traced) \
                     else m.traced
+                m.chosen = {turn: sample for turn, sample in m.every.items()
+                            if turn not in m.flawed} or m.every

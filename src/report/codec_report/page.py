@@ -2,10 +2,10 @@
 """A comparison as one web page that needs nothing beside itself: the verdict,
 findings, figures, tables, what was run. For screens, wide and narrow, light and
 dark, and for paper."""
-import re
 from html import escape
 
-from codec_report import brief, differ, metrics, phases, table, verdict
+from codec_report import (brief, differ, metrics, phases, table, verdict,
+                          words)
 from codec_report.figures import style, svg
 
 PAPER = 104  # characters of a table that A4 is wide enough for
@@ -185,9 +185,7 @@ def _table(title, columns, rows):
 
 
 def _text(sentence):
-    """No line ends between a number and its unit."""
-    return re.sub(r"(?<=\d) (?=(?:%|ms|us|s)(?!\w))", style.NBSP,
-                  escape(sentence))
+    return escape(words.together(sentence))
 
 
 def _verdict(told, several):

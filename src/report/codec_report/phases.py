@@ -3,9 +3,10 @@
 
 They come from the load, not from what a scheduler made of it, so that all
 columns of a campaign have the same: those of its first run with a trace. A
-frame asks for the mean time that a worker had a frame of its call; what the
-frames that arrive in 100 ms ask for, over the workers' time, is the demand,
-smoothed over half a second (or two periods, if these are longer).
+frame asks for the mean time that a worker had a frame of its call (none counts
+for more than ten times the median); what the frames that arrive in 100 ms ask
+for, over the workers' time, is the demand, smoothed over half a second (or two
+periods, if these are longer).
 
 overload     the demand is above 100 %. Two overloads with less than a second
              between them are one.

@@ -72,7 +72,8 @@ class Section:
     groups: list of (label, metrics dict), the sum over all first when there
     are several. workers: busy share of each worker by its number. frames: the
     jobs it was measured from; None without a trace. ratings: of its calls,
-    emodel.Rating; descriptions, assumed: what they were made with.
+    emodel.Rating; descriptions, assumed: what they were made with. behind:
+    its sender did not keep pace.
     """
     scheduler: str
     options: str
@@ -84,6 +85,7 @@ class Section:
     ratings: list = field(default_factory=list)
     descriptions: dict = field(default_factory=dict)
     assumed: emodel.Assumptions = emodel.Assumptions()
+    behind: bool = False
 
 
 def _read_text(path):
@@ -361,6 +363,7 @@ def _note_slow_senders(run, measured):
         behind = section.groups[0][1]["behind_p99_ms"] or 0
         drift = (section.end_s - section.begin_s) * DRIFT_MS_PER_S
         if behind > BEHIND_MS + drift:
+            section.behind = True
             run.notes.append(
                 f"under {section.scheduler} frames arrived up to "
                 f"{behind:.0f} ms (p99) behind their timestamps: {sender}, "

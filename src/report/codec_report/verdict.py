@@ -7,7 +7,9 @@ by the deadlines they miss. "Equal" are columns that do not differ ("What
 differs" below). The choice leaves out who starves single calls, where others
 do not; of the rest it takes those that are equal to the best, by losses,
 missed deadlines, delay and MOS, each first in the overload, then after it,
-then before it; at last by the conversions.
+then before it; at last by the conversions. A run whose sender did not keep
+pace, or that was not played to its end, is left out; where a column has no
+other, nothing is chosen.
 """
 from codec_report import differ, words
 
@@ -141,10 +143,10 @@ class Verdict:
         text += f", {much} {base.label} ({share(base)})" if much else \
             f", {base.label} {share(base)}"
         others = [m for m in rest if m is not base]
-        if others and others[-1].value(phase, self.lead) > \
-                base.value(phase, self.lead):
-            text += f", {others[-1].label} {share(others[-1])}"
-        return text
+        if len(others) > 2:
+            values = [m.value(phase, self.lead) for m in others]
+            return f"{text}, the others {words.spread(values, words.percent)}"
+        return ", ".join([text, *(f"{m.label} {share(m)}" for m in others)])
 
     def _starving(self, known, phase):
         """Those that starve single calls; without losses, fail tasks."""
@@ -285,6 +287,10 @@ class Verdict:
         """Which one to take; "" when there is no choice."""
         if len(self.compared) < 2:
             return ""
+        flawed = self._flawed()
+        if flawed:
+            return (f"Nothing to choose by: {flawed}. Play it again on a "
+                    "machine that is idle.")
         best = self.chosen()
         if not best:
             return "No column was there all the time: nothing to choose by."
@@ -296,10 +302,27 @@ class Verdict:
         return "Choose " + ", ".join(labels[:-1]) + \
             (" or " if len(labels) > 1 else "") + labels[-1] + " here."
 
+    def _flawed(self):
+        """Why columns cannot be compared; "" when they can."""
+        why = {}
+        for m in self.compared:
+            if not m.sound:
+                why.setdefault(next(iter(m.flawed.values())), []).append(m)
+        return "; ".join(f"{reason} under "
+                         f"{words.names(some, self.compared)}"
+                         for reason, some in why.items())
+
+    def _left_out(self):
+        """Runs that are not compared, of columns that have others."""
+        out = [f"{words.count(len(m.every) - len(m.chosen))} of {m.label}"
+               for m in self.compared if len(m.every) > len(m.chosen)]
+        return (f"Left out are runs that tell too little: {words.listed(out)}."
+                ) if out else ""
+
     def doubt(self):
         """What the number of runs can tell."""
         runs = min((len(m.samples) for m in self.compared), default=0)
-        if len(self.compared) < 2:
+        if len(self.compared) < 2 or self._flawed():
             return ""
         if runs >= differ.TESTED:
             return "Told apart is what noise does not explain (p <= 0.05)."
@@ -313,7 +336,8 @@ class Verdict:
     def sentences(self):
         """Everything but head and load, in order."""
         found = [self.phase(p.name) for p in self.family.phases]
-        found += [self.conversions(), self._silent(), self.expected(),
+        found += [self.conversions(), self._silent(), self._left_out(),
+                  self.expected(),
                   " ".join(filter(None, (self.choose(), self.doubt())))]
         return [text for text in found if text]
 
@@ -327,7 +351,8 @@ class Verdict:
         return {
             "campaign": self.family.campaign, "head": self.head(),
             "load": self.load(), "sentences": self.sentences(),
-            "choose": [m.label for m in self.chosen()],
+            "choose": [] if self._flawed() else
+            [m.label for m in self.chosen()],
             "phases": [{"phase": p.name, "demand": p.demand,
                         "calls": p.calls, "spans_s": [
                             [None if abs(t) == float("inf") else t

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers and names in the sentences of the verdict."""
 
+import re
+
+NBSP = "\u00a0"
 COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven",
           "eight", "nine", "ten", "eleven", "twelve")
 MANY = 6  # names in a row that are still read
@@ -91,3 +94,8 @@ def ratio(one, two):
         if two and low <= one / two <= high:
             return text
     return None
+
+
+def together(text):
+    """The text, so that no line ends between a number and its unit."""
+    return re.sub(r"(?<=\d) (?=(?:%|ms|us|s)(?!\w))", NBSP, text)

@@ -74,3 +74,18 @@ def test_without_costs_a_peak_is_found_by_frames():
     assert told(find(load((12, 0, 10), (12, 4, 6), cost=None)))[1] == (
         "peak", [(4, 6)])
     assert find(Load(np.empty(0), None, np.empty(0), 0.0)) == []
+
+
+def test_a_worker_that_was_kept_from_its_cpu_is_no_load():
+    """Of 100 frames of a call, one took a second; of another, none is
+    known."""
+    from codec_report.contenders import _cost
+    call = np.repeat([3, 7, 9], 100)
+    busy = np.concatenate([np.full(100, 2e6), np.full(100, 4e6),
+                           np.zeros(100)])
+    busy[50] = 1e9
+    cost = _cost(call, busy)
+    assert cost[:100] == pytest.approx((99 * .002 + .02) / 100)
+    assert cost[100:200] == pytest.approx(.004)
+    assert cost[200:] == pytest.approx((cost[0] + .004) / 2)
+    assert _cost(call, np.zeros(300)) is None

@@ -339,6 +339,37 @@ def test_expectations_that_do_not_hold_are_told(verdict):
     assert said["sentences"][3] == "The campaign's expectations hold."
 
 
+def behind(j):
+    """As from a sender that gets ever later: a second in six."""
+    slow = j["seq"] * 20 * MS // 6
+    return {**j, **{name: j[name] + slow for name in (
+        "arrival", "pick", "start", "end", "sent")}}
+
+
+def test_nothing_is_chosen_where_a_sender_did_not_keep_pace(verdict):
+    """Such a run loses less because less was sent."""
+    said = verdict({"fifo": speech("fifo", every(4)),
+                    "rr": speech("rr", behind), "edf": speech("edf")})
+    assert said["sentences"][-1] == (
+        "Nothing to choose by: the sender did not keep pace under rr. Play "
+        "it again on a machine that is idle.")
+    assert said["choose"] == []
+    said = verdict({"fifo": speech("fifo", every(4)), "rr": speech("rr")},
+                   {"fifo": {"interrupted": True}})
+    assert said["sentences"][-1].startswith(
+        "Nothing to choose by: the run was not played to its end under fifo.")
+
+
+def test_a_flawed_repetition_is_left_out(verdict):
+    sound = [every(n) for n in (8, 9, 8, 9)]
+    said = verdict(several("fifo", *map(every, (3, 4, 3, 4))) |
+                   several("rr", *sound, lambda j: behind(every(2)(j))))
+    assert said["sentences"][-2] == (
+        "Left out are runs that tell too little: one of rr.")
+    assert said["sentences"][-1].startswith("Choose rr here.")
+    assert "rr loses 12 % of the frames" in said["sentences"][1]
+
+
 def test_campaigns_are_not_compared_with_each_other(write, codec_report):
     for name, text in (("a", "one"), ("b", "two")):
         path = write(speech("edf"), name=f"{name}/trace.bin")
