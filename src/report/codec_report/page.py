@@ -40,6 +40,7 @@ table { border-collapse: collapse; font-size: .85rem; line-height: 1.35;
   font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-weight: 600; font-size: 1rem;
   padding: .5rem 0; white-space: nowrap; }
+caption span { position: sticky; left: 0; }
 th, td { padding: .15rem .6rem; text-align: right; white-space: nowrap; }
 th[scope=row], .facts td, .facts th { text-align: left; }
 th[scope=row] { font-weight: normal; padding-left: 0; }
@@ -178,7 +179,7 @@ def _table(title, columns, rows):
         + "".join(_number(*cell) for cell in cells) + "</tr>"
         for metric, cells in rows)
     return (f'<div class="wide" tabindex="0" role="region" '
-            f'aria-label="Table: {title}"><table><caption>{title}</caption>\n'
+            f'aria-label="Table: {title}"><table><caption><span>{title}</span></caption>\n'
             f'<thead><tr><th scope="col">metric</th>'
             f'{"".join(_heads(columns))}</tr></thead>\n'
             f"<tbody>\n{rows}\n</tbody></table></div>\n")
