@@ -218,14 +218,16 @@ static struct cr_task *start_behind(struct cr_rq *rq)
 static struct cr_task *next(struct cr_rq *rq)
 {
 	struct cr_task *first = red_first(rq), *best = red_best(rq);
-	struct cr_task *lost = first ? red_hopeless(rq) : NULL;
+	struct cr_task *lost = first && best ? red_hopeless(rq) : NULL;
 
 	if (lost)
 		return start_rejected(rq, lost, true);
 	if (!first)
 		return best ? start_rejected(rq, best, false)
 			    : start_behind(rq);
-	red_run(rq, first);
+	if (!rq->sched->preemptible)
+		red_unaccept(rq, first);
+	red_task_of(first)->runs = true;
 	return first;
 }
 

@@ -13,7 +13,9 @@
  *    +---- done --------+    +--- fits again ----+    |
  *    +---------- dropped, or run with time to spare --+
  *
- * An accepted job stays in its queue while it runs. Best effort is neither: it
+ * Where jobs are cut, an accepted one stays in its queue while it runs; where
+ * they are not, it is out, and what it still needs comes before all others.
+ * Best effort is neither: it
  * waits BEHIND, by weight, and so does what gives way and may not be dropped.
  */
 #ifndef SCHEDULERS_RED_H
@@ -36,15 +38,23 @@ enum red_where {
 struct red_task {
 	RB_ENTRY(red_task) node; /* of accepted or rejected; first */
 	union {
-		struct { /* accepted; of it and all below it in the tree */
-			cr_ns sum;  /* what is left to do                 */
-			cr_ns late; /* most of: the jobs up to one, less
-				       its limit                          */
-			struct red_task *cheapest; /* NULL: none may go   */
-		};
-		struct {	       /* rejected */
-			cr_ns start;   /* after this it is late for sure    */
-			cr_ns soonest; /* start of it or of one below it  */
+		struct {
+			uint64_t value; /* see red_queues.c               */
+			cr_ns rest;	/* what is left to do, when queued */
+			union {
+				struct { /* accepted; of it and all below it */
+					cr_ns limit; /* its own: late after it
+						      */
+					cr_ns sum;  /* of what is left        */
+					cr_ns late; /* most of: the jobs up to
+						       one, less its limit  */
+					struct red_task *cheapest;
+				};
+				struct {	     /* rejected */
+					cr_ns start; /* after it, it is late */
+					cr_ns soonest; /* of it or one below */
+				};
+			};
 		};
 		struct be_flow flow; /* behind */
 	};
@@ -94,9 +104,6 @@ void red_unaccept(struct cr_rq *rq, struct cr_task *t);
 /** Into the queue of the rejected, and out of it. */
 void red_reject(struct cr_rq *rq, struct cr_task *t);
 void red_unreject(struct cr_rq *rq, struct cr_task *t);
-
-/** The accepted @t begins to run. */
-void red_run(struct cr_rq *rq, struct cr_task *t);
 
 /** The accepted job that is due first; the rejected one of most value, or the
  * next one after @t. NULL: none. */

@@ -7,42 +7,25 @@
 
 #define NEVER_LATE (INT64_MIN / 2)
 
-static struct cr_rq *rq_of(const struct red_task *x)
-{
-	return cr_task_of((struct red_task *)x)->rq;
-}
-
 /* --- a job's numbers --- */
 
-/* Where nothing is cut, who runs is first, whatever its deadline. */
-static bool is_ahead(const struct red_task *x)
+/* What @t still needs, by the worst case (hard) or the estimate. */
+static cr_ns rest_of(const struct cr_task *t, cr_ns now)
 {
-	return x->runs && !rq_of(x)->sched->preemptible;
-}
-
-/* What @x still needs, by the worst case (hard) or the estimate. */
-static cr_ns rest_of(const struct red_task *x)
-{
-	const struct cr_task *t = cr_task_of((struct red_task *)x);
 	cr_ns need = t->cls == CR_HARD ? cr_task_worst(t) : t->job.cost;
-	cr_ns ran =
-		x->runs ? cr_task_ran(t, red_rq_of(t->rq)->now) : t->job.ran;
+	bool runs = CR_TASK_CONST(t, struct red_task)->runs;
 
-	return cr_ns_max(need - ran, 0);
+	return cr_ns_max(need - (runs ? cr_task_ran(t, now) : t->job.ran), 0);
 }
 
-/* Up to when @x is of use. Who cannot be stopped is not asked. */
-static cr_ns limit_of(const struct red_task *x)
+/* Up to when @t's job is of use. */
+static cr_ns limit_of(const struct cr_task *t)
 {
-	const struct cr_task *t = cr_task_of((struct red_task *)x);
-
-	if (is_ahead(x))
-		return CR_NEVER;
 	return cr_ns_add(t->job.deadline,
 			 CR_OPTS(t->rq, struct red_opts)->tolerance);
 }
 
-/* weight * 1.25^-nice, times 65536. */
+/* weight * 1.25^-nice, times 65536; with value=time, of each ns of the job. */
 static uint64_t value_of(const struct cr_task *t)
 {
 	uint64_t value = (uint64_t)t->weight << 16;
@@ -54,16 +37,32 @@ static uint64_t value_of(const struct cr_task *t)
 	return value;
 }
 
+/* Before @t is queued. */
+static void set_numbers(struct cr_task *t)
+{
+	struct red_task *x = red_task_of(t);
+
+	x->value = value_of(t);
+	x->rest = rest_of(t, red_rq_of(t->rq)->now);
+}
+
+static bool by_time(const struct red_task *x)
+{
+	const struct cr_task *t = cr_task_of((struct red_task *)x);
+
+	return CR_OPTS(t->rq, struct red_opts)->value == RED_TIME;
+}
+
 /* Three-way, by value for the time that is left to be spent on it. */
 static int density_cmp(const struct red_task *a, const struct red_task *b)
 {
-	const struct cr_task *s = cr_task_of((struct red_task *)a);
-	const struct cr_task *t = cr_task_of((struct red_task *)b);
-	unsigned __int128 x = value_of(s), y = value_of(t);
+	unsigned __int128 x = a->value, y = b->value;
 
-	if (CR_OPTS(s->rq, struct red_opts)->value == RED_FRAME) {
-		x *= (uint64_t)cr_ns_max(rest_of(b), 1);
-		y *= (uint64_t)cr_ns_max(rest_of(a), 1);
+	if (a->value == b->value && a->rest == b->rest)
+		return 0;
+	if (!by_time(a)) {
+		x *= (uint64_t)cr_ns_max(b->rest, 1);
+		y *= (uint64_t)cr_ns_max(a->rest, 1);
 	}
 	return (x > y) - (x < y);
 }
@@ -91,8 +90,6 @@ static int accepted_cmp(struct red_task *x, struct red_task *y)
 {
 	const struct cr_task *a = cr_task_of(x), *b = cr_task_of(y);
 
-	if (is_ahead(x) != is_ahead(y))
-		return is_ahead(x) ? -1 : 1;
 	if (a->job.deadline != b->job.deadline)
 		return cr_cmp(a->job.deadline, b->job.deadline);
 	return cr_cmp(a->id, b->id);
@@ -113,14 +110,13 @@ static cr_ns sum_of(const struct red_task *x)
 static void sum_up(struct red_task *x)
 {
 	struct red_task *l = RB_LEFT(x, node), *r = RB_RIGHT(x, node);
-	cr_ns upto = sum_of(l) + rest_of(x);
+	cr_ns upto = sum_of(l) + x->rest;
 
 	x->sum = upto + sum_of(r);
-	x->late = cr_ns_max(upto - limit_of(x), l ? l->late : NEVER_LATE);
+	x->late = cr_ns_max(upto - x->limit, l ? l->late : NEVER_LATE);
 	if (r)
 		x->late = cr_ns_max(x->late, upto + r->late);
-	x->cheapest = is_ahead(x) ? NULL : x;
-	x->cheapest = cheapest(x->cheapest, l ? l->cheapest : NULL);
+	x->cheapest = cheapest(x, l ? l->cheapest : NULL);
 	x->cheapest = cheapest(x->cheapest, r ? r->cheapest : NULL);
 }
 
@@ -153,6 +149,8 @@ void red_accept(struct cr_rq *rq, struct cr_task *t)
 	struct red_task *x = red_task_of(t);
 
 	x->where = RED_ACCEPTED;
+	set_numbers(t);
+	x->limit = limit_of(t);
 	RB_LEFT(x, node) = RB_RIGHT(x, node) = NULL;
 	sum_up(x); /* the tree adds it up while it turns */
 	RB_INSERT(red_accepted, &red_rq_of(rq)->accepted, x);
@@ -168,40 +166,29 @@ void red_unaccept(struct cr_rq *rq, struct cr_task *t)
 	x->where = RED_OUT;
 }
 
-void red_run(struct cr_rq *rq, struct cr_task *t)
-{
-	red_unaccept(rq, t); /* its place may be another one */
-	red_task_of(t)->runs = true;
-	red_accept(rq, t);
-}
-
 void red_look(struct cr_rq *rq, cr_ns now)
 {
 	struct cr_task *r = rq->cpu[0].running;
 
 	red_rq_of(rq)->now = now;
-	if (r && red_task_of(r)->where == RED_ACCEPTED)
-		accepted_update(red_task_of(r));
+	if (!r || red_task_of(r)->where != RED_ACCEPTED)
+		return;
+	red_task_of(r)->rest = rest_of(r, now);
+	accepted_update(red_task_of(r));
 }
 
-/* When the accepted have the CPU: one that nobody has accepted, and that is not
- * cut, ends before. */
+/* When the accepted have the CPU: who is not cut ends before. */
 static cr_ns begin(const struct cr_rq *rq)
 {
 	cr_ns now = red_rq_of(rq)->now;
 	const struct cr_task *r = rq->cpu[0].running;
 
-	if (!r || rq->sched->preemptible ||
-	    CR_TASK_CONST(r, struct red_task)->where == RED_ACCEPTED)
-		return now;
-	return now + cr_ns_max(r->job.cost - cr_task_ran(r, now), 0);
+	return r && !rq->sched->preemptible ? now + rest_of(r, now) : now;
 }
 
 bool red_has_time(const struct cr_rq *rq, struct cr_task *t)
 {
-	struct red_task *x = red_task_of(t);
-
-	return begin(rq) + rest_of(x) <= limit_of(x);
+	return begin(rq) + rest_of(t, red_rq_of(rq)->now) <= limit_of(t);
 }
 
 /* The first accepted job that is late if all that are before it run from @at
@@ -210,13 +197,13 @@ static struct red_task *first_late(struct red_task *x, cr_ns at)
 {
 	for (;;) {
 		struct red_task *l = RB_LEFT(x, node);
-		cr_ns upto = at + sum_of(l) + rest_of(x);
+		cr_ns upto = at + sum_of(l) + x->rest;
 
 		if (l && at + l->late > 0) {
 			x = l;
 			continue;
 		}
-		if (upto > limit_of(x))
+		if (upto > x->limit)
 			return x;
 		at = upto;
 		x = RB_RIGHT(x, node);
@@ -236,7 +223,7 @@ static struct red_task *cheapest_upto(struct red_task *x, struct red_task *last)
 			continue;
 		}
 		found = cheapest(found, l ? l->cheapest : NULL);
-		found = cheapest(found, is_ahead(x) ? NULL : x);
+		found = cheapest(found, x);
 		x = RB_RIGHT(x, node);
 	}
 	return found;
@@ -289,7 +276,8 @@ void red_reject(struct cr_rq *rq, struct cr_task *t)
 	struct red_task *x = red_task_of(t);
 
 	x->where = RED_REJECTED;
-	x->start = x->soonest = limit_of(x) - rest_of(x);
+	set_numbers(t);
+	x->start = x->soonest = limit_of(t) - x->rest;
 	RB_INSERT(red_rejected, &red_rq_of(rq)->rejected, x);
 	rejected_update(x);
 }

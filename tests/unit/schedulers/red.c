@@ -102,6 +102,20 @@ static void a_running_job_gives_way_to_a_more_valuable_one(void **state)
 	expect(s, "AABBBBBBBBBCCCAA.");
 }
 
+/* Where frames are not cut, what runs ends first: C's frames have no time left
+ * behind A and B. The first is dropped for B, the other is late. */
+static void without_preemption_who_runs_ends_first(void **state)
+{
+	struct steps *s = new_steps(NULL);
+
+	(void)state;
+	s->preemptible = false;
+	add(s, 10, 1, JOBS({ 0, 10, 10 }));
+	add(s, 9, 9, JOBS({ 2, 9, 30 }));
+	add(s, 3, 99, JOBS({ 3, 3, 12 }, { 11, 2, 14 }));
+	expect(s, "AAAAAAAAAABBBBBBBBBCC.");
+}
+
 /* Worth the same as two cheap frames together, a costly one gives way; by the
  * value of time it does not. */
 static void a_frame_or_its_time_is_of_value(void **state)
@@ -172,6 +186,7 @@ int main(void)
 		cmocka_unit_test(what_has_no_time_left_is_dropped_for_others),
 		cmocka_unit_test(
 			a_running_job_gives_way_to_a_more_valuable_one),
+		cmocka_unit_test(without_preemption_who_runs_ends_first),
 		cmocka_unit_test(a_frame_or_its_time_is_of_value),
 		cmocka_unit_test(a_tolerance_is_not_late),
 		cmocka_unit_test(calls_of_equal_value_lose_in_turns),
