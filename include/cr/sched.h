@@ -97,7 +97,7 @@
 #include "cr/time.h"
 
 /** Raised with every incompatible change of this header. */
-#define CR_SCHED_ABI 3u
+#define CR_SCHED_ABI 4u
 /** Most CPUs (live workers or simulated processors) of one engine. */
 #define CR_MAX_CPUS 256u
 /** Room for a policy's private state in every task, bytes. */
@@ -170,6 +170,20 @@ struct cr_contract {
 	cr_ns largest;		    /**< cost of the largest job        */
 };
 
+/**
+ * How much a listener would miss a frame, as far as its receiver could tell at
+ * a glance. Zero, unknown: nobody has looked, or a codec would have to. From
+ * CR_IMPORTANCE_QUIETEST on, how loud it is: 4 steps are 3 dB (twice the
+ * energy), and CR_IMPORTANCE_QUIETEST is a mean square of one step of 16 bits.
+ * Levels of different calls say nothing of each other: microphones differ.
+ */
+enum {
+	CR_IMPORTANCE_UNKNOWN,
+	CR_IMPORTANCE_NOTHING, /**< SID, NO_DATA, comfort noise, zeros */
+	CR_IMPORTANCE_QUIETEST,
+	CR_IMPORTANCE_LOUDEST = CR_IMPORTANCE_QUIETEST + 4 * 30 + 3
+};
+
 /** One frame to transcode. Written by the core only. */
 struct cr_job {
 	uint64_t seq;	/**< per task, from 0; gaps where frames were dropped */
@@ -179,6 +193,7 @@ struct cr_job {
 	cr_ns deadline; /**< absolute; CR_NEVER for CR_BE                     */
 	cr_ns cost;	/**< estimate; the truth is known only at stop        */
 	cr_ns ran;	/**< service so far, updated before each stop()       */
+	uint8_t importance; /**< CR_IMPORTANCE_*, or a level              */
 };
 
 struct cr_rq;

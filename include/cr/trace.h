@@ -45,11 +45,12 @@ enum cr_outcome {
 	CR_OUT_BAD,	    /**< payload could not be parsed                  */
 	CR_OUT_SEND_FAILED, /**< transcoded, but the socket refused it       */
 	CR_OUT_UNRECEIVED,  /**< simulator: too many waited to be received   */
-	CR_OUT_UNBUFFERED   /**< simulator: too late for its jitter buffer, or
+	CR_OUT_UNBUFFERED,  /**< simulator: too late for its jitter buffer, or
 				dropped there                               */
+	CR_OUT_SHED	    /**< given up to hold the waiting time (--shed)  */
 };
 
-#define CR_NOUTCOMES 9u
+#define CR_NOUTCOMES 10u
 
 /** What a call is; written once, when it starts. Strings end in NUL. */
 struct cr_trace_call {
@@ -83,7 +84,8 @@ struct cr_trace_job {
 				the frame was played, and its deadline
 				counts from there. Not in files of records of
 				CR_TRACE_OLD_BYTES                  */
-	uint32_t reserved;
+	uint8_t importance; /**< as cr/sched.h has it; 0: not rated           */
+	uint8_t reserved[3];
 };
 
 /** What a note is about. */

@@ -37,7 +37,7 @@
 
 /* Of a claimed frame: 20 ms of G.711, the largest that is common, and its
  * metadata. */
-#define FETCH_BYTES 200u
+#define FETCH_BYTES 208u
 #define MIN_SLOTS 2u
 #define MAX_SLOTS 4096u
 
@@ -51,12 +51,12 @@ struct meta {
 	_Atomic cr_ns arrival, eligible, deadline;
 	_Atomic uint32_t rtp_ts;
 	_Atomic uint16_t rtp_seq, bytes;
-	_Atomic uint16_t kind; /* see kind_of() */
+	_Atomic uint32_t kind; /* see kind_of() */
 	_Atomic uint16_t units;
 	_Atomic uint32_t waited;
 };
 
-_Static_assert(sizeof(struct meta) == 40,
+_Static_assert(sizeof(struct meta) == 48,
 	       "with 20 ms of G.711 it fills FETCH_BYTES");
 
 struct cr_ring {
@@ -107,21 +107,23 @@ static uint8_t *bytes_of(const struct cr_ring *r, unsigned index)
 }
 
 /* One word of what needs few bits. */
-static uint16_t kind_of(const struct cr_frame_meta *m)
+static uint32_t kind_of(const struct cr_frame_meta *m)
 {
 	unsigned marker = m->marker != 0, covered = m->covered != 0;
 
-	return (uint16_t)((m->what & 7u) | marker << 3 | (m->codec & 15u) << 4 |
-			  covered << 8 | (m->sender & 127u) << 9);
+	return (m->what & 7u) | marker << 3 | (m->codec & 15u) << 4 |
+	       covered << 8 | (m->sender & 127u) << 9 |
+	       (uint32_t)m->importance << 16;
 }
 
-static void set_kind(struct cr_frame_meta *m, uint16_t kind)
+static void set_kind(struct cr_frame_meta *m, uint32_t kind)
 {
 	m->what = kind & 7u;
 	m->marker = kind >> 3 & 1u;
 	m->codec = kind >> 4 & 15u;
 	m->covered = kind >> 8 & 1u;
 	m->sender = kind >> 9 & 127u;
+	m->importance = kind >> 16 & 255u;
 }
 
 static void meta_store(struct meta *m, const struct cr_frame_meta *from)

@@ -52,11 +52,12 @@ struct cr_frame_meta {
 	 * before, timestamps say nothing of how far the two are apart. That
 	 * shows in every frame, so none that is dropped takes it along. */
 	uint8_t sender;
-	uint8_t what;	 /**< enum cr_frame_what                           */
-	uint8_t codec;	 /**< of the input's codecs, 0..15                 */
-	uint8_t covered; /**< its time was filled: for the decoder only    */
-	uint16_t units;	 /**< what was made: how long, in RTP's clock      */
-	uint32_t waited; /**< in a jitter buffer, before `arrival`, ns     */
+	uint8_t what;	    /**< enum cr_frame_what                           */
+	uint8_t codec;	    /**< of the input's codecs, 0..15                 */
+	uint8_t covered;    /**< its time was filled: for the decoder only    */
+	uint8_t importance; /**< as cr/sched.h has it                      */
+	uint16_t units;	    /**< what was made: how long, in RTP's clock      */
+	uint32_t waited;    /**< in a jitter buffer, before `arrival`, ns     */
 };
 
 /** Bytes of the packet that a frame is; 0: it was made, whatever it brings. */

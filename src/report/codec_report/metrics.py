@@ -7,7 +7,8 @@ lost         jobs that ended overwritten (dropped as the oldest of a full
              buffer), stale (too old when picked), concealed (too old, NO_DATA
              or concealment sent instead), send_failed, or in the simulator
              unreceived (too many waited for the receiver) or unbuffered (too
-             late for the jitter buffer, or dropped there). Bad payloads and
+             late for the jitter buffer, or dropped there), or shed (given up
+             before they were too old: --shed; most in pauses). Bad payloads and
              frames of calls that ended meanwhile (cancelled) are the peers'
              doing: they are jobs, but not losses.
 delay        arrival at the machine to the socket's acceptance of the output
@@ -62,7 +63,7 @@ from codec_report.metric import Metric, quantile_metrics, quantiles
 from codec_report.trace import NEVER, NO_WORKER, OUTCOMES
 
 LOST = ("overwritten", "stale", "concealed", "send_failed", "unreceived",
-        "unbuffered")
+        "unbuffered", "shed")
 
 METRICS = (
     [Metric("calls", "calls", "count"),

@@ -20,7 +20,7 @@ NO_WORKER = 0xFFFF
 JOB, CALL, NOTE = 1, 2, 3
 NOTE_LOST, NOTE_SWITCHED = 0, 1
 OUTCOMES = ("done", "overwritten", "stale", "concealed", "cancelled", "bad",
-            "send_failed", "unreceived", "unbuffered")
+            "send_failed", "unreceived", "unbuffered", "shed")
 CLASSES = ("hard", "soft", "best-effort")
 
 HEADER = np.dtype([("magic", "S8"), ("record_bytes", "<u4"),
@@ -31,7 +31,7 @@ JOB_RECORD = np.dtype([
     ("arrival", "<i8"), ("release", "<i8"), ("pick", "<i8"), ("start", "<i8"),
     ("end", "<i8"), ("sent", "<i8"), ("deadline", "<i8"), ("rtp_ts", "<u4"),
     ("codec_ns", "<u4"), ("away", "<i8"), ("buffered", "<u4"),
-    ("reserved", "<u4")])
+    ("importance", "u1"), ("reserved", "u1", 3)])
 #: Records of files from before frames were buffered.
 OLD_BYTES = 88
 CALL_RECORD = np.dtype([
@@ -47,7 +47,7 @@ NOTE_RECORD = np.dtype([
 #: What the metrics need of a job; the rest is not kept.
 JOB_COLUMNS = ("outcome", "worker", "call", "seq", "arrival", "release", "pick",
                "start", "end", "sent", "deadline", "rtp_ts", "codec_ns",
-               "away", "buffered")
+               "away", "buffered", "importance")
 BLOCK = 1 << 15
 
 

@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "src" / "report"))
 
 MS = 1000000
 (DONE, OVERWRITTEN, STALE, CONCEALED, CANCELLED, BAD, SEND_FAILED,
- UNRECEIVED, UNBUFFERED) = range(9)
+ UNRECEIVED, UNBUFFERED, SHED) = range(10)
 
 
 def header(scheduler="edf", **more):

@@ -52,6 +52,7 @@ static void put_job(struct trace_file *f)
 		.codec_ns = 900000,
 		.away = 14,
 		.buffered_ns = 15,
+		.importance = 16,
 	};
 	trace_file_put(f, &r);
 }

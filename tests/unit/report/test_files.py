@@ -40,7 +40,7 @@ def test_every_member_is_where_the_c_writer_puts_it(tmp_path):
         "outcome": 0, "worker": 3, "call": 5, "seq": 17, "arrival": MS,
         "release": 2 * MS, "pick": 3 * MS, "start": 4 * MS, "end": 5 * MS, "sent": 6 * MS,
         "deadline": 7 * MS, "rtp_ts": 2 ** 32 - 1, "codec_ns": 900000,
-        "away": 14, "buffered": 15}
+        "away": 14, "buffered": 15, "importance": 16}
     assert t.calls[0].item() == (2, 1, 80, 5, 11, 12, b"pcmu", b"64k", b"amr",
                                  b"12.2", 13, 0, 0, 0)
     assert t.notes[0].item() == (3, 2, 4, 19, 21, b"drained")

@@ -9,7 +9,7 @@ import struct
 
 import pytest
 from conftest import (BAD, CANCELLED, CONCEALED, DONE, MS, OVERWRITTEN,
-                      SEND_FAILED, STALE, UNBUFFERED, UNRECEIVED, call,
+                      SEND_FAILED, SHED, STALE, UNBUFFERED, UNRECEIVED, call,
                       header, job, note)
 
 AMR = "pcmu -> amr/12.2"
@@ -64,19 +64,19 @@ def test_the_time_in_a_jitter_buffer_is_a_part_of_the_delay(
 def test_every_outcome_is_counted_under_its_name(write, groups):
     outcomes = [DONE] * 4 + [OVERWRITTEN] * 3 + [STALE] * 2 + [CONCEALED] \
         + [CANCELLED] * 5 + [BAD] * 6 + [SEND_FAILED] * 7 + [UNRECEIVED] * 8 \
-        + [UNBUFFERED] * 9
+        + [UNBUFFERED] * 9 + [SHED] * 10
     random.Random(1).shuffle(outcomes)
     records = [job(1, i, MS + i * 100 * MS, MS + i * 100 * MS + MS, o)
                for i, o in enumerate(outcomes)]
     g = groups(write(header(), call(1), *records))["edf", AMR]
-    assert g["jobs"] == 45
+    assert g["jobs"] == 55
     assert g["done"] == 4
-    assert g["lost"] == 3 + 2 + 1 + 7 + 8 + 9
+    assert g["lost"] == 3 + 2 + 1 + 7 + 8 + 9 + 10
     assert [g[f"drop_{k}"] for k in (
         "overwritten", "stale", "concealed", "cancelled", "bad",
-        "send_failed", "unreceived", "unbuffered")] == \
-        [3, 2, 1, 5, 6, 7, 8, 9]
-    assert g["lost_per_s"] == pytest.approx(30 / 4.4)
+        "send_failed", "unreceived", "unbuffered", "shed")] == \
+        [3, 2, 1, 5, 6, 7, 8, 9, 10]
+    assert g["lost_per_s"] == pytest.approx(40 / 5.4)
 
 
 def test_quantiles_are_nearest_rank(write, groups):
