@@ -5,8 +5,8 @@
  *            release/again        pick: claim        stop
  *   IDLE -------------------> QUEUED -----> RUNNING ------> IDLE
  *     ^      oldest frame       ^              |
- *     |      becomes the job    +-- the frame is gone, or too old to be
- *     +-- nothing waits --------+-- worth it: stop(DROP), next frame
+ *     |      becomes the job    +-- the frame is gone, too old, or to be
+ *     +-- nothing waits --------+-- shed: stop(DROP), next frame
  *
  * Every callback of the policy is made here (or in core_switch.c), so this is
  * where its promises are verified (core_guard.c) and where the counts come
@@ -205,7 +205,8 @@ cr_ns core_age_limit(cr_ns max_age, const struct cr_task *t)
 	return cr_ns_max(auto_age(t), t->rel_deadline);
 }
 
-bool core_too_old(const struct core *c, const struct core_task *t, cr_ns now)
+/* Has the job of @t waited longer than it may (core_config.max_age)? */
+static bool too_old(const struct core *c, const struct core_task *t, cr_ns now)
 {
 	cr_ns limit = c->cfg.max_age[t->task.cls];
 	cr_ns age = now - t->task.job.arrival;
@@ -219,11 +220,70 @@ bool core_too_old(const struct core *c, const struct core_task *t, cr_ns now)
 	       (t->task.cls == CR_BE || now > t->task.job.deadline);
 }
 
+cr_ns core_waited(const struct core_task *t, cr_ns now)
+{
+	const struct cr_rq *rq = t->task.rq;
+	const struct cr_job *job = &t->task.job;
+
+	if (rq->sched->ops->flags & CR_F_IDLES)
+		return now - cr_ns_max(job->arrival, job->eligible);
+	return now - job->arrival;
+}
+
+/* It is dropped, or concealed, as one that is too old. */
+static enum core_worth too_late(const struct core *c, struct shed_queue *q,
+				struct core_task *t)
+{
+	if (t->shed)
+		shed_lost(q, t->shed, &t->task.job);
+	return c->cfg.stale[t->task.cls] == CORE_STALE_CONCEAL ? CORE_CONCEAL
+							       : CORE_OLD;
+}
+
+enum core_worth core_worth_of(const struct core *c, struct shed_queue *q,
+			      struct core_task *t, cr_ns now)
+{
+	enum shed_verdict verdict;
+
+	if (too_old(c, t, now))
+		return too_late(c, q, t);
+	if (!t->shed)
+		return CORE_RUN;
+	verdict = shed_ask(&c->cfg.shed, q, t->shed, &t->task,
+			   core_waited(t, now), now);
+	t->pause = verdict == SHED_PAUSE;
+	return verdict == SHED_KEEP ? CORE_RUN : CORE_SHED;
+}
+
+/* Shed the job of @t, or not, as it is @worth. True: run it. */
+static bool deal_with(struct core_rq *a, struct core_task *t,
+		      enum core_worth worth, cr_ns now)
+{
+	switch (worth) {
+	case CORE_RUN:
+		break;
+	case CORE_CONCEAL:
+		a->counts.stale++;
+		t->stale = true;
+		break;
+	case CORE_OLD:
+		a->counts.shed++;
+		shed(t, CR_OUT_STALE, now);
+		return false;
+	case CORE_SHED:
+		a->counts.spared++;
+		shed(t, CR_OUT_SHED, now);
+		return false;
+	}
+	return true;
+}
+
 /* Take the frame of the job just picked. False: there is nothing to run. */
 static bool take_frame(struct core *c, struct core_task *t, cr_ns now)
 {
 	struct core_rq *a = aux_of(c, t->task.rq);
-	bool drop = t->task.give_up && !t->patient;
+	bool given_up = t->task.give_up && !t->patient;
+	enum core_worth worth = CORE_RUN;
 
 	if (!t->claimed) {
 		if (!t->backlog->claim(t, t->task.job.seq)) {
@@ -231,18 +291,12 @@ static bool take_frame(struct core *c, struct core_task *t, cr_ns now)
 			return false;
 		}
 		t->claimed = true;
-		drop = drop || core_too_old(c, t, now);
+		if (!given_up)
+			worth = core_worth_of(c, &a->shed, t, now);
 	}
-	if (!drop)
-		return true;
-	if (c->cfg.stale[t->task.cls] == CORE_STALE_CONCEAL) {
-		a->counts.stale++;
-		t->stale = true;
-		return true;
-	}
-	a->counts.shed++;
-	shed(t, CR_OUT_STALE, now);
-	return false;
+	if (given_up)
+		worth = too_late(c, &a->shed, t);
+	return deal_with(a, t, worth, now);
 }
 
 /* What is true of nearly every answer; core_pick_flaw() knows the rest. */

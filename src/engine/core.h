@@ -19,6 +19,7 @@
 #include "cr/error.h"
 #include "cr/sched.h"
 #include "cr/trace.h"
+#include "engine/shed.h"
 
 struct core;
 struct core_task;
@@ -49,13 +50,13 @@ enum core_stale {
  */
 struct core_backlog {
 	/** Describe the oldest waiting frame: all of seq, arrival, eligible and
-	 * deadline of @job. False: nothing waits, and the task goes to sleep
-	 * until core_release(). */
+	 * deadline of @job, and its importance, if anybody has rated it. False:
+	 * nothing waits, and the task goes to sleep until core_release(). */
 	bool (*peek)(struct core_task *t, struct cr_job *job);
 	/** Take frame @seq out, which was the oldest. False: it is gone. */
 	bool (*claim)(struct core_task *t, uint64_t seq);
-	/** Frame @job was claimed and then shed (CR_OUT_STALE) or cancelled
-	 * at @now. May be NULL. */
+	/** Frame @job was claimed and then shed (CR_OUT_STALE, CR_OUT_SHED) or
+	 * cancelled at @now. May be NULL. */
 	void (*shed)(struct core_task *t, const struct cr_job *job,
 		     enum cr_outcome why, cr_ns now);
 };
@@ -64,8 +65,12 @@ struct core_backlog {
 struct core_task {
 	struct cr_task task; /**< owner fills the constant part */
 	const struct core_backlog *backlog;
+	/** Owner: what it sounds like and has lost, for core_config.shed; NULL:
+	 * its frames only get too old. Under the lock of its run queue. */
+	struct shed_call *shed;
 	bool patient; /**< owner: its frames never get too old */
 	bool stale;   /**< the running job is too old (CORE_STALE_CONCEAL) */
+	bool pause;   /**< the job shed last was one that nobody misses */
 
 	/* the core's; under the lock of the task's run queue */
 	bool claimed;	   /**< the job's frame is out of the backlog   */
@@ -106,6 +111,7 @@ struct core_config {
 	/** Frames that waited longer are too old. 0: none is; CORE_AGE_AUTO. */
 	cr_ns max_age[CR_NCLASSES];
 	enum core_stale stale[CR_NCLASSES];
+	struct shed_rule shed; /**< of tasks that have a core_task.shed     */
 	/** Replace a policy that breaks its contract in debug builds, too,
 	 * where it aborts otherwise: for tests of the replacement. */
 	bool lenient;
@@ -208,6 +214,10 @@ int core_change(struct core_change *ch, struct core_task *t,
 /** Free it. No lock needed. NULL is fine. */
 void core_change_finish(struct core_change *ch);
 
+/** How long the job of @t has waited at @now without need: since its arrival;
+ * under a policy that holds frames back until their time, since that. */
+cr_ns core_waited(const struct core_task *t, cr_ns now);
+
 /** Age at which a frame of @t, released when it arrives, gets too old where
  * core_config.max_age is @max_age; CR_NEVER: none does. Pure. */
 cr_ns core_age_limit(cr_ns max_age, const struct cr_task *t);
@@ -264,6 +274,7 @@ struct core_counts {
 	uint64_t picks;	 /**< jobs handed out                              */
 	uint64_t gone;	 /**< jobs whose frame was dropped meanwhile       */
 	uint64_t shed;	 /**< jobs shed because too old                    */
+	uint64_t spared; /**< jobs shed by core_config.shed                */
 	uint64_t stale;	 /**< jobs too old, but handed out (concealed)     */
 	uint64_t faults; /**< times its policy broke the contract         */
 };

@@ -18,6 +18,7 @@ struct core_rq {
 	unsigned fresh; /**< enqueued since core_wakes(), not yet picked    */
 	struct cr_cpus fresh_cpus; /**< engine CPUs that they may run on    */
 	struct core_counts counts;
+	struct shed_queue shed;
 	bool untold; /**< fault has not been taken yet */
 	struct core_fault fault;
 };
@@ -127,7 +128,17 @@ void core_enqueue(struct core *c, struct core_task *t, enum cr_enq why,
 /** Make the oldest frame of @t its job, unclaimed. False: nothing waits. */
 bool core_fetch(struct core_task *t, cr_ns now);
 
-/** Has the job of @t waited longer than it may (core_config.max_age)? */
-bool core_too_old(const struct core *c, const struct core_task *t, cr_ns now);
+/** What is to become of the job of @t, which is claimed. */
+enum core_worth {
+	CORE_RUN,
+	CORE_CONCEAL, /**< it is too old: run it as such     */
+	CORE_OLD,     /**< it is too old: shed it            */
+	CORE_SHED     /**< shed it to hold the waiting time  */
+};
+
+/** Tell, once for each job. @q: of its run queue; NULL: it has one to itself.
+ */
+enum core_worth core_worth_of(const struct core *c, struct shed_queue *q,
+			      struct core_task *t, cr_ns now);
 
 #endif

@@ -141,7 +141,7 @@ struct live_worker_stats {
 	cr_ns cpu;	  /**< thread CPU time                 */
 	uint64_t jobs;	  /**< run() calls                                */
 	uint64_t picks;	  /**< jobs handed out by the policy              */
-	uint64_t drops;	  /**< jobs met whose frame was gone or too old   */
+	uint64_t drops;	  /**< jobs met whose frame was gone, too old, shed */
 	uint64_t wakeups; /**< times it had nothing to do, slept, and woke */
 	uint64_t steals;  /**< jobs taken from other run queues           */
 };

@@ -88,16 +88,19 @@ static bool next_frame(struct live_server *s, struct live_run *run)
 {
 	const struct live *l = s->live;
 	struct core_task *t = &s->task->core;
+	enum core_worth worth;
 
 	while (core_fetch(t, run->picked = clock_now())) {
 		if (!t->backlog->claim(t, t->task.job.seq))
 			continue; /* dropped meanwhile: who did counts it */
-		run->stale = core_too_old(l->core, t, run->picked);
-		if (!run->stale ||
-		    l->cfg.core.stale[t->task.cls] == CORE_STALE_CONCEAL)
+		worth = core_worth_of(l->core, NULL, t, run->picked);
+		run->stale = worth == CORE_CONCEAL;
+		if (worth == CORE_RUN || run->stale)
 			return true;
 		count(&place_of(s->live)->drops);
-		t->backlog->shed(t, &t->task.job, CR_OUT_STALE, run->picked);
+		t->backlog->shed(t, &t->task.job,
+				 worth == CORE_OLD ? CR_OUT_STALE : CR_OUT_SHED,
+				 run->picked);
 	}
 	return false;
 }

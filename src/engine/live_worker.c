@@ -161,7 +161,8 @@ static struct core_task *pick(struct live_worker *w, cr_ns now)
 	t = core_pick(c, rq, w->index, now);
 	after = core_counts(c, rq);
 	add(&w->picks, after.picks - before.picks);
-	add(&w->drops, after.gone + after.shed - before.gone - before.shed);
+	add(&w->drops, after.gone + after.shed + after.spared - before.gone -
+			       before.shed - before.spared);
 	return t;
 }
 

@@ -19,6 +19,8 @@ struct source {
 	_Atomic uint64_t head, tail; /* frames [head, tail) wait */
 	_Atomic cr_ns arrival[SOURCE_SLOTS];
 	cr_ns rel_deadline;
+	uint8_t importance; /* of every frame */
+	struct shed_call shed_call;
 	uint64_t dropped;	/* producer's */
 	_Atomic uint64_t done;	/* client's run() */
 	_Atomic uint64_t stale; /* of these, marked stale */
@@ -76,6 +78,7 @@ static inline bool source_peek(struct core_task *t, struct cr_job *job)
 	job->seq = head;
 	job->arrival = atomic_load(&s->arrival[head % SOURCE_SLOTS]);
 	job->eligible = job->arrival;
+	job->importance = s->importance;
 	job->deadline = cr_ns_add(job->arrival, s->rel_deadline);
 	return true;
 }

@@ -3,9 +3,12 @@
  * Twice as much as the CPUs can do, in virtual time, under every policy: with
  * max_age auto, no frame is run that waited longer than its task's limit, none
  * is shed that waited less unless the policy gives it up, and every frame of an
- * ordinary deadline that is done is done within 100 ms of its arrival.
+ * ordinary deadline that is done is done within 100 ms of its arrival. Frames
+ * that are shed before that have waited for their task's set point, or others
+ * of their class have; and with a quarter of what the CPUs can do, none is.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmocka_cr.h"
 #include "engine_source.h"
@@ -27,10 +30,22 @@ struct load {
 	cr_ns next[TASKS], cost[TASKS], ends[CPUS];
 	cr_ns now;
 	uint64_t seed;
+	enum shed_kind kind;
+	unsigned part; /* of a CPU that each task takes: 1 / part */
 };
 
 /* Of all runs: what each policy did. */
-static uint64_t done_in_time, shed_of_all, patient_waits;
+static uint64_t done_in_time, shed_of_all, given_up, patient_waits;
+/* In this run, by class: a frame has waited for its set point. */
+static bool waited[CR_NCLASSES];
+
+static void look(const struct core_task *t, cr_ns now)
+{
+	const struct shed_rule r = { 0 };
+
+	if (core_waited(t, now) >= shed_set_point(&r, &t->task))
+		waited[t->task.cls] = true;
+}
 
 static void shed(struct core_task *t, const struct cr_job *job,
 		 enum cr_outcome why, cr_ns now)
@@ -42,6 +57,11 @@ static void shed(struct core_task *t, const struct cr_job *job,
 		assert_true(t->task.cls == CR_BE || now > job->deadline);
 	}
 	shed_of_all += why == CR_OUT_STALE;
+	look(t, now);
+	if (why == CR_OUT_SHED) {
+		assert_true(waited[t->task.cls]);
+		given_up++;
+	}
 	source_shed(t, job, why, now);
 }
 
@@ -65,8 +85,10 @@ static void join(struct load *l, unsigned i)
 	if (!t->rel_deadline)
 		t->rel_deadline = t->period;
 	s->rel_deadline = t->rel_deadline;
-	/* each an eighth of a CPU: twice both */
-	l->cost[i] = cr_ns_min(t->period / 8, LONGEST);
+	s->importance = (uint8_t)(10 + test_below(&l->seed, 100));
+	if (l->kind != SHED_AGE)
+		s->task.core.shed = &s->shed_call;
+	l->cost[i] = cr_ns_min(t->period / l->part, LONGEST);
 	t->cost = (struct cr_cost){ .mean = l->cost[i], .p99 = l->cost[i] };
 	l->next[i] = test_below(&l->seed, (unsigned)t->period);
 	rq = core_admit(l->core, t, &v);
@@ -118,6 +140,7 @@ static void pick(struct load *l, unsigned cpu)
 	t = core_pick(l->core, rq, cpu - rq->first_cpu, l->now);
 	if (!t)
 		return;
+	look(t, l->now);
 	assert_true(l->now - t->task.job.arrival <=
 		    core_age_limit(CORE_AGE_AUTO, &t->task));
 	l->ends[cpu] = l->now + l->cost[t->task.id];
@@ -149,12 +172,11 @@ static void end_all(struct load *l)
 	}
 }
 
-static void overload(const struct cr_sched_ops *ops, unsigned per_rq,
-		     uint64_t seed)
+static void play(const struct cr_sched_ops *ops, unsigned per_rq, struct load l)
 {
-	struct load l = { .seed = seed };
 	struct core_config cfg = {
 		.ops = ops,
+		.shed = { .kind = l.kind },
 		.ncpu = CPUS,
 		.cpus_per_rq = per_rq,
 		.max_age = { CORE_AGE_AUTO, CORE_AGE_AUTO, CORE_AGE_AUTO },
@@ -163,6 +185,7 @@ static void overload(const struct cr_sched_ops *ops, unsigned per_rq,
 
 	if (core_open(&l.core, &cfg, 0, &e))
 		fail_msg("%s: %s", ops->name, e.text);
+	memset(waited, 0, sizeof(waited));
 	l.s = calloc(TASKS, sizeof(*l.s));
 	assert_non_null(l.s);
 	for (unsigned i = 0; i < TASKS; i++)
@@ -173,6 +196,53 @@ static void overload(const struct cr_sched_ops *ops, unsigned per_rq,
 	free(l.s);
 }
 
+/* On one run queue for all, and on one for each CPU. Each task an eighth of a
+ * CPU is twice both. */
+static void play_everywhere(const struct cr_sched_ops *ops, struct load l)
+{
+	for (unsigned per_rq = 0; per_rq < 2; per_rq++)
+		if (per_rq == 1 || !(ops->flags & CR_F_ONE_CPU))
+			play(ops, per_rq, l);
+}
+
+static void what_is_given_up_has_waited_under_every_policy(void **state)
+{
+	uint64_t seed = test_seed();
+
+	(void)state;
+	for (unsigned p = 0; cr_schedulers[p]; p++)
+		for (unsigned kind = SHED_PATTERN; kind <= SHED_QUIET; kind++) {
+			struct load l = { .seed = test_random(&seed),
+					  .kind = (enum shed_kind)kind,
+					  .part = 8 };
+			uint64_t before = given_up;
+
+			play_everywhere(cr_schedulers[p], l);
+			print_message("CR_SEED=%llu: %s gave up %llu\n",
+				      (unsigned long long)test_run_seed(),
+				      cr_schedulers[p]->name,
+				      (unsigned long long)(given_up - before));
+		}
+	assert_true(given_up > 1000);
+}
+
+static void nothing_is_given_up_in_calm_under_any_policy(void **state)
+{
+	uint64_t seed = test_seed(), before = given_up;
+
+	(void)state;
+	for (unsigned p = 0; cr_schedulers[p]; p++) {
+		print_message("CR_SEED=%llu: %s\n",
+			      (unsigned long long)test_run_seed(),
+			      cr_schedulers[p]->name);
+		play_everywhere(cr_schedulers[p],
+				(struct load){ .seed = test_random(&seed),
+					       .kind = SHED_PATTERN,
+					       .part = 64 });
+		assert_int_equal(given_up, before);
+	}
+}
+
 static void delay_is_bounded_under_every_policy(void **state)
 {
 	uint64_t seed = test_seed();
@@ -181,11 +251,9 @@ static void delay_is_bounded_under_every_policy(void **state)
 	for (unsigned p = 0; cr_schedulers[p]; p++) {
 		uint64_t before = shed_of_all;
 
-		for (unsigned per_rq = 0; per_rq < 2; per_rq++)
-			if (per_rq == 1 ||
-			    !(cr_schedulers[p]->flags & CR_F_ONE_CPU))
-				overload(cr_schedulers[p], per_rq,
-					 test_random(&seed));
+		play_everywhere(
+			cr_schedulers[p],
+			(struct load){ .seed = test_random(&seed), .part = 8 });
 		print_message("CR_SEED=%llu: %s shed %llu\n",
 			      (unsigned long long)test_run_seed(),
 			      cr_schedulers[p]->name,
@@ -201,6 +269,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(delay_is_bounded_under_every_policy),
+		cmocka_unit_test(
+			what_is_given_up_has_waited_under_every_policy),
+		cmocka_unit_test(nothing_is_given_up_in_calm_under_any_policy),
 	};
 
 	return cmocka_run_group_tests_name("max_age", tests, NULL, NULL);

@@ -365,6 +365,10 @@ static void stream(const struct cr_sched_ops *ops, const struct kind *k,
 	struct cr_err e = { "" };
 
 	cfg.max_age[CR_BE] = 20000;
+	cfg.shed = (struct shed_rule){
+		.kind = (enum shed_kind)test_below(&w.seed, 3),
+		.wait = 1 + (cr_ns)test_below(&w.seed, 10000),
+	};
 	draw_options(&w, ops);
 	if (core_open(&w.core, &cfg, 0, &e))
 		fail_msg("%s,%s: %s", ops->name, w.opts, e.text);
@@ -375,6 +379,8 @@ static void stream(const struct cr_sched_ops *ops, const struct kind *k,
 	for (unsigned i = 0; i < TASKS; i++) {
 		source_init(&w.s[i], i, 3, CPUS);
 		w.s[i].task.core.backlog = &source_backlog;
+		w.s[i].task.core.shed = i % 2 ? &w.s[i].shed_call : NULL;
+		w.s[i].importance = (uint8_t)test_below(&w.seed, 124);
 		enter(&w, i);
 	}
 	for (unsigned step = 0; step < STEPS; step++)
