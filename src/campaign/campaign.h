@@ -20,6 +20,7 @@
 #include "cr/time.h"
 #include "engine/contract.h"
 #include "engine/release.h"
+#include "engine/shed.h"
 
 #define CAMPAIGN_NAME_MAX 32u
 
@@ -96,6 +97,20 @@ struct campaign_drift {
 /** Talk spurts: exponentially distributed; both 0: speech without pauses. */
 struct campaign_talk {
 	int64_t spurt, pause; /**< means, ns */
+};
+
+/** What is known of how much frames would be missed; simulator only: the daemon
+ * looks at what it gets. */
+enum campaign_voice_kind {
+	VOICE_UNKNOWN,
+	VOICE_TALK,	 /**< spurts and pauses, in which noise is sent      */
+	VOICE_RECORDINGS /**< the flow's input                               */
+};
+
+struct campaign_voice {
+	int64_t kind;	      /**< enum campaign_voice_kind                  */
+	int64_t spurt, pause; /**< talk: means, ns                           */
+	int64_t level, noise; /**< talk: of spurts and pauses, -dBov         */
 };
 
 /** Digits of one conversation. */
@@ -272,6 +287,7 @@ struct campaign_flow {
 	struct campaign_network network;
 	struct campaign_buffer buffer;
 	struct campaign_talk talk;
+	struct campaign_voice voice;
 	struct campaign_drift drift;
 	/** A conversation is two flows, one behind the other: what a says to b,
 	 * and back. That of b is like that of a (or what that is like). */
@@ -344,6 +360,8 @@ struct campaign_platform {
 	int64_t admission;  /**< 1: calls are refused when full            */
 	int64_t max_age;    /**< ns, older frames are shed; CR_NEVER: none;
 				 CAMPAIGN_AGE_AUTO: by their deadlines     */
+	int64_t shed;	    /**< enum shed_kind: frames given up before that */
+	int64_t shed_wait;  /**< ns, after this wait; 0: by their deadlines  */
 	int64_t convert_floor; /**< frames a second that conversions are to get
 				*/
 	int64_t ports; /**< enum campaign_ports, the daemon's end          */

@@ -188,6 +188,19 @@ static int check_loop(const struct section *s, struct campaign_flow *f)
 	return 0;
 }
 
+static int read_voice(const struct section *s, struct campaign_voice *v)
+{
+	int rc = section_values(s, v);
+	bool talk = v->kind == VOICE_TALK;
+	const struct key_check keys[] = {
+		{ "spurt", talk, false }, { "pause", talk, false },
+		{ "level", talk, false }, { "noise", talk, false },
+		{ NULL, false, false },
+	};
+
+	return rc ? rc : check_keys(s, key_voices[v->kind], keys);
+}
+
 int read_models(const struct section *s, struct campaign_flow *f)
 {
 	int rc;
@@ -203,6 +216,8 @@ int read_models(const struct section *s, struct campaign_flow *f)
 	rc = read_arrival(s, f);
 	if (!rc)
 		rc = read_cost(s, f);
+	if (!rc)
+		rc = read_voice(section_below(s, "voice"), &f->voice);
 	if (!rc && f->arrival.kind == ARRIVAL_LOOP)
 		rc = check_loop(s, f);
 	if (!rc && f->arrival.kind == ARRIVAL_ENVELOPE)

@@ -70,6 +70,7 @@ static const char *const fills[] = { "auto", "never", "told", "always", NULL };
 static const char *const learns[] = { "auto", "strict", "immediate", "delayed",
 				      NULL };
 static const char *const holds[] = { "constant", "exponential", NULL };
+const char *const key_voices[] = { "unknown", "talk", "recordings", NULL };
 const char *const key_costs[] = { "measured",  "constant",    "normal",
 				  "lognormal", "exponential", "histogram",
 				  "trace",     NULL };
@@ -126,6 +127,12 @@ static const struct key daemon_keys[] = {
 	TEXT("max-age",
 	     "shed frames older than this: none, auto (by their deadlines, as "
 	     "the daemon does by default), or a time (none)"),
+	WORD(T, shed, "shed", shed_names, SHED_AGE,
+	     "frames that are given up in overload: by age alone, an even "
+	     "pattern of each call's, or the quietest first"),
+	TIME(T, shed_wait, "shed-wait", SHED_WAIT_MIN, SHED_WAIT_MAX, 0,
+	     "pattern, quiet: only frames that have waited so long (the "
+	     "longer of ptime and deadline)"),
 	INT(T, convert_floor, "convert-floor", 0, 1000, 0,
 	    "frames a second that each conversion gets even when calls want "
 	    "the CPU"),
@@ -235,6 +242,20 @@ static const struct key talk_keys[] = {
 	TIME(T, spurt, "spurt", CR_MS, 600 * CR_SEC, 0, "mean talk spurt"),
 	TIME(T, pause, "pause", CR_MS, 600 * CR_SEC, 0,
 	     "mean pause; nothing is sent in it"),
+	END
+};
+#undef T
+
+#define T campaign_voice
+static const struct key voice_keys[] = {
+	WORD(T, kind, "model", key_voices, VOICE_UNKNOWN,
+	     "what is known of how loud frames are"),
+	TIME(T, spurt, "spurt", CR_MS, 600 * CR_SEC, 1200 * CR_MS,
+	     "talk: mean talk spurt"),
+	TIME(T, pause, "pause", CR_MS, 600 * CR_SEC, 1200 * CR_MS,
+	     "talk: mean pause; noise is sent in it"),
+	INT(T, level, "level", 6, 90, 26, "talk: of spurts, -dBov"),
+	INT(T, noise, "noise", 2, 90, 65, "talk: of pauses, -dBov"),
 	END
 };
 #undef T
@@ -428,6 +449,7 @@ static const struct key flow_keys[] = {
 	SECTION("network", network_keys, "what happens to packets"),
 	SECTION("jitter", buffer_keys, "simulator: jitter buffer"),
 	SECTION("talk", talk_keys, "talk spurts"),
+	SECTION("voice", voice_keys, "simulator: how loud frames are"),
 	SECTION("cost", cost_keys, "simulator: what jobs cost"),
 	SECTION("arrival", arrival_keys, "simulator: when jobs come"),
 	SECTION("expect", expect_keys, "what must hold of these calls"),

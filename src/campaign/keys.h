@@ -37,6 +37,7 @@ extern const struct key campaign_keys[];
 extern const struct key expect_keys[], conversions_expect_keys[];
 
 /** Names of enum campaign_cost_kind and enum campaign_arrival_kind. */
+extern const char *const key_voices[];
 extern const char *const key_costs[], *const key_arrivals[];
 
 #endif

@@ -24,6 +24,7 @@ static void put_record(struct sim_call *c, const struct cr_job *job,
 	r.arrival = stamp(job->arrival);
 	r.deadline = stamp(job->deadline);
 	r.rtp_ts = (uint32_t)job->seq * c->rtp_step;
+	r.importance = job->importance;
 	memset(&record, 0, sizeof(record));
 	record.job = r;
 	workload_trace(c->part, &record);

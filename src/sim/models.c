@@ -14,8 +14,9 @@ static int allocate(struct sim_models *m, const struct campaign *c,
 {
 	m->costs = calloc(c->flow_count, sizeof(*m->costs));
 	m->replays = calloc(c->flow_count, sizeof(*m->replays));
+	m->voices = calloc(c->flow_count, sizeof(*m->voices));
 	m->counts = calloc(c->flow_count, sizeof(*m->counts));
-	if (!m->costs || !m->replays || !m->counts)
+	if (!m->costs || !m->replays || !m->voices || !m->counts)
 		return cr_fail(e, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -29,7 +30,8 @@ static int open_files(struct sim_models *m, const struct campaign *c,
 	for (unsigned f = 0; f < c->flow_count && !rc; f++) {
 		const char *file = c->flows[f].arrival.file;
 
-		if (file)
+		rc = voice_model_open(&m->voices[f], c, &c->flows[f], e);
+		if (file && !rc)
 			rc = replay_open(&m->replays[f],
 					 cost_model_path(path, sizeof(path),
 							 c->path, file),
@@ -72,6 +74,9 @@ void sim_models_close(struct sim_models *m, const struct campaign *c)
 		cost_models_close(m->costs, c);
 	for (unsigned f = 0; m->replays && f < c->flow_count; f++)
 		replay_close(&m->replays[f]);
+	for (unsigned f = 0; m->voices && f < c->flow_count; f++)
+		voice_model_close(&m->voices[f]);
+	free(m->voices);
 	free(m->costs);
 	free(m->replays);
 	free(m->counts);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a simulation takes from files and measurements: what jobs cost, the
- * traces that are played again, and, where a flow asks for a load, how many
- * calls that is.
+ * What a simulation takes from files and measurements: what jobs cost, how loud
+ * they are, the traces that are played again, and, where a flow asks for a
+ * load, how many calls that is.
  *
  * Thread rule: constant after sim_models_open(); any thread.
  */
@@ -10,12 +10,14 @@
 #define SIM_MODELS_H
 
 #include "sim/cost_model.h"
+#include "sim/voice.h"
 
 /** Zero is closed. */
 struct sim_models {
-	struct cost_model *costs; /**< [flow_count]                      */
-	struct replay *replays;	  /**< [flow_count] empty: no trace      */
-	uint64_t *counts;	  /**< [flow_count] calls, for the plan  */
+	struct cost_model *costs;   /**< [flow_count]                      */
+	struct replay *replays;	    /**< [flow_count] empty: no trace      */
+	struct voice_model *voices; /**< [flow_count]                    */
+	uint64_t *counts;	    /**< [flow_count] calls, for the plan  */
 };
 
 /**

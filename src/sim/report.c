@@ -41,6 +41,10 @@ static json_t *platform_json(const struct campaign_platform *p)
 		(json_int_t)p->overhead.release, "lock",
 		(json_int_t)p->overhead.lock);
 
+	if (p->shed != SHED_AGE) {
+		run_put_text(o, "shed", shed_names[p->shed]);
+		run_put_int(o, "shed_wait_ns", p->shed_wait);
+	}
 	if (r->count)
 		run_put(o, "receivers",
 			json_pack("{s:I,s:I,s:I,s:I}", "count",

@@ -18,18 +18,18 @@ static void write_call(FILE *f, const struct sim_report *r, size_t i)
 	const struct call_sum *c = &r->result->calls[i];
 	double done = c->done ? (double)c->done : 1;
 
-	(void)fprintf(f,
-		      "%zu,%s,%u,%s,%s,%.6f,%" PRId64 ",%" PRIu64 ",%" PRIu64
-		      ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-		      ",%" PRIu64 ",%.6f,%.6f,%" PRIu64 ",%" PRIu64 ",%" PRIu64
-		      "\n",
-		      i + 1, flow->name, p->index,
-		      flow->synthetic ? flow->name : flow->in.codec->name,
-		      flow->synthetic ? "synthetic" : flow->out.codec->name,
-		      (double)p->start / 1e9, p->drift, c->jobs, c->done,
-		      c->late, c->missed, c->overwritten, c->stale, c->left,
-		      (double)c->delay / done / 1e6, (double)c->delay_max / 1e6,
-		      c->unbuffered, c->violations, c->unreceived);
+	(void)fprintf(
+		f,
+		"%zu,%s,%u,%s,%s,%.6f,%" PRId64 ",%" PRIu64 ",%" PRIu64
+		",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+		",%" PRIu64 ",%.6f,%.6f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
+		i + 1, flow->name, p->index,
+		flow->synthetic ? flow->name : flow->in.codec->name,
+		flow->synthetic ? "synthetic" : flow->out.codec->name,
+		(double)p->start / 1e9, p->drift, c->jobs, c->done, c->late,
+		c->missed, c->overwritten, c->stale, c->shed, c->left,
+		(double)c->delay / done / 1e6, (double)c->delay_max / 1e6,
+		c->unbuffered, c->violations, c->unreceived);
 }
 
 static int write_calls(const struct sim_report *r, const char *dir,
@@ -43,7 +43,7 @@ static int write_calls(const struct sim_report *r, const char *dir,
 	(void)fprintf(file.f,
 		      "call,flow,index,codec_in,codec_out,start_s,drift_ppm,"
 		      "jobs,done,"
-		      "late,missed,overwritten,stale,left,delay_mean_ms,"
+		      "late,missed,overwritten,stale,shed,left,delay_mean_ms,"
 		      "delay_max_ms,unbuffered,violations,unreceived\n");
 	for (size_t i = 0; i < r->cfg->plan->count; i++)
 		if (r->result->calls[i].admitted)

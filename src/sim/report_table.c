@@ -112,6 +112,12 @@ static void notes(const struct sim_report *r, FILE *f)
 
 	if (r->result->refusal[0])
 		(void)fprintf(f, "refused: %s\n", r->result->refusal);
+	if (p->shed != SHED_AGE)
+		(void)fprintf(f,
+			      "shed (%s): %" PRIu64 " of %" PRIu64
+			      " jobs lost were given up early\n",
+			      shed_names[p->shed], r->result->total->shed,
+			      flow_stats_lost(r->result->total));
 	for (unsigned i = 0; i < c->flow_count; i++)
 		if (p->preempt == SIM_QUANTUM && p->quantum > c->flows[i].ptime)
 			(void)fprintf(f,

@@ -223,7 +223,8 @@ static struct sim_config config_of(const struct simulation *s)
 			  .opts = s->cfg->opts,
 			  .ncpu = (unsigned)p->cpus,
 			  .cpus_per_rq = (unsigned)campaign_cpus_per_rq(p),
-			  .admission = p->admission },
+			  .admission = p->admission,
+			  .shed = { (enum shed_kind)p->shed, p->shed_wait } },
 		.preempt = (enum sim_preempt)p->preempt,
 		.quantum = p->quantum,
 		.overhead = { p->overhead.decision, p->overhead.context,
@@ -286,6 +287,8 @@ static int open_all(struct simulation *s, struct cr_err *e)
 	s->w = (struct workload){ .plan = p,
 				  .costs = s->cfg->costs,
 				  .replays = s->cfg->replays,
+				  .voices = s->cfg->voices,
+				  .shed = s->cfg->platform.shed != SHED_AGE,
 				  .trace = s->cfg->trace,
 				  .end = s->cfg->duration };
 	if (workload_open(&s->w, s->sim) || allocate(s) || open_receivers(s))

@@ -20,6 +20,7 @@
 #include "sim/cost_model.h"
 #include "sim/receiver.h"
 #include "sim/stats.h"
+#include "sim/voice.h"
 
 /** How it goes, every 200 ms of virtual time or oftener. */
 struct simulation_progress {
@@ -31,6 +32,7 @@ struct simulation_cfg {
 	const struct plan *plan;
 	const struct cost_model *costs; /**< [flow_count]                   */
 	const struct replay *replays; /**< [flow_count] arrivals from a trace */
+	const struct voice_model *voices; /**< [flow_count]                 */
 	const struct cr_sched_ops *ops;
 	const char *opts; /**< of the scheduler, or ""                      */
 	struct campaign_platform platform;

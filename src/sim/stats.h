@@ -20,6 +20,7 @@
 	X(late, "of them behind their deadline")                               \
 	X(overwritten, "jobs dropped as the oldest of a full queue")           \
 	X(stale, "jobs shed because too old")                                  \
+	X(shed, "jobs given up before, to keep others in time")                \
 	X(left, "jobs not done when the call or the campaign ended")           \
 	X(unreceived, "jobs whose packet found too many waiting")              \
 	X(unbuffered, "jobs whose packet came too late to be played")          \
@@ -45,7 +46,8 @@ struct flow_stats {
 /** What became of one call's jobs; names as above. */
 struct call_sum {
 	bool admitted;
-	uint64_t jobs, done, late, overwritten, stale, left, missed, violations;
+	uint64_t jobs, done, late, overwritten, stale, shed, left, missed;
+	uint64_t violations;
 	uint64_t unreceived, unbuffered;
 	cr_ns delay, delay_max; /**< of all jobs done; of the slowest       */
 };
@@ -56,7 +58,8 @@ void flow_stats_merge(struct flow_stats *to, const struct flow_stats *from);
 /** Jobs that were dropped, wherever. */
 static inline uint64_t flow_stats_lost(const struct flow_stats *s)
 {
-	return s->overwritten + s->stale + s->unreceived + s->unbuffered;
+	return s->overwritten + s->stale + s->shed + s->unreceived +
+	       s->unbuffered;
 }
 
 /** One metric, in ppm or ns. */

@@ -212,6 +212,8 @@ static bool peek(struct core_task *t, struct cr_job *job)
 	if (!e)
 		return false;
 	describe(e, job);
+	if (c->voice)
+		job->importance = voice_at(c->voice, e->frame);
 	if (!c->served)
 		return true;
 	count_served(c);
@@ -349,6 +351,25 @@ static int set_up_release(struct sim_call *c)
 	return 0;
 }
 
+/* What it sounds like, and what the engine knows of that. */
+static int set_up_voice(struct sim_call *c, const struct workload *w)
+{
+	const struct voice_model *m = &w->voices[c->plan->flow];
+
+	if (!w->shed)
+		return 0;
+	c->st.core.shed = calloc(1, sizeof(*c->st.core.shed));
+	if (!c->st.core.shed)
+		return -ENOMEM;
+	if (!voice_is_heard(m))
+		return 0;
+	c->voice = malloc(sizeof(*c->voice));
+	if (!c->voice)
+		return -ENOMEM;
+	voice_init(c->voice, m, c->plan->seed, c->plan->index);
+	return 0;
+}
+
 static int set_up(struct sim_call *c, const struct workload *w, uint32_t id)
 {
 	const struct campaign_flow *f = c->flow;
@@ -372,6 +393,8 @@ static int set_up(struct sim_call *c, const struct workload *w, uint32_t id)
 	}
 	fill_task(c, id);
 	rc = set_up_release(c);
+	if (!rc)
+		rc = set_up_voice(c, w);
 	return rc ? rc : play_buffer_open(&c->buffer, f, unbuffered, c);
 }
 
@@ -449,4 +472,8 @@ void workload_fini(struct sim_call *c)
 	c->buffer = NULL;
 	free(c->served);
 	c->served = NULL;
+	free(c->voice);
+	c->voice = NULL;
+	free(c->st.core.shed);
+	c->st.core.shed = NULL;
 }

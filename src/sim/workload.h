@@ -20,6 +20,7 @@
 #include "sim/cost_model.h"
 #include "sim/play_buffer.h"
 #include "sim/stats.h"
+#include "sim/voice.h"
 
 /** The campaign's begin in a trace. */
 #define WORKLOAD_EPOCH CR_SEC
@@ -42,8 +43,10 @@ struct workload {
 	const struct plan *plan;
 	const struct cost_model *costs; /**< [flow_count]                   */
 	const struct replay *replays; /**< [flow_count] arrivals from a trace */
-	struct trace_file *trace;     /**< NULL: none                       */
-	struct receivers *receivers;  /**< NULL: packets are jobs at once   */
+	const struct voice_model *voices; /**< [flow_count] */
+	bool shed; /**< frames may be given up before they are too old */
+	struct trace_file *trace;    /**< NULL: none                       */
+	struct receivers *receivers; /**< NULL: packets are jobs at once   */
 	cr_ns end; /**< of the campaign: nothing comes from then on          */
 
 	/* workload_open()'s */
@@ -65,6 +68,7 @@ struct sim_call {
 	struct backlog backlog;
 	struct play_buffer *buffer; /**< jitter buffer; NULL: there is none  */
 	cr_ns waited; /**< the claimed job, in the jitter buffer            */
+	struct voice *voice; /**< NULL: nobody can tell how loud it is       */
 	struct release *served; /**< of a bounded backlog: by the jobs that were
 				     claimed, as in the daemon; else NULL    */
 	cr_ns uncounted; /**< arrival of a claimed job that is not in @served

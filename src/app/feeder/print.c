@@ -78,6 +78,11 @@ int feeder_print_daemon(const struct campaign *c)
 	else if (p->max_age != CAMPAIGN_AGE_AUTO)
 		(void)printf("--max-age=%lldus\n",
 			     (long long)(p->max_age / CR_US));
+	if (p->shed != SHED_AGE)
+		(void)printf("--shed=%s\n", shed_names[p->shed]);
+	if (p->shed_wait)
+		(void)printf("--shed-wait=%lldus\n",
+			     (long long)(p->shed_wait / CR_US));
 	if (p->convert_floor)
 		(void)printf("--convert-floor=%lld\n",
 			     (long long)p->convert_floor);

@@ -303,6 +303,7 @@ static int run(struct job *j, const struct campaign *c)
 	j->cfg.plan = &plan;
 	j->cfg.costs = m.costs;
 	j->cfg.replays = m.replays;
+	j->cfg.voices = m.voices;
 	rc = run_all(j);
 	plan_fini(&plan);
 	sim_models_close(&m, c);

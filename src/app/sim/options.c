@@ -27,7 +27,7 @@ static struct {
 	int64_t cpus, preempt, quantum, seed, duration;
 	int64_t decision, context, migration, release, lock;
 	int64_t receivers, receiver_cost, receiver_wake, receiver_waiting;
-	int64_t threads, kernels;
+	int64_t threads, kernels, shed, shed_wait;
 	struct cli_list plugins, settings;
 	bool json, quiet, analyse;
 } raw = {
@@ -46,6 +46,8 @@ static struct {
 	.receiver_wake = UNSET,
 	.receiver_waiting = UNSET,
 	.threads = UNSET,
+	.shed = UNSET,
+	.shed_wait = UNSET,
 };
 
 static const char *const preempt_names[] = { "frame", "quantum", "full", NULL };
@@ -76,6 +78,15 @@ static const struct cli_opt rows[] = {
 	ROW(CLI_TIME, "quantum", NULL, "The grid for --preempt=quantum.",
 	    .number = &raw.quantum, .min = CR_US, .max = 10 * CR_SEC,
 	    .dflt = "1ms"),
+	ROW(CLI_ENUM, "shed", NULL,
+	    "Which frames are given up in overload before they are too old, "
+	    "as codec-runner's --shed has it. How loud frames are is what the "
+	    "campaign says of their flow (voice).",
+	    .number = &raw.shed, .names = shed_names, .dflt = "age"),
+	ROW(CLI_TIME, "shed-wait", NULL,
+	    "How long a frame waits before --shed may give it up.",
+	    .number = &raw.shed_wait, .min = SHED_WAIT_MIN,
+	    .max = SHED_WAIT_MAX, .dflt = "auto"),
 
 	ROW(CLI_SECTION, NULL, NULL, "Machine", .flag = NULL),
 	ROW(CLI_INT, "cpus", "N", "Number of CPUs.", .number = &raw.cpus,
@@ -294,6 +305,8 @@ static int set_platform(const struct campaign *c, struct campaign_platform *p,
 	override(&p->cpus, raw.cpus);
 	override(&p->preempt, raw.preempt);
 	override(&p->quantum, raw.quantum);
+	override(&p->shed, raw.shed);
+	override(&p->shed_wait, raw.shed_wait);
 	override(&p->overhead.decision, raw.decision);
 	override(&p->overhead.context, raw.context);
 	override(&p->overhead.migration, raw.migration);

@@ -418,6 +418,11 @@ def test_it_tells_how_to_start_the_daemon(campaign):
                         "flows:\n  - count: 1\n    in: {codec: pcmu}\n"
                         "    out: {codec: pcma}\n" % said)
         assert feed("--print", "daemon", path).stdout.split()[2:] == told
+    path = campaign("duration: 1s\ndaemon: {max-age: auto, shed: quiet, "
+                    "shed-wait: 30ms}\nflows:\n  - count: 1\n"
+                    "    in: {codec: pcmu}\n    out: {codec: pcma}\n")
+    assert feed("--print", "daemon", path).stdout.split()[2:] == [
+        "--shed=quiet", "--shed-wait=30000us"]
 
 
 def test_it_tells_the_schedulers(campaign):

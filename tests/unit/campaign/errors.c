@@ -50,6 +50,9 @@ static const struct {
 	/* units and bounds */
 	{ "seed: 3\nduration: 10\n" OK_FLOW,
 	  "c.yaml:2: duration=10: needs a time with its unit" },
+	{ OK_TOP "daemon: {shed: loud}\n" OK_FLOW,
+	  "c.yaml:3: daemon: shed=loud: no such name; known: age, pattern, "
+	  "quiet" },
 	{ OK_TOP "daemon: {max-age: 80}\n" OK_FLOW,
 	  "c.yaml:3: daemon: max-age=80: needs none, auto or a time" },
 	{ OK_TOP "daemon: {max-age: 1us}\n" OK_FLOW,
@@ -166,6 +169,9 @@ static const struct {
 	{ OK_TOP OK_FLOW "    hold: {model: exponential}\n",
 	  "flows[0].hold: 'mean' is missing" },
 	{ OK_TOP OK_FLOW "    talk: {spurt: 1s}\n", "needs both spurt" },
+	{ OK_TOP OK_FLOW "    voice: {model: recordings, noise: 60}\n",
+	  "c.yaml:7: flows[0].voice: noise does not belong to "
+	  "model=recordings" },
 	{ OK_TOP OK_FLOW "    release: {model: rate}\n", "needs x" },
 	{ OK_TOP OK_FLOW "    release: {x: 3}\n", "belong to model=rate" },
 	{ OK_TOP OK_FLOW "    release: {burst: 3}\n", "belongs to model=lbap" },

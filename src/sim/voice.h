@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a simulated call's frames hold: how much each would be missed, as the
+ * daemon's receiver would rate it (cr_job.importance). By a model of talk,
+ * spurts and pauses of exponential length in which all frames are sent, or by
+ * the energy of recordings, as the feeder would send them.
+ *
+ * Thread rule: a model is constant once it is open; a voice belongs to the
+ * thread that has its call.
+ */
+#ifndef SIM_VOICE_H
+#define SIM_VOICE_H
+
+#include "campaign/campaign.h"
+#include "campaign/random.h"
+#include "speech/speech.h"
+
+/** Of a flow. Zero is closed: nothing is known. */
+struct voice_model {
+	const struct campaign_flow *flow;
+	struct speech_corpus *corpus; /**< or NULL */
+	uint64_t seed;
+};
+
+/** 0, or with @e what speech_open() says. Names of files are meant from the
+ * campaign's folder. */
+int voice_model_open(struct voice_model *m, const struct campaign *c,
+		     const struct campaign_flow *f, struct cr_err *e);
+void voice_model_close(struct voice_model *m);
+
+/** Is anything known of frames of @m? What a codec would have to decode first
+ * is not. */
+static inline bool voice_is_heard(const struct voice_model *m)
+{
+	return m->flow != NULL;
+}
+
+struct voice {
+	const struct voice_model *model;
+	struct random random;
+	struct speech_reader reader;
+	uint64_t next;	/**< frame that is not rated yet             */
+	uint64_t turn;	/**< frame at which spurt or pause ends      */
+	uint8_t latest; /**< importance of the frame before @next    */
+	bool talking;
+};
+
+/** The voice of call number @index, with @seed. */
+void voice_init(struct voice *v, const struct voice_model *m, uint64_t seed,
+		uint64_t index);
+
+/** The importance of frame @frame; of one before those asked for, which the
+ * network has held back, that of the latest. */
+uint8_t voice_at(struct voice *v, uint64_t frame);
+
+#endif
