@@ -63,7 +63,7 @@ struct conversion *conversion_new(const struct conversion_cfg *cfg)
 
 int conversion_prepare(struct conversion *cv, struct cr_err *e)
 {
-	struct pipeline_cfg media;
+	struct pipeline_cfg media = { .pt_noise = 0 }; /* a file has none */
 
 	fill_task(cv);
 	audio_side(&media.in, &cv->cfg.from, 0);

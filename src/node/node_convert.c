@@ -50,7 +50,7 @@ static int begin_pricing(struct node *n, struct conversion *cv,
 static int price(void *arg, struct conversion *cv, struct cr_err *e)
 {
 	struct node *n = arg;
-	struct pipeline_cfg media;
+	struct pipeline_cfg media = { .pt_noise = 0 };
 	struct cost_part missing;
 	struct cost_entry *cost;
 	int err;

@@ -72,6 +72,19 @@ def test_files_are_converted_and_known_to_others(daemon, spool):
     assert [c["state"] for c in listed] == ["done"] * 3
 
 
+def test_frames_without_data_are_heard_as_silence(daemon, spool):
+    """Every fifth frame of an AMR file is NO_DATA."""
+    d = daemon("--spool", str(spool))
+    d.ctl("convert", "short.wav", "a.amr", "mode=12.2")
+    data = (spool / "a.amr").read_bytes()
+    frames = [data[i:i + 32] for i in range(6, len(data), 32)]
+    frames[::5] = [b"\x7c"] * len(frames[::5])
+    (spool / "b.amr").write_bytes(b"#!AMR\n" + b"".join(frames))
+    assert d.ctl("convert", "b.amr", "b.wav")["frames"] == 100
+    with wave.open(str(spool / "b.wav")) as w:
+        assert w.getnframes() == 16000
+
+
 @pytest.mark.parametrize("words,reason", [
     (("none.wav", "a.amr"), "No such file"),
     (("../short.wav", "a.amr"), "within the spool folder"),
