@@ -85,8 +85,9 @@ static void judge_way_in(const struct balance_side *s, struct balance *b)
 		COUNTER(overflowed),
 	};
 	const struct part frames[] = {
-		COUNTER(done),	    COUNTER(stale),	COUNTER(overwritten),
-		COUNTER(concealed), COUNTER(malformed), COUNTER(cancelled),
+		COUNTER(done),	      COUNTER(stale),	  COUNTER(shed),
+		COUNTER(overwritten), COUNTER(concealed), COUNTER(malformed),
+		COUNTER(cancelled),
 	};
 	const struct part relayed[] = {
 		COUNTER(packets_out),

@@ -68,6 +68,8 @@ static void fill_task(struct call *c)
 	t->id = c->cfg.id;
 	core_set_terms(t, &c->cfg.declared);
 	memset(&t->cpus, 0xff, sizeof(t->cpus));
+	if (c->cfg.shed != SHED_AGE)
+		c->lt.core.shed = &c->shed;
 }
 
 static void leave_for_rx(struct call_release *to, const struct call_cfg *cfg)
@@ -370,6 +372,7 @@ bool call_peek(struct core_task *t, struct cr_job *job)
 	take_terms(&c->terms, &c->served, &c->served_terms);
 	job->seq = meta.seq;
 	job->arrival = meta.arrival;
+	job->importance = meta.importance;
 	when = release_next(&c->served, meta.arrival);
 	job->eligible = when.eligible;
 	job->deadline = when.deadline;

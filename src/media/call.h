@@ -107,6 +107,7 @@ struct call_cfg {
 	unsigned ring_frames;
 	/** Where RTCP has what is sent counted, or NULL. */
 	struct rtcp_sent *tally;
+	enum shed_kind shed; /**< what workers give up; see engine/shed.h  */
 	/** Conceal what never came; else it shows in the output's sequence
 	 * numbers. */
 	bool conceal;
@@ -199,6 +200,7 @@ struct call {
 	 * CR_NEVER: it is counted when the next frame is looked at, unless it
 	 * was shed meanwhile. */
 	cr_ns uncounted;
+	struct shed_call shed; /**< the engine's, if frames are given up     */
 
 	/* worker */
 	struct pipeline *pipeline;
@@ -213,6 +215,7 @@ struct call {
 	uint8_t codec;		   /**< of the last frame */
 	uint8_t sender;		   /**< of the last frame */
 	struct gaps gaps;	   /**< between the frames that it gets */
+	uint16_t pauses; /**< packets of these gaps that nobody will miss */
 	/** NULL: none are passed on. Control gives it some, which are the
 	 * worker's then for good; rx looks while it is at rest. */
 	_Atomic(struct digits *) digits;

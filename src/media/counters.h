@@ -52,6 +52,12 @@
 #define CALL_WORKER_SUMS(X)                                                    \
 	X(done, "DONE", "frames transcoded")                                   \
 	X(stale, "STALE", "frames that were too old when their turn came")     \
+	X(shed, "SHED",                                                        \
+	  "frames given up before they were too old, to keep others in time "  \
+	  "(--shed)")                                                          \
+	X(pauses, NULL,                                                        \
+	  "of these, frames of pauses: the output's numbers go on without "    \
+	  "them, as if the party had sent nothing")                            \
 	X(concealed, NULL, "frames replaced by concealment")                   \
 	X(malformed, NULL, "payloads that could not be parsed")                \
 	X(missing, NULL,                                                       \

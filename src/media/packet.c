@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/address.h"
+#include "media/importance.h"
 #include "media/leg_rtcp.h"
 #include "media/relay_turn.h"
 #include "udp/inlet.h"
@@ -102,6 +103,7 @@ static void trace_overwritten(struct trace_ring *trace, const struct call *c,
 			.deadline = best_effort ? CR_NEVER : lost->deadline,
 			.rtp_ts = lost->rtp_ts,
 			.buffered_ns = lost->waited,
+			.importance = lost->importance,
 		},
 	};
 
@@ -153,6 +155,28 @@ static void count_frame(struct call *c, const struct inflow_frame *f)
 		call_count(&c->count.noises, 1);
 }
 
+/* How much it would be missed. Digits, their ticks and what is for the decoder
+ * only are not for giving up, and what was lost is missed already: unknown. */
+static uint8_t rate(const struct call *c, const struct inflow_frame *f)
+{
+	switch (f->what) {
+	case CR_RING_SPEECH:
+		if (f->covered)
+			break;
+		return importance_of(
+			&pipeline_input_side(c->pipeline, f->codec)->payload,
+			f->payload, f->bytes);
+	case CR_RING_NOISE:
+	case CR_RING_SILENCE:
+		return CR_IMPORTANCE_NOTHING;
+	case CR_RING_EVENT:
+	case CR_RING_LOST:
+	case CR_RING_TICK:
+		break;
+	}
+	return CR_IMPORTANCE_UNKNOWN;
+}
+
 void packet_push(void *call, const struct inflow_frame *f)
 {
 	struct call *c = call;
@@ -182,6 +206,8 @@ void packet_push(void *call, const struct inflow_frame *f)
 		.units = f->units,
 		.waited = (uint32_t)f->waited,
 	};
+	if (c->cfg.shed == SHED_QUIET)
+		meta.importance = rate(c, f);
 	/* the first packet counts, even if no worker ever sees it; the ring's
 	 * first push hands this to the worker */
 	if (!c->first_seen && !c->cfg.ts_first_known)

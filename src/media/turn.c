@@ -209,6 +209,7 @@ static void open_unsent(struct turn_unsent *unsent, struct call *c,
 		.deadline = job->deadline,
 		.rtp_ts = c->meta.rtp_ts,
 		.buffered_ns = c->meta.waited,
+		.importance = c->meta.importance,
 	};
 }
 
@@ -299,6 +300,17 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 	turn_end(w);
 }
 
+/* The packet of a pause leaves no gap. */
+static void count_shed(struct call *c)
+{
+	call_count(&c->count.shed, 1);
+	if (!c->lt.core.pause)
+		return;
+	call_count(&c->count.pauses, 1);
+	if (c->meta.what == CR_RING_SPEECH || c->meta.what == CR_RING_NOISE)
+		c->pauses++;
+}
+
 void turn_shed(struct trace_ring *trace, struct call *c,
 	       const struct cr_job *job, enum cr_outcome why, cr_ns now)
 {
@@ -316,13 +328,17 @@ void turn_shed(struct trace_ring *trace, struct call *c,
 			.deadline = job->deadline,
 			.rtp_ts = c->meta.rtp_ts,
 			.buffered_ns = c->meta.waited,
+			.importance = c->meta.importance,
 		},
 	};
 
 	c->uncounted = CR_NEVER;
-	call_count(why == CR_OUT_CANCELLED ? &c->count.cancelled
-					   : &c->count.stale,
-		   1);
+	if (why == CR_OUT_CANCELLED)
+		call_count(&c->count.cancelled, 1);
+	else if (why == CR_OUT_SHED)
+		count_shed(c);
+	else
+		call_count(&c->count.stale, 1);
 	trace_put(trace, &r);
 }
 

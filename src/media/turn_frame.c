@@ -115,6 +115,21 @@ static void follow_input(struct call *c)
 		call_follow_input(c);
 }
 
+/* Those of @gap that were shed in a pause are no loss: the numbers go on, only
+ * time has passed, and what comes now begins a talk spurt (RFC 3551, 4.1). So
+ * a listener's buffer takes it for silence, and conceals nothing. */
+static void excuse_pauses(struct call *c, struct gap *gap)
+{
+	unsigned n = c->pauses < gap->packets ? c->pauses : gap->packets;
+
+	c->pauses = 0;
+	pipeline_begin_spurt(c->pipeline);
+	if (!n)
+		return;
+	gap->units -= gap->units / gap->packets * n;
+	gap->packets -= n;
+}
+
 /* What is missing before the frame @in shows in the output's numbers, or is
  * concealed, but no more of it than anybody would believe. */
 static void bridge(struct turn *t, const struct pipeline_input *in)
@@ -127,9 +142,13 @@ static void bridge(struct turn *t, const struct pipeline_input *in)
 	struct gap gap;
 
 	follow_input(c);
-	if (c->buffers)
+	if (c->buffers) {
+		c->pauses = 0;
 		return; /* the inflow has told what was lost */
+	}
 	gap = gaps_packet(&c->gaps, c->meta.rtp_seq, in->ts, c->ts_step);
+	if (__builtin_expect(c->pauses != 0, 0))
+		excuse_pauses(c, &gap);
 	if (__builtin_expect(!gap.packets, 1))
 		return;
 	call_count(&c->count.missing, gap.packets);

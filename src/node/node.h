@@ -72,6 +72,7 @@ struct node_config {
 	unsigned ring_frames;  /**< per call                                  */
 	cr_ns max_age;	       /**< of every class, see core_config           */
 	enum core_stale stale; /**< what happens to those that do             */
+	struct shed_rule shed; /**< which frames are given up before that     */
 	enum udp_io io;	       /**< how packets come and go                  */
 	cr_ns coalesce;	       /**< see media/rx.h                            */
 	bool send_each;	       /**< packets never wait for each other         */

@@ -92,6 +92,7 @@ static void choose_numbers(const struct node *n, struct call_cfg *cfg)
 	random_fill(&cfg->ts_out, sizeof(cfg->ts_out));
 	random_fill(&cfg->seq_out, sizeof(cfg->seq_out));
 	cfg->ring_frames = n->cfg.ring_frames;
+	cfg->shed = n->cfg.shed.kind;
 }
 
 /* Of a call of its own. */

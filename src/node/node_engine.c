@@ -190,6 +190,7 @@ int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e)
 			.nrq = cfg->nrq,
 			.admission = cfg->admission,
 			.capacity_ppm = cfg->capacity_ppm,
+			.shed = cfg->shed,
 		},
 		.pin = cfg->pin,
 		.poll = cfg->poll,

@@ -94,13 +94,14 @@ static void delay(const struct node_call *nc, struct node_record *out)
 
 /* Of what the listener should have had: never came, came behind a newer one or
  * too late for the jitter buffer, was not transcoded in time, could not be
- * parsed. */
+ * parsed. Pauses that were shed are silence to it, not loss. */
 static double loss(const struct node_record *r)
 {
 	const struct node_call_counts *count = &r->info.count;
 	unsigned long long lost = r->heard->lost + count->reordered +
 				  count->late_in + count->overflowed +
-				  r->info.lost + count->malformed;
+				  r->info.lost - count->pauses +
+				  count->malformed;
 
 	return lost < r->heard->expected
 		       ? (double)lost / (double)r->heard->expected

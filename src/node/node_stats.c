@@ -36,7 +36,7 @@ static void sum_counters(struct node *n, struct node_totals *sum)
 }
 
 /* For want of time, of struct node_totals or node_call_counts. */
-#define LOST_OF(c) ((c)->overwritten + (c)->stale + (c)->concealed)
+#define LOST_OF(c) ((c)->overwritten + (c)->stale + (c)->shed + (c)->concealed)
 
 unsigned long long node_lost(struct node *n)
 {

@@ -252,8 +252,9 @@ void ctl_view_call(const json_t *call, FILE *out)
 	static const char *const frames[] = { "done", "late", "packets_in",
 					      "packets_out", NULL };
 	static const char *const lost[] = { "overwritten", "stale",
-					    "concealed",   "malformed",
-					    "send_failed", NULL };
+					    "shed",	   "concealed",
+					    "malformed",   "send_failed",
+					    NULL };
 	const json_t *count = json_object_get(call, "count");
 
 	(void)fprintf(out, "%-*s %lld, %s, %s, up %.1f s\n", HEAD, "call",

@@ -20,9 +20,9 @@ static struct {
 	const char *rtp, *rtp_ports, *tos, *control, *socket, *scheduler, *pin,
 		*rx_cpu, *run_queues, *coalesce;
 	const char *trace, *trace_dir, *plugin_dir, *log_file, *records, *spool;
-	const char *http, *ng, *ng_allow, *max_age;
+	const char *http, *ng, *ng_allow, *max_age, *shed_wait;
 	int64_t ng_silence, ng_patience, ng_lines, ng_host_lines;
-	int64_t udp_port, sctp, workers, receivers, ring, stale, capacity;
+	int64_t udp_port, sctp, workers, receivers, ring, stale, shed, capacity;
 	int64_t watchdog, io, rtcp_interval;
 	int64_t trace_records, max_calls, peer_timeout, grace, drain_timeout;
 	int64_t log_level, seconds, kernels;
@@ -40,6 +40,7 @@ static struct {
 	.udp_port = 9899,
 	.ring = 8,
 	.max_age = "auto",
+	.shed_wait = "auto",
 	.capacity = 970000,
 	.watchdog = 2 * CR_SEC,
 	.trace_records = 65536,
@@ -263,6 +264,20 @@ static const struct cli_opt rows[] = {
 	    "What happens to these frames: they are dropped, or replaced by "
 	    "NO_DATA or concealment.",
 	    .number = &raw.stale, .names = stale_names),
+	ROW(CLI_ENUM, "shed", NULL,
+	    "Which frames are given up when there is more to do than time. "
+	    "age: those that are too old (--max-age), no others. pattern, "
+	    "quiet: from each call some before that, ever more the longer "
+	    "frames wait, so that none waits long: evenly spaced ones; or "
+	    "pauses first, then the quietest speech, as far as a payload "
+	    "shows it (PCMU, PCMA, L16; SID and the like of others). What has "
+	    "waited less than --shed-wait is never given up.",
+	    .number = &raw.shed, .names = shed_names),
+	ROW(CLI_STRING, "shed-wait", "auto|TIME",
+	    "How long a frame waits before --shed may give it up. auto: the "
+	    "longer of its call's packet time and deadline, of best-effort "
+	    "calls the packet time.",
+	    .text = &raw.shed_wait),
 	ROW(CLI_LIST, "codec", "FILE", CODEC_OPTION_HELP, .list = &raw.plugins),
 	ROW(CLI_ENUM, "codec-kernels", NULL,
 	    "Which functions work inside the codec libraries: the libraries' "
@@ -469,6 +484,10 @@ static void fill(struct runner_options *o)
 	s->node.ring_frames = (unsigned)raw.ring;
 	s->node.max_age = values_max_age(raw.max_age);
 	s->node.stale = (enum core_stale)raw.stale;
+	s->node.shed = (struct shed_rule){
+		.kind = (enum shed_kind)raw.shed,
+		.wait = values_shed_wait(raw.shed_wait),
+	};
 	s->node.io = (enum udp_io)raw.io;
 	s->node.coalesce = values_coalesce(raw.coalesce);
 	s->node.watchdog = raw.watchdog;

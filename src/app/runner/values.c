@@ -120,6 +120,20 @@ cr_ns values_max_age(const char *text)
 	return t;
 }
 
+cr_ns values_shed_wait(const char *text)
+{
+	cr_ns t;
+
+	if (!strcmp(text, "auto"))
+		return 0;
+	if (units_parse_time(text, &t) || t < SHED_WAIT_MIN ||
+	    t > SHED_WAIT_MAX)
+		options_die("shed-wait",
+			    "must be auto, or a time with its unit from 1ms to "
+			    "60s, such as 20ms");
+	return t;
+}
+
 const struct ng_guests *values_guests(const char *text)
 {
 	static struct ng_guests guests;

@@ -48,4 +48,7 @@ cr_ns values_coalesce(const char *text);
 /** --max-age, as core_config has it. */
 cr_ns values_max_age(const char *text);
 
+/** --shed-wait, as shed_rule.wait has it. */
+cr_ns values_shed_wait(const char *text);
+
 #endif

@@ -195,7 +195,7 @@ const struct field call_info_fields[] = {
 	{ ROW_OBJECT(call_info, "count", count, call_counts),
 	  .help = "counters" },
 	{ ROW_INT(call_info, "lost", lost), .label = "LOST",
-	  .help = "frames lost for lack of time: overwritten, stale or "
+	  .help = "frames lost for lack of time: overwritten, stale, shed or "
 		  "concealed" },
 	{ ROW_INT(call_info, "waiting", waiting), .unit = "frames",
 	  .help = "frames that wait for their turn" },

@@ -209,6 +209,11 @@ static const struct field_metric total_metrics[CALL_NCOUNTERS] = {
 				.help = "Frames by what became of them." },
 	[CALL_COUNTER_overwritten] = { OUTCOME("overwritten") },
 	[CALL_COUNTER_stale] = { OUTCOME("stale") },
+	[CALL_COUNTER_shed] = { OUTCOME("shed") },
+	[CALL_COUNTER_pauses] = { "frames_pause_total", "counter",
+				  "Frames shed in pauses: the output's numbers "
+				  "go on without them.",
+				  NULL, 0 },
 	[CALL_COUNTER_concealed] = { OUTCOME("concealed") },
 	[CALL_COUNTER_malformed] = { OUTCOME("malformed") },
 	[CALL_COUNTER_cancelled] = { OUTCOME("cancelled") },
@@ -481,7 +486,7 @@ const struct field node_stats_fields[] = {
 	{ ROW_OBJECT(node_stats, "totals", totals, totals),
 	  .help = "counters of all calls, past and present" },
 	{ ROW_INT(node_stats, "lost", lost), .label = "LOST",
-	  .help = "frames lost for lack of time: overwritten, stale or "
+	  .help = "frames lost for lack of time: overwritten, stale, shed or "
 		  "concealed" },
 	{ ROW_OBJECT(node_stats, "rx", rx, rx_info),
 	  .help = "the sums of the receivers" },

@@ -69,7 +69,8 @@ const struct field record_quality_fields[] = {
 	  .help = "share of the packets that the listener lacks, taken as "
 		  "random and concealed: lost, behind a newer one, too late "
 		  "for "
-		  "the jitter buffer, overwritten, stale, malformed" },
+		  "the jitter buffer, overwritten, stale, shed but for pauses, "
+		  "malformed" },
 	{ ROW_TIME(record_quality, "delay", delay, "ms"),
 	  .help = "delay that was assumed: a packet, the look-ahead of both "
 		  "encoders, the mean wait in the jitter buffer, and the p99 "
@@ -114,7 +115,7 @@ const struct field record_fields[] = {
 	{ ROW_OBJECT(record, "count", info.count, call_counts),
 	  .help = "counters" },
 	{ ROW_INT(record, "lost", info.lost), .unit = "frames",
-	  .help = "frames lost for lack of time: overwritten, stale or "
+	  .help = "frames lost for lack of time: overwritten, stale, shed or "
 		  "concealed" },
 	{ ROW_OBJECT(record, "delay", delay, record_delay),
 	  .help = "time from a frame's arrival to its being sent" },

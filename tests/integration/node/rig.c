@@ -77,6 +77,7 @@ void rig_open(struct rig *r, const struct rig_options *o)
 		.max_age = o->max_age,
 		.watchdog = o->watchdog,
 		.stale = o->stale,
+		.shed = o->shed,
 		.trace_records = 1024,
 		.max_calls = 100000,
 		.scheduler = o->scheduler ? o->scheduler : "fifo",

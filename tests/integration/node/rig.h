@@ -31,6 +31,7 @@ struct rig_options {
 	bool admission;
 	cr_ns max_age, watchdog;
 	enum core_stale stale;
+	struct shed_rule shed;
 	enum udp_io
 		io; /**< AUTO: CR_IO of the environment ("epoll"), else AUTO */
 };

@@ -132,6 +132,73 @@ static void another_sender_shows_in_each_of_its_frames(void **state)
 	rig_close(&g);
 }
 
+/* --- what is shed --- */
+
+/* Give the oldest frame up, in a @pause or in speech. */
+static void rig_shed(struct rig *g, bool pause)
+{
+	struct core_task *t = &g->c->lt.core;
+	struct cr_job job = { 0 };
+
+	assert_true(call_peek(t, &job));
+	assert_true(call_claim(t, job.seq));
+	t->pause = pause;
+	turn_shed(g->w->trace, g->c, &job, CR_OUT_SHED, job.arrival);
+}
+
+/* The first packet that @peer has; all others go. */
+static struct rtp_packet rig_hear(int peer)
+{
+	uint8_t buf[BURST_BYTES];
+	struct rtp_packet p;
+	ssize_t n = recv(peer, buf, sizeof(buf), MSG_DONTWAIT);
+
+	assert_true(n > 0);
+	assert_int_equal(rtp_parse(buf, (size_t)n, &p), 0);
+	while (recv(peer, buf, sizeof(buf), MSG_DONTWAIT) > 0)
+		;
+	return p;
+}
+
+/* Numbers go on as if the party had sent nothing, time does not, and what comes
+ * begins a talk spurt. What is missing of speech shows in the numbers. */
+static void a_shed_pause_is_no_gap_and_shed_speech_is(void **state)
+{
+	const cr_ns period = FRAMES * 20 * CR_MS;
+	struct rtp_packet first, p;
+	struct rig g;
+	int peer;
+
+	(void)state;
+	rig_open(&g);
+	peer = rig_connect(&g);
+	for (unsigned i = 0; i < 7; i++)
+		rig_push(&g, speech_of(1000, i, CR_SEC + i * period), false);
+	rig_serve(&g);
+	first = rig_hear(peer);
+	rig_shed(&g, true);
+	rig_shed(&g, true);
+	rig_serve(&g);
+	p = rig_hear(peer);
+	assert_int_equal((uint16_t)(p.seq - first.seq), FRAMES);
+	assert_int_equal(p.ts - first.ts, 3 * sizeof(payload));
+	assert_true(p.marker);
+	assert_int_equal(g.c->count.missing, 0);
+	rig_shed(&g, false);
+	rig_shed(&g, true);
+	rig_serve(&g);
+	p = rig_hear(peer);
+	/* one of them is missing: as many packets as it would have been */
+	assert_int_equal((uint16_t)(p.seq - first.seq), 3 * FRAMES);
+	assert_int_equal(p.ts - first.ts, 6 * sizeof(payload));
+	assert_int_equal(g.c->count.missing, 1);
+	assert_int_equal(g.c->count.shed, 4);
+	assert_int_equal(g.c->count.pauses, 3);
+	(void)close(peer);
+	(void)close(g.c->fd);
+	rig_close(&g);
+}
+
 /* What takes no time of the speech, such as a digit's ticks, shortens none. */
 static void a_pause_is_counted_from_speech(void **state)
 {
@@ -240,6 +307,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_digit_ends_without_its_ticks),
 		cmocka_unit_test(another_sender_shows_in_each_of_its_frames),
+		cmocka_unit_test(a_shed_pause_is_no_gap_and_shed_speech_is),
 		cmocka_unit_test(a_pause_is_counted_from_speech),
 		cmocka_unit_test(another_sender_ends_a_digit),
 		cmocka_unit_test(a_lost_frame_is_recovered_from_the_next),
