@@ -9,7 +9,8 @@
  *
  * exact            e = E: no deadline can be earlier (their Theorem 3)
  * two-line         a line through the origin, then a steeper one: Algorithm 2
- * line             one line, from where E begins to rise: section 4.2
+ * line             one line, from where E begins to rise, or from where its
+ *                  user says: section 4.2
  * tbs              one line through the origin, of slope U, where the maximum
  *                  is w / U + max(r(n), d(n - 1)): the Total Bandwidth Server
  *                  of Spuri and Buttazzo
@@ -71,6 +72,7 @@ struct be_undo {
 /** Zero, with a rule, is a server that has promised nothing. */
 struct be_server {
 	enum be_rule rule;
+	struct curve_wish wish; /**< of the rule line */
 	struct curve curve;
 	bool busy;   /**< it has promised something since it was reset       */
 	cr_ns since; /**< all work promised */

@@ -50,6 +50,8 @@ struct served_rq {
 struct served_opts {
 	struct deadline_opts admit; /* first: see deadline_admit.h */
 	int64_t rule;
+	int64_t begin; /* ns */
+	int64_t slope; /* ppm */
 };
 
 static const char *const rules[] = { "tbs",	 "line",
@@ -66,6 +68,18 @@ static const struct cr_opt served_options[] = {
 	  .max = BE_EXACT,
 	  .dflt = BE_TWO_LINE,
 	  .names = rules },
+	{ .name = "begin",
+	  .help = "rule=line: the line leaves 0 here, or where what calls "
+		  "leave begins, if that is later",
+	  .kind = CR_OPT_TIME,
+	  .offset = offsetof(struct served_opts, begin),
+	  .max = 10 * CR_SEC },
+	{ .name = "slope",
+	  .help = "rule=line: its slope, a share of the CPU; 0, and more than "
+		  "calls leave: the steepest that they do",
+	  .kind = CR_OPT_PPM,
+	  .offset = offsetof(struct served_opts, slope),
+	  .max = CR_PPM },
 	{ .name = NULL },
 };
 
@@ -79,8 +93,11 @@ static struct served_task *task_of_flow(struct be_flow *f)
 static int served_rq_init(struct cr_rq *rq)
 {
 	struct served_rq *e = CR_RQ(rq, struct served_rq);
+	const struct served_opts *o = CR_OPTS(rq, struct served_opts);
 
-	e->server.rule = (enum be_rule)CR_OPTS(rq, struct served_opts)->rule;
+	e->server.rule = (enum be_rule)o->rule;
+	e->server.wish.begin = o->begin;
+	e->server.wish.slope = o->slope * CURVE_ONE / CR_PPM;
 	return 0;
 }
 

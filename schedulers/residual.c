@@ -315,9 +315,13 @@ static cr_ns begin_of(const struct curve *e)
 }
 
 /* Where they meet is no job: nothing is left out. */
-void curve_line(const struct curve *e, struct curve *line)
+void curve_line(const struct curve *e, const struct curve_wish *wish,
+		struct curve *line)
 {
-	steepest(e, e->n ? begin_of(e) : 0, 1, line);
+	steepest(e, cr_ns_max(wish->begin, e->n ? begin_of(e) : 0), 1, line);
+	if (line->n && wish->slope)
+		line->piece[0].slope =
+			cr_ns_min(line->piece[0].slope, wish->slope);
 }
 
 /* Where the line of the last slope below @e meets the axis. */
@@ -348,11 +352,12 @@ static void append(struct curve *lines, cr_ns foot, int64_t slope)
 
 void curve_two_lines(const struct curve *e, cr_ns least, struct curve *lines)
 {
+	static const struct curve_wish steepest_of_all = { 0, 0 };
 	struct curve line;
 	int64_t first, last;
 
 	curve_line_from_origin(e, least, lines);
-	curve_line(e, &line);
+	curve_line(e, &steepest_of_all, &line);
 	if (!lines->n || !line.n) {
 		*lines = line; /* too small a job for the origin's */
 		return;

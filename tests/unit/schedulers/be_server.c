@@ -119,6 +119,36 @@ static void line_is_the_papers_formula(void **state)
 	}
 }
 
+/* Beside the same call: a line from 60 could be steeper than E is in the end,
+ * and one of less slope than there is stays so. */
+static void a_line_is_where_its_user_says_but_below_e(void **state)
+{
+	static const struct {
+		struct curve_wish wish;
+		cr_ns foot, steps; /* 1 / slope */
+	} lines[] = {
+		{ { 60, 0 }, 60, 2 },
+		{ { 60, CURVE_ONE }, 60, 2 },
+		{ { 60, CURVE_ONE / 8 }, 60, 8 },
+		{ { 0, CURVE_ONE / 4 }, 20, 4 },
+		{ { 10, CURVE_ONE / 4 }, 20, 4 },
+	};
+	struct residual r = { .nsums = 0 };
+	struct cr_task call = call_of(100, 100, 50);
+
+	(void)state;
+	(void)residual_add(&r, &call);
+	for (unsigned i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct be_server s = { .rule = BE_LINE, .wish = lines[i].wish };
+		cr_ns first = 7 + lines[i].foot + 5 * lines[i].steps;
+
+		be_server_curve(&s, &r, 20, 1);
+		assert_int_equal(be_server_promise(&s, 7, 5), first);
+		assert_int_equal(be_server_promise(&s, 8, 2),
+				 first + 2 * lines[i].steps);
+	}
+}
+
 /* Algorithm 1 as printed, over all history and every ns. */
 static cr_ns plain_deadline(const struct world *w, const struct be_job *job,
 			    unsigned n)
@@ -357,6 +387,7 @@ int main(void)
 		cmocka_unit_test(tbs_is_a_line_through_the_origin),
 		cmocka_unit_test(arrivals_do_not_go_back),
 		cmocka_unit_test(line_is_the_papers_formula),
+		cmocka_unit_test(a_line_is_where_its_user_says_but_below_e),
 		cmocka_unit_test(
 			exact_is_algorithm_1_and_no_deadline_can_be_earlier),
 		cmocka_unit_test(no_rule_promises_more_than_there_is),
