@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 
 import pytest
 
@@ -73,3 +74,32 @@ def test_with_room_for_all_schedulers_hardly_differ():
     told = play("v11-be36")
     assert all(missed(told, s) == 0 for s in told)
     assert cpus(told, "edf-hsb") == pytest.approx(cpus(told, "cfs"), rel=0.01)
+
+
+def figures(*args):
+    done = subprocess.run(
+        [sys.executable, ROOT / "campaigns" / "edf-hsb" / "figures", *args],
+        capture_output=True, text=True, timeout=PATIENCE,
+        env={**os.environ, "CR_BUILD": str(BUILD)})
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_the_bound_over_the_budget_has_one_valley():
+    """Figure 2: one part rises, the other falls; the largest budget is not the
+    best one."""
+    rows = [line.split() for line in figures("bounds")[2:]]
+    curve = [list(map(float, row)) for row in rows if len(row) == 4]
+    assert [row[1] for row in curve] == sorted(row[1] for row in curve)
+    falling = [row[2] for row in curve]
+    assert falling == sorted(falling, reverse=True)
+    best = float(rows[-1][-1])
+    assert rows[-1][:2] == ["least", "bound"]
+    assert best <= min(row[3] for row in curve) < float(rows[-2][-1]) / 3
+
+
+def test_replications_have_intervals():
+    lines = figures("videos", "--at", "11,22", "--seeds", "2", "--duration", "2s")
+    assert [line.split()[0] for line in lines if "+-" in line] == \
+        ["11", "22"] * 3
+    assert all(line.count("+-") == 5 for line in lines if "+-" in line)
