@@ -4,6 +4,8 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
+import xml.etree.ElementTree
 
 import pytest
 
@@ -108,3 +110,22 @@ def test_a_line_that_begins_late_is_as_the_papers_shifted_line(minute):
 @pytest.mark.parametrize("scheduler,code", [("edf", 3), ("edf-be", 0)])
 def test_expectations_tell_them_apart(scheduler, code):
     assert play("--duration", "60s", "--scheduler", scheduler)[1] == code
+
+
+def test_figures_are_drawn_and_what_is_left_is_worked_out_anew(tmp_path):
+    """Figure 8's lines are those that the policy's README tells, to a percent:
+    it rounds against best effort."""
+    done = subprocess.run(
+        [sys.executable, LINK.parent / "figures", "--duration", "5s", "--at",
+         "1", "--out", tmp_path], capture_output=True, text=True,
+        timeout=PATIENCE, env={**os.environ, "CR_BUILD": str(BUILD)})
+    assert done.returncode == 0, done.stderr
+    slope = {line.split(" from ")[0].strip(): float(line.split()[-1])
+             for line in done.stdout.splitlines() if ", slope " in line}
+    assert slope["two lines, second"] == pytest.approx(.36)
+    assert slope["line"] == pytest.approx(.297, rel=.01)
+    assert slope["two lines, first"] == pytest.approx(.286, rel=.01)
+    for name, lines in ("fig4", 6), ("fig5", 6), ("fig8", 4):
+        svg = xml.etree.ElementTree.parse(tmp_path / f"{name}.svg").getroot()
+        found = [e for e in svg.iter() if e.tag.endswith("polyline")]
+        assert len(found) == lines and all(e.get("points") for e in found)
