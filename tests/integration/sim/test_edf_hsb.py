@@ -103,3 +103,10 @@ def test_replications_have_intervals():
     assert [line.split()[0] for line in lines if "+-" in line] == \
         ["11", "22"] * 3
     assert all(line.count("+-") == 5 for line in lines if "+-" in line)
+
+
+def test_lateness_over_time_is_nothing_under_edf_hsb_and_grows_under_cfs():
+    rows = [line.split() for line in figures("time", "--duration", "6s")[2:]]
+    cfs = [float(row[4]) for row in rows if row[4] != "-"]
+    assert len(rows) >= 10 and all(row[2] == "0.0" for row in rows)
+    assert cfs[0] == 0 and cfs[-1] > max(cfs[:5])
