@@ -121,10 +121,13 @@ static void make_ready(struct cbs_rq *q, struct cr_task *t)
 	places_insert(&q->ready, t);
 }
 
+/* It waits with what was left, if that was less than a ns takes: in its next
+ * period that would be more than its budget. */
 static void throttle(struct cr_rq *rq, struct cr_task *t, cr_ns until)
 {
 	struct cbs_task *x = server_of(t);
 
+	x->left = cr_ns_min(x->left, x->budget * CR_PPM);
 	x->throttled = true;
 	x->place.at = until;
 	places_insert(&rq_of(rq)->throttled, t);

@@ -170,8 +170,8 @@ static void settle(struct cr_rq *rq, cr_ns now)
 	pass(rq, now);
 }
 
-/* Is less left than a ns takes? The rest is added to the next budget: a server
- * never has more than its own, not by a ns. */
+/* Is less left than a ns takes? The rest is added to the next budget, unless
+ * the server waits for that: it never has more than its own, not by a ns. */
 static bool is_used_up(const struct cr_rq *rq, struct cr_task *t)
 {
 	return server_of(t)->left < rate_of(rq);
