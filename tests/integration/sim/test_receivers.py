@@ -114,7 +114,7 @@ def test_what_does_not_fit_the_socket_is_lost_and_counted(tmp_path):
     lines = (out / "calls.csv").read_text().splitlines()
     dropped = [int(line.split(",")[-1]) for line in lines[1:]]
     assert lines[0].endswith(",unreceived") and sum(dropped) == 600
-    reported = subprocess.run([BUILD / "codec-report", out],
+    reported = subprocess.run([BUILD / "codec-report", "--all", out],
                               capture_output=True, text=True, check=True,
                               timeout=PATIENCE).stdout
     counts = dict(line.split() for line in reported.splitlines()
