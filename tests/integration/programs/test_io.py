@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import subprocess
+import time
 
 import pytest
 
@@ -24,6 +25,10 @@ def transcodes(d, sock):
             sock.sendto(rtp(i, i * 160, call["rtp"]["ssrc"], b"\xff" * 160),
                         (host, int(number)))
             assert len(sock.recv(2048)) == 172
+        # an answer may be here before the worker has counted it
+        end = time.monotonic() + PATIENCE
+        while d.ctl("call", str(call["call"]))["count"]["done"] < 20:
+            assert time.monotonic() < end
         count = d.ctl("call", "stop", str(call["call"]))["count"]
         assert count["done"] == count["packets_out"] == 20
 
