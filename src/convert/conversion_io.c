@@ -20,6 +20,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/thread.h"
 #include "convert/reader.h"
 #include "convert/writer.h"
 #include "media/payload.h"
@@ -289,6 +290,7 @@ static void *work(void *arg)
 	struct conversion_io *io = arg;
 
 	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
+	thread_long_turns();
 	(void)pthread_setname_np(pthread_self(), "convert-io");
 	do {
 		wait_poke(io);

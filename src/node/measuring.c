@@ -109,6 +109,7 @@ static void *run(void *arg)
 
 	/* calls come first: what is asked for here may wait */
 	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
+	thread_long_turns();
 	while (take(m)) {
 		struct cost_value v = { 0 };
 		struct cr_err why = { "" };
