@@ -12,10 +12,11 @@
 /* Samples by segment and step, squared (codecs/g711.c says what these are). */
 #define SQUARE(v) ((uint32_t)((v) * (v)))
 #define ULAW(segment, step)                                                    \
-	SQUARE(4u * ((((step)*2u + 33u) << (segment)) - 33u))
+	SQUARE(4u * (((2u * (step) + 33u) << (segment)) - 33u))
 #define ALAW(segment, step)                                                    \
-	SQUARE(8u * ((segment) ? ((step)*2u + 33u) << (((segment) + 7u) % 8u)  \
-			       : (step)*2u + 1u))
+	SQUARE(8u * ((segment)                                                 \
+			     ? (2u * (step) + 33u) << (((segment) + 7u) % 8u)  \
+			     : 2u * (step) + 1u))
 #define STEPS(law, s)                                                          \
 	law(s, 0u), law(s, 1u), law(s, 2u), law(s, 3u), law(s, 4u),            \
 		law(s, 5u), law(s, 6u), law(s, 7u), law(s, 8u), law(s, 9u),    \
