@@ -68,7 +68,7 @@ static void cbs_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 {
 	bool comes = why == CR_ENQ_RELEASE || why == CR_ENQ_MIGRATE;
 
-	if (comes && outdated(t, now))
+	if (comes && !CR_TASK(t, struct cbs_task)->be && outdated(t, now))
 		cbs_renew(t, now);
 	cbs_wait(rq, t, why, CR_PPM, now);
 }
