@@ -58,8 +58,10 @@ void thread_long_turns(void)
 {
 	struct attributes a = { .size = sizeof(a) };
 
+	/* the flag below takes a niceness below 0 from threads that it starts
+	 */
 	if (syscall(SYS_sched_getattr, 0, &a, sizeof(a), 0) ||
-	    a.policy != SCHED_OTHER)
+	    a.policy != SCHED_OTHER || a.nice < 0)
 		return;
 	a.size = sizeof(a);
 	a.flags = RESET_ON_FORK;

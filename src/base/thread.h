@@ -38,7 +38,8 @@ static inline bool thread_told_to_stop(const struct thread *t)
  * turns of 20 ms, and from Linux 6.12 on a thread whose turn is shorter, as all
  * are that do not ask, need not wait for the end of a longer one. Its share of
  * the CPU is the same, and threads that it starts are as others. Nothing
- * happens on an older kernel, or if it has real-time priority. */
+ * happens on an older kernel, or if it has real-time priority or a niceness
+ * below 0. */
 void thread_long_turns(void);
 
 /** The calling thread, and those it starts from now on, outrank all threads

@@ -131,8 +131,8 @@ static const struct key daemon_keys[] = {
 	     "frames that are given up in overload: by age alone, an even "
 	     "pattern of each call's, or the quietest first"),
 	TIME(T, shed_wait, "shed-wait", SHED_WAIT_MIN, SHED_WAIT_MAX, 0,
-	     "pattern, quiet: only frames that have waited so long (the "
-	     "longer of ptime and deadline)"),
+	     "pattern, quiet: only while frames of the class wait so long "
+	     "(the longer of ptime and deadline)"),
 	INT(T, convert_floor, "convert-floor", 0, 1000, 0,
 	    "frames a second that each conversion gets even when calls want "
 	    "the CPU"),

@@ -277,7 +277,8 @@ void shed_lost(struct shed_queue *q, struct shed_call *c,
 	       const struct cr_job *job)
 {
 	count_gone(q, c, job->seq);
-	c->row = 0;
+	if (c->row < SHED_ROW_PAUSE)
+		c->row++;
 	if (!is_pause(c, job->importance))
 		count_speech(q, c, true);
 }

@@ -121,7 +121,8 @@ enum shed_verdict shed_ask(const struct shed_rule *r, struct shed_queue *q,
 			   struct shed_call *c, const struct cr_task *t,
 			   cr_ns waited, cr_ns now);
 
-/** Its frame is not run for another reason: too old. As shed_ask(). */
+/** Its frame is not run for another reason: too old. It counts in the row, too:
+ * the next one stays. As shed_ask(). */
 void shed_lost(struct shed_queue *q, struct shed_call *c,
 	       const struct cr_job *job);
 

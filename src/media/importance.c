@@ -16,7 +16,8 @@
 #define ALAW(segment, step)                                                    \
 	SQUARE(8u * ((segment)                                                 \
 			     ? (2u * (step) + 33u) << (((segment) + 7u) % 8u)  \
-			     : 2u * (step) + 1u))
+		     : (step) ? 2u * (step) + 1u                               \
+			      : 0u))
 #define STEPS(law, s)                                                          \
 	law(s, 0u), law(s, 1u), law(s, 2u), law(s, 3u), law(s, 4u),            \
 		law(s, 5u), law(s, 6u), law(s, 7u), law(s, 8u), law(s, 9u),    \
@@ -28,6 +29,8 @@
 
 static const uint32_t ulaw_squares[128] = { SEGMENTS(ULAW) };
 static const uint32_t alaw_squares[128] = { SEGMENTS(ALAW) };
+
+/* The smallest step of A-law, 8 of 32768, is its silence: nothing. */
 
 /* On the wire, codes are inverted: all bits, or the even ones. */
 #define ULAW_INVERT 0xffu

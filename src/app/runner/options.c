@@ -270,11 +270,14 @@ static const struct cli_opt rows[] = {
 	    "quiet: from each call some before that, ever more the longer "
 	    "frames wait, so that none waits long: evenly spaced ones; or "
 	    "pauses first, then the quietest speech, as far as a payload "
-	    "shows it (PCMU, PCMA, L16; SID and the like of others). What has "
-	    "waited less than --shed-wait is never given up.",
+	    "shows it (PCMU, PCMA, L16; SID and the like of others). Nothing "
+	    "is "
+	    "given up while no frame of its class waits for --shed-wait. "
+	    "pattern takes digits, too; and behind a jitter buffer the "
+	    "numbers of what is sent do not tell lost speech from a pause.",
 	    .number = &raw.shed, .names = shed_names),
 	ROW(CLI_STRING, "shed-wait", "auto|TIME",
-	    "How long a frame waits before --shed may give it up. auto: the "
+	    "How long frames wait before --shed may give any up. auto: the "
 	    "longer of its call's packet time and deadline, of best-effort "
 	    "calls the packet time.",
 	    .text = &raw.shed_wait),

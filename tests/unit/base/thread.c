@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -69,9 +70,22 @@ static void long_turns_are_not_inherited(void **state)
 	assert_true(after.runtime > before.runtime);
 }
 
+/* Who is to come before others stays so, and so do the threads it starts. */
+static void a_niceness_below_zero_stays(void **state)
+{
+	(void)state;
+	if (setpriority(PRIO_PROCESS, 0, -5))
+		skip(); /* it takes a right */
+	thread_long_turns();
+	assert_int_equal(of_this_thread().nice, -5);
+	assert_int_equal(of_a_new_thread().nice, -5);
+	assert_int_equal(setpriority(PRIO_PROCESS, 0, 0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_niceness_below_zero_stays),
 		cmocka_unit_test(long_turns_are_not_inherited),
 	};
 

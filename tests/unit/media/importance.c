@@ -3,6 +3,7 @@
  * What a receiver tells of a payload at a glance, beside what the codecs make
  * of it.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmocka_cr.h"
@@ -74,6 +75,8 @@ static void g711_is_as_loud_as_its_decoder_makes_it(void **state)
 			a[i] = u[i];
 			from_u[i] = ulaw_decode(u[i]);
 			from_a[i] = alaw_decode(a[i]);
+			if (abs(from_a[i]) == 8) /* its silence */
+				from_a[i] = 0;
 		}
 		assert_int_equal(importance_of(&ulaw, u, n), level(from_u, n));
 		assert_int_equal(importance_of(&alaw, a, n), level(from_a, n));
@@ -114,10 +117,11 @@ static void zeros_are_nothing(void **state)
 	memset(silence, 0, sizeof(silence));
 	assert_int_equal(importance_of(&l16, silence, FRAME),
 			 CR_IMPORTANCE_NOTHING);
-	/* A-law has no zero: its smallest step is eight */
+	/* A-law has no zero: its smallest steps are its silence */
 	memset(silence, 0xd5, sizeof(silence));
+	memset(silence, 0x55, sizeof(silence) / 2);
 	assert_int_equal(importance_of(&alaw, silence, FRAME),
-			 importance_of_square(64));
+			 CR_IMPORTANCE_NOTHING);
 }
 
 /* A frame of AMR, octet-aligned: type @ft, all bits zero. */
