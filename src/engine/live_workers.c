@@ -195,15 +195,16 @@ static void release(struct live *l, struct live_task *const *tasks, unsigned n)
 
 /* --- changes --- */
 
+/* At one instant: a worker that steals takes tasks from one queue to another.
+ */
 static unsigned count_tasks(struct live *l)
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < l->nrq; i++) {
-		(void)pthread_mutex_lock(&l->rq[i].lock);
+	live_lock_all(l);
+	for (unsigned i = 0; i < l->nrq; i++)
 		n += core_ntasks(l->core, l->rq[i].rq);
-		(void)pthread_mutex_unlock(&l->rq[i].lock);
-	}
+	live_unlock_all(l);
 	return n;
 }
 
