@@ -7,9 +7,11 @@ by the deadlines they miss. "Equal" are columns that do not differ ("What
 differs" below). The choice leaves out who starves single calls, where others
 do not; of the rest it takes those that are equal to the best, by losses,
 missed deadlines, delay and MOS, each first in the overload, then after it,
-then before it; at last by the conversions. A run whose sender did not keep
-pace, or that was not played to its end, is left out; where a column has no
-other, nothing is chosen.
+then before it; at last by the conversions. What is not known of a column, as
+the MOS of a codec without a model, does not count against it. A column that
+was not there in all phases is not chosen; where fewer than two were, nothing
+is. A run whose sender did not keep pace, or that was not played to its end, is
+left out; where a column has no other, nothing is chosen.
 """
 from codec_report import differ, words
 
@@ -270,18 +272,26 @@ class Verdict:
         """The members that are best; all, where nothing tells them apart."""
         phases = [p for p in WEIGHT
                   if any(p == q.name for q in self.family.phases)]
-        left = [m for m in self.compared
-                if all(m.value(p, "lost_share") is not None for p in phases)]
+        left = self._there(phases)
+        if len(left) < min(2, len(self.compared)):
+            return []  # to be there is no merit
         fair = [m for m in left if not any(self._starving([m], p)
                                            for p in phases)]
         left = fair or left
         for key in CRITERIA:
             for phase in phases:
-                left = differ.split(left, phase, key, self.speech)[0] or left
+                worse = differ.split(left, phase, key, self.speech)[1]
+                left = [m for m in left if m not in worse]
         for key in ("conversions_done", "turnaround_mean_ms"):
             known = [m for m in left if _files(m, key) is not None]
-            left = _split_files(known, key)[0] or left
+            worse = _split_files(known, key)[1]
+            left = [m for m in left if m not in worse]
         return left
+
+    def _there(self, phases):
+        """The members that have frames in all of the phases."""
+        return [m for m in self.compared
+                if all(m.value(p, "lost_share") is not None for p in phases)]
 
     def choose(self):
         """Which one to take; "" when there is no choice."""
@@ -293,7 +303,9 @@ class Verdict:
                     "machine that is idle.")
         best = self.chosen()
         if not best:
-            return "No column was there all the time: nothing to choose by."
+            there = self._there([p.name for p in self.family.phases])
+            who = f"Only {there[0].label}" if there else "No column"
+            return f"{who} was there all the time: nothing to choose by."
         if len(best) == len(self.compared):
             any_of = "Either of the two" if len(best) == 2 else \
                 f"Any of the {words.count(len(best))}"

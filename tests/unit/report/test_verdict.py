@@ -6,7 +6,7 @@ import re
 import struct
 
 import pytest
-from conftest import DONE, MS, STALE, call, header, job
+from conftest import DONE, MS, STALE, call, header, job, note
 
 CALLS, MORE = 10, 10   # all the time; from 2 s to 4 s of 6 s
 COST = 1600000         # ns of the only worker: 80 %, 160 %
@@ -368,6 +368,39 @@ def test_a_flawed_repetition_is_left_out(verdict):
         "Left out are runs that tell too little: one of rr.")
     assert said["sentences"][-1].startswith("Choose rr here.")
     assert "rr loses 12 % of the frames" in said["sentences"][1]
+
+
+SWITCHED = 1  # the code of a note
+
+
+def switched(trace, name, second):
+    """The trace of a run whose scheduler was another from then on."""
+    return trace + note(SWITCHED, MS + second * 1000 * MS, text=name)
+
+
+def test_who_is_alone_in_a_phase_is_not_chosen_for_it(verdict):
+    """edf is not there in the end, and fifo not in the beginning; rr loses
+    half of what it is sent."""
+    said = verdict({"edf": switched(speech("edf"), "fifo", 3),
+                    "rr": speech("rr", every(2))})
+    assert said["choose"] == []
+    assert said["sentences"][-1].startswith(
+        "Only rr was there all the time: nothing to choose by.")
+    said = verdict({"edf": switched(speech("edf"), "fifo", 3)})
+    assert said["choose"] == []
+    assert said["sentences"][-1].startswith("No column was there all the")
+
+
+def test_what_is_not_known_is_not_worse(verdict):
+    """Of GSM nobody knows what a loss does; one frame in 2000 is no reason
+    to prefer the other."""
+    gsm = (b"pcma".ljust(16, b"\0"), b"gsm".ljust(16, b"\0"))
+
+    def one(j):
+        return lose(j) if (j["call"], j["seq"]) == (3, 150) else j
+    said = verdict({"rr": speech("rr").replace(*gsm),
+                    "edf": speech("edf", one).replace(*gsm)})
+    assert said["choose"] == ["rr", "edf"]
 
 
 def test_campaigns_are_not_compared_with_each_other(write, codec_report):
