@@ -45,19 +45,20 @@ class Comparison:
         contenders.Family, or None."""
         if turn == 0:
             self.single.append([])
-            facts = contenders.facts(run)
-            for i, section in enumerate(measured):
-                self.known[len(self.single) - 1, i] = labels.Known(
-                    name, section.scheduler, section.options,
-                    facts["CPUs"], facts["campaign"].removesuffix(".yaml"))
+        facts = contenders.facts(run)
+        for i, section in enumerate(measured):
+            self.known.setdefault((len(self.single) - 1, i), labels.Known(
+                name, section.scheduler, section.options,
+                facts["CPUs"], facts["campaign"].removesuffix(".yaml")))
         self.single[-1].append(told)
         return self.contest.add(run, measured, len(self.single) - 1, turn)
 
     def finish(self, names):
         """The reports, one for each RUN. names: of each, None: not
         repeated."""
-        by_place = dict(zip(self.known, labels.labels(
-            list(self.known.values()))))
+        known = {(at, i): one for (at, i), one in self.known.items()
+                 if i < self._common(at)}
+        by_place = dict(zip(known, labels.labels(list(known.values()))))
         self.contest.finish(by_place)
         for family in self.contest.families:
             for member in family.members:
@@ -68,6 +69,12 @@ class Comparison:
             for section in reports[at]["schedulers"][i:i + 1]:
                 section["label"] = label
         return reports
+
+    def _common(self, at):
+        """How many sections all repetitions have that have any: one may have
+        been switched in mid-run."""
+        return min((len(told["schedulers"]) for told in self.single[at]
+                    if told["schedulers"]), default=0)
 
     def _add_phases(self, family, member):
         at, i = member.place

@@ -296,7 +296,10 @@ class Contest:
             self._hear(family, run, (place, 0), turn, limits)
             self._expect(family, run, place)
         for family in self.families:
-            family.members.sort(key=lambda m: m.place)
+            # of sections that not all repetitions have there is no column
+            family.members = sorted((m for m in family.members
+                                     if m.place in labels),
+                                    key=lambda m: m.place)
             alone = any(not m.traced for m in family.members)
             heard = all(m.heard for m in family.members)
             for m in family.members:

@@ -89,7 +89,8 @@ class Verdict:
         missed = [f"{x.get('metric')} {x.get('expect')}"
                   f"{' of ' + str(x['flow']) if x.get('flow') else ''} under "
                   f"{labels.get(place)} ({_worth(x)})"
-                  for place, x in listed if x.get("met") is False]
+                  for place, x in listed
+                  if x.get("met") is False and place in labels]
         missed = list(dict.fromkeys(missed))
         if not missed:
             return "The campaign's expectations hold."

@@ -391,6 +391,14 @@ def test_who_is_alone_in_a_phase_is_not_chosen_for_it(verdict):
     assert said["sentences"][-1].startswith("No column was there all the")
 
 
+def test_a_switch_that_not_all_repetitions_had_is_no_column(verdict):
+    for turn in (1, 2):  # the one that was switched
+        traces = {f"edf/{i}": speech("edf") for i in (1, 2)}
+        traces[f"edf/{turn}"] = switched(speech("edf"), "fifo", 3)
+        said = verdict({**traces, "rr": speech("rr")})
+        assert said["head"].endswith(" edf and rr, two runs each.")
+
+
 def test_what_is_not_known_is_not_worse(verdict):
     """Of GSM nobody knows what a loss does; one frame in 2000 is no reason
     to prefer the other."""
