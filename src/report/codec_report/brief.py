@@ -48,8 +48,7 @@ def _values(member, chosen):
             if low_high:
                 out["interval"][name] = list(low_high)
     for i, metric in enumerate(FILES):
-        found = [c[metric.key] for c in member.conversions
-                 if c.get(metric.key) is not None]
+        found = member.files(metric.key)
         out[metric.key] = float(np.median(found)) if found else None
         if repeated and found:
             out["samples"][metric.key] = found

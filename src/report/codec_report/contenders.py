@@ -52,14 +52,14 @@ class Contender:
     """A column. place: (number of the report, of the section); traced, heard:
     {repetition: {phase: offered.Sample}}, by the trace and by the feeder;
     every: the one that all columns have; chosen: what of it is compared;
-    flawed: {repetition: why it tells too little}; conversions: metrics of each
-    run's."""
+    flawed: {repetition: why it tells too little}; conversions: {repetition:
+    metrics of its files}."""
     place: tuple
     scheduler: str
     label: str = ""
     traced: dict = field(default_factory=dict)
     heard: dict = field(default_factory=dict)
-    conversions: list = field(default_factory=list)
+    conversions: dict = field(default_factory=dict)
     every: dict = field(default_factory=dict)
     chosen: dict = field(default_factory=dict)
     flawed: dict = field(default_factory=dict)
@@ -78,6 +78,12 @@ class Contender:
         """Of every run that has it."""
         found = [runs[phase].values[key] for runs in self.samples
                  if phase in runs]
+        return [v for v in found if v is not None]
+
+    def files(self, key):
+        """Of the conversions of every run compared that has it."""
+        found = [told.get(key) for turn, told in self.conversions.items()
+                 if turn in self.chosen]
         return [v for v in found if v is not None]
 
     def value(self, phase, key):
@@ -256,7 +262,7 @@ class Contest:
             for phase in family.phases}
         groups = dict(section.groups)
         if feeder.CONVERSIONS in groups:
-            member.conversions.append(groups[feeder.CONVERSIONS])
+            member.conversions[turn] = groups[feeder.CONVERSIONS]
 
     @staticmethod
     def _hear(family, run, place, turn, limits):

@@ -73,16 +73,23 @@ def _calls_differ(one, two, key):
     return abs(a - b) > NORMAL * np.hypot(error_a, error_b)
 
 
-def differ(one, two, phase, key, speech=True):
-    """Whether two contenders.Contender differ in a phase."""
-    first, second = one.values(phase, key), two.values(phase, key)
+def runs_differ(key, first, second, speech=True):
+    """Whether the values of two columns' runs differ, by the runs alone."""
     if not first or not second or not matters(
             key, float(np.median(first)), float(np.median(second)), speech):
         return False
     if min(len(first), len(second)) >= TESTED:
         return repeats.differ(first, second)
-    if min(first) <= max(second) and min(second) <= max(first):
+    return min(first) > max(second) or min(second) > max(first)
+
+
+def differ(one, two, phase, key, speech=True):
+    """Whether two contenders.Contender differ in a phase."""
+    first, second = one.values(phase, key), two.values(phase, key)
+    if not runs_differ(key, first, second, speech):
         return False
+    if min(len(first), len(second)) >= TESTED:
+        return True
     return _calls_differ([runs[phase] for runs in one.samples],
                          [runs[phase] for runs in two.samples], key)
 

@@ -13,6 +13,8 @@ was not there in all phases is not chosen; where fewer than two were, nothing
 is. A run whose sender did not keep pace, or that was not played to its end, is
 left out; where a column has no other, nothing is chosen.
 """
+import numpy as np
+
 from codec_report import differ, words
 
 TITLES = {"calm": "Calm", "overload": "Overload", "peak": "Peak",
@@ -233,18 +235,17 @@ class Verdict:
 
     def conversions(self):
         """What became of the files; "" without any."""
-        known = [m for m in self.members if _files(m, "conversions")]
+        known = [m for m in self.members if _files(m, "conversions")
+                 and _files(m, "conversions_done") is not None]
         if not known:
             return ""
-        done = {m.label: f"{_files(m, 'conversions_done'):.0f} of "
-                f"{_files(m, 'conversions'):.0f}" for m in known}
         best, rest = _split_files(known, "conversions_done")
         if rest:
             text = f"{words.names(best, known)} " \
-                f"{words.verb(best, 'finish')} {done[best[0].label]}, " + \
-                words.listed(f"{m.label} {done[m.label]}" for m in rest)
+                f"{words.verb(best, 'finish')} {_finished(best)}, " + \
+                words.listed(f"{m.label} {_finished([m])}" for m in rest)
         else:
-            text = f"{done[known[0].label]} finished"
+            text = f"{_finished(known)} finished"
             if len(known) > 1:
                 text += f" under {words.everyone(len(known))}"
         times = [m for m in known if _files(m, "turnaround_mean_ms")]
@@ -399,9 +400,15 @@ def _worth(item):
 
 def _files(member, key):
     """Of conversions: the median over the runs, None: not known."""
-    found = sorted(c[key] for c in member.conversions
-                   if c.get(key) is not None)
-    return found[len(found) // 2] if found else None
+    found = member.files(key)
+    return float(np.median(found)) if found else None
+
+
+def _finished(members):
+    """How many files, of how many."""
+    return " of ".join(
+        words.spread([_files(m, key) for m in members], lambda v: f"{v:g}")
+        for key in ("conversions_done", "conversions"))
 
 
 def _split_files(known, key):
@@ -410,6 +417,6 @@ def _split_files(known, key):
     if not known:
         return [], []
     best = min(known, key=lambda m: sign * _files(m, key))
-    rest = [m for m in known if differ.matters(
-        "conversions", _files(m, key), _files(best, key))]
+    rest = [m for m in known if differ.runs_differ(
+        "conversions", m.files(key), best.files(key))]
     return [m for m in known if m not in rest], rest

@@ -234,6 +234,41 @@ def test_conversions_have_a_sentence_and_decide_last(write, codec_report):
         "Choose cfs here. One run each: what is noise, --repeat 4 can tell."]
 
 
+@pytest.fixture
+def converted(write, verdict):
+    """converted({scheduler: files done in each run}) -> the sentence on
+    conversions; runs of a scheduler in broken beyond the first broke off."""
+    def tell(done, broken=()):
+        traces, told = {}, {}
+        for name, counts in done.items():
+            for i, count in enumerate(counts, 1):
+                run = f"{name}/{i}"
+                write(calls_csv(), name=f"{run}/calls.csv")
+                traces[run] = speech(name)
+                told[run] = {"interrupted": name in broken and i > 1,
+                             "conversions": {"count": 20, "done": count,
+                                             "ids": []}}
+        found, = [text for text in verdict(traces, told)["sentences"]
+                  if text.startswith("Conversions")]
+        return found
+    return tell
+
+
+def test_conversions_are_medians_of_the_runs_that_count(converted):
+    assert converted({"fifo": (10, 20), "rr": (8, 8)}) == \
+        "Conversions: fifo finishes 15 of 20, rr 8 of 20."
+
+
+def test_conversions_of_runs_that_broke_off_do_not_count(converted):
+    assert converted({"fifo": (20, 2, 2), "rr": (8, 8)}, ("fifo",)) == \
+        "Conversions: fifo finishes 20 of 20, rr 8 of 20."
+
+
+def test_conversions_that_noise_explains_are_alike(converted):
+    assert converted({"fifo": (20, 10, 18, 12), "rr": (12, 14, 11, 13)}) == \
+        "Conversions: 12.5 to 15 of 20 finished under both."
+
+
 def frames_bin(delay, lost=lambda number, i: False):
     """What the feeder saw of the same calls; delay: ms by number of frame."""
     records = []
