@@ -147,14 +147,26 @@ def _cost(call, busy):
     return mean[index] / 1e9
 
 
-def _load(parts, first, workers):
+def _hidden(trace, frames):
+    """The bins of phases in which only frames arrived that no section has:
+    those of a window's outside."""
+    arrival = [f.jobs["arrival"] for f in frames]
+    if sum(map(len, arrival)) == len(trace.jobs["arrival"]):
+        return np.empty(0, np.int64)
+    every, seen = (phases.bins((at - frames[0].first) / 1e9) for at in (
+        trace.jobs["arrival"], np.concatenate(arrival)))
+    return np.setdiff1d(every, seen)
+
+
+def _load(parts, frames, hidden):
     """phases.Load of the jobs of a run's sections."""
+    first, workers = frames[0].first, frames[0].workers
     call, arrival, busy = (
         np.concatenate([column(jobs) for jobs in parts]) for column in (
             lambda j: j["call"], lambda j: j["arrival"], metrics.busy_ns))
     period = max(int(jobs["frame"].max()) for jobs in parts) / 1e9
     return phases.Load((arrival - first) / 1e9, _cost(call, busy), call,
-                       period, max(workers, 1))
+                       period, max(workers, 1), hidden)
 
 
 def _record_load(records, first):
@@ -234,7 +246,7 @@ class Contest:
         parts = [jobs for jobs in map(_speech, frames) if len(jobs["call"])]
         if not family.phases:
             family.synthetic = _is_synthetic(run.trace)
-            load = _load(parts, frames[0].first, frames[0].workers) \
+            load = _load(parts, frames, _hidden(run.trace, frames)) \
                 if parts else NOTHING
             family.phases = phases.find(load)
         for i, section in enumerate(measured):

@@ -18,7 +18,8 @@ calm, after  what is before the first, and the rest.
 
 A phase shorter than half a second belongs to its neighbour; a run shorter than
 four times what is smoothed over is one phase. frames.bin gives the phases of a
-campaign that has no trace, without a demand. Conversions are left out.
+campaign that has no trace, without a demand. Conversions are left out, and so
+is the time that --since, --until and --warm-up leave out.
 
 in time      frames that met their deadline, of all frames offered that have
              one: a lost frame is not in time. Frames offered are those done
@@ -69,12 +70,19 @@ class Phase:
 class Load:
     """Frames offered. at: s since the first; cost: s of a worker, None: not
     known; call: of each; period: the longest between two frames of a call,
-    s; workers: how many."""
+    s; workers: how many; hidden: numbers of the bins whose frames are not
+    looked at."""
     at: np.ndarray
     cost: np.ndarray
     call: np.ndarray
     period: float
     workers: int = 1
+    hidden: np.ndarray = ()
+
+
+def bins(at):
+    """In which each of the times at is, s."""
+    return (at / BIN).astype(np.int64)
 
 
 def _smooth(values, width):
@@ -159,26 +167,32 @@ def _alive(load, middles):
                          - np.searchsorted(ends, middles, side="right")))
 
 
-def _phase(name, runs, work, load):
+def _phase(name, runs, work, load, places):
+    """places: the numbers of the bins of work."""
     inside = np.concatenate([np.arange(a, b) for a, b in runs])
+    if len(inside) > 1 and inside[0] == 0 and \
+            places[0] * BIN < load.at.min() - load.period:
+        inside = inside[1:]  # not full: begins in the middle of it
     demand = float(work[inside].mean()) if load.cost is not None else None
-    spans = [(a * BIN, b * BIN) for a, b in runs]
-    if runs[-1][1] == len(work):
-        spans[-1] = spans[-1][0], float("inf")
+    edges = np.append(places * BIN, float("inf"))
+    spans = [(float(edges[a]), float(edges[b])) for a, b in runs]
     if runs[0][0] == 0:
         spans[0] = float("-inf"), spans[0][1]
-    return Phase(name, spans, demand, _alive(load, (inside + 0.5) * BIN))
+    return Phase(name, spans, demand,
+                 _alive(load, (places[inside] + 0.5) * BIN))
 
 
-def _one(work, load):
+def _one(work, load, places):
     """The only phase; a last bin that is not full would count too little."""
-    span = load.at.max() + load.period
+    begin, end = load.at.min(), load.at.max()
+    hidden = places[-1] - places[0] + 1 - len(places)
+    span = end + load.period - begin - hidden * BIN
     demand = None
-    if load.cost is not None and load.at.max() > 0:
+    if load.cost is not None and end > begin:
         demand = float(load.cost.sum() / span / load.workers)
     name = "all" if demand is None else \
         "overload" if demand > 1 + TRIED else "calm"
-    phase = _phase(name, [(0, len(work))], work, load)
+    phase = _phase(name, [(0, len(work))], work, load, places)
     phase.demand = demand
     return [phase]
 
@@ -187,25 +201,28 @@ def find(load):
     """The phases of a Load, in time order; [] when it has no frame."""
     if not len(load.at):
         return []
-    count = int(load.at.max() / BIN) + 1
+    at = bins(load.at)
+    places = np.setdiff1d(np.arange(at.min(), at.max() + 1), load.hidden)
+    count = len(places)
     cost = load.cost if load.cost is not None else np.ones(len(load.at))
-    work = np.bincount((load.at / BIN).astype(np.int64), cost,
+    work = np.bincount(np.searchsorted(places, at), cost,
                        count) / BIN / load.workers
     width = max(round(SMOOTH / BIN), int(np.ceil(2 * load.period / BIN)))
     if count < 4 * width:
-        return _one(work, load)
+        return _one(work, load, places)
     name, high = "overload", []
     if load.cost is not None:
         high = _overloads(work, width)
     if not high:
         name, high = "peak", _peak(work, width)
     if not high:
-        return _one(work, load)
+        return _one(work, load, places)
     high = _spread(high, count)
     low = _runs(~np.isin(np.arange(count), np.concatenate(
         [np.arange(a, b) for a, b in high])))
     if not low:
-        return _one(work, load)
+        return _one(work, load, places)
     parts = [("calm", [r for r in low if r[1] <= high[0][0]]), (name, high),
              ("after", [r for r in low if r[0] >= high[0][1]])]
-    return [_phase(what, runs, work, load) for what, runs in parts if runs]
+    return [_phase(what, runs, work, load, places)
+            for what, runs in parts if runs]

@@ -410,7 +410,7 @@ SWITCHED = 1  # the code of a note
 
 def switched(trace, name, second):
     """The trace of a run whose scheduler was another from then on."""
-    return trace + note(SWITCHED, MS + second * 1000 * MS, text=name)
+    return trace + note(SWITCHED, MS + int(second * 1000) * MS, text=name)
 
 
 def test_who_is_alone_in_a_phase_is_not_chosen_for_it(verdict):
@@ -444,6 +444,29 @@ def test_what_is_not_known_is_not_worse(verdict):
     said = verdict({"rr": speech("rr").replace(*gsm),
                     "edf": speech("edf", one).replace(*gsm)})
     assert said["choose"] == ["rr", "edf"]
+
+
+def test_a_window_makes_no_phases(verdict):
+    """Nothing arrives before --since, in a time that is not looked at; nor
+    does it in the warm-up after a switch."""
+    def phases(trace, *window):
+        said = verdict({"edf": trace}, more=window)
+        return [(p["phase"], round(p["demand"], 1), round(p["calls"]))
+                for p in said["phases"]]
+    edf = speech("edf")
+    calm, over = ("calm", .8, 10), ("overload", 1.6, 20)
+    after = ("after", .8, 10)
+    assert phases(edf) == [calm, over, after]
+    assert phases(edf, "--since", "1s") == [calm, over, after]
+    assert phases(edf, "--since", "1.28s") == [calm, over, after]
+    assert phases(edf, "--since", "2.5s") == [over, after]
+    assert phases(edf, "--since", "4.1s") == [calm]
+    assert phases(edf, "--warm-up", "4.1s") == [calm]
+    assert phases(edf, "--until", "1.9s") == [calm]
+    assert phases(switched(edf, "rr", 2.6), "--warm-up", "0.6s") == \
+        [calm, over, after]
+    assert phases(switched(edf, "rr", 4.2), "--since", "4.1s", "--warm-up",
+                  "1s") == [calm]
 
 
 def test_campaigns_are_not_compared_with_each_other(write, codec_report):
