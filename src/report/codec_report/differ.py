@@ -14,6 +14,10 @@ one                      the interval of the difference, 95 %, over the calls:
                          (Cochran, Sampling Techniques, 6.3), not narrower than
                          were each frame a call; of MOS, of means over calls.
                          What another run would give it cannot know
+
+Of a p99 delay, and of conversions, the calls tell nothing: below four runs it
+is enough that the difference matters and that the runs do not overlap. In one
+run each a few late frames may be all of it: play four before a delay decides.
 """
 import numpy as np
 
