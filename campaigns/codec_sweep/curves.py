@@ -113,6 +113,7 @@ def tasksets_sweep(told, schedulers=None, build=None, out=None):
     """The Sweep over task sets. Every scheduler gets the same ones."""
     from codec_sweep import api
     names = list(schedulers or tested(told.shape.cpus))
+    grid.once(names, "schedulers")
     command = [str(api.programs(build) / "codec-sim"), "/dev/stdin", "--json",
                "--quiet", "--jobs", "1"]
     cells = [SetCell(share, k) for share in told.shares

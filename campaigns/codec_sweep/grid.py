@@ -114,6 +114,20 @@ def parameter(setting):
     return Parameter(key, tuple(values(text)))
 
 
+#: Keys of the grid itself: the words in place of --set.
+OWN = {"seed": "--seeds", "schedulers": "--schedulers"}
+
+
+def once(some, what):
+    """SweepError when one stands there twice: its runs would be the same ones
+    again, and the intervals too narrow."""
+    seen = set()
+    for one in some:
+        if one in seen:
+            raise SweepError(f"{what}: {one} stands there twice")
+        seen.add(one)
+
+
 def parameters(settings):
     """Of a list of "KEY=VALUES", or of a dict {KEY: values}."""
     if isinstance(settings, dict):
@@ -128,6 +142,8 @@ def parameters(settings):
         if keys.count(key) > 1:
             raise SweepError(f"{key} is given twice: its values go into one "
                              "list")
+        if key in OWN:
+            raise SweepError(f"{key} is no parameter: {OWN[key]} has it")
     return found
 
 
@@ -152,6 +168,10 @@ class Cell:
 def cells(params, schedulers, seeds):
     """All of them: the last parameter, then schedulers, then seeds go
     fastest."""
+    for param in params:
+        once(param.values, param.key)
+    once(schedulers, "schedulers")
+    once(seeds, "seeds")
     return [Cell(tuple(zip((p.key for p in params), point)), scheduler, seed)
             for point in itertools.product(*(p.values for p in params))
             for scheduler in schedulers for seed in seeds]

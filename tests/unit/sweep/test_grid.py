@@ -2,7 +2,7 @@
 """Ranges, lists and their product."""
 import pytest
 
-from codec_sweep import SweepError, cell, grid
+from codec_sweep import SweepError, cell, curves, grid
 
 
 @pytest.mark.parametrize("text, found", [
@@ -57,6 +57,26 @@ def test_parameters_come_as_texts_or_values():
     for wrong in ["a"], ["=3"], ["a=1", "a=2"]:
         with pytest.raises(SweepError):
             grid.parameters(wrong)
+
+
+def test_what_stands_there_twice_is_refused():
+    """The same runs again would make intervals too narrow."""
+    once = grid.parameters(["a=1,2"])
+    for params, schedulers, seeds, says in [
+            (once, ["edf", "edf"], [1], "schedulers: edf"),
+            (once, ["edf"], [1, 2, 1], "seeds: 1"),
+            (grid.parameters({"a": [1, 1]}), ["edf"], [1], "a: 1")]:
+        with pytest.raises(SweepError, match=f"{says} stands there twice"):
+            grid.cells(params, schedulers, seeds)
+    with pytest.raises(SweepError, match="schedulers: edf stands there twice"):
+        curves.tasksets_sweep(curves.asked({}), ["edf", "edf"])
+
+
+@pytest.mark.parametrize("key", ["seed", "schedulers"])
+def test_keys_of_the_grid_are_no_parameters(key):
+    """A campaign has them, but every run is told its own."""
+    with pytest.raises(SweepError, match=f"{key} is no parameter"):
+        grid.parameters([f"{key}=1..3:1"])
 
 
 def test_cells_are_the_product_in_order():
