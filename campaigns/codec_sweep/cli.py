@@ -157,7 +157,9 @@ def metric_of(name, known):
     near = difflib.get_close_matches(name, [*SHORT, *known], 1)
     raise SweepError(f"--metric {name}: no run has it" +
                      (f"; did you mean {near[0]!r}?" if near else
-                      f"; in short: {', '.join(SHORT)}"))
+                      f"; in short: {', '.join(SHORT)}.") +
+                     " The runs are kept: the same command with --resume "
+                     "and another --metric draws them")
 
 
 def say_failures(swept):
@@ -239,6 +241,7 @@ def sweep_campaign(args):
     swept.store.table("sweep.csv", table)
     if not whole or not table:
         return ended(swept, whole)
+    code = ended(swept, whole)  # whatever is drawn of it
     known = list(dict.fromkeys(name for row in table for name in row))
     metrics = {name: metric_of(name, known)
                for name in args.metric or DEFAULT_METRICS}
@@ -254,7 +257,7 @@ def sweep_campaign(args):
     schedulers = list(dict.fromkeys(c.scheduler for c in swept.cells))
     for name, metric in metrics.items():
         draw_metric(swept, params, schedulers, points, name, metric)
-    return ended(swept, whole)
+    return code
 
 
 def show_curves(points, schedulers):

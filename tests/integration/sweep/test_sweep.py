@@ -106,6 +106,19 @@ def test_what_is_wrong_is_said(run, campaign, words, says):
     assert says in done.stderr, done.stderr
 
 
+def test_a_wrong_metric_loses_no_run(run, campaign, tmp_path):
+    """The sweep is finished; --resume draws it and plays nothing again."""
+    grid = ("--schedulers", "edf", "--seeds", "1,2", "--out", "o")
+    wrong = run(campaign, *grid, "--metric", "los")
+    assert wrong.returncode == 2
+    assert "with --resume and another --metric draws" in wrong.stderr
+    assert json.loads((tmp_path / "o/sweep.json").read_text())["finished"]
+    right = run(campaign, *grid, "--metric", "loss", "--resume")
+    assert right.returncode == 0, right.stderr
+    assert "2 of 2 cells are done already" in right.stdout
+    assert (tmp_path / "o/loss.svg").exists()
+
+
 def interrupted(campaign, tmp_path, number, *words):
     """A sweep that gets a signal when some cells are done; (exit code,
     stderr). It has a terminal, to show its progress on."""
