@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The functions for programs and notebooks, and what the command builds on."""
 import contextlib
+import hashlib
 import json
 import os
 import pathlib
@@ -21,6 +22,12 @@ def programs(build=None):
         raise SweepError(f"no {folder / 'codec-sim'}: build it (campaigns/"
                          "sweep does), or name its folder")
     return folder
+
+
+def fingerprint(folder):
+    """Of codec-sim, with the schedulers that are in it: other builds may play
+    the same cell otherwise."""
+    return hashlib.sha256((folder / "codec-sim").read_bytes()).hexdigest()
 
 
 def find_campaign(path):
@@ -130,7 +137,7 @@ def campaign_sweep(campaign, params, schedulers, seeds, options=(), build=None,
             for c in cells]
     identity = {"campaign": {"path": str(campaign),
                              "text": campaign.read_text(encoding="utf-8")},
-                "options": list(options),
+                "codec-sim": fingerprint(folder), "options": list(options),
                 "grid": {"set": {p.key: list(p.values) for p in params},
                          "schedulers": schedulers, "seeds": list(seeds)}}
     return Sweep(cells, jobs, cell.run, Store(out, identity))

@@ -40,7 +40,9 @@ OUT gets
                 JSON. In Python: pandas.read_csv("OUT/sweep.csv")
   summary.csv   means over the seeds with 95 % intervals by Student's t
   METRIC.svg    and .png: the figures
-  cells.jsonl   what --resume goes on with; sweep.json: what was asked for
+  cells.jsonl   what --resume goes on with; sweep.json: what was asked for, of
+                which codec-sim. Another campaign, codec-sim or grid does not
+                replace it without --anew; --resume takes another grid
 and with --tasksets
   sweep.csv     a line for each set and scheduler: admitted (1, 0), missed
                 (late jobs), promised_missed (the same of admitted sets)
@@ -93,7 +95,8 @@ def parser():
     p.add_argument("--resume", action="store_true",
                    help="go on with what is done in OUT")
     p.add_argument("--anew", action="store_true",
-                   help="forget what is done in OUT")
+                   help="forget what is done in OUT, and delete what was "
+                   "made of it")
     p.add_argument("--jobs", type=int, metavar="N",
                    help="simulations at a time (default: as many as CPUs)")
     p.add_argument("--dask", metavar="tcp://HOST:PORT",
@@ -199,12 +202,20 @@ def ended(swept, whole):
     return 1 if swept.failures else 0
 
 
+def save_figure(swept, drawn, name):
+    """OUT/NAME.svg and .png; the path without its end."""
+    from codec_sweep import figures
+    for end in ("svg", "png"):
+        swept.store.output(f"{name}.{end}")
+    return figures.save(drawn, swept.store.folder, name)
+
+
 def draw_metric(swept, params, schedulers, points, name, metric):
     from codec_sweep import figures
     drawn, left = figures.of_metric(
         params, [p for p in points if p["metric"] == metric], metric,
         schedulers)
-    path = figures.save(drawn, swept.store.folder, name)
+    path = save_figure(swept, drawn, name)
     print(f"figure: {path}.svg" +
           (f" ({left} more panels have no room; sweep.csv has them)"
            if left else ""))
@@ -294,7 +305,7 @@ def keep_broken(swept, told, table):
     for name, row in first.items():
         one = next(c for c in swept.cells if c.number == row["set"] and
                    number(c.share) == row["share"])
-        path = swept.store.path(f"late-{name.replace(',', '_')}.yaml")
+        path = swept.store.output(f"late-{name.replace(',', '_')}.yaml")
         with open(path, "w", encoding="utf-8") as f:
             f.write(curves.text_of(told, one))
         print(f"set: {path}")
@@ -317,7 +328,7 @@ def sweep_tasksets(args):
     keep_broken(swept, told, table)
     from codec_sweep import figures
     drawn, left = figures.of_tasksets(points, schedulers)
-    path = figures.save(drawn, swept.store.folder, "curves")
+    path = save_figure(swept, drawn, "curves")
     print(f"figure: {path}.svg" + (f" ({left} more have no room)"
                                    if left else ""))
     return ended(swept, whole) or (0 if kept else 3)

@@ -114,13 +114,15 @@ def tasksets_sweep(told, schedulers=None, build=None, out=None):
     from codec_sweep import api
     names = list(schedulers or tested(told.shape.cpus))
     grid.once(names, "schedulers")
-    command = [str(api.programs(build) / "codec-sim"), "/dev/stdin", "--json",
-               "--quiet", "--jobs", "1"]
+    folder = api.programs(build)
+    command = [str(folder / "codec-sim"), "/dev/stdin", "--json", "--quiet",
+               "--jobs", "1"]
     cells = [SetCell(share, k) for share in told.shares
              for k in range(1, told.sets + 1)]
     jobs = [{"command": command, "schedulers": names,
              "text": text_of(told, one)} for one in cells]
     identity = {"tasksets": told.as_json(), "schedulers": names,
+                "codec-sim": api.fingerprint(folder),
                 "grid": {"util": list(told.shares), "sets": told.sets}}
     return api.Sweep(cells, jobs, cell.run_set, Store(out, identity))
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folder of a sweep.
 
-sweep.json   what is swept, and whether it is finished
+sweep.json   what is swept, whether it is finished, and the files that were
+             made of it: a sweep that begins anew deletes them
 cells.jsonl  a line for each cell that is done, as it is done: what --resume
              goes on with
 sweep.csv    a line for each of them, in the order of the grid
@@ -23,11 +24,12 @@ def _write(path, text):
 
 class Store:
     """folder: where; None: nothing is kept. identity: what makes cells
-    comparable, as JSON: those of another one are not gone on with."""
+    comparable, as JSON: those of another one are not gone on with. Its "grid"
+    says which cells there are: --resume may ask for others."""
 
     def __init__(self, folder, identity):
         self.folder, self.identity = folder, identity
-        self.file = None
+        self.file, self.finished, self.outputs = None, False, []
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -44,9 +46,26 @@ class Store:
 
     def tell(self, finished):
         """Write sweep.json."""
+        self.finished = finished
         if self.folder:
             _write(self.path("sweep.json"), json.dumps(
-                {"finished": finished, **self.identity}, indent=1) + "\n")
+                {"finished": finished, "outputs": self.outputs,
+                 **self.identity}, indent=1) + "\n")
+
+    def output(self, name):
+        """The path of a file that will be made of the sweep."""
+        if name not in self.outputs:
+            self.outputs.append(name)
+            self.tell(self.finished)
+        return self.path(name)
+
+    def _forget(self, outputs):
+        """Delete what another sweep has made."""
+        for name in outputs:
+            try:
+                os.remove(self.path(os.path.basename(name)))
+            except FileNotFoundError:
+                pass
 
     def _done(self):
         """(key, result) of each whole line; a torn one is cut off."""
@@ -64,28 +83,41 @@ class Store:
         path = self.path("cells.jsonl")
         return os.path.exists(path) and os.path.getsize(path) > 0
 
-    def _check(self, told, resume, anew):
+    def _check(self, told, resume):
         """Whether cells that are there are gone on with."""
-        if anew or not told or not self._any() or \
-                (told.get("finished") and not resume):
+        if not told or not self._any():
             return False
-        if not resume:
-            raise SweepError(f"{self.folder} has a sweep that is not "
-                             "finished: --resume goes on with it, --anew "
-                             "forgets it")
         other = [name for name, value in self.identity.items()
-                 if name != "grid" and told.get(name) != value]
-        if other:
+                 if told.get(name) != value]
+        if [name for name in other if name != "grid"]:
             raise SweepError(f"{self.folder}: what is done there has another "
-                             f"{', '.join(other)}; --anew forgets it")
-        return True
+                             f"{', '.join(other)}; --anew forgets it, --out "
+                             "takes another folder")
+        if resume:
+            return True
+        if other or not told.get("finished"):
+            what = "of another grid" if other else "that is not finished"
+            raise SweepError(f"{self.folder} has a sweep {what}: --resume "
+                             "goes on with it, --anew forgets it")
+        return False
 
     def open(self, resume=False, anew=False):
         """Begin, or go on. {key as JSON: result} of what is done."""
         if not self.folder:
             return {}
         os.makedirs(self.folder, exist_ok=True)
-        going_on = self._check(self._told(), resume, anew)
+        told = None
+        try:
+            told = self._told()
+        except SweepError:
+            if not anew:
+                raise
+        going_on = not anew and self._check(told, resume)
+        made = told.get("outputs", []) if told else []
+        if going_on and told.get("grid") == self.identity["grid"]:
+            self.outputs = made
+        else:
+            self._forget(made)
         done = {json.dumps(key): result for key, result in self._done()} \
             if going_on else {}
         self.tell(False)
@@ -108,9 +140,9 @@ class Store:
         """Write rows, dicts, as a CSV file: floats exactly, None as nothing.
         Its columns are all that any row has."""
         columns = list(dict.fromkeys(c for row in rows for c in row))
-        with open(self.path(name) + ".new", "w", newline="",
-                  encoding="utf-8") as f:
+        path = self.output(name)
+        with open(path + ".new", "w", newline="", encoding="utf-8") as f:
             out = csv.DictWriter(f, columns, lineterminator="\n")
             out.writeheader()
             out.writerows(rows)
-        os.replace(self.path(name) + ".new", self.path(name))
+        os.replace(path + ".new", path)

@@ -179,6 +179,49 @@ def test_what_is_done_is_kept_and_gone_on_with(run, campaign, tmp_path):
         (tmp_path / "p/sweep.csv").read_bytes()
 
 
+def test_another_build_is_not_mixed_in(run, campaign, tmp_path):
+    """Finished or not: what is there is of one codec-sim."""
+    other = tmp_path / "build"
+    other.mkdir()
+    (other / "codec-feeder").symlink_to(BUILD / "codec-feeder")
+    (other / "codec-sim").write_text(
+        f'#!/bin/sh\nexec {BUILD}/codec-sim "$@"\n')
+    (other / "codec-sim").chmod(0o755)
+    grid = ("--schedulers", "edf", "--seeds", "1", "--out", "o")
+    assert run(campaign, *grid).returncode == 0
+    for more in (), ("--resume",):
+        refused = run(campaign, *grid, "--build", other, *more)
+        assert refused.returncode == 2
+        assert "done there has another codec-sim; --anew" in refused.stderr
+    anew = run(campaign, *grid, "--build", other, "--anew")
+    assert anew.returncode == 0, anew.stderr
+
+
+def test_a_finished_sweep_is_not_replaced_unasked(run, campaign, tmp_path):
+    out = ("--schedulers", "edf", "--out", "o")
+    first = run(campaign, *out, "--seeds", "1,2", "--metric", "loss",
+                "--metric", "p99")
+    assert first.returncode == 0, first.stderr
+    (tmp_path / "o/mine.svg").write_text("")
+    refused = run(campaign, *out, "--seeds", "3")
+    assert refused.returncode == 2
+    assert "has a sweep of another grid: --resume" in refused.stderr
+    assert len(table(tmp_path / "o/sweep.csv")) == 2
+    anew = run(campaign, *out, "--seeds", "3", "--metric", "loss", "--anew")
+    assert anew.returncode == 0, anew.stderr
+    assert sorted(path.name for path in (tmp_path / "o").iterdir()) == [
+        "cells.jsonl", "loss.png", "loss.svg", "mine.svg", "summary.csv",
+        "sweep.csv", "sweep.json"]
+
+
+def test_anew_helps_where_sweep_json_is_torn(run, campaign, tmp_path):
+    (tmp_path / "o").mkdir()
+    (tmp_path / "o/sweep.json").write_text("{")
+    words = (campaign, "--schedulers", "edf", "--seeds", "1", "--out", "o")
+    assert "is no JSON; --anew starts anew" in run(*words).stderr
+    assert run(*words, "--anew").returncode == 0
+
+
 @pytest.mark.parametrize("cpus, deadlines", [(1, "implicit"),
                                              (2, "constrained")])
 def test_an_admitted_set_never_misses(run, tmp_path, cpus, deadlines):
