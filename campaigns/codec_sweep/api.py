@@ -15,8 +15,8 @@ KNOWN_ERRORS = 5  # cells that are named; of more there is a number
 
 
 def programs(build=None):
-    """The folder of codec-sim: build, $CODEC_BUILD, or build/release."""
-    folder = pathlib.Path(build or os.environ.get("CODEC_BUILD") or
+    """The folder of codec-sim: build, $CR_BUILD, or build/release."""
+    folder = pathlib.Path(build or os.environ.get("CR_BUILD") or
                           ROOT / "build" / "release").resolve()
     if not (folder / "codec-sim").exists():
         raise SweepError(f"no {folder / 'codec-sim'}: build it (campaigns/"

@@ -102,8 +102,8 @@ def parser():
     p.add_argument("--dask", metavar="tcp://HOST:PORT",
                    help="have the workers of this Dask scheduler simulate")
     p.add_argument("--build", metavar="DIR",
-                   help="the folder of codec-sim (default: build/release, "
-                   "which is built if need be)")
+                   help="the folder of codec-sim (default: $CR_BUILD, or "
+                   "build/release, which is built if need be)")
     p.add_argument("-q", "--quiet", action="store_true", help="no progress")
     return p
 
@@ -350,7 +350,7 @@ def default_out(args):
 
 def build(args):
     """Programs, as campaigns/run has them, unless they are named."""
-    if args.build or os.environ.get("CODEC_BUILD"):
+    if args.build or os.environ.get("CR_BUILD"):
         return True
     sys.path.append(str(api.ROOT / "campaigns" / "player"))
     import build as player

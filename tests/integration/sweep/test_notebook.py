@@ -14,7 +14,7 @@ NOTEBOOK = ROOT / "campaigns" / "sweep.ipynb"
 
 
 def test_the_example_notebook_runs(monkeypatch):
-    monkeypatch.setenv("CODEC_BUILD", str(BUILD))
+    monkeypatch.setenv("CR_BUILD", str(BUILD))
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     book = nbformat.read(NOTEBOOK, as_version=4)
     assert all(not c.outputs for c in book.cells if c.cell_type == "code")

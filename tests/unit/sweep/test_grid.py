@@ -2,7 +2,7 @@
 """Ranges, lists and their product."""
 import pytest
 
-from codec_sweep import SweepError, cell, curves, grid
+from codec_sweep import SweepError, api, cell, curves, grid
 
 
 @pytest.mark.parametrize("text, found", [
@@ -102,3 +102,9 @@ def test_numbers_of_a_run():
         "total.loss": 0.1, "total.delay.p99_ns": 7, "flows.a.jobs": 2,
         "cpus.busy": 0.75, "cpus.picks": 7, "receivers.longest": 5,
         "receivers.packets": 2}
+
+
+def test_programs_are_where_all_campaigns_look_for_them(monkeypatch, tmp_path):
+    (tmp_path / "codec-sim").touch()
+    monkeypatch.setenv("CR_BUILD", str(tmp_path))
+    assert api.programs() == tmp_path.resolve()
