@@ -9,7 +9,8 @@
 /* As media/inflow.c has it: RFC 7587, 3.1.3. */
 #define QUIET_BYTES 2u
 
-/* Samples by segment and step, squared (codecs/g711.c says what these are). */
+/* Samples by segment and step, squared (codecs/g711.c says what these are). The
+ * smallest step of A-law, 8 of 32768, is its silence: nothing. */
 #define SQUARE(v) ((uint32_t)((v) * (v)))
 #define ULAW(segment, step)                                                    \
 	SQUARE(4u * (((2u * (step) + 33u) << (segment)) - 33u))
@@ -29,8 +30,6 @@
 
 static const uint32_t ulaw_squares[128] = { SEGMENTS(ULAW) };
 static const uint32_t alaw_squares[128] = { SEGMENTS(ALAW) };
-
-/* The smallest step of A-law, 8 of 32768, is its silence: nothing. */
 
 /* On the wire, codes are inverted: all bits, or the even ones. */
 #define ULAW_INVERT 0xffu
