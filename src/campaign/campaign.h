@@ -21,6 +21,7 @@
 #include "engine/contract.h"
 #include "engine/release.h"
 #include "engine/shed.h"
+#include "speech/turns.h"
 
 #define CAMPAIGN_NAME_MAX 32u
 
@@ -99,18 +100,22 @@ struct campaign_talk {
 	int64_t spurt, pause; /**< means, ns */
 };
 
-/** What is known of how much frames would be missed; simulator only: the daemon
+/** What calls say, and so how much frames would be missed. Live, the flow's
+ * input is said by turns (VOICE_TURNS) or as it is (all others): the daemon
  * looks at what it gets. */
 enum campaign_voice_kind {
 	VOICE_UNKNOWN,
-	VOICE_TALK,	 /**< spurts and pauses, in which noise is sent      */
-	VOICE_RECORDINGS /**< the flow's input                               */
+	VOICE_TALK,	  /**< spurts and pauses, in which noise is sent; a
+				model of levels: simulator only             */
+	VOICE_RECORDINGS, /**< the flow's input                              */
+	VOICE_TURNS	  /**< the flow's input in spurts, noise between     */
 };
 
 struct campaign_voice {
 	int64_t kind;	      /**< enum campaign_voice_kind                  */
-	int64_t spurt, pause; /**< talk: means, ns                           */
-	int64_t level, noise; /**< talk: of spurts and pauses, -dBov         */
+	cr_ns spurt, pause;   /**< talk: means                               */
+	int64_t level, noise; /**< of spurts (talk) and pauses, -dBov        */
+	struct speech_turns turns;
 };
 
 /** Digits of one conversation. */

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What only the simulator reads of a flow: what jobs cost and when they come.
+ * What calls say, and what only the simulator reads of a flow: what jobs cost
+ * and when they come.
  */
+#include "base/units.h"
 #include "campaign/parts.h"
+
+/* Of a talker: a turn is whole blocks of speech/turns.c. */
+#define TURN_MIN (10 * CR_MS)
+#define TURN_MAX (600 * CR_SEC)
 
 /* A key that is there must belong to the model, one that is missing not. */
 struct key_check {
@@ -188,17 +194,74 @@ static int check_loop(const struct section *s, struct campaign_flow *f)
 	return 0;
 }
 
+/* A length of a talker's turns: a time, or a range of it if @most; what is
+ * there already is the default. */
+static int read_turn(const struct section *s, const char *name, cr_ns *least,
+		     cr_ns *most)
+{
+	const char *text = section_text(s, name);
+	cr_ns at[2];
+	unsigned n;
+
+	if (!text)
+		return 0;
+	n = read_series(text, units_parse_time, at, most ? 2 : 1);
+	if (!n || at[0] < (most ? TURN_MIN : CR_MS) || at[n - 1] < at[0] ||
+	    at[n - 1] > TURN_MAX)
+		return section_fail(s, name,
+				    "%s=%.64s: needs a time%s, from %s to "
+				    "600s",
+				    name, text,
+				    most ? ", or a range of it, such as "
+					   "700ms..1800ms"
+					 : " such as 1.2s",
+				    most ? "10ms" : "1ms");
+	*least = at[0];
+	if (most)
+		*most = at[n - 1];
+	return 0;
+}
+
+static int read_turns(const struct section *s, struct campaign_voice *v)
+{
+	struct speech_turns *t = &v->turns;
+	int rc;
+
+	*t = (struct speech_turns){ { 700 * CR_MS, 1800 * CR_MS },
+				    { 600 * CR_MS, 1600 * CR_MS },
+				    (unsigned)v->noise };
+	rc = read_turn(s, "spurt", &t->spurt.least, &t->spurt.most);
+	return rc ? rc : read_turn(s, "pause", &t->pause.least, &t->pause.most);
+}
+
+static int read_talk_model(const struct section *s, struct campaign_voice *v)
+{
+	int rc;
+
+	v->spurt = v->pause = 1200 * CR_MS;
+	rc = read_turn(s, "spurt", &v->spurt, NULL);
+	return rc ? rc : read_turn(s, "pause", &v->pause, NULL);
+}
+
 static int read_voice(const struct section *s, struct campaign_voice *v)
 {
 	int rc = section_values(s, v);
-	bool talk = v->kind == VOICE_TALK;
+	bool talk = v->kind == VOICE_TALK, turns = v->kind == VOICE_TURNS;
 	const struct key_check keys[] = {
-		{ "spurt", talk, false }, { "pause", talk, false },
-		{ "level", talk, false }, { "noise", talk, false },
+		{ "spurt", talk || turns, false },
+		{ "pause", talk || turns, false },
+		{ "level", talk, false },
+		{ "noise", talk || turns, false },
 		{ NULL, false, false },
 	};
 
-	return rc ? rc : check_keys(s, key_voices[v->kind], keys);
+	if (!rc)
+		rc = check_keys(s, key_voices[v->kind], keys);
+	if (!rc && turns)
+		rc = read_turns(s, v);
+	if (!rc && talk)
+		rc = read_talk_model(s, v);
+	return rc;
 }
 
 int read_models(const struct section *s, struct campaign_flow *f)

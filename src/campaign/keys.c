@@ -70,7 +70,8 @@ static const char *const fills[] = { "auto", "never", "told", "always", NULL };
 static const char *const learns[] = { "auto", "strict", "immediate", "delayed",
 				      NULL };
 static const char *const holds[] = { "constant", "exponential", NULL };
-const char *const key_voices[] = { "unknown", "talk", "recordings", NULL };
+const char *const key_voices[] = { "unknown", "talk", "recordings", "turns",
+				   NULL };
 const char *const key_costs[] = { "measured",  "constant",    "normal",
 				  "lognormal", "exponential", "histogram",
 				  "trace",     NULL };
@@ -250,12 +251,12 @@ static const struct key talk_keys[] = {
 static const struct key voice_keys[] = {
 	WORD(T, kind, "model", key_voices, VOICE_UNKNOWN,
 	     "what is known of how loud frames are"),
-	TIME(T, spurt, "spurt", CR_MS, 600 * CR_SEC, 1200 * CR_MS,
-	     "talk: mean talk spurt"),
-	TIME(T, pause, "pause", CR_MS, 600 * CR_SEC, 1200 * CR_MS,
-	     "talk: mean pause; noise is sent in it"),
+	TEXT("spurt", "talk: mean talk spurt (1.2s); turns: its length, or "
+		      "drawn evenly (700ms..1800ms)"),
+	TEXT("pause", "noise is sent in it. talk: its mean (1.2s); turns: its "
+		      "length, or drawn evenly (600ms..1600ms)"),
 	INT(T, level, "level", 6, 90, 26, "talk: of spurts, -dBov"),
-	INT(T, noise, "noise", 2, 90, 65, "talk: of pauses, -dBov"),
+	INT(T, noise, "noise", 2, 90, 65, "talk, turns: of pauses, -dBov"),
 	END
 };
 #undef T
@@ -449,7 +450,7 @@ static const struct key flow_keys[] = {
 	SECTION("network", network_keys, "what happens to packets"),
 	SECTION("jitter", buffer_keys, "simulator: jitter buffer"),
 	SECTION("talk", talk_keys, "talk spurts"),
-	SECTION("voice", voice_keys, "simulator: how loud frames are"),
+	SECTION("voice", voice_keys, "what is said, and how loud it is"),
 	SECTION("cost", cost_keys, "simulator: what jobs cost"),
 	SECTION("arrival", arrival_keys, "simulator: when jobs come"),
 	SECTION("expect", expect_keys, "what must hold of these calls"),

@@ -8,29 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/divisor.h"
-#include "campaign/random.h"
 #include "feeder/recordings.h"
 #include "media/payload.h"
-
-#define SEGMENT_MIN CR_SEC
-#define SEGMENT_MAX (10 * CR_SEC)
-#define POOL_BYTES (16u << 20) /* PCM needs no codec time: as many as fit */
-#define CODED_SEGMENTS 64u
-#define MIN_SEGMENTS 16u
-#define MAX_SEGMENTS 256u
+#include "speech/turns.h"
 
 struct source {
-	unsigned segments;
-	unsigned frames; /* of a segment */
-	size_t slot;	 /* bytes of one payload's place */
+	struct segments in;
+	size_t slot; /* bytes of one payload's place */
 	uint8_t *pool;
-	uint16_t *bytes; /* [segments * frames] */
+	uint16_t *bytes; /* [in.count * in.frames] */
 };
 
 /* Tools of one encoding. */
 struct encoder {
 	const struct campaign_leg *leg;
+	const struct campaign_voice *voice;
 	struct payload_cfg payload;
 	struct speech_corpus *corpus;
 	unsigned samples; /* of a frame */
@@ -58,25 +50,14 @@ static unsigned leg_rate(const struct campaign_leg *leg)
 static int size_pool(struct source *s, const struct encoder *enc,
 		     const struct source_cfg *cfg, struct cr_err *e)
 {
-	cr_ns time =
-		cr_ns_max(cr_ns_min(cfg->duration, SEGMENT_MAX), SEGMENT_MIN);
-	size_t segment;
+	bool coded = !enc->leg->codec->any_length;
 
-	s->frames = (unsigned)(time / cfg->flow->ptime);
-	if (enc->leg->codec->any_length)
-		s->slot = (size_t)enc->samples * 2;
-	else
-		s->slot = payload_max_bytes(&enc->payload);
-	segment = s->slot * s->frames;
-	s->segments = (unsigned)(POOL_BYTES / segment);
-	if (s->segments < MIN_SEGMENTS)
-		s->segments = MIN_SEGMENTS;
-	if (s->segments > MAX_SEGMENTS)
-		s->segments = MAX_SEGMENTS;
-	if (!enc->leg->codec->any_length && s->segments > CODED_SEGMENTS)
-		s->segments = CODED_SEGMENTS;
-	s->pool = calloc(s->segments, segment);
-	s->bytes = calloc((size_t)s->segments * s->frames, sizeof(*s->bytes));
+	s->slot = coded ? payload_max_bytes(&enc->payload)
+			: (size_t)enc->samples * 2;
+	s->in = segments_of(cfg->flow->ptime, cfg->duration, s->slot, coded);
+	s->pool = calloc(s->in.count, s->slot * s->in.frames);
+	s->bytes =
+		calloc((size_t)s->in.count * s->in.frames, sizeof(*s->bytes));
 	if (!s->pool || !s->bytes)
 		return cr_fail(e, -ENOMEM, "out of memory for speech");
 	return 0;
@@ -100,21 +81,47 @@ static int encode_frame(struct source *s, const struct encoder *enc,
 	return 0;
 }
 
+/* What segment @i says: the recordings as they are, or by turns. */
+struct speaker {
+	const struct encoder *enc;
+	struct speech_reader reader;
+	struct speech_talker talker;
+};
+
+static void speaker_init(struct speaker *w, const struct encoder *enc,
+			 unsigned i)
+{
+	w->enc = enc;
+	if (enc->voice->kind == VOICE_TURNS)
+		speech_talker_init(&w->talker, &enc->voice->turns, enc->corpus,
+				   enc->seed, i);
+	else
+		speech_reader_init(&w->reader, enc->corpus, enc->seed, i);
+}
+
+static void speaker_read(struct speaker *w, int16_t *pcm)
+{
+	if (w->enc->voice->kind == VOICE_TURNS)
+		speech_talker_read(&w->talker, pcm, w->enc->samples);
+	else
+		speech_read(&w->reader, pcm, w->enc->samples);
+}
+
 static int encode_segment(struct source *s, const struct encoder *enc,
 			  unsigned i, struct cr_err *e)
 {
 	int16_t pcm[CR_FRAME_SAMPLES_MAX];
-	struct speech_reader reader;
+	struct speaker speaker;
 	void *state = NULL;
 	int rc = enc->leg->codec->encoder_open(&state, &enc->leg->cfg, e);
 
 	if (rc)
 		return rc;
-	speech_reader_init(&reader, enc->corpus, enc->seed, i);
-	for (unsigned k = 0; k < s->frames && !rc; k++) {
-		speech_read(&reader, pcm, enc->samples);
+	speaker_init(&speaker, enc, i);
+	for (unsigned k = 0; k < s->in.frames && !rc; k++) {
+		speaker_read(&speaker, pcm);
 		rc = encode_frame(s, enc, state, pcm,
-				  (size_t)i * s->frames + k);
+				  (size_t)i * s->in.frames + k);
 	}
 	enc->leg->codec->encoder_close(state);
 	if (rc)
@@ -128,10 +135,10 @@ static int fill(struct source *s, struct encoder *enc,
 {
 	int rc = size_pool(s, enc, cfg, e);
 
-	for (unsigned i = 0; i < s->segments && !rc; i++) {
+	for (unsigned i = 0; i < s->in.count && !rc; i++) {
 		rc = encode_segment(s, enc, i, e);
 		if (!rc && cfg->progress)
-			cfg->progress(cfg->arg, i + 1, s->segments);
+			cfg->progress(cfg->arg, i + 1, s->in.count);
 	}
 	return rc;
 }
@@ -141,7 +148,9 @@ int source_open(struct source **out, const struct source_cfg *cfg,
 {
 	const struct campaign_flow *f = cfg->flow;
 	const struct recordings said = { cfg->base, f->input, f->input_count };
-	struct encoder enc = { .leg = &f->in, .seed = cfg->seed };
+	struct encoder enc = { .leg = &f->in,
+			       .voice = &f->voice,
+			       .seed = cfg->seed };
 	struct source *s;
 	int rc = source_payload_cfg(&f->in, &enc.payload);
 
@@ -173,6 +182,16 @@ void source_close(struct source *s)
 	free(s);
 }
 
+/* All zero, unless calls speak by turns. */
+static bool turns_alike(const struct speech_turns *a,
+			const struct speech_turns *b)
+{
+	return a->spurt.least == b->spurt.least &&
+	       a->spurt.most == b->spurt.most &&
+	       a->pause.least == b->pause.least &&
+	       a->pause.most == b->pause.most && a->noise == b->noise;
+}
+
 bool source_fits(const struct campaign_flow *a, const struct campaign_flow *b)
 {
 	if (a->in.codec != b->in.codec || a->ptime != b->ptime ||
@@ -182,6 +201,7 @@ bool source_fits(const struct campaign_flow *a, const struct campaign_flow *b)
 	    a->in.cfg.complexity != b->in.cfg.complexity ||
 	    a->in.cfg.fec != b->in.cfg.fec ||
 	    leg_rate(&a->in) != leg_rate(&b->in) ||
+	    !turns_alike(&a->voice.turns, &b->voice.turns) ||
 	    a->input_count != b->input_count)
 		return false;
 	for (unsigned i = 0; i < a->input_count; i++)
@@ -193,24 +213,15 @@ bool source_fits(const struct campaign_flow *a, const struct campaign_flow *b)
 void source_voice_init(struct source_voice *v, const struct source *s,
 		       uint64_t seed)
 {
-	struct random r = random_fork(seed, 3);
-
 	v->source = s;
-	v->first = random_next(&r) % s->segments;
-	v->offset = random_next(&r) % s->frames;
-	/* a step without common divisor visits every segment */
-	do
-		v->step = 1 + random_next(&r) % (s->segments - 1);
-	while (common_divisor(v->step, s->segments) != 1);
+	segment_way_init(&v->way, s->in, seed);
 }
 
 const uint8_t *source_payload(const struct source_voice *v, uint64_t frame,
 			      size_t *bytes)
 {
 	const struct source *s = v->source;
-	uint64_t pos = v->offset + frame;
-	uint64_t segment = (v->first + pos / s->frames * v->step) % s->segments;
-	size_t at = (size_t)(segment * s->frames + pos % s->frames);
+	size_t at = segment_at(&v->way, frame);
 
 	*bytes = s->bytes[at];
 	return s->pool + at * s->slot;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "campaign/campaign.h"
+#include "campaign/segments.h"
 #include "cr/error.h"
 
 struct source;
@@ -23,7 +24,7 @@ struct source;
 typedef void source_progress(void *arg, unsigned done, unsigned total);
 
 struct source_cfg {
-	const struct campaign_flow *flow; /**< input, in, ptime         */
+	const struct campaign_flow *flow; /**< input, voice, in, ptime  */
 	const char
 		*base; /**< the campaign file: relative inputs are beside it */
 	uint64_t seed;
@@ -43,7 +44,7 @@ bool source_fits(const struct campaign_flow *a, const struct campaign_flow *b);
 /** One call's speech. */
 struct source_voice {
 	const struct source *source;
-	uint64_t first, step, offset;
+	struct segment_way way;
 };
 
 void source_voice_init(struct source_voice *v, const struct source *s,

@@ -22,7 +22,7 @@ static int allocate(struct sim_models *m, const struct campaign *c,
 }
 
 static int open_files(struct sim_models *m, const struct campaign *c,
-		      struct cr_err *e)
+		      const struct sim_terms *terms, struct cr_err *e)
 {
 	char path[4096];
 	int rc = cost_models_open(m->costs, c, e);
@@ -30,7 +30,11 @@ static int open_files(struct sim_models *m, const struct campaign *c,
 	for (unsigned f = 0; f < c->flow_count && !rc; f++) {
 		const char *file = c->flows[f].arrival.file;
 
-		rc = voice_model_open(&m->voices[f], c, &c->flows[f], e);
+		rc = voice_model_open(&m->voices[f],
+				      &(struct voice_cfg){ c, &c->flows[f],
+							   terms->seed,
+							   terms->duration },
+				      e);
 		if (file && !rc)
 			rc = replay_open(&m->replays[f],
 					 cost_model_path(path, sizeof(path),
@@ -59,13 +63,13 @@ static int find_counts(struct sim_models *m, const struct campaign *c,
 }
 
 int sim_models_open(struct sim_models *m, const struct campaign *c,
-		    int64_t cpus, struct cr_err *e)
+		    const struct sim_terms *terms, struct cr_err *e)
 {
 	int rc = allocate(m, c, e);
 
 	if (!rc)
-		rc = open_files(m, c, e);
-	return rc ? rc : find_counts(m, c, cpus, e);
+		rc = open_files(m, c, terms, e);
+	return rc ? rc : find_counts(m, c, terms->cpus, e);
 }
 
 void sim_models_close(struct sim_models *m, const struct campaign *c)

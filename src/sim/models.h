@@ -20,13 +20,20 @@ struct sim_models {
 	uint64_t *counts;	    /**< [flow_count] calls, for the plan  */
 };
 
+/** What the command line may say in the place of @c. */
+struct sim_terms {
+	int64_t cpus;
+	uint64_t seed;
+	cr_ns duration;
+};
+
 /**
- * The models of @c, which must outlive them, on @cpus CPUs. 0, or with @e:
+ * The models of @c, which must outlive them. 0, or with @e:
  * -ENOMEM, -E2BIG (a load of too many calls), what a file is not; either way
  * sim_models_close().
  */
 int sim_models_open(struct sim_models *m, const struct campaign *c,
-		    int64_t cpus, struct cr_err *e);
+		    const struct sim_terms *terms, struct cr_err *e);
 void sim_models_close(struct sim_models *m, const struct campaign *c);
 
 #endif

@@ -34,7 +34,7 @@ static bool is_rated(const struct campaign_flow *f)
 	return f->synthetic;
 }
 
-static int open_corpus(struct voice_model *m, const struct campaign *c,
+static int open_corpus(struct voice_model *m, const struct voice_cfg *cfg,
 		       struct cr_err *e)
 {
 	const struct campaign_flow *f = m->flow;
@@ -46,25 +46,78 @@ static int open_corpus(struct voice_model *m, const struct campaign *c,
 		return cr_fail(e, -ENOMEM, "out of memory");
 	for (unsigned i = 0; i < f->input_count && i < PATTERNS_MAX; i++)
 		patterns[i] = cost_model_path(paths[i], sizeof(paths[i]),
-					      c->path, f->input[i]);
+					      cfg->campaign->path, f->input[i]);
 	rc = speech_open(&m->corpus, RATE, f->input_count ? patterns : NULL, e);
 	free(paths);
 	return rc;
 }
 
-int voice_model_open(struct voice_model *m, const struct campaign *c,
-		     const struct campaign_flow *f, struct cr_err *e)
+/* At 8 kHz: that of PCMU and PCMA. */
+static size_t packet_samples(const struct campaign_flow *f)
 {
-	*m = (struct voice_model){ .seed = (uint64_t)c->seed };
-	if (f->voice.kind == VOICE_UNKNOWN || !is_rated(f))
+	cr_ns n = f->ptime * (cr_ns)RATE / CR_SEC;
+
+	return n < 1 ? 1 : n < SAMPLES_MAX ? (size_t)n : SAMPLES_MAX;
+}
+
+static uint8_t level_of_pcm(const int16_t *pcm, size_t n)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += (uint64_t)((int32_t)pcm[i] * pcm[i]);
+	return importance_of_square(sum / n);
+}
+
+static void rate_segment(struct voice_model *m, unsigned i)
+{
+	uint8_t *levels = m->levels + (size_t)i * m->in.frames;
+	size_t n = packet_samples(m->flow);
+	struct speech_talker t;
+
+	speech_talker_init(&t, &m->flow->voice.turns, m->corpus, m->seed, i);
+	for (unsigned k = 0; k < m->in.frames; k++) {
+		int16_t pcm[SAMPLES_MAX];
+
+		speech_talker_read(&t, pcm, n);
+		levels[k] = level_of_pcm(pcm, n);
+	}
+}
+
+/* The feeder's segments (feeder/source.c). */
+static int rate_turns(struct voice_model *m, cr_ns duration, struct cr_err *e)
+{
+	m->in = segments_of(m->flow->ptime, duration,
+			    2 * packet_samples(m->flow), false);
+	m->levels = malloc((size_t)m->in.count * m->in.frames);
+	if (!m->levels)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	for (unsigned i = 0; i < m->in.count; i++)
+		rate_segment(m, i);
+	return 0;
+}
+
+int voice_model_open(struct voice_model *m, const struct voice_cfg *cfg,
+		     struct cr_err *e)
+{
+	int64_t kind = cfg->flow->voice.kind;
+	int rc = 0;
+
+	*m = (struct voice_model){ .seed = cfg->seed };
+	if (kind == VOICE_UNKNOWN || !is_rated(cfg->flow))
 		return 0;
-	m->flow = f;
-	return f->voice.kind == VOICE_RECORDINGS ? open_corpus(m, c, e) : 0;
+	m->flow = cfg->flow;
+	if (kind == VOICE_RECORDINGS || kind == VOICE_TURNS)
+		rc = open_corpus(m, cfg, e);
+	if (!rc && kind == VOICE_TURNS)
+		rc = rate_turns(m, cfg->duration, e);
+	return rc;
 }
 
 void voice_model_close(struct voice_model *m)
 {
 	speech_close(m->corpus);
+	free(m->levels);
 	*m = (struct voice_model){ 0 };
 }
 
@@ -76,7 +129,9 @@ void voice_init(struct voice *v, const struct voice_model *m, uint64_t seed,
 	*v = (struct voice){ .model = m, .random = random_fork(seed, 5) };
 	/* as if the call had been going on: some begin with a pause */
 	v->talking = random_chance(&v->random, CR_PPM / 2);
-	if (m->corpus)
+	if (m->levels)
+		segment_way_init(&v->way, m->in, seed);
+	else if (m->corpus)
 		speech_reader_init(&v->reader, m->corpus, m->seed, index);
 }
 
@@ -122,20 +177,16 @@ static uint8_t talk(struct voice *v)
 static uint8_t play(struct voice *v)
 {
 	int16_t pcm[SAMPLES_MAX];
-	cr_ns want = v->model->flow->ptime * (cr_ns)RATE / CR_SEC;
-	size_t n = want < 1		? 1
-		   : want < SAMPLES_MAX ? (size_t)want
-					: SAMPLES_MAX;
-	uint64_t sum = 0;
+	size_t n = packet_samples(v->model->flow);
 
 	speech_read(&v->reader, pcm, n);
-	for (size_t i = 0; i < n; i++)
-		sum += (uint64_t)((int32_t)pcm[i] * pcm[i]);
-	return importance_of_square(sum / n);
+	return level_of_pcm(pcm, n);
 }
 
 uint8_t voice_at(struct voice *v, uint64_t frame)
 {
+	if (v->model->levels)
+		return v->model->levels[segment_at(&v->way, frame)];
 	while (v->next <= frame) {
 		v->latest = v->model->corpus ? play(v) : talk(v);
 		v->next++;

@@ -2,8 +2,9 @@
 /*
  * What a simulated call's frames hold: how much each would be missed, as the
  * daemon's receiver would rate it (cr_job.importance). By a model of talk,
- * spurts and pauses of exponential length in which all frames are sent, or by
- * the energy of recordings, as the feeder would send them.
+ * spurts and pauses of exponential length in which all frames are sent; by the
+ * energy of recordings; or by that of the very turns that the feeder would
+ * send.
  *
  * Thread rule: a model is constant once it is open; a voice belongs to the
  * thread that has its call.
@@ -13,19 +14,29 @@
 
 #include "campaign/campaign.h"
 #include "campaign/random.h"
+#include "campaign/segments.h"
 #include "speech/speech.h"
 
 /** Of a flow. Zero is closed: nothing is known. */
 struct voice_model {
 	const struct campaign_flow *flow;
-	struct speech_corpus *corpus; /**< or NULL */
+	struct speech_corpus *corpus; /**< recordings, or NULL */
+	uint8_t *levels; /**< turns: [in.count * in.frames], or NULL */
+	struct segments in;
 	uint64_t seed;
+};
+
+struct voice_cfg {
+	const struct campaign *campaign;
+	const struct campaign_flow *flow; /**< of it */
+	uint64_t seed;
+	cr_ns duration; /**< of the campaign */
 };
 
 /** 0, or with @e what speech_open() says. Names of files are meant from the
  * campaign's folder. */
-int voice_model_open(struct voice_model *m, const struct campaign *c,
-		     const struct campaign_flow *f, struct cr_err *e);
+int voice_model_open(struct voice_model *m, const struct voice_cfg *cfg,
+		     struct cr_err *e);
 void voice_model_close(struct voice_model *m);
 
 /** Is anything known of frames of @m? What a codec would have to decode first
@@ -39,6 +50,7 @@ struct voice {
 	const struct voice_model *model;
 	struct random random;
 	struct speech_reader reader;
+	struct segment_way way;
 	uint64_t next;	/**< frame that is not rated yet             */
 	uint64_t turn;	/**< frame at which spurt or pause ends      */
 	uint8_t latest; /**< importance of the frame before @next    */

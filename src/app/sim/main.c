@@ -282,7 +282,11 @@ static int run(struct job *j, const struct campaign *c)
 	if (!rc)
 		rc = sim_options_apply(c, &j->settings, &e);
 	if (!rc)
-		rc = sim_models_open(&m, c, s->platform.cpus, &e);
+		rc = sim_models_open(&m, c,
+				     &(struct sim_terms){ s->platform.cpus,
+							  s->seed,
+							  s->duration },
+				     &e);
 	if (!rc && j->options.analyse) {
 		rc = analyse(j, c, &m);
 		sim_models_close(&m, c);

@@ -172,6 +172,15 @@ static const struct {
 	{ OK_TOP OK_FLOW "    voice: {model: recordings, noise: 60}\n",
 	  "c.yaml:7: flows[0].voice: noise does not belong to "
 	  "model=recordings" },
+	{ OK_TOP OK_FLOW "    voice: {model: turns, level: 30}\n",
+	  "level does not belong to model=turns" },
+	{ OK_TOP OK_FLOW "    voice: {model: turns, spurt: 2s..1s}\n",
+	  "c.yaml:7: flows[0].voice: spurt=2s..1s: needs a time, or a range of "
+	  "it, such as 700ms..1800ms, from 10ms to 600s" },
+	{ OK_TOP OK_FLOW "    voice: {model: turns, pause: 0}\n",
+	  "pause=0: needs" },
+	{ OK_TOP OK_FLOW "    voice: {model: talk, spurt: 1s..2s}\n",
+	  "spurt=1s..2s: needs a time such as 1.2s, from 1ms to 600s" },
 	{ OK_TOP OK_FLOW "    release: {model: rate}\n", "needs x" },
 	{ OK_TOP OK_FLOW "    release: {x: 3}\n", "belong to model=rate" },
 	{ OK_TOP OK_FLOW "    release: {burst: 3}\n", "belongs to model=lbap" },

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was heard: PESQ of every call of a run, and the run's numbers."""
+import concurrent.futures
+import csv
+import json
+import os
+import shutil
+
+from codec_report import quality
+from codec_sweep import interval
+from plays import told
+
+COLUMNS = ("load", "what", "repetition", "calls", "sent", "lost",
+           "delay_p50_ms", "delay_p99_ms", "pesq_calls", "pesq_mean",
+           "pesq_worst")
+SUMMARY = ("load", "what", "repetitions", "calls", "lost", "delay_p99_ms",
+           "pesq_mean", "pesq_low", "pesq_high", "pesq_worst")
+
+
+def _score(job):
+    """A process has a pesq of its own."""
+    folder, row = job
+    return quality.score(quality.load_pesq(), folder, row)
+
+
+def _calls(folder):
+    with open(os.path.join(folder, "calls.csv"), encoding="utf-8") as f:
+        return list(csv.DictReader(f))
+
+
+def _later(path, other):
+    return os.path.exists(path) and \
+        os.path.getmtime(path) >= os.path.getmtime(other)
+
+
+def _some(rows, most):
+    """As many rows as that, evenly."""
+    n = min(len(rows), most)
+    return [rows[i * len(rows) // n] for i in range(n)]
+
+
+def pesq_of(folder, pool, most, keep):
+    """PESQ of the calls of a run, or of some of them, from pesq.json if that
+    has it. The speech is removed then, if it is not to be kept."""
+    path, dump, run = (os.path.join(folder, name)
+                       for name in ("pesq.json", "dump", "run.json"))
+    if _later(path, run):
+        with open(path, encoding="utf-8") as f:
+            return json.load(f)
+    rows = [(dump, row) for row in _some(_calls(folder), most)]
+    values = [v for v in pool.map(_score, rows, chunksize=4) if v is not None]
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(values, f)
+    if not keep:
+        shutil.rmtree(dump)
+    return values
+
+
+def row_of(run, folder, values):
+    """A run as of COLUMNS."""
+    total = told(folder)["total"]
+    delay = total["delay"]
+    return dict(zip(COLUMNS, (
+        run.load, run.what, run.turn, total["admitted"], total["sent"],
+        total["lost"], delay["p50_ns"] / 1e6, delay["p99_ns"] / 1e6,
+        len(values), sum(values) / len(values) if values else None,
+        min(values, default=None))))
+
+
+def rows_of(runs, out, most, keep):
+    """Of all runs, told on the way."""
+    found = []
+    with concurrent.futures.ProcessPoolExecutor() as pool:
+        for run in runs:
+            folder = run.folder(out)
+            row = row_of(run, folder, pesq_of(folder, pool, most, keep))
+            found.append(row)
+            print("{load:.2f} {what}, {repetition}: lost {lost} of {sent}, "
+                  "p99 {delay_p99_ms:.1f} ms".format(**row) +
+                  (", PESQ {pesq_mean:.2f}, worst {pesq_worst:.2f}"
+                   .format(**row) if row["pesq_calls"] else ""), flush=True)
+    return found
+
+
+def _point(some):
+    mean, _, low, high = interval.of_mean([r["pesq_mean"] for r in some])
+    return dict(zip(SUMMARY, (
+        some[0]["load"], some[0]["what"], len(some), some[0]["calls"],
+        sum(r["lost"] for r in some) / sum(r["sent"] for r in some),
+        max(r["delay_p99_ms"] for r in some), mean, low, high,
+        min(r["pesq_worst"] for r in some))))
+
+
+def summary(rows):
+    """Over the repetitions: means with 95 % intervals by Student's t, the
+    worst call and the longest p99 of any."""
+    groups = {}
+    for row in rows:
+        if row["pesq_calls"]:
+            groups.setdefault((row["what"], row["load"]), []).append(row)
+    return [_point(some) for some in groups.values()]
+
+
+def write(path, columns, rows):
+    with open(path, "w", encoding="utf-8", newline="") as f:
+        out = csv.DictWriter(f, columns, lineterminator="\n")
+        out.writeheader()
+        out.writerows(rows)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""campaigns/overload/run with real programs: conversations are played, scored
+and drawn. PESQ itself is not part of this."""
+import csv
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import wave
+
+import numpy as np
+import pytest
+
+from conftest import PATIENCE
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
+PROGRAM = ROOT / "campaigns" / "overload" / "run"
+sys.path[:0] = [str(PROGRAM.parent), str(ROOT / "campaigns"),
+                str(ROOT / "src" / "report")]
+
+import plays  # noqa: E402
+import scores  # noqa: E402
+
+FRAME = 160
+CALLS = 3
+CAMPAIGN = """\
+duration: 4300ms
+ports: own
+daemon: {admission: off, shed: quiet}
+flows:
+  - name: talk
+    load: 100%
+    in: {codec: pcmu}
+    out: {codec: amr, mode: 12.2}
+    voice: {model: turns, spurt: 700ms..1800ms, pause: 600ms..1600ms, noise: 65}
+    start: {spread: 200ms}
+"""
+PESQ = """\
+def pesq(rate, said, heard, mode):
+    assert (rate, mode) == (8000, "nb") and len(said) == len(heard)
+    return 3.5 if abs(heard).max() > 1000 else 1.0
+"""
+
+
+def rows(path):
+    with open(path, encoding="utf-8") as f:
+        return list(csv.DictReader(f))
+
+
+def levels(path):
+    """RMS of each frame of a file."""
+    with wave.open(str(path)) as f:
+        pcm = np.frombuffer(f.readframes(f.getnframes()), "<i2")
+    frames = pcm[:len(pcm) // FRAME * FRAME].reshape(-1, FRAME)
+    return np.sqrt((frames.astype(float) ** 2).mean(axis=1))
+
+
+def test_conversations_are_played_scored_and_drawn(tmp_path):
+    (tmp_path / "pesq.py").write_text(PESQ)
+    (tmp_path / "talk.yaml").write_text(CAMPAIGN)
+    out = tmp_path / "out"
+    command = [PROGRAM, tmp_path / "talk.yaml", "--capacity", CALLS,
+               "--loads", 1, "--shed", "quiet", "--repeat", 1, "--keep",
+               "--out", out]
+    env = {**os.environ, "PYTHONPATH": str(tmp_path), "CR_BUILD": str(BUILD)}
+    for again in ([], ["--resume"]):
+        done = subprocess.run([*map(str, command), *again], env=env,
+                              capture_output=True, text=True,
+                              timeout=PATIENCE)
+        assert done.returncode == 0, done.stderr + done.stdout
+        # what is there is not played again
+        assert ("== 1.00 x the capacity, quiet, 1" in done.stdout) != \
+            bool(again)
+        [row] = rows(out / "runs.csv")
+        assert (row["what"], row["calls"], row["pesq_calls"],
+                row["pesq_mean"]) == ("quiet", "3", "3", "3.5")
+    [point] = rows(out / "summary.csv")
+    assert (point["load"], point["pesq_mean"], point["pesq_low"]) == \
+        ("1.0", "3.5", "")
+    assert "the quietest first" in (out / "overload.svg").read_text()
+
+    run = out / "1" / "quiet" / "1"
+    told = json.loads((run / "run.json").read_text())["total"]
+    # a frame every 20 ms, in pauses too
+    assert told["sent"] + told["missed"] in range(CALLS * 204, CALLS * 216)
+    said = np.concatenate([levels(run / "dump" / f"talk-{i}.src.wav")
+                           for i in range(CALLS)])
+    assert len(said) == told["sent"] + told["missed"]
+    assert 0.25 < (said > 100).mean() < 0.65
+    # most of the rest is noise of -65 dBov, as PCMU has it
+    assert 16 < np.median(said[said < 100]) < 21
+    for i in range(CALLS):
+        assert (run / "dump" / f"talk-{i}.heard.wav").exists()
+
+
+def test_the_capacity_is_what_comes_through_of_too_much():
+    """Of 100 packets a second, every other one comes back."""
+    records = np.zeros(1000, [("sent", "<i8"), ("received", "<i8")])
+    records["sent"] = 7e9 + np.arange(1000) * 1e7
+    records["received"][::2] = records["sent"][::2] + 3e7
+    assert plays.carried(records) == pytest.approx(0.5, abs=0.01)
+    # a run that is too short to leave its ends out
+    assert plays.carried(records[:200]) == pytest.approx(0.5, abs=0.02)
+
+
+def test_repetitions_make_an_interval_and_have_one_worst_call():
+    few = [{"load": 1.1, "what": "quiet", "calls": 90, "sent": 100,
+            "lost": lost, "delay_p99_ms": p99, "pesq_calls": 90,
+            "pesq_mean": mean, "pesq_worst": worst}
+           for lost, p99, mean, worst in ((9, 30, 3.8, 3.3), (11, 33, 4.0, 3.1))]
+    [point] = scores.summary([*few, {**few[0], "pesq_calls": 0, "load": 2}])
+    assert point["repetitions"] == 2 and point["lost"] == 0.1
+    assert (point["delay_p99_ms"], point["pesq_worst"]) == (33, 3.1)
+    assert point["pesq_mean"] == pytest.approx(3.9)
+    # t of one degree of freedom is 12.71
+    assert point["pesq_high"] - 3.9 == pytest.approx(12.71 * 0.1, abs=0.01)
+
+
+def test_what_cannot_be_is_refused(tmp_path):
+    for words, why in ((["--shed", "loud"], "known: age, pattern, quiet"),
+                       ([str(ROOT / "campaigns" / "two-codecs.yaml")],
+                        "needs one flow")):
+        done = subprocess.run([PROGRAM, "--only", "play", *words],
+                              cwd=tmp_path, capture_output=True, text=True,
+                              timeout=PATIENCE)
+        assert done.returncode == 2 and why in done.stderr

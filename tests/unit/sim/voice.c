@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Turns are the same live and simulated: how loud the simulator has a frame is
+ * how loud the daemon's receiver finds what the feeder sends.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmocka_cr.h"
+#include "feeder/source.h"
+#include "media/importance.h"
+#include "media/payload.h"
+#include "scratch.h"
+#include "sim/voice.h"
+#include "speech/wav.h"
+
+enum { RATE = 8000, SECONDS = 6, FRAMES = 3000, SEED = 5 };
+/* 20 dB above the noise of pauses. */
+enum { NOISE = 2 + 4 * 12 };
+
+static struct campaign *campaign;
+
+/* Sounds of any strength, up to 100 ms each. */
+static int make_campaign(void **state)
+{
+	char wav[SCRATCH_MAX], text[512];
+	uint8_t head[WAV_HEADER_BYTES];
+	FILE *f = fopen(scratch_file(wav), "wb");
+	unsigned noise = 1;
+
+	(void)state;
+	if (!f)
+		return -1;
+	wav_header(head, RATE, SECONDS * RATE);
+	(void)fwrite(head, 1, sizeof(head), f);
+	for (unsigned i = 0; i < SECONDS * RATE; i++) {
+		int16_t s;
+
+		noise = noise * 1103515245 + 12345;
+		s = (int16_t)((int)(noise >> 16 & 0x7fff) - 0x4000);
+		s = (int16_t)(s >> i / 800 % 9);
+		(void)fwrite(&s, sizeof(s), 1, f);
+	}
+	(void)snprintf(text, sizeof(text),
+		       "duration: 4s\nflows:\n  - count: 1\n"
+		       "    in: {codec: pcmu}\n    out: {codec: amr}\n"
+		       "    voice: {model: turns}\n    input: [%s]\n",
+		       wav);
+	return fclose(f) ||
+	       campaign_parse(text, strlen(text), "c.yaml", &campaign, NULL);
+}
+
+static int free_campaign(void **state)
+{
+	(void)state;
+	campaign_free(campaign);
+	return 0;
+}
+
+static void the_feeder_sends_what_the_simulator_rates(void **state)
+{
+	const struct campaign_flow *flow = &campaign->flows[0];
+	const struct source_cfg cfg = { .flow = flow,
+					.base = "c.yaml",
+					.seed = SEED,
+					.duration = campaign->duration };
+	struct payload_cfg pcmu;
+	struct voice_model model;
+	struct source *source;
+	unsigned pauses = 0;
+
+	(void)state;
+	assert_int_equal(source_payload_cfg(&flow->in, &pcmu), 0);
+	assert_int_equal(source_open(&source, &cfg, NULL), 0);
+	assert_int_equal(
+		voice_model_open(&model,
+				 &(struct voice_cfg){ campaign, flow, SEED,
+						      campaign->duration },
+				 NULL),
+		0);
+	for (uint64_t call = 0; call < 3; call++) {
+		struct source_voice live;
+		struct voice simulated;
+
+		source_voice_init(&live, source, 40 + call);
+		voice_init(&simulated, &model, 40 + call, call);
+		for (uint64_t i = 0; i < FRAMES; i++) {
+			size_t n;
+			const uint8_t *p = source_payload(&live, i, &n);
+			int heard = importance_of(&pcmu, p, n);
+			int rated = voice_at(&simulated, i);
+
+			/* mu-law rounds: less than 2 dB */
+			assert_int_equal(n, 160);
+			assert_in_range(heard - rated + 2, 0, 4);
+			pauses += rated < NOISE;
+		}
+	}
+	assert_in_range(pauses, FRAMES, 2 * FRAMES);
+	voice_model_close(&model);
+	source_close(source);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_feeder_sends_what_the_simulator_rates),
+	};
+
+	return cmocka_run_group_tests(tests, make_campaign, free_campaign);
+}
