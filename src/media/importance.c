@@ -6,9 +6,6 @@
  */
 #include "media/importance.h"
 
-/* As media/inflow.c has it: RFC 7587, 3.1.3. */
-#define QUIET_BYTES 2u
-
 /* Samples by segment and step, squared (codecs/g711.c says what these are). The
  * smallest step of A-law, 8 of 32768, is its silence: nothing. */
 #define SQUARE(v) ((uint32_t)((v) * (v)))
@@ -122,8 +119,8 @@ uint8_t importance_of(const struct payload_cfg *cfg, const uint8_t *p, size_t n)
 	case PAYLOAD_L16:
 		return of_mean(sum_l16(p, n / 2), n / 2);
 	case PAYLOAD_WHOLE:
-		return n && n <= QUIET_BYTES ? CR_IMPORTANCE_NOTHING
-					     : CR_IMPORTANCE_UNKNOWN;
+		return n && n <= PAYLOAD_QUIET_BYTES ? CR_IMPORTANCE_NOTHING
+						     : CR_IMPORTANCE_UNKNOWN;
 	case PAYLOAD_G722:
 	case PAYLOAD_G726:
 		return CR_IMPORTANCE_UNKNOWN;

@@ -19,9 +19,6 @@
 /* Packets of a buffer for so much more than its longest delay. */
 #define SLOTS_SPARE 4u
 #define PACKET_SHORT (10 * CR_MS)
-/* Of a codec whose silence shows in the length of its packets only: Opus with
- * DTX sends 2 octets at most (RFC 7587, 3.1.3; RFC 6716, 3.1). */
-#define QUIET_BYTES 2u
 
 struct inflow {
 	struct inflow_cfg cfg;
@@ -153,7 +150,7 @@ static struct extent extent_of(const struct inflow *f,
 		return x;
 	}
 	if (codec->payload->kind == PAYLOAD_WHOLE) {
-		x.silent = bytes <= QUIET_BYTES;
+		x.silent = bytes <= PAYLOAD_QUIET_BYTES;
 		return x;
 	}
 	if (payload_open(codec->payload, payload, bytes, &it))

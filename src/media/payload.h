@@ -44,6 +44,9 @@
 
 /** Most frames in one packet (240 ms of AMR). */
 #define PAYLOAD_FRAMES_MAX 12u
+/** A packet that is one frame, and no longer than this, is silence: Opus with
+ * DTX shows it in nothing else (RFC 7587, 3.1.3; RFC 6716, 3.1). */
+#define PAYLOAD_QUIET_BYTES 2u
 /** CMR: no mode requested (RFC 4867, 4.3.1). */
 #define PAYLOAD_NO_CMR 15u
 /** AMR frame types without speech bits (3GPP TS 26.101, 26.201). */
