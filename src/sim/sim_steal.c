@@ -98,7 +98,9 @@ static void steal_for_idle(struct sim *s, struct sim_rq *q, cr_ns now)
 	while ((cpu = cpus_lowest(&left)) >= 0) {
 		cr_cpus_del(&left, (unsigned)cpu);
 		q->now = now;
-		if (steal(s, q, (unsigned)cpu))
+		/* again, if what was stolen had only what is too old */
+		while (cr_cpus_has(&q->idle, (unsigned)cpu) &&
+		       steal(s, q, (unsigned)cpu))
 			sim_pick(s, q);
 	}
 	event_heap_set(&s->next, (uint32_t)(q - s->rq), sim_next(q));

@@ -143,6 +143,22 @@ static void a_move_is_a_migration(void **state)
 	rig_free(rig);
 }
 
+/* B is done at 20. C, which is due last and taken first, is too old by then:
+ * so E is taken as well, at once. */
+static void who_stole_what_is_too_old_steals_again(void **state)
+{
+	struct sim_rig *rig = rig_of(&cr_sched_edf_steal, 2);
+
+	(void)state;
+	rig->cfg.core.max_age[CR_SOFT] = 18;
+	JOBS(rig, { 0, 30, 40 });
+	JOBS(rig, { 0, 20, 40 });
+	JOBS(rig, { 0, 5, 200 });
+	JOBS(rig, { LATER, 5, LATER + 5 });
+	JOBS(rig, { 15, 10, 60 });
+	expect(rig, "AAAAAA....", "BBBBEE....");
+}
+
 static void a_stealing_policy_can_be_switched_to(void **state)
 {
 	struct sim_rig *rig = three_and_none(&cr_sched_edf);
@@ -163,6 +179,7 @@ int main(void)
 		cmocka_unit_test(masks_are_kept),
 		cmocka_unit_test(hard_tasks_neither_go_nor_get_company),
 		cmocka_unit_test(a_move_is_a_migration),
+		cmocka_unit_test(who_stole_what_is_too_old_steals_again),
 		cmocka_unit_test(a_stealing_policy_can_be_switched_to),
 	};
 
