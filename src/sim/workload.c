@@ -41,6 +41,15 @@ static void describe(const struct backlog_entry *e, struct cr_job *job)
 	job->deadline = e->deadline;
 }
 
+/* Of the frame in front of the backlog: voices are heard in order. */
+static void describe_first(struct sim_call *c, const struct backlog_entry *e,
+			   struct cr_job *job)
+{
+	describe(e, job);
+	if (c->voice)
+		job->importance = voice_at(c->voice, e->frame);
+}
+
 static void job_comes(struct sim_call *c, struct arrival_job j, cr_ns waited,
 		      cr_ns now)
 {
@@ -62,7 +71,7 @@ static void job_comes(struct sim_call *c, struct arrival_job j, cr_ns waited,
 	c->sum.jobs += rc >= 0;
 	if (rc <= 0)
 		return;
-	describe(&dropped, &lost);
+	describe_first(c, &dropped, &lost);
 	outcome_undone(c, &lost, dropped.waited, CR_OUT_OVERWRITTEN, now);
 }
 
@@ -211,9 +220,7 @@ static bool peek(struct core_task *t, struct cr_job *job)
 
 	if (!e)
 		return false;
-	describe(e, job);
-	if (c->voice)
-		job->importance = voice_at(c->voice, e->frame);
+	describe_first(c, e, job);
 	if (!c->served)
 		return true;
 	count_served(c);
