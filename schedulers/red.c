@@ -17,7 +17,8 @@
  *
  * A rejected job that has no time left is dropped as soon as an accepted one
  * wants the CPU (cr_task.give_up): the frame after it may be in time. With
- * nothing else to do it is run, late.
+ * nothing else to do it is run, late; so is, then and there, one that must not
+ * be given up, such as a digit. A lossless task's waits behind.
  *
  * Up to full load nobody gives way, and this is edf. Of jobs that come together
  * and are worth the same, as many as possible are in time (Moore and Hodgson

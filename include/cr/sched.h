@@ -194,6 +194,8 @@ struct cr_job {
 	cr_ns cost;	/**< estimate; the truth is known only at stop        */
 	cr_ns ran;	/**< service so far, updated before each stop()       */
 	uint8_t importance; /**< CR_IMPORTANCE_*, or a level              */
+	bool vital; /**< not to be given up, however quiet it is: a digit, or
+			 what tells of a loss                         */
 };
 
 struct cr_rq;
@@ -225,8 +227,8 @@ struct cr_task {
 
 	/** Written by pick(), or left alone: the frame is not worth its time.
 	 * It is dropped as one that is too old: stop(DROP) comes after 0 ns,
-	 * and enqueue(NEXT) if more wait. A lossless one is run all the same.
-	 */
+	 * and enqueue(NEXT) if more wait. One that must not be given up
+	 * (cr_may_give_up()) is run all the same. */
 	bool give_up;
 
 	/** The policy's own; ops->task_size bytes, zeroed before task_add(). */
@@ -436,6 +438,12 @@ static inline bool cr_may_run(const struct cr_rq *rq, const struct cr_task *t,
 static inline bool cr_lighter(const struct cr_rq *a, const struct cr_rq *b)
 {
 	return a->load_ppm * b->ncpu < b->load_ppm * a->ncpu;
+}
+
+/** May the job of @t be given up so that others are in time? */
+static inline bool cr_may_give_up(const struct cr_task *t)
+{
+	return !t->lossless && !t->job.vital;
 }
 
 /** Service of @t's job, including the run in progress. */

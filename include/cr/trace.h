@@ -47,7 +47,8 @@ enum cr_outcome {
 	CR_OUT_UNRECEIVED,  /**< simulator: too many waited to be received   */
 	CR_OUT_UNBUFFERED,  /**< simulator: too late for its jitter buffer, or
 				dropped there                               */
-	CR_OUT_SHED	    /**< given up to hold the waiting time (--shed)  */
+	CR_OUT_SHED	    /**< given up for others before it was too old: by
+				--shed, or by the scheduler                 */
 };
 
 #define CR_NOUTCOMES 10u

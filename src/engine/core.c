@@ -5,8 +5,8 @@
  *            release/again        pick: claim        stop
  *   IDLE -------------------> QUEUED -----> RUNNING ------> IDLE
  *     ^      oldest frame       ^              |
- *     |      becomes the job    +-- the frame is gone, too old, or to be
- *     +-- nothing waits --------+-- shed: stop(DROP), next frame
+ *     |      becomes the job    +-- the frame is gone, too old, or given
+ *     +-- nothing waits --------+-- up: stop(DROP), next frame
  *
  * Every callback of the policy is made here (or in core_switch.c), so this is
  * where its promises are verified (core_guard.c) and where the counts come
@@ -230,14 +230,12 @@ cr_ns core_waited(const struct core_task *t, cr_ns now)
 	return now - job->arrival;
 }
 
-/* It is dropped, or concealed, as one that is too old. */
-static enum core_worth too_late(const struct core *c, struct shed_queue *q,
-				struct core_task *t)
+/* Not for --shed, which has to know. */
+static void lose(const struct core *c, struct shed_queue *q,
+		 struct core_task *t)
 {
 	if (t->shed)
-		shed_lost(q, t->shed, &t->task.job);
-	return c->cfg.stale[t->task.cls] == CORE_STALE_CONCEAL ? CORE_CONCEAL
-							       : CORE_OLD;
+		shed_lost(&c->cfg.shed, q, t->shed, &t->task.job);
 }
 
 enum core_worth core_worth_of(const struct core *c, struct shed_queue *q,
@@ -245,13 +243,16 @@ enum core_worth core_worth_of(const struct core *c, struct shed_queue *q,
 {
 	enum shed_verdict verdict;
 
-	if (too_old(c, t, now))
-		return too_late(c, q, t);
+	if (too_old(c, t, now)) {
+		lose(c, q, t);
+		return c->cfg.stale[t->task.cls] == CORE_STALE_CONCEAL
+			       ? CORE_CONCEAL
+			       : CORE_OLD;
+	}
 	if (!t->shed)
 		return CORE_RUN;
 	verdict = shed_ask(&c->cfg.shed, q, t->shed, &t->task,
 			   core_waited(t, now), now);
-	t->pause = verdict == SHED_PAUSE;
 	return verdict == SHED_KEEP ? CORE_RUN : CORE_SHED;
 }
 
@@ -274,6 +275,10 @@ static bool deal_with(struct core_rq *a, struct core_task *t,
 		a->counts.spared++;
 		shed(t, CR_OUT_SHED, now);
 		return false;
+	case CORE_GIVEN_UP:
+		a->counts.given_up++;
+		shed(t, CR_OUT_SHED, now);
+		return false;
 	}
 	return true;
 }
@@ -282,8 +287,8 @@ static bool deal_with(struct core_rq *a, struct core_task *t,
 static bool take_frame(struct core *c, struct core_task *t, cr_ns now)
 {
 	struct core_rq *a = aux_of(c, t->task.rq);
-	bool given_up = t->task.give_up && !t->patient;
-	enum core_worth worth = CORE_RUN;
+	bool given_up = t->task.give_up && cr_may_give_up(&t->task);
+	enum core_worth worth = given_up ? CORE_GIVEN_UP : CORE_RUN;
 
 	if (!t->claimed) {
 		if (!t->backlog->claim(t, t->task.job.seq)) {
@@ -295,7 +300,7 @@ static bool take_frame(struct core *c, struct core_task *t, cr_ns now)
 			worth = core_worth_of(c, &a->shed, t, now);
 	}
 	if (given_up)
-		worth = too_late(c, &a->shed, t);
+		lose(c, &a->shed, t);
 	return deal_with(a, t, worth, now);
 }
 

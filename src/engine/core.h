@@ -50,13 +50,14 @@ enum core_stale {
  */
 struct core_backlog {
 	/** Describe the oldest waiting frame: all of seq, arrival, eligible and
-	 * deadline of @job, and its importance, if anybody has rated it. False:
-	 * nothing waits, and the task goes to sleep until core_release(). */
+	 * deadline of @job; its importance, if anybody rates the task's; and
+	 * whether it is vital, if any of them is. False: nothing waits, and the
+	 * task goes to sleep until core_release(). */
 	bool (*peek)(struct core_task *t, struct cr_job *job);
 	/** Take frame @seq out, which was the oldest. False: it is gone. */
 	bool (*claim)(struct core_task *t, uint64_t seq);
-	/** Frame @job was claimed and then shed (CR_OUT_STALE, CR_OUT_SHED) or
-	 * cancelled at @now. May be NULL. */
+	/** Frame @job was claimed and then shed (CR_OUT_STALE, CR_OUT_SHED: by
+	 * the policy, if task.give_up) or cancelled at @now. May be NULL. */
 	void (*shed)(struct core_task *t, const struct cr_job *job,
 		     enum cr_outcome why, cr_ns now);
 };
@@ -70,7 +71,6 @@ struct core_task {
 	struct shed_call *shed;
 	bool patient; /**< owner: its frames never get too old */
 	bool stale;   /**< the running job is too old (CORE_STALE_CONCEAL) */
-	bool pause;   /**< the job shed last was one that nobody misses */
 
 	/* the core's; under the lock of the task's run queue */
 	bool claimed;	   /**< the job's frame is out of the backlog   */
@@ -271,12 +271,13 @@ void core_relook(struct core *c, struct cr_rq *rq);
 
 /** What core_pick() met in one run queue; under its lock. */
 struct core_counts {
-	uint64_t picks;	 /**< jobs handed out                              */
-	uint64_t gone;	 /**< jobs whose frame was dropped meanwhile       */
-	uint64_t shed;	 /**< jobs shed because too old                    */
-	uint64_t spared; /**< jobs shed by core_config.shed                */
-	uint64_t stale;	 /**< jobs too old, but handed out (concealed)     */
-	uint64_t faults; /**< times its policy broke the contract         */
+	uint64_t picks;	   /**< jobs handed out                              */
+	uint64_t gone;	   /**< jobs whose frame was dropped meanwhile       */
+	uint64_t shed;	   /**< jobs shed because too old                    */
+	uint64_t spared;   /**< jobs shed by core_config.shed                */
+	uint64_t given_up; /**< jobs shed because the policy gave them up  */
+	uint64_t stale;	   /**< jobs too old, but handed out (concealed)     */
+	uint64_t faults;   /**< times its policy broke the contract         */
 };
 struct core_counts core_counts(const struct core *c, const struct cr_rq *rq);
 

@@ -133,7 +133,8 @@ enum core_worth {
 	CORE_RUN,
 	CORE_CONCEAL, /**< it is too old: run it as such     */
 	CORE_OLD,     /**< it is too old: shed it            */
-	CORE_SHED     /**< shed it to hold the waiting time  */
+	CORE_SHED,    /**< shed it to hold the waiting time  */
+	CORE_GIVEN_UP /**< the policy does: shed it          */
 };
 
 /** Tell, once for each job. @q: of its run queue; NULL: it has one to itself.

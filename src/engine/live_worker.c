@@ -150,6 +150,11 @@ static void add(atomic_uint_fast64_t *counter, uint64_t n)
 	atomic_store_explicit(counter, old + n, memory_order_relaxed);
 }
 
+static uint64_t drops(const struct core_counts *n)
+{
+	return n->gone + n->shed + n->spared + n->given_up;
+}
+
 static struct core_task *pick(struct live_worker *w, cr_ns now)
 {
 	struct core *c = w->live->core;
@@ -161,8 +166,7 @@ static struct core_task *pick(struct live_worker *w, cr_ns now)
 	t = core_pick(c, rq, w->index, now);
 	after = core_counts(c, rq);
 	add(&w->picks, after.picks - before.picks);
-	add(&w->drops, after.gone + after.shed + after.spared - before.gone -
-			       before.shed - before.spared);
+	add(&w->drops, drops(&after) - drops(&before));
 	return t;
 }
 

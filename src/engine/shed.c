@@ -96,11 +96,19 @@ static unsigned floor_of(const struct shed_call *c)
 	return c->loud > SHED_PAUSE_BINS ? c->loud - SHED_PAUSE_BINS + 1u : 0;
 }
 
-static bool is_pause(const struct shed_call *c, uint8_t importance)
+static bool is_quiet(const struct shed_call *c, uint8_t importance)
 {
 	return importance == CR_IMPORTANCE_NOTHING ||
 	       (importance != CR_IMPORTANCE_UNKNOWN &&
 		bin_of(importance) < floor_of(c));
+}
+
+/* To a rule that does not listen, all is speech. */
+static bool is_pause(const struct shed_rule *r, const struct shed_call *c,
+		     const struct cr_job *job)
+{
+	return r->kind == SHED_QUIET && !job->vital &&
+	       is_quiet(c, job->importance);
 }
 
 /* --- what it has lost --- */
@@ -117,6 +125,14 @@ static void count_speech(struct shed_queue *q, struct shed_call *c, bool lost)
 	count_share(&c->lost, lost, LOST_CALL);
 	if (q)
 		count_share(&q->lost, lost, LOST_QUEUE);
+}
+
+/* What was counted as heard is lost after all. */
+static void recount_speech(struct shed_queue *q, struct shed_call *c)
+{
+	c->lost += LOST_ONE / LOST_CALL;
+	if (q)
+		q->lost += LOST_ONE / LOST_QUEUE;
 }
 
 /* Frames in front of @seq that never came to be asked about: the call's buffer
@@ -219,7 +235,7 @@ static uint64_t share_to_shed(const struct shed_rule *r,
 		return spread(q, c, part_of(wait, FROM, ALL));
 	if (importance == CR_IMPORTANCE_UNKNOWN)
 		return 0;
-	if (is_pause(c, importance))
+	if (c->pause)
 		return part_of(wait, FROM, SPEECH);
 	return share_of_bin(c, bin_of(importance),
 			    spread(q, c, part_of(wait, SPEECH, ALL)));
@@ -246,39 +262,61 @@ static bool take_turn(struct shed_call *c, uint64_t share, unsigned most)
 	return true;
 }
 
+static enum shed_verdict give_up_or_keep(const struct shed_rule *r,
+					 struct shed_queue *q,
+					 struct shed_call *c,
+					 uint8_t importance, uint32_t wait)
+{
+	bool gone = false;
+
+	if (wait < FROM)
+		c->due = c->row = 0;
+	else
+		gone = take_turn(c, share_to_shed(r, q, c, importance, wait),
+				 c->pause ? SHED_ROW_PAUSE : SHED_ROW_SPEECH);
+	if (!c->pause)
+		count_speech(q, c, gone);
+	if (!gone)
+		return SHED_KEEP;
+	return c->pause ? SHED_PAUSE : SHED_SPEECH;
+}
+
 enum shed_verdict shed_ask(const struct shed_rule *r, struct shed_queue *q,
 			   struct shed_call *c, const struct cr_task *t,
 			   cr_ns waited, cr_ns now)
 {
-	const uint8_t importance = t->job.importance;
-	bool pause, gone = false;
 	uint32_t wait;
 
 	if (r->kind == SHED_AGE)
 		return SHED_KEEP;
 	count_gone(q, c, t->job.seq);
-	if (r->kind == SHED_QUIET)
-		hear(c, importance);
-	pause = r->kind == SHED_QUIET && is_pause(c, importance);
 	wait = wait_of(q, t->cls, waited, shed_set_point(r, t), now);
-	if (wait < FROM)
-		c->due = c->row = 0;
-	else
-		gone = take_turn(c, share_to_shed(r, q, c, importance, wait),
-				 pause ? SHED_ROW_PAUSE : SHED_ROW_SPEECH);
-	if (!pause)
-		count_speech(q, c, gone);
-	if (!gone)
+	if (r->kind == SHED_QUIET && !t->job.vital)
+		hear(c, t->job.importance);
+	c->pause = is_pause(r, c, &t->job);
+	if (!cr_may_give_up(t))
 		return SHED_KEEP;
-	return pause ? SHED_PAUSE : SHED_SPEECH;
+	return give_up_or_keep(r, q, c, t->job.importance, wait);
 }
 
-void shed_lost(struct shed_queue *q, struct shed_call *c,
-	       const struct cr_job *job)
+void shed_lost(const struct shed_rule *r, struct shed_queue *q,
+	       struct shed_call *c, const struct cr_job *job)
 {
-	count_gone(q, c, job->seq);
+	bool asked = c->begun && job->seq < c->next;
+
+	if (r->kind == SHED_AGE)
+		return;
+	if (!asked)
+		count_gone(q, c, job->seq);
+	c->pause = is_pause(r, c, job);
+	if (job->vital)
+		return;
 	if (c->row < SHED_ROW_PAUSE)
 		c->row++;
-	if (!is_pause(c, job->importance))
+	if (c->pause)
+		return;
+	if (asked)
+		recount_speech(q, c);
+	else
 		count_speech(q, c, true);
 }

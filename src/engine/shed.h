@@ -30,8 +30,10 @@
  * minutes before, is a pause: nobody listens to it. Frames that nobody could
  * rate are never given up by importance; they may get too old.
  *
- * No more than a few frames go in a row. And a call that has lost more of its
- * speech lately than others of its run queue, however that came, loses less.
+ * Frames that must not go (cr_may_give_up()) stay under every rule; vital ones
+ * are no speech, and break no row. No more than a few frames go in a row. And a
+ * call that has lost more of its speech lately than others of its run queue,
+ * however that came, loses less.
  *
  * Pure, whole numbers; time is an argument. Thread rule: a call's state and
  * that of its run queue belong to who holds the run queue's lock.
@@ -100,6 +102,7 @@ struct shed_call {
 	uint8_t loud;		  /**< bin of its loudest; 0: not known  */
 	uint8_t row;		  /**< frames given up in a row          */
 	bool begun;
+	bool pause; /**< the frame looked at last is one that nobody misses */
 };
 
 /** The wait at which frames of @t begin to be given up. */
@@ -121,9 +124,10 @@ enum shed_verdict shed_ask(const struct shed_rule *r, struct shed_queue *q,
 			   struct shed_call *c, const struct cr_task *t,
 			   cr_ns waited, cr_ns now);
 
-/** Its frame is not run for another reason: too old. It counts in the row, too:
- * the next one stays. As shed_ask(). */
-void shed_lost(struct shed_queue *q, struct shed_call *c,
-	       const struct cr_job *job);
+/** Its frame @job is not run for another reason: it is too old, or the policy
+ * has given it up, maybe when it was half done and had been asked about. It
+ * counts in the row, too: the next one stays. As shed_ask(). */
+void shed_lost(const struct shed_rule *r, struct shed_queue *q,
+	       struct shed_call *c, const struct cr_job *job);
 
 #endif

@@ -118,7 +118,9 @@ static void judge_way_out(const struct balance_side *s, struct balance *b)
 	uint64_t quiet = d[CALL_COUNTER_events] + d[CALL_COUNTER_noises] +
 			 d[CALL_COUNTER_made] + d[CALL_COUNTER_muted];
 	uint64_t done = d[CALL_COUNTER_done];
-	uint64_t least = done > quiet ? done - quiet : 0;
+	/* and pauses leave as comfort noise when some of them were shed */
+	uint64_t least =
+		done > quiet && !d[CALL_COUNTER_pauses] ? done - quiet : 0;
 	uint64_t most = done + d[CALL_COUNTER_concealed] +
 			d[CALL_COUNTER_missing] + d[CALL_COUNTER_events_out];
 	uint64_t came = s->heard->count.packets + s->drops;

@@ -373,6 +373,7 @@ bool call_peek(struct core_task *t, struct cr_job *job)
 	job->seq = meta.seq;
 	job->arrival = meta.arrival;
 	job->importance = meta.importance;
+	job->vital = cr_frame_is_vital(&meta);
 	when = release_next(&c->served, meta.arrival);
 	job->eligible = when.eligible;
 	job->deadline = when.deadline;

@@ -200,7 +200,9 @@ struct call {
 	 * CR_NEVER: it is counted when the next frame is looked at, unless it
 	 * was shed meanwhile. */
 	cr_ns uncounted;
-	struct shed_call shed; /**< the engine's, if frames are given up     */
+	/** The engine's, if frames are given up. While one runs, its worker
+	 * reads there whether it is one of a pause. */
+	struct shed_call shed;
 
 	/* worker */
 	struct pipeline *pipeline;
@@ -216,6 +218,7 @@ struct call {
 	uint8_t sender;		   /**< of the last frame */
 	struct gaps gaps;	   /**< between the frames that it gets */
 	uint16_t pauses; /**< packets of these gaps that nobody will miss */
+	bool resting;	 /**< within a pause of which some were shed */
 	/** NULL: none are passed on. Control gives it some, which are the
 	 * worker's then for good; rx looks while it is at rest. */
 	_Atomic(struct digits *) digits;

@@ -53,11 +53,12 @@
 	X(done, "DONE", "frames transcoded")                                   \
 	X(stale, "STALE", "frames that were too old when their turn came")     \
 	X(shed, "SHED",                                                        \
-	  "frames given up before they were too old, to keep others in time "  \
-	  "(--shed)")                                                          \
+	  "frames given up before they were too old, to keep others in time: " \
+	  "by --shed, or by the scheduler")                                    \
 	X(pauses, NULL,                                                        \
-	  "of these, frames of pauses: the output's numbers go on without "    \
+	  "of shed, frames of pauses: the output's numbers go on without "     \
 	  "them, as if the party had sent nothing")                            \
+	X(given_up, NULL, "of shed, frames that the scheduler gave up")        \
 	X(concealed, NULL, "frames replaced by concealment")                   \
 	X(malformed, NULL, "payloads that could not be parsed")                \
 	X(missing, NULL,                                                       \

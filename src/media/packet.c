@@ -155,14 +155,11 @@ static void count_frame(struct call *c, const struct inflow_frame *f)
 		call_count(&c->count.noises, 1);
 }
 
-/* How much it would be missed. Digits, their ticks and what is for the decoder
- * only are not for giving up, and what was lost is missed already: unknown. */
+/* How much it would be missed. Of what is vital nobody asks. */
 static uint8_t rate(const struct call *c, const struct inflow_frame *f)
 {
 	switch (f->what) {
 	case CR_RING_SPEECH:
-		if (f->covered)
-			break;
 		return importance_of(
 			&pipeline_input_side(c->pipeline, f->codec)->payload,
 			f->payload, f->bytes);

@@ -210,8 +210,8 @@ void pipeline_feed(struct pipeline_run *r, unsigned n)
 }
 
 /* The party's decoder, and what it says of the frame: speech, or the noise
- * behind it. */
-static void transcode(struct pipeline_run *r)
+ * behind it. @pause: it is that, whatever is said. */
+static void transcode(struct pipeline_run *r, bool pause)
 {
 	struct pipeline *p = r->p;
 	enum cr_frame_kind kind = r->s->frame.kind;
@@ -219,7 +219,9 @@ static void transcode(struct pipeline_run *r)
 					     r->s->decoded);
 
 	if (kind == CR_FRAME_SID || kind == CR_FRAME_NO_DATA)
-		pipeline_feed_quiet(r, n);
+		pipeline_feed_quiet(r, n, false);
+	else if (__builtin_expect(pause, 0))
+		pipeline_feed_quiet(r, n, true);
 	else
 		pipeline_feed(r, n);
 }
@@ -236,7 +238,7 @@ int pipeline_run(struct pipeline *p, struct pipeline_scratch *s,
 		return err;
 	r = pipeline_begin(p, s, in, emit, arg);
 	while (payload_next(&it, &s->frame))
-		transcode(&r);
+		transcode(&r, in->pause);
 	return 0;
 }
 

@@ -106,6 +106,7 @@ struct pipeline_input {
 	uint32_t ts;   /**< RTP timestamp */
 	bool marker;   /**< RTP's marker  */
 	uint8_t codec; /**< which input: pipeline_add_input()'s number */
+	bool pause;    /**< silence, coded as speech: leaves as such */
 	cr_ns arrival; /**< where timestamps say nothing, this does */
 };
 

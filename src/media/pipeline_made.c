@@ -105,12 +105,12 @@ static bool sends_noise(const struct pipeline *p)
 }
 
 static struct comfort_noise describe(const struct pipeline *p,
-				     const int16_t *pcm, unsigned n)
+				     const int16_t *pcm, unsigned n, bool heard)
 {
 	struct comfort_noise noise = p->noise.now;
 
 	/* only at 8 kHz are filters those of comfort noise (RFC 3389, 4) */
-	if (decodes_silence(p))
+	if (heard || decodes_silence(p))
 		comfort_noise_measure(pcm, n, 0, &noise);
 	else if (p->in_rate != 8000)
 		noise.order = 0;
@@ -151,7 +151,7 @@ static void send_noise(struct pipeline_run *r,
 	r->emit(r->arg, &packet);
 }
 
-void pipeline_feed_quiet(struct pipeline_run *r, unsigned n)
+void pipeline_feed_quiet(struct pipeline_run *r, unsigned n, bool heard)
 {
 	struct pipeline *p = r->p;
 	struct comfort_noise noise;
@@ -161,7 +161,7 @@ void pipeline_feed_quiet(struct pipeline_run *r, unsigned n)
 		return;
 	}
 	pipeline_flush(p, r->s, r->emit, r->arg);
-	noise = describe(p, r->s->decoded, n);
+	noise = describe(p, r->s->decoded, n, heard);
 	if (is_due(p, noise.level))
 		send_noise(r, &noise);
 	p->nleft = 0;
@@ -180,7 +180,7 @@ static void feed_silence(struct pipeline_run *r, uint32_t units)
 		unsigned n =
 			(unsigned)((end - from) * p->in_rate / p->in_clock);
 
-		pipeline_feed_quiet(r, make_silence(p, r->s, n));
+		pipeline_feed_quiet(r, make_silence(p, r->s, n), false);
 		if (p->next == from)
 			break; /* less than a sample, or a silent decoder */
 	}

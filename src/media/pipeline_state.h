@@ -104,8 +104,9 @@ void pipeline_put(struct pipeline_run *r, const struct cr_frame *frame,
 
 /** Send one decoded frame of @n samples in scratch->decoded. */
 void pipeline_feed(struct pipeline_run *r, unsigned n);
-/** The same of a frame of silence: as comfort noise, where that is sent. */
-void pipeline_feed_quiet(struct pipeline_run *r, unsigned n);
+/** The same of a frame of silence: as comfort noise, where that is sent.
+ * @heard: as it was recorded, not as it was described. */
+void pipeline_feed_quiet(struct pipeline_run *r, unsigned n, bool heard);
 
 /** Begin with silence that nobody has described. */
 void pipeline_quiet_init(struct pipeline *p);

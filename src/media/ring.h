@@ -66,6 +66,14 @@ static inline uint16_t cr_frame_packet_bytes(const struct cr_frame_meta *m)
 	return m->what == CR_RING_LOST ? 0 : m->bytes;
 }
 
+/** Hangs more on it than how it sounds (cr_job.vital): digits and their time,
+ * what a decoder is to learn, and what tells of a loss? */
+static inline bool cr_frame_is_vital(const struct cr_frame_meta *m)
+{
+	return m->covered || m->what == CR_RING_EVENT ||
+	       m->what == CR_RING_LOST || m->what == CR_RING_TICK;
+}
+
 struct cr_ring;
 
 /**

@@ -300,15 +300,22 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 	turn_end(w);
 }
 
-/* The packet of a pause leaves no gap. */
+/* Has it a number where gaps are looked for (turn_frame.c)? */
+static bool is_numbered(const struct call *c)
+{
+	return c->buffers || c->meta.what == CR_RING_SPEECH ||
+	       c->meta.what == CR_RING_NOISE;
+}
+
+/* The frame of a pause leaves no gap. */
 static void count_shed(struct call *c)
 {
 	call_count(&c->count.shed, 1);
-	if (!c->lt.core.pause)
+	call_count(&c->count.given_up, c->lt.core.task.give_up);
+	if (!c->shed.pause)
 		return;
 	call_count(&c->count.pauses, 1);
-	if (c->meta.what == CR_RING_SPEECH || c->meta.what == CR_RING_NOISE)
-		c->pauses++;
+	c->pauses = (uint16_t)(c->pauses + is_numbered(c));
 }
 
 void turn_shed(struct trace_ring *trace, struct call *c,
@@ -333,6 +340,8 @@ void turn_shed(struct trace_ring *trace, struct call *c,
 	};
 
 	c->uncounted = CR_NEVER;
+	if (c->buffers && turn_is_timeless(c))
+		gaps_skip(&c->gaps);
 	if (why == CR_OUT_CANCELLED)
 		call_count(&c->count.cancelled, 1);
 	else if (why == CR_OUT_SHED)

@@ -117,17 +117,28 @@ static void follow_input(struct call *c)
 
 /* Those of @gap that were shed in a pause are no loss: the numbers go on, only
  * time has passed, and what comes now begins a talk spurt (RFC 3551, 4.1). So
- * a listener's buffer takes it for silence, and conceals nothing. */
+ * a listener's buffer takes it for silence, and conceals nothing. What is still
+ * heard of the pause leaves as comfort noise, where that is sent: then the
+ * listener has something to fill it with. */
 static void excuse_pauses(struct call *c, struct gap *gap)
 {
 	unsigned n = c->pauses < gap->packets ? c->pauses : gap->packets;
 
 	c->pauses = 0;
+	c->resting = true;
 	pipeline_begin_spurt(c->pipeline);
 	if (!n)
 		return;
 	gap->units -= gap->units / gap->packets * n;
 	gap->packets -= n;
+}
+
+/* Where a gap shows: in the packets' numbers. Behind a jitter buffer, which has
+ * told already of those that never came, in the ring's: all frames that take
+ * time have one there. */
+static uint16_t number_of(const struct call *c)
+{
+	return c->buffers ? (uint16_t)c->meta.seq : c->meta.rtp_seq;
 }
 
 /* What is missing before the frame @in shows in the output's numbers, or is
@@ -142,11 +153,7 @@ static void bridge(struct turn *t, const struct pipeline_input *in)
 	struct gap gap;
 
 	follow_input(c);
-	if (c->buffers) {
-		c->pauses = 0;
-		return; /* the inflow has told what was lost */
-	}
-	gap = gaps_packet(&c->gaps, c->meta.rtp_seq, in->ts, c->ts_step);
+	gap = gaps_packet(&c->gaps, number_of(c), in->ts, c->ts_step);
 	if (__builtin_expect(c->pauses != 0, 0))
 		excuse_pauses(c, &gap);
 	if (__builtin_expect(!gap.packets, 1))
@@ -157,13 +164,37 @@ static void bridge(struct turn *t, const struct pipeline_input *in)
 		.units = gap.units < most ? gap.units : most,
 		.arrival = in->arrival,
 		.codec = before,
-		.next = gap.units <= most ? in : NULL,
+		.next = c->meta.what == CR_RING_SPEECH && gap.units <= most
+				? in
+				: NULL,
 	};
 	if (c->cfg.conceal)
 		pipeline_lost(c->pipeline, &t->worker->scratch, &lost, emit, t);
 	else
 		lost.units = 0;
 	skip_numbers(t, gap.units - lost.units);
+}
+
+/* The same of what was made: it has a number behind a jitter buffer only. */
+static void bridge_made(struct turn *t, const struct pipeline_input *in)
+{
+	if (t->call->buffers)
+		bridge(t, in);
+	else
+		follow_input(t->call);
+}
+
+/* The same of what takes no time. */
+static void bridge_timeless(struct turn *t, const struct pipeline_input *in)
+{
+	struct call *c = t->call;
+
+	if (c->buffers) {
+		follow_input(c);
+		gaps_skip(&c->gaps);
+	} else if (c->meta.what == CR_RING_EVENT) {
+		bridge(t, in);
+	}
 }
 
 /* The type that the other party knows them by; 0: it takes none. */
@@ -240,6 +271,16 @@ static void tick(struct turn *t, struct digits *digits)
 	post_events(t, &out);
 }
 
+/* The pause goes on, or ends with @in. */
+static int run_resting(struct turn *t, const struct pipeline_input *in)
+{
+	struct pipeline_input heard = *in;
+
+	heard.pause = t->call->resting = t->call->shed.pause;
+	return pipeline_run(t->call->pipeline, &t->worker->scratch, &heard,
+			    emit, t);
+}
+
 static int run_speech(struct turn *t, const struct pipeline_input *in,
 		      bool stale)
 {
@@ -248,8 +289,11 @@ static int run_speech(struct turn *t, const struct pipeline_input *in,
 
 	if (t->call->meta.covered)
 		return pipeline_hear(p, s, in);
-	return stale ? pipeline_conceal(p, s, in, emit, t)
-		     : pipeline_run(p, s, in, emit, t);
+	if (stale)
+		return pipeline_conceal(p, s, in, emit, t);
+	if (__builtin_expect(t->call->resting, 0))
+		return run_resting(t, in);
+	return pipeline_run(p, s, in, emit, t);
 }
 
 int turn_frame(struct turn *t, const struct pipeline_input *in, bool stale)
@@ -279,18 +323,19 @@ int turn_frame(struct turn *t, const struct pipeline_input *in, bool stale)
 		return pipeline_noise(c->pipeline, s, in, c->meta.units,
 				      c->meta.covered ? NULL : emit, t);
 	case CR_RING_EVENT:
-		bridge(t, in);
+		bridge_timeless(t, in);
 		pass_event(t, in);
 		return 0;
 	case CR_RING_LOST:
-		follow_input(c);
+		bridge_made(t, in);
 		pipeline_lost(c->pipeline, s, &lost, emit, t);
 		return 0;
 	case CR_RING_SILENCE:
-		follow_input(c);
+		bridge_made(t, in);
 		pipeline_silence(c->pipeline, s, in, c->meta.units, emit, t);
 		return 0;
 	case CR_RING_TICK:
+		bridge_timeless(t, in);
 		return 0;
 	}
 	return 0;

@@ -25,6 +25,12 @@ static inline struct turn_unsent *turn_in_progress(struct turn_worker *w)
 	return &w->unsent[w->nunsent];
 }
 
+/* Takes the frame of @c no time of the stream? */
+static inline bool turn_is_timeless(const struct call *c)
+{
+	return c->meta.what == CR_RING_EVENT || c->meta.what == CR_RING_TICK;
+}
+
 /* Send the burst; a packet's tag is its turn's place among the unsent. Returns
  * how long that took. Lock held. */
 cr_ns turn_send_all(struct turn_worker *w);

@@ -112,7 +112,8 @@ static void notes(const struct sim_report *r, FILE *f)
 
 	if (r->result->refusal[0])
 		(void)fprintf(f, "refused: %s\n", r->result->refusal);
-	if (p->shed != SHED_AGE)
+	/* a scheduler may give up, too */
+	if (p->shed != SHED_AGE || r->result->total->shed)
 		(void)fprintf(f,
 			      "shed (%s): %" PRIu64 " of %" PRIu64
 			      " jobs lost were given up early\n",

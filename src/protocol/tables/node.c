@@ -214,6 +214,10 @@ static const struct field_metric total_metrics[CALL_NCOUNTERS] = {
 				  "Frames shed in pauses: the output's numbers "
 				  "go on without them.",
 				  NULL, 0 },
+	[CALL_COUNTER_given_up] = { "frames_given_up_total", "counter",
+				    "Frames shed because the scheduler gave "
+				    "them up.",
+				    NULL, 0 },
 	[CALL_COUNTER_concealed] = { OUTCOME("concealed") },
 	[CALL_COUNTER_malformed] = { OUTCOME("malformed") },
 	[CALL_COUNTER_cancelled] = { OUTCOME("cancelled") },

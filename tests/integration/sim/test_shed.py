@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 SIM = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release")) \
     / "codec-sim"
 MS = 1000000
-JOB, DONE, STALE, SHED = 1, 0, 2, 9
+JOB, DONE, OVERWRITTEN, STALE, SHED = 1, 0, 1, 2, 9
 NOISE = 50  # no frame of a pause is as loud, none of a spurt is softer
 Job = collections.namedtuple("Job", "call frame arrival pick outcome loud")
 
@@ -151,6 +151,80 @@ def test_recordings_are_as_loud_as_they_are(tmp_path):
     gone = [j for j in jobs if j.outcome == SHED]
     assert len(gone) > 0.15 * len(jobs)
     assert sum(j.loud == 1 for j in gone) > 0.9 * len(gone)
+
+
+def sound_lost(jobs, loud):
+    """The share of each call's energy that is lost, most first."""
+    all_of, lost = collections.Counter(), collections.Counter()
+    for j in jobs:
+        if j.outcome in (DONE, STALE, SHED):
+            energy = 2 ** (loud[j.call, j.frame] / 4)
+            all_of[j.call] += energy
+            lost[j.call] += energy * (j.outcome != DONE)
+    return sorted((lost[c] / n for c, n in all_of.items()), reverse=True)
+
+
+@pytest.mark.parametrize("voice", (
+    "{model: talk, spurt: 19s, pause: 1s}",     # hardly a pause
+    "{model: talk, spurt: 600s, pause: 1ms}"))  # none: music
+def test_where_nobody_pauses_it_is_no_worse_than_by_age(tmp_path, voice):
+    """As many frames are done, sooner, and what is lost is what is soft."""
+    path = write(tmp_path, 250, voice)
+    for scheduler in ("fifo", "edf"):
+        jobs = traced(path, "-s", scheduler, "--shed", "quiet")
+        loud = {(j.call, j.frame): j.loud for j in jobs}
+        age = [j for j in traced(path, "-s", scheduler)
+               if (j.call, j.frame) in loud]
+        assert sum(j.outcome == DONE for j in jobs) > \
+            0.99 * sum(j.outcome == DONE for j in age)
+        by_age = sound_lost(age, loud)
+        assert 4 * sound_lost(jobs, loud)[0] < sum(by_age) / len(by_age)
+
+
+def test_of_what_is_always_as_loud_every_call_loses_alike(tmp_path):
+    """As many frames are done as by age, and at most two in a row are not."""
+    with wave.open(str(tmp_path / "a.wav"), "wb") as f:
+        f.setnchannels(1)
+        f.setsampwidth(2)
+        f.setframerate(8000)
+        f.writeframes(struct.pack("<hh", 8000, -8000) * 8000)
+    path = write(tmp_path, 250, "{model: recordings}", ", input: [a.wav]")
+    jobs = traced(path, "-s", "fifo", "--shed", "quiet")
+    age = traced(path, "-s", "fifo")
+    assert sum(j.outcome == DONE for j in jobs) > \
+        0.99 * sum(j.outcome == DONE for j in age)
+    same = collections.defaultdict(lambda: 100)
+    lost = sound_lost(jobs, same)
+    assert lost[0] < 1.5 * lost[-1]
+    rows = collections.Counter()
+    for j in sorted(jobs):
+        rows[j.call] = rows[j.call] + 1 if j.outcome == SHED else 0
+        assert rows[j.call] <= 2 and j.outcome != STALE
+
+
+def test_a_frame_pushed_out_of_its_buffer_was_rated_too(tmp_path):
+    """As loud as where there is room for it."""
+    heard = {(j.call, j.frame): j.loud for j in
+             traced(write(tmp_path, 60), "--shed", "quiet")}
+    path = write(tmp_path, 60, cpus=1)
+    path.write_text(path.read_text().replace("max-age: auto", "max-age: none")
+                    .replace("200us", "600us"))
+    gone = [j for j in traced(path, "--shed", "quiet", "--shed-wait", "60s")
+            if j.outcome == OVERWRITTEN]
+    assert len(gone) > 1000
+    assert all(j.loud == heard[j.call, j.frame] > 0 for j in gone)
+
+
+def test_what_the_scheduler_gives_up_counts_as_that(tmp_path):
+    """Red does so before frames are too old, also where --shed does not."""
+    path = write(tmp_path, 250)
+    t = sim(path, "-s", "red", "--run-queues", "2")
+    assert t["shed"] > 0.15 * t["jobs"] and not t["stale"]
+    told = subprocess.run([SIM, path, "-s", "red", "--run-queues", "2"],
+                          capture_output=True, text=True, timeout=PATIENCE)
+    lost = t["shed"] + t["overwritten"]
+    assert f"shed (age): {t['shed']} of {lost} jobs lost were given up" in \
+        told.stdout
 
 
 def test_the_set_point_can_be_given(tmp_path):

@@ -248,6 +248,54 @@ static void old_frames_are_handed_out_marked_to_conceal(void **state)
 	close_rig(&g, 51);
 }
 
+static struct cr_task *give_up_all(struct cr_rq *rq, unsigned cpu, cr_ns now)
+{
+	struct cr_task *t = cr_sched_fifo.pick(rq, cpu, now);
+
+	if (t)
+		t->give_up = true;
+	return t;
+}
+
+/* Nothing is spent on it, whatever is done with what is too old, and it counts
+ * as what it is. A digit or a file is run all the same. */
+static void what_a_policy_gives_up_is_shed(void **state)
+{
+	struct cr_sched_ops ops = cr_sched_fifo;
+	struct core_config cfg = {
+		.ops = &ops,
+		.ncpu = 1,
+		.max_age = { [CR_SOFT] = 30 },
+		.stale = { [CR_SOFT] = CORE_STALE_CONCEAL },
+	};
+	struct core_counts n;
+	struct rig g;
+
+	(void)state;
+	ops.pick = give_up_all;
+	open_with(&g, cfg);
+	g.s[1].vital = true;
+	g.s[2].task.core.patient = true;
+	for (unsigned i = 0; i < 3; i++)
+		join(&g, i);
+	(void)frame(&g, 0, 0);
+	assert_int_equal(pick(&g, 0, 1), -1);
+	(void)frame(&g, 0, 2);
+	assert_int_equal(pick(&g, 0, 90), -1); /* old, too */
+	assert_int_equal(g.s[0].shed[CR_OUT_SHED], 2);
+	assert_int_equal(g.s[0].shed[CR_OUT_STALE], 0);
+	for (unsigned i = 1; i < 3; i++) {
+		(void)frame(&g, i, 100 + 10 * i);
+		assert_int_equal(pick(&g, 0, 101 + 10 * i), i);
+		assert_false(stop(&g, 0, 102 + 10 * i));
+	}
+	n = core_counts(g.core, core_rq(g.core, 0));
+	assert_int_equal(n.given_up, 2);
+	assert_int_equal(n.shed + n.spared + n.stale, 0);
+	assert_int_equal(n.picks, 2);
+	close_rig(&g, 130);
+}
+
 static void a_leaving_task_cancels_all_its_frames(void **state)
 {
 	struct core_config cfg = { .ops = &cr_sched_rr, .ncpu = 1 };
@@ -502,6 +550,7 @@ int main(void)
 		cmocka_unit_test(by_default_what_came_ahead_of_time_is_not_old),
 		cmocka_unit_test(by_default_conversions_are_never_old),
 		cmocka_unit_test(old_frames_are_handed_out_marked_to_conceal),
+		cmocka_unit_test(what_a_policy_gives_up_is_shed),
 		cmocka_unit_test(a_leaving_task_cancels_all_its_frames),
 		cmocka_unit_test(a_preempted_job_comes_back_whole),
 		cmocka_unit_test(domains_share_out_the_cpus),

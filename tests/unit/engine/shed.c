@@ -257,7 +257,7 @@ static void rows_are_bounded(void **state)
 			enum shed_verdict v;
 
 			if (!test_below(&seed, 8)) {
-				shed_lost(NULL, &o.call, &o.task.job);
+				shed_lost(&o.rule, NULL, &o.call, &o.task.job);
 				o.task.job.seq++;
 				row++;
 				continue;
@@ -290,7 +290,8 @@ static void who_has_lost_more_loses_less(void **state)
 		for (unsigned c = 0; c < 10; c++) {
 			o[c].task.job.seq += c == 9 ? 3 : 0;
 			if (c == 8)
-				shed_lost(&q, &o[c].call, &o[c].task.job);
+				shed_lost(&o[c].rule, &q, &o[c].call,
+					  &o[c].task.job);
 			o[c].task.job.seq += c == 8;
 			(void)ask(&o[c], &q, VOICE, 0);
 		}
@@ -303,6 +304,106 @@ static void who_has_lost_more_loses_less(void **state)
 	assert_true(gone[8] > 0 && gone[9] > 0);
 	assert_true(3 * gone[8] < 2 * gone[0]);
 	assert_true(3 * gone[9] < 2 * gone[0]);
+}
+
+/* A digit among speech that goes in twos; a file's frames. */
+static void what_must_not_go_stays_under_every_rule(void **state)
+{
+	(void)state;
+	for (unsigned kind = SHED_PATTERN; kind <= SHED_QUIET; kind++) {
+		struct one o = open_one((enum shed_kind)kind);
+		char text[41];
+
+		talk(&o);
+		assert_string_equal(course(&o, SOFT, 10 * S, 1, text), "s");
+		o.task.job.vital = true;
+		assert_string_equal(
+			course(&o, CR_IMPORTANCE_NOTHING, 10 * S, 9, text),
+			"kkkkkkkkk");
+		o.task.job.vital = false;
+		/* the row goes on: nobody has been heard meanwhile */
+		assert_string_equal(course(&o, SOFT, 10 * S, 2, text), "sk");
+		o.task.lossless = true;
+		assert_string_equal(course(&o, SOFT, 10 * S, 9, text),
+				    "kkkkkkkkk");
+	}
+}
+
+/* What one call loses of a hundred frames, and its run queue of them all. */
+struct shares {
+	struct one o;
+	struct shed_queue q;
+};
+
+/* Every third is lost: at once, or (@half) after it had begun. */
+static struct shares lose_thirds(enum shed_kind kind, uint8_t importance,
+				 bool half)
+{
+	struct shares s = { .o = open_one(kind) };
+
+	for (unsigned i = 0; i < 100; i++) {
+		s.o.task.job.importance = importance;
+		if (i % 3 || half)
+			(void)ask(&s.o, &s.q, importance, 0);
+		if (i % 3)
+			continue;
+		s.o.task.job.seq -= half;
+		shed_lost(&s.o.rule, &s.q, &s.o.call, &s.o.task.job);
+		s.o.task.job.seq++;
+	}
+	return s;
+}
+
+static void assert_same_loss(const struct shares *a, const struct shares *b)
+{
+	assert_true(a->o.call.lost > 0);
+	assert_int_equal(a->o.call.lost, b->o.call.lost);
+	assert_int_equal(a->q.lost, b->q.lost);
+	assert_int_equal(a->o.call.next, b->o.call.next);
+}
+
+static void what_is_given_up_half_done_is_lost_once(void **state)
+{
+	(void)state;
+	for (unsigned kind = SHED_PATTERN; kind <= SHED_QUIET; kind++) {
+		struct shares at_once, half;
+
+		at_once = lose_thirds((enum shed_kind)kind, VOICE, false);
+		half = lose_thirds((enum shed_kind)kind, VOICE, true);
+		assert_same_loss(&at_once, &half);
+	}
+}
+
+/* To it, a pause that is lost is a loss as any other, however it came. */
+static void a_pattern_does_not_listen(void **state)
+{
+	struct shares pauses, speech;
+
+	(void)state;
+	pauses = lose_thirds(SHED_PATTERN, CR_IMPORTANCE_NOTHING, false);
+	speech = lose_thirds(SHED_PATTERN, LOUD, false);
+	assert_same_loss(&pauses, &speech);
+	assert_false(pauses.o.call.pause);
+	/* as who listens knows better */
+	pauses = lose_thirds(SHED_QUIET, CR_IMPORTANCE_NOTHING, false);
+	assert_int_equal(pauses.o.call.lost, 0);
+	assert_true(pauses.o.call.pause);
+}
+
+/* A digit that got too old is no speech, and ends no row. */
+static void what_is_no_speech_is_no_loss_of_it(void **state)
+{
+	struct shares s = { .o = open_one(SHED_PATTERN) };
+
+	(void)state;
+	s.o.task.job.vital = true;
+	for (unsigned i = 0; i < 20; i++) {
+		shed_lost(&s.o.rule, &s.q, &s.o.call, &s.o.task.job);
+		s.o.task.job.seq++;
+	}
+	assert_int_equal(s.o.call.lost, 0);
+	assert_int_equal(s.q.lost, 0);
+	assert_int_equal(s.o.call.row, 0);
 }
 
 int main(void)
@@ -321,6 +422,10 @@ int main(void)
 		cmocka_unit_test(a_minute_of_listening_is_still_a_pause),
 		cmocka_unit_test(rows_are_bounded),
 		cmocka_unit_test(who_has_lost_more_loses_less),
+		cmocka_unit_test(what_must_not_go_stays_under_every_rule),
+		cmocka_unit_test(what_is_given_up_half_done_is_lost_once),
+		cmocka_unit_test(a_pattern_does_not_listen),
+		cmocka_unit_test(what_is_no_speech_is_no_loss_of_it),
 	};
 
 	return cmocka_run_group_tests_name("shed", tests, NULL, NULL);

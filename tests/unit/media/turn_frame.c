@@ -134,16 +134,28 @@ static void another_sender_shows_in_each_of_its_frames(void **state)
 
 /* --- what is shed --- */
 
-/* Give the oldest frame up, in a @pause or in speech. */
-static void rig_shed(struct rig *g, bool pause)
+/* Drop the oldest frame, in a @pause or in speech. */
+static void rig_drop(struct rig *g, enum cr_outcome why, bool pause)
 {
 	struct core_task *t = &g->c->lt.core;
 	struct cr_job job = { 0 };
 
 	assert_true(call_peek(t, &job));
 	assert_true(call_claim(t, job.seq));
-	t->pause = pause;
-	turn_shed(g->w->trace, g->c, &job, CR_OUT_SHED, job.arrival);
+	g->c->shed.pause = pause;
+	turn_shed(g->w->trace, g->c, &job, why, job.arrival);
+}
+
+static void rig_shed(struct rig *g, bool pause)
+{
+	rig_drop(g, CR_OUT_SHED, pause);
+}
+
+/* Run the oldest frame, which is one of a @pause or not. */
+static void rig_serve_as(struct rig *g, bool pause)
+{
+	g->c->shed.pause = pause;
+	rig_serve(g);
 }
 
 /* The first packet that @peer has; all others go. */
@@ -196,6 +208,211 @@ static void a_shed_pause_is_no_gap_and_shed_speech_is(void **state)
 	assert_int_equal(g.c->count.pauses, 3);
 	(void)close(peer);
 	(void)close(g.c->fd);
+	rig_close(&g);
+}
+
+/* --- behind a jitter buffer --- */
+
+/* What the buffer has made: of @what, in the place of packet @n. */
+static struct inflow_frame made(enum cr_frame_what what, unsigned n, cr_ns at)
+{
+	struct inflow_frame f = speech_of(1000, n, at);
+
+	f.what = what;
+	f.seq = 0; /* of the packet before, whichever that is */
+	f.payload = NULL;
+	f.bytes = 0;
+	f.units = what == CR_RING_TICK ? 0 : sizeof(payload);
+	return f;
+}
+
+static void push_made(struct rig *g, enum cr_frame_what what, unsigned n)
+{
+	rig_push(g, made(what, n, CR_SEC + n * FRAMES * 20 * CR_MS), false);
+}
+
+static void push_speech(struct rig *g, unsigned n)
+{
+	rig_push(g, speech_of(1000, n, CR_SEC + n * FRAMES * 20 * CR_MS),
+		 false);
+}
+
+static void assert_at(const struct rtp_packet *p,
+		      const struct rtp_packet *first, unsigned seq, unsigned n)
+{
+	assert_int_equal((uint16_t)(p->seq - first->seq), seq * FRAMES);
+	assert_int_equal(p->ts - first->ts, n * sizeof(payload));
+}
+
+/* As without one: a pause shows in the time and in the marker only, speech that
+ * is given up or pushed out shows in the numbers. What the network has lost,
+ * the buffer has filled: that is no gap. */
+static void behind_a_jitter_buffer_gaps_show_as_well(void **state)
+{
+	struct rtp_packet first, p;
+	struct rig g;
+	int peer;
+
+	(void)state;
+	rig_open(&g);
+	peer = rig_connect(&g);
+	g.c->buffers = true;
+	for (unsigned i = 0; i < 4; i++)
+		push_speech(&g, i);
+	rig_serve(&g);
+	first = rig_hear(peer);
+	rig_shed(&g, true);
+	rig_shed(&g, true);
+	rig_serve(&g);
+	p = rig_hear(peer);
+	assert_at(&p, &first, 1, 3);
+	assert_true(p.marker);
+	/* packet 4 was lost on the way, and a tick comes between */
+	push_made(&g, CR_RING_LOST, 4);
+	push_made(&g, CR_RING_TICK, 5);
+	push_speech(&g, 5);
+	rig_serve(&g);
+	p = rig_hear(peer);
+	assert_at(&p, &first, 2, 4);
+	assert_false(p.marker);
+	rig_serve(&g);
+	rig_serve(&g);
+	p = rig_hear(peer);
+	assert_at(&p, &first, 3, 5);
+	assert_int_equal(g.c->count.missing, 0);
+	/* of two that are given up, one is a pause; a late tick is neither */
+	push_speech(&g, 6);
+	push_made(&g, CR_RING_TICK, 7);
+	push_speech(&g, 7);
+	push_speech(&g, 8);
+	rig_shed(&g, false);
+	rig_drop(&g, CR_OUT_STALE, false);
+	rig_shed(&g, true);
+	rig_serve(&g);
+	p = rig_hear(peer);
+	assert_at(&p, &first, 5, 8);
+	assert_int_equal(g.c->count.missing, 1);
+	/* nine in eight places: 9 is pushed out */
+	for (unsigned i = 9; i < 18; i++)
+		push_speech(&g, i);
+	rig_serve(&g);
+	p = rig_hear(peer);
+	assert_at(&p, &first, 7, 10);
+	assert_false(p.marker);
+	assert_int_equal(g.c->count.missing, 2);
+	assert_int_equal(g.c->count.overwritten, 1);
+	while (cr_ring_waiting(g.c->ring))
+		rig_serve(&g);
+	(void)close(peer);
+	(void)close(g.c->fd);
+	rig_close(&g);
+}
+
+/* --- noise for who takes it --- */
+
+static struct inflow_frame soft_of(unsigned n)
+{
+	static uint8_t soft[FRAMES * FRAME]; /* 88 of 32768: -51.4 dBov */
+	struct inflow_frame f =
+		speech_of(1000, n, CR_SEC + n * FRAMES * 20 * CR_MS);
+
+	memset(soft, 0xf4, sizeof(soft));
+	f.payload = soft;
+	return f;
+}
+
+/* Packets that @peer has; the first of them is *@p. */
+static unsigned rig_count(int peer, struct rtp_packet *p)
+{
+	static uint8_t buf[BURST_BYTES];
+	uint8_t more[BURST_BYTES];
+	unsigned n = 0;
+	ssize_t bytes = recv(peer, buf, sizeof(buf), MSG_DONTWAIT);
+
+	if (bytes <= 0)
+		return 0;
+	assert_int_equal(rtp_parse(buf, (size_t)bytes, p), 0);
+	for (n = 1; recv(peer, more, sizeof(more), MSG_DONTWAIT) > 0; n++)
+		;
+	return n;
+}
+
+/* A party that knows comfort noise is told what a pause sounds like of which
+ * frames are given up; speech begins a talk spurt again. */
+static void what_is_heard_of_a_shed_pause_leaves_as_noise(void **state)
+{
+	struct rtp_packet first, p;
+	struct call_cfg cfg;
+	struct rig g;
+	int peer;
+
+	(void)state;
+	rig_open(&g);
+	cfg = g.c->cfg;
+	call_free(g.c);
+	cfg.pt_noise_out = 13;
+	assert_int_equal(call_new(&g.c, &cfg, NULL), 0);
+	peer = rig_connect(&g);
+	push_speech(&g, 0);
+	for (unsigned i = 1; i < 7; i++)
+		rig_push(&g, soft_of(i), false);
+	push_speech(&g, 7);
+	rig_serve_as(&g, false);
+	assert_int_equal(rig_count(peer, &first), FRAMES);
+	/* as long as none is given up, all are heard as they are */
+	rig_serve_as(&g, true);
+	assert_int_equal(rig_count(peer, &p), FRAMES);
+	rig_shed(&g, true);
+	rig_serve_as(&g, true);
+	assert_int_equal(rig_count(peer, &p), 1);
+	assert_int_equal(p.pt, 13);
+	assert_at(&p, &first, 2, 3);
+	assert_int_equal(p.payload_bytes, 1);
+	assert_in_range(p.payload[0], 50, 53);
+	/* it goes on as it was */
+	rig_serve_as(&g, true);
+	assert_int_equal(rig_count(peer, &p), 0);
+	rig_shed(&g, true);
+	rig_serve_as(&g, true);
+	assert_int_equal(rig_count(peer, &p), 0);
+	rig_serve_as(&g, false);
+	assert_int_equal(rig_count(peer, &p), FRAMES);
+	assert_int_equal(p.pt, first.pt);
+	assert_true(p.marker);
+	assert_int_equal((uint16_t)(p.seq - first.seq), 2 * FRAMES + 1);
+	assert_int_equal(p.ts - first.ts, 7 * sizeof(payload));
+	assert_int_equal(g.c->count.noises_out, 1);
+	assert_int_equal(g.c->count.missing, 0);
+	(void)close(peer);
+	(void)close(g.c->fd);
+	rig_close(&g);
+}
+
+/* --- what the engine is told --- */
+
+/* Digits and their time, what tells of a loss, and what only the decoder is to
+ * hear must not be given up. */
+static void some_frames_are_vital(void **state)
+{
+	static const bool vital[] = {
+		[CR_RING_SPEECH] = false,  [CR_RING_NOISE] = false,
+		[CR_RING_EVENT] = true,	   [CR_RING_LOST] = true,
+		[CR_RING_SILENCE] = false, [CR_RING_TICK] = true,
+	};
+	struct inflow_frame f = speech_of(1000, 0, CR_SEC);
+	struct cr_job job = { 0 };
+	struct rig g;
+
+	(void)state;
+	rig_open(&g);
+	for (unsigned i = 0; i < 2 * sizeof(vital) / sizeof(vital[0]); i++) {
+		f.what = (enum cr_frame_what)(i / 2);
+		f.covered = i % 2;
+		rig_push(&g, f, false);
+		assert_true(call_peek(&g.c->lt.core, &job));
+		assert_int_equal(job.vital, vital[i / 2] || i % 2);
+		assert_true(call_claim(&g.c->lt.core, job.seq));
+	}
 	rig_close(&g);
 }
 
@@ -308,6 +525,9 @@ int main(void)
 		cmocka_unit_test(a_digit_ends_without_its_ticks),
 		cmocka_unit_test(another_sender_shows_in_each_of_its_frames),
 		cmocka_unit_test(a_shed_pause_is_no_gap_and_shed_speech_is),
+		cmocka_unit_test(behind_a_jitter_buffer_gaps_show_as_well),
+		cmocka_unit_test(what_is_heard_of_a_shed_pause_leaves_as_noise),
+		cmocka_unit_test(some_frames_are_vital),
 		cmocka_unit_test(a_pause_is_counted_from_speech),
 		cmocka_unit_test(another_sender_ends_a_digit),
 		cmocka_unit_test(a_lost_frame_is_recovered_from_the_next),
