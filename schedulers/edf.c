@@ -177,45 +177,28 @@ static void edf_steal_promise(const struct cr_task *t, struct cr_promise *p)
 		deadline_promise(t, p);
 }
 
+/* What both have. */
+#define EDF_OPS                                                                \
+	.abi = CR_SCHED_ABI, .flags = CR_F_GUARANTEE,                          \
+	.rq_size = sizeof(struct edf_rq),                                      \
+	.task_size = sizeof(struct edf_task),                                  \
+	.opts_size = sizeof(struct deadline_opts), .opts = edf_options,        \
+	.admit = deadline_admit, .task_add = edf_task_add,                     \
+	.task_del = edf_task_del, .enqueue = edf_enqueue,                      \
+	.dequeue = edf_dequeue, .pick = edf_pick, .stop = edf_stop,            \
+	.explain = edf_explain, .check = edf_check
+
 const struct cr_sched_ops cr_sched_edf = {
-	.abi = CR_SCHED_ABI,
-	.flags = CR_F_GUARANTEE,
+	EDF_OPS,
 	.name = "edf",
 	.help = "earliest deadline first",
-	.rq_size = sizeof(struct edf_rq),
-	.task_size = sizeof(struct edf_task),
-	.opts_size = sizeof(struct deadline_opts),
-	.opts = edf_options,
-	.admit = deadline_admit,
-	.task_add = edf_task_add,
-	.task_del = edf_task_del,
-	.enqueue = edf_enqueue,
-	.dequeue = edf_dequeue,
-	.pick = edf_pick,
-	.stop = edf_stop,
-	.explain = edf_explain,
 	.promise = deadline_promise,
-	.check = edf_check,
 };
 
 const struct cr_sched_ops cr_sched_edf_steal = {
-	.abi = CR_SCHED_ABI,
-	.flags = CR_F_GUARANTEE,
+	EDF_OPS,
 	.name = "edf-steal",
 	.help = "edf on several run queues: idle CPUs take from the longest",
-	.rq_size = sizeof(struct edf_rq),
-	.task_size = sizeof(struct edf_task),
-	.opts_size = sizeof(struct deadline_opts),
-	.opts = edf_options,
-	.admit = deadline_admit,
-	.task_add = edf_task_add,
-	.task_del = edf_task_del,
-	.enqueue = edf_enqueue,
-	.dequeue = edf_dequeue,
-	.pick = edf_pick,
-	.stop = edf_stop,
 	.steal = edf_steal,
-	.explain = edf_explain,
 	.promise = edf_steal_promise,
-	.check = edf_check,
 };

@@ -16,28 +16,6 @@
 
 enum { CROWDS = TEST_FEWER(1000), ROUNDING = 64 };
 
-/* The weight as the policy shows it: 1024 at nice 0. */
-static int64_t weight(const struct sim_rig *rig, unsigned i)
-{
-	struct cr_kv kv[8];
-	unsigned n = cr_sched_cfs.explain(&rig->task[i].st.core.task, kv, 8);
-
-	for (unsigned k = 0; k < n; k++)
-		if (strcmp(kv[k].key, "weight") == 0)
-			return kv[k].value;
-	fail();
-	return 0;
-}
-
-static int64_t all_weights(const struct sim_rig *rig)
-{
-	int64_t sum = 0;
-
-	for (unsigned i = 0; i < rig->ntasks; i++)
-		sum += weight(rig, i);
-	return sum;
-}
-
 /* A whole turn of caller @i while all are there. */
 static cr_ns turn(const struct sim_rig *rig, const struct crowd *c, unsigned i)
 {
@@ -46,19 +24,19 @@ static cr_ns turn(const struct sim_rig *rig, const struct crowd *c, unsigned i)
 	if (c->c[i].frame)
 		return c->c[i].frame;
 	return cr_ns_max(GRANULARITY,
-			 period * weight(rig, i) / all_weights(rig));
+			 period * crowd_weight(rig, i) / crowd_weights(rig));
 }
 
 /* Is anybody's service now further from its share than a turn, a round? */
 static bool unfair(const struct sim_rig *rig, const struct crowd *c)
 {
-	int64_t sum = all_weights(rig);
+	int64_t sum = crowd_weights(rig);
 	cr_ns round = 0, now = sim_now(rig->sim);
 
 	for (unsigned i = 0; i < c->n; i++)
 		round += turn(rig, c, i);
 	for (unsigned i = 0; i < c->n; i++) {
-		int64_t w = weight(rig, i);
+		int64_t w = crowd_weight(rig, i);
 		int64_t ahead = crowd_service(rig, i) * sum - now * w;
 
 		if (ahead > (turn(rig, c, i) + ROUNDING) * sum ||
@@ -105,14 +83,6 @@ static void shares_follow_the_weights_within_a_slice(void **state)
 	crowd_try(CROWDS, &p);
 }
 
-static bool crowd_with_frames(struct crowd *c, uint64_t *seed)
-{
-	crowd_draw(c, seed, 2, 12);
-	for (unsigned i = 0; i < c->n; i++)
-		c->c[i].frame = crowd_between(seed, 50 * CR_US, 5 * CR_MS);
-	return true;
-}
-
 static bool unfair_without_cuts(const struct crowd *c)
 {
 	return c->n > 1 && unfair_at_times(c, SIM_FRAME);
@@ -123,7 +93,7 @@ static void without_preemption_shares_hold_within_a_frame(void **state)
 {
 	static const struct crowd_property p = {
 		"uncut, shares follow the weights within a frame",
-		crowd_with_frames, unfair_without_cuts
+		crowd_draw_frames, unfair_without_cuts
 	};
 
 	(void)state;
@@ -132,23 +102,15 @@ static void without_preemption_shares_hold_within_a_frame(void **state)
 
 /* --- sleepers --- */
 
-/* The last one comes late. */
-static bool crowd_with_a_sleeper(struct crowd *c, uint64_t *seed)
-{
-	crowd_draw(c, seed, 2, 12);
-	c->c[c->n - 1].start = crowd_between(seed, 1, 300 * CR_MS);
-	return true;
-}
-
 /* What one turn can be in virtual time, the sleeper there or not. */
 static cr_ns virtual_turn(const struct sim_rig *rig, const struct crowd *c,
 			  unsigned i)
 {
-	int64_t sum = all_weights(rig) - weight(rig, c->n - 1);
+	int64_t sum = crowd_weights(rig) - crowd_weight(rig, c->n - 1);
 	cr_ns period = cr_ns_max(LATENCY, (cr_ns)c->n * GRANULARITY);
 
 	return cr_ns_max(period * 1024 / sum,
-			 GRANULARITY * 1024 / weight(rig, i)) +
+			 GRANULARITY * 1024 / crowd_weight(rig, i)) +
 	       ROUNDING;
 }
 
@@ -166,10 +128,10 @@ static bool sleeper_takes_too_much(const struct crowd *c)
 		cr_ns had;
 
 		sim_run(rig->sim, sim_now(rig->sim) + 700 * CR_US);
-		had = crowd_service(rig, s) * 1024 / weight(rig, s);
+		had = crowd_service(rig, s) * 1024 / crowd_weight(rig, s);
 		for (unsigned i = 0; i < s; i++) {
 			cr_ns other = (crowd_service(rig, i) - before[i]) *
-				      1024 / weight(rig, i);
+				      1024 / crowd_weight(rig, i);
 
 			bad |= had - other > LATENCY / 2 +
 						     virtual_turn(rig, c, i) +
@@ -184,7 +146,7 @@ static void a_sleeper_gets_no_more_than_its_bonus(void **state)
 {
 	static const struct crowd_property p = {
 		"a sleeper is at most half a latency and a turn each ahead",
-		crowd_with_a_sleeper, sleeper_takes_too_much
+		crowd_draw_latecomer, sleeper_takes_too_much
 	};
 
 	(void)state;
@@ -193,58 +155,9 @@ static void a_sleeper_gets_no_more_than_its_bonus(void **state)
 
 /* --- several CPUs --- */
 
-static bool crowd_on_cpus(struct crowd *c, uint64_t *seed)
-{
-	crowd_draw(c, seed, 2, 20);
-	c->ncpu = 2 + test_below(seed, 3);
-	return c->n > c->ncpu;
-}
-
-/* In ppm of a CPU: in proportion to weight, but no more than one. False: a
- * weight is within a fifth of one CPU's worth. */
-static bool fill(const struct sim_rig *rig, const struct crowd *c,
-		 int64_t *share)
-{
-	int64_t cpus = c->ncpu, sum = all_weights(rig);
-	bool again = true, clear = true;
-
-	memset(share, 0, CROWD_MAX * sizeof(share[0]));
-	while (again) {
-		again = false;
-		for (unsigned i = 0; i < c->n; i++)
-			if (!share[i] && weight(rig, i) * cpus >= sum) {
-				clear &= weight(rig, i) * cpus * 4 > sum * 5;
-				share[i] = CR_PPM;
-				sum -= weight(rig, i);
-				cpus--;
-				again = true;
-			}
-	}
-	for (unsigned i = 0; i < c->n; i++)
-		if (!share[i]) {
-			share[i] = weight(rig, i) * cpus * CR_PPM / sum;
-			clear &= share[i] < CR_PPM * 4 / 5;
-		}
-	return clear;
-}
-
 static bool unfair_on_cpus(const struct crowd *c)
 {
-	struct sim_rig *rig = crowd_rig(c, &cr_sched_cfs, NULL, SIM_FULL);
-	cr_ns horizon = 20 * CR_SEC;
-	int64_t share[CROWD_MAX];
-	bool speaks, bad = false;
-
-	sim_run(rig->sim, horizon);
-	speaks = fill(rig, c, share);
-	bad = !speaks && crowd_mute();
-	for (unsigned i = 0; speaks && i < c->n; i++) {
-		cr_ns want = share[i] * (horizon / CR_PPM);
-
-		bad |= llabs(crowd_service(rig, i) - want) > horizon / 50;
-	}
-	rig_free(rig);
-	return bad;
+	return crowd_unfair_on_cpus(c, &cr_sched_cfs);
 }
 
 /* Observed, not proven: what is more than half a latency behind the least is
@@ -257,7 +170,7 @@ static void on_several_cpus_nobody_is_heavier_than_one(void **state)
 	static const struct crowd_property p = {
 		"on several CPUs shares follow the weights, capped at one CPU, "
 		"within 2 %",
-		crowd_on_cpus, unfair_on_cpus
+		crowd_draw_cpus, unfair_on_cpus
 	};
 
 	(void)state;

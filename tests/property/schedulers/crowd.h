@@ -61,6 +61,31 @@ static inline void crowd_draw(struct crowd *c, uint64_t *seed, unsigned least,
 		c->c[i].nice = from + (int)test_below(seed, span);
 }
 
+/** The same, two to twelve, with frames of 50 us to 5 ms. */
+static inline bool crowd_draw_frames(struct crowd *c, uint64_t *seed)
+{
+	crowd_draw(c, seed, 2, 12);
+	for (unsigned i = 0; i < c->n; i++)
+		c->c[i].frame = crowd_between(seed, 50 * CR_US, 5 * CR_MS);
+	return true;
+}
+
+/** The same, of which the last one comes late. */
+static inline bool crowd_draw_latecomer(struct crowd *c, uint64_t *seed)
+{
+	crowd_draw(c, seed, 2, 12);
+	c->c[c->n - 1].start = crowd_between(seed, 1, 300 * CR_MS);
+	return true;
+}
+
+/** More callers than CPUs, of which there are two to four. */
+static inline bool crowd_draw_cpus(struct crowd *c, uint64_t *seed)
+{
+	crowd_draw(c, seed, 2, 20);
+	c->ncpu = 2 + test_below(seed, 3);
+	return c->n > c->ncpu;
+}
+
 /* --- in the simulator --- */
 
 static const struct crowd *crowd_dressing;
@@ -112,6 +137,91 @@ static inline cr_ns crowd_service(const struct sim_rig *rig, unsigned i)
 	return r->st.started
 		       ? done + cr_task_ran(&r->st.core.task, sim_now(rig->sim))
 		       : done;
+}
+
+/** What the policy shows of caller @i. */
+static inline int64_t crowd_shown(const struct sim_rig *rig, unsigned i,
+				  const char *key)
+{
+	struct cr_kv kv[8];
+	unsigned n =
+		rig->cfg.core.ops->explain(&rig->task[i].st.core.task, kv, 8);
+
+	for (unsigned k = 0; k < n; k++)
+		if (strcmp(kv[k].key, key) == 0)
+			return kv[k].value;
+	fail_msg("no %s", key);
+	return 0;
+}
+
+/** Its weight: 1024 at nice 0. */
+static inline int64_t crowd_weight(const struct sim_rig *rig, unsigned i)
+{
+	return crowd_shown(rig, i, "weight");
+}
+
+static inline int64_t crowd_weights(const struct sim_rig *rig)
+{
+	int64_t sum = 0;
+
+	for (unsigned i = 0; i < rig->ntasks; i++)
+		sum += crowd_weight(rig, i);
+	return sum;
+}
+
+/* --- shares of several CPUs --- */
+
+/** In ppm of a CPU: in proportion to weight, but no more than one. False: a
+ * weight is within a fifth of one CPU's worth. */
+static inline bool crowd_fill(const struct sim_rig *rig, const struct crowd *c,
+			      int64_t *share)
+{
+	int64_t cpus = c->ncpu, sum = crowd_weights(rig);
+	bool again = true, clear = true;
+
+	memset(share, 0, CROWD_MAX * sizeof(share[0]));
+	while (again) {
+		again = false;
+		for (unsigned i = 0; i < c->n; i++) {
+			int64_t w = crowd_weight(rig, i);
+
+			if (share[i] || w * cpus < sum)
+				continue;
+			clear &= w * cpus * 4 > sum * 5;
+			share[i] = CR_PPM;
+			sum -= w;
+			cpus--;
+			again = true;
+		}
+	}
+	for (unsigned i = 0; i < c->n; i++)
+		if (!share[i]) {
+			share[i] = crowd_weight(rig, i) * cpus * CR_PPM / sum;
+			clear &= share[i] < CR_PPM * 4 / 5;
+		}
+	return clear;
+}
+
+/** Has anybody, after 20 s under @ops, more or less than its share of the CPUs
+ * by 2 % of one? */
+static inline bool crowd_unfair_on_cpus(const struct crowd *c,
+					const struct cr_sched_ops *ops)
+{
+	struct sim_rig *rig = crowd_rig(c, ops, NULL, SIM_FULL);
+	cr_ns horizon = 20 * CR_SEC;
+	int64_t share[CROWD_MAX];
+	bool speaks, bad = false;
+
+	sim_run(rig->sim, horizon);
+	speaks = crowd_fill(rig, c, share);
+	bad = !speaks && crowd_mute();
+	for (unsigned i = 0; speaks && i < c->n; i++) {
+		cr_ns want = share[i] * (horizon / CR_PPM);
+
+		bad |= llabs(crowd_service(rig, i) - want) > horizon / 50;
+	}
+	rig_free(rig);
+	return bad;
 }
 
 /* --- the smallest that fails --- */

@@ -16,38 +16,11 @@
 
 enum { CROWDS = TEST_FEWER(300), LOOKS = 50 };
 
-static int64_t shown(const struct sim_rig *rig, unsigned i, const char *key)
-{
-	struct cr_kv kv[8];
-	unsigned n = cr_sched_eevdf.explain(&rig->task[i].st.core.task, kv, 8);
-
-	for (unsigned k = 0; k < n; k++)
-		if (strcmp(kv[k].key, key) == 0)
-			return kv[k].value;
-	fail_msg("no %s", key);
-	return 0;
-}
-
-/* As the policy shows it: 1024 at nice 0. */
-static int64_t weight(const struct sim_rig *rig, unsigned i)
-{
-	return shown(rig, i, "weight");
-}
-
-static int64_t all_weights(const struct sim_rig *rig)
-{
-	int64_t sum = 0;
-
-	for (unsigned i = 0; i < rig->ntasks; i++)
-		sum += weight(rig, i);
-	return sum;
-}
-
 /* Virtual time is in whole ns of a neutral weight: some of them, as service of
  * caller @i. */
 static cr_ns rounding(const struct sim_rig *rig, unsigned i)
 {
-	return 4 * (weight(rig, i) / 1024 + 1);
+	return 4 * (crowd_weight(rig, i) / 1024 + 1);
 }
 
 /* How far caller @i may be ahead: a request, and the rest of a frame. */
@@ -71,12 +44,12 @@ static cr_ns most_behind(const struct crowd *c, unsigned i)
 
 static bool lags(const struct sim_rig *rig, const struct crowd *c)
 {
-	int64_t sum = all_weights(rig);
+	int64_t sum = crowd_weights(rig);
 	cr_ns now = sim_now(rig->sim);
 
 	for (unsigned i = 0; i < c->n; i++) {
-		int64_t lag =
-			now * weight(rig, i) - crowd_service(rig, i) * sum;
+		int64_t lag = now * crowd_weight(rig, i) -
+			      crowd_service(rig, i) * sum;
 		cr_ns more = rounding(rig, i);
 
 		if (lag > (most_behind(c, i) + more) * sum ||
@@ -147,14 +120,6 @@ static void crowds_do_not_make_the_lag_larger(void **state)
 	assert_false(lags_at_times(&c, SIM_FULL));
 }
 
-static bool crowd_with_frames(struct crowd *c, uint64_t *seed)
-{
-	crowd_draw(c, seed, 2, 12);
-	for (unsigned i = 0; i < c->n; i++)
-		c->c[i].frame = crowd_between(seed, 50 * CR_US, 5 * CR_MS);
-	return true;
-}
-
 static bool lags_without_cuts(const struct crowd *c)
 {
 	return c->n > 1 && lags_at_times(c, SIM_FRAME);
@@ -163,7 +128,7 @@ static bool lags_without_cuts(const struct crowd *c)
 static void uncut_nobody_is_ahead_by_more_than_a_slice_and_a_frame(void **state)
 {
 	static const struct crowd_property p = {
-		"uncut, a slice and a frame ahead at most", crowd_with_frames,
+		"uncut, a slice and a frame ahead at most", crowd_draw_frames,
 		lags_without_cuts
 	};
 
@@ -205,7 +170,7 @@ static bool lags_do_not_add_up(const struct crowd *c)
 		sim_run(rig->sim, sim_now(rig->sim) +
 					  crowd_between(&seed, 1, 10 * CR_MS));
 		for (unsigned i = 0; i < c->n; i++) {
-			int64_t lag = shown(rig, i, "lag_ns");
+			int64_t lag = crowd_shown(rig, i, "lag_ns");
 
 			if (is_active(&rig->task[i])) {
 				sum += lag;
@@ -230,18 +195,10 @@ static void lags_add_up_to_nothing_whoever_sleeps(void **state)
 	crowd_try(CROWDS, &p);
 }
 
-/* The last one comes late. */
-static bool crowd_with_a_latecomer(struct crowd *c, uint64_t *seed)
-{
-	crowd_draw(c, seed, 2, 12);
-	c->c[c->n - 1].start = crowd_between(seed, 1, 300 * CR_MS);
-	return true;
-}
-
 /* In time of a neutral weight: a slice of caller @i. */
 static cr_ns virtual_slice(const struct sim_rig *rig, unsigned i)
 {
-	return (SLICE + rounding(rig, i)) * 1024 / weight(rig, i) + 4;
+	return (SLICE + rounding(rig, i)) * 1024 / crowd_weight(rig, i) + 4;
 }
 
 /* Its lag goes from 0 to minus a slice at most, another's from minus a slice to
@@ -260,10 +217,10 @@ static bool latecomer_takes_too_much(const struct crowd *c)
 		cr_ns had;
 
 		sim_run(rig->sim, sim_now(rig->sim) + 700 * CR_US);
-		had = crowd_service(rig, s) * 1024 / weight(rig, s);
+		had = crowd_service(rig, s) * 1024 / crowd_weight(rig, s);
 		for (unsigned i = 0; i < s; i++) {
 			cr_ns other = (crowd_service(rig, i) - before[i]) *
-				      1024 / weight(rig, i);
+				      1024 / crowd_weight(rig, i);
 
 			bad |= had - other > virtual_slice(rig, s) +
 						     2 * virtual_slice(rig, i);
@@ -276,8 +233,8 @@ static bool latecomer_takes_too_much(const struct crowd *c)
 static void nobody_is_paid_for_having_slept(void **state)
 {
 	static const struct crowd_property p = {
-		"who comes late is a slice ahead at most",
-		crowd_with_a_latecomer, latecomer_takes_too_much
+		"who comes late is a slice ahead at most", crowd_draw_latecomer,
+		latecomer_takes_too_much
 	};
 
 	(void)state;
@@ -286,58 +243,9 @@ static void nobody_is_paid_for_having_slept(void **state)
 
 /* --- several CPUs --- */
 
-static bool crowd_on_cpus(struct crowd *c, uint64_t *seed)
-{
-	crowd_draw(c, seed, 2, 20);
-	c->ncpu = 2 + test_below(seed, 3);
-	return c->n > c->ncpu;
-}
-
-/* In ppm of a CPU: in proportion to weight, but no more than one. False: a
- * weight is within a fifth of one CPU's worth. */
-static bool fill(const struct sim_rig *rig, const struct crowd *c,
-		 int64_t *share)
-{
-	int64_t cpus = c->ncpu, sum = all_weights(rig);
-	bool again = true, clear = true;
-
-	memset(share, 0, CROWD_MAX * sizeof(share[0]));
-	while (again) {
-		again = false;
-		for (unsigned i = 0; i < c->n; i++)
-			if (!share[i] && weight(rig, i) * cpus >= sum) {
-				clear &= weight(rig, i) * cpus * 4 > sum * 5;
-				share[i] = CR_PPM;
-				sum -= weight(rig, i);
-				cpus--;
-				again = true;
-			}
-	}
-	for (unsigned i = 0; i < c->n; i++)
-		if (!share[i]) {
-			share[i] = weight(rig, i) * cpus * CR_PPM / sum;
-			clear &= share[i] < CR_PPM * 4 / 5;
-		}
-	return clear;
-}
-
 static bool unfair_on_cpus(const struct crowd *c)
 {
-	struct sim_rig *rig = crowd_rig(c, &cr_sched_eevdf, NULL, SIM_FULL);
-	cr_ns horizon = 20 * CR_SEC;
-	int64_t share[CROWD_MAX];
-	bool speaks, bad = false;
-
-	sim_run(rig->sim, horizon);
-	speaks = fill(rig, c, share);
-	bad = !speaks && crowd_mute();
-	for (unsigned i = 0; speaks && i < c->n; i++) {
-		cr_ns want = share[i] * (horizon / CR_PPM);
-
-		bad |= llabs(crowd_service(rig, i) - want) > horizon / 50;
-	}
-	rig_free(rig);
-	return bad;
+	return crowd_unfair_on_cpus(c, &cr_sched_eevdf);
 }
 
 /* Observed, not proven, as for cfs. */
@@ -346,7 +254,7 @@ static void on_several_cpus_nobody_is_heavier_than_one(void **state)
 	static const struct crowd_property p = {
 		"on several CPUs shares follow the weights, capped at one CPU, "
 		"within 2 %",
-		crowd_on_cpus, unfair_on_cpus
+		crowd_draw_cpus, unfair_on_cpus
 	};
 
 	(void)state;
