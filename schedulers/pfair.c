@@ -16,6 +16,10 @@
  *   mode=erfair  a subtask is eligible as soon as the one before it is done:
  *                lag < 1, no CPU idles while something waits. What is left of
  *                a slot is a gift to the first in order: it is not counted.
+ *   mode=mixed   each task by its nice level: above 0 it waits for its windows,
+ *                else it does not (Anderson and Srinivasan 2000 prove PD2 for
+ *                such sets, too). Who is nice is served evenly and takes
+ *                nothing in advance, and leaves what idles to others.
  *
  * Releases are intra-sporadic: a job that comes late (by its logical arrival,
  * job.eligible, rounded up to a slot) moves its windows to the right; one that
@@ -57,7 +61,7 @@
 #include "schedulers/pfair_queue.h"
 #include "schedulers/policies.h"
 
-static const char *const mode_names[] = { "pfair", "erfair", NULL };
+static const char *const mode_names[] = { "pfair", "erfair", "mixed", NULL };
 
 static const struct cr_opt pfair_options[] = {
 	{ .name = "quantum",
@@ -68,11 +72,12 @@ static const struct cr_opt pfair_options[] = {
 	  .max = CR_SEC,
 	  .dflt = 100 * CR_US },
 	{ .name = "mode",
-	  .help = "pfair: subtasks wait for their windows; erfair: never",
+	  .help = "pfair: subtasks wait for their windows; erfair: never; "
+		  "mixed: those of tasks with nice above 0 do",
 	  .kind = CR_OPT_ENUM,
 	  .offset = offsetof(struct pfair_opts, mode),
 	  .min = MODE_PFAIR,
-	  .max = MODE_ERFAIR,
+	  .max = MODE_MIXED,
 	  .dflt = MODE_PFAIR,
 	  .names = mode_names },
 	{ .name = NULL },
@@ -286,20 +291,18 @@ static void pfair_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 	queue_remove(rq, t);
 }
 
-/* In pfair mode a subtask takes a slot from its begin, or none of it. */
+/* Who waits for windows takes a slot from its begin, or none of it. */
 static struct cr_task *pfair_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 {
 	cr_ns left = quantum_of(rq) - now % quantum_of(rq);
-	bool late = left != quantum_of(rq) && rq->sched->preemptible &&
-		    !early_release(rq);
+	bool late = left != quantum_of(rq) && rq->sched->preemptible;
+	bool missed = false;
 	struct cr_task *t;
 
 	queue_promote(rq, now);
-	t = queue_first_ready(rq, cpu);
-	if (t && late) {
+	t = queue_first_ready(rq, cpu, late, &missed);
+	if (missed && !t)
 		rq->next_tick = cr_ns_min(rq->next_tick, cr_ns_add(now, left));
-		t = NULL;
-	}
 	if (!t)
 		t = queue_first_background(rq, cpu);
 	if (!t)

@@ -14,7 +14,7 @@
 #include "schedulers/pfair_share.h"
 #include "cr/tree.h"
 
-enum pfair_mode { MODE_PFAIR, MODE_ERFAIR };
+enum pfair_mode { MODE_PFAIR, MODE_ERFAIR, MODE_MIXED };
 
 struct pfair_task {
 	RB_ENTRY(pfair_task) node;    /* of ready or held */
@@ -74,9 +74,13 @@ static inline cr_ns quantum_of(const struct cr_rq *rq)
 	return CR_OPTS(rq, struct pfair_opts)->quantum;
 }
 
-static inline bool early_release(const struct cr_rq *rq)
+/* May @t be served before its windows? */
+static inline bool early_release(const struct cr_rq *rq,
+				 const struct cr_task *t)
 {
-	return CR_OPTS(rq, struct pfair_opts)->mode == MODE_ERFAIR;
+	int64_t mode = CR_OPTS(rq, struct pfair_opts)->mode;
+
+	return mode == MODE_ERFAIR || (mode == MODE_MIXED && t->nice <= 0);
 }
 
 /* The first slot that begins at @at or later. */
@@ -124,7 +128,7 @@ static inline void queue_place(struct cr_rq *rq, struct pfair_task *x,
 	x->key = pfair_key(&x->chain, x->w);
 	x->begin = x->chain.base + pfair_begin(x->w, x->chain.subtask);
 	at = eligible_at(rq, x->begin);
-	x->held = !early_release(rq) && now < at;
+	x->held = !early_release(rq, cr_task_of(x)) && now < at;
 	if (!x->held) {
 		RB_INSERT(ready_tree, &p->ready, x);
 		return;
@@ -181,13 +185,22 @@ static inline void queue_remove(struct cr_rq *rq, struct cr_task *t)
 		RB_REMOVE(ready_tree, &p->ready, x);
 }
 
-static inline struct cr_task *queue_first_ready(struct cr_rq *rq, unsigned cpu)
+/* The first that may run, or NULL. Within a slot (@late) only those that are
+ * released early may begin: *@missed, if another one would have been. */
+static inline struct cr_task *queue_first_ready(struct cr_rq *rq, unsigned cpu,
+						bool late, bool *missed)
 {
 	struct pfair_task *x;
 
-	RB_FOREACH (x, ready_tree, &CR_RQ(rq, struct pfair_rq)->ready)
-		if (cr_may_run(rq, cr_task_of(x), cpu))
-			return cr_task_of(x);
+	RB_FOREACH (x, ready_tree, &CR_RQ(rq, struct pfair_rq)->ready) {
+		struct cr_task *t = cr_task_of(x);
+
+		if (!cr_may_run(rq, t, cpu))
+			continue;
+		if (!late || early_release(rq, t))
+			return t;
+		*missed = true;
+	}
 	return NULL;
 }
 
@@ -232,7 +245,8 @@ static inline bool queue_check(const struct cr_rq *rq)
 	}
 	last = NULL;
 	RB_FOREACH (x, held_tree, &p->held) {
-		if (!sound(rq, x) || !x->held || early_release(rq) ||
+		if (!sound(rq, x) || !x->held ||
+		    early_release(rq, cr_task_of(x)) ||
 		    (last && held_cmp(last, x) >= 0))
 			return false;
 		sum.parts += x->share.parts;

@@ -9,6 +9,7 @@
 
 #define PFAIR "quantum=1ms,mode=pfair"
 #define ERFAIR "quantum=1ms,mode=erfair"
+#define MIXED "quantum=1ms,mode=mixed"
 
 static const struct cr_sched_ops *const family[] = { &cr_sched_pf, &cr_sched_pd,
 						     &cr_sched_pd2 };
@@ -95,6 +96,30 @@ static void an_erfair_schedule_that_is_not_pfair(void **state)
 						(struct pfair_weight){
 							i < 2 ? 2 : 1, 4 },
 						t) < 4);
+		rig_free(rig);
+	}
+}
+
+/* Figure 4.7's tasks, of which A is nice: at t = 2 B alone is a whole quantum
+ * ahead. */
+static void mixed_holds_those_that_are_nice(void **state)
+{
+	char out[2][128];
+
+	(void)state;
+	for (unsigned f = 0; f < FAMILY; f++) {
+		struct sim_rig *rig = rig_new(family[f], MIXED, 2, 6);
+
+		for (unsigned i = 0; i < 6; i++)
+			(void)rig_add_nice(rig, i == 0, 4 * CR_MS,
+					   (i < 2 ? 2 : 1) * CR_MS);
+		rig_trace(rig, CR_MS, 2, out, 8);
+		assert_string_equal(out[0], "ABAEABAE");
+		assert_string_equal(out[1], "BCDFBCDF");
+		assert_int_equal(
+			lag(out, 2, 'A', (struct pfair_weight){ 2, 4 }, 2), 0);
+		assert_int_equal(
+			lag(out, 2, 'B', (struct pfair_weight){ 2, 4 }, 2), -4);
 		rig_free(rig);
 	}
 }
@@ -368,6 +393,7 @@ int main(void)
 		cmocka_unit_test(three_tasks_of_two_thirds_fill_two_cpus),
 		cmocka_unit_test(fifo_is_late_with_three_tasks_of_two_thirds),
 		cmocka_unit_test(an_erfair_schedule_that_is_not_pfair),
+		cmocka_unit_test(mixed_holds_those_that_are_nice),
 		cmocka_unit_test(pfair_holds_what_erfair_runs),
 		cmocka_unit_test(the_rest_of_a_slot_idles_in_pfair_mode),
 		cmocka_unit_test(the_rest_of_a_slot_is_a_gift_in_erfair_mode),
