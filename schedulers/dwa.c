@@ -6,10 +6,23 @@
  * l(i) = max(arrival, l(i-1) + 1/R). Earliest deadline first in a level; ties
  * go to the smaller task id.
  *
+ * classes=together is the paper's second scheme, which it left out for want of
+ * a way to supervise execution times on AIX: critical calls are one class by
+ * deadline, and a frame that has used up what its call specified (guaranteed:
+ * the worst case; statistical: the average) goes on behind all that have not,
+ * before what has no deadline. So a statistical call that keeps to its average
+ * is in time as a guaranteed one is, and one that does not harms itself alone.
+ * (The frame after it has its deadline no earlier than a window after that has
+ * begun, and the deadlines of a call are a window apart: else frames that have
+ * waited behind it would all be the most urgent at once.) What a frame did not
+ * use is lost: an account of CPU time as an LBAP's, with bursts, would let a
+ * call take in one window what was admitted for several.
+ *
  * Good: no burst of anybody delays a call that keeps its contract; what is
  * admitted as guaranteed depends on no other class. Bad: a statistical call
  * with the closer deadline waits for a guaranteed one, so only the sum of the
- * averages speaks for it (the paper's own drawback); as edf on several CPUs.
+ * averages speaks for it (the paper's own drawback, for classes=apart); as edf
+ * on several CPUs.
  *
  * workahead=run uses idle time. workahead=hold is the paper's standard: what a
  * call sends on is as even as its contract, but the frames of a sender whose
@@ -20,10 +33,12 @@
  * its level (drops.h).
  *
  * Live mode: no frame is cut, so a longer frame of anybody may block; with
- * workahead=run also one that came early, with workahead=hold never.
+ * workahead=run also one that came early, with workahead=hold never. Nor does
+ * a frame that is not cut go behind when it has used up its time.
  *
- * Admission (deadline_admit.h, by class): guaranteed calls by the worst case,
- * against each other; statistical ones by the average, in what is left.
+ * Admission (deadline_admit.h): guaranteed calls by the worst case, statistical
+ * ones by the average. With classes=apart guaranteed ones against each other,
+ * the others in what is left; with classes=together all in one sum.
  */
 #include "schedulers/deadline_admit.h"
 #include "schedulers/drops.h"
@@ -34,6 +49,7 @@ struct dwa_task {
 	struct level_task place; /* rank: the deadline */
 	struct deadline_task admitted;
 	unsigned lost; /* frames dropped since one was done */
+	bool overran;  /* the job before this one was spent */
 };
 
 _Static_assert(sizeof(struct dwa_task) <= CR_TASK_PRIV, "room in a task");
@@ -45,14 +61,22 @@ struct dwa_rq {
 
 struct dwa_opts {
 	struct deadline_opts admit; /* first: see deadline_admit.h */
-	int64_t workahead;
+	int64_t workahead, together;
 };
 
 static const char *const workahead_names[] = { WORKAHEAD_NAMES };
+static const char *const class_names[] = { "apart", "together", NULL };
 
 static const struct cr_opt dwa_options[] = {
 	DEADLINE_OPT_BOUND,
 	WORKAHEAD_OPT(offsetof(struct dwa_opts, workahead), workahead_names),
+	{ .name = "classes",
+	  .help = "guaranteed before statistical frames; or both by deadline, "
+		  "and behind them those that have used up their time",
+	  .kind = CR_OPT_ENUM,
+	  .offset = offsetof(struct dwa_opts, together),
+	  .max = true,
+	  .names = class_names },
 	{ .name = NULL },
 };
 
@@ -63,9 +87,13 @@ static struct levels *levels_of(struct cr_rq *rq)
 
 static int dwa_rq_init(struct cr_rq *rq)
 {
-	CR_RQ(rq, struct dwa_rq)->admitted.by_class = true;
-	levels_init(levels_of(rq), offsetof(struct dwa_task, place),
-		    CR_OPTS(rq, struct dwa_opts)->workahead);
+	const struct dwa_opts *o = CR_OPTS(rq, struct dwa_opts);
+	struct dwa_rq *d = CR_RQ(rq, struct dwa_rq);
+
+	levels_init(&d->levels, offsetof(struct dwa_task, place), o->workahead);
+	d->levels.together = o->together;
+	d->admitted.by_class = !o->together;
+	d->admitted.isolated = o->together && rq->sched->preemptible;
 	return 0;
 }
 
@@ -83,20 +111,52 @@ static void dwa_task_del(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 		     &CR_TASK(t, struct dwa_task)->admitted);
 }
 
+/* With classes=together: its deadline, but no more of them at once than its
+ * rate allows. */
+static cr_ns rank_by_rate(const struct cr_task *t, enum cr_enq why, cr_ns now)
+{
+	const struct dwa_task *x = CR_TASK_CONST(t, struct dwa_task);
+	cr_ns window = cr_ns_min(t->period, t->rel_deadline);
+	cr_ns from = x->place.rank;
+
+	if (why == CR_ENQ_REQUEUE)
+		return from;
+	if (x->overran)
+		from = cr_ns_max(from, now);
+	return from ? cr_ns_max(t->job.deadline, cr_ns_add(from, window))
+		    : t->job.deadline;
+}
+
 /* What orders @t in its level, now that it is queued for @why. */
-static cr_ns rank_of(const struct cr_task *t, enum cr_enq why)
+static cr_ns rank_of(const struct cr_rq *rq, const struct cr_task *t,
+		     enum cr_enq why, cr_ns now)
 {
 	const struct dwa_task *x = CR_TASK_CONST(t, struct dwa_task);
 
 	if (t->cls == CR_BE)
 		return t->job.arrival;
+	if (CR_RQ(rq, struct dwa_rq)->levels.together)
+		return rank_by_rate(t, why, now);
 	return drops_place(x->place.rank, x->lost, t, why);
+}
+
+/* What a job of @t may take before it goes behind; CR_NEVER: all it wants. */
+static cr_ns specified(struct cr_rq *rq, const struct cr_task *t)
+{
+	const struct dwa_rq *d = CR_RQ(rq, struct dwa_rq);
+
+	if (!d->levels.together || t->cls == CR_BE || !rq->sched->preemptible)
+		return CR_NEVER;
+	return cr_ns_max(deadline_budget(&d->admitted, t), 1);
 }
 
 static void dwa_enqueue(struct cr_rq *rq, struct cr_task *t, enum cr_enq why,
 			cr_ns now)
 {
-	CR_TASK(t, struct dwa_task)->place.rank = rank_of(t, why);
+	struct level_task *x = &CR_TASK(t, struct dwa_task)->place;
+
+	x->rank = rank_of(rq, t, why, now);
+	x->spent = t->job.ran >= specified(rq, t);
 	levels_insert(rq, levels_of(rq), t, now);
 }
 
@@ -106,16 +166,29 @@ static void dwa_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 	levels_remove(levels_of(rq), t);
 }
 
+static cr_ns left_of(cr_ns time, const struct cr_task *t)
+{
+	return time == CR_NEVER ? time : time - t->job.ran;
+}
+
 static struct cr_task *dwa_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 {
-	return levels_pick(rq, levels_of(rq), cpu, now);
+	struct cr_task *t = levels_pick(rq, levels_of(rq), cpu, now);
+
+	if (t && !CR_TASK(t, struct dwa_task)->place.spent)
+		t->slice = left_of(specified(rq, t), t);
+	return t;
 }
 
 static void dwa_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 		     cr_ns ran, enum cr_stop why, cr_ns now)
 {
+	struct dwa_task *x = CR_TASK(t, struct dwa_task);
+
 	(void)rq, (void)cpu, (void)ran, (void)now;
-	drops_count(&CR_TASK(t, struct dwa_task)->lost, why);
+	drops_count(&x->lost, why);
+	if (why == CR_STOP_DONE || why == CR_STOP_DROP)
+		x->overran = x->place.spent;
 }
 
 static void dwa_tick(struct cr_rq *rq, cr_ns now)
@@ -153,6 +226,19 @@ static bool dwa_check(const struct cr_rq *rq)
 	return util <= d->admitted.util && levels_check(rq, &d->levels);
 }
 
+/* What a frame takes beyond what was specified it takes behind others. */
+static void dwa_promise(const struct cr_task *t, struct cr_promise *p)
+{
+	const struct dwa_rq *d = CR_RQ(t->rq, struct dwa_rq);
+
+	if (!d->admitted.isolated ||
+	    deadline_budget(&d->admitted, t) >= cr_task_worst(t))
+		deadline_promise(t, p);
+	else
+		p->rule = "what it specified is below its worst case: class "
+			  "hard has a bound";
+}
+
 const struct cr_sched_ops cr_sched_dwa = {
 	.abi = CR_SCHED_ABI,
 	.flags = CR_F_GUARANTEE | CR_F_IDLES,
@@ -173,6 +259,6 @@ const struct cr_sched_ops cr_sched_dwa = {
 	.stop = dwa_stop,
 	.tick = dwa_tick,
 	.explain = dwa_explain,
-	.promise = deadline_promise,
+	.promise = dwa_promise,
 	.check = dwa_check,
 };

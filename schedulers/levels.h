@@ -9,6 +9,11 @@
  *     workahead    jobs of hard and soft tasks before their logical arrival,
  *                  which is job.eligible; held back, or run last
  *
+ * or, by the paper's second scheme, where hard and soft tasks are one class:
+ *
+ *     guaranteed   critical jobs
+ *     statistical  critical jobs that have used up what their task specified
+ *
  * A workahead job becomes critical at its logical arrival: a tick moves it, and
  * it displaces whoever it now comes before. So a call that sends ahead of time
  * takes nothing from others that it would not have taken in time.
@@ -56,6 +61,7 @@ struct level_task {
 	cr_ns eligible;
 	uint32_t id;
 	enum level level; /* where it was queued */
+	bool spent;	  /* the policy's: its job has used up its time */
 };
 
 RB_HEAD(level_ready, level_task); /* what may be picked              */
@@ -67,6 +73,7 @@ struct levels {
 	size_t offset;	 /* of the level_task in a task's private memory */
 	unsigned nearly; /* tasks in early */
 	enum workahead workahead;
+	bool together; /* hard and soft tasks are one class */
 };
 
 static inline void levels_init(struct levels *q, size_t offset,
@@ -91,13 +98,16 @@ static inline struct cr_task *level_owner(const struct levels *q,
 /* --- order --- */
 
 /** The level of @t's job at @now. */
-static inline enum level level_now(const struct cr_task *t, cr_ns now)
+static inline enum level level_now(const struct levels *q,
+				   const struct cr_task *t, cr_ns now)
 {
+	bool first = q->together ? !level_of(q, t)->spent : t->cls == CR_HARD;
+
 	if (t->cls == CR_BE)
 		return LEVEL_OTHER;
 	if (t->job.eligible > now)
 		return LEVEL_WORKAHEAD;
-	return t->cls == CR_HARD ? LEVEL_GUARANTEED : LEVEL_STATISTICAL;
+	return first ? LEVEL_GUARANTEED : LEVEL_STATISTICAL;
 }
 
 static inline int level_ready_cmp(const struct level_task *x,
@@ -123,7 +133,7 @@ CR_TREE(level_early, level_task, sooner, level_early_cmp)
 static inline bool level_before(const struct levels *q, const struct cr_task *a,
 				const struct cr_task *b, cr_ns now)
 {
-	enum level x = level_now(a, now), y = level_now(b, now);
+	enum level x = level_now(q, a, now), y = level_now(q, b, now);
 	cr_ns r = level_of(q, a)->rank, s = level_of(q, b)->rank;
 
 	if (x != y)
@@ -174,7 +184,7 @@ static inline void levels_insert(struct cr_rq *rq, struct levels *q,
 
 	x->id = t->id;
 	x->eligible = t->job.eligible;
-	x->level = level_now(t, now);
+	x->level = level_now(q, t, now);
 	if (x->level == LEVEL_WORKAHEAD) {
 		RB_INSERT(level_early, &q->early, x);
 		q->nearly++;
@@ -245,7 +255,7 @@ static inline bool level_sound(const struct cr_rq *rq, const struct levels *q,
 	       x->eligible == t->job.eligible &&
 	       (x->level == LEVEL_WORKAHEAD
 			? t->cls != CR_BE
-			: x->level == level_now(t, CR_NEVER));
+			: x->level == level_now(q, t, CR_NEVER));
 }
 
 /** For check(): sorted, complete, and a tick is set for the first workahead. */

@@ -37,6 +37,7 @@ static const struct setting settings[] = {
 	{ .ops = &cr_sched_llf, .opts = "granularity=7ns" },
 	{ .ops = &cr_sched_rm },
 	{ .ops = &cr_sched_dwa },
+	{ .ops = &cr_sched_dwa, .opts = "classes=together" },
 	{ .ops = &cr_sched_edf_hsb },
 	{ .ops = &cr_sched_srpt },
 	{ .ops = &cr_sched_red },
