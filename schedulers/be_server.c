@@ -24,6 +24,9 @@ void be_server_curve(struct be_server *s, const struct residual *r, cr_ns smax,
 	case BE_EXACT:
 		s->curve = e;
 		return;
+	case BE_BACKGROUND:
+		s->curve.n = 0;
+		return;
 	}
 }
 

@@ -16,6 +16,7 @@
  *                  of Spuri and Buttazzo
  * two-line-approx  as two-line, without history: the work before job n - 1 is
  *                  taken to be all that e allows until d(n - 1)
+ * background       e = 0: no deadline
  *
  * What a job costs is known when it is done, so w is the worst case of its
  * task, and a line through the origin must hold for the shortest such w and all
@@ -52,7 +53,14 @@
 #define BE_SERVER_PAST 64u
 
 /** The rules; values of the option. */
-enum be_rule { BE_TBS, BE_LINE, BE_TWO_LINE, BE_TWO_LINE_APPROX, BE_EXACT };
+enum be_rule {
+	BE_TBS,
+	BE_LINE,
+	BE_TWO_LINE,
+	BE_TWO_LINE_APPROX,
+	BE_EXACT,
+	BE_BACKGROUND
+};
 
 /** A job that counts: all work promised from it on is since - before. */
 struct be_past {

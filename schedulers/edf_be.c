@@ -5,10 +5,11 @@
  * longer wait for an instant without calls, and no call is late for it
  * (be_server.h; Chakraborty, Gries and Thiele).
  *
- * One best-effort job has a deadline at a time, the next of the weighted fair
- * queue (be_share.h), counted from when its frame came; a job for which calls
- * leave nothing goes last. Only where a run queue is one CPU: no theory says
- * what best effort may take of several at what time.
+ * One best-effort job has a deadline at a time, the next of a weighted fair
+ * queue (be_queue.h), counted from when its frame came; a job for which calls
+ * leave nothing goes last, and so do all under the rule background. Only where
+ * a run queue is one CPU: no theory says what best effort may take of several
+ * at what time.
  *
  * Good: conversions beside calls end sooner, and as predictably as calls leave
  * room. Bad: a decision costs more, and calls lose their head start over best
@@ -20,27 +21,29 @@
  *
  * Admission: by density and blocking (deadline_admit.h).
  */
+#include "schedulers/be_queue.h"
 #include "schedulers/be_server.h"
-#include "schedulers/be_share.h"
 #include "schedulers/deadline_admit.h"
 #include "schedulers/drops.h"
 #include "schedulers/places.h"
 #include "schedulers/policies.h"
 
 struct served_task {
-	struct place place;  /* first: see places.h */
-	unsigned lost;	     /* frames dropped since one was done */
-	bool rest;	     /* residual_del() needs it */
-	struct be_flow flow; /* best effort: among its like */
+	struct place place; /* first: see places.h */
+	unsigned lost;	    /* frames dropped since one was done */
+	bool rest;	    /* residual_del() needs it */
+	union be_part part; /* best effort: among its like */
 	struct deadline_task admitted;
 };
+
+_Static_assert(sizeof(struct served_task) <= CR_TASK_PRIV, "room in a task");
 
 struct served_rq {
 	struct deadline_rq admitted; /* first: see deadline_admit.h */
 	struct places queue;
 	struct served_task *front; /* best effort with a deadline: in the
 				    * queue, or running */
-	struct be_share share;	   /* the others of best effort that wait */
+	struct be_queue waiting;   /* the others of best effort */
 	struct residual left;
 	bool stale; /* calls have changed since the server's curve */
 	cr_ns stopped;
@@ -52,11 +55,14 @@ struct served_opts {
 	int64_t rule;
 	int64_t begin; /* ns */
 	int64_t slope; /* ppm */
+	int64_t queue;
 };
 
 static const char *const rules[] = { "tbs",	 "line",
 				     "two-line", "two-line-approx",
-				     "exact",	 NULL };
+				     "exact",	 "background",
+				     NULL };
+static const char *const queues[] = { "start-time", "wfq", NULL };
 
 static const struct cr_opt served_options[] = {
 	DEADLINE_OPT_BOUND,
@@ -65,7 +71,7 @@ static const struct cr_opt served_options[] = {
 		  "leave",
 	  .kind = CR_OPT_ENUM,
 	  .offset = offsetof(struct served_opts, rule),
-	  .max = BE_EXACT,
+	  .max = BE_BACKGROUND,
 	  .dflt = BE_TWO_LINE,
 	  .names = rules },
 	{ .name = "begin",
@@ -80,14 +86,23 @@ static const struct cr_opt served_options[] = {
 	  .kind = CR_OPT_PPM,
 	  .offset = offsetof(struct served_opts, slope),
 	  .max = CR_PPM },
+	{ .name = "queue",
+	  .help = "which best-effort job gets the next deadline: fair by what "
+		  "was served (start-time), or by finish times on a CPU "
+		  "without calls",
+	  .kind = CR_OPT_ENUM,
+	  .offset = offsetof(struct served_opts, queue),
+	  .max = BE_WFQ,
+	  .dflt = BE_START_TIME,
+	  .names = queues },
 	{ .name = NULL },
 };
 
-static struct served_task *task_of_flow(struct be_flow *f)
+static struct served_task *task_of(void *part)
 {
-	return (struct served_task *)(void *)((unsigned char *)f -
+	return (struct served_task *)(void *)((unsigned char *)part -
 					      offsetof(struct served_task,
-						       flow));
+						       part));
 }
 
 static int served_rq_init(struct cr_rq *rq)
@@ -98,6 +113,7 @@ static int served_rq_init(struct cr_rq *rq)
 	e->server.rule = (enum be_rule)o->rule;
 	e->server.wish.begin = o->begin;
 	e->server.wish.slope = o->slope * CURVE_ONE / CR_PPM;
+	e->waiting.rule = (enum be_queue_rule)o->queue;
 	return 0;
 }
 
@@ -123,6 +139,8 @@ static void served_task_del(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 	e->stale = true;
 	if (t->cls != CR_BE)
 		residual_del(&e->left, t, x->rest);
+	else
+		be_queue_forget(&e->waiting, &x->part);
 }
 
 /* --- the server --- */
@@ -150,17 +168,32 @@ static void refresh(struct cr_rq *rq)
 	e->stale = false;
 }
 
+/* Is it a best-effort job's turn to get a deadline? In the background it is
+ * when nothing else waits, or runs. */
+static bool is_next(const struct cr_rq *rq)
+{
+	const struct served_rq *e = CR_RQ(rq, struct served_rq);
+
+	if (e->server.rule == BE_BACKGROUND &&
+	    (rq->cpu[0].running || !RB_EMPTY(&e->queue)))
+		return false;
+	return !e->front;
+}
+
 /* The next best-effort job gets its deadline, if none has one. */
-static struct cr_task *promote(struct cr_rq *rq)
+static struct cr_task *promote(struct cr_rq *rq, cr_ns now)
 {
 	struct served_rq *e = CR_RQ(rq, struct served_rq);
-	struct be_flow *f = e->front ? NULL : be_share_take(&e->share);
 	struct cr_task *t;
+	union be_part *p;
 
-	if (!f)
+	if (!is_next(rq))
+		return NULL;
+	p = be_queue_take(&e->waiting, now);
+	if (!p)
 		return NULL;
 	refresh(rq);
-	e->front = task_of_flow(f);
+	e->front = task_of(p);
 	t = cr_task_of(e->front);
 	e->front->place.at =
 		be_server_promise(&e->server, t->job.arrival, cr_task_worst(t));
@@ -187,8 +220,9 @@ static void enqueue_best_effort(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 		places_insert(&e->queue, t);
 		return;
 	}
-	be_share_put(&e->share, &x->flow, t->id);
-	t = promote(rq);
+	be_queue_put(&e->waiting, &x->part, t, now);
+	/* else pick() does, when all that come now are there */
+	t = rq->cpu[0].running ? promote(rq, now) : NULL;
 	if (t)
 		cr_kick_worst(rq, t, place_before, now);
 }
@@ -218,20 +252,21 @@ static void served_dequeue(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 
 	(void)now;
 	if (t->cls == CR_BE && x != e->front) {
-		be_share_remove(&e->share, &x->flow);
+		be_queue_remove(&e->waiting, &x->part);
 		return;
 	}
 	places_remove(&e->queue, t);
-	if (x == e->front)
-		leave_front(e, t);
+	if (x != e->front)
+		return;
+	be_queue_done(&e->waiting, &x->part, t);
+	leave_front(e, t);
 }
 
 static struct cr_task *served_pick(struct cr_rq *rq, unsigned cpu, cr_ns now)
 {
 	struct cr_task *t;
 
-	(void)now;
-	(void)promote(rq);
+	(void)promote(rq, now);
 	t = places_take(rq, &CR_RQ(rq, struct served_rq)->queue, cpu);
 	if (t)
 		t->slice = CR_NEVER;
@@ -254,7 +289,7 @@ static void served_stop(struct cr_rq *rq, unsigned cpu, struct cr_task *t,
 	}
 	if (t->cls != CR_BE || (why != CR_STOP_DROP && why != CR_STOP_DONE))
 		return;
-	be_share_done(&x->flow, t->weight, t->job.ran);
+	be_queue_done(&e->waiting, &x->part, t);
 	if (x == e->front)
 		leave_front(e, t);
 }
@@ -277,28 +312,38 @@ static unsigned served_explain(const struct cr_task *t, struct cr_kv *kv,
 	return CR_KV_COPY(kv, max, all);
 }
 
-/* The sum is that of all tasks, so not below that of those queued; of best
- * effort one has a deadline, or it is about to get one from pick(). */
-static bool served_check(const struct cr_rq *rq)
+/* Do all of them wait, and for a deadline? */
+static bool check_waiting(struct served_rq *e)
 {
-	struct served_rq *e = CR_RQ(rq, struct served_rq);
 	struct be_flow *f;
-	struct place *p;
-	int64_t util = 0;
 	unsigned n = 0;
 
-	RB_FOREACH (f, be_flows, &e->share.waiting) {
-		struct served_task *x = task_of_flow(f);
+	if (e->waiting.rule == BE_WFQ)
+		return wfq_check(&e->waiting.wfq);
+	RB_FOREACH (f, be_flows, &e->waiting.share.waiting) {
+		struct served_task *x = task_of(f);
 
 		if (cr_task_of(x)->state != CR_QUEUED || x == e->front)
 			return false;
 		n++;
 	}
+	return n == e->waiting.share.n;
+}
+
+/* The sum is that of all tasks, so not below that of those queued; of best
+ * effort one has a deadline, or it is about to get one from pick(). */
+static bool served_check(const struct cr_rq *rq)
+{
+	struct served_rq *e = CR_RQ(rq, struct served_rq);
+	struct place *p;
+	int64_t util = 0;
+
 	RB_FOREACH (p, places, &e->queue)
 		util += CR_TASK(cr_task_of(p), struct served_task)
 				->admitted.util;
-	return n == e->share.n && util <= e->admitted.util &&
-	       places_check(&e->queue, rq->nqueued - n) &&
+	return check_waiting(e) && util <= e->admitted.util &&
+	       places_check(&e->queue,
+			    rq->nqueued - be_queue_length(&e->waiting)) &&
 	       be_server_check(&e->server);
 }
 

@@ -17,6 +17,7 @@ extern const struct cr_sched_ops cr_sched_dbp;
 extern const struct cr_sched_ops cr_sched_llf;
 extern const struct cr_sched_ops cr_sched_rm;
 extern const struct cr_sched_ops cr_sched_dwa;
+extern const struct cr_sched_ops cr_sched_wfq;
 extern const struct cr_sched_ops cr_sched_cfs;
 extern const struct cr_sched_ops cr_sched_eevdf;
 extern const struct cr_sched_ops cr_sched_bfs;

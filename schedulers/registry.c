@@ -18,19 +18,15 @@
 #define MAX_BUILTIN 32u
 
 const struct cr_sched_ops *const cr_schedulers[] = {
-	&cr_sched_fifo,	     &cr_sched_rr,
-	&cr_sched_edf,	     &cr_sched_edf_be,
-	&cr_sched_edf_steal, &cr_sched_gfl,
-	&cr_sched_dbp,	     &cr_sched_llf,
-	&cr_sched_rm,	     &cr_sched_dwa,
-	&cr_sched_cfs,	     &cr_sched_eevdf,
-	&cr_sched_bfs,	     &cr_sched_staircase,
-	&cr_sched_rsdl,	     &cr_sched_best,
-	&cr_sched_goodness,  &cr_sched_pf,
-	&cr_sched_pd,	     &cr_sched_pd2,
-	&cr_sched_edf_hsb,   &cr_sched_srpt,
-	&cr_sched_cbs,	     &cr_sched_grub,
-	&cr_sched_red,	     NULL,
+	&cr_sched_fifo,	  &cr_sched_rr,	       &cr_sched_edf,
+	&cr_sched_edf_be, &cr_sched_edf_steal, &cr_sched_gfl,
+	&cr_sched_dbp,	  &cr_sched_llf,       &cr_sched_rm,
+	&cr_sched_dwa,	  &cr_sched_cfs,       &cr_sched_eevdf,
+	&cr_sched_bfs,	  &cr_sched_staircase, &cr_sched_rsdl,
+	&cr_sched_best,	  &cr_sched_goodness,  &cr_sched_pf,
+	&cr_sched_pd,	  &cr_sched_pd2,       &cr_sched_edf_hsb,
+	&cr_sched_srpt,	  &cr_sched_cbs,       &cr_sched_grub,
+	&cr_sched_red,	  &cr_sched_wfq,       NULL,
 };
 
 const struct cr_sched_ops *const cr_sched_fallback = &cr_sched_fifo;

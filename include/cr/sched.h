@@ -101,7 +101,7 @@
 /** Most CPUs (live workers or simulated processors) of one engine. */
 #define CR_MAX_CPUS 256u
 /** Room for a policy's private state in every task, bytes. */
-#define CR_TASK_PRIV 256u
+#define CR_TASK_PRIV 320u
 /** 1.0 in parts per million: how policies count utilisation. */
 #define CR_PPM INT64_C(1000000)
 

@@ -107,6 +107,22 @@ def test_a_line_that_begins_late_is_as_the_papers_shifted_line(minute):
             delay(minute["edf"], BEST_EFFORT))
 
 
+def test_in_the_papers_queue_http_waits_as_long_as_ftp():
+    """Tables 1 and 2: 21.95 and 21.29 ms at the longest, 2.50 and 2.61 on
+    average, where fair shares of what is left make http wait half as long
+    again. rule=background is edf, packet by packet."""
+    wfq = "edf-be,rule=background,queue=wfq"
+    told = play("--duration", "60s", "-s", "edf", "-s",
+                "edf-be,rule=background", "-s", wfq)[0]
+    assert told["edf"] == told["edf-be,rule=background"]
+    longest = {s: {n: flows[n]["delay"]["max_ns"] for n in BEST_EFFORT}
+               for s, flows in told.items()}
+    assert longest["edf"]["nrt-http"] > 1.3 * longest["edf"]["nrt-ftp"]
+    assert longest[wfq]["nrt-http"] < 1.2 * longest[wfq]["nrt-ftp"]
+    assert longest[wfq]["nrt-http"] < longest["edf"]["nrt-http"]
+    assert all(told[wfq][n]["missed"] == 0 for n in REAL_TIME)
+
+
 @pytest.mark.parametrize("scheduler,code", [("edf", 3), ("edf-be", 0)])
 def test_expectations_tell_them_apart(scheduler, code):
     assert play("--duration", "60s", "--scheduler", scheduler)[1] == code

@@ -22,6 +22,7 @@ static const struct {
 	{ &cr_sched_edf_be, "rule=line" },
 	{ &cr_sched_edf_be, "rule=two-line-approx" },
 	{ &cr_sched_edf_be, "rule=two-line" },
+	{ &cr_sched_edf_be, "rule=two-line,queue=wfq" },
 	{ &cr_sched_edf_be, "rule=exact" },
 };
 
@@ -232,7 +233,7 @@ static void a_job_does_not_wait_for_an_instant_without_calls(void **state)
 {
 	static const struct sim_job job[] = { { 0, 2000, CR_NEVER },
 					      { 12000, 2000, CR_NEVER } };
-	static const cr_ns longest[NRULES] = { 7000, 2000, 2000,
+	static const cr_ns longest[NRULES] = { 7000, 2000, 2000, 2000,
 					       2000, 2000, 2000 };
 
 	(void)state;

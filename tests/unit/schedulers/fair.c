@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Golden schedules of cfs, eevdf and bfs, in slots of the simulator.
+ * Golden schedules of cfs, eevdf, wfq and bfs, in slots of the simulator.
  */
 #include "schedulers/policies.h"
 #include "sim_rig.h"
@@ -222,6 +222,84 @@ static void eevdf_displaces_for_an_earlier_deadline(void **state)
 	      EEVDF_SLOT / 2, "AAAAAAAAABBABBBBAABB");
 }
 
+/* --- wfq --- */
+
+#define WFQ_SLOT CR_MS
+
+/* As many jobs at once as there are in @job, of a slot each, with @weight. */
+static void wfq_burst(struct sim_rig *rig, const struct sim_job *job,
+		      unsigned n, uint32_t weight)
+{
+	struct rig_task *r = rig_add_jobs(rig, job, n);
+
+	r->st.core.task.weight = weight;
+	r->st.core.task.cost.mean = WFQ_SLOT;
+}
+
+/* Bennett and Zhang's example of how far wfq may be ahead of GPS: A has half of
+ * all weight and nine jobs, eight others have a job each. In GPS, A's end at 2,
+ * 4, ... 18, the others' at 16: eight of A's are served in a row. */
+static void wfq_serves_by_finish_times_of_the_fluid(void **state)
+{
+	static struct sim_job burst[9];
+	struct sim_rig *rig = rig_new(&cr_sched_wfq, NULL, 1, 9);
+
+	(void)state;
+	for (unsigned k = 0; k < 9; k++)
+		burst[k] = (struct sim_job){ 0, WFQ_SLOT, CR_NEVER };
+	wfq_burst(rig, burst, 9, 8 * 1024);
+	for (unsigned i = 0; i < 8; i++)
+		wfq_burst(rig, burst, 1, 1024);
+	trace(rig, WFQ_SLOT, "AAAAAAAABCDEFGHIA.");
+}
+
+/* A's ends in GPS are 1.5 slots apart, B's 3. */
+static void wfq_shares_by_weight(void **state)
+{
+	static struct sim_job burst[12];
+	struct sim_rig *rig = rig_new(&cr_sched_wfq, NULL, 1, 2);
+
+	(void)state;
+	for (unsigned k = 0; k < 12; k++)
+		burst[k] = (struct sim_job){ 0, WFQ_SLOT, CR_NEVER };
+	wfq_burst(rig, burst, 8, 2048);
+	wfq_burst(rig, burst, 4, 1024);
+	trace(rig, WFQ_SLOT, "AABAABAABAAB.");
+}
+
+/* B comes at slot 2 and starts there, as A's third does, and has no claim for
+ * the time before. */
+static void wfq_gives_nothing_for_the_time_before(void **state)
+{
+	static struct sim_job early[6], late[3];
+	struct sim_rig *rig = rig_new(&cr_sched_wfq, NULL, 1, 2);
+
+	(void)state;
+	for (unsigned k = 0; k < 6; k++)
+		early[k] = (struct sim_job){ 0, WFQ_SLOT, CR_NEVER };
+	for (unsigned k = 0; k < 3; k++)
+		late[k] = (struct sim_job){ 2 * WFQ_SLOT, WFQ_SLOT, CR_NEVER };
+	wfq_burst(rig, early, 6, 1024);
+	wfq_burst(rig, late, 3, 1024);
+	trace(rig, WFQ_SLOT, "AAABABABA.");
+}
+
+/* What a job takes is known when it is over. A's first takes three slots in
+ * place of one, so its second starts where three end: after B's two. */
+static void wfq_charges_what_a_job_took(void **state)
+{
+	static const struct sim_job longer[] = { { 0, 3 * WFQ_SLOT, CR_NEVER },
+						 { 0, WFQ_SLOT, CR_NEVER } };
+	static const struct sim_job two[] = { { 0, WFQ_SLOT, CR_NEVER },
+					      { 0, WFQ_SLOT, CR_NEVER } };
+	struct sim_rig *rig = rig_new(&cr_sched_wfq, NULL, 1, 2);
+
+	(void)state;
+	wfq_burst(rig, longer, 2, 1024);
+	wfq_burst(rig, two, 2, 1024);
+	trace(rig, WFQ_SLOT, "AAABBA.");
+}
+
 /* --- bfs --- */
 
 static void bfs_alternates_equal_calls(void **state)
@@ -368,6 +446,10 @@ int main(void)
 		cmocka_unit_test(eevdf_serves_the_eligible_by_deadline),
 		cmocka_unit_test(eevdf_pays_nothing_for_sleep),
 		cmocka_unit_test(eevdf_displaces_for_an_earlier_deadline),
+		cmocka_unit_test(wfq_serves_by_finish_times_of_the_fluid),
+		cmocka_unit_test(wfq_shares_by_weight),
+		cmocka_unit_test(wfq_gives_nothing_for_the_time_before),
+		cmocka_unit_test(wfq_charges_what_a_job_took),
 		cmocka_unit_test(cfs_divides_the_latency_by_weight),
 		cmocka_unit_test(cfs_multiplies_nice_and_weight),
 		cmocka_unit_test(cfs_keeps_the_granularity_in_a_crowd),

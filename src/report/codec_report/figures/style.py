@@ -38,7 +38,8 @@ PARTS = ("p0", "p1", "p2", "p3", "p4", "p5")
 NAMES = ("fifo", "rr", "edf", "cfs", "bfs", "pd2", "edf-hsb", "edf-be",
          "rtpengine", "kernel", "llf",
          "rm", "staircase", "rsdl", "best", "dwa", "goodness", "pd", "pf",
-         "eevdf", "cbs", "grub", "gfl", "dbp", "red", "srpt")
+         "eevdf", "cbs", "grub", "gfl", "dbp", "red", "srpt",
+         "wfq")
 #: Of lengths without a common factor: the 8th series is not like the first.
 LINES = ("-", "--", "-.", ":", (0, (6, 1.5, 1, 1.5, 1, 1.5)))
 MARKERS = ("o", "s", "^", "D", "v", "X", "P", "*")
