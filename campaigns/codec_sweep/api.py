@@ -263,7 +263,8 @@ def schedulability(n=10, cpus=2, schedulers=None, sets=100,
 
     n: tasks. schedulers: None: those with a test of deadlines. sets: for each
     share. shares: "5%..100%:5%". shape: periods="10ms..1000ms", grid="1ms",
-    draw="randfixedsum" or "uunifast", deadlines="implicit" or "constrained",
+    queues="global" or "partitioned", draw="randfixedsum" or "uunifast",
+    deadlines="implicit" or "constrained",
     duration="10s". The others as of sweep().
     """
     from codec_sweep import curves

@@ -25,7 +25,8 @@ value. KEY is a place in the campaign, as of codec-sim --set.
 
 Task sets: n tasks, all hard, on cpus CPUs; sets of them for each util (shares
 of the CPUs, 5%..100%:5%), from seed (1). draw=randfixedsum (default) or
-uunifast shares the utilisation out; periods (10ms..1000ms) are log-uniform on
+uunifast shares the utilisation out; queues=global (default) or partitioned, a
+run queue for each CPU; periods (10ms..1000ms) are log-uniform on
 a grid (1ms); deadlines=implicit (default) or constrained; each set is played
 for duration (ten of the longest periods), interrupted at any moment, without
 overheads. Schedulers: those whose admission is a test of deadlines.

@@ -10,10 +10,14 @@ from codec_sweep import SweepError, cell, grid, interval, tasksets
 from codec_sweep.store import Store
 
 #: Schedulers whose admission is a test of deadlines.
-TESTED = ("edf", "gfl", "edf-be", "llf", "dwa", "rm",
-          "rm,test=hyperbolic", "rm,test=liu-layland", "pd2", "edf-hsb")
-#: Those that are for one CPU.
-ONE_CPU = ("edf-be", "rm,test=hyperbolic", "rm,test=liu-layland")
+TESTED = ("edf", "edf-steal", "gfl", "edf-be", "llf", "dwa", "rm",
+          "rm,test=hyperbolic", "rm,test=liu-layland", "pd2", "edf-hsb",
+          "srpt", "cbs", "grub", "red")
+#: Those whose run queues have one CPU.
+ONE_CPU = ("edf-be", "rm,test=hyperbolic", "rm,test=liu-layland", "grub",
+           "red")
+#: Those that are for several run queues; with one they are edf.
+SEVERAL = ("edf-steal",)
 
 
 @dataclass(frozen=True)
@@ -78,13 +82,15 @@ def _choice(key, text, known):
 
 
 def asked(words):
-    """Of {key: text}: n, cpus, sets, util, seed, periods, grid, draw,
+    """Of {key: text}: n, cpus, queues, sets, util, seed, periods, grid, draw,
     deadlines, duration."""
     words = {key: str(value) for key, value in words.items()}
     shortest, longest = _periods(words.pop("periods", "10ms..1000ms"))
     shape = tasksets.Shape(
         n=_whole("n", words.pop("n", 10)),
         cpus=_whole("cpus", words.pop("cpus", 2)),
+        partitioned=_choice("queues", words.pop("queues", "global"),
+                            ("global", "partitioned")) == "partitioned",
         shortest=shortest, longest=longest,
         grid=_time("grid", words.pop("grid", "1ms")),
         draw=_choice("draw", words.pop("draw", "randfixedsum"),
@@ -97,22 +103,25 @@ def asked(words):
     shares = _shares(words.pop("util", "5%..100%:5%"))
     seed = _whole("seed", words.pop("seed", 1))
     if words:
-        known = ("n, cpus, sets, util, seed, periods, grid, draw, deadlines, "
-                 "duration")
+        known = ("n, cpus, queues, sets, util, seed, periods, grid, draw, "
+                 "deadlines, duration")
         raise SweepError(f"--tasksets {next(iter(words))}: known: {known}")
     shape.check()
     return Asked(shape, sets, shares, seed)
 
 
-def tested(cpus):
-    """The schedulers with a test of deadlines on so many CPUs."""
-    return [name for name in TESTED if cpus == 1 or name not in ONE_CPU]
+def tested(shape):
+    """The schedulers with a test of deadlines for such run queues."""
+    alone = shape.cpus == 1 or shape.partitioned
+    several = shape.cpus > 1 and shape.partitioned
+    return [name for name in TESTED if (alone or name not in ONE_CPU) and
+            (several or name not in SEVERAL)]
 
 
 def tasksets_sweep(told, schedulers=None, build=None, out=None):
     """The Sweep over task sets. Every scheduler gets the same ones."""
     from codec_sweep import api
-    names = list(schedulers or tested(told.shape.cpus))
+    names = list(schedulers or tested(told.shape))
     grid.once(names, "schedulers")
     folder = api.programs(build)
     command = [str(folder / "codec-sim"), "/dev/stdin", "--json", "--quiet",

@@ -84,8 +84,9 @@ DRAWS = {"randfixedsum": randfixedsum, "uunifast": uunifast}
 
 @dataclass(frozen=True)
 class Shape:
-    """What sets to draw. Times in ns; constrained: deadlines evenly from the
-    cost to the period, else they are the period."""
+    """What sets to draw, and on what they are played. Times in ns;
+    constrained: deadlines evenly from the cost to the period, else they are the
+    period; partitioned: a run queue for each CPU."""
     n: int = 10
     cpus: int = 2
     shortest: int = 10 * MS
@@ -93,6 +94,7 @@ class Shape:
     grid: int = MS
     draw: str = "randfixedsum"
     constrained: bool = False
+    partitioned: bool = False
     duration: int = 0  # played; 0: ten of the longest periods
 
     def check(self):
@@ -152,5 +154,6 @@ def campaign(shape, tasks):
         f"deadline: {t.deadline}ns, cost: {{mean: {t.cost}ns}}}}\n"
         for i, t in enumerate(tasks, 1))
     return (f"duration: {shape.horizon}ns\n"
-            f"platform: {{cpus: {shape.cpus}, preempt: full}}\n"
+            f"platform: {{cpus: {shape.cpus}, preempt: full, run-queues: "
+            f"{'partitioned' if shape.partitioned else 'global'}}}\n"
             f"daemon: {{admission: on}}\nflows:\n{flows}")

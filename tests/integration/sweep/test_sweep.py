@@ -222,18 +222,21 @@ def test_anew_helps_where_sweep_json_is_torn(run, campaign, tmp_path):
     assert run(*words, "--anew").returncode == 0
 
 
-@pytest.mark.parametrize("cpus, deadlines", [(1, "implicit"),
-                                             (2, "constrained")])
-def test_an_admitted_set_never_misses(run, tmp_path, cpus, deadlines):
+@pytest.mark.parametrize("cpus, deadlines, queues, more", [
+    (1, "implicit", "global", {"edf-be", "grub", "red"}),
+    (2, "constrained", "global", {"gfl", "cbs", "srpt"}),
+    (2, "implicit", "partitioned", {"edf-steal", "grub", "red"})])
+def test_an_admitted_set_never_misses(run, tmp_path, cpus, deadlines, queues,
+                                      more):
     """Under every scheduler with a test of deadlines."""
-    done = run("--tasksets", "n=6", f"cpus={cpus}", "sets=8",
+    done = run("--tasksets", "n=6", f"cpus={cpus}", "sets=6",
                "util=15%..90%:15%,100%", f"deadlines={deadlines}", "seed=3",
-               "--out", "o")
+               f"queues={queues}", "--out", "o")
     assert done.returncode == 0, done.stdout + done.stderr
     rows = table(tmp_path / "o/sweep.csv")
     names = {r["scheduler"] for r in rows}
-    assert {"edf", "llf", "rm", "dwa", "pd2", "edf-hsb"} <= names
-    assert len(rows) == 7 * 8 * len(names)
+    assert {"edf", "llf", "rm", "dwa", "pd2", "edf-hsb"} | more <= names
+    assert len(rows) == 7 * 6 * len(names)
     for name in names:
         admitted = [r for r in rows if r["scheduler"] == name and
                     r["admitted"] == "1"]

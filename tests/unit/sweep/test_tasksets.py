@@ -81,7 +81,7 @@ def test_a_set_never_takes_more_than_it_should_and_is_the_same_again():
 
 
 @pytest.mark.parametrize("words, says", [
-    ({"m": 3}, "--tasksets m: known: n, cpus"),
+    ({"m": 3}, "--tasksets m: known: n, cpus, queues"),
     ({"n": "ten"}, "n=ten: needs a number"),
     ({"n": 300}, "needs 1 to 200"),
     ({"util": "50%..200%:50%"}, "util=150%: needs shares"),
