@@ -30,6 +30,7 @@
 #include "media/counters.h"
 #include "media/gaps.h"
 #include "media/digits.h"
+#include "media/importance_amr.h"
 #include "media/inflow.h"
 #include "media/leg.h"
 #include "media/pipeline.h"
@@ -183,6 +184,7 @@ struct call {
 	/** Whose numbers those of what is sent are to follow, when the next
 	 * packet has come (media/relay_turn.h); NULL: its own. */
 	const struct relay *after;
+	struct importance_amr gains; /**< of what it has rated */
 	cr_ns last_arrival;
 	struct sockaddr_storage source;
 	struct release

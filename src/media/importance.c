@@ -93,23 +93,43 @@ static uint8_t of_mean(uint64_t sum, size_t samples)
 		       : CR_IMPORTANCE_UNKNOWN;
 }
 
-/* Says every frame of it that nothing is said? */
-static uint8_t of_frames(const struct payload_cfg *cfg, const uint8_t *p,
+/* A frame of a codec that says when nothing is said. */
+static uint8_t of_frame(struct importance_amr *past,
+			const struct payload_cfg *cfg,
+			const struct cr_frame *frame)
+{
+	if (cfg->kind == PAYLOAD_AMR && frame->kind == CR_FRAME_SPEECH &&
+	    importance_amr_shows(frame->mode))
+		return importance_amr(past, frame);
+	importance_amr_forget(past);
+	return frame->kind == CR_FRAME_SID || frame->kind == CR_FRAME_NO_DATA
+		       ? CR_IMPORTANCE_NOTHING
+		       : CR_IMPORTANCE_UNKNOWN;
+}
+
+/* The loudest of them, if of all is known how loud they are. */
+static uint8_t of_frames(struct importance_amr *past,
+			 const struct payload_cfg *cfg, const uint8_t *p,
 			 size_t n)
 {
+	uint8_t loudest = CR_IMPORTANCE_NOTHING;
+	bool known = true;
 	struct payload_iter it;
 	struct cr_frame frame;
 
 	if (payload_open(cfg, p, n, &it))
 		return CR_IMPORTANCE_UNKNOWN;
-	while (payload_next(&it, &frame))
-		if (frame.kind != CR_FRAME_SID &&
-		    frame.kind != CR_FRAME_NO_DATA)
-			return CR_IMPORTANCE_UNKNOWN;
-	return CR_IMPORTANCE_NOTHING;
+	while (payload_next(&it, &frame)) {
+		uint8_t one = of_frame(past, cfg, &frame);
+
+		known &= one != CR_IMPORTANCE_UNKNOWN;
+		loudest = one > loudest ? one : loudest;
+	}
+	return known ? loudest : CR_IMPORTANCE_UNKNOWN;
 }
 
-uint8_t importance_of(const struct payload_cfg *cfg, const uint8_t *p, size_t n)
+uint8_t importance_of(struct importance_amr *past,
+		      const struct payload_cfg *cfg, const uint8_t *p, size_t n)
 {
 	switch (cfg->kind) {
 	case PAYLOAD_PCMU:
@@ -131,5 +151,5 @@ uint8_t importance_of(const struct payload_cfg *cfg, const uint8_t *p, size_t n)
 	case PAYLOAD_SPEEX:
 		break;
 	}
-	return of_frames(cfg, p, n);
+	return of_frames(past, cfg, p, n);
 }

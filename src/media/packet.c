@@ -156,11 +156,12 @@ static void count_frame(struct call *c, const struct inflow_frame *f)
 }
 
 /* How much it would be missed. Of what is vital nobody asks. */
-static uint8_t rate(const struct call *c, const struct inflow_frame *f)
+static uint8_t rate(struct call *c, const struct inflow_frame *f)
 {
 	switch (f->what) {
 	case CR_RING_SPEECH:
 		return importance_of(
+			&c->gains,
 			&pipeline_input_side(c->pipeline, f->codec)->payload,
 			f->payload, f->bytes);
 	case CR_RING_NOISE:

@@ -28,6 +28,8 @@ static bool is_rated(const struct campaign_flow *f)
 {
 	static const char *const pcm[] = { "pcmu", "pcma", "l16" };
 
+	if (!f->synthetic && !strcmp(f->in.codec->name, "amr"))
+		return importance_amr_shows(f->in.cfg.mode);
 	for (unsigned i = 0; i < sizeof(pcm) / sizeof(pcm[0]); i++)
 		if (!f->synthetic && !strcmp(f->in.codec->name, pcm[i]))
 			return true;

@@ -270,9 +270,10 @@ static const struct cli_opt rows[] = {
 	    "quiet: from each call some before that, ever more the longer "
 	    "frames wait, so that none waits long: evenly spaced ones; or "
 	    "pauses first, then the quietest speech, as far as a payload "
-	    "shows it (PCMU, PCMA, L16; SID and the like of others). Never "
-	    "digits, nor what conceals a lost packet. Nothing is given up "
-	    "while no frame of its class waits for --shed-wait.",
+	    "shows it (PCMU, PCMA, L16, AMR 12.2 and 7.95; SID and the like "
+	    "of others). Never digits, nor what conceals a lost packet. "
+	    "Nothing is given up while no frame of its class waits for "
+	    "--shed-wait.",
 	    .number = &raw.shed, .names = shed_names),
 	ROW(CLI_STRING, "shed-wait", "auto|TIME",
 	    "How long frames wait before --shed may give any up. auto: the "

@@ -80,6 +80,7 @@ static void the_feeder_sends_what_the_simulator_rates(void **state)
 				 NULL),
 		0);
 	for (uint64_t call = 0; call < 3; call++) {
+		struct importance_amr past = { 0 };
 		struct source_voice live;
 		struct voice simulated;
 
@@ -88,7 +89,7 @@ static void the_feeder_sends_what_the_simulator_rates(void **state)
 		for (uint64_t i = 0; i < FRAMES; i++) {
 			size_t n;
 			const uint8_t *p = source_payload(&live, i, &n);
-			int heard = importance_of(&pcmu, p, n);
+			int heard = importance_of(&past, &pcmu, p, n);
 			int rated = voice_at(&simulated, i);
 
 			/* mu-law rounds: less than 2 dB */
