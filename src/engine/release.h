@@ -28,13 +28,13 @@ enum release_kind {
 #define RELEASE_MAX_X 64u
 
 struct release_cfg {
+	cr_ns y;	/**< rate-based: in a window of this length ...  */
+	unsigned x;	/**< ... so many jobs, 1..RELEASE_MAX_X          */
+	unsigned burst; /**< LBAP: jobs that may come ahead of time      */
+	cr_ns spacing;	/**< LBAP: 1/R; 0: the period                    */
 	enum release_kind kind;
 	cr_ns period;	    /**< > 0 */
 	cr_ns rel_deadline; /**< > 0; d of the rate-based model              */
-	unsigned x;	    /**< rate-based: jobs ... 1..RELEASE_MAX_X       */
-	cr_ns y;	    /**< ... in a window of this length              */
-	unsigned burst;	    /**< LBAP: jobs that may come ahead of time      */
-	cr_ns spacing;	    /**< LBAP: 1/R; 0: the period                    */
 	/** Logical arrivals lead real ones by no more; 0: as the models say,
 	 * without end. A sender whose clock is fast by 50 ppm would otherwise
 	 * be four seconds behind everybody after a day, and one that once
@@ -47,7 +47,8 @@ struct release_cfg {
  * forgotten it); or by what shows that a burst was too long. */
 void release_hold(struct release_cfg *r, unsigned frames);
 
-/** Per-task state. Zero, then release_init(). */
+/** Per-task state. Zero, then release_init(). What every arrival needs is
+ * together, from cfg.kind to last. */
 struct release {
 	struct release_cfg cfg;
 	uint64_t count; /**< arrivals so far, or since the grid was laid  */

@@ -21,15 +21,16 @@ struct arrival_job {
 	uint64_t seq;	/**< plan: packet number in the call                */
 };
 
-/** Zero, then arrival_init(). Small: it is in use at every job. */
+/** Zero, then arrival_init(). In front what every job needs. */
 struct arrival {
 	const struct campaign_flow *flow;
 	enum campaign_arrival_kind kind;
-	cr_ns start, end; /**< of the call: the first job; no job from then  */
+	cr_ns start;	     /**< of the call: the first job                 */
 	uint64_t next, jobs; /**< number of the next one; how many there are */
 	cr_ns last;	     /**< when the last one came                     */
 	cr_ns closed;	     /**< closed: when the next one comes            */
 	struct random random;
+	cr_ns end; /**< of the call: no job from then on                     */
 	__int128 tokens; /**< tspec: in the bucket after the last one       */
 	struct plan_stream *stream; /**< plan: the owner's                  */
 	struct envelope *envelope;  /**< envelope: the owner's              */

@@ -8,9 +8,11 @@
 #ifndef SIM_BACKLOG_H
 #define SIM_BACKLOG_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/assert.h"
 #include "cr/time.h"
 
 struct backlog_entry {
@@ -30,19 +32,24 @@ struct backlog {
 	uint32_t head, count;
 	uint32_t most; /**< 0: unbounded                                    */
 	uint32_t room; /**< of @more, a power of two                        */
-	struct backlog_entry few[BACKLOG_FEW]; /**< the ring until ...      */
-	struct backlog_entry *more;	       /**< ... this is not NULL    */
+	struct backlog_entry *more;	       /**< NULL: the ring is ...   */
+	struct backlog_entry few[BACKLOG_FEW]; /**< ... this                */
 };
 
-/** Append @e. 1: the oldest was dropped for it and is in *@dropped; 0: it was
- * not full; -ENOMEM: nothing changed. */
-int backlog_put(struct backlog *b, const struct backlog_entry *e,
-		struct backlog_entry *dropped);
-
-/** Take the oldest away; there must be one. */
-void backlog_drop(struct backlog *b);
-
 void backlog_fini(struct backlog *b);
+
+/** Double the room of @b, which is full. 0 or -ENOMEM: nothing changed. */
+int backlog_grow(struct backlog *b);
+
+static inline struct backlog_entry *backlog_ring(struct backlog *b)
+{
+	return b->more ? b->more : b->few;
+}
+
+static inline uint32_t backlog_room(const struct backlog *b)
+{
+	return b->more ? b->room : BACKLOG_FEW;
+}
 
 /** The oldest; NULL: none. */
 static inline const struct backlog_entry *backlog_head(const struct backlog *b)
@@ -50,6 +57,32 @@ static inline const struct backlog_entry *backlog_head(const struct backlog *b)
 	const struct backlog_entry *ring = b->more ? b->more : b->few;
 
 	return b->count ? &ring[b->head] : 0;
+}
+
+/** Take the oldest away; there must be one. An empty ring starts from its
+ * begin, which is in the cache. */
+static inline void backlog_drop(struct backlog *b)
+{
+	CR_ASSERT(b->count);
+	b->head = --b->count ? (b->head + 1) & (backlog_room(b) - 1) : 0;
+}
+
+/** Append @e. 1: the oldest was dropped for it and is in *@dropped; 0: it was
+ * not full; -ENOMEM: nothing changed. Inline, so that @e need not be made
+ * before it is copied. */
+static inline int backlog_put(struct backlog *b, const struct backlog_entry *e,
+			      struct backlog_entry *dropped)
+{
+	bool full = b->most && b->count == b->most;
+
+	if (full) {
+		*dropped = backlog_ring(b)[b->head];
+		backlog_drop(b);
+	} else if (b->count == backlog_room(b) && backlog_grow(b)) {
+		return -ENOMEM;
+	}
+	backlog_ring(b)[(b->head + b->count++) & (backlog_room(b) - 1)] = *e;
+	return full;
 }
 
 #endif

@@ -109,36 +109,20 @@ static void enqueue_stopped(struct sim *s, struct sim_rq *q)
 
 /* Arrivals ahead: what is fetched is there in time and not yet gone again. */
 #define AHEAD 6u
-/* Bytes of a policy's part that every frame needs, as a rule. */
-#define HOT 112u
-_Static_assert(HOT <= CR_TASK_PRIV, "within the policy's part");
-
-/* Always inline: gcc takes a function that only prefetches for one without
- * effect and drops the call. */
-__attribute__((always_inline)) static inline void fetch(
-	const unsigned char *from, const unsigned char *to)
-{
-	for (from -= (uintptr_t)from % 64; from < to; from += 64)
-		__builtin_prefetch(from, 1);
-}
-
-/* With many tasks, none is in the cache when its frame comes. */
+/* With many tasks, none is in the cache when its frame comes. Always inline:
+ * gcc takes a function that only prefetches for one without effect and drops
+ * the call. */
 __attribute__((always_inline)) static inline void fetch_ahead(
 	const struct sim *s, const struct sim_rq *q)
 {
 	uint32_t slot = event_queue_peek(&q->arrivals, AHEAD);
-	const struct sim_task *t;
-	const unsigned char *begin;
-	size_t size = s->cfg.client.footprint;
+	const unsigned char *t;
 
 	if (slot == EVENT_NOBODY)
 		return;
-	t = q->task[slot];
-	begin = (const unsigned char *)t;
-	/* of the policy's part what lies in front: its place in a queue */
-	fetch(begin, t->core.task.priv + HOT);
-	fetch((const unsigned char *)&t->core.backlog,
-	      begin + (size ? size : sizeof(*t)));
+	t = (const unsigned char *)q->task[slot];
+	for (uint64_t left = s->lines; left; left &= left - 1)
+		__builtin_prefetch(t + 64 * __builtin_ctzll(left), 1);
 }
 
 static void arrive_due(struct sim *s, struct sim_rq *q)
@@ -261,19 +245,20 @@ static void dispatch(struct sim *s, struct sim_rq *q, unsigned cpu,
 	event_heap_set(&q->ends, cpu, end_of_turn(s, q, t, overhead));
 }
 
+static void pick(struct sim *s, struct sim_rq *q, unsigned cpu)
+{
+	struct core_task *t = core_pick(s->core, q->rq, cpu, q->now);
+
+	if (t)
+		dispatch(s, q, cpu, sim_task_of(t));
+}
+
 void sim_pick(struct sim *s, struct sim_rq *q)
 {
-	struct cr_cpus left = q->idle;
-	int cpu;
-
-	while (q->rq->nqueued && (cpu = cpus_lowest(&left)) >= 0) {
-		struct core_task *t =
-			core_pick(s->core, q->rq, (unsigned)cpu, q->now);
-
-		cr_cpus_del(&left, (unsigned)cpu);
-		if (t)
-			dispatch(s, q, (unsigned)cpu, sim_task_of(t));
-	}
+	for (unsigned i = 0; i < CR_MAX_CPUS / 64; i++)
+		for (uint64_t left = q->idle.word[i]; left && q->rq->nqueued;
+		     left &= left - 1)
+			pick(s, q, i * 64 + (unsigned)__builtin_ctzll(left));
 }
 
 /* The policy broke its contract: the fallback may have work for CPUs it left

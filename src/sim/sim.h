@@ -80,11 +80,18 @@ struct sim_client {
 	 * run queue, and in all of them when sim_run() returns. May be NULL. */
 	void (*faulty)(void *arg, const struct core_fault *fault, cr_ns now);
 	void *arg;
-	/** So many bytes from its struct sim_task on every job of a task
-	 * needs; 0: only those of it. The simulator fetches them into the
-	 * cache in good time. */
-	size_t footprint;
+	/** What every job needs of the memory behind its struct sim_task, which
+	 * is aligned to a cache line, in sim_lines(); 0: nothing. The simulator
+	 * fetches it into the cache in good time. */
+	uint64_t lines;
 };
+
+/** The cache lines of bytes @from..@to - 1 of something: bit n is its n-th.
+ * @from < @to <= 4096. */
+static inline uint64_t sim_lines(size_t from, size_t to)
+{
+	return UINT64_MAX << from / 64 & UINT64_MAX >> (63 - (to - 1) / 64);
+}
 
 struct sim_config {
 	struct core_config core; /**< preemptible is set by @preempt     */

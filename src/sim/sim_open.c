@@ -14,6 +14,16 @@
  * client may keep statistics for each. */
 #define PARTS 64u
 
+/* Bytes of a policy's part that every frame needs, as a rule: its place in a
+ * queue. */
+#define HOT 96u
+_Static_assert(HOT <= CR_TASK_PRIV, "within the policy's part");
+/* What every frame needs of a task. */
+#define OWN_LINES                                                              \
+	(sim_lines(0, offsetof(struct sim_task, core.task.priv) + HOT) |       \
+	 sim_lines(offsetof(struct sim_task, core.backlog),                    \
+		   sizeof(struct sim_task)))
+
 /* Zeroed; @size is a multiple of a cache line. */
 static void *zalloc(size_t size)
 {
@@ -93,6 +103,7 @@ int sim_open(struct sim **out, const struct sim_config *cfg, cr_ns now,
 		return cr_fail(e, -ENOMEM, "out of memory");
 	s->cfg = *cfg;
 	s->cfg.core.preemptible = cfg->preempt != SIM_FRAME;
+	s->lines = OWN_LINES | cfg->client.lines;
 	s->now = now;
 	rc = start(s, e);
 	if (rc)

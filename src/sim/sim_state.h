@@ -43,6 +43,7 @@ struct sim_rq {
 
 struct sim {
 	struct sim_config cfg;
+	uint64_t lines; /**< that every job needs of a task, sim_lines()   */
 	struct core *core;
 	struct sim_rq *rq; /**< [nrq] */
 	unsigned nrq, nparts;

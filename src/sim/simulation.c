@@ -8,9 +8,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/assert.h"
+#include "base/pages.h"
 #include "sim/receivers.h"
 #include "sim/workload.h"
 
@@ -239,23 +239,12 @@ static struct sim_config config_of(const struct simulation *s)
 	return cfg;
 }
 
-/* Zeroed. */
-static struct sim_call *make_calls(size_t n)
-{
-	struct sim_call *c =
-		aligned_alloc(alignof(struct sim_call), n * sizeof(*c));
-
-	if (c)
-		memset(c, 0, n * sizeof(*c));
-	return c;
-}
-
 static int allocate(struct simulation *s)
 {
 	const struct plan *p = s->cfg->plan;
 	struct simulation_result *r = s->result;
 
-	s->calls = make_calls(p->count);
+	s->calls = pages_map(p->count * sizeof(*s->calls));
 	s->leavers = calloc(p->count, sizeof(*s->leavers));
 	r->flows = calloc(p->campaign->flow_count, sizeof(*r->flows));
 	r->total = calloc(1, sizeof(*r->total));
@@ -314,7 +303,7 @@ int simulation_run(const struct simulation_cfg *cfg,
 	workload_close(&s.w);
 	receivers_close(s.w.receivers);
 	sim_close(s.sim);
-	free(s.calls);
+	pages_unmap(s.calls, cfg->plan->count * sizeof(*s.calls));
 	free(s.leavers);
 	if (rc)
 		simulation_result_fini(&r);

@@ -43,13 +43,15 @@ struct flow_stats {
 	struct histogram jitter; /**< |distance of two ends - period|        */
 };
 
-/** What became of one call's jobs; names as above. */
+/** What became of one call's jobs; names as above. What every job counts in is
+ * in front. */
 struct call_sum {
-	bool admitted;
-	uint64_t jobs, done, late, overwritten, stale, shed, left, missed;
+	uint64_t jobs, done, late, missed;
+	cr_ns delay, delay_max; /**< of all jobs done; of the slowest       */
+	uint64_t overwritten, stale, shed, left;
 	uint64_t violations;
 	uint64_t unreceived, unbuffered;
-	cr_ns delay, delay_max; /**< of all jobs done; of the slowest       */
+	bool admitted;
 };
 
 /** Add @from to @to. */

@@ -59,7 +59,7 @@ static void job_comes(struct sim_call *c, struct arrival_job j, cr_ns waited,
 				   .eligible = t.eligible,
 				   .deadline = t.deadline,
 				   .waited = waited };
-	struct backlog_entry dropped;
+	struct backlog_entry dropped = { 0 };
 	struct cr_job lost = { 0 };
 	int rc;
 
@@ -319,8 +319,7 @@ struct sim_client workload_client(void)
 		.done = done,
 		.gone = gone,
 		.faulty = faulty,
-		.footprint = offsetof(struct sim_call, release.violations) -
-			     offsetof(struct sim_call, st),
+		.lines = WORKLOAD_LINES,
 	};
 }
 

@@ -55,40 +55,52 @@ struct workload {
 	bool running;		    /**< in workload_run()                  */
 };
 
-/** One call. Zero, then workload_begin(). In the order in which a job needs
- * it; aligned, for neighbours may belong to run queues of two threads. */
+/** One call. Zero, then workload_begin(). In such an order that what every job
+ * needs lies in few cache lines, WORKLOAD_LINES; aligned, for neighbours may
+ * belong to run queues of two threads, too. */
 struct sim_call {
 	alignas(64) struct sim_task st;
 	struct workload_part *part;
 	const struct campaign_flow *flow;
 	struct flow_stats *stats;
 	const struct cost_model *cost;
-	struct backlog *inbox;	 /**< from its receiver; NULL: there is none  */
-	struct arrival_job next; /**< next to come                          */
-	struct backlog backlog;
+	struct backlog *inbox; /**< from its receiver; NULL: there is none  */
 	struct play_buffer *buffer; /**< jitter buffer; NULL: there is none  */
-	cr_ns waited; /**< the claimed job, in the jitter buffer            */
 	struct voice *voice; /**< NULL: nobody can tell how loud it is       */
 	struct release *served; /**< of a bounded backlog: by the jobs that were
 				     claimed, as in the daemon; else NULL    */
 	cr_ns uncounted; /**< arrival of a claimed job that is not in @served
 			      yet; CR_NEVER: all are                       */
-	struct cost_source draws; /**< of the costs                         */
-	cr_ns total;		  /**< cost of the claimed job              */
+	cr_ns waited; /**< the claimed job, in the jitter buffer            */
+	cr_ns total;  /**< cost of the claimed job                          */
 	cr_ns last_end;
 	uint64_t last_frame;
 	bool worked; /**< last_end and last_frame are set                    */
 	bool here;   /**< admitted and not gone                              */
 	uint32_t rtp_step;
+	struct cost_source draws; /**< of the costs                         */
+	struct arrival_job next;  /**< next to come                         */
 	struct call_sum sum;
 	struct arrival arrival;
-	struct release release; /**< from its violations on: rarely needed   */
+	struct backlog backlog;
+	struct release release;
 	const struct plan_call *plan;
 	union { /* of @arrival, by its kind */
 		struct plan_stream stream;
 		struct envelope envelope;
 	};
 };
+
+/** The lines behind @st that every job needs: see sim_client.lines. */
+#define WORKLOAD_LINES                                                         \
+	(sim_lines(sizeof(struct sim_task),                                    \
+		   offsetof(struct sim_call, sum.overwritten)) |               \
+	 sim_lines(offsetof(struct sim_call, arrival),                         \
+		   offsetof(struct sim_call, arrival.end)) |                   \
+	 sim_lines(offsetof(struct sim_call, backlog),                         \
+		   offsetof(struct sim_call, backlog.few[1])) |                \
+	 sim_lines(offsetof(struct sim_call, release.cfg.kind),                \
+		   offsetof(struct sim_call, release.violations)))
 
 /** Make the parts of @w, whose @sim is open. 0 or -ENOMEM; either way
  * workload_close(). */
