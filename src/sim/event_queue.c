@@ -102,14 +102,19 @@ int event_queue_expect(struct event_queue *q, cr_ns period)
 	return 0;
 }
 
+static void skip_holes(struct event_run *r)
+{
+	while (r->head != r->behind &&
+	       r->event[r->head & (r->room - 1)].owner == EVENT_NOBODY)
+		r->head++;
+}
+
 static void leave_run(struct event_queue *q, uint32_t place)
 {
 	struct event_run *r = &q->run[place % EVENT_RUNS];
 
 	r->event[place / EVENT_RUNS].owner = EVENT_NOBODY;
-	while (r->head != r->behind &&
-	       r->event[r->head & (r->room - 1)].owner == EVENT_NOBODY)
-		r->head++;
+	skip_holes(r);
 }
 
 /* False: @e would not be the last one there, or there is no room. */
@@ -137,34 +142,62 @@ static bool join_run(struct event_queue *q, struct event e, cr_ns now)
 
 static void find_first(struct event_queue *q)
 {
-	q->first = (struct event){ .at = CR_NEVER };
-	q->run_of_first = NULL;
-	if (q->heap.count)
-		q->first = q->heap.event[0];
-	for (unsigned i = 0; i < q->nruns; i++) {
-		const struct event_run *r = &q->run[i];
-		struct event e = r->event[r->head & (r->room - 1)];
+	struct event first = { .at = CR_NEVER };
+	struct event_run *run = NULL;
 
-		if (r->head == r->behind || !before(e, q->first))
+	if (q->heap.count)
+		first = q->heap.event[0];
+	for (unsigned i = 0; i < q->nruns; i++) {
+		struct event_run *r = &q->run[i];
+		const struct event *e = &r->event[r->head & (r->room - 1)];
+
+		if (r->head == r->behind || !before(*e, first))
 			continue;
-		q->first = e;
-		q->run_of_first = r;
+		first = *e;
+		run = r;
 	}
+	q->first = first;
+	q->run_of_first = run;
 }
 
-void event_queue_set(struct event_queue *q, uint32_t owner, cr_ns at, cr_ns now)
+/* What nearly always happens: the first of a run comes again a period later,
+ * behind all others there. False: it is something else, and nothing changed. */
+static bool go_round(struct event_queue *q, struct event e, cr_ns now)
 {
-	struct event e = { .at = at, .owner = owner };
-	uint32_t was = q->place[owner];
+	struct event_run *r = q->run_of_first;
+	uint32_t at;
+
+	if (!r || e.owner != q->first.owner || e.at - now != r->period ||
+	    !before(r->event[(r->behind - 1) & (r->room - 1)], e))
+		return false;
+	r->head++;
+	skip_holes(r);
+	at = r->behind++ & (r->room - 1);
+	r->event[at] = e;
+	q->place[e.owner] = place_of((unsigned)(r - q->run), at);
+	return true;
+}
+
+static void move(struct event_queue *q, struct event e, cr_ns now)
+{
+	uint32_t was = q->place[e.owner];
 
 	if (was && was != IN_HEAP)
 		leave_run(q, was - 1);
 	if (join_run(q, e, now))
-		at = CR_NEVER;
+		e.at = CR_NEVER;
 	else
-		q->place[owner] = at == CR_NEVER ? 0 : IN_HEAP;
-	if (was == IN_HEAP || at != CR_NEVER)
-		event_heap_set(&q->heap, owner, at);
+		q->place[e.owner] = e.at == CR_NEVER ? 0 : IN_HEAP;
+	if (was == IN_HEAP || e.at != CR_NEVER)
+		event_heap_set(&q->heap, e.owner, e.at);
+}
+
+void event_queue_set(struct event_queue *q, uint32_t owner, cr_ns at, cr_ns now)
+{
+	const struct event e = { .at = at, .owner = owner };
+
+	if (!go_round(q, e, now))
+		move(q, e, now);
 	find_first(q);
 }
 

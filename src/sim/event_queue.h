@@ -26,7 +26,7 @@ struct event_run {
 /** event_queue_init() first. */
 struct event_queue {
 	struct event first; /**< at CR_NEVER: none                          */
-	const struct event_run *run_of_first; /**< NULL: in the heap        */
+	struct event_run *run_of_first; /**< NULL: in the heap              */
 	unsigned nruns;
 	uint32_t room;	 /**< for owners                                    */
 	uint32_t *place; /**< [room] owner's index in its run, see the code */

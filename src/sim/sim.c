@@ -30,7 +30,7 @@ static struct sim_task *sim_task_of(struct core_task *t)
 
 cr_ns sim_next(const struct sim_rq *q)
 {
-	return cr_ns_min(cr_ns_min(event_heap_next(&q->ends),
+	return cr_ns_min(cr_ns_min(event_tree_first(&q->ends).at,
 				   event_queue_next(&q->arrivals)),
 			 cr_ns_min(q->rq->next_tick, q->look));
 }
@@ -64,7 +64,7 @@ static void stop(struct sim *s, struct sim_rq *q, unsigned cpu,
 	cr_ns ran = q->now - q->rq->cpu[cpu].since;
 	cr_ns served = cr_ns_max(ran - c->overhead, 0);
 
-	event_heap_set(&q->ends, cpu, CR_NEVER);
+	event_tree_set(&q->ends, cpu, CR_NEVER);
 	(void)core_stop(s->core, q->rq, cpu, ran, why, q->now);
 	cr_cpus_add(&q->idle, cpu);
 	c->stats.busy += ran;
@@ -81,8 +81,8 @@ static void stop(struct sim *s, struct sim_rq *q, unsigned cpu,
 
 static void stop_due(struct sim *s, struct sim_rq *q)
 {
-	while (event_heap_next(&q->ends) == q->now) {
-		unsigned cpu = q->ends.event[0].owner;
+	while (event_tree_first(&q->ends).at == q->now) {
+		unsigned cpu = event_tree_first(&q->ends).owner;
 		const struct cr_cpu *c = &q->rq->cpu[cpu];
 		const struct sim_task *t =
 			sim_task_of(core_task_of(c->running));
@@ -109,6 +109,9 @@ static void enqueue_stopped(struct sim *s, struct sim_rq *q)
 
 /* Arrivals ahead: what is fetched is there in time and not yet gone again. */
 #define AHEAD 6u
+/* So many tasks stay in a core's cache: nothing needs to be fetched. */
+#define FEW 512u
+
 /* With many tasks, none is in the cache when its frame comes. Always inline:
  * gcc takes a function that only prefetches for one without effect and drops
  * the call. */
@@ -118,7 +121,7 @@ __attribute__((always_inline)) static inline void fetch_ahead(
 	uint32_t slot = event_queue_peek(&q->arrivals, AHEAD);
 	const unsigned char *t;
 
-	if (slot == EVENT_NOBODY)
+	if (slot == EVENT_NOBODY || s->added <= FEW)
 		return;
 	t = (const unsigned char *)q->task[slot];
 	for (uint64_t left = s->lines; left; left &= left - 1)
@@ -242,7 +245,7 @@ static void dispatch(struct sim *s, struct sim_rq *q, unsigned cpu,
 	}
 	q->cpu[cpu].overhead = overhead;
 	cr_cpus_del(&q->idle, cpu);
-	event_heap_set(&q->ends, cpu, end_of_turn(s, q, t, overhead));
+	event_tree_set(&q->ends, cpu, end_of_turn(s, q, t, overhead));
 }
 
 static void pick(struct sim *s, struct sim_rq *q, unsigned cpu)
@@ -255,7 +258,7 @@ static void pick(struct sim *s, struct sim_rq *q, unsigned cpu)
 
 void sim_pick(struct sim *s, struct sim_rq *q)
 {
-	for (unsigned i = 0; i < CR_MAX_CPUS / 64; i++)
+	for (unsigned i = 0; q->rq->nqueued && i < CR_MAX_CPUS / 64; i++)
 		for (uint64_t left = q->idle.word[i]; left && q->rq->nqueued;
 		     left &= left - 1)
 			pick(s, q, i * 64 + (unsigned)__builtin_ctzll(left));
@@ -277,10 +280,13 @@ void sim_instant(struct sim *s, struct sim_rq *q)
 {
 	if (q->look == q->now)
 		q->look = CR_NEVER;
-	stop_due(s, q);
-	enqueue_stopped(s, q);
+	if (event_tree_first(&q->ends).at == q->now) {
+		stop_due(s, q);
+		enqueue_stopped(s, q);
+	}
 	arrive_due(s, q);
-	(void)core_tick(s->core, q->rq, q->now);
+	if (q->rq->next_tick <= q->now)
+		(void)core_tick(s->core, q->rq, q->now);
 	preempt(s, q);
 	sim_pick(s, q);
 	if (core_faulty(s->core, q->rq))

@@ -57,7 +57,7 @@ static int rq_init(struct sim *s, unsigned i, cr_ns now)
 	for (unsigned c = 0; c < q->rq->ncpu; c++)
 		cr_cpus_add(&q->idle, c);
 	q->todo = calloc(q->rq->ncpu, sizeof(*q->todo));
-	return q->todo ? event_heap_grow(&q->ends, q->rq->ncpu) : -ENOMEM;
+	return q->todo ? event_tree_open(&q->ends, q->rq->ncpu) : -ENOMEM;
 }
 
 static int rqs_init(struct sim *s)
@@ -115,7 +115,7 @@ int sim_open(struct sim **out, const struct sim_config *cfg, cr_ns now,
 
 static void rq_fini(struct sim_rq *q)
 {
-	event_heap_fini(&q->ends);
+	event_tree_close(&q->ends);
 	event_queue_fini(&q->arrivals);
 	free(q->task);
 	free(q->vacant);
@@ -177,6 +177,7 @@ int sim_add(struct sim *s, struct sim_task *t, struct cr_verdict *v)
 	t->pending = 0;
 	q->task[t->slot] = t;
 	core_add(s->core, &t->core, (unsigned)rq, s->now);
+	s->added++;
 	return 0;
 }
 
