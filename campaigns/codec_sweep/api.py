@@ -55,20 +55,21 @@ class Failures:
     """Cells that could not be played: who said what, of how many."""
 
     def __init__(self):
-        self.cells = {}  # message: [cell, ...]
+        self.cells = {}  # message: [(number, cell), ...]
 
-    def add(self, where, message):
-        self.cells.setdefault(message, []).append(str(where))
+    def add(self, number, where, message):
+        self.cells.setdefault(message, []).append((number, str(where)))
 
     def __bool__(self):
         return bool(self.cells)
 
     def lines(self):
-        """A line for each message, with the first cell that it was said of."""
-        return [f"cell {where[0]}" +
-                (f" and {len(where) - 1} more" if len(where) > 1 else "") +
-                f": {message}"
-                for message, where in self.cells.items()]
+        """A line for each message, with the first cell that it was said of, in
+        the order of the cells, whichever was played first."""
+        found = sorted((min(where), len(where), message)
+                       for message, where in self.cells.items())
+        return [f"cell {where}" + (f" and {n - 1} more" if n > 1 else "") +
+                f": {message}" for (_, where), n, message in found]
 
 
 class Sweep:
@@ -96,7 +97,7 @@ class Sweep:
 
     def _take(self, one, result):
         if "error" in result:
-            self.failures.add(one, result["error"])
+            self.failures.add(self.cells.index(one), one, result["error"])
         else:
             self.results[one] = result
             self.store.add(one.key, result)

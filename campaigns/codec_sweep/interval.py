@@ -54,4 +54,6 @@ def of_share(hits, n):
     middle = (share + square / (2 * n)) / (1 + square / n)
     half = NORMAL / (1 + square / n) * math.sqrt(
         share * (1 - share) / n + square / (4 * n * n))
-    return share, max(0.0, middle - half), min(1.0, middle + half)
+    # rounding may put an end on the wrong side of 0, 1 or the share itself
+    return (share, max(0.0, min(share, middle - half)),
+            min(1.0, max(share, middle + half)))

@@ -35,6 +35,9 @@ def test_intervals_hold_the_truth_19_times_of_20():
 def test_shares_stay_shares():
     assert interval.of_share(0, 20)[:2] == (0, 0)
     assert interval.of_share(20, 20)[2] == 1
+    for n in range(1, 60):  # for 6, rounding made it 3e-17 of 0 hits
+        assert interval.of_share(0, n)[1] == 0
+        assert interval.of_share(n, n)[2] == 1
     # Newcombe 1998, Table I: 81 of 263
     share, low, high = interval.of_share(81, 263)
     assert (low, high) == pytest.approx((0.2553, 0.3662), abs=1e-4)
