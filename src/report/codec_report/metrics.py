@@ -8,9 +8,9 @@ lost         jobs that ended overwritten (dropped as the oldest of a full
              or concealment sent instead), send_failed, or in the simulator
              unreceived (too many waited for the receiver) or unbuffered (too
              late for the jitter buffer, or dropped there), or shed (given up
-             before they were too old: --shed; most in pauses). Bad payloads and
-             frames of calls that ended meanwhile (cancelled) are the peers'
-             doing: they are jobs, but not losses.
+             before they were too old: by --shed, most in pauses, or by the
+             scheduler). Bad payloads and frames of calls that ended meanwhile
+             (cancelled) are the peers' doing: they are jobs, but not losses.
 delay        arrival at the machine to the socket's acceptance of the output
              of the jobs done; its time in a jitter buffer counts.
 jitter       |sent(i) - sent(i-1) - frame duration| over frames i-1, i of a
