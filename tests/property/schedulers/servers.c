@@ -269,7 +269,7 @@ static void a_promise_holds_whatever_others_do(void **state)
 		s.preempt = SIM_FULL;
 		for (s.ncpu = 1; s.ncpu <= most; s.ncpu++)
 			task_set_try(SETS, &too_many, &p);
-		assert_true(s.hurt > SETS); /* were promised something */
+		assert_true(s.hurt > SETS / 4); /* were promised something */
 	}
 }
 

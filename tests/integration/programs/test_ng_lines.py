@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of several lines of audio, and what each of them costs."""
+import itertools
+import re
+
+import pytest
+
+from ng_call import (  # noqa: F401
+    Call, HERE, TO_AMR, Talker, all_is_gone, d, proxy, until)
+from packets import header
+from telephony import System, lines, sdp
+from test_senders import started
+
+
+def test_lines(d, proxy):
+    """Two audio lines are carried; video and secure ones are refused."""
+    call = Call(proxy)
+    second = Talker()
+    more = [f"m=audio {second.port} RTP/AVP 0", "m=video 6000 RTP/AVP 96",
+            "a=rtpmap:96 H264/90000", "m=audio 6002 RTP/SAVP 8"]
+    reply = proxy.ok("offer", call_id=call.id, from_tag="tag-a",
+                     sdp=sdp(call.a.port, more=more), **HERE)
+    got = lines(reply["sdp"])
+    assert [x.media for x in got] == ["audio", "audio", "video", "audio"]
+    assert [x.port > 0 for x in got] == [True, True, False, False]
+    assert "video" in reply["warning"] and "SRTP" in reply["warning"]
+    other = Talker()
+    call.b.told(got[0])
+    other.told(got[1])
+    reply = proxy.ok("answer", call_id=call.id, from_tag="tag-a",
+                     to_tag="tag-b", sdp=sdp(call.b.port, more=[
+                         f"m=audio {other.port} RTP/AVP 0",
+                         "m=video 0 RTP/AVP 96", "m=audio 0 RTP/SAVP 8"]),
+                     **HERE)
+    back = lines(reply["sdp"])
+    assert [x.port > 0 for x in back] == [True, True, False, False]
+    call.a.told(back[0])
+    second.told(back[1])
+    call.a.says(0xd5, 3, 8)
+    second.says(0xff, 4, 0)
+    assert len(call.b.hears(3)) == 3 and len(other.hears(4)) == 4
+    call.delete()
+    all_is_gone(d)
+
+
+class TwoLines:
+    """Two lines of audio between two phones each; a third stands in for
+    others."""
+
+    ids = itertools.count(1)
+
+    def __init__(self, proxy):
+        self.proxy, self.id = proxy, f"lines-{next(self.ids)}"
+        self.a, self.b = ([Talker(), Talker()] for _ in range(2))
+
+    @staticmethod
+    def sdp(phones, formats, **more):
+        pt, name = formats[1].split(" ")
+        return sdp(phones[0].port, formats[0], more=[
+            f"m=audio {phones[1].port} RTP/AVP {pt}", f"a=rtpmap:{pt} {name}"],
+            **more)
+
+    def offer(self, *formats, **more):
+        reply = self.proxy.ok("offer", call_id=self.id, from_tag="tag-a",
+                              sdp=self.sdp(self.a, formats), **HERE, **more)
+        for phone, line in zip(self.b, lines(reply["sdp"])):
+            phone.told(line)
+
+    def answered(self, *formats, **more):
+        """What is answered, whatever that is."""
+        reply = self.proxy.ask("answer", call_id=self.id, from_tag="tag-a",
+                               to_tag="tag-b", sdp=self.sdp(self.b, formats),
+                               **{**HERE, **more})
+        if reply["result"] == "ok":
+            for phone, line in zip(self.a, lines(reply["sdp"])):
+                phone.told(line)
+        return reply
+
+    def hear_each_other(self, *types):
+        for a, b, pt in zip(self.a, self.b, types):
+            a.says(0x55, 3, pt[0])
+            assert {header(x)["pt"] for x in b.hears(3)} == {pt[1]}
+            b.says(0x55, 3, pt[1])
+            assert {header(x)["pt"] for x in a.hears(3)} == {pt[0]}
+
+
+def refuses(call, why, *formats):
+    reply = call.answered(*formats)
+    assert reply["result"] == "error" and why in reply["error-reason"], reply
+
+
+def test_an_answer_is_taken_for_all_lines_or_none(daemon):
+    """There is room for one line of two: neither begins."""
+    d = started(daemon, "auto", "--drain-timeout", "0s", "--ng",
+                "127.0.0.1:0", "--max-calls", "4")
+    call = TwoLines(System(d.ready["ng"]))
+    call.offer("8 PCMA/8000", "0 PCMU/8000")
+    other = d.ctl("call", "start", "in.codec=pcmu", "out.codec=pcma",
+                  "out.address=127.0.0.1:9")
+    refuses(call, "--max-calls", "8 PCMA/8000", "0 PCMU/8000")
+    assert d.ctl("stats")["calls"] == 1
+    d.ctl("call", "stop", str(other["call"]))
+    until(lambda: d.ctl("stats")["calls"], lambda n: n == 0)
+    assert call.answered("8 PCMA/8000", "0 PCMU/8000")["result"] == "ok"
+    call.hear_each_other((8, 8), (0, 0))
+    call.proxy.ok("delete", call_id=call.id)
+    all_is_gone(d)
+
+
+@pytest.mark.parametrize("why, wrong", [
+    ("no codec that was offered", "9 G722/8000"),
+    ("packets would go round", "0 PCMU/8000"),
+])
+def test_a_wrong_line_leaves_the_others_as_they_were(d, proxy, why, wrong):
+    call = TwoLines(proxy)
+    call.offer("8 PCMA/8000", "0 PCMU/8000")
+    assert call.answered("8 PCMA/8000", "0 PCMU/8000")["result"] == "ok"
+    assert d.ctl("stats")["relays"] == 4
+    call.offer("8 PCMA/8000", "0 PCMU/8000", to_tag="tag-b",
+               codec={"transcode": ["AMR"]})
+    own = call.b[1].port
+    if "round" in why:  # where the node itself is
+        call.b[1].port = call.b[1].to[1]
+    refuses(call, why, "96 AMR/8000", wrong)
+    assert d.ctl("stats")["relays"] == 4
+    call.hear_each_other((8, 8), (0, 0))
+    call.b[1].port = own
+    assert call.answered("96 AMR/8000", "0 PCMU/8000")["result"] == "ok"
+    assert d.ctl("stats")["relays"] == 2
+    call.a[0].says(0x55, 3, 8)
+    assert {header(x)["pt"] for x in call.b[0].hears(3)} == {96}
+
+
+def test_all_that_a_new_line_may_be_sent_is_measured_first(proxy):
+    """One line goes on. In the other one the caller may also send what the
+    other side does not know, and nobody knows yet what that costs."""
+    call = TwoLines(proxy)
+    names = {"call_id": call.id, "from_tag": "tag-a", "to_tag": "tag-b"}
+    proxy.ok("offer", **names, **HERE, sdp=sdp(call.a[0].port, "8 PCMA/8000"))
+    proxy.ok("answer", **names, **HERE, sdp=sdp(call.b[0].port, "8 PCMA/8000"))
+    reply = proxy.ok("offer", **names, **HERE, codec={
+        "accept": ["G722"], "transcode": ["AMR"]}, sdp=sdp(
+            call.a[0].port, "8 PCMA/8000",
+            more=[f"m=audio {call.a[1].port} RTP/AVP 8 9"]))
+    for phone, line in zip(call.b, lines(reply["sdp"])):
+        phone.told(line)
+    assert call.answered("8 PCMA/8000", "96 AMR/8000")["result"] == "ok"
+    call.hear_each_other((8, 8))
+    for pt in (8, 9):
+        call.a[1].says(0x55, 3, pt)
+        assert {header(x)["pt"] for x in call.b[1].hears(3)} == {96}
+
+
+@pytest.fixture
+def small(daemon):
+    """A node with room for packets that are passed on, and for no codec."""
+    return System(started(daemon, "auto", "--drain-timeout", "0s", "--ng",
+                          "127.0.0.1:0", "--capacity", "0.001%").ready["ng"])
+
+
+def test_a_second_offer_is_weighed_like_the_first(small):
+    """Nobody has answered, and it would cost more. It is refused, and the
+    first one stands."""
+    call = Call(small)
+    call.offer("8 PCMA/8000", via_branch="one")
+    reply = small.ask("offer", call_id=call.id, from_tag="tag-a", codec=TO_AMR,
+                      via_branch="one", sdp=sdp(call.a.port),
+                      supports=["load limit"], **HERE)
+    assert reply["result"] == "load limit"
+    assert "no-capacity" in reply["message"]
+    call.answer("8 PCMA/8000", via_branch="one")
+    call.a.says(0xd5, 3, 8)
+    call.b.hears(3)
+
+
+def test_what_goes_on_is_weighed_when_it_is_to_change(small):
+    """Another node cannot have a part of the call: that is an error."""
+    call = Call(small)
+    call.offer("8 PCMA/8000")
+    call.answer("8 PCMA/8000")
+    request = {"call_id": call.id, "from_tag": "tag-a", "to_tag": "tag-b",
+               "supports": ["load limit"], "codec": {"mask": ["all"]},
+               "sdp": sdp(call.a.port, "9 G722/8000"), **HERE}
+    reply = small.ask("offer", **request)  # the other one has PCMA
+    assert reply["result"] == "error"
+    assert "no-capacity" in reply["error-reason"]
+    call.offer("8 PCMA/8000", known=True, lines=["a=sendonly"])  # is free
+    call.answer("8 PCMA/8000", lines=["a=recvonly"])
+    call.a.says(0xd5, 3, 8)
+    call.b.hears(3)
+
+
+def test_what_no_codec_is_known_of_is_refused(d, proxy):
+    call = TwoLines(proxy)
+    reply = proxy.ok("offer", call_id=call.id, from_tag="a", sdp=call.sdp(
+        call.a, ("97 EVS/16000", "0 PCMU/8000")), **HERE)
+    assert [line.port > 0 for line in lines(reply["sdp"])] == [False, True]
+    assert "line 1: this node has no codec of it" in reply["warning"]
+    reply = proxy.ask("offer", call_id="none", from_tag="a", sdp=sdp(
+        call.a[0].port, "97 EVS/16000"), **HERE)
+    assert reply["result"] == "error"
+    assert "no codec of it" in reply["error-reason"]
+
+
+def version(reply):
+    """Of the description in @reply, by its "o="."""
+    return int(re.search(r"^o=\S+ \S+ (\d+) ", reply["sdp"], re.M)[1])
+
+
+def test_a_refused_answer_spends_no_version(proxy):
+    """What is told rises by one from each description to the next (RFC 3264,
+    8)."""
+    call = TwoLines(proxy)
+    ours = {"replace": [*HERE["replace"], "SDP-version"]}
+    call.offer("8 PCMA/8000", "0 PCMU/8000")
+    first = version(call.answered("8 PCMA/8000", "0 PCMU/8000", **ours))
+    call.offer("0 PCMU/8000", "0 PCMU/8000", to_tag="tag-b")
+    call.b[1].port = call.b[1].to[1]  # where the node itself is
+    reply = call.answered("0 PCMU/8000", "0 PCMU/8000", **ours)
+    assert "packets would go round" in reply["error-reason"]
+    call.b[1].port = 0
+    told = call.answered("0 PCMU/8000", "0 PCMU/8000", **ours)
+    assert version(told) == first + 1
