@@ -220,7 +220,7 @@ def test_same_seed_same_trace_byte_for_byte(campaign, tmp_path, platform):
     names = schedulers()
     assert "edf" in names
     if "cpus: 1" not in platform and "partitioned" not in platform:
-        for name in ("edf-be", "grub", "red"):  # for run queues of one CPU
+        for name in ("edf-be", "grub", "red", "wfq"):  # of one CPU only
             names.remove(name)
     for out, order in (("a", names), ("b", names[::-1])):
         args = [word for name in order for word in ("-s", name)]
