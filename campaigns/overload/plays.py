@@ -15,11 +15,12 @@ sys.path.append(str(HERE.parent / "player"))
 sys.path.append(str(ROOT / "src" / "report"))
 
 from codec_report.frames import read_records  # noqa: E402
-from live import PLAYED, Broken, Player  # noqa: E402
+from live import PLAYED, Broken, Player, remove_run  # noqa: E402
 
 KINDS = ("age", "pattern", "quiet")  # of codec-runner's --shed
 TOO_MUCH = 1.4  # of the load that the daemon measures, to begin with
 JUST = 1.1  # of the capacity, as known: receiving what is lost takes time, too
+MORE = 1.4  # where that was not too much
 CLEAR = (0.8, 0.97)  # of the frames sent come back, where it is just too much
 TRIES = 8
 MEASURED = 2  # times
@@ -119,6 +120,7 @@ class Plays:
               flush=True)
         code = self.player.play(spec, folder, run.load, run.turn)
         if self.player.stopped or code not in PLAYED:
+            remove_run(folder)  # half a run is none
             raise Broken(code)
 
     def _overload(self, load, turn):
@@ -142,7 +144,7 @@ class Plays:
                 return found
             load = JUST
             self.player.counts = {flow: calls * share * (
-                JUST if share > CLEAR[1] else 1)}
+                MORE if share > CLEAR[1] else 1)}
         print("campaigns/overload/run: no two overloads could be made that "
               "tell the capacity", file=sys.stderr)
         raise Broken

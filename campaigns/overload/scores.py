@@ -7,7 +7,6 @@ import os
 import shutil
 
 from codec_report import quality
-from codec_sweep import interval
 from plays import told
 
 COLUMNS = ("load", "what", "repetition", "calls", "sent", "lost",
@@ -57,14 +56,14 @@ def pesq_of(folder, pool, most, keep):
 
 
 def row_of(run, folder, values):
-    """A run as of COLUMNS."""
+    """A run as of COLUMNS, and the scores of its calls."""
     total = told(folder)["total"]
     delay = total["delay"]
-    return dict(zip(COLUMNS, (
+    found = quality.measure(values)
+    return {"scores": values, **dict(zip(COLUMNS, (
         run.load, run.what, run.turn, total["admitted"], total["sent"],
         total["lost"], delay["p50_ns"] / 1e6, delay["p99_ns"] / 1e6,
-        len(values), sum(values) / len(values) if values else None,
-        min(values, default=None))))
+        len(values), found.get("pesq_mean"), found.get("pesq_min"))))}
 
 
 def rows_of(runs, out, most, keep):
@@ -83,17 +82,18 @@ def rows_of(runs, out, most, keep):
 
 
 def _point(some):
-    mean, _, low, high = interval.of_mean([r["pesq_mean"] for r in some])
+    found = quality.measure([v for r in some for v in r["scores"]])
     return dict(zip(SUMMARY, (
         some[0]["load"], some[0]["what"], len(some), some[0]["calls"],
         sum(r["lost"] for r in some) / sum(r["sent"] for r in some),
-        max(r["delay_p99_ms"] for r in some), mean, low, high,
-        min(r["pesq_worst"] for r in some))))
+        max(r["delay_p99_ms"] for r in some), found["pesq_mean"],
+        found.get("pesq_mean_low"), found.get("pesq_mean_high"),
+        found["pesq_min"])))
 
 
 def summary(rows):
-    """Over the repetitions: means with 95 % intervals by Student's t, the
-    worst call and the longest p99 of any."""
+    """Over the repetitions: the mean of all calls with its 95 % interval, as
+    codec-report has it, the worst call and the longest p99 of any."""
     groups = {}
     for row in rows:
         if row["pesq_calls"]:
@@ -103,6 +103,7 @@ def summary(rows):
 
 def write(path, columns, rows):
     with open(path, "w", encoding="utf-8", newline="") as f:
-        out = csv.DictWriter(f, columns, lineterminator="\n")
+        out = csv.DictWriter(f, columns, lineterminator="\n",
+                             extrasaction="ignore")
         out.writeheader()
         out.writerows(rows)

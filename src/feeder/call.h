@@ -67,6 +67,7 @@ struct feeder_call {
 	struct phone *phone; /**< of a talk, owned: pacer */
 	struct heard *heard; /**< of a talk, owned: receiver */
 	struct dump *dump;   /**< owned; NULL: not dumped; receiver writes */
+	cr_ns playout;	     /**< what comes later is not dumped           */
 
 	/* pacer */
 	struct source_voice voice;

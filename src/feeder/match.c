@@ -160,7 +160,8 @@ bool match_received(struct match *m, const struct rtp_packet *p, cr_ns now,
 			      memory_order_relaxed);
 	if (m->times)
 		times_received(m->times, frame, now);
-	note_delay(m, now - sent);
+	m->latest = now - sent;
+	note_delay(m, m->latest);
 	note_jitter(m, ts, now);
 	*index = out;
 	return true;

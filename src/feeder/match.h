@@ -64,6 +64,7 @@ struct match {
 	bool learned;	   /**< ts_base is                                   */
 	uint64_t ts_last;  /**< extended, from the base; offset by 2^32      */
 	bool timed;
+	cr_ns latest;  /**< delay of the new frame that came last          */
 	cr_ns arrival; /**< of the packet before                           */
 	uint64_t arrival_ts;
 	struct histogram delay;	 /**< sending to receiving                  */

@@ -80,7 +80,8 @@ static void match_packet(struct feeder_call *c, const struct rtp_packet *p,
 {
 	uint64_t index;
 
-	if (match_received(c->match, p, arrival, &index) && c->dump)
+	if (match_received(c->match, p, arrival, &index) && c->dump &&
+	    c->match->latest <= c->playout)
 		dump_put(c->dump, index, p->payload, p->payload_bytes);
 }
 

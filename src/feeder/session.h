@@ -42,6 +42,7 @@ struct session_cfg {
 	enum campaign_ports ports, daemon_ports; /**< our end, its end      */
 	enum udp_io io;	   /**< how packets come and go                */
 	bool dump;	   /**< keep what is received                  */
+	cr_ns playout;	   /**< but not what comes later; 0: all       */
 	bool times;	   /**< keep when frames went and came         */
 	bool bye;	   /**< say it at the end                      */
 	const char *trace; /**< name in the daemon's trace folder, or NULL  */

@@ -52,6 +52,7 @@ int session_make_parts(struct session *s, struct feeder_call *c,
 	plan_stream_init(&c->stream, &s->plan, c->plan);
 	c->stream.silent = source_silent;
 	c->stream.silent_arg = &c->voice;
+	c->playout = s->cfg.playout ? s->cfg.playout : CR_NEVER;
 	if (!s->cfg.dump)
 		return 0;
 	c->dump = dump_new(

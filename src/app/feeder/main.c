@@ -32,7 +32,8 @@ enum print {
 static struct {
 	const char *to, *ng, *peer, *out, *dump, *trace, *spool;
 	struct cli_list counts, plugins;
-	int64_t udp_port, sctp, peer_timeout, cpu, seed, duration, scale, print;
+	int64_t udp_port, sctp, peer_timeout, cpu, seed, duration, scale,
+		playout, print;
 	int64_t ports, daemon_ports, io;
 	bool json, quiet, bye, schedule, frames, realtime;
 } raw = {
@@ -149,6 +150,11 @@ static const struct cli_opt rows[] = {
 	    "as .amr, .awb, .wav or .g723_1, the same decoded as .heard.wav, "
 	    "and what was sent as .src.wav.",
 	    .text = &raw.dump),
+	ROW(CLI_TIME, "playout", NULL,
+	    "With --dump: how long a listener waits. Frames that come later "
+	    "than that after they were sent are not heard. 0: all are. (Not of "
+	    "conversations.)",
+	    .number = &raw.playout, .min = 0, .max = 10 * CR_SEC),
 	ROW(CLI_FLAG, "json", NULL, "Print run.json in place of the table.",
 	    .flag = &raw.json),
 	{ .kind = CLI_FLAG,
@@ -423,6 +429,7 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 		.cpu = (int)raw.cpu,
 		.io = (enum udp_io)raw.io,
 		.dump = raw.dump != NULL,
+		.playout = raw.playout,
 		.times = raw.out && raw.frames,
 		.bye = raw.bye,
 		.trace = raw.trace,

@@ -77,8 +77,8 @@ def test_conversations_are_played_scored_and_drawn(tmp_path):
         assert (row["what"], row["calls"], row["pesq_calls"],
                 row["pesq_mean"]) == ("quiet", "3", "3", "3.5")
     [point] = rows(out / "summary.csv")
-    assert (point["load"], point["pesq_mean"], point["pesq_low"]) == \
-        ("1.0", "3.5", "")
+    assert (point["load"], point["pesq_mean"], point["pesq_worst"]) == \
+        ("1.0", "3.5", "3.5")
     assert "the quietest first" in (out / "overload.svg").read_text()
 
     run = out / "1" / "quiet" / "1"
@@ -105,17 +105,17 @@ def test_the_capacity_is_what_comes_through_of_too_much():
     assert plays.carried(records[:200]) == pytest.approx(0.5, abs=0.02)
 
 
-def test_repetitions_make_an_interval_and_have_one_worst_call():
+def test_repetitions_make_one_mean_and_have_one_worst_call():
     few = [{"load": 1.1, "what": "quiet", "calls": 90, "sent": 100,
-            "lost": lost, "delay_p99_ms": p99, "pesq_calls": 90,
-            "pesq_mean": mean, "pesq_worst": worst}
-           for lost, p99, mean, worst in ((9, 30, 3.8, 3.3), (11, 33, 4.0, 3.1))]
+            "lost": lost, "delay_p99_ms": p99, "pesq_calls": 40,
+            "scores": [low, low + .4] * 20}
+           for lost, p99, low in ((9, 30, 3.6), (11, 33, 3.8))]
     [point] = scores.summary([*few, {**few[0], "pesq_calls": 0, "load": 2}])
     assert point["repetitions"] == 2 and point["lost"] == 0.1
-    assert (point["delay_p99_ms"], point["pesq_worst"]) == (33, 3.1)
+    assert (point["delay_p99_ms"], point["pesq_worst"]) == (33, 3.6)
     assert point["pesq_mean"] == pytest.approx(3.9)
-    # t of one degree of freedom is 12.71
-    assert point["pesq_high"] - 3.9 == pytest.approx(12.71 * 0.1, abs=0.01)
+    # the deviation is 0.22, of 80 calls
+    assert 3.83 < point["pesq_low"] < 3.87 < 3.93 < point["pesq_high"] < 3.97
 
 
 def test_what_cannot_be_is_refused(tmp_path):
