@@ -14,7 +14,8 @@
  * is in time as a guaranteed one is, and one that does not harms itself alone.
  * (The frame after it has its deadline no earlier than a window after that has
  * begun, and the deadlines of a call are a window apart: else frames that have
- * waited behind it would all be the most urgent at once.) What a frame did not
+ * waited behind it would all be the most urgent at once. What it has fallen
+ * behind it keeps until it pauses, and no drop brings it forward.) What a frame did not
  * use is lost: an account of CPU time as an LBAP's, with bursts, would let a
  * call take in one window what was admitted for several.
  *
@@ -135,7 +136,9 @@ static cr_ns rank_of(const struct cr_rq *rq, const struct cr_task *t,
 
 	if (t->cls == CR_BE)
 		return t->job.arrival;
-	if (CR_RQ(rq, struct dwa_rq)->levels.together)
+	/* where frames are not cut, none goes behind, and a clock that is a
+	 * little fast would put a call ever further back */
+	if (CR_RQ(rq, struct dwa_rq)->levels.together && rq->sched->preemptible)
 		return rank_by_rate(t, why, now);
 	return drops_place(x->place.rank, x->lost, t, why);
 }

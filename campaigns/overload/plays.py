@@ -96,6 +96,10 @@ def told(folder):
         return None
 
 
+def forget_speech(folder):
+    shutil.rmtree(os.path.join(folder, "dump"), ignore_errors=True)
+
+
 class Here(Player):
     """campaigns/run's, with the programs of CR_BUILD if that is said."""
 
@@ -121,6 +125,7 @@ class Plays:
         code = self.player.play(spec, folder, run.load, run.turn)
         if self.player.stopped or code not in PLAYED:
             remove_run(folder)  # half a run is none
+            forget_speech(folder)
             raise Broken(code)
 
     def _overload(self, load, turn):
@@ -137,6 +142,7 @@ class Plays:
         self.player.counts = {}
         for turn in range(1, TRIES + 1):
             calls, share = self._overload(load, turn)
+            forget_speech(os.path.join(self.out, "capacity"))
             print(f"{share:.1%} of {calls} calls", flush=True)
             if CLEAR[0] <= share <= CLEAR[1]:
                 found.append(calls * share)

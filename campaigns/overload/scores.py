@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was heard: PESQ of every call of a run, and the run's numbers."""
 import concurrent.futures
+import contextlib
 import csv
 import json
 import os
-import shutil
+import signal
 
 from codec_report import quality
-from plays import told
+from plays import forget_speech, told
 
 COLUMNS = ("load", "what", "repetition", "calls", "sent", "lost",
            "delay_p50_ms", "delay_p99_ms", "pesq_calls", "pesq_mean",
@@ -45,13 +46,16 @@ def pesq_of(folder, pool, most, keep):
                        for name in ("pesq.json", "dump", "run.json"))
     if _later(path, run):
         with open(path, encoding="utf-8") as f:
-            return json.load(f)
+            found = json.load(f)
+        if found["most"] == most or not os.path.isdir(dump):
+            return found["scores"]
     rows = [(dump, row) for row in _some(_calls(folder), most)]
     values = [v for v in pool.map(_score, rows, chunksize=4) if v is not None]
-    with open(path, "w", encoding="utf-8") as f:
-        json.dump(values, f)
+    with open(path + ".new", "w", encoding="utf-8") as f:
+        json.dump({"most": most, "scores": values}, f)
+    os.replace(path + ".new", path)
     if not keep:
-        shutil.rmtree(dump)
+        forget_speech(folder)
     return values
 
 
@@ -66,10 +70,21 @@ def row_of(run, folder, values):
         len(values), found.get("pesq_mean"), found.get("pesq_min"))))}
 
 
+@contextlib.contextmanager
+def _pool():
+    """Who interrupts us does not wait for what has not begun."""
+    pool = concurrent.futures.ProcessPoolExecutor(
+        initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
 def rows_of(runs, out, most, keep):
     """Of all runs, told on the way."""
     found = []
-    with concurrent.futures.ProcessPoolExecutor() as pool:
+    with _pool() as pool:
         for run in runs:
             folder = run.folder(out)
             row = row_of(run, folder, pesq_of(folder, pool, most, keep))
@@ -96,9 +111,9 @@ def summary(rows):
     codec-report has it, the worst call and the longest p99 of any."""
     groups = {}
     for row in rows:
-        if row["pesq_calls"]:
-            groups.setdefault((row["what"], row["load"]), []).append(row)
-    return [_point(some) for some in groups.values()]
+        groups.setdefault((row["what"], row["load"]), []).append(row)
+    return [_point(some) for some in groups.values()
+            if any(row["scores"] for row in some)]
 
 
 def write(path, columns, rows):

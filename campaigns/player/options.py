@@ -53,19 +53,25 @@ class Options:
         self.out = self.out or os.path.join(self.TOP, "out", self.name)
         if folder and (self.feeder or self.runner or self.dump or self.peer
                        or self.repeat > 1 or self.find_capacity):
-            raise Wrong(f"{self.name} is simulated: no --feeder, --runner, "
-                        "--dump, --peer, --repeat or --find-capacity")
+            own = self.own_program()
+            raise Wrong(f"{self.name} {'has a program of its own' if own else 'is simulated'}"
+                        ": no --feeder, --runner, --dump, --peer, --repeat or "
+                        "--find-capacity" +
+                        (f"; {own} --help has its options" if own else ""))
         if self.repeat > 1 and self.find_capacity:
             raise Wrong("--find-capacity repeats as it needs: no --repeat")
         if self.quick and not (folder and self.own_program()):
             raise Wrong(f"{self.name} has no short form")
 
 
+def scheduler_spec(name):
+    """A scheduler as codec-runner takes it; on the command line options follow
+    colons, as commas part the schedulers. No value has a colon in it."""
+    return re.sub(r"(?<!^kernel):", ",", name)
+
+
 def scheduler_list(text):
-    """Schedulers as codec-runner takes them; on the command line options
-    follow colons, as commas part the schedulers. No value has a colon in it."""
-    return [re.sub(r"(?<!^kernel):", ",", name)
-            for name in text.split(",") if name]
+    return [scheduler_spec(name) for name in text.split(",") if name]
 
 
 def _set_list(options, text):
