@@ -15,9 +15,9 @@
  * (The frame after it has its deadline no earlier than a window after that has
  * begun, and the deadlines of a call are a window apart: else frames that have
  * waited behind it would all be the most urgent at once. What it has fallen
- * behind it keeps until it pauses, and no drop brings it forward.) What a frame did not
- * use is lost: an account of CPU time as an LBAP's, with bursts, would let a
- * call take in one window what was admitted for several.
+ * behind it keeps until it pauses, and no drop brings it forward.) What a frame
+ * did not use is lost: an account of CPU time as an LBAP's, with bursts, would
+ * let a call take in one window what was admitted for several.
  *
  * Good: no burst of anybody delays a call that keeps its contract; what is
  * admitted as guaranteed depends on no other class. Bad: a statistical call

@@ -228,7 +228,7 @@ struct cr_task {
 	/** Written by pick(), or left alone: the frame is not worth its time.
 	 * It is dropped as one that is too old: stop(DROP) comes after 0 ns,
 	 * and enqueue(NEXT) if more wait. One that must not be given up
-	 * (cr_may_give_up()) is run all the same. */
+	 * (cr_may_give_up()) is run all the same, unless it is too old. */
 	bool give_up;
 
 	/** The policy's own; ops->task_size bytes, zeroed before task_add(). */

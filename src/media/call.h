@@ -180,6 +180,7 @@ struct call {
 	uint8_t sender_in; /**< of the last frame; cr_frame_meta's */
 	bool pushed;	   /**< frames that the engine does not know of yet */
 	uint8_t codec_in;  /**< of the last packet of speech */
+	uint16_t numbered; /**< frames that take time, behind a jitter buffer */
 	struct trace_ring *trace; /**< the receiver's, while it takes frames */
 	/** Whose numbers those of what is sent are to follow, when the next
 	 * packet has come (media/relay_turn.h); NULL: its own. */

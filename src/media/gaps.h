@@ -53,12 +53,6 @@ static inline struct gap gaps_packet(struct gaps *g, uint16_t seq, uint32_t ts,
 	return gap;
 }
 
-/** A number that takes no time has come, or never will. */
-static inline void gaps_skip(struct gaps *g)
-{
-	g->seq++;
-}
-
 /** Another sender begins, or numbers say nothing: the next one is the first. */
 static inline void gaps_again(struct gaps *g)
 {

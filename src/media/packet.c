@@ -204,6 +204,8 @@ void packet_push(void *call, const struct inflow_frame *f)
 		.units = f->units,
 		.waited = (uint32_t)f->waited,
 	};
+	if (c->buffers)
+		meta.rtp_seq = c->numbered += cr_frame_takes_time(&meta);
 	if (c->cfg.shed == SHED_QUIET)
 		meta.importance = rate(c, f);
 	/* the first packet counts, even if no worker ever sees it; the ring's

@@ -40,13 +40,14 @@ enum cr_frame_what {
 
 /** What the engine must know of a frame without touching its bytes. */
 struct cr_frame_meta {
-	uint64_t seq;	 /**< producer's count, from 0, no gaps            */
-	cr_ns arrival;	 /**< kernel receive time, monotonic               */
-	cr_ns eligible;	 /**< logical arrival, counting all that came      */
-	cr_ns deadline;	 /**< absolute; CR_NEVER: none                     */
-	uint32_t rtp_ts; /**< the packet's RTP timestamp                   */
-	uint16_t rtp_seq;
-	uint16_t bytes; /**< payload length; LOST: of the packet behind it */
+	uint64_t seq;	  /**< producer's count, from 0, no gaps            */
+	cr_ns arrival;	  /**< kernel receive time, monotonic               */
+	cr_ns eligible;	  /**< logical arrival, counting all that came      */
+	cr_ns deadline;	  /**< absolute; CR_NEVER: none                     */
+	uint32_t rtp_ts;  /**< the packet's RTP timestamp                   */
+	uint16_t rtp_seq; /**< the packet's; behind a jitter buffer one is
+				counted for each frame that takes time */
+	uint16_t bytes;	  /**< payload length; LOST: of the packet behind it */
 	uint8_t marker;
 	/** Which sender's, by turns 0..127: where it is not that of the frame
 	 * before, timestamps say nothing of how far the two are apart. That
@@ -72,6 +73,14 @@ static inline bool cr_frame_is_vital(const struct cr_frame_meta *m)
 {
 	return m->covered || m->what == CR_RING_EVENT ||
 	       m->what == CR_RING_LOST || m->what == CR_RING_TICK;
+}
+
+/** Does it take time of the stream? Digits are beside it, and what is for the
+ * decoder only comes when its time is filled. */
+static inline bool cr_frame_takes_time(const struct cr_frame_meta *m)
+{
+	return !m->covered && m->what != CR_RING_EVENT &&
+	       m->what != CR_RING_TICK;
 }
 
 struct cr_ring;

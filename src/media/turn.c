@@ -300,14 +300,10 @@ void turn_run(struct turn_worker *w, struct call *c, const struct live_run *run)
 	turn_end(w);
 }
 
-/* Has it a number where gaps are looked for (turn_frame.c)? */
-static bool is_numbered(const struct call *c)
-{
-	return c->buffers || c->meta.what == CR_RING_SPEECH ||
-	       c->meta.what == CR_RING_NOISE;
-}
-
-/* The frame of a pause leaves no gap. */
+/* The frame of a pause leaves no gap: time passes, and what comes next begins a
+ * talk spurt (RFC 3551, 4.1). So a listener's buffer takes it for silence, and
+ * conceals nothing. What is still heard of the pause leaves as comfort noise,
+ * where that is sent: then the listener has something to fill it with. */
 static void count_shed(struct call *c)
 {
 	call_count(&c->count.shed, 1);
@@ -315,7 +311,9 @@ static void count_shed(struct call *c)
 	if (!c->shed.pause)
 		return;
 	call_count(&c->count.pauses, 1);
-	c->pauses = (uint16_t)(c->pauses + is_numbered(c));
+	c->pauses = (uint16_t)(c->pauses + turn_is_numbered(c));
+	c->resting = true;
+	pipeline_begin_spurt(c->pipeline);
 }
 
 void turn_shed(struct trace_ring *trace, struct call *c,
@@ -340,8 +338,6 @@ void turn_shed(struct trace_ring *trace, struct call *c,
 	};
 
 	c->uncounted = CR_NEVER;
-	if (c->buffers && turn_is_timeless(c))
-		gaps_skip(&c->gaps);
 	if (why == CR_OUT_CANCELLED)
 		call_count(&c->count.cancelled, 1);
 	else if (why == CR_OUT_SHED)

@@ -115,30 +115,16 @@ static void follow_input(struct call *c)
 		call_follow_input(c);
 }
 
-/* Those of @gap that were shed in a pause are no loss: the numbers go on, only
- * time has passed, and what comes now begins a talk spurt (RFC 3551, 4.1). So
- * a listener's buffer takes it for silence, and conceals nothing. What is still
- * heard of the pause leaves as comfort noise, where that is sent: then the
- * listener has something to fill it with. */
+/* Those of @gap that were shed in a pause are no loss: the numbers go on. */
 static void excuse_pauses(struct call *c, struct gap *gap)
 {
 	unsigned n = c->pauses < gap->packets ? c->pauses : gap->packets;
 
 	c->pauses = 0;
-	c->resting = true;
-	pipeline_begin_spurt(c->pipeline);
 	if (!n)
 		return;
 	gap->units -= gap->units / gap->packets * n;
 	gap->packets -= n;
-}
-
-/* Where a gap shows: in the packets' numbers. Behind a jitter buffer, which has
- * told already of those that never came, in the ring's: all frames that take
- * time have one there. */
-static uint16_t number_of(const struct call *c)
-{
-	return c->buffers ? (uint16_t)c->meta.seq : c->meta.rtp_seq;
 }
 
 /* What is missing before the frame @in shows in the output's numbers, or is
@@ -153,7 +139,7 @@ static void bridge(struct turn *t, const struct pipeline_input *in)
 	struct gap gap;
 
 	follow_input(c);
-	gap = gaps_packet(&c->gaps, number_of(c), in->ts, c->ts_step);
+	gap = gaps_packet(&c->gaps, c->meta.rtp_seq, in->ts, c->ts_step);
 	if (__builtin_expect(c->pauses != 0, 0))
 		excuse_pauses(c, &gap);
 	if (__builtin_expect(!gap.packets, 1))
@@ -173,28 +159,6 @@ static void bridge(struct turn *t, const struct pipeline_input *in)
 	else
 		lost.units = 0;
 	skip_numbers(t, gap.units - lost.units);
-}
-
-/* The same of what was made: it has a number behind a jitter buffer only. */
-static void bridge_made(struct turn *t, const struct pipeline_input *in)
-{
-	if (t->call->buffers)
-		bridge(t, in);
-	else
-		follow_input(t->call);
-}
-
-/* The same of what takes no time. */
-static void bridge_timeless(struct turn *t, const struct pipeline_input *in)
-{
-	struct call *c = t->call;
-
-	if (c->buffers) {
-		follow_input(c);
-		gaps_skip(&c->gaps);
-	} else if (c->meta.what == CR_RING_EVENT) {
-		bridge(t, in);
-	}
 }
 
 /* The type that the other party knows them by; 0: it takes none. */
@@ -253,6 +217,7 @@ static void change_sender(struct turn *t)
 	struct telephone_event_burst out;
 
 	c->sender = c->meta.sender;
+	c->resting = false;
 	gaps_again(&c->gaps);
 	pipeline_restart(c->pipeline);
 	if (!digits)
@@ -314,28 +279,26 @@ int turn_frame(struct turn *t, const struct pipeline_input *in, bool stale)
 	if (__builtin_expect(digits != NULL, 0) &&
 	    c->meta.what != CR_RING_EVENT)
 		tick(t, digits);
+	if (turn_is_numbered(c))
+		bridge(t, in);
+	else
+		follow_input(c);
 	switch ((enum cr_frame_what)c->meta.what) {
 	case CR_RING_SPEECH:
-		bridge(t, in);
 		return run_speech(t, in, stale);
 	case CR_RING_NOISE:
-		bridge(t, in);
 		return pipeline_noise(c->pipeline, s, in, c->meta.units,
 				      c->meta.covered ? NULL : emit, t);
 	case CR_RING_EVENT:
-		bridge_timeless(t, in);
 		pass_event(t, in);
 		return 0;
 	case CR_RING_LOST:
-		bridge_made(t, in);
 		pipeline_lost(c->pipeline, s, &lost, emit, t);
 		return 0;
 	case CR_RING_SILENCE:
-		bridge_made(t, in);
 		pipeline_silence(c->pipeline, s, in, c->meta.units, emit, t);
 		return 0;
 	case CR_RING_TICK:
-		bridge_timeless(t, in);
 		return 0;
 	}
 	return 0;

@@ -25,10 +25,15 @@ static inline struct turn_unsent *turn_in_progress(struct turn_worker *w)
 	return &w->unsent[w->nunsent];
 }
 
-/* Takes the frame of @c no time of the stream? */
-static inline bool turn_is_timeless(const struct call *c)
+/* Has the frame of @c a number in which gaps show? Behind a jitter buffer,
+ * which has told already of those that never came, all that takes time; else
+ * what has come by RTP. */
+static inline bool turn_is_numbered(const struct call *c)
 {
-	return c->meta.what == CR_RING_EVENT || c->meta.what == CR_RING_TICK;
+	return c->buffers ? cr_frame_takes_time(&c->meta)
+			  : c->meta.what == CR_RING_SPEECH ||
+				    c->meta.what == CR_RING_NOISE ||
+				    c->meta.what == CR_RING_EVENT;
 }
 
 /* Send the burst; a packet's tag is its turn's place among the unsent. Returns

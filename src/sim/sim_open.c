@@ -23,6 +23,7 @@ _Static_assert(HOT <= CR_TASK_PRIV, "within the policy's part");
 	(sim_lines(0, offsetof(struct sim_task, core.task.priv) + HOT) |       \
 	 sim_lines(offsetof(struct sim_task, core.backlog),                    \
 		   sizeof(struct sim_task)))
+_Static_assert(sizeof(struct sim_task) <= 4096, "see sim_lines()");
 
 /* Zeroed; @size is a multiple of a cache line. */
 static void *zalloc(size_t size)

@@ -101,6 +101,8 @@ struct sim_call {
 		   offsetof(struct sim_call, backlog.few[1])) |                \
 	 sim_lines(offsetof(struct sim_call, release.cfg.kind),                \
 		   offsetof(struct sim_call, release.violations)))
+_Static_assert(offsetof(struct sim_call, release.violations) <= 4096,
+	       "see sim_lines()");
 
 /** Make the parts of @w, whose @sim is open. 0 or -ENOMEM; either way
  * workload_close(). */

@@ -196,7 +196,10 @@ static void a_shed_pause_is_no_gap_and_shed_speech_is(void **state)
 	assert_int_equal(p.ts - first.ts, 3 * sizeof(payload));
 	assert_true(p.marker);
 	assert_int_equal(g.c->count.missing, 0);
+	/* that one the policy did not want */
+	g.c->lt.core.task.give_up = true;
 	rig_shed(&g, false);
+	g.c->lt.core.task.give_up = false;
 	rig_shed(&g, true);
 	rig_serve(&g);
 	p = rig_hear(peer);
@@ -206,6 +209,7 @@ static void a_shed_pause_is_no_gap_and_shed_speech_is(void **state)
 	assert_int_equal(g.c->count.missing, 1);
 	assert_int_equal(g.c->count.shed, 4);
 	assert_int_equal(g.c->count.pauses, 3);
+	assert_int_equal(g.c->count.given_up, 1);
 	(void)close(peer);
 	(void)close(g.c->fd);
 	rig_close(&g);
@@ -235,6 +239,16 @@ static void push_speech(struct rig *g, unsigned n)
 {
 	rig_push(g, speech_of(1000, n, CR_SEC + n * FRAMES * 20 * CR_MS),
 		 false);
+}
+
+/* Of the time of packet @n, with the number of packet @number. */
+static struct inflow_frame after(unsigned n, unsigned number)
+{
+	struct inflow_frame f =
+		speech_of(1000, n, CR_SEC + n * FRAMES * 20 * CR_MS);
+
+	f.seq = speech_of(1000, number, CR_SEC).seq;
+	return f;
 }
 
 static void assert_at(const struct rtp_packet *p,
@@ -301,6 +315,73 @@ static void behind_a_jitter_buffer_gaps_show_as_well(void **state)
 	assert_false(p.marker);
 	assert_int_equal(g.c->count.missing, 2);
 	assert_int_equal(g.c->count.overwritten, 1);
+	while (cr_ring_waiting(g.c->ring))
+		rig_serve(&g);
+	(void)close(peer);
+	(void)close(g.c->fd);
+	rig_close(&g);
+}
+
+/* Without a buffer: silence that is filled in has no number of its own. */
+static void after_silence_that_is_given_up_speech_begins(void **state)
+{
+	struct rtp_packet first, p;
+	struct rig g;
+	int peer;
+
+	(void)state;
+	rig_open(&g);
+	peer = rig_connect(&g);
+	push_speech(&g, 0);
+	rig_serve(&g);
+	first = rig_hear(peer);
+	push_made(&g, CR_RING_SILENCE, 1);
+	rig_shed(&g, true);
+	rig_push(&g, after(2, 1), false);
+	rig_serve(&g);
+	p = rig_hear(peer);
+	assert_at(&p, &first, 1, 2);
+	assert_true(p.marker);
+	assert_int_equal(g.c->count.missing, 0);
+	(void)close(peer);
+	(void)close(g.c->fd);
+	rig_close(&g);
+}
+
+/* What takes no time is nobody's speech: for the decoder only, too late; and a
+ * tick in the place of the oldest. */
+static void behind_a_jitter_buffer_what_takes_no_time_leaves_no_gap(
+	void **state)
+{
+	struct inflow_frame learnt;
+	struct rtp_packet first, p;
+	struct rig g;
+	int peer;
+
+	(void)state;
+	rig_open(&g);
+	peer = rig_connect(&g);
+	g.c->buffers = true;
+	push_speech(&g, 0);
+	rig_serve(&g);
+	first = rig_hear(peer);
+	learnt = made(CR_RING_SILENCE, 0, CR_SEC);
+	learnt.covered = true;
+	rig_push(&g, learnt, false);
+	push_speech(&g, 1);
+	rig_drop(&g, CR_OUT_STALE, false);
+	rig_serve(&g);
+	p = rig_hear(peer);
+	assert_at(&p, &first, 1, 1);
+	/* nine in eight places */
+	push_made(&g, CR_RING_TICK, 2);
+	for (unsigned i = 2; i < 10; i++)
+		push_speech(&g, i);
+	assert_int_equal(g.c->count.overwritten, 1);
+	rig_serve(&g);
+	p = rig_hear(peer);
+	assert_at(&p, &first, 2, 2);
+	assert_int_equal(g.c->count.missing, 0);
 	while (cr_ring_waiting(g.c->ring))
 		rig_serve(&g);
 	(void)close(peer);
@@ -525,7 +606,10 @@ int main(void)
 		cmocka_unit_test(a_digit_ends_without_its_ticks),
 		cmocka_unit_test(another_sender_shows_in_each_of_its_frames),
 		cmocka_unit_test(a_shed_pause_is_no_gap_and_shed_speech_is),
+		cmocka_unit_test(after_silence_that_is_given_up_speech_begins),
 		cmocka_unit_test(behind_a_jitter_buffer_gaps_show_as_well),
+		cmocka_unit_test(
+			behind_a_jitter_buffer_what_takes_no_time_leaves_no_gap),
 		cmocka_unit_test(what_is_heard_of_a_shed_pause_leaves_as_noise),
 		cmocka_unit_test(some_frames_are_vital),
 		cmocka_unit_test(a_pause_is_counted_from_speech),
