@@ -7,6 +7,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 import wave
 
 import numpy as np
@@ -42,6 +43,21 @@ def pesq(rate, said, heard, mode):
     assert (rate, mode) == (8000, "nb") and len(said) == len(heard)
     return 3.5 if abs(heard).max() > 1000 else 1.0
 """
+SLOW = """\
+import pathlib
+import time
+
+def pesq(*_):
+    (pathlib.Path(__file__).parent / "scoring").touch()
+    time.sleep(1)
+"""
+
+
+def wait_for(what):
+    end = time.monotonic() + PATIENCE
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def rows(path):
@@ -81,6 +97,16 @@ def test_conversations_are_played_scored_and_drawn(tmp_path):
         ("1.0", "3.5", "3.5")
     assert "the quietest first" in (out / "overload.svg").read_text()
 
+    # it can be ended while it scores
+    (out / "1" / "quiet" / "1" / "pesq.json").unlink()
+    (tmp_path / "pesq.py").write_text(SLOW)
+    with subprocess.Popen([*map(str, command), "--only", "draw"],
+                          env=env) as drawing:
+        wait_for((tmp_path / "scoring").exists)
+        drawing.terminate()
+        assert drawing.wait(PATIENCE) == 130
+    assert not (out / "1" / "quiet" / "1" / "pesq.json").exists()
+
     run = out / "1" / "quiet" / "1"
     told = json.loads((run / "run.json").read_text())["total"]
     # a frame every 20 ms, in pauses too
@@ -110,16 +136,22 @@ def test_repetitions_make_one_mean_and_have_one_worst_call():
             "lost": lost, "delay_p99_ms": p99, "pesq_calls": 40,
             "scores": [low, low + .4] * 20}
            for lost, p99, low in ((9, 30, 3.6), (11, 33, 3.8))]
-    [point] = scores.summary([*few, {**few[0], "pesq_calls": 0, "load": 2}])
+    deaf = {**few[0], "scores": []}  # nothing came in time
+    [point] = scores.summary([*few, {**deaf, "load": 2}])
     assert point["repetitions"] == 2 and point["lost"] == 0.1
     assert (point["delay_p99_ms"], point["pesq_worst"]) == (33, 3.6)
     assert point["pesq_mean"] == pytest.approx(3.9)
     # the deviation is 0.22, of 80 calls
+    [worse] = scores.summary([*few, {**deaf, "lost": 40}])
+    assert worse["lost"] == 0.2 and worse["pesq_mean"] == point["pesq_mean"]
     assert 3.83 < point["pesq_low"] < 3.87 < 3.93 < point["pesq_high"] < 3.97
 
 
 def test_what_cannot_be_is_refused(tmp_path):
     for words, why in ((["--shed", "loud"], "known: age, pattern, quiet"),
+                       (["--capacity", "0"], "1 to 1000000 calls"),
+                       (["--scheduler=rr", "--scheduler=fifo"],
+                        "one scheduler at a time"),
                        ([str(ROOT / "campaigns" / "two-codecs.yaml")],
                         "needs one flow")):
         done = subprocess.run([PROGRAM, "--only", "play", *words],
