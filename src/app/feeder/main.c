@@ -391,8 +391,12 @@ static int outrank(struct cr_err *e)
 		  : 0;
 }
 
-static int check_spool(const struct campaign *c, struct cr_err *e)
+static int check_played(const struct campaign *c, struct cr_err *e)
 {
+	if (raw.playout && !raw.dump)
+		return cr_fail(e, -EINVAL,
+			       "--playout says what --dump keeps: needs --dump "
+			       "DIR");
 	if (!c->conversions.count || raw.spool)
 		return 0;
 	return cr_fail(e, -EINVAL,
@@ -456,7 +460,7 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 	if (raw.print == PRINT_COUNTS)
 		return feeder_print_counts(&cfg, &e) ? complain(EXIT_BROKEN, &e)
 						     : 0;
-	if (check_spool(c, &e))
+	if (check_played(c, &e))
 		return complain(EXIT_USAGE, &e);
 	return play(&cfg, argc, argv);
 }

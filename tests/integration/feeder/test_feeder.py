@@ -13,7 +13,9 @@ import signal
 import subprocess
 import sys
 import time
+import wave
 
+import numpy as np
 import pytest
 
 from conftest import PATIENCE
@@ -162,6 +164,21 @@ def test_talk_spurts_leave_gaps_and_nothing_is_lost(daemon, campaign):
     assert total["sent"] == plan.count("frame=") < 4 * 99
     assert plan.count("marker") > 4
     assert total["lost"] == 0 and total["received"] == total["sent"]
+
+
+def test_what_comes_too_late_is_not_kept(daemon, campaign, tmp_path):
+    """No answer takes less than a microsecond; all count as received."""
+    def heard(playout):
+        dump = tmp_path / playout
+        total = d.feed(path, "--dump", dump, "--playout", playout)["total"]
+        assert total["received"] == total["sent"] > 50
+        with wave.open(str(dump / "a-0.wav")) as f:
+            return np.frombuffer(f.readframes(f.getnframes()), "<i2")
+
+    d = knows_costs(daemon(*PATIENT))
+    path = campaign(simple(count=1))
+    assert abs(heard("1us")).max(initial=0) <= 8
+    assert abs(heard("10s")).max() > 1000
 
 
 def test_a_clock_that_drifts_sends_more_or_fewer_frames(daemon, campaign,
@@ -437,6 +454,7 @@ def test_it_tells_the_schedulers(campaign):
     (["--count", "b=3"], "no flow 'b'"),
     (["--count", "0"], "needs [FLOW=]N"),
     (["--to", "host:port"], "the port must be"),
+    (["--playout", "1s"], "needs --dump"),
 ])
 def test_wrong_options_are_explained(campaign, args, says):
     done = feed(campaign(simple(count=1)), *args)
