@@ -90,6 +90,7 @@ static uint32_t rig_heard(int peer)
 	return p.ts;
 }
 
+/* Who hears the call: the socket. */
 static int rig_connect(struct rig *g)
 {
 	struct sockaddr_storage at;
@@ -101,6 +102,22 @@ static int rig_connect(struct rig *g)
 	return peer;
 }
 
+static int rig_begin(struct rig *g)
+{
+	rig_open(g);
+	return rig_connect(g);
+}
+
+/* What still waits is run. */
+static void rig_end(struct rig *g, int peer)
+{
+	while (cr_ring_waiting(g->c->ring))
+		rig_serve(g);
+	(void)close(peer);
+	(void)close(g->c->fd);
+	rig_close(g);
+}
+
 /* The first frame of another sender is overwritten: the second one's timestamp
  * is its own sender's all the same. */
 static void another_sender_shows_in_each_of_its_frames(void **state)
@@ -110,8 +127,7 @@ static void another_sender_shows_in_each_of_its_frames(void **state)
 	int peer;
 
 	(void)state;
-	rig_open(&g);
-	peer = rig_connect(&g);
+	peer = rig_begin(&g);
 	rig_push(&g, speech_of(1000, 0, CR_SEC), false);
 	rig_serve(&g);
 	assert_int_equal(rig_heard(peer), 0);
@@ -125,11 +141,7 @@ static void another_sender_shows_in_each_of_its_frames(void **state)
 	rig_serve(&g);
 	assert_int_equal(rig_heard(peer), 3 * sizeof(payload));
 	assert_int_equal(g.c->count.missing, 0);
-	while (cr_ring_waiting(g.c->ring))
-		rig_serve(&g);
-	(void)close(peer);
-	(void)close(g.c->fd);
-	rig_close(&g);
+	rig_end(&g, peer);
 }
 
 /* --- what is shed --- */
@@ -182,8 +194,7 @@ static void a_shed_pause_is_no_gap_and_shed_speech_is(void **state)
 	int peer;
 
 	(void)state;
-	rig_open(&g);
-	peer = rig_connect(&g);
+	peer = rig_begin(&g);
 	for (unsigned i = 0; i < 7; i++)
 		rig_push(&g, speech_of(1000, i, CR_SEC + i * period), false);
 	rig_serve(&g);
@@ -210,9 +221,7 @@ static void a_shed_pause_is_no_gap_and_shed_speech_is(void **state)
 	assert_int_equal(g.c->count.shed, 4);
 	assert_int_equal(g.c->count.pauses, 3);
 	assert_int_equal(g.c->count.given_up, 1);
-	(void)close(peer);
-	(void)close(g.c->fd);
-	rig_close(&g);
+	rig_end(&g, peer);
 }
 
 /* --- behind a jitter buffer --- */
@@ -268,8 +277,7 @@ static void behind_a_jitter_buffer_gaps_show_as_well(void **state)
 	int peer;
 
 	(void)state;
-	rig_open(&g);
-	peer = rig_connect(&g);
+	peer = rig_begin(&g);
 	g.c->buffers = true;
 	for (unsigned i = 0; i < 4; i++)
 		push_speech(&g, i);
@@ -315,11 +323,7 @@ static void behind_a_jitter_buffer_gaps_show_as_well(void **state)
 	assert_false(p.marker);
 	assert_int_equal(g.c->count.missing, 2);
 	assert_int_equal(g.c->count.overwritten, 1);
-	while (cr_ring_waiting(g.c->ring))
-		rig_serve(&g);
-	(void)close(peer);
-	(void)close(g.c->fd);
-	rig_close(&g);
+	rig_end(&g, peer);
 }
 
 /* Without a buffer: silence that is filled in has no number of its own. */
@@ -330,8 +334,7 @@ static void after_silence_that_is_given_up_speech_begins(void **state)
 	int peer;
 
 	(void)state;
-	rig_open(&g);
-	peer = rig_connect(&g);
+	peer = rig_begin(&g);
 	push_speech(&g, 0);
 	rig_serve(&g);
 	first = rig_hear(peer);
@@ -343,9 +346,7 @@ static void after_silence_that_is_given_up_speech_begins(void **state)
 	assert_at(&p, &first, 1, 2);
 	assert_true(p.marker);
 	assert_int_equal(g.c->count.missing, 0);
-	(void)close(peer);
-	(void)close(g.c->fd);
-	rig_close(&g);
+	rig_end(&g, peer);
 }
 
 /* What takes no time is nobody's speech: for the decoder only, too late; and a
@@ -359,8 +360,7 @@ static void behind_a_jitter_buffer_what_takes_no_time_leaves_no_gap(
 	int peer;
 
 	(void)state;
-	rig_open(&g);
-	peer = rig_connect(&g);
+	peer = rig_begin(&g);
 	g.c->buffers = true;
 	push_speech(&g, 0);
 	rig_serve(&g);
@@ -382,11 +382,7 @@ static void behind_a_jitter_buffer_what_takes_no_time_leaves_no_gap(
 	p = rig_hear(peer);
 	assert_at(&p, &first, 2, 2);
 	assert_int_equal(g.c->count.missing, 0);
-	while (cr_ring_waiting(g.c->ring))
-		rig_serve(&g);
-	(void)close(peer);
-	(void)close(g.c->fd);
-	rig_close(&g);
+	rig_end(&g, peer);
 }
 
 /* --- noise for who takes it --- */
@@ -464,9 +460,7 @@ static void what_is_heard_of_a_shed_pause_leaves_as_noise(void **state)
 	assert_int_equal(p.ts - first.ts, 7 * sizeof(payload));
 	assert_int_equal(g.c->count.noises_out, 1);
 	assert_int_equal(g.c->count.missing, 0);
-	(void)close(peer);
-	(void)close(g.c->fd);
-	rig_close(&g);
+	rig_end(&g, peer);
 }
 
 /* --- what the engine is told --- */
@@ -506,8 +500,7 @@ static void a_pause_is_counted_from_speech(void **state)
 	int peer;
 
 	(void)state;
-	rig_open(&g);
-	peer = rig_connect(&g);
+	peer = rig_begin(&g);
 	rig_push(&g, speech_of(1000, 0, CR_SEC), false);
 	rig_push(&g, tick, false);
 	rig_push(&g, speech_of(2000000000, 0, CR_SEC + 200 * CR_MS), true);
@@ -516,9 +509,7 @@ static void a_pause_is_counted_from_speech(void **state)
 	rig_serve(&g);
 	rig_serve(&g);
 	assert_int_equal(rig_heard(peer), 1600);
-	(void)close(peer);
-	(void)close(g.c->fd);
-	rig_close(&g);
+	rig_end(&g, peer);
 }
 
 /* And is heard at once. */
