@@ -19,10 +19,26 @@ struct backlog_entry {
 	uint64_t frame;
 	cr_ns arrival, eligible, deadline;
 	union {
-		cr_ns waited; /**< in a jitter buffer, before @arrival       */
+		cr_ns waited; /**< in a jitter buffer, before @arrival; or
+				   BACKLOG_CONCEALED                         */
 		uint64_t seq; /**< of a packet that is no job yet            */
 	};
 };
+
+/** It never came: what stands in for it has not waited, and is vital
+ * (cr_job.vital), as live (media/ring.h). */
+#define BACKLOG_CONCEALED ((cr_ns)-1)
+
+static inline bool backlog_is_vital(const struct backlog_entry *e)
+{
+	return e->waited == BACKLOG_CONCEALED;
+}
+
+/** In a jitter buffer, before it became a job. */
+static inline cr_ns backlog_waited(const struct backlog_entry *e)
+{
+	return e->waited > 0 ? e->waited : 0;
+}
 
 /** So many wait without memory of their own: most calls never need more. */
 #define BACKLOG_FEW 2u

@@ -41,13 +41,16 @@ static void describe(const struct backlog_entry *e, struct cr_job *job)
 	job->deadline = e->deadline;
 }
 
-/* Of the frame in front of the backlog: voices are heard in order. */
+/* Of the frame in front of the backlog: voices are heard in order, and nobody
+ * hears what never came. */
 static void describe_first(struct sim_call *c, const struct backlog_entry *e,
 			   struct cr_job *job)
 {
 	describe(e, job);
+	job->vital = backlog_is_vital(e);
 	if (c->voice)
-		job->importance = voice_at(c->voice, e->frame);
+		job->importance = job->vital ? CR_IMPORTANCE_UNKNOWN
+					     : voice_at(c->voice, e->frame);
 }
 
 static void job_comes(struct sim_call *c, struct arrival_job j, cr_ns waited,
@@ -72,7 +75,8 @@ static void job_comes(struct sim_call *c, struct arrival_job j, cr_ns waited,
 	if (rc <= 0)
 		return;
 	describe_first(c, &dropped, &lost);
-	outcome_undone(c, &lost, dropped.waited, CR_OUT_OVERWRITTEN, now);
+	outcome_undone(c, &lost, backlog_waited(&dropped), CR_OUT_OVERWRITTEN,
+		       now);
 }
 
 cr_ns workload_look_ahead(struct sim_call *c)
@@ -150,7 +154,8 @@ static void play(struct sim_call *c, cr_ns now)
 		if (f.concealed && is_over(c))
 			continue;
 		c->stats->concealed += f.concealed;
-		job_comes(c, j, f.waited, now);
+		job_comes(c, j, f.concealed ? BACKLOG_CONCEALED : f.waited,
+			  now);
 	}
 }
 
@@ -240,7 +245,7 @@ static bool claim(struct core_task *t, uint64_t seq)
 		return false;
 	if (c->served)
 		c->uncounted = e->arrival;
-	c->waited = e->waited;
+	c->waited = backlog_waited(e);
 	backlog_drop(&c->backlog);
 	return true;
 }

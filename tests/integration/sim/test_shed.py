@@ -18,7 +18,8 @@ SIM = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release")) \
 MS = 1000000
 JOB, DONE, OVERWRITTEN, STALE, SHED = 1, 0, 1, 2, 9
 NOISE = 50  # no frame of a pause is as loud, none of a spurt is softer
-Job = collections.namedtuple("Job", "call frame arrival pick outcome loud")
+Job = collections.namedtuple("Job", "call frame arrival pick outcome loud "
+                             "buffered")
 
 
 def write(tmp_path, calls, voice="{model: talk}", more="", cpus=2):
@@ -55,7 +56,8 @@ def traced(path, *args):
         if kind == JOB:
             arrival, _, pick = struct.unpack_from("<qqq", data, at + 16)
             jobs.append(Job(call, frame, arrival, pick, outcome,
-                            data[at + 92]))
+                            data[at + 92],
+                            struct.unpack_from("<I", data, at + 88)[0]))
     assert sum(j.outcome == SHED for j in jobs) == t["shed"]
     return jobs
 
@@ -213,6 +215,22 @@ def test_a_frame_pushed_out_of_its_buffer_was_rated_too(tmp_path):
             if j.outcome == OVERWRITTEN]
     assert len(gone) > 1000
     assert all(j.loud == heard[j.call, j.frame] > 0 for j in gone)
+
+
+@pytest.mark.parametrize("args", (
+    ("-s", "fifo", "--shed", "pattern"), ("-s", "fifo", "--shed", "quiet"),
+    ("-s", "red", "--run-queues", "2")))
+def test_what_stands_in_for_lost_packets_is_never_given_up(tmp_path, args):
+    """As live: nobody has waited for it in the jitter buffer, or can tell how
+    loud it is."""
+    path = write(tmp_path, 250, more=", network: {loss: 5%}, jitter: "
+                 "{buffer: fixed, most: 60ms}")
+    jobs = traced(path, *args)
+    gone = [j for j in jobs if j.outcome == SHED]
+    assert len(gone) > 0.1 * len(jobs) and all(j.buffered for j in gone)
+    made = [j for j in jobs if not j.buffered]
+    assert len(made) > 0.04 * len(jobs)
+    assert all(j.loud == 0 for j in made)
 
 
 def test_what_the_scheduler_gives_up_counts_as_that(tmp_path):
