@@ -33,6 +33,13 @@ struct campaign_leg {
 	int64_t complexity;	 /**< of a tunable encoder; -1: its own     */
 };
 
+/** Samples of its PCM in a second. */
+static inline unsigned campaign_leg_rate(const struct campaign_leg *leg)
+{
+	return leg->cfg.sample_rate ? leg->cfg.sample_rate
+				    : leg->codec->sample_rate;
+}
+
 /** How frames become jobs; see engine/release.h. */
 struct campaign_release {
 	int64_t kind;  /**< enum release_kind                              */

@@ -5,6 +5,7 @@
 #include "campaign/segments.h"
 
 #include "base/divisor.h"
+#include "campaign/campaign.h"
 #include "campaign/random.h"
 
 #define SEGMENT_MIN CR_SEC
@@ -14,13 +15,31 @@
 #define MIN_SEGMENTS 16u
 #define MAX_SEGMENTS 256u
 
-struct segments segments_of(cr_ns ptime, cr_ns duration, size_t bytes,
-			    bool coded)
+/* PCM without a codec is that of a telephone. */
+static unsigned rate_of(const struct campaign_leg *in)
+{
+	return in->codec ? campaign_leg_rate(in) : 8000;
+}
+
+/* Of a packet, headers aside. */
+static size_t packet_bytes(const struct campaign_flow *f)
+{
+	const struct cr_codec *codec = f->in.codec;
+
+	if (!codec || codec->any_length)
+		return (size_t)(f->ptime * rate_of(&f->in) / CR_SEC) * 2;
+	return codec->frame_max ? codec->frame_max
+				: codec->modes[f->in.cfg.mode].bytes;
+}
+
+struct segments segments_of(const struct campaign_flow *f, cr_ns duration)
 {
 	cr_ns time = cr_ns_max(cr_ns_min(duration, SEGMENT_MAX), SEGMENT_MIN);
-	struct segments s = { .frames = (unsigned)(time / ptime) };
+	bool coded = f->in.codec && !f->in.codec->any_length;
+	struct segments s = { .frames = (unsigned)(time / f->ptime) };
+	size_t bytes = packet_bytes(f) * s.frames;
 
-	s.count = (unsigned)(POOL_BYTES / (bytes * s.frames));
+	s.count = (unsigned)(POOL_BYTES / (bytes ? bytes : 1));
 	if (s.count < MIN_SEGMENTS)
 		s.count = MIN_SEGMENTS;
 	if (s.count > MAX_SEGMENTS)

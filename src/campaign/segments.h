@@ -10,21 +10,21 @@
 #ifndef CAMPAIGN_SEGMENTS_H
 #define CAMPAIGN_SEGMENTS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "cr/time.h"
+
+struct campaign_flow;
 
 struct segments {
 	unsigned count;
 	unsigned frames; /**< of one */
 };
 
-/** Of a flow whose packets hold @ptime and @bytes at most, in a campaign of
- * @duration: segments need not be longer. @coded: each costs codec time. */
-struct segments segments_of(cr_ns ptime, cr_ns duration, size_t bytes,
-			    bool coded);
+/** Of @f in a campaign of @duration: segments need not be longer. PCM has as
+ * many as fit into some memory, codecs fewer: each costs codec time. */
+struct segments segments_of(const struct campaign_flow *f, cr_ns duration);
 
 /** One call's way. */
 struct segment_way {

@@ -265,8 +265,7 @@ int output_frames(const struct output *o, const char *dir, struct cr_err *e)
 static struct dump *said(const struct output *o, const struct feeder_call *c)
 {
 	const struct campaign_leg *in = &c->flow->in;
-	unsigned rate = in->cfg.sample_rate ? in->cfg.sample_rate
-					    : in->codec->sample_rate;
+	unsigned rate = campaign_leg_rate(in);
 	struct dump *d =
 		dump_new(in, (unsigned)(c->flow->ptime * rate / CR_SEC));
 	struct plan_stream stream;

@@ -41,20 +41,13 @@ int source_payload_cfg(const struct campaign_leg *leg, struct payload_cfg *out)
 	return 0;
 }
 
-static unsigned leg_rate(const struct campaign_leg *leg)
-{
-	return leg->cfg.sample_rate ? leg->cfg.sample_rate
-				    : leg->codec->sample_rate;
-}
-
 static int size_pool(struct source *s, const struct encoder *enc,
 		     const struct source_cfg *cfg, struct cr_err *e)
 {
-	bool coded = !enc->leg->codec->any_length;
-
-	s->slot = coded ? payload_max_bytes(&enc->payload)
-			: (size_t)enc->samples * 2;
-	s->in = segments_of(cfg->flow->ptime, cfg->duration, s->slot, coded);
+	s->slot = enc->leg->codec->any_length
+			  ? (size_t)enc->samples * 2
+			  : payload_max_bytes(&enc->payload);
+	s->in = segments_of(cfg->flow, cfg->duration);
 	s->pool = calloc(s->in.count, s->slot * s->in.frames);
 	s->bytes =
 		calloc((size_t)s->in.count * s->in.frames, sizeof(*s->bytes));
@@ -157,11 +150,11 @@ int source_open(struct source **out, const struct source_cfg *cfg,
 	if (rc)
 		return cr_fail(e, rc, "%s has no RTP payload format",
 			       f->in.codec->name);
-	enc.samples = (unsigned)(f->ptime * leg_rate(&f->in) / CR_SEC);
+	enc.samples = (unsigned)(f->ptime * campaign_leg_rate(&f->in) / CR_SEC);
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return cr_fail(e, -ENOMEM, "out of memory for speech");
-	rc = recordings_open(&enc.corpus, &said, leg_rate(&f->in), e);
+	rc = recordings_open(&enc.corpus, &said, campaign_leg_rate(&f->in), e);
 	if (!rc)
 		rc = fill(s, &enc, cfg, e);
 	speech_close(enc.corpus);
@@ -200,7 +193,7 @@ bool source_fits(const struct campaign_flow *a, const struct campaign_flow *b)
 	    a->in.cfg.dtx != b->in.cfg.dtx ||
 	    a->in.cfg.complexity != b->in.cfg.complexity ||
 	    a->in.cfg.fec != b->in.cfg.fec ||
-	    leg_rate(&a->in) != leg_rate(&b->in) ||
+	    campaign_leg_rate(&a->in) != campaign_leg_rate(&b->in) ||
 	    !turns_alike(&a->voice.turns, &b->voice.turns) ||
 	    a->input_count != b->input_count)
 		return false;

@@ -89,8 +89,7 @@ static void rate_segment(struct voice_model *m, unsigned i)
 /* The feeder's segments (feeder/source.c). */
 static int rate_turns(struct voice_model *m, cr_ns duration, struct cr_err *e)
 {
-	m->in = segments_of(m->flow->ptime, duration,
-			    2 * packet_samples(m->flow), false);
+	m->in = segments_of(m->flow, duration);
 	m->levels = malloc((size_t)m->in.count * m->in.frames);
 	if (!m->levels)
 		return cr_fail(e, -ENOMEM, "out of memory");

@@ -4,7 +4,7 @@
  * daemon's receiver would rate it (cr_job.importance). By a model of talk,
  * spurts and pauses of exponential length in which all frames are sent; by the
  * energy of recordings; or by that of the very turns that the feeder would
- * send (of PCM at 8 kHz; of AMR the same turns in another order).
+ * send, in its order (exactly, of PCM at 8 kHz).
  *
  * Thread rule: a model is constant once it is open; a voice belongs to the
  * thread that has its call.

@@ -19,12 +19,25 @@ enum { RATE = 8000, SECONDS = 6, FRAMES = 3000, SEED = 5 };
 /* 20 dB above the noise of pauses. */
 enum { NOISE = 2 + 4 * 12 };
 
-static struct campaign *campaign;
+static struct campaign *campaign, *coded;
+
+static int parse(struct campaign **c, const char *in, const char *duration,
+		 const char *wav)
+{
+	char text[512];
+
+	(void)snprintf(text, sizeof(text),
+		       "duration: %s\nflows:\n  - count: 1\n"
+		       "    in: {codec: %s}\n    out: {codec: g722}\n"
+		       "    voice: {model: turns}\n    input: [%s]\n",
+		       duration, in, wav);
+	return campaign_parse(text, strlen(text), "c.yaml", c, NULL);
+}
 
 /* Sounds of any strength, up to 100 ms each. */
-static int make_campaign(void **state)
+static int make_campaigns(void **state)
 {
-	char wav[SCRATCH_MAX], text[512];
+	char wav[SCRATCH_MAX];
 	uint8_t head[WAV_HEADER_BYTES];
 	FILE *f = fopen(scratch_file(wav), "wb");
 	unsigned noise = 1;
@@ -42,43 +55,42 @@ static int make_campaign(void **state)
 		s = (int16_t)(s >> i / 800 % 9);
 		(void)fwrite(&s, sizeof(s), 1, f);
 	}
-	(void)snprintf(text, sizeof(text),
-		       "duration: 4s\nflows:\n  - count: 1\n"
-		       "    in: {codec: pcmu}\n    out: {codec: amr}\n"
-		       "    voice: {model: turns}\n    input: [%s]\n",
-		       wav);
-	return fclose(f) ||
-	       campaign_parse(text, strlen(text), "c.yaml", &campaign, NULL);
+	return fclose(f) || parse(&campaign, "pcmu", "4s", wav) ||
+	       parse(&coded, "amr", "1s", wav);
 }
 
-static int free_campaign(void **state)
+static int free_campaigns(void **state)
 {
 	(void)state;
 	campaign_free(campaign);
+	campaign_free(coded);
 	return 0;
+}
+
+static void open_both(const struct campaign *c, struct source **source,
+		      struct voice_model *model)
+{
+	const struct campaign_flow *flow = &c->flows[0];
+	const struct source_cfg live = { .flow = flow,
+					 .base = "c.yaml",
+					 .seed = SEED,
+					 .duration = c->duration };
+	const struct voice_cfg simulated = { c, flow, SEED, c->duration };
+
+	assert_int_equal(source_open(source, &live, NULL), 0);
+	assert_int_equal(voice_model_open(model, &simulated, NULL), 0);
 }
 
 static void the_feeder_sends_what_the_simulator_rates(void **state)
 {
-	const struct campaign_flow *flow = &campaign->flows[0];
-	const struct source_cfg cfg = { .flow = flow,
-					.base = "c.yaml",
-					.seed = SEED,
-					.duration = campaign->duration };
 	struct payload_cfg pcmu;
 	struct voice_model model;
 	struct source *source;
 	unsigned pauses = 0;
 
 	(void)state;
-	assert_int_equal(source_payload_cfg(&flow->in, &pcmu), 0);
-	assert_int_equal(source_open(&source, &cfg, NULL), 0);
-	assert_int_equal(
-		voice_model_open(&model,
-				 &(struct voice_cfg){ campaign, flow, SEED,
-						      campaign->duration },
-				 NULL),
-		0);
+	assert_int_equal(source_payload_cfg(&campaign->flows[0].in, &pcmu), 0);
+	open_both(campaign, &source, &model);
 	for (uint64_t call = 0; call < 3; call++) {
 		struct importance_amr past = { 0 };
 		struct source_voice live;
@@ -103,11 +115,34 @@ static void the_feeder_sends_what_the_simulator_rates(void **state)
 	source_close(source);
 }
 
+/* How loud AMR is, its gains tell; but who speaks when is the same. */
+static void coded_turns_come_in_the_feeders_order(void **state)
+{
+	struct voice_model model;
+	struct source *source;
+
+	(void)state;
+	open_both(coded, &source, &model);
+	for (uint64_t call = 0; call < 3; call++) {
+		struct source_voice live;
+		struct voice simulated;
+
+		source_voice_init(&live, source, 40 + call);
+		voice_init(&simulated, &model, 40 + call, call);
+		for (uint64_t i = 0; i < FRAMES; i++)
+			assert_int_equal(segment_at(&live.way, i),
+					 segment_at(&simulated.way, i));
+	}
+	voice_model_close(&model);
+	source_close(source);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_feeder_sends_what_the_simulator_rates),
+		cmocka_unit_test(coded_turns_come_in_the_feeders_order),
 	};
 
-	return cmocka_run_group_tests(tests, make_campaign, free_campaign);
+	return cmocka_run_group_tests(tests, make_campaigns, free_campaigns);
 }
