@@ -7,9 +7,11 @@
 
 #include <netinet/in.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/address.h"
 #include "cmocka_cr.h"
+#include "media/packet.h"
 #include "media/turn.h"
 
 enum {
@@ -105,6 +107,83 @@ static inline int open_port(struct sockaddr_storage *at)
 			 0);
 	assert_int_equal(getsockname(fd, (struct sockaddr *)at, &len), 0);
 	return fd;
+}
+
+/* --- frames as their receiver pushes them --- */
+
+/* Of packet @n of a sender that began with @first. */
+static inline struct inflow_frame speech_of(uint32_t first, unsigned n,
+					    cr_ns at)
+{
+	return (struct inflow_frame){
+		.what = CR_RING_SPEECH,
+		.payload = payload,
+		.bytes = sizeof(payload),
+		.ts = first + n * (uint32_t)sizeof(payload),
+		.seq = (uint16_t)n,
+		.at = at,
+	};
+}
+
+static inline void rig_push(struct rig *g, struct inflow_frame f, bool restart)
+{
+	f.restart = restart;
+	g->c->trace = g->other;
+	packet_push(g->c, &f);
+}
+
+/* Run the oldest frame. */
+static inline void rig_serve(struct rig *g)
+{
+	const struct live_run run = { .picked = 0 };
+	struct cr_job job;
+
+	assert_true(call_peek(&g->c->lt.core, &job));
+	assert_true(call_claim(&g->c->lt.core, job.seq));
+	turn_run(g->w, g->c, &run);
+	turn_flush(g->w);
+}
+
+/* Who hears the call: the socket. */
+static inline int rig_connect(struct rig *g)
+{
+	struct sockaddr_storage at;
+	int peer;
+
+	g->c->fd = open_port(&at);
+	peer = open_port(&at);
+	way_set(&g->c->own_way, &at);
+	return peer;
+}
+
+static inline int rig_begin(struct rig *g)
+{
+	rig_open(g);
+	return rig_connect(g);
+}
+
+/* What still waits is run. */
+static inline void rig_end(struct rig *g, int peer)
+{
+	while (cr_ring_waiting(g->c->ring))
+		rig_serve(g);
+	(void)close(peer);
+	(void)close(g->c->fd);
+	rig_close(g);
+}
+
+/* The first packet that @peer has; all others go. */
+static inline struct rtp_packet rig_hear(int peer)
+{
+	uint8_t buf[BURST_BYTES];
+	struct rtp_packet p;
+	ssize_t n = recv(peer, buf, sizeof(buf), MSG_DONTWAIT);
+
+	assert_true(n > 0);
+	assert_int_equal(rtp_parse(buf, (size_t)n, &p), 0);
+	while (recv(peer, buf, sizeof(buf), MSG_DONTWAIT) > 0)
+		;
+	return p;
 }
 
 #endif

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a listener is sent of a call whose frames are given up: without a jitter
+ * buffer, behind one, and where it takes comfort noise.
+ */
+#include <string.h>
+
+#include "turn_rig.h"
+
+/* Drop the oldest frame, in a @pause or in speech. */
+static void rig_drop(struct rig *g, enum cr_outcome why, bool pause)
+{
+	struct core_task *t = &g->c->lt.core;
+	struct cr_job job = { 0 };
+
+	assert_true(call_peek(t, &job));
+	assert_true(call_claim(t, job.seq));
+	g->c->shed.pause = pause;
+	turn_shed(g->w->trace, g->c, &job, why, job.arrival);
+}
+
+static void rig_shed(struct rig *g, bool pause)
+{
+	rig_drop(g, CR_OUT_SHED, pause);
+}
+
+/* Run the oldest frame, which is one of a @pause or not. */
+static void rig_serve_as(struct rig *g, bool pause)
+{
+	g->c->shed.pause = pause;
+	rig_serve(g);
+}
+
+/* Numbers go on as if the party had sent nothing, time does not, and what comes
+ * begins a talk spurt. What is missing of speech shows in the numbers. */
+static void a_shed_pause_is_no_gap_and_shed_speech_is(void **state)
+{
+	const cr_ns period = FRAMES * 20 * CR_MS;
+	struct rtp_packet first, p;
+	struct rig g;
+	int peer;
+
+	(void)state;
+	peer = rig_begin(&g);
+	for (unsigned i = 0; i < 7; i++)
+		rig_push(&g, speech_of(1000, i, CR_SEC + i * period), false);
+	rig_serve(&g);
+	first = rig_hear(peer);
+	rig_shed(&g, true);
+	rig_shed(&g, true);
+	rig_serve(&g);
+	p = rig_hear(peer);
+	assert_int_equal((uint16_t)(p.seq - first.seq), FRAMES);
+	assert_int_equal(p.ts - first.ts, 3 * sizeof(payload));
+	assert_true(p.marker);
+	assert_int_equal(g.c->count.missing, 0);
+	/* that one the policy did not want */
+	g.c->lt.core.task.give_up = true;
+	rig_shed(&g, false);
+	g.c->lt.core.task.give_up = false;
+	rig_shed(&g, true);
+	rig_serve(&g);
+	p = rig_hear(peer);
+	/* one of them is missing: as many packets as it would have been */
+	assert_int_equal((uint16_t)(p.seq - first.seq), 3 * FRAMES);
+	assert_int_equal(p.ts - first.ts, 6 * sizeof(payload));
+	assert_int_equal(g.c->count.missing, 1);
+	assert_int_equal(g.c->count.shed, 4);
+	assert_int_equal(g.c->count.pauses, 3);
+	assert_int_equal(g.c->count.given_up, 1);
+	rig_end(&g, peer);
+}
+
+/* --- behind a jitter buffer --- */
+
+/* What the buffer has made: of @what, in the place of packet @n. */
+static struct inflow_frame made(enum cr_frame_what what, unsigned n, cr_ns at)
+{
+	struct inflow_frame f = speech_of(1000, n, at);
+
+	f.what = what;
+	f.seq = 0; /* of the packet before, whichever that is */
+	f.payload = NULL;
+	f.bytes = 0;
+	f.units = what == CR_RING_TICK ? 0 : sizeof(payload);
+	return f;
+}
+
+static void push_made(struct rig *g, enum cr_frame_what what, unsigned n)
+{
+	rig_push(g, made(what, n, CR_SEC + n * FRAMES * 20 * CR_MS), false);
+}
+
+static void push_speech(struct rig *g, unsigned n)
+{
+	rig_push(g, speech_of(1000, n, CR_SEC + n * FRAMES * 20 * CR_MS),
+		 false);
+}
+
+/* Of the time of packet @n, with the number of packet @number. */
+static struct inflow_frame after(unsigned n, unsigned number)
+{
+	struct inflow_frame f =
+		speech_of(1000, n, CR_SEC + n * FRAMES * 20 * CR_MS);
+
+	f.seq = speech_of(1000, number, CR_SEC).seq;
+	return f;
+}
+
+static void assert_at(const struct rtp_packet *p,
+		      const struct rtp_packet *first, unsigned seq, unsigned n)
+{
+	assert_int_equal((uint16_t)(p->seq - first->seq), seq * FRAMES);
+	assert_int_equal(p->ts - first->ts, n * sizeof(payload));
+}
+
+/* As without one: a pause shows in the time and in the marker only, speech that
+ * is given up or pushed out shows in the numbers. What the network has lost,
+ * the buffer has filled: that is no gap. */
+static void behind_a_jitter_buffer_gaps_show_as_well(void **state)
+{
+	struct rtp_packet first, p;
+	struct rig g;
+	int peer;
+
+	(void)state;
+	peer = rig_begin(&g);
+	g.c->buffers = true;
+	for (unsigned i = 0; i < 4; i++)
+		push_speech(&g, i);
+	rig_serve(&g);
+	first = rig_hear(peer);
+	rig_shed(&g, true);
+	rig_shed(&g, true);
+	rig_serve(&g);
+	p = rig_hear(peer);
+	assert_at(&p, &first, 1, 3);
+	assert_true(p.marker);
+	/* packet 4 was lost on the way, and a tick comes between */
+	push_made(&g, CR_RING_LOST, 4);
+	push_made(&g, CR_RING_TICK, 5);
+	push_speech(&g, 5);
+	rig_serve(&g);
+	p = rig_hear(peer);
+	assert_at(&p, &first, 2, 4);
+	assert_false(p.marker);
+	rig_serve(&g);
+	rig_serve(&g);
+	p = rig_hear(peer);
+	assert_at(&p, &first, 3, 5);
+	assert_int_equal(g.c->count.missing, 0);
+	/* of two that are given up, one is a pause; a late tick is neither */
+	push_speech(&g, 6);
+	push_made(&g, CR_RING_TICK, 7);
+	push_speech(&g, 7);
+	push_speech(&g, 8);
+	rig_shed(&g, false);
+	rig_drop(&g, CR_OUT_STALE, false);
+	rig_shed(&g, true);
+	rig_serve(&g);
+	p = rig_hear(peer);
+	assert_at(&p, &first, 5, 8);
+	assert_int_equal(g.c->count.missing, 1);
+	/* nine in eight places: 9 is pushed out */
+	for (unsigned i = 9; i < 18; i++)
+		push_speech(&g, i);
+	rig_serve(&g);
+	p = rig_hear(peer);
+	assert_at(&p, &first, 7, 10);
+	assert_false(p.marker);
+	assert_int_equal(g.c->count.missing, 2);
+	assert_int_equal(g.c->count.overwritten, 1);
+	rig_end(&g, peer);
+}
+
+/* Without a buffer: silence that is filled in has no number of its own. */
+static void after_silence_that_is_given_up_speech_begins(void **state)
+{
+	struct rtp_packet first, p;
+	struct rig g;
+	int peer;
+
+	(void)state;
+	peer = rig_begin(&g);
+	push_speech(&g, 0);
+	rig_serve(&g);
+	first = rig_hear(peer);
+	push_made(&g, CR_RING_SILENCE, 1);
+	rig_shed(&g, true);
+	rig_push(&g, after(2, 1), false);
+	rig_serve(&g);
+	p = rig_hear(peer);
+	assert_at(&p, &first, 1, 2);
+	assert_true(p.marker);
+	assert_int_equal(g.c->count.missing, 0);
+	rig_end(&g, peer);
+}
+
+/* What takes no time is nobody's speech: for the decoder only, too late; and a
+ * tick in the place of the oldest. */
+static void behind_a_jitter_buffer_what_takes_no_time_leaves_no_gap(
+	void **state)
+{
+	struct inflow_frame learnt;
+	struct rtp_packet first, p;
+	struct rig g;
+	int peer;
+
+	(void)state;
+	peer = rig_begin(&g);
+	g.c->buffers = true;
+	push_speech(&g, 0);
+	rig_serve(&g);
+	first = rig_hear(peer);
+	learnt = made(CR_RING_SILENCE, 0, CR_SEC);
+	learnt.covered = true;
+	rig_push(&g, learnt, false);
+	push_speech(&g, 1);
+	rig_drop(&g, CR_OUT_STALE, false);
+	rig_serve(&g);
+	p = rig_hear(peer);
+	assert_at(&p, &first, 1, 1);
+	/* nine in eight places */
+	push_made(&g, CR_RING_TICK, 2);
+	for (unsigned i = 2; i < 10; i++)
+		push_speech(&g, i);
+	assert_int_equal(g.c->count.overwritten, 1);
+	rig_serve(&g);
+	p = rig_hear(peer);
+	assert_at(&p, &first, 2, 2);
+	assert_int_equal(g.c->count.missing, 0);
+	rig_end(&g, peer);
+}
+
+/* --- noise for who takes it --- */
+
+static struct inflow_frame soft_of(unsigned n)
+{
+	static uint8_t soft[FRAMES * FRAME]; /* 88 of 32768: -51.4 dBov */
+	struct inflow_frame f =
+		speech_of(1000, n, CR_SEC + n * FRAMES * 20 * CR_MS);
+
+	memset(soft, 0xf4, sizeof(soft));
+	f.payload = soft;
+	return f;
+}
+
+/* Packets that @peer has; the first of them is *@p. */
+static unsigned rig_count(int peer, struct rtp_packet *p)
+{
+	static uint8_t buf[BURST_BYTES];
+	uint8_t more[BURST_BYTES];
+	unsigned n = 0;
+	ssize_t bytes = recv(peer, buf, sizeof(buf), MSG_DONTWAIT);
+
+	if (bytes <= 0)
+		return 0;
+	assert_int_equal(rtp_parse(buf, (size_t)bytes, p), 0);
+	for (n = 1; recv(peer, more, sizeof(more), MSG_DONTWAIT) > 0; n++)
+		;
+	return n;
+}
+
+/* The listener knows comfort noise. */
+static int begin_with_noise(struct rig *g)
+{
+	struct call_cfg cfg;
+
+	rig_open(g);
+	cfg = g->c->cfg;
+	call_free(g->c);
+	cfg.pt_noise_out = 13;
+	assert_int_equal(call_new(&g->c, &cfg, NULL), 0);
+	return rig_connect(g);
+}
+
+/* A party that knows comfort noise is told what a pause sounds like of which
+ * frames are given up; speech begins a talk spurt again. */
+static void what_is_heard_of_a_shed_pause_leaves_as_noise(void **state)
+{
+	struct rtp_packet first, p;
+	struct rig g;
+	int peer;
+
+	(void)state;
+	peer = begin_with_noise(&g);
+	push_speech(&g, 0);
+	for (unsigned i = 1; i < 7; i++)
+		rig_push(&g, soft_of(i), false);
+	push_speech(&g, 7);
+	rig_serve_as(&g, false);
+	assert_int_equal(rig_count(peer, &first), FRAMES);
+	/* as long as none is given up, all are heard as they are */
+	rig_serve_as(&g, true);
+	assert_int_equal(rig_count(peer, &p), FRAMES);
+	rig_shed(&g, true);
+	rig_serve_as(&g, true);
+	assert_int_equal(rig_count(peer, &p), 1);
+	assert_int_equal(p.pt, 13);
+	assert_at(&p, &first, 2, 3);
+	assert_int_equal(p.payload_bytes, 1);
+	assert_in_range(p.payload[0], 50, 53);
+	/* it goes on as it was */
+	rig_serve_as(&g, true);
+	assert_int_equal(rig_count(peer, &p), 0);
+	rig_shed(&g, true);
+	rig_serve_as(&g, true);
+	assert_int_equal(rig_count(peer, &p), 0);
+	rig_serve_as(&g, false);
+	assert_int_equal(rig_count(peer, &p), FRAMES);
+	assert_int_equal(p.pt, first.pt);
+	assert_true(p.marker);
+	assert_int_equal((uint16_t)(p.seq - first.seq), 2 * FRAMES + 1);
+	assert_int_equal(p.ts - first.ts, 7 * sizeof(payload));
+	assert_int_equal(g.c->count.noises_out, 1);
+	assert_int_equal(g.c->count.missing, 0);
+	rig_end(&g, peer);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_shed_pause_is_no_gap_and_shed_speech_is),
+		cmocka_unit_test(after_silence_that_is_given_up_speech_begins),
+		cmocka_unit_test(behind_a_jitter_buffer_gaps_show_as_well),
+		cmocka_unit_test(
+			behind_a_jitter_buffer_what_takes_no_time_leaves_no_gap),
+		cmocka_unit_test(what_is_heard_of_a_shed_pause_leaves_as_noise),
+	};
+
+	return cmocka_run_group_tests_name("turn_shed", tests, NULL, NULL);
+}
