@@ -222,6 +222,7 @@ struct call {
 	struct gaps gaps;	   /**< between the frames that it gets */
 	uint16_t pauses; /**< packets of these gaps that nobody will miss */
 	bool resting;	 /**< within a pause of which some were shed */
+	uint8_t rested;	 /**< frames of that since, all served */
 	/** NULL: none are passed on. Control gives it some, which are the
 	 * worker's then for good; rx looks while it is at rest. */
 	_Atomic(struct digits *) digits;

@@ -313,6 +313,7 @@ static void count_shed(struct call *c)
 	call_count(&c->count.pauses, 1);
 	c->pauses = (uint16_t)(c->pauses + turn_is_numbered(c));
 	c->resting = true;
+	c->rested = 0;
 	pipeline_begin_spurt(c->pipeline);
 }
 

@@ -236,14 +236,17 @@ static void tick(struct turn *t, struct digits *digits)
 	post_events(t, &out);
 }
 
-/* The pause goes on, or ends with @in. */
+/* A pause is over with the speech that ends it; and where as many of its frames
+ * are served in a row as could be given up, the overload is: then the party's
+ * own background is heard again, however long it is silent. */
 static int run_resting(struct turn *t, const struct pipeline_input *in)
 {
+	struct call *c = t->call;
 	struct pipeline_input heard = *in;
 
-	heard.pause = t->call->resting = t->call->shed.pause;
-	return pipeline_run(t->call->pipeline, &t->worker->scratch, &heard,
-			    emit, t);
+	c->resting = c->shed.pause && c->rested++ < SHED_ROW_PAUSE;
+	heard.pause = c->resting;
+	return pipeline_run(c->pipeline, &t->worker->scratch, &heard, emit, t);
 }
 
 static int run_speech(struct turn *t, const struct pipeline_input *in,

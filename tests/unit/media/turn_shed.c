@@ -317,6 +317,49 @@ static void what_is_heard_of_a_shed_pause_leaves_as_noise(void **state)
 	rig_end(&g, peer);
 }
 
+/* The pause goes on. As long as any of eight frames is given up, what is heard
+ * of it is noise; then the party's own background is heard again. */
+static void noise_ends_with_the_overload(void **state)
+{
+	struct rtp_packet first, p;
+	struct rig g;
+	unsigned n = 0;
+	int peer;
+
+	(void)state;
+	peer = begin_with_noise(&g);
+	push_speech(&g, n++);
+	rig_serve_as(&g, false);
+	assert_int_equal(rig_count(peer, &first), FRAMES);
+	for (unsigned i = 0; i < 2; i++) {
+		rig_push(&g, soft_of(n++), false);
+		rig_shed(&g, true);
+		for (unsigned k = 0; k < SHED_ROW_PAUSE; k++) {
+			rig_push(&g, soft_of(n++), false);
+			rig_serve_as(&g, true);
+			if (rig_count(peer, &p))
+				assert_int_equal(p.pt, 13);
+		}
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		rig_push(&g, soft_of(n++), false);
+		rig_serve_as(&g, true);
+		assert_int_equal(rig_count(peer, &p), FRAMES);
+		assert_int_equal(p.pt, first.pt);
+		assert_int_equal(p.ts - first.ts, (n - 1) * sizeof(payload));
+		assert_int_equal(p.marker, !i); /* a talk spurt begins */
+	}
+	/* and so it is when some are given up again */
+	rig_push(&g, soft_of(n++), false);
+	rig_shed(&g, true);
+	rig_push(&g, soft_of(n++), false);
+	rig_serve_as(&g, true);
+	assert_int_equal(rig_count(peer, &p), 1);
+	assert_int_equal(p.pt, 13);
+	assert_int_equal(g.c->count.missing, 0);
+	rig_end(&g, peer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -326,6 +369,7 @@ int main(void)
 		cmocka_unit_test(
 			behind_a_jitter_buffer_what_takes_no_time_leaves_no_gap),
 		cmocka_unit_test(what_is_heard_of_a_shed_pause_leaves_as_noise),
+		cmocka_unit_test(noise_ends_with_the_overload),
 	};
 
 	return cmocka_run_group_tests_name("turn_shed", tests, NULL, NULL);
