@@ -15,7 +15,7 @@ sys.path.append(str(HERE.parent / "player"))
 sys.path.append(str(ROOT / "src" / "report"))
 
 from codec_report.frames import read_records  # noqa: E402
-from live import PLAYED, Broken, Player, remove_run  # noqa: E402
+from live import PLAYED, Broken, Player, remove_run, share_of  # noqa: E402
 
 KINDS = ("age", "pattern", "quiet")  # of codec-runner's --shed
 TOO_MUCH = 1.4  # of the load that the daemon measures, to begin with
@@ -83,17 +83,28 @@ def carried(records):
 def flow_of(campaign):
     """The name of a campaign's flow, None where it has not just one."""
     with open(campaign, encoding="utf-8") as f:
-        names = re.findall(r"^ *(?:- )? *name: *([^ #\n]+)", f.read(), re.M)
-    return names[0] if len(names) == 1 else None
+        names = re.findall(r"""^ *(?:- )? *name: *("[^"\n]+"|'[^'\n]+'|"""
+                           r"[^ '\"#\n]+)", f.read(), re.M)
+    return names[0].strip("'\"") if len(names) == 1 else None
 
 
-def told(folder):
-    """run.json, None where there is no whole run."""
+def told(folder, name="run.json"):
+    """What a file of a run says, None where there is no whole run."""
     try:
-        with open(os.path.join(folder, "run.json"), encoding="utf-8") as f:
+        with open(os.path.join(folder, name), encoding="utf-8") as f:
             return json.load(f)
     except (OSError, ValueError):
         return None
+
+
+def is_of(run, out, flow, capacity):
+    """Whether a whole run is there, with as many calls as its share of that
+    capacity is: what an earlier time has left may have others."""
+    folder = run.folder(out)
+    whole, played = told(folder), told(folder, "environment.json")
+    return whole is not None and played is not None and \
+        f"--count={flow}={share_of(capacity, run.load)}" in \
+        played["codec_feeder"]
 
 
 def forget_speech(folder):
@@ -159,6 +170,5 @@ class Plays:
         """All runs that are not there already."""
         self.player.counts = {flow: capacity}
         for run in runs:
-            folder = run.folder(self.out)
-            if not told(folder):
-                self._play(run, folder)
+            if not is_of(run, self.out, flow, capacity):
+                self._play(run, run.folder(self.out))

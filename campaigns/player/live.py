@@ -19,6 +19,11 @@ RUN_FILES = "trace.bin", "run.json", "calls.csv", "frames.bin", \
 SIZINGS = 5  # measurements of a load, of which the median counts
 
 
+def share_of(calls, scale):
+    """So many calls of a flow are played, where it has calls at 1."""
+    return max(round(calls * scale), 1)
+
+
 class Broken(Exception):
     """A run that cannot go on; what is wrong has been said. code: to exit
     with."""
@@ -178,7 +183,7 @@ class Player:
 
     def _calls(self, scale):
         """codec-feeder's options for a share of the campaign's calls."""
-        counts = [f"--count={flow}={max(round(n * scale), 1)}"
+        counts = [f"--count={flow}={share_of(n, scale)}"
                   for flow, n in self.counts.items()]
         return counts if scale == 1 else \
             [f"--load-scale={scale * 100:.3f}%", *counts]

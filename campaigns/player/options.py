@@ -97,11 +97,16 @@ def _set_p99(options, text):
     options.p99 = float(match[1]) * {"us": 1e-3, "ms": 1, "s": 1e3}[match[2]]
 
 
-def _set_peer(options, text):
+def peer_name(text):
+    """A media proxy, as --peer takes it. Wrong: it does not."""
     if text != peer.RTPENGINE and not peer.is_address(text):
         raise Wrong("--peer takes rtpengine or the address at which a media "
                     f"proxy listens for NG, as 127.0.0.1:22222, not {text}")
-    options.peer = text
+    return text
+
+
+def _set_peer(options, text):
+    options.peer = peer_name(text)
 
 
 VALUES = {

@@ -147,9 +147,54 @@ def test_repetitions_make_one_mean_and_have_one_worst_call():
     assert 3.83 < point["pesq_low"] < 3.87 < 3.93 < point["pesq_high"] < 3.97
 
 
+def left_behind(out, load, what, calls):
+    """A run of an earlier time, with so many calls."""
+    folder = out / str(load) / what / "1"
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text("{}")
+    (folder / "environment.json").write_text(json.dumps(
+        {"codec_feeder": ["codec-feeder", f"--count=talk={calls}"]}))
+    return plays.Run(load, what, 1)
+
+
+def test_runs_of_two_capacities_are_not_drawn_as_one(tmp_path):
+    (tmp_path / "pesq.py").write_text(PESQ)
+    (tmp_path / "talk.yaml").write_text(CAMPAIGN)
+    out = tmp_path / "out"
+    ours = left_behind(out, 1.25, "quiet", 50)
+    other = left_behind(out, 1.25, "age", 55)
+    (out / "capacity.json").write_text(
+        json.dumps({"flow": "talk", "calls": 39.9}))
+    assert plays.is_of(ours, out, "talk", 39.9)
+    assert not plays.is_of(other, out, "talk", 39.9)
+
+    for words, code, why in (
+            (["--only", "draw"], 1, "another capacity than capacity.json "
+             "says: 1.25/age/1. "),
+            (["--resume", "--only", "play", "--capacity", "44"], 2,
+             "a capacity of 39.9 calls, not of 44")):
+        done = subprocess.run(
+            [PROGRAM, tmp_path / "talk.yaml", "--out", out, *words],
+            env={**os.environ, "PYTHONPATH": str(tmp_path),
+                 "CR_BUILD": str(BUILD)},
+            capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == code and why in done.stderr
+    assert not (out / "runs.csv").exists()
+
+
+@pytest.mark.parametrize("told,name", (
+    ("talk", "talk"), ('"talk"', "talk"), ("'a talk'", "a talk"),
+    ("talk # one", "talk")))
+def test_a_flow_has_the_name_that_the_file_says(tmp_path, told, name):
+    path = tmp_path / "talk.yaml"
+    path.write_text(CAMPAIGN.replace("name: talk", f"name: {told}"))
+    assert plays.flow_of(path) == name
+
+
 def test_what_cannot_be_is_refused(tmp_path):
     for words, why in ((["--shed", "loud"], "known: age, pattern, quiet"),
                        (["--capacity", "0"], "1 to 1000000 calls"),
+                       (["--peer", "foo"], "rtpengine or the address"),
                        (["--scheduler=rr", "--scheduler=fifo"],
                         "one scheduler at a time"),
                        ([str(ROOT / "campaigns" / "two-codecs.yaml")],
