@@ -95,9 +95,11 @@ class Sweep:
                 self.results[one] = done[key]
         return len(self.results)
 
-    def _take(self, one, result):
+    def _take(self, i, result):
+        """result: of cells[i]."""
+        one = self.cells[i]
         if "error" in result:
-            self.failures.add(self.cells.index(one), one, result["error"])
+            self.failures.add(i, one, result["error"])
         else:
             self.results[one] = result
             self.store.add(one.key, result)
@@ -113,7 +115,7 @@ class Sweep:
             with contextlib.closing(workers.run(
                     self.function, [self.jobs[i] for i in left])) as results:
                 for i, result in results:
-                    self._take(self.cells[left[i]], result)
+                    self._take(left[i], result)
                     done += 1
                     tell(done, len(self.cells))
         finally:
