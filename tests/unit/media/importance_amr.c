@@ -211,6 +211,42 @@ static void any_bits_are_a_level(void **state)
 	}
 }
 
+/* Of 12.2: nothing new, and half of what was, by the lower two bits of each
+ * adaptive gain (3GPP TS 26.101, annex B). */
+static struct cr_frame fading(void)
+{
+	static const uint8_t bits[] = { 55, 56, 57, 58, 88, 89, 90, 91 };
+	struct cr_frame f = { .kind = CR_FRAME_SPEECH, .bytes = 31, .mode = 7 };
+
+	for (unsigned i = 0; i < sizeof(bits); i++)
+		f.data[bits[i] / 8] |= (uint8_t)(0x80 >> bits[i] % 8);
+	return f;
+}
+
+/* What is repeated louder and louder is never more than can be heard: so a
+ * minute of the most of all is forgotten as soon as four frames of it. */
+static void the_loudest_is_soon_forgotten(void **state)
+{
+	struct importance_amr few = { 0 }, many = { 0 };
+	struct cr_frame f = { .kind = CR_FRAME_SPEECH, .bytes = 31, .mode = 7 };
+	uint8_t level = CR_IMPORTANCE_LOUDEST;
+
+	(void)state;
+	memset(f.data, 0xff, 31);
+	for (unsigned i = 0; i < FRAMES; i++) {
+		assert_int_equal(importance_amr(&many, &f),
+				 CR_IMPORTANCE_LOUDEST);
+		if (i < 4)
+			(void)importance_amr(&few, &f);
+	}
+	f = fading();
+	for (unsigned i = 0; level > PAUSE; i++) {
+		level = importance_amr(&few, &f);
+		assert_int_equal(importance_amr(&many, &f), level);
+		assert_true(i < 10);
+	}
+}
+
 /* After a frame that nobody has looked at, such as a lost one, what is
  * predicted is right again behind the next. */
 static void a_frame_ago_is_all_that_counts(void **state)
@@ -236,6 +272,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames_are_as_loud_as_their_gains_say),
 		cmocka_unit_test(any_bits_are_a_level),
+		cmocka_unit_test(the_loudest_is_soon_forgotten),
 		cmocka_unit_test(a_frame_ago_is_all_that_counts),
 	};
 
