@@ -9,8 +9,7 @@
 #include <libavcodec/avcodec.h>
 
 #include "cmocka_cr.h"
-#include "cr/codec.h"
-#include "speech/speech.h"
+#include "spoken.h"
 
 enum { SAMPLES = 240, FRAMES = 200 };
 
@@ -94,31 +93,27 @@ static void frames_and_sound_are_the_library_s(void **state)
 {
 	AVCodecContext *lib_enc, *lib_dec;
 	struct cr_codec_cfg cfg = { 0 };
-	struct speech_reader reader;
-	void *enc = NULL, *dec = NULL;
+	struct spoken s;
+	void *dec = NULL;
 
 	(void)state;
 	lib_enc = library(avcodec_find_encoder_by_name("g723_1"));
 	lib_dec = library(avcodec_find_decoder_by_name("g723_1"));
-	speech_reader_init(&reader, corpus, 3, 0);
-	assert_int_equal(codec->encoder_open(&enc, &cfg, NULL), 0);
+	spoken_open(&s, codec, &cfg, corpus, SAMPLES);
 	assert_int_equal(codec->decoder_open(&dec, &cfg, NULL), 0);
 	for (unsigned i = 0; i < FRAMES; i++) {
-		int16_t pcm[SAMPLES], lib_heard[SAMPLES];
-		int16_t heard[CR_FRAME_SAMPLES_MAX];
-		struct cr_frame f = { 0 };
+		int16_t lib_heard[SAMPLES], heard[CR_FRAME_SAMPLES_MAX];
 		uint8_t data[24];
 
-		speech_read(&reader, pcm, SAMPLES);
-		library_step(lib_enc, lib_dec, pcm, data, lib_heard);
-		assert_int_equal(codec->encode(enc, 0, pcm, &f), 0);
-		assert_int_equal(f.kind, CR_FRAME_SPEECH);
-		assert_int_equal(f.bytes, 24);
-		assert_memory_equal(f.data, data, 24);
-		assert_int_equal(codec->decode(dec, &f, heard), SAMPLES);
+		spoken_next(&s);
+		library_step(lib_enc, lib_dec, s.pcm, data, lib_heard);
+		assert_int_equal(s.frame.kind, CR_FRAME_SPEECH);
+		assert_int_equal(s.frame.bytes, 24);
+		assert_memory_equal(s.frame.data, data, 24);
+		assert_int_equal(codec->decode(dec, &s.frame, heard), SAMPLES);
 		assert_memory_equal(heard, lib_heard, sizeof(lib_heard));
 	}
-	codec->encoder_close(enc);
+	spoken_close(&s);
 	codec->decoder_close(dec);
 	avcodec_free_context(&lib_enc);
 	avcodec_free_context(&lib_dec);
@@ -128,20 +123,17 @@ static void frames_and_sound_are_the_library_s(void **state)
 static int loudest_after_speech(struct cr_frame *f, unsigned n, bool last_only)
 {
 	struct cr_codec_cfg cfg = { 0 };
-	struct speech_reader reader;
-	void *enc = NULL, *dec = NULL;
 	int16_t pcm[CR_FRAME_SAMPLES_MAX];
-	struct cr_frame speech = { 0 };
+	struct spoken s;
+	void *dec = NULL;
 	int top = 0;
 
-	speech_reader_init(&reader, corpus, 3, 0);
-	assert_int_equal(codec->encoder_open(&enc, &cfg, NULL), 0);
+	spoken_open(&s, codec, &cfg, corpus, SAMPLES);
 	assert_int_equal(codec->decoder_open(&dec, &cfg, NULL), 0);
 	/* Speech in the middle of a word: no pause in front of the loss. */
 	do {
-		speech_read(&reader, pcm, SAMPLES);
-		assert_int_equal(codec->encode(enc, 0, pcm, &speech), 0);
-		assert_int_equal(codec->decode(dec, &speech, pcm), SAMPLES);
+		spoken_next(&s);
+		assert_int_equal(codec->decode(dec, &s.frame, pcm), SAMPLES);
 	} while (abs(pcm[0]) + abs(pcm[120]) + abs(pcm[239]) < 6000);
 	for (unsigned i = 0; i < n; i++) {
 		assert_int_equal(codec->decode(dec, f, pcm), SAMPLES);
@@ -150,7 +142,7 @@ static int loudest_after_speech(struct cr_frame *f, unsigned n, bool last_only)
 				top = abs(pcm[k]) > top ? abs(pcm[k]) : top;
 		}
 	}
-	codec->encoder_close(enc);
+	spoken_close(&s);
 	codec->decoder_close(dec);
 	return top;
 }

@@ -11,8 +11,7 @@
 #include <opus.h>
 
 #include "cmocka_cr.h"
-#include "cr/codec.h"
-#include "speech/speech.h"
+#include "spoken.h"
 
 enum { FRAMES = 150 };
 
@@ -71,22 +70,19 @@ static OpusEncoder *library(int complexity, int fec)
 static void same_frames(const struct cr_codec_cfg *cfg, int complexity, int fec)
 {
 	OpusEncoder *lib = library(complexity, fec);
-	void *enc = encoder(cfg);
-	struct speech_reader reader;
-	struct cr_frame f;
+	struct spoken s;
 
-	speech_reader_init(&reader, corpus, 3, 0);
+	spoken_open(&s, codec, cfg, corpus, 320);
 	for (unsigned i = 0; i < FRAMES; i++) {
-		int16_t pcm[320];
 		uint8_t data[1440];
 
-		speech_read(&reader, pcm, 320);
-		assert_int_equal(codec->encode(enc, cfg->mode, pcm, &f), 0);
-		assert_int_equal(opus_encode(lib, pcm, 320, data, sizeof(data)),
-				 f.bytes);
-		assert_memory_equal(f.data, data, f.bytes);
+		spoken_next(&s);
+		assert_int_equal(
+			opus_encode(lib, s.pcm, 320, data, sizeof(data)),
+			s.frame.bytes);
+		assert_memory_equal(s.frame.data, data, s.frame.bytes);
 	}
-	codec->encoder_close(enc);
+	spoken_close(&s);
 	opus_encoder_destroy(lib);
 }
 
@@ -166,39 +162,35 @@ static void a_lost_frame_is_recovered_from_the_next(void **state)
 	const struct cr_codec_cfg cfg = { .sample_rate = 16000,
 					  .mode = 3,
 					  .fec = 25 };
-	void *enc = encoder(&cfg);
 	void *whole = decoder(16000), *fec = decoder(16000);
 	void *blind = decoder(16000);
-	struct cr_frame f[2], lost = { .kind = CR_FRAME_BAD };
+	struct cr_frame before, lost = { .kind = CR_FRAME_BAD };
 	double recovered = 0, guessed = 0;
-	struct speech_reader reader;
+	struct spoken s;
 
 	(void)state;
-	speech_reader_init(&reader, corpus, 3, 0);
-	memset(f, 0, sizeof(f));
-	for (unsigned i = 0; i < 4 * FRAMES; i++) {
-		struct cr_frame *now = &f[i % 2], *before = &f[(i + 1) % 2];
-		int16_t pcm[320], said[CR_FRAME_SAMPLES_MAX];
+	spoken_open(&s, codec, &cfg, corpus, 320);
+	spoken_next(&s);
+	for (unsigned i = 1; i < 4 * FRAMES; i++) {
+		int16_t said[CR_FRAME_SAMPLES_MAX];
 		int16_t a[CR_FRAME_SAMPLES_MAX], b[CR_FRAME_SAMPLES_MAX];
 
-		speech_read(&reader, pcm, 320);
-		assert_int_equal(codec->encode(enc, 3, pcm, now), 0);
-		if (!i)
-			continue;
+		before = s.frame;
+		spoken_next(&s);
 		/* heard one frame late: the one before */
-		assert_int_equal(codec->decode(whole, before, said), 320);
+		assert_int_equal(codec->decode(whole, &before, said), 320);
 		if (i % 4) {
-			(void)codec->decode(fec, before, a);
-			(void)codec->decode(blind, before, b);
+			(void)codec->decode(fec, &before, a);
+			(void)codec->decode(blind, &before, b);
 			continue;
 		}
-		assert_int_equal(codec->recover(fec, now, a), 320);
+		assert_int_equal(codec->recover(fec, &s.frame, a), 320);
 		assert_int_equal(codec->decode(blind, &lost, b), 320);
 		recovered += difference(said, a, 320);
 		guessed += difference(said, b, 320);
 	}
 	assert_true(recovered < guessed / 2);
-	codec->encoder_close(enc);
+	spoken_close(&s);
 	codec->decoder_close(whole);
 	codec->decoder_close(fec);
 	codec->decoder_close(blind);

@@ -9,7 +9,7 @@
 #include "cmocka_cr.h"
 #include "media/importance.h"
 #include "seed.h"
-#include "speech/speech.h"
+#include "spoken.h"
 
 enum {
 	FRAME = 160,
@@ -54,10 +54,8 @@ static uint8_t loudness(const int16_t *pcm)
 	return importance_of_square(sum / FRAME);
 }
 
-static void speak(struct speech_reader *r, int noise, uint64_t *seed,
-		  int16_t *pcm)
+static void add_noise(int16_t *pcm, int noise, uint64_t *seed)
 {
-	speech_read(r, pcm, FRAME);
 	for (unsigned i = 0; noise && i < FRAME; i++)
 		pcm[i] = (int16_t)(pcm[i] / 2 - noise +
 				   (int)test_below(seed, 2 * (unsigned)noise));
@@ -66,26 +64,25 @@ static void speak(struct speech_reader *r, int noise, uint64_t *seed,
 static void run(struct course *c, const char *mode, int noise)
 {
 	struct importance_amr past = { 0 };
-	struct speech_reader r;
-	struct cr_frame f;
-	void *enc, *dec;
+	struct spoken s;
+	void *dec;
 	int16_t pcm[FRAME];
 	uint64_t seed = 3;
 	int m = cr_codec_mode_find(amr, mode);
 	const struct cr_codec_cfg cfg = { .mode = (unsigned)m };
 
-	speech_reader_init(&r, corpus, 5, 0);
-	assert_int_equal(amr->encoder_open(&enc, &cfg, NULL), 0);
+	spoken_open(&s, amr, &cfg, corpus, FRAME);
 	assert_int_equal(amr->decoder_open(&dec, &cfg, NULL), 0);
 	assert_true(importance_amr_shows((unsigned)m));
 	for (unsigned i = 0; i < FRAMES; i++) {
-		speak(&r, noise, &seed, pcm);
-		assert_int_equal(amr->encode(enc, (unsigned)m, pcm, &f), 0);
-		c->seen[i] = importance_amr(&past, &f);
-		assert_int_equal(amr->decode(dec, &f, pcm), FRAME);
+		spoken_say(&s);
+		add_noise(s.pcm, noise, &seed);
+		spoken_code(&s);
+		c->seen[i] = importance_amr(&past, &s.frame);
+		assert_int_equal(amr->decode(dec, &s.frame, pcm), FRAME);
 		c->heard[i] = loudness(pcm);
 	}
-	amr->encoder_close(enc);
+	spoken_close(&s);
 	amr->decoder_close(dec);
 }
 
