@@ -46,21 +46,6 @@ static bool unfair(const struct sim_rig *rig, const struct crowd *c)
 	return false;
 }
 
-static bool unfair_at_times(const struct crowd *c, enum sim_preempt preempt)
-{
-	struct sim_rig *rig = crowd_rig(c, &cr_sched_cfs, NULL, preempt);
-	uint64_t seed = c->n + 1;
-	bool bad = false;
-
-	for (unsigned k = 0; k < 50 && !bad; k++) {
-		sim_run(rig->sim, sim_now(rig->sim) +
-					  crowd_between(&seed, 1, 40 * CR_MS));
-		bad = unfair(rig, c);
-	}
-	rig_free(rig);
-	return bad;
-}
-
 static bool any_crowd(struct crowd *c, uint64_t *seed)
 {
 	crowd_draw(c, seed, 1, 20);
@@ -69,7 +54,7 @@ static bool any_crowd(struct crowd *c, uint64_t *seed)
 
 static bool unfair_with_slices(const struct crowd *c)
 {
-	return unfair_at_times(c, SIM_FULL);
+	return crowd_fails_at_times(c, &cr_sched_cfs, SIM_FULL, unfair);
 }
 
 static void shares_follow_the_weights_within_a_slice(void **state)
@@ -85,7 +70,8 @@ static void shares_follow_the_weights_within_a_slice(void **state)
 
 static bool unfair_without_cuts(const struct crowd *c)
 {
-	return c->n > 1 && unfair_at_times(c, SIM_FRAME);
+	return c->n > 1 &&
+	       crowd_fails_at_times(c, &cr_sched_cfs, SIM_FRAME, unfair);
 }
 
 /* One alone would have nothing to do now and then. */
@@ -114,32 +100,17 @@ static cr_ns virtual_turn(const struct sim_rig *rig, const struct crowd *c,
 	       ROUNDING;
 }
 
+/* Ahead of caller @i, with the bonus. */
+static cr_ns most_ahead(const struct sim_rig *rig, const struct crowd *c,
+			unsigned i)
+{
+	return LATENCY / 2 + virtual_turn(rig, c, i) +
+	       virtual_turn(rig, c, c->n - 1);
+}
+
 static bool sleeper_takes_too_much(const struct crowd *c)
 {
-	struct sim_rig *rig = crowd_rig(c, &cr_sched_cfs, NULL, SIM_FULL);
-	unsigned s = c->n - 1;
-	cr_ns before[CROWD_MAX];
-	bool bad = false;
-
-	sim_run(rig->sim, c->c[s].start);
-	for (unsigned i = 0; i < c->n; i++)
-		before[i] = crowd_service(rig, i);
-	for (unsigned k = 0; k < 60 && !bad; k++) {
-		cr_ns had;
-
-		sim_run(rig->sim, sim_now(rig->sim) + 700 * CR_US);
-		had = crowd_service(rig, s) * 1024 / crowd_weight(rig, s);
-		for (unsigned i = 0; i < s; i++) {
-			cr_ns other = (crowd_service(rig, i) - before[i]) *
-				      1024 / crowd_weight(rig, i);
-
-			bad |= had - other > LATENCY / 2 +
-						     virtual_turn(rig, c, i) +
-						     virtual_turn(rig, c, s);
-		}
-	}
-	rig_free(rig);
-	return bad;
+	return crowd_latecomer_takes(c, &cr_sched_cfs, most_ahead);
 }
 
 static void a_sleeper_gets_no_more_than_its_bonus(void **state)

@@ -169,6 +169,59 @@ static inline int64_t crowd_weights(const struct sim_rig *rig)
 	return sum;
 }
 
+/* --- looks --- */
+
+/** Under @ops: is it @bad at any of fifty times, 40 ms apart at most? */
+static inline bool crowd_fails_at_times(const struct crowd *c,
+					const struct cr_sched_ops *ops,
+					enum sim_preempt preempt,
+					bool (*bad)(const struct sim_rig *rig,
+						    const struct crowd *c))
+{
+	struct sim_rig *rig = crowd_rig(c, ops, NULL, preempt);
+	uint64_t seed = c->n + 1;
+	bool found = false;
+
+	for (unsigned k = 0; k < 50 && !found; k++) {
+		sim_run(rig->sim, sim_now(rig->sim) +
+					  crowd_between(&seed, 1, 40 * CR_MS));
+		found = bad(rig, c);
+	}
+	rig_free(rig);
+	return found;
+}
+
+/** Under @ops: is the last caller, since it came, ever further ahead of caller
+ * i than @most says, in time of a neutral weight? */
+static inline bool crowd_latecomer_takes(
+	const struct crowd *c, const struct cr_sched_ops *ops,
+	cr_ns (*most)(const struct sim_rig *rig, const struct crowd *c,
+		      unsigned i))
+{
+	struct sim_rig *rig = crowd_rig(c, ops, NULL, SIM_FULL);
+	unsigned s = c->n - 1;
+	cr_ns before[CROWD_MAX];
+	bool bad = false;
+
+	sim_run(rig->sim, c->c[s].start);
+	for (unsigned i = 0; i < c->n; i++)
+		before[i] = crowd_service(rig, i);
+	for (unsigned k = 0; k < 60 && !bad; k++) {
+		cr_ns had;
+
+		sim_run(rig->sim, sim_now(rig->sim) + 700 * CR_US);
+		had = crowd_service(rig, s) * 1024 / crowd_weight(rig, s);
+		for (unsigned i = 0; i < s; i++) {
+			cr_ns other = (crowd_service(rig, i) - before[i]) *
+				      1024 / crowd_weight(rig, i);
+
+			bad |= had - other > most(rig, c, i);
+		}
+	}
+	rig_free(rig);
+	return bad;
+}
+
 /* --- shares of several CPUs --- */
 
 /** In ppm of a CPU: in proportion to weight, but no more than one. False: a

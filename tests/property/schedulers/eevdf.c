@@ -61,17 +61,7 @@ static bool lags(const struct sim_rig *rig, const struct crowd *c)
 
 static bool lags_at_times(const struct crowd *c, enum sim_preempt preempt)
 {
-	struct sim_rig *rig = crowd_rig(c, &cr_sched_eevdf, NULL, preempt);
-	uint64_t seed = c->n + 1;
-	bool bad = false;
-
-	for (unsigned k = 0; k < LOOKS && !bad; k++) {
-		sim_run(rig->sim, sim_now(rig->sim) +
-					  crowd_between(&seed, 1, 40 * CR_MS));
-		bad = lags(rig, c);
-	}
-	rig_free(rig);
-	return bad;
+	return crowd_fails_at_times(c, &cr_sched_eevdf, preempt, lags);
 }
 
 static bool any_crowd(struct crowd *c, uint64_t *seed)
@@ -203,31 +193,15 @@ static cr_ns virtual_slice(const struct sim_rig *rig, unsigned i)
 
 /* Its lag goes from 0 to minus a slice at most, another's from minus a slice to
  * a slice. (cfs pays it half a latency for the sleep.) */
+static cr_ns latecomer_ahead(const struct sim_rig *rig, const struct crowd *c,
+			     unsigned i)
+{
+	return virtual_slice(rig, c->n - 1) + 2 * virtual_slice(rig, i);
+}
+
 static bool latecomer_takes_too_much(const struct crowd *c)
 {
-	struct sim_rig *rig = crowd_rig(c, &cr_sched_eevdf, NULL, SIM_FULL);
-	unsigned s = c->n - 1;
-	cr_ns before[CROWD_MAX];
-	bool bad = false;
-
-	sim_run(rig->sim, c->c[s].start);
-	for (unsigned i = 0; i < c->n; i++)
-		before[i] = crowd_service(rig, i);
-	for (unsigned k = 0; k < 60 && !bad; k++) {
-		cr_ns had;
-
-		sim_run(rig->sim, sim_now(rig->sim) + 700 * CR_US);
-		had = crowd_service(rig, s) * 1024 / crowd_weight(rig, s);
-		for (unsigned i = 0; i < s; i++) {
-			cr_ns other = (crowd_service(rig, i) - before[i]) *
-				      1024 / crowd_weight(rig, i);
-
-			bad |= had - other > virtual_slice(rig, s) +
-						     2 * virtual_slice(rig, i);
-		}
-	}
-	rig_free(rig);
-	return bad;
+	return crowd_latecomer_takes(c, &cr_sched_eevdf, latecomer_ahead);
 }
 
 static void nobody_is_paid_for_having_slept(void **state)
