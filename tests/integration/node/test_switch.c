@@ -76,7 +76,8 @@ static void switch_under_load(unsigned workers, unsigned cpus_per_rq)
 	traffic_flows(&t, BETWEEN);
 	traffic_end(&t);
 	traffic_balance(&t);
-	assert_true(switches == n * (n - 1) || !is_tried(0, 2));
+	assert_in_range(switches, n * (n - 1) / (is_tried(0, 2) ? 1 : 4),
+			n * (n - 1));
 	rig_close(&r);
 }
 
