@@ -23,14 +23,16 @@ struct table {
 	char shorts[2 * CLI_MAX_OPTS + 4];
 };
 
-static bool is_end(const struct cli_opt *o)
-{
-	return !o->name && !o->help;
-}
-
 static bool takes_argument(const struct cli_opt *o)
 {
 	return o->kind >= CLI_STRING;
+}
+
+static int argument_of(const struct cli *c, const struct cli_opt *o)
+{
+	if (takes_argument(o))
+		return required_argument;
+	return c->has_file ? optional_argument : no_argument;
 }
 
 static void build_table(const struct cli *c, struct table *t)
@@ -39,7 +41,7 @@ static void build_table(const struct cli *c, struct table *t)
 
 	memset(t, 0, sizeof(*t));
 	t->shorts[s++] = ':'; /* tell a missing argument from a bad option */
-	for (int i = 0; !is_end(&c->opts[i]); i++) {
+	for (int i = 0; !cli_is_end(&c->opts[i]); i++) {
 		const struct cli_opt *o = &c->opts[i];
 
 		if (o->kind == CLI_SECTION)
@@ -47,8 +49,7 @@ static void build_table(const struct cli *c, struct table *t)
 		CR_ASSERT(n < CLI_MAX_OPTS);
 		t->longs[n++] = (struct option){
 			.name = o->name,
-			.has_arg = takes_argument(o) ? required_argument
-						     : no_argument,
+			.has_arg = argument_of(c, o),
 			.val = ROW_BASE + i,
 		};
 		if (o->letter)
@@ -67,7 +68,9 @@ static const struct cli_opt *row_of(const struct cli *c, int val)
 {
 	if (val >= ROW_BASE)
 		return &c->opts[val - ROW_BASE];
-	for (const struct cli_opt *o = c->opts; !is_end(o); o++)
+	if (val >= ASK_HELP || val == 'h')
+		return NULL;
+	for (const struct cli_opt *o = c->opts; !cli_is_end(o); o++)
 		if (o->letter == val && o->kind != CLI_SECTION)
 			return o;
 	return NULL;
@@ -105,18 +108,48 @@ static bool answer_question(const struct cli *c, struct table *t, int argc,
 	return false;
 }
 
-/* Help shows the defaults, so it must come before any value is stored; and
- * getopt_long() reorders what it looks at, so it looks at a copy. */
-static bool asked(const struct cli *c, struct table *t, int argc, char **argv)
+/* getopt_long() reorders what it looks at: let it look at a copy. */
+static char **copy_of(int argc, char **argv)
 {
 	char **copy = calloc((size_t)argc + 1, sizeof(*copy));
-	bool answered;
 
 	CR_ASSERT(copy);
 	memcpy(copy, argv, (size_t)argc * sizeof(*copy));
-	answered = answer_question(c, t, argc, copy);
+	return copy;
+}
+
+/* Help shows the defaults, so it must come before any value is stored. */
+bool cli_asked(const struct cli *c, int argc, char **argv)
+{
+	char **copy = copy_of(argc, argv);
+	struct table t;
+	bool answered;
+
+	build_table(c, &t);
+	answered = answer_question(c, &t, argc, copy);
 	free(copy);
 	return answered;
+}
+
+const char *cli_peek(const struct cli *c, int argc, char **argv,
+		     const char *name)
+{
+	char **copy = copy_of(argc, argv);
+	const char *value = NULL;
+	struct table t;
+	int val;
+
+	build_table(c, &t);
+	restart_getopt();
+	while ((val = next_option(&t, argc, copy)) != -1) {
+		const struct cli_opt *o =
+			val == '?' || val == ':' ? NULL : row_of(c, val);
+
+		if (o && !strcmp(o->name, name))
+			value = optarg;
+	}
+	free(copy);
+	return value;
 }
 
 static int unknown_option(const struct table *t, char **argv, struct cr_err *e)
@@ -200,14 +233,24 @@ static int parse_number(const struct cli_opt *o, const char *text,
 	return 0;
 }
 
-static int apply_row(const struct cli_opt *o, const char *text,
-		     struct cr_err *e)
+static int parse_flag(const struct cli_opt *o, const char *text,
+		      struct cr_err *e)
+{
+	bool yes = !strcmp(text, "yes");
+
+	if (!yes && strcmp(text, "no"))
+		return cr_fail(e, -EINVAL, "--%s: \"%s\" is not yes or no",
+			       o->name, text);
+	*o->flag = yes == (o->kind == CLI_FLAG);
+	return 0;
+}
+
+int cli_set(const struct cli_opt *o, const char *text, struct cr_err *e)
 {
 	switch (o->kind) {
 	case CLI_FLAG:
 	case CLI_FLAG_OFF:
-		*o->flag = o->kind == CLI_FLAG;
-		return 0;
+		return parse_flag(o, text, e);
 	case CLI_STRING:
 		*o->text = text;
 		return 0;
@@ -230,6 +273,19 @@ static int apply_row(const struct cli_opt *o, const char *text,
 	abort();
 }
 
+/* @o is on the command line, with or (NULL) without an argument. */
+static int take(const struct cli *c, const struct cli_opt *o, const char *text,
+		bool *given, struct cr_err *e)
+{
+	bool *seen = given ? &given[o - c->opts] : NULL;
+
+	if (seen && !*seen && o->kind == CLI_LIST)
+		o->list->count = 0;
+	if (seen)
+		*seen = true;
+	return cli_set(o, text ? text : "yes", e);
+}
+
 static int check_operands(const struct cli *c, int argc, char **argv,
 			  struct cr_err *e)
 {
@@ -245,14 +301,13 @@ static int check_operands(const struct cli *c, int argc, char **argv,
 	return optind;
 }
 
-int cli_parse(const struct cli *c, int argc, char **argv, struct cr_err *e)
+int cli_take(const struct cli *c, int argc, char **argv, bool *given,
+	     struct cr_err *e)
 {
 	struct table t;
 	int val, rc;
 
 	build_table(c, &t);
-	if (asked(c, &t, argc, argv))
-		return 0;
 	restart_getopt();
 	while ((val = next_option(&t, argc, argv)) != -1) {
 		if (val == ':')
@@ -261,11 +316,16 @@ int cli_parse(const struct cli *c, int argc, char **argv, struct cr_err *e)
 				       argv[optind - 1]);
 		if (val == '?')
 			return unknown_option(&t, argv, e);
-		rc = apply_row(row_of(c, val), optarg, e);
+		rc = take(c, row_of(c, val), optarg, given, e);
 		if (rc)
 			return rc;
 	}
 	return check_operands(c, argc, argv, e);
+}
+
+int cli_parse(const struct cli *c, int argc, char **argv, struct cr_err *e)
+{
+	return cli_asked(c, argc, argv) ? 0 : cli_take(c, argc, argv, NULL, e);
 }
 
 int cli_parse_or_exit(const struct cli *c, int argc, char **argv)
@@ -315,4 +375,26 @@ const char *cli_default(const struct cli_opt *o, char *buf, size_t size)
 	else if (o->kind >= CLI_INT)
 		(void)format_number(o, *o->number, buf, size);
 	return buf;
+}
+
+const char *cli_value(const struct cli_opt *o, unsigned i, char *buf)
+{
+	switch (o->kind) {
+	case CLI_FLAG:
+	case CLI_FLAG_OFF:
+		return *o->flag == (o->kind == CLI_FLAG) ? "yes" : "no";
+	case CLI_STRING:
+		return *o->text;
+	case CLI_LIST:
+		return i < o->list->count ? o->list->item[i] : NULL;
+	case CLI_ENUM:
+		return o->names[*o->number];
+	case CLI_INT:
+	case CLI_TIME:
+	case CLI_PPM:
+		return format_number(o, *o->number, buf, CLI_VALUE);
+	case CLI_SECTION:
+		break;
+	}
+	abort();
 }

@@ -18,7 +18,7 @@
 #include "cr/error.h"
 
 /** Most options of one program. */
-#define CLI_MAX_OPTS 64u
+#define CLI_MAX_OPTS 128u
 /** Most values of one CLI_LIST. */
 #define CLI_MAX_LIST 32u
 
@@ -33,6 +33,14 @@ enum cli_kind {
 	CLI_TIME,     /**< "20ms"; *number in ns                         */
 	CLI_PPM,      /**< "97%" or "0.97"; *number in ppm               */
 	CLI_ENUM      /**< one of names[]; *number is its index          */
+};
+
+/** What else holds of an option of a program that has a file of options. */
+enum {
+	CLI_COMMAND_LINE = 1, /**< it cannot stand in the file; of a
+				   section: nor any of its options     */
+	CLI_LIVE = 2	      /**< taken while it runs, when the file is read
+				   again                               */
 };
 
 /** The values of a repeatable option, in order. */
@@ -60,6 +68,7 @@ struct cli_opt {
 	const char *dflt; /**< shown as the default instead of the value the
 			       variable has when cli_parse() is called; ""
 			       shows none                                   */
+	unsigned flags;	  /**< CLI_COMMAND_LINE, CLI_LIVE                 */
 };
 
 /** A line of the examples or of the exit codes. Ends with a NULL left. */
@@ -80,6 +89,10 @@ struct cli {
 	const struct cli_line *exits;	 /**< "0", when; or NULL              */
 	const char *see_also;		 /**< man page references; or NULL    */
 	int min_args, max_args;		 /**< operands; max -1: any number    */
+	/** Its options may come from a file, too (config/config.h). So that the
+	 * command line can take back a flag, flags have a word, if any:
+	 * --flag=no. */
+	bool has_file;
 };
 
 /**
@@ -92,6 +105,39 @@ struct cli {
  * written then.
  */
 int cli_parse(const struct cli *c, int argc, char **argv, struct cr_err *e);
+
+/** The first half of cli_parse(): was --help, --version or --man asked for? It
+ * has been printed to stdout then. Changes neither @argv nor variables. */
+bool cli_asked(const struct cli *c, int argc, char **argv);
+
+/**
+ * The second half: as cli_parse(), without these questions. @given, if it is
+ * not NULL, has an element for each row: those that @argv names become true,
+ * and a list starts anew with the first value that @argv has for it.
+ */
+int cli_take(const struct cli *c, int argc, char **argv, bool *given,
+	     struct cr_err *e);
+
+/** The last value that @argv has for the option @name, which takes one, or
+ * NULL. What else is wrong with @argv does not count. Changes nothing. */
+const char *cli_peek(const struct cli *c, int argc, char **argv,
+		     const char *name);
+
+/** Give @o, no section, the value @text, which has to stay; flags: yes or no,
+ * of what the name says. 0, or -EINVAL with @e as cli_parse(). */
+int cli_set(const struct cli_opt *o, const char *text, struct cr_err *e);
+
+/** Value number @i of @o as text that cli_set() reads back, in @buf (of
+ * CLI_VALUE bytes) or the variable's own; NULL: it has no such value. But for a
+ * list, @i is 0. */
+#define CLI_VALUE 64u
+const char *cli_value(const struct cli_opt *o, unsigned i, char *buf);
+
+/** Is @o the row that ends a table? */
+static inline bool cli_is_end(const struct cli_opt *o)
+{
+	return !o->name && !o->help;
+}
 
 /** As cli_parse(), for the first line of main(): exits with 0 after help, and
  * with 2 after printing the error to stderr. Returns the first operand. */
