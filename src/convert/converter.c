@@ -361,6 +361,14 @@ void converter_close(struct converter *con)
 	free(con);
 }
 
+void converter_change(struct converter *con, const struct converter_config *to)
+{
+	con->cfg.max = to->max;
+	con->cfg.running = to->running;
+	con->cfg.floor = to->floor;
+	start_some(con);
+}
+
 /* --- requests --- */
 
 /* What can be told from the names alone. */

@@ -53,6 +53,10 @@ enum { CONVERSIONS_KEPT = 1000 };
 /** Open the spool and start the I/O thread. 0, or -errno with @e. */
 int converter_open(struct converter **con, const struct converter_config *cfg,
 		   struct cr_err *e);
+/** Go on with max, running and floor of @to. Those that wait or run
+ * beyond them end as usual; each goes on with the floor that it was submitted
+ * with. */
+void converter_change(struct converter *con, const struct converter_config *to);
 /** Cancel all, refuse those that are asked, and wait until they have gone, but
  * for the hung ones; runs the event base meanwhile. No new ones after that.
  * NULL is fine. */

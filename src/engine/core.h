@@ -125,6 +125,10 @@ struct core_config {
 int core_open(struct core **c, const struct core_config *cfg, cr_ns now,
 	      struct cr_err *e);
 
+/** Go on with admission, capacity_ppm, max_age, stale and shed of @from; tasks
+ * that have joined stay. All run queues' locks held. */
+void core_set_rules(struct core *c, const struct core_config *from);
+
 /** All tasks must have been deleted. NULL is fine. */
 void core_close(struct core *c);
 

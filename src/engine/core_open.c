@@ -232,6 +232,17 @@ static int start(struct core *c, cr_ns now, struct cr_err *e)
 	return core_policy_start(c, &p, e);
 }
 
+void core_set_rules(struct core *c, const struct core_config *from)
+{
+	struct core_config *to = &c->cfg;
+
+	to->admission = from->admission;
+	to->capacity_ppm = from->capacity_ppm ? from->capacity_ppm : CR_PPM;
+	memcpy(to->max_age, from->max_age, sizeof(to->max_age));
+	memcpy(to->stale, from->stale, sizeof(to->stale));
+	to->shed = from->shed;
+}
+
 int core_open(struct core **out, const struct core_config *cfg, cr_ns now,
 	      struct cr_err *e)
 {
@@ -244,8 +255,7 @@ int core_open(struct core **out, const struct core_config *cfg, cr_ns now,
 	if (!c)
 		return cr_fail(e, -ENOMEM, "out of memory");
 	c->cfg = *cfg;
-	if (!c->cfg.capacity_ppm)
-		c->cfg.capacity_ppm = CR_PPM;
+	core_set_rules(c, cfg);
 	if (!c->cfg.ops)
 		c->cfg.ops = &no_policy;
 	rc = start(c, now, e);

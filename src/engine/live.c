@@ -37,6 +37,16 @@ struct live_rq *live_lock_home(struct live *l, struct live_task *t)
 	}
 }
 
+int live_set_rules(struct live *l, const struct core_config *from)
+{
+	if (l->ops->driver.thread_per_task)
+		return -ENOTSUP; /* they look without a lock */
+	live_lock_all(l);
+	core_set_rules(l->core, from);
+	live_unlock_all(l);
+	return 0;
+}
+
 int live_add(struct live *l, struct live_task *t, struct cr_verdict *v)
 {
 	int rc, err;
@@ -200,12 +210,13 @@ void live_worker_stats(struct live *l, unsigned worker,
 
 void live_load(struct live *l, struct live_load *out)
 {
-	struct live_load sum = { .bound_ppm = core_bound_ppm(l->core) };
+	struct live_load sum = { .bound_ppm = 0 };
 
 	for (unsigned i = 0; i < l->nrq; i++) {
 		struct live_rq *q = &l->rq[i];
 
 		(void)pthread_mutex_lock(&q->lock);
+		sum.bound_ppm = core_bound_ppm(l->core);
 		sum.queued += q->rq->nqueued;
 		sum.tasks += core_ntasks(l->core, q->rq);
 		sum.load_ppm += q->rq->load_ppm;

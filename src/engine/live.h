@@ -229,6 +229,10 @@ int live_switch(struct live *l, const struct cr_sched_ops *ops,
  * live_switch_to(). */
 int live_tune(struct live *l, const char *opts, struct cr_err *e);
 
+/** core_set_rules() for the frames and tasks to come. 0, or -ENOTSUP: this
+ * driver's threads go by what they were started with. Control thread. */
+int live_set_rules(struct live *l, const struct core_config *from);
+
 /**
  * When another stands in for a policy that broke its contract on some run
  * queue, make that the policy of all. 1: done; 0: nothing to do; or -errno with

@@ -415,6 +415,11 @@ void http_close(struct http *h)
 	free(h);
 }
 
+void http_allow_control(struct http *h, bool allowed)
+{
+	h->cfg.control = allowed;
+}
+
 void http_local(const struct http *h, char *buf, size_t size)
 {
 	struct sockaddr_storage a = { .ss_family = AF_UNSPEC };

@@ -37,6 +37,9 @@ struct http_config {
 int http_open(struct http **h, const struct http_config *cfg, struct cr_err *e);
 void http_close(struct http *h); /**< NULL is fine */
 
+/** From now on POST /scheduler is allowed, or not. */
+void http_allow_control(struct http *h, bool allowed);
+
 /** Where it listens: "127.0.0.1:8080". */
 void http_local(const struct http *h, char *buf, size_t size);
 

@@ -250,7 +250,7 @@ void ng_listener_take(struct ng_listener *l, const struct ng_origin *o,
 /* --- life --- */
 
 /* A port alone is one of loopback. */
-static int read_address(struct ng_listener *l, const char *text,
+static int read_address(const char *text, struct sockaddr_storage *to,
 			struct cr_err *e)
 {
 	bool alone = *text && !text[strspn(text, "0123456789")];
@@ -258,7 +258,7 @@ static int read_address(struct ng_listener *l, const char *text,
 
 	(void)snprintf(whole, sizeof(whole), "%s%s", alone ? "127.0.0.1:" : "",
 		       text);
-	if (strlen(text) < 48 && !address_parse(whole, &l->local))
+	if (strlen(text) < 48 && !address_parse(whole, to))
 		return 0;
 	return cr_fail(e, -EINVAL,
 		       "%s: needs an address with a port, such as "
@@ -266,26 +266,57 @@ static int read_address(struct ng_listener *l, const char *text,
 		       text);
 }
 
-/* Who may ask if nobody says. */
-static int read_guests(struct ng_listener *l, struct cr_err *e)
+/* Who may ask at @at: @wish, or (NULL) who is at loopback, as it is then. */
+static int choose_guests(struct ng_guests *to, const struct ng_guests *wish,
+			 const struct sockaddr_storage *at, struct cr_err *e)
 {
 	struct ng_guests local;
 	int rc = ng_guests_read(&local, "127.0.0.0/8,::1", e);
 
 	if (rc)
 		return rc;
-	l->guests = l->cfg.guests ? *l->cfg.guests : local;
-	if (ng_guests_has(&local, &l->local))
-		return 0;
-	if (!l->cfg.guests)
+	if (!wish && !ng_guests_has(&local, at))
 		return cr_fail(e, -EINVAL,
 			       "NG has no password: at an address that is not "
 			       "loopback, say who may ask (--ng-allow)");
-	log_event(LOG_WARN, "ng-open",
-		  "address=%s why=\"NG has no password, and addresses can be "
-		  "forged: keep it in a closed network\"",
-		  l->cfg.address);
+	*to = wish ? *wish : local;
 	return 0;
+}
+
+int ng_listener_check(const char *address, const struct ng_guests *guests,
+		      struct cr_err *e)
+{
+	struct sockaddr_storage at;
+	struct ng_guests some;
+	int rc = read_address(address, &at, e);
+
+	return rc ? rc : choose_guests(&some, guests, &at, e);
+}
+
+static void warn_if_open(const struct ng_listener *l)
+{
+	struct ng_guests local;
+
+	if (choose_guests(&local, NULL, &l->local, NULL))
+		log_event(LOG_WARN, "ng-open",
+			  "address=%s why=\"NG has no password, and addresses "
+			  "can be forged: keep it in a closed network\"",
+			  l->cfg.address);
+}
+
+int ng_listener_admit(struct ng_listener *l, const struct ng_guests *guests,
+		      struct cr_err *e)
+{
+	return choose_guests(&l->guests, guests, &l->local, e);
+}
+
+static int read_guests(struct ng_listener *l, struct cr_err *e)
+{
+	int rc = ng_listener_admit(l, l->cfg.guests, e);
+
+	if (!rc)
+		warn_if_open(l);
+	return rc;
 }
 
 static int make(struct ng_listener *l, struct cr_err *e)
@@ -342,7 +373,7 @@ int ng_listener_open(struct ng_listener **out,
 	l->tcp = -1;
 	TAILQ_INIT(&l->asked);
 	TAILQ_INIT(&l->connections);
-	rc = read_address(l, cfg->address, e);
+	rc = read_address(cfg->address, &l->local, e);
 	if (!rc)
 		rc = read_guests(l, e);
 	if (!rc)

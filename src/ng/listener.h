@@ -71,9 +71,19 @@ struct ng_listener_config {
 	const struct ng_limits *limits; /**< NULL: the usual ones */
 };
 
+/** Can there be one at @address for @guests (as in ng_listener_config)? 0; or
+ * -EINVAL with @e. Opens nothing. */
+int ng_listener_check(const char *address, const struct ng_guests *guests,
+		      struct cr_err *e);
+
 /** Open both sockets. 0, or -errno with @e, which names the address. */
 int ng_listener_open(struct ng_listener **l,
 		     const struct ng_listener_config *cfg, struct cr_err *e);
+
+/** From now on these may ask, as in ng_listener_config; connections that are
+ * open stay. 0; -EINVAL with @e: nothing has changed. */
+int ng_listener_admit(struct ng_listener *l, const struct ng_guests *guests,
+		      struct cr_err *e);
 
 /** NULL is fine. What was asked is still to be answered by ng_answer(), which
  * then only frees it. */

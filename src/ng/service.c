@@ -353,30 +353,31 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 
 /* --- life --- */
 
-static void configure(struct ng_service *sv,
-		      const struct ng_service_config *cfg)
+static void bound(struct ng_service *sv, const struct ng_service_config *cfg)
 {
 	struct ng_bounds *most = &sv->shares.most;
 
-	sv->cfg = *cfg;
-	if (!cfg->silence)
-		sv->cfg.silence = NG_SILENCE;
-	if (!cfg->patience)
-		sv->cfg.patience = NG_PATIENCE;
+	sv->cfg.silence = cfg->silence ? cfg->silence : NG_SILENCE;
+	sv->cfg.patience = cfg->patience ? cfg->patience : NG_PATIENCE;
 	most->lines = cfg->most.lines ? cfg->most.lines : NG_LINES;
 	most->lines_of_host = cfg->most.lines_of_host ? cfg->most.lines_of_host
 						      : NG_HOST_LINES;
 }
 
-static int start_ticks(struct ng_service *sv, struct cr_err *e)
+static int set_ticks(struct ng_service *sv)
 {
 	cr_ns each = cr_ns_min(sv->cfg.silence, sv->cfg.patience) / TICKS;
 	struct timeval tv;
 
 	each = cr_ns_max(TICK_MIN, cr_ns_min(each, TICK_MAX));
 	tv = (struct timeval){ each / CR_SEC, each % CR_SEC / CR_US };
+	return event_add(sv->tick, &tv);
+}
+
+static int start_ticks(struct ng_service *sv, struct cr_err *e)
+{
 	sv->tick = event_new(sv->cfg.base, -1, EV_PERSIST, on_tick, sv);
-	return sv->tick && !event_add(sv->tick, &tv)
+	return sv->tick && !set_ticks(sv)
 		       ? 0
 		       : cr_fail(e, -ENOMEM, "out of memory for events");
 }
@@ -398,7 +399,8 @@ int ng_service_open(struct ng_service **out,
 		free(sv);
 		return cr_fail(e, -ENOMEM, "out of memory");
 	}
-	configure(sv, cfg);
+	sv->cfg = *cfg;
+	bound(sv, cfg);
 	sv->node = service_node(cfg->service);
 	sv->started = clock_now();
 	LIST_INIT(&sv->waits);
@@ -411,6 +413,19 @@ int ng_service_open(struct ng_service **out,
 		return err;
 	}
 	*out = sv;
+	return 0;
+}
+
+int ng_service_change(struct ng_service *sv, const struct ng_service_config *to,
+		      struct cr_err *e)
+{
+	int err = ng_listener_admit(sv->listener, to->guests, e);
+
+	if (err)
+		return err;
+	bound(sv, to);
+	/* a timer that is set has what it needs to be set again */
+	(void)set_ticks(sv);
 	return 0;
 }
 

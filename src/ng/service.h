@@ -62,6 +62,12 @@ struct ng_service_stats {
 /** 0, or -errno with @e. */
 int ng_service_open(struct ng_service **s, const struct ng_service_config *cfg,
 		    struct cr_err *e);
+/** Go on with guests, silence, patience and most of @to: calls that there are
+ * go by them, too. 0; -EINVAL with @e, as ng_listener_admit(): nothing has
+ * changed.
+ */
+int ng_service_change(struct ng_service *s, const struct ng_service_config *to,
+		      struct cr_err *e);
 /** Its calls end. NULL is fine. */
 void ng_service_close(struct ng_service *s);
 

@@ -96,6 +96,17 @@ struct node_config {
 int node_open(struct node **n, const struct node_config *cfg,
 	      struct cr_err *warn, struct cr_err *e);
 
+/**
+ * Go on with some members of @to, the others are not looked at: admission,
+ * capacity_ppm, max_age, stale and shed.wait; of what begins later ring_frames,
+ * rtcp_interval and shed.kind; max_calls, and of convert max, running and
+ * floor. What there is beyond new bounds stays. 0; or -ENOTSUP with @e: under a
+ * scheduler of the kernel the first ones stay as they are, and nothing has
+ * changed.
+ */
+int node_settings_change(struct node *n, const struct node_config *to,
+			 struct cr_err *e);
+
 /** End all calls and conversions and wait until they have gone, except those
  * that a stuck thread has. Runs the event base meanwhile. NULL is fine. */
 void node_end_calls(struct node *n);

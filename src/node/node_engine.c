@@ -188,9 +188,6 @@ int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e)
 			.cpus_per_rq = cfg->cpus_per_rq,
 			.rq_cpus = cfg->rq_cpus,
 			.nrq = cfg->nrq,
-			.admission = cfg->admission,
-			.capacity_ppm = cfg->capacity_ppm,
-			.shed = cfg->shed,
 		},
 		.pin = cfg->pin,
 		.poll = cfg->poll,
@@ -216,10 +213,7 @@ int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e)
 	if (err)
 		return err;
 	live_choose(&live, &s);
-	for (unsigned c = 0; c < CR_NCLASSES; c++) {
-		live.core.max_age[c] = cfg->max_age;
-		live.core.stale[c] = cfg->stale;
-	}
+	node_rules(&live.core, cfg);
 	err = live_open(&n->live, &live, warn, e);
 	if (err)
 		return err;

@@ -339,6 +339,8 @@ void conversation_stream_ends(struct conversation *of, struct node_call *nc);
 void conversation_stream_gone(struct conversation *of,
 			      const struct node_call *nc);
 
+/** What of @from the engine decides by, into @to. */
+void node_rules(struct core_config *to, const struct node_config *from);
 /** Start the engine. 0, or -errno with @e; @warn: what was not granted. */
 int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e);
 /** Make n->places, once engine and receivers are there. 0, or -ENOMEM with @e.

@@ -351,6 +351,20 @@ int service_open(struct service **out, const struct service_config *cfg,
 	return 0;
 }
 
+int service_change(struct service *sv, const struct service_config *to,
+		   struct cr_err *e)
+{
+	int err = node_settings_change(sv->node, &to->node, e);
+
+	if (err)
+		return err;
+	sv->cfg.grace = to->grace;
+	sv->cfg.drain_limit = to->drain_limit;
+	sv->cfg.trace_dir = to->trace_dir;
+	sv->cfg.plugin_dir = to->plugin_dir;
+	return 0;
+}
+
 int service_close(struct service *sv)
 {
 	struct session *s;

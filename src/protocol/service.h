@@ -51,6 +51,12 @@ int service_open(struct service **s, const struct service_config *cfg,
  * thread may touch, see node_close(): let the process end. */
 int service_close(struct service *s);
 
+/** Go on with grace, drain_limit, trace_dir and plugin_dir of @to, and with
+ * what node_settings_change() takes of its node; texts have to stay. 0, or
+ * -ENOTSUP with @e as that: nothing has changed. */
+int service_change(struct service *s, const struct service_config *to,
+		   struct cr_err *e);
+
 /** No new calls; drained() when the last one has ended or @limit has passed.
  * A second drain only shortens the limit. */
 void service_drain(struct service *s, cr_ns limit);
