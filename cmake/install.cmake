@@ -14,8 +14,23 @@ function(cr_install_way from to out)
   set(${out} ${way} PARENT_SCOPE)
 endfunction()
 
+# Where codec-runner looks for its options: /etc, or below it for a prefix such as
+# /opt/NAME (FHS), or where CMAKE_INSTALL_SYSCONFDIR says.
+if(CMAKE_INSTALL_PREFIX MATCHES "^/usr(/local)?/?$"
+   AND CMAKE_INSTALL_SYSCONFDIR STREQUAL "etc")
+  set(etc /etc)
+else()
+  set(etc ${CMAKE_INSTALL_FULL_SYSCONFDIR})
+endif()
+set(CR_CONFIG_FILE ${etc}/codec-runner.conf CACHE STRING
+    "file of options that codec-runner reads when it starts")
+
 install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
         FILES_MATCHING PATTERN "*.1")
+install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man5
+        FILES_MATCHING PATTERN "*.5")
+install(FILES packaging/codec-runner.conf
+        DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 install(FILES README.md CHANGELOG.md LICENSE
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs campaigns DESTINATION ${CMAKE_INSTALL_DOCDIR}

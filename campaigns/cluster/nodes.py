@@ -27,9 +27,9 @@ class Node:
         self.records_path = folder / f"node-{n}.records"
         self.log = open(folder / f"node-{n}.log", "w")
         self.process = subprocess.Popen(
-            [build / "codec-runner", "--rtp", f"{self.host}:0", "--control",
-             f"{HOST}:{1024 + free_port() % 60000}", "--udp-port",
-             str(free_port()), "--sctp", "user", "--control-socket",
+            [build / "codec-runner", "--config", "none", "--rtp",
+             f"{self.host}:0", "--control", f"{HOST}:{1024 + free_port() % 60000}",
+             "--udp-port", str(free_port()), "--sctp", "user", "--control-socket",
              self.control, "--ng", f"{HOST}:{self.ng}", "--records",
              self.records_path, "--workers", "1", "--pin", "none", "--rx-cpu",
              "none", "--ring", "128", "--max-age", "none", *options],

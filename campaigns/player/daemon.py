@@ -21,9 +21,9 @@ class Daemon:
         self.scheduler = scheduler
         self.errors = os.path.join(folder, "runner.err")
         self.command = [
-            program, "--rtp", "127.0.0.1:0", "--control",
-            f"127.0.0.1:{self.sctp}", "--udp-port", str(self.udp), "--sctp",
-            "user", "--scheduler", scheduler, "--log-file",
+            program, "--config", "none", "--rtp", "127.0.0.1:0",
+            "--control", f"127.0.0.1:{self.sctp}", "--udp-port",
+            str(self.udp), "--sctp", "user", "--scheduler", scheduler, "--log-file",
             os.path.join(folder, "runner.log"), *options]
         self.cpus, self.process = cpus, None
 

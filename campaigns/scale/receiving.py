@@ -48,9 +48,9 @@ class Daemon:
     def __init__(self, build, folder, rx, worker, coalesce):
         path = pathlib.Path(folder) / "control"
         self.process = subprocess.Popen(
-            [build / "codec-runner", "--rtp", f"{HOST}:0", "--control",
-             f"{HOST}:{1024 + free_port() % 60000}", "--udp-port",
-             str(free_port()), "--sctp", "user", "--control-socket", path,
+            [build / "codec-runner", "--config", "none", "--rtp",
+             f"{HOST}:0", "--control", f"{HOST}:{1024 + free_port() % 60000}",
+             "--udp-port", str(free_port()), "--sctp", "user", "--control-socket", path,
              "--workers", "1", "--pin", str(worker), "--rx-cpu", str(rx),
              "--rx-coalesce", coalesce, "--no-admission", "--log-level",
              "error"], stdout=subprocess.PIPE, text=True)

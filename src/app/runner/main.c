@@ -17,6 +17,7 @@
 #include <urcu.h>
 
 #include "app/runner/options.h"
+#include "app/runner/reread.h"
 #include "app/runner/tables.h"
 #include "base/address.h"
 #include "base/cpu_list.h"
@@ -41,6 +42,7 @@ struct daemon {
 	struct http *http;
 	struct ng_service *ng;
 	struct lines *records;
+	struct reread reread;
 	struct event *term, *intr, *hup;
 	unsigned signals;
 	int exit_code;
@@ -81,7 +83,7 @@ static void on_signal(evutil_socket_t sig, short what, void *arg)
 	service_drain(d->service, d->signals++ ? 0 : d->opt.drain_timeout);
 }
 
-/* Somebody has moved the files away. */
+/* Somebody has moved the files away, or changed the configuration. */
 static void on_hangup(evutil_socket_t sig, short what, void *arg)
 {
 	struct daemon *d = arg;
@@ -93,6 +95,7 @@ static void on_hangup(evutil_socket_t sig, short what, void *arg)
 	if (log_reopen(&e))
 		log_event(LOG_ERROR, "not-reopened", "why=\"%s\"", e.text);
 	log_plain(LOG_INFO, "reopened");
+	reread_config(&d->reread);
 }
 
 /* Only this thread handles signals; the others inherit the blocked set. */
@@ -234,6 +237,8 @@ static void stop(struct daemon *d)
 	lines_close(d->records); /* all calls have ended, or are hung */
 	if (err)
 		leave_behind();
+	reread_free(&d->reread);
+	runner_options_free(&d->opt);
 	if (d->term)
 		event_free(d->term);
 	if (d->intr)
@@ -280,6 +285,10 @@ static int serve(struct daemon *d)
 			      *e.text ? e.text : strerror(-err));
 		d->exit_code = 1;
 	} else {
+		d->reread = (struct reread){ .start = &d->opt,
+					     .service = d->service,
+					     .ng = d->ng,
+					     .http = d->http };
 		announce(d);
 		/* packets do not wait for calls that are set up */
 		thread_long_turns();

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * codec-runner's command line: the table, and what follows from the machine.
+ * codec-runner's options: the table, and what it means.
  */
-#include "app/runner/options.h"
+#include "app/runner/rows.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "app/codec_option.h"
-#include "app/kernels_option.h"
+#include "app/runner/placing.h"
 #include "app/runner/values.h"
-#include "base/cli.h"
+#include "codecs/kernels/kernels.h"
+#include "codecs/plugin.h"
 #include "cr/sched.h"
 #include "observe/log.h"
 
 /* Raw values, as the table writes them. */
-static struct {
+static struct raw {
 	const char *rtp, *rtp_ports, *tos, *control, *socket, *scheduler, *pin,
 		*rx_cpu, *run_queues, *coalesce;
 	const char *trace, *trace_dir, *plugin_dir, *log_file, *records, *spool;
@@ -31,6 +31,8 @@ static struct {
 	struct cli_list interfaces;
 	bool http_control, poll, realtime, send_each, admission, overwrite,
 		codecs, schedulers, json;
+	const char *config; /* looked up before the others: settings.c */
+	bool check_config, dump_config, example_config, config_page;
 } raw = {
 	.rtp = "127.0.0.1:40000",
 	.control = "127.0.0.1:5555",
@@ -91,7 +93,7 @@ static const struct cli_opt rows[] = {
 	    "How often, on average, a leg that has RTCP reports to its party "
 	    "(RFC 3550, 6.2).",
 	    .number = &raw.rtcp_interval, .min = 100 * CR_MS,
-	    .max = 600 * CR_SEC),
+	    .max = 600 * CR_SEC, .flags = CLI_LIVE),
 	ROW(CLI_STRING, "tos", "NUMBER|NAME",
 	    "Differentiated services field (TOS octet, IPv6 traffic class) of "
 	    "the packets sent: a number such as 184 or 0xb8, or the name of a "
@@ -127,32 +129,35 @@ static const struct cli_opt rows[] = {
 	ROW(CLI_STRING, "ng-allow", "ADDR[/BITS],...",
 	    "Hosts and networks that may ask by NG; nothing of others is read. "
 	    "Default, at loopback: 127.0.0.0/8,::1.",
-	    .text = &raw.ng_allow, .dflt = ""),
+	    .text = &raw.ng_allow, .dflt = "", .flags = CLI_LIVE),
 	ROW(CLI_TIME, "ng-silence", NULL,
 	    "Calls of NG that were answered end when no packet has come for so "
 	    "long.",
 	    .number = &raw.ng_silence, .min = 100 * CR_MS,
-	    .max = 7 * 86400 * CR_SEC),
+	    .max = 7 * 86400 * CR_SEC, .flags = CLI_LIVE),
 	ROW(CLI_TIME, "ng-patience", NULL,
 	    "Those that nobody has answered end after so long without a "
 	    "packet.",
 	    .number = &raw.ng_patience, .min = 100 * CR_MS,
-	    .max = 86400 * CR_SEC),
+	    .max = 86400 * CR_SEC, .flags = CLI_LIVE),
 	ROW(CLI_INT, "ng-lines", "N",
 	    "Media lines that all calls of NG may have. Each takes two ports "
 	    "and four descriptors. An offer beyond that is told the load "
 	    "limit.",
-	    .number = &raw.ng_lines, .min = 1, .max = 1000000),
+	    .number = &raw.ng_lines, .min = 1, .max = 1000000,
+	    .flags = CLI_LIVE),
 	ROW(CLI_INT, "ng-host-lines", "N",
 	    "And those that one host may have asked for.",
-	    .number = &raw.ng_host_lines, .min = 1, .max = 1000000),
+	    .number = &raw.ng_host_lines, .min = 1, .max = 1000000,
+	    .flags = CLI_LIVE),
 	ROW(CLI_STRING, "http", "ADDR:PORT",
 	    "Serve a live view at this address: a page, /state (JSON), "
 	    "/metrics (Prometheus), /healthz, /readyz. It has no password: "
 	    "use 127.0.0.1 or a network that you trust.",
 	    .text = &raw.http, .dflt = ""),
 	ROW(CLI_FLAG, "http-control", NULL,
-	    "The page may switch the scheduler.", .flag = &raw.http_control),
+	    "The page may switch the scheduler.", .flag = &raw.http_control,
+	    .flags = CLI_LIVE),
 	ROW(CLI_ENUM, "io", NULL,
 	    "How to receive and send packets: by io_uring (Linux 6.1 or "
 	    "later), by epoll, recvmmsg and sendmmsg, or by the first that "
@@ -173,11 +178,12 @@ static const struct cli_opt rows[] = {
 	  .help = "Scheduling policy. It can also be the path of a shared "
 		  "object (./mine.so), or kernel:NAME, a scheduler of the "
 		  "kernel as a baseline. See --schedulers.",
-	  .text = &raw.scheduler },
+	  .text = &raw.scheduler,
+	  .flags = CLI_LIVE },
 	ROW(CLI_STRING, "plugin-dir", "DIR",
 	    "Folder from which clients may load policies by name (mine.so), "
 	    "with scheduler.set of the control protocol.",
-	    .text = &raw.plugin_dir),
+	    .text = &raw.plugin_dir, .flags = CLI_LIVE),
 	{ .kind = CLI_INT,
 	  .name = "workers",
 	  .letter = 'w',
@@ -244,26 +250,28 @@ static const struct cli_opt rows[] = {
 	ROW(CLI_FLAG_OFF, "no-admission", NULL,
 	    "Accept every call, even beyond the capacity (for overload "
 	    "experiments).",
-	    .flag = &raw.admission),
+	    .flag = &raw.admission, .flags = CLI_LIVE),
 	ROW(CLI_PPM, "capacity", "SHARE",
 	    "Share of each worker that admission may fill.",
-	    .number = &raw.capacity, .min = 1, .max = CR_PPM),
+	    .number = &raw.capacity, .min = 1, .max = CR_PPM,
+	    .flags = CLI_LIVE),
 	ROW(CLI_INT, "max-calls", "N", "Largest number of calls at a time.",
-	    .number = &raw.max_calls, .min = 1, .max = 10000000),
+	    .number = &raw.max_calls, .min = 1, .max = 10000000,
+	    .flags = CLI_LIVE),
 	ROW(CLI_INT, "ring", "FRAMES",
 	    "Number of frames that may wait for each call. When they are "
 	    "that many, a new frame replaces the oldest.",
-	    .number = &raw.ring, .min = 2, .max = 4096),
+	    .number = &raw.ring, .min = 2, .max = 4096, .flags = CLI_LIVE),
 	ROW(CLI_STRING, "max-age", "auto|none|TIME",
 	    "Frames that are older than this when their turn comes are not "
 	    "transcoded. auto: older than four times their call's deadline or "
 	    "packet time, 90 ms at most, and late; of best-effort calls, older "
 	    "than 90 ms. none or 0: there is no limit.",
-	    .text = &raw.max_age),
+	    .text = &raw.max_age, .flags = CLI_LIVE),
 	ROW(CLI_ENUM, "stale", NULL,
 	    "What happens to these frames: they are dropped, or replaced by "
 	    "NO_DATA or concealment.",
-	    .number = &raw.stale, .names = stale_names),
+	    .number = &raw.stale, .names = stale_names, .flags = CLI_LIVE),
 	ROW(CLI_ENUM, "shed", NULL,
 	    "Which frames are given up when there is more to do than time. "
 	    "age: those that are too old (--max-age), no others. pattern, "
@@ -274,12 +282,12 @@ static const struct cli_opt rows[] = {
 	    "of others). Never digits, nor what conceals a lost packet. "
 	    "Nothing is given up while no frame of its class waits for "
 	    "--shed-wait.",
-	    .number = &raw.shed, .names = shed_names),
+	    .number = &raw.shed, .names = shed_names, .flags = CLI_LIVE),
 	ROW(CLI_STRING, "shed-wait", "auto|TIME",
 	    "How long frames wait before --shed may give any up. auto: the "
 	    "longer of its call's packet time and deadline, of best-effort "
 	    "calls the packet time.",
-	    .text = &raw.shed_wait),
+	    .text = &raw.shed_wait, .flags = CLI_LIVE),
 	ROW(CLI_LIST, "codec", "FILE", CODEC_OPTION_HELP, .list = &raw.plugins),
 	ROW(CLI_ENUM, "codec-kernels", NULL,
 	    "Which functions work inside the codec libraries: the libraries' "
@@ -290,11 +298,13 @@ static const struct cli_opt rows[] = {
 	    "How long calls go on after the control connection of their "
 	    "client is lost. A client that is silent counts as lost after "
 	    "--peer-timeout.",
-	    .number = &raw.grace, .min = 0, .max = 3600 * CR_SEC),
+	    .number = &raw.grace, .min = 0, .max = 3600 * CR_SEC,
+	    .flags = CLI_LIVE),
 	ROW(CLI_TIME, "drain-timeout", NULL,
 	    "How long calls may go on after SIGTERM, SIGINT or drain of the "
 	    "control protocol. A second signal ends them at once.",
-	    .number = &raw.drain_timeout, .min = 0, .max = 86400 * CR_SEC),
+	    .number = &raw.drain_timeout, .min = 0, .max = 86400 * CR_SEC,
+	    .flags = CLI_LIVE),
 
 	ROW(CLI_SECTION, NULL, NULL, "Conversions", .flag = NULL),
 	ROW(CLI_STRING, "spool", "DIR",
@@ -305,19 +315,22 @@ static const struct cli_opt rows[] = {
 	    .text = &raw.spool),
 	ROW(CLI_INT, "max-conversions", "N",
 	    "Largest number of conversions that wait or run.",
-	    .number = &raw.max_conversions, .min = 1, .max = 100000),
+	    .number = &raw.max_conversions, .min = 1, .max = 100000,
+	    .flags = CLI_LIVE),
 	ROW(CLI_INT, "conversions", "N",
 	    "Largest number of conversions that run at a time.",
-	    .number = &raw.conversions, .min = 1, .max = 1024),
+	    .number = &raw.conversions, .min = 1, .max = 1024,
+	    .flags = CLI_LIVE),
 	ROW(CLI_INT, "convert-max-mib", "MIB",
 	    "Largest file that is converted.", .number = &raw.convert_mib,
-	    .min = 1, .max = 1 << 20),
+	    .min = 1, .max = 1 << 20, .flags = CLI_LIVE),
 	ROW(CLI_INT, "convert-floor", "FRAMES",
 	    "Frames a second that each running conversion gets even if calls "
 	    "want the CPU, under schedulers that go by deadlines. The "
 	    "conversion is admitted as a soft task of that rate, and waits "
 	    "until there is room. 0: conversions get what calls leave.",
-	    .number = &raw.convert_floor, .min = 0, .max = 1000),
+	    .number = &raw.convert_floor, .min = 0, .max = 1000,
+	    .flags = CLI_LIVE),
 
 	ROW(CLI_SECTION, NULL, NULL, "What it tells", .flag = NULL),
 	ROW(CLI_STRING, "trace", "FILE", "Write a record of every frame.",
@@ -325,7 +338,7 @@ static const struct cli_opt rows[] = {
 	ROW(CLI_STRING, "trace-dir", "DIR",
 	    "Folder to which clients may write traces, with trace.start of the "
 	    "control protocol.",
-	    .text = &raw.trace_dir),
+	    .text = &raw.trace_dir, .flags = CLI_LIVE),
 	ROW(CLI_FLAG, "overwrite", NULL, "Replace an existing trace file.",
 	    .flag = &raw.overwrite),
 	ROW(CLI_INT, "trace-records", "N",
@@ -340,19 +353,48 @@ static const struct cli_opt rows[] = {
 	ROW(CLI_STRING, "log-file", "FILE", "Log there instead of stderr.",
 	    .text = &raw.log_file),
 	ROW(CLI_ENUM, "log-level", NULL, "How much to log.",
-	    .number = &raw.log_level, .names = log_level_names),
+	    .number = &raw.log_level, .names = log_level_names,
+	    .flags = CLI_LIVE),
 	ROW(CLI_FLAG, "schedulers", NULL,
 	    "List the schedulers with their options, and exit.",
-	    .flag = &raw.schedulers),
+	    .flag = &raw.schedulers, .flags = CLI_COMMAND_LINE),
 	ROW(CLI_FLAG, "codecs", NULL,
 	    "Measure and list what a frame of each codec costs on this "
 	    "machine, and exit.",
-	    .flag = &raw.codecs),
+	    .flag = &raw.codecs, .flags = CLI_COMMAND_LINE),
 	ROW(CLI_TIME, "seconds", NULL, "Time that --codecs may take.",
-	    .number = &raw.seconds, .min = 100 * CR_MS, .max = 3600 * CR_SEC),
+	    .number = &raw.seconds, .min = 100 * CR_MS, .max = 3600 * CR_SEC,
+	    .flags = CLI_COMMAND_LINE),
 	ROW(CLI_FLAG, "json", NULL,
 	    "Print the lists of --codecs and --schedulers as JSON.",
-	    .flag = &raw.json),
+	    .flag = &raw.json, .flags = CLI_COMMAND_LINE),
+
+	ROW(CLI_SECTION, NULL, NULL, "Configuration", .flag = NULL,
+	    .flags = CLI_COMMAND_LINE),
+	ROW(CLI_STRING, "config", "FILE|none",
+	    "Read options from this file, codec-runner.conf(5). "
+	    "Default: " RUNNER_CONFIG
+	    ", if it is there. What the command line has "
+	    "replaces what the file has; --NAME=no takes back a flag. SIGHUP "
+	    "reads the file again.",
+	    .text = &raw.config, .flags = CLI_COMMAND_LINE),
+	ROW(CLI_FLAG, "check-config", NULL,
+	    "Say what is wrong with the file and the command line, and exit. "
+	    "No port and no file that they name is opened, but schedulers and "
+	    "codecs of shared objects are loaded.",
+	    .flag = &raw.check_config, .flags = CLI_COMMAND_LINE),
+	ROW(CLI_FLAG, "dump-config", NULL,
+	    "Print the options that hold, each with where it is from, as a "
+	    "file that says the same, and exit.",
+	    .flag = &raw.dump_config, .flags = CLI_COMMAND_LINE),
+	ROW(CLI_FLAG, "example-config", NULL,
+	    "Print a file with every option, its help and its default, all as "
+	    "comments, and exit.",
+	    .flag = &raw.example_config, .flags = CLI_COMMAND_LINE),
+	{ .kind = CLI_FLAG,
+	  .name = "man-config",
+	  .flag = &raw.config_page,
+	  .flags = CLI_COMMAND_LINE },
 	{ .name = NULL },
 };
 
@@ -364,6 +406,8 @@ static const struct cli_line examples[] = {
 	  "record every frame, refuse no call" },
 	{ "codec-runner --control-socket /run/codec-runner.sock",
 	  "let local programs in any language control the daemon" },
+	{ "codec-runner --config ./node.conf --check-config",
+	  "say what is wrong with a file of options" },
 	{ "codec-runner --codecs", "show what codecs cost on this machine" },
 	{ NULL, NULL },
 };
@@ -371,12 +415,13 @@ static const struct cli_line examples[] = {
 static const struct cli_line exits[] = {
 	{ "0", "drained after SIGTERM or SIGINT, traces flushed" },
 	{ "1", "could not start: address in use, no memory, no such file" },
-	{ "2", "wrong option" },
+	{ "2", "wrong option, or a file of options that is wrong or not "
+	       "there" },
 	{ "3", "as 0, but a thread was stuck in a codec and was left behind" },
 	{ NULL, NULL },
 };
 
-static const struct cli cli = {
+const struct cli rows_cli = {
 	.program = "codec-runner",
 	.synopsis = "[OPTION]...",
 	.summary = "transcode speech calls under a scheduler of choice",
@@ -390,145 +435,180 @@ static const struct cli cli = {
 	.opts = rows,
 	.examples = examples,
 	.exits = exits,
-	.see_also = "codec-feeder(1), codec-ctl(1), codec-report(1)",
+	.see_also = "codec-runner.conf(5), codec-feeder(1), codec-ctl(1), "
+		    "codec-report(1)",
+	.has_file = true,
 };
 
-static void control_address(struct runner_options *o)
+void rows_reset(void)
 {
-	struct transport_addr *to = &o->service.listen;
-	struct sockaddr_storage a;
+	static struct raw initial;
+	static bool known;
 
-	values_address("control", raw.control, &a);
-	if (transport_addr_parse(to, raw.control))
-		options_die("control", "needs a port");
-	to->udp_port = (uint16_t)raw.udp_port;
-	(void)snprintf(o->control, sizeof(o->control), "%s", raw.control);
+	if (known)
+		raw = initial;
+	else
+		initial = raw;
+	known = true;
 }
 
-static void control_socket(struct runner_options *o)
+/* Value number @i of @option is wrong, if @err says so. */
+static void judge_one(struct runner_options *o, const char *option, unsigned i,
+		      int err, const struct cr_err *e)
 {
-	char why[80];
-
-	if (!raw.socket)
-		return;
-	(void)snprintf(why, sizeof(why), "must be a path of 1 to %zu bytes",
-		       TRANSPORT_PATH_MAX);
-	if (transport_addr_unix(&o->service.listen_too, raw.socket))
-		options_die("control-socket", why);
+	if (err)
+		config_blame(&o->from, option, i, e->text);
 }
 
-/* CPUs of --pin or --rx-cpu. NULL: not given, or none, which @none tells. */
-static const struct cpu_list *cpus(const char *option, const char *text,
-				   const struct cpu_list *allowed,
-				   struct cpu_list *list, bool *none)
+static void judge(struct runner_options *o, const char *option, int err,
+		  const struct cr_err *e)
 {
-	struct cr_err e;
-
-	*none = text && !strcmp(text, "none");
-	if (!text || *none)
-		return NULL;
-	if (cpu_list_parse(list, text, &e) ||
-	    cpu_list_within(list, allowed, &e))
-		options_die(option, e.text);
-	return list;
+	judge_one(o, option, 0, err, e);
 }
 
-static void place(struct runner_options *o)
-{
-	struct placement_wish wish = {
-		.workers = (unsigned)raw.workers,
-		.receivers = (unsigned)raw.receivers,
-		.run_queues = values_run_queues(raw.run_queues),
-	};
-	struct node_config *node = &o->service.node;
-	const struct placement *p = &o->placement;
-	struct cpu_list allowed, pin, rx;
-	struct cr_err e = { "" };
-
-	cpu_list_allowed(&allowed);
-	wish.pin = cpus("pin", raw.pin, &allowed, &pin, &wish.pin_none);
-	wish.rx = cpus("rx-cpu", raw.rx_cpu, &allowed, &rx, &wish.rx_none);
-	topology_read(&o->topology, TOPOLOGY_ROOT, &allowed);
-	if (placement_make(&o->placement, &o->topology, &wish, &e))
-		options_die(NULL, e.text);
-	node->workers = p->workers;
-	node->pin = p->pin.count ? p->pin.cpu : NULL;
-	node->receivers = p->receivers;
-	node->rx_cpu = p->rx_cpu;
-	node->rq_cpus = p->rq_cpus;
-	node->nrq = p->nrq;
-	node->topology = &o->topology;
-}
-
-static void fill(struct runner_options *o)
+static void fill_network(struct runner_options *o)
 {
 	struct service_config *s = &o->service;
+	struct node_config *n = &s->node;
+	struct cr_err e;
 
-	values_rtp(raw.rtp, &s->node);
-	s->node.interfaces = o->interfaces;
-	s->node.ninterfaces = values_interfaces(&raw.interfaces, o->interfaces);
-	s->node.rtp_ports = values_rtp_ports(raw.rtp_ports);
-	s->node.rtcp_interval = raw.rtcp_interval;
-	s->node.tos = values_tos(raw.tos);
-	control_address(o);
-	control_socket(o);
+	judge(o, "rtp", values_rtp(raw.rtp, n, &e), &e);
+	for (unsigned i = 0; i < raw.interfaces.count; i++)
+		judge_one(o, "interface", i,
+			  values_interface(raw.interfaces.item[i],
+					   &o->interfaces[i], &e),
+			  &e);
+	n->interfaces = o->interfaces;
+	n->ninterfaces = raw.interfaces.count;
+	judge(o, "rtp-ports",
+	      values_rtp_ports(raw.rtp_ports, &n->rtp_ports, &e), &e);
+	n->rtcp_interval = raw.rtcp_interval;
+	judge(o, "tos", values_tos(raw.tos, &n->tos, &e), &e);
+	judge(o, "control", values_control(raw.control, &s->listen, &e), &e);
+	s->listen.udp_port = (uint16_t)raw.udp_port;
+	(void)snprintf(o->control, sizeof(o->control), "%s", raw.control);
+	judge(o, "control-socket",
+	      values_control_socket(raw.socket, &s->listen_too, &e), &e);
 	s->transport = (enum transport_kind)raw.sctp;
 	s->peer_timeout = raw.peer_timeout;
+	judge(o, "http", values_http(raw.http, &e), &e);
+	o->http = raw.http;
+	o->http_control = raw.http_control;
+	n->io = (enum udp_io)raw.io;
+	judge(o, "rx-coalesce", values_coalesce(raw.coalesce, &n->coalesce, &e),
+	      &e);
+}
+
+static void fill_ng(struct runner_options *o)
+{
+	struct cr_err e;
+	int err = 0;
+
+	if (raw.ng_allow)
+		err = ng_guests_read(&o->guests, raw.ng_allow, &e);
+	judge(o, "ng-allow", err, &e);
+	o->ng = (struct ng_service_config){
+		.address = raw.ng,
+		.guests = raw.ng_allow ? &o->guests : NULL,
+		.silence = raw.ng_silence,
+		.patience = raw.ng_patience,
+		.most = { (unsigned)raw.ng_lines, (unsigned)raw.ng_host_lines },
+	};
+	if (raw.ng && !err)
+		judge(o, "ng", ng_listener_check(raw.ng, o->ng.guests, &e), &e);
+}
+
+static void fill_scheduling(struct runner_options *o)
+{
+	struct node_config *n = &o->service.node;
+	struct placing_ask ask = {
+		.pin = raw.pin,
+		.rx = raw.rx_cpu,
+		.workers = (unsigned)raw.workers,
+		.receivers = (unsigned)raw.receivers,
+	};
+	struct cr_err e;
+	int err;
+
+	judge(o, "scheduler", scheduler_check(raw.scheduler, &e), &e);
+	n->scheduler = raw.scheduler;
+	o->service.plugin_dir = raw.plugin_dir;
+	err = values_run_queues(raw.run_queues, &ask.run_queues, &e);
+	judge(o, "run-queues", err, &e);
+	if (!err)
+		placing_do(o, &ask);
+	n->poll = raw.poll;
+	n->send_each = raw.send_each;
+	n->realtime = raw.realtime;
+	n->watchdog = raw.watchdog;
+}
+
+static void fill_calls(struct runner_options *o)
+{
+	struct service_config *s = &o->service;
+	struct node_config *n = &s->node;
+	struct cr_err e;
+
+	n->admission = raw.admission;
+	n->capacity_ppm = raw.capacity;
+	n->max_calls = (unsigned)raw.max_calls;
+	n->ring_frames = (unsigned)raw.ring;
+	judge(o, "max-age", values_max_age(raw.max_age, &n->max_age, &e), &e);
+	n->stale = (enum core_stale)raw.stale;
+	n->shed.kind = (enum shed_kind)raw.shed;
+	judge(o, "shed-wait",
+	      values_shed_wait(raw.shed_wait, &n->shed.wait, &e), &e);
 	s->grace = raw.grace;
 	s->drain_limit = raw.drain_timeout;
-	s->trace_dir = raw.trace_dir;
-	s->plugin_dir = raw.plugin_dir;
-	s->node.poll = raw.poll;
-	s->node.realtime = raw.realtime;
-	s->node.send_each = raw.send_each;
-	s->node.admission = raw.admission;
-	s->node.capacity_ppm = raw.capacity;
-	s->node.ring_frames = (unsigned)raw.ring;
-	s->node.max_age = values_max_age(raw.max_age);
-	s->node.stale = (enum core_stale)raw.stale;
-	s->node.shed = (struct shed_rule){
-		.kind = (enum shed_kind)raw.shed,
-		.wait = values_shed_wait(raw.shed_wait),
-	};
-	s->node.io = (enum udp_io)raw.io;
-	s->node.coalesce = values_coalesce(raw.coalesce);
-	s->node.watchdog = raw.watchdog;
-	s->node.trace_records = (unsigned)raw.trace_records;
-	s->node.max_calls = (unsigned)raw.max_calls;
-	s->node.scheduler = raw.scheduler;
-	s->node.convert = (struct node_convert){
+	o->drain_timeout = raw.drain_timeout;
+	n->convert = (struct node_convert){
 		.dir = raw.spool,
 		.max_bytes = (uint64_t)raw.convert_mib << 20,
 		.max = (unsigned)raw.max_conversions,
 		.running = (unsigned)raw.conversions,
 		.floor = (unsigned)raw.convert_floor,
 	};
-	place(o);
 }
 
-void runner_options_parse(struct runner_options *o, int argc, char **argv)
+static void fill_telling(struct runner_options *o)
 {
-	(void)cli_parse_or_exit(&cli, argc, argv);
-	codec_option_use("codec-runner", &raw.plugins);
-	kernels_option_use("codec-runner", (enum cr_kernels)raw.kernels);
-	fill(o);
-	o->http = raw.http;
-	o->http_control = raw.http_control;
-	o->ng = (struct ng_service_config){
-		.address = raw.ng,
-		.guests = values_guests(raw.ng_allow),
-		.silence = raw.ng_silence,
-		.patience = raw.ng_patience,
-		.most = { (unsigned)raw.ng_lines, (unsigned)raw.ng_host_lines },
-	};
 	o->trace = raw.trace;
 	o->trace_overwrite = raw.overwrite;
+	o->service.trace_dir = raw.trace_dir;
+	o->service.node.trace_records = (unsigned)raw.trace_records;
 	o->records = raw.records;
 	o->log_file = raw.log_file;
 	o->log_level = raw.log_level;
-	o->drain_timeout = raw.drain_timeout;
 	o->show_codecs = raw.codecs;
 	o->show_schedulers = raw.schedulers;
 	o->json = raw.json;
 	o->seconds = raw.seconds;
+	o->check = raw.check_config;
+	o->dump = raw.dump_config;
+}
+
+void rows_asked(struct runner_options *o)
+{
+	o->show_example = raw.example_config;
+	o->show_page = raw.config_page;
+}
+
+void rows_load(struct runner_options *o)
+{
+	struct cr_err e;
+
+	for (unsigned i = 0; i < raw.plugins.count; i++)
+		judge_one(o, "codec", i,
+			  codec_plugin_load(raw.plugins.item[i], &e), &e);
+	judge(o, "codec-kernels",
+	      cr_kernels_choose((enum cr_kernels)raw.kernels, &e), &e);
+}
+
+void rows_fill(struct runner_options *o)
+{
+	fill_network(o);
+	fill_ng(o);
+	fill_scheduling(o);
+	fill_calls(o);
+	fill_telling(o);
 }

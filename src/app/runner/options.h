@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * codec-runner's command line.
+ * codec-runner's options: of its file, and of its command line.
  */
 #ifndef APP_RUNNER_OPTIONS_H
 #define APP_RUNNER_OPTIONS_H
 
 #include "base/topology.h"
+#include "config/config.h"
 #include "ng/service.h"
 #include "node/placement.h"
 #include "protocol/service.h"
@@ -28,10 +29,22 @@ struct runner_options {
 	int64_t drain_timeout;
 	bool show_codecs, show_schedulers, json;
 	int64_t seconds; /**< ns that --codecs may take */
+	bool check, dump, show_example, show_page;
+	struct ng_guests guests; /**< those of ng        */
+	struct config from;	 /**< what was read for it: texts are its */
 };
 
-/** Parse, check, fill in what follows from the machine; exits with 2 and a
- * message when something is wrong, with 0 after --help and --version. */
+/**
+ * Read, check, fill in what follows from the machine; load codecs. Exits with 2
+ * and messages when something is wrong, with 0 after what only prints options
+ * (--help, --check-config, ...). @argv has to stay. First thing in main().
+ */
 void runner_options_parse(struct runner_options *o, int argc, char **argv);
+
+/** Read all of that again as it is now, into @o. Nothing is loaded. 0; or
+ * -EINVAL: o->from.faults says why. runner_options_free() it. */
+int runner_options_again(struct runner_options *o);
+
+void runner_options_free(struct runner_options *o);
 
 #endif

@@ -4,8 +4,8 @@
  */
 #include "app/runner/values.h"
 
+#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/address.h"
@@ -18,130 +18,123 @@
 
 _Static_assert(CLI_MAX_LIST <= INTERFACES_MAX, "--interface fits");
 
-_Noreturn void options_die(const char *option, const char *why)
+static int wrong(struct cr_err *e, const char *why)
 {
-	(void)fprintf(stderr,
-		      "codec-runner: %s%s%s%s\nTry 'codec-runner --help'.\n",
-		      option ? "--" : "", option ? option : "",
-		      option ? ": " : "", why);
-	exit(2);
+	return cr_fail(e, -EINVAL, "%s", why);
 }
 
-void values_address(const char *option, const char *text,
-		    struct sockaddr_storage *out)
+static int check_address(const char *text, struct cr_err *e)
 {
-	if (address_parse(text, out))
-		options_die(option,
-			    "must be a numeric address with a port, such as "
-			    "127.0.0.1:40000 or [::1]:40000");
+	struct sockaddr_storage a;
+
+	if (!address_parse(text, &a))
+		return 0;
+	return wrong(e, "must be a numeric address with a port, such as "
+			"127.0.0.1:40000 or [::1]:40000");
 }
 
-void values_rtp(const char *text, struct node_config *to)
+int values_rtp(const char *text, struct node_config *to, struct cr_err *e)
 {
-	struct cr_err e;
-
-	if (interface_parse_shared(&to->rtp, &to->rtp_advertised, text, &e))
-		options_die("rtp", e.text);
+	return interface_parse_shared(&to->rtp, &to->rtp_advertised, text, e);
 }
 
-unsigned values_interfaces(const struct cli_list *list,
-			   struct interface_cfg to[INTERFACES_MAX])
+int values_interface(const char *text, struct interface_cfg *to,
+		     struct cr_err *e)
 {
-	struct cr_err e;
-
-	for (unsigned i = 0; i < list->count; i++)
-		if (interface_parse(&to[i], list->item[i], &e))
-			options_die("interface", e.text);
-	return list->count;
+	return interface_parse(to, text, e);
 }
 
-struct port_range values_rtp_ports(const char *text)
+int values_rtp_ports(const char *text, struct port_range *to, struct cr_err *e)
 {
-	struct port_range r = { 0, 0 };
-	struct cr_err e;
-
-	if (text && port_range_parse(&r, text, &e))
-		options_die("rtp-ports", e.text);
-	return r;
+	*to = (struct port_range){ 0, 0 };
+	return text ? port_range_parse(to, text, e) : 0;
 }
 
-unsigned values_tos(const char *text)
+int values_tos(const char *text, unsigned *to, struct cr_err *e)
 {
-	unsigned tos = 0;
-	struct cr_err e;
-
-	if (text && tos_parse(text, &tos, &e))
-		options_die("tos", e.text);
-	return tos;
+	*to = 0;
+	return text ? tos_parse(text, to, e) : 0;
 }
 
-int values_run_queues(const char *text)
+int values_control(const char *text, struct transport_addr *to,
+		   struct cr_err *e)
+{
+	int err = check_address(text, e);
+
+	if (!err && transport_addr_parse(to, text))
+		err = wrong(e, "needs a port");
+	return err;
+}
+
+int values_control_socket(const char *text, struct transport_addr *to,
+			  struct cr_err *e)
+{
+	if (!text || !transport_addr_unix(to, text))
+		return 0;
+	return cr_fail(e, -EINVAL, "must be a path of 1 to %zu bytes",
+		       TRANSPORT_PATH_MAX);
+}
+
+int values_http(const char *text, struct cr_err *e)
+{
+	return text ? check_address(text, e) : 0;
+}
+
+int values_run_queues(const char *text, int *to, struct cr_err *e)
 {
 	int64_t n;
 
 	if (!strcmp(text, "auto"))
-		return PLACEMENT_QUEUES_AUTO;
-	if (!strcmp(text, "global"))
-		return PLACEMENT_QUEUES_GLOBAL;
-	if (!strcmp(text, "partitioned"))
-		return 1;
-	if (units_parse_int(text, &n) || n < 1 || n > CR_MAX_CPUS)
-		options_die("run-queues",
-			    "must be auto, global, partitioned, or the number "
-			    "of workers that share a run queue");
-	return (int)n;
+		n = PLACEMENT_QUEUES_AUTO;
+	else if (!strcmp(text, "global"))
+		n = PLACEMENT_QUEUES_GLOBAL;
+	else if (!strcmp(text, "partitioned"))
+		n = 1;
+	else if (units_parse_int(text, &n) || n < 1 || n > CR_MAX_CPUS)
+		return wrong(e, "must be auto, global, partitioned, or the "
+				"number of workers that share a run queue");
+	*to = (int)n;
+	return 0;
 }
 
-cr_ns values_coalesce(const char *text)
-{
-	int64_t t;
-
-	if (!strcmp(text, "auto"))
-		return RX_COALESCE_AUTO;
-	if (units_parse_time(text, &t) || t < 0 || t > 10 * CR_MS)
-		options_die("rx-coalesce",
-			    "must be auto, or a time with its unit from 0s to "
-			    "10ms");
-	return t;
-}
-
-cr_ns values_max_age(const char *text)
+int values_coalesce(const char *text, cr_ns *to, struct cr_err *e)
 {
 	cr_ns t;
 
 	if (!strcmp(text, "auto"))
-		return CORE_AGE_AUTO;
-	if (!strcmp(text, "none") || !strcmp(text, "never"))
-		return 0;
-	if (units_parse_time(text, &t) || t < 0 || t > 60 * CR_SEC)
-		options_die("max-age",
-			    "must be auto, none, or a time with its unit of up "
-			    "to 60s, such as 100ms");
-	return t;
+		t = RX_COALESCE_AUTO;
+	else if (units_parse_time(text, &t) || t < 0 || t > 10 * CR_MS)
+		return wrong(e, "must be auto, or a time with its unit from 0s "
+				"to 10ms");
+	*to = t;
+	return 0;
 }
 
-cr_ns values_shed_wait(const char *text)
+int values_max_age(const char *text, cr_ns *to, struct cr_err *e)
 {
 	cr_ns t;
 
 	if (!strcmp(text, "auto"))
-		return 0;
-	if (units_parse_time(text, &t) || t < SHED_WAIT_MIN ||
-	    t > SHED_WAIT_MAX)
-		options_die("shed-wait",
-			    "must be auto, or a time with its unit from 1ms to "
-			    "60s, such as 20ms");
-	return t;
+		t = CORE_AGE_AUTO;
+	else if (!strcmp(text, "none") || !strcmp(text, "never"))
+		t = 0;
+	else if (units_parse_time(text, &t) || t < 0 || t > 60 * CR_SEC)
+		return wrong(e, "must be auto, none, or a time with its unit "
+				"of up to 60s, such as 100ms");
+	*to = t;
+	return 0;
 }
 
-const struct ng_guests *values_guests(const char *text)
+int values_shed_wait(const char *text, cr_ns *to, struct cr_err *e)
 {
-	static struct ng_guests guests;
-	struct cr_err e = { "" };
+	cr_ns t;
 
-	if (!text)
-		return NULL;
-	if (ng_guests_read(&guests, text, &e))
-		options_die("ng-allow", e.text);
-	return &guests;
+	if (!strcmp(text, "auto"))
+		t = 0;
+	else if (units_parse_time(text, &t) || t < SHED_WAIT_MIN ||
+		 t > SHED_WAIT_MAX)
+		return wrong(e, "must be auto, or a time with its unit from "
+				"1ms to 60s, such as 20ms");
+	*to = t;
+	return 0;
 }

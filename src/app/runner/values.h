@@ -3,52 +3,51 @@
  * Values of codec-runner's options that the table of rows cannot check: words
  * beside numbers, addresses.
  *
- * What is wrong ends the process with 2 and a message. Main thread.
+ * 0; or -EINVAL with @e: what is wrong. Main thread.
  */
 #ifndef APP_RUNNER_VALUES_H
 #define APP_RUNNER_VALUES_H
-
-#include <sys/socket.h>
 
 #include "base/cli.h"
 #include "cr/time.h"
 #include "ng/guests.h"
 #include "node/node.h"
-
-/** Exit with 2, saying @why; @option: which one is wrong, NULL: none by itself.
- */
-_Noreturn void options_die(const char *option, const char *why);
-
-/** A numeric address with a port. */
-void values_address(const char *option, const char *text,
-		    struct sockaddr_storage *out);
+#include "transport/transport.h"
 
 /** --rtp. */
-void values_rtp(const char *text, struct node_config *to);
+int values_rtp(const char *text, struct node_config *to, struct cr_err *e);
 
-/** --interface, as often as it was given. Returns how many are in @to. */
-unsigned values_interfaces(const struct cli_list *list,
-			   struct interface_cfg to[INTERFACES_MAX]);
+/** --interface, one of them. */
+int values_interface(const char *text, struct interface_cfg *to,
+		     struct cr_err *e);
 
 /** --rtp-ports; NULL: no range. */
-struct port_range values_rtp_ports(const char *text);
+int values_rtp_ports(const char *text, struct port_range *to, struct cr_err *e);
 
 /** --tos; NULL: 0. */
-unsigned values_tos(const char *text);
+int values_tos(const char *text, unsigned *to, struct cr_err *e);
 
-/** --ng-allow; NULL: nobody was named. There is one list in the process. */
-const struct ng_guests *values_guests(const char *text);
+/** --control, but for the UDP port. */
+int values_control(const char *text, struct transport_addr *to,
+		   struct cr_err *e);
+
+/** --control-socket; NULL: none. */
+int values_control_socket(const char *text, struct transport_addr *to,
+			  struct cr_err *e);
+
+/** --http; NULL is fine. */
+int values_http(const char *text, struct cr_err *e);
 
 /** --run-queues, as placement_wish has it. */
-int values_run_queues(const char *text);
+int values_run_queues(const char *text, int *to, struct cr_err *e);
 
 /** --rx-coalesce, as rx_config has it. */
-cr_ns values_coalesce(const char *text);
+int values_coalesce(const char *text, cr_ns *to, struct cr_err *e);
 
 /** --max-age, as core_config has it. */
-cr_ns values_max_age(const char *text);
+int values_max_age(const char *text, cr_ns *to, struct cr_err *e);
 
 /** --shed-wait, as shed_rule.wait has it. */
-cr_ns values_shed_wait(const char *text);
+int values_shed_wait(const char *text, cr_ns *to, struct cr_err *e);
 
 #endif

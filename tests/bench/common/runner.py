@@ -103,9 +103,9 @@ class Runner:
         path = self.folder / "control"
         self.control, self.lines = socket.socket(socket.AF_UNIX), None
         self.process = subprocess.Popen(
-            [BUILD / "codec-runner", "--rtp", f"{HOST}:0", "--control",
-             f"{HOST}:{1024 + free_port() % 60000}", "--udp-port",
-             str(free_port()), "--sctp", "user", "--control-socket", path,
+            [BUILD / "codec-runner", "--config", "none", "--rtp",
+             f"{HOST}:0", "--control", f"{HOST}:{1024 + free_port() % 60000}",
+             "--udp-port", str(free_port()), "--sctp", "user", "--control-socket", path,
              "--workers", "1", "--pin", str(worker), "--rx-cpu",
              str(worker if whole else rx), "--no-admission", "--log-level",
              "error", *options], stdout=subprocess.PIPE, text=True,

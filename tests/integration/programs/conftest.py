@@ -70,9 +70,9 @@ class Daemon:
         self.sctp = 1024 + free_port() % 60000
         self.log = open(log, "w+")
         self.process = subprocess.Popen(
-            [*launcher, programs / "codec-runner", "--rtp", "127.0.0.1:0", "--control",
-             f"127.0.0.1:{self.sctp}", "--udp-port", str(self.udp), "--sctp",
-             "user", "--workers", "1", *place, *options],
+            [*launcher, programs / "codec-runner", "--config", "none", "--rtp",
+             "127.0.0.1:0", "--control", f"127.0.0.1:{self.sctp}",
+             "--udp-port", str(self.udp), "--sctp", "user", "--workers", "1", *place, *options],
             stdout=subprocess.PIPE, stderr=self.log, text=True)
         ready = self.process.stdout.readline().split()
         if not ready or ready[0] != "ready":

@@ -36,10 +36,16 @@ def run(*command, **more):
 def test_programs_pages_headers_examples(installed):
     assert names(installed.programs) == PROGRAMS
     assert names(installed.prefix / "include" / "cr") == HEADERS
-    assert names(installed.examples) == ["Makefile", "codec", "lifo.c"]
+    assert names(installed.examples) == ["Makefile", "codec",
+                                         "codec-runner.conf", "lifo.c"]
     for name in PROGRAMS:
         page = installed.prefix / "share/man/man1" / f"{name}.1"
         assert page.read_text() == run(installed.programs / name, "--man")
+    runner = installed.programs / "codec-runner"
+    for path, option in (
+            (installed.examples / "codec-runner.conf", "--example-config"),
+            (installed.prefix / "share/man/man5/codec-runner.conf.5", "--man-config")):
+        assert path.read_text() == run(runner, option)
     doc = installed.examples.parent
     for name in ("README.md", "LICENSE", "schedulers/README.md", "codecs/README.md",
                  "campaigns/README.md", "campaigns/demo.yaml"):

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A file of options: read, checked, shown; and read again by SIGHUP, which
+changes what may change, tells what has to wait for a restart, and leaves all as
+it is when something is wrong."""
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+from conftest import BUILD, PATIENCE
+from control import Control
+from test_records import wait_for
+
+RUNNER = BUILD / "codec-runner"
+
+
+def run(*words, code=0):
+    """What it says, on stdout or, when it must fail, on stderr."""
+    done = subprocess.run([RUNNER, *words], capture_output=True, text=True,
+                          timeout=PATIENCE)
+    assert done.returncode == code, done.stderr
+    assert bool(done.stderr) == bool(code)
+    return done.stderr if code else done.stdout
+
+
+@pytest.fixture
+def conf(tmp_path):
+    """A file of options, to be written."""
+    return tmp_path / "node.conf"
+
+
+def values(dump):
+    """name: its values, of a dump: defaults, too."""
+    found = {}
+    for line in dump.splitlines():
+        option = re.fullmatch(r"#?([a-z-]+) = (.*)", line)
+        if option:
+            found.setdefault(option[1], []).append(option[2])
+    return found
+
+
+# --- start ---
+
+def test_a_check_opens_nothing(daemon, conf):
+    d = daemon()
+    conf.write_text(f"rtp = {d.ready['rtp']}\nudp-port = {d.udp}\n"
+                    f"control = 127.0.0.1:{d.sctp}\n"
+                    f"records = {conf.parent}/records\n"
+                    f"log-file = {conf.parent}/log\n")
+    assert run("--config", conf, "--check-config") == f"{conf}: in order\n"
+    assert sorted(p.name for p in conf.parent.iterdir()) == \
+        ["node.conf", "runner-0.log"]
+
+
+def test_all_that_is_wrong_is_told_with_its_line(conf):
+    conf.write_text("rtp = localhost\nrnig = 8\nring = 1\ninterface = eth0\n"
+                    "interface = a/127.0.0.1\nscheduler = edff\n"
+                    "codec = ./no-such-codec.so\n")
+    told = run("--config", conf, "--check-config", "--tos=XF", code=2)
+    # what is no value has no meaning that could be wrong, too
+    assert told == (
+        f"codec-runner: {conf}:2: unknown option \"rnig\"; did you mean 'ring'?"
+        f"\ncodec-runner: {conf}:3: --ring: 1 is out of bounds (2 to 4096)\n"
+        "Try 'codec-runner --help'.\n")
+    conf.write_text(conf.read_text().replace("rnig", "ring").replace(
+        "ring = 1\n", "\n"))
+    lines = run("--config", conf, code=2).splitlines()
+    where = [line.split(": ")[1:3] for line in lines[:-1]]
+    assert where == [[f"{conf}:{n}", f"--{name}"] for n, name in (
+        (1, "rtp"), (4, "interface"), (6, "scheduler"))]
+    assert "did you mean 'edf'" in lines[2]
+    conf.write_text("codec = ./no-such-codec.so\n")
+    assert f"{conf}:1: --codec: " in run("--config", conf, code=2)
+    told = run("--config", conf, "--codec=./none.so", code=2)
+    assert "codec-runner: --codec: " in told and "no-such" not in told
+
+
+@pytest.mark.parametrize("text,told", [
+    (b"ring = 9\r\npoll = yes\r\n", None),
+    (b"\xef\xbb\xbfring = 9\npoll = yes", None),
+    (b"ring = 9\npoll = \0yes\n", ":2: a NUL byte"),
+    (b"ring = " + b"9" * (1 << 19), ":1: a line of 524295 bytes"),
+    (b"\n" * (1 << 20) + b"a", ": has more than 1048576 bytes"),
+    ("ring = 9\n".encode("utf-16"), ":1: this is UTF-16"),
+    (b"ng = \x1b[2J\n", ":1: a control character (0x1b)")],
+    ids=["crlf", "bom", "nul", "line", "file", "utf-16", "control"])
+def test_any_file_is_read_or_refused(conf, text, told):
+    conf.write_bytes(text)
+    if told:
+        assert f"{conf}{told}" in run("--config", conf, code=2)
+    else:
+        found = values(run("--config", conf, "--dump-config"))
+        assert (found["ring"], found["poll"]) == (["9"], ["yes"])
+
+
+def test_what_is_no_file_is_refused(conf):
+    assert "is a directory" in run("--config", conf.parent, code=2)
+    assert "No such file" in run("--config", conf, code=2)
+    os.mkfifo(conf)
+    assert "is a FIFO" in run("--config", conf, code=2)
+
+
+def test_none_is_no_file():
+    assert run("--config", "none", "--check-config") == \
+        "no file; command line: in order\n"
+
+
+def test_a_dump_says_the_same(conf, tmp_path):
+    conf.write_text("# a comment\nscheduler = rr,quantum=2ms\npoll = yes\n"
+                    "interface = a/127.0.0.1\ninterface = b/127.0.0.2\n"
+                    "max-age = 60ms\nno-admission = yes\n")
+    told = run("--config", conf, "--dump-config", "--poll=no", "--ring", "16",
+               "--records", " a file ")
+    for part in (f"# {conf}:2\nscheduler = rr,quantum=2ms\n",
+                 f"# {conf}:5\ninterface = b/127.0.0.2\n",
+                 "# command line\npoll = no\n", "# command line\nring = 16\n",
+                 "# command line\nrecords = \" a file \"\n",
+                 "# default\n#max-calls = 100000\n", "# default\n#http = "):
+        assert part in told
+    again = tmp_path / "again.conf"
+    again.write_text(told)
+    second = run("--config", again, "--dump-config")
+    assert values(second) == values(told)
+    again.write_text(second)
+    assert run("--config", again, "--dump-config") == second
+
+
+def test_the_example_can_be_used(conf):
+    """With its defaults, and where there is none without."""
+    example = run("--config", conf, "--example-config")
+    conf.write_text(example)
+    defaults = values(run("--config", "none", "--dump-config"))
+    assert values(run("--config", conf, "--dump-config")) == defaults
+    used = re.sub(r"^#(?=[a-z-]+ = (?![^a-z\n]*[A-Z]))", "", example,
+                  flags=re.MULTILINE)
+    for line in ("ring = 8", "poll = no", "scheduler = edf", "log-level = info"):
+        assert f"\n{line}\n" in used
+    assert "\n#http = " in used
+    conf.write_text(used)
+    assert values(run("--config", conf, "--dump-config")) == defaults
+
+
+# --- SIGHUP ---
+
+@pytest.fixture
+def node(daemon, conf, tmp_path):
+    """A daemon with this file, and a client of it."""
+    def start(text, *options):
+        conf.write_text(text)
+        d = daemon("--config", conf, "--control-socket", tmp_path / "control",
+                   "--drain-timeout", "0s", *options)
+        return d, Control(tmp_path / "control")
+    return start
+
+
+def log_of(d):
+    with open(d.log.name) as f:
+        return f.read()
+
+
+def told(d, event):
+    return [line for line in log_of(d).splitlines() if f" {event} " in line]
+
+
+def read_again(d, conf, text):
+    """Until the log says what has become of it."""
+    conf.write_text(text)
+    before = len(told(d, "config-read")), len(told(d, "config-not-taken"))
+    d.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: before != (len(told(d, "config-read")),
+                                len(told(d, "config-not-taken"))))
+
+
+def capacity(client):
+    c = client.ask("hello", {})["result"]["capacity"]
+    return c["max_calls"], c["admission"], c["bound"]
+
+
+def scheduler(client):
+    return client.ask("schedulers", {})["result"]["scheduler"]
+
+
+def test_a_new_file_is_taken_while_calls_go_on(node, conf, sock):
+    d, client = node("max-calls = 2\nmax-age = 50ms\n")
+    assert capacity(client) == (2, True, .97)
+    calls = [client.start(sock)["result"] for _ in range(2)]
+    assert "error" in client.start(sock)
+    read_again(d, conf, "max-calls = 3\nno-admission = yes\ncapacity = 50%\n"
+               "scheduler = rr,quantum=3ms\nmax-age = none\nlog-level = debug\n")
+    assert capacity(client) == (3, False, .5)
+    assert scheduler(client) == "rr,quantum=3ms"
+    calls.append(client.start(sock)["result"])
+    assert "max" in client.start(sock)["error"]["message"]
+    changes = [re.search(r'name=(\S+) from="(.*?)" to="(.*?)"', line).groups()
+               for line in told(d, "option-changed")]
+    assert sorted(changes) == [
+        ("capacity", "97%", "50%"), ("log-level", "info", "debug"),
+        ("max-age", "50ms", "none"), ("max-calls", "2", "3"),
+        ("no-admission", "no", "yes"), ("scheduler", "edf", "rr,quantum=3ms")]
+    assert told(d, "config-read")[-1].endswith("changed=6 needs-restart=0")
+    # what the file does not say any more is the default again
+    read_again(d, conf, "max-calls = 1\n")
+    assert capacity(client) == (1, True, .97)
+    assert scheduler(client).startswith("edf")
+    assert client.ask("stats", {})["result"]["calls"] == 3
+    for call in calls:
+        client.stop(call)
+
+
+def test_what_has_to_wait_is_told_until_it_is_as_it_was(node, conf):
+    d, client = node("workers = 1\ntos = EF\n")
+    read_again(d, conf, "tos = AF41\nhttp = 127.0.0.1:0\n")
+    restart = [re.search(r'name=(\S+) now="(.*)" configured="(.*)"',
+                         line).groups() for line in told(d, "needs-restart")]
+    assert restart == [("tos", "EF", "AF41"), ("http", "", "127.0.0.1:0")]
+    read_again(d, conf, "tos = AF41\nmax-calls = 7\n")
+    assert told(d, "config-read")[-1].endswith("changed=1 needs-restart=1")
+    read_again(d, conf, "tos = EF\nmax-calls = 7\n")
+    assert told(d, "config-read")[-1].endswith("changed=0 needs-restart=0")
+
+
+@pytest.mark.parametrize("wrong,why", [
+    ("max-calls = 3\nrnig = 3\n", ":2: unknown option"),
+    ("max-calls = 3\nmax-age = x\n", ":2: --max-age: must be auto"),
+    ("max-calls = 3\nscheduler = edf,x=1\n", ":2: --scheduler: "),
+    ("max-calls = 3\ntos = x\n", ":2: --tos: "),
+    ("max-calls = 3\nscheduler = kernel:fifo\n", "kernel")],
+    ids=["name", "value", "scheduler", "restart", "kernel"])
+def test_a_wrong_file_changes_nothing(node, conf, wrong, why):
+    d, client = node("max-calls = 2\n")
+    read_again(d, conf, wrong)
+    assert capacity(client)[0] == 2
+    assert why in told(d, "config-wrong")[-1]
+    assert not told(d, "config-read")
+    read_again(d, conf, "max-calls = 4\n")
+    assert capacity(client)[0] == 4
+
+
+def test_a_file_that_has_gone_changes_nothing(node, conf):
+    d, client = node("max-calls = 2\n")
+    conf.unlink()
+    d.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: told(d, "config-not-taken"))
+    assert "No such file" in told(d, "config-wrong")[0]
+    assert capacity(client)[0] == 2
+
+
+def test_the_command_line_stays(node, conf):
+    d, client = node("max-calls = 2\n", "--max-calls", "5")
+    assert capacity(client)[0] == 5
+    read_again(d, conf, "max-calls = 3\n")
+    assert capacity(client)[0] == 5
+    assert told(d, "config-read")[-1].endswith("changed=0 needs-restart=0")
+
+
+def test_what_a_client_has_set_stays_until_the_file_changes(node, conf):
+    d, client = node("scheduler = fifo\n")
+    client.ask("scheduler.set", {"scheduler": "rr"})
+    read_again(d, conf, "scheduler = fifo\nmax-calls = 3\n")
+    assert scheduler(client).startswith("rr")
+    read_again(d, conf, "scheduler = edf\nmax-calls = 3\n")
+    assert scheduler(client).startswith("edf")
+
+
+def test_who_may_ask_by_ng_changes(node, conf):
+    """And at an address that is not loopback somebody has to be named."""
+    d, client = node("ng-allow = 127.0.0.1\n", "--ng", "0.0.0.0:0")
+    read_again(d, conf, "ng-allow = 127.0.0.2\nng-lines = 7\n")
+    assert told(d, "config-read")[-1].endswith("changed=2 needs-restart=0")
+    read_again(d, conf, "ng-lines = 8\n")
+    assert "ng-allow" in told(d, "config-wrong")[-1]
+
+
+def test_many_readings_take_no_memory(node, conf):
+    """Texts of the last one alone are kept."""
+    d, client = node("max-calls = 2\n")
+
+    def resident():
+        with open(f"/proc/{d.process.pid}/statm") as f:
+            return int(f.read().split()[1])
+    filler = "".join(f"# {'x' * 80}\n" for _ in range(10000))
+
+    def round_(n):
+        conf.write_text(f"max-calls = {n}\nlog-level = error\n{filler}")
+        d.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: capacity(client)[0] == n)
+    for n in range(3, 8):
+        round_(n)
+    before = resident()
+    for n in range(8, 58):
+        round_(n)
+    assert resident() - before < 20 * len(filler) // os.sysconf("SC_PAGESIZE")
