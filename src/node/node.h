@@ -265,6 +265,9 @@ void node_rtcp_histograms(const struct node *n, struct histogram *round_trip,
 /** Row @i of the table of which CPUs do what: receivers, workers by run queue,
  * control. NULL: there are no more. */
 const struct node_place_info *node_place(const struct node *n, unsigned i);
+/** Every worker advances, or another thread has taken its place: as the
+ * watchdog's last look tells, so true if there is none (node_config). */
+bool node_advances(const struct node *n);
 /** Counters and state of the whole node. */
 void node_stats(struct node *n, struct node_stats *out);
 /** Capacity: workers, measured and admitted load, bound, free. */

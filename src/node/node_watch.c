@@ -215,6 +215,11 @@ void node_watch_end(struct node *n)
 		(void)begin(n);
 }
 
+bool node_advances(const struct node *n)
+{
+	return !recovery_counts(n->recovery).lost;
+}
+
 void node_watch_info(const struct node *n, struct node_watch_info *out)
 {
 	const struct recovery_counts c = recovery_counts(n->recovery);

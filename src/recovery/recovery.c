@@ -71,6 +71,7 @@ static void start_worker(struct recovery *r, unsigned worker)
 
 	if (r->ending || !live_start_worker(r->live, worker, &e))
 		return;
+	r->counts.lost++;
 	if (!w->told)
 		found(r, (struct recovery_finding){ .event = RECOVERY_VACANT,
 						    .worker = worker,
@@ -82,6 +83,7 @@ static void no_spare(struct recovery *r, unsigned worker, int err)
 {
 	struct watch_worker *w = &r->worker[worker];
 
+	r->counts.lost++;
 	if (!w->told)
 		found(r, (struct recovery_finding){ .event = RECOVERY_NO_SPARE,
 						    .worker = worker,
@@ -136,6 +138,7 @@ void recovery_round(struct recovery *r, cr_ns now)
 {
 	watchdog_begin(&r->dog, now);
 	r->counts.away = live_join_detached(r->live);
+	r->counts.lost = 0;
 	for (unsigned w = 0; w < r->cfg.workers; w++)
 		look_at_worker(r, w);
 	r->counts.starved = 0;

@@ -129,6 +129,8 @@ struct recovery_counts {
 	cr_ns limit;	  /**< 0: nothing is watched                    */
 	unsigned starved; /**< tasks that rightly wait, since the round */
 	unsigned away;	  /**< threads that are stuck                   */
+	unsigned lost;	  /**< places where nothing advances and no thread could
+			       be put, at the round                     */
 	uint64_t stalled, forgotten, hung;
 };
 struct recovery_counts recovery_counts(const struct recovery *r);

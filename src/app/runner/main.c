@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <urcu.h>
 
+#include "app/runner/manager.h"
 #include "app/runner/options.h"
 #include "app/runner/reread.h"
 #include "app/runner/tables.h"
@@ -43,6 +44,7 @@ struct daemon {
 	struct ng_service *ng;
 	struct lines *records;
 	struct reread reread;
+	struct manager manager;
 	struct event *term, *intr, *hup;
 	unsigned signals;
 	int exit_code;
@@ -77,10 +79,12 @@ static void deaf(void *arg)
 static void on_signal(evutil_socket_t sig, short what, void *arg)
 {
 	struct daemon *d = arg;
+	cr_ns limit = d->signals++ ? 0 : d->opt.drain_timeout;
 
 	(void)what;
 	log_event(LOG_INFO, "signal", "number=%d", (int)sig);
-	service_drain(d->service, d->signals++ ? 0 : d->opt.drain_timeout);
+	manager_stopping(&d->manager, limit);
+	service_drain(d->service, limit);
 }
 
 /* Somebody has moved the files away, or changed the configuration. */
@@ -90,12 +94,14 @@ static void on_hangup(evutil_socket_t sig, short what, void *arg)
 	struct cr_err e = { "" };
 
 	(void)sig, (void)what;
+	manager_reloading(&d->manager);
 	if (d->records)
 		lines_reopen(d->records);
 	if (log_reopen(&e))
 		log_event(LOG_ERROR, "not-reopened", "why=\"%s\"", e.text);
 	log_plain(LOG_INFO, "reopened");
 	reread_config(&d->reread);
+	(void)manager_ready(&d->manager, d->base, d->service);
 }
 
 /* Only this thread handles signals; the others inherit the blocked set. */
@@ -198,7 +204,9 @@ static int start(struct daemon *d, struct cr_err *e)
 	d->opt.service.pending = pending;
 	d->opt.service.deaf = deaf;
 	d->opt.service.arg = d;
-	err = open_records(d, e);
+	err = manager_open(&d->manager, e);
+	if (!err)
+		err = open_records(d, e);
 	if (!err)
 		err = service_open(&d->service, &d->opt.service, &warn, e);
 	if (*warn.text)
@@ -245,6 +253,7 @@ static void stop(struct daemon *d)
 		event_free(d->intr);
 	if (d->hup)
 		event_free(d->hup);
+	manager_close(&d->manager);
 	if (d->base)
 		event_base_free(d->base);
 	libevent_global_shutdown();
@@ -292,7 +301,11 @@ static int serve(struct daemon *d)
 		announce(d);
 		/* packets do not wait for calls that are set up */
 		thread_long_turns();
+		if (manager_ready(&d->manager, d->base, d->service))
+			log_event(LOG_ERROR, "manager", "why=\"%s\"",
+				  "out of memory: it will not be fed");
 		(void)event_base_dispatch(d->base);
+		manager_stopping(&d->manager, 0);
 	}
 	stop(d);
 	rcu_barrier();

@@ -272,6 +272,7 @@ static void a_stuck_worker_is_replaced_in_order(void **state)
 	assert_ptr_not_equal(g.put, first);
 	assert_int_equal(recovery_counts(g.r).hung, 1);
 	assert_int_equal(recovery_counts(g.r).away, 1);
+	assert_int_equal(recovery_counts(g.r).lost, 0);
 	frame(&g, 1); /* the others go on */
 	wait_done(&g, 1, 2);
 	assert_int_equal(g.s[0].gone, 0);
@@ -302,11 +303,13 @@ static void without_a_spare_nothing_is_done(void **state)
 		recovery_round(g.r, clock_now());
 	assert_string_equal(g.events, "stuck0 rescue0 put over0 no-spare-1 ");
 	assert_int_equal(recovery_counts(g.r).hung, 1);
+	assert_int_equal(recovery_counts(g.r).lost, 1);
 	/* at the end none is needed, nor is a thread started */
 	recovery_end(g.r, CR_SEC);
 	rounds_until(&g, "over1");
 	assert_non_null(strstr(g.events, "stuck1 rescue1 over1 "));
 	assert_int_equal(recovery_counts(g.r).away, 2);
+	assert_int_equal(recovery_counts(g.r).lost, 0);
 	assert_int_equal(recovery_counts(g.r).limit, LIMIT);
 	finish(&g);
 }
