@@ -22,8 +22,9 @@ if(CMAKE_INSTALL_PREFIX MATCHES "^/usr(/local)?/?$"
 else()
   set(etc ${CMAKE_INSTALL_FULL_SYSCONFDIR})
 endif()
-set(CR_CONFIG_FILE ${etc}/codec-runner.conf CACHE STRING
-    "file of options that codec-runner reads when it starts")
+if(NOT DEFINED CR_CONFIG_FILE)
+  set(CR_CONFIG_FILE ${etc}/codec-runner.conf)
+endif()
 
 install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
         FILES_MATCHING PATTERN "*.1")

@@ -239,6 +239,7 @@ static void stop(struct daemon *d)
 {
 	int err;
 
+	d->reread.service = NULL; /* signals come while calls end */
 	http_close(d->http);
 	ng_service_close(d->ng);
 	err = service_close(d->service);
@@ -333,6 +334,9 @@ int main(int argc, char **argv)
 	}
 	/* whoever reads the log may go away */
 	(void)signal(SIGPIPE, SIG_IGN);
+	/* who asks to read files again means no end: not before the loop runs,
+	 * nor after it */
+	(void)signal(SIGHUP, SIG_IGN);
 	/* and a trace may grow too large */
 	(void)signal(SIGXFSZ, SIG_IGN);
 	raise_file_limit();

@@ -98,10 +98,13 @@ static void discard(struct runner_options *o)
 
 void reread_config(struct reread *r)
 {
-	struct runner_options *to = calloc(1, sizeof(*to));
+	struct runner_options *to;
 	struct cr_err e = { "" };
 	int err;
 
+	if (!r->service)
+		return;
+	to = calloc(1, sizeof(*to));
 	if (!to) {
 		log_event(LOG_ERROR, "config-not-taken",
 			  "why=\"out of memory\"");

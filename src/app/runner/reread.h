@@ -25,7 +25,8 @@ struct reread {
 	struct runner_options *now; /**< what was taken last; NULL: start's */
 };
 
-/** Read it again. */
+/** Read it again. Nothing, if there is no service: before the start, and at the
+ * end. */
 void reread_config(struct reread *r);
 
 /** Nothing uses its texts any more. */

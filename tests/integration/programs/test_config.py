@@ -11,6 +11,9 @@ import pytest
 
 from conftest import BUILD, PATIENCE
 from control import Control
+from ng_call import Call
+from telephony import System
+from test_http import ask
 from test_records import wait_for
 
 RUNNER = BUILD / "codec-runner"
@@ -271,6 +274,68 @@ def test_who_may_ask_by_ng_changes(node, conf):
     assert told(d, "config-read")[-1].endswith("changed=2 needs-restart=0")
     read_again(d, conf, "ng-lines = 8\n")
     assert "ng-allow" in told(d, "config-wrong")[-1]
+
+
+def test_calls_of_ng_go_by_the_new_times(node, conf):
+    d, client = node("", "--ng", "127.0.0.1:0")
+    proxy = System(d.ready["ng"])
+    Call(proxy).offer("8 PCMA/8000")
+    call = Call(proxy)
+    call.offer("8 PCMA/8000")
+    call.answer("8 PCMA/8000")
+    read_again(d, conf, "ng-patience = 100ms\n")
+    wait_for(lambda: proxy.ok("list")["calls"] == [call.id])
+    read_again(d, conf, "ng-silence = 100ms\n")
+    wait_for(lambda: not proxy.ok("list")["calls"])
+
+
+def test_the_page_may_switch_and_then_may_not(node, conf):
+    d, client = node("http-control = yes\n", "--http", "127.0.0.1:0")
+
+    def switch(to):
+        return ask(d, "/scheduler", f'{{"scheduler": "{to}"}}',
+                   Content_Type="application/json")[0]
+    assert switch("fifo") == 200
+    read_again(d, conf, "")
+    assert switch("edf") == 403
+    assert scheduler(client).startswith("fifo")
+
+
+def test_an_end_is_not_disturbed(daemon, conf, sock, tmp_path):
+    """Signals that come while calls end."""
+    conf.write_text("max-calls = 9\n")
+    d = daemon("--config", conf, "--control-socket", tmp_path / "control",
+               "--drain-timeout", "0s", "--ng", "127.0.0.1:0", "--http",
+               "127.0.0.1:0")
+    client = Control(tmp_path / "control")
+    for _ in range(9):
+        client.start(sock, keep=True)
+    d.process.send_signal(signal.SIGTERM)
+    while d.process.poll() is None:
+        d.process.send_signal(signal.SIGHUP)
+    assert d.process.returncode == 0
+
+
+def may_mount():
+    return subprocess.run(["unshare", "--mount", "mount", "-t", "tmpfs", "etc",
+                           "/etc"], capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not may_mount(), reason="needs a file system of its own")
+def test_the_file_in_etc_is_read_if_it_is_there(conf):
+    """In an /etc of its own."""
+    conf.write_text("ring = 9\n")
+    where = re.search(r"Default: (\S+), if", " ".join(run("--help").split()))[1]
+
+    def dump(before):
+        done = subprocess.run(
+            ["unshare", "--mount", "sh", "-c", "mount -t tmpfs etc /etc && "
+             f"{before} exec {RUNNER} --dump-config"], capture_output=True,
+            text=True, timeout=PATIENCE)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+    assert "# default\n#ring = 8\n" in dump("")
+    assert f"# {where}:1\nring = 9\n" in dump(f"cp {conf} {where} &&")
 
 
 def test_many_readings_take_no_memory(node, conf):

@@ -163,6 +163,95 @@ static void a_list_has_an_end(void **state)
 	assert_int_equal(v.set.count, CLI_MAX_LIST);
 }
 
+static const struct cli *with_file(void)
+{
+	static struct cli c;
+
+	c = cli;
+	c.has_file = true;
+	return &c;
+}
+
+static void where_there_is_a_file_flags_have_a_word(void **state)
+{
+	static char words[][32] = {
+		"thing",    "a", "-v", "--verbose=no", "--no-admission=no",
+		"--set=new"
+	};
+	char *argv[] = { words[0], words[1], words[2], words[3],
+			 words[4], words[5], NULL };
+	bool given[CLI_MAX_OPTS] = { false };
+	struct cr_err e = { "" };
+
+	(void)state;
+	v = start;
+	v.verbose = true;
+	v.admission = false;
+	v.set = (struct cli_list){ .item = { "old", "older" }, .count = 2 };
+	assert_int_equal(cli_take(with_file(), 6, argv, given, &e), 5);
+	assert_false(v.verbose);
+	assert_true(v.admission);
+	assert_int_equal(v.set.count, 1);
+	assert_string_equal(v.set.item[0], "new");
+	for (unsigned i = 0; rows[i].name || rows[i].help; i++)
+		assert_int_equal(given[i],
+				 rows[i].flag == &v.verbose ||
+					 rows[i].flag == &v.admission ||
+					 rows[i].list == &v.set);
+	(void)strcpy(words[2], "--verbose=yep");
+	assert_int_equal(cli_take(with_file(), 6, argv, given, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "--verbose: \"yep\" is not yes or no"));
+}
+
+static void a_value_is_peeked_at_whatever_else_is_wrong(void **state)
+{
+	static char words[][16] = { "thing", "a",	 "--bad", "-o", "x",
+				    "-p",    "--outp=y", "--",	  "-oz" };
+	char *argv[10];
+
+	(void)state;
+	for (unsigned i = 0; i < 9; i++)
+		argv[i] = words[i];
+	argv[9] = NULL;
+	v = start;
+	assert_string_equal(cli_peek(&cli, 5, argv, "output"), "x");
+	assert_null(cli_peek(&cli, 3, argv, "output"));
+	(void)strcpy(words[5], "-p1");
+	assert_string_equal(cli_peek(&cli, 9, argv, "output"), "y");
+	assert_ptr_equal(argv[1], words[1]);
+	assert_memory_equal(&v, &start, sizeof(v));
+}
+
+static void a_value_as_text_sets_the_same(void **state)
+{
+	struct cr_err e;
+	struct values was;
+	char buf[CLI_VALUE];
+
+	(void)state;
+	v = start;
+	v.verbose = true;
+	v.output = "x";
+	v.limit = 1500001;
+	v.load = 123456;
+	v.set = (struct cli_list){ .item = { "a" }, .count = 1 };
+	was = v;
+	for (const struct cli_opt *o = rows; !cli_is_end(o); o++) {
+		if (o->kind == CLI_SECTION)
+			continue;
+		if (o->kind == CLI_LIST)
+			v.set.count = 0;
+		assert_int_equal(cli_set(o,
+					 o->kind == CLI_LIST
+						 ? was.set.item[0]
+						 : cli_value(o, 0, buf),
+					 &e),
+				 0);
+	}
+	assert_memory_equal(&v, &was, sizeof(v));
+	assert_null(cli_value(&rows[9], 1, buf));
+}
+
 static char *print_with(void (*print)(const struct cli *, FILE *))
 {
 	char *text = NULL;
@@ -211,6 +300,9 @@ int main(void)
 		cmocka_unit_test(every_kind_is_read_among_operands),
 		cmocka_unit_test(what_is_not_given_keeps_its_default),
 		cmocka_unit_test(errors_name_the_option_and_the_way_out),
+		cmocka_unit_test(where_there_is_a_file_flags_have_a_word),
+		cmocka_unit_test(a_value_is_peeked_at_whatever_else_is_wrong),
+		cmocka_unit_test(a_value_as_text_sets_the_same),
 		cmocka_unit_test(a_list_has_an_end),
 		cmocka_unit_test(help_shows_every_row_within_80_columns),
 		cmocka_unit_test(the_man_page_escapes_what_troff_would_take),

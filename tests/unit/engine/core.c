@@ -535,6 +535,37 @@ static void without_a_policy_the_books_are_kept(void **state)
 	close_rig(&g, 0);
 }
 
+/* As a configuration that is read again has it. */
+static void rules_change_for_tasks_that_are_there(void **state)
+{
+	struct core_config cfg = { .ops = &cr_sched_fifo,
+				   .ncpu = 1,
+				   .admission = true,
+				   .max_age = { [CR_SOFT] = 30 } };
+	struct core_config to = { .capacity_ppm = CR_PPM / 2,
+				  .stale = { [CR_SOFT] = CORE_STALE_CONCEAL } };
+	struct rig g;
+
+	(void)state;
+	open_all(&g, cfg);
+	assert_int_equal(core_bound_ppm(g.core), CR_PPM);
+	(void)frame(&g, 0, 0);
+	core_set_rules(g.core, &to);
+	assert_int_equal(core_bound_ppm(g.core), CR_PPM / 2);
+	/* nothing gets too old any more */
+	assert_int_equal(pick(&g, 0, 1000), 0);
+	assert_false(g.s[0].task.core.stale);
+	(void)stop(&g, 0, 1001);
+	(void)frame(&g, 1, 1002);
+	to.max_age[CR_SOFT] = 30;
+	core_set_rules(g.core, &to);
+	/* and now it does, and is concealed */
+	assert_int_equal(pick(&g, 0, 1040), 1);
+	assert_true(g.s[1].task.core.stale);
+	(void)stop(&g, 0, 1041);
+	close_rig(&g, 1042);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -546,6 +577,7 @@ int main(void)
 			under_fifo_the_place_of_a_dropped_frame_is_for_one),
 		cmocka_unit_test(under_fifo_a_drop_before_sleep_gives_no_place),
 		cmocka_unit_test(old_frames_are_shed_and_counted),
+		cmocka_unit_test(rules_change_for_tasks_that_are_there),
 		cmocka_unit_test(by_default_the_limit_follows_the_deadline),
 		cmocka_unit_test(by_default_what_came_ahead_of_time_is_not_old),
 		cmocka_unit_test(by_default_conversions_are_never_old),

@@ -2,6 +2,7 @@
 /* Requests by UDP, with real sockets. */
 #include "listening.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -304,9 +305,53 @@ static void wrong_addresses_are_named(void **state)
 	event_base_free(cfg.base);
 }
 
+static void who_may_ask_changes(void **state)
+{
+	struct ng_guests some;
+	struct cr_err e = { "" };
+	uint64_t denied;
+
+	(void)state;
+	listening_open(&w, "127.0.0.1:0", NULL);
+	client_udp(&c, &w);
+	client_say(&c, &w, PING("1"));
+	client_hear(&c, &w, PONG("1"));
+	denied = listening_stats(&w).denied;
+	assert_int_equal(ng_guests_read(&some, "127.0.0.2", &e), 0);
+	assert_int_equal(ng_listener_admit(w.listener, &some, &e), 0);
+	client_say(&c, &w, PING("2"));
+	while (listening_stats(&w).denied == denied)
+		listening_turn(&w);
+	/* nobody is named: who is at loopback */
+	assert_int_equal(ng_listener_admit(w.listener, NULL, &e), 0);
+	client_say(&c, &w, PING("3"));
+	client_hear(&c, &w, PONG("3"));
+	assert_int_equal(listening_stats(&w).asked, 2);
+	client_close(&c);
+	listening_close(&w);
+}
+
+static void what_could_not_listen_is_told_before(void **state)
+{
+	struct ng_guests some;
+	struct cr_err e = { "" };
+
+	(void)state;
+	assert_int_equal(ng_guests_read(&some, "192.0.2.0/24", &e), 0);
+	assert_int_equal(ng_listener_check("22222", NULL, &e), 0);
+	assert_int_equal(ng_listener_check("[::1]:5", NULL, &e), 0);
+	assert_int_equal(ng_listener_check("192.0.2.7:5", &some, &e), 0);
+	assert_int_equal(ng_listener_check("192.0.2.7:5", NULL, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "--ng-allow"));
+	assert_int_equal(ng_listener_check("here", &some, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "needs an address with a port"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_may_ask_changes),
+		cmocka_unit_test(what_could_not_listen_is_told_before),
 		cmocka_unit_test(both_encodings_are_answered_in_kind),
 		cmocka_unit_test(
 			a_lost_answer_comes_again_and_the_work_is_done_once),
