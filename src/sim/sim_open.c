@@ -58,7 +58,7 @@ static int rq_init(struct sim *s, unsigned i, cr_ns now)
 	for (unsigned c = 0; c < q->rq->ncpu; c++)
 		cr_cpus_add(&q->idle, c);
 	q->todo = calloc(q->rq->ncpu, sizeof(*q->todo));
-	return q->todo ? event_tree_open(&q->ends, q->rq->ncpu) : -ENOMEM;
+	return q->todo ? event_row_open(&q->ends, q->rq->ncpu) : -ENOMEM;
 }
 
 static int rqs_init(struct sim *s)
@@ -94,6 +94,12 @@ static int start(struct sim *s, struct cr_err *e)
 		  : 0;
 }
 
+static void set_lines(struct sim *s, uint64_t lines)
+{
+	for (uint64_t left = lines; left; left &= left - 1)
+		s->line[s->nlines++] = (uint16_t)(64 * __builtin_ctzll(left));
+}
+
 int sim_open(struct sim **out, const struct sim_config *cfg, cr_ns now,
 	     struct cr_err *e)
 {
@@ -104,7 +110,7 @@ int sim_open(struct sim **out, const struct sim_config *cfg, cr_ns now,
 		return cr_fail(e, -ENOMEM, "out of memory");
 	s->cfg = *cfg;
 	s->cfg.core.preemptible = cfg->preempt != SIM_FRAME;
-	s->lines = OWN_LINES | cfg->client.lines;
+	set_lines(s, OWN_LINES | cfg->client.lines);
 	s->now = now;
 	rc = start(s, e);
 	if (rc)
@@ -116,7 +122,7 @@ int sim_open(struct sim **out, const struct sim_config *cfg, cr_ns now,
 
 static void rq_fini(struct sim_rq *q)
 {
-	event_tree_close(&q->ends);
+	event_row_close(&q->ends);
 	event_queue_fini(&q->arrivals);
 	free(q->task);
 	free(q->vacant);

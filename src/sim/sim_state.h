@@ -10,7 +10,7 @@
 
 #include "sim/pool.h"
 #include "sim/event_queue.h"
-#include "sim/event_tree.h"
+#include "sim/event_row.h"
 #include "sim/sim.h"
 
 /* Aligned: neighbours may belong to run queues of two threads. */
@@ -26,7 +26,7 @@ struct sim_cpu {
 struct sim_rq {
 	alignas(64) struct cr_rq *rq;
 	unsigned part;
-	struct event_tree ends; /**< by rq->cpu[]: the job there, or its slice,
+	struct event_row ends; /**< by rq->cpu[]: the job there, or its slice,
 				     ends */
 	struct event_queue arrivals; /**< by slot */
 	struct sim_cpu *cpu;	     /**< [rq->ncpu] */
@@ -44,8 +44,10 @@ struct sim_rq {
 
 struct sim {
 	struct sim_config cfg;
-	uint64_t lines; /**< that every job needs of a task, sim_lines()   */
-	size_t added;	/**< tasks, ever                                   */
+	uint16_t line[64]; /**< [nlines] where in a task is what every job needs
+			    */
+	unsigned nlines;
+	size_t added; /**< tasks, ever */
 	struct core *core;
 	struct sim_rq *rq; /**< [nrq] */
 	unsigned nrq, nparts;

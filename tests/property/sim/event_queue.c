@@ -2,13 +2,13 @@
 /*
  * The queue of events against the plainest one there is, a table of times that
  * is searched: random owners, periods with and without a run, events moved and
- * taken back, owners that join. And the tournament against the same.
+ * taken back, owners that join. And the row against the same.
  */
 #include <stdbool.h>
 
 #include "cmocka_cr.h"
 #include "sim/event_queue.h"
-#include "sim/event_tree.h"
+#include "sim/event_row.h"
 #include "seed.h"
 
 enum { OWNERS = 400, STEPS = 200000 };
@@ -123,7 +123,7 @@ static void periodic_events_run(void **state)
 }
 
 /* Times so few that many are equal: then the lower number is first. */
-static void a_tournament_gives_what_a_search_gives(void **state)
+static void a_row_gives_what_a_search_gives(void **state)
 {
 	static const uint32_t sizes[] = { 1, 2, 3, 5, 64, 200, 256 };
 	uint64_t seed = test_seed();
@@ -131,9 +131,9 @@ static void a_tournament_gives_what_a_search_gives(void **state)
 	(void)state;
 	for (unsigned n = 0; n < sizeof(sizes) / sizeof(sizes[0]); n++) {
 		struct model m = { .count = sizes[n] };
-		struct event_tree t;
+		struct event_row r;
 
-		assert_int_equal(event_tree_open(&t, m.count), 0);
+		assert_int_equal(event_row_open(&r, m.count), 0);
 		for (uint32_t i = 0; i < m.count; i++)
 			m.at[i] = CR_NEVER;
 		for (unsigned i = 0; i < STEPS / 10; i++) {
@@ -142,21 +142,21 @@ static void a_tournament_gives_what_a_search_gives(void **state)
 
 			m.at[any] =
 				none ? CR_NEVER : (cr_ns)test_below(&seed, 300);
-			event_tree_set(&t, any, m.at[any]);
+			event_row_set(&r, any, m.at[any]);
 			any = model_first(&m);
-			assert_int_equal(event_tree_first(&t).at, m.at[any]);
+			assert_int_equal(event_row_first(&r).at, m.at[any]);
 			if (m.at[any] != CR_NEVER)
-				assert_int_equal(event_tree_first(&t).owner,
+				assert_int_equal(event_row_first(&r).owner,
 						 any);
 		}
-		event_tree_close(&t);
+		event_row_close(&r);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_tournament_gives_what_a_search_gives),
+		cmocka_unit_test(a_row_gives_what_a_search_gives),
 		cmocka_unit_test(it_gives_what_a_search_gives),
 		cmocka_unit_test(periodic_events_run),
 	};
