@@ -65,6 +65,16 @@ struct core_backlog {
 /** A task with what the core needs around it. Embed it; zero, fill, add. */
 struct core_task {
 	struct cr_task task; /**< owner fills the constant part */
+
+	/* the core's, under the lock of the task's run queue; what seldom
+	 * changes is beside what no policy uses of the task */
+	int64_t load_ppm; /**< its part of rq->load_ppm                 */
+	TAILQ_ENTRY(core_task) link;
+	/** Index of its run queue. Written with the locks of the old and the
+	 * new one held; read by any thread to know which lock to take, and
+	 * again under that lock (relaxed: the lock orders it). */
+	atomic_uint home;
+
 	const struct core_backlog *backlog;
 	/** Owner: what it sounds like and has lost, for core_config.shed; NULL:
 	 * its frames only get too old. Under the lock of its run queue. */
@@ -72,17 +82,11 @@ struct core_task {
 	bool patient; /**< owner: its frames never get too old */
 	bool stale;   /**< the running job is too old (CORE_STALE_CONCEAL) */
 
-	/* the core's; under the lock of the task's run queue */
+	/* the core's; under the same lock */
 	bool claimed;	   /**< the job's frame is out of the backlog   */
 	bool foreign;	   /**< running, picked by the former policy    */
 	struct core *core; /**< whose it is: what no policy can make up */
 	enum cr_stop left; /**< why it last left a CPU                  */
-	int64_t load_ppm;  /**< its part of rq->load_ppm                */
-	TAILQ_ENTRY(core_task) link;
-	/** Index of its run queue. Written with the locks of the old and the
-	 * new one held; read by any thread to know which lock to take, and
-	 * again under that lock (relaxed: the lock orders it). */
-	atomic_uint home;
 };
 
 static inline struct core_task *core_task_of(struct cr_task *t)

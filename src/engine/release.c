@@ -132,8 +132,8 @@ static bool violates(const struct release *r, cr_ns arrival, cr_ns logical)
 }
 
 /* @unheld: the logical arrival. */
-static struct release_times times_of(const struct release *r, cr_ns arrival,
-				     cr_ns unheld)
+static inline struct release_times times_of(const struct release *r,
+					    cr_ns arrival, cr_ns unheld)
 {
 	struct release_times t;
 

@@ -29,8 +29,8 @@ struct arrival {
 	uint64_t next, jobs; /**< number of the next one; how many there are */
 	cr_ns last;	     /**< when the last one came                     */
 	cr_ns closed;	     /**< closed: when the next one comes            */
+	cr_ns end;	     /**< of the call: no job from then on           */
 	struct random random;
-	cr_ns end; /**< of the call: no job from then on                     */
 	__int128 tokens; /**< tspec: in the bucket after the last one       */
 	struct plan_stream *stream; /**< plan: the owner's                  */
 	struct envelope *envelope;  /**< envelope: the owner's              */

@@ -27,10 +27,11 @@ struct simulation {
 	const struct simulation_cfg *cfg;
 	struct workload w;
 	struct sim *sim;
-	struct sim_call *calls; /* [plan->count] */
-	size_t joined;		/* calls before it have been asked in */
-	uint32_t *leavers;	/* [plan->count] calls by the time they leave */
-	size_t nleavers, left;	/* before left: gone */
+	struct sim_call *calls;	  /* [plan->count] */
+	union call_model *models; /* [plan->count] theirs */
+	size_t joined;		  /* calls before it have been asked in */
+	uint32_t *leavers;     /* [plan->count] calls by the time they leave */
+	size_t nleavers, left; /* before left: gone */
 	struct simulation_result *result;
 };
 
@@ -125,6 +126,7 @@ static int join_calls(struct simulation *s, cr_ns until)
 		if (c->start >= until)
 			break;
 		stats->planned++;
+		s->calls[s->joined].model = &s->models[s->joined];
 		rc = workload_begin(&s->w, &s->calls[s->joined], c,
 				    (uint32_t)s->joined + 1, &v);
 		if (rc == -ENOMEM)
@@ -245,11 +247,13 @@ static int allocate(struct simulation *s)
 	struct simulation_result *r = s->result;
 
 	s->calls = pages_map(p->count * sizeof(*s->calls));
+	s->models = pages_map(p->count * sizeof(*s->models));
 	s->leavers = calloc(p->count, sizeof(*s->leavers));
 	r->flows = calloc(p->campaign->flow_count, sizeof(*r->flows));
 	r->total = calloc(1, sizeof(*r->total));
 	r->calls = calloc(p->count, sizeof(*r->calls));
-	if (!s->calls || !s->leavers || !r->calls || !r->flows || !r->total)
+	if (!s->calls || !s->models || !s->leavers || !r->calls || !r->flows ||
+	    !r->total)
 		return -ENOMEM;
 	return find_leavers(s);
 }
@@ -304,6 +308,7 @@ int simulation_run(const struct simulation_cfg *cfg,
 	receivers_close(s.w.receivers);
 	sim_close(s.sim);
 	pages_unmap(s.calls, cfg->plan->count * sizeof(*s.calls));
+	pages_unmap(s.models, cfg->plan->count * sizeof(*s.models));
 	free(s.leavers);
 	if (rc)
 		simulation_result_fini(&r);

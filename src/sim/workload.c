@@ -396,11 +396,11 @@ static int set_up(struct sim_call *c, const struct workload *w, uint32_t id)
 	if (!f->ring && !f->synthetic)
 		c->backlog.most = LIVE_RING;
 	arrival_init(&c->arrival, w->plan, c->plan, &w->replays[c->plan->flow],
-		     &c->stream);
+		     &c->model->stream);
 	if (f->arrival.kind == ARRIVAL_ENVELOPE) {
-		envelope_init(&c->envelope, f, c->cost, c->draws,
+		envelope_init(&c->model->envelope, f, c->cost, c->draws,
 			      c->plan->start);
-		arrival_send(&c->arrival, &c->envelope);
+		arrival_send(&c->arrival, &c->model->envelope);
 	}
 	fill_task(c, id);
 	rc = set_up_release(c);

@@ -55,9 +55,16 @@ struct workload {
 	bool running;		    /**< in workload_run()                  */
 };
 
-/** One call. Zero, then workload_begin(). In such an order that what every job
- * needs lies in few cache lines, WORKLOAD_LINES; aligned, for neighbours may
- * belong to run queues of two threads, too. */
+/** What some kinds of arrivals need beside. Large, and most simulated calls of
+ * many have none: apart, so that it takes no memory then. */
+union call_model {
+	struct plan_stream stream;
+	struct envelope envelope;
+};
+
+/** One call. Zero but for @model, then workload_begin(). In such an order that
+ * what every job needs lies in few cache lines, WORKLOAD_LINES; aligned, for
+ * neighbours may belong to run queues of two threads, too. */
 struct sim_call {
 	alignas(64) struct sim_task st;
 	struct workload_part *part;
@@ -85,10 +92,7 @@ struct sim_call {
 	struct backlog backlog;
 	struct release release;
 	const struct plan_call *plan;
-	union { /* of @arrival, by its kind */
-		struct plan_stream stream;
-		struct envelope envelope;
-	};
+	union call_model *model; /**< of @arrival; the owner's              */
 };
 
 /** The lines behind @st that every job needs: see sim_client.lines. */
@@ -96,7 +100,7 @@ struct sim_call {
 	(sim_lines(sizeof(struct sim_task),                                    \
 		   offsetof(struct sim_call, sum.overwritten)) |               \
 	 sim_lines(offsetof(struct sim_call, arrival),                         \
-		   offsetof(struct sim_call, arrival.end)) |                   \
+		   offsetof(struct sim_call, arrival.random)) |                \
 	 sim_lines(offsetof(struct sim_call, backlog),                         \
 		   offsetof(struct sim_call, backlog.few[1])) |                \
 	 sim_lines(offsetof(struct sim_call, release.cfg.kind),                \
