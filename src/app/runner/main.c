@@ -332,6 +332,8 @@ int main(int argc, char **argv)
 		(void)fprintf(stderr, "codec-runner: %s\n", e.text);
 		return 1;
 	}
+	log_event(LOG_INFO, "config", "file=%s",
+		  d.opt.from.path ? d.opt.from.path : "none");
 	/* whoever reads the log may go away */
 	(void)signal(SIGPIPE, SIG_IGN);
 	/* who asks to read files again means no end: not before the loop runs,

@@ -323,7 +323,7 @@ static const struct cli_opt rows[] = {
 	    .flags = CLI_LIVE),
 	ROW(CLI_INT, "convert-max-mib", "MIB",
 	    "Largest file that is converted.", .number = &raw.convert_mib,
-	    .min = 1, .max = 1 << 20, .flags = CLI_LIVE),
+	    .min = 1, .max = 1 << 20),
 	ROW(CLI_INT, "convert-floor", "FRAMES",
 	    "Frames a second that each running conversion gets even if calls "
 	    "want the CPU, under schedulers that go by deadlines. The "

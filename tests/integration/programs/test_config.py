@@ -9,10 +9,10 @@ import subprocess
 
 import pytest
 
-from conftest import BUILD, PATIENCE
+from conftest import BUILD, PATIENCE, ROOT
 from control import Control
-from ng_call import Call
-from telephony import System
+from ng_call import HERE, Call
+from telephony import System, sdp
 from test_http import ask
 from test_records import wait_for
 
@@ -146,6 +146,18 @@ def test_the_example_can_be_used(conf):
 
 
 # --- SIGHUP ---
+
+def test_the_documentation_lists_what_is_taken():
+    """The page is the program's own; the operator's table says when, too."""
+    page = run("--man-config").replace("\\-", "-")
+    said = page.split(".SH READING AGAIN")[1].split(".PP\n")[2]
+    names = sorted(said.strip().rstrip(".").split(",\n"))
+    assert len(names) > 20
+    text = (ROOT / "docs" / "operations.md").read_text()
+    table = text.split("| option | holds for |")[1].split("\n\n")[0]
+    rows = [row.split("|")[1] for row in table.splitlines()[2:]]
+    assert sorted(n for row in rows for n in re.findall("`(.*?)`", row)) == names
+
 
 @pytest.fixture
 def node(daemon, conf, tmp_path):
@@ -338,6 +350,40 @@ def test_the_file_in_etc_is_read_if_it_is_there(conf):
     assert f"# {where}:1\nring = 9\n" in dump(f"cp {conf} {where} &&")
 
 
+def test_folders_ages_and_shares_are_taken(node, conf, sock, tmp_path):
+    d, client = node("max-age = 50ms\n", "--ng", "127.0.0.1:0")
+    call = client.start(sock)["result"]
+
+    def trace():
+        return client.ask("trace.start", {"name": "a.trace"})
+
+    def age():
+        return client.ask("call.query", {"call": call["call"]}
+                          )["result"]["max_age_ms"]
+    assert "--trace-dir" in trace()["error"]["message"] and age() == 50
+    proxy = System(d.ready["ng"])
+    Call(proxy).offer("8 PCMA/8000")
+    read_again(d, conf, f"trace-dir = {tmp_path}\nmax-age = 70ms\n"
+               "ng-host-lines = 1\n")
+    assert age() == 70
+    assert "result" in trace() and (tmp_path / "a.trace").exists()
+    reply = proxy.ask("offer", call_id="b", from_tag="a", sdp=sdp(4000),
+                      **HERE)
+    assert "--ng-host-lines 1" in reply["error-reason"]
+    client.stop(call)
+
+
+def test_a_shorter_drain_is_taken(daemon, conf, sock, tmp_path):
+    """A call that is kept would hold the daemon for a day."""
+    conf.write_text("drain-timeout = 86400s\n")
+    d = daemon("--config", conf, "--control-socket", tmp_path / "control")
+    Control(tmp_path / "control").start(sock, keep=True)
+    read_again(d, conf, "drain-timeout = 100ms\n")
+    assert d.stop() == 0
+
+
+@pytest.mark.skipif(b"__asan_init" in RUNNER.read_bytes(),
+                    reason="it keeps what is freed")
 def test_many_readings_take_no_memory(node, conf):
     """Texts of the last one alone are kept."""
     d, client = node("max-calls = 2\n")
