@@ -253,6 +253,16 @@ def test_a_wrong_file_changes_nothing(node, conf, wrong, why):
     assert capacity(client)[0] == 4
 
 
+def test_threads_of_the_kernel_keep_their_rules(node, conf):
+    d, client = node("scheduler = kernel:other\n")
+    read_again(d, conf, "scheduler = kernel:other\nmax-age = none\n"
+               "max-calls = 3\n")
+    assert "under kernel:other" in told(d, "config-wrong")[-1]
+    assert capacity(client)[0] == 100000
+    read_again(d, conf, "scheduler = kernel:other\nmax-calls = 3\n")
+    assert capacity(client)[0] == 3
+
+
 def test_a_file_that_has_gone_changes_nothing(node, conf):
     d, client = node("max-calls = 2\n")
     conf.unlink()

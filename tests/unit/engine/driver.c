@@ -157,6 +157,8 @@ static void changes_are_as_the_driver_says(void **state)
 					 .rel_deadline = CR_SEC,
 					 .cost = { .mean = CR_US },
 					 .weight = 1 };
+		struct core_config rules = { .capacity_ppm = CR_PPM / 4 };
+		struct live_load load;
 		struct cr_verdict v = { 0 };
 		struct rig g;
 		bool can = i == 0;
@@ -168,6 +170,11 @@ static void changes_are_as_the_driver_says(void **state)
 				 can);
 		if (!can)
 			assert_non_null(strstr(v.rule, "by the kernel"));
+		assert_int_equal(live_set_rules(g.live, &rules),
+				 can ? 0 : -ENOTSUP);
+		live_load(g.live, &load);
+		assert_int_equal(load.bound_ppm,
+				 WORKERS * (can ? CR_PPM / 4 : CR_PPM));
 		finish(&g);
 	}
 }

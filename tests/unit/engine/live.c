@@ -401,6 +401,31 @@ static void a_masked_task_wakes_the_worker_that_may_run_it(void **state)
 
 /* --- refusals --- */
 
+/* No frame is lost by it, and the last rules hold. */
+static void rules_change_while_workers_run(void **state)
+{
+	enum { ROUNDS = 200 };
+	struct rig g;
+	struct live_config cfg = config(&g, &cr_sched_fifo);
+	struct core_config to = { .capacity_ppm = CR_PPM };
+	struct live_load load;
+
+	(void)state;
+	start(&g, &cfg);
+	for (unsigned i = 1; i <= ROUNDS; i++) {
+		for (unsigned j = 0; j < N; j++)
+			frame(&g, j);
+		to.capacity_ppm = CR_PPM / i;
+		to.max_age[CR_SOFT] = i % 2 ? 0 : 60 * CR_SEC;
+		assert_int_equal(live_set_rules(g.live, &to), 0);
+		live_load(g.live, &load);
+		assert_int_equal(load.bound_ppm, 2 * (CR_PPM / i));
+		for (unsigned j = 0; j < N; j++)
+			wait_done(&g.s[j], i);
+	}
+	finish(&g);
+}
+
 static void a_full_engine_says_why(void **state)
 {
 	struct cr_verdict v;
@@ -488,6 +513,7 @@ int main(void)
 		cmocka_unit_test(a_switch_under_a_running_frame),
 		cmocka_unit_test(
 			a_masked_task_wakes_the_worker_that_may_run_it),
+		cmocka_unit_test(rules_change_while_workers_run),
 		cmocka_unit_test(a_full_engine_says_why),
 		cmocka_unit_test(what_cannot_start_says_why),
 		cmocka_unit_test(real_time_priority_is_not_needed),
