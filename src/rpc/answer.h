@@ -42,6 +42,7 @@ struct peer {
 	const char *gone; /**< reason; waits to be reaped         */
 	struct inbox in;
 	struct outbox out;
+	size_t weight; /**< bytes of it in server->weight; weight.c's */
 	LIST_HEAD(, replies) replies; /**< that are not all there */
 	unsigned nlater;	      /**< of them, to come later */
 	/* what it has said and was not run yet; turns.c's */
@@ -68,6 +69,7 @@ struct rpc_server {
 	struct rpc_stats
 		count; /**< transport and associations are the reader's */
 
+	size_t weight; /**< of all peers, as of their last look; weight.c's */
 	TAILQ_HEAD(, peer) turns; /**< those with something to run */
 	struct event *turn;
 

@@ -17,6 +17,7 @@
 #include "rpc/answer.h"
 #include "rpc/replies.h"
 #include "rpc/turns.h"
+#include "rpc/weight.h"
 
 enum { CLOSE_DEADLINE_S = 1, PEERS_DEFAULT = 1000 };
 
@@ -56,6 +57,7 @@ void peers_reap(struct rpc_server *s)
 		turns_drop(p);
 		inbox_free(&p->in);
 		outbox_free(&p->out);
+		weight_forget(p);
 		free(p);
 	}
 }
@@ -170,6 +172,7 @@ void peer_reply(struct peer *p, const char *text, size_t bytes)
 		s->count.replies_lost++;
 	else
 		s->count.messages_out++;
+	weight_look(p);
 }
 
 void rpc_notify(struct rpc_peer *peer, const char *method, json_t *params)
@@ -186,6 +189,7 @@ void rpc_notify(struct rpc_peer *peer, const char *method, json_t *params)
 	else
 		s->count.messages_out++;
 	free(text);
+	weight_look(p);
 }
 
 static void data(const struct listener *l, const struct transport_event *ev)
@@ -216,6 +220,7 @@ static void flush(const struct listener *l)
 		if (!outbox_flush(&p->out, p->transport, p->assoc) &&
 		    p->leaving && !p->shut)
 			shut(p);
+		weight_look(p);
 	}
 }
 
@@ -324,6 +329,8 @@ int rpc_server_open(struct rpc_server **s, const struct rpc_server_config *cfg,
 		n->cfg.peers_max = PEERS_DEFAULT;
 	if (!n->cfg.queue_max)
 		n->cfg.queue_max = (size_t)8 << 20;
+	if (!n->cfg.total_max)
+		n->cfg.total_max = (size_t)64 << 20;
 	TAILQ_INIT(&n->peers);
 	TAILQ_INIT(&n->going);
 	rc = turns_open(n, e);
@@ -400,9 +407,10 @@ const char *rpc_server_transport(const struct rpc_server *s)
 	return transport_name(s->listener[0].transport);
 }
 
-void rpc_server_stats(const struct rpc_server *s, struct rpc_stats *out)
+void rpc_server_stats(struct rpc_server *s, struct rpc_stats *out)
 {
 	*out = s->count;
 	out->transport = rpc_server_transport(s);
 	out->associations = (unsigned)s->npeers;
+	out->queued = weight_of_all(s);
 }

@@ -83,8 +83,9 @@ struct rpc_server_config {
 	void *arg;
 	/** An association came up / has gone (for good: RESTART is gone + up).
 	 * @reason: "bye", "shutdown", "lost", "restart", "not reading" (its
-	 * replies passed queue_max) or "flooding" (what it said behind a batch
-	 * did). The callbacks may notify any peer, but not
+	 * replies passed queue_max), "flooding" (what it said behind a batch
+	 * did) or "crowded" (all peers' together passed total_max, and it had
+	 * the most). The callbacks may notify any peer, but not
 	 * close the server. May be NULL. */
 	void (*peer_up)(void *arg, struct rpc_peer *peer);
 	void (*peer_gone)(void *arg, struct rpc_peer *peer, const char *reason);
@@ -98,6 +99,9 @@ struct rpc_server_config {
 	 * bytes of a peer that wait to be run: over it the association ends.
 	 */
 	size_t queue_max;
+	/** The same of all peers together; 0: 64 MiB. Over it the peer that has
+	 * the most is let go, then the next one, until the rest fits. */
+	size_t total_max;
 };
 
 int rpc_server_open(struct rpc_server **s, const struct rpc_server_config *cfg,
@@ -123,6 +127,6 @@ void rpc_server_local(const struct rpc_server *s, struct transport_addr *addr);
 const char *rpc_server_transport(const struct rpc_server *s);
 
 /** Counters: messages in and out, errors by code, dropped notifications. */
-void rpc_server_stats(const struct rpc_server *s, struct rpc_stats *out);
+void rpc_server_stats(struct rpc_server *s, struct rpc_stats *out);
 
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "rpc/replies.h"
+#include "rpc/weight.h"
 
 /** A message that waits. */
 struct message {
@@ -105,6 +106,7 @@ static void keep(struct peer *p, const char *text, size_t bytes)
 		memcpy(m->text, text, bytes);
 	STAILQ_INSERT_TAIL(&p->waiting, m, next);
 	p->pending++;
+	weight_look(p);
 }
 
 static struct message *next_waiting(struct peer *p)
@@ -169,19 +171,27 @@ static void on_turn(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (!p)
-		return;
-	TAILQ_REMOVE(&s->turns, p, turn);
-	p->in_turn = false;
-	if (!TAILQ_EMPTY(&s->turns))
-		(void)evtimer_add(s->turn, &now);
-	serve(p);
-	if (!p->gone) {
+	if (p) {
+		TAILQ_REMOVE(&s->turns, p, turn);
+		p->in_turn = false;
+		if (!TAILQ_EMPTY(&s->turns))
+			(void)evtimer_add(s->turn, &now);
+	}
+	if (p && !p->gone)
+		serve(p);
+	if (p && !p->gone) {
 		line_up(p);
 		hold(p);
 		peer_rested(p);
 	}
 	peers_reap(s);
+}
+
+void turns_reap_soon(struct rpc_server *s)
+{
+	const struct timeval now = { 0, 0 };
+
+	(void)evtimer_add(s->turn, &now);
 }
 
 void turns_wake(struct peer *p)

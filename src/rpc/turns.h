@@ -41,6 +41,9 @@ void turns_wake(struct peer *p);
 /** Has everything been run that @p has sent? */
 bool turns_idle(const struct peer *p);
 
+/** Free those that have gone, though nothing is heard of any peer. */
+void turns_reap_soon(struct rpc_server *s);
+
 /** Drop what @p has sent and has not been run. */
 void turns_drop(struct peer *p);
 

@@ -25,6 +25,8 @@ struct transport_ops {
 	int (*shutdown)(struct transport *t, uint32_t assoc);
 	/** NULL: it cannot */
 	void (*hold)(struct transport *t, uint32_t assoc, bool held);
+	/** NULL: nothing of this process */
+	size_t (*queued)(struct transport *t, uint32_t assoc);
 	size_t (*message_max)(const struct transport *t);
 	void (*local)(const struct transport *t, struct transport_addr *addr);
 	void (*close)(struct transport *t);

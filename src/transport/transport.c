@@ -102,6 +102,11 @@ void transport_hold(struct transport *t, uint32_t assoc, bool held)
 		t->ops->hold(t, assoc, held);
 }
 
+size_t transport_queued(struct transport *t, uint32_t assoc)
+{
+	return t->ops->queued ? t->ops->queued(t, assoc) : 0;
+}
+
 void transport_local(const struct transport *t, struct transport_addr *addr)
 {
 	t->ops->local(t, addr);

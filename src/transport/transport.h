@@ -144,6 +144,10 @@ int transport_shutdown(struct transport *t, uint32_t assoc);
  * only afterwards. SCTP has one socket for all and does nothing. */
 void transport_hold(struct transport *t, uint32_t assoc, bool held);
 
+/** Octets of messages taken that a Unix socket's connection still keeps, as
+ * its peer does not read; 0 of SCTP, whose stacks have bounds of their own. */
+size_t transport_queued(struct transport *t, uint32_t assoc);
+
 /** Address in use: ports chosen by port 0 filled in. */
 void transport_local(const struct transport *t, struct transport_addr *addr);
 

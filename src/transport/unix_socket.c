@@ -288,6 +288,14 @@ static void unix_hold(struct transport *t, uint32_t assoc, bool held)
 		unix_conn_hold(c, held);
 }
 
+static size_t unix_queued(struct transport *t, uint32_t assoc)
+{
+	const struct unix_conn *c =
+		unix_conn_find((struct unix_socket *)t, assoc);
+
+	return c && c->rest ? c->rest_bytes : 0;
+}
+
 static size_t unix_message_max(const struct transport *t)
 {
 	(void)t;
@@ -308,6 +316,7 @@ const struct transport_ops transport_unix_ops = {
 	.abort = unix_abort,
 	.shutdown = unix_shutdown,
 	.hold = unix_hold,
+	.queued = unix_queued,
 	.message_max = unix_message_max,
 	.local = unix_local,
 	.close = unix_close,

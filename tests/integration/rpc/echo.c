@@ -202,6 +202,19 @@ int echo_open(struct echo *s, struct event_base *base, enum transport_kind kind,
 	return open_with(s, &cfg, e);
 }
 
+int echo_open_within(struct echo *s, struct event_base *base,
+		     enum transport_kind kind, const struct transport_addr *at,
+		     size_t total_max, struct cr_err *e)
+{
+	struct rpc_server_config cfg = { .base = base,
+					 .listen = *at,
+					 .kind = kind,
+					 .peer_timeout = ECHO_PEER_TIMEOUT,
+					 .total_max = total_max };
+
+	return open_with(s, &cfg, e);
+}
+
 int echo_open_for(struct echo *s, struct event_base *base,
 		  enum transport_kind kind, const struct transport_addr *at,
 		  cr_ns peer_timeout, struct cr_err *e)

@@ -50,6 +50,11 @@ int echo_open(struct echo *s, struct event_base *base, enum transport_kind kind,
 	      const struct transport_addr *at, size_t queue_max,
 	      struct cr_err *e);
 
+/** The same with the default queue_max, and @total_max for all peers. */
+int echo_open_within(struct echo *s, struct event_base *base,
+		     enum transport_kind kind, const struct transport_addr *at,
+		     size_t total_max, struct cr_err *e);
+
 /** The same with the default queue_max, and another ECHO_PEER_TIMEOUT; 0: the
  * server's default. */
 int echo_open_for(struct echo *s, struct event_base *base,

@@ -460,6 +460,48 @@ static void a_second_server_is_refused_the_first_goes_on(void **state)
 	close_world(&w);
 }
 
+/* Each is within its own bound, all together are not. Who reads is served. */
+static void of_many_who_do_not_read_the_worst_is_let_go(void **state)
+{
+	enum { SLOW = 3, TOTAL = 1 << 20 };
+	static const unsigned lists[SLOW] = { 8, 40, 8 };
+	struct rpc_stats stats;
+	struct raw slow[SLOW], reader;
+	uint64_t worst = 0;
+	struct cr_err e = { 0 };
+	struct world w;
+
+	(void)state;
+	w = (struct world){ .base = event_base_new(), .at = echo_place("", 0) };
+	if (echo_open_within(&w.server, w.base, TRANSPORT_UNIX, &w.at, TOTAL,
+			     &e))
+		fail_msg("%s", e.text);
+	open_raw(&reader, &w);
+	for (unsigned i = 0; i < SLOW; i++) {
+		open_raw(&slow[i], &w);
+		assert_true(echo_wait(w.base, &w.server.up, i + 2));
+		worst = lists[i] > 8 ? w.server.up_id : worst;
+	}
+	for (unsigned i = 0; i < SLOW; i++)
+		for (unsigned n = 0; n < lists[i] && !w.server.gone; n++)
+			say(&slow[i], &w, LIST);
+	assert_true(echo_wait(w.base, &w.server.gone, 1));
+	assert_string_equal(w.server.gone_reason, "crowded");
+	assert_true(w.server.gone_id == worst);
+	say(&reader, &w, ECHO("1"));
+	hear_lines(&reader, &w, 1);
+	assert_string_equal(reader.said, ECHOED("1"));
+	rpc_server_stats(w.server.server, &stats);
+	assert_int_equal(stats.peers_crowded, 1);
+	assert_int_equal(stats.slow_peers, 0);
+	assert_int_equal(stats.associations, SLOW);
+	assert_in_range(stats.queued, 1, TOTAL);
+	for (unsigned i = 0; i < SLOW; i++)
+		(void)close(slow[i].fd);
+	close_raw(&reader, &w);
+	close_world(&w);
+}
+
 static void the_one_too_many_is_told_so(void **state)
 {
 	enum { MOST = 1000, MORE = 20 };
@@ -565,6 +607,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_bye_is_answered_then_the_server_closes),
 		cmocka_unit_test(peers_of_two_transports_are_told_apart),
 		cmocka_unit_test(a_second_server_is_refused_the_first_goes_on),
+		cmocka_unit_test(of_many_who_do_not_read_the_worst_is_let_go),
 		cmocka_unit_test(the_one_too_many_is_told_so),
 		cmocka_unit_test(without_descriptors_it_waits),
 	};

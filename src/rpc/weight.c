@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One sum over all peers. What a Unix socket has sent on since the last look is
+ * in it until the next one, so before anybody is let go all are looked at.
+ */
+#include "rpc/weight.h"
+
+#include "rpc/turns.h"
+
+static void weigh(struct peer *p)
+{
+	size_t now = p->out.bytes + p->waiting_bytes;
+
+	if (!p->gone && !p->left)
+		now += transport_queued(p->transport, p->assoc);
+	p->server->weight += now - p->weight;
+	p->weight = now;
+}
+
+static struct peer *heaviest(const struct rpc_server *s)
+{
+	struct peer *p, *most = NULL;
+
+	TAILQ_FOREACH (p, &s->peers, all)
+		if (!p->gone && p->weight &&
+		    (!most || p->weight > most->weight))
+			most = p;
+	return most;
+}
+
+/* Its memory goes at once, the rest of it when it is reaped. */
+static void let_go(struct peer *p)
+{
+	p->server->count.peers_crowded++;
+	peer_kill(p, "crowded");
+	outbox_free(&p->out);
+	weigh(p);
+	turns_reap_soon(p->server);
+}
+
+size_t weight_of_all(struct rpc_server *s)
+{
+	struct peer *p;
+
+	TAILQ_FOREACH (p, &s->peers, all)
+		weigh(p);
+	return s->weight;
+}
+
+void weight_look(struct peer *p)
+{
+	struct rpc_server *s = p->server;
+	struct peer *each;
+
+	weigh(p);
+	if (s->weight <= s->cfg.total_max ||
+	    weight_of_all(s) <= s->cfg.total_max)
+		return;
+	while (s->weight > s->cfg.total_max && (each = heaviest(s)))
+		let_go(each);
+}
+
+void weight_forget(struct peer *p)
+{
+	p->server->weight -= p->weight;
+	p->weight = 0;
+}
