@@ -242,8 +242,8 @@ static const struct cli_opt rows[] = {
 	    "If a call's frames wait for this time while a worker has nothing "
 	    "to do, the call is released again; if that does not help, fifo "
 	    "replaces the scheduler. If a worker is in one frame for this "
-	    "time, it is replaced, and the call is ended (reason \"hung\"). 0: "
-	    "neither.",
+	    "time, it is replaced, and the call is ended (reason \"hung\"). At "
+	    "least 100ms; 0: neither.",
 	    .number = &raw.watchdog, .min = 0, .max = 3600 * CR_SEC),
 
 	ROW(CLI_SECTION, NULL, NULL, "Calls", .flag = NULL),
@@ -540,7 +540,8 @@ static void fill_scheduling(struct runner_options *o)
 	n->poll = raw.poll;
 	n->send_each = raw.send_each;
 	n->realtime = raw.realtime;
-	n->watchdog = raw.watchdog;
+	judge(o, "watchdog", values_watchdog(raw.watchdog, &n->watchdog, &e),
+	      &e);
 }
 
 static void fill_calls(struct runner_options *o)

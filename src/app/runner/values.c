@@ -110,6 +110,16 @@ int values_coalesce(const char *text, cr_ns *to, struct cr_err *e)
 	return 0;
 }
 
+/* It looks every 10 ms at most, four times within its time, and its own thread
+ * has to wait for a CPU, too. */
+int values_watchdog(int64_t limit, cr_ns *to, struct cr_err *e)
+{
+	if (limit && limit < 100 * CR_MS)
+		return wrong(e, "must be 0, or from 100ms to 1h");
+	*to = limit;
+	return 0;
+}
+
 int values_max_age(const char *text, cr_ns *to, struct cr_err *e)
 {
 	cr_ns t;

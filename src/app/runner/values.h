@@ -44,6 +44,9 @@ int values_run_queues(const char *text, int *to, struct cr_err *e);
 /** --rx-coalesce, as rx_config has it. */
 int values_coalesce(const char *text, cr_ns *to, struct cr_err *e);
 
+/** --watchdog: 0, or no less than what its looks can tell apart. */
+int values_watchdog(int64_t limit, cr_ns *to, struct cr_err *e);
+
 /** --max-age, as core_config has it. */
 int values_max_age(const char *text, cr_ns *to, struct cr_err *e);
 

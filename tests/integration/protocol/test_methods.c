@@ -49,9 +49,11 @@ static void hello_tells_who_is_there(void **state)
 static void a_trace_goes_into_its_folder_only(void **state)
 {
 	static const char *const bad[] = {
-		"{'name': '../x'}",   "{'name': '/tmp/x'}", "{'name': 'a/b'}",
-		"{'name': '..'}",     "{'name': '.'}",	    "{'name': ''}",
-		"{'name': '.hidden'}"
+		"{'name': '../x'}",    "{'name': '/tmp/x'}",
+		"{'name': 'a/b'}",     "{'name': '..'}",
+		"{'name': '.'}",       "{'name': ''}",
+		"{'name': '.hidden'}", "{'name': 'a\\nb'}",
+		"{'name': 'a\\u007f'}"
 	};
 	char dir[SCRATCH_MAX], path[SCRATCH_MAX + 10];
 	struct client c;
