@@ -178,7 +178,7 @@ static void get_metrics(struct http *h, struct evhttp_request *req)
 	struct evbuffer *body = evbuffer_new();
 
 	if (body)
-		metrics_write(body, service_node(h->cfg.service));
+		metrics_write(body, h->cfg.service);
 	if (body && h->cfg.ng)
 		metrics_write_ng(body, h->cfg.ng);
 	answer(req, body ? HTTP_OK : HTTP_INTERNAL,

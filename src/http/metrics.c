@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Metrics out of node_stats(): those rows of its table that have one.
+ * Metrics out of the tables of stats: those rows that have one.
  */
 #include "http/metrics.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "protocol/tables/node.h"
+#include "protocol/stats.h"
 
 #define NS 1e-9
 
@@ -27,9 +27,9 @@ void metrics_cumulate(const struct histogram *h, uint64_t below[METRICS_BOUNDS])
 
 #define NAME "codec_runner_%s"
 
-/* --- the rows of node_stats() that have a metric --- */
+/* --- the rows of stats that have a metric --- */
 
-enum { SERIES_MAX = 128 };
+enum { SERIES_MAX = 160 };
 
 struct series {
 	const struct field *field;
@@ -74,7 +74,7 @@ static void collect(void *arg, const char *path, const struct field *f,
 	struct all_series *all = arg;
 
 	(void)path;
-	if (!metric_of(f))
+	if (!base || !metric_of(f)) /* no base: this node has none */
 		return;
 	CR_ASSERT(all->n < SERIES_MAX);
 	all->one[all->n++] = (struct series){ f, base };
@@ -100,11 +100,12 @@ static void write_metric(struct evbuffer *out, struct all_series *all,
 	}
 }
 
-static void write_numbers(struct evbuffer *out, const struct node_stats *stats)
+static void write_numbers(struct evbuffer *out,
+			  const struct stats_result *stats)
 {
 	struct all_series all = { 0 };
 
-	field_walk(node_stats_fields, stats, collect, &all);
+	field_walk(stats_fields, stats, collect, &all);
 	for (unsigned i = 0; i < all.n; i++)
 		if (!all.told[i])
 			write_metric(out, &all, all.one[i].field->metric->name);
@@ -211,16 +212,18 @@ static void write_info(struct evbuffer *out, const char *spec)
 		CR_VERSION, (int)strcspn(spec, ",\"\\"), spec);
 }
 
-void metrics_write(struct evbuffer *out, struct node *n)
+void metrics_write(struct evbuffer *out, struct service *sv)
 {
 	static struct histogram delay, jitter; /* 15 KiB each */
-	struct node_stats stats;
+	struct node *n = service_node(sv);
+	struct stats_told all;
+	const struct node_stats *stats = &all.tell.node;
 
-	node_stats(n, &stats);
-	write_info(out, stats.scheduler);
-	write_numbers(out, &stats);
-	write_all_threads(out, &stats);
-	write_interfaces(out, &stats);
+	stats_collect(sv, &all);
+	write_info(out, stats->scheduler);
+	write_numbers(out, &all.tell);
+	write_all_threads(out, stats);
+	write_interfaces(out, stats);
 	node_histograms(n, &delay, &jitter);
 	write_histogram(out, "delay", &delay);
 	write_histogram(out, "jitter", &jitter);

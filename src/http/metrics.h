@@ -9,8 +9,8 @@
 #include <event2/buffer.h>
 
 #include "ng/service.h"
-#include "node/node.h"
 #include "observe/histogram.h"
+#include "protocol/service.h"
 
 /** Upper bounds of the buckets that are told, ns, rising. */
 #define METRICS_BOUNDS 18u
@@ -20,8 +20,8 @@ extern const cr_ns metrics_bounds[METRICS_BOUNDS];
 void metrics_cumulate(const struct histogram *h,
 		      uint64_t below[METRICS_BOUNDS]);
 
-/** Append everything about @n to @out. */
-void metrics_write(struct evbuffer *out, struct node *n);
+/** Append everything about @sv and its node to @out. */
+void metrics_write(struct evbuffer *out, struct service *sv);
 
 /** And about the NG service @s. */
 void metrics_write_ng(struct evbuffer *out, const struct ng_service *s);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process's log: formatting, rate limit, one write per line.
+ * The process's log: where it goes, and the rate limit.
  */
-#define _GNU_SOURCE /* dup3() */
 #include "observe/log.h"
 
 #include <errno.h>
@@ -10,34 +9,34 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "observe/log_line.h"
+#include "observe/log_writer.h"
 
-enum { LINE_MAX_BYTES = 1024, DEFAULT_PER_SECOND = 10 };
+enum { DEFAULT_PER_SECOND = 10 };
+
+/* How long the process waits at its end for the log's reader. */
+#define CLOSE_LIMIT CR_SEC
 
 const char *const log_level_names[] = { "error", "warn", "info", "debug",
 					NULL };
 
-static const char *const level_words[] = { "error", "warn ", "info ", "debug" };
-static const char *const level_colours[] = { "\033[31m", "\033[33m", "",
-					     "\033[2m" };
-
 /* All but the level is set before threads start. */
 static struct {
 	atomic_int level; /* relaxed: a late change is no harm */
-	int fd;
 	const char *path; /* borrowed; NULL: stderr */
 	bool colour;
 	unsigned per_second;
 	cr_ns (*clock)(void);
 } out = {
 	.level = LOG_INFO,
-	.fd = STDERR_FILENO,
 	.per_second = DEFAULT_PER_SECOND,
 	.clock = clock_now,
 };
+
+static atomic_uint_fast64_t suppressed_lines;
 
 static bool use_colour(const struct log_config *c, int fd)
 {
@@ -48,9 +47,10 @@ static bool use_colour(const struct log_config *c, int fd)
 	return isatty(fd) && !(no_color && *no_color);
 }
 
-static int open_file(const char *path, struct cr_err *e)
+static int open_file(const char *path, int how, struct cr_err *e)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | how,
+		      0644);
 	int err = errno;
 
 	return fd < 0 ? cr_fail(e, -err, "%s: cannot open the log: %s", path,
@@ -60,42 +60,43 @@ static int open_file(const char *path, struct cr_err *e)
 
 int log_open(const struct log_config *c, struct cr_err *e)
 {
-	int fd = c->path ? open_file(c->path, e) : STDERR_FILENO;
+	static bool at_exit;
+	int fd = c->path ? open_file(c->path, 0, e) : STDERR_FILENO;
+	int err;
 
 	if (fd < 0)
 		return fd;
 	log_close();
-	out.fd = fd;
-	out.path = c->path;
 	out.colour = use_colour(c, fd);
+	err = log_writer_open(fd, out.colour, e);
+	if (err)
+		return err;
+	out.path = c->path;
 	out.per_second = c->per_second ? c->per_second : DEFAULT_PER_SECOND;
 	out.clock = c->clock ? c->clock : clock_now;
 	log_set_level(c->level);
+	if (!at_exit)
+		at_exit = !atexit(log_close);
 	return 0;
 }
 
-/* The number stays, which other threads write to. */
+/* What has no reader, as a pipe may have none, is an error, not a wait. */
 int log_reopen(struct cr_err *e)
 {
-	int fd, err = 0;
+	int fd;
 
 	if (!out.path)
 		return 0;
-	fd = open_file(out.path, e);
+	fd = open_file(out.path, O_NONBLOCK, e);
 	if (fd < 0)
 		return fd;
-	if (dup3(fd, out.fd, O_CLOEXEC) < 0)
-		err = cr_fail(e, -errno, "%s: dup3: %s", out.path,
-			      strerror(errno));
-	(void)close(fd);
-	return err;
+	log_writer_switch(fd);
+	return 0;
 }
 
 void log_close(void)
 {
-	if (out.fd != STDERR_FILENO)
-		(void)close(out.fd);
-	out.fd = STDERR_FILENO;
+	log_writer_close(CLOSE_LIMIT);
 	out.path = NULL;
 	out.colour = false;
 }
@@ -128,81 +129,51 @@ static bool site_may_write(struct log_site *site)
 		return true;
 	(void)atomic_fetch_add_explicit(&site->suppressed, 1,
 					memory_order_relaxed);
+	(void)atomic_fetch_add_explicit(&suppressed_lines, 1,
+					memory_order_relaxed);
 	return false;
 }
 
-/* A line under construction; what does not fit is cut. */
-struct line {
-	char text[LINE_MAX_BYTES];
-	size_t len; /* at most sizeof(text) - 2: room for the newline */
-};
-
-static void append_va(struct line *l, const char *fmt, va_list ap)
+static void put(const struct log_line *l)
 {
-	size_t room = sizeof(l->text) - 1 - l->len;
-	int n = vsnprintf(l->text + l->len, room, fmt, ap);
-
-	if (n > 0)
-		l->len += (size_t)n < room ? (size_t)n : room - 1;
-}
-
-__attribute__((format(printf, 2, 3))) static void append(struct line *l,
-							 const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	append_va(l, fmt, ap);
-	va_end(ap);
-}
-
-static void append_time(struct line *l)
-{
-	cr_ns now = clock_read(CLOCK_REALTIME);
-	time_t seconds = (time_t)(now / CR_SEC);
-	struct tm tm;
-
-	(void)gmtime_r(&seconds, &tm);
-	append(l, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ ", tm.tm_year + 1900,
-	       tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
-	       (int)(now % CR_SEC / CR_MS));
-}
-
-/* What came from a peer must not forge lines or terminal escapes. */
-static void disarm(struct line *l, size_t from)
-{
-	for (size_t i = from; i < l->len; i++)
-		if ((unsigned char)l->text[i] < ' ' || l->text[i] == 127)
-			l->text[i] = '?';
+	if (log_writer_is_open())
+		log_writer_put(l->text, l->len);
+	/* A log that cannot be written is nobody's to report to. */
+	else if (write(STDERR_FILENO, l->text, l->len) < 0)
+		return;
 }
 
 void log_write(struct log_site *site, enum log_level level, const char *event,
 	       const char *fmt, ...)
 {
-	struct line l = { .len = 0 };
+	struct log_line l;
 	unsigned suppressed;
-	size_t body;
 	va_list ap;
 
 	if (!site_may_write(site))
 		return;
-	append_time(&l);
-	append(&l, "%s%s%s %s", out.colour ? level_colours[level] : "",
-	       level_words[level], out.colour ? "\033[0m" : "", event);
-	body = l.len;
+	log_line_begin(&l, level, out.colour, event);
 	suppressed = atomic_exchange_explicit(&site->suppressed, 0,
 					      memory_order_relaxed);
 	if (suppressed)
-		append(&l, " suppressed=%u", suppressed);
-	append(&l, " ");
+		log_line_add(&l, "suppressed=%u", suppressed);
 	va_start(ap, fmt);
-	append_va(&l, fmt, ap);
+	log_line_add_va(&l, fmt, ap);
 	va_end(ap);
-	disarm(&l, body);
-	if (l.text[l.len - 1] == ' ')
-		l.len--;
-	l.text[l.len++] = '\n';
-	/* A log that cannot be written is nobody's to report to. */
-	if (write(out.fd, l.text, l.len) < 0)
-		return;
+	log_line_end(&l);
+	put(&l);
+}
+
+bool log_flush(cr_ns limit)
+{
+	return !log_writer_is_open() || log_writer_flush(limit);
+}
+
+void log_stats(struct log_stats *to)
+{
+	*to = (struct log_stats){
+		.suppressed = atomic_load_explicit(&suppressed_lines,
+						   memory_order_relaxed),
+	};
+	log_writer_stats(to);
 }

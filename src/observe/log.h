@@ -6,8 +6,12 @@
  *
  * Levels: error = someone must act, warn = degraded, info = life cycle, debug
  * = off. Every call site has its own rate limit; the first line after a
- * silence says suppressed=N. Any thread; a line is one write(2), so lines do
- * not mix. Never under a run-queue lock, never on the data path unless rare.
+ * silence says suppressed=N. Any thread. Between log_open() and log_close() a
+ * thread of the log's own writes them, in order: whoever logs never waits for
+ * whoever reads. When the reader stalls, lines are dropped, and counted, and a
+ * line says how many when it reads again. Otherwise a line is one write(2) to
+ * stderr, which may wait. Never under a run-queue lock, never on the data path
+ * unless rare.
  */
 #ifndef OBSERVE_LOG_H
 #define OBSERVE_LOG_H
@@ -45,19 +49,37 @@ struct log_site {
 	atomic_uint suppressed; /**< since the last line        */
 };
 
+/** Lines since log_open(); suppressed ones since the process began. */
+struct log_stats {
+	uint64_t written; /**< taken by the kernel                        */
+	uint64_t dropped; /**< its reader was too slow                    */
+	uint64_t failed;  /**< could not be written: a full disk, no reader */
+	uint64_t suppressed; /**< over the rate limit of their call site     */
+};
+
 /**
  * Configure the process's log; without it, info and above go to stderr.
- * Returns 0, or -errno with @e (the file cannot be opened; nothing changes).
- * While no other thread logs.
+ * Returns 0, or -errno with @e (the file cannot be opened: nothing changes; or
+ * there is no thread to write it: as after log_close()). While no other thread
+ * logs.
  */
 int log_open(const struct log_config *config, struct cr_err *e);
 
-/** Back to stderr; closes the file. While no other thread logs. */
+/** Write what waits, for up to a second if its reader stalls; back to stderr.
+ * While no other thread logs. By itself at exit(3); _exit(2) needs log_flush().
+ */
 void log_close(void);
 
-/** Open the log's file by its name again, as somebody has moved it away. 0; or
- * -errno with @e: it goes on in the old one. Nothing, if it is stderr. Any one
- * thread, while others log. */
+/** Wait until all that was logged is written, for @limit at most. False: it is
+ * not. Any thread. */
+bool log_flush(cr_ns limit);
+
+/** Any thread, while the log is not opened or closed. */
+void log_stats(struct log_stats *to);
+
+/** Open the log's file by its name again, as somebody has moved it away: what
+ * was logged until now goes into the old one. 0; or -errno with @e: all does.
+ * Nothing, if it is stderr. Any one thread, while others log. */
 int log_reopen(struct cr_err *e);
 
 /** Change the level. Any thread. */

@@ -12,6 +12,7 @@
 #include "protocol/field_json.h"
 #include "protocol/request.h"
 #include "protocol/results.h"
+#include "protocol/stats.h"
 #include "protocol/tables/trace.h"
 
 json_t *method_hello(void *arg, struct rpc_peer *peer, const json_t *params,
@@ -59,25 +60,13 @@ json_t *method_hello(void *arg, struct rpc_peer *peer, const json_t *params,
 json_t *method_stats(void *arg, struct rpc_peer *peer, const json_t *params,
 		     struct rpc_error *err)
 {
-	struct service *sv = arg;
-	struct node_conversions conversions;
-	struct lines_stats records;
-	struct stats_result tell = { .draining = sv->draining };
+	struct stats_told all;
 
 	(void)peer;
 	if (!request_is_empty(params, err))
 		return NULL;
-	node_stats(sv->node, &tell.node);
-	if (node_conversions(sv->node, &conversions))
-		tell.conversions = &conversions;
-	if (sv->cfg.records) {
-		lines_stats(sv->cfg.records, &records);
-		tell.records = &records;
-	}
-	rpc_server_stats(sv->server, &tell.control);
-	result_capacity(sv->node, &tell.capacity);
-	tell.places = result_places(sv->node);
-	return field_write(stats_fields, &tell);
+	stats_collect(arg, &all);
+	return field_write(stats_fields, &all.tell);
 }
 
 json_t *method_codecs(void *arg, struct rpc_peer *peer, const json_t *params,
@@ -92,11 +81,21 @@ json_t *method_codecs(void *arg, struct rpc_peer *peer, const json_t *params,
 
 /* --- traces --- */
 
+/* Names go into logs and listings, line by line. */
+static bool has_controls(const char *name)
+{
+	for (; *name; name++)
+		if ((unsigned char)*name < ' ' || *name == 127)
+			return true;
+	return false;
+}
+
 /* Peers name files, not paths: what they may write is one folder. */
 static bool trace_path(const struct service *sv, const char *name, char *path,
 		       size_t size, struct cr_err *e)
 {
 	if (*name && *name != '.' && !strchr(name, '/') &&
+	    !has_controls(name) &&
 	    snprintf(path, size, "%s/%s", sv->cfg.trace_dir, name) < (int)size)
 		return true;
 	(void)cr_fail(e, 0, "name: '%.100s' is not a plain file name", name);

@@ -264,7 +264,7 @@ static void put_metrics(FILE *out)
 		    "| metric | type | in stats | what it is |\n"
 		    "| --- | --- | --- | --- |\n",
 		    out);
-	field_tell(node_stats_fields, tell_metric, &p);
+	field_tell(stats_fields, tell_metric, &p);
 }
 
 static void put_errors(FILE *out)

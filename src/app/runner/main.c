@@ -104,13 +104,18 @@ static void on_hangup(evutil_socket_t sig, short what, void *arg)
 	(void)manager_ready(&d->manager, d->base, d->service);
 }
 
-/* Only this thread handles signals; the others inherit the blocked set. */
+/* Only this thread handles signals; the others inherit the blocked set. Their
+ * faults are their own: the log has a word left to say. */
 static void block_signals(sigset_t *old)
 {
-	sigset_t all;
+	static const int faults[] = { SIGABRT, SIGSEGV, SIGBUS, SIGILL,
+				      SIGFPE };
+	sigset_t most;
 
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_BLOCK, &all, old);
+	(void)sigfillset(&most);
+	for (unsigned i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		(void)sigdelset(&most, faults[i]);
+	(void)pthread_sigmask(SIG_BLOCK, &most, old);
 }
 
 static int open_signals(struct daemon *d)
@@ -231,6 +236,7 @@ _Noreturn static void leave_behind(void)
 		  "code=%d why=\"a worker is stuck in a codec and was left "
 		  "behind; calls and trace are complete but for its own\"",
 		  EXIT_STUCK);
+	(void)log_flush(CR_SEC);
 	(void)fflush(NULL);
 	_exit(EXIT_STUCK);
 }

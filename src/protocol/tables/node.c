@@ -422,11 +422,20 @@ const struct field rpc_error_fields[] = {
 	{ 0 },
 };
 
+static const struct field_metric cut_peers[] = {
+	{ .name = "control_peers_cut_total",
+	  .type = "counter",
+	  .help = "Clients of the control protocol that were disconnected.",
+	  .labels = "{why=\"not_reading\"}" },
+	{ .name = "control_peers_cut_total", .labels = "{why=\"crowded\"}" },
+	{ .name = "control_peers_cut_total", .labels = "{why=\"too_many\"}" },
+};
+
 const struct field rpc_stats_fields[] = {
 	{ ROW_TEXT(rpc_stats, "transport", transport),
 	  .help = "the SCTP stack in use: kernel or user" },
 	{ ROW_INT(rpc_stats, "associations", associations),
-	  .help = "number of peers now" },
+	  GAUGE("control_peers", "Clients of the control protocol, now") },
 	{ ROW_INT(rpc_stats, "messages_in", messages_in),
 	  .help = "messages received" },
 	{ ROW_INT(rpc_stats, "messages_out", messages_out),
@@ -436,15 +445,52 @@ const struct field rpc_stats_fields[] = {
 	{ ROW_INT(rpc_stats, "notifications", notifications),
 	  .help = "notifications received" },
 	{ ROW_INT(rpc_stats, "notifications_dropped", notifications_dropped),
-	  .help = "notifications dropped because the peer did not read" },
+	  COUNTER("control_notifications_dropped_total",
+		  "Notifications dropped because the peer did not read") },
 	{ ROW_INT(rpc_stats, "replies_lost", replies_lost),
 	  .help = "replies lost because the peer had gone" },
 	{ ROW_INT(rpc_stats, "slow_peers", slow_peers),
-	  .help = "peers disconnected because they did not read" },
+	  .help = "peers disconnected because they did not read",
+	  .metric = &cut_peers[0] },
+	{ ROW_INT(rpc_stats, "peers_crowded", peers_crowded),
+	  .help = "peers disconnected because all together had too much "
+		  "queued, and they had the most",
+	  .metric = &cut_peers[1] },
 	{ ROW_INT(rpc_stats, "peers_refused", peers_refused),
-	  .help = "peers turned away because there were too many" },
+	  .help = "peers turned away because there were too many",
+	  .metric = &cut_peers[2] },
+	{ ROW_INT(rpc_stats, "queued", queued), .unit = "bytes",
+	  GAUGE("control_queued_bytes",
+		"What waits for clients that do not read, or of clients to be "
+		"run") },
 	{ ROW_MAP(rpc_stats, "errors", errors, nerrors, rpc_error),
 	  .help = "number of errors, by code" },
+	{ 0 },
+};
+
+/* A line of the log by what became of it. */
+#define LOG_LINES(what, ...)                                                   \
+	.metric = &(const struct field_metric)                                 \
+	{                                                                      \
+		.name = "log_lines_total", .labels = "{outcome=\"" what "\"}", \
+		__VA_ARGS__                                                    \
+	}
+
+const struct field log_stats_fields[] = {
+	{ ROW_INT(log_stats, "written", written), .unit = "lines",
+	  .help = "written",
+	  LOG_LINES("written", .type = "counter",
+		    .help = "Lines of the log by what became of them.") },
+	{ ROW_INT(log_stats, "dropped", dropped), .unit = "lines",
+	  .help = "dropped because whoever reads them was too slow",
+	  LOG_LINES("dropped") },
+	{ ROW_INT(log_stats, "failed", failed), .unit = "lines",
+	  .help = "that could not be written: a full disk, no reader",
+	  LOG_LINES("failed") },
+	{ ROW_INT(log_stats, "suppressed", suppressed), .unit = "lines",
+	  .help = "not written because there were more than 10 of their kind "
+		  "in a second",
+	  LOG_LINES("suppressed") },
 	{ 0 },
 };
 
@@ -530,6 +576,8 @@ const struct field stats_fields[] = {
 	  .help = "records of calls (--records); null if none are written" },
 	{ ROW_OBJECT(stats, "control", control, rpc_stats),
 	  .help = "counters of the control protocol" },
+	{ ROW_OBJECT(stats, "log", log, log_stats),
+	  .help = "lines of the log" },
 	{ ROW_OBJECT(stats, "capacity", capacity, capacity),
 	  .help = "the node's capacity" },
 	PLACES(stats),

@@ -7,6 +7,7 @@
 
 #include "cr/codec.h"
 #include "node/info.h"
+#include "observe/log.h"
 #include "protocol/field.h"
 #include "protocol/tables/record.h"
 #include "rpc/stats.h"
@@ -95,6 +96,7 @@ struct stats_result {
 	const struct node_conversions *conversions; /**< NULL: no spool */
 	const struct lines_stats *records; /**< NULL: none are written */
 	struct rpc_stats control;
+	struct log_stats log;
 	struct capacity_result capacity;
 	struct field_each places; /**< struct node_place_info */
 };
@@ -135,6 +137,7 @@ FIELD_TABLE_DECLARE(histogram, struct histogram_summary);
 FIELD_TABLE_DECLARE(conversions, struct node_conversions);
 FIELD_TABLE_DECLARE(rpc_error, struct rpc_error_count);
 FIELD_TABLE_DECLARE(rpc_stats, struct rpc_stats);
+FIELD_TABLE_DECLARE(log_stats, struct log_stats);
 FIELD_TABLE_DECLARE(node_stats, struct node_stats);
 FIELD_TABLE_DECLARE(stats, struct stats_result);
 FIELD_TABLE_DECLARE(drain_result, struct drain_result);

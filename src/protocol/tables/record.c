@@ -125,13 +125,24 @@ const struct field record_fields[] = {
 	{ 0 },
 };
 
+static const struct field_metric records_metric[] = {
+	{ .name = "records_total",
+	  .type = "counter",
+	  .help = "Records of calls by what became of them.",
+	  .labels = "{outcome=\"written\"}" },
+	{ .name = "records_total", .labels = "{outcome=\"dropped\"}" },
+	{ .name = "records_total", .labels = "{outcome=\"failed\"}" },
+};
+
 const struct field lines_stats_fields[] = {
 	{ ROW_INT(lines_stats, "written", written), .unit = "records",
-	  .help = "written" },
+	  .help = "written", .metric = &records_metric[0] },
 	{ ROW_INT(lines_stats, "dropped", dropped), .unit = "records",
-	  .help = "dropped because the disk was slow" },
+	  .help = "dropped because the disk was slow",
+	  .metric = &records_metric[1] },
 	{ ROW_INT(lines_stats, "failed", failed), .unit = "records",
-	  .help = "that could not be written, see the log" },
+	  .help = "that could not be written, see the log",
+	  .metric = &records_metric[2] },
 	{ ROW_INT(lines_stats, "reopened", reopened),
 	  .help = "times that the file was opened again (SIGHUP)" },
 	{ 0 },

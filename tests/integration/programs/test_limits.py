@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Out of descriptors, out of ports: the call is refused with the limit and the
 way out, and nothing else suffers."""
+import contextlib
+import fcntl
 import json
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -106,6 +109,46 @@ def test_connections_wait_for_a_descriptor(daemon, tmp_path):
         assert page.status == 200
     log = (tmp_path / "runner-0.log").read_text()
     assert "accept" not in log, log[-1000:]
+
+
+def test_a_log_that_nobody_reads_stops_nothing(daemon, tmp_path):
+    """Its pipe is full and its reader stalls: control answers, calls go
+    through, and SIGTERM is obeyed. Who reads again misses nothing."""
+    log, path = tmp_path / "log", tmp_path / "c"
+    os.mkfifo(log)
+    reader = os.open(log, os.O_RDONLY | os.O_NONBLOCK)
+    stopper = os.open(log, os.O_WRONLY | os.O_NONBLOCK)
+    fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
+
+    def fill():
+        with contextlib.suppress(BlockingIOError):
+            while os.write(stopper, b"."):
+                pass
+
+    def read():
+        text = b""
+        with contextlib.suppress(BlockingIOError):
+            while part := os.read(reader, 4096):
+                text += part
+        return text.decode()
+
+    d = daemon("--log-file", str(log), "--control-socket", str(path))
+    fill()
+    clients = [Control(path) for _ in range(8)]
+    for c in clients:
+        told = c.ask("stats", {})["result"]["log"]
+    assert told["dropped"] == 0  # they wait in memory
+    text = ""
+    while text.count(" peer-up ") < 8:
+        text += read()
+    fill()
+    d.process.send_signal(signal.SIGTERM)
+    assert d.process.wait(timeout=PATIENCE) == 0
+    for c in clients:
+        c.lines.close()
+        c.socket.close()
+    os.close(reader)
+    os.close(stopper)
 
 
 def test_out_of_ports(tmp_path):

@@ -2,12 +2,20 @@
 /*
  * The log: one line per event, levels, a rate limit per call site.
  */
+#define _GNU_SOURCE /* F_SETPIPE_SZ */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cmocka_cr.h"
 #include "observe/log.h"
+#include "patience.h"
 #include "scratch.h"
 
 enum { THREADS = 4, LINES = 5000 };
@@ -54,6 +62,7 @@ static char *read_log(void)
 	FILE *f = fopen(path, "r");
 
 	assert_non_null(f);
+	assert_true(log_flush(PATIENCE_S * CR_SEC));
 	text[0] = '\0';
 	while (fgets(line, sizeof(line), f)) {
 		/* 2024-05-01T12:00:00.123Z and a space */
@@ -141,6 +150,7 @@ static void lines_of_threads_do_not_mix(void **state)
 			0);
 	for (unsigned i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_join(thread[i], NULL), 0);
+	assert_true(log_flush(PATIENCE_S * CR_SEC));
 	f = fopen(path, "r");
 	assert_non_null(f);
 	while (fgets(line, sizeof(line), f)) {
@@ -154,6 +164,177 @@ static void lines_of_threads_do_not_mix(void **state)
 	assert_int_equal(fclose(f), 0);
 	for (unsigned i = 0; i < THREADS; i++)
 		assert_int_equal(seen[i], LINES);
+}
+
+/* --- a reader that stalls --- */
+
+enum { SMALL_PIPE = 4096, PLENTY = 100000 };
+
+/* The log goes into a pipe of 4 KiB that nobody reads yet. Its reading end. */
+static int open_stalled(unsigned per_second)
+{
+	int fd;
+
+	(void)unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(fcntl(fd, F_SETPIPE_SZ, SMALL_PIPE), SMALL_PIPE);
+	open_log(LOG_INFO, per_second);
+	return fd;
+}
+
+/* What the reader has seen so far. */
+struct reading {
+	FILE *f;
+	unsigned lines, next, dropped;
+};
+
+/* A line: the next number, or how many are missing before it. */
+static void take(struct reading *r, const char *line)
+{
+	unsigned n;
+
+	if (sscanf(line + 25, "info  many i=%u ", &n) == 1) {
+		assert_int_equal(n, r->next);
+		r->next++;
+		r->lines++;
+	} else if (sscanf(line + 25, "warn  log-dropped lines=%u ", &n) == 1) {
+		r->dropped += n;
+		r->next += n;
+	} else {
+		fail_msg("%s", line);
+	}
+}
+
+/* Read on until number @last, or the note that it was dropped, has come. */
+static void read_to(struct reading *r, unsigned last)
+{
+	char line[2048];
+
+	while (r->next <= last) {
+		if (fgets(line, sizeof(line), r->f))
+			take(r, line);
+		else
+			clearerr(r->f);
+	}
+}
+
+static void who_logs_never_waits_for_who_reads(void **state)
+{
+	enum { MANY = 40000 }; /* 4 MiB: more than there is room for */
+	int fd = open_stalled(MANY + 1);
+	struct reading r = { .f = fdopen(fd, "r") };
+	struct log_stats stats;
+	char words[81];
+
+	(void)state;
+	memset(words, 'w', sizeof(words) - 1);
+	words[sizeof(words) - 1] = '\0';
+	for (unsigned i = 0; i < MANY; i++)
+		log_event(LOG_INFO, "many", "i=%u %s", i, words);
+	assert_false(log_flush(0));
+	/* all are there in order, or told where they are missing */
+	read_to(&r, MANY - 1);
+	assert_int_equal(r.next, MANY);
+	assert_int_equal(r.lines + r.dropped, MANY);
+	assert_in_range(r.lines, MANY / 10, MANY - 1);
+	assert_true(log_flush(PATIENCE));
+	log_stats(&stats);
+	assert_int_equal(stats.dropped, r.dropped);
+	assert_int_equal(stats.failed, 0);
+	assert_in_range(stats.written, r.lines + 1, r.lines + 10);
+	/* and it goes on */
+	log_event(LOG_INFO, "many", "i=%d again", MANY);
+	read_to(&r, MANY);
+	(void)fclose(r.f);
+}
+
+static void a_reader_that_stalls_does_not_keep_the_end(void **state)
+{
+	int fd = open_stalled(PLENTY);
+
+	(void)state;
+	flood(1000);
+	log_close();
+	(void)close(fd);
+	/* the next log is as good as any */
+	(void)unlink(path);
+	open_log(LOG_INFO, 0);
+	log_plain(LOG_INFO, "next");
+	assert_string_equal(read_log(), "info  next\n");
+}
+
+static void a_reader_that_goes_away_is_counted(void **state)
+{
+	int fd = open_stalled(PLENTY);
+	struct log_stats stats;
+
+	(void)state;
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)close(fd);
+	flood(10);
+	assert_true(log_flush(PATIENCE));
+	log_stats(&stats);
+	assert_int_equal(stats.failed, 10);
+	assert_int_equal(stats.written, 0);
+}
+
+/* --- a crash --- */
+
+static pid_t crash_with(int number, int lines)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	(void)signal(number, SIG_DFL); /* not cmocka's */
+	open_log(LOG_INFO, PLENTY);
+	flood((unsigned)lines);
+	if (number == SIGABRT)
+		abort();
+	(void)raise(number);
+	_exit(0);
+}
+
+static void what_was_logged_before_a_crash_is_there(void **state)
+{
+	enum { LINES_BEFORE = 2000 };
+	static const int numbers[] = { SIGABRT, SIGBUS };
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		pid_t pid = crash_with(numbers[i], LINES_BEFORE);
+		const char *at;
+		char want[40];
+		int how;
+
+		assert_int_equal(waitpid(pid, &how, 0), pid);
+		assert_true(WIFSIGNALED(how));
+		assert_int_equal(WTERMSIG(how), numbers[i]);
+		at = read_log();
+		for (unsigned n = 0; n < LINES_BEFORE; n++) {
+			(void)snprintf(want, sizeof(want), "info  flood i=%u\n",
+				       n);
+			assert_memory_equal(at, want, strlen(want));
+			at += strlen(want);
+		}
+		assert_int_equal(*at, '\0');
+		(void)unlink(path);
+	}
+}
+
+static void a_crash_does_not_wait_for_who_reads(void **state)
+{
+	int fd = open_stalled(PLENTY), how;
+	pid_t pid;
+
+	(void)state;
+	log_close();
+	pid = crash_with(SIGABRT, 1000);
+	assert_int_equal(waitpid(pid, &how, 0), pid);
+	assert_true(WIFSIGNALED(how));
+	(void)close(fd);
 }
 
 static void a_log_that_cannot_be_opened_is_an_error(void **state)
@@ -212,6 +393,18 @@ int main(void)
 			a_flood_is_suppressed_and_counted, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(lines_of_threads_do_not_mix,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			who_logs_never_waits_for_who_reads, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_reader_that_stalls_does_not_keep_the_end, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_reader_that_goes_away_is_counted, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			what_was_logged_before_a_crash_is_there, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_crash_does_not_wait_for_who_reads, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_log_that_cannot_be_opened_is_an_error, set_up,
 			tear_down),
