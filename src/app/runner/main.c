@@ -332,6 +332,9 @@ int main(int argc, char **argv)
 		return runner_show_schedulers(stdout, d.opt.json);
 	if (d.opt.show_codecs)
 		return runner_show_codecs(stdout, &d.opt);
+	/* what a pinned worker gives to control messages or to the log, its
+	 * calls wait for: before the first thread */
+	cpu_list_avoid(&d.opt.placement.pin);
 	log.path = d.opt.log_file;
 	log.level = (enum log_level)d.opt.log_level;
 	if (log_open(&log, &e)) {
@@ -349,7 +352,5 @@ int main(int argc, char **argv)
 	(void)signal(SIGXFSZ, SIG_IGN);
 	raise_file_limit();
 	keep_memory();
-	/* what a pinned worker gives to control messages, its calls wait for */
-	cpu_list_avoid(&d.opt.placement.pin);
 	return serve(&d);
 }
