@@ -9,12 +9,11 @@
 #include <event2/buffer.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
-#include <event2/listener.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 
 #include "base/address.h"
+#include "http/gate.h"
 #include "http/metrics.h"
 #include "http/page.h"
 #include "protocol/field_json.h"
@@ -26,20 +25,15 @@
 #define HEADERS_MAX 16384
 #define BODY_MAX 4096
 #define TIMEOUT_S 10
-/* When there is no descriptor to accept with. */
-#define PAUSE_MS 100
+/* Of a connection that asks on before it is answered. */
+#define UNREAD_MAX (HEADERS_MAX + BODY_MAX)
 
 struct http {
 	struct http_config cfg;
 	struct evhttp *server;
 	struct evhttp_bound_socket *bound;
-	struct event *again; /**< after PAUSE: accept again */
-	LIST_ENTRY(http) link;
+	struct gate *gate;
 };
-
-/* Those that are open: of what fails, libevent tells the listener, but not
- * whose it is. Control thread. */
-static LIST_HEAD(, http) all = LIST_HEAD_INITIALIZER(all);
 
 static void answer(struct evhttp_request *req, int code, const char *type,
 		   struct evbuffer *body)
@@ -176,9 +170,13 @@ static void get_state(struct http *h, struct evhttp_request *req)
 static void get_metrics(struct http *h, struct evhttp_request *req)
 {
 	struct evbuffer *body = evbuffer_new();
+	struct gate_stats gate;
 
+	gate_stats(h->gate, &gate);
 	if (body)
 		metrics_write(body, h->cfg.service);
+	if (body)
+		metrics_write_http(body, &gate);
 	if (body && h->cfg.ng)
 		metrics_write_ng(body, h->cfg.ng);
 	answer(req, body ? HTTP_OK : HTTP_INTERNAL,
@@ -323,31 +321,6 @@ static void on_request(struct evhttp_request *req, void *arg)
 
 /* --- life --- */
 
-static void on_accept_again(evutil_socket_t fd, short what, void *arg)
-{
-	struct http *h = arg;
-
-	(void)fd, (void)what;
-	(void)evconnlistener_enable(evhttp_bound_socket_get_listener(h->bound));
-}
-
-/* EMFILE and the like: it would come again at once. Who wants to connect waits
- * in the kernel meanwhile. */
-static void on_no_accept(struct evconnlistener *listener, void *arg)
-{
-	const struct timeval pause = { .tv_usec = PAUSE_MS * 1000 };
-	struct http *h;
-
-	(void)arg; /* libevent's own */
-	LIST_FOREACH(h, &all, link)
-	{
-		if (evhttp_bound_socket_get_listener(h->bound) != listener)
-			continue;
-		(void)evconnlistener_disable(listener);
-		(void)event_add(h->again, &pause);
-	}
-}
-
 static int listen_at(struct http *h, const char *address, struct cr_err *e)
 {
 	struct sockaddr_storage a;
@@ -366,10 +339,18 @@ static int listen_at(struct http *h, const char *address, struct cr_err *e)
 	if (!h->bound)
 		return cr_fail(e, errno ? -errno : -EIO, "--http %s: %s",
 			       address, strerror(errno ? errno : EIO));
-	evconnlistener_set_error_cb(evhttp_bound_socket_get_listener(h->bound),
-				    on_no_accept);
-	LIST_INSERT_HEAD(&all, h, link);
 	return 0;
+}
+
+static int open_gate(struct http *h, struct cr_err *e)
+{
+	const struct gate_config cfg = { .base = h->cfg.base,
+					 .server = h->server,
+					 .bound = h->bound,
+					 .most = h->cfg.connections,
+					 .unread = UNREAD_MAX };
+
+	return gate_open(&h->gate, &cfg, e);
 }
 
 int http_open(struct http **out, const struct http_config *cfg,
@@ -382,8 +363,7 @@ int http_open(struct http **out, const struct http_config *cfg,
 		return cr_fail(e, -ENOMEM, "out of memory");
 	h->cfg = *cfg;
 	h->server = evhttp_new(cfg->base);
-	h->again = evtimer_new(cfg->base, on_accept_again, h);
-	if (!h->server || !h->again) {
+	if (!h->server) {
 		http_close(h);
 		return cr_fail(e, -ENOMEM, "out of memory");
 	}
@@ -394,6 +374,8 @@ int http_open(struct http **out, const struct http_config *cfg,
 	evhttp_set_timeout(h->server, TIMEOUT_S);
 	evhttp_set_gencb(h->server, on_request, h);
 	rc = listen_at(h, cfg->address, e);
+	if (!rc)
+		rc = open_gate(h, e);
 	if (rc) {
 		http_close(h);
 		return rc;
@@ -406,10 +388,7 @@ void http_close(struct http *h)
 {
 	if (!h)
 		return;
-	if (h->bound)
-		LIST_REMOVE(h, link);
-	if (h->again)
-		event_free(h->again);
+	gate_close(h->gate);
 	if (h->server)
 		evhttp_free(h->server);
 	free(h);

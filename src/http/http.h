@@ -13,6 +13,8 @@
  * an address or "localhost" (no name that somebody can point here), and a POST
  * must say that it is JSON, which no form of another site can.
  *
+ * Connections have a limit; see gate.h.
+ *
  * Thread rule: the event base's thread.
  */
 #ifndef HTTP_HTTP_H
@@ -30,6 +32,7 @@ struct http_config {
 	struct service *service; /**< outlives it                    */
 	struct ng_service *ng;	 /**< the same; NULL: none           */
 	const char *address;	 /**< "127.0.0.1:8080"; port 0: any  */
+	unsigned connections;	 /**< at a time, at most             */
 	bool control;		 /**< POST /scheduler is allowed     */
 };
 

@@ -8,6 +8,7 @@
 
 #include <event2/buffer.h>
 
+#include "http/gate.h"
 #include "ng/service.h"
 #include "observe/histogram.h"
 #include "protocol/service.h"
@@ -25,5 +26,8 @@ void metrics_write(struct evbuffer *out, struct service *sv);
 
 /** And about the NG service @s. */
 void metrics_write_ng(struct evbuffer *out, const struct ng_service *s);
+
+/** And about who asks for that. */
+void metrics_write_http(struct evbuffer *out, const struct gate_stats *s);
 
 #endif

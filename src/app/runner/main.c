@@ -169,6 +169,7 @@ static int open_http(struct daemon *d, struct cr_err *e)
 					 .service = d->service,
 					 .ng = d->ng,
 					 .address = d->opt.http,
+					 .connections = d->opt.http_connections,
 					 .control = d->opt.http_control };
 
 	return d->opt.http ? http_open(&d->http, &cfg, e) : 0;
@@ -286,11 +287,22 @@ static void keep_memory(void)
 	(void)mallopt(M_TOP_PAD, KEPT_BYTES / 16);
 }
 
+/* Its own words, at the rate that ours have. */
+static void libevent_says(int severity, const char *text)
+{
+	enum log_level level = severity >= EVENT_LOG_ERR    ? LOG_ERROR
+			       : severity == EVENT_LOG_WARN ? LOG_WARN
+							    : LOG_DEBUG;
+
+	log_event(level, "libevent", "says=\"%s\"", text);
+}
+
 static int serve(struct daemon *d)
 {
 	struct cr_err e = { "" };
 	int err;
 
+	event_set_log_callback(libevent_says);
 	if (evthread_use_pthreads())
 		return 1;
 	rcu_register_thread();

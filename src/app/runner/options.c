@@ -25,7 +25,7 @@ static struct raw {
 	int64_t udp_port, sctp, workers, receivers, ring, stale, shed, capacity;
 	int64_t watchdog, io, rtcp_interval;
 	int64_t trace_records, max_calls, peer_timeout, grace, drain_timeout;
-	int64_t log_level, seconds, kernels;
+	int64_t http_connections, log_level, seconds, kernels;
 	struct cli_list plugins;
 	int64_t max_conversions, conversions, convert_mib, convert_floor;
 	struct cli_list interfaces;
@@ -55,6 +55,7 @@ static struct raw {
 	.ng_host_lines = NG_HOST_LINES,
 	.grace = 5 * CR_SEC,
 	.drain_timeout = 10 * CR_SEC,
+	.http_connections = 64,
 	.log_level = 2,
 	.seconds = 10 * CR_SEC,
 	.max_conversions = 1000,
@@ -155,6 +156,10 @@ static const struct cli_opt rows[] = {
 	    "/metrics (Prometheus), /healthz, /readyz. It has no password: "
 	    "use 127.0.0.1 or a network that you trust.",
 	    .text = &raw.http, .dflt = ""),
+	ROW(CLI_INT, "http-connections", "N",
+	    "Largest number of its connections at a time. Who is one more "
+	    "waits; who has been there for 5 s makes room.",
+	    .number = &raw.http_connections, .min = 1, .max = 10000),
 	ROW(CLI_FLAG, "http-control", NULL,
 	    "The page may switch the scheduler.", .flag = &raw.http_control,
 	    .flags = CLI_LIVE),
@@ -493,6 +498,7 @@ static void fill_network(struct runner_options *o)
 	s->peer_timeout = raw.peer_timeout;
 	judge(o, "http", values_http(raw.http, &e), &e);
 	o->http = raw.http;
+	o->http_connections = (unsigned)raw.http_connections;
 	o->http_control = raw.http_control;
 	n->io = (enum udp_io)raw.io;
 	judge(o, "rx-coalesce", values_coalesce(raw.coalesce, &n->coalesce, &e),

@@ -18,6 +18,7 @@ struct runner_options {
 	struct interface_cfg interfaces[INTERFACES_MAX]; /**< the service's */
 	char control[96]; /**< as given, for people */
 	const char *http; /**< NULL: no live view */
+	unsigned http_connections;
 	bool http_control;
 	/** Without event base and service; no address: no NG. */
 	struct ng_service_config ng;

@@ -3,8 +3,11 @@
 way out, and nothing else suffers."""
 import contextlib
 import fcntl
+import http.client
 import json
 import os
+import pathlib
+import select
 import signal
 import socket
 import struct
@@ -109,6 +112,80 @@ def test_connections_wait_for_a_descriptor(daemon, tmp_path):
         assert page.status == 200
     log = (tmp_path / "runner-0.log").read_text()
     assert "accept" not in log, log[-1000:]
+
+
+def web_sockets(d, web):
+    """The daemon's descriptors of connections to its web port."""
+    ours = {line.split()[9] for line in
+            pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]
+            if line.split()[1].endswith(f":{web:04X}")
+            and line.split()[3] != "0A"}  # not the one that listens
+    folder = pathlib.Path(f"/proc/{d.process.pid}/fd")
+    named = {os.readlink(fd) for fd in folder.iterdir()}
+    return len({f"socket:[{inode}]" for inode in ours} & named)
+
+
+def get(connection, path):
+    """Ask by a connection that stays; the text."""
+    connection.request("GET", path)
+    return connection.getresponse().read().decode()
+
+
+def test_web_connections_have_a_limit(daemon, tmp_path):
+    """Eight may be there. Who comes later waits for a place, and is served."""
+    web = free_port(socket.SOCK_STREAM)
+    d = daemon("--http", f"127.0.0.1:{web}", "--http-connections", "8")
+    first = http.client.HTTPConnection("127.0.0.1", web, timeout=PATIENCE)
+    assert get(first, "/healthz") == "ok\n"
+    many = [socket.create_connection(("127.0.0.1", web)) for _ in range(40)]
+    told = ""
+    while "\ncodec_runner_http_connections 8\n" not in told:
+        told = get(first, "/metrics")
+    assert "\ncodec_runner_http_full_total 1\n" in told
+    assert web_sockets(d, web) == 8
+    for one in many:
+        one.sendall(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n")
+    for one in many:  # each closes and makes room for the next
+        one.settimeout(PATIENCE)
+        answer = b""
+        while part := one.recv(4096):
+            answer += part
+        assert answer.endswith(b"\r\n\r\nok\n")
+        one.close()
+    log = (tmp_path / "runner-0.log").read_text()
+    assert log.count(" http-full ") <= 10
+
+
+def test_who_holds_on_to_the_web_makes_room(daemon):
+    """All places are taken by clients that are never silent for long."""
+    web = free_port(socket.SOCK_STREAM)
+    d = daemon("--http", f"127.0.0.1:{web}", "--http-connections", "2")
+    holding = [socket.create_connection(("127.0.0.1", web)) for _ in range(2)]
+    asking = socket.create_connection(("127.0.0.1", web))
+    asking.sendall(b"GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n")
+    while not select.select([asking], [], [], 1)[0]:
+        for one in holding:
+            with contextlib.suppress(OSError):
+                one.send(b"G")
+    answer = asking.makefile().read()
+    assert "\ncodec_runner_http_cut_total 1\n" in answer
+    assert d.ctl("stats")["calls"] == 0
+
+
+def test_who_asks_and_does_not_read_waits(daemon):
+    """What it asks is not read before what it has asked is sent."""
+    web, most = free_port(socket.SOCK_STREAM), 64 << 20
+    d = daemon("--http", f"127.0.0.1:{web}")
+    request = b"GET /state HTTP/1.1\r\nHost: localhost\r\n\r\n" * 1000
+    sent = 0
+    with socket.create_connection(("127.0.0.1", web)) as s:
+        s.setblocking(False)
+        while sent < most and select.select([], [s], [], 2)[1]:
+            sent += s.send(request)
+        rss = int(pathlib.Path(f"/proc/{d.process.pid}/statm").read_text()
+                  .split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    assert sent < most // 2, (sent, rss)
+    assert d.ctl("stats")["calls"] == 0
 
 
 def test_a_log_that_nobody_reads_stops_nothing(daemon, tmp_path):

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libevent tells when a connection begins, not when it ends. So each is known
+ * by its descriptor and the number of its socket: a descriptor that is closed,
+ * or another socket's, was left by it.
+ *
+ *          accepted        before the next poll         descriptor closed
+ *   (none) --------> fresh -------------------> guest -------------------->
+ * (none)
+ */
+#include "http/gate.h"
+
+#include <errno.h>
+#include <event2/bufferevent.h>
+#include <event2/listener.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "observe/log.h"
+
+/* Until it is looked whether there is room, or a descriptor. */
+enum { PAUSE_MS = 100 };
+
+/* A connection. */
+struct guest {
+	int fd;
+	ino_t socket;
+	cr_ns since;
+};
+
+struct gate {
+	struct gate_config cfg;
+	struct evconnlistener *listener;
+	struct event *look;    /**< while it is shut */
+	struct event *arrived; /**< before the next poll: see who is fresh */
+	struct bufferevent **fresh;
+	unsigned nfresh;
+	struct guest *guest; /**< oldest first */
+	unsigned nguests;
+	bool was_full;
+	struct gate_stats count;
+	LIST_ENTRY(gate) link;
+};
+
+/* Those that are open: of what fails, libevent tells the listener, but not
+ * whose it is. */
+static LIST_HEAD(, gate) all = LIST_HEAD_INITIALIZER(all);
+
+/* --- who is there --- */
+
+static bool is_there(const struct guest *g)
+{
+	struct stat st;
+
+	return !fstat(g->fd, &st) && S_ISSOCK(st.st_mode) &&
+	       st.st_ino == g->socket;
+}
+
+static void forget_gone(struct gate *g)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < g->nguests; i++)
+		if (is_there(&g->guest[i]))
+			g->guest[n++] = g->guest[i];
+	g->nguests = n;
+}
+
+static bool is_full(const struct gate *g)
+{
+	return g->nguests + g->nfresh >= g->cfg.most;
+}
+
+static void shut(struct gate *g)
+{
+	const struct timeval pause = { .tv_usec = PAUSE_MS * 1000 };
+
+	(void)evconnlistener_disable(g->listener);
+	(void)event_add(g->look, &pause);
+}
+
+static void shut_if_full(struct gate *g)
+{
+	if (is_full(g))
+		forget_gone(g);
+	if (!is_full(g)) {
+		g->was_full = false;
+		return;
+	}
+	if (!g->was_full) {
+		g->count.full++;
+		log_event(LOG_WARN, "http-full", "connections=%u", g->cfg.most);
+	}
+	g->was_full = true;
+	shut(g);
+}
+
+/* --- they come --- */
+
+static void greet(struct gate *g, struct bufferevent *b)
+{
+	int fd = (int)bufferevent_getfd(b);
+	struct stat st;
+
+	if (fd >= 0 && !fstat(fd, &st))
+		g->guest[g->nguests++] = (struct guest){ .fd = fd,
+							 .socket = st.st_ino,
+							 .since = clock_now() };
+	bufferevent_decref(b);
+}
+
+/* They have their descriptors by now, and nothing has come by these yet. */
+static void on_arrived(evutil_socket_t fd, short what, void *arg)
+{
+	struct gate *g = arg;
+
+	(void)fd, (void)what;
+	while (g->nfresh)
+		greet(g, g->fresh[--g->nfresh]);
+}
+
+/* For a connection that has been accepted. NULL: libevent makes one. */
+static struct bufferevent *on_connection(struct event_base *base, void *arg)
+{
+	struct gate *g = arg;
+	struct bufferevent *b = bufferevent_socket_new(base, -1, 0);
+
+	if (!b)
+		return NULL;
+	bufferevent_setwatermark(b, EV_READ, 0, g->cfg.unread);
+	g->count.came++;
+	if (is_full(g)) /* there is no place to know it by */
+		return b;
+	bufferevent_incref(b);
+	g->fresh[g->nfresh++] = b;
+	event_active(g->arrived, EV_TIMEOUT, 0);
+	shut_if_full(g);
+	return b;
+}
+
+/* EMFILE and the like: it would come again at once. Who wants to connect waits
+ * in the kernel meanwhile. */
+static void on_no_accept(struct evconnlistener *listener, void *arg)
+{
+	struct gate *g;
+
+	(void)arg; /* libevent's own */
+	LIST_FOREACH(g, &all, link)
+	if (g->listener == listener) {
+		g->count.paused++;
+		shut(g);
+	}
+}
+
+/* --- while it is shut --- */
+
+static bool somebody_waits(const struct gate *g)
+{
+	struct pollfd p = { .fd = (int)evconnlistener_get_fd(g->listener),
+			    .events = POLLIN };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+/* Its end is seen by libevent, which closes it. */
+static void cut_oldest(struct gate *g)
+{
+	const struct guest *oldest = &g->guest[0];
+	cr_ns age = clock_now() - oldest->since;
+
+	if (!g->nguests || age < GATE_STAY_S * CR_SEC || !somebody_waits(g))
+		return;
+	if (!shutdown(oldest->fd, SHUT_RDWR)) {
+		g->count.cut++;
+		log_event(LOG_WARN, "http-cut", "age_s=%lld",
+			  (long long)(age / CR_SEC));
+	}
+}
+
+static void on_look(evutil_socket_t fd, short what, void *arg)
+{
+	struct gate *g = arg;
+
+	(void)fd, (void)what;
+	forget_gone(g);
+	if (is_full(g)) {
+		cut_oldest(g);
+		shut(g);
+		return;
+	}
+	g->was_full = false;
+	(void)evconnlistener_enable(g->listener);
+}
+
+/* --- life --- */
+
+int gate_open(struct gate **out, const struct gate_config *cfg,
+	      struct cr_err *e)
+{
+	struct gate *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return cr_fail(e, -ENOMEM, "out of memory");
+	g->cfg = *cfg;
+	g->listener = evhttp_bound_socket_get_listener(cfg->bound);
+	LIST_INSERT_HEAD(&all, g, link);
+	g->look = evtimer_new(cfg->base, on_look, g);
+	g->arrived = evtimer_new(cfg->base, on_arrived, g);
+	g->fresh = calloc(cfg->most, sizeof(struct bufferevent *));
+	g->guest = calloc(cfg->most, sizeof(*g->guest));
+	if (!g->look || !g->arrived || !g->fresh || !g->guest) {
+		gate_close(g);
+		return cr_fail(e, -ENOMEM, "out of memory");
+	}
+	evconnlistener_set_error_cb(g->listener, on_no_accept);
+	evhttp_set_bevcb(cfg->server, on_connection, g);
+	*out = g;
+	return 0;
+}
+
+void gate_close(struct gate *g)
+{
+	if (!g)
+		return;
+	while (g->nfresh)
+		bufferevent_decref(g->fresh[--g->nfresh]);
+	evhttp_set_bevcb(g->cfg.server, NULL, NULL);
+	LIST_REMOVE(g, link);
+	if (g->look)
+		event_free(g->look);
+	if (g->arrived)
+		event_free(g->arrived);
+	free(g->fresh);
+	free(g->guest);
+	free(g);
+}
+
+void gate_stats(struct gate *g, struct gate_stats *out)
+{
+	forget_gone(g);
+	*out = g->count;
+	out->open = g->nguests + g->nfresh;
+}

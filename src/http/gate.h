@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who may come in: the connections of an evhttp server.
+ *
+ * There are so many at a time at most; who is one more waits in the kernel. If
+ * somebody waits, and the oldest connection is older than GATE_STAY_S, that one
+ * is cut: nobody keeps others out by holding on. When there is no descriptor to
+ * accept with, it pauses. What a connection has said and was not read yet is
+ * bounded: behind that, it waits until what it has asked is answered, and sent.
+ *
+ * Thread rule: the event base's thread.
+ */
+#ifndef HTTP_GATE_H
+#define HTTP_GATE_H
+
+#include <event2/event.h>
+#include <event2/http.h>
+#include <stdint.h>
+
+#include "cr/error.h"
+
+/** How long a connection may stay when it is in others' way. */
+enum { GATE_STAY_S = 5 };
+
+struct gate;
+
+struct gate_config {
+	struct event_base *base;
+	struct evhttp *server; /**< outlives it; makes connections by it */
+	struct evhttp_bound_socket *bound;
+	unsigned most; /**< connections at a time                 */
+	size_t unread; /**< bytes of one that wait to be answered */
+};
+
+struct gate_stats {
+	unsigned open;	 /**< connections now                    */
+	uint64_t came;	 /**< were accepted                      */
+	uint64_t full;	 /**< times that there were @most        */
+	uint64_t cut;	 /**< that were too old while others waited */
+	uint64_t paused; /**< times that there was no descriptor */
+};
+
+/** 0, or -ENOMEM with @e. */
+int gate_open(struct gate **g, const struct gate_config *cfg, struct cr_err *e);
+
+/** Before its server is freed. NULL is fine. */
+void gate_close(struct gate *g);
+
+void gate_stats(struct gate *g, struct gate_stats *out);
+
+#endif
