@@ -408,10 +408,19 @@ static bool has_ended(cr_ns limit)
 	return ended;
 }
 
+/* A write that does not return ends, unless the kernel does not let it. */
+static bool end_it(void)
+{
+	cr_ns limit = clock_read(CLOCK_REALTIME) + JOIN_LIMIT;
+	const struct timespec end = { .tv_sec = (time_t)(limit / CR_SEC),
+				      .tv_nsec = (long)(limit % CR_SEC) };
+
+	(void)pthread_cancel(w.thread);
+	return !pthread_timedjoin_np(w.thread, NULL, &end);
+}
+
 void log_writer_close(cr_ns limit)
 {
-	struct timespec end;
-
 	if (!log_writer_is_open())
 		return;
 	(void)log_writer_flush(limit);
@@ -419,17 +428,11 @@ void log_writer_close(cr_ns limit)
 	w.stopping = true;
 	(void)pthread_cond_signal(&w.wake);
 	(void)pthread_mutex_unlock(&w.lock);
-	/* a write that does not return ends here */
-	if (!has_ended(JOIN_LIMIT))
-		(void)pthread_cancel(w.thread);
-	log_crash_catch(NULL);
-	end = after(JOIN_LIMIT);
-	if (pthread_clockjoin_np(w.thread, NULL, CLOCK_MONOTONIC, &end)) {
-		/* not even so: a disk that hangs. It keeps what it uses. */
-		(void)pthread_detach(w.thread);
-	} else {
+	if (has_ended(JOIN_LIMIT) ? !pthread_join(w.thread, NULL) : end_it())
 		close_fd();
-	}
+	else /* a disk that hangs: it keeps what it uses */
+		(void)pthread_detach(w.thread);
+	log_crash_catch(NULL);
 	atomic_store_explicit(&w.open, false, memory_order_release);
 }
 
