@@ -21,7 +21,7 @@ void metrics_write_http(struct evbuffer *out, const struct gate_stats *s)
 {
 	alone(out, "connections", "gauge", "Connections of HTTP, now.",
 	      s->open);
-	alone(out, "connections_total", "counter",
+	alone(out, "accepted_total", "counter",
 	      "Connections of HTTP that were accepted.", s->came);
 	alone(out, "full_total", "counter",
 	      "Times that there were as many connections as there may be.",

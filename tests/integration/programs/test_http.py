@@ -134,8 +134,8 @@ def test_who_may_ask_for_what(daemon, path, headers, status):
 def test_a_wrong_address_ends_the_start(daemon):
     with socket.create_server(("127.0.0.1", 0)) as other:
         taken = "127.0.0.1:%d" % other.getsockname()[1]
-        for address, says in [("here", "needs an address"),
-                              ("127.0.0.1", "needs an address"),
+        for address, says in [("here", "numeric address with a port"),
+                              ("127.0.0.1", "numeric address with a port"),
                               (taken, f"{taken}: Address already in use")]:
             with pytest.raises(RuntimeError, match=says):
                 daemon("--http", address)
