@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """One codec-runner on free ports of the loopback interface."""
 import os
-import socket
 import subprocess
 import sys
 
-
-def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+from loopback import free_port
 
 
 class Daemon:

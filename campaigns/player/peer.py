@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-from daemon import free_port
+from loopback import free_port
 
 RTPENGINE = "rtpengine"
 LOWEST_PORT = 10000

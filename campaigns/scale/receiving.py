@@ -24,9 +24,13 @@ import pathlib
 import socket
 import statistics
 import subprocess
+import sys
 import tempfile
 
-HOST = "127.0.0.1"
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "player"))
+
+from loopback import HOST, free_port  # noqa: E402
+
 # --rx-coalesce of the daemon and --tick of the load.
 WAYS = (("4ms", "250us"), ("0s", "25us"))
 LOAD = 0.5  # of the worker's time
@@ -34,12 +38,6 @@ SECONDS = 3
 FRAME_NS = 20_000_000
 BATCH = 100  # requests; the daemon takes 256
 PATIENCE = 60  # seconds for a reply
-
-
-def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-        s.bind((HOST, 0))
-        return s.getsockname()[1]
 
 
 class Daemon:

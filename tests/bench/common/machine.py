@@ -5,13 +5,15 @@ import functools
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 import sys
 import time
 
-HOST = "127.0.0.1"
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.append(str(ROOT / "campaigns" / "player"))
+
+from loopback import HOST, free_port  # noqa: E402,F401
+
 BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
 
 
@@ -50,12 +52,6 @@ def pin(*on):
         os.sched_setaffinity(0, on)
         prctl(1, signal.SIGTERM)
     return do
-
-
-def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-        s.bind((HOST, 0))
-        return s.getsockname()[1]
 
 
 def cpu_ns(pid):

@@ -15,7 +15,8 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
-sys.path.append(str(ROOT / "campaigns" / "telephony"))
+sys.path += [str(ROOT / "campaigns" / "telephony"),
+             str(ROOT / "campaigns" / "player")]
 
 from loopback import PATIENCE, free_port  # noqa: E402,F401
 

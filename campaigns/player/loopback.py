@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the programs here share: ports of loopback, and patience."""
+"""What programs of campaigns, tests and benchmarks share: ports of loopback,
+and patience."""
 import pathlib
 import random
 import socket
