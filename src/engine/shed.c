@@ -162,11 +162,13 @@ static uint64_t spread(const struct shed_queue *q, const struct shed_call *c,
 
 /* --- how much is to be given up --- */
 
-/* Where pauses begin to go, where all of them do and speech begins, and where
- * all does. */
+/* Where pauses begin to go, and where all of them do; where speech begins, and
+ * where all does. Between them a machine may be slow for a moment at the cost
+ * of delay alone. */
 #define FROM SHED_ONE
-#define SPEECH (SHED_ONE + SHED_ONE * 3 / 10)
-#define ALL (SHED_ONE + SHED_ONE * 8 / 10)
+#define PAUSES (SHED_ONE + SHED_ONE * 3 / 10)
+#define SPEECH (SHED_ONE + SHED_ONE * 6 / 10)
+#define ALL (2 * SHED_ONE)
 /* No wait is longer. */
 #define PARTS_MOST (5000u * SHED_ONE)
 
@@ -207,23 +209,33 @@ static uint64_t part_of(uint32_t wait, uint32_t from, uint32_t to)
 			 : SHED_ONE;
 }
 
-/* Of the speech with as loud frames as this one, if @share of all speech is to
- * go and what is quieter goes before. */
-static uint64_t share_of_bin(const struct shed_call *c, unsigned bin,
-			     uint64_t share)
+/* Of the frames in @bin, if @share of all from bin @from to before @to is to go
+ * and what is quieter goes before. */
+static uint64_t share_of_bin(const struct shed_call *c, unsigned from,
+			     unsigned to, unsigned bin, uint64_t share)
 {
-	uint64_t speech = 0, below = 0, want;
+	uint64_t all = 0, below = 0, want;
 
-	for (unsigned i = floor_of(c); i < SHED_BINS; i++) {
+	for (unsigned i = from; i < to; i++) {
 		if (i == bin)
-			below = speech;
-		speech += c->seen[i];
+			below = all;
+		all += c->seen[i];
 	}
-	want = share * speech;
+	want = share * all;
 	if (want <= below * SHED_ONE || !c->seen[bin])
 		return 0;
 	want = (want - below * SHED_ONE) / c->seen[bin];
 	return want < SHED_ONE ? want : SHED_ONE;
+}
+
+/* What says itself that it is nothing is in the first bin, though nobody may
+ * have spoken yet. */
+static uint64_t share_of_pause(const struct shed_call *c, unsigned bin,
+			       uint64_t share)
+{
+	unsigned end = floor_of(c);
+
+	return bin < end ? share_of_bin(c, 0, end, bin, share) : share;
 }
 
 static uint64_t share_to_shed(const struct shed_rule *r,
@@ -236,8 +248,9 @@ static uint64_t share_to_shed(const struct shed_rule *r,
 	if (importance == CR_IMPORTANCE_UNKNOWN)
 		return 0;
 	if (c->pause)
-		return part_of(wait, FROM, SPEECH);
-	return share_of_bin(c, bin_of(importance),
+		return share_of_pause(c, bin_of(importance),
+				      part_of(wait, FROM, PAUSES));
+	return share_of_bin(c, floor_of(c), SHED_BINS, bin_of(importance),
 			    spread(q, c, part_of(wait, SPEECH, ALL)));
 }
 
@@ -286,6 +299,7 @@ enum shed_verdict shed_ask(const struct shed_rule *r, struct shed_queue *q,
 			   cr_ns waited, cr_ns now)
 {
 	uint32_t wait;
+	bool paused;
 
 	if (r->kind == SHED_AGE)
 		return SHED_KEEP;
@@ -293,9 +307,14 @@ enum shed_verdict shed_ask(const struct shed_rule *r, struct shed_queue *q,
 	wait = wait_of(q, t->cls, waited, shed_set_point(r, t), now);
 	if (r->kind == SHED_QUIET && !t->job.vital)
 		hear(c, t->job.importance);
+	paused = c->pause;
 	c->pause = is_pause(r, c, &t->job);
 	if (!cr_may_give_up(t))
 		return SHED_KEEP;
+	if (c->pause && !paused) {
+		c->row = 0;
+		return SHED_KEEP;
+	}
 	return give_up_or_keep(r, q, c, t->job.importance, wait);
 }
 

@@ -8,10 +8,14 @@
  * It has no set of gears: the longer frames have waited last, the more is given
  * up.
  *
- *     wait      0 ........ S ........ 1.3 S ........ 1.8 S
- *     pauses    kept         0 -> 100 %     100 %
- *     speech    kept         kept           0 -> 100 %, quietest first
- *     pattern   kept         0 ------------------> 100 %
+ *     wait      0 ...... S ...... 1.3 S ...... 1.6 S ...... 2 S
+ *     pauses    kept       0 -> 100 %   100 %        100 %
+ *     speech    kept       kept         kept         0 -> 100 %
+ *     pattern   kept       0 ---------------------------> 100 %
+ *
+ * Of pauses, and of speech, the quietest go first. The first frame of a pause
+ * stays: what is missing behind it is concealed by it, not by the end of a
+ * word.
  *
  * S is the set point, a call's packet time or deadline unless a time is given.
  * The wait is the frame's own or, if that is longer, the one which three of
@@ -19,7 +23,7 @@
  * call wait and not the next, or give the place of a frame that was shed to the
  * next one of its call (fifo), and yet all are to give their pauses before
  * anybody's speech. So the wait comes to rest where what is left can be done: a
- * little above S with some load too much, and seldom above 1.8 S as long as the
+ * little above S with some load too much, and seldom above 2 S as long as the
  * calls have enough to lose. Nothing has to be wound up or down, and two things
  * hold by themselves: where no frame waits as long as S, none is given up; and
  * when that is so again, it is within S as if the rule had never been asked.

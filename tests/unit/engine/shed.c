@@ -9,10 +9,10 @@
 
 #define S (20 * CR_MS)
 #define PAUSES_ALL (S + S * 3 / 10)
-#define SPEECH_HALF (PAUSES_ALL + S / 4)
-#define ALL (S + S * 8 / 10)
+#define SPEECH_HALF (S + S * 8 / 10 + CR_US)
+#define ALL (2 * S)
 
-enum { QUIET_LEVEL = 20, SOFT = 70, VOICE = 80, LOUD = 90 };
+enum { QUIET_LEVEL = 20, BREATH = 40, SOFT = 70, VOICE = 80, LOUD = 90 };
 
 struct one {
 	struct shed_rule rule;
@@ -114,6 +114,7 @@ static void the_usual_wait_counts_for_all_of_a_class(void **state)
 
 	(void)state;
 	hard.task.cls = CR_HARD;
+	hard.call.pause = early.call.pause = true;
 	for (unsigned i = 0; i < 20; i++)
 		(void)ask(&late, &q, nothing, ALL);
 	early.now = hard.now = late.now - S + 1;
@@ -138,12 +139,51 @@ static void pauses_go_before_speech(void **state)
 			    "kkkkkkkkkk");
 	/* all of it: seven of eight, and still no speech */
 	assert_string_equal(course(&o, QUIET_LEVEL, PAUSES_ALL, 16, text),
-			    "pppppppkpppppppk");
+			    "kpppppppkppppppp");
 	assert_string_equal(course(&o, SOFT, PAUSES_ALL, 10, text),
 			    "kkkkkkkkkk");
 	assert_string_equal(
 		course(&o, CR_IMPORTANCE_NOTHING, PAUSES_ALL, 9, text),
-		"pppppppkp");
+		"kpppppppk");
+}
+
+/* A third breath, half the way: all else, and half of the breath. */
+static void of_pauses_the_quietest_go(void **state)
+{
+	static const uint8_t pause[] = { QUIET_LEVEL, QUIET_LEVEL, BREATH };
+	struct one o = open_one(SHED_QUIET);
+	unsigned gone[2] = { 0 };
+
+	(void)state;
+	talk(&o);
+	for (unsigned i = 0; i < 3000; i++)
+		(void)ask(&o, NULL, pause[i % 3], 0);
+	for (unsigned i = 0; i < 300; i++) {
+		uint8_t level = pause[i % 3];
+
+		gone[level == BREATH] +=
+			ask(&o, NULL, level, S * 114 / 100) == SHED_PAUSE;
+	}
+	assert_in_range(gone[0], 130, 145);
+	assert_int_equal(gone[1], 0);
+	for (unsigned i = 0; i < 300; i++)
+		gone[1] += ask(&o, NULL, pause[i % 3], S * 125 / 100) ==
+				   SHED_PAUSE &&
+			   i % 3 == 2;
+	assert_in_range(gone[1], 30, 60);
+}
+
+/* Breath between words, and the end of a sound, are single frames. */
+static void a_pause_begins_with_a_frame_that_is_heard(void **state)
+{
+	struct one o = open_one(SHED_QUIET);
+
+	(void)state;
+	talk(&o);
+	for (unsigned i = 0; i < 100; i++)
+		assert_int_equal(
+			ask(&o, NULL, i % 2 ? QUIET_LEVEL : VOICE, PAUSES_ALL),
+			SHED_KEEP);
 }
 
 static void of_speech_the_quietest_goes(void **state)
@@ -204,11 +244,11 @@ static void a_pattern_is_even(void **state)
 	char text[41];
 
 	(void)state;
-	assert_string_equal(course(&o, LOUD, S + S * 2 / 10, 12, text),
+	assert_string_equal(course(&o, LOUD, S + S / 4, 12, text),
 			    "kkkskkkskkks");
 	o = open_one(SHED_PATTERN);
 	assert_string_equal(
-		course(&o, CR_IMPORTANCE_NOTHING, S + S * 4 / 10, 8, text),
+		course(&o, CR_IMPORTANCE_NOTHING, S + S / 2, 8, text),
 		"ksksksks");
 }
 
@@ -297,8 +337,8 @@ static void who_has_lost_more_loses_less(void **state)
 		}
 	for (unsigned i = 0; i < 200; i++)
 		for (unsigned c = 0; c < 10; c++)
-			gone[c] += ask(&o[c], &q, VOICE, S + S * 2 / 10) !=
-				   SHED_KEEP;
+			gone[c] +=
+				ask(&o[c], &q, VOICE, S + S / 4) != SHED_KEEP;
 	for (unsigned c = 1; c < 8; c++)
 		assert_int_equal(gone[c], gone[0]);
 	assert_true(gone[8] > 0 && gone[9] > 0);
@@ -414,6 +454,8 @@ int main(void)
 		cmocka_unit_test(without_a_wait_nothing_goes),
 		cmocka_unit_test(the_usual_wait_counts_for_all_of_a_class),
 		cmocka_unit_test(pauses_go_before_speech),
+		cmocka_unit_test(of_pauses_the_quietest_go),
+		cmocka_unit_test(a_pause_begins_with_a_frame_that_is_heard),
 		cmocka_unit_test(of_speech_the_quietest_goes),
 		cmocka_unit_test(a_quiet_talker_is_heard_as_much),
 		cmocka_unit_test(some_of_what_is_lost_most_is_heard),
