@@ -129,8 +129,9 @@ static const struct key daemon_keys[] = {
 	     "shed frames older than this: none, auto (by their deadlines, as "
 	     "the daemon does by default), or a time (none)"),
 	WORD(T, shed, "shed", shed_names, SHED_AGE,
-	     "frames that are given up in overload: by age alone, an even "
-	     "pattern of each call's, or the quietest first"),
+	     "frames that are given up in overload: by age alone, so that "
+	     "the scheduler decides; an even pattern of each call's; or the "
+	     "quietest first, as the daemon does by default"),
 	TIME(T, shed_wait, "shed-wait", SHED_WAIT_MIN, SHED_WAIT_MAX, 0,
 	     "pattern, quiet: only while frames of the class wait so long "
 	     "(the longer of ptime and deadline)"),

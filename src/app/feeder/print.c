@@ -78,7 +78,8 @@ int feeder_print_daemon(const struct campaign *c)
 	else if (p->max_age != CAMPAIGN_AGE_AUTO)
 		(void)printf("--max-age=%lldus\n",
 			     (long long)(p->max_age / CR_US));
-	if (p->shed != SHED_AGE)
+	/* the daemon's own default is quiet */
+	if (p->shed != SHED_QUIET)
 		(void)printf("--shed=%s\n", shed_names[p->shed]);
 	if (p->shed_wait)
 		(void)printf("--shed-wait=%lldus\n",
