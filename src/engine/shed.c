@@ -311,6 +311,7 @@ enum shed_verdict shed_ask(const struct shed_rule *r, struct shed_queue *q,
 	c->pause = is_pause(r, c, &t->job);
 	if (!cr_may_give_up(t))
 		return SHED_KEEP;
+	c->before = c->row;
 	if (c->pause && !paused) {
 		c->row = 0;
 		return SHED_KEEP;
@@ -330,6 +331,8 @@ void shed_lost(const struct shed_rule *r, struct shed_queue *q,
 	c->pause = is_pause(r, c, job);
 	if (job->vital)
 		return;
+	if (asked) /* it did not break the row after all */
+		c->row = c->before;
 	if (c->row < SHED_ROW_PAUSE)
 		c->row++;
 	if (c->pause)

@@ -105,6 +105,7 @@ struct shed_call {
 	uint16_t held;		  /**< and since it changed              */
 	uint8_t loud;		  /**< bin of its loudest; 0: not known  */
 	uint8_t row;		  /**< frames given up in a row          */
+	uint8_t before;		  /**< that, before the one asked about  */
 	bool begun;
 	bool pause; /**< the frame looked at last is one that nobody misses */
 };

@@ -280,8 +280,16 @@ static void a_minute_of_listening_is_still_a_pause(void **state)
 	assert_int_equal(ask(&o, NULL, QUIET_LEVEL, PAUSES_ALL), SHED_PAUSE);
 }
 
+/* The frame asked about last was run, but not to its end. */
+static void lose_half_done(struct one *o)
+{
+	o->task.job.seq--;
+	shed_lost(&o->rule, NULL, &o->call, &o->task.job);
+	o->task.job.seq++;
+}
+
 /* Whatever comes: no more in a row than that, those counted in that were too
- * old, whom nobody asks. */
+ * old, whom nobody asks, or are given up half done. */
 static void rows_are_bounded(void **state)
 {
 	uint64_t seed = test_seed();
@@ -308,10 +316,15 @@ static void rows_are_bounded(void **state)
 				assert_true(row < SHED_ROW_SPEECH);
 			if (v == SHED_PAUSE)
 				assert_true(row < SHED_ROW_PAUSE);
+			if (v == SHED_KEEP && !test_below(&seed, 4)) {
+				lose_half_done(&o);
+				row++;
+				continue;
+			}
 			row = v == SHED_KEEP ? 0 : row + 1;
 			gone += v != SHED_KEEP;
 		}
-		assert_true(gone > 5000);
+		assert_true(gone > 2000);
 	}
 }
 
