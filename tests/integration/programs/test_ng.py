@@ -35,7 +35,7 @@ def test_without_the_option_nobody_listens(daemon):
 def test_a_wrong_address_ends_the_start(daemon):
     with socket.create_server(("127.0.0.1", 0)) as other:
         taken = "127.0.0.1:%d" % other.getsockname()[1]
-        for address, says in [("here", "--ng here: here: needs an address"),
+        for address, says in [("here", "--ng: here: needs an address"),
                               ("127.0.0.1", "needs an address"),
                               ("99999", "needs an address"),
                               ("0.0.0.0:0", "say who may ask .--ng-allow"),
