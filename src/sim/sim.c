@@ -107,14 +107,15 @@ static void enqueue_stopped(struct sim *s, struct sim_rq *q)
 
 /* --- arrivals --- */
 
-/* Arrivals ahead: what is fetched is there in time. With more, a core has more
- * lines under way than it can, and some are gone again when their turn comes:
- * of 1 to 32, measured, 2 and 3 are best. */
-#define AHEAD 3u
+/* Arrivals ahead: what is fetched is there in time. Of 2 to 24, measured, 4 to
+ * 12 are best. */
+#define AHEAD 8u
 /* So many tasks stay in a core's cache: nothing needs to be fetched. */
 #define FEW 512u
 
-/* With many tasks, none is in the cache when its frame comes. Always inline:
+/* With many tasks, none is in the cache when its frame comes. Into the second
+ * level: the first one has too few misses under way at once, and waits for all
+ * of a task's lines as long as if nobody had asked for them. Always inline:
  * gcc takes a function that only prefetches for one without effect and drops
  * the call. */
 __attribute__((always_inline)) static inline void fetch_ahead(
@@ -127,7 +128,7 @@ __attribute__((always_inline)) static inline void fetch_ahead(
 		return;
 	t = (const unsigned char *)q->task[slot];
 	for (unsigned i = 0; i < s->nlines; i++)
-		__builtin_prefetch(t + s->line[i], 1);
+		__builtin_prefetch(t + s->line[i], 1, 2);
 }
 
 static void arrive_due(struct sim *s, struct sim_rq *q)
@@ -289,8 +290,10 @@ void sim_instant(struct sim *s, struct sim_rq *q)
 	arrive_due(s, q);
 	if (q->rq->next_tick <= q->now)
 		(void)core_tick(s->core, q->rq, q->now);
-	preempt(s, q);
-	sim_pick(s, q);
+	if (s->cfg.preempt != SIM_FRAME)
+		preempt(s, q);
+	if (q->rq->nqueued)
+		sim_pick(s, q);
 	if (core_faulty(s->core, q->rq))
 		recover(s, q);
 }
