@@ -1,39 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * codec-runner's options: the table, and what it means.
+ * codec-runner's options: the table and its defaults.
  */
 #include "app/runner/rows.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "app/codec_option.h"
-#include "app/runner/placing.h"
-#include "app/runner/values.h"
+#include "app/runner/raw.h"
 #include "codecs/kernels/kernels.h"
-#include "codecs/plugin.h"
 #include "cr/sched.h"
 #include "observe/log.h"
 
-/* Raw values, as the table writes them. */
-static struct raw {
-	const char *rtp, *rtp_ports, *tos, *control, *socket, *scheduler, *pin,
-		*rx_cpu, *run_queues, *coalesce;
-	const char *trace, *trace_dir, *plugin_dir, *log_file, *records, *spool;
-	const char *http, *ng, *ng_allow, *max_age, *shed_wait;
-	int64_t ng_silence, ng_patience, ng_lines, ng_host_lines;
-	int64_t udp_port, sctp, workers, receivers, ring, stale, shed, capacity;
-	int64_t watchdog, io, rtcp_interval;
-	int64_t trace_records, max_calls, peer_timeout, grace, drain_timeout;
-	int64_t http_connections, log_level, seconds, kernels;
-	struct cli_list plugins;
-	int64_t max_conversions, conversions, convert_mib, convert_floor;
-	struct cli_list interfaces;
-	bool http_control, poll, realtime, send_each, admission, overwrite,
-		codecs, schedulers, json;
-	const char *config; /* looked up before the others: settings.c */
-	bool check_config, dump_config, example_config, config_page;
-} raw = {
+/* What the table writes. */
+static struct raw raw = {
 	.rtp = "127.0.0.1:40000",
 	.control = "127.0.0.1:5555",
 	.scheduler = "edf",
@@ -458,143 +436,6 @@ void rows_reset(void)
 	known = true;
 }
 
-/* Value number @i of @option is wrong, if @err says so. */
-static void judge_one(struct runner_options *o, const char *option, unsigned i,
-		      int err, const struct cr_err *e)
-{
-	if (err)
-		config_blame(&o->from, option, i, e->text);
-}
-
-static void judge(struct runner_options *o, const char *option, int err,
-		  const struct cr_err *e)
-{
-	judge_one(o, option, 0, err, e);
-}
-
-static void fill_network(struct runner_options *o)
-{
-	struct service_config *s = &o->service;
-	struct node_config *n = &s->node;
-	struct cr_err e;
-
-	judge(o, "rtp", values_rtp(raw.rtp, n, &e), &e);
-	for (unsigned i = 0; i < raw.interfaces.count; i++)
-		judge_one(o, "interface", i,
-			  values_interface(raw.interfaces.item[i],
-					   &o->interfaces[i], &e),
-			  &e);
-	n->interfaces = o->interfaces;
-	n->ninterfaces = raw.interfaces.count;
-	judge(o, "rtp-ports",
-	      values_rtp_ports(raw.rtp_ports, &n->rtp_ports, &e), &e);
-	n->rtcp_interval = raw.rtcp_interval;
-	judge(o, "tos", values_tos(raw.tos, &n->tos, &e), &e);
-	judge(o, "control", values_control(raw.control, &s->listen, &e), &e);
-	s->listen.udp_port = (uint16_t)raw.udp_port;
-	(void)snprintf(o->control, sizeof(o->control), "%s", raw.control);
-	judge(o, "control-socket",
-	      values_control_socket(raw.socket, &s->listen_too, &e), &e);
-	s->transport = (enum transport_kind)raw.sctp;
-	s->peer_timeout = raw.peer_timeout;
-	judge(o, "http", values_http(raw.http, &e), &e);
-	o->http = raw.http;
-	o->http_connections = (unsigned)raw.http_connections;
-	o->http_control = raw.http_control;
-	n->io = (enum udp_io)raw.io;
-	judge(o, "rx-coalesce", values_coalesce(raw.coalesce, &n->coalesce, &e),
-	      &e);
-}
-
-static void fill_ng(struct runner_options *o)
-{
-	struct cr_err e;
-	int err = 0;
-
-	if (raw.ng_allow)
-		err = ng_guests_read(&o->guests, raw.ng_allow, &e);
-	judge(o, "ng-allow", err, &e);
-	o->ng = (struct ng_service_config){
-		.address = raw.ng,
-		.guests = raw.ng_allow ? &o->guests : NULL,
-		.silence = raw.ng_silence,
-		.patience = raw.ng_patience,
-		.most = { (unsigned)raw.ng_lines, (unsigned)raw.ng_host_lines },
-	};
-	if (raw.ng && !err)
-		judge(o, "ng", ng_listener_check(raw.ng, o->ng.guests, &e), &e);
-}
-
-static void fill_scheduling(struct runner_options *o)
-{
-	struct node_config *n = &o->service.node;
-	struct placing_ask ask = {
-		.pin = raw.pin,
-		.rx = raw.rx_cpu,
-		.workers = (unsigned)raw.workers,
-		.receivers = (unsigned)raw.receivers,
-	};
-	struct cr_err e;
-	int err;
-
-	judge(o, "scheduler", scheduler_check(raw.scheduler, &e), &e);
-	n->scheduler = raw.scheduler;
-	o->service.plugin_dir = raw.plugin_dir;
-	err = values_run_queues(raw.run_queues, &ask.run_queues, &e);
-	judge(o, "run-queues", err, &e);
-	if (!err)
-		placing_do(o, &ask);
-	n->poll = raw.poll;
-	n->send_each = raw.send_each;
-	n->realtime = raw.realtime;
-	judge(o, "watchdog", values_watchdog(raw.watchdog, &n->watchdog, &e),
-	      &e);
-}
-
-static void fill_calls(struct runner_options *o)
-{
-	struct service_config *s = &o->service;
-	struct node_config *n = &s->node;
-	struct cr_err e;
-
-	n->admission = raw.admission;
-	n->capacity_ppm = raw.capacity;
-	n->max_calls = (unsigned)raw.max_calls;
-	n->ring_frames = (unsigned)raw.ring;
-	judge(o, "max-age", values_max_age(raw.max_age, &n->max_age, &e), &e);
-	n->stale = (enum core_stale)raw.stale;
-	n->shed.kind = (enum shed_kind)raw.shed;
-	judge(o, "shed-wait",
-	      values_shed_wait(raw.shed_wait, &n->shed.wait, &e), &e);
-	s->grace = raw.grace;
-	s->drain_limit = raw.drain_timeout;
-	o->drain_timeout = raw.drain_timeout;
-	n->convert = (struct node_convert){
-		.dir = raw.spool,
-		.max_bytes = (uint64_t)raw.convert_mib << 20,
-		.max = (unsigned)raw.max_conversions,
-		.running = (unsigned)raw.conversions,
-		.floor = (unsigned)raw.convert_floor,
-	};
-}
-
-static void fill_telling(struct runner_options *o)
-{
-	o->trace = raw.trace;
-	o->trace_overwrite = raw.overwrite;
-	o->service.trace_dir = raw.trace_dir;
-	o->service.node.trace_records = (unsigned)raw.trace_records;
-	o->records = raw.records;
-	o->log_file = raw.log_file;
-	o->log_level = raw.log_level;
-	o->show_codecs = raw.codecs;
-	o->show_schedulers = raw.schedulers;
-	o->json = raw.json;
-	o->seconds = raw.seconds;
-	o->check = raw.check_config;
-	o->dump = raw.dump_config;
-}
-
 void rows_asked(struct runner_options *o)
 {
 	o->show_example = raw.example_config;
@@ -603,20 +444,10 @@ void rows_asked(struct runner_options *o)
 
 void rows_load(struct runner_options *o)
 {
-	struct cr_err e;
-
-	for (unsigned i = 0; i < raw.plugins.count; i++)
-		judge_one(o, "codec", i,
-			  codec_plugin_load(raw.plugins.item[i], &e), &e);
-	judge(o, "codec-kernels",
-	      cr_kernels_choose((enum cr_kernels)raw.kernels, &e), &e);
+	raw_load(&raw, o);
 }
 
 void rows_fill(struct runner_options *o)
 {
-	fill_network(o);
-	fill_ng(o);
-	fill_scheduling(o);
-	fill_calls(o);
-	fill_telling(o);
+	raw_fill(&raw, o);
 }

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Values of codec-runner's options as the table writes them, and what they mean
+ * to the parts of the daemon.
+ *
+ * Main thread.
+ */
+#ifndef APP_RUNNER_RAW_H
+#define APP_RUNNER_RAW_H
+
+#include "app/runner/options.h"
+
+struct raw {
+	const char *rtp, *rtp_ports, *tos, *control, *socket, *scheduler, *pin,
+		*rx_cpu, *run_queues, *coalesce;
+	const char *trace, *trace_dir, *plugin_dir, *log_file, *records, *spool;
+	const char *http, *ng, *ng_allow, *max_age, *shed_wait;
+	int64_t ng_silence, ng_patience, ng_lines, ng_host_lines;
+	int64_t udp_port, sctp, workers, receivers, ring, stale, shed, capacity;
+	int64_t watchdog, io, rtcp_interval;
+	int64_t trace_records, max_calls, peer_timeout, grace, drain_timeout;
+	int64_t http_connections, log_level, seconds, kernels;
+	struct cli_list plugins;
+	int64_t max_conversions, conversions, convert_mib, convert_floor;
+	struct cli_list interfaces;
+	bool http_control, poll, realtime, send_each, admission, overwrite,
+		codecs, schedulers, json;
+	const char *config; /* looked up before the others: settings.c */
+	bool check_config, dump_config, example_config, config_page;
+};
+
+/** As rows_fill() and rows_load() of these values. */
+void raw_fill(const struct raw *raw, struct runner_options *o);
+void raw_load(const struct raw *raw, struct runner_options *o);
+
+#endif
