@@ -32,7 +32,8 @@ struct http_config {
 	struct service *service; /**< outlives it                    */
 	struct ng_service *ng;	 /**< the same; NULL: none           */
 	const char *address;	 /**< "127.0.0.1:8080"; port 0: any  */
-	unsigned connections;	 /**< at a time, at most             */
+	unsigned connections;	 /**< at a time, at most, and of all
+				      descriptors a quarter          */
 	bool control;		 /**< POST /scheduler is allowed     */
 };
 

@@ -135,7 +135,8 @@ static const struct cli_opt rows[] = {
 	    "use 127.0.0.1 or a network that you trust.",
 	    .text = &raw.http, .dflt = ""),
 	ROW(CLI_INT, "http-connections", "N",
-	    "Largest number of its connections at a time. Who is one more "
+	    "Largest number of its connections at a time, at most a quarter of "
+	    "the descriptors that the process may have. Who is one more "
 	    "waits; who has been there for 5 s makes room.",
 	    .number = &raw.http_connections, .min = 1, .max = 10000),
 	ROW(CLI_FLAG, "http-control", NULL,

@@ -96,22 +96,44 @@ def test_out_of_descriptors(daemon, sock, tmp_path):
 
 
 def test_connections_wait_for_a_descriptor(daemon, tmp_path):
-    """They take all that there are; when they give them back, the next one is
-    served, and meanwhile the log is not flooded."""
-    web = free_port(socket.SOCK_STREAM)
-    d = daemon("--http", f"127.0.0.1:{web}",
+    """Clients of control take all that there are; when they give them back, who
+    wants to see the page is served, and meanwhile the log is not flooded."""
+    web, path = free_port(socket.SOCK_STREAM), tmp_path / "c"
+    d = daemon("--http", f"127.0.0.1:{web}", "--control-socket", str(path),
                programs=programs_with(tmp_path, "ulimit -n 64; exec"))
-    many = [socket.create_connection(("127.0.0.1", web)) for _ in range(70)]
+    many = [socket.socket(socket.AF_UNIX) for _ in range(70)]
+    for one in many:
+        one.connect(str(path))
+    while len(os.listdir(f"/proc/{d.process.pid}/fd")) < 64:
+        pass
+    page = socket.create_connection(("127.0.0.1", web))
+    page.settimeout(PATIENCE)
+    page.sendall(b"GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n")
     for _ in range(3):  # by now it has met the limit
         d.ctl("stats")
-    assert len(os.listdir(f"/proc/{d.process.pid}/fd")) == 64
     for one in many:
         one.close()
-    with urllib.request.urlopen(f"http://127.0.0.1:{web}/healthz",
-                                timeout=PATIENCE) as page:
-        assert page.status == 200
+    told = page.makefile().read()
+    assert "\ncodec_runner_http_paused_total 0\n" not in told
+    assert "\ncodec_runner_http_connections 1\n" in told
     log = (tmp_path / "runner-0.log").read_text()
     assert "accept" not in log, log[-1000:]
+
+
+def test_the_web_leaves_descriptors_for_others(daemon, tmp_path):
+    """150 connections have a quarter of them; control and calls go on."""
+    web, path = free_port(socket.SOCK_STREAM), tmp_path / "c"
+    d = daemon("--http", f"127.0.0.1:{web}", "--control-socket", str(path),
+               programs=programs_with(tmp_path, "ulimit -n 64; exec"))
+    many = [socket.create_connection(("127.0.0.1", web)) for _ in range(150)]
+    while web_sockets(d, web) < 16:
+        pass
+    assert "result" in Control(path).ask("stats", {})
+    assert web_sockets(d, web) == 16
+    for one in many:
+        one.close()
+    log = (tmp_path / "runner-0.log").read_text()
+    assert 1 <= log.count(" http-full ") <= 10
 
 
 def web_sockets(d, web):
