@@ -2,7 +2,7 @@
 /*
  * Two buffers: one is filled under the lock, while the thread writes the other.
  */
-#define _GNU_SOURCE /* pthread_setname_np() */
+#define _GNU_SOURCE /* pthread_setname_np(), pthread_timedjoin_np() */
 #include "observe/lines.h"
 
 #include <errno.h>
@@ -13,7 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "observe/log.h"
+
+/* For a thread that is told to end in the middle of a write. */
+#define END_LIMIT (200 * CR_MS)
 
 struct lines {
 	char *path;
@@ -25,11 +29,11 @@ struct lines {
 	char *writing;
 
 	pthread_mutex_t lock; /* protects what follows */
-	pthread_cond_t wake;
+	pthread_cond_t wake, over;
 	char *filling;
 	size_t used;   /* of @filling */
 	size_t before; /* of it, what was put before reopening */
-	bool reopen, stopping;
+	bool reopen, stopping, ended;
 	struct lines_stats stats;
 };
 
@@ -85,12 +89,26 @@ static size_t keep_whole_lines(int fd, const char *text, size_t n)
 	return keep;
 }
 
+/* The thread can be cancelled here, and nowhere else. */
+static ssize_t write_some(int fd, const char *text, size_t n)
+{
+	ssize_t k;
+	int state, err;
+
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
+	k = write(fd, text, n);
+	err = errno;
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	errno = err;
+	return k;
+}
+
 /* Hand @n bytes, whole lines, to the kernel; @done: how many it has taken. 0 or
  * -errno. */
 static int write_out(int fd, const char *text, size_t n, size_t *done)
 {
 	for (*done = 0; *done < n;) {
-		ssize_t k = write(fd, text + *done, n - *done);
+		ssize_t k = write_some(fd, text + *done, n - *done);
 
 		if (k < 0 && errno == EINTR)
 			continue;
@@ -171,7 +189,9 @@ static void *write_thread(void *arg)
 {
 	struct lines *l = arg;
 	struct errand todo;
+	int state;
 
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	(void)pthread_setname_np(pthread_self(), "cr-lines");
 	do {
 		todo = wait_for_errand(l);
@@ -183,6 +203,10 @@ static void *write_thread(void *arg)
 			write_lines(l, l->writing + todo.before,
 				    todo.bytes - todo.before);
 	} while (!todo.stop);
+	(void)pthread_mutex_lock(&l->lock);
+	l->ended = true;
+	(void)pthread_cond_signal(&l->over);
+	(void)pthread_mutex_unlock(&l->lock);
 	return NULL;
 }
 
@@ -229,6 +253,7 @@ static void free_all(struct lines *l)
 	if (l->fd >= 0)
 		(void)close(l->fd);
 	(void)pthread_cond_destroy(&l->wake);
+	(void)pthread_cond_destroy(&l->over);
 	(void)pthread_mutex_destroy(&l->lock);
 	free(l->filling);
 	free(l->writing);
@@ -260,6 +285,7 @@ int lines_open(struct lines **out, const char *path, size_t bytes,
 	       struct cr_err *e)
 {
 	struct lines *l = calloc(1, sizeof(*l));
+	pthread_condattr_t monotonic;
 	int err;
 
 	if (!l)
@@ -267,6 +293,10 @@ int lines_open(struct lines **out, const char *path, size_t bytes,
 	l->fd = -1;
 	(void)pthread_mutex_init(&l->lock, NULL);
 	(void)pthread_cond_init(&l->wake, NULL);
+	(void)pthread_condattr_init(&monotonic);
+	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&l->over, &monotonic);
+	(void)pthread_condattr_destroy(&monotonic);
 	err = start(l, path, bytes, e);
 	if (err) {
 		free_all(l);
@@ -276,14 +306,48 @@ int lines_open(struct lines **out, const char *path, size_t bytes,
 	return 0;
 }
 
-void lines_close(struct lines *l)
+static struct timespec timespec_of(cr_ns t)
 {
-	if (!l)
-		return;
+	return (struct timespec){ .tv_sec = (time_t)(t / CR_SEC),
+				  .tv_nsec = (long)(t % CR_SEC) };
+}
+
+/* Has the thread written all there was? */
+static bool has_ended(struct lines *l, cr_ns limit)
+{
+	const struct timespec end = timespec_of(clock_now() + limit);
+	bool ended;
+
 	(void)pthread_mutex_lock(&l->lock);
 	l->stopping = true;
 	(void)pthread_cond_signal(&l->wake);
+	while (!l->ended &&
+	       pthread_cond_timedwait(&l->over, &l->lock, &end) != ETIMEDOUT)
+		;
+	ended = l->ended;
 	(void)pthread_mutex_unlock(&l->lock);
-	(void)pthread_join(l->thread, NULL);
-	free_all(l);
+	return ended;
+}
+
+/* A write that does not return ends, unless the kernel does not let it. */
+static bool end_it(const struct lines *l)
+{
+	const struct timespec end =
+		timespec_of(clock_read(CLOCK_REALTIME) + END_LIMIT);
+
+	log_event(LOG_ERROR, "lines-lost",
+		  "path=\"%s\" why=\"its disk or reader is stuck at the end\"",
+		  l->path);
+	(void)pthread_cancel(l->thread);
+	return !pthread_timedjoin_np(l->thread, NULL, &end);
+}
+
+void lines_close(struct lines *l, cr_ns limit)
+{
+	if (!l)
+		return;
+	if (has_ended(l, limit) ? !pthread_join(l->thread, NULL) : end_it(l))
+		free_all(l);
+	else /* it keeps what it uses */
+		(void)pthread_detach(l->thread);
 }

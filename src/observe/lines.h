@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "cr/error.h"
+#include "cr/time.h"
 
 /** Bytes that may wait for the disk. */
 #define LINES_BUFFER (4u << 20)
@@ -46,8 +47,12 @@ void lines_reopen(struct lines *l);
 /** Any thread. */
 void lines_stats(struct lines *l, struct lines_stats *out);
 
-/** Write what waits, end the thread, close the file. Waits for the disk. Nobody
- * puts any more. NULL is fine. */
-void lines_close(struct lines *l);
+/** How long programs wait at their end. */
+#define LINES_CLOSE_LIMIT (10 * CR_SEC)
+
+/** Write what waits, end the thread, close the file. Waits for the disk, or
+ * whoever reads, for @limit at most: what is not written then is lost, and the
+ * log says so. Nobody puts any more. NULL is fine. */
+void lines_close(struct lines *l, cr_ns limit);
 
 #endif

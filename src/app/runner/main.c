@@ -250,7 +250,8 @@ static void stop(struct daemon *d)
 	http_close(d->http);
 	ng_service_close(d->ng);
 	err = service_close(d->service);
-	lines_close(d->records); /* all calls have ended, or are hung */
+	/* all calls have ended, or are hung */
+	lines_close(d->records, LINES_CLOSE_LIMIT);
 	if (err)
 		leave_behind();
 	reread_free(&d->reread);

@@ -2,6 +2,7 @@
 /*
  * A file of lines: all of them, whole and in order, whatever the file does.
  */
+#define _GNU_SOURCE /* F_SETPIPE_SZ */
 #include "cmocka_cr.h"
 
 #include <errno.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "observe/lines.h"
+#include "patience.h"
 #include "scratch.h"
 
 static struct lines *open_at(const char *path, size_t bytes)
@@ -62,7 +64,7 @@ static void lines_are_whole_and_in_order(void **state)
 		(void)snprintf(line, sizeof(line), "line %u", i);
 		assert_true(lines_put(l, line));
 	}
-	lines_close(l);
+	lines_close(l, PATIENCE);
 	f = fopen(path, "re");
 	assert_non_null(f);
 	for (unsigned i = 0; i < LINES; i++) {
@@ -87,7 +89,7 @@ static void a_file_is_appended_to_and_private_when_it_is_new(void **state)
 	(void)snprintf(path, sizeof(path), "%s/new", scratch_folder(folder));
 	l = open_at(path, 100);
 	assert_true(lines_put(l, "one"));
-	lines_close(l);
+	lines_close(l, PATIENCE);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07, 0);
 	/* a crash has left half a line */
@@ -97,7 +99,7 @@ static void a_file_is_appended_to_and_private_when_it_is_new(void **state)
 	assert_int_equal(fclose(f), 0);
 	l = open_at(path, 100);
 	assert_true(lines_put(l, "three"));
-	lines_close(l);
+	lines_close(l, PATIENCE);
 	expect_text(path, "one\ntw\nthree\n");
 }
 
@@ -134,7 +136,7 @@ static void reopening_follows_the_name(void **state)
 		(void)sched_yield();
 	}
 	assert_int_equal(stats.reopened, 1);
-	lines_close(l);
+	lines_close(l, PATIENCE);
 }
 
 /* A pipe that nobody reads is a disk that stands still. */
@@ -169,7 +171,7 @@ static void a_slow_disk_costs_lines_and_no_time(void **state)
 		assert_non_null(fgets(text, sizeof(text), f));
 		assert_int_equal(strlen(text), 101);
 	}
-	lines_close(l);
+	lines_close(l, PATIENCE);
 	(void)fclose(f);
 }
 
@@ -198,7 +200,7 @@ static void a_full_disk_leaves_whole_lines(void **state)
 	expect_text(path, "123456789\n123456789\n");
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 	assert_true(lines_put(l, "room"));
-	lines_close(l);
+	lines_close(l, PATIENCE);
 	expect_text(path, "123456789\n123456789\nroom\n");
 }
 
@@ -232,12 +234,34 @@ static void threads_do_not_mix_their_lines(void **state)
 				 0);
 	for (unsigned i = 0; i < 4; i++)
 		(void)pthread_join(thread[i], NULL);
-	lines_close(l);
+	lines_close(l, PATIENCE);
 	text = text_of(path);
 	assert_int_equal(strlen(text), 4000 * 11);
 	for (unsigned i = 0; i < 4000; i++)
 		assert_memory_equal(text + 11ul * i, "abcdefghij\n", 11);
 	free(text);
+}
+
+/* Nor does it keep the process from ending. */
+static void a_reader_that_stalls_costs_no_more_than_the_limit(void **state)
+{
+	enum { SMALL_PIPE = 4096, LINES = 1000 };
+	char path[SCRATCH_MAX];
+	struct lines *l;
+	int fd;
+
+	(void)state;
+	(void)scratch_file(path);
+	(void)unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(fcntl(fd, F_SETPIPE_SZ, SMALL_PIPE), SMALL_PIPE);
+	l = open_at(path, LINES_BUFFER);
+	for (unsigned i = 0; i < LINES; i++)
+		assert_true(lines_put(l, "a line that waits"));
+	lines_close(l, 100 * CR_MS); /* comes back */
+	(void)close(fd);
 }
 
 int main(void)
@@ -248,6 +272,8 @@ int main(void)
 			a_file_is_appended_to_and_private_when_it_is_new),
 		cmocka_unit_test(reopening_follows_the_name),
 		cmocka_unit_test(a_slow_disk_costs_lines_and_no_time),
+		cmocka_unit_test(
+			a_reader_that_stalls_costs_no_more_than_the_limit),
 		cmocka_unit_test(a_full_disk_leaves_whole_lines),
 		cmocka_unit_test(a_file_that_cannot_be_is_named),
 		cmocka_unit_test(threads_do_not_mix_their_lines),
