@@ -429,17 +429,19 @@ def test_it_tells_how_to_start_the_daemon(campaign):
                     "flows:\n  - count: 1\n    in: {codec: pcmu}\n"
                     "    out: {codec: pcma}\n")
     assert feed("--print", "daemon", path).stdout.split() == [
-        "--workers=4", "--run-queues=2", "--no-admission", "--max-age=80000us"]
+        "--workers=4", "--run-queues=2", "--no-admission", "--max-age=80000us",
+        "--shed=age"]
     for said, told in (("never", ["--max-age=none"]), ("auto", [])):
         path = campaign("duration: 1s\ndaemon: {max-age: %s}\n"
                         "flows:\n  - count: 1\n    in: {codec: pcmu}\n"
                         "    out: {codec: pcma}\n" % said)
-        assert feed("--print", "daemon", path).stdout.split()[2:] == told
+        assert feed("--print", "daemon", path).stdout.split()[2:] \
+            == [*told, "--shed=age"]
     path = campaign("duration: 1s\ndaemon: {max-age: auto, shed: quiet, "
                     "shed-wait: 30ms}\nflows:\n  - count: 1\n"
                     "    in: {codec: pcmu}\n    out: {codec: pcma}\n")
     assert feed("--print", "daemon", path).stdout.split()[2:] == [
-        "--shed=quiet", "--shed-wait=30000us"]
+        "--shed-wait=30000us"]
 
 
 def test_it_tells_the_schedulers(campaign):

@@ -73,7 +73,9 @@ class Daemon:
         self.process = subprocess.Popen(
             [*launcher, programs / "codec-runner", "--config", "none", "--rtp",
              "127.0.0.1:0", "--control", f"127.0.0.1:{self.sctp}",
-             "--udp-port", str(self.udp), "--sctp", "user", "--workers", "1", *place, *options],
+             "--udp-port", str(self.udp), "--sctp", "user", "--workers", "1",
+             # what a busy machine delays is not to be given up
+             "--shed", "age", *place, *options],
             stdout=subprocess.PIPE, stderr=self.log, text=True)
         ready = self.process.stdout.readline().split()
         if not ready or ready[0] != "ready":
