@@ -33,7 +33,8 @@ install(DIRECTORY docs/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man5
 install(FILES packaging/codec-runner.conf
         DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 # units and the like name /usr/bin, and are the Debian package's (packaging)
-install(DIRECTORY packaging/service DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+install(DIRECTORY packaging/service packaging/watch
+        DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 install(FILES README.md CHANGELOG.md LICENSE
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs campaigns DESTINATION ${CMAKE_INSTALL_DOCDIR}

@@ -37,7 +37,8 @@ def test_programs_pages_headers_examples(installed):
     assert names(installed.programs) == PROGRAMS
     assert names(installed.prefix / "include" / "cr") == HEADERS
     assert names(installed.examples) == ["Makefile", "codec",
-                                         "codec-runner.conf", "lifo.c", "service"]
+                                         "codec-runner.conf", "lifo.c", "service",
+                                         "watch"]
     for name in PROGRAMS:
         page = installed.prefix / "share/man/man1" / f"{name}.1"
         assert page.read_text() == run(installed.programs / name, "--man")
