@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sums of docs/operations.md: every datagram and every frame has become
+something that has a name."""
+import socket
+import struct
+
+from node import HOST, Wrong, wait_for
+
+NOT_READ = {"rx": ("socket_drops",), "totals": ("port_drops", "unread")}
+READ = {"rx": ("oversized", "malformed", "rtcp", "unknown_ssrc", "unheard",
+               "handover_drops"),
+        "totals": ("wrong_pt", "wrong_source", "wrong_ssrc", "unproven",
+                   "too_big", "duplicates", "reordered", "strays", "late_in",
+                   "overflowed", "packets_in")}
+FRAMES = ("done", "overwritten", "stale", "shed", "concealed", "malformed",
+          "cancelled", "relayed")
+NOBODYS = 0xbad0000  # SSRC, and those after it
+
+
+def total(stats, places):
+    return sum(stats[group][name]
+               for group, names in places.items() for name in names)
+
+
+def known(stats):
+    """Datagrams that the node has seen or knows to be lost."""
+    return stats["rx"]["packets"] + total(stats, NOT_READ)
+
+
+def nudge(node):
+    """A datagram to each receiver's shared socket: the kernel tells with it what
+    it has dropped. How many."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.bind((HOST, 0))
+        host, port = node.rtp.rsplit(":", 1)
+        for i in range(node.receivers):
+            s.sendto(struct.pack("!BBHII", 0x80, 77, 0, 0, NOBODYS + i),
+                     (host, int(port)))
+    return node.receivers
+
+
+def settle(node, sent):
+    """Wait until the node knows of all @sent datagrams; (stats, how many were
+    sent in the end)."""
+    def is_known():
+        nonlocal sent
+        stats = node.ask("stats")
+        if known(stats) < sent:
+            sent += nudge(node)
+            return None
+        return stats
+
+    return wait_for(f"{sent} datagrams known", is_known), sent
+
+
+def settle_to(node, sent):
+    """Wait until the node has read so many, whoever they are of."""
+    wait_for(f"{sent} datagrams read", lambda: known(
+        node.ask("stats")) >= sent)
+
+
+def check(node, sent):
+    """When no call is left: all adds up. Returns the stats."""
+    stats, sent = settle(node, sent)
+    told = {name: stats["totals"][name] for name in FRAMES}
+    if known(stats) != sent:
+        raise Wrong(f"{sent} datagrams sent, {known(stats)} known: {stats}")
+    if stats["rx"]["packets"] != total(stats, READ):
+        raise Wrong(f"{stats['rx']['packets']} read, {total(stats, READ)} "
+                    f"named: {stats}")
+    of = stats["totals"]
+    if of["packets_in"] + of["made"] != sum(told.values()):
+        raise Wrong(f"{of['packets_in']} + {of['made']} frames: {told}")
+    return stats
