@@ -19,6 +19,7 @@
 #include "app/runner/manager.h"
 #include "app/runner/options.h"
 #include "app/runner/reread.h"
+#include "app/runner/rights.h"
 #include "app/runner/tables.h"
 #include "base/address.h"
 #include "base/cpu_list.h"
@@ -339,6 +340,7 @@ int main(int argc, char **argv)
 	static struct daemon d;
 	struct log_config log = { 0 };
 	struct cr_err e = { "" };
+	struct rights rights;
 
 	runner_options_parse(&d.opt, argc, argv);
 	if (d.opt.show_schedulers)
@@ -350,12 +352,14 @@ int main(int argc, char **argv)
 	cpu_list_avoid(&d.opt.placement.pin);
 	log.path = d.opt.log_file;
 	log.level = (enum log_level)d.opt.log_level;
-	if (log_open(&log, &e)) {
+	/* what is opened as another user can be opened again by SIGHUP */
+	if (rights_give_up(&rights, &d.opt, &e) || log_open(&log, &e)) {
 		(void)fprintf(stderr, "codec-runner: %s\n", e.text);
 		return 1;
 	}
 	log_event(LOG_INFO, "config", "file=%s",
 		  d.opt.from.path ? d.opt.from.path : "none");
+	rights_tell(&rights, &d.opt);
 	/* whoever reads the log may go away */
 	(void)signal(SIGPIPE, SIG_IGN);
 	/* who asks to read files again means no end: not before the loop runs,

@@ -43,6 +43,7 @@ static struct raw raw = {
 };
 
 static const char *const sctp_names[] = { "auto", "kernel", "user", NULL };
+static const char *const sandbox_names[] = { "on", "strict", "off", NULL };
 static const char *const stale_names[] = { "shed", "conceal", NULL };
 
 /* clang-format off */
@@ -353,6 +354,21 @@ static const struct cli_opt rows[] = {
 	ROW(CLI_FLAG, "json", NULL,
 	    "Print the lists of --codecs and --schedulers as JSON.",
 	    .flag = &raw.json, .flags = CLI_COMMAND_LINE),
+
+	ROW(CLI_SECTION, NULL, NULL, "What it may do", .flag = NULL),
+	ROW(CLI_STRING, "user", "NAME",
+	    "Started by root, become this user, with its groups, before ports, "
+	    "sockets and files are opened, but for those of options and "
+	    "codecs. Of root's rights CAP_SYS_NICE is kept, if --realtime or "
+	    "a scheduler of the kernel needs it.",
+	    .text = &raw.user, .dflt = ""),
+	ROW(CLI_ENUM, "sandbox", NULL,
+	    "on: system calls that the daemon does not need fail, and it ends "
+	    "at those that only somebody makes who has taken it over, such as "
+	    "to execute a program (seccomp). strict: it ends at all of them, "
+	    "which tests want. With --io epoll, those of io_uring are not "
+	    "needed.",
+	    .number = &raw.sandbox, .names = sandbox_names),
 
 	ROW(CLI_SECTION, NULL, NULL, "Configuration", .flag = NULL,
 	    .flags = CLI_COMMAND_LINE),

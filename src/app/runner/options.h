@@ -10,6 +10,9 @@
 #include "ng/service.h"
 #include "node/placement.h"
 #include "protocol/service.h"
+#include "sandbox/user.h"
+
+enum sandbox { SANDBOX_ON, SANDBOX_STRICT, SANDBOX_OFF };
 
 struct runner_options {
 	struct service_config service; /**< without event base and callbacks */
@@ -26,6 +29,8 @@ struct runner_options {
 	bool trace_overwrite;
 	const char *records; /**< NULL: none */
 	const char *log_file;
+	struct user user; /**< no name: as it is */
+	enum sandbox sandbox;
 	int64_t log_level;
 	int64_t drain_timeout;
 	bool show_codecs, show_schedulers, json;

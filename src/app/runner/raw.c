@@ -146,6 +146,7 @@ static void fill_telling(const struct raw *raw, struct runner_options *o)
 	o->show_schedulers = raw->schedulers;
 	o->json = raw->json;
 	o->seconds = raw->seconds;
+	o->sandbox = (enum sandbox)raw->sandbox;
 	o->check = raw->check_config;
 	o->dump = raw->dump_config;
 }
@@ -154,6 +155,8 @@ void raw_load(const struct raw *raw, struct runner_options *o)
 {
 	struct cr_err e;
 
+	if (raw->user)
+		judge(o, "user", user_find(&o->user, raw->user, &e), &e);
 	for (unsigned i = 0; i < raw->plugins.count; i++)
 		judge_one(o, "codec", i,
 			  codec_plugin_load(raw->plugins.item[i], &e), &e);

@@ -14,12 +14,12 @@ struct raw {
 	const char *rtp, *rtp_ports, *tos, *control, *socket, *scheduler, *pin,
 		*rx_cpu, *run_queues, *coalesce;
 	const char *trace, *trace_dir, *plugin_dir, *log_file, *records, *spool;
-	const char *http, *ng, *ng_allow, *max_age, *shed_wait;
+	const char *http, *ng, *ng_allow, *max_age, *shed_wait, *user;
 	int64_t ng_silence, ng_patience, ng_lines, ng_host_lines;
 	int64_t udp_port, sctp, workers, receivers, ring, stale, shed, capacity;
 	int64_t watchdog, io, rtcp_interval;
 	int64_t trace_records, max_calls, peer_timeout, grace, drain_timeout;
-	int64_t http_connections, log_level, seconds, kernels;
+	int64_t http_connections, log_level, seconds, kernels, sandbox;
 	struct cli_list plugins;
 	int64_t max_conversions, conversions, convert_mib, convert_floor;
 	struct cli_list interfaces;

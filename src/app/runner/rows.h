@@ -21,8 +21,8 @@ void rows_asked(struct runner_options *o);
 /** What they mean, into @o; what is wrong, into o->from.faults. */
 void rows_fill(struct runner_options *o);
 
-/** Have codecs and kernels that they name. Once, before other threads run; what
- * is wrong: as above. */
+/** Have codecs, kernels and the user that they name. Once, before other threads
+ * run; what is wrong: as above. */
 void rows_load(struct runner_options *o);
 
 #endif

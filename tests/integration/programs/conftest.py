@@ -75,7 +75,9 @@ class Daemon:
              "127.0.0.1:0", "--control", f"127.0.0.1:{self.sctp}",
              "--udp-port", str(self.udp), "--sctp", "user", "--workers", "1",
              # what a busy machine delays is not to be given up
-             "--shed", "age", *place, *options],
+             "--shed", "age",
+             # a system call that the filter does not know is an error
+             "--sandbox", "strict", *place, *options],
             stdout=subprocess.PIPE, stderr=self.log, text=True)
         ready = self.process.stdout.readline().split()
         if not ready or ready[0] != "ready":

@@ -12,7 +12,7 @@ import pytest
 from conftest import BUILD, PATIENCE
 from test_daemon import rtp, start_call
 
-SANDBOX = (os.environ["SANDBOX"],)
+SANDBOX = (os.environ["SANDBOX"], "io_uring")
 ALL = ("--max-age", "none")  # a busy machine sheds no frame
 
 

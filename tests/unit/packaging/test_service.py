@@ -52,11 +52,13 @@ def test_it_may_do_little(unit):
 
 
 def test_but_what_it_offers_it_may_do():
-    """Priorities, descriptors, io_uring; and a manager is told."""
+    """Priorities, descriptors, io_uring, a filter of its own; and a manager is
+    told."""
     lines = (SERVICE / "codec-runner.service").read_text().splitlines()
     for line in ("Type=notify", "AmbientCapabilities=CAP_SYS_NICE",
                  "CapabilityBoundingSet=CAP_SYS_NICE", "LimitRTPRIO=99",
-                 "LimitNOFILE=1048576", "SystemCallFilter=@system-service"):
+                 "LimitNOFILE=1048576", "SystemCallFilter=@system-service",
+                 "SystemCallFilter=seccomp"):
         assert line in lines
     assert not any(line.startswith("RestrictRealtime") for line in lines)
     sets = run("systemd-analyze", "syscall-filter", "@system-service")

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rights that codec-runner does without.
+ */
+#include "app/runner/rights.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "observe/log.h"
+#include "sandbox/filter.h"
+
+/* Schedulers of the kernel give priorities to threads of calls. */
+static bool wants_priorities(const struct runner_options *o)
+{
+	static const char kernel[] = "kernel:";
+	const struct node_config *n = &o->service.node;
+
+	return n->realtime ||
+	       !strncmp(n->scheduler, kernel, sizeof(kernel) - 1);
+}
+
+int rights_give_up(struct rights *to, const struct runner_options *o,
+		   struct cr_err *e)
+{
+	bool uring = o->service.node.io != UDP_IO_EPOLL;
+	int err = 0;
+
+	*to = (struct rights){ .filtered = false };
+	if (*o->user.name)
+		err = user_become(&o->user, wants_priorities(o), e);
+	if (err)
+		return err;
+	err = filter_no_new_privileges();
+	if (err)
+		return cr_fail(e, err, "no_new_privs: %s", strerror(-err));
+	if (o->sandbox != SANDBOX_OFF)
+		to->filtered = !filter_enter(
+			uring, o->sandbox == SANDBOX_STRICT, &to->why_not);
+	return 0;
+}
+
+void rights_tell(const struct rights *r, const struct runner_options *o)
+{
+	log_event(LOG_INFO, "rights", "uid=%u gid=%u sandbox=%s",
+		  (unsigned)geteuid(), (unsigned)getegid(),
+		  r->filtered ? "on" : "off");
+	if (o->sandbox != SANDBOX_OFF && !r->filtered)
+		log_event(LOG_WARN, "no-sandbox", "why=\"%s\"",
+			  r->why_not.text);
+	if (!geteuid())
+		log_event(LOG_WARN, "root",
+			  "why=\"--user gives rights up that are not needed\"");
+}
