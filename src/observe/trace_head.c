@@ -11,49 +11,24 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-/* Is there one more byte of a character at @s? */
-static bool goes_on(unsigned char s)
-{
-	return (s & 0xc0) == 0x80;
-}
-
-/* The bytes of the character at @s, or 0: that is no UTF-8 (RFC 3629). */
-static unsigned utf8_length(const unsigned char *s)
-{
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] < 0xc2 || s[0] > 0xf4 || !goes_on(s[1]))
-		return 0;
-	if (s[0] < 0xe0)
-		return 2;
-	if (!goes_on(s[2]) || (s[0] == 0xe0 && s[1] < 0xa0) ||
-	    (s[0] == 0xed && s[1] > 0x9f))
-		return 0;
-	if (s[0] < 0xf0)
-		return 3;
-	if (!goes_on(s[3]) || (s[0] == 0xf0 && s[1] < 0x90) ||
-	    (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return 4;
-}
+#include "base/utf8.h"
 
 /* @text in quotes; '?' for each byte that is no UTF-8. */
 static void put_quoted(FILE *f, const char *text)
 {
-	const unsigned char *s = (const unsigned char *)text;
-	unsigned n;
+	size_t left = strlen(text), n;
 
 	(void)fputc('"', f);
-	for (; *s; s += n ? n : 1) {
-		n = utf8_length(s);
+	for (; left; text += n ? n : 1, left -= n ? n : 1) {
+		n = utf8_length(text, left);
 		if (!n)
 			(void)fputc('?', f);
-		else if (*s < 0x20)
-			(void)fprintf(f, "\\u%04x", (unsigned)*s);
-		else if (*s == '"' || *s == '\\')
-			(void)fprintf(f, "\\%c", *s);
+		else if ((unsigned char)*text < 0x20)
+			(void)fprintf(f, "\\u%04x", (unsigned)*text);
+		else if (*text == '"' || *text == '\\')
+			(void)fprintf(f, "\\%c", *text);
 		else
-			(void)fwrite(s, 1, n, f);
+			(void)fwrite(text, 1, n, f);
 	}
 	(void)fputc('"', f);
 }

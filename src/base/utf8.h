@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * UTF-8 (RFC 3629). Pure.
+ */
+#ifndef BASE_UTF8_H
+#define BASE_UTF8_H
+
+#include <stddef.h>
+
+/** Octets of the character that begins at @text, of which @n are left: 1 to 4;
+ * or 0: what is there is none (a stray octet, a cut one, an overlong form, a
+ * surrogate, or beyond U+10FFFF), or @n is 0. */
+size_t utf8_length(const char *text, size_t n);
+
+#endif
