@@ -8,7 +8,7 @@
 #include "cr/error.h"
 
 /** Those that are kept; the rest is counted. */
-#define CONFIG_FAULTS_MAX 10u
+#define CONFIG_FAULTS_MAX 100u
 
 /** Zero: none. */
 struct config_faults {

@@ -25,15 +25,13 @@ static void choose_file(void)
 
 static int read_options(struct runner_options *o)
 {
-	int err;
-
 	rows_reset();
-	err = config_read(&o->from, &asked);
+	(void)config_read(&o->from, &asked);
 	rows_asked(o);
-	/* what is no value has no meaning */
-	if (!err)
-		rows_fill(o);
-	return o->from.faults.n ? -EINVAL : err;
+	/* what is no value has left the default, which is in order: so that all
+	 * that is wrong is told at once */
+	rows_fill(o);
+	return o->from.faults.n ? -EINVAL : 0;
 }
 
 _Noreturn static void refuse(const struct runner_options *o)
