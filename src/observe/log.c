@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "observe/log_journal.h"
 #include "observe/log_line.h"
 #include "observe/log_writer.h"
 
@@ -22,16 +23,19 @@ enum { DEFAULT_PER_SECOND = 10 };
 
 const char *const log_level_names[] = { "error", "warn", "info", "debug",
 					NULL };
+const char *const log_format_names[] = { "auto", "text", "json", "journal",
+					 NULL };
 
 /* All but the level is set before threads start. */
 static struct {
 	atomic_int level; /* relaxed: a late change is no harm */
 	const char *path; /* borrowed; NULL: stderr */
-	bool colour;
+	struct log_style style;
 	unsigned per_second;
 	cr_ns (*clock)(void);
 } out = {
 	.level = LOG_INFO,
+	.style = { .format = LOG_TEXT },
 	.per_second = DEFAULT_PER_SECOND,
 	.clock = clock_now,
 };
@@ -58,19 +62,43 @@ static int open_file(const char *path, int how, struct cr_err *e)
 		      : fd;
 }
 
+/* Where entries go to, and how they look. */
+static int open_way(const struct log_config *c, struct log_style *style,
+		    struct cr_err *e)
+{
+	int fd = -1;
+
+	*style = (struct log_style){ .format = c->format };
+	if (c->format == LOG_AUTO)
+		style->format = LOG_TEXT;
+	if (c->format == LOG_AUTO && !c->path && log_journal_has(STDERR_FILENO))
+		fd = log_journal_open(c->journal, NULL);
+	if (fd >= 0 || c->format == LOG_JOURNAL) {
+		style->format = LOG_JOURNAL;
+		return fd >= 0 ? fd : log_journal_open(c->journal, e);
+	}
+	fd = c->path ? open_file(c->path, 0, e) : STDERR_FILENO;
+	style->colour =
+		style->format == LOG_TEXT && fd >= 0 && use_colour(c, fd);
+	return fd;
+}
+
 int log_open(const struct log_config *c, struct cr_err *e)
 {
 	static bool at_exit;
-	int fd = c->path ? open_file(c->path, 0, e) : STDERR_FILENO;
+	struct log_style style;
+	int fd = open_way(c, &style, e);
 	int err;
 
 	if (fd < 0)
 		return fd;
 	log_close();
-	out.colour = use_colour(c, fd);
-	err = log_writer_open(fd, out.colour, e);
-	if (err)
+	out.style = style;
+	err = log_writer_open(fd, &style, e);
+	if (err) {
+		log_close();
 		return err;
+	}
 	out.path = c->path;
 	out.per_second = c->per_second ? c->per_second : DEFAULT_PER_SECOND;
 	out.clock = c->clock ? c->clock : clock_now;
@@ -98,7 +126,7 @@ void log_close(void)
 {
 	log_writer_close(CLOSE_LIMIT);
 	out.path = NULL;
-	out.colour = false;
+	out.style = (struct log_style){ .format = LOG_TEXT };
 }
 
 void log_set_level(enum log_level level)
@@ -152,7 +180,7 @@ void log_write(struct log_site *site, enum log_level level, const char *event,
 
 	if (!site_may_write(site))
 		return;
-	log_line_begin(&l, level, out.colour, event);
+	log_line_begin(&l, &out.style, level, event);
 	suppressed = atomic_exchange_explicit(&site->suppressed, 0,
 					      memory_order_relaxed);
 	if (suppressed)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The log: events with key=value pairs, one line each.
+ * The log: events with key=value pairs, one line each; or one JSON object a
+ * line; or entries of systemd's journal, with a field for each pair.
  *
  *   2024-05-01T12:00:00.123Z warn  admit-refused task=12 why=util
  *
@@ -28,6 +29,13 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 /** Names of the levels, NULL-terminated, for option tables. */
 extern const char *const log_level_names[];
 
+/** AUTO: to the journal, if stderr is the journal and no file is named; else
+ * text. */
+enum log_format { LOG_AUTO, LOG_TEXT, LOG_JSON, LOG_JOURNAL };
+
+/** Their names, NULL-terminated, for option tables. */
+extern const char *const log_format_names[];
+
 enum log_colour { LOG_COLOUR_AUTO, LOG_COLOUR_NEVER, LOG_COLOUR_ALWAYS };
 
 /** How to log. Zero: errors only, to stderr, colours on terminals, default
@@ -36,6 +44,9 @@ struct log_config {
 	enum log_level level;	/**< this and more important ones        */
 	const char *path;	/**< NULL: stderr; else appended to. It must
 				     stay: log_reopen() uses it      */
+	enum log_format format; /**< JOURNAL: no path                    */
+	/** The journal's socket; NULL: where systemd has it. */
+	const char *journal;
 	enum log_colour colour; /**< AUTO: terminals only, unless NO_COLOR */
 	unsigned per_second;	/**< lines of one call site; 0: 10       */
 	/** Monotonic ns for the rate limit; NULL: the machine's clock. */
@@ -59,9 +70,9 @@ struct log_stats {
 
 /**
  * Configure the process's log; without it, info and above go to stderr.
- * Returns 0, or -errno with @e (the file cannot be opened: nothing changes; or
- * there is no thread to write it: as after log_close()). While no other thread
- * logs.
+ * Returns 0, or -errno with @e (the file cannot be opened, or there is no
+ * journal: nothing changes; or there is no thread to write it: as after
+ * log_close()). While no other thread logs.
  */
 int log_open(const struct log_config *config, struct cr_err *e);
 
@@ -79,7 +90,7 @@ void log_stats(struct log_stats *to);
 
 /** Open the log's file by its name again, as somebody has moved it away: what
  * was logged until now goes into the old one. 0; or -errno with @e: all does.
- * Nothing, if it is stderr. Any one thread, while others log. */
+ * Nothing, if it is stderr or the journal. Any one thread, while others log. */
 int log_reopen(struct cr_err *e);
 
 /** Change the level. Any thread. */
@@ -95,8 +106,11 @@ __attribute__((format(printf, 4, 5))) void log_write(struct log_site *site,
 						     const char *fmt, ...);
 
 /**
- * log_event(LOG_WARN, "admit-refused", "task=%u why=%s", id, why);
- * Control characters in the line become '?'.
+ * log_event(LOG_WARN, "admit-refused", "task=%u why=\"%s\"", id, why);
+ * The format says what is a value: what stands between "key=" and the next
+ * blank, or in quotation marks behind it; "text" is the key of what has none.
+ * Control characters become '?'; JSON has them escaped. "time", "level",
+ * "event", "suppressed" and "cut" are no keys of a caller.
  */
 #define log_event(level, event, ...)                                           \
 	do {                                                                   \

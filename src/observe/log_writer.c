@@ -10,7 +10,7 @@
  * They are static: a crash finds them, and a thread that is stuck in a write at
  * the end of the process may go on reading.
  */
-#define _GNU_SOURCE /* memrchr, pthread_setname_np, pthread_timedjoin_np */
+#define _GNU_SOURCE /* memmem, memrchr, pthread_setname_np, ... */
 #include "observe/log_writer.h"
 
 #include <errno.h>
@@ -26,6 +26,7 @@
 
 #include "base/clock.h"
 #include "observe/log_crash.h"
+#include "observe/log_journal.h"
 #include "observe/log_line.h"
 
 enum {
@@ -44,7 +45,7 @@ struct buffer {
 
 static struct {
 	pthread_t thread;
-	bool colour;
+	struct log_style style; /* the same while it is open */
 	atomic_bool open;
 
 	/* the thread's */
@@ -95,7 +96,7 @@ static bool append_untold(void)
 {
 	struct log_line l;
 
-	log_line_begin(&l, LOG_WARN, w.colour, "log-dropped");
+	log_line_begin(&l, &w.style, LOG_WARN, "log-dropped");
 	log_line_add(&l, "lines=%" PRIu64 " why=\"its reader was too slow\"",
 		     w.untold);
 	log_line_end(&l);
@@ -131,21 +132,48 @@ void log_writer_switch(int fd)
 
 /* --- the thread --- */
 
-static uint64_t count_lines(const char *text, size_t n)
+/* Octets of the first entry of the @n, or @n. */
+static size_t first_of(const char *text, size_t n)
 {
-	uint64_t lines = 0;
+	const char *ending = log_line_ending(w.style.format);
+	size_t len = strlen(ending);
+	const char *at = memmem(text, n, ending, len);
 
-	for (size_t i = 0; i < n; i++)
-		lines += text[i] == '\n';
-	return lines;
+	return at ? (size_t)(at - text) + len : n;
 }
 
-/* As many whole lines of the @n octets as go together. */
+static uint64_t count_entries(const char *text, size_t n)
+{
+	uint64_t entries = 0;
+
+	while (n) {
+		size_t first = first_of(text, n);
+
+		text += first;
+		n -= first;
+		entries++;
+	}
+	return entries;
+}
+
+/* What of the @n octets goes together: the journal takes an entry at a time,
+ * others as many whole lines as there are. */
 static size_t chunk_of(const char *text, size_t n)
 {
-	const char *last = n > CHUNK ? memrchr(text, '\n', CHUNK) : NULL;
+	const char *last;
 
+	if (w.style.format == LOG_JOURNAL)
+		return first_of(text, n);
+	last = n > CHUNK ? memrchr(text, '\n', CHUNK) : NULL;
 	return last ? (size_t)(last - text) + 1 : n;
+}
+
+/* The journal, whose socket may be made anew; the kernel says the second once
+ * it has said the first. */
+static bool is_gone(int err)
+{
+	return w.style.format == LOG_JOURNAL &&
+	       (err == ECONNREFUSED || err == ENOTCONN);
 }
 
 /* Can be cancelled here, and nowhere else. */
@@ -162,6 +190,8 @@ static ssize_t write_some(int fd, const char *text, size_t n)
 	if (k < 0 && err == EAGAIN) /* somebody else made it non-blocking */
 		(void)poll(&p, 1, -1);
 	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	if (k < 0 && is_gone(err) && log_journal_again(fd))
+		err = EAGAIN;
 	errno = err;
 	return k;
 }
@@ -171,7 +201,7 @@ static void write_up_to(struct buffer *b, size_t end)
 {
 	size_t done = atomic_load_explicit(&b->done, memory_order_relaxed);
 	int fd = atomic_load_explicit(&w.fd, memory_order_relaxed);
-	uint64_t failed = 0, all = count_lines(b->text + done, end - done);
+	uint64_t failed = 0, all = count_entries(b->text + done, end - done);
 
 	while (done < end) {
 		size_t n = chunk_of(b->text + done, end - done);
@@ -179,7 +209,7 @@ static void write_up_to(struct buffer *b, size_t end)
 				   : write_some(fd, b->text + done, n);
 
 		if (k < 0 && errno != EINTR && errno != EAGAIN) {
-			failed += count_lines(b->text + done, n);
+			failed += count_entries(b->text + done, n);
 			w.torn |= done && b->text[done - 1] != '\n';
 			done += n;
 		} else if (k > 0 && w.torn) {
@@ -336,13 +366,13 @@ static void close_fd(void)
 		(void)close(fd);
 }
 
-int log_writer_open(int fd, bool colour, struct cr_err *e)
+int log_writer_open(int fd, const struct log_style *style, struct cr_err *e)
 {
 	int err;
 
 	(void)pthread_once(&once, begin_lock);
 	atomic_store_explicit(&w.fd, fd, memory_order_relaxed);
-	w.colour = colour;
+	w.style = *style;
 	w.stopping = w.ended = w.writing = w.torn = false;
 	w.next = -1;
 	w.untold = 0;

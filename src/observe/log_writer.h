@@ -19,15 +19,17 @@
 
 #include "cr/error.h"
 #include "observe/log.h"
+#include "observe/log_line.h"
 
 /** Start the thread, which writes to @fd (borrowed if it is stderr, else taken
- * over, also on failure). @colour: of its own lines. 0, or -errno with @e. */
-int log_writer_open(int fd, bool colour, struct cr_err *e);
+ * over, also on failure) what is put, in @style, as its own entries are. 0, or
+ * -errno with @e. */
+int log_writer_open(int fd, const struct log_style *style, struct cr_err *e);
 
 /** Is there one? Otherwise the line is its maker's to write. */
 bool log_writer_is_open(void);
 
-/** Put a whole line; any thread, waits for copying only. */
+/** Put a whole entry; any thread, waits for copying only. */
 void log_writer_put(const char *line, size_t bytes);
 
 /** What is put from now on goes to @fd, which is taken over. Any thread. */

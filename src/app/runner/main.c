@@ -351,6 +351,7 @@ int main(int argc, char **argv)
 	 * calls wait for: before the first thread */
 	cpu_list_avoid(&d.opt.placement.pin);
 	log.path = d.opt.log_file;
+	log.format = (enum log_format)d.opt.log_format;
 	log.level = (enum log_level)d.opt.log_level;
 	/* what is opened as another user can be opened again by SIGHUP */
 	if (rights_give_up(&rights, &d.opt, &e) || log_open(&log, &e)) {

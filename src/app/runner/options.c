@@ -338,6 +338,13 @@ static const struct cli_opt rows[] = {
 	    .text = &raw.records),
 	ROW(CLI_STRING, "log-file", "FILE", "Log there instead of stderr.",
 	    .text = &raw.log_file),
+	ROW(CLI_ENUM, "log-format", NULL,
+	    "How entries of the log look. text: a line of key=value pairs; "
+	    "json: a JSON object a line; journal: an entry of systemd's "
+	    "journal, with a field for each pair (CR_EVENT, CR_CALL, ...), by "
+	    "its own socket. auto: journal, if stderr is the journal and there "
+	    "is no --log-file; else text.",
+	    .number = &raw.log_format, .names = log_format_names),
 	ROW(CLI_ENUM, "log-level", NULL, "How much to log.",
 	    .number = &raw.log_level, .names = log_level_names,
 	    .flags = CLI_LIVE),

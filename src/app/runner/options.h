@@ -31,7 +31,7 @@ struct runner_options {
 	const char *log_file;
 	struct user user; /**< no name: as it is */
 	enum sandbox sandbox;
-	int64_t log_level;
+	int64_t log_format, log_level;
 	int64_t drain_timeout;
 	bool show_codecs, show_schedulers, json;
 	int64_t seconds; /**< ns that --codecs may take */

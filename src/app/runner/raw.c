@@ -135,13 +135,19 @@ static void fill_calls(const struct raw *raw, struct runner_options *o)
 
 static void fill_telling(const struct raw *raw, struct runner_options *o)
 {
+	struct cr_err e;
+
 	o->trace = raw->trace;
 	o->trace_overwrite = raw->overwrite;
 	o->service.trace_dir = raw->trace_dir;
 	o->service.node.trace_records = (unsigned)raw->trace_records;
 	o->records = raw->records;
 	o->log_file = raw->log_file;
+	o->log_format = raw->log_format;
 	o->log_level = raw->log_level;
+	judge(o, "log-format",
+	      values_log(raw->log_file, (enum log_format)raw->log_format, &e),
+	      &e);
 	o->show_codecs = raw->codecs;
 	o->show_schedulers = raw->schedulers;
 	o->json = raw->json;

@@ -19,7 +19,8 @@ struct raw {
 	int64_t udp_port, sctp, workers, receivers, ring, stale, shed, capacity;
 	int64_t watchdog, io, rtcp_interval;
 	int64_t trace_records, max_calls, peer_timeout, grace, drain_timeout;
-	int64_t http_connections, log_level, seconds, kernels, sandbox;
+	int64_t http_connections, log_format, log_level, seconds, kernels;
+	int64_t sandbox;
 	struct cli_list plugins;
 	int64_t max_conversions, conversions, convert_mib, convert_floor;
 	struct cli_list interfaces;

@@ -148,3 +148,11 @@ int values_shed_wait(const char *text, cr_ns *to, struct cr_err *e)
 	*to = t;
 	return 0;
 }
+
+int values_log(const char *file, enum log_format format, struct cr_err *e)
+{
+	return file && format == LOG_JOURNAL
+		       ? wrong(e, "is for the journal: leave log-file out, or "
+				  "take text or json")
+		       : 0;
+}

@@ -12,6 +12,7 @@
 #include "cr/time.h"
 #include "ng/guests.h"
 #include "node/node.h"
+#include "observe/log.h"
 #include "transport/transport.h"
 
 /** --rtp. */
@@ -52,5 +53,8 @@ int values_max_age(const char *text, cr_ns *to, struct cr_err *e);
 
 /** --shed-wait, as shed_rule.wait has it. */
 int values_shed_wait(const char *text, cr_ns *to, struct cr_err *e);
+
+/** --log-format, beside --log-file; NULL: none. */
+int values_log(const char *file, enum log_format format, struct cr_err *e);
 
 #endif

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The log as programs read it: a JSON object a line, or entries of systemd's
+journal with fields, by a journal that is a real one."""
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+
+import pytest
+
+from conftest import BUILD, PATIENCE
+from control import Control
+from test_records import wait_for
+
+JOURNAL = "/usr/lib/systemd/systemd-journald"
+# A call's id, to be taken for something else.
+FORGED = b'\xff\xc3\xb6 PRIORITY=0"}\n\x1b[31m \\'
+
+
+def lines_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def say_nonsense(d):
+    """An offer by NG that is refused, of a call with that id."""
+    host, port = d.ready["ng"].rsplit(":", 1)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.sendto(b"cookie d7:call-id%d:%s7:command5:offer8:from-tag1:a"
+                 b"3:sdp4:nonee" % (len(FORGED), FORGED), (host, int(port)))
+
+
+def test_each_line_is_an_object_whatever_peers_say(daemon, tmp_path, sock):
+    path = tmp_path / "log"
+    d = daemon("--log-format", "json", "--log-file", path, "--ng",
+               "127.0.0.1:0", "--max-calls", "1", "--control-socket",
+               tmp_path / "control", "--drain-timeout", "0s")
+    client = Control(tmp_path / "control")
+    client.ask("hello", {"client": 'x" event=y \n{"a":1}'})
+    client.start(sock)
+    client.start(sock)
+    say_nonsense(d)
+    wait_for(lambda: any(e["event"] == "ng-refused"
+                         for e in lines_of(path)))
+    told = {e["event"]: e for e in lines_of(path)}
+    assert all(list(e)[:3] == ["time", "level", "event"]
+               for e in told.values())
+    assert told["ready"]["rtp"] == d.ready["rtp"]
+    assert told["hello"]["client"] == 'x" event=y \n{"a":1}'
+    assert told["admit-refused"]["level"] == "info"
+    assert "--max-calls" in told["admit-refused"]["why"]
+    assert told["ng-refused"]["call"] == \
+        '\ufffdö PRIORITY=0"}\n\x1b[31m \\'
+    assert isinstance(told["descriptors"]["limit"], int)
+
+
+def test_a_file_that_was_moved_goes_on_as_json(daemon, tmp_path):
+    path = tmp_path / "log"
+    d = daemon("--log-format", "json", "--log-file", path)
+    path.rename(tmp_path / "old")
+    d.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: path.exists() and any(e["event"] == "config-read"
+                                           for e in lines_of(path)))
+    assert lines_of(tmp_path / "old")[0]["event"] == "config"
+    assert d.stop() == 0
+    assert lines_of(path)[-1]["event"] == "exit"
+
+
+def refused(*words, launcher=()):
+    done = subprocess.run([*launcher, BUILD / "codec-runner", *words],
+                          capture_output=True, text=True, timeout=PATIENCE)
+    return done.returncode, done.stderr
+
+
+def test_a_file_is_not_the_journal(tmp_path):
+    conf = tmp_path / "node.conf"
+    conf.write_text(f"log-file = {tmp_path}/log\nlog-format = journal\n")
+    code, why = refused("--config", conf, "--check-config")
+    assert code == 2 and f"{conf}:2: --log-format: " in why
+
+
+def may_mount():
+    return subprocess.run(["unshare", "--mount", "mount", "-t", "tmpfs", "run",
+                           "/run"], capture_output=True).returncode == 0
+
+
+own_run = pytest.mark.skipif(not may_mount(), reason="needs a /run of its own")
+
+
+@own_run
+def test_a_journal_that_is_not_there_is_told(tmp_path):
+    code, why = refused("--config", "none", "--log-format", "journal", launcher=(
+        "unshare", "--mount", "sh", "-c",
+        'mount -t tmpfs run /run && exec "$@"', "sh"))
+    assert code == 1 and "/run/systemd/journal/socket: there is no" in why
+
+
+# A journal in a /run of its own, which leaves the machine's alone, and a
+# command whose stderr goes there, as a service's does; stdout stays.
+BESIDE_JOURNAL = f"""
+set -e
+mount -t tmpfs run /run
+mkdir -p /run/log/journal /run/systemd/journal /run/systemd/journald.conf.d
+printf '[Journal]\\nStorage=volatile\\nReadKMsg=no\\nAudit=\\n' \\
+    >/run/systemd/journald.conf.d/own.conf
+{JOURNAL} >/dev/null 2>&1 &
+echo $! >"$1"
+shift
+until [ -S /run/systemd/journal/socket ] && [ -S /run/systemd/journal/stdout ]
+do sleep 0.05; done
+exec systemd-cat -p info sh -c '
+    export JOURNAL_STREAM=$(stat -L -c %d:%i /proc/self/fd/2)
+    exec "$@" >&3' sh "$@" 3>&1
+"""
+
+
+class Journal:
+    """What journalctl says of the entries beside a daemon."""
+
+    def __init__(self, pid):
+        self.pid = pid
+
+    def entries(self, *matches):
+        done = subprocess.run(
+            ["nsenter", "--mount", f"--target={self.pid}", "journalctl",
+             "--no-pager", "-q", "-o", "json", *matches], capture_output=True,
+            text=True, timeout=PATIENCE)
+        assert done.returncode in (0, 1), done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.fixture
+def journald(tmp_path):
+    """The words that start a command beside a journal."""
+    if not os.path.exists(JOURNAL) or not shutil.which("systemd-cat"):
+        pytest.skip("no systemd here")
+    pid = tmp_path / "pid"
+    yield "unshare", "--mount", "sh", "-c", BESIDE_JOURNAL, "sh", str(pid)
+    if pid.exists():
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+
+
+@own_run
+def test_the_journal_has_fields_to_search_by(daemon, journald, tmp_path, sock):
+    d = daemon("--ng", "127.0.0.1:0", "--max-calls", "1", "--control-socket",
+               tmp_path / "control", "--drain-timeout", "0s",
+               launcher=journald)
+    j = Journal(d.process.pid)
+    client = Control(tmp_path / "control")
+    client.start(sock)
+    client.start(sock)
+    say_nonsense(d)
+    wait_for(lambda: j.entries("CR_EVENT=ng-refused"))
+    ready, = j.entries("CR_EVENT=ready")
+    assert ready["CR_RTP"] == d.ready["rtp"]
+    assert ready["MESSAGE"].startswith(f"ready rtp={d.ready['rtp']} ")
+    assert (ready["PRIORITY"], ready["SYSLOG_IDENTIFIER"],
+            ready["_TRANSPORT"], ready["_PID"]) == (
+        "6", "codec-runner", "journal", str(d.process.pid))
+    assert "--max-calls" in j.entries("CR_EVENT=admit-refused")[0]["CR_WHY"]
+    odd, = j.entries("-p", "info", "CR_EVENT=ng-refused")
+    assert odd["CR_CALL"] == '\ufffdö PRIORITY=0"}??[31m \\'
+    assert odd["PRIORITY"] == "6" and odd["CR_COMMAND"] == "offer"
+    # nothing came by the stream beside, and nothing is there twice
+    written = client.ask("stats", {})["result"]["log"]["written"]
+    wait_for(lambda: len(j.entries("-t", "codec-runner")) == written)
+    assert {e["_TRANSPORT"] for e in j.entries("-t", "codec-runner")} == \
+        {"journal"}
+
+
+@own_run
+def test_text_stays_text_if_that_is_asked_for(daemon, journald):
+    """As a stream, in which an entry is a line."""
+    d = daemon("--log-format", "text", launcher=journald)
+    j = Journal(d.process.pid)
+    wait_for(lambda: j.entries("_TRANSPORT=stdout"))
+    wait_for(lambda: any(" info  ready " in e["MESSAGE"]
+                         for e in j.entries("_TRANSPORT=stdout")))
+    assert not j.entries("CR_EVENT=ready")
