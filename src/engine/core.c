@@ -284,9 +284,9 @@ static bool deal_with(struct core_rq *a, struct core_task *t,
 }
 
 /* Take the frame of the job just picked. False: there is nothing to run. */
-static bool take_frame(struct core *c, struct core_task *t, cr_ns now)
+static bool take_frame(struct core *c, struct core_rq *a, struct core_task *t,
+		       cr_ns now)
 {
-	struct core_rq *a = aux_of(c, t->task.rq);
 	bool given_up = t->task.give_up && cr_may_give_up(&t->task);
 	enum core_worth worth = given_up ? CORE_GIVEN_UP : CORE_RUN;
 
@@ -330,10 +330,9 @@ static struct cr_task *checked_pick(struct core *c, struct cr_rq *rq,
 	return rq->sched->ops->pick(rq, cpu, now);
 }
 
-static struct core_task *ask_policy(struct core *c, struct cr_rq *rq,
-				    unsigned cpu, cr_ns now)
+static struct core_task *ask_policy(struct core *c, struct core_rq *a,
+				    struct cr_rq *rq, unsigned cpu, cr_ns now)
 {
-	struct core_rq *a = aux_of(c, rq);
 	struct cr_task *t = checked_pick(c, rq, cpu, now);
 
 	if (!t)
@@ -351,20 +350,20 @@ static struct core_task *ask_policy(struct core *c, struct cr_rq *rq,
 struct core_task *core_pick(struct core *c, struct cr_rq *rq, unsigned cpu,
 			    cr_ns now)
 {
+	struct core_rq *a = core_advance(c, rq, now);
 	struct core_task *t;
 	bool taken;
 
 	CR_ASSERT(cpu < rq->ncpu && !rq->cpu[cpu].running);
-	core_advance(c, rq, now);
 	cr_cpus_del(&rq->kick, cpu);
 	while (rq->nqueued) {
-		t = ask_policy(c, rq, cpu, now);
+		t = ask_policy(c, a, rq, cpu, now);
 		if (!t)
 			return NULL;
-		taken = take_frame(c, t, now);
+		taken = take_frame(c, a, t, now);
 		t->task.give_up = false;
 		if (taken) {
-			aux_of(c, rq)->counts.picks++;
+			a->counts.picks++;
 			return t;
 		}
 		leave_cpu(c, rq, cpu, CR_STOP_DROP, 0, now);

@@ -48,13 +48,16 @@ static inline struct core_rq *aux_of(const struct core *c,
 	return &c->aux[rq->id];
 }
 
-/** Time per run queue never goes back: policies rely on it. */
-static inline void core_advance(struct core *c, struct cr_rq *rq, cr_ns now)
+/** Time per run queue never goes back: policies rely on it. Returns
+ * aux_of(). */
+static inline struct core_rq *core_advance(struct core *c, struct cr_rq *rq,
+					   cr_ns now)
 {
 	struct core_rq *a = aux_of(c, rq);
 
 	CR_ASSERT(now >= a->now);
 	a->now = now;
+	return a;
 }
 
 /** What @t, whose numbers are sensible, is of rq->load_ppm. */

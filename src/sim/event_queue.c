@@ -140,7 +140,7 @@ static bool join_run(struct event_queue *q, struct event e, cr_ns now)
 	return false;
 }
 
-static void find_first(struct event_queue *q)
+static void find_first_of_all(struct event_queue *q)
 {
 	struct event first = { .at = CR_NEVER };
 	struct event_run *run = NULL;
@@ -158,6 +158,19 @@ static void find_first(struct event_queue *q)
 	}
 	q->first = first;
 	q->run_of_first = run;
+}
+
+/* Mostly all have one period. */
+static void find_first(struct event_queue *q)
+{
+	struct event_run *r = q->run;
+
+	if (q->nruns != 1 || q->heap.count || r->head == r->behind) {
+		find_first_of_all(q);
+		return;
+	}
+	q->first = r->event[r->head & (r->room - 1)];
+	q->run_of_first = r;
 }
 
 /* What nearly always happens: the first of a run comes again a period later,

@@ -2,7 +2,6 @@
 #include "sim/event_row.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,27 +33,21 @@ void event_row_close(struct event_row *r)
 	*r = (struct event_row){ 0 };
 }
 
-/* Without a branch: nobody can foresee it. */
-static bool before(struct event a, struct event b)
-{
-	return (a.at < b.at) | ((a.at == b.at) & (a.owner < b.owner));
-}
-
 /* Where @e is, or should be: behind all that are before it. */
 static uint32_t place_of(const struct event_row *r, struct event e)
 {
 	const struct event *from = &r->event[r->head];
 	uint32_t n = r->behind - r->head;
 
-	if (!n || before(r->event[r->behind - 1], e))
+	if (!n || event_row_before(r->event[r->behind - 1], e))
 		return r->behind;
 	while (n > 1) {
 		uint32_t half = n / 2;
 
-		from += half * before(from[half - 1], e);
+		from += half * event_row_before(from[half - 1], e);
 		n -= half;
 	}
-	return (uint32_t)(from - r->event) + before(*from, e);
+	return (uint32_t)(from - r->event) + event_row_before(*from, e);
 }
 
 static void shift(struct event_row *r, uint32_t from, uint32_t behind, int by)
@@ -63,20 +56,18 @@ static void shift(struct event_row *r, uint32_t from, uint32_t behind, int by)
 		(behind - from) * sizeof(*r->event));
 }
 
-static void take_out(struct event_row *r, struct event e)
+void event_row_take_within(struct event_row *r, uint32_t owner)
 {
-	uint32_t i = r->head;
+	struct event e = { .at = r->at[owner], .owner = owner };
+	uint32_t i = place_of(r, e);
 
-	if (r->event[i].owner != e.owner) {
-		i = place_of(r, e);
-		if (i - r->head > r->behind - i) {
-			shift(r, i + 1, r->behind + 1, -1);
-			r->behind--;
-			return;
-		}
+	if (i - r->head > r->behind - i) {
+		shift(r, i + 1, r->behind + 1, -1);
+		r->behind--;
+	} else {
 		shift(r, r->head, i, 1);
+		r->head++;
 	}
-	r->head++;
 }
 
 /* Back to where there is room on both sides. */
@@ -90,7 +81,7 @@ static void go_back(struct event_row *r)
 	r->behind = r->owners + n;
 }
 
-static void put_in(struct event_row *r, struct event e)
+void event_row_put_within(struct event_row *r, struct event e)
 {
 	uint32_t i;
 
@@ -108,15 +99,4 @@ static void put_in(struct event_row *r, struct event e)
 		r->behind++;
 	}
 	r->event[i] = e;
-}
-
-void event_row_set(struct event_row *r, uint32_t owner, cr_ns at)
-{
-	struct event e = { .at = r->at[owner], .owner = owner };
-
-	if (e.at != CR_NEVER)
-		take_out(r, e);
-	r->at[owner] = e.at = at;
-	if (at != CR_NEVER)
-		put_in(r, e);
 }

@@ -11,6 +11,8 @@
 #ifndef SIM_EVENT_ROW_H
 #define SIM_EVENT_ROW_H
 
+#include <stdbool.h>
+
 #include "sim/event_heap.h"
 
 /** event_row_open() first. */
@@ -32,7 +34,41 @@ static inline struct event event_row_first(const struct event_row *r)
 	return r->event[r->head];
 }
 
-/** @owner's event is at @at now; CR_NEVER: none. */
-void event_row_set(struct event_row *r, uint32_t owner, cr_ns at);
+/** Is @a before @b? Without a branch: nobody can foresee it. */
+static inline bool event_row_before(struct event a, struct event b)
+{
+	return (a.at < b.at) | ((a.at == b.at) & (a.owner < b.owner));
+}
+
+/** The same as event_row_take() and event_row_put(), where what they mostly do
+ * will not do. */
+void event_row_take_within(struct event_row *r, uint32_t owner);
+void event_row_put_within(struct event_row *r, struct event e);
+
+/** Take out the event of @owner, which has one. */
+static inline void event_row_take(struct event_row *r, uint32_t owner)
+{
+	if (r->event[r->head].owner == owner)
+		r->head++;
+	else
+		event_row_take_within(r, owner);
+	r->at[owner] = CR_NEVER;
+}
+
+/** The event of @owner, which has none, is at @at, not CR_NEVER. */
+static inline void event_row_put(struct event_row *r, uint32_t owner, cr_ns at)
+{
+	struct event e = { .at = at, .owner = owner };
+	uint32_t behind = r->behind;
+
+	r->at[owner] = at;
+	if (behind < r->room - 1 && behind > r->head &&
+	    event_row_before(r->event[behind - 1], e)) {
+		r->event[behind] = e;
+		r->event[++r->behind].at = CR_NEVER;
+	} else {
+		event_row_put_within(r, e);
+	}
+}
 
 #endif

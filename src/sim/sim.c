@@ -64,7 +64,7 @@ static void stop(struct sim *s, struct sim_rq *q, unsigned cpu,
 	cr_ns ran = q->now - q->rq->cpu[cpu].since;
 	cr_ns served = cr_ns_max(ran - c->overhead, 0);
 
-	event_row_set(&q->ends, cpu, CR_NEVER);
+	event_row_take(&q->ends, cpu);
 	(void)core_stop(s->core, q->rq, cpu, ran, why, q->now);
 	cr_cpus_add(&q->idle, cpu);
 	c->stats.busy += ran;
@@ -127,8 +127,12 @@ __attribute__((always_inline)) static inline void fetch_ahead(
 	if (slot == EVENT_NOBODY || s->added <= FEW)
 		return;
 	t = (const unsigned char *)q->task[slot];
-	for (unsigned i = 0; i < s->nlines; i++)
+	for (unsigned i = 0; i < s->nlines; i += 4) {
 		__builtin_prefetch(t + s->line[i], 1, 2);
+		__builtin_prefetch(t + s->line[i + 1], 1, 2);
+		__builtin_prefetch(t + s->line[i + 2], 1, 2);
+		__builtin_prefetch(t + s->line[i + 3], 1, 2);
+	}
 }
 
 static void arrive_due(struct sim *s, struct sim_rq *q)
@@ -248,7 +252,7 @@ static void dispatch(struct sim *s, struct sim_rq *q, unsigned cpu,
 	}
 	q->cpu[cpu].overhead = overhead;
 	cr_cpus_del(&q->idle, cpu);
-	event_row_set(&q->ends, cpu, end_of_turn(s, q, t, overhead));
+	event_row_put(&q->ends, cpu, end_of_turn(s, q, t, overhead));
 }
 
 static void pick(struct sim *s, struct sim_rq *q, unsigned cpu)

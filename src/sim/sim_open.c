@@ -94,10 +94,13 @@ static int start(struct sim *s, struct cr_err *e)
 		  : 0;
 }
 
+/* A multiple of four: the last one again. */
 static void set_lines(struct sim *s, uint64_t lines)
 {
 	for (uint64_t left = lines; left; left &= left - 1)
 		s->line[s->nlines++] = (uint16_t)(64 * __builtin_ctzll(left));
+	for (; s->nlines % 4; s->nlines++)
+		s->line[s->nlines] = s->line[s->nlines - 1];
 }
 
 int sim_open(struct sim **out, const struct sim_config *cfg, cr_ns now,

@@ -44,8 +44,8 @@ struct sim_rq {
 
 struct sim {
 	struct sim_config cfg;
-	uint16_t line[64]; /**< [nlines] where in a task is what every job needs
-			    */
+	uint16_t line[64]; /**< [nlines] where in a task is what every job
+				needs; in fours */
 	unsigned nlines;
 	size_t added; /**< tasks, ever */
 	struct core *core;

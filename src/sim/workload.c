@@ -53,17 +53,26 @@ static void describe_first(struct sim_call *c, const struct backlog_entry *e,
 					     : voice_at(c->voice, e->frame);
 }
 
-static void job_comes(struct sim_call *c, struct arrival_job j, cr_ns waited,
-		      cr_ns now)
+/* The oldest of a full backlog. */
+static void overwritten(struct sim_call *c, const struct backlog_entry *e,
+			cr_ns now)
 {
-	struct release_times t = release_arrival(&c->release, j.at);
-	struct backlog_entry e = { .frame = j.frame,
-				   .arrival = j.at,
+	struct cr_job lost = { 0 };
+
+	describe_first(c, e, &lost);
+	outcome_undone(c, &lost, backlog_waited(e), CR_OUT_OVERWRITTEN, now);
+}
+
+static void job_comes(struct sim_call *c, const struct arrival_job *j,
+		      cr_ns waited, cr_ns now)
+{
+	struct release_times t = release_arrival(&c->release, j->at);
+	struct backlog_entry e = { .frame = j->frame,
+				   .arrival = j->at,
 				   .eligible = t.eligible,
 				   .deadline = t.deadline,
 				   .waited = waited };
 	struct backlog_entry dropped = { 0 };
-	struct cr_job lost = { 0 };
 	int rc;
 
 	if (c->flow->terms.cls == CR_BE)
@@ -72,11 +81,8 @@ static void job_comes(struct sim_call *c, struct arrival_job j, cr_ns waited,
 	c->part->failed |= rc < 0;
 	c->stats->jobs += rc >= 0;
 	c->sum.jobs += rc >= 0;
-	if (rc <= 0)
-		return;
-	describe_first(c, &dropped, &lost);
-	outcome_undone(c, &lost, backlog_waited(&dropped), CR_OUT_OVERWRITTEN,
-		       now);
+	if (rc > 0)
+		overwritten(c, &dropped, now);
 }
 
 cr_ns workload_look_ahead(struct sim_call *c)
@@ -114,13 +120,14 @@ static void count_unreceived(struct sim_call *c, const struct backlog_entry *e,
 }
 
 /* A packet is there: a job, or for the jitter buffer. */
-static void packet_comes(struct sim_call *c, struct arrival_job p, cr_ns now)
+static void packet_comes(struct sim_call *c, const struct arrival_job *p,
+			 cr_ns now)
 {
-	const struct backlog_entry e = { .frame = p.frame, .arrival = p.at };
+	const struct backlog_entry e = { .frame = p->frame, .arrival = p->at };
 
 	if (!c->buffer)
 		job_comes(c, p, 0, now);
-	else if (!play_buffer_put(c->buffer, p.frame, p.seq, p.at, now))
+	else if (!play_buffer_put(c->buffer, p->frame, p->seq, p->at, now))
 		count_packet(c, &e, CR_OUT_UNBUFFERED, now);
 }
 
@@ -154,7 +161,7 @@ static void play(struct sim_call *c, cr_ns now)
 		if (f.concealed && is_over(c))
 			continue;
 		c->stats->concealed += f.concealed;
-		job_comes(c, j, f.concealed ? BACKLOG_CONCEALED : f.waited,
+		job_comes(c, &j, f.concealed ? BACKLOG_CONCEALED : f.waited,
 			  now);
 	}
 }
@@ -169,9 +176,9 @@ static void arrive_received(struct sim_call *c, cr_ns now)
 			count_unreceived(c, e, CR_OUT_UNRECEIVED, e->arrival);
 		else
 			packet_comes(c,
-				     (struct arrival_job){ .at = e->arrival,
-							   .frame = e->frame,
-							   .seq = e->seq },
+				     &(struct arrival_job){ .at = e->arrival,
+							    .frame = e->frame,
+							    .seq = e->seq },
 				     now);
 		backlog_drop(c->inbox);
 	}
@@ -196,14 +203,16 @@ static cr_ns arrive(void *arg, struct sim_task *t, cr_ns now)
 		arrive_received(c, now);
 	} else {
 		while (c->next.at <= now) {
-			packet_comes(c, c->next, now);
+			packet_comes(c, &c->next, now);
 			(void)workload_look_ahead(c);
 		}
 		next = c->next.at;
 	}
 	if (c->buffer)
 		play(c, now);
-	return cr_ns_min(next, workload_due(c));
+	if (c->inbox || c->buffer)
+		next = cr_ns_min(next, workload_due(c));
+	return next;
 }
 
 /* --- the backlog as the core sees it --- */
@@ -277,7 +286,7 @@ static void close_loop(struct sim_call *c, cr_ns now)
 	if (workload_look_ahead(c) == CR_NEVER)
 		return;
 	if (at_once) {
-		job_comes(c, c->next, 0, now);
+		job_comes(c, &c->next, 0, now);
 		c->next.at = CR_NEVER;
 	} else {
 		sim_arrive_at(c->part->w->sim, &c->st, c->next.at);
