@@ -117,14 +117,20 @@ static struct comfort_noise describe(const struct pipeline *p,
 	return noise;
 }
 
+static int64_t units(const struct pipeline *p, cr_ns time)
+{
+	return time * (int64_t)p->in_clock / CR_SEC;
+}
+
 static bool is_due(const struct pipeline *p, uint8_t level)
 {
 	const struct pipeline_noise *noise = &p->noise;
-	int64_t since = (p->next - noise->at) * CR_SEC / p->in_clock;
+	int64_t since = p->next - noise->at;
 
-	if (!noise->sent || since >= NOISE_EVERY)
+	/* negative: time has begun anew since then */
+	if (!noise->sent || since < 0 || since >= units(p, NOISE_EVERY))
 		return true;
-	return since >= NOISE_SOONEST &&
+	return since >= units(p, NOISE_SOONEST) &&
 	       (level >= noise->level + NOISE_STEP_DB ||
 		noise->level >= level + NOISE_STEP_DB);
 }

@@ -9,7 +9,7 @@
 #define FRAME 40u /* 5 ms */
 
 struct heard {
-	unsigned packets, marked;
+	unsigned packets, marked, noises;
 	uint32_t ts;
 	uint8_t second; /* octet of the last one's payload */
 };
@@ -22,6 +22,7 @@ static void emit(void *arg, const struct pipeline_packet *packet)
 	h->ts = packet->ts;
 	h->second = packet->bytes > 1 ? packet->payload[1] : 0;
 	h->marked += packet->marker;
+	h->noises += packet->noise;
 }
 
 static struct pipeline_side side(const char *codec, unsigned rate)
@@ -253,6 +254,44 @@ static void noise_of_a_new_sender_is_in_its_time(void **state)
 	}
 }
 
+/* However far timestamps have leapt since noise was sent last, it is due. */
+static void noise_is_sent_after_any_leap(void **state)
+{
+	static struct pipeline_scratch scratch;
+	static const uint8_t speech[FRAME] = { 0xff };
+	static const uint8_t level = 40;
+	const struct pipeline_input noise = { .payload = &level, .bytes = 1 };
+	struct pipeline_cfg cfg = { .in = side("pcmu", 8000),
+				    .out = side("l16", 16000),
+				    .pt_noise = 13 };
+	struct cr_err e = { "" };
+
+	(void)state;
+	/* 0: not again; 5 leaps are more ns than 63 bits hold (UBSan) */
+	for (unsigned leaps = 0; leaps < 12; leaps++) {
+		struct pipeline_input in = noise;
+		struct heard h = { 0 };
+		struct pipeline *p;
+
+		assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
+		assert_int_equal(pipeline_noise(p, &scratch, &in, 0, emit, &h),
+				 0);
+		assert_int_equal(h.packets, 1);
+		in.payload = speech;
+		in.bytes = FRAME;
+		for (unsigned i = 0; i < leaps; i++) {
+			in.ts += INT32_MAX;
+			assert_int_equal(
+				pipeline_run(p, &scratch, &in, emit, &h), 0);
+		}
+		in.ts += FRAME;
+		h.noises = 0;
+		pipeline_silence(p, &scratch, &in, FRAME, emit, &h);
+		assert_int_equal(h.noises, leaps > 0);
+		pipeline_close(p);
+	}
+}
+
 /* Packets that overlap those before them are put behind these, and those that
  * follow go on from there. */
 static void timestamps_never_go_back(void **state)
@@ -382,6 +421,7 @@ int main(void)
 		cmocka_unit_test(a_new_sender_goes_on_in_time),
 		cmocka_unit_test(digits_of_a_new_sender_are_in_its_time),
 		cmocka_unit_test(noise_of_a_new_sender_is_in_its_time),
+		cmocka_unit_test(noise_is_sent_after_any_leap),
 		cmocka_unit_test(timestamps_never_go_back),
 		cmocka_unit_test(what_is_lost_is_as_long_as_it_was),
 	};
