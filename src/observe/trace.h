@@ -70,7 +70,8 @@ void trace_on_error(struct trace *t, void (*fn)(void *arg, int err), void *arg);
 
 /**
  * Create @path with @header, the text of a JSON object, and start tracing.
- * Returns 0, or with @e: -EBUSY (already running), -EEXIST, -errno. Control
+ * Returns 0, or with @e: -EBUSY (already running), -EEXIST, -EINVAL (a
+ * pipe), -errno. Control
  * thread.
  */
 int trace_start(struct trace *t, const char *path, const char *header,
