@@ -108,12 +108,17 @@ static bool answer_question(const struct cli *c, struct table *t, int argc,
 	return false;
 }
 
-/* getopt_long() reorders what it looks at: let it look at a copy. */
-static char **copy_of(int argc, char **argv)
+/* getopt_long() reorders what it looks at: let it look at a copy. Nothing has
+ * begun yet, so without memory this is the end. */
+static char **copy_of(const struct cli *c, int argc, char **argv)
 {
 	char **copy = calloc((size_t)argc + 1, sizeof(*copy));
 
-	CR_ASSERT(copy);
+	if (!copy) {
+		(void)fprintf(stderr, "%s: no memory for the command line\n",
+			      c->program);
+		exit(1);
+	}
 	memcpy(copy, argv, (size_t)argc * sizeof(*copy));
 	return copy;
 }
@@ -121,7 +126,7 @@ static char **copy_of(int argc, char **argv)
 /* Help shows the defaults, so it must come before any value is stored. */
 bool cli_asked(const struct cli *c, int argc, char **argv)
 {
-	char **copy = copy_of(argc, argv);
+	char **copy = copy_of(c, argc, argv);
 	struct table t;
 	bool answered;
 
@@ -134,7 +139,7 @@ bool cli_asked(const struct cli *c, int argc, char **argv)
 const char *cli_peek(const struct cli *c, int argc, char **argv,
 		     const char *name)
 {
-	char **copy = copy_of(argc, argv);
+	char **copy = copy_of(c, argc, argv);
 	const char *value = NULL;
 	struct table t;
 	int val;

@@ -107,7 +107,8 @@ struct cli {
 int cli_parse(const struct cli *c, int argc, char **argv, struct cr_err *e);
 
 /** The first half of cli_parse(): was --help, --version or --man asked for? It
- * has been printed to stdout then. Changes neither @argv nor variables. */
+ * has been printed to stdout then. Changes neither @argv nor variables. Exits
+ * with 1 if there is no memory to look at @argv. */
 bool cli_asked(const struct cli *c, int argc, char **argv);
 
 /**
