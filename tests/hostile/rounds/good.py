@@ -46,6 +46,7 @@ class Call:
     clock: int = 1  # ticks out for a packet
     sent: int = 0
     got: int = 0
+    gaps: int = 0
     last: int = None
     faults: list = field(default_factory=list)
 
@@ -58,9 +59,12 @@ class Call:
         self.sent += 1
 
     def hear(self, data):
-        """Numbers go on, and the content is that of its packet."""
+        """Numbers rise, and the content is that of its packet."""
         _, pt, seq, ts, _ = struct.unpack("!BBHII", data[:12])
-        if self.last is not None and seq != self.last + 1 & 0xffff:
+        gap = seq - (seq - 1 if self.last is None else self.last) - 1 & 0xffff
+        if gap < 0x8000:
+            self.gaps += gap
+        else:
             self.faults.append(f"number {self.last}, then {seq}")
         self.last = seq
         self.got += 1
@@ -162,11 +166,11 @@ class Good:
 
     def sent(self):
         """Packets of all of them so far."""
-        return sum(sent for sent, _, _ in self.tell("counts"))
+        return sum(told[0] for told in self.tell("counts"))
 
     def flow(self, rounds=3):
         """Each hears so many packets more: they live."""
-        before = [got for _, got, _ in self.tell("counts")]
+        before = [told[1] for told in self.tell("counts")]
         wait_for("good calls go on", lambda: all(
             now[1] >= got + rounds
             for now, got in zip(self.tell("counts"), before)))
@@ -178,19 +182,21 @@ class Good:
         """Send no more, hear the last, and compare. {what: how many}"""
         told = self.tell("pause")
         lost = missed = 0
-        for of, (sent, _, _) in zip(self.calls, told):
-            of.sent = sent
+        for of, (of.sent, *_) in zip(self.calls, told):
+            pass
         counts = [self.finished(of) for of in self.calls]
 
         def all_heard():
             now = self.tell("counts")
-            return now if all(got >= c["packets_out"] for (_, got, _), c in
+            return now if all(t[1] >= c["packets_out"] for t, c in
                               zip(now, counts)) else None
 
-        for of, c, (sent, got, faults) in zip(self.calls, counts, wait_for(
-                "all that left is heard", all_heard)):
-            if faults:
-                raise Wrong(f"call {of.call} ({of.said}): {faults[:5]}")
+        for of, c, (sent, got, gaps, faults) in zip(
+                self.calls, counts,
+                wait_for("all that left is heard", all_heard)):
+            if faults or gaps > c["missing"] + c["send_failed"]:
+                raise Wrong(f"call {of.call} ({of.said}): {gaps} numbers are "
+                            f"missing; {faults[:5]}; {c}")
             if got != c["packets_out"]:
                 raise Wrong(f"{got} heard of {c['packets_out']}")
             lost += sent - c["packets_in"]
@@ -252,7 +258,7 @@ def play(calls, pipe, other):
                 except EOFError:
                     return
                 sending = sending and word != "pause"
-                pipe.send([(of.sent, of.got, of.faults) for of in calls])
+                pipe.send([(of.sent, of.got, of.gaps, of.faults) for of in calls])
             if (now := time.monotonic()) >= due:
                 due = now + TICK
                 for of in calls if sending else ():

@@ -6,14 +6,10 @@ import contextlib
 import pathlib
 import re
 import socket
-import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tests" / "integration" / "programs"))
-
-from conftest import BUILD, PATIENCE, Daemon, free_port  # noqa: E402,F401
-from control import Control  # noqa: E402
+from conftest import BUILD, PATIENCE, Daemon, free_port  # noqa: F401
+from control import Control
 
 HOST = "127.0.0.1"
 # workers, run queues, receivers, and how they receive
@@ -28,6 +24,10 @@ class Wrong(AssertionError):
     """Something that an attack must not do."""
 
 
+class Skip(Exception):
+    """This machine cannot do that."""
+
+
 def wait_for(what, done):
     """Wait until @done() gives something, and return it."""
     end = time.monotonic() + PATIENCE
@@ -39,9 +39,10 @@ def wait_for(what, done):
 
 
 class Node:
-    """A daemon. What busy machines delay is neither shed nor too old here."""
+    """A daemon. What busy machines delay is neither shed nor too old here. Not
+    @met: nobody has connected yet."""
 
-    def __init__(self, folder, shape=0, options=(), launcher=()):
+    def __init__(self, folder, shape=0, options=(), launcher=(), met=True):
         self.folder = folder
         self.path = folder / "control"
         self.records = folder / "records"
@@ -58,13 +59,19 @@ class Node:
             f"{HOST}:{self.http}", "--records", str(self.records), "--spool",
             str(folder / "spool"), "--trace-dir", str(folder / "traces"),
             *options, log=folder / "log", launcher=launcher)
+        if "--records" in options:
+            self.records = pathlib.Path(options[options.index("--records") + 1])
+        if "--ng" in options:
+            self.ng = int(options[options.index("--ng") + 1].rsplit(":")[-1])
         self.pid = self.daemon.process.pid
         self.rtp = self.daemon.ready["rtp"]
-        self.control = Control(self.path)
-        self.warm()
+        if met:
+            self.meet()
 
-    def warm(self):
-        """A call comes and goes: threads that the first one makes are there."""
+    def meet(self):
+        """Connect. A call comes and goes: threads that the first one makes are
+        there then."""
+        self.control = Control(self.path)
         call = self.ask("call.start", **{
             "in": {"codec": "pcmu"}, "out": {"codec": "pcma",
                                              "address": f"{HOST}:9"}})

@@ -4,23 +4,30 @@ import random
 import shutil
 import tempfile
 import pathlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import accounts
 import payloads
 from good import Good
 from node import Node, Wrong, wait_for
+from seam import Seam
+from stalls import Pipe
 
 
 @dataclass(frozen=True)
 class Round:
     """An attack. @attack(scene) takes about scene.seconds and returns {what: how
     many}. @floods: the good calls' packets may be lost where the kernel drops
-    them, and nowhere else. @options: of the node."""
+    them, and nowhere else. @place(folder) makes where it writes to, and gives options; @clear(folder)
+    undoes it. @pipes: names of pipes that somebody reads who stalls; the last
+    is the records'. @seam: the node runs on one."""
     name: str
     attack: object
     floods: bool = False
-    options: tuple = ()
+    place: object = None
+    clear: object = None
+    pipes: tuple = ()
+    seam: bool = False
 
 
 @dataclass
@@ -33,8 +40,9 @@ class Scene:
     rng: random.Random
     seconds: float
     folder: pathlib.Path
+    seam: Seam = None
+    pipes: tuple = ()
     sent: int = 0
-    told: dict = field(default_factory=dict)
 
 
 _recorded = {}
@@ -58,13 +66,17 @@ def play(of, seed, seconds, shape):
     """Play a round; what it counted. Raises Wrong when something is."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix=f"hostile-{of.name}-"))
     said = recorded()
-    node = Node(folder, shape, of.options)
-    good = None
+    seam = Seam(folder / "seam") if of.seam else None
+    pipes = tuple(Pipe(folder / name) for name in of.pipes)
+    node = good = None
     try:
+        node = Node(folder, shape, of.place(folder) if of.place else (),
+                    seam.launcher() if seam else ())
         good = Good(node, said)
         good.flow()
         before = node.holds()
-        scene = Scene(node, good, said, random.Random(seed), seconds, folder)
+        scene = Scene(node, good, said, random.Random(seed), seconds, folder,
+                      seam, pipes)
         counts = of.attack(scene)
         good.flow()
         counts["good"] = tally = good.end()
@@ -77,17 +89,29 @@ def play(of, seed, seconds, shape):
         wait_for(f"it holds no more than {before}: {node.holds()}",
                  lambda: node.holds() <= before)
         node.stop()
-        recorded_all(node, stats["calls_started"])
+        lines = [pipe.end() for pipe in pipes]
+        if not lines:
+            lines = [node.records.read_text().splitlines()]
+        recorded_all(lines[-1], stats)
         return counts
+    except Exception as error:
+        if node and not node.lives():
+            raise Wrong(f"it ended with {node.daemon.process.returncode}: "
+                        f"{node.log()[-4000:]}") from error
+        raise
     finally:
-        node.kill()
+        if node:
+            node.kill()
         if good:
             good.close()
+        if of.clear:
+            of.clear(folder)
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def recorded_all(node, calls):
-    """Every call has a line in the records."""
-    lines = node.records.read_text().splitlines()
-    if len(lines) != calls:
-        raise Wrong(f"{len(lines)} records of {calls} calls")
+def recorded_all(lines, stats):
+    """Every call has a line in the records, or it was counted why not."""
+    missed = stats["records"]["dropped"] + stats["records"]["failed"]
+    if len(lines) + missed != stats["calls_started"]:
+        raise Wrong(f"{len(lines)} records, {missed} missed, of "
+                    f"{stats['calls_started']} calls")
