@@ -13,7 +13,7 @@ static const struct {
 } points[] = {
 	{ 50000, 0 },
 	{ 300000, 330 * CR_US },
-	{ 750000, 450 * CR_US },
+	{ 750000, 330 * CR_US },
 	{ 950000, PACE_GAP_MAX },
 };
 enum { POINTS = sizeof(points) / sizeof(points[0]) };

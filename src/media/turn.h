@@ -44,7 +44,7 @@
 /** Most turns whose packets wait together. */
 #define TURN_BATCH BURST_PACKETS
 /** No packet waits longer than this and the turn in progress. */
-#define TURN_WAIT (400 * CR_US)
+#define TURN_WAIT (250 * CR_US)
 
 /** A turn that is over but for its packets. */
 struct turn_unsent {

@@ -214,7 +214,7 @@ static const struct cli_opt rows[] = {
 	    .flag = &raw.poll),
 	ROW(CLI_FLAG, "send-each", NULL,
 	    "Send every packet by itself at once. Otherwise a worker that has "
-	    "more to do gathers packets for up to 1 ms, which saves most of "
+	    "more to do gathers packets for up to 0.25 ms, which saves most of "
 	    "the cost of system calls. Workers that share a run queue never "
 	    "gather.",
 	    .flag = &raw.send_each),
