@@ -191,6 +191,40 @@ def test_the_time_line_adds_up(frames):
              for c in range(1, 10)))
 
 
+def shaded(axes):
+    """[(from, to)] of what is behind the lines, s."""
+    spans = [patch.get_path().transformed(patch.get_patch_transform())
+             .vertices[:, 0] for patch in axes.patches]
+    return [(min(xs), max(xs)) for xs in spans]
+
+
+@pytest.mark.parametrize("more,want", ((0, []), (12, [(4, 6)])))
+def test_the_overload_is_shaded(write, codec_report, monkeypatch, tmp_path,
+                                more, want):
+    """12 calls of 1 ms in 20 for 10 s, and as many more from 4 s to 6 s."""
+    from codec_report.figures import timeline
+    drawn, draw = [], timeline.draw
+
+    def drawing(columns):
+        drawn.append(draw(columns))
+        return drawn[-1]
+    monkeypatch.setattr(timeline, "draw", drawing)
+    due = sorted((MS + (1000 * first + 20 * i) * MS + 1500 * US * c, n + c, i)
+                 for first, n, calls, count in ((0, 1, 12, 500),
+                                                (4, 13, more, 100))
+                 for c in range(calls) for i in range(count))
+    codec_report("--plots", str(tmp_path / "plots"), write(
+        header(workers=1), *[call(c) for c in range(1, 13 + more)],
+        *[job(call=c, seq=i, arrival=at, pick=at, start=at, end=at + MS,
+              sent=at + MS, codec_ns=MS, outcome=DONE, deadline=at + 20 * MS)
+          for at, c, i in due]))
+    chart, = drawn
+    assert len(chart.axes) == 3
+    for axes in chart.axes:
+        assert shaded(axes) == [pytest.approx(span, abs=0.05)
+                                for span in want]
+
+
 def test_the_split_adds_up_to_the_delay(frames):
     from codec_report.figures import split
     load = seeded()
