@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Encoding and decoding allocate nothing; only libavcodec does, for G.723.1:
- * a handful of references a frame. Counted by standing in front of the C
- * library's allocator, which is not possible under a sanitizer.
+ * a handful of references a frame; and libopus on ARM. Counted by standing in
+ * front of the C library's allocator, which is not possible under a sanitizer.
  */
 #define _GNU_SOURCE
 #include <stdatomic.h>
@@ -89,6 +89,20 @@ static unsigned long count(const struct cr_codec *c, unsigned mode, bool dtx,
 	return before;
 }
 
+/* How many a library may need for FRAMES frames. */
+static unsigned long allowed(const char *codec)
+{
+	if (!strcmp(codec, "g723_1"))
+		return 20 * FRAMES;
+#if defined(__aarch64__)
+	/* a decoder that goes from CELT to SILK, as behind a loss, asks
+	 * /proc/cpuinfo what the CPU can do: a file and its buffer */
+	if (!strncmp(codec, "opus", 4))
+		return 2 * FRAMES / 10;
+#endif
+	return 0;
+}
+
 static void frames_allocate_nothing(void **state)
 {
 	struct speech_corpus *corpus[2] = { NULL, NULL };
@@ -114,7 +128,9 @@ static void frames_allocate_nothing(void **state)
 				printf("%s: %.1f allocations a frame, there "
 				       "and back\n",
 				       (*c)->name, (double)n / FRAMES);
-			assert_in_range(n, 0, lav ? 20 * FRAMES : 0);
+			if (n > allowed((*c)->name))
+				fail_msg("%s, mode %u: %lu allocations",
+					 (*c)->name, mode, n);
 		}
 	}
 	speech_close(corpus[0]);

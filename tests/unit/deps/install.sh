@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # install.sh DEPS: DEPS/install asks apt for what is missing of the sections it
 # is given, of alternatives for the first that the release has, and for nothing
-# when one of each is there. dpkg and apt are stand-ins: $there is installed,
-# $known can be had, what apt-get is told stands in "told".
+# when one of each is there; with --for ARCHITECTURE for the libraries of that one.
+# dpkg and apt are stand-ins: $there is installed, $known can be had, what dpkg and
+# apt-get are told stands in "told".
 set -eu
 deps=$(readlink -f "$1")
 dir=$(mktemp -d)
@@ -18,6 +19,11 @@ cc
 new | old
 [run]
 python
+[other]
+cc-for-arm
+libone-dev
+libtwo-dev | libthree-dev
+tool-dev
 [test]
 never
 END
@@ -38,6 +44,10 @@ stand_in apt-get <<'END'
 #!/bin/sh
 echo "$*" >>told
 [ "$1" != "$fails" ]
+END
+stand_in dpkg <<'END'
+#!/bin/sh
+echo "$*" >>told
 END
 stand_in id <<'END'
 #!/bin/sh
@@ -72,6 +82,15 @@ there="cc old" known="new old" expect "" build
 there="cc new python" expect "" build run
 # What no release has: apt says so of the first.
 there="cc" expect "$(asks new)" build
+
+# libraries for programs of another architecture
+known="cc-for-arm libone-dev:arm64 libtwo-dev:arm64 tool-dev" expect \
+	"--add-architecture arm64
+$(asks "cc-for-arm libone-dev:arm64 libtwo-dev:arm64 tool-dev")" --for arm64 other
+there="cc-for-arm libone-dev libthree-dev:arm64 tool-dev" known="libone-dev:arm64" expect \
+	"--add-architecture arm64
+$(asks libone-dev:arm64)" --for arm64 other
+there="cc-for-arm libone-dev:arm64 libthree-dev:arm64 tool-dev" expect "" --for arm64 other
 
 known="cc new" fails=install
 export known fails
