@@ -77,6 +77,9 @@
 	X(noises_out, NULL, "packets of comfort noise sent")                   \
 	X(late, "LATE", "frames sent after their deadline")                    \
 	X(cmr, NULL, "packets that asked for a codec mode (CMR)")              \
+	X(delay_ns, NULL,                                                      \
+	  "time from arrival to sending of the frames transcoded, all "        \
+	  "together")                                                          \
 	X(codec_ns, NULL, "time inside the codecs")                            \
 	X(busy_ns, NULL, "time that workers were busy, including sending")
 

@@ -50,6 +50,8 @@ static void count_delay(struct turn_worker *w, const struct turn_unsent *unsent)
 
 	if (done > job->deadline)
 		call_count(&c->count.late, 1);
+	if (delay > 0)
+		call_count(&c->count.delay_ns, (unsigned long long)delay);
 	if (delay > (cr_ns)atomic_load_explicit(&c->count.delay_max_ns,
 						memory_order_relaxed))
 		atomic_store_explicit(&c->count.delay_max_ns,

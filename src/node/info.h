@@ -84,6 +84,24 @@ struct node_call_info {
 	struct node_rtcp_info rtcp;
 };
 
+/** What calls are put in order by, see node_top(). */
+enum node_top_key {
+	NODE_TOP_LOSS,
+	NODE_TOP_MISSING,
+	NODE_TOP_COST,
+	NODE_TOP_DELAY
+};
+#define NODE_TOP_NAMES "loss", "missing", "cost", "delay", NULL
+
+/** What a call did lately, per second. */
+struct node_top_rates {
+	double in, late; /**< packets that came, frames sent late    */
+	double lost;	 /**< frames, for want of time               */
+	double missing;	 /**< packets that never came, or were dropped */
+	double load;	 /**< CPUs                                   */
+	cr_ns delay;	 /**< from arrival to sending, on average    */
+};
+
 /** What the client that starts a call has to know. */
 struct node_call_place {
 	uint32_t id;

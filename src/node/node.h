@@ -279,6 +279,26 @@ bool node_cost(const struct node *n, unsigned i, struct node_cost_info *out);
 unsigned long long node_lost(struct node *n);
 /** One call: parameters, counters, the policy's own numbers. */
 void node_call_info(struct node_call *nc, struct node_call_info *out);
+/** A call in an order. */
+struct node_top {
+	double value, load; /**< of the key; CPUs */
+	struct node_call *call;
+};
+
+/**
+ * The calls that come first by @by, then by their load, then by their id, in
+ * order into @out[limit]; returns how many. All calls are looked at, so the
+ * work is of their number, and of @limit only by its logarithm.
+ *
+ * What they did counts from the sample before the last one on: a sample is
+ * taken when this is called and the last one is 500 ms old. Calls that started
+ * since then are not in it. *@window: how long that is, or was, at most.
+ */
+unsigned node_top(struct node *n, enum node_top_key by, struct node_top *out,
+		  unsigned limit, cr_ns *window);
+/** What @nc did in that time. */
+void node_top_rates(const struct node_call *nc, struct node_top_rates *out);
+
 /** What is left of @nc, for the one whom node_config.ended() tells. Pointers
  * are into @out. */
 void node_call_record(struct node_call *nc, struct node_record *out);

@@ -25,6 +25,11 @@
 RB_HEAD(node_tree, node_call);
 RB_HEAD(conversation_tree, conversation);
 
+/** Counters of a call at one moment, for node_top(). */
+struct node_top_sample {
+	unsigned long long in, lost, missing, late, done, delay, busy;
+};
+
 /** A stream as the control thread sees it: a call of the engine, or a relay.
  * One that has changed from one to the other has both, to its end: then a
  * relay's call sleeps. */
@@ -47,7 +52,8 @@ struct node_call {
 	unsigned learned;  /**< of its recent costs, told to costs_learn() */
 	unsigned cmr_over; /**< modes that CMRs asked for beyond the capacity */
 	cr_ns started;
-	cr_ns started_utc; /**< CLOCK_REALTIME */
+	cr_ns started_utc;		/**< CLOCK_REALTIME */
+	struct node_top_sample was, is; /**< at n->top_at[]; zero: not yet */
 	/** Its own; NULL: the shared port, or a leg of ... */
 	struct node_leg *ear;
 	struct conversation *conversation; /**< ... this one, or NULL */
@@ -156,6 +162,7 @@ struct node {
 	uint32_t last_id;
 	cr_ns started;
 	uint64_t calls_started, calls_refused;
+	cr_ns top_at[2]; /**< the samples of calls before the last, and last */
 	/** Of legs that have gone: what was counted with no call. */
 	atomic_ullong leg_drops, leg_unread;
 	/** Sums over calls that have gone, in the order of CALL_COUNTERS. */

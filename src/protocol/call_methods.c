@@ -251,3 +251,41 @@ json_t *method_call_list(void *arg, struct rpc_peer *peer, const json_t *params,
 	tell.more = living_after(sv->node, ask.after) != NULL;
 	return field_write(call_list_fields, &tell);
 }
+
+/* --- the first ones --- */
+
+struct top {
+	unsigned n;
+	struct node_top call[PAGE_MAX];
+};
+
+static bool top_at(void *arg, unsigned i, void *item)
+{
+	const struct top *top = arg;
+	struct call_top_entry *to = item;
+
+	if (i >= top->n)
+		return false;
+	node_call_info(top->call[i].call, &to->info);
+	node_top_rates(top->call[i].call, &to->rates);
+	return true;
+}
+
+json_t *method_call_top(void *arg, struct rpc_peer *peer, const json_t *params,
+			struct rpc_error *err)
+{
+	static const char *const names[] = { NODE_TOP_NAMES };
+	struct service *sv = arg;
+	struct top top = { 0 };
+	struct call_top_result tell = { .top = { top_at, &top } };
+	struct call_top_request ask;
+
+	(void)peer;
+	if (!request_read(call_top_fields, &ask, params, err))
+		return NULL;
+	top.n = node_top(sv->node, (enum node_top_key)ask.sort, top.call,
+			 ask.limit, &tell.window);
+	tell.calls = node_calls(sv->node);
+	tell.sort = names[ask.sort];
+	return field_write(call_top_result_fields, &tell);
+}

@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "base/nearest.h"
-#include "base/units.h"
 #include "app/ctl/args.h"
 #include "app/ctl/help.h"
 #include "app/ctl/reference.h"
 #include "app/ctl/views.h"
+#include "app/ctl/words.h"
 #include "protocol/tables/call.h"
 #include "protocol/tables/conversation.h"
 #include "protocol/tables/convert.h"
@@ -54,6 +54,12 @@ static int call_start(struct ctl_request *r, const char *const *words,
 		      unsigned n, struct cr_err *e)
 {
 	return start(r, words, n, call_start_fields, e);
+}
+
+static int call_top(struct ctl_request *r, const char *const *words, unsigned n,
+		    struct cr_err *e)
+{
+	return ctl_object(&r->params, words, n, call_top_fields, e);
 }
 
 static int conversation_start(struct ctl_request *r, const char *const *words,
@@ -176,99 +182,6 @@ static int scheduler(struct ctl_request *r, const char *const *words,
 	return 0;
 }
 
-/* KEY=VALUE words, joined by commas as the scheduler's options are written. */
-static int tune(struct ctl_request *r, const char *const *words, unsigned n,
-		struct cr_err *e)
-{
-	char text[512] = "";
-	size_t used = 0;
-
-	for (unsigned i = 0; i < n; i++) {
-		int more = snprintf(text + used, sizeof(text) - used, "%s%s",
-				    i ? "," : "", words[i]);
-
-		used += (size_t)more;
-		if (used >= sizeof(text))
-			return cr_fail(e, -EINVAL, "tune: too many options");
-	}
-	r->params = json_pack("{s:s}", "options", text);
-	return 0;
-}
-
-static int trace_start(struct ctl_request *r, const char *const *words,
-		       unsigned n, struct cr_err *e)
-{
-	if (n > 1 && strcmp(words[1], "overwrite") != 0)
-		return cr_fail(e, -EINVAL,
-			       "trace start: '%s' is not "
-			       "'overwrite'",
-			       words[1]);
-	r->params =
-		json_pack("{s:s, s:b}", "name", words[0], "overwrite", n > 1);
-	return 0;
-}
-
-static int watch(struct ctl_request *r, const char *const *words, unsigned n,
-		 struct cr_err *e)
-{
-	int64_t times = 0;
-
-	r->interval = CR_SEC;
-	if (n > 0 && (units_parse_time(words[0], &r->interval) ||
-		      r->interval < 10 * CR_MS || r->interval > 3600 * CR_SEC))
-		return cr_fail(e, -EINVAL,
-			       "watch: '%s' is no time from 10ms to 1h",
-			       words[0]);
-	if (n > 1 && (units_parse_int(words[1], &times) || times < 1 ||
-		      times > UINT32_MAX))
-		return cr_fail(e, -EINVAL, "watch: '%s' is no number of times",
-			       words[1]);
-	r->times = (unsigned)times;
-	return 0;
-}
-
-static int drain(struct ctl_request *r, const char *const *words, unsigned n,
-		 struct cr_err *e)
-{
-	cr_ns limit;
-
-	if (n && units_parse_time(words[0], &limit))
-		return cr_fail(e, -EINVAL,
-			       "drain: '%s' is no time, such as 30s", words[0]);
-	if (n)
-		r->params = json_pack("{s:s}", "limit", words[0]);
-	return 0;
-}
-
-/* A whole request object, or a method and its parameters as JSON. */
-static int raw(struct ctl_request *r, const char *const *words, unsigned n,
-	       struct cr_err *e)
-{
-	const char *text = n > 1 ? words[1] : words[0];
-	const char *method = words[0];
-	json_error_t error;
-	json_t *o = NULL;
-
-	if (n > 1 || words[0][0] == '{') {
-		o = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-		if (!o)
-			return cr_fail(e, -EINVAL, "raw: column %d: %s",
-				       error.column, error.text);
-	}
-	if (o && n == 1) {
-		method = json_string_value(json_object_get(o, "method"));
-		r->params = json_incref(json_object_get(o, "params"));
-	} else {
-		r->params = json_incref(o);
-	}
-	if (method)
-		(void)snprintf(r->method, sizeof(r->method), "%s", method);
-	json_decref(o);
-	return method ? 0
-		      : cr_fail(e, -EINVAL,
-				"raw: the object has no \"method\"");
-}
-
 static void print_help(const struct method *about, FILE *out)
 {
 	if (about)
@@ -303,13 +216,13 @@ static const struct command commands[] = {
 	  NULL },
 	{ "scheduler set", "scheduler.set", "NAME[,KEY=VALUE...]", 1, 1,
 	  scheduler, NULL, NULL },
-	{ "scheduler tune", "scheduler.tune", "KEY=VALUE...", 1, 64, tune, NULL,
-	  NULL },
+	{ "scheduler tune", "scheduler.tune", "KEY=VALUE...", 1, 64, words_tune,
+	  NULL, NULL },
 	{ "scheduler", "scheduler.set", "[NAME[,KEY=VALUE...]]", 0, 1,
 	  scheduler, NULL,
 	  "Short for scheduler set; without a name: the scheduler in use, and "
 	  "its options." },
-	{ "tune", "scheduler.tune", "KEY=VALUE...", 1, 64, tune, NULL,
+	{ "tune", "scheduler.tune", "KEY=VALUE...", 1, 64, words_tune, NULL,
 	  "Short for scheduler tune." },
 	{ "call start", "call.start", "KEY=VALUE...", 1, 64, call_start, NULL,
 	  "Start a call, and print where to send. Keys are the parameters of "
@@ -374,16 +287,26 @@ static const struct command commands[] = {
 	  "The conversions: waiting, running, and the last that ended." },
 	{ "convert", "convert.start", "IN OUT [KEY=VALUE...]", 2, 64, convert,
 	  NULL, "Short for convert start." },
-	{ "watch", "", "[INTERVAL [TIMES]]", 0, 2, watch, NULL,
+	{ "watch", "", "[INTERVAL [TIMES]]", 0, 2, words_watch, NULL,
 	  "Show a table of rates, anew every second or INTERVAL, until you "
 	  "interrupt it or TIMES times: totals, how busy the workers are, "
 	  "calls by class and codecs, and the calls that lose most frames. "
 	  "With --json it prints lines of JSON." },
-	{ "trace start", "trace.start", "NAME [overwrite]", 1, 2, trace_start,
-	  NULL, "Write a trace file in the server's trace folder." },
+	{ "call top", "call.top", "[KEY=VALUE...]", 0, 64, call_top, NULL,
+	  NULL },
+	{ "top", "", "[INTERVAL [TIMES]]", 0, 2, words_top, NULL,
+	  "Show the calls that stand out, anew every second or INTERVAL, until "
+	  "you interrupt it or TIMES times: frames lost, packets missing, CPU "
+	  "time and delay of each in that time. --sort says which come first, "
+	  "or the keys l, m, c and d; q quits. --once shows one page; with "
+	  "--json a page is a line of JSON, the result of call.top. The server "
+	  "chooses the calls, however many there are." },
+	{ "trace start", "trace.start", "NAME [overwrite]", 1, 2,
+	  words_trace_start, NULL,
+	  "Write a trace file in the server's trace folder." },
 	{ "trace stop", "trace.stop", "", 0, 0, no_params, NULL, NULL },
-	{ "drain", "drain", "[TIME]", 0, 1, drain, NULL, NULL },
-	{ "raw", "", "REQUEST | METHOD [PARAMS]", 1, 2, raw, NULL,
+	{ "drain", "drain", "[TIME]", 0, 1, words_drain, NULL, NULL },
+	{ "raw", "", "REQUEST | METHOD [PARAMS]", 1, 2, words_raw, NULL,
 	  "Send a JSON-RPC request object, or a method and its parameters as "
 	  "JSON." },
 	{ "help", "", "[METHOD]", 0, 64, help, NULL,

@@ -26,6 +26,8 @@ struct ctl_request {
 	 * until interrupted). 0: one request. */
 	cr_ns interval;
 	unsigned times;
+	/** With interval: of the calls that stand out. */
+	bool top;
 	/** No request: print this, about a method or NULL. */
 	void (*print)(const struct method *about, FILE *out);
 	const struct method *about;

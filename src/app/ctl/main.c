@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "app/ctl/follow.h"
-#include "app/ctl/page.h"
 #include "base/cli.h"
 #include "app/ctl/command.h"
 #include "app/ctl/show.h"
+#include "app/ctl/top.h"
 #include "app/ctl/watch.h"
 #include "protocol/tables/call.h"
 #include "rpc/client.h"
@@ -27,8 +27,10 @@ static int64_t udp_port = TRANSPORT_UDP_PORT;
 static int64_t kind = TRANSPORT_AUTO;
 static int64_t peer_timeout = TRANSPORT_PEER_TIMEOUT;
 static int64_t timeout;
-static bool as_json;
+static bool as_json, once;
+static int64_t sort, limit;
 
+static const char *const sorts[] = { NODE_TOP_NAMES };
 static const char *const kinds[] = { "auto", "kernel", "user", NULL };
 
 static const struct cli_opt opts[] = {
@@ -53,12 +55,25 @@ static const struct cli_opt opts[] = {
 	  "--peer-timeout.",
 	  .number = &timeout, .min = CR_MS, .max = 2 * 3600 * CR_SEC,
 	  .dflt = "" },
+	{ CLI_ENUM, "sort", 's', NULL,
+	  "Of top: which calls come first. loss: who lose most frames for lack "
+	  "of CPU time; missing: of whom most packets do not come; cost: who "
+	  "take most CPU time; delay: whose frames take longest.",
+	  .number = &sort, .names = sorts },
+	{ CLI_INT, "limit", 0, "N",
+	  "Of top: how many calls. Default: as many as the terminal has lines, "
+	  "else 20.",
+	  .number = &limit, .min = 1, .max = PAGE_MAX, .dflt = "" },
+	{ CLI_FLAG, "once", 0, NULL,
+	  "Of top: one page, of the time from now to INTERVAL later.",
+	  .flag = &once },
 	{ 0 },
 };
 
 static const struct cli_line examples[] = {
 	{ "codec-ctl list", "show the calls" },
 	{ "codec-ctl watch 2s", "show rates, anew every two seconds" },
+	{ "codec-ctl top --sort cost", "show the calls that cost most" },
 	{ "codec-ctl call start in.codec=pcmu out.codec=amr out.mode=12.2 "
 	  "out.address=127.0.0.1:5004",
 	  "start a call from G.711 to AMR" },
@@ -191,8 +206,6 @@ static const struct list {
 	{ "convert.list", "conversions", "conversion" },
 };
 
-static const struct list *const calls = &lists[0];
-
 /* The one that is asked for as a whole, or NULL. */
 static const struct list *list_of(const struct ctl_request *r)
 {
@@ -234,6 +247,11 @@ static int ask_pages(struct rpc_client *c, const struct list *list,
 	return rc;
 }
 
+static int ask_calls(struct rpc_client *c, json_t **result)
+{
+	return ask_pages(c, &lists[0], result);
+}
+
 static int show(const struct ctl_request *r, const json_t *result)
 {
 	if (as_json) {
@@ -252,124 +270,33 @@ static int show(const struct ctl_request *r, const json_t *result)
 	return 0;
 }
 
-/* --- watch --- */
-
-struct watch {
-	struct event_base *base;
-	struct rpc_client *client;
-	const struct ctl_request *request;
-	struct event *interrupt, *terminate, *timer;
-	bool stop;
-};
-
-static void on_signal(evutil_socket_t sig, short what, void *arg)
-{
-	struct watch *w = arg;
-
-	(void)sig, (void)what;
-	w->stop = true;
-	(void)event_base_loopbreak(w->base);
-}
-
-static void on_timer(evutil_socket_t fd, short what, void *arg)
-{
-	struct watch *w = arg;
-
-	(void)fd, (void)what;
-	(void)event_base_loopbreak(w->base);
-}
-
-static int sample(struct watch *w, struct ctl_sample *s)
-{
-	json_t *list = NULL;
-	int rc = ask(w->client, "stats", NULL, &s->stats);
-
-	if (!rc)
-		rc = ask_pages(w->client, calls, &list);
-	if (!rc)
-		s->calls = json_incref(json_object_get(list, "calls"));
-	json_decref(list);
-	return rc;
-}
-
-static int show_sample(const struct ctl_sample *before,
-		       const struct ctl_sample *now, bool first)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *f;
-	int rc;
-
-	if (as_json) {
-		(void)json_dumpf(now->stats, stdout, JSON_COMPACT);
-		(void)putchar('\n');
-		return fflush(stdout) ? -errno : 0;
-	}
-	f = open_memstream(&text, &size);
-	if (!f)
-		return -ENOMEM;
-	ctl_watch_page(before, now, f);
-	rc = fclose(f) ? -ENOMEM : ctl_page(text, first);
-	free(text);
-	return rc;
-}
-
-static void wait_interval(struct watch *w)
-{
-	const cr_ns t = w->request->interval;
-	const struct timeval tv = { t / CR_SEC, t % CR_SEC / CR_US };
-
-	(void)evtimer_add(w->timer, &tv);
-	(void)event_base_dispatch(w->base);
-	(void)evtimer_del(w->timer);
-}
-
-/* Returns an exit code. */
-static int watch(struct watch *w)
-{
-	struct ctl_sample before = { 0 }, now = { 0 };
-	int rc = sample(w, &before), err = 0;
-
-	for (unsigned n = 0; !rc && !err; n++) {
-		if (w->request->times && n == w->request->times)
-			break;
-		wait_interval(w);
-		if (w->stop)
-			break;
-		rc = sample(w, &now);
-		if (rc)
-			break;
-		err = show_sample(&before, &now, n == 0);
-		ctl_sample_free(&before);
-		before = now;
-		now = (struct ctl_sample){ 0 };
-	}
-	ctl_sample_free(&before);
-	ctl_sample_free(&now);
-	if (w->stop && rc == EXIT_UNREACHABLE)
-		rc = 0; /* interrupted while it asked */
-	return err ? complain(EXIT_REFUSED, strerror(-err)) : rc;
-}
-
 static int run_watch(struct event_base *base, struct rpc_client *c,
 		     const struct ctl_request *r)
 {
-	struct watch w = { .base = base, .client = c, .request = r };
-	int rc = EXIT_UNREACHABLE;
+	struct ctl_watch w = { .base = base,
+			       .client = c,
+			       .ask = ask,
+			       .ask_calls = ask_calls,
+			       .interval = r->interval,
+			       .times = r->times,
+			       .json = as_json };
 
-	w.interrupt = evsignal_new(base, SIGINT, on_signal, &w);
-	w.terminate = evsignal_new(base, SIGTERM, on_signal, &w);
-	w.timer = evtimer_new(base, on_timer, &w);
-	if (w.interrupt && w.terminate && w.timer &&
-	    !event_add(w.interrupt, NULL) && !event_add(w.terminate, NULL))
-		rc = watch(&w);
-	if (w.timer)
-		event_free(w.timer);
-	if (w.interrupt)
-		event_free(w.interrupt);
-	if (w.terminate)
-		event_free(w.terminate);
-	return rc;
+	return ctl_watch(&w);
+}
+
+static int run_top(struct event_base *base, struct rpc_client *c,
+		   const struct ctl_request *r)
+{
+	struct ctl_top t = { .base = base,
+			     .client = c,
+			     .ask = ask,
+			     .interval = r->interval,
+			     .times = once ? 1 : r->times,
+			     .sort = (int)sort,
+			     .limit = (unsigned)limit,
+			     .json = as_json };
+
+	return ctl_top(&t);
 }
 
 /* --- */
@@ -410,7 +337,9 @@ static int run(struct event_base *base, const struct ctl_request *r)
 		json_decref(r->params);
 		return complain(EXIT_UNREACHABLE, e.text);
 	}
-	if (r->interval)
+	if (r->top)
+		rc = run_top(base, c, r);
+	else if (r->interval)
 		rc = run_watch(base, c, r);
 	else if (list_of(r))
 		rc = ask_pages(c, list_of(r), &result);

@@ -14,6 +14,7 @@ static const char *const jitters[] = { CALL_JITTER_NAMES };
 static const char *const fills[] = { CALL_FILL_NAMES };
 static const char *const models[] = { CALL_MODEL_NAMES };
 static const char *const rtcps[] = { CALL_RTCP_NAMES };
+static const char *const tops[] = { NODE_TOP_NAMES };
 static const char *const ports[] = { "shared", "own", NULL };
 
 const struct field contract_fields[] = {
@@ -290,5 +291,17 @@ const struct field page_fields[] = {
 	  .help = "list only entries with an id greater than this" },
 	{ ROW_INT(page, "limit", limit), .min = 1, .max = PAGE_MAX, .dflt = 50,
 	  .help = "largest number of entries in the reply" },
+	{ 0 },
+};
+
+const struct field call_top_fields[] = {
+	{ ROW_CHOICE(call_top, "sort", sort, tops),
+	  .help = "which calls come first; loss: who lose most frames for lack "
+		  "of time; missing: of whom most packets do not come, or are "
+		  "dropped; cost: who take most CPU time; delay: whose frames "
+		  "take longest through the node. Of equal ones first who cost "
+		  "more" },
+	{ ROW_INT(call_top, "limit", limit), .min = 1, .max = PAGE_MAX,
+	  .dflt = 20, .help = "largest number of calls in the reply" },
 	{ 0 },
 };

@@ -24,6 +24,12 @@ struct page_request {
 
 enum { PAGE_MAX = 200 };
 
+/** call.top. */
+struct call_top_request {
+	int sort; /**< enum node_top_key */
+	unsigned limit;
+};
+
 FIELD_TABLE_DECLARE(rtcp_info, struct leg_rtcp_info);
 FIELD_TABLE_DECLARE(rtcp_far, struct leg_rtcp_info);
 FIELD_TABLE_DECLARE(contract, struct contract);
@@ -41,6 +47,7 @@ FIELD_TABLE_DECLARE(call_change_out, struct call_change_request);
 FIELD_TABLE_DECLARE(call_change, struct call_change_request);
 FIELD_TABLE_DECLARE(call_reference, struct call_reference);
 FIELD_TABLE_DECLARE(page, struct page_request);
+FIELD_TABLE_DECLARE(call_top, struct call_top_request);
 
 /* --- results --- */
 
@@ -73,6 +80,19 @@ struct call_list_result {
 	bool more;
 };
 
+/** A call of call.top. */
+struct call_top_entry {
+	struct node_top_rates rates;
+	struct node_call_info info;
+};
+
+struct call_top_result {
+	unsigned calls;
+	cr_ns window;
+	const char *sort;
+	struct field_each top; /**< struct call_top_entry */
+};
+
 FIELD_TABLE_DECLARE(side_info, struct node_side_info);
 FIELD_TABLE_DECLARE(admitted, struct node_admitted);
 FIELD_TABLE_DECLARE(call_counts, struct node_call_counts);
@@ -87,5 +107,7 @@ FIELD_TABLE_DECLARE(call_place_result, struct call_place_result);
 FIELD_TABLE_DECLARE(call_result, struct call_result);
 FIELD_TABLE_DECLARE(call_ended, struct call_ended);
 FIELD_TABLE_DECLARE(call_list, struct call_list_result);
+FIELD_TABLE_DECLARE(call_top_entry, struct call_top_entry);
+FIELD_TABLE_DECLARE(call_top_result, struct call_top_result);
 
 #endif

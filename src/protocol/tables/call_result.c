@@ -281,3 +281,57 @@ const struct field call_list_fields[] = {
 		  "last id" },
 	{ 0 },
 };
+
+const struct field call_top_entry_fields[] = {
+	{ ROW_INT(call_top_entry, "call", info.id), .label = "CALL",
+	  .help = "id of the call" },
+	{ ROW_TEXT(call_top_entry, "label", info.label), .label = "LABEL",
+	  .help = "what the client of its conversation calls it; missing if "
+		  "it has no name" },
+	{ ROW_CHOICE(call_top_entry, "class", info.terms.cls, classes),
+	  .label = "CLASS", .help = "how strict the deadline is" },
+	{ ROW_TEXT(call_top_entry, "transcoding", info.transcoding),
+	  .label = "TRANSCODING", .help = "codecs, modes, packet; or relay" },
+	{ ROW_ADDRESS(call_top_entry, "to", info.to), .label = "TO",
+	  .help = "address that the call sends packets to" },
+	{ ROW_TIME(call_top_entry, "age", info.age, "s"), .label = "AGE_S",
+	  .help = "time since the call was started" },
+	{ ROW_REAL(call_top_entry, "in_per_s", rates.in), .unit = "packets",
+	  .label = "IN/S", .help = "packets accepted a second" },
+	{ ROW_REAL(call_top_entry, "lost_per_s", rates.lost), .unit = "frames",
+	  .label = "LOST/S",
+	  .help = "frames lost a second for lack of time: overwritten, stale, "
+		  "shed or concealed" },
+	{ ROW_REAL(call_top_entry, "missing_per_s", rates.missing),
+	  .unit = "packets", .label = "MISSING/S",
+	  .help = "packets a second that never came, or were dropped" },
+	{ ROW_REAL(call_top_entry, "late_per_s", rates.late), .unit = "frames",
+	  .label = "LATE/S",
+	  .help = "frames a second that were sent after their deadline" },
+	{ ROW_REAL(call_top_entry, "load", rates.load), .unit = "CPUs",
+	  .label = "LOAD", .help = "CPU time that it takes, as measured" },
+	{ ROW_TIME(call_top_entry, "delay", rates.delay, "ms"),
+	  .label = "DELAY_MS",
+	  .help = "time from arrival to sending of its frames, on average" },
+	{ ROW_TIME(call_top_entry, "delay_max", info.count.delay_max_ns, "ms"),
+	  .label = "MAX_DELAY_MS", .help = "the longest since its start" },
+	{ ROW_INT(call_top_entry, "waiting", info.waiting), .unit = "frames",
+	  .label = "WAITING", .help = "frames that wait for their turn" },
+	{ 0 },
+};
+
+const struct field call_top_result_fields[] = {
+	{ ROW_INT(call_top_result, "calls", calls),
+	  .help = "number of calls, of which these are the first" },
+	{ ROW_TEXT(call_top_result, "sort", sort),
+	  .help = "what they are sorted by" },
+	{ ROW_TIME(call_top_result, "window", window, "s"),
+	  .help = "the time that rates and averages are of: between the last "
+		  "two looks at all calls. A request looks if the last look is "
+		  "500 ms old; the first time, it is since the node's start. "
+		  "Of "
+		  "a younger call since its start" },
+	{ ROW_EACH(call_top_result, "top", top, call_top_entry),
+	  .help = "the calls, in order" },
+	{ 0 },
+};

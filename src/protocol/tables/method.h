@@ -26,6 +26,9 @@
 	  "return one call's parameters and counters")                         \
 	X(call_list, "call.list", page, call_list,                             \
 	  "list the calls, page by page")                                      \
+	X(call_top, "call.top", call_top, call_top_result,                     \
+	  "return the calls that lose, cost or wait most, with what they did " \
+	  "lately")                                                            \
 	X(leg_open, "leg.open", leg_open, leg_info,                            \
 	  "open a leg towards a party before it talks; returns the address "   \
 	  "to send to. The party is learned and its packets are counted from " \

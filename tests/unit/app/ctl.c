@@ -10,7 +10,7 @@
 #include "app/ctl/command.h"
 #include "app/ctl/show.h"
 #include "app/ctl/views.h"
-#include "app/ctl/watch.h"
+#include "app/ctl/watch_page.h"
 
 enum { WORDS_MAX = 16 };
 

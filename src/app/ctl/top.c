@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loop of "codec-ctl top", and the terminal: keys come one by one and are
+ * not shown meanwhile.
+ *
+ * The first answer is about the time since somebody asked before, which may be
+ * long: it is shown only where the next one replaces it.
+ */
+#include "app/ctl/top.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "app/ctl/page.h"
+#include "app/ctl/top_page.h"
+#include "node/info.h"
+#include "protocol/tables/call.h"
+
+enum { FAILED = 1, UNREACHABLE = 3 };
+enum { LIMIT = 20 };
+
+#define KEYS "l loss, m missing, c cost, d delay, q quit"
+
+static const char *const sorts[] = { NODE_TOP_NAMES };
+
+/* What it waits for. */
+enum { TIMER, KEY, INTERRUPT, TERMINATE, RESIZED, CONTINUED, EVENTS };
+
+struct topping {
+	struct ctl_top *top;
+	struct event *event[EVENTS];
+	bool keys; /* are read */
+	struct termios before;
+	bool stop, shown;
+};
+
+/* --- the terminal --- */
+
+static void read_keys(struct topping *w)
+{
+	struct termios raw = w->before;
+
+	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	raw.c_cc[VMIN] = 1;
+	raw.c_cc[VTIME] = 0;
+	(void)tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+}
+
+static void begin_keys(struct topping *w)
+{
+	w->keys = !w->top->json && isatty(STDIN_FILENO) == 1 &&
+		  isatty(STDOUT_FILENO) == 1 &&
+		  !tcgetattr(STDIN_FILENO, &w->before);
+	if (w->keys)
+		read_keys(w);
+}
+
+static void end_keys(const struct topping *w)
+{
+	if (w->keys)
+		(void)tcsetattr(STDIN_FILENO, TCSANOW, &w->before);
+}
+
+static void take_key(struct topping *w, char key)
+{
+	if (key == 'q' || key == 'Q')
+		w->stop = true;
+	for (int i = 0; sorts[i]; i++)
+		if (key == sorts[i][0])
+			w->top->sort = i;
+}
+
+/* --- events: each ends the wait --- */
+
+static void on_event(evutil_socket_t fd, short what, void *arg)
+{
+	struct topping *w = arg;
+
+	(void)what;
+	if (fd == SIGINT || fd == SIGTERM)
+		w->stop = true;
+	if (fd == SIGCONT && w->keys)
+		read_keys(w); /* the shell has taken it back */
+	if (fd == SIGCONT || fd == SIGWINCH)
+		w->shown = false;
+	(void)event_base_loopbreak(w->top->base);
+}
+
+static void on_key(evutil_socket_t fd, short what, void *arg)
+{
+	struct topping *w = arg;
+	char key[16];
+	ssize_t n = read(fd, key, sizeof(key));
+
+	(void)what;
+	if (n <= 0) /* the terminal has gone */
+		w->stop = true;
+	for (ssize_t i = 0; i < n; i++)
+		take_key(w, key[i]);
+	(void)event_base_loopbreak(w->top->base);
+}
+
+static bool open_events(struct topping *w)
+{
+	struct event_base *base = w->top->base;
+	bool ok = true;
+
+	w->event[TIMER] = evtimer_new(base, on_event, w);
+	w->event[INTERRUPT] = evsignal_new(base, SIGINT, on_event, w);
+	w->event[TERMINATE] = evsignal_new(base, SIGTERM, on_event, w);
+	w->event[RESIZED] = evsignal_new(base, SIGWINCH, on_event, w);
+	w->event[CONTINUED] = evsignal_new(base, SIGCONT, on_event, w);
+	w->event[KEY] =
+		event_new(base, STDIN_FILENO, EV_READ | EV_PERSIST, on_key, w);
+	for (unsigned i = 0; i < EVENTS; i++)
+		ok &= w->event[i] && (i == TIMER || (i == KEY && !w->keys) ||
+				      !event_add(w->event[i], NULL));
+	return ok;
+}
+
+static void close_events(struct topping *w)
+{
+	for (unsigned i = 0; i < EVENTS; i++)
+		if (w->event[i])
+			event_free(w->event[i]);
+}
+
+static void wait_interval(struct topping *w)
+{
+	const cr_ns t = w->top->interval;
+	const struct timeval tv = { t / CR_SEC, t % CR_SEC / CR_US };
+
+	(void)evtimer_add(w->event[TIMER], &tv);
+	(void)event_base_dispatch(w->top->base);
+	(void)evtimer_del(w->event[TIMER]);
+}
+
+/* --- pages --- */
+
+static unsigned limit_of(const struct ctl_top *t)
+{
+	unsigned lines, columns, limit = t->limit;
+
+	if (limit)
+		return limit;
+	if (t->json || !ctl_page_size(&lines, &columns))
+		return LIMIT;
+	/* the last line is the cursor's */
+	limit = lines > CTL_TOP_HEAD + 2 ? lines - CTL_TOP_HEAD - 1 : 1;
+	return limit < PAGE_MAX ? limit : PAGE_MAX;
+}
+
+static int show_json(const json_t *top)
+{
+	(void)json_dumpf(top, stdout, JSON_COMPACT);
+	(void)putchar('\n');
+	return fflush(stdout) ? -errno : 0;
+}
+
+static int show(struct topping *w, const json_t *stats, const json_t *top)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f;
+	int rc;
+
+	if (w->top->json)
+		return show_json(top);
+	f = open_memstream(&text, &size);
+	if (!f)
+		return -ENOMEM;
+	ctl_top_page(stats, top, w->keys ? KEYS : NULL, f);
+	rc = fclose(f) ? -ENOMEM : ctl_page(text, !w->shown);
+	free(text);
+	w->shown = true;
+	return rc;
+}
+
+/* Ask, and show it unless it is only the beginning. Returns an exit code. */
+static int turn(struct topping *w, bool only_ask)
+{
+	struct ctl_top *t = w->top;
+	json_t *stats = NULL, *top = NULL;
+	int rc, err = 0;
+
+	rc = t->ask(t->client, "call.top",
+		    json_pack("{s:s, s:i}", "sort", sorts[t->sort], "limit",
+			      (int)limit_of(t)),
+		    &top);
+	if (!rc && !only_ask && !t->json)
+		rc = t->ask(t->client, "stats", NULL, &stats);
+	if (!rc && !only_ask)
+		err = show(w, stats, top);
+	json_decref(top);
+	json_decref(stats);
+	if (err)
+		(void)fprintf(stderr, "codec-ctl: %s\n", strerror(-err));
+	return err ? FAILED : rc;
+}
+
+static int loop(struct topping *w)
+{
+	unsigned n = 0, times = w->top->times;
+	int rc = turn(w, !w->keys || times);
+
+	while (!rc && !w->stop && (!times || n < times)) {
+		wait_interval(w);
+		if (w->stop)
+			break;
+		rc = turn(w, false);
+		n++;
+	}
+	/* interrupted while it asked */
+	return w->stop && rc == UNREACHABLE ? 0 : rc;
+}
+
+int ctl_top(struct ctl_top *t)
+{
+	struct topping w = { .top = t };
+	int rc = UNREACHABLE;
+
+	begin_keys(&w);
+	if (open_events(&w))
+		rc = loop(&w);
+	close_events(&w);
+	end_keys(&w);
+	return rc;
+}
