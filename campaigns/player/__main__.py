@@ -38,8 +38,8 @@ lines, machine, libraries and how busy the machine was.
 Exit code: 0, or 3 when an expectation of the campaign was missed, 1 when a run
 broke off, whatever was missed before, 2 for a wrong command line or campaign,
 130 after Ctrl-C or SIGTERM. A run that broke off is the last one; what was
-played until then is reported. Simulating a folder is 0 whatever is missed, and
-so is a search.
+played until then is reported; a search plays it again, and goes on with the next
+scheduler. Simulating a folder is 0 whatever is missed, and so is a search.
 """
 import os
 import sys

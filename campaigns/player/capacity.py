@@ -9,7 +9,8 @@ HIGHEST, LOWEST = 64.0, 1 / 64
 @dataclass
 class Found:
     """scale: of the campaign's load; None: not even the smallest is carried.
-    confirmed: passed twice. trials: [(scale, result)] as they came."""
+    confirmed: passed twice; if not, the search has not come to its end, and
+    this is the largest that passed. trials: [(scale, result)] as they came."""
     scale: float = None
     confirmed: bool = False
     trials: list = field(default_factory=list)
@@ -42,6 +43,7 @@ class Search:
             self.passed = [p for p in self.passed if p < scale]
         elif scale not in self.passed:
             self.passed.append(scale)
+        self.found.scale = max(self.passed, default=None)
         return result
 
     def _bracket(self):
@@ -62,6 +64,6 @@ class Search:
             if self.failed and self.failed / best > self.precise:
                 self._try(_middle(best, self.failed))
             elif self._try(best):
-                self.found.scale, self.found.confirmed = best, True
+                self.found.confirmed = True
                 break
         return self.found

@@ -5,8 +5,10 @@ import os
 from dataclasses import asdict, dataclass
 
 from capacity import Search
-from live import PLAYED, Broken
+from live import BROKEN, PLAYED, Broken
 from names import folder_name
+
+ATTEMPTS = 3  # of a trial that breaks off
 
 
 class Interrupted(Exception):
@@ -47,15 +49,30 @@ def judge(scale, told, bound_ms):
     return trial
 
 
+def _play_to_the_end(player, spec, folder, scale):
+    """A run that breaks off (the control link is lost, a daemon or feeder is
+    gone) says nothing of the load: it is played again. Broken, when it always
+    does, or when the campaign is wrong."""
+    for left in reversed(range(ATTEMPTS)):
+        try:
+            code = player.play(spec, folder, scale)
+        except Broken as broken:
+            player.stop_daemon()
+            code = broken.code
+        if player.stopped:
+            raise Interrupted
+        if code in PLAYED:
+            return
+        if code != BROKEN or not left:
+            raise Broken(code)
+        print(f"{spec}, {scale:.1%}: broke off, once more", flush=True)
+
+
 def _play(player, spec, scale):
     folder = os.path.join(player.options.out, folder_name(spec), "search")
     print(f"\n== {player.options.name} under {spec}, {scale:.1%} of its load",
           flush=True)
-    code = player.play(spec, folder, scale)
-    if player.stopped:
-        raise Interrupted
-    if code not in PLAYED:
-        raise Broken(code)
+    _play_to_the_end(player, spec, folder, scale)
     with open(os.path.join(folder, "run.json"), encoding="utf-8") as f:
         trial = judge(scale, json.load(f), player.options.p99)
     print(f"{spec}, {scale:.1%}: {trial.calls} calls, "
@@ -65,11 +82,13 @@ def _play(player, spec, scale):
 
 def row(spec, found):
     """[scheduler, load, calls, p99, trials] as texts. Of the winner's two
-    runs the larger p99."""
+    runs the larger p99; of a search that did not come to its end what it had
+    found, with a ">"."""
     won = [t for s, t in found.trials if s == found.scale and t]
-    if not found.confirmed:
+    if not won:
         return [spec, "-", "-", "-", str(len(found.trials))]
-    return [spec, f"{found.scale:.1%}", str(won[-1].calls),
+    more = "" if found.confirmed else ">"
+    return [spec, f"{more}{found.scale:.1%}", str(won[-1].calls),
             f"{max(t.p99_ms for t in won):.2f}", str(len(found.trials))]
 
 
@@ -106,17 +125,20 @@ def _tell(player, results):
 
 
 def search_all(player):
-    """Search for every scheduler and tell. The exit code."""
+    """Search for every scheduler and tell. The exit code: that of the last
+    search that broke off, which ends only its own."""
     os.makedirs(player.options.out, exist_ok=True)
     results, code = {}, 0
-    try:
-        for spec in player.specs:
-            one = Search(lambda scale, spec=spec: _play(player, spec, scale))
-            results[spec] = one.found
+    for spec in player.specs:
+        one = Search(lambda scale, spec=spec: _play(player, spec, scale))
+        results[spec] = one.found
+        try:
             one.run()
-    except Interrupted:
-        pass
-    except Broken as broken:
-        code = broken.code
+        except Interrupted:
+            break
+        except Broken as broken:
+            code = broken.code
+            if code != BROKEN:
+                break  # the next one would be told the same
     _tell(player, results)
     return code
