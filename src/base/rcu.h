@@ -9,11 +9,16 @@
  *
  * Without the sanitizer this is liburcu and nothing else. Readers are threads
  * that are registered (rcu_register_thread()).
+ *
+ * What is deferred is done by a thread of ours, not by liburcu's, which would
+ * be made at the first call_rcu(), and its failure be an abort().
  */
 #ifndef BASE_RCU_H
 #define BASE_RCU_H
 
 #include <urcu.h>
+
+#include "cr/error.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define RCU_TSAN 1
@@ -61,14 +66,29 @@ static inline void rcu_read_end(void)
 	rcu_read_unlock();
 }
 
-/** Call @then on liburcu's thread when the readers of this moment have ended.
- * @then begins with rcu_deferred(). As call_rcu(): any registered thread. */
-static inline void rcu_defer(struct rcu_head *head,
-			     void (*then)(struct rcu_head *head))
-{
-	rcu_happened();
-	call_rcu(head, then);
-}
+/** In what is to be deferred. Its own until rcu_defer(). */
+struct rcu_later {
+	struct rcu_later *next;
+	void (*then)(struct rcu_later *later);
+};
+
+/** Start the thread that does what is deferred; it runs already: nothing. 0, or
+ * -errno with @e: no thread. Not beside rcu_stop(). */
+int rcu_start(struct cr_err *e);
+
+/** Call @then on that thread, which is registered, when the readers of this
+ * moment have ended: in the order in which it was deferred, some 10 ms later
+ * unless somebody waits for it. @then begins with rcu_deferred(). Any thread,
+ * after rcu_start(); needs no memory and waits for nobody. */
+void rcu_defer(struct rcu_later *later, void (*then)(struct rcu_later *later));
+
+/** Wait until everything that was deferred before is done. No reader in its
+ * section; not from what is deferred. */
+void rcu_done(void);
+
+/** End the thread when all is done; it may be started again. Nobody defers
+ * meanwhile. */
+void rcu_stop(void);
 
 /** The first call of a function that was deferred. */
 static inline void rcu_deferred(void)

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,6 +27,18 @@ int thread_create(pthread_t *t, const pthread_attr_t *attr,
 	rc = pthread_create(t, attr, run, arg);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return -rc;
+}
+
+int thread_fail(struct cr_err *e, int err, const char *what)
+{
+	if (err != -EAGAIN)
+		return cr_fail(e, err, "no thread for %s: %s", what,
+			       strerror(-err));
+	return cr_fail(e, err,
+		       "no thread for %s: a limit of threads (RLIMIT_NPROC: "
+		       "ulimit -u; TasksMax= of systemd; kernel.threads-max) "
+		       "or of memory (RLIMIT_AS) is reached",
+		       what);
 }
 
 static int cpu_set(int cpu, cpu_set_t *set)

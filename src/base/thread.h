@@ -10,9 +10,15 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "cr/error.h"
+
 /** pthread_create() with all signals blocked in the new thread. 0 or -errno. */
 int thread_create(pthread_t *t, const pthread_attr_t *attr,
 		  void *(*run)(void *), void *arg);
+
+/** Fail with @err (of a thread that did not start): @what has none. The text
+ * has the limits and how to raise them. Returns @err. */
+int thread_fail(struct cr_err *e, int err, const char *what);
 
 /** A thread that goes on until it is told to stop. Zero is none. */
 struct thread {

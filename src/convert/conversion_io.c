@@ -322,8 +322,7 @@ int conversion_io_open(struct conversion_io **out,
 		(void)pthread_mutex_destroy(&io->lock);
 		(void)sem_destroy(&io->pokes);
 		free(io);
-		return cr_fail(e, -err, "conversions: no thread: %s",
-			       strerror(err));
+		return thread_fail(e, -err, "conversions");
 	}
 	*out = io;
 	return 0;

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "codecs/opening.h"
 #include "cost/synth.h"
 #include "cost/timing.h"
 
@@ -112,9 +113,10 @@ static int open_streams(struct bench *b, struct cr_err *e)
 					   seed, i);
 		else
 			synth_init(&stream->synth, b->rate, seed + i);
-		ret = b->codec->encoder_open(&stream->enc, b->cfg, e);
+		ret = codec_open_encoder(b->codec, &stream->enc, b->cfg, e);
 		if (!ret)
-			ret = b->codec->decoder_open(&stream->dec, b->cfg, e);
+			ret = codec_open_decoder(b->codec, &stream->dec, b->cfg,
+						 e);
 	}
 	return ret;
 }

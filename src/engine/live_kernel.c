@@ -290,7 +290,8 @@ static const char *rule_of(int rc)
 	case -EPERM:
 		return "the privilege, CAP_SYS_NICE, is lost";
 	case -EAGAIN:
-		return "threads that the system gives";
+		return "threads that the system gives (RLIMIT_NPROC, "
+		       "TasksMax=, memory)";
 	default:
 		return "what the kernel takes";
 	}
@@ -365,7 +366,7 @@ static int check_privilege(struct live *l, struct cr_err *e)
 	int rc = create(l, &thread, try_it, &s);
 
 	if (rc)
-		return cr_fail(e, rc, "no thread: %s", strerror(-rc));
+		return thread_fail(e, rc, "calls");
 	(void)pthread_join(thread, NULL);
 	return s.refused ? cr_fail(e, s.refused, "scheduler %s: %s",
 				   l->cfg.kernel->name, s.why.text)

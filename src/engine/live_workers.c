@@ -52,11 +52,10 @@ int live_start_thread(struct live_worker *w, struct cr_err *e)
 		return 0;
 	}
 	free(th);
-	if (w->pin >= 0)
+	if (w->pin >= 0 && rc == -EINVAL)
 		return cr_fail(e, rc, "worker %u does not start on CPU %d: %s",
 			       w->cpu, w->pin, strerror(-rc));
-	return cr_fail(e, rc, "worker %u does not start: %s", w->cpu,
-		       strerror(-rc));
+	return thread_fail(e, rc, "a worker");
 }
 
 static void raise_priority(struct live *l, struct cr_err *warn)

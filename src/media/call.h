@@ -167,7 +167,7 @@ struct call {
 
 	/* table */
 	struct cds_lfht_node node;
-	struct rcu_head rcu;
+	struct rcu_later rcu;
 	/** The SSRC again, stored (release) when the call is complete and read
 	 * (acquire) by every look-up: orders the construction before the use,
 	 * in a way that TSan sees (it cannot see inside liburcu). */
@@ -369,7 +369,7 @@ static inline struct digits *call_digits(const struct call *c)
 struct call_types {
 	struct payload_types table;
 	unsigned inputs; /**< that the pipeline had before */
-	struct rcu_head rcu;
+	struct rcu_later rcu;
 };
 
 /** The pipeline's number of the codec that packets of type @pt have; -1: none.

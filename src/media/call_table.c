@@ -9,6 +9,9 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
+#include "base/memory.h"
+
+enum { FEWEST = 1024, MOST = 1 << 20 };
 
 struct call_table {
 	struct cds_lfht *ht;
@@ -34,14 +37,26 @@ static int match(struct cds_lfht_node *node, const void *key)
 	       *(const uint32_t *)key;
 }
 
-struct call_table *call_table_new(void)
+/* Of a size that stays: to grow, the library has a thread of its own, and
+ * aborts when there is no memory. A bucket has 16 bytes. */
+static unsigned long buckets(unsigned calls)
 {
+	unsigned long n = FEWEST;
+
+	while (n < calls && n < MOST)
+		n *= 2;
+	return n;
+}
+
+struct call_table *call_table_new(unsigned calls)
+{
+	unsigned long n = buckets(calls);
 	struct call_table *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return NULL;
-	t->ht = cds_lfht_new(1024, 1024, 0,
-			     CDS_LFHT_AUTO_RESIZE | CDS_LFHT_ACCOUNTING, NULL);
+	if (memory_there(2 * n * sizeof(struct cds_lfht_node)))
+		t->ht = cds_lfht_new(n, n, n, 0, NULL);
 	if (!t->ht) {
 		free(t);
 		return NULL;

@@ -13,7 +13,10 @@
 
 struct call_table;
 
-struct call_table *call_table_new(void);    /**< NULL: out of memory */
+/** For about as many as @calls: more take longer to find. NULL: out of memory.
+ */
+struct call_table *call_table_new(unsigned calls);
+
 void call_table_free(struct call_table *t); /**< must be empty; NULL is fine */
 
 /** Add @c under its SSRC. -EEXIST when the SSRC is taken. Control thread. */

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static void free_types(struct rcu_head *head)
+static void free_types(struct rcu_later *head)
 {
 	rcu_deferred();
 	free(caa_container_of(head, struct call_types, rcu));

@@ -45,7 +45,7 @@ enum leg_part { LEG_OWN, LEG_INFLOW, LEG_PARTS };
 
 struct leg {
 	struct leg_cfg cfg; /**< constant but for the terms: control's */
-	struct rcu_head rcu;
+	struct rcu_later rcu;
 	/** Where answers go. */
 	struct way to;
 	/** NULL: it has no RTCP (media/leg_rtcp.h); constant. */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codecs/opening.h"
+
 /* --- inputs --- */
 
 struct pipeline_source *pipeline_source_new(const struct pipeline_side *side)
@@ -42,7 +44,7 @@ int pipeline_source_check(const struct pipeline_side *side, struct cr_err *e)
 	if (!side->codec->decoder_open)
 		return cr_fail(e, -EINVAL, "%s cannot be decoded here",
 			       side->codec->name);
-	err = side->codec->decoder_open(&decoder, &side->cfg, e);
+	err = codec_open_decoder(side->codec, &decoder, &side->cfg, e);
 	if (!err)
 		side->codec->decoder_close(decoder);
 	return err;
@@ -58,7 +60,7 @@ static int renew_decoder(struct pipeline_source *s, struct cr_err *e)
 	if (!codec->decoder_open)
 		return cr_fail(e, -EINVAL, "%s cannot be decoded here",
 			       codec->name);
-	err = codec->decoder_open(&decoder, &s->side.cfg, e);
+	err = codec_open_decoder(codec, &decoder, &s->side.cfg, e);
 	if (err)
 		return err;
 	if (s->decoder)
@@ -168,7 +170,7 @@ static int open_output(struct pipeline_output *o, struct cr_err *e)
 	o->held.data = bytes ? malloc(bytes) : NULL;
 	if (bytes && !o->held.data)
 		return cr_fail(e, -ENOMEM, "out of memory for a packet");
-	return s->codec->encoder_open(&o->encoder, &s->cfg, e);
+	return codec_open_encoder(s->codec, &o->encoder, &s->cfg, e);
 }
 
 int pipeline_output_new(struct pipeline_output **out,

@@ -136,7 +136,7 @@ void relay_stand_for(struct relay *r, struct call *call)
 	atomic_store_explicit(&r->call, call, memory_order_release);
 }
 
-static void free_types(struct rcu_head *head)
+static void free_types(struct rcu_later *head)
 {
 	rcu_deferred();
 	free(caa_container_of(head, struct relay_types, rcu));

@@ -53,7 +53,7 @@ struct relay_types {
 	uint8_t type[128];
 	uint32_t clock; /**< of the codec's timestamps, Hz */
 	cr_ns period;	/**< how long a packet is */
-	struct rcu_head rcu;
+	struct rcu_later rcu;
 };
 
 /** What packets it is to have; the call has the others. */
@@ -67,7 +67,7 @@ struct relay {
 	/** Control's. What is a codec's, or the engine's, is only told. Ear and
 	 * mouth are legs. Constant for others: ear. */
 	struct call_cfg cfg;
-	struct rcu_head rcu;
+	struct rcu_later rcu;
 	void *owner; /**< control's */
 
 	/* what every packet needs */

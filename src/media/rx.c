@@ -379,7 +379,7 @@ int rx_open(struct rx **out, const struct rx_config *cfg, struct cr_err *warn,
 	if (!err) {
 		err = thread_create(&rx->thread, NULL, rx_main, rx);
 		if (err)
-			(void)cr_fail(e, err, "receiver: %s", strerror(-err));
+			(void)thread_fail(e, err, "a receiver");
 	}
 	if (err) {
 		rx_free(rx);

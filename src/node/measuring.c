@@ -289,7 +289,7 @@ static int open_parts(struct measuring *m, struct event_base *base,
 	if (!m->done || !m->tell)
 		return cr_fail(e, -ENOMEM, "out of memory for events");
 	err = thread_create(&m->thread, NULL, run, m);
-	return err ? cr_fail(e, err, "no thread to measure with") : 0;
+	return err ? thread_fail(e, err, "measuring costs") : 0;
 }
 
 static void free_all(struct measuring *m)

@@ -175,15 +175,17 @@ enum udp_io node_io(const struct node *n, const char **why)
 
 static int open_parts(struct node *n, struct cr_err *warn, struct cr_err *e)
 {
-	int err = choose_io(n, e);
+	int err = rcu_start(e);
 
+	if (!err)
+		err = choose_io(n, e);
 	if (!err)
 		err = open_rtp(n, e);
 	if (!err)
 		err = node_open_interfaces(n, e);
 	if (err)
 		return err;
-	n->table = call_table_new();
+	n->table = call_table_new(n->cfg.max_calls);
 	n->costs = costs_new();
 	n->past = calloc(CALL_NCOUNTERS, sizeof(*n->past));
 	if (!n->table || !n->costs || !n->past)
@@ -297,7 +299,7 @@ int node_close(struct node *n)
 		return 0;
 	node_end_calls(n);
 	party_close_all(n);
-	rcu_barrier(); /* a hung call may not have been told to leave yet */
+	rcu_done(); /* a hung call may not have been told to leave yet */
 	receivers_close(n->receivers);
 	n->receivers = NULL;
 	if (n->trace)
@@ -306,7 +308,7 @@ int node_close(struct node *n)
 	if (err)
 		return err;
 	end_returned(n);
-	rcu_barrier(); /* their legs */
+	rcu_done(); /* their legs */
 	live_close(n->live);
 	close_parts(n);
 	return 0;

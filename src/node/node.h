@@ -78,6 +78,7 @@ struct node_config {
 	bool send_each;	       /**< packets never wait for each other         */
 	unsigned trace_records; /**< per thread's ring                        */
 	unsigned max_calls;
+	uint64_t memory_reserve; /**< bytes of RLIMIT_AS that calls leave     */
 	const char *scheduler; /**< "rr,quantum=2ms" or "./mine.so"           */
 	cr_ns watchdog;	       /**< see recovery/recovery.h; 0: none */
 	/** @nc is over: the last thread has let go of it and it is freed when
@@ -99,10 +100,10 @@ int node_open(struct node **n, const struct node_config *cfg,
 /**
  * Go on with some members of @to, the others are not looked at: admission,
  * capacity_ppm, max_age, stale and shed.wait; of what begins later ring_frames,
- * rtcp_interval and shed.kind; max_calls, and of convert max, running and
- * floor. What there is beyond new bounds stays. 0; or -ENOTSUP with @e: under a
- * scheduler of the kernel the first ones stay as they are, and nothing has
- * changed.
+ * rtcp_interval and shed.kind; max_calls, memory_reserve, and of convert max,
+ * running and floor. What there is beyond new bounds stays. 0; or -ENOTSUP with
+ * @e: under a scheduler of the kernel the first ones stay as they are, and
+ * nothing has changed.
  */
 int node_settings_change(struct node *n, const struct node_config *to,
 			 struct cr_err *e);

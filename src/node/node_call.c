@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/random.h"
 #include "base/assert.h"
 #include "base/clock.h"
@@ -225,8 +226,21 @@ void node_join_pair(struct node_call *a, struct node_call *b)
 			      memory_order_relaxed);
 }
 
+int node_refuse_short(const struct node *n, struct cr_err *e)
+{
+	struct cr_err why;
+
+	if (!memory_spared(n->cfg.memory_reserve, &why))
+		return 0;
+	return cr_fail(e, -ENOSPC, "no-capacity: %s", why.text);
+}
+
 int node_refuse_full(struct node *n, unsigned more, struct cr_err *e)
 {
+	if (node_refuse_short(n, e)) {
+		n->calls_refused++;
+		return -ENOSPC;
+	}
 	if (n->ncalls + more <= n->cfg.max_calls)
 		return 0;
 	n->calls_refused++;

@@ -14,9 +14,9 @@
 #include "base/assert.h"
 #include "node/node_impl.h"
 
-/* On liburcu's thread: rx can no longer hold the call, or a thread that was
- * stuck has let go of it, which it had when this came first. */
-static void leave(struct rcu_head *head)
+/* On the thread of what is deferred: rx can no longer hold the call, or a
+ * thread that was stuck has let go of it, which it had when this came first. */
+static void leave(struct rcu_later *head)
 {
 	struct call *c = caa_container_of(head, struct call, rcu);
 	const struct node_call *nc;

@@ -139,7 +139,10 @@ int node_conversion_submit(struct node *n, const struct conversion_cfg *cfg,
 			   struct cr_err *e)
 {
 	struct conversion_cfg numbered = *cfg;
+	int err = node_refuse_short(n, e);
 
+	if (err)
+		return err;
 	if (!n->converter)
 		return cr_fail(e, -ENOTSUP,
 			       "this node was started without --spool, so it "

@@ -81,8 +81,8 @@ static bool may_detach(void *arg, struct live_task *lt, unsigned worker)
 	return turn_take(&node_context_at(arg, worker)->turn);
 }
 
-/* A call on liburcu's thread, a conversion on control, as at their first
- * attempt. */
+/* A call on the thread of what is deferred, a conversion on control, as at
+ * their first attempt. */
 static void returned(void *arg, struct live_task *lt)
 {
 	if (node_is_conversion(lt))
@@ -137,8 +137,9 @@ static void gone(void *arg, struct live_task *lt)
 		node_gone(arg, lt);
 }
 
-/* A worker sheds while it picks; liburcu's one thread cancels. A conversion's
- * frames are never too old, and those of a cancelled one are nobody's loss. */
+/* A worker sheds while it picks; the one thread of what is deferred cancels. A
+ * conversion's frames are never too old, and those of a cancelled one are
+ * nobody's loss. */
 static void shed(struct core_task *t, const struct cr_job *job,
 		 enum cr_outcome why, cr_ns now)
 {

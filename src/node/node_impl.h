@@ -178,7 +178,7 @@ int node_call_cmp(struct node_call *a, struct node_call *b);
 RB_PROTOTYPE(node_tree, node_call, by_id, node_call_cmp)
 
 /* Trace rings have one writer each: the places' threads, the receivers, this
- * thread, and liburcu's, which cancels the frames of calls that leave. */
+ * thread, and base/rcu's, which cancels the frames of calls that leave. */
 static inline unsigned node_ring_receivers(const struct node *n)
 {
 	return n->nplaces;
@@ -282,6 +282,9 @@ void conversation_rtcp(const struct conversation *of,
 void node_rtcp_stats(const struct node *n, struct node_rtcp_stats *out);
 /** Is there room for @more calls under --max-calls? 0, or -ENOSPC with @e. */
 int node_refuse_full(struct node *n, unsigned more, struct cr_err *e);
+
+/** Is there no memory beside cfg.memory_reserve? 0; or -ENOSPC with @e. */
+int node_refuse_short(const struct node *n, struct cr_err *e);
 /** Start a stream of @of, whose legs @cfg has, if there is room
  * (node_refuse_full()): as node_call_start(). */
 int node_stream_start(struct node *n, struct call_cfg *cfg,

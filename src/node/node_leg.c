@@ -77,8 +77,8 @@ static int open_leg(struct node_leg *l, const struct learn_terms *terms,
 	return err ? err : join(l->node, l->leg, e);
 }
 
-/* On liburcu's thread: the receiver has let go of it. */
-static void free_later(struct rcu_head *head)
+/* On the thread of what is deferred: the receiver has let go of it. */
+static void free_later(struct rcu_later *head)
 {
 	rcu_deferred();
 	node_leg_free(caa_container_of(head, struct node_leg, rcu));

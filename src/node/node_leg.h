@@ -17,7 +17,7 @@ struct node_leg {
 	struct interface *interface;
 	struct port_pair ports;
 	struct node *node;
-	struct rcu_head rcu;
+	struct rcu_later rcu;
 };
 
 /** Open a port at @i for a party of which @terms are known, and hear it; with

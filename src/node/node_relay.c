@@ -44,8 +44,8 @@ int node_relay_start(struct node *n, struct call_cfg *cfg,
 	return 0;
 }
 
-/* On liburcu's thread: the receiver can no longer hold it. */
-static void gone(struct rcu_head *head)
+/* On the thread of what is deferred: the receiver can no longer hold it. */
+static void gone(struct rcu_later *head)
 {
 	rcu_deferred();
 	node_call_gone(caa_container_of(head, struct relay, rcu)->owner);

@@ -67,6 +67,7 @@ int node_settings_change(struct node *n, const struct node_config *to,
 	n->cfg.ring_frames = to->ring_frames;
 	n->cfg.rtcp_interval = to->rtcp_interval;
 	n->cfg.max_calls = to->max_calls;
+	n->cfg.memory_reserve = to->memory_reserve;
 	change_conversions(n, &to->convert);
 	return 0;
 }

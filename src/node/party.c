@@ -207,9 +207,12 @@ int party_open(struct node *n, const struct party_request *r,
 	       const struct party_names *names, struct party **out,
 	       struct cr_err *e)
 {
-	struct party *p = calloc(1, sizeof(*p));
-	int err;
+	int err = node_refuse_short(n, e);
+	struct party *p;
 
+	if (err)
+		return err;
+	p = calloc(1, sizeof(*p));
 	if (!p)
 		return cr_fail(e, -ENOMEM, "out of memory for a leg");
 	p->node = n;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "observe/log.h"
 
 /* For a thread that is told to end in the middle of a write. */
@@ -276,9 +277,7 @@ static int start(struct lines *l, const char *path, size_t bytes,
 	if (l->fd < 0)
 		return l->fd;
 	err = pthread_create(&l->thread, NULL, write_thread, l);
-	return err ? cr_fail(e, -err, "%s: no thread to write it: %s", path,
-			     strerror(err))
-		   : 0;
+	return err ? thread_fail(e, -err, path) : 0;
 }
 
 int lines_open(struct lines **out, const char *path, size_t bytes,

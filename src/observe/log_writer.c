@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "observe/log_crash.h"
 #include "observe/log_journal.h"
 #include "observe/log_line.h"
@@ -382,8 +383,7 @@ int log_writer_open(int fd, const struct log_style *style, struct cr_err *e)
 	err = start_thread();
 	if (err) {
 		close_fd();
-		return cr_fail(e, -err, "no thread to write the log: %s",
-			       strerror(err));
+		return thread_fail(e, -err, "the log");
 	}
 	atomic_store_explicit(&w.open, true, memory_order_release);
 	log_crash_catch(write_what_waits);

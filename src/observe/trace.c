@@ -18,6 +18,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/thread.h"
 #include "observe/trace_file.h"
 
 #define DRAIN_INTERVAL (20 * CR_MS)
@@ -315,8 +316,7 @@ int trace_start(struct trace *t, const char *path, const char *header,
 	if (!rc) {
 		rc = -pthread_create(&t->thread, NULL, drain_thread, t);
 		if (rc)
-			(void)cr_fail(e, rc, "no thread for the trace: %s",
-				      strerror(-rc));
+			(void)thread_fail(e, rc, "the trace");
 	}
 	if (rc) {
 		trace_file_close(&t->file);

@@ -15,6 +15,7 @@
 #include <speex/speex_resampler.h>
 
 #include "base/assert.h"
+#include "base/memory.h"
 
 enum {
 	/* 32 taps at the lower rate. At 8 kHz one less loses 4 dB at 3.4 kHz,
@@ -44,7 +45,7 @@ int resample_open(struct resample **out, unsigned from, unsigned to,
 			       "16000 and 48000",
 			       from, to);
 	r = calloc(1, sizeof(*r));
-	if (r)
+	if (r && memory_there(MEMORY_FOR_LIBRARY))
 		r->lib = speex_resampler_init(1, from, to, QUALITY, &err);
 	if (!r || !r->lib) {
 		free(r);

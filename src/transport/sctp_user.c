@@ -19,10 +19,14 @@
 
 #include "base/address.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "transport/sctp_user.h"
 
 /* Datagrams taken before the owner hears of them. */
 enum { INPUT_BATCH = 64 };
+
+/* More than usrsctp takes when it begins, where it looks at no malloc(). */
+#define STACK_BYTES ((size_t)8 << 20)
 
 /* A tick that is later than so many is a stall of ours. */
 enum { TICK_STEPS = 5 };
@@ -56,12 +60,14 @@ static int conn_output(void *addr, void *data, size_t bytes, uint8_t tos,
 
 /* Even without threads usrsctp starts one, the "iterator": keep the process's
  * signals away from it. */
-static void stack_init(void)
+static int stack_init(struct cr_err *e)
 {
 	sigset_t all, before;
 
 	if (stack_up)
-		return;
+		return 0;
+	if (!memory_there(STACK_BYTES))
+		return cr_fail(e, -ENOMEM, "out of memory for usrsctp");
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_BLOCK, &all, &before);
 	usrsctp_init_nothreads(0, conn_output, NULL);
@@ -71,6 +77,7 @@ static void stack_init(void)
 	(void)usrsctp_sysctl_set_sctp_auto_asconf(0);
 	(void)usrsctp_sysctl_set_sctp_no_csum_on_loopback(0);
 	stack_up = true;
+	return 0;
 }
 
 /* After a stall of this process it hears of one long tick: what has come
@@ -191,6 +198,8 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 		if (!p)
 			continue;
 		p->heard = stack_awake.now;
+		if (!memory_there(MEMORY_FOR_LIBRARY))
+			continue; /* as if it were lost: it comes again */
 		usrsctp_conninput((void *)(uintptr_t)p->slot, u->buffer,
 				  (size_t)n, 0);
 	}
@@ -245,7 +254,10 @@ static int open_sctp(struct user *u, struct cr_err *e)
 {
 	const struct timeval tick = { .tv_usec = TIMING_TICK_MS * 1000 };
 
-	stack_init();
+	int err = stack_init(e);
+
+	if (err)
+		return err;
 	u->so = usrsctp_socket(AF_CONN, SOCK_SEQPACKET, IPPROTO_SCTP, NULL,
 			       NULL, 0, NULL);
 	if (!u->so)

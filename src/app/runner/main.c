@@ -329,7 +329,7 @@ static int serve(struct daemon *d)
 		manager_stopping(&d->manager, 0);
 	}
 	stop(d);
-	rcu_barrier();
+	rcu_stop();
 	rcu_unregister_thread();
 	log_event(LOG_INFO, "exit", "code=%d", d->exit_code);
 	return d->exit_code;

@@ -25,6 +25,7 @@ static struct raw raw = {
 	.watchdog = 2 * CR_SEC,
 	.trace_records = 65536,
 	.max_calls = 100000,
+	.memory_mib = 64,
 	.peer_timeout = TRANSPORT_PEER_TIMEOUT,
 	.rtcp_interval = 5 * CR_SEC,
 	.ng_silence = NG_SILENCE,
@@ -242,6 +243,12 @@ static const struct cli_opt rows[] = {
 	    .flags = CLI_LIVE),
 	ROW(CLI_INT, "max-calls", "N", "Largest number of calls at a time.",
 	    .number = &raw.max_calls, .min = 1, .max = 10000000,
+	    .flags = CLI_LIVE),
+	ROW(CLI_INT, "memory-reserve", "MIB",
+	    "If limits of memory (RLIMIT_AS, RLIMIT_DATA) leave less than "
+	    "this, calls, legs and conversions are refused, so that those "
+	    "that there are can go on.",
+	    .number = &raw.memory_mib, .min = 0, .max = 1 << 20,
 	    .flags = CLI_LIVE),
 	ROW(CLI_INT, "ring", "FRAMES",
 	    "Number of frames that may wait for each call. When they are "

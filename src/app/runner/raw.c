@@ -115,6 +115,7 @@ static void fill_calls(const struct raw *raw, struct runner_options *o)
 	n->admission = raw->admission;
 	n->capacity_ppm = raw->capacity;
 	n->max_calls = (unsigned)raw->max_calls;
+	n->memory_reserve = (uint64_t)raw->memory_mib << 20;
 	n->ring_frames = (unsigned)raw->ring;
 	judge(o, "max-age", values_max_age(raw->max_age, &n->max_age, &e), &e);
 	n->stale = (enum core_stale)raw->stale;

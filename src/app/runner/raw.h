@@ -18,7 +18,8 @@ struct raw {
 	int64_t ng_silence, ng_patience, ng_lines, ng_host_lines;
 	int64_t udp_port, sctp, workers, receivers, ring, stale, shed, capacity;
 	int64_t watchdog, io, rtcp_interval;
-	int64_t trace_records, max_calls, peer_timeout, grace, drain_timeout;
+	int64_t trace_records, max_calls, memory_mib, peer_timeout, grace,
+		drain_timeout;
 	int64_t http_connections, log_format, log_level, seconds, kernels;
 	int64_t sandbox;
 	struct cli_list plugins;

@@ -106,7 +106,7 @@ void rig_close(struct rig *r)
 	assert_int_equal(node_close(r->node), 0);
 	event_base_free(r->base);
 	(void)close(r->fd);
-	rcu_barrier();
+	rcu_done();
 	rcu_unregister_thread();
 }
 

@@ -390,7 +390,7 @@ static void a_refused_call_has_its_port_until_the_receiver_lets_go(void **state)
 	assert_int_equal(rig_try(&r, call, &nc, &e), -ENOSPC);
 	assert_true(is_socket(port));
 	rcu_read_end();
-	rcu_barrier();
+	rcu_done();
 	assert_false(is_socket(port));
 	rig_close(&r);
 }

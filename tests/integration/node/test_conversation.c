@@ -61,7 +61,7 @@ static void assert_refused_without_trace(struct rig *r)
 	struct node_stats stats;
 
 	assert_true(rig_wait(r, has_no_calls, r));
-	rcu_barrier(); /* the legs, if there was no stream */
+	rcu_done(); /* the legs, if there was no stream */
 	node_stats(r->node, &stats);
 	assert_int_equal(stats.calls_started, 0);
 	assert_int_equal(stats.calls_refused, 1);

@@ -97,7 +97,7 @@ void desk_close(struct desk *d)
 	service_close(d->service);
 	event_base_free(d->rig.base);
 	(void)close(d->rig.fd);
-	rcu_barrier();
+	rcu_done();
 	rcu_unregister_thread();
 }
 

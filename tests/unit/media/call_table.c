@@ -41,7 +41,7 @@ static int setup(void **state)
 {
 	(void)state;
 	rcu_register_thread();
-	table = call_table_new();
+	table = call_table_new(1024);
 	memset(&cache, 0, sizeof(cache));
 	return table ? 0 : -1;
 }

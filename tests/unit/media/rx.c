@@ -157,7 +157,7 @@ static void open_rig(struct rig *r)
 	rcu_register_thread();
 	(void)sem_init(&asleep, 0, 0);
 	(void)sem_init(&awake, 0, 0);
-	r->table = call_table_new();
+	r->table = call_table_new(1024);
 	assert_non_null(r->table);
 	r->shared = open_socket();
 	r->peer = open_socket();
@@ -265,7 +265,7 @@ static void what_is_handed_over_during_a_turn_is_taken(void **state)
 
 	(void)state;
 	rcu_register_thread();
-	cfg.table = call_table_new();
+	cfg.table = call_table_new(1024);
 	cfg.box = box;
 	for (unsigned i = 0; i < 2; i++) {
 		(void)sem_init(&asleep, 0, 0);
@@ -300,7 +300,7 @@ static void the_last_receiver_is_handed_its_packets(void **state)
 	rcu_register_thread();
 	(void)sem_init(&asleep, 0, 0);
 	(void)sem_init(&awake, 0, 0);
-	r.table = cfg.table = call_table_new();
+	r.table = cfg.table = call_table_new(1024);
 	r.peer = open_socket();
 	r.shared = cfg.fd = open_socket();
 	r.call[0] = new_call(0, NULL);

@@ -17,7 +17,7 @@ enum { LIVING = 64, LIVES = TEST_FEWER(20000), TAKEN = 8 };
 /* What a timer is for. */
 struct owner {
 	struct wheel_entry timer;
-	struct rcu_head rcu;
+	struct rcu_later rcu;
 	unsigned taken; /* the receiver's */
 	bool freed;
 };
@@ -25,7 +25,7 @@ struct owner {
 static struct wheel wheel;
 static atomic_uint freed, polls;
 
-static void free_owner(struct rcu_head *head)
+static void free_owner(struct rcu_later *head)
 {
 	struct owner *o = caa_container_of(head, struct owner, rcu);
 
@@ -84,6 +84,7 @@ static void nothing_is_taken_that_was_freed(void **state)
 	struct thread t = { 0 };
 
 	(void)state;
+	assert_int_equal(rcu_start(NULL), 0);
 	rcu_register_thread();
 	wheel_init(&wheel, clock_now());
 	assert_int_equal(thread_start(&t, receiver, &t, -1), 0);
@@ -96,7 +97,7 @@ static void nothing_is_taken_that_was_freed(void **state)
 	for (unsigned i = 0; i < LIVING; i++)
 		end_one(living[i]);
 	assert_int_equal(wheel_due(&wheel), CR_NEVER);
-	rcu_barrier();
+	rcu_stop();
 	thread_stop(&t);
 	assert_true(atomic_load(&freed) >= LIVES + LIVING);
 	wheel_fini(&wheel);

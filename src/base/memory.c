@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The limits of memory, and what of them is used.
+ */
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* Of the limit that leaves least. */
+struct room {
+	uint64_t left, limit;
+	const char *name, *unit; /* to raise it with */
+};
+
+/* Pages of /proc/self/statm (proc(5)): all, and those of data and stacks. */
+static bool read_pages(unsigned long long *all, unsigned long long *data)
+{
+	char text[128];
+	ssize_t n;
+	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	(void)close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	return sscanf(text, "%llu %*u %*u %*u %*u %llu", all, data) == 2;
+}
+
+static void look(struct room *r, const struct rlimit *limit,
+		 unsigned long long pages, const char *name, const char *unit)
+{
+	uint64_t used = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t left = limit->rlim_cur > used ? limit->rlim_cur - used : 0;
+
+	if (limit->rlim_cur == RLIM_INFINITY || left >= r->left)
+		return;
+	*r = (struct room){ left, limit->rlim_cur, name, unit };
+}
+
+static struct room room(void)
+{
+	struct room r = { .left = UINT64_MAX };
+	unsigned long long all, data;
+	struct rlimit as, ds;
+
+	if (getrlimit(RLIMIT_AS, &as) || getrlimit(RLIMIT_DATA, &ds) ||
+	    (as.rlim_cur == RLIM_INFINITY && ds.rlim_cur == RLIM_INFINITY) ||
+	    !read_pages(&all, &data))
+		return r;
+	look(&r, &as, all, "RLIMIT_AS", "LimitAS= or ulimit -v");
+	look(&r, &ds, data, "RLIMIT_DATA", "LimitDATA= or ulimit -d");
+	return r;
+}
+
+uint64_t memory_left(void)
+{
+	return room().left;
+}
+
+int memory_spared(uint64_t reserve, struct cr_err *e)
+{
+	const struct room r = room();
+
+	if (r.left >= reserve)
+		return 0;
+	return cr_fail(e, -ENOMEM,
+		       "out of memory: %" PRIu64 " MiB are left of %" PRIu64
+		       " (%s), and %" PRIu64 " are kept for what goes on "
+		       "(--memory-reserve); raise the limit with %s",
+		       r.left >> 20, r.limit >> 20, r.name, reserve >> 20,
+		       r.unit);
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+
+#ifdef SANITIZED
+/* Their malloc() ends the program itself, and to mark what it gives takes long.
+ */
+bool memory_there(size_t bytes)
+{
+	(void)bytes;
+	return true;
+}
+#else
+bool memory_there(size_t bytes)
+{
+	/* else the compiler knows that it may leave out both */
+	void *volatile p = malloc(bytes);
+	bool there = p != NULL;
+
+	free(p);
+	return there;
+}
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How much memory this process may still take, and what a person is told when
+ * that is too little.
+ *
+ * Some libraries do not survive malloc() without success: usrsctp, opencore-amr
+ * and vo-amrwbenc, speex among them. So there is a reserve that nothing new is
+ * begun with (memory_spared()), and before such a library is let allocate it is
+ * seen that it could (memory_there()).
+ *
+ * Thread rule: any thread.
+ */
+#ifndef BASE_MEMORY_H
+#define BASE_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cr/error.h"
+
+/** More than a codec's state, or the stack's for an association, takes, bytes:
+ * also when malloc() has to ask the system for it. */
+#define MEMORY_FOR_LIBRARY ((size_t)2 << 20)
+
+/** What the process's own limits (RLIMIT_AS, RLIMIT_DATA) leave, bytes;
+ * UINT64_MAX: there is none. A file is read only where there is a limit. */
+uint64_t memory_left(void);
+
+/** Do the limits leave @reserve bytes? 0; or -ENOMEM with @e, which says which
+ * limit, and how to raise it. */
+int memory_spared(uint64_t reserve, struct cr_err *e);
+
+/** Would malloc() give @bytes now? Then nothing is taken. */
+bool memory_there(size_t bytes);
+
+#endif

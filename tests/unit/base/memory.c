@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Limits of memory: what they leave, and what is told.
+ */
+#include "cmocka_cr.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+/* Everything below is done in a child, which alone has the limit. */
+static int in_child(int (*what)(void))
+{
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (!pid)
+		_exit(what());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int without_a_limit(void)
+{
+	if (memory_left() != UINT64_MAX || memory_spared(UINT64_MAX, NULL))
+		return 1;
+	return memory_there(MEMORY_FOR_LIBRARY) ? 0 : 2;
+}
+
+static int limited(int resource, const char *name, const char *way_out)
+{
+	const struct rlimit most = { 100 * MIB, RLIM_INFINITY };
+	struct cr_err e = { "" };
+	uint64_t left;
+
+	if (setrlimit(resource, &most))
+		return 1;
+	left = memory_left();
+	if (left == 0 || left >= 100 * MIB)
+		return 2;
+	if (memory_spared(left / 2, &e) || *e.text)
+		return 3;
+	if (memory_spared(left + MIB, &e) != -ENOMEM)
+		return 4;
+	if (!strstr(e.text, name) || !strstr(e.text, way_out) ||
+	    !strstr(e.text, "--memory-reserve"))
+		return 5;
+	return 0;
+}
+
+static int by_addresses(void)
+{
+	return limited(RLIMIT_AS, "(RLIMIT_AS)", "LimitAS=");
+}
+
+static int by_data(void)
+{
+	return limited(RLIMIT_DATA, "(RLIMIT_DATA)", "LimitDATA=");
+}
+
+static int to_the_end(void)
+{
+	const struct rlimit none = { MIB, RLIM_INFINITY };
+
+	if (setrlimit(RLIMIT_AS, &none))
+		return 1;
+	if (memory_left() != 0 || memory_spared(0, NULL))
+		return 2;
+	return memory_there(MEMORY_FOR_LIBRARY) ? 3 : 0;
+}
+
+static void what_limits_leave_is_known(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(without_a_limit), 0);
+	assert_int_equal(in_child(by_addresses), 0);
+	assert_int_equal(in_child(by_data), 0);
+	assert_int_equal(in_child(to_the_end), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_limits_leave_is_known),
+	};
+
+	return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
+}
