@@ -10,10 +10,12 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "media/call_table.h"
+#include "media/turn_cost.h"
 
 void turn_init(struct turn_worker *w, enum udp_io io)
 {
 	burst_open(&w->burst, io);
+	w->clock_cost = turn_cost_of_clock();
 	(void)pthread_mutex_init(&w->lock, NULL);
 }
 
@@ -89,28 +91,31 @@ static void let_go(struct call *c)
 	atomic_fetch_sub_explicit(&c->pending, 1, memory_order_release);
 }
 
-/* The turn's packets are on their way, or refused; @sending is its share of
- * the time that took. */
-static void finish(struct turn_worker *w, struct turn_unsent *unsent, cr_ns now,
-		   cr_ns sending, struct trace_ring *trace)
+/* When packets were sent, and each turn's share of the time that took. */
+struct sent {
+	cr_ns at, share;
+	cr_ns cpu; /* CPU time, if a turn was metered */
+};
+
+/* The turn's packets are on their way, or refused. */
+static void finish(struct turn_worker *w, struct turn_unsent *unsent,
+		   const struct sent *sent, struct trace_ring *trace)
 {
 	struct call *c = unsent->call;
 	struct cr_trace_job *job = &unsent->record.job;
 
 	call_count(&c->count.codec_ns, job->codec_ns);
 	call_count(&c->count.busy_ns,
-		   job->codec_ns + (unsigned long long)sending);
-	job->sent = unsent->packets ? now : 0;
+		   job->codec_ns + (unsigned long long)sent->share);
+	job->sent = unsent->packets ? sent->at : 0;
 	count_packets(c, unsent);
 	if (job->outcome == CR_OUT_DONE) {
 		count_delay(w, unsent);
 		if (job->sent && unsent->speech)
 			count_jitter(w, c, job);
 		call_count(&c->count.done, 1);
-		/* from the pick on: the codec is not all that a frame costs */
-		if (unsent->speech)
-			recent_put(&c->cost, job->start - job->pick +
-						     job->codec_ns + sending);
+		if (unsent->speech && unsent->cost)
+			recent_put(&c->cost, unsent->cost + sent->cpu);
 		if (unsent->failed)
 			job->outcome = CR_OUT_SEND_FAILED;
 	} else {
@@ -122,20 +127,44 @@ static void finish(struct turn_worker *w, struct turn_unsent *unsent, cr_ns now,
 	let_go(c);
 }
 
+static bool any_metered(const struct turn_worker *w)
+{
+	for (unsigned i = 0; i < w->nunsent; i++)
+		if (w->unsent[i].cost)
+			return true;
+	return false;
+}
+
+static struct sent send_metered(struct turn_worker *w)
+{
+	cr_ns begun = any_metered(w) ? clock_thread_cpu() : 0;
+	cr_ns took = turn_send_all(w), away = 0;
+	struct sent sent;
+
+	if (begun)
+		away = took - (clock_thread_cpu() - begun - w->clock_cost);
+	took += w->overflow;
+	w->overflow = 0;
+	sent = (struct sent){
+		.at = clock_now(),
+		.share = took / w->nunsent,
+		.cpu = (took - cr_ns_max(away, 0)) / w->nunsent,
+	};
+	return sent;
+}
+
 /* The turns that are over; lock held. The one in progress, if there is one,
  * has its packets of this far sent with them, and goes on at the first place.
  */
 static void flush(struct turn_worker *w, struct trace_ring *trace)
 {
-	cr_ns share, now;
+	struct sent sent;
 
 	if (!w->nunsent)
 		return;
-	share = (w->overflow + turn_send_all(w)) / w->nunsent;
-	w->overflow = 0;
-	now = clock_now();
+	sent = send_metered(w);
 	for (unsigned i = 0; i < w->nunsent; i++)
-		finish(w, &w->unsent[i], now, share, trace);
+		finish(w, &w->unsent[i], &sent, trace);
 	if (w->nunsent < TURN_BATCH)
 		w->unsent[0] = *turn_in_progress(w);
 	w->nunsent = 0;
@@ -198,6 +227,10 @@ static void open_unsent(struct turn_unsent *unsent, struct call *c,
 	unsent->failed = 0;
 	unsent->failed_octets = 0;
 	unsent->speech = c->meta.what == CR_RING_SPEECH && !c->meta.covered;
+	unsent->cost = 0;
+	unsent->begun = unsent->speech && turn_cost_due(&c->metered)
+				? turn_cost_begin()
+				: 0;
 	unsent->record.job = (struct cr_trace_job){
 		.kind = CR_TRACE_JOB,
 		.worker = (uint16_t)run->worker,
@@ -255,8 +288,13 @@ static void close_unsent(struct turn *t, const struct live_run *run,
 			 cr_ns start, int err)
 {
 	struct turn_worker *w = t->worker;
-	struct cr_trace_job *job = &turn_in_progress(w)->record.job;
+	struct turn_unsent *unsent = turn_in_progress(w);
+	struct cr_trace_job *job = &unsent->record.job;
 
+	/* what was sent meanwhile was more than this turn's packets */
+	if (unsent->begun && !t->sending)
+		unsent->cost = turn_cost_end(unsent->begun, start - job->pick,
+					     w->clock_cost);
 	if (!t->coded)
 		t->coded = clock_now(); /* nothing came out of this packet */
 	job->outcome = (uint8_t)outcome_of(err, run->stale);

@@ -54,6 +54,8 @@ struct turn_unsent {
 	unsigned packets;
 	unsigned failed;      /**< of them: the socket refused  */
 	size_t failed_octets; /**< their payloads          */
+	cr_ns begun;	      /**< the thread's CPU time then; 0: not metered */
+	cr_ns cost;	      /**< CPU time before sending; 0: not metered    */
 };
 
 /** Where the worker is, see above. */
@@ -63,6 +65,7 @@ enum turn_state { TURN_AT_WORK, TURN_IN_CODEC, TURN_TAKEN };
 struct turn_worker {
 	/* constant while a thread has it */
 	int fd; /**< the shared UDP socket, for calls without their own */
+	cr_ns clock_cost;	  /**< of reading the thread's CPU time, ns */
 	struct call_table *table; /**< where the calls of CMRs are found */
 	/* the worker's own */
 	struct trace_ring *trace;

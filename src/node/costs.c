@@ -4,10 +4,10 @@
  *
  * The first guess is the sum of a quick measurement of decoder and encoder on
  * synthetic speech, and of sending; when enough frames have been transcoded it
- * follows the calls (cost/learner.h). A frame is timed from its pick on, for
+ * follows the calls (cost/learner.h). A frame is metered from its pick on, for
  * the codec is not all of it: what comes before, the codec, and its share of
- * sending (media/turn.c). That is by the clock on the wall: what takes the CPU
- * from a worker counts, too.
+ * sending. That is CPU time (media/turn_cost.h): a program that takes the CPU
+ * from a worker makes frames late, but not dearer.
  */
 #include "node/costs.h"
 
@@ -282,6 +282,7 @@ static struct cost_entry *entry_new(struct costs *c, const char *name,
 		return NULL;
 	(void)snprintf(e->name, sizeof(e->name), "%s", name);
 	e->cost = *cost;
+	e->measured = cost->mean;
 	e->period = period;
 	LIST_INSERT_HEAD(&c->bucket[bucket_of(name)], e, chain);
 	TAILQ_INSERT_HEAD(&c->kept, e, link);
@@ -386,6 +387,9 @@ bool costs_at(const struct costs *c, unsigned i, struct node_cost_info *out)
 		.p99 = e->cost.p99,
 		.stddev = sqrt((double)e->cost.variance_ns2),
 		.learned_frames = e->learner.frames,
+		.measured = e->measured,
+		.source = e->learner.frames < LEARNER_ENOUGH ? "measured"
+							     : "learned",
 		.calls_per_core = (double)e->period / (double)e->cost.mean,
 	};
 	memcpy(out->transcoding, e->name, sizeof(out->transcoding));

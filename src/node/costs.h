@@ -35,6 +35,7 @@ struct costs;
 struct cost_entry {
 	char name[96];	     /**< "pcmu>amr/12.2@20ms"              */
 	struct cr_cost cost; /**< CPU time per packet               */
+	cr_ns measured;	     /**< its mean by the parts; see costs_find() */
 	struct cost_learner learner;
 	unsigned calls;	  /**< running now                        */
 	unsigned holders; /**< costs_hold()                       */

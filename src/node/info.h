@@ -276,7 +276,9 @@ struct node_cost_info {
 	char transcoding[96];
 	unsigned calls; /**< running now */
 	cr_ns mean, p99;
-	double stddev; /**< ns */
+	double stddev;	    /**< ns */
+	const char *source; /**< of these: "measured", "learned" */
+	cr_ns measured;	    /**< mean, when it was asked for first */
 	uint64_t learned_frames;
 	double calls_per_core;
 };

@@ -162,6 +162,59 @@ int node_call_change(struct node_call *nc, const struct call_cfg *want,
 	return 0;
 }
 
+/* --- calls that turned out cheaper --- */
+
+/* For one call that has no room: all workers wait for each change. */
+enum { LOOKS = 4096, CHANGES = 16 };
+
+/* It is in the scheduler's books with what its codecs cost when it came: when
+ * they had just been measured, or beside a busy neighbour. Is that more than an
+ * eighth too much? Then as it is today: into *@to. */
+static bool is_cheaper(const struct node_call *nc, struct call_cfg *to)
+{
+	if (nc->ending || nc->hung || nc->relays || !nc->cost)
+		return false;
+	*to = today(nc);
+	return node_load_of(to) * 8 < node_load_of(call_settings(nc->call)) * 7;
+}
+
+/* What @nc gives back, ppm of a CPU; negative: nobody does. */
+static int64_t give_back(struct node_call *nc, const struct call_cfg *to)
+{
+	int64_t was = node_load_of(call_settings(nc->call));
+	struct cr_verdict v;
+
+	if (live_change(nc->node->live, &nc->call->lt, &to->declared,
+			CORE_CHANGE_FORCE, &v) < 0)
+		return -1;
+	call_set_terms(nc->call, to);
+	return was - node_load_of(to);
+}
+
+bool node_give_back(struct node *n, int64_t wanted)
+{
+	unsigned looks = n->ncalls < LOOKS ? n->ncalls : LOOKS, changes = 0;
+	int64_t given = 0;
+	struct call_cfg to;
+
+	for (; looks && changes < CHANGES && given < wanted; looks--) {
+		struct node_call *nc = node_call_after(n, n->gave_back);
+		int64_t one;
+
+		if (!nc) /* round again */
+			nc = RB_MIN(node_tree, &n->calls);
+		n->gave_back = nc->id;
+		if (!is_cheaper(nc, &to))
+			continue;
+		one = give_back(nc, &to);
+		if (one < 0)
+			break;
+		given += one;
+		changes++;
+	}
+	return given > 0;
+}
+
 /* --- codec mode requests --- */
 
 static void note_overload(struct node_call *nc, const struct call_cfg *to,

@@ -160,6 +160,7 @@ struct node {
 	unsigned ncalls, nhung; /**< of these, a stuck thread has so many */
 	unsigned nrelays;	/**< of these                             */
 	uint32_t last_id;
+	uint32_t gave_back; /**< the call that node_give_back() saw last */
 	cr_ns started;
 	uint64_t calls_started, calls_refused;
 	cr_ns top_at[2]; /**< the samples of calls before the last, and last */
@@ -372,6 +373,10 @@ void node_faulty(void *arg, const struct core_fault *fault);
 void node_recover(evutil_socket_t fd, short what, void *arg);
 /** event callback: finish the calls that have gone. */
 void node_reap(evutil_socket_t fd, short what, void *arg);
+/** The scheduler's books follow calls that cost less today than when they came,
+ * until @wanted ppm of a CPU are free, as far as a few calls do that. False: no
+ * call gives back anything. */
+bool node_give_back(struct node *n, int64_t wanted);
 /** Tell the cost book what the calls have measured since the last time. */
 void node_learn(struct node *n);
 

@@ -53,9 +53,17 @@ const struct field cost_info_fields[] = {
 	  .help = "standard deviation of the CPU time of a packet" },
 	{ ROW_TIME(cost_info, "p99", p99, "us"),
 	  .help = "CPU time that 99 of 100 packets do not exceed" },
+	{ ROW_TEXT(cost_info, "source", source),
+	  .help = "where these figures are from: \"measured\" (codecs alone, "
+		  "when the transcoding was asked for first), or \"learned\" "
+		  "(from frames of calls); either is CPU time of a thread, "
+		  "which no other program adds to" },
+	{ ROW_TIME(cost_info, "measured", measured, "us"),
+	  .help = "average CPU time of a packet as it was measured first" },
 	{ ROW_INT(cost_info, "learned_frames", learned_frames),
 	  .unit = "frames",
-	  .help = "frames of calls that the figures were learned from" },
+	  .help = "frames of calls that the figures were learned from: the "
+		  "first 256 of each call, then one in 16" },
 	{ ROW_REAL(cost_info, "calls_per_core", calls_per_core),
 	  .help = "largest number of such calls that one CPU can carry" },
 	{ 0 },

@@ -116,11 +116,72 @@ static void short_calls_count(void **state)
 	rig_close(&r);
 }
 
+/* The book says so, as it does beside a busy neighbour or before it has learned
+ * better. */
+static void pretend(struct cost_entry *entry, cr_ns mean)
+{
+	entry->cost = (struct cr_cost){ .mean = mean, .p99 = mean };
+}
+
+static bool takes_one_more(struct rig *r, struct node_call **nc)
+{
+	struct cr_err e = { "" };
+
+	return !rig_try(r, CALL, nc, &e);
+}
+
+static cr_ns booked(const struct node_call *nc)
+{
+	return nc->call->lt.core.task.cost.mean;
+}
+
+static void what_calls_turn_out_not_to_need_is_for_others(void **state)
+{
+	const struct rig_options o = { .workers = 1, .admission = true };
+	struct node_call *dear[2], *nc[4], *none;
+	struct cost_entry *entry;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &o);
+	nc[0] = rig_call(&r, CALL);
+	entry = nc[0]->cost;
+	pretend(entry, 6 * CR_MS); /* of 20 */
+	for (unsigned i = 0; i < 2; i++)
+		assert_true(takes_one_more(&r, &dear[i]));
+	assert_false(takes_one_more(&r, &none));
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(booked(dear[i]), 6 * CR_MS);
+
+	/* two fit beside what is booked; for the third one somebody makes room,
+	 * and more do not fit */
+	pretend(entry, 3 * CR_MS);
+	for (unsigned i = 1; i < 4; i++) {
+		assert_int_equal(booked(dear[0]), 6 * CR_MS);
+		assert_true(takes_one_more(&r, &nc[i]));
+	}
+	assert_int_equal(booked(dear[0]), 3 * CR_MS);
+	assert_int_equal(booked(dear[1]), 6 * CR_MS);
+	assert_false(takes_one_more(&r, &none));
+
+	/* nobody is booked higher than he was admitted with */
+	pretend(entry, 4 * CR_MS);
+	assert_false(takes_one_more(&r, &none));
+	for (unsigned i = 1; i < 4; i++)
+		assert_int_equal(booked(nc[i]), 3 * CR_MS);
+	for (unsigned i = 0; i < 4; i++)
+		rig_end(&r, nc[i]);
+	for (unsigned i = 0; i < 2; i++)
+		rig_end(&r, dear[i]);
+	rig_close(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(new_calls_are_admitted_with_what_was_learned),
 		cmocka_unit_test(short_calls_count),
+		cmocka_unit_test(what_calls_turn_out_not_to_need_is_for_others),
 	};
 
 	return cmocka_run_group_tests_name("learn", tests, NULL, NULL);

@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A turn's account of its time. Every look at the clock takes a microsecond
- * here (the linker's --wrap), so times are exact.
+ * A turn's account of its time. Every look at a clock takes a microsecond here
+ * (the linker's --wrap), so times are exact; and other programs take the CPU
+ * when a test says so.
  */
 #include <time.h>
 #include <unistd.h>
 
+#include "media/turn_cost.h"
 #include "turn_rig.h"
+
+/* What another program takes at every look. */
+static cr_ns thief;
 
 int __wrap_clock_gettime(clockid_t id, struct timespec *now);
 
 int __wrap_clock_gettime(clockid_t id, struct timespec *now)
 {
-	static cr_ns time;
+	static cr_ns wall, cpu;
+	cr_ns time;
 
-	(void)id;
-	time += TICK;
+	cpu += TICK;
+	wall += TICK + thief;
+	time = id == CLOCK_THREAD_CPUTIME_ID ? cpu : wall;
 	*now = (struct timespec){ time / CR_SEC, time % CR_SEC };
 	return 0;
 }
@@ -136,6 +143,62 @@ static void what_is_shed_takes_no_time_from_what_is_served(void **state)
 	rig_close(&g);
 }
 
+/* What a call's metered frames took, on average; how many there were. */
+static unsigned metered(struct rig *g, unsigned turns, unsigned *seen,
+			cr_ns *mean)
+{
+	uint32_t ns[RECENT_TIMES];
+	unsigned n = 0;
+	cr_ns sum = 0;
+
+	for (unsigned i = 0; i < turns; i++) {
+		unsigned some;
+
+		turn(g);
+		turn_flush(g->w);
+		some = recent_take(&g->c->cost, seen, ns);
+		for (unsigned k = 0; k < some; k++)
+			sum += ns[k];
+		n += some;
+	}
+	*mean = n ? sum / n : 0;
+	return n;
+}
+
+static void a_busy_neighbour_makes_no_frame_dearer(void **state)
+{
+	cr_ns alone, beside, after;
+	unsigned seen = 0;
+	struct rig g;
+
+	(void)state;
+	rig_open(&g);
+	assert_int_equal(metered(&g, 100, &seen, &alone), 100);
+	assert_in_range(alone, 1, TURN_COST_PICK + 20 * TICK);
+	thief = 3 * CR_MS;
+	assert_int_equal(metered(&g, 100, &seen, &beside), 100);
+	thief = 0;
+	assert_int_equal(metered(&g, 50, &seen, &after), 50);
+	/* the time between pick and turn is bounded: here it is all there is */
+	assert_in_range(beside, alone - 2 * TICK, alone + 2 * TICK);
+	assert_int_equal(after, alone);
+	rig_close(&g);
+}
+
+static void later_frames_are_metered_now_and_then(void **state)
+{
+	unsigned seen = 0;
+	struct rig g;
+	cr_ns mean;
+
+	(void)state;
+	rig_open(&g);
+	assert_int_equal(metered(&g, TURN_COST_FIRST, &seen, &mean),
+			 TURN_COST_FIRST);
+	assert_int_equal(metered(&g, 10 * TURN_COST_EVERY, &seen, &mean), 10);
+	rig_close(&g);
+}
+
 /* Calls with ports of their own, to a peer of their own each. */
 enum { CALLS = 6, NO_PORT = 2, ROUNDS = 3 };
 
@@ -210,6 +273,8 @@ int main(void)
 		cmocka_unit_test(packets_leave_while_a_codec_is_at_work),
 		cmocka_unit_test(without_batching_every_turn_sends),
 		cmocka_unit_test(packets_are_taken_from_a_codec_alone),
+		cmocka_unit_test(a_busy_neighbour_makes_no_frame_dearer),
+		cmocka_unit_test(later_frames_are_metered_now_and_then),
 		cmocka_unit_test(
 			what_is_shed_takes_no_time_from_what_is_served),
 		cmocka_unit_test(calls_with_ports_of_their_own_leave_together),
