@@ -15,6 +15,7 @@
 #include "base/address.h"
 #include "base/descriptors.h"
 #include "http/gate.h"
+#include "http/history.h"
 #include "http/metrics.h"
 #include "http/page.h"
 #include "protocol/field_json.h"
@@ -36,6 +37,7 @@ struct http {
 	struct evhttp *server;
 	struct evhttp_bound_socket *bound;
 	struct gate *gate;
+	struct history *history;
 };
 
 static void answer(struct evhttp_request *req, int code, const char *type,
@@ -129,27 +131,32 @@ static json_t *scheduler_names(void)
 }
 
 /* What the page shows in words: paths in the table of stats, which has labels,
- * units and help for them. */
-static const char *const figures[] = {
-	"calls",	"calls_refused", "totals.done", "lost", "totals.late",
-	"delay.p99_ns", "measured_load", "bound",	NULL
+ * units and help for them; how it is now, or all since the start. */
+static const struct {
+	const char *path, *when;
+} figures[] = {
+	{ "calls", "now" },	     { "measured_load", "now" },
+	{ "bound", "now" },	     { "totals.done", "start" },
+	{ "lost", "start" },	     { "totals.late", "start" },
+	{ "delay.p99_ns", "start" }, { "calls_refused", "start" },
 };
 
 static json_t *figures_json(void)
 {
 	json_t *list = json_array();
 
-	for (const char *const *path = figures; *path; path++) {
+	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
+		const char *path = figures[i].path;
 		const struct field *f =
-			field_find_path(node_stats_fields, *path);
+			field_find_path(node_stats_fields, path);
 		char label[FIELD_TEXT_MAX];
 
-		(void)field_text_label(node_stats_fields, *path, label,
+		(void)field_text_label(node_stats_fields, path, label,
 				       sizeof(label));
 		(void)json_array_append_new(
-			list,
-			json_pack("{s:s,s:s,s:s?,s:s?}", "path", *path, "label",
-				  label, "unit", f->unit, "help", f->help));
+			list, json_pack("{s:s,s:s,s:s,s:s?,s:s?}", "path", path,
+					"when", figures[i].when, "label", label,
+					"unit", f->unit, "help", f->help));
 	}
 	return list;
 }
@@ -168,6 +175,11 @@ static void get_state(struct http *h, struct evhttp_request *req)
 			      figures_json(), "stats",
 			      field_write(node_stats_fields, &stats),
 			      "histograms", histograms_json(n)));
+}
+
+static void get_history(struct http *h, struct evhttp_request *req)
+{
+	answer_json(req, HTTP_OK, history_json(h->history));
 }
 
 static void get_metrics(struct http *h, struct evhttp_request *req)
@@ -271,6 +283,7 @@ struct route {
 static const struct route routes[] = {
 	{ "/", get_page, NULL },
 	{ "/state", get_state, NULL },
+	{ "/history", get_history, NULL },
 	{ "/metrics", get_metrics, NULL },
 	{ "/healthz", get_healthz, NULL },
 	{ "/readyz", get_readyz, NULL },
@@ -313,7 +326,8 @@ static void on_request(struct evhttp_request *req, void *arg)
 		       "name");
 	else if (!r)
 		refuse(req, HTTP_NOTFOUND,
-		       "there are /, /state, /metrics, /healthz and /readyz");
+		       "there are /, /state, /history, /metrics, /healthz and "
+		       "/readyz");
 	else if (evhttp_request_get_command(req) == EVHTTP_REQ_POST)
 		on_post(h, req, r);
 	else if (r->get)
@@ -389,6 +403,8 @@ int http_open(struct http **out, const struct http_config *cfg,
 	rc = listen_at(h, cfg->address, e);
 	if (!rc)
 		rc = open_gate(h, e);
+	if (!rc && history_open(&h->history, cfg->base, cfg->service))
+		rc = cr_fail(e, -ENOMEM, "out of memory");
 	if (rc) {
 		http_close(h);
 		return rc;
@@ -401,6 +417,7 @@ void http_close(struct http *h)
 {
 	if (!h)
 		return;
+	history_close(h->history);
 	gate_close(h->gate);
 	if (h->server)
 		evhttp_free(h->server);

@@ -4,6 +4,7 @@
  *
  *   GET  /           a page that draws what follows
  *   GET  /state      the node as JSON, with its histograms
+ *   GET  /history    its last minutes
  *   GET  /metrics    the same for Prometheus (text format 0.0.4)
  *   GET  /healthz    200 while the process answers
  *   GET  /readyz     200 while it takes new calls, 503 when it drains

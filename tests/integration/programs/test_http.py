@@ -2,18 +2,13 @@
 """The live view: metrics that Prometheus reads, a page that a browser draws,
 and what neither strangers nor other sites may do."""
 import json
-import os
-import pathlib
 import socket
-import threading
-import time
 import urllib.error
 import urllib.request
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-import browser
 from conftest import PATIENCE
 
 CAMPAIGN = """
@@ -139,32 +134,3 @@ def test_a_wrong_address_ends_the_start(daemon):
                               (taken, f"{taken}: Address already in use")]:
             with pytest.raises(RuntimeError, match=says):
                 daemon("--http", address)
-
-
-@pytest.mark.skipif(not browser.there(), reason="no chromium-driver here")
-def test_a_browser_draws_it(daemon, campaign, tmp_path):
-    d = daemon("--http", "127.0.0.1:0", "--http-control", "--ring", "64")
-    feeding = threading.Thread(target=d.feed, args=(campaign(
-        CAMPAIGN.replace("3s", "8s")),))
-    seen = "return document.getElementById('%s').%s"
-
-    def wait_for(element, what, begin):
-        end = time.monotonic() + PATIENCE
-        while not str(b.run(seen % (element, what))).startswith(begin):
-            assert time.monotonic() < end, (element, begin)
-            time.sleep(0.1)
-
-    with browser.Browser() as b:
-        b.open(f"http://{d.ready['http']}/")
-        wait_for("scheduler", "textContent", "under edf")
-        feeding.start()
-        wait_for("figures", "textContent", "calls4")
-        assert b.run(seen % ("delay", "querySelectorAll('rect').length")) > 0
-        b.run("document.getElementById('choice').value = 'cfs';"
-              "document.querySelector('#control button').click()")
-        wait_for("scheduler", "textContent", "under cfs")
-        assert b.run(seen % ("message", "className")) == ""
-        keep = os.environ.get("CR_KEEP_SCREENSHOT")  # to look at
-        b.screenshot(pathlib.Path(keep or tmp_path / "page.png"))
-    feeding.join()
-    assert d.ctl("schedulers")["scheduler"].startswith("cfs")
