@@ -4,11 +4,11 @@
  * kernel gives the CPU in the middle of a frame, do not count.
  *
  * The thread's CPU clock is a system call of some 0.4 us, where the clock on
- * the wall is 0.02 us and a cheap frame takes 3. So it is read for the first
- * frames of a call, and then for one in some: enough to learn from, and each
- * call at its own pace, so that none is left out. What comes between the pick
- * and the turn is a lock and a few wake-ups; by the clock on the wall, and
- * bounded, for there the CPU may be lost, too.
+ * the wall is 0.02 us and a cheap frame takes 3. So it is read for one frame in
+ * some, and as long as little is known for all of a call's first: enough to
+ * learn from, and each call at its own pace, so that none is left out. What
+ * comes between the pick and the turn is a lock and a few wake-ups; by the
+ * clock on the wall, and bounded, for there the CPU may be lost, too.
  *
  * Pure, but for turn_cost_begin() and turn_cost_end(), which read the clock.
  */
@@ -20,7 +20,7 @@
 #include "base/clock.h"
 
 enum {
-	TURN_COST_FIRST = 256, /**< frames of a call, all metered */
+	TURN_COST_FIRST = 256, /**< of a call, if little is known */
 	TURN_COST_EVERY = 16   /**< then one of these             */
 };
 
@@ -33,6 +33,14 @@ static inline bool turn_cost_due(unsigned *frames)
 	unsigned n = (*frames)++;
 
 	return n < TURN_COST_FIRST || n % TURN_COST_EVERY == 0;
+}
+
+/** Where to begin for a call whose like has been learned from already: there,
+ * all frames would only cost. @id spreads calls, so that not the first frame of
+ * each, which finds cold caches, is metered. */
+static inline unsigned turn_cost_later(unsigned id)
+{
+	return TURN_COST_FIRST + id % TURN_COST_EVERY;
 }
 
 /** What one reading of the clock costs, ns. Takes some 20 us. */

@@ -14,6 +14,7 @@
 #include "base/random.h"
 #include "base/assert.h"
 #include "base/clock.h"
+#include "media/turn_cost.h"
 #include "node/node_impl.h"
 
 int node_call_cmp(struct node_call *a, struct node_call *b)
@@ -288,6 +289,8 @@ static int enter(struct node *n, struct node_call *nc, struct call_cfg *cfg,
 	if (!err) {
 		nc->id = cfg->id;
 		nc->call->owner = nc;
+		if (nc->cost->learner.frames >= LEARNER_MEMORY)
+			nc->call->metered = turn_cost_later(cfg->id);
 		err = join(n, nc, e);
 	}
 	if (!err)

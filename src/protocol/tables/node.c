@@ -62,8 +62,9 @@ const struct field cost_info_fields[] = {
 	  .help = "average CPU time of a packet as it was measured first" },
 	{ ROW_INT(cost_info, "learned_frames", learned_frames),
 	  .unit = "frames",
-	  .help = "frames of calls that the figures were learned from: the "
-		  "first 256 of each call, then one in 16" },
+	  .help = "frames of calls that the figures were learned from: one "
+		  "in 16, and before there are 5000, the first 256 of each "
+		  "call" },
 	{ ROW_REAL(cost_info, "calls_per_core", calls_per_core),
 	  .help = "largest number of such calls that one CPU can carry" },
 	{ 0 },

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "media/turn_cost.h"
 #include "rig.h"
 
 enum { NB = 160 };
@@ -116,6 +117,29 @@ static void short_calls_count(void **state)
 	rig_close(&r);
 }
 
+/* Once much is known, one frame in 16 is enough. */
+static void calls_of_a_known_kind_are_metered_now_and_then(void **state)
+{
+	const struct rig_options o = { .workers = 1 };
+	struct node_call *nc;
+	struct cost_entry *cost;
+	struct rig_sender s;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &o);
+	nc = rig_call(&r, CALL);
+	cost = nc->cost;
+	rig_end(&r, nc);
+	cost->learner.frames = LEARNER_MEMORY;
+	nc = rig_call(&r, CALL);
+	s = rig_sender(&r, nc, NB);
+	echo(&s, 4 * TURN_COST_EVERY);
+	rig_end(&r, nc);
+	assert_int_equal(cost->learner.frames, LEARNER_MEMORY + 4);
+	rig_close(&r);
+}
+
 /* The book says so, as it does beside a busy neighbour or before it has learned
  * better. */
 static void pretend(struct cost_entry *entry, cr_ns mean)
@@ -181,6 +205,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(new_calls_are_admitted_with_what_was_learned),
 		cmocka_unit_test(short_calls_count),
+		cmocka_unit_test(
+			calls_of_a_known_kind_are_metered_now_and_then),
 		cmocka_unit_test(what_calls_turn_out_not_to_need_is_for_others),
 	};
 
