@@ -132,9 +132,9 @@ static const struct cli_opt rows[] = {
 	    .number = &raw.ng_host_lines, .min = 1, .max = 1000000,
 	    .flags = CLI_LIVE),
 	ROW(CLI_STRING, "http", "ADDR:PORT",
-	    "Serve a live view at this address: a page, /state (JSON), "
-	    "/metrics (Prometheus), /healthz, /readyz. It has no password: "
-	    "use 127.0.0.1 or a network that you trust.",
+	    "Serve a live view at this address: a page, /state and "
+	    "/history (JSON), /metrics (Prometheus), /healthz, /readyz. It "
+	    "has no password: use 127.0.0.1 or a network that you trust.",
 	    .text = &raw.http, .dflt = ""),
 	ROW(CLI_INT, "http-connections", "N",
 	    "Largest number of its connections at a time, at most a quarter of "
