@@ -195,6 +195,15 @@ def prometheus(tmp_path):
         yield start
 
 
+def shown(expression):
+    """As a panel asks it, of all nodes."""
+    for name, value in (("$__rate_interval", "5s"), ("$job", ".*"),
+                        ("$instance", ".*")):
+        expression = expression.replace(name, value)
+    assert "$" not in expression
+    return expression
+
+
 def until(what):
     for _ in range(10 * PATIENCE):
         if what():
@@ -205,8 +214,11 @@ def until(what):
 
 def test_a_node_in_overload_raises_that_alert_and_no_other_of_its_kind(
         daemon, campaign, prometheus):
+    """And every panel has something to show of it."""
+    low = 20000 + 2 * (free_port() % 10000)
     d = daemon("--http", "127.0.0.1:0", "--no-admission",
-               "--codec-kernels", "stock", "--drain-timeout", "0s")
+               "--codec-kernels", "stock", "--drain-timeout", "0s",
+               "--rtp-ports", f"{low}-{low + 99}", "--ng", "127.0.0.1:0")
     p = prometheus(d.ready["http"])
     until(lambda: p.samples("count_over_time(codec_runner_calls[1m]) >= 2"))
     assert p.firing() == {}
@@ -216,9 +228,15 @@ def test_a_node_in_overload_raises_that_alert_and_no_other_of_its_kind(
     try:
         until(lambda: "CodecRunnerOverload" in p.firing())
         alerts = p.firing()
+        nothing = [e for e in EXPRESSIONS if not p.samples(shown(e))]
+        rules = [r for group in p.ask("rules")["groups"]
+                 for r in group["rules"]]
     finally:
         feeder.kill()
         feeder.wait()
+    # nobody sends RTCP
+    assert nothing == [e for e in EXPRESSIONS if "rtcp_reports_total" in e]
+    assert len(rules) > 20 and {r["health"] for r in rules} == {"ok"}
     alert = alerts["CodecRunnerOverload"]
     where = d.ready["http"]
     assert alert["labels"] == {"alertname": "CodecRunnerOverload",
