@@ -128,6 +128,13 @@ static bool goes_on(struct ng_service *sv, const char *call_id)
 	return call && is_answered(call);
 }
 
+/* What has failed for want of memory may have had no words for it. */
+static void in_words(int err, struct cr_err *why)
+{
+	if (!*why->text)
+		(void)cr_fail(why, err, "%s", strerror(-err));
+}
+
 static json_t *refusal(struct ng_service *sv, const struct ng_request *r,
 		       int err, const struct cr_err *why)
 {
@@ -169,8 +176,10 @@ static int do_command(struct ng_work *w, json_t **reply)
 		return 0;
 	}
 	json_decref(w->reply);
-	if (err != -EAGAIN)
+	if (err != -EAGAIN) {
+		in_words(err, &e);
 		*reply = refusal(sv, r, err, &e);
+	}
 	return err;
 }
 
@@ -199,6 +208,7 @@ static int work_on(struct ng_wait *wait, json_t **reply)
 
 	if (ng_request_read(r, wait->body, &e)) {
 		sv->count.errors++;
+		in_words(-ENOMEM, &e);
 		*reply = failed(&e);
 		return -EINVAL;
 	}
