@@ -152,15 +152,18 @@ struct rpc_later *rpc_later(struct rpc_peer *peer, struct rpc_error *err)
 {
 	struct rpc_server *s = peer->server;
 	struct rpc_later *later = malloc(sizeof(*later));
+	json_t *id = s->asked_id ? json_deep_copy(s->asked_id) : NULL;
 
 	CR_ASSERT(s->asked);
-	if (!later) {
+	if (!later || (s->asked_id && !id)) {
+		json_decref(id);
+		free(later);
 		err->code = RPC_INTERNAL;
 		(void)cr_fail(&err->why, 0, "out of memory");
 		return NULL;
 	}
 	later->to = s->asked;
-	later->id = s->asked_id ? json_deep_copy(s->asked_id) : NULL;
+	later->id = id;
 	later->to->pending++;
 	later->to->peer->nlater++;
 	s->nlater++;
@@ -198,7 +201,7 @@ void peer_refuse(struct peer *p, int code, const char *why)
 	if (text)
 		peer_reply(p, text, strlen(text));
 	else
-		p->server->count.replies_lost++;
+		peer_unanswered(p);
 	free(text);
 }
 

@@ -110,6 +110,10 @@ void peer_rested(struct peer *p);
 /** Abort the association of @p, which is gone for @reason. */
 void peer_kill(struct peer *p, const char *reason);
 
+/** There is no memory for a reply to @p, which would wait for it: count that,
+ * and abort its association. */
+void peer_unanswered(struct peer *p);
+
 /** After "bye": shut the association down once its replies are out. */
 void peer_leave(struct peer *p);
 

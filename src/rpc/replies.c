@@ -45,7 +45,7 @@ struct replies *replies_new(struct peer *p, const struct jsonrpc_doc *doc)
 	size_t max = transport_message_max(p->transport);
 
 	if (!to) {
-		p->server->count.replies_lost++;
+		peer_unanswered(p);
 		return NULL;
 	}
 	if (reserved > max) {
@@ -89,7 +89,7 @@ static void append(struct replies *to, const char *one)
 	size_t bytes = strlen(one);
 
 	if (!reserve(to, bytes + 2)) {
-		to->server->count.replies_lost++;
+		to->lost = true;
 		return;
 	}
 	if (to->batch)
@@ -125,7 +125,7 @@ void replies_add(struct replies *to, const json_t *id, json_t *one)
 	if (text)
 		append(to, text);
 	else
-		to->server->count.replies_lost++;
+		to->lost = true;
 	free(text);
 }
 
@@ -153,6 +153,9 @@ void replies_settle(struct replies *to)
 		return;
 	if (!p || p->gone || p->leaving) {
 		to->server->count.replies_lost += to->count;
+	} else if (to->lost) {
+		to->server->count.replies_lost += to->count;
+		peer_unanswered(p);
 	} else {
 		send_all(to);
 		if (to->bye && !p->gone)

@@ -19,6 +19,7 @@ struct replies {
 	bool batch;
 	bool bye;  /**< among the requests: the peer leaves when all are out */
 	bool full; /**< one did not fit: no other member is run     */
+	bool lost; /**< there was no memory for one                 */
 	unsigned pending; /**< later ones, and one while methods are called */
 	unsigned count;	  /**< replies that are there                       */
 	char *text;	  /**< of these: "[one,two" of a batch              */
@@ -40,7 +41,8 @@ void replies_refuse(struct replies *to, const json_t *id, int code,
 		    const char *message, json_t *details);
 
 /** One that was pending is there. The last one sends them all, if the peer is
- * still there, and frees @to. */
+ * still there, and frees @to. A peer that would wait in vain for one that is
+ * lost is cut off instead. */
 void replies_settle(struct replies *to);
 
 /** @p goes: what there is for it is dropped, what comes later too. */

@@ -168,11 +168,22 @@ void peer_reply(struct peer *p, const char *text, size_t bytes)
 		return;
 	}
 	rc = outbox_send(&p->out, p->transport, p->assoc, text, bytes);
+	if (rc == -ENOMEM) {
+		peer_unanswered(p);
+		return;
+	}
 	if (rc)
 		s->count.replies_lost++;
 	else
 		s->count.messages_out++;
 	weight_look(p);
+}
+
+void peer_unanswered(struct peer *p)
+{
+	p->server->count.replies_lost++;
+	if (!p->gone)
+		peer_kill(p, "out of memory");
 }
 
 void rpc_notify(struct rpc_peer *peer, const char *method, json_t *params)

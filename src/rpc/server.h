@@ -84,9 +84,9 @@ struct rpc_server_config {
 	/** An association came up / has gone (for good: RESTART is gone + up).
 	 * @reason: "bye", "shutdown", "lost", "restart", "not reading" (its
 	 * replies passed queue_max), "flooding" (what it said behind a batch
-	 * did) or "crowded" (all peers' together passed total_max, and it had
-	 * the most). The callbacks may notify any peer, but not
-	 * close the server. May be NULL. */
+	 * did), "crowded" (all peers' together passed total_max, and it had
+	 * the most) or "out of memory" (for a reply to it). The callbacks may
+	 * notify any peer, but not close the server. May be NULL. */
 	void (*peer_up)(void *arg, struct rpc_peer *peer);
 	void (*peer_gone)(void *arg, struct rpc_peer *peer, const char *reason);
 	cr_ns peer_timeout; /**< as in transport_config; 0: its default */

@@ -97,7 +97,7 @@ static void keep(struct peer *p, const char *text, size_t bytes)
 	m = malloc(sizeof(*m) + bytes);
 	if (!m) {
 		p->waiting_bytes -= sizeof(*m) + bytes;
-		p->server->count.replies_lost++;
+		peer_unanswered(p);
 		return;
 	}
 	m->bytes = bytes;

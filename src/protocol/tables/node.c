@@ -457,7 +457,8 @@ const struct field rpc_stats_fields[] = {
 	  COUNTER("control_notifications_dropped_total",
 		  "Notifications dropped because the peer did not read") },
 	{ ROW_INT(rpc_stats, "replies_lost", replies_lost),
-	  .help = "replies lost because the peer had gone" },
+	  .help = "replies lost because the peer had gone, or for want of "
+		  "memory" },
 	{ ROW_INT(rpc_stats, "slow_peers", slow_peers),
 	  .help = "peers disconnected because they did not read",
 	  .metric = &cut_peers[0] },
