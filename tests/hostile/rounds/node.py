@@ -16,8 +16,8 @@ HOST = "127.0.0.1"
 SHAPES = (("3", "partitioned", "2", "auto"), ("4", "2", "3", "epoll"),
           ("2", "global", "2", "auto"), ("4", "partitioned", "1", "epoll"))
 # what a sanitizer, an assertion or the C library says before the end
-FATAL = re.compile(r"Sanitizer|runtime error:|assert|stack smashing|double free"
-                   r"|corrupted|Aborted", re.IGNORECASE)
+FATAL = re.compile(r"Sanitizer:|runtime error:|invariant broken|stack smashing"
+                   r"|double free|corrupted|Aborted")
 
 
 class Wrong(AssertionError):

@@ -3,8 +3,8 @@
  * Loaded before a program (LD_PRELOAD), between it and the C library: lets the
  * Nth call of a kind fail, and steps the wall clock. Of memory, only what the
  * program and the libraries of OURS ask for, as others end the program, and
- * that is known: usrsctp's and the loader's. Nothing is asserted here, for
- * this runs before main().
+ * that is known: usrsctp's, sofia-sip's and the loader's. Nothing is asserted
+ * here, for this runs before main().
  */
 #define _GNU_SOURCE
 #include "seam.h"
@@ -30,8 +30,8 @@
 #include <unistd.h>
 
 static const char *const OURS[] = {
-	"libjansson", "libevent", "liburcu",	"liburing", "libbsd",
-	"libsofia",   "libopus",  "libspandsp", "libgsm",
+	"libjansson", "libevent", "liburcu",	"liburing",
+	"libbsd",     "libopus",  "libspandsp", "libgsm",
 };
 
 /* Libraries' functions that end the program where they get no memory:
