@@ -292,7 +292,7 @@ struct node_top {
  * work is of their number, and of @limit only by its logarithm.
  *
  * What they did counts from the sample before the last one on: a sample is
- * taken when this is called and the last one is 500 ms old. Calls that started
+ * taken when this is called and the last one is 400 ms old. Calls that started
  * since then are not in it. *@window: how long that is, or was, at most.
  */
 unsigned node_top(struct node *n, enum node_top_key by, struct node_top *out,

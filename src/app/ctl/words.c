@@ -9,7 +9,7 @@
 
 #include "base/units.h"
 
-/* call.top looks no more often. */
+/* call.top looks little more often. */
 #define TOP_LEAST (500 * CR_MS)
 
 /* KEY=VALUE words, joined by commas as the scheduler's options are written. */

@@ -328,7 +328,7 @@ const struct field call_top_result_fields[] = {
 	{ ROW_TIME(call_top_result, "window", window, "s"),
 	  .help = "the time that rates and averages are of: between the last "
 		  "two looks at all calls. A request looks if the last look is "
-		  "500 ms old; the first time, it is since the node's start. "
+		  "400 ms old; the first time, it is since the node's start. "
 		  "Of "
 		  "a younger call since its start" },
 	{ ROW_EACH(call_top_result, "top", top, call_top_entry),

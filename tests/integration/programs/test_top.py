@@ -96,9 +96,9 @@ def test_each_order_has_another_call_first(node, sock):
     rows = {row["call"]: row for row in first["top"]}
     assert [row["call"] for row in first["top"] if row["lost_per_s"]] == \
         [flooded["call"]] == [first["top"][0]["call"]]
-    # what the node has dropped is missing, too
-    assert {c for c, row in rows.items() if row["missing_per_s"]} == \
-        {gap["call"], flooded["call"]}
+    # what the node has dropped is missing, too, if a frame came behind it
+    missing = {c for c, row in rows.items() if row["missing_per_s"]}
+    assert {gap["call"]} <= missing <= {gap["call"], flooded["call"]}
     assert rows[dear["call"]]["load"] > rows[cheap["call"]]["load"] > 0
     lossy, holes = rows[flooded["call"]], rows[gap["call"]]
     assert 0 < lossy["delay_ms"] <= lossy["delay_max_ms"]
@@ -168,7 +168,8 @@ def test_programs_have_it_as_lines_of_json(node, sock):
     pages = [json.loads(line) for line in done.stdout.splitlines()]
     assert [p["sort"] for p in pages] == ["cost", "cost"]
     assert [len(p["top"]) for p in pages] == [2, 2]
-    assert all(0.5 <= p["window_s"] for p in pages)
+    assert all(0.4 <= p["window_s"] < 3600 for p in pages)
+    assert len({p["window_s"] for p in pages}) == 2
     once = d.ctl("top", "500ms", "--once")
     assert once["sort"] == "loss" and len(once["top"]) == 3
 
