@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The log as programs read it: a JSON object a line, or entries of systemd's
 journal with fields, by a journal that is a real one."""
+import contextlib
 import json
 import os
+import pathlib
 import shutil
 import signal
 import socket
@@ -105,10 +107,14 @@ mkdir -p /run/log/journal /run/systemd/journal /run/systemd/journald.conf.d
 printf '[Journal]\\nStorage=volatile\\nReadKMsg=no\\nAudit=\\n' \\
     >/run/systemd/journald.conf.d/own.conf
 {JOURNAL} >/dev/null 2>&1 &
-echo $! >"$1"
+journal=$!
+echo $journal >"$1"
 shift
 until [ -S /run/systemd/journal/socket ] && [ -S /run/systemd/journal/stdout ]
-do sleep 0.05; done
+do
+    kill -0 $journal || exit 1
+    sleep 0.05
+done
 exec systemd-cat -p info sh -c '
     export JOURNAL_STREAM=$(stat -L -c %d:%i /proc/self/fd/2)
     exec "$@" >&3' sh "$@" 3>&1
@@ -135,10 +141,13 @@ def journald(tmp_path):
     """The words that start a command beside a journal."""
     if not os.path.exists(JOURNAL) or not shutil.which("systemd-cat"):
         pytest.skip("no systemd here")
+    if not pathlib.Path("/etc/machine-id").read_text().strip():
+        pytest.skip("a journal needs to know which machine it is of")
     pid = tmp_path / "pid"
     yield "unshare", "--mount", "sh", "-c", BESIDE_JOURNAL, "sh", str(pid)
     if pid.exists():
-        os.kill(int(pid.read_text()), signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid.read_text()), signal.SIGKILL)
 
 
 @own_run
