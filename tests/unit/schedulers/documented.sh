@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Users can look up every policy: when to choose it, whom it protects in
 # overload, and what its decisions cost.
-# Usage: documented.sh CODEC-RUNNER SOURCE
+# Usage: documented.sh CODEC-RUNNER SOURCE (a cross build: run by $CR_EMULATOR)
 set -eu
 runner=$1
 cd "$2"
 decisions=$(sed -n '/^## A scheduling decision/,/^## The simulator/p' docs/performance.md)
 checked=0
 missing=
-for name in $("$runner" --schedulers | awk '/^[a-z]/ && $1 !~ /^kernel/ { print $1 }'); do
+for name in $(${CR_EMULATOR-} "$runner" --schedulers | awk '/^[a-z]/ && $1 !~ /^kernel/ { print $1 }'); do
 	row="^|.*\`$name\`"
 	grep -q "$row" docs/schedulers.md || missing="$missing docs/schedulers.md:$name"
 	grep -q "$row" schedulers/README.md || missing="$missing schedulers/README.md:$name"

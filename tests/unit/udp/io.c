@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cmocka_cr.h"
+#include "emulator.h"
 #include "forbid.h"
 #include "udp/io.h"
 
@@ -90,6 +91,8 @@ static void it_is_found_where_it_is(void **state)
 static void what_forbids_it_is_named(void **state)
 {
 	(void)state;
+	if (emulator_lacks("seccomp"))
+		skip();
 	assert_int_equal(answer(sandboxed, "seccomp"), REFUSED);
 	assert_int_equal(answer(old_kernel, "no io_uring"), REFUSED);
 	if (answer(NULL, "") != USABLE)
@@ -123,6 +126,8 @@ static int choose(enum udp_io asked, enum udp_io want, const char *word)
 static void a_sandbox_leaves_epoll(void **state)
 {
 	(void)state;
+	if (emulator_lacks("seccomp"))
+		skip();
 	assert_int_equal(choose(UDP_IO_AUTO, UDP_IO_EPOLL, "seccomp"), USABLE);
 	assert_int_equal(choose(UDP_IO_EPOLL, UDP_IO_EPOLL, NULL), USABLE);
 	assert_int_equal(choose(UDP_IO_URING, UDP_IO_URING, "seccomp"),

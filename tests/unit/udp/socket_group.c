@@ -12,6 +12,7 @@
 
 #include "base/address.h"
 #include "cmocka_cr.h"
+#include "emulator.h"
 #include "udp/socket.h"
 #include "udp/socket_group.h"
 
@@ -132,6 +133,8 @@ static void a_datagram_goes_where_its_number_says(void **state)
 	struct group g;
 
 	(void)state;
+	if (emulator_lacks("SO_ATTACH_REUSEPORT_CBPF"))
+		skip();
 	open_group(&g, N, &warn);
 	assert_int_equal(g.n, N);
 	assert_string_equal(warn.text, "");
@@ -184,6 +187,8 @@ static void who_is_about_to_go_is_waited_for(void **state)
 	struct group g = { .n = 0 };
 
 	(void)state;
+	if (emulator_lacks("SO_ATTACH_REUSEPORT_CBPF"))
+		skip();
 	holder.fd = udp_socket(&at, &e);
 	assert_true(holder.fd >= 0);
 	at = local(holder.fd);
