@@ -145,6 +145,7 @@ static void unwait(struct cr_rq *rq, struct cr_task *t)
 {
 	struct hsb_rq *q = hsb_rq_of(rq);
 
+	/* analyzer: there is a choice, so there is a task */
 	if (t->cls != CR_BE) {
 		hsb_unwait(rq, t);
 		return;
@@ -207,6 +208,7 @@ static struct cr_task *run_be(struct cr_rq *rq, const struct choice *c)
 	q->nactive--;
 	c->active->where = HSB_OUT;
 	q->cpu[c->cpu].rank = c->active->deadline;
+	/* analyzer: start() gives back c->be, which is there */
 	t->slice = c->active->left;
 	return t;
 }

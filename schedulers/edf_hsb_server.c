@@ -240,6 +240,7 @@ static void activate(struct hsb_rq *q, struct hsb_server *s)
 
 static void rest(struct hsb_rq *q, struct hsb_server *s)
 {
+	/* analyzer: a tree that is not empty has a parent */
 	s->rank = s->deadline;
 	s->where = HSB_SPENT;
 	RB_INSERT(hsb_queue, &q->rested, s);

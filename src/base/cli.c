@@ -252,6 +252,7 @@ static int parse_flag(const struct cli_opt *o, const char *text,
 
 int cli_set(const struct cli_opt *o, const char *text, struct cr_err *e)
 {
+	/* analyzer: the table has @o */
 	switch (o->kind) {
 	case CLI_FLAG:
 	case CLI_FLAG_OFF:

@@ -129,6 +129,7 @@ static void hear_event(struct heard *h, const struct rtp_packet *p)
 		begin_digit(h, p, &e);
 		d = last_digit(h);
 	}
+	/* analyzer: there is one now, or there were too many before */
 	d->packets++;
 	d->ends += e.end;
 	if (e.duration > d->duration)

@@ -82,7 +82,8 @@ static bool take(struct measuring *m)
 		m->place = BUSY;
 	else
 		m->gone = true;
-	left = m->left;
+	/* behind: who was told to quit */
+	left = !more && m->left;
 	(void)pthread_cond_broadcast(&m->changed);
 	(void)pthread_mutex_unlock(&m->lock);
 	if (left)

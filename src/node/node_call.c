@@ -231,6 +231,7 @@ static int check_pair(struct node *n, const struct call_cfg *cfg,
 
 void node_join_pair(struct node_call *a, struct node_call *b)
 {
+	/* analyzer: who joins them has checked that both are there */
 	atomic_store_explicit(&a->call->pair, call_pair(call_settings(b->call)),
 			      memory_order_relaxed);
 	atomic_store_explicit(&b->call->pair, call_pair(call_settings(a->call)),

@@ -72,6 +72,7 @@ static void add(struct making *m, const char *role, int cpu, int run_queue)
 		begin_row(m, &like);
 	if (m->failed)
 		return;
+	/* analyzer: without failure there is one now */
 	last_row(m)->threads += role != role_calls;
 	if (cpu < 0)
 		cpu_list_allowed(&m->cpus);

@@ -30,6 +30,7 @@ static struct timeval timeval_of(cr_ns t)
 
 static void session_free(struct session *s)
 {
+	/* analyzer: who frees one gets the next one anew */
 	LIST_REMOVE(s, link);
 	if (s->grace)
 		event_free(s->grace);

@@ -172,12 +172,10 @@ static unsigned missing_before(const struct jitter *j,
 					     : 0;
 }
 
-/* The oldest packet. */
-static enum jitter_next play(struct jitter *j, cr_ns now, cr_ns due,
-			     struct jitter_output *out)
+/* The oldest packet, @s. */
+static enum jitter_next play(struct jitter *j, const struct jitter_slot *s,
+			     cr_ns now, cr_ns due, struct jitter_output *out)
 {
-	const struct jitter_slot *s = jitter_slots_oldest(&j->slots);
-
 	*out = jitter_packet(j, s);
 	out->due = due;
 	out->restart = j->restarted;
@@ -270,11 +268,11 @@ enum jitter_next jitter_next(struct jitter *j, cr_ns now,
 	const struct jitter_slot *speech = jitter_slots_speech(&j->slots);
 	cr_ns due = due_of_oldest(j, speech);
 
-	if (due <= now && s->beside)
-		return play(j, now, due, out);
+	if (s && s->beside && due <= now)
+		return play(j, s, now, due, out);
 	if (is_gap(j, speech) && due_of_gap(j) <= now)
 		return bridge(j, now, speech, out);
-	return due <= now ? play(j, now, due, out) : JITTER_NOTHING;
+	return s && due <= now ? play(j, s, now, due, out) : JITTER_NOTHING;
 }
 
 cr_ns jitter_due(const struct jitter *j)

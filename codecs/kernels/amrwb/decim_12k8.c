@@ -40,6 +40,7 @@ AVX2_INLINE void load_phases(struct phase p[PHASES])
 /* An output in 8 parts. */
 AVX2_INLINE __m256i filter(const struct phase *p, const int16_t *x)
 {
+	/* analyzer: the loop over PHASES has filled all of them */
 	return _mm256_add_epi32(_mm256_madd_epi16(load256(x), p->first),
 				_mm256_madd_epi16(load256(x + 16), p->second));
 }

@@ -82,6 +82,7 @@ AVX2_INLINE void finish_block(const int16_t a[], const int32_t input[BLOCK],
 	}
 #pragma GCC unroll 4
 	for (int n = 0; n < BLOCK; n += 2) { /* as they will be loaded */
+		/* analyzer: the loop above has filled all of them */
 		int32_t l = pack_pair((int16_t)low[n], (int16_t)low[n + 1]);
 		int32_t h = pack_pair((int16_t)high[n], (int16_t)high[n + 1]);
 
