@@ -10,7 +10,7 @@ from node import Skip, Wrong, wait_for
 from phases import Asker, no_conversion, terms
 
 CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 1 << 18
-SIZE = "768k"
+SIZE = "8m"
 
 
 def may_mount():
@@ -45,12 +45,18 @@ def clear(folder):
 def fill(disk):
     """Leave nothing."""
     with open(disk / "ballast", "ab", buffering=0) as file:
-        size = 65536
+        size = 1 << 20
         while size:
             try:
                 file.write(bytes(size))
             except OSError:
                 size //= 2
+
+
+def free(disk):
+    """Make room: also of what the log has grown to."""
+    os.unlink(disk / "ballast")
+    os.truncate(disk / "log", 0)
 
 
 def work(asker, told):
@@ -85,7 +91,7 @@ def attack(scene):
         fill(disk)
         told["filled"] += 1
         work(asker, told)
-        os.unlink(disk / "ballast")
+        free(disk)
     stats = scene.node.ask("stats")
     told["records failed"] = stats["records"]["failed"]
     told["log failed"] = stats["log"]["failed"]

@@ -20,7 +20,8 @@ class Round:
     many}. @floods: the good calls' packets may be lost where the kernel drops
     them, and nowhere else. @place(folder) makes where it writes to, and gives options; @clear(folder)
     undoes it. @pipes: names of pipes that somebody reads who stalls; the last
-    is the records'. @seam: the node runs on one."""
+    is the records'. @seam: the node runs on one.
+    @to_itself: who attacks may tell it to send RTCP to itself."""
     name: str
     attack: object
     floods: bool = False
@@ -28,6 +29,7 @@ class Round:
     clear: object = None
     pipes: tuple = ()
     seam: bool = False
+    to_itself: bool = False
 
 
 @dataclass
@@ -84,7 +86,8 @@ def play(of, seed, seconds, shape):
             raise Wrong(f"good calls lost packets: {tally}")
         good.hang_up()
         wait_for("no call is left", lambda: node.ask("stats")["calls"] == 0)
-        stats = accounts.check(node, scene.sent + tally["sent"])
+        stats = accounts.check(node, scene.sent + tally["sent"],
+                               of.to_itself)
         counts["kernel"] = accounts.total(stats, accounts.NOT_READ)
         wait_for(f"it holds no more than {before}: {node.holds()}",
                  lambda: node.holds() <= before)

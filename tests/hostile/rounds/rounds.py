@@ -14,7 +14,7 @@ ROUNDS = {of.name: of for of in (
     Round("spray", spray.attack, floods=True),
     Round("sctp", liars.by_sctp),
     Round("unix", liars.by_unix),
-    Round("ng", liars.by_ng),
+    Round("ng", liars.by_ng, to_itself=True),
     Round("http", liars.by_http),
     Round("stalls", stalls.attack, place=stalls.place,
           pipes=("log-pipe", "records-pipe")),
