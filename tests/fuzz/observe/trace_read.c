@@ -22,9 +22,11 @@ static void read_all(struct trace_reader *r, size_t size)
 		if (rec.kind == CR_TRACE_JOB)
 			CR_ASSERT(rec.job.outcome < CR_NOUTCOMES);
 		else if (rec.kind == CR_TRACE_CALL)
-			CR_ASSERT(strlen(rec.call.codec_in) < 16);
+			CR_ASSERT(strlen(rec.call.codec_in) <
+				  sizeof(rec.call.codec_in));
 		else
-			CR_ASSERT(strlen(rec.note.text) < 72);
+			CR_ASSERT(strlen(rec.note.text) <
+				  sizeof(rec.note.text));
 	}
 }
 
