@@ -43,7 +43,7 @@ def by_rejection(rng, n, total):
 
 
 def deciles(draw, n, total, of):
-    rng = random.Random(f"{n} {total} {of}")
+    rng = random.Random(f"{n} {total} {of.__name__}")
     found = sorted(of(draw(rng, n, total)) for _ in range(4000))
     return [found[400 * k] for k in range(1, 10)]
 
