@@ -75,19 +75,28 @@ static void rate_segment(struct voice_model *m, unsigned i)
 {
 	uint8_t *levels = m->levels + (size_t)i * m->in.frames;
 	size_t n = packet_samples(m->flow);
+	bool turns = m->flow->voice.kind == VOICE_TURNS;
 	struct speech_talker t;
+	struct speech_reader r;
 
-	speech_talker_init(&t, &m->flow->voice.turns, m->corpus, m->seed, i);
+	if (turns)
+		speech_talker_init(&t, &m->flow->voice.turns, m->corpus,
+				   m->seed, i);
+	else
+		speech_reader_init(&r, m->corpus, m->seed, i);
 	for (unsigned k = 0; k < m->in.frames; k++) {
 		int16_t pcm[SAMPLES_MAX];
 
-		speech_talker_read(&t, pcm, n);
+		if (turns)
+			speech_talker_read(&t, pcm, n);
+		else
+			speech_read(&r, pcm, n);
 		levels[k] = level_of_pcm(pcm, n);
 	}
 }
 
 /* The feeder's segments (feeder/source.c). */
-static int rate_turns(struct voice_model *m, cr_ns duration, struct cr_err *e)
+static int rate_speech(struct voice_model *m, cr_ns duration, struct cr_err *e)
 {
 	m->in = segments_of(m->flow, duration);
 	m->levels = malloc((size_t)m->in.count * m->in.frames);
@@ -110,8 +119,8 @@ int voice_model_open(struct voice_model *m, const struct voice_cfg *cfg,
 	m->flow = cfg->flow;
 	if (kind == VOICE_RECORDINGS || kind == VOICE_TURNS)
 		rc = open_corpus(m, cfg, e);
-	if (!rc && kind == VOICE_TURNS)
-		rc = rate_turns(m, cfg->duration, e);
+	if (!rc && m->corpus)
+		rc = rate_speech(m, cfg->duration, e);
 	return rc;
 }
 
@@ -124,16 +133,13 @@ void voice_model_close(struct voice_model *m)
 
 /* --- of a call --- */
 
-void voice_init(struct voice *v, const struct voice_model *m, uint64_t seed,
-		uint64_t index)
+void voice_init(struct voice *v, const struct voice_model *m, uint64_t seed)
 {
 	*v = (struct voice){ .model = m, .random = random_fork(seed, 5) };
 	/* as if the call had been going on: some begin with a pause */
 	v->talking = random_chance(&v->random, CR_PPM / 2);
 	if (m->levels)
 		segment_way_init(&v->way, m->in, seed);
-	else if (m->corpus)
-		speech_reader_init(&v->reader, m->corpus, m->seed, index);
 }
 
 /* A level of @db below that of a full-scale square wave, which is a factor of
@@ -175,21 +181,12 @@ static uint8_t talk(struct voice *v)
 	return level_of(db > 0 ? db : 0);
 }
 
-static uint8_t play(struct voice *v)
-{
-	int16_t pcm[SAMPLES_MAX];
-	size_t n = packet_samples(v->model->flow);
-
-	speech_read(&v->reader, pcm, n);
-	return level_of_pcm(pcm, n);
-}
-
 uint8_t voice_at(struct voice *v, uint64_t frame)
 {
 	if (v->model->levels)
 		return v->model->levels[segment_at(&v->way, frame)];
 	while (v->next <= frame) {
-		v->latest = v->model->corpus ? play(v) : talk(v);
+		v->latest = talk(v);
 		v->next++;
 	}
 	return v->latest;

@@ -2,9 +2,9 @@
 /*
  * What a simulated call's frames hold: how much each would be missed, as the
  * daemon's receiver would rate it (cr_job.importance). By a model of talk,
- * spurts and pauses of exponential length in which all frames are sent; by the
- * energy of recordings; or by that of the very turns that the feeder would
- * send, in its order (exactly, of PCM at 8 kHz).
+ * spurts and pauses of exponential length in which all frames are sent; or by
+ * the energy of the very recordings or turns that the feeder would send, in its
+ * order (exactly, of PCM at 8 kHz).
  *
  * Thread rule: a model is constant once it is open; a voice belongs to the
  * thread that has its call.
@@ -21,7 +21,7 @@
 struct voice_model {
 	const struct campaign_flow *flow;
 	struct speech_corpus *corpus; /**< recordings, or NULL */
-	uint8_t *levels; /**< turns: [in.count * in.frames], or NULL */
+	uint8_t *levels; /**< of them: [in.count * in.frames], or NULL */
 	struct segments in;
 	uint64_t seed;
 };
@@ -49,7 +49,6 @@ static inline bool voice_is_heard(const struct voice_model *m)
 struct voice {
 	const struct voice_model *model;
 	struct random random;
-	struct speech_reader reader;
 	struct segment_way way;
 	uint64_t next;	/**< frame that is not rated yet             */
 	uint64_t turn;	/**< frame at which spurt or pause ends      */
@@ -57,9 +56,8 @@ struct voice {
 	bool talking;
 };
 
-/** The voice of call number @index, with @seed. */
-void voice_init(struct voice *v, const struct voice_model *m, uint64_t seed,
-		uint64_t index);
+/** The voice of the call with @seed. */
+void voice_init(struct voice *v, const struct voice_model *m, uint64_t seed);
 
 /** The importance of frame @frame; of one before those asked for, which the
  * network has held back, that of the latest. */

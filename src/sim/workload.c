@@ -386,7 +386,7 @@ static int set_up_voice(struct sim_call *c, const struct workload *w)
 	c->voice = malloc(sizeof(*c->voice));
 	if (!c->voice)
 		return -ENOMEM;
-	voice_init(c->voice, m, c->plan->seed, c->plan->index);
+	voice_init(c->voice, m, c->plan->seed);
 	return 0;
 }
 
