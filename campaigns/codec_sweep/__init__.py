@@ -16,6 +16,7 @@ campaigns/sweep does the same, with files and figures.
 codec_sweep.api       these functions
 codec_sweep.grid      parameters, ranges, cells
 codec_sweep.cell      one cell: codec-sim, and what it told
+codec_sweep.score     what is heard of a cell: PESQ
 codec_sweep.pool      cells side by side: processes here, or a Dask cluster
 codec_sweep.store     the folder of a sweep: what is done, and its tables
 codec_sweep.interval  means and shares with their intervals

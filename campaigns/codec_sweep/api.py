@@ -24,10 +24,10 @@ def programs(build=None):
     return folder
 
 
-def fingerprint(folder):
+def fingerprint(program):
     """Of codec-sim, with the schedulers that are in it: other builds may play
     the same cell otherwise."""
-    return hashlib.sha256((folder / "codec-sim").read_bytes()).hexdigest()
+    return hashlib.sha256(program.read_bytes()).hexdigest()
 
 
 def find_campaign(path):
@@ -126,24 +126,53 @@ class Sweep:
         return len(self.results) == len(self.cells)
 
 
+def _settings(one):
+    return [f"{key}={value}" for key, value in one.settings]
+
+
+def add_score(swept, campaign, calls, build, here):
+    """Have each cell tell the PESQ of so many calls. here: cells are played
+    with this Python. SweepError: it cannot be."""
+    from codec_sweep import score
+    heard = programs(build) / "bench-heard"
+    if not heard.exists():
+        raise SweepError(f"PESQ needs {heard}: build it with the tests")
+    try:
+        score.check(heard, campaign, _settings(swept.cells[0]))
+    except score.ScoreError as error:
+        raise SweepError(error) from None
+    if here and not score.quality.load_pesq():
+        raise SweepError(score.MISSING)
+    for one, job in zip(swept.cells, swept.jobs):
+        job["score"] = [score.__file__, str(calls), str(heard), str(campaign),
+                        *_settings(one)]
+    swept.store.identity["PESQ"] = {"calls": calls,
+                                    "bench-heard": fingerprint(heard)}
+
+
 def campaign_sweep(campaign, params, schedulers, seeds, options=(), build=None,
-                   out=None):
-    """The Sweep of a campaign's grid. options: more of codec-sim's."""
+                   out=None, score=0, here=True):
+    """The Sweep of a campaign's grid. options: more of codec-sim's; score, here:
+    of add_score(), 0: no PESQ."""
     folder = programs(build)
     campaign = find_campaign(campaign)
     schedulers = list(schedulers or campaign_schedulers(folder, campaign))
     cells = grid.cells(params, schedulers, seeds)
     start = [str(folder / "codec-sim"), str(campaign), "--json", "--quiet",
              "--jobs", "1", *options]
-    jobs = [{"command": [*start, *(f"--set={k}={v}" for k, v in c.settings),
+    jobs = [{"command": [*start, *(f"--set={word}" for word in _settings(c)),
                          "--scheduler", c.scheduler, "--seed", str(c.seed)]}
             for c in cells]
     identity = {"campaign": {"path": str(campaign),
                              "text": campaign.read_text(encoding="utf-8")},
-                "codec-sim": fingerprint(folder), "options": list(options),
+                "codec-sim": fingerprint(folder / "codec-sim"),
+                "options": list(options), "PESQ": None,
                 "grid": {"set": {p.key: list(p.values) for p in params},
                          "schedulers": schedulers, "seeds": list(seeds)}}
-    return Sweep(cells, jobs, cell.run, Store(out, identity))
+    swept = Sweep(cells, jobs, cell.run, Store(out, identity))
+    if score:
+        add_score(swept, campaign, score, folder, here)
+    return swept
 
 
 def rows(swept):
@@ -198,7 +227,7 @@ def _finish(swept):
 
 def sweep(campaign, set=(), schedulers=None, seeds=range(1, 6), duration=None,
           out=None, resume=False, anew=False, workers=None, dask=None,
-          build=None, tell=lambda done, of: None):
+          build=None, tell=lambda done, of: None, score=0):
     """Simulate a campaign over a grid. A DataFrame with a row for each run:
 
     KEY, KEY.number  each parameter: as the campaign has it ("50%"), and as a
@@ -208,6 +237,8 @@ def sweep(campaign, set=(), schedulers=None, seeds=range(1, 6), duration=None,
     total.loss, flows.NAME.delay.p99_ns, cpus.migrations, ...
                      every number of codec-sim's JSON; of CPUs and receivers
                      together
+    total.pesq, .pesq_worst, .pesq_calls, and those of flows.NAME
+                     with score: mean and lowest MOS-LQO, calls that have one
 
     campaign: a file, or the name of one of campaigns/. set: a list of
     "KEY=VALUES" as of campaigns/sweep --set, or {KEY: "VALUES" or a list of
@@ -217,14 +248,16 @@ def sweep(campaign, set=(), schedulers=None, seeds=range(1, 6), duration=None,
     resume, anew: go on with what is there, forget it. workers: processes at a
     time; None: as many as CPUs. dask: the address of a scheduler; the cluster
     plays the cells. build: the folder of codec-sim. tell: called with how many
-    cells are done, of how many.
+    cells are done, of how many. score: so many calls of each run get a PESQ, by
+    the package pesq; 0: none.
 
     SweepError: what cannot be, and every cell that could not be played. One
     sweep at a time in a folder; any thread.
     """
     swept = campaign_sweep(
         campaign, grid.parameters(set), schedulers, list(seeds),
-        ["--duration", duration] if duration else [], build, out)
+        ["--duration", duration] if duration else [], build, out, score,
+        not dask)
     swept.begin(resume, anew)
     swept.play(pool.make(workers, dask), tell)
     table = rows(swept)

@@ -4,8 +4,11 @@
 A Dask cluster gets these functions by value: they need nothing but the
 standard library, and codec-sim and the campaign at the same paths.
 """
+import contextlib
 import json
 import subprocess
+import sys
+import tempfile
 
 #: Of CPUs and receivers: not added up.
 MEANS = ("busy",)
@@ -67,12 +70,25 @@ def run(job, watch=None):
     """The numbers of one cell, {"numbers": {name: number}, "measured": bool},
     or {"error": text}. measured: its costs are this machine's.
 
-    job: {"command": [...]}, with one scheduler.
+    job: {"command": [...]}, with one scheduler; "score": the program score.py
+    with its words but the last, if what is heard is to be told, too.
     """
-    runs, error = play(job["command"], watch=watch)
+    with contextlib.ExitStack() as stack:
+        command, score = job["command"], job.get("score")
+        if score:
+            folder = stack.enter_context(
+                tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+            command = [*command, "--out", folder]
+        runs, error = play(command, watch=watch)
+        if not error and score:
+            heard, error = play([sys.executable, "-B", *score, folder],
+                                watch=watch)
     if error:
         return {"error": error}
-    return {"numbers": numbers(runs[0]),
+    found = numbers(runs[0])
+    if score:
+        found.update(heard[0])
+    return {"numbers": found,
             "measured": runs[0].get("kernels") is not None}
 
 

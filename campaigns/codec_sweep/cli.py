@@ -34,6 +34,14 @@ overheads. Schedulers: those whose admission is a test of deadlines.
 Metrics: any number of codec-sim --json, as total.loss, flows.NAME.late_share,
 flows.NAME.delay.p99_ns, cpus.migrations (of all CPUs). In short: loss, late,
 missed, mean, p99, max, jitter are those of total.
+  pesq, pesq_worst (total.pesq, flows.NAME.pesq, ...): mean and lowest PESQ
+  (MOS-LQO) of --score calls of each run, evenly chosen. The trace says which
+  frames came; bench-heard has the speech that codec-feeder would send
+  transcoded without the others, and the listener's codec conceals them. What
+  comes later than 400 ms is not heard; calls that last less than 4 s, or of
+  which nothing is heard, have no score. Needs codecs, recorded speech
+  (voice: turns, recordings, or none) at 8 or 16 kHz, and the Python package
+  pesq: python3 -m pip install --target DIR pesq, then PYTHONPATH=DIR.
 
 OUT gets
   sweep.csv     a line for each run: parameters (KEY, and KEY.number: shares of
@@ -61,7 +69,10 @@ when a task set was admitted and late, 130 after Ctrl-C or SIGTERM.
 SHORT = {"loss": "total.loss", "late": "total.late_share",
          "missed": "total.missed_share", "mean": "total.delay.mean_ns",
          "p99": "total.delay.p99_ns", "max": "total.delay.max_ns",
-         "jitter": "total.jitter.p99_ns"}
+         "jitter": "total.jitter.p99_ns",
+         "pesq": "total.pesq", "pesq_worst": "total.pesq_worst"}
+PESQ = ("pesq", "pesq_worst", "pesq_calls")  # score.NAMES: that needs numpy
+SCORED = 20  # calls
 DEFAULT_METRICS = ("loss", "missed", "p99")
 NAMED = 5  # errors
 
@@ -89,6 +100,9 @@ def parser():
     p.add_argument("--metric", action="append", metavar="NAME",
                    help="what is drawn; may be repeated (default: loss, "
                    "missed, p99)")
+    p.add_argument("--score", type=int, metavar="N",
+                   help="calls of each run whose PESQ is computed (default: "
+                   f"{SCORED} where a metric is pesq, else none)")
     p.add_argument("--duration", metavar="TIME",
                    help="in place of the campaign's")
     p.add_argument("--out", metavar="DIR",
@@ -114,7 +128,7 @@ def check(args):
     if (args.campaign is None) == (args.tasksets is None):
         raise SweepError("needs a campaign file, or --tasksets")
     if args.tasksets is not None:
-        for name in ("set", "seeds", "metric", "duration"):
+        for name in ("set", "seeds", "metric", "score", "duration"):
             if getattr(args, name):
                 raise SweepError(f"--{name} is for campaigns, not for "
                                  "--tasksets")
@@ -124,6 +138,8 @@ def check(args):
         raise SweepError("--jobs: needs at least 1")
     if args.jobs and args.dask:
         raise SweepError("--jobs is of this machine, not of --dask")
+    if args.score is not None and args.score < 1:
+        raise SweepError("--score: needs at least 1")
     if args.resume and args.anew:
         raise SweepError("--resume goes on, --anew forgets: one of them")
 
@@ -164,6 +180,12 @@ def metric_of(name, known):
                       f"; in short: {', '.join(SHORT)}.") +
                      " The runs are kept: the same command with --resume "
                      "and another --metric draws them")
+
+
+def scored(args):
+    """How many calls of each run get a PESQ; 0: nobody asks for it."""
+    asked = any(name.rsplit(".", 1)[-1] in PESQ for name in args.metric or ())
+    return args.score or (SCORED if asked else 0)
 
 
 def say_failures(swept):
@@ -247,7 +269,7 @@ def sweep_campaign(args):
     swept = api.campaign_sweep(
         args.campaign, params, args.schedulers, seeds,
         ["--duration", args.duration] if args.duration else [], args.build,
-        args.out)
+        args.out, scored(args), not args.dask)
     whole = play(swept, args)
     table = api.rows(swept)
     swept.store.table("sweep.csv", table)

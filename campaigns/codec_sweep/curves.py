@@ -131,7 +131,7 @@ def tasksets_sweep(told, schedulers=None, build=None, out=None):
     jobs = [{"command": command, "schedulers": names,
              "text": text_of(told, one)} for one in cells]
     identity = {"tasksets": told.as_json(), "schedulers": names,
-                "codec-sim": api.fingerprint(folder),
+                "codec-sim": api.fingerprint(folder / "codec-sim"),
                 "grid": {"util": list(told.shares), "sets": told.sets}}
     return api.Sweep(cells, jobs, cell.run_set, Store(out, identity))
 

@@ -21,6 +21,8 @@ def scale(metric):
     name = metric.rsplit(".", 1)[-1]
     if name in ("loss", "busy") or name.endswith("_share"):
         return 100, ", %"
+    if name in ("pesq", "pesq_worst"):
+        return 1, ", MOS-LQO"
     return (1e-6, ", ms") if name.endswith("_ns") else (1, "")
 
 

@@ -94,10 +94,16 @@ static uint64_t frames_of(const struct maker *m, const struct campaign_flow *f,
 	return (uint64_t)(scaled(time, CR_PPM + c->drift, CR_PPM) / f->ptime);
 }
 
-static struct random random_of(const struct maker *m, unsigned flow,
-			       unsigned index)
+static struct random random_of(uint64_t seed, unsigned flow, unsigned index)
 {
-	return random_fork(m->o->seed, (uint64_t)flow << 32 | index);
+	return random_fork(seed, (uint64_t)flow << 32 | index);
+}
+
+uint64_t plan_call_seed(uint64_t seed, unsigned flow, unsigned index)
+{
+	struct random r = random_of(seed, flow, index);
+
+	return random_next(&r);
 }
 
 /* Number @n of the plan begins at @at, before its phase, and lasts @hold. */
@@ -106,10 +112,10 @@ static struct plan_call make_call(const struct maker *m, unsigned flow,
 				  cr_ns hold)
 {
 	const struct campaign_flow *f = &m->plan->campaign->flows[flow];
-	struct random r = random_of(m, flow, index);
 	struct plan_call made = { .flow = flow,
 				  .index = index,
-				  .seed = random_next(&r),
+				  .seed = plan_call_seed(m->o->seed, flow,
+							 index),
 				  .start = at };
 
 	/* the textbook's tasks begin together unless told otherwise */
@@ -135,7 +141,7 @@ static int keep_call(struct maker *m, const struct plan_call *made)
 static int place_call(struct maker *m, unsigned flow, unsigned index, cr_ns at)
 {
 	const struct campaign_flow *f = &m->plan->campaign->flows[flow];
-	struct random r = random_of(m, flow, index);
+	struct random r = random_of(m->o->seed, flow, index);
 	unsigned n = campaign_converses(f) ? 2 : 1;
 	struct plan_call made[2];
 	cr_ns hold;

@@ -54,6 +54,9 @@ int plan_make(struct plan *p, const struct campaign *c,
 	      const struct plan_options *o, struct cr_err *e);
 void plan_fini(struct plan *p);
 
+/** plan_call.seed of call number @index of flow @flow, under a plan's @seed. */
+uint64_t plan_call_seed(uint64_t seed, unsigned flow, unsigned index);
+
 /** The most calls that are up at once, if each is from @before its start until
  * @after its end. 0 with *@most, or -ENOMEM. */
 int plan_most_up(const struct plan *p, cr_ns before, cr_ns after, size_t *most);
