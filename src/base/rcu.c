@@ -7,6 +7,7 @@
  * is made at the start, and then needs nothing any more: what is deferred
  * brings the memory that it is put on a list with.
  */
+#define _GNU_SOURCE /* pthread_cond_clockwait() */
 #include "base/rcu.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@
 #include <time.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/thread.h"
 #include "cr/time.h"
 
@@ -38,16 +40,16 @@ static struct {
 	  .all_done = PTHREAD_COND_INITIALIZER,
 	  .last = &rcu.first };
 
+/* By a clock that nobody steps: else it could take hours. */
 static void gather(void)
 {
-	struct timespec until;
+	cr_ns end = clock_now() + GATHER;
+	struct timespec until = { .tv_sec = (time_t)(end / CR_SEC),
+				  .tv_nsec = (long)(end % CR_SEC) };
 
-	(void)clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += GATHER;
-	until.tv_sec += until.tv_nsec / CR_SEC;
-	until.tv_nsec %= CR_SEC;
 	while (!rcu.waiting && !rcu.quit &&
-	       !pthread_cond_timedwait(&rcu.changed, &rcu.lock, &until))
+	       !pthread_cond_clockwait(&rcu.changed, &rcu.lock, CLOCK_MONOTONIC,
+				       &until))
 		;
 }
 

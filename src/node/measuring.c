@@ -6,7 +6,7 @@
  * control puts a part there (WANTED), the thread takes it (BUSY) and leaves the
  * value (DONE), control takes that (EMPTY).
  */
-#define _GNU_SOURCE /* gettid */
+#define _GNU_SOURCE /* gettid, pthread_cond_clockwait */
 
 #include "node/measuring.h"
 
@@ -338,14 +338,14 @@ static bool thread_ends(struct measuring *m)
 	struct timespec until;
 	bool gone;
 
-	(void)clock_gettime(CLOCK_REALTIME, &until);
+	(void)clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += PATIENCE_S;
 	(void)pthread_mutex_lock(&m->lock);
 	m->quit = true;
 	free_all(m);
 	(void)pthread_cond_broadcast(&m->changed);
-	while (!m->gone &&
-	       !pthread_cond_timedwait(&m->changed, &m->lock, &until))
+	while (!m->gone && !pthread_cond_clockwait(&m->changed, &m->lock,
+						   CLOCK_MONOTONIC, &until))
 		;
 	gone = m->gone;
 	m->left = !gone;
