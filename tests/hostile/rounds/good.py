@@ -2,6 +2,7 @@
 """Twenty good calls, which a process of its own plays beside every attack: what
 they send, what they hear, and what the node says of it, have to agree to the
 packet."""
+import contextlib
 import multiprocessing
 import selectors
 import socket
@@ -13,6 +14,8 @@ from node import HOST, PATIENCE, Control, Wrong, wait_for
 from payloads import law_a, law_mu, octet_aligned, packet
 
 CALLS = 20
+BUFFER = 4 << 20
+SO_RCVBUFFORCE = 33
 TICK = 0.02
 # (what it says, what it is sent, port); two parties of a relay have two calls
 PLAN = [("pcmu", "pcma", "shared")] * 4 + [("pcmu", "pcma", "own")] * 4 + [
@@ -89,7 +92,9 @@ class Call:
 def udp():
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     # as much as there may be while this machine is busy elsewhere
-    s.setsockopt(socket.SOL_SOCKET, 33, 4 << 20)  # SO_RCVBUFFORCE
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER)
+    with contextlib.suppress(PermissionError):  # CAP_NET_ADMIN
+        s.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, BUFFER)
     s.bind((HOST, 0))
     return s
 
