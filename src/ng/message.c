@@ -2,9 +2,11 @@
 #include "ng/message.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "ng/bencode.h"
+#include "ng/text.h"
 
 /* Printable, so that it can stand in a log. */
 static int read_cookie(struct ng_message *out, const char *text, size_t bytes,
@@ -68,6 +70,46 @@ void ng_message_free(struct ng_message *m)
 	m->body = NULL;
 }
 
+/* The same without names that bencode can say and JSON cannot. Answers nest as
+ * deep as we make them. NULL: out of memory. */
+static json_t *readable(const json_t *of)
+{
+	json_t *copy, *value;
+	const char *key;
+	size_t i;
+
+	if (json_is_string(of))
+		return ng_text(json_string_value(of));
+	if (!json_is_object(of) && !json_is_array(of))
+		return json_deep_copy(of);
+	copy = json_is_object(of) ? json_object() : json_array();
+	/* cast: jansson's loops take what they do not change */
+	json_object_foreach ((json_t *)(uintptr_t)of, key, value) {
+		json_t *name = ng_text(key);
+
+		(void)json_object_set_new(copy, json_string_value(name),
+					  readable(value));
+		json_decref(name);
+	}
+	json_array_foreach (of, i, value)
+		(void)json_array_append_new(copy, readable(value));
+	return copy;
+}
+
+/* 0: not to be had, else as json_dumpb(). */
+static size_t write_json(const json_t *body, char *text, size_t size)
+{
+	size_t n = json_dumpb(body, text, size, JSON_COMPACT);
+	json_t *other;
+
+	if (n)
+		return n;
+	other = readable(body);
+	n = other ? json_dumpb(other, text, size, JSON_COMPACT) : 0;
+	json_decref(other);
+	return n;
+}
+
 long ng_message_write(const struct ng_message *request, const json_t *body,
 		      char *text, size_t size)
 {
@@ -84,6 +126,6 @@ long ng_message_write(const struct ng_message *request, const json_t *body,
 		bytes = bencode_write(body, text, size);
 		return bytes < 0 ? bytes : bytes + (long)cookie;
 	}
-	n = json_dumpb(body, text, size, JSON_COMPACT);
+	n = write_json(body, text, size);
 	return n && n <= size ? (long)(n + cookie) : -ENOSPC;
 }

@@ -208,7 +208,7 @@ def by_ng(scene):
     request. Who asks properly beside them is told."""
     asker, n = Asker(scene.node), 0
     at = f"{HOST}:{scene.node.ng}"
-    honest = ng.Proxy(at, host="127.0.0.77")
+    honest = ng.Proxy(at, encoding="bencode", host="127.0.0.77")
 
     def step(told):
         nonlocal n

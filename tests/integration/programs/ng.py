@@ -17,7 +17,8 @@ def bencode(value):
         return b"l" + b"".join(bencode(v) for v in value) + b"e"
     if isinstance(value, int):
         return b"i%de" % value
-    octets = value.encode() if isinstance(value, str) else value
+    octets = value.encode(errors="surrogateescape") \
+        if isinstance(value, str) else value
     return b"%d:%s" % (len(octets), octets)
 
 
@@ -37,7 +38,7 @@ def bdecode(text, at=0):
         return dict(zip(items[::2], items[1::2])), at + 1
     colon = text.index(b":", at)
     end = colon + 1 + int(text[at:colon])
-    return text[colon + 1:end].decode(), end
+    return text[colon + 1:end].decode(errors="surrogateescape"), end
 
 
 class Proxy:

@@ -40,6 +40,30 @@ static void an_answer_is_as_its_request(void **state)
 		      "a/b-1 {\"result\":\"pong\"}");
 }
 
+/* Bencode names by octets, and who asks by JSON is to hear of them, too. */
+static void what_is_no_utf8_is_told_by_json(void **state)
+{
+	struct ng_message m;
+	struct cr_err e;
+	char text[128];
+	json_t *body = json_pack("{s:[o, s], s:{s:i}}", "calls",
+				 json_string_nocheck("a\xff\xfe@b"), "c", "of",
+				 "n", 2);
+	long n;
+
+	(void)state;
+	assert_int_equal(read_text(&m, "1 {}", &e), 0);
+	n = ng_message_write(&m, body, text, sizeof(text) - 1);
+	assert_true(n > 0);
+	text[n] = '\0';
+	assert_string_equal(text, "1 {\"calls\":[\"a??@b\",\"c\"],"
+				  "\"of\":{\"n\":2}}");
+	/* and too long is too long */
+	assert_int_equal(ng_message_write(&m, body, text, 20), -ENOSPC);
+	json_decref(body);
+	ng_message_free(&m);
+}
+
 /* An error can be answered as soon as there is a cookie. */
 static void what_is_no_message_is_told_so(void **state)
 {
@@ -91,6 +115,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_answer_is_as_its_request),
+		cmocka_unit_test(what_is_no_utf8_is_told_by_json),
 		cmocka_unit_test(what_is_no_message_is_told_so),
 		cmocka_unit_test(length_has_a_limit),
 	};
