@@ -129,6 +129,7 @@ void node_learn(struct node *n)
 
 	RB_FOREACH (nc, node_tree, &n->calls)
 		learn_from(nc);
+	n->gave_nothing = false;
 }
 
 static void finish_gone(struct node *n, struct node_call *nc)

@@ -197,6 +197,8 @@ bool node_give_back(struct node *n, int64_t wanted)
 	int64_t given = 0;
 	struct call_cfg to;
 
+	if (n->gave_nothing)
+		return false;
 	for (; looks && changes < CHANGES && given < wanted; looks--) {
 		struct node_call *nc = node_call_after(n, n->gave_back);
 		int64_t one;
@@ -212,6 +214,7 @@ bool node_give_back(struct node *n, int64_t wanted)
 		given += one;
 		changes++;
 	}
+	n->gave_nothing = given <= 0;
 	return given > 0;
 }
 

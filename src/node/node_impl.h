@@ -161,6 +161,7 @@ struct node {
 	unsigned nrelays;	/**< of these                             */
 	uint32_t last_id;
 	uint32_t gave_back; /**< the call that node_give_back() saw last */
+	bool gave_nothing;  /**< it found none since node_learn()        */
 	cr_ns started;
 	uint64_t calls_started, calls_refused;
 	cr_ns top_at[2]; /**< the samples of calls before the last, and last */
@@ -375,7 +376,8 @@ void node_recover(evutil_socket_t fd, short what, void *arg);
 void node_reap(evutil_socket_t fd, short what, void *arg);
 /** The scheduler's books follow calls that cost less today than when they came,
  * until @wanted ppm of a CPU are free, as far as a few calls do that. False: no
- * call gives back anything. */
+ * call gives back anything; then it does not look again before node_learn().
+ */
 bool node_give_back(struct node *n, int64_t wanted);
 /** Tell the cost book what the calls have measured since the last time. */
 void node_learn(struct node *n);
