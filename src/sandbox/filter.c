@@ -46,7 +46,7 @@ static int add(scmp_filter_ctx f, uint32_t answer, const struct call *c)
 	if (nr == __NR_SCMP_ERROR)
 		return 0;
 	if (c->own)
-		only[n++] = SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid());
+		only[n++] = SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0);
 	for (unsigned i = 0; i < CALL_CONDITIONS && c->only[i].mask; i++)
 		only[n++] = SCMP_CMP(c->only[i].arg, SCMP_CMP_MASKED_EQ,
 				     c->only[i].mask, c->only[i].value);
