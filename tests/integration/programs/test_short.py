@@ -162,14 +162,16 @@ def test_without_a_reserve_nothing_crashes_either(short, sock):
 
 def test_little_memory_at_the_start_is_told(tmp_path):
     """Whatever little there is, the start succeeds or says what is missing."""
-    told = 0
+    refused = started = 0
     for mib in range(40, 400, 24):
-        with pytest.raises(RuntimeError) as why:
+        try:
             d = Daemon(log=tmp_path / "log", launcher=(
                 "sh", "-c", f'ulimit -v {mib * 1024}; exec "$@"', "sh"))
-            assert d.stop() == 0
-            raise RuntimeError("no daemon: [] codec-runner: started")
-        assert "codec-runner: " in str(why.value) or (
-            "shared librar" in str(why.value)), (mib, why.value)
-        told += 1
-    assert told == 15
+        except RuntimeError as why:
+            assert "codec-runner: " in str(why) or (
+                "shared librar" in str(why)), (mib, why)
+            refused += 1
+        else:
+            assert d.stop() == 0, mib
+            started += 1
+    assert refused and started
