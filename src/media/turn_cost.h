@@ -6,7 +6,8 @@
  * The thread's CPU clock is a system call of some 0.4 us, where the clock on
  * the wall is 0.02 us and a cheap frame takes 3. So it is read for one frame in
  * some, and as long as little is known for all of a call's first: enough to
- * learn from, and each call at its own pace, so that none is left out. What
+ * learn from, and each call at its own pace, so that none is left out. A
+ * thousand calls of one kind have taught enough within a second. What
  * comes between the pick and the turn is a lock and a few wake-ups; by the
  * clock on the wall, and bounded, for there the CPU may be lost, too.
  *
@@ -15,6 +16,7 @@
 #ifndef MEDIA_TURN_COST_H
 #define MEDIA_TURN_COST_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/clock.h"
@@ -27,20 +29,27 @@ enum {
 /** Longest time between a pick and its turn that counts. */
 #define TURN_COST_PICK (50 * CR_US)
 
-/** Is the next frame of a call metered? *@frames: those of it before. */
-static inline bool turn_cost_due(unsigned *frames)
+/** Is the next frame of a call metered? *@frames: those of it before. One
+ * thread at a time. */
+static inline bool turn_cost_due(atomic_uint *frames)
 {
-	unsigned n = (*frames)++;
+	unsigned n = atomic_load_explicit(frames, memory_order_relaxed);
 
+	atomic_store_explicit(frames, n + 1, memory_order_relaxed);
 	return n < TURN_COST_FIRST || n % TURN_COST_EVERY == 0;
 }
 
-/** Where to begin for a call whose like has been learned from already: there,
- * all frames would only cost. @id spreads calls, so that not the first frame of
- * each, which finds cold caches, is metered. */
-static inline unsigned turn_cost_later(unsigned id)
+/** Enough was learned from the like of a call: to meter all of its first frames
+ * would only cost. @id spreads calls, so that not the first frame of each,
+ * which finds cold caches, is metered. Any thread; what turn_cost_due() does at
+ * the same moment may undo it, so call it again. */
+static inline void turn_cost_settle(atomic_uint *frames, unsigned id)
 {
-	return TURN_COST_FIRST + id % TURN_COST_EVERY;
+	if (atomic_load_explicit(frames, memory_order_relaxed) <
+	    TURN_COST_FIRST)
+		atomic_store_explicit(frames,
+				      TURN_COST_FIRST + id % TURN_COST_EVERY,
+				      memory_order_relaxed);
 }
 
 /** What one reading of the clock costs, ns. Takes some 20 us. */

@@ -14,7 +14,6 @@
 #include "base/random.h"
 #include "base/assert.h"
 #include "base/clock.h"
-#include "media/turn_cost.h"
 #include "node/node_impl.h"
 
 int node_call_cmp(struct node_call *a, struct node_call *b)
@@ -290,8 +289,7 @@ static int enter(struct node *n, struct node_call *nc, struct call_cfg *cfg,
 	if (!err) {
 		nc->id = cfg->id;
 		nc->call->owner = nc;
-		if (nc->cost->learner.frames >= LEARNER_MEMORY)
-			nc->call->metered = turn_cost_later(cfg->id);
+		node_meter_less(nc);
 		err = join(n, nc, e);
 	}
 	if (!err)

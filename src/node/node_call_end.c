@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "media/turn_cost.h"
 #include "node/node_impl.h"
 
 /* On the thread of what is deferred: rx can no longer hold the call, or a
@@ -110,6 +111,12 @@ static void keep_sums(struct node *n, const struct node_call *nc)
 		n->past[i] += count[i];
 }
 
+void node_meter_less(struct node_call *nc)
+{
+	if (nc->cost->learner.frames >= LEARNER_MEMORY)
+		turn_cost_settle(&nc->call->metered, nc->id);
+}
+
 /* Of a call that does more than RECENT_TIMES frames between two looks only the
  * latest count. */
 static void learn_from(struct node_call *nc)
@@ -121,6 +128,7 @@ static void learn_from(struct node_call *nc)
 		return;
 	costs_learn(nc->cost, ns,
 		    recent_take(&nc->call->cost, &nc->learned, ns));
+	node_meter_less(nc);
 }
 
 void node_learn(struct node *n)

@@ -381,5 +381,8 @@ void node_reap(evutil_socket_t fd, short what, void *arg);
 bool node_give_back(struct node *n, int64_t wanted);
 /** Tell the cost book what the calls have measured since the last time. */
 void node_learn(struct node *n);
+/** Meter only some of @nc's frames if the cost book knows its like. It has a
+ * call. */
+void node_meter_less(struct node_call *nc);
 
 #endif

@@ -140,6 +140,32 @@ static void calls_of_a_known_kind_are_metered_now_and_then(void **state)
 	rig_close(&r);
 }
 
+/* Those that began when little was known need no longer teach either. */
+static void calls_are_metered_less_once_their_kind_is_known(void **state)
+{
+	const struct rig_options o = { .workers = 1 };
+	struct node_call *nc;
+	struct cost_entry *cost;
+	struct rig_sender s;
+	struct rig r;
+	struct book b = { .rig = &r, .want = 10 };
+
+	(void)state;
+	rig_open(&r, &o);
+	nc = rig_call(&r, CALL);
+	cost = nc->cost;
+	s = rig_sender(&r, nc, NB);
+	echo(&s, 10);
+	assert_true(rig_wait(&r, has_learned, &b));
+	assert_int_equal(cost->learner.frames, 10);
+	cost->learner.frames = LEARNER_MEMORY;
+	look(&r);
+	echo(&s, 4 * TURN_COST_EVERY);
+	rig_end(&r, nc);
+	assert_int_equal(cost->learner.frames, LEARNER_MEMORY + 4);
+	rig_close(&r);
+}
+
 /* The book says so, as it does beside a busy neighbour or before it has learned
  * better. */
 static void pretend(struct cost_entry *entry, cr_ns mean)
@@ -207,6 +233,8 @@ int main(void)
 		cmocka_unit_test(short_calls_count),
 		cmocka_unit_test(
 			calls_of_a_known_kind_are_metered_now_and_then),
+		cmocka_unit_test(
+			calls_are_metered_less_once_their_kind_is_known),
 		cmocka_unit_test(what_calls_turn_out_not_to_need_is_for_others),
 	};
 
