@@ -7,10 +7,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#define KEPT_BYTES (16 << 20)
 
 /* Of the limit that leaves least. */
 struct room {
@@ -107,3 +110,16 @@ bool memory_there(size_t bytes)
 	return there;
 }
 #endif
+
+/* Memory of calls that have ended is for those that come: to give it to the
+ * system and have it back costs a page fault for each page of each request.
+ *
+ * Who sets one of the three has malloc() no longer learn the last by itself:
+ * at its 128 KiB, memory_there() would map and unmap at every packet of SCTP,
+ * each time with a page fault and an interrupt of the workers' CPUs. */
+void memory_keep(void)
+{
+	(void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+	(void)mallopt(M_TOP_PAD, KEPT_BYTES / 16);
+	(void)mallopt(M_MMAP_THRESHOLD, 2 * (int)MEMORY_FOR_LIBRARY);
+}

@@ -31,7 +31,13 @@ uint64_t memory_left(void);
  * limit, and how to raise it. */
 int memory_spared(uint64_t reserve, struct cr_err *e);
 
-/** Would malloc() give @bytes now? Then nothing is taken. */
+/** Would malloc() give @bytes now? Then nothing is taken. Of @bytes up to
+ * MEMORY_FOR_LIBRARY it asks the system only now and then. */
 bool memory_there(size_t bytes);
+
+/** Let malloc() keep memory that is given back for what comes, some of it ready
+ * at any time, and have blocks up to MEMORY_FOR_LIBRARY from that. For a
+ * program that serves, when it starts. */
+void memory_keep(void);
 
 #endif

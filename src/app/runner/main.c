@@ -8,7 +8,6 @@
 #include <event2/event.h>
 #include <event2/thread.h>
 #include <inttypes.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -24,6 +23,7 @@
 #include "base/address.h"
 #include "base/cpu_list.h"
 #include "base/descriptors.h"
+#include "base/memory.h"
 #include "base/thread.h"
 #include "codecs/kernels/kernels.h"
 #include "http/http.h"
@@ -33,8 +33,6 @@
 #include "observe/log.h"
 
 enum { EXIT_STUCK = 3 };
-
-#define KEPT_BYTES (16 << 20)
 
 /* A running daemon. */
 struct daemon {
@@ -281,14 +279,6 @@ static void raise_file_limit(void)
 		  descriptors_limit(), before);
 }
 
-/* Memory of calls that have ended is for those that come: to give it to the
- * system and have it back costs a page fault for each page of each request. */
-static void keep_memory(void)
-{
-	(void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
-	(void)mallopt(M_TOP_PAD, KEPT_BYTES / 16);
-}
-
 /* Its own words, at the rate that ours have. */
 static void libevent_says(int severity, const char *text)
 {
@@ -369,6 +359,6 @@ int main(int argc, char **argv)
 	/* and a trace may grow too large */
 	(void)signal(SIGXFSZ, SIG_IGN);
 	raise_file_limit();
-	keep_memory();
+	memory_keep();
 	return serve(&d);
 }

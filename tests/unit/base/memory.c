@@ -86,10 +86,35 @@ static void what_limits_leave_is_known(void **state)
 	assert_int_equal(in_child(to_the_end), 0);
 }
 
+/* Each mapping would be a fault, at the page with its length. */
+static int again_and_again(void)
+{
+	enum { TIMES = 1000 };
+	struct rusage before, after;
+
+	memory_keep();
+	if (!memory_there(MEMORY_FOR_LIBRARY) ||
+	    getrusage(RUSAGE_SELF, &before))
+		return 1;
+	for (unsigned i = 0; i < TIMES; i++)
+		if (!memory_there(MEMORY_FOR_LIBRARY))
+			return 2;
+	if (getrusage(RUSAGE_SELF, &after))
+		return 3;
+	return after.ru_minflt - before.ru_minflt < TIMES / 10 ? 0 : 4;
+}
+
+static void to_look_at_every_packet_maps_no_memory(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(again_and_again), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_limits_leave_is_known),
+		cmocka_unit_test(to_look_at_every_packet_maps_no_memory),
 	};
 
 	return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
