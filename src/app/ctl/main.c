@@ -28,7 +28,7 @@ static int64_t kind = TRANSPORT_AUTO;
 static int64_t peer_timeout = TRANSPORT_PEER_TIMEOUT;
 static int64_t timeout;
 static bool as_json, once;
-static int64_t sort, limit;
+static int64_t sort = -1, limit; /* -1: not given */
 
 static const char *const sorts[] = { NODE_TOP_NAMES };
 static const char *const kinds[] = { "auto", "kernel", "user", NULL };
@@ -59,7 +59,7 @@ static const struct cli_opt opts[] = {
 	  "Of top: which calls come first. loss: who lose most frames for lack "
 	  "of CPU time; missing: of whom most packets do not come; cost: who "
 	  "take most CPU time; delay: whose frames take longest.",
-	  .number = &sort, .names = sorts },
+	  .number = &sort, .names = sorts, .dflt = "loss" },
 	{ CLI_INT, "limit", 0, "N",
 	  "Of top: how many calls. Default: as many as the terminal has lines, "
 	  "else 20.",
@@ -292,7 +292,7 @@ static int run_top(struct event_base *base, struct rpc_client *c,
 			     .ask = ask,
 			     .interval = r->interval,
 			     .times = once ? 1 : r->times,
-			     .sort = (int)sort,
+			     .sort = sort < 0 ? NODE_TOP_LOSS : (int)sort,
 			     .limit = (unsigned)limit,
 			     .json = as_json };
 
@@ -373,6 +373,21 @@ static int parse_help(int argc, char **argv)
 	return first;
 }
 
+/* An option of top would change nothing. Returns an exit code. */
+static int refuse_tops_own(const struct ctl_request *r)
+{
+	const char *given = once ? "once" : limit ? "limit" : NULL;
+	char why[64];
+
+	if (!given && sort >= 0)
+		given = "sort";
+	if (!given || r->top || r->print)
+		return 0;
+	(void)snprintf(why, sizeof(why), "--%s goes with the command top only",
+		       given);
+	return complain(EXIT_USAGE, why);
+}
+
 static int run_request(const struct ctl_request *r)
 {
 	struct event_base *base;
@@ -406,5 +421,10 @@ int main(int argc, char **argv)
 		first = cli_parse_or_exit(&cli, argc, argv);
 	rc = ctl_request(&r, (const char *const *)argv + first,
 			 (unsigned)(argc - first), &e);
-	return rc ? complain(EXIT_USAGE, e.text) : run_request(&r);
+	if (rc)
+		return complain(EXIT_USAGE, e.text);
+	rc = refuse_tops_own(&r);
+	if (rc)
+		json_decref(r.params);
+	return rc ? rc : run_request(&r);
 }

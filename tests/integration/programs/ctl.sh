@@ -84,6 +84,12 @@ expect 2 "did you mean 'call stop'" call stpo 1
 expect 2 'usage: codec-ctl call ID' call
 expect 2 'no time from 10ms' watch 1ms
 expect 2 'no number of times' watch 1s 0
+expect 2 '--once goes with the command top only$' --once watch 50ms
+expect 2 '--limit goes with the command top only$' list --limit 5
+expect 2 '--sort goes with the command top only$' --sort loss stats
+expect 2 '--sort goes with the command top only$' call top --sort cost
+expect 0 '^by loss, over' top 500ms --once --limit 5 --sort loss
+expect 0 '^  sort .*loss' --sort loss help call.top
 expect 1 'there is no call 77' call 77
 expect 2 'usage: codec-ctl call query ID' call query
 expect 2 'HOST' --to=127.0.0.1:99999 list
