@@ -159,8 +159,8 @@ const char *cli_peek(const struct cli *c, int argc, char **argv,
 
 static int unknown_option(const struct table *t, char **argv, struct cr_err *e)
 {
-	const char *names[CLI_MAX_OPTS + 4], *word;
-	char typed[64], hint[256];
+	const char *names[CLI_MAX_OPTS + 4], *word, *near;
+	char typed[64];
 	size_t n = 0;
 
 	if (optopt > 0 && optopt < 256)
@@ -180,8 +180,10 @@ static int unknown_option(const struct table *t, char **argv, struct cr_err *e)
 				       typed, names[n]);
 	}
 	names[n] = NULL;
-	return cr_fail(e, -EINVAL, "unknown option --%s; %s", typed,
-		       nearest_hint(typed, names, hint, sizeof(hint)));
+	near = nearest_name(typed, names);
+	return cr_fail(e, -EINVAL, "unknown option --%s%s%s%s", typed,
+		       near ? "; did you mean '--" : "", near ? near : "",
+		       near ? "'?" : "");
 }
 
 static const char *format_number(const struct cli_opt *o, int64_t v, char *buf,

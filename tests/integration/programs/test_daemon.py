@@ -238,7 +238,7 @@ CPU = str(min(os.sched_getaffinity(0)))
 
 
 @pytest.mark.parametrize("options,message", [
-    (("--schedular", "fifo"), "did you mean 'scheduler'"),
+    (("--schedular", "fifo"), "did you mean '--scheduler'?"),
     (("--scheduler", "fif"), "fifo"),
     (("--workers", "0"), "workers"),
     (("--workers", "2", "--pin", CPU), "--workers: more than CPUs"),

@@ -130,8 +130,8 @@ static void expect_error(const char *want, const char *const *words)
 static void errors_name_the_option_and_the_way_out(void **state)
 {
 	(void)state;
-	EXPECT_ERROR("unknown option --limt; did you mean 'limit'", "--limt=3",
-		     "a");
+	EXPECT_ERROR("unknown option --limt; did you mean '--limit'?",
+		     "--limt=3", "a");
 	EXPECT_ERROR("unknown option -x", "-vx", "a");
 	EXPECT_ERROR("--port: 70000 is out of bounds (1 to 65535)", "-p70000",
 		     "a");
