@@ -26,32 +26,36 @@ static int write_all(int fd, const void *data, size_t size, size_t *done)
 	return 0;
 }
 
-int trace_file_create(struct trace_file *f, const char *path, bool overwrite,
-		      struct cr_err *e)
+/* A descriptor, or -errno with @e. */
+static int create(const char *path, bool overwrite, struct cr_err *e)
 {
 	int flags =
 		O_WRONLY | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL);
-	int fd, err;
+	int fd = open(path, flags, 0644), err = errno;
 
-	memset(f, 0, sizeof(*f));
-	fd = open(path, flags, 0644);
-	if (fd < 0 && errno == EEXIST)
-		return cr_fail(e, -EEXIST,
+	if (fd >= 0)
+		return fd;
+	if (err == EEXIST)
+		return cr_fail(e, -err,
 			       "%s: exists; move it away, choose another name, "
 			       "or ask for it to be overwritten",
 			       path);
-	if (fd < 0) {
-		err = errno;
-		return cr_fail(e, -err, "%s: cannot create: %s", path,
-			       strerror(err));
-	}
+	return cr_fail(e, -err, "%s: cannot create: %s", path, strerror(err));
+}
+
+int trace_file_create(struct trace_file *f, const char *path, bool overwrite,
+		      struct cr_err *e)
+{
+	memset(f, 0, sizeof(*f));
 	f->buf = calloc(TRACE_FILE_BUFFER, sizeof(*f->buf));
-	if (!f->buf) {
-		(void)close(fd);
+	if (!f->buf)
 		return cr_fail(e, -ENOMEM, "no memory for the trace buffer");
-	}
-	f->fd = fd;
-	return 0;
+	f->fd = create(path, overwrite, e);
+	if (f->fd >= 0)
+		return 0;
+	free(f->buf);
+	f->buf = NULL;
+	return f->fd;
 }
 
 /* @text padded with spaces to a multiple of 8; the caller frees. */

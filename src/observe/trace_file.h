@@ -33,7 +33,7 @@ struct trace_file {
 
 /**
  * Create @path. @overwrite: false: an existing file is -EEXIST and stays as it
- * is. Returns 0, or -errno with @e; @f is closed then.
+ * is. Returns 0, or -errno with @e: then no file is made, and @f is closed.
  */
 int trace_file_create(struct trace_file *f, const char *path, bool overwrite,
 		      struct cr_err *e);

@@ -24,6 +24,17 @@ enum { PRODUCERS = 4, PUTS = 200000 };
 
 #define HEADER "{\"scheduler\":\"edf\",\"seed\":7}"
 
+/* calloc() of so many members fails. */
+static size_t none_of;
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return n && n == none_of ? NULL : __real_calloc(n, size);
+}
+
 struct fixture {
 	char path[SCRATCH_MAX + 8]; /* in a folder of its own */
 	char *header;
@@ -427,6 +438,24 @@ static void a_bad_record_is_an_error_and_a_cut_one_the_end(void **state)
 	trace_reader_close(r);
 }
 
+static void without_memory_no_file_is_touched(void **state)
+{
+	const union cr_trace_record rec = job(1, 2);
+	struct trace_file f;
+	struct stat st;
+
+	(void)state;
+	for (unsigned there = 0; there < 2; there++) {
+		none_of = TRACE_FILE_BUFFER;
+		assert_int_equal(trace_file_create(&f, fx.path, there, &fx.e),
+				 -ENOMEM);
+		none_of = 0;
+		assert_int_equal(stat(fx.path, &st), there ? 0 : -1);
+		assert_true(!there || st.st_size > 0);
+		write_one_record(&rec);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -442,6 +471,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_file_that_exists_is_not_overwritten, set_up,
 			tear_down),
+		cmocka_unit_test_setup_teardown(
+			without_memory_no_file_is_touched, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			no_room_for_the_header_is_an_error, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
