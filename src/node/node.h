@@ -249,7 +249,7 @@ bool node_conversions(const struct node *n, struct node_conversions *out);
 int node_scheduler_set(struct node *n, const char *spec, struct cr_err *e);
 int node_scheduler_tune(struct node *n, const char *opts, struct cr_err *e);
 
-int node_trace_start(struct node *n, const char *path, bool overwrite,
+int node_trace_start(struct node *n, const char *path, enum trace_over over,
 		     struct cr_err *e);
 /** 0 with @out, or -EALREADY: no trace was running. */
 int node_trace_stop(struct node *n, struct trace_totals *out);

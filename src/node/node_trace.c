@@ -54,7 +54,7 @@ static unsigned cpus_per_rq(const struct node *n)
 	return largest;
 }
 
-int node_trace_start(struct node *n, const char *path, bool overwrite,
+int node_trace_start(struct node *n, const char *path, enum trace_over over,
 		     struct cr_err *e)
 {
 	char spec[NODE_SPEC_MAX];
@@ -70,7 +70,7 @@ int node_trace_start(struct node *n, const char *path, bool overwrite,
 	int err;
 
 	node_scheduler(n, spec, sizeof(spec));
-	trace_set_overwrite(n->trace, overwrite);
+	trace_set_over(n->trace, over);
 	err = trace_start_live(n->trace, path, &head, e);
 	if (err)
 		return err;

@@ -19,7 +19,6 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/thread.h"
-#include "observe/trace_file.h"
 
 #define DRAIN_INTERVAL (20 * CR_MS)
 /* A crash loses at most this much of the trace. */
@@ -28,7 +27,7 @@
 struct trace {
 	unsigned nrings;
 	struct trace_ring *ring; /* [nrings] */
-	bool overwrite;
+	enum trace_over over;
 	void (*on_error)(void *arg, int err);
 	void *error_arg;
 
@@ -129,9 +128,9 @@ struct trace_ring *trace_ring(struct trace *t, unsigned i)
 	return &t->ring[i];
 }
 
-void trace_set_overwrite(struct trace *t, bool overwrite)
+void trace_set_over(struct trace *t, enum trace_over over)
 {
-	t->overwrite = overwrite;
+	t->over = over;
 }
 
 void trace_on_error(struct trace *t, void (*fn)(void *arg, int err), void *arg)
@@ -307,7 +306,7 @@ int trace_start(struct trace *t, const char *path, const char *header,
 	if (may_stall(path))
 		return cr_fail(e, -EINVAL,
 			       "%s: is a pipe; traces go to files only", path);
-	rc = trace_file_create(&t->file, path, t->overwrite, e);
+	rc = trace_file_create(&t->file, path, t->over, e);
 	if (rc)
 		return rc;
 	rc = trace_file_header(&t->file, header,
@@ -320,7 +319,8 @@ int trace_start(struct trace *t, const char *path, const char *header,
 	}
 	if (rc) {
 		trace_file_close(&t->file);
-		if (!t->overwrite) /* then it is ours, and no trace */
+		/* then it is ours, and no trace */
+		if (t->over == TRACE_OVER_NOTHING)
 			(void)unlink(path);
 		return rc;
 	}

@@ -17,6 +17,7 @@
 
 #include "cr/error.h"
 #include "cr/trace.h"
+#include "observe/trace_file.h"
 
 struct trace;
 
@@ -61,8 +62,8 @@ void trace_close(struct trace *t);
 /** Ring @i, for one producer. Valid until trace_close(). */
 struct trace_ring *trace_ring(struct trace *t, unsigned i);
 
-/** May trace_start() replace an existing file? Not unless this says so. */
-void trace_set_overwrite(struct trace *t, bool overwrite);
+/** What trace_start() may replace; nothing, unless this says so. */
+void trace_set_over(struct trace *t, enum trace_over over);
 
 /** Call @fn(@arg, errno) once per trace file when it cannot be written any
  * more; on the drain thread. Set it while tracing is off. */

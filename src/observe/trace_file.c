@@ -27,14 +27,23 @@ static int write_all(int fd, const void *data, size_t size, size_t *done)
 }
 
 /* A descriptor, or -errno with @e. */
-static int create(const char *path, bool overwrite, struct cr_err *e)
+static int create(const char *path, enum trace_over over, struct cr_err *e)
 {
-	int flags =
-		O_WRONLY | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL);
-	int fd = open(path, flags, 0644), err = errno;
+	static const int how[] = {
+		[TRACE_OVER_NOTHING] = O_EXCL,
+		[TRACE_OVER_FILE] = O_TRUNC | O_NOFOLLOW,
+		[TRACE_OVER_ANY] = O_TRUNC,
+	};
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | how[over], 0644);
+	int err = errno;
 
 	if (fd >= 0)
 		return fd;
+	if (err == ELOOP && over == TRACE_OVER_FILE)
+		return cr_fail(
+			e, -err,
+			"%s: is a symbolic link; traces go to files only",
+			path);
 	if (err == EEXIST)
 		return cr_fail(e, -err,
 			       "%s: exists; move it away, choose another name, "
@@ -43,14 +52,14 @@ static int create(const char *path, bool overwrite, struct cr_err *e)
 	return cr_fail(e, -err, "%s: cannot create: %s", path, strerror(err));
 }
 
-int trace_file_create(struct trace_file *f, const char *path, bool overwrite,
-		      struct cr_err *e)
+int trace_file_create(struct trace_file *f, const char *path,
+		      enum trace_over over, struct cr_err *e)
 {
 	memset(f, 0, sizeof(*f));
 	f->buf = calloc(TRACE_FILE_BUFFER, sizeof(*f->buf));
 	if (!f->buf)
 		return cr_fail(e, -ENOMEM, "no memory for the trace buffer");
-	f->fd = create(path, overwrite, e);
+	f->fd = create(path, over, e);
 	if (f->fd >= 0)
 		return 0;
 	free(f->buf);

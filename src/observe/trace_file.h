@@ -18,6 +18,13 @@
 #include "cr/time.h"
 #include "cr/trace.h"
 
+/** What a new trace may replace. */
+enum trace_over {
+	TRACE_OVER_NOTHING, /**< what is there is -EEXIST, and stays     */
+	TRACE_OVER_FILE,    /**< a file; a symbolic link there is -ELOOP */
+	TRACE_OVER_ANY	    /**< also what a symbolic link leads to      */
+};
+
 /** An open trace file. Zero is "closed". */
 struct trace_file {
 	int fd;			     /**< valid while @buf is set          */
@@ -32,11 +39,11 @@ struct trace_file {
 #define TRACE_FILE_BUFFER 4096u
 
 /**
- * Create @path. @overwrite: false: an existing file is -EEXIST and stays as it
- * is. Returns 0, or -errno with @e: then no file is made, and @f is closed.
+ * Create @path. Returns 0, or -errno with @e: then no file is made, none is
+ * replaced, and @f is closed.
  */
-int trace_file_create(struct trace_file *f, const char *path, bool overwrite,
-		      struct cr_err *e);
+int trace_file_create(struct trace_file *f, const char *path,
+		      enum trace_over over, struct cr_err *e);
 
 /**
  * Write the header with @json, the text of a JSON object; first thing after

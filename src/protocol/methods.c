@@ -121,7 +121,10 @@ json_t *method_trace_start(void *arg, struct rpc_peer *peer,
 		return NULL;
 	if (!trace_path(sv, ask.name, path, sizeof(path), &err->why))
 		return request_refuse(err, RPC_INVALID_PARAMS);
-	if (node_trace_start(sv->node, path, ask.overwrite, &err->why))
+	if (node_trace_start(sv->node, path,
+			     ask.overwrite ? TRACE_OVER_FILE
+					   : TRACE_OVER_NOTHING,
+			     &err->why))
 		return request_refuse(err, RPC_CONFLICT);
 	tell.path = path;
 	return field_write(trace_begun_fields, &tell);

@@ -218,7 +218,10 @@ static int start(struct daemon *d, struct cr_err *e)
 		log_event(LOG_WARN, "not-granted", "why=\"%s\"", warn.text);
 	if (!err && d->opt.trace)
 		err = node_trace_start(service_node(d->service), d->opt.trace,
-				       d->opt.trace_overwrite, e);
+				       d->opt.trace_overwrite
+					       ? TRACE_OVER_ANY
+					       : TRACE_OVER_NOTHING,
+				       e);
 	if (!err)
 		err = open_ng(d, e);
 	if (!err)

@@ -10,7 +10,8 @@ const struct field trace_begin_fields[] = {
 	  .help = "name of a file in the node's --trace-dir, without a "
 		  "folder" },
 	{ ROW_BOOL(trace_begin, "overwrite", overwrite),
-	  .help = "replace the file if it exists" },
+	  .help = "replace the file if it exists, but no symbolic "
+		  "link" },
 	{ 0 },
 };
 

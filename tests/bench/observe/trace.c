@@ -39,7 +39,7 @@ static int measure(const char *what, const char *path, unsigned size,
 
 	if (trace_open(&t, 1, size))
 		return 1;
-	trace_set_overwrite(t, true);
+	trace_set_over(t, TRACE_OVER_ANY);
 	if (trace_start(t, path, "{}", &e)) {
 		(void)fprintf(stderr, "%s\n", e.text);
 		return 1;

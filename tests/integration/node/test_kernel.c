@@ -82,7 +82,7 @@ static void play(const char *scheduler)
 	rig_open(&r, &(struct rig_options){ .scheduler = scheduler,
 					    .workers = 1,
 					    .ring_frames = 64 });
-	if (node_trace_start(r.node, scratch_file(path), true, &e))
+	if (node_trace_start(r.node, scratch_file(path), TRACE_OVER_ANY, &e))
 		fail_msg("%s", e.text);
 	for (unsigned c = 0; c < CALLS; c++) {
 		nc[c] = start(&r, c);

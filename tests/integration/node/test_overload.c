@@ -234,7 +234,8 @@ static void age_is_bounded(const char *scheduler)
 	char path[SCRATCH_MAX];
 
 	open_crowd(&c, scheduler, CORE_AGE_AUTO, "1ms");
-	if (node_trace_start(c.rig.node, scratch_file(path), true, &e))
+	if (node_trace_start(c.rig.node, scratch_file(path), TRACE_OVER_ANY,
+			     &e))
 		fail_msg("%s", e.text);
 	overload(&c, OVER / 3);
 	assert_true(rig_wait(&c.rig, settled, &c));

@@ -102,7 +102,7 @@ static void live(struct seen *s, const char *scheduler)
 	rig_open(&r, &(struct rig_options){ .scheduler = scheduler,
 					    .workers = 1,
 					    .ring_frames = 2 * ROUNDS });
-	if (node_trace_start(r.node, path, true, &e))
+	if (node_trace_start(r.node, path, TRACE_OVER_ANY, &e))
 		fail_msg("%s", e.text);
 	for (unsigned c = 0; c < CALLS; c++) {
 		(void)snprintf(json, sizeof(json),

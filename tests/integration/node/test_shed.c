@@ -79,7 +79,8 @@ static void open_crowd(struct crowd *c, struct shed_rule rule)
 				 "'out': {'codec': 'spin', 'spin': '0.7ms'}}");
 		c->sender[i] = rig_sender(&c->rig, c->call[i], NB);
 	}
-	if (node_trace_start(c->rig.node, scratch_file(c->trace), true, &e))
+	if (node_trace_start(c->rig.node, scratch_file(c->trace),
+			     TRACE_OVER_ANY, &e))
 		fail_msg("%s", e.text);
 }
 

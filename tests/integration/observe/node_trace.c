@@ -112,7 +112,7 @@ static void trace_through(struct rig *r, const char *path)
 	/* One call is there when the trace starts, the others come later. */
 	calls[0] = rig_call(r, "{'in': {'codec': 'pcmu'}, "
 			       "'out': {'codec': 'amr', 'mode': '12.2'}}");
-	if (node_trace_start(r->node, path, true, &e))
+	if (node_trace_start(r->node, path, TRACE_OVER_ANY, &e))
 		fail_msg("%s", e.text);
 	for (unsigned c = 1; c < CALLS; c++)
 		calls[c] = rig_call(r, "{'in': {'codec': 'pcmu'}, 'out': "

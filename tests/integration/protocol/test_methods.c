@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void hello_tells_who_is_there(void **state)
 {
@@ -86,6 +87,37 @@ static void a_trace_goes_into_its_folder_only(void **state)
 		       "run.trace");
 	client_do(&c, "trace.start",
 		  "{'name': 'run.trace', 'overwrite': true}");
+	client_do(&c, "trace.stop", NULL);
+	client_close(&c);
+	desk_close(&d);
+}
+
+/* Whoever may write into the folder does not choose what the node overwrites.
+ */
+static void a_trace_is_not_written_through_a_link(void **state)
+{
+	static const char *const ask[] = {
+		"{'name': 'link'}", "{'name': 'link', 'overwrite': true}"
+	};
+	char dir[SCRATCH_MAX], link[SCRATCH_MAX + 10], to[SCRATCH_MAX];
+	struct client c;
+	struct stat st;
+	struct desk d;
+
+	(void)state;
+	(void)snprintf(link, sizeof(link), "%s/link", scratch_folder(dir));
+	(void)scratch_file(to);
+	assert_int_equal(truncate(to, 8), 0);
+	assert_int_equal(symlink(to, link), 0);
+	desk_open(&d, &(struct desk_options){ .trace_dir = dir });
+	client_open(&c, &d, NULL);
+	client_refused(&c, "trace.start", ask[0], RPC_CONFLICT, "exists");
+	client_refused(&c, "trace.start", ask[1], RPC_CONFLICT,
+		       "is a symbolic link");
+	assert_int_equal(stat(to, &st), 0);
+	assert_int_equal(st.st_size, 8);
+	assert_int_equal(unlink(link), 0);
+	client_do(&c, "trace.start", ask[1]);
 	client_do(&c, "trace.stop", NULL);
 	client_close(&c);
 	desk_close(&d);
@@ -205,6 +237,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hello_tells_who_is_there),
 		cmocka_unit_test(a_trace_goes_into_its_folder_only),
+		cmocka_unit_test(a_trace_is_not_written_through_a_link),
 		cmocka_unit_test(without_a_folder_there_is_no_trace),
 		cmocka_unit_test(no_method_takes_what_it_does_not_know),
 		cmocka_unit_test(figures_come_from_stats_and_codecs),

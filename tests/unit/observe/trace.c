@@ -201,7 +201,7 @@ static void starting_again_forgets_the_first_run(void **state)
 	assert_int_equal(trace_open(&t, 2, 2), 0);
 	assert_int_equal(trace_stop(t, &totals), -EALREADY);
 	for (unsigned run = 0; run < 3; run++) {
-		trace_set_overwrite(t, run > 0);
+		trace_set_over(t, run ? TRACE_OVER_FILE : TRACE_OVER_NOTHING);
 		assert_int_equal(trace_start(t, fx.path, fx.header, &fx.e), 0);
 		assert_int_equal(trace_start(t, fx.path, fx.header, &fx.e),
 				 -EBUSY);
@@ -249,7 +249,7 @@ static void a_pipe_is_refused_at_once(void **state)
 	(void)state;
 	assert_int_equal(mkfifo(fx.path, 0600), 0);
 	assert_int_equal(trace_open(&t, 1, 16), 0);
-	trace_set_overwrite(t, true);
+	trace_set_over(t, TRACE_OVER_ANY);
 	(void)alarm(10);
 	assert_int_equal(trace_start(t, fx.path, HEADER, &fx.e), -EINVAL);
 	(void)alarm(0);
@@ -272,7 +272,7 @@ static void no_room_for_the_header_is_an_error(void **state)
 	(void)state;
 	assert_int_equal(trace_open(&t, 1, 2), 0);
 	assert_int_equal(symlink("/dev/full", fx.path), 0);
-	trace_set_overwrite(t, true);
+	trace_set_over(t, TRACE_OVER_ANY);
 	assert_int_equal(trace_start(t, fx.path, fx.header, &fx.e), -ENOSPC);
 	assert_non_null(strstr(fx.e.text, "No space"));
 	trace_close(t);
@@ -404,7 +404,8 @@ static void write_one_record(const union cr_trace_record *rec)
 {
 	struct trace_file f;
 
-	assert_int_equal(trace_file_create(&f, fx.path, true, &fx.e), 0);
+	assert_int_equal(trace_file_create(&f, fx.path, TRACE_OVER_ANY, &fx.e),
+			 0);
 	assert_int_equal(trace_file_header(&f, fx.header, 0, &fx.e), 0);
 	trace_file_put(&f, rec);
 	trace_file_close(&f);
@@ -440,6 +441,8 @@ static void a_bad_record_is_an_error_and_a_cut_one_the_end(void **state)
 
 static void without_memory_no_file_is_touched(void **state)
 {
+	static const enum trace_over over[] = { TRACE_OVER_NOTHING,
+						TRACE_OVER_FILE };
 	const union cr_trace_record rec = job(1, 2);
 	struct trace_file f;
 	struct stat st;
@@ -447,8 +450,9 @@ static void without_memory_no_file_is_touched(void **state)
 	(void)state;
 	for (unsigned there = 0; there < 2; there++) {
 		none_of = TRACE_FILE_BUFFER;
-		assert_int_equal(trace_file_create(&f, fx.path, there, &fx.e),
-				 -ENOMEM);
+		assert_int_equal(
+			trace_file_create(&f, fx.path, over[there], &fx.e),
+			-ENOMEM);
 		none_of = 0;
 		assert_int_equal(stat(fx.path, &st), there ? 0 : -1);
 		assert_true(!there || st.st_size > 0);

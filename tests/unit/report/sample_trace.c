@@ -79,7 +79,8 @@ int main(int argc, char **argv)
 	struct cr_err e = { "" };
 	static const char header[] = "{\"scheduler\":\"edf\",\"workers\":4}";
 
-	if (argc != 2 || trace_file_create(&f, argv[1], false, &e) ||
+	if (argc != 2 ||
+	    trace_file_create(&f, argv[1], TRACE_OVER_NOTHING, &e) ||
 	    trace_file_header(&f, header, 23, &e)) {
 		(void)fprintf(stderr, "%s\n", e.text);
 		return 1;

@@ -233,7 +233,7 @@ static void start_trace(struct trace_file *t, const char *path)
 {
 	struct cr_err e;
 
-	assert_int_equal(trace_file_create(t, path, true, &e), 0);
+	assert_int_equal(trace_file_create(t, path, TRACE_OVER_ANY, &e), 0);
 	assert_int_equal(trace_file_header(t, "{}", 0, &e), 0);
 }
 
