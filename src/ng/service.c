@@ -101,8 +101,8 @@ static void note_unknown(struct ng_service *sv, const struct ng_request *r)
 /* For want of room, of whatever kind. */
 static bool is_full(int err)
 {
-	return err == -ENOSPC || err == -EMFILE || err == -ENFILE ||
-	       err == -EADDRINUSE;
+	return err == -ENOSPC || err == -ENOMEM || err == -EMFILE ||
+	       err == -ENFILE || err == -EADDRINUSE;
 }
 
 static json_t *failed(const struct cr_err *why)

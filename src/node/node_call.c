@@ -285,6 +285,8 @@ static int enter(struct node *n, struct node_call *nc, struct call_cfg *cfg,
 	if (!err) {
 		call_settle(cfg, &nc->cost->cost);
 		err = call_new(&nc->call, cfg, e);
+		if (err == -ENOMEM)
+			n->calls_refused++;
 	}
 	if (!err) {
 		nc->id = cfg->id;

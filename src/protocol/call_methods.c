@@ -54,7 +54,7 @@ static json_t *start(struct service *sv, struct session *s,
 	if (!ret)
 		ret = node_call_start(sv->node, &to->cfg, &port, &nc,
 				      &err->why);
-	if (ret == -ENOSPC)
+	if (request_code(ret) == RPC_NO_CAPACITY)
 		log_event(LOG_INFO, "admit-refused", "why=\"%s\"",
 			  err->why.text);
 	if (ret)
@@ -150,7 +150,7 @@ static json_t *change(struct service *sv, const json_t *params,
 		ret = call_check_change(to, &ask, &err->why);
 	if (!ret)
 		ret = node_call_change(nc, to, ask.mode != NULL, &err->why);
-	if (ret == -ENOSPC)
+	if (request_code(ret) == RPC_NO_CAPACITY)
 		log_event(LOG_INFO, "change-refused",
 			  "call=%" PRIu32 " why=\"%s\"", ask.call,
 			  err->why.text);

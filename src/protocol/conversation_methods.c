@@ -78,7 +78,7 @@ static json_t *start(struct service *sv, struct session *s,
 	if (!ret)
 		ret = conversation_start(sv->node, to->stream, &to->request, &c,
 					 &err->why);
-	if (ret == -ENOSPC)
+	if (request_code(ret) == RPC_NO_CAPACITY)
 		log_event(LOG_INFO, "admit-refused", "why=\"%s\"",
 			  err->why.text);
 	to->wait = ret == -EAGAIN;

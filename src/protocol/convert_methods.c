@@ -18,7 +18,7 @@ static int code_of(int err)
 {
 	int code = request_code(err);
 
-	if (err == -ENOMEM || code != RPC_INTERNAL)
+	if (code != RPC_INTERNAL)
 		return code;
 	return err == -ESHUTDOWN ? RPC_DRAINING : RPC_BAD_FILE;
 }

@@ -48,11 +48,11 @@ static json_t *begin(const struct parked *how, struct rpc_peer *peer,
 		     unsigned n, struct rpc_error *err)
 {
 	struct parked *p = malloc(sizeof(*p));
-	struct rpc_error e = { .code = RPC_INTERNAL };
+	struct rpc_error e = { .code = RPC_NO_CAPACITY };
 
 	if (!p) {
 		(void)cr_fail(&err->why, 0, "out of memory");
-		return request_refuse(err, RPC_INTERNAL);
+		return request_refuse(err, RPC_NO_CAPACITY);
 	}
 	*p = *how;
 	p->later = rpc_later(peer, err);

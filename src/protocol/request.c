@@ -26,6 +26,7 @@ int request_code(int err)
 	case -ESRCH:
 		return RPC_NO_SUCH_CALL;
 	case -ENOSPC:
+	case -ENOMEM:
 	case -EMFILE:
 	case -ENFILE:
 	case -EADDRINUSE: /* out of ports */

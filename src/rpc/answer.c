@@ -158,7 +158,7 @@ struct rpc_later *rpc_later(struct rpc_peer *peer, struct rpc_error *err)
 	if (!later || (s->asked_id && !id)) {
 		json_decref(id);
 		free(later);
-		err->code = RPC_INTERNAL;
+		err->code = RPC_NO_CAPACITY;
 		(void)cr_fail(&err->why, 0, "out of memory");
 		return NULL;
 	}

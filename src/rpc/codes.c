@@ -20,14 +20,14 @@ const struct rpc_code_row rpc_codes[] = {
 	  "contradicts another; the message names it and says "
 	  "what to do" },
 	{ RPC_INTERNAL, "Internal error",
-	  "the node is out of memory or has a fault; the log says "
+	  "the node has a fault, or no memory for a result; the log says "
 	  "which" },
 	{ RPC_CONNECTION_LOST, "Connection lost",
 	  "the node never sends this; the client library reports it "
 	  "for requests without a reply when the connection "
 	  "ended" },
 	{ RPC_NO_CAPACITY, "No capacity",
-	  "admission refused the call, or the node is out of file "
+	  "admission refused the call, or the node is out of memory, file "
 	  "descriptors or ports; the message has the figures. End calls, "
 	  "ask another node, or choose a cheaper codec or mode" },
 	{ RPC_NO_SUCH_CALL, "No such call",

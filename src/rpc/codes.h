@@ -13,7 +13,7 @@ enum rpc_code {
 	RPC_INVALID_PARAMS = -32602,
 	RPC_INTERNAL = -32603,
 	RPC_CONNECTION_LOST = -32000, /**< made up by the client's side */
-	RPC_NO_CAPACITY = 1, /**< admission refused                        */
+	RPC_NO_CAPACITY = 1, /**< admission refused; no memory, ports ...  */
 	RPC_NO_SUCH_CALL = 2,
 	RPC_UNSUPPORTED = 3, /**< codec, mode, scheduler not known         */
 	RPC_DRAINING = 4,    /**< no new calls                             */

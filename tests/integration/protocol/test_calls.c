@@ -10,6 +10,8 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "codecs/common.h"
+#include "codecs/opening.h"
 
 static void a_call_starts_is_queried_and_stops(void **state)
 {
@@ -175,6 +177,46 @@ static void the_most_calls_are_a_limit_too(void **state)
 	desk_close(&d);
 }
 
+/* No decoder has memory. */
+static bool poor;
+
+int __real_codec_open_decoder(const struct cr_codec *c, void **dec,
+			      const struct cr_codec_cfg *cfg, struct cr_err *e);
+int __wrap_codec_open_decoder(const struct cr_codec *c, void **dec,
+			      const struct cr_codec_cfg *cfg, struct cr_err *e);
+
+int __wrap_codec_open_decoder(const struct cr_codec *c, void **dec,
+			      const struct cr_codec_cfg *cfg, struct cr_err *e)
+{
+	return poor ? codec_no_memory(c, e)
+		    : __real_codec_open_decoder(c, dec, cfg, e);
+}
+
+static void a_codec_without_memory_is_no_capacity(void **state)
+{
+	struct client c;
+	struct desk d;
+	json_t *o;
+
+	(void)state;
+	desk_open(&d, &(struct desk_options){ .max_calls = 3 });
+	client_open(&c, &d, NULL);
+	(void)client_start(&c, ""); /* its cost is known now */
+	poor = true;
+	client_refused(&c, "call.start",
+		       "{'in': {'codec': 'pcmu'}, 'out': {'codec': 'pcma', "
+		       "'address': '127.0.0.1:9'}}",
+		       RPC_NO_CAPACITY, "pcmu: no memory for one more state");
+	poor = false;
+	(void)client_start(&c, "");
+	o = client_ask(&c, "stats", NULL);
+	assert_int_equal(desk_number(o, "calls"), 2);
+	assert_int_equal(desk_number(o, "calls_refused"), 1);
+	json_decref(o);
+	client_close(&c);
+	desk_close(&d);
+}
+
 static void a_list_of_500_comes_page_by_page(void **state)
 {
 	unsigned seen = 0, pages = 0, last = 0, stopped;
@@ -270,6 +312,7 @@ int main(void)
 		cmocka_unit_test(an_ssrc_in_use_is_a_conflict),
 		cmocka_unit_test(admission_refuses_with_figures),
 		cmocka_unit_test(the_most_calls_are_a_limit_too),
+		cmocka_unit_test(a_codec_without_memory_is_no_capacity),
 		cmocka_unit_test(a_list_of_500_comes_page_by_page),
 		cmocka_unit_test(a_thousand_calls_start_without_waiting),
 	};
