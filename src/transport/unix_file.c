@@ -36,7 +36,7 @@ static int lock_folder(const char *path, struct cr_err *e)
 {
 	char folder[sizeof(((struct sockaddr_un *)0)->sun_path)] = ".";
 	const char *slash = strrchr(path, '/');
-	int fd;
+	int fd, err;
 
 	if (slash)
 		(void)snprintf(folder, sizeof(folder), "%.*s",
@@ -47,10 +47,15 @@ static int lock_folder(const char *path, struct cr_err *e)
 			       strerror(errno));
 	if (!flock(fd, LOCK_EX | LOCK_NB))
 		return fd;
+	err = errno;
 	(void)close(fd);
+	if (err != EWOULDBLOCK)
+		return cr_fail(e, -err, "%s: cannot lock the folder %s: %s",
+			       path, folder, strerror(err));
 	return cr_fail(e, -EADDRINUSE,
-		       "%s: another process has locked the folder %s; is one "
-		       "just starting?",
+		       "%s: another process has locked the folder %s, as one "
+		       "that starts does for a moment; try again, or see "
+		       "lslocks(8)",
 		       path, folder);
 }
 

@@ -19,6 +19,20 @@
 
 static char folder[SCRATCH_MAX], path[100];
 
+/* flock() fails with it, unless it is 0. */
+static int lock_errno;
+
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+
+int __wrap_flock(int fd, int operation)
+{
+	if (!lock_errno)
+		return __real_flock(fd, operation);
+	errno = lock_errno;
+	return -1;
+}
+
 static int make_folder(void **state)
 {
 	(void)state;
@@ -220,6 +234,14 @@ static void starters_take_turns(void **state)
 	(void)close(fd);
 }
 
+static void a_folder_that_cannot_be_locked_is_not_called_locked(void **state)
+{
+	(void)state;
+	lock_errno = ENOLCK;
+	refused(-ENOLCK, "cannot lock the folder");
+	lock_errno = 0;
+}
+
 #define IN_FOLDER(test)                                                        \
 	cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 
@@ -236,6 +258,7 @@ int main(void)
 		IN_FOLDER(a_path_too_long_is_told_its_limit),
 		IN_FOLDER(a_missing_folder_is_named),
 		IN_FOLDER(starters_take_turns),
+		IN_FOLDER(a_folder_that_cannot_be_locked_is_not_called_locked),
 	};
 
 	return cmocka_run_group_tests_name("unix_file", tests, NULL, NULL);
