@@ -9,6 +9,7 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -39,8 +40,10 @@ def records(path):
 
 def wait_for(ask):
     """Until it is true: what it says then."""
+    deadline = time.monotonic() + PATIENCE
     while not (found := ask()):
-        pass
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
     return found
 
 
