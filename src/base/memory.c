@@ -13,6 +13,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/sanitized.h"
+
 #define KEPT_BYTES (16 << 20)
 
 /* Of the limit that leaves least. */
@@ -83,15 +85,7 @@ int memory_spared(uint64_t reserve, struct cr_err *e)
 		       r.unit);
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-
-#ifdef SANITIZED
+#if SANITIZED
 /* Their malloc() ends the program itself, and to mark what it gives takes long.
  */
 bool memory_there(size_t bytes)

@@ -10,20 +10,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/sanitized.h"
 #include "sandbox/calls.h"
-
-/* They stop and look at the process by ptrace(2) when it ends, and start a
- * program that reads symbols when they have found something. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 int filter_no_new_privileges(void)
 {
@@ -125,6 +113,8 @@ int filter_enter(bool uring, bool strict, struct cr_err *e)
 	scmp_filter_ctx f;
 	int err = -ENOMEM;
 
+	/* they stop and look at the process by ptrace(2) when it ends, and
+	 * start a program that reads symbols when they have found something */
 	if (SANITIZED)
 		return cr_fail(e, -ENOTSUP,
 			       "a build with sanitizers needs ptrace()");

@@ -10,24 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sanitized.h"
 #include "cmocka_cr.h"
 #include "cr/codec.h"
 #include "speech/speech.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define COUNTED 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define COUNTED 0
-#endif
-#endif
-#ifndef COUNTED
-#define COUNTED 1
-#endif
-
 static atomic_ulong allocations;
 
-#if COUNTED
+#if !SANITIZED
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *old, size_t size);
@@ -109,7 +99,7 @@ static void frames_allocate_nothing(void **state)
 	struct cr_err e = { 0 };
 
 	(void)state;
-	if (!COUNTED)
+	if (SANITIZED)
 		skip();
 	if (speech_open(&corpus[0], 8000, NULL, &e) ||
 	    speech_open(&corpus[1], 16000, NULL, &e))
