@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "sandbox/calls.h"
 
+#include <asm/termbits.h> /* TCGETS2 has its struct */
 #include <errno.h>
 #include <linux/netlink.h>
 #include <sched.h>
@@ -47,9 +48,10 @@ const struct call calls_needed[] = {
 	ANY(linkat), ANY(unlink), ANY(unlinkat), ANY(chmod), ANY(fchmod),
 	ANY(fchmodat), ANY(umask), ANY(dup), ANY(dup2), ANY(dup3), ANY(pipe),
 	ANY(pipe2), ANY(eventfd2),
-	/* is this a terminal? how much is there to read? does it block? */
-	IOCTL(TCGETS), IOCTL(TIOCGWINSZ), IOCTL(FIONREAD), IOCTL(FIONBIO),
-	IOCTL(FIOCLEX), IOCTL(FIONCLEX),
+	/* is this a terminal (since glibc 2.42: TCGETS2)? how much is there to
+	 * read? does it block? */
+	IOCTL(TCGETS), IOCTL(TCGETS2), IOCTL(TIOCGWINSZ), IOCTL(FIONREAD),
+	IOCTL(FIONBIO), IOCTL(FIOCLEX), IOCTL(FIONCLEX),
 
 	/* memory: never both written to and run */
 	ANY(brk), ANY(munmap), ANY(mremap), ANY(madvise), ANY(membarrier),

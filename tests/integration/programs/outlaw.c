@@ -6,6 +6,7 @@
  * a line each, with errno or 0.
  */
 #define _GNU_SOURCE
+#include <asm/termbits.h>
 #include <errno.h>
 #include <linux/io_uring.h>
 #include <netinet/in.h>
@@ -59,11 +60,13 @@ static void try_processes(void)
 static void try_others(void)
 {
 	struct io_uring_params p = { .flags = 0 };
+	struct termios2 is;
 
 	tell("packet", socket(AF_PACKET, SOCK_RAW, 0));
 	tell("raw", socket(AF_INET, SOCK_RAW, IPPROTO_UDP));
 	tell("udp", socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
 	tell("tiocsti", ioctl(0, TIOCSTI, "x"));
+	tell("tcgets2", ioctl(fileno(out), TCGETS2, &is));
 	tell("prctl", prctl(PR_SET_MM, 0, 0, 0, 0));
 	tell("sethostname", sethostname("outlaw", 6));
 	tell("io_uring", syscall(SYS_io_uring_setup, 1, &p));

@@ -191,6 +191,7 @@ def test_what_is_not_needed_is_refused_and_the_node_goes_on(daemon, sock,
     if io == "epoll":
         assert said["io_uring"] == errno.EPERM
     assert said.pop("clone3") == errno.ENOSYS
+    assert said.pop("tcgets2") == errno.ENOTTY  # asked, and it is none
     assert all(said[n] == errno.EPERM for n in said if n not in allowed
                and n != "io_uring")
     assert len(said) == 14
