@@ -80,8 +80,11 @@
 	X(delay_ns, NULL,                                                      \
 	  "time from arrival to sending of the frames transcoded, all "        \
 	  "together")                                                          \
-	X(codec_ns, NULL, "time inside the codecs")                            \
-	X(busy_ns, NULL, "time that workers were busy, including sending")
+	X(codec_ns, NULL,                                                      \
+	  "time inside the codecs by the clock, so also while others had the " \
+	  "CPU; under schedulers of the kernel: CPU time")                     \
+	X(busy_ns, NULL,                                                       \
+	  "time that workers were at frames: codec_ns, and sending")
 
 /** Those that can be added up over calls, and all. */
 #define CALL_SUMS(X) CALL_RX_COUNTERS(X) CALL_WORKER_SUMS(X)

@@ -296,11 +296,11 @@ static const struct command commands[] = {
 	  NULL },
 	{ "top", "", "[INTERVAL [TIMES]]", 0, 2, words_top, NULL,
 	  "Show the calls that stand out, anew every second or INTERVAL, until "
-	  "you interrupt it or TIMES times: frames lost, packets missing, CPU "
-	  "time and delay of each in that time. --sort says which come first, "
-	  "or the keys l, m, c and d; q quits. --once shows one page; with "
-	  "--json a page is a line of JSON, the result of call.top. The server "
-	  "chooses the calls, however many there are." },
+	  "you interrupt it or TIMES times: frames lost, packets missing, "
+	  "workers' time and delay of each in that time. --sort says which "
+	  "come first, or the keys l, m, c and d; q quits. --once shows one "
+	  "page; with --json a page is a line of JSON, the result of call.top. "
+	  "The server chooses the calls, however many there are." },
 	{ "trace start", "trace.start", "NAME [overwrite]", 1, 2,
 	  words_trace_start, NULL,
 	  "Write a trace file in the server's trace folder." },

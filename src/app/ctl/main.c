@@ -58,7 +58,7 @@ static const struct cli_opt opts[] = {
 	{ CLI_ENUM, "sort", 's', NULL,
 	  "Of top: which calls come first. loss: who lose most frames for lack "
 	  "of CPU time; missing: of whom most packets do not come; cost: who "
-	  "take most CPU time; delay: whose frames take longest.",
+	  "take most time of workers; delay: whose frames take longest.",
 	  .number = &sort, .names = sorts, .dflt = "loss" },
 	{ CLI_INT, "limit", 0, "N",
 	  "Of top: how many calls. Default: as many as the terminal has lines, "

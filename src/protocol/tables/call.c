@@ -298,8 +298,9 @@ const struct field call_top_fields[] = {
 	{ ROW_CHOICE(call_top, "sort", sort, tops),
 	  .help = "which calls come first; loss: who lose most frames for lack "
 		  "of time; missing: of whom most packets do not come, or are "
-		  "dropped; cost: who take most CPU time; delay: whose frames "
-		  "take longest through the node. Of equal ones first who cost "
+		  "dropped; cost: who take most time of workers; delay: whose "
+		  "frames take longest through the node. Of equal ones first "
+		  "who cost "
 		  "more" },
 	{ ROW_INT(call_top, "limit", limit), .min = 1, .max = PAGE_MAX,
 	  .dflt = 20, .help = "largest number of calls in the reply" },

@@ -309,7 +309,9 @@ const struct field call_top_entry_fields[] = {
 	  .label = "LATE/S",
 	  .help = "frames a second that were sent after their deadline" },
 	{ ROW_REAL(call_top_entry, "load", rates.load), .unit = "CPUs",
-	  .label = "LOAD", .help = "CPU time that it takes, as measured" },
+	  .label = "LOAD",
+	  .help = "time of workers that it takes, as busy_ns has it: by the "
+		  "clock" },
 	{ ROW_TIME(call_top_entry, "delay", rates.delay, "ms"),
 	  .label = "DELAY_MS",
 	  .help = "time from arrival to sending of its frames, on average" },

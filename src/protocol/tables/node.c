@@ -279,7 +279,8 @@ static const struct field_metric total_metrics[CALL_NCOUNTERS] = {
 				       "buffers.",
 				       NULL, 1e-9 },
 	[CALL_COUNTER_codec_ns] = { "codec_seconds_total", "counter",
-				    "Time inside the codecs.", NULL, 1e-9 },
+				    "Time inside the codecs, by the clock.",
+				    NULL, 1e-9 },
 };
 
 #define TOTAL(n, head, h)                                                      \
@@ -360,7 +361,7 @@ const struct field interface_info_fields[] = {
 const struct field worker_info_fields[] = {
 	{ ROW_TIME(worker_info, "busy", busy, "ns"), .label = "BUSY",
 	  COUNTER("worker_busy_seconds_total",
-		  "Time that a worker was at a frame") },
+		  "Time that a worker was at a frame, by the clock") },
 	{ ROW_TIME(worker_info, "cpu", cpu, "ns"),
 	  COUNTER("worker_cpu_seconds_total", "CPU time of a worker") },
 	{ ROW_INT(worker_info, "jobs", jobs), .label = "JOBS",
