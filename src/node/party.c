@@ -8,12 +8,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "node/node_impl.h"
-#include "node/packet_time.h"
 
 /* Until a codec is known: that of most (RFC 3551). */
 #define RTP_CLOCK 8000u
@@ -27,37 +25,6 @@ RB_PROTOTYPE(party_tree, party, by_id, party_cmp)
 RB_GENERATE(party_tree, party, by_id, party_cmp)
 
 /* --- what is asked for --- */
-
-/* Into @to, with texts that stay: those of the codec. */
-static int check_side(struct call_side_request *to,
-		      const struct call_side_request *from, const char *path,
-		      struct cr_err *e)
-{
-	struct pipeline_side side = { 0 };
-	int err = call_check_side(&side, from, path, e);
-
-	if (err)
-		return err;
-	*to = *from;
-	to->codec = side.codec->name;
-	if (from->mode)
-		to->mode = side.codec->modes[side.cfg.mode].name;
-	return 0;
-}
-
-static int check_also(struct party_codecs *to,
-		      const struct call_side_request *from, const char *path,
-		      struct cr_err *e)
-{
-	char inner[40];
-	int err = 0;
-
-	for (unsigned i = 0; i < to->nalso && !err; i++) {
-		(void)snprintf(inner, sizeof(inner), "%salso[%u].", path, i);
-		err = check_side(&to->also[i], &from[i], inner, e);
-	}
-	return err;
-}
 
 static int check_learn(const struct learn_terms *t,
 		       const struct party_names *names, struct cr_err *e)
@@ -79,80 +46,6 @@ static struct learn_terms terms_of(const struct party_request *r)
 		.ssrc_told = r->ssrc != 0,
 		.ssrc = r->ssrc,
 	};
-}
-
-bool party_says_use(const struct call_side_request *r)
-{
-	return r->mode || r->pt >= 0 || r->rate || r->octet_align || r->dtx ||
-	       r->mode_set || r->mode_second || r->mode_next ||
-	       r->complexity >= 0 || r->fec || r->spin;
-}
-
-/* What is said of a codec that is not named. */
-static int check_named(const struct call_side_request *r, const char *path,
-		       struct cr_err *e)
-{
-	if (r->codec || !party_says_use(r))
-		return 0;
-	return cr_fail(e, -EINVAL,
-		       "%scodec: is missing: what is said of a codec goes with "
-		       "its name",
-		       path);
-}
-
-/* Can its codec be sent in packets of that length? */
-static int check_packets(const struct party_codecs *codecs, const char *path,
-			 struct cr_err *e)
-{
-	struct pipeline_side side = { 0 };
-	int err;
-
-	if (!codecs->side.codec || !codecs->ptime)
-		return 0;
-	err = call_check_side(&side, &codecs->side, path, e);
-	return err ? err : packet_time_set(&side, codecs->ptime, path, e);
-}
-
-/* What is said with a codec, into @to. */
-static int check_named_ones(struct party_codecs *to,
-			    const struct party_codecs *said, const char *path,
-			    struct cr_err *e)
-{
-	struct party_codecs all = { .nalso = said->nalso,
-				    .in_ptime = to->in_ptime };
-	int err = check_side(&all.side, &said->side, path, e);
-
-	if (!err)
-		err = check_also(&all, said->also, path, e);
-	if (!err)
-		*to = all;
-	return err;
-}
-
-/* What the party speaks, into @to; if nothing is said, that stays. */
-static int check_codecs(struct party_codecs *to,
-			const struct party_codecs *said, const char *path,
-			struct cr_err *e)
-{
-	struct party_codecs all = *to;
-	int err = check_named(&said->side, path, e);
-
-	if (!err && said->nalso && !said->side.codec)
-		err = cr_fail(e, -EINVAL,
-			      "%scodec: is missing: what is also sent goes "
-			      "with it",
-			      path);
-	if (!err && said->side.codec)
-		err = check_named_ones(&all, said, path, e);
-	if (said->ptime)
-		all.ptime = said->ptime;
-	if (said->in_ptime)
-		all.in_ptime = said->in_ptime;
-	if (!err)
-		err = check_packets(&all, path, e);
-	if (!err)
-		*to = all;
-	return err;
 }
 
 /* --- opening --- */
@@ -196,7 +89,7 @@ static int open_leg(struct party *p, const struct party_request *r,
 	if (!r->address.ss_family)
 		wish.to.ss_family = family_of(r);
 	if (!err)
-		err = check_codecs(&p->codecs, &said, names->path, e);
+		err = party_codecs_take(&p->codecs, &said, names->path, e);
 	if (!err)
 		err = interfaces_choose(&p->node->interfaces, &wish, &at, e);
 	return err ? err
@@ -356,7 +249,8 @@ int party_check_change(struct party_terms *out, const struct party *p,
 	out->hears = to->address.ss_family || to->learn >= 0;
 	out->speaks = to->side.codec || to->ptime || to->in_ptime ||
 		      to->events >= 0 || to->noise >= 0;
-	return err ? err : check_codecs(&out->codecs, &said, names->path, e);
+	return err ? err
+		   : party_codecs_take(&out->codecs, &said, names->path, e);
 }
 
 void party_change_of(const struct party *p, struct party_change *out)

@@ -15,23 +15,13 @@
 
 #include <bsd/sys/tree.h>
 
-#include "node/call_check.h"
 #include "node/conversation_request.h"
 #include "node/info.h"
 #include "node/node_leg.h"
+#include "node/party_codecs.h"
 
 struct conversation;
 struct node;
-
-/** What a party speaks. Texts are static. */
-struct party_codecs {
-	/** What it is sent, and may send; codec NULL: not said yet. */
-	struct call_side_request side;
-	struct call_side_request also[PARTY_ALSO_MAX]; /**< may send, too */
-	unsigned nalso;
-	cr_ns ptime;	/**< of packets that it is sent; 0: not said */
-	cr_ns in_ptime; /**< of packets that it sends; 0: not said   */
-};
 
 struct party {
 	uint32_t id; /**< its leg's */
@@ -56,9 +46,6 @@ RB_HEAD(party_tree, party);
 struct party_names {
 	const char *path, *address;
 };
-
-/** Does @r say how a codec is used? */
-bool party_says_use(const struct call_side_request *r);
 
 /** Open a leg towards the party of @r. 0 with *@p; -EINVAL (what @r says), or
  * as node_leg_open(); with @e. */
