@@ -211,7 +211,8 @@ struct call {
 	struct pipeline *pipeline;
 	const uint8_t *claimed; /**< payload of the running job */
 	struct cr_frame_meta meta;
-	/** Frames that turn_cost_due() was asked for; see turn_cost_settle(). */
+	/** Frames that turn_cost_due() was asked for; see turn_cost_settle().
+	 */
 	atomic_uint metered;
 	uint16_t seq_out;
 	uint32_t ts_out; /**< where the pipeline's timestamps begin */
