@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -104,6 +105,16 @@ class Daemon:
                               capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == code, done.stderr + done.stdout
         return json.loads(done.stdout)
+
+    def logged(self, *texts):
+        """The log, once it has @texts: a thread of its own writes it."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            log = pathlib.Path(self.log.name).read_text()
+            if all(text in log for text in texts):
+                return log
+            assert time.monotonic() < end, (texts, log[-2000:])
+            time.sleep(0.01)
 
     def stop(self, number=signal.SIGTERM):
         """End the daemon; its exit code."""

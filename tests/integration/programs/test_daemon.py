@@ -157,8 +157,8 @@ def test_calls_end_with_their_client_unless_kept(daemon, sock):
 def test_it_tells_which_codec_kernels_work(daemon, tmp_path):
     d = daemon("--codec-kernels", "stock")
     assert d.ready["kernels"] == d.ctl("hello")["kernels"] == "stock"
-    ready, = [line for line in (tmp_path / "runner-0.log").read_text()
-              .splitlines() if " ready " in line]
+    ready, = [line for line in d.logged(" ready ").splitlines()
+              if " ready " in line]
     assert "kernels=stock" in ready.split()
     d = daemon()
     assert d.ready["kernels"] == d.ctl("hello")["kernels"]

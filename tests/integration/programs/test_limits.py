@@ -58,8 +58,7 @@ def test_the_soft_limit_is_raised_at_the_start(daemon, tmp_path):
     d = daemon("--max-age", "none", programs=programs_with(
         tmp_path, "ulimit -S -n 90; ulimit -H -n 150; exec"))
     assert d.ctl("hello")["capacity"]["descriptors"] == 150
-    log = (tmp_path / "runner-0.log").read_text()
-    assert " descriptors limit=150 before=90 " in log
+    d.logged(" descriptors limit=150 before=90 ")
 
 
 def test_out_of_descriptors(daemon, sock, tmp_path):
@@ -132,8 +131,7 @@ def test_the_web_leaves_descriptors_for_others(daemon, tmp_path):
     assert web_sockets(d, web) == 16
     for one in many:
         one.close()
-    log = (tmp_path / "runner-0.log").read_text()
-    assert " http-full connections=16\n" in log and " libevent " not in log
+    assert " libevent " not in d.logged(" http-full connections=16\n")
 
 
 def web_sockets(d, web):
@@ -174,8 +172,7 @@ def test_web_connections_have_a_limit(daemon, tmp_path):
             answer += part
         assert answer.endswith(b"\r\n\r\nok\n")
         one.close()
-    log = (tmp_path / "runner-0.log").read_text()
-    assert " http-full connections=8\n" in log
+    d.logged(" http-full connections=8\n")
 
 
 def test_who_holds_on_to_the_web_makes_room(daemon):

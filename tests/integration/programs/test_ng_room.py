@@ -110,6 +110,7 @@ def test_nobody_answers_and_nobody_speaks(daemon, tmp_path):
     told = proxy.ok("statistics")["statistics"]["totalstatistics"]
     assert told["offertimeoutsessions"] == 1
     assert told["timeoutsessions"] == 1
+    d.stop()  # and all is written
     log = (tmp_path / "runner-0.log").read_text()
     assert log.count(" ng-silent call=") == 2
 
