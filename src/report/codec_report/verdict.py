@@ -11,7 +11,9 @@ then before it; at last by the conversions. What is not known of a column, as
 the MOS of a codec without a model, does not count against it. A column that
 was not there in all phases is not chosen; where fewer than two were, nothing
 is. A run whose sender did not keep pace, or that was not played to its end, is
-left out; where a column has no other, nothing is chosen.
+left out; where a column has no other, nothing is chosen. Nor where all columns
+of a live campaign lose much at a load that leaves time to spare: something else
+had the CPU then.
 """
 import numpy as np
 
@@ -22,6 +24,8 @@ TITLES = {"calm": "Calm", "overload": "Overload", "peak": "Peak",
 WEIGHT = ("overload", "peak", "all", "after", "calm")
 CRITERIA = ("lost_share", "missed_share", "delay_p99_ms", "mos_mean")
 TOLD = 3  # missed expectations in a line
+SPARE = 0.9  # of the CPU time: no more is needed, and nothing has to be lost
+MUCH = 0.2  # of the frames
 
 
 class Verdict:
@@ -324,7 +328,19 @@ class Verdict:
                 why.setdefault(next(iter(m.flawed.values())), []).append(m)
         return "; ".join(f"{reason} under "
                          f"{words.names(some, self.compared)}"
-                         for reason, some in why.items())
+                         for reason, some in why.items()) or self._robbed()
+
+    def _robbed(self):
+        """Where all lose much that need not lose anything; "" nowhere."""
+        for p in self.family.phases if self.family.live else ():
+            lost = [m.value(p.name, "lost_share") for m in self.compared]
+            if None not in lost and min(lost) >= MUCH and \
+                    p.demand is not None and p.demand <= SPARE:
+                return ("something else had the CPU, for "
+                        f"{words.everyone(len(lost))} lose "
+                        f"{words.spread(lost, words.percent)} though the load "
+                        f"was {words.percent(p.demand)}")
+        return ""
 
     def _left_out(self):
         """Runs that are not compared, of columns that have others."""

@@ -395,6 +395,25 @@ def test_nothing_is_chosen_where_a_sender_did_not_keep_pace(verdict):
         "Nothing to choose by: the run was not played to its end under fifo.")
 
 
+def test_nothing_is_chosen_where_something_else_had_the_cpu(verdict):
+    """All lose much in the calm, which leaves a fifth of the time."""
+    def everywhere(n):
+        return every(n, lambda j: True)
+    said = verdict({"fifo": speech("fifo", everywhere(2)),
+                    "rr": speech("rr", everywhere(4))})
+    assert said["sentences"][-1] == (
+        "Nothing to choose by: something else had the CPU, for both lose 25 "
+        "to 50 % though the load was 80 %. Play it again on a machine that "
+        "is idle.")
+    assert said["choose"] == []
+    said = verdict({"fifo": speech("fifo", everywhere(2)),
+                    "rr": speech("rr")})
+    assert said["choose"] == ["rr"]
+    said = verdict({"fifo": speech("fifo", everywhere(2), live=False),
+                    "rr": speech("rr", everywhere(4), live=False)})
+    assert said["choose"] == ["rr"]
+
+
 def test_a_flawed_repetition_is_left_out(verdict):
     sound = [every(n) for n in (8, 9, 8, 9)]
     said = verdict(several("fifo", *map(every, (3, 4, 3, 4))) |
