@@ -36,4 +36,16 @@ __attribute__((format(printf, 3, 4))) static inline int cr_fail(
 	return code;
 }
 
+#ifdef __clang_analyzer__
+/* It does not look into functions with any number of arguments, and would take
+ * for possible that one fails with 0. */
+static inline int cr_failed(int code)
+{
+	if (code >= 0)
+		__builtin_unreachable();
+	return code;
+}
+#define cr_fail(...) cr_failed((cr_fail)(__VA_ARGS__))
+#endif
+
 #endif

@@ -98,7 +98,7 @@ static void put_options(FILE *out, const struct cli_opt *o)
 			(void)fprintf(out, ".SS ");
 			put_text(out, o->help);
 			(void)fprintf(out, "\n");
-		} else if (o->help) {
+		} else if (o->name && o->help) {
 			put_option(out, o);
 		}
 	}

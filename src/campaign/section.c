@@ -127,10 +127,11 @@ struct place {
 
 static struct place place_of(const struct section *s, const char *name)
 {
-	const struct value *v = name ? section_get(s, name) : NULL;
+	if (name && section_has(s, name)) {
+		const struct value *v = section_get(s, name);
 
-	if (v && v->line)
 		return (struct place){ v->from, v->line };
+	}
 	while (!s->line && s->around)
 		s = s->around;
 	return (struct place){ s->file, s->line };

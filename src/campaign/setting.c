@@ -73,9 +73,9 @@ static int step_to_key(struct walk *w)
 	       strcmp(w->in->keys[i].opt.name, name) != 0)
 		i++;
 	if (!w->in->keys[i].opt.name) {
-		if (*section_path(w->in, path))
-			strcat(path, ": ");
-		return fail(w, "%sunknown key '%s'; %s", path, name,
+		(void)section_path(w->in, path);
+		return fail(w, "%s%sunknown key '%s'; %s", path,
+			    *path ? ": " : "", name,
 			    section_key_hint(w->in, name, hint, sizeof(hint)));
 	}
 	w->index = i;

@@ -43,8 +43,10 @@ static const char *path_of(const struct spot *at, char *buf)
 {
 	size_t n;
 
-	if (!at->in)
-		return strcpy(buf, "the file");
+	if (!at->in) {
+		(void)snprintf(buf, SECTION_PATH, "the file");
+		return buf;
+	}
 	n = strlen(section_path(at->in, buf));
 	n += (size_t)snprintf(buf + n, SECTION_PATH - n, "%s%s", n ? "." : "",
 			      at->key->opt.name);
@@ -215,8 +217,10 @@ static int read_list(struct reader *r, const struct spot *at, struct value *v)
 /* "flows[0]: ", "" for the whole file. */
 static const char *prefix(const struct section *s, char *buf)
 {
-	if (*section_path(s, buf))
-		strcat(buf, ": ");
+	size_t n = strlen(section_path(s, buf));
+
+	if (n)
+		(void)snprintf(buf + n, SECTION_PATH - n, ": ");
 	return buf;
 }
 

@@ -41,6 +41,8 @@ static size_t header(const struct writer *w, uint8_t *buf)
 		wav_header(buf, w->audio.rate, w->bytes / 2);
 		return WAV_HEADER_BYTES;
 	}
+	/* Octets of a file.
+	 * NOLINTNEXTLINE(bugprone-not-null-terminated-result) */
 	memcpy(buf, magic, strlen(magic));
 	return strlen(magic);
 }

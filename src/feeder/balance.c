@@ -189,7 +189,6 @@ static bool is_as_sent(const struct balance_side *s,
  * was left may be left out, and others may have been lost. */
 static void judge_digits(const struct balance_side *s, struct balance *b)
 {
-	static const char codes[] = "0123456789*#ABCD";
 	const char *digits = s->phone->flow->party.dtmf.digits;
 	const struct heard *h = s->heard;
 	unsigned at = 0;
@@ -198,7 +197,7 @@ static void judge_digits(const struct balance_side *s, struct balance *b)
 		b->digits_sent += s->phone->digits[i].packets > 0;
 	for (unsigned i = 0; i < h->ndigits; i++) {
 		const struct heard_digit *came = &h->digits[i];
-		char code = came->code < 16 ? codes[came->code] : '?';
+		char code = heard_digit_key(came);
 
 		while (digits[at] &&
 		       (digits[at] != code || !s->phone->digits[at].packets))

@@ -61,6 +61,16 @@ struct heard_digit {
 	uint64_t packets, ends;
 };
 
+/** What a telephone has on that key, or '?'. */
+static inline char heard_digit_key(const struct heard_digit *d)
+{
+	static const char keys[] = "0123456789*#ABCD";
+
+	if (d->code >= sizeof(keys) - 1)
+		return '?';
+	return keys[d->code];
+}
+
 /** Zero, with cfg. */
 struct heard {
 	struct heard_cfg cfg;

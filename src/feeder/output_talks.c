@@ -25,12 +25,11 @@ static json_t *sent_json(const struct phone *p)
 
 static json_t *digits_json(const struct heard *h)
 {
-	static const char codes[] = "0123456789*#ABCD";
 	json_t *list = json_array();
 
 	for (unsigned i = 0; i < h->ndigits; i++) {
 		const struct heard_digit *d = &h->digits[i];
-		const char code[] = { d->code < 16 ? codes[d->code] : '?', 0 };
+		const char code[] = { heard_digit_key(d), 0 };
 
 		(void)json_array_append_new(
 			list, json_pack("{s:s,s:I,s:I,s:I}", "digit", code,

@@ -5,6 +5,7 @@
  */
 #include "media/importance_amr.h"
 
+#include "base/assert.h"
 #include "media/importance.h"
 
 #define SUBFRAMES 4u
@@ -166,6 +167,7 @@ uint8_t importance_amr(struct importance_amr *m, const struct cr_frame *f)
 	uint64_t energy = 0;
 	unsigned gains = 0;
 
+	CR_ASSERT(at);
 	for (unsigned i = 0; i < SUBFRAMES; i++)
 		correction[i] =
 			corrections[bits_at(f, at->fixed[i], FIXED_BITS)];

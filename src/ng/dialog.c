@@ -232,7 +232,8 @@ struct ng_dialog *ng_dialog_new(struct ng_call *call, const struct ng_whom *w,
 	d->side[1] = w->to ? side_of(call, w->to) : side_new(call, NULL);
 	if ((named && !d->branch) || !d->side[0] || !d->side[1]) {
 		forget_unused(d->side[0]);
-		forget_unused(d->side[1]);
+		if (d->side[1] != d->side[0])
+			forget_unused(d->side[1]);
 		free(d->branch);
 		free(d);
 		return NULL;

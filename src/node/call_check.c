@@ -128,6 +128,8 @@ int call_check_side(struct pipeline_side *s, const struct call_side_request *r,
 	const struct cr_codec *codec;
 
 	if (check_codec(&codec, r->codec, path, e) ||
+	    /* without failure there is one
+	     * NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage) */
 	    call_check_mode(&s->cfg.mode, codec, r->mode, path, e) ||
 	    check_rate(&s->cfg.sample_rate, codec, r->rate, path, e))
 		return -EINVAL;

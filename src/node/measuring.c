@@ -130,6 +130,8 @@ static void hand_over(struct measuring *m)
 
 	(void)pthread_mutex_lock(&m->lock);
 	if (job && m->place == EMPTY) {
+		/* It takes a job that was removed for the first one still.
+		 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 		m->part = job->part;
 		m->place = WANTED;
 		(void)pthread_cond_broadcast(&m->changed);

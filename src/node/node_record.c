@@ -70,7 +70,7 @@ static void heard(const struct node_call *nc, struct node_record *out)
 		learned_so_far(ear->leg, to);
 	else if (ear)
 		learned(&ear->leg->learn, to);
-	else if (c->source_known)
+	else if (c && c->source_known)
 		to->source = address_text(&c->source, to->source_is,
 					  sizeof(to->source_is));
 	out->heard = to;

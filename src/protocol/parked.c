@@ -111,5 +111,7 @@ void parked_drop(struct service *sv, const struct session *s, int code,
 	}
 	(void)cr_fail(&e.why, 0, "%s", why);
 	while ((p = LIST_FIRST(&refused)))
+		/* It takes what was removed for the first one still.
+		 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 		answer(p, NULL, &e);
 }

@@ -101,6 +101,7 @@ static void find_spread(struct playout *p)
 	uint64_t sum = (uint64_t)p->sum;
 	uint64_t spread = p->n * p->squares - sum * sum;
 
+	/* One has been added: NOLINTNEXTLINE(clang-analyzer-core.DivideZero) */
 	p->mean = p->sum * CR_US / p->n;
 	p->want = (cr_ns)(sqrt((double)spread) * 4 * CR_US / p->n);
 }

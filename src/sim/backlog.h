@@ -92,7 +92,8 @@ static inline int backlog_put(struct backlog *b, const struct backlog_entry *e,
 	bool full = b->most && b->count == b->most;
 
 	if (full) {
-		/* analyzer: who gives NULL has set no limit */
+		/* analyzer: who gives NULL has set no limit
+		 * NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
 		*dropped = backlog_ring(b)[b->head];
 		backlog_drop(b);
 	} else if (b->count == backlog_room(b) && backlog_grow(b)) {

@@ -150,6 +150,7 @@ void wav_header(uint8_t h[WAV_HEADER_BYTES], unsigned rate, uint64_t samples)
 {
 	uint32_t bytes = (uint32_t)(samples * 2);
 
+	/* No string: NOLINTNEXTLINE(bugprone-not-null-terminated-result) */
 	memcpy(h, "RIFF....WAVEfmt ", 16);
 	put_le(h + 4, bytes + WAV_HEADER_BYTES - 8, 4);
 	put_le(h + 16, FMT_BYTES, 4);
@@ -159,6 +160,7 @@ void wav_header(uint8_t h[WAV_HEADER_BYTES], unsigned rate, uint64_t samples)
 	put_le(h + 28, rate * 2, 4);
 	put_le(h + 32, 2, 2);
 	put_le(h + 34, 16, 2);
+	/* No string: NOLINTNEXTLINE(bugprone-not-null-terminated-result) */
 	memcpy(h + 36, "data", 4);
 	put_le(h + 40, bytes, 4);
 }

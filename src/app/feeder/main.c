@@ -348,9 +348,9 @@ static int conclude(struct session *s, struct output *o)
 	return rc;
 }
 
-static int play(struct session_cfg *cfg, int argc, char **argv)
+static int play(struct session_cfg cfg, int argc, char **argv)
 {
-	struct output o = { .cfg = cfg, .argc = argc, .argv = argv };
+	struct output o = { .cfg = &cfg, .argc = argc, .argv = argv };
 	struct feeder_progress progress;
 	struct session *s;
 	struct cr_err e = { "" };
@@ -358,13 +358,13 @@ static int play(struct session_cfg *cfg, int argc, char **argv)
 
 	feeder_progress_init(&progress, stderr);
 	if (!raw.quiet) {
-		cfg->progress = feeder_progress_show;
-		cfg->arg = &progress;
+		cfg.progress = feeder_progress_show;
+		cfg.arg = &progress;
 	}
 	if ((raw.out && run_folder_make(raw.out, &e)) ||
 	    (raw.dump && run_folder_make(raw.dump, &e)))
 		return complain(EXIT_BROKEN, &e);
-	rc = session_open(&s, cfg, &e);
+	rc = session_open(&s, &cfg, &e);
 	feeder_progress_end(&progress);
 	if (rc)
 		return complain(EXIT_BROKEN, &e);
@@ -462,7 +462,7 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 						     : 0;
 	if (check_played(c, &e))
 		return complain(EXIT_USAGE, &e);
-	return play(&cfg, argc, argv);
+	return play(cfg, argc, argv);
 }
 
 int main(int argc, char **argv)

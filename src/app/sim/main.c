@@ -271,24 +271,24 @@ static int analyse(const struct job *j, const struct campaign *c,
 	return rc;
 }
 
-static int run(struct job *j, const struct campaign *c)
+static int run(struct job j, const struct campaign *c)
 {
-	const struct sim_settings *s = &j->settings;
+	const struct sim_settings *s = &j.settings;
 	struct sim_models m = { 0 };
 	struct plan plan;
 	struct cr_err e = { "" };
 	int rc = campaign_check_simulated(c, &e);
 
 	if (!rc)
-		rc = sim_options_apply(c, &j->settings, &e);
+		rc = sim_options_apply(c, &j.settings, &e);
 	if (!rc)
 		rc = sim_models_open(&m, c,
 				     &(struct sim_terms){ s->platform.cpus,
 							  s->seed,
 							  s->duration },
 				     &e);
-	if (!rc && j->options.analyse) {
-		rc = analyse(j, c, &m);
+	if (!rc && j.options.analyse) {
+		rc = analyse(&j, c, &m);
 		sim_models_close(&m, c);
 		return rc;
 	}
@@ -301,14 +301,14 @@ static int run(struct job *j, const struct campaign *c)
 		sim_models_close(&m, c);
 		return complain(rc == -ENOMEM ? EXIT_BROKEN : EXIT_USAGE, &e);
 	}
-	j->cfg.platform = s->platform;
-	j->cfg.duration = s->duration;
-	j->cfg.threads = j->options.threads;
-	j->cfg.plan = &plan;
-	j->cfg.costs = m.costs;
-	j->cfg.replays = m.replays;
-	j->cfg.voices = m.voices;
-	rc = run_all(j);
+	j.cfg.platform = s->platform;
+	j.cfg.duration = s->duration;
+	j.cfg.threads = j.options.threads;
+	j.cfg.plan = &plan;
+	j.cfg.costs = m.costs;
+	j.cfg.replays = m.replays;
+	j.cfg.voices = m.voices;
+	rc = run_all(&j);
 	plan_fini(&plan);
 	sim_models_close(&m, c);
 	return rc;
@@ -325,7 +325,7 @@ int main(int argc, char **argv)
 	if (campaign_load_with(j.options.campaign, &j.options.settings, &c, &e))
 		return complain(EXIT_USAGE, &e);
 	catch_signals();
-	rc = run(&j, c);
+	rc = run(j, c);
 	campaign_free(c);
 	return rc;
 }
