@@ -21,7 +21,7 @@ class Round:
     them, and nowhere else. @place(folder) makes where it writes to, and gives options; @clear(folder)
     undoes it. @pipes: names of pipes that somebody reads who stalls; the last
     is the records'. @seam: the node runs on one.
-    @to_itself: who attacks may tell it to send RTCP to itself."""
+    @to_itself: who attacks may have it send to itself."""
     name: str
     attack: object
     floods: bool = False
