@@ -59,12 +59,12 @@ static float coefficient(uint8_t index)
 {
 	unsigned n = index < RESERVED ? index : RESERVED - 1;
 
-	return 258.0f * ((float)n - ZERO) / 32768;
+	return 258.0f * ((float)n - (float)ZERO) / 32768;
 }
 
 static uint8_t index_of(float k)
 {
-	float n = roundf(k * 32768 / 258) + ZERO;
+	float n = roundf(k * 32768 / 258) + (float)ZERO;
 
 	return (uint8_t)fminf(fmaxf(n, 0), RESERVED - 1);
 }
@@ -106,7 +106,7 @@ static float white(uint64_t *random)
 
 	for (unsigned i = 0; i < PARTS; i++)
 		sum += (int)(bits >> 16 * i & 0xffff);
-	return ((float)sum - PARTS * 32767.5f) * scale;
+	return ((float)sum - (float)PARTS * 32767.5f) * scale;
 }
 
 /* Far beyond full scale: what a filter may ring up to. */
