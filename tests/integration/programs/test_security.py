@@ -3,6 +3,7 @@
 no other test goes up to; the page has their numbers. Those of NG are in
 test_ng.py and test_ng_room.py, of HTTP's connections and of the log in
 test_limits.py, of clients that do not read in the tests of src/rpc."""
+import contextlib
 import os
 import pathlib
 import re
@@ -38,8 +39,9 @@ def listening(pid):
     """(protocol, host, port) of the process's sockets that hear anybody."""
     inodes = set()
     for fd in os.listdir(f"/proc/{pid}/fd"):
-        name = os.readlink(f"/proc/{pid}/fd/{fd}")
-        inodes |= set(re.findall(r"^socket:\[(\d+)\]$", name))
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            name = os.readlink(f"/proc/{pid}/fd/{fd}")
+            inodes |= set(re.findall(r"^socket:\[(\d+)\]$", name))
     found = set()
     for kind in ("tcp", "udp", "raw", "tcp6", "udp6", "raw6"):
         path = pathlib.Path(f"/proc/{pid}/net/{kind}")
