@@ -13,7 +13,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -284,16 +283,6 @@ static void switch_rings(struct trace *t, bool on)
 		atomic_store_explicit(&t->ring[i].on, on, memory_order_relaxed);
 }
 
-/* Whoever reads a pipe may stall, which would hold up who opens it and who
- * stops the trace: control. */
-static bool may_stall(const char *path)
-{
-	struct stat st;
-
-	return !stat(path, &st) &&
-	       (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
-}
-
 int trace_start(struct trace *t, const char *path, const char *header,
 		struct cr_err *e)
 {
@@ -303,9 +292,6 @@ int trace_start(struct trace *t, const char *path, const char *header,
 		return cr_fail(e, -EBUSY,
 			       "a trace is already being written; stop it "
 			       "first");
-	if (may_stall(path))
-		return cr_fail(e, -EINVAL,
-			       "%s: is a pipe; traces go to files only", path);
 	rc = trace_file_create(&t->file, path, t->over, e);
 	if (rc)
 		return rc;

@@ -62,7 +62,8 @@ void trace_close(struct trace *t);
 /** Ring @i, for one producer. Valid until trace_close(). */
 struct trace_ring *trace_ring(struct trace *t, unsigned i);
 
-/** What trace_start() may replace; nothing, unless this says so. */
+/** What trace_start() may replace; nothing, unless this says so, and never
+ * TRACE_OVER_PIPE: who reads a pipe may stall, and with it control. */
 void trace_set_over(struct trace *t, enum trace_over over);
 
 /** Call @fn(@arg, errno) once per trace file when it cannot be written any
@@ -71,9 +72,8 @@ void trace_on_error(struct trace *t, void (*fn)(void *arg, int err), void *arg);
 
 /**
  * Create @path with @header, the text of a JSON object, and start tracing.
- * Returns 0, or with @e: -EBUSY (already running), -EEXIST, -EINVAL (a
- * pipe), -errno. Control
- * thread.
+ * Returns 0, or with @e: -EBUSY (already running), -EAGAIN (no thread), or as
+ * trace_file_create(). Control thread.
  */
 int trace_start(struct trace *t, const char *path, const char *header,
 		struct cr_err *e);

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Returns 0 or -errno; *@done says how much was written either way. */
@@ -26,19 +27,54 @@ static int write_all(int fd, const void *data, size_t size, size_t *done)
 	return 0;
 }
 
-/* A descriptor, or -errno with @e. */
+static int no_file(const char *path, const char *what, struct cr_err *e)
+{
+	return cr_fail(e, -ENXIO, "%s: is %s; traces go to files only", path,
+		       what);
+}
+
+/* What was opened, and not what was there a moment ago. */
+static int check(int fd, const char *path, enum trace_over over,
+		 struct cr_err *e)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return cr_fail(e, -errno, "%s: cannot create: %s", path,
+			       strerror(errno));
+	if (S_ISFIFO(st.st_mode) && over != TRACE_OVER_PIPE)
+		return no_file(path, "a pipe", e);
+	if (!S_ISREG(st.st_mode) && over == TRACE_OVER_FILE)
+		return no_file(path, "a device", e);
+	return 0;
+}
+
+/* A descriptor, or -errno with @e. A pipe without a reader, and a socket, is
+ * ENXIO at once. */
 static int create(const char *path, enum trace_over over, struct cr_err *e)
 {
 	static const int how[] = {
 		[TRACE_OVER_NOTHING] = O_EXCL,
 		[TRACE_OVER_FILE] = O_TRUNC | O_NOFOLLOW,
 		[TRACE_OVER_ANY] = O_TRUNC,
+		[TRACE_OVER_PIPE] = O_TRUNC,
 	};
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | how[over], 0644);
+	int wait = over == TRACE_OVER_PIPE ? 0 : O_NONBLOCK;
+	int fd = open(path,
+		      O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | wait |
+			      how[over],
+		      0644);
 	int err = errno;
 
-	if (fd >= 0)
-		return fd;
+	if (fd >= 0) {
+		err = check(fd, path, over, e);
+		if (!err)
+			return fd;
+		(void)close(fd);
+		return err;
+	}
+	if (err == ENXIO)
+		return no_file(path, "a pipe or a socket", e);
 	if (err == ELOOP && over == TRACE_OVER_FILE)
 		return cr_fail(
 			e, -err,

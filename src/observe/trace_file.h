@@ -22,7 +22,9 @@
 enum trace_over {
 	TRACE_OVER_NOTHING, /**< what is there is -EEXIST, and stays     */
 	TRACE_OVER_FILE,    /**< a file; a symbolic link there is -ELOOP */
-	TRACE_OVER_ANY	    /**< also what a symbolic link leads to      */
+	TRACE_OVER_ANY,	    /**< also what a symbolic link leads to, and
+			     * a device                                */
+	TRACE_OVER_PIPE	    /**< also a pipe, which may have to wait     */
 };
 
 /** An open trace file. Zero is "closed". */
@@ -40,7 +42,8 @@ struct trace_file {
 
 /**
  * Create @path. Returns 0, or -errno with @e: then no file is made, none is
- * replaced, and @f is closed.
+ * replaced, and @f is closed. Waits for nobody, but for TRACE_OVER_PIPE;
+ * -ENXIO: what is there is nothing that @over allows.
  */
 int trace_file_create(struct trace_file *f, const char *path,
 		      enum trace_over over, struct cr_err *e);

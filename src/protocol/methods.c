@@ -102,6 +102,16 @@ static bool trace_path(const struct service *sv, const char *name, char *path,
 	return false;
 }
 
+/* What is no other refusal is about the file. */
+static int trace_code(int err)
+{
+	int code = request_code(err);
+
+	if (err == -EAGAIN)
+		return RPC_NO_CAPACITY; /* no thread */
+	return code == RPC_INTERNAL || err == -ENOSPC ? RPC_BAD_FILE : code;
+}
+
 json_t *method_trace_start(void *arg, struct rpc_peer *peer,
 			   const json_t *params, struct rpc_error *err)
 {
@@ -109,6 +119,7 @@ json_t *method_trace_start(void *arg, struct rpc_peer *peer,
 	struct trace_start_request ask;
 	struct trace_start_result tell;
 	char path[4096];
+	int ret;
 
 	(void)peer;
 	if (!sv->cfg.trace_dir) {
@@ -121,11 +132,12 @@ json_t *method_trace_start(void *arg, struct rpc_peer *peer,
 		return NULL;
 	if (!trace_path(sv, ask.name, path, sizeof(path), &err->why))
 		return request_refuse(err, RPC_INVALID_PARAMS);
-	if (node_trace_start(sv->node, path,
-			     ask.overwrite ? TRACE_OVER_FILE
-					   : TRACE_OVER_NOTHING,
-			     &err->why))
-		return request_refuse(err, RPC_CONFLICT);
+	ret = node_trace_start(sv->node, path,
+			       ask.overwrite ? TRACE_OVER_FILE
+					     : TRACE_OVER_NOTHING,
+			       &err->why);
+	if (ret)
+		return request_refuse(err, trace_code(ret));
 	tell.path = path;
 	return field_write(trace_begun_fields, &tell);
 }

@@ -27,8 +27,8 @@ const struct rpc_code_row rpc_codes[] = {
 	  "for requests without a reply when the connection "
 	  "ended" },
 	{ RPC_NO_CAPACITY, "No capacity",
-	  "admission refused the call, or the node is out of memory, file "
-	  "descriptors or ports; the message has the figures. End calls, "
+	  "admission refused the call, or the node is out of memory, threads, "
+	  "file descriptors or ports; the message has the figures. End calls, "
 	  "ask another node, or choose a cheaper codec or mode" },
 	{ RPC_NO_SUCH_CALL, "No such call",
 	  "there is no call with this id, or it has ended" },

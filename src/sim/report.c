@@ -78,7 +78,7 @@ int sim_trace_open(const struct sim_report *r, const char *path,
 {
 	json_t *head;
 	char *text;
-	int rc = trace_file_create(t, path, TRACE_OVER_ANY, e);
+	int rc = trace_file_create(t, path, TRACE_OVER_PIPE, e);
 
 	if (rc)
 		return rc;

@@ -10,8 +10,8 @@ const struct field trace_begin_fields[] = {
 	  .help = "name of a file in the node's --trace-dir, without a "
 		  "folder" },
 	{ ROW_BOOL(trace_begin, "overwrite", overwrite),
-	  .help = "replace the file if it exists, but no symbolic "
-		  "link" },
+	  .help = "replace the file if it exists; a symbolic link, a "
+		  "pipe or a device is refused" },
 	{ 0 },
 };
 

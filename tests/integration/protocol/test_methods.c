@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -112,12 +113,59 @@ static void a_trace_is_not_written_through_a_link(void **state)
 	desk_open(&d, &(struct desk_options){ .trace_dir = dir });
 	client_open(&c, &d, NULL);
 	client_refused(&c, "trace.start", ask[0], RPC_CONFLICT, "exists");
-	client_refused(&c, "trace.start", ask[1], RPC_CONFLICT,
+	client_refused(&c, "trace.start", ask[1], RPC_BAD_FILE,
 		       "is a symbolic link");
 	assert_int_equal(stat(to, &st), 0);
 	assert_int_equal(st.st_size, 8);
 	assert_int_equal(unlink(link), 0);
 	client_do(&c, "trace.start", ask[1]);
+	client_do(&c, "trace.stop", NULL);
+	client_close(&c);
+	desk_close(&d);
+}
+
+static void a_trace_that_cannot_be_written_is_a_bad_file(void **state)
+{
+	char dir[SCRATCH_MAX], pipe[SCRATCH_MAX + 10];
+	struct client c;
+	struct desk d;
+
+	(void)state;
+	(void)snprintf(pipe, sizeof(pipe), "%s/pipe", scratch_folder(dir));
+	assert_int_equal(mkfifo(pipe, 0600), 0);
+	desk_open(&d, &(struct desk_options){ .trace_dir = dir });
+	client_open(&c, &d, NULL);
+	client_refused(&c, "trace.start", "{'name': 'pipe'}", RPC_CONFLICT,
+		       "exists");
+	client_refused(&c, "trace.start", "{'name': 'pipe', 'overwrite': true}",
+		       RPC_BAD_FILE, "is a pipe");
+	assert_int_equal(unlink(pipe), 0);
+	assert_int_equal(rmdir(dir), 0);
+	client_refused(&c, "trace.start", "{'name': 'run'}", RPC_BAD_FILE,
+		       "cannot create");
+	client_close(&c);
+	desk_close(&d);
+}
+
+/* Another node may have a descriptor. */
+static void a_trace_without_what_it_takes_is_no_capacity(void **state)
+{
+	char dir[SCRATCH_MAX];
+	struct rlimit limit, none;
+	struct client c;
+	struct desk d;
+
+	(void)state;
+	desk_open(&d,
+		  &(struct desk_options){ .trace_dir = scratch_folder(dir) });
+	client_open(&c, &d, NULL);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = (struct rlimit){ .rlim_max = limit.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	client_refused(&c, "trace.start", "{'name': 'run'}", RPC_NO_CAPACITY,
+		       "Too many open files");
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	client_do(&c, "trace.start", "{'name': 'run'}");
 	client_do(&c, "trace.stop", NULL);
 	client_close(&c);
 	desk_close(&d);
@@ -238,6 +286,8 @@ int main(void)
 		cmocka_unit_test(hello_tells_who_is_there),
 		cmocka_unit_test(a_trace_goes_into_its_folder_only),
 		cmocka_unit_test(a_trace_is_not_written_through_a_link),
+		cmocka_unit_test(a_trace_that_cannot_be_written_is_a_bad_file),
+		cmocka_unit_test(a_trace_without_what_it_takes_is_no_capacity),
 		cmocka_unit_test(without_a_folder_there_is_no_trace),
 		cmocka_unit_test(no_method_takes_what_it_does_not_know),
 		cmocka_unit_test(figures_come_from_stats_and_codecs),

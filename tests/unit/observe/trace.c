@@ -241,22 +241,6 @@ struct told {
 	int err;
 };
 
-/* Who opens a pipe for writing waits for a reader; nobody reads this one. */
-static void a_pipe_is_refused_at_once(void **state)
-{
-	struct trace *t;
-
-	(void)state;
-	assert_int_equal(mkfifo(fx.path, 0600), 0);
-	assert_int_equal(trace_open(&t, 1, 16), 0);
-	trace_set_over(t, TRACE_OVER_ANY);
-	(void)alarm(10);
-	assert_int_equal(trace_start(t, fx.path, HEADER, &fx.e), -EINVAL);
-	(void)alarm(0);
-	assert_non_null(strstr(fx.e.text, "is a pipe"));
-	trace_close(t);
-}
-
 static void tell(void *arg, int err)
 {
 	struct told *told = arg;
@@ -463,8 +447,6 @@ static void without_memory_no_file_is_touched(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_pipe_is_refused_at_once,
-						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			records_come_back_as_they_were_put, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(put_equals_written_plus_lost,
