@@ -106,11 +106,20 @@ static void peer_up(void *arg, struct rpc_peer *peer)
 		  s->id);
 }
 
+/* Neither a call nor a leg ends with it. */
+static bool peer_idle(void *arg, const struct rpc_peer *peer)
+{
+	const struct session *s = peer->owner;
+
+	(void)arg;
+	return !s || (!s->calls && !has_legs(s));
+}
+
 static void peer_gone(void *arg, struct rpc_peer *peer, const char *reason)
 {
 	struct service *sv = arg;
 	struct session *s = peer->owner;
-	bool bye = !strcmp(reason, "bye"), idle, no_loss;
+	bool bye = !strcmp(reason, "bye"), idle = peer_idle(arg, peer), no_loss;
 	struct timeval grace = timeval_of(sv->cfg.grace);
 
 	if (!s)
@@ -120,7 +129,6 @@ static void peer_gone(void *arg, struct rpc_peer *peer, const char *reason)
 	parked_drop(sv, s, RPC_CONNECTION_LOST, "who has asked has gone");
 	s->why = bye ? NODE_END_BYE : NODE_END_LOST;
 	/* who only asks need not say bye */
-	idle = !s->calls && !has_legs(s);
 	no_loss = bye || (idle && !strcmp(reason, "shutdown"));
 	log_event(no_loss ? LOG_INFO : LOG_WARN, "peer-gone",
 		  "peer=%s session=%s reason=%s calls=%u", peer->address, s->id,
@@ -314,6 +322,7 @@ static int open_server(struct service *sv, struct cr_err *e)
 		.arg = sv,
 		.peer_up = peer_up,
 		.peer_gone = peer_gone,
+		.peer_idle = peer_idle,
 	};
 	int err = rpc_server_open(&sv->server, &rpc, e);
 

@@ -33,6 +33,7 @@ struct peer {
 	struct transport *transport; /**< it came by this one */
 	uint32_t assoc;
 	unsigned pending; /**< messages whose replies are not all there */
+	bool asked;	  /**< a whole message of it has come         */
 	bool done;	  /**< it asks no more, and leaves after these  */
 	bool said_bye;	  /**< nothing is read any more               */
 	bool leaving;	  /**< bye is answered, or the server closes  */
@@ -40,6 +41,7 @@ struct peer {
 	bool left;	  /**< it has gone, but what it said is run    */
 	bool held;	  /**< transport_hold()                       */
 	const char *gone; /**< reason; waits to be reaped         */
+	cr_ns heard;	  /**< when it last said something; room.c's */
 	struct inbox in;
 	struct outbox out;
 	size_t weight; /**< bytes of it in server->weight; weight.c's */
@@ -62,7 +64,7 @@ struct rpc_server {
 	struct listener listener[RPC_LISTENERS];
 	unsigned nlisteners;
 	LIST_HEAD(, peer) bucket[PEER_BUCKETS];
-	TAILQ_HEAD(, peer) peers;
+	TAILQ_HEAD(, peer) peers; /**< silent for longest first; room.c's */
 	TAILQ_HEAD(, peer) going;
 	size_t npeers;
 	uint64_t last_id;

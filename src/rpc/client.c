@@ -38,9 +38,10 @@ struct rpc_client {
 	TAILQ_HEAD(, pending) pending;
 	struct inbox in;
 	struct outbox out;
-	bool busy;	   /* in on_event() */
-	bool closed;	   /* there: free afterwards */
-	struct cr_err why; /* it is down */
+	bool busy;	    /* in on_event() */
+	bool closed;	    /* there: free afterwards */
+	struct cr_err why;  /* it is down */
+	struct cr_err told; /* an error that answers no request */
 };
 
 static void client_free(struct rpc_client *c)
@@ -77,6 +78,24 @@ static void down(struct rpc_client *c, const char *reason)
 		c->cfg.down(c->cfg.arg, c->why.text);
 }
 
+/* Why the server will close, mostly. */
+static void complained(struct rpc_client *c, const json_t *error)
+{
+	const char *text = json_string_value(json_object_get(error, "message"));
+
+	if (text)
+		(void)cr_fail(&c->told, 0, "%s", text);
+}
+
+static void closed(struct rpc_client *c)
+{
+	struct cr_err e;
+
+	(void)cr_fail(&e, 0, "closed by the server%s%s",
+		      *c->told.text ? ": " : "", c->told.text);
+	down(c, e.text);
+}
+
 static void replied(struct rpc_client *c, const struct jsonrpc_message *m)
 {
 	json_int_t id = json_integer_value(m->id);
@@ -105,7 +124,9 @@ static void data(struct rpc_client *c, const struct transport_event *ev)
 	for (size_t i = 0; i < doc.count && c->state == CLIENT_UP; i++) {
 		struct jsonrpc_message m = jsonrpc_at(&doc, i);
 
-		if (m.kind == JSONRPC_RESULT || m.kind == JSONRPC_ERROR)
+		if (m.kind == JSONRPC_ERROR && !json_is_integer(m.id))
+			complained(c, m.error);
+		else if (m.kind == JSONRPC_RESULT || m.kind == JSONRPC_ERROR)
 			replied(c, &m);
 		else if (m.kind == JSONRPC_NOTIFICATION && c->cfg.notified)
 			c->cfg.notified(c->cfg.arg, m.method, m.params);
@@ -141,7 +162,7 @@ static void handle(struct rpc_client *c, const struct transport_event *ev)
 		break;
 	case TRANSPORT_DONE: /* we hold no conversation with half a peer */
 	case TRANSPORT_SHUTDOWN:
-		down(c, "closed by the server");
+		closed(c);
 		break;
 	case TRANSPORT_LOST:
 	case TRANSPORT_CANT_START:

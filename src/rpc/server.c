@@ -16,10 +16,13 @@
 #include "base/assert.h"
 #include "rpc/answer.h"
 #include "rpc/replies.h"
+#include "rpc/room.h"
 #include "rpc/turns.h"
 #include "rpc/weight.h"
 
 enum { CLOSE_DEADLINE_S = 1, PEERS_DEFAULT = 1000 };
+
+#define SILENCE_DEFAULT (5 * CR_SEC)
 
 static struct peer *find(const struct listener *l, uint32_t assoc)
 {
@@ -86,7 +89,7 @@ static void up(struct listener *l, const struct transport_event *ev)
 	struct rpc_server *s = l->server;
 	struct peer *p;
 
-	if (s->npeers >= s->cfg.peers_max) {
+	if (s->npeers >= s->cfg.peers_max && !room_make(s)) {
 		turn_away(l, ev->assoc);
 		return;
 	}
@@ -106,7 +109,7 @@ static void up(struct listener *l, const struct transport_event *ev)
 	LIST_INIT(&p->replies);
 	STAILQ_INIT(&p->waiting);
 	LIST_INSERT_HEAD(&s->bucket[p->assoc % PEER_BUCKETS], p, chain);
-	TAILQ_INSERT_TAIL(&s->peers, p, all);
+	room_enter(p);
 	s->npeers++;
 	if (s->cfg.peer_up)
 		s->cfg.peer_up(s->cfg.arg, &p->pub);
@@ -213,6 +216,8 @@ static void data(const struct listener *l, const struct transport_event *ev)
 	if (!p || p->leaving || p->said_bye)
 		return;
 	rc = inbox_add(&p->in, ev, p->server->cfg.message_max, &text, &bytes);
+	if (rc)
+		room_heard(p);
 	if (rc < 0)
 		turns_take(p, NULL, 0);
 	else if (rc > 0)
@@ -338,6 +343,8 @@ int rpc_server_open(struct rpc_server **s, const struct rpc_server_config *cfg,
 		n->cfg.message_max = (size_t)64 << 10;
 	if (!n->cfg.peers_max)
 		n->cfg.peers_max = PEERS_DEFAULT;
+	if (!n->cfg.silence)
+		n->cfg.silence = SILENCE_DEFAULT;
 	if (!n->cfg.queue_max)
 		n->cfg.queue_max = (size_t)8 << 20;
 	if (!n->cfg.total_max)

@@ -85,15 +85,20 @@ struct rpc_server_config {
 	 * @reason: "bye", "shutdown", "lost", "restart", "not reading" (its
 	 * replies passed queue_max), "flooding" (what it said behind a batch
 	 * did), "crowded" (all peers' together passed total_max, and it had
-	 * the most) or "out of memory" (for a reply to it). The callbacks may
-	 * notify any peer, but not close the server. May be NULL. */
+	 * the most), "silent" (it made room) or "out of memory" (for a reply to
+	 * it). The callbacks may notify any peer, but not close the server. May
+	 * be NULL. */
 	void (*peer_up)(void *arg, struct rpc_peer *peer);
 	void (*peer_gone)(void *arg, struct rpc_peer *peer, const char *reason);
+	/** Would @peer miss nothing if it were let go? NULL: it would. */
+	bool (*peer_idle)(void *arg, const struct rpc_peer *peer);
 	cr_ns peer_timeout; /**< as in transport_config; 0: its default */
 	size_t message_max; /**< longest request, bytes; 0: 64 KiB */
-	/** Most peers at a time, over all transports; 0: 1000. The next peer
-	 * gets an error and is disconnected. */
+	/** Most peers at a time, over all transports; 0: 1000. For the next one
+	 * an idle peer makes room that has said nothing for @silence (0: 5 s);
+	 * else it gets an error and is disconnected. */
 	size_t peers_max;
+	cr_ns silence;
 	/** Bytes queued for a peer that does not read; 0: 8 MiB. Over it a
 	 * reply ends the association; notifications are dropped at half. And
 	 * bytes of a peer that wait to be run: over it the association ends.

@@ -20,6 +20,7 @@ struct rpc_stats {
 	uint64_t messages_in, messages_out, requests, notifications;
 	uint64_t notifications_dropped, replies_lost, slow_peers;
 	uint64_t peers_refused;
+	uint64_t peers_silent;	/**< cut off to make room for another one */
 	uint64_t peers_crowded; /**< cut off, as all together had too much */
 	uint64_t queued; /**< bytes that wait for peers or of them, now */
 	/** By code, in order of first use; the last entry takes the rest. */

@@ -14,6 +14,7 @@
 /** One way to carry messages. The functions are those of transport.h. */
 struct transport_ops {
 	const char *name;
+	bool sees_ends; /**< the system tells when a peer has gone */
 	int (*open)(struct transport **t, const struct transport_config *cfg,
 		    struct cr_err *e);
 	int (*listen)(struct transport *t, struct cr_err *e);

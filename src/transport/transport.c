@@ -117,6 +117,11 @@ size_t transport_message_max(const struct transport *t)
 	return t->ops->message_max(t);
 }
 
+bool transport_sees_ends(const struct transport *t)
+{
+	return t->ops->sees_ends;
+}
+
 const char *transport_name(const struct transport *t)
 {
 	return t->ops->name;

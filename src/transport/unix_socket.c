@@ -309,6 +309,7 @@ static void unix_local(const struct transport *t, struct transport_addr *addr)
 
 const struct transport_ops transport_unix_ops = {
 	.name = "unix",
+	.sees_ends = true,
 	.open = unix_open,
 	.listen = unix_listen,
 	.connect = unix_connect,

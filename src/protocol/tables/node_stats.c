@@ -295,6 +295,7 @@ static const struct field_metric cut_peers[] = {
 	  .labels = "{why=\"not_reading\"}" },
 	{ .name = "control_peers_cut_total", .labels = "{why=\"crowded\"}" },
 	{ .name = "control_peers_cut_total", .labels = "{why=\"too_many\"}" },
+	{ .name = "control_peers_cut_total", .labels = "{why=\"silent\"}" },
 };
 
 const struct field rpc_stats_fields[] = {
@@ -326,6 +327,10 @@ const struct field rpc_stats_fields[] = {
 	{ ROW_INT(rpc_stats, "peers_refused", peers_refused),
 	  .help = "peers turned away because there were too many",
 	  .metric = &cut_peers[2] },
+	{ ROW_INT(rpc_stats, "peers_silent", peers_silent),
+	  .help = "peers without calls and legs disconnected because there "
+		  "were too many, and they had said nothing for longest",
+	  .metric = &cut_peers[3] },
 	{ ROW_INT(rpc_stats, "queued", queued), .unit = "bytes",
 	  GAUGE("control_queued_bytes",
 		"What waits for clients that do not read, or of clients to be "

@@ -227,6 +227,27 @@ int echo_open_for(struct echo *s, struct event_base *base,
 	return open_with(s, &cfg, e);
 }
 
+static bool peer_idle(void *arg, const struct rpc_peer *peer)
+{
+	const struct echo *s = arg;
+
+	return peer->id != s->busy_id;
+}
+
+int echo_open_few(struct echo *s, struct event_base *base,
+		  enum transport_kind kind, const struct transport_addr *at,
+		  size_t peers, cr_ns silence, struct cr_err *e)
+{
+	struct rpc_server_config cfg = { .base = base,
+					 .listen = *at,
+					 .kind = kind,
+					 .peer_idle = peer_idle,
+					 .peers_max = peers,
+					 .silence = silence };
+
+	return open_with(s, &cfg, e);
+}
+
 static void on_patience(evutil_socket_t fd, short what, void *arg)
 {
 	bool *late = arg;

@@ -35,6 +35,7 @@ struct echo {
 	uint64_t up_id, gone_id; /**< peer of the last one             */
 	char gone_reason[32], up_address[64];
 	struct rpc_peer *last;	      /**< of the last peer_up              */
+	uint64_t busy_id;	      /**< the peer that would miss something */
 	struct rpc_later *later[300]; /**< requests that echo_answer() is for */
 	unsigned nlater;
 	unsigned lists; /**< calls of "list" */
@@ -60,6 +61,12 @@ int echo_open_within(struct echo *s, struct event_base *base,
 int echo_open_for(struct echo *s, struct event_base *base,
 		  enum transport_kind kind, const struct transport_addr *at,
 		  cr_ns peer_timeout, struct cr_err *e);
+
+/** The same with the default queue_max and room for @peers, of which one makes
+ * room that has said nothing for @silence, unless it is the busy one. */
+int echo_open_few(struct echo *s, struct event_base *base,
+		  enum transport_kind kind, const struct transport_addr *at,
+		  size_t peers, cr_ns silence, struct cr_err *e);
 
 /** Answer the @i-th request for "later": with @i, or, if @refused, with code 1.
  */

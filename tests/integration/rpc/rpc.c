@@ -305,6 +305,60 @@ static void a_closing_server_fails_what_is_pending(void **state)
 	close_pair(&p);
 }
 
+/* There is room for one, who is there. */
+static void open_full(struct pair *p, cr_ns silence)
+{
+	struct transport_addr at = echo_place("127.0.0.1", SCTP_PORT);
+	struct cr_err e = { 0 };
+
+	*p = (struct pair){ .base = event_base_new() };
+	if (echo_open_few(&p->server, p->base, echo_kind, &at, 1, silence, &e))
+		fail_msg("%s", e.text);
+	rpc_server_local(p->server.server, &p->at);
+	p->client = connect_to(p, &p->at);
+	assert_true(echo_wait(p->base, &p->server.up, 1));
+}
+
+/* Of a Unix socket, the one who has asked is there for sure. */
+static void who_may_have_vanished_makes_room(void **state)
+{
+	bool sure = echo_kind == TRANSPORT_UNIX;
+	struct rpc_client *more;
+	struct pair p;
+
+	(void)state;
+	open_full(&p, 1);
+	assert_int_equal(rpc_client_call(p.client, "echo",
+					 json_pack("{s:i}", "i", 0),
+					 count_reply, &p),
+			 0);
+	assert_true(echo_wait(p.base, &p.replies, 1));
+	more = connect_to(&p, &p.at);
+	assert_true(echo_wait(p.base, &p.down, 1));
+	assert_int_equal(p.server.up, sure ? 1 : 2);
+	assert_int_equal(p.server.gone, sure ? 0 : 1);
+	if (!sure)
+		assert_string_equal(p.server.gone_reason, "silent");
+	rpc_client_close(more);
+	close_pair(&p);
+}
+
+static void who_is_turned_away_is_told_why(void **state)
+{
+	struct rpc_client *more;
+	struct pair p;
+
+	(void)state;
+	open_full(&p, 3600 * CR_SEC);
+	more = connect_to(&p, &p.at);
+	assert_true(echo_wait(p.base, &p.down, 1));
+	assert_string_equal(p.down_reason,
+			    "closed by the server: too many connections: 1 "
+			    "are open");
+	rpc_client_close(more);
+	close_pair(&p);
+}
+
 static void nobody_at_the_socket_is_said_soon(void **state)
 {
 	struct pair p;
@@ -389,6 +443,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_request_longer_than_allowed_is_refused),
 		cmocka_unit_test(bye_ends_the_association_by_its_name),
 		cmocka_unit_test(a_closing_server_fails_what_is_pending),
+		cmocka_unit_test(who_may_have_vanished_makes_room),
+		cmocka_unit_test(who_is_turned_away_is_told_why),
 		cmocka_unit_test(nobody_at_the_port_is_said_soon),
 		cmocka_unit_test(nobody_at_the_socket_is_said_soon),
 		cmocka_unit_test(many_clients_come_and_go),

@@ -99,6 +99,112 @@ static void the_one_too_many_is_told_so(void **state)
 	free(r);
 }
 
+enum { FEW = 3 };
+
+/* A server for that many clients, who are there. */
+static void open_few(struct world *w, struct raw r[FEW], cr_ns silence)
+{
+	struct cr_err e = { 0 };
+
+	*w = (struct world){ .base = event_base_new(),
+			     .at = echo_place("", 0) };
+	if (echo_open_few(&w->server, w->base, TRANSPORT_UNIX, &w->at, FEW,
+			  silence, &e))
+		fail_msg("%s", e.text);
+	for (unsigned i = 0; i < FEW; i++) {
+		raw_open(&r[i], w);
+		assert_true(echo_wait(w->base, &w->server.up, i + 1));
+	}
+}
+
+static void is_served(struct raw *r, struct world *w)
+{
+	unsigned before = raw_lines(r);
+
+	raw_say(r, w, ECHO("1"));
+	raw_hear_lines(r, w, before + 1);
+	assert_non_null(strstr(r->said, ECHOED("1")));
+}
+
+/* Who has asked something stays, and who would miss something. */
+static void the_silent_one_makes_room(void **state)
+{
+	struct rpc_stats stats;
+	struct raw r[FEW], more[2];
+	struct world w;
+
+	(void)state;
+	open_few(&w, r, 1);
+	is_served(&r[0], &w);
+	w.server.busy_id = 2; /* r[1] */
+	raw_open(&more[0], &w);
+	raw_hear_end(&r[2], &w);
+	assert_string_equal(w.server.gone_reason, "silent");
+	raw_open(&more[1], &w);
+	is_served(&more[1], &w);
+	raw_hear_end(&more[0], &w);
+	is_served(&r[0], &w);
+	is_served(&r[1], &w);
+	rpc_server_stats(w.server.server, &stats);
+	assert_int_equal(stats.peers_silent, 2);
+	assert_int_equal(stats.peers_refused, 0);
+	assert_int_equal(stats.associations, FEW);
+	(void)close(r[2].fd);
+	(void)close(more[0].fd);
+	raw_close(&r[0], &w);
+	raw_close(&r[1], &w);
+	raw_close(&more[1], &w);
+	world_close(&w);
+}
+
+static void who_was_just_heard_makes_no_room(void **state)
+{
+	struct rpc_stats stats;
+	struct raw r[FEW], more;
+	struct world w;
+
+	(void)state;
+	open_few(&w, r, 3600 * CR_SEC);
+	raw_open(&more, &w);
+	raw_hear_end(&more, &w);
+	assert_non_null(strstr(more.said, "too many connections: 3 are open"));
+	(void)close(more.fd);
+	rpc_server_stats(w.server.server, &stats);
+	assert_int_equal(stats.peers_silent, 0);
+	assert_int_equal(stats.peers_refused, 1);
+	for (unsigned i = 0; i < FEW; i++) {
+		is_served(&r[i], &w);
+		raw_close(&r[i], &w);
+	}
+	world_close(&w);
+}
+
+/* Its reply comes later: it is no silent one. */
+static void who_waits_for_a_reply_makes_no_room(void **state)
+{
+	struct raw r[FEW], more;
+	struct world w;
+
+	(void)state;
+	open_few(&w, r, 1);
+	for (unsigned i = 0; i < FEW; i++)
+		raw_say(&r[i], &w,
+			"{\"jsonrpc\":\"2.0\",\"method\":\"later\",\"id\":1}"
+			"\n");
+	assert_true(echo_wait(w.base, &w.server.nlater, FEW));
+	raw_open(&more, &w);
+	raw_hear_end(&more, &w);
+	assert_non_null(strstr(more.said, "too many connections"));
+	(void)close(more.fd);
+	for (unsigned i = 0; i < FEW; i++)
+		echo_answer(&w.server, i, false);
+	for (unsigned i = 0; i < FEW; i++) {
+		raw_hear_lines(&r[i], &w, 1);
+		raw_close(&r[i], &w);
+	}
+	world_close(&w);
+}
+
 static void count_round(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
@@ -146,6 +252,9 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_many_who_do_not_read_the_worst_is_let_go),
 		cmocka_unit_test(the_one_too_many_is_told_so),
+		cmocka_unit_test(the_silent_one_makes_room),
+		cmocka_unit_test(who_was_just_heard_makes_no_room),
+		cmocka_unit_test(who_waits_for_a_reply_makes_no_room),
 		cmocka_unit_test(without_descriptors_it_waits),
 	};
 	char word[] = "unix", *over[] = { argv[0], word, NULL };

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who has been silent for longest comes first in the list of peers.
+ */
+#include "rpc/room.h"
+
+#include "base/clock.h"
+#include "rpc/turns.h"
+
+void room_enter(struct peer *p)
+{
+	p->heard = clock_now();
+	TAILQ_INSERT_TAIL(&p->server->peers, p, all);
+}
+
+void room_heard(struct peer *p)
+{
+	TAILQ_REMOVE(&p->server->peers, p, all);
+	room_enter(p);
+	p->asked = true;
+}
+
+static bool may_go(const struct peer *p)
+{
+	const struct rpc_server_config *cfg = &p->server->cfg;
+
+	if (p->gone || p->pending || !turns_idle(p))
+		return false;
+	if (p->asked && transport_sees_ends(p->transport))
+		return false;
+	return cfg->peer_idle && cfg->peer_idle(cfg->arg, &p->pub);
+}
+
+bool room_make(struct rpc_server *s)
+{
+	cr_ns since = clock_now() - s->cfg.silence;
+	struct peer *p;
+
+	TAILQ_FOREACH (p, &s->peers, all) {
+		if (p->heard > since)
+			return false; /* and so are those behind it */
+		if (!may_go(p))
+			continue;
+		s->count.peers_silent++;
+		peer_kill(p, "silent");
+		peers_reap(s);
+		return true;
+	}
+	return false;
+}
