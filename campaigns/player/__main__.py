@@ -3,8 +3,8 @@
 campaign file (demo.yaml) under each of its schedulers, and ends with the verdict:
 what came out, a short table, and which scheduler to choose. OUT/report.html has
 figures and tables, OUT/report.json every number.
-A folder of campaigns is simulated: by its own program (scale), or else by
-campaigns/simulate (best).
+A folder of campaigns is played by its own program (thesis, overload and cluster
+live, scale simulated), or else simulated by campaigns/simulate (best).
 
   --schedulers A,B,C  in place of the campaign's; options of a scheduler follow
                       colons: rr:quantum=2ms, rsdl:levels=3:quantum=2ms. Also
