@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Nth allocation, thread, descriptor or system call fails while a node
 starts, and while it drains. The good calls are another node's."""
+import json
 import re
 import subprocess
 import time
@@ -9,7 +10,7 @@ from faults import COUNTED
 from node import FATAL, HOST, Node, Wrong
 from seam import Seam
 
-KINDS = COUNTED + ("write", "ring")
+KINDS = COUNTED + ("write", "ring", "wait")
 
 
 class Ended(Exception):
@@ -47,12 +48,30 @@ def start(scene, seam, kind, n, told):
     return failed
 
 
+CODECS = ("gsm", "opus")
+
+
+def recorded(folder, before, failed):
+    """Records of a node that has drained: one of each call, if nothing has
+    failed; whole ones in any case."""
+    lines = (folder / "records").read_text().splitlines()[before:]
+    for line in lines:
+        json.loads(line)
+    # one more is of meet()
+    if len(lines) > len(CODECS) + 1 or not failed and len(lines) <= len(CODECS):
+        raise Wrong(f"{len(lines)} records, {failed} failed")
+    return len(lines)
+
+
 def drain(scene, seam, kind, n, told):
-    """Calls are up, and a trace and a conversion."""
-    node = started(scene.folder / "other", seam, n)
+    """Calls are up, and a trace."""
+    folder = scene.folder / "other"
+    records = folder / "records"
+    before = len(records.read_text().splitlines()) if records.exists() else 0
+    node = started(folder, seam, n)
     try:
         node.meet()
-        for codec in ("gsm", "opus"):
+        for codec in CODECS:
             node.ask("call.start", **{
                 "in": {"codec": "pcmu"}, "port": "own", "keep": True,
                 "out": {"codec": codec, "address": f"{HOST}:9"}})
@@ -60,6 +79,7 @@ def drain(scene, seam, kind, n, told):
         seam.arm(kind, n)
         node.stop()
         told["ended"] += 1
+        told["records"] += recorded(folder, before, seam.disarm())
     finally:
         failed = seam.disarm()
         node.kill()
@@ -72,7 +92,7 @@ def attack_with(one):
         seam = Seam(scene.folder / "other-seam")
         (scene.folder / "other").mkdir()
         told = dict.fromkeys(("attempts", "refused", "started", "ended",
-                              "whole"), 0)
+                              "records", "whole"), 0)
         left = {kind: scene.rng.randrange(3) for kind in KINDS}
         end = time.monotonic() + scene.seconds
         while left and time.monotonic() < end:

@@ -7,9 +7,9 @@ from node import Wrong, wait_for
 from phases import PHASES, Asker, outcome
 
 # of these a phase needs as many each time: until it needs no more
-COUNTED = ("memory", "thread", "descriptor", "map")
+COUNTED = ("memory", "thread", "descriptor", "map", "file", "set")
 # these belong to the calls, too, and never end
-ENDLESS = ("send", "receive", "write", "ring")
+ENDLESS = ("send", "receive", "write", "ring", "wait")
 MOST = 40  # of them
 ROWS = (1, 1, 3, 50)  # how many fail in a row
 

@@ -2,7 +2,9 @@
 """What a node is asked to do while something fails: its replies are a result, a
 refusal with a reason, or the end of the connection that could not have one."""
 import contextlib
+import http.client
 import json
+import signal
 import socket
 import urllib.error
 import urllib.request
@@ -131,6 +133,47 @@ def stop_talk(asker, talk):
     asker.reply("conversation.stop", conversation=talk)
 
 
+def leg(asker, _):
+    """Opened, told where its party is, and closed."""
+    reply = asker.reply("leg.open", codec="pcmu", rtcp="port", keep=True)
+    if outcome(reply) != DONE:
+        return reply
+    of = reply["result"]["leg"]
+    told = asker.reply("leg.change", leg=of, codec="pcma",
+                       address=f"{HOST}:9")
+    asker.reply("leg.close", leg=of)
+    return told
+
+
+def no_leg(asker, _):
+    for of in asker.result("leg.list")["legs"]:
+        if not of.get("conversation"):
+            asker.reply("leg.close", leg=of["leg"])
+
+
+def reopened(asker):
+    return asker.result("stats")["records"]["reopened"]
+
+
+def reload(asker, _):
+    """Whatever comes of it, the node serves."""
+    asker.node.daemon.process.send_signal(signal.SIGHUP)
+    return asker.reply("stats")
+
+
+def reload_again(asker, before):
+    """The next one does what the failed one did not."""
+    def done():
+        asker.node.daemon.process.send_signal(signal.SIGHUP)
+        return reopened(asker) > before
+    wait_for("the records are opened again", done)
+
+
+def tune(asker, _):
+    return asker.reply("scheduler.tune", options="quantum=%dms" % (
+        1 + next(asker.numbers) % 5))
+
+
 def switch(asker, _):
     return asker.reply("scheduler.set", scheduler=SCHEDULERS[
         next(asker.numbers) % len(SCHEDULERS)])
@@ -152,9 +195,22 @@ def file(asker):
         w.writeframes(bytes(16000))
 
 
+def convert_start(asker):
+    return asker.reply("convert.start", **{"in": "in.wav", "out": "out.wav",
+                                           "rate": 16000, "overwrite": True})
+
+
 def convert(asker, _):
-    reply = asker.reply("convert.start", **{"in": "in.wav", "out": "out.wav",
-                                            "rate": 16000, "overwrite": True})
+    reply = convert_start(asker)
+    no_conversion(asker)
+    return reply
+
+
+def cancel(asker, _):
+    """It may be over before."""
+    reply = convert_start(asker)
+    if outcome(reply) == DONE:
+        asker.reply("convert.cancel", conversion=reply["result"]["conversion"])
     no_conversion(asker)
     return reply
 
@@ -180,7 +236,8 @@ def connect(asker, _):
 
 
 def page(asker, _):
-    with contextlib.suppress(urllib.error.URLError, OSError, ValueError):
+    with contextlib.suppress(urllib.error.URLError, OSError, ValueError,
+                             http.client.HTTPException):
         for path in ("metrics", "state", ""):
             urllib.request.urlopen(f"http://{HOST}:{asker.node.http}/{path}",
                                    timeout=PATIENCE).read()
@@ -220,10 +277,15 @@ PHASES = {
     "change": Phase(a_call, change, stop),
     "talk": Phase(calls, start_talk, stop_new),
     "talk-change": Phase(a_talk, change_talk, stop_talk),
+    "leg": Phase(lambda asker: None, leg, no_leg),
     "switch": Phase(lambda asker: None, switch),
+    "tune": Phase(lambda asker: asker.result("scheduler.set", scheduler="rr"),
+                  tune),
+    "reload": Phase(reopened, reload, reload_again),
     "trace": Phase(lambda asker: None, trace,
                    lambda asker, _: asker.reply("trace.stop")),
     "convert": Phase(file, convert, no_conversion),
+    "cancel": Phase(file, cancel, no_conversion),
     "connect": Phase(lambda asker: None, connect),
     # libevent's HTTP server crashes without memory, by evhttp_request_new()
     "page": Phase(lambda asker: None, page, spared=("memory",)),

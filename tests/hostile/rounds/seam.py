@@ -8,7 +8,7 @@ import struct
 from node import BUILD
 
 KINDS = ("memory", "thread", "descriptor", "send", "receive", "write", "map",
-         "ring")
+         "ring", "file", "set", "wait")
 LIBRARY = BUILD / "tests" / "hostile" / "seam" / "libhostile_seam.so"
 ARMED, LEFT, FAIL, FAILED, AHEAD = range(0, 40, 8)
 CALLER = 40 + 8 * len(KINDS)

@@ -19,6 +19,11 @@ enum seam_kind {
 	SEAM_WRITE,
 	SEAM_MAP,
 	SEAM_RING, /**< io_uring_enter(), where liburing calls it */
+	SEAM_FILE, /**< files: read, looked at, synced, cut, linked, renamed,
+		    * deleted */
+	SEAM_SET,  /**< sockets bound, connected, listening, with options;
+		    * what epoll watches; rights of threads */
+	SEAM_WAIT, /**< waiting is interrupted */
 	SEAM_KINDS
 };
 

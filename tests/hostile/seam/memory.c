@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory, mappings and threads that there are none of.
+ */
+#define _GNU_SOURCE
+#include "seam_impl.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+void *malloc(size_t size)
+{
+	NEXT(malloc);
+	if (seam_no_memory(CALLER)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return next(size);
+}
+
+void *calloc(size_t n, size_t size)
+{
+	NEXT(calloc);
+	if (seam_no_memory(CALLER)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return next(n, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+	NEXT(realloc);
+	if (size && seam_no_memory(CALLER)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return next(old, size);
+}
+
+int posix_memalign(void **p, size_t align, size_t size)
+{
+	NEXT(posix_memalign);
+	return seam_no_memory(CALLER) ? ENOMEM : next(p, align, size);
+}
+
+void *aligned_alloc(size_t align, size_t size)
+{
+	NEXT(aligned_alloc);
+	if (seam_no_memory(CALLER)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return next(align, size);
+}
+
+int pthread_create(pthread_t *t, const pthread_attr_t *attr,
+		   void *(*run)(void *), void *arg)
+{
+	NEXT(pthread_create);
+	return seam_fails(SEAM_THREAD, CALLER) ? EAGAIN
+					       : next(t, attr, run, arg);
+}
+
+void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)
+{
+	NEXT(mmap);
+	FAIL(SEAM_MAP, ENOMEM, MAP_FAILED)
+	return next(at, bytes, prot, flags, fd, offset);
+}
