@@ -5,7 +5,7 @@
 
 #include "base/address.h"
 #include "ng/codec_map.h"
-#include "node/call_check.h"
+#include "node/call_check_side.h"
 #include "node/packet_time.h"
 
 /* ms: all codecs have packets of a multiple of it, or none that fits; and what

@@ -31,12 +31,6 @@ bool call_says_reception(const struct call_reception_request *r);
 int call_check_stream(struct call_cfg *out, const struct call_request *r,
 		      const struct call_names *names, struct cr_err *e);
 
-/** The side that @r asks for, without what follows from the other one and from
- * the packets' length. As call_check(); @path is what
- * stands before a member. */
-int call_check_side(struct pipeline_side *s, const struct call_side_request *r,
-		    const char *path, struct cr_err *e);
-
 /** What the call @cfg, whose mode is the one in use, would have asked for: a
  * change starts from it. */
 void call_change_begin(struct call_change_request *r,
@@ -45,10 +39,5 @@ void call_change_begin(struct call_change_request *r,
 /** Put what @r asks for into @cfg. 0, or -EINVAL with @e and @cfg as it was. */
 int call_check_change(struct call_cfg *cfg, const struct call_change_request *r,
 		      struct cr_err *e);
-
-/** Index of the mode of @codec called @name (NULL: its default) into *@mode.
- * 0, or -EINVAL with @e; @path is what stands before the member "mode". */
-int call_check_mode(unsigned *mode, const struct cr_codec *codec,
-		    const char *name, const char *path, struct cr_err *e);
 
 #endif

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "node/call_check.h"
+#include "node/call_check_side.h"
 
 static int check_name(char *to, const char *name, const char *member,
 		      struct cr_err *e)

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "node/call_check_side.h"
 #include "node/packet_time.h"
 
 /* Into @to, with texts that stay. */

@@ -6,7 +6,7 @@
 #ifndef NODE_PARTY_CODECS_H
 #define NODE_PARTY_CODECS_H
 
-#include "node/call_check.h"
+#include "cr/error.h"
 #include "node/conversation_request.h"
 
 /** What a party speaks. Texts are static. */
