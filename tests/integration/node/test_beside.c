@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a party sends beside speech, or late, or not at all: digits, comfort
- * noise, silence; and a jitter buffer.
+ * What a party sends beside speech, or not at all: digits, comfort noise,
+ * silence.
  */
 #include "cmocka_cr.h"
 
@@ -148,6 +148,60 @@ static void a_digit_that_is_not_heard_of_ends(void **state)
 	}
 	rig_end(&r, nc);
 	assert_int_equal(r.last[RIG_events_out], 4);
+	rig_close(&r);
+}
+
+/* What waits when a digit begins is heard before it. */
+static void a_digit_waits_behind_what_was_said(void **state)
+{
+	struct rtp_packet p;
+	struct rig_sender s;
+	struct node_call *nc;
+	uint8_t buf[2048];
+	uint32_t first = 0;
+	uint16_t seq = 0;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ 0 });
+	nc = rig_call(&r, "{'in': {'codec': 'pcmu', 'events': 101, 'jitter': "
+			  "'fixed', 'jitter_max_ms': 500}, 'port': 'own', "
+			  "'out': {'codec': 'pcma', 'events': 96}}");
+	s = rig_sender(&r, nc, NB);
+	for (unsigned i = 0; i < 5; i++)
+		rig_send(&s, silence, NB);
+	for (unsigned i = 0; i < 5; i++)
+		send_event(&s, 7, !i, i >= 2,
+			   (uint16_t)((i < 2 ? i + 1 : 3) * NB));
+	s.next.ts += 3 * NB;
+	rig_send(&s, silence, NB);
+	for (unsigned i = 0; i < 5; i++) {
+		p = receive(&r, buf);
+		assert_int_equal(p.pt, 8);
+		if (!i) {
+			first = p.ts;
+			seq = p.seq;
+		}
+		assert_int_equal(p.ts, first + i * NB);
+	}
+	for (unsigned i = 0; i < 5; i++) {
+		p = receive(&r, buf);
+		assert_int_equal(p.ts, first + 5 * NB);
+		assert_int_equal(event_of(&p).code, 7);
+		assert_int_equal(event_of(&p).end, i >= 2);
+		assert_int_equal(event_of(&p).duration,
+				 (i < 2 ? i + 1 : 3) * NB);
+	}
+	p = receive(&r, buf);
+	assert_int_equal(p.pt, 8);
+	assert_int_equal(p.ts, first + 8 * NB);
+	assert_int_equal(p.seq, (uint16_t)(seq + 10));
+	rig_end(&r, nc);
+	assert_int_equal(r.last[RIG_events], 5);
+	assert_int_equal(r.last[RIG_events_out], 5);
+	assert_int_equal(r.last[RIG_muted], 0);
+	assert_int_equal(r.last[RIG_packets_in], 11);
+	assert_int_equal(r.last[RIG_lost], 0);
 	rig_close(&r);
 }
 
@@ -303,175 +357,7 @@ static void noise_is_heard_where_it_cannot_be_told(void **state)
 	rig_close(&r);
 }
 
-/* --- the jitter buffer --- */
-
-static void what_comes_in_disorder_leaves_in_order(void **state)
-{
-	static const unsigned order[] = { 0, 2, 1, 3, 5, 6, 4, 7 };
-	struct rtp_packet p;
-	struct rig_sender s;
-	struct node_call *nc;
-	uint8_t buf[2048];
-	uint32_t first = 0;
-	struct rig r;
-
-	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r, "{'in': {'codec': 'pcmu', 'jitter': 'fixed', "
-			  "'jitter_max_ms': 500}, 'port': 'own', "
-			  "'out': {'codec': 'pcma'}}");
-	s = rig_sender(&r, nc, NB);
-	{
-		const struct rtp_header begin = s.next;
-
-		for (unsigned i = 0; i < 8; i++) {
-			s.next.seq = (uint16_t)(begin.seq + order[i]);
-			s.next.ts = begin.ts + order[i] * NB;
-			rig_send(&s, silence, NB);
-		}
-	}
-	for (unsigned i = 0; i < 8; i++) {
-		p = receive(&r, buf);
-		if (!i)
-			first = p.ts;
-		assert_int_equal(p.ts, first + i * NB);
-	}
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_packets_in], 8);
-	assert_int_equal(r.last[RIG_late_in], 0);
-	assert_int_equal(r.last[RIG_reordered], 0);
-	/* all but the first few have waited */
-	assert_true(r.last[RIG_buffered_ns] > 8ull * 300 * CR_MS);
-	rig_close(&r);
-}
-
-static void what_never_comes_is_concealed_in_its_time(void **state)
-{
-	struct rtp_packet p;
-	struct rig_sender s;
-	struct node_call *nc;
-	uint8_t buf[2048];
-	uint32_t first = 0;
-	uint16_t seq = 0;
-	struct rig r;
-
-	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r, "{'in': {'codec': 'pcmu', 'jitter': 'fixed', "
-			  "'jitter_max_ms': 300}, 'port': 'own', "
-			  "'out': {'codec': 'pcma'}}");
-	s = rig_sender(&r, nc, NB);
-	for (unsigned i = 0; i < 8; i++) {
-		if (i == 3 || i == 4) {
-			s.next.seq++;
-			s.next.ts += NB;
-			continue;
-		}
-		rig_send(&s, silence, NB);
-	}
-	for (unsigned i = 0; i < 8; i++) {
-		p = receive(&r, buf);
-		if (!i) {
-			first = p.ts;
-			seq = p.seq;
-		}
-		assert_int_equal(p.ts, first + i * NB);
-		assert_int_equal(p.seq, (uint16_t)(seq + i));
-	}
-	/* what the record says of the network */
-	assert_int_equal(rtp_source_lost(&nc->call->seen), 2);
-	assert_int_equal(nc->call->seen.received, 6);
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_packets_in], 6);
-	assert_int_equal(r.last[RIG_lost], 2);
-	assert_true(r.last[RIG_made] >= 2); /* and behind the last one */
-	rig_close(&r);
-}
-
-/* What waits when a digit begins is heard before it. */
-static void a_digit_waits_behind_what_was_said(void **state)
-{
-	struct rtp_packet p;
-	struct rig_sender s;
-	struct node_call *nc;
-	uint8_t buf[2048];
-	uint32_t first = 0;
-	uint16_t seq = 0;
-	struct rig r;
-
-	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r, "{'in': {'codec': 'pcmu', 'events': 101, 'jitter': "
-			  "'fixed', 'jitter_max_ms': 500}, 'port': 'own', "
-			  "'out': {'codec': 'pcma', 'events': 96}}");
-	s = rig_sender(&r, nc, NB);
-	for (unsigned i = 0; i < 5; i++)
-		rig_send(&s, silence, NB);
-	for (unsigned i = 0; i < 5; i++)
-		send_event(&s, 7, !i, i >= 2,
-			   (uint16_t)((i < 2 ? i + 1 : 3) * NB));
-	s.next.ts += 3 * NB;
-	rig_send(&s, silence, NB);
-	for (unsigned i = 0; i < 5; i++) {
-		p = receive(&r, buf);
-		assert_int_equal(p.pt, 8);
-		if (!i) {
-			first = p.ts;
-			seq = p.seq;
-		}
-		assert_int_equal(p.ts, first + i * NB);
-	}
-	for (unsigned i = 0; i < 5; i++) {
-		p = receive(&r, buf);
-		assert_int_equal(p.ts, first + 5 * NB);
-		assert_int_equal(event_of(&p).code, 7);
-		assert_int_equal(event_of(&p).end, i >= 2);
-		assert_int_equal(event_of(&p).duration,
-				 (i < 2 ? i + 1 : 3) * NB);
-	}
-	p = receive(&r, buf);
-	assert_int_equal(p.pt, 8);
-	assert_int_equal(p.ts, first + 8 * NB);
-	assert_int_equal(p.seq, (uint16_t)(seq + 10));
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_events], 5);
-	assert_int_equal(r.last[RIG_events_out], 5);
-	assert_int_equal(r.last[RIG_muted], 0);
-	assert_int_equal(r.last[RIG_packets_in], 11);
-	assert_int_equal(r.last[RIG_lost], 0);
-	rig_close(&r);
-}
-
-static bool five_seen(void *arg)
-{
-	json_t *o = rig_stats(arg);
-	json_int_t n = json_integer_value(
-		json_object_get(json_object_get(o, "rx"), "packets"));
-
-	json_decref(o);
-	return n == 5;
-}
-
-/* Its party has gone, and so has the call: what waited is counted. */
-static void what_still_waits_is_counted(void **state)
-{
-	struct rig_sender s;
-	struct node_call *nc;
-	struct rig r;
-
-	(void)state;
-	rig_open(&r, &(struct rig_options){ 0 });
-	nc = rig_call(&r, "{'in': {'codec': 'pcmu', 'jitter': 'fixed', "
-			  "'jitter_max_ms': 1000}, 'port': 'own', "
-			  "'out': {'codec': 'pcma'}}");
-	s = rig_sender(&r, nc, NB);
-	for (unsigned i = 0; i < 5; i++)
-		rig_send(&s, silence, NB);
-	assert_true(rig_wait(&r, five_seen, &r));
-	rig_end(&r, nc);
-	assert_int_equal(r.last[RIG_packets_in] + r.last[RIG_overflowed], 5);
-	rig_close(&r);
-}
+/* --- refusals --- */
 
 /* Nobody has agreed on them: they are dropped, and told by number. */
 static void unknown_types_are_told_by_number(void **state)
@@ -547,14 +433,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_digit_is_passed_on_alone),
 		cmocka_unit_test(a_digit_that_is_not_heard_of_ends),
+		cmocka_unit_test(a_digit_waits_behind_what_was_said),
 		cmocka_unit_test(silence_that_is_told_of_is_filled),
 		cmocka_unit_test(nothing_is_filled_that_nobody_asked_for),
 		cmocka_unit_test(noise_is_noise_on_both_sides),
 		cmocka_unit_test(noise_is_heard_where_it_cannot_be_told),
-		cmocka_unit_test(what_comes_in_disorder_leaves_in_order),
-		cmocka_unit_test(what_never_comes_is_concealed_in_its_time),
-		cmocka_unit_test(a_digit_waits_behind_what_was_said),
-		cmocka_unit_test(what_still_waits_is_counted),
 		cmocka_unit_test(unknown_types_are_told_by_number),
 		cmocka_unit_test(what_does_not_go_together_is_refused),
 	};

@@ -1,110 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Corners of the live driver: ticks that only sleeping workers can honour, a
- * task that leaves while it runs, refusals, priorities that are not granted.
+ * task that leaves while it runs, rules that change.
  */
-#include <errno.h>
-#include <sched.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/clock.h"
-#include "cmocka_cr.h"
-#include "engine_source.h"
+#include "live_rig.h"
 #include "schedulers/policies.h"
-
-enum { N = 4, ALL = 15 };
-
-struct rig {
-	struct live *live;
-	struct source *s; /* [N] */
-	atomic_uint hold; /* run() of task i waits while bit i is set */
-	atomic_uint workers;
-};
-
-static void run(void *arg, struct live_task *t, const struct live_run *r)
-{
-	struct rig *g = arg;
-	struct source *s = source_of(&t->core);
-
-	(void)r;
-	atomic_store(&s->running, 1);
-	while (atomic_load(&g->hold) >> t->core.task.id & 1)
-		(void)sched_yield();
-	atomic_store(&s->running, 0);
-	atomic_fetch_add(&s->done, 1);
-}
-
-static void gone(void *arg, struct live_task *t)
-{
-	(void)arg;
-	atomic_store(&source_of(&t->core)->gone, 1);
-}
-
-static void worker_up(void *arg, unsigned worker)
-{
-	atomic_fetch_or(&((struct rig *)arg)->workers, 1u << worker);
-}
-
-static struct live_config config(struct rig *g, const struct cr_sched_ops *ops)
-{
-	*g = (struct rig){ .s = calloc(N, sizeof(*g->s)) };
-	assert_non_null(g->s);
-	for (unsigned i = 0; i < N; i++)
-		source_init(&g->s[i], i, 8, 2);
-	return (struct live_config){
-		.core = { .ops = ops, .ncpu = 2 },
-		.client = { .backlog = source_backlog,
-			    .run = run,
-			    .gone = gone,
-			    .worker_up = worker_up,
-			    .arg = g },
-	};
-}
-
-static void join(struct rig *g, unsigned i)
-{
-	struct cr_verdict v;
-
-	assert_int_equal(live_add(g->live, &g->s[i].task, &v), 0);
-}
-
-static void start(struct rig *g, const struct live_config *cfg)
-{
-	struct cr_err e = { "" };
-
-	if (live_open(&g->live, cfg, NULL, &e))
-		fail_msg("%s", e.text);
-	for (unsigned i = 0; i < N; i++)
-		join(g, i);
-}
-
-static void finish(struct rig *g)
-{
-	for (unsigned i = 0; i < N; i++) {
-		if (!g->s[i].gone)
-			live_remove(g->live, &g->s[i].task);
-		while (!g->s[i].gone)
-			(void)sched_yield();
-	}
-	live_close(g->live);
-	free(g->s);
-}
-
-static void frame(struct rig *g, unsigned i)
-{
-	struct live_task *t = &g->s[i].task;
-
-	(void)source_push(&g->s[i], clock_now());
-	if (live_task_wake(t))
-		live_release(g->live, &t, 1);
-}
-
-static void wait_done(struct source *s, uint64_t n)
-{
-	while (atomic_load(&s->done) < n)
-		(void)sched_yield();
-}
 
 /* --- a policy that holds all tasks but the first back until a tick --- */
 
@@ -399,7 +299,7 @@ static void a_masked_task_wakes_the_worker_that_may_run_it(void **state)
 	finish(&g);
 }
 
-/* --- refusals --- */
+/* --- rules --- */
 
 /* No frame is lost by it, and the last rules hold. */
 static void rules_change_while_workers_run(void **state)
@@ -426,80 +326,6 @@ static void rules_change_while_workers_run(void **state)
 	finish(&g);
 }
 
-static void a_full_engine_says_why(void **state)
-{
-	struct cr_verdict v;
-	char text[200];
-	struct rig g;
-	struct live_config cfg = config(&g, &cr_sched_fifo);
-	struct source extra = { .room = 2 };
-	int rc;
-
-	(void)state;
-	cfg.core.admission = true;
-	cfg.core.capacity_ppm = 10000;
-	start(&g, &cfg); /* 4 * 0.005 on 2 * 0.01: full */
-	source_init(&extra, 9, 2, 2);
-	rc = live_add(g.live, &extra.task, &v);
-	assert_int_equal(rc, -ENOSPC);
-	live_refusal(g.live, rc, &v, text, sizeof(text));
-	assert_non_null(strstr(text, "no-capacity: need 0.0050, free 0.0000 of "
-				     "0.02 under fifo"));
-	finish(&g);
-}
-
-static void what_cannot_start_says_why(void **state)
-{
-	static const unsigned nowhere[2] = { 0, 1000000 };
-	struct live *l = NULL;
-	struct cr_err e = { "" };
-	struct rig g;
-	struct live_config cfg = config(&g, &cr_sched_fifo);
-
-	(void)state;
-	cfg.pin = nowhere;
-	assert_true(live_open(&l, &cfg, NULL, &e) < 0);
-	assert_non_null(strstr(e.text, "worker 1 does not start on CPU "
-				       "1000000"));
-	cfg.pin = NULL;
-	cfg.core.opts = "x=1";
-	assert_int_equal(live_open(&l, &cfg, NULL, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "scheduler fifo: no option 'x'"));
-	assert_null(l);
-	free(g.s);
-}
-
-/* Granted or not, the engine runs; what is lost or risky is said. */
-static void real_time_priority_is_not_needed(void **state)
-{
-	struct cr_err warn = { "" }, e = { "" };
-	struct rig g;
-	struct live_config cfg = config(&g, &cr_sched_fifo);
-
-	(void)state;
-	cfg.core.ncpu = 1; /* leave a CPU to whoever runs this test */
-	cfg.rt_priority = 10;
-	cfg.poll = true;
-	assert_int_equal(live_open(&g.live, &cfg, &warn, &e), 0);
-	assert_true(strstr(warn.text, "without real-time priority 10") ||
-		    strstr(warn.text, "real-time throttling"));
-	live_close(g.live);
-	free(g.s);
-}
-
-static void every_worker_reports_for_work(void **state)
-{
-	struct rig g;
-	struct live_config cfg = config(&g, &cr_sched_fifo);
-
-	(void)state;
-	start(&g, &cfg);
-	while (atomic_load(&g.workers) != 3)
-		(void)sched_yield();
-	assert_int_equal(live_nworkers(g.live), 2);
-	finish(&g);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -514,10 +340,6 @@ int main(void)
 		cmocka_unit_test(
 			a_masked_task_wakes_the_worker_that_may_run_it),
 		cmocka_unit_test(rules_change_while_workers_run),
-		cmocka_unit_test(a_full_engine_says_why),
-		cmocka_unit_test(what_cannot_start_says_why),
-		cmocka_unit_test(real_time_priority_is_not_needed),
-		cmocka_unit_test(every_worker_reports_for_work),
 	};
 
 	return cmocka_run_group_tests_name("live", tests, NULL, NULL);

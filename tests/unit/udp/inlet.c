@@ -7,150 +7,12 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/address.h"
 #include "base/clock.h"
-#include "base/descriptors.h"
-#include "cmocka_cr.h"
 #include "emulator.h"
-#include "loopback.h"
+#include "inlet_rig.h"
 #include "patience.h"
-#include "udp/inlet_uring.h"
 #include "udp/socket.h"
-
-enum { PORTS = 200 }; /* more than one look tells of */
-
-struct port {
-	int fd;
-	uint64_t key;
-	struct sockaddr_storage at;
-};
-
-static struct inlet *in;
-static struct port port[PORTS];
-static int peer;
-static struct sockaddr_storage peer_at;
-
-/* inlet_next(), without what other programs send to ports that were theirs: the
- * sender is told with each packet. */
-static bool next_packet(struct inlet_packet *p)
-{
-	while (inlet_next(in, p))
-		if (address_equal(p->packet.from, &peer_at))
-			return true;
-	return false;
-}
-
-static uint64_t tag_of(unsigned i)
-{
-	return (uint64_t)i << 32 | 7;
-}
-
-static void watch(unsigned i)
-{
-	struct cr_err e = { "" };
-
-	if (inlet_add(in, port[i].fd, tag_of(i), i ? INLET_ONE : INLET_MANY,
-		      &port[i].key, &e))
-		fail_msg("%s", e.text);
-}
-
-static int (*open_one)(struct inlet **in, struct cr_err *e);
-
-static int setup_with(int (*open)(struct inlet **in, struct cr_err *e))
-{
-	struct cr_err e = { "" };
-
-	open_one = open;
-	if (open(&in, &e))
-		fail_msg("%s", e.text);
-	peer = loopback_socket(&peer_at);
-	for (unsigned i = 0; i < PORTS; i++) {
-		port[i].fd = loopback_socket(&port[i].at);
-		watch(i);
-	}
-	return 0;
-}
-
-static int open_epoll(struct inlet **i, struct cr_err *e)
-{
-	return inlet_open(i, UDP_IO_EPOLL, e);
-}
-
-static int open_uring(struct inlet **i, struct cr_err *e)
-{
-	return inlet_open(i, UDP_IO_URING, e);
-}
-
-static int open_tiny(struct inlet **i, struct cr_err *e)
-{
-	static const struct receive_ring_sizes tiny = { 4, 8, 4 };
-
-	return inlet_uring_open(i, &tiny, e);
-}
-
-static int setup_epoll(void **state)
-{
-	(void)state;
-	return setup_with(open_epoll);
-}
-
-static int setup_uring(void **state)
-{
-	(void)state;
-	return setup_with(open_uring);
-}
-
-static int setup_tiny(void **state)
-{
-	(void)state;
-	return setup_with(open_tiny);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	inlet_close(in);
-	for (unsigned i = 0; i < PORTS; i++)
-		(void)close(port[i].fd);
-	(void)close(peer);
-	return 0;
-}
-
-static void send_to(unsigned i, uint32_t number)
-{
-	assert_int_equal(sendto(peer, &number, sizeof(number), 0,
-				(struct sockaddr *)&port[i].at,
-				address_length(&port[i].at)),
-			 sizeof(number));
-}
-
-/* Take until @n have come; each port's numbers must rise from @first[]. */
-static void take(unsigned n, uint32_t *next)
-{
-	struct inlet_packet p;
-	uint32_t number;
-
-	while (n) {
-		assert_true(inlet_wait(in, CR_NEVER) >= 0);
-		while (next_packet(&p)) {
-			unsigned i = (unsigned)(p.tag >> 32);
-
-			assert_true(i < PORTS);
-			assert_int_equal(p.tag, tag_of(i));
-			assert_int_equal(p.packet.bytes, sizeof(number));
-			memcpy(&number, p.packet.data, sizeof(number));
-			assert_int_equal(number, next[i]++);
-			assert_true(p.packet.arrival > 0);
-			assert_true(n-- > 0);
-		}
-	}
-	(void)inlet_wait(in, 0);
-	assert_false(next_packet(&(struct inlet_packet){ 0 }));
-}
 
 static void all_that_comes_comes_out_in_order(void **state)
 {
@@ -264,27 +126,6 @@ static void what_is_gathered_is_heard(void **state)
 	take(PORTS, next);
 	for (unsigned i = 0; i < PORTS; i++)
 		assert_int_equal(next[i], 1);
-}
-
-/* A socket that gets more than it may give in a turn loses nothing. */
-static void a_flood_comes_out_over_turns(void **state)
-{
-	enum { FLOOD = 3000 };
-	uint32_t next[PORTS] = { 0 };
-
-	(void)state;
-	for (uint32_t k = 0; k < FLOOD; k++)
-		send_to(0, k); /* its buffer holds them: udp_socket() */
-	send_to(PORTS - 1, 0);
-	take(FLOOD + 1, next);
-	assert_int_equal(next[0], FLOOD);
-}
-
-/* The next packet that comes, which there must be. */
-static void take_one(struct inlet_packet *p)
-{
-	while (!next_packet(p))
-		assert_true(inlet_wait(in, CR_NEVER) >= 0);
 }
 
 static void send_bytes(unsigned i, size_t bytes)
@@ -413,102 +254,6 @@ static void the_ports_are_free_when_the_receiver_has_left(void **state)
 	}
 }
 
-/* While one socket is never empty, the others have their turn. */
-static void a_flood_does_not_keep_others_waiting(void **state)
-{
-	struct inlet_packet p;
-
-	(void)state;
-	for (unsigned flooded = 0; flooded < 2; flooded++)
-		for (uint32_t k = 0; k < 20; k++) {
-			unsigned to = 2 + k, other = 0;
-
-			send_to(to, k);
-			/* a turn gives at most some of what is sent anew */
-			for (unsigned turns = 0; !other; turns++) {
-				assert_true(turns < 20);
-				for (unsigned i = 0; i < 2000; i++)
-					send_to(flooded, 0);
-				assert_true(inlet_wait(in, 0) >= 0);
-				while (next_packet(&p))
-					other += p.tag == tag_of(to);
-			}
-			assert_int_equal(other, 1);
-		}
-}
-
-/* Of a socket that is full when all others have one packet each, no more comes
- * before the last of theirs than one may give in a turn: sixteen batches of 64,
- * or all buffers. */
-static void a_flood_is_ahead_of_others_by_a_turn(void **state)
-{
-	enum { FLOOD = 3000, TURN = 1024 };
-	struct inlet_packet p;
-
-	(void)state;
-	for (unsigned round = 0; round < 4; round++) {
-		unsigned flooded = round % 2, came = 0, others = 0;
-
-		for (uint32_t k = 0; k < FLOOD; k++)
-			send_to(flooded, k);
-		for (unsigned i = 2; i < PORTS; i++)
-			send_to(i, 0);
-		while (others < PORTS - 2) {
-			take_one(&p);
-			if (p.tag == tag_of(flooded))
-				came++;
-			else
-				others++;
-			assert_true(came <= TURN);
-		}
-		for (; came < FLOOD; came++)
-			take_one(&p);
-	}
-}
-
-enum { MANY = 1100 }; /* more than the requests that can wait to be armed */
-
-/* Sockets that are never empty do not make a turn that never ends: who adds and
- * removes sockets waits for the next one. */
-static void a_turn_ends_though_no_socket_is_ever_empty(void **state)
-{
-	static const struct receive_ring_sizes few_buffers = { 64, 4096, 4 };
-	static struct port flooded[MANY];
-	struct inlet_packet p;
-	struct inlet *many;
-	unsigned came = 0;
-
-	(void)state;
-	descriptors_raise();
-	assert_int_equal(inlet_uring_open(&many, &few_buffers, NULL), 0);
-	peer = loopback_socket(&peer_at);
-	for (unsigned i = 0; i < MANY; i++) {
-		port[0].fd = flooded[i].fd = loopback_socket(&port[0].at);
-		flooded[i].at = port[0].at;
-		assert_int_equal(inlet_add(many, flooded[i].fd, i, INLET_ONE,
-					   &flooded[i].key, NULL),
-				 0);
-		for (unsigned k = 0; k < 8; k++)
-			send_to(0, k);
-	}
-	for (unsigned turn = 0; turn < 10; turn++) {
-		assert_int_equal(inlet_wait(many, CR_NEVER), 1);
-		while (inlet_next(many, &p)) {
-			port[0].at = flooded[p.tag].at;
-			send_to(0, 0);
-			assert_true(++came < 10 * MANY);
-		}
-	}
-	assert_true(came > 0);
-	inlet_leave(many);
-	inlet_close(many);
-	for (unsigned i = 0; i < MANY; i++)
-		(void)close(flooded[i].fd);
-	(void)close(peer);
-}
-
-#define TEST(f, setup) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
 #define TESTS(setup)                                                           \
 	TEST(the_ports_are_free_when_the_receiver_has_left, setup),            \
 		TEST(all_that_comes_comes_out_in_order, setup),                \
@@ -517,28 +262,15 @@ static void a_turn_ends_though_no_socket_is_ever_empty(void **state)
 		TEST(what_is_gathered_is_told_once, setup),                    \
 		TEST(what_is_gathered_is_heard, setup),                        \
 		TEST(what_comes_next_is_told_ahead, setup),                    \
-		TEST(a_flood_comes_out_over_turns, setup),                     \
 		TEST(a_packet_of_any_length_is_a_packet, setup),               \
 		TEST(what_the_kernel_drops_is_told_exactly, setup),            \
-		TEST(a_removed_port_is_free_again, setup),                     \
-		TEST(a_flood_does_not_keep_others_waiting, setup)
+		TEST(a_removed_port_is_free_again, setup)
 
 int main(void)
 {
-	const struct CMUnitTest epoll[] = {
-		TESTS(setup_epoll),
-		TEST(a_flood_is_ahead_of_others_by_a_turn, setup_epoll)
-	};
-	const struct CMUnitTest uring[] = {
-		TESTS(setup_uring), TESTS(setup_tiny),
-		TEST(a_flood_is_ahead_of_others_by_a_turn, setup_uring),
-		cmocka_unit_test(a_turn_ends_though_no_socket_is_ever_empty)
-	};
-	struct cr_err why = { "" };
-	int failed = cmocka_run_group_tests(epoll, NULL, NULL);
+	const struct CMUnitTest epoll[] = { TESTS(setup_epoll) };
+	const struct CMUnitTest uring[] = { TESTS(setup_uring),
+					    TESTS(setup_tiny) };
 
-	if (udp_io_uring(&why))
-		return failed + cmocka_run_group_tests(uring, NULL, NULL);
-	(void)printf("skipped with io_uring: %s\n", why.text);
-	return failed;
+	return INLET_RUN(epoll, uring);
 }
