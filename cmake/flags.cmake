@@ -35,16 +35,14 @@ endif()
 
 # cr_library(NAME SOURCES... [LINK libs...]): one module.
 function(cr_library name)
-  cmake_parse_arguments(ARG "CONVERSION" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   target_include_directories(
     ${name} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src
                    ${PROJECT_SOURCE_DIR})
   target_compile_definitions(${name} PRIVATE CR_VERSION="${PROJECT_VERSION}")
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
-  if(ARG_CONVERSION)
-    target_compile_options(${name} PRIVATE -Wconversion)
-  endif()
+  target_compile_options(${name} PRIVATE -Wconversion)
 endfunction()
 
 # cr_program(NAME SOURCES... [LINK libs...]): one executable, in build/.
@@ -52,6 +50,7 @@ function(cr_program name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_compile_definitions(${name} PRIVATE CR_VERSION="${PROJECT_VERSION}")
+  target_compile_options(${name} PRIVATE -Wconversion)
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                                            ${PROJECT_BINARY_DIR})

@@ -201,8 +201,8 @@ uint64_t plan_hash(const struct plan *p)
 		while (plan_stream_next(&s, &k)) {
 			mix(&hash, (uint64_t)k.at);
 			mix(&hash, k.frame);
-			mix(&hash,
-			    k.seq << 3 | k.marker << 2 | k.lost << 1 | k.copy);
+			mix(&hash, k.seq << 3 | (unsigned)k.marker << 2 |
+					   (unsigned)k.lost << 1 | k.copy);
 			if (p->calls[i].conversation)
 				mix_party(&hash, &k);
 		}

@@ -52,7 +52,7 @@ static const struct field_metric *metric_of(const struct field *f)
 /* Seconds, whatever the unit of a time is in results. */
 static double value_of(const struct field *f, const void *base)
 {
-	double scale = f->metric->scale ? f->metric->scale : 1;
+	double scale = f->metric->scale != 0 ? f->metric->scale : 1;
 
 	if (f->type == FIELD_TIME)
 		scale = (double)field_unit_ns(f->unit) / 1e9;
