@@ -162,6 +162,20 @@ def test_each_alert_fires_alone_in_its_story(tmp_path):
                     for name, other in STORIES.items()])
 
 
+def test_a_node_that_never_lasts_long_is_told_of_all_the_time(tmp_path):
+    """It is there whenever Prometheus asks, and never for 5 minutes."""
+    loop = {"codec_runner_uptime_seconds": " ".join(["1+15x8"] * 54)}
+    tell(tmp_path, [story("crash loop", loop, ["CodecRunnerRestarted"], m)
+                    for m in ("10m", "35m", "119m")])
+
+
+def test_but_not_one_that_is_new(tmp_path):
+    new = {"codec_runner_uptime_seconds": "_x20 1+15x460"}
+    again = {"codec_runner_uptime_seconds": "_x20 1+15x4 1+15x455"}
+    tell(tmp_path, [story(name, uptime, [], m) for m in ("6m", "8m", "30m")
+                    for name, uptime in (("new", new), ("again", again))])
+
+
 def test_or_promtool_would_say_so(tmp_path):
     assert "FAILED" in tell(tmp_path, [story("none", {}, ["CodecRunnerDown"],
                                              "10m")], code=1)
