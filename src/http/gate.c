@@ -14,6 +14,7 @@
 #include <event2/bufferevent.h>
 #include <event2/listener.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -31,6 +32,7 @@ struct guest {
 	int fd;
 	ino_t socket;
 	cr_ns since;
+	bool cut; /* and is still there: nobody hears of its end */
 };
 
 struct gate {
@@ -170,11 +172,17 @@ static bool somebody_waits(const struct gate *g)
 /* Its end is seen by libevent, which closes it. */
 static void cut_oldest(struct gate *g)
 {
-	const struct guest *oldest = &g->guest[0];
-	cr_ns age = clock_now() - oldest->since;
+	struct guest *oldest = g->guest;
+	cr_ns age;
 
-	if (!g->nguests || age < GATE_STAY_S * CR_SEC || !somebody_waits(g))
+	while (oldest < g->guest + g->nguests && oldest->cut)
+		oldest++;
+	if (oldest == g->guest + g->nguests)
 		return;
+	age = clock_now() - oldest->since;
+	if (age < GATE_STAY_S * CR_SEC || !somebody_waits(g))
+		return;
+	oldest->cut = true;
 	if (!shutdown(oldest->fd, SHUT_RDWR)) {
 		g->count.cut++;
 		log_event(LOG_WARN, "http-cut", "age_s=%lld",
@@ -194,7 +202,23 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	g->was_full = false;
-	(void)evconnlistener_enable(g->listener);
+	if (evconnlistener_enable(g->listener))
+		shut(g);
+}
+
+/* --- what they are told --- */
+
+void gate_reply(struct evhttp_request *req, int code, struct evbuffer *body)
+{
+	struct evhttp_connection *c = evhttp_request_get_connection(req);
+	struct bufferevent *b = c ? evhttp_connection_get_bufferevent(c) : NULL;
+
+	evhttp_send_reply(req, code, NULL, body);
+	/* As evhttp did, which does not look whether it worked. Deferred, as
+	 * @req is still in use here. */
+	if (b && bufferevent_enable(b, EV_READ | EV_WRITE))
+		bufferevent_trigger_event(b, BEV_EVENT_EOF | BEV_EVENT_READING,
+					  BEV_TRIG_DEFER_CALLBACKS);
 }
 
 /* --- life --- */

@@ -40,6 +40,11 @@ struct gate_stats {
 	uint64_t paused; /**< times that there was no descriptor */
 };
 
+/** evhttp_send_reply(), of a connection that has come by a gate. If the kernel
+ * cannot watch that (no memory, fs.epoll.max_user_watches), it is closed: it
+ * would be there for ever, and neither be served nor end. */
+void gate_reply(struct evhttp_request *req, int code, struct evbuffer *body);
+
 /** 0, or -ENOMEM with @e. */
 int gate_open(struct gate **g, const struct gate_config *cfg, struct cr_err *e);
 

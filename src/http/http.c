@@ -49,7 +49,7 @@ static void answer(struct evhttp_request *req, int code, const char *type,
 	(void)evhttp_add_header(out, "Cache-Control", "no-store");
 	(void)evhttp_add_header(out, "X-Content-Type-Options", "nosniff");
 	(void)evhttp_add_header(out, "X-Frame-Options", "DENY");
-	evhttp_send_reply(req, code, NULL, body);
+	gate_reply(req, code, body);
 }
 
 static void answer_text(struct evhttp_request *req, int code, const char *type,

@@ -63,13 +63,18 @@ static void welcome(struct ng_listener *l, int fd,
 
 /* EMFILE and the like: it would come again at once. Who wants to connect waits
  * in the kernel meanwhile. */
-static void pause_accepting(struct ng_listener *l, int err)
+static void accept_later(struct ng_listener *l)
 {
 	const struct timeval pause = { .tv_usec = PAUSE_MS * 1000 };
 
+	(void)evtimer_add(l->accept_again, &pause);
+}
+
+static void pause_accepting(struct ng_listener *l, int err)
+{
 	log_event(LOG_WARN, "ng-accept", "why=\"%s\"", strerror(err));
 	(void)event_del(l->acceptable);
-	(void)evtimer_add(l->accept_again, &pause);
+	accept_later(l);
 }
 
 /* False: there is nobody to accept, or nothing to do it with. */
@@ -106,7 +111,8 @@ static void on_accept_again(evutil_socket_t fd, short what, void *arg)
 	struct ng_listener *l = arg;
 
 	(void)fd, (void)what;
-	(void)event_add(l->acceptable, NULL);
+	if (event_add(l->acceptable, NULL))
+		accept_later(l);
 }
 
 static int listen_at(int fd, const struct sockaddr_storage *local,

@@ -180,7 +180,8 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
 	if (c->rest)
 		send_rest(c);
 	if (c->rest) {
-		(void)event_add(c->writable, NULL);
+		if (event_add(c->writable, NULL))
+			write_failed(c, ENOMEM);
 	} else if (c->leaving) {
 		say_goodbye(c);
 	} else if (c->refused) {
@@ -268,6 +269,6 @@ void unix_conn_hold(struct unix_conn *c, bool held)
 		return;
 	if (held)
 		(void)event_del(c->readable);
-	else
-		(void)event_add(c->readable, NULL);
+	else if (event_add(c->readable, NULL))
+		write_failed(c, ENOMEM); /* it would not be heard again */
 }

@@ -103,7 +103,8 @@ static void on_accept_again(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	(void)event_add(u->acceptable, NULL);
+	if (event_add(u->acceptable, NULL))
+		pause_for(u, PAUSE_MS);
 }
 
 static void unix_close(struct transport *t)

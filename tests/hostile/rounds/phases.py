@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a node is asked to do while something fails: its replies are a result, a
 refusal with a reason, or the end of the connection that could not have one."""
-import contextlib
 import http.client
 import json
 import signal
@@ -231,18 +230,22 @@ def connect(asker, _):
         other.lines.close()
         other.socket.close()
         return reply
+    except TimeoutError as error:
+        raise Wrong("who has connected is left alone") from error
     except (json.JSONDecodeError, OSError):
         return None
 
 
 def page(asker, _):
-    with contextlib.suppress(urllib.error.URLError, OSError, ValueError,
-                             http.client.HTTPException):
+    try:
         for path in ("metrics", "state", ""):
             urllib.request.urlopen(f"http://{HOST}:{asker.node.http}/{path}",
                                    timeout=PATIENCE).read()
         return {"result": {}}
-    return None
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        if isinstance(getattr(error, "reason", error), TimeoutError):
+            raise Wrong(f"no page: {path}") from error
+        return None
 
 
 def sdp(port):

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests by TCP, with real sockets. */
+#define _GNU_SOURCE /* syscall() */
 #include "listening.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "unwatched.h"
 
 #define PING(cookie) cookie " d7:command4:pinge"
 #define PONG(cookie) cookie " d6:result4:ponge"
@@ -395,6 +397,30 @@ static void without_descriptors_connections_wait(void **state)
 	listening_close(&w);
 }
 
+/* The socket that accepts cannot be watched again at once. */
+static void and_when_it_can_be_watched(void **state)
+{
+	struct rlimit before, none;
+
+	(void)state;
+	listening_open(&w, "127.0.0.1:0", NULL);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	client_tcp(&c, &w, 0);
+	none = before;
+	none.rlim_cur = (rlim_t)c.fd + 1;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	for (unsigned i = 0; i < 20; i++)
+		listening_turn(&w);
+	unwatched = 1;
+	while (unwatched)
+		listening_turn(&w);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	client_say(&c, &w, PING("1"));
+	client_hear(&c, &w, PONG("1"));
+	client_close(&c);
+	listening_close(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -419,6 +445,7 @@ int main(void)
 		cmocka_unit_test(the_next_half_has_a_time_of_its_own),
 		cmocka_unit_test(connections_have_a_limit),
 		cmocka_unit_test(without_descriptors_connections_wait),
+		cmocka_unit_test(and_when_it_can_be_watched),
 	};
 
 	return cmocka_run_group_tests_name("ng listener tcp", tests, NULL,

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The gate of the live page, where the kernel cannot watch another connection:
+ * each is served or closed, and those that come later are.
+ */
+#define _GNU_SOURCE /* syscall() */
+#include <arpa/inet.h>
+#include <event2/buffer.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "cmocka_cr.h"
+#include "http/gate.h"
+#include "patience.h"
+#include "unwatched.h"
+
+/* As long as it is not read, evhttp itself closes what cannot be watched. */
+enum { BEGUN = 3 };
+
+struct world {
+	struct event_base *base;
+	struct evhttp *server;
+	struct evhttp_bound_socket *bound;
+	struct gate *gate;
+};
+
+static void on_request(struct evhttp_request *req, void *arg)
+{
+	struct evbuffer *body = evbuffer_new();
+
+	(void)arg;
+	assert_int_equal(evbuffer_add(body, "here", 4), 0);
+	gate_reply(req, 200, body);
+	evbuffer_free(body);
+}
+
+static void world_open(struct world *w, unsigned most)
+{
+	struct gate_config cfg = { .most = most, .unread = 1000 };
+	struct cr_err e = { 0 };
+
+	w->base = event_base_new();
+	w->server = evhttp_new(w->base);
+	evhttp_set_gencb(w->server, on_request, NULL);
+	w->bound = evhttp_bind_socket_with_handle(w->server, "127.0.0.1", 0);
+	assert_non_null(w->bound);
+	cfg.base = w->base;
+	cfg.server = w->server;
+	cfg.bound = w->bound;
+	assert_int_equal(gate_open(&w->gate, &cfg, &e), 0);
+}
+
+static void world_close(struct world *w)
+{
+	gate_close(w->gate);
+	evhttp_free(w->server);
+	event_base_free(w->base);
+}
+
+/* A client that has asked. */
+static int client(const struct world *w)
+{
+	static const char ask[] = "GET / HTTP/1.0\r\n\r\n";
+	struct sockaddr_in at;
+	socklen_t size = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(getsockname(evhttp_bound_socket_get_fd(w->bound),
+				     (struct sockaddr *)&at, &size),
+			 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&at, size), 0);
+	assert_int_equal(send(fd, ask, strlen(ask), 0), strlen(ask));
+	return fd;
+}
+
+/* Run the server until it closes @fd; was there an answer? */
+static bool is_answered(const struct world *w, int fd)
+{
+	cr_ns end = clock_now() + PATIENCE;
+	char said[4096] = "";
+	size_t n = 0;
+	ssize_t more;
+
+	while ((more = recv(fd, said + n, sizeof(said) - 1 - n,
+			    MSG_DONTWAIT))) {
+		if (more > 0)
+			n += (size_t)more;
+		else if (errno == ECONNRESET)
+			break;
+		if (clock_now() > end)
+			fail_msg("neither answered nor closed");
+		(void)event_base_loop(w->base, EVLOOP_NONBLOCK);
+	}
+	(void)close(fd);
+	return strstr(said, "200 OK") && strstr(said, "here");
+}
+
+static unsigned still_open(const struct world *w)
+{
+	struct gate_stats stats;
+
+	gate_stats(w->gate, &stats);
+	return stats.open;
+}
+
+static void who_cannot_be_watched_at_first_is_served(void **state)
+{
+	struct world w;
+	int fd;
+
+	(void)state;
+	world_open(&w, 4);
+	fd = client(&w);
+	watched = BEGUN;
+	unwatched = 1;
+	assert_true(is_answered(&w, fd));
+	assert_int_equal(unwatched, 0);
+	assert_int_equal(still_open(&w), 0);
+	world_close(&w);
+}
+
+static void who_cannot_be_watched_is_closed(void **state)
+{
+	struct world w;
+	int fd;
+
+	(void)state;
+	world_open(&w, 4);
+	fd = client(&w);
+	watched = BEGUN;
+	unwatched = 2;
+	assert_false(is_answered(&w, fd));
+	assert_int_equal(unwatched, 0);
+	assert_int_equal(still_open(&w), 0);
+	assert_true(is_answered(&w, client(&w)));
+	world_close(&w);
+}
+
+/* There is room for one. While that one is there, nobody is waited for. */
+static void it_opens_again_when_it_can(void **state)
+{
+	struct world w;
+	int fd;
+
+	(void)state;
+	world_open(&w, 1);
+	assert_true(is_answered(&w, client(&w)));
+	fd = client(&w);
+	unwatched = 1; /* who waits */
+	assert_true(is_answered(&w, fd));
+	assert_int_equal(unwatched, 0);
+	world_close(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_cannot_be_watched_at_first_is_served),
+		cmocka_unit_test(who_cannot_be_watched_is_closed),
+		cmocka_unit_test(it_opens_again_when_it_can),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
