@@ -136,8 +136,8 @@ function(cr_kernels_report why)
   string(
     CONCAT text
     "${why}.\n"
-    "Lost: AMR and AMR-WB take about four times as much CPU time, so that a core "
-    "serves about a quarter of the calls.\n"
+    "Lost: to encode AMR and AMR-WB takes 3 to 6 times as much CPU time, so that a "
+    "core serves about a third of the calls.\n"
     "What to do: build on x86-64 with gcc or clang, with the static libraries of "
     "Debian 12 or 13 (deps/install build) or others of those versions.")
   if(NOT why)

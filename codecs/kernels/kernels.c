@@ -16,8 +16,8 @@ bool cr_kernels_fast;
 
 static const char cpu_lacks[] =
 	"this CPU lacks AVX2, BMI, BMI2 or LZCNT.\n"
-	"Lost: AMR and AMR-WB take about four times as much CPU time, so that "
-	"a core serves about a quarter of the calls.\n"
+	"Lost: to encode AMR and AMR-WB takes 3 to 6 times as much CPU time, "
+	"so that a core serves about a third of the calls.\n"
 	"What to do: run on a CPU that has them.";
 
 /* clang has no name for it in __builtin_cpu_supports(). */

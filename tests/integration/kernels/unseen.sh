@@ -62,7 +62,7 @@ configure one "$PWD/wrong.a"
 says "Codec kernels: trying them"
 says "CMake Warning"
 says "Codec kernels: off, with .*wrong.a.* they are not equal: .*unit_kernels_convolve"
-says "about a quarter of the calls"
+says "about a third of the calls"
 says "What to do:"
 says_not "unit_kernels_residu"
 grep -q "not equal: .*Lost: .*What to do: " \
