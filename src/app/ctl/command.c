@@ -234,8 +234,9 @@ static const struct command commands[] = {
 	  ctl_view_call,
 	  "Change a running call. It has to pass the admission test again; if "
 	  "it is refused, nothing has changed. No frame is lost. Keys: class, "
-	  "deadline, weight, nice, out.mode and members of contract, as for "
-	  "call start; null takes a member back: contract.worst=null." },
+	  "deadline, weight, nice, ptime, out.mode, out.ptime and members of "
+	  "contract, as for call start; null takes a member back: "
+	  "contract.worst=null." },
 	{ "call query", "call.query", "ID", 1, 1, call_id, NULL, NULL },
 	{ "call list", "call.list", "", 0, 0, no_params, NULL, "The calls." },
 	{ "call", "call.query", "ID", 1, 1, call_id, ctl_view_call,
@@ -252,7 +253,7 @@ static const struct command commands[] = {
 	{ "leg change", "leg.change", "ID KEY=VALUE...", 2, 64, leg_change,
 	  NULL,
 	  "Tell what is new of the party of a leg, also of a conversation's: "
-	  "address=192.0.2.7:4000." },
+	  "address=192.0.2.7:4000, codec=pcma, hold=yes." },
 	{ "leg query", "leg.query", "ID", 1, 1, leg_id, NULL, NULL },
 	{ "leg list", "leg.list", "", 0, 0, no_params, NULL, "The legs." },
 	{ "leg close", "leg.close", "ID", 1, 1, leg_id, NULL, NULL },
@@ -265,7 +266,8 @@ static const struct command commands[] = {
 	  "keep=no." },
 	{ "conversation change", "conversation.change", "ID KEY=VALUE...", 2,
 	  64, conversation_change, NULL,
-	  "Tell where a party is now: a.address=192.0.2.7:4000." },
+	  "Tell what is new of a party: a.address=192.0.2.7:4000, "
+	  "b.codec=pcma, a.hold=yes. What is not given stays as it is." },
 	{ "conversation query", "conversation.query", "ID", 1, 1,
 	  conversation_id, NULL, NULL },
 	{ "conversation list", "conversation.list", "", 0, 0, no_params, NULL,

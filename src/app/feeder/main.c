@@ -182,7 +182,7 @@ static const struct cli_line operands[] = {
 	{ NULL, NULL }
 };
 static const struct cli_line examples[] = {
-	{ "codec-feeder campaigns/demo.yaml --out runs/edf",
+	{ "codec-feeder campaigns/demo.yaml --out edf",
 	  "Play the demo against the daemon on this machine." },
 	{ "codec-feeder demo.yaml --count steady=10 --dump speech",
 	  "Ten calls, and keep what they received." },

@@ -429,7 +429,8 @@ static const struct cli_line examples[] = {
 
 static const struct cli_line exits[] = {
 	{ "0", "drained after SIGTERM or SIGINT, traces flushed" },
-	{ "1", "could not start: address in use, no memory, no such file" },
+	{ "1", "could not start: address in use, no memory, no such file; or a "
+	       "receiver failed" },
 	{ "2", "wrong option, or a file of options that is wrong or not "
 	       "there" },
 	{ "3", "as 0, but a thread was stuck in a codec and was left behind" },

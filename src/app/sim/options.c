@@ -195,8 +195,8 @@ static const struct cli_line operands[] = {
 static const struct cli_line examples[] = {
 	{ "codec-sim campaigns/best/exp7.yaml --scheduler best",
 	  "One experiment under one scheduler." },
-	{ "codec-sim lab.yaml -s edf -s rm --preempt full --out runs/lab",
-	  "Two schedulers, with preemption; then: codec-report runs/lab/*." },
+	{ "codec-sim lab.yaml -s edf -s rm --preempt full --out lab",
+	  "Two schedulers, with preemption; then: codec-report lab." },
 	{ "codec-sim lab.yaml --cpus 64 --run-queues partitioned "
 	  "--overhead-context 2us",
 	  "A machine that is not there." },

@@ -48,7 +48,7 @@
 	  "returns the address that each sends to")                            \
 	X(conversation_change, "conversation.change", conversation_change,     \
 	  conversation_info,                                                   \
-	  "tell where a party is now, while the conversation goes on; "        \
+	  "tell where a party is now, and its codecs, hold and so on; "        \
 	  "what is not given stays as it is")                                  \
 	X(conversation_query, "conversation.query", conversation_reference,    \
 	  conversation_info,                                                   \
@@ -81,7 +81,8 @@
 	X(trace_stop, "trace.stop", nothing, trace_result,                     \
 	  "stop the trace and close its file")                                 \
 	X(drain, "drain", drain, drain_result,                                 \
-	  "accept no new calls, and exit when the last call has ended")
+	  "accept no new calls, and exit when the last one has ended; those "  \
+	  "that go on at the limit are ended")
 
 struct method {
 	const char *name, *help;
