@@ -7,8 +7,9 @@
  *   narrow band   0, mode (4), bits of the mode
  *   wide band     the same, then 1, layer (3), bits of the layer
  *   end           0, 1111: the rest is filled up with ones
- *   requests      0, 1110, code (4), value; 0, 1101, octets (4), 1, the octets:
- *                 they go before a frame, and we count them as its part
+ *   requests      0, 1110, code (4), value; 0, 1101, octets (4), 5 bits, the
+ *                 octets, as libspeex skips them: they go before a frame, and
+ *                 we count them as its part
  */
 #ifndef CODECS_SPEEX_BITS_H
 #define CODECS_SPEEX_BITS_H
@@ -51,7 +52,7 @@ static inline int speex_bits_request(const uint8_t *p, size_t at, size_t end,
 		return SPEEX_BITS_SHORT;
 	code = speex_bits_read(p, at, 4);
 	return mode == SPEEX_BITS_REQUEST ? 4 + values[code]
-					  : 4 + 1 + 8 * (int)code;
+					  : 4 + 5 + 8 * (int)code;
 }
 
 /**

@@ -3,13 +3,18 @@
  * Speex frames are libspeex's own and of the sizes that the modes promise;
  * silence is not sent with DTX; what no frame is is concealed.
  */
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <speex/speex.h>
 
 #include "cmocka_cr.h"
 #include "codecs/speex_bits.h"
 #include "cr/codec.h"
+#include "scratch.h"
+#include "seed.h"
 #include "speech/speech.h"
 
 enum { FRAMES = 100 };
@@ -174,6 +179,77 @@ static void requests_belong_to_the_next_frame(void **state)
 	assert_int_equal(speex_bits_frame(data, 18, 24), SPEEX_BITS_END);
 }
 
+/* What stands before a frame may be long: messages of applications have up to
+ * 15 octets, and more bits than their name for each says. */
+static void messages_of_applications_are_skipped_as_the_library_does(
+	void **state)
+{
+	/* 0 1101, 0001, 13 bits; 0 0000: 27 bits */
+	static const uint8_t data[] = { 0x68, 0x80, 0x00, 0x00 };
+	/* a layer where the library would look for a frame */
+	static const uint8_t bad[] = { 0x68, 0x80, 0x02, 0x00 };
+
+	(void)state;
+	assert_int_equal(speex_bits_frame(data, 0, 32), 27);
+	assert_int_equal(speex_bits_frame(bad, 0, 32), SPEEX_BITS_BAD);
+}
+
+/* Any octets, with any number of requests before them. */
+static struct cr_frame anything(uint64_t *seed)
+{
+	struct cr_frame f = { .kind = CR_FRAME_SPEECH,
+			      .bytes = (uint16_t)test_below(seed, 129) };
+
+	for (unsigned i = 0; i < f.bytes; i++)
+		f.data[i] = (uint8_t)test_random(seed);
+	if (f.bytes)
+		switch (test_below(seed, 4)) {
+		case 0: /* a frame */
+			f.data[0] = (uint8_t)(test_below(seed, 9) << 3 |
+					      (f.data[0] & 7));
+			break;
+		case 1: /* a request or a message */
+			f.data[0] = (uint8_t)((13 + test_below(seed, 2)) << 3 |
+					      (f.data[0] & 7));
+			break;
+		default:
+			break;
+		}
+	return f;
+}
+
+/* Who sends is not to fill the log, nor to wait for who reads it. */
+static void nothing_that_comes_is_told_on_stderr(void **state)
+{
+	enum { TRIES = 20000 };
+	const struct cr_codec_cfg cfg = { 0 };
+	uint64_t seed = test_seed();
+	char path[SCRATCH_MAX];
+	int16_t pcm[CR_FRAME_SAMPLES_MAX];
+	struct stat said;
+	int to = open(scratch_file(path), O_WRONLY), was = dup(2);
+
+	(void)state;
+	assert_true(to >= 0 && was >= 0 && dup2(to, 2) == 2);
+	for (unsigned wide = 0; wide < 2; wide++) {
+		const struct cr_codec *c = cr_codec_find(names[wide]);
+		void *dec;
+
+		assert_int_equal(c->decoder_open(&dec, &cfg, NULL), 0);
+		for (unsigned i = 0; i < TRIES; i++) {
+			const struct cr_frame f = anything(&seed);
+
+			(void)c->decode(dec, &f, pcm);
+		}
+		c->decoder_close(dec);
+	}
+	(void)dup2(was, 2);
+	assert_int_equal(fstat(to, &said), 0);
+	(void)close(was);
+	(void)close(to);
+	assert_int_equal(said.st_size, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +257,9 @@ int main(void)
 		cmocka_unit_test(silence_is_not_sent_with_dtx),
 		cmocka_unit_test(what_is_no_frame_is_concealed),
 		cmocka_unit_test(requests_belong_to_the_next_frame),
+		cmocka_unit_test(
+			messages_of_applications_are_skipped_as_the_library_does),
+		cmocka_unit_test(nothing_that_comes_is_told_on_stderr),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
