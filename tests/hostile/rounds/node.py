@@ -17,7 +17,11 @@ SHAPES = (("3", "partitioned", "2", "auto"), ("4", "2", "3", "epoll"),
           ("2", "global", "2", "auto"), ("4", "partitioned", "1", "epoll"))
 # what a sanitizer, an assertion or the C library says before the end
 FATAL = re.compile(r"Sanitizer:|runtime error:|invariant broken|stack smashing"
-                   r"|double free|corrupted|Aborted")
+                   r"|double free|corrupted (size|top|double)|(malloc|free)\(\):"
+                   r"|Aborted")
+# what does not come by the log: a library that writes itself may be made to
+# fill the disk, and waits for who reads
+STRAY = re.compile(r"^(?!\d{4}-\d\d-\d\dT|==\d+==)..*", re.MULTILINE)
 
 
 class Wrong(AssertionError):
@@ -112,6 +116,8 @@ class Node:
             raise Wrong(f"exit code {code}: {self.log()[-3000:]}")
         if found := FATAL.search(self.log()):
             raise Wrong(f"{found[0]}: {self.log()[-3000:]}")
+        if found := STRAY.search(self.log()):
+            raise Wrong(f"on stderr: {found[0]}")
 
     def kill(self):
         if self.lives():
