@@ -96,6 +96,29 @@ def test_the_user_and_its_folders(tmp_path):
         assert (is_there.st_uid, is_there.st_gid) == (int(user[2]), int(user[3]))
 
 
+def test_by_hand_it_is_installed_as_the_docs_say(tmp_path):
+    """Where a bare Debian has no more than these folders."""
+    etc = tmp_path / "etc"
+    (etc / "systemd/system").mkdir(parents=True)
+    docs = (ROOT / "docs/operations.md").read_text()
+    commands, = re.findall(r"^    cd /usr/local/\S+/examples\n"
+                           r"((?:    .+\n)+?)    systemd-sysusers ", docs, re.M)
+    commands = commands.replace("/etc/", f"{etc}/")
+    run("sh", "-exc", f"cd '{ROOT}/packaging'\n{commands}")
+    service = SERVICE / "codec-runner.service"
+    assert {str(path.relative_to(etc)): path.read_text()
+            for path in etc.rglob("*") if path.is_file()} == {
+        "codec-runner.conf": (ROOT / "packaging/codec-runner.conf").read_text(),
+        "logrotate.d/codec-runner":
+            (SERVICE / "codec-runner.logrotate").read_text(),
+        "systemd/system/codec-runner.service":
+            service.read_text().replace("/usr/bin/", "/usr/local/bin/"),
+        "sysusers.d/codec-runner.conf":
+            (SERVICE / "codec-runner.sysusers").read_text(),
+        "tmpfiles.d/codec-runner.conf":
+            (SERVICE / "codec-runner.tmpfiles").read_text()}
+
+
 def test_logs_are_moved_away_whole(tmp_path):
     logs = tmp_path / "logs"
     logs.mkdir(mode=0o750)
