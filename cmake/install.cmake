@@ -35,10 +35,10 @@ install(FILES packaging/codec-runner.conf
 # units and the like name /usr/bin, and are the Debian package's (packaging)
 install(DIRECTORY packaging/service packaging/watch
         DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
-install(FILES README.md CHANGELOG.md LICENSE
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md LICENSE
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs campaigns DESTINATION ${CMAKE_INSTALL_DOCDIR}
-        FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.yaml"
+        FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.yaml" PATTERN "*.ipynb"
         PATTERN "man" EXCLUDE PATTERN "player" EXCLUDE)
 install(FILES schedulers/README.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR}/schedulers)

@@ -53,6 +53,17 @@ def test_programs_pages_headers_examples(installed):
         assert (doc / name).read_bytes() == (ROOT / name).read_bytes()
 
 
+def test_links_of_pages_lead_somewhere(installed):
+    doc = installed.examples.parent
+    links = {(page, link) for page in doc.rglob("*.md")
+             for link in re.findall(r"\]\(([^)#\s]+)", page.read_text())
+             if ":" not in link}
+    assert len(links) > 50
+    dead = [f"{page.relative_to(doc)}: {link}" for page, link in links
+            if not (page.parent / link).exists()]
+    assert not dead, dead
+
+
 def content(path, scratch):
     """The octets of a file, without what debuggers want."""
     data = path.read_bytes()
