@@ -347,6 +347,7 @@ int campaign_load_with(const char *path, const struct campaign_settings *set,
 		rc = cr_fail(e, -ENOMEM, "%s: out of memory", path);
 	else
 		n = fread(text, 1, MAX_FILE + 1, f);
+	/* analyzer: errno is not 0 where there is no file */
 	if (!rc && ferror(f))
 		rc = cr_fail(e, -EIO, "%s: cannot be read (a folder?)", path);
 	if (!rc && n > MAX_FILE)

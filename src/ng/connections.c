@@ -138,6 +138,7 @@ int connections_open(struct ng_listener *l, struct cr_err *e)
 			SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (l->tcp < 0 && (errno == EMFILE || errno == ENFILE))
 		return descriptors_fail(e, -errno, "TCP socket");
+	/* analyzer: connections_close() closes it */
 	if (l->tcp < 0)
 		return cr_fail(e, -errno, "TCP socket: %s", strerror(errno));
 	rc = listen_at(l->tcp, &l->local, e);

@@ -216,10 +216,11 @@ static int read_proto(struct ng_request *r, const char *key, const json_t *v,
 {
 	if (read_text(&r->proto, key, v, e))
 		return -EINVAL;
-	if (!strcmp(r->proto, "accept"))
+	if (!strcmp(r->proto, "accept")) {
 		r->proto = NULL;
-	if (!r->proto || !strcmp(r->proto, "RTP/AVP") ||
-	    !strcmp(r->proto, "RTP/AVPF"))
+		return 0;
+	}
+	if (!strcmp(r->proto, "RTP/AVP") || !strcmp(r->proto, "RTP/AVPF"))
 		return 0;
 	return cr_fail(e, -EINVAL,
 		       "%s: %.40s: this node has RTP/AVP and RTP/AVPF only",

@@ -53,6 +53,7 @@ static int read_json(struct trace_reader *r, size_t size, struct cr_err *e)
 	if (fread(r->json, 1, size, r->f) != size)
 		return cr_fail(e, -EPROTO, "%s: ends inside its header",
 			       r->name);
+	/* analyzer: size is not 0, so one less is no large number */
 	while (size && r->json[size - 1] == ' ') /* which pad it */
 		size--;
 	r->json[size] = '\0';

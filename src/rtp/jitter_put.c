@@ -36,10 +36,8 @@ static void tell_gone(struct jitter *j, const struct jitter_slot *s)
 		j->cfg.gone(j->cfg.arg, &packet);
 }
 
-static void drop_oldest(struct jitter *j)
+static void drop_oldest(struct jitter *j, const struct jitter_slot *oldest)
 {
-	const struct jitter_slot *oldest = jitter_slots_oldest(&j->slots);
-
 	tell_gone(j, oldest);
 	if (oldest->beside)
 		jitter_pass_beside(j, oldest);
@@ -220,7 +218,7 @@ static bool make_room(struct jitter *j, uint64_t seq, cr_ns at)
 
 	while ((oldest = jitter_slots_oldest(&j->slots)) && oldest->seq < seq &&
 	       (!jitter_slots_fit(&j->slots, seq) || at - oldest->at > most)) {
-		drop_oldest(j);
+		drop_oldest(j, oldest);
 		dropped = true;
 	}
 	return dropped;

@@ -97,7 +97,7 @@ static int wav_sound(const uint8_t *data, size_t size, struct sound *s,
 
 	if (ret)
 		return ret;
-	s->pcm = malloc(info.samples * sizeof(*s->pcm) + 1);
+	s->pcm = malloc((info.samples + 1) * sizeof(*s->pcm));
 	if (!s->pcm)
 		return cr_fail(e, -ENOMEM, "out of memory");
 	wav_copy(data + info.offset, info.samples, s->pcm);
@@ -110,7 +110,7 @@ static int g722_sound(const uint8_t *data, size_t size, struct sound *s,
 		      struct cr_err *e)
 {
 #ifdef CR_HAVE_AVCODEC
-	s->pcm = malloc(2 * size * sizeof(*s->pcm) + 1);
+	s->pcm = malloc((2 * size + 1) * sizeof(*s->pcm));
 	if (!s->pcm)
 		return cr_fail(e, -ENOMEM, "out of memory");
 	s->rate = g722_rate;
@@ -181,7 +181,7 @@ static unsigned recorded_rate(unsigned rate)
 static int widen(struct sound *s, struct cr_err *e)
 {
 	size_t n = s->n * (full_rate / wide_rate);
-	int16_t *pcm = malloc(n * sizeof(*pcm) + 1);
+	int16_t *pcm = malloc((n + 1) * sizeof(*pcm));
 	struct resample *r = NULL;
 	int ret = pcm ? 0 : cr_fail(e, -ENOMEM, "speech: out of memory");
 

@@ -47,6 +47,7 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
 
 static int watch(struct kernel *k, struct cr_err *e)
 {
+	/* analyzer: kernel_close() closes k->fd */
 	cr_ns every = kernel_look_every(k);
 	const struct timeval tv = { every / CR_SEC, every % CR_SEC / CR_US };
 
@@ -110,9 +111,11 @@ static int bind_to(struct kernel *k, struct address *local, struct cr_err *e)
 
 	address_set_port(&local->sa, k->cfg.local.sctp_port);
 	endpoint_text(local, name, sizeof(name));
+	/* analyzer: kernel_close() closes it */
 	if (bind(k->fd, (const struct sockaddr *)&local->sa, local->len))
 		return cr_fail(e, -errno, "bind SCTP %s: %s", name,
 			       strerror(errno));
+	/* analyzer: kernel_close() closes it */
 	k->local.len = sizeof(k->local.sa);
 	if (getsockname(k->fd, (struct sockaddr *)&k->local.sa, &k->local.len))
 		return cr_fail(e, -errno, "SCTP %s: %s", name, strerror(errno));
@@ -135,6 +138,7 @@ static int kernel_listen(struct transport *t, struct cr_err *e)
 		rc = bind_to(k, &local, e);
 	if (!rc)
 		endpoint_text(&local, name, sizeof(name));
+	/* analyzer: kernel_close() closes it */
 	if (!rc && listen(k->fd, BACKLOG))
 		rc = cr_fail(e, -errno, "listen on SCTP %s: %s", name,
 			     strerror(errno));

@@ -141,6 +141,7 @@ AVX2 static void filter_part(const int16_t a[], const int16_t x[], int16_t y[],
 	memset(longer_x + longer - BLOCK, 0, BLOCK * sizeof(*x));
 	memcpy(longer_x, x, (size_t)n * sizeof(*x));
 	syn_filt_avx2(a, longer_x, longer_y, longer, mem, false);
+	/* analyzer: there is one block at least, for n >= ORDER */
 	memcpy(y, longer_y, (size_t)n * sizeof(*y));
 	if (update)
 		memcpy(mem, y + n - ORDER, ORDER * sizeof(*mem));

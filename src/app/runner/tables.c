@@ -37,6 +37,7 @@ static void show_option(const struct cr_opt *o, FILE *out)
 
 	option_describe(o, line, sizeof(line));
 	gap = strstr(line, "  ");
+	/* analyzer: two spaces are always between them */
 	*gap = '\0';
 	show_row(line, gap + 2, out);
 }

@@ -142,6 +142,34 @@ static void numbers(void **state)
 	json_decref(body);
 }
 
+static void a_transport_is_named_or_the_others_is_accepted(void **state)
+{
+	static const struct {
+		const char *said, *proto;
+	} row[] = {
+		{ "RTP/AVP", "RTP/AVP" },
+		{ "RTP/AVPF", "RTP/AVPF" },
+		{ "accept", NULL },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		char all[512];
+		json_t *body;
+		struct ng_request r;
+
+		(void)snprintf(all, sizeof(all),
+			       "{" OFFER ", 'transport-protocol': '%s'}",
+			       row[i].said);
+		r = good(all, &body);
+		if (row[i].proto)
+			assert_string_equal(r.proto, row[i].proto);
+		else
+			assert_null(r.proto);
+		json_decref(body);
+	}
+}
+
 /* Not an error: the same flags go to any node. */
 static void what_cannot_be_done_is_warned_of(void **state)
 {
@@ -310,6 +338,8 @@ int main(void)
 		cmocka_unit_test(flags_say_the_same),
 		cmocka_unit_test(a_party_may_be_elsewhere),
 		cmocka_unit_test(numbers),
+		cmocka_unit_test(
+			a_transport_is_named_or_the_others_is_accepted),
 		cmocka_unit_test(what_cannot_be_done_is_warned_of),
 		cmocka_unit_test(rtcp_has_words_and_flags),
 		cmocka_unit_test(what_is_unknown_is_named),
