@@ -61,9 +61,10 @@ static int open_events(struct node *n, struct cr_err *e)
 	n->gone_event = event_new(n->cfg.base, -1, 0, node_reap, n);
 	n->fault_event = event_new(n->cfg.base, -1, 0, node_recover, n);
 	n->deaf_event = event_new(n->cfg.base, -1, 0, on_deaf, n);
+	n->traced_event = event_new(n->cfg.base, -1, 0, node_traced, n);
 	n->tick = event_new(n->cfg.base, -1, EV_PERSIST, on_tick, n);
-	if (!n->gone_event || !n->fault_event || !n->deaf_event || !n->tick ||
-	    event_add(n->tick, &second))
+	if (!n->gone_event || !n->fault_event || !n->deaf_event ||
+	    !n->traced_event || !n->tick || event_add(n->tick, &second))
 		return cr_fail(e, -ENOMEM, "out of memory for events");
 	return 0;
 }
@@ -73,6 +74,14 @@ static void trace_failed(void *arg, int err)
 {
 	(void)arg;
 	log_event(LOG_ERROR, "trace-failed", "why=\"%s\"", strerror(err));
+}
+
+/* On the drain thread, its last word. */
+static void trace_closed(void *arg)
+{
+	const struct node *n = arg;
+
+	event_active(n->traced_event, 0, 0);
 }
 
 static int open_trace(struct node *n, struct cr_err *e)
@@ -85,6 +94,7 @@ static int open_trace(struct node *n, struct cr_err *e)
 	if (err)
 		return cr_fail(e, err, "trace: %s", strerror(-err));
 	trace_on_error(n->trace, trace_failed, NULL);
+	trace_on_closed(n->trace, trace_closed, n);
 	return 0;
 }
 
@@ -257,6 +267,8 @@ static void close_parts(struct node *n)
 		event_free(n->fault_event);
 	if (n->deaf_event)
 		event_free(n->deaf_event);
+	if (n->traced_event)
+		event_free(n->traced_event);
 	if (n->tick)
 		event_free(n->tick);
 	recovery_close(n->recovery);

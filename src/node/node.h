@@ -251,8 +251,23 @@ int node_scheduler_tune(struct node *n, const char *opts, struct cr_err *e);
 
 int node_trace_start(struct node *n, const char *path, enum trace_over over,
 		     struct cr_err *e);
-/** 0 with @out, or -EALREADY: no trace was running. */
+
+/** Who wants to know what is in a trace. */
+struct node_trace_asker {
+	void (*tell)(void *arg, const struct trace_totals *totals);
+	void *arg;
+};
+
+/** End the trace and wait for nobody: @asker is told, once, when the disk has
+ * it; from the event loop or node_trace_stop(). 0; or -EALREADY with @e: there
+ * is no trace, or it is being stopped. */
+int node_trace_end(struct node *n, const struct node_trace_asker *asker,
+		   struct cr_err *e);
+/** End the trace if nobody has, and wait for the disk. 0 with @out, or
+ * -EALREADY: there is no trace. */
 int node_trace_stop(struct node *n, struct trace_totals *out);
+/** Wait for a trace that was ended: who has asked is told. NULL is fine. */
+void node_trace_settle(struct node *n);
 
 /** Delay (arrival to sent) and jitter of all frames so far, into histograms
  * whatever was in them; see turn_worker. */

@@ -145,6 +145,7 @@ struct node {
 	struct receivers *receivers;
 	struct converter *converter; /**< NULL: no spool folder */
 	struct trace *trace;
+	struct node_trace_asker trace_asker; /**< of a trace that was ended */
 	struct recovery *recovery;
 	/** Of threads: one per worker, or per task under the kernel. */
 	unsigned nplaces;
@@ -154,7 +155,8 @@ struct node {
 	struct cr_err io_why;	/**< see node_io()                 */
 	struct node_places places;
 	struct node_watch watch;
-	struct event *gone_event, *fault_event, *deaf_event, *tick;
+	struct event *gone_event, *fault_event, *deaf_event, *traced_event;
+	struct event *tick;
 
 	struct node_tree calls; /**< by id, ending ones too */
 	unsigned ncalls, nhung; /**< of these, a stuck thread has so many */
@@ -263,6 +265,8 @@ void node_follow(struct node *n);
 struct node_call *node_call_pair(const struct node_call *nc);
 /** Describe @nc in the trace. */
 void node_trace_call(const struct node_call *nc);
+/** Event: the disk has the trace that was ended. */
+void node_traced(evutil_socket_t fd, short what, void *arg);
 
 /** How many threads there will be, by the scheduler: n->nplaces. 0, or -errno
  * with @e. */

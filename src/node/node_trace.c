@@ -80,7 +80,46 @@ int node_trace_start(struct node *n, const char *path, enum trace_over over,
 	return 0;
 }
 
+int node_trace_end(struct node *n, const struct node_trace_asker *asker,
+		   struct cr_err *e)
+{
+	if (n->trace_asker.tell)
+		return cr_fail(e, -EALREADY,
+			       "the trace is being stopped already, and on its "
+			       "way to the disk");
+	if (trace_end(n->trace))
+		return cr_fail(e, -EALREADY, "no trace is running");
+	n->trace_asker = *asker;
+	return 0;
+}
+
 int node_trace_stop(struct node *n, struct trace_totals *out)
 {
-	return trace_stop(n->trace, out);
+	const struct node_trace_asker asker = n->trace_asker;
+	struct trace_totals totals;
+	int err = trace_stop(n->trace, &totals);
+
+	if (err)
+		return err;
+	/* what the thread has said is of this trace, not of the next one */
+	(void)event_del(n->traced_event);
+	n->trace_asker = (struct node_trace_asker){ NULL, NULL };
+	if (out)
+		*out = totals;
+	if (asker.tell)
+		asker.tell(asker.arg, &totals);
+	return 0;
+}
+
+void node_trace_settle(struct node *n)
+{
+	if (n && n->trace_asker.tell)
+		(void)node_trace_stop(n, NULL);
+}
+
+/* The thread has nothing left to do: to wait for it takes no time. */
+void node_traced(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd, (void)what;
+	node_trace_settle(arg);
 }

@@ -23,18 +23,23 @@
 /* A crash loses at most this much of the trace. */
 #define FLUSH_INTERVAL CR_SEC
 
+/* ON, trace_end(): ENDING, trace_stop(): OFF */
+enum state { OFF, ON, ENDING };
+
 struct trace {
 	unsigned nrings;
 	struct trace_ring *ring; /* [nrings] */
 	enum trace_over over;
 	void (*on_error)(void *arg, int err);
 	void *error_arg;
+	void (*on_closed)(void *arg);
+	void *closed_arg;
 
 	/* the control thread's */
-	bool running;
+	enum state state;
 	pthread_t thread;
 
-	/* the drain thread's while running, else the control thread's */
+	/* the control thread's while off, else the drain thread's */
 	struct trace_file file;
 	uint64_t notes, lost;
 	bool error_told;
@@ -136,6 +141,12 @@ void trace_on_error(struct trace *t, void (*fn)(void *arg, int err), void *arg)
 {
 	t->on_error = fn;
 	t->error_arg = arg;
+}
+
+void trace_on_closed(struct trace *t, void (*fn)(void *arg), void *arg)
+{
+	t->on_closed = fn;
+	t->closed_arg = arg;
 }
 
 void trace_push(struct trace_ring *r, const union cr_trace_record *rec)
@@ -256,6 +267,8 @@ static void *drain_thread(void *arg)
 	drain_all(t);
 	trace_file_close(&t->file);
 	tell_error(t);
+	if (t->on_closed)
+		t->on_closed(t->closed_arg);
 	return NULL;
 }
 
@@ -288,7 +301,12 @@ int trace_start(struct trace *t, const char *path, const char *header,
 {
 	int rc;
 
-	if (t->running)
+	if (t->state == ENDING)
+		return cr_fail(
+			e, -EBUSY,
+			"the last trace is on its way to the disk still; "
+			"try again when it has been stopped");
+	if (t->state == ON)
 		return cr_fail(e, -EBUSY,
 			       "a trace is already being written; stop it "
 			       "first");
@@ -304,28 +322,37 @@ int trace_start(struct trace *t, const char *path, const char *header,
 			(void)thread_fail(e, rc, "the trace");
 	}
 	if (rc) {
-		trace_file_close(&t->file);
+		trace_file_drop(&t->file);
 		/* then it is ours, and no trace */
 		if (t->over == TRACE_OVER_NOTHING)
 			(void)unlink(path);
 		return rc;
 	}
-	t->running = true;
+	t->state = ON;
 	switch_rings(t, true);
 	return 0;
 }
 
-int trace_stop(struct trace *t, struct trace_totals *totals)
+int trace_end(struct trace *t)
 {
-	if (!t->running)
+	if (t->state != ON)
 		return -EALREADY;
 	switch_rings(t, false);
 	(void)pthread_mutex_lock(&t->lock);
 	t->stopping = true;
 	(void)pthread_cond_signal(&t->wake);
 	(void)pthread_mutex_unlock(&t->lock);
+	t->state = ENDING;
+	return 0;
+}
+
+int trace_stop(struct trace *t, struct trace_totals *totals)
+{
+	if (t->state == OFF)
+		return -EALREADY;
+	(void)trace_end(t);
 	(void)pthread_join(t->thread, NULL);
-	t->running = false;
+	t->state = OFF;
 	if (totals)
 		*totals = (struct trace_totals){
 			.written = t->file.written,

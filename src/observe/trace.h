@@ -70,19 +70,31 @@ void trace_set_over(struct trace *t, enum trace_over over);
  * more; on the drain thread. Set it while tracing is off. */
 void trace_on_error(struct trace *t, void (*fn)(void *arg, int err), void *arg);
 
+/** Call @fn(@arg) when a trace that was ended has been synced and closed, so
+ * that trace_stop() waits no more; on the drain thread, its last word. Set it
+ * while tracing is off. */
+void trace_on_closed(struct trace *t, void (*fn)(void *arg), void *arg);
+
 /**
  * Create @path with @header, the text of a JSON object, and start tracing.
- * Returns 0, or with @e: -EBUSY (already running), -EAGAIN (no thread), or as
- * trace_file_create(). Control thread.
+ * Returns 0, or with @e: -EBUSY (already running, or ended and not stopped),
+ * -EAGAIN (no thread), or as trace_file_create(). Control thread.
  */
 int trace_start(struct trace *t, const char *path, const char *header,
 		struct cr_err *e);
 
 /**
- * Stop tracing: what was put before this call is written and synced when it
- * returns; what is put at the same time may be missing, uncounted. Returns 0
- * with @totals (may be NULL), or -EALREADY when tracing was off. Waits for
- * the disk. Control thread.
+ * End tracing, and wait for nobody: what was put before this call will be
+ * written and synced; what is put at the same time may be missing, uncounted.
+ * trace_stop() has to follow. Returns 0, or -EALREADY when tracing was off or
+ * has been ended. Control thread.
+ */
+int trace_end(struct trace *t);
+
+/**
+ * End tracing if nobody has, and wait for the disk: when this returns, the file
+ * is written, synced and closed. Returns 0 with @totals (may be NULL), or
+ * -EALREADY when tracing was off. Control thread.
  */
 int trace_stop(struct trace *t, struct trace_totals *totals);
 

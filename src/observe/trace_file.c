@@ -180,6 +180,13 @@ void trace_file_close(struct trace_file *f)
 	/* Pipes and /dev/full know no fsync; that is no loss. */
 	if (fsync(f->fd) && errno != EINVAL && errno != EROFS && !f->error)
 		f->error = errno;
+	trace_file_drop(f);
+}
+
+void trace_file_drop(struct trace_file *f)
+{
+	if (!f->buf)
+		return;
 	if (close(f->fd) && !f->error)
 		f->error = errno;
 	free(f->buf);

@@ -67,7 +67,12 @@ void trace_file_put(struct trace_file *f, const union cr_trace_record *r);
 /** Hand the buffer to the kernel. */
 void trace_file_flush(struct trace_file *f);
 
-/** Flush, fsync and close. The counters stay. Closing twice is fine. */
+/** Flush, fsync and close. The counters stay. Closing twice is fine. Waits for
+ * the disk. */
 void trace_file_close(struct trace_file *f);
+
+/** Close a file that is of no use: what is in the buffer goes nowhere, and
+ * nobody waits for the disk. As above. */
+void trace_file_drop(struct trace_file *f);
 
 #endif

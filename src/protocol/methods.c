@@ -142,21 +142,31 @@ json_t *method_trace_start(void *arg, struct rpc_peer *peer,
 	return field_write(trace_begun_fields, &tell);
 }
 
+/* Answers trace.stop: the disk has the file. */
+static void trace_stopped(void *arg, const struct trace_totals *totals)
+{
+	const struct trace_stop_result tell = {
+		.totals = *totals,
+		.error = totals->error ? strerror(totals->error) : NULL,
+	};
+	struct rpc_error e = { 0 };
+
+	rpc_later_reply(arg, field_write(trace_result_fields, &tell), &e);
+}
+
 json_t *method_trace_stop(void *arg, struct rpc_peer *peer,
 			  const json_t *params, struct rpc_error *err)
 {
 	struct service *sv = arg;
-	struct trace_stop_result tell;
+	struct node_trace_asker asker = { .tell = trace_stopped };
+	struct rpc_error e = { .code = RPC_CONFLICT };
 
-	(void)peer;
 	if (!request_is_empty(params, err))
 		return NULL;
-	if (node_trace_stop(sv->node, &tell.totals)) {
-		(void)cr_fail(&err->why, 0, "no trace is running");
-		return request_refuse(err, RPC_CONFLICT);
-	}
-	tell.error = tell.totals.error ? strerror(tell.totals.error) : NULL;
-	return field_write(trace_result_fields, &tell);
+	asker.arg = rpc_later(peer, err);
+	if (asker.arg && node_trace_end(sv->node, &asker, &e.why))
+		rpc_later_reply(asker.arg, NULL, &e);
+	return NULL;
 }
 
 /* --- */

@@ -387,6 +387,7 @@ int service_close(struct service *sv)
 	/* calls first: their owners still hear call.ended */
 	node_end_calls(sv->node);
 	parked_drop(sv, NULL, RPC_DRAINING, "draining: this node ends");
+	node_trace_settle(sv->node);
 	rpc_server_close(sv->server);
 	err = node_close(sv->node);
 	while ((s = LIST_FIRST(&sv->sessions)))

@@ -79,7 +79,7 @@
 	X(trace_start, "trace.start", trace_begin, trace_begun,                \
 	  "begin to write a trace file")                                       \
 	X(trace_stop, "trace.stop", nothing, trace_result,                     \
-	  "stop the trace and close its file")                                 \
+	  "stop the trace; the reply comes when the disk has its file")        \
 	X(drain, "drain", drain, drain_result,                                 \
 	  "accept no new calls, and exit when the last one has ended; those "  \
 	  "that go on at the limit are ended")
