@@ -39,3 +39,14 @@ size_t utf8_length(const char *text, size_t n)
 			return length_as(&forms[i], s, n);
 	return 0;
 }
+
+unsigned utf8_code(const char *text, size_t octets)
+{
+	/* of the first octet, without the marks of how many there are */
+	static const unsigned char bits[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	unsigned code = (unsigned char)*text & bits[octets];
+
+	for (size_t i = 1; i < octets; i++)
+		code = code << 6 | ((unsigned char)text[i] & 0x3f);
+	return code;
+}

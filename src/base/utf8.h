@@ -12,4 +12,7 @@
  * surrogate, or beyond U+10FFFF), or @n is 0. */
 size_t utf8_length(const char *text, size_t n);
 
+/** The code of the character of @octets octets (utf8_length()) at @text. */
+unsigned utf8_code(const char *text, size_t octets);
+
 #endif

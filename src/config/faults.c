@@ -6,13 +6,7 @@
 
 #include <stdarg.h>
 
-/* Terminals act on some of them. */
-static void disarm(char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < ' ' || *text == 127)
-			*text = '?';
-}
+#include "base/disarm.h"
 
 void config_faults_add(struct config_faults *f, const char *fmt, ...)
 {

@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/disarm.h"
+
 #define TEMPORARY ".codec-runner-convert-"
 
 struct temporary {
@@ -93,9 +95,8 @@ static const char *bad_name(const char *name)
 		return "is too long";
 	if (*name == '/')
 		return "is absolute; names are relative to the spool folder";
-	for (const char *p = name; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 127)
-			return "has a control character";
+	if (!disarm_is_needless(name))
+		return "has a control character";
 	for (const char *p = name; p; p = strchr(p, '/')) {
 		p += *p == '/';
 		if (*p == '.')

@@ -109,7 +109,8 @@ __attribute__((format(printf, 4, 5))) void log_write(struct log_site *site,
  * log_event(LOG_WARN, "admit-refused", "task=%u why=\"%s\"", id, why);
  * The format says what is a value: what stands between "key=" and the next
  * blank, or in quotation marks behind it; "text" is the key of what has none.
- * Control characters become '?'; JSON has them escaped. "time", "level",
+ * What the arguments have in them is part of a value and no more: see
+ * base/disarm.h for what becomes '?', or is escaped in JSON. "time", "level",
  * "event", "suppressed" and "cut" are no keys of a caller.
  */
 #define log_event(level, event, ...)                                           \

@@ -24,6 +24,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/disarm.h"
 #include "base/utf8.h"
 #include "observe/log_line.h"
 
@@ -52,15 +53,16 @@ static size_t spare(void)
 static size_t put_character(struct log_line *l, const char *text, size_t n,
 			    size_t more)
 {
-	size_t octets = utf8_length(text, n);
-	unsigned char c = (unsigned char)*text;
+	size_t octets;
+	bool harmless = disarm_is_harmless(text, n, &octets);
 
-	if (!octets)
+	if (!utf8_length(text, n))
 		return log_line_put(l, NO_CHARACTER, sizeof(NO_CHARACTER) - 1,
 				    more);
-	if (c < ' ' || c == 127)
-		return log_line_put(l, "?", 1, more);
-	return log_line_put(l, text, octets, more) ? octets : 0;
+	if (!log_line_put(l, harmless ? text : "?", harmless ? octets : 1,
+			  more))
+		return 0;
+	return octets;
 }
 
 static void put_text(struct log_line *l, const char *text, size_t n,
@@ -115,15 +117,18 @@ void log_journal_begin(struct log_line *l, enum log_level level,
 
 	(void)log_line_put(l, text, (size_t)n, spare());
 	put_field(l, "event", sizeof("event") - 1, event, strlen(event));
+	log_text_begin(l, level, event);
 }
 
 void log_journal_value(void *line, const struct log_value *v)
 {
 	put_field(line, v->key, v->key_len, v->text, v->len);
+	log_text_value(line, v);
 }
 
 void log_journal_end(struct log_line *l)
 {
+	log_text_end(l);
 	(void)log_line_put(l, MESSAGE, sizeof(MESSAGE) - 1, 0);
 	put_text(l, l->message, l->message_len, sizeof("\n\n"));
 	(void)log_line_put(l, "\n\n", 2, 0);

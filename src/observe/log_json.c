@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/disarm.h"
 #include "base/utf8.h"
 #include "observe/log_line.h"
 
@@ -26,19 +27,20 @@ static bool put_string(struct log_line *l, const char *text)
 /* One character, or octet that is none; returns its octets, 0: no room. */
 static size_t put_character(struct log_line *l, const char *text, size_t n)
 {
-	size_t octets = utf8_length(text, n);
-	unsigned char c = (unsigned char)*text;
+	size_t octets;
+	bool harmless = disarm_is_harmless(text, n, &octets);
 	char escape[8];
 
-	if (!octets)
+	if (!utf8_length(text, n))
 		return put_string(l, NO_CHARACTER);
-	if (c == '"' || c == '\\')
-		(void)snprintf(escape, sizeof(escape), "\\%c", c);
-	else if (c < ' ' || c == 127)
-		(void)snprintf(escape, sizeof(escape), "\\u%04x", c);
+	if (*text == '"' || *text == '\\')
+		(void)snprintf(escape, sizeof(escape), "\\%c", *text);
+	else if (!harmless)
+		(void)snprintf(escape, sizeof(escape), "\\u%04x",
+			       utf8_code(text, octets) & 0xffff);
 	else
 		return log_line_put(l, text, octets, SPARE) ? octets : 0;
-	return put_string(l, escape);
+	return put_string(l, escape) ? octets : 0;
 }
 
 static void put_text(struct log_line *l, const char *text, size_t n)

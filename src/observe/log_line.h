@@ -24,7 +24,7 @@ struct log_style {
 
 struct log_line {
 	struct log_style style;
-	bool cut; /**< of JSON: something did not fit */
+	bool cut; /**< something did not fit */
 	size_t len;
 	char text[LOG_LINE_MAX];
 	/** The journal's MESSAGE, as far as it is known. */
@@ -36,7 +36,7 @@ struct log_line {
 void log_line_begin(struct log_line *l, const struct log_style *style,
 		    enum log_level level, const char *event);
 
-/** " key=value ...": control characters do no harm. */
+/** " key=value ...": what is in a value does no harm. */
 __attribute__((format(printf, 2, 3))) void log_line_add(struct log_line *l,
 							const char *fmt, ...);
 void log_line_add_va(struct log_line *l, const char *fmt, va_list ap);
@@ -56,6 +56,12 @@ bool log_line_put(struct log_line *l, const char *text, size_t n, size_t spare);
 /** "2024-05-01T12:00:00.123Z" of now, into @buf. */
 enum { LOG_TIME_MAX = 96 };
 void log_line_time(char buf[LOG_TIME_MAX]);
+
+/** A line of text, or the journal's message (log_text.c). */
+void log_text_begin(struct log_line *l, enum log_level level,
+		    const char *event);
+void log_text_value(void *line, const struct log_value *v);
+void log_text_end(struct log_line *l);
 
 /** One JSON object a line (log_json.c). */
 void log_json_begin(struct log_line *l, enum log_level level,

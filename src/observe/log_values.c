@@ -215,7 +215,8 @@ static void take_pair(struct walk *w, struct log_value *v)
 	bool quoted;
 
 	*v = (struct log_value){ .key = "text", .key_len = 4 };
-	if (n && w->at[n] == '=') {
+	v->named = n && w->at[n] == '=';
+	if (v->named) {
 		v->key = w->at;
 		v->key_len = n;
 		w->at += n + 1;
@@ -224,6 +225,7 @@ static void take_pair(struct walk *w, struct log_value *v)
 	w->at += quoted;
 	take_value(w, quoted ? '"' : ' ', v);
 	w->at += quoted && *w->at == '"';
+	v->quoted = quoted;
 }
 
 void log_values_va(const char *fmt, va_list ap,
@@ -238,7 +240,7 @@ void log_values_va(const char *fmt, va_list ap,
 
 		take_pair(&w, &v);
 		/* log_plain() has none */
-		if (v.len || strncmp(v.key, "text", v.key_len) != 0)
+		if (v.len || v.named)
 			each(arg, &v);
 	}
 	va_end(w.ap);

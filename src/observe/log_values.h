@@ -21,6 +21,8 @@ struct log_value {
 	size_t key_len;
 	const char *text; /**< any octets, without quotation marks */
 	size_t len;
+	bool named;  /**< it has a key of its own */
+	bool quoted; /**< in quotation marks */
 	bool cut;    /**< it was longer */
 	bool number; /**< @text is one of JSON's, made by a conversion */
 };

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/disarm.h"
 #include "codecs/kernels/kernels.h"
 #include "observe/log.h"
 #include "protocol/describe.h"
@@ -81,21 +82,13 @@ json_t *method_codecs(void *arg, struct rpc_peer *peer, const json_t *params,
 
 /* --- traces --- */
 
-/* Names go into logs and listings, line by line. */
-static bool has_controls(const char *name)
-{
-	for (; *name; name++)
-		if ((unsigned char)*name < ' ' || *name == 127)
-			return true;
-	return false;
-}
-
-/* Peers name files, not paths: what they may write is one folder. */
+/* Peers name files, not paths: what they may write is one folder. And names go
+ * into logs and listings, line by line. */
 static bool trace_path(const struct service *sv, const char *name, char *path,
 		       size_t size, struct cr_err *e)
 {
 	if (*name && *name != '.' && !strchr(name, '/') &&
-	    !has_controls(name) &&
+	    disarm_is_needless(name) &&
 	    snprintf(path, size, "%s/%s", sv->cfg.trace_dir, name) < (int)size)
 		return true;
 	(void)cr_fail(e, 0, "name: '%.100s' is not a plain file name", name);

@@ -8,19 +8,12 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/disarm.h"
 #include "protocol/field_text.h"
 
 enum { CELL_MAX = 96, COLUMNS_MAX = 24, PATH_MAX_BYTES = 256 };
 
 static void cell(const json_t *v, char *buf, size_t size);
-
-/* A peer may have chosen it, and terminals act on some. */
-static void disarm(char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < ' ' || *text == 127)
-			*text = '?';
-}
 
 /* The names of an array's objects, or its scalars: "4.75, 5.15, 5.9". */
 static void join(const json_t *array, char *buf, size_t size)
@@ -47,7 +40,7 @@ static void cell(const json_t *v, char *buf, size_t size)
 	switch (v ? json_typeof(v) : JSON_NULL) {
 	case JSON_STRING:
 		(void)snprintf(buf, size, "%s", json_string_value(v));
-		disarm(buf);
+		disarm(buf); /* a peer may have chosen it */
 		break;
 	case JSON_INTEGER:
 		(void)snprintf(buf, size, "%" JSON_INTEGER_FORMAT,

@@ -13,6 +13,9 @@ from control import Control
 from test_short import speak
 
 CONFLICT = 5
+# a call and 20 frames of it; the last one is sent before it is traced, so the
+# end may be between; nothing of what comes behind the end
+FRAMES_20 = (20, 21)
 
 
 class Node:
@@ -77,8 +80,8 @@ def test_control_goes_on_while_the_disk_syncs(node, sock):
         assert "stopped already" in refused(two.ask("trace.stop", {}))
         assert not (n.traces / "b").exists()
     told = one.hear()["result"]
-    # a call, 20 frames of it; not what came behind the end
-    assert (told["records"], told["lost"], told["unwritten"]) == (21, 0, 0)
+    assert told["records"] in FRAMES_20
+    assert (told["lost"], told["unwritten"]) == (0, 0)
     assert told["bytes"] == n.size("a") and "error" not in told
     assert "no trace is running" in refused(two.ask("trace.stop", {}))
     assert "result" in two.ask("trace.start", {"name": "b"})
@@ -136,11 +139,12 @@ def test_at_the_end_the_file_is_whole_and_who_has_asked_is_told(node, sock):
         n.daemon.process.send_signal(signal.SIGTERM)
         n.daemon.logged("drain ")
         one.send("call.stop", {"call": call["call"]})
-    # of the drain: the call's own replies, and the trace's
+    # the call's end is replied to and told; then the trace's
     told = [one.hear() for _ in range(3)]
     result, = [t["result"] for t in told
                if "records" in t.get("result", {})]
-    assert result["records"] == 21 and result["bytes"] == n.size("a")
+    assert result["records"] in FRAMES_20
+    assert result["bytes"] == n.size("a")
     assert n.daemon.process.wait(timeout=PATIENCE) == 0
 
 

@@ -47,6 +47,7 @@ static void all_characters_and_no_other_values_are_some(void **state)
 
 			put(text, c, n);
 			assert_int_equal(utf8_length(text, n), is ? n : 0);
+			assert_int_equal(utf8_code(text, n), c);
 			/* cut short */
 			assert_int_equal(utf8_length(text, n - 1), 0);
 		}

@@ -57,23 +57,31 @@ static void open_json(void)
 	open_log(&json);
 }
 
-/* The one line of the log, without its time; it is empty then. */
-static json_t *read_json(void)
+/* The one line of the log; it is empty then. */
+static char *read_line(void)
 {
-	char line[8192];
+	static char line[8192];
 	FILE *f = fopen(path, "r");
-	const char *time;
-	json_t *o;
 
 	assert_non_null(f);
 	assert_true(log_flush(PATIENCE));
 	assert_non_null(fgets(line, sizeof(line), f));
 	assert_int_equal(strlen(line), strcspn(line, "\n") + 1);
-	o = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
-	if (!o || fgetc(f) != EOF)
+	if (fgetc(f) != EOF)
 		fail_msg("%s", line);
 	(void)fclose(f);
 	assert_int_equal(truncate(path, 0), 0);
+	return line;
+}
+
+/* Without its time. */
+static json_t *read_json(void)
+{
+	const char *line = read_line(), *time;
+	json_t *o = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
+
+	if (!o)
+		fail_msg("%s", line);
 	time = json_string_value(json_object_get(o, "time"));
 	assert_int_equal(strlen(time), strlen("2024-05-01T12:00:00.123Z"));
 	(void)json_object_del(o, "time");
@@ -123,6 +131,9 @@ static void what_has_no_key_is_text(void **state)
 {
 	(void)state;
 	open_json();
+	/* what has one, and no value, is not left out */
+	log_event(LOG_INFO, "empty", "te=%s t=\"%s\"", "", "");
+	expect_json("{'level':'info','event':'empty','te':'','t':''}");
 	log_plain(LOG_ERROR, "drained");
 	expect_json("{'level':'error','event':'drained'}");
 	log_event(LOG_ERROR, "fault", "%s", "rq=0 what=\"bad\"");
@@ -153,6 +164,9 @@ static void a_peer_cannot_forge_members(void **state)
 		"\x1b[2J\x7f\\ \xef\xbf\xbd g\xc3\xb6t \xef\xbf\xbd\xef\xbf\xbd"
 		" \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
 	json_decref(o);
+	/* terminals and editors act on these, too: so they are escapes */
+	log_event(LOG_INFO, "octets", "a=\"%s\"", "\xc2\x9b \xe2\x80\xae");
+	assert_non_null(strstr(read_line(), "\"a\":\"\\u009b \\u202e\""));
 }
 
 /* Octets of all kinds, of every length: escapes that are cut, too. */
@@ -274,9 +288,13 @@ static void the_journal_has_a_field_for_each_value(void **state)
 	assert_string_equal(
 		next_entry(fd, '6'),
 		"CR_EVENT=peer\nCR_NAME=x?PRIORITY=0??\xef\xbf\xbd?[31m\n"
-		"MESSAGE=peer name=x?PRIORITY=0??\xef\xbf\xbd?[31m\n\n");
+		"MESSAGE=peer name=\"x?PRIORITY=0????[31m\"\n\n");
+	log_event(LOG_INFO, "peer", "name=\"%s\"", "\xc2\x9bJ\xe2\x80\xae\"\\");
+	assert_string_equal(next_entry(fd, '6'),
+			    "CR_EVENT=peer\nCR_NAME=?J?\"\\\n"
+			    "MESSAGE=peer name=\"?J?'\\\\\"\n\n");
 	log_stats(&stats);
-	assert_int_equal(stats.written, 3);
+	assert_int_equal(stats.written, 4);
 	assert_int_equal(stats.failed, 0);
 	(void)close(fd);
 }
