@@ -154,6 +154,14 @@ void core_fault_text(const struct core_fault *f, char *buf, size_t size)
 		append(buf, size, " %s=%" PRId64, f->kv[i].key, f->kv[i].value);
 }
 
+void core_fault_said(const struct core_fault *f, char *buf, size_t size)
+{
+	buf[0] = '\0';
+	for (unsigned i = 0; i < f->nkv; i++)
+		append(buf, size, "%s%s=%" PRId64, i ? " " : "", f->kv[i].key,
+		       f->kv[i].value);
+}
+
 /* --- replacing --- */
 
 static bool waits_longer(const struct core_task *a, const struct core_task *b)

@@ -5,6 +5,7 @@
  * in node_stats.c.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -378,10 +379,15 @@ int node_scheduler_tune(struct node *n, const char *opts, struct cr_err *e)
 void node_faulty(void *arg, const struct core_fault *fault)
 {
 	struct node *n = arg;
-	char text[sizeof(n->fault)];
+	char text[sizeof(n->fault)], said[sizeof(n->fault)];
 
 	core_fault_text(fault, text, sizeof(text));
-	log_event(LOG_ERROR, "scheduler-fault", "%s", text);
+	core_fault_said(fault, said, sizeof(said));
+	log_event(LOG_ERROR, "scheduler-fault",
+		  "policy=%s callback=%s what=\"%s\" rq=%u cpu=%" PRId64
+		  " task=%" PRId64 " said=\"%s\"",
+		  fault->policy, fault->callback, fault->what, fault->rq,
+		  fault->cpu, fault->task, said);
 	(void)pthread_mutex_lock(&n->gone_lock);
 	memcpy(n->fault, text, sizeof(text));
 	(void)pthread_mutex_unlock(&n->gone_lock);

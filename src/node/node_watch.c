@@ -24,34 +24,47 @@
 
 /* --- findings --- */
 
-__attribute__((format(printf, 3, 4))) static void tell(struct node *n,
-						       const char *event,
+#define FOUND "found="
+
+/* @fmt begins with FOUND: into the log, and without that what was found last.
+ */
+__attribute__((format(printf, 2, 3))) static void tell(struct node *n,
 						       const char *fmt, ...)
 {
-	char text[sizeof(n->watch.last)];
 	va_list ap;
 
 	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	log_event_va(LOG_ERROR, "watchdog", fmt, ap);
 	va_end(ap);
-	log_event(LOG_ERROR, "watchdog", "found=%s %s", event, text);
-	if (snprintf(n->watch.last, sizeof(n->watch.last), "%s %s", event,
-		     text) < 0)
-		n->watch.last[0] = '\0';
+	va_start(ap, fmt);
+	(void)vsnprintf(n->watch.last, sizeof(n->watch.last),
+			fmt + sizeof(FOUND) - 1, ap);
+	va_end(ap);
 }
 
 static void tell_stuck(struct node *n, const struct recovery_finding *f)
 {
-	tell(n, "worker-stuck", "worker=%u %s=%" PRIu32 " for_ms=%lld",
-	     f->worker, node_is_conversion(f->task) ? "conversion" : "call",
-	     f->task->core.task.id,
-	     (long long)((clock_now() - f->since) / CR_MS));
+	uint32_t id = f->task->core.task.id;
+	long long ms = (clock_now() - f->since) / CR_MS;
+
+	if (node_is_conversion(f->task))
+		tell(n,
+		     FOUND "worker-stuck worker=%u conversion=%" PRIu32
+			   " for_ms=%lld",
+		     f->worker, id, ms);
+	else
+		tell(n,
+		     FOUND "worker-stuck worker=%u call=%" PRIu32
+			   " for_ms=%lld",
+		     f->worker, id, ms);
 }
 
 static void tell_no_spare(struct node *n, const struct recovery_finding *f)
 {
-	tell(n, "worker-stuck",
-	     "worker=%u replaced=no why=\"%s\": restart the node", f->worker,
+	tell(n,
+	     FOUND "worker-stuck worker=%u replaced=no "
+		   "why=\"%s: restart the node\"",
+	     f->worker,
 	     f->err == -EAGAIN ? "too many threads are stuck"
 			       : strerror(-f->err));
 }
@@ -60,7 +73,7 @@ static void tell_stalled(struct node *n, const struct recovery_finding *f)
 {
 	const struct call *c = call_of(f->task);
 
-	tell(n, "call-stalled", "call=%" PRIu32 " waiting=%u state=%s",
+	tell(n, FOUND "call-stalled call=%" PRIu32 " waiting=%u state=%s",
 	     c->cfg.id, cr_ring_waiting(c->ring),
 	     f->state == CR_QUEUED ? "queued" : "asleep");
 }
@@ -84,7 +97,7 @@ static void found(void *arg, const struct recovery_finding *f)
 		tell_stalled(n, f);
 		break;
 	case RECOVERY_FORGOTTEN:
-		tell(n, "call-forgotten", "call=%" PRIu32 " policy=%s",
+		tell(n, FOUND "call-forgotten call=%" PRIu32 " policy=%s",
 		     f->task->core.task.id, f->why);
 		break;
 	}

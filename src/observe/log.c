@@ -171,12 +171,11 @@ static void put(const struct log_line *l)
 		return;
 }
 
-void log_write(struct log_site *site, enum log_level level, const char *event,
-	       const char *fmt, ...)
+void log_write_va(struct log_site *site, enum log_level level,
+		  const char *event, const char *fmt, va_list ap)
 {
 	struct log_line l;
 	unsigned suppressed;
-	va_list ap;
 
 	if (!site_may_write(site))
 		return;
@@ -185,11 +184,19 @@ void log_write(struct log_site *site, enum log_level level, const char *event,
 					      memory_order_relaxed);
 	if (suppressed)
 		log_line_add(&l, "suppressed=%u", suppressed);
-	va_start(ap, fmt);
 	log_line_add_va(&l, fmt, ap);
-	va_end(ap);
 	log_line_end(&l);
 	put(&l);
+}
+
+void log_write(struct log_site *site, enum log_level level, const char *event,
+	       const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	log_write_va(site, level, event, fmt, ap);
+	va_end(ap);
 }
 
 bool log_flush(cr_ns limit)

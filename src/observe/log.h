@@ -17,6 +17,7 @@
 #ifndef OBSERVE_LOG_H
 #define OBSERVE_LOG_H
 
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -104,6 +105,11 @@ __attribute__((format(printf, 4, 5))) void log_write(struct log_site *site,
 						     enum log_level level,
 						     const char *event,
 						     const char *fmt, ...);
+__attribute__((format(printf, 4, 0))) void log_write_va(struct log_site *site,
+							enum log_level level,
+							const char *event,
+							const char *fmt,
+							va_list ap);
 
 /**
  * log_event(LOG_WARN, "admit-refused", "task=%u why=\"%s\"", id, why);
@@ -119,6 +125,16 @@ __attribute__((format(printf, 4, 5))) void log_write(struct log_site *site,
                                                                                \
 		if (log_wants(level))                                          \
 			log_write(&log_site_, level, event, __VA_ARGS__);      \
+	} while (0)
+
+/** The same for who has been given them; all that come by here have one rate
+ * limit. */
+#define log_event_va(level, event, fmt, ap)                                    \
+	do {                                                                   \
+		static struct log_site log_site_;                              \
+                                                                               \
+		if (log_wants(level))                                          \
+			log_write_va(&log_site_, level, event, fmt, ap);       \
 	} while (0)
 
 /** An event without values: log_plain(LOG_INFO, "drained"); */

@@ -11,6 +11,7 @@
 #include "sim/workload.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -316,12 +317,16 @@ static void gone(void *arg, struct sim_task *t)
 
 static void faulty(void *arg, const struct core_fault *fault, cr_ns now)
 {
-	char text[512];
+	char said[512];
 
 	(void)arg;
-	core_fault_text(fault, text, sizeof(text));
-	log_event(LOG_ERROR, "scheduler-fault", "%s at_ns=%lld goes-on=%s",
-		  text, (long long)now, cr_sched_fallback->name);
+	core_fault_said(fault, said, sizeof(said));
+	log_event(LOG_ERROR, "scheduler-fault",
+		  "policy=%s callback=%s what=\"%s\" rq=%u cpu=%" PRId64
+		  " task=%" PRId64 " said=\"%s\" at_ns=%lld goes-on=%s",
+		  fault->policy, fault->callback, fault->what, fault->rq,
+		  fault->cpu, fault->task, said, (long long)now,
+		  cr_sched_fallback->name);
 }
 
 struct sim_client workload_client(void)

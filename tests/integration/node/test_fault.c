@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "observe/log.h"
+#include "scratch.h"
 #include "traffic.h"
 
 enum { CALLS = 200 };
@@ -49,6 +51,30 @@ static unsigned faults(struct rig *r, char *last, size_t size)
 	return n;
 }
 
+/* The log of all that, an object a line: each fault has its parts as values. */
+static void expect_log(const char *path, unsigned n)
+{
+	static const char *const parts[] = { "policy", "callback", "what", "rq",
+					     "cpu",    "task",	   "said" };
+	FILE *f = fopen(path, "r");
+	json_t *o;
+
+	assert_non_null(f);
+	while ((o = json_loadf(f, JSON_DISABLE_EOF_CHECK, NULL))) {
+		const char *event =
+			json_string_value(json_object_get(o, "event"));
+		bool fault = !strcmp(event, "scheduler-fault");
+
+		for (unsigned i = 0; fault && i < 7; i++)
+			if (!json_object_get(o, parts[i]))
+				fail_msg("no %s", parts[i]);
+		n -= fault;
+		json_decref(o);
+	}
+	assert_int_equal(n, 0);
+	(void)fclose(f);
+}
+
 /* One run queue: exactly one fault a mischief. More: each may commit one. */
 static void sabotage(unsigned workers, unsigned cpus_per_rq)
 {
@@ -64,10 +90,15 @@ static void sabotage(unsigned workers, unsigned cpus_per_rq)
 				       .workers = workers,
 				       .cpus_per_rq = cpus_per_rq };
 	unsigned nrq = cpus_per_rq ? workers / cpus_per_rq : 1, before = 0;
-	char last[512];
+	char last[512], path[SCRATCH_MAX];
+	const struct log_config log = { .level = LOG_ERROR,
+					.format = LOG_JSON,
+					.path = scratch_file(path) };
 	struct traffic t;
+	struct cr_err e;
 	struct rig r;
 
+	assert_int_equal(log_open(&log, &e), 0);
 	rig_open(&r, &o);
 	assert_int_equal(faults(&r, last, sizeof(last)), 0);
 	assert_string_equal(last, "");
@@ -89,6 +120,8 @@ static void sabotage(unsigned workers, unsigned cpus_per_rq)
 	traffic_end(&t);
 	traffic_balance(&t);
 	rig_close(&r);
+	log_close();
+	expect_log(path, before);
 }
 
 #ifdef CR_DEBUG

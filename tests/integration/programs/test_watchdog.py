@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """codec-runner with a library that does not come back from a frame:
 STUCK_RESAMPLER names the object that makes it so."""
+import json
 import os
 
 import pytest
@@ -68,6 +69,25 @@ def test_its_call_ends_and_the_others_go_on(runner, sock, stuck):
     why = d.ctl("call", "query", str(lost["call"]), code=1)
     assert "there is no call" in why and "hung" not in why
     assert d.ctl("call", "stop", str(kept["call"]))["count"]["done"] == 50
+
+
+def test_what_is_found_has_fields(runner, sock, stuck, tmp_path):
+    log = tmp_path / "log"
+    d = runner("--log-format", "json", "--log-file", log)
+    call = start_call(d, sock, **{"out.codec": "amr-wb"})
+    stuck.touch()
+    send(call, sock, 0)
+    watchdog(d, hung=1)
+    stuck.unlink()
+    watchdog(d, stuck_now=0)
+    assert d.stop() == 0
+    told = [json.loads(line) for line in log.read_text().splitlines()]
+    found, back = [e for e in told if e["event"] == "watchdog"]
+    assert list(found) == ["time", "level", "event", "found", "worker",
+                           "call", "for_ms"]
+    assert (found["found"], found["worker"], found["call"]) == (
+        "worker-stuck", 0, call["call"])
+    assert (back["returned"], back["call"]) == ("call", call["call"])
 
 
 def test_a_conversion_is_cancelled(runner, stuck, tmp_path):
