@@ -19,6 +19,8 @@
 
 /* For a thread that is told to end in the middle of a write. */
 #define END_LIMIT (200 * CR_MS)
+/* From a file that cannot be opened again to the next try. */
+#define TRY_EACH CR_SEC
 
 struct lines {
 	char *path;
@@ -28,6 +30,7 @@ struct lines {
 	/* the thread's; before it begins and after it has ended, control's */
 	int fd;
 	char *writing;
+	cr_ns again; /* when to open the file; CR_NEVER: it is open */
 
 	pthread_mutex_t lock; /* protects what follows */
 	pthread_cond_t wake, over;
@@ -140,17 +143,22 @@ static void write_lines(struct lines *l, const char *text, size_t n)
 	(void)pthread_mutex_unlock(&l->lock);
 }
 
-static void open_again(struct lines *l)
+/* @asked: not of itself. */
+static void open_again(struct lines *l, bool asked)
 {
 	struct cr_err e;
 	int fd = open_file(l->path, &e);
 
+	l->again = fd < 0 ? clock_now() + TRY_EACH : CR_NEVER;
 	if (fd < 0) {
-		log_event(LOG_ERROR, "not-reopened", "why=\"%s\"", e.text);
+		if (asked)
+			log_event(LOG_ERROR, "not-reopened", "why=\"%s\"",
+				  e.text);
 		return;
 	}
 	(void)close(l->fd);
 	l->fd = fd;
+	log_event(LOG_INFO, "reopened", "path=\"%s\"", l->path);
 	(void)pthread_mutex_lock(&l->lock);
 	l->stats.reopened++;
 	(void)pthread_mutex_unlock(&l->lock);
@@ -160,8 +168,25 @@ static void open_again(struct lines *l)
 struct errand {
 	size_t bytes;  /* of l->writing */
 	size_t before; /* of them, for the old file */
-	bool reopen, stop;
+	bool reopen, asked, stop;
 };
+
+static struct timespec timespec_of(cr_ns t)
+{
+	return (struct timespec){ .tv_sec = (time_t)(t / CR_SEC),
+				  .tv_nsec = (long)(t % CR_SEC) };
+}
+
+/* Under the lock. */
+static void sleep_until_woken(struct lines *l)
+{
+	const struct timespec end = timespec_of(l->again);
+
+	if (l->again == CR_NEVER)
+		(void)pthread_cond_wait(&l->wake, &l->lock);
+	else
+		(void)pthread_cond_timedwait(&l->wake, &l->lock, &end);
+}
 
 static struct errand wait_for_errand(struct lines *l)
 {
@@ -169,12 +194,13 @@ static struct errand wait_for_errand(struct lines *l)
 	char *full;
 
 	(void)pthread_mutex_lock(&l->lock);
-	while (!l->used && !l->reopen && !l->stopping)
-		(void)pthread_cond_wait(&l->wake, &l->lock);
+	while (!l->used && !l->reopen && !l->stopping && clock_now() < l->again)
+		sleep_until_woken(l);
 	todo = (struct errand){
 		.bytes = l->used,
 		.before = l->reopen ? l->before : l->used,
-		.reopen = l->reopen,
+		.reopen = l->reopen || clock_now() >= l->again,
+		.asked = l->reopen,
 		.stop = l->stopping,
 	};
 	full = l->filling;
@@ -199,7 +225,7 @@ static void *write_thread(void *arg)
 		if (todo.before)
 			write_lines(l, l->writing, todo.before);
 		if (todo.reopen)
-			open_again(l);
+			open_again(l, todo.asked);
 		if (todo.bytes > todo.before)
 			write_lines(l, l->writing + todo.before,
 				    todo.bytes - todo.before);
@@ -290,10 +316,11 @@ int lines_open(struct lines **out, const char *path, size_t bytes,
 	if (!l)
 		return cr_fail(e, -ENOMEM, "out of memory for %s", path);
 	l->fd = -1;
+	l->again = CR_NEVER;
 	(void)pthread_mutex_init(&l->lock, NULL);
-	(void)pthread_cond_init(&l->wake, NULL);
 	(void)pthread_condattr_init(&monotonic);
 	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&l->wake, &monotonic);
 	(void)pthread_cond_init(&l->over, &monotonic);
 	(void)pthread_condattr_destroy(&monotonic);
 	err = start(l, path, bytes, e);
@@ -303,12 +330,6 @@ int lines_open(struct lines **out, const char *path, size_t bytes,
 	}
 	*out = l;
 	return 0;
-}
-
-static struct timespec timespec_of(cr_ns t)
-{
-	return (struct timespec){ .tv_sec = (time_t)(t / CR_SEC),
-				  .tv_nsec = (long)(t % CR_SEC) };
 }
 
 /* Has the thread written all there was? */

@@ -39,9 +39,10 @@ int lines_open(struct lines **l, const char *path, size_t bytes,
 bool lines_put(struct lines *l, const char *text);
 
 /** Open the file by its name again, as somebody has moved it away: lines that
- * have been put until now go into the old one, unless the new one cannot be
- * opened: then all go there, and the log says why. Returns at once. Any thread.
- */
+ * have been put until now go into the old one. If the new one cannot be opened,
+ * the log says why ("not-reopened"), all go into the old one, and it is tried
+ * again each second. The log says, too, when it is open ("reopened"). Returns
+ * at once. Any thread. */
 void lines_reopen(struct lines *l);
 
 /** Any thread. */

@@ -44,7 +44,7 @@ struct daemon {
 	struct lines *records;
 	struct reread reread;
 	struct manager manager;
-	struct event *term, *intr, *hup;
+	struct event *term, *intr, *hup, *again;
 	unsigned signals;
 	int exit_code;
 };
@@ -86,19 +86,41 @@ static void on_signal(evutil_socket_t sig, short what, void *arg)
 	service_drain(d->service, limit);
 }
 
+/* The log, which somebody has moved away. Where it cannot be opened, all goes
+ * into the old file, and it is tried again: nobody sends a second signal. */
+static void reopen_log(struct daemon *d, bool asked)
+{
+	const struct timeval second = { 1, 0 };
+	struct cr_err e = { "" };
+	int err = log_reopen(&e);
+
+	if (err && asked)
+		log_event(LOG_ERROR, "not-reopened", "why=\"%s\"", e.text);
+	if (err) {
+		(void)evtimer_add(d->again, &second);
+		return;
+	}
+	(void)evtimer_del(d->again);
+	if (d->opt.log_file)
+		log_event(LOG_INFO, "reopened", "path=\"%s\"", d->opt.log_file);
+}
+
+static void on_again(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd, (void)what;
+	reopen_log(arg, false);
+}
+
 /* Somebody has moved the files away, or changed the configuration. */
 static void on_hangup(evutil_socket_t sig, short what, void *arg)
 {
 	struct daemon *d = arg;
-	struct cr_err e = { "" };
 
 	(void)sig, (void)what;
 	manager_reloading(&d->manager);
 	if (d->records)
 		lines_reopen(d->records);
-	if (log_reopen(&e))
-		log_event(LOG_ERROR, "not-reopened", "why=\"%s\"", e.text);
-	log_plain(LOG_INFO, "reopened");
+	reopen_log(d, true);
 	reread_config(&d->reread);
 	(void)manager_ready(&d->manager, d->base, d->service);
 }
@@ -122,7 +144,9 @@ static int open_signals(struct daemon *d)
 	d->term = evsignal_new(d->base, SIGTERM, on_signal, d);
 	d->intr = evsignal_new(d->base, SIGINT, on_signal, d);
 	d->hup = evsignal_new(d->base, SIGHUP, on_hangup, d);
-	return d->term && d->intr && d->hup && !event_add(d->term, NULL) &&
+	d->again = evtimer_new(d->base, on_again, d);
+	return d->term && d->intr && d->hup && d->again &&
+			       !event_add(d->term, NULL) &&
 			       !event_add(d->intr, NULL) &&
 			       !event_add(d->hup, NULL)
 		       ? 0
@@ -264,6 +288,8 @@ static void stop(struct daemon *d)
 		event_free(d->intr);
 	if (d->hup)
 		event_free(d->hup);
+	if (d->again)
+		event_free(d->again);
 	manager_close(&d->manager);
 	if (d->base)
 		event_base_free(d->base);

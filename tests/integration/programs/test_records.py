@@ -186,6 +186,39 @@ def test_files_are_opened_again(recorded, sock):
                               "reopened": 1}
 
 
+def test_what_cannot_be_opened_is_told_and_tried_again(daemon, tmp_path):
+    """Nobody sends a second signal."""
+    folder, away = tmp_path / "folder", tmp_path / "away"
+    folder.mkdir()
+    d = daemon("--control-socket", tmp_path / "control", "--records",
+               folder / "records", "--log-file", folder / "log",
+               "--log-format", "json")
+    client = Control(tmp_path / "control")
+    folder.rename(away)
+    d.process.send_signal(signal.SIGHUP)
+
+    def told(path, event):
+        return [e for e in records(path) if e["event"] == event]
+
+    wait_for(lambda: len(told(away / "log", "not-reopened")) == 2)
+    wait_for(lambda: told(away / "log", "config-read"))
+    why = [e["why"] for e in told(away / "log", "not-reopened")]
+    assert sorted(w.partition(":")[0] for w in why) == [
+        str(folder / "log"), str(folder / "records")]
+    assert not told(away / "log", "reopened")
+    assert counts(client)["reopened"] == 0
+    folder.mkdir()
+    wait_for(lambda: counts(client)["reopened"] == 1)
+    wait_for((folder / "log").exists)
+    assert d.stop() == 0
+    # each once, whichever was first
+    assert sorted(e["path"] for name in (away, folder)
+                  for e in told(name / "log", "reopened")) == [
+        str(folder / "log"), str(folder / "records")]
+    assert len(told(away / "log", "not-reopened")) == 2
+    assert told(folder / "log", "exit")
+
+
 def test_a_hangup_without_files_ends_nothing(daemon, tmp_path, sock):
     d = daemon("--control-socket", tmp_path / "control", "--drain-timeout",
                "0s")

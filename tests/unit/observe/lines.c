@@ -136,7 +136,15 @@ static void reopening_follows_the_name(void **state)
 		(void)sched_yield();
 	}
 	assert_int_equal(stats.reopened, 1);
+	/* until there is one */
+	assert_int_equal(mkdir(folder, 0700), 0);
+	while (stats.reopened < 2) {
+		lines_stats(l, &stats);
+		(void)sched_yield();
+	}
+	assert_true(lines_put(l, "seen"));
 	lines_close(l, PATIENCE);
+	expect_text(path, "seen\n");
 }
 
 /* A pipe that nobody reads is a disk that stands still. */
