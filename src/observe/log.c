@@ -51,14 +51,17 @@ static bool use_colour(const struct log_config *c, int fd)
 	return isatty(fd) && !(no_color && *no_color);
 }
 
-static int open_file(const char *path, int how, struct cr_err *e)
+/* What has no reader, as a pipe may have none, is an error, not a wait. */
+static int open_file(const char *path, struct cr_err *e)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | how,
+	int fd = open(path,
+		      O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK,
 		      0644);
 	int err = errno;
 
 	return fd < 0 ? cr_fail(e, -err, "%s: cannot open the log: %s", path,
-				strerror(err))
+				err == ENXIO ? "nobody reads what is there"
+					     : strerror(err))
 		      : fd;
 }
 
@@ -77,7 +80,7 @@ static int open_way(const struct log_config *c, struct log_style *style,
 		style->format = LOG_JOURNAL;
 		return fd >= 0 ? fd : log_journal_open(c->journal, e);
 	}
-	fd = c->path ? open_file(c->path, 0, e) : STDERR_FILENO;
+	fd = c->path ? open_file(c->path, e) : STDERR_FILENO;
 	style->colour =
 		style->format == LOG_TEXT && fd >= 0 && use_colour(c, fd);
 	return fd;
@@ -108,14 +111,13 @@ int log_open(const struct log_config *c, struct cr_err *e)
 	return 0;
 }
 
-/* What has no reader, as a pipe may have none, is an error, not a wait. */
 int log_reopen(struct cr_err *e)
 {
 	int fd;
 
 	if (!out.path)
 		return 0;
-	fd = open_file(out.path, O_NONBLOCK, e);
+	fd = open_file(out.path, e);
 	if (fd < 0)
 		return fd;
 	log_writer_switch(fd);

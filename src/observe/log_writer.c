@@ -188,7 +188,7 @@ static ssize_t write_some(int fd, const char *text, size_t n)
 	(void)pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
 	k = write(fd, text, n);
 	err = errno;
-	if (k < 0 && err == EAGAIN) /* somebody else made it non-blocking */
+	if (k < 0 && err == EAGAIN) /* full; it was opened so, or made so */
 		(void)poll(&p, 1, -1);
 	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	if (k < 0 && is_gone(err) && log_journal_again(fd))

@@ -349,6 +349,22 @@ static void a_log_that_cannot_be_opened_is_an_error(void **state)
 	assert_non_null(strstr(e.text, "/nowhere/log"));
 }
 
+/* Whose opening would wait for a reader. */
+static void a_pipe_that_nobody_reads_is_an_error(void **state)
+{
+	const struct log_config config = { .path = path };
+	struct cr_err e;
+
+	(void)state;
+	(void)unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	(void)alarm(PATIENCE_S);
+	assert_int_equal(log_open(&config, &e), -ENXIO);
+	(void)alarm(0);
+	assert_non_null(strstr(e.text, path));
+	assert_non_null(strstr(e.text, "nobody reads"));
+}
+
 static void a_log_that_was_moved_is_opened_again(void **state)
 {
 	char moved[sizeof(path) + 8];
@@ -409,6 +425,9 @@ int main(void)
 			a_crash_does_not_wait_for_who_reads, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_log_that_cannot_be_opened_is_an_error, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_pipe_that_nobody_reads_is_an_error, set_up,
 			tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_log_that_was_moved_is_opened_again, set_up,
