@@ -60,9 +60,10 @@ static inline unsigned test_below(uint64_t *seed, unsigned n)
 	return (unsigned)((test_random(seed) >> 33) % n);
 }
 
-/** @n, or a tenth of it under a sanitizer, which looks for something else,
- * takes ten times as long, and sees other sets. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/** @n, or a tenth of it under a sanitizer or in an emulator, which look for
+ * something else, take ten times as long, and see other sets. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||           \
+	defined(TEST_EMULATED)
 #define TEST_FEWER(n) ((n) / 10)
 #else
 #define TEST_FEWER(n) (n)
