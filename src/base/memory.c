@@ -10,35 +10,61 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/sanitized.h"
 
 #define KEPT_BYTES (16 << 20)
+#define STATM "/proc/self/statm"
+
+/* STATM of a program that serves; -1: it is opened when it is read. */
+static int kept_statm = -1;
 
 /* Of the limit that leaves least. */
 struct room {
 	uint64_t left, limit;
 	const char *name, *unit; /* to raise it with */
+	int err;		 /* of what is used: nothing is known */
 };
 
-/* Pages of /proc/self/statm (proc(5)): all, and those of data and stacks. */
-static bool read_pages(unsigned long long *all, unsigned long long *data)
+static int open_statm(void)
+{
+	int fd = open(STATM, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int read_statm(int fd, char *text, size_t size)
+{
+	ssize_t n = pread(fd, text, size - 1, 0);
+
+	if (n < 0)
+		return -errno;
+	text[n] = '\0';
+	return 0;
+}
+
+/* Pages (proc(5)): all, and those of data and stacks. 0, or -errno. */
+static int read_pages(unsigned long long *all, unsigned long long *data)
 {
 	char text[128];
-	ssize_t n;
-	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	int err, fd = kept_statm;
 
 	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	(void)close(fd);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
+		fd = open_statm();
+	if (fd < 0)
+		return fd;
+	err = read_statm(fd, text, sizeof(text));
+	if (fd != kept_statm)
+		(void)close(fd);
+	if (err)
+		return err;
 	/* The kernel's numbers fit: NOLINTNEXTLINE(cert-err34-c) */
-	return sscanf(text, "%llu %*u %*u %*u %*u %llu", all, data) == 2;
+	return sscanf(text, "%llu %*u %*u %*u %*u %llu", all, data) == 2
+		       ? 0
+		       : -EPROTO;
 }
 
 static void look(struct room *r, const struct rlimit *limit,
@@ -49,7 +75,10 @@ static void look(struct room *r, const struct rlimit *limit,
 
 	if (limit->rlim_cur == RLIM_INFINITY || left >= r->left)
 		return;
-	*r = (struct room){ left, limit->rlim_cur, name, unit };
+	*r = (struct room){ .left = left,
+			    .limit = limit->rlim_cur,
+			    .name = name,
+			    .unit = unit };
 }
 
 static struct room room(void)
@@ -59,9 +88,13 @@ static struct room room(void)
 	struct rlimit as, ds;
 
 	if (getrlimit(RLIMIT_AS, &as) || getrlimit(RLIMIT_DATA, &ds) ||
-	    (as.rlim_cur == RLIM_INFINITY && ds.rlim_cur == RLIM_INFINITY) ||
-	    !read_pages(&all, &data))
+	    (as.rlim_cur == RLIM_INFINITY && ds.rlim_cur == RLIM_INFINITY))
 		return r;
+	r.err = read_pages(&all, &data);
+	if (r.err) {
+		r.left = 0;
+		return r;
+	}
 	look(&r, &as, all, "RLIMIT_AS", "LimitAS= or ulimit -v");
 	look(&r, &ds, data, "RLIMIT_DATA", "LimitDATA= or ulimit -d");
 	return r;
@@ -78,6 +111,11 @@ int memory_spared(uint64_t reserve, struct cr_err *e)
 
 	if (r.left >= reserve)
 		return 0;
+	if (r.err)
+		return cr_fail(e, -ENOMEM,
+			       "cannot see how much memory is left: " STATM
+			       ": %s; --memory-reserve 0 does without",
+			       strerror(-r.err));
 	return cr_fail(e, -ENOMEM,
 		       "out of memory: %" PRIu64 " MiB are left of %" PRIu64
 		       " (%s), and %" PRIu64 " are kept for what goes on "
@@ -117,4 +155,5 @@ void memory_keep(void)
 	(void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 	(void)mallopt(M_TOP_PAD, KEPT_BYTES / 16);
 	(void)mallopt(M_MMAP_THRESHOLD, 2 * (int)MEMORY_FOR_LIBRARY);
+	kept_statm = open_statm();
 }

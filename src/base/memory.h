@@ -24,11 +24,12 @@
 #define MEMORY_FOR_LIBRARY ((size_t)2 << 20)
 
 /** What the process's own limits (RLIMIT_AS, RLIMIT_DATA) leave, bytes;
- * UINT64_MAX: there is none. A file is read only where there is a limit. */
+ * UINT64_MAX: there is none; 0: there is one, and what is used cannot be seen.
+ * A file is read only where there is a limit. */
 uint64_t memory_left(void);
 
 /** Do the limits leave @reserve bytes? 0; or -ENOMEM with @e, which says which
- * limit, and how to raise it. */
+ * limit, and how to raise it; or what cannot be seen. */
 int memory_spared(uint64_t reserve, struct cr_err *e);
 
 /** Would malloc() give @bytes now? Then nothing is taken. Of @bytes up to
@@ -36,8 +37,10 @@ int memory_spared(uint64_t reserve, struct cr_err *e);
 bool memory_there(size_t bytes);
 
 /** Let malloc() keep memory that is given back for what comes, some of it ready
- * at any time, and have blocks up to MEMORY_FOR_LIBRARY from that. For a
- * program that serves, when it starts. */
+ * at any time, and have blocks up to MEMORY_FOR_LIBRARY from that; and keep a
+ * descriptor to see by what is left, so that this needs none later. For a
+ * program that serves, when it starts: before other threads, and before
+ * anybody can take its descriptors. A child has to do it for itself. */
 void memory_keep(void);
 
 #endif

@@ -77,6 +77,54 @@ static int to_the_end(void)
 	return memory_there(MEMORY_FOR_LIBRARY) ? 3 : 0;
 }
 
+static int limit_to(uint64_t bytes, rlim_t descriptors)
+{
+	const struct rlimit most = { bytes, RLIM_INFINITY };
+	const struct rlimit files = { descriptors, descriptors };
+
+	return setrlimit(RLIMIT_DATA, &most) ||
+	       setrlimit(RLIMIT_NOFILE, &files);
+}
+
+static int kept_one(void)
+{
+	struct cr_err e = { "" };
+	uint64_t left;
+
+	memory_keep();
+	if (limit_to(100 * MIB, 0))
+		return 1;
+	left = memory_left();
+	if (left == 0 || left >= 100 * MIB)
+		return 2;
+	if (memory_spared(left / 2, &e) || *e.text)
+		return 3;
+	if (memory_spared(left + MIB, &e) != -ENOMEM)
+		return 4;
+	return strstr(e.text, "(RLIMIT_DATA)") ? 0 : 5;
+}
+
+static int has_none(void)
+{
+	struct cr_err e = { "" };
+
+	if (limit_to(100 * MIB, 0))
+		return 1;
+	if (memory_left() || memory_spared(1, &e) != -ENOMEM)
+		return 2;
+	if (!strstr(e.text, "statm: Too many open files") ||
+	    !strstr(e.text, "--memory-reserve 0"))
+		return 3;
+	return memory_spared(0, NULL) ? 4 : 0;
+}
+
+static void what_is_left_needs_no_descriptor_that_others_took(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(kept_one), 0);
+	assert_int_equal(in_child(has_none), 0);
+}
+
 static void what_limits_leave_is_known(void **state)
 {
 	(void)state;
@@ -114,6 +162,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_limits_leave_is_known),
+		cmocka_unit_test(
+			what_is_left_needs_no_descriptor_that_others_took),
 		cmocka_unit_test(to_look_at_every_packet_maps_no_memory),
 	};
 
