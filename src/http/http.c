@@ -9,6 +9,7 @@
 #include <event2/buffer.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,16 +41,30 @@ struct http {
 	struct history *history;
 };
 
+/* HEAD has the length of what GET would get (RFC 9110, section 9.3.2). */
+static void tell_length(struct evkeyvalq *out, const struct evbuffer *body)
+{
+	char text[24];
+
+	(void)snprintf(text, sizeof(text), "%zu",
+		       body ? evbuffer_get_length(body) : 0);
+	(void)evhttp_add_header(out, "Content-Length", text);
+}
+
 static void answer(struct evhttp_request *req, int code, const char *type,
 		   struct evbuffer *body)
 {
 	struct evkeyvalq *out = evhttp_request_get_output_headers(req);
+	bool head = evhttp_request_get_command(req) == EVHTTP_REQ_HEAD;
 
+	if (head)
+		tell_length(out, body);
 	(void)evhttp_add_header(out, "Content-Type", type);
 	(void)evhttp_add_header(out, "Cache-Control", "no-store");
 	(void)evhttp_add_header(out, "X-Content-Type-Options", "nosniff");
 	(void)evhttp_add_header(out, "X-Frame-Options", "DENY");
-	gate_reply(req, code, body);
+	/* libevent would send it whatever was asked */
+	gate_reply(req, code, head ? NULL : body);
 }
 
 static void answer_text(struct evhttp_request *req, int code, const char *type,

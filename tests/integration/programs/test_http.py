@@ -2,6 +2,7 @@
 """The live view: metrics that Prometheus reads, a page that a browser draws,
 and what neither strangers nor other sites may do."""
 import json
+import re
 import socket
 import urllib.error
 import urllib.request
@@ -91,6 +92,34 @@ def test_health_and_readiness(daemon, sock):
     assert ask(d, "/healthz") == (200, "ok\n")
     assert ask(d, "/readyz") == (503, "draining\n")
     d.ctl("call", "stop", str(call["call"]))
+
+
+def head_and_get(d, path, version):
+    """The two answers, asked for at once: what stood between them would be taken
+    for the second one's. (status and headers of the first, the second)"""
+    with socket.create_connection(d.ready["http"].split(":"), PATIENCE) as s:
+        s.sendall(f"HEAD {path} HTTP/{version}\r\nHost: localhost\r\n"
+                  "Connection: keep-alive\r\n\r\n"
+                  "GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
+                  "Connection: close\r\n\r\n".encode())
+        told = s.makefile("rb").read().decode()
+    head, rest = told.split("\r\n\r\n", 1)
+    return head, rest
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_head_is_told_of_a_body_and_gets_none(daemon, version):
+    d = daemon("--http", "127.0.0.1:0")
+    for path in ("/healthz", "/readyz", "/state", "/", "/nothing",
+                 "/scheduler"):
+        head, rest = head_and_get(d, path, version)
+        status, body = ask(d, path)
+        assert int(head.split()[1]) == status
+        length = re.search(r"Content-Length: (\d+)", head).group(1)
+        # what /state says changes
+        assert int(length) == len(body.encode()) or path == "/state"
+        assert rest.startswith("HTTP/1.1 200 OK\r\n"), (path, rest)
+        assert rest.endswith("\r\n\r\nok\n")
 
 
 def test_the_scheduler_is_switched_with_leave_only(daemon):
