@@ -4,6 +4,7 @@
  */
 #include "app/runner/rights.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -40,6 +41,18 @@ int rights_give_up(struct rights *to, const struct runner_options *o,
 	return 0;
 }
 
+/* It was read by another user: SIGHUP will find the same. */
+static void tell_of_config(const struct runner_options *o)
+{
+	const char *path = o->from.path;
+
+	if (path && access(path, R_OK))
+		log_event(LOG_WARN, "config-not-readable",
+			  "file=%s uid=%u why=\"%s: SIGHUP cannot read it "
+			  "again\"",
+			  path, (unsigned)geteuid(), strerror(errno));
+}
+
 void rights_tell(const struct rights *r, const struct runner_options *o)
 {
 	log_event(LOG_INFO, "rights", "uid=%u gid=%u sandbox=%s",
@@ -51,4 +64,5 @@ void rights_tell(const struct rights *r, const struct runner_options *o)
 	if (!geteuid())
 		log_event(LOG_WARN, "root",
 			  "why=\"--user gives rights up that are not needed\"");
+	tell_of_config(o);
 }

@@ -300,6 +300,20 @@ def test_root_that_stays_root_is_told(daemon, folder):
 
 
 @ROOT_ONLY
+def test_a_file_of_options_that_only_root_may_read_is_told_of(daemon, folder):
+    """Now, and not first when SIGHUP cannot read it."""
+    path = folder / "options"
+    path.write_text("ring = 9\n")
+    path.chmod(0o600)
+    d = daemon("--user", "nobody", "--config", path)
+    d.logged(f" config-not-readable file={path} uid=",
+             'why="Permission denied: SIGHUP cannot read it again"\n')
+    d = daemon("--config", path)
+    d.logged(" rights ", " ready ")
+    assert "config-not-readable" not in log_of(d)
+
+
+@ROOT_ONLY
 def test_a_file_that_the_user_may_not_write_is_a_failed_start(tmp_path):
     done = subprocess.run([BUILD / "codec-runner", "--config", "none", "--user",
                            "nobody", "--log-file", "/etc/codec-runner.log"],
