@@ -5,8 +5,10 @@
 #include "base/descriptors.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 uint64_t descriptors_limit(void)
 {
@@ -25,6 +27,15 @@ void descriptors_raise(void)
 		return;
 	files.rlim_cur = files.rlim_max;
 	(void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
+int descriptors_standard(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		/* it is the lowest that is free */
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0)
+			return -errno;
+	return 0;
 }
 
 int descriptors_fail(struct cr_err *e, int err, const char *what)

@@ -18,6 +18,12 @@ void descriptors_raise(void);
 /** The soft limit; UINT64_MAX: none. */
 uint64_t descriptors_limit(void);
 
+/** Have the descriptors 0, 1 and 2 be open: those that are not are /dev/null's
+ * from now on. Otherwise the next that is opened would be one of them, and be
+ * read, or written to by who means standard output. Before anything is opened,
+ * by libraries, too. 0, or -errno: there is no /dev/null. */
+int descriptors_standard(void);
+
 /** Fail with @err for want of descriptors: -EMFILE (the process has no more) or
  * -ENFILE (the system). The text has the limit and how to raise it. @what came
  * to a halt: "UDP socket". Returns @err. */

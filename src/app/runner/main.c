@@ -49,6 +49,19 @@ struct daemon {
 	int exit_code;
 };
 
+/* Before libraries are begun, which may open files then: sofia-sip does. */
+static int no_standard;
+
+static void have_standard(void)
+{
+	no_standard = descriptors_standard();
+}
+
+/* clang-format off */
+__attribute__((section(".preinit_array"), used))
+static void (*const before_libraries)(void) = have_standard;
+/* clang-format on */
+
 static void drained(void *arg)
 {
 	struct daemon *d = arg;
@@ -361,6 +374,11 @@ int main(int argc, char **argv)
 	struct cr_err e = { "" };
 	struct rights rights;
 
+	if (no_standard) {
+		(void)fprintf(stderr, "codec-runner: /dev/null: %s\n",
+			      strerror(-no_standard));
+		return 1;
+	}
 	runner_options_parse(&d.opt, argc, argv);
 	if (d.opt.show_schedulers)
 		return runner_show_schedulers(stdout, d.opt.json);

@@ -61,6 +61,14 @@ def test_the_soft_limit_is_raised_at_the_start(daemon, tmp_path):
     d.logged(" descriptors limit=150 before=90 ")
 
 
+def test_what_is_closed_at_the_start_becomes_nothing_else(daemon, tmp_path):
+    """A log to a closed descriptor would go into the next socket or file."""
+    d = daemon(programs=programs_with(tmp_path, "exec <&- 2>&-"))
+    for number in "02":
+        assert os.readlink(f"/proc/{d.process.pid}/fd/{number}") == "/dev/null"
+    assert d.ctl("stats")["log"]["failed"] == 0
+
+
 def test_out_of_descriptors(daemon, sock, tmp_path):
     path, web = tmp_path / "c", free_port(socket.SOCK_STREAM)
     d = daemon("--max-age", "none", "--control-socket", str(path),
