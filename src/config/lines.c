@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 /* Room for the name, " = " and quotation marks on a line with a value. */
 enum { BESIDE_VALUE = 64 };
 
@@ -18,6 +20,16 @@ static bool is_blank(char c)
 static bool is_control(char c)
 {
 	return ((unsigned char)c < ' ' && c != '\t') || c == 127;
+}
+
+/* Where @text stops being UTF-8; @len: it does not. */
+static size_t utf8_end(const char *text, size_t len)
+{
+	size_t at = 0, n;
+
+	while ((n = utf8_length(text + at, len - at)))
+		at += n;
+	return at;
 }
 
 /* Cut blanks off both ends of @text, of @len bytes; it gets a NUL. */
@@ -71,9 +83,21 @@ static char *take_line(struct config_lines *l, size_t *len)
 	return line;
 }
 
+static int not_utf8(struct config_lines *l, const char *line, size_t at,
+		    struct cr_err *e)
+{
+	l->over = true;
+	return cr_fail(
+		e, -EINVAL,
+		"octet %zu (0x%02x) is not UTF-8: save the file as UTF-8",
+		at + 1, (unsigned char)line[at]);
+}
+
 static int check_line(struct config_lines *l, const char *line, size_t len,
 		      struct cr_err *e)
 {
+	size_t end;
+
 	if (memchr(line, '\0', len))
 		return not_text(l, "a NUL byte: this is no text file", e);
 	if (len > CONFIG_LINE)
@@ -85,7 +109,8 @@ static int check_line(struct config_lines *l, const char *line, size_t len,
 			return cr_fail(e, -EINVAL,
 				       "a control character (0x%02x)",
 				       (unsigned char)line[i]);
-	return 0;
+	end = utf8_end(line, len);
+	return end < len ? not_utf8(l, line, end, e) : 0;
 }
 
 /* Takes the quotation marks off *@value. */
@@ -162,5 +187,5 @@ bool config_can_hold(const char *value)
 	for (size_t i = 0; i < len; i++)
 		if (is_control(value[i]))
 			return false;
-	return len <= CONFIG_LINE - BESIDE_VALUE;
+	return len <= CONFIG_LINE - BESIDE_VALUE && utf8_end(value, len) == len;
 }

@@ -42,8 +42,8 @@ int config_lines_next(struct config_lines *l, char **name, char **value,
 /** Has @value to be in quotation marks? */
 bool config_needs_quotes(const char *value);
 
-/** Can a file have @value at all? Not what has control characters, or is too
- * long. */
+/** Can a file have @value at all? Not what has control characters, is no UTF-8,
+ * or is too long. */
 bool config_can_hold(const char *value);
 
 #endif

@@ -68,8 +68,8 @@ static int put_value(FILE *out, const char *name, const char *value,
 
 	if (!config_can_hold(value))
 		return cr_fail(e, -EINVAL,
-			       "--%s: its value has a control character or is "
-			       "too long: no file can have it",
+			       "--%s: its value has a control character, is no "
+			       "UTF-8 or is too long: no file can have it",
 			       name);
 	(void)fprintf(out, "%s = %s%s%s\n", name, mark, value, mark);
 	return 0;

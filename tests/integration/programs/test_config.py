@@ -86,8 +86,10 @@ def test_all_that_is_wrong_is_told_with_its_line(conf):
     (b"ring = " + b"9" * (1 << 19), ":1: a line of 524295 bytes"),
     (b"\n" * (1 << 20) + b"a", ": has more than 1048576 bytes"),
     ("ring = 9\n".encode("utf-16"), ":1: this is UTF-16"),
-    (b"ng = \x1b[2J\n", ":1: a control character (0x1b)")],
-    ids=["crlf", "bom", "nul", "line", "file", "utf-16", "control"])
+    (b"ng = \x1b[2J\n", ":1: a control character (0x1b)"),
+    (b"plugin-dir = /\xe9\n", ":1: octet 15 (0xe9) is not UTF-8")],
+    ids=["crlf", "bom", "nul", "line", "file", "utf-16", "control",
+         "latin-1"])
 def test_any_file_is_read_or_refused(conf, text, told):
     conf.write_bytes(text)
     if told:

@@ -91,6 +91,21 @@ static void what_is_no_text_is_told_once(void **state)
 			    "1 a|1\n2 !a NUL byte: this is no text file\n");
 }
 
+static void another_encoding_is_told_once(void **state)
+{
+	(void)state;
+	/* Latin-1 */
+	assert_string_equal(
+		READ("a = \xc3\xa4\nb = n\xe4he\nc = \xfc\nd = 1\n"),
+		"1 a|\xc3\xa4\n"
+		"2 !octet 6 (0xe4) is not UTF-8: save the file as UTF-8\n");
+	/* a character that the line's end cuts */
+	says(READ("a = \xe2\x82\n"), "1 !octet 5 (0xe2) is not UTF-8");
+	says(READ("# \xfc\n"), "1 !octet 3 (0xfc) is not UTF-8");
+	assert_true(config_can_hold("/\xc3\xa4"));
+	assert_false(config_can_hold("/\xe4"));
+}
+
 static void other_faults_leave_the_next_line_alone(void **state)
 {
 	const char *told = READ("poll\na =\n= 3\nb = \x1b[31m\nc = 3\n");
@@ -134,6 +149,7 @@ int main(void)
 		cmocka_unit_test(lines_end_as_on_any_system),
 		cmocka_unit_test(a_byte_order_mark_is_nothing_or_wrong),
 		cmocka_unit_test(what_is_no_text_is_told_once),
+		cmocka_unit_test(another_encoding_is_told_once),
 		cmocka_unit_test(other_faults_leave_the_next_line_alone),
 		cmocka_unit_test(a_long_line_is_not_repeated),
 	};
