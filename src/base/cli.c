@@ -309,31 +309,60 @@ static int check_operands(const struct cli *c, int argc, char **argv,
 	return optind;
 }
 
-int cli_take(const struct cli *c, int argc, char **argv, bool *given,
-	     struct cr_err *e)
+/* What getopt_long() has found. */
+static int take_next(const struct cli *c, const struct table *t, int val,
+		     char **argv, bool *given, struct cr_err *e)
 {
+	if (val == ':')
+		return cr_fail(e, -EINVAL, "option %s needs an argument",
+			       argv[optind - 1]);
+	if (val == '?')
+		return unknown_option(t, argv, e);
+	return take(c, row_of(c, val), optarg, given, e);
+}
+
+static int tell(const struct cli_faults *to, const struct cr_err *e)
+{
+	to->add(to->arg, e->text);
+	return -EINVAL;
+}
+
+int cli_take(const struct cli *c, int argc, char **argv, bool *given,
+	     const struct cli_faults *faults)
+{
+	bool unknown = false;
+	struct cr_err e;
 	struct table t;
-	int val, rc;
+	int val, rc = 0;
 
 	build_table(c, &t);
 	restart_getopt();
 	while ((val = next_option(&t, argc, argv)) != -1) {
-		if (val == ':')
-			return cr_fail(e, -EINVAL,
-				       "option %s needs an argument",
-				       argv[optind - 1]);
-		if (val == '?')
-			return unknown_option(&t, argv, e);
-		rc = take(c, row_of(c, val), optarg, given, e);
-		if (rc)
-			return rc;
+		unknown |= val == '?';
+		if (take_next(c, &t, val, argv, given, &e))
+			rc = tell(faults, &e);
 	}
-	return check_operands(c, argc, argv, e);
+	if (!unknown && check_operands(c, argc, argv, &e) < 0)
+		rc = tell(faults, &e);
+	return rc ? rc : optind;
+}
+
+static void keep_first(void *arg, const char *why)
+{
+	struct cr_err *e = arg;
+
+	if (!*e->text)
+		(void)cr_fail(e, -EINVAL, "%s", why);
 }
 
 int cli_parse(const struct cli *c, int argc, char **argv, struct cr_err *e)
 {
-	return cli_asked(c, argc, argv) ? 0 : cli_take(c, argc, argv, NULL, e);
+	const struct cli_faults first = { keep_first, e };
+
+	if (cli_asked(c, argc, argv))
+		return 0;
+	e->text[0] = '\0';
+	return cli_take(c, argc, argv, NULL, &first);
 }
 
 int cli_parse_or_exit(const struct cli *c, int argc, char **argv)

@@ -101,8 +101,8 @@ struct cli {
  * Returns the index of the first operand (argc when there is none), 0 when
  * --help, --version or --man was asked for and has been printed to stdout, or
  * -EINVAL with @e: unknown option (with the nearest name), bad value, value
- * out of bounds, wrong number of operands. Rows before the bad one have been
- * written then.
+ * out of bounds, wrong number of operands; the first of these. Rows that are in
+ * order have been written then.
  */
 int cli_parse(const struct cli *c, int argc, char **argv, struct cr_err *e);
 
@@ -111,13 +111,21 @@ int cli_parse(const struct cli *c, int argc, char **argv, struct cr_err *e);
  * with 1 if there is no memory to look at @argv. */
 bool cli_asked(const struct cli *c, int argc, char **argv);
 
+/** Who is told what is wrong with a command line. */
+struct cli_faults {
+	void (*add)(void *arg, const char *why);
+	void *arg;
+};
+
 /**
- * The second half: as cli_parse(), without these questions. @given, if it is
- * not NULL, has an element for each row: those that @argv names become true,
- * and a list starts anew with the first value that @argv has for it.
+ * The second half: as cli_parse(), without these questions, but all that is
+ * wrong is told to @faults. @given, if it is not NULL, has an element for each
+ * row: those that @argv names become true, and a list starts anew with the
+ * first value that @argv has for it. Behind an option that is unknown, operands
+ * are not counted: one may be its value.
  */
 int cli_take(const struct cli *c, int argc, char **argv, bool *given,
-	     struct cr_err *e);
+	     const struct cli_faults *faults);
 
 /** The last value that @argv has for the option @name, which takes one, or
  * NULL. What else is wrong with @argv does not count. Changes nothing. */

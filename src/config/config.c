@@ -144,13 +144,17 @@ static void read_file(struct config *c, const char *path, bool must)
 
 /* --- the command line --- */
 
+static void add_fault(void *arg, const char *why)
+{
+	config_faults_add(arg, "%s", why);
+}
+
 static void take_command_line(struct config *c, const struct config_ask *ask)
 {
+	const struct cli_faults faults = { add_fault, &c->faults };
 	bool given[CLI_MAX_OPTS] = { false };
-	struct cr_err e = { "" };
 
-	if (cli_take(ask->cli, ask->argc, ask->argv, given, &e) < 0)
-		config_faults_add(&c->faults, "%s", e.text);
+	(void)cli_take(ask->cli, ask->argc, ask->argv, given, &faults);
 	for (unsigned i = 0; i < CLI_MAX_OPTS; i++)
 		if (given[i])
 			c->origin[i].source = CONFIG_COMMAND_LINE;

@@ -99,6 +99,13 @@ def test_any_file_is_read_or_refused(conf, text, told):
         assert (found["ring"], found["poll"]) == (["9"], ["yes"])
 
 
+def test_all_that_is_wrong_with_a_command_line_is_told():
+    told = run("--config", "none", "--check-config", "--log-level=loud",
+               "--bogus", "--ring=1", code=2)
+    where = re.findall(r"^codec-runner: .*?--([a-z-]+)", told, re.MULTILINE)
+    assert where == ["log-level", "bogus", "ring"]
+
+
 def test_what_is_no_file_is_refused(conf):
     assert "is a directory" in run("--config", conf.parent, code=2)
     assert "No such file" in run("--config", conf, code=2)

@@ -163,6 +163,60 @@ static void a_list_has_an_end(void **state)
 	assert_int_equal(v.set.count, CLI_MAX_LIST);
 }
 
+static void keep_lines(void *arg, const char *why)
+{
+	FILE *f = arg;
+
+	(void)fprintf(f, "%s\n", why);
+}
+
+/* What cli_take() says of words, a line each; and what it returns. */
+static int take_all(const struct cli *c, int argc, char **argv, bool *given,
+		    char *told, size_t size)
+{
+	FILE *f = fmemopen(told, size, "w");
+	const struct cli_faults faults = { keep_lines, f };
+	int first;
+
+	assert_non_null(f);
+	first = cli_take(c, argc, argv, given, &faults);
+	assert_int_equal(fclose(f), 0);
+	return first;
+}
+
+static void all_that_is_wrong_is_told(void **state)
+{
+	static char words[][16] = { "thing", "a",   "--limit=x",
+				    "b",     "-p0", "--load",
+				    "8",     "c",   "--output" };
+	static char bogus[] = "--bogus";
+	char *argv[11], told[1024] = "";
+
+	(void)state;
+	for (unsigned i = 0; i < 9; i++)
+		argv[i] = words[i];
+	argv[9] = NULL;
+	v = start;
+	assert_int_equal(take_all(&cli, 9, argv, NULL, told, sizeof(told)),
+			 -EINVAL);
+	assert_string_equal(
+		told, "--limit: \"x\" is not a time with its unit such as 20ms "
+		      "or 1.5s\n"
+		      "--port: 0 is out of bounds (1 to 65535)\n"
+		      "option --output needs an argument\n"
+		      "unexpected operand \"c\"\n");
+	assert_int_equal(v.load, 8000000); /* what is in order is taken */
+	/* what is behind it may be its value */
+	argv[0] = words[0];
+	argv[1] = bogus;
+	argv[2] = words[2];
+	argv[3] = NULL;
+	assert_int_equal(take_all(&cli, 3, argv, NULL, told, sizeof(told)),
+			 -EINVAL);
+	assert_non_null(strstr(told, "unknown option --bogus\n--limit: "));
+	assert_null(strstr(told, "operand"));
+}
+
 static const struct cli *with_file(void)
 {
 	static struct cli c;
@@ -181,14 +235,15 @@ static void where_there_is_a_file_flags_have_a_word(void **state)
 	char *argv[] = { words[0], words[1], words[2], words[3],
 			 words[4], words[5], NULL };
 	bool given[CLI_MAX_OPTS] = { false };
-	struct cr_err e = { "" };
+	char told[256];
 
 	(void)state;
 	v = start;
 	v.verbose = true;
 	v.admission = false;
 	v.set = (struct cli_list){ .item = { "old", "older" }, .count = 2 };
-	assert_int_equal(cli_take(with_file(), 6, argv, given, &e), 5);
+	assert_int_equal(
+		take_all(with_file(), 6, argv, given, told, sizeof(told)), 5);
 	assert_false(v.verbose);
 	assert_true(v.admission);
 	assert_int_equal(v.set.count, 1);
@@ -199,8 +254,10 @@ static void where_there_is_a_file_flags_have_a_word(void **state)
 					 rows[i].flag == &v.admission ||
 					 rows[i].list == &v.set);
 	(void)strcpy(words[2], "--verbose=yep");
-	assert_int_equal(cli_take(with_file(), 6, argv, given, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "--verbose: \"yep\" is not yes or no"));
+	assert_int_equal(
+		take_all(with_file(), 6, argv, given, told, sizeof(told)),
+		-EINVAL);
+	assert_non_null(strstr(told, "--verbose: \"yep\" is not yes or no"));
 }
 
 static void a_value_is_peeked_at_whatever_else_is_wrong(void **state)
@@ -300,6 +357,7 @@ int main(void)
 		cmocka_unit_test(every_kind_is_read_among_operands),
 		cmocka_unit_test(what_is_not_given_keeps_its_default),
 		cmocka_unit_test(errors_name_the_option_and_the_way_out),
+		cmocka_unit_test(all_that_is_wrong_is_told),
 		cmocka_unit_test(where_there_is_a_file_flags_have_a_word),
 		cmocka_unit_test(a_value_is_peeked_at_whatever_else_is_wrong),
 		cmocka_unit_test(a_value_as_text_sets_the_same),
