@@ -365,6 +365,17 @@ int cli_parse(const struct cli *c, int argc, char **argv, struct cr_err *e)
 	return cli_take(c, argc, argv, NULL, &first);
 }
 
+int cli_flush(const char *program)
+{
+	int err = fflush(stdout) ? errno : 0;
+
+	if (!err && !ferror(stdout))
+		return 0;
+	(void)fprintf(stderr, "%s: standard output: %s\n", program,
+		      strerror(err ? err : EIO));
+	return 1;
+}
+
 int cli_parse_or_exit(const struct cli *c, int argc, char **argv)
 {
 	struct cr_err e = { "" };
@@ -373,7 +384,7 @@ int cli_parse_or_exit(const struct cli *c, int argc, char **argv)
 	if (first > 0)
 		return first;
 	if (!first)
-		exit(fflush(stdout) ? 1 : 0);
+		exit(cli_flush(c->program));
 	(void)fprintf(stderr, "%s: %s\nTry '%s --help'.\n", c->program, e.text,
 		      c->program);
 	exit(2);

@@ -367,6 +367,12 @@ static int serve(struct daemon *d)
 	return d->exit_code;
 }
 
+/* The exit code of what has only printed. */
+static int printed(int err)
+{
+	return cli_flush("codec-runner") || err;
+}
+
 int main(int argc, char **argv)
 {
 	static struct daemon d;
@@ -381,9 +387,9 @@ int main(int argc, char **argv)
 	}
 	runner_options_parse(&d.opt, argc, argv);
 	if (d.opt.show_schedulers)
-		return runner_show_schedulers(stdout, d.opt.json);
+		return printed(runner_show_schedulers(stdout, d.opt.json));
 	if (d.opt.show_codecs)
-		return runner_show_codecs(stdout, &d.opt);
+		return printed(runner_show_codecs(stdout, &d.opt));
 	/* what a pinned worker gives to control messages or to the log, its
 	 * calls wait for: before the first thread */
 	cpu_list_avoid(&d.opt.placement.pin);

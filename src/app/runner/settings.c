@@ -43,7 +43,7 @@ _Noreturn static void refuse(const struct runner_options *o)
 
 _Noreturn static void end_printing(void)
 {
-	exit(fflush(stdout) ? 1 : 0);
+	exit(cli_flush(rows_cli.program));
 }
 
 static void dump(const struct runner_options *o)

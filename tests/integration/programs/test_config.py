@@ -106,6 +106,18 @@ def test_all_that_is_wrong_with_a_command_line_is_told():
     assert where == ["log-level", "bogus", "ring"]
 
 
+@pytest.mark.parametrize("asked", [
+    "--check-config", "--dump-config", "--example-config", "--schedulers",
+    "--help"])
+def test_what_cannot_be_printed_is_told(asked):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([BUILD / "codec-runner", "--config", "none",
+                               asked], stdout=full, stderr=subprocess.PIPE,
+                              text=True, timeout=PATIENCE)
+    assert (done.returncode, done.stderr) == (
+        1, "codec-runner: standard output: No space left on device\n")
+
+
 def test_what_is_no_file_is_refused(conf):
     assert "is a directory" in run("--config", conf.parent, code=2)
     assert "No such file" in run("--config", conf, code=2)
