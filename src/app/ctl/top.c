@@ -28,8 +28,18 @@ enum { LIMIT = 20 };
 
 static const char *const sorts[] = { NODE_TOP_NAMES };
 
-/* What it waits for. */
-enum { TIMER, KEY, INTERRUPT, TERMINATE, RESIZED, CONTINUED, EVENTS };
+/* What it waits for; from KEY on only where keys are read. */
+enum {
+	TIMER,
+	INTERRUPT,
+	TERMINATE,
+	RESIZED,
+	CONTINUED,
+	KEY,
+	QUIT,
+	HANGUP,
+	EVENTS
+};
 
 struct topping {
 	struct ctl_top *top;
@@ -77,12 +87,20 @@ static void take_key(struct topping *w, char key)
 
 /* --- events: each ends the wait --- */
 
+/* Each would end the program by itself, too, but leave the terminal as it is.
+ */
+static bool ends(evutil_socket_t sig)
+{
+	return sig == SIGINT || sig == SIGTERM || sig == SIGQUIT ||
+	       sig == SIGHUP;
+}
+
 static void on_event(evutil_socket_t fd, short what, void *arg)
 {
 	struct topping *w = arg;
 
 	(void)what;
-	if (fd == SIGINT || fd == SIGTERM)
+	if (ends(fd))
 		w->stop = true;
 	if (fd == SIGCONT && w->keys)
 		read_keys(w); /* the shell has taken it back */
@@ -113,12 +131,14 @@ static bool open_events(struct topping *w)
 	w->event[TIMER] = evtimer_new(base, on_event, w);
 	w->event[INTERRUPT] = evsignal_new(base, SIGINT, on_event, w);
 	w->event[TERMINATE] = evsignal_new(base, SIGTERM, on_event, w);
+	w->event[QUIT] = evsignal_new(base, SIGQUIT, on_event, w);
+	w->event[HANGUP] = evsignal_new(base, SIGHUP, on_event, w);
 	w->event[RESIZED] = evsignal_new(base, SIGWINCH, on_event, w);
 	w->event[CONTINUED] = evsignal_new(base, SIGCONT, on_event, w);
 	w->event[KEY] =
 		event_new(base, STDIN_FILENO, EV_READ | EV_PERSIST, on_key, w);
 	for (unsigned i = 0; i < EVENTS; i++)
-		ok &= w->event[i] && (i == TIMER || (i == KEY && !w->keys) ||
+		ok &= w->event[i] && (i == TIMER || (i >= KEY && !w->keys) ||
 				      !event_add(w->event[i], NULL));
 	return ok;
 }

@@ -220,7 +220,7 @@ class Terminal:
         return code
 
 
-@pytest.mark.parametrize("how", ["q", "\x03", "TERM"])
+@pytest.mark.parametrize("how", ["q", "\x03", "\x1c", "TERM", "HUP"])
 def test_keys_choose_and_the_terminal_is_given_back(node, sock, how):
     d, client = node
     start(client, sock)
@@ -232,8 +232,8 @@ def test_keys_choose_and_the_terminal_is_given_back(node, sock, how):
                       ("xyl", "loss")):
         t.press(key)
         t.until(f"by {sort}, over")
-    if how == "TERM":
-        t.process.send_signal(signal.SIGTERM)
+    if how in ("TERM", "HUP"):
+        t.process.send_signal(signal.Signals["SIG" + how])
     else:
         t.press(how)
     assert t.end() == 0
