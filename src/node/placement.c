@@ -145,7 +145,7 @@ static void choose_rx(const struct topology *t,
 
 static int choose_pinned(struct placement *p, const struct topology *t,
 			 const struct placement_wish *wish,
-			 const struct cpu_list *rx, struct cr_err *e)
+			 const struct cpu_list *rx, struct placement_fault *f)
 {
 	if (wish->pin)
 		p->pin = *wish->pin;
@@ -156,20 +156,22 @@ static int choose_pinned(struct placement *p, const struct topology *t,
 	if (!p->pin.count) /* the receivers have all */
 		p->pin.cpu[p->pin.count++] = t->cpu[0].cpu;
 	p->workers = wish->workers ? wish->workers : p->pin.count;
-	if (p->workers > p->pin.count)
-		return cr_fail(e, -EINVAL,
-			       "--workers: more than CPUs to pin them to; name "
-			       "the CPUs with --pin, or --pin none");
+	if (p->workers > p->pin.count) {
+		f->option = "workers";
+		return cr_fail(&f->why, -EINVAL,
+			       "more than CPUs to pin them to; name the CPUs "
+			       "with --pin, or --pin none");
+	}
 	p->pin.count = p->workers;
 	return 0;
 }
 
 static int choose_workers(struct placement *p, const struct topology *t,
 			  const struct placement_wish *wish,
-			  const struct cpu_list *rx, struct cr_err *e)
+			  const struct cpu_list *rx, struct placement_fault *f)
 {
 	if (!wish->pin_none)
-		return choose_pinned(p, t, wish, rx, e);
+		return choose_pinned(p, t, wish, rx, f);
 	p->workers = wish->workers
 			     ? wish->workers
 			     : most(t->count - least(rx->count, t->count), 1);
@@ -228,7 +230,7 @@ static void queues_by_cache(struct placement *p, const struct topology *t)
 }
 
 static int choose_queues(struct placement *p, const struct topology *t,
-			 int run_queues, struct cr_err *e)
+			 int run_queues, struct placement_fault *f)
 {
 	unsigned each = (unsigned)run_queues;
 
@@ -241,11 +243,13 @@ static int choose_queues(struct placement *p, const struct topology *t,
 	}
 	if (!each)
 		each = p->workers;
-	if (each > p->workers)
-		return cr_fail(e, -EINVAL,
-			       "--run-queues: %u workers per run queue, but "
-			       "there are only %u",
+	if (each > p->workers) {
+		f->option = "run-queues";
+		return cr_fail(&f->why, -EINVAL,
+			       "%u workers per run queue, but there are only "
+			       "%u",
 			       each, p->workers);
+	}
 	for (unsigned left = p->workers; left; left -= least(each, left))
 		p->rq_cpus[p->nrq++] = least(each, left);
 	return 0;
@@ -262,7 +266,8 @@ static void cut_pin(struct placement_wish *wish, struct cpu_list *pin)
 }
 
 int placement_make(struct placement *out, const struct topology *t,
-		   const struct placement_wish *wished, struct cr_err *e)
+		   const struct placement_wish *wished,
+		   struct placement_fault *f)
 {
 	struct placement_wish cut = *wished;
 	const struct placement_wish *wish = &cut;
@@ -279,9 +284,9 @@ int placement_make(struct placement *out, const struct topology *t,
 		p.rx_cpu[i] = wish->rx_none || !rx.count
 				      ? -1
 				      : (int)rx.cpu[i % rx.count];
-	err = choose_workers(&p, t, wish, &rx, e);
+	err = choose_workers(&p, t, wish, &rx, f);
 	if (!err)
-		err = choose_queues(&p, t, wish->run_queues, e);
+		err = choose_queues(&p, t, wish->run_queues, f);
 	if (!err)
 		*out = p;
 	return err;

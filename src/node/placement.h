@@ -15,6 +15,7 @@
 #define NODE_PLACEMENT_H
 
 #include "base/topology.h"
+#include "cr/error.h"
 #include "cr/sched.h"
 #include "node/info.h"
 
@@ -43,10 +44,16 @@ struct placement {
 	unsigned nrq;
 };
 
-/** 0, or -EINVAL with @e, which begins with the option's name: more workers
- * than CPUs to pin them to, or than can be; more in a run queue than there are.
- */
+/** What is wrong with a wish. */
+struct placement_fault {
+	const char *option; /**< the name of the one to blame: "workers" */
+	struct cr_err why;
+};
+
+/** 0, or -EINVAL with @f: more workers than CPUs to pin them to, or than can
+ * be; more in a run queue than there are. */
 int placement_make(struct placement *p, const struct topology *t,
-		   const struct placement_wish *wish, struct cr_err *e);
+		   const struct placement_wish *wish,
+		   struct placement_fault *f);
 
 #endif

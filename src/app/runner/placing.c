@@ -4,7 +4,6 @@
  */
 #include "app/runner/placing.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* CPUs of --pin or --rx-cpu. NULL: not given, none, or wrong, which is told. */
@@ -38,18 +37,6 @@ static const struct cpu_list *allowed_at_start(void)
 	return &allowed;
 }
 
-/* "--workers: more than ...": of an option that the file may have. */
-static void blame(struct runner_options *o, const char *why)
-{
-	char option[32];
-	int n = 0;
-
-	if (sscanf(why, "--%31[a-z-]: %n", option, &n) == 1 && n)
-		config_blame(&o->from, option, 0, why + n);
-	else
-		config_blame(&o->from, NULL, 0, why);
-}
-
 void placing_do(struct runner_options *o, const struct placing_ask *ask)
 {
 	const struct cpu_list *allowed = allowed_at_start();
@@ -66,13 +53,13 @@ void placing_do(struct runner_options *o, const struct placing_ask *ask)
 		.pin = cpus(o, "pin", ask->pin, &pin, allowed),
 		.rx = cpus(o, "rx-cpu", ask->rx, &rx, allowed),
 	};
-	struct cr_err e = { "" };
+	struct placement_fault f;
 
 	if (o->from.faults.n != faults)
 		return;
 	topology_read(&o->topology, TOPOLOGY_ROOT, allowed);
-	if (placement_make(&o->placement, &o->topology, &wish, &e)) {
-		blame(o, e.text);
+	if (placement_make(&o->placement, &o->topology, &wish, &f)) {
+		config_blame(&o->from, f.option, 0, f.why.text);
 		return;
 	}
 	node->workers = p->workers;

@@ -71,7 +71,7 @@ struct asked {
 #define AUTO .run_queues = PLACEMENT_QUEUES_AUTO
 
 static int make(struct placement *p, const struct topology *t,
-		const struct asked *a, struct cr_err *e)
+		const struct asked *a, struct placement_fault *f)
 {
 	struct placement_wish wish = { .workers = a->workers,
 				       .receivers = a->receivers,
@@ -81,25 +81,25 @@ static int make(struct placement *p, const struct topology *t,
 	wish.pin_none = a->pin && !strcmp(a->pin, "none");
 	wish.rx_none = a->rx && !strcmp(a->rx, "none");
 	if (a->pin && !wish.pin_none) {
-		assert_int_equal(cpu_list_parse(&pin, a->pin, e), 0);
+		assert_int_equal(cpu_list_parse(&pin, a->pin, &f->why), 0);
 		wish.pin = &pin;
 	}
 	if (a->rx && !wish.rx_none) {
-		assert_int_equal(cpu_list_parse(&rx, a->rx, e), 0);
+		assert_int_equal(cpu_list_parse(&rx, a->rx, &f->why), 0);
 		wish.rx = &rx;
 	}
-	return placement_make(p, t, &wish, e);
+	return placement_make(p, t, &wish, f);
 }
 
 static void expect(const struct topology *t, struct asked asked,
 		   const char *want)
 {
-	struct cr_err e = { "" };
+	struct placement_fault f;
 	struct placement p;
 	char text[2000];
 
-	if (make(&p, t, &asked, &e))
-		fail_msg("%s", e.text);
+	if (make(&p, t, &asked, &f))
+		fail_msg("%s: %s", f.option, f.why.text);
 	as_text(&p, text, sizeof(text));
 	assert_string_equal(text, want);
 }
@@ -107,11 +107,12 @@ static void expect(const struct topology *t, struct asked asked,
 static void refuse(const struct topology *t, struct asked asked,
 		   const char *option)
 {
-	struct cr_err e = { "" };
+	struct placement_fault f;
 	struct placement p;
 
-	assert_int_equal(make(&p, t, &asked, &e), -22); /* -EINVAL */
-	assert_ptr_equal(strstr(e.text, option), e.text);
+	assert_int_equal(make(&p, t, &asked, &f), -22); /* -EINVAL */
+	assert_string_equal(f.option, option);
+	assert_int_not_equal(*f.why.text, '\0');
 }
 
 static void small_machines_have_one_receiver_and_one_run_queue(void **state)
@@ -131,12 +132,12 @@ static void larger_ones_have_a_receiver_for_eight_workers(void **state)
 	struct topology ten = machine(1, 10, 1), big = machine(1, 64, 1);
 	struct topology most = machine(1, 256, 1);
 	struct placement p;
-	struct cr_err e;
+	struct placement_fault f;
 
 	(void)state;
 	expect(&ten, (struct asked){ AUTO }, "0,1 | 2-9");
 	expect(&big, (struct asked){ AUTO }, "0,1,2,3,4,5,6,7 | 8-35 / 36-63");
-	assert_int_equal(make(&p, &most, &(struct asked){ AUTO }, &e), 0);
+	assert_int_equal(make(&p, &most, &(struct asked){ AUTO }, &f), 0);
 	assert_int_equal(p.receivers, 29);
 	assert_int_equal(p.workers, 227);
 	assert_int_equal(p.nrq, 8);
@@ -217,10 +218,10 @@ static void what_cannot_be_is_refused_by_its_name(void **state)
 	struct topology two = machine(1, 2, 1);
 
 	(void)state;
-	refuse(&two, (struct asked){ .workers = 2, AUTO }, "--workers: ");
+	refuse(&two, (struct asked){ .workers = 2, AUTO }, "workers");
 	refuse(&two, (struct asked){ .pin = "1", .workers = 2, AUTO },
-	       "--workers: ");
-	refuse(&two, (struct asked){ .run_queues = 2 }, "--run-queues: ");
+	       "workers");
+	refuse(&two, (struct asked){ .run_queues = 2 }, "run-queues");
 }
 
 /* Whatever the machine and the wish: every CPU of the pinned workers once, all
@@ -229,7 +230,7 @@ static void no_cpu_is_given_twice(void **state)
 {
 	static struct placement p;
 	unsigned tried = 0;
-	struct cr_err e;
+	struct placement_fault f;
 
 	(void)state;
 	for (unsigned caches = 1; caches <= 9; caches++)
@@ -244,7 +245,7 @@ static void no_cpu_is_given_twice(void **state)
 					     &(struct asked){ .receivers =
 								      receivers,
 							      AUTO },
-					     &e),
+					     &f),
 					0);
 				assert_int_equal(p.pin.count, p.workers);
 				for (unsigned i = 0; i < p.workers; i++)
