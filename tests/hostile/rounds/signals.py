@@ -33,38 +33,49 @@ def fixed(folder):
 
 
 def kill_and_start(scene):
-    """It is killed while calls are up and calls end. What the records have is
-    whole, but for a last line."""
+    """It is killed while calls are up and calls end. What was written is there
+    then, and whole, but for a last line."""
     folder = scene.folder / "victim"
     folder.mkdir()
-    options, told, ended = fixed(folder), {"kills": 0, "ended": 0}, 0
+    options, told = fixed(folder), {"kills": 0, "ended": 0, "ending": 0}
     end = time.monotonic() + scene.seconds
     while time.monotonic() < end or told["kills"] < 2:
         node = Node(folder, scene.rng.randrange(4), options)
         try:
-            ended += 1 + up_and_down(node, scene.rng)
-            wait_for("calls that have ended are written", lambda: node.ask(
-                "stats")["records"]["written"] >= 1)
+            up, ended = up_and_down(node, scene.rng)
+            wait_for("all calls that have ended are written", lambda: node.ask(
+                "stats")["records"]["written"] == ended)
+            told["ended"] += ended
+            told["ending"] += end_some(node, up, scene.rng)
         finally:
             node.kill()
         told["kills"] += 1
     node = Node(folder, 0, options)
     node.stop()
-    lines = (folder / "records").read_text().splitlines()
-    broken = 0
-    for line in lines:
-        try:
-            json.loads(line)
-        except ValueError:
-            broken += 1
-    told["ended"], told["records"], told["cut"] = ended + 1, len(lines), broken
-    if broken > told["kills"] or len(lines) > ended + 1 + broken:
+    told["ended"] += 1  # its own
+    told |= dict(zip(("records", "cut"), whole_and_cut(folder / "records")))
+    missing = told["ended"] - told["records"]
+    if told["cut"] > told["kills"] or not \
+            -told["ending"] <= missing <= told["cut"]:
         raise Wrong(f"records: {told}")
     return told
 
 
+def whole_and_cut(path):
+    """How many lines are records, and how many are not."""
+    whole = cut = 0
+    for line in path.read_text().splitlines():
+        try:
+            json.loads(line)
+            whole += 1
+        except ValueError:
+            cut += 1
+    return whole, cut
+
+
 def up_and_down(node, rng):
-    """Calls, some of which end. How many have."""
+    """Calls, some of which end. Those that are up; and how many have ended of
+    all that the node had."""
     calls = [node.ask("call.start", **{
         "in": {"codec": "pcmu"}, "port": rng.choice(("own", "shared")),
         "out": {"codec": "pcma", "address": f"{HOST}:9"}})["call"]
@@ -73,4 +84,12 @@ def up_and_down(node, rng):
     for call in calls[:ended]:
         node.ask("call.stop", call=call)
     Control(node.path)  # a client that is there when it dies
-    return ended
+    return calls[ended:], ended + 1  # that of meet()
+
+
+def end_some(node, calls, rng):
+    """Nobody waits for their ends. How many."""
+    some = calls[:rng.randrange(len(calls) + 1)]
+    for call in some:
+        node.control.send("call.stop", {"call": call})
+    return len(some)
