@@ -22,9 +22,12 @@ static bool is_file(int fd)
 	return !syscall(SYS_fstat, fd, &st) && S_ISREG(st.st_mode);
 }
 
+/* O_TMPFILE has O_DIRECTORY in it. */
 static mode_t mode_of(int flags, va_list more)
 {
-	return flags & (O_CREAT | O_TMPFILE) ? (mode_t)va_arg(more, int) : 0;
+	bool has = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
+
+	return has ? (mode_t)va_arg(more, int) : 0;
 }
 
 int open(const char *path, int flags, ...)
