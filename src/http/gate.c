@@ -4,9 +4,8 @@
  * by its descriptor and the number of its socket: a descriptor that is closed,
  * or another socket's, was left by it.
  *
- *          accepted        before the next poll         descriptor closed
- *   (none) --------> fresh -------------------> guest -------------------->
- * (none)
+ *        accepted         before the next poll         descriptor closed
+ *   none ---------> fresh ---------------------> guest ------------------> none
  */
 #include "http/gate.h"
 

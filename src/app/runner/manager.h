@@ -5,8 +5,9 @@
  * workers advance.
  *
  *   manager_ready()      READY=1, then every few seconds STATUS=, and
- * WATCHDOG=1 unless a worker is lost: stuck, and without another thread for its
- * place manager_reloading()  RELOADING=1; manager_ready() follows
+ *                        WATCHDOG=1 unless a worker is lost: stuck, and without
+ *                        another thread for its place
+ *   manager_reloading()  RELOADING=1; manager_ready() follows
  *   manager_stopping()   STOPPING=1; no watchdog from then on
  *
  * Thread rule: the event base's thread.
