@@ -144,6 +144,14 @@ bool memory_there(size_t bytes)
 }
 #endif
 
+/* "{}," takes some 200 bytes, and nothing takes more for its length. */
+enum { JSON_BYTE = 64, JSON_LEAST = 4096 };
+
+bool memory_for_json(size_t bytes)
+{
+	return memory_there(JSON_BYTE * bytes + JSON_LEAST);
+}
+
 /* Memory of calls that have ended is for those that come: to give it to the
  * system and have it back costs a page fault for each page of each request.
  *

@@ -36,6 +36,10 @@ int memory_spared(uint64_t reserve, struct cr_err *e);
  * MEMORY_FOR_LIBRARY it asks the system only now and then. */
 bool memory_there(size_t bytes);
 
+/** Would jansson have what it takes for @bytes of JSON? Ask before it reads
+ * them: 2.14 writes behind the token that it collects if that cannot grow. */
+bool memory_for_json(size_t bytes);
+
 /** Let malloc() keep memory that is given back for what comes, some of it ready
  * at any time, and have blocks up to MEMORY_FOR_LIBRARY from that; and keep a
  * descriptor to see by what is left, so that this needs none later. For a

@@ -15,6 +15,7 @@
 
 #include "base/address.h"
 #include "base/descriptors.h"
+#include "base/memory.h"
 #include "http/gate.h"
 #include "http/history.h"
 #include "http/metrics.h"
@@ -237,9 +238,10 @@ static json_t *body_of(struct evhttp_request *req)
 	size_t n = evbuffer_get_length(in);
 	const unsigned char *text = evbuffer_pullup(in, -1);
 
-	return text ? json_loadb((const char *)text, n, JSON_REJECT_DUPLICATES,
-				 NULL)
-		    : NULL;
+	return text && memory_for_json(n)
+		       ? json_loadb((const char *)text, n,
+				    JSON_REJECT_DUPLICATES, NULL)
+		       : NULL;
 }
 
 static void post_scheduler(struct http *h, struct evhttp_request *req)

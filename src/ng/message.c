@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "ng/bencode.h"
 #include "ng/text.h"
 
@@ -29,8 +30,13 @@ static int read_cookie(struct ng_message *out, const char *text, size_t bytes,
 static json_t *read_json(const char *text, size_t bytes, struct cr_err *e)
 {
 	json_error_t why;
-	json_t *o = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &why);
+	json_t *o;
 
+	if (!memory_for_json(bytes)) {
+		(void)cr_fail(e, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	o = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &why);
 	if (!o)
 		(void)cr_fail(e, -EINVAL, "JSON, octet %d: %s", why.position,
 			      why.text);

@@ -226,6 +226,10 @@ void answer(struct peer *p, const char *text, size_t bytes)
 	int code = jsonrpc_parse(&b.doc, text, bytes, &why);
 
 	p->server->count.messages_in++;
+	if (code == RPC_INTERNAL) { /* it would wait for its reply */
+		peer_unanswered(p);
+		return;
+	}
 	if (code) {
 		peer_refuse(p, code, why.text);
 		return;

@@ -7,15 +7,22 @@
 
 #include <string.h>
 
+#include "base/memory.h"
+
 int jsonrpc_parse(struct jsonrpc_doc *doc, const char *text, size_t bytes,
 		  struct cr_err *why)
 {
 	json_error_t error;
-	json_t *root = json_loadb(
-		text, bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
-	bool batch = json_is_array(root);
-	size_t count = batch ? json_array_size(root) : 1;
+	json_t *root;
+	size_t count;
+	bool batch;
 
+	if (!memory_for_json(bytes))
+		return cr_fail(why, RPC_INTERNAL, "out of memory");
+	root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
+			  &error);
+	batch = json_is_array(root);
+	count = batch ? json_array_size(root) : 1;
 	if (!root)
 		return cr_fail(why, RPC_PARSE_ERROR,
 			       "Parse error: line %d column %d: %s", error.line,

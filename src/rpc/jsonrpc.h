@@ -43,7 +43,8 @@ struct jsonrpc_doc {
 
 /**
  * Parse @text. Returns 0 (then free @doc by jsonrpc_doc_free()), or
- * RPC_PARSE_ERROR or RPC_INVALID_REQUEST with @why; @doc is untouched then.
+ * RPC_PARSE_ERROR, RPC_INVALID_REQUEST or RPC_INTERNAL (no memory) with @why;
+ * @doc is untouched then.
  */
 int jsonrpc_parse(struct jsonrpc_doc *doc, const char *text, size_t bytes,
 		  struct cr_err *why);

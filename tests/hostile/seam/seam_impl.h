@@ -31,6 +31,10 @@ SEAM_OWN bool seam_fails(enum seam_kind kind, const void *caller);
 /** The same of memory, which fails for few. */
 SEAM_OWN bool seam_no_memory(const void *caller);
 
+/** Not 0: this thread is in a function that would crash without memory. */
+SEAM_OWN extern _Thread_local unsigned seam_spared
+	__attribute__((tls_model("initial-exec")));
+
 #define CALLER __builtin_return_address(0)
 
 /* clang-format off */

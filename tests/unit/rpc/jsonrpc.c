@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sanitized.h"
 #include "cmocka_cr.h"
 #include "rpc/jsonrpc.h"
 
@@ -246,9 +247,39 @@ static void a_reason_cut_within_a_letter_is_replaced(void **state)
 		"\"No capacity\"}, \"id\": null}");
 }
 
+/* None for the program; libraries have theirs. */
+static bool no_memory;
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+	return no_memory ? NULL : __real_malloc(size);
+}
+
+/* jansson would write behind what it has: it is not asked. */
+static void without_memory_nothing_is_read(void **state)
+{
+	static const char text[] = "{\"jsonrpc\": \"2.0\", \"method\": \"a\"}";
+	struct cr_err why = { 0 };
+	struct jsonrpc_doc doc;
+
+	(void)state;
+	if (SANITIZED)
+		skip(); /* its malloc() does not fail */
+	no_memory = true;
+	assert_int_equal(jsonrpc_parse(&doc, text, strlen(text), &why),
+			 RPC_INTERNAL);
+	no_memory = false;
+	assert_non_null(strstr(why.text, "out of memory"));
+	holds(text, "N");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_memory_nothing_is_read),
 		cmocka_unit_test(calls_with_positional_parameters),
 		cmocka_unit_test(calls_with_named_parameters),
 		cmocka_unit_test(notifications),
