@@ -89,8 +89,33 @@ class Call:
         return len(out) > 0
 
 
+class Phone(socket.socket):
+    """With the port above it, where RTCP is sent: that might be one of the
+    node's own otherwise, and be counted there."""
+    above = None
+
+    def take_above(self):
+        self.above = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.above.bind((HOST, self.getsockname()[1] + 1))
+
+    def close(self):
+        if self.above:
+            self.above.close()
+        super().close()
+
+
 def udp():
-    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    while True:
+        s = phone()
+        try:
+            s.take_above()
+            return s
+        except (OSError, OverflowError):
+            s.close()  # somebody has it, or there is none
+
+
+def phone():
+    s = Phone(socket.AF_INET, socket.SOCK_DGRAM)
     # as much as there may be while this machine is busy elsewhere
     s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER)
     with contextlib.suppress(PermissionError):  # CAP_NET_ADMIN
