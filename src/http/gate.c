@@ -121,8 +121,9 @@ static void on_arrived(evutil_socket_t fd, short what, void *arg)
 	struct gate *g = arg;
 
 	(void)fd, (void)what;
-	while (g->nfresh)
-		greet(g, g->fresh[--g->nfresh]);
+	for (unsigned i = 0; i < g->nfresh; i++)
+		greet(g, g->fresh[i]);
+	g->nfresh = 0;
 }
 
 /* For a connection that has been accepted. NULL: libevent makes one. */

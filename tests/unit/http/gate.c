@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The gate of the live page, where the kernel cannot watch another connection:
- * each is served or closed, and those that come later are.
+ * each is served or closed, and those that come later are. And who makes room
+ * for them.
  */
 #define _GNU_SOURCE /* syscall() */
 #include <arpa/inet.h>
@@ -19,6 +20,20 @@
 
 /* As long as it is not read, evhttp itself closes what cannot be watched. */
 enum { BEGUN = 3 };
+
+/* Time that has passed for the gate, and not for others. */
+static cr_ns passed;
+
+int __real_clock_gettime(clockid_t id, struct timespec *t);
+int __wrap_clock_gettime(clockid_t id, struct timespec *t);
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *t)
+{
+	int err = __real_clock_gettime(id, t);
+
+	t->tv_sec += passed / CR_SEC;
+	return err;
+}
 
 struct world {
 	struct event_base *base;
@@ -60,10 +75,9 @@ static void world_close(struct world *w)
 	event_base_free(w->base);
 }
 
-/* A client that has asked. */
-static int client(const struct world *w)
+/* A client that has not asked. */
+static int guest(const struct world *w)
 {
-	static const char ask[] = "GET / HTTP/1.0\r\n\r\n";
 	struct sockaddr_in at;
 	socklen_t size = sizeof(at);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -72,6 +86,15 @@ static int client(const struct world *w)
 				     (struct sockaddr *)&at, &size),
 			 0);
 	assert_int_equal(connect(fd, (struct sockaddr *)&at, size), 0);
+	return fd;
+}
+
+/* One that has. */
+static int client(const struct world *w)
+{
+	static const char ask[] = "GET / HTTP/1.0\r\n\r\n";
+	int fd = guest(w);
+
 	assert_int_equal(send(fd, ask, strlen(ask), 0), strlen(ask));
 	return fd;
 }
@@ -155,12 +178,40 @@ static void it_opens_again_when_it_can(void **state)
 	world_close(&w);
 }
 
+/* They come in one turn of the loop, and say nothing. */
+static void who_came_first_makes_room(void **state)
+{
+	enum { GUESTS = 5 };
+	int fd[GUESTS];
+	struct world w;
+	char octet;
+
+	(void)state;
+	world_open(&w, GUESTS);
+	for (unsigned i = 0; i < GUESTS; i++)
+		fd[i] = guest(&w);
+	while (still_open(&w) < GUESTS)
+		(void)event_base_loop(w.base, EVLOOP_NONBLOCK);
+	passed = (GATE_STAY_S + 1) * CR_SEC;
+	assert_true(is_answered(&w, client(&w)));
+	assert_int_equal(recv(fd[0], &octet, 1, MSG_DONTWAIT), 0);
+	for (unsigned i = 1; i < GUESTS; i++) {
+		assert_int_equal(recv(fd[i], &octet, 1, MSG_DONTWAIT), -1);
+		assert_int_equal(errno, EAGAIN);
+	}
+	for (unsigned i = 0; i < GUESTS; i++)
+		(void)close(fd[i]);
+	passed = 0;
+	world_close(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_cannot_be_watched_at_first_is_served),
 		cmocka_unit_test(who_cannot_be_watched_is_closed),
 		cmocka_unit_test(it_opens_again_when_it_can),
+		cmocka_unit_test(who_came_first_makes_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
