@@ -2,7 +2,7 @@
 /*
  * Two buffers: one is filled under the lock, while the thread writes the other.
  */
-#define _GNU_SOURCE /* pthread_setname_np(), pthread_timedjoin_np() */
+#define _GNU_SOURCE /* pthread_setname_np(), memrchr() */
 #include "observe/lines.h"
 
 #include <errno.h>
@@ -16,9 +16,8 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "observe/log.h"
+#include "observe/stall.h"
 
-/* For a thread that is told to end in the middle of a write. */
-#define END_LIMIT (200 * CR_MS)
 /* From a file that cannot be opened again to the next try. */
 #define TRY_EACH CR_SEC
 
@@ -93,28 +92,14 @@ static size_t keep_whole_lines(int fd, const char *text, size_t n)
 	return keep;
 }
 
-/* The thread can be cancelled here, and nowhere else. */
-static ssize_t write_some(int fd, const char *text, size_t n)
-{
-	ssize_t k;
-	int state, err;
-
-	(void)pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
-	k = write(fd, text, n);
-	err = errno;
-	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	errno = err;
-	return k;
-}
-
 /* Hand @n bytes, whole lines, to the kernel; @done: how many it has taken. 0 or
  * -errno. */
 static int write_out(int fd, const char *text, size_t n, size_t *done)
 {
 	for (*done = 0; *done < n;) {
-		ssize_t k = write_some(fd, text + *done, n - *done);
+		ssize_t k = stall_write(fd, text + *done, n - *done);
 
-		if (k < 0 && errno == EINTR)
+		if (k < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (k < 0)
 			return -errno;
@@ -216,9 +201,8 @@ static void *write_thread(void *arg)
 {
 	struct lines *l = arg;
 	struct errand todo;
-	int state;
 
-	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	stall_begin();
 	(void)pthread_setname_np(pthread_self(), "cr-lines");
 	do {
 		todo = wait_for_errand(l);
@@ -349,25 +333,19 @@ static bool has_ended(struct lines *l, cr_ns limit)
 	return ended;
 }
 
-/* A write that does not return ends, unless the kernel does not let it. */
-static bool end_it(const struct lines *l)
-{
-	const struct timespec end =
-		timespec_of(clock_read(CLOCK_REALTIME) + END_LIMIT);
-
-	log_event(LOG_ERROR, "lines-lost",
-		  "path=\"%s\" why=\"its disk or reader is stuck at the end\"",
-		  l->path);
-	(void)pthread_cancel(l->thread);
-	return !pthread_timedjoin_np(l->thread, NULL, &end);
-}
-
 void lines_close(struct lines *l, cr_ns limit)
 {
+	bool ended;
+
 	if (!l)
 		return;
-	if (has_ended(l, limit) ? !pthread_join(l->thread, NULL) : end_it(l))
+	ended = has_ended(l, limit);
+	if (!ended)
+		log_event(
+			LOG_ERROR, "lines-lost",
+			"path=\"%s\" why=\"its disk or reader is stuck at the "
+			"end\"",
+			l->path);
+	if (stall_join(l->thread, ended))
 		free_all(l);
-	else /* it keeps what it uses */
-		(void)pthread_detach(l->thread);
 }

@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -29,6 +28,7 @@
 #include "observe/log_crash.h"
 #include "observe/log_journal.h"
 #include "observe/log_line.h"
+#include "observe/stall.h"
 
 enum {
 	BUFFER = 1 << 20, /* far more than one start or overload says */
@@ -36,7 +36,8 @@ enum {
 	STACK = 256 << 10,
 };
 
-#define JOIN_LIMIT (200 * CR_MS)
+/* For a thread that is told to end. */
+#define END_LIMIT (200 * CR_MS)
 
 struct buffer {
 	atomic_size_t done; /* written of these: the thread's             */
@@ -177,20 +178,14 @@ static bool is_gone(int err)
 	       (err == ECONNREFUSED || err == ENOTCONN);
 }
 
-/* Can be cancelled here, and nowhere else. */
 static ssize_t write_some(int fd, const char *text, size_t n)
 {
-	struct pollfd p = { .fd = fd, .events = POLLOUT };
 	ssize_t k;
-	int state, err;
+	int err;
 
 	log_crash_enter();
-	(void)pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
-	k = write(fd, text, n);
+	k = stall_write(fd, text, n);
 	err = errno;
-	if (k < 0 && err == EAGAIN) /* full; it was opened so, or made so */
-		(void)poll(&p, 1, -1);
-	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	if (k < 0 && is_gone(err) && log_journal_again(fd))
 		err = EAGAIN;
 	errno = err;
@@ -278,9 +273,8 @@ static void empty(struct buffer *b)
 static void *write_thread(void *arg)
 {
 	struct errand todo;
-	int state;
 
-	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	stall_begin();
 	(void)pthread_setname_np(pthread_self(), "cr-log");
 	do {
 		todo = wait_for_errand();
@@ -438,17 +432,6 @@ static bool has_ended(cr_ns limit)
 	return ended;
 }
 
-/* A write that does not return ends, unless the kernel does not let it. */
-static bool end_it(void)
-{
-	cr_ns limit = clock_read(CLOCK_REALTIME) + JOIN_LIMIT;
-	const struct timespec end = { .tv_sec = (time_t)(limit / CR_SEC),
-				      .tv_nsec = (long)(limit % CR_SEC) };
-
-	(void)pthread_cancel(w.thread);
-	return !pthread_timedjoin_np(w.thread, NULL, &end);
-}
-
 void log_writer_close(cr_ns limit)
 {
 	if (!log_writer_is_open())
@@ -458,10 +441,8 @@ void log_writer_close(cr_ns limit)
 	w.stopping = true;
 	(void)pthread_cond_signal(&w.wake);
 	(void)pthread_mutex_unlock(&w.lock);
-	if (has_ended(JOIN_LIMIT) ? !pthread_join(w.thread, NULL) : end_it())
+	if (stall_join(w.thread, has_ended(END_LIMIT)))
 		close_fd();
-	else /* a disk that hangs: it keeps what it uses */
-		(void)pthread_detach(w.thread);
 	log_crash_catch(NULL);
 	atomic_store_explicit(&w.open, false, memory_order_release);
 }

@@ -250,6 +250,43 @@ static void threads_do_not_mix_their_lines(void **state)
 	free(text);
 }
 
+/* As a terminal or a pipe is that others have made so. */
+static void a_reader_that_is_slow_costs_nothing_if_writes_do_not_block(
+	void **state)
+{
+	enum { SMALL_PIPE = 4096, LINES = 1000 };
+	static const char line[] = "a line that waits";
+	char path[SCRATCH_MAX], text[sizeof(line) + 1];
+	struct lines_stats stats = { 0 };
+	struct lines *l;
+	FILE *f;
+	int fd, its;
+
+	(void)state;
+	(void)scratch_file(path);
+	(void)unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_int_equal(fcntl(fd, F_SETPIPE_SZ, SMALL_PIPE), SMALL_PIPE);
+	its = dup(fd); /* which number is next */
+	(void)close(its);
+	l = open_at(path, LINES_BUFFER);
+	assert_int_equal(fcntl(its, F_SETFL, O_NONBLOCK), 0);
+	for (unsigned i = 0; i < LINES; i++)
+		assert_true(lines_put(l, line));
+	assert_int_equal(fcntl(fd, F_SETFL, 0), 0);
+	f = fdopen(fd, "r");
+	assert_non_null(f);
+	/* until all is there, or it has failed */
+	for (unsigned i = 0; i < LINES && !stats.failed; i++) {
+		assert_non_null(fgets(text, sizeof(text), f));
+		lines_stats(l, &stats);
+	}
+	assert_int_equal(stats.failed, 0);
+	lines_close(l, PATIENCE);
+	(void)fclose(f);
+}
+
 /* Nor does it keep the process from ending. */
 static void a_reader_that_stalls_costs_no_more_than_the_limit(void **state)
 {
@@ -280,6 +317,8 @@ int main(void)
 			a_file_is_appended_to_and_private_when_it_is_new),
 		cmocka_unit_test(reopening_follows_the_name),
 		cmocka_unit_test(a_slow_disk_costs_lines_and_no_time),
+		cmocka_unit_test(
+			a_reader_that_is_slow_costs_nothing_if_writes_do_not_block),
 		cmocka_unit_test(
 			a_reader_that_stalls_costs_no_more_than_the_limit),
 		cmocka_unit_test(a_full_disk_leaves_whole_lines),

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writing, and being ended while a write does not return.
+ */
+#define _GNU_SOURCE /* pthread_timedjoin_np() */
+#include "observe/stall.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+/* For a thread that is told to end in the middle of a write. */
+#define JOIN_LIMIT (200 * CR_MS)
+
+void stall_begin(void)
+{
+	int state;
+
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+}
+
+ssize_t stall_write(int fd, const char *text, size_t n)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	ssize_t k;
+	int state, err;
+
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
+	k = write(fd, text, n);
+	err = errno;
+	if (k < 0 && err == EAGAIN) /* it was opened so, or made so */
+		(void)poll(&p, 1, -1);
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	errno = err;
+	return k;
+}
+
+/* A write that does not return ends, unless the kernel does not let it. */
+static bool end_it(pthread_t thread)
+{
+	cr_ns limit = clock_read(CLOCK_REALTIME) + JOIN_LIMIT;
+	const struct timespec end = { .tv_sec = (time_t)(limit / CR_SEC),
+				      .tv_nsec = (long)(limit % CR_SEC) };
+
+	(void)pthread_cancel(thread);
+	return !pthread_timedjoin_np(thread, NULL, &end);
+}
+
+bool stall_join(pthread_t thread, bool ended)
+{
+	if (ended ? !pthread_join(thread, NULL) : end_it(thread))
+		return true;
+	(void)pthread_detach(thread);
+	return false;
+}
