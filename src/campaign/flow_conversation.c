@@ -219,11 +219,14 @@ static int read_legs(const struct section *const party[2],
 static int read_direction(const struct section *s, const struct section *party,
 			  struct campaign_flow *f)
 {
+	const struct campaign_leg leg[] = { f->in, f->out };
 	int rc = read_numbers(s, f);
 
-	f->ptime = f->party.ptime;
-	if (!rc)
-		rc = check_ptime(s, f);
+	if (rc)
+		return rc;
+	f->ptime = f->party.ptime =
+		common_ptime(section_number(s, "ptime"), leg);
+	rc = check_ptime(s, f);
 	if (!rc)
 		rc = read_models(s, f);
 	if (!rc)
@@ -277,8 +280,6 @@ int read_conversation(const struct section *s, unsigned i,
 	for (unsigned k = 0; k < 2 && !rc; k++) {
 		f[k].in = leg[k];
 		f[k].out = leg[!k];
-		f[k].party.ptime =
-			common_ptime(section_number(s, "ptime"), leg);
 		rc = read_direction(s, party[k], &f[k]);
 	}
 	return rc;

@@ -32,6 +32,8 @@ static const struct {
 	{ PARTY(PCMU "      mode: 12.2\n"),
 	  "c.yaml:7: flows[0].a: mode=12.2: pcmu has no such mode" },
 	{ PARTY(PCMU "      dtmff: 1\n"), "did you mean 'dtmf'?" },
+	{ PARTY(PCMU) "    ptime: 20\n",
+	  "c.yaml:7: flows[0]: ptime=20: needs a time with its unit" },
 	/* of calls only, or of parties only */
 	{ PARTY(PCMU) "    in: {codec: pcmu}\n",
 	  "c.yaml:7: flows[0]: in: a conversation has it in a and b" },
