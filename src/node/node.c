@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "node/node_impl.h"
 #include "observe/log.h"
+#include "udp/socket.h"
 #include "udp/socket_group.h"
 #include "udp/tos.h"
 
@@ -134,6 +135,8 @@ static int open_rtp(struct node *n, struct cr_err *e)
 	n->nfd = (unsigned)nfd;
 	for (unsigned i = 0; i < n->nfd && n->cfg.tos; i++)
 		(void)tos_set(n->fd[i], n->cfg.rtp.ss_family, n->cfg.tos);
+	if (udp_socket_is_short(n->fd[0], &warn))
+		log_event(LOG_WARN, "small-buffer", "why=\"%s\"", warn.text);
 	return 0;
 }
 

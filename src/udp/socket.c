@@ -114,6 +114,21 @@ int udp_socket_shared(const struct sockaddr_storage *local, struct cr_err *e)
 	return open_large(local, SHARED, e);
 }
 
+bool udp_socket_is_short(int fd, struct cr_err *why)
+{
+	int size = 0; /* twice what was asked for: the kernel's own part */
+	socklen_t len = sizeof(size);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, &len) ||
+	    size / 2 >= BUFFER_BYTES)
+		return false;
+	(void)cr_fail(why, -ENOBUFS,
+		      "room for %d KiB instead of %d that have come and are "
+		      "not received: sysctl net.core.rmem_max=%d, and restart",
+		      size / 2 / 1024, BUFFER_BYTES / 1024, BUFFER_BYTES);
+	return true;
+}
+
 int udp_socket_small(const struct sockaddr_storage *local, int bytes,
 		     struct cr_err *e)
 {

@@ -5,6 +5,7 @@
 #ifndef UDP_SOCKET_H
 #define UDP_SOCKET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -19,6 +20,10 @@ int udp_socket(const struct sockaddr_storage *local, struct cr_err *e);
 /** The same, for an address that other sockets of this user have, which allow
  * it: see udp/socket_group.h. */
 int udp_socket_shared(const struct sockaddr_storage *local, struct cr_err *e);
+
+/** Has @fd, of udp_socket(), less room for what comes than it asked for? Then
+ * @why says how much, and how to have more. */
+bool udp_socket_is_short(int fd, struct cr_err *why);
 
 /** As udp_socket(), for one peer: a receive buffer of @bytes (the kernel
  * doubles it for its own needs), and as much to send as the system gives. One

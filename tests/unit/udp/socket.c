@@ -201,6 +201,29 @@ static void a_flooded_socket_turns_away_what_comes(void **state)
 	(void)close(peer);
 }
 
+/* Without privileges it has what the administrator allows. */
+static void a_small_buffer_is_told_with_the_way_out(void **state)
+{
+	const struct sockaddr_storage at = address("127.0.0.1:0");
+	const int full = 8 << 20, small = 1 << 16;
+	struct cr_err why = { "" };
+	int fd = udp_socket(&at, NULL);
+
+	(void)state;
+	assert_true(fd >= 0);
+	if (!setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &full, sizeof(full)))
+		assert_false(udp_socket_is_short(fd, &why));
+	assert_int_equal(
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)),
+		0);
+	assert_true(udp_socket_is_short(fd, &why));
+	assert_string_equal(why.text,
+			    "room for 64 KiB instead of 8192 that have come "
+			    "and are not received: sysctl "
+			    "net.core.rmem_max=8388608, and restart");
+	(void)close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +233,7 @@ int main(void)
 		cmocka_unit_test(the_range_of_ports_is_named),
 		cmocka_unit_test(a_socket_that_has_ended_still_sends),
 		cmocka_unit_test(a_flooded_socket_turns_away_what_comes),
+		cmocka_unit_test(a_small_buffer_is_told_with_the_way_out),
 	};
 
 	return cmocka_run_group_tests_name("socket", tests, NULL, NULL);
