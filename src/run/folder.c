@@ -17,6 +17,11 @@ int run_folder_make(const char *dir, struct cr_err *e)
 
 	if (mkdir(dir, 0777) == 0)
 		return 0;
+	if (errno == ENOENT)
+		return cr_fail(e, -ENOENT,
+			       "%s: the folder that it is to be in is not "
+			       "there; make that first (mkdir -p)",
+			       dir);
 	if (errno != EEXIST || stat(dir, &is))
 		return cr_fail(e, -errno, "%s: %s", dir, strerror(errno));
 	if (!S_ISDIR(is.st_mode))

@@ -65,6 +65,7 @@ static void one_level_only(void **state)
 	struct cr_err e;
 
 	assert_int_equal(run_folder_make(p->inside, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "make that first (mkdir -p)"));
 	assert_non_null(strstr(e.text, p->inside));
 }
 
