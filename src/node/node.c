@@ -136,7 +136,7 @@ static int open_rtp(struct node *n, struct cr_err *e)
 	for (unsigned i = 0; i < n->nfd && n->cfg.tos; i++)
 		(void)tos_set(n->fd[i], n->cfg.rtp.ss_family, n->cfg.tos);
 	if (udp_socket_is_short(n->fd[0], &warn))
-		log_event(LOG_WARN, "small-buffer", "why=\"%s\"", warn.text);
+		log_event(LOG_INFO, "small-buffer", "why=\"%s\"", warn.text);
 	return 0;
 }
 
