@@ -94,6 +94,14 @@ static json_t *call(struct peer *p, const struct jsonrpc_message *m,
 static void add_reply(struct replies *to, const json_t *id, json_t *result,
 		      struct rpc_error *err)
 {
+	if (result && jsonrpc_lacked()) { /* it is not whole */
+		json_decref(result);
+		result = NULL;
+		err->code = RPC_INTERNAL;
+		(void)cr_fail(&err->why, 0,
+			      "no memory for the result; what was asked may "
+			      "have been done");
+	}
 	if (!id) {
 		json_decref(result);
 		json_decref(err->data);
@@ -129,6 +137,7 @@ static void run(struct peer *p, struct replies *to,
 		s->count.notifications++;
 	s->asked = to;
 	s->asked_id = id;
+	(void)jsonrpc_lacked();
 	result = call(p, m, &err);
 	s->asked = NULL;
 	if (!err.later)

@@ -5,9 +5,33 @@
  */
 #include "rpc/jsonrpc.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+
+static _Thread_local bool lacked;
+
+static void *noted_malloc(size_t bytes)
+{
+	void *p = malloc(bytes);
+
+	lacked |= !p;
+	return p;
+}
+
+void jsonrpc_note_memory(void)
+{
+	json_set_alloc_funcs(noted_malloc, free);
+}
+
+bool jsonrpc_lacked(void)
+{
+	bool was = lacked;
+
+	lacked = false;
+	return was;
+}
 
 int jsonrpc_parse(struct jsonrpc_doc *doc, const char *text, size_t bytes,
 		  struct cr_err *why)

@@ -49,6 +49,13 @@ struct jsonrpc_doc {
 int jsonrpc_parse(struct jsonrpc_doc *doc, const char *text, size_t bytes,
 		  struct cr_err *why);
 
+/** Have jansson's allocations noted, of the whole process: who builds a value
+ * does not look at each of its members. */
+void jsonrpc_note_memory(void);
+
+/** Has this thread had no memory for some of a value since it last asked? */
+bool jsonrpc_lacked(void);
+
 /** Message @i of @doc, checked as section 4 and 5 demand. */
 struct jsonrpc_message jsonrpc_at(const struct jsonrpc_doc *doc, size_t i);
 

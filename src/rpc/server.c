@@ -196,7 +196,7 @@ void rpc_notify(struct rpc_peer *peer, const char *method, json_t *params)
 	char *text = jsonrpc_text(jsonrpc_request(method, params, 0));
 	size_t bytes = text ? strlen(text) : 0;
 
-	if (!text || p->gone || p->leaving || p->left ||
+	if (jsonrpc_lacked() || !text || p->gone || p->leaving || p->left ||
 	    p->out.bytes + bytes > s->cfg.queue_max / 2 ||
 	    outbox_send(&p->out, p->transport, p->assoc, text, bytes))
 		s->count.notifications_dropped++;
@@ -349,6 +349,7 @@ int rpc_server_open(struct rpc_server **s, const struct rpc_server_config *cfg,
 		n->cfg.queue_max = (size_t)8 << 20;
 	if (!n->cfg.total_max)
 		n->cfg.total_max = (size_t)64 << 20;
+	jsonrpc_note_memory();
 	TAILQ_INIT(&n->peers);
 	TAILQ_INIT(&n->going);
 	rc = turns_open(n, e);

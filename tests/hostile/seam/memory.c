@@ -56,12 +56,39 @@ void *aligned_alloc(size_t align, size_t size)
 	return next(align, size);
 }
 
+struct begin {
+	void *(*run)(void *);
+	void *arg;
+};
+
+/* AddressSanitizer, which begins threads, ends the program where it has no
+ * memory for that. */
+static void *begun(void *arg)
+{
+	struct begin b = *(struct begin *)arg;
+
+	free(arg);
+	seam_spared--;
+	return b.run(b.arg);
+}
+
 int pthread_create(pthread_t *t, const pthread_attr_t *attr,
 		   void *(*run)(void *), void *arg)
 {
+	struct begin *b;
+	int err;
+
 	NEXT(pthread_create);
-	return seam_fails(SEAM_THREAD, CALLER) ? EAGAIN
-					       : next(t, attr, run, arg);
+	if (seam_fails(SEAM_THREAD, CALLER))
+		return EAGAIN;
+	b = malloc(sizeof(*b));
+	if (!b)
+		return EAGAIN;
+	*b = (struct begin){ run, arg };
+	err = next(t, attr, begun, b);
+	if (err)
+		free(b);
+	return err;
 }
 
 void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t offset)

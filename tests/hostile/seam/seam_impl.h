@@ -31,7 +31,8 @@ SEAM_OWN bool seam_fails(enum seam_kind kind, const void *caller);
 /** The same of memory, which fails for few. */
 SEAM_OWN bool seam_no_memory(const void *caller);
 
-/** Not 0: this thread is in a function that would crash without memory. */
+/** Not 0: this thread is in a function that would crash without memory, or has
+ * not begun yet. */
 SEAM_OWN extern _Thread_local unsigned seam_spared
 	__attribute__((tls_model("initial-exec")));
 

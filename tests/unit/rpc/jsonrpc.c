@@ -276,10 +276,29 @@ static void without_memory_nothing_is_read(void **state)
 	holds(text, "N");
 }
 
+/* Whatever was being built, and only once. */
+static void what_lacks_memory_is_noted(void **state)
+{
+	json_t *o;
+
+	(void)state;
+	jsonrpc_note_memory();
+	o = json_pack("{s:i}", "a", 1);
+	assert_false(jsonrpc_lacked());
+	no_memory = true;
+	(void)json_object_set_new(o, "b", json_integer(2));
+	no_memory = false;
+	assert_true(jsonrpc_lacked());
+	assert_false(jsonrpc_lacked());
+	assert_int_equal(json_object_size(o), 1);
+	json_decref(o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_memory_nothing_is_read),
+		cmocka_unit_test(what_lacks_memory_is_noted),
 		cmocka_unit_test(calls_with_positional_parameters),
 		cmocka_unit_test(calls_with_named_parameters),
 		cmocka_unit_test(notifications),
