@@ -403,8 +403,9 @@ int ng_answer_to(const struct ng_work *w, struct cr_err *e)
 					 "answer to");
 	if (!is_repeated(w->service, d, r))
 		err = answer_in(d, w, e);
-	if (!err)
-		(void)json_object_set_new(w->reply, "sdp",
-					  json_string_nocheck(d->answered));
+	/* who asks again is told then */
+	if (!err && json_object_set_new(w->reply, "sdp",
+					json_string_nocheck(d->answered)))
+		err = cr_fail(e, -ENOMEM, "out of memory for the answer");
 	return err;
 }

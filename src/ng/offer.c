@@ -403,14 +403,15 @@ static int write(struct offering *o, struct cr_err *e)
 	struct ng_draft draft = { 0 };
 	int err =
 		ng_draft_write(o->sdp, &o->text, o->w->request, to, &draft, e);
-	char *text;
 
 	if (err)
 		return err;
-	text = ng_draft_tell(&draft, to);
-	(void)json_object_set_new(o->w->reply, "sdp",
-				  json_string_nocheck(text));
-	free(text);
+	if (json_object_set_new(o->w->reply, "sdp",
+				json_string_nocheck(draft.text))) {
+		ng_draft_drop(&draft);
+		return cr_fail(e, -ENOMEM, "out of memory for the answer");
+	}
+	free(ng_draft_tell(&draft, to));
 	return 0;
 }
 

@@ -253,10 +253,24 @@ def sdp(port):
             f"m=audio {port} RTP/AVP 0 8\r\n")
 
 
-def ng(asker, _):
-    proxy, n = Proxy(f"{HOST}:{asker.node.ng}"), next(asker.numbers)
+def a_name(asker):
+    """(calls, the call-id of the next one)"""
+    return calls(asker), f"c{next(asker.numbers)}"
+
+
+def forget(asker, before):
+    """Its delete may have been refused."""
+    old, name = before
+    proxy = Proxy(f"{HOST}:{asker.node.ng}")
+    proxy.ask("delete", **{"call-id": name, "delete-delay": 0})
+    proxy.close()
+    stop_new(asker, old)
+
+
+def ng(asker, before):
+    proxy = Proxy(f"{HOST}:{asker.node.ng}")
     try:
-        of = {"call-id": f"c{n}", "from-tag": "a"}
+        of = {"call-id": before[1], "from-tag": "a"}
         told = [proxy.ask("offer", sdp=sdp(4000), **of),
                 proxy.ask("answer", sdp=sdp(4002), **of, **{"to-tag": "b"}),
                 proxy.ask("delete", **of)]
@@ -266,6 +280,8 @@ def ng(asker, _):
         proxy.close()
     if any(t["result"] == "error" and not t.get("error-reason") for t in told):
         raise Wrong(f"no reason: {told}")
+    if any(t["result"] == "ok" and not t.get("sdp") for t in told[:2]):
+        raise Wrong(f"no SDP: {told}")
     ok = all(t["result"] == "ok" for t in told)
     return {"result": {}} if ok else {"error": {"message": str(told)}}
 
@@ -292,5 +308,5 @@ PHASES = {
     "connect": Phase(lambda asker: None, connect),
     # libevent's HTTP server crashes without memory, by evhttp_request_new()
     "page": Phase(lambda asker: None, page, spared=("memory",)),
-    "ng": Phase(calls, ng, stop_new),
+    "ng": Phase(a_name, ng, forget),
 }
