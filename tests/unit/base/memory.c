@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "emulator.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -129,6 +130,8 @@ static void what_limits_leave_is_known(void **state)
 {
 	(void)state;
 	assert_int_equal(in_child(without_a_limit), 0);
+	if (emulator_lacks("limits of memory"))
+		skip();
 	assert_int_equal(in_child(by_addresses), 0);
 	assert_int_equal(in_child(by_data), 0);
 	assert_int_equal(in_child(to_the_end), 0);
