@@ -12,6 +12,7 @@
 #include "base/nearest.h"
 #include "rpc/replies.h"
 #include "rpc/turns.h"
+#include "rpc/weight.h"
 
 /* Of those, a hint names the nearest. */
 enum { METHODS_MAX = 64 };
@@ -196,8 +197,10 @@ void rpc_later_reply(struct rpc_later *later, json_t *result,
 	if (p)
 		p->nlater--;
 	replies_settle(to);
-	if (p)
+	if (p) {
+		weight_look(p);
 		turns_wake(p);
+	}
 	if (!s->asked)
 		peers_reap(s);
 }
@@ -221,11 +224,14 @@ void answer_member(struct peer *p)
 	struct jsonrpc_message m = jsonrpc_at(&b->doc, b->next++);
 
 	reply_to(p, to, &m);
-	if (b->next < b->doc.count)
+	if (b->next < b->doc.count) {
+		weight_look(p);
 		return;
+	}
 	jsonrpc_doc_free(&b->doc);
 	*b = (struct batch){ 0 };
 	replies_settle(to);
+	weight_look(p);
 }
 
 void answer(struct peer *p, const char *text, size_t bytes)
@@ -249,8 +255,12 @@ void answer(struct peer *p, const char *text, size_t bytes)
 		return;
 	}
 	p->batch = b;
-	if (b.doc.count == 1)
+	if (b.doc.count == 1) {
 		answer_member(p);
+		return;
+	}
+	p->batch.weight = jsonrpc_doc_weight(&b.doc);
+	weight_look(p);
 }
 
 void answer_too_long(struct peer *p)

@@ -22,6 +22,7 @@ struct listener {
 struct batch {
 	struct replies *to;
 	struct jsonrpc_doc doc;
+	size_t weight; /**< of doc, bytes */
 	size_t next;
 };
 

@@ -169,6 +169,17 @@ void replies_settle(struct replies *to)
 	free(to);
 }
 
+size_t replies_weight(const struct peer *p)
+{
+	const struct replies *to;
+	size_t bytes = 0;
+
+	LIST_FOREACH(to, &p->replies, link)
+	bytes += to->size +
+		 (to->batch || to != p->server->asked ? to->reserved : 0);
+	return bytes;
+}
+
 void replies_forget(struct peer *p)
 {
 	struct replies *to;

@@ -45,6 +45,11 @@ void replies_refuse(struct replies *to, const json_t *id, int code,
  * lost is cut off instead. */
 void replies_settle(struct replies *to);
 
+/** What the replies to @p take that wait for others of their message, and what
+ * those will take at least that are to come, bytes. Not of a single request
+ * that is just run: who asks for the sum should not find himself. */
+size_t replies_weight(const struct peer *p);
+
 /** @p goes: what there is for it is dropped, what comes later too. */
 void replies_forget(struct peer *p);
 

@@ -222,6 +222,9 @@ static void data(const struct listener *l, const struct transport_event *ev)
 		turns_take(p, NULL, 0);
 	else if (rc > 0)
 		turns_take(p, text, bytes);
+	if (rc)
+		inbox_free(&p->in);
+	weight_look(p);
 }
 
 /* The transport takes messages again. */

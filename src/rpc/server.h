@@ -104,8 +104,9 @@ struct rpc_server_config {
 	 * bytes of a peer that wait to be run: over it the association ends.
 	 */
 	size_t queue_max;
-	/** The same of all peers together; 0: 64 MiB. Over it the peer that has
-	 * the most is let go, then the next one, until the rest fits. */
+	/** What all peers together hold, replies of unfinished batches and
+	 * parts of messages, too; 0: 64 MiB. Over it the peer that has the most
+	 * is let go, then the next one, until the rest fits. */
 	size_t total_max;
 };
 

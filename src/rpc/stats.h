@@ -22,7 +22,8 @@ struct rpc_stats {
 	uint64_t peers_refused;
 	uint64_t peers_silent;	/**< cut off to make room for another one */
 	uint64_t peers_crowded; /**< cut off, as all together had too much */
-	uint64_t queued; /**< bytes that wait for peers or of them, now */
+	uint64_t queued; /**< bytes that wait for peers or of them, now; what
+			      of a batch is answered or read, too          */
 	/** By code, in order of first use; the last entry takes the rest. */
 	struct rpc_error_count errors[RPC_ERROR_KINDS];
 	unsigned nerrors;

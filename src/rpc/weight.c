@@ -5,14 +5,25 @@
  */
 #include "rpc/weight.h"
 
+#include "rpc/replies.h"
 #include "rpc/turns.h"
+
+/* Who is gone is freed when the event is done: that is no more to wait for. */
+static size_t held_by(const struct peer *p)
+{
+	size_t bytes = p->in.size + p->waiting_bytes + p->batch.weight +
+		       replies_weight(p) + p->out.bytes;
+
+	if (p->gone)
+		return 0;
+	return p->left ? bytes
+		       : bytes + transport_queued(p->transport, p->assoc);
+}
 
 static void weigh(struct peer *p)
 {
-	size_t now = p->out.bytes + p->waiting_bytes;
+	size_t now = held_by(p);
 
-	if (!p->gone && !p->left)
-		now += transport_queued(p->transport, p->assoc);
 	p->server->weight += now - p->weight;
 	p->weight = now;
 }
@@ -28,12 +39,11 @@ static struct peer *heaviest(const struct rpc_server *s)
 	return most;
 }
 
-/* Its memory goes at once, the rest of it when it is reaped. */
+/* It may be in the middle of a request: it is freed when that is done. */
 static void let_go(struct peer *p)
 {
 	p->server->count.peers_crowded++;
 	peer_kill(p, "crowded");
-	outbox_free(&p->out);
 	weigh(p);
 	turns_reap_soon(p->server);
 }

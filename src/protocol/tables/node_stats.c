@@ -334,7 +334,7 @@ const struct field rpc_stats_fields[] = {
 	{ ROW_INT(rpc_stats, "queued", queued), .unit = "bytes",
 	  GAUGE("control_queued_bytes",
 		"What waits for clients that do not read, or of clients to be "
-		"run") },
+		"run; batches and messages that are not complete, too") },
 	{ ROW_MAP(rpc_stats, "errors", errors, nerrors, rpc_error),
 	  .help = "number of errors, by code" },
 	{ 0 },

@@ -369,6 +369,78 @@ static void what_waits_behind_a_batch_is_bounded(void **state)
 	close_world(&w);
 }
 
+static uint64_t queued(const struct world *w)
+{
+	struct rpc_stats stats;
+
+	rpc_server_stats(w->server.server, &stats);
+	return stats.queued;
+}
+
+/* Its requests, as they were parsed, and its replies so far. */
+static void a_batch_counts_until_it_is_answered(void **state)
+{
+	enum { ITEM = 150 };
+	char *text = asker_batch(MOST, "list", "{\"count\":10}");
+	struct world w;
+
+	(void)state;
+	open_world(&w);
+	assert_int_equal(queued(&w), 0);
+	asker_say(&w.a, text);
+	for (unsigned n = 1; n < MOST; n += 50) {
+		assert_true(echo_wait(w.base, &w.server.lists, n));
+		assert_in_range(queued(&w),
+				strlen(text) + (size_t)n * 10 * ITEM, 4 << 20);
+	}
+	assert_true(echo_wait(w.base, &w.a.replies, 1));
+	assert_int_equal(queued(&w), 0);
+	free(text);
+	close_world(&w);
+}
+
+/* Each holds 1 MiB of replies, which wait for another one: no queue has them.
+ */
+static void of_many_unfinished_batches_the_worst_are_let_go(void **state)
+{
+	enum { ASKERS = 8, FIT = 4, TOTAL = (FIT << 20) + (1 << 19) };
+	static const char text[] = "[" REQUEST("later", "[]", "1") "," REQUEST(
+		"list", "{\"count\":5000}", "2") "]";
+	struct transport_addr at = echo_place("127.0.0.1", SCTP_PORT);
+	struct rpc_stats stats;
+	struct asker a[ASKERS];
+	struct cr_err e = { 0 };
+	struct world w = { .base = event_base_new() };
+
+	(void)state;
+	if (echo_open_within(&w.server, w.base, echo_kind, &at, TOTAL, &e))
+		fail_msg("%s", e.text);
+	rpc_server_local(w.server.server, &w.at);
+	open_asker(&w, &w.a);
+	for (unsigned i = 0; i < ASKERS; i++) {
+		open_asker(&w, &a[i]);
+		asker_say(&a[i], text);
+		assert_true(echo_wait(w.base, &w.server.lists, i + 1));
+		rpc_server_stats(w.server.server, &stats);
+		assert_in_range(stats.queued, 1 << 20, TOTAL);
+	}
+	assert_true(echo_wait(w.base, &w.server.gone, ASKERS - FIT));
+	assert_string_equal(w.server.gone_reason, "crowded");
+	rpc_server_stats(w.server.server, &stats);
+	assert_int_equal(stats.peers_crowded, ASKERS - FIT);
+	assert_int_equal(stats.associations, 1 + FIT);
+	/* who asks for little is served */
+	(void)answer_to(&w, REQUEST("echo", "[]", "5"), 0);
+	for (unsigned i = 0; i < ASKERS; i++)
+		echo_answer(&w.server, i, false);
+	for (unsigned i = 0; i < ASKERS; i++)
+		while (!a[i].down && !a[i].replies)
+			(void)event_base_loop(w.base, EVLOOP_ONCE);
+	for (unsigned i = 0; i < ASKERS; i++)
+		asker_close(&a[i]);
+	close_world(&w);
+}
+
 static void replies_to_come_are_bounded(void **state)
 {
 	char *text = asker_batch(MOST, "later", "[]");
@@ -407,6 +479,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(who_is_lost_has_no_more_of_it_run),
 		cmocka_unit_test(a_server_closes_in_the_middle_of_a_batch),
 		cmocka_unit_test(what_waits_behind_a_batch_is_bounded),
+		cmocka_unit_test(a_batch_counts_until_it_is_answered),
+		cmocka_unit_test(
+			of_many_unfinished_batches_the_worst_are_let_go),
 		cmocka_unit_test(replies_to_come_are_bounded),
 	};
 

@@ -55,6 +55,33 @@ static void of_many_who_do_not_read_the_worst_is_let_go(void **state)
 	world_close(&w);
 }
 
+/* What comes in is counted before its end has come. */
+static void a_part_of_a_message_counts(void **state)
+{
+	enum { PART = 50000 };
+	static char text[PART + 1];
+	struct rpc_stats stats;
+	struct world w;
+	struct raw r;
+
+	(void)state;
+	memset(text, ' ', PART);
+	world_open(&w);
+	raw_open(&r, &w);
+	raw_say(&r, &w, text);
+	for (unsigned i = 0; i < 10; i++)
+		(void)event_base_loop(w.base, EVLOOP_NONBLOCK);
+	rpc_server_stats(w.server.server, &stats);
+	assert_in_range(stats.queued, PART, 2 * PART);
+	raw_say(&r, &w, ECHO("1"));
+	raw_hear_lines(&r, &w, 1);
+	assert_string_equal(r.said, ECHOED("1"));
+	rpc_server_stats(w.server.server, &stats);
+	assert_int_equal(stats.queued, 0);
+	raw_close(&r, &w);
+	world_close(&w);
+}
+
 static void the_one_too_many_is_told_so(void **state)
 {
 	enum { MOST = 1000, MORE = 20 };
@@ -253,6 +280,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_many_who_do_not_read_the_worst_is_let_go),
+		cmocka_unit_test(a_part_of_a_message_counts),
 		cmocka_unit_test(the_one_too_many_is_told_so),
 		cmocka_unit_test(the_silent_one_makes_room),
 		cmocka_unit_test(who_was_just_heard_makes_no_room),
