@@ -38,6 +38,39 @@ int descriptors_standard(void)
 	return 0;
 }
 
+enum {
+	CONTROL_PART = 8, /* of so many, one */
+	WEB_PART = 4,
+	CONTROL_USUAL = 1000,
+	WEB_USUAL = 64,
+	FILES = 8 /* traces, records, the log: for a moment or for long */
+};
+
+static unsigned part(unsigned in, unsigned most)
+{
+	uint64_t share = descriptors_limit() / in;
+
+	if (share >= most)
+		return most;
+	return share ? (unsigned)share : 1;
+}
+
+unsigned descriptors_for_control(unsigned most)
+{
+	return part(CONTROL_PART, most);
+}
+
+unsigned descriptors_for_web(unsigned most)
+{
+	return part(WEB_PART, most);
+}
+
+uint64_t descriptors_kept(void)
+{
+	return descriptors_for_control(CONTROL_USUAL) +
+	       descriptors_for_web(WEB_USUAL) + FILES;
+}
+
 int descriptors_fail(struct cr_err *e, int err, const char *what)
 {
 	if (err == -ENFILE)

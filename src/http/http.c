@@ -29,8 +29,6 @@
 #define HEADERS_MAX 16384
 #define BODY_MAX 4096
 #define TIMEOUT_S 10
-/* One in so many descriptors, at most, is for connections. */
-#define DESCRIPTORS_SHARE 4
 /* Of a connection that asks on before it is answered. */
 #define UNREAD_MAX (HEADERS_MAX + BODY_MAX)
 
@@ -376,22 +374,13 @@ static int listen_at(struct http *h, const char *address, struct cr_err *e)
 	return 0;
 }
 
-/* Who looks leaves descriptors for calls and for control. */
-static unsigned connections(const struct http *h)
-{
-	uint64_t share = descriptors_limit() / DESCRIPTORS_SHARE;
-
-	if (h->cfg.connections <= share)
-		return h->cfg.connections;
-	return share ? (unsigned)share : 1;
-}
-
 static int open_gate(struct http *h, struct cr_err *e)
 {
 	const struct gate_config cfg = { .base = h->cfg.base,
 					 .server = h->server,
 					 .bound = h->bound,
-					 .most = connections(h),
+					 .most = descriptors_for_web(
+						 h->cfg.connections),
 					 .unread = UNREAD_MAX };
 
 	return gate_open(&h->gate, &cfg, e);

@@ -5,7 +5,9 @@
 #include "node/node_leg.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/address.h"
 #include "base/clock.h"
@@ -14,21 +16,53 @@
 #include "media/leg_rtcp.h"
 #include "node/node_impl.h"
 
-/* Descriptors that legs leave alone, for those who want to talk to the node:
- * connections, files. */
-#define RESERVE 32u
+/* Taken, unless that leaves too few for those who want to talk to the node:
+ * these may have theirs already, so a descriptor's number tells nothing. */
+static bool take_descriptors(struct node *n, unsigned some)
+{
+	uint64_t others = n->own_descriptors + descriptors_kept();
+	unsigned legs = atomic_fetch_add_explicit(&n->leg_descriptors, some,
+						  memory_order_relaxed);
 
-/* How few are left shows in the number: the lowest free one is taken. */
+	if (legs + some + others <= descriptors_limit())
+		return true;
+	atomic_fetch_sub_explicit(&n->leg_descriptors, some,
+				  memory_order_relaxed);
+	return false;
+}
+
+static void close_ports(struct node_leg *l)
+{
+	unsigned had =
+		(l->ports.rtp >= 0 ? 1u : 0u) + (l->ports.rtcp >= 0 ? 1u : 0u);
+
+	port_pair_close(l->interface->ports, &l->ports);
+	atomic_fetch_sub_explicit(&l->node->leg_descriptors, had,
+				  memory_order_relaxed);
+}
+
 static int open_ports(struct node_leg *l, bool rtcp, struct cr_err *e)
 {
-	struct port_pairs *ports = l->interface->ports;
-	int err = port_pair_open(ports, rtcp, &l->ports, e);
-	int last = l->ports.rtcp > l->ports.rtp ? l->ports.rtcp : l->ports.rtp;
+	unsigned some = rtcp ? 2 : 1;
+	int err;
 
-	if (err || (uint64_t)last + RESERVE < descriptors_limit())
-		return err;
-	port_pair_close(ports, &l->ports);
-	return descriptors_fail(e, -EMFILE, "a port for the call");
+	if (!take_descriptors(l->node, some))
+		return descriptors_fail(e, -EMFILE, "a port for the call");
+	err = port_pair_open(l->interface->ports, rtcp, &l->ports, e);
+	if (err)
+		atomic_fetch_sub_explicit(&l->node->leg_descriptors, some,
+					  memory_order_relaxed);
+	return err;
+}
+
+void node_opened_all(struct node *n)
+{
+	int next = fcntl(n->fd[0], F_DUPFD_CLOEXEC, 0);
+
+	if (next < 0)
+		return;
+	n->own_descriptors = (unsigned)next;
+	(void)close(next);
 }
 
 /* The name comes first: packets may come before this returns. */
@@ -144,7 +178,7 @@ void node_leg_free(struct node_leg *l)
 		leg_rtcp_bye(l->leg, clock_now());
 		keep_counts(l);
 	}
-	port_pair_close(l->interface->ports, &l->ports);
+	close_ports(l);
 	leg_free(l->leg);
 	free(l);
 }

@@ -31,7 +31,7 @@ static bool may_go(const struct peer *p)
 	return cfg->peer_idle && cfg->peer_idle(cfg->arg, &p->pub);
 }
 
-bool room_make(struct rpc_server *s)
+bool room_make(struct rpc_server *s, const struct transport *t)
 {
 	cr_ns since = clock_now() - s->cfg.silence;
 	struct peer *p;
@@ -39,7 +39,7 @@ bool room_make(struct rpc_server *s)
 	TAILQ_FOREACH (p, &s->peers, all) {
 		if (p->heard > since)
 			return false; /* and so are those behind it */
-		if (!may_go(p))
+		if ((t && p->transport != t) || !may_go(p))
 			continue;
 		s->count.peers_silent++;
 		peer_kill(p, "silent");

@@ -18,8 +18,9 @@ void room_enter(struct peer *p);
 /** A whole message of @p has come. */
 void room_heard(struct peer *p);
 
-/** Let a peer go. False: each has asked something of late, waits for a reply,
- * or would miss something (peer_idle). While no message is worked on. */
-bool room_make(struct rpc_server *s);
+/** Let a peer go, one that came by @t (NULL: by any). False: each has asked
+ * something of late, waits for a reply, or would miss something (peer_idle).
+ * While no message is worked on. */
+bool room_make(struct rpc_server *s, const struct transport *t);
 
 #endif

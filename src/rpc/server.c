@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/descriptors.h"
 #include "rpc/answer.h"
 #include "rpc/replies.h"
 #include "rpc/room.h"
@@ -45,6 +46,11 @@ static void mark_gone(struct peer *p, const char *reason)
 	TAILQ_INSERT_TAIL(&p->server->going, p, going);
 }
 
+static bool has_socket(const struct transport *t)
+{
+	return transport_sees_ends(t);
+}
+
 void peers_reap(struct rpc_server *s)
 {
 	struct peer *p;
@@ -54,6 +60,7 @@ void peers_reap(struct rpc_server *s)
 		LIST_REMOVE(p, chain);
 		TAILQ_REMOVE(&s->peers, p, all);
 		s->npeers--;
+		s->nsockets -= has_socket(p->transport);
 		if (s->cfg.peer_gone)
 			s->cfg.peer_gone(s->cfg.arg, &p->pub, p->gone);
 		replies_forget(p);
@@ -65,14 +72,38 @@ void peers_reap(struct rpc_server *s)
 	}
 }
 
+/* Those by Unix sockets have all the descriptors that are for them. */
+static bool sockets_full(const struct listener *l)
+{
+	const struct rpc_server *s = l->server;
+
+	return has_socket(l->transport) && s->nsockets >= s->cfg.sockets_max &&
+	       s->nsockets < s->cfg.peers_max;
+}
+
+/* Room for one more by @l, if there is any or somebody makes it. */
+static bool has_room(const struct listener *l)
+{
+	struct rpc_server *s = l->server;
+
+	if (sockets_full(l))
+		return room_make(s, l->transport);
+	return s->npeers < s->cfg.peers_max || room_make(s, NULL);
+}
+
 /* Told why, if it listens: its association closes behind that. */
 static void turn_away(const struct listener *l, uint32_t assoc)
 {
 	struct rpc_server *s = l->server;
+	bool few = sockets_full(l);
 	struct cr_err why = { 0 };
 	char *text;
 
-	(void)cr_fail(&why, 0, "too many connections: %zu are open", s->npeers);
+	(void)cr_fail(&why, 0, "too many connections: %zu are open%s",
+		      few ? s->nsockets : s->npeers,
+		      few ? "; for more, raise the limit of descriptors "
+			    "(LimitNOFILE=, ulimit -n)"
+			  : "");
 	s->count.peers_refused++;
 	text = jsonrpc_text(
 		jsonrpc_error(NULL, RPC_NO_CAPACITY, why.text, NULL));
@@ -89,7 +120,7 @@ static void up(struct listener *l, const struct transport_event *ev)
 	struct rpc_server *s = l->server;
 	struct peer *p;
 
-	if (s->npeers >= s->cfg.peers_max && !room_make(s)) {
+	if (!has_room(l)) {
 		turn_away(l, ev->assoc);
 		return;
 	}
@@ -111,6 +142,7 @@ static void up(struct listener *l, const struct transport_event *ev)
 	LIST_INSERT_HEAD(&s->bucket[p->assoc % PEER_BUCKETS], p, chain);
 	room_enter(p);
 	s->npeers++;
+	s->nsockets += has_socket(p->transport);
 	if (s->cfg.peer_up)
 		s->cfg.peer_up(s->cfg.arg, &p->pub);
 }
@@ -346,6 +378,9 @@ int rpc_server_open(struct rpc_server **s, const struct rpc_server_config *cfg,
 		n->cfg.message_max = (size_t)64 << 10;
 	if (!n->cfg.peers_max)
 		n->cfg.peers_max = PEERS_DEFAULT;
+	if (!n->cfg.sockets_max)
+		n->cfg.sockets_max =
+			descriptors_for_control((unsigned)n->cfg.peers_max);
 	if (!n->cfg.silence)
 		n->cfg.silence = SILENCE_DEFAULT;
 	if (!n->cfg.queue_max)

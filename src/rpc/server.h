@@ -98,6 +98,9 @@ struct rpc_server_config {
 	 * an idle peer makes room that has said nothing for @silence (0: 5 s);
 	 * else it gets an error and is disconnected. */
 	size_t peers_max;
+	/** Of these, most by Unix sockets, where each takes a descriptor; 0:
+	 * descriptors_for_control() as of now. */
+	size_t sockets_max;
 	cr_ns silence;
 	/** Bytes queued for a peer that does not read; 0: 8 MiB. Over it a
 	 * reply ends the association; notifications are dropped at half. And

@@ -156,7 +156,8 @@ void transport_local(const struct transport *t, struct transport_addr *addr);
  * KiB) and the process has no CAP_NET_ADMIN. */
 size_t transport_message_max(const struct transport *t);
 
-/** Is it noticed at once that a peer has gone? Of a Unix socket. */
+/** Is it noticed at once that a peer has gone? Of a Unix socket, where each has
+ * a connection, and so a descriptor, of its own. */
 bool transport_sees_ends(const struct transport *t);
 
 /** "kernel", "user" or "unix". */

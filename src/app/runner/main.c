@@ -351,6 +351,7 @@ static int serve(struct daemon *d)
 					     .service = d->service,
 					     .ng = d->ng,
 					     .http = d->http };
+		node_opened_all(service_node(d->service));
 		announce(d);
 		/* packets do not wait for calls that are set up */
 		thread_long_turns();

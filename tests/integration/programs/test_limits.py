@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import pathlib
+import resource
 import select
 import signal
 import socket
@@ -102,29 +103,66 @@ def test_out_of_descriptors(daemon, sock, tmp_path):
     assert len(again) == len(calls)
 
 
+def descriptors(d):
+    return os.listdir(f"/proc/{d.process.pid}/fd")
+
+
 def test_connections_wait_for_a_descriptor(daemon, tmp_path):
-    """Clients of control take all that there are; when they give them back, who
-    wants to see the page is served, and meanwhile the log is not flooded."""
-    web, path = free_port(socket.SOCK_STREAM), tmp_path / "c"
-    d = daemon("--http", f"127.0.0.1:{web}", "--control-socket", str(path),
-               programs=programs_with(tmp_path, "ulimit -n 64; exec"))
-    many = [socket.socket(socket.AF_UNIX) for _ in range(70)]
-    for one in many:
-        one.connect(str(path))
-    while len(os.listdir(f"/proc/{d.process.pid}/fd")) < 64:
-        pass
+    """There is none for a while, whoever has them: then who wants to see the
+    page is served, and meanwhile the log is not flooded."""
+    web, limit = free_port(socket.SOCK_STREAM), resource.RLIMIT_NOFILE
+    d = daemon("--http", f"127.0.0.1:{web}")
+    before = resource.prlimit(d.process.pid, limit)
+    resource.prlimit(d.process.pid, limit, (len(descriptors(d)), before[1]))
     page = socket.create_connection(("127.0.0.1", web))
     page.settimeout(PATIENCE)
     page.sendall(b"GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n")
     for _ in range(3):  # by now it has met the limit
         d.ctl("stats")
-    for one in many:
-        one.close()
+    resource.prlimit(d.process.pid, limit, before)
     told = page.makefile().read()
     assert "\ncodec_runner_http_paused_total 0\n" not in told
     assert "\ncodec_runner_http_connections 1\n" in told
     log = (tmp_path / "runner-0.log").read_text()
     assert "accept" not in log, log[-1000:]
+
+
+def test_silent_clients_leave_descriptors_for_others(daemon, sock, tmp_path):
+    """60 connections to the Unix socket, of 64 descriptors: an operator gets
+    in, the page answers, and there is room for as many calls as before."""
+    web, path = free_port(socket.SOCK_STREAM), tmp_path / "c"
+    d = daemon("--http", f"127.0.0.1:{web}", "--control-socket", str(path),
+               programs=programs_with(tmp_path, "ulimit -n 64; exec"))
+    client = Control(path)
+    calls, error = client.start_until_refused(sock)
+    assert len(calls) > 3
+    assert "limit 64 (RLIMIT_NOFILE)" in error["message"]
+    for call in calls:
+        client.stop(call)
+    many = [socket.socket(socket.AF_UNIX) for _ in range(60)]
+    for one in many:
+        one.connect(str(path))
+    page = http.client.HTTPConnection("127.0.0.1", web, timeout=PATIENCE)
+    assert get(page, "/healthz") == "ok\n"
+    away = 0
+    while away < 60 - 7:  # an eighth are clients, one of them that above
+        told = d.ctl("stats")["control"]
+        away = told["peers_refused"] + told["peers_silent"]
+    assert away == 60 - 7
+    again, error = client.start_until_refused(sock)
+    assert len(again) == len(calls)
+    assert "limit 64 (RLIMIT_NOFILE)" in error["message"]
+    # who has said nothing for 5 s makes room
+    text, tries = "", 0
+    while "too many connections" in text or not tries:
+        tries += 1
+        run = subprocess.run(
+            [BUILD / "codec-ctl", "--to", f"unix:{path}", "stats"],
+            capture_output=True, text=True, timeout=PATIENCE)
+        text = run.stderr
+    assert run.returncode == 0, run.stderr
+    assert d.ctl("stats")["control"]["peers_silent"] >= 1
+    assert get(page, "/healthz") == "ok\n"
 
 
 def test_the_web_leaves_descriptors_for_others(daemon, tmp_path):

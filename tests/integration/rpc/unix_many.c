@@ -93,7 +93,7 @@ static void the_one_too_many_is_told_so(void **state)
 	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
 	many = files;
-	many.rlim_cur = 2 * MOST + 100;
+	many.rlim_cur = 8 * MOST + 100; /* one in 8 is for them */
 	if (setrlimit(RLIMIT_NOFILE, &many))
 		skip();
 	world_open(&w);
@@ -125,6 +125,36 @@ static void the_one_too_many_is_told_so(void **state)
 	world_close(&w);
 	(void)setrlimit(RLIMIT_NOFILE, &files);
 	free(r);
+}
+
+/* An eighth of the descriptors: the others are for calls and files. */
+static void few_descriptors_are_not_for_clients_alone(void **state)
+{
+	enum { LIMIT = 80, MOST = LIMIT / 8 };
+	struct raw r[MOST], more;
+	struct rlimit files, few;
+	struct world w;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	few = files;
+	few.rlim_cur = LIMIT;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	world_open(&w);
+	for (unsigned i = 0; i < MOST; i++) {
+		raw_open(&r[i], &w);
+		assert_true(echo_wait(w.base, &w.server.up, i + 1));
+	}
+	raw_open(&more, &w);
+	raw_hear_end(&more, &w);
+	assert_non_null(strstr(more.said, "too many connections: 10 are open; "
+					  "for more, raise the limit of "
+					  "descriptors"));
+	(void)close(more.fd);
+	for (unsigned i = 0; i < MOST; i++)
+		raw_close(&r[i], &w);
+	world_close(&w);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
 }
 
 enum { FEW = 3 };
@@ -282,6 +312,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(of_many_who_do_not_read_the_worst_is_let_go),
 		cmocka_unit_test(a_part_of_a_message_counts),
 		cmocka_unit_test(the_one_too_many_is_told_so),
+		cmocka_unit_test(few_descriptors_are_not_for_clients_alone),
 		cmocka_unit_test(the_silent_one_makes_room),
 		cmocka_unit_test(who_was_just_heard_makes_no_room),
 		cmocka_unit_test(who_waits_for_a_reply_makes_no_room),
