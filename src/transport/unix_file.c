@@ -3,12 +3,15 @@
  * Makes and removes the file of a listening socket. The kernel leaves the file
  * of a process that died, and refuses to bind where one is: we look whether
  * somebody listens. Between bind() and listen() a socket looks dead, so
- * processes that do this in one folder take turns, by a lock on the folder.
+ * processes that do this at one path take turns, by a file beside it that only
+ * its user can open. It is there for that moment only.
  */
 #include "transport/unix_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -31,32 +34,63 @@ int unix_address(struct sockaddr_un *to, const char *path, struct cr_err *e)
 	return 0;
 }
 
-/* Hold the folder of @path until the descriptor is closed. */
-static int lock_folder(const char *path, struct cr_err *e)
-{
-	char folder[sizeof(((struct sockaddr_un *)0)->sun_path)] = ".";
-	const char *slash = strrchr(path, '/');
-	int fd, err;
+/* A lock that is held. */
+struct lock {
+	int fd;
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path) + 8];
+};
 
-	if (slash)
-		(void)snprintf(folder, sizeof(folder), "%.*s",
-			       slash == path ? 1 : (int)(slash - path), path);
-	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return cr_fail(e, -errno, "%s: folder %s: %s", path, folder,
-			       strerror(errno));
-	if (!flock(fd, LOCK_EX | LOCK_NB))
-		return fd;
+/* Is the file that was locked still there by its name? Who has had it before
+ * has removed it, and somebody else may have another one by now. */
+static bool is_there(const struct lock *l)
+{
+	struct stat ours, named;
+
+	return !fstat(l->fd, &ours) && !lstat(l->path, &named) &&
+	       ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
+}
+
+/* A file, and not the folder: whoever may read that could lock it, and nobody
+ * would start any more. */
+static int open_lock(struct lock *l, const char *path, struct cr_err *e)
+{
+	int err;
+
+	l->fd = open(l->path,
+		     O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+		     0600);
+	if (l->fd < 0)
+		return cr_fail(e, -errno, "%s: cannot make %s: %s", path,
+			       l->path, strerror(errno));
+	if (!flock(l->fd, LOCK_EX | LOCK_NB))
+		return 0;
 	err = errno;
-	(void)close(fd);
+	(void)close(l->fd);
 	if (err != EWOULDBLOCK)
-		return cr_fail(e, -err, "%s: cannot lock the folder %s: %s",
-			       path, folder, strerror(err));
+		return cr_fail(e, -err, "%s: cannot lock %s: %s", path, l->path,
+			       strerror(err));
 	return cr_fail(e, -EADDRINUSE,
-		       "%s: another process has locked the folder %s, as one "
-		       "that starts does for a moment; try again, or see "
-		       "lslocks(8)",
-		       path, folder);
+		       "%s: another process has locked %s, as one that starts "
+		       "does for a moment; try again, or see lslocks(8)",
+		       path, l->path);
+}
+
+/* Nobody else starts at @path until unlock(). */
+static int lock(struct lock *l, const char *path, struct cr_err *e)
+{
+	int rc;
+
+	(void)snprintf(l->path, sizeof(l->path), "%s.lock", path);
+	while (!(rc = open_lock(l, path, e)) && !is_there(l))
+		(void)close(l->fd);
+	return rc;
+}
+
+/* Nothing is left of it. */
+static void unlock(const struct lock *l)
+{
+	(void)unlink(l->path);
+	(void)close(l->fd);
 }
 
 /* How connecting to it ends: 0 or -errno. */
@@ -130,17 +164,17 @@ int unix_file_listen(int fd, const char *path, struct unix_file *mine,
 		     struct cr_err *e)
 {
 	struct sockaddr_un at;
-	int rc = unix_address(&at, path, e), lock;
+	int rc = unix_address(&at, path, e);
+	struct lock held;
 
+	if (!rc)
+		rc = lock(&held, path, e);
 	if (rc)
 		return rc;
-	lock = lock_folder(path, e);
-	if (lock < 0)
-		return lock;
 	rc = make_way(&at, e);
 	if (!rc)
 		rc = bind_file(fd, &at, mine, e);
-	(void)close(lock);
+	unlock(&held);
 	return rc;
 }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The control protocol by a Unix socket, from a foreign language's side."""
+import fcntl
 import json
 import os
 import pathlib
@@ -63,6 +64,32 @@ def test_the_documents_client_works(daemon, path, tmp_path):
     log = d.log.read()
     assert re.search(r"peer-up.*peer=unix:pid=\d+,uid=%d " % os.getuid(), log)
     assert re.search(r"peer-gone.*peer=unix:.*reason=bye", log)
+
+
+def test_who_may_only_read_the_folder_keeps_nobody_from_starting(daemon, path):
+    """A local user locks it; nothing else than the socket is in it later."""
+    lock = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    d = daemon("--control-socket", str(path))
+    assert d.ready["socket"] == str(path)
+    assert os.listdir(path.parent) == [path.name]
+    os.close(lock)
+    assert run_ctl(path, "stats").returncode == 0
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(path):
+    """To a user who may only read it: nothing is locked, nothing is left."""
+    if os.getuid():
+        pytest.skip("not root: cannot start it as somebody else")
+    done = subprocess.run(
+        [BUILD / "codec-runner", "--config", "none", "--rtp", "127.0.0.1:0",
+         "--control", "127.0.0.1:5999", "--sctp", "user", "--udp-port", "9998",
+         "--workers", "1", "--pin", "none", "--rx-cpu", "none", "--user",
+         "nobody", "--control-socket", str(path)],
+        capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 1
+    assert f"{path}: cannot make {path}.lock: Permission denied" in done.stderr
+    assert os.listdir(path.parent) == []
 
 
 def test_our_own_programs_take_it(daemon, path, campaign):

@@ -21,12 +21,23 @@ static char folder[SCRATCH_MAX], path[100];
 
 /* flock() fails with it, unless it is 0. */
 static int lock_errno;
+/* Of the last one that was asked for. */
+static mode_t lock_mode;
+/* What vanishes before it; then NULL. */
+static const char *remove_first;
 
 int __real_flock(int fd, int operation);
 int __wrap_flock(int fd, int operation);
 
 int __wrap_flock(int fd, int operation)
 {
+	struct stat st;
+
+	if (!fstat(fd, &st))
+		lock_mode = st.st_mode;
+	if (remove_first)
+		(void)unlink(remove_first);
+	remove_first = NULL;
 	if (!lock_errno)
 		return __real_flock(fd, operation);
 	errno = lock_errno;
@@ -223,23 +234,100 @@ static void a_missing_folder_is_named(void **state)
 	(void)snprintf(path, sizeof(path), "%s", folderless);
 }
 
+static const char *lock_path(void)
+{
+	static char name[sizeof(path) + 8];
+
+	(void)snprintf(name, sizeof(name), "%s.lock", path);
+	return name;
+}
+
+/* As another starter has it, open and locked. */
+static int take_lock(void)
+{
+	int fd = open(lock_path(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(__real_flock(fd, LOCK_EX | LOCK_NB), 0);
+	return fd;
+}
+
 /* Two that start at once: the second must not take the first for dead. */
 static void starters_take_turns(void **state)
 {
-	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = take_lock();
 
 	(void)state;
-	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
-	refused(-EADDRINUSE, "has locked the folder");
+	refused(-EADDRINUSE, "another process has locked");
+	assert_int_equal(access(lock_path(), F_OK), 0); /* it is not ours */
+	assert_int_equal(unlink(lock_path()), 0);
 	(void)close(fd);
 }
 
-static void a_folder_that_cannot_be_locked_is_not_called_locked(void **state)
+/* Whoever may read the folder can lock it. */
+static void a_locked_folder_keeps_nobody_from_starting(void **state)
 {
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct unix_file mine;
+	int ours;
+
 	(void)state;
-	lock_errno = ENOLCK;
-	refused(-ENOLCK, "cannot lock the folder");
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	ours = listening(&mine);
+	connects();
+	unix_file_remove(path, &mine);
+	(void)close(ours);
+	(void)close(fd);
+}
+
+/* One that died meanwhile; a file without its process locks nothing. */
+static void a_lock_that_was_left_is_taken_and_removed(void **state)
+{
+	struct unix_file mine;
+	int fd;
+
+	(void)state;
+	(void)close(take_lock());
+	fd = listening(&mine);
+	assert_int_equal(access(lock_path(), F_OK), -1);
+	unix_file_remove(path, &mine);
+	(void)close(fd);
+}
+
+/* While it waited for the lock, whoever had it has removed the file. */
+static void a_lock_whose_file_is_gone_is_none(void **state)
+{
+	struct unix_file mine;
+	int fd;
+
+	(void)state;
+	remove_first = lock_path();
+	fd = listening(&mine);
+	assert_null(remove_first);
+	assert_int_equal(access(lock_path(), F_OK), -1);
+	unix_file_remove(path, &mine);
+	(void)close(fd);
+}
+
+/* Nobody who may not write to it can be in our way: here a link to a file of
+ * his, which we would have locked. */
+static void a_lock_is_no_link_and_nobody_else_opens_it(void **state)
+{
+	char target[SCRATCH_MAX + 10];
+	mode_t before = umask(0);
+
+	(void)state;
+	(void)snprintf(target, sizeof(target), "%s/target", folder);
+	assert_int_equal(symlink(target, lock_path()), 0);
+	refused(-ELOOP, "cannot make");
+	assert_int_equal(access(target, F_OK), -1);
+	assert_int_equal(unlink(lock_path()), 0);
+	lock_errno = ENOLCK; /* so that it shows its mode */
+	refused(-ENOLCK, "cannot lock");
 	lock_errno = 0;
+	assert_int_equal(lock_mode, S_IFREG | 0600);
+	(void)umask(before);
+	assert_int_equal(unlink(lock_path()), 0);
 }
 
 #define IN_FOLDER(test)                                                        \
@@ -258,7 +346,10 @@ int main(void)
 		IN_FOLDER(a_path_too_long_is_told_its_limit),
 		IN_FOLDER(a_missing_folder_is_named),
 		IN_FOLDER(starters_take_turns),
-		IN_FOLDER(a_folder_that_cannot_be_locked_is_not_called_locked),
+		IN_FOLDER(a_locked_folder_keeps_nobody_from_starting),
+		IN_FOLDER(a_lock_that_was_left_is_taken_and_removed),
+		IN_FOLDER(a_lock_whose_file_is_gone_is_none),
+		IN_FOLDER(a_lock_is_no_link_and_nobody_else_opens_it),
 	};
 
 	return cmocka_run_group_tests_name("unix_file", tests, NULL, NULL);
