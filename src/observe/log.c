@@ -16,7 +16,10 @@
 #include "observe/log_line.h"
 #include "observe/log_writer.h"
 
-enum { DEFAULT_PER_SECOND = 10 };
+enum {
+	DEFAULT_PER_SECOND = 10,
+	FILE_MODE = 0640 /* it has addresses of parties, as records have */
+};
 
 /* How long the process waits at its end for the log's reader. */
 #define CLOSE_LIMIT CR_SEC
@@ -56,7 +59,7 @@ static int open_file(const char *path, struct cr_err *e)
 {
 	int fd = open(path,
 		      O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK,
-		      0644);
+		      FILE_MODE);
 	int err = errno;
 
 	return fd < 0 ? cr_fail(e, -err, "%s: cannot open the log: %s", path,

@@ -31,13 +31,12 @@ json_t *method_hello(void *arg, struct rpc_peer *peer, const json_t *params,
 		return request_refuse(err, RPC_CONFLICT);
 	if (ask.resume && !session_resume(s, ask.resume)) {
 		(void)cr_fail(&err->why, 0,
-			      "resume: there is no session '%s'; its grace "
-			      "time may be over",
-			      ask.resume);
+			      "resume: there is no session with this id; its "
+			      "grace time may be over");
 		return request_refuse(err, RPC_CONFLICT);
 	}
-	log_event(LOG_INFO, "hello", "peer=%s client=\"%.60s\" session=%s",
-		  peer->address, ask.client ? ask.client : "", s->id);
+	log_event(LOG_INFO, "hello", "peer=%s client=\"%.60s\" session=%llu",
+		  peer->address, ask.client ? ask.client : "", s->number);
 	tell = (struct hello_result){
 		.program = "codec-runner",
 		.version = CR_VERSION,

@@ -78,7 +78,7 @@ static void on_grace(evutil_socket_t fd, short what, void *arg)
 	struct session *s = arg;
 
 	(void)fd, (void)what;
-	log_event(LOG_INFO, "session-over", "session=%s calls=%u", s->id,
+	log_event(LOG_INFO, "session-over", "session=%llu calls=%u", s->number,
 		  s->calls);
 	session_end(s);
 }
@@ -100,10 +100,11 @@ static void peer_up(void *arg, struct rpc_peer *peer)
 	}
 	evutil_secure_rng_get_bytes(&id, sizeof(id));
 	(void)snprintf(s->id, sizeof(s->id), "%016llx", (unsigned long long)id);
+	s->number = peer->id;
 	LIST_INSERT_HEAD(&sv->sessions, s, link);
 	peer->owner = s;
-	log_event(LOG_INFO, "peer-up", "peer=%s session=%s", peer->address,
-		  s->id);
+	log_event(LOG_INFO, "peer-up", "peer=%s session=%llu", peer->address,
+		  s->number);
 }
 
 /* Neither a call nor a leg ends with it. */
@@ -131,8 +132,8 @@ static void peer_gone(void *arg, struct rpc_peer *peer, const char *reason)
 	/* who only asks need not say bye */
 	no_loss = bye || (idle && !strcmp(reason, "shutdown"));
 	log_event(no_loss ? LOG_INFO : LOG_WARN, "peer-gone",
-		  "peer=%s session=%s reason=%s calls=%u", peer->address, s->id,
-		  reason, s->calls);
+		  "peer=%s session=%llu reason=%s calls=%u", peer->address,
+		  s->number, reason, s->calls);
 	if (bye || idle)
 		session_end(s);
 	else
@@ -171,6 +172,10 @@ bool session_resume(struct session *to, const char *id)
 
 	if (!old || old == to)
 		return old;
+	log_event(LOG_INFO, "session-resumed",
+		  "session=%llu peer=%s instead=%llu from=%s calls=%u",
+		  old->number, to->peer->address, to->number,
+		  old->peer ? old->peer->address : "none", old->calls);
 	if (old->peer)
 		old->peer->owner = NULL;
 	parked_drop(sv, old, RPC_CONFLICT,
@@ -184,6 +189,7 @@ bool session_resume(struct session *to, const char *id)
 		p->owner = to;
 	to->calls += old->calls;
 	memcpy(to->id, old->id, sizeof(to->id));
+	to->number = old->number;
 	session_free(old);
 	return true;
 }

@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 
 import pytest
@@ -55,6 +56,56 @@ def test_each_line_is_an_object_whatever_peers_say(daemon, tmp_path, sock):
     assert told["ng-refused"]["call"] == \
         '\ufffdö PRIORITY=0"}\n\x1b[31m \\'
     assert isinstance(told["descriptors"]["limit"], int)
+
+
+def test_a_sessions_secret_is_nowhere(daemon, tmp_path, sock):
+    """Who knows it has the session's calls. The log names sessions by numbers,
+    which show who has taken over whose."""
+    log, control = tmp_path / "log", tmp_path / "control"
+    d = daemon("--log-format", "json", "--log-level", "debug", "--log-file",
+               log, "--records", tmp_path / "records", "--trace",
+               tmp_path / "trace", "--control-socket", control, "--grace",
+               "100ms", "--drain-timeout", "0s")
+    first, second = Control(control), Control(control)
+    secret = first.ask("hello", {"client": "first"})["result"]["session"]
+    other = second.ask("hello", {"client": "second"})["result"]["session"]
+    first.start(sock)
+    said = [second.ask("hello", {"resume": secret})["result"].pop("session"),
+            first.ask("call.start", {}),  # it has no session any more
+            second.ask("hello", {"resume": other})]  # nor is there this one
+    assert said.pop(0) == secret
+    second.lines.close()
+    second.socket.close()
+    wait_for(lambda: any(e["event"] == "session-over" for e in lines_of(log)))
+    said.append(first.ask("hello", {"resume": secret}))
+    assert d.stop() == 0
+    told = {e["event"]: e for e in lines_of(log)}
+    taken = told["session-resumed"]
+    assert (taken["session"], taken["instead"], taken["calls"]) == (1, 2, 1)
+    assert all(taken[of].startswith("unix:pid=") for of in ("peer", "from"))
+    assert told["session-over"]["session"] == 1
+    assert {e["session"] for e in lines_of(log) if e["event"] == "hello"} == \
+        {1, 2}
+    kept = {p.name: p.read_bytes() for p in tmp_path.iterdir()
+            if not p.is_socket()}
+    assert {"log", "records", "trace"} <= set(kept)
+    kept["replies"] = json.dumps(said).encode()
+    for text in (secret, other):
+        assert [n for n, b in kept.items() if text.encode() in b] == []
+
+
+def test_others_cannot_read_the_log(daemon, tmp_path):
+    """It has addresses of parties, as records have."""
+    files = [tmp_path / "log", tmp_path / "records"]
+    before = os.umask(0)
+    try:
+        d = daemon("--log-file", files[0], "--records", files[1])
+        d.process.send_signal(signal.SIGHUP)
+    finally:
+        os.umask(before)
+    wait_for(lambda: " reopened" in files[0].read_text())
+    assert [stat.filemode(f.stat().st_mode) for f in files] == \
+        ["-rw-r-----"] * 2
 
 
 def test_a_file_that_was_moved_goes_on_as_json(daemon, tmp_path):

@@ -42,7 +42,7 @@ static void hello_tells_who_is_there(void **state)
 		       "string");
 	client_refused(&c, "hello", "[]", RPC_INVALID_PARAMS, "object");
 	client_refused(&c, "hello", "{'resume': '0'}", RPC_CONFLICT,
-		       "no session '0'");
+		       "no session with this id");
 	client_refused(&c, "helo", NULL, RPC_NO_METHOD, "helo");
 	client_close(&c);
 	desk_close(&d);
