@@ -32,7 +32,7 @@ const char *const log_format_names[] = { "auto", "text", "json", "journal",
 /* All but the level is set before threads start. */
 static struct {
 	atomic_int level; /* relaxed: a late change is no harm */
-	const char *path; /* borrowed; NULL: stderr */
+	char *path;	  /* owned; NULL: stderr */
 	struct log_style style;
 	unsigned per_second;
 	cr_ns (*clock)(void);
@@ -100,12 +100,17 @@ int log_open(const struct log_config *c, struct cr_err *e)
 		return fd;
 	log_close();
 	out.style = style;
+	out.path = c->path ? strdup(c->path) : NULL;
+	if (c->path && !out.path) {
+		(void)close(fd);
+		log_close();
+		return cr_fail(e, -ENOMEM, "out of memory for the log's path");
+	}
 	err = log_writer_open(fd, &style, e);
 	if (err) {
 		log_close();
 		return err;
 	}
-	out.path = c->path;
 	out.per_second = c->per_second ? c->per_second : DEFAULT_PER_SECOND;
 	out.clock = c->clock ? c->clock : clock_now;
 	log_set_level(c->level);
@@ -130,6 +135,7 @@ int log_reopen(struct cr_err *e)
 void log_close(void)
 {
 	log_writer_close(CLOSE_LIMIT);
+	free(out.path);
 	out.path = NULL;
 	out.style = (struct log_style){ .format = LOG_TEXT };
 }

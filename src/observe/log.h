@@ -43,8 +43,7 @@ enum log_colour { LOG_COLOUR_AUTO, LOG_COLOUR_NEVER, LOG_COLOUR_ALWAYS };
  * rate limit. */
 struct log_config {
 	enum log_level level;	/**< this and more important ones        */
-	const char *path;	/**< NULL: stderr; else appended to. It must
-				     stay: log_reopen() uses it      */
+	const char *path;	/**< NULL: stderr; else appended to          */
 	enum log_format format; /**< JOURNAL: no path                    */
 	/** The journal's socket; NULL: where systemd has it. */
 	const char *journal;

@@ -83,20 +83,20 @@ static void on_grace(evutil_socket_t fd, short what, void *arg)
 	session_end(s);
 }
 
-static void peer_up(void *arg, struct rpc_peer *peer)
+static bool peer_up(void *arg, struct rpc_peer *peer)
 {
 	struct service *sv = arg;
 	struct session *s = calloc(1, sizeof(*s));
 	uint64_t id;
 
 	if (!s)
-		return; /* its requests are refused: no session */
+		return false;
 	s->service = sv;
 	s->peer = peer;
 	s->grace = evtimer_new(sv->cfg.base, on_grace, s);
 	if (!s->grace) {
 		free(s);
-		return;
+		return false;
 	}
 	evutil_secure_rng_get_bytes(&id, sizeof(id));
 	(void)snprintf(s->id, sizeof(s->id), "%016llx", (unsigned long long)id);
@@ -105,6 +105,7 @@ static void peer_up(void *arg, struct rpc_peer *peer)
 	peer->owner = s;
 	log_event(LOG_INFO, "peer-up", "peer=%s session=%llu", peer->address,
 		  s->number);
+	return true;
 }
 
 /* Neither a call nor a leg ends with it. */

@@ -92,12 +92,23 @@ static bool has_room(const struct listener *l)
 }
 
 /* Told why, if it listens: its association closes behind that. */
-static void turn_away(const struct listener *l, uint32_t assoc)
+static void turn_away(const struct listener *l, uint32_t assoc, const char *why)
+{
+	char *text =
+		jsonrpc_text(jsonrpc_error(NULL, RPC_NO_CAPACITY, why, NULL));
+
+	if (text)
+		(void)transport_send(l->transport, assoc, 0, MSG_PPID, text,
+				     strlen(text));
+	free(text);
+	(void)transport_shutdown(l->transport, assoc);
+}
+
+static void turn_away_one_more(const struct listener *l, uint32_t assoc)
 {
 	struct rpc_server *s = l->server;
 	bool few = sockets_full(l);
 	struct cr_err why = { 0 };
-	char *text;
 
 	(void)cr_fail(&why, 0, "too many connections: %zu are open%s",
 		      few ? s->nsockets : s->npeers,
@@ -105,13 +116,7 @@ static void turn_away(const struct listener *l, uint32_t assoc)
 			    "(LimitNOFILE=, ulimit -n)"
 			  : "");
 	s->count.peers_refused++;
-	text = jsonrpc_text(
-		jsonrpc_error(NULL, RPC_NO_CAPACITY, why.text, NULL));
-	if (text)
-		(void)transport_send(l->transport, assoc, 0, MSG_PPID, text,
-				     strlen(text));
-	free(text);
-	(void)transport_shutdown(l->transport, assoc);
+	turn_away(l, assoc, why.text);
 }
 
 /* RESTART keeps the association: the old peer is gone, a new one is up. */
@@ -121,7 +126,7 @@ static void up(struct listener *l, const struct transport_event *ev)
 	struct peer *p;
 
 	if (!has_room(l)) {
-		turn_away(l, ev->assoc);
+		turn_away_one_more(l, ev->assoc);
 		return;
 	}
 	p = calloc(1, sizeof(*p));
@@ -143,8 +148,10 @@ static void up(struct listener *l, const struct transport_event *ev)
 	room_enter(p);
 	s->npeers++;
 	s->nsockets += has_socket(p->transport);
-	if (s->cfg.peer_up)
-		s->cfg.peer_up(s->cfg.arg, &p->pub);
+	if (s->cfg.peer_up && !s->cfg.peer_up(s->cfg.arg, &p->pub)) {
+		turn_away(l, p->assoc, "out of memory for a session");
+		mark_gone(p, "out of memory");
+	}
 }
 
 static void shut(struct peer *p)

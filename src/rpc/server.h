@@ -87,8 +87,9 @@ struct rpc_server_config {
 	 * did), "crowded" (all peers' together passed total_max, and it had
 	 * the most), "silent" (it made room) or "out of memory" (for a reply to
 	 * it). The callbacks may notify any peer, but not close the server. May
-	 * be NULL. */
-	void (*peer_up)(void *arg, struct rpc_peer *peer);
+	 * be NULL. peer_up() returns false where there is no memory for the
+	 * owner's state: who is up is told so and disconnected, and gone. */
+	bool (*peer_up)(void *arg, struct rpc_peer *peer);
 	void (*peer_gone)(void *arg, struct rpc_peer *peer, const char *reason);
 	/** Would @peer miss nothing if it were let go? NULL: it would. */
 	bool (*peer_idle)(void *arg, const struct rpc_peer *peer);

@@ -7,6 +7,7 @@
 #include "cmocka_cr.h"
 #include "desk.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -16,8 +17,71 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "protocol/service_impl.h"
 
 #define SOON (50 * CR_MS)
+
+/* The next session finds no memory. */
+static bool no_session;
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	if (!no_session || n != 1 || size != sizeof(struct session))
+		return __real_calloc(n, size);
+	no_session = false;
+	errno = ENOMEM;
+	return NULL;
+}
+
+struct down {
+	unsigned n;
+	char why[100];
+};
+
+static void on_down(void *arg, const char *reason)
+{
+	struct down *down = arg;
+
+	down->n++;
+	(void)snprintf(down->why, sizeof(down->why), "%s", reason);
+}
+
+/* By both ways: it is not told that somebody took over what it never had. */
+static void who_finds_no_memory_for_a_session_is_told_so(void **state)
+{
+	struct down down = { 0 };
+	struct desk d;
+
+	(void)state;
+	desk_open(&d, &(struct desk_options){ 0 });
+	for (unsigned i = 0; i < 2; i++) {
+		const struct rpc_client_config cfg = { .base = d.rig.base,
+						       .to = i ? d.socket
+							       : d.at,
+						       .kind = TRANSPORT_USER,
+						       .arg = &down,
+						       .down = on_down };
+		struct rpc_client *rpc;
+		struct cr_err e = { "" };
+		struct client c;
+
+		no_session = true;
+		assert_int_equal(rpc_client_open(&rpc, &cfg, &e), 0);
+		desk_wait_for(&d, &down.n, i + 1);
+		assert_string_equal(down.why, "closed by the server: out of "
+					      "memory for a session");
+		rpc_client_close(rpc);
+		client_open(&c, &d, NULL); /* then there is some */
+		(void)client_start(&c, "");
+		client_do(&c, "bye", NULL);
+		desk_wait_calls(&d, 0);
+		client_close(&c);
+	}
+	desk_close(&d);
+}
 
 static void a_bye_ends_the_sessions_calls(void **state)
 {
@@ -379,6 +443,7 @@ static void closing_tells_the_owners(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_finds_no_memory_for_a_session_is_told_so),
 		cmocka_unit_test(a_bye_ends_the_sessions_calls),
 		cmocka_unit_test(a_lost_clients_calls_end_when_grace_is_over),
 		cmocka_unit_test(a_killed_clients_calls_end_too),

@@ -156,7 +156,7 @@ static const struct rpc_method methods[] = {
 	{ NULL, NULL, NULL },
 };
 
-static void peer_up(void *arg, struct rpc_peer *peer)
+static bool peer_up(void *arg, struct rpc_peer *peer)
 {
 	struct echo *s = arg;
 
@@ -165,6 +165,7 @@ static void peer_up(void *arg, struct rpc_peer *peer)
 	s->last = peer;
 	(void)snprintf(s->up_address, sizeof(s->up_address), "%s",
 		       peer->address);
+	return true;
 }
 
 static void peer_gone(void *arg, struct rpc_peer *peer, const char *reason)
