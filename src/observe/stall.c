@@ -21,7 +21,19 @@ void stall_begin(void)
 	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 }
 
-ssize_t stall_write(int fd, const char *text, size_t n)
+/* AddressSanitizer's, where it is linked in. */
+void __asan_handle_no_return(void) __attribute__((weak));
+
+/* The frames of a thread that is cancelled do not return: what is marked of
+ * them must not be taken for that of functions that come there later. */
+static void forget_frames(void *arg)
+{
+	(void)arg;
+	if (__asan_handle_no_return)
+		__asan_handle_no_return();
+}
+
+static ssize_t write_or_end(int fd, const char *text, size_t n)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 	ssize_t k;
@@ -34,6 +46,16 @@ ssize_t stall_write(int fd, const char *text, size_t n)
 		(void)poll(&p, 1, -1);
 	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	errno = err;
+	return k;
+}
+
+ssize_t stall_write(int fd, const char *text, size_t n)
+{
+	ssize_t k;
+
+	pthread_cleanup_push(forget_frames, NULL);
+	k = write_or_end(fd, text, n);
+	pthread_cleanup_pop(0);
 	return k;
 }
 
