@@ -70,6 +70,7 @@ static inline int32_t shift_right(int32_t v, int bits)
 
 	if (bits > 0)
 		return bits < 31 ? v >> bits : 0;
+	/* 0 or more: NOLINTNEXTLINE(clang-analyzer-core.BitwiseShift) */
 	shifted = (int32_t)((uint32_t)v << -bits);
 	return shifted >> -bits == v ? shifted : INT32_MAX;
 }

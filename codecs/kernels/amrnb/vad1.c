@@ -48,6 +48,7 @@ static int32_t power_of(const int16_t in[], int32_t *overflow)
 /* v << bits, limited to 16 bits, or >>. */
 static int16_t shift16(int16_t v, int bits)
 {
+	/* bits < 15: NOLINTNEXTLINE(clang-analyzer-core.BitwiseShift) */
 	int32_t shifted = bits < 0 ? v >> -bits : v * (1 << bits);
 
 	if (shifted > INT16_MAX)
