@@ -5,7 +5,6 @@
  * in node_stats.c.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -386,11 +385,8 @@ void node_faulty(void *arg, const struct core_fault *fault)
 
 	core_fault_text(fault, text, sizeof(text));
 	core_fault_said(fault, said, sizeof(said));
-	log_event(LOG_ERROR, "scheduler-fault",
-		  "policy=%s callback=%s what=\"%s\" rq=%u cpu=%" PRId64
-		  " task=%" PRId64 " said=\"%s\"",
-		  fault->policy, fault->callback, fault->what, fault->rq,
-		  fault->cpu, fault->task, said);
+	log_event(LOG_ERROR, "scheduler-fault", CORE_FAULT_FIELDS,
+		  CORE_FAULT_VALUES(fault, said));
 	(void)pthread_mutex_lock(&n->gone_lock);
 	memcpy(n->fault, text, sizeof(text));
 	(void)pthread_mutex_unlock(&n->gone_lock);

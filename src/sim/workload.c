@@ -11,7 +11,6 @@
 #include "sim/workload.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -309,10 +308,8 @@ static void done(void *arg, struct sim_task *t, unsigned cpu, cr_ns now)
 
 static void gone(void *arg, struct sim_task *t)
 {
-	struct sim_call *c = call_of(&t->core);
-
 	(void)arg;
-	c->here = false;
+	call_of(&t->core)->here = false;
 }
 
 static void faulty(void *arg, const struct core_fault *fault, cr_ns now)
@@ -322,10 +319,8 @@ static void faulty(void *arg, const struct core_fault *fault, cr_ns now)
 	(void)arg;
 	core_fault_said(fault, said, sizeof(said));
 	log_event(LOG_ERROR, "scheduler-fault",
-		  "policy=%s callback=%s what=\"%s\" rq=%u cpu=%" PRId64
-		  " task=%" PRId64 " said=\"%s\" at_ns=%lld goes-on=%s",
-		  fault->policy, fault->callback, fault->what, fault->rq,
-		  fault->cpu, fault->task, said, (long long)now,
+		  CORE_FAULT_FIELDS " at_ns=%lld goes-on=%s",
+		  CORE_FAULT_VALUES(fault, said), (long long)now,
 		  cr_sched_fallback->name);
 }
 
