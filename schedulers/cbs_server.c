@@ -42,10 +42,10 @@ int cbs_rq_init(struct cr_rq *rq)
  * more often. */
 static void keep_countable(struct cbs_task *x)
 {
-	if (x->budget <= LONGEST_TURN)
-		return;
-	x->period = (cr_ns)((__int128)x->period * LONGEST_TURN / x->budget);
-	x->budget = LONGEST_TURN;
+	while (x->budget > LONGEST_TURN) {
+		x->budget /= 2;
+		x->period /= 2;
+	}
 }
 
 void cbs_task_add(struct cr_rq *rq, struct cr_task *t, cr_ns now)
