@@ -33,6 +33,7 @@ static void tell(void *arg, const struct conversion *cv, int err,
 		e.code = code_of(err);
 		e.why = *why;
 	}
+	rpc_later_begin();
 	rpc_later_reply(arg, cv ? result_conversion_json(cv) : NULL, &e);
 }
 

@@ -143,6 +143,7 @@ static void trace_stopped(void *arg, const struct trace_totals *totals)
 	};
 	struct rpc_error e = { 0 };
 
+	rpc_later_begin();
 	rpc_later_reply(arg, field_write(trace_result_fields, &tell), &e);
 }
 

@@ -32,6 +32,7 @@ static void known(void *arg, int err, const struct cr_err *why)
 	struct rpc_error e = { 0 };
 	json_t *result = NULL;
 
+	rpc_later_begin();
 	if (err) {
 		e.code = request_code(err);
 		e.why = *why;

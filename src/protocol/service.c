@@ -83,6 +83,13 @@ static void on_grace(evutil_socket_t fd, short what, void *arg)
 	session_end(s);
 }
 
+static bool refuse_peer(const struct rpc_peer *peer)
+{
+	log_event(LOG_ERROR, "peer-refused",
+		  "peer=%s why=\"out of memory for a session\"", peer->address);
+	return false;
+}
+
 static bool peer_up(void *arg, struct rpc_peer *peer)
 {
 	struct service *sv = arg;
@@ -90,13 +97,13 @@ static bool peer_up(void *arg, struct rpc_peer *peer)
 	uint64_t id;
 
 	if (!s)
-		return false;
+		return refuse_peer(peer);
 	s->service = sv;
 	s->peer = peer;
 	s->grace = evtimer_new(sv->cfg.base, on_grace, s);
 	if (!s->grace) {
 		free(s);
-		return false;
+		return refuse_peer(peer);
 	}
 	evutil_secure_rng_get_bytes(&id, sizeof(id));
 	(void)snprintf(s->id, sizeof(s->id), "%016llx", (unsigned long long)id);

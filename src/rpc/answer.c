@@ -181,6 +181,11 @@ struct rpc_later *rpc_later(struct rpc_peer *peer, struct rpc_error *err)
 	return later;
 }
 
+void rpc_later_begin(void)
+{
+	(void)jsonrpc_lacked();
+}
+
 void rpc_later_reply(struct rpc_later *later, json_t *result,
 		     struct rpc_error *err)
 {

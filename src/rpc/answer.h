@@ -67,6 +67,7 @@ struct rpc_server {
 	LIST_HEAD(, peer) bucket[PEER_BUCKETS];
 	TAILQ_HEAD(, peer) peers; /**< silent for longest first; room.c's */
 	TAILQ_HEAD(, peer) going;
+	bool closing;		 /**< nobody comes any more */
 	size_t npeers, nsockets; /**< of these, by Unix sockets */
 	uint64_t last_id;
 	struct rpc_stats

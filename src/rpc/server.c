@@ -125,6 +125,10 @@ static void up(struct listener *l, const struct transport_event *ev)
 	struct rpc_server *s = l->server;
 	struct peer *p;
 
+	if (s->closing) {
+		turn_away(l, ev->assoc, "draining: this node ends");
+		return;
+	}
 	if (!has_room(l)) {
 		turn_away_one_more(l, ev->assoc);
 		return;
@@ -426,6 +430,8 @@ static void close_gracefully(struct rpc_server *s)
 	struct event *deadline = evtimer_new(s->cfg.base, on_deadline, &late);
 	struct peer *p;
 
+	/* whoever came now might ask for what is answered later */
+	s->closing = true;
 	TAILQ_FOREACH (p, &s->peers, all) {
 		turns_drop(p);
 		if (p->left)

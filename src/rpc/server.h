@@ -69,6 +69,10 @@ struct rpc_later;
  * rpc_later_reply() answers for it. NULL, with @err: out of memory. */
 struct rpc_later *rpc_later(struct rpc_peer *peer, struct rpc_error *err);
 
+/** From here on a result for rpc_later_reply() is built: memory that was short
+ * before is none of its business. */
+void rpc_later_begin(void);
+
 /** Answer and free @later: with @result (taken over), or NULL with @err. Once,
  * and before the server closes; the peer may have gone, then nobody is told.
  */

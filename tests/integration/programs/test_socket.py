@@ -15,6 +15,7 @@ import tempfile
 import pytest
 
 from conftest import BUILD, PATIENCE, ROOT, Daemon
+from control import Control
 
 
 @pytest.fixture
@@ -198,3 +199,29 @@ def test_events_come_between_replies(daemon, path, sock):
     assert sorted(m["id"] for m in heard if "id" in m) == [0, 1, 2]
     (told,) = [m for m in heard if "method" in m]
     assert told["method"] == "call.ended" and told["params"]["call"] == 1
+
+
+def test_who_comes_while_the_node_ends_is_turned_away(daemon, path):
+    """A client that does not read keeps control open for a second."""
+    d = daemon("--control-socket", str(path))
+    deaf = Control(path)
+    for _ in range(100):
+        deaf.send("codecs", {})
+    assert "result" in deaf.hear()
+    d.process.send_signal(signal.SIGTERM)
+    d.logged("drain ")
+    answered, why = 0, None
+    while not why:
+        try:
+            late = Control(path)
+            late.send("trace.stop", {})
+            told = late.hear()
+        except (OSError, json.JSONDecodeError):
+            break  # it has ended
+        if told["id"] is None:
+            why = told["error"]["message"]
+        else:
+            answered += 1
+    assert why or not answered
+    assert why is None or "this node ends" in why
+    assert d.process.wait(timeout=PATIENCE) == 0
