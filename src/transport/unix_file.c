@@ -3,8 +3,10 @@
  * Makes and removes the file of a listening socket. The kernel leaves the file
  * of a process that died, and refuses to bind where one is: we look whether
  * somebody listens. Between bind() and listen() a socket looks dead, so
- * processes that do this at one path take turns, by a file beside it that only
- * its user can open. It is there for that moment only.
+ * processes that do this at one path take turns, by an empty file of theirs
+ * beside it. It is there for that moment only. What somebody else has there is
+ * left alone, and keeps us from starting: only a folder that others may not
+ * write to keeps them from that.
  */
 #include "transport/unix_file.h"
 
@@ -34,10 +36,15 @@ int unix_address(struct sockaddr_un *to, const char *path, struct cr_err *e)
 	return 0;
 }
 
+/* Behind the path: a name that nobody else has for a file of his own, as
+ * wrappers have PATH.lock. */
+#define LOCK_SUFFIX ".codec-runner-start"
+
 /* A lock that is held. */
 struct lock {
 	int fd;
-	char path[sizeof(((struct sockaddr_un *)0)->sun_path) + 8];
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path) +
+		  sizeof(LOCK_SUFFIX)];
 };
 
 /* Is the file that was locked still there by its name? Who has had it before
@@ -50,18 +57,28 @@ static bool is_there(const struct lock *l)
 	       ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
 }
 
-/* A file, and not the folder: whoever may read that could lock it, and nobody
- * would start any more. */
-static int open_lock(struct lock *l, const char *path, struct cr_err *e)
+/* We, or one like us that died, have made it: else it is not ours to remove,
+ * nor to wait for. */
+static bool is_ours(const struct lock *l)
+{
+	struct stat st;
+
+	return !fstat(l->fd, &st) && S_ISREG(st.st_mode) &&
+	       st.st_uid == geteuid() && !st.st_size;
+}
+
+/* 0, or -errno; the file is closed then. */
+static int take_lock(const struct lock *l, const char *path, struct cr_err *e)
 {
 	int err;
 
-	l->fd = open(l->path,
-		     O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
-		     0600);
-	if (l->fd < 0)
-		return cr_fail(e, -errno, "%s: cannot make %s: %s", path,
-			       l->path, strerror(errno));
+	if (!is_ours(l)) {
+		(void)close(l->fd);
+		return cr_fail(e, -EEXIST,
+			       "%s: %s is there and is not ours (an empty file "
+			       "of this user)",
+			       path, l->path);
+	}
 	if (!flock(l->fd, LOCK_EX | LOCK_NB))
 		return 0;
 	err = errno;
@@ -75,12 +92,25 @@ static int open_lock(struct lock *l, const char *path, struct cr_err *e)
 		       path, l->path);
 }
 
+/* A file, and not the folder: whoever may read that could lock it, and nobody
+ * would start any more. */
+static int open_lock(struct lock *l, const char *path, struct cr_err *e)
+{
+	l->fd = open(l->path,
+		     O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+		     0600);
+	if (l->fd < 0)
+		return cr_fail(e, -errno, "%s: cannot make %s: %s", path,
+			       l->path, strerror(errno));
+	return take_lock(l, path, e);
+}
+
 /* Nobody else starts at @path until unlock(). */
 static int lock(struct lock *l, const char *path, struct cr_err *e)
 {
 	int rc;
 
-	(void)snprintf(l->path, sizeof(l->path), "%s.lock", path);
+	(void)snprintf(l->path, sizeof(l->path), "%s" LOCK_SUFFIX, path);
 	while (!(rc = open_lock(l, path, e)) && !is_there(l))
 		(void)close(l->fd);
 	return rc;

@@ -89,7 +89,8 @@ def test_a_folder_that_cannot_be_written_to_is_named(path):
          "nobody", "--control-socket", str(path)],
         capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 1
-    assert f"{path}: cannot make {path}.lock: Permission denied" in done.stderr
+    assert (f"{path}: cannot make {path}.codec-runner-start: "
+            "Permission denied") in done.stderr
     assert os.listdir(path.parent) == []
 
 

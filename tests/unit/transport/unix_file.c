@@ -236,9 +236,9 @@ static void a_missing_folder_is_named(void **state)
 
 static const char *lock_path(void)
 {
-	static char name[sizeof(path) + 8];
+	static char name[sizeof(path) + 20];
 
-	(void)snprintf(name, sizeof(name), "%s.lock", path);
+	(void)snprintf(name, sizeof(name), "%s.codec-runner-start", path);
 	return name;
 }
 
@@ -330,6 +330,52 @@ static void a_lock_is_no_link_and_nobody_else_opens_it(void **state)
 	assert_int_equal(unlink(lock_path()), 0);
 }
 
+/* What wrappers lock while they start us. */
+static void a_file_of_a_wrapper_is_left_alone(void **state)
+{
+	char name[sizeof(path) + 8];
+	struct unix_file mine;
+	int theirs, fd;
+
+	(void)state;
+	(void)snprintf(name, sizeof(name), "%s.lock", path);
+	theirs = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(__real_flock(theirs, LOCK_EX | LOCK_NB), 0);
+	fd = listening(&mine);
+	connects();
+	assert_int_equal(unlink(name), 0); /* still there */
+	unix_file_remove(path, &mine);
+	(void)close(fd);
+	(void)close(theirs);
+}
+
+/* Whatever it is for: it is not removed, nor is it waited for. */
+static void a_lock_with_something_in_it_is_not_ours(void **state)
+{
+	int fd = take_lock();
+
+	(void)state;
+	assert_int_equal(write(fd, "precious", 8), 8);
+	refused(-EEXIST, "is not ours");
+	(void)close(fd);
+	refused(-EEXIST, "is not ours");
+	assert_int_equal(unlink(lock_path()), 0);
+}
+
+static void a_lock_of_another_user_is_not_ours(void **state)
+{
+	int fd;
+
+	(void)state;
+	if (geteuid())
+		skip(); /* we have no file of somebody else */
+	fd = take_lock();
+	assert_int_equal(fchown(fd, 65534, 65534), 0);
+	refused(-EEXIST, "is not ours");
+	assert_int_equal(unlink(lock_path()), 0);
+	(void)close(fd);
+}
+
 #define IN_FOLDER(test)                                                        \
 	cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 
@@ -350,6 +396,9 @@ int main(void)
 		IN_FOLDER(a_lock_that_was_left_is_taken_and_removed),
 		IN_FOLDER(a_lock_whose_file_is_gone_is_none),
 		IN_FOLDER(a_lock_is_no_link_and_nobody_else_opens_it),
+		IN_FOLDER(a_file_of_a_wrapper_is_left_alone),
+		IN_FOLDER(a_lock_with_something_in_it_is_not_ours),
+		IN_FOLDER(a_lock_of_another_user_is_not_ours),
 	};
 
 	return cmocka_run_group_tests_name("unix_file", tests, NULL, NULL);
