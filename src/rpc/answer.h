@@ -33,6 +33,7 @@ struct peer {
 	struct rpc_server *server;
 	struct transport *transport; /**< it came by this one */
 	uint32_t assoc;
+	bool socket; /**< it takes a descriptor; its transport may have gone */
 	unsigned pending; /**< messages whose replies are not all there */
 	bool asked;	  /**< a whole message of it has come         */
 	bool done;	  /**< it asks no more, and leaves after these  */

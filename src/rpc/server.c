@@ -60,7 +60,7 @@ void peers_reap(struct rpc_server *s)
 		LIST_REMOVE(p, chain);
 		TAILQ_REMOVE(&s->peers, p, all);
 		s->npeers--;
-		s->nsockets -= has_socket(p->transport);
+		s->nsockets -= p->socket;
 		if (s->cfg.peer_gone)
 			s->cfg.peer_gone(s->cfg.arg, &p->pub, p->gone);
 		replies_forget(p);
@@ -151,7 +151,8 @@ static void up(struct listener *l, const struct transport_event *ev)
 	LIST_INSERT_HEAD(&s->bucket[p->assoc % PEER_BUCKETS], p, chain);
 	room_enter(p);
 	s->npeers++;
-	s->nsockets += has_socket(p->transport);
+	p->socket = has_socket(p->transport);
+	s->nsockets += p->socket;
 	if (s->cfg.peer_up && !s->cfg.peer_up(s->cfg.arg, &p->pub)) {
 		turn_away(l, p->assoc, "out of memory for a session");
 		mark_gone(p, "out of memory");
