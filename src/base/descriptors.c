@@ -38,13 +38,8 @@ int descriptors_standard(void)
 	return 0;
 }
 
-enum {
-	CONTROL_PART = 8, /* of so many, one */
-	WEB_PART = 4,
-	CONTROL_USUAL = 1000,
-	WEB_USUAL = 64,
-	FILES = 8 /* traces, records, the log: for a moment or for long */
-};
+/* Of so many, one. */
+enum { CONTROL_PART = 8, WEB_PART = 4, NG_PART = 8, CONVERSIONS_PART = 8 };
 
 static unsigned part(unsigned in, unsigned most)
 {
@@ -65,10 +60,14 @@ unsigned descriptors_for_web(unsigned most)
 	return part(WEB_PART, most);
 }
 
-uint64_t descriptors_kept(void)
+unsigned descriptors_for_ng(unsigned most)
 {
-	return descriptors_for_control(CONTROL_USUAL) +
-	       descriptors_for_web(WEB_USUAL) + FILES;
+	return part(NG_PART, most);
+}
+
+unsigned descriptors_for_conversions(unsigned most)
+{
+	return part(CONVERSIONS_PART, most);
 }
 
 int descriptors_fail(struct cr_err *e, int err, const char *what)

@@ -23,16 +23,18 @@ uint64_t descriptors_limit(void);
  * by libraries, too. 0, or -errno: there is no /dev/null. */
 int descriptors_standard(void);
 
-/** How many clients of control may have one each, and how many connections the
- * web page may have: @most, but one in 8 and one in 4 of the limit where that
- * is less, and at least one. So none of them takes what the other, or calls,
- * need. */
+/** How many they may have: clients of control, connections of the web page,
+ * those of NG, and files of conversions. @most, but one in 8 of the limit where
+ * that is less (of the page one in 4), and at least one. So none of them takes
+ * what the others need; calls leave to all of them what they may have, and
+ * DESCRIPTORS_OF_FILES. */
 unsigned descriptors_for_control(unsigned most);
 unsigned descriptors_for_web(unsigned most);
+unsigned descriptors_for_ng(unsigned most);
+unsigned descriptors_for_conversions(unsigned most);
 
-/** How many calls leave alone: for these two, with the usual @most, and for
- * files. */
-uint64_t descriptors_kept(void);
+/** Traces, records, the log, who is refused: for a moment or for long. */
+enum { DESCRIPTORS_OF_FILES = 8 };
 
 /** Fail with @err for want of descriptors: -EMFILE (the process has no more) or
  * -ENFILE (the system). The text has the limit and how to raise it. @what came

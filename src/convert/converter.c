@@ -16,7 +16,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "convert/conversion_io.h"
+
+/* Of one that runs: its input and its output. */
+enum { FILES = 2 };
 
 RB_HEAD(conversion_tree, conversion);
 
@@ -156,12 +160,17 @@ static int start(struct converter *con, struct conversion *cv)
 	return never_fits(err, &v) ? -E2BIG : err;
 }
 
+unsigned converter_descriptors(const struct converter *con)
+{
+	return con ? descriptors_for_conversions(FILES * con->cfg.running) : 0;
+}
+
 static void start_some(struct converter *con)
 {
+	unsigned most = converter_descriptors(con) / FILES;
 	struct conversion *cv;
 
-	while (con->count.running < con->cfg.running &&
-	       (cv = TAILQ_FIRST(&con->waiting))) {
+	while (con->count.running < most && (cv = TAILQ_FIRST(&con->waiting))) {
 		int err = start(con, cv);
 
 		if (err == -ENOSPC)

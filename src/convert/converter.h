@@ -31,7 +31,7 @@ struct converter_config {
 	const char *dir;    /**< the spool folder                          */
 	uint64_t max_bytes; /**< largest input                             */
 	unsigned max;	    /**< waiting and running together              */
-	unsigned running;   /**< at a time                                 */
+	unsigned running;   /**< at a time; fewer of few descriptors       */
 	unsigned floor;	    /**< frames a second for each; 0: what is left */
 	/** What a frame of @cv costs, into cv->cfg.cost, just before it starts.
 	 * 0, or -errno with @e. -EAGAIN, and cv->pricing is set: it has to be
@@ -105,6 +105,9 @@ void converter_gone(struct conversion *cv);
 void converter_hung(struct converter *con, struct conversion *cv);
 /** It has come back and its task may leave (live_client.back). Any thread. */
 void converter_back(struct conversion *cv);
+
+/** The most descriptors that the files of running ones have. NULL: 0. */
+unsigned converter_descriptors(const struct converter *con);
 
 /** Figures. */
 struct converter_counts {

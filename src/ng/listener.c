@@ -11,6 +11,7 @@
 
 #include "base/address.h"
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "ng/listener_impl.h"
 #include "observe/log.h"
 
@@ -370,6 +371,7 @@ int ng_listener_open(struct ng_listener **out,
 		return cr_fail(e, -ENOMEM, "out of memory");
 	l->cfg = *cfg;
 	l->limits = cfg->limits ? *cfg->limits : ng_limits_usual;
+	l->limits.connections = descriptors_for_ng(l->limits.connections);
 	l->tcp = -1;
 	TAILQ_INIT(&l->asked);
 	TAILQ_INIT(&l->connections);

@@ -42,7 +42,8 @@ struct ng_limits {
 	unsigned hosts;		/**< for which that is counted              */
 	unsigned waiting;	/**< for their answers; more are refused    */
 	unsigned of_connection; /**< of them: then it is not read           */
-	unsigned connections, of_host; /**< more are closed at once         */
+	unsigned connections, of_host; /**< more are closed at once; of few
+				     descriptors descriptors_for_ng()     */
 	size_t unread;	    /**< octets that a connection leaves unread     */
 	size_t replies;	    /**< octets of answers that may come again      */
 	cr_ns replies_life; /**< of them                                    */

@@ -98,9 +98,10 @@ int node_open(struct node **n, const struct node_config *cfg,
 	      struct cr_err *warn, struct cr_err *e);
 
 /** The process has opened all that it has while it runs: connections, calls and
- * files have the other descriptors. Calls leave enough of them to the first and
- * the last, see base/descriptors.h; without this they leave too few. */
-void node_opened_all(struct node *n);
+ * files have the other descriptors. Calls leave @kept of them to connections,
+ * and beside them enough to conversions and other files, see
+ * base/descriptors.h; without this they leave too few. */
+void node_opened_all(struct node *n, unsigned kept);
 
 /**
  * Go on with some members of @to, the others are not looked at: admission,

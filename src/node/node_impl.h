@@ -168,6 +168,7 @@ struct node {
 	uint64_t calls_started, calls_refused;
 	cr_ns top_at[2]; /**< the samples of calls before the last, and last */
 	unsigned own_descriptors;    /**< node_opened_all()'s               */
+	unsigned kept_descriptors;   /**< and what it was told              */
 	atomic_uint leg_descriptors; /**< legs give theirs back on any thread */
 	/** Of legs that have gone: what was counted with no call. */
 	atomic_ullong leg_drops, leg_unread;

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "base/random.h"
+#include "convert/converter.h"
 #include "media/leg_rtcp.h"
 #include "node/node_impl.h"
 
@@ -20,7 +21,9 @@
  * these may have theirs already, so a descriptor's number tells nothing. */
 static bool take_descriptors(struct node *n, unsigned some)
 {
-	uint64_t others = n->own_descriptors + descriptors_kept();
+	uint64_t others = (uint64_t)n->own_descriptors + n->kept_descriptors +
+			  converter_descriptors(n->converter) +
+			  DESCRIPTORS_OF_FILES;
 	unsigned legs = atomic_fetch_add_explicit(&n->leg_descriptors, some,
 						  memory_order_relaxed);
 
@@ -55,10 +58,11 @@ static int open_ports(struct node_leg *l, bool rtcp, struct cr_err *e)
 	return err;
 }
 
-void node_opened_all(struct node *n)
+void node_opened_all(struct node *n, unsigned kept)
 {
 	int next = fcntl(n->fd[0], F_DUPFD_CLOEXEC, 0);
 
+	n->kept_descriptors = kept;
 	if (next < 0)
 		return;
 	n->own_descriptors = (unsigned)next;

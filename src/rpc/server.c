@@ -21,7 +21,7 @@
 #include "rpc/turns.h"
 #include "rpc/weight.h"
 
-enum { CLOSE_DEADLINE_S = 1, PEERS_DEFAULT = 1000 };
+enum { CLOSE_DEADLINE_S = 1 };
 
 #define SILENCE_DEFAULT (5 * CR_SEC)
 
@@ -389,7 +389,7 @@ int rpc_server_open(struct rpc_server **s, const struct rpc_server_config *cfg,
 	if (!n->cfg.message_max)
 		n->cfg.message_max = (size_t)64 << 10;
 	if (!n->cfg.peers_max)
-		n->cfg.peers_max = PEERS_DEFAULT;
+		n->cfg.peers_max = RPC_PEERS_USUAL;
 	if (!n->cfg.sockets_max)
 		n->cfg.sockets_max =
 			descriptors_for_control((unsigned)n->cfg.peers_max);

@@ -79,6 +79,9 @@ void rpc_later_begin(void);
 void rpc_later_reply(struct rpc_later *later, json_t *result,
 		     struct rpc_error *err);
 
+/** Most peers at a time. */
+enum { RPC_PEERS_USUAL = 1000 };
+
 struct rpc_server_config {
 	struct event_base *base;
 	struct transport_addr listen; /**< address, SCTP port, UDP port      */
@@ -99,9 +102,9 @@ struct rpc_server_config {
 	bool (*peer_idle)(void *arg, const struct rpc_peer *peer);
 	cr_ns peer_timeout; /**< as in transport_config; 0: its default */
 	size_t message_max; /**< longest request, bytes; 0: 64 KiB */
-	/** Most peers at a time, over all transports; 0: 1000. For the next one
-	 * an idle peer makes room that has said nothing for @silence (0: 5 s);
-	 * else it gets an error and is disconnected. */
+	/** Most peers at a time, over all transports; 0: RPC_PEERS_USUAL. For
+	 * the next one an idle peer makes room that has said nothing for
+	 * @silence (0: 5 s); else it gets an error and is disconnected. */
 	size_t peers_max;
 	/** Of these, most by Unix sockets, where each takes a descriptor; 0:
 	 * descriptors_for_control() as of now. */

@@ -27,8 +27,10 @@
 #include "base/thread.h"
 #include "codecs/kernels/kernels.h"
 #include "http/http.h"
+#include "ng/listener.h"
 #include "ng/service.h"
 #include "protocol/service.h"
+#include "rpc/server.h"
 #include "observe/lines.h"
 #include "observe/log.h"
 
@@ -331,6 +333,20 @@ static void libevent_says(int severity, const char *text)
 	log_event(level, "libevent", "says=\"%s\"", text);
 }
 
+/* Of descriptors, the most that those have who connect. */
+static unsigned connections_most(const struct runner_options *o)
+{
+	unsigned most = 0;
+
+	if (*o->service.listen_too.path)
+		most += descriptors_for_control(RPC_PEERS_USUAL);
+	if (o->http)
+		most += descriptors_for_web(o->http_connections);
+	if (o->ng.address)
+		most += descriptors_for_ng(ng_limits_usual.connections);
+	return most;
+}
+
 static int serve(struct daemon *d)
 {
 	struct cr_err e = { "" };
@@ -351,7 +367,8 @@ static int serve(struct daemon *d)
 					     .service = d->service,
 					     .ng = d->ng,
 					     .http = d->http };
-		node_opened_all(service_node(d->service));
+		node_opened_all(service_node(d->service),
+				connections_most(&d->opt));
 		announce(d);
 		/* packets do not wait for calls that are set up */
 		thread_long_turns();

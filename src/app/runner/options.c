@@ -311,7 +311,8 @@ static const struct cli_opt rows[] = {
 	    .number = &raw.max_conversions, .min = 1, .max = 100000,
 	    .flags = CLI_LIVE),
 	ROW(CLI_INT, "conversions", "N",
-	    "Largest number of conversions that run at a time.",
+	    "Largest number of conversions that run at a time. They have an "
+	    "eighth of the descriptors at most, two each.",
 	    .number = &raw.conversions, .min = 1, .max = 1024,
 	    .flags = CLI_LIVE),
 	ROW(CLI_INT, "convert-max-mib", "MIB",

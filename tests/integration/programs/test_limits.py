@@ -20,6 +20,7 @@ import pytest
 
 from conftest import BUILD, PATIENCE, free_port
 from control import Control
+from ng import Proxy
 
 NO_CAPACITY = 1  # error code
 
@@ -178,6 +179,44 @@ def test_the_web_leaves_descriptors_for_others(daemon, tmp_path):
     for one in many:
         one.close()
     assert " libevent " not in d.logged(" http-full connections=16\n")
+
+
+def test_ng_leaves_descriptors_for_others(daemon, sock, tmp_path):
+    """Calls have all that they may have. Then 60 NG connections have an eighth
+    of the descriptors, and who wants to talk to the node gets in."""
+    web, path = free_port(socket.SOCK_STREAM), tmp_path / "c"
+    d = daemon("--http", f"127.0.0.1:{web}", "--control-socket", str(path),
+               "--ng", "127.0.0.1:0",
+               programs=programs_with(tmp_path, "ulimit -n 128; exec"))
+    calls, _ = Control(path).start_until_refused(sock)
+    assert len(calls) > 10
+    proxies = [Proxy(d.ready["ng"], "tcp") for _ in range(60)]
+    waiting, stay = [p.socket for p in proxies], 128 // 8
+    while len(waiting) > stay:
+        ready, _, _ = select.select(waiting, [], [], PATIENCE)
+        assert ready, len(waiting)
+        for one in ready:
+            assert one.recv(1) == b""
+            waiting.remove(one)
+    for one in proxies:
+        if one.socket in waiting:
+            assert one.ask("ping")["result"] == "pong"
+    assert "result" in Control(path).ask("stats", {})
+    page = http.client.HTTPConnection("127.0.0.1", web, timeout=PATIENCE)
+    assert get(page, "/healthz") == "ok\n"
+    for one in proxies:
+        one.close()
+
+
+def test_calls_leave_what_the_page_may_have(daemon, sock, tmp_path):
+    """More than its usual 64 connections, if the operator says so."""
+    web, path = free_port(socket.SOCK_STREAM), tmp_path / "c"
+    d = daemon("--http", f"127.0.0.1:{web}", "--http-connections", "500",
+               "--control-socket", str(path),
+               programs=programs_with(tmp_path, "ulimit -n 512; exec"))
+    calls, _ = Control(path).start_until_refused(sock)
+    assert len(calls) > 50
+    assert len(descriptors(d)) <= 512 - 512 // 4 - 512 // 8
 
 
 def web_sockets(d, web):

@@ -113,6 +113,41 @@ static void a_conversion_is_cancelled_in_every_state(void **state)
 	desk_close(&d);
 }
 
+/* A conversion has two files. They leave to others what these need. */
+static void few_descriptors_let_few_run(void **state)
+{
+	struct test_spool sp;
+	struct rlimit limit, few;
+	struct client c;
+	struct desk d;
+	json_t *o;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	test_spool_make(&sp);
+	test_spool_wav(&sp, "a.wav", 16000, LONG, 1);
+	desk_open(&d,
+		  &(struct desk_options){ .spool = sp.dir, .conversions = 32 });
+	client_open(&c, &d, NULL);
+	few = (struct rlimit){ 64, limit.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	for (unsigned i = 1; i <= 7; i++)
+		submit(&c, i);
+	wait_frames(&c, 1);
+	o = client_ask(&c, "stats", NULL);
+	assert_int_equal(desk_number(o, "conversions.running"), 64 / 8 / 2);
+	assert_int_equal(desk_number(o, "conversions.waiting"), 3);
+	json_decref(o);
+	/* room again: with the next one all run */
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	submit(&c, 8);
+	o = client_ask(&c, "stats", NULL);
+	assert_int_equal(desk_number(o, "conversions.running"), 8);
+	json_decref(o);
+	client_close(&c);
+	desk_close(&d);
+}
+
 static void expect_failed(struct client *c, unsigned conversion,
 			  const char *why)
 {
@@ -360,6 +395,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_conversion_is_cancelled_in_every_state),
+		cmocka_unit_test(few_descriptors_let_few_run),
 		cmocka_unit_test(files_change_while_conversions_wait),
 		cmocka_unit_test(a_folder_that_becomes_a_link_is_not_followed),
 		cmocka_unit_test(a_full_disk_leaves_nothing),
