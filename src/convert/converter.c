@@ -486,6 +486,18 @@ struct conversion *converter_find(struct converter *con, uint32_t id)
 	return cv && cv->cfg.id == id ? cv : NULL;
 }
 
+bool converter_has(struct converter *con, const char *owner)
+{
+	struct conversion *cv;
+
+	if (!con->count.waiting && !con->count.running)
+		return false;
+	RB_FOREACH_REVERSE (cv, conversion_tree, &con->all)
+		if (!conversion_is_over(cv->state) && !strcmp(cv->owner, owner))
+			return true;
+	return false;
+}
+
 struct converter_counts converter_counts(const struct converter *con)
 {
 	return con->count;

@@ -88,6 +88,8 @@ int converter_cancel(struct converter *con, struct conversion *cv);
 struct conversion *converter_find(struct converter *con, uint32_t id);
 /** The first one with an id above @id, or NULL. */
 struct conversion *converter_after(struct converter *con, uint32_t id);
+/** Is one of @owner not over? */
+bool converter_has(struct converter *con, const char *owner);
 
 /** What @cv costs is known now, or @err and @why it cannot be. */
 void converter_priced(struct converter *con, struct conversion *cv, int err,

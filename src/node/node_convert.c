@@ -166,6 +166,11 @@ struct conversion *node_conversion_after(struct node *n, uint32_t id)
 	return n->converter ? converter_after(n->converter, id) : NULL;
 }
 
+bool node_converts_for(const struct node *n, const char *owner)
+{
+	return n->converter && converter_has(n->converter, owner);
+}
+
 unsigned node_conversions_active(const struct node *n)
 {
 	struct converter_counts count = { 0 };

@@ -115,13 +115,15 @@ static bool peer_up(void *arg, struct rpc_peer *peer)
 	return true;
 }
 
-/* Neither a call nor a leg ends with it. */
+/* Neither a call nor a leg ends with it, and no conversion's end is to be told:
+ * that goes on without it, but who takes the session over hears of it. */
 static bool peer_idle(void *arg, const struct rpc_peer *peer)
 {
 	const struct session *s = peer->owner;
 
 	(void)arg;
-	return !s || (!s->calls && !has_legs(s));
+	return !s || (!s->calls && !has_legs(s) &&
+		      !node_converts_for(s->service->node, s->id));
 }
 
 static void peer_gone(void *arg, struct rpc_peer *peer, const char *reason)

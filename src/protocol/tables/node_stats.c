@@ -328,8 +328,9 @@ const struct field rpc_stats_fields[] = {
 	  .help = "peers turned away because there were too many",
 	  .metric = &cut_peers[2] },
 	{ ROW_INT(rpc_stats, "peers_silent", peers_silent),
-	  .help = "peers without calls and legs disconnected because there "
-		  "were too many, and they had said nothing for longest",
+	  .help = "peers without calls, legs and conversions disconnected "
+		  "because there were too many, and they had said nothing for "
+		  "longest",
 	  .metric = &cut_peers[3] },
 	{ ROW_INT(rpc_stats, "queued", queued), .unit = "bytes",
 	  GAUGE("control_queued_bytes",

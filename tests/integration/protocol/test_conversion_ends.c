@@ -337,6 +337,48 @@ static void a_conversion_outlives_its_session(void **state)
 	desk_close(&d);
 }
 
+static void wait_alone(struct client *c)
+{
+	long long peers;
+	json_t *o;
+
+	do {
+		o = client_ask(c, "stats", NULL);
+		peers = desk_number(o, "control.associations");
+		json_decref(o);
+	} while (peers > 1);
+}
+
+/* A session that has only a conversion waits for who takes it over; when that
+ * has ended, for nobody. */
+static void who_takes_a_session_over_hears_of_its_conversions(void **state)
+{
+	struct client c, other, next;
+	struct test_spool sp;
+	struct desk d;
+	char json[60];
+
+	(void)state;
+	test_spool_make(&sp);
+	test_spool_endless(&sp, "a.wav");
+	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
+	client_open(&c, &d, NULL);
+	client_open(&other, &d, NULL);
+	client_do(&c, "convert.start", "{'in': 'a.wav', 'out': 'a.awb'}");
+	client_close(&c);
+	wait_alone(&other);
+	client_open(&next, &d, c.session);
+	client_do(&other, "convert.cancel", "{'conversion': 1}");
+	desk_wait_for(&d, &next.conversions_ended, 1);
+	assert_string_equal(text(next.last_conversion, "state"), "cancelled");
+	client_close(&next);
+	wait_alone(&other);
+	(void)snprintf(json, sizeof(json), "{'resume': '%s'}", c.session);
+	client_refused(&other, "hello", json, RPC_CONFLICT, "no session");
+	client_close(&other);
+	desk_close(&d);
+}
+
 /* A floor that no idle node has room for: said at once, not waited for, and
  * those behind it are not kept waiting either. */
 static void what_can_never_have_room_fails(void **state)
@@ -402,6 +444,8 @@ int main(void)
 		cmocka_unit_test(cancels_at_any_moment_leave_nothing),
 		cmocka_unit_test(the_nodes_end_cancels_all),
 		cmocka_unit_test(a_conversion_outlives_its_session),
+		cmocka_unit_test(
+			who_takes_a_session_over_hears_of_its_conversions),
 		cmocka_unit_test(what_can_never_have_room_fails),
 		cmocka_unit_test(opening_removes_what_a_crash_left),
 	};
