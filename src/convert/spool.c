@@ -85,8 +85,9 @@ void spool_close(struct spool *s)
 }
 
 /* The reason that @name is none, or NULL. Names with a dot in front are
- * refused too: so are ".", "..", and our temporaries. Control characters would
- * get at the terminal of whoever lists the conversions. */
+ * refused too: so are ".", "..", and our temporaries. Control characters and
+ * their like (base/disarm.h) would get at the terminal of whoever lists the
+ * conversions. */
 static const char *bad_name(const char *name)
 {
 	if (!*name)
@@ -96,7 +97,8 @@ static const char *bad_name(const char *name)
 	if (*name == '/')
 		return "is absolute; names are relative to the spool folder";
 	if (!disarm_is_needless(name))
-		return "has a control character";
+		return "has a character that is not shown, ends a line or "
+		       "turns the writing";
 	for (const char *p = name; p; p = strchr(p, '/')) {
 		p += *p == '/';
 		if (*p == '.')

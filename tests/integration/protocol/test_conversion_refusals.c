@@ -87,9 +87,11 @@ static const struct {
 	{ "{'in': 'sub//a.wav', 'out': 'a.amr'}", RPC_INVALID_PARAMS,
 	  "empty part" },
 	{ "{'in': 'a.wav', 'out': '\\u001b]0;x\\u0007.amr'}",
-	  RPC_INVALID_PARAMS, "control character" },
+	  RPC_INVALID_PARAMS, "is not shown" },
 	{ "{'in': 'a.wav', 'out': 'a\\nb.amr'}", RPC_INVALID_PARAMS,
-	  "control character" },
+	  "ends a line" },
+	{ "{'in': 'a.wav', 'out': 'a\\u200fb.amr'}", RPC_INVALID_PARAMS,
+	  "turns the writing" },
 	/* cut short, this would be no UTF-8 and no reason at all */
 	{ "{'in': 'a" U10 U10 U10 U10 U10 U10 "', 'out': 'a.amr'}",
 	  RPC_INVALID_PARAMS, "must end in" },
