@@ -365,15 +365,21 @@ int cli_parse(const struct cli *c, int argc, char **argv, struct cr_err *e)
 	return cli_take(c, argc, argv, NULL, &first);
 }
 
+int cli_written(void)
+{
+	if (fflush(stdout))
+		return -errno;
+	return ferror(stdout) ? -EIO : 0;
+}
+
 int cli_flush(const char *program)
 {
-	int err = fflush(stdout) ? errno : 0;
+	int err = cli_written();
 
-	if (!err && !ferror(stdout))
-		return 0;
-	(void)fprintf(stderr, "%s: standard output: %s\n", program,
-		      strerror(err ? err : EIO));
-	return 1;
+	if (err)
+		(void)fprintf(stderr, "%s: standard output: %s\n", program,
+			      strerror(-err));
+	return err ? 1 : 0;
 }
 
 int cli_parse_or_exit(const struct cli *c, int argc, char **argv)

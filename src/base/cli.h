@@ -152,7 +152,11 @@ static inline bool cli_is_end(const struct cli_opt *o)
  * with 2 after printing the error to stderr. Returns the first operand. */
 int cli_parse_or_exit(const struct cli *c, int argc, char **argv);
 
-/** Have what was printed to stdout written. The exit code: 0; or 1, when it is
+/** Have what was printed to stdout written. 0; or -errno: some of it is lost,
+ * now or earlier. */
+int cli_written(void);
+
+/** The same at a program's end. The exit code: 0; or 1, when it is
  * lost, which stderr is told. The last thing a program does with stdout. */
 int cli_flush(const char *program);
 

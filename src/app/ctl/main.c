@@ -3,7 +3,6 @@
  * codec-ctl: the operator's command line over the control protocol. One
  * command, one connection; what it prints is made by the files beside this one.
  */
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,8 +92,8 @@ static const struct cli_line examples[] = {
 static const struct cli_line exits[] = {
 	{ "0", "done" },
 	{ "1",
-	  "the server refused, or a conversion failed or was cancelled; the "
-	  "reason is on stderr" },
+	  "the server refused, a conversion failed or was cancelled, or what "
+	  "was printed is lost; the reason is on stderr" },
 	{ "2", "wrong usage" },
 	{ "3", "cannot connect, or no reply in time" },
 	{ 0 },
@@ -265,9 +264,7 @@ static int show(const struct ctl_request *r, const json_t *result)
 	} else {
 		ctl_show(result, stdout);
 	}
-	if (fflush(stdout))
-		return complain(EXIT_REFUSED, strerror(errno));
-	return 0;
+	return cli_flush(cli.program);
 }
 
 static int run_watch(struct event_base *base, struct rpc_client *c,
@@ -395,8 +392,7 @@ static int run_request(const struct ctl_request *r)
 
 	if (r->print) {
 		r->print(r->about, stdout);
-		return fflush(stdout) ? complain(EXIT_REFUSED, strerror(errno))
-				      : 0;
+		return cli_flush(cli.program);
 	}
 	base = event_base_new();
 	if (!base) {

@@ -5,12 +5,13 @@
  */
 #include "app/ctl/page.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "base/cli.h"
 
 enum { COLUMNS = 80, LINES = 24 };
 
@@ -78,5 +79,5 @@ int ctl_page(const char *text, bool first)
 		to_terminal(text, first);
 	else
 		to_file(text, first);
-	return fflush(stdout) || ferror(stdout) ? -errno : 0;
+	return cli_written();
 }

@@ -18,6 +18,7 @@
 
 #include "app/ctl/page.h"
 #include "app/ctl/top_page.h"
+#include "base/cli.h"
 #include "node/info.h"
 #include "protocol/tables/call.h"
 
@@ -179,7 +180,7 @@ static int show_json(const json_t *top)
 {
 	(void)json_dumpf(top, stdout, JSON_COMPACT);
 	(void)putchar('\n');
-	return fflush(stdout) ? -errno : 0;
+	return cli_written();
 }
 
 static int show(struct topping *w, const json_t *stats, const json_t *top)

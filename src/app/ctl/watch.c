@@ -12,6 +12,7 @@
 
 #include "app/ctl/page.h"
 #include "app/ctl/watch_page.h"
+#include "base/cli.h"
 
 enum { FAILED = 1, UNREACHABLE = 3 };
 
@@ -63,7 +64,7 @@ static int show_sample(const struct watching *w,
 	if (w->watch->json) {
 		(void)json_dumpf(now->stats, stdout, JSON_COMPACT);
 		(void)putchar('\n');
-		return fflush(stdout) ? -errno : 0;
+		return cli_written();
 	}
 	f = open_memstream(&text, &size);
 	if (!f)

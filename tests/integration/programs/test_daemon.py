@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """codec-runner and codec-ctl: life, death, refusals, files."""
+import fcntl
 import os
 import pathlib
 import resource
@@ -11,6 +12,8 @@ import subprocess
 import pytest
 
 from conftest import BUILD, PATIENCE, free_port
+
+PAGE = os.sysconf("SC_PAGESIZE")
 
 
 def rtp(seq, ts, ssrc, payload, pt=0):
@@ -273,6 +276,33 @@ def test_a_trace_that_grows_too_large_is_told(daemon, sock, tmp_path):
     assert totals["records"] + totals["unwritten"] == 301  # and the call's
     assert "too large" in totals["error"]
     assert d.ctl("call", "stop", str(call["call"]))["count"]["done"] == 300
+
+
+def into_a_crowded_pipe(d, *words):
+    """codec-ctl, and what got through: the pipe has room for less than a page,
+    so whole ones are lost, and what comes behind them is not."""
+    read, write = os.pipe()
+    fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, PAGE)
+    os.write(write, b"\n")
+    os.set_blocking(write, False)
+    done = subprocess.run([BUILD / "codec-ctl", *d.where(), *words],
+                          stdout=write, stderr=subprocess.PIPE, text=True,
+                          timeout=PATIENCE)
+    os.close(write)
+    got = os.read(read, 2 * PAGE)
+    os.close(read)
+    return done, got[1:]
+
+
+def test_output_that_is_lost_in_part_is_told(daemon, sock):
+    d = daemon("--drain-timeout", "0s")
+    for _ in range(60):
+        start_call(d, sock, keep="true")
+    for words in (["help", "call.start"], ["list"], ["--json", "list"],
+                  ["--json", "top", "500ms", "--once"]):
+        done, got = into_a_crowded_pipe(d, *words)
+        assert got and done.returncode == 1, words
+        assert "Input/output error" in done.stderr
 
 
 def test_it_outlives_the_reader_of_its_log(tmp_path):
