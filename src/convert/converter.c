@@ -400,14 +400,12 @@ static int check_room(const struct converter *con, struct cr_err *e)
 	if (con->closed)
 		return cr_fail(e, -ESHUTDOWN,
 			       "this node ends: it takes no new conversions");
-	if (active >= con->cfg.max)
-		return cr_fail(
-			e, -ENOSPC,
-			"no-capacity: %u conversions wait or run, which is the "
-			"most this node takes (--max-conversions): wait for "
-			"some to end",
-			active);
-	return 0;
+	if (active < con->cfg.max)
+		return 0;
+	return cr_fail(e, -ENOSPC,
+		       "no-capacity: %u conversions wait or run, the most this "
+		       "node takes (--max-conversions): wait for some to end",
+		       active);
 }
 
 int converter_submit(struct converter *con, const struct conversion_cfg *cfg,
@@ -468,14 +466,13 @@ struct conversion *converter_after(struct converter *con, uint32_t id)
 {
 	struct conversion *cv = RB_ROOT(&con->all), *best = NULL;
 
-	while (cv) {
+	while (cv)
 		if (cv->cfg.id > id) {
 			best = cv;
 			cv = RB_LEFT(cv, by_id);
 		} else {
 			cv = RB_RIGHT(cv, by_id);
 		}
-	}
 	return best;
 }
 
@@ -490,8 +487,7 @@ bool converter_has(struct converter *con, const char *owner)
 {
 	struct conversion *cv;
 
-	if (!con->count.waiting && !con->count.running)
-		return false;
+	/* those that are over are the older ones, mostly */
 	RB_FOREACH_REVERSE (cv, conversion_tree, &con->all)
 		if (!conversion_is_over(cv->state) && !strcmp(cv->owner, owner))
 			return true;
