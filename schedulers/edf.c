@@ -154,8 +154,7 @@ static struct cr_task *edf_steal(struct cr_rq *from, struct cr_rq *to,
 	struct place *x;
 
 	(void)now;
-	RB_FOREACH_REVERSE(x, places, &e->queue)
-	{
+	RB_FOREACH_REVERSE (x, places, &e->queue) {
 		struct cr_task *t = cr_task_of(x);
 
 		if (!cr_may_run(to, t, cpu) || !may_come(to, t))
