@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "ng/service_impl.h"
 #include "protocol/service.h"
+#include "rpc/jsonrpc.h"
 
 /* --- the life of calls --- */
 
@@ -86,6 +87,14 @@ static int delete_(const struct ng_work *w, struct cr_err *e)
 	return found ? 0 : not_found(w, e);
 }
 
+/* The reply, built since jsonrpc_lacked(), has all that is to be told. */
+static int told_all(struct cr_err *e)
+{
+	if (!jsonrpc_lacked())
+		return 0;
+	return cr_fail(e, -ENOMEM, "out of memory for the answer");
+}
+
 static int query(const struct ng_work *w, struct cr_err *e)
 {
 	const struct ng_request *r = w->request;
@@ -94,30 +103,32 @@ static int query(const struct ng_work *w, struct cr_err *e)
 
 	if (!call)
 		return not_found(w, e);
+	(void)jsonrpc_lacked();
 	ng_tell_call(w->service, call, &whom, w->reply);
-	return 0;
+	return told_all(e);
 }
 
 static int list(const struct ng_work *w, struct cr_err *e)
 {
 	struct ng_call *call = ng_call_first(&w->service->calls);
-	json_t *calls = json_array();
+	json_t *calls;
 
-	(void)e;
+	(void)jsonrpc_lacked();
+	calls = json_array();
 	for (unsigned i = 0; call && i < w->request->limit; i++) {
 		(void)json_array_append_new(calls,
 					    json_string_nocheck(call->id));
 		call = ng_call_next(call);
 	}
 	(void)json_object_set_new(w->reply, "calls", calls);
-	return 0;
+	return told_all(e);
 }
 
 static int statistics(const struct ng_work *w, struct cr_err *e)
 {
-	(void)e;
+	(void)jsonrpc_lacked();
 	ng_tell_statistics(w->service, w->reply);
-	return 0;
+	return told_all(e);
 }
 
 static int ping(const struct ng_work *w, struct cr_err *e)

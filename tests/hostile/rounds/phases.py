@@ -273,6 +273,8 @@ def ng(asker, before):
         of = {"call-id": before[1], "from-tag": "a"}
         told = [proxy.ask("offer", sdp=sdp(4000), **of),
                 proxy.ask("answer", sdp=sdp(4002), **of, **{"to-tag": "b"}),
+                proxy.ask("query", **of),
+                proxy.ask("list"),
                 proxy.ask("delete", **of)]
     except (TimeoutError, ConnectionError, socket.timeout) as error:
         raise Wrong("no answer by NG") from error
@@ -282,6 +284,9 @@ def ng(asker, before):
         raise Wrong(f"no reason: {told}")
     if any(t["result"] == "ok" and not t.get("sdp") for t in told[:2]):
         raise Wrong(f"no SDP: {told}")
+    for t, has in zip(told[2:4], ({"created", "tags", "totals"}, {"calls"})):
+        if t["result"] == "ok" and not has <= set(t):
+            raise Wrong(f"members are missing: {told}")
     ok = all(t["result"] == "ok" for t in told)
     return {"result": {}} if ok else {"error": {"message": str(told)}}
 
