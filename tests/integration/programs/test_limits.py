@@ -228,7 +228,10 @@ def web_sockets(d, web):
             if line.split()[1].endswith(f":{web:04X}")
             and line.split()[3] != "0A"}  # not the one that listens
     folder = pathlib.Path(f"/proc/{d.process.pid}/fd")
-    named = {os.readlink(fd) for fd in folder.iterdir()}
+    named = set()
+    for fd in folder.iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            named.add(os.readlink(fd))
     return len({f"socket:[{inode}]" for inode in ours} & named)
 
 
