@@ -6,8 +6,8 @@
 
 #include "schedulers/promise.h"
 
-/* One turn counts at most 73 minutes, as a budget does, and a debt at most two
- * of them: with a rate of 1.0 that fits into 63 bits. */
+/* One turn counts at most 73 minutes, and a debt at most two of them: with a
+ * rate of 1.0 that fits into 63 bits. */
 #define LONGEST_TURN (INT64_C(1) << 42)
 #define LARGEST_DEBT (-LONGEST_TURN * CR_PPM)
 
@@ -38,16 +38,6 @@ int cbs_rq_init(struct cr_rq *rq)
 	return 0;
 }
 
-/* Budgets of hours would not fit in millionths of a ns: the same bandwidth,
- * more often. */
-static void keep_countable(struct cbs_task *x)
-{
-	while (x->budget > LONGEST_TURN) {
-		x->budget /= 2;
-		x->period /= 2;
-	}
-}
-
 void cbs_task_add(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 {
 	struct cbs_task *x = server_of(t);
@@ -59,7 +49,6 @@ void cbs_task_add(struct cr_rq *rq, struct cr_task *t, cr_ns now)
 		return;
 	x->period = cr_ns_min(t->period, t->rel_deadline);
 	x->budget = cr_ns_max(cr_ns_min(budget, x->period), 1);
-	keep_countable(x);
 	cbs_renew(t, now);
 }
 

@@ -112,23 +112,6 @@ static void a_margin_makes_budgets_larger(void **state)
 	expect(s, "AAA..A....");
 }
 
-/* Three hours every four: what it asks for now is within that. Millionths of
- * a ns of it would not fit into 64 bits. */
-static void a_budget_of_hours_is_a_budget(void **state)
-{
-	const cr_ns hour = 3600 * CR_SEC;
-
-	(void)state;
-	for (unsigned i = 0; i < 2; i++) {
-		struct steps *s = new_steps(i ? &cr_sched_cbs : &cr_sched_grub,
-					    "reserve=hard", 1);
-
-		add(s, CR_SOFT, 3 * hour, 4 * hour, JOBS({ 1, 5, 20 }));
-		add(s, CR_BE, 1, 1000, JOBS({ 0, 5, 5 }));
-		expect(s, "BAAAAABBBB");
-	}
-}
-
 /* --- grub --- */
 
 /* The example of Linux's sched-deadline.rst: two tasks of 4 every 8, A blocks
@@ -215,7 +198,6 @@ int main(void)
 		cmocka_unit_test(
 			a_hard_reservation_gives_no_more_than_the_budget),
 		cmocka_unit_test(a_margin_makes_budgets_larger),
-		cmocka_unit_test(a_budget_of_hours_is_a_budget),
 		cmocka_unit_test(grub_lends_what_a_blocked_task_leaves),
 		cmocka_unit_test(under_grub_idle_time_is_not_paid_back),
 		cmocka_unit_test(the_shortest_rest_of_best_effort_runs_first),
