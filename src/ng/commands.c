@@ -87,7 +87,7 @@ static int delete_(const struct ng_work *w, struct cr_err *e)
 	return found ? 0 : not_found(w, e);
 }
 
-/* The reply, built since jsonrpc_lacked(), has all that is to be told. */
+/* Has the reply all that is to be told? do_command() has begun it. */
 static int told_all(struct cr_err *e)
 {
 	if (!jsonrpc_lacked())
@@ -103,7 +103,6 @@ static int query(const struct ng_work *w, struct cr_err *e)
 
 	if (!call)
 		return not_found(w, e);
-	(void)jsonrpc_lacked();
 	ng_tell_call(w->service, call, &whom, w->reply);
 	return told_all(e);
 }
@@ -111,10 +110,8 @@ static int query(const struct ng_work *w, struct cr_err *e)
 static int list(const struct ng_work *w, struct cr_err *e)
 {
 	struct ng_call *call = ng_call_first(&w->service->calls);
-	json_t *calls;
+	json_t *calls = json_array();
 
-	(void)jsonrpc_lacked();
-	calls = json_array();
 	for (unsigned i = 0; call && i < w->request->limit; i++) {
 		(void)json_array_append_new(calls,
 					    json_string_nocheck(call->id));
@@ -126,7 +123,6 @@ static int list(const struct ng_work *w, struct cr_err *e)
 
 static int statistics(const struct ng_work *w, struct cr_err *e)
 {
-	(void)jsonrpc_lacked();
 	ng_tell_statistics(w->service, w->reply);
 	return told_all(e);
 }

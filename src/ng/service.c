@@ -20,6 +20,7 @@
 #include "node/cost_needs.h"
 #include "observe/log.h"
 #include "protocol/service.h"
+#include "rpc/jsonrpc.h"
 
 /* How often it is looked who is silent, at most and at least; and how often
  * within the time that is waited. */
@@ -165,6 +166,7 @@ static int do_command(struct ng_work *w, json_t **reply)
 	struct cr_err e = { "" };
 	int err = -ENOMEM;
 
+	(void)jsonrpc_lacked(); /* only for the reply is it asked: told_all() */
 	w->reply = json_pack("{s:s}", "result", "ok");
 	if (w->reply)
 		err = ng_commands[r->command](w, &e);
