@@ -95,15 +95,15 @@ def batches(requests):
 class Runner:
     """codec-runner with one worker on the last CPU. @whole: all of it is there,
     else the receiver is on the first CPU, where the load is, too. shared: the
-    address of the port that calls share."""
+    address of the port that calls share. @build: the folder of its program."""
 
-    def __init__(self, whole, options=()):
+    def __init__(self, whole, options=(), build=BUILD):
         rx, worker = cpus()
         self.folder = pathlib.Path(tempfile.mkdtemp())
         path = self.folder / "control"
         self.control, self.lines = socket.socket(socket.AF_UNIX), None
         self.process = subprocess.Popen(
-            [BUILD / "codec-runner", "--config", "none", "--rtp",
+            [build / "codec-runner", "--config", "none", "--rtp",
              f"{HOST}:0", "--control", f"{HOST}:{1024 + free_port() % 60000}",
              "--udp-port", str(free_port()), "--sctp", "user", "--control-socket", path,
              "--workers", "1", "--pin", str(worker), "--rx-cpu",

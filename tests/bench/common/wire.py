@@ -138,6 +138,11 @@ def played(calls, program, targets, options):
         program.stop()
 
 
+def cpu_us(run):
+    """CPU time of what was watched, for each packet that was sent."""
+    return run["watched_cpu_ns"] / max(1, run["sent"]) / 1e3
+
+
 def held(run):
     """How much of the time had the load lost its CPU?"""
     return run["held_ns"] / run["ns"]
@@ -156,8 +161,8 @@ def sound(run):
 def text(run):
     """A run as a line for people."""
     delay = run["delay"]
-    line = (f"{run['watched_cpu_ns'] / max(1, run['sent']) / 1e3:.2f} us of "
-            f"CPU a packet, lost {run['lost']} of {run['sent']}, delay p50 "
+    line = (f"{cpu_us(run):.2f} us of CPU a packet, lost {run['lost']} of "
+            f"{run['sent']}, delay p50 "
             f"{delay['p50_ns'] / 1e6:.2f} p99 {delay['p99_ns'] / 1e6:.2f} ms")
     troubles = [f"{run[name]} {name}" for name in TROUBLES if run[name]]
     if troubles:
