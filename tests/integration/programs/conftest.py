@@ -14,6 +14,11 @@ import time
 
 import pytest
 
+# so that what they find wrong is told with its values, as in a test's own file
+pytest.register_assert_rewrite(
+    *(path.stem for path in pathlib.Path(__file__).parent.glob("*.py")
+      if path.stem != "conftest"))
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
 sys.path += [str(ROOT / "campaigns" / "telephony"),
