@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two buffers: one is filled under the lock, while the thread writes the other.
+ * A scribe that has a file.
  */
-#define _GNU_SOURCE /* pthread_setname_np(), memrchr() */
+#define _GNU_SOURCE /* memrchr() */
 #include "observe/lines.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "observe/log.h"
+#include "observe/scribe.h"
 #include "observe/stall.h"
 
 /* From a file that cannot be opened again to the next try. */
@@ -23,21 +24,10 @@
 
 struct lines {
 	char *path;
-	size_t size; /* of each buffer */
-	pthread_t thread;
-
-	/* the thread's; before it begins and after it has ended, control's */
-	int fd;
-	char *writing;
-	cr_ns again; /* when to open the file; CR_NEVER: it is open */
-
-	pthread_mutex_t lock; /* protects what follows */
-	pthread_cond_t wake, over;
-	char *filling;
-	size_t used;   /* of @filling */
-	size_t before; /* of it, what was put before reopening */
-	bool reopen, stopping, ended;
-	struct lines_stats stats;
+	int fd; /* the thread's; before and after it, control's */
+	struct scribe scribe;
+	char *buffers;
+	atomic_uint_fast64_t reopened;
 };
 
 /* --- the file --- */
@@ -110,8 +100,9 @@ static int write_out(int fd, const char *text, size_t n, size_t *done)
 
 /* --- the thread --- */
 
-static void write_lines(struct lines *l, const char *text, size_t n)
+static void write_lines(void *arg, const char *text, size_t n)
 {
+	struct lines *l = arg;
 	size_t done, kept;
 	int err = write_out(l->fd, text, n, &done);
 	uint64_t written, all = count_lines(text, n);
@@ -122,192 +113,97 @@ static void write_lines(struct lines *l, const char *text, size_t n)
 		log_event(LOG_ERROR, "lines-lost",
 			  "path=\"%s\" lines=%llu why=\"%s\"", l->path,
 			  (unsigned long long)(all - written), strerror(-err));
-	(void)pthread_mutex_lock(&l->lock);
-	l->stats.written += written;
-	l->stats.failed += all - written;
-	(void)pthread_mutex_unlock(&l->lock);
+	scribe_count(&l->scribe, written, all - written);
 }
 
-/* @asked: not of itself. */
-static void open_again(struct lines *l, bool asked)
+static cr_ns open_again(void *arg, bool asked)
 {
+	struct lines *l = arg;
 	struct cr_err e;
 	int fd = open_file(l->path, &e);
 
-	l->again = fd < 0 ? clock_now() + TRY_EACH : CR_NEVER;
 	if (fd < 0) {
 		if (asked)
 			log_event(LOG_ERROR, "not-reopened", "why=\"%s\"",
 				  e.text);
-		return;
+		return clock_now() + TRY_EACH;
 	}
 	(void)close(l->fd);
 	l->fd = fd;
 	log_event(LOG_INFO, "reopened", "path=\"%s\"", l->path);
-	(void)pthread_mutex_lock(&l->lock);
-	l->stats.reopened++;
-	(void)pthread_mutex_unlock(&l->lock);
-}
-
-/* What the thread has to do next. */
-struct errand {
-	size_t bytes;  /* of l->writing */
-	size_t before; /* of them, for the old file */
-	bool reopen, asked, stop;
-};
-
-static struct timespec timespec_of(cr_ns t)
-{
-	return (struct timespec){ .tv_sec = (time_t)(t / CR_SEC),
-				  .tv_nsec = (long)(t % CR_SEC) };
-}
-
-/* Under the lock. */
-static void sleep_until_woken(struct lines *l)
-{
-	const struct timespec end = timespec_of(l->again);
-
-	if (l->again == CR_NEVER)
-		(void)pthread_cond_wait(&l->wake, &l->lock);
-	else
-		(void)pthread_cond_timedwait(&l->wake, &l->lock, &end);
-}
-
-static struct errand wait_for_errand(struct lines *l)
-{
-	struct errand todo;
-	char *full;
-
-	(void)pthread_mutex_lock(&l->lock);
-	while (!l->used && !l->reopen && !l->stopping && clock_now() < l->again)
-		sleep_until_woken(l);
-	todo = (struct errand){
-		.bytes = l->used,
-		.before = l->reopen ? l->before : l->used,
-		.reopen = l->reopen || clock_now() >= l->again,
-		.asked = l->reopen,
-		.stop = l->stopping,
-	};
-	full = l->filling;
-	l->filling = l->writing;
-	l->writing = full;
-	l->used = 0;
-	l->reopen = false;
-	(void)pthread_mutex_unlock(&l->lock);
-	return todo;
-}
-
-static void *write_thread(void *arg)
-{
-	struct lines *l = arg;
-	struct errand todo;
-
-	stall_begin();
-	(void)pthread_setname_np(pthread_self(), "cr-lines");
-	do {
-		todo = wait_for_errand(l);
-		if (todo.before)
-			write_lines(l, l->writing, todo.before);
-		if (todo.reopen)
-			open_again(l, todo.asked);
-		if (todo.bytes > todo.before)
-			write_lines(l, l->writing + todo.before,
-				    todo.bytes - todo.before);
-	} while (!todo.stop);
-	(void)pthread_mutex_lock(&l->lock);
-	l->ended = true;
-	(void)pthread_cond_signal(&l->over);
-	(void)pthread_mutex_unlock(&l->lock);
-	return NULL;
+	(void)atomic_fetch_add_explicit(&l->reopened, 1, memory_order_relaxed);
+	return CR_NEVER;
 }
 
 /* --- others --- */
 
+static const struct scribe_owner owner = {
+	.thread = "cr-lines",
+	.write = write_lines,
+	.turn = open_again,
+};
+
 bool lines_put(struct lines *l, const char *text)
 {
-	size_t n = strlen(text);
-	bool room;
-
-	(void)pthread_mutex_lock(&l->lock);
-	room = n < l->size - l->used;
-	if (room) {
-		memcpy(l->filling + l->used, text, n);
-		l->filling[l->used + n] = '\n';
-		if (!l->used)
-			(void)pthread_cond_signal(&l->wake);
-		l->used += n + 1;
-	} else {
-		l->stats.dropped++;
-	}
-	(void)pthread_mutex_unlock(&l->lock);
-	return room;
+	return scribe_put(&l->scribe, text, strlen(text), "\n");
 }
 
 void lines_reopen(struct lines *l)
 {
-	(void)pthread_mutex_lock(&l->lock);
-	l->reopen = true;
-	l->before = l->used;
-	(void)pthread_cond_signal(&l->wake);
-	(void)pthread_mutex_unlock(&l->lock);
+	scribe_turn(&l->scribe);
 }
 
 void lines_stats(struct lines *l, struct lines_stats *out)
 {
-	(void)pthread_mutex_lock(&l->lock);
-	*out = l->stats;
-	(void)pthread_mutex_unlock(&l->lock);
+	struct scribe_counts c;
+
+	scribe_counts(&l->scribe, &c);
+	*out = (struct lines_stats){
+		.written = c.written,
+		.dropped = c.dropped,
+		.failed = c.failed,
+		.reopened = atomic_load_explicit(&l->reopened,
+						 memory_order_relaxed),
+	};
 }
 
 static void free_all(struct lines *l)
 {
 	if (l->fd >= 0)
 		(void)close(l->fd);
-	(void)pthread_cond_destroy(&l->wake);
-	(void)pthread_cond_destroy(&l->over);
-	(void)pthread_mutex_destroy(&l->lock);
-	free(l->filling);
-	free(l->writing);
+	scribe_fini(&l->scribe);
+	free(l->buffers);
 	free(l->path);
 	free(l);
 }
 
-static int start(struct lines *l, const char *path, size_t bytes,
-		 struct cr_err *e)
+static int start(struct lines *l, const char *path, struct cr_err *e)
 {
 	int err;
 
 	l->path = strdup(path);
-	l->filling = malloc(bytes);
-	l->writing = malloc(bytes);
-	if (!l->path || !l->filling || !l->writing)
+	if (!l->path || !l->buffers)
 		return cr_fail(e, -ENOMEM, "out of memory for %s", path);
-	l->size = bytes;
 	l->fd = open_file(path, e);
 	if (l->fd < 0)
 		return l->fd;
-	err = pthread_create(&l->thread, NULL, write_thread, l);
-	return err ? thread_fail(e, -err, path) : 0;
+	err = scribe_start(&l->scribe);
+	return err ? thread_fail(e, err, path) : 0;
 }
 
 int lines_open(struct lines **out, const char *path, size_t bytes,
 	       struct cr_err *e)
 {
 	struct lines *l = calloc(1, sizeof(*l));
-	pthread_condattr_t monotonic;
 	int err;
 
 	if (!l)
 		return cr_fail(e, -ENOMEM, "out of memory for %s", path);
 	l->fd = -1;
-	l->again = CR_NEVER;
-	(void)pthread_mutex_init(&l->lock, NULL);
-	(void)pthread_condattr_init(&monotonic);
-	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&l->wake, &monotonic);
-	(void)pthread_cond_init(&l->over, &monotonic);
-	(void)pthread_condattr_destroy(&monotonic);
-	err = start(l, path, bytes, e);
+	l->buffers = calloc(2, bytes);
+	scribe_init(&l->scribe, &owner, l, l->buffers,
+		    l->buffers ? l->buffers + bytes : NULL, bytes);
+	err = start(l, path, e);
 	if (err) {
 		free_all(l);
 		return err;
@@ -316,36 +212,19 @@ int lines_open(struct lines **out, const char *path, size_t bytes,
 	return 0;
 }
 
-/* Has the thread written all there was? */
-static bool has_ended(struct lines *l, cr_ns limit)
-{
-	const struct timespec end = timespec_of(clock_now() + limit);
-	bool ended;
-
-	(void)pthread_mutex_lock(&l->lock);
-	l->stopping = true;
-	(void)pthread_cond_signal(&l->wake);
-	while (!l->ended &&
-	       pthread_cond_timedwait(&l->over, &l->lock, &end) != ETIMEDOUT)
-		;
-	ended = l->ended;
-	(void)pthread_mutex_unlock(&l->lock);
-	return ended;
-}
-
 void lines_close(struct lines *l, cr_ns limit)
 {
-	bool ended;
+	enum scribe_end end;
 
 	if (!l)
 		return;
-	ended = has_ended(l, limit);
-	if (!ended)
+	end = scribe_stop(&l->scribe, limit);
+	if (end != SCRIBE_WRITTEN)
 		log_event(
 			LOG_ERROR, "lines-lost",
 			"path=\"%s\" why=\"its disk or reader is stuck at the "
 			"end\"",
 			l->path);
-	if (stall_join(l->thread, ended))
+	if (end != SCRIBE_LEFT)
 		free_all(l);
 }

@@ -41,8 +41,9 @@ bool lines_put(struct lines *l, const char *text);
 /** Open the file by its name again, as somebody has moved it away: lines that
  * have been put until now go into the old one. If the new one cannot be opened,
  * the log says why ("not-reopened"), all go into the old one, and it is tried
- * again each second. The log says, too, when it is open ("reopened"). Returns
- * at once. Any thread. */
+ * again each second. The log says, too, when it is open ("reopened"). Asked
+ * again before it was done, it is done once, behind the lines of the first
+ * time. Returns at once. Any thread. */
 void lines_reopen(struct lines *l);
 
 /** Any thread. */
