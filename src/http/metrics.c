@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "http/metrics_text.h"
 #include "protocol/stats.h"
 
 #define NS 1e-9
@@ -24,8 +25,6 @@ void metrics_cumulate(const struct histogram *h, uint64_t below[METRICS_BOUNDS])
 	for (unsigned i = 0; i < METRICS_BOUNDS; i++)
 		below[i] = histogram_below(h, metrics_bounds[i]);
 }
-
-#define NAME "codec_runner_%s"
 
 /* --- the rows of stats that have a metric --- */
 
@@ -59,13 +58,11 @@ static double value_of(const struct field *f, const void *base)
 	return field_number(f, base) * scale;
 }
 
+/* One of the rows of a metric has the help. */
 static void head(struct evbuffer *out, const struct field_metric *m)
 {
 	if (m->help)
-		(void)evbuffer_add_printf(out,
-					  "# HELP " NAME " %s\n"
-					  "# TYPE " NAME " %s\n",
-					  m->name, m->help, m->name, m->type);
+		metrics_head(out, m->name, m->type, m->help);
 }
 
 static void collect(void *arg, const char *path, const struct field *f,
@@ -94,8 +91,8 @@ static void write_metric(struct evbuffer *out, struct all_series *all,
 		if (strcmp(m->name, name))
 			continue;
 		all->told[i] = true;
-		(void)evbuffer_add_printf(out, NAME "%s %.15g\n", m->name,
-					  m->labels ? m->labels : "",
+		(void)evbuffer_add_printf(out, METRICS_NAME "%s %.15g\n",
+					  m->name, m->labels ? m->labels : "",
 					  value_of(s->field, s->base));
 	}
 }
@@ -130,8 +127,8 @@ static void write_threads(struct evbuffer *out, const struct threads *t)
 		head(out, m);
 		for (unsigned i = 0; i < t->n; i++)
 			(void)evbuffer_add_printf(
-				out, NAME "{%s=\"%u\"} %.15g\n", m->name,
-				t->kind, i,
+				out, METRICS_NAME "{%s=\"%u\"} %.15g\n",
+				m->name, t->kind, i,
 				value_of(f,
 					 (const char *)t->first + i * t->size));
 	}
@@ -168,8 +165,9 @@ static void write_interfaces(struct evbuffer *out,
 		for (unsigned i = 0; i < stats->ninterfaces; i++)
 			(void)evbuffer_add_printf(
 				out,
-				NAME "{interface=\"%s\",address=\"%s\"} "
-				     "%.15g\n",
+				METRICS_NAME
+				"{interface=\"%s\",address=\"%s\"} "
+				"%.15g\n",
 				m->name, stats->interfaces[i].name,
 				stats->interfaces[i].address,
 				value_of(f, &stats->interfaces[i]));
@@ -190,14 +188,14 @@ static void write_histogram(struct evbuffer *out, const char *member,
 	head(out, m);
 	for (unsigned i = 0; i < METRICS_BOUNDS; i++)
 		(void)evbuffer_add_printf(
-			out, NAME "_bucket{le=\"%g\"} %" PRIu64 "\n", m->name,
-			(double)metrics_bounds[i] * NS, below[i]);
-	(void)evbuffer_add_printf(out,
-				  NAME "_bucket{le=\"+Inf\"} %" PRIu64 "\n" NAME
-				       "_sum %.9f\n" NAME "_count %" PRIu64
-				       "\n",
-				  m->name, all, m->name,
-				  (double)histogram_sum(h) * NS, m->name, all);
+			out, METRICS_NAME "_bucket{le=\"%g\"} %" PRIu64 "\n",
+			m->name, (double)metrics_bounds[i] * NS, below[i]);
+	(void)evbuffer_add_printf(
+		out,
+		METRICS_NAME "_bucket{le=\"+Inf\"} %" PRIu64 "\n" METRICS_NAME
+			     "_sum %.9f\n" METRICS_NAME "_count %" PRIu64 "\n",
+		m->name, all, m->name, (double)histogram_sum(h) * NS, m->name,
+		all);
 }
 
 /* The policy's name only: its options may be anything. */
@@ -208,8 +206,8 @@ static void write_info(struct evbuffer *out, const char *spec)
 
 	head(out, m);
 	(void)evbuffer_add_printf(
-		out, NAME "{version=\"%s\",scheduler=\"%.*s\"} 1\n", m->name,
-		CR_VERSION, (int)strcspn(spec, ",\"\\"), spec);
+		out, METRICS_NAME "{version=\"%s\",scheduler=\"%.*s\"} 1\n",
+		m->name, CR_VERSION, (int)strcspn(spec, ",\"\\"), spec);
 }
 
 void metrics_write(struct evbuffer *out, struct service *sv)
