@@ -5,6 +5,7 @@
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /** Octets of the character that begins at @text, of which @n are left: 1 to 4;
@@ -14,5 +15,12 @@ size_t utf8_length(const char *text, size_t n);
 
 /** The code of the character of @octets octets (utf8_length()) at @text. */
 unsigned utf8_code(const char *text, size_t octets);
+
+/** Has text no use for the octet @c, as it is a control character of ASCII,
+ * and no tab? Octets of longer characters are none. */
+static inline bool utf8_is_control(char c)
+{
+	return ((unsigned char)c < ' ' && c != '\t') || c == 0x7f;
+}
 
 #endif

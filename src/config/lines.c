@@ -17,11 +17,6 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-static bool is_control(char c)
-{
-	return ((unsigned char)c < ' ' && c != '\t') || c == 127;
-}
-
 /* Where @text stops being UTF-8; @len: it does not. */
 static size_t utf8_end(const char *text, size_t len)
 {
@@ -105,7 +100,7 @@ static int check_line(struct config_lines *l, const char *line, size_t len,
 			       "a line of %zu bytes; %u are the most", len,
 			       CONFIG_LINE);
 	for (size_t i = 0; i < len; i++)
-		if (is_control(line[i]))
+		if (utf8_is_control(line[i]))
 			return cr_fail(e, -EINVAL,
 				       "a control character (0x%02x)",
 				       (unsigned char)line[i]);
@@ -185,7 +180,7 @@ bool config_can_hold(const char *value)
 	size_t len = strlen(value);
 
 	for (size_t i = 0; i < len; i++)
-		if (is_control(value[i]))
+		if (utf8_is_control(value[i]))
 			return false;
 	return len <= CONFIG_LINE - BESIDE_VALUE && utf8_end(value, len) == len;
 }

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "sdp/sdp_grammar.h"
 #include "sdp/sdp_impl.h"
 
@@ -36,12 +37,9 @@ static int wrong_octet(const struct screen *s, unsigned char c)
 /* Texts may have tabs, and any character that is not of ASCII. */
 static int screen_octets(const struct screen *s, const char *p, const char *end)
 {
-	for (; p < end; p++) {
-		unsigned char c = (unsigned char)*p;
-
-		if ((c < ' ' && c != '\t') || c == 0x7f)
-			return wrong_octet(s, c);
-	}
+	for (; p < end; p++)
+		if (utf8_is_control(*p))
+			return wrong_octet(s, (unsigned char)*p);
 	return 0;
 }
 

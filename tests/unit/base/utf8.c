@@ -4,6 +4,7 @@
  */
 #include "base/utf8.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -78,9 +79,24 @@ static void octets_that_do_not_belong_together_are_none(void **state)
 	}
 }
 
+static void a_control_character_is_one_but_a_tab(void **state)
+{
+	unsigned controls = 0;
+
+	(void)state;
+	for (int c = CHAR_MIN; c <= CHAR_MAX; c++)
+		controls += utf8_is_control((char)c);
+	assert_int_equal(controls, 32 - 1 + 1);
+	assert_true(utf8_is_control('\0') && utf8_is_control('\r') &&
+		    utf8_is_control('\x1f') && utf8_is_control('\x7f'));
+	assert_false(utf8_is_control('\t') || utf8_is_control(' ') ||
+		     utf8_is_control('\x80') || utf8_is_control('\xff'));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_control_character_is_one_but_a_tab),
 		cmocka_unit_test(all_characters_and_no_other_values_are_some),
 		cmocka_unit_test(octets_that_do_not_belong_together_are_none),
 	};
