@@ -5,43 +5,9 @@
  */
 #include "base/cli.h"
 
-#include <ctype.h>
 #include <string.h>
 
-/* Prints @len bytes of @text so that troff takes them literally. */
-static void put_bytes(FILE *out, const char *text, size_t len)
-{
-	for (size_t i = 0; i < len; i++) {
-		if (!i && (text[i] == '.' || text[i] == '\''))
-			(void)fputs("\\&", out);
-		if (text[i] == '\\')
-			(void)fputs("\\e", out);
-		else if (text[i] == '-')
-			(void)fputs("\\-", out);
-		else
-			(void)fputc(text[i], out);
-	}
-}
-
-static void put_text(FILE *out, const char *text)
-{
-	put_bytes(out, text, strlen(text));
-}
-
-static void put_paragraphs(FILE *out, const char *text)
-{
-	while (*text) {
-		size_t len = strcspn(text, "\n");
-
-		if (len) {
-			(void)fprintf(out, ".PP\n");
-			put_bytes(out, text, len);
-			(void)fprintf(out, "\n");
-		}
-		text += len;
-		text += *text == '\n';
-	}
-}
+#include "base/troff.h"
 
 static void put_synopsis(FILE *out, const struct cli *c)
 {
@@ -52,9 +18,9 @@ static void put_synopsis(FILE *out, const struct cli *c)
 		size_t len = strcspn(line, "\n");
 
 		(void)fprintf(out, ".B ");
-		put_text(out, c->program);
+		troff_text(out, c->program);
 		(void)fprintf(out, "\n");
-		put_bytes(out, line, len);
+		troff_bytes(out, line, len);
 		(void)fprintf(out, "\n");
 		line += len;
 		if (*line == '\n') {
@@ -66,28 +32,22 @@ static void put_synopsis(FILE *out, const struct cli *c)
 
 static void put_option(FILE *out, const struct cli_opt *o)
 {
-	char arg[256], dflt[128];
+	char arg[256];
 	const char *word = cli_argument(o, arg, sizeof(arg));
 
 	(void)fprintf(out, ".TP\n");
 	if (o->letter)
 		(void)fprintf(out, "\\fB\\-%c\\fR, ", o->letter);
 	(void)fprintf(out, "\\fB\\-\\-");
-	put_text(out, o->name);
+	troff_text(out, o->name);
 	(void)fprintf(out, "\\fR");
 	if (word) {
 		(void)fprintf(out, "=\\fI");
-		put_text(out, word);
+		troff_text(out, word);
 		(void)fprintf(out, "\\fR");
 	}
 	(void)fprintf(out, "\n");
-	put_text(out, o->help);
-	if (*cli_default(o, dflt, sizeof(dflt))) {
-		(void)fprintf(out, " (default: ");
-		put_text(out, dflt);
-		(void)fprintf(out, ")");
-	}
-	(void)fprintf(out, "\n");
+	troff_help(out, o);
 }
 
 static void put_options(FILE *out, const struct cli_opt *o)
@@ -95,9 +55,7 @@ static void put_options(FILE *out, const struct cli_opt *o)
 	(void)fprintf(out, ".SH OPTIONS\n");
 	for (; o->name || o->help; o++) {
 		if (o->kind == CLI_SECTION) {
-			(void)fprintf(out, ".SS ");
-			put_text(out, o->help);
-			(void)fprintf(out, "\n");
+			troff_section(out, o->help);
 		} else if (o->name && o->help) {
 			put_option(out, o);
 		}
@@ -116,9 +74,9 @@ static void put_lines(FILE *out, const char *title, const struct cli_line *line)
 	(void)fprintf(out, ".SH %s\n", title);
 	for (; line->left; line++) {
 		(void)fprintf(out, ".TP\n.B ");
-		put_text(out, line->left);
+		troff_text(out, line->left);
 		(void)fprintf(out, "\n");
-		put_text(out, line->right);
+		troff_text(out, line->right);
 		(void)fprintf(out, "\n");
 	}
 }
@@ -130,35 +88,33 @@ static void put_examples(FILE *out, const struct cli_line *line)
 	(void)fprintf(out, ".SH EXAMPLES\n");
 	for (; line->left; line++) {
 		(void)fprintf(out, ".PP\n");
-		put_text(out, line->right);
+		troff_text(out, line->right);
 		(void)fprintf(out, "\n.PP\n.nf\n.RS\n");
-		put_text(out, line->left);
+		troff_text(out, line->left);
 		(void)fprintf(out, "\n.RE\n.fi\n");
 	}
 }
 
 void cli_man(const struct cli *c, FILE *out)
 {
-	(void)fprintf(out, ".TH ");
-	for (const char *p = c->program; *p; p++)
-		(void)fputc(toupper((unsigned char)*p), out);
+	troff_title(out, c->program);
 	(void)fprintf(out, " 1 \"\" \"codec-runner %s\" \"User Commands\"\n",
 		      CR_VERSION);
 	(void)fprintf(out, ".SH NAME\n");
-	put_text(out, c->program);
+	troff_text(out, c->program);
 	(void)fprintf(out, " \\- ");
-	put_text(out, c->summary);
+	troff_text(out, c->summary);
 	(void)fprintf(out, "\n");
 	put_synopsis(out, c);
 	(void)fprintf(out, ".SH DESCRIPTION\n");
-	put_paragraphs(out, c->text ? c->text : c->summary);
+	troff_paragraphs(out, c->text ? c->text : c->summary);
 	put_lines(out, "OPERANDS", c->operands);
 	put_options(out, c->opts);
 	put_examples(out, c->examples);
 	put_lines(out, "EXIT STATUS", c->exits);
 	if (c->see_also) {
 		(void)fprintf(out, ".SH SEE ALSO\n");
-		put_text(out, c->see_also);
+		troff_text(out, c->see_also);
 		(void)fprintf(out, "\n");
 	}
 }

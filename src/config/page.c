@@ -5,45 +5,20 @@
  */
 #include "config/config.h"
 
-#include <ctype.h>
-
+#include "base/troff.h"
 #include "config/lines.h"
 #include "config/text.h"
 
-/* So that troff takes it literally. */
-static void put_text(FILE *out, const char *text)
-{
-	if (*text == '.' || *text == '\'')
-		(void)fputs("\\&", out);
-	for (; *text; text++) {
-		if (*text == '\\')
-			(void)fputs("\\e", out);
-		else if (*text == '-')
-			(void)fputs("\\-", out);
-		else
-			(void)fputc(*text, out);
-	}
-}
-
-static void put_paragraph(FILE *out, const char *text)
-{
-	(void)fprintf(out, ".PP\n");
-	put_text(out, text);
-	(void)fprintf(out, "\n");
-}
-
 static void put_head(const struct cli *cli, FILE *out)
 {
-	(void)fprintf(out, ".TH ");
-	for (const char *p = cli->program; *p; p++)
-		(void)fputc(toupper((unsigned char)*p), out);
+	troff_title(out, cli->program);
 	(void)fprintf(out,
 		      ".CONF 5 \"\" \"codec-runner %s\" \"File Formats\"\n"
 		      ".SH NAME\n",
 		      CR_VERSION);
-	put_text(out, cli->program);
+	troff_text(out, cli->program);
 	(void)fprintf(out, ".conf \\- options of ");
-	put_text(out, cli->program);
+	troff_text(out, cli->program);
 	(void)fprintf(out, "(1) in a file\n");
 }
 
@@ -56,12 +31,12 @@ static void put_format(FILE *out)
 			   "name = value\n"
 			   "name = \"value\"\n"
 			   ".RE\n.fi\n");
-	put_paragraph(
+	troff_paragraphs(
 		out, "Names are those of the options without the dashes, in "
 		     "full. Flags are yes or no: no-admission = yes. Options "
 		     "that may be given several times have a line each; others "
 		     "have one.");
-	put_paragraph(
+	troff_paragraphs(
 		out,
 		"A comment is a line of its own, so values may have a "
 		"\"#\". Blanks at the ends of a value do not count, unless "
@@ -74,41 +49,36 @@ static void put_format(FILE *out)
 		"file up to %zu. It has to be a file: no folder, no "
 		"FIFO, no device.",
 		CONFIG_LINE, CONFIG_BYTES);
-	put_paragraph(out, text);
-	put_paragraph(
+	troff_paragraphs(out, text);
+	troff_paragraphs(
 		out, "The command line replaces what the file has; of an "
 		     "option that may be given several times, all of it. There "
 		     "--NAME=no takes back a flag.");
-	put_paragraph(out,
-		      "If anything is wrong, nothing of the file is used: each "
-		      "fault is told with its line, and the program ends with "
-		      "2.");
+	troff_paragraphs(
+		out, "If anything is wrong, nothing of the file is used: each "
+		     "fault is told with its line, and the program ends with "
+		     "2.");
 }
 
 static void put_option(FILE *out, const struct cli_opt *o)
 {
-	char arg[256], dflt[128];
+	char arg[256];
 	const char *word = cli_argument(o, arg, sizeof(arg));
 
 	(void)fprintf(out, ".TP\n\\fB");
-	put_text(out, o->name);
+	troff_text(out, o->name);
 	(void)fprintf(out, "\\fR = \\fI");
-	put_text(out, word ? word : "yes|no");
+	troff_text(out, word ? word : "yes|no");
 	(void)fprintf(out, "\\fR%s\n", o->flags & CLI_LIVE ? " (SIGHUP)" : "");
-	put_text(out, o->help);
-	if (*cli_default(o, dflt, sizeof(dflt))) {
-		(void)fprintf(out, " (default: ");
-		put_text(out, dflt);
-		(void)fprintf(out, ")");
-	}
-	(void)fprintf(out, "\n");
+	troff_help(out, o);
 }
 
 static void put_options(const struct cli *cli, FILE *out)
 {
 	(void)fprintf(out, ".SH OPTIONS\n");
-	put_paragraph(out, "(SIGHUP) marks those of which a new value is taken "
-			   "while the program runs.");
+	troff_paragraphs(out,
+			 "(SIGHUP) marks those of which a new value is taken "
+			 "while the program runs.");
 	for (const struct cli_opt *o = cli->opts; !cli_is_end(o); o++) {
 		if (!o->help || o->flags & CLI_COMMAND_LINE)
 			continue;
@@ -116,9 +86,7 @@ static void put_options(const struct cli *cli, FILE *out)
 			put_option(out, o);
 			continue;
 		}
-		(void)fprintf(out, ".SS ");
-		put_text(out, o->help);
-		(void)fprintf(out, "\n");
+		troff_section(out, o->help);
 	}
 }
 
@@ -127,42 +95,42 @@ static void put_again(const struct cli *cli, FILE *out)
 	const char *before = "";
 
 	(void)fprintf(out, ".SH READING AGAIN\n");
-	put_paragraph(out,
-		      "SIGHUP reads the file again. If anything is wrong with "
-		      "it, the log says what and nothing changes. Otherwise "
-		      "these options take their new values:");
+	troff_paragraphs(
+		out, "SIGHUP reads the file again. If anything is wrong with "
+		     "it, the log says what and nothing changes. Otherwise "
+		     "these options take their new values:");
 	(void)fprintf(out, ".PP\n");
 	for (const struct cli_opt *o = cli->opts; !cli_is_end(o); o++) {
 		if (!(o->flags & CLI_LIVE))
 			continue;
 		(void)fputs(before, out);
-		put_text(out, o->name);
+		troff_text(out, o->name);
 		before = ",\n";
 	}
 	(void)fprintf(out, ".\n");
-	put_paragraph(out,
-		      "Of all others the log says that they need a restart, as "
-		      "long as the file has another value than the running "
-		      "program. What the command line has given stays.");
+	troff_paragraphs(
+		out, "Of all others the log says that they need a restart, as "
+		     "long as the file has another value than the running "
+		     "program. What the command line has given stays.");
 }
 
 void config_print_page(const struct cli *cli, const char *path, FILE *out)
 {
 	put_head(cli, out);
 	(void)fprintf(out, ".SH DESCRIPTION\n");
-	put_paragraph(out,
-		      "The program reads this file when it starts, if it is "
-		      "there; --config names another one, which has to be "
-		      "there, or none. --check-config says whether it is in "
-		      "order, --dump-config what holds and where each value is "
-		      "from.");
+	troff_paragraphs(
+		out, "The program reads this file when it starts, if it is "
+		     "there; --config names another one, which has to be "
+		     "there, or none. --check-config says whether it is in "
+		     "order, --dump-config what holds and where each value is "
+		     "from.");
 	put_format(out);
 	put_options(cli, out);
 	put_again(cli, out);
 	(void)fprintf(out, ".SH FILES\n.TP\n.B ");
-	put_text(out, path);
+	troff_text(out, path);
 	(void)fprintf(out, "\nIt is read unless --config is given.\n");
 	(void)fprintf(out, ".SH SEE ALSO\n");
-	put_text(out, cli->program);
+	troff_text(out, cli->program);
 	(void)fprintf(out, "(1)\n");
 }
