@@ -57,6 +57,19 @@ int codec_check(const struct cr_codec *c, const struct cr_codec_cfg *cfg,
 	return 0;
 }
 
+int codec_check_even(const struct cr_codec *c, const struct cr_codec_cfg *cfg,
+		     struct cr_err *e)
+{
+	unsigned samples = codec_samples(c, cfg);
+
+	if (samples % 2)
+		return cr_fail(e, -EINVAL,
+			       "codec %s: %u samples per frame; they must be "
+			       "even",
+			       c->name, samples);
+	return 0;
+}
+
 int codec_no_memory(const struct cr_codec *c, struct cr_err *e)
 {
 	return cr_fail(e, -ENOMEM, "codec %s: no memory for one more state",

@@ -21,6 +21,11 @@ unsigned codec_samples(const struct cr_codec *c,
 int codec_check(const struct cr_codec *c, const struct cr_codec_cfg *cfg,
 		struct cr_err *e);
 
+/** Has a frame of @c under @cfg whole octets, of two samples each? 0, or
+ * -EINVAL with @e. Pure. */
+int codec_check_even(const struct cr_codec *c, const struct cr_codec_cfg *cfg,
+		     struct cr_err *e);
+
 /**
  * Check @cfg as codec_check() does and make a state of @bytes, all zero. 0 and
  * *@state (free(3)), or -EINVAL or -ENOMEM with @e. Any thread.

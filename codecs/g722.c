@@ -33,19 +33,6 @@ struct decoder {
 	struct conceal conceal;
 };
 
-/* Two samples share an octet. */
-static int check_even(const struct cr_codec_cfg *cfg, struct cr_err *e)
-{
-	unsigned samples = codec_samples(&codec_g722, cfg);
-
-	if (samples % 2)
-		return cr_fail(e, -EINVAL,
-			       "codec g722: %u samples per frame; they must be "
-			       "even",
-			       samples);
-	return 0;
-}
-
 static void encoder_close(void *enc)
 {
 	struct encoder *s = enc;
@@ -62,7 +49,7 @@ static int encoder_open(void **enc, const struct cr_codec_cfg *cfg,
 {
 	struct encoder *s;
 	void *state;
-	int ret = check_even(cfg, e);
+	int ret = codec_check_even(&codec_g722, cfg, e);
 
 	if (!ret)
 		ret = codec_new_state(&codec_g722, cfg, sizeof(*s), &state, e);
@@ -110,7 +97,7 @@ static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 {
 	struct decoder *s;
 	void *state;
-	int ret = check_even(cfg, e);
+	int ret = codec_check_even(&codec_g722, cfg, e);
 
 	if (!ret)
 		ret = codec_new_state(&codec_g722, cfg, sizeof(*s), &state, e);

@@ -35,19 +35,6 @@ struct decoder {
 	struct conceal conceal;
 };
 
-/* Two samples share an octet. */
-static int check_even(const struct cr_codec_cfg *cfg, struct cr_err *e)
-{
-	unsigned samples = codec_samples(&codec_g726_32, cfg);
-
-	if (samples % 2)
-		return cr_fail(e, -EINVAL,
-			       "codec g726-32: %u samples per frame; they must "
-			       "be even",
-			       samples);
-	return 0;
-}
-
 static g726_state_t *library(void)
 {
 	return g726_init(NULL, BIT_RATE, G726_ENCODING_LINEAR,
@@ -70,7 +57,7 @@ static int encoder_open(void **enc, const struct cr_codec_cfg *cfg,
 {
 	struct encoder *s;
 	void *state;
-	int ret = check_even(cfg, e);
+	int ret = codec_check_even(&codec_g726_32, cfg, e);
 
 	if (!ret)
 		ret = codec_new_state(&codec_g726_32, cfg, sizeof(*s), &state,
@@ -119,7 +106,7 @@ static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 {
 	struct decoder *s;
 	void *state;
-	int ret = check_even(cfg, e);
+	int ret = codec_check_even(&codec_g726_32, cfg, e);
 
 	if (!ret)
 		ret = codec_new_state(&codec_g726_32, cfg, sizeof(*s), &state,
