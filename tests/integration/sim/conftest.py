@@ -1,4 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of codec-sim share."""
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
 
 PATIENCE = 600  # seconds until a step counts as hung, sanitizers included
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+BUILD = pathlib.Path(os.environ.get("CR_BUILD", ROOT / "build" / "release"))
+SIM, REPORT, FEEDER = (BUILD / name for name in
+                       ("codec-sim", "codec-report", "codec-feeder"))
+MS = 1000000
+P = "period: 10ms, cost: {mean: 1ms}"  # a flow
+
+
+def run(*args):
+    return subprocess.run([SIM, *map(str, args)], capture_output=True,
+                          text=True, timeout=PATIENCE)
+
+
+@pytest.fixture
+def campaign(tmp_path):
+    """Write a campaign of flow lines, return its path."""
+    def write(*flows, platform="{cpus: 1}", duration="1s", more=""):
+        path = tmp_path / "c.yaml"
+        path.write_text(f"seed: 3\nduration: {duration}\n"
+                        f"platform: {platform}\n{more}flows:\n" +
+                        "".join(f"  - {{{flow}}}\n" for flow in flows))
+        return path
+    return write
+
+
+def result(*args):
+    """run.json of one run and its exit code."""
+    done = run(*args, "--json")
+    assert done.stdout, done.stderr
+    return json.loads(done.stdout), done.returncode
+
+
+def flows(told):
+    return {f["flow"]: f for f in told["flows"]}
