@@ -5,39 +5,8 @@ import math
 import random
 
 import pytest
-from conftest import (CONCEALED, DONE, MS, OVERWRITTEN, STALE, call, header,
-                      job, note)
-
-US = 1000
-
-
-@pytest.fixture
-def sections(write):
-    """sections(part, ...) -> the sections of a trace of these parts."""
-    def load(*parts):
-        from codec_report.run import load_run
-        from codec_report.run import sections as measured
-        return measured(load_run(write(*parts)))
-    return load
-
-
-@pytest.fixture
-def frames(sections):
-    """As sections, but the frames of the only one."""
-    def load(*parts):
-        section, = sections(*parts)
-        return section.frames
-    return load
-
-
-def column(label, data):
-    from codec_report.figures import Column
-    return Column(label, label, data)
-
-
-def plain(text):
-    """A sentence with ordinary spaces."""
-    return text.replace("\u00a0", " ")
+from conftest import (DONE, MS, OVERWRITTEN, STALE, US, call, column, header,
+                      job, note, plain, stall, starve, steady)
 
 
 class Load:
@@ -345,30 +314,6 @@ def test_marks_on_top_of_each_other_are_drawn_once():
         assert max(gaps) < 2 * 0.001 / gantt.GRAINS
 
 
-def steady(calls=40, count=100, spoil=lambda j: j):
-    """Calls in turn, each frame 0.2 ms of the one worker, sent 0.1 ms after;
-    spoil changes a frame before it becomes a record."""
-    records = []
-    for i in range(count):
-        for c in range(1, calls + 1):
-            arrival = MS + 20 * MS * i + 400 * US * c
-            records.append(spoil(dict(
-                call=c, seq=i, arrival=arrival, pick=arrival + 10 * US,
-                start=arrival + 12 * US, end=arrival + 200 * US,
-                sent=arrival + 300 * US, codec_ns=180 * US, outcome=DONE,
-                deadline=arrival + 20 * MS)))
-    return [header(workers=1), *[call(c) for c in range(1, calls + 1)],
-            *[job(**j) for j in records]]
-
-
-def starve(j):
-    """Call 17 gets nothing from its 50th frame on."""
-    if j["call"] != 17 or j["seq"] < 50:
-        return j
-    return {**j, "start": 0, "end": 0, "sent": 0, "worker": 0xFFFF,
-            "pick": j["arrival"] + 100 * MS, "outcome": CONCEALED}
-
-
 def test_a_starved_call_shows(frames):
     from codec_report.figures import gantt, loss, timeline
     bad, good = frames(*steady(spoil=starve)), frames(*steady())
@@ -386,16 +331,6 @@ def test_a_starved_call_shows(frames):
     line = timeline.data(bad)
     assert line.lost.max() == pytest.approx(50, rel=0.6)
     assert line.lost[line.edges[1:] < 1].max() == 0
-
-
-def stall(j):
-    """Nothing happens from 1.0 s to 1.3 s; then all that waits is done."""
-    begin, end = MS + 1000 * MS, MS + 1300 * MS
-    if not begin <= j["pick"] < end:
-        return j
-    late = end + (j["arrival"] - begin) // 1000 - j["pick"]
-    return {**j, **{name: j[name] + late for name in
-                    ("pick", "start", "end", "sent")}}
 
 
 def test_a_stall_of_300_ms_shows(frames):
@@ -437,123 +372,6 @@ def test_a_switch_gives_each_scheduler_its_time(sections):
     a, b = timeline.data(first.frames), timeline.data(second.frames)
     assert a.edges[-1] <= 1.0 <= b.edges[0] + 0.001
     assert b.edges[-1] == pytest.approx(1.98 + 0.0156, abs=0.001)
-
-
-def test_every_figure_has_one_sentence_for_one_column_and_for_two(sections):
-    from codec_report import figures
-    one = sections(*steady(spoil=stall))[0]
-    two = sections(*steady(spoil=starve))[0]
-    for chosen in ([one], [one, two]):
-        drawn = list(figures.draw([(f"s{i}", f"s{i}", figures.reduce(s.frames))
-                                   for i, s in enumerate(chosen)]))
-        assert len(drawn) == len(figures.FIGURES)
-        for d in drawn:
-            assert d.sentence.endswith(".") and ". " not in d.sentence
-            for axes in d.figure.axes:
-                assert axes.get_xlabel() or d.figure._supxlabel \
-                    or axes.get_shared_x_axes().get_siblings(axes)
-
-
-def test_many_schedulers_are_charts_of_a_few_each(frames):
-    """No two lines of a chart look alike, and all have the same scales, in
-    which every line lies."""
-    from codec_report.figures import Column, delays, loss, style, timeline
-    good, bad = frames(*steady()), frames(*steady(spoil=starve))
-    for module, height in ((loss, 50), (delays, 4), (timeline, 25)):
-        one = module.data(good)
-        looks = style.looks([f"s{i}" for i in range(16)])
-        fig = module.draw([
-            Column(f"s{i}", f"s{i}", one if i < 15 else module.data(bad), look)
-            for i, look in enumerate(looks)])
-        legends = [axes.get_legend() for axes in fig.axes]
-        assert [[text.get_text() for text in legend.texts]
-                for legend in legends if legend] == [
-            [f"s{i}" for i in part] for part in (
-                range(6), range(6, 12), range(12, 16))]
-        scales = {}
-        for axes in fig.axes:
-            seen = [(line.get_color(), line.get_linestyle())
-                    for line in axes.lines
-                    if line.get_label().startswith("s")]
-            assert 4 <= len(set(seen)) == len(seen) <= style.TOGETHER
-            low, high = axes.get_ylim()
-            scales.setdefault(axes.get_ylabel(), set()).add((low, high))
-            assert low == 0
-            assert max(max(line.get_ydata(), default=0)
-                       for line in axes.lines) <= high
-        assert {len(limits) for limits in scales.values()} == {1}
-        assert max(high for limits in scales.values()
-                   for _, high in limits) >= height
-
-
-def test_one_endless_tail_leaves_room_for_the_other_histograms():
-    import numpy as np
-    from codec_report.figures import jitter
-
-    def series(end):
-        return [("", np.arange(end), np.full(end, 10))]
-    panels = {name: series(1000) for name in "abc"}
-    width, reach = jitter.scale({**panels, "slow": series(50000)})
-    assert 1990 < width * reach[1] < 2200
-    width, reach = jitter.scale({**panels, "slow": series(1900)})
-    assert 1890 < width * reach[1] < 2050
-
-
-def test_a_scheduler_has_one_colour_wherever_it_is():
-    """By its name alone, plug-ins too; what shares a colour has another line
-    and marker."""
-    from codec_report.figures import style
-    alone = {name: style.looks([name])[0].name
-             for name in (*style.NAMES, "mine", "yours")}
-    for names in (list(alone), list(alone)[::-1], ["rr"] * 3 + ["mine"]):
-        found = style.looks(names)
-        assert [look.name for look in found] == [alone[n] for n in names]
-        assert len({(look.name, str(look.line)) for look in found}) == \
-            len(names)
-    demo = "fifo rr edf cfs bfs pd2 edf-hsb edf-be rtpengine kernel llf"
-    assert len({alone[name] for name in demo.split()}) == len(style.SERIES)
-
-
-def test_every_figure_has_a_scheduler_in_its_colour(sections):
-    """Lines, titles and labels of it; and nothing else has that colour."""
-    from matplotlib.colors import to_hex
-    from codec_report import figures
-    from codec_report.figures import style
-    made = [(name, name, figures.reduce(sections(*steady())[0].frames))
-            for name in ("bfs", "mine")]
-    colours = {style.LIGHT[name] for name in style.SERIES if name != "text"}
-    for drawn in figures.draw(made):
-        found = {}
-        for axes in drawn.figure.axes:
-            for thing in [*axes.lines, *axes.get_yticklabels(), axes.title,
-                          *axes.patches]:
-                told = thing.get_text() if hasattr(thing, "get_text") \
-                    else thing.get_label()
-                colour = thing.get_edgecolor() if thing in axes.patches \
-                    else thing.get_color()
-                colour = to_hex(colour)
-                if colour in colours:
-                    found.setdefault(colour, set()).add(
-                        told.split(",")[0] or axes.title.get_text())
-        assert found == {
-            look.colour: {name} for name, look in zip(
-                ("bfs", "mine"), style.looks(["bfs", "mine"]))}, drawn.name
-
-
-def test_all_charts_of_frames_show_the_same_time(write, codec_report,
-                                                 tmp_path):
-    """That of the first scheduler, though the worst of the second is later."""
-    def late(at):
-        return steady(spoil=lambda j: {**j, **{
-            name: j[name] + (60 * MS if j["seq"] == at else 0)
-            for name in ("pick", "start", "end", "sent")}})
-    one = write(*late(30), name="a/trace.bin")
-    two = write(*late(80), name="b/trace.bin")
-    codec_report("--html", str(tmp_path / "r.html"), one, two)
-    text = plain((tmp_path / "r.html").read_text(encoding="utf-8"))
-    said = text.split('<h2 id="gantt">')[1].split("<p")[0]
-    assert " from 0.59" in said and said.count(" from ") == 1
-    assert said.count(" of 153 frames") == 2
 
 
 def test_where_nothing_goes_wrong_sentences_say_so(frames):

@@ -6,30 +6,8 @@ import re
 import struct
 
 import pytest
-from conftest import DONE, MS, STALE, call, header, job, note
-
-CALLS, MORE = 10, 10   # all the time; from 2 s to 4 s of 6 s
-COST = 1600000         # ns of the only worker: 80 %, 160 %
-
-
-def speech(scheduler="fifo", spoil=lambda j: j, live=True, **more):
-    """A trace; spoil changes a frame before it becomes a record."""
-    frames = []
-    for number in range(1, CALLS + MORE + 1):
-        begin, end = (0, 300) if number <= CALLS else (100, 200)
-        for i in range(begin, end):
-            arrival = MS + 20 * MS * i + number * 100000
-            frames.append(spoil(dict(
-                call=number, seq=i, arrival=arrival, pick=arrival + 1400000,
-                start=arrival + 1400000, end=arrival + 1400000 + COST,
-                sent=arrival + 1400000 + COST, codec_ns=COST, outcome=DONE,
-                high=100 <= i < 200)))
-    return b"".join([
-        header(scheduler, live=live, workers=1, **more),
-        *[call(n, codec_in="pcmu", codec_out="pcma", mode_out="")
-          for n in range(1, CALLS + MORE + 1)],
-        *[job(**{k: v for k, v in j.items() if k != "high"})
-          for j in frames]])
+from conftest import (CALLS, MORE, MS, STALE, call, calls_csv, header, job,
+                      note, speech)
 
 
 def lose(j):
@@ -54,29 +32,6 @@ def late(ms, only=lambda j: j["high"]):
         return {**j, **{name: j[name] + ms * MS for name in (
             "pick", "start", "end", "sent")}} if only(j) else j
     return spoil
-
-
-@pytest.fixture
-def verdict(write, codec_report):
-    """verdict({folder: trace}) -> what --json says of it; the campaign is
-    known to be demo.yaml."""
-    def tell(traces, told=None, more=()):
-        folders = []
-        for name, trace in traces.items():
-            path = write(trace, name=f"{name}/trace.bin")
-            folder = os.path.dirname(path)
-            write(json.dumps({
-                "campaign": {"path": "/somewhere/demo.yaml", "text": "x"},
-                "seed": 7, "machine": {"cpu": "AMD EPYC"},
-                **(told or {}).get(name, {})}).encode(),
-                name=f"{name}/run.json")
-            top = os.path.dirname(folder) if "/" in name else folder
-            folders += [top] if top not in folders else []
-        result = codec_report("--json", *folders, *more)
-        assert result.returncode == 0, result.stderr
-        said, = json.loads(result.stdout)["verdict"]
-        return said
-    return tell
 
 
 def test_equal_columns_are_told_to_be(verdict):
@@ -214,61 +169,6 @@ def test_a_world_of_jobs_leads_with_missed_deadlines(verdict):
     assert said["choose"] == ["edf"]
 
 
-def test_conversions_have_a_sentence_and_decide_last(write, codec_report):
-    """Calls are served alike; of the files all are done under two, and
-    sooner under one of these."""
-    for name, done, seconds in (("cfs", 20, 12), ("fifo", 20, 19),
-                                ("edf", 15, 30)):
-        write(calls_csv(), name=f"{name}/calls.csv")
-        write(json.dumps({
-            "campaign": {"path": "mixed.yaml", "text": "x"},
-            "conversions": {"count": 20, "done": done, "ids": [],
-                            "turnaround_mean_ns": int(seconds * 1e9)}
-        }).encode(), name=f"{name}/run.json")
-        path = write(speech(name), name=f"{name}/trace.bin")
-    said, = json.loads(codec_report("--json", os.path.dirname(
-        os.path.dirname(path))).stdout)["verdict"]
-    assert said["sentences"][3:] == [
-        "Conversions: cfs and fifo finish 20 of 20, edf 15 of 20; on average "
-        "after 12 s under cfs, 19 to 30 s under edf and fifo.",
-        "Choose cfs here. One run each: what is noise, --repeat 4 can tell."]
-
-
-@pytest.fixture
-def converted(write, verdict):
-    """converted({scheduler: files done in each run}) -> the sentence on
-    conversions; runs of a scheduler in broken beyond the first broke off."""
-    def tell(done, broken=()):
-        traces, told = {}, {}
-        for name, counts in done.items():
-            for i, count in enumerate(counts, 1):
-                run = f"{name}/{i}"
-                write(calls_csv(), name=f"{run}/calls.csv")
-                traces[run] = speech(name)
-                told[run] = {"interrupted": name in broken and i > 1,
-                             "conversions": {"count": 20, "done": count,
-                                             "ids": []}}
-        found, = [text for text in verdict(traces, told)["sentences"]
-                  if text.startswith("Conversions")]
-        return found
-    return tell
-
-
-def test_conversions_are_medians_of_the_runs_that_count(converted):
-    assert converted({"fifo": (10, 20), "rr": (8, 8)}) == \
-        "Conversions: fifo finishes 15 of 20, rr 8 of 20."
-
-
-def test_conversions_of_runs_that_broke_off_do_not_count(converted):
-    assert converted({"fifo": (20, 2, 2), "rr": (8, 8)}, ("fifo",)) == \
-        "Conversions: fifo finishes 20 of 20, rr 8 of 20."
-
-
-def test_conversions_that_noise_explains_are_alike(converted):
-    assert converted({"fifo": (20, 10, 18, 12), "rr": (12, 14, 11, 13)}) == \
-        "Conversions: 12.5 to 15 of 20 finished under both."
-
-
 def frames_bin(delay, lost=lambda number, i: False):
     """What the feeder saw of the same calls; delay: ms by number of frame."""
     records = []
@@ -279,12 +179,6 @@ def frames_bin(delay, lost=lambda number, i: False):
             back = 0 if lost(number, i) else sent + int(delay(i) * MS)
             records.append(struct.pack("<IIqq", number, i, sent, back))
     return struct.pack("<8sIIq", b"CRFRAME1", 24, 0, 0) + b"".join(records)
-
-
-def calls_csv():
-    return ("call,flow,index,codec_in,codec_out,sent,received\n" + "".join(
-        f"{n},talk,{n},pcmu,pcma,300,300\n"
-        for n in range(1, CALLS + MORE + 1))).encode()
 
 
 def proxy_beside_edf(write):
