@@ -8,9 +8,7 @@
  *     bench-heard CAMPAIGN SEED NANOSECONDS FATES FOLDER [KEY=VALUE...]
  *     bench-heard CAMPAIGN [KEY=VALUE...]
  *
- * FATES has a line for each call: the flow, its number in that, and a character
- * for each frame: "." came, anything else did not. KEY=VALUE: as of codec-sim
- * --set. The second only tells whether there is speech in all flows.
+ * The second only tells whether there is speech in all flows.
  * campaigns/codec_sweep/score.py compares the files by PESQ.
  */
 #include <errno.h>
@@ -18,10 +16,60 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cli.h"
 #include "campaign/plan.h"
 #include "feeder/dump.h"
 #include "feeder/source.h"
 #include "media/pipeline.h"
+
+static const struct cli_opt rows[] = { { .name = NULL } };
+
+static const struct cli_line operands[] = {
+	{ "CAMPAIGN", "The campaign file (YAML) that was played." },
+	{ "SEED", "That of the run: it says what each call speaks." },
+	{ "NANOSECONDS", "The run's duration." },
+	{ "FATES", "A file with a line for each call: the name of its flow, "
+		   "its number in that, and a character for each frame: \".\" "
+		   "came, anything else did not." },
+	{ "FOLDER", "Which is there; it gets FLOW-NUMBER.src.wav, what is "
+		    "said, and FLOW-NUMBER.heard.wav of each call." },
+	{ "KEY=VALUE", "A value of the campaign, as of codec-sim --set." },
+	{ NULL, NULL }
+};
+static const struct cli_line examples[] = {
+	{ "bench-heard calls.yaml flows.talk.count=5",
+	  "Is there speech in all flows?" },
+	{ "bench-heard calls.yaml 7 2000000000 fates out",
+	  "With fates of \"talk 0 ...cc....\": 180 ms of the first call of a "
+	  "flow, which has lost two frames." },
+	{ NULL, NULL }
+};
+static const struct cli_line exits[] = {
+	{ "0", "All flows have speech; the files are written." },
+	{ "1", "The run broke off: no recordings, disk full." },
+	{ "2", "Wrong command line, campaign or fates, or a flow of which PESQ "
+	       "could tell nothing." },
+	{ NULL, NULL }
+};
+
+static const struct cli cli = {
+	.program = "bench-heard",
+	.synopsis = "CAMPAIGN SEED NANOSECONDS FATES FOLDER [KEY=VALUE]...\n"
+		    "CAMPAIGN [KEY=VALUE]...",
+	.summary = "write what is heard of simulated calls",
+	.text = "The speech that codec-feeder would send of each call, "
+		"transcoded as codec-runner does, but for the frames that "
+		"the simulator has lost: as codec-feeder --dump writes it of "
+		"calls that were played.\n"
+		"Without FATES it only tells whether all flows have speech "
+		"that PESQ can compare. campaigns/sweep compares the files.",
+	.opts = rows,
+	.operands = operands,
+	.examples = examples,
+	.exits = exits,
+	.min_args = 1,
+	.max_args = -1,
+};
 
 struct job {
 	struct campaign *campaign;
@@ -231,37 +279,39 @@ static int hear_all(struct job *j, const char *path, struct cr_err *e)
 	return rc;
 }
 
-/* The second of the two ways to be called? */
-static bool only_checks(int argc, char **argv)
+/* The second of the two ways to be called? @n operands at @operand. */
+static bool only_checks(int n, char *const *operand)
 {
-	return argc == 2 || (argc > 2 && strchr(argv[2], '='));
+	return n == 1 || strchr(operand[1], '=');
 }
 
 int main(int argc, char **argv)
 {
 	static struct job j;
-	bool checks = only_checks(argc, argv);
-	int words = checks ? 2 : 6;
-	struct campaign_settings set = { .item = (const char *const *)argv +
+	int first = cli_parse_or_exit(&cli, argc, argv);
+	char **operand = argv + first;
+	bool checks = only_checks(argc - first, operand);
+	int words = checks ? 1 : 5, more = argc - first - words;
+	struct campaign_settings set = { .item = (const char *const *)operand +
 						 words };
 	struct cr_err e = { "" };
 	int rc;
 
-	if (argc < words) {
-		(void)fprintf(stderr, "usage: bench-heard CAMPAIGN [SEED "
-				      "NANOSECONDS FATES FOLDER] "
-				      "[KEY=VALUE...]\n");
+	if (more < 0) {
+		(void)fprintf(stderr,
+			      "bench-heard: SEED, NANOSECONDS, FATES "
+			      "and FOLDER belong together; see --help\n");
 		return 2;
 	}
-	set.count = (unsigned)(argc - words);
-	rc = campaign_load_with(argv[1], &set, &j.campaign, &e);
+	set.count = (unsigned)more;
+	rc = campaign_load_with(operand[0], &set, &j.campaign, &e);
 	if (!rc)
 		rc = check_flows(j.campaign, &e);
 	if (!rc && !checks) {
-		j.seed = strtoull(argv[2], NULL, 10);
-		j.duration = strtoll(argv[3], NULL, 10);
-		j.folder = argv[5];
-		rc = hear_all(&j, argv[4], &e);
+		j.seed = strtoull(operand[1], NULL, 10);
+		j.duration = strtoll(operand[2], NULL, 10);
+		j.folder = operand[4];
+		rc = hear_all(&j, operand[3], &e);
 	}
 	campaign_free(j.campaign);
 	if (!rc)

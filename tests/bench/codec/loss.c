@@ -5,20 +5,59 @@
  * frames concealed by the decoder, and with silence in their place. The file
  * "fates" has a character for each frame: what has become of it.
  *
- *     bench-loss CODEC PERCENT SEED SECONDS FOLDER
- *     bench-loss CODEC FATES SEED SECONDS FOLDER
+ *     bench-loss CODEC PERCENT|FATES SEED SECONDS FOLDER
  *
- * FATES is such a file: frames that it says nothing of came. tests/bench/loss
- * compares them by PESQ.
+ * tests/bench/loss compares the files by PESQ. Not a test: it asserts nothing.
  */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cli.h"
 #include "base/splitmix.h"
 #include "cr/codec.h"
 #include "speech/speech.h"
+
+static const struct cli_opt rows[] = { { .name = NULL } };
+
+static const struct cli_line operands[] = {
+	{ "CODEC", "One of 8 or 16 kHz that codec-runner --codecs lists." },
+	{ "PERCENT", "Of the frames, how many are lost, each by itself." },
+	{ "FATES", "Or a file with a character for each frame: \".\" came, "
+		   "\"c\" is lost and concealed by the decoder, \"s\" is left "
+		   "out: silence, of which the decoder does not know. Frames "
+		   "behind its end came." },
+	{ "SEED", "Of what PERCENT loses; the same, the same frames." },
+	{ "SECONDS", "Of speech." },
+	{ "FOLDER", "Which is there; files in it are replaced." },
+	{ NULL, NULL }
+};
+static const struct cli_line examples[] = {
+	{ "bench-loss amr 5 1 96 out", "96 s of AMR, without 5 % of it." },
+	{ "bench-loss pcmu out/fates 1 96 again",
+	  "The same frames lost of another codec." },
+	{ NULL, NULL }
+};
+
+static const struct cli cli = {
+	.program = "bench-loss",
+	.synopsis = "CODEC PERCENT|FATES SEED SECONDS FOLDER",
+	.summary = "speech through a codec that loses frames",
+	.text = "Encodes the recordings that Debian's packages install, and "
+		"writes what comes of it into the folder: source.wav, what is "
+		"encoded; whole.wav, all frames decoded; concealed.wav, "
+		"without those that are lost, which the decoder conceals; "
+		"silence.wav, with silence in their place; fates, what became "
+		"of each frame, as FATES takes it.\n"
+		"It says how many frames were lost. tests/bench/loss compares "
+		"the files by PESQ.",
+	.opts = rows,
+	.operands = operands,
+	.examples = examples,
+	.min_args = 5,
+	.max_args = 5,
+};
 
 enum { SOURCE, WHOLE, CONCEALED, SILENCE, FILES };
 
@@ -197,24 +236,20 @@ int main(int argc, char **argv)
 	struct speech_corpus *corpus;
 	struct cr_err e = { 0 };
 
-	if (argc != 6) {
-		(void)fprintf(stderr, "usage: bench-loss CODEC PERCENT|FATES "
-				      "SEED SECONDS FOLDER\n");
-		return 2;
-	}
-	if (job_codec(&j, argv[1])) {
+	argv += cli_parse_or_exit(&cli, argc, argv);
+	if (job_codec(&j, argv[0])) {
 		(void)fprintf(stderr,
 			      "bench-loss: no codec %s of 8 or 16 kHz\n",
-			      argv[1]);
+			      argv[0]);
 		return 2;
 	}
-	if (isdigit((unsigned char)argv[2][0]))
-		j.percent = (unsigned)strtoul(argv[2], NULL, 10);
+	if (isdigit((unsigned char)argv[1][0]))
+		j.percent = (unsigned)strtoul(argv[1], NULL, 10);
 	else
-		j.fates = fates_open(argv[2], "r");
-	j.seed = strtoull(argv[3], NULL, 10);
-	j.seconds = (unsigned)strtoul(argv[4], NULL, 10);
-	j.folder = argv[5];
+		j.fates = fates_open(argv[1], "r");
+	j.seed = strtoull(argv[2], NULL, 10);
+	j.seconds = (unsigned)strtoul(argv[3], NULL, 10);
+	j.folder = argv[4];
 	if (speech_open(&corpus, j.cfg.sample_rate, NULL, &e)) {
 		(void)fprintf(stderr, "bench-loss: %s\n", e.text);
 		return 1;
