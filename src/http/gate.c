@@ -6,18 +6,26 @@
  *
  *        accepted         before the next poll         descriptor closed
  *   none ---------> fresh ---------------------> guest ------------------> none
+ *
+ * While the socket is there, so is the bufferevent that evhttp reads and writes
+ * it by: evhttp leaves both at once. Nobody else refers to a guest's for longer
+ * than it takes to look at it, as that would keep libevent from forgetting a
+ * descriptor that evhttp closes.
+ *
+ * evhttp does not look whether the kernel watches what it waits for (no memory,
+ * fs.epoll.max_user_watches). So somebody else does.
  */
 #include "http/gate.h"
 
 #include <errno.h>
 #include <event2/bufferevent.h>
+#include <event2/bufferevent_struct.h>
 #include <event2/listener.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
@@ -26,12 +34,15 @@
 /* Until it is looked whether there is room, or a descriptor. */
 enum { PAUSE_MS = 100 };
 
+/* Between looks at what libevent waits for. */
+enum { WATCH_S = 1 };
+
 /* A connection. */
 struct guest {
 	int fd;
 	ino_t socket;
+	struct bufferevent *b; /* evhttp's: only if it is there */
 	cr_ns since;
-	bool cut; /* and is still there: nobody hears of its end */
 };
 
 struct gate {
@@ -39,6 +50,7 @@ struct gate {
 	struct evconnlistener *listener;
 	struct event *look;    /**< while it is shut */
 	struct event *arrived; /**< before the next poll: see who is fresh */
+	struct event *watch;   /**< while there are guests */
 	struct bufferevent **fresh;
 	unsigned nfresh;
 	struct guest *guest; /**< oldest first */
@@ -101,16 +113,70 @@ static void shut_if_full(struct gate *g)
 	shut(g);
 }
 
+/* --- they are watched --- */
+
+/* Of what its owner waits for, what libevent does not. */
+static short unwatched(struct bufferevent *b)
+{
+	int watched = event_pending(&b->ev_read, EV_READ, NULL) |
+		      event_pending(&b->ev_write, EV_WRITE, NULL);
+
+	return (short)(bufferevent_get_enabled(b) & ~watched);
+}
+
+/* By what evhttp does of a client that says nothing for too long. It works
+ * where the end of a socket would not be seen. */
+static void end(const struct guest *g)
+{
+	bufferevent_trigger_event(g->b, BEV_EVENT_TIMEOUT | BEV_EVENT_READING,
+				  0);
+}
+
+static void watch_later(struct gate *g)
+{
+	const struct timeval pause = { .tv_sec = WATCH_S };
+
+	if (g->nguests && !evtimer_pending(g->watch, NULL))
+		(void)event_add(g->watch, &pause);
+}
+
+/* Who cannot be watched now either is in the way of others, and would be there
+ * for ever. */
+static void on_watch(evutil_socket_t fd, short what, void *arg)
+{
+	struct gate *g = arg;
+
+	(void)fd, (void)what;
+	forget_gone(g);
+	for (unsigned i = 0; i < g->nguests; i++) {
+		short by = unwatched(g->guest[i].b);
+
+		if (by && bufferevent_enable(g->guest[i].b, by))
+			end(&g->guest[i]);
+	}
+	watch_later(g);
+}
+
 /* --- they come --- */
+
+/* evhttp takes its functions off what it has no use for any more. */
+static bool is_in_use(struct bufferevent *b)
+{
+	bufferevent_event_cb cb;
+
+	bufferevent_getcb(b, NULL, NULL, &cb, NULL);
+	return cb;
+}
 
 static void greet(struct gate *g, struct bufferevent *b)
 {
 	int fd = (int)bufferevent_getfd(b);
 	struct stat st;
 
-	if (fd >= 0 && !fstat(fd, &st))
+	if (fd >= 0 && is_in_use(b) && !fstat(fd, &st))
 		g->guest[g->nguests++] = (struct guest){ .fd = fd,
 							 .socket = st.st_ino,
+							 .b = b,
 							 .since = clock_now() };
 	bufferevent_decref(b);
 }
@@ -124,6 +190,7 @@ static void on_arrived(evutil_socket_t fd, short what, void *arg)
 	for (unsigned i = 0; i < g->nfresh; i++)
 		greet(g, g->fresh[i]);
 	g->nfresh = 0;
+	watch_later(g);
 }
 
 /* For a connection that has been accepted. NULL: libevent makes one. */
@@ -169,25 +236,19 @@ static bool somebody_waits(const struct gate *g)
 	return poll(&p, 1, 0) > 0;
 }
 
-/* Its end is seen by libevent, which closes it. */
 static void cut_oldest(struct gate *g)
 {
-	struct guest *oldest = g->guest;
 	cr_ns age;
 
-	while (oldest < g->guest + g->nguests && oldest->cut)
-		oldest++;
-	if (oldest == g->guest + g->nguests)
+	if (!g->nguests || !somebody_waits(g))
 		return;
-	age = clock_now() - oldest->since;
-	if (age < GATE_STAY_S * CR_SEC || !somebody_waits(g))
+	age = clock_now() - g->guest[0].since;
+	if (age < GATE_STAY_S * CR_SEC)
 		return;
-	oldest->cut = true;
-	if (!shutdown(oldest->fd, SHUT_RDWR)) {
-		g->count.cut++;
-		log_event(LOG_WARN, "http-cut", "age_s=%lld",
-			  (long long)(age / CR_SEC));
-	}
+	end(&g->guest[0]);
+	g->count.cut++;
+	log_event(LOG_WARN, "http-cut", "age_s=%lld",
+		  (long long)(age / CR_SEC));
 }
 
 static void on_look(evutil_socket_t fd, short what, void *arg)
@@ -206,21 +267,6 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
 		shut(g);
 }
 
-/* --- what they are told --- */
-
-void gate_reply(struct evhttp_request *req, int code, struct evbuffer *body)
-{
-	struct evhttp_connection *c = evhttp_request_get_connection(req);
-	struct bufferevent *b = c ? evhttp_connection_get_bufferevent(c) : NULL;
-
-	evhttp_send_reply(req, code, NULL, body);
-	/* As evhttp did, which does not look whether it worked. Deferred, as
-	 * @req is still in use here. */
-	if (b && bufferevent_enable(b, EV_READ | EV_WRITE))
-		bufferevent_trigger_event(b, BEV_EVENT_EOF | BEV_EVENT_READING,
-					  BEV_TRIG_DEFER_CALLBACKS);
-}
-
 /* --- life --- */
 
 int gate_open(struct gate **out, const struct gate_config *cfg,
@@ -235,9 +281,10 @@ int gate_open(struct gate **out, const struct gate_config *cfg,
 	LIST_INSERT_HEAD(&all, g, link);
 	g->look = evtimer_new(cfg->base, on_look, g);
 	g->arrived = evtimer_new(cfg->base, on_arrived, g);
+	g->watch = evtimer_new(cfg->base, on_watch, g);
 	g->fresh = calloc(cfg->most, sizeof(struct bufferevent *));
 	g->guest = calloc(cfg->most, sizeof(*g->guest));
-	if (!g->look || !g->arrived || !g->fresh || !g->guest) {
+	if (!g->look || !g->arrived || !g->watch || !g->fresh || !g->guest) {
 		gate_close(g);
 		return cr_fail(e, -ENOMEM, "out of memory");
 	}
@@ -261,6 +308,8 @@ void gate_close(struct gate *g)
 		event_free(g->look);
 	if (g->arrived)
 		event_free(g->arrived);
+	if (g->watch)
+		event_free(g->watch);
 	free(g->fresh);
 	free(g->guest);
 	free(g);

@@ -7,6 +7,8 @@
  * is cut: nobody keeps others out by holding on. When there is no descriptor to
  * accept with, it pauses. What a connection has said and was not read yet is
  * bounded: behind that, it waits until what it has asked is answered, and sent.
+ * A connection that the kernel cannot watch (no memory,
+ * fs.epoll.max_user_watches) is watched later, or ended if that fails, too.
  *
  * Thread rule: the event base's thread.
  */
@@ -39,11 +41,6 @@ struct gate_stats {
 	uint64_t cut;	 /**< that were too old while others waited */
 	uint64_t paused; /**< times that there was no descriptor */
 };
-
-/** evhttp_send_reply(), of a connection that has come by a gate. If the kernel
- * cannot watch that (no memory, fs.epoll.max_user_watches), it is closed: it
- * would be there for ever, and neither be served nor end. */
-void gate_reply(struct evhttp_request *req, int code, struct evbuffer *body);
 
 /** 0, or -ENOMEM with @e. */
 int gate_open(struct gate **g, const struct gate_config *cfg, struct cr_err *e);

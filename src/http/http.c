@@ -63,7 +63,7 @@ static void answer(struct evhttp_request *req, int code, const char *type,
 	(void)evhttp_add_header(out, "X-Content-Type-Options", "nosniff");
 	(void)evhttp_add_header(out, "X-Frame-Options", "DENY");
 	/* libevent would send it whatever was asked */
-	gate_reply(req, code, head ? NULL : body);
+	evhttp_send_reply(req, code, NULL, head ? NULL : body);
 }
 
 static void answer_text(struct evhttp_request *req, int code, const char *type,

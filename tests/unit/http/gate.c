@@ -48,7 +48,7 @@ static void on_request(struct evhttp_request *req, void *arg)
 
 	(void)arg;
 	assert_int_equal(evbuffer_add(body, "here", 4), 0);
-	gate_reply(req, 200, body);
+	evhttp_send_reply(req, 200, NULL, body);
 	evbuffer_free(body);
 }
 
@@ -89,18 +89,29 @@ static int guest(const struct world *w)
 	return fd;
 }
 
-/* One that has. */
-static int client(const struct world *w)
+/* One that has said this. */
+static int speaker(const struct world *w, const char *said)
 {
-	static const char ask[] = "GET / HTTP/1.0\r\n\r\n";
 	int fd = guest(w);
 
-	assert_int_equal(send(fd, ask, strlen(ask), 0), strlen(ask));
+	assert_int_equal(send(fd, said, strlen(said), 0), strlen(said));
 	return fd;
 }
 
-/* Run the server until it closes @fd; was there an answer? */
-static bool is_answered(const struct world *w, int fd)
+/* One that has asked. */
+static int client(const struct world *w)
+{
+	return speaker(w, "GET / HTTP/1.0\r\n\r\n");
+}
+
+/* One that evhttp answers by itself. */
+static int babbler(const struct world *w)
+{
+	return speaker(w, "what?\r\n\r\n");
+}
+
+/* Run the server until it closes @fd. What it said has @what? */
+static bool is_told(const struct world *w, int fd, const char *what)
 {
 	cr_ns end = clock_now() + PATIENCE;
 	char said[4096] = "";
@@ -118,7 +129,13 @@ static bool is_answered(const struct world *w, int fd)
 		(void)event_base_loop(w->base, EVLOOP_NONBLOCK);
 	}
 	(void)close(fd);
-	return strstr(said, "200 OK") && strstr(said, "here");
+	return strstr(said, what);
+}
+
+/* Run the server until it closes @fd; was there an answer? */
+static bool is_answered(const struct world *w, int fd)
+{
+	return is_told(w, fd, "\r\n\r\nhere");
 }
 
 static unsigned still_open(const struct world *w)
@@ -156,6 +173,42 @@ static void who_cannot_be_watched_is_closed(void **state)
 	watched = BEGUN;
 	unwatched = 2;
 	assert_false(is_answered(&w, fd));
+	assert_int_equal(unwatched, 0);
+	assert_int_equal(still_open(&w), 0);
+	assert_true(is_answered(&w, client(&w)));
+	world_close(&w);
+}
+
+/* An answer takes two requests to watch: for what is said, and to say it. */
+static void an_error_that_cannot_be_watched_at_first_is_told(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_open(&w, 4);
+	for (unsigned later = 0; later < 2; later++) {
+		int fd = babbler(&w);
+
+		watched = BEGUN + later;
+		unwatched = 1;
+		assert_true(is_told(&w, fd, " 400 "));
+		assert_int_equal(unwatched, 0);
+		assert_int_equal(still_open(&w), 0);
+	}
+	world_close(&w);
+}
+
+static void an_error_that_cannot_be_watched_is_closed(void **state)
+{
+	struct world w;
+	int fd;
+
+	(void)state;
+	world_open(&w, 4);
+	fd = babbler(&w);
+	watched = BEGUN;
+	unwatched = 2;
+	assert_false(is_told(&w, fd, " 400 "));
 	assert_int_equal(unwatched, 0);
 	assert_int_equal(still_open(&w), 0);
 	assert_true(is_answered(&w, client(&w)));
@@ -210,6 +263,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_cannot_be_watched_at_first_is_served),
 		cmocka_unit_test(who_cannot_be_watched_is_closed),
+		cmocka_unit_test(
+			an_error_that_cannot_be_watched_at_first_is_told),
+		cmocka_unit_test(an_error_that_cannot_be_watched_is_closed),
 		cmocka_unit_test(it_opens_again_when_it_can),
 		cmocka_unit_test(who_came_first_makes_room),
 	};
