@@ -97,6 +97,7 @@ struct conversion {
 	cr_ns submitted, started, ended;
 	uint64_t bytes; /**< of the input when it was looked at   */
 	char owner[17]; /**< session that asked                   */
+	TAILQ_ENTRY(conversion) owned; /**< owners.h's */
 	struct conversion_asker asker;
 	void *set;     /**< struct converter                       */
 	void *pricing; /**< the user's; not NULL while its cost is measured */

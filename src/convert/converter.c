@@ -31,6 +31,7 @@ struct converter {
 	struct event *wake;
 	struct conversion_tree all;
 	struct conversion_list waiting, kept;
+	struct conversion_owners owned;
 	unsigned nkept;
 	struct converter_counts count;
 	bool closed;
@@ -120,6 +121,7 @@ static void end(struct converter *con, struct conversion *cv,
 	};
 
 	conversion_release(cv);
+	owners_drop(&con->owned, cv);
 	cv->state = how;
 	cv->ended = clock_now();
 	(*counts[how])++;
@@ -242,6 +244,7 @@ static void refuse(struct converter *con, struct conversion *cv, int err)
 {
 	con->count.waiting--;
 	con->count.refused++;
+	owners_drop(&con->owned, cv);
 	cv->asker.tell(cv->asker.arg, NULL, err, &cv->why);
 	conversion_free(cv);
 }
@@ -314,6 +317,7 @@ int converter_open(struct converter **out, const struct converter_config *cfg,
 	con->spool.dir = -1;
 	TAILQ_INIT(&con->waiting);
 	TAILQ_INIT(&con->kept);
+	TAILQ_INIT(&con->owned);
 	TAILQ_INIT(&con->looked);
 	TAILQ_INIT(&con->over);
 	TAILQ_INIT(&con->gone);
@@ -335,16 +339,15 @@ int converter_open(struct converter **out, const struct converter_config *cfg,
 
 void converter_end(struct converter *con)
 {
-	struct conversion *cv, *next;
+	struct conversion *cv;
+	uint32_t id = 0;
 
 	if (!con)
 		return;
 	con->closed = true;
-	for (cv = RB_MIN(conversion_tree, &con->all); cv; cv = next) {
-		uint32_t id = cv->cfg.id;
-
+	while ((cv = converter_after(con, id))) {
+		id = cv->cfg.id;
 		(void)converter_cancel(con, cv);
-		next = converter_after(con, id);
 	}
 	while (con->count.running > con->count.hung || con->count.waiting)
 		(void)event_base_loop(con->cfg.base, EVLOOP_ONCE);
@@ -427,7 +430,7 @@ int converter_submit(struct converter *con, const struct conversion_cfg *cfg,
 	}
 	cv->set = con;
 	cv->asker = *asker;
-	(void)snprintf(cv->owner, sizeof(cv->owner), "%s", owner);
+	owners_add(&con->owned, cv, owner);
 	con->count.waiting++;
 	conversion_io_look(con->io, cv);
 	return 0;
@@ -483,15 +486,9 @@ struct conversion *converter_find(struct converter *con, uint32_t id)
 	return cv && cv->cfg.id == id ? cv : NULL;
 }
 
-bool converter_has(struct converter *con, const char *owner)
+struct conversion_owners *converter_owned(struct converter *con)
 {
-	struct conversion *cv;
-
-	/* those that are over are the older ones, mostly */
-	RB_FOREACH_REVERSE (cv, conversion_tree, &con->all)
-		if (!conversion_is_over(cv->state) && !strcmp(cv->owner, owner))
-			return true;
-	return false;
+	return &con->owned;
 }
 
 struct converter_counts converter_counts(const struct converter *con)

@@ -21,6 +21,7 @@
 #include <event2/event.h>
 
 #include "convert/conversion.h"
+#include "convert/owners.h"
 
 struct converter;
 
@@ -88,8 +89,8 @@ int converter_cancel(struct converter *con, struct conversion *cv);
 struct conversion *converter_find(struct converter *con, uint32_t id);
 /** The first one with an id above @id, or NULL. */
 struct conversion *converter_after(struct converter *con, uint32_t id);
-/** Is one of @owner not over? */
-bool converter_has(struct converter *con, const char *owner);
+/** Those that are not over, by their owners. */
+struct conversion_owners *converter_owned(struct converter *con);
 
 /** What @cv costs is known now, or @err and @why it cannot be. */
 void converter_priced(struct converter *con, struct conversion *cv, int err,

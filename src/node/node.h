@@ -243,6 +243,8 @@ struct conversion *node_conversion_find(struct node *n, uint32_t id);
 struct conversion *node_conversion_after(struct node *n, uint32_t id);
 /** Does one of @owner wait or run, be it hung? */
 bool node_converts_for(const struct node *n, const char *owner);
+/** Conversions of @from that are not over are @to's from now on. */
+void node_conversions_pass(struct node *n, const char *from, const char *to);
 /** Conversions that wait or run. */
 unsigned node_conversions_active(const struct node *n);
 /** One conversion: what, state, progress. */

@@ -168,7 +168,14 @@ struct conversion *node_conversion_after(struct node *n, uint32_t id)
 
 bool node_converts_for(const struct node *n, const char *owner)
 {
-	return n->converter && converter_has(n->converter, owner);
+	return n->converter &&
+	       owners_have(converter_owned(n->converter), owner);
+}
+
+void node_conversions_pass(struct node *n, const char *from, const char *to)
+{
+	if (n->converter)
+		owners_pass(converter_owned(n->converter), from, to);
 }
 
 unsigned node_conversions_active(const struct node *n)

@@ -197,6 +197,7 @@ bool session_resume(struct session *to, const char *id)
 	}
 	while ((p = party_of_owner(sv->node, old)))
 		p->owner = to;
+	node_conversions_pass(sv->node, to->id, old->id);
 	to->calls += old->calls;
 	memcpy(to->id, old->id, sizeof(to->id));
 	to->number = old->number;

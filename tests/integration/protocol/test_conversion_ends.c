@@ -379,6 +379,35 @@ static void who_takes_a_session_over_hears_of_its_conversions(void **state)
 	desk_close(&d);
 }
 
+/* What it had before is told as before, under its new name. */
+static void who_takes_a_session_over_keeps_its_own_conversions(void **state)
+{
+	struct client c, other, next;
+	struct test_spool sp;
+	struct desk d;
+	char json[60];
+
+	(void)state;
+	test_spool_make(&sp);
+	test_spool_endless(&sp, "a.wav");
+	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
+	client_open(&c, &d, NULL);
+	client_open(&other, &d, NULL);
+	client_do(&c, "convert.start", "{'in': 'a.wav', 'out': 'a.awb'}");
+	client_close(&c);
+	wait_alone(&other);
+	client_open(&next, &d, NULL);
+	client_do(&next, "convert.start", "{'in': 'a.wav', 'out': 'b.awb'}");
+	(void)snprintf(json, sizeof(json), "{'resume': '%s'}", c.session);
+	client_do(&next, "hello", json);
+	client_do(&other, "convert.cancel", "{'conversion': 1}");
+	client_do(&other, "convert.cancel", "{'conversion': 2}");
+	desk_wait_for(&d, &next.conversions_ended, 2);
+	client_close(&next);
+	client_close(&other);
+	desk_close(&d);
+}
+
 /* A floor that no idle node has room for: said at once, not waited for, and
  * those behind it are not kept waiting either. */
 static void what_can_never_have_room_fails(void **state)
@@ -446,6 +475,8 @@ int main(void)
 		cmocka_unit_test(a_conversion_outlives_its_session),
 		cmocka_unit_test(
 			who_takes_a_session_over_hears_of_its_conversions),
+		cmocka_unit_test(
+			who_takes_a_session_over_keeps_its_own_conversions),
 		cmocka_unit_test(what_can_never_have_room_fails),
 		cmocka_unit_test(opening_removes_what_a_crash_left),
 	};

@@ -115,6 +115,49 @@ static void a_disk_that_does_not_answer_holds_nobody(void **state)
 		skip(); /* it takes CAP_SYS_ADMIN */
 }
 
+/* Its session waits for who takes it over, and that one is told of the end. */
+static void who_is_lost_while_files_are_looked_at_is_waited_for(void **state)
+{
+	struct fanotify_event_metadata event;
+	struct client c, other, next;
+	struct answers a = { 0 };
+	struct test_spool sp;
+	struct desk d;
+	long long peers;
+	json_t *o;
+	int hold;
+
+	(void)state;
+	test_spool_make(&sp);
+	test_spool_wav(&sp, "slow.wav", 8000, 1600, 1);
+	desk_open(&d, &(struct desk_options){ .spool = sp.dir });
+	client_open(&c, &d, NULL);
+	client_open(&other, &d, NULL);
+	hold = hold_opens(&sp, "slow.wav");
+	if (hold >= 0) {
+		submit(&c, "{'in': 'slow.wav', 'out': 'a.amr'}", &a);
+		while (!was_asked(&other))
+			;
+		wait_for_open(hold, &event);
+		client_close(&c);
+		do {
+			o = client_ask(&other, "stats", NULL);
+			peers = desk_number(o, "control.associations");
+			json_decref(o);
+		} while (peers > 1);
+		client_open(&next, &d, c.session);
+		let_open(hold, &event);
+		desk_wait_for(&d, &next.conversions_ended, 1);
+		client_close(&next);
+	} else {
+		client_close(&c);
+	}
+	client_close(&other);
+	desk_close(&d);
+	if (hold < 0)
+		skip(); /* it takes CAP_SYS_ADMIN */
+}
+
 static void of_two_asked_for_at_once_one_makes_the_file(void **state)
 {
 	struct answers a = { 0 };
@@ -173,6 +216,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_disk_that_does_not_answer_holds_nobody),
+		cmocka_unit_test(
+			who_is_lost_while_files_are_looked_at_is_waited_for),
 		cmocka_unit_test(of_two_asked_for_at_once_one_makes_the_file),
 		cmocka_unit_test(who_does_not_wait_has_a_conversion),
 	};
