@@ -10,6 +10,7 @@
 #include "app/ctl/follow.h"
 #include "base/cli.h"
 #include "app/ctl/command.h"
+#include "app/ctl/denied.h"
 #include "app/ctl/show.h"
 #include "app/ctl/top.h"
 #include "app/ctl/watch.h"
@@ -144,17 +145,17 @@ static int complain(int code, const char *text)
 
 static int unreachable(const char *why)
 {
-	char hint[100] = "--control-socket?";
+	char way[200];
 
 	if (strncmp(to, "unix:", 5) != 0)
-		(void)snprintf(hint, sizeof(hint),
-			       "UDP port %d for SCTP? See --to, --udp-port, "
-			       "--sctp",
+		(void)snprintf(way, sizeof(way),
+			       "is codec-runner there, with UDP port %d for "
+			       "SCTP? See --to, --udp-port, --sctp",
 			       (int)udp_port);
-	(void)fprintf(stderr,
-		      "codec-ctl: %s: %s; is codec-runner there, with "
-		      "%s\n",
-		      to, why, hint);
+	else if (!denied_by(to + 5, way, sizeof(way)))
+		(void)snprintf(way, sizeof(way),
+			       "is codec-runner there, with --control-socket?");
+	(void)fprintf(stderr, "codec-ctl: %s: %s; %s\n", to, why, way);
 	return EXIT_UNREACHABLE;
 }
 

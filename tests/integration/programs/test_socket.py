@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The control protocol by a Unix socket, from a foreign language's side."""
 import fcntl
+import grp
 import json
 import os
 import pathlib
@@ -143,6 +144,34 @@ def test_others_may_not_connect(daemon, path):
                           group=65534, extra_groups=[], capture_output=True,
                           text=True, timeout=PATIENCE)
     assert "PermissionError" in done.stderr
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root to be somebody else")
+def test_who_may_not_connect_is_told_the_way_out(daemon, path):
+    """The group of the socket, or of its folder where that is closed; of
+    root's group nobody becomes a member."""
+    path.parent.joinpath("in").mkdir()
+    program = shutil.copy(BUILD / "codec-ctl", path.parent)
+    path = path.parent / "in" / path.name
+    daemon("--control-socket", str(path))
+
+    def refused():
+        done = subprocess.run([program, "--to", f"unix:{path}", "hello"],
+                              user=65534, group=65534, extra_groups=[],
+                              capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == 3
+        return done.stderr
+
+    assert refused() == (f"codec-ctl: unix:{path}: {path}: Permission denied; "
+                         "use sudo\n")
+    join = ("members of the group daemon may: sudo usermod -aG daemon $USER "
+            "and log in again, or use sudo\n")
+    os.chown(path, -1, grp.getgrnam("daemon").gr_gid)
+    assert refused().endswith(f": Permission denied; {join}")
+    os.chown(path, -1, 0)
+    os.chown(path.parent, -1, grp.getgrnam("daemon").gr_gid)
+    path.parent.chmod(0o750)
+    assert refused().endswith(f": Permission denied; {join}")
 
 
 def test_a_killed_daemons_socket_is_replaced(daemon, path, tmp_path):
