@@ -6,7 +6,8 @@ figures and tables, OUT/report.json every number.
 A folder of campaigns is played by its own program (thesis, overload and cluster
 live, scale simulated), or else simulated by campaigns/simulate (best).
 
-  --schedulers A,B,C  in place of the campaign's; options of a scheduler follow
+  --schedulers A,B,C  in place of the campaign's (cluster has none to
+                      compare); options of a scheduler follow
                       colons: rr:quantum=2ms, rsdl:levels=3:quantum=2ms. Also
                       the kernel's: kernel:nice, kernel:deadline:overhead=7us,
                       and a plug-in's path: ./mine.so

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 
 import peer
 
+# folders whose program compares no schedulers
+UNSCHEDULED = ("cluster",)
+
 
 class Wrong(Exception):
     """A wrong command line; the text says what is wrong."""
@@ -58,6 +61,10 @@ class Options:
                         ": no --feeder, --runner, --dump, --peer, --repeat or "
                         "--find-capacity" +
                         (f"; {own} --help has its options" if own else ""))
+        if (folder and self.schedulers and self.name in UNSCHEDULED
+                and self.own_program()):
+            raise Wrong(f"{self.name} compares no schedulers: no --schedulers; "
+                        f"{self.own_program()} --help has its options")
         if self.repeat > 1 and self.find_capacity:
             raise Wrong("--find-capacity repeats as it needs: no --repeat")
         if self.quick and not (folder and self.own_program()):

@@ -6,7 +6,10 @@ import pytest
 from conftest import ROOT
 
 from names import folder_name
-from options import Wrong, parse
+from options import UNSCHEDULED, Wrong, parse
+
+# folders with a program of their own
+OWN = sorted(p.parent.name for p in (ROOT / "campaigns").glob("*/run"))
 
 
 def checked(*words):
@@ -55,6 +58,7 @@ def test_options_of_the_programs_may_begin_with_dashes(tmp_path):
     (["best", "--feeder", "x"], "best is simulated"),
     (["demo.yaml", "--quick"], "demo has no short form"),
     (["best", "--repeat", "2"], "best is simulated"),
+    (["cluster", "--schedulers", "fifo"], "cluster compares no schedulers"),
     (["--schedulers", ","], "--schedulers takes names such as fifo,edf"),
     (["best", "--peer", "rtpengine"], "best is simulated"),
     (["--peer", "kamailio"], "--peer takes rtpengine or the address"),
@@ -74,6 +78,22 @@ def test_a_peer_is_rtpengine_or_an_address():
     assert checked("--peer", "127.0.0.1:2223").peer == "127.0.0.1:2223"
     assert checked("--peer", "[::1]:2223").peer == "[::1]:2223"
     assert checked().peer is None
+
+
+def knows(program, option):
+    done = subprocess.run([program, "--help"], check=True, text=True,
+                          capture_output=True)
+    return option in done.stdout.split()
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_folders_program_knows_what_it_is_given(name):
+    own = checked(name).own_program()
+    for option in "--out", "--quick":
+        assert knows(own, option)
+    assert knows(own, "--scheduler") == (name not in UNSCHEDULED)
+    if name not in UNSCHEDULED:
+        assert checked(name, "--schedulers", "edf").schedulers == ["edf"]
 
 
 def test_a_wrong_command_line_is_exit_code_2():
