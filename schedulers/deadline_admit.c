@@ -48,7 +48,7 @@ cr_ns deadline_budget(const struct deadline_rq *d, const struct cr_task *t)
 {
 	cr_ns cost = cr_task_demand(t);
 
-	return cr_ns_min(cost + part_of(cost, d->margin), 3600 * CR_SEC);
+	return cr_ns_min(cost + part_of(cost, d->margin), CR_TASK_LONGEST);
 }
 
 static int64_t density(const struct deadline_rq *d, const struct cr_task *t)

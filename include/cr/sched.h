@@ -104,6 +104,11 @@
 #define CR_TASK_PRIV 320u
 /** 1.0 in parts per million: how policies count utilisation. */
 #define CR_PPM INT64_C(1000000)
+/** The longest that a job may cost, and that calls and campaigns may ask for as
+ * period or deadline; who asks for more is refused. An hour: in millionths of a
+ * ns, as servers count budgets, twice of it fits into 63 bits, and no frame
+ * lasts a thousandth of it. */
+#define CR_TASK_LONGEST (3600 * CR_SEC)
 
 /** A set of CPUs; bit n % 64 of word n / 64. */
 struct cr_cpus {
@@ -200,8 +205,8 @@ struct cr_job {
 
 struct cr_rq;
 
-/** A recurring source of jobs: one direction of one call. A time is at most
- * CR_NEVER / 4, a cost at most an hour: sums of a few do not overflow. */
+/** A recurring source of jobs: one direction of one call. Its costs are
+ * at most CR_TASK_LONGEST, its period and deadline a day. */
 struct cr_task {
 	/* constant between task_add() and task_del() */
 	uint32_t id; /**< unique; the last tie-break of every policy */

@@ -74,6 +74,11 @@ static int read_share(const struct section *s, struct campaign_flow *f)
 	if (!f->cost.mean)
 		return section_fail(s, "share",
 				    "share: less than 1 ns of the period");
+	if (f->cost.mean > CAMPAIGN_COST_MAX)
+		return section_fail(s, "share",
+				    "share: more than %llds of the period; no "
+				    "job costs as much",
+				    (long long)(CAMPAIGN_COST_MAX / CR_SEC));
 	return 0;
 }
 

@@ -9,7 +9,9 @@
 
 #define DAY (86400 * CR_SEC)
 #define HOUR (3600 * CR_SEC)
-#define LONG (1000 * CR_SEC) /* of one job, one gap */
+#define LONG CAMPAIGN_COST_MAX /* of one job, one gap */
+
+_Static_assert(LONG <= CR_TASK_LONGEST, "what a file may say of a cost is one");
 
 /* A value in @member of struct @type: name, bounds, default, help. */
 /* clang-format off */
@@ -422,7 +424,7 @@ static const struct key flow_keys[] = {
 	WORD(T, terms.cls, "class", classes, CR_SOFT, "service class"),
 	TIME(T, terms.deadline, "deadline", CR_US, 10 * CR_SEC, 0,
 	     "from arrival to answer (ptime, period)"),
-	LOOSE("period", CR_OPT_TIME, CR_US, HOUR,
+	LOOSE("period", CR_OPT_TIME, CR_US, CR_TASK_LONGEST,
 	      "synthetic flows: between two jobs", KEY_VALUE),
 	LOOSE("share", CR_OPT_PPM, 1, 100 * CR_PPM,
 	      "synthetic flows: constant cost as a share of the period",

@@ -18,24 +18,27 @@ static bool touches(const struct cr_rq *rq, const struct cr_task *t)
 	return false;
 }
 
-/* So that a cost in ppm of something never overflows, nor a sum with a time. */
+/* Of periods and deadlines, a day: what doors take is shorter, but a policy may
+ * be asked about somebody who comes once in hours. */
+#define LONGEST_PERIOD (24 * CR_TASK_LONGEST)
+
 static bool sensible(cr_ns cost)
 {
-	return cost >= 0 && cost <= 3600 * CR_SEC;
+	return cost >= 0 && cost <= CR_TASK_LONGEST;
 }
 
 static bool sensible_time(cr_ns time)
 {
-	return time > 0 && time <= CR_NEVER / 4;
+	return time > 0 && time <= LONGEST_PERIOD;
 }
 
 /* What is wrong with the task's own numbers, or NULL. */
 static const char *nonsense(const struct cr_task *t)
 {
 	if (!sensible_time(t->period))
-		return "period > 0, up to 73 years";
+		return "period > 0, up to a day";
 	if (!sensible_time(t->rel_deadline))
-		return "relative deadline > 0, up to 73 years";
+		return "relative deadline > 0, up to a day";
 	if (!sensible(t->cost.mean) || !sensible(t->cost.p99) ||
 	    !sensible(t->contract.largest))
 		return "costs from 0 to an hour";

@@ -60,10 +60,12 @@ static inline struct core_rq *core_advance(struct core *c, struct cr_rq *rq,
 	return a;
 }
 
-/** What @t, whose numbers are sensible, is of rq->load_ppm. */
+/** What @t, whose numbers are sensible, is of rq->load_ppm. At most more than
+ * all CPUs, so that sums of a million of them, times CPUs, do not overflow. */
 static inline int64_t core_load_of(const struct cr_task *t)
 {
-	return cr_task_demand(t) * CR_PPM / t->period;
+	return cr_ns_min(cr_task_demand(t) * CR_PPM / t->period,
+			 4 * CR_MAX_CPUS * CR_PPM);
 }
 
 /** Those of @cpus that @rq has. */

@@ -22,8 +22,12 @@
 #define CALL_PTIME_MAX (60 * CR_MS)
 #define CALL_DEADLINE_MAX (10 * CR_SEC)
 #define CALL_WINDOW_MAX (10 * CR_SEC)
-/** No job takes longer; so that sums never overflow. */
+/** No job takes longer. */
 #define CALL_COST_MAX (1000 * CR_SEC)
+_Static_assert(CALL_COST_MAX <= CR_TASK_LONGEST &&
+		       CALL_DEADLINE_MAX <= CR_TASK_LONGEST &&
+		       CALL_PTIME_MAX <= CR_TASK_LONGEST,
+	       "what may be asked for can be scheduled");
 /** Each is measured by running it. */
 #define CALL_SPIN_MAX (100 * CR_MS)
 /** Delays of a jitter buffer. */

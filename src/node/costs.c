@@ -353,7 +353,7 @@ int64_t costs_load_ppm(const struct costs *c)
 	int64_t ppm = 0;
 
 	TAILQ_FOREACH (e, &c->held, link)
-		ppm += e->calls * e->cost.mean * CR_PPM / e->period;
+		ppm += e->calls * (e->cost.mean * CR_PPM / e->period);
 	return ppm;
 }
 

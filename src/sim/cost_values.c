@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "campaign/campaign.h"
 
 static int grow(struct cost_values *v)
 {
@@ -60,7 +61,7 @@ static bool parse_line(char *line, cr_ns *value, int64_t *times)
 	count = strtok_r(NULL, " \t\r", &rest);
 	*times = 1;
 	if (units_parse_time(cost, value) || *value <= 0 ||
-	    *value > 1000 * CR_SEC)
+	    *value > CAMPAIGN_COST_MAX)
 		return false;
 	if (count && (units_parse_int(count, times) || *times <= 0))
 		return false;

@@ -163,6 +163,21 @@ static const struct {
 	  "drift=5ppm..-5ppm: needs" },
 	{ OK_TOP OK_FLOW "    drift: 0..5ppm..9ppm\n", "drift=0..5ppm..9ppm" },
 	{ OK_TOP OK_FLOW "    drift: -11%\n", "drift=-11%: needs" },
+	{ OK_TOP "flows:\n  - period: 61min\n    share: 1%\n",
+	  "c.yaml:4: flows[0]: period=61min: needs a time with its "
+	  "unit (ns, us, ms, s) from 1us to 3600s" },
+	{ OK_TOP "flows:\n  - period: 1s\n    deadline: 2h\n    share: 1%\n",
+	  "c.yaml:5: flows[0]: deadline=2h: needs a time with its "
+	  "unit (ns, us, ms, s) from 1us to 10s" },
+	{ OK_TOP "flows:\n  - period: 1h\n    cost: {mean: 2h}\n",
+	  "c.yaml:5: flows[0].cost: mean=2h: needs a time with its unit "
+	  "(ns, us, ms, s) from 1ns to 1000s" },
+	{ OK_TOP "flows:\n  - period: 1h\n    share: 28%\n",
+	  "c.yaml:5: flows[0]: share: more than 1000s of the period" },
+	{ OK_TOP "flows:\n  - period: 1h\n    share: 10000%\n",
+	  "c.yaml:5: flows[0]: share: more than 1000s of the period" },
+	{ OK_TOP OK_FLOW "    contract: {worst: 2h}\n",
+	  "c.yaml:7: flows[0].contract: worst=2h: needs a time" },
 	{ OK_TOP "flows:\n  - period: 10ms\n    share: 1%\n    drift: 9ppm\n"
 		 "    arrival: {model: periodic}\n",
 	  "c.yaml:6: flows[0]: network, talk and drift belong to" },

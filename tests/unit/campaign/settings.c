@@ -176,6 +176,14 @@ static const struct {
 			 "its unit" },
 	{ "flows.speech.load=much", "--set flows.speech.load=much: flows[0]: "
 				    "load=much: needs" },
+	{ "flows.a.period=2h",
+	  "--set flows.a.period=2h: flows[1]: period=2h: needs a time with "
+	  "its unit (ns, us, ms, s) from 1us to 3600s" },
+	{ "flows.a.deadline=2h", "--set flows.a.deadline=2h: flows[1]: "
+				 "deadline=2h: needs a time" },
+	{ "flows[1]={period: 1h, share: 28%}",
+	  "--set flows[1]={period: 1h, share: 28%}: flows[1]: share: more than "
+	  "1000s of the period" },
 	{ "flows.speech.network.loss=100%",
 	  "--set flows.speech.network.loss=100%: flows[0].network: loss=100%" },
 	{ "platform.run-queues=3", "--set platform.run-queues=3: platform: " },

@@ -300,12 +300,12 @@ static void without_admission_only_nonsense_is_refused(void **state)
 	g.s[0].task.core.task.period = 0;
 	assert_int_equal(core_admit(g.core, &g.s[0].task.core.task, &v),
 			 -EINVAL);
-	assert_string_equal(v.rule, "period > 0, up to 73 years");
+	assert_string_equal(v.rule, "period > 0, up to a day");
 	g.s[0].task.core.task.period = 20 * CR_MS;
 	g.s[0].task.core.task.rel_deadline = INT64_MAX;
 	assert_int_equal(core_admit(g.core, &g.s[0].task.core.task, &v),
 			 -EINVAL);
-	assert_string_equal(v.rule, "relative deadline > 0, up to 73 years");
+	assert_string_equal(v.rule, "relative deadline > 0, up to a day");
 	close_rig(&g, 0);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmocka_cr.h"
+#include "node/call_request.h"
 #include "node/costs.h"
 
 #define PTIME (20 * CR_MS)
@@ -188,6 +189,22 @@ static void a_listing_is_short_and_begins_with_calls(void **state)
 	costs_free(c);
 }
 
+/* As many calls as fit, each of the dearest codec that there is. */
+static void a_sum_of_all_calls_fits(void **state)
+{
+	const struct pipeline_cfg m = media("spin", "spin", CALL_SPIN_MAX);
+	struct costs *c = costs_new();
+	struct cost_entry *e = found(c, &m);
+
+	(void)state;
+	costs_hold(c, e);
+	e->calls = 1000000;
+	e->cost.mean = UINT32_MAX; /* the longest that is measured */
+	assert_int_equal(costs_load_ppm(c),
+			 1000000 * (UINT32_MAX * CR_PPM / PTIME));
+	costs_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -197,6 +214,7 @@ int main(void)
 		cmocka_unit_test(it_never_fills),
 		cmocka_unit_test(the_one_used_longest_ago_gives_way),
 		cmocka_unit_test(a_listing_is_short_and_begins_with_calls),
+		cmocka_unit_test(a_sum_of_all_calls_fits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -253,7 +253,7 @@ static void extremes_are_served(void **state)
 		{ CR_NEVER / 2, CR_MS, CR_NEVER },
 	};
 	struct sim_rig *rig = rig_new(&cr_sched_pd2, PFAIR, CR_MAX_CPUS, 2);
-	struct rig_task *r = rig_add(rig, CR_NEVER / 4, CR_MS);
+	struct rig_task *r = rig_add(rig, 24 * CR_TASK_LONGEST, CR_MS);
 	struct rig_task *one = rig_add(rig, CR_MS, CR_MS);
 
 	(void)state;
