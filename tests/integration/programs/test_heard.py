@@ -4,6 +4,8 @@ makes of calls that lose nothing is what they say and hear live."""
 import subprocess
 import wave
 
+import pytest
+
 from conftest import BUILD, PATIENCE
 
 CAMPAIGN = """\
@@ -27,6 +29,7 @@ flows:
     in: {codec: amr-wb}
     out: {codec: l16, rate: 16000}
 """
+TRIES = 10
 CALLS = [("talk", 0), ("talk", 1), ("talk", 2), ("said", 0), ("said", 1),
          ("wide", 0), ("wide", 1)]
 
@@ -37,14 +40,28 @@ def frames(path):
         return f.getnframes() * 50 // f.getframerate()
 
 
+def played(d, campaign, dumps):
+    """What came of the first of several plays in which each call was set up
+    before its first packet was due, and its dump. Where codecs are new to the
+    daemon, the set-up takes as long as measuring what they cost: on a busy
+    machine, calls begin in the middle."""
+    for attempt in range(TRIES):
+        dump = dumps / str(attempt)
+        total = d.feed(campaign, "--dump", str(dump))["total"]
+        if not total["missed"]:
+            return total, dump
+    pytest.fail(f"calls began too late in each of {TRIES} plays: {total}")
+
+
 def test_it_is_what_is_heard_live(daemon, tmp_path):
     """Bit for bit, of every codec and kind of voice."""
-    campaign, live, made = (tmp_path / name for name in ("c.yaml", "live",
-                                                         "made"))
+    campaign, dumps, made = (tmp_path / name for name in ("c.yaml", "live",
+                                                          "made"))
     campaign.write_text(CAMPAIGN)
+    dumps.mkdir()
     made.mkdir()
     d = daemon("--no-admission", "--max-age", "none", "--ring", "128")
-    total = d.feed(campaign, "--dump", str(live))["total"]
+    total, live = played(d, campaign, dumps)
     assert total["lost"] == 0 and total["sent"] > 600
     (tmp_path / "fates").write_text("".join(
         f"{flow} {i} {'.' * frames(live / f'{flow}-{i}.src.wav')}\n"
