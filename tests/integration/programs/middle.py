@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Between a foreign sender and a call, and at the call's other end: what was
 said and what was heard, in the order in which it came."""
+import contextlib
+import os
 import select
 import socket
 import struct
@@ -133,15 +135,37 @@ class Middle:
         return max(late[BEGIN:]) - min(late[BEGIN:])
 
 
+def _schedule(pids, policy, priority):
+    for pid in pids:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(ProcessLookupError):  # it has ended
+                os.sched_setscheduler(int(thread), policy,
+                                      os.sched_param(priority))
+
+
+@contextlib.contextmanager
+def first(*pids):
+    """These processes, and what they start meanwhile, have a CPU before all
+    others of the machine, as far as that is allowed: what is not in time then
+    is not so by their fault."""
+    with contextlib.suppress(PermissionError):
+        _schedule(pids, os.SCHED_RR, 1)
+    try:
+        yield
+    finally:
+        _schedule(pids, os.SCHED_OTHER, 0)
+
+
 def on_time(d, send, *words, step=160):
     """What a call of @words makes of what @send(port) says: a Middle, at its
     end, and the counters. Of several attempts the first in which neither the
     sender nor the node had to wait for a CPU: what is missing then was not
     sent."""
     for _ in range(TRIES):
-        middle = Middle(d)
-        middle.start(*words)
-        count = middle.end(send(middle.said))
+        with first(d.process.pid, os.getpid()):
+            middle = Middle(d)
+            middle.start(*words)
+            count = middle.end(send(middle.said))
         if max(middle.late(step), count["delay_max_ns"]) < ON_TIME_NS:
             return middle, count
     pytest.fail("this machine is too busy: the sender or the node was late by "
