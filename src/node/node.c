@@ -17,11 +17,6 @@
 #include "udp/socket_group.h"
 #include "udp/tos.h"
 
-/* Real-time priorities: rx above workers, both below the kernel's watchdogs.
- * Workers that never sleep would meet real-time throttling, so they get none;
- * the receivers are what must win. */
-#define RX_RT_PRIORITY 20
-
 static void on_tick(evutil_socket_t fd, short what, void *arg)
 {
 	struct node *n = arg;
@@ -105,7 +100,7 @@ static int rx_priority(const struct node *n)
 {
 	if (live_driver(n->live)->kernel_priorities)
 		return sched_get_priority_max(SCHED_FIFO);
-	return n->cfg.realtime ? RX_RT_PRIORITY : 0;
+	return n->cfg.realtime ? NODE_RX_PRIORITY : 0;
 }
 
 /* Threads that are not pinned are everywhere. */

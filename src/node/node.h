@@ -67,7 +67,9 @@ struct node_config {
 	const unsigned *rq_cpus; /**< or see core_config, with nrq; or NULL */
 	unsigned nrq;
 	const struct topology *topology; /**< read by node_open(); or NULL   */
-	bool poll, realtime, admission;
+	bool poll, admission;
+	bool realtime;	       /**< SCHED_FIFO for receivers                  */
+	bool realtime_workers; /**< and, below them, for workers              */
 	int64_t capacity_ppm;  /**< admission bound per worker                */
 	unsigned ring_frames;  /**< per call                                  */
 	cr_ns max_age;	       /**< of every class, see core_config           */

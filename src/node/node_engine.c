@@ -192,6 +192,7 @@ int node_open_engine(struct node *n, struct cr_err *warn, struct cr_err *e)
 		},
 		.pin = cfg->pin,
 		.poll = cfg->poll,
+		.rt_priority = cfg->realtime_workers ? NODE_WORKER_PRIORITY : 0,
 		.max_threads = n->nplaces,
 		.client = {
 			.backlog = { peek, claim, shed },

@@ -112,6 +112,11 @@ static inline struct node_context *node_context_of(struct recovery_context *c)
 
 /** Threads that may be stuck at a time, beyond those at work. */
 enum { NODE_SPARES = 8 };
+
+/* Real-time priorities, of those who are to have one: receivers win over
+ * workers, the kernel's watchdogs over both. */
+enum { NODE_WORKER_PRIORITY = 10, NODE_RX_PRIORITY = 20 };
+
 /** Calls and conversions at a time that have a thread each, under the kernel;
  * and the records of such a thread's trace ring: it does 50 frames a second. */
 enum { NODE_THREADS = 2048, NODE_THREAD_RECORDS = 64 };

@@ -223,6 +223,14 @@ static const struct cli_opt rows[] = {
 	    "Give the receivers real-time priority (needs CAP_SYS_NICE), so "
 	    "that workers cannot starve them.",
 	    .flag = &raw.realtime),
+	ROW(CLI_FLAG, "realtime-workers", NULL,
+	    "Give the workers real-time priority, too, below the receivers' "
+	    "(implies --realtime): no other program on the machine delays a "
+	    "frame then. Without it a node that needs a hundredth of a core "
+	    "can wait for tenths of a second beside programs that need it "
+	    "all. Leave a core to everything else: one whose worker is never "
+	    "done has 5 % of its time for the rest.",
+	    .flag = &raw.realtime_workers),
 
 	ROW(CLI_TIME, "watchdog", NULL,
 	    "If a call's frames wait for this time while a worker has nothing "

@@ -101,7 +101,8 @@ static void fill_scheduling(const struct raw *raw, struct runner_options *o)
 		placing_do(o, &ask);
 	n->poll = raw->poll;
 	n->send_each = raw->send_each;
-	n->realtime = raw->realtime;
+	n->realtime = raw->realtime || raw->realtime_workers;
+	n->realtime_workers = raw->realtime_workers;
 	judge(o, "watchdog", values_watchdog(raw->watchdog, &n->watchdog, &e),
 	      &e);
 }

@@ -25,8 +25,8 @@ struct raw {
 	struct cli_list plugins;
 	int64_t max_conversions, conversions, convert_mib, convert_floor;
 	struct cli_list interfaces;
-	bool http_control, poll, realtime, send_each, admission, overwrite,
-		codecs, schedulers, json;
+	bool http_control, poll, realtime, realtime_workers, send_each,
+		admission, overwrite, codecs, schedulers, json;
 	const char *config; /* looked up before the others: settings.c */
 	bool check_config, dump_config, example_config, config_page;
 };
