@@ -24,9 +24,11 @@ class Control:
                                        ).encode() + b"\n")
 
     def ask(self, method, params):
-        """The reply: a result or an error."""
+        """The reply: a result or an error. News that come before it, as of
+        congestion, are passed over."""
         self.send(method, params)
-        reply = self.hear()
+        while "method" in (reply := self.hear()):
+            pass
         assert reply["id"] == 1
         return reply
 
