@@ -104,10 +104,9 @@
 #define CR_TASK_PRIV 320u
 /** 1.0 in parts per million: how policies count utilisation. */
 #define CR_PPM INT64_C(1000000)
-/** The longest that a job may cost, and that calls and campaigns may ask for as
- * period or deadline; who asks for more is refused. An hour: in millionths of a
- * ns, as servers count budgets, twice of it fits into 63 bits, and no frame
- * lasts a thousandth of it. */
+/** The longest that a job may cost; who asks for more is refused. An hour: in
+ * millionths of a ns, as servers count budgets, twice of it fits into 63 bits,
+ * and no frame lasts a thousandth of it. */
 #define CR_TASK_LONGEST (3600 * CR_SEC)
 
 /** A set of CPUs; bit n % 64 of word n / 64. */

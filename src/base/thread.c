@@ -110,3 +110,14 @@ void thread_stop(struct thread *t)
 	(void)pthread_join(t->id, NULL);
 	t->running = false;
 }
+
+void thread_lock_init(pthread_mutex_t *lock)
+{
+	pthread_mutexattr_t attr;
+
+	(void)pthread_mutexattr_init(&attr);
+	(void)pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	if (pthread_mutex_init(lock, &attr))
+		(void)pthread_mutex_init(lock, NULL);
+	(void)pthread_mutexattr_destroy(&attr);
+}

@@ -54,4 +54,8 @@ void thread_long_turns(void);
  * before every priority. 0 or -errno (-EPERM: CAP_SYS_NICE is missing). */
 int thread_realtime(void);
 
+/** A lock between threads of different priority: who has it gets that of who
+ * waits for it. On a kernel that cannot do this it is an ordinary one. */
+void thread_lock_init(pthread_mutex_t *lock);
+
 #endif

@@ -76,8 +76,9 @@ static int read_share(const struct section *s, struct campaign_flow *f)
 				    "share: less than 1 ns of the period");
 	if (f->cost.mean > CAMPAIGN_COST_MAX)
 		return section_fail(s, "share",
-				    "share: more than %llds of the period; no "
-				    "job costs as much",
+				    "share: more than %llds of the period, and "
+				    "no job costs as much; lower it, or "
+				    "shorten the period",
 				    (long long)(CAMPAIGN_COST_MAX / CR_SEC));
 	return 0;
 }

@@ -42,13 +42,14 @@ static cr_ns value_of(unsigned i)
  * frame's own place in the histogram. */
 static void forget(struct cost_learner *l)
 {
-	double keep = LEARNER_MEMORY / l->total;
+	const double memory = LEARNER_MEMORY;
+	double keep = memory / l->total;
 
-	if (l->total < LEARNER_MEMORY + LEARNER_MEMORY / 8.0)
+	if (l->total < memory + memory / 8.0)
 		return;
 	for (unsigned i = 0; i < LEARNER_BUCKETS; i++)
 		l->weight[i] *= (float)keep;
-	l->total = LEARNER_MEMORY;
+	l->total = memory;
 	l->deviation *= keep;
 }
 

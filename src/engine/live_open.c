@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "engine/live_ops.h"
 #include "engine/live_state.h"
 #include "engine/live_watch.h"
@@ -53,15 +54,10 @@ static void shed(struct core_task *t, const struct cr_job *job,
 static void init_rq(struct live *l, unsigned i)
 {
 	struct live_rq *q = &l->rq[i];
-	pthread_mutexattr_t attr;
 
 	/* a real-time receiver must not wait for a worker that the kernel has
 	 * taken off its CPU in the middle of a lock round */
-	(void)pthread_mutexattr_init(&attr);
-	(void)pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
-	if (pthread_mutex_init(&q->lock, &attr)) /* not on this kernel */
-		(void)pthread_mutex_init(&q->lock, NULL);
-	(void)pthread_mutexattr_destroy(&attr);
+	thread_lock_init(&q->lock);
 	q->rq = core_rq(l->core, i);
 	q->keeper = -1;
 	q->until = CR_NEVER;

@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/thread.h"
 #include "media/call_table.h"
 #include "media/turn_cost.h"
 
@@ -16,7 +17,7 @@ void turn_init(struct turn_worker *w, enum udp_io io)
 {
 	burst_open(&w->burst, io);
 	w->clock_cost = turn_cost_of_clock();
-	(void)pthread_mutex_init(&w->lock, NULL);
+	thread_lock_init(&w->lock); /* control sends, too */
 }
 
 void turn_fini(struct turn_worker *w)

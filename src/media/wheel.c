@@ -5,6 +5,8 @@
  */
 #include "media/wheel.h"
 
+#include "base/thread.h"
+
 #define BLOCK ((int64_t)WHEEL_SLOTS)
 
 /* Of wheel_entry.place; those of slots begin at PLACE_SLOTS. */
@@ -12,8 +14,6 @@ enum { PLACE_NONE, PLACE_READY, PLACE_SLOTS };
 
 void wheel_init(struct wheel *w, cr_ns now)
 {
-	pthread_mutexattr_t how;
-
 	*w = (struct wheel){ .now = now / WHEEL_TICK };
 	TAILQ_INIT(&w->ready);
 	for (unsigned i = 0; i < WHEEL_SLOTS; i++) {
@@ -21,10 +21,7 @@ void wheel_init(struct wheel *w, cr_ns now)
 		TAILQ_INIT(&w->level[1].slot[i]);
 	}
 	atomic_store_explicit(&w->due, CR_NEVER, memory_order_relaxed);
-	(void)pthread_mutexattr_init(&how);
-	(void)pthread_mutexattr_setprotocol(&how, PTHREAD_PRIO_INHERIT);
-	(void)pthread_mutex_init(&w->lock, &how);
-	(void)pthread_mutexattr_destroy(&how);
+	thread_lock_init(&w->lock);
 }
 
 void wheel_fini(struct wheel *w)

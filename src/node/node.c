@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "node/node_impl.h"
 #include "observe/log.h"
 #include "udp/socket.h"
@@ -230,7 +231,7 @@ int node_open(struct node **out, const struct node_config *cfg,
 	if (!n->cfg.receivers)
 		n->cfg.receivers = 1;
 	n->started = clock_now();
-	pthread_mutex_init(&n->gone_lock, NULL);
+	thread_lock_init(&n->gone_lock);
 	err = open_parts(n, warn, e);
 	if (err) {
 		(void)node_close(n);

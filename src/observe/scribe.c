@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "observe/log_crash.h"
 #include "observe/stall.h"
 
@@ -219,7 +220,6 @@ void scribe_count(struct scribe *s, uint64_t written, uint64_t failed)
 void scribe_init(struct scribe *s, const struct scribe_owner *owner, void *arg,
 		 char *first, char *second, size_t size)
 {
-	pthread_mutexattr_t m;
 	pthread_condattr_t c;
 
 	s->owner = owner;
@@ -227,11 +227,8 @@ void scribe_init(struct scribe *s, const struct scribe_owner *owner, void *arg,
 	s->buffer[0].text = first;
 	s->buffer[1].text = second;
 	s->size = size;
-	(void)pthread_mutexattr_init(&m);
 	/* a receiver outranks whom it may have to wait for */
-	(void)pthread_mutexattr_setprotocol(&m, PTHREAD_PRIO_INHERIT);
-	(void)pthread_mutex_init(&s->lock, &m);
-	(void)pthread_mutexattr_destroy(&m);
+	thread_lock_init(&s->lock);
 	(void)pthread_condattr_init(&c);
 	(void)pthread_condattr_setclock(&c, CLOCK_MONOTONIC);
 	(void)pthread_cond_init(&s->wake, &c);

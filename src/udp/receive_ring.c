@@ -17,6 +17,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/thread.h"
+
 #define GROUP 1 /* the stock of buffers */
 
 /* Requests are named by the key of their socket. */
@@ -460,17 +462,6 @@ static int stock_up(struct receive_ring *r)
 	return io_uring_register_buf_ring(&r->ring, &reg, 0);
 }
 
-/* The receiver may have real-time priority: who has the lock gets it, too. */
-static void make_lock(struct receive_ring *r)
-{
-	pthread_mutexattr_t how;
-
-	pthread_mutexattr_init(&how);
-	(void)pthread_mutexattr_setprotocol(&how, PTHREAD_PRIO_INHERIT);
-	pthread_mutex_init(&r->lock, &how);
-	pthread_mutexattr_destroy(&how);
-}
-
 int receive_ring_open(struct receive_ring *r,
 		      const struct receive_ring_sizes *sizes)
 {
@@ -479,7 +470,7 @@ int receive_ring_open(struct receive_ring *r,
 	r->sizes = *sizes;
 	r->form = (struct msghdr){ .msg_namelen = RECEIVE_NAME_BYTES,
 				   .msg_controllen = CONTROL_BYTES };
-	make_lock(r);
+	thread_lock_init(&r->lock); /* the receiver may have priority */
 	/* blocking: its read through the ring waits */
 	r->wake = eventfd(0, EFD_CLOEXEC);
 	err = r->wake < 0 ? -errno : make_ring(r);

@@ -15,7 +15,7 @@ fail() {
 }
 
 "$runner" --config none --rtp 127.0.0.1:0 --control 127.0.0.1:5555 \
-	--sctp kernel --workers 1 --sandbox strict >"$log" 2>&1 &
+	--sctp kernel --workers 1 --no-admission --sandbox strict >"$log" 2>&1 &
 daemon=$!
 until grep -q '^ready .* sctp=kernel ' "$log"; do
 	kill -0 $daemon 2>/dev/null || fail "it does not start"

@@ -30,10 +30,14 @@ static const char *group_of(const char *path)
 	const struct group *g;
 	struct stat st;
 
-	if (stat(path, &st) && (errno != EACCES || look_at_folder(path, &st)))
-		return NULL;
-	if (!st.st_gid ||
-	    !(st.st_mode & (S_ISDIR(st.st_mode) ? S_IXGRP : S_IWGRP)))
+	mode_t right = S_IWGRP;
+
+	if (stat(path, &st)) {
+		right = S_IXGRP;
+		if (errno != EACCES || look_at_folder(path, &st))
+			return NULL;
+	}
+	if (!st.st_gid || !(st.st_mode & right))
 		return NULL;
 	g = getgrgid(st.st_gid);
 	return g ? g->gr_name : NULL;
@@ -42,9 +46,15 @@ static const char *group_of(const char *path)
 bool denied_by(const char *path, char *way, size_t size)
 {
 	const char *group;
+	struct stat st;
 
 	if (!access(path, W_OK) || errno != EACCES)
 		return false;
+	if (!stat(path, &st) && !S_ISSOCK(st.st_mode)) {
+		(void)snprintf(way, size, "it is no socket, name one (%s/...)",
+			       path);
+		return true;
+	}
 	group = group_of(path);
 	if (group)
 		(void)snprintf(way, size,

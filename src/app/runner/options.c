@@ -225,11 +225,13 @@ static const struct cli_opt rows[] = {
 	    .flag = &raw.realtime),
 	ROW(CLI_FLAG, "realtime-workers", NULL,
 	    "Give the workers real-time priority, too, below the receivers' "
-	    "(implies --realtime): no other program on the machine delays a "
-	    "frame then. Without it a node that needs a hundredth of a core "
-	    "can wait for tenths of a second beside programs that need it "
-	    "all. Leave a core to everything else: one whose worker is never "
-	    "done has 5 % of its time for the rest.",
+	    "(implies --realtime): programs without one do not delay frames "
+	    "then, while a node that needs a hundredth of a core can wait for "
+	    "tenths of a second on a busy machine. Leave a core to everything "
+	    "else: a worker that is never done (overload, conversions) has "
+	    "its core to itself, but for some 50 ms of each second for which "
+	    "the kernel lets the rest run, and frames wait. Schedulers of the "
+	    "kernel have priorities of their own.",
 	    .flag = &raw.realtime_workers),
 
 	ROW(CLI_TIME, "watchdog", NULL,
@@ -382,8 +384,9 @@ static const struct cli_opt rows[] = {
 	ROW(CLI_STRING, "user", "NAME",
 	    "Started by root, become this user, with its groups, before ports, "
 	    "sockets and files are opened, but for those of options and "
-	    "codecs. Of root's rights CAP_SYS_NICE is kept, if --realtime or "
-	    "a scheduler of the kernel needs it.",
+	    "codecs. Of root's rights CAP_SYS_NICE is kept, if "
+	    "--realtime, --realtime-workers or a scheduler of the kernel needs "
+	    "it.",
 	    .text = &raw.user, .dflt = ""),
 	ROW(CLI_ENUM, "sandbox", NULL,
 	    "on: system calls that the daemon does not need fail, and it ends "

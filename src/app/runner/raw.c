@@ -103,6 +103,10 @@ static void fill_scheduling(const struct raw *raw, struct runner_options *o)
 	n->send_each = raw->send_each;
 	n->realtime = raw->realtime || raw->realtime_workers;
 	n->realtime_workers = raw->realtime_workers;
+	judge(o, "realtime-workers",
+	      values_realtime_workers(raw->realtime_workers, raw->scheduler,
+				      &e),
+	      &e);
 	judge(o, "watchdog", values_watchdog(raw->watchdog, &n->watchdog, &e),
 	      &e);
 }

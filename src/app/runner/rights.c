@@ -8,17 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/runner/values.h"
 #include "observe/log.h"
 #include "sandbox/filter.h"
 
-/* Schedulers of the kernel give priorities to threads of calls. */
 static bool wants_priorities(const struct runner_options *o)
 {
-	static const char kernel[] = "kernel:";
 	const struct node_config *n = &o->service.node;
 
-	return n->realtime ||
-	       !strncmp(n->scheduler, kernel, sizeof(kernel) - 1);
+	return n->realtime || values_of_kernel(n->scheduler);
 }
 
 int rights_give_up(struct rights *to, const struct runner_options *o,

@@ -112,6 +112,23 @@ int values_coalesce(const char *text, cr_ns *to, struct cr_err *e)
 
 /* It looks every 10 ms at most, four times within its time, and its own thread
  * has to wait for a CPU, too. */
+bool values_of_kernel(const char *scheduler)
+{
+	static const char kernel[] = "kernel:";
+
+	return !strncmp(scheduler, kernel, sizeof(kernel) - 1);
+}
+
+int values_realtime_workers(bool wanted, const char *scheduler,
+			    struct cr_err *e)
+{
+	if (wanted && values_of_kernel(scheduler))
+		return wrong(e, "with a scheduler of the kernel calls have "
+				"threads in place of workers; kernel:fifo and "
+				"kernel:rr give those a priority");
+	return 0;
+}
+
 int values_watchdog(int64_t limit, cr_ns *to, struct cr_err *e)
 {
 	if (limit && limit < 100 * CR_MS)

@@ -45,6 +45,14 @@ int values_run_queues(const char *text, int *to, struct cr_err *e);
 /** --rx-coalesce, as rx_config has it. */
 int values_coalesce(const char *text, cr_ns *to, struct cr_err *e);
 
+/** Does --scheduler name one of the kernel's? They give priorities to threads
+ * of calls. */
+bool values_of_kernel(const char *scheduler);
+
+/** --realtime-workers, beside --scheduler. */
+int values_realtime_workers(bool wanted, const char *scheduler,
+			    struct cr_err *e);
+
 /** --watchdog: 0, or no less than what its looks can tell apart. */
 int values_watchdog(int64_t limit, cr_ns *to, struct cr_err *e);
 

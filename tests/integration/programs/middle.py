@@ -135,12 +135,23 @@ class Middle:
         return max(late[BEGIN:]) - min(late[BEGIN:])
 
 
-def _schedule(pids, policy, priority):
+def _schedule(threads, policy, priority):
+    """Those of @threads for which it is done: some have ended, and it may not be
+    allowed."""
+    done = []
+    for thread in threads:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.sched_setscheduler(thread, policy, os.sched_param(priority))
+            done.append(thread)
+    return done
+
+
+def _threads(pids):
+    found = []
     for pid in pids:
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            with contextlib.suppress(ProcessLookupError):  # it has ended
-                os.sched_setscheduler(int(thread), policy,
-                                      os.sched_param(priority))
+        with contextlib.suppress(FileNotFoundError):  # it has ended
+            found += map(int, os.listdir(f"/proc/{pid}/task"))
+    return found
 
 
 @contextlib.contextmanager
@@ -148,12 +159,13 @@ def first(*pids):
     """These processes, and what they start meanwhile, have a CPU before all
     others of the machine, as far as that is allowed: what is not in time then
     is not so by their fault."""
-    with contextlib.suppress(PermissionError):
-        _schedule(pids, os.SCHED_RR, 1)
+    if not _schedule(_threads(pids), os.SCHED_RR, 1):
+        yield
+        return
     try:
         yield
     finally:
-        _schedule(pids, os.SCHED_OTHER, 0)
+        _schedule(_threads(pids), os.SCHED_OTHER, 0)
 
 
 def on_time(d, send, *words, step=160):

@@ -253,6 +253,8 @@ CPU = str(min(os.sched_getaffinity(0)))
     (("--max-age", "5"), "max-age"),
     (("--rtp", "localhost"), "numeric address"),
     (("--run-queues", "some"), "partitioned"),
+    (("--realtime-workers", "--scheduler", "kernel:other"),
+     "--realtime-workers: with a scheduler of the kernel"),
 ])
 def test_a_wrong_option_is_explained(options, message):
     done = subprocess.run([BUILD / "codec-runner", *options],

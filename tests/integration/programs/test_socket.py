@@ -174,6 +174,22 @@ def test_who_may_not_connect_is_told_the_way_out(daemon, path):
     assert refused().endswith(f": Permission denied; {join}")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
+def test_a_folder_is_no_socket_for_members_either(daemon, path):
+    """Who has forgotten the socket's name is not told to join a group."""
+    program = shutil.copy(BUILD / "codec-ctl", path.parent)
+    folder = path.parent / "in"
+    folder.mkdir(mode=0o750)
+    os.chown(folder, -1, grp.getgrnam("daemon").gr_gid)
+    daemon("--control-socket", str(folder / path.name))
+    done = subprocess.run([program, "--to", f"unix:{folder}", "hello"],
+                          user=65534, group=65534, extra_groups=[],
+                          capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 3
+    assert done.stderr.endswith(
+        f"Permission denied; it is no socket, name one ({folder}/...)\n")
+
+
 def test_a_killed_daemons_socket_is_replaced(daemon, path, tmp_path):
     first = Daemon("--control-socket", str(path), log=tmp_path / "first.log")
     first.process.kill()
