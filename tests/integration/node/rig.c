@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <event2/thread.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,7 +104,12 @@ void rig_open(struct rig *r, const struct rig_options *o)
 
 void rig_close(struct rig *r)
 {
-	assert_int_equal(node_close(r->node), 0);
+	int err;
+
+	/* a detached thread may have given its call back and not have ended */
+	while ((err = node_close(r->node)) == -EBUSY)
+		(void)sched_yield();
+	assert_int_equal(err, 0);
 	event_base_free(r->base);
 	(void)close(r->fd);
 	rcu_done();
