@@ -285,4 +285,17 @@ static inline void rig_free(struct sim_rig *rig)
 	free(rig);
 }
 
+/** The end of a run: fifo did not have to stand in. */
+static inline void rig_finish(struct sim_rig *rig)
+{
+	struct core *core = sim_core(rig->sim);
+
+	for (unsigned i = 0; i < core_nrq(core); i++)
+		if (core_counts(core, core_rq(core, i)).faults)
+			fail_msg("%s,%s breaks its contract",
+				 rig->cfg.core.ops->name,
+				 rig->cfg.core.opts ? rig->cfg.core.opts : "");
+	rig_free(rig);
+}
+
 #endif

@@ -327,3 +327,15 @@ unsigned client_start(struct client *c, const char *more)
 	json_decref(o);
 	return id;
 }
+
+void client_wait_alone(struct client *c)
+{
+	long long peers;
+	json_t *o;
+
+	do {
+		o = client_ask(c, "stats", NULL);
+		peers = desk_number(o, "control.associations");
+		json_decref(o);
+	} while (peers > 1);
+}

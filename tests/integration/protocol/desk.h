@@ -64,6 +64,9 @@ void client_open_unix(struct client *c, struct desk *d, const char *resume);
 /** Lose the association without a bye. */
 void client_close(struct client *c);
 
+/** Wait until the daemon knows of no other client than @c. */
+void client_wait_alone(struct client *c);
+
 /** Ask; fails the test when refused. @json: params with single quotes for
  * double ones, or NULL. The result is the caller's. */
 json_t *client_ask(struct client *c, const char *method, const char *json);

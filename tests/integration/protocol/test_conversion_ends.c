@@ -337,18 +337,6 @@ static void a_conversion_outlives_its_session(void **state)
 	desk_close(&d);
 }
 
-static void wait_alone(struct client *c)
-{
-	long long peers;
-	json_t *o;
-
-	do {
-		o = client_ask(c, "stats", NULL);
-		peers = desk_number(o, "control.associations");
-		json_decref(o);
-	} while (peers > 1);
-}
-
 /* A session that has only a conversion waits for who takes it over; when that
  * has ended, for nobody. */
 static void who_takes_a_session_over_hears_of_its_conversions(void **state)
@@ -366,13 +354,13 @@ static void who_takes_a_session_over_hears_of_its_conversions(void **state)
 	client_open(&other, &d, NULL);
 	client_do(&c, "convert.start", "{'in': 'a.wav', 'out': 'a.awb'}");
 	client_close(&c);
-	wait_alone(&other);
+	client_wait_alone(&other);
 	client_open(&next, &d, c.session);
 	client_do(&other, "convert.cancel", "{'conversion': 1}");
 	desk_wait_for(&d, &next.conversions_ended, 1);
 	assert_string_equal(text(next.last_conversion, "state"), "cancelled");
 	client_close(&next);
-	wait_alone(&other);
+	client_wait_alone(&other);
 	(void)snprintf(json, sizeof(json), "{'resume': '%s'}", c.session);
 	client_refused(&other, "hello", json, RPC_CONFLICT, "no session");
 	client_close(&other);
@@ -395,7 +383,7 @@ static void who_takes_a_session_over_keeps_its_own_conversions(void **state)
 	client_open(&other, &d, NULL);
 	client_do(&c, "convert.start", "{'in': 'a.wav', 'out': 'a.awb'}");
 	client_close(&c);
-	wait_alone(&other);
+	client_wait_alone(&other);
 	client_open(&next, &d, NULL);
 	client_do(&next, "convert.start", "{'in': 'a.wav', 'out': 'b.awb'}");
 	(void)snprintf(json, sizeof(json), "{'resume': '%s'}", c.session);

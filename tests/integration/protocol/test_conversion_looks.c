@@ -123,8 +123,6 @@ static void who_is_lost_while_files_are_looked_at_is_waited_for(void **state)
 	struct answers a = { 0 };
 	struct test_spool sp;
 	struct desk d;
-	long long peers;
-	json_t *o;
 	int hold;
 
 	(void)state;
@@ -140,11 +138,7 @@ static void who_is_lost_while_files_are_looked_at_is_waited_for(void **state)
 			;
 		wait_for_open(hold, &event);
 		client_close(&c);
-		do {
-			o = client_ask(&other, "stats", NULL);
-			peers = desk_number(o, "control.associations");
-			json_decref(o);
-		} while (peers > 1);
+		client_wait_alone(&other);
 		client_open(&next, &d, c.session);
 		let_open(hold, &event);
 		desk_wait_for(&d, &next.conversions_ended, 1);

@@ -27,19 +27,6 @@ static cr_ns busy(const struct sim_rig *rig)
 	return sum;
 }
 
-/* The end of a run: fifo did not have to stand in. */
-static void end(struct sim_rig *rig)
-{
-	struct core *core = sim_core(rig->sim);
-
-	for (unsigned i = 0; i < core_nrq(core); i++)
-		if (core_counts(core, core_rq(core, i)).faults)
-			fail_msg("%s,%s breaks its contract",
-				 rig->cfg.core.ops->name,
-				 rig->cfg.core.opts ? rig->cfg.core.opts : "");
-	rig_free(rig);
-}
-
 /* --- options --- */
 
 static void is_refused(const struct cr_sched_ops *ops, const char *opts,
@@ -121,7 +108,7 @@ static void is_served(const struct cr_sched_ops *ops, const char *opts)
 			fail_msg("%s,%s: %llu of 10 done, %llu late", ops->name,
 				 opts, (unsigned long long)rig->task[i].done,
 				 (unsigned long long)rig->task[i].missed);
-	end(rig);
+	rig_finish(rig);
 }
 
 static void options_at_their_bounds_serve(void **state)
@@ -205,7 +192,7 @@ static void no_task_is_no_work(void **state)
 		assert_int_equal(core_ntasks(sim_core(rig->sim),
 					     core_rq(sim_core(rig->sim), 0)),
 				 0);
-		end(rig);
+		rig_finish(rig);
 	}
 }
 
@@ -232,7 +219,7 @@ static void one_task_on_256_cpus_is_in_time(void **state)
 			assert_int_equal(r->done, 100);
 			assert_int_equal(r->missed, 0);
 			assert_int_equal(busy(rig), 25 * PERIOD);
-			end(rig);
+			rig_finish(rig);
 		}
 }
 
@@ -275,7 +262,7 @@ static void costs_above_the_period_fill_the_cpu(void **state)
 		sim_run(rig->sim, 3 * CR_SEC);
 		if (!idles_by_rule(cr_schedulers[p]))
 			assert_true(busy(rig) >= 3 * CR_SEC - 25 * CR_MS);
-		end(rig);
+		rig_finish(rig);
 	}
 }
 
@@ -309,7 +296,7 @@ static void the_ends_of_nice_and_weight_are_served(void **state)
 			assert_int_equal(rig->task[i].done, 1000);
 			assert_int_equal(rig->task[i].missed, 0);
 		}
-		end(rig);
+		rig_finish(rig);
 	}
 }
 

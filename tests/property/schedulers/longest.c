@@ -15,19 +15,6 @@
 
 enum { TURNS = 20, CROWD = 300 };
 
-/* The end of a run: fifo did not have to stand in. */
-static void end(struct sim_rig *rig)
-{
-	struct core *core = sim_core(rig->sim);
-
-	for (unsigned i = 0; i < core_nrq(core); i++)
-		if (core_counts(core, core_rq(core, i)).faults)
-			fail_msg("%s,%s breaks its contract",
-				 rig->cfg.core.ops->name,
-				 rig->cfg.core.opts ? rig->cfg.core.opts : "");
-	rig_free(rig);
-}
-
 static cr_ns busy(const struct sim_rig *rig)
 {
 	return sim_cpu_stats(rig->sim, 0).busy;
@@ -150,8 +137,8 @@ static void an_hour_is_begun(void **state)
 	(void)state;
 	for (unsigned p = 0; cr_schedulers[p]; p++)
 		for (unsigned i = 0; i < 2; i++)
-			end(served(cr_schedulers[p], NULL,
-				   i ? SIM_FULL : SIM_FRAME, CR_SEC));
+			rig_finish(served(cr_schedulers[p], NULL,
+					  i ? SIM_FULL : SIM_FRAME, CR_SEC));
 }
 
 /* A turn counts when it is over. */
@@ -167,7 +154,7 @@ static void are_kept_busy(const struct cr_sched_ops *ops, const char *opts,
 	assert_true(done <= TURNS);
 	if (!strstr(opts, "reserve=hard"))
 		assert_true(busy(rig) >= (TURNS - 1) * LONGEST);
-	end(rig);
+	rig_finish(rig);
 }
 
 static void servers_of_an_hour_are_kept(void **state)
@@ -221,7 +208,7 @@ static void a_budget_of_an_hour_is_kept(void **state)
 		sim_run(rig->sim, TURNS * LONGEST + 1);
 		assert_int_equal(r->done, TURNS);
 		assert_int_equal(r->missed, 0);
-		end(rig);
+		rig_finish(rig);
 	}
 }
 
@@ -245,7 +232,7 @@ static void a_debt_of_an_hour_is_paid(void **state)
 		sim_run(rig->sim, 6 * LONGEST);
 		assert_int_equal(r->done, 3);
 		assert_int_equal(busy(rig), 3 * LONGEST);
-		end(rig);
+		rig_finish(rig);
 	}
 }
 
@@ -276,7 +263,7 @@ static void the_largest_loads_are_added_up(void **state)
 			before = rq->load_ppm;
 		}
 		assert_true(before < INT64_MAX / CR_MAX_CPUS);
-		end(rig);
+		rig_finish(rig);
 	}
 }
 
