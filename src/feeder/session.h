@@ -33,6 +33,7 @@ struct session_cfg {
 			       NG; NULL: a codec-runner at .to              */
 	const char *peer; /**< what that is called; NULL: .ng              */
 	enum transport_kind kind;
+	const char *key;    /**< the daemon's, of SCTP; "": none to show */
 	cr_ns peer_timeout; /**< silence of the daemon that is its loss */
 	uint64_t seed;
 	cr_ns duration;

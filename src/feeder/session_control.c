@@ -145,11 +145,13 @@ static int check_spool(struct session *s, struct cr_err *e)
 
 static int greet(struct session *s, struct cr_err *e)
 {
+	const char *key = s->cfg.key && *s->cfg.key ? s->cfg.key : NULL;
 	int rc = connect_daemon(s, e);
 
 	if (!rc)
 		rc = session_ask(s, "hello",
-				 json_pack("{s:s}", "client", "codec-feeder"),
+				 json_pack("{s:s, s:s*}", "client",
+					   "codec-feeder", "key", key),
 				 &s->hello, e);
 	return !rc && s->conversions ? check_spool(s, e) : rc;
 }

@@ -11,10 +11,27 @@
 #include "observe/log.h"
 #include "protocol/describe.h"
 #include "protocol/field_json.h"
+#include "protocol/key.h"
 #include "protocol/request.h"
 #include "protocol/results.h"
 #include "protocol/stats.h"
 #include "protocol/tables/trace.h"
+
+/* After this it may have anything. */
+static bool show_key(const struct service *sv, struct rpc_peer *peer,
+		     const char *key, struct rpc_error *err)
+{
+	peer->stranger = !key || !key_matches(sv->cfg.key, key);
+	if (!peer->stranger)
+		return true;
+	log_event(LOG_WARN, "denied", "peer=%s why=\"%s\"", peer->address,
+		  key ? "it has sent a wrong key" : "hello without a key");
+	(void)cr_fail(&err->why, 0,
+		      key ? "key: it is not this node's; the right one is in "
+			    "the file of its --control-key"
+			  : SERVICE_KEY_NEEDED);
+	return request_refuse(err, RPC_DENIED);
+}
 
 json_t *method_hello(void *arg, struct rpc_peer *peer, const json_t *params,
 		     struct rpc_error *err)
@@ -29,6 +46,8 @@ json_t *method_hello(void *arg, struct rpc_peer *peer, const json_t *params,
 		return NULL;
 	if (!s)
 		return request_refuse(err, RPC_CONFLICT);
+	if (peer->stranger && !show_key(sv, peer, ask.key, err))
+		return NULL;
 	if (ask.resume && !session_resume(s, ask.resume)) {
 		(void)cr_fail(&err->why, 0,
 			      "resume: there is no session with this id; its "

@@ -21,6 +21,7 @@
 #include "protocol/field_json.h"
 #include "protocol/parked.h"
 #include "protocol/records.h"
+#include "protocol/request.h"
 #include "protocol/results.h"
 
 static struct timeval timeval_of(cr_ns t)
@@ -108,11 +109,22 @@ static bool peer_up(void *arg, struct rpc_peer *peer)
 	evutil_secure_rng_get_bytes(&id, sizeof(id));
 	(void)snprintf(s->id, sizeof(s->id), "%016llx", (unsigned long long)id);
 	s->number = peer->id;
+	peer->stranger = sv->cfg.key && strcmp(peer->transport, "unix") != 0;
 	LIST_INSERT_HEAD(&sv->sessions, s, link);
 	peer->owner = s;
 	log_event(LOG_INFO, "peer-up", "peer=%s session=%llu", peer->address,
 		  s->number);
 	return true;
+}
+
+static bool may(void *arg, const struct rpc_peer *peer, const char *method,
+		struct rpc_error *err)
+{
+	(void)arg;
+	if (!peer->stranger || !strcmp(method, "hello"))
+		return true;
+	(void)cr_fail(&err->why, 0, "%s: %s", method, SERVICE_KEY_NEEDED);
+	return request_refuse(err, RPC_DENIED);
 }
 
 /* Neither a call nor a leg ends with it, and no conversion's end is to be told:
@@ -339,6 +351,7 @@ static int open_server(struct service *sv, struct cr_err *e)
 		.arg = sv,
 		.peer_up = peer_up,
 		.peer_gone = peer_gone,
+		.may = may,
 		.peer_idle = peer_idle,
 	};
 	int err = rpc_server_open(&sv->server, &rpc, e);

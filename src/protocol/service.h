@@ -20,7 +20,10 @@ struct service;
 struct service_config {
 	struct event_base *base;
 	struct node_config node;      /**< ended and arg are the service's    */
-	struct transport_addr listen; /**< SCTP                       */
+	struct transport_addr listen; /**< SCTP; no host: nowhere     */
+	/** What SCTP clients have to know (key.h). NULL: all may who reach it.
+	 * Borrowed. */
+	const char *key;
 	enum transport_kind transport;	  /**< of SCTP                    */
 	struct transport_addr listen_too; /**< by its path; "": nowhere   */
 	const char

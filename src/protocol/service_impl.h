@@ -9,6 +9,12 @@
 
 #include "protocol/service.h"
 
+/** To an SCTP client that has not shown the key. */
+#define SERVICE_KEY_NEEDED                                                     \
+	"control by SCTP needs the node's key: say hello with \"key\" first "  \
+	"(codec-ctl and codec-feeder: --key FILE, the node's --control-key), " \
+	"or use its --control-socket"
+
 /** The owner of calls: see service.h. */
 struct session {
 	LIST_ENTRY(session) link;

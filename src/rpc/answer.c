@@ -83,6 +83,8 @@ static json_t *call(struct peer *p, const struct jsonrpc_message *m,
 
 	if (!strcmp(m->method, "bye"))
 		return bye(p, m->params, err);
+	if (s->cfg.may && !s->cfg.may(s->cfg.arg, &p->pub, m->method, err))
+		return NULL;
 	if (!method)
 		return refuse_method(s, m->method, err);
 	result = method->handle(s->cfg.arg, &p->pub, m->params, err);

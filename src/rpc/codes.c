@@ -53,5 +53,8 @@ const struct rpc_code_row rpc_codes[] = {
 	  "the request was part of a batch and was not carried out, "
 	  "because the replies before it fill the message; send "
 	  "it again" },
+	{ RPC_DENIED, "Denied",
+	  "control by SCTP needs the key of the node: send it in hello "
+	  "(\"key\"), before anything else" },
 	{ 0, NULL, NULL },
 };

@@ -21,7 +21,8 @@ enum rpc_code {
 	RPC_NO_SUCH_CONVERSION = 6,
 	RPC_BAD_FILE = 7, /**< missing, broken, too large, not to be written */
 	RPC_TOO_LONG = 8, /**< it was run, but the reply does not fit */
-	RPC_NOT_RUN = 9	  /**< of a batch: the replies before it fill it */
+	RPC_NOT_RUN = 9,  /**< of a batch: the replies before it fill it */
+	RPC_DENIED = 10	  /**< SCTP, and the key has not been shown */
 };
 
 /** One code for people. */

@@ -7,6 +7,8 @@
 #include "base/clock.h"
 #include "rpc/turns.h"
 
+enum { STRANGERS_MAX = 64 };
+
 void room_enter(struct peer *p)
 {
 	p->heard = clock_now();
@@ -15,9 +17,28 @@ void room_enter(struct peer *p)
 
 void room_heard(struct peer *p)
 {
+	if (p->pub.stranger)
+		return;
 	TAILQ_REMOVE(&p->server->peers, p, all);
 	room_enter(p);
 	p->asked = true;
+}
+
+void room_bound_strangers(struct rpc_server *s)
+{
+	struct peer *p, *first = NULL;
+	unsigned n = 0;
+
+	TAILQ_FOREACH (p, &s->peers, all) {
+		if (!p->pub.stranger || p->gone)
+			continue;
+		if (!n++)
+			first = p;
+	}
+	if (n <= STRANGERS_MAX)
+		return;
+	s->count.peers_silent++;
+	peer_kill(first, "silent");
 }
 
 static bool may_go(const struct peer *p)

@@ -15,6 +15,10 @@
 /** @p is new: s->peers is in the order of who has been heard. */
 void room_enter(struct peer *p);
 
+/** One more stranger is there: if there are too many, who came first goes. So
+ * those who fill all places leave a newcomer the time to say who it is. */
+void room_bound_strangers(struct rpc_server *s);
+
 /** A whole message of @p has come. */
 void room_heard(struct peer *p);
 

@@ -157,6 +157,8 @@ static void up(struct listener *l, const struct transport_event *ev)
 		turn_away(l, p->assoc, "out of memory for a session");
 		mark_gone(p, "out of memory");
 	}
+	if (p->pub.stranger)
+		room_bound_strangers(s);
 }
 
 static void shut(struct peer *p)
@@ -403,7 +405,7 @@ int rpc_server_open(struct rpc_server **s, const struct rpc_server_config *cfg,
 	TAILQ_INIT(&n->peers);
 	TAILQ_INIT(&n->going);
 	rc = turns_open(n, e);
-	if (!rc)
+	if (!rc && (*cfg->listen.host || *cfg->listen.path))
 		rc = rpc_server_listen(n, cfg->kind, &cfg->listen, e);
 	if (rc) {
 		turns_close(n);
@@ -470,12 +472,14 @@ void rpc_server_close(struct rpc_server *s)
 
 void rpc_server_local(const struct rpc_server *s, struct transport_addr *addr)
 {
-	transport_local(s->listener[0].transport, addr);
+	*addr = (struct transport_addr){ .host = "" };
+	if (s->nlisteners)
+		transport_local(s->listener[0].transport, addr);
 }
 
 const char *rpc_server_transport(const struct rpc_server *s)
 {
-	return transport_name(s->listener[0].transport);
+	return s->nlisteners ? transport_name(s->listener[0].transport) : "off";
 }
 
 void rpc_server_stats(struct rpc_server *s, struct rpc_stats *out)

@@ -44,6 +44,9 @@ struct rpc_peer {
 	char address[64];      /**< "127.0.0.1:40100", for logs      */
 	const char *transport; /**< how it came: transport_name()  */
 	void *owner;	       /**< the owner's state of this peer    */
+	/** The owner's word: it has not shown yet who it is. Then it may be let
+	 * go for others, whatever it says. */
+	bool stranger;
 };
 
 /** An error reply; @code as enum rpc_code. code 0: none. */
@@ -84,8 +87,8 @@ enum { RPC_PEERS_USUAL = 1000 };
 
 struct rpc_server_config {
 	struct event_base *base;
-	struct transport_addr listen; /**< address, SCTP port, UDP port      */
-	enum transport_kind kind;     /**< auto, kernel, user                */
+	struct transport_addr listen; /**< no host, no path: nowhere yet      */
+	enum transport_kind kind;     /**< auto, kernel, user, unix           */
 	const struct rpc_method *methods; /**< ends with name NULL           */
 	void *arg;
 	/** An association came up / has gone (for good: RESTART is gone + up).
@@ -98,6 +101,10 @@ struct rpc_server_config {
 	 * owner's state: who is up is told so and disconnected, and gone. */
 	bool (*peer_up)(void *arg, struct rpc_peer *peer);
 	void (*peer_gone)(void *arg, struct rpc_peer *peer, const char *reason);
+	/** May @peer have @method run, "bye" aside? False, with @err: it is
+	 * refused. NULL: all may. */
+	bool (*may)(void *arg, const struct rpc_peer *peer, const char *method,
+		    struct rpc_error *err);
 	/** Would @peer miss nothing if it were let go? NULL: it would. */
 	bool (*peer_idle)(void *arg, const struct rpc_peer *peer);
 	cr_ns peer_timeout; /**< as in transport_config; 0: its default */
@@ -137,10 +144,11 @@ void rpc_server_close(struct rpc_server *s);
  * does not read loses notifications (counted), never memory. */
 void rpc_notify(struct rpc_peer *peer, const char *method, json_t *params);
 
-/** Where it listened first, with the ports chosen by port 0 filled in. */
+/** Where it listened first, with the ports chosen by port 0 filled in; nowhere:
+ * zeros. */
 void rpc_server_local(const struct rpc_server *s, struct transport_addr *addr);
 
-/** The first back-end: "kernel" or "user". */
+/** The first back-end: "kernel", "user" or "unix"; "off": it has none. */
 const char *rpc_server_transport(const struct rpc_server *s);
 
 /** Counters: messages in and out, errors by code, dropped notifications. */

@@ -14,6 +14,7 @@
 #include "app/ctl/show.h"
 #include "app/ctl/top.h"
 #include "app/ctl/watch.h"
+#include "protocol/key.h"
 #include "protocol/tables/call.h"
 #include "rpc/client.h"
 #include "cr/time.h"
@@ -23,6 +24,7 @@ enum { EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_UNREACHABLE = 3 };
 enum { LIST_PAGE = 100 };
 
 static const char *to = "127.0.0.1:5555";
+static const char *key_file;
 static int64_t udp_port = TRANSPORT_UDP_PORT;
 static int64_t kind = TRANSPORT_AUTO;
 static int64_t peer_timeout = TRANSPORT_PEER_TIMEOUT;
@@ -44,6 +46,11 @@ static const struct cli_opt opts[] = {
 	  "SCTP stack: the kernel's, the built-in one over UDP (RFC 6951), or "
 	  "the first that works. It has to be the one that the server uses.",
 	  .number = &kind, .names = kinds },
+	{ CLI_STRING, "key", 0, "FILE",
+	  "The node's --control-key, which SCTP needs. Default, for nodes at "
+	  "loopback: ~/.codec-runner/control.key, which a daemon of the same "
+	  "user has made.",
+	  .text = &key_file, .dflt = "" },
 	{ CLI_FLAG, "json", 'j', NULL, "Print the result as JSON.",
 	  .flag = &as_json },
 	{ CLI_TIME, "peer-timeout", 0, NULL,
@@ -185,6 +192,17 @@ static int ask(struct rpc_client *c, const char *method, json_t *params,
 	return rc ? EXIT_REFUSED : 0;
 }
 
+static int say_hello(struct rpc_client *c, const char *key)
+{
+	json_t *result = NULL;
+	int rc = ask(c, "hello",
+		     json_pack("{s:s, s:s}", "client", cli.program, "key", key),
+		     &result);
+
+	json_decref(result);
+	return rc;
+}
+
 /* Only this tells the server that we did not die. */
 static void say_bye(struct rpc_client *c)
 {
@@ -323,6 +341,7 @@ static int run(struct event_base *base, const struct ctl_request *r)
 					 .peer_timeout = peer_timeout };
 	struct rpc_client *c = NULL;
 	json_t *result = NULL;
+	char key[KEY_SIZE];
 	struct cr_err e = { 0 };
 	int rc;
 
@@ -331,11 +350,18 @@ static int run(struct event_base *base, const struct ctl_request *r)
 		json_decref(r->params);
 		return rc;
 	}
+	if (key_show(key, key_file, &cfg.to, &e)) {
+		json_decref(r->params);
+		return complain(EXIT_USAGE, e.text);
+	}
 	if (rpc_client_open(&c, &cfg, &e)) {
 		json_decref(r->params);
 		return complain(EXIT_UNREACHABLE, e.text);
 	}
-	if (r->top)
+	rc = *key ? say_hello(c, key) : 0;
+	if (rc)
+		json_decref(r->params);
+	else if (r->top)
 		rc = run_top(base, c, r);
 	else if (r->interval)
 		rc = run_watch(base, c, r);

@@ -16,6 +16,7 @@
 #include "base/nearest.h"
 #include "base/thread.h"
 #include "feeder/output.h"
+#include "protocol/key.h"
 #include "run/folder.h"
 #include "run/json.h"
 
@@ -30,7 +31,7 @@ enum print {
 };
 
 static struct {
-	const char *to, *ng, *peer, *out, *dump, *trace, *spool;
+	const char *to, *key, *ng, *peer, *out, *dump, *trace, *spool;
 	struct cli_list counts, plugins;
 	int64_t udp_port, sctp, peer_timeout, cpu, seed, duration, scale,
 		playout, print;
@@ -64,6 +65,11 @@ static const struct cli_opt rows[] = {
 	    "Where codec-runner listens for control; PORT is the SCTP port "
 	    "(5555), PATH its --control-socket.",
 	    .text = &raw.to),
+	ROW(CLI_STRING, "key", "FILE",
+	    "Its --control-key, which SCTP needs. Default, for daemons at "
+	    "loopback: ~/.codec-runner/control.key, which a daemon of the same "
+	    "user has made.",
+	    .text = &raw.key, .dflt = ""),
 	ROW(CLI_STRING, "ng", "ADDR:PORT",
 	    "Call a media proxy, which is driven by the NG protocol at this "
 	    "address, in place of codec-runner by its own. Every call is an "
@@ -238,7 +244,8 @@ static int read_ng(struct transport_addr *to, struct cr_err *e)
 	return 0;
 }
 
-static int read_to(struct transport_addr *to, struct cr_err *e)
+static int read_to(struct transport_addr *to, char key[KEY_SIZE],
+		   struct cr_err *e)
 {
 	int rc = transport_addr_parse(to, raw.to);
 
@@ -250,7 +257,7 @@ static int read_to(struct transport_addr *to, struct cr_err *e)
 			       raw.to);
 	return rc ? cr_fail(e, rc, "--to %s: needs HOST[:PORT] or unix:PATH",
 			    raw.to)
-		  : 0;
+		  : key_show(key, raw.key, to, e);
 }
 
 static int flow_unknown(const struct campaign *c, const char *name,
@@ -439,10 +446,12 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 		.trace = raw.trace,
 		.spool = raw.spool,
 	};
+	char key[KEY_SIZE] = "";
 	struct cr_err e;
 
 	choose_ports(c, &cfg);
-	if ((raw.ng ? read_ng(&cfg.to, &e) : read_to(&cfg.to, &e)) ||
+	cfg.key = key;
+	if ((raw.ng ? read_ng(&cfg.to, &e) : read_to(&cfg.to, key, &e)) ||
 	    read_counts(c, counts, &e) || outrank(&e))
 		return complain(EXIT_USAGE, &e);
 	if (raw.print == PRINT_DAEMON)

@@ -172,6 +172,9 @@ static void announce(struct daemon *d)
 {
 	const char *kernels = cr_kernels_names[cr_kernels_active()];
 	const char *socket = d->opt.service.listen_too.path;
+	const char *sctp = *d->opt.service.listen.host
+				   ? service_transport(d->service)
+				   : "off";
 	struct node *n = service_node(d->service);
 	char rtp[64], spec[320], http[64] = "", ng[64] = "";
 	const char *why;
@@ -186,14 +189,13 @@ static void announce(struct daemon *d)
 	/* scripts wait for this line */
 	printf("ready rtp=%s control=%s sctp=%s scheduler=%s workers=%u "
 	       "kernels=%s%s%s%s%s%s%s\n",
-	       rtp, d->opt.control, service_transport(d->service), spec,
-	       d->opt.service.node.workers, kernels, *http ? " http=" : "",
-	       http, *ng ? " ng=" : "", ng, *socket ? " socket=" : "", socket);
+	       rtp, d->opt.control, sctp, spec, d->opt.service.node.workers,
+	       kernels, *http ? " http=" : "", http, *ng ? " ng=" : "", ng,
+	       *socket ? " socket=" : "", socket);
 	(void)fflush(stdout);
 	log_event(LOG_INFO, "ready",
 		  "rtp=%s control=%s sctp=%s scheduler=%s kernels=%s io=%s",
-		  rtp, d->opt.control, service_transport(d->service), spec,
-		  kernels, udp_io_names[io]);
+		  rtp, d->opt.control, sctp, spec, kernels, udp_io_names[io]);
 	if (d->ng)
 		log_event(LOG_INFO, "ng", "address=%s", ng);
 	if (*why)
@@ -385,6 +387,32 @@ static int serve(struct daemon *d)
 	return d->exit_code;
 }
 
+/* Nobody is let in by SCTP without a key: where a file of its own cannot be had
+ * for it, that is off, with @why. 0; or -errno with @e: of one that was named.
+ */
+static int have_key(struct runner_options *o, struct cr_err *why,
+		    struct cr_err *e)
+{
+	struct cr_err text = { "" };
+	int err;
+
+	if (!*o->service.listen.host)
+		return 0;
+	err = key_serve(o->key, o->control_key, &text);
+	o->service.key = o->key;
+	if (!err)
+		return 0;
+	if (o->control_key)
+		return cr_fail(e, err, "--control-key: %.400s", text.text);
+	(void)cr_fail(why, 0,
+		      "SCTP clients would need a key: %.300s; see "
+		      "--control-key, --control-socket",
+		      text.text);
+	(void)snprintf(o->control, sizeof(o->control), "off");
+	*o->service.listen.host = '\0';
+	return 0;
+}
+
 /* The exit code of what has only printed. */
 static int printed(int err)
 {
@@ -395,7 +423,7 @@ int main(int argc, char **argv)
 {
 	static struct daemon d;
 	struct log_config log = { 0 };
-	struct cr_err e = { "" };
+	struct cr_err e = { "" }, why = { "" };
 	struct rights rights;
 
 	if (no_standard) {
@@ -414,14 +442,18 @@ int main(int argc, char **argv)
 	log.path = d.opt.log_file;
 	log.format = (enum log_format)d.opt.log_format;
 	log.level = (enum log_level)d.opt.log_level;
-	/* what is opened as another user can be opened again by SIGHUP */
-	if (rights_give_up(&rights, &d.opt, &e) || log_open(&log, &e)) {
+	/* what is opened as another user can be opened again by SIGHUP; the
+	 * key is for the clients of who has started it */
+	if (have_key(&d.opt, &why, &e) || rights_give_up(&rights, &d.opt, &e) ||
+	    log_open(&log, &e)) {
 		(void)fprintf(stderr, "codec-runner: %s\n", e.text);
 		return 1;
 	}
 	log_event(LOG_INFO, "config", "file=%s",
 		  d.opt.from.path ? d.opt.from.path : "none");
 	rights_tell(&rights, &d.opt);
+	if (*why.text)
+		log_event(LOG_WARN, "control-off", "why=\"%s\"", why.text);
 	/* whoever reads the log may go away */
 	(void)signal(SIGPIPE, SIG_IGN);
 	/* who asks to read files again means no end: not before the loop runs,

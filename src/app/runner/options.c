@@ -80,8 +80,18 @@ static const struct cli_opt rows[] = {
 	    "the packets sent: a number such as 184 or 0xb8, or the name of a "
 	    "DSCP such as EF or AF41. Default: 0.",
 	    .text = &raw.tos, .dflt = ""),
-	ROW(CLI_STRING, "control", "ADDR:PORT",
-	    "SCTP address of the control protocol.", .text = &raw.control),
+	ROW(CLI_STRING, "control", "ADDR:PORT|off",
+	    "SCTP address of the control protocol. Its clients need the key. "
+	    "off: none, for nodes with --control-socket or --ng.",
+	    .text = &raw.control),
+	ROW(CLI_STRING, "control-key", "FILE",
+	    "File whose first line is the key that SCTP clients have to show: "
+	    "who knows it may do everything. If it is not there, it is made. "
+	    "It must be root's or the user's that starts the daemon, and "
+	    "nobody but a group may read it. Default: ~/.codec-runner/"
+	    "control.key, where codec-ctl and codec-feeder of the same user "
+	    "find it.",
+	    .text = &raw.control_key, .dflt = ""),
 	ROW(CLI_ENUM, "sctp", NULL,
 	    "SCTP stack: the kernel's, the built-in one over UDP (RFC 6951), "
 	    "or the first that works.",

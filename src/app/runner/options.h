@@ -9,6 +9,7 @@
 #include "config/config.h"
 #include "ng/service.h"
 #include "node/placement.h"
+#include "protocol/key.h"
 #include "protocol/service.h"
 #include "sandbox/user.h"
 
@@ -19,8 +20,10 @@ struct runner_options {
 	struct topology topology;
 	struct placement placement;
 	struct interface_cfg interfaces[INTERFACES_MAX]; /**< the service's */
-	char control[96]; /**< as given, for people */
-	const char *http; /**< NULL: no live view */
+	char control[96];	 /**< as given, for people */
+	const char *control_key; /**< NULL: the user's own file */
+	char key[KEY_SIZE];	 /**< the service's */
+	const char *http;	 /**< NULL: no live view */
 	unsigned http_connections;
 	bool http_control;
 	/** Without event base and service; no address: no NG. */

@@ -45,6 +45,7 @@ static void fill_network(const struct raw *raw, struct runner_options *o)
 	judge(o, "tos", values_tos(raw->tos, &n->tos, &e), &e);
 	judge(o, "control", values_control(raw->control, &s->listen, &e), &e);
 	s->listen.udp_port = (uint16_t)raw->udp_port;
+	o->control_key = raw->control_key;
 	(void)snprintf(o->control, sizeof(o->control), "%s", raw->control);
 	judge(o, "control-socket",
 	      values_control_socket(raw->socket, &s->listen_too, &e), &e);

@@ -11,8 +11,8 @@
 #include "app/runner/options.h"
 
 struct raw {
-	const char *rtp, *rtp_ports, *tos, *control, *socket, *scheduler, *pin,
-		*rx_cpu, *run_queues, *coalesce;
+	const char *rtp, *rtp_ports, *tos, *control, *control_key, *socket,
+		*scheduler, *pin, *rx_cpu, *run_queues, *coalesce;
 	const char *trace, *trace_dir, *plugin_dir, *log_file, *records, *spool;
 	const char *http, *ng, *ng_allow, *max_age, *shed_wait, *user;
 	int64_t ng_silence, ng_patience, ng_lines, ng_host_lines;

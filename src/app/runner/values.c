@@ -59,11 +59,14 @@ int values_tos(const char *text, unsigned *to, struct cr_err *e)
 int values_control(const char *text, struct transport_addr *to,
 		   struct cr_err *e)
 {
-	int err = check_address(text, e);
+	struct sockaddr_storage a;
 
-	if (!err && transport_addr_parse(to, text))
-		err = wrong(e, "needs a port");
-	return err;
+	if (!strcmp(text, "off"))
+		return 0;
+	if (address_parse(text, &a))
+		return wrong(e, "must be a numeric address with a port, such "
+				"as 127.0.0.1:5555, or off");
+	return transport_addr_parse(to, text) ? wrong(e, "needs a port") : 0;
 }
 
 int values_control_socket(const char *text, struct transport_addr *to,

@@ -28,7 +28,7 @@ int values_rtp_ports(const char *text, struct port_range *to, struct cr_err *e);
 /** --tos; NULL: 0. */
 int values_tos(const char *text, unsigned *to, struct cr_err *e);
 
-/** --control, but for the UDP port. */
+/** --control, but for the UDP port; off: no host. */
 int values_control(const char *text, struct transport_addr *to,
 		   struct cr_err *e);
 

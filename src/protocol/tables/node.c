@@ -9,6 +9,10 @@ const struct field nothing_fields[] = { { 0 } };
 const struct field hello_fields[] = {
 	{ ROW_TEXT(hello, "client", client),
 	  .help = "name of the client, for the node's log" },
+	{ ROW_TEXT(hello, "key", key),
+	  .help = "the node's key (--control-key), which SCTP clients have to "
+		  "show before anything else; by the Unix socket it is not "
+		  "looked at" },
 	{ ROW_TEXT(hello, "resume", resume),
 	  .help = "id of a session whose association was lost; this session "
 		  "takes over its calls" },

@@ -20,7 +20,7 @@ struct nothing {
 };
 
 struct hello_request {
-	const char *client, *resume;
+	const char *client, *key, *resume;
 };
 
 struct drain_request {

@@ -6,11 +6,14 @@ test_limits.py, of clients that do not read in the tests of src/rpc."""
 import contextlib
 import os
 import pathlib
+import pwd
 import re
 import resource
+import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 
 import pytest
 
@@ -135,6 +138,104 @@ def test_requests_have_a_size(daemon, tmp_path):
     assert len(client.hear()) == batch
     client.socket.sendall(b"[" + b",".join([one] * (batch + 1)) + b"]\n")
     assert client.hear()["error"]["code"] == -32600
+
+
+# --- who may control ---
+
+METHODS = re.findall(r"^### (\S+)$", re.search(
+    r"^## Methods$.*?^## ", (ROOT / "docs" / "protocol.md").read_text(),
+    re.M | re.S).group(), re.M)
+
+needs_root = pytest.mark.skipif(os.getuid() != 0,
+                                reason="cannot become another user")
+
+
+@pytest.fixture
+def open_folder():
+    """One that all may look into."""
+    with tempfile.TemporaryDirectory(prefix="cr-") as folder:
+        os.chmod(folder, 0o755)
+        yield pathlib.Path(folder)
+
+
+def ctl_as_nobody(d, program, *words):
+    return subprocess.run(
+        ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
+         program, *d.where(), "--json", *words],
+        capture_output=True, text=True, timeout=PATIENCE, cwd="/")
+
+
+@needs_root
+def test_without_the_key_no_method_is_for_another_user(daemon, open_folder):
+    """By SCTP, which tells nothing of who asks; and with it all are. The
+    daemon is root's, and so is the key that it has made."""
+    d = daemon()
+    program = shutil.copy(BUILD / "codec-ctl", open_folder / "ctl")
+    key = pathlib.Path(pwd.getpwuid(0).pw_dir, ".codec-runner/control.key")
+    assert key.stat().st_mode & 0o777 == 0o600
+    assert {"hello", "call.start", "scheduler.set", "drain"} < set(METHODS)
+    for method in METHODS:
+        done = ctl_as_nobody(d, program, "raw", method, "{}")
+        assert (done.returncode, done.stdout) == (
+            (0, "{}\n") if method == "bye" else (1, "")), method
+        assert method == "bye" or "needs the node's key" in done.stderr
+    wrong = open_folder / "wrong"
+    wrong.write_text("0" * 64 + "\n")
+    done = ctl_as_nobody(d, program, "--key", wrong, "list")
+    assert done.returncode == 1 and "it is not this node's" in done.stderr
+    told = d.ctl("stats")["control"]["errors"]
+    assert told["10"] == len(METHODS)  # all but bye, and the wrong key
+    d.logged("hello without a key", "it has sent a wrong key")
+    assert not d.ctl("hello")["draining"]
+    known = open_folder / "known"
+    known.write_text(key.read_text())
+    os.chown(known, 65534, 65534)
+    for method in METHODS:
+        if method in ("drain", "bye"):
+            continue
+        done = ctl_as_nobody(d, program, "--key", known, "raw", method, "{}")
+        assert "key" not in done.stderr, method
+    assert ctl_as_nobody(d, program, "--key", known, "drain").returncode == 0
+    assert d.stop() == 0
+
+
+def test_control_off_leaves_the_unix_socket(daemon, tmp_path):
+    d = daemon("--control", "off", "--control-socket", tmp_path / "control")
+    assert (d.ready["control"], d.ready["sctp"]) == ("off", "off")
+    assert {kind: port for kind, _, port in listening(d.process.pid)} == {
+        "udp": int(d.ready["rtp"].split(":")[1])}
+    client = Control(tmp_path / "control")
+    assert client.ask("hello", {})["result"]["transport"] == "unix"
+
+
+def test_control_off_alone_serves(daemon):
+    assert daemon("--control", "off").ready["control"] == "off"
+
+
+@pytest.mark.parametrize("mode, text, why", [
+    (0o644, "k" * 32, "others can read or write the key"),
+    (0o660, "k" * 32, "others can read or write the key"),
+    (0o600, "k" * 15, "a key of 16 to 127 characters"),
+    (0o600, "k" * 128, "a key of 16 to 127 characters"),
+    (0o600, "", "a key of 16 to 127 characters")])
+def test_a_key_that_others_may_know_is_refused(tmp_path, mode, text, why):
+    key = tmp_path / "key"
+    key.write_text(text + "\n")
+    key.chmod(mode)
+    done = subprocess.run([BUILD / "codec-runner", "--config", "none",
+                           "--control-key", key], capture_output=True,
+                          text=True, timeout=PATIENCE)
+    assert done.returncode == 1 and not done.stdout
+    assert f"--control-key: {key}: " in done.stderr and why in done.stderr
+
+
+def test_a_key_that_is_not_there_is_made(daemon, tmp_path):
+    key = tmp_path / "key"
+    d = daemon("--control-key", key)
+    assert key.stat().st_mode & 0o777 == 0o600
+    assert re.fullmatch(r"[0-9a-f]{64}\n", key.read_text())
+    assert "not this node's" in d.ctl("list", code=1)  # this user's own
+    assert d.ctl("--key", key, "list")["calls"] == []
 
 
 # --- the web ---
