@@ -138,6 +138,8 @@ static int tell(struct answering *a, unsigned i, struct cr_err *e)
 	out->maxptime = answer->maxptime >= out->ptime ? answer->maxptime : 0;
 	if (!ng_leg_local(a->w->service->node, leg, &out->rtp))
 		return cr_fail(e, -ESRCH, "a leg of it has ended");
+	if (!out->mux || !offer->mux_only)
+		ng_line_tell_rtcp(out, a->w->request, out->mux);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "ng/message.h"
 #include "ng/service_impl.h"
 
@@ -36,6 +37,14 @@ bool ng_line_is_carried(const struct sdp_line *l, unsigned i,
 	else
 		return true;
 	return false;
+}
+
+void ng_line_tell_rtcp(struct sdp_line_out *out, const struct ng_request *r,
+		       bool mux)
+{
+	if (!r->no_rtcp)
+		out->rtcp_port = address_port(&out->rtp) + !mux;
+	out->rtcp_host = r->full_rtcp;
 }
 
 /* A description is kept as it came, as it was passed on, and as a tree. */

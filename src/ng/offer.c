@@ -67,6 +67,7 @@ static int open_others_leg(struct offering *o, unsigned i,
 	struct ng_service *sv = o->w->service;
 	const struct ng_leg *near = &o->d->side[o->by]->leg[i];
 	const char *usual = usual_interface(o, !o->by);
+	struct sockaddr_storage local;
 	struct ng_leg_wish wish = {
 		.interface = r->interface[1] ? r->interface[1] : usual,
 		.family = r->family,
@@ -74,8 +75,11 @@ static int open_others_leg(struct offering *o, unsigned i,
 	};
 
 	(void)l;
-	if (!wish.interface && !wish.family) /* as towards who offers */
+	if (!wish.interface && !wish.family) { /* as towards who offers */
 		wish.interface = ng_leg_interface(sv->node, near);
+		if (ng_leg_local(sv->node, near, &local))
+			wish.family = local.ss_family;
+	}
 	return ng_leg_open(sv->node, &o->d->side[!o->by]->leg[i], &wish, e);
 }
 
@@ -187,6 +191,7 @@ static int pass_on(struct offering *o, unsigned i, const struct sdp_line *l,
 	o->stream[i].ptime_back = r->ptime_reverse;
 	if (!ng_leg_local(o->w->service->node, far, &out->rtp))
 		return cr_fail(e, -ESRCH, "a leg of it has ended");
+	ng_line_tell_rtcp(out, r, o->stream[i].mux & NG_MUX_SURE);
 	return 0;
 }
 

@@ -60,6 +60,8 @@ struct ng_request {
 	bool origin, connection, version; /**< what is replaced */
 	unsigned ptime, ptime_reverse;	  /**< ms; 0: as it came */
 	unsigned mux;			  /**< enum ng_mux */
+	bool no_rtcp;			  /**< "a=rtcp" is not written     */
+	bool full_rtcp;			  /**< but with the address, too   */
 	bool single_codec;
 
 	/* where parties are */

@@ -103,6 +103,11 @@ struct ng_text {
  * to @warning. */
 bool ng_line_is_carried(const struct sdp_line *l, unsigned i,
 			struct cr_err *warning);
+/** Let @out, whose address is known, tell where RTCP is to be sent, as @r wants
+ * it: where RTP is with @mux, else to the port above. */
+void ng_line_tell_rtcp(struct sdp_line_out *out, const struct ng_request *r,
+		       bool mux);
+
 /** A description that a side may be told. Zero is none. */
 struct ng_draft {
 	char *text;

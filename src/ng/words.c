@@ -68,6 +68,16 @@ static void demux(struct ng_request *r)
 	r->mux |= NG_MUX_DEMUX;
 }
 
+static void hide_rtcp(struct ng_request *r)
+{
+	r->no_rtcp = true;
+}
+
+static void tell_whole_rtcp(struct ng_request *r)
+{
+	r->full_rtcp = true;
+}
+
 static void warn_record(struct ng_request *r)
 {
 	ng_request_warn(r, "record-call: this node does not record");
@@ -99,6 +109,8 @@ const struct ng_word ng_flag_words[] = {
 	{ "rtcp-mux-offer", offer_mux },
 	{ "rtcp-mux-demux", demux },
 	{ "rtcp-mux-accept", nothing },
+	{ "no-rtcp-attribute", hide_rtcp },
+	{ "full-rtcp-attribute", tell_whole_rtcp },
 	{ "record-call", warn_record },
 	{ "loop-protect", warn_loop },
 	{ "fatal", be_fatal },
@@ -110,7 +122,6 @@ const struct ng_word ng_flag_words[] = {
 	{ "port-latching", nothing },
 	{ "reset", nothing },
 	{ "reject-ICE", nothing },
-	{ "no-rtcp-attribute", nothing },
 	{ "generate-RTCP", nothing },
 	{ "allow-transcoding", nothing },
 	{ "original-sendrecv", nothing },

@@ -59,10 +59,11 @@ struct sdp_line {
 	const char *media; /**< "audio"   */
 	const char *proto; /**< "RTP/AVP" */
 	bool audio;
-	bool refused; /**< its port is 0 */
-	bool held;    /**< its address is 0.0.0.0, as RFC 2543 put on hold */
-	bool mux;     /**< RTCP may come where RTP does (RFC 5761) */
-	bool ice;     /**< it has candidates */
+	bool refused;  /**< its port is 0 */
+	bool held;     /**< its address is 0.0.0.0, as RFC 2543 put on hold */
+	bool mux;      /**< RTCP may come where RTP does (RFC 5761) */
+	bool mux_only; /**< and nowhere else (RFC 8858) */
+	bool ice;      /**< it has candidates */
 	enum sdp_transport transport;
 	enum sdp_mode mode;
 	/** Where it listens. No family: at a host that is no number, or
@@ -101,7 +102,8 @@ struct sdp_line_out {
 	bool refused; /**< port 0; the rest does not matter, and stays */
 	const char *proto;
 	struct sockaddr_storage rtp; /**< our address towards the reader */
-	unsigned rtcp_port;	     /**< 0: the next one, unsaid        */
+	unsigned rtcp_port;	     /**< of "a=rtcp"; 0: unsaid         */
+	bool rtcp_host;		     /**< which has our address, too     */
 	bool mux;
 	enum sdp_mode mode;
 	unsigned ptime, maxptime;	  /**< ms; 0: unsaid */

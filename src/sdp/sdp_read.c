@@ -229,6 +229,7 @@ static int read_line(struct sdp *s, const sdp_media_t *m, struct cr_err *e)
 		.audio = m->m_type == sdp_media_audio,
 		.refused = m->m_rejected || !m->m_port,
 		.mux = has(m, "rtcp-mux"),
+		.mux_only = has(m, "rtcp-mux-only"),
 		.ice = has(m, "candidate") || has(m, "ice-ufrag"),
 		.transport = transport_of(m),
 		.mode = (enum sdp_mode)m->m_mode,

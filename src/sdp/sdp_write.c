@@ -124,6 +124,22 @@ static void add_number(struct writer *w, sdp_media_t *m, const char *name,
 	add_attribute(w, m, name, text);
 }
 
+/* Where RTCP comes (RFC 3605): "53020", or "53020 IN IP4 192.0.2.1". */
+static void add_rtcp(struct writer *w, sdp_media_t *m,
+		     const struct sdp_line_out *out)
+{
+	enum { BYTES = 96 };
+	char *text = get(w, BYTES), host[64];
+
+	if (!text || !out->rtcp_port)
+		return;
+	(void)address_host_text(&out->rtp, host, sizeof(host));
+	(void)snprintf(text, BYTES, out->rtcp_host ? "%u IN IP%c %s" : "%u",
+		       out->rtcp_port,
+		       out->rtp.ss_family == AF_INET6 ? '6' : '4', host);
+	add_attribute(w, m, "rtcp", text);
+}
+
 static sdp_rtpmap_t *rtpmap_of(struct writer *w, const struct sdp_format *f)
 {
 	sdp_rtpmap_t *r = get(w, sizeof(*r));
@@ -183,7 +199,7 @@ static void set_line(struct writer *w, sdp_media_t *m,
 				   : connection_to(w, &out->rtp);
 	strip(&m->m_attributes, of_line);
 	set_formats(w, m, out);
-	add_number(w, m, "rtcp", out->rtcp_port);
+	add_rtcp(w, m, out);
 	if (out->mux)
 		add_attribute(w, m, "rtcp-mux", NULL);
 	add_number(w, m, "ptime", out->ptime);

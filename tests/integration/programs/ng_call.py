@@ -33,7 +33,7 @@ class Talker(Phone):
 
     def __init__(self):
         super().__init__(9)
-        self.port = self.sock.getsockname()[1]
+        self.host, self.port = self.sock.getsockname()[:2]
         self.seq, self.ssrc = 0, next(SSRC)
 
     def told(self, line):
@@ -75,7 +75,7 @@ class Call:
         phone = self.a if by == "a" else self.b
         lines_ = more.pop("lines", ())
         reply = self.proxy.ok("offer", call_id=self.id, sdp=sdp(
-            phone.port, formats, lines=lines_), **names, **self.flags, **more)
+            phone.port, formats, phone.host, lines_), **names, **self.flags, **more)
         self.offered = lines(reply["sdp"])
         (self.b if by == "a" else self.a).told(self.offered[0])
         return reply
@@ -87,7 +87,7 @@ class Call:
         phone = self.b if by == "b" else self.a
         lines_ = more.pop("lines", ())
         reply = self.proxy.ok("answer", call_id=self.id, sdp=sdp(
-            phone.port, formats, lines=lines_), **names, **HERE, **more)
+            phone.port, formats, phone.host, lines_), **names, **HERE, **more)
         self.answered = lines(reply["sdp"])
         (self.a if by == "b" else self.b).told(self.answered[0])
         return reply

@@ -29,8 +29,8 @@ def sdp(port, formats="8 PCMA/8000", host="127.0.0.1", lines=(), version=1,
         types.append(pt)
         maps.append(f"a=rtpmap:{pt} {name}")
         maps += [f"a=fmtp:{pt} {fmtp[0]}"] if fmtp else []
-    text = ["v=0", f"o=phone 1 {version} IN IP4 {host}", "s=-",
-            f"c=IN IP4 {host}", "t=0 0",
+    host = f"IN IP{6 if ':' in host else 4} {host}"
+    text = ["v=0", f"o=phone 1 {version} {host}", "s=-", f"c={host}", "t=0 0",
             f"m=audio {port} RTP/AVP {' '.join(types)}", *maps, *lines, *more]
     return "\r\n".join(text) + "\r\n"
 

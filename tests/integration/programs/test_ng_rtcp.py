@@ -84,3 +84,37 @@ def test_rtcp_moves_by_a_new_offer(reported):
     assert settle_mux(call, ["demux"], False, False, known=True) == [False] * 2
     assert [call.a.reported(), call.b.reported()] == ["port", "port"]
     call.delete()
+
+
+@pytest.mark.parametrize("flags, mux, attributes", [
+    ({}, [], ["{1}", "{1}"]),
+    ({}, ["a=rtcp-mux"], ["{1}", "{0}"]),
+    ({}, ["a=rtcp-mux", "a=rtcp-mux-only"], ["{1}", None]),
+    ({"rtcp_mux": ["offer"]}, ["a=rtcp-mux"], ["{1}", "{0}"]),
+    ({"rtcp_mux": ["require"]}, [], ["{0}", "{1}"]),
+    ({"rtcp_mux": ["reject"]}, ["a=rtcp-mux"], ["{1}", "{1}"]),
+    ({"flags": ["no-rtcp-attribute"]}, ["a=rtcp-mux"], [None, None]),
+    ({"flags": ["full rtcp attribute"]}, [],
+     ["{1} IN IP{2} {3}", "{1} IN IP{2} {3}"]),
+])
+@pytest.mark.parametrize("family", ["IP4", "IP6"])
+def test_where_rtcp_goes_is_always_told(daemon, family, flags, mux,
+                                        attributes):
+    """In the offer's and the answer's description, and in those of a new
+    offer (RFC 3605); flags are those of either request."""
+    d = started(daemon, "auto", "--drain-timeout", "0s", "--ng",
+                "127.0.0.1:0", "--interface", "in/127.0.0.1", "--interface",
+                "in/::1")
+    call = Call(System(d.ready["ng"]))
+    host = {"IP4": "127.0.0.1", "IP6": "::1"}[family]
+    call.a.host = call.b.host = host
+    flags = {**flags, "flags": flags.get("flags", [])}
+    for known in (False, True):
+        call.offer("8 PCMA/8000", known=known, lines=mux, **flags)
+        call.answer("8 PCMA/8000", flags=flags["flags"])
+        for line, attribute in zip([call.offered[0], call.answered[0]],
+                                   attributes):
+            assert line.host == host
+            assert line.value("rtcp") == (attribute and attribute.format(
+                line.port, line.port + 1, family[2], host))
+    call.delete()
