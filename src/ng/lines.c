@@ -66,17 +66,19 @@ int ng_take_room(struct ng_service *sv, struct ng_dialog *d, unsigned lines,
 	return err;
 }
 
-/* Its version rises when it is not what @to was told last. */
-static int write_as(const struct sdp *sdp, struct sdp_out *out,
-		    const struct ng_side *to, char *text, size_t size,
+/* Its version rises when it is not what @to was told last; with @rises always.
+ */
+static int write_as(const struct sdp *sdp, struct sdp_out *out, bool rises,
+		    const struct ng_side *to, char text[NG_BYTES_MAX],
 		    struct cr_err *e)
 {
+	const size_t size = NG_BYTES_MAX;
 	long n;
 
 	out->version = to->version ? to->version : sdp_version(sdp);
 	n = sdp_write(sdp, out, text, size, e);
 	if (n >= 0 && out->own_version && to->told &&
-	    strcmp(to->told, text) != 0) {
+	    (rises || strcmp(to->told, text) != 0)) {
 		out->version++;
 		n = sdp_write(sdp, out, text, size, e);
 	}
@@ -103,6 +105,22 @@ char *ng_draft_tell(struct ng_draft *d, struct ng_side *to)
 	return text;
 }
 
+void ng_text_place(struct ng_text *t, struct node *n, const struct ng_side *to)
+{
+	struct sockaddr_storage at = { 0 };
+	struct node_interface_info first;
+
+	for (unsigned i = 0; i < SDP_LINES_MAX && !at.ss_family; i++)
+		if (!to->leg[i].id || !ng_leg_local(n, &to->leg[i], &at))
+			at.ss_family = AF_UNSPEC;
+	if (!at.ss_family && node_interface(n, 0, &first) &&
+	    address_parse_host(first.advertised, &at))
+		at.ss_family = AF_UNSPEC;
+	for (unsigned i = 0; i < SDP_LINES_MAX; i++)
+		if (t->line[i].refused)
+			t->line[i].rtp = at;
+}
+
 int ng_draft_write(const struct sdp *sdp, const struct ng_text *t,
 		   const struct ng_request *r, const struct ng_side *to,
 		   struct ng_draft *d, struct cr_err *e)
@@ -114,7 +132,7 @@ int ng_draft_write(const struct sdp *sdp, const struct ng_text *t,
 		.connection = r->connection,
 		.own_version = r->version,
 	};
-	int err = write_as(sdp, &out, to, buf, sizeof(buf), e);
+	int err = write_as(sdp, &out, r->version_rises, to, buf, e);
 
 	if (err)
 		return err == -ENOSPC ? -EMSGSIZE : err;

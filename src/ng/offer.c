@@ -406,9 +406,10 @@ static int write(struct offering *o, struct cr_err *e)
 {
 	struct ng_side *to = o->d->side[!o->by];
 	struct ng_draft draft = { 0 };
-	int err =
-		ng_draft_write(o->sdp, &o->text, o->w->request, to, &draft, e);
+	int err;
 
+	ng_text_place(&o->text, o->w->service->node, to);
+	err = ng_draft_write(o->sdp, &o->text, o->w->request, to, &draft, e);
 	if (err)
 		return err;
 	if (json_object_set_new(o->w->reply, "sdp",

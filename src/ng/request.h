@@ -58,6 +58,7 @@ struct ng_request {
 	/* the session description */
 	const char *proto;		  /**< "RTP/AVP"; NULL: as it came */
 	bool origin, connection, version; /**< what is replaced */
+	bool version_rises;		  /**< even if nothing else changes */
 	unsigned ptime, ptime_reverse;	  /**< ms; 0: as it came */
 	unsigned mux;			  /**< enum ng_mux */
 	bool no_rtcp;			  /**< "a=rtcp" is not written     */

@@ -108,6 +108,10 @@ bool ng_line_is_carried(const struct sdp_line *l, unsigned i,
 void ng_line_tell_rtcp(struct sdp_line_out *out, const struct ng_request *r,
 		       bool mux);
 
+/** Refused lines of @t are where the legs towards @to are, or the node's first
+ * interface: a description in which all are refused says so. */
+void ng_text_place(struct ng_text *t, struct node *n, const struct ng_side *to);
+
 /** A description that a side may be told. Zero is none. */
 struct ng_draft {
 	char *text;
@@ -121,7 +125,8 @@ int ng_draft_write(const struct sdp *sdp, const struct ng_text *t,
 		   const struct ng_request *r, const struct ng_side *to,
 		   struct ng_draft *d, struct cr_err *e);
 /** It is what @to is told: until then its version is not spent, which rises by
- * one from each description to the next (RFC 3264, 8). Returns the text, the
+ * one from each description to the next that is another one (RFC 3264, 8), or,
+ * where the request wants that, to any. Returns the text, the
  * caller's. */
 char *ng_draft_tell(struct ng_draft *d, struct ng_side *to);
 /** It is not wanted. */

@@ -18,6 +18,11 @@ static void replace_version(struct ng_request *r)
 	r->version = true;
 }
 
+static void raise_version(struct ng_request *r)
+{
+	r->version = r->version_rises = true;
+}
+
 static void one_codec(struct ng_request *r)
 {
 	r->single_codec = true;
@@ -133,7 +138,7 @@ const struct ng_word ng_replace_words[] = {
 	{ "origin", replace_origin },
 	{ "session-connection", replace_connection },
 	{ "SDP-version", replace_version },
-	{ "force-increment-sdp-ver", replace_version },
+	{ "force-increment-sdp-ver", raise_version },
 	{ "zero-address", nothing },
 	{ NULL, NULL },
 };

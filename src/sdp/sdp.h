@@ -99,7 +99,8 @@ uint64_t sdp_version(const struct sdp *sdp);
 
 /** What is written in place of a media line of RTP. */
 struct sdp_line_out {
-	bool refused; /**< port 0; the rest does not matter, and stays */
+	/** Port 0; of the rest only @rtp matters: see sdp_out. */
+	bool refused;
 	const char *proto;
 	struct sockaddr_storage rtp; /**< our address towards the reader */
 	unsigned rtcp_port;	     /**< of "a=rtcp"; 0: unsaid         */
@@ -113,8 +114,10 @@ struct sdp_line_out {
 
 struct sdp_out {
 	const struct sdp_line_out *lines; /**< one for each */
-	/** Of the first line that is not refused goes to "o=", and to the
-	 * session's "c=" if there is one. A line's own "c=" is always ours. */
+	/** The address of the first line that is not refused goes to "o=", and
+	 * to the session's "c=" if there is one, and to that of refused lines;
+	 * where all are refused, that of one that has one, or 0.0.0.0. A line's
+	 * own "c=" is always ours. */
 	bool origin, connection;
 	bool own_version; /**< "o=" gets the version below */
 	uint64_t version;

@@ -235,17 +235,40 @@ static bool format(struct span *s, const struct sdp_place *at)
 	return at->rtp ? number(s, 127) : some(s, is_token);
 }
 
+/* What is refused anyway may have any. */
+static bool formats(struct span *s, struct sdp_place *at)
+{
+	struct span all = *s;
+
+	for (at->formats = 0; !done(s); at->formats++)
+		if (!some(s, is_blank) || !format(s, at))
+			break;
+	if (done(s))
+		return true;
+	at->mistyped = at->rtp && !at->carried;
+	at->rtp = at->rtp && !at->mistyped;
+	*s = all;
+	for (at->formats = 0; at->mistyped && !done(s); at->formats++)
+		if (!some(s, is_blank) || !some(s, is_token))
+			return false;
+	return at->mistyped;
+}
+
 /* audio 49170/2 RTP/AVP 0 96 */
 static bool is_media(struct span s, struct sdp_place *at)
 {
+	struct span kind = s, port;
 	const char *proto, *last;
 
 	at->media++;
-	at->formats = 0;
-	if (!some(&s, is_token) || !some(&s, is_blank) ||
-	    !number(&s, UINT16_MAX) ||
+	at->mistyped = false;
+	if (!some(&s, is_token) || !some(&s, is_blank))
+		return false;
+	port = s;
+	if (!number(&s, UINT16_MAX) ||
 	    (one(&s, '/') && !number(&s, UINT16_MAX)) || !some(&s, is_blank))
 		return false;
+	at->carried = word(&kind, "audio") && !number(&port, 0);
 	proto = s.p;
 	do {
 		last = s.p;
@@ -253,10 +276,7 @@ static bool is_media(struct span s, struct sdp_place *at)
 			return false;
 	} while (one(&s, '/'));
 	at->rtp = is_rtp((struct span){ last, s.p }, last == proto);
-	for (; !done(&s); at->formats++)
-		if (!some(&s, is_blank) || !format(&s, at))
-			return false;
-	return true;
+	return formats(&s, at);
 }
 
 /* --- attributes --- */

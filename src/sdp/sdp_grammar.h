@@ -13,6 +13,10 @@ struct sdp_place {
 	unsigned media;	  /**< lines "m=" until here, this one too      */
 	unsigned formats; /**< of the last of them                      */
 	bool rtp;	  /**< its formats are payload types, 0 to 127  */
+	bool carried;	  /**< it is audio, and not refused             */
+	/** It is called RTP, and has formats that are no payload types; of one
+	 * that is not @carried only. */
+	bool mistyped;
 };
 
 /** What is wrong with the line "@letter=" whose value is from @p to @end, or

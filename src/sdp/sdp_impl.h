@@ -20,11 +20,23 @@ struct sdp {
 	struct sdp_line line[SDP_LINES_MAX];
 	const sdp_media_t *media[SDP_LINES_MAX]; /* that it was read from */
 	unsigned nlines;
+	unsigned mistyped; /* lines, as bits; see below */
 };
 
-/** Copy the @bytes at @text to @to, which has @bytes + 1, as lines that the
- * library can stand. 0 and their length in *@kept, or -EINVAL with @e. */
-int sdp_screen(const char *text, size_t bytes, char *to, size_t *kept,
-	       struct cr_err *e);
+/** A description as lines that the library can stand. */
+struct sdp_screened {
+	char *text;   /**< from the home's memory     */
+	size_t bytes; /**< of it                      */
+	/** Media lines, as bits, that are called RTP and have formats that are
+	 * no payload types. Their transport is called SDP_MISTYPED for the
+	 * library, which has the formats as words then. */
+	unsigned mistyped;
+};
+
+#define SDP_MISTYPED "no-"
+
+/** Read the @bytes at @text to @out. 0, or with @e -EINVAL, -ENOMEM. */
+int sdp_screen(su_home_t *home, const char *text, size_t bytes,
+	       struct sdp_screened *out, struct cr_err *e);
 
 #endif

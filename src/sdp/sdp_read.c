@@ -219,10 +219,13 @@ static int read_formats(struct sdp *s, struct sdp_line *line,
 
 /* --- lines --- */
 
-static int read_line(struct sdp *s, const sdp_media_t *m, struct cr_err *e)
+static int read_line(struct sdp *s, sdp_media_t *m, struct cr_err *e)
 {
 	struct sdp_line *line = &s->line[s->nlines];
+	enum sdp_transport transport = transport_of(m);
 
+	if (s->mistyped & (1u << s->nlines))
+		m->m_proto_name += sizeof(SDP_MISTYPED) - 1;
 	*line = (struct sdp_line){
 		.media = m->m_type_name ? m->m_type_name : "",
 		.proto = m->m_proto_name ? m->m_proto_name : "",
@@ -231,7 +234,7 @@ static int read_line(struct sdp *s, const sdp_media_t *m, struct cr_err *e)
 		.mux = has(m, "rtcp-mux"),
 		.mux_only = has(m, "rtcp-mux-only"),
 		.ice = has(m, "candidate") || has(m, "ice-ufrag"),
-		.transport = transport_of(m),
+		.transport = transport,
 		.mode = (enum sdp_mode)m->m_mode,
 		.ptime = milliseconds(m, "ptime"),
 		.maxptime = milliseconds(m, "maxptime"),
@@ -245,7 +248,7 @@ static int read_line(struct sdp *s, const sdp_media_t *m, struct cr_err *e)
 
 static int read_session(struct sdp *s, struct cr_err *e)
 {
-	const sdp_media_t *m;
+	sdp_media_t *m;
 	int err = 0;
 
 	for (m = s->session->sdp_media; m && !err; m = m->m_next) {
@@ -255,25 +258,62 @@ static int read_session(struct sdp *s, struct cr_err *e)
 	return err;
 }
 
+/* --- what the library loses --- */
+
+/* The name of a bandwidth that it does not know, and "i=" of a media line; and
+ * it finds a key where "k=prompt" has none. */
+static bool restore(struct sdp *s, const struct sdp_screened *from)
+{
+	sdp_bandwidth_t *b = s->session->sdp_bandwidths;
+	sdp_key_t *key = s->session->sdp_key;
+	sdp_media_t *m = NULL;
+	const char *p = from->text, *end = p + from->bytes, *lf;
+	bool ok = true;
+
+	for (; p < end && ok; p = lf + 1) {
+		lf = memchr(p, '\n', (size_t)(end - p));
+		if (*p == 'm') {
+			m = m ? m->m_next : s->session->sdp_media;
+			CR_ASSERT(m);
+			b = m->m_bandwidths;
+			key = m->m_key;
+		} else if (*p == 'b' && b) {
+			b->b_modifier = sdp_bw_x;
+			b->b_modifier_name = su_strndup(
+				s->home, p + 2, (isize_t)strcspn(p + 2, ":"));
+			ok = b->b_modifier_name;
+			b = b->b_next;
+		} else if (*p == 'i' && m) {
+			m->m_information = su_strndup(s->home, p + 2,
+						      (isize_t)(lf - p - 2));
+			ok = m->m_information;
+		} else if (*p == 'k' && key &&
+			   !memchr(p, ':', (size_t)(lf - p))) {
+			key->k_material = NULL;
+		}
+	}
+	return ok;
+}
+
 static int parse(struct sdp *s, const char *text, size_t bytes,
 		 struct cr_err *e)
 {
-	char *kept = su_alloc(s->home, (isize_t)bytes + 1);
+	struct sdp_screened screened;
+	int err = sdp_screen(s->home, text, bytes, &screened, e);
 	sdp_parser_t *p;
-	size_t n;
-	int err;
 
-	if (!kept)
-		return cr_fail(e, -ENOMEM, "out of memory for an SDP");
-	err = sdp_screen(text, bytes, kept, &n, e);
 	if (err)
 		return err;
-	p = sdp_parse(s->home, kept, (issize_t)n, sdp_f_c_missing);
+	p = sdp_parse(s->home, screened.text, (issize_t)screened.bytes,
+		      sdp_f_c_missing);
 	s->session = sdp_session(p); /* has the home's life */
 	if (!s->session)
 		return cr_fail(e, -EINVAL, SDP_LIBRARY_REFUSES "%s",
 			       sdp_parsing_error(p));
-	su_free(s->home, kept);
+	if (!restore(s, &screened))
+		return cr_fail(e, -ENOMEM, "out of memory for an SDP");
+	s->mistyped = screened.mistyped;
+	su_free(s->home, screened.text);
 	return 0;
 }
 

@@ -23,6 +23,7 @@ struct screen {
 	unsigned lines; /* not counting empty ones */
 	unsigned seen;	/* BITs of the session, or of this media line */
 	struct sdp_place place;
+	struct sdp_screened *out;
 	char *to;
 	struct cr_err *e;
 };
@@ -96,9 +97,22 @@ static int screen_counts(const struct screen *s)
 	return 0;
 }
 
-static int screen_line(struct screen *s, const char *p, const char *end)
+/* Of what is refused anyway it does not matter: *@keeps is false then. */
+static int screen_shape(struct screen *s, const char *p, const char *end,
+			bool *keeps)
 {
-	const char *like;
+	const char *like = sdp_line_wrong(p[0], p + 2, end, &s->place);
+
+	*keeps = !like;
+	if (!like || (s->place.media && !s->place.carried && p[0] != 'm'))
+		return 0;
+	return cr_fail(s->e, -EINVAL, "line %u of the SDP: it is not as in %s",
+		       s->line, like);
+}
+
+static int screen_line(struct screen *s, const char *p, const char *end,
+		       bool *keeps)
+{
 	int err = screen_octets(s, p, end);
 
 	if (err)
@@ -109,13 +123,10 @@ static int screen_line(struct screen *s, const char *p, const char *end)
 			       "=, and a value",
 			       s->line);
 	err = screen_order(s, p[0]);
+	if (!err)
+		err = screen_shape(s, p, end, keeps);
 	if (err)
 		return err;
-	like = sdp_line_wrong(p[0], p + 2, end, &s->place);
-	if (like)
-		return cr_fail(s->e, -EINVAL,
-			       "line %u of the SDP: it is not as in %s",
-			       s->line, like);
 	s->lines++;
 	return screen_counts(s);
 }
@@ -127,23 +138,46 @@ static const char *without_blanks(const char *p, const char *end)
 	return end;
 }
 
+static void copy(struct screen *s, const char *p, const char *end)
+{
+	memcpy(s->to, p, (size_t)(end - p));
+	s->to += end - p;
+}
+
+/* The third word of "m=video 0 RTP/AVP 255" */
+static const char *transport(const char *p, const char *end)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		p = memchr(p, ' ', (size_t)(end - p));
+		while (*p == ' ')
+			p++;
+	}
+	return p;
+}
+
 static int keep_line(struct screen *s, const char *p, const char *end)
 {
-	size_t bytes = (size_t)(end - p);
-	int err = screen_line(s, p, end);
+	static const char mark[] = SDP_MISTYPED;
+	bool keeps = false;
+	int err = screen_line(s, p, end, &keeps);
 
-	if (err)
+	if (err || !keeps)
 		return err;
-	memcpy(s->to, p, bytes);
-	s->to[bytes] = '\n';
-	s->to += bytes + 1;
+	if (*p == 'm' && s->place.mistyped) {
+		const char *at = transport(p, end);
+
+		copy(s, p, at);
+		copy(s, mark, mark + strlen(mark));
+		s->out->mistyped |= 1u << (s->place.media - 1);
+		p = at;
+	}
+	copy(s, p, end);
+	*s->to++ = '\n';
 	return 0;
 }
 
-int sdp_screen(const char *text, size_t bytes, char *to, size_t *kept,
-	       struct cr_err *e)
+static int screen_text(struct screen *s, const char *text, size_t bytes)
 {
-	struct screen s = { .to = to, .e = e };
 	const char *const end = text + bytes;
 	int err = 0;
 
@@ -151,19 +185,35 @@ int sdp_screen(const char *text, size_t bytes, char *to, size_t *kept,
 		const char *lf = memchr(text, '\n', (size_t)(end - text));
 		const char *stop = lf ? lf : end, *last = stop;
 
-		s.line++;
+		s->line++;
 		if (last > text && last[-1] == '\r')
 			last--;
 		last = without_blanks(text, last);
 		if (last > text)
-			err = keep_line(&s, text, last);
+			err = keep_line(s, text, last);
 		text = lf ? lf + 1 : end;
 	}
+	return err;
+}
+
+int sdp_screen(su_home_t *home, const char *text, size_t bytes,
+	       struct sdp_screened *out, struct cr_err *e)
+{
+	const size_t most =
+		bytes + 1 + SDP_LINES_MAX * (sizeof(SDP_MISTYPED) - 1);
+	struct screen s = { .out = out, .e = e };
+	int err;
+
+	*out = (struct sdp_screened){ .text = su_alloc(home, (isize_t)most) };
+	if (!out->text)
+		return cr_fail(e, -ENOMEM, "out of memory for an SDP");
+	s.to = out->text;
+	err = screen_text(&s, text, bytes);
 	if (err)
 		return err;
 	if (!s.lines || (!s.place.media && !(s.seen & BIT('o'))))
 		return cr_fail(e, -EINVAL, "this is no SDP: it %s",
 			       s.lines ? "has no line o=" : "is empty");
-	*kept = (size_t)(s.to - to);
+	out->bytes = (size_t)(s.to - out->text);
 	return 0;
 }

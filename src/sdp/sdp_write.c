@@ -24,6 +24,9 @@ static const char *const of_line[] = { "rtpmap",
 				       "ptime",
 				       "maxptime",
 				       "candidate",
+				       "alt",
+				       "altc",
+				       "source-filter",
 				       "remote-candidates",
 				       "end-of-candidates",
 				       "ice-ufrag",
@@ -175,8 +178,12 @@ static void set_formats(struct writer *w, sdp_media_t *m,
 	*next = NULL;
 }
 
-static void refuse(sdp_media_t *m)
+/* @ours: its own "c=" is to be ours, too; @inherits: the session's is. */
+static void refuse(struct writer *w, sdp_media_t *m,
+		   const struct sockaddr_storage *ours, bool inherits)
 {
+	if (ours && m->m_connections)
+		m->m_connections = inherits ? NULL : connection_to(w, ours);
 	m->m_port = 0;
 	m->m_number_of_ports = 0;
 	m->m_rejected = 1;
@@ -206,13 +213,20 @@ static void set_line(struct writer *w, sdp_media_t *m,
 	add_number(w, m, "maxptime", out->maxptime);
 }
 
-static const struct sockaddr_storage *first_address(const struct sdp *sdp,
-						    const struct sdp_out *out)
+/* Of the first line that is not refused; of a refused one where all are; none,
+ * where not even that has one. */
+static const struct sockaddr_storage *our_address(const struct sdp *sdp,
+						  const struct sdp_out *out)
 {
+	static const struct sockaddr_storage none = { .ss_family = AF_INET };
+
 	for (unsigned i = 0; i < sdp->nlines; i++)
 		if (!out->lines[i].refused)
 			return &out->lines[i].rtp;
-	return NULL;
+	for (unsigned i = 0; i < sdp->nlines; i++)
+		if (out->lines[i].rtp.ss_family)
+			return &out->lines[i].rtp;
+	return &none;
 }
 
 static void set_session(struct writer *w, sdp_session_t *s,
@@ -225,9 +239,9 @@ static void set_session(struct writer *w, sdp_session_t *s,
 		s->sdp_subject = "-"; /* a blank, which was stripped */
 	if (out->own_version)
 		s->sdp_origin->o_version = out->version;
-	if (at && out->origin)
+	if (out->origin)
 		s->sdp_origin->o_address = connection_to(w, at);
-	if (at && out->connection && s->sdp_connection)
+	if (out->connection && s->sdp_connection)
 		s->sdp_connection = connection_to(w, at);
 }
 
@@ -248,7 +262,8 @@ static long print(struct writer *w, const sdp_session_t *s, char *text,
 long sdp_write(const struct sdp *sdp, const struct sdp_out *out, char *text,
 	       size_t size, struct cr_err *e)
 {
-	const struct sockaddr_storage *at = first_address(sdp, out);
+	const struct sockaddr_storage *at = our_address(sdp, out);
+	bool inherits;
 	struct writer w = { .home = su_home_new(sizeof(su_home_t)) };
 	sdp_session_t *s;
 	sdp_media_t *m;
@@ -261,14 +276,14 @@ long sdp_write(const struct sdp *sdp, const struct sdp_out *out, char *text,
 	if (s) {
 		set_session(&w, s, out, at);
 		m = s->sdp_media;
+		inherits = out->connection && s->sdp_connection;
 		for (unsigned i = 0; m; m = m->m_next, i++)
 			if (out->lines[i].refused)
-				refuse(m);
+				refuse(&w, m, out->connection ? at : NULL,
+				       inherits);
 			else
 				set_line(&w, m, &out->lines[i],
-					 out->connection && s->sdp_connection
-						 ? at
-						 : NULL);
+					 inherits ? at : NULL);
 	}
 	bytes = w.no_memory ? cr_fail(e, -ENOMEM, "out of memory for an SDP")
 			    : print(&w, s, text, size, e);

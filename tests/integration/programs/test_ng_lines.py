@@ -221,3 +221,56 @@ def test_a_refused_answer_spends_no_version(proxy):
     call.b[1].port = 0
     told = call.answered("0 PCMU/8000", "0 PCMU/8000", **ours)
     assert version(told) == first + 1
+
+
+@pytest.mark.parametrize("flags, rises", [
+    ({"replace": ["force-increment-sdp-ver"]}, 1),
+    ({"replace": ["SDP-version"]}, 0)])
+def test_a_version_rises_always_or_with_what_is_said(proxy, flags, rises):
+    """The same is offered and answered again and again, to each side."""
+    call = {"call_id": "versions", "from_tag": "a", "to_tag": "b", **flags}
+    told = [[], []]
+    for _ in range(4):
+        told[0].append(version(proxy.ok("offer", sdp=sdp(4000), **call)))
+        told[1].append(version(proxy.ok(
+            "answer", sdp=sdp(4002, version=7), **call)))
+    assert told[0] == [1 + rises * n for n in range(4)]
+    assert told[1] == [7 + rises * n for n in range(4)]
+    # what is sent again, as it was lost, has the version that it had
+    again = proxy.ok("answer", sdp=sdp(4002, version=7), **call)
+    assert version(again) == told[1][-1]
+
+
+def test_nothing_of_a_description_says_where_a_party_is(proxy):
+    """Of offers, answers and refusals, with lines of all kinds."""
+    inside = "10.9.8.7"
+    refused = ["m=audio 0 RTP/AVP 8", f"c=IN IP4 {inside}", "i=second",
+               "m=video 0 RTP/AVP 255", f"c=IN IP4 {inside}",
+               "m=image 0 udptl t38", f"c=IN IP4 {inside}"]
+
+    def said(port, more):
+        return sdp(port, host=inside, more=more, lines=[
+            "i=speech", "b=TIAS:64000", "b=RS:0", "b=AS:80"])
+
+    call = {"call_id": "inside", "from_tag": "a", **HERE}
+    for what, port, more in (
+            ("offer", 4000, refused), ("answer", 4002, refused),
+            ("offer", 4000, ["m=audio 4004 RTP/AVP 8", *refused[1:]]),
+            ("answer", 0, refused), ("offer", 0, refused)):
+        known = {} if what == "offer" else {"to_tag": "b"}
+        text = proxy.ok(what, sdp=said(port, more), **call, **known)["sdp"]
+        assert inside not in text and "127.0.0.1" in text
+        assert [x.port > 0 for x in lines(text)] == [
+            port > 0, "4004" in more[0], False, False]
+        assert "i=speech" in text and "i=second" in text
+        if port:
+            assert re.findall(r"^b=\S+", text, re.M) == [
+                "b=TIAS:64000", "b=RS:0", "b=AS:80"]
+
+
+def test_a_refused_offer_says_no_address(proxy):
+    """Where no port was ever opened for it, either."""
+    text = proxy.ok("offer", call_id="none", from_tag="a", sdp=sdp(
+        0, host="10.9.8.7"), **HERE)["sdp"]
+    assert "10.9.8.7" not in text and "127.0.0.1" in text
+    assert lines(text)[0].port == 0

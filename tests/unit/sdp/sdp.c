@@ -262,6 +262,130 @@ static void what_is_refused_keeps_its_place(void **state)
 		       "m=image 0 udptl t38\r\n");
 }
 
+/* "i=" and "k=" of the session and of lines, "b=" of any name: of a line that
+ * is carried, and of one that is not. */
+static void what_is_none_of_ours_passes(void **state)
+{
+	const struct sdp_line_out lines[] = { ours(6), { .refused = true } };
+#define BANDS                                                                  \
+	"b=TIAS:64000\r\nb=RS:0\r\nb=RR:800\r\nb=CT:5\r\nb=AS:6\r\nb=X-a:"     \
+	"7\r\n"
+
+	(void)state;
+	assert_written(HEAD "i=all of it\r\nc=IN IP4 192.0.2.1\r\n" BANDS
+			    "t=0 0\r\nk=prompt\r\n"
+			    "m=audio 4 RTP/AVP 0\r\ni=speech\r\n" BANDS
+			    "k=clear:x\r\n"
+			    "m=audio 6 RTP/AVP 0\r\ni=more\r\n" BANDS,
+		       &(struct sdp_out){ .lines = lines },
+		       HEAD "i=all of it\r\nc=IN IP4 192.0.2.1\r\n" BANDS
+			    "t=0 0\r\nk=prompt\r\n"
+			    "m=audio 6 RTP/AVP 96 8 97\r\ni=speech\r\n"
+			    "c=IN IP4 198.51.100.5\r\n" BANDS "k=clear:x\r\n"
+			    "a=rtpmap:96 AMR/8000\r\n"
+			    "a=fmtp:96 mode-set=7\r\n"
+			    "a=rtpmap:8 PCMA/8000\r\n"
+			    "a=rtpmap:97 opus/48000/2\r\n"
+			    "a=sendrecv\r\n"
+			    "a=ptime:20\r\n"
+			    "m=audio 0 RTP/AVP 0\r\ni=more\r\n");
+#undef BANDS
+}
+
+/* Where the description is not to say where the party is, no line says it. */
+static void what_is_refused_has_no_address_of_theirs(void **state)
+{
+	static const char own[] = "m=audio 0 RTP/AVP 8\r\n"
+				  "c=IN IP4 10.9.9.9\r\n"
+				  "a=altc:1 IP4 10.9.9.9 9\r\n";
+	struct sdp_line_out lines[] = { ours(6), { .refused = true } };
+	const struct {
+		const char *session;
+		bool all, known, connection;
+		const char *is;
+	} row[] = {
+		/* the line has ours from the session */
+		{ "c=IN IP4 192.0.2.1\r\n", false, true, true,
+		  "c=IN IP4 198.51.100.5\r\n" },
+		{ "", false, true, true, "c=IN IP4 198.51.100.5\r\n" },
+		{ "c=IN IP4 192.0.2.1\r\n", true, true, true,
+		  "c=IN IP4 198.51.100.5\r\n" },
+		{ "c=IN IP4 192.0.2.1\r\n", true, false, true,
+		  "c=IN IP4 0.0.0.0\r\n" },
+		/* nobody has asked for it */
+		{ "c=IN IP4 192.0.2.1\r\n", true, true, false,
+		  "c=IN IP4 10.9.9.9\r\n" },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		const struct sdp_out out = { .lines = lines,
+					     .origin = row[i].connection,
+					     .connection = row[i].connection };
+		char text[512], to[1024];
+		struct cr_err e;
+		struct sdp *s;
+
+		lines[0] = ours(6);
+		lines[0].refused = row[i].all;
+		if (!row[i].known)
+			lines[0].rtp.ss_family = AF_UNSPEC;
+		(void)snprintf(text, sizeof(text),
+			       HEAD "%st=0 0\r\nm=audio 4 RTP/AVP 0\r\n%s%s",
+			       row[i].session,
+			       *row[i].session ? "" : "c=IN IP4 192.0.2.1\r\n",
+			       own);
+		s = read_ok(text);
+		assert_true(sdp_write(s, &out, to, sizeof(to), &e) > 0);
+		assert_non_null(strstr(to, row[i].is));
+		assert_int_equal(row[i].connection, !strstr(to, "10.9.9.9"));
+		assert_int_equal(row[i].connection, !strstr(to, "192.0.2.1"));
+		sdp_free(s);
+	}
+}
+
+/* What is wrong with a line that is refused anyway is nobody's trouble. */
+static void a_refused_line_may_be_wrong(void **state)
+{
+	static const struct {
+		const char *line, *refused;
+	} row[] = {
+		{ "m=video 0 RTP/AVP 255", "m=video 0 RTP/AVP 255" },
+		{ "m=video 5000 RTP/AVP 255", "m=video 0 RTP/AVP 255" },
+		{ "m=video 5/2 RTP/AVPF 31 x", "m=video 0 RTP/AVPF 31 x" },
+		{ "m=video 5000 RTP/SAVP x", "m=video 0 RTP/SAVP x" },
+		{ "m=audio 0 RTP/AVP 255 0", "m=audio 0 RTP/AVP 255 0" },
+		{ "m=image 9 udptl t38", "m=image 0 udptl t38" },
+	};
+	static const char wrong[] = "c=IN IP7 x\r\nb=what\r\n"
+				    "a=rtpmap:255 H264/90000\r\n"
+				    "a=rtpmap:99 H264\r\n"
+				    "a=fmtp:255 x=y\r\na=ptime:soon\r\n";
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * sizeof(row) / sizeof(*row); i++) {
+		struct sdp_line_out lines[] = { ours(6), { .refused = true } };
+		char text[1024], to[1024];
+		const struct sdp_out out = { .lines = lines };
+		struct cr_err e;
+		struct sdp *s;
+
+		(void)snprintf(text, sizeof(text),
+			       SESSION "m=audio 4 RTP/AVP 0\r\n%s\r\n%s",
+			       row[i / 2].line, i % 2 ? wrong : "");
+		s = read_ok(text);
+		assert_int_equal(sdp_lines(s), 2);
+		assert_true(!sdp_line(s, 0)->refused);
+		assert_true(sdp_line(s, 1)->refused || !sdp_line(s, 1)->audio);
+		assert_true(sdp_write(s, &out, to, sizeof(to), &e) > 0);
+		assert_non_null(strstr(to, row[i / 2].refused));
+		sdp_free(s);
+		s = read_ok(to);
+		assert_true(sdp_line(s, 1)->refused);
+		sdp_free(s);
+	}
+}
+
 static void what_is_no_sdp_is_told_so(void **state)
 {
 	static const char *const wrong[] = {
@@ -345,6 +469,9 @@ int main(void)
 		cmocka_unit_test(ours_replaces_what_is_of_the_transport),
 		cmocka_unit_test(a_line_always_has_our_address),
 		cmocka_unit_test(what_is_refused_keeps_its_place),
+		cmocka_unit_test(what_is_none_of_ours_passes),
+		cmocka_unit_test(what_is_refused_has_no_address_of_theirs),
+		cmocka_unit_test(a_refused_line_may_be_wrong),
 		cmocka_unit_test(what_is_no_sdp_is_told_so),
 		cmocka_unit_test(more_than_it_holds_is_refused),
 		cmocka_unit_test(what_does_not_fit_is_not_written),
