@@ -17,7 +17,9 @@
  */
 #include "http/gate.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/bufferevent_struct.h>
 #include <event2/listener.h>
@@ -28,6 +30,7 @@
 #include <sys/queue.h>
 #include <sys/stat.h>
 
+#include "base/address.h"
 #include "base/clock.h"
 #include "observe/log.h"
 
@@ -42,6 +45,7 @@ struct guest {
 	int fd;
 	ino_t socket;
 	struct bufferevent *b; /* evhttp's: only if it is there */
+	struct in6_addr host;
 	cr_ns since;
 };
 
@@ -157,7 +161,55 @@ static void on_watch(evutil_socket_t fd, short what, void *arg)
 	watch_later(g);
 }
 
+static void cut(struct gate *g, const struct guest *guest)
+{
+	cr_ns age = clock_now() - guest->since;
+	char peer[INET6_ADDRSTRLEN] = "?";
+
+	(void)inet_ntop(AF_INET6, &guest->host, peer, sizeof(peer));
+	end(guest);
+	g->count.cut++;
+	log_event(LOG_WARN, "http-cut", "peer=%s age_s=%lld", peer,
+		  (long long)(age / CR_SEC));
+}
+
 /* --- they come --- */
+
+static bool same_host(const struct in6_addr *a, const struct in6_addr *b)
+{
+	size_t bytes = IN6_IS_ADDR_V4MAPPED(a) ? 16 : 8;
+
+	return !memcmp(a, b, bytes);
+}
+
+static bool waits_for_answer(const struct guest *guest)
+{
+	return evbuffer_get_length(bufferevent_get_output(guest->b));
+}
+
+/* If there are too many of @host. */
+static void cut_one_of(struct gate *g, const struct in6_addr *host)
+{
+	const struct guest *idle = NULL, *oldest = NULL;
+	unsigned n = 0;
+
+	forget_gone(g);
+	for (unsigned i = 0; i < g->nguests; i++) {
+		const struct guest *each = &g->guest[i];
+
+		if (!same_host(&each->host, host))
+			continue;
+		n++;
+		if (!oldest)
+			oldest = each;
+		if (!idle && !waits_for_answer(each))
+			idle = each;
+	}
+	if (n <= g->cfg.most_of_host)
+		return;
+	cut(g, idle ? idle : oldest);
+	forget_gone(g);
+}
 
 /* evhttp takes its functions off what it has no use for any more. */
 static bool is_in_use(struct bufferevent *b)
@@ -170,15 +222,34 @@ static bool is_in_use(struct bufferevent *b)
 
 static void greet(struct gate *g, struct bufferevent *b)
 {
+	struct sockaddr_storage from = { .ss_family = AF_UNSPEC };
+	socklen_t size = sizeof(from);
 	int fd = (int)bufferevent_getfd(b);
+	struct guest fresh = { .fd = fd, .b = b, .since = clock_now() };
 	struct stat st;
 
-	if (fd >= 0 && is_in_use(b) && !fstat(fd, &st))
-		g->guest[g->nguests++] = (struct guest){ .fd = fd,
-							 .socket = st.st_ino,
-							 .b = b,
-							 .since = clock_now() };
+	if (fd < 0 || !is_in_use(b) || fstat(fd, &st)) {
+		bufferevent_decref(b);
+		return;
+	}
+	(void)getpeername(fd, (struct sockaddr *)&from, &size);
+	fresh.socket = st.st_ino;
+	fresh.host = address_mapped(&from);
+	g->guest[g->nguests++] = fresh;
 	bufferevent_decref(b);
+	if (g->cfg.most_of_host)
+		cut_one_of(g, &fresh.host);
+}
+
+static void open_again(struct gate *g)
+{
+	if (is_full(g))
+		return;
+	g->was_full = false;
+	if (!evconnlistener_enable(g->listener))
+		(void)event_del(g->look);
+	else
+		shut(g);
 }
 
 /* They have their descriptors by now, and nothing has come by these yet. */
@@ -191,6 +262,7 @@ static void on_arrived(evutil_socket_t fd, short what, void *arg)
 		greet(g, g->fresh[i]);
 	g->nfresh = 0;
 	watch_later(g);
+	open_again(g);
 }
 
 /* For a connection that has been accepted. NULL: libevent makes one. */
@@ -238,17 +310,9 @@ static bool somebody_waits(const struct gate *g)
 
 static void cut_oldest(struct gate *g)
 {
-	cr_ns age;
-
-	if (!g->nguests || !somebody_waits(g))
-		return;
-	age = clock_now() - g->guest[0].since;
-	if (age < GATE_STAY_S * CR_SEC)
-		return;
-	end(&g->guest[0]);
-	g->count.cut++;
-	log_event(LOG_WARN, "http-cut", "age_s=%lld",
-		  (long long)(age / CR_SEC));
+	if (g->nguests && somebody_waits(g) &&
+	    clock_now() - g->guest[0].since >= GATE_STAY_S * CR_SEC)
+		cut(g, &g->guest[0]);
 }
 
 static void on_look(evutil_socket_t fd, short what, void *arg)
@@ -262,9 +326,7 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
 		shut(g);
 		return;
 	}
-	g->was_full = false;
-	if (evconnlistener_enable(g->listener))
-		shut(g);
+	open_again(g);
 }
 
 /* --- life --- */

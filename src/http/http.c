@@ -31,6 +31,9 @@
 #define TIMEOUT_S 10
 /* Of a connection that asks on before it is answered. */
 #define UNREAD_MAX (HEADERS_MAX + BODY_MAX)
+/* Connections that a host may have, where a quarter of all is less: pages in a
+ * browser, or a proxy that has asked for many. */
+enum { OF_HOST_LEAST = 16 };
 
 struct http {
 	struct http_config cfg;
@@ -376,12 +379,16 @@ static int listen_at(struct http *h, const char *address, struct cr_err *e)
 
 static int open_gate(struct http *h, struct cr_err *e)
 {
-	const struct gate_config cfg = { .base = h->cfg.base,
-					 .server = h->server,
-					 .bound = h->bound,
-					 .most = descriptors_for_web(
-						 h->cfg.connections),
-					 .unread = UNREAD_MAX };
+	unsigned most = descriptors_for_web(h->cfg.connections);
+	const struct gate_config cfg = {
+		.base = h->cfg.base,
+		.server = h->server,
+		.bound = h->bound,
+		.most = most,
+		.most_of_host =
+			most / 4 > OF_HOST_LEAST ? most / 4 : OF_HOST_LEAST,
+		.unread = UNREAD_MAX,
+	};
 
 	return gate_open(&h->gate, &cfg, e);
 }
