@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "node/party.h"
 #include "observe/log.h"
 #include "protocol/field_json.h"
@@ -342,7 +343,7 @@ static int open_timers(struct service *sv, struct cr_err *e)
 static int open_server(struct service *sv, struct cr_err *e)
 {
 	const struct service_config *cfg = &sv->cfg;
-	const struct rpc_server_config rpc = {
+	struct rpc_server_config rpc = {
 		.base = cfg->base,
 		.listen = cfg->listen,
 		.kind = cfg->transport,
@@ -353,9 +354,17 @@ static int open_server(struct service *sv, struct cr_err *e)
 		.peer_gone = peer_gone,
 		.may = may,
 		.peer_idle = peer_idle,
+		.sockets_max = descriptors_for_control(RPC_PEERS_USUAL),
+		.halves = true,
 	};
-	int err = rpc_server_open(&sv->server, &rpc, e);
+	size_t kept = rpc.sockets_max < RPC_PEERS_USUAL / 4
+			      ? rpc.sockets_max
+			      : RPC_PEERS_USUAL / 4;
+	int err;
 
+	if (*cfg->listen_too.path)
+		rpc.sctp_max = RPC_PEERS_USUAL - kept;
+	err = rpc_server_open(&sv->server, &rpc, e);
 	if (!err && *cfg->listen_too.path)
 		err = rpc_server_listen(sv->server, TRANSPORT_UNIX,
 					&cfg->listen_too, e);

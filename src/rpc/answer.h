@@ -30,6 +30,7 @@ struct message;
 
 struct peer {
 	struct rpc_peer pub; /**< first */
+	char host[48];	     /**< whose it is, "192.0.2.1" or "uid=1000" */
 	struct rpc_server *server;
 	struct transport *transport; /**< it came by this one */
 	uint32_t assoc;

@@ -4,6 +4,8 @@
  */
 #include "rpc/room.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "rpc/turns.h"
 
@@ -52,7 +54,8 @@ static bool may_go(const struct peer *p)
 	return cfg->peer_idle && cfg->peer_idle(cfg->arg, &p->pub);
 }
 
-bool room_make(struct rpc_server *s, const struct transport *t)
+bool room_make(struct rpc_server *s, const struct transport *t,
+	       const char *host)
 {
 	cr_ns since = clock_now() - s->cfg.silence;
 	struct peer *p;
@@ -60,7 +63,8 @@ bool room_make(struct rpc_server *s, const struct transport *t)
 	TAILQ_FOREACH (p, &s->peers, all) {
 		if (p->heard > since)
 			return false; /* and so are those behind it */
-		if ((t && p->transport != t) || !may_go(p))
+		if ((t && p->transport != t) ||
+		    (host && strcmp(p->host, host) != 0) || !may_go(p))
 			continue;
 		s->count.peers_silent++;
 		peer_kill(p, "silent");

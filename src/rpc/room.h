@@ -22,9 +22,11 @@ void room_bound_strangers(struct rpc_server *s);
 /** A whole message of @p has come. */
 void room_heard(struct peer *p);
 
-/** Let a peer go, one that came by @t (NULL: by any). False: each has asked
+/** Let a peer go, one that came by @t (NULL: by any), of @host (NULL: any).
+ * False: each has asked
  * something of late, waits for a reply, or would miss something (peer_idle).
  * While no message is worked on. */
-bool room_make(struct rpc_server *s, const struct transport *t);
+bool room_make(struct rpc_server *s, const struct transport *t,
+	       const char *host);
 
 #endif

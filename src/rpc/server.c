@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "base/assert.h"
 #include "base/descriptors.h"
 #include "rpc/answer.h"
@@ -72,23 +73,73 @@ void peers_reap(struct rpc_server *s)
 	}
 }
 
-/* Those by Unix sockets have all the descriptors that are for them. */
-static bool sockets_full(const struct listener *l)
+/* Of an address as transports write them: "192.0.2.1:40000",
+ * "unix:pid=4711,uid=1000". */
+static void name_host(const char *address, char *host, size_t size)
+{
+	const char *user = strstr(address, "uid=");
+	struct sockaddr_storage a;
+
+	(void)snprintf(host, size, "%s", user ? user : address);
+	if (user || address_parse(address, &a))
+		return;
+	if (a.ss_family == AF_INET6) /* the rest is anybody's to choose */
+		memset(&((struct sockaddr_in6 *)&a)->sin6_addr.s6_addr[8], 0,
+		       8);
+	(void)address_host_text(&a, host, size);
+}
+
+static size_t most_by(const struct listener *l)
+{
+	const struct rpc_server_config *cfg = &l->server->cfg;
+	size_t most =
+		has_socket(l->transport) ? cfg->sockets_max : cfg->sctp_max;
+
+	return most < cfg->peers_max ? most : cfg->peers_max;
+}
+
+static size_t peers_by(const struct listener *l)
 {
 	const struct rpc_server *s = l->server;
 
-	return has_socket(l->transport) && s->nsockets >= s->cfg.sockets_max &&
-	       s->nsockets < s->cfg.peers_max;
+	return has_socket(l->transport) ? s->nsockets : s->npeers - s->nsockets;
 }
 
-/* Room for one more by @l, if there is any or somebody makes it. */
-static bool has_room(const struct listener *l)
+static size_t peers_of(const struct listener *l, const char *host)
+{
+	const struct peer *p;
+	size_t n = 0;
+
+	TAILQ_FOREACH (p, &l->server->peers, all)
+		n += p->transport == l->transport && !strcmp(p->host, host);
+	return n;
+}
+
+/* Room for one more of @host by @l, if there is any or somebody makes it. Else
+ * @why says of what there are too many. */
+static bool has_room(const struct listener *l, const char *host,
+		     struct cr_err *why)
 {
 	struct rpc_server *s = l->server;
+	size_t of = s->cfg.halves ? peers_of(l, host) : 0;
 
-	if (sockets_full(l))
-		return room_make(s, l->transport);
-	return s->npeers < s->cfg.peers_max || room_make(s, NULL);
+	if (of && of >= (most_by(l) + 1) / 2) {
+		(void)cr_fail(why, 0,
+			      "too many connections: %zu of %s are open", of,
+			      host);
+		return room_make(s, l->transport, host);
+	}
+	if (peers_by(l) >= most_by(l) && most_by(l) < s->cfg.peers_max) {
+		(void)cr_fail(why, 0, "too many connections: %zu are open%s",
+			      peers_by(l),
+			      has_socket(l->transport)
+				      ? "; for more, raise the limit of "
+					"descriptors (LimitNOFILE=, ulimit -n)"
+				      : " by SCTP");
+		return room_make(s, l->transport, NULL);
+	}
+	(void)cr_fail(why, 0, "too many connections: %zu are open", s->npeers);
+	return s->npeers < s->cfg.peers_max || room_make(s, NULL, NULL);
 }
 
 /* Told why, if it listens: its association closes behind that. */
@@ -104,33 +155,22 @@ static void turn_away(const struct listener *l, uint32_t assoc, const char *why)
 	(void)transport_shutdown(l->transport, assoc);
 }
 
-static void turn_away_one_more(const struct listener *l, uint32_t assoc)
-{
-	struct rpc_server *s = l->server;
-	bool few = sockets_full(l);
-	struct cr_err why = { 0 };
-
-	(void)cr_fail(&why, 0, "too many connections: %zu are open%s",
-		      few ? s->nsockets : s->npeers,
-		      few ? "; for more, raise the limit of descriptors "
-			    "(LimitNOFILE=, ulimit -n)"
-			  : "");
-	s->count.peers_refused++;
-	turn_away(l, assoc, why.text);
-}
-
 /* RESTART keeps the association: the old peer is gone, a new one is up. */
 static void up(struct listener *l, const struct transport_event *ev)
 {
 	struct rpc_server *s = l->server;
+	struct cr_err why = { 0 };
+	char host[sizeof(((struct peer *)0)->host)];
 	struct peer *p;
 
+	name_host(ev->peer, host, sizeof(host));
 	if (s->closing) {
 		turn_away(l, ev->assoc, "draining: this node ends");
 		return;
 	}
-	if (!has_room(l)) {
-		turn_away_one_more(l, ev->assoc);
+	if (!has_room(l, host, &why)) {
+		s->count.peers_refused++;
+		turn_away(l, ev->assoc, why.text);
 		return;
 	}
 	p = calloc(1, sizeof(*p));
@@ -145,6 +185,7 @@ static void up(struct listener *l, const struct transport_event *ev)
 	p->pub.server = s;
 	p->pub.id = ++s->last_id;
 	(void)snprintf(p->pub.address, sizeof(p->pub.address), "%s", ev->peer);
+	memcpy(p->host, host, sizeof(host));
 	outbox_init(&p->out);
 	LIST_INIT(&p->replies);
 	STAILQ_INIT(&p->waiting);
@@ -395,6 +436,8 @@ int rpc_server_open(struct rpc_server **s, const struct rpc_server_config *cfg,
 	if (!n->cfg.sockets_max)
 		n->cfg.sockets_max =
 			descriptors_for_control((unsigned)n->cfg.peers_max);
+	if (!n->cfg.sctp_max)
+		n->cfg.sctp_max = n->cfg.peers_max;
 	if (!n->cfg.silence)
 		n->cfg.silence = SILENCE_DEFAULT;
 	if (!n->cfg.queue_max)

@@ -116,6 +116,12 @@ struct rpc_server_config {
 	/** Of these, most by Unix sockets, where each takes a descriptor; 0:
 	 * descriptors_for_control() as of now. */
 	size_t sockets_max;
+	/** And most by SCTP; 0: as many. So there are places left for those of
+	 * the Unix socket, whom the system has let in. */
+	size_t sctp_max;
+	/** Of the places of its way a host has half at most: an address, or a
+	 * /64 of IPv6; by the Unix socket a user. */
+	bool halves;
 	cr_ns silence;
 	/** Bytes queued for a peer that does not read; 0: 8 MiB. Over it a
 	 * reply ends the association; notifications are dropped at half. And

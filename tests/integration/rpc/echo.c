@@ -161,6 +161,7 @@ static bool peer_up(void *arg, struct rpc_peer *peer)
 	struct echo *s = arg;
 
 	s->up++;
+	peer->stranger = s->strangers;
 	s->up_id = peer->id;
 	s->last = peer;
 	(void)snprintf(s->up_address, sizeof(s->up_address), "%s",
@@ -179,8 +180,8 @@ static void peer_gone(void *arg, struct rpc_peer *peer, const char *reason)
 	(void)snprintf(s->gone_reason, sizeof(s->gone_reason), "%s", reason);
 }
 
-static int open_with(struct echo *s, struct rpc_server_config *cfg,
-		     struct cr_err *e)
+int echo_open_as(struct echo *s, struct rpc_server_config *cfg,
+		 struct cr_err *e)
 {
 	cfg->methods = methods;
 	cfg->arg = s;
@@ -200,7 +201,7 @@ int echo_open(struct echo *s, struct event_base *base, enum transport_kind kind,
 					 .peer_timeout = ECHO_PEER_TIMEOUT,
 					 .queue_max = queue_max };
 
-	return open_with(s, &cfg, e);
+	return echo_open_as(s, &cfg, e);
 }
 
 int echo_open_within(struct echo *s, struct event_base *base,
@@ -213,7 +214,7 @@ int echo_open_within(struct echo *s, struct event_base *base,
 					 .peer_timeout = ECHO_PEER_TIMEOUT,
 					 .total_max = total_max };
 
-	return open_with(s, &cfg, e);
+	return echo_open_as(s, &cfg, e);
 }
 
 int echo_open_for(struct echo *s, struct event_base *base,
@@ -225,7 +226,7 @@ int echo_open_for(struct echo *s, struct event_base *base,
 					 .kind = kind,
 					 .peer_timeout = peer_timeout };
 
-	return open_with(s, &cfg, e);
+	return echo_open_as(s, &cfg, e);
 }
 
 static bool peer_idle(void *arg, const struct rpc_peer *peer)
@@ -246,7 +247,7 @@ int echo_open_few(struct echo *s, struct event_base *base,
 					 .peers_max = peers,
 					 .silence = silence };
 
-	return open_with(s, &cfg, e);
+	return echo_open_as(s, &cfg, e);
 }
 
 static void on_patience(evutil_socket_t fd, short what, void *arg)

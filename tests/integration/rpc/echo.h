@@ -39,6 +39,7 @@ struct echo {
 	struct rpc_later *later[300]; /**< requests that echo_answer() is for */
 	unsigned nlater;
 	unsigned lists; /**< calls of "list" */
+	bool strangers; /**< all that come are, from when it is set */
 };
 
 /**
@@ -50,6 +51,10 @@ struct echo {
 int echo_open(struct echo *s, struct event_base *base, enum transport_kind kind,
 	      const struct transport_addr *at, size_t queue_max,
 	      struct cr_err *e);
+
+/** The same, with all else that @cfg says. */
+int echo_open_as(struct echo *s, struct rpc_server_config *cfg,
+		 struct cr_err *e);
 
 /** The same with the default queue_max, and @total_max for all peers. */
 int echo_open_within(struct echo *s, struct event_base *base,

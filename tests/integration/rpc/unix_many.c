@@ -263,6 +263,125 @@ static void who_waits_for_a_reply_makes_no_room(void **state)
 	world_close(&w);
 }
 
+/* One user has half of the places, whatever is free. */
+static void a_user_leaves_places_to_others(void **state)
+{
+	enum { MOST = 5, HALF = 3 };
+	struct rpc_server_config cfg = { .kind = TRANSPORT_UNIX,
+					 .peers_max = MOST,
+					 .halves = true };
+	struct raw r[HALF], more;
+	struct cr_err e = { 0 };
+	char want[80];
+	struct world w;
+
+	(void)state;
+	w = (struct world){ .base = event_base_new(), .at = echo_place("", 0) };
+	cfg.base = w.base;
+	cfg.listen = w.at;
+	if (echo_open_as(&w.server, &cfg, &e))
+		fail_msg("%s", e.text);
+	for (unsigned i = 0; i < HALF; i++) {
+		raw_open(&r[i], &w);
+		assert_true(echo_wait(w.base, &w.server.up, i + 1));
+	}
+	raw_open(&more, &w);
+	raw_hear_end(&more, &w);
+	(void)snprintf(want, sizeof(want),
+		       "too many connections: 3 of uid=%u are open",
+		       (unsigned)geteuid());
+	assert_non_null(strstr(more.said, want));
+	(void)close(more.fd);
+	raw_close(&r[0], &w);
+	raw_open(&r[0], &w);
+	is_served(&r[0], &w);
+	for (unsigned i = 0; i < HALF; i++)
+		raw_close(&r[i], &w);
+	world_close(&w);
+}
+
+static void note_down(void *arg, const char *reason)
+{
+	(void)snprintf(arg, 200, "%s", reason);
+}
+
+/* Those of SCTP, whom anybody on the network may be, leave places to those of
+ * the socket. */
+static void sctp_leaves_places_to_the_socket(void **state)
+{
+	enum { SCTP = 2 };
+	struct rpc_server_config cfg = { .kind = TRANSPORT_USER,
+					 .listen = { .host = "127.0.0.1",
+						     .sctp_port = 5501 },
+					 .peers_max = SCTP + 1,
+					 .sctp_max = SCTP };
+	struct rpc_client *c[SCTP + 1] = { NULL };
+	struct rpc_client_config to = { .kind = TRANSPORT_USER,
+					.down = note_down };
+	char why[200] = "";
+	struct cr_err e = { 0 };
+	struct world w;
+	struct raw r;
+
+	(void)state;
+	w = (struct world){ .base = event_base_new(), .at = echo_place("", 0) };
+	cfg.base = to.base = w.base;
+	to.arg = why;
+	if (echo_open_as(&w.server, &cfg, &e) ||
+	    rpc_server_listen(w.server.server, TRANSPORT_UNIX, &w.at, &e))
+		fail_msg("%s", e.text);
+	rpc_server_local(w.server.server, &to.to);
+	for (unsigned i = 0; i < SCTP; i++) {
+		assert_int_equal(rpc_client_open(&c[i], &to, &e), 0);
+		assert_true(echo_wait(w.base, &w.server.up, i + 1));
+	}
+	assert_int_equal(rpc_client_open(&c[SCTP], &to, &e), 0);
+	while (!*why)
+		(void)event_base_loop(w.base, EVLOOP_ONCE);
+	assert_non_null(
+		strstr(why, "too many connections: 2 are open by SCTP"));
+	raw_open(&r, &w);
+	is_served(&r, &w);
+	raw_close(&r, &w);
+	for (unsigned i = 0; i <= SCTP; i++)
+		rpc_client_close(c[i]);
+	world_close(&w);
+}
+
+/* Who has not shown who it is makes room for the next one, also if it talks. */
+static void strangers_take_no_place_of_others(void **state)
+{
+	enum { STRANGERS = 64, MORE = 3 };
+	struct raw r[STRANGERS + MORE], known;
+	struct rpc_stats stats;
+	struct world w;
+
+	(void)state;
+	world_open(&w);
+	raw_open(&known, &w);
+	is_served(&known, &w);
+	w.server.strangers = true;
+	for (unsigned i = 0; i < STRANGERS + MORE; i++) {
+		raw_open(&r[i], &w);
+		assert_true(echo_wait(w.base, &w.server.up, i + 2));
+		if (!i)
+			is_served(&r[0], &w);
+	}
+	for (unsigned i = 0; i < MORE; i++) {
+		raw_hear_end(&r[i], &w);
+		(void)close(r[i].fd);
+	}
+	assert_string_equal(w.server.gone_reason, "silent");
+	rpc_server_stats(w.server.server, &stats);
+	assert_int_equal(stats.peers_silent, MORE);
+	assert_int_equal(stats.associations, STRANGERS + 1);
+	is_served(&known, &w);
+	for (unsigned i = MORE; i < STRANGERS + MORE; i++)
+		raw_close(&r[i], &w);
+	raw_close(&known, &w);
+	world_close(&w);
+}
+
 static void count_round(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
@@ -316,6 +435,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_silent_one_makes_room),
 		cmocka_unit_test(who_was_just_heard_makes_no_room),
 		cmocka_unit_test(who_waits_for_a_reply_makes_no_room),
+		cmocka_unit_test(a_user_leaves_places_to_others),
+		cmocka_unit_test(sctp_leaves_places_to_the_socket),
+		cmocka_unit_test(strangers_take_no_place_of_others),
 		cmocka_unit_test(without_descriptors_it_waits),
 	};
 	char word[] = "unix", *over[] = { argv[0], word, NULL };
