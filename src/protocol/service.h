@@ -17,6 +17,17 @@
 struct lines;
 struct service;
 
+/** What became of the file of options when it was read. */
+struct config_state {
+	const char *file; /**< NULL: none was read at the start */
+	/** What was read last holds, as far as it needs no restart; false: it
+	 * was wrong, and all is as it was. */
+	bool taken;
+	uint64_t read, refused; /**< times, after the start; of these */
+	unsigned needs_restart; /**< options that do: of what was taken last */
+	struct cr_err why;	/**< it was refused the last time; "" */
+};
+
 struct service_config {
 	struct event_base *base;
 	struct node_config node;      /**< ended and arg are the service's    */
@@ -32,9 +43,10 @@ struct service_config {
 	 * only. Loading one runs its code. */
 	const char *plugin_dir;
 	struct lines *records; /**< of calls; NULL: none. Borrowed */
-	cr_ns peer_timeout;    /**< a peer silent for longer is lost; 0: 40 s */
-	cr_ns grace;	       /**< how long calls outlive their association  */
-	cr_ns drain_limit;     /**< how long calls may go on in a drain       */
+	const struct config_state *config; /**< NULL: not told. Borrowed */
+	cr_ns peer_timeout; /**< a peer silent for longer is lost; 0: 40 s */
+	cr_ns grace;	    /**< how long calls outlive their association  */
+	cr_ns drain_limit;  /**< how long calls may go on in a drain       */
 	/** The drain is over: nothing runs any more, or the limit has passed.
 	 * May be called from service_drain(). */
 	void (*drained)(void *arg);

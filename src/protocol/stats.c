@@ -13,7 +13,8 @@ void stats_collect(struct service *sv, struct stats_told *to)
 {
 	struct stats_result *tell = &to->tell;
 
-	*tell = (struct stats_result){ .draining = sv->draining };
+	*tell = (struct stats_result){ .draining = sv->draining,
+				       .config = sv->cfg.config };
 	node_stats(sv->node, &tell->node);
 	if (node_conversions(sv->node, &to->conversions))
 		tell->conversions = &to->conversions;

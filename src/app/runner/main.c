@@ -45,6 +45,7 @@ struct daemon {
 	struct ng_service *ng;
 	struct lines *records;
 	struct reread reread;
+	struct config_state config;
 	struct manager manager;
 	struct event *term, *intr, *hup, *again;
 	unsigned signals;
@@ -249,7 +250,11 @@ static int start(struct daemon *d, struct cr_err *e)
 	d->opt.service.drained = drained;
 	d->opt.service.pending = pending;
 	d->opt.service.deaf = deaf;
+	d->config = (struct config_state){ .file = d->opt.from.path,
+					   .taken = true };
+	d->opt.service.config = &d->config;
 	d->opt.service.arg = d;
+	d->manager.config = &d->config;
 	err = manager_open(&d->manager, e);
 	if (!err)
 		err = open_records(d, e);
@@ -368,7 +373,8 @@ static int serve(struct daemon *d)
 		d->reread = (struct reread){ .start = &d->opt,
 					     .service = d->service,
 					     .ng = d->ng,
-					     .http = d->http };
+					     .http = d->http,
+					     .state = &d->config };
 		node_opened_all(service_node(d->service),
 				connections_most(&d->opt));
 		announce(d);

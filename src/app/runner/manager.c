@@ -60,8 +60,9 @@ static void tell_status(struct manager *m)
 	node_stats(service_node(m->service), &s);
 	m->told = clock_now();
 	tell(m, notify_send(&m->notify,
-			    "STATUS=%s%u calls, load %.2f of %.2f CPUs, %s, "
+			    "STATUS=%s%s%u calls, load %.2f of %.2f CPUs, %s, "
 			    "%llu frames lost",
+			    m->config->taken ? "" : "options not taken: ",
 			    service_draining(m->service) ? "draining: " : "",
 			    s.calls, s.load, s.bound, s.scheduler, s.lost));
 }

@@ -25,6 +25,7 @@ struct event_base;
 struct manager {
 	bool open;
 	struct notify notify;
+	const struct config_state *config; /**< set first */
 	struct service *service;
 	struct event *tick;
 	cr_ns each, told; /**< between ticks; when STATUS= was last */

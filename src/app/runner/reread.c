@@ -13,6 +13,13 @@ static const struct runner_options *current(const struct reread *r)
 	return r->now ? r->now : r->start;
 }
 
+static void refused(struct reread *r, const char *why)
+{
+	r->state->taken = false;
+	r->state->refused++;
+	(void)cr_fail(&r->state->why, 0, "%s", why);
+}
+
 static void tell_faults(const struct config_faults *f)
 {
 	for (unsigned i = 0; i < f->n; i++)
@@ -59,8 +66,7 @@ static const char *shown(const struct config *c, unsigned row)
 
 /* What is not what it was: from the last time, or, of what stays, from the
  * start. */
-static void tell_changes(const struct reread *r,
-			 const struct runner_options *to)
+static void tell_changes(struct reread *r, const struct runner_options *to)
 {
 	const struct config *c = &to->from;
 	unsigned changes = 0, stay = 0;
@@ -87,6 +93,9 @@ static void tell_changes(const struct reread *r,
 	log_event(LOG_INFO, "config-read",
 		  "file=%s changed=%u needs-restart=%u",
 		  c->path ? c->path : "none", changes, stay);
+	r->state->taken = true;
+	r->state->needs_restart = stay;
+	r->state->why.text[0] = '\0';
 }
 
 static void discard(struct runner_options *o)
@@ -104,10 +113,12 @@ void reread_config(struct reread *r)
 
 	if (!r->service)
 		return;
+	r->state->read++;
 	to = calloc(1, sizeof(*to));
 	if (!to) {
 		log_event(LOG_ERROR, "config-not-taken",
 			  "why=\"out of memory\"");
+		refused(r, "out of memory");
 		return;
 	}
 	err = runner_options_again(to);
@@ -118,6 +129,7 @@ void reread_config(struct reread *r)
 	}
 	if (err) {
 		tell_faults(&to->from.faults);
+		refused(r, to->from.faults.text[0].text);
 		discard(to);
 		return;
 	}

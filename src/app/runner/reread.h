@@ -15,7 +15,7 @@
 #include "app/runner/options.h"
 #include "http/http.h"
 
-/** What it is for. Zero, then the first four are set. */
+/** What it is for. Zero, then all but now are set. */
 struct reread {
 	/** What it was started with; drain_timeout in it follows. */
 	struct runner_options *start;
@@ -23,6 +23,7 @@ struct reread {
 	struct ng_service *ng;	    /**< or NULL */
 	struct http *http;	    /**< or NULL */
 	struct runner_options *now; /**< what was taken last; NULL: start's */
+	struct config_state *state; /**< for those who ask */
 };
 
 /** Read it again. Nothing, if there is no service: before the start, and at the

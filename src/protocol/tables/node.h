@@ -9,6 +9,7 @@
 #include "node/info.h"
 #include "observe/log.h"
 #include "protocol/field.h"
+#include "protocol/service.h"
 #include "protocol/tables/record.h"
 #include "rpc/stats.h"
 
@@ -95,6 +96,7 @@ struct stats_result {
 	bool draining;
 	const struct node_conversions *conversions; /**< NULL: no spool */
 	const struct lines_stats *records; /**< NULL: none are written */
+	const struct config_state *config; /**< NULL: nobody told */
 	struct rpc_stats control;
 	struct log_stats log;
 	struct capacity_result capacity;
@@ -138,6 +140,7 @@ FIELD_TABLE_DECLARE(conversions, struct node_conversions);
 FIELD_TABLE_DECLARE(rpc_error, struct rpc_error_count);
 FIELD_TABLE_DECLARE(rpc_stats, struct rpc_stats);
 FIELD_TABLE_DECLARE(log_stats, struct log_stats);
+FIELD_TABLE_DECLARE(config_state, struct config_state);
 FIELD_TABLE_DECLARE(node_stats, struct node_stats);
 FIELD_TABLE_DECLARE(stats, struct stats_result);
 FIELD_TABLE_DECLARE(drain_result, struct drain_result);

@@ -438,6 +438,28 @@ const struct field node_stats_fields[] = {
 	{ 0 },
 };
 
+const struct field config_state_fields[] = {
+	{ ROW_TEXT(config_state, "file", file), .flags = FIELD_NULL,
+	  .help = "the file of options; null if there was none at the start" },
+	{ ROW_BOOL(config_state, "taken", taken),
+	  GAUGE("config_taken",
+		"1: what was read last holds, but for options that need a "
+		"restart; 0: it was wrong, and all is as it was") },
+	{ ROW_INT(config_state, "read", read),
+	  COUNTER("config_reads_total",
+		  "Times that the options were read again (SIGHUP)") },
+	{ ROW_INT(config_state, "refused", refused),
+	  COUNTER("config_refused_total",
+		  "Times of these that something was wrong with them") },
+	{ ROW_INT(config_state, "needs_restart", needs_restart),
+	  .unit = "options",
+	  GAUGE("config_needs_restart",
+		"Options whose new values need a restart") },
+	{ ROW_TEXT(config_state, "why", why.text),
+	  .help = "what was wrong the last time, if anything was" },
+	{ 0 },
+};
+
 const struct field stats_fields[] = {
 	{ ROW_INLINE(stats, node, node_stats) },
 	{ ROW_BOOL(stats, "draining", draining),
@@ -447,6 +469,8 @@ const struct field stats_fields[] = {
 		  "folder" },
 	{ ROW_POINTER(stats, "records", records, lines_stats),
 	  .help = "records of calls (--records); null if none are written" },
+	{ ROW_POINTER(stats, "config", config, config_state),
+	  .help = "what became of the file of options" },
 	{ ROW_OBJECT(stats, "control", control, rpc_stats),
 	  .help = "counters of the control protocol" },
 	{ ROW_OBJECT(stats, "log", log, log_stats),

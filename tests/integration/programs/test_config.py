@@ -264,13 +264,31 @@ def test_what_has_to_wait_is_told_until_it_is_as_it_was(node, conf):
     ("max-calls = 3\nscheduler = kernel:fifo\n", "kernel")],
     ids=["name", "value", "scheduler", "restart", "kernel"])
 def test_a_wrong_file_changes_nothing(node, conf, wrong, why):
-    d, client = node("max-calls = 2\n")
+    d, client = node("max-calls = 2\n", "--http", "127.0.0.1:0")
+
+    def state():
+        """And as /metrics has it."""
+        s = client.ask("stats", {})["result"]["config"]
+        page = ask(d, "/metrics")[1]
+        for metric, member in (("taken", "taken"), ("reads_total", "read"),
+                               ("refused_total", "refused"),
+                               ("needs_restart", "needs_restart")):
+            assert re.search(rf"^codec_runner_config_{metric} {s[member]:d}$",
+                             page, re.MULTILINE)
+        return s
+    assert state() == {"file": str(conf), "taken": True, "read": 0,
+                       "refused": 0, "needs_restart": 0, "why": ""}
     read_again(d, conf, wrong)
     assert capacity(client)[0] == 2
     assert why in told(d, "config-wrong")[-1]
     assert not told(d, "config-read")
-    read_again(d, conf, "max-calls = 4\n")
+    now = state()
+    assert (now["taken"], now["read"], now["refused"]) == (False, 1, 1)
+    assert why in now["why"]
+    read_again(d, conf, "max-calls = 4\ntos = EF\n")
     assert capacity(client)[0] == 4
+    assert state() == {"file": str(conf), "taken": True, "read": 2,
+                       "refused": 1, "needs_restart": 1, "why": ""}
 
 
 def test_threads_of_the_kernel_keep_their_rules(node, conf):
@@ -378,6 +396,43 @@ def test_the_file_in_etc_is_read_if_it_is_there(conf):
         return done.stdout
     assert "# default\n#ring = 8\n" in dump("")
     assert f"# {where}:1\nring = 9\n" in dump(f"cp {conf} {where} &&")
+
+
+# What systemd does with these lines of the unit: one after the other, to the
+# first that fails.
+SYSTEMD = """
+mount -t tmpfs etc /etc
+trap 'echo told' HUP
+MAINPID=$$
+export MAINPID
+run() { while read -r line; do sh -c "$line" || { echo failed; return; }; done; }
+"""
+
+
+@pytest.mark.skipif(not may_mount(), reason="needs a file system of its own")
+@pytest.mark.parametrize("text,starts,reloads", [
+    ("max-calls = 3\n", [], ["told"]),
+    ("max-calls = 3\nrnig = 3\n", ["failed"], ["failed"])],
+    ids=["right", "wrong"])
+def test_the_unit_asks_first(conf, text, starts, reloads):
+    """Neither a start nor a reload begins with options that are wrong."""
+    conf.write_text(text)
+    unit = (ROOT / "packaging/service/codec-runner.service").read_text()
+
+    def does(kind):
+        lines = re.findall(rf"^{kind}=(.*)$", unit, re.MULTILINE)
+        assert lines
+        script = SYSTEMD + f"cp '{conf}' /etc/codec-runner.conf\n" + \
+            "run <<'E'\n" + "\n".join(lines).replace(
+                "/usr/bin/codec-runner", str(RUNNER)) + "\nE\n"
+        done = subprocess.run(["unshare", "--mount", "sh", "-c", script],
+                              stdout=subprocess.PIPE, text=True,
+                              timeout=PATIENCE)
+        assert done.returncode == 0
+        return [line for line in done.stdout.splitlines()
+                if line in ("told", "failed")]
+    assert does("ExecStartPre") == starts
+    assert does("ExecReload") == reloads
 
 
 def test_folders_ages_and_shares_are_taken(node, conf, sock, tmp_path):

@@ -8,7 +8,7 @@ from control import Control
 
 TEXT = (ROOT / "docs" / "operations.md").read_text()
 # What is told by stats and hello, of all that has a dot in its name.
-GROUPS = ("capacity", "control", "conversions", "delay", "log", "receivers",
+GROUPS = ("capacity", "config", "control", "conversions", "delay", "log", "receivers",
           "records", "rx", "scheduler_faults", "totals", "watchdog")
 
 

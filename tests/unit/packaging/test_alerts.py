@@ -20,6 +20,7 @@ ALERTS = re.findall(r"- alert: (\w+)\n((?: {8}.*\n)+)", RULES.read_text())
 WELL = {
     'up{job="codec-runner"}': "1+0x480",
     "codec_runner_uptime_seconds": "4000+15x480",
+    "codec_runner_config_taken": "1+0x480",
     "codec_runner_calls": "100+0x480",
     "codec_runner_calls_started_total": "0+15x480",
     "codec_runner_calls_refused_total": "0+0x480",
@@ -72,6 +73,7 @@ STORIES = {
     "CodecRunnerDown": {'up{job="codec-runner"}': "1+0x8 0+0x100"},
     "CodecRunnerRestarted": {
         "codec_runner_uptime_seconds": "4000+15x20 1+15x100"},
+    "CodecRunnerConfigNotTaken": {"codec_runner_config_taken": "1+0x8 0+0x100"},
     "CodecRunnerNoCalls": {"codec_runner_calls": "100+0x8 0+0x100"},
     "CodecRunnerNothingSent": {"codec_runner_packets_sent_total": "7+0x480"},
     "CodecRunnerCallsRefused": {
