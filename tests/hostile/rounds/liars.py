@@ -94,6 +94,8 @@ def by_sctp(scene):
         with contextlib.closing(peer):
             if peer.open():
                 add(told, "associations")
+                if scene.rng.random() < 0.7:
+                    peer.show_key()
             scene.rng.choice(SCTP)(peer, scene.rng)
             if scene.rng.random() < 0.7:
                 peer.send(sctp.chunk(scene.rng.choice(

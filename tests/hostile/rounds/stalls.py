@@ -100,6 +100,7 @@ class DeafPeer:
         self.peer, self.sent = sctp.Peer(node, rng), 0
         if not self.peer.open(window=1500):
             raise Wrong("no association")
+        self.peer.show_key()
 
     def go_on(self):
         for _ in range(10):
