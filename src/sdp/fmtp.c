@@ -7,30 +7,65 @@
 #include <strings.h>
 
 static const char blanks[] = " \t";
+static const char between[] = ";, \t";
+
+/* One parameter; a text without "=" is a name alone, or a value alone. */
+struct parameter {
+	const char *name, *value;
+	size_t name_bytes, value_bytes;
+};
+
+/* A blank or comma ends a value, unless it is a list of numbers that goes on.
+ */
+static const char *value_end(const char *p)
+{
+	const char *end, *next;
+
+	do {
+		end = p + strcspn(p, between);
+		next = end + strspn(end, blanks);
+		p = next + (*next == ',');
+		p += strspn(p, blanks);
+	} while (*next == ',' && (*p == ',' || (*p >= '0' && *p <= '9')));
+	return end;
+}
+
+/* The next parameter of *@fmtp, which goes on behind it. They are separated by
+ * ";" and blanks; some write commas. False: there is none. */
+static bool next_parameter(const char **fmtp, struct parameter *out)
+{
+	const char *p = *fmtp + strspn(*fmtp, between);
+
+	out->name = p;
+	out->name_bytes = strcspn(p, "=;, \t");
+	p += out->name_bytes;
+	out->value = p;
+	out->value_bytes = 0;
+	if (p[strspn(p, blanks)] == '=') {
+		p += strspn(p, blanks) + 1;
+		p += strspn(p, blanks);
+		out->value = p;
+		p = value_end(p);
+		out->value_bytes = (size_t)(p - out->value);
+	}
+	*fmtp = p;
+	return p > out->name;
+}
+
+static bool is_text(const char *text, size_t bytes, const char *is)
+{
+	return strlen(is) == bytes && !strncasecmp(text, is, bytes);
+}
 
 const char *fmtp_find(const char *fmtp, const char *name, size_t *bytes)
 {
-	const size_t length = strlen(name);
+	struct parameter p;
 
-	while (*fmtp) {
-		const char *p = fmtp + strspn(fmtp, blanks);
-		const char *end = p + strcspn(p, ";");
-		const char *is = memchr(p, '=', (size_t)(end - p));
-		size_t n = strcspn(p, "=; \t");
-
-		fmtp = *end ? end + 1 : end;
-		if (n != length || strncasecmp(p, name, n) != 0)
-			continue;
-		if (!is)
-			is = end - 1; /* no value */
-		p = is + 1 + strspn(is + 1, blanks);
-		if (p > end)
-			p = end;
-		while (end > p && strchr(blanks, end[-1]))
-			end--;
-		*bytes = (size_t)(end - p);
-		return p;
-	}
+	while (next_parameter(&fmtp, &p))
+		if (is_text(p.name, p.name_bytes, name)) {
+			*bytes = p.value_bytes;
+			return p.value;
+		}
 	return NULL;
 }
 
@@ -180,6 +215,77 @@ static bool is_no(const char *fmtp, const char *name)
 	const char *value = fmtp_find(fmtp, name, &bytes);
 
 	return value && bytes == 2 && !strncasecmp(value, "no", 2);
+}
+
+/* What is not said is this. */
+static const struct usual {
+	const char *codec, *parameters;
+} usual[] = {
+	/* RFC 4867, 8.1 and 8.2 */
+	{ "AMR", "octet-align=0; mode-set=0,1,2,3,4,5,6,7; crc=0; "
+		 "robust-sorting=0; mode-change-period=1; "
+		 "mode-change-capability=1; mode-change-neighbor=0" },
+	{ "AMR-WB", "octet-align=0; mode-set=0,1,2,3,4,5,6,7,8; crc=0; "
+		    "robust-sorting=0; mode-change-period=1; "
+		    "mode-change-capability=1; mode-change-neighbor=0" },
+	/* RFC 7587, 6.1 */
+	{ "opus", "maxplaybackrate=48000; sprop-maxcapturerate=48000; "
+		  "stereo=0; sprop-stereo=0; cbr=0; useinbandfec=0; "
+		  "usedtx=0" },
+	/* RFC 4856, 2.1.9 and 2.1.5 */
+	{ "G729", "annexb=yes" },
+	{ "G723", "annexa=yes" },
+	/* RFC 3952, 5 */
+	{ "iLBC", "mode=30" },
+	/* RFC 5574, 3.1 */
+	{ "speex", "vbr=off; cng=off" },
+};
+
+static bool find_parameter(const char *fmtp, const struct parameter *name,
+			   struct parameter *out)
+{
+	while (next_parameter(&fmtp, out))
+		if (out->name_bytes == name->name_bytes &&
+		    !strncasecmp(out->name, name->name, name->name_bytes))
+			return true;
+	return false;
+}
+
+/* The same numbers of a list, in any order, or the same text. */
+static bool same_value(const struct parameter *a, const struct parameter *b)
+{
+	const char *p = a->value, *q = b->value;
+	const char *p_end = p + a->value_bytes, *q_end = q + b->value_bytes;
+	uint64_t in_a = 0, in_b = 0;
+	unsigned n, m;
+
+	if (a->value_bytes == b->value_bytes &&
+	    !strncasecmp(p, q, a->value_bytes))
+		return true;
+	if (!memchr(p, ',', a->value_bytes) || !memchr(q, ',', b->value_bytes))
+		return false;
+	while (p < p_end && next_range(&p, p_end, 63, false, &n, &m))
+		in_a |= UINT64_C(1) << n;
+	while (q < q_end && next_range(&q, q_end, 63, false, &n, &m))
+		in_b |= UINT64_C(1) << n;
+	return p == p_end && q == q_end && in_a == in_b;
+}
+
+bool fmtp_has_all(const char *codec, const char *fmtp, const char *wanted)
+{
+	const size_t n = sizeof(usual) / sizeof(*usual);
+	const char *unsaid = "";
+	struct parameter w, is;
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcasecmp(usual[i].codec, codec))
+			unsaid = usual[i].parameters;
+	while (next_parameter(&wanted, &w))
+		if ((!find_parameter(fmtp, &w, &is) &&
+		     !find_parameter(unsaid, &w, &is)) ||
+		    !same_value(&w, &is))
+			return false;
+	return true;
 }
 
 bool fmtp_g729_annexb(const char *fmtp)

@@ -2,8 +2,9 @@
 /*
  * Format parameters of SDP ("a=fmtp"): "mode-set=0,2; octet-align=1".
  *
- * Names are matched without regard to case, as SDP's are written in practice.
- * Unknown parameters are nobody's error (RFC 4855). Pure.
+ * They are read as SDP's are written in practice: names without regard to case,
+ * with or without blanks around "=" and ";". Unknown parameters are nobody's
+ * error (RFC 4855). Pure.
  */
 #ifndef SDP_FMTP_H
 #define SDP_FMTP_H
@@ -20,6 +21,10 @@ const char *fmtp_find(const char *fmtp, const char *name, size_t *bytes);
 
 /** The same as a number; @absent where it is not there, or no number. */
 unsigned fmtp_number(const char *fmtp, const char *name, unsigned absent);
+
+/** Has @fmtp of @codec (its name in SDP) all parameters that @wanted has, in
+ * any order? What either does not say is as the codec's RFC has it then. */
+bool fmtp_has_all(const char *codec, const char *fmtp, const char *wanted);
 
 /** AMR and AMR-WB (RFC 4867, 8.1 and 8.2). */
 struct fmtp_amr {

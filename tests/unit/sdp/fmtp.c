@@ -34,6 +34,17 @@ static void a_parameter_is_found_by_its_name(void **state)
 	assert_value(text, "set", NULL);
 	assert_value("", "crc", NULL);
 	assert_value("0-15", "0", NULL);
+	/* blanks and commas, as some write them */
+	assert_value("a=1 b=2\tc = 3", "b", "2");
+	assert_value("a=1 b=2\tc = 3", "c", "3");
+	assert_value("a=1, b=2", "a", "1");
+	assert_value("a=1, b=2", "b", "2");
+	assert_value("a=1,b=2", "b", "2");
+	assert_value(" ; a=0, 2 ,7 ; b=2 ", "a", "0, 2 ,7");
+	assert_value(" ; a=0, 2 ,7 ; b=2 ", "b", "2");
+	assert_value("a=1 ,", "a", "1");
+	assert_value("a= ;b=2", "a", "");
+	assert_value("=1;b", "b", "");
 	assert_int_equal(fmtp_number("a=20", "a", 7), 20);
 	assert_int_equal(fmtp_number("a=2x", "a", 7), 7);
 	assert_int_equal(fmtp_number("a=99999999999", "a", 7), 7);
@@ -149,10 +160,54 @@ static void annex_b_is_on_unless_no(void **state)
 	assert_false(fmtp_g723_annexa("bitrate=6.3;annexa=no"));
 }
 
+/* By its RFC, where one of both says nothing. */
+static void what_is_not_said_is_as_usual(void **state)
+{
+	static const struct {
+		const char *codec, *is, *wanted;
+		bool has;
+	} all[] = {
+		{ "PCMA", "", "", true },
+		{ "PCMA", "", "x=1", false },
+		{ "PCMA", "x=1", "X = 1", true },
+		{ "PCMA", "x=1;y=2", "y=2 x=1", true },
+		{ "PCMA", "x=1", "x=2", false },
+		{ "PCMA", "x=1", "", true },
+		{ "amr", "", "octet-align=0", true },
+		{ "AMR", "", "octet-align=1", false },
+		{ "AMR", "octet-align=1", "octet-align=0", false },
+		{ "AMR", "mode-set=7,0", "mode-set = 0, 7", true },
+		{ "AMR", "mode-set=7,0", "mode-set=0", false },
+		{ "AMR", "mode-set=7,0", "mode-set=0,x", false },
+		{ "AMR", "", "mode-set=0,1,2,3,4,5,6,7", true },
+		{ "AMR-WB", "", "mode-set=0,1,2,3,4,5,6,7", false },
+		{ "AMR-WB", "mode-set=8,7,6,5,4,3,2,1,0", "crc=0", true },
+		{ "AMR-WB", "max-red=0", "max-red=220", false },
+		{ "opus", "", "stereo=0; maxplaybackrate=48000", true },
+		{ "opus", "usedtx=1", "usedtx=0", false },
+		{ "opus", "", "useinbandfec=1", false },
+		{ "G729", "", "annexb=yes", true },
+		{ "G729", "annexb=no", "annexb=yes", false },
+		{ "G723", "bitrate=6.3", "annexa=YES;bitrate=6.3", true },
+		{ "iLBC", "", "mode=30", true },
+		{ "iLBC", "mode=20", "mode=30", false },
+		{ "speex", "", "vbr=off;cng=off", true },
+		{ "telephone-event", "0-15", "0-15", true },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (fmtp_has_all(all[i].codec, all[i].is, all[i].wanted) !=
+		    all[i].has)
+			fail_msg("%s: '%s' has '%s'", all[i].codec, all[i].is,
+				 all[i].wanted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_parameter_is_found_by_its_name),
+		cmocka_unit_test(what_is_not_said_is_as_usual),
 		cmocka_unit_test(amr_is_read_by_its_rfc),
 		cmocka_unit_test(a_mode_that_is_none_is_refused),
 		cmocka_unit_test(
