@@ -18,7 +18,8 @@ AMR = "AMR/8000/1/12200//mode-set--7;octet-align--1"
 
 def transcode(codec):
     """Flags of an offer: instead of what it has, this codec."""
-    return f"{PLAIN} codec-mask-all codec-transcode-{codec}"
+    return (f"{PLAIN} codec-mask-all codec-except-telephone-event "
+            f"codec-transcode-{codec}")
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ struct answering {
 	/* what lines that are carried become, and what they were */
 	struct answered_line {
 		struct party_change to[2], was[2];
-		struct ng_spoken spoken[2];
+		struct codec_spoken spoken[2];
 		bool ran;
 	} line[SDP_LINES_MAX];
 	/* of lines that go back: the other one may be waited for */
@@ -143,11 +143,11 @@ static int tell(struct answering *a, unsigned i, struct cr_err *e)
 	return 0;
 }
 
-static void remember(struct ng_spoken *to, const struct sdp_format *f)
+static void remember(struct codec_spoken *to, const struct sdp_format *f)
 {
 	struct codec_spec *spec = &to->spec;
 
-	*to = (struct ng_spoken){ .pt = f->pt };
+	*to = (struct codec_spoken){ .pt = f->pt };
 	(void)snprintf(spec->name, sizeof(spec->name), "%s", f->name);
 	(void)snprintf(spec->fmtp, sizeof(spec->fmtp), "%s", f->fmtp);
 	spec->rate = f->rate;

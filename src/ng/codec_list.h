@@ -31,12 +31,23 @@ struct codec_abilities {
 			int *pt);
 };
 
+/** Why a rule cannot be followed. */
+enum codec_unmet {
+	CODEC_MET,
+	CODEC_LACKING,	 /**< this node has no such codec                    */
+	CODEC_NO_SOURCE, /**< nothing of the offer that it could be made from */
+	CODEC_NO_TYPE,	 /**< no payload type, or place in the list, is left */
+	CODEC_NEEDED	 /**< who offers would have no codec                 */
+};
+
 /** One codec of an offer. */
 struct codec_item {
 	struct sdp_format format;
-	bool added;    /**< by us: who offers does not have it      */
+	/** By us: who offers does not have it, or is not to have it. */
+	bool added;
 	bool hidden;   /**< from who is offered to                  */
 	bool accepted; /**< answered even if the other one refuses  */
+	unsigned rank; /**< in the offer as it came: 0 is the best  */
 	unsigned bit_rate, ptime; /**< as told; 0: unsaid */
 };
 
@@ -47,16 +58,41 @@ struct codec_list {
 	unsigned n;
 };
 
-/** Room for the items of a list. */
+/** Room for the items of a list, and what became of the rules. */
 struct codec_room {
 	struct codec_item item[SDP_FORMATS_MAX];
+	/** enum codec_unmet, of each, and of "all" of a rule. */
+	uint8_t unmet[CODEC_RULES_MAX], unmet_all[CODEC_RULES];
 };
 
-/** What is offered in place of @line, which was. 0 and @out, in @room; -EINVAL
- * with @e: more than SDP_FORMATS_MAX. */
+/** What a party has spoken last; no name: nothing yet. */
+struct codec_spoken {
+	struct codec_spec spec;
+	uint8_t pt;
+};
+
+/** An offer that came. */
+struct codec_asked {
+	const struct sdp_line *line;
+	const struct codec_rules *rules;
+	const struct codec_abilities *can;
+	/** Of who is offered to: it can go on with that. */
+	const struct codec_spoken *spoken;
+};
+
+/** What is offered in place of @asked. 0 and @out, in @room, which shows no
+ * speech if that is all that the rules leave; -EINVAL with @e: more than
+ * SDP_FORMATS_MAX. */
 int codec_offer(struct codec_list *out, struct codec_room *room,
-		const struct sdp_line *line, const struct codec_rules *rules,
-		const struct codec_abilities *can, struct cr_err *e);
+		const struct codec_asked *asked, struct cr_err *e);
+
+/** Does @list show any speech? */
+bool codec_shows_speech(const struct codec_list *list);
+
+/** What who offers speaks if the other one has something else: of what it has,
+ * and @can, what it likes best. NULL: there is none. */
+const struct codec_item *codec_own_speech(const struct codec_list *list,
+					  const struct codec_abilities *can);
 
 /** A copy in one piece of memory for free(), or NULL. */
 struct codec_list *codec_list_copy(const struct codec_list *from);

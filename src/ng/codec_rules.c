@@ -7,7 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *const names[CODEC_RULES] = {
+#include "sdp/fmtp.h"
+
+const char *const codec_rule_names[CODEC_RULES] = {
 	[CODEC_IGNORE] = "ignore", [CODEC_STRIP] = "strip",
 	[CODEC_MASK] = "mask",	   [CODEC_CONSUME] = "consume",
 	[CODEC_ACCEPT] = "accept", [CODEC_EXCEPT] = "except",
@@ -74,36 +76,12 @@ int codec_spec_read(struct codec_spec *out, const char *text, struct cr_err *e)
 	return 0;
 }
 
-/* Has @is all parameters of @wants? In any order. */
-static bool same_parameters(const char *wants, const char *is)
-{
-	while (*wants) {
-		const char *p = wants + strspn(wants, " ;");
-		size_t n = strcspn(p, ";");
-		const char *at = is;
-		bool found = false;
-
-		while (*at && !found) {
-			size_t m;
-
-			at += strspn(at, " ;");
-			m = strcspn(at, ";");
-			found = m == n && !strncasecmp(at, p, n);
-			at += m;
-		}
-		if (n && !found)
-			return false;
-		wants = p + n;
-	}
-	return true;
-}
-
 bool codec_spec_is(const struct codec_spec *spec, const struct sdp_format *f)
 {
 	return !strcasecmp(spec->name, f->name) &&
 	       (!spec->rate || spec->rate == f->rate) &&
 	       (!spec->channels || spec->channels == f->channels) &&
-	       same_parameters(spec->fmtp, f->fmtp);
+	       fmtp_has_all(f->name, f->fmtp, spec->fmtp);
 }
 
 /* --- all of them --- */
@@ -122,7 +100,7 @@ static int add(struct codec_rules *r, enum codec_rule rule, const char *text,
 	if (r->n == CODEC_RULES_MAX)
 		return cr_fail(e, -EINVAL,
 			       "codec %s: %u rules are the most that are taken",
-			       names[rule], CODEC_RULES_MAX);
+			       codec_rule_names[rule], CODEC_RULES_MAX);
 	r->item[r->n].rule = rule;
 	return codec_spec_read(&r->item[r->n++].spec, text, e);
 }
@@ -138,12 +116,12 @@ static int read_list(struct codec_rules *r, enum codec_rule rule,
 		return add(r, rule, json_string_value(list), e);
 	if (list && !json_is_array(list))
 		return cr_fail(e, -EINVAL, "codec %s: is a list of codecs",
-			       names[rule]);
+			       codec_rule_names[rule]);
 	json_array_foreach (list, i, item) {
 		if (!json_is_string(item))
 			return cr_fail(e, -EINVAL,
 				       "codec %s: is a list of codecs",
-				       names[rule]);
+				       codec_rule_names[rule]);
 		err = add(r, rule, json_string_value(item), e);
 		if (err)
 			return err;
@@ -166,9 +144,10 @@ static int read_flag(struct codec_rules *r, const char *flag, struct cr_err *e)
 		return 0;
 	flag += 6;
 	for (unsigned i = 0; i < CODEC_RULES; i++) {
-		size_t n = strlen(names[i]);
+		size_t n = strlen(codec_rule_names[i]);
 
-		if (!strncmp(flag, names[i], n) && flag[n] && flag[n + 1])
+		if (!strncmp(flag, codec_rule_names[i], n) && flag[n] &&
+		    flag[n + 1])
 			return add(r, (enum codec_rule)i, flag + n + 1, e);
 	}
 	return 0;
@@ -186,18 +165,11 @@ int codec_rules_read(struct codec_rules *out, const json_t *request,
 	memset(out, 0, offsetof(struct codec_rules, item));
 	for (unsigned i = 0; i < CODEC_RULES && !err; i++)
 		err = read_list(out, (enum codec_rule)i,
-				json_object_get(codec, names[i]), e);
+				json_object_get(codec, codec_rule_names[i]), e);
 	json_array_foreach (flags, n, flag)
 		if (!err && json_is_string(flag))
 			err = read_flag(out, json_string_value(flag), e);
 	return err;
-}
-
-void codec_rules_copy(struct codec_rules *to, const struct codec_rules *from)
-{
-	memcpy(to, from,
-	       offsetof(struct codec_rules, item) +
-		       from->n * sizeof(*from->item));
 }
 
 const struct codec_spec *codec_rules_next(const struct codec_rules *r,
@@ -220,18 +192,4 @@ const struct codec_spec *codec_rules_find(const struct codec_rules *r,
 		if (codec_spec_is(spec, f))
 			return spec;
 	return NULL;
-}
-
-bool codec_rules_transcode(const struct codec_rules *r)
-{
-	static const enum codec_rule any[] = { CODEC_TRANSCODE, CODEC_CONSUME,
-					       CODEC_ACCEPT };
-
-	for (unsigned i = 0; i < 3; i++) {
-		unsigned k = 0;
-
-		if (r->all[any[i]] || codec_rules_next(r, any[i], &k))
-			return true;
-	}
-	return false;
 }

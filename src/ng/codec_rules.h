@@ -29,9 +29,9 @@ struct codec_spec {
 };
 
 enum codec_rule {
-	/** Gone, as if it had never been there; of what comes only. */
+	/** Shown, and not used towards who offers. */
 	CODEC_IGNORE,
-	/** The same. */
+	/** Gone, as if it had never been there. */
 	CODEC_STRIP,
 	/** Hidden from who is offered to, and used towards who offers. */
 	CODEC_MASK,
@@ -49,6 +49,9 @@ enum codec_rule {
 	CODEC_SET,
 	CODEC_RULES
 };
+
+/** "mask"; CODEC_RULES of them. */
+extern const char *const codec_rule_names[];
 
 /** In the order in which they were said. */
 struct codec_rules {
@@ -72,8 +75,6 @@ bool codec_spec_is(const struct codec_spec *spec, const struct sdp_format *f);
 int codec_rules_read(struct codec_rules *out, const json_t *request,
 		     struct cr_err *e);
 
-void codec_rules_copy(struct codec_rules *to, const struct codec_rules *from);
-
 /** The spec of @rule that comes next behind @k items; *@k counts on. NULL:
  * there is none. */
 const struct codec_spec *codec_rules_next(const struct codec_rules *r,
@@ -83,8 +84,5 @@ const struct codec_spec *codec_rules_next(const struct codec_rules *r,
 const struct codec_spec *codec_rules_find(const struct codec_rules *r,
 					  enum codec_rule rule,
 					  const struct sdp_format *f);
-
-/** May codecs be changed by us? */
-bool codec_rules_transcode(const struct codec_rules *r);
 
 #endif

@@ -12,7 +12,6 @@ struct settling {
 	struct codec_settled *out;
 	const struct codec_list *offered;
 	const struct sdp_line *line;
-	const struct codec_abilities *can;
 	bool single;
 };
 
@@ -45,20 +44,6 @@ static const struct sdp_format *first_answered(const struct settling *s,
 		*as = format_kind(f) == FORMAT_SPEECH ? offered_as(s, f) : NULL;
 		if (*as)
 			return f;
-	}
-	return NULL;
-}
-
-/* What who offered speaks if it is not what was answered: the best one that
- * the other end does not need to know. */
-static const struct codec_item *own_speech(const struct settling *s)
-{
-	for (unsigned i = 0; i < s->offered->n; i++) {
-		const struct codec_item *it = &s->offered->item[i];
-
-		if (!it->added && format_kind(&it->format) == FORMAT_SPEECH &&
-		    s->can->able(&it->format))
-			return it;
 	}
 	return NULL;
 }
@@ -208,11 +193,9 @@ int codec_settle(struct codec_settled *out, const struct codec_list *offered,
 		 const struct sdp_line *line, bool single,
 		 const struct codec_abilities *can, struct cr_err *e)
 {
-	struct settling s = { .out = out,
-			      .offered = offered,
-			      .line = line,
-			      .can = can,
-			      .single = single };
+	struct settling s = {
+		.out = out, .offered = offered, .line = line, .single = single
+	};
 	const struct codec_item *as, *own;
 	const struct sdp_format *b = first_answered(&s, &as);
 
@@ -220,7 +203,7 @@ int codec_settle(struct codec_settled *out, const struct codec_list *offered,
 	if (!b)
 		return cr_fail(e, -ENOENT,
 			       "the answer has no codec that was offered");
-	own = as->added ? own_speech(&s) : as;
+	own = as->added ? codec_own_speech(offered, can) : as;
 	if (!own)
 		return cr_fail(e, -ENOENT,
 			       "the answer's %s was added, and who offered "

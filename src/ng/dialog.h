@@ -51,12 +51,6 @@ enum ng_mux_agreed {
 	NG_MUX_SURE = 4, /**< and has it, even if its answer says not */
 };
 
-/** What a side has spoken last; no name: nothing yet. */
-struct ng_spoken {
-	struct codec_spec spec;
-	uint8_t pt;
-};
-
 /** A media line between the sides of a dialog. */
 struct ng_stream {
 	uint32_t conversation; /**< 0: none yet, or none any more */
@@ -66,8 +60,8 @@ struct ng_stream {
 	/** ms; 0: unsaid. Of packets to who offers, as the proxy wishes, and as
 	 * the other one was told. */
 	unsigned ptime_back, ptime;
-	struct ng_spoken spoken[2]; /**< by the dialog's sides */
-	unsigned mux;		    /**< enum ng_mux_agreed, of the offer */
+	struct codec_spoken spoken[2]; /**< by the dialog's sides */
+	unsigned mux;		       /**< enum ng_mux_agreed, of the offer */
 	/** What is kept free for the newest offer, until it is answered. */
 	struct conversation_promise promised;
 };

@@ -85,55 +85,52 @@ static int open_others_leg(struct offering *o, unsigned i,
 
 /* --- codecs --- */
 
-/* Who has spoken a codec here can go on with it, whatever the other side
- * offers now: as if the rules had named it. */
-static void add_spoken(struct codec_rules *rules, const struct ng_stream *s,
-		       unsigned side)
+/* A rule that cannot be followed, or "all" of it. */
+static void warn_unmet(const struct offering *o, unsigned i, const char *rule,
+		       const char *codec, unsigned why)
 {
-	const struct ng_spoken *spoken = &s->spoken[side];
+	static const char *const whys[] = {
+		[CODEC_LACKING] = "this node has no such codec",
+		[CODEC_NO_SOURCE] = "who offers has nothing that it could be "
+				    "made from",
+		[CODEC_NO_TYPE] = "no payload type is left for it",
+		[CODEC_NEEDED] = "it would leave nothing: it is not done",
+	};
 
-	if (!*spoken->spec.name || rules->n == CODEC_RULES_MAX)
-		return;
-	rules->item[rules->n].rule = CODEC_TRANSCODE;
-	rules->item[rules->n++].spec = spoken->spec;
+	if (why != CODEC_MET)
+		ng_warn(o->w->warning, "line %u: codec %s %s: %s", i + 1, rule,
+			codec, whys[why]);
 }
 
-static bool is_used(const struct codec_list *list, unsigned pt)
+static void warn_of_rules(const struct offering *o, unsigned i,
+			  const struct codec_room *room)
 {
-	for (unsigned i = 0; i < list->n; i++)
-		if (list->item[i].format.pt == pt)
-			return true;
-	return false;
-}
+	const struct codec_rules *r = &o->w->request->codecs;
 
-/* What was added has the number that it had before. */
-static void keep_type(struct codec_list *list, const struct ng_spoken *spoken)
-{
-	for (unsigned i = 0; i < list->n; i++) {
-		struct codec_item *it = &list->item[i];
-
-		if (it->added && *spoken->spec.name &&
-		    codec_spec_is(&spoken->spec, &it->format) &&
-		    !is_used(list, spoken->pt))
-			it->format.pt = spoken->pt;
-	}
+	for (unsigned k = 0; k < CODEC_RULES; k++)
+		warn_unmet(o, i, codec_rule_names[k],
+			   r->full[k] ? "full" : "all", room->unmet_all[k]);
+	for (unsigned k = 0; k < r->n; k++)
+		warn_unmet(o, i, codec_rule_names[r->item[k].rule],
+			   r->item[k].spec.name, room->unmet[k]);
 }
 
 static int list_codecs(struct offering *o, unsigned i, const struct sdp_line *l,
 		       struct cr_err *e)
 {
-	const struct ng_stream *s = &o->d->stream[i];
-	struct codec_rules rules;
+	const struct codec_asked asked = {
+		.line = l,
+		.rules = &o->w->request->codecs,
+		.can = &codec_map_abilities,
+		.spoken = &o->d->stream[i].spoken[!o->by],
+	};
 	struct codec_list list;
 	struct codec_room room;
-	int err;
+	int err = codec_offer(&list, &room, &asked, e);
 
-	codec_rules_copy(&rules, &o->w->request->codecs);
-	add_spoken(&rules, s, !o->by);
-	err = codec_offer(&list, &room, l, &rules, &codec_map_abilities, e);
 	if (err)
 		return err;
-	keep_type(&list, &s->spoken[!o->by]);
+	warn_of_rules(o, i, &room);
 	o->list[i] = codec_list_copy(&list);
 	return o->list[i] ? 0 : cr_fail(e, -ENOMEM, "out of memory for codecs");
 }
@@ -195,21 +192,12 @@ static int pass_on(struct offering *o, unsigned i, const struct sdp_line *l,
 	return 0;
 }
 
-static bool shows_speech(const struct codec_list *list)
-{
-	for (unsigned k = 0; k < list->n; k++)
-		if (!list->item[k].hidden &&
-		    format_kind(&list->item[k].format) == FORMAT_SPEECH)
-			return true;
-	return false;
-}
-
 static int carry(struct offering *o, unsigned i, struct cr_err *e)
 {
 	const struct sdp_line *l = sdp_line(o->sdp, i);
 	int err = list_codecs(o, i, l, e);
 
-	if (!err && !shows_speech(o->list[i])) {
+	if (!err && !codec_shows_speech(o->list[i])) {
 		ng_warn(o->w->warning, "line %u: this node has no codec of it",
 			i + 1);
 		free(o->list[i]);
@@ -252,18 +240,16 @@ static int carry_lines(struct offering *o, struct cr_err *e)
  * one of who offers. */
 static void find_best(const struct codec_list *list, struct codec_choice to[2])
 {
-	const struct codec_item *own = NULL, *shown = NULL;
+	const struct codec_item *own, *shown = NULL;
 
-	for (unsigned k = list->n; k-- > 0;) {
-		const struct codec_item *it = &list->item[k];
-
-		if (format_kind(&it->format) != FORMAT_SPEECH)
-			continue;
-		own = it->added ? own : it;
-		shown = it->hidden ? shown : it;
-	}
+	for (unsigned k = 0; k < list->n && !shown; k++)
+		if (!list->item[k].hidden &&
+		    format_kind(&list->item[k].format) == FORMAT_SPEECH)
+			shown = &list->item[k];
 	CR_ASSERT(shown); /* carry() */
-	own = own && shown->added ? own : shown;
+	own = shown->added ? codec_own_speech(list, &codec_map_abilities)
+			   : shown;
+	own = own ? own : shown;
 	to[0].speech = own->format;
 	to[0].bit_rate = own->bit_rate;
 	to[1].speech = shown->format;

@@ -181,6 +181,9 @@ static int do_command(struct ng_work *w, json_t **reply)
 	if (err != -EAGAIN) {
 		in_words(err, &e);
 		*reply = refusal(sv, r, err, &e);
+		if (*reply && *w->warning->text)
+			(void)json_object_set_new(*reply, "warning",
+						  ng_text(w->warning->text));
 	}
 	return err;
 }

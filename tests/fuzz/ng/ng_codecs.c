@@ -107,15 +107,20 @@ static bool has(const struct sdp_format *f, unsigned n,
 	return false;
 }
 
+/* Who is offered to has a number once; what is ignored is as if it was added.
+ */
 static void check_list(const struct codec_list *l, const struct sdp_line *line)
 {
 	for (unsigned i = 0; i < l->n; i++) {
 		const struct codec_item *it = &l->item[i];
 
 		for (unsigned k = 0; k < i; k++)
-			CR_ASSERT(l->item[k].format.pt != it->format.pt);
-		CR_ASSERT(it->added ==
-			  !has(line->formats, line->nformats, &it->format));
+			CR_ASSERT(l->item[k].hidden || it->hidden ||
+				  l->item[k].format.pt != it->format.pt);
+		CR_ASSERT((it->rank < line->nformats) ||
+			  (it->added && it->rank == SDP_FORMATS_MAX));
+		CR_ASSERT(it->rank >= line->nformats ||
+			  has(line->formats + it->rank, 1, &it->format));
 		CR_ASSERT(!it->added || !it->hidden);
 		CR_ASSERT(codec_map_abilities.able(&it->format));
 	}
@@ -146,20 +151,24 @@ static void check_settled(const struct codec_settled *s,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct codec_rules rules;
+	static const struct codec_spoken spoken;
 	static struct codec_room room;
 	struct sdp_format offered[POOL], answered[POOL];
 	struct choices c = { data, data + size };
 	struct sdp_line offer = { .formats = offered };
 	struct sdp_line answer = { .formats = answered };
 	bool single = choose(&c, 2);
+	const struct codec_asked asked = { .line = &offer,
+					   .rules = &rules,
+					   .can = &codec_map_abilities,
+					   .spoken = &spoken };
 	struct codec_list list, *copy;
 	struct codec_settled s, again;
 	struct cr_err e;
 
 	offer.nformats = choose_formats(&c, offered);
 	choose_rules(&c, &rules);
-	CR_ASSERT(!codec_offer(&list, &room, &offer, &rules,
-			       &codec_map_abilities, &e));
+	CR_ASSERT(!codec_offer(&list, &room, &asked, &e));
 	check_list(&list, &offer);
 	answer.nformats = choose_formats(&c, answered);
 	if (codec_settle(&s, &list, &answer, single, &codec_map_abilities, &e))

@@ -12,7 +12,7 @@ from test_phone import Phone
 from test_senders import started
 
 AMR = "AMR/8000/1/12200//mode-set--7;octet-align--1"
-TO_AMR = {"mask": ["all"], "transcode": [AMR]}
+TO_AMR = {"mask": ["all"], "except": ["telephone-event"], "transcode": [AMR]}
 HERE = {"replace": ["origin", "session-connection"], "ICE": "remove"}
 SSRC = itertools.count(1000)
 

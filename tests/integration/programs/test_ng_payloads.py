@@ -5,8 +5,10 @@ import struct
 
 import pytest
 
-from ng_call import AMR_FMTP, Call, TO_AMR, d, proxy, until  # noqa: F401
+from ng_call import (  # noqa: F401
+    AMR_FMTP, Call, HERE, TO_AMR, all_is_gone, d, proxy, until)
 from packets import header
+from telephony import sdp
 
 
 def digits(packets):
@@ -87,7 +89,8 @@ def test_what_an_answer_lacks_is_not_sent(d, proxy):
 def test_digits_at_another_clock(proxy):
     """An event's length is counted by the clock of the speech (RFC 4733,
     2.1)."""
-    call = Call(proxy, codec={"mask": ["all"], "transcode": ["opus"]})
+    call = Call(proxy, codec={
+        "mask": ["PCMA"], "transcode": ["opus"]})
     call.offer(f"8 PCMA/8000, 101 {EVENTS}")
     offered, = call.offered
     assert offered.names == ["opus/48000/2", "telephone-event/48000"]
@@ -101,7 +104,8 @@ def test_digits_at_another_clock(proxy):
 
 
 def test_comfort_noise_goes_by_its_number(proxy):
-    call = Call(proxy, codec={"mask": ["all"], "transcode": ["PCMU"]})
+    call = Call(proxy, codec={
+        "mask": ["all"], "transcode": ["PCMU", "CN"]})
     call.offer("8 PCMA/8000, 13 CN/8000")
     assert call.offered[0].names == ["PCMU/8000", "CN/8000"]
     call.answer("0 PCMU/8000, 13 CN/8000")
@@ -226,3 +230,111 @@ def test_a_payload_that_is_not_known_is_left_out(proxy):
     call.a.says(0xd5, 3, 8)
     call.b.hears(3)
     call.delete()
+
+
+@pytest.mark.parametrize("codec, names", [
+    ({"mask": ["PCMU"], "transcode": ["NOSUCH"]}, ["PCMA/8000"]),
+    ({"strip": ["all"], "except": ["PCMA"], "transcode": ["AMR/44100"]},
+     ["PCMA/8000"]),
+    ({"mask": ["all"], "transcode": ["NOSUCH", "G722"]}, ["G722/8000"]),
+    ({"mask": ["all"], "transcode": ["G722", "telephone-event"]},
+     ["G722/8000"])])
+def test_a_rule_that_cannot_be_followed_is_named(proxy, codec, names):
+    """And the others are followed: nothing is offered that was to be
+    hidden."""
+    call = Call(proxy, codec=codec)
+    warning = call.offer("0 PCMU/8000, 8 PCMA/8000")["warning"]
+    missing = {"NOSUCH", "AMR", "telephone-event"} & {
+        one.split("/")[0] for one in codec["transcode"]}
+    assert f"codec transcode {missing.pop()}: " in warning
+    assert call.offered[0].names == names
+
+
+@pytest.mark.parametrize("codec", [
+    {"mask": ["all"], "transcode": ["NOSUCH"]},
+    {"strip": ["PCMU", "PCMA"], "transcode": ["NOSUCH"]},
+    {"strip": ["all"], "transcode": ["NOSUCH", "G722"]}])
+def test_nothing_is_offered_in_place_of_what_cannot_be_made(proxy, codec):
+    reply = proxy.ask("offer", call_id="x", from_tag="a", codec=codec,
+                      sdp=sdp(4000, "0 PCMU/8000, 8 PCMA/8000"), **HERE)
+    assert reply["result"] == "error" and "sdp" not in reply
+    for text in reply["error-reason"], reply["warning"]:
+        assert "codec transcode NOSUCH: this node has no such codec" in text
+
+
+def test_to_hide_everything_is_not_done_and_said(proxy):
+    for rule in "mask", "strip", "consume", "ignore":
+        call = Call(proxy, codec={rule: ["all"]})
+        warning = call.offer("0 PCMU/8000, 8 PCMA/8000")["warning"]
+        assert f"codec {rule} all: it would leave nothing" in warning
+        assert call.offered[0].names == ["PCMU/8000", "PCMA/8000"]
+
+
+def test_what_is_ignored_is_offered_and_not_used(d, proxy):
+    """The other side may have it; who offers speaks something else."""
+    call = Call(proxy, codec={"ignore": ["PCMA"]})
+    reply = call.offer(f"0 PCMU/8000, 8 PCMA/8000, 101 {EVENTS}")
+    assert "warning" not in reply
+    assert call.offered[0].types == [0, 8, 101]
+    call.answer(f"8 PCMA/8000, 101 {EVENTS}")
+    assert call.answered[0].types == [0, 101]
+    call.a.says(0xff, 3, 0)
+    assert {header(x)["pt"] for x in call.b.hears(3)} == {8}
+    call.b.says(0xd5, 3, 8)
+    assert {header(x)["pt"] for x in call.a.hears(3)} == {0}
+    assert d.ctl("stats")["totals"]["wrong_pt"] == 0
+    call.delete()
+
+
+def test_what_is_masked_is_made_again_by_its_number(proxy):
+    """In the order of the list where all is masked."""
+    call = Call(proxy, codec={"mask": ["all"], "transcode": ["opus", "PCMU"]})
+    call.offer("0 PCMU/8000, 8 PCMA/8000")
+    assert call.offered[0].names == ["opus/48000/2", "PCMU/8000"]
+    call = Call(proxy, codec={"mask": ["PCMA"], "transcode": ["PCMA"]})
+    call.offer("96 AMR/8000, 8 PCMA/8000")
+    assert call.offered[0].types == [96, 8]
+    call.answer("8 PCMA/8000")
+    assert call.answered[0].names == ["AMR/8000"]
+    for i in range(3):
+        call.a.say(7, i, 160 * i, payload=b"\xf7\xc0", pt=96)
+    assert {header(x)["pt"] for x in call.b.hears(3)} == {8}
+    call.delete()
+
+
+@pytest.mark.parametrize("codec, answer", [
+    ("G722", "9 G722/8000 bitrate=64000"),
+    ("AMR-WB", "{} AMR-WB/16000 mode-change-capability=2; octet-align=0"),
+    ("opus", "{} opus/48000/2 useinbandfec=1; stereo=0")])
+def test_what_was_answered_is_offered_once(proxy, codec, answer):
+    """Whatever its answer says of it, and by the same number."""
+    call = Call(proxy, codec={"transcode": [codec]})
+    call.offer("8 PCMA/8000")
+    first = call.offered[0].types
+    call.answer(answer.format(first[1]))
+    for _ in range(2):
+        call.offer("8 PCMA/8000", known=True)
+        assert call.offered[0].types == first
+        call.answer(answer.format(first[1]))
+    call.offer(answer.format(first[1]), by="b")  # and so is who offered first
+    assert call.offered[0].types == [first[1], 8]
+    call.answer("8 PCMA/8000", by="a")
+    assert call.answered[0].types == [first[1]]
+    call.delete()
+
+
+def test_parameters_are_told_apart_however_they_are_written(d, proxy):
+    """Blanks, case, order, and what an RFC has where nothing is said."""
+    for offered, answered in (
+            ("octet-align=1;mode-set=7", "mode-set=7 ; Octet-Align = 1"),
+            ("octet-align=0; crc=0", "mode-change-period=1"),
+            ("mode-set=0,2,7", "mode-set=7,2 ,0")):
+        call = Call(proxy)
+        call.offer(f"96 AMR/8000 {offered}")
+        call.answer(f"97 AMR/8000 {answered}")
+        assert d.ctl("stats")["relays"] == 2
+        call.delete()
+        all_is_gone(d)
+    call = Call(proxy, codec={"strip": ["AMR/8000/1///octet-align=0"]})
+    call.offer("96 AMR/8000, 97 AMR/8000 mode-set=7 ; octet-align = 1")
+    assert call.offered[0].types == [97]

@@ -120,17 +120,30 @@ struct made {
 	struct codec_list list;
 };
 
-static void make(struct made *m, const char *offer, const char *json)
+static void make_after(struct made *m, const char *offer, const char *json,
+		       const struct codec_spoken *spoken)
 {
 	struct cr_err e = { "" };
+	const struct codec_asked asked = { .line = &m->line.line,
+					   .rules = &m->rules,
+					   .can = &can,
+					   .spoken = spoken };
 
 	line_of(&m->line, offer);
 	rules_of(&m->rules, json);
-	if (codec_offer(&m->list, &m->room, &m->line.line, &m->rules, &can, &e))
+	if (codec_offer(&m->list, &m->room, &asked, &e))
 		fail_msg("%s", e.text);
 }
 
+static void make(struct made *m, const char *offer, const char *json)
+{
+	static const struct codec_spoken nothing;
+
+	make_after(m, offer, json, &nothing);
+}
+
 #define PHONE "0 PCMU/8000, 8 PCMA/8000, 101 telephone-event/8000 0-15"
+#define NOISY "0 PCMU/8000, 13 CN/8000, 101 telephone-event/8000 0-15"
 #define MOBILE "96 AMR/8000 mode-set=7, 8 PCMA/8000"
 
 static void words_do_what_they_say(void **state)
@@ -141,11 +154,9 @@ static void words_do_what_they_say(void **state)
 		{ PHONE, "{}", PHONE },
 		{ PHONE, "{'codec':{'strip':['PCMU']}}",
 		  "8 PCMA/8000, 101 telephone-event/8000 0-15" },
-		{ PHONE, "{'codec':{'ignore':['PCMU']}}",
-		  "8 PCMA/8000, 101 telephone-event/8000 0-15" },
-		{ PHONE, "{'codec':{'strip':['telephone-event']}}",
-		  "0 PCMU/8000, 8 PCMA/8000" },
-		{ PHONE, "{'codec':{'strip':['all'],'except':['PCMA']}}",
+		/* what is ignored is offered all the same */
+		{ PHONE, "{'codec':{'ignore':['PCMU']}}", PHONE },
+		{ PHONE, "{'codec':{'ignore':['PCMU'],'mask':['PCMU']}}",
 		  "8 PCMA/8000, 101 telephone-event/8000 0-15" },
 		{ PHONE, "{'codec':{'offer':['PCMA']}}",
 		  "8 PCMA/8000, 0 PCMU/8000, 101 telephone-event/8000 0-15" },
@@ -153,6 +164,14 @@ static void words_do_what_they_say(void **state)
 		  "8 PCMA/8000, 0 PCMU/8000, 101 telephone-event/8000 0-15" },
 		/* to strip all leaves nothing: nobody means that */
 		{ PHONE, "{'codec':{'strip':['all']}}", PHONE },
+		{ PHONE, "{'codec':{'mask':['PCMU','PCMA']}}", PHONE },
+		/* unless something was to come in its place */
+		{ PHONE, "{'codec':{'mask':['all'],'transcode':['EVS']}}", "" },
+		{ PHONE, "{'codec':{'mask':['PCMU'],'transcode':['EVS']}}",
+		  "8 PCMA/8000, 101 telephone-event/8000 0-15" },
+		/* or what is to be made has nothing to be made from */
+		{ PHONE, "{'codec':{'strip':['all'],'transcode':['AMR']}}",
+		  "" },
 		{ PHONE, "{'codec':{'transcode':['AMR']}}",
 		  "0 PCMU/8000, 8 PCMA/8000, 96 AMR/8000, "
 		  "101 telephone-event/8000 0-15" },
@@ -160,20 +179,71 @@ static void words_do_what_they_say(void **state)
 		{ PHONE,
 		  "{'flags':['codec-mask-all','codec-transcode-AMR/8000/1/"
 		  "12200//mode-set--7;octet-align--1']}",
-		  "96 AMR/8000 mode-set=7;octet-align=1, "
-		  "101 telephone-event/8000 0-15" },
+		  "96 AMR/8000 mode-set=7;octet-align=1" },
 		{ PHONE, "{'flags':['transcode-G722','codec-strip-PCMU']}",
 		  "8 PCMA/8000, 9 G722/8000, 101 telephone-event/8000 0-15" },
 		/* what was there is not added again */
 		{ PHONE, "{'codec':{'mask':['all'],'transcode':['PCMA']}}",
-		  "8 PCMA/8000, 101 telephone-event/8000 0-15" },
-		/* unless it was named */
+		  "8 PCMA/8000" },
+		/* unless it was named; a static number stays */
 		{ PHONE, "{'codec':{'mask':['PCMA'],'transcode':['PCMA']}}",
-		  "0 PCMU/8000, 96 PCMA/8000, 101 telephone-event/8000 0-15" },
+		  "0 PCMU/8000, 8 PCMA/8000, 101 telephone-event/8000 0-15" },
+		{ PHONE, "{'codec':{'strip':['PCMU'],'transcode':['PCMU']}}",
+		  "8 PCMA/8000, 0 PCMU/8000, 101 telephone-event/8000 0-15" },
 		{ PHONE, "{'codec':{'mask':['full'],'transcode':['PCMA']}}",
-		  "96 PCMA/8000, 101 telephone-event/8000 0-15" },
+		  "8 PCMA/8000" },
+		{ "96 AMR/8000, 9 G722/8000",
+		  "{'codec':{'mask':['G722'],'transcode':['G722']}}",
+		  "96 AMR/8000, 9 G722/8000" },
+		/* as long as it is not something else's */
+		{ "8 AMR/8000, 0 PCMU/8000", "{'codec':{'transcode':['PCMA']}}",
+		  "8 AMR/8000, 0 PCMU/8000, 96 PCMA/8000" },
+		/* the order is the list's where all is masked, else as it
+		 * came */
+		{ PHONE,
+		  "{'codec':{'mask':['all'],'transcode':['opus','PCMU']}}",
+		  "96 opus/48000/2, 0 PCMU/8000" },
+		{ PHONE,
+		  "{'codec':{'strip':['all'],'transcode':['PCMA','AMR','PCMU']"
+		  "}}",
+		  "8 PCMA/8000, 96 AMR/8000, 0 PCMU/8000" },
+		{ PHONE,
+		  "{'codec':{'mask':['full'],'transcode':['opus','PCMU']}}",
+		  "96 opus/48000/2, 0 PCMU/8000" },
+		{ PHONE,
+		  "{'codec':{'mask':['all'],'transcode':['opus'],"
+		  "'offer':['PCMA'],'except':['PCMU']}}",
+		  "8 PCMA/8000, 0 PCMU/8000, 96 opus/48000/2" },
+		{ "0 PCMU/8000, 8 PCMA/8000",
+		  "{'codec':{'transcode':['opus','PCMA','PCMU']}}",
+		  "0 PCMU/8000, 8 PCMA/8000, 96 opus/48000/2" },
+		/* what travels among the speech is one of all, too */
+		{ NOISY, "{'codec':{'strip':['all'],'except':['PCMU']}}",
+		  "0 PCMU/8000" },
+		{ NOISY, "{'codec':{'mask':['all'],'except':['PCMU','CN']}}",
+		  "0 PCMU/8000, 13 CN/8000" },
+		{ NOISY, "{'codec':{'consume':['all'],'offer':['PCMU']}}",
+		  "0 PCMU/8000" },
+		{ NOISY, "{'codec':{'mask':['telephone-event']}}",
+		  "0 PCMU/8000, 13 CN/8000" },
+		{ NOISY, "{'codec':{'mask':['CN']}}",
+		  "0 PCMU/8000, 101 telephone-event/8000 0-15" },
+		{ NOISY, "{'codec':{'strip':['CN','telephone-event']}}",
+		  "0 PCMU/8000" },
+		{ NOISY, "{'codec':{'ignore':['CN','telephone-event']}}",
+		  "0 PCMU/8000, 101 telephone-event/8000 0-15, 13 CN/8000" },
+		{ NOISY,
+		  "{'codec':{'mask':['all'],'transcode':['AMR','CN',"
+		  "'telephone-event']}}",
+		  "96 AMR/8000, 101 telephone-event/8000 0-15, 13 CN/8000" },
 		/* events at the clock of what is added */
-		{ PHONE, "{'codec':{'mask':['all'],'transcode':['AMR-WB']}}",
+		{ PHONE,
+		  "{'codec':{'mask':['all'],'transcode':['AMR-WB',"
+		  "'telephone-event/16000']}}",
+		  "96 AMR-WB/16000, 97 telephone-event/16000 0-15" },
+		{ PHONE,
+		  "{'codec':{'mask':['all'],'transcode':['AMR-WB'],"
+		  "'except':['telephone-event']}}",
 		  "96 AMR-WB/16000, 97 telephone-event/16000 0-15" },
 		{ "0 PCMU/8000", "{'codec':{'transcode':['opus']}}",
 		  "0 PCMU/8000, 96 opus/48000/2" },
@@ -185,9 +255,16 @@ static void words_do_what_they_say(void **state)
 		{ "18 G729/8000, 0 PCMU/8000", "{}", "0 PCMU/8000" },
 		{ PHONE, "{'codec':{'transcode':['EVS']}}", PHONE },
 		{ "0 PCMU/8000, 13 CN/8000", "{}", "0 PCMU/8000, 13 CN/8000" },
-		/* one of two of a name */
+		/* one of two of a name, whatever is said of it */
 		{ "96 AMR/8000, 97 AMR/8000 octet-align=1",
 		  "{'codec':{'strip':['AMR/8000/1///octet-align=1']}}",
+		  "96 AMR/8000" },
+		{ "96 AMR/8000, 97 AMR/8000 octet-align=1",
+		  "{'codec':{'strip':['AMR/8000/1///octet-align=0']}}",
+		  "97 AMR/8000 octet-align=1" },
+		{ "96 AMR/8000, 97 AMR/8000 mode-set=7 ; Octet-Align = 1",
+		  "{'codec':{'strip':['AMR/8000/1///octet-align=1;"
+		  "mode-set=7']}}",
 		  "96 AMR/8000" },
 	};
 	static struct made m;
@@ -246,11 +323,38 @@ static void both_settle_on_the_least(void **state)
 		  "96 AMR/8000, 8 PCMA/8000",
 		  "0 PCMU, 1: 96 AMR, 1; -1--1; 0 PCMU/8000, 8 PCMA/8000",
 		  false, true },
-		{ PHONE, "{'codec':{'mask':['all'],'transcode':['AMR-WB']}}",
+		{ PHONE,
+		  "{'codec':{'mask':['all'],'transcode':['AMR-WB'],"
+		  "'except':['telephone-event']}}",
 		  "96 AMR-WB/16000, 97 telephone-event/16000",
 		  "0 PCMU, 0: 96 AMR-WB, 0; 101-97; 0 PCMU/8000, "
 		  "101 telephone-event/8000 0-15",
 		  false, true },
+		/* what is hidden is not spoken of, unless the other one has it
+		 */
+		{ PHONE, "{'codec':{'mask':['telephone-event']}}",
+		  "0 PCMU/8000", "0 PCMU, 0: 0 PCMU, 0; -1--1; 0 PCMU/8000",
+		  false, false },
+		/* what who offers likes best, not what is shown first */
+		{ "8 PCMA/8000, 0 PCMU/8000",
+		  "{'codec':{'mask':['all'],'transcode':['AMR','PCMU']}}",
+		  "96 AMR/8000", "8 PCMA, 0: 96 AMR, 0; -1--1; 8 PCMA/8000",
+		  false, true },
+		/* who offers is kept from what is ignored */
+		{ PHONE, "{'codec':{'ignore':['PCMA']}}",
+		  "8 PCMA/8000, 101 telephone-event/8000",
+		  "0 PCMU, 0: 8 PCMA, 0; 101-101; 0 PCMU/8000, "
+		  "101 telephone-event/8000 0-15",
+		  false, true },
+		{ PHONE, "{'codec':{'ignore':['PCMA']}}",
+		  "0 PCMU/8000, 8 PCMA/8000",
+		  "0 PCMU, 0: 0 PCMU, 1; -1--1; 0 PCMU/8000", false, false },
+		{ PHONE, "{'codec':{'ignore':['telephone-event']}}",
+		  "0 PCMU/8000, 101 telephone-event/8000",
+		  "0 PCMU, 0: 0 PCMU, 0; -1--1; 0 PCMU/8000", false, false },
+		{ MOBILE, "{'codec':{'ignore':['AMR'],'transcode':['G722']}}",
+		  "96 AMR/8000 mode-set=7",
+		  "8 PCMA, 0: 96 AMR, 0; -1--1; 8 PCMA/8000", false, true },
 		/* other numbers for the same */
 		{ MOBILE, "{}", "100 AMR/8000 mode-set=7",
 		  "96 AMR, 0: 100 AMR, 0; -1--1; 96 AMR/8000 mode-set=7", false,
@@ -360,13 +464,144 @@ static void who_has_nothing_in_common_is_told(void **state)
 				 -ENOENT);
 		assert_non_null(strstr(e.text, "no codec that was offered"));
 	}
-	/* stripped: not even to be made from */
-	make(&m, "18 G729/8000", "{'codec':{'transcode':['AMR']}}");
-	line_of(&answer, "96 AMR/8000");
-	assert_int_equal(
-		codec_settle(&s, &m.list, &answer.line, false, &can, &e),
-		-ENOENT);
-	assert_non_null(strstr(e.text, "AMR was added"));
+}
+
+/* By name or by "all", and why not. */
+static void a_rule_that_cannot_be_followed_is_named(void **state)
+{
+	static const struct {
+		const char *offer, *rules;
+		unsigned why[3]; /* of each rule */
+		unsigned all;	 /* of "all" of any */
+	} all[] = {
+		{ PHONE,
+		  "{'codec':{'transcode':['AMR','EVS','AMR/16000']}}",
+		  { CODEC_MET, CODEC_LACKING, CODEC_LACKING },
+		  CODEC_MET },
+		{ PHONE,
+		  "{'codec':{'mask':['all'],'transcode':['EVS']}}",
+		  { CODEC_LACKING },
+		  CODEC_MET },
+		{ PHONE,
+		  "{'codec':{'strip':['all'],'transcode':['AMR']}}",
+		  { CODEC_NO_SOURCE },
+		  CODEC_MET },
+		{ "0 PCMU/8000",
+		  "{'codec':{'transcode':['telephone-event','CN','PCMU']}}",
+		  { CODEC_NO_SOURCE, CODEC_NO_SOURCE, CODEC_MET },
+		  CODEC_MET },
+		{ PHONE,
+		  "{'codec':{'mask':['all']}}",
+		  { CODEC_MET },
+		  CODEC_NEEDED },
+		{ PHONE,
+		  "{'codec':{'strip':['PCMU'],'mask':['PCMA']}}",
+		  { CODEC_NEEDED, CODEC_NEEDED },
+		  CODEC_MET },
+		{ PHONE,
+		  "{'codec':{'ignore':['all']}}",
+		  { CODEC_MET },
+		  CODEC_NEEDED },
+		{ PHONE,
+		  "{'codec':{'ignore':['PCMU','PCMA']}}",
+		  { CODEC_NEEDED, CODEC_NEEDED },
+		  CODEC_MET },
+		/* what is not there need not be hidden, or put first */
+		{ PHONE,
+		  "{'codec':{'mask':['AMR'],'except':['opus'],"
+		  "'offer':['AMR']}}",
+		  { CODEC_MET, CODEC_MET, CODEC_MET },
+		  CODEC_MET },
+	};
+	static struct made m;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		unsigned of_all = CODEC_MET;
+
+		make(&m, all[i].offer, all[i].rules);
+		for (unsigned k = 0; k < CODEC_RULES; k++)
+			of_all |= m.room.unmet_all[k];
+		for (unsigned k = 0; k < 3; k++)
+			if (m.room.unmet[k] != all[i].why[k])
+				fail_msg("%s: rule %u: %u", all[i].rules, k,
+					 m.room.unmet[k]);
+		assert_int_equal(of_all, all[i].all);
+	}
+}
+
+/* Who has spoken a codec is offered that one, under its number: once, whatever
+ * its answer said of it. */
+static void what_was_spoken_is_offered_once(void **state)
+{
+	static const struct {
+		struct codec_spoken spoken;
+		const char *rules, *becomes;
+	} all[] = {
+		{ { { .name = "G722",
+		      .rate = 8000,
+		      .channels = 1,
+		      .fmtp = "bitrate=64000" },
+		    9 },
+		  "{'codec':{'transcode':['G722']}}",
+		  "8 PCMA/8000, 9 G722/8000" },
+		{ { { .name = "amr-wb",
+		      .rate = 16000,
+		      .channels = 1,
+		      .fmtp = "mode-set=0; mode-change-capability=2" },
+		    99 },
+		  "{'codec':{'transcode':['AMR-WB']}}",
+		  "8 PCMA/8000, 99 AMR-WB/16000" },
+		{ { { .name = "AMR",
+		      .rate = 8000,
+		      .channels = 1,
+		      .fmtp = "octet-align=0" },
+		    98 },
+		  "{'codec':{'transcode':['AMR']}}",
+		  "8 PCMA/8000, 98 AMR/8000" },
+		{ { { .name = "opus",
+		      .rate = 48000,
+		      .channels = 2,
+		      .fmtp = "useinbandfec=1" },
+		    111 },
+		  "{'codec':{'mask':['all'],'transcode':['opus']}}",
+		  "111 opus/48000/2" },
+		{ { { .name = "pcma", .rate = 8000, .channels = 1 }, 8 },
+		  "{}",
+		  "8 PCMA/8000" },
+		/* another payload is another codec */
+		{ { { .name = "AMR",
+		      .rate = 8000,
+		      .channels = 1,
+		      .fmtp = "octet-align=1" },
+		    98 },
+		  "{'codec':{'transcode':['AMR']}}",
+		  "8 PCMA/8000, 96 AMR/8000, 98 AMR/8000 octet-align=1" },
+		/* what the rules do not name it goes on with */
+		{ { { .name = "AMR",
+		      .rate = 8000,
+		      .channels = 1,
+		      .fmtp = "mode-set=7" },
+		    98 },
+		  "{}",
+		  "8 PCMA/8000, 98 AMR/8000 mode-set=7" },
+		/* and what nobody here has it cannot */
+		{ { { .name = "EVS", .rate = 16000, .channels = 1 }, 98 },
+		  "{}",
+		  "8 PCMA/8000" },
+	};
+	static struct made m;
+	struct sdp_format shown[SDP_FORMATS_MAX];
+	char text[512];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		make_after(&m, "8 PCMA/8000", all[i].rules, &all[i].spoken);
+		text_of(shown, codec_shown(&m.list, shown), text, sizeof(text));
+		assert_string_equal(text, all[i].becomes);
+		for (unsigned k = 0; k < CODEC_RULES_MAX; k++)
+			assert_int_equal(m.room.unmet[k], CODEC_MET);
+	}
 }
 
 static void bit_rates_go_with_their_codec(void **state)
@@ -424,6 +659,8 @@ int main(void)
 		cmocka_unit_test(both_settle_on_the_least),
 		cmocka_unit_test(other_modes_than_were_offered_need_a_codec),
 		cmocka_unit_test(who_has_nothing_in_common_is_told),
+		cmocka_unit_test(a_rule_that_cannot_be_followed_is_named),
+		cmocka_unit_test(what_was_spoken_is_offered_once),
 		cmocka_unit_test(bit_rates_go_with_their_codec),
 	};
 
