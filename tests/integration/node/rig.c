@@ -65,6 +65,27 @@ static enum udp_io io_of(const struct rig_options *o)
 	return strcmp(text, "epoll") ? UDP_IO_AUTO : UDP_IO_EPOLL;
 }
 
+/* Set between rig_enter() and rig_leave(). */
+static bool is_entered;
+
+void rig_enter(void)
+{
+	if (is_entered) {
+		print_message("not run: the node of a failed test is open\n");
+		skip();
+	}
+	is_entered = true;
+	(void)evthread_use_pthreads();
+	rcu_register_thread();
+}
+
+void rig_leave(void)
+{
+	rcu_done();
+	rcu_unregister_thread();
+	is_entered = false;
+}
+
 void rig_open(struct rig *r, const struct rig_options *o)
 {
 	struct node_config cfg = {
@@ -88,9 +109,8 @@ void rig_open(struct rig *r, const struct rig_options *o)
 	struct cr_err warn = { "" }, e = { "" };
 	struct sockaddr_storage any;
 
+	rig_enter();
 	memset(r, 0, sizeof(*r));
-	(void)evthread_use_pthreads();
-	rcu_register_thread();
 	assert_int_equal(address_parse("127.0.0.1:0", &any), 0);
 	r->base = event_base_new();
 	r->fd = udp_socket(&any, &e);
@@ -112,8 +132,7 @@ void rig_close(struct rig *r)
 	assert_int_equal(err, 0);
 	event_base_free(r->base);
 	(void)close(r->fd);
-	rcu_done();
-	rcu_unregister_thread();
+	rig_leave();
 }
 
 json_t *rig_stats(const struct rig *r)

@@ -6,11 +6,9 @@
 #include "cmocka_cr.h"
 #include "desk.h"
 
-#include <event2/thread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <urcu.h>
 
 #include "base/address.h"
 #include "base/clock.h"
@@ -75,12 +73,11 @@ void desk_open(struct desk *d, const struct desk_options *o)
 	struct cr_err warn = { "" }, e = { "" };
 	char folder[SCRATCH_MAX];
 
+	rig_enter();
 	*d = (struct desk){ 0 };
 	(void)snprintf(d->socket.path, sizeof(d->socket.path), "%.90s/control",
 		       scratch_folder(folder));
 	cfg.listen_too = d->socket;
-	(void)evthread_use_pthreads();
-	rcu_register_thread();
 	d->rig.base = event_base_new();
 	assert_non_null(d->rig.base);
 	open_socket(&d->rig);
@@ -97,8 +94,7 @@ void desk_close(struct desk *d)
 	service_close(d->service);
 	event_base_free(d->rig.base);
 	(void)close(d->rig.fd);
-	rcu_done();
-	rcu_unregister_thread();
+	rig_leave();
 }
 
 struct rig_sender desk_sender(struct desk *d, unsigned id)
