@@ -11,8 +11,9 @@ CLUSTER = ROOT / "campaigns" / "cluster"
 
 
 def run(*words):
+    """Five phases, each of which waits for a state."""
     return subprocess.run([CLUSTER / "run", *words], capture_output=True,
-                          text=True, timeout=PATIENCE, check=False)
+                          text=True, timeout=5 * PATIENCE, check=False)
 
 
 def test_the_documentation_has_its_configuration():

@@ -15,7 +15,7 @@
 #define WARM_UP (20 * CR_SEC)
 #define WINDOW (100 * CR_SEC)
 
-enum { CROWDS = TEST_FEWER(1000) };
+#define CROWDS TEST_TRIES(1000)
 
 /* 1.1^(nice + 20) intervals, by repeated multiplication. */
 static cr_ns offset(const struct caller *c)

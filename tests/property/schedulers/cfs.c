@@ -14,7 +14,8 @@
 #define LATENCY (6 * CR_MS)
 #define GRANULARITY (750 * CR_US)
 
-enum { CROWDS = TEST_FEWER(1000), ROUNDING = 64 };
+enum { ROUNDING = 64 };
+#define CROWDS TEST_TRIES(1000)
 
 /* A whole turn of caller @i while all are there. */
 static cr_ns turn(const struct sim_rig *rig, const struct crowd *c, unsigned i)

@@ -8,13 +8,8 @@
 #include "schedulers/policies.h"
 #include "task_set_rig.h"
 
-enum {
-	SETS = TEST_FEWER(300),
-	CALLS = 64,
-	FRAMES = 300,
-	COST = 100,
-	HORIZON = 6000
-};
+enum { CALLS = 64, FRAMES = 300, COST = 100, HORIZON = 6000 };
+#define SETS TEST_TRIES(300)
 
 /* --- up to full load on one CPU --- */
 

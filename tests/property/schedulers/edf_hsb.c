@@ -12,12 +12,9 @@
 #include "schedulers/policies.h"
 #include "task_set_rig.h"
 
-enum {
-	SETS = TEST_FEWER(500),
-	FEW = TEST_FEWER(50),
-	MAX_CPUS = 4,
-	HORIZON = 96000
-};
+enum { MAX_CPUS = 4, HORIZON = 96000 };
+#define SETS TEST_TRIES(500)
+#define FEW TEST_TRIES(50)
 
 /* One server a CPU: 100 ns every us. */
 #define SERVERS "be-share=10%,be-period=1us,"

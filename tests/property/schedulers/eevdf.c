@@ -14,7 +14,8 @@
 
 #define SLICE (750 * CR_US)
 
-enum { CROWDS = TEST_FEWER(300), LOOKS = 50 };
+enum { LOOKS = 50 };
+#define CROWDS TEST_TRIES(300)
 
 /* Virtual time is in whole ns of a neutral weight: some of them, as service of
  * caller @i. */

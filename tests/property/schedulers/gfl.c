@@ -10,7 +10,8 @@
 #include "schedulers/policies.h"
 #include "task_set_rig.h"
 
-enum { MOST_CPUS = 8, SETS = TEST_FEWER(320) / MOST_CPUS, UNTIL = 4000 };
+enum { MOST_CPUS = 8, UNTIL = 4000 };
+#define SETS TEST_TRIES(320 / MOST_CPUS)
 
 /* Deadline less what the policy takes off: whole nanoseconds. */
 static struct compliant fair(const struct task_set *set, unsigned ncpu)

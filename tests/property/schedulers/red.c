@@ -6,7 +6,8 @@
 #include "schedulers/policies.h"
 #include "task_set_rig.h"
 
-enum { SETS = TEST_FEWER(300), HYPER = 240, FEW = 8 };
+enum { HYPER = 240, FEW = 8 };
+#define SETS TEST_TRIES(300)
 
 /* --- up to full load --- */
 
@@ -145,7 +146,7 @@ static void of_jobs_that_come_together_most_are_in_time(void **state)
 		fail_msg("CR_SEED=%" PRIu64 ": %u in time, %u can be",
 			 test_run_seed(), got, most);
 	}
-	assert_true(lost > SETS / 2);
+	assert_true(lost > SETS / 4);
 }
 
 /* --- overload --- */

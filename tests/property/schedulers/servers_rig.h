@@ -10,13 +10,8 @@
 #include "schedulers/policies.h"
 #include "task_set_rig.h"
 
-enum {
-	SETS = TEST_FEWER(300),
-	HYPER = 240,
-	UNTIL = 2 * HYPER,
-	JOBS = 256,
-	EXCESS = 5
-};
+enum { HYPER = 240, UNTIL = 2 * HYPER, JOBS = 256, EXCESS = 5 };
+#define SETS TEST_TRIES(300)
 
 /** Under what a set is looked at. */
 struct setting {

@@ -7,12 +7,9 @@
 #include "schedulers/policies.h"
 #include "task_set_rig.h"
 
-enum {
-	SETS = TEST_FEWER(1000),
-	UNTIL = 1000,
-	CROWDS = TEST_FEWER(1000),
-	LOOKS = 50
-};
+enum { UNTIL = 1000, LOOKS = 50 };
+#define SETS TEST_TRIES(1000)
+#define CROWDS TEST_TRIES(1000)
 
 /* --- fifo by calls: the order of starts is the order of releases --- */
 

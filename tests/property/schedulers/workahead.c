@@ -13,12 +13,8 @@
 #include "schedulers/policies.h"
 #include "task_set_rig.h"
 
-enum {
-	SETS = TEST_FEWER(1000),
-	HYPER = 240,
-	HORIZON = 2 * HYPER,
-	JOBS = HORIZON
-};
+enum { HYPER = 240, HORIZON = 2 * HYPER, JOBS = HORIZON };
+#define SETS TEST_TRIES(1000)
 
 struct setting {
 	const struct cr_sched_ops *ops;
