@@ -20,6 +20,8 @@
 #include "http/history.h"
 #include "http/metrics.h"
 #include "http/page.h"
+#include "observe/log.h"
+#include "protocol/audit.h"
 #include "protocol/field_json.h"
 #include "protocol/field_text.h"
 #include "protocol/tables/node.h"
@@ -245,6 +247,25 @@ static json_t *body_of(struct evhttp_request *req)
 		       : NULL;
 }
 
+static void audit(struct evhttp_request *req, const char *what, const char *why)
+{
+	static struct log_site site;
+	char *host = NULL, who[80];
+	ev_uint16_t port = 0;
+
+	evhttp_connection_get_peer(evhttp_request_get_connection(req), &host,
+				   &port);
+	(void)snprintf(who, sizeof(who),
+		       host && strchr(host, ':') ? "http:[%s]:%u"
+						 : "http:%s:%u",
+		       host ? host : "?", (unsigned)port);
+	audit_log(&site, LOG_INFO,
+		  &(struct audit){ .who = who,
+				   .did = "POST /scheduler",
+				   .what = what,
+				   .why = why });
+}
+
 static void post_scheduler(struct http *h, struct evhttp_request *req)
 {
 	json_t *params = body_of(req);
@@ -252,13 +273,19 @@ static void post_scheduler(struct http *h, struct evhttp_request *req)
 		json_string_value(json_object_get(params, "scheduler"));
 	char now[320];
 	struct cr_err e = { "" };
+	int err;
 
-	if (!spec)
+	if (!spec) {
 		refuse(req, HTTP_BADREQUEST,
 		       "needs a JSON object {\"scheduler\": NAME}");
-	else if (service_scheduler_set(h->cfg.service, spec, &e))
+		json_decref(params);
+		return;
+	}
+	err = service_scheduler_set(h->cfg.service, spec, &e);
+	audit(req, spec, err ? e.text : NULL);
+	if (err) {
 		refuse(req, 409, e.text);
-	else {
+	} else {
 		node_scheduler(service_node(h->cfg.service), now, sizeof(now));
 		answer_json(req, HTTP_OK, json_pack("{s:s}", "scheduler", now));
 	}

@@ -19,6 +19,7 @@
 #include "ng/text.h"
 #include "node/cost_needs.h"
 #include "observe/log.h"
+#include "protocol/audit.h"
 #include "protocol/service.h"
 #include "rpc/jsonrpc.h"
 
@@ -136,6 +137,42 @@ static void in_words(int err, struct cr_err *why)
 		(void)cr_fail(why, err, "%s", strerror(-err));
 }
 
+/* To ask, to list and to count changes nothing. */
+static bool changes(enum ng_command c)
+{
+	return c != NG_PING && c != NG_QUERY && c != NG_LIST &&
+	       c != NG_STATISTICS;
+}
+
+static const char *reason_of(const json_t *reply)
+{
+	const char *why =
+		json_string_value(json_object_get(reply, "error-reason"));
+
+	if (!why)
+		why = json_string_value(json_object_get(reply, "message"));
+	return why ? why : "";
+}
+
+/* Proxies have a log of what they do, too: these are for who looks closely. */
+static void audit(const struct ng_wait *wait, const struct ng_request *r,
+		  const char *why)
+{
+	static struct log_site sites[NG_COMMANDS];
+	char who[80], what[NG_NAME_MAX + 16];
+
+	if (!changes(r->command) || !log_wants(LOG_DEBUG))
+		return;
+	(void)snprintf(who, sizeof(who), "ng:%s", ng_asked_from(wait->asked));
+	(void)snprintf(what, sizeof(what), "call=%s",
+		       r->call_id ? r->call_id : "");
+	audit_log(&sites[r->command], LOG_DEBUG,
+		  &(struct audit){ .who = who,
+				   .did = ng_command_names[r->command],
+				   .what = what,
+				   .why = why });
+}
+
 static json_t *refusal(struct ng_service *sv, const struct ng_request *r,
 		       int err, const struct cr_err *why)
 {
@@ -224,6 +261,8 @@ static int work_on(struct ng_wait *wait, json_t **reply)
 	}
 	node_gather(sv->node); /* up to four ports for each line */
 	err = do_command(&w, reply);
+	if (err != -EAGAIN)
+		audit(wait, r, err ? reason_of(*reply) : NULL);
 	node_tell(sv->node);
 	return err;
 }

@@ -198,7 +198,11 @@ json_t *method_drain(void *arg, struct rpc_peer *peer, const json_t *params,
 	return field_write(drain_result_fields, &tell);
 }
 
-#define SERVED(id, name, params, result, help) { name, help, method_##id },
+enum { READS, CHANGES };
 
-const struct rpc_method service_methods[] = { METHODS(SERVED){ NULL, NULL,
-							       NULL } };
+/* clang-format off */
+#define SERVED(id, name, kind, params, result, help)                           \
+	{ name, help, method_##id, (kind) == CHANGES },
+/* clang-format on */
+
+const struct rpc_method service_methods[] = { METHODS(SERVED){ .name = NULL } };

@@ -16,7 +16,7 @@
 typedef json_t *service_method(void *arg, struct rpc_peer *peer,
 			       const json_t *params, struct rpc_error *err);
 
-#define SERVICE_METHOD(id, name, params, result, help)                         \
+#define SERVICE_METHOD(id, name, kind, params, result, help)                   \
 	service_method method_##id;
 METHODS(SERVICE_METHOD)
 #undef SERVICE_METHOD

@@ -19,6 +19,7 @@
 #include "base/descriptors.h"
 #include "node/party.h"
 #include "observe/log.h"
+#include "protocol/audit.h"
 #include "protocol/field_json.h"
 #include "protocol/parked.h"
 #include "protocol/records.h"
@@ -126,6 +127,13 @@ static bool may(void *arg, const struct rpc_peer *peer, const char *method,
 		return true;
 	(void)cr_fail(&err->why, 0, "%s: %s", method, SERVICE_KEY_NEEDED);
 	return request_refuse(err, RPC_DENIED);
+}
+
+static void answered(void *arg, const struct rpc_noted *noted,
+		     const json_t *result, const struct rpc_error *err)
+{
+	(void)arg;
+	audit_method(noted, result, err);
 }
 
 /* Neither a call nor a leg ends with it, and no conversion's end is to be told:
@@ -353,6 +361,7 @@ static int open_server(struct service *sv, struct cr_err *e)
 		.peer_up = peer_up,
 		.peer_gone = peer_gone,
 		.may = may,
+		.answered = answered,
 		.peer_idle = peer_idle,
 		.sockets_max = descriptors_for_control(RPC_PEERS_USUAL),
 		.halves = true,

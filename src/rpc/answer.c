@@ -20,7 +20,11 @@ enum { METHODS_MAX = 64 };
 struct rpc_later {
 	struct replies *to;
 	json_t *id; /* NULL: a notification */
+	struct rpc_noted noted;
 };
+
+/* Of a request's parameters: no object within one within one is looked into. */
+enum { DEPTH_MAX = 2 };
 
 void rpc_count_error(struct rpc_server *s, int code)
 {
@@ -73,6 +77,75 @@ static json_t *bye(struct peer *p, const json_t *params, struct rpc_error *err)
 	return json_object();
 }
 
+/* --- what is noted of requests that change something --- */
+
+static void add_value(char *text, const char *name, const json_t *value)
+{
+	size_t n = strlen(text), left = RPC_WHAT_MAX - n;
+
+	text += n;
+	n = (size_t)snprintf(text, left, "%s%s=", n ? " " : "", name);
+	if (n >= left)
+		return;
+	text += n;
+	left -= n;
+	if (json_is_string(value))
+		(void)snprintf(text, left, "%s", json_string_value(value));
+	else if (json_is_integer(value))
+		(void)snprintf(text, left, "%lld",
+			       (long long)json_integer_value(value));
+	else if (json_is_real(value))
+		(void)snprintf(text, left, "%g", json_real_value(value));
+	else if (json_is_boolean(value))
+		(void)snprintf(text, left, "%s",
+			       json_is_true(value) ? "true" : "false");
+	else
+		(void)snprintf(text, left, "%s",
+			       json_is_null(value) ? "null" : "...");
+}
+
+/* As much of them as there is room for, "call=7 out.codec=amr". */
+static void add_members(char *text, const char *within, const json_t *object,
+			unsigned depth)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach ((json_t *)(uintptr_t)object, key, value) {
+		char name[80];
+
+		if (strlen(text) >= RPC_WHAT_MAX - 1)
+			return;
+		(void)snprintf(name, sizeof(name), "%s%s%s", within,
+			       *within ? "." : "", key);
+		if (json_is_object(value) && depth < DEPTH_MAX)
+			add_members(text, name, value, depth + 1);
+		else
+			add_value(text, name, value);
+	}
+}
+
+static void note(struct rpc_noted *to, const struct peer *p,
+		 const struct rpc_method *method, const json_t *params)
+{
+	to->method = NULL;
+	if (!method || !method->changes || !p->server->cfg.answered)
+		return;
+	to->method = method;
+	memcpy(to->peer, p->pub.address, sizeof(to->peer));
+	*to->what = '\0';
+	add_members(to->what, "", params, 1);
+}
+
+static void tell(const struct rpc_server *s, const struct rpc_noted *noted,
+		 const json_t *result, const struct rpc_error *err)
+{
+	if (noted->method)
+		s->cfg.answered(s->cfg.arg, noted, result, err);
+}
+
+/* --- */
+
 /* The result of calling the owner's method, or NULL with @err. */
 static json_t *call(struct peer *p, const struct jsonrpc_message *m,
 		    struct rpc_error *err)
@@ -81,6 +154,7 @@ static json_t *call(struct peer *p, const struct jsonrpc_message *m,
 	const struct rpc_method *method = method_named(s, m->method);
 	json_t *result;
 
+	note(&s->noted, p, method, m->params);
 	if (!strcmp(m->method, "bye"))
 		return bye(p, m->params, err);
 	if (s->cfg.may && !s->cfg.may(s->cfg.arg, &p->pub, m->method, err))
@@ -143,8 +217,10 @@ static void run(struct peer *p, struct replies *to,
 	(void)jsonrpc_lacked();
 	result = call(p, m, &err);
 	s->asked = NULL;
-	if (!err.later)
-		add_reply(to, id, result, &err);
+	if (err.later)
+		return;
+	tell(s, &s->noted, result, &err);
+	add_reply(to, id, result, &err);
 }
 
 static void reply_to(struct peer *p, struct replies *to,
@@ -176,6 +252,7 @@ struct rpc_later *rpc_later(struct rpc_peer *peer, struct rpc_error *err)
 	}
 	later->to = s->asked;
 	later->id = id;
+	later->noted = s->noted;
 	later->to->pending++;
 	later->to->peer->nlater++;
 	s->nlater++;
@@ -197,6 +274,7 @@ void rpc_later_reply(struct rpc_later *later, json_t *result,
 
 	if (!result && !err->code)
 		err->code = RPC_INTERNAL;
+	tell(s, &later->noted, result, err);
 	add_reply(to, later->id, result, err);
 	json_decref(later->id);
 	free(later);

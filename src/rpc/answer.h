@@ -82,6 +82,7 @@ struct rpc_server {
 	/* the request whose method runs; answer.c's */
 	struct replies *asked;
 	const json_t *asked_id;
+	struct rpc_noted noted;
 	size_t nlater; /**< requests that wait for rpc_later_reply() */
 };
 

@@ -57,12 +57,25 @@ struct rpc_error {
 	bool later;   /**< rpc_later()'s: neither result nor error yet */
 };
 
+/** Longest text of a request's parameters, "call=7 out.codec=amr", bytes. */
+enum { RPC_WHAT_MAX = 240 };
+
+struct rpc_method;
+
+/** A request whose method changes something, for who tells of it. */
+struct rpc_noted {
+	const struct rpc_method *method; /**< NULL: none of these */
+	char peer[64];
+	char what[RPC_WHAT_MAX];
+};
+
 /** One method. Return the result (owned by the caller), or NULL with @err, or
  * NULL after rpc_later(). */
 struct rpc_method {
 	const char *name, *help;
 	json_t *(*handle)(void *arg, struct rpc_peer *peer,
 			  const json_t *params, struct rpc_error *err);
+	bool changes; /**< something: answered() is told */
 };
 
 /** A request that is answered later. */
@@ -105,6 +118,10 @@ struct rpc_server_config {
 	 * refused. NULL: all may. */
 	bool (*may)(void *arg, const struct rpc_peer *peer, const char *method,
 		    struct rpc_error *err);
+	/** A request that changes something was done, with @result, or was not,
+	 * with @err; by a peer that may have gone. NULL is fine. */
+	void (*answered)(void *arg, const struct rpc_noted *noted,
+			 const json_t *result, const struct rpc_error *err);
 	/** Would @peer miss nothing if it were let go? NULL: it would. */
 	bool (*peer_idle)(void *arg, const struct rpc_peer *peer);
 	cr_ns peer_timeout; /**< as in transport_config; 0: its default */

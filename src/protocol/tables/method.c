@@ -15,7 +15,7 @@
 #include "protocol/tables/scheduler.h"
 #include "protocol/tables/trace.h"
 
-#define METHOD(id, n, p, r, h)                                                 \
+#define METHOD(id, n, kind, p, r, h)                                           \
 	{ .name = (n),                                                         \
 	  .help = (h),                                                         \
 	  .params = p##_fields,                                                \

@@ -9,78 +9,79 @@
 
 #include "protocol/field.h"
 
-/** Every method but "bye", which the JSON-RPC server answers: id, name, tables
- * of parameters and result, help. */
+/** Every method but "bye", which the JSON-RPC server answers: id, name, does it
+ * change something (CHANGES, READS), tables of parameters and result, help. */
 #define METHODS(X)                                                             \
-	X(hello, "hello", hello, hello_result,                                 \
+	X(hello, "hello", READS, hello, hello_result,                          \
 	  "introduce the client; returns the session's id, and the node's "    \
 	  "version, codecs, schedulers and capacity")                          \
-	X(call_start, "call.start", call_start, call_place_result,             \
+	X(call_start, "call.start", CHANGES, call_start, call_place_result,    \
 	  "start a call; returns the address to send packets to")              \
-	X(call_stop, "call.stop", call_reference, call_result,                 \
+	X(call_stop, "call.stop", CHANGES, call_reference, call_result,        \
 	  "end a call; returns its counters")                                  \
-	X(call_change, "call.change", call_change, call_result,                \
+	X(call_change, "call.change", CHANGES, call_change, call_result,       \
 	  "change the terms of a running call, which is then admitted "        \
 	  "anew; what is not given stays as it is, null sets the default")     \
-	X(call_query, "call.query", call_reference, call_result,               \
+	X(call_query, "call.query", READS, call_reference, call_result,        \
 	  "return one call's parameters and counters")                         \
-	X(call_list, "call.list", page, call_list,                             \
+	X(call_list, "call.list", READS, page, call_list,                      \
 	  "list the calls, page by page")                                      \
-	X(call_top, "call.top", call_top, call_top_result,                     \
+	X(call_top, "call.top", READS, call_top, call_top_result,              \
 	  "return the calls that lose, cost or wait most, with what they did " \
 	  "lately")                                                            \
-	X(leg_open, "leg.open", leg_open, leg_info,                            \
+	X(leg_open, "leg.open", CHANGES, leg_open, leg_info,                   \
 	  "open a leg towards a party before it talks; returns the address "   \
 	  "to send to. The party is learned and its packets are counted from " \
 	  "then on")                                                           \
-	X(leg_change, "leg.change", leg_change, leg_info,                      \
+	X(leg_change, "leg.change", CHANGES, leg_change, leg_info,             \
 	  "tell what is new of the party of a leg, also of a conversation's; " \
 	  "what is not given stays as it is")                                  \
-	X(leg_query, "leg.query", leg_reference, leg_info,                     \
+	X(leg_query, "leg.query", READS, leg_reference, leg_info,              \
 	  "return what is known of the party of a leg")                        \
-	X(leg_list, "leg.list", page, leg_list,                                \
+	X(leg_list, "leg.list", READS, page, leg_list,                         \
 	  "list the legs, those of conversations, too, page by page")          \
-	X(leg_close, "leg.close", leg_reference, leg_info,                     \
+	X(leg_close, "leg.close", CHANGES, leg_reference, leg_info,            \
 	  "close a leg that no conversation has; returns its counters")        \
-	X(conversation_start, "conversation.start", conversation_start,        \
-	  conversation_info,                                                   \
+	X(conversation_start, "conversation.start", CHANGES,                   \
+	  conversation_start, conversation_info,                               \
 	  "start a conversation of two parties, with speech both ways; "       \
 	  "returns the address that each sends to")                            \
-	X(conversation_change, "conversation.change", conversation_change,     \
-	  conversation_info,                                                   \
+	X(conversation_change, "conversation.change", CHANGES,                 \
+	  conversation_change, conversation_info,                              \
 	  "tell where a party is now, and its codecs, hold and so on; "        \
 	  "what is not given stays as it is")                                  \
-	X(conversation_query, "conversation.query", conversation_reference,    \
-	  conversation_info,                                                   \
+	X(conversation_query, "conversation.query", READS,                     \
+	  conversation_reference, conversation_info,                           \
 	  "return what is known of both parties, and the ids of the calls "    \
 	  "that carry their speech")                                           \
-	X(conversation_list, "conversation.list", page, conversation_list,     \
-	  "list the conversations, page by page")                              \
-	X(conversation_stop, "conversation.stop", conversation_reference,      \
-	  conversation_info, "end a conversation, both ways")                  \
-	X(convert_start, "convert.start", convert_start, conversion_info,      \
-	  "convert a file in the spool folder")                                \
-	X(convert_query, "convert.query", conversion_reference,                \
+	X(conversation_list, "conversation.list", READS, page,                 \
+	  conversation_list, "list the conversations, page by page")           \
+	X(conversation_stop, "conversation.stop", CHANGES,                     \
+	  conversation_reference, conversation_info,                           \
+	  "end a conversation, both ways")                                     \
+	X(convert_start, "convert.start", CHANGES, convert_start,              \
+	  conversion_info, "convert a file in the spool folder")               \
+	X(convert_query, "convert.query", READS, conversion_reference,         \
 	  conversion_info, "return one conversion's state and progress")       \
-	X(convert_cancel, "convert.cancel", conversion_reference,              \
+	X(convert_cancel, "convert.cancel", CHANGES, conversion_reference,     \
 	  conversion_info, "cancel a conversion; its output is removed")       \
-	X(convert_list, "convert.list", page, convert_list,                    \
+	X(convert_list, "convert.list", READS, page, convert_list,             \
 	  "list the conversions, page by page")                                \
-	X(stats, "stats", nothing, stats,                                      \
+	X(stats, "stats", READS, nothing, stats,                               \
 	  "return the node's counters and state")                              \
-	X(codecs, "codecs", nothing, codecs,                                   \
+	X(codecs, "codecs", READS, nothing, codecs,                            \
 	  "list the codecs and their modes")                                   \
-	X(schedulers, "schedulers", nothing, schedulers,                       \
+	X(schedulers, "schedulers", READS, nothing, schedulers,                \
 	  "list the schedulers and their options")                             \
-	X(scheduler_set, "scheduler.set", scheduler_set, scheduler_result,     \
-	  "switch to another scheduler while calls run")                       \
-	X(scheduler_tune, "scheduler.tune", scheduler_tune, scheduler_result,  \
-	  "change options of the scheduler in use")                            \
-	X(trace_start, "trace.start", trace_begin, trace_begun,                \
+	X(scheduler_set, "scheduler.set", CHANGES, scheduler_set,              \
+	  scheduler_result, "switch to another scheduler while calls run")     \
+	X(scheduler_tune, "scheduler.tune", CHANGES, scheduler_tune,           \
+	  scheduler_result, "change options of the scheduler in use")          \
+	X(trace_start, "trace.start", CHANGES, trace_begin, trace_begun,       \
 	  "begin to write a trace file")                                       \
-	X(trace_stop, "trace.stop", nothing, trace_result,                     \
+	X(trace_stop, "trace.stop", CHANGES, nothing, trace_result,            \
 	  "stop the trace; the reply comes when the disk has its file")        \
-	X(drain, "drain", drain, drain_result,                                 \
+	X(drain, "drain", CHANGES, drain, drain_result,                        \
 	  "accept no new calls, and exit when the last one has ended; those "  \
 	  "that go on at the limit are ended")
 

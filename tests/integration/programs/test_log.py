@@ -15,7 +15,10 @@ import pytest
 
 from conftest import BUILD, PATIENCE
 from control import Control
+from ng import Proxy
+from test_http import ask
 from test_records import wait_for
+from test_security import METHODS
 
 JOURNAL = "/usr/lib/systemd/systemd-journald"
 # A call's id, to be taken for something else.
@@ -56,6 +59,104 @@ def test_each_line_is_an_object_whatever_peers_say(daemon, tmp_path, sock):
     assert told["ng-refused"]["call"] == \
         '\ufffdö PRIORITY=0"}\n\x1b[31m \\'
     assert isinstance(told["descriptors"]["limit"], int)
+
+
+READS = {"hello", "call.query", "call.list", "call.top", "leg.query",
+         "leg.list", "conversation.query", "conversation.list",
+         "convert.query", "convert.list", "stats", "codecs", "schedulers",
+         "bye"}
+
+
+def audited(path, did):
+    return [e for e in lines_of(path)
+            if e["event"] == "audit" and e["did"] == did]
+
+
+def test_each_method_that_changes_something_is_told_with_who(daemon, tmp_path,
+                                                             sock):
+    """Done or refused, by the socket (with the user) and by SCTP."""
+    path, spool = tmp_path / "log", tmp_path / "spool"
+    spool.mkdir()
+    d = daemon("--log-format", "json", "--log-file", path, "--control-socket",
+               tmp_path / "control", "--spool", spool)
+    client = Control(tmp_path / "control")
+    for method in METHODS:
+        if method not in ("drain", "trace.stop"):
+            client.ask(method, {"nothing": 1})
+    client.ask("trace.stop", {})
+    call = client.start(sock)["result"]["call"]
+    client.stop({"call": call})
+    client.ask("scheduler.set", {"scheduler": "fifo"})
+    d.ctl("call", "stop", "77", code=1)
+    (spool / "in.wav").write_text("nothing")
+    client.ask("convert.start", {"in": "in.wav", "out": "out.wav",
+                                 "codec": "pcmu"})
+    client.ask("drain", {"limit": "0s"})
+    assert d.stop() == 0
+    told = [e for e in lines_of(path) if e["event"] == "audit"]
+    assert {e["did"] for e in told} == set(METHODS) - READS
+    user = f"unix:pid={os.getpid()},uid={os.getuid()}"
+    assert {e["who"] for e in told if not e["who"].startswith("127.")} == {user}
+    for method in set(METHODS) - READS - {"drain", "trace.stop"}:
+        first = audited(path, method)[0]
+        assert (first["what"], first["result"]) == ("nothing=1", "refused")
+        assert "nothing" in first["why"] or "--" in first["why"], first
+    done = audited(path, "call.start")[1]
+    assert done["result"] == "done" and done["what"].endswith(f" call={call}")
+    assert "in.codec=pcmu" in done["what"]
+    assert "out.address=127.0.0.1:%d" % sock.getsockname()[1] in done["what"]
+    assert audited(path, "call.stop")[1]["what"] == f"call={call}"
+    other = audited(path, "call.stop")[2]
+    assert other["who"].startswith("127.0.0.1:") and "77" in other["what"]
+    assert audited(path, "scheduler.set")[1] | {"time": ""} == {
+        "time": "", "level": "info", "event": "audit", "who": user,
+        "did": "scheduler.set", "what": "scheduler=fifo", "result": "done"}
+    assert audited(path, "drain")[0]["result"] == "done"
+
+
+def test_a_flood_of_calls_does_not_hide_who_drains(daemon, tmp_path):
+    """What is too much of one kind is counted in its next line."""
+    path = tmp_path / "log"
+    d = daemon("--log-format", "json", "--log-file", path, "--control-socket",
+               tmp_path / "control")
+    client = Control(tmp_path / "control")
+    for _ in range(2000):
+        client.ask("call.stop", {"call": 1})
+    client.ask("drain", {"limit": "0s"})
+    assert d.stop() == 0
+    assert len(audited(path, "drain")) == 1
+    stops = audited(path, "call.stop")
+    assert len(stops) < 2000
+    kept = len(stops) + sum(e.get("suppressed", 0) for e in stops)
+    assert kept <= 2000
+
+
+def test_those_of_the_web_and_of_ng_are_told(daemon, tmp_path):
+    path = tmp_path / "log"
+    d = daemon("--log-format", "json", "--log-file", path, "--log-level",
+               "debug", "--ng", "127.0.0.1:0", "--http", "127.0.0.1:0",
+               "--http-control")
+    json_type = {"Content_Type": "application/json", "X_Codec_Runner": "1"}
+    for name in ("fifo", "nosuch"):
+        ask(d, "/scheduler", json.dumps({"scheduler": name}), **json_type)
+    proxy = Proxy(d.ready["ng"])
+    for command in ("ping", "offer", "answer", "delete", "query", "list",
+                    "statistics"):
+        proxy.ask(command, **{"call-id": "a call", "from-tag": "a",
+                              "to-tag": "b", "sdp": "none"})
+    assert d.stop() == 0
+    web = audited(path, "POST /scheduler")
+    assert [(e["what"], e["result"]) for e in web] == [("fifo", "done"),
+                                                       ("nosuch", "refused")]
+    assert all(e["who"].startswith("http:127.0.0.1:") for e in web)
+    ng = [e for e in lines_of(path) if e.get("who", "").startswith("ng:")]
+    assert [(e["did"], e["what"], e["result"], e["level"]) for e in ng] == [
+        ("offer", "call=a call", "refused", "debug"),
+        ("answer", "call=a call", "refused", "debug"),
+        ("delete", "call=a call", "done", "debug")]
+    host, port = proxy.socket.getsockname()
+    assert {e["who"] for e in ng} == {f"ng:{host}:{port}"}
+    proxy.close()
 
 
 def test_a_sessions_secret_is_nowhere(daemon, tmp_path, sock):

@@ -146,14 +146,14 @@ static json_t *stats(void *arg, struct rpc_peer *peer, const json_t *params,
 }
 
 static const struct rpc_method methods[] = {
-	{ "echo", "return the parameters", echo },
-	{ "list", "return many items", list },
-	{ "fail", "refuse", fail },
-	{ "notify", "send notifications", notify },
-	{ "later", "answer when told to", later },
-	{ "at-once", "answer as if later, but at once", at_once },
-	{ "stats", "counters of the server", stats },
-	{ NULL, NULL, NULL },
+	{ "echo", "return the parameters", echo, false },
+	{ "list", "return many items", list, false },
+	{ "fail", "refuse", fail, false },
+	{ "notify", "send notifications", notify, false },
+	{ "later", "answer when told to", later, false },
+	{ "at-once", "answer as if later, but at once", at_once, false },
+	{ "stats", "counters of the server", stats, false },
+	{ NULL, NULL, NULL, false },
 };
 
 static bool peer_up(void *arg, struct rpc_peer *peer)
