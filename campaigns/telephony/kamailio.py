@@ -27,23 +27,28 @@ class Routes:
     """to_callee, to_caller: flags of offers, by who gets them; answer: of
     answers; delete: of the end of a call; forks: more URIs that each call goes
     to at once, each an offer of its own; manage: let rtpengine_manage() find
-    out which of them a message is."""
+    out which of them a message is; unread: let the node read the flags
+    (Kamailio 6)."""
     to_callee: str = transcode(AMR)
     to_caller: str = transcode("PCMA")
     answer: str = PLAIN
     delete: str = ""
     forks: tuple = ()
     manage: bool = False
+    unread: bool = False
 
     def words(self):
         """What the configuration's words in capitals stand for."""
         verb = "rtpengine_manage" if self.manage else "rtpengine_{}"
         branch = " via-branch=auto-next" if self.forks else ""
+        # flags are the node's to read where a second argument is said
+        second = '", "none' if self.unread else ""
         return {
             "OFFER": verb.format("offer"), "ANSWER": verb.format("answer"),
-            "DELETE": verb.format("delete"), "ENDED": self.delete,
-            "TO_CALLEE": self.to_callee + branch,
-            "TO_CALLER": self.to_caller, "ANSWERED": self.answer + branch,
+            "DELETE": verb.format("delete"), "ENDED": self.delete + second,
+            "TO_CALLEE": self.to_callee + branch + second,
+            "TO_CALLER": self.to_caller + second,
+            "ANSWERED": self.answer + branch + second,
             "FIRST": 'route(OFFERED);' if not self.forks else "".join(
                 f'append_branch("{uri}");' for uri in self.forks),
             "EACH": "route(OFFERED);" if self.forks else "return;"}
@@ -143,6 +148,13 @@ failure_route[FAILED] {
 """
 MODULES = ("jsonrpcs", "kex", "corex", "tm", "tmx", "sl", "rr", "pv", "maxfwd",
            "textops", "siputils", "xlog", "rtpengine")
+
+
+def version():
+    """(6, 0, 1)"""
+    told = subprocess.run(["kamailio", "-v"], capture_output=True, text=True)
+    return tuple(map(int, re.search(r"kamailio (\d+)\.(\d+)\.(\d+)",
+                                    told.stdout).groups()))
 
 
 class Kamailio:

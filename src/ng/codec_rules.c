@@ -129,28 +129,52 @@ static int read_list(struct codec_rules *r, enum codec_rule rule,
 	return 0;
 }
 
-/* "codec-mask-all", "codec mask all"; "always transcode" and "transcode-PCMA"
- * are older. */
-static int read_flag(struct codec_rules *r, const char *flag, struct cr_err *e)
+bool codec_rule_is_named(const char *name)
 {
+	for (unsigned i = 0; i < CODEC_RULES; i++)
+		if (!strcmp(name, codec_rule_names[i]))
+			return true;
+	return false;
+}
+
+/* The codec behind the rule that @flag begins with, or NULL: "codec-mask-all",
+ * "codec mask all"; "always transcode" and "transcode-PCMA" are older. */
+static const char *behind_rule(const char *flag, enum codec_rule *rule)
+{
+	*rule = CODEC_ACCEPT;
 	if (!strcmp(flag, "always-transcode") ||
-	    !strcmp(flag, "always transcode")) {
-		r->all[CODEC_ACCEPT] = true;
-		return 0;
-	}
+	    !strcmp(flag, "always transcode"))
+		return "all";
+	*rule = CODEC_TRANSCODE;
 	if (!strncmp(flag, "transcode-", 10))
-		return add(r, CODEC_TRANSCODE, flag + 10, e);
+		return flag + 10;
 	if (strncmp(flag, "codec-", 6) != 0 && strncmp(flag, "codec ", 6) != 0)
-		return 0;
+		return NULL;
 	flag += 6;
 	for (unsigned i = 0; i < CODEC_RULES; i++) {
 		size_t n = strlen(codec_rule_names[i]);
 
+		*rule = (enum codec_rule)i;
 		if (!strncmp(flag, codec_rule_names[i], n) && flag[n] &&
 		    flag[n + 1])
-			return add(r, (enum codec_rule)i, flag + n + 1, e);
+			return flag + n + 1;
 	}
-	return 0;
+	return NULL;
+}
+
+bool codec_rule_is_flag(const char *flag)
+{
+	enum codec_rule rule;
+
+	return behind_rule(flag, &rule);
+}
+
+static int read_flag(struct codec_rules *r, const char *flag, struct cr_err *e)
+{
+	enum codec_rule rule;
+	const char *codec = behind_rule(flag, &rule);
+
+	return codec ? add(r, rule, codec, e) : 0;
 }
 
 int codec_rules_read(struct codec_rules *out, const json_t *request,

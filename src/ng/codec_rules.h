@@ -75,6 +75,11 @@ bool codec_spec_is(const struct codec_spec *spec, const struct sdp_format *f);
 int codec_rules_read(struct codec_rules *out, const json_t *request,
 		     struct cr_err *e);
 
+/** Is there a rule @name; is @flag a rule with a codec? Others of a request
+ * mean nothing. */
+bool codec_rule_is_named(const char *name);
+bool codec_rule_is_flag(const char *flag);
+
 /** The spec of @rule that comes next behind @k items; *@k counts on. NULL:
  * there is none. */
 const struct codec_spec *codec_rules_next(const struct codec_rules *r,

@@ -45,13 +45,36 @@ static const char *usual_interface(const struct offering *o, unsigned side)
 	return name;
 }
 
+/* The one that the request wants towards the party @i, or NULL: none, or one
+ * that there is not. */
+static const char *wanted_interface(const struct offering *o, unsigned i)
+{
+	const char *name = o->w->request->interface[i];
+	struct node_interface_info info;
+
+	for (unsigned k = 0;
+	     name && node_interface(o->w->service->node, k, &info); k++)
+		if (!strcmp(info.name, name))
+			return name;
+	return NULL;
+}
+
+static void warn_interfaces(const struct offering *o)
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (o->w->request->interface[i] && !wanted_interface(o, i))
+			ng_warn(o->w->warning,
+				"direction: no interface is called %.40s",
+				o->w->request->interface[i]);
+}
+
 static int open_offerers_leg(struct offering *o, unsigned i,
 			     const struct sdp_line *l, struct cr_err *e)
 {
 	const struct ng_request *r = o->w->request;
+	const char *wanted = wanted_interface(o, 0);
 	const struct ng_leg_wish wish = {
-		.interface = r->interface[0] ? r->interface[0]
-					     : usual_interface(o, o->by),
+		.interface = wanted ? wanted : usual_interface(o, o->by),
 		.address = ng_terms_address(l, &r->host),
 		.learn = r->learn,
 	};
@@ -68,15 +91,17 @@ static int open_others_leg(struct offering *o, unsigned i,
 	const struct ng_leg *near = &o->d->side[o->by]->leg[i];
 	const char *usual = usual_interface(o, !o->by);
 	struct sockaddr_storage local;
+	const char *wanted = wanted_interface(o, 1);
 	struct ng_leg_wish wish = {
-		.interface = r->interface[1] ? r->interface[1] : usual,
+		.interface = wanted ? wanted : usual,
 		.family = r->family,
 		.learn = -1,
 	};
 
 	(void)l;
 	if (!wish.interface && !wish.family) { /* as towards who offers */
-		wish.interface = ng_leg_interface(sv->node, near);
+		if (!r->interface[1])
+			wish.interface = ng_leg_interface(sv->node, near);
 		if (ng_leg_local(sv->node, near, &local))
 			wish.family = local.ss_family;
 	}
@@ -426,6 +451,7 @@ static int offer_in(struct ng_dialog *d, const struct ng_work *w,
 			      sdp_lines(o->sdp), d->nlines);
 	if (!err)
 		err = take_room(o, e);
+	warn_interfaces(o);
 	if (!err)
 		err = carry_lines(o, e);
 	if (!err)

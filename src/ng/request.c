@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/address.h"
+#include "ng/rtpp_flags.h"
 #include "ng/words.h"
 
 /* What list answers where nothing is said. */
@@ -28,7 +30,19 @@ static void note_unknown(struct ng_request *r, const char *what,
 {
 	if (r->nunknown < NG_UNKNOWN_MAX)
 		(void)snprintf(r->unknown[r->nunknown++], NG_UNKNOWN_BYTES,
-			       "%s %s", what, name);
+			       "%.18s %.28s", what, name);
+}
+
+/* A flag that nobody knows, and of codecs something is hoped for from it. */
+static void note_strange(struct ng_request *r, const char *key,
+			 const char *text)
+{
+	struct cr_err e;
+
+	note_unknown(r, key, text);
+	(void)cr_fail(&e, 0, "%.40s: there is no such rule of codecs", text);
+	if (!strcmp(key, "codec") || !strncmp(text, "codec", 5))
+		ng_request_warn(r, e.text);
 }
 
 /* --- values --- */
@@ -84,22 +98,41 @@ static int read_host(struct ng_request *r, const char *key, const char *text,
 						  : 0;
 }
 
-/* One word, or a list of them. */
+/* Several words in one text, between blanks; or one that has blanks itself. */
+static void take_text(struct ng_request *r, const struct ng_word *words,
+		      const char *key, const char *text)
+{
+	char word[NG_UNKNOWN_BYTES];
+
+	if (ng_word_take(r, words, text))
+		return;
+	while (text += strspn(text, " "), *text) {
+		size_t n = strcspn(text, " ");
+
+		(void)snprintf(word, sizeof(word), "%.*s", (int)n, text);
+		if (n >= sizeof(word) || !ng_word_take(r, words, word))
+			note_unknown(r, key, word);
+		text += n;
+	}
+}
+
+/* A text, or a list of words. */
 static int take_words(struct ng_request *r, const struct ng_word *words,
 		      const char *key, const json_t *v, struct cr_err *e)
 {
-	const json_t *one = v;
+	const json_t *one;
 	const char *text;
+	size_t i;
 
-	for (size_t i = 0; !json_is_array(v) ? i < 1 : i < json_array_size(v);
-	     i++) {
-		if (json_is_array(v))
-			one = json_array_get(v, i);
+	if (!json_is_array(v)) {
+		if (read_text(&text, key, v, e))
+			return -EINVAL;
+		take_text(r, words, key, text);
+	}
+	json_array_foreach (v, i, one) {
 		if (read_text(&text, key, one, e))
 			return -EINVAL;
-		/* rules of codecs are read elsewhere */
-		if (!ng_word_take(r, words, text) &&
-		    strncmp(text, "codec", 5) != 0)
+		if (!ng_word_take(r, words, text))
 			note_unknown(r, key, text);
 	}
 	return 0;
@@ -109,6 +142,8 @@ static int take_words(struct ng_request *r, const struct ng_word *words,
 
 struct key {
 	const char *name;
+	/* a wrong value is an error, not a warning */
+	bool strict;
 	int (*read)(struct ng_request *r, const char *key, const json_t *v,
 		    struct cr_err *e);
 };
@@ -147,10 +182,37 @@ static int read_sdp(struct ng_request *r, const char *key, const json_t *v,
 	return 0;
 }
 
+/* Those of codecs are codec_rules_read()'s. */
 static int read_flags(struct ng_request *r, const char *key, const json_t *v,
 		      struct cr_err *e)
 {
-	return take_words(r, ng_flag_words, key, v, e);
+	const json_t *one;
+	const char *text;
+	size_t i;
+
+	if (!json_is_array(v))
+		return wrong(key, "list of flags", e);
+	json_array_foreach (v, i, one)
+		if (read_text(&text, key, one, e))
+			return -EINVAL;
+		else if (!codec_rule_is_flag(text) &&
+			 !ng_word_take(r, ng_flag_words, text))
+			note_strange(r, key, text);
+	return 0;
+}
+
+static int read_codec(struct ng_request *r, const char *key, const json_t *v,
+		      struct cr_err *e)
+{
+	json_t *rules;
+	const char *name;
+
+	if (!json_is_object(v))
+		return wrong(key, "dictionary of rules", e);
+	json_object_foreach ((json_t *)(uintptr_t)v, name, rules)
+		if (!codec_rule_is_named(name))
+			note_strange(r, key, name);
+	return 0;
 }
 
 static int read_replace(struct ng_request *r, const char *key, const json_t *v,
@@ -180,12 +242,24 @@ static int read_learning(struct ng_request *r, const char *key, const json_t *v,
 static int read_direction(struct ng_request *r, const char *key,
 			  const json_t *v, struct cr_err *e)
 {
-	if (json_array_size(v) != 2)
-		return wrong(key, "list of two interfaces", e);
-	for (unsigned i = 0; i < 2; i++)
+	if (!json_is_array(v))
+		return wrong(key, "list of interfaces", e);
+	for (unsigned i = 0; i < 2 && i < json_array_size(v); i++)
 		if (read_name(&r->interface[i], key, json_array_get(v, i), e))
 			return -EINVAL;
 	return 0;
+}
+
+static int read_from_interface(struct ng_request *r, const char *key,
+			       const json_t *v, struct cr_err *e)
+{
+	return read_name(&r->interface[0], key, v, e);
+}
+
+static int read_to_interface(struct ng_request *r, const char *key,
+			     const json_t *v, struct cr_err *e)
+{
+	return read_name(&r->interface[1], key, v, e);
 }
 
 static int read_family(struct ng_request *r, const char *key, const json_t *v,
@@ -210,34 +284,36 @@ static int read_media_address(struct ng_request *r, const char *key,
 					   : read_host(r, key, text, e);
 }
 
-/* Only RTP without keys is spoken here. */
+/* Only RTP without keys is spoken here: who wants something else of that kind
+ * does not get less. */
 static int read_proto(struct ng_request *r, const char *key, const json_t *v,
 		      struct cr_err *e)
 {
-	if (read_text(&r->proto, key, v, e))
-		return -EINVAL;
-	if (!strcmp(r->proto, "accept")) {
-		r->proto = NULL;
-		return 0;
-	}
-	if (!strcmp(r->proto, "RTP/AVP") || !strcmp(r->proto, "RTP/AVPF"))
-		return 0;
-	return cr_fail(e, -EINVAL,
-		       "%s: %.40s: this node has RTP/AVP and RTP/AVPF only",
-		       key, r->proto);
+	static const char *const can[] = { "RTP/AVP", "RTP/AVPF" };
+	static const char *const cannot[] = { "RTP/SAVP", "RTP/SAVPF",
+					      "UDP/TLS/RTP/SAVP",
+					      "UDP/TLS/RTP/SAVPF", "udptl" };
+	const char *text = json_string_value(v);
+
+	for (unsigned i = 0; text && i < 2; i++)
+		if (!strcasecmp(text, can[i]))
+			r->proto = can[i];
+	for (unsigned i = 0; text && i < sizeof(cannot) / sizeof(*cannot); i++)
+		if (!strcasecmp(text, cannot[i]))
+			return cr_fail(e, -EINVAL,
+				       "%s: %.40s: this node has RTP/AVP and "
+				       "RTP/AVPF only",
+				       key, text);
+	if (!r->proto && (!text || (strcmp(text, "accept") != 0 &&
+				    strcmp(text, "transparent") != 0)))
+		note_unknown(r, key, text ? text : "that is no text");
+	return 0;
 }
 
 static int read_ice(struct ng_request *r, const char *key, const json_t *v,
 		    struct cr_err *e)
 {
-	const char *text;
-
-	if (read_text(&text, key, v, e))
-		return -EINVAL;
-	if (!strcmp(text, "force") || !strcmp(text, "force-relay") ||
-	    !strcmp(text, "optional"))
-		ng_request_warn(r, "ICE: this node has none: it is removed");
-	return 0;
+	return take_words(r, ng_ice_words, key, v, e);
 }
 
 static int read_record(struct ng_request *r, const char *key, const json_t *v,
@@ -252,23 +328,10 @@ static int read_record(struct ng_request *r, const char *key, const json_t *v,
 	return 0;
 }
 
-/* "off", in one of its forms. */
-static bool is_off(const json_t *v)
-{
-	const char *text =
-		json_string_value(json_is_array(v) ? json_array_get(v, 0) : v);
-
-	return text && (!strcmp(text, "off") || !strcmp(text, "no") ||
-			!strcmp(text, "disable"));
-}
-
 static int read_keys(struct ng_request *r, const char *key, const json_t *v,
 		     struct cr_err *e)
 {
-	(void)key, (void)e;
-	if (!is_off(v))
-		ng_request_warn(r, "SDES, DTLS: this node has no SRTP");
-	return 0;
+	return take_words(r, ng_key_words, key, v, e);
 }
 
 static int read_fax(struct ng_request *r, const char *key, const json_t *v,
@@ -305,87 +368,133 @@ static int pass_over(struct ng_request *r, const char *key, const json_t *v,
 }
 
 static const struct key keys[] = {
-	{ "command", pass_over },
-	{ "call-id", read_call_id },
-	{ "from-tag", read_from_tag },
-	{ "to-tag", read_to_tag },
-	{ "via-branch", read_branch },
-	{ "sdp", read_sdp },
-	{ "flags", read_flags },
-	{ "replace", read_replace },
-	{ "supports", read_supports },
-	{ "rtcp-mux", read_mux },
-	{ "direction", read_direction },
-	{ "address-family", read_family },
-	{ "media-address", read_media_address },
-	{ "transport-protocol", read_proto },
-	{ "endpoint-learning", read_learning },
-	{ "ptime", read_ptime },
-	{ "ptime-reverse", read_ptime_reverse },
-	{ "ICE", read_ice },
-	{ "record-call", read_record },
-	{ "SDES", read_keys },
-	{ "DTLS", read_keys },
-	{ "OSRTP", read_keys },
-	{ "T.38", read_fax },
-	{ "limit", read_limit },
-	{ "codec", pass_over },		/* codec_rules_read() */
-	{ "received-from", pass_over }, /* read_source() */
+	{ "command", true, pass_over },
+	{ "call-id", true, read_call_id },
+	{ "from-tag", true, read_from_tag },
+	{ "to-tag", true, read_to_tag },
+	{ "via-branch", true, read_branch },
+	{ "sdp", true, read_sdp },
+	{ "transport-protocol", true, read_proto },
+	{ "flags", false, read_flags },
+	{ "replace", false, read_replace },
+	{ "supports", false, read_supports },
+	{ "rtcp-mux", false, read_mux },
+	{ "direction", false, read_direction },
+	{ "from-interface", false, read_from_interface },
+	{ "to-interface", false, read_to_interface },
+	{ "address-family", false, read_family },
+	{ "media-address", false, read_media_address },
+	{ "endpoint-learning", false, read_learning },
+	{ "ptime", false, read_ptime },
+	{ "ptime-reverse", false, read_ptime_reverse },
+	{ "ICE", false, read_ice },
+	{ "record-call", false, read_record },
+	{ "SDES", false, read_keys },
+	{ "DTLS", false, read_keys },
+	{ "OSRTP", false, read_keys },
+	{ "T.38", false, read_fax },
+	{ "limit", false, read_limit },
+	{ "codec", false, read_codec },	       /* and codec_rules_read() */
+	{ "received-from", false, pass_over }, /* read_source() */
+	{ "rtpp-flags", false, pass_over },    /* spread() */
 	/* nothing waits before it is deleted */
-	{ "delete-delay", pass_over },
-	{ NULL, NULL },
+	{ "delete-delay", false, pass_over },
+	{ "sip-message-type", false, pass_over },
+	{ NULL, false, NULL },
 };
+
+const char *ng_key_name(const char *text)
+{
+	for (const struct key *k = keys; k->name; k++)
+		if (ng_is_named(text, k->name))
+			return k->name;
+	return text;
+}
 
 static int read_key(struct ng_request *r, const char *name, const json_t *v,
 		    struct cr_err *e)
 {
-	for (const struct key *k = keys; k->name; k++)
-		if (ng_is_named(name, k->name))
-			return k->read(r, k->name, v, e);
+	for (const struct key *k = keys; k->name; k++) {
+		if (strcmp(name, k->name) != 0)
+			continue;
+		if (!k->read(r, k->name, v, e))
+			return 0;
+		if (k->strict)
+			return -EINVAL;
+		ng_request_warn(r, e->text);
+		return 0;
+	}
 	note_unknown(r, "key", name);
 	return 0;
 }
 
 /* --- the whole --- */
 
-/* A value by either form of its name. */
-static const json_t *value_of(const json_t *body, const char *name)
+/* Keys get their usual names. Of one that comes in two forms the last counts.
+ */
+static int name_keys(json_t *body)
+{
+	json_t *named = json_object(), *v;
+	const char *key;
+	int err = named ? 0 : -ENOMEM;
+
+	json_object_foreach (body, key, v)
+		if (!err && json_object_set_nocheck(named, ng_key_name(key), v))
+			err = -ENOMEM;
+	if (!err &&
+	    (json_object_clear(body) || json_object_update(body, named)))
+		err = -ENOMEM;
+	json_decref(named);
+	return err;
+}
+
+static bool has_usual_names(json_t *body)
 {
 	const char *key;
 	json_t *v;
 
-	json_object_foreach ((json_t *)(uintptr_t)body, key, v)
-		if (ng_is_named(key, name))
-			return v;
-	return NULL;
+	json_object_foreach (body, key, v)
+		if (strcmp(key, ng_key_name(key)) != 0)
+			return false;
+	return true;
 }
 
-static bool has_word(const json_t *list, const char *name)
+/* What is said by one text of flags, as keys and flags. Once: it is none of
+ * @body then. */
+static int spread(struct ng_request *r, json_t *body, struct cr_err *e)
 {
-	const char *text;
+	static const char *const in[] = { "flags", "rtpp-flags" };
+	int err = 0;
 
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		text = json_string_value(json_array_get(list, i));
-		if (text && ng_is_named(text, name))
-			return true;
+	for (unsigned i = 0; i < 2 && !err; i++) {
+		json_t *v = json_incref(json_object_get(body, in[i]));
+		const char *text = json_string_value(v);
+
+		if (text) {
+			(void)json_object_del(body, in[i]);
+			/* one flag may have blanks itself */
+			err = ng_word_take(r, ng_flag_words, text)
+				      ? json_object_set_new(body, "flags",
+							    json_pack("[O]", v))
+				      : rtpp_flags_read(body, text, e);
+		}
+		json_decref(v);
 	}
-	return false;
+	return err;
 }
 
 /* Where its signalling came from is where the party is, if that is wished. */
-static int read_source(struct ng_request *r, const json_t *body,
-		       struct cr_err *e)
+static void read_source(struct ng_request *r, const json_t *body)
 {
-	const json_t *from = value_of(body, "received-from");
-	const char *text = json_string_value(json_array_get(from, 1));
+	const json_t *from = json_object_get(body, "received-from");
+	const char *text = json_string_value(
+		json_is_array(from) ? json_array_get(from, 1) : from);
 
-	if (r->host.ss_family ||
-	    !has_word(value_of(body, "flags"), "SIP-source-address"))
-		return 0;
-	if (!text)
-		return cr_fail(e, -EINVAL,
-			       "SIP-source-address: received-from is missing");
-	return read_host(r, "received-from", text, e);
+	if (r->host.ss_family || !r->sip_source)
+		return;
+	if (!text || address_parse_host(text, &r->host))
+		ng_request_warn(r, "SIP-source-address: received-from has no "
+				   "address");
 }
 
 static int read_command(enum ng_command *out, const json_t *body,
@@ -427,21 +536,27 @@ static int check_needed(const struct ng_request *r, struct cr_err *e)
 	return 0;
 }
 
-int ng_request_read(struct ng_request *out, const json_t *body,
-		    struct cr_err *e)
+int ng_request_read(struct ng_request *out, json_t *body, struct cr_err *e)
 {
 	const char *name;
 	json_t *v;
+	int err;
 
 	memset(out, 0, offsetof(struct ng_request, codecs));
 	out->learn = -1;
 	out->limit = LIST_LIMIT;
-	if (read_command(&out->command, body, e))
-		return -EINVAL;
-	json_object_foreach ((json_t *)(uintptr_t)body, name, v)
-		if (read_key(out, name, v, e))
-			return -EINVAL;
-	if (check_needed(out, e) || read_source(out, body, e))
-		return -EINVAL;
+	if (!has_usual_names(body) && name_keys(body))
+		return cr_fail(e, -ENOMEM, "out of memory for a request");
+	err = spread(out, body, e);
+	if (!err)
+		err = read_command(&out->command, body, e);
+	json_object_foreach (body, name, v)
+		if (!err)
+			err = read_key(out, name, v, e);
+	if (!err)
+		err = check_needed(out, e);
+	if (err)
+		return err;
+	read_source(out, body);
 	return codec_rules_read(&out->codecs, body, e);
 }

@@ -3,9 +3,11 @@
  * A request of the NG protocol, read: which command, about whom, and how the
  * session description is to be changed on its way.
  *
- * Keys and flags are written with spaces or hyphens. What has no meaning here
- * is named in @unknown, and what is wished for and cannot be done in @warning;
- * neither is an error: telephone systems send the same flags to any node.
+ * Keys and flags are written with spaces, underscores or hyphens, in capitals
+ * or not. What has no meaning here is named in @unknown, and what is wished for
+ * and cannot be done, or cannot be understood, in @warning; neither is an
+ * error: telephone systems send the same flags to any node. An error is what
+ * leaves open which call it is about, or would have it unsecured.
  *
  * Pure but for memory.
  */
@@ -74,6 +76,7 @@ struct ng_request {
 
 	bool load_limit; /**< it knows the answer "load limit" */
 	bool fatal;	 /**< delete: an unknown call is an error */
+	bool sip_source; /**< a party is where its signalling came from */
 	unsigned limit;	 /**< list: so many */
 
 	struct cr_err warning; /**< "" for none */
@@ -83,10 +86,14 @@ struct ng_request {
 	struct codec_rules codecs; /**< of the session description; last */
 };
 
-/** Read @body, an NG dictionary. 0, or -EINVAL with @e: no such command, a key
- * that it needs is missing, or a value of the wrong kind. */
-int ng_request_read(struct ng_request *out, const json_t *body,
-		    struct cr_err *e);
+/** Read @body, an NG dictionary; its keys have their usual names then, and what
+ * it said in one string of flags ("rtpp-flags") is said by keys. 0, or with @e:
+ * -EINVAL (no such command, a key that it needs is missing, or a value of the
+ * wrong kind), -ENOMEM. */
+int ng_request_read(struct ng_request *out, json_t *body, struct cr_err *e);
+
+/** The usual name of the key @text, or @text. */
+const char *ng_key_name(const char *text);
 
 /** Something that is wished for cannot be done: the first one is told. */
 void ng_request_warn(struct ng_request *r, const char *text);

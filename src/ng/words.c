@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ng/words.h"
 
+#include <string.h>
+
 #include "rtp/learn.h"
 
 static void replace_origin(struct ng_request *r)
@@ -93,33 +95,40 @@ static void warn_loop(struct ng_request *r)
 	ng_request_warn(r, "loop-protect: is not done here");
 }
 
+static void warn_keys(struct ng_request *r)
+{
+	ng_request_warn(r, "SDES, DTLS: this node has no SRTP");
+}
+
+static void warn_ice(struct ng_request *r)
+{
+	ng_request_warn(r, "ICE: this node has none: it is removed");
+}
+
+static void warn_fax(struct ng_request *r)
+{
+	ng_request_warn(r, "T.38: this node has no fax");
+}
+
+static void believe_signalling(struct ng_request *r)
+{
+	r->sip_source = true;
+}
+
 static void nothing(struct ng_request *r)
 {
 	(void)r;
 }
 
-/* "SIP-source-address" is looked at where "received-from" is read. */
 const struct ng_word ng_flag_words[] = {
-	{ "replace-origin", replace_origin },
-	{ "replace-session-connection", replace_connection },
-	{ "replace-SDP-version", replace_version },
 	{ "single-codec", one_codec },
 	{ "asymmetric", learn_strictly },
-	{ "endpoint-learning-off", learn_strictly },
-	{ "endpoint-learning-immediate", learn_at_once },
-	{ "endpoint-learning-delayed", learn_delayed },
-	{ "endpoint-learning-heuristic", learn_delayed },
-	{ "rtcp-mux-require", require_mux },
-	{ "rtcp-mux-reject", reject_mux },
-	{ "rtcp-mux-offer", offer_mux },
-	{ "rtcp-mux-demux", demux },
-	{ "rtcp-mux-accept", nothing },
-	{ "no-rtcp-attribute", hide_rtcp },
-	{ "full-rtcp-attribute", tell_whole_rtcp },
 	{ "record-call", warn_record },
 	{ "loop-protect", warn_loop },
 	{ "fatal", be_fatal },
-	{ "SIP-source-address", nothing },
+	{ "SIP-source-address", believe_signalling },
+	{ "no-rtcp-attribute", hide_rtcp },
+	{ "full-rtcp-attribute", tell_whole_rtcp },
 	/* what is so by itself */
 	{ "trust-address", nothing },
 	{ "symmetric", nothing },
@@ -127,6 +136,7 @@ const struct ng_word ng_flag_words[] = {
 	{ "port-latching", nothing },
 	{ "reset", nothing },
 	{ "reject-ICE", nothing },
+	{ "to-tag", nothing },
 	{ "generate-RTCP", nothing },
 	{ "allow-transcoding", nothing },
 	{ "original-sendrecv", nothing },
@@ -161,21 +171,85 @@ const struct ng_word ng_learn_words[] = {
 	{ NULL, NULL },
 };
 
+const struct ng_word ng_key_words[] = {
+	{ "off", nothing },
+	{ "no", nothing },
+	{ "disable", nothing },
+	{ "disabled", nothing },
+	/* all others are about keys that there are */
+	{ "", warn_keys },
+	{ NULL, NULL },
+};
+
+const struct ng_word ng_ice_words[] = {
+	{ "remove", nothing },	  { "default", nothing },
+	{ "force", warn_ice },	  { "force-relay", warn_ice },
+	{ "optional", warn_ice }, { NULL, NULL },
+};
+
+static const struct ng_word fax_words[] = {
+	{ "", warn_fax },
+	{ NULL, NULL },
+};
+
+/* ASCII's, whatever the locale. */
+static char plain(char c)
+{
+	if (c == ' ' || c == '_')
+		return '-';
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* Behind @name, or NULL: @text does not begin with it. */
+static const char *behind(const char *text, const char *name)
+{
+	for (; *name; text++, name++)
+		if (plain(*text) != plain(*name))
+			return NULL;
+	return text;
+}
+
 bool ng_is_named(const char *text, const char *name)
 {
-	for (; *text && *name; text++, name++)
-		if (*text != *name && !(*text == ' ' && *name == '-'))
-			return false;
-	return *text == *name;
+	const char *end = behind(text, name);
+
+	return end && !*end;
+}
+
+static bool take(struct ng_request *r, const struct ng_word *words,
+		 const char *text)
+{
+	for (; words->name; words++)
+		if (!*words->name || ng_is_named(text, words->name)) {
+			words->take(r);
+			return true;
+		}
+	return false;
 }
 
 bool ng_word_take(struct ng_request *r, const struct ng_word *words,
 		  const char *text)
 {
-	for (; words->name; words++)
-		if (ng_is_named(text, words->name)) {
-			words->take(r);
-			return true;
-		}
+	static const struct {
+		const char *name;
+		const struct ng_word *words;
+	} list[] = {
+		{ "replace-", ng_replace_words },
+		{ "rtcp-mux-", ng_mux_words },
+		{ "endpoint-learning-", ng_learn_words },
+		{ "SDES-", ng_key_words },
+		{ "OSRTP-", ng_key_words },
+		{ "T.38-", fax_words },
+		{ "T38-", fax_words },
+	};
+
+	if (take(r, words, text))
+		return true;
+	for (unsigned i = 0; i < sizeof(list) / sizeof(*list); i++) {
+		const char *rest = behind(text, list[i].name);
+
+		if (words == ng_flag_words && rest)
+			return take(r, list[i].words, rest);
+	}
 	return false;
 }

@@ -14,12 +14,14 @@ struct ng_word {
 	void (*take)(struct ng_request *r);
 };
 
-/** Those of the lists "flags", "replace", "rtcp-mux" and "supports", and of the
- * word at "endpoint-learning". */
+/** Those of the lists "flags", "replace", "rtcp-mux", "supports" and "SDES",
+ * and of the words at "endpoint-learning" and "ICE". Flags are also words of
+ * the others, behind their name: "replace-origin". */
 extern const struct ng_word ng_flag_words[], ng_replace_words[], ng_mux_words[],
-	ng_support_words[], ng_learn_words[];
+	ng_support_words[], ng_key_words[], ng_learn_words[], ng_ice_words[];
 
-/** Is @text what @name says with hyphens? It may have spaces in their place. */
+/** Is @text what @name says with hyphens? It may have spaces or underscores in
+ * their place, and capitals. */
 bool ng_is_named(const char *text, const char *name);
 
 /** Let @r have what @text, one of @words, means. False: it is none of them. */

@@ -5,7 +5,7 @@ and are two at once; the frames that each hears are the other's."""
 import pytest
 
 from conftest import free_port
-from kamailio import Routes
+from kamailio import Routes, version
 from ng_rig import SPURT, rig  # noqa: F401
 from sipp import (
     AMR, OWN_PORT, PCMA, PCMU, Caller, asked, cancelled, got, maybe, media,
@@ -72,6 +72,22 @@ def test_either_hangs_up(rig, who, manage):  # noqa: F811
     rig.calls([*established(c, said), *(
         hangs_up(c, 2) if by_caller else is_hung_up())])
     rig.over()
+    rig.assert_phones([("PCMA", said)])
+    rig.assert_caller(["PCMA"])
+
+
+@pytest.mark.skipif(version() < (6, 0, 0), reason=(
+    "this Kamailio reads flags itself; as later ones send them they are in "
+    "test_ng_offers.py"))
+@pytest.mark.parametrize("manage", [False, True], ids=["verbs", "manage"])
+def test_the_node_reads_the_flags(rig, manage):  # noqa: F811
+    rig.begin(Routes(manage=manage, unread=True))
+    said = rig.file("said", "PCMA", 0)
+    callee = rig.called([*RINGS, answers(), taken("ACK"), *is_hung_up()])
+    c = Caller(URI.format(callee.port))
+    rig.calls([*established(c, said), *hangs_up(c, 2)])
+    rig.over()
+    assert "rtpp-flags" in rig.capture.path.read_bytes().decode("latin-1")
     rig.assert_phones([("PCMA", said)])
     rig.assert_caller(["PCMA"])
 

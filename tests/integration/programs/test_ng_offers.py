@@ -209,6 +209,13 @@ def test_late_offer(d, proxy):
     ({"direction": ["in", "out"]}, "198.51.100.1"),
     ({"address_family": "IP6"}, "2001:db8::1"),
     ({"direction": ["in", "out"], "address_family": "IP6"}, "2001:db8::1"),
+    # one that there is not is the first
+    ({"direction": ["in", "nowhere"]}, "192.0.2.1"),
+    ({"direction": ["nowhere", "out"]}, "198.51.100.1"),
+    ({"direction": ["out", "nowhere"]}, "192.0.2.1"),
+    ({"direction": ["out"]}, "198.51.100.1"),
+    ({"direction": "out"}, "192.0.2.1"),
+    ({"rtpp_flags": "direction=in direction=out"}, "198.51.100.1"),
 ])
 def test_interfaces(daemon, wish, host):
     d = started(daemon, "auto", "--drain-timeout", "0s", "--ng",
@@ -216,8 +223,9 @@ def test_interfaces(daemon, wish, host):
                 "--interface", "out/127.0.0.1!198.51.100.1", "--interface",
                 "out/::1!2001:db8::1")
     call = Call(System(d.ready["ng"]), **wish)
-    call.offer("8 PCMA/8000")
+    told = call.offer("8 PCMA/8000").get("warning", "")
     assert call.offered[0].host == host
+    assert ("nowhere" in told) == ("nowhere" in wish.get("direction", ""))
     call.delete()
 
 
@@ -233,7 +241,7 @@ def test_cancel_before_an_answer(d, proxy):
     ({"sdp": "rubbish"}, "sdp"),
     ({"sdp": sdp(4000).replace("RTP/AVP", "RTP/SAVP")}, "SRTP"),
     ({"transport_protocol": "RTP/SAVP"}, "RTP/SAVP"),
-    ({"direction": ["nowhere", "nowhere"]}, "nowhere"),
+    ({"rtpp_flags": "codec=[mask=[all]"}, "brackets"),
     ({"to_tag": "a"}, "to-tag"),
 ])
 def test_what_cannot_be_done_is_refused(d, proxy, offer, why):
@@ -248,10 +256,6 @@ def test_what_cannot_be_done_is_refused(d, proxy, offer, why):
 @pytest.mark.parametrize("encoding, request_", [
     ("bencode", {"command": b"\xff\xfe"}),
     ("json", {"command": "a" + "\u00e9" * 30}),  # is cut in a character
-    ("bencode", {"command": "offer", "call-id": "x", "from-tag": "a",
-                 "sdp": sdp(4000), "direction": [b"\xe9" * 9, b"\xe8"]}),
-    ("bencode", {"command": "offer", "call-id": "x", "from-tag": "a",
-                 "sdp": sdp(4000), "transport-protocol": b"\xe9" * 60}),
     ("json", {"command": "offer", "call-id": "x", "from-tag": "a",
               "sdp": sdp(4000), "codec": {"mask": ["\u00e9" * 70]}}),
 ])
@@ -261,6 +265,61 @@ def test_what_is_no_text_is_an_error(d, encoding, request_):
     _, reply = proxy.hear_udp(proxy.message("c", request_))
     assert reply["result"] == "error" and reply["error-reason"]
     assert proxy.ask("ping")["result"] == "pong"
+
+
+@pytest.mark.parametrize("key, value, told", [
+    ("direction", [b"\xe9" * 9, b"\xe8"], "direction"),
+    ("transport-protocol", b"\xe9" * 60, ""),
+    ("flags", b"\xe9" * 60 + b" codec-x-\xe9=[\xe8]", "codec-x"),
+    ("rtpp-flags", b"\xe9=\xe8 ICE=\xe9 \xe9", ""),
+])
+def test_what_is_no_text_and_no_matter_is_passed_over(d, key, value, told):
+    proxy = System(d.ready["ng"], encoding="bencode")
+    _, reply = proxy.hear_udp(proxy.message("c", {
+        "command": "offer", "call-id": "x", "from-tag": "a",
+        "sdp": sdp(4000), key: value}))
+    assert reply["result"] == "ok"
+    assert told in str(reply.get("warning", ""))
+
+
+SCRIPT = ("replace-origin replace-session-connection ICE=remove RTP/AVP "
+          "codec-mask-all codec-transcode-AMR/8000/1/12200//mode-set--7;"
+          "octet-align--1")
+
+
+@pytest.mark.parametrize("key", ["rtpp-flags", "rtpp_flags", "rtpp flags",
+                                 "flags", "Flags"])
+def test_a_script_is_taken_as_it_is(d, key):
+    """A proxy that does not read its flags itself hands them over, as
+    Kamailio 6 does if it is told a branch: in bencode, behind what it has
+    found out."""
+    proxy = System(d.ready["ng"], encoding="bencode")
+    phones = Talker(), Talker()
+
+    def said(command, who, formats, **tags):
+        _, reply = proxy.hear_udp(proxy.message(command, {
+            "supports": ["load limit"], "sdp": sdp(phones[who].port, formats),
+            "call-id": key, "via-branch": "z9hG4bK1", "from-tag": "a", **tags,
+            "command": command, "sip-message-type": ("request", "reply")[who],
+            key: SCRIPT + " via-branch=auto-next"}))
+        assert reply["result"] == "ok" and "warning" not in reply, reply
+        line, = lines(reply["sdp"])
+        phones[not who].told(line)
+        assert "IN IP4 127.0.0.1" in reply["sdp"]
+        return line
+
+    offered = said("offer", 0, "8 PCMA/8000")
+    assert offered.names == ["AMR/8000"]
+    amr, = offered.types
+    assert said("answer", 1, f"{amr} AMR/8000 mode-set=7;octet-align=1",
+                **{"to-tag": "b"}).names == ["PCMA/8000"]
+    phones[0].says(0xd5, 5, 8)
+    assert {header(x)["pt"] for x in phones[1].hears(5)} == {amr}
+    _, reply = proxy.hear_udp(proxy.message("delete", {
+        "call-id": key, "from-tag": "a", "to-tag": "b", "command": "delete",
+        key: "to-tag"}))
+    assert reply["result"] == "ok" and "warning" not in reply
+    all_is_gone(d)
 
 
 def test_tags_of_any_octets(d):

@@ -147,9 +147,9 @@ static void a_transport_is_named_or_the_others_is_accepted(void **state)
 	static const struct {
 		const char *said, *proto;
 	} row[] = {
-		{ "RTP/AVP", "RTP/AVP" },
-		{ "RTP/AVPF", "RTP/AVPF" },
-		{ "accept", NULL },
+		{ "RTP/AVP", "RTP/AVP" }, { "RTP/AVPF", "RTP/AVPF" },
+		{ "rtp/avp", "RTP/AVP" }, { "accept", NULL },
+		{ "transparent", NULL },  { "RTP/FOO", NULL },
 	};
 
 	(void)state;
@@ -186,6 +186,36 @@ static void what_cannot_be_done_is_warned_of(void **state)
 		{ "'DTLS': 'off'", "" },
 		{ "'record-call': 'no'", "" },
 		{ "'ICE': 'remove'", "" },
+		{ "'ICE': ['remove']", "" },
+		{ "'ICE': ['optional']", "ICE" },
+		{ "'OSRTP': ['accept']", "SRTP" },
+		{ "'flags': ['SDES-off', 'OSRTP-off']", "" },
+		{ "'flags': ['SDES-pad']", "SRTP" },
+		{ "'flags': ['T38-decode']", "fax" },
+		/* nor what cannot be understood */
+		{ "'ptime': 'soon'", "ptime" },
+		{ "'ptime': 7000", "ptime" },
+		{ "'ptime': -20", "ptime" },
+		{ "'direction': 'in'", "direction" },
+		{ "'direction': ['in', 7]", "direction" },
+		{ "'ICE': 7", "ICE" },
+		{ "'flags': [7]", "flags" },
+		{ "'flags': {'a': 1}", "flags" },
+		{ "'codec': 'all'", "codec" },
+		{ "'replace': {}", "replace" },
+		{ "'address-family': 'IP5'", "address-family" },
+		{ "'media-address': 'home'", "media-address" },
+		{ "'flags': ['SIP-source-address']", "received-from" },
+		{ "'flags': ['SIP-source-address'], 'received-from': "
+		  "['IP4', 'home']",
+		  "received-from" },
+		/* of codecs much is hoped for */
+		{ "'flags': ['codec-hide-PCMA']", "codec-hide-PCMA" },
+		{ "'flags': ['codec-mask']", "codec-mask" },
+		{ "'codec': {'hide': ['PCMA']}", "hide" },
+		{ "'flags': ['codec-mask-PCMA', 'transcode-PCMU', "
+		  "'always-transcode'], 'codec': {'set': ['PCMA']}",
+		  "" },
 	};
 
 	(void)state;
@@ -237,18 +267,102 @@ static void rtcp_has_words_and_flags(void **state)
 	}
 }
 
+/* Keys and flags in the forms that proxies write them in, and in one text. */
+static void a_request_is_the_same_however_it_is_written(void **state)
+{
+	static const char *const text[] = {
+		"'flags': ['replace-origin', 'trust-address', 'rtcp-mux-demux',"
+		" 'SIP-source-address', 'to-tag'], 'direction': ['a', 'b'], "
+		"'ICE': 'remove', 'transport-protocol': 'RTP/AVP', 'ptime': "
+		"40, 'codec': {'mask': ['all'], 'transcode': ['AMR']}, "
+		"'received-from': ['IP4', '10.0.0.1'], 'supports': ['load "
+		"limit']",
+		"'Flags': ['Replace_Origin', 'trust address', 'RTCP-mux-demux',"
+		" 'sip source address'], 'DIRECTION': ['a', 'b'], 'ice': "
+		"'remove', 'transport_protocol': 'RTP/AVP', 'Ptime': 40, "
+		"'CODEC': {'mask': ['all'], 'transcode': ['AMR']}, "
+		"'received_from': ['IP4', '10.0.0.1'], 'Supports': 'load "
+		"limit'",
+		"'flags': 'replace-origin trust-address rtcp-mux=demux "
+		"direction=a SIP-source-address direction=b ICE=remove "
+		"transport-protocol=RTP/AVP ptime=40 codec-mask-all "
+		"transcode-AMR received-from=10.0.0.1 supports=load-limit'",
+		"'rtpp-flags': 'replace=[origin] rtcp-mux=[demux] "
+		"direction=[a b] SIP-source-address ICE=[remove] RTP AVP "
+		"ptime=40 codec=[mask=[all] transcode=[AMR]] received-from="
+		"[IP4 10.0.0.1]', 'supports': ['load limit']",
+		"'rtpp_flags': 'replace-origin rtcp-mux-demux from-interface=a "
+		"to-interface=b ICE=remove RTP/AVP ptime=40 codec-mask=all', "
+		"'codec': {'transcode': ['AMR']}, 'flags': ["
+		"'SIP-source-address'], 'supports': 'load limit', "
+		"'received-from': ['IP4', '10.0.0.1']",
+		"'rtpp flags': 'replace-origin rtcp-mux-demux', 'flags': "
+		"'SIP source address', 'direction': ['a', 'b'], 'codec': "
+		"{'mask': 'all', 'transcode': 'AMR'}, 'ptime': '40', "
+		"'transport protocol': 'RTP/AVP', 'supports': ['load-limit'], "
+		"'received from': '10.0.0.1'",
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(text) / sizeof(*text); i++) {
+		char all[1024], host[64];
+		json_t *body;
+		struct ng_request r;
+
+		(void)snprintf(all, sizeof(all), "{" OFFER ", %s}", text[i]);
+		r = good(all, &body);
+		for (unsigned again = 0; again < 2; again++) {
+			struct cr_err e;
+
+			assert_string_equal(r.call_id, "c");
+			assert_true(r.origin && r.load_limit);
+			assert_false(r.connection || r.version);
+			assert_string_equal(r.proto, "RTP/AVP");
+			assert_int_equal(r.mux, NG_MUX_DEMUX);
+			assert_string_equal(r.interface[0], "a");
+			assert_string_equal(r.interface[1], "b");
+			assert_int_equal(r.ptime, 40);
+			assert_string_equal(
+				address_host_text(&r.host, host, sizeof(host)),
+				"10.0.0.1");
+			assert_true(r.codecs.all[CODEC_MASK]);
+			assert_int_equal(r.codecs.n, 1);
+			assert_int_equal(r.codecs.item[0].rule,
+					 CODEC_TRANSCODE);
+			assert_int_equal(r.nunknown, 0);
+			assert_string_equal(r.warning.text, "");
+			/* one that had to wait is read once more */
+			assert_int_equal(ng_request_read(&r, body, &e), 0);
+		}
+		json_decref(body);
+	}
+}
+
 static void what_is_unknown_is_named(void **state)
 {
 	json_t *body;
 	const struct ng_request r =
 		good("{" OFFER ", 'colour': 'red', 'flags': ['fast', "
-		     "'codec-mask-all', 'symmetric']}",
+		     "'codec-mask-all', 'symmetric'], 'replace': 'origin me', "
+		     "'ICE': 'maybe', 'transport-protocol': 'RTP/FOO', "
+		     "'rtpp-flags': 'slow label=x'}",
 		     &body);
+	static const char *const names[] = {
+		"key colour", "flags fast", "flags slow",
+		"replace me", "ICE maybe",  "transport-protocol RTP/FOO",
+		"key label",
+	};
 
 	(void)state;
-	assert_int_equal(r.nunknown, 2);
-	assert_string_equal(r.unknown[0], "key colour");
-	assert_string_equal(r.unknown[1], "flags fast");
+	assert_int_equal(r.nunknown, 7);
+	for (unsigned i = 0; i < 7; i++) {
+		unsigned k = 0;
+
+		while (k < 7 && strcmp(r.unknown[k], names[i]) != 0)
+			k++;
+		if (k == 7)
+			fail_msg("%s is not named", names[i]);
+	}
 	assert_true(r.codecs.all[CODEC_MASK]);
 	json_decref(body);
 }
@@ -270,18 +384,11 @@ static void what_is_wrong_is_refused_by_name(void **state)
 		  "to-tag" },
 		{ "{'command': 'delete'}", "call-id" },
 		{ "{'command': 'query'}", "call-id" },
-		{ "{" OFFER ", 'ptime': 'soon'}", "ptime" },
-		{ "{" OFFER ", 'ptime': 7000}", "ptime" },
-		{ "{" OFFER ", 'ptime': -20}", "ptime" },
-		{ "{" OFFER ", 'direction': ['in']}", "direction" },
-		{ "{" OFFER ", 'direction': 'in'}", "direction" },
-		{ "{" OFFER ", 'flags': [7]}", "flags" },
-		{ "{" OFFER ", 'address-family': 'IP5'}", "address-family" },
-		{ "{" OFFER ", 'media-address': 'home'}", "media-address" },
 		{ "{" OFFER ", 'transport protocol': 'RTP/SAVPF'}",
 		  "RTP/SAVPF" },
-		{ "{" OFFER ", 'flags': ['SIP-source-address']}",
-		  "received-from" },
+		{ "{" OFFER ", 'transport-protocol': 'RTP/SAVP'}", "RTP/SAVP" },
+		{ "{" OFFER ", 'rtpp-flags': 'codec=[mask=['}", "brackets" },
+		{ "{" OFFER ", 'rtpp-flags': 'SRTP AVP'}", "RTP/SAVP" },
 		{ "{" OFFER ", 'to-tag': 7}", "to-tag" },
 		{ "{" OFFER ", 'codec': {'mask': [7]}}", "codec" },
 	};
@@ -342,6 +449,7 @@ int main(void)
 			a_transport_is_named_or_the_others_is_accepted),
 		cmocka_unit_test(what_cannot_be_done_is_warned_of),
 		cmocka_unit_test(rtcp_has_words_and_flags),
+		cmocka_unit_test(a_request_is_the_same_however_it_is_written),
 		cmocka_unit_test(what_is_unknown_is_named),
 		cmocka_unit_test(what_is_wrong_is_refused_by_name),
 		cmocka_unit_test(an_octet_0_is_no_text),
