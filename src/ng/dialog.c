@@ -112,11 +112,30 @@ static struct ng_dialog *only_of(struct ng_call *call, const char *from)
 	return only;
 }
 
+/* The newest one that was answered and that @from is in: whoever was called in
+ * it offers with a branch of its own; a new branch of the caller's is a fork.
+ */
+static struct ng_dialog *answered_with(struct ng_call *call, const char *from,
+				       const char *branch)
+{
+	struct ng_dialog *d;
+
+	LIST_FOREACH(d, &call->dialogs, link)
+	if (d->known && (has_tag(d->side[1], from) ||
+			 (!branch && has_tag(d->side[0], from))))
+		return d;
+	return NULL;
+}
+
 struct ng_dialog *ng_dialog_of_offer(struct ng_call *call,
 				     const struct ng_whom *w)
 {
-	return w->to ? between(call, w->from, w->to)
-		     : at_branch(call, w->from, w->branch);
+	struct ng_dialog *d;
+
+	if (w->to)
+		return between(call, w->from, w->to);
+	d = at_branch(call, w->from, w->branch);
+	return d ? d : answered_with(call, w->from, w->branch);
 }
 
 /* The branch's, whoever has answered there before: a request that was forked

@@ -126,7 +126,8 @@ struct ng_call *ng_call_new(struct ng_calls *c, const char *id);
 /** Free one without dialogs. */
 void ng_call_free(struct ng_calls *c, struct ng_call *call);
 
-/** The dialog that an offer of @w is about, or NULL: a new one. */
+/** The dialog that an offer of @w is about, or NULL: a new one. Who was called
+ * need not say who the other one is. */
 struct ng_dialog *ng_dialog_of_offer(struct ng_call *call,
 				     const struct ng_whom *w);
 /** That an answer to @w->from is about, or NULL: there is none. */

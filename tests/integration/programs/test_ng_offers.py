@@ -126,6 +126,32 @@ def test_a_reoffer_of_the_other_side_keeps_what_was_spoken(d, proxy):
     assert {header(x)["pt"] for x in call.b.hears(3)} == {amr}
 
 
+@pytest.mark.parametrize("branch", [{}, {"via_branch": "its own"}])
+def test_who_was_called_offers_without_saying_to_whom(d, proxy, branch):
+    """The to-tag of an offer may be missing: it is the same dialog, with the
+    same ports, and both are heard."""
+    call = Call(proxy, codec={"transcode": ["PCMU"]})
+    call.offer("8 PCMA/8000")
+    call.answer("0 PCMU/8000")
+    ports = call.answered[0].port, call.offered[0].port
+    text = {who: sdp(phone.port, formats) for who, phone, formats in (
+        ("a", call.a, "8 PCMA/8000"), ("b", call.b, "0 PCMU/8000"))}
+    for who, other, port in (("b", "a", ports[0]), ("a", "b", ports[1])):
+        told = proxy.ok("offer", call_id=call.id, from_tag=f"tag-{who}",
+                        sdp=text[who], codec={"transcode": ["PCMA", "PCMU"]},
+                        **HERE, **(branch if who == "b" else {}))
+        assert lines(told["sdp"])[0].port == port
+        proxy.ok("answer", call_id=call.id, from_tag=f"tag-{who}",
+                 to_tag=f"tag-{other}", sdp=text[other], **HERE)
+    assert len(proxy.ok("query", call_id=call.id)["tags"]) == 2
+    call.a.says(0xd5, 3, 8)
+    assert {header(x)["pt"] for x in call.b.hears(3)} == {0}
+    call.b.says(0xff, 3, 0)
+    assert {header(x)["pt"] for x in call.a.hears(3)} == {8}
+    call.delete()
+    all_is_gone(d)
+
+
 def test_a_change_of_codec(d, proxy):
     call = Call(proxy, codec={"transcode": ["PCMU"]})
     call.offer("8 PCMA/8000")

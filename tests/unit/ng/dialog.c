@@ -123,6 +123,12 @@ static void a_call_with_one_answer(void **state)
 	assert_ptr_equal(of_answer(c, "a", "b", NULL), d);
 	assert_ptr_equal(of_offer(c, "a", "b", NULL), d);
 	assert_ptr_equal(of_offer(c, "b", "a", NULL), d);
+	/* one tag is enough; of the caller a new branch is a fork */
+	assert_ptr_equal(of_offer(c, "b", NULL, NULL), d);
+	assert_ptr_equal(of_offer(c, "b", NULL, "b's"), d);
+	assert_ptr_equal(of_offer(c, "a", NULL, NULL), d);
+	assert_null(of_offer(c, "a", NULL, "new"));
+	assert_null(of_offer(c, "z", NULL, NULL));
 	assert_true(is_overtaken(c, "b", "a"));
 	assert_false(is_overtaken(c, "a", "b"));
 	/* who has not offered is not answered */
@@ -179,6 +185,10 @@ static void branches(void **state)
 	assert_null(of_answer(c, "a", "bx", NULL)); /* of which? */
 	answered(x, "bx");
 	answered(y, "by");
+	assert_ptr_equal(of_offer(c, "bx", NULL, NULL), x);
+	assert_ptr_equal(of_offer(c, "by", NULL, "z"), y);
+	assert_ptr_equal(of_offer(c, "a", NULL, NULL), y);
+	assert_null(of_offer(c, "a", NULL, "z"));
 	assert_ptr_equal(of_answer(c, "a", "by", NULL), y);
 	assert_true(meant(x, "a", NULL, NULL) && meant(y, "a", NULL, NULL));
 	assert_true(meant(x, "a", NULL, "x") && !meant(y, "a", NULL, "x"));
