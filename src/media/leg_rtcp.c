@@ -64,6 +64,7 @@ int leg_rtcp_open(struct leg *l, const struct leg_rtcp_cfg *cfg, cr_ns now,
 			       (double)cfg->interval / 1e9);
 	}
 	(void)pthread_mutex_init(&r->lock, NULL);
+	way_init(&r->told);
 	l->rtcp = r;
 	leg_rtcp_use(l, &cfg->use);
 	l->cfg.first_poll = rtcp_due(&r->session);
@@ -75,6 +76,7 @@ void leg_rtcp_close(struct leg *l)
 	if (!l->rtcp)
 		return;
 	(void)pthread_mutex_destroy(&l->rtcp->lock);
+	way_fini(&l->rtcp->told);
 	free(l->rtcp);
 	l->rtcp = NULL;
 }
@@ -105,6 +107,17 @@ static void take_mux(struct leg_rtcp *r)
 		r->peer[i].from.ss_family = AF_UNSPEC;
 }
 
+/* So did what came before another place was told. */
+static void take_told(struct leg_rtcp *r)
+{
+	struct sockaddr_storage told;
+
+	if (!way_changed(&r->told, r->told_version))
+		return;
+	r->told_version = way_read(&r->told, &told);
+	r->peer[PARTY].from.ss_family = AF_UNSPEC;
+}
+
 /* The receiver takes what was said of the stream. */
 static void take_use(struct leg_rtcp *r)
 {
@@ -116,6 +129,18 @@ static void take_use(struct leg_rtcp *r)
 	if (in != s->cfg.rate_in || out != s->cfg.rate_out)
 		(void)rtcp_session_set_rates(s, in, out);
 	take_mux(r);
+	take_told(r);
+}
+
+void leg_rtcp_set_way(struct leg *l, const struct sockaddr_storage *to)
+{
+	struct sockaddr_storage now;
+
+	if (!l->rtcp)
+		return;
+	(void)way_read(&l->rtcp->told, &now);
+	if (!address_equal(&now, to))
+		way_set(&l->rtcp->told, to);
 }
 
 void leg_rtcp_mux(struct leg *l, bool agreed)
@@ -213,32 +238,60 @@ static bool is_host_of(const struct leg *l, unsigned i,
 		       const struct sockaddr_storage *from)
 {
 	const struct learn *learn = &l->learn;
-	struct sockaddr_storage to;
+	struct sockaddr_storage to, told;
 
 	if (i == LISTENER)
 		return has_host(&l->rtcp->cfg.listener, from);
 	(void)way_read(&l->to, &to);
-	return has_host(&to, from) || has_host(&learn->terms.told, from) ||
+	(void)way_read(&l->rtcp->told, &told);
+	return has_host(&to, from) || has_host(&told, from) ||
+	       has_host(&learn->terms.told, from) ||
 	       (learn->known && has_host(&learn->at, from));
+}
+
+/* Is @rtp, where the party is, at the host that was told? Behind NAT it is
+ * not, and what was told for RTCP is as wrong. */
+static bool is_as_told(struct leg *l, const struct sockaddr_storage *rtp)
+{
+	bool told;
+
+	(void)pthread_mutex_lock(&l->lock);
+	told = has_host(&l->terms.told, rtp);
+	(void)pthread_mutex_unlock(&l->lock);
+	return told;
+}
+
+/* Where signalling has told, if that is of use. */
+static bool told_way(struct leg *l, const struct sockaddr_storage *rtp,
+		     struct sockaddr_storage *to)
+{
+	(void)way_read(&l->rtcp->told, to);
+	return to->ss_family && !l->rtcp->mux &&
+	       (!rtp->ss_family || is_as_told(l, rtp));
 }
 
 /* Where peer @i is reported to, and by which socket. False: nowhere yet. The
  * party may have moved since its RTCP came. */
-static bool way_to(const struct leg *l, unsigned i, struct sockaddr_storage *to,
+static bool way_to(struct leg *l, unsigned i, struct sockaddr_storage *to,
 		   int *fd)
 {
 	const struct leg_rtcp *r = l->rtcp;
 	const struct leg_rtcp_peer *peer = &r->peer[i];
+	struct sockaddr_storage rtp;
+	bool known = peer->from.ss_family && is_host_of(l, i, &peer->from);
 
-	if (peer->from.ss_family && is_host_of(l, i, &peer->from)) {
+	*fd = r->mux ? l->cfg.fd : r->cfg.fd;
+	rtp = r->cfg.listener;
+	if (i == PARTY)
+		(void)way_read(&l->to, &rtp);
+	if (i == PARTY && (!known || peer->mux) && told_way(l, &rtp, to))
+		return true;
+	if (known) {
 		*to = peer->from;
 		*fd = peer->mux ? l->cfg.fd : r->cfg.fd;
 		return true;
 	}
-	*to = r->cfg.listener;
-	if (i == PARTY)
-		(void)way_read(&l->to, to);
-	*fd = r->mux ? l->cfg.fd : r->cfg.fd;
+	*to = rtp;
 	if (to->ss_family && !r->mux)
 		address_set_port(to, address_port(to) + 1);
 	return to->ss_family != 0;
@@ -307,7 +360,7 @@ struct destinations {
 	int fd[NPEERS];
 };
 
-static void find_destinations(const struct leg *l, struct destinations *d)
+static void find_destinations(struct leg *l, struct destinations *d)
 {
 	d->n = 0;
 	for (unsigned i = 0; i < NPEERS; i++)

@@ -76,6 +76,7 @@ static int open_offerers_leg(struct offering *o, unsigned i,
 	const struct ng_leg_wish wish = {
 		.interface = wanted ? wanted : usual_interface(o, o->by),
 		.address = ng_terms_address(l, &r->host),
+		.rtcp = ng_terms_rtcp_address(l, &r->host),
 		.learn = r->learn,
 	};
 
@@ -303,7 +304,7 @@ static int guess(struct offering *o, unsigned i, struct party_change to[2],
 		};
 
 		err = ng_terms_change(p, &t, e);
-		p->address.ss_family = AF_UNSPEC;
+		p->address.ss_family = p->rtcp_address.ss_family = AF_UNSPEC;
 	}
 	return err;
 }

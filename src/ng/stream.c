@@ -34,6 +34,7 @@ int ng_leg_open(struct node *n, struct ng_leg *l, const struct ng_leg_wish *w,
 		   : w->family == AF_INET6 ? PARTY_IPV6
 					   : PARTY_ANY;
 	r.address = w->address;
+	r.rtcp_address = w->rtcp;
 	r.learn = w->address.ss_family ? w->learn : -1;
 	r.rtcp = LEG_RTCP_PORT; /* until an answer says where, it is both */
 	err = party_open(n, &r, &own, &p, e);

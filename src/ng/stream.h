@@ -22,6 +22,7 @@ struct ng_leg_wish {
 	const char *interface; /**< NULL: any of the family */
 	int family;	       /**< AF_INET, AF_INET6; 0: as the address */
 	struct sockaddr_storage address; /**< no family: not known  */
+	struct sockaddr_storage rtcp;	 /**< as party_request's    */
 	int learn; /**< enum learn_mode; -1: the default */
 };
 

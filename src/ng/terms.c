@@ -26,6 +26,21 @@ struct sockaddr_storage ng_terms_address(const struct sdp_line *line,
 	return at;
 }
 
+struct sockaddr_storage ng_terms_rtcp_address(
+	const struct sdp_line *line, const struct sockaddr_storage *host)
+{
+	struct sockaddr_storage rtp = ng_terms_address(line, host);
+	struct sockaddr_storage at = host->ss_family ? *host : line->rtcp;
+
+	/* RTP's number is for who has RTCP there, and a fallback for none */
+	if (!line->rtcp_said || !rtp.ss_family ||
+	    line->rtcp.ss_family != rtp.ss_family || address_any(&line->rtcp) ||
+	    (line->mux && address_equal(&line->rtcp, &line->rtp)))
+		return (struct sockaddr_storage){ 0 };
+	address_set_port(&at, address_port(&line->rtcp));
+	return at;
+}
+
 enum sdp_mode ng_terms_mode(const struct sdp_line *line)
 {
 	return line->held ? (enum sdp_mode)(line->mode & SDP_SENDONLY)
@@ -99,6 +114,7 @@ int ng_terms_change(struct party_change *to, const struct ng_terms *t,
 	to->ptime = its_packet_time(&to->side, t);
 	to->in_ptime = packet_time(&to->side, t->in_ptime);
 	to->address = ng_terms_address(t->line, &t->host);
+	to->rtcp_address = ng_terms_rtcp_address(t->line, &t->host);
 	to->learn = t->learn;
 	to->hold = !(ng_terms_mode(t->line) & SDP_RECVONLY);
 	to->events = type_or_none(t->choice->events);

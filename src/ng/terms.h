@@ -27,6 +27,12 @@ struct ng_terms {
 struct sockaddr_storage ng_terms_address(const struct sdp_line *line,
 					 const struct sockaddr_storage *host);
 
+/** Where "a=rtcp" says that it has its RTCP (RFC 3605), as party_request has
+ * it.
+ */
+struct sockaddr_storage ng_terms_rtcp_address(
+	const struct sdp_line *line, const struct sockaddr_storage *host);
+
 /** Who may send, with hold by address (RFC 2543) as RFC 3264 has it. */
 enum sdp_mode ng_terms_mode(const struct sdp_line *line);
 

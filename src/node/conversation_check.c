@@ -62,8 +62,8 @@ static const char *said_of_party(const struct party_request *r)
 		return "also";
 	if (r->ptime || r->in_ptime)
 		return r->ptime ? "ptime" : "in_ptime";
-	if (r->address.ss_family)
-		return "address";
+	if (r->address.ss_family || r->rtcp_address.ss_family)
+		return r->address.ss_family ? "address" : "rtcp_address";
 	if (r->types.events || r->types.noise)
 		return r->types.events ? "events" : "noise";
 	if (r->hold)

@@ -27,6 +27,9 @@ struct party_request {
 	cr_ns ptime;
 	cr_ns in_ptime; /**< of packets that it sends; 0: the conversation's */
 	struct sockaddr_storage address; /**< no family: not known yet   */
+	/** Goes with address: where its RTCP is (RFC 3605); no family: one port
+	 * above. */
+	struct sockaddr_storage rtcp_address;
 	int learn;	   /**< enum learn_mode; -1: delayed, if it is known */
 	uint32_t ssrc;	   /**< of what it sends; 0: that is learned         */
 	uint32_t out_ssrc; /**< of what it is sent; 0: a random one */
@@ -54,7 +57,9 @@ struct party_change {
 	cr_ns ptime;
 	cr_ns in_ptime;			 /**< 0: as it is */
 	struct sockaddr_storage address; /**< no family: as it is */
-	int learn;			 /**< -1: as it is        */
+	/** Goes with address, as party_request's. */
+	struct sockaddr_storage rtcp_address;
+	int learn; /**< -1: as it is        */
 	/** As call_types_request's, 0: none any more; -1: as they are. */
 	int events, noise;
 	int hold; /**< -1: as it is; 0, 1: as party_request's */

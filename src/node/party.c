@@ -48,6 +48,18 @@ static struct learn_terms terms_of(const struct party_request *r)
 	};
 }
 
+static int check_rtcp_address(const struct sockaddr_storage *rtcp,
+			      const struct sockaddr_storage *address,
+			      const struct party_names *names, struct cr_err *e)
+{
+	if (!rtcp->ss_family || rtcp->ss_family == address->ss_family)
+		return 0;
+	return cr_fail(e, -EINVAL,
+		       "%srtcp_address: goes with %s, and is of the same IP "
+		       "family",
+		       names->path, names->address);
+}
+
 /* --- opening --- */
 
 /* While nobody knows where the party is. */
@@ -89,6 +101,9 @@ static int open_leg(struct party *p, const struct party_request *r,
 	if (!r->address.ss_family)
 		wish.to.ss_family = family_of(r);
 	if (!err)
+		err = check_rtcp_address(&r->rtcp_address, &r->address, names,
+					 e);
+	if (!err)
 		err = party_codecs_take(&p->codecs, &said, names->path, e);
 	if (!err)
 		err = interfaces_choose(&p->node->interfaces, &wish, &at, e);
@@ -119,6 +134,8 @@ int party_open(struct node *n, const struct party_request *r,
 	}
 	p->hold = r->hold;
 	leg_hold(p->leg->leg, p->hold);
+	p->rtcp = r->rtcp_address;
+	leg_rtcp_set_way(p->leg->leg, &p->rtcp);
 	p->id = p->leg->leg->cfg.id;
 	RB_INSERT(party_tree, &n->parties, p);
 	*out = p;
@@ -165,6 +182,7 @@ void party_request_of(const struct party *p, struct party_request *r)
 	*r = (struct party_request){
 		.leg = r->leg,
 		.address = t->told,
+		.rtcp_address = p->rtcp,
 		.learn = (int)t->mode,
 		.ssrc = t->ssrc_told ? t->ssrc : 0,
 		.out_ssrc = p->out_ssrc,
@@ -238,6 +256,9 @@ int party_check_change(struct party_terms *out, const struct party *p,
 
 	if (!err)
 		err = party_check_round(p, other, &to->address, names, e);
+	if (!err)
+		err = check_rtcp_address(&to->rtcp_address, &to->address, names,
+					 e);
 	memcpy(said.also, to->also, sizeof(said.also));
 	out->codecs = p->codecs;
 	out->types = p->types;
@@ -245,6 +266,7 @@ int party_check_change(struct party_terms *out, const struct party *p,
 		out->types.events = (unsigned)to->events;
 	if (to->noise >= 0)
 		out->types.noise = (unsigned)to->noise;
+	out->rtcp = to->address.ss_family ? to->rtcp_address : p->rtcp;
 	out->hold = to->hold < 0 ? p->hold : to->hold != 0;
 	out->hears = to->address.ss_family || to->learn >= 0;
 	out->speaks = to->side.codec || to->ptime || to->in_ptime ||
@@ -263,6 +285,7 @@ void party_change_of(const struct party *p, struct party_change *out)
 		.ptime = p->codecs.ptime,
 		.in_ptime = p->codecs.in_ptime,
 		.address = t->told,
+		.rtcp_address = p->rtcp,
 		.learn = (int)t->mode,
 		.events = (int)p->types.events,
 		.noise = (int)p->types.noise,
@@ -280,6 +303,8 @@ void party_change(struct party *p, const struct party_terms *to)
 	p->hold = to->hold;
 	if (to->hears)
 		leg_again(p->leg->leg, &to->learn);
+	p->rtcp = to->rtcp;
+	leg_rtcp_set_way(p->leg->leg, &p->rtcp);
 }
 
 /* --- the end --- */

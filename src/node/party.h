@@ -31,11 +31,12 @@ struct party {
 	struct party_codecs codecs;
 	struct call_types_request types;
 	struct call_reception_request reception;
-	uint32_t out_ssrc; /**< 0: not chosen */
-	bool hold;	   /**< it is sent nothing */
-	void *owner;	   /**< the session; the user's                    */
-	bool opened;	   /**< by itself: no conversation ends it         */
-	bool left;	   /**< nobody hears it any more                   */
+	uint32_t out_ssrc;	      /**< 0: not chosen */
+	struct sockaddr_storage rtcp; /**< of its RTCP; no family: unsaid */
+	bool hold;		      /**< it is sent nothing */
+	void *owner; /**< the session; the user's                    */
+	bool opened; /**< by itself: no conversation ends it         */
+	bool left;   /**< nobody hears it any more                   */
 	struct conversation *conversation; /**< that has it, or NULL       */
 	unsigned holders; /**< conversations whose streams may still use it */
 };
@@ -61,6 +62,7 @@ struct party_terms {
 	struct learn_terms learn;
 	struct party_codecs codecs;
 	struct call_types_request types;
+	struct sockaddr_storage rtcp;
 	bool hold;
 	bool hears, speaks; /**< this or that was said anew */
 };

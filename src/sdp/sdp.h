@@ -69,6 +69,7 @@ struct sdp_line {
 	/** Where it listens. No family: at a host that is no number, or
 	 * nowhere. */
 	struct sockaddr_storage rtp, rtcp;
+	bool rtcp_said; /**< by "a=rtcp"; else it is what that is without */
 	unsigned ptime, maxptime;	  /**< ms; 0: unsaid           */
 	const struct sdp_format *formats; /**< [nformats], best first  */
 	unsigned nformats;

@@ -99,6 +99,7 @@ static void read_addresses(struct sdp_line *line, const sdp_media_t *m)
 		return;
 	address_set_port(&line->rtp, (unsigned)m->m_port);
 	line->rtcp = line->rtp;
+	line->rtcp_said = rtcp != NULL;
 	if (rtcp)
 		read_rtcp(line, rtcp);
 	else if (line->mux)

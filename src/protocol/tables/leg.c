@@ -37,6 +37,10 @@ const struct field party_leg_fields[] = {
 	{ ROW_ADDRESS(party_leg, "address", address),
 	  .without = "learned from its packets",
 	  .help = "where the party is, as signalling says" },
+	{ ROW_ADDRESS(party_leg, "rtcp_address", rtcp_address),
+	  .without = "one port above address",
+	  .help = "where the party has its RTCP (SDP: a=rtcp, RFC 3605), if "
+		  "not where its RTP is" },
 	{ ROW_CHOICE(party_leg, "learn", learn, learns), .dflt = -1,
 	  .without = "delayed where address is given, else immediate",
 	  .help = "who is taken for the party, and answered; strict: only "
@@ -84,6 +88,10 @@ const struct field party_change_fields[] = {
 	{ ROW_ADDRESS(party_change, "address", address), .without = "as it is",
 	  .help = "where the party is now: it is answered there from the next "
 		  "packet on" },
+	{ ROW_ADDRESS(party_change, "rtcp_address", rtcp_address),
+	  .without = "one port above address where that is given, else as it "
+		     "is",
+	  .help = "where the party has its RTCP now; see leg.open" },
 	{ ROW_CHOICE(party_change, "learn", learn, learns), .dflt = -1,
 	  .without = "as it is",
 	  .help = "who is taken for the party; see leg.open" },

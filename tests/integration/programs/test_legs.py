@@ -2,6 +2,7 @@
 """Legs that are open before anybody talks: heard, changed, joined into
 conversations one after the other, and closed with their session."""
 import json
+import select
 import time
 
 import pytest
@@ -11,6 +12,7 @@ from control import Control
 from packets import header
 from test_conversation import address, d, heard, leg, said  # noqa: F401
 from test_phone import Phone
+from test_rtcp import pair
 from test_senders import started
 
 
@@ -413,3 +415,31 @@ def test_a_session_that_is_taken_over_brings_its_legs(by_socket):
     second.ask("bye", {})
     until(lambda: d.ctl("stats"), lambda x: not x["interfaces"][0]["used"])
     assert "no leg" in d.ctl("leg", "query", str(mine), code=1)
+
+
+def test_rtcp_goes_where_it_is_told(daemon):
+    """At once, after a change, and no more after one that does not say it."""
+    d = started(daemon, "auto", "--drain-timeout", "0s", "--rtcp-interval",
+                "250ms")
+    phone, (rtp, rtcp), other = Phone(9), pair(), Phone(9)
+    here = address(phone)
+
+    def reported(sock):
+        sock.settimeout(PATIENCE)
+        assert sock.recv(2048)[1] in (200, 201)
+
+    a = d.ctl("leg", "open", "codec=pcmu", f"address={here}",
+              f"rtcp_address={address(other)}")
+    reported(other.sock)
+    d.ctl("leg", "change", str(a["leg"]), f"address={here}",
+          f"rtcp_address=127.0.0.1:{rtcp.getsockname()[1]}")
+    reported(rtcp)
+    while select.select([rtcp], [], [], 0)[0]:
+        rtcp.recv(2048)
+    d.ctl("leg", "change", str(a["leg"]),
+          f"address=127.0.0.1:{rtp.getsockname()[1]}")
+    reported(rtcp)  # one port above
+    for words in (["leg", "change", str(a["leg"])], ["leg", "open"]):
+        for said in ([], [f"address={here}"]):
+            assert "rtcp_address: goes with address" in d.ctl(
+                *words, *said, "rtcp_address=[::1]:9", code=1)

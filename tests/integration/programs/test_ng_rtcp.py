@@ -1,46 +1,72 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where reports of a call go (RFC 5761)."""
 import select
+import socket
+import struct
 
 import pytest
 
 from conftest import PATIENCE
-from ng_call import Call, Talker
+from ng_call import Call, Talker, until
 from telephony import System
 from test_rtcp import pair
 from test_senders import started
 
 
 class Reporting(Talker):
-    """One that has a socket for RTCP, too, at the next port."""
+    """One that has a socket for RTCP, too, at the next port, and others
+    elsewhere."""
 
-    def __init__(self):
+    def __init__(self, host="127.0.0.1", others=()):
         super().__init__()
         self.sock.close()
-        self.sock, self.rtcp = pair()
+        self.sock, rtcp = pair(host)
         self.sock.settimeout(PATIENCE)
-        self.port = self.sock.getsockname()[1]
+        self.host, self.port = self.sock.getsockname()[:2]
+        self.at = {"mux": self.sock, "port": rtcp}
+        for other in others:
+            self.at[other] = sock = socket.socket(rtcp.family,
+                                                  socket.SOCK_DGRAM)
+            sock.bind((other.split()[0], 0))
+
+    def rtcp_line(self, name, whole):
+        """"a=rtcp" of one of the sockets."""
+        host, port = self.at[name].getsockname()[:2]
+        whole = f" IN IP{6 if ':' in host else 4} {host}" if whole else ""
+        return f"a=rtcp:{port}{whole}"
+
+    def reports(self, at):
+        """To a port of the node's, from that for RTP."""
+        self.sock.sendto(struct.pack("!BBHI", 0x80, 201, 1, self.ssrc) +
+                         struct.pack("!BBHI2s6x", 0x81, 202, 3, self.ssrc,
+                                     b"\x01\x00"), at)
 
     def reported(self):
-        """Where the next report comes: at the port of RTP ("mux"), or at its
-        own ("port"). What came before does not count."""
-        for sock in (self.sock, self.rtcp):
+        """Where the next report comes: at the port of RTP ("mux"), at the next
+        one ("port"), or elsewhere. What came before does not count."""
+        for sock in self.at.values():
             while select.select([sock], [], [], 0)[0]:
                 sock.recv(2048)
         while True:
-            ready = select.select([self.sock, self.rtcp], [], [], PATIENCE)[0]
+            ready = select.select(self.at.values(), [], [], PATIENCE)[0]
             assert ready
-            for sock in ready:
-                if 192 <= sock.recv(2048)[1] <= 223:
-                    return "mux" if sock is self.sock else "port"
+            for name, sock in self.at.items():
+                if sock in ready and 192 <= sock.recv(2048)[1] <= 223:
+                    return name
 
 
 @pytest.fixture
-def reported(daemon):
+def node(daemon):
+    """One that reports often."""
+    return started(daemon, "auto", "--drain-timeout", "0s", "--ng",
+                   "127.0.0.1:0", "--interface", "in/127.0.0.1",
+                   "--interface", "in/::1", "--rtcp-interval", "250ms")
+
+
+@pytest.fixture
+def reported(node):
     """A call of phones that want to be reported to."""
-    d = started(daemon, "auto", "--drain-timeout", "0s", "--ng",
-                "127.0.0.1:0", "--rtcp-interval", "250ms")
-    call = Call(System(d.ready["ng"]))
+    call = Call(System(node.ready["ng"]))
     call.a, call.b = Reporting(), Reporting()
     return call
 
@@ -98,14 +124,10 @@ def test_rtcp_moves_by_a_new_offer(reported):
      ["{1} IN IP{2} {3}", "{1} IN IP{2} {3}"]),
 ])
 @pytest.mark.parametrize("family", ["IP4", "IP6"])
-def test_where_rtcp_goes_is_always_told(daemon, family, flags, mux,
-                                        attributes):
+def test_where_rtcp_goes_is_always_told(node, family, flags, mux, attributes):
     """In the offer's and the answer's description, and in those of a new
     offer (RFC 3605); flags are those of either request."""
-    d = started(daemon, "auto", "--drain-timeout", "0s", "--ng",
-                "127.0.0.1:0", "--interface", "in/127.0.0.1", "--interface",
-                "in/::1")
-    call = Call(System(d.ready["ng"]))
+    call = Call(System(node.ready["ng"]))
     host = {"IP4": "127.0.0.1", "IP6": "::1"}[family]
     call.a.host = call.b.host = host
     flags = {**flags, "flags": flags.get("flags", [])}
@@ -117,4 +139,44 @@ def test_where_rtcp_goes_is_always_told(daemon, family, flags, mux,
             assert line.host == host
             assert line.value("rtcp") == (attribute and attribute.format(
                 line.port, line.port + 1, family[2], host))
+    call.delete()
+
+
+@pytest.mark.parametrize("codec", [{}, {"mask": ["all"],
+                                        "transcode": ["PCMU"]}])
+@pytest.mark.parametrize("host, others", [
+    ("127.0.0.1", ["127.0.0.1", "127.0.0.2"]), ("::1", ["::1", "::1 too"])])
+def test_reports_go_where_a_description_says(node, host, others, codec):
+    """By "a=rtcp" of the offer and of the answer, with an address or without
+    (RFC 3605), and by those of later ones; without it to the next port."""
+    call = Call(System(node.ready["ng"]), codec=codec)
+    call.a, call.b = (Reporting(host, others) for _ in "ab")
+    spoken = "0 PCMU/8000" if codec else "8 PCMA/8000"
+    for a, b, known in [(others[0], others[1], False), ("port", others[0],
+                                                        True),
+                        (others[1], None, True)]:
+        told = [[phone.rtcp_line(name, name == others[1])] if name else []
+                for phone, name in ((call.a, a), (call.b, b))]
+        call.offer("8 PCMA/8000", known=known, lines=told[0])
+        call.answer(spoken, lines=told[1])
+        assert [call.a.reported(), call.b.reported()] == [a, b or "port"]
+    call.delete()
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_rtcp_at_the_port_of_rtp_is_heard_unasked(node, told):
+    """Told apart by its type (RFC 5761, 4) where nobody has agreed to it, and
+    answered there, unless "a=rtcp" names another port."""
+    call = Call(System(node.ready["ng"]))
+    call.a, call.b = (Reporting(others=["127.0.0.1"]) for _ in "ab")
+    phones = [call.a, call.b]
+    lines = [[p.rtcp_line("127.0.0.1", False)] if told else [] for p in phones]
+    call.offer("8 PCMA/8000", lines=lines[0])
+    call.answer("8 PCMA/8000", lines=lines[1])
+    for phone in phones:
+        phone.reports(phone.to)
+    until(lambda: node.ctl("stats")["rx"]["rtcp_heard"], lambda n: n == 2)
+    assert [p.reported() for p in phones] == [
+        "127.0.0.1" if told else "mux"] * 2
+    assert node.ctl("stats")["totals"]["malformed"] == 0
     call.delete()

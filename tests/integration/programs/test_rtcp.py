@@ -23,16 +23,17 @@ LOST_OF = 10  # one of so many of what the daemon sends to A
 SDES, BYE = "202", "203"
 
 
-def pair():
+def pair(host="127.0.0.1"):
     """Sockets at an even port and the one above it."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     while True:
-        rtp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        rtcp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        rtp.bind(("127.0.0.1", 0))
+        rtp = socket.socket(family, socket.SOCK_DGRAM)
+        rtcp = socket.socket(family, socket.SOCK_DGRAM)
+        rtp.bind((host, 0))
         port = rtp.getsockname()[1]
         try:
             if port % 2 == 0:
-                rtcp.bind(("127.0.0.1", port + 1))
+                rtcp.bind((host, port + 1))
                 return rtp, rtcp
         except OSError:
             pass

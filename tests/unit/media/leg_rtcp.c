@@ -232,6 +232,53 @@ static void reports_follow_the_party(void **state)
 	close_rig(&r);
 }
 
+/* Signalling has told a port; the party may be elsewhere, or send from
+ * elsewhere. */
+static void reports_go_where_was_told(void **state)
+{
+	const struct sockaddr_storage nat = at("127.0.0.3:777");
+	const struct sockaddr_storage foreign = at("127.0.0.2:5000");
+	struct sockaddr_storage told, none = { 0 };
+	int told_fd = open_at("127.0.0.1:0", &told);
+	struct learn_terms terms = { .mode = LEARN_DELAYED };
+	struct rig r;
+
+	(void)state;
+	open_party(&r);
+	terms.told = r.rtp;
+	open_rig(&r, LEG_RTCP_PORT, &terms);
+	leg_rtcp_set_way(r.leg, &told);
+	report(&r);
+	assert_true(has_come(told_fd) && !has_come(r.rtcp_fd));
+	assert_int_equal(hear_from(&r, &r.rtp, true), LEG_RTCP_HEARD);
+	report(&r); /* multiplexed unasked: it was told where */
+	assert_true(has_come(told_fd) && !has_come(r.rtp_fd));
+	assert_int_equal(hear_from(&r, &r.rtcp, false), LEG_RTCP_HEARD);
+	report(&r); /* it is symmetric */
+	assert_true(has_come(r.rtcp_fd) && !has_come(told_fd));
+	leg_rtcp_set_way(r.leg, &told); /* nothing new */
+	report(&r);
+	assert_true(has_come(r.rtcp_fd) && !has_come(told_fd));
+	leg_rtcp_set_way(r.leg, &foreign); /* another host of its own */
+	assert_int_equal(hear_from(&r, &foreign, false), LEG_RTCP_HEARD);
+	leg_rtcp_set_way(r.leg, &told);
+	report(&r);
+	assert_true(has_come(told_fd) && !has_come(r.rtcp_fd));
+	leg_rtcp_mux(r.leg, true);
+	report(&r);
+	assert_true(has_come(r.rtp_fd) && !has_come(told_fd));
+	leg_rtcp_mux(r.leg, false);
+	leg_rtcp_set_way(r.leg, &none);
+	report(&r);
+	assert_true(has_come(r.rtcp_fd) && !has_come(told_fd));
+	leg_rtcp_set_way(r.leg, &told);
+	say(&r, &nat, 1); /* it is behind NAT */
+	report(&r);
+	assert_false(has_come(told_fd));
+	(void)close(told_fd);
+	close_rig(&r);
+}
+
 static void a_bye_goes_to_who_was_reported_to(void **state)
 {
 	const struct learn_terms terms = { .mode = LEARN_IMMEDIATE };
@@ -285,6 +332,7 @@ int main(void)
 		cmocka_unit_test(only_the_partys_hosts_are_believed),
 		cmocka_unit_test(nobody_is_believed_before_the_party_is_known),
 		cmocka_unit_test(reports_follow_the_party),
+		cmocka_unit_test(reports_go_where_was_told),
 		cmocka_unit_test(a_bye_goes_to_who_was_reported_to),
 		cmocka_unit_test(a_relays_sender_is_ours),
 	};
