@@ -17,6 +17,7 @@
 
 #include "app/runner/manager.h"
 #include "app/runner/options.h"
+#include "app/runner/plan.h"
 #include "app/runner/reread.h"
 #include "app/runner/rights.h"
 #include "app/runner/tables.h"
@@ -422,7 +423,7 @@ static int have_key(struct runner_options *o, struct cr_err *why,
 /* The exit code of what has only printed. */
 static int printed(int err)
 {
-	return cli_flush("codec-runner") || err;
+	return cli_flush("codec-runner") ? 1 : err;
 }
 
 int main(int argc, char **argv)
@@ -442,6 +443,8 @@ int main(int argc, char **argv)
 		return printed(runner_show_schedulers(stdout, d.opt.json));
 	if (d.opt.show_codecs)
 		return printed(runner_show_codecs(stdout, &d.opt));
+	if (d.opt.plan)
+		return printed(runner_show_plan(stdout, &d.opt));
 	/* what a pinned worker gives to control messages or to the log, its
 	 * calls wait for: before the first thread */
 	cpu_list_avoid(&d.opt.placement.pin);

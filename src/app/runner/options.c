@@ -386,8 +386,15 @@ static const struct cli_opt rows[] = {
 	ROW(CLI_TIME, "seconds", NULL, "Time that --codecs may take.",
 	    .number = &raw.seconds, .min = 100 * CR_MS, .max = 3600 * CR_SEC,
 	    .flags = CLI_COMMAND_LINE),
+	ROW(CLI_STRING, "plan", "MIX",
+	    "Measure how many calls of a mix this machine carries, with the "
+	    "other options as they are, and exit. MIX is a list of "
+	    "A<->B for calls of both directions, or A->B for one, of codecs "
+	    "with their modes, and shares: \"pcma<->amr-wb, "
+	    "opus/24<->pcmu:30%\". Those without a share have the rest.",
+	    .text = &raw.plan, .flags = CLI_COMMAND_LINE),
 	ROW(CLI_FLAG, "json", NULL,
-	    "Print the lists of --codecs and --schedulers as JSON.",
+	    "Print what --codecs, --schedulers and --plan say as JSON.",
 	    .flag = &raw.json, .flags = CLI_COMMAND_LINE),
 
 	ROW(CLI_SECTION, NULL, NULL, "What it may do", .flag = NULL),
@@ -446,6 +453,8 @@ static const struct cli_line examples[] = {
 	{ "codec-runner --config ./node.conf --check-config",
 	  "say what is wrong with a file of options" },
 	{ "codec-runner --codecs", "show what codecs cost on this machine" },
+	{ "codec-runner --plan 'pcma<->amr-wb, opus<->pcmu:30%'",
+	  "how many such calls this machine carries" },
 	{ NULL, NULL },
 };
 

@@ -37,7 +37,8 @@ struct runner_options {
 	int64_t log_format, log_level;
 	int64_t drain_timeout;
 	bool show_codecs, show_schedulers, json;
-	int64_t seconds; /**< ns that --codecs may take */
+	int64_t seconds;  /**< ns that --codecs may take */
+	const char *plan; /**< a mix of calls, or NULL */
 	bool check, dump, show_example, show_page;
 	struct ng_guests guests; /**< those of ng        */
 	struct config from;	 /**< what was read for it: texts are its */

@@ -158,6 +158,7 @@ static void fill_telling(const struct raw *raw, struct runner_options *o)
 	o->show_codecs = raw->codecs;
 	o->show_schedulers = raw->schedulers;
 	o->json = raw->json;
+	o->plan = raw->plan;
 	o->seconds = raw->seconds;
 	o->sandbox = (enum sandbox)raw->sandbox;
 	o->check = raw->check_config;

@@ -14,7 +14,7 @@ struct raw {
 	const char *rtp, *rtp_ports, *tos, *control, *control_key, *socket,
 		*scheduler, *pin, *rx_cpu, *run_queues, *coalesce;
 	const char *trace, *trace_dir, *plugin_dir, *log_file, *records, *spool;
-	const char *http, *ng, *ng_allow, *max_age, *shed_wait, *user;
+	const char *http, *ng, *ng_allow, *max_age, *shed_wait, *user, *plan;
 	int64_t ng_silence, ng_patience, ng_lines, ng_host_lines;
 	int64_t udp_port, sctp, workers, receivers, ring, stale, shed, capacity;
 	int64_t watchdog, io, rtcp_interval;

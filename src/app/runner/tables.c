@@ -14,7 +14,7 @@
 #include "protocol/field_json.h"
 #include "engine/scheduler.h"
 
-static int show_json(FILE *out, json_t *o)
+int runner_print_json(FILE *out, json_t *o)
 {
 	int bad = !o || json_dumpf(o, out, JSON_INDENT(2)) ||
 		  fputc('\n', out) == EOF;
@@ -86,7 +86,7 @@ static json_t *all_schedulers(void)
 int runner_show_schedulers(FILE *out, bool json)
 {
 	if (json)
-		return show_json(out, all_schedulers());
+		return runner_print_json(out, all_schedulers());
 	for (unsigned i = 0; cr_schedulers[i]; i++)
 		show_scheduler(
 			&(struct scheduler){ .policy = cr_schedulers[i] }, out);
@@ -115,7 +115,7 @@ int runner_show_codecs(FILE *out, const struct runner_options *o)
 		return 1;
 	}
 	if (o->json)
-		err = show_json(out, costs_json(t));
+		err = runner_print_json(out, costs_json(t));
 	else
 		costs_print(out, t);
 	cost_table_close(t);

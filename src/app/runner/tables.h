@@ -8,7 +8,12 @@
 
 #include <stdio.h>
 
+#include <jansson.h>
+
 #include "app/runner/options.h"
+
+/** Print @o and free it; NULL is no memory. 0, or 1: it could not. */
+int runner_print_json(FILE *out, json_t *o);
 
 /** Both return the process's exit code. */
 int runner_show_schedulers(FILE *out, bool json);
