@@ -57,6 +57,12 @@ static bool shut_to(const struct learn *l, uint8_t rank)
 	return l->terms.mode == LEARN_STRICT && rank < RANK_TOLD;
 }
 
+/* Is this the address at which the one before the current one led? */
+static bool is_former(const struct learn *l, const struct newcomer *n)
+{
+	return address_equal(n->p->from, &l->former);
+}
+
 static bool is_silent(const struct learn *l, cr_ns now)
 {
 	return now - (l->proven ? l->heard : l->since) > l->terms.silence;
@@ -76,6 +82,13 @@ static bool is_contested(const struct learn *l, cr_ns now)
 	return l->contested && now - l->opened <= l->terms.window;
 }
 
+/* May its party come from elsewhere, as whoever it likes? */
+static bool is_expected(const struct learn *l, cr_ns now)
+{
+	return l->on_notice ||
+	       (l->repeated && now - l->opened <= l->terms.window);
+}
+
 /* Does it go on with what the current source sent, from elsewhere? */
 static bool goes_on(const struct learn *l, const struct learn_arrival *p)
 {
@@ -87,9 +100,12 @@ static bool goes_on(const struct learn *l, const struct learn_arrival *p)
 /* Could the leg be taken over from this other address now, with proof? */
 static bool is_open(const struct learn *l, const struct newcomer *n)
 {
-	return n->rank > l->rank || is_absent(l, n->now) ||
-	       (is_silent(l, n->now) && goes_on(l, n->p)) ||
-	       (is_contested(l, n->now) && n->rank == l->rank);
+	if (n->rank > l->rank || is_former(l, n) ||
+	    (is_silent(l, n->now) && goes_on(l, n->p)) ||
+	    (is_contested(l, n->now) && n->rank == l->rank))
+		return true;
+	return is_absent(l, n->now) &&
+	       (!l->leads || n->p->ssrc == l->ssrc || is_expected(l, n->now));
 }
 
 /* Does this packet alone make it the current source? */
@@ -105,10 +121,9 @@ static bool one_is_enough(const struct learn *l, const struct newcomer *n)
 	       (n->rank > l->rank || goes_on(l, n->p));
 }
 
-/* The slot of the window that @now is in. */
-static uint32_t slot_at(const struct learn *l, cr_ns now)
+static uint32_t slot_at(cr_ns now)
 {
-	return now > l->opened ? (uint32_t)((now - l->opened) / LEARN_SLOT) : 0;
+	return (uint32_t)(now / LEARN_SLOT);
 }
 
 static void vote(uint32_t *votes, uint32_t *slot, uint32_t now)
@@ -119,7 +134,11 @@ static void vote(uint32_t *votes, uint32_t *slot, uint32_t now)
 
 static void settle(struct learn *l)
 {
-	l->settled = l->proven && !l->on_notice && !l->contested;
+	bool heard = l->votes >= LEARN_LEAD || l->rank == RANK_TOLD;
+
+	l->leads = l->leads || (l->proven && heard);
+	l->contested = l->contested && !l->leads;
+	l->settled = l->proven && !l->on_notice && heard;
 }
 
 static void forget_rivals(struct learn *l)
@@ -233,8 +252,8 @@ static struct learn_rival *rival_note(struct learn *l, const struct newcomer *n)
 	r->rank = n->here ? RANK_CURRENT : n->rank;
 	r->heard = n->now;
 	r->mark = heard_so_far(l);
-	if (l->contested)
-		vote(&r->votes, &r->slot, slot_at(l, n->now));
+	if (!l->leads)
+		vote(&r->votes, &r->slot, slot_at(n->now));
 	return r;
 }
 
@@ -243,8 +262,12 @@ static struct learn_rival *rival_note(struct learn *l, const struct newcomer *n)
 static bool proof_is_enough(const struct learn *l, const struct newcomer *n,
 			    const struct learn_rival *r)
 {
-	return n->here || n->rank > l->rank || is_absent(l, n->now) ||
-	       r->votes > l->votes + 1;
+	if (n->here || n->rank > l->rank || is_former(l, n))
+		return true;
+	if (!is_absent(l, n->now))
+		return r->votes > l->votes + 1;
+	return l->leads || !l->proven || n->p->ssrc == l->ssrc ||
+	       is_expected(l, n->now) || r->votes > l->votes;
 }
 
 /* The window begins, with the source that has just been taken. */
@@ -252,10 +275,13 @@ static void contest_open(struct learn *l, cr_ns now)
 {
 	for (unsigned i = 0; i < LEARN_RIVALS; i++)
 		l->rival[i].votes = 0;
-	l->contested = l->terms.mode == LEARN_DELAYED && l->rank < RANK_TOLD;
+	l->contested =
+		l->rank < RANK_TOLD && (l->terms.mode == LEARN_DELAYED ||
+					l->terms.mode == LEARN_ASYMMETRIC);
+	l->repeated = false;
 	l->opened = now;
 	l->votes = 1;
-	l->slot = 0;
+	l->slot = slot_at(now);
 }
 
 /* Let @r's place have the current source, whose slots still count. Others
@@ -288,7 +314,8 @@ static unsigned changes(struct learn *l, const struct newcomer *n)
 {
 	bool first = !heard_so_far(l);
 	bool ssrc = first ? !l->terms.ssrc_told : n->p->ssrc != l->ssrc;
-	bool to = !same_exactly(learn_to(l), n->p->from);
+	bool to = l->terms.mode != LEARN_ASYMMETRIC &&
+		  !same_exactly(learn_to(l), n->p->from);
 
 	if (!first && ssrc)
 		count(&l->ssrc_changes);
@@ -297,23 +324,46 @@ static unsigned changes(struct learn *l, const struct newcomer *n)
 	return (ssrc ? LEARN_NEW_SSRC : 0u) | (to ? LEARN_NEW_ADDRESS : 0u);
 }
 
+/* Another address is the current one. It leads at once if it did before, or
+ * has the SSRC of one that leads; which may return, unless another one is
+ * expected or vouched for. */
+static void hand_over(struct learn *l, const struct newcomer *n, bool proven)
+{
+	bool back = l->known && is_former(l, n);
+	bool better = n->rank > l->rank && n->rank < RANK_TOLD;
+	bool same = l->known && l->leads && !l->on_notice &&
+		    n->p->ssrc == l->ssrc && (back || !better);
+
+	if (!l->known || back || l->on_notice || n->rank > l->rank)
+		l->former.ss_family = 0;
+	else if (l->leads && l->votes >= LEARN_LEAD)
+		l->former = l->at;
+	l->leads = back || same;
+	l->proven = proven || same;
+	move_to(l, n, false);
+	contest_open(l, n->now);
+	if (back)
+		l->votes = LEARN_LEAD;
+}
+
 /* Make the newcomer the current source; @r: its place, if it has proved
  * itself. */
 static unsigned take(struct learn *l, const struct newcomer *n,
 		     struct learn_rival *r)
 {
 	unsigned result = changes(l, n);
-	bool won = r && !n->here && n->rank == l->rank &&
+	bool won = r && !n->here && n->rank == l->rank && !is_former(l, n) &&
 		   !is_absent(l, n->now); /* the contest: it goes on */
 
 	l->replaced_known = n->here && l->known;
 	l->replaced = l->ssrc;
-	if (won)
+	if (won) {
 		contest_swap(l, r);
-	l->proven = r || (n->here && l->proven);
-	move_to(l, n, won);
-	if (!n->here && !won)
-		contest_open(l, n->now);
+		move_to(l, n, true);
+	} else if (!n->here) {
+		hand_over(l, n, r);
+	}
+	l->proven = l->proven || r;
 	l->known = true;
 	l->on_notice = false;
 	l->ssrc = n->p->ssrc;
@@ -366,7 +416,8 @@ static unsigned own(struct learn *l, const struct learn_arrival *p, cr_ns now)
 	else if (p->valid)
 		l->seq = p->seq;
 	if (l->on_notice && over) {
-		bool back = !same_exactly(learn_to(l), &l->at);
+		bool back = l->terms.mode != LEARN_ASYMMETRIC &&
+			    !same_exactly(learn_to(l), &l->at);
 
 		l->on_notice = false;
 		result = back ? LEARN_NEW_ADDRESS : LEARN_ACCEPTED;
@@ -398,8 +449,10 @@ unsigned learn_any_packet(struct learn *l, const struct learn_arrival *p,
 	unsigned result;
 
 	n.here = l->known && address_equal(&l->at, p->from);
-	if (n.here && p->valid && l->contested)
-		vote(&l->votes, &l->slot, slot_at(l, now));
+	if (n.here && p->valid && l->votes < LEARN_LEAD) {
+		vote(&l->votes, &l->slot, slot_at(now));
+		settle(l);
+	}
 	if (n.here && p->ssrc == l->ssrc) {
 		result = own(l, p, now);
 	} else {
@@ -427,11 +480,31 @@ void learn_init(struct learn *l, const struct learn_terms *terms)
 	l->terms = filled(terms);
 }
 
+/* An offer has told where the party is: for the first time, or the same address
+ * as before, or another one. */
+static void expect(struct learn *l, bool first, bool same, cr_ns now)
+{
+	if (l->rank == RANK_TOLD)
+		l->on_notice = l->contested = false;
+	if (same && !l->on_notice && !l->contested) {
+		l->repeated = true;
+		l->opened = now;
+	} else if (first && l->rank == RANK_OTHER) {
+		l->leads = false;
+		contest_open(l, now);
+	} else if (!first && !same && l->rank != RANK_TOLD) {
+		forget_rivals(l);
+		l->on_notice = true;
+		l->contested = l->repeated = false;
+		l->opened = now;
+	}
+}
+
 void learn_again(struct learn *l, const struct learn_terms *terms, cr_ns now)
 {
-	struct learn_terms before = l->terms;
-	bool moved = before.told.ss_family && terms->told.ss_family &&
-		     !address_equal(&before.told, &terms->told);
+	const struct learn_terms before = l->terms;
+	bool told = terms->told.ss_family, first = !before.told.ss_family;
+	bool same = address_equal(&before.told, &terms->told);
 
 	l->terms = filled(terms);
 	if (!terms->told.ss_family)
@@ -443,21 +516,18 @@ void learn_again(struct learn *l, const struct learn_terms *terms, cr_ns now)
 	l->rank = rank_of(l, &l->at);
 	l->known = !shut_to(l, l->rank) &&
 		   (!terms->ssrc_told || l->ssrc == terms->ssrc);
-	if (l->rank == RANK_TOLD)
-		l->on_notice = l->contested = false;
-	else if (moved) {
-		forget_rivals(l);
-		l->on_notice = true;
-		l->contested = false;
-		l->opened = now;
-	}
+	if (told)
+		expect(l, first, same, now);
 	settle(l);
 	l->settled = l->settled && l->known;
 }
 
 const struct sockaddr_storage *learn_to(const struct learn *l)
 {
-	return l->known && !l->on_notice ? &l->at : &l->terms.told;
+	bool learned =
+		l->known && !l->on_notice && l->terms.mode != LEARN_ASYMMETRIC;
+
+	return learned ? &l->at : &l->terms.told;
 }
 
 void learn_counts(const struct learn *l,

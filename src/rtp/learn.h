@@ -15,12 +15,13 @@
  *   other    any other address
  *
  * Modes.
- *   strict     only the told address is heard.
- *   immediate  the first valid packet tells.
- *   delayed    so, too. But for `window` after it an address of the same rank
- *              that was heard for longer replaces it. Longer means: in at least
- *              two more fifths of a second (LEARN_SLOT). Packets are not
- *              counted, or the fastest sender would win.
+ *   strict      only the told address is heard.
+ *   immediate   the first valid packet tells.
+ *   delayed     so, too. But for `window` after it an address of the same rank
+ *               that was heard for longer replaces it, unless it leads. Longer
+ *               means: in at least two more fifths of a second (LEARN_SLOT).
+ *               Packets are not counted, or the fastest sender would win.
+ *   asymmetric  is heard as delayed, but answers go to the told address.
  *
  * Proof. Three valid packets whose sequence numbers follow each other prove a
  * newcomer (RFC 3550, A.1 asks for two). The third is accepted. The two before
@@ -33,46 +34,64 @@
  * first packet, it is absent from then on until it does. So a stray first
  * packet keeps nobody out for longer than that.
  *
+ * It *leads* when it has proved itself and is at the told address, or was heard
+ * in LEARN_LEAD slots. From then on its address or its SSRC is what a newcomer
+ * must have, however long it says nothing. Who was replaced while it led is the
+ * *former* source: its address may return.
+ *
  * What a newcomer needs (valid packets; strict: from the told address only):
  *
  *   newcomer                     current speaks    silent       absent
  *   same address, other SSRC     proof             one packet*  one packet*
  *   address of a higher rank     proof             one packet   one packet
+ *   the former source's address  proof             proof        proof
  *   goes on with the current     refused           one packet   one packet
  *     one's SSRC and sequence
- *   any other                    refused**         refused      proof
+ *   the current one's SSRC       refused           refused      proof
+ *   any other, and the current
+ *     one leads                  refused           refused      refused***
+ *     one does not               refused**         refused      proof and heard
+ *                                                               for longer
  *
- *   *  proof, if the current source has not proved itself: or a sprayer of
- *      random SSRCs that came first would keep the leg for ever. "Goes on"
- *      needs a current source that has proved itself, too, and a number that
- *      is at most 3000 ahead.
- *   ** delayed, within the window, same rank: proof and heard for longer.
+ *   *   proof, if the current source has not proved itself: or a sprayer of
+ *       random SSRCs that came first would keep the leg for ever. "Goes on"
+ *       needs a current source that has proved itself, too, and a number that
+ *       is at most 3000 ahead.
+ *   **  delayed, within the window, same rank: proof and heard for longer.
+ *   *** proof, within `window` of an offer that repeats the party's address:
+ *       behind NAT a phone that was on hold has another address afterwards, and
+ *       its own description says the same as before.
  *
- * If there is no current source, one packet is enough for all of them.
+ * If there is no current source, one packet is enough for all of them. Heard
+ * for longer than an absent one: in more slots than that ever was; proof alone,
+ * if that has not proved itself.
  * Two SSRCs of one address at once: the newer wins. The older one can return
  * while the newer speaks, but only with three packets without one of the newer
  * in between. Until then it is refused as foreign.
  *
  * So whoever cannot send from the party's own address, and is not vouched for
  * more, does not take a call over while its party speaks: not by any number of
- * packets, not by a copied SSRC. In the window of `delayed` this needs a party
- * that makes no pause of more than LEARN_SLOT.
- * A foreigner can have the party's place if he sent first, came while the
- * party was absent (silent: with a copied SSRC and number), or came while it
- * was on notice (below). The party gets it back
- *   - with proof, if its address has the higher rank, while the foreigner
- *     speaks,
- *   - with proof after the foreigner was absent, in any case,
+ * packets, not by a copied SSRC. Nor does he while it is silent, once it leads,
+ * if he does not know its SSRC.
+ * A foreigner can have the party's place if he came before it led, copies the
+ * SSRC and the numbers of one that is silent, or came while it was on notice
+ * (below) or absent just after an offer. The party gets it back
+ *   - with proof, if its address has the higher rank, or if it led before,
+ * while the foreigner speaks,
+ *   - with proof after the foreigner was absent and was heard for longer, if he
+ *     does not lead,
  *   - with proof after it was heard for longer, if the mode is delayed, within
- *     the window,
- *   - by a new offer that tells an address: the foreigner is on notice.
+ *     the window, if he does not lead,
+ *   - by a new offer.
  * Nothing in RTP tells two addresses of the same rank apart that both keep
- * sending.
+ * sending, nor who was the first without right.
  *
  * Notice. A new offer that tells another address says that the party moves. If
  * the current source is not at that address, it is on notice: it is heard until
  * another one comes, as if it was absent, and answers go to the told address.
  * If nobody has come within `window`, it has its place again.
+ * The first address that is told (that of an answer) takes from a source of
+ * another host that it leads: others may have been there before the party.
  *
  * Names and numbers are close to those of other servers: rtpengine's option
  * endpoint-learning is delayed, immediate, heuristic or off, and Asterisk's
@@ -93,13 +112,21 @@
 #include "base/address.h"
 #include "cr/time.h"
 
-enum learn_mode { LEARN_STRICT, LEARN_IMMEDIATE, LEARN_DELAYED };
+enum learn_mode {
+	LEARN_STRICT,
+	LEARN_IMMEDIATE,
+	LEARN_DELAYED,
+	LEARN_ASYMMETRIC,
+	LEARN_MODES
+};
 
 /** Packets in sequence that prove a source. */
 #define LEARN_PROOF 3u
 /** What "heard for longer" is counted in. A party that sends a packet in every
  * 200 ms is heard in each. */
 #define LEARN_SLOT (200 * CR_MS)
+/** Slots in which a source must have been heard to lead. */
+#define LEARN_LEAD 5u
 /** Newcomers of different addresses that are tried at the same time. Higher
  * ranks displace lower ones. */
 #define LEARN_RIVALS 4u
@@ -214,12 +241,15 @@ struct learn {
 	uint8_t run;	     /**< packets towards its proof */
 	uint8_t rank;	     /**< of its address */
 	bool proven;	     /**< it has proved itself */
+	bool leads;	     /**< no stranger takes its place */
 	bool on_notice;	     /**< since @opened */
+	bool repeated;	     /**< its address was told again at @opened */
 	bool contested;	     /**< the window that began at @opened is open */
 	bool replaced_known; /**< there is @replaced */
 	uint32_t replaced;   /**< the SSRC that it had before */
 	cr_ns opened;
-	uint32_t votes, slot; /**< as a rival's, while contested */
+	uint32_t votes, slot;		/**< as a rival's, up to LEARN_LEAD */
+	struct sockaddr_storage former; /**< who led may return; or family 0 */
 
 	struct learn_rival rival[LEARN_RIVALS];
 	struct learn_terms terms;

@@ -29,7 +29,7 @@ static struct sockaddr_storage place(unsigned i)
 
 static struct learn_terms terms(unsigned mode, unsigned told)
 {
-	struct learn_terms t = { .mode = (enum learn_mode)(mode % 3),
+	struct learn_terms t = { .mode = (enum learn_mode)(mode % LEARN_MODES),
 				 .host = place(2),
 				 .ssrc_told = mode & 4,
 				 .ssrc = 1 };
@@ -71,6 +71,8 @@ static void packet(struct learn *l, const uint8_t *p, cr_ns now)
 	CR_ASSERT(!l->terms.ssrc_told || a.ssrc == l->terms.ssrc);
 	CR_ASSERT(l->terms.mode != LEARN_STRICT ||
 		  address_equal(&from, &l->terms.told));
+	if (l->terms.mode == LEARN_ASYMMETRIC)
+		CR_ASSERT(!memcmp(&l->terms.told, learn_to(l), sizeof(to)));
 	if (result & LEARN_NEW_ADDRESS)
 		CR_ASSERT(address_equal(learn_to(l), &from));
 	else

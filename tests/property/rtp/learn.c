@@ -3,8 +3,10 @@
  * A party and attackers at one open port. The party sends with gaps of at most
  * 200 ms while it speaks, loses packets, pauses, changes its SSRC, changes its
  * address with and without an offer. The attackers spray, copy its SSRC and
- * numbers, send ten times as fast in sequence, and may come first. What must
- * hold is checked after each packet, from outside: see check_*(). A failing run
+ * numbers, send ten times as fast in sequence, and may come first. Who has been
+ * heard for long enough leads, and is followed by nobody but who has its SSRC,
+ * however long it is silent; and it gets its place back. What must hold is
+ * checked after each packet, from outside: see check_*(). A failing run
  * is shrunk by leaving packets out, and printed.
  */
 #include <string.h>
@@ -40,8 +42,22 @@ struct view {
 	uint16_t heard_seq;
 	unsigned streak; /* waiting in a row, in sequence, same SSRC, place */
 
-	cr_ns attacked; /* the last packet of an attacker */
+	cr_ns attack, attacked; /* the first and last packet of attackers */
 	unsigned attacks;
+
+	/* Of whoever is heard: how many of its packets there are a slot behind
+	 * the one before, and the last of them. */
+	cr_ns slot;
+	unsigned slots;
+	bool led;	 /* the party, at @led_at; nobody is expected since */
+	unsigned led_at; /* and one attacker at most has been heard */
+	bool lost;	 /* to an attacker */
+	bool followed_rival; /* from whom the party took it, who may have led */
+	unsigned rival;
+	cr_ns offered;	   /* the last offer */
+	cr_ns streak_from; /* its first packet */
+	cr_ns streak_slot; /* as @slot, @slots of the streak */
+	unsigned streak_slots;
 };
 
 static bool fail_with(const char *what, bool ok, const char **why)
@@ -49,6 +65,12 @@ static bool fail_with(const char *what, bool ok, const char **why)
 	if (!ok)
 		*why = what;
 	return ok;
+}
+
+/* Where answers go while @e is heard. */
+static unsigned answers(const struct view *v, const struct event *e)
+{
+	return v->run->mode == LEARN_ASYMMETRIC ? v->told : e->address;
 }
 
 /* In = accepted + each kind of refusal; the flags say what has changed. */
@@ -87,9 +109,23 @@ static bool check_books(struct view *v, const struct event *e, unsigned result,
 				 (!v->any || v->last_ssrc != e->ssrc),
 			 why) &&
 	       fail_with("answers do not go to the party",
-			 v->noticed || address_equal(learn_to(&v->learn),
-						     &scene_place[e->address]),
+			 v->noticed ||
+				 address_equal(learn_to(&v->learn),
+					       &scene_place[answers(v, e)]),
 			 why);
+}
+
+/* Does it lead, beyond doubt? */
+static bool leads(const struct view *v)
+{
+	return v->followed >= LEARN_PROOF &&
+	       (v->slots >= LEARN_LEAD || v->last_place == v->told);
+}
+
+/* Could attackers have been heard for long enough? */
+static bool may_lead(const struct view *v)
+{
+	return v->attacked - v->attack >= (LEARN_LEAD - 2) * LEARN_SLOT;
 }
 
 /* Nobody takes a call over while its party speaks, but for those for whom
@@ -98,23 +134,32 @@ static bool check_attacker(struct view *v, const struct event *e, bool ok,
 			   const char **why)
 {
 	bool speaks = v->holds && e->at - v->party.at <= SPEAKS &&
+		      (!v->followed_rival || e->address != v->rival) &&
 		      scene_rank(e->address, v->told) <=
 			      scene_rank(v->party.address, v->told);
 
 	if (v->run->mode == LEARN_STRICT &&
 	    !fail_with("strict: a foreigner is heard", !ok, why))
 		return false;
-	return fail_with("taken over while the party speaks", !ok || !speaks,
+	if (!fail_with("taken over while the party speaks", !ok || !speaks,
+		       why))
+		return false;
+	return fail_with("a stranger follows the party that leads",
+			 !ok || !v->led || !v->party_was_last ||
+				 e->ssrc == v->last_ssrc ||
+				 e->at - v->offered <= LEARN_WINDOW ||
+				 scene_rank(e->address, v->told) >
+					 scene_rank(v->last_place, v->told),
 			 why);
 }
 
-/* Did all foreigners stop so long before @now that they are absent? Of a stray
- * packet nobody thinks longer than of a silence. */
+/* Did all foreigners stop so long before @now that they are absent, and does
+ * none lead? Of a stray packet nobody thinks longer than of a silence. */
 static bool foreigners_are_gone(const struct view *v, cr_ns now)
 {
 	cr_ns quiet = v->attacks ? now - v->attacked : CR_NEVER;
 
-	return !v->party_was_last &&
+	return !v->party_was_last && !v->lost && v->any && !may_lead(v) &&
 	       (quiet > LEARN_ABSENCE ||
 		(v->attacks < LEARN_PROOF && quiet > LEARN_SILENCE));
 }
@@ -148,10 +193,13 @@ static bool must_be_heard(const struct view *v, const struct event *e)
 	if (v->streak < LEARN_PROOF - 1)
 		return false;
 	/* signalling vouches for it more than for whom it hears; or it has
-	 * changed its SSRC; or nobody is in its way */
+	 * changed its SSRC; or it led; or nobody is in its way, and it was
+	 * heard for longer */
 	return !v->any || e->address == v->last_place ||
 	       rank > scene_rank(v->last_place, v->told) ||
-	       foreigners_are_gone(v, e->at - (LEARN_PROOF - 1) * SPEAKS);
+	       (v->led && e->address == v->led_at) ||
+	       (v->streak_slots > LEARN_LEAD &&
+		foreigners_are_gone(v, v->streak_from));
 }
 
 static bool follows(const struct view *v, const struct event *e)
@@ -164,8 +212,21 @@ static bool follows(const struct view *v, const struct event *e)
 /* After a pause, has it its place for sure? In the window a pause costs. */
 static bool is_proven(const struct view *v, const struct event *e)
 {
-	return v->followed >= LEARN_PROOF && (v->run->mode != LEARN_DELAYED ||
-					      e->at - v->taken > LEARN_WINDOW);
+	return v->followed >= LEARN_PROOF &&
+	       ((v->run->mode != LEARN_DELAYED &&
+		 v->run->mode != LEARN_ASYMMETRIC) ||
+		e->at - v->taken > LEARN_WINDOW);
+}
+
+/* For how long is who is at that place heard? */
+static void note_heard(struct view *v, const struct event *e, bool new)
+{
+	if (new)
+		v->slots = 0;
+	if (new || e->at - v->slot >= LEARN_SLOT) {
+		v->slot = e->at;
+		v->slots++;
+	}
 }
 
 static bool check_party(struct view *v, const struct event *e, unsigned result,
@@ -192,12 +253,33 @@ static bool check_party(struct view *v, const struct event *e, unsigned result,
 		       why))
 		return false;
 	v->streak = result == LEARN_WAITING ? v->streak + 1 : 0;
+	if (v->streak == 1) {
+		v->streak_from = e->at;
+		v->streak_slots = 0;
+	}
+	if (v->streak == 1 || e->at - v->streak_slot >= LEARN_SLOT) {
+		v->streak_slot = e->at;
+		v->streak_slots++;
+	}
 	if (ok) {
 		new = !v->party_was_last || e->address != v->last_place;
+		if (v->any && !v->party_was_last) {
+			v->followed_rival = may_lead(v);
+			v->rival = v->last_place;
+		}
 		v->taken = new ? e->at : v->taken;
 		v->followed = in_order && !new ? v->followed + 1 : 1;
 		v->holds = !v->noticed && (v->holds || new || is_proven(v, e));
 		v->party_was_last = true;
+		note_heard(v, e, new);
+		if (e->address != v->led_at &&
+		    (v->lost || e->ssrc != v->last_ssrc))
+			v->led = false;
+		if (leads(v)) {
+			v->led = !v->noticed;
+			v->led_at = e->address;
+		}
+		v->lost = false;
 	}
 	v->party = *e;
 	v->party_any = true;
@@ -211,7 +293,9 @@ static void note_offer(struct view *v, const struct event *e)
 				       .host = scene_place[HOST] };
 
 	learn_again(&v->learn, &t, e->at);
+	v->offered = e->at;
 	if (v->told != e->address) {
+		v->led = false;
 		v->holds = false; /* it is expected to move */
 		v->streak = 0;
 		v->followed = 0;
@@ -227,6 +311,16 @@ static void note_accepted(struct view *v, const struct event *e)
 	if (address_equal(learn_to(&v->learn), &scene_place[e->address]))
 		v->noticed = false;
 	if (e->who == ATTACKER) {
+		bool new = v->party_was_last || v->last_place != e->address;
+
+		/* who followed who followed it, or was vouched for more */
+		if (v->lost && new)
+			v->led = false;
+		if (scene_rank(e->address, v->told) >
+		    scene_rank(v->led_at, v->told))
+			v->led = false;
+		v->lost = v->led || v->lost;
+		note_heard(v, e, new);
 		v->holds = v->party_was_last = false;
 		v->followed = 0;
 	}
@@ -259,7 +353,7 @@ static bool step(struct view *v, const struct event *e, const char **why)
 	if (ok)
 		note_accepted(v, e);
 	if (e->who == ATTACKER) {
-		v->attacks++;
+		v->attack = v->attacks++ ? v->attack : e->at;
 		v->attacked = e->at;
 	}
 	return true;
@@ -268,7 +362,7 @@ static bool step(struct view *v, const struct event *e, const char **why)
 /* Does all hold? *@why: what does not. */
 static bool holds(const struct scene *r, const char **why)
 {
-	struct view v = { .run = r, .told = TOLD };
+	struct view v = { .run = r, .told = TOLD, .offered = -CR_SEC * 60 };
 	const struct learn_terms t = { .mode = r->mode,
 				       .told = scene_place[TOLD],
 				       .host = scene_place[HOST] };

@@ -136,7 +136,7 @@ void scene_make(struct scene *r, uint64_t *s)
 	unsigned attackers = test_below(s, 4), party;
 
 	r->n = 0;
-	r->mode = (enum learn_mode)test_below(s, 3);
+	r->mode = (enum learn_mode)test_below(s, LEARN_MODES);
 	r->home = test_below(s, STRANGE + 1);
 	if (r->mode == LEARN_STRICT)
 		r->home = TOLD;

@@ -213,19 +213,46 @@ static void a_first_address_is_no_notice(void **state)
 
 static void it_settles(void **state)
 {
-	struct learn l = proven(LEARN_IMMEDIATE, X);
+	struct learn l = leading(LEARN_IMMEDIATE, X);
 
 	(void)state;
+	assert_true(l.settled);
+	l = leading(LEARN_DELAYED, X);
 	assert_true(l.settled);
 	l = proven(LEARN_STRICT, TOLD);
 	assert_true(l.settled);
 	l = proven(LEARN_DELAYED, TOLD);
 	assert_true(l.settled);
 	l = proven(LEARN_DELAYED, X);
-	PLAY(&l, { 3000, X, 7, 9, 'A' });
+	PLAY(&l, { 200, X, 7, 4, 'A' }, { 400, X, 7, 5, 'A' },
+	     { 600, X, 7, 6, 'A' });
 	assert_false(l.settled);
-	PLAY(&l, { 3001, X, 7, 9, 'A' });
+	PLAY(&l, { 800, X, 7, 7, 'A' });
 	assert_true(l.settled);
+}
+
+/* Answers go where the party said, whoever it is that is heard. */
+static void asymmetric_hears_all_and_learns_nothing(void **state)
+{
+	struct learn l = begin(LEARN_ASYMMETRIC);
+	struct learn_terms t = terms(LEARN_ASYMMETRIC);
+
+	(void)state;
+	lead(&l, X, 'S');
+	assert_true(answers_go(&l, TOLD));
+	PLAY(&l, { 3000, Y, 7, 9, 'A' }); /* NAT gives it another port */
+	assert_true(answers_go(&l, TOLD));
+	t.told = at(MOVED);
+	learn_again(&l, &t, 3001 * CR_MS);
+	assert_true(answers_go(&l, MOVED));
+	PLAY(&l, { 3020, Y, 7, 10, 'A' }, { 6040, Y, 7, 11, 'A' },
+	     { 6060, MOVED, 8, 1, 'w' }, { 6080, MOVED, 8, 2, 'w' },
+	     { 6100, MOVED, 8, 3, 'S' });
+	assert_true(answers_go(&l, MOVED));
+	t.mode = LEARN_DELAYED; /* and from now on it learns */
+	learn_again(&l, &t, 6101 * CR_MS);
+	PLAY(&l, { 8000, Z, 8, 4, 'D' });
+	assert_true(answers_go(&l, Z));
 }
 
 /* An absence is no shorter than a silence. */
@@ -298,6 +325,7 @@ int main(void)
 		cmocka_unit_test(an_offer_of_another_address_is_a_notice),
 		cmocka_unit_test(a_first_address_is_no_notice),
 		cmocka_unit_test(it_settles),
+		cmocka_unit_test(asymmetric_hears_all_and_learns_nothing),
 		cmocka_unit_test(times_can_be_chosen),
 		cmocka_unit_test(a_senders_link_is_learned),
 		cmocka_unit_test(a_packet_needs_one_cache_line),

@@ -23,9 +23,9 @@ static void strangers_wait_for_an_absence_and_prove_themselves(void **state)
 	(void)state;
 	PLAY(&l, { 5038, Y, 8, 1, 'a' }, { 5040, Y, 8, 2, 'a' },
 	     { 5041, Y, 8, 3, 'w' }, { 5042, Y, 8, 5, 'w' },
-	     { 5043, Y, 8, 6, 'w' }, { 5044, Y, 8, 7, 'B' },
-	     { 5045, X, 7, 4, 'a' });
-	assert_int_equal(l.waiting, 3);
+	     { 5043, Y, 8, 6, 'w' }, { 5044, Y, 8, 7, 'w' },
+	     { 5200, Y, 8, 8, 'B' }, { 5201, X, 7, 4, 'a' });
+	assert_int_equal(l.waiting, 4);
 	assert_int_equal(l.foreign_address, 3);
 	assert_int_equal(l.accepted, 4);
 	assert_int_equal(l.address_changes, 1);
@@ -100,13 +100,12 @@ static void delayed_hears_who_is_heard_longer(void **state)
 	PLAY(&l, { 398, X, 9, 4, 'A' }, { 399, Y, 7, 104, 'w' },
 	     { 400, Y, 7, 105, 'w' }, { 598, X, 9, 5, 'A' },
 	     { 600, Y, 7, 106, 'w' }, { 799, Y, 7, 107, 'w' });
-	PLAY(&l, { 800, Y, 7, 108, 'B' }, { 801, X, 9, 6, 'w' });
+	PLAY(&l, { 800, Y, 7, 108, 'B' }, { 801, X, 9, 6, 'a' });
 	assert_true(answers_go(&l, Y));
-	/* and back */
-	PLAY(&l, { 1000, X, 9, 7, 'w' }, { 1200, X, 9, 8, 'w' },
-	     { 1400, X, 9, 9, 'B' });
-	PLAY(&l, { 2100, X, 9, 20, 'A' }, { 3001, X, 9, 21, 'A' },
-	     { 3002, Y, 7, 109, 'a' });
+	/* not back: it leads by now */
+	PLAY(&l, { 1000, X, 9, 7, 'a' }, { 1200, X, 9, 8, 'a' },
+	     { 1400, X, 9, 9, 'a' }, { 2100, X, 9, 20, 'a' },
+	     { 3001, Y, 7, 109, 'A' });
 }
 
 /* One that was heard for as long, but not in sequence. */
@@ -148,9 +147,92 @@ static void after_the_window_longer_does_not_count(void **state)
 	for (unsigned i = 0; i < 100; i++)
 		PLAY(&l, { 3510 + i * 200, Y, 7, (uint16_t)(4 + i), 'a' },
 		     { 3520 + i * 200, X, 9, (uint16_t)(6 + i), 'A' });
-	/* when it is learned again, there is a window again */
-	PLAY(&l, { 30000, Y, 7, 200, 'w' }, { 30020, Y, 7, 201, 'w' },
-	     { 30040, Y, 7, 202, 'B' }, { 30050, X, 9, 300, 'w' });
+}
+
+/* It leads: only its address and its SSRC do, however long it says nothing. */
+static void strangers_never_follow_who_leads(void **state)
+{
+	static const enum learn_mode modes[] = { LEARN_IMMEDIATE, LEARN_DELAYED,
+						 LEARN_ASYMMETRIC };
+
+	(void)state;
+	for (unsigned m = 0; m < 3; m++) {
+		struct learn l = leading(modes[m], X);
+		bool away = modes[m] == LEARN_ASYMMETRIC;
+
+		for (unsigned i = 0; i < 200; i++)
+			PLAY(&l, { 1810 + i * 200, Y, 8, (uint16_t)i, 'a' },
+			     { 1820 + i * 200, Y, 8, (uint16_t)(i + 1), 'a' });
+		PLAY(&l, { 60000, X, 7, 9, 'A' }, { 61000, Y, 7, 10, 'a' });
+		/* with its SSRC: its number is not far in a silence, and any
+		 * in an absence, with proof */
+		PLAY(&l, { 62000, Y, 7, 11, away ? 'A' : 'D' },
+		     { 64000, Y, 7, 12, 'A' }, { 69001, Z, 7, 9000, 'w' },
+		     { 69002, Z, 7, 9001, 'w' },
+		     { 69003, Z, 7, 9002, away ? 'A' : 'D' },
+		     { 69004, Y, 9, 1, 'a' }, { 69005, V, 9, 1, 'a' });
+	}
+}
+
+/* The told address leads with its proof. */
+static void strangers_never_follow_the_told_address(void **state)
+{
+	struct learn l = proven(LEARN_DELAYED, TOLD);
+
+	(void)state;
+	for (unsigned i = 0; i < 200; i++)
+		PLAY(&l, { 50 + i * 200, PORT, 8, (uint16_t)i, 'a' },
+		     { 51 + i * 200, X, 9, (uint16_t)i, 'a' });
+	PLAY(&l, { 60000, TOLD, 7, 4, 'A' });
+}
+
+/* From a stranger who has copied its SSRC and numbers, and sends on. */
+static void who_led_gets_its_place_back(void **state)
+{
+	struct learn l = leading(LEARN_IMMEDIATE, X);
+
+	(void)state;
+	PLAY(&l, { 5000, Y, 7, 9, 'D' });
+	for (unsigned i = 0; i < 20; i++)
+		PLAY(&l, { 5200 + i * 200, Y, 7, (uint16_t)(10 + i), 'A' });
+	PLAY(&l, { 9010, X, 7, 9, 'w' }, { 9011, Y, 7, 30, 'A' },
+	     { 9030, X, 7, 10, 'w' }, { 9031, Y, 7, 31, 'A' },
+	     { 9050, X, 7, 11, 'D' }, { 9051, Y, 7, 32, 'a' },
+	     { 19000, Z, 8, 1, 'a' }, { 19001, X, 7, 12, 'A' });
+}
+
+/* Behind NAT, on hold for long, and back with all anew: its offer says so. */
+static void an_offer_lets_who_was_absent_come_from_elsewhere(void **state)
+{
+	const struct learn_terms t = terms(LEARN_IMMEDIATE);
+	struct learn l = leading(LEARN_IMMEDIATE, X);
+
+	(void)state;
+	learn_again(&l, &t, 3000 * CR_MS); /* it was heard just before */
+	PLAY(&l, { 3001, Y, 8, 1, 'a' }, { 3002, Y, 8, 2, 'a' },
+	     { 3003, Y, 8, 3, 'a' });
+	learn_again(&l, &t, 90000 * CR_MS);
+	PLAY(&l, { 90001, Y, 8, 1, 'w' }, { 90002, Y, 8, 2, 'w' },
+	     { 90003, Y, 8, 3, 'B' }, { 90004, X, 7, 9, 'w' },
+	     { 90005, X, 7, 10, 'w' }, { 90006, X, 7, 11, 'B' });
+	learn_again(&l, &t, 180000 * CR_MS); /* nobody came in time */
+	PLAY(&l, { 183001, Y, 8, 9, 'a' }, { 183002, Y, 8, 10, 'a' },
+	     { 183003, Y, 8, 11, 'a' }, { 183004, X, 7, 12, 'A' });
+}
+
+/* That of an answer: strangers may have been there before. */
+static void the_first_address_told_takes_the_lead(void **state)
+{
+	const struct learn_terms none = { .mode = LEARN_IMMEDIATE };
+	const struct learn_terms t = terms(LEARN_IMMEDIATE);
+	struct learn l;
+
+	(void)state;
+	learn_init(&l, &none);
+	lead(&l, X, 'B');
+	learn_again(&l, &t, 2000 * CR_MS);
+	PLAY(&l, { 6700, Y, 8, 1, 'w' }, { 6701, Y, 8, 2, 'w' },
+	     { 6800, Y, 8, 3, 'B' });
 }
 
 static void the_told_address_is_not_compared(void **state)
@@ -208,10 +290,10 @@ static void a_proof_is_used_once(void **state)
 
 	(void)state;
 	PLAY(&l, { 6000, Y, 8, 1, 'w' }, { 6001, Y, 8, 2, 'w' },
-	     { 6002, Y, 8, 3, 'B' }, { 12000, Z, 9, 1, 'w' },
-	     { 12001, Z, 9, 2, 'w' }, { 12002, Z, 9, 3, 'B' },
+	     { 6200, Y, 8, 3, 'B' }, { 12000, Z, 9, 1, 'w' },
+	     { 12001, Z, 9, 2, 'w' }, { 12200, Z, 9, 3, 'B' },
 	     { 18000, Y, 8, 4, 'w' }, { 18001, Y, 8, 5, 'w' },
-	     { 18002, Y, 8, 6, 'B' });
+	     { 18202, Y, 8, 6, 'B' });
 }
 
 /* Each leaves an SSRC behind that it did not prove. */
@@ -226,8 +308,8 @@ static void places_of_those_who_left_are_free(void **state)
 	for (unsigned i = 0, t = 6000; i < 10; i++, t += 6000)
 		PLAY(&l, { t, turns[i], 20 + i, 1, 'w' },
 		     { t, turns[i], 20 + i, 2, 'w' },
-		     { t, turns[i], 20 + i, 3, 'B' },
-		     { t, turns[i], 8, 1, 'w' });
+		     { t + 200, turns[i], 20 + i, 3, 'B' },
+		     { t + 200, turns[i], 8, 1, 'w' });
 }
 
 /* Its first packets with another SSRC are lost, but it is heard. */
@@ -242,7 +324,7 @@ static void another_ssrc_costs_nothing_in_a_contest(void **state)
 		     { t + 1, Y, 1, (uint16_t)(2 + i), 'w' });
 	for (unsigned i = 0, t = 800; i < 3; i++, t += 200)
 		PLAY(&l, { t, X, 9, (uint16_t)i, "wwS"[i] },
-		     { t + 1, Y, 1, (uint16_t)(5 + i), 'w' });
+		     { t + 1, Y, 1, (uint16_t)(5 + i), 'a' });
 }
 
 int main(void)
@@ -259,6 +341,12 @@ int main(void)
 		cmocka_unit_test(who_wins_a_contest_is_ahead_of_all),
 		cmocka_unit_test(a_proof_goes_on_when_the_leg_is_taken),
 		cmocka_unit_test(after_the_window_longer_does_not_count),
+		cmocka_unit_test(strangers_never_follow_who_leads),
+		cmocka_unit_test(strangers_never_follow_the_told_address),
+		cmocka_unit_test(who_led_gets_its_place_back),
+		cmocka_unit_test(
+			an_offer_lets_who_was_absent_come_from_elsewhere),
+		cmocka_unit_test(the_first_address_told_takes_the_lead),
 		cmocka_unit_test(the_told_address_is_not_compared),
 		cmocka_unit_test(a_flood_does_not_displace_higher_ranks),
 		cmocka_unit_test(a_proof_is_used_once),

@@ -119,4 +119,21 @@ static inline struct learn proven(enum learn_mode mode, unsigned from)
 	return l;
 }
 
+/* A source that is heard for long enough to lead: SSRC 7, numbers 1 to 8, 0 to
+ * 1400 ms. @first: what becomes of its first packet. */
+static inline void lead(struct learn *l, unsigned from, char first)
+{
+	for (unsigned i = 0; i < 8; i++)
+		PLAY(l,
+		     { i * 200, from, 7, (uint16_t)(1 + i), i ? 'A' : first });
+}
+
+static inline struct learn leading(enum learn_mode mode, unsigned from)
+{
+	struct learn l = begin(mode);
+
+	lead(&l, from, mode == LEARN_ASYMMETRIC || from == TOLD ? 'S' : 'B');
+	return l;
+}
+
 #endif
