@@ -60,7 +60,7 @@ static bool moves(const struct leg *l, const struct learn_terms *terms)
 
 	if (!terms->told.ss_family)
 		return false;
-	if (terms->mode == LEARN_STRICT)
+	if (terms->mode == LEARN_STRICT || terms->mode == LEARN_ASYMMETRIC)
 		return true;
 	(void)way_read(&l->to, &now);
 	return !now.ss_family || (before->told.ss_family &&

@@ -11,6 +11,7 @@
 #include "base/address.h"
 #include "ng/rtpp_flags.h"
 #include "ng/words.h"
+#include "rtp/learn.h"
 
 /* What list answers where nothing is said. */
 enum { LIST_LIMIT = 32, LIST_LIMIT_MAX = 1000, PTIME_MAX = 200 };
@@ -557,6 +558,8 @@ int ng_request_read(struct ng_request *out, json_t *body, struct cr_err *e)
 		err = check_needed(out, e);
 	if (err)
 		return err;
+	if (out->learn == LEARN_ASYMMETRIC && out->strict_source)
+		out->learn = LEARN_STRICT;
 	read_source(out, body);
 	return codec_rules_read(&out->codecs, body, e);
 }

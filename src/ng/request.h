@@ -72,7 +72,8 @@ struct ng_request {
 	int family;		  /**< AF_INET, AF_INET6; 0: any */
 	/** Of the party, in place of what it says; no family: that. */
 	struct sockaddr_storage host;
-	int learn; /**< enum learn_mode; -1: unsaid */
+	int learn;	    /**< enum learn_mode; -1: unsaid */
+	bool strict_source; /**< where nothing is learned, only that is heard */
 
 	bool load_limit; /**< it knows the answer "load limit" */
 	bool fatal;	 /**< delete: an unknown call is an error */

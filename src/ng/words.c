@@ -30,9 +30,14 @@ static void one_codec(struct ng_request *r)
 	r->single_codec = true;
 }
 
-static void learn_strictly(struct ng_request *r)
+static void learn_nothing(struct ng_request *r)
 {
-	r->learn = LEARN_STRICT;
+	r->learn = LEARN_ASYMMETRIC;
+}
+
+static void be_strict(struct ng_request *r)
+{
+	r->strict_source = true;
 }
 
 static void learn_at_once(struct ng_request *r)
@@ -122,7 +127,8 @@ static void nothing(struct ng_request *r)
 
 const struct ng_word ng_flag_words[] = {
 	{ "single-codec", one_codec },
-	{ "asymmetric", learn_strictly },
+	{ "asymmetric", learn_nothing },
+	{ "strict-source", be_strict },
 	{ "record-call", warn_record },
 	{ "loop-protect", warn_loop },
 	{ "fatal", be_fatal },
@@ -132,7 +138,6 @@ const struct ng_word ng_flag_words[] = {
 	/* what is so by itself */
 	{ "trust-address", nothing },
 	{ "symmetric", nothing },
-	{ "strict-source", nothing },
 	{ "port-latching", nothing },
 	{ "reset", nothing },
 	{ "reject-ICE", nothing },
@@ -164,7 +169,7 @@ const struct ng_word ng_support_words[] = {
 };
 
 const struct ng_word ng_learn_words[] = {
-	{ "off", learn_strictly },
+	{ "off", learn_nothing },
 	{ "immediate", learn_at_once },
 	{ "delayed", learn_delayed },
 	{ "heuristic", learn_delayed },

@@ -40,7 +40,7 @@ _Static_assert(CALL_COST_MAX <= CR_TASK_LONGEST &&
 /** Names of enum cr_class, as people and protocols write them. */
 #define CALL_CLASS_NAMES "hard", "soft", "best-effort", NULL
 /** Names of enum learn_mode. */
-#define CALL_LEARN_NAMES "strict", "immediate", "delayed", NULL
+#define CALL_LEARN_NAMES "strict", "immediate", "delayed", "asymmetric", NULL
 /** Names of enum call_loss. */
 #define CALL_LOSS_NAMES "number", "conceal", NULL
 /** Names of enum leg_rtcp_mode. */

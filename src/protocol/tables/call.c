@@ -134,9 +134,11 @@ const struct field call_in_fields[] = {
 	  .without = "strict where source is given, else immediate",
 	  .help = "at a port of its own: who is taken for the sender; strict: "
 		  "only source; immediate: the first one; delayed: of several "
-		  "in the first 3 s the one heard for longest. Each may change "
-		  "its SSRC, and none takes the call over while another "
-		  "speaks" },
+		  "in the first 3 s the one heard for longest, as with "
+		  "asymmetric. Each may change its SSRC; none takes the call "
+		  "over while another speaks, and who was heard for a second "
+		  "is followed by nobody but a sender with its SSRC and "
+		  "numbers" },
 	{ ROW_INT(call_in, "ts_first", ts_first), .max = UINT32_MAX, .dflt = -1,
 	  .without = "that of the first packet",
 	  .help = "RTP timestamp of the input at which the output's "

@@ -45,7 +45,10 @@ const struct field party_leg_fields[] = {
 	  .without = "delayed where address is given, else immediate",
 	  .help = "who is taken for the party, and answered; strict: only "
 		  "address; immediate: who sends first; delayed: of several "
-		  "in the first 3 s the one heard for longest" },
+		  "in the first 3 s the one heard for longest; asymmetric: "
+		  "heard as delayed, but answers go to address. Who was heard "
+		  "for a second is followed by nobody but a sender with its "
+		  "SSRC and numbers, or after leg.change" },
 	{ ROW_INT(party_leg, "ssrc", ssrc), .min = 1, .max = UINT32_MAX,
 	  .without = "learned from its packets",
 	  .help = "the only SSRC that it may send with" },

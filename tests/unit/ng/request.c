@@ -85,8 +85,21 @@ static void flags_say_the_same(void **state)
 		(void)snprintf(all, sizeof(all), "{" OFFER ", %s}", text[i]);
 		r = good(all, &body);
 		assert_true(r.origin && r.connection && r.single_codec);
-		assert_int_equal(r.learn, LEARN_STRICT);
+		assert_int_equal(r.learn, LEARN_ASYMMETRIC);
 		assert_int_equal(r.nunknown, 0);
+		json_decref(body);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		static const char *const strict[] = {
+			"'flags': ['strict source', 'asymmetric']",
+			"'flags': ['strict-source'], "
+			"'endpoint-learning': 'off'"
+		};
+		char all[512];
+		json_t *body;
+
+		(void)snprintf(all, sizeof(all), "{" OFFER ", %s}", strict[i]);
+		assert_int_equal(good(all, &body).learn, LEARN_STRICT);
 		json_decref(body);
 	}
 }
