@@ -25,6 +25,7 @@
 #include "protocol/field_json.h"
 #include "protocol/field_text.h"
 #include "protocol/tables/node.h"
+#include "rpc/jsonrpc.h"
 #include "schedulers/registry.h"
 
 /* Nothing that is asked here is longer. */
@@ -86,7 +87,7 @@ static void answer_text(struct evhttp_request *req, int code, const char *type,
 /* Takes over @o. */
 static void answer_json(struct evhttp_request *req, int code, json_t *o)
 {
-	char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
+	char *text = o ? json_dumps(o, JSONRPC_DUMP) : NULL;
 
 	json_decref(o);
 	answer_text(req, text ? code : HTTP_INTERNAL, "application/json",

@@ -213,7 +213,7 @@ json_t *jsonrpc_error(const json_t *id, int code, const char *message,
 
 char *jsonrpc_text(json_t *message)
 {
-	char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
+	char *text = message ? json_dumps(message, JSONRPC_DUMP) : NULL;
 
 	json_decref(message);
 	return text;

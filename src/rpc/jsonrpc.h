@@ -15,6 +15,10 @@
 #include "cr/error.h"
 #include "rpc/codes.h"
 
+/** How JSON is written: reals as 0.1, without digits that say nothing. */
+#define JSONRPC_REALS JSON_REAL_PRECISION(15)
+#define JSONRPC_DUMP (JSON_COMPACT | JSONRPC_REALS)
+
 /** Most messages in one batch. */
 enum { JSONRPC_BATCH_MAX = 256 };
 

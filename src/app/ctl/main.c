@@ -17,6 +17,7 @@
 #include "protocol/key.h"
 #include "protocol/tables/call.h"
 #include "rpc/client.h"
+#include "rpc/jsonrpc.h"
 #include "cr/time.h"
 
 enum { EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_UNREACHABLE = 3 };
@@ -273,7 +274,8 @@ static int ask_calls(struct rpc_client *c, json_t **result)
 static int show(const struct ctl_request *r, const json_t *result)
 {
 	if (as_json) {
-		(void)json_dumpf(result, stdout, JSON_INDENT(2));
+		(void)json_dumpf(result, stdout,
+				 JSON_INDENT(2) | JSONRPC_REALS);
 		(void)putchar('\n');
 	} else if (r->view) {
 		r->view(result, stdout);

@@ -21,6 +21,7 @@
 #include "base/cli.h"
 #include "node/info.h"
 #include "protocol/tables/call.h"
+#include "rpc/jsonrpc.h"
 
 enum { FAILED = 1, UNREACHABLE = 3 };
 enum { LIMIT = 20 };
@@ -178,7 +179,7 @@ static unsigned limit_of(const struct ctl_top *t)
 
 static int show_json(const json_t *top)
 {
-	(void)json_dumpf(top, stdout, JSON_COMPACT);
+	(void)json_dumpf(top, stdout, JSONRPC_DUMP);
 	(void)putchar('\n');
 	return cli_written();
 }

@@ -13,6 +13,7 @@
 #include "app/ctl/page.h"
 #include "app/ctl/watch_page.h"
 #include "base/cli.h"
+#include "rpc/jsonrpc.h"
 
 enum { FAILED = 1, UNREACHABLE = 3 };
 
@@ -62,7 +63,7 @@ static int show_sample(const struct watching *w,
 	int rc;
 
 	if (w->watch->json) {
-		(void)json_dumpf(now->stats, stdout, JSON_COMPACT);
+		(void)json_dumpf(now->stats, stdout, JSONRPC_DUMP);
 		(void)putchar('\n');
 		return cli_written();
 	}
