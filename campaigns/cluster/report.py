@@ -56,10 +56,11 @@ def row(run, phase):
 def by_records(node):
     """What the node itself says of its calls."""
     found = node.records()
+    streams = [s for r in found for s in r["streams"]]
     return {"calls": len(found),
-            "packets_in": sum(r["count"]["packets_in"] for r in found),
-            "lost": sum((r["heard"] or {}).get("lost", 0) for r in found),
-            "overwritten": sum(r["count"]["overwritten"] for r in found),
+            "packets_in": sum(s["count"]["packets_in"] for s in streams),
+            "lost": sum((s["heard"] or {}).get("lost", 0) for s in streams),
+            "overwritten": sum(s["count"]["overwritten"] for s in streams),
             "reasons": sorted({r["reason"] for r in found})}
 
 
@@ -95,7 +96,7 @@ def text(found):
           r["lost_to_callee"] + r["lost_to_caller"], r["calls_gone"],
           r["lost_with_them"]] for r in found["phases"]])
     second = table(
-        ["records of", "directions", "packets in", "lost", "overwritten",
+        ["records of", "calls", "packets in", "lost", "overwritten",
          "ended"],
         [[n, r["calls"], r["packets_in"], r["lost"], r["overwritten"],
           ",".join(r["reasons"]) or "-"] for n, r in found["records"].items()])

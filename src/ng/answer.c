@@ -43,6 +43,9 @@ void ng_release(struct ng_service *sv, struct ng_stream *s)
 	s->promised = (struct conversation_promise){ 0 };
 }
 
+/* On the word of who answers. */
+static const struct node_who proxy = { .by = NODE_BY_PROXY };
+
 /* Another branch may still use the caller's leg. */
 static void refuse_line(struct answering *a, unsigned i)
 {
@@ -50,7 +53,7 @@ static void refuse_line(struct answering *a, unsigned i)
 	struct ng_stream *s = &a->d->stream[i];
 
 	ng_release(sv, s);
-	ng_stream_stop(sv->node, s);
+	ng_stream_stop(sv->node, s, NODE_END_STOPPED, &proxy);
 	for (unsigned k = 0; k < 2; k++)
 		if (a->d->side[k]->users == 1)
 			ng_leg_close(sv->node, &a->d->side[k]->leg[i]);
@@ -235,7 +238,8 @@ static void undo(struct answering *a, unsigned end)
 			(void)ng_stream_settle(n, a->d, i, a->line[i].was,
 					       &a->back, &e);
 		else if (a->carried[i])
-			ng_stream_stop(n, &a->d->stream[i]);
+			ng_stream_stop(n, &a->d->stream[i], NODE_END_STOPPED,
+				       &proxy);
 }
 
 static int settle_lines(struct answering *a, struct cr_err *e)
@@ -280,6 +284,7 @@ static void commit(struct answering *a)
 			ng_release(a->w->service, s);
 			agree_mux(a, i);
 			memcpy(s->spoken, a->line[i].spoken, sizeof(s->spoken));
+			ng_stream_name(a->w->service->node, a->d, i);
 		} else {
 			refuse_line(a, i);
 		}

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 
+#include "base/address.h"
 #include "base/clock.h"
 #include "ng/service_impl.h"
 #include "protocol/service.h"
@@ -25,13 +26,14 @@ static void close_legs(void *arg, struct ng_side *s)
 		ng_leg_close(sv->node, &s->leg[i]);
 }
 
-void ng_end_dialog(struct ng_service *sv, struct ng_dialog *d)
+void ng_end_dialog(struct ng_service *sv, struct ng_dialog *d,
+		   enum node_end why, const struct node_who *who)
 {
 	struct ng_call *call = d->call;
 
 	for (unsigned i = 0; i < d->nlines; i++) {
 		ng_release(sv, &d->stream[i]);
-		ng_stream_stop(sv->node, &d->stream[i]);
+		ng_stream_stop(sv->node, &d->stream[i], why, who);
 	}
 	ng_due_close(&sv->shares, &d->due);
 	ng_dialog_free(d, close_legs, sv);
@@ -39,13 +41,13 @@ void ng_end_dialog(struct ng_service *sv, struct ng_dialog *d)
 		ng_call_free(&sv->calls, call);
 }
 
-void ng_end_call(struct ng_service *sv, struct ng_call *call)
+void ng_end_call(struct ng_service *sv, struct ng_call *call, enum node_end why)
 {
 	struct ng_dialog *d = LIST_FIRST(&call->dialogs), *next;
 
 	for (; d; d = next) { /* the last one takes the call with it */
 		next = LIST_NEXT(d, link);
-		ng_end_dialog(sv, d);
+		ng_end_dialog(sv, d, why, NULL);
 	}
 }
 
@@ -73,6 +75,10 @@ static int delete_(const struct ng_work *w, struct cr_err *e)
 	struct ng_call *call = ng_call_find(&sv->calls, r->call_id);
 	struct ng_dialog *d = call ? LIST_FIRST(&call->dialogs) : NULL, *next;
 	bool found = ng_forget_waits(sv, r->call_id, &whom);
+	char peer[NODE_ADDRESS_MAX];
+	const struct node_who who = {
+		NODE_BY_PROXY, address_text(w->from, peer, sizeof(peer))
+	};
 
 	if (call)
 		ng_tell_call(sv, call, &whom, w->reply);
@@ -82,7 +88,7 @@ static int delete_(const struct ng_work *w, struct cr_err *e)
 			continue;
 		found = true;
 		sv->count.deleted++;
-		ng_end_dialog(sv, d);
+		ng_end_dialog(sv, d, NODE_END_STOPPED, &who);
 	}
 	return found ? 0 : not_found(w, e);
 }

@@ -497,7 +497,7 @@ int ng_offer(const struct ng_work *w, struct cr_err *e)
 	ng_call_signalled(call);
 	sv->count.dialogs += !err && begins;
 	if (err && begins && d)
-		ng_end_dialog(sv, d);
+		ng_end_dialog(sv, d, NODE_END_STOPPED, NULL);
 	else if (err && !d && LIST_EMPTY(&call->dialogs))
 		ng_call_free(&sv->calls, call);
 	return err;

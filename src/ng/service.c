@@ -390,7 +390,7 @@ static void look_at(struct ng_service *sv, struct ng_call *call, cr_ns now)
 	log_event(LOG_WARN, "ng-silent", "call=\"%s\" answered=%d s=%lld",
 		  call->id, is_answered(call),
 		  (long long)((now - call->silent) / CR_SEC));
-	ng_end_call(sv, call);
+	ng_end_call(sv, call, NODE_END_SILENT);
 }
 
 static void on_tick(evutil_socket_t fd, short what, void *arg)
@@ -498,7 +498,7 @@ void ng_service_close(struct ng_service *sv)
 	}
 	ng_listener_close(sv->listener);
 	while (ng_call_first(&sv->calls))
-		ng_end_call(sv, ng_call_first(&sv->calls));
+		ng_end_call(sv, ng_call_first(&sv->calls), NODE_END_DRAINED);
 	if (sv->tick)
 		event_free(sv->tick);
 	desk_free(sv->desk);

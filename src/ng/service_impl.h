@@ -77,10 +77,13 @@ bool ng_forget_waits(struct ng_service *sv, const char *call_id,
 /** Somebody has said something of @call: it lives. */
 void ng_call_signalled(struct ng_call *call);
 
-/** End @d: its conversations, and legs that only it has. */
-void ng_end_dialog(struct ng_service *sv, struct ng_dialog *d);
+/** End @d, on the word of @who (NULL: the node's own): its conversations, and
+ * legs that only it has. */
+void ng_end_dialog(struct ng_service *sv, struct ng_dialog *d,
+		   enum node_end why, const struct node_who *who);
 /** End all dialogs of @call, and it. */
-void ng_end_call(struct ng_service *sv, struct ng_call *call);
+void ng_end_call(struct ng_service *sv, struct ng_call *call,
+		 enum node_end why);
 /** What was promised to line @i of @d is not any more. */
 void ng_release(struct ng_service *sv, struct ng_stream *s);
 

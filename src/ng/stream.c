@@ -57,8 +57,10 @@ void ng_leg_mux(struct node *n, struct ng_leg *l, bool mux)
 /* Nobody else has it. */
 static void end_conversation(struct party *p)
 {
+	const struct node_who who = { .by = NODE_BY_PROXY };
+
 	if (p->conversation)
-		conversation_stop(p->conversation);
+		conversation_stop(p->conversation, NODE_END_STOPPED, &who);
 }
 
 void ng_leg_close(struct node *n, struct ng_leg *l)
@@ -105,13 +107,23 @@ bool ng_stream_runs(struct node *n, const struct ng_stream *s)
 	return !s->conversation || conversation_of(n, s);
 }
 
-void ng_stream_stop(struct node *n, struct ng_stream *s)
+void ng_stream_stop(struct node *n, struct ng_stream *s, enum node_end why,
+		    const struct node_who *who)
 {
 	struct conversation *c = conversation_of(n, s);
 
 	s->conversation = 0;
 	if (c)
-		conversation_stop(c);
+		conversation_stop(c, why, who);
+}
+
+void ng_stream_name(struct node *n, const struct ng_dialog *d, unsigned i)
+{
+	const char *const tag[2] = { d->side[0]->tag, d->side[1]->tag };
+	struct conversation *c = conversation_of(n, &d->stream[i]);
+
+	if (c)
+		conversation_set_tags(c, tag);
 }
 
 /* A leg that another branch has is taken from it. */

@@ -48,8 +48,12 @@ int ng_stream_settle(struct node *n, struct ng_dialog *d, unsigned i,
 		     struct conversation_plan *plan, struct cr_err *e);
 /** Has its conversation not ended? True, too, if it never had one. */
 bool ng_stream_runs(struct node *n, const struct ng_stream *s);
-/** Its conversation ends, if there is one. Its legs stay. */
-void ng_stream_stop(struct node *n, struct ng_stream *s);
+/** Its conversation ends, if there is one, on the word of @who. Its legs stay.
+ */
+void ng_stream_stop(struct node *n, struct ng_stream *s, enum node_end why,
+		    const struct node_who *who);
+/** Records of line @i of @d have the tags of its sides. */
+void ng_stream_name(struct node *n, const struct ng_dialog *d, unsigned i);
 
 /** What the parties of @s are now, for ng_stream_settle() to go back to. False:
  * it has no conversation. */

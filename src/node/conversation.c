@@ -79,6 +79,9 @@ static void conversation_free(struct conversation *c)
 {
 	RB_REMOVE(conversation_tree, &c->node->conversations, c);
 	free(c->label);
+	free(c->tag[0]);
+	free(c->tag[1]);
+	free(c->record);
 	free(c);
 }
 
@@ -99,7 +102,7 @@ static void take_back(struct conversation *c)
 			c->stream[i]->untold = true;
 			c->node->calls_started--;
 		}
-	conversation_stop(c);
+	conversation_stop(c, NODE_END_STOPPED, NULL);
 }
 
 /* It never had a stream: receivers may still have its legs. */
@@ -269,8 +272,8 @@ const struct node_leg *conversation_ear(const struct conversation *c,
 		->leg;
 }
 
-static unsigned number_of(const struct conversation *c,
-			  const struct node_call *nc)
+unsigned conversation_number(const struct conversation *c,
+			     const struct node_call *nc)
 {
 	return c->stream[0] != nc;
 }
@@ -284,34 +287,36 @@ struct party *conversation_peer(const struct conversation *c,
 struct node_call *conversation_other(const struct conversation *c,
 				     const struct node_call *nc)
 {
-	return c->stream[!number_of(c, nc)];
+	return c->stream[!conversation_number(c, nc)];
 }
 
 void conversation_stream_ends(struct conversation *c, struct node_call *nc)
 {
 	struct node_call *other = conversation_other(c, nc);
+	const struct node_who who = { nc->by, nc->peer };
 
 	if (c->ending)
 		return;
 	c->ending = true;
 	leave_legs(c);
 	if (other)
-		node_call_stop(other, nc->why);
+		node_call_stop(other, nc->why, &who);
 }
 
 void conversation_stream_gone(struct conversation *c,
 			      const struct node_call *nc)
 {
-	c->stream[number_of(c, nc)] = NULL;
+	c->stream[conversation_number(c, nc)] = NULL;
 	if (!has_streams(c))
 		release(c);
 }
 
-void conversation_stop(struct conversation *c)
+void conversation_stop(struct conversation *c, enum node_end why,
+		       const struct node_who *who)
 {
 	for (unsigned i = 0; i < 2; i++)
 		if (c->stream[i]) {
-			node_call_stop(c->stream[i], NODE_END_STOPPED);
+			node_call_stop(c->stream[i], why, who);
 			return; /* the other one ends by it */
 		}
 }
@@ -343,6 +348,27 @@ uint32_t conversation_id(const struct conversation *c)
 	return c->id;
 }
 
+void conversation_set_tags(struct conversation *c, const char *const tag[2])
+{
+	for (unsigned i = 0; i < 2; i++) {
+		free(c->tag[i]);
+		c->tag[i] = tag[i] ? strdup(tag[i]) : NULL;
+	}
+}
+
+struct node_record **conversation_record(struct conversation *c)
+{
+	return &c->record;
+}
+
+void conversation_names(const struct conversation *c, struct node_record *r)
+{
+	r->conversation = c->id;
+	r->label = c->label;
+	r->tag[0] = c->tag[0];
+	r->tag[1] = c->tag[1];
+}
+
 const char *conversation_label(const struct conversation *c)
 {
 	return c->label;
@@ -361,7 +387,7 @@ struct node_call *conversation_stream(const struct conversation *c, unsigned i)
 void conversation_rtcp(const struct conversation *c, const struct node_call *nc,
 		       struct leg *leg[2])
 {
-	unsigned i = number_of(c, nc);
+	unsigned i = conversation_number(c, nc);
 
 	leg[0] = c->party[i]->leg->leg;
 	leg[1] = c->party[!i]->leg->leg;

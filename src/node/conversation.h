@@ -15,8 +15,10 @@
 #include "node/conversation_request.h"
 #include "node/info.h"
 
+enum node_end;
 struct node;
 struct node_call;
+struct node_who;
 struct conversation;
 struct party;
 
@@ -101,8 +103,13 @@ int conversation_weigh_change(struct conversation *c,
 /** What its parties are now, for conversation_change() to go back to. */
 void conversation_now(const struct conversation *c, struct party_change now[2]);
 
-/** End it; its streams end as calls do. */
-void conversation_stop(struct conversation *c);
+/** End it, on the word of @who; its streams end as calls do. */
+void conversation_stop(struct conversation *c, enum node_end why,
+		       const struct node_who *who);
+
+/** What signalling calls its parties, for records; NULL: nothing. Of what there
+ * is no memory for records say nothing. */
+void conversation_set_tags(struct conversation *c, const char *const tag[2]);
 
 /** Party @i: where it sends to, where it is sent to, what was refused. */
 void conversation_party(const struct conversation *c, unsigned i,

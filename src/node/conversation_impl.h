@@ -20,6 +20,8 @@ struct conversation {
 	struct node_call *stream[2]; /**< NULL: has not begun, or has gone */
 	int wish;		     /**< enum relay_wish                  */
 	char *label;		     /**< owned, or NULL                   */
+	char *tag[2];		     /**< of its parties; the same         */
+	struct node_record *record;  /**< see conversation_record()        */
 	bool relays;		     /**< its streams need no codec        */
 	bool ending;
 };

@@ -231,6 +231,7 @@ int node_open(struct node **out, const struct node_config *cfg,
 	if (!n->cfg.receivers)
 		n->cfg.receivers = 1;
 	n->started = clock_now();
+	n->started_utc = clock_read(CLOCK_REALTIME);
 	thread_lock_init(&n->gone_lock);
 	err = open_parts(n, warn, e);
 	if (err) {
@@ -248,7 +249,7 @@ void node_end_calls(struct node *n)
 	if (!n)
 		return;
 	RB_FOREACH (nc, node_tree, &n->calls)
-		node_call_stop(nc, NODE_END_DRAINED);
+		node_call_stop(nc, NODE_END_DRAINED, NULL);
 	node_watch_end(n);
 	converter_end(n->converter);
 	while (n->ncalls > n->nhung)

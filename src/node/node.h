@@ -26,14 +26,26 @@ struct topology;
 
 /** Why a call ended; shown to people. */
 enum node_end {
-	NODE_END_STOPPED, /**< call.stop                               */
+	NODE_END_STOPPED, /**< somebody asked for that                 */
 	NODE_END_LOST,	  /**< its association was lost, grace is over */
 	NODE_END_BYE,	  /**< its owner said bye                      */
 	NODE_END_DRAINED, /**< the node stopped                        */
-	NODE_END_HUNG	  /**< its worker does not come back from it   */
+	NODE_END_HUNG,	  /**< its worker does not come back from it   */
+	NODE_END_SILENT	  /**< no packet came for too long             */
 };
+#define NODE_END_NAMES                                                         \
+	"stopped", "lost", "bye", "drained", "hung", "silent", NULL
 
 const char *node_end_name(enum node_end why);
+
+/** On whose word a call ends; shown to people. */
+enum node_by { NODE_BY_NODE, NODE_BY_CLIENT, NODE_BY_PROXY };
+#define NODE_BY_NAMES "node", "client", "proxy", NULL
+
+struct node_who {
+	enum node_by by;
+	const char *peer; /**< the client's or proxy's address; or NULL */
+};
 
 /** A call; its insides are the node's. Valid until node_config.ended() has
  * returned. */
@@ -86,6 +98,10 @@ struct node_config {
 	/** @nc is over: the last thread has let go of it and it is freed when
 	 * this returns, or it is hung. Once for each call. */
 	void (*ended)(void *arg, struct node_call *nc);
+	/** What is left of a call, or is known so far (node_records_interim()).
+	 * NULL: nobody wants it. */
+	void (*recorded)(void *arg, const struct node_record *r);
+	const char *name; /**< of the node, in records */
 	/** A receiver can receive no more (inlet_wait()), the log says why:
 	 * time to end the node. May be NULL, and be called again. */
 	void (*deaf)(void *arg);
@@ -204,8 +220,10 @@ struct call_cfg node_call_cfg(const struct node_call *nc);
 bool node_call_ending(const struct node_call *nc);
 enum node_end node_call_why(const struct node_call *nc);
 
-/** Let a call end; cfg.ended() follows. Does nothing when it is ending. */
-void node_call_stop(struct node_call *nc, enum node_end why);
+/** Let a call end, on the word of @who (NULL: the node's own); cfg.ended()
+ * follows. Does nothing when it is ending. */
+void node_call_stop(struct node_call *nc, enum node_end why,
+		    const struct node_who *who);
 
 /** The call with this id that is not ending, or NULL. */
 struct node_call *node_call_find(struct node *n, uint32_t id);
@@ -327,9 +345,10 @@ unsigned node_top(struct node *n, enum node_top_key by, struct node_top *out,
 /** What @nc did in that time. */
 void node_top_rates(const struct node_call *nc, struct node_top_rates *out);
 
-/** What is left of @nc, for the one whom node_config.ended() tells. Pointers
- * are into @out. */
-void node_call_record(struct node_call *nc, struct node_record *out);
+/** Let node_config.recorded() have what is known so far of calls of which it
+ * has had nothing for @each, or nothing at all. So many at a time that each has
+ * its turn in time, if this is called once a second. */
+void node_records_interim(struct node *n, cr_ns each);
 /** What the client that started it has to know. */
 void node_call_place(struct node_call *nc, struct node_call_place *out);
 

@@ -27,8 +27,7 @@ RB_GENERATE(node_tree, node_call, by_id, node_call_cmp)
 
 const char *node_end_name(enum node_end why)
 {
-	static const char *const names[] = { "stopped", "lost", "bye",
-					     "drained", "hung" };
+	static const char *const names[] = { NODE_END_NAMES };
 
 	return names[why];
 }

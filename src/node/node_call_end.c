@@ -8,6 +8,7 @@
  * A relay has no engine to leave (node_relay.c). What a call has cost and
  * counted stays with the node.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,12 +36,18 @@ void node_back(void *arg, struct live_task *lt)
 	rcu_defer(&c->rcu, leave);
 }
 
-void node_call_stop(struct node_call *nc, enum node_end why)
+void node_call_stop(struct node_call *nc, enum node_end why,
+		    const struct node_who *who)
 {
 	if (nc->ending)
 		return;
 	nc->ending = true;
 	nc->why = why;
+	if (who) {
+		nc->by = who->by;
+		(void)snprintf(nc->peer, sizeof(nc->peer), "%s",
+			       who->peer ? who->peer : "");
+	}
 	if (nc->conversation)
 		conversation_stream_ends(nc->conversation, nc);
 	else if (nc->ear)

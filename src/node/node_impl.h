@@ -43,6 +43,8 @@ struct node_call {
 	struct call_codecs *codecs; /**< that its call has, owned; or NULL */
 	void *owner;	   /**< the session; the user's               */
 	enum node_end why; /**< once ending                           */
+	enum node_by by;
+	char peer[NODE_ADDRESS_MAX]; /**< whose word it was, then; or "" */
 	bool ending;
 	bool recoded; /**< its codecs have changed */
 	bool hung;    /**< told as ended, but a stuck thread has it       */
@@ -53,6 +55,7 @@ struct node_call {
 	unsigned cmr_over; /**< modes that CMRs asked for beyond the capacity */
 	cr_ns started;
 	cr_ns started_utc;		/**< CLOCK_REALTIME */
+	cr_ns recorded;			/**< last, by then; 0: not yet */
 	struct node_top_sample was, is; /**< at n->top_at[]; zero: not yet */
 	/** Its own; NULL: the shared port, or a leg of ... */
 	struct node_leg *ear;
@@ -169,7 +172,7 @@ struct node {
 	uint32_t last_id;
 	uint32_t gave_back; /**< the call that node_give_back() saw last */
 	bool gave_nothing;  /**< it found none since node_learn()        */
-	cr_ns started;
+	cr_ns started, started_utc;
 	uint64_t calls_started, calls_refused;
 	cr_ns top_at[2]; /**< the samples of calls before the last, and last */
 	unsigned own_descriptors;    /**< node_opened_all()'s               */
@@ -345,12 +348,25 @@ static inline const struct node_leg *node_call_ear(const struct node_call *nc)
 	return nc->conversation ? conversation_ear(nc->conversation, nc)
 				: nc->ear;
 }
+/** @nc is over: record it; with the other stream of its conversation, when that
+ * is over, too (node_record.c). */
+void node_record_ended(struct node_call *nc);
 /** @nc has ended: tell the node's user, unless nobody knew of it. */
 static inline void node_tell_ended(struct node *n, struct node_call *nc)
 {
-	if (!nc->untold)
-		n->cfg.ended(n->cfg.arg, nc);
+	if (nc->untold)
+		return;
+	node_record_ended(nc);
+	n->cfg.ended(n->cfg.arg, nc);
 }
+/** Where what is left of the first stream of @of that is over waits for the
+ * other one; freed with @of. */
+struct node_record **conversation_record(struct conversation *of);
+/** What @of is called, into @r. */
+void conversation_names(const struct conversation *of, struct node_record *r);
+/** The number of @nc among the streams of @of. */
+unsigned conversation_number(const struct conversation *of,
+			     const struct node_call *nc);
 /** The party of @of other than @p. */
 struct party *conversation_peer(const struct conversation *of,
 				const struct party *p);

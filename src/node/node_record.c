@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is left of a call when it is over.
+ * What is left of a call when it is over, and what is known of it so far.
+ *
+ *   stream over -> (a conversation's: wait for the other one) -> recorded()
  */
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "base/address.h"
@@ -10,6 +15,7 @@
 #include "node/node_impl.h"
 #include "node/record.h"
 #include "observe/g107.h"
+#include "observe/log.h"
 
 /* "2024-05-01T12:00:00.123Z" */
 static void utc_text(cr_ns utc, char buf[RECORD_TIME_MAX])
@@ -54,8 +60,8 @@ static void learned_so_far(const struct leg *l, struct record_heard *to)
 			address_text(&at, to->source_is, sizeof(to->source_is));
 }
 
-/* The receiver has let go of the call, unless it is hung. */
-static void heard(const struct node_call *nc, struct node_record *out)
+/* The receiver has let go of the call. */
+static void heard(const struct node_call *nc, struct record_stream *out)
 {
 	const struct node_leg *ear = node_call_ear(nc);
 	const struct rtp_source *seen = node_call_seen(nc);
@@ -76,7 +82,7 @@ static void heard(const struct node_call *nc, struct node_record *out)
 	out->heard = to;
 }
 
-static void delay(const struct node_call *nc, struct node_record *out)
+static void delay(const struct node_call *nc, struct record_stream *out)
 {
 	cr_ns max = (cr_ns)out->info.count.delay_max_ns;
 	const struct sketch *s;
@@ -95,7 +101,7 @@ static void delay(const struct node_call *nc, struct node_record *out)
 /* Of what the listener should have had: never came, came behind a newer one or
  * too late for the jitter buffer, was not transcoded in time, could not be
  * parsed. Pauses that were shed are silence to it, not loss. */
-static double loss(const struct node_record *r)
+static double loss(const struct record_stream *r)
 {
 	const struct node_call_counts *count = &r->info.count;
 	unsigned long long lost = r->heard->lost + count->reordered +
@@ -109,7 +115,7 @@ static double loss(const struct node_record *r)
 }
 
 /* What a packet waited in the jitter buffer on average, ms. */
-static double buffered_ms(const struct node_record *r)
+static double buffered_ms(const struct record_stream *r)
 {
 	const struct node_call_counts *count = &r->info.count;
 
@@ -118,7 +124,7 @@ static double buffered_ms(const struct node_record *r)
 				 : 0;
 }
 
-static void quality(struct node_record *r)
+static void quality(struct record_stream *r)
 {
 	const struct node_side_info *in = &r->info.in, *out = &r->info.out;
 	struct record_quality *to = &r->quality_is;
@@ -143,26 +149,144 @@ static void quality(struct node_record *r)
 	if (!g107_rate(&call, &rating))
 		return;
 	*to = (struct record_quality){
-		.r = rating.r,
-		.mos = rating.mos,
+		.r = round(rating.r * 10) / 10,
+		.mos = round(rating.mos * 100) / 100,
 		.wideband = rating.wide,
-		.loss = call.loss,
+		.loss = round(call.loss * 1e4) / 1e4,
 		.delay = (cr_ns)((call.delay_ms + one.ahead_ms + two.ahead_ms) *
 				 1e6),
 	};
 	r->quality = to;
 }
 
-void node_call_record(struct node_call *nc, struct node_record *out)
+/* @live: threads still have it. */
+static void record_stream(struct node_call *nc, bool live,
+			  struct record_stream *out)
 {
-	*out = (struct node_record){ .why = node_end_name(nc->why) };
 	node_call_info(nc, &out->info);
-	utc_text(nc->started_utc, out->start);
-	utc_text(clock_read(CLOCK_REALTIME), out->end);
-	if (!nc->hung) {
+	if (!live && !nc->hung) {
 		heard(nc, out);
 		node_call_rtcp(nc, true, &out->info.rtcp);
 	}
 	delay(nc, out);
 	quality(out);
+}
+
+/* --- calls --- */
+
+/* All but the streams, of which @nc is one. */
+static void describe(const struct node_call *nc, struct node_record *out)
+{
+	const struct node *n = nc->node;
+	const struct record_stream *last = &out->stream[out->nstreams - 1];
+
+	out->call = out->stream[0].info.id;
+	(void)snprintf(out->id, sizeof(out->id), "%s-%" PRId64 "-%" PRIu32,
+		       n->cfg.name, n->started_utc / CR_MS, out->call);
+	out->node = n->cfg.name;
+	if (nc->conversation)
+		conversation_names(nc->conversation, out);
+	else if (nc->call)
+		out->pair = call_pair_id(atomic_load_explicit(
+			&nc->call->pair, memory_order_relaxed));
+	utc_text(nc->started_utc, out->start);
+	utc_text(clock_read(CLOCK_REALTIME), out->end);
+	out->duration = cr_ns_max(out->stream[0].info.age, last->info.age);
+}
+
+static void say_why(const struct node_call *nc, struct node_record *out)
+{
+	static const char *const by[] = { NODE_BY_NAMES };
+
+	/* one that hung ends the other one, whyever that was ending */
+	if (out->why && nc->why != NODE_END_HUNG)
+		return;
+	out->why = node_end_name(nc->why);
+	out->by = by[nc->by];
+	(void)snprintf(out->peer_is, sizeof(out->peer_is), "%s", nc->peer);
+	out->peer =
+		nc->by != NODE_BY_NODE && *out->peer_is ? out->peer_is : NULL;
+}
+
+static struct node_record *record_new(const struct node_call *nc)
+{
+	struct node_record *r = calloc(1, sizeof(*r));
+
+	if (r)
+		r->nstreams = nc->conversation ? 2 : 1;
+	else
+		log_event(LOG_WARN, "record-dropped",
+			  "call=%" PRIu32 " why=\"out of memory\"", nc->id);
+	return r;
+}
+
+void node_record_ended(struct node_call *nc)
+{
+	struct node_config *cfg = &nc->node->cfg;
+	struct conversation *c = nc->conversation;
+	struct node_record *r = c ? *conversation_record(c) : NULL;
+
+	if (!cfg->recorded)
+		return;
+	if (!r)
+		r = record_new(nc);
+	if (!r)
+		return;
+	record_stream(nc, false,
+		      &r->stream[c ? conversation_number(c, nc) : 0]);
+	say_why(nc, r);
+	if (c)
+		*conversation_record(c) = r;
+	if (!r->stream[0].info.id || !r->stream[r->nstreams - 1].info.id)
+		return; /* the other one follows */
+	r->type = "end";
+	describe(nc, r);
+	cfg->recorded(cfg->arg, r);
+	if (c)
+		*conversation_record(c) = NULL;
+	free(r);
+}
+
+static void record_interim(struct node_call *nc)
+{
+	struct node_config *cfg = &nc->node->cfg;
+	struct node_record *r = record_new(nc);
+
+	if (!r)
+		return;
+	record_stream(nc, true, &r->stream[0]);
+	if (nc->conversation)
+		record_stream(conversation_other(nc->conversation, nc), true,
+			      &r->stream[1]);
+	r->type = "interim";
+	describe(nc, r);
+	cfg->recorded(cfg->arg, r);
+	free(r);
+}
+
+/* A conversation's first stream stands for both. */
+static bool is_due(const struct node_call *nc, cr_ns now, cr_ns each)
+{
+	return !nc->ending &&
+	       (!nc->conversation ||
+		!conversation_number(nc->conversation, nc)) &&
+	       (!nc->recorded || now - nc->recorded >= each);
+}
+
+void node_records_interim(struct node *n, cr_ns each)
+{
+	cr_ns now = clock_now();
+	unsigned room = 100 + 2 * (unsigned)(n->ncalls * CR_SEC / each);
+	struct node_call *nc;
+
+	if (!n->cfg.recorded)
+		return;
+	RB_FOREACH (nc, node_tree, &n->calls) {
+		if (!is_due(nc, now, each))
+			continue;
+		nc->recorded = now;
+		record_interim(nc);
+		if (!--room)
+			return;
+	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is left of a call when it is over: a plain struct. Its function is in
- * node/node.h.
+ * What is left of a call when it is over, and what is known of it so far: a
+ * plain struct. Calls of a conversation have one together.
  */
 #ifndef NODE_RECORD_H
 #define NODE_RECORD_H
@@ -9,6 +9,10 @@
 #include "node/info.h"
 
 #define RECORD_TIME_MAX 32u
+
+/** The name of a node, with its NUL. */
+#define RECORD_NODE_MAX 65u
+#define RECORD_ID_MAX (RECORD_NODE_MAX + 32u)
 
 /** What came from the network. */
 struct record_heard {
@@ -36,16 +40,34 @@ struct record_quality {
 	cr_ns delay; /**< that was assumed */
 };
 
-struct node_record {
+/** One direction. */
+struct record_stream {
 	struct node_call_info info;
-	char start[RECORD_TIME_MAX], end[RECORD_TIME_MAX]; /**< UTC */
-	const char *why;		  /**< it ended        */
 	const struct record_heard *heard; /**< NULL: a thread has it */
 	struct record_delay delay;
 	const struct record_quality *quality; /**< NULL: no published value */
 
 	struct record_heard heard_is; /**< where the pointers lead */
 	struct record_quality quality_is;
+};
+
+struct node_record {
+	char id[RECORD_ID_MAX]; /**< no other call of any node has it */
+	const char *type;	/**< "end" or "interim" */
+	const char *node;
+	uint32_t call;		    /**< its first stream's id */
+	uint32_t conversation;	    /**< 0: of a call by itself */
+	uint32_t pair;		    /**< of that: the call it was paired with */
+	const char *label, *tag[2]; /**< or NULL */
+	char start[RECORD_TIME_MAX], end[RECORD_TIME_MAX]; /**< UTC */
+	cr_ns duration;
+	/** Why it ended, on whose word, and where that one is. NULL: it goes
+	 * on; or nobody is. */
+	const char *why, *by, *peer;
+	struct record_stream stream[2]; /**< from party 0, and back */
+	unsigned nstreams;
+
+	char peer_is[NODE_ADDRESS_MAX];
 };
 
 #endif

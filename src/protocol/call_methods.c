@@ -187,13 +187,13 @@ json_t *method_call_stop(void *arg, struct rpc_peer *peer, const json_t *params,
 			 struct rpc_error *err)
 {
 	struct node_call *nc = call_named(arg, params, err);
+	const struct node_who who = { NODE_BY_CLIENT, peer->address };
 	json_t *o;
 
-	(void)peer;
 	if (!nc)
 		return NULL;
 	o = result_call_json(nc);
-	node_call_stop(nc, NODE_END_STOPPED);
+	node_call_stop(nc, NODE_END_STOPPED, &who);
 	return o;
 }
 

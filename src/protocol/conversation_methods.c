@@ -144,13 +144,13 @@ json_t *method_conversation_stop(void *arg, struct rpc_peer *peer,
 				 const json_t *params, struct rpc_error *err)
 {
 	struct conversation *c = named(arg, params, err);
+	const struct node_who who = { NODE_BY_CLIENT, peer->address };
 	json_t *o;
 
-	(void)peer;
 	if (!c)
 		return NULL;
 	o = told(c);
-	conversation_stop(c);
+	conversation_stop(c, NODE_END_STOPPED, &who);
 	return o;
 }
 

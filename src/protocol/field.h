@@ -74,7 +74,10 @@ enum {
 	/** A result leaves it out when it is 0. */
 	FIELD_OMIT_ZERO = 1,
 	/** A result has null where there is no text; else it is left out. */
-	FIELD_NULL = 2
+	FIELD_NULL = 2,
+	/** A result has a TIME as a whole number of its unit, a REAL with four
+	 * decimals. */
+	FIELD_ROUND = 4
 };
 
 /** A list that is made while it is written. */
@@ -110,7 +113,8 @@ struct field {
 	/** NULL: it may be left out. Else it may not, and this is the question
 	 * that the refusal asks ("which call?"), or "". */
 	const char *required;
-	const char *const *choices; /**< NULL-terminated */
+	/** NULL-terminated; of a TEXT: what it may be, in a result */
+	const char *const *choices;
 	const struct field *members;
 	size_t offset, size, count; /**< count: where an ARRAY's is */
 	const char *help;

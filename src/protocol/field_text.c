@@ -78,7 +78,7 @@ const char *field_text_result(const struct field *f, char *buf, size_t size)
 	if (f->type == FIELD_RATE)
 		return put(buf, size, "number per second");
 	if (f->type == FIELD_TIME)
-		type = "number";
+		type = f->flags & FIELD_ROUND ? "whole number" : "number";
 	if (f->type == FIELD_MAP)
 		(void)snprintf(buf, size, "object: a %s for each %s",
 			       "whole number", f->members[0].name);

@@ -3,6 +3,7 @@
  * Structs into JSON.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -18,6 +19,12 @@ static json_t *number(const struct field *f, const void *base)
 	bool real = f->type == FIELD_REAL || f->type == FIELD_RATE ||
 		    (f->type == FIELD_TIME && field_unit_ns(f->unit) > 1);
 
+	if (real && f->flags & FIELD_ROUND)
+		return f->type == FIELD_TIME
+			       ? json_integer((json_int_t)round(
+					 field_number(f, base)))
+			       : json_real(round(field_number(f, base) * 1e4) /
+					   1e4);
 	if (real)
 		return json_real(field_number(f, base));
 	return json_integer((json_int_t)field_integer(f, base));

@@ -9,22 +9,16 @@
 #include "observe/log.h"
 #include "protocol/field_json.h"
 #include "protocol/tables/record.h"
+#include "rpc/jsonrpc.h"
 
-void records_put(struct lines *to, struct node_call *nc)
+void records_put(struct lines *to, const struct node_record *r)
 {
-	struct node_record record;
-	json_t *object;
-	char *text;
+	json_t *object = field_write(record_fields, r);
+	char *text = object ? json_dumps(object, JSONRPC_DUMP) : NULL;
 
-	if (!to)
-		return;
-	node_call_record(nc, &record);
-	object = field_write(record_fields, &record);
-	text = object ? json_dumps(object, JSON_COMPACT) : NULL;
 	if (!text || !lines_put(to, text))
-		log_event(LOG_WARN, "record-dropped", "call=%u why=\"%s\"",
-			  node_call_id(nc),
-			  text ? "the disk is slow" : "out of memory");
+		log_event(LOG_WARN, "record-dropped", "id=\"%s\" why=\"%s\"",
+			  r->id, text ? "the disk is slow" : "out of memory");
 	free(text);
 	json_decref(object);
 }

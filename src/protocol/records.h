@@ -5,11 +5,11 @@
 #ifndef PROTOCOL_RECORDS_H
 #define PROTOCOL_RECORDS_H
 
-#include "node/node.h"
+#include "node/record.h"
 #include "observe/lines.h"
 
-/** Put the record of @nc, which is over, into @to; NULL: nowhere. What there is
- * no room or memory for is dropped. Control thread. */
-void records_put(struct lines *to, struct node_call *nc);
+/** Put @r into @to. What there is no room or memory for is dropped. Control
+ * thread. */
+void records_put(struct lines *to, const struct node_record *r);
 
 #endif

@@ -42,6 +42,10 @@ static void session_free(struct session *s)
 
 static void end_calls(const struct session *s)
 {
+	const struct node_who who = {
+		.by = s->why == NODE_END_BYE ? NODE_BY_CLIENT : NODE_BY_NODE,
+		.peer = s->last,
+	};
 	struct node *n = s->service->node;
 	struct node_call *nc;
 	uint32_t id = 0;
@@ -49,7 +53,7 @@ static void end_calls(const struct session *s)
 	while ((nc = node_call_after(n, id))) {
 		id = node_call_id(nc);
 		if (node_call_owner(nc) == s)
-			node_call_stop(nc, s->why);
+			node_call_stop(nc, s->why, &who);
 	}
 }
 
@@ -158,6 +162,7 @@ static void peer_gone(void *arg, struct rpc_peer *peer, const char *reason)
 		return;
 	peer->owner = NULL;
 	s->peer = NULL;
+	(void)snprintf(s->last, sizeof(s->last), "%s", peer->address);
 	parked_drop(sv, s, RPC_CONNECTION_LOST, "who has asked has gone");
 	s->why = bye ? NODE_END_BYE : NODE_END_LOST;
 	/* who only asks need not say bye */
@@ -244,11 +249,10 @@ static void check_drained(struct service *sv)
  * thread still has it, and its session hears nothing of its end. */
 static void call_ended(void *arg, struct node_call *nc)
 {
-	const struct service *sv = arg;
 	struct session *s = node_call_owner(nc);
 	struct call_ended tell;
 
-	records_put(sv->cfg.records, nc);
+	(void)arg;
 	if (!s)
 		return; /* kept: nobody's */
 	if (s->peer) {
@@ -260,6 +264,13 @@ static void call_ended(void *arg, struct node_call *nc)
 	s->calls--;
 	if (s->over && !s->calls)
 		session_free(s);
+}
+
+static void recorded(void *arg, const struct node_record *r)
+{
+	const struct service *sv = arg;
+
+	records_put(sv->cfg.records, r);
 }
 
 /* A conversion outlives its session; whoever has it now is told. */
@@ -326,6 +337,8 @@ static void on_tick(evutil_socket_t fd, short what, void *arg)
 	if (lost > sv->lost)
 		tell_congestion(sv, lost - sv->lost);
 	sv->lost = lost;
+	if (sv->cfg.records_interim)
+		node_records_interim(sv->node, sv->cfg.records_interim);
 	check_drained(sv);
 }
 
@@ -391,6 +404,8 @@ int service_open(struct service **out, const struct service_config *cfg,
 	sv->cfg = *cfg;
 	sv->cfg.node.base = cfg->base;
 	sv->cfg.node.ended = call_ended;
+	if (cfg->records)
+		sv->cfg.node.recorded = recorded;
 	sv->cfg.node.deaf = deaf;
 	sv->cfg.node.conversion_ended = conversion_ended;
 	sv->cfg.node.arg = sv;
@@ -418,6 +433,7 @@ int service_change(struct service *sv, const struct service_config *to,
 		return err;
 	sv->cfg.grace = to->grace;
 	sv->cfg.drain_limit = to->drain_limit;
+	sv->cfg.records_interim = to->records_interim;
 	sv->cfg.trace_dir = to->trace_dir;
 	sv->cfg.plugin_dir = to->plugin_dir;
 	return 0;

@@ -43,6 +43,7 @@ struct service_config {
 	 * only. Loading one runs its code. */
 	const char *plugin_dir;
 	struct lines *records; /**< of calls; NULL: none. Borrowed */
+	cr_ns records_interim; /**< between two of one call; 0: at its end */
 	const struct config_state *config; /**< NULL: not told. Borrowed */
 	cr_ns peer_timeout; /**< a peer silent for longer is lost; 0: 40 s */
 	cr_ns grace;	    /**< how long calls outlive their association  */
@@ -66,9 +67,9 @@ int service_open(struct service **s, const struct service_config *cfg,
  * thread may touch, see node_close(): let the process end. */
 int service_close(struct service *s);
 
-/** Go on with grace, drain_limit, trace_dir and plugin_dir of @to, and with
- * what node_settings_change() takes of its node; texts have to stay. 0, or
- * -ENOTSUP with @e as that: nothing has changed. */
+/** Go on with grace, drain_limit, records_interim, trace_dir and plugin_dir of
+ * @to, and with what node_settings_change() takes of its node; texts have to
+ * stay. 0, or -ENOTSUP with @e as that: nothing has changed. */
 int service_change(struct service *s, const struct service_config *to,
 		   struct cr_err *e);
 

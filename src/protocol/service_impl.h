@@ -21,9 +21,10 @@ struct session {
 	struct service *service;
 	struct rpc_peer *peer; /**< NULL: lost, grace time runs        */
 	char id[17]; /**< what a resuming peer must know: a secret, in no log */
-	unsigned long long number; /**< what logs call it */
-	unsigned calls;		   /**< not yet over (call.ended)          */
-	enum node_end why;	   /**< its calls end so when grace is over */
+	unsigned long long number;   /**< what logs call it */
+	unsigned calls;		     /**< not yet over (call.ended)          */
+	enum node_end why;	     /**< its calls end so when grace is over */
+	char last[NODE_ADDRESS_MAX]; /**< the peer that was lost        */
 	struct event *grace;
 	bool over; /**< grace is over: freed when its last call is      */
 };

@@ -196,11 +196,21 @@ static void print_reference(const struct method *about, FILE *out)
 	ctl_reference(out);
 }
 
+static void print_schema(const struct method *about, FILE *out)
+{
+	(void)about;
+	ctl_reference_records(out);
+}
+
 static int reference(struct ctl_request *r, const char *const *words,
 		     unsigned n, struct cr_err *e)
 {
-	(void)words, (void)n, (void)e;
-	r->print = print_reference;
+	if (n && strcmp(words[0], "records") != 0)
+		return cr_fail(e, -EINVAL,
+			       "there is a reference of the protocol, and one "
+			       "of \"records\"; none of \"%s\"",
+			       words[0]);
+	r->print = n ? print_schema : print_reference;
 	return 0;
 }
 
@@ -314,9 +324,10 @@ static const struct command commands[] = {
 	{ "help", "", "[METHOD]", 0, 64, help, NULL,
 	  "List the methods, or the parameters and the result of one. It needs "
 	  "no server. \"codec-ctl COMMAND --help\" does the same." },
-	{ "reference", "", "", 0, 0, reference, NULL,
+	{ "reference", "", "[records]", 0, 1, reference, NULL,
 	  "Print the reference of the protocol in Markdown: the second part "
-	  "of docs/protocol.md." },
+	  "of docs/protocol.md; or the JSON Schema of the lines of "
+	  "codec-runner --records: docs/records.schema.json." },
 };
 
 enum {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * "codec-ctl reference": the part of docs/protocol.md that is written by the
- * protocol's tables.
+ * "codec-ctl reference": what of docs is written by the protocol's tables.
  */
 #ifndef APP_CTL_REFERENCE_H
 #define APP_CTL_REFERENCE_H
@@ -10,5 +9,8 @@
 
 /** Markdown: methods, notifications, objects, metrics, errors. */
 void ctl_reference(FILE *out);
+
+/** A JSON Schema (draft 2020-12) of the lines of --records. */
+void ctl_reference_records(FILE *out);
 
 #endif

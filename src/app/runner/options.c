@@ -361,9 +361,18 @@ static const struct cli_opt rows[] = {
 	    .number = &raw.trace_records, .min = 1024, .max = 1 << 24),
 	ROW(CLI_STRING, "records", "FILE",
 	    "Append a line of JSON for each call that ends: parties, codecs, "
-	    "times, losses, delay, MOS, why it ended. SIGHUP opens the file "
-	    "again, and that of --log-file.",
+	    "times, losses, delay, MOS, why it ended and on whose word. SIGHUP "
+	    "opens the file again, and that of --log-file.",
 	    .text = &raw.records),
+	ROW(CLI_TIME, "records-interim", NULL,
+	    "And a line for each call that goes on, within a second of its "
+	    "start and so often from then on: a crash loses no call, and this "
+	    "time of it at most. At least 1s; 0: none.",
+	    .number = &raw.records_interim, .min = 0, .max = 86400 * CR_SEC,
+	    .flags = CLI_LIVE),
+	ROW(CLI_STRING, "node-name", "NAME",
+	    "What records call this node. Default: the name of the host.",
+	    .text = &raw.node_name, .dflt = ""),
 	ROW(CLI_STRING, "log-file", "FILE", "Log there instead of stderr.",
 	    .text = &raw.log_file),
 	ROW(CLI_ENUM, "log-format", NULL,

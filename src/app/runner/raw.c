@@ -149,6 +149,12 @@ static void fill_telling(const struct raw *raw, struct runner_options *o)
 	o->service.trace_dir = raw->trace_dir;
 	o->service.node.trace_records = (unsigned)raw->trace_records;
 	o->records = raw->records;
+	judge(o, "records-interim",
+	      values_records_interim(raw->records_interim,
+				     &o->service.records_interim, &e),
+	      &e);
+	judge(o, "node-name",
+	      values_node_name(raw->node_name, &o->service.node.name, &e), &e);
 	o->log_file = raw->log_file;
 	o->log_format = raw->log_format;
 	o->log_level = raw->log_level;

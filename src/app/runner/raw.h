@@ -13,7 +13,8 @@
 struct raw {
 	const char *rtp, *rtp_ports, *tos, *control, *control_key, *socket,
 		*scheduler, *pin, *rx_cpu, *run_queues, *coalesce;
-	const char *trace, *trace_dir, *plugin_dir, *log_file, *records, *spool;
+	const char *trace, *trace_dir, *plugin_dir, *log_file, *records, *spool,
+		*node_name;
 	const char *http, *ng, *ng_allow, *max_age, *shed_wait, *user, *plan;
 	int64_t ng_silence, ng_patience, ng_lines, ng_host_lines;
 	int64_t udp_port, sctp, workers, receivers, ring, stale, shed, capacity;
@@ -21,7 +22,7 @@ struct raw {
 	int64_t trace_records, max_calls, memory_mib, peer_timeout, grace,
 		drain_timeout;
 	int64_t http_connections, log_format, log_level, seconds, kernels;
-	int64_t sandbox;
+	int64_t sandbox, records_interim;
 	struct cli_list plugins;
 	int64_t max_conversions, conversions, convert_mib, convert_floor;
 	struct cli_list interfaces;

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/address.h"
 #include "base/units.h"
@@ -167,6 +168,35 @@ int values_shed_wait(const char *text, cr_ns *to, struct cr_err *e)
 				"1ms to 60s, such as 20ms");
 	*to = t;
 	return 0;
+}
+
+int values_records_interim(int64_t each, cr_ns *to, struct cr_err *e)
+{
+	if (each && each < CR_SEC)
+		return wrong(e, "must be 0, or from 1s to 24h");
+	*to = each;
+	return 0;
+}
+
+int values_node_name(const char *text, const char **to, struct cr_err *e)
+{
+	static char host[RECORD_NODE_MAX];
+	size_t n;
+
+	if (!text && (gethostname(host, sizeof(host)) || !*host))
+		(void)snprintf(host, sizeof(host), "localhost");
+	host[sizeof(host) - 1] = '\0';
+	*to = text ? text : host;
+	n = strlen(*to);
+	for (size_t i = 0; i < n && text; i++)
+		if (text[i] <= ' ' || text[i] > '~')
+			n = 0;
+	return n && n < RECORD_NODE_MAX
+		       ? 0
+		       : cr_fail(e, -EINVAL,
+				 "must be 1 to %u printable characters of "
+				 "ASCII, without blanks",
+				 RECORD_NODE_MAX - 1);
 }
 
 int values_log(const char *file, enum log_format format, struct cr_err *e)

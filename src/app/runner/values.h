@@ -62,6 +62,12 @@ int values_max_age(const char *text, cr_ns *to, struct cr_err *e);
 /** --shed-wait, as shed_rule.wait has it. */
 int values_shed_wait(const char *text, cr_ns *to, struct cr_err *e);
 
+/** --records-interim: 0, or no more often than they are looked for. */
+int values_records_interim(int64_t each, cr_ns *to, struct cr_err *e);
+
+/** --node-name; NULL: the host's, which stays. */
+int values_node_name(const char *text, const char **to, struct cr_err *e);
+
 /** --log-format, beside --log-file; NULL: none. */
 int values_log(const char *file, enum log_format format, struct cr_err *e);
 

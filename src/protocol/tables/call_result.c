@@ -90,26 +90,26 @@ const struct field bound_result_fields[] = {
 const struct field rtcp_far_fields[] = {
 	{ ROW_INT(rtcp_far, "reports", reports),
 	  .help = "reports so far; while there is none, the rest is 0" },
-	{ ROW_REAL(rtcp_far, "lost_share", lost_share),
+	{ ROW_REAL(rtcp_far, "lost_share", lost_share), .flags = FIELD_ROUND,
 	  .help = "share of the packets that was lost, 0 to 1, by the last "
 		  "one" },
-	{ ROW_REAL(rtcp_far, "lost_mean", lost_mean),
+	{ ROW_REAL(rtcp_far, "lost_mean", lost_mean), .flags = FIELD_ROUND,
 	  .help = "the mean of that over all reports" },
 	{ ROW_INT(rtcp_far, "lost", lost_total), .unit = "packets",
 	  .help = "packets that were lost since the beginning; less than 0 if "
 		  "more came twice" },
-	{ ROW_TIME(rtcp_far, "jitter", far_jitter, "us"),
+	{ ROW_TIME(rtcp_far, "jitter", far_jitter, "us"), .flags = FIELD_ROUND,
 	  .help = "interarrival jitter, by the last one" },
 	{ ROW_INT(rtcp_far, "round_trips", round_trips),
 	  .help = "how often the round trip was measured; 0: the rest is "
 		  "not known" },
-	{ ROW_TIME(rtcp_far, "rtt", rtt, "us"),
+	{ ROW_TIME(rtcp_far, "rtt", rtt, "us"), .flags = FIELD_ROUND,
 	  .help = "round trip: the last one" },
-	{ ROW_TIME(rtcp_far, "rtt_mean", rtt_mean, "us"),
+	{ ROW_TIME(rtcp_far, "rtt_mean", rtt_mean, "us"), .flags = FIELD_ROUND,
 	  .help = "their mean" },
-	{ ROW_TIME(rtcp_far, "rtt_min", rtt_min, "us"),
+	{ ROW_TIME(rtcp_far, "rtt_min", rtt_min, "us"), .flags = FIELD_ROUND,
 	  .help = "the shortest one" },
-	{ ROW_TIME(rtcp_far, "rtt_max", rtt_max, "us"),
+	{ ROW_TIME(rtcp_far, "rtt_max", rtt_max, "us"), .flags = FIELD_ROUND,
 	  .help = "the longest one" },
 	{ 0 },
 };
@@ -121,7 +121,7 @@ const struct field rtcp_info_fields[] = {
 	{ ROW_INT(rtcp_info, "lost", lost), .unit = "packets",
 	  .help = "packets of the party that never came, by their sequence "
 		  "numbers" },
-	{ ROW_TIME(rtcp_info, "jitter", jitter, "us"),
+	{ ROW_TIME(rtcp_info, "jitter", jitter, "us"), .flags = FIELD_ROUND,
 	  .help = "their interarrival jitter (RFC 3550)" },
 	{ ROW_INT(rtcp_info, "packets_in", packets_in),
 	  .help = "RTCP packets that were believed" },

@@ -53,9 +53,9 @@ const struct object objects[] = {
 	  capacity_fields },
 	{ "codec", "A codec.", codec_info_fields },
 	{ "record",
-	  "A call that is over: a line of the file that --records names. It "
-	  "ends when its last packet has been sent; then the line is "
-	  "appended.",
+	  "A call that is over, or that goes on: a line of the file that "
+	  "--records names. A call ends when its last packet has been sent; "
+	  "then the line is appended.",
 	  record_fields },
 	{ "scheduler", "A scheduler.", scheduler_info_fields },
 	{ 0 },

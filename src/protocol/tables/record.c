@@ -7,6 +7,9 @@
 #include "protocol/tables/call.h"
 
 static const char *const classes[] = { CALL_CLASS_NAMES };
+static const char *const types[] = { "end", "interim", NULL };
+static const char *const ends[] = { NODE_END_NAMES };
+static const char *const whose[] = { NODE_BY_NAMES };
 
 const struct field record_in_fields[] = {
 	{ ROW_INLINE(record_in, info.in, side_info) },
@@ -40,7 +43,7 @@ const struct field record_heard_fields[] = {
 	  .help = "packets that were sent, by their sequence numbers" },
 	{ ROW_INT(record_heard, "lost", lost), .unit = "packets",
 	  .help = "packets of these that never came" },
-	{ ROW_TIME(record_heard, "jitter", jitter, "us"),
+	{ ROW_TIME(record_heard, "jitter", jitter, "us"), .flags = FIELD_ROUND,
 	  .help = "interarrival jitter (RFC 3550) at the end of the call, of "
 		  "the packets that were transcoded" },
 	{ 0 },
@@ -49,11 +52,12 @@ const struct field record_heard_fields[] = {
 const struct field record_delay_fields[] = {
 	{ ROW_INT(record_delay, "count", count), .unit = "frames",
 	  .help = "number of frames that were transcoded" },
-	{ ROW_TIME(record_delay, "p50", p50, "us"),
+	{ ROW_TIME(record_delay, "p50", p50, "us"), .flags = FIELD_ROUND,
 	  .help = "median, within 12.5 %" },
-	{ ROW_TIME(record_delay, "p99", p99, "us"),
+	{ ROW_TIME(record_delay, "p99", p99, "us"), .flags = FIELD_ROUND,
 	  .help = "99 of 100 frames are below this, within 12.5 %" },
-	{ ROW_TIME(record_delay, "max", max, "us"), .help = "longest time" },
+	{ ROW_TIME(record_delay, "max", max, "us"), .flags = FIELD_ROUND,
+	  .help = "longest time" },
 	{ 0 },
 };
 
@@ -71,57 +75,95 @@ const struct field record_quality_fields[] = {
 		  "for "
 		  "the jitter buffer, overwritten, stale, shed but for pauses, "
 		  "malformed" },
-	{ ROW_TIME(record_quality, "delay", delay, "ms"),
+	{ ROW_TIME(record_quality, "delay", delay, "ms"), .flags = FIELD_ROUND,
 	  .help = "delay that was assumed: a packet, the look-ahead of both "
 		  "encoders, the mean wait in the jitter buffer, and the p99 "
 		  "of delay. The network and the listener's buffer add to it" },
 	{ 0 },
 };
 
+const struct field record_stream_fields[] = {
+	{ ROW_INT(record_stream, "call", info.id), .help = "id of the call" },
+	{ ROW_BOOL(record_stream, "relay", info.relay),
+	  .help = "its packets were passed on without a codec" },
+	{ ROW_CHOICE(record_stream, "class", info.terms.cls, classes),
+	  .help = "how strict the deadline was" },
+	{ ROW_TIME(record_stream, "ptime", info.ptime, "ms"),
+	  .help = "duration of the speech in an input packet" },
+	{ ROW_TEXT(record_stream, "scheduler", info.scheduler),
+	  .help = "name of the scheduler at the end; missing of a relay" },
+	{ ROW_TEXT(record_stream, "interface", info.interface),
+	  .help = "interface that its own port was at; if missing, it used "
+		  "the shared port" },
+	{ ROW_WHOLE(record_stream, "in", record_in), .help = "the input" },
+	{ ROW_WHOLE(record_stream, "out", record_out), .help = "the output" },
+	{ ROW_POINTER(record_stream, "heard", heard, record_heard),
+	  .help = "what came from the network; null while it goes on, or if a "
+		  "thread is stuck in it" },
+	{ ROW_POINTER(record_stream, "rtcp", info.rtcp.is, rtcp_info),
+	  .help = "RTCP with who was heard; far: with who was sent to. null if "
+		  "there was none" },
+	{ ROW_OBJECT(record_stream, "count", info.count, call_counts),
+	  .help = "counters" },
+	{ ROW_INT(record_stream, "lost", info.lost), .unit = "frames",
+	  .help = "frames lost for lack of time: overwritten, stale, shed or "
+		  "concealed" },
+	{ ROW_OBJECT(record_stream, "delay", delay, record_delay),
+	  .help = "time from a frame's arrival to its being sent" },
+	{ ROW_POINTER(record_stream, "quality", quality, record_quality),
+	  .help = "what it was like, by the E-model; null while it goes on, or "
+		  "if there is no published value for its codecs with such a "
+		  "loss" },
+	{ 0 },
+};
+
 const struct field record_fields[] = {
-	{ ROW_INT(record, "call", info.id), .help = "id of the call" },
-	{ ROW_INT(record, "pair", info.pair),
-	  .help = "id of the call in the other direction, or 0" },
-	{ ROW_TEXT(record, "label", info.label),
+	{ ROW_TEXT(record, "id", id),
+	  .help = "of the call: the node's name, when the node started (ms "
+		  "since 1970), and the number of the first of its streams. No "
+		  "other call has it; all records of this one do" },
+	{ ROW_TEXT(record, "type", type), .choices = types, .required = "",
+	  .help = "end: the call is over; interim: it goes on "
+		  "(--records-interim), and a later record replaces this one" },
+	{ ROW_TEXT(record, "node", node), .required = "",
+	  .help = "name of the node (--node-name)" },
+	{ ROW_INT(record, "call", call),
+	  .help = "id of the call; of a conversation that of its first stream. "
+		  "A node that was started again begins with 1" },
+	{ ROW_INT(record, "conversation", conversation),
+	  .flags = FIELD_OMIT_ZERO,
+	  .help = "id of the conversation; missing of a call by itself" },
+	{ ROW_INT(record, "pair", pair), .flags = FIELD_OMIT_ZERO,
+	  .help = "of a call by itself: id of the call that it was paired "
+		  "with; that one has a record of its own" },
+	{ ROW_TEXT(record, "label", label),
 	  .help = "what its conversation was told to be called; of a call of "
 		  "NG the call-id" },
-	{ ROW_BOOL(record, "relay", info.relay),
-	  .help = "its packets were passed on without a codec" },
+	{ ROW_TEXT(record, "from_tag", tag[0]),
+	  .help = "NG: the tag of who called" },
+	{ ROW_TEXT(record, "to_tag", tag[1]),
+	  .help = "NG: the tag of who was called" },
 	{ ROW_TEXT(record, "start", start),
 	  .help = "when the call was started, UTC" },
 	{ ROW_TEXT(record, "end", end),
-	  .help = "when it had ended and its last packet was sent, UTC" },
-	{ ROW_TIME(record, "duration", info.age, "ms"),
+	  .help = "when it had ended and its last packet was sent, UTC; "
+		  "interim: when this was written" },
+	{ ROW_TIME(record, "duration", duration, "ms"), .flags = FIELD_ROUND,
 	  .help = "time between the two, by a clock that is not set" },
-	{ ROW_TEXT(record, "reason", why),
-	  .help = "why it ended: stopped, lost, bye, drained or hung" },
-	{ ROW_CHOICE(record, "class", info.terms.cls, classes),
-	  .help = "how strict the deadline was" },
-	{ ROW_TIME(record, "ptime", info.ptime, "ms"),
-	  .help = "duration of the speech in an input packet" },
-	{ ROW_TEXT(record, "scheduler", info.scheduler),
-	  .help = "name of the scheduler at the end; missing of a relay" },
-	{ ROW_TEXT(record, "interface", info.interface),
-	  .help = "interface that the call's own port was at; if missing, it "
-		  "used the shared port" },
-	{ ROW_WHOLE(record, "in", record_in), .help = "the input" },
-	{ ROW_WHOLE(record, "out", record_out), .help = "the output" },
-	{ ROW_POINTER(record, "heard", heard, record_heard),
-	  .help = "what came from the network; null if a thread is stuck in "
-		  "the call" },
-	{ ROW_POINTER(record, "rtcp", info.rtcp.is, rtcp_info),
-	  .help = "RTCP with who was heard; far: with who was sent to. null if "
-		  "there was none" },
-	{ ROW_OBJECT(record, "count", info.count, call_counts),
-	  .help = "counters" },
-	{ ROW_INT(record, "lost", info.lost), .unit = "frames",
-	  .help = "frames lost for lack of time: overwritten, stale, shed or "
-		  "concealed" },
-	{ ROW_OBJECT(record, "delay", delay, record_delay),
-	  .help = "time from a frame's arrival to its being sent" },
-	{ ROW_POINTER(record, "quality", quality, record_quality),
-	  .help = "what the call was like, by the E-model; null if there is no "
-		  "published value for its codecs with such a loss" },
+	{ ROW_TEXT(record, "reason", why), .choices = ends,
+	  .help = "why it ended. stopped: somebody asked for that; lost: its "
+		  "client was lost for longer than --grace; bye: its client "
+		  "left; drained: the node ended; hung: a codec did not come "
+		  "back; silent: no packet came for too long (NG). Missing "
+		  "while it goes on" },
+	{ ROW_TEXT(record, "by", by), .choices = whose,
+	  .help = "on whose word: the client's (JSON-RPC), the proxy's (NG), "
+		  "or the node's own" },
+	{ ROW_TEXT(record, "peer", peer),
+	  .help = "address of that client or proxy" },
+	{ ROW_LIST(record, "streams", stream, nstreams, record_stream),
+	  .help = "a call by itself has one; a conversation two: from party a "
+		  "(NG: who called) to party b, and back" },
 	{ 0 },
 };
 

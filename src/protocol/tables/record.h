@@ -5,15 +5,17 @@
 #ifndef PROTOCOL_TABLES_RECORD_H
 #define PROTOCOL_TABLES_RECORD_H
 
+#include "node/node.h"
 #include "node/record.h"
 #include "observe/lines.h"
 #include "protocol/field.h"
 
-FIELD_TABLE_DECLARE(record_in, struct node_record);
-FIELD_TABLE_DECLARE(record_out, struct node_record);
+FIELD_TABLE_DECLARE(record_in, struct record_stream);
+FIELD_TABLE_DECLARE(record_out, struct record_stream);
 FIELD_TABLE_DECLARE(record_heard, struct record_heard);
 FIELD_TABLE_DECLARE(record_delay, struct record_delay);
 FIELD_TABLE_DECLARE(record_quality, struct record_quality);
+FIELD_TABLE_DECLARE(record_stream, struct record_stream);
 FIELD_TABLE_DECLARE(record, struct node_record);
 FIELD_TABLE_DECLARE(lines_stats, struct lines_stats);
 

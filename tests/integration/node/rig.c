@@ -36,6 +36,14 @@ static void ended(void *arg, struct node_call *nc)
 	node_call_counts(nc, r->last);
 }
 
+static void recorded(void *arg, const struct node_record *record)
+{
+	struct rig *r = arg;
+
+	r->recorded++;
+	r->record = *record;
+}
+
 static unsigned port_of(int fd)
 {
 	struct sockaddr_storage a;
@@ -104,6 +112,8 @@ void rig_open(struct rig *r, const struct rig_options *o)
 		.max_calls = 100000,
 		.scheduler = o->scheduler ? o->scheduler : "fifo",
 		.ended = ended,
+		.recorded = recorded,
+		.name = "rig",
 		.arg = r,
 	};
 	struct cr_err warn = { "" }, e = { "" };
@@ -289,6 +299,6 @@ void rig_end(struct rig *r, struct node_call *nc)
 {
 	struct end_wait w = { r, r->ended };
 
-	node_call_stop(nc, NODE_END_STOPPED);
+	node_call_stop(nc, NODE_END_STOPPED, NULL);
 	assert_true(rig_wait(r, one_more_ended, &w));
 }

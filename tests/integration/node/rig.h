@@ -21,6 +21,10 @@ struct rig {
 	/** counters of the call that ended last */
 	unsigned long long last[CALL_NCOUNTERS];
 	enum node_end why;
+	unsigned recorded;
+	/** Of these the last one; pointers to what is not static lead nowhere.
+	 */
+	struct node_record record;
 };
 
 /** What a rig may differ in; zero takes the defaults. */

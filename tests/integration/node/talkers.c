@@ -99,7 +99,7 @@ bool talk_is_over(void *arg)
 
 void talk_stop(struct rig *r, struct conversation *c)
 {
-	conversation_stop(c);
+	conversation_stop(c, NODE_END_STOPPED, NULL);
 	assert_true(rig_wait(r, talk_is_over, r));
 }
 

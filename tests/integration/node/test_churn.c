@@ -145,7 +145,7 @@ static void churn(unsigned workers, const char *port)
 		unsigned k = (unsigned)rand() % UP;
 
 		if (up[k])
-			node_call_stop(up[k], NODE_END_STOPPED);
+			node_call_stop(up[k], NODE_END_STOPPED, NULL);
 		up[k] = rig_call(&r, json);
 		s[k] = rig_sender(&r, up[k], NB);
 		for (unsigned n = (unsigned)rand() % 8; n; n--) {
@@ -160,7 +160,7 @@ static void churn(unsigned workers, const char *port)
 	}
 	for (unsigned k = 0; k < UP; k++)
 		if (up[k])
-			node_call_stop(up[k], NODE_END_STOPPED);
+			node_call_stop(up[k], NODE_END_STOPPED, NULL);
 	assert_true(rig_wait(&r, all_gone, &r));
 	assert_int_equal(r.ended, STARTS);
 	assert_true(sum(&r, "done") > 0);
@@ -412,7 +412,7 @@ static void what_waits_at_a_port_at_its_end_is_counted(void **state)
 				     "'out': {'codec': 'pcma'}}");
 		struct rig_sender s = rig_sender(&r, nc, NB);
 
-		node_call_stop(nc, NODE_END_STOPPED);
+		node_call_stop(nc, NODE_END_STOPPED, NULL);
 		/* its socket is there until this thread looks at events */
 		for (unsigned n = 0; n < EACH; n++, sent.packets++)
 			rig_send(&s, silence, NB);

@@ -209,9 +209,9 @@ static void pairs_come_and_go_while_requests_pour_in(void **state)
 		rig_send(&t[k].pcmu, silence, NB);
 		if (rand() % 4 == 0) {
 			/* the one that is asked, and the one that asks */
-			node_call_stop(t[k].to, NODE_END_STOPPED);
+			node_call_stop(t[k].to, NODE_END_STOPPED, NULL);
 			rig_send(&t[k].amr, payload, sizeof(payload));
-			node_call_stop(t[k].from, NODE_END_STOPPED);
+			node_call_stop(t[k].from, NODE_END_STOPPED, NULL);
 			up[k] = false;
 		}
 		while (recv(r.fd, buf, sizeof(buf), MSG_DONTWAIT) > 0)

@@ -87,7 +87,7 @@ static void one_place_is_not_enough(void **state)
 	r.node->cfg.max_calls = 2;
 	assert_int_equal(start(&r, 100, &c, &e), 0);
 	assert_int_equal(node_calls(r.node), 2);
-	conversation_stop(c);
+	conversation_stop(c, NODE_END_STOPPED, NULL);
 	assert_true(rig_wait(&r, has_no_calls, &r));
 	assert_int_equal(r.ended, 2);
 	rig_close(&r);
@@ -111,6 +111,10 @@ static void half_a_conversation_is_none(void **state)
 	assert_int_equal(start(&r, 5000, &c, &e), 0);
 	rig_close(&r);
 	assert_int_equal(r.ended, 2);
+	assert_int_equal(r.recorded, 1); /* none of what was refused */
+	assert_int_equal(r.record.nstreams, 2);
+	assert_string_equal(r.record.type, "end");
+	assert_string_equal(r.record.why, "drained");
 }
 
 static bool has_one_call(void *arg)
@@ -140,6 +144,11 @@ static void a_stream_that_hangs_ends_both(void **state)
 	assert_true(rig_wait(&r, has_one_call, &r));
 	assert_int_equal(r.ended, 2);
 	assert_int_equal(r.why, NODE_END_HUNG);
+	assert_int_equal(r.recorded, 1); /* of both */
+	assert_string_equal(r.record.why, "hung");
+	assert_string_equal(r.record.by, "node");
+	assert_null(r.record.stream[0].heard);
+	assert_non_null(r.record.stream[1].heard);
 	assert_int_equal(node_calls(r.node), 0);
 	assert_null(conversation_find(r.node, 1));
 	port_pairs_info(r.node->interfaces.one[0].ports, &ports);
@@ -147,6 +156,7 @@ static void a_stream_that_hangs_ends_both(void **state)
 	atomic_store(&sticky_held, false);
 	assert_true(rig_wait(&r, has_no_calls, &r));
 	assert_int_equal(r.ended, 2);
+	assert_int_equal(r.recorded, 1);
 	port_pairs_info(r.node->interfaces.one[0].ports, &ports);
 	assert_int_equal(ports.used, 0);
 	rig_close(&r);
@@ -194,7 +204,7 @@ static void packets_at_the_end_count_once(void **state)
 			if (n == FRAMES)
 				assert_true(has_new_terms(c, &r));
 		}
-		conversation_stop(c);
+		conversation_stop(c, NODE_END_STOPPED, NULL);
 		for (unsigned n = 0; n < 2 * FRAMES; n++)
 			rig_send(&s[n % 2], silence, sizeof(silence));
 		assert_true(rig_wait(&r, has_no_calls, &r));

@@ -184,7 +184,7 @@ static void what_a_port_drops_at_its_end_is_counted(void **state)
 	rig_open(&r, &(struct rig_options){ .workers = 1 });
 	nc = call(&r, "own", 1);
 	s = rig_sender(&r, nc, NB);
-	node_call_stop(nc, NODE_END_STOPPED);
+	node_call_stop(nc, NODE_END_STOPPED, NULL);
 	/* its socket is there until this thread looks at events */
 	for (unsigned i = 0; i < 5000; i++)
 		rig_send(&s, silence, NB);

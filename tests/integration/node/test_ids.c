@@ -103,7 +103,7 @@ static void legs_are_found_and_in_order(void **state)
 
 static void talk_goes(struct expected *x, uint32_t id)
 {
-	conversation_stop(x->at[id]);
+	conversation_stop(x->at[id], NODE_END_STOPPED, NULL);
 	x->at[id] = NULL;
 }
 

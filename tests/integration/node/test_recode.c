@@ -181,7 +181,7 @@ static bool has_no_calls(void *arg)
 
 static void end(struct rig *r, struct conversation *c)
 {
-	conversation_stop(c);
+	conversation_stop(c, NODE_END_STOPPED, NULL);
 	assert_true(rig_wait(r, has_no_calls, r));
 	rig_close(r);
 }
@@ -414,7 +414,7 @@ static void a_flood_of_changes(void **state)
 	}
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_true(rig_wait(&r, is_idle, &r));
-	conversation_stop(c);
+	conversation_stop(c, NODE_END_STOPPED, NULL);
 	assert_true(rig_wait(&r, has_no_calls, &r));
 	node_stats(r.node, &stats);
 	assert_int_equal(stats.rx.packets + stats.totals.port_drops +

@@ -189,7 +189,7 @@ static void packets_at_the_end_count_once(void **state)
 
 		for (unsigned n = 0; n < 2 * FRAMES; n++)
 			talker_speak(&p[n % 2], 1);
-		conversation_stop(c);
+		conversation_stop(c, NODE_END_STOPPED, NULL);
 		for (unsigned n = 0; n < 2 * FRAMES; n++)
 			talker_speak(&p[n % 2], 1);
 		assert_true(rig_wait(&r, talk_is_over, &r));

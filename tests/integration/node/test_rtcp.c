@@ -311,7 +311,7 @@ static void what_a_closed_port_had_is_counted(void **state)
 	(void)state;
 	begin(&t, NULL);
 	n = build_report(&t, 0, data);
-	conversation_stop(t.c);
+	conversation_stop(t.c, NODE_END_STOPPED, NULL);
 	for (unsigned i = 0; i < FLOOD; i++)
 		phones_send(&t, t.phone[0].at.rtcp, data, n, t.phone[0].leg,
 			    true);

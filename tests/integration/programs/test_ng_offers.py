@@ -428,7 +428,7 @@ def test_query_tells_what_is_known(d, proxy):
     assert numbers["currentstatistics"]["sessionstotal"] == 1
 
 
-def test_records_name_the_call(daemon, tmp_path):
+def test_a_record_names_the_call(daemon, tmp_path):
     path = tmp_path / "records"
     d = started(daemon, "auto", "--drain-timeout", "0s", "--ng",
                 "127.0.0.1:0", "--records", str(path))
@@ -442,9 +442,10 @@ def test_records_name_the_call(daemon, tmp_path):
     call.delete()
     all_is_gone(d)
     assert d.stop() == 0
-    records = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [r["label"] for r in records] == [call.id] * 2
-    assert sorted(r["count"]["packets_in"] for r in records) == [0, 5]
+    record = json.loads(path.read_text())
+    assert (record["label"], record["from_tag"], record["to_tag"]) == (
+        call.id, "tag-a", "tag-b")
+    assert [s["count"]["packets_in"] for s in record["streams"]] == [5, 0]
 
 
 def test_bencode_as_well(d):

@@ -1,25 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """One call's record at its end: what is in it, that all calls have one, and
-that the file can be moved away."""
+that the file can be moved away. Each is checked by docs/records.schema.json."""
 import datetime
 import json
 import os
 import re
 import signal
+import socket
 import struct
 import subprocess
 import sys
 import time
 
+import jsonschema
 import pytest
 
 from conftest import BUILD, PATIENCE, ROOT
 from control import Control
+from ng_call import Call
+from telephony import System
 
 sys.path.insert(0, str(ROOT / "src" / "report"))
 from codec_report import emodel  # noqa: E402
 
 PTIME = 20  # ms
+SCHEMA = jsonschema.Draft202012Validator(json.loads(
+    (ROOT / "docs" / "records.schema.json").read_text()))
 
 
 @pytest.fixture
@@ -31,11 +37,19 @@ def recorded(daemon, tmp_path):
     return d, Control(tmp_path / "control"), tmp_path / "records"
 
 
-def records(path):
-    """All lines, each complete."""
+def lines(path):
+    """All of them, each complete."""
     text = path.read_text()
     assert not text or text.endswith("\n")
     return [json.loads(line) for line in text.splitlines()]
+
+
+def records(path):
+    """All that there are, as the schema has them."""
+    found = lines(path)
+    for r in found:
+        SCHEMA.validate(r)
+    return found
 
 
 def wait_for(ask):
@@ -79,11 +93,18 @@ def test_a_record_says_what_the_call_was(recorded, sock):
     client.stop(call)
     wait_for_records(client, 1)
     after = datetime.datetime.now(datetime.timezone.utc)
-    r, = records(path)
-    assert r["call"] == call["call"] and r["reason"] == "stopped"
+    record, = records(path)
+    assert (record["call"], record["type"], record["node"],
+            record["reason"], record["by"]) == (
+        call["call"], "end", socket.gethostname(), "stopped", "client")
+    assert record["peer"].startswith("unix:pid=")
+    assert "conversation" not in record and "label" not in record
+    r, = record["streams"]
+    assert r["call"] == call["call"]
     assert r["interface"] == "default" and r["ptime_ms"] == PTIME
     slack = datetime.timedelta(milliseconds=1)
-    assert before - slack <= when(r["start"]) <= when(r["end"]) <= after
+    assert before - slack <= when(record["start"]) <= \
+        when(record["end"]) <= after
     at = "127.0.0.1:%d" % sock.getsockname()[1]
     assert (r["in"]["codec"], r["in"]["pt"], r["in"]["ssrc"], r["in"]["rtp"]) \
         == ("pcmu", 0, call["rtp"]["ssrc"], call["rtp"]["address"])
@@ -106,12 +127,12 @@ def check_quality(r, loss):
     """As codec-report has it."""
     assert r["quality"]["loss"] == pytest.approx(loss)
     assert r["quality"]["delay_ms"] == pytest.approx(
-        PTIME + r["delay"]["p99_us"] / 1e3, abs=1e-3)
+        PTIME + r["delay"]["p99_us"] / 1e3, abs=.51)
     want = emodel.rate(emodel.Rating(1, emodel.Description(
         r["in"]["codec"], r["in"]["mode"], r["out"]["codec"],
         r["out"]["mode"]), r["quality"]["delay_ms"], loss, 1.0, 100, 0), True)
-    assert r["quality"]["r"] == pytest.approx(want.r, abs=.01)
-    assert r["quality"]["mos"] == pytest.approx(want.mos, abs=.001)
+    assert r["quality"]["r"] == pytest.approx(want.r, abs=.1)
+    assert r["quality"]["mos"] == pytest.approx(want.mos, abs=.01)
     assert r["quality"]["wideband"] is False
 
 
@@ -120,7 +141,7 @@ def test_a_call_that_heard_nothing_has_a_record(recorded, sock):
     call = client.start(sock, port="shared")["result"]
     client.stop(call)
     wait_for_records(client, 1)
-    r, = records(path)
+    r, = records(path)[0]["streams"]
     assert r["heard"] == {"ssrc_changes": 0, "address_changes": 0,
                           "expected": 0, "lost": 0, "jitter_us": 0}
     assert r["quality"] is None and r["delay"]["count"] == 0
@@ -137,7 +158,7 @@ def test_what_was_learned_is_in_the_record(recorded, sock):
          ssrc=4712, unheard=(1000, 1001))
     client.stop(call)
     wait_for_records(client, 1)
-    heard = records(path)[0]["heard"]
+    heard = records(path)[0]["streams"][0]["heard"]
     assert (heard["ssrc"], heard["ssrc_changes"]) == (4712, 1)
     assert heard["address_changes"] in (0, 1)  # the first one told it
     assert heard["expected"] == 20 + 20 - 2
@@ -157,11 +178,194 @@ def test_every_end_has_a_record(recorded, sock):
     leaving.ask("bye", {})
     wait_for_records(client, 23)
     assert d.stop() == 0
-    found = {r["call"]: r["reason"] for r in records(path)}
-    assert found == {**dict.fromkeys(stopped, "stopped"),
-                     **dict.fromkeys(gone, "bye"),
-                     **dict.fromkeys(kept, "drained")}
+    found = {r["call"]: (r["reason"], r["by"]) for r in records(path)}
+    assert found == {**dict.fromkeys(stopped, ("stopped", "client")),
+                     **dict.fromkeys(gone, ("bye", "client")),
+                     **dict.fromkeys(kept, ("drained", "node"))}
     assert len(records(path)) == 28
+    assert len({r["id"] for r in records(path)}) == 28
+
+
+def conversation(client, **options):
+    return client.ask("conversation.start", {
+        "a": {"codec": "pcmu"}, "b": {"codec": "pcma"}, **options})["result"]
+
+
+def test_a_conversation_has_one(daemon, tmp_path):
+    """Both ways in it, with its label, and the operator's name of the node."""
+    d = daemon("--control-socket", tmp_path / "control", "--records",
+               tmp_path / "records", "--node-name", "gw7", "--drain-timeout",
+               "0s")
+    client = Control(tmp_path / "control")
+    c = conversation(client, label="a bill", keep=True)
+    relayed = conversation(client, a={"codec": "pcma"}, keep=True)
+    for one in (c, relayed):
+        client.ask("conversation.stop", {"conversation": one["conversation"]})
+    wait_for_records(client, 2)
+    conversation(client, keep=True)
+    assert d.stop() == 0
+    found = {r["conversation"]: r for r in records(tmp_path / "records")}
+    r = found[c["conversation"]]
+    assert (r["node"], r["label"], r["reason"], r["by"]) == (
+        "gw7", "a bill", "stopped", "client")
+    assert re.fullmatch(rf"gw7-\d+-{r['call']}", r["id"])
+    assert [(s["call"], s["in"]["codec"], s["out"]["codec"], s["relay"])
+            for s in r["streams"]] == [
+        (c["a"]["call"], "pcmu", "pcma", False),
+        (c["b"]["call"], "pcma", "pcmu", False)]
+    r = found.pop(relayed["conversation"])
+    assert [s["relay"] for s in r["streams"]] == [True, True]
+    del found[c["conversation"]]
+    r, = found.values()
+    assert (r["reason"], r["by"]) == ("drained", "node") and "peer" not in r
+
+
+def test_a_pair_is_told_though_the_other_one_has_gone(recorded, sock):
+    d, client, path = recorded
+    first = client.start(sock, **{"in": {"codec": "amr"}})["result"]
+    second = client.ask("call.start", {
+        "in": {"codec": "pcmu"}, "pair": first["call"], "out": {
+            "codec": "amr", "address": "127.0.0.1:9"}})["result"]
+    for call in (first, second):
+        client.stop(call)
+    wait_for_records(client, 2)
+    assert {r["call"]: r["pair"] for r in records(path)} == {
+        first["call"]: second["call"], second["call"]: first["call"]}
+
+
+def ng_call(d, proxy, answer="0 PCMU/8000"):
+    call = Call(proxy, codec={"transcode": ["PCMU"]})
+    call.offer("8 PCMA/8000")
+    call.answer(answer)
+    return call
+
+
+def test_calls_of_a_proxy_have_its_tags_and_why_they_ended(daemon, tmp_path):
+    """One record a call: deleted, silent, refused by a new answer, and cut by a
+    restart."""
+    path = tmp_path / "records"
+    conf = tmp_path / "node.conf"
+    conf.write_text("")
+    d = daemon("--config", conf, "--control-socket", tmp_path / "control",
+               "--records", path, "--ng", "127.0.0.1:0", "--drain-timeout",
+               "0s")
+    client = Control(tmp_path / "control")
+    proxy = System(d.ready["ng"])
+    silent = ng_call(d, proxy)
+    conf.write_text("ng-silence = 100ms\n")
+    d.process.send_signal(signal.SIGHUP)
+    wait_for_records(client, 1)
+    conf.write_text("")
+    d.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: client.ask("stats", {})["result"]["config"]["read"] == 2)
+    deleted, relayed = ng_call(d, proxy), ng_call(d, proxy, "8 PCMA/8000")
+    for call in (deleted, relayed):
+        call.delete()
+    wait_for_records(client, 3)
+    cut = [ng_call(d, proxy) for _ in range(3)]
+    assert d.stop() == 0
+    found = records(path)
+    assert {r["label"]: (r["reason"], r["by"]) for r in found} == {
+        silent.id: ("silent", "node"), deleted.id: ("stopped", "proxy"),
+        relayed.id: ("stopped", "proxy"),
+        **{call.id: ("drained", "node") for call in cut}}
+    assert len(found) == 6
+    for r in found:
+        assert (r["from_tag"], r["to_tag"]) == ("tag-a", "tag-b")
+        assert [s["in"]["codec"] for s in r["streams"]] == \
+            (["pcma", "pcma"] if r["label"] == relayed.id else ["pcma", "pcmu"])
+        assert ("peer" in r) == (r["by"] == "proxy")
+        assert r["by"] != "proxy" or r["peer"].startswith("127.0.0.1:")
+
+
+def numbers(value):
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return [n for v in value for n in numbers(v)]
+    return [value] if isinstance(value, float) else []
+
+
+def test_numbers_have_no_more_digits_than_they_mean(recorded, sock):
+    """What is in a record, and in answers."""
+    d, client, path = recorded
+    call = client.start(sock)["result"]
+    send(sock, call, [n for n in range(50) if n not in (7, 11, 23)])
+    told = json.dumps([client.ask(m, {})["result"] for m in ("stats", "hello")])
+    client.stop(call)
+    wait_for_records(client, 1)
+    text = path.read_text()
+    assert not re.findall(r"\d\.\d{6,}", text)
+    assert re.search(r'"duration_ms":\d+[,}]', text)
+    assert re.search(r'"jitter_us":\d+[,}]', text)
+    # what 15 digits say
+    assert all(n == float(f"{n:.15g}") for n in numbers(json.loads(told)))
+
+
+def test_a_crash_loses_no_call(daemon, tmp_path, sock):
+    """With interim records each call has one within a second, and then every so
+    often; the last one stands for the call if there is no other."""
+    path = tmp_path / "records"
+    d = daemon("--control-socket", tmp_path / "control", "--records", path,
+               "--records-interim", "1s", "--ng", "127.0.0.1:0")
+    client = Control(tmp_path / "control")
+    calls = [client.start(sock, keep=True)["result"]["call"] for _ in range(38)]
+    talk = conversation(client, label="talk", keep=True)
+    by_ng = ng_call(d, System(d.ready["ng"]))
+    stopped = calls.pop()
+    client.ask("call.stop", {"call": stopped})
+
+    def interims():
+        per_call = {}
+        for r in records(path):
+            per_call.setdefault(r["call"], []).append(r["type"])
+        return per_call
+    wait_for(lambda: len(interims()) == 40 and
+             all(len(v) >= 3 for k, v in interims().items() if k != stopped))
+    d.process.kill()
+    d.process.wait()
+    last = {r["id"]: r for r in records(path)}
+    assert len(last) == 40
+    for r in last.values():
+        if r["call"] == stopped:
+            assert r["type"] == "end" and r["reason"] == "stopped"
+            continue
+        assert r["type"] == "interim" and r["duration_ms"] >= 1000
+        assert "reason" not in r and "by" not in r
+        assert all(s["heard"] is None for s in r["streams"])
+    assert sorted(len(r["streams"]) for r in last.values()) == [1] * 38 + [2] * 2
+    assert {r.get("label") for r in last.values()} == {None, "talk", by_ng.id}
+    assert talk["conversation"] in [r.get("conversation") for r in last.values()]
+
+
+def test_interim_records_begin_and_end_with_a_new_file_of_options(
+        daemon, tmp_path, sock):
+    path, conf = tmp_path / "records", tmp_path / "node.conf"
+    conf.write_text("")
+    d = daemon("--config", conf, "--control-socket", tmp_path / "control",
+               "--records", path, "--drain-timeout", "0s")
+    client = Control(tmp_path / "control")
+    call = client.start(sock)["result"]
+    conf.write_text("records-interim = 1s\n")
+    d.process.send_signal(signal.SIGHUP)
+    wait_for_records(client, 1)
+    conf.write_text("")
+    d.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: client.ask("stats", {})["result"]["config"]["read"] == 2)
+    client.stop(call)
+    assert d.stop() == 0
+    assert [r["type"] for r in records(path)][-1] == "end"
+
+
+@pytest.mark.parametrize("options,why", [
+    (["--records-interim", "10ms"], "--records-interim: must be 0, or from 1s"),
+    (["--node-name", "a b"], "--node-name: must be 1 to 64 printable"),
+    (["--node-name", "a" * 65], "--node-name: must be 1 to 64 printable")])
+def test_what_cannot_be_is_told(options, why):
+    done = subprocess.run([BUILD / "codec-runner", "--config", "none",
+                           "--check-config", *options], capture_output=True,
+                          text=True, timeout=PATIENCE)
+    assert done.returncode == 2 and why in done.stderr
 
 
 def test_files_are_opened_again(recorded, sock):
@@ -198,7 +402,7 @@ def test_what_cannot_be_opened_is_told_and_tried_again(daemon, tmp_path):
     d.process.send_signal(signal.SIGHUP)
 
     def told(path, event):
-        return [e for e in records(path) if e["event"] == event]
+        return [e for e in lines(path) if e["event"] == event]
 
     wait_for(lambda: len(told(away / "log", "not-reopened")) == 2)
     wait_for(lambda: told(away / "log", "config-read"))

@@ -104,9 +104,8 @@ def test_foreign_programs_hear_each_other_bit_by_bit(d, tmp_path):
     assert now["relay"] is True and now["transcoding"] == "relay"
     assert now["in"]["pt"] == 0 and now["out"]["pt"] == 100
     d.ctl("conversation", "stop", str(c["conversation"]))
-    for r, sent in zip(sorted(records(tmp_path, Control(tmp_path / "control"),
-                                      2), key=lambda r: r["call"]),
-                       (a.said, b.said)):
+    record, = records(tmp_path, Control(tmp_path / "control"), 1)
+    for r, sent in zip(record["streams"], (a.said, b.said)):
         count = r["count"]
         assert r["relay"] is True and r["in"]["codec"] == "pcmu"
         assert r["heard"]["ssrc"] == header(sent[0])["ssrc"]
@@ -140,7 +139,7 @@ def test_a_session_ends_its_relays(d, tmp_path):
     assert d.ctl("stats")["relays"] == 2
     client.send("bye", {})
     assert {r["reason"] for r in records(
-        tmp_path, Control(tmp_path / "control"), 2)} == {"bye"}
+        tmp_path, Control(tmp_path / "control"), 1)} == {"bye"}
     assert d.ctl("stats")["relays"] == 0
 
 

@@ -157,13 +157,13 @@ class Talk:
                 p.wait()
         self.told, self.stats = query(d, c), d.ctl("stats")
         d.ctl("conversation", "stop", str(c["conversation"]))
-        wait_for(lambda: len(records.read_text().splitlines()) == 2)
+        wait_for(lambda: records.read_text().endswith("\n"))
         for w in self.wire.values():
             wait_for(lambda w=w: w.rtcp_of_node()[-1][3].find(
                 b"\x81\xcb\x00\x01") >= 0)
             w.end()
-        self.records = {r["call"]: r for r in map(
-            json.loads, records.read_text().splitlines())}
+        self.records = {s["call"]: s for s in json.loads(
+            records.read_text())["streams"]}
 
 
 @pytest.fixture(scope="module")
