@@ -69,7 +69,8 @@ static int terms_of_offerer(struct answering *a, unsigned i,
 		.choice = &a->settled.party[0],
 		.ptime = a->d->stream[i].ptime_back,
 		.in_ptime = a->text.line[i].ptime,
-		.comes = a->d->stream[i].ptime,
+		.comes = a->d->stream[i].ptime_told,
+		.apart = a->d->stream[i].ptime,
 		.host = a->d->host,
 		.learn = a->d->learn,
 	};
@@ -85,8 +86,9 @@ static int terms_of_answerer(struct answering *a, unsigned i,
 		.line = sdp_line(a->sdp, i),
 		.choice = &a->settled.party[1],
 		.ptime = a->d->stream[i].ptime,
-		.in_ptime = a->d->stream[i].ptime,
+		.in_ptime = a->d->stream[i].ptime_told,
 		.comes = a->text.line[i].ptime,
+		.apart = a->d->stream[i].ptime_back,
 		.host = r->host,
 		.learn = r->learn,
 	};
@@ -120,6 +122,18 @@ static int terms(struct answering *a, unsigned i, struct party_change to[2],
 	return err;
 }
 
+/* What who offered is to send: what the other one is sent is its own matter
+ * where the proxy wishes something of that. */
+static unsigned answered_ptime(const struct answering *a, unsigned i)
+{
+	const struct ng_stream *s = &a->d->stream[i];
+
+	if (s->ptime_back)
+		return s->ptime_back;
+	return s->ptime ? sdp_line(a->d->offer, i)->ptime
+			: sdp_line(a->sdp, i)->ptime;
+}
+
 /* What who offered is told of the line. */
 static int tell(struct answering *a, unsigned i, struct cr_err *e)
 {
@@ -133,8 +147,7 @@ static int tell(struct answering *a, unsigned i, struct cr_err *e)
 		.proto = offer->proto,
 		.mux = a->d->stream[i].mux & NG_MUX_NEAR,
 		.mode = ng_terms_mode(answer),
-		.ptime = a->d->stream[i].ptime_back ? a->d->stream[i].ptime_back
-						    : answer->ptime,
+		.ptime = answered_ptime(a, i),
 		.formats = a->text.format[i],
 		.nformats = a->settled.nanswer,
 	};

@@ -163,8 +163,9 @@ static int list_codecs(struct offering *o, unsigned i, const struct sdp_line *l,
 
 /* --- lines --- */
 
-static unsigned told_ptime(const struct offering *o, unsigned i,
-			   const struct sdp_line *l)
+/* Of packets to the other side, as the proxy wishes: of all, or of the codec
+ * that is best. 0: unsaid. */
+static unsigned wished_ptime(const struct offering *o, unsigned i)
 {
 	const struct codec_list *list = o->list[i];
 
@@ -172,9 +173,8 @@ static unsigned told_ptime(const struct offering *o, unsigned i,
 		return o->w->request->ptime;
 	for (unsigned k = 0; k < list->n; k++)
 		if (!list->item[k].hidden)
-			return list->item[k].ptime ? list->item[k].ptime
-						   : l->ptime;
-	return l->ptime;
+			return list->item[k].ptime;
+	return 0;
 }
 
 /* Who offers it has it with us; the other side is offered what the rules want,
@@ -199,18 +199,20 @@ static int pass_on(struct offering *o, unsigned i, const struct sdp_line *l,
 	const struct ng_request *r = o->w->request;
 	const struct ng_leg *far = &o->d->side[!o->by]->leg[i];
 	struct sdp_line_out *out = &o->text.line[i];
+	unsigned wish = wished_ptime(o, i);
 
 	o->stream[i].mux = mux_of(r, l, far);
 	*out = (struct sdp_line_out){
 		.proto = r->proto ? r->proto : l->proto,
 		.mux = o->stream[i].mux & NG_MUX_FAR,
 		.mode = ng_terms_mode(l),
-		.ptime = told_ptime(o, i, l),
+		.ptime = wish ? wish : l->ptime,
 		.formats = o->text.format[i],
 		.nformats = codec_shown(o->list[i], o->text.format[i]),
 	};
 	out->maxptime = l->maxptime >= out->ptime ? l->maxptime : 0;
-	o->stream[i].ptime = out->ptime;
+	o->stream[i].ptime = wish;
+	o->stream[i].ptime_told = out->ptime;
 	o->stream[i].ptime_back = r->ptime_reverse;
 	if (!ng_leg_local(o->w->service->node, far, &out->rtp))
 		return cr_fail(e, -ESRCH, "a leg of it has ended");
@@ -287,7 +289,8 @@ static void find_best(const struct codec_list *list, struct codec_choice to[2])
 static int guess(struct offering *o, unsigned i, struct party_change to[2],
 		 struct cr_err *e)
 {
-	const unsigned told[] = { o->stream[i].ptime_back, o->stream[i].ptime };
+	const unsigned told[] = { o->stream[i].ptime_back,
+				  o->stream[i].ptime_told };
 	struct codec_choice choice[2] = { 0 };
 	int err = 0;
 
@@ -406,6 +409,7 @@ static void commit(struct offering *o)
 		free(d->stream[i].offered);
 		d->stream[i].offered = o->list[i];
 		d->stream[i].ptime = o->stream[i].ptime;
+		d->stream[i].ptime_told = o->stream[i].ptime_told;
 		d->stream[i].ptime_back = o->stream[i].ptime_back;
 		d->stream[i].mux = o->stream[i].mux;
 		o->list[i] = NULL;

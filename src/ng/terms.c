@@ -71,8 +71,9 @@ static cr_ns longest(const struct call_side_request *side, unsigned most)
 	return time;
 }
 
-/* Of packets to the party of @t. Where nothing is said they are as long as
- * those that they are made from: then it is 0, unless that is too long. */
+/* Of packets to the party of @t. Where nothing is said they are as usual, or as
+ * long as those that they are made from: then it is 0, unless that is too long.
+ */
 static cr_ns its_packet_time(const struct call_side_request *side,
 			     const struct ng_terms *t)
 {
@@ -80,6 +81,8 @@ static cr_ns its_packet_time(const struct call_side_request *side,
 	unsigned comes = t->comes ? t->comes : USUAL;
 	unsigned most = t->line->maxptime;
 
+	if (!wish && t->apart)
+		wish = USUAL;
 	return most && (wish ? wish : comes) > most ? longest(side, most)
 						    : packet_time(side, wish);
 }

@@ -17,6 +17,7 @@ struct ng_terms {
 	unsigned ptime;	   /**< ms, of what it is sent; 0: as its line says */
 	unsigned in_ptime; /**< ms, that it was told to send; 0: unsaid     */
 	unsigned comes;	   /**< ms, that the other one was told; 0: unsaid  */
+	bool apart; /**< what it is sent does not follow what the other sends */
 	struct sockaddr_storage
 		host; /**< in place of its line's; or no family */
 	int learn;    /**< enum learn_mode; -1: as it is      */

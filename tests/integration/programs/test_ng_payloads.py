@@ -338,3 +338,62 @@ def test_parameters_are_told_apart_however_they_are_written(d, proxy):
     call = Call(proxy, codec={"strip": ["AMR/8000/1///octet-align=0"]})
     call.offer("96 AMR/8000, 97 AMR/8000 mode-set=7 ; octet-align = 1")
     assert call.offered[0].types == [97]
+
+
+def assert_lengths(says, hears, octet, pt, lengths):
+    """@says packets of the first of @lengths, 120 ms in all; the other one
+    hears what it has asked for."""
+    for _ in range(120 // lengths[0]):
+        says.say(says.ssrc, says.seq, 8 * lengths[0] * says.seq, pt=pt,
+                 payload=bytes([octet]) * (8 * lengths[0]))
+        says.seq += 1
+    heard = hears.hears(120 // lengths[1])
+    assert [len(x) - 12 for x in heard] == [8 * lengths[1]] * len(heard)
+
+
+@pytest.mark.parametrize("codec", [{}, {"mask": ["all"],
+                                        "transcode": ["PCMU"]}])
+def test_each_is_sent_the_length_that_it_asked_for(d, proxy, codec):
+    """And sends what the other one has asked for: then a relay will do."""
+    call = Call(proxy, codec=codec)
+    call.offer("8 PCMA/8000", lines=["a=ptime:40"])
+    assert call.offered[0].value("ptime") == "40"
+    pt = call.offered[0].types[0]
+    call.answer(f"{pt} PCM{'UA'[pt == 8]}/8000", lines=["a=ptime:20"])
+    assert call.answered[0].value("ptime") == "20"
+    assert d.ctl("stats")["relays"] == (0 if codec else 2)
+    assert_lengths(call.a, call.b, 0xd5, 8, (20, 20))
+    assert_lengths(call.b, call.a, 0xd5, pt, (40, 40))
+    if codec:  # a phone need not send what it was asked for
+        assert_lengths(call.a, call.b, 0xd5, 8, (40, 20))
+        assert_lengths(call.b, call.a, 0xd5, pt, (20, 40))
+    call.delete()
+
+
+@pytest.mark.parametrize("key, side", [("ptime", "b"),
+                                       ("ptime_reverse", "a")])
+@pytest.mark.parametrize("offered, answered", [
+    (None, None), (20, 20), (20, 40), (40, None), (None, 40)])
+def test_the_proxy_wants_another_length_of_one_side(
+        proxy, key, side, offered, answered):
+    """That of the other one stays as it is, and so does what it is told."""
+    said = {"a": offered or 20, "b": answered or 20, side: 30}
+    call = Call(proxy)
+    call.offer("8 PCMA/8000", **{key: 30},
+               lines=[f"a=ptime:{offered}"] if offered else [])
+    call.answer("8 PCMA/8000",
+                lines=[f"a=ptime:{answered}"] if answered else [])
+    told = (call.offered if side == "b" else call.answered)[0].value("ptime")
+    assert told == "30"
+    if side == "b":  # A goes on as it offered
+        assert call.answered[0].value("ptime") == (
+            str(offered) if offered else None)
+    assert_lengths(call.a, call.b, 0xd5, 8, (20, said["b"]))
+    assert_lengths(call.b, call.a, 0xd5, 8, (30, said["a"]))
+    # an answer does not change it; nor is it for ever
+    call.answer("8 PCMA/8000", **{key: 10})
+    call.offer("8 PCMA/8000", known=True)
+    call.answer("8 PCMA/8000")
+    assert_lengths(call.a, call.b, 0xd5, 8, (20, 20))
+    assert_lengths(call.b, call.a, 0xd5, 8, (20, 20))
+    call.delete()

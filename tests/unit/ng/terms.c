@@ -11,6 +11,7 @@ struct said {
 	/* ms: what the proxy wants, what its line says, what the other one
 	 * sends */
 	unsigned told, ptime, maxptime, comes;
+	bool apart;  /* from what the other one sends */
 	unsigned is; /* 0: as what it is made from */
 };
 
@@ -29,6 +30,7 @@ static unsigned packets(const struct said *s)
 				    .choice = &choice,
 				    .ptime = s->told,
 				    .comes = s->comes,
+				    .apart = s->apart,
 				    .learn = -1 };
 	struct party_change to;
 	struct cr_err e = { "" };
@@ -41,22 +43,27 @@ static unsigned packets(const struct said *s)
 static void packets_are_never_too_long(void **state)
 {
 	static const struct said all[] = {
-		{ "PCMA", 8000, 0, 30, 0, 0, 30 },
-		{ "PCMA", 8000, 40, 30, 0, 0, 40 },
-		{ "PCMA", 8000, 0, 30, 150, 0, 30 },
+		{ "PCMA", 8000, 0, 30, 0, 0, false, 30 },
+		{ "PCMA", 8000, 40, 30, 0, 0, false, 40 },
+		{ "PCMA", 8000, 0, 30, 150, 0, false, 30 },
 		/* what is wished for, by whomever, is too much */
-		{ "PCMA", 8000, 0, 30, 20, 0, 20 },
-		{ "PCMA", 8000, 60, 0, 40, 0, 40 },
-		{ "AMR", 8000, 60, 0, 50, 0, 40 },
-		{ "opus", 48000, 60, 0, 35, 0, 20 },
+		{ "PCMA", 8000, 0, 30, 20, 0, false, 20 },
+		{ "PCMA", 8000, 60, 0, 40, 0, false, 40 },
+		{ "AMR", 8000, 60, 0, 50, 0, false, 40 },
+		{ "opus", 48000, 60, 0, 35, 0, false, 20 },
 		/* nothing is: as they come, if that is short enough */
-		{ "PCMA", 8000, 0, 0, 0, 40, 0 },
-		{ "PCMA", 8000, 0, 0, 40, 40, 0 },
-		{ "PCMA", 8000, 0, 0, 30, 40, 30 },
-		{ "PCMA", 8000, 0, 0, 10, 0, 10 },
+		{ "PCMA", 8000, 0, 0, 0, 40, false, 0 },
+		{ "PCMA", 8000, 0, 0, 40, 40, false, 0 },
+		{ "PCMA", 8000, 0, 0, 30, 40, false, 30 },
+		{ "PCMA", 8000, 0, 0, 10, 0, false, 10 },
+		/* unless that is another matter: then as usual */
+		{ "PCMA", 8000, 0, 0, 0, 30, true, 20 },
+		{ "PCMA", 8000, 0, 40, 0, 30, true, 40 },
+		{ "PCMA", 8000, 0, 0, 10, 30, true, 10 },
+		{ "G723", 8000, 0, 0, 0, 60, true, 0 },
 		/* and what no packet of it can be it is not */
-		{ "AMR", 8000, 0, 20, 10, 0, 0 },
-		{ "AMR", 8000, 0, 25, 0, 0, 0 },
+		{ "AMR", 8000, 0, 20, 10, 0, false, 0 },
+		{ "AMR", 8000, 0, 25, 0, 0, false, 0 },
 	};
 
 	(void)state;
