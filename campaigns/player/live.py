@@ -102,6 +102,10 @@ class Player:
         cpus = ",".join(map(str, self.worker_cpus()))
         return ["--pin", cpus, "--rx-cpu", cpus]
 
+    def is_foreign(self, spec):
+        """Is it a program that somebody else has started?"""
+        return spec == self.options.peer and spec != RTPENGINE
+
     def _peer(self, folder):
         if self.options.peer == RTPENGINE:
             return Rtpengine(folder, self.worker_cpus())

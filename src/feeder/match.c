@@ -167,6 +167,22 @@ bool match_received(struct match *m, const struct rtp_packet *p, cr_ns now,
 	return true;
 }
 
+void match_heard(struct match *m, const struct rtp_packet *p, uint64_t index,
+		 cr_ns now)
+{
+	uint64_t first = atomic_load_explicit(&m->first, memory_order_acquire);
+	uint64_t units = index * m->cfg.out_units;
+	cr_ns sent;
+
+	match_count(&m->received, 1);
+	match_count(&m->octets_received, p->payload_bytes);
+	/* what fills silence answers nothing that was sent */
+	if (!first || !sent_at(m, first - 1 + input_frame(m, units), &sent))
+		return;
+	histogram_add(&m->delay, now - sent);
+	note_jitter(m, units, now);
+}
+
 uint64_t match_expected(const struct match *m)
 {
 	uint64_t sent = atomic_load_explicit(&m->sent, memory_order_relaxed);

@@ -84,6 +84,15 @@ void match_sent(struct match *m, uint64_t frame, cr_ns now);
 bool match_received(struct match *m, const struct rtp_packet *p, cr_ns now,
 		    uint64_t *index);
 
+/**
+ * New speech @p came at @now to a party of a conversation, in packet @index as
+ * counted by timestamps from the first one's (heard_packet()). That one is
+ * taken for the answer to the first that was sent: if it was lost, delays are
+ * longer by the frames lost. Receiver. Never late: a jitter buffer may hold it.
+ */
+void match_heard(struct match *m, const struct rtp_packet *p, uint64_t index,
+		 cr_ns now);
+
 /** Output packets that the frames sent so far should bring. */
 uint64_t match_expected(const struct match *m);
 

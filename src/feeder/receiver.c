@@ -68,8 +68,7 @@ static void hear(struct receiver *r, struct feeder_call *c,
 		r->stats.asymmetric++;
 	if (!heard_packet(c->heard, p, &index))
 		return;
-	match_count(&c->match->received, 1);
-	match_count(&c->match->octets_received, p->payload_bytes);
+	match_heard(c->match, p, index, in->arrival);
 	/* a daemon that jumps cannot make a file of any size */
 	if (c->dump && index < 2 * c->plan->frames)
 		dump_put(c->dump, index, p->payload, p->payload_bytes);

@@ -68,6 +68,8 @@ def test_every_packet_is_accounted_for(played):
             assert s["heard"]["packets"] == s["daemon"]["packets_out"], name
     total = played["total"]
     assert total["faults"] == total["duplicates"] == total["strays"] == 0
+    assert 0 < total["delay"]["count"] <= total["received"]
+    assert 0 < total["delay"]["p50_ns"] <= total["delay"]["p99_ns"]
     assert played["feeder"]["misdirected"] == 0
     assert played["feeder"]["asymmetric"] == 0
     assert played["feeder"]["unknown_ssrc"] == 0

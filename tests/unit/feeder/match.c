@@ -229,6 +229,32 @@ static void a_gap_shows_in_one_of_both_numbers(void **state)
 	}
 }
 
+/* Of a conversation: the party's first speech answers the first that was sent,
+ * here after a second of silence; packets of 20 ms become one of 40. */
+static void a_party_s_delay_is_counted_from_the_first_speech(void **state)
+{
+	struct match *m = make(0);
+	const struct rtp_packet p = { .payload_bytes = 32 };
+
+	(void)state;
+	m->cfg.out_units = 320;
+	match_heard(m, &p, 0, FRAME); /* nothing was sent: no delay */
+	assert_int_equal(histogram_count(&m->delay), 0);
+	for (unsigned i = 50; i < 90; i++) {
+		match_sent(m, i, i * FRAME);
+		if (i % 2)
+			match_heard(m, &p, (i - 50) / 2,
+				    i * FRAME + (i + 1) * CR_MS / 10);
+	}
+	match_heard(m, &p, 99, 90 * FRAME); /* filled: nobody sent it */
+	assert_int_equal(histogram_count(&m->delay), 20);
+	assert_int_equal(histogram_max(&m->delay), 90 * CR_MS / 10);
+	assert_int_equal(histogram_max(&m->jitter), 2 * CR_MS / 10);
+	assert_int_equal(m->received, 22);
+	assert_int_equal(m->late, 0);
+	free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +267,8 @@ int main(void)
 		cmocka_unit_test(silence_of_dtx_is_not_a_loss),
 		cmocka_unit_test(a_base_that_nobody_tells_is_learned),
 		cmocka_unit_test(a_gap_shows_in_one_of_both_numbers),
+		cmocka_unit_test(
+			a_party_s_delay_is_counted_from_the_first_speech),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

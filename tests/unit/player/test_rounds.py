@@ -27,6 +27,9 @@ class Stage:
     def program(self, name):
         return self.report
 
+    def is_foreign(self, spec):
+        return False
+
     def play(self, spec, folder, scale=1, repetition=1):
         self.played.append((spec, os.path.relpath(folder, self.options.out)))
         if len(self.played) == self.fail_at:

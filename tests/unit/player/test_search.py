@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A search for capacity whose runs break off."""
 import json
+import subprocess
+import sys
 import types
 
 import pytest
 
+import search
 from live import BROKEN, Broken
 from search import search_all
 
@@ -21,6 +24,9 @@ class Machine:
         self.specs, self.counts, self.constant = list(LIMITS), {}, {}
         self.stopped, self.played, self.stops = False, 0, 0
         self.breaks, self.raises = breaks, raises
+
+    def is_foreign(self, spec):
+        return False
 
     def stop_daemon(self):
         self.stops += 1
@@ -39,7 +45,16 @@ class Machine:
 
 
 @pytest.fixture
-def found(tmp_path):
+def others(monkeypatch):
+    """What others have of the CPU time, trial by trial; then nothing."""
+    shares = []
+    monkeypatch.setattr(search.Others, "share",
+                        lambda _: shares.pop(0) if shares else 0)
+    return shares
+
+
+@pytest.fixture
+def found(tmp_path, others):
     """Search; the exit code, and what capacity.json says of the schedulers."""
     def run(*breaks, **more):
         for spec in LIMITS:
@@ -72,3 +87,40 @@ def test_if_it_always_does_the_rest_is_kept(found, capsys):
     assert told["edf"]["confirmed"]
     table = capsys.readouterr().out.split("== largest load")[1]
     assert " >25.0%" in table and " >" not in table.split("edf")[1]
+
+
+def test_a_trial_that_fails_beside_others_is_played_again(found, others):
+    """1 fails, disturbed twice and then by itself; .5 fails by itself."""
+    _, as_ever, quiet = found()
+    others += [.3, .11, .1]
+    code, told, machine = found()
+    assert code == 0 and machine.played == quiet.played + 2
+    assert [s["scale"] for s in told.values()] == \
+        [s["scale"] for s in as_ever.values()]
+    assert told["fifo"]["trials"][0]["others"] == .1
+    assert not told["fifo"]["disturbed"]
+
+
+def test_a_bound_that_others_have_set_is_marked(found, others, capsys):
+    others += [.3] * 1000
+    _, told, _ = found()
+    assert told["fifo"]["confirmed"] and told["fifo"]["disturbed"] == .3
+    table = capsys.readouterr().out.split("== largest load")[1]
+    assert " >" in table and "30% of the CPU time" in table
+
+
+def test_a_child_that_has_ended_is_our_own():
+    busy, own = search.Others._now()
+    subprocess.run([sys.executable, "-c", "import time\n"
+                    "while time.process_time() < .5: pass"], check=True)
+    busy_now, own_now = search.Others._now()
+    assert own_now - own >= .5
+    assert busy_now - busy >= own_now - own - .1  # the kernel counts in ticks
+
+
+def test_the_rest_is_others(monkeypatch):
+    monkeypatch.setattr(search.os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(search.time, "monotonic", iter([0, 10]).__next__)
+    monkeypatch.setattr(search.Others, "_now",
+                        staticmethod(iter([(0, 0), (30, 20)]).__next__))
+    assert search.Others().share() == .25
