@@ -317,6 +317,7 @@ static void keep(struct answering *a, char *answer)
 	d->answer = answer;
 	d->answered = NULL;
 	d->known = true;
+	ng_dialog_ring(a->w->service, d, false);
 }
 
 static int take(struct answering *a, struct cr_err *e)

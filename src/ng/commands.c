@@ -7,8 +7,13 @@
 #include "base/address.h"
 #include "base/clock.h"
 #include "ng/service_impl.h"
+#include "observe/log.h"
 #include "protocol/service.h"
 #include "rpc/jsonrpc.h"
+
+/* An offer is old when such a part of the time has passed that it is waited
+ * for: 38 s of the usual 10 minutes, and SIP's own transactions end before. */
+enum { OLD = 16 };
 
 /* --- the life of calls --- */
 
@@ -26,6 +31,48 @@ static void close_legs(void *arg, struct ng_side *s)
 		ng_leg_close(sv->node, &s->leg[i]);
 }
 
+void ng_dialog_ring(struct ng_service *sv, struct ng_dialog *d, bool rings)
+{
+	struct cr_err e;
+
+	if (d->rings)
+		TAILQ_REMOVE(&sv->ringing, d, ringing);
+	d->rings = rings;
+	d->offered = clock_now();
+	if (rings)
+		TAILQ_INSERT_TAIL(&sv->ringing, d, ringing);
+	else if (d->due.share)
+		(void)ng_due_ring(&sv->shares, &d->due, false, &e);
+}
+
+bool ng_end_oldest(struct ng_service *sv, const struct ng_dialog *d)
+{
+	const cr_ns before = clock_now() - sv->cfg.patience / OLD;
+	struct ng_dialog *one, *found = NULL;
+	unsigned most = 0;
+
+	TAILQ_FOREACH (one, &sv->ringing, ringing) {
+		/* who asks for more than others gives up before them */
+		unsigned n = 2 * ng_due_ringing(&one->due) +
+			     (one->due.share == d->due.share);
+
+		if (one->offered > before)
+			break;
+		if (one->call == d->call || n <= most)
+			continue;
+		most = n;
+		found = one;
+	}
+	if (!found)
+		return false;
+	log_event(LOG_WARN, "ng-displaced", "call=\"%s\" by=\"%s\" s=%lld",
+		  found->call->id, d->call->id,
+		  (long long)((clock_now() - found->offered) / CR_SEC));
+	sv->count.unanswered++;
+	ng_end_dialog(sv, found, NODE_END_SILENT, NULL);
+	return true;
+}
+
 void ng_end_dialog(struct ng_service *sv, struct ng_dialog *d,
 		   enum node_end why, const struct node_who *who)
 {
@@ -35,6 +82,7 @@ void ng_end_dialog(struct ng_service *sv, struct ng_dialog *d,
 		ng_release(sv, &d->stream[i]);
 		ng_stream_stop(sv->node, &d->stream[i], why, who);
 	}
+	ng_dialog_ring(sv, d, false);
 	ng_due_close(&sv->shares, &d->due);
 	ng_dialog_free(d, close_legs, sv);
 	if (LIST_EMPTY(&call->dialogs))

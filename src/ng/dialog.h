@@ -84,6 +84,10 @@ struct ng_dialog {
 	 * same. NULL: none to this offer. */
 	char *answer, *answered;
 	bool known; /**< it was answered at all */
+	/** Among those that were not: while it rings. */
+	TAILQ_ENTRY(ng_dialog) ringing;
+	bool rings;
+	cr_ns offered; /**< last; monotonic */
 	/** What it has of its host's share, and octets of that for the newest
 	 * offer and answer. */
 	struct ng_due due;

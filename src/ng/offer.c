@@ -16,6 +16,9 @@
 #include "ng/service_impl.h"
 #include "ng/terms.h"
 
+/* A call with many lines may need the room of several. */
+enum { DISPLACES = 8 };
+
 struct offering {
 	const struct ng_work *w;
 	struct ng_dialog *d;
@@ -245,6 +248,20 @@ static int carry(struct offering *o, unsigned i, struct cr_err *e)
 	return err;
 }
 
+/* A line that was carried before goes on. */
+static bool has_room(struct offering *o, unsigned i)
+{
+	unsigned most = o->w->service->shares.most.lines_of_call;
+
+	if (o->carried < most || o->d->stream[i].offered)
+		return true;
+	ng_warn(o->w->warning,
+		"line %u: a call has no more (--ng-call-lines "
+		"%u)",
+		i + 1, most);
+	return false;
+}
+
 static int carry_lines(struct offering *o, struct cr_err *e)
 {
 	unsigned n = sdp_lines(o->sdp);
@@ -252,7 +269,8 @@ static int carry_lines(struct offering *o, struct cr_err *e)
 
 	for (unsigned i = 0; i < n && !err; i++) {
 		o->stream[i] = o->d->stream[i];
-		if (ng_line_is_carried(sdp_line(o->sdp, i), i, o->w->warning))
+		if (ng_line_is_carried(sdp_line(o->sdp, i), i, o->w->warning) &&
+		    has_room(o, i))
 			err = carry(o, i, e);
 		else
 			o->text.line[i].refused = true;
@@ -379,6 +397,8 @@ static int take_room(struct offering *o, struct cr_err *e)
 			  ? 0
 			  : ng_due_open(&sv->shares, &d->due, o->w->from, e);
 
+	if (!err && !d->known)
+		err = ng_due_ring(&sv->shares, &d->due, true, e);
 	return err ? err
 		   : ng_take_room(sv, d, sdp_lines(o->sdp), 0,
 				  o->w->request->sdp_bytes, e);
@@ -416,6 +436,8 @@ static void commit(struct offering *o)
 	}
 	if (n > d->nlines)
 		d->nlines = n;
+	if (!d->known)
+		ng_dialog_ring(o->w->service, d, true);
 }
 
 static int write(struct offering *o, struct cr_err *e)
@@ -473,6 +495,36 @@ static int offer_in(struct ng_dialog *d, const struct ng_work *w,
 	return err;
 }
 
+/* Of some interface's less than an eighth are left: those of what ends come
+ * back a moment later, which is too late for who finds none. */
+static bool ports_run_short(const struct node *n)
+{
+	struct node_interface_info info;
+
+	for (unsigned i = 0; node_interface(n, i, &info); i++)
+		if (info.ports && info.available <= info.ports / 8)
+			return true;
+	return false;
+}
+
+/* Where there is no room, what rings for long makes some. */
+static int offer_or_displace(struct ng_dialog *d, const struct ng_work *w,
+			     struct cr_err *e)
+{
+	const struct cr_err told = *w->warning;
+	struct ng_service *sv = w->service;
+	int err = offer_in(d, w, e);
+
+	for (unsigned i = 0;
+	     i < DISPLACES && err == -ENOSPC && ng_end_oldest(sv, d); i++) {
+		*w->warning = told;
+		err = offer_in(d, w, e);
+	}
+	if (err == -EMFILE || ports_run_short(sv->node))
+		(void)ng_end_oldest(sv, d);
+	return err;
+}
+
 struct offering *ng_offering_new(void)
 {
 	return malloc(sizeof(struct offering));
@@ -496,7 +548,7 @@ int ng_offer(const struct ng_work *w, struct cr_err *e)
 	}
 	if (!d)
 		d = ng_dialog_new(call, &whom, clock_read(CLOCK_REALTIME));
-	err = d ? offer_in(d, w, e)
+	err = d ? offer_or_displace(d, w, e)
 		: cr_fail(e, -ENOMEM, "out of memory for a dialog");
 	ng_call_signalled(call);
 	sv->count.dialogs += !err && begins;

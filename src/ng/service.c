@@ -416,6 +416,11 @@ static void bound(struct ng_service *sv, const struct ng_service_config *cfg)
 	most->lines = cfg->most.lines ? cfg->most.lines : NG_LINES;
 	most->lines_of_host = cfg->most.lines_of_host ? cfg->most.lines_of_host
 						      : NG_HOST_LINES;
+	most->offers_of_host = cfg->most.offers_of_host
+				       ? cfg->most.offers_of_host
+				       : NG_HOST_OFFERS;
+	most->lines_of_call = cfg->most.lines_of_call ? cfg->most.lines_of_call
+						      : NG_CALL_LINES;
 }
 
 static int set_ticks(struct ng_service *sv)
@@ -458,6 +463,7 @@ int ng_service_open(struct ng_service **out,
 	sv->node = service_node(cfg->service);
 	sv->started = clock_now();
 	LIST_INIT(&sv->waits);
+	TAILQ_INIT(&sv->ringing);
 	RB_INIT(&sv->calls.tree);
 	err = ng_listener_open(&sv->listener, &listen, e);
 	if (!err)

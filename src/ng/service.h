@@ -33,6 +33,9 @@ struct service;
 /** Media lines, of all calls and of those of one host. */
 #define NG_LINES 20000u
 #define NG_HOST_LINES 16000u
+/** Media lines of a call, and offers of a host that nobody has answered yet. */
+#define NG_CALL_LINES 4u
+#define NG_HOST_OFFERS 2000u
 
 struct ng_service_config {
 	struct event_base *base;

@@ -31,6 +31,8 @@ struct ng_service {
 	struct ng_shares shares;
 	/** By offers that were not answered yet. */
 	struct conversation_promise promised;
+	/** Dialogs that nobody has answered, by when they were offered last. */
+	TAILQ_HEAD(, ng_dialog) ringing;
 	LIST_HEAD(, ng_wait) waits;
 	struct ng_desk *desk; /**< what a request is worked on with */
 	struct event *tick;
@@ -77,6 +79,11 @@ bool ng_forget_waits(struct ng_service *sv, const char *call_id,
 /** Somebody has said something of @call: it lives. */
 void ng_call_signalled(struct ng_call *call);
 
+/** @d was offered (@rings), or is answered. */
+void ng_dialog_ring(struct ng_service *sv, struct ng_dialog *d, bool rings);
+/** End the oldest of the dialogs that nobody has answered for long, of the host
+ * that has most of them, in place of another call than @d. False: none. */
+bool ng_end_oldest(struct ng_service *sv, const struct ng_dialog *d);
 /** End @d, on the word of @who (NULL: the node's own): its conversations, and
  * legs that only it has. */
 void ng_end_dialog(struct ng_service *sv, struct ng_dialog *d,

@@ -12,7 +12,7 @@ struct ng_share {
 	RB_ENTRY(ng_share) by_host;
 	struct in6_addr host;
 	unsigned users; /* dues that are on it */
-	unsigned lines;
+	unsigned lines, ringing;
 	size_t octets;
 };
 
@@ -93,6 +93,26 @@ int ng_due_change(struct ng_shares *s, struct ng_due *d, unsigned lines,
 	return 0;
 }
 
+int ng_due_ring(struct ng_shares *s, struct ng_due *d, bool rings,
+		struct cr_err *e)
+{
+	if (rings == d->rings)
+		return 0;
+	if (rings && d->share->ringing >= s->most.offers_of_host)
+		return cr_fail(e, -ENOSPC,
+			       "%u offers of this host wait for an answer "
+			       "(--ng-host-offers %u)",
+			       d->share->ringing, s->most.offers_of_host);
+	d->rings = rings;
+	d->share->ringing += rings ? 1 : -1u;
+	return 0;
+}
+
+unsigned ng_due_ringing(const struct ng_due *d)
+{
+	return d->share ? d->share->ringing : 0;
+}
+
 void ng_due_close(struct ng_shares *s, struct ng_due *d)
 {
 	struct ng_share *of = d->share;
@@ -101,6 +121,7 @@ void ng_due_close(struct ng_shares *s, struct ng_due *d)
 	if (!of)
 		return;
 	(void)ng_due_change(s, d, 0, 0, &e);
+	(void)ng_due_ring(s, d, false, &e);
 	d->share = NULL;
 	if (--of->users)
 		return;

@@ -10,6 +10,7 @@
 #define NG_SHARES_H
 
 #include <bsd/sys/tree.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
 
@@ -20,6 +21,8 @@
 
 struct ng_bounds {
 	unsigned lines, lines_of_host;
+	unsigned offers_of_host; /**< that nobody has answered yet */
+	unsigned lines_of_call;	 /**< of one description           */
 };
 
 struct ng_share;
@@ -37,6 +40,7 @@ struct ng_due {
 	struct ng_share *share; /**< whose it is; NULL: nobody's yet */
 	unsigned lines;
 	size_t octets;
+	bool rings; /**< nobody has answered it yet */
 };
 
 /** @d is on @host from now on. 0, or -ENOMEM with @e. */
@@ -46,6 +50,12 @@ int ng_due_open(struct ng_shares *s, struct ng_due *d,
  * changed. Less is always possible. */
 int ng_due_change(struct ng_shares *s, struct ng_due *d, unsigned lines,
 		  size_t octets, struct cr_err *e);
+/** It was offered, and @rings until somebody answers. 0; -ENOSPC with @e: its
+ * host has as many of these as it may have. */
+int ng_due_ring(struct ng_shares *s, struct ng_due *d, bool rings,
+		struct cr_err *e);
+/** How many of its host's ring; 0: nobody's. */
+unsigned ng_due_ringing(const struct ng_due *d);
 /** It has nothing any more; nobody's is fine. */
 void ng_due_close(struct ng_shares *s, struct ng_due *d);
 

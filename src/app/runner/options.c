@@ -32,6 +32,8 @@ static struct raw raw = {
 	.ng_patience = NG_PATIENCE,
 	.ng_lines = NG_LINES,
 	.ng_host_lines = NG_HOST_LINES,
+	.ng_call_lines = NG_CALL_LINES,
+	.ng_host_offers = NG_HOST_OFFERS,
 	.grace = 5 * CR_SEC,
 	.drain_timeout = 10 * CR_SEC,
 	.http_connections = 64,
@@ -140,6 +142,17 @@ static const struct cli_opt rows[] = {
 	ROW(CLI_INT, "ng-host-lines", "N",
 	    "And those that one host may have asked for.",
 	    .number = &raw.ng_host_lines, .min = 1, .max = 1000000,
+	    .flags = CLI_LIVE),
+	ROW(CLI_INT, "ng-call-lines", "N",
+	    "And those of one call; more of a description are refused, and "
+	    "the others carried.",
+	    .number = &raw.ng_call_lines, .min = 1, .max = SDP_LINES_MAX,
+	    .flags = CLI_LIVE),
+	ROW(CLI_INT, "ng-host-offers", "N",
+	    "Offers of one host that nobody has answered yet. Where these, "
+	    "ports or lines run short, those that nobody has answered for a "
+	    "sixteenth of --ng-patience end, the oldest first.",
+	    .number = &raw.ng_host_offers, .min = 1, .max = 1000000,
 	    .flags = CLI_LIVE),
 	ROW(CLI_STRING, "http", "ADDR:PORT",
 	    "Serve a live view at this address: a page, /state and "

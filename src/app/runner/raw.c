@@ -73,8 +73,9 @@ static void fill_ng(const struct raw *raw, struct runner_options *o)
 		.guests = raw->ng_allow ? &o->guests : NULL,
 		.silence = raw->ng_silence,
 		.patience = raw->ng_patience,
-		.most = { (unsigned)raw->ng_lines,
-			  (unsigned)raw->ng_host_lines },
+		.most = { (unsigned)raw->ng_lines, (unsigned)raw->ng_host_lines,
+			  (unsigned)raw->ng_host_offers,
+			  (unsigned)raw->ng_call_lines },
 	};
 	if (raw->ng && !err)
 		judge(o, "ng", ng_listener_check(raw->ng, o->ng.guests, &e),

@@ -17,6 +17,7 @@ struct raw {
 		*node_name;
 	const char *http, *ng, *ng_allow, *max_age, *shed_wait, *user, *plan;
 	int64_t ng_silence, ng_patience, ng_lines, ng_host_lines;
+	int64_t ng_call_lines, ng_host_offers;
 	int64_t udp_port, sctp, workers, receivers, ring, stale, shed, capacity;
 	int64_t watchdog, io, rtcp_interval;
 	int64_t trace_records, max_calls, memory_mib, peer_timeout, grace,

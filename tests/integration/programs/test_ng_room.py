@@ -8,7 +8,7 @@ import pytest
 from conftest import PATIENCE
 from ng_call import AMR_FMTP, Call, HERE, TO_AMR, all_is_gone, until
 from packets import header
-from telephony import System, sdp
+from telephony import System, lines, sdp
 from test_senders import started
 
 
@@ -93,6 +93,113 @@ def test_a_host_has_a_share_of_the_lines(daemon):
     for call in calls:
         call.delete()
     assert other.ok("delete", call_id="third")["result"] == "ok"
+    all_is_gone(d)
+
+
+def test_a_call_has_so_many_lines(daemon):
+    """Those beyond that are refused, and the others go on."""
+    d = started(daemon, "auto", "--drain-timeout", "0s", "--ng",
+                "127.0.0.1:0")
+    proxy = System(d.ready["ng"])
+    more = [f"m=audio {5000 + 2 * n} RTP/AVP 8" for n in range(15)]
+    call = {"call_id": "many", "from_tag": "a", **HERE}
+    video = "m=video 6000 RTP/AVP 99"
+    reply = proxy.ok("offer", **call, sdp=sdp(4000, more=[video, *more[1:]]))
+    assert [x.port > 0 for x in lines(reply["sdp"])] == [
+        True, False, *[True] * 3, *[False] * 11]
+    assert reply["warning"].count("--ng-call-lines 4") > 0
+    assert d.ctl("stats")["interfaces"][0]["used"] == 2 * 4
+    reply = proxy.ok("answer", **call, to_tag="b", sdp=sdp(
+        4000, more=["m=video 0 RTP/AVP 99", *more[1:]]))
+    assert sum(x.port > 0 for x in lines(reply["sdp"])) == 4
+    proxy.ok("delete", call_id="many")
+    all_is_gone(d)
+
+
+def unanswered(proxy, n, lines_=1):
+    """So many calls are offered, each with so many lines; the results."""
+    text = sdp(4000, more=[f"m=audio {5000 + 2 * n} RTP/AVP 8"
+                           for n in range(lines_ - 1)])
+    return [proxy.ask("offer", call_id=f"rings {id(proxy)} {k}",
+                      from_tag="a", sdp=text, supports=["load limit"],
+                      **HERE)["result"] for k in range(n)]
+
+
+@pytest.fixture
+def small(daemon, tmp_path):
+    """A node that has little room; .ages: what rings is old in 2 s then."""
+    conf = tmp_path / "node.conf"
+    conf.write_text("ng-patience = 600s\n")
+
+    def start(*options):
+        d = started(daemon, "auto", "--drain-timeout", "0s", "--ng",
+                    "127.0.0.1:0", "--config", str(conf), *options)
+
+        def ages():
+            conf.write_text("ng-patience = 32s\n")
+            d.process.send_signal(signal.SIGHUP)
+            d.logged(" config-read ")
+        d.ages = ages
+        return d
+    return start
+
+
+@pytest.mark.parametrize("option, lines_, kept", [
+    # a line has two ports on each side
+    (("--rtp-ports", "20000-20031"), 1, 8),
+    (("--rtp-ports", "20000-20031"), 16, 2),
+    (("--ng-lines", "6"), 1, 6),
+    (("--ng-host-lines", "6"), 1, 6),
+    (("--ng-host-offers", "4"), 1, 4),
+    (("--max-calls", "12"), 1, 6),
+])
+def test_what_rings_for_long_makes_room(small, option, lines_, kept):
+    """The node is full of calls that nobody answers: for a while. What was
+    answered stays."""
+    d = small(*option)
+    proxy = System(d.ready["ng"])
+    call = Call(proxy)
+    answered = option[0] != "--rtp-ports"
+    if answered:
+        call.offer("8 PCMA/8000")
+        call.answer("8 PCMA/8000")
+        kept -= option[0] != "--ng-host-offers"
+    assert unanswered(proxy, 12, lines_) == [
+        "ok"] * kept + ["load limit"] * (12 - kept)
+    d.ages()
+    until(lambda: proxy.ask("offer", call_id="new", from_tag="a",
+                            sdp=sdp(4000), **HERE)["result"],
+          lambda result: result == "ok")
+    d.logged(f' ng-displaced call="rings {id(proxy)} 0" by="new" ')
+    left = proxy.ok("list", limit=100)["calls"]
+    assert "new" in left and len(left) <= kept + answered
+    if answered:  # a call for a call; but ports come back a moment later
+        assert len(left) == kept + 1
+    if answered:
+        call.a.says(0xd5, 3, 8)
+        assert len(call.b.hears(3)) == 3
+    for one in left:
+        proxy.ok("delete", call_id=one)
+    all_is_gone(d)
+
+
+def test_who_rings_most_makes_room_for_others(small):
+    d = small("--ng-lines", "8")
+    few, many = (System(d.ready["ng"], host=f"127.0.0.{n}") for n in (2, 3))
+    assert unanswered(few, 2) == ["ok"] * 2
+    assert unanswered(many, 7) == ["ok"] * 6 + ["load limit"]
+    d.ages()
+    begun = time.monotonic()
+    until(lambda: time.monotonic() - begun, lambda s: s > 2)  # all are old
+    other = System(d.ready["ng"])
+    until(lambda: other.ask("offer", call_id="new", from_tag="a",
+                            sdp=sdp(4000), **HERE)["result"],
+          lambda result: result == "ok")
+    left = other.ok("list", limit=100)["calls"]
+    assert sum(str(id(few)) in call for call in left) == 2
+    assert sum(str(id(many)) in call for call in left) == 5
+    for call in left:
+        other.ok("delete", call_id=call)
     all_is_gone(d)
 
 

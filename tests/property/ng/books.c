@@ -21,7 +21,15 @@
 #include "patience.h"
 #include "seed.h"
 
-enum { HOSTS = 8, REPLY_MAX = 1 << 16, STEPS = 2000, LINES = 14, OF_HOST = 9 };
+enum {
+	HOSTS = 8,
+	REPLY_MAX = 1 << 16,
+	STEPS = 2000,
+	LINES = 14,
+	OF_HOST = 9,
+	RINGING = 4,
+	OF_CALL = 2
+};
 
 static struct desk desk;
 static struct ng_service *sv;
@@ -90,7 +98,7 @@ static json_t *ask(json_t *request)
 /* --- what the node has, and what the books say --- */
 
 struct sums {
-	unsigned legs, conversations, promises, lines;
+	unsigned legs, conversations, promises, lines, ringing;
 	int64_t ppm;
 	size_t octets;
 };
@@ -134,6 +142,9 @@ static void add_dialog(struct sums *to, const struct ng_dialog *d)
 		add_stream(to, &d->stream[i]);
 	}
 	assert_true(d->nlines <= d->due.lines);
+	assert_int_equal(d->rings, !d->known);
+	assert_int_equal(d->due.rings, !d->known);
+	to->ringing += d->rings;
 	assert_int_equal(d->kept[0] + d->kept[1], d->due.octets);
 	to->lines += d->due.lines;
 	to->octets += d->due.octets;
@@ -177,8 +188,9 @@ static void add_call(struct sums *to, const struct ng_call *call)
 static void check_books(void)
 {
 	struct ng_call *call = ng_call_first(&sv->calls);
+	const struct ng_dialog *d;
 	struct sums s = { 0 };
-	unsigned n = 0;
+	unsigned n = 0, ringing = 0;
 
 	for (; call; call = ng_call_next(call), n++)
 		add_call(&s, call);
@@ -191,6 +203,9 @@ static void check_books(void)
 	assert_int_equal(sv->promised.ppm, s.ppm);
 	assert_int_equal(sv->shares.lines, s.lines);
 	assert_int_equal(sv->shares.octets, s.octets);
+	TAILQ_FOREACH (d, &sv->ringing, ringing)
+		ringing++;
+	assert_int_equal(ringing, s.ringing);
 	assert_true(s.lines <= LINES && s.legs <= 2 * LINES);
 }
 
@@ -264,7 +279,7 @@ static void books_are_what_the_node_has(void **state)
 		.base = desk.rig.base,
 		.service = desk.service,
 		.address = "127.0.0.1:0",
-		.most = { LINES, OF_HOST },
+		.most = { LINES, OF_HOST, RINGING, OF_CALL },
 	};
 	uint64_t seed = test_seed();
 	struct cr_err e = { "" };

@@ -15,7 +15,7 @@ static struct cr_err e;
 static int fresh(void **state)
 {
 	(void)state;
-	s = (struct ng_shares){ .most = { 10, 7 } };
+	s = (struct ng_shares){ .most = { 10, 7, 2, 4 } };
 	RB_INIT(&s.tree);
 	a = b = c = (struct ng_due){ 0 };
 	return 0;
@@ -84,12 +84,36 @@ static void memory_is_bounded_with_the_lines(void **state)
 	assert_int_equal(s.octets, 0);
 }
 
+static void offers_of_a_host_ring_until_they_are_answered(void **state)
+{
+	(void)state;
+	begin(&a, "192.0.2.1:5000");
+	begin(&b, "192.0.2.1:6000");
+	begin(&c, "192.0.2.1:7000");
+	assert_int_equal(ng_due_ring(&s, &a, true, &e), 0);
+	assert_int_equal(ng_due_ring(&s, &a, true, &e), 0); /* again */
+	assert_int_equal(ng_due_ring(&s, &b, true, &e), 0);
+	assert_int_equal(ng_due_ring(&s, &c, true, &e), -ENOSPC);
+	assert_non_null(strstr(e.text, "--ng-host-offers 2"));
+	assert_int_equal(ng_due_ringing(&c), 2);
+	assert_int_equal(ng_due_ring(&s, &a, false, &e), 0);
+	assert_int_equal(ng_due_ring(&s, &c, true, &e), 0);
+	ng_due_close(&s, &c);
+	assert_int_equal(ng_due_ringing(&b), 1);
+	assert_int_equal(ng_due_ringing(&c), 0);
+	ng_due_close(&s, &a);
+	ng_due_close(&s, &b);
+	assert_true(RB_EMPTY(&s.tree));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_host_has_its_bound_whatever_its_ports,
 				       fresh),
 		cmocka_unit_test_setup(all_hosts_have_theirs, fresh),
+		cmocka_unit_test_setup(
+			offers_of_a_host_ring_until_they_are_answered, fresh),
 		cmocka_unit_test_setup(memory_is_bounded_with_the_lines, fresh),
 	};
 
