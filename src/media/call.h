@@ -33,6 +33,7 @@
 #include "media/importance_amr.h"
 #include "media/inflow.h"
 #include "media/leg.h"
+#include "media/passed.h"
 #include "media/pipeline.h"
 #include "media/recent.h"
 #include "media/ring.h"
@@ -72,6 +73,7 @@ void call_count_refused(struct call_counters *count, unsigned why, bool valid);
 struct call_codecs {
 	unsigned n;
 	struct pipeline_side one[CALL_CODECS_MAX];
+	struct passed_types passed; /**< of all that it may send */
 };
 
 /** What a call is to be. Zero-initialise. */

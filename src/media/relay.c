@@ -59,39 +59,76 @@ static void map_types(struct relay_types *t, const struct call_cfg *cfg)
 	map_named(t->type, beside->event, beside->former_event,
 		  cfg->pt_event_out);
 	t->type[cfg->pt_in] = cfg->pt_out;
+	t->clock[cfg->pt_in] = pipeline_side_clock(&cfg->media.in);
+}
+
+/* Those that both have agreed on, and no others. */
+static void map_passed(struct relay_types *t, const struct call_cfg *cfg)
+{
+	const struct passed_types *p = &cfg->codecs->passed;
+	const struct beside_types *b = &t->beside;
+
+	memset(t->type, RELAY_NO_TYPE, sizeof(t->type));
+	for (unsigned i = 0; i < p->n; i++) {
+		t->type[p->one[i].pt & 127u] = p->one[i].as;
+		t->clock[p->one[i].pt & 127u] = p->one[i].clock;
+	}
+	if (b->noise && b->former_noise)
+		t->type[b->former_noise] = t->type[b->noise];
+	if (b->event && b->former_event)
+		t->type[b->former_event] = t->type[b->event];
 }
 
 struct relay_types *relay_types_new(const struct call_cfg *cfg,
 				    struct beside_types beside)
 {
-	struct relay_types *t = malloc(sizeof(*t));
+	struct relay_types *t = calloc(1, sizeof(*t));
 
 	if (!t)
 		return NULL;
 	t->in = cfg->pt_in;
-	t->out = cfg->pt_out;
-	t->clock = pipeline_side_clock(&cfg->media.in);
 	t->period = cfg->release.period;
 	t->beside = beside;
-	map_types(t, cfg);
+	if (cfg->codecs && cfg->codecs->passed.n)
+		map_passed(t, cfg);
+	else
+		map_types(t, cfg);
 	return t;
 }
 
-void relay_types_keep(struct relay_types *t, const struct call_cfg *former)
+/* Does the other party know something else by number @out? */
+static bool is_taken(const struct relay_types *t, uint8_t out)
 {
-	if (t->type[former->pt_in] == RELAY_NO_TYPE &&
-	    beside_what(t->beside, former->pt_in) == CR_RING_SPEECH)
-		t->type[former->pt_in] = former->pt_out;
+	return memchr(t->type, out, sizeof(t->type)) != NULL;
+}
+
+void relay_types_keep(struct relay_types *t, const struct relay_types *former)
+{
+	for (uint8_t pt = 0; pt < 128; pt++)
+		if (former->clock[pt] && t->type[pt] == RELAY_NO_TYPE &&
+		    beside_what(t->beside, pt) == CR_RING_SPEECH &&
+		    !is_taken(t, former->type[pt]))
+			t->type[pt] = former->type[pt];
 }
 
 void relay_types_leave(struct relay_types *t, const struct call_types *others)
 {
 	for (uint8_t pt = 0; pt < 128; pt++)
-		if (pt != t->in &&
+		if (!t->clock[pt] &&
 		    beside_what(t->beside, pt) == CR_RING_SPEECH &&
 		    payload_type_kind(payload_types_find(&others->table, pt)) ==
 			    PAYLOAD_TYPE_SPEECH)
 			t->type[pt] = RELAY_NO_TYPE;
+}
+
+bool relay_needs_call(const struct call_cfg *cfg)
+{
+	const struct call_codecs *c = cfg->codecs;
+
+	for (unsigned i = 0; c && c->passed.n && i < c->n; i++)
+		if (!passed_has(&c->passed, c->one[i].pt))
+			return true;
+	return false;
 }
 
 struct relay *relay_new(const struct call_cfg *cfg, struct relay_types *types)
@@ -102,6 +139,7 @@ struct relay *relay_new(const struct call_cfg *cfg, struct relay_types *types)
 		return NULL;
 	memset(r, 0, sizeof(*r));
 	r->cfg = *cfg;
+	r->cfg.codecs = NULL; /* they were lent */
 	r->mouth = cfg->mouth;
 	r->fd = cfg->mouth->cfg.fd;
 	atomic_init(&r->types, types);
@@ -150,11 +188,6 @@ void relay_set_types(struct relay *r, struct relay_types *types)
 	rcu_defer(&old->rcu, free_types);
 }
 
-struct beside_types relay_beside(const struct relay *r)
-{
-	return atomic_load_explicit(&r->types, memory_order_acquire)->beside;
-}
-
 void relay_want(struct relay *r, enum relay_share share)
 {
 	/* release, pairs with relay_turn_of() */
@@ -173,15 +206,10 @@ bool relay_sends_as(const struct relay *r, uint32_t *ssrc)
 
 /* --- the receiver --- */
 
-static const struct relay_types *types_of(const struct relay *r)
-{
-	return atomic_load_explicit(&r->types, memory_order_acquire);
-}
-
 /* Of what the party has said that it sends. */
 static bool is_agreed(const struct relay_types *t, uint8_t pt)
 {
-	return pt == t->in || pt == NOISE_PT ||
+	return t->clock[pt] || pt == NOISE_PT ||
 	       beside_what(t->beside, pt) != CR_RING_SPEECH;
 }
 
@@ -268,8 +296,9 @@ static void write_header(uint8_t *packet, const struct rtp_packet *p,
 	put32(packet + 8, p->ssrc);
 }
 
-/* What a call would go on from. */
-static void note(struct relay *r, const struct rtp_packet *p, cr_ns now)
+/* What a call would go on from: @p, which has come as type @pt. */
+static void note(struct relay *r, const struct rtp_packet *p, uint8_t pt,
+		 cr_ns now)
 {
 	uint64_t ssrc = UINT64_C(1) << 32 | p->ssrc;
 	bool same = atomic_load_explicit(&r->sent_ssrc, memory_order_relaxed) ==
@@ -280,18 +309,23 @@ static void note(struct relay *r, const struct rtp_packet *p, cr_ns now)
 	if (!same)
 		atomic_store_explicit(&r->sent_ssrc, ssrc,
 				      memory_order_relaxed);
-	r->sent = (struct relay_sent){ .at = now, .ts = p->ts, .seq = p->seq };
+	r->sent = (struct relay_sent){
+		.at = now, .ts = p->ts, .seq = p->seq, .pt = pt
+	};
 }
 
-static void put(struct relay_burst *out, struct relay *r,
-		const struct rtp_packet *p, const struct intake_packet *in)
+/* @p is the packet of @t as it is to be. */
+static void put(struct relay_burst *out, const struct passing *t,
+		const struct rtp_packet *p)
 {
+	const struct intake_packet *in = t->in;
+	struct relay *r = t->relay;
 	unsigned at = out->burst.count;
 
 	burst_put(&out->burst, r->fd, &r->to, 0, in->data, in->bytes);
 	write_header(out->burst.packet[at].data, p, r->renumbers);
 	out->unsent[at] = (struct relay_unsent){ r, p->payload_bytes };
-	note(r, p, in->arrival);
+	note(r, p, t->rtp->pt, in->arrival);
 	if (burst_full(&out->burst))
 		relay_flush(out);
 }
@@ -304,7 +338,7 @@ static void pass_on(struct relay_burst *out, const struct passing *t)
 	call_count(&r->count.packets_in, 1);
 	call_count(&r->count.octets_in, t->rtp->payload_bytes);
 	call_count(&r->count.relayed, 1);
-	if (t->rtp->pt != t->types->in)
+	if (!t->types->clock[t->rtp->pt])
 		call_count(&r->count.relayed_other, 1);
 	if (!knows_way(r, t->rtp)) {
 		call_count(r->held ? &r->count.held : &r->count.nowhere, 1);
@@ -313,7 +347,15 @@ static void pass_on(struct relay_burst *out, const struct passing *t)
 	to = outgoing(t);
 	if (r->mouth->rtcp)
 		leg_rtcp_passed_on(r->mouth, &to, t->in->arrival);
-	put(out, r, &to, t->in);
+	put(out, t, &to);
+}
+
+/* Has its timestamp the clock that RTCP goes by? */
+static bool is_timed(const struct passing *t)
+{
+	const uint32_t *clock = t->types->clock;
+
+	return clock[t->rtp->pt] && clock[t->rtp->pt] == clock[t->types->in];
 }
 
 /* Of a relay that has it, or is to have it (@begins). */
@@ -330,7 +372,7 @@ static void take(struct relay_burst *out, struct leg *leg,
 	else if (fresh)
 		relay_turn_renumber(t->relay, t->rtp, now);
 	if (leg->rtcp)
-		leg_rtcp_rtp(leg, t->rtp, t->rtp->pt == t->types->in, now);
+		leg_rtcp_rtp(leg, t->rtp, is_timed(t), now);
 	pass_on(out, t);
 }
 
@@ -350,7 +392,7 @@ bool relay_take(struct relay_burst *out, struct leg *leg,
 		relay_turn_end(r);
 		return false;
 	}
-	take(out, leg, &(struct passing){ r, types_of(r), in, p },
+	take(out, leg, &(struct passing){ r, relay_types(r), in, p },
 	     turn == RELAY_TURN_BEGIN);
 	return true;
 }

@@ -48,18 +48,19 @@
 
 /** What payload types become. */
 struct relay_types {
-	uint8_t in, out; /**< the codec's */
+	uint8_t in; /**< the codec's */
 	struct beside_types beside;
 	uint8_t type[128];
-	uint32_t clock; /**< of the codec's timestamps, Hz */
-	cr_ns period;	/**< how long a packet is */
+	/** Of the timestamps of speech that was agreed on, Hz; 0: is none. */
+	uint32_t clock[128];
+	cr_ns period; /**< how long a packet is */
 	struct rcu_later rcu;
 };
 
 /** What packets it is to have; the call has the others. */
 enum relay_share {
 	RELAY_NONE,
-	RELAY_SOME, /**< all but those of codecs that only the call knows */
+	RELAY_SOME, /**< all but those that only the call knows */
 	RELAY_ALL
 };
 
@@ -89,6 +90,7 @@ struct relay {
 		cr_ns at; /**< arrival of the newest; 0: none yet */
 		uint32_t ts;
 		uint16_t seq;
+		uint8_t pt; /**< as it came */
 	} sent;
 	/** SSRC of what was sent last, above 2^32; 0: nothing. Others look. */
 	_Atomic uint64_t sent_ssrc;
@@ -97,20 +99,25 @@ struct relay {
 	struct call_counters count;
 };
 
-/** What the types of @cfg, both sides alike, become; @beside: what comes among
- * speech, and came before. NULL: out of memory. Control, as the next two. */
+/** What the types of @cfg become: those that signalling has said are passed on,
+ * and no others; or (nothing said) those of both sides, which are alike.
+ * @beside: what comes among speech, and came before. NULL: out of memory.
+ * Control, as the next three. */
 struct relay_types *relay_types_new(const struct call_cfg *cfg,
 				    struct beside_types beside);
-/** And, if its number is free, the codec of @former: parties that have not
- * heard of a change go on by that. */
-void relay_types_keep(struct relay_types *t, const struct call_cfg *former);
-/** But no speech of @others: only a call can make something of that. */
+/** And, where its numbers are free, the speech of @former: parties that have
+ * not heard of a change go on by that. */
+void relay_types_keep(struct relay_types *t, const struct relay_types *former);
+/** But no other speech that @others have: a call can make something of that. */
 void relay_types_leave(struct relay_types *t, const struct call_types *others);
+/** May the party of @cfg send what is for a call, beside what is passed on? */
+bool relay_needs_call(const struct call_cfg *cfg);
 
 /** NULL: out of memory. @cfg: both sides alike; with ear and mouth. @types are
  * its own then. It has no call, and all packets. */
 struct relay *relay_new(const struct call_cfg *cfg, struct relay_types *types);
-/** The same, that stands for @call, which has the packets. */
+/** The same, that stands for @call, which has the packets; its types may leave
+ * some to that. */
 struct relay *relay_new_for(struct call *call, const struct call_cfg *cfg,
 			    struct relay_types *types);
 /** Free a relay that no thread can see any more. NULL is fine. */
@@ -125,8 +132,18 @@ void relay_set_types(struct relay *r, struct relay_types *types);
  * for a call. Control. */
 void relay_want(struct relay *r, enum relay_share share);
 
-/** What comes among the speech that it passes on. Control. */
-struct beside_types relay_beside(const struct relay *r);
+/** What it passes on. Control; the receiver, in a read-side critical section.
+ */
+static inline const struct relay_types *relay_types(const struct relay *r)
+{
+	return atomic_load_explicit(&r->types, memory_order_acquire);
+}
+
+/** The clock of timestamps of type @pt, as far as is known, Hz. */
+static inline uint32_t relay_clock(const struct relay_types *t, uint8_t pt)
+{
+	return t->clock[pt] ? t->clock[pt] : t->clock[t->in];
+}
 
 /** Has it the packets? Any thread. */
 static inline bool relay_is_on(const struct relay *r)

@@ -13,11 +13,6 @@
  * passed: packets may have come late before. */
 #define STEP_SLACK CR_SEC
 
-static struct relay_types *types_of(const struct relay *r)
-{
-	return atomic_load_explicit(&r->types, memory_order_acquire);
-}
-
 static struct call *call_behind(const struct relay *r)
 {
 	return atomic_load_explicit(&r->call, memory_order_acquire);
@@ -42,15 +37,24 @@ static bool is_newest(const struct call *c, uint16_t seq)
 	return !c->seen.started || (int16_t)(seq - (uint16_t)c->seen.ext) > 0;
 }
 
-/* Of a codec that only the call can make something of. */
+/* Can only the call make something of it? */
 static bool needs_call(struct relay *r, const struct rtp_packet *p)
 {
-	const struct relay_types *t = types_of(r);
 	struct call *c = call_behind(r);
 
-	return p->pt != t->in && c &&
-	       beside_what(t->beside, p->pt) == CR_RING_SPEECH &&
+	return c && relay_types(r)->type[p->pt] == RELAY_NO_TYPE &&
 	       call_codec_of(c, p->pt) >= 0;
+}
+
+/* What the call sends, too, is one stream with what is passed on. */
+static void be_one_stream(struct relay *r)
+{
+	const struct call *c = call_behind(r);
+
+	if (r->renumbers || !c)
+		return;
+	r->renumbers = true;
+	r->ssrc = c->cfg.ssrc_out;
 }
 
 /* What the relay knows of the sequence is the call's then. */
@@ -58,7 +62,8 @@ static bool may_begin(struct relay *r, const struct rtp_packet *p)
 {
 	struct call *c = call_behind(r);
 
-	if (p->pt != types_of(r)->in || !is_newest(c, p->seq) || !is_at_rest(c))
+	if (!relay_types(r)->clock[p->pt] || !is_newest(c, p->seq) ||
+	    !is_at_rest(c))
 		return false;
 	r->seen = c->seen;
 	return true;
@@ -72,6 +77,8 @@ enum relay_turn relay_turn_of(struct relay *r, const struct rtp_packet *p)
 
 	if (on && __builtin_expect(share == RELAY_ALL, 1))
 		return RELAY_TURN_RELAY;
+	if (on && share == RELAY_SOME)
+		be_one_stream(r);
 	if (on)
 		return share == RELAY_NONE || needs_call(r, p)
 			       ? RELAY_TURN_END
@@ -116,8 +123,8 @@ static uint16_t follow(uint16_t seq, uint16_t last, bool fresh)
 static void number(struct relay *r, const struct rtp_packet *p,
 		   uint16_t seq_step, const struct step *step)
 {
-	uint32_t ts =
-		r->sent.ts + (uint32_t)length_of(step, types_of(r)->clock);
+	uint32_t clock = relay_clock(relay_types(r), p->pt);
+	uint32_t ts = r->sent.ts + (uint32_t)length_of(step, clock);
 
 	r->seq_more = (uint16_t)(r->sent.seq + seq_step - p->seq);
 	r->ts_more = ts - p->ts;
@@ -126,7 +133,7 @@ static void number(struct relay *r, const struct rtp_packet *p,
 void relay_turn_renumber(struct relay *r, const struct rtp_packet *p, cr_ns now)
 {
 	const struct step step = { .passed = now - r->sent.at,
-				   .frame = types_of(r)->period };
+				   .frame = relay_types(r)->period };
 
 	if (r->renumbers && r->sent.at)
 		number(r, p, 1, &step);
@@ -172,7 +179,9 @@ static void follow_call(struct relay *r, const struct rtp_packet *p, bool fresh,
 	const struct call *c = call_behind(r);
 	const struct step step = {
 		.units = (int32_t)(place_of(c, p, now) - c->last.ts),
-		.clock = fresh ? 0 : same_clock(c, types_of(r)->clock),
+		.clock = fresh ? 0
+			       : same_clock(c,
+					    relay_clock(relay_types(r), p->pt)),
 		.passed = now - c->last.at,
 		.frame = call_period(c),
 	};
@@ -250,7 +259,7 @@ void relay_turn_join(struct call *c, const struct rtp_packet *p, bool fresh,
 {
 	const struct relay *r = c->after;
 	uint16_t seq = (uint16_t)(p->seq + r->seq_more);
-	uint32_t clock = types_of(r)->clock;
+	uint32_t clock = relay_clock(relay_types(r), r->sent.pt);
 	const struct step step = {
 		.units = (int32_t)(p->ts + r->ts_more - r->sent.ts),
 		.clock = fresh || clock_of(c, p->pt) != clock ? 0 : clock,

@@ -96,30 +96,13 @@ static int terms_of_answerer(struct answering *a, unsigned i,
 	return ng_terms_change(to, &t, e);
 }
 
-/* Packets that both know are passed on: what the one receives is what the other
- * one sends. */
-static void speak_the_same(struct party_change *a, const struct party_change *b)
-{
-	int pt = a->side.pt;
-
-	a->side = b->side;
-	a->side.pt = pt;
-	a->nalso = 0;
-}
-
 /* What the parties are from now on: @to, in the order of sides. */
 static int terms(struct answering *a, unsigned i, struct party_change to[2],
 		 struct cr_err *e)
 {
 	int err = terms_of_offerer(a, i, &to[a->to], e);
 
-	if (!err)
-		err = terms_of_answerer(a, i, &to[!a->to], e);
-	if (!err && !a->settled.needs_codec) {
-		speak_the_same(&to[a->to], &to[!a->to]);
-		to[!a->to].nalso = 0;
-	}
-	return err;
+	return err ? err : terms_of_answerer(a, i, &to[!a->to], e);
 }
 
 /* What who offered is to send: what the other one is sent is its own matter

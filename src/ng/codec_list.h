@@ -9,6 +9,7 @@
 #ifndef NG_CODEC_LIST_H
 #define NG_CODEC_LIST_H
 
+#include "media/passed.h"
 #include "ng/codec_rules.h"
 #include "sdp/sdp.h"
 
@@ -100,21 +101,30 @@ struct codec_list *codec_list_copy(const struct codec_list *from);
 /** The formats that are shown, into @out[SDP_FORMATS_MAX]. How many. */
 unsigned codec_shown(const struct codec_list *list, struct sdp_format *out);
 
+/** Clocks of telephone events that are known here. */
+#define CODEC_EVENTS_MAX 4u
+
 /** What one party sends and is sent. */
 struct codec_choice {
 	struct sdp_format speech;		 /**< what it is sent */
 	unsigned bit_rate;			 /**< of it; 0: unsaid */
 	struct sdp_format also[SDP_FORMATS_MAX]; /**< may send, too */
 	unsigned nalso;
-	int events, noise; /**< payload types; -1: none */
+	/** Of telephone events, one of a clock; the first is what it is sent.
+	 */
+	struct sdp_format events[CODEC_EVENTS_MAX];
+	unsigned nevents;
+	int noise; /**< payload type of comfort noise; -1: none */
+	/** What it sends and is passed on as it is: of all this, and of what
+	 * is no codec here. */
+	struct passed_types passed;
 };
 
 /** What both have settled on: [0] who offered, [1] who answered. */
 struct codec_settled {
 	struct codec_choice party[2];
-	bool transcoded; /**< their speech differs */
-	/** Or who offered may also send what the other one has refused. */
-	bool needs_codec;
+	/** What they are sent differs: nothing is passed on. */
+	bool transcoded;
 	/** What who offered is answered. */
 	struct sdp_format answer[SDP_FORMATS_MAX];
 	unsigned nanswer;

@@ -7,6 +7,7 @@
 
 #include "ng/codec_fmtp.h"
 #include "ng/codec_list.h"
+#include "node/conversation_request.h"
 
 struct settling {
 	struct codec_settled *out;
@@ -58,61 +59,77 @@ static const struct sdp_format *answer_of(const struct settling *s,
 	return NULL;
 }
 
-/* Might who offered send it, beside the one it is sent? */
-static bool is_own_speech(const struct codec_item *it)
+/* --- what is passed on --- */
+
+static void pass(struct codec_choice *c, const struct sdp_format *f, uint8_t as)
 {
-	return !it->added && format_kind(&it->format) == FORMAT_SPEECH;
+	struct passed_types *p = &c->passed;
+
+	if (p->n < PASSED_TYPES_MAX)
+		p->one[p->n++] = (struct passed_type){
+			.pt = f->pt,
+			.as = as,
+			.clock = format_kind(f) == FORMAT_SPEECH ? f->rate : 0,
+		};
 }
 
-/* Can speech be sent that cannot be passed on as it is: that of @own, which was
- * answered with @b, or what who answers has refused? */
-static bool needs_codec(const struct settling *s, const struct codec_item *own,
-			const struct sdp_format *b)
+/* What both have, each by its own number. @own: what is answered, if only one
+ * codec is. */
+static void list_passed(const struct settling *s, const struct codec_item *own)
 {
-	for (unsigned i = 0; i < s->offered->n && !s->single; i++) {
+	for (unsigned i = 0; i < s->offered->n; i++) {
 		const struct codec_item *it = &s->offered->item[i];
+		const struct sdp_format *f =
+			it->added ? NULL : answer_of(s, it);
 
-		if (is_own_speech(it) && it->accepted && !answer_of(s, it))
-			return true;
+		if (!f || !codec_modes_agree(&it->format, f))
+			continue;
+		pass(&s->out->party[1], f, it->format.pt);
+		if (!s->single || it == own || format_kind(f) != FORMAT_SPEECH)
+			pass(&s->out->party[0], &it->format, f->pt);
 	}
-	return s->out->transcoded || !codec_modes_agree(&own->format, b);
 }
 
-/* May who offered send it, beside @a? A relay maps the type of @a only, and
- * leaves the others where they are if that is one number for both. */
-static bool is_welcome(const struct settling *s, const struct codec_item *it,
-		       const struct codec_item *a, const struct sdp_format *b)
+static bool is_passed(const struct codec_choice *c, const struct sdp_format *f)
 {
-	const struct sdp_format *f = answer_of(s, it);
-
-	if (it == a || !is_own_speech(it) || !(it->accepted || f))
-		return false;
-	return s->out->needs_codec ||
-	       (a->format.pt == b->pt && f && f->pt == it->format.pt &&
-		codec_modes_agree(&it->format, f));
+	return passed_has(&c->passed, f->pt);
 }
+
+/* --- speech --- */
 
 static void put_answer(const struct settling *s, const struct codec_item *it)
 {
-	const struct sdp_format *f = answer_of(s, it);
+	const struct sdp_format *f = is_passed(&s->out->party[0], &it->format)
+					     ? answer_of(s, it)
+					     : NULL;
 	struct sdp_format *to = &s->out->answer[s->out->nanswer++];
 
 	*to = it->format;
-	to->fmtp = f && !s->out->needs_codec ? codec_fmtp_passed(&it->format, f)
-					     : codec_fmtp_own(&it->format);
+	to->fmtp = f ? codec_fmtp_passed(&it->format, f)
+		     : codec_fmtp_own(&it->format);
 }
 
-/* @b is what was answered of @a, or of what is made of it. */
-static void list_offerers(const struct settling *s, const struct codec_item *a,
-			  const struct sdp_format *b)
+/* May who offered send it, beside @own? */
+static bool is_welcome(const struct settling *s, const struct codec_item *it,
+		       const struct codec_item *own)
+{
+	return it != own && !it->added && !s->single &&
+	       format_kind(&it->format) == FORMAT_SPEECH &&
+	       (it->accepted || answer_of(s, it));
+}
+
+static void list_offerers(const struct settling *s,
+			  const struct codec_item *own)
 {
 	struct codec_choice *c = &s->out->party[0];
+	unsigned coded = 0;
 
-	put_answer(s, a);
-	for (unsigned i = 0; i < s->offered->n && !s->single; i++) {
+	put_answer(s, own);
+	for (unsigned i = 0; i < s->offered->n; i++) {
 		const struct codec_item *it = &s->offered->item[i];
 
-		if (!is_welcome(s, it, a, b))
+		if (!is_welcome(s, it, own) ||
+		    (!is_passed(c, &it->format) && coded++ >= PARTY_ALSO_MAX))
 			continue;
 		c->also[c->nalso++] = it->format;
 		put_answer(s, it);
@@ -133,60 +150,151 @@ static void list_answerers(const struct settling *s,
 	}
 }
 
-/* Of a kind that travels among the speech: the one at its clock; of events,
- * else the first. */
-struct kind_choice {
-	enum format_kind kind;
-	unsigned rate;
-	const struct sdp_format *best;
-};
+/* --- telephone events --- */
 
-static void consider(struct kind_choice *c, const struct sdp_format *f)
+/* Has @c speech of that clock (0: any) that goes through a codec? */
+static bool has_coded(const struct codec_choice *c, unsigned rate)
 {
-	if (format_kind(f) != c->kind || (c->best && c->best->rate == c->rate))
-		return;
-	if (f->rate == c->rate || (c->kind == FORMAT_EVENTS && !c->best))
-		c->best = f;
+	bool has =
+		(!rate || c->speech.rate == rate) && !is_passed(c, &c->speech);
+
+	for (unsigned i = 0; i < c->nalso && !has; i++)
+		has = (!rate || c->also[i].rate == rate) &&
+		      !is_passed(c, &c->also[i]);
+	return has;
 }
 
-static const struct sdp_format *answered_kind(const struct settling *s,
-					      enum format_kind kind,
-					      unsigned rate)
+static bool has_events(const struct codec_choice *c, unsigned rate)
 {
-	struct kind_choice c = { .kind = kind, .rate = rate };
-
-	for (unsigned i = 0; i < s->line->nformats; i++)
-		if (offered_as(s, &s->line->formats[i]))
-			consider(&c, &s->line->formats[i]);
-	return c.best;
+	for (unsigned i = 0; i < c->nevents; i++)
+		if (c->events[i].rate == rate)
+			return true;
+	return false;
 }
 
-static const struct sdp_format *offerers_kind(const struct settling *s,
-					      enum format_kind kind,
-					      unsigned rate)
+static bool is_event_clock(unsigned rate)
 {
-	struct kind_choice c = { .kind = kind, .rate = rate };
-
-	for (unsigned i = 0; i < s->offered->n; i++)
-		if (!s->offered->item[i].added)
-			consider(&c, &s->offered->item[i].format);
-	return c.best;
+	return rate == 8000 || rate == 16000 || rate == 32000 || rate == 48000;
 }
 
-/* What travels among the speech: both must know it. */
-static void settle_kind(const struct settling *s, enum format_kind kind,
-			int *offerers, int *answerers)
+static void add_events(struct codec_choice *c, const struct sdp_format *f)
+{
+	if (format_kind(f) == FORMAT_EVENTS && is_event_clock(f->rate) &&
+	    !has_events(c, f->rate) && c->nevents < CODEC_EVENTS_MAX)
+		c->events[c->nevents++] = *f;
+}
+
+/* What it is sent comes first: at the clock of its speech, or that of most. */
+static void put_best_first(struct codec_choice *c)
+{
+	unsigned best = 0;
+
+	for (unsigned i = 1; i < c->nevents; i++) {
+		unsigned rate = c->events[i].rate;
+
+		if (c->events[best].rate != c->speech.rate &&
+		    (rate == c->speech.rate || rate == 8000))
+			best = i;
+	}
+	if (best) {
+		const struct sdp_format first = c->events[best];
+
+		c->events[best] = c->events[0];
+		c->events[0] = first;
+	}
+}
+
+/* Of who offered: those that are passed on, those at the clocks of speech that
+ * is not, or else any one. */
+static void list_offerers_events(const struct settling *s)
+{
+	struct codec_choice *c = &s->out->party[0];
+
+	for (unsigned round = 0; round < 2 && !c->nevents; round++)
+		for (unsigned i = 0; i < s->offered->n; i++) {
+			const struct codec_item *it = &s->offered->item[i];
+			const struct sdp_format *f = &it->format;
+
+			if (it->added || (round && c->nevents))
+				continue;
+			if (round || is_passed(c, f) || has_coded(c, f->rate))
+				add_events(c, f);
+		}
+	put_best_first(c);
+}
+
+/* Of who answers, which may send all that it has said. But for one that has
+ * been offered beside a codec that was refused nothing needs a codec. */
+static void list_answerers_events(const struct settling *s)
+{
+	struct codec_choice *c = &s->out->party[1];
+	bool all = has_coded(c, 0);
+
+	for (unsigned round = 0; round < 2 && !c->nevents; round++)
+		for (unsigned i = 0; i < s->line->nformats; i++) {
+			const struct sdp_format *f = &s->line->formats[i];
+
+			if (offered_as(s, f) &&
+			    (all || round || is_passed(c, f)))
+				add_events(c, f);
+		}
+	put_best_first(c);
+}
+
+/* Both must know some. */
+static void settle_events(const struct settling *s)
 {
 	struct codec_settled *out = s->out;
-	const struct sdp_format *b =
-		answered_kind(s, kind, out->party[1].speech.rate);
-	const struct sdp_format *a =
-		b ? offerers_kind(s, kind, out->party[0].speech.rate) : NULL;
+	struct codec_choice *a = &out->party[0], *b = &out->party[1];
 
-	*offerers = a ? a->pt : -1;
-	*answerers = a ? b->pt : -1;
-	if (a)
-		out->answer[out->nanswer++] = *a;
+	list_offerers_events(s);
+	list_answerers_events(s);
+	if (!a->nevents || !b->nevents)
+		a->nevents = b->nevents = 0;
+	for (unsigned i = 0; i < s->offered->n; i++) {
+		const struct codec_item *it = &s->offered->item[i];
+		const struct sdp_format *f = &it->format;
+		bool told = is_passed(a, f);
+
+		for (unsigned k = 0; k < a->nevents; k++)
+			told |= a->events[k].pt == f->pt;
+		if (told && !it->added && format_kind(f) == FORMAT_EVENTS)
+			out->answer[out->nanswer++] = *f;
+	}
+}
+
+/* --- comfort noise --- */
+
+static bool is_noise(const struct sdp_format *f, unsigned rate)
+{
+	return format_kind(f) == FORMAT_NOISE && f->rate == rate;
+}
+
+/* What of comfort noise at the clocks of what they are sent both know, and what
+ * is passed on. */
+static void settle_noise(const struct settling *s)
+{
+	struct codec_settled *out = s->out;
+	struct codec_choice *a = &out->party[0], *b = &out->party[1];
+
+	a->noise = b->noise = -1;
+	for (unsigned i = 0; i < s->line->nformats && b->noise < 0; i++)
+		if (is_noise(&s->line->formats[i], b->speech.rate) &&
+		    offered_as(s, &s->line->formats[i]))
+			b->noise = s->line->formats[i].pt;
+	for (unsigned i = 0; i < s->offered->n; i++) {
+		const struct codec_item *it = &s->offered->item[i];
+		const struct sdp_format *f = &it->format;
+		bool best = b->noise >= 0 && a->noise < 0 && !it->added &&
+			    is_noise(f, a->speech.rate);
+
+		if (best)
+			a->noise = f->pt;
+		if (best || (is_passed(a, f) && is_noise(f, f->rate)))
+			out->answer[out->nanswer++] = *f;
+	}
+	if (a->noise < 0)
+		b->noise = -1;
 }
 
 int codec_settle(struct codec_settled *out, const struct codec_list *offered,
@@ -213,13 +321,12 @@ int codec_settle(struct codec_settled *out, const struct codec_list *offered,
 	out->party[0].bit_rate = own->bit_rate;
 	out->party[1].speech = *b;
 	out->party[1].bit_rate = as->bit_rate;
-	out->transcoded = own != as;
-	out->needs_codec = needs_codec(&s, own, b);
-	list_offerers(&s, own, b);
+	out->transcoded = own != as || !codec_modes_agree(&own->format, b);
+	if (!out->transcoded)
+		list_passed(&s, own);
+	list_offerers(&s, own);
 	list_answerers(&s, b);
-	settle_kind(&s, FORMAT_EVENTS, &out->party[0].events,
-		    &out->party[1].events);
-	settle_kind(&s, FORMAT_NOISE, &out->party[0].noise,
-		    &out->party[1].noise);
+	settle_events(&s);
+	settle_noise(&s);
 	return 0;
 }

@@ -223,6 +223,7 @@ int ng_stream_check(struct node *n, const struct ng_dialog *d, unsigned i,
 static void take_codecs(struct party_request *r, const struct party_change *to)
 {
 	r->side = to->side;
+	r->passed = to->passed;
 	r->nalso = to->nalso;
 	memcpy(r->also, to->also, sizeof(r->also));
 	r->ptime = to->ptime;

@@ -87,13 +87,26 @@ static cr_ns its_packet_time(const struct call_side_request *side,
 						    : packet_time(side, wish);
 }
 
-/* Those that are no codec of ours cannot be heard. */
-static void take_also(struct party_change *to, const struct codec_choice *c)
+static bool has_type(const struct party_change *to, int pt)
+{
+	bool has = to->side.pt == pt;
+
+	for (unsigned i = 0; i < to->nalso; i++)
+		has |= to->also[i].pt == pt;
+	return has;
+}
+
+/* Those that are no codec of ours cannot be heard. @passed: those that are
+ * passed on, or those that are not. */
+static void take_also(struct party_change *to, const struct codec_choice *c,
+		      bool passed)
 {
 	struct cr_err e;
 
 	for (unsigned i = 0; i < c->nalso && to->nalso < PARTY_ALSO_MAX; i++)
-		if (!codec_map_side(&to->also[to->nalso], &c->also[i], 0, &e))
+		if (passed_has(&c->passed, c->also[i].pt) == passed &&
+		    !has_type(to, c->also[i].pt) &&
+		    !codec_map_side(&to->also[to->nalso], &c->also[i], 0, &e))
 			to->nalso++;
 }
 
@@ -113,14 +126,16 @@ int ng_terms_change(struct party_change *to, const struct ng_terms *t,
 			     e);
 	if (err)
 		return err;
-	take_also(to, t->choice);
+	take_also(to, t->choice, false);
+	take_also(to, t->choice, true);
+	to->passed = t->choice->passed;
 	to->ptime = its_packet_time(&to->side, t);
 	to->in_ptime = packet_time(&to->side, t->in_ptime);
 	to->address = ng_terms_address(t->line, &t->host);
 	to->rtcp_address = ng_terms_rtcp_address(t->line, &t->host);
 	to->learn = t->learn;
 	to->hold = !(ng_terms_mode(t->line) & SDP_RECVONLY);
-	to->events = type_or_none(t->choice->events);
+	to->events = t->choice->nevents ? t->choice->events[0].pt : 0;
 	to->noise = type_or_none(t->choice->noise);
 	return 0;
 }

@@ -157,6 +157,21 @@ void conversation_use_rtcp(const struct conversation *c,
 	}
 }
 
+/* Relays that need calls have begun without them. */
+static int add_calls(struct conversation *c, struct call_cfg *stream,
+		     struct cr_err *e)
+{
+	int err;
+
+	if (!c->relays ||
+	    !(relay_needs_call(&stream[0]) || relay_needs_call(&stream[1])))
+		return 0;
+	err = node_streams_recode(c->stream, stream, true, e);
+	if (!err)
+		conversation_use_rtcp(c, stream);
+	return err;
+}
+
 static int start_streams(struct conversation *c, struct call_cfg *stream,
 			 struct cr_err *e)
 {
@@ -174,17 +189,18 @@ static int start_streams(struct conversation *c, struct call_cfg *stream,
 		stream[i].pair = i ? c->stream[0]->id : 0;
 		err = start_stream(c, &stream[i], &c->stream[i], e);
 	}
-	return err;
+	return err ? err : add_calls(c, stream, e);
 }
 
 static int know_costs(struct node *n, const struct call_cfg *stream,
-		      struct cr_err *e)
+		      bool relays, struct cr_err *e)
 {
 	struct cost_entry *cost;
 	int err = 0;
 
 	for (unsigned i = 0; i < 2 && !err; i++)
-		err = node_cost_of(n, &stream[i], &cost, e);
+		if (node_stream_needs_call(&stream[i], relays))
+			err = node_cost_of(n, &stream[i], &cost, e);
 	return err;
 }
 
@@ -196,8 +212,8 @@ int conversation_start(struct node *n, struct call_cfg *stream,
 	struct conversation *c;
 	int err = node_refuse_full(n, 2, e);
 
-	if (!err && !relays)
-		err = know_costs(n, stream, e);
+	if (!err)
+		err = know_costs(n, stream, relays, e);
 	if (err)
 		return err;
 	c = conversation_new(n, r);
@@ -216,14 +232,16 @@ int conversation_start(struct node *n, struct call_cfg *stream,
 	return err;
 }
 
-int conversation_load(struct node *n, struct call_cfg *stream, int64_t *ppm,
-		      struct cr_err *e)
+int conversation_load(struct node *n, struct call_cfg *stream, bool relays,
+		      int64_t *ppm, struct cr_err *e)
 {
 	struct cost_entry *cost;
 	int err;
 
 	*ppm = 0;
 	for (unsigned i = 0; i < 2; i++) {
+		if (!node_stream_needs_call(&stream[i], relays))
+			continue;
 		err = node_cost_of(n, &stream[i], &cost, e);
 		if (err)
 			return err;
@@ -259,10 +277,10 @@ int conversation_weigh(struct node *n, struct call_cfg *stream,
 	int err = node_refuse_full(n, promised->streams + 2, e);
 
 	*ppm = 0;
-	if (err || conversation_may_relay(stream, r))
-		return err;
-	err = conversation_load(n, stream, ppm, e);
-	return err ? err : conversation_room(n, *ppm, promised, e);
+	if (!err)
+		err = conversation_load(
+			n, stream, conversation_may_relay(stream, r), ppm, e);
+	return err || !*ppm ? err : conversation_room(n, *ppm, promised, e);
 }
 
 const struct node_leg *conversation_ear(const struct conversation *c,

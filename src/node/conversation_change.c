@@ -96,13 +96,15 @@ static int64_t load_now(const struct conversation *c)
 	struct cr_err e;
 	int64_t ppm;
 
-	if (c->relays)
-		return 0;
 	for (unsigned i = 0; i < 2; i++)
 		stream[i] = node_call_cfg(c->stream[i]);
-	if (!conversation_load(c->node, stream, &ppm, &e))
+	if (!c->relays && !conversation_load(c->node, stream, false, &ppm, &e))
 		return ppm;
-	return node_load_of(&stream[0]) + node_load_of(&stream[1]);
+	ppm = 0;
+	for (unsigned i = 0; i < 2; i++)
+		if (c->stream[i]->call)
+			ppm += node_load_of(call_settings(c->stream[i]->call));
+	return ppm;
 }
 
 int conversation_weigh_change(struct conversation *c,
@@ -118,9 +120,9 @@ int conversation_weigh_change(struct conversation *c,
 	if (err || !(terms[0].speaks || terms[1].speaks))
 		return err;
 	err = plan_change(c, terms, plan, e);
-	if (err || plan->relays)
-		return err;
-	err = conversation_load(c->node, plan->stream, ppm, e);
+	if (!err)
+		err = conversation_load(c->node, plan->stream, plan->relays,
+					ppm, e);
 	if (err)
 		return err;
 	*ppm -= load_now(c);

@@ -169,12 +169,15 @@ static int check_also(struct call_codecs *codecs, const struct call_cfg *stream,
 	struct call_cfg cfg;
 	char path[40];
 
-	one.ptime = stream->release.period;
 	for (unsigned k = 0; k < r->party[i].nalso; k++) {
 		(void)snprintf(path, sizeof(path), "%salso[%u].", names[i].in,
 			       k);
 		called.in = path;
 		one.in.side = r->party[i].also[k];
+		/* frames that are passed on may be of another length */
+		one.ptime = passed_has(&codecs->passed, (uint8_t)one.in.side.pt)
+				    ? 0
+				    : stream->release.period;
 		if (call_check_stream(&cfg, &one, &called, e))
 			return -EINVAL;
 		for (unsigned j = 0; j < codecs->n; j++)
@@ -195,8 +198,9 @@ int conversation_codecs(struct call_codecs *codecs, struct call_cfg *stream,
 	for (unsigned i = 0; i < 2 && !err; i++) {
 		codecs[i].n = 1;
 		codecs[i].one[0] = stream[i].media.in;
+		codecs[i].passed = r->party[i].passed;
 		err = check_also(&codecs[i], &stream[i], r, i, e);
-		if (codecs[i].n > 1)
+		if (codecs[i].n > 1 || codecs[i].passed.n)
 			stream[i].codecs = &codecs[i];
 	}
 	return err;
@@ -231,12 +235,14 @@ static bool same_packets(const struct call_cfg *stream,
 bool conversation_may_relay(const struct call_cfg *stream,
 			    const struct conversation_request *r)
 {
+	bool said = r->party[0].passed.n && r->party[1].passed.n;
+
 	if (r->relay != RELAY_AUTO)
 		return false;
 	for (unsigned i = 0; i < 2; i++)
-		if (r->party[i].out_ssrc || r->party[i].nalso ||
+		if (r->party[i].out_ssrc || (r->party[i].nalso && !said) ||
 		    call_says_reception(&r->party[i].reception))
 			return false;
 	return same_packets(stream, r) &&
-	       same_speech(&stream[0].media.in, &stream[0].media.out);
+	       (said || same_speech(&stream[0].media.in, &stream[0].media.out));
 }

@@ -36,8 +36,8 @@ bool conversation_may_relay(const struct call_cfg *stream,
 
 /** What @stream[2] need, *@ppm of a CPU; their costs are filled in. 0; -EAGAIN,
  * or as node_cost_of(), with @e. */
-int conversation_load(struct node *n, struct call_cfg *stream, int64_t *ppm,
-		      struct cr_err *e);
+int conversation_load(struct node *n, struct call_cfg *stream, bool relays,
+		      int64_t *ppm, struct cr_err *e);
 /** Are @ppm of a CPU free, beside what was @promised? 0, or -ENOSPC with @e. */
 int conversation_room(struct node *n, int64_t ppm,
 		      const struct conversation_promise *promised,

@@ -6,6 +6,7 @@
 #ifndef NODE_CONVERSATION_REQUEST_H
 #define NODE_CONVERSATION_REQUEST_H
 
+#include "media/passed.h"
 #include "node/call_request.h"
 
 /** Codecs of a party beside the one that it is sent. */
@@ -23,6 +24,10 @@ struct party_request {
 	/** What it may send, too. */
 	struct call_side_request also[PARTY_ALSO_MAX];
 	unsigned nalso;
+	/** Of what it may send, where a relay is to pass on no more than both
+	 * parties have agreed on; then both say it. Types that are codecs' here
+	 * and not passed on go through a codec. */
+	struct passed_types passed;
 	/** Of packets that it is sent; 0: as call_out_request's. */
 	cr_ns ptime;
 	cr_ns in_ptime; /**< of packets that it sends; 0: the conversation's */
@@ -53,6 +58,7 @@ struct party_change {
 	/** Goes with side: what it may send, too. */
 	struct call_side_request also[PARTY_ALSO_MAX];
 	unsigned nalso;
+	struct passed_types passed; /**< goes with side, too */
 	/** 0: as it is; with another codec, as party_request's. */
 	cr_ns ptime;
 	cr_ns in_ptime;			 /**< 0: as it is */

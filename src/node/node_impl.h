@@ -312,6 +312,13 @@ int node_stream_start(struct node *n, struct call_cfg *cfg,
 int node_relay_start(struct node *n, struct call_cfg *cfg,
 		     struct conversation *of, struct node_call **out,
 		     struct cr_err *e);
+/** Does @stream, if it @relays, need codecs all the same, for some of what
+ * comes? */
+static inline bool node_stream_needs_call(const struct call_cfg *stream,
+					  bool relays)
+{
+	return !relays || relay_needs_call(stream);
+}
 /** It is out of the receivers: let it end. */
 void node_relay_leave(struct node_call *nc);
 /** Let the streams of a conversation go on as @to says, which differ from them

@@ -20,7 +20,7 @@
 struct recode {
 	struct node_call *nc;
 	struct call_cfg *to, was;
-	struct cost_entry *cost;    /* NULL: it is to be a relay */
+	struct cost_entry *cost;    /* NULL: it needs no codec */
 	struct call *fresh;	    /* the call that it has not had; or NULL */
 	struct call_codecs *codecs; /* the call's, then; NULL: one */
 	struct call_types *types;
@@ -128,26 +128,28 @@ static int make_relay(struct recode *r, struct cr_err *e)
 		r->relay = relay_new_for(nc->call, r->to, r->passes);
 	if (!r->passes || (!nc->relay && !r->relay))
 		return cr_fail(e, -ENOMEM, "out of memory for a relay");
+	if (nc->relays)
+		relay_types_keep(r->passes, relay_types(nc->relay));
 	if (r->types)
 		relay_types_leave(r->passes, r->types);
-	if (nc->relays)
-		relay_types_keep(r->passes, &r->was);
 	return 0;
 }
 
 /* What comes among the speech of @nc now. */
 static struct beside_types beside_now(const struct node_call *nc)
 {
-	return nc->relays ? relay_beside(nc->relay) : call_beside(nc->call);
+	return nc->relays ? relay_types(nc->relay)->beside
+			  : call_beside(nc->call);
 }
 
 static int make(struct recode *r, bool relays, struct cr_err *e)
 {
-	int err = relays ? 0 : make_cost(r, e);
+	bool needed = node_stream_needs_call(r->to, relays);
+	int err = needed ? make_cost(r, e) : 0;
 
 	r->was = *node_call_settings(r->nc);
 	r->beside.types = call_beside_types(r->to, beside_now(r->nc));
-	if (!err && (r->nc->call || !relays))
+	if (!err && (r->nc->call || needed))
 		err = make_call(r, e);
 	if (!err && relays)
 		err = make_relay(r, e);
@@ -168,6 +170,8 @@ static int admit(struct recode *r, unsigned flags, struct cr_verdict *v)
 {
 	struct live *live = r->nc->node->live;
 
+	if (!r->cost)
+		return 0;
 	return r->fresh ? live_add(live, &r->fresh->lt, v)
 			: live_change(live, &r->nc->call->lt, &r->to->declared,
 				      flags, v);
@@ -179,6 +183,8 @@ static void take_back(struct recode *r)
 	struct node *n = r->nc->node;
 	struct cr_verdict v;
 
+	if (!r->cost)
+		return;
 	if (!r->fresh) {
 		(void)live_change(n->live, &r->nc->call->lt, admitted(r),
 				  CORE_CHANGE_FORCE, &v);
@@ -192,8 +198,11 @@ static void take_back(struct recode *r)
 
 static int64_t beyond(const struct recode *r)
 {
-	const struct core_terms *was = admitted(r);
+	const struct core_terms *was;
 
+	if (!r->cost)
+		return 0;
+	was = admitted(r);
 	return node_load_of(r->to) -
 	       (was->period ? was->cost.mean * CR_PPM / was->period : 0);
 }
@@ -264,9 +273,13 @@ static void take_relay(struct recode *r)
 {
 	struct node_call *nc = r->nc;
 
-	if (nc->call) {
+	if (nc->call && !r->cost)
 		r->to->declared = call_settings(nc->call)->declared;
+	if (nc->call || r->fresh)
 		take_codecs(r);
+	if (r->fresh) {
+		leg_listen(r->to->ear, nc->call);
+		relay_stand_for(nc->relay, nc->call);
 	}
 	if (r->relay) {
 		nc->relay = r->relay;
@@ -283,7 +296,7 @@ static void take_relay(struct recode *r)
 	nc->relay->cfg.pt_in = r->to->pt_in;
 	nc->relay->cfg.pt_out = r->to->pt_out;
 	nc->relay->cfg.ssrc_in = 0; /* whatever the party chooses */
-	if (!nc->relays)
+	if (!nc->relays || r->fresh)
 		relay_want(nc->relay, RELAY_SOME);
 	if (r->relay)
 		leg_relay(r->to->ear, nc->relay);
@@ -300,11 +313,12 @@ int node_streams_recode(struct node_call *const nc[2], struct call_cfg to[2],
 	int err = 0;
 
 	/* who has to wait for one has made nothing */
-	for (unsigned i = 0; i < 2 && !err && !relays; i++)
-		err = node_cost_of(n, &to[i], &cost, e);
+	for (unsigned i = 0; i < 2 && !err; i++)
+		if (node_stream_needs_call(&to[i], relays))
+			err = node_cost_of(n, &to[i], &cost, e);
 	for (unsigned i = 0; i < 2 && !err; i++)
 		err = make(&r[i], relays, e);
-	if (!err && !relays)
+	if (!err)
 		err = admit_both(r, e);
 	for (unsigned i = 0; i < 2; i++) {
 		if (err)
@@ -316,7 +330,7 @@ int node_streams_recode(struct node_call *const nc[2], struct call_cfg to[2],
 		if (r[i].cost)
 			costs_release(n->costs, r[i].cost);
 	}
-	if (!err && !relays)
+	if (!err && nc[0]->call && nc[1]->call)
 		node_join_pair(nc[0], nc[1]);
 	return err;
 }

@@ -92,6 +92,7 @@ static int open_leg(struct party *p, const struct party_request *r,
 	};
 	struct party_codecs said = { .side = r->side,
 				     .nalso = r->nalso,
+				     .passed = r->passed,
 				     .ptime = r->ptime,
 				     .in_ptime = r->in_ptime };
 	struct interface *at;
@@ -198,6 +199,7 @@ void party_request_speaks(struct party_request *r,
 {
 	r->side = codecs->side;
 	r->nalso = codecs->nalso;
+	r->passed = codecs->passed;
 	r->ptime = codecs->ptime;
 	r->in_ptime = codecs->in_ptime;
 	memcpy(r->also, codecs->also, sizeof(r->also));
@@ -248,6 +250,7 @@ int party_check_change(struct party_terms *out, const struct party *p,
 {
 	struct party_codecs said = { .side = to->side,
 				     .nalso = to->nalso,
+				     .passed = to->passed,
 				     .ptime = to->ptime,
 				     .in_ptime = to->in_ptime };
 	const struct conversation *c = p->conversation;
@@ -282,6 +285,7 @@ void party_change_of(const struct party *p, struct party_change *out)
 	*out = (struct party_change){
 		.side = p->codecs.side,
 		.nalso = p->codecs.nalso,
+		.passed = p->codecs.passed,
 		.ptime = p->codecs.ptime,
 		.in_ptime = p->codecs.in_ptime,
 		.address = t->told,

@@ -80,6 +80,7 @@ static int check_named_ones(struct party_codecs *to,
 			    struct cr_err *e)
 {
 	struct party_codecs all = { .nalso = said->nalso,
+				    .passed = said->passed,
 				    .in_ptime = to->in_ptime };
 	int err = check_side(&all.side, &said->side, path, e);
 

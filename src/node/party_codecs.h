@@ -15,6 +15,7 @@ struct party_codecs {
 	struct call_side_request side;
 	struct call_side_request also[PARTY_ALSO_MAX]; /**< may send, too */
 	unsigned nalso;
+	struct passed_types passed; /**< as party_request's */
 	cr_ns ptime;	/**< of packets that it is sent; 0: not said */
 	cr_ns in_ptime; /**< of packets that it sends; 0: not said   */
 };

@@ -43,6 +43,7 @@ static int read_start(struct node *n, struct start *to, const json_t *params,
 {
 	int err;
 
+	to->request = (struct conversation_request){ 0 };
 	field_defaults(conversation_start_fields, &to->request);
 	err = field_read(conversation_start_fields, params, &to->request, e);
 	if (!err)
@@ -168,7 +169,7 @@ static json_t *change(struct service *sv, const json_t *params,
 		      struct conversation_plan *plan, bool *wait,
 		      struct rpc_error *err)
 {
-	struct conversation_change_request ask;
+	struct conversation_change_request ask = { 0 };
 	struct conversation *c;
 	int ret;
 

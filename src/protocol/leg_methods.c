@@ -28,7 +28,7 @@ json_t *method_leg_open(void *arg, struct rpc_peer *peer, const json_t *params,
 {
 	struct service *sv = arg;
 	struct session *s = session_of(peer, err);
-	struct leg_open_request ask;
+	struct leg_open_request ask = { 0 };
 	struct party *p;
 	int ret;
 
@@ -104,7 +104,7 @@ static json_t *change(struct service *sv, const json_t *params,
 		      struct conversation_plan *plan, bool *wait,
 		      struct rpc_error *err)
 {
-	struct leg_change_request ask;
+	struct leg_change_request ask = { 0 };
 	struct party *p;
 	int ret;
 

@@ -31,8 +31,8 @@ def proxy(d):
 class Talker(Phone):
     """A phone that knows where it is told to send to."""
 
-    def __init__(self):
-        super().__init__(9)
+    def __init__(self, host="127.0.0.1"):
+        super().__init__(9, host)
         self.host, self.port = self.sock.getsockname()[:2]
         self.seq, self.ssrc = 0, next(SSRC)
 
@@ -62,10 +62,10 @@ class Call:
 
     ids = itertools.count(1)
 
-    def __init__(self, proxy, **flags):
+    def __init__(self, proxy, host="127.0.0.1", **flags):
         self.proxy, self.flags = proxy, {**HERE, **flags}
         self.id = f"call-{next(self.ids)}"
-        self.a, self.b = Talker(), Talker()
+        self.a, self.b = Talker(host), Talker(host)
 
     def offer(self, formats, by="a", **more):
         tags = ("from_tag", "to_tag") if by == "a" else ("to_tag", "from_tag")
@@ -75,7 +75,8 @@ class Call:
         phone = self.a if by == "a" else self.b
         lines_ = more.pop("lines", ())
         reply = self.proxy.ok("offer", call_id=self.id, sdp=sdp(
-            phone.port, formats, phone.host, lines_), **names, **self.flags, **more)
+            phone.port, formats, phone.host, lines_), **names, **self.flags,
+            **more)
         self.offered = lines(reply["sdp"])
         (self.b if by == "a" else self.a).told(self.offered[0])
         return reply

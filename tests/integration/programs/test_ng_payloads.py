@@ -8,7 +8,8 @@ import pytest
 from ng_call import (  # noqa: F401
     AMR_FMTP, Call, HERE, TO_AMR, all_is_gone, d, proxy, until)
 from packets import header
-from telephony import sdp
+from telephony import System, sdp
+from test_senders import started
 
 
 def digits(packets):
@@ -117,29 +118,162 @@ def test_comfort_noise_goes_by_its_number(proxy):
     call.delete()
 
 
-def test_a_relay_passes_all_that_both_have_agreed_on(d, proxy):
-    """Who may send two codecs, changes from one to the other at will."""
+def assert_passed(says, hears, types):
+    """Each of @types, (what it is sent as, what it is heard as), as it came.
+    """
+    for n, (pt, told) in enumerate(types):
+        says.says(n + 1, 5, pt)
+        heard = hears.hears(5)
+        assert {header(x)["pt"] for x in heard} == {told}
+        assert {x[12:] for x in heard} == {bytes([n + 1]) * 160}
+
+
+AGREED = [
+    ("8 PCMA/8000, 0 PCMU/8000", "8 PCMA/8000, 0 PCMU/8000"),
+    ("8 PCMA/8000, 0 PCMU/8000, 9 G722/8000",
+     "9 G722/8000, 0 PCMU/8000, 8 PCMA/8000"),
+    # other numbers
+    ("96 PCMA/8000, 0 PCMU/8000, 98 G722/8000",
+     "97 PCMA/8000, 96 G722/8000, 100 PCMU/8000"),
+    # other clocks
+    ("96 opus/48000/2, 97 AMR-WB/16000, 0 PCMU/8000",
+     "101 AMR-WB/16000, 102 opus/48000/2, 0 PCMU/8000"),
+    # frames of other lengths
+    ("0 PCMU/8000, 4 G723/8000", "0 PCMU/8000, 4 G723/8000"),
+    # more than a call has codecs
+    (", ".join(f"{110 + n} L16/{rate}" for n, rate in enumerate(
+        (8000, 16000, 48000))) + ", 0 PCMU/8000, 8 PCMA/8000, 9 G722/8000, "
+     "3 GSM/8000, 96 opus/48000/2, 97 AMR/8000, 98 AMR-WB/16000",) * 2,
+]
+
+
+def pairs(offer, answer):
+    """(number of the first one, of the other one) of each codec."""
+    of = [{name: int(pt) for pt, name in (one.split() for one in line.split(
+        ", "))} for line in (offer, answer)]
+    return [(of[0][name], of[1][name]) for name in of[1]]
+
+
+@pytest.mark.parametrize("offer, answer", AGREED)
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_a_relay_passes_all_that_both_have_agreed_on(daemon, host, offer,
+                                                     answer):
+    """Who may send several codecs begins with any of them, and changes from
+    one to another at will; and what neither has named is not passed on."""
+    d = started(daemon, "auto", "--drain-timeout", "0s", "--ng",
+                "127.0.0.1:0", "--interface", f"here/{host}")
+    types = pairs(offer, answer)
+    for i, _ in enumerate(types):
+        call = Call(System(d.ready["ng"]), host)
+        call.offer(offer)
+        call.answer(answer)
+        assert sorted(call.answered[0].types) == sorted(a for a, _ in types)
+        turns = types[i:] + types[:i] + types[i:]
+        assert_passed(call.a, call.b, turns)
+        assert_passed(call.b, call.a, [(b, a) for a, b in turns])
+        stats = d.ctl("stats")
+        assert stats["relays"] == 2 and stats["totals"]["wrong_pt"] == 4 * i
+        for phone in (call.a, call.b):
+            phone.says(0x33, 2, 77)
+        until(lambda: d.ctl("stats")["totals"]["wrong_pt"],
+              lambda n: n == 4 * i + 4)
+        call.delete()
+        until(lambda: d.ctl("stats")["calls"], lambda n: n == 0)
+
+
+def test_a_new_offer_numbers_what_is_relayed_anew(d, proxy):
+    """Codecs come, change their numbers, and go."""
     call = Call(proxy)
-    call.offer("8 PCMA/8000, 0 PCMU/8000")
-    call.answer("8 PCMA/8000, 0 PCMU/8000")
-    assert call.answered[0].types == [8, 0]
-    for says, hears in ((call.a, call.b), (call.b, call.a)):
-        for pt in (8, 0, 8):
-            says.says(0x33, 5, pt)
-            assert {header(x)["pt"] for x in hears.hears(5)} == {pt}
-    stats = d.ctl("stats")
-    assert stats["relays"] == 2 and stats["totals"]["wrong_pt"] == 0
+    for n, (offer, answer) in enumerate(AGREED[:3] + [
+            ("8 PCMA/8000", "8 PCMA/8000")]):
+        call.offer(offer, known=n > 0)
+        call.answer(answer)
+        types = pairs(offer, answer)
+        assert_passed(call.a, call.b, types[::-1])
+        assert_passed(call.b, call.a, [(b, a) for a, b in types])
+        assert d.ctl("stats")["relays"] == 2
     call.delete()
 
 
-def test_an_answer_names_no_codec_that_a_relay_cannot_number(d, proxy):
-    call = Call(proxy)
-    call.offer("96 PCMA/8000, 0 PCMU/8000")
-    call.answer("97 PCMA/8000, 0 PCMU/8000")
-    assert call.answered[0].types == [96]
-    assert d.ctl("stats")["relays"] == 2
-    call.a.says(0x33, 5, 96)
-    assert {header(x)["pt"] for x in call.b.hears(5)} == {97}
+ADDED = [("8 PCMA/8000", "PCMA", 160), ("9 G722/8000", "G722", 160),
+         ("96 L16/16000", "L16/16000", 640)]
+
+
+def heard_by_caller(call, said):
+    """Types that the caller hears when the other side says @said, (number,
+    octets of a packet) each."""
+    heard = []
+    for pt, size in said:
+        call.b.says(0x55, 5, pt, size)
+        heard += [header(x)["pt"] for x in call.a.hears(5)]
+    return heard
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("spec, name, size", ADDED)
+def test_nobody_is_sent_what_it_did_not_offer(d, proxy, spec, name, size,
+                                              first):
+    """The other side was offered more, takes it all, and sends it."""
+    call = Call(proxy, codec={"transcode": [name]})
+    pt = int(spec.split()[0])
+    for known in (False, True):
+        call.offer("0 PCMU/8000", known=known)
+        assert call.offered[0].types == [0, pt]
+        call.answer(f"0 PCMU/8000, {spec}")
+        assert call.answered[0].types == [0]
+        said = [(pt, size), (0, 160)] * 3
+        assert heard_by_caller(call, said[0 if first else 1:]) == [0] * (
+            5 * (6 if first else 5))
+        assert_passed(call.a, call.b, [(0, 0)] * 2)
+    stats = d.ctl("stats")
+    assert stats["relays"] == 2 and stats["totals"]["wrong_pt"] == 0
+    # it is one stream, whoever makes it
+    call.offer("0 PCMU/8000", known=True)
+    call.answer("0 PCMU/8000")
+    assert heard_by_caller(call, [(0, 160)]) == [0] * 5
+    assert_passed(call.a, call.b, [(0, 0)])
+    call.delete()
+
+
+def test_a_stream_that_is_relayed_and_transcoded_is_one(d, proxy):
+    """One SSRC, no number left out; and of what both know every octet."""
+    call = Call(proxy, codec={"transcode": ["PCMA"]})
+    call.offer("0 PCMU/8000")
+    call.answer("0 PCMU/8000, 8 PCMA/8000")
+    heard = []
+    for pt in (0, 8, 0, 8, 8, 0):
+        for _ in range(10):
+            call.b.says(0x55, 1, pt)
+            heard += call.a.hears(1)
+    heads = [header(x) for x in heard]
+    assert {h["pt"] for h in heads} == {0}
+    assert len({h["ssrc"] for h in heads}) == 1
+    for a, b in zip(heads, heads[1:]):
+        assert b["seq"] == (a["seq"] + 1) & 0xffff
+        assert b["ts"] == (a["ts"] + 160) & 0xffffffff
+    assert [x[12:] for x in heard[:10]] == [b"\x55" * 160] * 10
+    assert d.ctl("stats")["totals"]["relayed"] >= 10
+    call.delete()
+
+
+def test_a_new_offer_begins_and_ends_what_needs_a_codec(d, proxy):
+    """Which of them is offered or answered more than both have, changes."""
+    call = Call(proxy, codec={"transcode": ["PCMA"]})
+    for n, (offer, answer, said) in enumerate([
+            ("0 PCMU/8000", "0 PCMU/8000", (0,)),
+            ("0 PCMU/8000", "0 PCMU/8000, 8 PCMA/8000", (8, 0)),
+            ("0 PCMU/8000", "8 PCMA/8000", (8,)),
+            ("0 PCMU/8000", "0 PCMU/8000, 8 PCMA/8000", (0, 8)),
+            ("0 PCMU/8000", "8 PCMA/8000, 0 PCMU/8000", (0, 8)),
+            ("0 PCMU/8000", "0 PCMU/8000", (0,))]):
+        call.offer(offer, known=n > 0)
+        call.answer(answer)
+        assert heard_by_caller(call, [(pt, 160) for pt in said]) == [0] * (
+            5 * len(said))
+        call.a.says(0x55, 5, 0)
+        assert {header(x)["pt"] for x in call.b.hears(5)} == {
+            int(answer.split()[0])}
+    assert d.ctl("stats")["totals"]["wrong_pt"] == 0
     call.delete()
 
 
@@ -152,7 +286,8 @@ def test_what_was_refused_but_is_accepted_is_heard(d, proxy):
     for pt in (8, 0):
         call.a.says(0x33, 5, pt)
         assert {header(x)["pt"] for x in call.b.hears(5)} == {8}
-    assert d.ctl("stats")["totals"]["wrong_pt"] == 0
+    stats = d.ctl("stats")
+    assert stats["totals"]["wrong_pt"] == 0 and stats["relays"] == 2
     call.delete()
 
 

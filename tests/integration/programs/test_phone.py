@@ -16,11 +16,13 @@ class Phone:
     """A party that sends from an address of its own, one packet at a time: the
     next one when the answer has come."""
 
-    def __init__(self, to):
-        self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.sock.bind(("127.0.0.1", 0))
+    def __init__(self, to, host="127.0.0.1"):
+        self.sock = socket.socket(
+            socket.AF_INET6 if ":" in host else socket.AF_INET,
+            socket.SOCK_DGRAM)
+        self.sock.bind((host, 0))
         self.sock.settimeout(PATIENCE)
-        self.to = ("127.0.0.1", to)
+        self.to = (host, to)
 
     def say(self, ssrc, seq, ts, **more):
         self.sock.sendto(packet(ssrc, seq, ts, **more), self.to)

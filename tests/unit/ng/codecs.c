@@ -283,6 +283,11 @@ static void words_do_what_they_say(void **state)
 	}
 }
 
+static int events_of(const struct codec_choice *c)
+{
+	return c->nevents ? c->events[0].pt : -1;
+}
+
 static void what_is_settled(const struct codec_settled *s, char *text,
 			    size_t size)
 {
@@ -293,7 +298,8 @@ static void what_is_settled(const struct codec_settled *s, char *text,
 		       s->party[0].speech.pt, s->party[0].speech.name,
 		       s->party[0].nalso, s->party[1].speech.pt,
 		       s->party[1].speech.name, s->party[1].nalso,
-		       s->party[0].events, s->party[1].events, answer);
+		       events_of(&s->party[0]), events_of(&s->party[1]),
+		       answer);
 }
 
 /* A's codec and how many more; B's; their types of events; A's answer. */
@@ -359,12 +365,13 @@ static void both_settle_on_the_least(void **state)
 		{ MOBILE, "{}", "100 AMR/8000 mode-set=7",
 		  "96 AMR, 0: 100 AMR, 0; -1--1; 96 AMR/8000 mode-set=7", false,
 		  false },
-		/* a relay knows no more than one pair of other numbers */
 		{ MOBILE, "{}", "100 AMR/8000 mode-set=7, 8 PCMA/8000",
-		  "96 AMR, 0: 100 AMR, 1; -1--1; 96 AMR/8000 mode-set=7", false,
-		  false },
+		  "96 AMR, 1: 100 AMR, 1; -1--1; 96 AMR/8000 mode-set=7, "
+		  "8 PCMA/8000",
+		  false, false },
 		{ "8 PCMA/8000, 96 AMR/8000", "{}", "8 PCMA/8000, 97 AMR/8000",
-		  "8 PCMA, 0: 8 PCMA, 1; -1--1; 8 PCMA/8000", false, false },
+		  "8 PCMA, 1: 8 PCMA, 1; -1--1; 8 PCMA/8000, 96 AMR/8000",
+		  false, false },
 		/* what is passed on has the answer's parameters */
 		{ "8 PCMA/8000, 96 AMR/8000", "{}",
 		  "8 PCMA/8000, 96 AMR/8000 mode-set=7",
@@ -380,7 +387,7 @@ static void both_settle_on_the_least(void **state)
 		  false },
 		{ "96 AMR/8000 mode-set=7", "{}", "96 AMR/8000 mode-set=2",
 		  "96 AMR, 0: 96 AMR, 0; -1--1; 96 AMR/8000 mode-set=7", false,
-		  false },
+		  true },
 		{ PHONE, "{'codec':{'accept':['PCMU']}}", "8 PCMA/8000",
 		  "8 PCMA, 1: 8 PCMA, 0; -1--1; 8 PCMA/8000, 0 PCMU/8000",
 		  false, false },
@@ -418,12 +425,12 @@ static void other_modes_than_were_offered_need_a_codec(void **state)
 {
 	static const struct {
 		const char *answer;
-		bool needs_codec;
+		bool transcoded, amr; /* the latter is passed on */
 	} all[] = {
-		{ "96 AMR/8000 mode-set=0;2", true },
-		{ "96 AMR/8000 mode-set=7", false },
-		{ "96 AMR/8000", false },
-		{ "8 PCMA/8000, 96 AMR/8000 mode-set=2", false },
+		{ "96 AMR/8000 mode-set=0;2", true, false },
+		{ "96 AMR/8000 mode-set=7", false, true },
+		{ "96 AMR/8000", false, true },
+		{ "8 PCMA/8000, 96 AMR/8000 mode-set=2", false, false },
 	};
 	static struct made m;
 
@@ -438,8 +445,10 @@ static void other_modes_than_were_offered_need_a_codec(void **state)
 		assert_int_equal(codec_settle(&s, &m.list, &answer.line, false,
 					      &can, &e),
 				 0);
-		assert_int_equal(s.needs_codec, all[i].needs_codec);
-		assert_false(s.transcoded);
+		assert_int_equal(s.transcoded, all[i].transcoded);
+		for (unsigned k = 0; k < 2; k++)
+			assert_int_equal(passed_has(&s.party[k].passed, 96),
+					 all[i].amr);
 	}
 }
 

@@ -23,7 +23,6 @@ static unsigned packets(const struct said *s)
 	const struct codec_choice choice = {
 		.speech = { 96, s->codec, s->rate, s->rate == 48000 ? 2 : 1,
 			    "" },
-		.events = -1,
 		.noise = -1,
 	};
 	const struct ng_terms t = { .line = &line,
