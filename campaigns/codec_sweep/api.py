@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 
 from codec_sweep import SweepError, cell, grid, interval, pool
 from codec_sweep.store import Store
@@ -49,6 +50,16 @@ def campaign_schedulers(folder, campaign):
     if done.returncode:
         raise SweepError(done.stderr.strip().removeprefix("codec-feeder: "))
     return done.stdout.splitlines() or ["edf"]
+
+
+def check_schedulers(folder, schedulers):
+    """SweepError for one that codec-runner does not know."""
+    sys.path.append(str(ROOT / "campaigns" / "player"))
+    from names import wrong_scheduler
+    for spec in schedulers:
+        wrong = wrong_scheduler(folder / "codec-runner", spec)
+        if wrong:
+            raise SweepError(wrong.replace("--scheduler:", "--schedulers:"))
 
 
 class Failures:
@@ -156,6 +167,7 @@ def campaign_sweep(campaign, params, schedulers, seeds, options=(), build=None,
     of add_score(), 0: no PESQ."""
     folder = programs(build)
     campaign = find_campaign(campaign)
+    check_schedulers(folder, schedulers or [])
     schedulers = list(schedulers or campaign_schedulers(folder, campaign))
     cells = grid.cells(params, schedulers, seeds)
     start = [str(folder / "codec-sim"), str(campaign), "--json", "--quiet",

@@ -124,6 +124,7 @@ def tasksets_sweep(told, schedulers=None, build=None, out=None):
     names = list(schedulers or tested(told.shape))
     grid.once(names, "schedulers")
     folder = api.programs(build)
+    api.check_schedulers(folder, schedulers or [])
     command = [str(folder / "codec-sim"), "/dev/stdin", "--json", "--quiet",
                "--jobs", "1"]
     cells = [SetCell(share, k) for share in told.shares

@@ -49,6 +49,7 @@ import build
 import peer
 import rounds
 import search
+from names import wrong_scheduler
 from options import Options, Wrong, parse
 
 
@@ -64,6 +65,16 @@ def simulate(options):
     os.execv(program, [program, options.campaign, *names, *where])
 
 
+def check_schedulers(options):
+    """Before any of them plays. Those of the campaign's file its reader has
+    checked."""
+    runner = os.path.join(options.TOP, "build", "release", "codec-runner")
+    for spec in options.schedulers:
+        wrong = wrong_scheduler(runner, spec)
+        if wrong:
+            raise Wrong(wrong.replace("--scheduler:", "--schedulers:"))
+
+
 def main(arguments):
     try:
         options = parse(arguments)
@@ -71,12 +82,13 @@ def main(arguments):
             print(__doc__, end="")
             return 0
         options.check()
+        more = ["peer"] if options.peer == peer.RTPENGINE else []
+        if not build.build(Options.TOP, *more):
+            return 1
+        check_schedulers(options)
     except Wrong as error:
         print(f"campaigns/run: {error}", file=sys.stderr)
         return 2
-    more = ["peer"] if options.peer == peer.RTPENGINE else []
-    if not build.build(Options.TOP, *more):
-        return 1
     if os.path.isdir(options.campaign):
         simulate(options)
     return rounds.run(options, search.search_all if options.find_capacity

@@ -1,6 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of run folders."""
+"""Names of schedulers, and those of their run folders."""
 import re
+import subprocess
+
+
+def wrong_scheduler(runner, spec):
+    """What codec-runner says is wrong with it; None: nothing."""
+    done = subprocess.run([runner, "--config", "none", "--check-config",
+                           "--scheduler", spec], capture_output=True,
+                          text=True, check=False)
+    if not done.returncode:
+        return None
+    return done.stderr.partition("\n")[0].removeprefix("codec-runner: ")
 
 
 def folder_name(spec):

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line of campaigns/run."""
+import os
+import pathlib
+import runpy
 import subprocess
 
 import pytest
 from conftest import ROOT
 
+import build
+import rounds
 from names import folder_name
-from options import UNSCHEDULED, Wrong, parse
+from options import UNSCHEDULED, Options, Wrong, parse
 
 # folders with a program of their own
 OWN = sorted(p.parent.name for p in (ROOT / "campaigns").glob("*/run"))
@@ -102,6 +107,30 @@ def test_a_wrong_command_line_is_exit_code_2():
                           capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr.startswith(f"campaigns/run: {why}")
+
+
+@pytest.mark.parametrize("campaign", ["demo.yaml", "best"])
+@pytest.mark.parametrize("names,why", [
+    ("fifo,edff", "--schedulers: no scheduler 'edff'; did you mean 'edf'?"),
+    ("edf:bund=1,fifo", "no option 'bund'; did you mean 'bound'?"),
+    ("kernel:nise", "kernel:nise"), ("./no.so", "no.so")])
+def test_a_scheduler_that_is_none_is_told_before_anybody_plays(
+        campaign, names, why, tmp_path, monkeypatch, capsys):
+    def play(*_):
+        raise AssertionError("plays")
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build" / "release").symlink_to(
+        pathlib.Path(os.environ["RUNNER"]).parent)
+    run = runpy.run_path(str(ROOT / "campaigns" / "player" / "__main__.py"))
+    monkeypatch.setattr(build, "build", lambda *_: True)
+    monkeypatch.setattr(rounds, "run", play)
+    monkeypatch.setattr(os, "execv", play)
+    monkeypatch.setattr(Options, "TOP", str(tmp_path))
+    assert run["main"]([campaign, "--schedulers", names]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("campaigns/run: ") and why in told
+    with pytest.raises(AssertionError, match="plays"):
+        run["main"]([campaign, "--schedulers", "fifo,kernel:nice,rr:quantum=2ms"])
 
 
 def test_repetitions_and_searches():
