@@ -8,12 +8,12 @@ from decimal import Decimal
 from codec_sweep import SweepError
 
 MOST = 10000  # values of a parameter
-NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?)(%|ppm|ns|us|ms|s|min|h|/s|)")
+NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?)(%|ppm|ns|us|ms|s|min|m|h|/s|)")
 RANGE = re.compile(r"(.+?)\.\.(.+):(.+)")
 #: What codec-sim's JSON has: shares of 1, times in ns.
 UNITS = {"": 1, "%": Decimal("0.01"), "ppm": Decimal("0.000001"), "/s": 1,
          "ns": 1, "us": 1000, "ms": 10**6, "s": 10**9, "min": 60 * 10**9,
-         "h": 3600 * 10**9}
+         "m": 60 * 10**9, "h": 3600 * 10**9}
 
 
 def number(text):

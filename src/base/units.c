@@ -25,8 +25,13 @@ struct unit {
 };
 
 static const struct unit time_units[] = {
-	{ "ns", 1 },	 { "us", CR_US },	 { "ms", CR_MS },
-	{ "s", CR_SEC }, { "min", 60 * CR_SEC }, { "h", 3600 * CR_SEC },
+	{ "ns", 1 },
+	{ "us", CR_US },
+	{ "ms", CR_MS },
+	{ "s", CR_SEC },
+	{ "min", 60 * CR_SEC },
+	{ "m", 60 * CR_SEC },
+	{ "h", 3600 * CR_SEC },
 	{ NULL, 0 },
 };
 

@@ -17,7 +17,8 @@
 #define UNITS_TEXT 32u
 
 /**
- * Read a time: "20ms", "1.5s", "750us", "100ns", "2min", "1h", or "0".
+ * Read a time: "20ms", "1.5s", "750us", "100ns", "2min" or "2m", "1h",
+ * or "0".
  *
  * Returns 0 and sets *@out (ns), -EINVAL when @text is no time or is finer
  * than 1 ns (a unit is mandatory except for 0), -ERANGE when it does not fit.
