@@ -4,10 +4,12 @@
  */
 #include "base/descriptors.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 uint64_t descriptors_limit(void)
@@ -17,6 +19,32 @@ uint64_t descriptors_limit(void)
 	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur == RLIM_INFINITY)
 		return UINT64_MAX;
 	return files.rlim_cur;
+}
+
+/* Kernels before 6.2 tell no size. */
+static int count_entries(const char *path, uint64_t *n)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *entry;
+
+	if (!dir)
+		return -errno;
+	for (*n = 0; (entry = readdir(dir));)
+		*n += entry->d_name[0] != '.';
+	(void)closedir(dir);
+	--*n; /* its own */
+	return 0;
+}
+
+int descriptors_used(uint64_t *n)
+{
+	static const char path[] = "/proc/self/fd";
+	struct stat st;
+
+	if (stat(path, &st))
+		return -errno;
+	*n = (uint64_t)st.st_size;
+	return *n ? 0 : count_entries(path, n);
 }
 
 void descriptors_raise(void)

@@ -17,6 +17,9 @@ void descriptors_raise(void);
 /** The soft limit; UINT64_MAX: none. */
 uint64_t descriptors_limit(void);
 
+/** How many it has. 0, or -errno: that cannot be seen. */
+int descriptors_used(uint64_t *n);
+
 /** Have the descriptors 0, 1 and 2 be open: those that are not are /dev/null's
  * from now on. Otherwise the next that is opened would be one of them, and be
  * read, or written to by who means standard output. Before anything is opened,

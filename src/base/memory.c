@@ -46,8 +46,10 @@ static int read_statm(int fd, char *text, size_t size)
 	return 0;
 }
 
-/* Pages (proc(5)): all, and those of data and stacks. 0, or -errno. */
-static int read_pages(unsigned long long *all, unsigned long long *data)
+/* Pages (proc(5)): all, those in memory, and those of data and stacks. 0, or
+ * -errno. */
+static int read_pages(unsigned long long *all, unsigned long long *resident,
+		      unsigned long long *data)
 {
 	char text[128];
 	int err, fd = kept_statm;
@@ -62,7 +64,8 @@ static int read_pages(unsigned long long *all, unsigned long long *data)
 	if (err)
 		return err;
 	/* The kernel's numbers fit: NOLINTNEXTLINE(cert-err34-c) */
-	return sscanf(text, "%llu %*u %*u %*u %*u %llu", all, data) == 2
+	return sscanf(text, "%llu %llu %*u %*u %*u %llu", all, resident,
+		      data) == 3
 		       ? 0
 		       : -EPROTO;
 }
@@ -84,13 +87,13 @@ static void look(struct room *r, const struct rlimit *limit,
 static struct room room(void)
 {
 	struct room r = { .left = UINT64_MAX };
-	unsigned long long all, data;
+	unsigned long long all, resident, data;
 	struct rlimit as, ds;
 
 	if (getrlimit(RLIMIT_AS, &as) || getrlimit(RLIMIT_DATA, &ds) ||
 	    (as.rlim_cur == RLIM_INFINITY && ds.rlim_cur == RLIM_INFINITY))
 		return r;
-	r.err = read_pages(&all, &data);
+	r.err = read_pages(&all, &resident, &data);
 	if (r.err) {
 		r.left = 0;
 		return r;
@@ -98,6 +101,19 @@ static struct room room(void)
 	look(&r, &as, all, "RLIMIT_AS", "LimitAS= or ulimit -v");
 	look(&r, &ds, data, "RLIMIT_DATA", "LimitDATA= or ulimit -d");
 	return r;
+}
+
+int memory_used(uint64_t *resident, uint64_t *addresses)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	unsigned long long all, in_memory, data;
+	int err = read_pages(&all, &in_memory, &data);
+
+	if (err)
+		return err;
+	*resident = in_memory * page;
+	*addresses = all * page;
+	return 0;
 }
 
 uint64_t memory_left(void)

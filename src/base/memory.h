@@ -28,6 +28,10 @@
  * A file is read only where there is a limit. */
 uint64_t memory_left(void);
 
+/** What the process uses: in memory, and of addresses, bytes. 0, or -errno: it
+ * cannot be seen. */
+int memory_used(uint64_t *resident, uint64_t *addresses);
+
 /** Do the limits leave @reserve bytes? 0; or -ENOMEM with @e, which says which
  * limit, and how to raise it; or what cannot be seen. */
 int memory_spared(uint64_t reserve, struct cr_err *e);

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/descriptors.h"
+#include "base/memory.h"
 #include "http/metrics_text.h"
 #include "protocol/stats.h"
 
@@ -174,7 +176,50 @@ static void write_interfaces(struct evbuffer *out,
 	}
 }
 
+static void write_codecs(struct evbuffer *out, const struct node_stats *stats)
+{
+	for (const struct field *f = codec_calls_fields; f->name; f++) {
+		const struct field_metric *m = metric_of(f);
+
+		if (!m)
+			continue;
+		head(out, m);
+		for (unsigned i = 0; i < stats->ncodecs; i++)
+			(void)evbuffer_add_printf(
+				out, METRICS_NAME "{codec=\"%s\"} %.15g\n",
+				m->name, stats->codecs[i].name,
+				value_of(f, &stats->codecs[i]));
+	}
+}
+
 /* --- others --- */
+
+/* By the names that the exporters of all languages use. What cannot be seen is
+ * left out. */
+static void write_process(struct evbuffer *out, const struct node_stats *stats)
+{
+	uint64_t resident, addresses, descriptors;
+	uint64_t most = descriptors_limit();
+
+	metrics_process(out, "cpu_seconds_total", "counter",
+			"CPU time of the process.", (double)stats->cpu * NS);
+	metrics_process(out, "start_time_seconds", "gauge",
+			"When it was started, in seconds since 1970.",
+			(double)stats->started_utc * NS);
+	if (!memory_used(&resident, &addresses)) {
+		metrics_process(out, "resident_memory_bytes", "gauge",
+				"Memory that it has.", (double)resident);
+		metrics_process(out, "virtual_memory_bytes", "gauge",
+				"Addresses that it uses.", (double)addresses);
+	}
+	if (!descriptors_used(&descriptors))
+		metrics_process(out, "open_fds", "gauge",
+				"Descriptors that it has, sockets among them.",
+				(double)descriptors);
+	if (most != UINT64_MAX)
+		metrics_process(out, "max_fds", "gauge",
+				"Descriptors that it may have.", (double)most);
+}
 
 static void write_histogram(struct evbuffer *out, const char *member,
 			    const struct histogram *h)
@@ -222,6 +267,8 @@ void metrics_write(struct evbuffer *out, struct service *sv)
 	write_numbers(out, &all.tell);
 	write_all_threads(out, stats);
 	write_interfaces(out, stats);
+	write_codecs(out, stats);
+	write_process(out, stats);
 	node_histograms(n, &delay, &jitter);
 	write_histogram(out, "delay", &delay);
 	write_histogram(out, "jitter", &jitter);

@@ -23,6 +23,16 @@ void metrics_alone(struct evbuffer *out, const char *name, const char *type,
 				  value);
 }
 
+void metrics_process(struct evbuffer *out, const char *name, const char *type,
+		     const char *help, double value)
+{
+	(void)evbuffer_add_printf(out,
+				  "# HELP process_%s %s\n"
+				  "# TYPE process_%s %s\n"
+				  "process_%s %.15g\n",
+				  name, help, name, type, name, value);
+}
+
 void metrics_labelled(struct evbuffer *out, const char *name, const char *label,
 		      const char *is, uint64_t value)
 {

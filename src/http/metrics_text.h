@@ -21,6 +21,10 @@ void metrics_head(struct evbuffer *out, const char *name, const char *type,
 void metrics_alone(struct evbuffer *out, const char *name, const char *type,
 		   const char *help, uint64_t value);
 
+/** A metric of one series of the process, with its head: process_@name. */
+void metrics_process(struct evbuffer *out, const char *name, const char *type,
+		     const char *help, double value);
+
 /** A series of @name, whose @label @is this. */
 void metrics_labelled(struct evbuffer *out, const char *name, const char *label,
 		      const char *is, uint64_t value);

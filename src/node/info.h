@@ -231,8 +231,17 @@ struct node_interface_info {
 	uint64_t passed_over; /**< other programs had them            */
 };
 
+/** Codecs that are counted. */
+enum { NODE_CODECS_MAX = 32 };
+
+/** How many calls receive a codec, and send it. */
+struct node_codec_calls {
+	const char *name;
+	unsigned from, to;
+};
+
 struct node_stats {
-	cr_ns uptime;
+	cr_ns uptime, started_utc;     /**< CLOCK_REALTIME */
 	char scheduler[NODE_SPEC_MAX]; /**< "rr,quantum=2ms" */
 	struct node_faults faults;
 	struct node_watch_info watchdog;
@@ -248,6 +257,8 @@ struct node_stats {
 	unsigned nreceivers;
 	struct node_interface_info interfaces[INTERFACES_MAX];
 	unsigned ninterfaces;
+	struct node_codec_calls codecs[NODE_CODECS_MAX];
+	unsigned ncodecs;
 	struct node_worker_info workers[CR_MAX_CPUS];
 	unsigned nworkers;
 	struct histogram_summary delay, jitter;

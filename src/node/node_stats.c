@@ -102,6 +102,37 @@ static void interfaces_info(const struct node *n, struct node_stats *out)
 		(void)node_interface(n, i, &out->interfaces[i]);
 }
 
+/* Its place in the table; others have the last one, which is not told. */
+static unsigned codec_number(const struct cr_codec *c)
+{
+	unsigned i = 0;
+
+	while (i < NODE_CODECS_MAX - 1 && cr_codecs[i] != c)
+		i++;
+	return i;
+}
+
+static void codecs_info(struct node *n, struct node_stats *out)
+{
+	struct node_call *nc;
+
+	for (out->ncodecs = 0;
+	     cr_codecs[out->ncodecs] && out->ncodecs < NODE_CODECS_MAX;
+	     out->ncodecs++)
+		out->codecs[out->ncodecs] = (struct node_codec_calls){
+			.name = cr_codecs[out->ncodecs]->name
+		};
+	RB_FOREACH (nc, node_tree, &n->calls) {
+		const struct pipeline_cfg *media =
+			&node_call_settings(nc)->media;
+
+		if (nc->hung)
+			continue;
+		out->codecs[codec_number(media->in.codec)].from++;
+		out->codecs[codec_number(media->out.codec)].to++;
+	}
+}
+
 static void times(struct node *n, struct node_stats *out)
 {
 	static struct histogram delay, jitter; /* 15 KiB each: no stack's */
@@ -127,6 +158,7 @@ void node_stats(struct node *n, struct node_stats *out)
 	live_load(n->live, &load);
 	*out = (struct node_stats){
 		.uptime = clock_now() - n->started,
+		.started_utc = n->started_utc,
 		.calls = node_calls(n),
 		.relays = n->nrelays,
 		.calls_started = n->calls_started,
@@ -145,6 +177,7 @@ void node_stats(struct node *n, struct node_stats *out)
 	out->lost = LOST_OF(&out->totals);
 	receivers_info(n, out);
 	interfaces_info(n, out);
+	codecs_info(n, out);
 	for (unsigned w = 0; w < n->cfg.workers; w++)
 		worker_info(n, w, &out->workers[w]);
 	times(n, out);

@@ -193,8 +193,23 @@ json_t *method_drain(void *arg, struct rpc_peer *peer, const json_t *params,
 	(void)peer;
 	if (!request_read(drain_fields, &ask, params, err))
 		return NULL;
-	service_drain(sv, ask.limit < 0 ? sv->cfg.drain_limit : ask.limit);
+	service_drain(sv, ask.limit < 0 ? sv->cfg.drain_limit : ask.limit,
+		      false);
 	tell.calls = node_calls(sv->node);
+	return field_write(drain_result_fields, &tell);
+}
+
+json_t *method_drain_cancel(void *arg, struct rpc_peer *peer,
+			    const json_t *params, struct rpc_error *err)
+{
+	struct service *sv = arg;
+	const struct drain_result tell = { .calls = node_calls(sv->node) };
+
+	(void)peer;
+	if (!request_is_empty(params, err))
+		return NULL;
+	if (service_drain_cancel(sv, &err->why))
+		return request_refuse(err, RPC_CONFLICT);
 	return field_write(drain_result_fields, &tell);
 }
 

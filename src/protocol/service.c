@@ -300,11 +300,12 @@ static void on_limit(evutil_socket_t fd, short what, void *arg)
 	sv->cfg.drained(sv->cfg.arg);
 }
 
-void service_drain(struct service *sv, cr_ns limit)
+void service_drain(struct service *sv, cr_ns limit, bool final)
 {
 	struct timeval t = timeval_of(limit);
 	cr_ns end = clock_now() + limit;
 
+	sv->final |= final;
 	if (sv->draining && end >= sv->drain_end)
 		return;
 	sv->drain_end = end;
@@ -313,6 +314,21 @@ void service_drain(struct service *sv, cr_ns limit)
 	sv->draining = true;
 	(void)evtimer_add(sv->limit, &t);
 	check_drained(sv);
+}
+
+int service_drain_cancel(struct service *sv, struct cr_err *e)
+{
+	if (sv->final || sv->drained)
+		return cr_fail(e, -EBUSY,
+			       "this node ends: it has drained, or a signal "
+			       "said so");
+	if (!sv->draining)
+		return 0;
+	sv->draining = false;
+	(void)evtimer_del(sv->limit);
+	log_event(LOG_INFO, "drain-cancelled", "calls=%u",
+		  node_calls(sv->node));
+	return 0;
 }
 
 static void tell_congestion(struct service *sv, unsigned long long lost)

@@ -74,8 +74,10 @@ int service_change(struct service *s, const struct service_config *to,
 		   struct cr_err *e);
 
 /** No new calls; drained() when the last one has ended or @limit has passed.
- * A second drain only shortens the limit. */
-void service_drain(struct service *s, cr_ns limit);
+ * A second drain only shortens the limit. @final: nobody takes it back. */
+void service_drain(struct service *s, cr_ns limit, bool final);
+/** Take new calls again, if it drains. 0; or -EBUSY with @e: it ends. */
+int service_drain_cancel(struct service *s, struct cr_err *e);
 
 bool service_draining(const struct service *s);
 

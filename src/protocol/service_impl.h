@@ -39,6 +39,7 @@ struct service {
 	LIST_HEAD(, parked) parked; /**< requests; parked.c's */
 	struct event *tick, *limit;
 	bool draining, drained;
+	bool final;		 /**< the drain cannot be taken back */
 	cr_ns drain_end;	 /**< when the limit is over */
 	unsigned long long lost; /**< node_lost() at the last tick */
 };

@@ -317,7 +317,11 @@ static const struct command commands[] = {
 	  words_trace_start, NULL,
 	  "Write a trace file in the server's trace folder." },
 	{ "trace stop", "trace.stop", "", 0, 0, no_params, NULL, NULL },
-	{ "drain", "drain", "[TIME]", 0, 1, words_drain, NULL, NULL },
+	{ "drain cancel", "drain.cancel", "", 0, 0, no_params, NULL, NULL },
+	{ "drain", "drain", "[TIME]", 0, 1, words_drain, NULL,
+	  "Accept no new calls, and exit when the last one has ended; those "
+	  "that go on at TIME are ended. With --undo, as drain cancel: take "
+	  "that back." },
 	{ "raw", "", "REQUEST | METHOD [PARAMS]", 1, 2, words_raw, NULL,
 	  "Send a JSON-RPC request object, or a method and its parameters as "
 	  "JSON." },

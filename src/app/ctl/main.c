@@ -30,7 +30,7 @@ static int64_t udp_port = TRANSPORT_UDP_PORT;
 static int64_t kind = TRANSPORT_AUTO;
 static int64_t peer_timeout = TRANSPORT_PEER_TIMEOUT;
 static int64_t timeout;
-static bool as_json, once;
+static bool as_json, once, undo;
 static int64_t sort = -1, limit; /* -1: not given */
 
 static const char *const sorts[] = { NODE_TOP_NAMES };
@@ -75,6 +75,9 @@ static const struct cli_opt opts[] = {
 	{ CLI_FLAG, "once", 0, NULL,
 	  "Of top: one page, of the time from now to INTERVAL later.",
 	  .flag = &once },
+	{ CLI_FLAG, "undo", 0, NULL,
+	  "Of drain: take it back; the server accepts new calls again.",
+	  .flag = &undo },
 	{ 0 },
 };
 
@@ -414,6 +417,19 @@ static int refuse_tops_own(const struct ctl_request *r)
 	return complain(EXIT_USAGE, why);
 }
 
+/* What --undo makes of @r. Returns an exit code. */
+static int take_back(struct ctl_request *r)
+{
+	if (!undo)
+		return 0;
+	if (r->params || strcmp(r->method, "drain"))
+		return complain(EXIT_USAGE,
+				"--undo goes with the command drain only, "
+				"without a time");
+	(void)snprintf(r->method, sizeof(r->method), "drain.cancel");
+	return 0;
+}
+
 static int run_request(const struct ctl_request *r)
 {
 	struct event_base *base;
@@ -449,6 +465,8 @@ int main(int argc, char **argv)
 	if (rc)
 		return complain(EXIT_USAGE, e.text);
 	rc = refuse_tops_own(&r);
+	if (!rc)
+		rc = take_back(&r);
 	if (rc)
 		json_decref(r.params);
 	return rc ? rc : run_request(&r);

@@ -88,7 +88,7 @@ static void deaf(void *arg)
 	struct daemon *d = arg;
 
 	d->exit_code = 1;
-	service_drain(d->service, 0);
+	service_drain(d->service, 0, true);
 }
 
 /* First signal: drain. Second one: end now. */
@@ -100,7 +100,7 @@ static void on_signal(evutil_socket_t sig, short what, void *arg)
 	(void)what;
 	log_event(LOG_INFO, "signal", "number=%d", (int)sig);
 	manager_stopping(&d->manager, limit);
-	service_drain(d->service, limit);
+	service_drain(d->service, limit, true);
 }
 
 /* The log, which somebody has moved away. Where it cannot be opened, all goes

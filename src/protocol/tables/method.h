@@ -83,7 +83,10 @@
 	  "stop the trace; the reply comes when the disk has its file")        \
 	X(drain, "drain", CHANGES, drain, drain_result,                        \
 	  "accept no new calls, and exit when the last one has ended; those "  \
-	  "that go on at the limit are ended")
+	  "that go on at the limit are ended")                                 \
+	X(drain_cancel, "drain.cancel", CHANGES, nothing, drain_result,        \
+	  "take a drain back: accept new calls again, and go on. Not of a "    \
+	  "node that a signal has told to end")
 
 struct method {
 	const char *name, *help;

@@ -132,6 +132,7 @@ FIELD_TABLE_DECLARE(totals, struct node_totals);
 FIELD_TABLE_DECLARE(rx_info, struct node_rx_info);
 FIELD_TABLE_DECLARE(receiver_info, struct node_receiver_info);
 FIELD_TABLE_DECLARE(interface_info, struct node_interface_info);
+FIELD_TABLE_DECLARE(codec_calls, struct node_codec_calls);
 FIELD_TABLE_DECLARE(worker_info, struct node_worker_info);
 FIELD_TABLE_DECLARE(reported, struct histogram_summary);
 FIELD_TABLE_DECLARE(rtcp_stats, struct node_rtcp_stats);

@@ -214,6 +214,15 @@ const struct field interface_info_fields[] = {
 	{ 0 },
 };
 
+const struct field codec_calls_fields[] = {
+	{ ROW_TEXT(codec_calls, "codec", name), .help = "name of the codec" },
+	{ ROW_INT(codec_calls, "from", from),
+	  GAUGE("calls_from", "Calls that are up and receive this codec") },
+	{ ROW_INT(codec_calls, "to", to),
+	  GAUGE("calls_to", "Calls that are up and send this codec") },
+	{ 0 },
+};
+
 const struct field worker_info_fields[] = {
 	{ ROW_TIME(worker_info, "busy", busy, "ns"), .label = "BUSY",
 	  COUNTER("worker_busy_seconds_total",
@@ -422,6 +431,9 @@ const struct field node_stats_fields[] = {
 		   interface_info),
 	  .help = "addresses for calls with ports of their own, and these "
 		  "ports" },
+	{ ROW_LIST(node_stats, "codecs", codecs, ncodecs, codec_calls),
+	  .help = "calls by what they receive and send; a conversation is "
+		  "two" },
 	{ ROW_TIME(node_stats, "cpu", cpu, "ns"),
 	  COUNTER("cpu_seconds_total", "CPU time of the process") },
 	{ ROW_LIST(node_stats, "workers", workers, nworkers, worker_info),
@@ -463,7 +475,8 @@ const struct field config_state_fields[] = {
 const struct field stats_fields[] = {
 	{ ROW_INLINE(stats, node, node_stats) },
 	{ ROW_BOOL(stats, "draining", draining),
-	  .help = "the node accepts no new calls" },
+	  GAUGE("draining", "1: the node accepts no new calls, and ends with "
+			    "the last one") },
 	{ ROW_POINTER(stats, "conversions", conversions, conversions),
 	  .help = "conversions of files; null if the node has no spool "
 		  "folder" },

@@ -198,6 +198,25 @@ def test_a_draining_node_takes_no_call_but_lets_calls_finish(daemon, sock):
     assert d.process.wait(timeout=PATIENCE) == 0
 
 
+def test_a_drain_is_taken_back(daemon, sock):
+    """Not one that a signal has begun: who sent it has been told of the end."""
+    d = daemon("--drain-timeout", "1h")
+    first = start_call(d, sock)
+    d.ctl("drain", "2m")
+    assert d.ctl("drain", "--undo") == {"draining": False, "calls": 1}
+    assert d.ctl("drain", "cancel") == {"draining": False, "calls": 1}
+    second = start_call(d, sock)
+    d.ctl("call", "stop", str(first["call"]))
+    assert "--undo goes with" in d.ctl("drain", "1h", "--undo", code=2)
+    assert "--undo goes with" in d.ctl("stats", "--undo", code=2)
+    d.process.send_signal(signal.SIGTERM)
+    while not d.ctl("stats")["draining"]:
+        pass
+    assert "signal" in d.ctl("drain", "--undo", code=1)
+    d.ctl("call", "stop", str(second["call"]))
+    assert d.process.wait(timeout=PATIENCE) == 0
+
+
 def test_the_scheduler_can_be_switched_and_tuned(daemon):
     d = daemon("--scheduler", "fifo")
     assert d.ctl("scheduler", "rr,quantum=2ms")["scheduler"] == "rr,quantum=2ms"

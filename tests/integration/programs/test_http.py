@@ -2,8 +2,11 @@
 """The live view: metrics that Prometheus reads, a page that a browser draws,
 and what neither strangers nor other sites may do."""
 import json
+import os
 import re
+import shutil
 import socket
+import subprocess
 import urllib.error
 import urllib.request
 
@@ -72,6 +75,75 @@ def test_metrics_are_the_counts_of_stats(daemon, campaign):
                                          abs=1.1e-9)
 
 
+def test_promtool_finds_no_fault(daemon):
+    """With all that there is to tell."""
+    if not shutil.which("promtool"):
+        pytest.skip("no promtool: deps/install test")
+    d = daemon("--http", "127.0.0.1:0", "--ng", "127.0.0.1:0", "--rtp-ports",
+               "20000-20099")
+    done = subprocess.run(["promtool", "check", "metrics"], text=True,
+                          input=ask(d, "/metrics")[1], timeout=PATIENCE,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_the_process_is_told_as_the_kernel_has_it(daemon, sock):
+    d = daemon("--http", "127.0.0.1:0")
+    before = metrics(d)
+    calls = [d.ctl("call", "start", "in.codec=pcmu", "out.codec=pcma",
+                   "keep=true", "port=own",
+                   "out.address=127.0.0.1:%d" % sock.getsockname()[1])["call"]
+             for _ in range(5)]
+    now = metrics(d)
+    pid = d.process.pid
+    with open(f"/proc/{pid}/limits") as f:
+        most = re.search(r"Max open files +(\d+)", f.read()).group(1)
+    assert now["process_max_fds", ()] == float(most)
+    # but for its connection
+    assert abs(len(os.listdir(f"/proc/{pid}/fd")) -
+               now["process_open_fds", ()]) <= 2
+    assert now["process_open_fds", ()] >= before["process_open_fds", ()] + 5
+    with open(f"/proc/{pid}/statm") as f:
+        pages = [float(n) * os.sysconf("SC_PAGESIZE")
+                 for n in f.read().split()[:2]]
+    assert now["process_virtual_memory_bytes", ()] == pytest.approx(
+        pages[0], rel=.5)
+    assert now["process_resident_memory_bytes", ()] == pytest.approx(
+        pages[1], rel=.5)
+    assert now["process_start_time_seconds", ()] == \
+        before["process_start_time_seconds", ()]
+    assert now["process_cpu_seconds_total", ()] >= \
+        before["process_cpu_seconds_total", ()] > 0
+    for call in calls:
+        d.ctl("call", "stop", str(call))
+
+
+def test_calls_by_codec(daemon, sock):
+    """What is received, and what is sent; both ways of a conversation."""
+    d = daemon("--http", "127.0.0.1:0")
+    to = "out.address=127.0.0.1:%d" % sock.getsockname()[1]
+    d.ctl("call", "start", "in.codec=pcmu", "out.codec=pcma", "keep=true", to)
+    talk = d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=gsm",
+                 "keep=true")
+    relayed = d.ctl("conversation", "start", "a.codec=pcma", "b.codec=pcma",
+                    "keep=true")
+
+    def counts():
+        stats = {c["codec"]: (c["from"], c["to"])
+                 for c in d.ctl("stats")["codecs"]}
+        m = metrics(d)
+        assert stats == {c: tuple(m[f"codec_runner_calls_{way}",
+                                    (("codec", c),)] for way in ("from", "to"))
+                         for c in stats}
+        return {c: n for c, n in stats.items() if n != (0, 0)}
+    assert counts() == {"pcmu": (2, 1), "pcma": (2, 3), "gsm": (1, 1)}
+    for c in (talk, relayed):
+        d.ctl("conversation", "stop", str(c["conversation"]))
+    while d.ctl("stats")["calls"] > 1:
+        pass
+    assert counts() == {"pcmu": (1, 0), "pcma": (0, 1)}
+
+
 def test_no_series_is_about_one_call(daemon, sock):
     d = daemon("--http", "127.0.0.1:0")
     before = set(metrics(d))
@@ -88,8 +160,15 @@ def test_health_and_readiness(daemon, sock):
     call = d.ctl("call", "start", "keep=true", "in.codec=pcmu",
                  "out.codec=pcma",
                  "out.address=127.0.0.1:%d" % sock.getsockname()[1])
+    for again in (["drain", "1h"], ["drain", "1m"]):
+        assert metrics(d)["codec_runner_draining", ()] == 0
+        d.ctl(*again)
+        assert ask(d, "/healthz") == (200, "ok\n")
+        assert ask(d, "/readyz") == (503, "draining\n")
+        assert metrics(d)["codec_runner_draining", ()] == 1
+        assert d.ctl("drain", "--undo")["draining"] is False
+        assert ask(d, "/readyz") == (200, "ok\n")
     d.ctl("drain")
-    assert ask(d, "/healthz") == (200, "ok\n")
     assert ask(d, "/readyz") == (503, "draining\n")
     d.ctl("call", "stop", str(call["call"]))
 

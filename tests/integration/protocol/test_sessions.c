@@ -391,13 +391,42 @@ static void a_draining_node_takes_no_call_and_waits_for_the_last(void **state)
 	assert_int_equal(d.drained, 1);
 }
 
+static void a_drain_that_is_taken_back_has_no_limit_any_more(void **state)
+{
+	struct client c;
+	struct desk d;
+
+	(void)state;
+	desk_open(&d, &(struct desk_options){ 0 });
+	client_open(&c, &d, NULL);
+	(void)client_start(&c, "");
+	client_do(&c, "drain.cancel", NULL); /* of none: no harm */
+	client_do(&c, "drain", "{'limit': '1h'}");
+	client_do(&c, "drain.cancel", NULL);
+	assert_false(service_draining(d.service));
+	assert_false(evtimer_pending(d.service->limit, NULL));
+	(void)client_start(&c, "");
+	/* a longer one than before counts again */
+	client_do(&c, "drain", "{'limit': '2h'}");
+	assert_true(evtimer_pending(d.service->limit, NULL));
+	client_do(&c, "drain.cancel", NULL);
+	client_do(&c, "call.stop", "{'call': 1}");
+	client_do(&c, "call.stop", "{'call': 2}");
+	desk_wait_calls(&d, 0);
+	assert_int_equal(d.drained, 0);
+	service_drain(d.service, 0, true);
+	client_refused(&c, "drain.cancel", NULL, RPC_CONFLICT, "ends");
+	client_close(&c);
+	desk_close(&d);
+}
+
 static void an_idle_node_has_drained_at_once(void **state)
 {
 	struct desk d;
 
 	(void)state;
 	desk_open(&d, &(struct desk_options){ 0 });
-	service_drain(d.service, CR_SEC);
+	service_drain(d.service, CR_SEC, false);
 	assert_int_equal(d.drained, 1);
 	desk_close(&d);
 }
@@ -458,6 +487,8 @@ int main(void)
 		cmocka_unit_test(overload_is_told_to_every_session),
 		cmocka_unit_test(
 			a_draining_node_takes_no_call_and_waits_for_the_last),
+		cmocka_unit_test(
+			a_drain_that_is_taken_back_has_no_limit_any_more),
 		cmocka_unit_test(an_idle_node_has_drained_at_once),
 		cmocka_unit_test(a_second_drain_only_shortens_the_limit),
 		cmocka_unit_test(closing_tells_the_owners),
