@@ -152,6 +152,10 @@ struct cr_codec {
 /** All codecs, NULL-terminated, in the order they are shown. */
 extern const struct cr_codec *const *const cr_codecs;
 
+/** "relayed", which is none of them: it stands for a codec that both parties of
+ * a conversation have, and has neither encoder nor decoder. */
+extern const struct cr_codec cr_codec_relayed;
+
 /** The codec called @name, or NULL. */
 const struct cr_codec *cr_codec_find(const char *name);
 

@@ -93,14 +93,17 @@ static enum fate fate_of(const struct offer *o, const struct sdp_format *f)
 	bool ignored = o->ignores &&
 		       (r->all[CODEC_IGNORE] || matches(o, CODEC_IGNORE, f));
 
-	if (!o->can->able(f) || matches(o, CODEC_STRIP, f) ||
+	bool able = o->can->able(f);
+
+	if (!(able || o->can->passes(f)) || matches(o, CODEC_STRIP, f) ||
 	    (strips && !except && !restored))
 		return FATE_GONE;
+	/* both have it then, or nobody */
 	if (matches(o, CODEC_MASK, f) || matches(o, CODEC_CONSUME, f) ||
 	    (masks && !except && !restored))
-		return ignored ? FATE_GONE : FATE_HIDDEN;
+		return ignored || !able ? FATE_GONE : FATE_HIDDEN;
 	if (ignored)
-		return FATE_KEPT;
+		return able ? FATE_KEPT : FATE_GONE;
 	return (strips || masks) && !except ? FATE_RESTORED : FATE_SHOWN;
 }
 
@@ -173,7 +176,7 @@ static bool has_source(const struct offer *o)
 		enum fate fate = fate_of(o, f);
 
 		if (format_kind(f) == FORMAT_SPEECH && fate != FATE_GONE &&
-		    fate != FATE_KEPT)
+		    fate != FATE_KEPT && o->can->able(f))
 			return true;
 	}
 	return false;

@@ -26,6 +26,8 @@ bool format_same(const struct sdp_format *a, const struct sdp_format *b);
 struct codec_abilities {
 	/** Can it encode and decode @f? */
 	bool (*able)(const struct sdp_format *f);
+	/** If not: may its packets be passed on as they are? */
+	bool (*passes)(const struct sdp_format *f);
 	/** Fill in what @spec leaves out; the type is -1 where none is fixed.
 	 * False: it has no such codec. */
 	bool (*resolve)(const struct codec_spec *spec, struct sdp_format *f,

@@ -69,6 +69,28 @@ static bool able(const struct sdp_format *f)
 		      amr_is_able(&amr)));
 }
 
+/* Formats that speak of other payload types, which get other numbers. */
+static bool is_about_others(const char *name)
+{
+	static const char *const names[] = { "RED", "rtx", "ulpfec",
+					     "parityfec", "flexfec" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcasecmp(name, names[i]))
+			return true;
+	return false;
+}
+
+/* Of a codec that is here, it is of a kind that is not. */
+static bool passes(const struct sdp_format *f)
+{
+	unsigned rate;
+
+	return *f->name && !codec_map_find(f, &rate) &&
+	       !is_about_others(f->name) &&
+	       cr_codec_has_rate(&cr_codec_relayed, f->rate);
+}
+
 static bool resolve(const struct codec_spec *spec, struct sdp_format *f,
 		    int *pt)
 {
@@ -87,7 +109,7 @@ static bool resolve(const struct codec_spec *spec, struct sdp_format *f,
 	return true;
 }
 
-const struct codec_abilities codec_map_abilities = { able, resolve };
+const struct codec_abilities codec_map_abilities = { able, passes, resolve };
 
 /* --- how it is used --- */
 
@@ -154,6 +176,15 @@ int codec_map_side(struct call_side_request *out, const struct sdp_format *f,
 	unsigned rate;
 	const struct cr_codec *c = codec_map_find(f, &rate);
 
+	if (!c && passes(f)) {
+		*out = (struct call_side_request){
+			.codec = cr_codec_relayed.name,
+			.pt = f->pt,
+			.rate = f->rate,
+			.complexity = -1,
+		};
+		return 0;
+	}
 	if (!c)
 		return cr_fail(e, -EINVAL, "%.40s/%u: there is no such codec",
 			       f->name, f->rate);

@@ -22,8 +22,8 @@ const struct cr_codec *codec_map_find(const struct sdp_format *f,
 
 /** How speech of @f is sent to who has said it receives that: its payload
  * format, modes and options, by the RFC of its codec; @bit_rate is the most, 0:
- * the codec's own. Texts are static. 0; -EINVAL with @e: no such codec, or
- * parameters that it has not. */
+ * the codec's own. Texts are static. What can only be passed on has a codec for
+ * that. 0; -EINVAL with @e: no such codec, or parameters that it has not. */
 int codec_map_side(struct call_side_request *out, const struct sdp_format *f,
 		   unsigned bit_rate, struct cr_err *e);
 

@@ -8,20 +8,23 @@
 #include "ng/codec_fmtp.h"
 #include "ng/codec_list.h"
 #include "node/conversation_request.h"
+#include "sdp/fmtp.h"
 
 struct settling {
 	struct codec_settled *out;
 	const struct codec_list *offered;
 	const struct sdp_line *line;
+	const struct codec_abilities *can;
 	bool single;
 };
 
 /* What was offered to who answers with @f: by its type where that still means
- * the same, else by what it is (RFC 3264, 6.1: numbers may differ). */
+ * the same, else by what it is (RFC 3264, 6.1: numbers may differ), with the
+ * same parameters if there are several. */
 static const struct codec_item *offered_as(const struct settling *s,
 					   const struct sdp_format *f)
 {
-	const struct codec_item *same = NULL;
+	const struct codec_item *same = NULL, *equal = NULL;
 
 	for (unsigned i = 0; i < s->offered->n; i++) {
 		const struct codec_item *it = &s->offered->item[i];
@@ -31,8 +34,10 @@ static const struct codec_item *offered_as(const struct settling *s,
 		if (it->format.pt == f->pt)
 			return it;
 		same = same ? same : it;
+		if (!equal && fmtp_has_all(f->name, it->format.fmtp, f->fmtp))
+			equal = it;
 	}
-	return same;
+	return equal ? equal : same;
 }
 
 /* The first speech of the answer that was offered. */
@@ -109,13 +114,17 @@ static void put_answer(const struct settling *s, const struct codec_item *it)
 		     : codec_fmtp_own(&it->format);
 }
 
-/* May who offered send it, beside @own? */
+/* May who offered send it, beside @own? What is not passed on needs codecs of
+ * both. */
 static bool is_welcome(const struct settling *s, const struct codec_item *it,
 		       const struct codec_item *own)
 {
-	return it != own && !it->added && !s->single &&
-	       format_kind(&it->format) == FORMAT_SPEECH &&
-	       (it->accepted || answer_of(s, it));
+	if (it == own || it->added || s->single ||
+	    format_kind(&it->format) != FORMAT_SPEECH)
+		return false;
+	return is_passed(&s->out->party[0], &it->format) ||
+	       (s->can->able(&own->format) && s->can->able(&it->format) &&
+		(it->accepted || answer_of(s, it)));
 }
 
 static void list_offerers(const struct settling *s,
@@ -301,9 +310,11 @@ int codec_settle(struct codec_settled *out, const struct codec_list *offered,
 		 const struct sdp_line *line, bool single,
 		 const struct codec_abilities *can, struct cr_err *e)
 {
-	struct settling s = {
-		.out = out, .offered = offered, .line = line, .single = single
-	};
+	const struct settling s = { .out = out,
+				    .offered = offered,
+				    .line = line,
+				    .can = can,
+				    .single = single };
 	const struct codec_item *as, *own;
 	const struct sdp_format *b = first_answered(&s, &as);
 

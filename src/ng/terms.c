@@ -81,7 +81,9 @@ static cr_ns its_packet_time(const struct call_side_request *side,
 	unsigned comes = t->comes ? t->comes : USUAL;
 	unsigned most = t->line->maxptime;
 
-	if (!wish && t->apart)
+	if (!codec_map_abilities.able(&t->choice->speech))
+		return 0; /* it is passed on */
+	if (!wish && !most && t->apart)
 		wish = USUAL;
 	return most && (wish ? wish : comes) > most ? longest(side, most)
 						    : packet_time(side, wish);
@@ -96,16 +98,20 @@ static bool has_type(const struct party_change *to, int pt)
 	return has;
 }
 
-/* Those that are no codec of ours cannot be heard. @passed: those that are
- * passed on, or those that are not. */
+/* Those that are no codec of ours cannot be heard, and nothing can be made into
+ * speech that is none. @passed: those that are passed on, or those that are
+ * not. */
 static void take_also(struct party_change *to, const struct codec_choice *c,
 		      bool passed)
 {
 	struct cr_err e;
 
+	if (!codec_map_abilities.able(&c->speech))
+		return;
 	for (unsigned i = 0; i < c->nalso && to->nalso < PARTY_ALSO_MAX; i++)
 		if (passed_has(&c->passed, c->also[i].pt) == passed &&
 		    !has_type(to, c->also[i].pt) &&
+		    codec_map_abilities.able(&c->also[i]) &&
 		    !codec_map_side(&to->also[to->nalso], &c->also[i], 0, &e))
 			to->nalso++;
 }

@@ -306,6 +306,12 @@ int call_check(struct call_cfg *out, const struct call_request *r,
 		err = cr_fail(e, -EINVAL,
 			      "out.address: is missing: where shall the "
 			      "frames go to?");
+	if (!err && (out->media.in.codec == &cr_codec_relayed ||
+		     out->media.out.codec == &cr_codec_relayed))
+		err = cr_fail(e, -EINVAL,
+			      "codec %s: only the parties of a conversation "
+			      "can have it",
+			      cr_codec_relayed.name);
 	return err;
 }
 

@@ -5,6 +5,7 @@
 #include "node/call_check_side.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/nearest.h"
 
@@ -19,7 +20,8 @@ static int check_codec(const struct cr_codec **out, const char *name,
 
 	if (!name)
 		return cr_fail(e, -EINVAL, "%scodec: is missing", path);
-	*out = cr_codec_find(name);
+	*out = strcmp(name, cr_codec_relayed.name) != 0 ? cr_codec_find(name)
+							: &cr_codec_relayed;
 	if (*out)
 		return 0;
 	for (; cr_codecs[n] && n + 1 < 32; n++)

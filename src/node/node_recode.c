@@ -82,7 +82,8 @@ static struct call_codecs what_comes(const struct recode *r)
 	struct call_codecs all = r->codecs ? *r->codecs : one;
 	const struct pipeline_side *before = &r->was.media.in;
 
-	if (r->fresh && all.n < CALL_CODECS_MAX && !has_type(&all, before->pt))
+	if (r->fresh && all.n < CALL_CODECS_MAX &&
+	    before->codec->decoder_open && !has_type(&all, before->pt))
 		all.one[all.n++] = *before;
 	return all;
 }
@@ -149,7 +150,9 @@ static int make(struct recode *r, bool relays, struct cr_err *e)
 
 	r->was = *node_call_settings(r->nc);
 	r->beside.types = call_beside_types(r->to, beside_now(r->nc));
-	if (!err && (r->nc->call || needed))
+	/* a call that has no codec of it stays as it is */
+	if (!err &&
+	    (needed || (r->nc->call && r->to->media.in.codec->decoder_open)))
 		err = make_call(r, e);
 	if (!err && relays)
 		err = make_relay(r, e);
@@ -275,7 +278,7 @@ static void take_relay(struct recode *r)
 
 	if (nc->call && !r->cost)
 		r->to->declared = call_settings(nc->call)->declared;
-	if (nc->call || r->fresh)
+	if (r->types)
 		take_codecs(r);
 	if (r->fresh) {
 		leg_listen(r->to->ear, nc->call);

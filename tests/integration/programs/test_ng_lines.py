@@ -193,11 +193,11 @@ def test_what_goes_on_is_weighed_when_it_is_to_change(small):
 def test_what_no_codec_is_known_of_is_refused(d, proxy):
     call = TwoLines(proxy)
     reply = proxy.ok("offer", call_id=call.id, from_tag="a", sdp=call.sdp(
-        call.a, ("97 EVS/16000", "0 PCMU/8000")), **HERE)
+        call.a, ("97 red/8000", "0 PCMU/8000")), **HERE)
     assert [line.port > 0 for line in lines(reply["sdp"])] == [False, True]
     assert "line 1: this node has no codec of it" in reply["warning"]
     reply = proxy.ask("offer", call_id="none", from_tag="a", sdp=sdp(
-        call.a[0].port, "97 EVS/16000"), **HERE)
+        call.a[0].port, "97 red/8000"), **HERE)
     assert reply["result"] == "error"
     assert "no codec of it" in reply["error-reason"]
 

@@ -532,3 +532,94 @@ def test_the_proxy_wants_another_length_of_one_side(
     assert_lengths(call.a, call.b, 0xd5, 8, (20, 20))
     assert_lengths(call.b, call.a, 0xd5, 8, (20, 20))
     call.delete()
+
+
+def assert_same(says, hears, pts, payload):
+    """As it came, but for its type."""
+    for _ in range(3):
+        says.say(says.ssrc, says.seq, 320 * says.seq, pt=pts[0],
+                 payload=payload)
+        says.seq += 1
+    assert [(header(x)["pt"], x[12:]) for x in hears.hears(3)] == [
+        (pts[1], payload)] * 3
+
+
+LACKED = ["EVS/16000 br=5.9-24.4", "iLBC/8000 mode=20",
+          "G7221/16000 bitrate=32000", "L16/44100/2", "G729/8000 annexb=no"]
+
+
+@pytest.mark.parametrize("codec", LACKED)
+def test_what_only_the_parties_know_is_passed_on(d, proxy, codec):
+    """Alone, by other numbers, and beside what the node knows, too, of which
+    either may be first; and what else is asked of the line is done."""
+    call = Call(proxy, codec={"transcode": ["AMR"]})
+    reply = call.offer(f"97 {codec}", lines=["a=ptime:40"], ptime=30)
+    assert "codec transcode AMR" in reply["warning"]
+    assert call.offered[0].types == [97]
+    assert call.offered[0].fmtp(97) == codec.partition(" ")[2]
+    call.answer(f"101 {codec}", lines=["a=ptime:20"])
+    assert call.answered[0].types == [97]
+    assert d.ctl("stats")["relays"] == 2
+    assert_same(call.a, call.b, (97, 101), b"\x01\x02\x03")
+    assert_same(call.b, call.a, (101, 97), b"\xff" * 700)
+    for answer in f"8 PCMA/8000, 97 {codec}", f"97 {codec}, 8 PCMA/8000":
+        call.offer(f"97 {codec}, 8 PCMA/8000", known=True)
+        call.answer(answer)
+        assert set(call.answered[0].types) == {8, 97}
+        for pt in 97, 8:
+            assert_same(call.a, call.b, (pt, pt), b"\xd5" * 160)
+            assert_same(call.b, call.a, (pt, pt), b"\xd5" * 160)
+    assert d.ctl("stats")["relays"] == 2
+    query = proxy.ok("query", call_id=call.id)
+    assert query["totals"]["RTP"]["errors"] == 0
+    call.delete()
+    all_is_gone(d)
+
+
+def test_from_what_is_known_to_what_is_not_and_back(d, proxy):
+    """A call that was transcoded is passed on, and is transcoded again."""
+    call = Call(proxy, codec={"transcode": ["PCMU"]})
+    for _ in range(2):
+        call.offer("8 PCMA/8000, 97 EVS/16000", known=True)
+        assert 0 in call.offered[0].types
+        call.answer("0 PCMU/8000")
+        assert call.answered[0].types == [8]
+        call.a.says(0xd5, 5, 8)
+        assert {header(x)["pt"] for x in call.b.hears(5)} == {0}
+        call.b.says(0xff, 5, 0)
+        assert {header(x)["pt"] for x in call.a.hears(5)} == {8}
+        call.offer("8 PCMA/8000, 97 EVS/16000", known=True)
+        call.answer("97 EVS/16000")
+        assert call.answered[0].types == [97]
+        assert d.ctl("stats")["relays"] == 2
+        assert_same(call.a, call.b, (97, 97), b"\x01\x02\x03")
+        assert_same(call.b, call.a, (97, 97), b"\x04\x05\x06")
+    call.delete()
+    all_is_gone(d)
+
+
+def test_nothing_is_made_of_what_is_not_known(d, proxy):
+    """An answer with it beside what goes through a codec leaves it out."""
+    call = Call(proxy, codec={"transcode": ["PCMU"]})
+    call.offer("97 EVS/16000, 8 PCMA/8000")
+    call.answer("0 PCMU/8000, 97 EVS/16000")
+    assert call.answered[0].types == [8]
+    call.b.say(7, 0, 0, payload=b"\x01\x02", pt=97)
+    until(lambda: d.ctl("stats")["totals"]["wrong_pt"], lambda n: n == 1)
+    call.b.says(0xff, 3, 0)
+    assert {header(x)["pt"] for x in call.a.hears(3)} == {8}
+    call.delete()
+
+
+def test_relayed_is_a_codec_of_conversations(d):
+    """By JSON-RPC, too, and of nothing else."""
+    sides = ["a.codec=relayed", "a.pt=97", "b.codec=relayed", "b.pt=98"]
+    c = d.ctl("conversation", "start", *sides, "a.rate=16000", "b.rate=16000")
+    assert c["relay"] is True
+    for words in ([*sides, "a.rate=16000"], [*sides, "relay=never"],
+                  [*sides, "b.ptime=40ms"], [*sides[:2], "b.codec=pcma"]):
+        assert "relayed: both parties" in d.ctl(
+            "conversation", "start", *words, code=1)
+    assert "a conversation" in d.ctl(
+        "call", "start", "in.codec=relayed", "out.codec=relayed",
+        "out.address=127.0.0.1:9", code=1)

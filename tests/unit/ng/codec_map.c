@@ -157,13 +157,41 @@ static void payloads_that_are_not_known_are_no_codec(void **state)
 	}
 }
 
+/* Other codecs, and forms of ours that this node has not. */
+static void what_no_codec_is_known_of_is_passed_on(void **state)
+{
+	static const struct sdp_format all[] = {
+		{ 96, "EVS", 16000, 1, "br=5.9-24.4" },
+		{ 96, "iLBC", 8000, 1, "mode=20" },
+		{ 96, "G7221", 16000, 1, "bitrate=32000" },
+		{ 18, "G729", 8000, 1, "" },
+		{ 96, "L16", 44100, 2, "" },
+		{ 96, "opus", 48000, 1, "" },
+		{ 96, "MPA", 90000, 1, "" },
+	};
+	struct call_side_request s;
+	struct cr_err e = { "" };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		assert_false(codec_map_abilities.able(&all[i]));
+		assert_true(codec_map_abilities.passes(&all[i]));
+		assert_int_equal(codec_map_side(&s, &all[i], 0, &e), 0);
+		assert_string_equal(s.codec, "relayed");
+		assert_int_equal(s.pt, all[i].pt);
+		assert_int_equal(s.rate, all[i].rate);
+	}
+}
+
 static void what_is_not_known_is_told_so(void **state)
 {
 	static const struct {
 		struct sdp_format f;
 		const char *says;
 	} wrong[] = {
-		{ { 96, "EVS", 16000, 1, "" }, "EVS/16000: there is no" },
+		{ { 96, "red", 8000, 1, "" }, "red/8000: there is no" },
+		{ { 96, "", 8000, 1, "" }, "/8000: there is no" },
+		{ { 96, "EVS", 16001, 1, "" }, "EVS/16001: there is no" },
 		{ { 96, "AMR", 8000, 1, "mode-set=9" }, "0 to 7" },
 		{ { 96, "AMR", 8000, 1, "crc=1" }, "crc, robust-sorting" },
 		{ { 96, "AMR", 8000, 1, "interleaving=30" }, "interleaving" },
@@ -189,6 +217,7 @@ int main(void)
 		cmocka_unit_test(amr_is_used_as_its_receiver_says),
 		cmocka_unit_test(opus_is_used_as_its_receiver_says),
 		cmocka_unit_test(payloads_that_are_not_known_are_no_codec),
+		cmocka_unit_test(what_no_codec_is_known_of_is_passed_on),
 		cmocka_unit_test(what_is_not_known_is_told_so),
 	};
 

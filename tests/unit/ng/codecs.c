@@ -85,6 +85,12 @@ static bool able(const struct sdp_format *f)
 	return format_kind(f) != FORMAT_SPEECH;
 }
 
+/* What it has not, but no such frames as another codec speaks of. */
+static bool passes(const struct sdp_format *f)
+{
+	return strcasecmp(f->name, "red") != 0;
+}
+
 static bool resolve(const struct codec_spec *s, struct sdp_format *f, int *pt)
 {
 	for (unsigned i = 0; i < KNOWN; i++) {
@@ -101,7 +107,7 @@ static bool resolve(const struct codec_spec *s, struct sdp_format *f, int *pt)
 	return false;
 }
 
-static const struct codec_abilities can = { able, resolve };
+static const struct codec_abilities can = { able, passes, resolve };
 
 static void rules_of(struct codec_rules *r, const char *json)
 {
@@ -251,8 +257,24 @@ static void words_do_what_they_say(void **state)
 		{ "96 telephone-event/8000, 0 PCMU/8000",
 		  "{'codec':{'transcode':['AMR']}}",
 		  "0 PCMU/8000, 97 AMR/8000, 96 telephone-event/8000" },
-		/* nobody here has them */
-		{ "18 G729/8000, 0 PCMU/8000", "{}", "0 PCMU/8000" },
+		/* nobody here has them: others may */
+		{ "18 G729/8000, 0 PCMU/8000, 99 red/8000", "{}",
+		  "18 G729/8000, 0 PCMU/8000" },
+		{ "97 EVS/16000", "{}", "97 EVS/16000" },
+		{ "97 EVS/16000, 0 PCMU/8000",
+		  "{'codec':{'transcode':['AMR']}}",
+		  "97 EVS/16000, 0 PCMU/8000, 96 AMR/8000" },
+		{ "97 EVS/16000, 0 PCMU/8000",
+		  "{'codec':{'mask':['all'],'transcode':['AMR','EVS']}}",
+		  "96 AMR/8000, 97 EVS/16000" },
+		/* but to hide one that nothing can be made from is no use */
+		{ "97 EVS/16000, 0 PCMU/8000",
+		  "{'codec':{'mask':['EVS'],'ignore':['PCMU']}}",
+		  "0 PCMU/8000" },
+		{ "97 EVS/16000, 0 PCMU/8000", "{'codec':{'ignore':['EVS']}}",
+		  "0 PCMU/8000" },
+		{ "97 EVS/16000",
+		  "{'codec':{'mask':['all'],'transcode':['AMR']}}", "" },
 		{ PHONE, "{'codec':{'transcode':['EVS']}}", PHONE },
 		{ "0 PCMU/8000, 13 CN/8000", "{}", "0 PCMU/8000, 13 CN/8000" },
 		/* one of two of a name, whatever is said of it */
@@ -340,6 +362,29 @@ static void both_settle_on_the_least(void **state)
 		 */
 		{ PHONE, "{'codec':{'mask':['telephone-event']}}",
 		  "0 PCMU/8000", "0 PCMU, 0: 0 PCMU, 0; -1--1; 0 PCMU/8000",
+		  false, false },
+		/* what nobody here has a codec of is passed on */
+		{ "97 EVS/16000, 8 PCMA/8000", "{}", "101 EVS/16000",
+		  "97 EVS, 0: 101 EVS, 0; -1--1; 97 EVS/16000", false, false },
+		{ "97 EVS/16000, 8 PCMA/8000", "{}",
+		  "8 PCMA/8000, 97 EVS/16000",
+		  "8 PCMA, 1: 8 PCMA, 1; -1--1; 8 PCMA/8000, 97 EVS/16000",
+		  false, false },
+		{ "97 G7221/16000 bitrate=24000, 98 G7221/16000 bitrate=32000",
+		  "{}", "101 G7221/16000 bitrate=32000",
+		  "98 G7221, 0: 101 G7221, 0; -1--1; 98 G7221/16000 "
+		  "bitrate=32000",
+		  false, false },
+		/* and is no use beside speech that is not */
+		{ "8 PCMA/8000, 97 EVS/16000",
+		  "{'codec':{'transcode':['AMR']}}",
+		  "96 AMR/8000, 97 EVS/16000, 8 PCMA/8000",
+		  "8 PCMA, 0: 96 AMR, 2; -1--1; 8 PCMA/8000", false, true },
+		{ "97 EVS/16000, 8 PCMA/8000", "{'codec':{'accept':['all']}}",
+		  "97 EVS/16000", "97 EVS, 0: 97 EVS, 0; -1--1; 97 EVS/16000",
+		  false, false },
+		{ "8 PCMA/8000, 97 EVS/16000", "{'codec':{'accept':['all']}}",
+		  "8 PCMA/8000", "8 PCMA, 0: 8 PCMA, 0; -1--1; 8 PCMA/8000",
 		  false, false },
 		/* what who offers likes best, not what is shown first */
 		{ "8 PCMA/8000, 0 PCMU/8000",

@@ -58,6 +58,7 @@ static void packets_are_never_too_long(void **state)
 		/* unless that is another matter: then as usual */
 		{ "PCMA", 8000, 0, 0, 0, 30, true, 20 },
 		{ "PCMA", 8000, 0, 40, 0, 30, true, 40 },
+		{ "PCMA", 8000, 0, 0, 40, 30, true, 0 },
 		{ "PCMA", 8000, 0, 0, 10, 30, true, 10 },
 		{ "G723", 8000, 0, 0, 0, 60, true, 0 },
 		/* and what no packet of it can be it is not */
