@@ -39,9 +39,18 @@ install(FILES README.md CHANGELOG.md CONTRIBUTING.md LICENSE
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs campaigns DESTINATION ${CMAKE_INSTALL_DOCDIR}
         FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.yaml" PATTERN "*.ipynb"
+        PATTERN "*.schema.json"
         PATTERN "man" EXCLUDE PATTERN "player" EXCLUDE)
-install(FILES schedulers/README.md
-        DESTINATION ${CMAKE_INSTALL_DOCDIR}/schedulers)
+# the commands of campaigns, which take the installed programs
+install(PROGRAMS campaigns/run campaigns/sweep campaigns/simulate
+        DESTINATION ${CMAKE_INSTALL_DOCDIR}/campaigns)
+install(DIRECTORY campaigns/player campaigns/codec_sweep
+        DESTINATION ${CMAKE_INSTALL_DOCDIR}/campaigns
+        FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
+# the page tells to read the others
+install(DIRECTORY schedulers DESTINATION ${CMAKE_INSTALL_DOCDIR}
+        FILES_MATCHING PATTERN "README.md" PATTERN "*.c" PATTERN "*.h"
+        PATTERN "CMakeLists.txt" PATTERN "examples" EXCLUDE)
 install(FILES codecs/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/codecs)
 install(DIRECTORY schedulers/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
         FILES_MATCHING PATTERN "*.c" PATTERN "Makefile")

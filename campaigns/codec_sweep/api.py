@@ -12,13 +12,19 @@ from codec_sweep import SweepError, cell, grid, interval, pool
 from codec_sweep.store import Store
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "campaigns" / "player"))
+
+import installation  # noqa: E402
+from names import wrong_scheduler  # noqa: E402
+
 KNOWN_ERRORS = 5  # cells that are named; of more there is a number
 
 
 def programs(build=None):
-    """The folder of codec-sim: build, $CR_BUILD, or build/release."""
+    """The folder of codec-sim: build, $CR_BUILD, build/release, or where it is
+    installed."""
     folder = pathlib.Path(build or os.environ.get("CR_BUILD") or
-                          ROOT / "build" / "release").resolve()
+                          installation.programs(ROOT)).resolve()
     if not (folder / "codec-sim").exists():
         raise SweepError(f"no {folder / 'codec-sim'}: build it (campaigns/"
                          "sweep does), or name its folder")
@@ -54,8 +60,6 @@ def campaign_schedulers(folder, campaign):
 
 def check_schedulers(folder, schedulers):
     """SweepError for one that codec-runner does not know."""
-    sys.path.append(str(ROOT / "campaigns" / "player"))
-    from names import wrong_scheduler
     for spec in schedulers:
         wrong = wrong_scheduler(folder / "codec-runner", spec)
         if wrong:

@@ -118,7 +118,8 @@ def parser():
                    help="have the workers of this Dask scheduler simulate")
     p.add_argument("--build", metavar="DIR",
                    help="the folder of codec-sim (default: $CR_BUILD, or "
-                   "build/release, which is built if need be)")
+                   "build/release, which is built if need be, or what is "
+                   "installed)")
     p.add_argument("-q", "--quiet", action="store_true", help="no progress")
     return p
 
@@ -366,16 +367,15 @@ def grid_word(word):
 
 def default_out(args):
     if args.tasksets is not None:
-        return str(api.ROOT / "out" / "tasksets")
+        return api.installation.out(api.ROOT, "tasksets")
     name = os.path.basename(args.campaign).removesuffix(".yaml")
-    return str(api.ROOT / "out" / f"{name}-sweep")
+    return api.installation.out(api.ROOT, f"{name}-sweep")
 
 
 def build(args):
     """Programs, as campaigns/run has them, unless they are named."""
     if args.build or os.environ.get("CR_BUILD"):
         return True
-    sys.path.append(str(api.ROOT / "campaigns" / "player"))
     import build as player
     return player.build(str(api.ROOT), *(["dask"] if args.dask else []))
 

@@ -7,7 +7,7 @@ from collections import namedtuple
 
 from codec_sweep import api, grid
 
-sys.path.append(str(api.ROOT / "src" / "report"))
+sys.path.append(api.installation.report(api.ROOT))
 
 PANELS = 12  # of one figure
 HEIGHT = 2.6  # inches, of a row of panels

@@ -49,6 +49,7 @@ import build
 import peer
 import rounds
 import search
+from installation import programs
 from names import wrong_scheduler
 from options import Options, Wrong, parse
 
@@ -68,7 +69,7 @@ def simulate(options):
 def check_schedulers(options):
     """Before any of them plays. Those of the campaign's file its reader has
     checked."""
-    runner = os.path.join(options.TOP, "build", "release", "codec-runner")
+    runner = os.path.join(programs(options.TOP), "codec-runner")
     for spec in options.schedulers:
         wrong = wrong_scheduler(runner, spec)
         if wrong:

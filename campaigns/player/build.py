@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installs what is missing and builds; quiet while all goes well."""
+"""Installs what is missing and builds, in a clone of the source; quiet while all
+goes well. Installed with the programs, campaigns take those."""
 import os
 import subprocess
 import sys
+
+from installation import is_clone, programs
 
 
 def _log_tail(path):
@@ -11,8 +14,14 @@ def _log_tail(path):
 
 
 def build(top, *more):
-    """Whether build/release is there and up to date in the end, and the
-    packages of the sections more of deps/debian.txt."""
+    """Whether the programs are there in the end: in a clone build/release, up
+    to date, and the packages of the sections more of deps/debian.txt."""
+    if not is_clone(top):
+        there = os.path.exists(os.path.join(programs(top), "codec-runner"))
+        if not there:
+            print("campaigns/run: there is no codec-runner on the PATH",
+                  file=sys.stderr)
+        return there
     install = os.path.join(top, "deps", "install")
     if subprocess.run([install, "build", "run", *more],
                       check=False).returncode:

@@ -9,6 +9,7 @@ import sys
 
 import environment
 from daemon import Daemon
+from installation import programs
 from names import folder_name
 from peer import RTPENGINE, Foreign, Rtpengine
 
@@ -42,7 +43,7 @@ class Player:
 
     def __init__(self, options):
         self.options, self.stopped = options, False
-        self.build = os.path.join(options.TOP, "build", "release")
+        self.build = programs(options.TOP)
         self.daemon_options = self.ask("daemon")
         if not self.daemon_options:
             raise Broken(WRONG)  # the feeder has said what is wrong

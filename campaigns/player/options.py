@@ -4,6 +4,7 @@ import os
 import re
 from dataclasses import dataclass, field
 
+import installation
 import peer
 
 # folders whose program compares no schedulers
@@ -53,7 +54,7 @@ class Options:
         if not os.path.exists(self.campaign):
             raise Wrong(f"no campaign file {self.campaign}")
         folder = os.path.isdir(self.campaign)
-        self.out = self.out or os.path.join(self.TOP, "out", self.name)
+        self.out = self.out or installation.out(self.TOP, self.name)
         if folder and (self.feeder or self.runner or self.dump or self.peer
                        or self.repeat > 1 or self.find_capacity):
             own = self.own_program()

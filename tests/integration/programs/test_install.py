@@ -64,6 +64,60 @@ def test_links_of_pages_lead_somewhere(installed):
     assert not dead, dead
 
 
+def test_what_a_schedulers_page_tells_to_read_is_there(installed):
+    """Each file that it names, but for what is of a clone only: tests."""
+    doc = installed.examples.parent
+    text = re.sub(r"```.*?```", "", (doc / "schedulers/README.md").read_text(),
+                  flags=re.DOTALL)
+    named = {name for name in re.findall(
+        r"`((?:[\w-]+/)*(?:\w+\.(?:c|h|md)|CMakeLists\.txt))`", text)
+        if not name.startswith("tests/")}
+    assert named >= {"edf.c", "places.h", "registry.c", "red.c", "promise.h",
+                     "examples/lifo.c", "include/cr/sched.h", "list.h"}
+    places = (doc / "schedulers", doc, installed.prefix,
+              installed.prefix / "include" / "cr")
+    missing = [name for name in named
+               if not any((place / name).is_file() for place in places)]
+    assert not missing, missing
+    for path in (doc / "schedulers").glob("*.[ch]"):
+        assert path.read_bytes() == (ROOT / "schedulers" / path.name).read_bytes()
+
+
+CAMPAIGN = """
+seed: 3
+duration: 1s
+daemon: {admission: off}
+schedulers: [fifo]
+flows:
+  - {name: a, count: 1, in: {codec: pcmu}, out: {codec: pcma}, cost: {mean: 10us}}
+"""
+
+
+def test_campaigns_are_played_by_the_installed_programs(installed, tmp_path):
+    """run and sweep, in a folder of the user's; nothing is left elsewhere."""
+    campaigns = installed.examples.parent / "campaigns"
+    (tmp_path / "a.yaml").write_text(CAMPAIGN)
+    before = sorted(files(installed.prefix))
+    env = {**os.environ, **installed.environment()}
+    env.pop("CR_BUILD", None)
+    for command in ("run", "sweep", "simulate"):
+        assert os.access(campaigns / command, os.X_OK)
+    run(campaigns / "run", "a.yaml", "--schedulers", "fifo,edf", cwd=tmp_path,
+        env=env)
+    assert {"fifo", "edf", "report.html"} <= set(names(tmp_path / "out/a"))
+    run(campaigns / "sweep", "a.yaml", "--seeds", "1,2", cwd=tmp_path, env=env)
+    assert "sweep.csv" in names(tmp_path / "out/a-sweep")
+    (tmp_path / "f").mkdir()
+    (tmp_path / "a.yaml").rename(tmp_path / "f" / "a.yaml")
+    run(campaigns / "run", "f", cwd=tmp_path, env=env)
+    assert "a.json" in names(tmp_path / "out/f")
+    done = subprocess.run([campaigns / "run", "f/a.yaml", "--schedulers",
+                           "edff"], cwd=tmp_path, env=env, text=True,
+                          capture_output=True, timeout=PATIENCE)
+    assert done.returncode == 2 and "did you mean 'edf'" in done.stderr
+    assert sorted(files(installed.prefix)) == before
+
+
 def content(path, scratch):
     """The octets of a file, without what debuggers want."""
     data = path.read_bytes()
