@@ -151,10 +151,14 @@ MODULES = ("jsonrpcs", "kex", "corex", "tm", "tmx", "sl", "rr", "pv", "maxfwd",
 
 
 def version():
-    """(6, 0, 1)"""
-    told = subprocess.run(["kamailio", "-v"], capture_output=True, text=True)
+    """(6, 0, 1); (0,): there is none."""
+    try:
+        told = subprocess.run(["kamailio", "-v"], capture_output=True,
+                              text=True).stdout
+    except FileNotFoundError:
+        return (0,)
     return tuple(map(int, re.search(r"kamailio (\d+)\.(\d+)\.(\d+)",
-                                    told.stdout).groups()))
+                                    told).groups()))
 
 
 class Kamailio:
