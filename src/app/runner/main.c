@@ -293,9 +293,13 @@ _Noreturn static void leave_behind(void)
 
 static void stop(struct daemon *d)
 {
+	sigset_t old;
 	int err;
 
-	d->reread.service = NULL; /* signals come while calls end */
+	/* who asks once more to end does not kill what is ending, also when
+	 * nobody handles signals any more */
+	block_signals(&old);
+	d->reread.service = NULL;
 	http_close(d->http);
 	ng_service_close(d->ng);
 	err = service_close(d->service);

@@ -80,6 +80,18 @@ def test_a_drain_by_control_is_no_stop_before_its_end(daemon, sock, manager):
     assert d.stop() == 0
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT,
+                                    signal.SIGHUP])
+def test_no_signal_kills_what_is_ending(daemon, tmp_path, number):
+    """Whenever it comes: they come without a pause."""
+    d = daemon("--log-file", tmp_path / "log")
+    d.process.send_signal(signal.SIGTERM)
+    while d.process.poll() is None:
+        d.process.send_signal(number)
+    assert d.process.returncode == 0
+    assert " exit code=0\n" in (tmp_path / "log").read_text()
+
+
 def test_the_watchdog_is_fed_while_workers_advance(daemon, sock, manager,
                                                    monkeypatch, tmp_path):
     stuck = tmp_path / "stuck"
