@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/address.h"
 #include "base/descriptors.h"
@@ -320,6 +321,21 @@ static bool is_json(struct evhttp_request *req)
 	       strchr("; ", type[sizeof(json) - 1]);
 }
 
+/* Browsers say of what site the page is that posts. Who says nothing of it
+ * has to say what no page of another site can without being allowed to. */
+static bool is_own_site(struct evhttp_request *req)
+{
+	const struct evkeyvalq *in = evhttp_request_get_input_headers(req);
+	const char *origin = evhttp_find_header(in, "Origin");
+	const char *host = evhttp_find_header(in, "Host");
+	static const char scheme[] = "://";
+	const char *site = origin ? strstr(origin, scheme) : NULL;
+
+	if (!origin)
+		return evhttp_find_header(in, "X-Codec-Runner");
+	return site && !strcasecmp(site + sizeof(scheme) - 1, host);
+}
+
 struct route {
 	const char *path;
 	void (*get)(struct http *h, struct evhttp_request *req);
@@ -357,7 +373,12 @@ static void on_post(struct http *h, struct evhttp_request *req,
 		       "this node was started without --http-control");
 	else if (!is_json(req))
 		refuse(req, 415, "needs Content-Type: application/json");
-	else
+	else if (!is_own_site(req)) {
+		audit(req, "", "another site's, or nobody's");
+		refuse(req, 403,
+		       "it comes from another site, or from none: programs "
+		       "that are no browsers say \"X-Codec-Runner: 1\"");
+	} else
 		r->post(h, req);
 }
 

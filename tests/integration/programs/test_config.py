@@ -354,7 +354,8 @@ def test_the_page_may_switch_and_then_may_not(node, conf):
 
     def switch(to):
         return ask(d, "/scheduler", f'{{"scheduler": "{to}"}}',
-                   Content_Type="application/json")[0]
+                   Content_Type="application/json",
+                   X_Codec_Runner="1")[0]
     assert switch("fifo") == 200
     read_again(d, conf, "")
     assert switch("edf") == 403

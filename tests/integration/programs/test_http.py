@@ -203,7 +203,7 @@ def test_head_is_told_of_a_body_and_gets_none(daemon, version):
 
 def test_the_scheduler_is_switched_with_leave_only(daemon):
     switch = '{"scheduler": "rr,quantum=3ms"}'
-    json_type = {"Content_Type": "application/json"}
+    json_type = {"Content_Type": "application/json", "X_Codec_Runner": "1"}
     shut = daemon("--http", "127.0.0.1:0")
     status, text = ask(shut, "/scheduler", switch, **json_type)
     assert status == 403 and "--http-control" in text
@@ -219,6 +219,24 @@ def test_the_scheduler_is_switched_with_leave_only(daemon):
         got, text = ask(d, "/scheduler", body, **json_type)
         assert got == status and says in json.loads(text)["error"]
     assert d.ctl("schedulers")["scheduler"] == "rr,quantum=3ms"
+
+
+@pytest.mark.parametrize("headers, status", [
+    ({}, 403), ({"X_Codec_Runner": "1"}, 200),
+    ({"Origin": "http://{}"}, 200), ({"Origin": "https://{}"}, 200),
+    ({"Origin": "http://evil.example"}, 403),
+    ({"Origin": "http://evil.example", "X_Codec_Runner": "1"}, 403),
+    ({"Origin": "http://evil.example/http://{}"}, 403),
+    ({"Origin": "http://{}.evil.example"}, 403), ({"Origin": "{}"}, 403),
+    ({"Origin": "null"}, 403), ({"Origin": ""}, 403)])
+def test_no_other_site_switches_the_scheduler(daemon, headers, status):
+    d = daemon("--http", "127.0.0.1:0", "--http-control")
+    said = {name: value.format(d.ready["http"])
+            for name, value in headers.items()}
+    assert ask(d, "/scheduler", '{"scheduler": "fifo"}',
+               Content_Type="application/json", **said)[0] == status
+    now = d.ctl("schedulers")["scheduler"].split(",")[0]
+    assert now == ("fifo" if status == 200 else "edf")
 
 
 @pytest.mark.parametrize("path, headers, status", [

@@ -246,7 +246,7 @@ def test_what_is_asked_of_the_web_has_a_size(daemon):
     d = daemon("--http", f"127.0.0.1:{free_port(socket.SOCK_STREAM)}",
                "--http-control")
     headers, body = numbers("headers; a body")
-    json = {"Content_Type": "application/json"}
+    json = {"Content_Type": "application/json", "X_Codec_Runner": "1"}
     assert ask(d, "/healthz", X_Long="x" * (headers - 1024))[0] == 200
     assert ask(d, "/healthz", X_Long="x" * headers)[0] in (400, 413)
     assert ask(d, "/scheduler", '{"scheduler":"fifo"}'.ljust(body),
