@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/trust.h"
 #include "codecs/common.h"
 #include "codecs/registry.h"
 
@@ -125,9 +126,12 @@ static int check(const char *path, const struct cr_codec *c, struct cr_err *e)
 
 int codec_plugin_load(const char *path, struct cr_err *e)
 {
-	void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	int ret;
+	int ret = trust_code(path, e);
+	void *so;
 
+	if (ret)
+		return ret;
+	so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!so)
 		return cr_fail(e, -ENOEXEC, "cannot load codec: %s", dlerror());
 	ret = check(path, dlsym(so, "cr_codec_plugin"), e);

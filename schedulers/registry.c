@@ -12,6 +12,7 @@
 
 #include "base/nearest.h"
 #include "base/options.h"
+#include "base/trust.h"
 #include "schedulers/policies.h"
 
 #define MAX_SPEC 512u /* of a name or a path */
@@ -59,8 +60,12 @@ static int load(const char *path, const struct cr_sched_ops **out,
 {
 	const struct cr_sched_ops *ops;
 	const char *what;
-	void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	int err = trust_code(path, e);
+	void *so;
 
+	if (err)
+		return err;
+	so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!so)
 		return cr_fail(e, -ENOEXEC, "cannot load scheduler: %s",
 			       dlerror());

@@ -28,6 +28,11 @@ static int check(int fd, struct cr_err *e)
 	if (!S_ISREG(is.st_mode))
 		return cr_fail(e, -EINVAL, "is %s; needs a file",
 			       kind_of(is.st_mode));
+	if (is.st_mode & S_IWOTH)
+		return cr_fail(e, -EACCES,
+			       "everybody can write it (mode %03o), and so say "
+			       "what this program does: chmod o-w",
+			       (unsigned)is.st_mode & 07777);
 	return 0;
 }
 

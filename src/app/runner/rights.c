@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "app/runner/values.h"
+#include "base/trust.h"
 #include "observe/log.h"
 #include "sandbox/filter.h"
 
@@ -40,10 +41,21 @@ int rights_give_up(struct rights *to, const struct runner_options *o,
 }
 
 /* It was read by another user: SIGHUP will find the same. */
+static void tell_of_writers(const char *path)
+{
+	struct cr_err who = { "" };
+
+	if (path && trust_of_path(path, &who) != TRUST_OWN)
+		log_event(LOG_WARN, "writable-by-others",
+			  "path=\"%s\" why=\"%s\"", path, who.text);
+}
+
 static void tell_of_config(const struct runner_options *o)
 {
 	const char *path = o->from.path;
 
+	tell_of_writers(path);
+	tell_of_writers(o->service.plugin_dir);
 	if (path && access(path, R_OK))
 		log_event(LOG_WARN, "config-not-readable",
 			  "file=%s uid=%u why=\"%s: SIGHUP cannot read it "

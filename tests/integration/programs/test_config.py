@@ -125,6 +125,38 @@ def test_what_is_no_file_is_refused(conf):
     assert "is a FIFO" in run("--config", conf, code=2)
 
 
+@pytest.mark.parametrize("mode", [0o602, 0o606, 0o646, 0o666, 0o777])
+def test_a_file_that_everybody_can_write_is_refused(conf, mode):
+    conf.write_text("workers = 1\n")
+    conf.chmod(mode)
+    assert "everybody can write it" in run("--config", conf, code=2)
+    conf.chmod(mode & 0o775)
+    run("--config", conf, "--check-config")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs another user's file")
+def test_what_others_may_change_is_told_to_root(daemon, conf, tmp_path):
+    """The file, by its owner or group, and the folder of policies."""
+    plugins = tmp_path / "plugins"
+    plugins.mkdir()
+    for path, owner, mode in ((conf, (65534, 0), 0o600),
+                              (conf, (0, 65534), 0o660),
+                              (plugins, (65534, 0), 0o755),
+                              (plugins, (0, 65534), 0o775)):
+        conf.write_text("workers = 1\n")
+        os.chown(conf, 0, 0)
+        conf.chmod(0o600)
+        os.chown(plugins, 0, 0)
+        plugins.chmod(0o755)
+        os.chown(path, *owner)
+        path.chmod(mode)
+        d = daemon("--config", conf, "--plugin-dir", plugins)
+        log = d.logged(" ready ")
+        assert log.count(" writable-by-others ") == 1
+        assert f' writable-by-others path="{path}" why="' in log
+        assert d.stop() == 0
+
+
 def test_none_is_no_file():
     assert run("--config", "none", "--check-config") == \
         "no file; command line: in order\n"

@@ -93,6 +93,19 @@ def test_it_is_switched_to_from_the_plugin_folder(daemon, sock, installed,
     assert d.ctl("stats")["scheduler"] == "lifo"
 
 
+@pytest.mark.parametrize("what, mode", [("lifo.so", 0o757), ("", 0o777)])
+def test_what_others_can_write_is_not_loaded(daemon, installed, outside, what,
+                                             mode):
+    """Nor by control, nor at the start: it would run with the node's rights."""
+    (outside / what).chmod(mode)
+    d = daemon("--plugin-dir", str(outside), programs=installed.programs)
+    assert "everybody can write it" in d.ctl("scheduler", "lifo.so", code=1)
+    assert d.ctl("stats")["scheduler"].startswith("edf")
+    with pytest.raises(RuntimeError, match="everybody can write it"):
+        daemon("--scheduler", str(outside / "lifo.so"),
+               programs=installed.programs)
+
+
 def test_make_installs_it_where_the_daemon_may_look(daemon, sock, installed,
                                                     tmp_path):
     shutil.copytree(installed.examples, tmp_path / "examples")

@@ -63,6 +63,13 @@ def test_it_may_do_little(unit):
     assert float(re.search(r"exposure level for \S+: ([\d.]+)", told).group(1)) <= 2.5
 
 
+def test_it_cannot_take_the_machine():
+    """Memory, threads; and a core file would have speech in it."""
+    lines = (SERVICE / "codec-runner.service").read_text().splitlines()
+    for line in ("MemoryMax=80%", "TasksMax=2048", "LimitCORE=0"):
+        assert line in lines
+
+
 def test_but_what_it_offers_it_may_do():
     """Priorities, descriptors, io_uring, a filter of its own; and a manager is
     told."""
