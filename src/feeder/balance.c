@@ -82,7 +82,7 @@ static void judge_way_in(const struct balance_side *s, struct balance *b)
 		COUNTER(strays),     COUNTER(too_big),	  COUNTER(wrong_source),
 		COUNTER(wrong_ssrc), COUNTER(unproven),	  COUNTER(wrong_pt),
 		COUNTER(port_drops), COUNTER(unread),	  COUNTER(late_in),
-		COUNTER(overflowed),
+		COUNTER(overflowed), COUNTER(surplus),
 	};
 	const struct part frames[] = {
 		COUNTER(done),	      COUNTER(stale),	  COUNTER(shed),

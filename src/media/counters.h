@@ -29,6 +29,9 @@
 	X(unproven, NULL,                                                      \
 	  "packets of a new sender that had not proved itself yet")            \
 	X(wrong_pt, NULL, "packets with another payload type")                 \
+	X(surplus, NULL,                                                       \
+	  "packets beyond the 1000 a second that a party may send, and in "    \
+	  "the second after: a flood, or a circle of calls")                   \
 	X(made, NULL,                                                          \
 	  "frames that no packet brought: concealment, silence, and digits' "  \
 	  "ticks")                                                             \

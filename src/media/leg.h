@@ -30,6 +30,14 @@ struct call;
 struct relay;
 struct leg_rtcp;
 
+/** Packets a second of which a leg hears no more: twice as many as a party
+ * sends with the shortest frames (2.5 ms), so that each may come twice. Whoever
+ * sends more after as many as make LEG_BURST is not heard for LEG_REST: what
+ * goes round between calls or nodes, and has no end by itself, is over then. */
+#define LEG_RATE 1000u
+#define LEG_BURST (10 * CR_SEC)
+#define LEG_REST CR_SEC
+
 /** What a leg is to be. Zero-initialise. */
 struct leg_cfg {
 	uint32_t id;
@@ -67,8 +75,10 @@ struct leg {
 	_Alignas(CACHE_LINE) struct learn learn;
 	struct wheel *wheel;	  /**< of its receiver; constant            */
 	struct wheel_entry timer; /**< the one for all that it waits for */
-	cr_ns poll_at;		  /**< it is armed for; CR_NEVER: it is not */
-	cr_ns due[LEG_PARTS];	  /**< what each waits for */
+	cr_ns used;	      /**< until then, at LEG_RATE, by what was heard */
+	cr_ns rests;	      /**< not heard until then, after too many */
+	cr_ns poll_at;	      /**< it is armed for; CR_NEVER: it is not */
+	cr_ns due[LEG_PARTS]; /**< what each waits for */
 	/** Packets of payload types that stand for nothing, by type. */
 	struct payload_unknown unknown;
 	/** Without a listener or relay, to whom they are counted otherwise:
@@ -130,6 +140,21 @@ void leg_hold(struct leg *l, bool held);
 
 /** Judge a packet that came at @now: learn_packet(). The receiver. */
 unsigned leg_hear(struct leg *l, const struct learn_arrival *p, cr_ns now);
+
+/** May one more packet of its party, which came at @now, be heard, by LEG_RATE?
+ * The receiver. */
+static inline bool leg_paces(struct leg *l, cr_ns now)
+{
+	if (now < l->rests)
+		return false;
+	if (l->used - now > LEG_BURST) {
+		l->rests = now + LEG_REST;
+		l->used = l->rests;
+		return false;
+	}
+	l->used = cr_ns_max(l->used, now) + CR_SEC / LEG_RATE;
+	return true;
+}
 
 /** Its timers are @w's from now on, and leg_poll() is called first when its
  * configuration says. Before its receiver knows it. Returns whether that must

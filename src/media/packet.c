@@ -358,6 +358,10 @@ static struct call *take_at_leg(struct packet_path *path, struct leg *leg,
 		call_count_refused(&c->count, heard, arrival.valid);
 		return NULL;
 	}
+	if (!leg_paces(leg, in->arrival)) {
+		call_count(&c->count.surplus, 1);
+		return NULL;
+	}
 	if (!arrival.valid)
 		payload_unknown_count(&leg->unknown, p->pt);
 	else if (__builtin_expect(c->after != NULL, 0))

@@ -239,6 +239,10 @@ static bool accepts(const struct passing *t, struct leg *leg, bool *fresh)
 		call_count_refused(&r->count, heard, arrival.valid);
 		return false;
 	}
+	if (!leg_paces(leg, t->in->arrival)) {
+		call_count(&r->count.surplus, 1);
+		return false;
+	}
 	if (t->types->type[p->pt] == RELAY_NO_TYPE) {
 		call_count(&r->count.wrong_pt, 1);
 		payload_unknown_count(&leg->unknown, p->pt);

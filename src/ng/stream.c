@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/address.h"
+#include "node/circle.h"
 #include "node/node.h"
 #include "node/party.h"
 
@@ -213,8 +214,8 @@ int ng_stream_check(struct node *n, const struct ng_dialog *d, unsigned i,
 	for (unsigned k = 0; k < 2 && !err; k++) {
 		err = party_check_change(&terms, p[k], &to[k], &own, e);
 		if (!err)
-			err = party_check_round(p[k], p[!k], &to[k].address,
-						&own, e);
+			err = circle_check_party(p[k], p[!k], &to[k].address,
+						 &own, e);
 	}
 	return err;
 }

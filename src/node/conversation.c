@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "node/circle.h"
 #include "node/conversation_impl.h"
 
 static int conversation_cmp(struct conversation *a, struct conversation *b)
@@ -51,9 +52,9 @@ static int have_legs(struct conversation *c,
 		err = have_leg(c, &r->party[i], i, e);
 	node_tell(c->node);
 	for (unsigned i = 0; i < 2 && !err; i++)
-		err = party_check_round(c->party[i], c->party[!i],
-					&r->party[i].address,
-					&conversation_party_names[i], e);
+		err = circle_check_party(c->party[i], c->party[!i],
+					 &r->party[i].address,
+					 &conversation_party_names[i], e);
 	if (err)
 		c->node->calls_refused++;
 	return err;

@@ -14,6 +14,7 @@
 #include "base/random.h"
 #include "base/assert.h"
 #include "base/clock.h"
+#include "node/circle.h"
 #include "node/node_impl.h"
 
 int node_call_cmp(struct node_call *a, struct node_call *b)
@@ -281,6 +282,8 @@ static int enter(struct node *n, struct node_call *nc, struct call_cfg *cfg,
 {
 	int err = open_ear(nc, cfg, port, e);
 
+	if (!err && !cfg->mouth)
+		err = circle_check_call(n, cfg, nc->ear, e);
 	if (!err) {
 		call_settle(cfg, &nc->cost->cost);
 		err = call_new(&nc->call, cfg, e);

@@ -16,6 +16,7 @@
 #include "convert/converter.h"
 #include "media/leg_rtcp.h"
 #include "node/node_impl.h"
+#include "udp/socket.h"
 
 /* Taken, unless that leaves too few for those who want to talk to the node:
  * these may have theirs already, so a descriptor's number tells nothing. */
@@ -201,13 +202,9 @@ void node_leg_discard(struct node_leg *l)
 bool node_leg_is_at(const struct node_leg *l, const struct sockaddr_storage *a)
 {
 	const struct interface_cfg *i = &l->interface->cfg;
-	unsigned port = address_port(a), past = l->ports.rtcp >= 0;
+	unsigned past = l->ports.rtcp >= 0;
 
-	return a->ss_family && port >= l->ports.port &&
-	       port <= l->ports.port + past &&
-	       (address_same_host(a, &i->local) ||
-		(i->advertised.ss_family &&
-		 address_same_host(a, &i->advertised)));
+	return udp_is_at(a, &i->local, &i->advertised, l->ports.port, 1 + past);
 }
 
 void node_leg_address(const struct node_leg *l, char *buf, size_t size)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "node/circle.h"
 #include "node/node_impl.h"
 
 /* Until a codec is known: that of most (RFC 3551). */
@@ -227,23 +228,6 @@ static int check_terms(const struct party *p, const struct party_change *to,
 	return check_learn(terms, names, e);
 }
 
-int party_check_round(const struct party *p, const struct party *other,
-		      const struct sockaddr_storage *told,
-		      const struct party_names *names, struct cr_err *e)
-{
-	const struct party *at = node_leg_is_at(p->leg, told) ? p : NULL;
-
-	if (!at && other && node_leg_is_at(other->leg, told))
-		at = other;
-	if (!at)
-		return 0;
-	return cr_fail(e, -EINVAL,
-		       "%s: is that of leg %" PRIu32
-		       ", of the same conversation: packets would go round. "
-		       "Say where the party itself is",
-		       names->address, party_id(at));
-}
-
 int party_check_change(struct party_terms *out, const struct party *p,
 		       const struct party_change *to,
 		       const struct party_names *names, struct cr_err *e)
@@ -258,7 +242,7 @@ int party_check_change(struct party_terms *out, const struct party *p,
 	int err = check_terms(p, to, names, &out->learn, e);
 
 	if (!err)
-		err = party_check_round(p, other, &to->address, names, e);
+		err = circle_check_party(p, other, &to->address, names, e);
 	if (!err)
 		err = check_rtcp_address(&to->rtcp_address, &to->address, names,
 					 e);

@@ -71,11 +71,6 @@ struct party_terms {
 int party_check_change(struct party_terms *out, const struct party *p,
 		       const struct party_change *to,
 		       const struct party_names *names, struct cr_err *e);
-/** Is @p told to be at a leg of its own conversation: its own, or @other's?
- * Packets would go round. @other may be NULL. 0, or -EINVAL with @e. */
-int party_check_round(const struct party *p, const struct party *other,
-		      const struct sockaddr_storage *told,
-		      const struct party_names *names, struct cr_err *e);
 /** What @p is, as a change to it. */
 void party_change_of(const struct party *p, struct party_change *out);
 /** A new offer or answer. Its conversation, if there is one, has taken what the

@@ -173,3 +173,48 @@ unsigned udp_socket_end(int fd)
 			turn_away(fd);
 	return n;
 }
+
+static bool same_host(const struct sockaddr_storage *a,
+		      const struct sockaddr_storage *b)
+{
+	const struct in6_addr x = address_mapped(a), y = address_mapped(b);
+
+	return !memcmp(&x, &y, sizeof(x));
+}
+
+/* Is it an address of this machine? Nobody else's can be bound. */
+static bool is_here(const struct sockaddr_storage *a)
+{
+	struct sockaddr_storage host = *a;
+	int fd = socket(a->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool here;
+
+	address_set_port(&host, 0);
+	here = fd >= 0 &&
+	       !bind(fd, (const struct sockaddr *)&host, address_length(&host));
+	if (fd >= 0)
+		(void)close(fd);
+	return here;
+}
+
+bool udp_is_host(const struct sockaddr_storage *a,
+		 const struct sockaddr_storage *local,
+		 const struct sockaddr_storage *advertised)
+{
+	if (!a->ss_family)
+		return false;
+	if (same_host(a, local) ||
+	    (advertised->ss_family && same_host(a, advertised)))
+		return true;
+	/* what goes to any address goes to loopback */
+	return address_any(a) || (address_any(local) && is_here(a));
+}
+
+bool udp_is_at(const struct sockaddr_storage *a,
+	       const struct sockaddr_storage *local,
+	       const struct sockaddr_storage *advertised, unsigned port,
+	       unsigned n)
+{
+	return a->ss_family && address_port(a) >= port &&
+	       address_port(a) < port + n && udp_is_host(a, local, advertised);
+}

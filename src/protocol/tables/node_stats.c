@@ -109,6 +109,7 @@ static const struct field_metric total_metrics[CALL_NCOUNTERS] = {
 	[CALL_COUNTER_strays] = { REJECTED("stray") },
 	[CALL_COUNTER_wrong_source] = { REJECTED("source") },
 	[CALL_COUNTER_wrong_pt] = { REJECTED("payload type") },
+	[CALL_COUNTER_surplus] = { REJECTED("too many") },
 	[CALL_COUNTER_too_big] = { REJECTED("size") },
 	[CALL_COUNTER_late_in] = { REJECTED("too late to be played") },
 	[CALL_COUNTER_overflowed] = { REJECTED("jitter buffer") },

@@ -11,7 +11,7 @@ READ = {"rx": ("oversized", "malformed", "rtcp", "unknown_ssrc", "unheard",
                "handover_drops"),
         "totals": ("wrong_pt", "wrong_source", "wrong_ssrc", "unproven",
                    "too_big", "duplicates", "reordered", "strays", "late_in",
-                   "overflowed", "packets_in")}
+                   "surplus", "overflowed", "packets_in")}
 FRAMES = ("done", "overwritten", "stale", "shed", "concealed", "malformed",
           "cancelled", "relayed")
 NOBODYS = 0xbad0000  # SSRC, and those after it

@@ -21,7 +21,7 @@ PTIME_NS, STEP_OUT = 20 * 10**6, 160  # of what is heard
 BEGIN = 10  # packets
 TRIES, ON_TIME_NS = 10, 100 * 10**6
 NOT_TAKEN = ("duplicates", "reordered", "strays", "too_big", "wrong_source",
-             "wrong_ssrc", "unproven", "wrong_pt")
+             "wrong_ssrc", "unproven", "wrong_pt", "surplus")
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import pytest
 
 from ng_call import Call, Talker, d, proxy, until  # noqa: F401
 from telephony import sdp
+from test_senders import started
 
 CALLS = 20
 LAW = "0 PCMU/8000"
@@ -117,3 +118,135 @@ def test_asymmetric_is_heard_from_elsewhere_and_answered_as_it_says(proxy):
         assert not hush(call.a)
         assert heard or not hush(call.b)
         call.delete()
+
+
+def move(proxy, call, command, to):
+    """A new offer or answer from there."""
+    return proxy.ask(command, call_id=call.id, from_tag="tag-a",
+                     to_tag="tag-b", sdp=sdp(to[1], LAW, host=to[0]))
+
+
+def test_calls_that_are_told_each_others_ports_make_no_circle(proxy, d):
+    """The last address that closes it is refused; those that only lead from
+    one call through another are not, and are heard."""
+    one, two = NattedCall(proxy, False), NattedCall(proxy, False)
+    for call in one, two:
+        call.begin()
+    # one's callee is two: caller -> one -> two -> two's callee
+    assert move(proxy, one, "offer", ("127.0.0.1", one.a.port))["result"] == "ok"
+    assert move(proxy, one, "answer", two.a.to)["result"] == "ok"
+    assert move(proxy, two, "offer", one.b.to)["result"] == "ok"
+    assert move(proxy, two, "answer",
+                ("127.0.0.1", two.b.port))["result"] == "ok"
+    one.a.says(1, 5, 0)
+    assert [p[12] for p in two.b.hears(5)] == [1] * 5
+    two.b.says(2, 5, 0)
+    assert [p[12] for p in one.a.hears(5)] == [2] * 5
+    # and two's callee is one's caller
+    assert move(proxy, two, "offer", one.b.to)["result"] == "ok"
+    reply = move(proxy, two, "answer", one.a.to)
+    assert reply["result"] == "error"
+    assert "packets would go round" in reply["error-reason"]
+    for call in one, two:
+        call.talks()
+    time.sleep(0.1)
+    assert d.ctl("stats")["totals"]["packets_in"] < 100
+
+
+class Mirror:
+    """Another node, or NAT: what the party of one leg is sent goes on to
+    another one, as if that leg's party had said it."""
+
+    def __init__(self, pairs):
+        self.phones = [(Talker(), Talker()) for _ in range(pairs)]
+        for pair in self.phones:
+            for phone in pair:
+                phone.sock.setblocking(False)
+
+    def turn(self, seconds):
+        """Until nothing has come for that long."""
+        last, passed = time.monotonic(), 0
+        while time.monotonic() - last < seconds:
+            for pair in self.phones:
+                for at, on in pair, pair[::-1]:
+                    for packet in hush(at):
+                        last = time.monotonic()
+                        passed += 1
+                        assert passed < 100000
+                        on.sock.sendto(packet, on.to)
+
+
+@pytest.mark.parametrize("coded", [False, True])
+def test_a_circle_through_others_ends(proxy, d, coded):
+    """A relayed call, or two with codecs, between parties that are one program:
+    by no address can that be seen."""
+    mirror = Mirror(1 + coded)
+    calls = [Call(proxy) for _ in mirror.phones]
+    if coded:
+        (calls[0].b, calls[1].a), (calls[1].b, calls[0].a) = mirror.phones
+    else:
+        (calls[0].a, calls[0].b), = mirror.phones
+    for call, law, other in zip(calls, (LAW, "8 PCMA/8000"),
+                                ("PCMA", "PCMU")):
+        call.offer(law, **({"codec": {"mask": ["all"], "transcode": [other]}}
+                           if coded else {}))
+        call.answer(("8 PCMA/8000" if other == "PCMA" else LAW)
+                    if coded else LAW)
+    calls[0].a.says(1, 300, 0)
+    mirror.turn(1.5)
+    stats = d.ctl("stats")
+    assert stats["relays"] == (0 if coded else 2)
+    assert stats["totals"]["surplus"]
+
+
+def refused(d, *words):
+    assert "packets would go round" in d.ctl(*words, code=1)
+
+
+def test_calls_of_the_shared_port_make_no_circle(daemon):
+    """By SSRC: one that sends to itself, and three, of which the last one is
+    refused. The first two may follow each other. By any name of the host."""
+    d = started(daemon, "auto", "--drain-timeout", "0s")
+    port = d.ready["rtp"].rsplit(":", 1)[1]
+    start = ("call", "start", "in.codec=pcmu", "out.codec=pcmu")
+    for host in "127.0.0.1", "0.0.0.0":
+        refused(d, *start, "ssrc=5", "out.ssrc=5", f"out.address={host}:{port}")
+    to = f"out.address=127.0.0.1:{port}"
+    d.ctl(*start, "ssrc=5", "out.ssrc=6", to)
+    d.ctl(*start, "ssrc=6", "out.ssrc=7", to)
+    refused(d, *start, "ssrc=7", "out.ssrc=5", to)
+    d.ctl(*start, "ssrc=7", "out.ssrc=8", to)
+
+
+@pytest.mark.parametrize("at, as_named", [
+    ("127.0.0.1", ("127.0.0.1",)),
+    ("0.0.0.0!127.0.0.9", ("127.0.0.1", "127.0.0.9", "127.0.0.77")),
+    ("::1", ("[::1]",)), ("::!::1", ("[::1]",))])
+def test_no_party_is_where_its_own_call_leads(daemon, at, as_named):
+    """By JSON-RPC: another conversation's ports, a call's own port and open
+    legs that are joined; where the node listens at any address, by each."""
+    d = started(daemon, "auto", "--drain-timeout", "0s", "--interface", at)
+    away = "192.0.2.1:9" if "." in at else "[2001:db8::1]:9"
+
+    for host in as_named:
+        one = d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=pcmu",
+                    f"a.address={away}", f"b.address={away}")
+        port = {side: one[side]["rtp"].rsplit(":", 1)[1] for side in "ab"}
+        two = d.ctl("conversation", "start", "a.codec=pcmu", "b.codec=pcmu",
+                    f"a.address={host}:{port['b']}", f"b.address={away}")
+        where = {side: two[side]["rtp"].rsplit(":", 1)[1] for side in "ab"}
+        change = ("conversation", "change", str(one["conversation"]))
+        refused(d, *change, f"b.address={host}:{port['a']}")
+        # what comes from there goes by two's a to one's b
+        refused(d, *change, f"a.address={host}:{where['b']}")
+        d.ctl(*change, f"b.address={host}:{where['a']}")
+        leg = d.ctl("leg", "open", "codec=pcmu", f"address={away}")
+        call = d.ctl("call", "start", "in.codec=pcmu", "out.codec=pcmu",
+                     "port=own", f"out.address={host}:" +
+                     leg["rtp"].rsplit(":", 1)[1])
+        other = d.ctl("leg", "open", "codec=pcmu", "address=" + host + ":" +
+                      call["rtp"]["address"].rsplit(":", 1)[1])
+        refused(d, "conversation", "start", f"a.leg={leg['leg']}",
+                f"b.leg={other['leg']}")
+        d.ctl("conversation", "stop", str(two["conversation"]))
+        d.ctl("conversation", "stop", str(one["conversation"]))

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node/circle.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sys/socket.h>
+
+#include "node/node_impl.h"
+#include "udp/socket.h"
+
+/* Calls that a packet may pass through before it is called a circle. */
+#define CALLS_MOST 16u
+
+/* A packet on its way. */
+struct passing {
+	struct node *node;
+	struct sockaddr_storage to;
+	uint32_t ssrc; /* 0: nobody knows */
+};
+
+static bool is_shared(const struct passing *at)
+{
+	struct sockaddr_storage a = { .ss_family = AF_UNSPEC };
+	socklen_t len = sizeof(a);
+
+	(void)getsockname(at->node->fd[0], (struct sockaddr *)&a, &len);
+	return udp_is_at(&at->to, &a, &at->node->cfg.rtp_advertised,
+			 address_port(&a), 1);
+}
+
+static const struct node_call *shared_call(const struct passing *at)
+{
+	struct node_call *nc;
+
+	if (!at->ssrc || !is_shared(at))
+		return NULL;
+	RB_FOREACH (nc, node_tree, &at->node->calls)
+		if (!nc->relays && !node_call_ear(nc) &&
+		    node_call_settings(nc)->ssrc_in == at->ssrc)
+			return nc;
+	return NULL;
+}
+
+static const struct node_call *call_at(const struct passing *at)
+{
+	struct node_call *nc;
+
+	RB_FOREACH (nc, node_tree, &at->node->calls)
+		if (nc->ear && node_leg_is_at(nc->ear, &at->to))
+			return nc;
+	return shared_call(at);
+}
+
+static const struct party *party_at(const struct passing *at)
+{
+	const struct party *p = party_after(at->node, 0);
+
+	while (p && !node_leg_is_at(p->leg, &at->to))
+		p = party_after(at->node, p->id);
+	return p;
+}
+
+/* What goes from the leg of @p, as far as is known by now. */
+static uint32_t ssrc_to(const struct party *p)
+{
+	const struct conversation *c = p->conversation;
+	const struct node_call *nc = NULL;
+
+	for (unsigned i = 0; i < 2 && c; i++)
+		if (conversation_stream(c, i) &&
+		    node_call_settings(conversation_stream(c, i))->mouth ==
+			    p->leg->leg)
+			nc = conversation_stream(c, i);
+	return nc ? node_call_settings(nc)->ssrc_out : p->out_ssrc;
+}
+
+/* Follow it through whoever of ours hears it. False: nobody does. */
+static bool pass(struct passing *at)
+{
+	const struct party *p = party_at(at);
+	const struct node_call *nc = p ? NULL : call_at(at);
+
+	if (p && p->conversation) {
+		p = conversation_peer(p->conversation, p);
+		if (!p)
+			return false;
+		(void)way_read(&p->leg->leg->to, &at->to);
+		at->ssrc = ssrc_to(p);
+	} else if (nc) {
+		at->to = node_call_settings(nc)->to;
+		at->ssrc = node_call_settings(nc)->ssrc_out;
+	} else {
+		return false;
+	}
+	return at->to.ss_family;
+}
+
+/* Every packet that is sent passes here; most go to hosts that are not ours. */
+static bool may_be_ours(const struct passing *at)
+{
+	const struct interfaces *all = &at->node->interfaces;
+
+	for (unsigned i = 0; i < all->n; i++)
+		if (udp_is_host(&at->to, &all->one[i].cfg.local,
+				&all->one[i].cfg.advertised))
+			return true;
+	return is_shared(at);
+}
+
+/* Is it back at @ear, or (NULL) at the shared port as @ssrc? */
+static bool is_back(const struct passing *at, const struct node_leg *ear,
+		    uint32_t ssrc)
+{
+	return ear ? node_leg_is_at(ear, &at->to)
+		   : at->ssrc == ssrc && is_shared(at);
+}
+
+/* Is what begins as @at heard at @ear, or (NULL) as @ssrc, in the end? */
+static bool goes_round(struct passing at, const struct node_leg *ear,
+		       uint32_t ssrc)
+{
+	for (unsigned i = 0; i < CALLS_MOST; i++) {
+		if (!at.to.ss_family || !may_be_ours(&at))
+			return false;
+		if (is_back(&at, ear, ssrc))
+			return true;
+		if (!pass(&at))
+			return false;
+	}
+	return true;
+}
+
+int circle_check_party(const struct party *p, const struct party *other,
+		       const struct sockaddr_storage *told,
+		       const struct party_names *names, struct cr_err *e)
+{
+	const struct party *at = node_leg_is_at(p->leg, told) ? p : NULL;
+	const struct passing first = { .node = p->node,
+				       .to = *told,
+				       .ssrc = ssrc_to(p) };
+
+	if (!at && other && node_leg_is_at(other->leg, told))
+		at = other;
+	if (at)
+		return cr_fail(e, -EINVAL,
+			       "%s: is that of leg %" PRIu32
+			       ", of the same conversation: packets would go "
+			       "round. Say where the party itself is",
+			       names->address, party_id(at));
+	if (!other || !goes_round(first, other->leg, 0))
+		return 0;
+	return cr_fail(e, -EINVAL,
+		       "%s: is that of another call of this node, which leads "
+		       "back to leg %" PRIu32 ": packets would go round. Say "
+		       "where the party itself is",
+		       names->address, party_id(other));
+}
+
+int circle_check_call(struct node *n, const struct call_cfg *cfg,
+		      const struct node_leg *ear, struct cr_err *e)
+{
+	const struct passing first = { .node = n,
+				       .to = cfg->to,
+				       .ssrc = cfg->ssrc_out };
+
+	if (!goes_round(first, ear, cfg->ssrc_in))
+		return 0;
+	return cr_fail(e, -EINVAL,
+		       "out.address: leads back to this call: packets would "
+		       "go round. Say where the party itself is");
+}

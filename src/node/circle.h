@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Circles: packets that come back to where they were heard, by whatever calls
+ * of this node they pass through. One call may send to another's port, as where
+ * a telephone system sends a call through the node twice; a circle is refused
+ * when the address that closes it is named. What is learned, or passes through
+ * other nodes, ends by LEG_RATE (media/leg.h).
+ *
+ * Control thread.
+ */
+#ifndef NODE_CIRCLE_H
+#define NODE_CIRCLE_H
+
+#include "media/call.h"
+#include "node/party.h"
+
+/** Do packets that go from @p to @told come back to @p's leg, or to @other's,
+ * which it sends for (NULL: nobody's)? 0, or -EINVAL with @e. */
+int circle_check_party(const struct party *p, const struct party *other,
+		       const struct sockaddr_storage *told,
+		       const struct party_names *names, struct cr_err *e);
+
+/** Do packets of the call @cfg come back to where it is heard: at @ear, or
+ * (NULL) at the shared port? 0, or -EINVAL with @e. */
+int circle_check_call(struct node *n, const struct call_cfg *cfg,
+		      const struct node_leg *ear, struct cr_err *e);
+
+#endif
