@@ -100,36 +100,88 @@ static int write_out(int fd, const char *text, size_t n, size_t *done)
 
 /* --- the thread --- */
 
+/* Somebody will make room on a disk, sooner or later. */
+static bool is_full(int fd, int err)
+{
+	struct stat st;
+
+	return (err == -ENOSPC || err == -EDQUOT || err == -EFBIG) &&
+	       !fstat(fd, &st) && S_ISREG(st.st_mode);
+}
+
+/* The file that has the name now; -errno with @e: as it was. */
+static int take_file(struct lines *l, struct cr_err *e)
+{
+	int fd = open_file(l->path, e);
+
+	if (fd < 0)
+		return fd;
+	(void)close(l->fd);
+	l->fd = fd;
+	return 0;
+}
+
+/* Until it may be tried again. False: there is no time left. */
+static bool wait_for_room(struct lines *l)
+{
+	struct cr_err e;
+
+	switch (scribe_pause(&l->scribe, TRY_EACH)) {
+	case SCRIBE_STOP:
+		return false;
+	case SCRIBE_TURN: /* maybe where there is room: what waits goes there */
+		return !take_file(l, &e);
+	default:
+		return true;
+	}
+}
+
+/* What a full disk does not take waits here, and what comes meanwhile in the
+ * other buffer. */
 static void write_lines(void *arg, const char *text, size_t n)
 {
 	struct lines *l = arg;
-	size_t done, kept;
-	int err = write_out(l->fd, text, n, &done);
-	uint64_t written, all = count_lines(text, n);
+	bool full, told = false;
+	int err;
 
-	kept = err ? keep_whole_lines(l->fd, text, done) : n;
-	written = count_lines(text, kept);
-	if (err)
-		log_event(LOG_ERROR, "lines-lost",
-			  "path=\"%s\" lines=%llu why=\"%s\"", l->path,
-			  (unsigned long long)(all - written), strerror(-err));
-	scribe_count(&l->scribe, written, all - written);
+	do {
+		size_t done, kept;
+		uint64_t written;
+
+		err = write_out(l->fd, text, n, &done);
+		kept = err ? keep_whole_lines(l->fd, text, done) : n;
+		written = count_lines(text, kept);
+		scribe_count(&l->scribe, written, 0);
+		scribe_took(&l->scribe, kept);
+		text += kept;
+		n -= kept;
+		full = n && is_full(l->fd, err);
+		if (full && !told)
+			log_event(LOG_ERROR, "lines-wait",
+				  "path=\"%s\" lines=%llu why=\"%s\"", l->path,
+				  (unsigned long long)count_lines(text, n),
+				  strerror(-err));
+		told = full;
+	} while (full && wait_for_room(l));
+	if (!n)
+		return;
+	log_event(LOG_ERROR, "lines-lost", "path=\"%s\" lines=%llu why=\"%s\"",
+		  l->path, (unsigned long long)count_lines(text, n),
+		  strerror(-err));
+	scribe_count(&l->scribe, 0, count_lines(text, n));
 }
 
 static cr_ns open_again(void *arg, bool asked)
 {
 	struct lines *l = arg;
 	struct cr_err e;
-	int fd = open_file(l->path, &e);
 
-	if (fd < 0) {
+	if (take_file(l, &e)) {
 		if (asked)
 			log_event(LOG_ERROR, "not-reopened", "why=\"%s\"",
 				  e.text);
 		return clock_now() + TRY_EACH;
 	}
-	(void)close(l->fd);
-	l->fd = fd;
 	log_event(LOG_INFO, "reopened", "path=\"%s\"", l->path);
 	(void)atomic_fetch_add_explicit(&l->reopened, 1, memory_order_relaxed);
 	return CR_NEVER;

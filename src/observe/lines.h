@@ -4,7 +4,8 @@
  *
  * Who has a line never waits for the disk: if the buffer is full because the
  * disk is slow, the line is dropped and counted. The file has complete lines
- * only: what a full disk has cut off is taken back.
+ * only: what a full disk has cut off is taken back, and tried again each second
+ * until it has room; what comes meanwhile waits in the buffer.
  */
 #ifndef OBSERVE_LINES_H
 #define OBSERVE_LINES_H
@@ -22,9 +23,9 @@
 struct lines;
 
 struct lines_stats {
-	uint64_t written;  /**< lines that the kernel has taken             */
-	uint64_t dropped;  /**< lines for which the buffer had no room      */
-	uint64_t failed;   /**< lines that could not be written             */
+	uint64_t written; /**< lines that the kernel has taken             */
+	uint64_t dropped; /**< lines for which the buffer had no room      */
+	uint64_t failed;  /**< lines that could not be written, and were lost */
 	uint64_t reopened; /**< times                                       */
 };
 

@@ -179,6 +179,20 @@ void scribe_took(struct scribe *s, size_t n)
 					memory_order_release);
 }
 
+enum scribe_pause scribe_pause(struct scribe *s, cr_ns time)
+{
+	const struct timespec end = timespec_of(clock_now() + time);
+	enum scribe_pause why;
+
+	(void)pthread_mutex_lock(&s->lock);
+	while (!s->stopping && !s->turn &&
+	       pthread_cond_timedwait(&s->wake, &s->lock, &end) != ETIMEDOUT)
+		;
+	why = s->stopping ? SCRIBE_STOP : s->turn ? SCRIBE_TURN : SCRIBE_GO_ON;
+	(void)pthread_mutex_unlock(&s->lock);
+	return why;
+}
+
 static void empty(struct scribe_buffer *b)
 {
 	atomic_store_explicit(&b->end, 0, memory_order_relaxed);

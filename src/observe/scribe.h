@@ -98,6 +98,15 @@ bool scribe_put(struct scribe *s, const char *text, size_t n,
  * that one stays, where it is. Any thread. */
 void scribe_turn(struct scribe *s);
 
+enum scribe_pause {
+	SCRIBE_GO_ON, /**< the time is over                              */
+	SCRIBE_TURN,  /**< a turn waits, which comes behind this write() */
+	SCRIBE_STOP   /**< the owner ends                                */
+};
+
+/** Within write(): wait for @time, unless there is a reason to go on. */
+enum scribe_pause scribe_pause(struct scribe *s, cr_ns time);
+
 /** Of those that write() had to deal with. The thread. */
 void scribe_count(struct scribe *s, uint64_t written, uint64_t failed);
 

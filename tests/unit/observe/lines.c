@@ -183,33 +183,95 @@ static void a_slow_disk_costs_lines_and_no_time(void **state)
 	(void)fclose(f);
 }
 
-/* The limit of a file's size stands for a disk that is full. */
-static void a_full_disk_leaves_whole_lines(void **state)
+/* A file that has taken two lines of four; the limit of a file's size stands
+ * for a disk that is full. */
+static struct lines *open_full(const char *path, struct rlimit *before)
 {
-	char path[SCRATCH_MAX];
-	struct rlimit before, small;
+	struct lines *l = open_at(path, 100);
 	struct lines_stats stats = { 0 };
-	struct lines *l = open_at(scratch_file(path), 1000);
+	struct rlimit small;
 
-	(void)state;
 	(void)signal(SIGXFSZ, SIG_IGN);
-	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-	small = before;
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, before), 0);
+	small = *before;
 	small.rlim_cur = 25;
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
 	for (unsigned i = 0; i < 4; i++)
 		assert_true(lines_put(l, "123456789"));
-	while (stats.written + stats.failed < 4) {
+	while (stats.written < 2) {
 		lines_stats(l, &stats);
 		(void)sched_yield();
 	}
-	assert_int_equal(stats.written, 2);
-	assert_int_equal(stats.failed, 2);
+	assert_int_equal(stats.failed, 0);
+	return l;
+}
+
+/* What is missing was counted, and is at the end of what there was. */
+static void a_full_disk_is_tried_again(void **state)
+{
+	enum { MORE = 100 };
+	char path[SCRATCH_MAX], *text;
+	struct lines_stats stats = { 0 };
+	struct rlimit before;
+	struct lines *l = open_full(scratch_file(path), &before);
+
+	(void)state;
+	for (unsigned i = 0; i < MORE; i++)
+		(void)lines_put(l, "abcdefghi");
 	expect_text(path, "123456789\n123456789\n");
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	while (stats.written + stats.dropped < 4 + MORE) {
+		lines_stats(l, &stats);
+		(void)sched_yield();
+	}
+	assert_int_equal(stats.failed, 0);
+	assert_in_range(stats.dropped, 1, MORE);
 	assert_true(lines_put(l, "room"));
 	lines_close(l, PATIENCE);
-	expect_text(path, "123456789\n123456789\nroom\n");
+	text = text_of(path);
+	assert_int_equal(strlen(text), stats.written * 10 + 5);
+	assert_int_equal(strncmp(text,
+				 "123456789\n123456789\n123456789\n"
+				 "123456789\n",
+				 40),
+			 0);
+	assert_string_equal(text + stats.written * 10, "room\n");
+	free(text);
+}
+
+/* Whoever moves the file away makes room, maybe: what waits is in the new one.
+ */
+static void what_waits_for_a_full_disk_goes_to_a_new_file(void **state)
+{
+	char path[SCRATCH_MAX], old[SCRATCH_MAX + 8];
+	struct lines_stats stats = { 0 };
+	struct rlimit before;
+	struct lines *l = open_full(scratch_file(path), &before);
+
+	(void)state;
+	(void)snprintf(old, sizeof(old), "%s.1", path);
+	assert_int_equal(rename(path, old), 0);
+	lines_reopen(l);
+	while (stats.written < 4) {
+		lines_stats(l, &stats);
+		(void)sched_yield();
+	}
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	lines_close(l, PATIENCE);
+	expect_text(old, "123456789\n123456789\n");
+	expect_text(path, "123456789\n123456789\n");
+}
+
+static void a_disk_that_stays_full_holds_no_end_up(void **state)
+{
+	char path[SCRATCH_MAX];
+	struct rlimit before;
+	struct lines *l = open_full(scratch_file(path), &before);
+
+	(void)state;
+	lines_close(l, CR_NEVER / 2);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	expect_text(path, "123456789\n123456789\n");
 }
 
 static void a_file_that_cannot_be_is_named(void **state)
@@ -321,7 +383,9 @@ int main(void)
 			a_reader_that_is_slow_costs_nothing_if_writes_do_not_block),
 		cmocka_unit_test(
 			a_reader_that_stalls_costs_no_more_than_the_limit),
-		cmocka_unit_test(a_full_disk_leaves_whole_lines),
+		cmocka_unit_test(a_full_disk_is_tried_again),
+		cmocka_unit_test(what_waits_for_a_full_disk_goes_to_a_new_file),
+		cmocka_unit_test(a_disk_that_stays_full_holds_no_end_up),
 		cmocka_unit_test(a_file_that_cannot_be_is_named),
 		cmocka_unit_test(threads_do_not_mix_their_lines),
 	};
