@@ -23,7 +23,7 @@ int talk_try(struct rig *r, const char *json, struct conversation **c,
 	     struct cr_err *e)
 {
 	json_t *params = json_text(json);
-	struct conversation_request request;
+	struct conversation_request request = { 0 };
 	struct call_cfg stream[2];
 	int err;
 

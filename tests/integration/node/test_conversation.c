@@ -23,7 +23,7 @@ static int start_with(struct rig *r, const struct cr_codec *codec, int worst,
 	json_t *params = json_pack("{s{ss}s{ss}sss{si}}", "a", "codec", "pcmu",
 				   "b", "codec", "pcma", "class", "hard",
 				   "contract", "worst_us", worst);
-	struct conversation_request request;
+	struct conversation_request request = { 0 };
 	struct call_cfg stream[2];
 	int err;
 
@@ -167,7 +167,7 @@ enum { ROUNDS = 40, FRAMES = 25 };
 static bool has_new_terms(struct conversation *c, struct rig *r)
 {
 	struct conversation_plan plan;
-	struct party_change to[2];
+	struct party_change to[2] = { 0 };
 	struct cr_err e = { "" };
 	char text[64];
 

@@ -40,7 +40,7 @@ static int measure(struct rig *r, const struct call_cfg *stream,
 static int start(struct rig *r, const char *json, struct conversation **c,
 		 struct cr_err *e)
 {
-	struct conversation_request request;
+	struct conversation_request request = { 0 };
 	struct call_codecs codecs[2];
 	struct call_cfg stream[2];
 	char text[512];
@@ -70,7 +70,7 @@ static int takes(struct rig *r, struct conversation *c, unsigned i,
 		 const struct call_side_request *how, struct cr_err *e)
 {
 	struct conversation_plan plan;
-	struct party_change to[2];
+	struct party_change to[2] = { 0 };
 	int err;
 
 	for (unsigned k = 0; k < 2; k++)
