@@ -7,6 +7,7 @@
 runner=$1
 ctl=$2
 log=$TMPDIR/runner.log
+key=$TMPDIR/key
 
 fail() {
 	echo "FAIL: $1; the daemon said:"
@@ -15,13 +16,14 @@ fail() {
 }
 
 "$runner" --config none --rtp 127.0.0.1:0 --control 127.0.0.1:5555 \
+	--control-key "$key" \
 	--sctp kernel --workers 1 --no-admission --sandbox strict >"$log" 2>&1 &
 daemon=$!
 until grep -q '^ready .* sctp=kernel ' "$log"; do
 	kill -0 $daemon 2>/dev/null || fail "it does not start"
 	sleep 0.05
 done
-ask() { "$ctl" --to 127.0.0.1:5555 --sctp kernel --json "$@" >/dev/null; }
+ask() { "$ctl" --to 127.0.0.1:5555 --key "$key" --sctp kernel --json "$@" >/dev/null; }
 ask hello || fail "hello"
 ask call start in.codec=pcmu out.codec=amr out.address=127.0.0.1:4000 ||
 	fail "call start"
