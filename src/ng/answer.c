@@ -278,6 +278,7 @@ static void commit(struct answering *a)
 
 		if (a->carried[i]) { /* it has its share now */
 			ng_release(a->w->service, s);
+			ng_stream_agree(a->w->service->node, s);
 			agree_mux(a, i);
 			memcpy(s->spoken, a->line[i].spoken, sizeof(s->spoken));
 			ng_stream_name(a->w->service->node, a->d, i);

@@ -54,6 +54,7 @@ enum ng_mux_agreed {
 /** A media line between the sides of a dialog. */
 struct ng_stream {
 	uint32_t conversation; /**< 0: none yet, or none any more */
+	bool early;	       /**< it has begun on an offer only */
 	/** What the newest offer was, as it was passed on; NULL: the line was
 	 * refused. */
 	struct codec_list *offered;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Offers: legs are opened towards both sides, and the other side is told ours
- * and the codecs that it may choose from. Nothing that goes on is touched
- * before the answer, which may never come.
+ * and the codecs that it may choose from. Nothing that was answered is touched
+ * before the answer, which may never come. Else what the other side sends
+ * before it (early media, RFC 3960) is passed on as if it had answered with all
+ * that it was offered.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -30,7 +32,9 @@ struct offering {
 	/* what was promised to the offer before, once this one was @weighed */
 	struct conversation_promise before[SDP_LINES_MAX];
 	bool weighed;
-	struct ng_text text; /* last: its formats are not cleared */
+	struct ng_text
+		text; /* its formats, and what follows, are not cleared */
+	struct codec_settled settled;
 };
 
 /* --- legs --- */
@@ -280,6 +284,86 @@ static int carry_lines(struct offering *o, struct cr_err *e)
 	return cr_fail(e, -ENOTSUP, "%s", o->w->warning->text);
 }
 
+/* --- before the answer --- */
+
+/* Has another branch of the call been answered that has a leg of line @i? */
+static bool is_anothers(const struct offering *o, unsigned i)
+{
+	const struct ng_dialog *d = o->d, *of;
+
+	LIST_FOREACH(of, &d->call->dialogs, link)
+	if (of != d && of->stream[i].conversation && !of->stream[i].early &&
+	    (of->side[0] == d->side[o->by] || of->side[1] == d->side[o->by]) &&
+	    ng_stream_runs(o->w->service->node, &of->stream[i]))
+		return true;
+	return false;
+}
+
+/* May what comes in line @i before the answer be passed on by this offer? */
+static bool may_be_early(const struct offering *o, unsigned i)
+{
+	const struct ng_stream *s = &o->d->stream[i];
+	bool runs = s->conversation && ng_stream_runs(o->w->service->node, s);
+
+	return (!runs || s->early) && !is_anothers(o, i);
+}
+
+/* As if the other side had answered with all that it is offered: @to, in the
+ * order of sides. How long packets are is left to the answer. */
+static int early_terms(struct offering *o, unsigned i,
+		       struct party_change to[2], struct cr_err *e)
+{
+	const struct sdp_line_out *shown = &o->text.line[i];
+	const struct sdp_line all = { .mode = SDP_SENDRECV,
+				      .formats = shown->formats,
+				      .nformats = shown->nformats };
+	const struct ng_terms terms[] = {
+		{ .line = sdp_line(o->sdp, i),
+		  .choice = &o->settled.party[0],
+		  .host = o->w->request->host,
+		  .learn = o->w->request->learn },
+		{ .line = &all, .choice = &o->settled.party[1], .learn = -1 },
+	};
+	int err = codec_settle(&o->settled, o->list[i], &all, false,
+			       &codec_map_abilities, e);
+
+	for (unsigned k = 0; k < 2 && !err; k++) {
+		struct party_change *p = &to[k ? !o->by : o->by];
+
+		err = ng_terms_change(p, &terms[k], e);
+		p->ptime = p->in_ptime = 0;
+	}
+	return err;
+}
+
+/* Who has to wait for costs waits before anything has changed; for whom there
+ * is no room goes without. */
+static int weigh_early(struct offering *o, unsigned i, struct cr_err *e)
+{
+	struct conversation_promise nothing = { 0 };
+	struct ng_weighing w = { .promised = &nothing, .plan = o->w->plan };
+	struct party_change to[2];
+	int err;
+
+	if (!may_be_early(o, i) || early_terms(o, i, to, e))
+		return 0;
+	err = ng_stream_weigh(o->w->service->node, &o->d->stream[i], to, &w, e);
+	return err == -EAGAIN ? err : 0;
+}
+
+/* It has what was promised to it then. */
+static void begin_early(struct offering *o, unsigned i)
+{
+	struct ng_service *sv = o->w->service;
+	struct ng_stream *s = &o->d->stream[i];
+	struct party_change to[2];
+	struct cr_err e;
+
+	if (o->list[i] && may_be_early(o, i) && !early_terms(o, i, to, &e) &&
+	    !ng_stream_begin_early(sv->node, o->d, i, to, o->w->plan, &e))
+		ng_release(sv, s);
+}
+
 /* --- what it will need --- */
 
 /* The best codec that is shown, and what is made into it: itself, or the best
@@ -352,7 +436,7 @@ static int weigh_line(struct offering *o, unsigned i, struct cr_err *e)
 		err = ng_stream_weigh(sv->node, s, to, &w, e);
 	if (!err)
 		promise(sv, s, &w.needs);
-	return err;
+	return err ? err : weigh_early(o, i, e);
 }
 
 /* What the offer before was promised: this one comes in its place. */
@@ -418,6 +502,8 @@ static void commit(struct offering *o)
 	struct ng_dialog *d = o->d;
 	unsigned n = sdp_lines(o->sdp);
 
+	for (unsigned i = 0; i < n; i++)
+		begin_early(o, i);
 	sdp_free(d->offer);
 	d->offer = o->sdp;
 	o->sdp = NULL;

@@ -176,6 +176,29 @@ int ng_stream_settle(struct node *n, struct ng_dialog *d, unsigned i,
 		 : begin(n, d, i, to, plan, e);
 }
 
+int ng_stream_begin_early(struct node *n, struct ng_dialog *d, unsigned i,
+			  const struct party_change to[2],
+			  struct conversation_plan *plan, struct cr_err *e)
+{
+	struct ng_stream *s = &d->stream[i];
+	int err = ng_stream_settle(n, d, i, to, plan, e);
+
+	if (err)
+		return err;
+	s->early = true;
+	conversation_set_early(conversation_of(n, s), true);
+	return 0;
+}
+
+void ng_stream_agree(struct node *n, struct ng_stream *s)
+{
+	struct conversation *c = conversation_of(n, s);
+
+	s->early = false;
+	if (c)
+		conversation_set_early(c, false);
+}
+
 bool ng_stream_now(struct node *n, const struct ng_stream *s,
 		   struct party_change now[2])
 {

@@ -4,8 +4,9 @@
  * conversation between them.
  *
  * Legs are opened when a line is offered: the other side has to be told a port
- * before anybody knows what it speaks. The conversation begins with the first
- * answer, and later answers change it.
+ * before anybody knows what it speaks. A conversation begins with the first
+ * offer, on a guess, so that nothing is lost of what the other side says before
+ * its answer; answers change it.
  *
  * Control thread.
  */
@@ -46,6 +47,13 @@ const char *ng_leg_interface(struct node *n, const struct ng_leg *l);
 int ng_stream_settle(struct node *n, struct ng_dialog *d, unsigned i,
 		     const struct party_change to[2],
 		     struct conversation_plan *plan, struct cr_err *e);
+/** The same before an answer, of a line that has no conversation or an early
+ * one: what comes of a side is passed on until there is one. */
+int ng_stream_begin_early(struct node *n, struct ng_dialog *d, unsigned i,
+			  const struct party_change to[2],
+			  struct conversation_plan *plan, struct cr_err *e);
+/** It has been answered. */
+void ng_stream_agree(struct node *n, struct ng_stream *s);
 /** Has its conversation not ended? True, too, if it never had one. */
 bool ng_stream_runs(struct node *n, const struct ng_stream *s);
 /** Its conversation ends, if there is one, on the word of @who. Its legs stay.

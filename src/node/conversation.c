@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "node/circle.h"
 #include "node/conversation_impl.h"
 
@@ -282,6 +283,25 @@ int conversation_weigh(struct node *n, struct call_cfg *stream,
 		err = conversation_load(
 			n, stream, conversation_may_relay(stream, r), ppm, e);
 	return err || !*ppm ? err : conversation_room(n, *ppm, promised, e);
+}
+
+void conversation_set_early(struct conversation *c, bool early)
+{
+	struct node *n = c->node;
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct node_call *nc = c->stream[i];
+
+		if (!nc || nc->untold == early)
+			continue;
+		nc->untold = early;
+		if (early) {
+			n->calls_started--;
+			continue;
+		}
+		n->calls_started++;
+		nc->started_utc = clock_read(CLOCK_REALTIME);
+	}
 }
 
 const struct node_leg *conversation_ear(const struct conversation *c,

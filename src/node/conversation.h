@@ -103,6 +103,11 @@ int conversation_weigh_change(struct conversation *c,
 /** What its parties are now, for conversation_change() to go back to. */
 void conversation_now(const struct conversation *c, struct party_change now[2]);
 
+/** It has begun before it was agreed on, or (@early false) that is so no more:
+ * until then it counts as no call that was started, and nobody is told when it
+ * ends. */
+void conversation_set_early(struct conversation *c, bool early);
+
 /** End it, on the word of @who; its streams end as calls do. */
 void conversation_stop(struct conversation *c, enum node_end why,
 		       const struct node_who *who);

@@ -47,7 +47,7 @@ static int plan_change(const struct conversation *c,
 		party_request_of(c->party[i], &r.party[i]);
 		party_request_speaks(&r.party[i], &to[i].codecs);
 		r.party[i].types = to[i].types;
-		if (!r.party[i].in_ptime)
+		if (!r.party[i].in_ptime && !c->stream[i]->untold)
 			r.party[i].in_ptime = node_call_settings(c->stream[i])
 						      ->release.period;
 	}

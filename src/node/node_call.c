@@ -252,7 +252,7 @@ int node_refuse_full(struct node *n, unsigned more, struct cr_err *e)
 		n->calls_refused++;
 		return -ENOSPC;
 	}
-	if (n->ncalls + more <= n->cfg.max_calls)
+	if (n->ncalls - n->nending + more <= n->cfg.max_calls)
 		return 0;
 	n->calls_refused++;
 	return cr_fail(e, -ENOSPC,

@@ -42,6 +42,7 @@ void node_call_stop(struct node_call *nc, enum node_end why,
 	if (nc->ending)
 		return;
 	nc->ending = true;
+	nc->node->nending++;
 	nc->why = why;
 	if (who) {
 		nc->by = who->by;
@@ -165,6 +166,7 @@ static void finish_gone(struct node *n, struct node_call *nc)
 		costs_release(n->costs, nc->cost);
 	RB_REMOVE(node_tree, &n->calls, nc);
 	n->ncalls--;
+	n->nending -= !nc->hung;
 	n->nrelays -= nc->relays;
 	node_leg_free(nc->ear);
 	call_free(nc->call);

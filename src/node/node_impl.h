@@ -48,7 +48,8 @@ struct node_call {
 	bool ending;
 	bool recoded; /**< its codecs have changed */
 	bool hung;    /**< told as ended, but a stuck thread has it       */
-	/** Of a conversation that could not begin: nobody knows of it. */
+	/** Of a conversation that could not begin, or is early: nobody knows of
+	 * it. */
 	bool untold;
 	struct watch_task watch;
 	unsigned learned;  /**< of its recent costs, told to costs_learn() */
@@ -168,6 +169,7 @@ struct node {
 
 	struct node_tree calls; /**< by id, ending ones too */
 	unsigned ncalls, nhung; /**< of these, a stuck thread has so many */
+	unsigned nending;	/**< and so many end, and will soon be gone */
 	unsigned nrelays;	/**< of these                             */
 	uint32_t last_id;
 	uint32_t gave_back; /**< the call that node_give_back() saw last */

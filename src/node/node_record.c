@@ -267,7 +267,7 @@ static void record_interim(struct node_call *nc)
 /* A conversation's first stream stands for both. */
 static bool is_due(const struct node_call *nc, cr_ns now, cr_ns each)
 {
-	return !nc->ending &&
+	return !nc->ending && !nc->untold &&
 	       (!nc->conversation ||
 		!conversation_number(nc->conversation, nc)) &&
 	       (!nc->recorded || now - nc->recorded >= each);

@@ -121,6 +121,7 @@ static void end_call(struct node *n, struct node_call *nc)
 	nc->hung = true;
 	n->nhung++;
 	node_call_stop(nc, NODE_END_HUNG, NULL);
+	n->nending--;		 /* nobody knows when it is gone */
 	nc->why = NODE_END_HUNG; /* it may have been ending already */
 	nc->by = NODE_BY_NODE;
 	node_tell_ended(n, nc);

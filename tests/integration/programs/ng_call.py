@@ -102,6 +102,7 @@ def until(look, done):
     while not done(now := look()):
         assert time.monotonic() < deadline, now
         time.sleep(0.01)
+    return now
 
 
 def all_is_gone(d):
