@@ -11,18 +11,32 @@
 #define MEDIA_BESIDE_H
 
 #include "media/ring.h"
+#include "rtp/telephone_event.h"
 
 struct beside_types {
-	uint8_t event, noise;
-	uint8_t former_event, former_noise;
+	/** Those of now, then others where there is room; and their clocks,
+	 * kHz. */
+	uint8_t event[TELEPHONE_EVENT_TYPES], khz[TELEPHONE_EVENT_TYPES];
+	uint8_t noise, former_noise;
 };
+_Static_assert(sizeof(struct beside_types) == 8, "it is one atomic word");
+
+/** Which type of events @pt is, or TELEPHONE_EVENT_TYPES. */
+static inline unsigned beside_event(struct beside_types t, uint8_t pt)
+{
+	unsigned i = 0;
+
+	while (i < TELEPHONE_EVENT_TYPES && (!pt || t.event[i] != pt))
+		i++;
+	return i;
+}
 
 /** What packets of type @pt are; SPEECH: none of these. */
 static inline enum cr_frame_what beside_what(struct beside_types t, uint8_t pt)
 {
 	if (!pt)
 		return CR_RING_SPEECH;
-	if (pt == t.event || pt == t.former_event)
+	if (t.event[0] && beside_event(t, pt) < TELEPHONE_EVENT_TYPES)
 		return CR_RING_EVENT;
 	return pt == t.noise || pt == t.former_noise ? CR_RING_NOISE
 						     : CR_RING_SPEECH;

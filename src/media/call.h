@@ -117,6 +117,7 @@ struct call_cfg {
 	/** At a leg: what else becomes of its packets. */
 	struct inflow_terms inflow;
 	uint8_t pt_event_out; /**< of telephone events; 0: none             */
+	uint32_t clock_event_out; /**< theirs, Hz */
 	uint8_t pt_noise_out; /**< of comfort noise; 0: none                */
 };
 
@@ -231,8 +232,8 @@ struct call {
 	/** NULL: none are passed on. Control gives it some, which are the
 	 * worker's then for good; rx looks while it is at rest. */
 	_Atomic(struct digits *) digits;
-	/** Type of those that are passed on, 0: none. Control's word, stored
-	 * behind @digits. */
+	/** Type of those that are passed on, 0: none, and their clock above
+	 * it, Hz. Control's word, stored behind @digits. */
 	atomic_uint event_out;
 	bool buffers;	       /**< its inflow does; constant */
 	const struct way *way; /**< where packets go to; constant */

@@ -29,26 +29,48 @@ static uint8_t former_of(uint8_t now, uint8_t was, uint8_t before)
 
 static uint8_t unless_taken(uint8_t former, const struct call_cfg *cfg)
 {
-	const struct inflow_terms *t = &cfg->inflow;
-
-	return former == t->pt_event || former == t->pt_noise ||
-			       is_speech(cfg, former)
+	return former == cfg->inflow.pt_noise || is_speech(cfg, former)
 		       ? 0
 		       : former;
+}
+
+static bool is_event(const struct beside_types *t, uint8_t pt)
+{
+	return beside_event(*t, pt) < TELEPHONE_EVENT_TYPES;
+}
+
+/* Types of events: those of @cfg, then those of @was. None of these, if none
+ * are wanted any more. */
+static void list_events(struct beside_types *now, const struct call_cfg *cfg,
+			const struct beside_types *was)
+{
+	const struct telephone_event_types *t = &cfg->inflow.events;
+	unsigned n = 0;
+
+	for (; n < t->n; n++) {
+		now->event[n] = t->one[n].pt;
+		now->khz[n] = (uint8_t)(t->one[n].clock / 1000);
+	}
+	for (unsigned i = 0; t->n && i < TELEPHONE_EVENT_TYPES; i++) {
+		uint8_t pt = unless_taken(was->event[i], cfg);
+
+		if (!pt || is_event(now, pt) || n == TELEPHONE_EVENT_TYPES)
+			continue;
+		now->event[n] = pt;
+		now->khz[n++] = was->khz[i];
+	}
 }
 
 struct beside_types call_beside_types(const struct call_cfg *cfg,
 				      struct beside_types was)
 {
-	struct beside_types now = {
-		.event = cfg->inflow.pt_event,
-		.noise = cfg->inflow.pt_noise,
-	};
+	struct beside_types now = { .noise = cfg->inflow.pt_noise };
 
-	now.former_event = unless_taken(
-		former_of(now.event, was.event, was.former_event), cfg);
+	list_events(&now, cfg, &was);
 	now.former_noise = unless_taken(
 		former_of(now.noise, was.noise, was.former_noise), cfg);
+	if (is_event(&now, now.former_noise))
+		now.former_noise = 0;
 	return now;
 }
 
@@ -81,11 +103,19 @@ static int make_inflow(struct inflow **out, struct call *c,
 static int make_digits(struct digits **out, const struct call_cfg *to,
 		       struct cr_err *e)
 {
+	const struct digits_clocks clocks = {
+		.in = to->inflow.events.one[0].clock,
+		.out = to->clock_event_out,
+		.speech = pipeline_side_clock(&to->media.out),
+	};
+
 	*out = malloc(sizeof(**out));
 	if (!*out)
 		return cr_fail(e, -ENOMEM, "out of memory for a call's digits");
-	return digits_init(*out, pipeline_side_clock(&to->media.in),
-			   pipeline_side_clock(&to->media.out));
+	if (!digits_init(*out, &clocks))
+		return 0;
+	return cr_fail(e, -EINVAL, "events at %u and %u Hz are not known here",
+		       clocks.in, clocks.out);
 }
 
 int call_beside_make(struct call_beside *b, struct call *c,
@@ -97,7 +127,7 @@ int call_beside_make(struct call_beside *b, struct call *c,
 	b->digits = NULL;
 	if (!call_inflow(c) && to->ear && inflow_needed(&to->inflow))
 		err = make_inflow(&b->inflow, c, to, e);
-	if (!err && !call_digits(c) && to->inflow.pt_event && to->pt_event_out)
+	if (!err && !call_digits(c) && to->inflow.events.n && to->pt_event_out)
 		err = make_digits(&b->digits, to, e);
 	if (err)
 		call_beside_drop(b);
@@ -117,6 +147,7 @@ void call_set_beside(struct call *c, const struct call_cfg *to,
 {
 	c->cfg.inflow = to->inflow;
 	c->cfg.pt_event_out = to->pt_event_out;
+	c->cfg.clock_event_out = to->clock_event_out;
 	c->cfg.pt_noise_out = to->pt_noise_out;
 	/* release: who finds a type finds what it needs */
 	if (b->inflow)
@@ -128,7 +159,8 @@ void call_set_beside(struct call *c, const struct call_cfg *to,
 	atomic_store_explicit(&c->fill, (unsigned)to->inflow.fill,
 			      memory_order_relaxed);
 	pipeline_set_noise(c->pipeline, to->pt_noise_out);
-	atomic_store_explicit(&c->event_out, to->pt_event_out,
+	atomic_store_explicit(&c->event_out,
+			      to->pt_event_out | to->clock_event_out << 8,
 			      memory_order_release);
 	atomic_store_explicit(&c->beside, b->types, memory_order_release);
 }

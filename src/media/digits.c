@@ -10,27 +10,39 @@
  * tell, is not spoken during that: timestamps have leapt. */
 #define BEHIND_MAX (2u * UINT16_MAX)
 
-int digits_init(struct digits *d, unsigned clock_in, unsigned clock_out)
+int digits_init(struct digits *d, const struct digits_clocks *clocks)
 {
 	const struct telephone_event_cfg cfg =
-		telephone_event_defaults(clock_in, clock_out);
+		telephone_event_defaults(clocks->in, clocks->out);
 
 	memset(d, 0, sizeof(*d));
+	d->speech = clocks->speech;
 	return telephone_event_relay_init(&d->relay, &cfg);
+}
+
+void digits_set_clocks(struct digits *d, const struct digits_clocks *clocks)
+{
+	d->relay.cfg.clock_in = clocks->in;
+	d->relay.cfg.clock_out = clocks->out;
+	d->speech = clocks->speech;
 }
 
 /* Speech belongs behind the event's last packet. */
 static void note(struct digits *d, const struct telephone_event_burst *out)
 {
+	const struct telephone_event_relay *r = &d->relay;
 	const struct telephone_event_packet *last;
 	struct telephone_event event;
+	uint64_t length;
 
 	if (!out->n)
 		return;
 	last = &out->packets[out->n - 1];
 	if (telephone_event_parse(last->payload, sizeof(last->payload), &event))
 		return;
-	d->end = last->ts + event.duration;
+	length = r->before_out + event.duration;
+	d->end = last->ts - (uint32_t)r->before_out +
+		 (uint32_t)(length * d->speech / r->clock_out);
 	d->over = true;
 }
 

@@ -13,12 +13,22 @@
 
 struct digits {
 	struct telephone_event_relay relay;
-	bool over;    /**< an event has come: speech before @end is muted */
-	uint32_t end; /**< timestamp of the output                       */
+	unsigned speech; /**< clock of the output's speech, Hz: timestamps */
+	bool over;	 /**< an event has come: speech before @end is muted */
+	uint32_t end;	 /**< timestamp of the output                       */
 };
 
-/** Clocks of the two parties, Hz. 0 or -EINVAL. */
-int digits_init(struct digits *d, unsigned clock_in, unsigned clock_out);
+/** Clocks, Hz. */
+struct digits_clocks {
+	unsigned in, out; /**< of events that come and go           */
+	unsigned speech;  /**< of what they are sent among          */
+};
+
+/** 0 or -EINVAL. */
+int digits_init(struct digits *d, const struct digits_clocks *clocks);
+
+/** Events that begin from now on have these, which digits_init() would take. */
+void digits_set_clocks(struct digits *d, const struct digits_clocks *clocks);
 
 /** A packet of events has come. @out: what to send, in this order. */
 void digits_packet(struct digits *d, cr_ns now,

@@ -19,6 +19,11 @@
 /* Packets of a buffer for so much more than its longest delay. */
 #define SLOTS_SPARE 4u
 #define PACKET_SHORT (10 * CR_MS)
+/* Clocks of events are multiples of it. */
+#define EVENT_KHZ 8u
+/* An event whose timestamp tells of so much more or less than the clock of the
+ * speech does has one of its own. */
+#define EVENT_FAR_SECONDS 1u
 
 struct inflow {
 	struct inflow_cfg cfg;
@@ -229,6 +234,14 @@ static void emit_event(struct inflow *f, struct inflow_frame *frame)
 	f->cfg.emit(f->cfg.arg, frame);
 }
 
+/* Which codec, or of events which clock: in EVENT_KHZ. */
+static uint8_t number_of(const struct inflow_arrival *in)
+{
+	return in->what == CR_RING_EVENT
+		       ? (uint8_t)(in->codec.clock / 1000 / EVENT_KHZ)
+		       : in->number;
+}
+
 /* Of codec @number, if it is speech. */
 static void emit_packet(struct inflow *f, struct inflow_frame *frame,
 			uint8_t number, uint32_t place)
@@ -239,6 +252,7 @@ static void emit_packet(struct inflow *f, struct inflow_frame *frame,
 	f->restart = false;
 	f->seq = frame->seq;
 	if (frame->what == CR_RING_EVENT) {
+		frame->units = number * EVENT_KHZ;
 		emit_event(f, frame);
 		return;
 	}
@@ -255,10 +269,10 @@ static void emit_packet(struct inflow *f, struct inflow_frame *frame,
 
 /* --- the jitter buffer --- */
 
-/* Its tags: what a packet is, and of which codec. */
+/* Its tags: what a packet is, and of which codec or clock. */
 static uint8_t tag_of(const struct inflow_arrival *in)
 {
-	return (uint8_t)((unsigned)in->what << 4 | in->number);
+	return (uint8_t)((unsigned)in->what << 4 | number_of(in));
 }
 
 static void play(struct inflow *f, const struct jitter_output *o, cr_ns now)
@@ -333,13 +347,29 @@ static bool is_silent(const struct inflow *f, const struct inflow_arrival *in)
 
 /* Behind the beginning of an event when its packet was sent, less what speech
  * that was sent with it had begun earlier. */
-static uint32_t lasted(const struct inflow *f, const struct rtp_packet *p)
+static uint32_t lasted(const struct inflow *f, const struct inflow_arrival *in)
 {
+	const struct rtp_packet *p = in->rtp;
 	struct telephone_event event;
 
 	if (telephone_event_parse(p->payload, p->payload_bytes, &event))
 		return 0;
-	return event.duration - f->cfg.step;
+	return (uint32_t)((uint64_t)event.duration * f->cfg.clock /
+			  in->codec.clock) -
+	       f->cfg.step;
+}
+
+/* Where an event is: its timestamp may be of its own clock, and of the speech's
+ * all the same, as many senders do it. */
+static uint32_t place_event(const struct inflow *f,
+			    const struct inflow_arrival *in, uint32_t place)
+{
+	uint32_t most = f->cfg.clock * EVENT_FAR_SECONDS;
+
+	if (in->codec.clock == clocks_now(&f->clocks) ||
+	    f->clocks.place - place + most <= 2 * most)
+		return place;
+	return f->clocks.place;
 }
 
 static enum jitter_put buffer(struct inflow *f, const struct inflow_arrival *in,
@@ -352,8 +382,7 @@ static enum jitter_put buffer(struct inflow *f, const struct inflow_arrival *in,
 		.silent = is_silent(f, in),
 		.beside = beside,
 		.tag = tag_of(in),
-		.shift =
-			place - in->rtp->ts + (beside ? lasted(f, in->rtp) : 0),
+		.shift = place - in->rtp->ts + (beside ? lasted(f, in) : 0),
 	};
 
 	return jitter_put(f->jitter, &put);
@@ -372,7 +401,7 @@ static void pass(struct inflow *f, const struct inflow_arrival *in,
 		.at = in->at,
 	};
 
-	emit_packet(f, &frame, in->number, place);
+	emit_packet(f, &frame, number_of(in), place);
 }
 
 /* A buffer tells by itself which packet is the first that comes out. */
@@ -404,6 +433,8 @@ enum jitter_put inflow_packet(struct inflow *f, const struct inflow_arrival *in)
 	else
 		p.clock = clocks_now(&f->clocks);
 	place = clocks_place(&f->clocks, &p);
+	if (in->what == CR_RING_EVENT)
+		place = place_event(f, in, place);
 	if (f->jitter)
 		put = buffer(f, in, place);
 	if (put == JITTER_RESTART)

@@ -38,6 +38,7 @@
 #include "media/ring.h"
 #include "rtp/jitter.h"
 #include "rtp/rtp.h"
+#include "rtp/telephone_event.h"
 
 /** Which silence is filled. */
 enum inflow_fill {
@@ -51,14 +52,14 @@ struct inflow_terms {
 	enum jitter_kind jitter;
 	cr_ns least, most; /**< of the buffer's delay                        */
 	enum inflow_fill fill;
-	uint8_t pt_event; /**< payload type of telephone events; 0: none     */
-	uint8_t pt_noise; /**< of comfort noise; 0: none                     */
+	struct telephone_event_types events;
+	uint8_t pt_noise; /**< payload type of comfort noise; 0: none */
 };
 
 static inline bool inflow_needed(const struct inflow_terms *t)
 {
 	return t->jitter != JITTER_OFF || t->fill != INFLOW_FILL_NEVER ||
-	       t->pt_event || t->pt_noise;
+	       t->events.n || t->pt_noise;
 }
 
 /** A frame for the ring. */
@@ -71,7 +72,7 @@ struct inflow_frame {
 	unsigned bytes;
 	uint32_t ts;
 	uint16_t seq;
-	uint16_t units; /**< of what was made */
+	uint16_t units; /**< of what was made; EVENT: its clock, kHz */
 	uint16_t lost;	/**< packets in front of it that had not come in time */
 	cr_ns at;	/**< when it is: arrival, or play-out                */
 	cr_ns waited;	/**< before that, in the jitter buffer               */
@@ -113,7 +114,7 @@ struct inflow_arrival {
 	enum cr_frame_what what;
 	const struct rtp_packet *rtp;
 	bool restart; /**< of another sender than the one before */
-	/* speech: of which codec */
+	/* speech: of which codec; events: their clock */
 	uint8_t number;
 	struct inflow_codec codec;
 	cr_ns at;

@@ -36,13 +36,19 @@ static bool from_source(struct call *c, const struct sockaddr_storage *from)
 /* What a packet is. Types may change at any moment: they are looked up once. */
 struct kind {
 	enum cr_frame_what what;
-	int codec; /* of speech; negative: none, or nobody knows of it */
+	int codec;	/* of speech; negative: none, or nobody knows of it */
+	uint32_t clock; /* of events, Hz */
 };
 
 static struct kind kind_of(struct call *c, uint8_t pt)
 {
-	return (struct kind){ .what = beside_what(call_beside(c), pt),
-			      .codec = call_codec_of(c, pt) };
+	const struct beside_types t = call_beside(c);
+	struct kind k = { .what = beside_what(t, pt),
+			  .codec = call_codec_of(c, pt) };
+
+	if (__builtin_expect(k.what == CR_RING_EVENT, 0))
+		k.clock = t.khz[beside_event(t, pt)] * 1000u;
+	return k;
 }
 
 /* Of speech, or what travels among it? */
@@ -289,6 +295,8 @@ static void let_in(struct call *c, struct inflow *f, const struct rtp_packet *p,
 
 	if (in.what == CR_RING_SPEECH)
 		tell_codec(c, (uint8_t)k.codec, &in);
+	else
+		in.codec.clock = k.clock;
 	call_take_inflow(c, f);
 	if (inflow_buffers(f)) /* only counts: it sorts them in */
 		(void)rtp_source_update(&c->seen, p->seq);

@@ -107,6 +107,7 @@ struct pipeline_input {
 	bool marker;   /**< RTP's marker  */
 	uint8_t codec; /**< which input: pipeline_add_input()'s number */
 	bool pause;    /**< silence, coded as speech: leaves as such */
+	bool apart;    /**< @ts may be of another clock than speech has */
 	cr_ns arrival; /**< where timestamps say nothing, this does */
 };
 
@@ -241,7 +242,8 @@ void pipeline_flush(struct pipeline *p, struct pipeline_scratch *s,
 		    pipeline_emit *emit, void *arg);
 
 /** The output's timestamp of @in, which is nothing to be transcoded. The time
- * of another sender may begin with it. */
+ * of another sender may begin with it. If @in->apart, its timestamp is believed
+ * as far as its arrival agrees. */
 uint32_t pipeline_time(struct pipeline *p, const struct pipeline_input *in);
 
 /** How many packets of the output @units of the input's RTP clock make; a part

@@ -16,27 +16,16 @@
 
 /* --- control --- */
 
-/* A number that only one side has named is not agreed, nor is what that side
- * meant before by @former. 0: none. */
-static void leave_single(uint8_t type[128], uint8_t in, uint8_t former,
-			 uint8_t out)
-{
-	if (!in == !out)
-		return;
-	type[in ? in : out] = RELAY_NO_TYPE;
-	if (former)
-		type[former] = RELAY_NO_TYPE;
-}
-
-/* What one side means by @in and @former is @out to the other one. */
-static void map_named(uint8_t type[128], uint8_t in, uint8_t former,
+/* What one side means by the @n types @in is @out to the other one, and what
+ * only one side has named is not agreed. 0: none. */
+static void map_named(uint8_t type[128], const uint8_t *in, unsigned n,
 		      uint8_t out)
 {
-	if (!in || !out)
-		return;
-	type[in] = out;
-	if (former)
-		type[former] = out;
+	if (out && !in[0])
+		type[out] = RELAY_NO_TYPE;
+	for (unsigned i = 0; i < n; i++)
+		if (in[i])
+			type[in[i]] = in[0] && out ? out : RELAY_NO_TYPE;
 }
 
 /* Where both sides use one number for the codec, they have agreed on one
@@ -44,20 +33,16 @@ static void map_named(uint8_t type[128], uint8_t in, uint8_t former,
  * one of them takes. Those that both have named go in any case. */
 static void map_types(struct relay_types *t, const struct call_cfg *cfg)
 {
-	const struct beside_types *beside = &t->beside;
+	const struct beside_types *b = &t->beside;
+	const uint8_t noise[] = { b->noise, b->former_noise };
 	bool alike = cfg->pt_in == cfg->pt_out;
 
 	for (unsigned i = 0; i < 128; i++)
 		t->type[i] = alike ? (uint8_t)i : RELAY_NO_TYPE;
-	leave_single(t->type, beside->noise, beside->former_noise,
-		     cfg->pt_noise_out);
-	leave_single(t->type, beside->event, beside->former_event,
-		     cfg->pt_event_out);
-	t->type[NOISE_PT] = NOISE_PT;
-	map_named(t->type, beside->noise, beside->former_noise,
-		  cfg->pt_noise_out);
-	map_named(t->type, beside->event, beside->former_event,
-		  cfg->pt_event_out);
+	map_named(t->type, noise, 2, cfg->pt_noise_out);
+	if (t->type[NOISE_PT] == RELAY_NO_TYPE)
+		t->type[NOISE_PT] = NOISE_PT;
+	map_named(t->type, b->event, TELEPHONE_EVENT_TYPES, cfg->pt_event_out);
 	t->type[cfg->pt_in] = cfg->pt_out;
 	t->clock[cfg->pt_in] = pipeline_side_clock(&cfg->media.in);
 }
@@ -75,8 +60,11 @@ static void map_passed(struct relay_types *t, const struct call_cfg *cfg)
 	}
 	if (b->noise && b->former_noise)
 		t->type[b->former_noise] = t->type[b->noise];
-	if (b->event && b->former_event)
-		t->type[b->former_event] = t->type[b->event];
+	for (unsigned i = 1; i < TELEPHONE_EVENT_TYPES; i++)
+		for (unsigned k = 0; k < i && b->event[i]; k++)
+			if (b->khz[k] == b->khz[i] &&
+			    t->type[b->event[i]] == RELAY_NO_TYPE)
+				t->type[b->event[i]] = t->type[b->event[k]];
 }
 
 struct relay_types *relay_types_new(const struct call_cfg *cfg,
@@ -125,10 +113,16 @@ bool relay_needs_call(const struct call_cfg *cfg)
 {
 	const struct call_codecs *c = cfg->codecs;
 
-	for (unsigned i = 0; c && c->passed.n && i < c->n; i++)
-		if (!passed_has(&c->passed, c->one[i].pt))
-			return true;
-	return false;
+	const struct telephone_event_types *t = &cfg->inflow.events;
+	bool needs = false;
+
+	if (!c || !c->passed.n)
+		return false;
+	for (unsigned i = 0; i < c->n && !needs; i++)
+		needs = !passed_has(&c->passed, c->one[i].pt);
+	for (unsigned i = 0; i < t->n && cfg->pt_event_out && !needs; i++)
+		needs = !passed_has(&c->passed, t->one[i].pt);
+	return needs;
 }
 
 struct relay *relay_new(const struct call_cfg *cfg, struct relay_types *types)

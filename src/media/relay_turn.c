@@ -37,13 +37,21 @@ static bool is_newest(const struct call *c, uint16_t seq)
 	return !c->seen.started || (int16_t)(seq - (uint16_t)c->seen.ext) > 0;
 }
 
+/* Would the call send an event of type @pt on? */
+static bool takes_event(const struct call *c, uint8_t pt)
+{
+	return beside_what(call_beside(c), pt) == CR_RING_EVENT &&
+	       (atomic_load_explicit(&c->event_out, memory_order_acquire) &
+		127u);
+}
+
 /* Can only the call make something of it? */
 static bool needs_call(struct relay *r, const struct rtp_packet *p)
 {
 	struct call *c = call_behind(r);
 
 	return c && relay_types(r)->type[p->pt] == RELAY_NO_TYPE &&
-	       call_codec_of(c, p->pt) >= 0;
+	       (call_codec_of(c, p->pt) >= 0 || takes_event(c, p->pt));
 }
 
 /* What the call sends, too, is one stream with what is passed on. */

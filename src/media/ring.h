@@ -57,7 +57,8 @@ struct cr_frame_meta {
 	uint8_t codec;	    /**< of the input's codecs, 0..15                 */
 	uint8_t covered;    /**< its time was filled: for the decoder only    */
 	uint8_t importance; /**< as cr/sched.h has it                      */
-	uint16_t units;	    /**< what was made: how long, in RTP's clock      */
+	uint16_t units;	    /**< what was made: how long, in RTP's clock; EVENT:
+				 its clock, kHz */
 	uint32_t waited;    /**< in a jitter buffer, before `arrival`, ns     */
 };
 

@@ -168,6 +168,18 @@ static uint8_t event_type(const struct call *c)
 					     memory_order_acquire);
 }
 
+/* Of the event that has come, and those that go. */
+static struct digits_clocks event_clocks(const struct call *c)
+{
+	return (struct digits_clocks){
+		.in = c->meta.units * 1000u,
+		.out = atomic_load_explicit(&c->event_out,
+					    memory_order_acquire) >>
+		       8,
+		.speech = pipeline_output_clock(c->pipeline),
+	};
+}
+
 /* Events on their way; nobody may want them any more. */
 static void post_events(struct turn *t, const struct telephone_event_burst *out)
 {
@@ -193,17 +205,22 @@ static void post_events(struct turn *t, const struct telephone_event_burst *out)
 static void pass_event(struct turn *t, const struct pipeline_input *in)
 {
 	struct call *c = t->call;
-	const struct telephone_event_arrival event = {
+	const struct digits_clocks clocks = event_clocks(c);
+	struct pipeline_input place = *in;
+	struct telephone_event_arrival event = {
 		.payload = in->payload,
 		.bytes = in->bytes,
 		.ts = in->ts,
 		.marker = in->marker,
-		.ts_out = pipeline_time(c->pipeline, in),
 	};
 	struct telephone_event_burst out;
 
+	place.apart =
+		clocks.in != pipeline_input_clock(c->pipeline, c->meta.codec);
+	event.ts_out = pipeline_time(c->pipeline, &place);
 	if (!event_type(c))
 		return;
+	digits_set_clocks(call_digits(c), &clocks);
 	pipeline_flush(c->pipeline, &t->worker->scratch, emit, t);
 	digits_packet(call_digits(c), c->meta.arrival, &event, &out);
 	post_events(t, &out);

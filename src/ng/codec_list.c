@@ -335,7 +335,8 @@ static const struct sdp_format *events_at(const struct offer *o, unsigned rate)
 	return NULL;
 }
 
-/* What travels among the speech, at its clock; else it is hidden. */
+/* What travels among the speech: noise at its clock, else it is hidden; events
+ * at any (RFC 4733, 2.3.5). */
 static void put_kind(struct offer *o, enum format_kind kind)
 {
 	for (unsigned i = 0; i < o->line->nformats; i++) {
@@ -346,15 +347,27 @@ static void put_kind(struct offer *o, enum format_kind kind)
 		    (kind == FORMAT_EVENTS && fate > FATE_HIDDEN &&
 		     events_at(o, f->rate) != f))
 			continue;
-		if (!speech_at(o, f->rate))
+		if (kind == FORMAT_NOISE && !speech_at(o, f->rate))
 			fate = fate == FATE_KEPT ? FATE_GONE : FATE_HIDDEN;
 		if (fate != FATE_GONE)
 			put_as(o, f, fate);
 	}
 }
 
-/* Events at the clock of each codec that is shown (RFC 4733, 2.1), if who
- * offers has them; what it has at other clocks is hidden. */
+static bool shows_events(const struct offer *o, unsigned rate)
+{
+	bool shows = false;
+
+	for (unsigned i = 0; i < o->out->n; i++)
+		shows |=
+			format_kind(&o->out->item[i].format) == FORMAT_EVENTS &&
+			!o->out->item[i].hidden &&
+			o->out->item[i].format.rate == rate;
+	return shows;
+}
+
+/* Events as they came, and at the clock of each codec that is added (RFC 4733,
+ * 2.1), if who offers has any. */
 static void put_events(struct offer *o)
 {
 	const struct sdp_format *any = events_at(o, 0);
@@ -365,14 +378,8 @@ static void put_events(struct offer *o)
 		struct sdp_format f = *any;
 
 		f.rate = o->out->item[i].format.rate;
-		if (!o->out->item[i].hidden && !events_at(o, f.rate)) {
-			bool there = false;
-
-			for (unsigned k = speech; k < o->out->n; k++)
-				there |= o->out->item[k].format.rate == f.rate;
-			if (!there)
-				(void)add_format(o, &f, -1);
-		}
+		if (o->out->item[i].added && !shows_events(o, f.rate))
+			(void)add_format(o, &f, -1);
 	}
 }
 

@@ -11,6 +11,7 @@
 
 #include "media/passed.h"
 #include "ng/codec_rules.h"
+#include "rtp/telephone_event.h"
 #include "sdp/sdp.h"
 
 /** What a payload type carries. */
@@ -103,9 +104,6 @@ struct codec_list *codec_list_copy(const struct codec_list *from);
 /** The formats that are shown, into @out[SDP_FORMATS_MAX]. How many. */
 unsigned codec_shown(const struct codec_list *list, struct sdp_format *out);
 
-/** Clocks of telephone events that are known here. */
-#define CODEC_EVENTS_MAX 4u
-
 /** What one party sends and is sent. */
 struct codec_choice {
 	struct sdp_format speech;		 /**< what it is sent */
@@ -114,7 +112,7 @@ struct codec_choice {
 	unsigned nalso;
 	/** Of telephone events, one of a clock; the first is what it is sent.
 	 */
-	struct sdp_format events[CODEC_EVENTS_MAX];
+	struct sdp_format events[TELEPHONE_EVENT_TYPES];
 	unsigned nevents;
 	int noise; /**< payload type of comfort noise; -1: none */
 	/** What it sends and is passed on as it is: of all this, and of what

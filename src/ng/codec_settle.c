@@ -181,15 +181,11 @@ static bool has_events(const struct codec_choice *c, unsigned rate)
 	return false;
 }
 
-static bool is_event_clock(unsigned rate)
-{
-	return rate == 8000 || rate == 16000 || rate == 32000 || rate == 48000;
-}
-
 static void add_events(struct codec_choice *c, const struct sdp_format *f)
 {
-	if (format_kind(f) == FORMAT_EVENTS && is_event_clock(f->rate) &&
-	    !has_events(c, f->rate) && c->nevents < CODEC_EVENTS_MAX)
+	if (format_kind(f) == FORMAT_EVENTS &&
+	    telephone_event_is_clock(f->rate) && !has_events(c, f->rate) &&
+	    c->nevents < TELEPHONE_EVENT_TYPES)
 		c->events[c->nevents++] = *f;
 }
 
@@ -213,11 +209,19 @@ static void put_best_first(struct codec_choice *c)
 	}
 }
 
+/* Can what is not passed on go through a codec? */
+static bool can_code(const struct settling *s)
+{
+	return s->can->able(&s->out->party[0].speech) &&
+	       s->can->able(&s->out->party[1].speech);
+}
+
 /* Of who offered: those that are passed on, those at the clocks of speech that
  * is not, or else any one. */
 static void list_offerers_events(const struct settling *s)
 {
 	struct codec_choice *c = &s->out->party[0];
+	bool codes = can_code(s);
 
 	for (unsigned round = 0; round < 2 && !c->nevents; round++)
 		for (unsigned i = 0; i < s->offered->n; i++) {
@@ -226,7 +230,8 @@ static void list_offerers_events(const struct settling *s)
 
 			if (it->added || (round && c->nevents))
 				continue;
-			if (round || is_passed(c, f) || has_coded(c, f->rate))
+			if (is_passed(c, f) ||
+			    (codes && (round || has_coded(c, f->rate))))
 				add_events(c, f);
 		}
 	put_best_first(c);
@@ -237,14 +242,14 @@ static void list_offerers_events(const struct settling *s)
 static void list_answerers_events(const struct settling *s)
 {
 	struct codec_choice *c = &s->out->party[1];
-	bool all = has_coded(c, 0);
+	bool codes = can_code(s), all = codes && has_coded(c, 0);
 
 	for (unsigned round = 0; round < 2 && !c->nevents; round++)
 		for (unsigned i = 0; i < s->line->nformats; i++) {
 			const struct sdp_format *f = &s->line->formats[i];
 
 			if (offered_as(s, f) &&
-			    (all || round || is_passed(c, f)))
+			    (all || (codes && round) || is_passed(c, f)))
 				add_events(c, f);
 		}
 	put_best_first(c);

@@ -252,6 +252,9 @@ static void take_codecs(struct party_request *r, const struct party_change *to)
 	memcpy(r->also, to->also, sizeof(r->also));
 	r->ptime = to->ptime;
 	r->in_ptime = to->in_ptime;
+	r->types.events = to->events > 0 ? (unsigned)to->events : 0;
+	r->types.events_clock = to->events_clock;
+	r->types.more = to->more;
 }
 
 static int weigh_new(struct node *n, const struct party_change to[2],

@@ -122,6 +122,18 @@ static int type_or_none(int pt)
 	return pt < 0 ? 0 : pt;
 }
 
+static void take_events(struct party_change *to, const struct codec_choice *c)
+{
+	if (!c->nevents)
+		return;
+	to->events = c->events[0].pt;
+	to->events_clock = c->events[0].rate;
+	for (unsigned i = 1; i < c->nevents; i++) {
+		to->more.one[to->more.n].pt = c->events[i].pt;
+		to->more.one[to->more.n++].clock = c->events[i].rate;
+	}
+}
+
 int ng_terms_change(struct party_change *to, const struct ng_terms *t,
 		    struct cr_err *e)
 {
@@ -141,7 +153,7 @@ int ng_terms_change(struct party_change *to, const struct ng_terms *t,
 	to->rtcp_address = ng_terms_rtcp_address(t->line, &t->host);
 	to->learn = t->learn;
 	to->hold = !(ng_terms_mode(t->line) & SDP_RECVONLY);
-	to->events = t->choice->nevents ? t->choice->events[0].pt : 0;
+	take_events(to, t->choice);
 	to->noise = type_or_none(t->choice->noise);
 	return 0;
 }

@@ -215,24 +215,50 @@ static int check_jitter(struct inflow_terms *to,
 		       (double)to->most / 1e6);
 }
 
-static int check_types(uint8_t *events, uint8_t *noise, uint8_t speech,
+/* Types of events by which the side sends, the first of which it is sent. */
+static int check_events(struct telephone_event_types *to,
+			const struct pipeline_side *side,
+			const struct call_types_request *r, const char *path,
+			struct cr_err *e)
+{
+	*to = (struct telephone_event_types){ 0 };
+	if (!r->events)
+		return 0;
+	to->one[to->n].pt = (uint8_t)r->events;
+	to->one[to->n++].clock =
+		r->events_clock ? r->events_clock : pipeline_side_clock(side);
+	if (!telephone_event_is_clock(to->one[0].clock))
+		return cr_fail(e, -EINVAL,
+			       "%sevents_clock: %u Hz: events are known at "
+			       "8000, 16000, ... 48000",
+			       path, to->one[0].clock);
+	for (unsigned i = 0; i < r->more.n && to->n < TELEPHONE_EVENT_TYPES;
+	     i++)
+		if (telephone_event_is_clock(r->more.one[i].clock))
+			to->one[to->n++] = r->more.one[i];
+	return 0;
+}
+
+static int check_types(const struct pipeline_side *side,
 		       const struct call_types_request *r, const char *path,
 		       struct cr_err *e)
 {
 	const char *twice = NULL;
 
-	*events = (uint8_t)r->events;
-	*noise = (uint8_t)r->noise;
-	if (r->events && (r->events == speech || r->events == r->noise))
+	if (r->events && (r->events == side->pt || r->events == r->noise))
 		twice = "events";
-	else if (r->noise && r->noise == speech)
+	else if (r->noise && r->noise == side->pt)
 		twice = "noise";
+	else if (r->events_clock && !r->events)
+		return cr_fail(e, -EINVAL, "%sevents_clock: goes with events",
+			       path);
 	if (!twice)
 		return 0;
 	return cr_fail(e, -EINVAL,
 		       "%s%s: payload type %u stands for something else "
 		       "already",
-		       path, twice, r->events == speech ? speech : r->noise);
+		       path, twice,
+		       r->events == side->pt ? side->pt : r->noise);
 }
 
 /* All of it needs a leg, which has a timer. */
@@ -244,7 +270,7 @@ static int check_leg(const struct call_cfg *cfg, const struct call_request *r,
 	return cr_fail(e, -EINVAL, "%s%s: goes with port \"own\"", path,
 		       cfg->inflow.jitter != JITTER_OFF ? "jitter"
 		       : cfg->inflow.fill		? "fill"
-		       : cfg->inflow.pt_event		? "events"
+		       : cfg->inflow.events.n		? "events"
 							: "noise");
 }
 
@@ -252,6 +278,7 @@ static int check_beside(struct call_cfg *cfg, const struct call_request *r,
 			const struct call_names *names, struct cr_err *e)
 {
 	const struct call_reception_request *in = &r->in.reception;
+	struct telephone_event_types sent;
 
 	cfg->conceal = in->loss == CALL_LOSS_CONCEAL;
 	cfg->inflow.fill =
@@ -260,12 +287,17 @@ static int check_beside(struct call_cfg *cfg, const struct call_request *r,
 	if (in->fill == INFLOW_FILL_TOLD && !r->in.types.noise &&
 	    !cfg->media.in.codec->dtx)
 		cfg->inflow.fill = INFLOW_FILL_NEVER;
+	cfg->inflow.pt_noise = (uint8_t)r->in.types.noise;
+	cfg->pt_noise_out = (uint8_t)r->out.types.noise;
 	if (check_jitter(&cfg->inflow, in, names->in, e) ||
-	    check_types(&cfg->inflow.pt_event, &cfg->inflow.pt_noise,
-			cfg->pt_in, &r->in.types, names->in, e) ||
-	    check_types(&cfg->pt_event_out, &cfg->pt_noise_out, cfg->pt_out,
-			&r->out.types, names->out, e))
+	    check_types(&cfg->media.in, &r->in.types, names->in, e) ||
+	    check_events(&cfg->inflow.events, &cfg->media.in, &r->in.types,
+			 names->in, e) ||
+	    check_types(&cfg->media.out, &r->out.types, names->out, e) ||
+	    check_events(&sent, &cfg->media.out, &r->out.types, names->out, e))
 		return -EINVAL;
+	cfg->pt_event_out = sent.one[0].pt;
+	cfg->clock_event_out = sent.one[0].clock;
 	return check_leg(cfg, r, names->in, e);
 }
 

@@ -15,6 +15,7 @@
 
 #include "cr/sched.h"
 #include "engine/contract.h"
+#include "rtp/telephone_event.h"
 
 /* --- bounds and defaults --- */
 
@@ -78,8 +79,11 @@ enum call_loss { CALL_LOSS_NUMBER, CALL_LOSS_CONCEAL };
 
 /** Payload types of what travels among the speech; 0: none. */
 struct call_types_request {
-	unsigned events; /**< telephone events (RFC 4733) */
-	unsigned noise;	 /**< comfort noise (RFC 3389)    */
+	unsigned events;       /**< telephone events (RFC 4733) */
+	unsigned events_clock; /**< theirs, Hz; 0: the codec's  */
+	/** Further ones that it may send, with their clocks. */
+	struct telephone_event_types more;
+	unsigned noise; /**< comfort noise (RFC 3389) */
 };
 
 /** What is done about the network between a party and us, and its silence. */

@@ -29,6 +29,7 @@ static void go_on(const struct conversation *c, struct call_cfg *to, unsigned i,
 	to->codecs = asked->codecs;
 	to->inflow = asked->inflow;
 	to->pt_event_out = asked->pt_event_out;
+	to->clock_event_out = asked->clock_event_out;
 	to->pt_noise_out = asked->pt_noise_out;
 	if (same)
 		to->media.out.cfg.mode = mode;

@@ -249,6 +249,15 @@ static bool same_packets(const struct call_cfg *stream,
 	return a == b || ((!a || a == from_b) && (!b || b == from_a));
 }
 
+/* Is an event as long to the other side as it is said to be? */
+static bool same_events(const struct call_cfg *stream)
+{
+	const struct telephone_event_types *t = &stream->inflow.events;
+
+	return !t->n || !stream->pt_event_out ||
+	       t->one[0].clock == stream->clock_event_out;
+}
+
 bool conversation_may_relay(const struct call_cfg *stream,
 			    const struct conversation_request *r)
 {
@@ -261,5 +270,7 @@ bool conversation_may_relay(const struct call_cfg *stream,
 		    call_says_reception(&r->party[i].reception))
 			return false;
 	return same_packets(stream, r) &&
-	       (said || same_speech(&stream[0].media.in, &stream[0].media.out));
+	       (said ||
+		(same_speech(&stream[0].media.in, &stream[0].media.out) &&
+		 same_events(stream)));
 }

@@ -68,6 +68,9 @@ struct party_change {
 	int learn; /**< -1: as it is        */
 	/** As call_types_request's, 0: none any more; -1: as they are. */
 	int events, noise;
+	/** Go with events, as call_types_request's. */
+	unsigned events_clock;
+	struct telephone_event_types more;
 	int hold; /**< -1: as it is; 0, 1: as party_request's */
 };
 

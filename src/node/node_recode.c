@@ -295,6 +295,7 @@ static void take_relay(struct recode *r)
 	nc->relay->cfg.media = r->to->media;
 	nc->relay->cfg.inflow = r->to->inflow;
 	nc->relay->cfg.pt_event_out = r->to->pt_event_out;
+	nc->relay->cfg.clock_event_out = r->to->clock_event_out;
 	nc->relay->cfg.pt_noise_out = r->to->pt_noise_out;
 	nc->relay->cfg.pt_in = r->to->pt_in;
 	nc->relay->cfg.pt_out = r->to->pt_out;

@@ -249,8 +249,11 @@ int party_check_change(struct party_terms *out, const struct party *p,
 	memcpy(said.also, to->also, sizeof(said.also));
 	out->codecs = p->codecs;
 	out->types = p->types;
-	if (to->events >= 0)
+	if (to->events >= 0) {
 		out->types.events = (unsigned)to->events;
+		out->types.events_clock = to->events_clock;
+		out->types.more = to->more;
+	}
 	if (to->noise >= 0)
 		out->types.noise = (unsigned)to->noise;
 	out->rtcp = to->address.ss_family ? to->rtcp_address : p->rtcp;
@@ -276,6 +279,8 @@ void party_change_of(const struct party *p, struct party_change *out)
 		.rtcp_address = p->rtcp,
 		.learn = (int)t->mode,
 		.events = (int)p->types.events,
+		.events_clock = p->types.events_clock,
+		.more = p->types.more,
 		.noise = (int)p->types.noise,
 		.hold = p->hold,
 	};

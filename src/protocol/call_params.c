@@ -12,6 +12,7 @@
 int call_params(struct call_request *out, const json_t *params,
 		struct cr_err *e)
 {
+	*out = (struct call_request){ 0 };
 	field_defaults(call_start_fields, out);
 	return field_read(call_start_fields, params, out, e);
 }

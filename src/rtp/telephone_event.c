@@ -26,8 +26,6 @@ enum {
 	LATE_SECONDS = 5,   /* older than that: the sender's clock jumped */
 	VOLUME_MASK = 0x3f, /* below the end bit and the reserved one */
 	END_BIT = 0x80,
-	CLOCK_LEAST = 8000, /* what bounds a burst */
-	CLOCK_MOST = 48000,
 };
 
 const struct telephone_event_set telephone_event_digits = { { 0xffff } };
@@ -70,17 +68,17 @@ struct telephone_event_cfg telephone_event_defaults(unsigned clock_in,
 	};
 }
 
-static bool is_clock(unsigned hz)
-{
-	return hz >= CLOCK_LEAST && hz <= CLOCK_MOST;
-}
-
 int telephone_event_relay_init(struct telephone_event_relay *r,
 			       const struct telephone_event_cfg *cfg)
 {
-	if (!is_clock(cfg->clock_in) || !is_clock(cfg->clock_out))
+	if (!telephone_event_is_clock(cfg->clock_in) ||
+	    !telephone_event_is_clock(cfg->clock_out))
 		return -EINVAL;
-	*r = (struct telephone_event_relay){ .cfg = *cfg };
+	*r = (struct telephone_event_relay){
+		.cfg = *cfg,
+		.clock_in = cfg->clock_in,
+		.clock_out = cfg->clock_out,
+	};
 	return 0;
 }
 
@@ -93,7 +91,7 @@ static bool takes(const struct telephone_event_set *set, uint8_t code)
  * duration of 0 means another kind of event. */
 static uint64_t scale(const struct telephone_event_relay *r, uint64_t length)
 {
-	uint64_t out = length * r->cfg.clock_out / r->cfg.clock_in;
+	uint64_t out = length * r->clock_out / r->clock_in;
 
 	return out || !length ? out : 1;
 }
@@ -184,6 +182,8 @@ static void begin(struct telephone_event_relay *r, uint32_t ts, uint32_t ts_out)
 	r->active = true;
 	r->marked = false;
 	r->starved = false;
+	r->clock_in = r->cfg.clock_in;
+	r->clock_out = r->cfg.clock_out;
 	r->ts_in = ts;
 	r->before_in = 0;
 	r->length_in = 0;

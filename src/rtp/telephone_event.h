@@ -66,10 +66,28 @@ struct telephone_event_set {
 /** 0-15: the digits, which every party takes that takes events at all. */
 extern const struct telephone_event_set telephone_event_digits;
 
+/** Payload types that a party may send events by, each with a clock of its own
+ * (RFC 4733, 2.3.5), whatever that of the speech is. */
+#define TELEPHONE_EVENT_TYPES 3u
+struct telephone_event_types {
+	unsigned n;
+	struct {
+		uint8_t pt;
+		uint32_t clock; /**< Hz */
+	} one[TELEPHONE_EVENT_TYPES];
+};
+
+/** Is @hz a clock that events are known at here: 8000, 16000, ... 48000? */
+static inline bool telephone_event_is_clock(unsigned hz)
+{
+	return hz >= 8000 && hz <= 48000 && hz % 8000 == 0;
+}
+
 /** How a relay works. */
 struct telephone_event_cfg {
-	unsigned clock_in; /**< Hz, of the timestamps and durations that come */
-	unsigned clock_out;		  /**< Hz, of those that go	       */
+	/** Hz, of the durations that come and go. Where they change, that is
+	 * for events that begin then. */
+	unsigned clock_in, clock_out;
 	struct telephone_event_set takes; /**< others are dropped, counted */
 	cr_ns timeout;	/**< an event not heard of for so long is ended      */
 	cr_ns interval; /**< between end packets that are made here          */
@@ -132,6 +150,7 @@ struct telephone_event_relay {
 	bool marked;  /* its first packet has gone out       */
 	bool starved; /* ended by time-out: it may go on     */
 	uint8_t code, volume;
+	unsigned clock_in, clock_out;
 	uint32_t ts_in;	     /* of the segment that comes           */
 	uint64_t before_in;  /* length of earlier segments          */
 	uint64_t length_in;  /* the whole event so far              */
@@ -142,7 +161,7 @@ struct telephone_event_relay {
 	cr_ns heard, next_end;
 };
 
-/** Start with @cfg. 0, or -EINVAL for a clock outside 8000..48000. */
+/** Start with @cfg. 0, or -EINVAL for a clock that is none. */
 int telephone_event_relay_init(struct telephone_event_relay *r,
 			       const struct telephone_event_cfg *cfg);
 

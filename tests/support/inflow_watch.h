@@ -296,7 +296,9 @@ static inline void flow_open(struct inflow_watch *w,
 	w->exact = true;
 	w->cfg = *cfg;
 	w->payload = *payload;
-	w->cfg.terms.pt_event = FLOW_PT_EVENT;
+	w->cfg.terms.events =
+		(struct telephone_event_types){ 1,
+						{ { FLOW_PT_EVENT, 8000 } } };
 	w->cfg.terms.pt_noise = FLOW_PT_NOISE;
 	w->cfg.slot_bytes = FLOW_BYTES;
 	w->cfg.emit = flow_emit;

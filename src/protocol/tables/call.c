@@ -90,6 +90,10 @@ const struct field call_types_fields[] = {
 	  .help = "RTP payload type of telephone events (RFC 4733), such as "
 		  "DTMF; they are passed on if both sides have one, and speech "
 		  "is not heard meanwhile" },
+	{ ROW_INT(call_types, "events_clock", events_clock), .min = 8000,
+	  .max = 48000, .unit = "Hz", .without = "the codec's",
+	  .help = "clock of the durations of events, as the rtpmap of their "
+		  "type has it: 8000, 16000, ... 48000 (RFC 4733, 2.3.5)" },
 	{ ROW_INT(call_types, "noise", noise), .max = 127, .without = "none",
 	  .help = "RTP payload type of comfort noise (RFC 3389), which is "
 		  "usually 13; towards a codec with silence of its own it is "

@@ -115,6 +115,10 @@ const struct field party_change_fields[] = {
 	  .without = "as it is",
 	  .help = "RTP payload type of telephone events from now on; 0: none "
 		  "any more; see leg.open" },
+	{ ROW_INT(party_change, "events_clock", events_clock), .min = 8000,
+	  .max = 48000, .unit = "Hz", .without = "the codec's",
+	  .help = "goes with events: the clock of their durations; see "
+		  "leg.open" },
 	{ ROW_INT(party_change, "noise", noise), .max = 127, .dflt = -1,
 	  .without = "as it is",
 	  .help = "RTP payload type of comfort noise from now on; 0: none any "

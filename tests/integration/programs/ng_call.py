@@ -45,12 +45,13 @@ class Talker(Phone):
                      payload=bytes([octet]) * size, pt=pt)
             self.seq += 1
 
-    def presses(self, digit, pt, clock=8000):
-        """For 20 ms; its end is said three times."""
-        ts = clock // 50 * self.seq
-        for _ in range(3):
+    def presses(self, digit, pt, clock=8000, ms=20, speech=None):
+        """For so long; its end is said three times. @clock: of the rtpmap;
+        timestamps may be those of the @speech all the same."""
+        ts = (speech or clock) // 50 * self.seq
+        for now in (*range(20, ms, 20), ms, ms, ms):
             self.say(self.ssrc, self.seq, ts, pt=pt, payload=struct.pack(
-                "!BBH", digit, 0x80 | 10, clock // 50))
+                "!BBH", digit, (now == ms) << 7 | 10, clock * now // 1000))
             self.seq += 1
 
     def hears(self, n):

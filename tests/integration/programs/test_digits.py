@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Digits of a conversation, each way at once: telephone events arrive, none is
 lost or doubled, and none is heard in the speech."""
+import itertools
+import struct
 import time
 import wave
 
@@ -12,6 +14,8 @@ from conftest import PATIENCE
 from digits import CODECS, CODES, EVENT_PT, TICK_MS, Gateway, presses, \
     tones, with_tones
 from listen import read_wav
+from ng_call import Talker
+from packets import header
 from streams import Stream, assert_streams, write_pcap
 from test_baresip import speeches
 from test_conversation import leg
@@ -92,6 +96,61 @@ def test_digits_of_40_to_400_ms_each_way(daemon, tmp_path):
     for party, other in (a, b), (b, a):
         party.listen()
         assert_digits(party, other)
+
+
+SPOKEN = {8000: ("codec=pcmu", 160), 16000: ("codec=l16 rate=16000", 640),
+          48000: ("codec=opus", 40)}
+HELD = (20, 40, 60, 80, 100, 100, 100)  # ms, of a digit of 100
+
+
+def held(packets):
+    """(type, whether it is the end, duration) of each."""
+    told = [(header(x)["pt"], *struct.unpack("!BBH", x[12:])) for x in packets]
+    return [(pt, flags >> 7, duration) for pt, _, flags, duration in told]
+
+
+@pytest.mark.parametrize("speech", itertools.product(SPOKEN, repeat=2))
+def test_a_digit_is_as_long_at_any_clock(daemon, speech):
+    """For every pair of clocks of events beside every pair of codecs."""
+    d = started(daemon, "auto", "--drain-timeout", "0s")
+    for clocks in itertools.product(SPOKEN, repeat=2):
+        words = [f"{party}.{word}" for party, rate, clock in zip(
+            "ab", speech, clocks) for word in (
+                *SPOKEN[rate][0].split(), "pt=96", "events=101",
+                f"events_clock={clock}")]
+        c = d.ctl("conversation", "start", *words)
+        assert c["relay"] is (speech[0] == speech[1] and
+                              clocks[0] == clocks[1])
+        phones = Talker(), Talker()
+        for phone, party, rate in zip(phones, "ab", speech):
+            phone.to = "127.0.0.1", leg(c, party)
+            phone.says(0x55, 1, 96, SPOKEN[rate][1])
+        until_heard(d, c)
+        for i, (phone, other) in enumerate((phones, phones[::-1])):
+            phone.presses(5, 101, clocks[i], 100)
+            heard = []
+            while len(heard) < len(HELD):
+                heard += [x for x in other.hears(1) if header(x)["pt"] == 101]
+            assert held(heard) == [(101, n >= 4, clocks[1 - i] * ms // 1000)
+                                   for n, ms in enumerate(HELD)]
+        d.ctl("conversation", "stop", str(c["conversation"]))
+
+
+def until_heard(d, c):
+    """Until it is known where both are."""
+    deadline = time.monotonic() + PATIENCE
+    while any(d.ctl("call", str(c[party]["call"]))["count"]["packets_in"] < 1
+              for party in "ab"):
+        assert time.monotonic() < deadline
+
+
+def test_clocks_of_events_that_nobody_has(daemon):
+    d = started(daemon, "auto", "--drain-timeout", "0s")
+    both = ("conversation", "start", "a.codec=pcmu", "b.codec=pcma")
+    assert "events_clock: 9000 Hz" in d.ctl(
+        *both, "a.events=101", "a.events_clock=9000", code=1)
+    assert "goes with events" in d.ctl(*both, "b.events_clock=8000", code=1)
+    assert d.ctl("stats")["calls"] == 0
 
 
 def pressed_by(phones, codes):

@@ -20,6 +20,18 @@ def digits(packets):
             for pt, digit, flags, duration in told]
 
 
+HELD = (20, 40, 60, 80, 100, 100, 100)  # ms, of a digit of 100
+
+
+def assert_digit(says, hears, speech=None):
+    """A digit of 100 ms is that to the other side. @says, @hears: (phone,
+    payload type, clock)."""
+    (phone, pt, clock), (other, told, its) = says, hears
+    phone.presses(5, pt, clock, 100, speech)
+    assert digits(other.hears(len(HELD))) == [
+        (told, 5, n >= 4, its * ms // 1000) for n, ms in enumerate(HELD)]
+
+
 def assert_digits(call, a, b, clocks=(8000, 8000)):
     """Each presses one, by its own payload type; the other one hears it once,
     by the type and at the clock that it knows."""
@@ -94,13 +106,105 @@ def test_digits_at_another_clock(proxy):
         "mask": ["PCMA"], "transcode": ["opus"]})
     call.offer(f"8 PCMA/8000, 101 {EVENTS}")
     offered, = call.offered
-    assert offered.names == ["opus/48000/2", "telephone-event/48000"]
-    opus, events = offered.types
+    assert offered.names == ["opus/48000/2", EVENTS, "telephone-event/48000"]
+    opus, _, events = offered.types
     call.answer(f"{opus} opus/48000/2, {events} telephone-event/48000")
     assert call.answered[0].names == ["PCMA/8000", EVENTS]
     call.a.says(0xd5, 3, 8)
     assert {header(x)["pt"] for x in call.b.hears(3)} == {opus}
     assert_digits(call, 101, events, (8000, 48000))
+    call.delete()
+
+
+OF_CLOCK = {8000: "PCMU/8000", 16000: "L16/16000", 48000: "opus/48000/2"}
+
+
+def speech_of(rate):
+    """A packet of it."""
+    return 160 if rate == 8000 else 640 if rate == 16000 else 40
+
+
+def clocks_of(line):
+    """The numbers of its events, by clock."""
+    return {int(name.split("/")[1]): pt for pt, name in zip(
+        line.types, line.names) if name.startswith("telephone-event")}
+
+
+def events_of(types):
+    return "".join(f", {pt} telephone-event/{rate}"
+                   for rate, pt in types.items())
+
+
+@pytest.mark.parametrize("by_speech", [True, False])
+@pytest.mark.parametrize("events", OF_CLOCK)
+@pytest.mark.parametrize("codec", OF_CLOCK)
+@pytest.mark.parametrize("other", OF_CLOCK)
+def test_a_digit_is_as_long_at_any_clock(d, proxy, codec, other, events,
+                                         by_speech):
+    """That of the events' own rtpmap counts, whatever the speech has (RFC
+    4733, 2.3.5), and whichever their timestamps have. The other side is
+    offered them at the clock that they came with, and at that of its codec; it
+    takes one of them, or all."""
+    more = {} if other == codec else {
+        "codec": {"mask": ["all"], "except": ["telephone-event"],
+                  "transcode": [OF_CLOCK[other]]}}
+    call = Call(proxy, **more)
+    pt = 0 if codec == 8000 else 96
+    offer = f"{pt} {OF_CLOCK[codec]}{events_of({events: 101})}"
+    call.offer(offer)
+    to = call.offered[0].types[0]
+    offered = clocks_of(call.offered[0])
+    assert set(offered) == {events, events if other == codec else other}
+    ways = [{rate: n} for rate, n in offered.items()] + [offered]
+    for n, takes in enumerate(ways):
+        if n:
+            call.offer(offer, known=True)
+        call.answer(f"{to} {OF_CLOCK[other]}{events_of(takes)}")
+        assert clocks_of(call.answered[0]) == {events: 101}
+        assert d.ctl("stats")["relays"] == (2 if other == codec else 0)
+        if not n:
+            call.a.says(0x55, 2, pt, speech_of(codec))
+            call.b.says(0x55, 2, to, speech_of(other))
+            assert len(call.a.hears(2) + call.b.hears(2)) == 4
+        best = other if other in takes else min(takes)
+        assert_digit((call.a, 101, events), (call.b, takes[best], best),
+                     codec if by_speech else None)
+        for rate, told in takes.items():
+            assert_digit((call.b, told, rate), (call.a, 101, events),
+                         other if by_speech else max(offered))
+    call.delete()
+
+
+def test_a_relay_converts_events_that_only_one_side_has(d, proxy):
+    """The other side takes the speech as it is, but knows events only as they
+    were offered beside a codec that it does not use now."""
+    call = Call(proxy, codec={"transcode": ["L16/16000"]})
+    call.offer(f"0 PCMU/8000, 101 {EVENTS}")
+    wide = clocks_of(call.offered[0])[16000]
+    call.answer(f"0 PCMU/8000, {wide} telephone-event/16000")
+    assert clocks_of(call.answered[0]) == {8000: 101}
+    assert_passed(call.a, call.b, [(0, 0)])
+    assert_passed(call.b, call.a, [(0, 0)])
+    assert_digit((call.a, 101, 8000), (call.b, wide, 16000))
+    assert_digit((call.b, wide, 16000), (call.a, 101, 8000))
+    assert d.ctl("stats")["relays"] == 2
+    call.delete()
+
+
+def test_all_events_that_both_know_are_relayed(d, proxy):
+    call = Call(proxy)
+    types = ("96 opus/48000/2, 0 PCMU/8000, 101 telephone-event/8000, "
+             "102 telephone-event/48000, 103 telephone-event/90000")
+    call.offer(types)
+    assert call.offered[0].types == [96, 0, 101, 102, 103]
+    call.answer(types.replace("101", "111").replace("102", "112"))
+    assert call.answered[0].types == [96, 0, 101, 102, 103]
+    assert_passed(call.a, call.b, [(96, 96), (0, 0)])
+    assert_passed(call.b, call.a, [(96, 96), (0, 0)])
+    for a, b, rate in ((101, 111, 8000), (102, 112, 48000), (103, 103, 90000)):
+        assert_digit((call.a, a, rate), (call.b, b, rate))
+        assert_digit((call.b, b, rate), (call.a, a, rate))
+    assert d.ctl("stats")["relays"] == 2
     call.delete()
 
 

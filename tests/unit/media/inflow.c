@@ -50,7 +50,7 @@ static void open_as(cr_ns most)
 		.terms = { .jitter = JITTER_FIXED,
 			   .least = most * CR_MS,
 			   .most = most * CR_MS,
-			   .pt_event = PT_EVENT },
+			   .events = { 1, { { PT_EVENT, 8000 } } } },
 		.clock = 8000,
 		.step = STEP,
 		.slot_bytes = 40,

@@ -19,10 +19,13 @@ static void a_digit_ends_without_its_ticks(void **state)
 	rig_open(&g);
 	cfg = g.c->cfg;
 	call_free(g.c);
-	cfg.inflow.pt_event = 101;
+	cfg.inflow.events =
+		(struct telephone_event_types){ 1, { { 101, 8000 } } };
 	cfg.pt_event_out = 96;
+	cfg.clock_event_out = 8000;
 	assert_int_equal(call_new(&g.c, &cfg, NULL), 0);
 	g.c->meta.what = CR_RING_EVENT;
+	g.c->meta.units = 8;
 	g.c->claimed = begins;
 	g.c->meta.bytes = sizeof(begins);
 	turn(&g);
@@ -125,6 +128,7 @@ static void another_sender_ends_a_digit(void **state)
 		.what = CR_RING_EVENT,
 		.payload = begins,
 		.bytes = sizeof(begins),
+		.units = 8,
 		.at = CR_SEC,
 	};
 	struct call_cfg cfg;
@@ -134,8 +138,10 @@ static void another_sender_ends_a_digit(void **state)
 	rig_open(&g);
 	cfg = g.c->cfg;
 	call_free(g.c);
-	cfg.inflow.pt_event = 101;
+	cfg.inflow.events =
+		(struct telephone_event_types){ 1, { { 101, 8000 } } };
 	cfg.pt_event_out = 96;
+	cfg.clock_event_out = 8000;
 	assert_int_equal(call_new(&g.c, &cfg, NULL), 0);
 	rig_push(&g, event, false);
 	rig_push(&g, speech_of(2000000000, 0, CR_SEC + 100 * CR_MS), true);

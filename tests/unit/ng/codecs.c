@@ -242,15 +242,23 @@ static void words_do_what_they_say(void **state)
 		  "{'codec':{'mask':['all'],'transcode':['AMR','CN',"
 		  "'telephone-event']}}",
 		  "96 AMR/8000, 101 telephone-event/8000 0-15, 13 CN/8000" },
-		/* events at the clock of what is added */
+		/* events at the clock of what is added, and as they came */
 		{ PHONE,
 		  "{'codec':{'mask':['all'],'transcode':['AMR-WB',"
 		  "'telephone-event/16000']}}",
-		  "96 AMR-WB/16000, 97 telephone-event/16000 0-15" },
+		  "96 AMR-WB/16000, 101 telephone-event/8000 0-15, "
+		  "97 telephone-event/16000 0-15" },
 		{ PHONE,
 		  "{'codec':{'mask':['all'],'transcode':['AMR-WB'],"
 		  "'except':['telephone-event']}}",
-		  "96 AMR-WB/16000, 97 telephone-event/16000 0-15" },
+		  "96 AMR-WB/16000, 101 telephone-event/8000 0-15, "
+		  "97 telephone-event/16000 0-15" },
+		{ "98 AMR-WB/16000, 101 telephone-event/8000", "{}",
+		  "98 AMR-WB/16000, 101 telephone-event/8000" },
+		{ "98 AMR-WB/16000, 101 telephone-event/8000",
+		  "{'codec':{'transcode':['opus','PCMU']}}",
+		  "98 AMR-WB/16000, 96 opus/48000/2, 0 PCMU/8000, "
+		  "101 telephone-event/8000, 97 telephone-event/48000" },
 		{ "0 PCMU/8000", "{'codec':{'transcode':['opus']}}",
 		  "0 PCMU/8000, 96 opus/48000/2" },
 		/* a payload type that is taken stays so */
