@@ -300,6 +300,7 @@ void conversation_set_early(struct conversation *c, bool early)
 			continue;
 		}
 		n->calls_started++;
+		nc->started = clock_now();
 		nc->started_utc = clock_read(CLOCK_REALTIME);
 	}
 }

@@ -278,6 +278,28 @@ def test_calls_of_a_proxy_have_its_tags_and_why_they_ended(daemon, tmp_path):
         assert r["by"] != "proxy" or r["peer"].startswith("127.0.0.1:")
 
 
+def test_what_rings_is_not_in_the_bill(daemon, tmp_path):
+    """Media before the answer goes through, and the call begins with that."""
+    path = tmp_path / "records"
+    d = daemon("--control-socket", tmp_path / "control", "--records", path,
+               "--ng", "127.0.0.1:0", "--drain-timeout", "0s")
+    client = Control(tmp_path / "control")
+    call = Call(System(d.ready["ng"]), codec={"transcode": ["PCMU"]})
+    begun = time.monotonic()
+    call.offer("8 PCMA/8000")
+    while time.monotonic() < begun + 1:
+        client.ask("stats", {})
+    answered = time.monotonic()
+    call.answer("0 PCMU/8000")
+    call.delete()
+    wait_for_records(client, 1)
+    most = datetime.timedelta(seconds=time.monotonic() - answered)
+    r, = records(path)
+    assert datetime.timedelta(milliseconds=r["duration_ms"]) <= most
+    assert when(r["end"]) - when(r["start"]) <= most + \
+        datetime.timedelta(milliseconds=1)
+
+
 def numbers(value):
     if isinstance(value, dict):
         value = list(value.values())
