@@ -186,10 +186,13 @@ static void tell(struct leg_rtcp *r)
 {
 	const struct rtcp_session *s = &r->session;
 	struct leg_rtcp_info info = {
+		.heard = s->heard.source.started,
+		.ssrc = s->heard.ssrc,
 		.received = reception_received(&s->heard),
 		.lost = reception_lost(&s->heard),
 		.jitter = reception_jitter(&s->heard),
 		.packets_in = s->packets_in,
+		.octets_in = s->octets_in,
 		.packets_out = r->sent,
 		.foreign = r->foreign,
 		.byes = s->byes,

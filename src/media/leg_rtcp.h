@@ -72,6 +72,8 @@ struct leg_rtcp_sums {
 /** What is known. */
 struct leg_rtcp_info {
 	/* of the party, as we see it */
+	bool heard;		 /**< false: none of the following is known */
+	uint32_t ssrc;		 /**< it sends with */
 	uint64_t received, lost; /**< packets */
 	cr_ns jitter;
 	/* of what we send, as the far side's reports say */
@@ -83,7 +85,7 @@ struct leg_rtcp_info {
 	uint64_t round_trips; /**< measured; 0: none of the following */
 	cr_ns rtt, rtt_mean, rtt_min, rtt_max;
 	/* packets */
-	uint64_t packets_in, packets_out;
+	uint64_t packets_in, octets_in, packets_out;
 	uint64_t refused, foreign; /**< see enum leg_rtcp_result */
 	uint64_t byes;		   /**< of the party             */
 	uint64_t unsent;	   /**< that the socket refused  */

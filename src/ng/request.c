@@ -368,6 +368,15 @@ static int pass_over(struct ng_request *r, const char *key, const json_t *v,
 	return 0;
 }
 
+static int read_undone(struct ng_request *r, const char *key, const json_t *v,
+		       struct cr_err *e)
+{
+	(void)v;
+	(void)cr_fail(e, 0, "%s: is not done here", key);
+	ng_request_warn(r, e->text);
+	return 0;
+}
+
 static const struct key keys[] = {
 	{ "command", true, pass_over },
 	{ "call-id", true, read_call_id },
@@ -394,6 +403,10 @@ static const struct key keys[] = {
 	{ "DTLS", false, read_keys },
 	{ "OSRTP", false, read_keys },
 	{ "T.38", false, read_fax },
+	{ "sdp-attr", false, read_undone },
+	{ "sdp-media-remove", false, read_undone },
+	{ "alias-key", false, read_undone },
+	{ "media-echo", false, read_undone },
 	{ "limit", false, read_limit },
 	{ "codec", false, read_codec },	       /* and codec_rules_read() */
 	{ "received-from", false, pass_over }, /* read_source() */

@@ -2,6 +2,7 @@
 /*
  * What is told of calls, in the words of the protocol, and of the node.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,9 +11,16 @@
 #include "ng/listener.h"
 #include "ng/service_impl.h"
 #include "node/party.h"
+#include "node/record.h"
 
 struct sums {
 	unsigned long long packets, bytes, errors;
+};
+
+/* Of a call. */
+struct totals {
+	struct sums rtp, rtcp;
+	json_t *ssrc;
 };
 
 static void add(struct sums *to, const struct sums *of)
@@ -67,28 +75,100 @@ static struct sums sums_of(const struct node_leg_info *leg,
 	return s;
 }
 
-static void tell_codec(json_t *media, const struct node_call_info *stream)
+static struct sums sums_of_rtcp(const struct node_leg_info *leg)
 {
-	json_t *flags = json_object_get(media, "flags");
+	const struct leg_rtcp_info *r = &leg->rtcp.leads;
 
-	if (stream->relay)
-		(void)json_array_append_new(flags, json_string("passthrough"));
-	else if (stream->in.codec)
+	return (struct sums){ .packets = r->packets_in,
+			      .bytes = r->octets_in,
+			      .errors = r->refused + r->foreign };
+}
+
+static json_int_t in(cr_ns t, cr_ns unit)
+{
+	return (json_int_t)((t + unit / 2) / unit);
+}
+
+/* What is known of how the party of @leg sounds, by its SSRC: of all that came
+ * so far, as one sample. Round trips are known where there is RTCP. */
+static void tell_ssrc(const struct node_leg_info *leg, struct node_call *from,
+		      const struct node_call_info *stream, json_t *to)
+{
+	const struct leg_rtcp_info *seen = &leg->rtcp.leads;
+	struct record_quality q;
+	json_t *about, *mos;
+	char ssrc[16];
+
+	if (!leg->rtcp.is || !seen->heard)
+		return;
+	(void)snprintf(ssrc, sizeof(ssrc), "%" PRIu32, seen->ssrc);
+	about = json_pack("{s:I}", "cumulative loss", (json_int_t)seen->lost);
+	(void)json_object_set_new(to, ssrc, about);
+	if (!from || !node_call_quality(from, &q))
+		return;
+	mos = json_pack("{s:i, s:I, s:i, s:i}", "MOS", (int)(q.mos * 10 + 0.5),
+			"jitter", in(seen->jitter, CR_MS), "packet loss",
+			(int)(q.loss * 100 + 0.5), "samples", 1);
+	if (seen->round_trips)
+		(void)json_object_set_new(
+			mos, "round-trip time leg",
+			json_integer(in(seen->rtt_mean, CR_US)));
+	if (seen->round_trips && stream->rtcp.leads.round_trips)
+		(void)json_object_set_new(
+			mos, "round-trip time",
+			json_integer(
+				in(seen->rtt_mean + stream->rtcp.leads.rtt_mean,
+				   CR_US)));
+	(void)json_object_set_new(about, "average MOS", mos);
+}
+
+/* "opus/48000/2" */
+static json_t *told_codec(const struct codec_spec *c)
+{
+	return c->channels > 1
+		       ? json_sprintf("%s/%u/%u", c->name, c->rate, c->channels)
+		       : json_sprintf("%s/%u", c->name, c->rate);
+}
+
+/* How side @i speaks. */
+static void tell_speech(json_t *media, const struct ng_stream *line, unsigned i,
+			const struct node_call_info *stream)
+{
+	(void)json_array_append_new(
+		json_object_get(media, "flags"),
+		json_string(stream->relay ? "passthrough" : "transcoding"));
+	if (*line->spoken[i].spec.name)
 		(void)json_object_set_new(media, "codec",
-					  json_string(stream->in.codec));
+					  told_codec(&line->spoken[i].spec));
+}
+
+/* A port of @leg, of RTP or RTCP. */
+static json_t *told_port(const struct node_leg_info *leg, const char *kind,
+			 unsigned port, const struct sums *sums)
+{
+	const struct leg_rtcp_info *seen = &leg->rtcp.leads;
+
+	return json_pack("{s:i, s:o*, s:[s], s:o, s:o*}", "local port",
+			 (int)port, "endpoint",
+			 strcmp(kind, "RTP") ? NULL : told_endpoint(&leg->to),
+			 "flags", kind, "stats", told_sums(sums), "SSRC",
+			 leg->rtcp.is && seen->heard
+				 ? json_integer((json_int_t)seen->ssrc)
+				 : NULL);
 }
 
 /* Line @line of side @i. */
 static json_t *told_media(struct ng_service *sv, const struct ng_dialog *d,
-			  unsigned i, unsigned line, struct sums *total)
+			  unsigned i, unsigned line, struct totals *total)
 {
 	const struct ng_leg *leg = &d->side[i]->leg[line];
 	const struct party *p = party_find(sv->node, leg->id);
 	struct node_call *from = stream_from(sv, d, line, i);
-	struct sockaddr_storage local;
+	struct sockaddr_storage local = { 0 };
 	struct node_call_info stream;
 	struct node_leg_info about;
-	struct sums sums;
+	struct sums rtp, rtcp;
+	unsigned port;
 	json_t *media;
 
 	if (!p)
@@ -96,26 +176,27 @@ static json_t *told_media(struct ng_service *sv, const struct ng_dialog *d,
 	party_leg_info(p, &about);
 	if (from)
 		node_call_info(from, &stream);
-	sums = sums_of(&about, from ? &stream : NULL);
-	add(total, &sums);
-	media = json_pack("{s:i, s:s, s:s, s:[], s:[{s:i, s:o*, s:[s], s:o}]}",
-			  "index", (int)line + 1, "type", "audio", "protocol",
-			  "RTP/AVP", "flags", "streams", "local port",
-			  ng_leg_local(sv->node, leg, &local)
-				  ? (int)address_port(&local)
-				  : 0,
-			  "endpoint", told_endpoint(&about.to), "flags", "RTP",
-			  "stats", told_sums(&sums));
+	rtp = sums_of(&about, from ? &stream : NULL);
+	rtcp = sums_of_rtcp(&about);
+	add(&total->rtp, &rtp);
+	add(&total->rtcp, &rtcp);
+	tell_ssrc(&about, from, &stream, total->ssrc);
+	port = ng_leg_local(sv->node, leg, &local) ? address_port(&local) : 0;
+	media = json_pack("{s:i, s:s, s:s, s:[], s:[o, o]}", "index",
+			  (int)line + 1, "type", "audio", "protocol", "RTP/AVP",
+			  "flags", "streams",
+			  told_port(&about, "RTP", port, &rtp),
+			  told_port(&about, "RTCP", port + !leg->mux, &rtcp));
 	if (leg->mux)
 		(void)json_array_append_new(json_object_get(media, "flags"),
 					    json_string("rtcp-mux"));
 	if (from)
-		tell_codec(media, &stream);
+		tell_speech(media, &d->stream[line], i, &stream);
 	return media;
 }
 
 static void tell_side(struct ng_service *sv, const struct ng_dialog *d,
-		      unsigned i, json_t *tags, struct sums *total)
+		      unsigned i, json_t *tags, struct totals *total)
 {
 	const struct ng_side *s = d->side[i], *peer = d->side[!i];
 	const char *tag = s->tag ? s->tag : "";
@@ -137,7 +218,7 @@ void ng_tell_call(struct ng_service *sv, struct ng_call *call,
 		  const struct ng_whom *whom, json_t *reply)
 {
 	json_t *tags = json_object();
-	struct sums total = { 0 };
+	struct totals total = { .ssrc = json_object() };
 	struct ng_dialog *d;
 
 	LIST_FOREACH(d, &call->dialogs, link)
@@ -152,7 +233,10 @@ void ng_tell_call(struct ng_service *sv, struct ng_call *call,
 				  json_integer(call->signalled / CR_SEC));
 	(void)json_object_set_new(reply, "tags", tags);
 	(void)json_object_set_new(reply, "totals",
-				  json_pack("{s:o}", "RTP", told_sums(&total)));
+				  json_pack("{s:o, s:o}", "RTP",
+					    told_sums(&total.rtp), "RTCP",
+					    told_sums(&total.rtcp)));
+	(void)json_object_set_new(reply, "SSRC", total.ssrc);
 }
 
 unsigned long long ng_call_packets(struct ng_service *sv,

@@ -172,6 +172,24 @@ static void record_stream(struct node_call *nc, bool live,
 	quality(out);
 }
 
+bool node_call_quality(struct node_call *nc, struct record_quality *out)
+{
+	struct record_stream r = { 0 };
+	const struct leg_rtcp_info *seen = &r.info.rtcp.leads;
+
+	node_call_info(nc, &r.info);
+	if (!r.info.rtcp.is || !seen->heard)
+		return false;
+	r.heard_is.lost = seen->lost;
+	r.heard_is.expected = seen->received + seen->lost;
+	r.heard = &r.heard_is;
+	delay(nc, &r);
+	quality(&r);
+	if (r.quality)
+		*out = *r.quality;
+	return r.quality != NULL;
+}
+
 /* --- calls --- */
 
 /* All but the streams, of which @nc is one. */

@@ -120,6 +120,7 @@ int rtcp_heard(struct rtcp_session *s, const uint8_t *p, size_t n, cr_ns now)
 		return reason;
 	}
 	s->packets_in++;
+	s->octets_in += n;
 	while (rtcp_next(&r, &packet))
 		hear(s, &packet, now);
 	return 0;

@@ -59,6 +59,7 @@ struct rtcp_session {
 	uint32_t told[2]; /**< packets sent at the last report, and before  */
 	/* counters */
 	uint64_t packets_in;  /**< compound packets that were read          */
+	uint64_t octets_in;   /**< of them                                  */
 	uint64_t packets_out; /**< that were built                          */
 	uint64_t collisions;  /**< that pretended to be from us             */
 	uint64_t byes;	      /**< of the source that is heard              */

@@ -11,7 +11,7 @@
 #include "sdp/sdp_impl.h"
 
 /* Attributes that say what the other end of this line is, which we are then:
- * ports, keys, candidates, SSRCs, header extensions. Payload types and the mode
+ * ports, keys, candidates, SSRCs. Payload types and the mode
  * are written from what is told. */
 static const char *const of_line[] = { "rtpmap",
 				       "fmtp",
@@ -44,7 +44,6 @@ static const char *const of_line[] = { "rtpmap",
 				       "ssrc",
 				       "ssrc-group",
 				       "msid",
-				       "extmap",
 				       "bundle-only",
 				       "sendrecv",
 				       "sendonly",
@@ -53,8 +52,7 @@ static const char *const of_line[] = { "rtpmap",
 				       NULL };
 
 /* And of all lines at once, where some also write those above. */
-static const char *const of_session[] = { "group", "msid-semantic",
-					  "extmap-allow-mixed", NULL };
+static const char *const of_session[] = { "group", "msid-semantic", NULL };
 
 struct writer {
 	su_home_t *home;

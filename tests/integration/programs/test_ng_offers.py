@@ -8,7 +8,7 @@ import pytest
 from conftest import PATIENCE
 from ng_call import (  # noqa: F401
     Call, HERE, TO_AMR, Talker, all_is_gone, d, proxy, until)
-from packets import header
+from packets import header, packet
 from telephony import System, lines, sdp
 from test_senders import started
 
@@ -475,3 +475,41 @@ def test_an_answer_to_an_offer_that_another_one_has_overtaken(d, proxy):
     call.b.says(0x44, 3, 8)
     assert [x[12:] for x in call.a.hears(3)] == [bytes([0x44]) * 160] * 3
     call.delete()
+
+
+LEVEL = "1 urn:ietf:params:rtp-hdrext:ssrc-audio-level"
+
+
+@pytest.mark.parametrize("codec, passed", [
+    ({}, True), ({"mask": ["all"], "transcode": ["PCMU"]}, False)])
+def test_header_extensions_are_the_parties_matter(proxy, codec, passed):
+    """Offered and answered as they are, and passed on where speech is; who
+    makes speech anew leaves them out, as anybody may (RFC 8285)."""
+    call = Call(proxy, codec=codec)
+    other = "a=extmap:2 urn:ietf:params:rtp-hdrext:toffset"
+    call.offer("8 PCMA/8000", lines=[f"a=extmap:{LEVEL}", other])
+    assert [a for a in call.offered[0].attributes if "extmap" in a] == [
+        f"extmap:{LEVEL}", other[2:]]
+    pt = call.offered[0].types[0]
+    call.answer(f"{pt} {call.offered[0].names[0]}",
+                lines=[f"a=extmap:{LEVEL}"])
+    assert [a for a in call.answered[0].attributes if "extmap" in a] == [
+        f"extmap:{LEVEL}"]
+    extension = bytes.fromhex("bede0001" "10230000")
+    for says, hears, pt in ((call.a, call.b, 8), (call.b, call.a, pt)):
+        packet_ = packet(says.ssrc, 1, 160, payload=b"\x55" * 160, pt=pt)
+        says.sock.sendto(bytes([packet_[0] | 0x10]) + packet_[1:12] +
+                         extension + packet_[12:], says.to)
+        heard, = hears.hears(1)
+        assert (heard[12:20] == extension, heard[0] & 0x10 != 0) == (
+            passed, passed)
+        assert len(heard) == 12 + 160 + 8 * passed
+    call.delete()
+
+
+@pytest.mark.parametrize("key, value", [
+    ("sdp_attr", {"audio": {"add": ["x"]}}), ("sdp_media_remove", ["video"]),
+    ("alias_key", "x"), ("media_echo", "backwards")])
+def test_what_is_not_done_is_warned_of(proxy, key, value):
+    reply = Call(proxy).offer("8 PCMA/8000", **{key: value})
+    assert reply["warning"] == f"{key.replace('_', '-')}: is not done here"

@@ -180,3 +180,67 @@ def test_rtcp_at_the_port_of_rtp_is_heard_unasked(node, told):
         "127.0.0.1" if told else "mux"] * 2
     assert node.ctl("stats")["totals"]["malformed"] == 0
     call.delete()
+
+
+def lost_some(phone, pt):
+    """50 packets, each tenth of which is lost."""
+    for n in range(5):
+        phone.says(0x55, 9, pt)
+        phone.seq += 1
+
+
+def answers_report(phone, about):
+    """To the next SR of the node it answers at once, as one who has lost half
+    of what @about sent."""
+    while True:
+        sr, at = phone.at["port"].recvfrom(2048)
+        if sr[1] == 200:
+            break
+    report = struct.pack("!IIIII", about, 128 << 24, 0, 80,
+                         int.from_bytes(sr[10:14], "big"))
+    phone.at["port"].sendto(
+        struct.pack("!BBHI", 0x81, 201, 7, phone.ssrc) + report +
+        struct.pack("!I", 0) +
+        struct.pack("!BBHI2s6x", 0x81, 202, 3, phone.ssrc, b"\x01\x00"), at)
+
+
+@pytest.mark.parametrize("codec, pt, name", [
+    ({}, 8, "PCMA/8000"),
+    ({"mask": ["all"], "transcode": ["PCMU"]}, 0, "PCMU/8000")])
+def test_query_and_delete_tell_how_it_sounds(node, codec, pt, name):
+    """By SSRC: what was lost, and how bad that is; round trips, from the
+    reports of both; packets of RTCP."""
+    call = Call(System(node.ready["ng"]), codec=codec)
+    call.a, call.b = Reporting(), Reporting()
+    call.offer("8 PCMA/8000")
+    call.answer(f"{pt} {name}")
+    lost_some(call.a, 8)
+    call.b.says(0x55, 50, pt)
+    ssrc = struct.unpack("!I", call.b.hears(1)[0][8:12])[0]
+    answers_report(call.b, ssrc)
+    ssrc = struct.unpack("!I", call.a.hears(1)[0][8:12])[0]
+    answers_report(call.a, ssrc)
+
+    def about(phone, told):
+        return told["SSRC"].get(str(phone.ssrc), {}).get("average MOS", {})
+
+    told = until(lambda: call.proxy.ok("query", call_id=call.id),
+                 lambda t: all("round-trip time" in about(p, t)
+                               for p in (call.a, call.b)))
+    a, b = about(call.a, told), about(call.b, told)
+    assert told["SSRC"][str(call.a.ssrc)]["cumulative loss"] == 4
+    assert told["SSRC"][str(call.b.ssrc)]["cumulative loss"] == 0
+    assert (a["packet loss"], b["packet loss"]) == (8, 0)
+    assert a["MOS"] < b["MOS"] and 40 <= b["MOS"] <= 45
+    assert a["round-trip time"] == pytest.approx(
+        a["round-trip time leg"] + b["round-trip time leg"], abs=2)
+    rtp, rtcp = told["tags"]["tag-b"]["medias"][0]["streams"]
+    assert (rtp["SSRC"], rtp["flags"]) == (call.b.ssrc, ["RTP"])
+    assert rtcp["local port"] == rtp["local port"] + 1
+    assert rtcp["flags"] == ["RTCP"]
+    assert rtcp["stats"] == {"packets": 1, "bytes": 48, "errors": 0}
+    assert [told["tags"][f"tag-{x}"]["medias"][0]["codec"] for x in "ab"] == [
+        "PCMA/8000", name]
+    end = call.delete()
+    assert end["SSRC"] == told["SSRC"]
+    assert end["totals"]["RTCP"] == {"packets": 2, "bytes": 96, "errors": 0}
