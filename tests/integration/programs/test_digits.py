@@ -109,17 +109,18 @@ def held(packets):
     return [(pt, flags >> 7, duration) for pt, _, flags, duration in told]
 
 
+@pytest.mark.parametrize("jitter", ["off", "fixed"])
 @pytest.mark.parametrize("speech", itertools.product(SPOKEN, repeat=2))
-def test_a_digit_is_as_long_at_any_clock(daemon, speech):
+def test_a_digit_is_as_long_at_any_clock(daemon, speech, jitter):
     """For every pair of clocks of events beside every pair of codecs."""
     d = started(daemon, "auto", "--drain-timeout", "0s")
     for clocks in itertools.product(SPOKEN, repeat=2):
         words = [f"{party}.{word}" for party, rate, clock in zip(
             "ab", speech, clocks) for word in (
                 *SPOKEN[rate][0].split(), "pt=96", "events=101",
-                f"events_clock={clock}")]
+                f"events_clock={clock}", f"jitter={jitter}")]
         c = d.ctl("conversation", "start", *words)
-        assert c["relay"] is (speech[0] == speech[1] and
+        assert c["relay"] is (speech[0] == speech[1] and jitter == "off" and
                               clocks[0] == clocks[1])
         phones = Talker(), Talker()
         for phone, party, rate in zip(phones, "ab", speech):
