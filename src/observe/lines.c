@@ -109,31 +109,36 @@ static bool is_full(int fd, int err)
 	       !fstat(fd, &st) && S_ISREG(st.st_mode);
 }
 
-/* The file that has the name now; -errno with @e: as it was. */
-static int take_file(struct lines *l, struct cr_err *e)
+/* Open the file that has the name now. Returns when to try again. */
+static cr_ns open_again(void *arg, bool asked)
 {
-	int fd = open_file(l->path, e);
+	struct lines *l = arg;
+	struct cr_err e;
+	int fd = open_file(l->path, &e);
 
-	if (fd < 0)
-		return fd;
+	if (fd < 0) {
+		if (asked)
+			log_event(LOG_ERROR, "not-reopened", "why=\"%s\"",
+				  e.text);
+		return clock_now() + TRY_EACH;
+	}
 	(void)close(l->fd);
 	l->fd = fd;
-	return 0;
+	log_event(LOG_INFO, "reopened", "path=\"%s\"", l->path);
+	(void)atomic_fetch_add_explicit(&l->reopened, 1, memory_order_relaxed);
+	return CR_NEVER;
 }
 
-/* Until it may be tried again. False: there is no time left. */
-static bool wait_for_room(struct lines *l)
+/* Until it may be tried again. @turn: the file has to be opened again, where
+ * there is room, maybe: what waits goes there. False: there is no time left. */
+static bool wait_for_room(struct lines *l, bool *turn)
 {
-	struct cr_err e;
+	enum scribe_pause why = scribe_pause(&l->scribe, TRY_EACH);
+	bool asked = why == SCRIBE_TURN;
 
-	switch (scribe_pause(&l->scribe, TRY_EACH)) {
-	case SCRIBE_STOP:
-		return false;
-	case SCRIBE_TURN: /* maybe where there is room: what waits goes there */
-		return !take_file(l, &e);
-	default:
-		return true;
-	}
+	if (asked || *turn)
+		*turn = open_again(l, asked) != CR_NEVER;
+	return why != SCRIBE_STOP;
 }
 
 /* What a full disk does not take waits here, and what comes meanwhile in the
@@ -141,7 +146,7 @@ static bool wait_for_room(struct lines *l)
 static void write_lines(void *arg, const char *text, size_t n)
 {
 	struct lines *l = arg;
-	bool full, told = false;
+	bool full, told = false, turn = false;
 	int err;
 
 	do {
@@ -162,29 +167,15 @@ static void write_lines(void *arg, const char *text, size_t n)
 				  (unsigned long long)count_lines(text, n),
 				  strerror(-err));
 		told = full;
-	} while (full && wait_for_room(l));
+	} while (full && wait_for_room(l, &turn));
+	if (turn)
+		scribe_turn(&l->scribe); /* it could not be opened yet */
 	if (!n)
 		return;
 	log_event(LOG_ERROR, "lines-lost", "path=\"%s\" lines=%llu why=\"%s\"",
 		  l->path, (unsigned long long)count_lines(text, n),
 		  strerror(-err));
 	scribe_count(&l->scribe, 0, count_lines(text, n));
-}
-
-static cr_ns open_again(void *arg, bool asked)
-{
-	struct lines *l = arg;
-	struct cr_err e;
-
-	if (take_file(l, &e)) {
-		if (asked)
-			log_event(LOG_ERROR, "not-reopened", "why=\"%s\"",
-				  e.text);
-		return clock_now() + TRY_EACH;
-	}
-	log_event(LOG_INFO, "reopened", "path=\"%s\"", l->path);
-	(void)atomic_fetch_add_explicit(&l->reopened, 1, memory_order_relaxed);
-	return CR_NEVER;
 }
 
 /* --- others --- */

@@ -189,6 +189,7 @@ enum scribe_pause scribe_pause(struct scribe *s, cr_ns time)
 	       pthread_cond_timedwait(&s->wake, &s->lock, &end) != ETIMEDOUT)
 		;
 	why = s->stopping ? SCRIBE_STOP : s->turn ? SCRIBE_TURN : SCRIBE_GO_ON;
+	s->turn &= why != SCRIBE_TURN;
 	(void)pthread_mutex_unlock(&s->lock);
 	return why;
 }

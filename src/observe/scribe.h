@@ -100,7 +100,7 @@ void scribe_turn(struct scribe *s);
 
 enum scribe_pause {
 	SCRIBE_GO_ON, /**< the time is over                              */
-	SCRIBE_TURN,  /**< a turn waits, which comes behind this write() */
+	SCRIBE_TURN,  /**< write() has to turn: this is said once      */
 	SCRIBE_STOP   /**< the owner ends                                */
 };
 

@@ -262,6 +262,67 @@ static void what_waits_for_a_full_disk_goes_to_a_new_file(void **state)
 	expect_text(path, "123456789\n123456789\n");
 }
 
+/* Once for each time that somebody asks. */
+static void a_file_on_a_full_disk_is_opened_again(void **state)
+{
+	char path[SCRATCH_MAX];
+	struct lines_stats stats = { 0 };
+	struct rlimit before;
+	struct lines *l = open_full(scratch_file(path), &before);
+
+	(void)state;
+	lines_reopen(l);
+	while (!stats.reopened) {
+		lines_stats(l, &stats);
+		(void)sched_yield();
+	}
+	assert_int_equal(stats.written, 2);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	while (stats.written + stats.failed < 4) {
+		lines_stats(l, &stats);
+		(void)sched_yield();
+	}
+	assert_int_equal(stats.failed, 0);
+	assert_int_equal(stats.reopened, 1);
+	lines_close(l, PATIENCE);
+}
+
+/* What waits for room is not lost for it, and goes there when it is. */
+static void a_full_disk_without_room_for_a_new_file_costs_no_line(void **state)
+{
+	char folder[SCRATCH_MAX], away[SCRATCH_MAX + 8];
+	char path[SCRATCH_MAX + 16];
+	struct lines_stats stats = { 0 };
+	struct rlimit before;
+	struct lines *l;
+
+	(void)state;
+	(void)snprintf(path, sizeof(path), "%s/a", scratch_folder(folder));
+	(void)snprintf(away, sizeof(away), "%s.away", folder);
+	l = open_full(path, &before);
+	assert_int_equal(rename(folder, away), 0);
+	lines_reopen(l);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	while (stats.written + stats.failed < 4) {
+		lines_stats(l, &stats);
+		(void)sched_yield();
+	}
+	assert_int_equal(stats.failed, 0);
+	assert_int_equal(stats.reopened, 0);
+	assert_int_equal(mkdir(folder, 0700), 0);
+	while (!stats.reopened) {
+		lines_stats(l, &stats);
+		(void)sched_yield();
+	}
+	assert_true(lines_put(l, "seen"));
+	lines_close(l, PATIENCE);
+	expect_text(path, "seen\n");
+	(void)snprintf(path, sizeof(path), "%s/a", away);
+	expect_text(path, "123456789\n123456789\n123456789\n123456789\n");
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(away), 0);
+}
+
 static void a_disk_that_stays_full_holds_no_end_up(void **state)
 {
 	char path[SCRATCH_MAX];
@@ -385,6 +446,9 @@ int main(void)
 			a_reader_that_stalls_costs_no_more_than_the_limit),
 		cmocka_unit_test(a_full_disk_is_tried_again),
 		cmocka_unit_test(what_waits_for_a_full_disk_goes_to_a_new_file),
+		cmocka_unit_test(a_file_on_a_full_disk_is_opened_again),
+		cmocka_unit_test(
+			a_full_disk_without_room_for_a_new_file_costs_no_line),
 		cmocka_unit_test(a_disk_that_stays_full_holds_no_end_up),
 		cmocka_unit_test(a_file_that_cannot_be_is_named),
 		cmocka_unit_test(threads_do_not_mix_their_lines),
