@@ -251,7 +251,7 @@ static json_t *body_of(struct evhttp_request *req)
 
 static void audit(struct evhttp_request *req, const char *what, const char *why)
 {
-	static struct log_site site;
+	static struct log_site sites[2]; /* done, refused: as audit_method() */
 	char *host = NULL, who[80];
 	ev_uint16_t port = 0;
 
@@ -261,7 +261,7 @@ static void audit(struct evhttp_request *req, const char *what, const char *why)
 		       host && strchr(host, ':') ? "http:[%s]:%u"
 						 : "http:%s:%u",
 		       host ? host : "?", (unsigned)port);
-	audit_log(&site, LOG_INFO,
+	audit_log(&sites[why != NULL], LOG_INFO,
 		  &(struct audit){ .who = who,
 				   .did = "POST /scheduler",
 				   .what = what,

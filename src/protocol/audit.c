@@ -47,14 +47,16 @@ static void add_made(char *what, size_t size, const json_t *result)
 void audit_method(const struct rpc_noted *noted, const json_t *result,
 		  const struct rpc_error *err)
 {
-	static struct log_site sites[64];
+	/* Of each method: done, refused. What strangers try hides nothing. */
+	static struct log_site sites[64][2];
 	char what[RPC_WHAT_MAX + 40];
 	size_t i = (size_t)(noted->method - service_methods);
 
 	(void)snprintf(what, sizeof(what), "%s", noted->what);
 	if (result)
 		add_made(what, sizeof(what), result);
-	audit_log(&sites[i % (sizeof(sites) / sizeof(*sites))], LOG_INFO,
+	audit_log(&sites[i % (sizeof(sites) / sizeof(*sites))][!result],
+		  LOG_INFO,
 		  &(struct audit){ .who = noted->peer,
 				   .did = noted->method->name,
 				   .what = what,

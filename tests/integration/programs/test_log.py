@@ -114,7 +114,7 @@ def test_each_method_that_changes_something_is_told_with_who(daemon, tmp_path,
     assert audited(path, "drain")[0]["result"] == "done"
 
 
-def test_a_flood_of_calls_does_not_hide_who_drains(daemon, tmp_path):
+def test_a_flood_of_requests_does_not_hide_who_drains(daemon, tmp_path):
     """What is too much of one kind is counted in its next line."""
     path = tmp_path / "log"
     d = daemon("--log-format", "json", "--log-file", path, "--control-socket",
@@ -122,9 +122,12 @@ def test_a_flood_of_calls_does_not_hide_who_drains(daemon, tmp_path):
     client = Control(tmp_path / "control")
     for _ in range(2000):
         client.ask("call.stop", {"call": 1})
+        client.ask("drain", {"limit": "never"})
     client.ask("drain", {"limit": "0s"})
     assert d.stop() == 0
-    assert len(audited(path, "drain")) == 1
+    drains = audited(path, "drain")
+    assert {e["result"] for e in drains[:-1]} == {"refused"}
+    assert drains[-1]["result"] == "done"
     stops = audited(path, "call.stop")
     assert len(stops) < 2000
     kept = len(stops) + sum(e.get("suppressed", 0) for e in stops)
