@@ -339,7 +339,7 @@ static void tell_congestion(struct service *sv, unsigned long long lost)
 	log_event(LOG_WARN, "congestion", "lost_per_s=%llu", lost);
 	result_capacity(sv->node, &tell.capacity);
 	LIST_FOREACH(s, &sv->sessions, link)
-	if (s->peer)
+	if (s->peer && !s->peer->stranger)
 		rpc_notify(s->peer, "congestion",
 			   field_write(congestion_fields, &tell));
 }

@@ -340,9 +340,9 @@ static void the_end_of_a_call_is_told_with_its_last_figures(void **state)
 	desk_close(&d);
 }
 
-static void overload_is_told_to_every_session(void **state)
+static void overload_is_told_to_every_session_with_the_key(void **state)
 {
-	struct client c, other;
+	struct client c, other, stranger;
 	struct rig_sender s;
 	struct desk d;
 
@@ -350,6 +350,8 @@ static void overload_is_told_to_every_session(void **state)
 	desk_open(&d, &(struct desk_options){ .ring_frames = 2 });
 	client_open(&c, &d, NULL);
 	client_open(&other, &d, NULL);
+	client_open(&stranger, &d, NULL);
+	LIST_FIRST(&d.service->sessions)->peer->stranger = true;
 	client_do(&c, "call.start",
 		  "{'ssrc': 1, 'in': {'codec': 'pcmu'}, 'out': {'codec': "
 		  "'spin', 'spin': '20ms', 'address': '127.0.0.1:9'}}");
@@ -360,6 +362,10 @@ static void overload_is_told_to_every_session(void **state)
 	desk_wait_for(&d, &other.congestion, 1);
 	assert_true(desk_number(c.last_congestion, "lost_per_s") >= 1);
 	assert_int_equal(desk_number(c.last_congestion, "capacity.calls"), 1);
+	/* its reply would come behind that */
+	client_refused(&stranger, "stats", NULL, RPC_DENIED, "key");
+	assert_int_equal(stranger.congestion, 0);
+	client_close(&stranger);
 	client_close(&c);
 	client_close(&other);
 	desk_close(&d);
@@ -484,7 +490,8 @@ int main(void)
 		cmocka_unit_test(a_session_that_is_over_cannot_be_taken_over),
 		cmocka_unit_test(
 			the_end_of_a_call_is_told_with_its_last_figures),
-		cmocka_unit_test(overload_is_told_to_every_session),
+		cmocka_unit_test(
+			overload_is_told_to_every_session_with_the_key),
 		cmocka_unit_test(
 			a_draining_node_takes_no_call_and_waits_for_the_last),
 		cmocka_unit_test(
