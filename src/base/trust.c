@@ -21,7 +21,7 @@ enum trust trust_of(const struct stat *st, struct cr_err *who)
 		(void)cr_fail(who, 0, "it is user %u's", (unsigned)st->st_uid);
 		return TRUST_ANY;
 	}
-	if ((mode & S_IWGRP) && st->st_gid && !geteuid()) {
+	if ((mode & S_IWGRP) && st->st_gid && st->st_gid != getegid()) {
 		(void)cr_fail(who, 0, "group %u can write it (mode %03o)",
 			      (unsigned)st->st_gid, mode);
 		return TRUST_GROUP;

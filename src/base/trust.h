@@ -12,7 +12,7 @@
 
 enum trust {
 	TRUST_OWN,   /**< root or this user only can, or it is not there   */
-	TRUST_GROUP, /**< its group, too, and this user is root            */
+	TRUST_GROUP, /**< its group, too: neither root's nor this process's */
 	TRUST_ANY    /**< everybody can, or another user whose it is       */
 };
 
