@@ -79,13 +79,14 @@ static void name_host(const char *address, char *host, size_t size)
 {
 	const char *user = strstr(address, "uid=");
 	struct sockaddr_storage a;
+	struct in6_addr *six;
 
 	(void)snprintf(host, size, "%s", user ? user : address);
 	if (user || address_parse(address, &a))
 		return;
-	if (a.ss_family == AF_INET6) /* the rest is anybody's to choose */
-		memset(&((struct sockaddr_in6 *)&a)->sin6_addr.s6_addr[8], 0,
-		       8);
+	six = &((struct sockaddr_in6 *)&a)->sin6_addr;
+	if (a.ss_family == AF_INET6 && !IN6_IS_ADDR_V4MAPPED(six))
+		memset(&six->s6_addr[8], 0, 8); /* anybody's to choose */
 	(void)address_host_text(&a, host, size);
 }
 

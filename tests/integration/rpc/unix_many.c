@@ -348,6 +348,48 @@ static void sctp_leaves_places_to_the_socket(void **state)
 	world_close(&w);
 }
 
+/* Where hosts of both families come by one socket, those of IPv4 are no /64. */
+static void a_host_of_ipv4_leaves_places_to_others(void **state)
+{
+	enum { MOST = 4, HALF = 2 };
+	struct rpc_server_config cfg = { .kind = TRANSPORT_USER,
+					 .listen = { .host = "::",
+						     .sctp_port = 5502 },
+					 .peers_max = MOST,
+					 .halves = true };
+	struct rpc_client *c[HALF + 2] = { NULL };
+	struct rpc_client_config to = { .kind = TRANSPORT_USER,
+					.down = note_down };
+	char why[200] = "";
+	struct cr_err e = { 0 };
+	struct world w;
+
+	(void)state;
+	w = (struct world){ .base = event_base_new() };
+	cfg.base = to.base = w.base;
+	to.arg = why;
+	if (echo_open_as(&w.server, &cfg, &e))
+		fail_msg("%s", e.text);
+	rpc_server_local(w.server.server, &to.to);
+	(void)snprintf(to.to.host, sizeof(to.to.host), "127.0.0.1");
+	for (unsigned i = 0; i < HALF; i++) {
+		assert_int_equal(rpc_client_open(&c[i], &to, &e), 0);
+		assert_true(echo_wait(w.base, &w.server.up, i + 1));
+	}
+	assert_int_equal(rpc_client_open(&c[HALF], &to, &e), 0);
+	while (!*why)
+		(void)event_base_loop(w.base, EVLOOP_ONCE);
+	assert_non_null(strstr(why, "2 of ::ffff:127.0.0.1 are open"));
+	(void)snprintf(to.to.host, sizeof(to.to.host), "::1");
+	*why = '\0';
+	assert_int_equal(rpc_client_open(&c[HALF + 1], &to, &e), 0);
+	assert_true(echo_wait(w.base, &w.server.up, HALF + 1));
+	assert_string_equal(why, "");
+	for (unsigned i = 0; i < HALF + 2; i++)
+		rpc_client_close(c[i]);
+	world_close(&w);
+}
+
 /* Who has not shown who it is makes room for the next one, also if it talks. */
 static void strangers_take_no_place_of_others(void **state)
 {
@@ -437,6 +479,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(who_waits_for_a_reply_makes_no_room),
 		cmocka_unit_test(a_user_leaves_places_to_others),
 		cmocka_unit_test(sctp_leaves_places_to_the_socket),
+		cmocka_unit_test(a_host_of_ipv4_leaves_places_to_others),
 		cmocka_unit_test(strangers_take_no_place_of_others),
 		cmocka_unit_test(without_descriptors_it_waits),
 	};
