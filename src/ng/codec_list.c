@@ -25,18 +25,27 @@ bool format_is_amr(const struct sdp_format *f)
 	return !strcasecmp(f->name, "AMR") || !strcasecmp(f->name, "AMR-WB");
 }
 
+int format_layout(const struct sdp_format *f)
+{
+	struct fmtp_amr amr;
+
+	if (!format_is_amr(f))
+		return 0;
+	if (fmtp_amr_read(&amr, f->fmtp, 16, NULL))
+		return -1;
+	return fmtp_amr_layout(&amr);
+}
+
+bool format_same_name(const struct sdp_format *a, const struct sdp_format *b)
+{
+	return !strcasecmp(a->name, b->name) && a->rate == b->rate &&
+	       a->channels == b->channels;
+}
+
 bool format_same(const struct sdp_format *a, const struct sdp_format *b)
 {
-	struct fmtp_amr x, y;
-
-	if (strcasecmp(a->name, b->name) != 0 || a->rate != b->rate ||
-	    a->channels != b->channels)
-		return false;
-	if (!format_is_amr(a))
-		return true;
-	return !fmtp_amr_read(&x, a->fmtp, 16, NULL) &&
-	       !fmtp_amr_read(&y, b->fmtp, 16, NULL) &&
-	       fmtp_amr_same_payload(&x, &y);
+	return format_same_name(a, b) && format_layout(a) >= 0 &&
+	       format_layout(a) == format_layout(b);
 }
 
 /* --- making an offer --- */

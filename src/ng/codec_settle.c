@@ -16,28 +16,56 @@ struct settling {
 	const struct sdp_line *line;
 	const struct codec_abilities *can;
 	bool single;
+	/* of each format of the line, what it was offered as, or NULL */
+	const struct codec_item *as[SDP_FORMATS_MAX];
 };
+
+/* More formats that differ in parameters only are not looked at for those of
+ * the answer: to compare these takes long. */
+enum { ALIKE_MAX = 4 };
 
 /* What was offered to who answers with @f: by its type where that still means
  * the same, else by what it is (RFC 3264, 6.1: numbers may differ), with the
- * same parameters if there are several. */
-static const struct codec_item *offered_as(const struct settling *s,
-					   const struct sdp_format *f)
+ * same parameters if there are several. @layout: of what was offered. */
+static const struct codec_item *find_offered(const struct settling *s,
+					     const struct sdp_format *f,
+					     const int *layout)
 {
 	const struct codec_item *same = NULL, *equal = NULL;
+	const int is = format_layout(f);
+	unsigned alike = 0;
 
-	for (unsigned i = 0; i < s->offered->n; i++) {
+	for (unsigned i = 0; i < s->offered->n && is >= 0; i++) {
 		const struct codec_item *it = &s->offered->item[i];
 
-		if (it->hidden || !format_same(&it->format, f))
+		if (it->hidden || layout[i] != is ||
+		    !format_same_name(&it->format, f))
 			continue;
 		if (it->format.pt == f->pt)
 			return it;
 		same = same ? same : it;
-		if (!equal && fmtp_has_all(f->name, it->format.fmtp, f->fmtp))
+		if (!equal && alike++ < ALIKE_MAX &&
+		    fmtp_has_all(f->name, it->format.fmtp, f->fmtp))
 			equal = it;
 	}
 	return equal ? equal : same;
+}
+
+static void find_all_offered(struct settling *s)
+{
+	int layout[SDP_FORMATS_MAX];
+
+	for (unsigned i = 0; i < s->offered->n; i++)
+		layout[i] = format_layout(&s->offered->item[i].format);
+	for (unsigned i = 0; i < s->line->nformats; i++)
+		s->as[i] = find_offered(s, &s->line->formats[i], layout);
+}
+
+/* @f is one of the line. */
+static const struct codec_item *offered_as(const struct settling *s,
+					   const struct sdp_format *f)
+{
+	return s->as[f - s->line->formats];
 }
 
 /* The first speech of the answer that was offered. */
@@ -315,15 +343,17 @@ int codec_settle(struct codec_settled *out, const struct codec_list *offered,
 		 const struct sdp_line *line, bool single,
 		 const struct codec_abilities *can, struct cr_err *e)
 {
-	const struct settling s = { .out = out,
-				    .offered = offered,
-				    .line = line,
-				    .can = can,
-				    .single = single };
+	struct settling s = { .out = out,
+			      .offered = offered,
+			      .line = line,
+			      .can = can,
+			      .single = single };
 	const struct codec_item *as, *own;
-	const struct sdp_format *b = first_answered(&s, &as);
+	const struct sdp_format *b;
 
 	memset(out, 0, sizeof(*out));
+	find_all_offered(&s);
+	b = first_answered(&s, &as);
 	if (!b)
 		return cr_fail(e, -ENOENT,
 			       "the answer has no codec that was offered");

@@ -168,11 +168,10 @@ int fmtp_amr_read(struct fmtp_amr *out, const char *fmtp, unsigned modes,
 	return read_mode_set(out, fmtp, modes, e);
 }
 
-bool fmtp_amr_same_payload(const struct fmtp_amr *a, const struct fmtp_amr *b)
+int fmtp_amr_layout(const struct fmtp_amr *amr)
 {
-	return a->octet_align == b->octet_align && a->crc == b->crc &&
-	       a->robust_sorting == b->robust_sorting &&
-	       a->interleaving == b->interleaving;
+	return amr->octet_align | amr->crc << 1 | amr->robust_sorting << 2 |
+	       amr->interleaving << 3;
 }
 
 /* --- others --- */

@@ -28,6 +28,9 @@
 #define SDP_LINES_MAX 16u
 /** More payload types of one line than these are refused. */
 #define SDP_FORMATS_MAX 64u
+/** Formats with longer parameters, in octets, are left out: those of speech are
+ * far shorter, and to compare them takes long. */
+#define SDP_FMTP_MAX 256u
 
 /** Whether it sends, and wants to be sent to (RFC 3264, 5.1); as bits. */
 enum sdp_mode {

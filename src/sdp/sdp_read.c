@@ -185,6 +185,16 @@ static struct sdp_format format_unmapped(unsigned pt)
 					    .fmtp = "" };
 }
 
+static void leave_out_long(struct sdp_format *f, unsigned *n)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < *n; i++)
+		if (strlen(f[i].fmtp) <= SDP_FMTP_MAX)
+			f[kept++] = f[i];
+	*n = kept;
+}
+
 static unsigned count_formats(const sdp_media_t *m)
 {
 	unsigned n = 0;
@@ -209,12 +219,13 @@ static int read_formats(struct sdp *s, struct sdp_line *line,
 	line->formats = f;
 	for (const sdp_rtpmap_t *r = m->m_rtpmaps; r; r = r->rm_next)
 		f[line->nformats++] = format_of(r);
-	if (m->m_rtpmaps)
-		return 0;
-	for (const sdp_list_t *l = m->m_format; l; l = l->l_next)
+	for (const sdp_list_t *l = m->m_rtpmaps ? NULL : m->m_format; l;
+	     l = l->l_next)
 		f[line->nformats++] = format_unmapped(
 			(unsigned)strtoul(l->l_text, NULL, 10) & 127u);
-	read_mapped(s->home, f, line->nformats, m);
+	if (!m->m_rtpmaps)
+		read_mapped(s->home, f, line->nformats, m);
+	leave_out_long(f, &line->nformats);
 	return 0;
 }
 

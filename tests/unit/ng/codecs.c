@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
 
 #include "json_text.h"
 #include "ng/codec_list.h"
@@ -713,6 +714,50 @@ static void a_codecs_name_has_parts(void **state)
 	}
 }
 
+/* The whole node waits for it: many formats with long parameters, which differ
+ * at their ends, are no more work than CPU time of a second or two. */
+static void hostile_formats_are_settled_soon(void **state)
+{
+	enum { FORMATS = SDP_FORMATS_MAX - 2, TIMES = 100, SECONDS = 40 };
+	static const struct codec_rules rules;
+	static const struct codec_spoken spoken;
+	static char fmtp[2][FORMATS][SDP_FMTP_MAX + 1];
+	static struct sdp_format formats[2][FORMATS];
+	static struct codec_settled settled;
+	static struct made m;
+	const struct rlimit cpu = { SECONDS, SECONDS };
+	const struct sdp_line line[2] = {
+		{ .formats = formats[0], .nformats = FORMATS },
+		{ .formats = formats[1], .nformats = FORMATS }
+	};
+	const struct codec_asked asked = { &line[0], &rules, &can, &spoken };
+	struct cr_err e;
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * FORMATS; i++) {
+		char *text = fmtp[i / FORMATS][i % FORMATS];
+
+		memset(text, 'a', SDP_FMTP_MAX);
+		for (unsigned k = 1; k < SDP_FMTP_MAX; k += 3)
+			text[k] = ';';
+		text[SDP_FMTP_MAX - 1] = (char)('a' + i / FORMATS);
+		formats[i / FORMATS][i % FORMATS] =
+			(struct sdp_format){ .pt = (uint8_t)i,
+					     .name = "AMR",
+					     .rate = 8000,
+					     .channels = 1,
+					     .fmtp = text };
+	}
+	assert_int_equal(setrlimit(RLIMIT_CPU, &cpu), 0);
+	for (unsigned i = 0; i < TIMES; i++) {
+		assert_int_equal(codec_offer(&m.list, &m.room, &asked, &e), 0);
+		assert_int_equal(codec_settle(&settled, &m.list, &line[1],
+					      false, &can, &e),
+				 0);
+	}
+	assert_int_equal(settled.party[0].speech.pt, formats[0][0].pt);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -724,6 +769,7 @@ int main(void)
 		cmocka_unit_test(a_rule_that_cannot_be_followed_is_named),
 		cmocka_unit_test(what_was_spoken_is_offered_once),
 		cmocka_unit_test(bit_rates_go_with_their_codec),
+		cmocka_unit_test(hostile_formats_are_settled_soon),
 	};
 
 	return cmocka_run_group_tests_name("ng codecs", tests, NULL, NULL);

@@ -442,6 +442,34 @@ static void more_than_it_holds_is_refused(void **state)
 	assert_non_null(strstr(e.text, "more than 64 payload types"));
 }
 
+/* Also of a transport that the library does not know. */
+static void formats_with_endless_parameters_are_left_out(void **state)
+{
+	static const char *const protos[] = { "RTP/AVP", "RTP/AVPF" };
+	char text[2048];
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		const struct sdp_line *l;
+		struct sdp *s;
+
+		(void)snprintf(text, sizeof(text),
+			       SESSION "m=audio 4 %s 96 97 8\r\n"
+				       "a=rtpmap:96 AMR/8000\r\n"
+				       "a=fmtp:96 %0*d\r\n"
+				       "a=rtpmap:97 AMR/8000\r\n"
+				       "a=fmtp:97 %0*d\r\n",
+			       protos[i], (int)SDP_FMTP_MAX + 1, 7,
+			       (int)SDP_FMTP_MAX, 7);
+		s = read_ok(text);
+		l = sdp_line(s, 0);
+		assert_int_equal(l->nformats, 2);
+		assert_int_equal(l->formats[0].pt, 97);
+		assert_int_equal(l->formats[1].pt, 8);
+		sdp_free(s);
+	}
+}
+
 static void what_does_not_fit_is_not_written(void **state)
 {
 	const struct sdp_line_out line = ours(30000);
@@ -474,6 +502,7 @@ int main(void)
 		cmocka_unit_test(a_refused_line_may_be_wrong),
 		cmocka_unit_test(what_is_no_sdp_is_told_so),
 		cmocka_unit_test(more_than_it_holds_is_refused),
+		cmocka_unit_test(formats_with_endless_parameters_are_left_out),
 		cmocka_unit_test(what_does_not_fit_is_not_written),
 	};
 
