@@ -5,6 +5,7 @@ import struct
 
 import pytest
 
+from conftest import PATIENCE
 from ng_call import (  # noqa: F401
     AMR_FMTP, Call, HERE, TO_AMR, all_is_gone, d, proxy, until)
 from packets import header
@@ -399,7 +400,12 @@ NO_DATA = b"\xf0\xfc\x7c"  # two frames of AMR, octet-aligned
 
 
 def heard_of_amr(call, pt, packets=4):
-    """How long what the caller hears is, in ms of PCMA."""
+    """How long what the caller hears is, in ms of PCMA. No data is silence,
+    which is filled: what came of that so far is not meant."""
+    call.a.sock.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        call.a.hears(1000)
+    call.a.sock.settimeout(PATIENCE)
     for i in range(packets):
         call.b.say(call.b.ssrc, call.b.seq, 320 * call.b.seq,
                    payload=NO_DATA, pt=pt)
