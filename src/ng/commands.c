@@ -3,6 +3,8 @@
  * Commands beside offer and answer, and how calls end.
  */
 #include <errno.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "base/address.h"
 #include "base/clock.h"
@@ -161,12 +163,20 @@ static int query(const struct ng_work *w, struct cr_err *e)
 	return told_all(e);
 }
 
+/* By UDP an answer may go to whose address was forged: no more than what one
+ * frame of Ethernet holds. */
+enum { LIST_BYTES = 1200, LIST_ITEM = 5 };
+
 static int list(const struct ng_work *w, struct cr_err *e)
 {
 	struct ng_call *call = ng_call_first(&w->service->calls);
 	json_t *calls = json_array();
+	size_t room = w->datagram ? LIST_BYTES : SIZE_MAX;
 
 	for (unsigned i = 0; call && i < w->request->limit; i++) {
+		if (strlen(call->id) + LIST_ITEM > room)
+			break;
+		room -= strlen(call->id) + LIST_ITEM;
 		(void)json_array_append_new(calls,
 					    json_string_nocheck(call->id));
 		call = ng_call_next(call);

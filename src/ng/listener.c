@@ -123,6 +123,11 @@ const struct sockaddr_storage *ng_asked_host(const struct ng_asked *a)
 	return &a->origin.from;
 }
 
+bool ng_asked_by_datagram(const struct ng_asked *a)
+{
+	return !a->origin.connection && !a->gone;
+}
+
 /* --- requests --- */
 
 bool ng_listener_admits(struct ng_listener *l,
@@ -130,7 +135,7 @@ bool ng_listener_admits(struct ng_listener *l,
 {
 	char text[64];
 
-	if (ng_guests_has(&l->guests, from))
+	if (networks_has(&l->guests, from))
 		return true;
 	l->count.denied++;
 	log_event(LOG_WARN, "ng-denied", "from=%s",
@@ -268,15 +273,15 @@ static int read_address(const char *text, struct sockaddr_storage *to,
 }
 
 /* Who may ask at @at: @wish, or (NULL) who is at loopback, as it is then. */
-static int choose_guests(struct ng_guests *to, const struct ng_guests *wish,
+static int choose_guests(struct networks *to, const struct networks *wish,
 			 const struct sockaddr_storage *at, struct cr_err *e)
 {
-	struct ng_guests local;
-	int rc = ng_guests_read(&local, "127.0.0.0/8,::1", e);
+	struct networks local;
+	int rc = networks_read(&local, "127.0.0.0/8,::1", e);
 
 	if (rc)
 		return rc;
-	if (!wish && !ng_guests_has(&local, at))
+	if (!wish && !networks_has(&local, at))
 		return cr_fail(e, -EINVAL,
 			       "NG has no password: at an address that is not "
 			       "loopback, say who may ask (--ng-allow)");
@@ -284,11 +289,11 @@ static int choose_guests(struct ng_guests *to, const struct ng_guests *wish,
 	return 0;
 }
 
-int ng_listener_check(const char *address, const struct ng_guests *guests,
+int ng_listener_check(const char *address, const struct networks *guests,
 		      struct cr_err *e)
 {
 	struct sockaddr_storage at;
-	struct ng_guests some;
+	struct networks some;
 	int rc = read_address(address, &at, e);
 
 	return rc ? rc : choose_guests(&some, guests, &at, e);
@@ -296,7 +301,7 @@ int ng_listener_check(const char *address, const struct ng_guests *guests,
 
 static void warn_if_open(const struct ng_listener *l)
 {
-	struct ng_guests local;
+	struct networks local;
 
 	if (choose_guests(&local, NULL, &l->local, NULL))
 		log_event(LOG_WARN, "ng-open",
@@ -305,7 +310,7 @@ static void warn_if_open(const struct ng_listener *l)
 			  l->cfg.address);
 }
 
-int ng_listener_admit(struct ng_listener *l, const struct ng_guests *guests,
+int ng_listener_admit(struct ng_listener *l, const struct networks *guests,
 		      struct cr_err *e)
 {
 	return choose_guests(&l->guests, guests, &l->local, e);

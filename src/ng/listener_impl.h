@@ -43,7 +43,7 @@ TAILQ_HEAD(ng_connection_list, ng_connection);
 struct ng_listener {
 	struct ng_listener_config cfg;
 	struct ng_limits limits;
-	struct ng_guests guests;
+	struct networks guests;
 	struct ng_listener_stats count;
 	struct sockaddr_storage local;
 	struct allowance *allowance;

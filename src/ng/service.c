@@ -241,6 +241,7 @@ static int work_on(struct ng_wait *wait, json_t **reply)
 	struct ng_work w = { .service = sv,
 			     .request = r,
 			     .from = ng_asked_host(wait->asked),
+			     .datagram = ng_asked_by_datagram(wait->asked),
 			     .plan = &sv->desk->plan,
 			     .offering = sv->desk->offering,
 			     .answering = sv->desk->answering,

@@ -18,7 +18,7 @@
 
 #include "cr/error.h"
 #include "cr/time.h"
-#include "ng/guests.h"
+#include "base/networks.h"
 #include "ng/listener.h"
 #include "ng/request.h"
 #include "ng/shares.h"
@@ -39,11 +39,11 @@ struct service;
 
 struct ng_service_config {
 	struct event_base *base;
-	struct service *service;	/**< protocol/service.h; outlives it */
-	const char *address;		/**< as in ng/listener.h             */
-	const struct ng_guests *guests; /**< the same                 */
-	cr_ns silence, patience;	/**< 0: see above                    */
-	struct ng_bounds most;		/**< zero: see above                 */
+	struct service *service;       /**< protocol/service.h; outlives it */
+	const char *address;	       /**< as in ng/listener.h             */
+	const struct networks *guests; /**< the same                 */
+	cr_ns silence, patience;       /**< 0: see above                    */
+	struct ng_bounds most;	       /**< zero: see above                 */
 };
 
 /** How calls ended, and what became of requests. */

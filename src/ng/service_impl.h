@@ -48,6 +48,7 @@ struct ng_work {
 	struct ng_service *service;
 	const struct ng_request *request;
 	const struct sockaddr_storage *from; /**< who asks */
+	bool datagram;			     /**< by UDP */
 	json_t *reply;			     /**< an object, to be filled in */
 	struct conversation_plan *plan;	     /**< with -EAGAIN: what it needs */
 	/** What an offer and an answer are worked on with; they begin by

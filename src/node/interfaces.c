@@ -234,3 +234,33 @@ int interfaces_choose(struct interfaces *i, const struct interface_wish *wish,
 		       "%sinterface: there is none called %.40s; there are: %s",
 		       wish->path, wish->name, names(i, all, sizeof(all)));
 }
+
+/* --- where to --- */
+
+static bool is_loopback(const struct sockaddr_storage *a)
+{
+	const struct in6_addr host = address_mapped(a);
+
+	return a->ss_family && (IN6_IS_ADDR_LOOPBACK(&host) ||
+				(IN6_IS_ADDR_V4MAPPED(&host) &&
+				 host.s6_addr[12] == IN_LOOPBACKNET));
+}
+
+bool interface_is_local(const struct interface_cfg *i)
+{
+	return is_loopback(&i->local) || is_loopback(&i->advertised);
+}
+
+int interface_may_send(const struct interface_cfg *from,
+		       const struct send_to *s,
+		       const struct sockaddr_storage *to, const char *name,
+		       struct cr_err *e)
+{
+	const char *why = send_to_refuses(s, to, interface_is_local(from));
+	char text[64];
+
+	if (!why)
+		return 0;
+	return cr_fail(e, -EINVAL, "%s: %s %s", name,
+		       address_text(to, text, sizeof(text)), why);
+}

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 
 #include "cr/error.h"
+#include "rtp/send_to.h"
 #include "udp/port_pairs.h"
 
 #define INTERFACES_MAX 32u
@@ -72,6 +73,16 @@ struct interface_wish {
  * several. 0, or -EINVAL with @e. */
 int interfaces_choose(struct interfaces *i, const struct interface_wish *wish,
 		      struct interface **out, struct cr_err *e);
+
+/** May packets be sent from the interface @from to @to, by @s (rtp/send_to.h)?
+ * 0, or -EINVAL with @e, which begins with @name. No family: they may. */
+int interface_may_send(const struct interface_cfg *from,
+		       const struct send_to *s,
+		       const struct sockaddr_storage *to, const char *name,
+		       struct cr_err *e);
+
+/** Is it of loopback, or seen there? */
+bool interface_is_local(const struct interface_cfg *i);
 
 /** What peers are told: "192.0.2.1:30000". @advertised: see interface_cfg. */
 void interface_text(const struct sockaddr_storage *local,

@@ -68,6 +68,8 @@ struct node_config {
 	const struct interface_cfg *interfaces;
 	unsigned ninterfaces;
 	struct port_range rtp_ports; /**< of these calls; 0: the kernel's     */
+	/** Where may be sent to, or NULL: anywhere. Borrowed. */
+	const struct send_to *send_to;
 	cr_ns rtcp_interval;  /**< between reports of a leg, on average; 0: 5 s
 			       */
 	unsigned tos;	      /**< of packets sent, see udp/tos.h      */

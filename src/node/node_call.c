@@ -364,11 +364,18 @@ int node_call_start(struct node *n, struct call_cfg *cfg,
 					     .to = cfg->to,
 					     .path = "",
 					     .to_path = "out.address" };
+	const struct interface_cfg shared = { .local = n->cfg.rtp,
+					      .advertised =
+						      n->cfg.rtp_advertised };
 	struct own_port own = { .rtcp = port->rtcp };
 	int err = refuse_first(n, cfg, port->own, e);
 
 	if (!err && port->own)
 		err = interfaces_choose(&n->interfaces, &wish, &own.at, e);
+	if (!err)
+		err = interface_may_send(port->own ? &own.at->cfg : &shared,
+					 n->cfg.send_to, &cfg->to,
+					 "out.address", e);
 	return err ? err : begin(n, cfg, port->own ? &own : NULL, NULL, out, e);
 }
 

@@ -107,6 +107,8 @@ static int open_leg(struct node_leg *l, const struct learn_terms *terms,
 
 	if (err)
 		return err;
+	cfg.terms.may = l->node->cfg.send_to;
+	cfg.terms.local = interface_is_local(&l->interface->cfg);
 	cfg.fd = l->ports.rtp;
 	l->leg = leg_new(&cfg);
 	if (!l->leg)

@@ -61,6 +61,21 @@ static int check_rtcp_address(const struct sockaddr_storage *rtcp,
 		       names->path, names->address);
 }
 
+/* May the party be sent to there, by where the packets are sent from? */
+static int check_places(const struct node *n, const struct interface_cfg *from,
+			const struct sockaddr_storage *address,
+			const struct sockaddr_storage *rtcp,
+			const struct party_names *names, struct cr_err *e)
+{
+	char name[48];
+	int err = interface_may_send(from, n->cfg.send_to, address,
+				     names->address, e);
+
+	(void)snprintf(name, sizeof(name), "%srtcp_address", names->path);
+	return err ? err
+		   : interface_may_send(from, n->cfg.send_to, rtcp, name, e);
+}
+
 /* --- opening --- */
 
 /* While nobody knows where the party is. */
@@ -109,6 +124,9 @@ static int open_leg(struct party *p, const struct party_request *r,
 		err = party_codecs_take(&p->codecs, &said, names->path, e);
 	if (!err)
 		err = interfaces_choose(&p->node->interfaces, &wish, &at, e);
+	if (!err)
+		err = check_places(p->node, &at->cfg, &r->address,
+				   &r->rtcp_address, names, e);
 	return err ? err
 		   : node_leg_open(p->node, at, &terms, &rtcp, &p->leg, e);
 }
@@ -246,6 +264,9 @@ int party_check_change(struct party_terms *out, const struct party *p,
 	if (!err)
 		err = check_rtcp_address(&to->rtcp_address, &to->address, names,
 					 e);
+	if (!err)
+		err = check_places(p->node, &p->leg->interface->cfg,
+				   &to->address, &to->rtcp_address, names, e);
 	memcpy(said.also, to->also, sizeof(said.also));
 	out->codecs = p->codecs;
 	out->types = p->types;

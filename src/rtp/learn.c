@@ -379,7 +379,9 @@ static unsigned judge(struct learn *l, const struct newcomer *n)
 {
 	struct learn_rival *r;
 
-	if (!n->here && (shut_to(l, n->rank) || (l->known && !is_open(l, n))))
+	if (!n->here &&
+	    (shut_to(l, n->rank) || (l->known && !is_open(l, n)) ||
+	     send_to_refuses(l->terms.may, n->p->from, l->terms.local)))
 		return LEARN_FOREIGN_ADDRESS;
 	if (l->terms.ssrc_told && n->p->ssrc != l->terms.ssrc)
 		return LEARN_FOREIGN_SSRC;

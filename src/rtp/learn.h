@@ -111,6 +111,7 @@
 
 #include "base/address.h"
 #include "cr/time.h"
+#include "rtp/send_to.h"
 
 enum learn_mode {
 	LEARN_STRICT,
@@ -148,6 +149,10 @@ struct learn_terms {
 	/** Where signalling itself came from, its port does not matter; family
 	 * 0: not known. */
 	struct sockaddr_storage host;
+	/** What may be sent to, from loopback if @local: nothing else is heard
+	 * as a party. NULL: all may be. */
+	const struct send_to *may;
+	bool local;
 	bool ssrc_told; /**< only packets with @ssrc are taken */
 	uint32_t ssrc;
 	/** See above; 0: the defaults. */

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <ifaddrs.h>
 #include <event2/event.h>
 #include <event2/thread.h>
 #include <inttypes.h>
@@ -205,6 +206,62 @@ static void announce(struct daemon *d)
 			  udp_io_names[io], why);
 }
 
+/* Nothing is sent to @at, a port of ours; at any address: to it at all. */
+static void keep_from(struct daemon *d, const struct sockaddr_storage *at)
+{
+	struct send_to *s = &d->opt.send_to;
+	struct ifaddrs *all = NULL;
+
+	if (!address_any(at)) {
+		send_to_keep_from(s, at);
+		return;
+	}
+	if (getifaddrs(&all))
+		return;
+	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
+		sa_family_t family = i->ifa_addr ? i->ifa_addr->sa_family : 0;
+		struct sockaddr_storage one = { .ss_family = family };
+
+		if (family != AF_INET && family != AF_INET6)
+			continue;
+		memcpy(&one, i->ifa_addr, address_length(&one));
+		address_set_port(&one, address_port(at));
+		send_to_keep_from(s, &one);
+	}
+	freeifaddrs(all);
+}
+
+static void keep_from_text(struct daemon *d, const char *text)
+{
+	struct sockaddr_storage at;
+
+	if (!address_parse(text, &at))
+		keep_from(d, &at);
+}
+
+/* No call has begun. */
+static void keep_from_control(struct daemon *d)
+{
+	struct transport_addr control;
+	struct sockaddr_storage at;
+	char text[64];
+
+	service_local(d->service, &control);
+	if (*d->opt.service.listen.host &&
+	    !address_parse_host(control.host, &at)) {
+		address_set_port(&at, control.udp_port);
+		keep_from(d, &at);
+	}
+	if (d->ng) {
+		ng_service_local(d->ng, text, sizeof(text));
+		keep_from_text(d, text);
+	}
+	if (d->http) {
+		http_local(d->http, text, sizeof(text));
+		keep_from_text(d, text);
+	}
+}
+
 static int open_http(struct daemon *d, struct cr_err *e)
 {
 	const struct http_config cfg = { .base = d->base,
@@ -275,6 +332,8 @@ static int start(struct daemon *d, struct cr_err *e)
 		err = open_http(d, e);
 	if (!err)
 		err = open_signals(d);
+	if (!err)
+		keep_from_control(d);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return err;
 }

@@ -72,6 +72,12 @@ static const struct cli_opt rows[] = {
 	    "for RTP and the odd one above it for RTCP. Default: any port that "
 	    "the kernel gives.",
 	    .text = &raw.rtp_ports),
+	ROW(CLI_STRING, "send-to", "ADDR[/BITS],...",
+	    "Hosts and networks that parties may be at: packets go to no "
+	    "others. Default: everywhere but to multicast, reserved and "
+	    "link-local addresses, and to loopback only from there. The "
+	    "daemon's own control ports are never sent to.",
+	    .text = &raw.send_to),
 	ROW(CLI_TIME, "rtcp-interval", NULL,
 	    "How often, on average, a leg that has RTCP reports to its party "
 	    "(RFC 3550, 6.2).",

@@ -41,6 +41,8 @@ static void fill_network(const struct raw *raw, struct runner_options *o)
 	n->ninterfaces = raw->interfaces.count;
 	judge(o, "rtp-ports",
 	      values_rtp_ports(raw->rtp_ports, &n->rtp_ports, &e), &e);
+	judge(o, "send-to", send_to_init(&o->send_to, raw->send_to, &e), &e);
+	n->send_to = &o->send_to;
 	n->rtcp_interval = raw->rtcp_interval;
 	judge(o, "tos", values_tos(raw->tos, &n->tos, &e), &e);
 	judge(o, "control", values_control(raw->control, &s->listen, &e), &e);
@@ -66,7 +68,7 @@ static void fill_ng(const struct raw *raw, struct runner_options *o)
 	int err = 0;
 
 	if (raw->ng_allow)
-		err = ng_guests_read(&o->guests, raw->ng_allow, &e);
+		err = networks_read(&o->guests, raw->ng_allow, &e);
 	judge(o, "ng-allow", err, &e);
 	o->ng = (struct ng_service_config){
 		.address = raw->ng,

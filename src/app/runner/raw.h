@@ -15,7 +15,8 @@ struct raw {
 		*scheduler, *pin, *rx_cpu, *run_queues, *coalesce;
 	const char *trace, *trace_dir, *plugin_dir, *log_file, *records, *spool,
 		*node_name;
-	const char *http, *ng, *ng_allow, *max_age, *shed_wait, *user, *plan;
+	const char *http, *ng, *ng_allow, *send_to, *max_age, *shed_wait, *user,
+		*plan;
 	int64_t ng_silence, ng_patience, ng_lines, ng_host_lines;
 	int64_t ng_call_lines, ng_host_offers;
 	int64_t udp_port, sctp, workers, receivers, ring, stale, shed, capacity;

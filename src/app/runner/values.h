@@ -10,7 +10,7 @@
 
 #include "base/cli.h"
 #include "cr/time.h"
-#include "ng/guests.h"
+#include "base/networks.h"
 #include "node/node.h"
 #include "observe/log.h"
 #include "transport/transport.h"

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from ng import Proxy
 from ng_call import Call, Talker, d, proxy, until  # noqa: F401
 from telephony import sdp
 from test_senders import started
@@ -205,13 +206,12 @@ def refused(d, *words):
 
 def test_calls_of_the_shared_port_make_no_circle(daemon):
     """By SSRC: one that sends to itself, and three, of which the last one is
-    refused. The first two may follow each other. By any name of the host."""
+    refused. The first two may follow each other."""
     d = started(daemon, "auto", "--drain-timeout", "0s")
     port = d.ready["rtp"].rsplit(":", 1)[1]
     start = ("call", "start", "in.codec=pcmu", "out.codec=pcmu")
-    for host in "127.0.0.1", "0.0.0.0":
-        refused(d, *start, "ssrc=5", "out.ssrc=5", f"out.address={host}:{port}")
     to = f"out.address=127.0.0.1:{port}"
+    refused(d, *start, "ssrc=5", "out.ssrc=5", to)
     d.ctl(*start, "ssrc=5", "out.ssrc=6", to)
     d.ctl(*start, "ssrc=6", "out.ssrc=7", to)
     refused(d, *start, "ssrc=7", "out.ssrc=5", to)
@@ -250,3 +250,122 @@ def test_no_party_is_where_its_own_call_leads(daemon, at, as_named):
                 f"b.leg={other['leg']}")
         d.ctl("conversation", "stop", str(two["conversation"]))
         d.ctl("conversation", "stop", str(one["conversation"]))
+
+
+def control_ports(d):
+    """Those of UDP and TCP by which it is driven."""
+    sctp = d.where()[d.where().index("--udp-port") + 1]
+    return [at.rsplit(":", 1)[1]
+            for at in (d.ready["ng"], d.ready["http"], ":" + sctp)]
+
+
+NEVER = ("224.0.0.1:5004", "239.1.2.3:5004", "255.255.255.255:5004",
+         "240.0.0.1:5004", "169.254.169.254:80", "0.0.0.0:5004",
+         "0.1.2.3:5004")
+NEVER6 = ("[ff02::1]:5004", "[fe80::1]:5004", "[::]:5004",
+          "[::ffff:224.0.0.1]:5004", "[::ffff:169.254.1.1]:5004")
+
+
+def ways_to_name(address):
+    """Each request of JSON-RPC in which somebody names it."""
+    away = "[2001:db8::1]:9" if "[" in address else "192.0.2.1:9"
+    both = ("conversation", "start", "a.codec=pcmu", "b.codec=pcma")
+    return [
+        ("call", "start", "in.codec=pcmu", "out.codec=pcma", "port=own",
+         f"out.address={address}"),
+        (*both, f"a.address={address}", f"b.address={away}"),
+        (*both, f"b.address={address}", f"a.address={away}"),
+        (*both, f"a.address={away}", f"b.address={away}",
+         f"b.rtcp_address={address}"),
+        ("leg", "open", f"address={address}"),
+        ("leg", "change", "1", f"address={address}"),
+        ("leg", "change", "1", f"address={away}", f"rtcp_address={address}"),
+    ]
+
+
+def is_refused(d, address):
+    for words in ways_to_name(address):
+        said = d.ctl(*words, code=1)
+        assert "address" in said and (
+            "--send-to" in said or "driven" in said or
+            "no address that can be sent to" in said), (words, said)
+
+
+def test_nobody_is_sent_to_who_is_no_party(daemon):
+    """By JSON-RPC: multicast, broadcast, link-local, any address, and our own
+    ports of control, also as that of RTCP above RTP."""
+    d = started(daemon, "auto", "--drain-timeout", "0s", "--ng", "0.0.0.0:0",
+                "--ng-allow", "127.0.0.0/8", "--http", "127.0.0.1:0",
+                "--interface", "127.0.0.1", "--interface", "six/::1")
+    d.ctl("leg", "open", "address=192.0.2.1:9")
+    for address in NEVER:
+        is_refused(d, address)
+    for port in control_ports(d):
+        is_refused(d, f"127.0.0.1:{port}")
+        is_refused(d, f"127.0.0.1:{int(port) - 1}")
+    is_refused(d, f"127.0.0.77:{d.ready['ng'].rsplit(':', 1)[1]}")
+    d.ctl("leg", "open", "address=[2001:db8::1]:9")
+    for address in NEVER6:
+        for words in ways_to_name(address)[:5]:
+            d.ctl(*words, code=1)
+    assert d.ctl("stats")["calls"] == 0
+    d.ctl("leg", "open", "address=127.0.0.1:9")  # and others may be
+
+
+def test_nobody_is_sent_to_who_is_no_party_by_ng(proxy, d):
+    """An offer's c=, a=rtcp, media-address and received-from."""
+    port = d.ready["ng"].rsplit(":", 1)[1]
+    ask = {"from_tag": "tag-a"}
+    for n, (host, at, more, line) in enumerate((
+            ("224.0.0.1", 5004, {}, ()), ("169.254.1.1", 5004, {}, ()),
+            ("255.255.255.255", 5004, {}, ()), ("127.0.0.1", port, {}, ()),
+            ("127.0.0.1", 5004, {},
+             (f"a=rtcp:{port} IN IP4 127.0.0.1",)),
+            ("127.0.0.1", 5004, {"media_address": "224.0.0.1"}, ()),
+            ("127.0.0.1", 5004, {"flags": ["SIP-source-address"],
+                                 "received_from": ["IP4", "224.0.0.1"]},
+             ()))):
+        reply = proxy.ask("offer", call_id=f"no-{n}", **ask, **more,
+                          sdp=sdp(at, LAW, host=host, lines=line))
+        assert reply["result"] == "error", (host, at, more, line)
+        assert ("--send-to" in reply["error-reason"] or
+                "driven" in reply["error-reason"]), reply
+    call = Call(proxy)
+    call.offer(LAW)
+    reply = proxy.ask("answer", call_id=call.id, from_tag="tag-a",
+                      to_tag="tag-b", sdp=sdp(5004, LAW, host="224.0.0.1"))
+    assert reply["result"] == "error"
+
+
+def test_send_to_is_the_list_of_whom_may_be_sent_to(daemon):
+    """What it names may be, also what may not be by itself; nothing else, and
+    what comes from elsewhere is not learned."""
+    d = started(daemon, "auto", "--drain-timeout", "0s", "--send-to",
+                "127.0.0.8/29,239.0.0.0/8")
+    leg = d.ctl("leg", "open", "codec=pcmu")
+    d.ctl("leg", "open", "address=127.0.0.9:9")
+    d.ctl("leg", "open", "address=239.1.1.1:9")
+    for address in "127.0.0.1:9", "192.0.2.1:9", "224.0.0.1:9":
+        is_refused(d, address)
+    for host in "127.0.0.1", "127.0.0.9":
+        phone = Talker()
+        phone.sock.close()
+        phone.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        phone.sock.bind((host, 0))
+        phone.to = "127.0.0.1", int(leg["rtp"].rsplit(":", 1)[1])
+        phone.says(1, 3, 0)
+    now = until(lambda: d.ctl("leg", "query", str(leg["leg"])),
+                lambda x: x["packets"] + x["wrong_source"] == 6)
+    assert (now["packets"], now["wrong_source"]) == (3, 3)
+
+
+def test_list_by_udp_is_one_small_datagram(proxy, d):
+    """However many calls there are; by TCP it is what was asked for."""
+    for n in range(40):
+        proxy.ok("offer", call_id=f"{n:04}" * 20, from_tag="a",
+                 sdp=sdp(5004 + n, LAW))
+    told = proxy.ok("list", limit=1000)["calls"]
+    assert 0 < len(told) < 20 and sum(map(len, told)) <= 1200
+    tcp = Proxy(d.ready["ng"], "tcp")
+    assert len(tcp.ask("list", limit=1000)["calls"]) == 40
+    tcp.close()

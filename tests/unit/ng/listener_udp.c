@@ -307,7 +307,7 @@ static void wrong_addresses_are_named(void **state)
 
 static void who_may_ask_changes(void **state)
 {
-	struct ng_guests some;
+	struct networks some;
 	struct cr_err e = { "" };
 	uint64_t denied;
 
@@ -317,7 +317,7 @@ static void who_may_ask_changes(void **state)
 	client_say(&c, &w, PING("1"));
 	client_hear(&c, &w, PONG("1"));
 	denied = listening_stats(&w).denied;
-	assert_int_equal(ng_guests_read(&some, "127.0.0.2", &e), 0);
+	assert_int_equal(networks_read(&some, "127.0.0.2", &e), 0);
 	assert_int_equal(ng_listener_admit(w.listener, &some, &e), 0);
 	client_say(&c, &w, PING("2"));
 	while (listening_stats(&w).denied == denied)
@@ -333,11 +333,11 @@ static void who_may_ask_changes(void **state)
 
 static void what_could_not_listen_is_told_before(void **state)
 {
-	struct ng_guests some;
+	struct networks some;
 	struct cr_err e = { "" };
 
 	(void)state;
-	assert_int_equal(ng_guests_read(&some, "192.0.2.0/24", &e), 0);
+	assert_int_equal(networks_read(&some, "192.0.2.0/24", &e), 0);
 	assert_int_equal(ng_listener_check("22222", NULL, &e), 0);
 	assert_int_equal(ng_listener_check("[::1]:5", NULL, &e), 0);
 	assert_int_equal(ng_listener_check("192.0.2.7:5", &some, &e), 0);

@@ -42,12 +42,12 @@ static void on_ask(void *arg, struct ng_asked *a, const json_t *body)
 	}
 }
 
-const struct ng_guests *listening_to_all(void)
+const struct networks *listening_to_all(void)
 {
-	static struct ng_guests all;
+	static struct networks all;
 	struct cr_err e;
 
-	assert_int_equal(ng_guests_read(&all, "0.0.0.0/0,::/0", &e), 0);
+	assert_int_equal(networks_read(&all, "0.0.0.0/0,::/0", &e), 0);
 	return &all;
 }
 

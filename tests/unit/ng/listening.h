@@ -33,7 +33,7 @@ struct listening {
 void listening_open(struct listening *w, const char *address,
 		    const struct ng_limits *limits);
 /** Everybody may ask. */
-const struct ng_guests *listening_to_all(void);
+const struct networks *listening_to_all(void);
 /** Checks that all is accounted for. */
 void listening_close(struct listening *w);
 /** Only the listener. */

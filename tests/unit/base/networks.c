@@ -7,19 +7,19 @@
 #include <string.h>
 
 #include "base/address.h"
-#include "ng/guests.h"
+#include "base/networks.h"
 
 static bool may(const char *list, const char *who)
 {
-	struct ng_guests g;
+	struct networks g;
 	struct sockaddr_storage from;
 	struct cr_err e = { "" };
 
-	if (ng_guests_read(&g, list, &e))
+	if (networks_read(&g, list, &e))
 		fail_msg("%s: %s", list, e.text);
 	assert_int_equal(address_parse_host(who, &from), 0);
 	address_set_port(&from, 5060);
-	return ng_guests_has(&g, &from);
+	return networks_has(&g, &from);
 }
 
 static void a_host_is_one_and_a_network_many(void **state)
@@ -66,19 +66,19 @@ static void what_is_no_list_is_refused(void **state)
 		"192.0.2.7 ",
 		"192.0.2.7:22222",
 	};
-	struct ng_guests g;
+	struct networks g;
 	struct cr_err e;
-	char many[(NG_GUESTS_MAX + 1) * 4 + 1] = "::1";
+	char many[(NETWORKS_MAX + 1) * 4 + 1] = "::1";
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
-		if (ng_guests_read(&g, wrong[i], &e) != -EINVAL)
+		if (networks_read(&g, wrong[i], &e) != -EINVAL)
 			fail_msg("%s", wrong[i]);
-	for (unsigned i = 1; i < NG_GUESTS_MAX; i++)
+	for (unsigned i = 1; i < NETWORKS_MAX; i++)
 		strcat(many, ",::1");
-	assert_int_equal(ng_guests_read(&g, many, &e), 0);
+	assert_int_equal(networks_read(&g, many, &e), 0);
 	strcat(many, ",::1");
-	assert_int_equal(ng_guests_read(&g, many, &e), -EINVAL);
+	assert_int_equal(networks_read(&g, many, &e), -EINVAL);
 }
 
 int main(void)
@@ -89,5 +89,5 @@ int main(void)
 		cmocka_unit_test(what_is_no_list_is_refused),
 	};
 
-	return cmocka_run_group_tests_name("ng guests", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("networks", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ng/guests.h"
+#include "base/networks.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static int read_bits(unsigned *out, const char *text, unsigned most)
 	return *out > most ? -EINVAL : 0;
 }
 
-static int read_network(struct ng_network *out, char *text)
+static int read_network(struct network *out, char *text)
 {
 	char *bits = strchr(text, '/');
 	struct sockaddr_storage a;
@@ -33,11 +33,11 @@ static int read_network(struct ng_network *out, char *text)
 	own = ADDRESS_BITS - before;
 	if (bits && read_bits(&own, bits, own))
 		return -EINVAL;
-	*out = (struct ng_network){ address_mapped(&a), before + own };
+	*out = (struct network){ address_mapped(&a), before + own };
 	return 0;
 }
 
-int ng_guests_read(struct ng_guests *g, const char *text, struct cr_err *e)
+int networks_read(struct networks *g, const char *text, struct cr_err *e)
 {
 	char item[ITEM_MAX];
 	size_t n;
@@ -45,9 +45,9 @@ int ng_guests_read(struct ng_guests *g, const char *text, struct cr_err *e)
 	g->n = 0;
 	for (;; text += n + 1) {
 		n = strcspn(text, ",");
-		if (g->n == NG_GUESTS_MAX)
+		if (g->n == NETWORKS_MAX)
 			return cr_fail(e, -EINVAL, "more than %u networks",
-				       NG_GUESTS_MAX);
+				       NETWORKS_MAX);
 		(void)snprintf(item, sizeof(item), "%.*s", (int)n, text);
 		if (n >= sizeof(item) ||
 		    read_network(&g->network[g->n++], item))
@@ -61,7 +61,7 @@ int ng_guests_read(struct ng_guests *g, const char *text, struct cr_err *e)
 	}
 }
 
-static bool is_in(const struct in6_addr *host, const struct ng_network *net)
+static bool is_in(const struct in6_addr *host, const struct network *net)
 {
 	unsigned octets = net->bits / 8, rest = net->bits % 8;
 	unsigned differ;
@@ -74,8 +74,7 @@ static bool is_in(const struct in6_addr *host, const struct ng_network *net)
 	return !(differ >> (8 - rest));
 }
 
-bool ng_guests_has(const struct ng_guests *g,
-		   const struct sockaddr_storage *from)
+bool networks_has(const struct networks *g, const struct sockaddr_storage *from)
 {
 	const struct in6_addr host = address_mapped(from);
 

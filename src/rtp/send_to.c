@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rtp/send_to.h"
+
+#include <string.h>
+
+#include "base/address.h"
+
+/* Multicast, what is reserved and broadcast, and what one link hears. */
+#define NEVER "224.0.0.0/4,240.0.0.0/4,169.254.0.0/16,ff00::/8,fe80::/10"
+#define LOOPBACK "127.0.0.0/8,::1"
+
+int send_to_init(struct send_to *s, const char *list, struct cr_err *e)
+{
+	int err;
+
+	memset(s, 0, sizeof(*s));
+	err = networks_read(&s->never, NEVER, e);
+	if (!err)
+		err = networks_read(&s->loopback, LOOPBACK, e);
+	if (!err && list)
+		err = networks_read(&s->only, list, e);
+	return err;
+}
+
+void send_to_keep_from(struct send_to *s, const struct sockaddr_storage *own)
+{
+	if (s->nown < SEND_TO_OWN_MAX)
+		s->own[s->nown++] = *own;
+}
+
+/* Who listens at any address hears all of loopback. */
+static bool is_own(const struct send_to *s, const struct sockaddr_storage *to)
+{
+	const struct in6_addr host = address_mapped(to);
+	bool inside = networks_has(&s->loopback, to);
+
+	for (unsigned i = 0; i < s->nown; i++) {
+		const struct in6_addr own = address_mapped(&s->own[i]);
+		unsigned port = address_port(&s->own[i]);
+
+		if ((!memcmp(&host, &own, sizeof(host)) ||
+		     (inside && networks_has(&s->loopback, &s->own[i]))) &&
+		    (address_port(to) == port || address_port(to) + 1 == port))
+			return true;
+	}
+	return false;
+}
+
+/* 0.0.0.0/8 is this host, whatever else it says. */
+static bool is_nowhere(const struct sockaddr_storage *to)
+{
+	const struct in6_addr host = address_mapped(to);
+
+	return address_any(to) ||
+	       (IN6_IS_ADDR_V4MAPPED(&host) && !host.s6_addr[12]);
+}
+
+const char *send_to_refuses(const struct send_to *s,
+			    const struct sockaddr_storage *to, bool local)
+{
+	if (!s || (to->ss_family != AF_INET && to->ss_family != AF_INET6))
+		return NULL;
+	if (is_nowhere(to))
+		return "is no address that can be sent to";
+	if (is_own(s, to))
+		return "is a port by which this daemon is driven";
+	if (s->only.n)
+		return networks_has(&s->only, to) ? NULL
+						  : "is in none of --send-to";
+	if (networks_has(&s->never, to))
+		return "is multicast, reserved or link-local; --send-to says "
+		       "where packets may go";
+	if (!local && networks_has(&s->loopback, to))
+		return "is of loopback, and the leg is not; --send-to says "
+		       "where packets may go";
+	return NULL;
+}

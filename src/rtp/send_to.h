@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where packets may be sent to. Whoever calls says where he is, and what he
+ * says is sent 50 packets a second: so not to everybody's address at once, not
+ * to what only this link or this machine hears, and never to the ports by which
+ * the daemon is driven.
+ *
+ * Pure.
+ */
+#ifndef RTP_SEND_TO_H
+#define RTP_SEND_TO_H
+
+#include <stdbool.h>
+#include <sys/socket.h>
+
+#include "base/networks.h"
+
+#define SEND_TO_OWN_MAX 64u
+
+struct send_to {
+	struct networks only; /**< none: anywhere but to @never          */
+	struct networks never, loopback;
+	struct sockaddr_storage own[SEND_TO_OWN_MAX];
+	unsigned nown;
+};
+
+/** To nowhere but the networks of @list (as networks_read() has them); NULL:
+ * anywhere but to multicast, broadcast, reserved and link-local addresses, and
+ * to loopback only from there. 0; -EINVAL with @e. */
+int send_to_init(struct send_to *s, const char *list, struct cr_err *e);
+
+/** Never to the port @own of ours. Before anybody has an address checked. */
+void send_to_keep_from(struct send_to *s, const struct sockaddr_storage *own);
+
+/** Why nothing is to be sent to @to, RTP or, on the port above it, RTCP; NULL:
+ * it may be. @local: from an address of loopback. @s NULL: all may be. */
+const char *send_to_refuses(const struct send_to *s,
+			    const struct sockaddr_storage *to, bool local);
+
+#endif
