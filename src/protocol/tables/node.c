@@ -146,7 +146,8 @@ const struct field hello_result_fields[] = {
 };
 
 const struct field drain_result_fields[] = {
-	{ ROW_BOOL(drain_result, "draining", draining), .help = "always true" },
+	{ ROW_BOOL(drain_result, "draining", draining),
+	  .help = "the node accepts no new calls" },
 	{ ROW_INT(drain_result, "calls", calls),
 	  .help = "number of calls that still run" },
 	{ 0 },
