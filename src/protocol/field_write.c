@@ -6,9 +6,12 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/address.h"
 #include "base/assert.h"
+#include "base/utf8.h"
 #include "protocol/field_json.h"
 
 /* Largest item of a list. */
@@ -30,12 +33,32 @@ static json_t *number(const struct field *f, const void *base)
 	return json_integer((json_int_t)field_integer(f, base));
 }
 
+/* With "?" for what is not UTF-8: proxies name calls as their callers do. */
+static json_t *string_of(const char *s)
+{
+	json_t *o = json_string(s);
+	char *copy = o ? NULL : strdup(s);
+	size_t octets, left = copy ? strlen(copy) : 0;
+
+	for (char *at = copy; left; at += octets, left -= octets) {
+		octets = utf8_length(at, left);
+		if (octets)
+			continue;
+		*at = '?';
+		octets = 1;
+	}
+	if (copy)
+		o = json_string(copy);
+	free(copy);
+	return o;
+}
+
 static json_t *text(const struct field *f, const void *base)
 {
 	const char *s = field_string(f, base);
 
 	if (s)
-		return json_string(s);
+		return string_of(s);
 	return f->flags & FIELD_NULL ? json_null() : NULL;
 }
 

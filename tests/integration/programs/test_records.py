@@ -18,7 +18,7 @@ import pytest
 from conftest import BUILD, PATIENCE, ROOT
 from control import Control
 from ng_call import Call
-from telephony import System
+from telephony import System, sdp
 
 sys.path.insert(0, str(ROOT / "src" / "report"))
 from codec_report import emodel  # noqa: E402
@@ -298,6 +298,24 @@ def test_what_rings_is_not_in_the_bill(daemon, tmp_path):
     assert datetime.timedelta(milliseconds=r["duration_ms"]) <= most
     assert when(r["end"]) - when(r["start"]) <= most + \
         datetime.timedelta(milliseconds=1)
+
+
+def test_a_call_has_a_name_whatever_its_caller_calls_it(daemon, tmp_path):
+    """What is not UTF-8 in a Call-ID or a tag does not hide whose call it was."""
+    path = tmp_path / "records"
+    d = daemon("--control-socket", tmp_path / "control", "--records", path,
+               "--ng", "127.0.0.1:0")
+    client = Control(tmp_path / "control")
+    proxy = System(d.ready["ng"], encoding="bencode")
+    names = {"call_id": "ö\udcffb\udcc3", "from_tag": "\udc80"}
+    proxy.ok("offer", **names, sdp=sdp(9, "8 PCMA/8000"))
+    proxy.ok("answer", **names, to_tag="b", sdp=sdp(9, "8 PCMA/8000"))
+    c, = client.ask("conversation.list", {})["result"]["conversations"]
+    assert c["label"] == "ö?b?"
+    proxy.ok("delete", **names)
+    wait_for_records(client, 1)
+    r, = records(path)
+    assert (r["label"], r["from_tag"], r["to_tag"]) == ("ö?b?", "?", "b")
 
 
 def numbers(value):
