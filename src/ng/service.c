@@ -371,25 +371,25 @@ unsigned ng_service_pending(const struct ng_service *sv)
 	return n;
 }
 
-/* Who never hung up: no packet for long, or no answer. */
+/* Who never hung up: no packet for long, or no answer, whatever is said before
+ * that: it would be a call that is in no record. */
 static void look_at(struct ng_service *sv, struct ng_call *call, cr_ns now)
 {
 	unsigned long long packets = ng_call_packets(sv, call);
-	cr_ns most = is_answered(call) ? sv->cfg.silence : sv->cfg.patience;
+	bool answered = is_answered(call);
 
-	if (packets != call->packets) {
-		call->packets = packets;
+	if (answered && packets != call->packets)
 		call->silent = now;
+	call->packets = packets;
+	if (now - call->silent <
+	    (answered ? sv->cfg.silence : sv->cfg.patience))
 		return;
-	}
-	if (now - call->silent < most)
-		return;
-	if (is_answered(call))
+	if (answered)
 		sv->count.silent++;
 	else
 		sv->count.unanswered++;
 	log_event(LOG_WARN, "ng-silent", "call=\"%s\" answered=%d s=%lld",
-		  call->id, is_answered(call),
+		  call->id, answered,
 		  (long long)((now - call->silent) / CR_SEC));
 	ng_end_call(sv, call, NODE_END_SILENT);
 }

@@ -155,6 +155,21 @@ def test_branches(d, proxy):
     all_is_gone(d)
 
 
+def test_to_speak_is_not_to_answer(daemon):
+    """Patience ends while the other side speaks: nobody has a call that is in
+    no record."""
+    d = started(daemon, "auto", "--drain-timeout", "0s", "--ng",
+                "127.0.0.1:0", "--ng-patience", "1s")
+    call = Call(System(d.ready["ng"]))
+    call.offer("8 PCMA/8000")
+
+    def speaks():
+        says(call.b, "PCMA", 8, 1)
+        return call.proxy.ok("list")["calls"]
+    until(speaks, lambda calls: not calls)
+    all_is_gone(d)
+
+
 def test_what_nobody_answered_was_no_call(daemon, tmp_path):
     """It is not counted as one, and leaves no record; an answered one begins
     with its answer."""
