@@ -328,6 +328,7 @@ static int probe_open(struct probe *b, const struct runner_options *o,
 	cfg.max_calls = PROBES;
 	cfg.ended = note_ended;
 	cfg.deaf = NULL;
+	cfg.send_to = NULL; /* loopback */
 	if (getsockname(b->fd, (struct sockaddr *)&any, &len))
 		return cr_fail(e, -errno, "no socket on loopback");
 	address_text(&any, sink, sizeof(sink));

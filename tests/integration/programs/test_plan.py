@@ -54,7 +54,8 @@ def test_a_mix_is_what_its_parts_cost(place):
 
 
 def test_it_is_told_in_words():
-    told = plan("pcmu->pcma")
+    """Whatever network the parties are to be in."""
+    told = plan("pcmu->pcma", "--send-to", "192.0.2.0/24")
     assert "pcmu->pcma" in told and "100 %" in told
     assert "This machine carries" in told and "in 5 rounds" in told
 
