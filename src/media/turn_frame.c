@@ -205,7 +205,9 @@ static void post_events(struct turn *t, const struct telephone_event_burst *out)
 static void pass_event(struct turn *t, const struct pipeline_input *in)
 {
 	struct call *c = t->call;
+	/* before the digits: who finds a clock finds them */
 	const struct digits_clocks clocks = event_clocks(c);
+	struct digits *digits = call_digits(c);
 	struct pipeline_input place = *in;
 	struct telephone_event_arrival event = {
 		.payload = in->payload,
@@ -218,11 +220,11 @@ static void pass_event(struct turn *t, const struct pipeline_input *in)
 	place.apart =
 		clocks.in != pipeline_input_clock(c->pipeline, c->meta.codec);
 	event.ts_out = pipeline_time(c->pipeline, &place);
-	if (!event_type(c))
-		return;
-	digits_set_clocks(call_digits(c), &clocks);
+	if (!clocks.out || !digits)
+		return; /* nobody took events when this was looked at */
+	digits_set_clocks(digits, &clocks);
 	pipeline_flush(c->pipeline, &t->worker->scratch, emit, t);
-	digits_packet(call_digits(c), c->meta.arrival, &event, &out);
+	digits_packet(digits, c->meta.arrival, &event, &out);
 	post_events(t, &out);
 }
 
