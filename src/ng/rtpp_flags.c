@@ -34,9 +34,11 @@ static json_t *word(struct script *s, const char *stops)
  * key has a slash: "AMR/8000/1///mode-set=7" is a codec. */
 static size_t key_bytes(const char *p, const char *stops)
 {
-	size_t n = strcspn(p, "=/");
+	size_t most = strcspn(p, stops), n = 0;
 
-	return p[n] == '=' && n < strcspn(p, stops) ? n : 0;
+	while (n < most && p[n] != '=' && p[n] != '/')
+		n++;
+	return n < most && p[n] == '=' ? n : 0;
 }
 
 static json_t *value(struct script *s, const char *stops);
