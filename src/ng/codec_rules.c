@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "ng/words.h"
 #include "sdp/fmtp.h"
 
 const char *const codec_rule_names[CODEC_RULES] = {
@@ -137,27 +138,25 @@ bool codec_rule_is_named(const char *name)
 	return false;
 }
 
-/* The codec behind the rule that @flag begins with, or NULL: "codec-mask-all",
- * "codec mask all"; "always transcode" and "transcode-PCMA" are older. */
+/* The codec behind the rule that @flag begins with, or NULL: "codec-mask-all";
+ * "always-transcode" and "transcode-PCMA" are older. */
 static const char *behind_rule(const char *flag, enum codec_rule *rule)
 {
+	const char *codec;
+
 	*rule = CODEC_ACCEPT;
-	if (!strcmp(flag, "always-transcode") ||
-	    !strcmp(flag, "always transcode"))
+	if (ng_is_named(flag, "always-transcode"))
 		return "all";
 	*rule = CODEC_TRANSCODE;
-	if (!strncmp(flag, "transcode-", 10))
-		return flag + 10;
-	if (strncmp(flag, "codec-", 6) != 0 && strncmp(flag, "codec ", 6) != 0)
-		return NULL;
-	flag += 6;
-	for (unsigned i = 0; i < CODEC_RULES; i++) {
-		size_t n = strlen(codec_rule_names[i]);
-
+	codec = ng_behind(flag, "transcode-");
+	if (codec)
+		return codec;
+	flag = ng_behind(flag, "codec-");
+	for (unsigned i = 0; flag && i < CODEC_RULES; i++) {
 		*rule = (enum codec_rule)i;
-		if (!strncmp(flag, codec_rule_names[i], n) && flag[n] &&
-		    flag[n + 1])
-			return flag + n + 1;
+		codec = ng_behind(flag, codec_rule_names[i]);
+		if (codec && *codec && codec[1])
+			return codec + 1;
 	}
 	return NULL;
 }

@@ -250,7 +250,7 @@ static int take_word(struct script *s)
 	size_t n = key_bytes(s->p, " "), bytes = strcspn(s->p, " ");
 	json_t *key, *v;
 
-	if (begins(s->p, "codec-") || begins(s->p, "transcode"))
+	if (ng_behind(s->p, "codec-") || ng_behind(s->p, "transcode"))
 		return take_codec(s, n);
 	if (!n && is_transport(s, s->p, bytes)) {
 		s->p += bytes;

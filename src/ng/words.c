@@ -205,8 +205,7 @@ static char plain(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Behind @name, or NULL: @text does not begin with it. */
-static const char *behind(const char *text, const char *name)
+const char *ng_behind(const char *text, const char *name)
 {
 	for (; *name; text++, name++)
 		if (plain(*text) != plain(*name))
@@ -216,7 +215,7 @@ static const char *behind(const char *text, const char *name)
 
 bool ng_is_named(const char *text, const char *name)
 {
-	const char *end = behind(text, name);
+	const char *end = ng_behind(text, name);
 
 	return end && !*end;
 }
@@ -251,7 +250,7 @@ bool ng_word_take(struct ng_request *r, const struct ng_word *words,
 	if (take(r, words, text))
 		return true;
 	for (unsigned i = 0; i < sizeof(list) / sizeof(*list); i++) {
-		const char *rest = behind(text, list[i].name);
+		const char *rest = ng_behind(text, list[i].name);
 
 		if (words == ng_flag_words && rest)
 			return take(r, list[i].words, rest);

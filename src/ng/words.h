@@ -20,6 +20,10 @@ struct ng_word {
 extern const struct ng_word ng_flag_words[], ng_replace_words[], ng_mux_words[],
 	ng_support_words[], ng_key_words[], ng_learn_words[], ng_ice_words[];
 
+/** Behind @name with hyphens, which @text begins with, or NULL: it does not. As
+ * ng_is_named(). */
+const char *ng_behind(const char *text, const char *name);
+
 /** Is @text what @name says with hyphens? It may have spaces or underscores in
  * their place, and capitals. */
 bool ng_is_named(const char *text, const char *name);

@@ -187,6 +187,10 @@ static void words_do_what_they_say(void **state)
 		  "{'flags':['codec-mask-all','codec-transcode-AMR/8000/1/"
 		  "12200//mode-set--7;octet-align--1']}",
 		  "96 AMR/8000 mode-set=7;octet-align=1" },
+		{ PHONE,
+		  "{'flags':['codec_mask_all','Codec Transcode "
+		  "G722','Transcode_AMR']}",
+		  "9 G722/8000, 96 AMR/8000" },
 		{ PHONE, "{'flags':['transcode-G722','codec-strip-PCMU']}",
 		  "8 PCMA/8000, 9 G722/8000, 101 telephone-event/8000 0-15" },
 		/* what was there is not added again */

@@ -42,6 +42,7 @@ static void words_are_flags_and_keys(void **state)
 		  "{'flags': ['codec-mask-all', 'codec-transcode-AMR/8000/1/"
 		  "12200//mode-set=7', 'transcode-PCMA', 'codec-strip-EVS', "
 		  "'codec-strip-opus']}" },
+		{ "{}", "codec_mask=PCMA", "{'flags': ['codec_mask-PCMA']}" },
 		{ "{}", "codec=[transcode=[AMR/8000/1///mode-set=7;a=1 PCMA]]",
 		  "{'codec': {'transcode': ['AMR/8000/1///mode-set=7;a=1', "
 		  "'PCMA']}}" },
