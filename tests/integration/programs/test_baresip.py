@@ -159,7 +159,7 @@ def test_an_offer_tells_the_address_and_a_hold_ends(talk):
 
 def test_an_agent_that_starts_anew_is_heard_and_hears(talk):
     """Its machine was switched off in mid-call: another port, another SSRC, the
-    same leg."""
+    same leg. Its new offer says so: without one it would be a stranger."""
     d, c, (a, b) = talk("pcmu", "g722")
     a.dial()
     b.dial()
@@ -167,6 +167,8 @@ def test_an_agent_that_starts_anew_is_heard_and_hears(talk):
     a.kill()
     a.begin()
     told = a.dial()
+    d.ctl("conversation", "change", str(c["conversation"]),
+          f"a.address={told}")
     wait_for(d, c, PACKETS)
     now = d.ctl("conversation", "query", str(c["conversation"]))
     assert port_of(now["a"]["to"]) == port_of(told)

@@ -17,7 +17,7 @@ def stats(**counts):
     return {group: {name: counts.get(name, 0) for name in names}
             for group, names in {
                 "totals": ("packets_in", "duplicates", "reordered", "strays",
-                           "too_big", "wrong_source", "wrong_pt",
+                           "too_big", "wrong_source", "wrong_pt", "surplus",
                            "port_drops"),
                 "rx": ("malformed", "unknown_ssrc", "oversized",
                        "socket_drops", "handover_drops")}.items()}
