@@ -54,7 +54,7 @@ struct conversation *talk_start(struct rig *r, const char *json)
 int talk_try_change(struct rig *r, struct conversation *c, const char *json,
 		    struct cr_err *e)
 {
-	struct conversation_change_request ask;
+	struct conversation_change_request ask = { 0 };
 	struct conversation_plan plan;
 	json_t *params = json_text(json);
 	int err;
