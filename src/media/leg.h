@@ -145,6 +145,9 @@ unsigned leg_hear(struct leg *l, const struct learn_arrival *p, cr_ns now);
  * The receiver. */
 static inline bool leg_paces(struct leg *l, cr_ns now)
 {
+	/* the kernel's clock, which stamps packets, was set back */
+	if (l->used - now > LEG_BURST + LEG_REST)
+		l->used = l->rests = now;
 	if (now < l->rests)
 		return false;
 	if (l->used - now > LEG_BURST) {
