@@ -151,7 +151,10 @@ static void events_are_numbered_anew(void **state)
 		digit_is_heard(&t, 0, 103, 112);
 		digit_is_heard(&t, 1, 112, 103);
 		turning_say_both(&t, 2);
-		/* only the last one is on its way */
+		/* the last three are on their way, and no more */
+		talk_change(&t.rig, t.c, "{'a': {'events': 104}}");
+		digit_is_heard(&t, 0, 104, 112);
+		turning_say(&t, 0, 2);
 		digit_is_wrong(&t, 0, 101);
 		assert_int_equal(wrong_types(&t), 3);
 		turning_say_both(&t, 2);
