@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <speex/speex_resampler.h>
 
@@ -21,12 +22,26 @@ enum {
 	/* 32 taps at the lower rate. At 8 kHz one less loses 4 dB at 3.4 kHz,
 	 * one more takes 3 ms. */
 	QUALITY = 2,
+	DOWN_MAX = 6,
+	BLOCK = 156, /* a multiple of 2, 3 and 6; it has room for 160 */
 };
 
 struct resample {
 	SpeexResamplerState *lib;
 	unsigned from, to;
+	unsigned nrest; /* of these, too few for one that comes out */
+	int16_t rest[DOWN_MAX];
 };
+
+static unsigned up_of(const struct resample *r)
+{
+	return r->to > r->from ? r->to / r->from : 1;
+}
+
+static unsigned down_of(const struct resample *r)
+{
+	return r->to < r->from ? r->from / r->to : 1;
+}
 
 static bool known(unsigned rate)
 {
@@ -65,17 +80,43 @@ void resample_close(struct resample *r)
 	free(r);
 }
 
+/* @n samples, BLOCK at most and of which whole ones come out. Of more than it
+ * has room for inside, the library may leave some of the last ones behind. */
+static unsigned run_block(struct resample *r, const int16_t *in, unsigned n,
+			  int16_t *out)
+{
+	unsigned nout = n / down_of(r) * up_of(r);
+	spx_uint32_t taken = n, given = nout;
+
+	(void)speex_resampler_process_int(r->lib, 0, in, &taken, out, &given);
+	CR_ASSERT(taken == n && given == nout);
+	return nout;
+}
+
 unsigned resample_run(struct resample *r, const int16_t *in, unsigned nin,
 		      int16_t *out, unsigned cap)
 {
-	unsigned up = r->to > r->from ? r->to / r->from : 1;
-	unsigned down = r->to < r->from ? r->from / r->to : 1;
-	unsigned nout = nin / down * up;
-	spx_uint32_t taken = nin, given = nout;
+	unsigned down = down_of(r), all = r->nrest + nin, done = 0;
+	int16_t joined[BLOCK];
 
-	if (nout > cap || nin % down)
+	if (all / down * up_of(r) > cap)
 		return 0;
-	(void)speex_resampler_process_int(r->lib, 0, in, &taken, out, &given);
-	CR_ASSERT(taken == nin && given == nout);
-	return nout;
+	while (all >= down) {
+		unsigned n = all < BLOCK ? all - all % down : BLOCK;
+		unsigned fresh = n - r->nrest;
+		const int16_t *block = in;
+
+		if (r->nrest) {
+			memcpy(joined, r->rest, r->nrest * sizeof(*in));
+			memcpy(joined + r->nrest, in, fresh * sizeof(*in));
+			block = joined;
+			r->nrest = 0;
+		}
+		done += run_block(r, block, n, out + done);
+		in += fresh;
+		all -= n;
+	}
+	memcpy(r->rest + r->nrest, in, (all - r->nrest) * sizeof(*in));
+	r->nrest = all;
+	return done;
 }

@@ -3,10 +3,11 @@
  * Speech between 8000, 16000 and 48000 Hz (libspeexdsp), for one call.
  *
  * Every run gives exactly as many samples as what it takes has time, so frames
- * keep their length and no frame is held back. The filter delays the signal by
- * 16 samples of the lower rate, in either direction: 2 ms to or from 8 kHz, 1
- * ms between 16 and 48 kHz. Its loss is 1 dB (up) or 3 dB (down) at 3.4 kHz
- * (6.8 kHz between 16 and 48 kHz), and images and aliases stay 60 dB below.
+ * keep their length and no frame is held back, but for less than a sample. The
+ * filter delays the signal by 16 samples of the lower rate, in either
+ * direction: 2 ms to or from 8 kHz, 1 ms between 16 and 48 kHz. Its loss is 1
+ * dB (up) or 3 dB (down) at 3.4 kHz (6.8 kHz between 16 and 48 kHz), and images
+ * and aliases stay 60 dB below.
  */
 #ifndef RESAMPLE_RESAMPLE_H
 #define RESAMPLE_RESAMPLE_H
@@ -29,9 +30,9 @@ int resample_open(struct resample **r, unsigned from, unsigned to,
 void resample_close(struct resample *r);
 
 /**
- * Convert @nin samples (of which whole ones come out: 2, 3 or 6 for each, when
- * going down) into @out. Returns the number written, or 0 and does nothing when
- * @cap is less or a part of a sample would be left.
+ * Convert @nin samples into @out. Returns the number written; what is too short
+ * for a whole one, when going down, is kept for the next run. Returns 0 and
+ * does nothing when @cap is less.
  */
 unsigned resample_run(struct resample *r, const int16_t *in, unsigned nin,
 		      int16_t *out, unsigned cap);
