@@ -36,7 +36,9 @@ struct encoder {
 
 struct decoder {
 	OpusDecoder *lib;
-	unsigned last; /* samples of the last packet */
+	unsigned rate;
+	unsigned most; /* samples that are concealed at a time */
+	unsigned last; /* of the last packet                   */
 };
 
 static const unsigned rates[] = { 8000, 16000, RATE, 0 };
@@ -165,7 +167,8 @@ static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 	if (ret)
 		return ret;
 	s = state;
-	s->last = codec_samples(&codec_opus, cfg);
+	s->rate = rate;
+	s->most = s->last = codec_samples(&codec_opus, cfg);
 	s->lib = opus_decoder_create((opus_int32)rate, 1, &lib);
 	if (lib != OPUS_OK) {
 		decoder_close(s);
@@ -175,14 +178,16 @@ static int decoder_open(void **dec, const struct cr_codec_cfg *cfg,
 	return 0;
 }
 
-/* As long as the last packet: that is what the library needs to be told. */
+/* As long as the last packet, as the library likes it. But that may have been
+ * of 120 ms, of which a frame of silence needs a part only. */
 static unsigned conceal(struct decoder *s, int16_t *pcm)
 {
-	int n = opus_decode(s->lib, NULL, 0, pcm, (int)s->last, 0);
+	unsigned samples = s->last < s->most ? s->last : s->most;
+	int n = opus_decode(s->lib, NULL, 0, pcm, (int)samples, 0);
 
-	for (unsigned i = n > 0 ? (unsigned)n : 0; i < s->last; i++)
+	for (unsigned i = n > 0 ? (unsigned)n : 0; i < samples; i++)
 		pcm[i] = 0;
-	return s->last;
+	return samples;
 }
 
 static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
@@ -200,15 +205,29 @@ static unsigned decode(void *dec, const struct cr_frame *in, int16_t *pcm)
 	return s->last;
 }
 
+static unsigned packet_samples(const uint8_t *packet, unsigned bytes,
+			       unsigned rate)
+{
+	int n = opus_packet_get_nb_samples(packet, (opus_int32)bytes,
+					   (opus_int32)rate);
+
+	return n > 0 ? (unsigned)n : 0;
+}
+
+/* The lost one is taken to have been as long as the next one is. */
 static unsigned recover(void *dec, const struct cr_frame *next, int16_t *pcm)
 {
 	struct decoder *s = dec;
+	unsigned samples;
 	int n;
 
 	if (next->kind != CR_FRAME_SPEECH || !next->bytes ||
 	    next->bytes > PACKET_MAX)
 		return conceal(s, pcm);
-	n = opus_decode(s->lib, next->data, next->bytes, pcm, (int)s->last, 1);
+	samples = packet_samples(next->data, next->bytes, s->rate);
+	n = samples ? opus_decode(s->lib, next->data, next->bytes, pcm,
+				  (int)samples, 1)
+		    : 0;
 	return n > 0 ? (unsigned)n : conceal(s, pcm);
 }
 
@@ -237,4 +256,5 @@ const struct cr_codec codec_opus = {
 	.decode = decode,
 	.recover = recover,
 	.decoder_close = decoder_close,
+	.packet_samples = packet_samples,
 };

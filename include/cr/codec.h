@@ -18,7 +18,7 @@
 #include "cr/time.h"
 
 /** Raised with every incompatible change of this header. */
-#define CR_CODEC_ABI 1u
+#define CR_CODEC_ABI 2u
 /** Largest frame of any codec, bytes (L16 at 16 kHz, 60 ms). */
 #define CR_FRAME_MAX 1920u
 /** Largest frame of a codec whose frames have any length, samples (16 kHz,
@@ -133,18 +133,26 @@ struct cr_codec {
 	/**
 	 * Decode @in into @pcm. A frame that does not fit the codec (length,
 	 * mode) is concealed, never an error: input is from the network.
-	 * Returns the number of samples written (<= CR_FRAME_SAMPLES_MAX).
+	 * Returns the number of samples written (<= CR_FRAME_SAMPLES_MAX). Of
+	 * a lost frame or of silence they may be fewer or more than are
+	 * missing: it is called again, or the rest is dropped.
 	 */
 	unsigned (*decode)(void *dec, const struct cr_frame *in, int16_t *pcm);
 	/**
 	 * In place of a lost frame, when @next, the one behind it, has come:
 	 * what @next says of it (in-band FEC), or concealment. @next is to be
-	 * decoded afterwards. Returns as decode(). NULL: frames say nothing of
-	 * others.
+	 * decoded afterwards. Returns as decode(), up to where @next begins.
+	 * NULL: frames say nothing of others.
 	 */
 	unsigned (*recover)(void *dec, const struct cr_frame *next,
 			    int16_t *pcm);
 	void (*decoder_close)(void *dec); /**< NULL is fine */
+	/**
+	 * CR_PACK_WHOLE: how many samples at @rate decode() will make of
+	 * @packet; 0: it is none. NULL: as many as a frame has. Any thread.
+	 */
+	unsigned (*packet_samples)(const uint8_t *packet, unsigned bytes,
+				   unsigned rate);
 };
 
 /* What follows is the program's: a plug-in cannot call it. */

@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A packet may carry up to this much speech, whatever was agreed. */
-#define PACKET_SPEECH_MAX (60 * CR_MS)
+/* A packet may carry up to this much speech, whatever was agreed; but of PCM,
+ * which takes most room, less. */
+#define PACKET_SPEECH_MAX (120 * CR_MS)
+#define PACKET_PCM_MAX (60 * CR_MS)
 
 /* Comfort noise and telephone events must fit, too. */
 #define BESIDE_SPEECH_BYTES 32u
@@ -24,7 +26,7 @@ static size_t largest_payload(const struct pipeline_side *in)
 	size_t one = payload_max_bytes(&in->payload);
 
 	if (in->codec->any_length) {
-		unsigned samples = (unsigned)(PACKET_SPEECH_MAX *
+		unsigned samples = (unsigned)(PACKET_PCM_MAX *
 					      pipeline_side_rate(in) / CR_SEC);
 
 		return payload_pcm_bytes(&in->payload, samples);

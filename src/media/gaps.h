@@ -31,10 +31,10 @@ struct gap {
 };
 
 /**
- * Packet @seq with @ts has come, of a sender whose packets are @step units long
- * as was agreed. Of n missing ones, behind a packet that is @ts less the last
- * one's before, each is 1 / (n + 1) of that long; but no longer than @step: the
- * rest is a pause.
+ * Packet @seq with @ts has come, of a sender whose packets are @step units
+ * long: the one before was, or that was agreed. Of n missing ones, behind a
+ * packet that is @ts less the last one's before, each is 1 / (n + 1) of that
+ * long; but no longer than @step: the rest is a pause.
  */
 static inline struct gap gaps_packet(struct gaps *g, uint16_t seq, uint32_t ts,
 				     uint32_t step)

@@ -31,8 +31,10 @@ struct inflow {
 	struct silence silence;
 	struct clocks clocks;
 	struct inflow_codec codecs[INFLOW_CODECS]; /* as they came */
-	cr_ns step_ns;				   /* of a packet  */
-	cr_ns now;				   /* of the latest packet */
+	cr_ns step_ns;	 /* of a frame of silence          */
+	uint32_t length; /* of the latest packet of speech */
+	cr_ns length_ns;
+	cr_ns now; /* of the latest packet           */
 
 	/* the last packet that came out */
 	bool restart; /* the next one is of another sender */
@@ -78,6 +80,8 @@ int inflow_open(struct inflow **out, const struct inflow_cfg *cfg,
 		return cr_fail(e, -ENOMEM, "out of memory for a call's inflow");
 	f->cfg = *cfg;
 	f->step_ns = (cr_ns)cfg->step * CR_SEC / cfg->clock;
+	f->length = cfg->step;
+	f->length_ns = f->step_ns;
 	f->tick_at = CR_NEVER;
 	clocks_init(&f->clocks, cfg->clock, f->step_ns);
 	silence_init(&f->silence,
@@ -114,7 +118,6 @@ void inflow_set_period(struct inflow *f, cr_ns period)
 		return;
 	f->step_ns = period;
 	f->cfg.step = (uint32_t)(period * f->cfg.clock / CR_SEC);
-	clocks_set_step(&f->clocks, period);
 	silence_set_step(&f->silence, f->cfg.step);
 }
 
@@ -134,36 +137,56 @@ unsigned inflow_waiting(const struct inflow *f)
 
 /* --- payloads --- */
 
-/* How long the speech in a payload is, and whether it ends in silence. */
+/* How long what is in a payload is, and whether it ends in silence. */
 struct extent {
 	uint32_t units;
 	bool silent;
 };
 
-static struct extent extent_of(const struct inflow *f,
-			       const struct inflow_codec *codec,
-			       const uint8_t *payload, unsigned bytes)
+/* @samples of @codec in the inflow's time. */
+static uint32_t units_of(const struct inflow *f,
+			 const struct inflow_codec *codec, unsigned samples)
 {
-	struct extent x = { .units = f->cfg.step };
+	return (uint32_t)((uint64_t)samples * f->cfg.clock / codec->rate);
+}
+
+static struct extent extent_of_speech(const struct inflow *f,
+				      const struct inflow_codec *codec,
+				      const uint8_t *payload, unsigned bytes)
+{
+	const struct pipeline_side *side = codec->side;
+	struct extent x = { 0 };
 	struct payload_iter it;
 	struct cr_frame frame;
+	unsigned samples;
 
-	if (payload_is_pcm(codec->payload)) {
-		x.units = (uint32_t)((uint64_t)payload_pcm_samples(
-					     codec->payload, bytes) *
-				     f->cfg.clock / codec->rate);
+	if (payload_is_pcm(&side->payload) ||
+	    side->payload.kind == PAYLOAD_WHOLE) {
+		samples = pipeline_side_samples(side, payload, bytes);
+		x.units = units_of(f, codec, samples);
+		x.silent = side->payload.kind == PAYLOAD_WHOLE &&
+			   bytes <= PAYLOAD_QUIET_BYTES;
 		return x;
 	}
-	if (codec->payload->kind == PAYLOAD_WHOLE) {
-		x.silent = bytes <= PAYLOAD_QUIET_BYTES;
-		return x;
-	}
-	if (payload_open(codec->payload, payload, bytes, &it))
-		return x;
+	if (payload_open(&side->payload, payload, bytes, &it))
+		return x; /* nothing comes of it */
+	samples = it.info.nframes * pipeline_side_samples(side, NULL, 0);
+	x.units = units_of(f, codec, samples);
 	while (payload_next(&it, &frame))
 		x.silent = frame.kind == CR_FRAME_SID ||
 			   frame.kind == CR_FRAME_NO_DATA;
 	return x;
+}
+
+/* What @in is, if it takes time. */
+static struct extent extent_of(const struct inflow *f,
+			       const struct inflow_arrival *in)
+{
+	if (in->what == CR_RING_SPEECH)
+		return extent_of_speech(f, &in->codec, in->rtp->payload,
+					(unsigned)in->rtp->payload_bytes);
+	return (struct extent){ .units = f->cfg.step,
+				.silent = in->what == CR_RING_NOISE };
 }
 
 /* --- time --- */
@@ -244,10 +267,8 @@ static uint8_t number_of(const struct inflow_arrival *in)
 
 /* Of codec @number, if it is speech. */
 static void emit_packet(struct inflow *f, struct inflow_frame *frame,
-			uint8_t number, uint32_t place)
+			uint8_t number, uint32_t place, const struct extent *x)
 {
-	struct extent x = { .units = f->cfg.step, .silent = true };
-
 	frame->restart = f->restart;
 	f->restart = false;
 	f->seq = frame->seq;
@@ -259,12 +280,10 @@ static void emit_packet(struct inflow *f, struct inflow_frame *frame,
 	if (frame->what == CR_RING_SPEECH) {
 		f->number = number;
 		frame->codec = number;
-		x = extent_of(f, &f->codecs[number], frame->payload,
-			      frame->bytes);
 	}
 	f->ts = frame->ts;
 	f->place = place;
-	emit(f, frame, place, &x);
+	emit(f, frame, place, x);
 }
 
 /* --- the jitter buffer --- */
@@ -289,8 +308,14 @@ static void play(struct inflow *f, const struct jitter_output *o, cr_ns now)
 		.waited = cr_ns_max(now - o->arrival, 0),
 	};
 
+	const struct extent x = {
+		.units = frame.what == CR_RING_SPEECH ? o->duration
+						      : f->cfg.step,
+		.silent = o->silent,
+	};
+
 	f->restart |= o->restart;
-	emit_packet(f, &frame, o->tag & (INFLOW_CODECS - 1), o->ts);
+	emit_packet(f, &frame, o->tag & (INFLOW_CODECS - 1), o->ts, &x);
 }
 
 /* An event is too old to wait, but not lost. */
@@ -315,7 +340,7 @@ static void conceal(struct inflow *f, const struct jitter_output *o, cr_ns now)
 	};
 
 	if (o->payload && o->tag == f->number && /* speech of the same codec */
-	    f->codecs[f->number].recovers) {
+	    f->codecs[f->number].side->codec->recover) {
 		frame.payload = o->payload;
 		frame.bytes = o->bytes;
 	}
@@ -336,15 +361,6 @@ static void drain(struct inflow *f, cr_ns now)
 
 /* --- packets --- */
 
-static bool is_silent(const struct inflow *f, const struct inflow_arrival *in)
-{
-	return in->what == CR_RING_NOISE ||
-	       (in->what == CR_RING_SPEECH &&
-		extent_of(f, &in->codec, in->rtp->payload,
-			  (unsigned)in->rtp->payload_bytes)
-			.silent);
-}
-
 /* Behind the beginning of an event when its packet was sent, less what speech
  * that was sent with it had begun earlier. */
 static uint32_t lasted(const struct inflow *f, const struct inflow_arrival *in)
@@ -356,7 +372,7 @@ static uint32_t lasted(const struct inflow *f, const struct inflow_arrival *in)
 		return 0;
 	return (uint32_t)((uint64_t)event.duration * f->cfg.clock /
 			  in->codec.clock) -
-	       f->cfg.step;
+	       f->length;
 }
 
 /* Where an event is: its timestamp may be of its own clock, and of the speech's
@@ -373,13 +389,14 @@ static uint32_t place_event(const struct inflow *f,
 }
 
 static enum jitter_put buffer(struct inflow *f, const struct inflow_arrival *in,
-			      uint32_t place)
+			      uint32_t place, const struct extent *x)
 {
 	const bool beside = in->what == CR_RING_EVENT;
 	const struct jitter_input put = {
 		.rtp = in->rtp,
 		.arrival = in->at,
-		.silent = is_silent(f, in),
+		.duration = in->what == CR_RING_SPEECH ? x->units : 0,
+		.silent = x->silent,
 		.beside = beside,
 		.tag = tag_of(in),
 		.shift = place - in->rtp->ts + (beside ? lasted(f, in) : 0),
@@ -389,7 +406,7 @@ static enum jitter_put buffer(struct inflow *f, const struct inflow_arrival *in,
 }
 
 static void pass(struct inflow *f, const struct inflow_arrival *in,
-		 uint32_t place)
+		 uint32_t place, const struct extent *x)
 {
 	struct inflow_frame frame = {
 		.what = in->what,
@@ -401,7 +418,7 @@ static void pass(struct inflow *f, const struct inflow_arrival *in,
 		.at = in->at,
 	};
 
-	emit_packet(f, &frame, number_of(in), place);
+	emit_packet(f, &frame, number_of(in), place, x);
 }
 
 /* A buffer tells by itself which packet is the first that comes out. */
@@ -414,8 +431,20 @@ static void restart(struct inflow *f)
 	clocks_again(&f->clocks);
 }
 
+/* The next one begins where it ends. */
+static void learn_length(struct inflow *f, const struct inflow_arrival *in,
+			 uint32_t units)
+{
+	if (in->what != CR_RING_SPEECH || !units || units == f->length)
+		return;
+	f->length = units;
+	f->length_ns = (cr_ns)units * CR_SEC / f->cfg.clock;
+	clocks_set_step(&f->clocks, f->length_ns);
+}
+
 enum jitter_put inflow_packet(struct inflow *f, const struct inflow_arrival *in)
 {
+	const struct extent x = extent_of(f, in);
 	struct clocks_packet p = {
 		.ts = in->rtp->ts,
 		.clock = in->codec.clock,
@@ -436,15 +465,17 @@ enum jitter_put inflow_packet(struct inflow *f, const struct inflow_arrival *in)
 	if (in->what == CR_RING_EVENT)
 		place = place_event(f, in, place);
 	if (f->jitter)
-		put = buffer(f, in, place);
+		put = buffer(f, in, place, &x);
 	if (put == JITTER_RESTART)
 		clocks_again(&f->clocks);
 	if (put >= 0 && in->what != CR_RING_EVENT)
 		clocks_take(&f->clocks, &p, place);
+	if (put >= 0)
+		learn_length(f, in, x.units);
 	if (f->jitter)
 		drain(f, in->at);
 	else
-		pass(f, in, place);
+		pass(f, in, place, &x);
 	return put;
 }
 
@@ -475,5 +506,8 @@ cr_ns inflow_due(const struct inflow *f)
 	cr_ns play = f->jitter ? jitter_due(f->jitter) : CR_NEVER;
 
 	/* the next packet is likely to come before that */
-	return play == CR_NEVER ? due : cr_ns_min(due, play + f->step_ns);
+	return play == CR_NEVER
+		       ? due
+		       : cr_ns_min(due,
+				   play + cr_ns_min(f->step_ns, f->length_ns));
 }

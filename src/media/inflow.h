@@ -27,6 +27,10 @@
  * A lost frame brings the packet behind it, if that waits and its codec tells
  * of lost ones (in-band FEC).
  *
+ * How long a packet is, its payload says. A party may send others than were
+ * agreed on (RFC 3264, 6.1; RFC 7587, 4.2): the agreed time is that of the
+ * frames of silence only.
+ *
  * Time is an argument; frames go to a function. One thread at a time: the
  * receiver of the call's leg.
  */
@@ -34,7 +38,7 @@
 #define MEDIA_INFLOW_H
 
 #include "cr/error.h"
-#include "media/payload.h"
+#include "media/pipeline.h"
 #include "media/ring.h"
 #include "rtp/jitter.h"
 #include "rtp/rtp.h"
@@ -81,7 +85,7 @@ struct inflow_frame {
 struct inflow_cfg {
 	struct inflow_terms terms;
 	uint32_t clock;	     /**< of its time, Hz: its first codec's        */
-	uint32_t step;	     /**< a packet's time, in units of that         */
+	uint32_t step;	     /**< of silence: a frame's time, units of that */
 	unsigned slot_bytes; /**< largest payload                           */
 	void (*emit)(void *arg, const struct inflow_frame *frame);
 	/** A packet that was taken will not come out. */
@@ -104,9 +108,8 @@ bool inflow_buffers(const struct inflow *f);
 
 /** What is to be known of a codec. */
 struct inflow_codec {
-	const struct payload_cfg *payload; /**< outlives the inflow */
+	const struct pipeline_side *side; /**< outlives the inflow */
 	uint32_t clock, rate; /**< of its timestamps and its PCM, Hz */
-	bool recovers;	      /**< its packets tell of lost ones     */
 };
 
 /** A packet that has come. */
@@ -135,7 +138,8 @@ void inflow_poll(struct inflow *f, cr_ns now);
  * on packets. */
 cr_ns inflow_due(const struct inflow *f);
 
-/** Packets are @period apart from now on, as was agreed. */
+/** Frames of silence are @period apart from now on, as was agreed of packets.
+ */
 void inflow_set_period(struct inflow *f, cr_ns period);
 
 /** Fill @fill from the next packet on; what was filled before is behind that.

@@ -276,10 +276,9 @@ static void tell_codec(const struct call *c, uint8_t number,
 
 	in->number = number;
 	in->codec = (struct inflow_codec){
-		.payload = &side->payload,
+		.side = side,
 		.clock = pipeline_side_clock(side),
 		.rate = pipeline_side_rate(side),
-		.recovers = side->codec->recover,
 	};
 }
 

@@ -287,27 +287,21 @@ int pipeline_conceal(struct pipeline *p, struct pipeline_scratch *s,
 		     const struct pipeline_input *in, pipeline_emit *emit,
 		     void *arg)
 {
-	const struct pipeline_side *side = &p->cfg.in;
 	struct payload_iter it;
 	struct pipeline_run r;
-	unsigned n;
 	int err = open_payload(p, in, &it);
 
 	if (err)
 		return err;
 	r = pipeline_begin(p, s, in, emit, arg);
 	while (payload_next(&it, &s->frame)) {
-		if (pipeline_has_no_data(p)) {
-			n = side->codec->any_length
-				    ? payload_pcm_samples(&side->payload,
-							  s->frame.bytes)
-				    : side->codec->samples;
+		unsigned n = pipeline_side_samples(&p->cfg.in, s->frame.data,
+						   s->frame.bytes);
+
+		if (pipeline_has_no_data(p))
 			skip(&r, n);
-			continue;
-		}
-		s->frame.kind = CR_FRAME_BAD;
-		pipeline_feed(&r, side->codec->decode(p->decoder, &s->frame,
-						      s->decoded));
+		else
+			pipeline_feed_lost(&r, n, NULL);
 	}
 	return 0;
 }

@@ -50,6 +50,22 @@ static inline unsigned pipeline_side_clock(const struct pipeline_side *s)
 	return cr_codec_clock(s->codec, s->cfg.sample_rate);
 }
 
+/** How many samples a decoder makes of a frame of @bytes at @data. */
+static inline unsigned pipeline_side_samples(const struct pipeline_side *s,
+					     const uint8_t *data,
+					     unsigned bytes)
+{
+	unsigned rate = pipeline_side_rate(s), n = 0;
+
+	if (s->codec->any_length)
+		return payload_pcm_samples(&s->payload, bytes);
+	if (s->codec->packet_samples)
+		n = s->codec->packet_samples(data, bytes, rate);
+	return n ? n
+		 : (unsigned)(cr_codec_frame_ns(s->codec, &s->cfg) * rate /
+			      CR_SEC);
+}
+
 /** How much speech a packet of an output has, ns. */
 static inline cr_ns pipeline_side_packet(const struct pipeline_side *s)
 {
@@ -176,6 +192,9 @@ void pipeline_begin_spurt(struct pipeline *p);
 bool pipeline_holds(const struct pipeline *p);
 /** The clock of the output in use, Hz. The thread that runs it. */
 unsigned pipeline_output_clock(const struct pipeline *p);
+/** How long the last packet run was, or what stood for one, in units of its
+ * input's clock. The thread that runs it. */
+uint32_t pipeline_input_length(const struct pipeline *p);
 /** The clock of input @number, Hz. */
 unsigned pipeline_input_clock(const struct pipeline *p, unsigned number);
 /** What input @number is; constant as long as @p. Any thread. */

@@ -2,6 +2,8 @@
 /*
  * What the party did not send as speech: packets that never came, and silence.
  */
+#include <string.h>
+
 #include "media/pipeline_state.h"
 
 /* Comfort noise is sent when silence begins, when its level has changed by so
@@ -14,47 +16,74 @@
 
 /* --- packets that never came --- */
 
-/* The last frame that is missing, if the packet behind it knows of it. */
-static bool recover(struct pipeline_run *r, const struct pipeline_input *next)
+/* The last @n samples that are missing, if they are no more than the packet
+ * behind them may know of. Returns how many of them it has told, at the end of
+ * scratch->decoded; 0: none. */
+static unsigned recover(struct pipeline_run *r, unsigned n,
+			const struct pipeline_input *next)
 {
 	const struct pipeline_side *side = &r->p->cfg.in;
+	struct pipeline_scratch *s = r->s;
 	struct payload_iter it;
+	unsigned told;
 
 	if (!next || next->codec != r->p->number || !side->codec->recover ||
 	    payload_open(&side->payload, next->payload, next->bytes, &it) ||
-	    !payload_next(&it, &r->s->frame))
-		return false;
-	pipeline_feed(r, side->codec->recover(r->p->decoder, &r->s->frame,
-					      r->s->decoded));
-	return true;
+	    !payload_next(&it, &s->frame) ||
+	    n > pipeline_side_samples(side, s->frame.data, s->frame.bytes))
+		return 0;
+	told = side->codec->recover(r->p->decoder, &s->frame, s->decoded);
+	if (told > n) /* what it told of the time before is there already */
+		memmove(s->decoded, s->decoded + told - n,
+			n * sizeof(s->decoded[0]));
+	return told < n ? told : n;
+}
+
+/* Of a decoder, which makes as much as it likes: no more than @n samples. */
+static unsigned decode_none(struct pipeline_run *r, enum cr_frame_kind kind,
+			    unsigned n)
+{
+	struct pipeline_scratch *s = r->s;
+	unsigned made;
+
+	s->frame.kind = kind;
+	s->frame.mode = PAYLOAD_FT_NO_DATA;
+	s->frame.bytes = 0;
+	made = r->p->cfg.in.codec->decode(r->p->decoder, &s->frame, s->decoded);
+	return made < n ? made : n;
+}
+
+void pipeline_feed_lost(struct pipeline_run *r, unsigned n,
+			const struct pipeline_input *next)
+{
+	while (n) {
+		unsigned made = recover(r, n, next);
+
+		if (!made)
+			made = decode_none(r, CR_FRAME_BAD, n);
+		if (!made)
+			return; /* a decoder that makes nothing of it */
+		pipeline_feed(r, made);
+		n -= made;
+	}
 }
 
 void pipeline_lost(struct pipeline *p, struct pipeline_scratch *s,
 		   const struct pipeline_lost *lost, pipeline_emit *emit,
 		   void *arg)
 {
-	const struct pipeline_side *side = &p->cfg.in;
 	const struct pipeline_input in = { .ts = lost->ts,
 					   .codec = lost->codec,
 					   .arrival = lost->arrival };
 	struct pipeline_run r;
-	int64_t end, from;
 
 	if (pipeline_ready(p, &in))
 		return;
 	r = pipeline_begin(p, s, &in, emit, arg);
-	end = p->next + lost->units;
-	while (p->next < end) {
-		from = p->next;
-		if (p->next + p->unit >= end && recover(&r, lost->next))
-			break;
-		s->frame.kind = CR_FRAME_BAD;
-		s->frame.bytes = 0;
-		pipeline_feed(&r, side->codec->decode(p->decoder, &s->frame,
-						      s->decoded));
-		if (p->next == from)
-			break; /* a decoder that makes nothing of it */
-	}
+	pipeline_feed_lost(
+		&r,
+		(unsigned)((uint64_t)lost->units * p->in_rate / p->in_clock),
+		lost->next);
 }
 
 unsigned pipeline_packets(const struct pipeline *p, uint32_t units)
@@ -80,21 +109,17 @@ static bool decodes_silence(const struct pipeline *p)
 	return p->cfg.in.codec->dtx;
 }
 
-/* About @n samples of the party's silence into scratch->decoded. Returns how
- * many. */
-static unsigned make_silence(struct pipeline *p, struct pipeline_scratch *s,
-			     unsigned n)
+/* @n samples of the party's silence, or fewer, into scratch->decoded. Returns
+ * how many. */
+static unsigned make_silence(struct pipeline_run *r, unsigned n)
 {
-	if (decodes_silence(p)) {
-		s->frame.kind = CR_FRAME_NO_DATA;
-		s->frame.mode = PAYLOAD_FT_NO_DATA;
-		s->frame.bytes = 0;
-		return p->cfg.in.codec->decode(p->decoder, &s->frame,
-					       s->decoded);
-	}
+	struct pipeline *p = r->p;
+
+	if (decodes_silence(p))
+		return decode_none(r, CR_FRAME_NO_DATA, n);
 	if (n > CR_FRAME_SAMPLES_MAX)
 		n = CR_FRAME_SAMPLES_MAX;
-	comfort_noise_generate(&p->noise.generator, s->decoded, n);
+	comfort_noise_generate(&p->noise.generator, r->s->decoded, n);
 	return n;
 }
 
@@ -186,7 +211,7 @@ static void feed_silence(struct pipeline_run *r, uint32_t units)
 		unsigned n =
 			(unsigned)((end - from) * p->in_rate / p->in_clock);
 
-		pipeline_feed_quiet(r, make_silence(p, r->s, n), false);
+		pipeline_feed_quiet(r, make_silence(r, n), false);
 		if (p->next == from)
 			break; /* less than a sample, or a silent decoder */
 	}

@@ -231,6 +231,11 @@ unsigned pipeline_output_clock(const struct pipeline *p)
 	return p->out_clock;
 }
 
+uint32_t pipeline_input_length(const struct pipeline *p)
+{
+	return (uint32_t)(p->next - p->at);
+}
+
 unsigned pipeline_input_clock(const struct pipeline *p, unsigned number)
 {
 	return number == p->number ? p->in_clock

@@ -108,6 +108,11 @@ void pipeline_feed(struct pipeline_run *r, unsigned n);
  * @heard: as it was recorded, not as it was described. */
 void pipeline_feed_quiet(struct pipeline_run *r, unsigned n, bool heard);
 
+/** Send @n samples of concealment in place of what @r would have at this place;
+ * or what @next, the packet behind, says of it (NULL: there is none). */
+void pipeline_feed_lost(struct pipeline_run *r, unsigned n,
+			const struct pipeline_input *next);
+
 /** Begin with silence that nobody has described. */
 void pipeline_quiet_init(struct pipeline *p);
 

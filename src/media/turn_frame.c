@@ -134,12 +134,14 @@ static void bridge(struct turn *t, const struct pipeline_input *in)
 	struct call *c = t->call;
 	const uint32_t clock = pipeline_input_clock(c->pipeline, c->meta.codec);
 	const uint32_t most = CONCEAL_MS * clock / 1000;
+	const uint32_t length = pipeline_input_length(c->pipeline);
 	const uint8_t before = c->codec;
 	struct pipeline_lost lost;
 	struct gap gap;
 
 	follow_input(c);
-	gap = gaps_packet(&c->gaps, c->meta.rtp_seq, in->ts, c->ts_step);
+	gap = gaps_packet(&c->gaps, c->meta.rtp_seq, in->ts,
+			  length ? length : c->ts_step);
 	if (__builtin_expect(c->pauses != 0, 0))
 		excuse_pauses(c, &gap);
 	if (__builtin_expect(!gap.packets, 1))

@@ -129,10 +129,22 @@ static bool is_next(const struct jitter *j, const struct jitter_slot *s)
 	return s->ts - j->head.ts < (is_missing(j, s) ? room / 2 : room);
 }
 
+/* Of a buffer that is all but full the next packet, behind some that are lost,
+ * would drop the oldest: what stands next is played when that became so.
+ * CR_NEVER: there is room. */
+static cr_ns due_for_room(const struct jitter *j)
+{
+	const struct jitter_slots *s = &j->slots;
+
+	return s->used && !jitter_slots_fit(s, s->newest + s->slots / 4)
+		       ? jitter_slot_of(s, s->newest)->arrival
+		       : CR_NEVER;
+}
+
 /* Of what is to be played and has not come. */
 static cr_ns due_of_gap(const struct jitter *j)
 {
-	return j->head.at + j->playout.offset;
+	return cr_ns_min(j->head.at + j->playout.offset, due_for_room(j));
 }
 
 /* Whether time in front of @speech, the oldest packet of that, is next. */
@@ -160,7 +172,8 @@ static cr_ns due_of_oldest(const struct jitter *j,
 
 	if (!s)
 		return CR_NEVER;
-	return s->beside ? due_beside(j, s, speech) : due_of(j, s);
+	return cr_ns_min(s->beside ? due_beside(j, s, speech) : due_of(j, s),
+			 due_for_room(j));
 }
 
 static unsigned missing_before(const struct jitter *j,

@@ -62,6 +62,9 @@
  * older than `most` goes (overflow), and the rest is played twice as fast as it
  * was spoken until it is in time again.
  *
+ * *Short packets* may be more than the slots have room for: the oldest of a
+ * buffer that is all but full is played at once, to make room.
+ *
  * A driver puts packets as they come. When it is awake anyway, and at
  * jitter_due(), it calls jitter_next() until JITTER_NOTHING. So a timer of any
  * coarseness serves any number of buffers, and a packet needs no wake-up of its

@@ -209,10 +209,11 @@ static void learn(struct jitter *j, const struct jitter_input *in, uint64_t seq,
 }
 
 /* Dropped are the oldest, for room, and what is older than the largest delay:
- * it was held up, and came all at once. */
-static bool make_room(struct jitter *j, uint64_t seq, cr_ns at)
+ * it was held up, and came all at once. That the next packet is waited for may
+ * take @each more. */
+static bool make_room(struct jitter *j, uint64_t seq, cr_ns at, cr_ns each)
 {
-	cr_ns most = j->cfg.most + j->duration_ns;
+	cr_ns most = j->cfg.most + each;
 	const struct jitter_slot *oldest;
 	bool dropped = false;
 
@@ -293,7 +294,7 @@ static enum jitter_put take_beside(struct jitter *j,
 		ts = timeline_extend(&j->line, place_of(in));
 		at = timeline_at(&j->line, between(j, seq, ts));
 	}
-	dropped = make_room(j, seq, at);
+	dropped = make_room(j, seq, at, j->duration_ns);
 	keep(j, in, seq, ts, at);
 	return dropped ? JITTER_OVERFLOW : JITTER_TAKEN;
 }
@@ -344,7 +345,7 @@ static enum jitter_put take(struct jitter *j, const struct jitter_input *in,
 {
 	int64_t ts = timeline_extend(&j->line, place_of(in));
 	cr_ns at = timeline_at(&j->line, ts);
-	cr_ns transit = in->arrival - at;
+	cr_ns transit = in->arrival - at, each = j->duration_ns;
 	bool dropped;
 
 	if (is_far(j, transit, ts, seq)) {
@@ -361,7 +362,7 @@ static enum jitter_put take(struct jitter *j, const struct jitter_input *in,
 	if (!is_in_order(j, seq, ts))
 		return refuse_number(j);
 	note_transit(j, in, transit);
-	dropped = make_room(j, seq, at);
+	dropped = make_room(j, seq, at, cr_ns_max(each, j->duration_ns));
 	keep(j, in, seq, ts, at);
 	return dropped ? JITTER_OVERFLOW : JITTER_TAKEN;
 }

@@ -48,6 +48,8 @@ struct inflow_watch {
 	struct inflow *f;
 	struct inflow_cfg cfg;
 	struct payload_cfg payload; /**< of all its codecs */
+	struct cr_codec codecs[2];  /**< whose clocks differ */
+	struct pipeline_side sides[2];
 	bool exact; /**< it is polled just when it is due               */
 	const char *broken; /**< the first promise that was; NULL: none */
 	cr_ns now;
@@ -285,6 +287,33 @@ static inline void flow_gone(void *arg)
 
 /* --- use --- */
 
+static inline unsigned flow_recover(void *dec, const struct cr_frame *next,
+				    int16_t *pcm)
+{
+	(void)dec;
+	(void)next;
+	(void)pcm;
+	abort(); /* an inflow decodes nothing */
+}
+
+static inline void flow_codecs(struct inflow_watch *w)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		w->codecs[i] = (struct cr_codec){
+			.sample_rate = w->cfg.clock << i,
+			.samples = w->cfg.step << i,
+			.any_length = payload_is_pcm(&w->payload),
+			.recover = w->payload.kind == PAYLOAD_WHOLE
+					   ? flow_recover
+					   : NULL,
+		};
+		w->sides[i] = (struct pipeline_side){
+			.codec = &w->codecs[i],
+			.payload = w->payload,
+		};
+	}
+}
+
 /** @cfg: terms, clock and step. */
 static inline void flow_open(struct inflow_watch *w,
 			     const struct inflow_cfg *cfg,
@@ -304,6 +333,7 @@ static inline void flow_open(struct inflow_watch *w,
 	w->cfg.emit = flow_emit;
 	w->cfg.gone = flow_gone;
 	w->cfg.arg = w;
+	flow_codecs(w);
 	if (inflow_open(&w->f, &w->cfg, &e))
 		abort();
 }
@@ -404,10 +434,9 @@ static inline void flow_put(struct inflow_watch *w, const struct flow_packet *p)
 	in.restart = w->restart;
 	w->restart = false;
 	in.codec = (struct inflow_codec){
-		.payload = &w->payload,
+		.side = &w->sides[in.number],
 		.clock = clock,
 		.rate = clock,
-		.recovers = w->payload.kind == PAYLOAD_WHOLE,
 	};
 	rtp.payload_bytes = flow_payload(w, number, payload);
 	w->fate[number] = FLOW_WAITS;

@@ -126,3 +126,31 @@ def test_ffmpeg_and_a_call_hear_each_other(daemon, tmp_path, codec):
         assert count["done"] == count["packets_in"] > 0
         assert count["malformed"] == count["overwritten"] == 0
         assert likeness(path, speech) > .9, way
+
+
+# What an encoder may choose by itself (RFC 7587, 4.2); the call goes by 20 ms.
+OPUS_MS = ("2.5", "10", "60", "120")
+
+
+@pytest.mark.parametrize("ms", OPUS_MS)
+def test_a_call_hears_packets_of_any_length(daemon, tmp_path, ms):
+    """ffmpeg sends Opus in packets that nobody agreed on, to a port of the
+    call's own where silence is filled: all of it is heard, in its time."""
+    # ffmpeg sends a quarter of a second at once
+    d = daemon("--ring", "256", "--max-age", "none")
+    speech, port = recording(4), free_port()
+    call = start(d, "opus", "pcmu", port, "port=own", "in.fill=told",
+                 "out.ptime=20ms")
+    opus = PEERS["opus"]
+    peer = Peer(opus.pt, opus.rtpmap,
+                (*opus.encoder, "-frame_duration", ms))
+    process, heard = receiver(PCMU, port, tmp_path, "pcmu")
+    assert sender(peer, call, speech).wait(timeout=PATIENCE) == 0
+    assert process.wait(timeout=PATIENCE) == 0
+    count = d.ctl("call", "stop", str(call["call"]))["count"]
+    assert count["packets_in"] >= SPOKEN_S * 1000 / float(ms)
+    assert count["done"] == count["packets_in"]
+    assert count["malformed"] == count["overwritten"] == 0
+    # the last packet, and one for what the encoder looks ahead, are filled up
+    assert 0 <= count["packets_out"] * 20 - SPOKEN_S * 1000 <= 2 * 120 + 20
+    assert likeness(heard, speech) > .9

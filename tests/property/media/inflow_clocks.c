@@ -24,8 +24,22 @@
 enum { CODECS = 4 };
 
 static const uint32_t clocks[CODECS] = { 8000, 16000, 48000, 44100 };
-static const struct payload_cfg whole = { .kind = PAYLOAD_WHOLE,
-					  .frame_bytes = 100 };
+/* 20 ms in each packet. */
+static const struct cr_codec codecs[CODECS] = {
+	{ .sample_rate = 8000, .samples = 160 },
+	{ .sample_rate = 16000, .samples = 320 },
+	{ .sample_rate = 48000, .samples = 960 },
+	{ .sample_rate = 44100, .samples = 882 },
+};
+#define WHOLE(i)                                                               \
+	{                                                                      \
+		.codec = &codecs[i], .payload = {                              \
+			.kind = PAYLOAD_WHOLE,                                 \
+			.frame_bytes = 100                                     \
+		}                                                              \
+	}
+static const struct pipeline_side sides[CODECS] = { WHOLE(0), WHOLE(1),
+						    WHOLE(2), WHOLE(3) };
 
 struct packet {
 	cr_ns sent, at;
@@ -110,7 +124,7 @@ static void put(struct inflow *f, const struct packet *p, struct heard *h)
 		.what = CR_RING_SPEECH,
 		.rtp = &rtp,
 		.number = p->codec,
-		.codec = { .payload = &whole,
+		.codec = { .side = &sides[p->codec],
 			   .clock = clocks[p->codec],
 			   .rate = clocks[p->codec] },
 		.at = p->at,

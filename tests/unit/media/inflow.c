@@ -12,8 +12,24 @@
 
 enum { STEP = 160, PT_EVENT = 101, LINE = 1000 };
 
-static const struct payload_cfg whole = { .kind = PAYLOAD_WHOLE,
-					  .frame_bytes = 40 };
+static unsigned recover(void *dec, const struct cr_frame *next, int16_t *pcm)
+{
+	(void)dec;
+	(void)next;
+	(void)pcm;
+	fail_msg("an inflow decodes nothing");
+	return 0;
+}
+
+static const struct cr_codec codec = {
+	.sample_rate = 8000,
+	.samples = STEP,
+	.recover = recover,
+};
+static const struct pipeline_side whole = {
+	.codec = &codec,
+	.payload = { .kind = PAYLOAD_WHOLE, .frame_bytes = 40 },
+};
 static struct inflow *f;
 static char line[LINE];
 static unsigned lost, restarts;
@@ -78,10 +94,7 @@ static enum jitter_put put(cr_ns ms, struct rtp_packet p, bool restart)
 		.what = p.pt == PT_EVENT ? CR_RING_EVENT : CR_RING_SPEECH,
 		.rtp = &p,
 		.restart = restart,
-		.codec = { .payload = &whole,
-			   .clock = 8000,
-			   .rate = 8000,
-			   .recovers = true },
+		.codec = { .side = &whole, .clock = 8000, .rate = 8000 },
 		.at = ms * CR_MS,
 	};
 

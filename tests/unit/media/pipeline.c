@@ -355,6 +355,39 @@ static void what_is_lost_is_as_long_as_it_was(void **state)
 	pipeline_close(p);
 }
 
+/* A packet that is too old to be decoded is as long as what is in it: one of
+ * Opus has 60 ms, whatever was agreed on and at whatever rate. */
+static void what_is_too_old_is_as_long_as_it_was(void **state)
+{
+	static struct pipeline_scratch scratch;
+	static const uint8_t speech[21] = { 3 << 3 }; /* RFC 6716, 3.1 */
+	static const char *const outputs[] = { "amr", "pcmu" };
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct pipeline_input in = { .payload = speech,
+					     .bytes = sizeof(speech) };
+		struct pipeline_cfg cfg = { .in = side("opus", 8000),
+					    .out = side(outputs[i], 8000) };
+		struct heard h = { 0 };
+		struct cr_err e = { "" };
+		struct pipeline *p;
+
+		assert_int_equal(payload_cfg_of(cfg.in.codec, &cfg.in.payload),
+				 0);
+		cfg.in.cfg.samples = cfg.out.cfg.samples = 160;
+		assert_int_equal(pipeline_open(&p, &cfg, &e), 0);
+		for (unsigned k = 1; k <= 3; k++, in.ts += 60 * 48) {
+			assert_int_equal(
+				pipeline_conceal(p, &scratch, &in, emit, &h),
+				0);
+			assert_int_equal(h.packets, 3 * k);
+			assert_int_equal(h.ts, (3 * k - 1) * 160);
+		}
+		pipeline_close(p);
+	}
+}
+
 /* 20 ms of noise; the mode that is spoken then (RFC 4867, 4.4). */
 static unsigned mode_of_frame(struct pipeline *p, unsigned frame)
 {
@@ -424,6 +457,7 @@ int main(void)
 		cmocka_unit_test(noise_is_sent_after_any_leap),
 		cmocka_unit_test(timestamps_never_go_back),
 		cmocka_unit_test(what_is_lost_is_as_long_as_it_was),
+		cmocka_unit_test(what_is_too_old_is_as_long_as_it_was),
 	};
 
 	return cmocka_run_group_tests_name("pipeline", tests, NULL, NULL);

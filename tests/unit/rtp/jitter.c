@@ -233,16 +233,29 @@ static void a_packets_time_is_learned_or_told(void **state)
 
 /* --- too much, too far --- */
 
+static void the_oldest_is_played_when_there_is_no_more_room(void **state)
+{
+	(void)state;
+	open_as(JITTER_FIXED, 0, 1000);
+	put_all(0, 17);
+	assert_string_equal(until(320), "0@240 1@260 2@280 3@300 4@320");
+	assert_int_equal(put(330, 0), JITTER_DUPLICATE);
+	assert_int_equal(COUNTED(overflow), 0);
+	assert_int_equal(jitter_waiting(w.j), 12);
+	line[0] = '\0';
+	assert_string_equal(until(1120), "5@1100 6@1120");
+	close_it();
+}
+
 static void the_oldest_goes_when_there_is_no_room(void **state)
 {
 	(void)state;
 	open_as(JITTER_FIXED, 0, 1000);
-	put_all(0, 16);
+	put_all(0, 10);
 	assert_int_equal(put(320, 16), JITTER_OVERFLOW);
-	assert_int_equal(put(330, 0), JITTER_DUPLICATE);
 	assert_int_equal(COUNTED(overflow), 1);
-	assert_int_equal(jitter_waiting(w.j), 16);
-	assert_string_equal(until(1040), "1@1020 2@1040");
+	assert_int_equal(jitter_waiting(w.j), 10);
+	assert_int_equal(put(330, 0), JITTER_DUPLICATE);
 	close_it();
 }
 
@@ -430,6 +443,8 @@ int main(void)
 		cmocka_unit_test(known_losses_are_concealed_and_pauses_are_not),
 		cmocka_unit_test(what_follows_silence_is_not_missed),
 		cmocka_unit_test(a_packets_time_is_learned_or_told),
+		cmocka_unit_test(
+			the_oldest_is_played_when_there_is_no_more_room),
 		cmocka_unit_test(the_oldest_goes_when_there_is_no_room),
 		cmocka_unit_test(what_was_held_up_is_not_played_in_a_burst),
 		cmocka_unit_test(another_source_is_a_restart),

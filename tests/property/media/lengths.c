@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parties send packets of any length, whatever was agreed on. From the inflow
+ * to the socket, every codec into others, with every kind of buffer and of
+ * filling: what was said comes out at its own time; the party's silence is a
+ * packet each packet time; and nothing that anybody sends makes the node send
+ * more than that. Time is virtual.
+ */
+#include <string.h>
+
+#include "seed.h"
+#include "turn_rig.h"
+
+enum {
+	RUNS = 6, /* of each codec */
+	PACKETS = 60,
+	HALF_MS = 2, /* lengths are in halves of a ms */
+	SIDES = 24,
+	PT_OUT = 96,
+	PT_EVENT = 101,
+	PT_EVENT_OUT = 102,
+	EVENT_CLOCK = 8000,
+	PT_NOISE = 13,
+	LATE_MS = 15,
+};
+
+/* What may come, at each of its codecs' rates. */
+static struct pipeline_side sides[SIDES];
+static unsigned nsides;
+
+/* What goes. */
+static const struct {
+	const char *codec;
+	unsigned rate;
+	unsigned frame_ms; /* that is encoded at a time; 0: a packet */
+	unsigned ms[5];	   /* of packets */
+} outputs[] = {
+	{ "l16", 8000, 5, { 5, 10, 20, 30, 60 } },
+	{ "pcma", 8000, 5, { 5, 15, 20, 40, 60 } },
+	{ "g722", 16000, 10, { 10, 20, 30, 40, 60 } },
+	{ "amr", 8000, 20, { 20, 40, 60 } },
+	{ "gsm", 8000, 20, { 20, 40, 60 } },
+#ifdef CR_HAVE_AVCODEC
+	{ "g723_1", 8000, 30, { 30, 60 } },
+#endif
+	{ "opus", 48000, 0, { 5, 10, 20, 40, 60 } },
+};
+enum { NOUTPUTS = sizeof(outputs) / sizeof(outputs[0]) };
+
+static uint64_t seed;
+
+static unsigned below(unsigned n)
+{
+	return test_below(&seed, n);
+}
+
+/* --- who is heard, and who hears --- */
+
+struct line {
+	struct rig g;
+	struct call_cfg cfg;
+	struct inflow *f; /* NULL: as at the shared port */
+	int peer;
+	cr_ns now, packet;     /* of the output */
+	struct rtp_packet rtp; /* the next one                      */
+	unsigned sent, said;   /* before that, in halves of a ms    */
+	/* what is heard */
+	unsigned packets, events;
+	bool known, holes;
+	uint32_t first, next; /* timestamp */
+	cr_ns level;	      /* of speech ahead of time */
+};
+
+static struct pipeline_side side_of(const struct cr_codec *c, unsigned rate,
+				    unsigned samples)
+{
+	struct pipeline_side s = { .codec = c };
+
+	assert_int_equal(payload_cfg_of(c, &s.payload), 0);
+	s.cfg.mode = c->default_mode;
+	s.cfg.sample_rate = s.payload.sample_rate = rate;
+	if (c->any_length || c->lengths)
+		s.cfg.samples = s.payload.samples = samples;
+	s.payload.octet_align = true;
+	return s;
+}
+
+static int find_sides(void **state)
+{
+	(void)state;
+	seed = test_seed();
+	for (unsigned i = 0; cr_codecs[i]; i++) {
+		const struct cr_codec *c = cr_codecs[i];
+		const unsigned one[] = { c->sample_rate, 0 };
+
+		if (c->declares_cost || !c->decoder_open || !c->encoder_open)
+			continue;
+		for (const unsigned *r = c->rates ? c->rates : one; *r; r++) {
+			assert_true(nsides < SIDES);
+			sides[nsides++] = side_of(c, *r, *r / 50);
+		}
+	}
+	return nsides < 8;
+}
+
+static struct pipeline_side output_of(unsigned i, unsigned ms)
+{
+	const unsigned frame = outputs[i].frame_ms ? outputs[i].frame_ms : ms;
+	struct pipeline_side s =
+		side_of(cr_codec_find(outputs[i].codec), outputs[i].rate,
+			frame * outputs[i].rate / 1000);
+
+	s.frames = ms / frame;
+	return s;
+}
+
+static unsigned ms_of(unsigned i)
+{
+	unsigned n = 0;
+
+	while (n < 5 && outputs[i].ms[n])
+		n++;
+	return outputs[i].ms[below(n)];
+}
+
+/* The agreed time of its packets: more or less than that comes. */
+static cr_ns agree(struct pipeline_side *s)
+{
+	static const unsigned ms[] = { 5, 10, 20, 30, 40, 60 };
+	cr_ns time = (cr_ns)ms[below(6)] * CR_MS;
+	unsigned samples = (unsigned)(time * pipeline_side_rate(s) / CR_SEC);
+
+	if (s->codec->any_length
+		    ? samples <= CR_PCM_SAMPLES_MAX
+		    : s->codec->lengths && cr_codec_has_length(s->codec, time))
+		s->cfg.samples = s->payload.samples = samples;
+	return time;
+}
+
+/* Of short packets some are played before their time, for room; then a pause is
+ * filled that is none. */
+static struct inflow_terms any_terms(bool numbers)
+{
+	struct inflow_terms t = {
+		.jitter = (enum jitter_kind)below(3),
+		.least = 20 * CR_MS,
+		.most = (40 + 20 * below(5)) * CR_MS,
+		.fill = (enum inflow_fill)below(3),
+	};
+
+	if (numbers) {
+		t.events.n = 1;
+		t.events.one[0].pt = PT_EVENT;
+		t.events.one[0].clock = EVENT_CLOCK;
+		t.pt_noise = PT_NOISE;
+	}
+	return t;
+}
+
+static void gone(void *arg)
+{
+	(void)arg;
+}
+
+static void open_inflow(struct line *l)
+{
+	const uint32_t clock = pipeline_side_clock(&l->cfg.media.in);
+	const struct inflow_cfg cfg = {
+		.terms = l->cfg.inflow,
+		.clock = clock,
+		.step = (uint32_t)(l->cfg.release.period * clock / CR_SEC),
+		.slot_bytes = (unsigned)l->g.c->slot_bytes,
+		.emit = packet_push,
+		.gone = gone,
+		.arg = l->g.c,
+	};
+
+	assert_int_equal(inflow_open(&l->f, &cfg, NULL), 0);
+	l->g.c->buffers = inflow_buffers(l->f);
+}
+
+/* @in to output @out; its terms are set. */
+static void open_line(struct line *l, const struct pipeline_side *in,
+		      unsigned out)
+{
+	struct cr_err e = { "" };
+
+	l->cfg.id = 1;
+	l->cfg.media.in = *in;
+	l->cfg.release.kind = RELEASE_SPORADIC;
+	l->cfg.release.period = agree(&l->cfg.media.in);
+	l->cfg.terms.deadline = l->cfg.release.period;
+	l->cfg.media.out = output_of(out, ms_of(out));
+	l->cfg.pt_out = PT_OUT;
+	l->cfg.ring_frames = 64;
+	l->cfg.to.ss_family = AF_INET;
+	l->packet = pipeline_side_packet(&l->cfg.media.out);
+	l->now = CR_SEC;
+	l->rtp.ts = (uint32_t)test_random(&seed);
+	l->rtp.seq = (uint16_t)test_random(&seed);
+	rig_open(&l->g);
+	call_free(l->g.c);
+	call_settle(&l->cfg, &(struct cr_cost){ 0 });
+	if (call_new(&l->g.c, &l->cfg, &e))
+		fail_msg("%s", e.text);
+	l->peer = rig_connect(&l->g);
+	if (inflow_needed(&l->cfg.inflow))
+		open_inflow(l);
+}
+
+static void close_line(struct line *l)
+{
+	inflow_close(l->f);
+	rig_end(&l->g, l->peer);
+}
+
+/* --- what is heard --- */
+
+static uint32_t units_heard(const struct line *l, const struct rtp_packet *p)
+{
+	const struct pipeline_side *s = &l->cfg.media.out;
+	static struct cr_frame f;
+	struct payload_iter it;
+	uint64_t samples = 0;
+
+	assert_int_equal(
+		payload_open(&s->payload, p->payload, p->payload_bytes, &it),
+		0);
+	while (payload_next(&it, &f))
+		samples += pipeline_side_samples(s, f.data, f.bytes);
+	return (uint32_t)(samples * pipeline_side_clock(s) /
+			  pipeline_side_rate(s));
+}
+
+static void hear(struct line *l, const struct rtp_packet *p)
+{
+	const bool event = p->pt == PT_EVENT_OUT;
+	const cr_ns time = event ? cr_ns_min(l->packet, 10 * CR_MS) : l->packet;
+
+	/* ours is a clock that may be slow, and never slower than that */
+	l->level += time - time / 32;
+	if (l->level > 2 * CR_SEC)
+		fail_msg("more than a packet each packet time: %s, %d ms, to "
+			 "%s, %d ms",
+			 l->cfg.media.in.codec->name,
+			 (int)(l->cfg.release.period / CR_MS),
+			 l->cfg.media.out.codec->name, (int)(time / CR_MS));
+	l->events += event;
+	l->packets += !event;
+	if (p->pt != PT_OUT)
+		return;
+	if (!l->known)
+		l->first = l->next = p->ts;
+	l->holes |= p->ts != l->next;
+	l->known = true;
+	l->next = p->ts + units_heard(l, p);
+}
+
+static void listen_to(struct line *l)
+{
+	uint8_t buf[BURST_BYTES];
+	struct rtp_packet p;
+	ssize_t n;
+
+	while ((n = recv(l->peer, buf, sizeof(buf), MSG_DONTWAIT)) > 0) {
+		assert_int_equal(rtp_parse(buf, (size_t)n, &p), 0);
+		hear(l, &p);
+	}
+}
+
+/* All frames that there are. */
+static void serve(struct line *l)
+{
+	while (cr_ring_waiting(l->g.c->ring)) {
+		rig_serve(&l->g);
+		listen_to(l);
+	}
+}
+
+static void pass_time(struct line *l, cr_ns until)
+{
+	l->level = cr_ns_max(l->level - cr_ns_max(until - l->now, 0), 0);
+	l->now = cr_ns_max(until, l->now);
+}
+
+/* What is due meanwhile comes at its time. */
+static void wait_until(struct line *l, cr_ns until)
+{
+	cr_ns due;
+
+	l->g.c->trace = l->g.other;
+	while (l->f && (due = inflow_due(l->f)) <= until) {
+		pass_time(l, due);
+		inflow_poll(l->f, l->now);
+		serve(l);
+	}
+	pass_time(l, until);
+}
+
+/* --- what is said --- */
+
+static void put(struct line *l, enum cr_frame_what what, bool restart)
+{
+	const struct pipeline_side *side =
+		pipeline_input_side(l->g.c->pipeline, 0);
+	const struct inflow_arrival in = {
+		.what = what,
+		.rtp = &l->rtp,
+		.restart = restart,
+		.codec = { .side = side,
+			   .clock = what == CR_RING_EVENT
+					    ? EVENT_CLOCK
+					    : pipeline_side_clock(side),
+			   .rate = pipeline_side_rate(side) },
+		.at = l->now,
+	};
+	const struct inflow_frame frame = {
+		.what = what,
+		.restart = restart,
+		.payload = l->rtp.payload,
+		.bytes = (unsigned)l->rtp.payload_bytes,
+		.ts = l->rtp.ts,
+		.seq = l->rtp.seq,
+		.at = l->now,
+	};
+
+	assert_true(l->rtp.payload_bytes <= l->g.c->slot_bytes);
+	l->g.c->trace = l->g.other;
+	if (l->f)
+		(void)inflow_packet(l->f, &in);
+	else
+		packet_push(l->g.c, &frame);
+	serve(l);
+}
+
+/* Opus of @length: a table of contents, and what sounds like nothing (RFC 6716,
+ * 3). */
+static size_t opus_packet(unsigned length, bool quiet, uint8_t *to)
+{
+	unsigned frames = 1, config = 3; /* 60 ms of SILK */
+
+	if (length <= 20 * HALF_MS) { /* CELT */
+		for (config = 28; length > 5; length /= 2)
+			config++;
+	} else if (length == 40 * HALF_MS) {
+		config = 2;
+	} else if (length != 60 * HALF_MS) {
+		config = 1; /* of 20 ms */
+		frames = length / (20 * HALF_MS);
+	}
+	to[0] = (uint8_t)(config << 3 | (frames > 1 ? 3 : 0));
+	to[1] = (uint8_t)frames;
+	if (quiet)
+		return frames > 1 ? 2 : 1;
+	return (frames > 1) + 1 + 20 * frames;
+}
+
+/* A frame of the codec, of noise or of silence. */
+static bool make_frame(const struct pipeline_side *s, bool quiet,
+		       struct cr_frame *frame)
+{
+	static int16_t pcm[CR_FRAME_SAMPLES_MAX];
+	void *enc;
+
+	if (quiet) {
+		bool amr = s->payload.kind == PAYLOAD_AMR ||
+			   s->payload.kind == PAYLOAD_AMR_WB;
+
+		memset(frame->data, 0, 8);
+		frame->kind = CR_FRAME_SID;
+		frame->mode = s->payload.kind == PAYLOAD_AMR ? 8 : 9;
+		frame->bytes = amr ? 5 : 4;
+		frame->data[0] = amr ? 0 : 2;
+		return amr || s->payload.kind == PAYLOAD_G723;
+	}
+	for (unsigned i = 0; i < CR_FRAME_SAMPLES_MAX; i++)
+		pcm[i] = (int16_t)((int)below(8000) - 4000);
+	assert_int_equal(s->codec->encoder_open(&enc, &s->cfg, NULL), 0);
+	assert_int_equal(s->codec->encode(enc, s->cfg.mode, pcm, frame), 0);
+	s->codec->encoder_close(enc);
+	return true;
+}
+
+/* The next packet's payload, of @length; false: the codec has no such thing. */
+static bool make_payload(struct line *l, unsigned length, bool quiet)
+{
+	static uint8_t buf[2048];
+	static struct cr_frame frames[PAYLOAD_FRAMES_MAX];
+	const struct pipeline_side *s = &l->cfg.media.in;
+	unsigned n = length * pipeline_side_rate(s) / (1000 * HALF_MS);
+	int bytes;
+
+	for (unsigned i = 0; i < sizeof(buf); i++)
+		buf[i] = (uint8_t)below(256);
+	l->rtp.payload = buf;
+	if (s->codec->any_length) {
+		l->rtp.payload_bytes = payload_pcm_bytes(&s->payload, n);
+		return !quiet;
+	}
+	if (s->codec->packet_samples) {
+		l->rtp.payload_bytes = opus_packet(length, quiet, buf);
+		return true;
+	}
+	if (!make_frame(s, quiet, &frames[0]))
+		return false;
+	n = quiet ? 1 : n / pipeline_side_samples(s, NULL, 0);
+	for (unsigned i = 1; i < n; i++)
+		frames[i] = frames[0];
+	bytes = payload_pack(&s->payload, PAYLOAD_NO_CMR, frames, n, buf,
+			     sizeof(buf));
+	assert_true(bytes > 0);
+	l->rtp.payload_bytes = (size_t)bytes;
+	return true;
+}
+
+/* In halves of a ms: any that the codec can have. */
+static unsigned any_length(const struct pipeline_side *s)
+{
+	static const unsigned opus[] = {
+		5, 10, 20, 40, 80, 120, 160, 200, 240
+	};
+	static const unsigned pcm[] = { 5, 10, 20, 40, 60, 80, 120 };
+	cr_ns frame = cr_codec_frame_ns(s->codec, &s->cfg);
+	unsigned rate = pipeline_side_rate(s);
+
+	if (s->codec->packet_samples)
+		return opus[below(9)];
+	if (s->codec->any_length)
+		return pcm[below(rate > 16000 ? 4 : 7)];
+	return (1 + below(frame > 20 * CR_MS ? 4 : 6)) *
+	       (unsigned)(frame * HALF_MS / CR_MS);
+}
+
+static uint32_t units_said(const struct line *l, unsigned length)
+{
+	return length * pipeline_side_clock(&l->cfg.media.in) /
+	       (1000 * HALF_MS);
+}
+
+/* --- what was said --- */
+
+/* The next packet's time has come, which is that of its beginning. */
+static void wait_for_turn(struct line *l)
+{
+	cr_ns late = l->g.c->buffers ? below(LATE_MS) * CR_MS : 0;
+
+	wait_until(l, CR_SEC + l->said * CR_MS / HALF_MS + late);
+}
+
+/* Whether it comes or not. */
+static void go_on(struct line *l, unsigned length)
+{
+	l->said += length;
+	l->rtp.ts += units_said(l, length);
+	l->rtp.seq++;
+}
+
+/* @n packets of @length, or of any (0), as they are spoken. */
+static void speak(struct line *l, unsigned n, unsigned length)
+{
+	for (unsigned i = 0; i < n; i++) {
+		unsigned now = length ? length : any_length(&l->cfg.media.in);
+
+		wait_for_turn(l);
+		assert_true(make_payload(l, now, false));
+		put(l, CR_RING_SPEECH, false);
+		l->sent++;
+		go_on(l, now);
+	}
+}
+
+static void expect_all(struct line *l)
+{
+	const struct pipeline_side *out = &l->cfg.media.out;
+	const uint32_t clock = pipeline_side_clock(out);
+	const uint32_t units = l->said * (clock / 1000) / HALF_MS;
+	const uint32_t packet = (uint32_t)(l->packet * clock / CR_SEC);
+	const uint32_t conceal = l->g.c->buffers ? 60 * clock / 1000 : 0;
+	const struct call_counters *n = &l->g.c->count;
+	const uint32_t heard = l->next - l->first + packet;
+
+	/* behind the last packet a buffer conceals the next one */
+	if (!l->holes && heard > units && heard <= units + packet + conceal &&
+	    n->packets_in == l->sent && !n->malformed)
+		return;
+	fail_msg("of %u ms of %s, agreed %d, jitter %s, fill %d, "
+		 "%u of %u units are heard as %s of %d ms%s, %u packets are "
+		 "malformed, %u made, %u of %u came",
+		 l->said / HALF_MS, l->cfg.media.in.codec->name,
+		 (int)(l->cfg.release.period / CR_MS),
+		 jitter_kinds[l->cfg.inflow.jitter], (int)l->cfg.inflow.fill,
+		 l->next - l->first, units, out->codec->name,
+		 (int)(l->packet / CR_MS), l->holes ? ", with holes" : "",
+		 (unsigned)n->malformed, (unsigned)n->made,
+		 (unsigned)n->packets_in, l->sent);
+}
+
+static void what_was_said_comes_out_in_its_time(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < TEST_TRIES(RUNS) * nsides; i++) {
+		const struct pipeline_side *in = &sides[i % nsides];
+		struct line l = { .known = false };
+		unsigned length;
+
+		length = below(3) ? any_length(in) : 0;
+		if (below(4)) /* else it is as at the shared port */
+			l.cfg.inflow = any_terms(false);
+		if (length < 10 * HALF_MS && l.cfg.inflow.jitter)
+			l.cfg.inflow.fill = INFLOW_FILL_TOLD;
+		open_line(&l, in, below(NOUTPUTS));
+		speak(&l, PACKETS, length);
+		while (l.f && inflow_waiting(l.f))
+			wait_until(&l, l.now + CR_MS);
+		expect_all(&l);
+		close_line(&l);
+	}
+}
+
+/* --- what was lost --- */
+
+/* Some packets never come: what stands for them is as long as they were. */
+static void what_was_lost_is_as_long_as_it_was(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < TEST_TRIES(RUNS) * nsides; i++) {
+		const struct pipeline_side *in = &sides[i % nsides];
+		struct line l = { .cfg.conceal = true };
+		unsigned length;
+
+		do
+			length = any_length(in);
+		while (length > 60 * HALF_MS);
+		l.cfg.inflow = any_terms(false);
+		l.cfg.inflow.jitter = (enum jitter_kind)below(2); /* fixed */
+		l.cfg.inflow.fill = INFLOW_FILL_TOLD;
+		open_line(&l, in, below(NOUTPUTS));
+		for (unsigned k = 0; k < PACKETS / 3; k++) {
+			speak(&l, 2 + below(3), length);
+			if (k + 1 < PACKETS / 3)
+				go_on(&l, length);
+		}
+		while (inflow_waiting(l.f))
+			wait_until(&l, l.now + CR_MS);
+		expect_all(&l);
+		close_line(&l);
+	}
+}
+
+/* --- silence --- */
+
+/* The last packet says that silence follows, however long it is itself. */
+static void fall_silent(struct line *l, unsigned length)
+{
+	static const uint8_t level[1] = { 60 };
+	bool told = make_payload(l, length, true);
+
+	wait_for_turn(l);
+	if (!told) {
+		l->rtp.payload = level;
+		l->rtp.payload_bytes = 1;
+	}
+	put(l, told ? CR_RING_SPEECH : CR_RING_NOISE, false);
+}
+
+static void silence_is_a_packet_each_packet_time(void **state)
+{
+	enum { SILENT_S = 8 };
+
+	(void)state;
+	for (unsigned i = 0; i < TEST_TRIES(RUNS) * nsides; i++) {
+		const struct pipeline_side *in = &sides[i % nsides];
+		struct line l = { .cfg.inflow = any_terms(true) };
+		unsigned from, want;
+
+		if (l.cfg.inflow.fill == INFLOW_FILL_NEVER)
+			l.cfg.inflow.fill = INFLOW_FILL_TOLD;
+		open_line(&l, in, below(NOUTPUTS));
+		speak(&l, 3, any_length(in));
+		fall_silent(&l, any_length(in));
+		wait_until(&l, l.now + CR_SEC);
+		from = l.packets;
+		l.known = l.holes = false;
+		wait_until(&l, l.now + SILENT_S * CR_SEC);
+		want = (unsigned)(SILENT_S * CR_SEC / l.packet);
+		/* frames of silence may be longer than packets */
+		if (l.packets - from + 12 < want ||
+		    l.packets - from > want + 12 || l.holes)
+			fail_msg("%s, agreed %d ms, jitter %s, fill %d: %u "
+				 "packets of silence in %d s as %s of %d ms%s",
+				 in->codec->name,
+				 (int)(l.cfg.release.period / CR_MS),
+				 jitter_kinds[l.cfg.inflow.jitter],
+				 (int)l.cfg.inflow.fill, l.packets - from,
+				 SILENT_S, l.cfg.media.out.codec->name,
+				 (int)(l.packet / CR_MS),
+				 l.holes ? ", with holes" : "");
+		close_line(&l);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_said_comes_out_in_its_time),
+		cmocka_unit_test(what_was_lost_is_as_long_as_it_was),
+		cmocka_unit_test(silence_is_a_packet_each_packet_time),
+	};
+
+	return cmocka_run_group_tests_name("lengths", tests, find_sides, NULL);
+}
