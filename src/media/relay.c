@@ -112,7 +112,6 @@ void relay_types_leave(struct relay_types *t, const struct call_types *others)
 bool relay_needs_call(const struct call_cfg *cfg)
 {
 	const struct call_codecs *c = cfg->codecs;
-
 	const struct telephone_event_types *t = &cfg->inflow.events;
 	bool needs = false;
 
