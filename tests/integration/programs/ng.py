@@ -75,17 +75,21 @@ class Proxy:
         except (ValueError, IndexError):
             return None
 
-    def hear_udp(self, message):
+    def hear_udp(self, message, cookie):
+        """A request that was sent twice has two replies: one may be left."""
         self.socket.settimeout(AGAIN)
         for _ in range(PATIENCE // AGAIN):
             self.socket.send(message)
             try:
-                return self.read(self.socket.recv(65536))
+                while True:
+                    to, answer = self.read(self.socket.recv(65536))
+                    if to == cookie:
+                        return answer
             except TimeoutError:
                 pass
         raise TimeoutError(message)
 
-    def hear_tcp(self, message):
+    def hear_tcp(self, message, cookie):
         self.socket.settimeout(PATIENCE)
         self.socket.sendall(message)
         text = b""
@@ -93,13 +97,12 @@ class Proxy:
             more = self.socket.recv(65536)
             assert more, text
             text += more
-        return answer
+        assert answer[0] == cookie
+        return answer[1]
 
     def ask(self, command, **more):
         self.cookies += 1
         cookie = f"{id(self)}_{self.cookies}"
         message = self.message(cookie, {"command": command, **more})
         hear = self.hear_udp if self.kind == "udp" else self.hear_tcp
-        to, answer = hear(message)
-        assert to == cookie
-        return answer
+        return hear(message, cookie)
