@@ -34,7 +34,7 @@ class Talker(Phone):
     def __init__(self, host="127.0.0.1"):
         super().__init__(9, host)
         self.host, self.port = self.sock.getsockname()[:2]
-        self.seq, self.ssrc = 0, next(SSRC)
+        self.seq, self.ssrc, self.ms = 0, next(SSRC), 0
 
     def told(self, line):
         self.to = (line.host, line.port)

@@ -589,9 +589,10 @@ def assert_lengths(says, hears, octet, pt, lengths):
     """@says packets of the first of @lengths, 120 ms in all; the other one
     hears what it has asked for."""
     for _ in range(120 // lengths[0]):
-        says.say(says.ssrc, says.seq, 8 * lengths[0] * says.seq, pt=pt,
+        says.say(says.ssrc, says.seq, 8 * says.ms, pt=pt,
                  payload=bytes([octet]) * (8 * lengths[0]))
         says.seq += 1
+        says.ms += lengths[0]  # each where the one before ends
     heard = hears.hears(120 // lengths[1])
     assert [len(x) - 12 for x in heard] == [8 * lengths[1]] * len(heard)
 
