@@ -117,6 +117,15 @@ bool address_any(const struct sockaddr_storage *a)
 	return a4->sin_addr.s_addr == htonl(INADDR_ANY);
 }
 
+bool address_loopback(const struct sockaddr_storage *a)
+{
+	const struct in6_addr host = address_mapped(a);
+
+	return a->ss_family && (IN6_IS_ADDR_LOOPBACK(&host) ||
+				(IN6_IS_ADDR_V4MAPPED(&host) &&
+				 host.s6_addr[12] == IN_LOOPBACKNET));
+}
+
 static int read_port(const char *text, int *port)
 {
 	char *end;

@@ -21,6 +21,9 @@ const char *address_host_text(const struct sockaddr_storage *a, char *buf,
 /** Is it 0.0.0.0 or ::, at which one listens, but to which nobody sends? */
 bool address_any(const struct sockaddr_storage *a);
 
+/** Is it of 127.0.0.0/8, or ::1? */
+bool address_loopback(const struct sockaddr_storage *a);
+
 /**
  * Cut "host", "host:port" or "[host]:port" in two; the host may be a name. An
  * IPv6 address without brackets has no port.

@@ -61,7 +61,7 @@ int networks_read(struct networks *g, const char *text, struct cr_err *e)
 	}
 }
 
-static bool is_in(const struct in6_addr *host, const struct network *net)
+bool network_has(const struct network *net, const struct in6_addr *host)
 {
 	unsigned octets = net->bits / 8, rest = net->bits % 8;
 	unsigned differ;
@@ -79,7 +79,7 @@ bool networks_has(const struct networks *g, const struct sockaddr_storage *from)
 	const struct in6_addr host = address_mapped(from);
 
 	for (unsigned i = 0; i < g->n; i++)
-		if (is_in(&host, &g->network[i]))
+		if (network_has(&g->network[i], &host))
 			return true;
 	return false;
 }

@@ -30,6 +30,9 @@ struct networks {
  * thing, or there are too many. */
 int networks_read(struct networks *g, const char *text, struct cr_err *e);
 
+/** Is @host in @net? */
+bool network_has(const struct network *net, const struct in6_addr *host);
+
 /** Is @from one of them, or in one of them? */
 bool networks_has(const struct networks *g,
 		  const struct sockaddr_storage *from);

@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 
 #include "node/node_impl.h"
-#include "udp/socket.h"
 
 /* Calls that a packet may pass through before it is called a circle. */
 #define CALLS_MOST 16u
@@ -20,12 +19,12 @@ struct passing {
 
 static bool is_shared(const struct passing *at)
 {
-	struct sockaddr_storage a = { .ss_family = AF_UNSPEC };
-	socklen_t len = sizeof(a);
+	struct interface_cfg i = { .advertised = at->node->cfg.rtp_advertised };
+	socklen_t len = sizeof(i.local);
 
-	(void)getsockname(at->node->fd[0], (struct sockaddr *)&a, &len);
-	return udp_is_at(&at->to, &a, &at->node->cfg.rtp_advertised,
-			 address_port(&a), 1);
+	(void)getsockname(at->node->fd[0], (struct sockaddr *)&i.local, &len);
+	return interface_is_at(&i, at->node->cfg.here, &at->to,
+			       address_port(&i.local), 1);
 }
 
 static const struct node_call *shared_call(const struct passing *at)
@@ -101,8 +100,8 @@ static bool may_be_ours(const struct passing *at)
 	const struct interfaces *all = &at->node->interfaces;
 
 	for (unsigned i = 0; i < all->n; i++)
-		if (udp_is_host(&at->to, &all->one[i].cfg.local,
-				&all->one[i].cfg.advertised))
+		if (interface_is_host(&all->one[i].cfg, at->node->cfg.here,
+				      &at->to))
 			return true;
 	return is_shared(at);
 }

@@ -237,18 +237,40 @@ int interfaces_choose(struct interfaces *i, const struct interface_wish *wish,
 
 /* --- where to --- */
 
-static bool is_loopback(const struct sockaddr_storage *a)
+static bool same_host(const struct sockaddr_storage *a,
+		      const struct sockaddr_storage *b)
 {
-	const struct in6_addr host = address_mapped(a);
+	const struct in6_addr x = address_mapped(a), y = address_mapped(b);
 
-	return a->ss_family && (IN6_IS_ADDR_LOOPBACK(&host) ||
-				(IN6_IS_ADDR_V4MAPPED(&host) &&
-				 host.s6_addr[12] == IN_LOOPBACKNET));
+	return !memcmp(&x, &y, sizeof(x));
+}
+
+bool interface_is_host(const struct interface_cfg *i,
+		       const struct own_hosts *here,
+		       const struct sockaddr_storage *a)
+{
+	if (!a->ss_family)
+		return false;
+	if (same_host(a, &i->local) ||
+	    (i->advertised.ss_family && same_host(a, &i->advertised)))
+		return true;
+	/* what goes to any address goes to loopback */
+	return address_any(a) ||
+	       (address_any(&i->local) && own_hosts_has(here, a));
+}
+
+bool interface_is_at(const struct interface_cfg *i,
+		     const struct own_hosts *here,
+		     const struct sockaddr_storage *a, unsigned port,
+		     unsigned n)
+{
+	return a->ss_family && address_port(a) >= port &&
+	       address_port(a) < port + n && interface_is_host(i, here, a);
 }
 
 bool interface_is_local(const struct interface_cfg *i)
 {
-	return is_loopback(&i->local) || is_loopback(&i->advertised);
+	return address_loopback(&i->local) || address_loopback(&i->advertised);
 }
 
 int interface_may_send(const struct interface_cfg *from,

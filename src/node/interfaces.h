@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
+#include "base/own_hosts.h"
 #include "cr/error.h"
 #include "rtp/send_to.h"
 #include "udp/port_pairs.h"
@@ -80,6 +81,17 @@ int interface_may_send(const struct interface_cfg *from,
 		       const struct send_to *s,
 		       const struct sockaddr_storage *to, const char *name,
 		       struct cr_err *e);
+
+/** Does what is sent to the host of @a come to @i? Where that is any address,
+ * all of @here are. */
+bool interface_is_host(const struct interface_cfg *i,
+		       const struct own_hosts *here,
+		       const struct sockaddr_storage *a);
+/** The same of its port, which is one of @n from @port on. */
+bool interface_is_at(const struct interface_cfg *i,
+		     const struct own_hosts *here,
+		     const struct sockaddr_storage *a, unsigned port,
+		     unsigned n);
 
 /** Is it of loopback, or seen there? */
 bool interface_is_local(const struct interface_cfg *i);

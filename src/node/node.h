@@ -70,6 +70,9 @@ struct node_config {
 	struct port_range rtp_ports; /**< of these calls; 0: the kernel's     */
 	/** Where may be sent to, or NULL: anywhere. Borrowed. */
 	const struct send_to *send_to;
+	/** Which addresses are this machine's, or NULL: nobody knows any but
+	 * loopback's. Borrowed. */
+	const struct own_hosts *here;
 	cr_ns rtcp_interval;  /**< between reports of a leg, on average; 0: 5 s
 			       */
 	unsigned tos;	      /**< of packets sent, see udp/tos.h      */

@@ -203,10 +203,10 @@ void node_leg_discard(struct node_leg *l)
 
 bool node_leg_is_at(const struct node_leg *l, const struct sockaddr_storage *a)
 {
-	const struct interface_cfg *i = &l->interface->cfg;
 	unsigned past = l->ports.rtcp >= 0;
 
-	return udp_is_at(a, &i->local, &i->advertised, l->ports.port, 1 + past);
+	return interface_is_at(&l->interface->cfg, l->node->cfg.here, a,
+			       l->ports.port, 1 + past);
 }
 
 void node_leg_address(const struct node_leg *l, char *buf, size_t size)

@@ -156,15 +156,9 @@ int key_serve(char key[KEY_SIZE], const char *path, struct cr_err *e)
 static bool is_here(const struct transport_addr *to)
 {
 	struct sockaddr_storage a;
-	struct in6_addr host;
 
-	if (!strcmp(to->host, "localhost"))
-		return true;
-	if (address_parse_host(to->host, &a))
-		return false;
-	host = address_mapped(&a);
-	return IN6_IS_ADDR_LOOPBACK(&host) ||
-	       (IN6_IS_ADDR_V4MAPPED(&host) && host.s6_addr[12] == 127);
+	return !strcmp(to->host, "localhost") ||
+	       (!address_parse_host(to->host, &a) && address_loopback(&a));
 }
 
 int key_show(char key[KEY_SIZE], const char *path,

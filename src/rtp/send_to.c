@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/address.h"
+#include "base/assert.h"
 
 /* Multicast, what is reserved and broadcast, and what one link hears. */
 #define NEVER "224.0.0.0/4,240.0.0.0/4,169.254.0.0/16,ff00::/8,fe80::/10"
-#define LOOPBACK "127.0.0.0/8,::1"
 
 int send_to_init(struct send_to *s, const char *list, struct cr_err *e)
 {
@@ -15,8 +15,6 @@ int send_to_init(struct send_to *s, const char *list, struct cr_err *e)
 
 	memset(s, 0, sizeof(*s));
 	err = networks_read(&s->never, NEVER, e);
-	if (!err)
-		err = networks_read(&s->loopback, LOOPBACK, e);
 	if (!err && list)
 		err = networks_read(&s->only, list, e);
 	return err;
@@ -24,23 +22,22 @@ int send_to_init(struct send_to *s, const char *list, struct cr_err *e)
 
 void send_to_keep_from(struct send_to *s, const struct sockaddr_storage *own)
 {
-	if (s->nown < SEND_TO_OWN_MAX)
-		s->own[s->nown++] = *own;
+	CR_ASSERT(s->nown < SEND_TO_OWN_MAX);
+	s->own[s->nown++] = *own;
 }
 
-/* Who listens at any address hears all of loopback. */
 static bool is_own(const struct send_to *s, const struct sockaddr_storage *to)
 {
 	const struct in6_addr host = address_mapped(to);
-	bool inside = networks_has(&s->loopback, to);
+	unsigned to_port = address_port(to);
 
 	for (unsigned i = 0; i < s->nown; i++) {
 		const struct in6_addr own = address_mapped(&s->own[i]);
 		unsigned port = address_port(&s->own[i]);
 
-		if ((!memcmp(&host, &own, sizeof(host)) ||
-		     (inside && networks_has(&s->loopback, &s->own[i]))) &&
-		    (address_port(to) == port || address_port(to) + 1 == port))
+		if ((to_port == port || to_port + 1 == port) &&
+		    (!memcmp(&host, &own, sizeof(host)) ||
+		     (address_any(&s->own[i]) && own_hosts_has(s->here, to))))
 			return true;
 	}
 	return false;
@@ -64,13 +61,15 @@ const char *send_to_refuses(const struct send_to *s,
 		return "is no address that can be sent to";
 	if (is_own(s, to))
 		return "is a port by which this daemon is driven";
+	if (own_hosts_broadcasts(s->here, to))
+		return "is a broadcast address of a network of this machine";
 	if (s->only.n)
 		return networks_has(&s->only, to) ? NULL
 						  : "is in none of --send-to";
 	if (networks_has(&s->never, to))
 		return "is multicast, reserved or link-local; --send-to says "
 		       "where packets may go";
-	if (!local && networks_has(&s->loopback, to))
+	if (!local && address_loopback(to))
 		return "is of loopback, and the leg is not; --send-to says "
 		       "where packets may go";
 	return NULL;

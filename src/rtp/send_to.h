@@ -5,7 +5,7 @@
  * to what only this link or this machine hears, and never to the ports by which
  * the daemon is driven.
  *
- * Pure.
+ * Pure, but for the addresses of this machine, which change.
  */
 #ifndef RTP_SEND_TO_H
 #define RTP_SEND_TO_H
@@ -14,22 +14,27 @@
 #include <sys/socket.h>
 
 #include "base/networks.h"
+#include "base/own_hosts.h"
 
-#define SEND_TO_OWN_MAX 64u
+/* Of SCTP, of --ng and of --http. */
+#define SEND_TO_OWN_MAX 3u
 
 struct send_to {
 	struct networks only; /**< none: anywhere but to @never          */
-	struct networks never, loopback;
+	struct networks never;
 	struct sockaddr_storage own[SEND_TO_OWN_MAX];
 	unsigned nown;
+	const struct own_hosts *here; /**< NULL: nobody knows; borrowed */
 };
 
 /** To nowhere but the networks of @list (as networks_read() has them); NULL:
- * anywhere but to multicast, broadcast, reserved and link-local addresses, and
- * to loopback only from there. 0; -EINVAL with @e. */
+ * anywhere but to multicast, reserved and link-local addresses, and to loopback
+ * only from there. To broadcast addresses never. 0; -EINVAL with @e. */
 int send_to_init(struct send_to *s, const char *list, struct cr_err *e);
 
-/** Never to the port @own of ours. Before anybody has an address checked. */
+/** Never to the port @own of ours, SEND_TO_OWN_MAX at most; where it is one of
+ * any address: to that port of none of @here. Before anybody has an address
+ * checked. */
 void send_to_keep_from(struct send_to *s, const struct sockaddr_storage *own);
 
 /** Why nothing is to be sent to @to, RTP or, on the port above it, RTCP; NULL:

@@ -39,16 +39,4 @@ uint32_t udp_socket_drops(int fd);
  * Returns how many datagrams that was. It may still send. */
 unsigned udp_socket_end(int fd);
 
-/** Does what is sent to the host of @a come to a socket at @local, which others
- * see as @advertised (no family: as it is)? Where @local is any address, all
- * that this machine has are. */
-bool udp_is_host(const struct sockaddr_storage *a,
-		 const struct sockaddr_storage *local,
-		 const struct sockaddr_storage *advertised);
-/** The same of its port, which is one of @n from @port on. */
-bool udp_is_at(const struct sockaddr_storage *a,
-	       const struct sockaddr_storage *local,
-	       const struct sockaddr_storage *advertised, unsigned port,
-	       unsigned n);
-
 #endif

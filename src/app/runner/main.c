@@ -5,7 +5,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <ifaddrs.h>
 #include <event2/event.h>
 #include <event2/thread.h>
 #include <inttypes.h>
@@ -26,6 +25,7 @@
 #include "base/cpu_list.h"
 #include "base/descriptors.h"
 #include "base/memory.h"
+#include "base/own_hosts.h"
 #include "base/thread.h"
 #include "codecs/kernels/kernels.h"
 #include "http/http.h"
@@ -49,7 +49,8 @@ struct daemon {
 	struct reread reread;
 	struct config_state config;
 	struct manager manager;
-	struct event *term, *intr, *hup, *again;
+	struct own_hosts *here;
+	struct event *term, *intr, *hup, *again, *hosts;
 	unsigned signals;
 	int exit_code;
 };
@@ -206,37 +207,42 @@ static void announce(struct daemon *d)
 			  udp_io_names[io], why);
 }
 
-/* Nothing is sent to @at, a port of ours; at any address: to it at all. */
-static void keep_from(struct daemon *d, const struct sockaddr_storage *at)
+/* The machine's addresses are others by now, or could not be read last time. */
+static void on_hosts(evutil_socket_t fd, short what, void *arg)
 {
-	struct send_to *s = &d->opt.send_to;
-	struct ifaddrs *all = NULL;
+	const struct timeval second = { 1, 0 };
+	struct daemon *d = arg;
+	struct cr_err e = { "" };
 
-	if (!address_any(at)) {
-		send_to_keep_from(s, at);
+	(void)fd, (void)what;
+	if (!own_hosts_read(d->here, &e)) {
+		(void)event_remove_timer(d->hosts);
 		return;
 	}
-	if (getifaddrs(&all))
-		return;
-	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
-		sa_family_t family = i->ifa_addr ? i->ifa_addr->sa_family : 0;
-		struct sockaddr_storage one = { .ss_family = family };
-
-		if (family != AF_INET && family != AF_INET6)
-			continue;
-		memcpy(&one, i->ifa_addr, address_length(&one));
-		address_set_port(&one, address_port(at));
-		send_to_keep_from(s, &one);
-	}
-	freeifaddrs(all);
+	log_event(LOG_ERROR, "hosts-unread", "why=\"%s\"", e.text);
+	(void)event_add(d->hosts, &second);
 }
 
-static void keep_from_text(struct daemon *d, const char *text)
+/* Before anybody names an address: which ones are ours. */
+static int open_hosts(struct daemon *d, struct cr_err *e)
+{
+	int err = own_hosts_open(&d->here, e);
+
+	if (err)
+		return err;
+	d->opt.send_to.here = d->here;
+	d->opt.service.node.here = d->here;
+	d->hosts = event_new(d->base, own_hosts_fd(d->here),
+			     EV_READ | EV_PERSIST, on_hosts, d);
+	return d->hosts && !event_add(d->hosts, NULL) ? 0 : -ENOMEM;
+}
+
+static void keep_from(struct daemon *d, const char *text)
 {
 	struct sockaddr_storage at;
 
 	if (!address_parse(text, &at))
-		keep_from(d, &at);
+		send_to_keep_from(&d->opt.send_to, &at);
 }
 
 /* No call has begun. */
@@ -250,15 +256,15 @@ static void keep_from_control(struct daemon *d)
 	if (*d->opt.service.listen.host &&
 	    !address_parse_host(control.host, &at)) {
 		address_set_port(&at, control.udp_port);
-		keep_from(d, &at);
+		send_to_keep_from(&d->opt.send_to, &at);
 	}
 	if (d->ng) {
 		ng_service_local(d->ng, text, sizeof(text));
-		keep_from_text(d, text);
+		keep_from(d, text);
 	}
 	if (d->http) {
 		http_local(d->http, text, sizeof(text));
-		keep_from_text(d, text);
+		keep_from(d, text);
 	}
 }
 
@@ -314,6 +320,8 @@ static int start(struct daemon *d, struct cr_err *e)
 	d->opt.service.arg = d;
 	d->manager.config = &d->config;
 	err = manager_open(&d->manager, e);
+	if (!err)
+		err = open_hosts(d, e);
 	if (!err)
 		err = open_records(d, e);
 	if (!err)
@@ -376,6 +384,9 @@ static void stop(struct daemon *d)
 		event_free(d->hup);
 	if (d->again)
 		event_free(d->again);
+	if (d->hosts)
+		event_free(d->hosts);
+	own_hosts_close(d->here);
 	manager_close(&d->manager);
 	if (d->base)
 		event_base_free(d->base);

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ports out of a range, several addresses, IPv4 and IPv6 at once, what peers
-are told, and the differentiated services field."""
+are told, the differentiated services field, and which addresses are ours."""
 import os
+import platform
+import re
+import resource
 import socket
 import struct
 import subprocess
+import sys
+import time
 import urllib.request
 
 import pytest
 
-from conftest import BUILD, PATIENCE
+from conftest import BUILD, PATIENCE, ROOT
 from control import Control
 
 NO_CAPACITY, INVALID = 1, -32602  # error codes
@@ -51,10 +56,10 @@ def six():
 def serve(daemon, tmp_path):
     """Start a daemon; it, and a client of it."""
 
-    def start(*options):
+    def start(*options, **more):
         # nobody stops these calls
         d = daemon("--control-socket", tmp_path / "control",
-                   "--drain-timeout", "0s", *options)
+                   "--drain-timeout", "0s", *options, **more)
         return d, Control(tmp_path / "control")
 
     return start
@@ -258,3 +263,166 @@ def test_what_cannot_be_is_refused_at_the_start(options, code, why, tmp_path):
     assert done.returncode == code, done.stderr
     assert why in done.stderr
     assert options[0] in done.stderr or code == 1
+
+
+# --- whose addresses they are ---
+
+NET = ["unshare", "-rn", "sh", "-c",
+       "ip link set lo up && ip -b - <<'E' && "
+       "echo 1 >/proc/sys/net/ipv4/ip_nonlocal_bind && exec \"$@\"\n"
+       "addr add 10.0.0.1/24 dev lo\n"
+       "link add out0 type veth peer name out1\n"
+       "link set out0 up\n"
+       "addr add 10.2.0.1/23 dev out0\n"
+       "addr add 10.3.0.1/31 dev out0\n"
+       "addr add 10.4.0.1 peer 10.4.0.77/24 dev out0\n"
+       "addr add 2001:db8:7::1/64 dev out0\n" +
+       "".join(f"addr add 10.1.0.{n}/32 dev lo\n" for n in range(1, 101)) +
+       "E", "sh"]
+OWN = ["10.0.0.1", "10.1.0.1", "10.1.0.100", "10.2.0.1", "10.3.0.1",
+       "127.0.0.77", "[2001:db8:7::1]", "[::1]", "[::ffff:10.1.0.99]"]
+OTHERS = ["10.1.0.101", "10.2.0.2", "10.3.0.0", "10.4.0.77", "192.0.2.1",
+          "[2001:db8:7::2]"]
+BROADCAST = ["10.0.0.255", "10.2.1.255", "127.255.255.255", "[::ffff:10.0.0.255]"]
+
+
+def may_have_a_net():
+    return subprocess.run([*NET, "true"], capture_output=True).returncode == 0
+
+
+own_net = pytest.mark.skipif("not may_have_a_net()",
+                             reason="needs a network of its own")
+
+
+def in_net(d, *words):
+    """Run ip in the daemon's network."""
+    subprocess.run(["nsenter", "-t", str(d.process.pid), "-U", "-n",
+                    "--preserve-credentials", "ip", *words], check=True)
+
+
+@pytest.fixture
+def netted(serve):
+    """A daemon that listens at any address, with its own, some hundred."""
+    def start(*options):
+        return serve("--interface", "0.0.0.0!10.1.0.100", "--interface",
+                     "six/::!2001:db8:7::1", "--ng", "[::]:22222",
+                     "--ng-allow", "127.0.0.1", *options, launcher=NET)
+    return start
+
+
+def why_not(client, address):
+    """Why nothing is sent there; None: it may be."""
+    reply = client.ask("leg.open", {"address": address})
+    if "error" not in reply:
+        client.ask("leg.close", {"leg": reply["result"]["leg"]})
+    return reply.get("error", {}).get("message")
+
+
+def eventually(what):
+    end = time.monotonic() + PATIENCE
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@own_net
+def test_ports_of_control_are_kept_from_at_each_own_address(netted):
+    """However many there are, those that come later, too, and no longer than
+    they are there."""
+    d, client = netted("--send-to", "10.0.0.0/8,127.0.0.0/8,::1,2001:db8::/32,"
+                       "192.0.2.0/24")
+
+    def is_kept_from(host):
+        said = {why_not(client, f"{host}:{port}") for port in (22222, 22221)}
+        assert not said - {None} or "driven" in "".join(said), said
+        return None not in said
+
+    assert [host for host in OWN if not is_kept_from(host)] == []
+    assert [host for host in OTHERS if is_kept_from(host)] == []
+    in_net(d, "addr", "add", "10.1.0.101/32", "dev", "lo")
+    eventually(lambda: is_kept_from("10.1.0.101"))
+    in_net(d, "addr", "del", "10.1.0.101/32", "dev", "lo")
+    eventually(lambda: not is_kept_from("10.1.0.101"))
+
+
+@own_net
+@pytest.mark.parametrize("options", [(), (
+    "--send-to", "10.0.0.0/8,127.0.0.0/8")])
+def test_nothing_is_sent_to_all_of_a_network(netted, options):
+    """To its broadcast address, whatever --send-to says. Of other networks
+    nobody knows it."""
+    d, client = netted(*options)
+    said = {address: why_not(client, f"{address}:9") for address in BROADCAST}
+    assert not any("broadcast" not in (why or "") for why in said.values()), said
+    assert not why_not(client, "10.0.0.254:9")
+    for host in "10.2.0.1", "10.3.0.1", "10.4.0.77":  # a /31 has none
+        assert not why_not(client, f"{host}:9")
+    assert not why_not(client, "10.200.0.255:9")
+    in_net(d, "addr", "add", "10.200.0.1/24", "dev", "out0")
+    eventually(lambda: why_not(client, "10.200.0.255:9"))
+
+
+@own_net
+def test_others_addresses_that_could_be_bound_are_no_circle(netted):
+    """ip_nonlocal_bind is set; the same at an address of ours is one."""
+    d, client = netted()
+
+    def opened(**more):
+        return client.ask("leg.open", {"codec": "pcmu", **more})["result"]
+
+    def joins(host):
+        """Legs of which one sends to the other."""
+        one = opened()
+        port = one["rtp"].rsplit(":", 1)[1]
+        two = opened(address=f"{host}:{port}")
+        reply = client.ask("conversation.start", {"a": {"leg": one["leg"]},
+                                                  "b": {"leg": two["leg"]}})
+        if "result" in reply:
+            return "joined"
+        assert "go round" in reply["error"]["message"]
+        return "refused"
+
+    assert {joins(h) for h in OWN if h[:3] == "10."} == {"refused"}
+    assert {joins(h) for h in OTHERS if "[" not in h} == {"joined"}
+
+
+@own_net
+def test_addresses_that_cannot_be_read_are_told_and_read_later(netted):
+    d, client = netted()
+    now = len(os.listdir(f"/proc/{d.process.pid}/fd"))
+    limit = resource.prlimit(d.process.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(d.process.pid, resource.RLIMIT_NOFILE, (now, limit[1]))
+    in_net(d, "addr", "add", "10.1.0.101/32", "dev", "lo")
+    d.logged("hosts-unread", "Too many open files")
+    resource.prlimit(d.process.pid, resource.RLIMIT_NOFILE, limit)
+    eventually(lambda: why_not(client, "10.1.0.101:22222"))
+
+
+# Refuses sockets of AF_NETLINK, as RestrictAddressFamilies of a unit does.
+NO_NETLINK = f"""
+import ctypes, os, struct, sys
+code = [(0x20, 0, 0, 0), (0x15, 0, 3, {platform.machine() == "aarch64" and 198
+                                       or 41}),
+        (0x20, 0, 0, 16), (0x15, 0, 1, 16), (0x06, 0, 0, 0x50000 | 97),
+        (0x06, 0, 0, 0x7fff0000)]
+code = b"".join(struct.pack("HBBI", *line) for line in code)
+buf = ctypes.create_string_buffer(code)
+prog = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buf))
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, prog, 0, 0) == 0
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def test_who_may_not_know_its_addresses_does_not_start(tmp_path):
+    done = subprocess.run([sys.executable, "-c", NO_NETLINK,
+                           BUILD / "codec-runner", "--config", "none", "--rtp",
+                           "127.0.0.1:0", "--control", "off",
+                           "--control-socket", tmp_path / "c"],
+                          capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 1, done.stderr
+    assert "AF_NETLINK" in done.stderr
+    unit = ROOT / "packaging/service/codec-runner.service"
+    assert "AF_NETLINK" in re.search("^RestrictAddressFamilies=(.*)",
+                                     unit.read_text(), re.M)[1].split()
