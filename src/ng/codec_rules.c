@@ -90,11 +90,11 @@ bool codec_spec_is(const struct codec_spec *spec, const struct sdp_format *f)
 static int add(struct codec_rules *r, enum codec_rule rule, const char *text,
 	       struct cr_err *e)
 {
-	if (!strcmp(text, "all")) {
+	if (ng_is_named(text, "all")) {
 		r->all[rule] = true;
 		return 0;
 	}
-	if (!strcmp(text, "full")) {
+	if (ng_is_named(text, "full")) {
 		r->all[rule] = r->full[rule] = true;
 		return 0;
 	}
@@ -130,11 +130,13 @@ static int read_list(struct codec_rules *r, enum codec_rule rule,
 	return 0;
 }
 
-bool codec_rule_is_named(const char *name)
+bool codec_rule_is_named(const char *name, enum codec_rule *rule)
 {
 	for (unsigned i = 0; i < CODEC_RULES; i++)
-		if (!strcmp(name, codec_rule_names[i]))
+		if (ng_is_named(name, codec_rule_names[i])) {
+			*rule = (enum codec_rule)i;
 			return true;
+		}
 	return false;
 }
 
@@ -179,16 +181,18 @@ static int read_flag(struct codec_rules *r, const char *flag, struct cr_err *e)
 int codec_rules_read(struct codec_rules *out, const json_t *request,
 		     struct cr_err *e)
 {
-	const json_t *codec = json_object_get(request, "codec");
+	json_t *codec = json_object_get(request, "codec"), *list;
 	const json_t *flags = json_object_get(request, "flags"), *flag;
+	enum codec_rule rule;
+	const char *name;
 	size_t n;
 	int err = 0;
 
 	/* the items say themselves what they are */
 	memset(out, 0, offsetof(struct codec_rules, item));
-	for (unsigned i = 0; i < CODEC_RULES && !err; i++)
-		err = read_list(out, (enum codec_rule)i,
-				json_object_get(codec, codec_rule_names[i]), e);
+	json_object_foreach (codec, name, list)
+		if (!err && codec_rule_is_named(name, &rule))
+			err = read_list(out, rule, list, e);
 	json_array_foreach (flags, n, flag)
 		if (!err && json_is_string(flag))
 			err = read_flag(out, json_string_value(flag), e);

@@ -75,9 +75,9 @@ bool codec_spec_is(const struct codec_spec *spec, const struct sdp_format *f);
 int codec_rules_read(struct codec_rules *out, const json_t *request,
 		     struct cr_err *e);
 
-/** Is there a rule @name; is @flag a rule with a codec? Others of a request
- * mean nothing. */
-bool codec_rule_is_named(const char *name);
+/** Is there a rule @name, *@rule; is @flag a rule with a codec? Others of a
+ * request mean nothing. */
+bool codec_rule_is_named(const char *name, enum codec_rule *rule);
 bool codec_rule_is_flag(const char *flag);
 
 /** The spec of @rule that comes next behind @k items; *@k counts on. NULL:

@@ -17,6 +17,7 @@
 #include "ng/codec_map.h"
 #include "ng/service_impl.h"
 #include "ng/terms.h"
+#include "ng/words.h"
 
 /* A call with many lines may need the room of several. */
 enum { DISPLACES = 8 };
@@ -52,18 +53,23 @@ static const char *usual_interface(const struct offering *o, unsigned side)
 	return name;
 }
 
-/* The one that the request wants towards the party @i, or NULL: none, or one
- * that there is not. */
+/* The one that the request wants towards the party @i, or the first that has
+ * this name but for capitals and the like; NULL: none, or one that there is
+ * not. */
 static const char *wanted_interface(const struct offering *o, unsigned i)
 {
 	const char *name = o->w->request->interface[i];
+	const char *like = NULL;
 	struct node_interface_info info;
 
 	for (unsigned k = 0;
-	     name && node_interface(o->w->service->node, k, &info); k++)
+	     name && node_interface(o->w->service->node, k, &info); k++) {
 		if (!strcmp(info.name, name))
 			return name;
-	return NULL;
+		if (!like && ng_is_named(name, info.name))
+			like = info.name;
+	}
+	return like;
 }
 
 static void warn_interfaces(const struct offering *o)

@@ -42,7 +42,7 @@ static void note_strange(struct ng_request *r, const char *key,
 
 	note_unknown(r, key, text);
 	(void)cr_fail(&e, 0, "%.40s: there is no such rule of codecs", text);
-	if (!strcmp(key, "codec") || !strncmp(text, "codec", 5))
+	if (!strcmp(key, "codec") || ng_behind(text, "codec"))
 		ng_request_warn(r, e.text);
 }
 
@@ -205,13 +205,14 @@ static int read_flags(struct ng_request *r, const char *key, const json_t *v,
 static int read_codec(struct ng_request *r, const char *key, const json_t *v,
 		      struct cr_err *e)
 {
+	enum codec_rule rule;
 	json_t *rules;
 	const char *name;
 
 	if (!json_is_object(v))
 		return wrong(key, "dictionary of rules", e);
 	json_object_foreach ((json_t *)(uintptr_t)v, name, rules)
-		if (!codec_rule_is_named(name))
+		if (!codec_rule_is_named(name, &rule))
 			note_strange(r, key, name);
 	return 0;
 }
@@ -270,7 +271,7 @@ static int read_family(struct ng_request *r, const char *key, const json_t *v,
 
 	if (read_text(&text, key, v, e))
 		return -EINVAL;
-	if (strcmp(text, "IP4") != 0 && strcmp(text, "IP6") != 0)
+	if (strcasecmp(text, "IP4") != 0 && strcasecmp(text, "IP6") != 0)
 		return wrong(key, "IP4 or IP6", e);
 	r->family = text[2] == '6' ? AF_INET6 : AF_INET;
 	return 0;
@@ -305,8 +306,8 @@ static int read_proto(struct ng_request *r, const char *key, const json_t *v,
 				       "%s: %.40s: this node has RTP/AVP and "
 				       "RTP/AVPF only",
 				       key, text);
-	if (!r->proto && (!text || (strcmp(text, "accept") != 0 &&
-				    strcmp(text, "transparent") != 0)))
+	if (!r->proto && (!text || (!ng_is_named(text, "accept") &&
+				    !ng_is_named(text, "transparent"))))
 		note_unknown(r, key, text ? text : "that is no text");
 	return 0;
 }
@@ -324,7 +325,7 @@ static int read_record(struct ng_request *r, const char *key, const json_t *v,
 
 	if (read_text(&text, key, v, e))
 		return -EINVAL;
-	if (strcmp(text, "no") != 0 && strcmp(text, "off") != 0)
+	if (!ng_is_named(text, "no") && !ng_is_named(text, "off"))
 		ng_request_warn(r, "record-call: this node does not record");
 	return 0;
 }
@@ -403,6 +404,7 @@ static const struct key keys[] = {
 	{ "DTLS", false, read_keys },
 	{ "OSRTP", false, read_keys },
 	{ "T.38", false, read_fax },
+	{ "T38", false, read_fax },
 	{ "sdp-attr", false, read_undone },
 	{ "sdp-media-remove", false, read_undone },
 	{ "alias-key", false, read_undone },
@@ -517,7 +519,7 @@ static int read_command(enum ng_command *out, const json_t *body,
 	const char *name = json_string_value(json_object_get(body, "command"));
 
 	for (int i = 0; name && i < NG_COMMANDS; i++)
-		if (!strcmp(name, ng_command_names[i])) {
+		if (ng_is_named(name, ng_command_names[i])) {
 			*out = (enum ng_command)i;
 			return 0;
 		}

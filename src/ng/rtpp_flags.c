@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "ng/words.h"
 
@@ -190,7 +191,8 @@ static bool is_transport(struct script *s, const char *word, size_t n)
 	};
 
 	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
-		if (strlen(row[i].name) != n || strncmp(row[i].name, word, n))
+		if (strlen(row[i].name) != n ||
+		    strncasecmp(row[i].name, word, n))
 			continue;
 		s->transport &= ~row[i].clears;
 		s->transport |= row[i].sets | TRANSPORT_SAID;
@@ -240,11 +242,6 @@ static int take_codec(struct script *s, size_t n)
 	return v ? 0 : -EINVAL;
 }
 
-static bool begins(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
-
 static int take_word(struct script *s)
 {
 	size_t n = key_bytes(s->p, " "), bytes = strcspn(s->p, " ");
@@ -257,7 +254,8 @@ static int take_word(struct script *s)
 		return 0;
 	}
 	if (!n) {
-		bool at = begins(s->p, "internal") || begins(s->p, "external");
+		bool at = ng_behind(s->p, "internal") ||
+			  ng_behind(s->p, "external");
 
 		put(s, at && bytes == 8 ? "direction" : "flags", word(s, " "));
 		return 0;

@@ -233,6 +233,7 @@ def test_late_offer(d, proxy):
 @pytest.mark.parametrize("wish, host", [
     ({}, "192.0.2.1"),  # as towards who offers
     ({"direction": ["in", "out"]}, "198.51.100.1"),
+    ({"direction": ["IN", "Out"]}, "198.51.100.1"),
     ({"address_family": "IP6"}, "2001:db8::1"),
     ({"direction": ["in", "out"], "address_family": "IP6"}, "2001:db8::1"),
     # one that there is not is the first

@@ -4,6 +4,7 @@
  */
 #include "cmocka_cr.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -281,6 +282,16 @@ static void rtcp_has_words_and_flags(void **state)
 }
 
 /* Keys and flags in the forms that proxies write them in, and in one text. */
+/* Keys and words as they are (0), in capitals (1), those with underscores. */
+static void write_as(char *text, unsigned how)
+{
+	for (; *text && how; text++) {
+		if (how == 2 && *text == '-')
+			*text = '_';
+		*text = (char)toupper((unsigned char)*text);
+	}
+}
+
 static void a_request_is_the_same_however_it_is_written(void **state)
 {
 	static const char *const text[] = {
@@ -316,13 +327,23 @@ static void a_request_is_the_same_however_it_is_written(void **state)
 		"'received from': '10.0.0.1'",
 	};
 
+	static const char *const more = "'command': 'offer', "
+					"'address-family': 'IP6', "
+					"'record-call': 'off'";
+
 	(void)state;
-	for (unsigned i = 0; i < sizeof(text) / sizeof(*text); i++) {
-		char all[1024], host[64];
+	for (unsigned i = 0; i < 3 * sizeof(text) / sizeof(*text); i++) {
+		char all[1100], words[1024], host[64];
 		json_t *body;
 		struct ng_request r;
 
-		(void)snprintf(all, sizeof(all), "{" OFFER ", %s}", text[i]);
+		(void)snprintf(words, sizeof(words), "%s, %s", text[i / 3],
+			       more);
+		write_as(words, i % 3);
+		(void)snprintf(all, sizeof(all),
+			       "{'call-id': 'c', 'from-tag': 'a', 'sdp': "
+			       "'v=0', %s}",
+			       words);
 		r = good(all, &body);
 		for (unsigned again = 0; again < 2; again++) {
 			struct cr_err e;
@@ -332,9 +353,10 @@ static void a_request_is_the_same_however_it_is_written(void **state)
 			assert_false(r.connection || r.version);
 			assert_string_equal(r.proto, "RTP/AVP");
 			assert_int_equal(r.mux, NG_MUX_DEMUX);
-			assert_string_equal(r.interface[0], "a");
-			assert_string_equal(r.interface[1], "b");
+			assert_int_equal(tolower(r.interface[0][0]), 'a');
+			assert_int_equal(tolower(r.interface[1][0]), 'b');
 			assert_int_equal(r.ptime, 40);
+			assert_int_equal(r.family, AF_INET6);
 			assert_string_equal(
 				address_host_text(&r.host, host, sizeof(host)),
 				"10.0.0.1");
