@@ -112,7 +112,7 @@ static void judge_way_out(const struct balance_side *s, struct balance *b)
 	const uint64_t *d = s->daemon;
 	uint64_t out = d[CALL_COUNTER_packets_out];
 	uint64_t made = out + d[CALL_COUNTER_nowhere] + d[CALL_COUNTER_held] +
-			d[CALL_COUNTER_send_failed];
+			d[CALL_COUNTER_send_failed] + d[CALL_COUNTER_excess];
 	/* frames that need not lead to a packet: digits, noise, what was made
 	 */
 	uint64_t quiet = d[CALL_COUNTER_events] + d[CALL_COUNTER_noises] +

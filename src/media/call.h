@@ -35,6 +35,7 @@
 #include "media/leg.h"
 #include "media/passed.h"
 #include "media/pipeline.h"
+#include "media/quota.h"
 #include "media/recent.h"
 #include "media/ring.h"
 #include "observe/sketch.h"
@@ -220,6 +221,7 @@ struct call {
 	uint16_t seq_out;
 	uint32_t ts_out; /**< where the pipeline's timestamps begin */
 	struct call_sent last;
+	struct quota quota;
 	struct call_resume resume; /**< rx leaves it while it is at rest */
 	cr_ns period;		   /**< as was declared of the last frame */
 	uint32_t ts_step;	   /**< of the input from frame to frame */

@@ -192,6 +192,8 @@ void pipeline_begin_spurt(struct pipeline *p);
 bool pipeline_holds(const struct pipeline *p);
 /** The clock of the output in use, Hz. The thread that runs it. */
 unsigned pipeline_output_clock(const struct pipeline *p);
+/** How long a packet of the output in use is. The thread that runs it. */
+cr_ns pipeline_output_packet(const struct pipeline *p);
 /** How long the last packet run was, or what stood for one, in units of its
  * input's clock. The thread that runs it. */
 uint32_t pipeline_input_length(const struct pipeline *p);

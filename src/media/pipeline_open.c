@@ -231,6 +231,11 @@ unsigned pipeline_output_clock(const struct pipeline *p)
 	return p->out_clock;
 }
 
+cr_ns pipeline_output_packet(const struct pipeline *p)
+{
+	return p->output->time;
+}
+
 uint32_t pipeline_input_length(const struct pipeline *p)
 {
 	return (uint32_t)(p->next - p->at);

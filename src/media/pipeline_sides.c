@@ -201,6 +201,7 @@ int pipeline_output_new(struct pipeline_output **out,
 	o->clock = pipeline_side_clock(side);
 	o->frame = frame;
 	o->frames = side->frames ? side->frames : 1;
+	o->time = pipeline_side_packet(side);
 	o->mode = side->cfg.mode;
 	err = open_output(o, e);
 	if (err) {

@@ -46,6 +46,7 @@ struct pipeline_output {
 	unsigned rate, clock;
 	unsigned frame;	 /**< samples                              */
 	unsigned frames; /**< in a packet                          */
+	cr_ns time;	 /**< of a packet                          */
 	unsigned serial; /**< among those of its pipeline          */
 	unsigned mode;	 /**< that its last frame had              */
 	int64_t turned;	 /**< where that was new, in samples       */

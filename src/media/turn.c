@@ -17,6 +17,7 @@ void turn_init(struct turn_worker *w, enum udp_io io)
 {
 	burst_open(&w->burst, io);
 	w->clock_cost = turn_cost_of_clock();
+	w->quota_burst = QUOTA_BURST;
 	thread_lock_init(&w->lock); /* control sends, too */
 }
 

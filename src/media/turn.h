@@ -66,6 +66,7 @@ struct turn_worker {
 	/* constant while a thread has it */
 	int fd; /**< the shared UDP socket, for calls without their own */
 	cr_ns clock_cost;	  /**< of reading the thread's CPU time, ns */
+	cr_ns quota_burst;	  /**< of each call, see media/quota.h      */
 	struct call_table *table; /**< where the calls of CMRs are found */
 	/* the worker's own */
 	struct trace_ring *trace;

@@ -14,10 +14,28 @@
  */
 #define CONCEAL_MS 60u
 
-/* Put a packet into the burst: its payload is behind room for the header. The
- * turn is in the codec. */
+/* Events travel beside speech, and more often where its packets are long. */
+#define EVENT_TIME (10 * CR_MS)
+
+/* Count a packet of @time that is not sent; false: it is. */
+static bool is_refused(const struct turn *t, cr_ns time)
+{
+	struct call *c = t->call;
+
+	if (!c->to.ss_family) /* not heard yet, or on hold */
+		call_count(c->held ? &c->count.held : &c->count.nowhere, 1);
+	else if (!quota_take(&c->quota, t->worker->quota_burst, c->meta.arrival,
+			     time))
+		call_count(&c->count.excess, 1);
+	else
+		return false;
+	return true;
+}
+
+/* Put a packet of @time into the burst: its payload is behind room for the
+ * header. The turn is in the codec. */
 static void post(struct turn *t, const struct rtp_header *header,
-		 uint8_t *payload, size_t bytes)
+		 uint8_t *payload, size_t bytes, cr_ns time)
 {
 	struct turn_worker *w = t->worker;
 	struct call *c = t->call;
@@ -27,8 +45,7 @@ static void post(struct turn *t, const struct rtp_header *header,
 	t->coded = clock_now();
 	if (!turn_leave_codec(w))
 		return;
-	if (!c->to.ss_family) { /* not heard yet, or on hold */
-		call_count(c->held ? &c->count.held : &c->count.nowhere, 1);
+	if (is_refused(t, time)) {
 		turn_enter_codec(w);
 		return;
 	}
@@ -94,7 +111,8 @@ static void emit(void *arg, const struct pipeline_packet *p)
 	}
 	if (p->noise)
 		call_count(&c->count.noises_out, 1);
-	post(t, &header, p->payload, p->bytes);
+	post(t, &header, p->payload, p->bytes,
+	     pipeline_output_packet(c->pipeline));
 }
 
 /* So much of the input is missing: that shows in the numbers of what follows,
@@ -199,7 +217,9 @@ static void post_events(struct turn *t, const struct telephone_event_burst *out)
 			header_of(c, pt, p->marker, p->ts);
 
 		memcpy(payload, p->payload, sizeof(p->payload));
-		post(t, &header, payload, sizeof(p->payload));
+		post(t, &header, payload, sizeof(p->payload),
+		     cr_ns_min(pipeline_output_packet(c->pipeline),
+			       EVENT_TIME));
 	}
 	call_count(&c->count.events_out, out->n);
 }

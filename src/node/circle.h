@@ -4,7 +4,8 @@
  * of this node they pass through. One call may send to another's port, as where
  * a telephone system sends a call through the node twice; a circle is refused
  * when the address that closes it is named. What is learned, or passes through
- * other nodes, ends by LEG_RATE (media/leg.h).
+ * other nodes, ends by LEG_RATE (media/leg.h), and with a codec in it by the
+ * quota of what is sent (media/quota.h).
  *
  * Control thread.
  */

@@ -95,6 +95,10 @@ struct node_config {
 	enum udp_io io;	       /**< how packets come and go                  */
 	cr_ns coalesce;	       /**< see media/rx.h                            */
 	bool send_each;	       /**< packets never wait for each other         */
+	/** Speech that a stream may be sent at once, 0: QUOTA_BURST
+	 * (media/quota.h). More is for those alone whose media is faster than
+	 * time. */
+	cr_ns quota_burst;
 	unsigned trace_records; /**< per thread's ring                        */
 	unsigned max_calls;
 	uint64_t memory_reserve; /**< bytes of RLIMIT_AS that calls leave     */

@@ -18,6 +18,8 @@ struct recovery_context *node_context_new(void *arg)
 		return NULL;
 	turn_init(&ctx->turn, n->send_io);
 	ctx->turn.table = n->table;
+	if (n->cfg.quota_burst)
+		ctx->turn.quota_burst = n->cfg.quota_burst;
 	return &ctx->seat;
 }
 

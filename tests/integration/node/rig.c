@@ -106,6 +106,7 @@ void rig_open(struct rig *r, const struct rig_options *o)
 		.ring_frames = o->ring_frames ? o->ring_frames : 16,
 		.max_age = o->max_age,
 		.watchdog = o->watchdog,
+		.quota_burst = o->paced ? 0 : 3600 * CR_SEC,
 		.stale = o->stale,
 		.shed = o->shed,
 		.trace_records = 1024,

@@ -33,6 +33,9 @@ struct rig_options {
 	unsigned workers, ring_frames, cpus_per_rq;
 	unsigned receivers; /**< 0: CR_RECEIVERS of the environment, else 1 */
 	bool admission;
+	/** A stream may be sent no more than media/quota.h says. Else tests may
+	 * speak faster than time passes. */
+	bool paced;
 	cr_ns max_age, watchdog;
 	enum core_stale stale;
 	struct shed_rule shed;

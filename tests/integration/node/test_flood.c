@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/address.h"
+#include "base/clock.h"
 #include "rig.h"
 #include "udp/socket.h"
 
@@ -194,12 +195,47 @@ static void what_a_port_drops_at_its_end_is_counted(void **state)
 	rig_close(&r);
 }
 
+/* Speech of the call's type comes as fast as it can be sent and taken: what
+ * leaves is what time allows, and the rest is counted. */
+static void of_speech_no_more_is_sent_than_time_passes(void **state)
+{
+	enum { LOTS = 3000 }; /* a minute */
+	const cr_ns packet = 20 * CR_MS;
+	struct rig_sender s;
+	struct node_call *nc;
+	cr_ns begun, took;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, &(struct rig_options){ .paced = true });
+	nc = call(&r, "shared", 1);
+	s = rig_sender(&r, nc, NB);
+	begun = clock_now();
+	for (unsigned i = 0; i < LOTS; i++) {
+		rig_send(&s, silence, NB);
+		while (atomic_load(&nc->call->count.done) +
+			       atomic_load(&nc->call->count.overwritten) <=
+		       i)
+			(void)sched_yield();
+	}
+	took = clock_now() - begun;
+	rig_end(&r, nc);
+	assert_int_equal(r.last[RIG_done] + r.last[RIG_overwritten], LOTS);
+	assert_int_equal(r.last[RIG_packets_out] + r.last[RIG_excess],
+			 r.last[RIG_done]);
+	assert_true((cr_ns)r.last[RIG_packets_out] * (packet - packet / 32) <=
+		    took + 2 * CR_SEC);
+	assert_true(r.last[RIG_packets_out] >= 100);
+	rig_close(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(with_epoll),
 		cmocka_unit_test(with_what_is_best_here),
 		cmocka_unit_test(what_a_port_drops_at_its_end_is_counted),
+		cmocka_unit_test(of_speech_no_more_is_sent_than_time_passes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,9 +81,9 @@ void turning_sums(struct turning *t)
 
 	turning_came(t);
 	node_stats(t->rig.node, &stats);
-	assert_int_equal(n->done + n->relayed, n->packets_out + n->nowhere +
-						       n->held +
-						       n->send_failed);
+	assert_int_equal(n->done + n->relayed,
+			 n->packets_out + n->nowhere + n->held +
+				 n->send_failed + n->excess);
 }
 
 void turning_close(struct turning *t)

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "node/packet_time.h"
 #include "seed.h"
 #include "turn_rig.h"
 
@@ -22,30 +23,12 @@ enum {
 	EVENT_CLOCK = 8000,
 	PT_NOISE = 13,
 	LATE_MS = 15,
+	PAYLOAD_BYTES = 2048, /* at most */
 };
 
 /* What may come, at each of its codecs' rates. */
 static struct pipeline_side sides[SIDES];
 static unsigned nsides;
-
-/* What goes. */
-static const struct {
-	const char *codec;
-	unsigned rate;
-	unsigned frame_ms; /* that is encoded at a time; 0: a packet */
-	unsigned ms[5];	   /* of packets */
-} outputs[] = {
-	{ "l16", 8000, 5, { 5, 10, 20, 30, 60 } },
-	{ "pcma", 8000, 5, { 5, 15, 20, 40, 60 } },
-	{ "g722", 16000, 10, { 10, 20, 30, 40, 60 } },
-	{ "amr", 8000, 20, { 20, 40, 60 } },
-	{ "gsm", 8000, 20, { 20, 40, 60 } },
-#ifdef CR_HAVE_AVCODEC
-	{ "g723_1", 8000, 30, { 30, 60 } },
-#endif
-	{ "opus", 48000, 0, { 5, 10, 20, 40, 60 } },
-};
-enum { NOUTPUTS = sizeof(outputs) / sizeof(outputs[0]) };
 
 static uint64_t seed;
 
@@ -103,24 +86,17 @@ static int find_sides(void **state)
 	return nsides < 8;
 }
 
-static struct pipeline_side output_of(unsigned i, unsigned ms)
+/* What goes: any of them, of a packet time that it may have. */
+static struct pipeline_side any_output(void)
 {
-	const unsigned frame = outputs[i].frame_ms ? outputs[i].frame_ms : ms;
-	struct pipeline_side s =
-		side_of(cr_codec_find(outputs[i].codec), outputs[i].rate,
-			frame * outputs[i].rate / 1000);
+	static const unsigned ms[] = { 5, 10, 15, 20, 30, 40, 60 };
+	struct pipeline_side s;
+	struct cr_err e;
 
-	s.frames = ms / frame;
+	do
+		s = sides[below(nsides)];
+	while (packet_time_set(&s, ms[below(7)] * CR_MS, "", &e));
 	return s;
-}
-
-static unsigned ms_of(unsigned i)
-{
-	unsigned n = 0;
-
-	while (n < 5 && outputs[i].ms[n])
-		n++;
-	return outputs[i].ms[below(n)];
 }
 
 /* The agreed time of its packets: more or less than that comes. */
@@ -179,9 +155,8 @@ static void open_inflow(struct line *l)
 	l->g.c->buffers = inflow_buffers(l->f);
 }
 
-/* @in to output @out; its terms are set. */
-static void open_line(struct line *l, const struct pipeline_side *in,
-		      unsigned out)
+/* What is said is @in, its terms are set. */
+static void open_line(struct line *l, const struct pipeline_side *in)
 {
 	struct cr_err e = { "" };
 
@@ -190,7 +165,7 @@ static void open_line(struct line *l, const struct pipeline_side *in,
 	l->cfg.release.kind = RELEASE_SPORADIC;
 	l->cfg.release.period = agree(&l->cfg.media.in);
 	l->cfg.terms.deadline = l->cfg.release.period;
-	l->cfg.media.out = output_of(out, ms_of(out));
+	l->cfg.media.out = any_output();
 	l->cfg.pt_out = PT_OUT;
 	l->cfg.ring_frames = 64;
 	l->cfg.to.ss_family = AF_INET;
@@ -384,7 +359,7 @@ static bool make_frame(const struct pipeline_side *s, bool quiet,
 /* The next packet's payload, of @length; false: the codec has no such thing. */
 static bool make_payload(struct line *l, unsigned length, bool quiet)
 {
-	static uint8_t buf[2048];
+	static uint8_t buf[PAYLOAD_BYTES];
 	static struct cr_frame frames[PAYLOAD_FRAMES_MAX];
 	const struct pipeline_side *s = &l->cfg.media.in;
 	unsigned n = length * pipeline_side_rate(s) / (1000 * HALF_MS);
@@ -481,17 +456,17 @@ static void expect_all(struct line *l)
 
 	/* behind the last packet a buffer conceals the next one */
 	if (!l->holes && heard > units && heard <= units + packet + conceal &&
-	    n->packets_in == l->sent && !n->malformed)
+	    n->packets_in == l->sent && !n->malformed && !n->excess)
 		return;
 	fail_msg("of %u ms of %s, agreed %d, jitter %s, fill %d, "
 		 "%u of %u units are heard as %s of %d ms%s, %u packets are "
-		 "malformed, %u made, %u of %u came",
+		 "malformed, %u too many, %u made, %u of %u came",
 		 l->said / HALF_MS, l->cfg.media.in.codec->name,
 		 (int)(l->cfg.release.period / CR_MS),
 		 jitter_kinds[l->cfg.inflow.jitter], (int)l->cfg.inflow.fill,
 		 l->next - l->first, units, out->codec->name,
 		 (int)(l->packet / CR_MS), l->holes ? ", with holes" : "",
-		 (unsigned)n->malformed, (unsigned)n->made,
+		 (unsigned)n->malformed, (unsigned)n->excess, (unsigned)n->made,
 		 (unsigned)n->packets_in, l->sent);
 }
 
@@ -508,7 +483,7 @@ static void what_was_said_comes_out_in_its_time(void **state)
 			l.cfg.inflow = any_terms(false);
 		if (length < 10 * HALF_MS && l.cfg.inflow.jitter)
 			l.cfg.inflow.fill = INFLOW_FILL_TOLD;
-		open_line(&l, in, below(NOUTPUTS));
+		open_line(&l, in);
 		speak(&l, PACKETS, length);
 		while (l.f && inflow_waiting(l.f))
 			wait_until(&l, l.now + CR_MS);
@@ -534,7 +509,7 @@ static void what_was_lost_is_as_long_as_it_was(void **state)
 		l.cfg.inflow = any_terms(false);
 		l.cfg.inflow.jitter = (enum jitter_kind)below(2); /* fixed */
 		l.cfg.inflow.fill = INFLOW_FILL_TOLD;
-		open_line(&l, in, below(NOUTPUTS));
+		open_line(&l, in);
 		for (unsigned k = 0; k < PACKETS / 3; k++) {
 			speak(&l, 2 + below(3), length);
 			if (k + 1 < PACKETS / 3)
@@ -575,7 +550,7 @@ static void silence_is_a_packet_each_packet_time(void **state)
 
 		if (l.cfg.inflow.fill == INFLOW_FILL_NEVER)
 			l.cfg.inflow.fill = INFLOW_FILL_TOLD;
-		open_line(&l, in, below(NOUTPUTS));
+		open_line(&l, in);
 		speak(&l, 3, any_length(in));
 		fall_silent(&l, any_length(in));
 		wait_until(&l, l.now + CR_SEC);
@@ -599,12 +574,82 @@ static void silence_is_a_packet_each_packet_time(void **state)
 	}
 }
 
+/* --- what is meant to harm --- */
+
+static void make_event(struct line *l)
+{
+	static uint8_t event[TELEPHONE_EVENT_BYTES];
+
+	event[0] = (uint8_t)below(16);
+	event[1] = (uint8_t)(below(2) << 7 | 10);
+	event[2] = (uint8_t)below(8);
+	event[3] = (uint8_t)below(256);
+	l->rtp.payload = event;
+	l->rtp.payload_bytes = sizeof(event);
+}
+
+/* Nothing of it needs to make sense. */
+static void harm(struct line *l, unsigned flood)
+{
+	enum cr_frame_what what = CR_RING_SPEECH;
+	unsigned length = any_length(&l->cfg.media.in);
+	unsigned most = (unsigned)l->g.c->slot_bytes;
+
+	most = !below(2) ? 8 : most < PAYLOAD_BYTES ? most : PAYLOAD_BYTES;
+	if (below(100) >= flood)
+		wait_until(l, l->now + below(200) * CR_MS);
+	if (!make_payload(l, length, below(2)))
+		(void)make_payload(l, length, false);
+	if (l->f && !below(10)) {
+		make_event(l);
+		what = CR_RING_EVENT;
+	} else if (l->f && !below(10)) {
+		l->rtp.payload_bytes = 1;
+		what = CR_RING_NOISE;
+	} else if (!below(20)) {
+		l->rtp.payload_bytes = 1 + below(most);
+	}
+	put(l, what, !below(20));
+	l->rtp.seq = (uint16_t)(l->rtp.seq + 1 + (below(2) ? 0 : below(4)));
+	switch (below(4)) {
+	case 0:
+		break; /* time stands still */
+	case 1:
+		l->rtp.ts += below(10000);
+		break;
+	default:
+		l->rtp.ts += units_said(l, length);
+	}
+}
+
+static void nobody_makes_more_than_a_packet_each_packet_time(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < TEST_TRIES(RUNS) * nsides; i++) {
+		const unsigned flood = below(101);
+		struct line l = { .cfg = { .inflow = any_terms(true),
+					   .pt_event_out = PT_EVENT_OUT,
+					   .clock_event_out = EVENT_CLOCK,
+					   .conceal = below(2) } };
+
+		if (!below(4))
+			l.cfg.inflow = (struct inflow_terms){ 0 };
+		open_line(&l, &sides[i % nsides]);
+		for (unsigned k = 0; k < 4 * PACKETS; k++)
+			harm(&l, flood);
+		wait_until(&l, l.now + 5 * CR_SEC);
+		close_line(&l);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_said_comes_out_in_its_time),
 		cmocka_unit_test(what_was_lost_is_as_long_as_it_was),
 		cmocka_unit_test(silence_is_a_packet_each_packet_time),
+		cmocka_unit_test(
+			nobody_makes_more_than_a_packet_each_packet_time),
 	};
 
 	return cmocka_run_group_tests_name("lengths", tests, find_sides, NULL);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How many packets a stream may send: one each packet time, in the long run.
+ *
+ * What comes says how much goes: an octet may be 120 ms of Opus, timestamps may
+ * stand still, and numbers may leave out what is to be concealed. A network
+ * that was held up brings seconds at once, and that is spoken; but nobody
+ * speaks faster than time passes. So a stream has a bucket (the generic cell
+ * rate algorithm of ITU-T I.371: one time says it all), and what does not fit
+ * is not sent, whatever made it.
+ *
+ * Pure; time is an argument. One thread at a time.
+ */
+#ifndef MEDIA_QUOTA_H
+#define MEDIA_QUOTA_H
+
+#include <stdbool.h>
+
+#include "cr/time.h"
+
+/** So much speech may be sent at once. */
+#define QUOTA_BURST (2 * CR_SEC)
+/** Clocks of senders may be faster than ours: by a 32nd of it. */
+#define QUOTA_DRIFT 32
+
+/** Zero has sent nothing. */
+struct quota {
+	cr_ns until; /**< what was sent lasts until then */
+};
+
+/** May a packet of @time be sent at @now, where @burst may be at once? It
+ * counts. A clock that goes back allows no more. */
+static inline bool quota_take(struct quota *q, cr_ns burst, cr_ns now,
+			      cr_ns time)
+{
+	cr_ns until = cr_ns_max(q->until, now);
+
+	if (until - now > burst - time)
+		return false;
+	q->until = until + time - time / QUOTA_DRIFT;
+	return true;
+}
+
+#endif
