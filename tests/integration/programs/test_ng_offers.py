@@ -74,9 +74,9 @@ def test_a_cookie_that_comes_again_gets_the_same(d, proxy):
     message = proxy.message("same", {
         "command": "offer", "call-id": "x", "from-tag": "a",
         "sdp": sdp(4000), **HERE})
-    first = proxy.hear_udp(message)
-    assert first[1]["result"] == "ok"
-    assert [proxy.hear_udp(message) for _ in range(3)] == [first] * 3
+    first = proxy.hear_udp(message, "same")
+    assert first["result"] == "ok"
+    assert [proxy.hear_udp(message, "same") for _ in range(3)] == [first] * 3
     assert len(proxy.ok("list")["calls"]) == 1
 
 
@@ -289,7 +289,7 @@ def test_what_cannot_be_done_is_refused(d, proxy, offer, why):
 def test_what_is_no_text_is_an_error(d, encoding, request_):
     """And quoting it harms nobody."""
     proxy = System(d.ready["ng"], encoding=encoding)
-    _, reply = proxy.hear_udp(proxy.message("c", request_))
+    reply = proxy.hear_udp(proxy.message("c", request_), "c")
     assert reply["result"] == "error" and reply["error-reason"]
     assert proxy.ask("ping")["result"] == "pong"
 
@@ -302,9 +302,9 @@ def test_what_is_no_text_is_an_error(d, encoding, request_):
 ])
 def test_what_is_no_text_and_no_matter_is_passed_over(d, key, value, told):
     proxy = System(d.ready["ng"], encoding="bencode")
-    _, reply = proxy.hear_udp(proxy.message("c", {
+    reply = proxy.hear_udp(proxy.message("c", {
         "command": "offer", "call-id": "x", "from-tag": "a",
-        "sdp": sdp(4000), key: value}))
+        "sdp": sdp(4000), key: value}), "c")
     assert reply["result"] == "ok"
     assert told in str(reply.get("warning", ""))
 
@@ -324,11 +324,11 @@ def test_a_script_is_taken_as_it_is(d, key):
     phones = Talker(), Talker()
 
     def said(command, who, formats, **tags):
-        _, reply = proxy.hear_udp(proxy.message(command, {
+        reply = proxy.hear_udp(proxy.message(command, {
             "supports": ["load limit"], "sdp": sdp(phones[who].port, formats),
             "call-id": key, "via-branch": "z9hG4bK1", "from-tag": "a", **tags,
             "command": command, "sip-message-type": ("request", "reply")[who],
-            key: SCRIPT + " via-branch=auto-next"}))
+            key: SCRIPT + " via-branch=auto-next"}), command)
         assert reply["result"] == "ok" and "warning" not in reply, reply
         line, = lines(reply["sdp"])
         phones[not who].told(line)
@@ -342,9 +342,9 @@ def test_a_script_is_taken_as_it_is(d, key):
                 **{"to-tag": "b"}).names == ["PCMA/8000"]
     phones[0].says(0xd5, 5, 8)
     assert {header(x)["pt"] for x in phones[1].hears(5)} == {amr}
-    _, reply = proxy.hear_udp(proxy.message("delete", {
+    reply = proxy.hear_udp(proxy.message("delete", {
         "call-id": key, "from-tag": "a", "to-tag": "b", "command": "delete",
-        key: "to-tag"}))
+        key: "to-tag"}), "delete")
     assert reply["result"] == "ok" and "warning" not in reply
     all_is_gone(d)
 
