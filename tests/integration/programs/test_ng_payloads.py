@@ -636,10 +636,11 @@ def test_the_proxy_wants_another_length_of_one_side(
             str(offered) if offered else None)
     assert_lengths(call.a, call.b, 0xd5, 8, (20, said["b"]))
     assert_lengths(call.b, call.a, 0xd5, 8, (30, said["a"]))
-    # an answer does not change it; nor is it for ever
+    # an answer does not change it; nor is it for ever: then a relay will do,
+    # which begins when the codec has sent all, and that may be behind a packet
     call.answer("8 PCMA/8000", **{key: 10})
-    call.offer("8 PCMA/8000", known=True)
-    call.answer("8 PCMA/8000")
+    call.offer("8 PCMA/8000", known=True, lines=["a=ptime:20"])
+    call.answer("8 PCMA/8000", lines=["a=ptime:20"])
     assert_lengths(call.a, call.b, 0xd5, 8, (20, 20))
     assert_lengths(call.b, call.a, 0xd5, 8, (20, 20))
     call.delete()
