@@ -49,6 +49,15 @@ class Node:
                                f"{done.stderr.strip()}")
         return json.loads(done.stdout)
 
+    def empties(self):
+        """The calls that are left, once there are none, or it has been waited
+        long for: the proxy deletes a call after its BYE has been answered."""
+        deadline = time.monotonic() + PATIENCE
+        while ((calls := self.ctl("stats")["calls"]) and
+               time.monotonic() < deadline):
+            time.sleep(0.02)
+        return calls
+
     def load_limits(self):
         """Offers that it has refused for want of room, or because it drains; by
         NG, as a proxy would ask."""

@@ -171,7 +171,7 @@ class Run:
         """All that are left end empty."""
         self._phase("end", "all are told to end")
         left = [n for n in self.nodes if n.process.poll() is None]
-        calls = {n.name: n.ctl("stats")["calls"] for n in left}
+        calls = {n.name: n.empties() for n in left}
         self.check("no call is left", not any(calls.values()), calls)
         codes = {n.name: n.end() for n in left}
         self.check("each exits with 0", not any(codes.values()), codes)

@@ -3,10 +3,8 @@
 in it."""
 import time
 
-from conftest import free_port
+from conftest import PATIENCE, free_port
 from test_senders import started
-
-SOON = 30  # seconds
 
 
 class Node:
@@ -28,7 +26,7 @@ class Node:
 
     def is_empty(self):
         """Soon nothing is left; what is left otherwise."""
-        deadline = time.monotonic() + SOON
+        deadline = time.monotonic() + PATIENCE
         while any(left := self.left()) and time.monotonic() < deadline:
             time.sleep(0.05)
         return left

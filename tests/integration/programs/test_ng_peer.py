@@ -17,7 +17,7 @@ import pytest
 from conftest import BUILD, PATIENCE, ROOT
 from listen import read_wav
 from ng import Proxy, bdecode, bencode
-from ng_node import SOON, Node
+from ng_node import Node
 from test_senders import needed
 
 sys.path.append(str(ROOT / "campaigns" / "player"))
@@ -72,7 +72,7 @@ class Debians:
     def is_empty(self):
         """It counts what is up once a second."""
         proxy = Proxy(self.where[1], encoding="bencode")
-        deadline = time.monotonic() + SOON
+        deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             told = proxy.ask("statistics")["statistics"]["currentstatistics"]
             if not told["sessionstotal"] and not told["transcodedmedia"]:
@@ -177,7 +177,7 @@ def test_an_interrupted_campaign_leaves_no_calls(daemon, campaign):
     process = subprocess.Popen(
         feeder(campaign(CALLS.replace("2s", "60s")), *own.where),
         stdout=subprocess.DEVNULL)
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + PATIENCE
     while own.node.left()[0] < 10 and time.monotonic() < deadline:
         time.sleep(0.05)
     assert own.node.left()[0] == 10  # two directions each
