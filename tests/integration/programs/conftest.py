@@ -80,8 +80,10 @@ class Daemon:
             [*launcher, programs / "codec-runner", "--config", "none", "--rtp",
              "127.0.0.1:0", "--control", f"127.0.0.1:{self.sctp}",
              "--udp-port", str(self.udp), "--sctp", "user", "--workers", "1",
-             # what a busy machine delays is not to be given up
-             "--shed", "age",
+             # what a busy machine delays is not to be given up; a file of
+             # options may have an age
+             "--shed", "age", *([] if "--config" in options else
+                                ["--max-age", "none"]),
              # a system call that the filter does not know is an error
              "--sandbox", "strict", *place, *options],
             stdout=subprocess.PIPE, stderr=self.log, text=True)

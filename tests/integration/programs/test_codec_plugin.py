@@ -57,7 +57,7 @@ def test_the_example_is_short_and_pedantic(installed, tmp_path):
 
 
 def test_a_call_speaks_the_example(daemon, sock, installed, pcm8):
-    d = daemon("--max-age", "none", "--codec", str(pcm8),
+    d = daemon("--codec", str(pcm8),
                programs=installed.programs)
     assert "pcm8" in [c["name"] for c in d.ctl("codecs")["codecs"]]
     call = d.ctl("call", "start", "in.codec=l16", "out.codec=pcm8",
@@ -121,7 +121,7 @@ def test_a_broken_table_is_refused_with_the_reason(installed, tmp_path, line,
 @pytest.mark.skipif(not shutil.which("ffmpeg"), reason="no ffmpeg")
 def test_ffmpeg_hears_g729(daemon, sock, tmp_path, g729):
     """It decodes G.729 from files only, and has no encoder."""
-    d = daemon("--max-age", "none", "--codec", str(g729))
+    d = daemon("--codec", str(g729))
     said, stored = recording(4), tmp_path / "call.g729"
     call = d.ctl("call", "start", "in.codec=l16", "out.codec=g729",
                  "out.address=127.0.0.1:%d" % sock.getsockname()[1])
@@ -141,7 +141,7 @@ def test_ffmpeg_hears_g729(daemon, sock, tmp_path, g729):
 
 
 def test_g729_is_heard_in_every_length(daemon, sock, g729):
-    d = daemon("--max-age", "none", "--codec", str(g729))
+    d = daemon("--codec", str(g729))
     for ms in (10, 20, 30, 60):
         call = d.ctl("call", "start", "in.codec=g729", "out.codec=pcmu",
                      f"ptime_ms={ms}", "out.address=127.0.0.1:%d"

@@ -29,7 +29,7 @@ def start_call(d, sock, **more):
 
 
 def test_a_frame_comes_back_and_is_counted(daemon, sock):
-    d = daemon("--max-age", "none")
+    d = daemon()
     call = start_call(d, sock)
     host, port = call["rtp"]["address"].split(":")
     for i in range(10):
@@ -125,9 +125,9 @@ def test_a_bad_call_is_refused_with_a_reason(daemon, sock, words, reason):
 
 
 @pytest.mark.parametrize("options, told", [
-    ((), [80, 90, 90, 200]),  # by the deadline
+    (("--max-age", "auto"), [80, 90, 90, 200]),  # by the deadline
     (("--max-age", "60ms"), [60] * 4),
-    (("--max-age", "none"), [None] * 4),
+    ((), [None] * 4),  # in these tests
     (("--max-age", "0"), [None] * 4),
 ])
 def test_a_call_tells_how_old_its_frames_may_get(daemon, sock, options, told):
@@ -137,7 +137,7 @@ def test_a_call_tells_how_old_its_frames_may_get(daemon, sock, options, told):
              start_call(d, sock, deadline="200ms")]
     assert [d.ctl("call", "query", str(c["call"])).get("max_age_ms")
             for c in calls] == told
-    if options:
+    if "auto" not in options:
         return
     d.ctl("call", "change", str(calls[3]["call"]), "deadline=10ms")
     assert d.ctl("call", "query",
@@ -169,8 +169,7 @@ def test_it_tells_which_codec_kernels_work(daemon, tmp_path):
 
 def test_sigterm_drains_and_flushes_the_trace(daemon, sock, tmp_path):
     trace = tmp_path / "run.trace"
-    d = daemon("--trace", str(trace), "--drain-timeout", "0", "--max-age",
-               "none")
+    d = daemon("--trace", str(trace), "--drain-timeout", "0")
     call = start_call(d, sock)
     host, port = call["rtp"]["address"].split(":")
     for i in range(5):
@@ -283,7 +282,7 @@ def test_a_wrong_option_is_explained(options, message):
 
 
 def test_a_trace_that_grows_too_large_is_told(daemon, sock, tmp_path):
-    d = daemon("--trace-dir", str(tmp_path), "--max-age", "none")
+    d = daemon("--trace-dir", str(tmp_path))
     resource.prlimit(d.process.pid, resource.RLIMIT_FSIZE, (1 << 14, 1 << 14))
     call = start_call(d, sock)
     host, port = call["rtp"]["address"].split(":")

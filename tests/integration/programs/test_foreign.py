@@ -31,7 +31,7 @@ def recording(seconds):
 @pytest.mark.skipif(not shutil.which("ffmpeg"), reason="no ffmpeg")
 def test_ffmpeg_sends_pcmu_and_receives_amr(daemon, tmp_path):
     # ffmpeg sends a quarter of a second at once, and may be late
-    d = daemon("--ring", "64", "--max-age", "none")
+    d = daemon("--ring", "64")
     port = free_port()
     sdp = tmp_path / "call.sdp"
     sdp.write_text(SDP.format(port=port))

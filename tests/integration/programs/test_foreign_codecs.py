@@ -89,7 +89,7 @@ PACKETS = [("pcmu", PCMU, 10), ("pcmu", PCMU, 60), ("g722", PEERS["g722"], 40),
 
 @pytest.mark.parametrize("codec, peer, ms", PACKETS)
 def test_ffmpeg_hears_packets_of_any_length(daemon, tmp_path, codec, peer, ms):
-    d = daemon("--ring", "64", "--max-age", "none")
+    d = daemon("--ring", "64")
     speech, port = recording(4), free_port()
     call = start(d, "pcmu", codec, port, f"out.ptime={ms}ms")
     process, heard = receiver(peer, port, tmp_path, codec)
@@ -108,7 +108,7 @@ def test_ffmpeg_hears_packets_of_any_length(daemon, tmp_path, codec, peer, ms):
 @pytest.mark.parametrize("codec", PEERS)
 def test_ffmpeg_and_a_call_hear_each_other(daemon, tmp_path, codec):
     # ffmpeg sends a quarter of a second at once, and may be late
-    d = daemon("--ring", "64", "--max-age", "none")
+    d = daemon("--ring", "64")
     speech = recording(4)
     ways = [("pcmu", codec)]
     if PEERS[codec].encoder:
@@ -137,7 +137,7 @@ def test_a_call_hears_packets_of_any_length(daemon, tmp_path, ms):
     """ffmpeg sends Opus in packets that nobody agreed on, to a port of the
     call's own where silence is filled: all of it is heard, in its time."""
     # ffmpeg sends a quarter of a second at once
-    d = daemon("--ring", "256", "--max-age", "none")
+    d = daemon("--ring", "256")
     speech, port = recording(4), free_port()
     call = start(d, "opus", "pcmu", port, "port=own", "in.fill=told",
                  "out.ptime=20ms")

@@ -60,7 +60,7 @@ def test_it_is_what_is_heard_live(daemon, tmp_path):
     campaign.write_text(CAMPAIGN)
     dumps.mkdir()
     made.mkdir()
-    d = daemon("--no-admission", "--max-age", "none", "--ring", "128")
+    d = daemon("--no-admission", "--ring", "128")
     total, live = played(d, campaign, dumps)
     assert total["lost"] == 0 and total["sent"] > 600
     (tmp_path / "fates").write_text("".join(

@@ -57,7 +57,7 @@ def send_through(call, sock, payload):
 
 
 def test_the_soft_limit_is_raised_at_the_start(daemon, tmp_path):
-    d = daemon("--max-age", "none", programs=programs_with(
+    d = daemon(programs=programs_with(
         tmp_path, "ulimit -S -n 90; ulimit -H -n 150; exec"))
     assert d.ctl("hello")["capacity"]["descriptors"] == 150
     d.logged(" descriptors limit=150 before=90 ")
@@ -73,7 +73,7 @@ def test_what_is_closed_at_the_start_becomes_nothing_else(daemon, tmp_path):
 
 def test_out_of_descriptors(daemon, sock, tmp_path):
     path, web = tmp_path / "c", free_port(socket.SOCK_STREAM)
-    d = daemon("--max-age", "none", "--control-socket", str(path),
+    d = daemon("--control-socket", str(path),
                "--http", f"127.0.0.1:{web}",
                programs=programs_with(tmp_path, "ulimit -n 128; exec"))
     client = Control(path)

@@ -99,7 +99,7 @@ def test_the_watchdog_is_fed_while_workers_advance(daemon, sock, manager,
         m.setenv("LD_PRELOAD", os.environ["STUCK_RESAMPLER"])
         m.setenv("STUCK", str(stuck))
         m.setenv("WATCHDOG_USEC", "300000")
-        d = daemon("--watchdog", "200ms", "--max-age", "none")
+        d = daemon("--watchdog", "200ms")
     calls = [start_call(d, sock, **{"out.codec": "amr-wb"})
              for _ in range(SPARES + 1)]
     assert manager.hear() == "READY=1"

@@ -32,7 +32,7 @@ def test_a_campaign_is_played_simulated_and_reported(daemon, campaign,
                                                      tmp_path):
     path, runs = campaign(CAMPAIGN), tmp_path / "runs"
     (runs / "live").mkdir(parents=True)
-    d = daemon("--no-admission", "--max-age", "none", "--ring", "256",
+    d = daemon("--no-admission", "--ring", "256",
                "--trace-dir", runs / "live", "--scheduler", "edf")
     live = d.feed(path, "--out", runs / "live",
                   "--trace", "trace.bin")["total"]

@@ -65,7 +65,7 @@ def test_the_example_is_short():
 @pytest.mark.parametrize("name", ["lifo", "outside"])
 def test_it_schedules_calls_from_the_start(daemon, sock, installed, outside,
                                            name):
-    d = daemon("--max-age", "none", "--scheduler", str(outside / f"{name}.so"),
+    d = daemon("--scheduler", str(outside / f"{name}.so"),
                programs=installed.programs)
     assert d.ctl("stats")["scheduler"] == name
     flow(d, start_call(d, sock), sock)
@@ -85,7 +85,7 @@ def test_it_schedules_simulated_calls(installed, outside, campaign, name):
 
 def test_it_is_switched_to_from_the_plugin_folder(daemon, sock, installed,
                                                   outside):
-    d = daemon("--max-age", "none", "--plugin-dir", str(outside),
+    d = daemon("--plugin-dir", str(outside),
                programs=installed.programs)
     call = start_call(d, sock)
     assert d.ctl("scheduler", "lifo.so")["scheduler"] == "lifo"
@@ -112,7 +112,7 @@ def test_make_installs_it_where_the_daemon_may_look(daemon, sock, installed,
     installed.run("make install", tmp_path / "examples")
     plugins = installed.run("pkg-config --variable=plugindir codec-runner",
                             tmp_path).strip()
-    d = daemon("--max-age", "none", "--plugin-dir", plugins,
+    d = daemon("--plugin-dir", plugins,
                programs=installed.programs)
     assert d.ctl("scheduler", "lifo.so")["scheduler"] == "lifo"
     flow(d, start_call(d, sock), sock)

@@ -87,7 +87,7 @@ def test_off_filters_nothing_but_gives_no_privileges(daemon):
 
 
 def test_where_it_cannot_be_had_the_daemon_says_so_and_serves(daemon, sock):
-    d = daemon("--sandbox", "on", "--max-age", "none",
+    d = daemon("--sandbox", "on",
                launcher=(SANDBOX, "seccomp"))
     assert " sandbox=off\n" in log_of(d)
     assert re.search(r"warn +no-sandbox why=\"seccomp: .+\"\n", log_of(d))
@@ -109,7 +109,7 @@ def world(tmp_path):
 def test_all_that_it_does_it_does_filtered(daemon, sock, world, io):
     """In one daemon, at which any other system call would end it."""
     web, ng = free_port(socket.SOCK_STREAM), free_port(socket.SOCK_STREAM)
-    d = daemon("--io", io, "--max-age", "none", "--receivers", "2",
+    d = daemon("--io", io, "--receivers", "2",
                "--control-socket", world / "control", "--http",
                f"127.0.0.1:{web}", "--ng", str(ng), "--spool", world / "spool",
                "--trace-dir", world / "traces", "--plugin-dir",
@@ -152,7 +152,7 @@ def test_all_that_it_does_it_does_filtered(daemon, sock, world, io):
 def test_threads_of_the_kernels_schedulers_are_filtered(daemon, sock,
                                                         scheduler):
     try:
-        d = daemon("--max-age", "none", "--scheduler", scheduler)
+        d = daemon("--scheduler", scheduler)
     except RuntimeError as e:
         pytest.skip(f"not here: {e}")
     call = start_call(d, sock)
@@ -182,7 +182,7 @@ def told(path):
 @pytest.mark.parametrize("io", ["auto", "epoll"])
 def test_what_is_not_needed_is_refused_and_the_node_goes_on(daemon, sock,
                                                             tries, io):
-    d = daemon("--sandbox", "on", "--max-age", "none", "--io", io,
+    d = daemon("--sandbox", "on", "--io", io,
                "--plugin-dir", OUTLAW.parent)
     assert d.ctl("scheduler", OUTLAW.name)["scheduler"] == "lifo"
     said = told(tries)
@@ -280,7 +280,7 @@ def test_root_becomes_another_user(daemon, sock, folder, options, kept):
     kept &= int(status("self")["CapPrm"], 16)
     if "kernel:fifo" in options and not kept:
         pytest.skip("root has no CAP_SYS_NICE here")
-    d = daemon("--user", "nobody", "--max-age", "none", "--control-socket",
+    d = daemon("--user", "nobody", "--control-socket",
                folder / "control", "--records", folder / "records",
                "--log-file", folder / "log", *options)
     transcodes(d, sock)

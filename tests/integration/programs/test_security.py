@@ -90,7 +90,7 @@ def test_ports_of_calls_are_there_while_calls_are(daemon, sock):
 # --- speech ---
 
 def test_strangers_and_large_datagrams_are_counted_and_not_heard(daemon, sock):
-    d = daemon("--max-age", "none")
+    d = daemon()
     most, = numbers("a datagram")
     call = start_call(d, sock)
     host, port = call["rtp"]["address"].split(":")

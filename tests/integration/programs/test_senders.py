@@ -34,7 +34,7 @@ def started(daemon, io, *options):
     """A daemon with @io that sheds nothing: ffmpeg sends a quarter of a second
     at once, and the machine may be busy."""
     try:
-        return daemon("--io", io, "--ring", "128", "--max-age", "none",
+        return daemon("--io", io, "--ring", "128",
                       *options)
     except RuntimeError as e:
         if "io_uring: " not in str(e):

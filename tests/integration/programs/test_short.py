@@ -109,7 +109,7 @@ def short(daemon, tmp_path):
     """A daemon that has measured all these codecs, and a client of it."""
     def start(*options):
         path = tmp_path / "c"
-        d = daemon("--no-admission", "--max-age", "none", "--control-socket",
+        d = daemon("--no-admission", "--control-socket",
                    str(path), *options)
         return d, Control(path)
 

@@ -25,7 +25,7 @@ def runner(daemon, monkeypatch, stuck):
         with monkeypatch.context() as m:
             m.setenv("LD_PRELOAD", os.environ["STUCK_RESAMPLER"])
             m.setenv("STUCK", str(stuck))
-            return daemon("--watchdog", "2s", "--max-age", "none",
+            return daemon("--watchdog", "2s",
                           *options)
 
     return start

@@ -206,7 +206,7 @@ def test_every_call_has_ports_of_its_own_at_both_ends(daemon, campaign,
     if not shutil.which("tshark") or not shutil.which("dumpcap"):
         pytest.skip("no tshark")
     capture = Capture(tmp_path / "wire.pcap")
-    d = daemon("--send-each", "--max-age", "none", "--ring", "256")
+    d = daemon("--send-each", "--ring", "256")
     path = campaign("duration: 600s\nports: own\nflows:\n  - count: 20\n"
                     "    in: {codec: pcmu}\n    out: {codec: pcma}\n")
     feeder = subprocess.Popen([d.programs / "codec-feeder", path, *d.where(),
