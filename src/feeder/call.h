@@ -55,7 +55,6 @@ struct feeder_call {
 	const struct plan_call *plan;
 	const struct campaign_flow *flow;
 	uint32_t ssrc, ts_first, ts_units;
-	uint16_t seq_first;
 	uint8_t pt;
 	uint8_t pt_out; /**< by NG */
 	bool by_port;	/**< all speech at its port is its, whatever the SSRC */
@@ -68,12 +67,16 @@ struct feeder_call {
 	struct heard *heard; /**< of a talk, owned: receiver */
 	struct dump *dump;   /**< owned; NULL: not dumped; receiver writes */
 	cr_ns playout;	     /**< what comes later is not dumped           */
+	/** Of its flow: so many speak, by plan->index. NULL: all. */
+	const atomic_uint *speakers;
 
 	/* pacer */
 	struct source_voice voice;
 	struct plan_stream stream;
 	struct plan_packet next;
-	atomic_bool done; /**< last packet sent; release, pairs with main */
+	uint16_t seq_first; /**< less what it did not send, being silent   */
+	bool was_silent;    /**< what it says next begins a talk spurt     */
+	atomic_bool done;   /**< last packet sent; release, pairs with main */
 };
 
 #endif

@@ -84,6 +84,13 @@ static void push(struct pacer *p, struct feeder_call *c)
 	p->heap[i] = c;
 }
 
+static bool is_silent(const struct feeder_call *c)
+{
+	return c->speakers &&
+	       c->plan->index >=
+		       atomic_load_explicit(c->speakers, memory_order_relaxed);
+}
+
 static void finish(struct feeder_call *c)
 {
 	atomic_store_explicit(&c->done, true, memory_order_release);
@@ -97,6 +104,8 @@ static void take_in(struct pacer *p, struct feeder_call *c, cr_ns now)
 			push(p, c);
 			return;
 		}
+		if (is_silent(c))
+			continue;
 		if (!c->next.copy && c->next.kind == PLAN_SPEECH)
 			match_count(&c->match->missed, 1);
 		if (c->phone)
@@ -181,7 +190,7 @@ static struct rtp_header header_of(const struct feeder_call *c)
 		return phone_header(c->phone, &c->next);
 	return (struct rtp_header){
 		.pt = c->pt,
-		.marker = c->next.marker,
+		.marker = c->next.marker || c->was_silent,
 		.seq = (uint16_t)(c->seq_first + c->next.seq),
 		.ts = c->ts_first + (uint32_t)c->next.frame * c->ts_units,
 		.ssrc = c->ssrc,
@@ -215,6 +224,7 @@ static void put_packet(struct pacer *p, struct feeder_call *c)
 	o->octets = copy_payload(c, packet + RTP_HEADER_BYTES);
 	burst_put(&p->burst, fd, &c->to, 0, packet,
 		  RTP_HEADER_BYTES + o->octets);
+	c->was_silent = false;
 }
 
 static void withhold(struct feeder_call *c)
@@ -225,13 +235,23 @@ static void withhold(struct feeder_call *c)
 		c->phone->count.withheld++;
 }
 
+/* As in a pause: the time stamps go on, the sequence numbers do not. */
+static void keep_silent(struct feeder_call *c)
+{
+	withhold(c);
+	c->seq_first -= !c->next.copy;
+	c->was_silent = true;
+}
+
 /* Everything that is due at @now, relative to the epoch. */
 static void send_due(struct pacer *p, cr_ns now)
 {
 	while (p->count && p->heap[0]->next.at <= now) {
 		struct feeder_call *c = p->heap[0];
 
-		if (c->next.lost)
+		if (is_silent(c))
+			keep_silent(c);
+		else if (c->next.lost)
 			withhold(c);
 		else
 			put_packet(p, c);

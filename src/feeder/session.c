@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "feeder/dump.h"
@@ -53,6 +54,33 @@ static void close_sources(struct session *s)
 	free(s->sources);
 }
 
+static void on_speakers(void *arg, cr_ns now, const char *line)
+{
+	struct session *s = arg;
+
+	s->cfg.speakers(s->cfg.arg, now, line);
+}
+
+static void on_wrong_speakers(void *arg, int err, const char *why)
+{
+	session_fail(arg, err, "%s", why);
+}
+
+/* Whether there is memory for them. */
+static bool make_speakers(struct session *s)
+{
+	const struct speakers_cfg cfg = { .campaign = s->cfg.campaign,
+					  .fd = STDIN_FILENO,
+					  .set = on_speakers,
+					  .failed = on_wrong_speakers,
+					  .arg = s };
+
+	if (!s->cfg.speakers)
+		return true;
+	s->speakers = speakers_new(&cfg);
+	return s->speakers != NULL;
+}
+
 static struct session *session_new(const struct session_cfg *cfg)
 {
 	struct session *s = calloc(1, sizeof(*s));
@@ -68,7 +96,8 @@ static struct session *session_new(const struct session_cfg *cfg)
 	s->counts = calloc(n, sizeof(*s->counts));
 	s->flows = calloc(n, sizeof(*s->flows));
 	s->total = calloc(1, sizeof(*s->total));
-	if (s->base && s->sources && s->counts && s->flows && s->total)
+	if (s->base && s->sources && s->counts && s->flows && s->total &&
+	    make_speakers(s))
 		return s;
 	session_close(s);
 	return NULL;
@@ -236,7 +265,7 @@ static int add_events(struct session *s, struct cr_err *e)
 	    event_add(s->tick, &tick) || event_add(s->sigint, NULL) ||
 	    event_add(s->sigterm, NULL))
 		return cr_fail(e, -ENOMEM, "out of memory for events");
-	return 0;
+	return s->speakers ? speakers_read(s->speakers, s->base, e) : 0;
 }
 
 static void free_events(struct session *s)
@@ -370,6 +399,7 @@ void session_close(struct session *s)
 	conversions_close(s->conversions);
 	close_ports(s);
 	free_calls(s);
+	speakers_free(s->speakers);
 	plan_fini(&s->plan);
 	close_sources(s);
 	json_decref(s->hello);

@@ -41,14 +41,18 @@ struct session_cfg {
 	const uint64_t *counts; /**< [flow_count] overrides; 0: the file's  */
 	int cpu;		/**< pin pacer and receiver; -1: no         */
 	enum campaign_ports ports, daemon_ports; /**< our end, its end      */
-	enum udp_io io;	   /**< how packets come and go                */
-	bool dump;	   /**< keep what is received                  */
-	cr_ns playout;	   /**< but not what comes later; 0: all       */
-	bool times;	   /**< keep when frames went and came         */
-	bool bye;	   /**< say it at the end                      */
-	const char *trace; /**< name in the daemon's trace folder, or NULL  */
-	const char *spool; /**< its spool folder; if there are conversions  */
+	enum udp_io io;	     /**< how packets come and go                */
+	bool dump;	     /**< keep what is received                  */
+	unsigned dump_calls; /**< of each flow; 0: all              */
+	cr_ns playout;	     /**< but not what comes later; 0: all       */
+	bool times;	     /**< keep when frames went and came         */
+	bool bye;	     /**< say it at the end                      */
+	const char *trace;   /**< name in the daemon's trace folder, or NULL  */
+	const char *spool;   /**< its spool folder; if there are conversions  */
 	void (*progress)(void *arg, const struct session_progress *p);
+	/** Not NULL: lines of standard input say how many speak (speakers.h),
+	 * and this is called when one holds. */
+	void (*speakers)(void *arg, cr_ns now, const char *line);
 	void *arg;
 };
 

@@ -53,7 +53,10 @@ int session_make_parts(struct session *s, struct feeder_call *c,
 	c->stream.silent = source_silent;
 	c->stream.silent_arg = &c->voice;
 	c->playout = s->cfg.playout ? s->cfg.playout : CR_NEVER;
-	if (!s->cfg.dump)
+	if (s->speakers)
+		c->speakers = speakers_limit(s->speakers, c->plan->flow);
+	if (!s->cfg.dump ||
+	    (s->cfg.dump_calls && c->plan->index >= s->cfg.dump_calls))
 		return 0;
 	c->dump = dump_new(
 		&c->flow->out,

@@ -11,6 +11,7 @@
 
 #include "rpc/client.h"
 #include "feeder/session.h"
+#include "feeder/speakers.h"
 #include "feeder/talk.h"
 
 /** Requests of calls are sent this long before their first packet. */
@@ -71,6 +72,7 @@ struct session {
 	struct conversions *conversions; /* NULL: none */
 	bool converting;		 /* they are submitted */
 
+	struct speakers *speakers; /* NULL: all speak */
 	struct ports ports;
 	struct pacer *pacer;
 	struct receiver *receiver;

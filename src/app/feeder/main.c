@@ -27,16 +27,17 @@ enum print {
 	PRINT_DAEMON,
 	PRINT_SCHEDULERS,
 	PRINT_COUNTS,
-	PRINT_CONVERSIONS
+	PRINT_CONVERSIONS,
+	PRINT_CAMPAIGN
 };
 
 static struct {
 	const char *to, *key, *ng, *peer, *out, *dump, *trace, *spool;
-	struct cli_list counts, plugins;
+	struct cli_list counts, plugins, settings;
 	int64_t udp_port, sctp, peer_timeout, cpu, seed, duration, scale,
-		playout, print;
+		playout, dump_calls, print;
 	int64_t ports, daemon_ports, io;
-	bool json, quiet, bye, schedule, frames, realtime;
+	bool json, quiet, bye, schedule, frames, realtime, speakers;
 } raw = {
 	.to = "127.0.0.1",
 	.udp_port = TRANSPORT_UDP_PORT,
@@ -52,7 +53,8 @@ static struct {
 static const char *const sctp_names[] = { "auto", "kernel", "user", NULL };
 static const char *const print_names[] = { "nothing",	  "daemon",
 					   "schedulers",  "counts",
-					   "conversions", NULL };
+					   "conversions", "campaign",
+					   NULL };
 
 /* clang-format off */
 #define ROW(k, n, a, h, m, ...)                                                \
@@ -105,6 +107,13 @@ static const struct cli_opt rows[] = {
 	    .flag = &raw.bye),
 
 	ROW(CLI_SECTION, NULL, NULL, "Load", .flag = NULL),
+	ROW(CLI_LIST, "set", "KEY=VALUE",
+	    "Put this value in place of the campaign's, as codec-sim --set "
+	    "does: flows.speech.load=110%, flows[0].network.loss=2%. KEY= "
+	    "takes "
+	    "the key away. May be repeated. Where another option says the "
+	    "same, such as --duration, that one holds.",
+	    .list = &raw.settings),
 	ROW(CLI_INT, "seed", "N", "Use this in place of the campaign's seed.",
 	    .number = &raw.seed, .min = 0, .max = INT64_MAX, .dflt = ""),
 	ROW(CLI_TIME, "duration", NULL,
@@ -117,6 +126,15 @@ static const struct cli_opt rows[] = {
 	ROW(CLI_LIST, "count", "[FLOW=]N",
 	    "Number of calls of this flow; without FLOW, of every flow.",
 	    .list = &raw.counts),
+	ROW(CLI_FLAG, "speakers", NULL,
+	    "Read from standard input how many calls of each flow speak, in "
+	    "lines FLOW=N [FLOW=N]...: from then on the first N calls of the "
+	    "flow do, and the others, although they are up, send nothing "
+	    "(withheld). Nobody speaks before the first line; a flow that a "
+	    "line does not name stays as it is, and so do all when the input "
+	    "ends. Each line that holds is answered by one on standard output: "
+	    "the time (CLOCK_MONOTONIC, ns), and the line.",
+	    .flag = &raw.speakers),
 	ROW(CLI_ENUM, "ports", NULL,
 	    "UDP ports of calls, at both ends, in place of the campaign's "
 	    "ports: own gives each call one of its own, as real calls have, "
@@ -156,6 +174,9 @@ static const struct cli_opt rows[] = {
 	    "as .amr, .awb, .wav or .g723_1, the same decoded as .heard.wav, "
 	    "and what was sent as .src.wav.",
 	    .text = &raw.dump),
+	ROW(CLI_INT, "dump-calls", "N",
+	    "With --dump: only of the first N calls of each flow. 0: of all.",
+	    .number = &raw.dump_calls, .min = 0, .max = PLAN_CALLS_MAX),
 	ROW(CLI_TIME, "playout", NULL,
 	    "With --dump: how long a listener waits. Frames that come later "
 	    "than that after they were sent are not heard. 0: all are. (Not of "
@@ -176,8 +197,9 @@ static const struct cli_opt rows[] = {
 	    "Print something about the campaign, one item a line, and play "
 	    "nothing: the options that it asks of codec-runner (daemon), its "
 	    "schedulers, the number of calls that its loads mean on this "
-	    "daemon, as --count takes them (counts), or the number of its "
-	    "conversions.",
+	    "daemon, as --count takes them (counts), the number of its "
+	    "conversions, or what campaigns/run asks of it, as JSON "
+	    "(campaign).",
 	    .number = &raw.print, .names = print_names),
 	{ .kind = CLI_SECTION },
 };
@@ -400,6 +422,10 @@ static int outrank(struct cr_err *e)
 
 static int check_played(const struct campaign *c, struct cr_err *e)
 {
+	if (raw.dump_calls && !raw.dump)
+		return cr_fail(e, -EINVAL,
+			       "--dump-calls says what --dump keeps: needs "
+			       "--dump DIR");
 	if (raw.playout && !raw.dump)
 		return cr_fail(e, -EINVAL,
 			       "--playout says what --dump keeps: needs --dump "
@@ -425,6 +451,13 @@ static void choose_ports(const struct campaign *c, struct session_cfg *cfg)
 	cfg->daemon_ports = (enum campaign_ports)its;
 }
 
+static void answer_speakers(void *arg, cr_ns now, const char *line)
+{
+	(void)arg;
+	(void)printf("%lld %s\n", (long long)now, line);
+	(void)fflush(stdout);
+}
+
 static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 {
 	struct session_cfg cfg = {
@@ -440,11 +473,13 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 		.cpu = (int)raw.cpu,
 		.io = (enum udp_io)raw.io,
 		.dump = raw.dump != NULL,
+		.dump_calls = (unsigned)raw.dump_calls,
 		.playout = raw.playout,
 		.times = raw.out && raw.frames,
 		.bye = raw.bye,
 		.trace = raw.trace,
 		.spool = raw.spool,
+		.speakers = raw.speakers ? answer_speakers : NULL,
 	};
 	char key[KEY_SIZE] = "";
 	struct cr_err e;
@@ -460,6 +495,8 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 		return feeder_print_schedulers(c);
 	if (raw.print == PRINT_CONVERSIONS)
 		return feeder_print_conversions(c);
+	if (raw.print == PRINT_CAMPAIGN)
+		return feeder_print_campaign(&cfg);
 	if (raw.schedule)
 		return feeder_print_schedule(&cfg, counts, &e)
 			       ? complain(EXIT_USAGE, &e)
@@ -477,6 +514,7 @@ static int run(struct campaign *c, uint64_t *counts, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	int first = cli_parse_or_exit(&cli, argc, argv);
+	struct campaign_settings set;
 	struct campaign *c;
 	struct cr_err e;
 	uint64_t *counts;
@@ -484,7 +522,9 @@ int main(int argc, char **argv)
 
 	codec_option_use("codec-feeder", &raw.plugins);
 	descriptors_raise(); /* calls may have a socket each */
-	if (campaign_load(argv[first], &c, &e))
+	set = (struct campaign_settings){ raw.settings.item,
+					  raw.settings.count };
+	if (campaign_load_with(argv[first], &set, &c, &e))
 		return complain(EXIT_USAGE, &e);
 	counts = calloc(c->flow_count, sizeof(*counts));
 	if (!counts) {

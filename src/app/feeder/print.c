@@ -132,3 +132,56 @@ int feeder_print_conversions(const struct campaign *c)
 	(void)printf("%lld\n", (long long)c->conversions.count);
 	return 0;
 }
+
+static bool expects(const struct campaign_expect *e)
+{
+	bool any = false;
+
+	for (unsigned m = 0; m < NMETRICS; m++)
+		any |= e[m].given;
+	return any;
+}
+
+static json_t *seconds(cr_ns t)
+{
+	return t == CR_NEVER ? json_null() : json_real((double)t / 1e9);
+}
+
+/* As the command line has them: a count takes the place of a load. */
+static json_t *flow_json(const struct session_cfg *cfg, unsigned i)
+{
+	const struct campaign_flow *f = &cfg->campaign->flows[i];
+	double scale = (double)cfg->scale_ppm / CR_PPM;
+	uint64_t count = cfg->counts[i];
+
+	if (!count)
+		count = (uint64_t)((double)f->count * scale + 0.5);
+	return json_pack("{s:s,s:I,s:f,s:b,s:b,s:b,s:b,s:b,s:o,s:o}", "flow",
+			 f->name, "count", (json_int_t)count, "load",
+			 count ? 0.0 : (double)f->load_ppm / CR_PPM * scale,
+			 "codecs", !f->synthetic, "like", f->like >= 0,
+			 "conversation", campaign_converses(f), "poisson",
+			 f->start.poisson.rates > 0, "exponential",
+			 f->hold.exponential != 0, "at_s", seconds(f->start.at),
+			 "hold_s", seconds(f->hold.mean));
+}
+
+int feeder_print_campaign(const struct session_cfg *cfg)
+{
+	const struct campaign *c = cfg->campaign;
+	json_t *flows = json_array();
+	bool judged = expects(c->expect) || expects(c->conversions.expect);
+	json_t *j;
+
+	for (unsigned i = 0; i < c->flow_count; i++) {
+		judged |= expects(c->flows[i].expect);
+		(void)json_array_append_new(flows, flow_json(cfg, i));
+	}
+	j = json_pack("{s:I,s:I,s:b,s:o}", "seed", (json_int_t)cfg->seed,
+		      "conversions", (json_int_t)c->conversions.count,
+		      "expects", judged, "flows", flows);
+	(void)json_dumpf(j, stdout, JSON_COMPACT);
+	(void)putchar('\n');
+	json_decref(j);
+	return 0;
+}

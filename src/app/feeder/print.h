@@ -17,6 +17,9 @@ int feeder_print_schedulers(const struct campaign *c);
 /** How many conversions there are. 0. */
 int feeder_print_conversions(const struct campaign *c);
 
+/** A JSON object: what decides how campaigns/run plays it. 0. */
+int feeder_print_campaign(const struct session_cfg *cfg);
+
 /** FLOW=N for every flow whose load becomes a count by what the daemon says,
  * so that every scheduler gets the same calls. 0, or -errno with @e. */
 int feeder_print_counts(const struct session_cfg *cfg, struct cr_err *e);
